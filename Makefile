@@ -1,0 +1,215 @@
+# Makefile -- one static archive per layer of src/LAYERS, linked into the programs and the unit tests.
+#
+#   make                          release build; programs in build/release/bin, copied to src/
+#   make SANITIZER=address        also undefined, thread, or a list: address,undefined
+#   make DEBUG=1                  no optimization, every debugAssert
+#   make unit [LAYER=ds] [FILTER=word]      unit tests of all layers, or one, or some of one
+#   make test | check | format | demo | install | clean | distclean
+#   make BUILD=/tmp/elsewhere     leave src/ and build/ untouched
+#
+# A layer is compiled with the include paths of its own folder and those below it, so an include that climbs does not
+# compile; a layer's tests link the archives at or below it, so a call that climbs does not link. New .c files join by
+# themselves. Each variant has its own objects, and all of them depend on the flags they were made with.
+#
+# SPDX-License-Identifier: BSD-3-Clause
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+SHELL := /bin/bash
+comma := ,
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+BUILD ?= build
+SANITIZER ?=
+DEBUG ?=
+LTO ?= auto
+MALLOC ?= $(if $(SANITIZER),libc,jemalloc)
+OPTIMIZATION ?= -O3
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+
+# ---- Variant -------------------------------------------------------------------------------------------------------
+WARN := -Wall -Wextra -Wpedantic
+BASE_FLAGS := -std=c11 -D_GNU_SOURCE $(WARN) -g -fno-omit-frame-pointer -pthread
+LINK_FLAGS := -g -pthread -rdynamic
+ifneq ($(SANITIZER),)
+VARIANT := $(subst $(comma),-,$(SANITIZER))
+MODE_FLAGS := -O1 -DDEBUG_ASSERTIONS -fsanitize=$(SANITIZER) -fno-sanitize-recover=all
+LINK_FLAGS += -fsanitize=$(SANITIZER)
+else ifneq ($(filter-out 0 no,$(DEBUG)),)
+VARIANT := debug
+MODE_FLAGS := -O0 -DDEBUG_ASSERTIONS
+else
+VARIANT := release
+MODE_FLAGS := $(OPTIMIZATION)
+ifneq ($(LTO),no)
+ifneq ($(findstring clang,$(CC)),)
+MODE_FLAGS += -flto=thin
+AR := llvm-ar
+else
+MODE_FLAGS += -flto=$(LTO)
+LINK_FLAGS += $(OPTIMIZATION)
+AR := gcc-ar
+endif
+LINK_FLAGS += $(filter -flto%,$(MODE_FLAGS))
+endif
+endif
+ifeq ($(MALLOC),libc)
+MODE_FLAGS += -DUSE_LIBC_MALLOC
+endif
+
+OUT := $(BUILD)/$(VARIANT)
+BIN := $(OUT)/bin
+
+# ---- Libraries -----------------------------------------------------------------------------------------------------
+# Goals that compile nothing need no library.
+COMPILES := $(filter-out clean distclean format check,$(or $(MAKECMDGOALS),all))
+ifneq ($(COMPILES),)
+need = $(if $(shell pkg-config --exists $1 && echo yes),,$(error Library $1 is missing. Install it with: deps/install))
+ifeq ($(shell command -v pkg-config),)
+$(error pkg-config is missing. Install it with: deps/install)
+endif
+ifneq ($(MALLOC),libc)
+$(call need,jemalloc)
+MALLOC_LIBS := $(shell pkg-config --libs jemalloc)
+MODE_FLAGS += $(shell pkg-config --cflags jemalloc)
+endif
+$(call need,hiredis)
+HIREDIS_FLAGS := $(subst -I,-isystem ,$(shell pkg-config --cflags-only-I hiredis))
+HIREDIS_LIBS := $(shell pkg-config --libs hiredis)
+# liblzf ships no .pc file; distributions put its header in a folder of its own or not.
+LZF_DIR := $(firstword $(dir $(wildcard $(addsuffix /lzf.h,/usr/include/liblzf /usr/include /usr/local/include))))
+ifeq ($(LZF_DIR),)
+$(error Library liblzf is missing. Install it with: deps/install)
+endif
+LZF_FLAGS := $(if $(filter /usr/include/,$(LZF_DIR)),,-isystem $(LZF_DIR))
+LZF_LIBS := -llzf
+ifeq ($(shell pkg-config --exists libsystemd && echo yes),yes)
+SYSTEMD_FLAGS := -DHAVE_LIBSYSTEMD
+SYSTEMD_LIBS := $(shell pkg-config --libs libsystemd)
+endif
+ifeq ($(shell pkg-config --exists libedit && echo yes),yes)
+EDIT_FLAGS := -DHAVE_LIBEDIT $(subst -I,-isystem ,$(shell pkg-config --cflags-only-I libedit))
+EDIT_LIBS := $(shell pkg-config --libs libedit)
+endif
+endif
+
+CFLAGS_ALL := $(BASE_FLAGS) $(MODE_FLAGS) $(CPPFLAGS) $(CFLAGS)
+LAYER_FLAGS := $(LZF_FLAGS) $(SYSTEMD_FLAGS)
+SERVER_LIBS := $(LZF_LIBS) $(SYSTEMD_LIBS) $(MALLOC_LIBS) -lm -ldl
+TOOL_FLAGS := $(HIREDIS_FLAGS) $(EDIT_FLAGS)
+TOOL_LIBS := $(HIREDIS_LIBS) $(EDIT_LIBS) $(MALLOC_LIBS) -lm -ldl
+
+# ---- Layers --------------------------------------------------------------------------------------------------------
+# Each word is layer=below,below,... with the layers below in link order (top first).
+LAYER_MAP := $(shell awk '!/^\#/ && NF { line[++n] = $$0 } \
+    END { for (i = n; i; i--) { split(line[i], at, " "); for (j in at) print at[j] "=" below; \
+          gsub(/[ \t]+/, ",", line[i]); below = line[i] (below == "" ? "" : ",") below } }' src/LAYERS)
+LAYERS := $(foreach m,$(LAYER_MAP),$(firstword $(subst =, ,$m)))
+$(foreach m,$(LAYER_MAP),$(eval BELOW_$(firstword $(subst =, ,$m)) := $(subst $(comma), ,$(word 2,$(subst =, ,$m)))))
+TOOL_LAYERS := event resp ds base
+
+layer_includes = -Isrc/$1 $(addprefix -I,$(wildcard src/$1/table)) $(addprefix -Isrc/,$(BELOW_$1))
+archive = $(OUT)/lib$1.a
+archives = $(foreach l,$1,$(call archive,$l))
+sources = $(sort $(wildcard $1/*.c))
+objects = $(patsubst %.c,$(OUT)/%.o,$(call sources,$1))
+
+PROGRAMS := $(if $(wildcard src/server/main.c),valkey-server) \
+            $(if $(call sources,src/tools/cli),valkey-cli) $(if $(call sources,src/tools/bench),valkey-benchmark)
+# Copies beside the sources, where people and scripts look for them, for the default release build only.
+COPIES := $(if $(filter build/release,$(OUT)),$(addprefix src/,$(PROGRAMS)))
+TESTED_LAYERS := $(foreach l,$(LAYERS),$(if $(wildcard tests/unit/$l/*_test.c),$l))
+UNIT_BINARIES := $(foreach l,$(TESTED_LAYERS),$(OUT)/unit/$l)
+
+.PHONY: all unit unit-build test demo check format install clean distclean
+all: $(call archives,$(LAYERS)) $(addprefix $(BIN)/,$(PROGRAMS)) $(COPIES)
+
+# ---- Rules ---------------------------------------------------------------------------------------------------------
+# remember FILE,TEXT rewrites FILE only if TEXT differs, so that what depends on it is remade only then.
+differs = $(subst x$1,,x$2)$(subst x$2,,x$1)
+remember = $(if $(call differs,$(file <$1),= $(strip $2)),$(file >$1,= $(strip $2)))
+ifneq ($(COMPILES),)
+ALL_DIRS := $(addprefix src/,$(LAYERS)) src/tools/cli src/tools/bench $(addprefix tests/unit/,$(LAYERS) support)
+$(shell mkdir -p $(BIN) $(OUT)/unit $(addprefix $(OUT)/,$(ALL_DIRS)))
+$(call remember,$(OUT)/flags,$(CC) $(CFLAGS_ALL) $(LAYER_FLAGS) $(TOOL_FLAGS) $(LAYER_MAP))
+$(call remember,$(OUT)/link,$(CC) $(LINK_FLAGS) $(LDFLAGS) $(SERVER_LIBS) $(TOOL_LIBS))
+$(foreach d,$(ALL_DIRS),$(call remember,$(OUT)/$d/list,$(call sources,$d)))
+endif
+
+COMPILE = $(CC) $(CFLAGS_ALL) $(INCLUDES) -MMD -MP -c -o $@ $<
+say = @echo "  $1 $(if $2,$2,$@)";
+
+define layer_rules
+$(OUT)/src/$1/%.o: INCLUDES = $(call layer_includes,$1) $(LAYER_FLAGS)
+$(OUT)/src/$1/%.o: src/$1/%.c $(OUT)/flags
+	$$(call say,CC  ,$$<) $$(COMPILE)
+$(call archive,$1): $(call objects,src/$1) $(OUT)/src/$1/list
+	$$(call say,AR  ) rm -f $$@ && $$(AR) rcs $$@ $$(filter %.o,$$^)
+$(OUT)/tests/unit/$1/%.o: INCLUDES = -Itests/unit/support $(call layer_includes,$1) $(LAYER_FLAGS)
+$(OUT)/tests/unit/$1/%.o: tests/unit/$1/%.c $(OUT)/flags
+	$$(call say,CC  ,$$<) $$(COMPILE)
+$(OUT)/unit/$1: $(call objects,tests/unit/$1) $(OUT)/tests/unit/support/unit.o $(call archives,$1 $(BELOW_$1)) \
+        $(OUT)/tests/unit/$1/list $(OUT)/link
+	$$(call say,LINK) $$(CC) $(LINK_FLAGS) $(LDFLAGS) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) $(SERVER_LIBS)
+endef
+$(foreach l,$(LAYERS),$(eval $(call layer_rules,$l)))
+
+$(OUT)/tests/unit/support/%.o: tests/unit/support/%.c $(OUT)/flags
+	$(call say,CC  ,$<) $(COMPILE)
+
+$(OUT)/src/tools/%.o: INCLUDES = -I$(<D) $(addprefix -Isrc/,$(TOOL_LAYERS)) $(TOOL_FLAGS)
+$(OUT)/src/tools/%.o: src/tools/%.c $(OUT)/flags
+	$(call say,CC  ,$<) $(COMPILE)
+
+SERVER_BELOW := $(BELOW_server)
+$(BIN)/valkey-server: $(call objects,src/server) $(call archives,$(SERVER_BELOW)) $(OUT)/src/server/list $(OUT)/link
+	$(call say,LINK) $(CC) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(SERVER_LIBS)
+
+define tool_rules
+$(BIN)/$1: $(call objects,src/tools/$2) $(call archives,$(TOOL_LAYERS)) $(OUT)/src/tools/$2/list $(OUT)/link
+	$$(call say,LINK) $$(CC) $(LINK_FLAGS) $(LDFLAGS) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) $(TOOL_LIBS)
+endef
+$(eval $(call tool_rules,valkey-cli,cli))
+$(eval $(call tool_rules,valkey-benchmark,bench))
+
+$(COPIES): src/%: $(BIN)/%
+	@cp -f $< $@.new && mv -f $@.new $@
+
+-include $(wildcard $(OUT)/src/*/*.d $(OUT)/src/*/*/*.d $(OUT)/tests/unit/*/*.d)
+
+# ---- Tests ---------------------------------------------------------------------------------------------------------
+unit-build: $(UNIT_BINARIES)
+
+unit: $(if $(LAYER),$(OUT)/unit/$(LAYER),$(UNIT_BINARIES))
+	@bad=; for t in $^; do echo "--- $$t"; $$t $(FILTER) || bad="$$bad $$t"; done; \
+	if [ -n "$$bad" ]; then echo "failed:$$bad"; exit 1; fi
+
+# runtest finds the programs of this variant in VALKEY_BIN_DIR.
+test: all
+	VALKEY_BIN_DIR=$(abspath $(BIN)) ./runtest $(TESTARGS)
+
+demo: all
+	VALKEY_BIN_DIR=$(abspath $(BIN)) utils/demo.sh
+
+check:
+	dev/check_layers
+
+format:
+	clang-format -i $(wildcard src/*/*.[ch] src/*/*/*.[ch] tests/unit/*/*.[ch])
+
+# ---- Installation --------------------------------------------------------------------------------------------------
+install: all
+	@mkdir -p $(DESTDIR)$(PREFIX)/bin
+	@for p in $(PROGRAMS); do \
+	    install -m 755 $(BIN)/$$p $(DESTDIR)$(PREFIX)/bin/ && \
+	    ln -sf $$p $(DESTDIR)$(PREFIX)/bin/redis-$${p#valkey-} && echo "  INSTALL $$p" || exit 1; done
+
+clean:
+	rm -rf $(OUT)
+
+distclean:
+	rm -rf $(BUILD) tests/tmp $(addprefix src/,valkey-server valkey-cli valkey-benchmark)

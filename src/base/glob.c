@@ -1,0 +1,86 @@
+/* glob.c -- glob patterns, with one star to come back to.
+ *
+ * When a later part of the pattern fails, only the last star may take one byte more: whatever an
+ * earlier star could still take, the last one can take as well. So the time is the product of the two
+ * lengths at worst, where the recursive form is exponential in the number of stars.
+ *
+ * Tests       tests/unit/base/glob_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "glob.h"
+
+static unsigned char lower(unsigned char c) {
+    return c >= 'A' && c <= 'Z' ? (unsigned char)(c + 32) : c;
+}
+
+/* Match `c` with the class whose first byte after '[' is at `p`; *next is the first byte after it. What
+ * is not well formed has a meaning too: a class without ']' ends with the pattern, a last '\' or an
+ * 'x-' without its end are plain bytes, and in '[a-]' the bracket is the end of the range. */
+static bool matchClass(const char *p, const char *end, unsigned char c, bool nocase, const char **next) {
+    bool negated = p < end && *p == '^';
+    bool found = false;
+    if (negated) p++;
+    for (; p < end && *p != ']'; p++) {
+        if (*p == '\\' && end - p >= 2) {
+            p++;
+            if ((unsigned char)*p == c) found = true;
+        } else if (end - p >= 3 && p[1] == '-') {
+            unsigned char from = (unsigned char)p[0], to = (unsigned char)p[2], byte = c;
+            if (from > to) {
+                unsigned char swap = from;
+                from = to;
+                to = swap;
+            }
+            if (nocase) {
+                from = lower(from);
+                to = lower(to);
+                byte = lower(byte);
+            }
+            if (byte >= from && byte <= to) found = true;
+            p += 2;
+        } else if (nocase ? lower((unsigned char)*p) == lower(c) : (unsigned char)*p == c) {
+            found = true;
+        }
+    }
+    *next = p < end ? p + 1 : end;
+    return found != negated;
+}
+
+/* Match one byte of text with one element of the pattern that is not a star. */
+static bool matchOne(const char *p, const char *end, unsigned char c, bool nocase, const char **next) {
+    switch (*p) {
+    case '?': *next = p + 1; return true;
+    case '[': return matchClass(p + 1, end, c, nocase, next);
+    case '\\':
+        if (end - p >= 2) p++;
+        break;
+    default: break;
+    }
+    *next = p + 1;
+    return nocase ? lower((unsigned char)*p) == lower(c) : (unsigned char)*p == c;
+}
+
+bool globMatch(slice pattern, slice text, bool nocase) {
+    const char *p = pattern.ptr, *p_end = p + pattern.len;
+    const char *t = text.ptr, *t_end = t + text.len;
+    if (text.len == 0) return pattern.len == 0 || (pattern.len == 1 && *p == '*');
+    const char *star = NULL, *star_text = NULL; /* after the last star, and the text it stands before */
+    while (t < t_end) {
+        const char *next;
+        if (p < p_end && *p == '*') {
+            star = ++p;
+            star_text = t;
+            if (p == p_end) return true;
+        } else if (p < p_end && matchOne(p, p_end, (unsigned char)*t, nocase, &next)) {
+            p = next;
+            t++;
+        } else if (star) {
+            p = star;
+            t = ++star_text;
+        } else {
+            return false;
+        }
+    }
+    while (p < p_end && *p == '*') p++;
+    return p == p_end;
+}

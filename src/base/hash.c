@@ -1,0 +1,254 @@
+/* hash.c -- SipHash-1-2 under one key, cyclic checksums by table, SHA-1 and SHA-256.
+ *
+ * The tables of the checksums are made once, before main() (16 KiB for eight bytes of CRC-64 a step).
+ *
+ * Owns        the hash key and the tables, const after boot.
+ * Threads     any.
+ * Cost        hashBytes(): one round per 8 bytes and three more; a 16-byte key takes about 10 ns.
+ * Tests       tests/unit/base/hash_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "hash.h"
+#include "endian.h"
+
+/* ---- SipHash-1-2 --------------------------------------------------------------------------------- */
+
+static uint64_t key0, key1;
+
+void hashSetKey(const uint8_t key[16]) {
+    key0 = loadLe64(key);
+    key1 = loadLe64(key + 8);
+}
+
+static inline uint64_t rotl64(uint64_t x, int k) {
+    return (x << k) | (x >> (64 - k));
+}
+
+typedef struct sip {
+    uint64_t v0, v1, v2, v3;
+} sip;
+
+static inline void sipRound(sip *s) {
+    s->v0 += s->v1;
+    s->v2 += s->v3;
+    s->v1 = rotl64(s->v1, 13) ^ s->v0;
+    s->v3 = rotl64(s->v3, 16) ^ s->v2;
+    s->v0 = rotl64(s->v0, 32);
+    s->v2 += s->v1;
+    s->v0 += s->v3;
+    s->v1 = rotl64(s->v1, 17) ^ s->v2;
+    s->v3 = rotl64(s->v3, 21) ^ s->v0;
+    s->v2 = rotl64(s->v2, 32);
+}
+
+static inline void sipWord(sip *s, uint64_t m) {
+    s->v3 ^= m;
+    sipRound(s);
+    s->v0 ^= m;
+}
+
+/* The last 0..7 bytes as the low bytes of a word. */
+static inline uint64_t tailWord(const uint8_t *p, size_t n) {
+    uint64_t m = 0;
+    switch (n) {
+    case 7: m |= (uint64_t)p[6] << 48; /* fall through */
+    case 6: m |= (uint64_t)p[5] << 40; /* fall through */
+    case 5: m |= (uint64_t)p[4] << 32; /* fall through */
+    case 4: return m | loadLe32(p);
+    case 3: m |= (uint64_t)p[2] << 16; /* fall through */
+    case 2: m |= (uint64_t)p[1] << 8;  /* fall through */
+    case 1: m |= p[0];                 /* fall through */
+    default: return m;
+    }
+}
+
+/* ASCII capitals of eight bytes made small. A byte is one if it has no high bit, is at least 'A' and
+ * not more than 'Z': both sums stay below 0x100, so no byte carries into the next. */
+static inline uint64_t lowerWord(uint64_t w) {
+    const uint64_t ones = 0x0101010101010101u;
+    uint64_t low7 = w & 0x7f * ones;
+    uint64_t from_a = low7 + (0x80 - 'A') * ones;
+    uint64_t above_z = low7 + (0x7f - 'Z') * ones;
+    return w + (((from_a & ~above_z & ~w) & 0x80 * ones) >> 2);
+}
+
+/* Forced inline, so that both callers get a loop without the question. */
+__attribute__((always_inline)) static inline uint64_t siphash12(const uint8_t *p, size_t len, bool nocase) {
+    sip s = {key0 ^ 0x736f6d6570736575u, key1 ^ 0x646f72616e646f6du, key0 ^ 0x6c7967656e657261u,
+             key1 ^ 0x7465646279746573u};
+    const uint8_t *end = p + (len & ~(size_t)7);
+    for (; p < end; p += 8) sipWord(&s, nocase ? lowerWord(loadLe64(p)) : loadLe64(p));
+    uint64_t tail = tailWord(p, len & 7);
+    sipWord(&s, (nocase ? lowerWord(tail) : tail) | (uint64_t)len << 56);
+    s.v2 ^= 0xff;
+    sipRound(&s);
+    sipRound(&s);
+    return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
+}
+
+uint64_t hashBytes(const void *p, size_t len) {
+    return siphash12(p, len, false);
+}
+
+uint64_t hashBytesNoCase(const void *p, size_t len) {
+    return siphash12(p, len, true);
+}
+
+/* ---- Cyclic checksums ---------------------------------------------------------------------------- */
+
+static uint16_t crc16_table[256];
+static uint64_t crc64_table[8][256]; /* [k][b]: byte b followed by k zero bytes */
+
+/* 0xad93d23594c935a9 with its bits in reverse order, as the reflected form needs it. */
+#define CRC64_POLY_REFLECTED 0x95ac9329ac4bc9b5u
+
+__attribute__((constructor)) static void makeTables(void) {
+    for (unsigned b = 0; b < 256; b++) {
+        uint16_t c = (uint16_t)(b << 8);
+        uint64_t d = b;
+        for (int bit = 0; bit < 8; bit++) {
+            c = (uint16_t)((c << 1) ^ (c & 0x8000 ? 0x1021 : 0));
+            d = (d >> 1) ^ (d & 1 ? CRC64_POLY_REFLECTED : 0);
+        }
+        crc16_table[b] = c;
+        crc64_table[0][b] = d;
+    }
+    for (int k = 1; k < 8; k++) {
+        for (unsigned b = 0; b < 256; b++) {
+            uint64_t d = crc64_table[k - 1][b];
+            crc64_table[k][b] = (d >> 8) ^ crc64_table[0][d & 0xff];
+        }
+    }
+}
+
+uint16_t crc16(const void *p, size_t len) {
+    const uint8_t *at = p;
+    uint16_t crc = 0;
+    for (; len; len--) crc = (uint16_t)((crc << 8) ^ crc16_table[(crc >> 8) ^ *at++]);
+    return crc;
+}
+
+uint64_t crc64(uint64_t crc, const void *p, size_t len) {
+    const uint8_t *at = p;
+    for (; len >= 8; len -= 8, at += 8) {
+        uint64_t w = crc ^ loadLe64(at);
+        crc = crc64_table[7][w & 0xff] ^ crc64_table[6][w >> 8 & 0xff] ^ crc64_table[5][w >> 16 & 0xff] ^
+              crc64_table[4][w >> 24 & 0xff] ^ crc64_table[3][w >> 32 & 0xff] ^ crc64_table[2][w >> 40 & 0xff] ^
+              crc64_table[1][w >> 48 & 0xff] ^ crc64_table[0][w >> 56];
+    }
+    for (; len; len--) crc = (crc >> 8) ^ crc64_table[0][(crc ^ *at++) & 0xff];
+    return crc;
+}
+
+int keyHashSlot(const char *key, size_t len) {
+    const char *open = len ? memchr(key, '{', len) : NULL;
+    if (open) {
+        const char *tag = open + 1;
+        const char *close = memchr(tag, '}', len - (size_t)(tag - key));
+        if (close && close > tag) return crc16(tag, (size_t)(close - tag)) & 16383;
+    }
+    return crc16(key, len) & 16383;
+}
+
+/* ---- SHA-1 and SHA-256 (FIPS 180-4) -------------------------------------------------------------- */
+
+static inline uint32_t rotl32(uint32_t x, int k) {
+    return (x << k) | (x >> (32 - k));
+}
+
+static inline uint32_t loadBe32(const uint8_t *p) {
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static void sha1Block(uint32_t h[8], const uint8_t *p) {
+    uint32_t w[80];
+    for (int i = 0; i < 16; i++) w[i] = loadBe32(p + 4 * i);
+    for (int i = 16; i < 80; i++) w[i] = rotl32(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
+    uint32_t a = h[0], b = h[1], c = h[2], d = h[3], e = h[4];
+    for (int i = 0; i < 80; i++) {
+        uint32_t f, k;
+        if (i < 20) {
+            f = (b & c) | (~b & d);
+            k = 0x5a827999;
+        } else if (i < 40) {
+            f = b ^ c ^ d;
+            k = 0x6ed9eba1;
+        } else if (i < 60) {
+            f = (b & c) | (b & d) | (c & d);
+            k = 0x8f1bbcdc;
+        } else {
+            f = b ^ c ^ d;
+            k = 0xca62c1d6;
+        }
+        uint32_t t = rotl32(a, 5) + f + e + k + w[i];
+        e = d;
+        d = c;
+        c = rotl32(b, 30);
+        b = a;
+        a = t;
+    }
+    h[0] += a;
+    h[1] += b;
+    h[2] += c;
+    h[3] += d;
+    h[4] += e;
+}
+
+/* Fractional parts of the cube roots of the first 64 primes. */
+static const uint32_t sha256_k[64] = {
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+
+static void sha256Block(uint32_t h[8], const uint8_t *p) {
+    uint32_t w[64], v[8];
+    for (int i = 0; i < 16; i++) w[i] = loadBe32(p + 4 * i);
+    for (int i = 16; i < 64; i++) {
+        uint32_t s0 = rotl32(w[i - 15], 25) ^ rotl32(w[i - 15], 14) ^ (w[i - 15] >> 3);
+        uint32_t s1 = rotl32(w[i - 2], 15) ^ rotl32(w[i - 2], 13) ^ (w[i - 2] >> 10);
+        w[i] = w[i - 16] + s0 + w[i - 7] + s1;
+    }
+    memcpy(v, h, sizeof(v));
+    for (int i = 0; i < 64; i++) {
+        uint32_t s1 = rotl32(v[4], 26) ^ rotl32(v[4], 21) ^ rotl32(v[4], 7);
+        uint32_t choice = (v[4] & v[5]) ^ (~v[4] & v[6]);
+        uint32_t t1 = v[7] + s1 + choice + sha256_k[i] + w[i];
+        uint32_t s0 = rotl32(v[0], 30) ^ rotl32(v[0], 19) ^ rotl32(v[0], 10);
+        uint32_t majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
+        memmove(v + 1, v, 7 * sizeof(v[0]));
+        v[4] += t1;
+        v[0] = t1 + s0 + majority;
+    }
+    for (int i = 0; i < 8; i++) h[i] += v[i];
+}
+
+/* Both pad alike: a one bit, zeros, and the length in bits as the last eight bytes of a block. */
+static void shaHex(char *out, const uint8_t *p, size_t len, uint32_t *h, int words,
+                   void (*block)(uint32_t h[8], const uint8_t *p)) {
+    uint8_t last[128] = {0};
+    size_t whole = len & ~(size_t)63, rest = len & 63;
+    for (size_t i = 0; i < whole; i += 64) block(h, p + i);
+    if (rest) memcpy(last, p + whole, rest);
+    last[rest] = 0x80;
+    size_t size = rest < 56 ? 64 : 128;
+    uint64_t bits = (uint64_t)len * 8;
+    for (size_t i = 0; i < 8; i++) last[size - 1 - i] = (uint8_t)(bits >> (8 * i));
+    for (size_t i = 0; i < size; i += 64) block(h, last + i);
+    for (int i = 0; i < words * 8; i++) out[i] = "0123456789abcdef"[h[i / 8] >> (28 - i % 8 * 4) & 15];
+    out[words * 8] = '\0';
+}
+
+void sha1Hex(char out[41], const void *p, size_t len) {
+    uint32_t h[8] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
+    shaHex(out, p, len, h, 5, sha1Block);
+}
+
+void sha256Hex(char out[65], const void *p, size_t len) {
+    uint32_t h[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+    shaHex(out, p, len, h, 8, sha256Block);
+}

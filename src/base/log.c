@@ -1,0 +1,174 @@
+/* log.c -- one log line: formatted on the stack, written by one write(2).
+ *
+ * Not here    what is logged; which roles there are (the role is a letter that main sets).
+ * Owns        the target and the form of the lines, set at boot or by CONFIG SET.
+ * Threads     any may log. The path changes at boot only, before there are threads; the rest is atomic,
+ *             relaxed: a line may still be written in the old form.
+ * Tests       tests/unit/base/log_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "log.h"
+#include "clock.h"
+#include "numbers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MESSAGE_MAX 1024 /* with its NUL */
+#define LINE_MAX_SIZE (MESSAGE_MAX + 160)
+
+static char path[PATH_MAX]; /* "" is stdout */
+static char syslog_ident[128];
+static _Atomic int level_least = LL_NOTICE;
+static _Atomic int line_format = LOG_FORMAT_LEGACY;
+static _Atomic int line_time = LOG_TIME_LEGACY;
+static _Atomic char role = 'M';
+static atomic_bool to_syslog;
+
+void logSetFile(const char *p) {
+    snprintf(path, sizeof(path), "%s", p);
+}
+
+const char *logFile(void) {
+    return path;
+}
+
+void logSetLevel(logLevel least) {
+    atomic_store_explicit(&level_least, least, memory_order_relaxed);
+}
+
+logLevel logGetLevel(void) {
+    return (logLevel)atomic_load_explicit(&level_least, memory_order_relaxed);
+}
+
+void logSetFormat(logFormat format, logTimeFormat time_format) {
+    atomic_store_explicit(&line_format, format, memory_order_relaxed);
+    atomic_store_explicit(&line_time, time_format, memory_order_relaxed);
+}
+
+void logSetRole(char r) {
+    atomic_store_explicit(&role, r, memory_order_relaxed);
+}
+
+void logSetSyslog(const char *ident, int facility) {
+    if (atomic_load(&to_syslog)) closelog();
+    if (ident) {
+        snprintf(syslog_ident, sizeof(syslog_ident), "%s", ident);
+        openlog(syslog_ident, LOG_PID | LOG_NDELAY | LOG_NOWAIT, facility);
+    }
+    atomic_store(&to_syslog, ident != NULL);
+}
+
+/* Write all of it, to the file or stdout. A log that cannot be written is given up for this line. */
+static void emit(const char *text, size_t len) {
+    int fd = path[0] ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644) : STDOUT_FILENO;
+    if (fd < 0) return;
+    while (len > 0) {
+        ssize_t n = write(fd, text, len);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) break;
+        text += n;
+        len -= (size_t)n;
+    }
+    if (path[0]) close(fd);
+}
+
+static void formatTime(char *out, size_t size, logTimeFormat form) {
+    int64_t ms = clockWallMs();
+    struct tm tm;
+    clockLocalTime(&tm, ms / 1000);
+    int frac = (int)(ms % 1000);
+    size_t n;
+    switch (form) {
+    case LOG_TIME_ISO8601: {
+        long minutes = tm.tm_gmtoff / 60;
+        n = strftime(out, size, "%Y-%m-%dT%H:%M:%S", &tm);
+        snprintf(out + n, size - n, ".%03d%c%02ld:%02ld", frac, minutes < 0 ? '-' : '+',
+                 (minutes < 0 ? -minutes : minutes) / 60, (minutes < 0 ? -minutes : minutes) % 60);
+        break;
+    }
+    case LOG_TIME_MILLISECONDS: snprintf(out, size, "%lld", (long long)ms); break;
+    case LOG_TIME_LEGACY:
+        n = strftime(out, size, "%d %b %Y %H:%M:%S", &tm);
+        snprintf(out + n, size - n, ".%03d", frac);
+        break;
+    }
+}
+
+static const char *roleName(char r) {
+    switch (r) {
+    case 'S': return "replica";
+    case 'C': return "RDB/AOF";
+    case 'X': return "sentinel";
+    default: return "primary";
+    }
+}
+
+/* A logfmt value is quoted and stays on one line. */
+static void makeQuotable(char *s) {
+    for (; *s; s++) {
+        if (*s == '"')
+            *s = '\'';
+        else if (*s == '\n' || *s == '\r')
+            *s = ' ';
+    }
+}
+
+void serverLog(logLevel level, const char *fmt, ...) {
+    if (level < logGetLevel() || level >= LL_NOTHING) return;
+    static const char *const words[] = {"debug", "info", "notice", "warning"};
+    static const int priorities[] = {LOG_DEBUG, LOG_INFO, LOG_NOTICE, LOG_WARNING};
+    int saved_errno = errno;
+    char message[MESSAGE_MAX], when[64], line[LINE_MAX_SIZE];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(message, sizeof(message), fmt, ap);
+    va_end(ap);
+
+    int pid = (int)getpid();
+    char r = atomic_load_explicit(&role, memory_order_relaxed);
+    formatTime(when, sizeof(when), (logTimeFormat)atomic_load_explicit(&line_time, memory_order_relaxed));
+    int n;
+    if (atomic_load_explicit(&line_format, memory_order_relaxed) == LOG_FORMAT_LOGFMT) {
+        makeQuotable(message);
+        n = snprintf(line, sizeof(line), "pid=%d role=%s timestamp=\"%s\" level=%s message=\"%s\"\n", pid, roleName(r),
+                     when, words[level], message);
+    } else {
+        n = snprintf(line, sizeof(line), "%d:%c %s %c %s\n", pid, r, when, ".-*#"[level], message);
+    }
+    emit(line, (size_t)n);
+    if (atomic_load_explicit(&to_syslog, memory_order_relaxed)) syslog(priorities[level], "%s", message);
+    errno = saved_errno;
+}
+
+void serverLogRaw(const char *text) {
+    int saved_errno = errno;
+    emit(text, strlen(text));
+    if (atomic_load_explicit(&to_syslog, memory_order_relaxed)) syslog(LOG_NOTICE, "%s", text);
+    errno = saved_errno;
+}
+
+void serverLogFromSignal(logLevel level, const char *text) {
+    if (level < logGetLevel() || level >= LL_NOTHING) return;
+    int saved_errno = errno;
+    char line[512];
+    size_t n = ll2string(line, getpid());
+    const char *word = ":signal-handler (";
+    memcpy(line + n, word, strlen(word));
+    n += strlen(word);
+    n += ll2string(line + n, time(NULL));
+    line[n++] = ')';
+    line[n++] = ' ';
+    for (; *text && n < sizeof(line) - 1; text++) line[n++] = *text;
+    line[n++] = '\n';
+    emit(line, n);
+    errno = saved_errno;
+}

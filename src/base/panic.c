@@ -1,0 +1,262 @@
+/* panic.c -- the report of a crash, written by a process that can trust little of itself.
+ *
+ * Everything here runs in a signal handler or just before the end: no malloc, no lock, no stdio. A
+ * section may crash as well, since it walks data that may be broken; the second crash ends the report
+ * with a stack trace only, the third is left to the system.
+ *
+ * Not here    what the sections print: the layers that know register them at boot.
+ * Owns        the list of sections; the handlers of five signals while installed.
+ * Threads     the first thread that crashes writes; others wait for the end. Sections and handlers are
+ *             set at boot by main.
+ * Invariants  1. Nothing returns from a report: the process ends by the signal that began it, with the
+ *                default action, so that a core file and the exit status tell the truth.
+ * Tests       tests/unit/base/panic_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "panic.h"
+#include "log.h"
+
+#include <execinfo.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define SECTIONS_MAX 16
+#define FRAMES_MAX 100
+
+static struct {
+    const char *title;
+    panicSection *print;
+} sections[SECTIONS_MAX];
+static int section_count;
+
+static const char *program = "valkey";
+static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+static bool handlers_installed;
+static alignas(16) char signal_stack[128 * 1024]; /* main's, for a crash that is a stack overflow */
+
+static _Thread_local bool is_main;
+static _Atomic int reporting_thread; /* thread id, 0 while there is no report */
+static int depth;                    /* crashes so far; written by the reporting thread */
+static bool header_written;          /* the same */
+
+/* ---- Main thread --------------------------------------------------------------------------------- */
+
+void panicSetMainThread(void) {
+    is_main = true;
+}
+
+bool panicOnMainThread(void) {
+    return is_main;
+}
+
+/* ---- Sections ------------------------------------------------------------------------------------ */
+
+void panicSetProgram(const char *name_and_version) {
+    program = name_and_version;
+}
+
+void panicAddSection(const char *title, panicSection *print) {
+    serverAssert(section_count < SECTIONS_MAX);
+    sections[section_count].title = title;
+    sections[section_count].print = print;
+    section_count++;
+}
+
+void panicPrint(const char *fmt, ...) {
+    char text[4096];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    serverLogRaw(text);
+}
+
+static void printSections(void) {
+    for (int i = 0; i < section_count; i++) {
+        panicPrint("\n------ %s ------\n", sections[i].title);
+        sections[i].print();
+    }
+}
+
+/* ---- The parts of the report --------------------------------------------------------------------- */
+
+static void printHeader(void) {
+    if (header_written) return;
+    header_written = true;
+    serverLogRaw("\n\n=== VALKEY BUG REPORT START: Cut & paste starting from here ===\n");
+}
+
+static void printEnd(void) {
+    serverLogRaw("\n=== VALKEY BUG REPORT END. Make sure to include from START to END. ===\n\n"
+                 "       Please report the crash, with this text, where you got this program from.\n\n"
+                 "  Suspect RAM error? Test the machine's memory first.\n");
+}
+
+/* `at` is the instruction that crashed, or NULL. */
+static void printStack(void *at) {
+    void *frames[FRAMES_MAX];
+    const char *file = logFile();
+    int fd = file[0] ? open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644) : STDOUT_FILENO;
+    serverLogRaw("\n------ STACK TRACE ------\n");
+    if (fd >= 0 && at) {
+        serverLogRaw("EIP:\n");
+        backtrace_symbols_fd(&at, 1, fd);
+    }
+    int n = backtrace(frames, FRAMES_MAX);
+    serverLogRaw("\nBacktrace:\n");
+    /* The first frame is this function. */
+    if (fd >= 0 && n > 1) backtrace_symbols_fd(frames + 1, n - 1, fd);
+    if (fd >= 0 && file[0]) close(fd);
+    serverLogRaw("\n------ STACK TRACE DONE ------\n");
+}
+
+static void *crashedAt(const ucontext_t *uc) {
+#if defined(__x86_64__)
+    return (void *)uc->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+    return (void *)uc->uc_mcontext.pc;
+#else
+    unused(uc);
+    return NULL;
+#endif
+}
+
+static void printRegisters(const ucontext_t *uc) {
+    serverLogRaw("\n------ REGISTERS ------\n");
+#if defined(__x86_64__)
+    const greg_t *g = uc->uc_mcontext.gregs;
+    static const struct {
+        const char *name;
+        int reg;
+    } regs[] = {{"RAX", REG_RAX}, {"RBX", REG_RBX}, {"RCX", REG_RCX}, {"RDX", REG_RDX}, {"RDI", REG_RDI},
+                {"RSI", REG_RSI}, {"RBP", REG_RBP}, {"RSP", REG_RSP}, {"R8 ", REG_R8},  {"R9 ", REG_R9},
+                {"R10", REG_R10}, {"R11", REG_R11}, {"R12", REG_R12}, {"R13", REG_R13}, {"R14", REG_R14},
+                {"R15", REG_R15}, {"RIP", REG_RIP}, {"EFL", REG_EFL}};
+    for (size_t i = 0; i < array_len(regs); i++) {
+        panicPrint("%s:%016llx%c", regs[i].name, (unsigned long long)g[regs[i].reg], i % 2 ? '\n' : ' ');
+    }
+    panicPrint("CSGSFS:%016llx\n", (unsigned long long)g[REG_CSGSFS]);
+#elif defined(__aarch64__)
+    for (int i = 0; i < 31; i++) {
+        panicPrint("X%02d:%016llx%c", i, (unsigned long long)uc->uc_mcontext.regs[i], i % 2 ? '\n' : ' ');
+    }
+    panicPrint("\nSP :%016llx PC :%016llx\npstate:%016llx\n", (unsigned long long)uc->uc_mcontext.sp,
+               (unsigned long long)uc->uc_mcontext.pc, (unsigned long long)uc->uc_mcontext.pstate);
+#else
+    unused(uc);
+    serverLogRaw("Registers of this processor are not known here.\n");
+#endif
+}
+
+/* ---- Who reports --------------------------------------------------------------------------------- */
+
+/* Returns to the thread that writes the report, also when it crashes again; others never come back, so
+ * that two reports do not mix. */
+static void becomeReporter(void) {
+    int me = (int)syscall(SYS_gettid), nobody = 0;
+    if (atomic_compare_exchange_strong(&reporting_thread, &nobody, me) || nobody == me) return;
+    for (;;) pause();
+}
+
+noreturn_fn static void dieBy(int sig) {
+    struct sigaction sa = {.sa_handler = SIG_DFL};
+    sigset_t set;
+    sigaction(sig, &sa, NULL);
+    sigemptyset(&set);
+    sigaddset(&set, sig);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    raise(sig);
+    _exit(128 + sig);
+}
+
+static void onCrash(int sig, siginfo_t *info, void *context) {
+    const ucontext_t *uc = context;
+    becomeReporter();
+    depth++;
+    if (depth > 2) dieBy(sig);
+    if (depth == 2) {
+        serverLogFromSignal(LL_WARNING, "Crashed running signal handler. Providing reduced version of recursive crash "
+                                        "report.");
+    } else {
+        printHeader();
+    }
+    serverLog(LL_WARNING, "%s crashed by signal: %d, si_code: %d", program, sig, info->si_code);
+    if (info->si_code <= SI_USER) {
+        serverLog(LL_WARNING, "Killed by PID: %ld, UID: %d", (long)info->si_pid, (int)info->si_uid);
+    } else {
+        serverLog(LL_WARNING, "Accessing address: %p", info->si_addr);
+        serverLog(LL_WARNING, "Crashed running the instruction at: %p", crashedAt(uc));
+    }
+    printStack(crashedAt(uc));
+    printRegisters(uc);
+    if (depth == 1) printSections();
+    printEnd();
+    dieBy(sig);
+}
+
+void panicInstallHandlers(void) {
+    void *frames[1];
+    /* The first call loads a library with malloc: do that now. */
+    backtrace(frames, 1);
+    stack_t stack = {.ss_sp = signal_stack, .ss_size = sizeof(signal_stack)};
+    sigaltstack(&stack, NULL);
+    struct sigaction sa = {.sa_sigaction = onCrash, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK};
+    sigemptyset(&sa.sa_mask);
+    for (size_t i = 0; i < array_len(crash_signals); i++) sigaction(crash_signals[i], &sa, NULL);
+    handlers_installed = true;
+}
+
+void panicRemoveHandlers(void) {
+    struct sigaction sa = {.sa_handler = SIG_DFL};
+    sigemptyset(&sa.sa_mask);
+    for (size_t i = 0; i < array_len(crash_signals); i++) sigaction(crash_signals[i], &sa, NULL);
+    handlers_installed = false;
+}
+
+/* ---- Assertions ---------------------------------------------------------------------------------- */
+
+static const char *fileName(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The rest of the report after the lines that say what was wrong. */
+noreturn_fn static void finish(void) {
+    depth++;
+    if (handlers_installed && depth == 1) {
+        printStack(NULL);
+        printSections();
+    }
+    printEnd();
+    dieBy(SIGABRT);
+}
+
+void panicAssertFailed(const char *cond, const char *file, int line) {
+    becomeReporter();
+    printHeader();
+    serverLog(LL_WARNING, depth ? "=== RECURSIVE ASSERTION FAILED ===" : "=== ASSERTION FAILED ===");
+    serverLog(LL_WARNING, "==> %s:%d '%s' is not true", fileName(file), line, cond);
+    finish();
+}
+
+void panicAbort(const char *file, int line, const char *fmt, ...) {
+    char text[256];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    becomeReporter();
+    printHeader();
+    serverLog(LL_WARNING, "------------------------------------------------");
+    serverLog(LL_WARNING, "!!! Software Failure. Press left mouse button to continue");
+    serverLog(LL_WARNING, "Guru Meditation: %s #%s:%d", text, fileName(file), line);
+    finish();
+}

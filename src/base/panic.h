@@ -1,0 +1,50 @@
+/* panic.h -- assertions, and the report that is written when the process must end.
+ *
+ * serverAssert is for what we did wrong and is always on; debugAssert costs more and is compiled in
+ * with -DDEBUG_ASSERTIONS. Input from a socket, a file or a peer is never asserted.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BASE_PANIC_H
+#define BASE_PANIC_H
+
+#include "platform.h"
+
+#define serverAssert(cond) (likely(cond) ? (void)0 : panicAssertFailed(#cond, __FILE__, __LINE__))
+#ifdef DEBUG_ASSERTIONS
+#define debugAssert(cond) serverAssert(cond)
+#else
+#define debugAssert(cond) ((void)sizeof(!(cond)))
+#endif
+#define serverPanic(...) panicAbort(__FILE__, __LINE__, __VA_ARGS__)
+
+/* Print one section of the crash report with panicPrint(). Called once, on the crashing thread, from
+ * a signal handler: it must not allocate and must survive broken data. */
+typedef void panicSection(void);
+
+/* Add a section to the report, for instance "CURRENT CLIENT INFO". At most 16; `title` and `print`
+ * must stay valid. Boot only. */
+void panicAddSection(const char *title, panicSection *print);
+
+/* Name and version for the report's first line, "valkey 9.1.2"; must stay valid. Boot only. */
+void panicSetProgram(const char *name_and_version);
+
+/* Append to the report (log file or stdout). Async-signal-safe: formats into a buffer on the stack;
+ * supports what vsnprintf supports. */
+void panicPrint(const char *fmt, ...) printf_like(1, 2);
+
+/* Install handlers for SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT that write the report (registers,
+ * stack trace, sections registered above, INFO if a section prints it) and then let the signal kill
+ * the process. Called at boot when `crash-log-enabled` is yes; undone by panicRemoveHandlers(). */
+void panicInstallHandlers(void);
+void panicRemoveHandlers(void);
+
+noreturn_fn void panicAssertFailed(const char *cond, const char *file, int line);
+noreturn_fn void panicAbort(const char *file, int line, const char *fmt, ...) printf_like(3, 4);
+
+/* The rule "runs on main" of a function, made checkable. panicSetMainThread() is called once by the
+ * thread that is main (again in a child process after fork). */
+void panicSetMainThread(void);
+bool panicOnMainThread(void);
+#define assertMainThread() debugAssert(panicOnMainThread())
+
+#endif

@@ -1,0 +1,48 @@
+/* platform.h -- what the compiler and the processor offer, under one set of names.
+ *
+ * Not here    settings (server/config.c), anything that has state.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BASE_PLATFORM_H
+#define BASE_PLATFORM_H
+
+#include <assert.h>
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Fields that different threads write are kept this far apart. */
+#define CACHE_LINE 64
+
+/* Results of functions that can fail for reasons outside the program. errno says why. */
+#define C_OK 0
+#define C_ERR (-1)
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define must_check __attribute__((warn_unused_result))
+#define noreturn_fn __attribute__((noreturn))
+#define printf_like(fmt, args) __attribute__((format(printf, fmt, args)))
+#define unused(x) ((void)(x))
+#define array_len(a) (sizeof(a) / sizeof((a)[0]))
+
+#if defined(__SANITIZE_THREAD__)
+#define BUILT_WITH_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define BUILT_WITH_TSAN 1
+#endif
+#endif
+
+/* Ask for the line that holds `p`, to be read soon. Never faults, whatever `p` is. */
+static inline void prefetchRead(const void *p) {
+    __builtin_prefetch(p, 0, 3);
+}
+
+/* The same for a line that will be written. */
+static inline void prefetchWrite(const void *p) {
+    __builtin_prefetch(p, 1, 3);
+}
+
+#endif

@@ -1,0 +1,503 @@
+/* zmalloc.c -- allocation with a running total, at no cost per call where jemalloc counts.
+ *
+ * jemalloc keeps, for each thread, how many bytes it has ever allocated and freed, and tells where the
+ * two numbers lie ("thread.allocatedp", "thread.deallocatedp"). A slot of the registry holds those two
+ * addresses; the total is one pass over the slots. With libc's malloc (sanitizer builds) a slot holds
+ * the numbers themselves, counted here with malloc_usable_size().
+ *
+ * Not here    how much memory may be used (store/evict.c); INFO's fields.
+ * Owns        the registry of threads.
+ * Threads     any. A slot's numbers are written by its thread alone and read by all, relaxed: a total
+ *             is a snapshot, never used to order anything.
+ * Invariants  1. A slot's addresses are followed only under the registry's lock, and its thread clears
+ *                them under that lock before it ends: they never dangle.
+ *             2. Numbers of ended threads stay in `ended`.
+ * Cost        zmallocUsed(): one uncontended lock and two loads per thread.
+ * Tests       tests/unit/base/zmalloc_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef USE_LIBC_MALLOC
+#include <malloc.h>
+#else
+#include <jemalloc/jemalloc.h>
+#endif
+
+#define SLOTS_MAX 512
+
+/* ---- Registry ------------------------------------------------------------------------------------ */
+
+#ifdef USE_LIBC_MALLOC
+typedef struct slot {
+    alignas(CACHE_LINE) _Atomic uint64_t allocated; /* atomic: written by the slot's thread, relaxed */
+    _Atomic uint64_t freed;                         /* atomic: the same */
+    bool taken;                                     /* under the lock */
+} slot;
+#else
+typedef struct slot {
+    const uint64_t *allocated, *freed; /* borrowed from jemalloc until the thread ends; under the lock */
+    bool taken;                        /* under the lock */
+} slot;
+#endif
+
+static slot slots[SLOTS_MAX];
+static int slots_used;                              /* one past the last slot ever taken; under the lock */
+static struct { uint64_t allocated, freed; } ended; /* under the lock */
+static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void (*oom_handler)(size_t size);
+
+/* A crash report asks for the total from a signal handler, perhaps inside the lock: after a while go on
+ * without it, a wrong number is better than a report that hangs. */
+static bool lockForReading(void) {
+    for (int i = 0; i < 1000; i++) {
+        if (pthread_mutex_trylock(&registry_lock) == 0) return true;
+        sched_yield();
+    }
+    return false;
+}
+
+static void lockRegistry(void) {
+    pthread_mutex_lock(&registry_lock);
+}
+
+static void unlockRegistry(void) {
+    pthread_mutex_unlock(&registry_lock);
+}
+
+/* A free slot, or NULL. Under the lock. */
+static slot *takeSlot(void) {
+    for (int i = 0; i < SLOTS_MAX; i++) {
+        if (slots[i].taken) continue;
+        slots[i].taken = true;
+        if (i >= slots_used) slots_used = i + 1;
+        return &slots[i];
+    }
+    return NULL;
+}
+
+static _Thread_local slot *my_slot;
+
+#ifdef USE_LIBC_MALLOC
+
+/* Threads without a slot of their own count here together. */
+static slot shared;
+static _Thread_local bool has_ended;
+
+static slot *counters(void) {
+    if (likely(my_slot != NULL)) return my_slot;
+    if (!has_ended) {
+        lockRegistry();
+        my_slot = takeSlot();
+        unlockRegistry();
+    }
+    return my_slot ? my_slot : &shared;
+}
+
+static void countUp(_Atomic uint64_t *counter, const slot *s, uint64_t bytes) {
+    if (s == &shared) {
+        atomic_fetch_add_explicit(counter, bytes, memory_order_relaxed);
+    } else {
+        uint64_t now = atomic_load_explicit(counter, memory_order_relaxed);
+        atomic_store_explicit(counter, now + bytes, memory_order_relaxed);
+    }
+}
+
+static void *countAlloc(void *p) {
+    if (p) {
+        slot *s = counters();
+        countUp(&s->allocated, s, malloc_usable_size(p));
+    }
+    return p;
+}
+
+static void countFreed(uint64_t bytes) {
+    slot *s = counters();
+    countUp(&s->freed, s, bytes);
+}
+
+static uint64_t slotAllocated(const slot *s) {
+    return atomic_load_explicit(&s->allocated, memory_order_relaxed);
+}
+
+static uint64_t slotFreed(const slot *s) {
+    return atomic_load_explicit(&s->freed, memory_order_relaxed);
+}
+
+void zmallocThreadInit(void) {
+    counters();
+}
+
+void zmallocThreadExit(void) {
+    slot *s = my_slot;
+    has_ended = true;
+    my_slot = NULL;
+    if (!s) return;
+    lockRegistry();
+    ended.allocated += slotAllocated(s);
+    ended.freed += slotFreed(s);
+    atomic_store_explicit(&s->allocated, 0, memory_order_relaxed);
+    atomic_store_explicit(&s->freed, 0, memory_order_relaxed);
+    s->taken = false;
+    unlockRegistry();
+}
+
+static uint64_t sharedAllocated(void) {
+    return slotAllocated(&shared);
+}
+
+static uint64_t sharedFreed(void) {
+    return slotFreed(&shared);
+}
+
+#else
+
+static uint64_t slotAllocated(const slot *s) {
+    return s->allocated ? __atomic_load_n(s->allocated, __ATOMIC_RELAXED) : 0;
+}
+
+static uint64_t slotFreed(const slot *s) {
+    return s->freed ? __atomic_load_n(s->freed, __ATOMIC_RELAXED) : 0;
+}
+
+void zmallocThreadInit(void) {
+    if (my_slot) return;
+    uint64_t *allocated = NULL, *freed = NULL;
+    size_t len = sizeof(allocated);
+    if (mallctl("thread.allocatedp", &allocated, &len, NULL, 0) != 0) return;
+    if (mallctl("thread.deallocatedp", &freed, &len, NULL, 0) != 0) return;
+    lockRegistry();
+    my_slot = takeSlot();
+    if (my_slot) {
+        my_slot->allocated = allocated;
+        my_slot->freed = freed;
+    }
+    unlockRegistry();
+}
+
+void zmallocThreadExit(void) {
+    slot *s = my_slot;
+    my_slot = NULL;
+    if (!s) return;
+    lockRegistry();
+    ended.allocated += slotAllocated(s);
+    ended.freed += slotFreed(s);
+    s->allocated = s->freed = NULL;
+    s->taken = false;
+    unlockRegistry();
+}
+
+static uint64_t sharedAllocated(void) {
+    return 0;
+}
+
+static uint64_t sharedFreed(void) {
+    return 0;
+}
+
+#endif
+
+size_t zmallocUsed(void) {
+    bool locked = lockForReading();
+    /* All that was freed is read first: what one thread allocates and another frees meanwhile then
+     * counts twice rather than less than nothing. */
+    uint64_t freed = ended.freed + sharedFreed();
+    for (int i = 0; i < slots_used; i++) freed += slotFreed(&slots[i]);
+    uint64_t allocated = ended.allocated + sharedAllocated();
+    for (int i = 0; i < slots_used; i++) allocated += slotAllocated(&slots[i]);
+    if (locked) unlockRegistry();
+    return allocated > freed ? (size_t)(allocated - freed) : 0;
+}
+
+/* The first thread needs no call; a child after fork must not inherit a locked registry. */
+__attribute__((constructor)) static void registerFirstThread(void) {
+    zmallocThreadInit();
+    pthread_atfork(lockRegistry, unlockRegistry, unlockRegistry);
+}
+
+/* ---- The allocator below ------------------------------------------------------------------------- */
+
+#ifdef USE_LIBC_MALLOC
+
+static void *rawAlloc(size_t size) {
+    return countAlloc(malloc(size));
+}
+
+static void *rawCalloc(size_t count, size_t size) {
+    return countAlloc(calloc(count, size));
+}
+
+static void *rawRealloc(void *p, size_t size) {
+    size_t old = p ? malloc_usable_size(p) : 0;
+    void *q = realloc(p, size);
+    if (q) {
+        countFreed(old);
+        countAlloc(q);
+    }
+    return q;
+}
+
+static void *rawAligned(size_t align, size_t size) {
+    void *p = NULL;
+    return posix_memalign(&p, align, size) == 0 ? countAlloc(p) : NULL;
+}
+
+static void *rawAlignedZero(size_t align, size_t size) {
+    void *p = rawAligned(align, size);
+    return p ? memset(p, 0, size) : NULL;
+}
+
+static void rawFree(void *p) {
+    countFreed(malloc_usable_size(p));
+    free(p);
+}
+
+static size_t rawSize(const void *p) {
+    return malloc_usable_size((void *)p);
+}
+
+#else
+
+static void *rawAlloc(size_t size) {
+    return malloc(size);
+}
+
+static void *rawCalloc(size_t count, size_t size) {
+    return calloc(count, size);
+}
+
+static void *rawRealloc(void *p, size_t size) {
+    return realloc(p, size);
+}
+
+static void *rawAligned(size_t align, size_t size) {
+    return mallocx(size, MALLOCX_ALIGN(align));
+}
+
+static void *rawAlignedZero(size_t align, size_t size) {
+    return mallocx(size, MALLOCX_ALIGN(align) | MALLOCX_ZERO);
+}
+
+static void rawFree(void *p) {
+    free(p);
+}
+
+static size_t rawSize(const void *p) {
+    return sallocx(p, 0);
+}
+
+#endif
+
+/* ---- The public functions ------------------------------------------------------------------------ */
+
+noreturn_fn static void outOfMemory(size_t size) {
+    if (oom_handler) oom_handler(size);
+    fprintf(stderr, "zmalloc: Out of memory trying to allocate %zu bytes\n", size);
+    fflush(stderr);
+    abort();
+}
+
+void zmallocSetOomHandler(void (*handler)(size_t size)) {
+    oom_handler = handler;
+}
+
+/* Zero bytes are one, so that a block always has an address and a size class. */
+static size_t atLeastOne(size_t size) {
+    return size + (size == 0);
+}
+
+void *zmalloc(size_t size) {
+    void *p = rawAlloc(atLeastOne(size));
+    if (unlikely(!p)) outOfMemory(size);
+    return p;
+}
+
+void *zcalloc(size_t count, size_t size) {
+    void *p = rawCalloc(atLeastOne(count), atLeastOne(size));
+    if (unlikely(!p)) outOfMemory(count * size);
+    return p;
+}
+
+void *zrealloc(void *p, size_t size) {
+    void *q = rawRealloc(p, atLeastOne(size));
+    if (unlikely(!q)) outOfMemory(size);
+    return q;
+}
+
+void *zmallocAligned(size_t align, size_t size) {
+    void *p = rawAligned(align < sizeof(void *) ? sizeof(void *) : align, atLeastOne(size));
+    if (unlikely(!p)) outOfMemory(size);
+    return p;
+}
+
+void zfree(void *p) {
+    if (p) rawFree(p);
+}
+
+void zfreeSized(void *p, size_t size) {
+    if (!p) return;
+#ifdef USE_LIBC_MALLOC
+    unused(size);
+    rawFree(p);
+#else
+    sdallocx(p, atLeastOne(size), 0);
+#endif
+}
+
+static _Thread_local long fail_after;
+
+void zmallocFailAfter(long n) {
+    fail_after = n;
+}
+
+static bool failNow(void) {
+    return unlikely(fail_after > 0) && --fail_after == 0;
+}
+
+void *ztrymalloc(size_t size) {
+    return failNow() ? NULL : rawAlloc(atLeastOne(size));
+}
+
+void *ztrycalloc(size_t count, size_t size) {
+    return failNow() ? NULL : rawCalloc(atLeastOne(count), atLeastOne(size));
+}
+
+void *ztryrealloc(void *p, size_t size) {
+    return failNow() ? NULL : rawRealloc(p, atLeastOne(size));
+}
+
+void *ztrycallocAligned(size_t align, size_t size) {
+    return failNow() ? NULL : rawAlignedZero(align < sizeof(void *) ? sizeof(void *) : align, atLeastOne(size));
+}
+
+void *zmallocUsable(size_t size, size_t *usable) {
+#ifdef USE_LIBC_MALLOC
+    void *p = zmalloc(size);
+    *usable = rawSize(p);
+#else
+    /* Asking for the whole class by its size saves the look-up of the block afterwards. */
+    size_t good = nallocx(atLeastOne(size), 0);
+    void *p = good ? rawAlloc(good) : NULL;
+    if (unlikely(!p)) outOfMemory(size);
+    *usable = good;
+#endif
+    return p;
+}
+
+void *zreallocUsable(void *p, size_t size, size_t *usable) {
+    void *q = zrealloc(p, size);
+    *usable = rawSize(q);
+    return q;
+}
+
+size_t zmallocSize(const void *p) {
+    return rawSize(p);
+}
+
+size_t zmallocGoodSize(size_t size) {
+#ifdef USE_LIBC_MALLOC
+    return atLeastOne(size);
+#else
+    size_t good = nallocx(atLeastOne(size), 0);
+    return good ? good : size;
+#endif
+}
+
+char *zstrdup(const char *s) {
+    size_t n = strlen(s) + 1;
+    return memcpy(zmalloc(n), s, n);
+}
+
+/* ---- What the system and the allocator say ------------------------------------------------------- */
+
+size_t zmallocRss(void) {
+    char buf[256];
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return zmallocUsed();
+    ssize_t n = read(fd, buf, sizeof(buf) - 1);
+    close(fd);
+    if (n <= 0) return zmallocUsed();
+    buf[n] = '\0';
+    const char *second = strchr(buf, ' ');
+    if (!second) return zmallocUsed();
+    return (size_t)strtoull(second + 1, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+size_t zmallocTotalSystemMemory(void) {
+    return (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+#ifdef USE_LIBC_MALLOC
+
+void zmallocAllocatorInfo(allocatorInfo *info) {
+    memset(info, 0, sizeof(*info));
+}
+
+const char *zmallocLibrary(void) {
+    return "libc";
+}
+
+int zmallocPurge(void) {
+    return malloc_trim(0) >= 0 ? 0 : -1;
+}
+
+void zmallocSetBackgroundThread(bool on) {
+    unused(on);
+}
+
+void zmallocStats(void (*emit)(void *arg, const char *text), void *arg) {
+    emit(arg, "Stats not supported for the current allocator");
+}
+
+#else
+
+#define STRING(x) #x
+#define STRING_OF(x) STRING(x)
+#define VERSION(major, minor, bugfix) STRING_OF(major) "." STRING_OF(minor) "." STRING_OF(bugfix)
+#define ALL_ARENAS STRING_OF(MALLCTL_ARENAS_ALL)
+
+static size_t statistic(const char *name) {
+    size_t value = 0, len = sizeof(value);
+    return mallctl(name, &value, &len, NULL, 0) == 0 ? value : 0;
+}
+
+void zmallocAllocatorInfo(allocatorInfo *info) {
+    /* Statistics are a copy that is renewed when the epoch moves. */
+    uint64_t epoch = 1;
+    size_t len = sizeof(epoch);
+    mallctl("epoch", &epoch, &len, &epoch, len);
+    info->allocated = statistic("stats.allocated");
+    info->active = statistic("stats.active");
+    info->resident = statistic("stats.resident");
+    info->retained = statistic("stats.retained");
+    info->muzzy = statistic("stats.arenas." ALL_ARENAS ".pmuzzy") * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+const char *zmallocLibrary(void) {
+    return "jemalloc-" VERSION(JEMALLOC_VERSION_MAJOR, JEMALLOC_VERSION_MINOR, JEMALLOC_VERSION_BUGFIX);
+}
+
+int zmallocPurge(void) {
+    return mallctl("arena." ALL_ARENAS ".purge", NULL, NULL, NULL, 0) == 0 ? 0 : -1;
+}
+
+void zmallocSetBackgroundThread(bool on) {
+    mallctl("background_thread", NULL, NULL, &on, sizeof(on));
+}
+
+void zmallocStats(void (*emit)(void *arg, const char *text), void *arg) {
+    malloc_stats_print(emit, arg, NULL);
+}
+
+#endif

@@ -1,0 +1,75 @@
+/* clock_test.c -- monotonic time against the system's, dates against localtime.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "clock.h"
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static uint64_t systemUs(void) {
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+TEST(ticks_run_like_the_system_clock) {
+    clockInit();
+    uint64_t us0 = systemUs();
+    monotime t0 = clockTicks();
+    struct timespec pause = {0, 50000000};
+    nanosleep(&pause, NULL);
+    uint64_t ours = clockTicksToUs(clockTicks() - t0), theirs = systemUs() - us0;
+    /* One part in a thousand, and room for being interrupted between two readings. */
+    CHECK(ours <= theirs + theirs / 1000 + 5000 && theirs <= ours + theirs / 1000 + 5000);
+    CHECK(strstr(clockMonotonicInfo(), "POSIX clock_gettime") || strstr(clockMonotonicInfo(), "ticks/us"));
+}
+
+TEST(monotonic_does_not_go_back) {
+    uint64_t last = clockMonotonicUs();
+    for (int i = 0; i < 100000; i++) {
+        uint64_t now = clockMonotonicUs();
+        if (!CHECK(now >= last)) return;
+        last = now;
+    }
+    CHECK(clockTicksToNs(0) == 0);
+    /* A year of ticks at 4 GHz does not overflow. */
+    CHECK(clockTicksToNs((uint64_t)4000000000u * 86400 * 366) > (uint64_t)86400 * 366 * 1000000000 / 4);
+}
+
+TEST(wall_clock_is_now) {
+    int64_t now = time(NULL);
+    CHECK(llabs(clockWallMs() / 1000 - now) <= 1);
+    CHECK(llabs(clockWallUs() / 1000000 - now) <= 1);
+}
+
+static void compareDates(const char *zone) {
+    setenv("TZ", zone, 1);
+    clockRefreshTimezone();
+    uint64_t seed = unitRandomSeed();
+    for (int i = 0; i < 20000; i++) {
+        time_t t = (time_t)(unitRandom(&seed) % 16725225600u) - 4000000000; /* 1843 to 2373 */
+        if (i < 400) t = 951696000 + (time_t)i * 86400 / 4;                 /* around 2000-02-29 */
+        struct tm ours, theirs;
+        clockLocalTime(&ours, t);
+        localtime_r(&t, &theirs);
+        bool same = ours.tm_year == theirs.tm_year && ours.tm_mon == theirs.tm_mon && ours.tm_mday == theirs.tm_mday &&
+                    ours.tm_hour == theirs.tm_hour && ours.tm_min == theirs.tm_min && ours.tm_sec == theirs.tm_sec &&
+                    ours.tm_wday == theirs.tm_wday && ours.tm_yday == theirs.tm_yday &&
+                    ours.tm_gmtoff == theirs.tm_gmtoff;
+        if (!CHECK(same)) {
+            printf("    %lld in %s\n", (long long)t, zone);
+            return;
+        }
+    }
+}
+
+TEST(dates_equal_localtime_in_fixed_zones) {
+    compareDates("UTC0");
+    compareDates("XXX-5:30");
+    compareDates("YYY9:30");
+    unsetenv("TZ");
+    clockRefreshTimezone();
+}

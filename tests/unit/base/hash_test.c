@@ -1,0 +1,126 @@
+/* hash_test.c -- hashes and checksums against published vectors and slow second implementations.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "hash.h"
+#include "unit.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* SipHash-c-d byte by byte, straight from the paper. With c=2, d=4 it is checked against the paper's own vector, then
+ * stands for c=1, d=2. */
+static uint64_t slowSip(int c, int d, const uint8_t key[16], const uint8_t *p, size_t len) {
+    uint64_t k[2] = {0, 0};
+    for (int i = 0; i < 16; i++) k[i / 8] |= (uint64_t)key[i] << (i % 8 * 8);
+    uint64_t v[4] = {k[0] ^ 0x736f6d6570736575u, k[1] ^ 0x646f72616e646f6du, k[0] ^ 0x6c7967656e657261u,
+                     k[1] ^ 0x7465646279746573u};
+#define ROT(x, n) ((x) << (n) | (x) >> (64 - (n)))
+    for (size_t at = 0; at <= len / 8 + 1; at++) {
+        uint64_t m = 0;
+        bool final = at == len / 8 + 1;
+        for (size_t i = at * 8; i < at * 8 + 8 && i < len; i++) m |= (uint64_t)p[i] << (i % 8 * 8);
+        if (at == len / 8) m |= (uint64_t)len << 56;
+        if (final)
+            v[2] ^= 0xff;
+        else
+            v[3] ^= m;
+        for (int i = 0; i < (final ? d : c); i++) {
+            v[0] += v[1], v[1] = ROT(v[1], 13), v[1] ^= v[0], v[0] = ROT(v[0], 32);
+            v[2] += v[3], v[3] = ROT(v[3], 16), v[3] ^= v[2];
+            v[0] += v[3], v[3] = ROT(v[3], 21), v[3] ^= v[0];
+            v[2] += v[1], v[1] = ROT(v[1], 17), v[1] ^= v[2], v[2] = ROT(v[2], 32);
+        }
+        if (!final) v[0] ^= m;
+    }
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+TEST(siphash_equals_the_paper_form) {
+    uint8_t key[16], text[64];
+    for (int i = 0; i < 16; i++) key[i] = (uint8_t)i;
+    for (int i = 0; i < 64; i++) text[i] = (uint8_t)i;
+    CHECK(slowSip(2, 4, key, text, 15) == 0xa129ca6149be45e5u);
+    hashSetKey(key);
+    for (size_t len = 0; len < 64; len++) CHECK(hashBytes(text, len) == slowSip(1, 2, key, text, len));
+
+    uint64_t seed = unitRandomSeed();
+    for (int round = 0; round < 2000; round++) {
+        uint8_t buf[300];
+        size_t len = unitRandom(&seed) % sizeof(buf);
+        for (size_t i = 0; i < 16; i++) key[i] = (uint8_t)unitRandom(&seed);
+        for (size_t i = 0; i < len; i++) buf[i] = (uint8_t)unitRandom(&seed);
+        hashSetKey(key);
+        if (!CHECK(hashBytes(buf, len) == slowSip(1, 2, key, buf, len))) return;
+        uint8_t small[300];
+        for (size_t i = 0; i < len; i++) small[i] = buf[i] >= 'A' && buf[i] <= 'Z' ? buf[i] + 32 : buf[i];
+        if (!CHECK(hashBytesNoCase(buf, len) == hashBytes(small, len))) return;
+    }
+}
+
+TEST(nocase_changes_capitals_only) {
+    for (int c = 0; c < 256; c++) {
+        uint8_t a[9], b[9];
+        memset(a, c, sizeof(a));
+        memset(b, c >= 'A' && c <= 'Z' ? c + 32 : c, sizeof(b));
+        CHECK(hashBytesNoCase(a, sizeof(a)) == hashBytes(b, sizeof(b)));
+    }
+}
+
+TEST(crc16_xmodem) {
+    CHECK_EQ_INT(crc16("123456789", 9), 0x31c3);
+    CHECK_EQ_INT(crc16("", 0), 0);
+}
+
+TEST(crc64_jones) {
+    CHECK(crc64(0, "123456789", 9) == 0xe9c6d914c4b8d9cau);
+    uint64_t seed = unitRandomSeed();
+    uint8_t buf[200];
+    for (int round = 0; round < 500; round++) {
+        size_t len = unitRandom(&seed) % sizeof(buf), cut = len ? unitRandom(&seed) % len : 0;
+        for (size_t i = 0; i < len; i++) buf[i] = (uint8_t)unitRandom(&seed);
+        uint64_t slow = 0;
+        for (size_t i = 0; i < len; i++) {
+            slow ^= buf[i];
+            for (int bit = 0; bit < 8; bit++) slow = (slow >> 1) ^ (slow & 1 ? 0x95ac9329ac4bc9b5u : 0);
+        }
+        if (!CHECK(crc64(0, buf, len) == slow)) return;
+        if (!CHECK(crc64(crc64(0, buf, cut), buf + cut, len - cut) == slow)) return;
+    }
+}
+
+TEST(key_slots) {
+    CHECK_EQ_INT(keyHashSlot("foo", 3), 12182);
+    CHECK_EQ_INT(keyHashSlot("a{foo}b", 7), 12182);
+    CHECK_EQ_INT(keyHashSlot("{foo}{bar}", 10), 12182);
+    CHECK_EQ_INT(keyHashSlot("foo{}{bar}", 10), crc16("foo{}{bar}", 10) & 16383);
+    CHECK_EQ_INT(keyHashSlot("foo{{bar}}", 10), crc16("{bar", 4) & 16383);
+    CHECK_EQ_INT(keyHashSlot("foo{bar", 7), crc16("foo{bar", 7) & 16383);
+    CHECK_EQ_INT(keyHashSlot("}{", 2), crc16("}{", 2) & 16383);
+    CHECK_EQ_INT(keyHashSlot("", 0), 0);
+}
+
+TEST(sha_vectors) {
+    char hex[65];
+    sha1Hex(hex, "abc", 3);
+    CHECK_EQ_STR(hex, "a9993e364706816aba3e25717850c26c9cd0d89d");
+    sha1Hex(hex, "", 0);
+    CHECK_EQ_STR(hex, "da39a3ee5e6b4b0d3255bfef95601890afd80709");
+    sha256Hex(hex, "abc", 3);
+    CHECK_EQ_STR(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    sha256Hex(hex, "", 0);
+    CHECK_EQ_STR(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    /* The FIPS messages of two blocks: lengths around the padding's limit. */
+    const char *two = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
+    sha1Hex(hex, two, strlen(two));
+    CHECK_EQ_STR(hex, "84983e441c3bd26ebaae4aa1f95129e5e54670f1");
+    sha256Hex(hex, two, strlen(two));
+    CHECK_EQ_STR(hex, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+    static char million[1000000];
+    memset(million, 'a', sizeof(million));
+    sha1Hex(hex, million, sizeof(million));
+    CHECK_EQ_STR(hex, "34aa973cd4c4daa4f61eeb2bdbad27316534016f");
+    sha256Hex(hex, million, sizeof(million));
+    CHECK_EQ_STR(hex, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}

@@ -1,0 +1,185 @@
+/* zmalloc_test.c -- allocation and its running total.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "zmalloc.h"
+#include "unit.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+TEST(total_follows_allocations) {
+    size_t before = zmallocUsed();
+    void *p[100];
+    size_t sum = 0;
+    for (size_t i = 0; i < 100; i++) {
+        p[i] = zmalloc(i * 37);
+        sum += zmallocSize(p[i]);
+        memset(p[i], 1, i * 37);
+    }
+    CHECK_EQ_INT(zmallocUsed() - before, sum);
+    for (size_t i = 0; i < 100; i++) {
+        if (i % 3 == 0)
+            zfreeSized(p[i], i * 37);
+        else if (i % 3 == 1)
+            zfreeSized(p[i], zmallocSize(p[i]));
+        else
+            zfree(p[i]);
+    }
+    CHECK_EQ_INT(zmallocUsed(), before);
+    zfree(NULL);
+    zfreeSized(NULL, 5);
+}
+
+TEST(usable_room_may_be_used) {
+    for (size_t size = 0; size < 5000; size += 13) {
+        size_t usable = 0;
+        char *p = zmallocUsable(size, &usable);
+        CHECK(usable >= size);
+        CHECK_EQ_INT(zmallocSize(p), usable);
+        CHECK(zmallocGoodSize(size) >= size && zmallocGoodSize(size) <= usable + (size == 0));
+        memset(p, 7, usable);
+        p = zreallocUsable(p, size * 2 + 1, &usable);
+        CHECK(usable >= size * 2 + 1);
+        memset(p, 8, usable);
+        zfreeSized(p, usable);
+    }
+}
+
+TEST(realloc_keeps_bytes) {
+    char *p = zrealloc(NULL, 10);
+    memcpy(p, "012345678", 10);
+    p = zrealloc(p, 100000);
+    CHECK_EQ_STR(p, "012345678");
+    p = zrealloc(p, 0);
+    CHECK(p != NULL);
+    zfree(p);
+    int *zeros = zcalloc(1000, sizeof(int));
+    for (int i = 0; i < 1000; i++) CHECK(zeros[i] == 0);
+    zfree(zeros);
+    char *s = zstrdup("abc");
+    CHECK_EQ_STR(s, "abc");
+    zfree(s);
+}
+
+TEST(aligned_blocks) {
+    for (size_t align = 1; align <= 4096; align *= 2) {
+        void *p = zmallocAligned(align, 100);
+        CHECK_EQ_INT((uintptr_t)p % align, 0);
+        zfree(p);
+    }
+}
+
+TEST(try_functions_fail_on_demand_and_on_nonsense) {
+    zmallocFailAfter(2);
+    void *p = ztrymalloc(10);
+    CHECK(p != NULL);
+    CHECK(ztrymalloc(10) == NULL);
+    void *q = ztryrealloc(p, 20);
+    CHECK(q != NULL);
+    zfree(q);
+    zmallocFailAfter(1);
+    CHECK(ztrycalloc(1, 10) == NULL);
+    zmallocFailAfter(0);
+    /* A sanitizer's allocator would end the process instead. */
+#if !defined(USE_LIBC_MALLOC)
+    volatile size_t huge = SIZE_MAX / 2;
+    CHECK(ztrymalloc(huge) == NULL);
+    CHECK(ztrycalloc(huge, 16) == NULL);
+#endif
+}
+
+static void *block_of_thread;
+
+static void *threadBody(void *arg) {
+    zmallocThreadInit();
+    zfree(arg);
+    block_of_thread = zmalloc(50000);
+    zmallocThreadExit();
+    return NULL;
+}
+
+TEST(totals_of_ended_threads_stay) {
+    size_t before = zmallocUsed();
+    void *given = zmalloc(70000);
+    size_t given_size = zmallocSize(given);
+    CHECK_EQ_INT(zmallocUsed(), before + given_size);
+    pthread_t t;
+    pthread_create(&t, NULL, threadBody, given);
+    pthread_join(t, NULL);
+    size_t kept = zmallocUsed(), want = before + zmallocSize(block_of_thread);
+    /* The thread library may keep a block of its own for the next thread. */
+    CHECK(kept >= want && kept < want + 4096);
+    zfree(block_of_thread);
+    CHECK(zmallocUsed() < before + 4096);
+}
+
+static void *manyBody(void *arg) {
+    uint64_t seed = (uint64_t)(uintptr_t)arg;
+    zmallocThreadInit();
+    for (int i = 0; i < 20000; i++) {
+        void *p = zmalloc(unitRandom(&seed) % 1000);
+        if (i % 100 == 0 && zmallocUsed() > (size_t)1 << 40) abort();
+        zfree(p);
+    }
+    zmallocThreadExit();
+    return NULL;
+}
+
+TEST(threads_count_at_the_same_time) {
+    pthread_t t[4];
+    size_t before = zmallocUsed();
+    for (uintptr_t i = 0; i < 4; i++) pthread_create(&t[i], NULL, manyBody, (void *)(i + 1));
+    for (int i = 0; i < 4; i++) pthread_join(t[i], NULL);
+    size_t after = zmallocUsed();
+    CHECK(after < before + 65536 && after + 65536 > before);
+}
+
+static void oomBody(void *arg) {
+    unused(arg);
+    exit(42);
+}
+
+static void onOom(size_t size) {
+    oomBody(&size);
+}
+
+static void runOut(void *arg) {
+    zmallocSetOomHandler(onOom);
+    volatile size_t huge = SIZE_MAX / 2;
+    zfree(zmalloc(huge));
+    unused(arg);
+}
+
+TEST(out_of_memory_calls_the_handler) {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    int status = unitInChild(runOut, NULL, NULL, 0);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+#else
+    unused(runOut);
+#endif
+}
+
+static void countText(void *arg, const char *text) {
+    *(size_t *)arg += strlen(text);
+}
+
+TEST(what_the_system_says) {
+    CHECK(zmallocRss() > 100000);
+    CHECK(zmallocTotalSystemMemory() > zmallocRss());
+    allocatorInfo info;
+    zmallocAllocatorInfo(&info);
+    size_t stats = 0;
+    zmallocStats(countText, &stats);
+    CHECK(stats > 0);
+#ifdef USE_LIBC_MALLOC
+    CHECK_EQ_STR(zmallocLibrary(), "libc");
+#else
+    CHECK(strncmp(zmallocLibrary(), "jemalloc-5", 10) == 0);
+    CHECK(info.allocated > 0 && info.active >= info.allocated && info.resident >= info.active);
+    CHECK_EQ_INT(zmallocPurge(), 0);
+    zmallocSetBackgroundThread(true);
+    zmallocSetBackgroundThread(false);
+#endif
+}

@@ -1,0 +1,166 @@
+/* unit.c -- runs the registered unit tests and counts.
+ *
+ * Owns        the list of tests and the counters of the run.
+ * Threads     main runs the tests; checks count with an atomic add, so a test's threads may check too.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "unit.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static unitTest *tests;
+static atomic_int failed_checks;
+static const char *running = "(no test)";
+
+/* Constructors run in link order within the program, which is not promised: keep the list sorted. */
+static int testCmp(const unitTest *a, const unitTest *b) {
+    int d = strcmp(a->file, b->file);
+    return d ? d : a->line - b->line;
+}
+
+void unitRegister(unitTest *test) {
+    unitTest **at = &tests;
+    while (*at && testCmp(*at, test) < 0) at = &(*at)->next;
+    test->next = *at;
+    *at = test;
+}
+
+static void fail(const char *what, const char *file, int line) {
+    atomic_fetch_add_explicit(&failed_checks, 1, memory_order_relaxed);
+    printf("%s:%d: %s: failed: %s", file, line, running, what);
+}
+
+bool unitCheck(bool held, const char *what, const char *file, int line) {
+    if (held) return true;
+    fail(what, file, line);
+    printf("\n");
+    return false;
+}
+
+bool unitCheckInt(long long got, long long want, const char *what, const char *file, int line) {
+    if (got == want) return true;
+    fail(what, file, line);
+    printf(" is %lld, not %lld\n", got, want);
+    return false;
+}
+
+bool unitCheckStr(const char *got, const char *want, const char *what, const char *file, int line) {
+    if (got == want || (got && want && strcmp(got, want) == 0)) return true;
+    fail(what, file, line);
+    printf(" is \"%s\", not \"%s\"\n", got ? got : "(null)", want ? want : "(null)");
+    return false;
+}
+
+bool unitCheckDouble(double got, double want, const char *what, const char *file, int line) {
+    if (memcmp(&got, &want, sizeof(got)) == 0 || got == want) return true;
+    fail(what, file, line);
+    printf(" is %.17g, not %.17g\n", got, want);
+    return false;
+}
+
+bool unitCheckMem(const void *got, const void *want, size_t len, const char *what, const char *file, int line) {
+    const unsigned char *a = got, *b = want;
+    for (size_t i = 0; i < len; i++) {
+        if (a[i] == b[i]) continue;
+        fail(what, file, line);
+        printf(" has 0x%02x, not 0x%02x, at byte %zu of %zu\n", a[i], b[i], i, len);
+        return false;
+    }
+    return true;
+}
+
+uint64_t unitRandomSeed(void) {
+    static uint64_t seed;
+    static bool known;
+    if (known) return seed;
+    const char *wish = getenv("UNIT_SEED");
+    if (wish) {
+        seed = strtoull(wish, NULL, 0);
+    } else {
+        struct timespec ts;
+        clock_gettime(CLOCK_REALTIME, &ts);
+        seed = (uint64_t)ts.tv_sec * 1000003u ^ (uint64_t)ts.tv_nsec ^ (uint64_t)getpid() << 32;
+    }
+    known = true;
+    printf("UNIT_SEED=%llu\n", (unsigned long long)seed);
+    return seed;
+}
+
+/* splitmix64: any state is a good one, also 0. */
+uint64_t unitRandom(uint64_t *state) {
+    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+int unitInChild(void (*body)(void *arg), void *arg, char *output, size_t size) {
+    int fds[2], status = -1;
+    fflush(NULL);
+    if (pipe(fds) != 0) return -1;
+    pid_t pid = fork();
+    if (pid < 0) {
+        close(fds[0]);
+        close(fds[1]);
+        return -1;
+    }
+    if (pid == 0) {
+        dup2(fds[1], 1);
+        dup2(fds[1], 2);
+        close(fds[0]);
+        close(fds[1]);
+        body(arg);
+        fflush(NULL);
+        _exit(0);
+    }
+    close(fds[1]);
+    size_t used = 0;
+    char rest[512];
+    for (;;) {
+        bool room = output && used + 1 < size;
+        ssize_t n = room ? read(fds[0], output + used, size - 1 - used) : read(fds[0], rest, sizeof(rest));
+        if (n <= 0) break;
+        if (room) used += (size_t)n;
+    }
+    if (output && size) output[used] = '\0';
+    close(fds[0]);
+    waitpid(pid, &status, 0);
+    return status;
+}
+
+static bool wanted(const unitTest *t, int argc, char **argv) {
+    for (int i = 1; i < argc; i++) {
+        if (strstr(t->name, argv[i])) return true;
+    }
+    return argc < 2;
+}
+
+int main(int argc, char **argv) {
+    int passed = 0, failed = 0;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (argc == 2 && strcmp(argv[1], "--list") == 0) {
+        for (unitTest *t = tests; t; t = t->next) printf("%s:%d: %s\n", t->file, t->line, t->name);
+        return 0;
+    }
+    unitRandomSeed();
+    for (unitTest *t = tests; t; t = t->next) {
+        if (!wanted(t, argc, argv)) continue;
+        running = t->name;
+        int before = atomic_load(&failed_checks);
+        t->run();
+        bool ok = atomic_load(&failed_checks) == before;
+        if (ok)
+            passed++;
+        else
+            failed++;
+        printf("%s %s\n", ok ? "ok  " : "FAIL", t->name);
+    }
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed > 0;
+}
