@@ -1,0 +1,443 @@
+/* ae.c -- the event loop: file descriptors, timers, and two hooks around the wait.
+ *
+ * One turn reads: before_sleep, wait, after_sleep, ready files, due timers. How the wait is done is the matter of a
+ * backend (ae_internal.h), chosen when the loop is made.
+ *
+ * A handler may delete any registration, close the descriptor and have its number given to something new, while the
+ * number still stands in the list of ready ones. So each registration has a generation, which changes when the last
+ * bit of its mask goes; an event whose generation is not the present one is dropped. What is really ready comes back
+ * with the next wait, as waiting is level-triggered.
+ *
+ * Not here    sockets (anet.c), connections (connection.c).
+ * Owns        registrations, timers, the backend's state. Descriptors and handler arguments are borrowed.
+ * Threads     the loop's own; doorbells: aeDoorbellRing() any.
+ * Invariants  1. A handler runs only if its bit is in the mask at that moment, and for its own generation.
+ *             2. The list of ready descriptors lies on the stack: a handler may run a turn of the same loop inside.
+ *             3. A timer runs at most once in a turn; one made or put off in a turn runs in a later one.
+ *             4. heap[0] is due first; among equals the smaller id.
+ * Cost        no allocation and no look-up per event; the clock is read twice a turn, not at all without timers.
+ *             Deleting a timer is O(timers).
+ * Tests       tests/unit/event/ae_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "ae_internal.h"
+#include "clock.h"
+#include "panic.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/eventfd.h>
+#endif
+
+#define FIRED_PER_TURN 512
+
+typedef struct fileEvent {
+    aeFileProc *read_proc, *write_proc;
+    void *read_arg, *write_arg; /* borrowed until the event is deleted */
+    int mask;
+    uint32_t generation;
+} fileEvent;
+
+typedef struct timeEvent {
+    uint64_t due_us;
+    long long id;
+    aeTimeProc *proc;
+    void *arg; /* borrowed until the timer is deleted */
+} timeEvent;
+
+/* The timer whose handler runs; it is out of the heap meanwhile. A turn inside a handler stacks another one. */
+typedef struct runningTimer {
+    long long id;
+    bool deleted;
+    struct runningTimer *outer;
+} runningTimer;
+
+struct aeEventLoop {
+    const aeBackend *backend;
+    void *backend_state; /* owns */
+    fileEvent *files;    /* owns; by descriptor */
+    int setsize;
+    bool dont_wait, stop;
+    aeHook *before_sleep, *after_sleep;
+    void *before_arg, *after_arg;
+    timeEvent *heap; /* owns */
+    size_t heap_len, heap_cap;
+    long long next_timer_id;
+    uint64_t timers_now_us; /* the time of the timer round in progress, 0 outside one */
+    runningTimer *running;
+};
+
+/* -------------------------------------------------------------------------------------------- life */
+
+static const aeBackend *chooseBackend(void) {
+#ifdef __linux__
+    const char *name = getenv("AE_BACKEND");
+    if (!name || strcmp(name, "poll") != 0) return &ae_epoll_backend;
+#endif
+    return &ae_poll_backend;
+}
+
+aeEventLoop *aeCreateEventLoop(int setsize) {
+    const aeBackend *backend = chooseBackend();
+
+    serverAssert(setsize > 0);
+    void *state = backend->create(setsize);
+    if (!state) return NULL;
+    aeEventLoop *loop = zcalloc(1, sizeof(*loop));
+    loop->backend = backend;
+    loop->backend_state = state;
+    loop->files = zcalloc((size_t)setsize, sizeof(*loop->files));
+    loop->setsize = setsize;
+    return loop;
+}
+
+void aeDeleteEventLoop(aeEventLoop *loop) {
+    loop->backend->destroy(loop->backend_state);
+    zfree(loop->files);
+    zfree(loop->heap);
+    zfree(loop);
+}
+
+const char *aeApiName(const aeEventLoop *loop) {
+    return loop->backend->name;
+}
+
+int aeGetSetSize(const aeEventLoop *loop) {
+    return loop->setsize;
+}
+
+int aeResizeSetSize(aeEventLoop *loop, int setsize) {
+    if (setsize == loop->setsize) return C_OK;
+    if (setsize <= 0) return C_ERR;
+    for (int fd = setsize; fd < loop->setsize; fd++) {
+        if (loop->files[fd].mask != AE_NONE) return C_ERR;
+    }
+    loop->backend->resize(loop->backend_state, setsize);
+    loop->files = zrealloc(loop->files, (size_t)setsize * sizeof(*loop->files));
+    if (setsize > loop->setsize) {
+        memset(loop->files + loop->setsize, 0, (size_t)(setsize - loop->setsize) * sizeof(*loop->files));
+    }
+    loop->setsize = setsize;
+    return C_OK;
+}
+
+void aeSetBeforeSleep(aeEventLoop *loop, aeHook *hook, void *arg) {
+    loop->before_sleep = hook;
+    loop->before_arg = arg;
+}
+
+void aeSetAfterSleep(aeEventLoop *loop, aeHook *hook, void *arg) {
+    loop->after_sleep = hook;
+    loop->after_arg = arg;
+}
+
+void aeDontWait(aeEventLoop *loop) {
+    loop->dont_wait = true;
+}
+
+/* ------------------------------------------------------------------------------------------- files */
+
+/* Bring the kernel's view of fd to `mask`. AE_BARRIER is the loop's own business and costs no system call. */
+static int changeMask(aeEventLoop *loop, int fd, int mask) {
+    fileEvent *event = &loop->files[fd];
+    int old_io = event->mask & AE_IO_MASK, io = mask & AE_IO_MASK;
+
+    if (old_io != io && loop->backend->change(loop->backend_state, fd, event->generation, old_io, io) != C_OK) {
+        return C_ERR;
+    }
+    event->mask = mask;
+    return C_OK;
+}
+
+int aeCreateFileEvent(aeEventLoop *loop, int fd, int mask, aeFileProc *proc, void *arg) {
+    if (fd < 0 || fd >= loop->setsize) {
+        errno = ERANGE;
+        return C_ERR;
+    }
+    fileEvent *event = &loop->files[fd];
+    serverAssert((mask & AE_IO_MASK) != 0);
+    if (changeMask(loop, fd, event->mask | mask) != C_OK) return C_ERR;
+    if (mask & AE_READABLE) {
+        event->read_proc = proc;
+        event->read_arg = arg;
+    }
+    if (mask & AE_WRITABLE) {
+        event->write_proc = proc;
+        event->write_arg = arg;
+    }
+    return C_OK;
+}
+
+void aeDeleteFileEvent(aeEventLoop *loop, int fd, int mask) {
+    if (fd < 0 || fd >= loop->setsize) return;
+    fileEvent *event = &loop->files[fd];
+    if (event->mask == AE_NONE) return;
+    if (mask & AE_WRITABLE) mask |= AE_BARRIER;
+    int left = event->mask & ~mask;
+    if (!(left & AE_IO_MASK)) left = AE_NONE;
+    /* The kernel can refuse only when the descriptor is closed already, and then has forgotten it by itself. */
+    if (changeMask(loop, fd, left) != C_OK) event->mask = left;
+    if (left == AE_NONE) event->generation++;
+}
+
+int aeGetFileEvents(const aeEventLoop *loop, int fd) {
+    return fd >= 0 && fd < loop->setsize ? loop->files[fd].mask : AE_NONE;
+}
+
+/* Run the handler of one direction if it is still asked for. The table is indexed anew because a handler may have
+ * resized it. Returns the handler, NULL when none ran. */
+static aeFileProc *dispatch(aeEventLoop *loop, const aeFired *fired, int direction) {
+    if (unlikely(fired->fd >= loop->setsize)) return NULL;
+    const fileEvent *event = &loop->files[fired->fd];
+
+    if (!(event->mask & fired->mask & direction) || event->generation != fired->generation) return NULL;
+    aeFileProc *proc = direction == AE_READABLE ? event->read_proc : event->write_proc;
+    proc(loop, fired->fd, direction == AE_READABLE ? event->read_arg : event->write_arg, fired->mask & event->mask);
+    return proc;
+}
+
+static bool hasOneHandler(const aeEventLoop *loop, int fd) {
+    const fileEvent *event = &loop->files[fd];
+    return (event->mask & AE_IO_MASK) == AE_IO_MASK && event->read_proc == event->write_proc &&
+           event->read_arg == event->write_arg;
+}
+
+/* Run the handlers of one ready descriptor; one that serves both directions runs once. Returns 1 if any ran. */
+static int dispatchBoth(aeEventLoop *loop, const aeFired *fired) {
+    if (unlikely(fired->fd >= loop->setsize)) return 0;
+    bool barrier = (loop->files[fired->fd].mask & AE_BARRIER) != 0;
+    bool once = fired->mask == AE_IO_MASK && hasOneHandler(loop, fired->fd);
+    aeFileProc *first = dispatch(loop, fired, barrier ? AE_WRITABLE : AE_READABLE);
+
+    if (first && once) return 1;
+    aeFileProc *second = dispatch(loop, fired, barrier ? AE_READABLE : AE_WRITABLE);
+    return first || second;
+}
+
+/* ------------------------------------------------------------------------------------------ timers */
+
+static bool isSooner(const timeEvent *a, const timeEvent *b) {
+    return a->due_us != b->due_us ? a->due_us < b->due_us : a->id < b->id;
+}
+
+static void swapTimers(timeEvent *a, timeEvent *b) {
+    timeEvent t = *a;
+    *a = *b;
+    *b = t;
+}
+
+static void siftUp(timeEvent *heap, size_t i) {
+    while (i > 0 && isSooner(&heap[i], &heap[(i - 1) / 2])) {
+        swapTimers(&heap[i], &heap[(i - 1) / 2]);
+        i = (i - 1) / 2;
+    }
+}
+
+static void siftDown(timeEvent *heap, size_t len, size_t i) {
+    for (;;) {
+        size_t child = 2 * i + 1;
+        if (child >= len) return;
+        if (child + 1 < len && isSooner(&heap[child + 1], &heap[child])) child++;
+        if (!isSooner(&heap[child], &heap[i])) return;
+        swapTimers(&heap[child], &heap[i]);
+        i = child;
+    }
+}
+
+static void pushTimer(aeEventLoop *loop, timeEvent timer) {
+    if (loop->heap_len == loop->heap_cap) {
+        loop->heap_cap = loop->heap_cap ? loop->heap_cap * 2 : 8;
+        loop->heap = zrealloc(loop->heap, loop->heap_cap * sizeof(*loop->heap));
+    }
+    loop->heap[loop->heap_len] = timer;
+    siftUp(loop->heap, loop->heap_len++);
+}
+
+static void removeTimer(aeEventLoop *loop, size_t i) {
+    loop->heap[i] = loop->heap[--loop->heap_len];
+    if (i == loop->heap_len) return;
+    siftDown(loop->heap, loop->heap_len, i);
+    siftUp(loop->heap, i);
+}
+
+/* When a timer that is set now to run after `after_ms` is due: always after the round in progress. */
+static uint64_t dueTime(const aeEventLoop *loop, long long after_ms) {
+    uint64_t now = clockMonotonicUs();
+
+    if (now <= loop->timers_now_us) now = loop->timers_now_us + 1;
+    if (after_ms <= 0) return now;
+    return (uint64_t)after_ms > (UINT64_MAX - now) / 1000 ? UINT64_MAX : now + (uint64_t)after_ms * 1000;
+}
+
+long long aeCreateTimeEvent(aeEventLoop *loop, long long after_ms, aeTimeProc *proc, void *arg) {
+    long long id = loop->next_timer_id++;
+
+    pushTimer(loop, (timeEvent){.due_us = dueTime(loop, after_ms), .id = id, .proc = proc, .arg = arg});
+    return id;
+}
+
+int aeDeleteTimeEvent(aeEventLoop *loop, long long id) {
+    for (runningTimer *running = loop->running; running; running = running->outer) {
+        if (running->id != id) continue;
+        if (running->deleted) return C_ERR;
+        running->deleted = true;
+        return C_OK;
+    }
+    for (size_t i = 0; i < loop->heap_len; i++) {
+        if (loop->heap[i].id != id) continue;
+        removeTimer(loop, i);
+        return C_OK;
+    }
+    return C_ERR;
+}
+
+static void runTimer(aeEventLoop *loop, timeEvent timer) {
+    runningTimer running = {.id = timer.id, .outer = loop->running};
+
+    loop->running = &running;
+    long long again_ms = timer.proc(loop, timer.id, timer.arg);
+    loop->running = running.outer;
+    if (again_ms == AE_NOMORE || running.deleted) return;
+    timer.due_us = dueTime(loop, again_ms);
+    pushTimer(loop, timer);
+}
+
+static int runDueTimers(aeEventLoop *loop) {
+    int handled = 0;
+
+    if (loop->heap_len == 0) return 0;
+    uint64_t now = clockMonotonicUs(), outer_now = loop->timers_now_us;
+    loop->timers_now_us = now;
+    while (loop->heap_len > 0 && loop->heap[0].due_us <= now) {
+        timeEvent timer = loop->heap[0];
+        removeTimer(loop, 0);
+        runTimer(loop, timer);
+        handled++;
+    }
+    loop->timers_now_us = outer_now;
+    return handled;
+}
+
+/* ------------------------------------------------------------------------------------------- turns */
+
+/* Milliseconds until the first timer, rounded up so that it is due afterwards; -1 when there is none. */
+static int waitLimit(const aeEventLoop *loop, int flags) {
+    if ((flags & AE_DONT_WAIT) || loop->dont_wait) return 0;
+    if (!(flags & AE_TIME_EVENTS) || loop->heap_len == 0) return flags & AE_FILE_EVENTS ? -1 : 0;
+    uint64_t now = clockMonotonicUs(), due = loop->heap[0].due_us;
+    if (due <= now) return 0;
+    uint64_t ms = (due - now - 1) / 1000 + 1;
+    return ms > INT_MAX ? INT_MAX : (int)ms;
+}
+
+int aeProcessEvents(aeEventLoop *loop, int flags) {
+    aeFired fired[FIRED_PER_TURN];
+    int count = 0, handled = 0;
+
+    if (!(flags & AE_ALL_EVENTS)) return 0;
+    if (loop->before_sleep) loop->before_sleep(loop, loop->before_arg);
+
+    int timeout_ms = waitLimit(loop, flags);
+    loop->dont_wait = false;
+    if (flags & AE_FILE_EVENTS) {
+        count = loop->backend->wait(loop->backend_state, timeout_ms, fired, FIRED_PER_TURN);
+    } else if (timeout_ms > 0) {
+        poll(NULL, 0, timeout_ms);
+    }
+    if (loop->after_sleep) loop->after_sleep(loop, loop->after_arg);
+
+    for (int i = 0; i < count; i++) handled += dispatchBoth(loop, &fired[i]);
+    if (flags & AE_TIME_EVENTS) handled += runDueTimers(loop);
+    return handled;
+}
+
+void aeMain(aeEventLoop *loop) {
+    loop->stop = false;
+    while (!loop->stop) aeProcessEvents(loop, AE_ALL_EVENTS);
+}
+
+void aeStop(aeEventLoop *loop) {
+    loop->stop = true;
+}
+
+int aeWait(int fd, int mask, long long timeout_ms) {
+    struct pollfd polled = {.fd = fd};
+    uint64_t start_ms = clockMonotonicMs();
+    long long left_ms = timeout_ms;
+    int ready;
+
+    if (mask & AE_READABLE) polled.events |= POLLIN;
+    if (mask & AE_WRITABLE) polled.events |= POLLOUT;
+    while ((ready = poll(&polled, 1, left_ms > INT_MAX ? INT_MAX : (int)left_ms)) == -1 && errno == EINTR) {
+        if (timeout_ms < 0) continue;
+        left_ms = timeout_ms - (long long)(clockMonotonicMs() - start_ms);
+        if (left_ms < 0) left_ms = 0;
+    }
+    if (ready <= 0) return ready;
+    int result = AE_NONE;
+    if (polled.revents & POLLIN) result |= AE_READABLE;
+    if (polled.revents & POLLOUT) result |= AE_WRITABLE;
+    if (polled.revents & (POLLERR | POLLHUP | POLLNVAL)) result |= mask & AE_IO_MASK;
+    return result;
+}
+
+/* --------------------------------------------------------------------------------------- doorbells */
+
+#ifdef __linux__
+int aeDoorbellOpen(aeDoorbell *bell) {
+    bell->read_fd = bell->write_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    return bell->read_fd == -1 ? C_ERR : C_OK;
+}
+
+void aeDoorbellClose(aeDoorbell *bell) {
+    if (bell->read_fd != -1) close(bell->read_fd);
+    bell->read_fd = bell->write_fd = -1;
+}
+#else
+int aeDoorbellOpen(aeDoorbell *bell) {
+    int fds[2];
+
+    bell->read_fd = bell->write_fd = -1;
+    if (pipe(fds) == -1) return C_ERR;
+    for (int i = 0; i < 2; i++) {
+        if (fcntl(fds[i], F_SETFL, O_NONBLOCK) != -1 && fcntl(fds[i], F_SETFD, FD_CLOEXEC) != -1) continue;
+        int saved = errno;
+        close(fds[0]);
+        close(fds[1]);
+        errno = saved;
+        return C_ERR;
+    }
+    bell->read_fd = fds[0];
+    bell->write_fd = fds[1];
+    return C_OK;
+}
+
+void aeDoorbellClose(aeDoorbell *bell) {
+    if (bell->read_fd != -1) close(bell->read_fd);
+    if (bell->write_fd != -1) close(bell->write_fd);
+    bell->read_fd = bell->write_fd = -1;
+}
+#endif
+
+void aeDoorbellRing(const aeDoorbell *bell) {
+    const uint64_t one = 1; /* eventfd takes 8 bytes; a full pipe or counter means that it rings already */
+    int saved = errno;
+
+    while (write(bell->write_fd, &one, sizeof(one)) == -1 && errno == EINTR) continue;
+    errno = saved;
+}
+
+void aeDoorbellClear(const aeDoorbell *bell) {
+    char sink[256];
+    ssize_t got;
+
+    do got = read(bell->read_fd, sink, sizeof(sink));
+    while (got == (ssize_t)sizeof(sink) || (got == -1 && errno == EINTR));
+}

@@ -1,0 +1,73 @@
+/* ae.h -- the event loop: file descriptors, timers, and two hooks around the wait.
+ *
+ * One loop belongs to one thread. One turn (aeProcessEvents):
+ *   before_sleep(loop) -> wait at most until the next timer -> after_sleep(loop) -> ready files
+ *   (readable first, writable second, or the other way round with AE_BARRIER) -> due timers.
+ *
+ * Runs on: the loop's own thread, except where said.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef EVENT_AE_H
+#define EVENT_AE_H
+
+#include "platform.h"
+
+typedef struct aeEventLoop aeEventLoop;
+
+#define AE_NONE 0
+#define AE_READABLE 1
+#define AE_WRITABLE 2
+#define AE_BARRIER 4 /* with WRITABLE: run the writable handler before the readable one in a turn */
+
+#define AE_NOMORE (-1) /* a timer's result: do not run again */
+
+typedef void aeFileProc(aeEventLoop *loop, int fd, void *arg, int mask);
+/* Returns milliseconds until the next run, or AE_NOMORE. */
+typedef long long aeTimeProc(aeEventLoop *loop, long long id, void *arg);
+typedef void aeHook(aeEventLoop *loop, void *arg);
+
+/* `setsize` is one more than the largest descriptor. epoll where there is one, else poll(2); the
+ * environment variable AE_BACKEND=poll forces the latter (tests). NULL with errno when it fails. */
+aeEventLoop *aeCreateEventLoop(int setsize);
+void aeDeleteEventLoop(aeEventLoop *loop);
+const char *aeApiName(const aeEventLoop *loop); /* "epoll" or "poll" */
+int aeGetSetSize(const aeEventLoop *loop);
+/* C_ERR when a descriptor above the new size is in use. */
+int aeResizeSetSize(aeEventLoop *loop, int setsize);
+
+/* C_ERR with errno when fd >= setsize (ERANGE) or the kernel refuses. */
+int aeCreateFileEvent(aeEventLoop *loop, int fd, int mask, aeFileProc *proc, void *arg) must_check;
+void aeDeleteFileEvent(aeEventLoop *loop, int fd, int mask);
+int aeGetFileEvents(const aeEventLoop *loop, int fd);
+
+/* Timer ids start at 0 and grow. Timers are kept in a heap. A timer may delete itself or others. */
+long long aeCreateTimeEvent(aeEventLoop *loop, long long after_ms, aeTimeProc *proc, void *arg);
+int aeDeleteTimeEvent(aeEventLoop *loop, long long id); /* C_ERR when there is none */
+
+void aeSetBeforeSleep(aeEventLoop *loop, aeHook *hook, void *arg);
+void aeSetAfterSleep(aeEventLoop *loop, aeHook *hook, void *arg);
+/* The next wait returns at once (set from before_sleep when work is left). One turn only. */
+void aeDontWait(aeEventLoop *loop);
+
+/* One turn; returns the number of file events and timers handled. AE_FILE_EVENTS, AE_TIME_EVENTS, AE_DONT_WAIT. */
+#define AE_FILE_EVENTS 1
+#define AE_TIME_EVENTS 2
+#define AE_ALL_EVENTS 3
+#define AE_DONT_WAIT 4
+int aeProcessEvents(aeEventLoop *loop, int flags);
+void aeMain(aeEventLoop *loop); /* turns until aeStop() */
+void aeStop(aeEventLoop *loop);
+
+/* Wait up to `timeout_ms` for one descriptor; returns the ready mask, 0 on time-out, -1 on error. */
+int aeWait(int fd, int mask, long long timeout_ms);
+
+/* A doorbell: any thread may ring it, and the loop's wait ends. eventfd, or a pipe where there is none. */
+typedef struct aeDoorbell {
+    int read_fd, write_fd;
+} aeDoorbell;
+int aeDoorbellOpen(aeDoorbell *bell) must_check;
+void aeDoorbellClose(aeDoorbell *bell);
+void aeDoorbellRing(const aeDoorbell *bell);  /* any thread, also a signal handler */
+void aeDoorbellClear(const aeDoorbell *bell); /* the loop's thread */
+
+#endif

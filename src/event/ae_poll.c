@@ -1,0 +1,114 @@
+/* ae_poll.c -- waiting with poll(2), where there is nothing better.
+ *
+ * The descriptors waited for lie densely in an array that poll(2) takes as it is; an index by descriptor finds
+ * an entry, and the last entry moves into the place of one that is removed.
+ *
+ *     place[fd]     ->  | -1 | 0 | -1 | 2 | 1 |
+ *     polled[place]     | fd 1 | fd 4 | fd 3 |      count = 3
+ *
+ * Owns        the arrays.
+ * Threads     the loop's.
+ * Invariants  polled[place[fd]].fd == fd for each fd with place[fd] >= 0, and count is their number.
+ * Cost        each wait is O(descriptors).
+ * Tests       tests/unit/event/ae_test.c, with AE_BACKEND=poll
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "ae_internal.h"
+#include "panic.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+
+typedef struct pollState {
+    int setsize, count;
+    int next;              /* place at which the next report starts, so that a full report starves nobody */
+    int *place;            /* owns; by descriptor, -1: not waited for */
+    struct pollfd *polled; /* owns; room for setsize */
+    uint32_t *generation;  /* owns; beside polled */
+} pollState;
+
+static void pollResize(void *p, int setsize) {
+    pollState *state = p;
+
+    state->place = zrealloc(state->place, (size_t)setsize * sizeof(*state->place));
+    state->polled = zrealloc(state->polled, (size_t)setsize * sizeof(*state->polled));
+    state->generation = zrealloc(state->generation, (size_t)setsize * sizeof(*state->generation));
+    for (int fd = state->setsize; fd < setsize; fd++) state->place[fd] = -1;
+    state->setsize = setsize;
+}
+
+static void *pollCreate(int setsize) {
+    pollState *state = zcalloc(1, sizeof(*state));
+
+    pollResize(state, setsize);
+    return state;
+}
+
+static void pollDestroy(void *p) {
+    pollState *state = p;
+
+    zfree(state->place);
+    zfree(state->polled);
+    zfree(state->generation);
+    zfree(state);
+}
+
+static void removePlace(pollState *state, int fd) {
+    int place = state->place[fd], last = --state->count;
+
+    state->polled[place] = state->polled[last];
+    state->generation[place] = state->generation[last];
+    state->place[state->polled[place].fd] = place;
+    state->place[fd] = -1;
+}
+
+static int pollChange(void *p, int fd, uint32_t generation, int old_mask, int mask) {
+    pollState *state = p;
+
+    if (mask == AE_NONE) {
+        removePlace(state, fd);
+        return C_OK;
+    }
+    if (old_mask == AE_NONE) {
+        if (fcntl(fd, F_GETFD) == -1) return C_ERR; /* as epoll: a descriptor that is not open is refused here */
+        state->place[fd] = state->count++;
+    }
+    short events = 0;
+    if (mask & AE_READABLE) events |= POLLIN;
+    if (mask & AE_WRITABLE) events |= POLLOUT;
+    state->polled[state->place[fd]] = (struct pollfd){.fd = fd, .events = events};
+    state->generation[state->place[fd]] = generation;
+    return C_OK;
+}
+
+static int pollWait(void *p, int timeout_ms, aeFired *fired, int max) {
+    pollState *state = p;
+    int ready = poll(state->polled, (nfds_t)state->count, timeout_ms), found = 0;
+
+    if (ready == -1 && errno != EINTR) serverPanic("poll: %s", strerror(errno));
+    if (ready > max) ready = max;
+    int at = state->next < state->count ? state->next : 0;
+    for (int seen = 0; seen < state->count && found < ready; seen++) {
+        const struct pollfd *entry = &state->polled[at];
+        int mask = AE_NONE;
+        if (entry->revents & POLLIN) mask |= AE_READABLE;
+        if (entry->revents & POLLOUT) mask |= AE_WRITABLE;
+        if (entry->revents & (POLLERR | POLLHUP | POLLNVAL)) mask |= AE_IO_MASK;
+        if (mask) fired[found++] = (aeFired){entry->fd, state->generation[at], mask};
+        if (++at == state->count) at = 0;
+    }
+    state->next = at;
+    return found;
+}
+
+const aeBackend ae_poll_backend = {
+    .name = "poll",
+    .create = pollCreate,
+    .destroy = pollDestroy,
+    .resize = pollResize,
+    .change = pollChange,
+    .wait = pollWait,
+};

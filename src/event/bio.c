@@ -1,0 +1,240 @@
+/* bio.c -- background threads for work that must not stop main: closing files, fsync, freeing.
+ *
+ * One queue and one thread per kind, so that a slow disk does not hold up the freeing of memory.
+ *
+ * Not here    what a job does: the submitter brings the function.
+ * Owns        the queues and threads; a job's argument from bioSubmit() until its function takes it.
+ * Threads     bioSubmit(), bioInit(): main. bioPending(), bioDrain(): any but the kind's own. Jobs: the kind's.
+ * Invariants  1. Under the lock: finished <= submitted, and submitted - finished jobs are queued or running.
+ *             2. A kind's jobs start and finish in the order of submission.
+ * Cost        a lock, an allocation and at most one wake-up per job.
+ * Tests       tests/unit/event/bio_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "bio.h"
+#include "panic.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+#define THREAD_NAME_SIZE 16 /* the system's limit, NUL included */
+
+typedef struct bioJob {
+    void (*fn)(void *arg);
+    void *arg; /* owns until fn is called */
+    struct bioJob *next;
+} bioJob;
+
+typedef struct bioQueue {
+    alignas(CACHE_LINE) pthread_mutex_t lock; /* a leaf: nothing else is locked while it is held */
+    pthread_cond_t submitted_more, finished_more;
+    bioJob *first, *last;         /* under lock; owns */
+    uint64_t submitted, finished; /* under lock */
+    bool stop;                    /* under lock */
+    bioJob current;               /* the kind's thread: the job that runs */
+    pthread_t thread;             /* main */
+    bool running;                 /* main */
+} bioQueue;
+
+static bioQueue queues[BIO_KINDS];
+static char *thread_cpulist; /* owns; const after bioInit() */
+
+static const char *const thread_names[BIO_KINDS] = {
+    [BIO_CLOSE_FILE] = "bio_close_file",
+    [BIO_FSYNC] = "bio_aof",
+    [BIO_LAZY_FREE] = "bio_lazy_free",
+};
+
+/* ----------------------------------------------------------------------------------------- threads */
+
+void threadSetName(const char *name) {
+    char cut[THREAD_NAME_SIZE];
+
+    snprintf(cut, sizeof(cut), "%s", name);
+#ifdef __linux__
+    prctl(PR_SET_NAME, cut);
+#elif defined(__APPLE__)
+    pthread_setname_np(cut);
+#endif
+}
+
+#ifdef __linux__
+/* Read a number at *p and move behind it. False when there is none or it is no CPU. */
+static bool takeCpu(const char **p, long *cpu) {
+    char *end;
+
+    if (**p < '0' || **p > '9') return false;
+    errno = 0;
+    *cpu = strtol(*p, &end, 10);
+    *p = end;
+    return errno == 0 && *cpu < CPU_SETSIZE;
+}
+
+/* Read "n", "a-b" or "a-b:step" and add it to the set. */
+static bool takeCpuRange(const char **p, cpu_set_t *set) {
+    long from, to, step = 1;
+
+    if (!takeCpu(p, &from)) return false;
+    to = from;
+    if (**p == '-') {
+        ++*p;
+        if (!takeCpu(p, &to)) return false;
+        if (**p == ':') {
+            ++*p;
+            if (!takeCpu(p, &step) || step == 0) return false;
+        }
+    }
+    for (long cpu = from; cpu <= to; cpu += step) CPU_SET((size_t)cpu, set);
+    return from <= to;
+}
+
+void threadSetCpuAffinity(const char *cpulist) {
+    cpu_set_t set;
+
+    if (!cpulist || !*cpulist) return;
+    CPU_ZERO(&set);
+    for (const char *p = cpulist;;) {
+        while (*p == ' ') p++;
+        if (!takeCpuRange(&p, &set)) return;
+        while (*p == ' ') p++;
+        if (!*p) break;
+        if (*p++ != ',') return;
+    }
+    sched_setaffinity(0, sizeof(set), &set);
+}
+#else
+void threadSetCpuAffinity(const char *cpulist) {
+    unused(cpulist);
+}
+#endif
+
+/* -------------------------------------------------------------------------------------------- jobs */
+
+/* Wait for a job, and take it out of the queue into queue->current. False: the thread is to end. */
+static bool takeJob(bioQueue *queue) {
+    pthread_mutex_lock(&queue->lock);
+    while (!queue->first && !queue->stop) pthread_cond_wait(&queue->submitted_more, &queue->lock);
+    bool stop = queue->stop;
+    bioJob *node = stop ? NULL : queue->first;
+    if (node) {
+        queue->current = *node;
+        queue->first = node->next;
+        if (!queue->first) queue->last = NULL;
+    }
+    pthread_mutex_unlock(&queue->lock);
+    zfree(node);
+    return !stop;
+}
+
+static void finishJob(bioQueue *queue) {
+    pthread_mutex_lock(&queue->lock);
+    queue->finished++;
+    pthread_cond_broadcast(&queue->finished_more);
+    pthread_mutex_unlock(&queue->lock);
+}
+
+/* A thread may be cancelled at any instruction of a job, for a job can hang, and nowhere else. */
+static void *workerMain(void *arg) {
+    bioKind kind = (bioKind)(uintptr_t)arg;
+    bioQueue *queue = &queues[kind];
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+    threadSetName(thread_names[kind]);
+    threadSetCpuAffinity(thread_cpulist);
+    zmallocThreadInit();
+    while (takeJob(queue)) {
+        pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+        queue->current.fn(queue->current.arg);
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+        finishJob(queue);
+    }
+    zmallocThreadExit();
+    return NULL;
+}
+
+void bioInit(const char *cpulist) {
+    sigset_t all, before;
+
+    zfree(thread_cpulist);
+    thread_cpulist = cpulist && *cpulist ? zstrdup(cpulist) : NULL;
+    /* Signals are main's; a fault still comes to the thread that made it. */
+    sigfillset(&all);
+    sigdelset(&all, SIGSEGV);
+    sigdelset(&all, SIGBUS);
+    sigdelset(&all, SIGFPE);
+    sigdelset(&all, SIGILL);
+    sigdelset(&all, SIGABRT);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (int kind = 0; kind < BIO_KINDS; kind++) {
+        bioQueue *queue = &queues[kind];
+        serverAssert(!queue->running);
+        while (queue->first) { /* left by bioKill(), which may not free */
+            bioJob *node = queue->first;
+            queue->first = node->next;
+            zfree(node);
+        }
+        *queue = (bioQueue){.running = true};
+        pthread_mutex_init(&queue->lock, NULL);
+        pthread_cond_init(&queue->submitted_more, NULL);
+        pthread_cond_init(&queue->finished_more, NULL);
+        int rc = pthread_create(&queue->thread, NULL, workerMain, (void *)(uintptr_t)kind);
+        if (rc != 0) serverPanic("Can't initialize Background Jobs. Error message: %s", strerror(rc));
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void bioSubmit(bioKind kind, void (*fn)(void *arg), void *arg) {
+    bioQueue *queue = &queues[kind];
+    bioJob *job = zmalloc(sizeof(*job));
+
+    *job = (bioJob){.fn = fn, .arg = arg};
+    pthread_mutex_lock(&queue->lock);
+    if (queue->last) queue->last->next = job;
+    else queue->first = job;
+    queue->last = job;
+    queue->submitted++;
+    pthread_cond_signal(&queue->submitted_more);
+    pthread_mutex_unlock(&queue->lock);
+}
+
+size_t bioPending(bioKind kind) {
+    bioQueue *queue = &queues[kind];
+
+    pthread_mutex_lock(&queue->lock);
+    size_t pending = (size_t)(queue->submitted - queue->finished);
+    pthread_mutex_unlock(&queue->lock);
+    return pending;
+}
+
+void bioDrain(bioKind kind) {
+    bioQueue *queue = &queues[kind];
+
+    pthread_mutex_lock(&queue->lock);
+    uint64_t target = queue->submitted;
+    while (queue->finished < target) pthread_cond_wait(&queue->finished_more, &queue->lock);
+    pthread_mutex_unlock(&queue->lock);
+}
+
+void bioKill(void) {
+    for (int kind = 0; kind < BIO_KINDS; kind++) {
+        bioQueue *queue = &queues[kind];
+        if (!queue->running || pthread_equal(queue->thread, pthread_self())) continue;
+        queue->running = false;
+        /* The thread that crashed may hold the lock: then the idle worker stays asleep, which does no harm. */
+        if (pthread_mutex_trylock(&queue->lock) != 0) continue;
+        queue->stop = true;
+        pthread_cond_broadcast(&queue->submitted_more);
+        pthread_mutex_unlock(&queue->lock);
+        if (pthread_cancel(queue->thread) == 0) pthread_join(queue->thread, NULL);
+    }
+}

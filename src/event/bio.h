@@ -1,0 +1,28 @@
+/* bio.h -- background threads for work that must not stop main: closing files, fsync, freeing.
+ *
+ * Each kind of job has its own thread and runs in the order of submission. Jobs are pushed by main
+ * under a mutex: they are rare and large.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef EVENT_BIO_H
+#define EVENT_BIO_H
+
+#include "platform.h"
+
+typedef enum { BIO_CLOSE_FILE, BIO_FSYNC, BIO_LAZY_FREE, BIO_KINDS } bioKind;
+
+/* Start the threads; `cpulist` (may be NULL or "") pins them. Boot, after signals are set up. */
+void bioInit(const char *cpulist);
+/* Run fn(arg) on the kind's thread. fn takes ownership of arg. Runs on: main. */
+void bioSubmit(bioKind kind, void (*fn)(void *arg), void *arg);
+/* Jobs not finished. Any thread. */
+size_t bioPending(bioKind kind);
+/* Wait until all jobs submitted so far have finished. */
+void bioDrain(bioKind kind);
+/* Stop the threads at once (crash report). */
+void bioKill(void);
+/* Pin the calling thread to the CPUs of "0,2,4-7" or "0-6:2"; ignored when empty; name it for the system. */
+void threadSetCpuAffinity(const char *cpulist);
+void threadSetName(const char *name);
+
+#endif

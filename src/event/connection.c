@@ -1,0 +1,279 @@
+/* connection.c -- one byte stream to a peer, over TCP or a Unix socket.
+ *
+ * The loop knows descriptors and masks; a connection knows two handlers. onReadable() and onWritable() translate: they
+ * are the only functions that the loop is given, with the connection as argument.
+ *
+ * Not here    the table of clients, buffers, limits (client/, net/); TLS, which is a type of its own.
+ * Owns        the descriptor, from connCreate... to connClose().
+ * Threads     the holder: whoever may call functions on the connection at present; a detached one may be handed over.
+ * Invariants  1. Attached: the loop waits for exactly the directions that have a handler. Detached: for none.
+ *             2. CONN_CLOSED and CONN_ERROR are final; a peer that has closed its half may still be written to.
+ * Cost        read and write: one system call, no bookkeeping on success.
+ * Tests       tests/unit/event/connection_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "connection.h"
+#include "panic.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <linux/errqueue.h>
+#include <netinet/in.h>
+#endif
+
+#if defined(__linux__) && defined(MSG_ZEROCOPY) && defined(SO_ZEROCOPY) && defined(SO_EE_ORIGIN_ZEROCOPY)
+#define HAVE_ZEROCOPY 1
+#endif
+#ifndef IOV_MAX
+#define IOV_MAX 1024
+#endif
+#define ERROR_QUEUE_READS_MAX 64 /* messages of other kinds that are skipped in one call */
+
+/* ------------------------------------------------------------------------------------------ stream */
+
+/* Whether `result` of a system call is a failure that ends the connection; keeps errno. */
+static bool noteFailure(connection *c, ssize_t result) {
+    if (likely(result >= 0) || errno == EAGAIN || errno == EWOULDBLOCK) return false;
+    c->last_errno = errno;
+    if (c->state != CONN_CLOSED) c->state = CONN_ERROR;
+    return true;
+}
+
+static ssize_t socketRead(connection *c, void *buf, size_t len) {
+    ssize_t got;
+
+    do got = read(c->fd, buf, len);
+    while (unlikely(got == -1 && errno == EINTR));
+    if (unlikely(got == 0 && len > 0)) {
+        if (c->state != CONN_ERROR) c->state = CONN_CLOSED;
+    } else {
+        noteFailure(c, got);
+    }
+    return got;
+}
+
+static ssize_t sendVector(connection *c, const struct iovec *iov, int count, int flags) {
+    struct msghdr msg = {.msg_iov = (struct iovec *)(uintptr_t)iov};
+    ssize_t sent;
+
+    msg.msg_iovlen = (size_t)(count < IOV_MAX ? count : IOV_MAX);
+    do sent = sendmsg(c->fd, &msg, flags | MSG_NOSIGNAL);
+    while (unlikely(sent == -1 && errno == EINTR));
+    return sent;
+}
+
+static ssize_t socketWritev(connection *c, const struct iovec *iov, int count) {
+    ssize_t sent = sendVector(c, iov, count, 0);
+
+    noteFailure(c, sent);
+    return sent;
+}
+
+static int socketAccept(connection *c, connHandler *done) {
+    if (c->state != CONN_ACCEPTING) return C_ERR;
+    c->state = CONN_CONNECTED;
+    if (done) done(c);
+    return C_OK;
+}
+
+static void socketShutdown(connection *c) {
+    shutdown(c->fd, SHUT_RDWR);
+}
+
+static void socketClose(connection *c) {
+    if (c->fd != -1) close(c->fd);
+    zfree(c);
+}
+
+static const connectionType tcp_type = {
+    .name = "tcp",
+    .accept = socketAccept,
+    .read = socketRead,
+    .writev = socketWritev,
+    .shutdown = socketShutdown,
+    .close = socketClose,
+    .zerocopy = true,
+};
+
+static const connectionType unix_type = {
+    .name = "unix",
+    .accept = socketAccept,
+    .read = socketRead,
+    .writev = socketWritev,
+    .shutdown = socketShutdown,
+    .close = socketClose,
+    .zerocopy = false,
+};
+
+static connection *createAccepted(const connectionType *type, int fd, void *owner) {
+    connection *c = zcalloc(1, sizeof(*c));
+
+    c->type = type;
+    c->fd = fd;
+    c->state = CONN_ACCEPTING;
+    c->owner = owner;
+    return c;
+}
+
+connection *connCreateAcceptedSocket(int fd, void *owner) {
+    return createAccepted(&tcp_type, fd, owner);
+}
+
+connection *connCreateAcceptedUnix(int fd, void *owner) {
+    return createAccepted(&unix_type, fd, owner);
+}
+
+void connClose(connection *c) {
+    connDetach(c);
+    c->type->close(c);
+}
+
+const char *connErrorText(const connection *c) {
+    return strerror(c->last_errno);
+}
+
+/* -------------------------------------------------------------------------------------------- loop */
+
+/* The handler may close the connection; nothing of it is touched afterwards. */
+static void onReadable(aeEventLoop *loop, int fd, void *arg, int mask) {
+    connection *c = arg;
+
+    unused(loop);
+    unused(fd);
+    unused(mask);
+    c->on_readable(c);
+}
+
+static void onWritable(aeEventLoop *loop, int fd, void *arg, int mask) {
+    connection *c = arg;
+
+    unused(loop);
+    unused(fd);
+    unused(mask);
+    c->on_writable(c);
+}
+
+static int arm(connection *c, int direction) {
+    return aeCreateFileEvent(c->loop, c->fd, direction, direction == AE_READABLE ? onReadable : onWritable, c);
+}
+
+int connAttach(connection *c, aeEventLoop *loop) {
+    serverAssert(c->loop == NULL);
+    c->loop = loop;
+    if ((!c->on_readable || arm(c, AE_READABLE) == C_OK) && (!c->on_writable || arm(c, AE_WRITABLE) == C_OK)) {
+        return C_OK;
+    }
+    int saved = errno;
+    connDetach(c);
+    c->last_errno = errno = saved;
+    return C_ERR;
+}
+
+void connDetach(connection *c) {
+    if (!c->loop) return;
+    aeDeleteFileEvent(c->loop, c->fd, AE_READABLE | AE_WRITABLE);
+    c->loop = NULL;
+}
+
+/* Change one handler; on failure the slot is as before. A handler for another is no matter of the kernel's. */
+static int setHandler(connection *c, connHandler **slot, connHandler *fn, int direction) {
+    bool armed = *slot != NULL;
+
+    if (c->loop && fn && !armed && arm(c, direction) != C_OK) {
+        c->last_errno = errno;
+        return C_ERR;
+    }
+    if (c->loop && !fn && armed) aeDeleteFileEvent(c->loop, c->fd, direction);
+    *slot = fn;
+    return C_OK;
+}
+
+int connSetReadHandler(connection *c, connHandler *fn) {
+    return setHandler(c, &c->on_readable, fn, AE_READABLE);
+}
+
+int connSetWriteHandler(connection *c, connHandler *fn) {
+    return setHandler(c, &c->on_writable, fn, AE_WRITABLE);
+}
+
+/* ---------------------------------------------------------------------------------------- zero-copy */
+
+#ifdef HAVE_ZEROCOPY
+int connEnableZerocopy(connection *c) {
+    int on = 1;
+
+    if (!c->type->zerocopy) {
+        errno = EOPNOTSUPP;
+        return C_ERR;
+    }
+    return setsockopt(c->fd, SOL_SOCKET, SO_ZEROCOPY, &on, sizeof(on)) == 0 ? C_OK : C_ERR;
+}
+
+ssize_t connWritevZerocopy(connection *c, const struct iovec *iov, int count) {
+    if (!c->type->zerocopy) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    ssize_t sent = sendVector(c, iov, count, MSG_ZEROCOPY);
+    /* ENOBUFS: too much memory is pinned already; that is no fault of the stream. */
+    if (sent == -1 && errno != ENOBUFS) noteFailure(c, sent);
+    return sent;
+}
+
+/* The zero-copy notice in a message of the error queue, NULL when it is of another kind. */
+static const struct sock_extended_err *zerocopyNotice(struct msghdr *msg) {
+    for (struct cmsghdr *cm = CMSG_FIRSTHDR(msg); cm; cm = CMSG_NXTHDR(msg, cm)) {
+        bool v4 = cm->cmsg_level == SOL_IP && cm->cmsg_type == IP_RECVERR;
+        bool v6 = cm->cmsg_level == SOL_IPV6 && cm->cmsg_type == IPV6_RECVERR;
+        if (!v4 && !v6) continue;
+        const struct sock_extended_err *notice = (const void *)CMSG_DATA(cm);
+        if (notice->ee_errno == 0 && notice->ee_origin == SO_EE_ORIGIN_ZEROCOPY) return notice;
+    }
+    return NULL;
+}
+
+int connZerocopyCompletion(connection *c, uint32_t *lo, uint32_t *hi, bool *copied) {
+    for (int i = 0; i < ERROR_QUEUE_READS_MAX; i++) {
+        alignas(struct cmsghdr) char control[256];
+        struct msghdr msg = {.msg_control = control, .msg_controllen = sizeof(control)};
+        ssize_t got = recvmsg(c->fd, &msg, MSG_ERRQUEUE | MSG_DONTWAIT);
+
+        if (got == -1 && errno == EINTR) continue;
+        if (got == -1) return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
+        const struct sock_extended_err *notice = zerocopyNotice(&msg);
+        if (!notice) continue;
+        *lo = notice->ee_info;
+        *hi = notice->ee_data;
+        *copied = (notice->ee_code & SO_EE_CODE_ZEROCOPY_COPIED) != 0;
+        return 1;
+    }
+    return 0;
+}
+#else
+int connEnableZerocopy(connection *c) {
+    unused(c);
+    errno = EOPNOTSUPP;
+    return C_ERR;
+}
+
+ssize_t connWritevZerocopy(connection *c, const struct iovec *iov, int count) {
+    unused(c);
+    unused(iov);
+    unused(count);
+    errno = EOPNOTSUPP;
+    return -1;
+}
+
+int connZerocopyCompletion(connection *c, uint32_t *lo, uint32_t *hi, bool *copied) {
+    unused(c);
+    unused(lo);
+    unused(hi);
+    unused(copied);
+    return 0;
+}
+#endif

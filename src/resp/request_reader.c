@@ -1,0 +1,366 @@
+/* request_reader.c -- requests as bytes to argument slices, at any split of the input.
+ *
+ * The same code serves a request that lies whole in the buffer, where it runs straight through, and one that
+ * trickles in byte by byte, where each call goes on where the last one stopped: what must be remembered is in
+ * the requestReader, what can be read again is in the buffer.
+ *
+ *   COUNT --"*n"--> LENGTH --"$len"--> BODY --len bytes, CRLF--> LENGTH | DONE
+ *   COUNT --other byte--> INLINE --line--> DONE            any state --malformed--> BAD
+ *
+ * Not here    reading sockets, sizing buffers (net/networking.c); what the words mean (engine/).
+ * Owns        nothing: the buffer and the argument vector are lent by the caller.
+ * Threads     the thread that holds the client.
+ * Invariants  1. No byte at or behind `end` is read; bytes are written only inside a complete inline line.
+ *             2. The outcome does not depend on the split, with one exception that clients can see: a line is
+ *                too big only if more than REQUEST_INLINE_MAX bytes are there and its end is not.
+ *             3. The argument vector never grows by more than what has arrived, whatever the peer announces.
+ * Cost        about 50 instructions per argument when the request is whole; no byte of a line is searched
+ *             twice, no byte of a body is looked at.
+ * Tests       tests/unit/resp/request_reader_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "request_reader.h"
+#include "endian.h"
+#include "numbers.h"
+#include "panic.h"
+
+#include <limits.h>
+
+#define UNAUTH_ARGS_MAX 10
+#define UNAUTH_BULK_MAX 16384
+#define SHORT_DIGITS 9 /* so many digits always fit 32 bits */
+
+typedef enum { LINE_PART, LINE_WHOLE, LINE_BAD } lineResult;
+
+static void readerCheck(const requestReader *r, size_t end) {
+    debugAssert(r->pos <= end);
+    debugAssert(r->argc <= r->args_cap);
+    debugAssert(r->scanned == 0 || r->pos + r->scanned <= end);
+    debugAssert(r->state != READ_BODY || r->body_len >= 0);
+    debugAssert((r->state != READ_LENGTH && r->state != READ_BODY) || r->args_left > 0);
+    unused(r);
+    unused(end);
+}
+
+static void fail(requestReader *r, const char *what) {
+    static const char prefix[] = "Protocol error: ";
+    size_t len = strlen(what);
+
+    serverAssert(sizeof(prefix) + len <= sizeof(r->error));
+    memcpy(r->error, prefix, sizeof(prefix) - 1);
+    memcpy(r->error + sizeof(prefix) - 1, what, len + 1);
+    r->error_len = sizeof(prefix) - 1 + len;
+    r->state = READ_BAD;
+}
+
+/* The text quotes the byte as it came, except that it must not end the reply's line. */
+static void failExpectedDollar(requestReader *r, char got) {
+    char what[] = "expected '$', got ' '";
+    size_t at = sizeof(what) - 3;
+
+    fail(r, what);
+    if (got != '\r' && got != '\n') r->error[r->error_len - (sizeof(what) - 1) + at] = got;
+}
+
+void readerReset(requestReader *r, size_t pos) {
+    r->state = READ_COUNT;
+    r->args_left = 0;
+    r->body_len = -1;
+    r->pos = pos;
+    r->scanned = 0;
+    r->argc = 0;
+    r->error_len = 0;
+    r->error[0] = '\0';
+}
+
+static bool makeRoom(requestReader *r) {
+    if (likely(r->argc < r->args_cap)) return true;
+    if (r->grow && r->grow(r, r->argc + 1) && r->argc < r->args_cap) return true;
+    fail(r, "out of memory");
+    return false;
+}
+
+static inline bool isCrlf(const char *p) {
+    return loadLe16(p) == ('\r' | '\n' << 8);
+}
+
+/* A header's number of at most SHORT_DIGITS digits with its CRLF, all in [p, end): sets *value and returns the
+ * byte after it. NULL: anything else, which takeLine() sorts out. */
+static inline const char *takeShort(const char *p, const char *end, long long *value) {
+    if (unlikely(end - p < 3)) return NULL;
+    const char *start = p, *last_cr = end - p > SHORT_DIGITS + 2 ? p + SHORT_DIGITS : end - 2;
+    uint32_t v = (uint32_t)(unsigned char)*p - '0', digit;
+
+    if (unlikely(v > 9)) return NULL;
+    while ((digit = (uint32_t)(unsigned char)*++p - '0') <= 9) {
+        v = v * 10 + digit;
+        if (unlikely(p == last_cr)) return NULL;
+    }
+    if (unlikely(!isCrlf(p))) return NULL;
+    if (unlikely(*start == '0' && p - start > 1)) return NULL;
+    *value = v;
+    return p + 2;
+}
+
+/* Find the CR of the header line at r->pos and the byte behind it. On LINE_WHOLE *cr is the offset of the CR and
+ * the byte behind it is in the buffer, but not checked. */
+static lineResult takeLine(requestReader *r, const char *buf, size_t end, const char *too_big, size_t *cr) {
+    size_t from = r->pos + r->scanned;
+    const char *found = from < end ? memchr(buf + from, '\r', end - from) : NULL;
+
+    if (!found) {
+        r->scanned = end - r->pos;
+        if (r->scanned <= REQUEST_INLINE_MAX) return LINE_PART;
+        fail(r, too_big);
+        return LINE_BAD;
+    }
+    *cr = (size_t)(found - buf);
+    r->scanned = *cr - r->pos;
+    return *cr + 1 < end ? LINE_WHOLE : LINE_PART;
+}
+
+/* Read "*<count>CRLF" at r->pos. False: stop, more bytes are needed or the state says why. */
+static bool takeCount(requestReader *r, const requestLimits *limits, const char *buf, size_t end) {
+    const char *next = takeShort(buf + r->pos + 1, buf + end, &r->args_left);
+
+    if (unlikely(!next)) {
+        size_t cr;
+        if (takeLine(r, buf, end, "too big mbulk count string", &cr) != LINE_WHOLE) return false;
+        if (buf[cr + 1] != '\n') {
+            fail(r, "invalid CRLF in request");
+            return false;
+        }
+        if (!string2ll(buf + r->pos + 1, cr - r->pos - 1, &r->args_left)) r->args_left = LLONG_MAX;
+        next = buf + cr + 2;
+    }
+    if (unlikely(r->args_left > INT_MAX || (limits->authenticated && r->args_left > limits->args_max))) {
+        fail(r, "invalid multibulk length");
+        return false;
+    }
+    if (unlikely(!limits->authenticated && r->args_left > UNAUTH_ARGS_MAX)) {
+        fail(r, "unauthenticated multibulk length");
+        return false;
+    }
+    r->pos = (size_t)(next - buf);
+    r->scanned = 0;
+    r->body_len = -1;
+    r->state = r->args_left > 0 ? READ_LENGTH : READ_DONE;
+    return true;
+}
+
+/* The general form of an argument's header; takeLength() has tried the usual one. */
+static const char *takeOddLength(requestReader *r, const char *buf, size_t end) {
+    size_t cr;
+
+    if (takeLine(r, buf, end, "too big bulk count string", &cr) != LINE_WHOLE) return NULL;
+    if (buf[r->pos] != '$') {
+        failExpectedDollar(r, buf[r->pos]);
+        return NULL;
+    }
+    if (buf[cr + 1] != '\n') {
+        fail(r, "invalid CRLF in request");
+        return NULL;
+    }
+    if (!string2ll(buf + r->pos + 1, cr - r->pos - 1, &r->body_len)) r->body_len = -1;
+    return buf + cr + 2;
+}
+
+/* Read "$<length>CRLF" at r->pos. False: stop. */
+static inline bool takeLength(requestReader *r, const requestLimits *limits, const char *buf, size_t end) {
+    const char *p = buf + r->pos, *next = NULL;
+
+    if (likely(r->pos < end && *p == '$')) next = takeShort(p + 1, buf + end, &r->body_len);
+    if (unlikely(!next) && !(next = takeOddLength(r, buf, end))) return false;
+    if (unlikely(r->body_len < 0 || r->body_len > limits->bulk_len_max)) {
+        fail(r, "invalid bulk length");
+        return false;
+    }
+    if (unlikely(!limits->authenticated && r->body_len > UNAUTH_BULK_MAX)) {
+        fail(r, "unauthenticated bulk length");
+        return false;
+    }
+    r->pos = (size_t)(next - buf);
+    r->scanned = 0;
+    r->state = READ_BODY;
+    return true;
+}
+
+/* Take the argument at r->pos with its CRLF, or nothing. False: stop. */
+static inline bool takeBody(requestReader *r, const char *buf, size_t end) {
+    size_t len = (size_t)r->body_len, have = end - r->pos;
+
+    if (have < 2 || have - 2 < len) return false;
+    if (unlikely(!isCrlf(buf + r->pos + len))) {
+        fail(r, "invalid CRLF in request");
+        return false;
+    }
+    if (unlikely(!makeRoom(r))) return false;
+    r->args[r->argc++] = (requestArg){.offset = r->pos, .len = len};
+    r->pos += len + 2;
+    r->body_len = -1;
+    r->state = --r->args_left ? READ_LENGTH : READ_DONE;
+    return true;
+}
+
+/* Take arguments in their usual form as long as they lie whole in the buffer and there is room for them. Whatever is
+ * odd is left at r->pos for takeLength() and takeBody() to judge, so this decides nothing. */
+static inline void takeUsualArgs(requestReader *r, const requestLimits *limits, const char *buf, size_t end) {
+    const char *p = buf + r->pos, *stop = buf + end;
+    size_t room = r->args_cap - r->argc;
+    if (room > (size_t)r->args_left) room = (size_t)r->args_left;
+    requestArg *first = r->args + r->argc, *arg = first, *last = first + room;
+    long long len, len_max = limits->bulk_len_max;
+
+    if (!limits->authenticated && len_max > UNAUTH_BULK_MAX) len_max = UNAUTH_BULK_MAX;
+    while (arg < last && p < stop && *p == '$') {
+        const char *body = takeShort(p + 1, stop, &len);
+        if (!body || len > len_max || stop - body < len + 2 || !isCrlf(body + len)) break;
+        *arg++ = (requestArg){.offset = (size_t)(body - buf), .len = (size_t)len};
+        p = body + len + 2;
+    }
+    if (arg == first) return;
+    r->pos = (size_t)(p - buf);
+    r->scanned = 0;
+    r->argc += (size_t)(arg - first);
+    r->args_left -= arg - first;
+    if (r->args_left == 0) r->state = READ_DONE;
+}
+
+static bool isBlank(char c) {
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* What ends a word outside quotes. Vertical tab and form feed may stand before a word, but do not end one. */
+static bool endsWord(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static int hexDigit(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+}
+
+/* The byte that an escape in double quotes stands for; *p is at the backslash and moves behind the escape. */
+static char takeEscape(const char **p, const char *end) {
+    const char *s = *p;
+
+    if (s[1] == 'x' && end - s >= 4 && hexDigit(s[2]) >= 0 && hexDigit(s[3]) >= 0) {
+        *p = s + 4;
+        return (char)(hexDigit(s[2]) * 16 + hexDigit(s[3]));
+    }
+    *p = s + 2;
+    switch (s[1]) {
+    case 'n': return '\n';
+    case 'r': return '\r';
+    case 't': return '\t';
+    case 'b': return '\b';
+    case 'a': return '\a';
+    default: return s[1];
+    }
+}
+
+/* Read one word at *in, write it without its quotes to `out` (at or before *in) and return its length, -1 when a
+ * quote is not closed. Quotes open and close anywhere in a word. A backslash takes the next byte with it only if
+ * one more byte follows: in "\" at the end of a line the backslash is itself and the quote closes. */
+static ptrdiff_t takeWord(const char **in, const char *end, char *out) {
+    const char *p = *in;
+    char *start = out, quote = 0;
+
+    while (p < end) {
+        if (!quote && endsWord(*p)) break;
+        if (!quote && (*p == '"' || *p == '\'')) {
+            quote = *p++;
+        } else if (quote && *p == quote) {
+            quote = 0;
+            p++;
+        } else if (quote == '"' && *p == '\\' && end - p > 2) {
+            *out++ = takeEscape(&p, end);
+        } else if (quote == '\'' && *p == '\\' && end - p > 2 && p[1] == '\'') {
+            *out++ = '\'';
+            p += 2;
+        } else {
+            *out++ = *p++;
+        }
+    }
+    *in = p;
+    return quote ? -1 : out - start;
+}
+
+/* Split the line [r->pos, line_end) into words. */
+static void splitInline(requestReader *r, char *buf, size_t line_end) {
+    const char *p = buf + r->pos, *end = buf + line_end;
+
+    for (;;) {
+        while (p < end && isBlank(*p)) p++;
+        if (p == end) return;
+        if (!makeRoom(r)) return;
+        char *out = buf + (p - buf);
+        ptrdiff_t len = takeWord(&p, end, out);
+        if (len < 0) {
+            fail(r, "unbalanced quotes in request");
+            return;
+        }
+        r->args[r->argc++] = (requestArg){.offset = (size_t)(out - buf), .len = (size_t)len};
+    }
+}
+
+/* Take the inline line at r->pos, or nothing. A NUL hides the rest of the buffer: a line with one never ends and
+ * is refused once it is too big. False: stop. */
+static bool takeInline(requestReader *r, char *buf, size_t end) {
+    size_t from = r->pos + r->scanned;
+    const char *nl = memchr(buf + from, '\n', end - from);
+    const char *seen = nl ? nl : buf + end;
+    const char *nul = memchr(buf + from, '\0', (size_t)(seen - buf) - from);
+
+    if (nul || !nl) {
+        r->scanned = (size_t)((nul ? nul : seen) - buf) - r->pos;
+        if (end - r->pos > REQUEST_INLINE_MAX) fail(r, "too big inline request");
+        return false;
+    }
+    size_t line_end = (size_t)(nl - buf);
+    size_t next = line_end + 1;
+    if (line_end > r->pos && buf[line_end - 1] == '\r') line_end--;
+    splitInline(r, buf, line_end);
+    if (r->state == READ_BAD) return false;
+    r->pos = next;
+    r->scanned = 0;
+    r->state = READ_DONE;
+    return true;
+}
+
+readState readerFeed(requestReader *r, const requestLimits *limits, char *buf, size_t end) {
+    bool more = true;
+
+    readerCheck(r, end);
+    while (more) {
+        switch (r->state) {
+        case READ_COUNT:
+            if (r->pos == end) more = false;
+            else if (buf[r->pos] == '*') more = takeCount(r, limits, buf, end);
+            else r->state = READ_INLINE;
+            break;
+        case READ_LENGTH:
+            takeUsualArgs(r, limits, buf, end);
+            if (r->state == READ_LENGTH) more = takeLength(r, limits, buf, end);
+            break;
+        case READ_BODY: more = takeBody(r, buf, end); break;
+        case READ_INLINE: more = takeInline(r, buf, end); break;
+        case READ_DONE:
+        case READ_BAD: more = false; break;
+        }
+    }
+    readerCheck(r, end);
+    return r->state;
+}
+
+size_t readerMissing(const requestReader *r, size_t end) {
+    if (r->state != READ_BODY) return 0;
+    size_t have = end - r->pos, need = (size_t)r->body_len + 2;
+    return need > have ? need - have : 0;
+}
+
+bool requestIsCrossProtocol(slice first_word) {
+    return sliceIs(first_word, "post") || sliceIs(first_word, "host:");
+}

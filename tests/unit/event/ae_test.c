@@ -1,0 +1,494 @@
+/* ae_test.c -- files, timers, stale events, doorbells; every test with each backend.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "ae.h"
+#include "clock.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SETSIZE 128
+#define TURN_NOW (AE_ALL_EVENTS | AE_DONT_WAIT)
+
+typedef void loopTest(aeEventLoop *loop);
+
+static void withEachBackend(loopTest *test) {
+    static const char *const names[] = {
+#ifdef __linux__
+        "epoll",
+#endif
+        "poll",
+    };
+    clockInit();
+    for (size_t i = 0; i < array_len(names); i++) {
+        setenv("AE_BACKEND", names[i], 1);
+        aeEventLoop *loop = aeCreateEventLoop(SETSIZE);
+        unsetenv("AE_BACKEND");
+        if (!CHECK(loop != NULL)) return;
+        CHECK_EQ_STR(aeApiName(loop), names[i]);
+        test(loop);
+        aeDeleteEventLoop(loop);
+    }
+}
+
+static void openPair(int fds[2]) {
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds) == 0);
+}
+
+static void closePair(const int fds[2]) {
+    close(fds[0]);
+    close(fds[1]);
+}
+
+/* ------------------------------------------------------------------------------------------- files */
+
+static char trace[64];
+
+static void note(char c) {
+    size_t len = strlen(trace);
+    if (len + 1 < sizeof(trace)) {
+        trace[len] = c;
+        trace[len + 1] = '\0';
+    }
+}
+
+static void noteRead(aeEventLoop *loop, int fd, void *arg, int mask) {
+    unused(loop), unused(fd), unused(arg), unused(mask);
+    note('r');
+}
+
+static void noteWrite(aeEventLoop *loop, int fd, void *arg, int mask) {
+    unused(loop), unused(fd), unused(arg), unused(mask);
+    note('w');
+}
+
+static void noteMask(aeEventLoop *loop, int fd, void *arg, int mask) {
+    unused(loop), unused(fd), unused(arg);
+    note((char)('0' + mask));
+}
+
+static const char *turn(aeEventLoop *loop) {
+    trace[0] = '\0';
+    aeProcessEvents(loop, TURN_NOW);
+    return trace;
+}
+
+static void testDirections(aeEventLoop *loop) {
+    int fds[2];
+    openPair(fds);
+    CHECK(aeCreateFileEvent(loop, fds[0], AE_READABLE, noteRead, NULL) == C_OK);
+    CHECK_EQ_STR(turn(loop), "");
+    CHECK(write(fds[1], "x", 1) == 1);
+    CHECK_EQ_STR(turn(loop), "r");
+    CHECK_EQ_STR(turn(loop), "r"); /* level-triggered */
+
+    CHECK(aeCreateFileEvent(loop, fds[0], AE_WRITABLE, noteWrite, NULL) == C_OK);
+    CHECK_EQ_INT(aeGetFileEvents(loop, fds[0]), AE_READABLE | AE_WRITABLE);
+    CHECK_EQ_STR(turn(loop), "rw");
+    CHECK(aeCreateFileEvent(loop, fds[0], AE_WRITABLE | AE_BARRIER, noteWrite, NULL) == C_OK);
+    CHECK_EQ_STR(turn(loop), "wr");
+
+    aeDeleteFileEvent(loop, fds[0], AE_WRITABLE);
+    CHECK_EQ_INT(aeGetFileEvents(loop, fds[0]), AE_READABLE);
+    CHECK_EQ_STR(turn(loop), "r");
+    aeDeleteFileEvent(loop, fds[0], AE_READABLE);
+    CHECK_EQ_STR(turn(loop), "");
+    aeDeleteFileEvent(loop, fds[0], AE_READABLE);
+
+    CHECK(aeCreateFileEvent(loop, fds[0], AE_READABLE | AE_WRITABLE, noteMask, NULL) == C_OK);
+    CHECK_EQ_STR(turn(loop), "3"); /* one handler for both runs once */
+    aeDeleteFileEvent(loop, fds[0], AE_READABLE | AE_WRITABLE);
+    closePair(fds);
+}
+TEST(ae_directions_and_barrier) {
+    withEachBackend(testDirections);
+}
+
+static void testHangUp(aeEventLoop *loop) {
+    int fds[2];
+    openPair(fds);
+    CHECK(aeCreateFileEvent(loop, fds[0], AE_READABLE, noteRead, NULL) == C_OK);
+    close(fds[1]);
+    CHECK_EQ_STR(turn(loop), "r");
+    aeDeleteFileEvent(loop, fds[0], AE_READABLE);
+    CHECK(aeCreateFileEvent(loop, fds[0], AE_WRITABLE, noteWrite, NULL) == C_OK);
+    CHECK_EQ_STR(turn(loop), "w");
+    aeDeleteFileEvent(loop, fds[0], AE_WRITABLE);
+    close(fds[0]);
+}
+TEST(ae_hang_up_reaches_whoever_is_registered) {
+    withEachBackend(testHangUp);
+}
+
+static void testErrors(aeEventLoop *loop) {
+    int fds[2];
+    openPair(fds);
+    close(fds[1]);
+    CHECK(aeCreateFileEvent(loop, SETSIZE, AE_READABLE, noteRead, NULL) == C_ERR && errno == ERANGE);
+    CHECK(aeCreateFileEvent(loop, -1, AE_READABLE, noteRead, NULL) == C_ERR && errno == ERANGE);
+    CHECK(aeCreateFileEvent(loop, fds[1], AE_READABLE, noteRead, NULL) == C_ERR && errno == EBADF);
+    CHECK_EQ_INT(aeGetFileEvents(loop, fds[1]), AE_NONE);
+
+    CHECK(aeCreateFileEvent(loop, fds[0], AE_READABLE, noteRead, NULL) == C_OK);
+    CHECK(aeResizeSetSize(loop, fds[0]) == C_ERR);
+    CHECK(aeResizeSetSize(loop, fds[0] + 1) == C_OK);
+    CHECK_EQ_INT(aeGetSetSize(loop), fds[0] + 1);
+    CHECK_EQ_STR(turn(loop), "r");
+    CHECK(aeResizeSetSize(loop, SETSIZE * 2) == C_OK);
+    CHECK_EQ_STR(turn(loop), "r");
+    /* Closed before its event is deleted: the kernel refuses, the loop forgets. */
+    close(fds[0]);
+    aeDeleteFileEvent(loop, fds[0], AE_READABLE);
+    CHECK_EQ_INT(aeGetFileEvents(loop, fds[0]), AE_NONE);
+    CHECK_EQ_STR(turn(loop), "");
+}
+TEST(ae_errors_and_resize) {
+    withEachBackend(testErrors);
+}
+
+/* Whichever of two ready descriptors comes first removes the other. */
+typedef struct rivals {
+    int fds[2][2];
+    int ran;
+    bool reopen;
+    int reopened[2];
+} rivals;
+
+static void staleRan(aeEventLoop *loop, int fd, void *arg, int mask) {
+    unused(loop), unused(fd), unused(arg), unused(mask);
+    note('!');
+}
+
+static void removeRival(aeEventLoop *loop, int fd, void *arg, int mask) {
+    rivals *r = arg;
+    int other = fd == r->fds[0][0] ? 1 : 0;
+    unused(mask);
+    r->ran++;
+    aeDeleteFileEvent(loop, r->fds[other][0], AE_READABLE);
+    if (!r->reopen) return;
+    /* The number comes back at once as a descriptor with nothing to read. */
+    int number = r->fds[other][0];
+    close(number);
+    int fresh[2];
+    openPair(fresh);
+    int keep = fresh[0] == number ? fresh[1] : fresh[0];
+    CHECK(fresh[0] == number || fresh[1] == number);
+    r->fds[other][0] = number;
+    r->reopened[0] = number;
+    r->reopened[1] = keep;
+    CHECK(aeCreateFileEvent(loop, number, AE_READABLE, staleRan, NULL) == C_OK);
+}
+
+static void testStale(aeEventLoop *loop, bool reopen) {
+    rivals r = {.reopen = reopen};
+    for (int i = 0; i < 2; i++) {
+        openPair(r.fds[i]);
+        CHECK(write(r.fds[i][1], "x", 1) == 1);
+        CHECK(aeCreateFileEvent(loop, r.fds[i][0], AE_READABLE, removeRival, &r) == C_OK);
+    }
+    CHECK_EQ_STR(turn(loop), "");
+    CHECK_EQ_INT(r.ran, 1);
+    for (int i = 0; i < 2; i++) {
+        aeDeleteFileEvent(loop, r.fds[i][0], AE_READABLE);
+        closePair(r.fds[i]);
+    }
+    if (reopen) close(r.reopened[1]);
+}
+static void testDeleted(aeEventLoop *loop) {
+    testStale(loop, false);
+}
+static void testReopened(aeEventLoop *loop) {
+    testStale(loop, true);
+}
+TEST(ae_deleted_event_does_not_run) {
+    withEachBackend(testDeleted);
+}
+TEST(ae_event_of_a_former_owner_does_not_run) {
+    withEachBackend(testReopened);
+}
+
+static void deleteOwnWrite(aeEventLoop *loop, int fd, void *arg, int mask) {
+    unused(arg), unused(mask);
+    aeDeleteFileEvent(loop, fd, AE_WRITABLE);
+    note('d');
+}
+static void testPartDeleted(aeEventLoop *loop) {
+    int fds[2];
+    openPair(fds);
+    CHECK(write(fds[1], "x", 1) == 1);
+    CHECK(aeCreateFileEvent(loop, fds[0], AE_READABLE, deleteOwnWrite, NULL) == C_OK);
+    CHECK(aeCreateFileEvent(loop, fds[0], AE_WRITABLE, noteWrite, NULL) == C_OK);
+    CHECK_EQ_STR(turn(loop), "d");
+    CHECK_EQ_INT(aeGetFileEvents(loop, fds[0]), AE_READABLE);
+    aeDeleteFileEvent(loop, fds[0], AE_READABLE);
+    closePair(fds);
+}
+TEST(ae_handler_deletes_the_other_direction) {
+    withEachBackend(testPartDeleted);
+}
+
+static void turnInside(aeEventLoop *loop, int fd, void *arg, int mask) {
+    int *depth = arg;
+    char byte;
+    unused(mask);
+    CHECK(read(fd, &byte, 1) == 1);
+    note('i');
+    if (++*depth == 1) aeProcessEvents(loop, AE_FILE_EVENTS | AE_DONT_WAIT);
+}
+static void testNested(aeEventLoop *loop) {
+    int fds[3][2], depth = 0;
+    for (int i = 0; i < 3; i++) {
+        openPair(fds[i]);
+        CHECK(write(fds[i][1], "x", 1) == 1);
+        CHECK(aeCreateFileEvent(loop, fds[i][0], AE_READABLE, i == 0 ? turnInside : noteRead, &depth) == C_OK);
+    }
+    aeDeleteFileEvent(loop, fds[0][0], AE_READABLE);
+    CHECK_EQ_STR(turn(loop), "rr");
+    CHECK(aeCreateFileEvent(loop, fds[0][0], AE_READABLE, turnInside, &depth) == C_OK);
+    turn(loop);
+    CHECK_EQ_INT(strlen(trace), 5); /* two outside, two inside, itself once */
+    for (int i = 0; i < 3; i++) {
+        aeDeleteFileEvent(loop, fds[i][0], AE_READABLE);
+        closePair(fds[i]);
+    }
+}
+TEST(ae_turn_inside_a_handler) {
+    withEachBackend(testNested);
+}
+
+static void testRandomMasks(aeEventLoop *loop) {
+    enum { PAIRS = 12 };
+    int fds[PAIRS][2], want[PAIRS] = {0};
+    uint64_t rng = unitRandomSeed();
+    for (int i = 0; i < PAIRS; i++) openPair(fds[i]);
+    for (int i = 0; i < PAIRS; i++) CHECK(write(fds[i][1], "x", 1) == 1);
+    for (int round = 0; round < 2000; round++) {
+        int i = (int)(unitRandom(&rng) % PAIRS), mask = 1 + (int)(unitRandom(&rng) % 3);
+        if (unitRandom(&rng) % 2) {
+            if (mask & AE_READABLE) CHECK(aeCreateFileEvent(loop, fds[i][0], AE_READABLE, noteRead, NULL) == C_OK);
+            if (mask & AE_WRITABLE) CHECK(aeCreateFileEvent(loop, fds[i][0], AE_WRITABLE, noteWrite, NULL) == C_OK);
+            want[i] |= mask;
+        } else {
+            aeDeleteFileEvent(loop, fds[i][0], mask);
+            want[i] &= ~mask;
+        }
+        size_t count = 0;
+        for (int k = 0; k < PAIRS; k++) count += (size_t)((want[k] & 1) + (want[k] >> 1));
+        CHECK_EQ_INT(aeGetFileEvents(loop, fds[i][0]), want[i]);
+        CHECK_EQ_INT(strlen(turn(loop)), count);
+    }
+    for (int i = 0; i < PAIRS; i++) {
+        aeDeleteFileEvent(loop, fds[i][0], AE_READABLE | AE_WRITABLE);
+        closePair(fds[i]);
+    }
+}
+TEST(ae_random_masks_against_a_table) {
+    withEachBackend(testRandomMasks);
+}
+
+/* ------------------------------------------------------------------------------------------ timers */
+
+static long long noteTimer(aeEventLoop *loop, long long id, void *arg) {
+    unused(loop), unused(id);
+    note(*(const char *)arg);
+    return AE_NOMORE;
+}
+
+static void sleepMs(long ms) {
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&t, NULL);
+}
+
+static void testTimerOrder(aeEventLoop *loop) {
+    static const char names[] = "abcdef";
+    static const int after_ms[] = {5, 1, 3, 1, 0, 4};
+    for (int i = 0; i < 6; i++) {
+        CHECK_EQ_INT(aeCreateTimeEvent(loop, after_ms[i], noteTimer, (void *)(uintptr_t)&names[i]), i);
+    }
+    CHECK(aeDeleteTimeEvent(loop, 2) == C_OK);
+    CHECK(aeDeleteTimeEvent(loop, 2) == C_ERR);
+    sleepMs(10);
+    CHECK_EQ_STR(turn(loop), "ebdfa");
+    CHECK_EQ_STR(turn(loop), "");
+}
+TEST(ae_timers_run_in_order) {
+    withEachBackend(testTimerOrder);
+}
+
+static void testWaitForTimer(aeEventLoop *loop) {
+    uint64_t start = clockMonotonicUs();
+    trace[0] = '\0';
+    aeCreateTimeEvent(loop, 20, noteTimer, (void *)(uintptr_t)"t");
+    CHECK_EQ_INT(aeProcessEvents(loop, AE_ALL_EVENTS), 1);
+    CHECK_EQ_STR(trace, "t");
+    CHECK(clockMonotonicUs() - start >= 20000);
+    aeCreateTimeEvent(loop, 5, noteTimer, (void *)(uintptr_t)"u");
+    CHECK_EQ_INT(aeProcessEvents(loop, AE_TIME_EVENTS), 1);
+    CHECK_EQ_INT(aeProcessEvents(loop, AE_TIME_EVENTS), 0);
+}
+TEST(ae_wait_ends_when_the_timer_is_due) {
+    withEachBackend(testWaitForTimer);
+}
+
+static long long repeatThrice(aeEventLoop *loop, long long id, void *arg) {
+    int *runs = arg;
+    unused(loop), unused(id);
+    return ++*runs == 3 ? AE_NOMORE : 0;
+}
+static void testRepeat(aeEventLoop *loop) {
+    int runs = 0;
+    long long id = aeCreateTimeEvent(loop, 0, repeatThrice, &runs);
+    for (int i = 1; i <= 3; i++) {
+        sleepMs(1);
+        CHECK_EQ_INT(aeProcessEvents(loop, TURN_NOW), 1);
+        CHECK_EQ_INT(runs, i);
+    }
+    CHECK(aeDeleteTimeEvent(loop, id) == C_ERR);
+}
+TEST(ae_timer_runs_once_a_turn) {
+    withEachBackend(testRepeat);
+}
+
+typedef struct meddler {
+    long long other;
+    int runs, self_result, other_result;
+} meddler;
+
+static long long deleteBoth(aeEventLoop *loop, long long id, void *arg) {
+    meddler *m = arg;
+    m->runs++;
+    m->other_result = aeDeleteTimeEvent(loop, m->other);
+    m->self_result = aeDeleteTimeEvent(loop, id);
+    CHECK(aeDeleteTimeEvent(loop, id) == C_ERR);
+    aeCreateTimeEvent(loop, 0, noteTimer, (void *)(uintptr_t)"n");
+    return 0; /* asks to run again, but is deleted */
+}
+static void testMeddle(aeEventLoop *loop) {
+    meddler m = {0};
+    aeCreateTimeEvent(loop, 0, deleteBoth, &m);
+    m.other = aeCreateTimeEvent(loop, 0, noteTimer, (void *)(uintptr_t)"x");
+    sleepMs(2);
+    CHECK_EQ_STR(turn(loop), ""); /* the new one waits for the next turn */
+    CHECK_EQ_INT(m.self_result, C_OK);
+    CHECK_EQ_INT(m.other_result, C_OK);
+    sleepMs(1);
+    CHECK_EQ_STR(turn(loop), "n");
+    CHECK_EQ_INT(m.runs, 1);
+}
+TEST(ae_timer_deletes_itself_and_others) {
+    withEachBackend(testMeddle);
+}
+
+static long long last_step;
+static bool order_counts;
+static long long checkOrder(aeEventLoop *loop, long long id, void *arg) {
+    long long step = (long long)(intptr_t)arg;
+    unused(loop), unused(id);
+    if (order_counts) CHECK(step >= last_step);
+    last_step = step;
+    return AE_NOMORE;
+}
+static void testManyTimers(aeEventLoop *loop) {
+    enum { COUNT = 400, STEP_MS = 10, STEPS = 4, NEVER_MS = 1000000 };
+    long long ids[COUNT];
+    uint64_t rng = unitRandomSeed(), start = clockMonotonicUs();
+    int deleted = 0, left = 0;
+    for (int i = 0; i < COUNT; i++) {
+        long long step = (long long)(unitRandom(&rng) % (STEPS * 2));
+        ids[i] = aeCreateTimeEvent(loop, step < STEPS ? step * STEP_MS : NEVER_MS, checkOrder, (void *)(intptr_t)step);
+    }
+    /* Times of creation differ by less than a step, unless the machine stalled: then order says nothing. */
+    order_counts = clockMonotonicUs() - start < STEP_MS * 1000;
+    for (int i = 0; i < COUNT; i += 3, deleted++) CHECK(aeDeleteTimeEvent(loop, ids[i]) == C_OK);
+    sleepMs(STEP_MS * STEPS);
+    last_step = 0;
+    int ran = aeProcessEvents(loop, TURN_NOW);
+    for (int i = 0; i < COUNT; i++) left += aeDeleteTimeEvent(loop, ids[i]) == C_OK;
+    CHECK_EQ_INT(ran + left + deleted, COUNT);
+    CHECK(ran > 0 && last_step < STEPS);
+}
+TEST(ae_many_timers) {
+    withEachBackend(testManyTimers);
+}
+
+/* --------------------------------------------------------------------------------- hooks and waits */
+
+static void noteHook(aeEventLoop *loop, void *arg) {
+    note(*(const char *)arg);
+    if (*(const char *)arg == 'b') aeDontWait(loop);
+}
+static long long stopLoop(aeEventLoop *loop, long long id, void *arg) {
+    unused(id), unused(arg);
+    aeStop(loop);
+    return AE_NOMORE;
+}
+static void testHooks(aeEventLoop *loop) {
+    aeSetBeforeSleep(loop, noteHook, (void *)(uintptr_t)"b");
+    aeSetAfterSleep(loop, noteHook, (void *)(uintptr_t)"a");
+    trace[0] = '\0';
+    CHECK_EQ_INT(aeProcessEvents(loop, AE_ALL_EVENTS), 0); /* would wait for ever without aeDontWait() */
+    CHECK_EQ_STR(trace, "ba");
+    CHECK_EQ_INT(aeProcessEvents(loop, AE_DONT_WAIT), 0);
+    aeSetBeforeSleep(loop, NULL, NULL);
+    aeSetAfterSleep(loop, NULL, NULL);
+    aeCreateTimeEvent(loop, 1, stopLoop, NULL);
+    aeMain(loop);
+}
+TEST(ae_hooks_and_stop) {
+    withEachBackend(testHooks);
+}
+
+TEST(ae_wait_for_one_descriptor) {
+    int fds[2];
+    openPair(fds);
+    CHECK_EQ_INT(aeWait(fds[0], AE_READABLE, 1), 0);
+    CHECK_EQ_INT(aeWait(fds[0], AE_READABLE | AE_WRITABLE, 100), AE_WRITABLE);
+    CHECK(write(fds[1], "x", 1) == 1);
+    CHECK_EQ_INT(aeWait(fds[0], AE_READABLE, -1), AE_READABLE);
+    close(fds[1]);
+    CHECK_EQ_INT(aeWait(fds[0], AE_READABLE, 0), AE_READABLE);
+    close(fds[0]);
+}
+
+typedef struct ringer {
+    aeDoorbell bell;
+    int rings; /* main */
+} ringer;
+
+static void *ringLater(void *arg) {
+    const ringer *r = arg;
+    sleepMs(5);
+    for (int i = 0; i < 3; i++) aeDoorbellRing(&r->bell);
+    return NULL;
+}
+static void onBell(aeEventLoop *loop, int fd, void *arg, int mask) {
+    ringer *r = arg;
+    unused(loop), unused(fd), unused(mask);
+    r->rings++;
+    aeDoorbellClear(&r->bell);
+}
+static void testDoorbell(aeEventLoop *loop) {
+    ringer r = {.rings = 0};
+    pthread_t thread;
+    if (!CHECK(aeDoorbellOpen(&r.bell) == C_OK)) return;
+    CHECK(aeCreateFileEvent(loop, r.bell.read_fd, AE_READABLE, onBell, &r) == C_OK);
+    CHECK(pthread_create(&thread, NULL, ringLater, &r) == 0);
+    aeProcessEvents(loop, AE_ALL_EVENTS);
+    CHECK_EQ_INT(r.rings, 1);
+    pthread_join(thread, NULL);
+    aeProcessEvents(loop, TURN_NOW);
+    int before = r.rings;
+    aeProcessEvents(loop, TURN_NOW);
+    CHECK_EQ_INT(r.rings, before); /* all rings so far are cleared at once */
+    aeDeleteFileEvent(loop, r.bell.read_fd, AE_READABLE);
+    aeDoorbellClose(&r.bell);
+}
+TEST(ae_doorbell_from_another_thread) {
+    withEachBackend(testDoorbell);
+}

@@ -1,0 +1,170 @@
+/* anet_test.c -- listen, accept, connect, addresses and options over loopback and Unix sockets.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "anet.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int listenLoopback(int *port) {
+    char err[ANET_ERR_LEN], ip[ANET_ADDR_LEN];
+    int fd = anetTcpServer(err, 0, "127.0.0.1", 16, false);
+
+    if (CHECK(fd != C_ERR)) CHECK(anetFdToString(fd, ip, sizeof(ip), port, false) == C_OK);
+    return fd;
+}
+
+static int intOption(int fd, int level, int option) {
+    int value = -1;
+    socklen_t len = sizeof(value);
+    getsockopt(fd, level, option, &value, &len);
+    return value;
+}
+
+TEST(anet_tcp_listen_connect_accept) {
+    char err[ANET_ERR_LEN] = "", ip[ANET_ADDR_LEN], other[ANET_ADDR_LEN];
+    int port, client_port, peer_port, server = listenLoopback(&port);
+
+    CHECK(anetNonBlock(err, server) == C_OK);
+    CHECK(anetTcpAccept(err, server, ip, sizeof(ip), &client_port) == C_ERR);
+    CHECK(errno == EAGAIN);
+    int client = anetTcpConnect(err, "127.0.0.1", port, "127.0.0.1", false);
+    int accepted = anetTcpAccept(err, server, ip, sizeof(ip), &client_port);
+    CHECK(client != C_ERR && accepted != C_ERR);
+    CHECK_EQ_STR(ip, "127.0.0.1");
+    CHECK(anetFdToString(client, other, sizeof(other), &peer_port, false) == C_OK);
+    CHECK_EQ_STR(other, ip);
+    CHECK_EQ_INT(peer_port, client_port);
+    CHECK(anetFdToString(client, NULL, 0, &peer_port, true) == C_OK);
+    CHECK_EQ_INT(peer_port, port);
+    CHECK(fcntl(accepted, F_GETFL) & O_NONBLOCK);
+    CHECK(fcntl(accepted, F_GETFD) & FD_CLOEXEC);
+
+    CHECK(anetNoDelay(err, accepted, true) == C_OK);
+    CHECK(intOption(accepted, IPPROTO_TCP, TCP_NODELAY) != 0);
+    CHECK(anetKeepAlive(err, accepted, 300) == C_OK);
+    CHECK_EQ_INT(intOption(accepted, IPPROTO_TCP, TCP_KEEPIDLE), 300);
+    CHECK_EQ_INT(intOption(accepted, IPPROTO_TCP, TCP_KEEPINTVL), 100);
+    CHECK_EQ_INT(intOption(accepted, IPPROTO_TCP, TCP_KEEPCNT), 3);
+    CHECK(anetKeepAlive(err, accepted, 1) == C_OK);
+    CHECK(anetSendTimeout(err, accepted, 1500) == C_OK);
+    CHECK(anetRecvTimeout(err, accepted, 20) == C_OK);
+    CHECK(anetBlock(err, accepted) == C_OK);
+    char byte;
+    CHECK(read(accepted, &byte, 1) == -1 && errno == EAGAIN);
+    CHECK(anetCloexec(client) == C_OK);
+    CHECK_EQ_INT(anetGetError(client), 0);
+    close(client);
+    close(accepted);
+    close(server);
+}
+
+TEST(anet_failures_say_why) {
+    char err[ANET_ERR_LEN] = "";
+    int port, server = listenLoopback(&port);
+
+    CHECK(anetTcpServer(err, port, "127.0.0.1", 16, false) == C_ERR);
+    CHECK(errno == EADDRINUSE);
+    CHECK_EQ_STR(err, "bind: Address already in use");
+    close(server);
+    CHECK(anetTcpConnect(err, "127.0.0.1", port, NULL, false) == C_ERR);
+    CHECK(errno == ECONNREFUSED);
+    CHECK_EQ_STR(err, "connect: Connection refused");
+    CHECK(anetTcpConnect(NULL, "127.0.0.1", port, NULL, false) == C_ERR);
+
+    char path[300], ip[ANET_ADDR_LEN];
+    memset(path, 'p', sizeof(path) - 1);
+    path[sizeof(path) - 1] = '\0';
+    CHECK(anetUnixServer(err, path, 0, 16, NULL) == C_ERR && errno == ENAMETOOLONG);
+    CHECK(anetUnixConnect(err, "/nowhere/at/all", false) == C_ERR && errno == ENOENT);
+    CHECK(anetFdToString(-1, ip, sizeof(ip), &port, true) == C_ERR);
+    CHECK_EQ_STR(ip, "?");
+    CHECK_EQ_INT(port, 0);
+    CHECK(anetNonBlock(err, -1) == C_ERR && errno == EBADF);
+}
+
+TEST(anet_unix_sockets) {
+    char err[ANET_ERR_LEN] = "", path[64], ip[ANET_ADDR_LEN];
+    int port = -1;
+
+    snprintf(path, sizeof(path), "/tmp/anet_test.%d.sock", (int)getpid());
+    unlink(path);
+    int server = anetUnixServer(err, path, 0600, 16, NULL);
+    if (!CHECK(server != C_ERR)) return;
+    struct stat st;
+    CHECK(stat(path, &st) == 0 && (st.st_mode & 0777) == 0600);
+    int client = anetUnixConnect(err, path, true), accepted = anetUnixAccept(err, server);
+    CHECK(client != C_ERR && accepted != C_ERR);
+    for (int peer = 0; peer < 2; peer++) {
+        CHECK(anetFdToString(accepted, ip, sizeof(ip), &port, peer) == C_OK);
+        CHECK_EQ_STR(ip, path);
+        CHECK_EQ_INT(port, 0);
+    }
+    CHECK(anetUnixServer(err, path, 0, 16, NULL) == C_ERR && errno == EADDRINUSE);
+    close(client);
+    close(accepted);
+    close(server);
+    unlink(path);
+    CHECK(anetUnixServer(err, path, 0, 16, "no such group") == C_ERR);
+    unlink(path);
+
+    int pair[2];
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+    CHECK(anetFdToString(pair[0], ip, sizeof(ip), &port, true) == C_OK);
+    CHECK_EQ_STR(ip, "/unixsocket");
+    close(pair[0]);
+    close(pair[1]);
+}
+
+TEST(anet_addresses) {
+    char out[80], ip[ANET_ADDR_LEN], err[ANET_ERR_LEN];
+
+    anetFormatAddr(out, sizeof(out), "127.0.0.1", 6379);
+    CHECK_EQ_STR(out, "127.0.0.1:6379");
+    anetFormatAddr(out, sizeof(out), "::1", 1);
+    CHECK_EQ_STR(out, "[::1]:1");
+    anetFormatAddr(out, sizeof(out), "/tmp/s", 0);
+    CHECK_EQ_STR(out, "/tmp/s:0");
+    CHECK(anetResolve(err, "127.0.0.1", ip, sizeof(ip), true) == C_OK);
+    CHECK_EQ_STR(ip, "127.0.0.1");
+    CHECK(anetResolve(err, "::1", ip, sizeof(ip), true) == C_OK);
+    CHECK_EQ_STR(ip, "::1");
+    CHECK(anetResolve(err, "localhost", ip, sizeof(ip), true) == C_ERR);
+}
+
+TEST(anet_ipv6_only) {
+    char err[ANET_ERR_LEN], ip[ANET_ADDR_LEN];
+    int port, server = anetTcp6Server(err, 0, "::1", 16, false);
+
+    if (server == C_ERR) return; /* a system without IPv6 */
+    CHECK(intOption(server, IPPROTO_IPV6, IPV6_V6ONLY) == 1);
+    CHECK(anetFdToString(server, ip, sizeof(ip), &port, false) == C_OK);
+    CHECK_EQ_STR(ip, "::1");
+    int client = anetTcpConnect(err, "::1", port, NULL, false);
+    int accepted = anetTcpAccept(err, server, ip, sizeof(ip), NULL);
+    CHECK(client != C_ERR && accepted != C_ERR);
+    CHECK_EQ_STR(ip, "::1");
+    close(client);
+    close(accepted);
+    close(server);
+}
+
+TEST(anet_pipes) {
+    int fds[2];
+
+    CHECK(anetPipe(fds, O_NONBLOCK | O_CLOEXEC, 0) == C_OK);
+    CHECK(fcntl(fds[0], F_GETFL) & O_NONBLOCK);
+    CHECK(fcntl(fds[0], F_GETFD) & FD_CLOEXEC);
+    CHECK(!(fcntl(fds[1], F_GETFL) & O_NONBLOCK));
+    CHECK(!(fcntl(fds[1], F_GETFD) & FD_CLOEXEC));
+    close(fds[0]);
+    close(fds[1]);
+}

@@ -1,0 +1,239 @@
+/* connection_test.c -- handlers, states, half-close, reset, hand-over and zero-copy, over both socket types.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "anet.h"
+#include "clock.h"
+#include "connection.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define TURN_NOW (AE_ALL_EVENTS | AE_DONT_WAIT)
+
+/* Both ends of a fresh loopback TCP connection; fds[0] is non-blocking. */
+static bool openTcp(int fds[2]) {
+    int port, server = anetTcpServer(NULL, 0, "127.0.0.1", 4, false);
+
+    if (!CHECK(server != C_ERR)) return false;
+    CHECK(anetFdToString(server, NULL, 0, &port, false) == C_OK);
+    fds[1] = anetTcpConnect(NULL, "127.0.0.1", port, NULL, false);
+    fds[0] = anetTcpAccept(NULL, server, NULL, 0, NULL);
+    close(server);
+    return CHECK(fds[0] != C_ERR && fds[1] != C_ERR);
+}
+
+static bool openUnix(int fds[2]) {
+    return CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0) && CHECK(anetNonBlock(NULL, fds[0]) == C_OK);
+}
+
+typedef struct counters {
+    int accepted, reads, writes;
+} counters;
+
+static void onAccept(connection *c) {
+    ((counters *)c->owner)->accepted++;
+}
+static void onRead(connection *c) {
+    ((counters *)c->owner)->reads++;
+}
+static void onWrite(connection *c) {
+    ((counters *)c->owner)->writes++;
+}
+static void closeInRead(connection *c) {
+    onRead(c);
+    connClose(c);
+}
+
+static connection *makeConnection(bool tcp, int fds[2], counters *count) {
+    if (!(tcp ? openTcp(fds) : openUnix(fds))) exit(1);
+    return tcp ? connCreateAcceptedSocket(fds[0], count) : connCreateAcceptedUnix(fds[0], count);
+}
+
+TEST(connection_handlers_and_states) {
+    clockInit();
+    for (int tcp = 0; tcp < 2; tcp++) {
+        int fds[2];
+        char buf[16];
+        counters n = {0};
+        aeEventLoop *loop = aeCreateEventLoop(1024), *second = aeCreateEventLoop(1024);
+        connection *c = makeConnection(tcp, fds, &n);
+
+        CHECK_EQ_STR(c->type->name, tcp ? "tcp" : "unix");
+        CHECK_EQ_INT(c->state, CONN_ACCEPTING);
+        CHECK(connAccept(c, onAccept) == C_OK);
+        CHECK(connAccept(c, onAccept) == C_ERR);
+        CHECK_EQ_INT(n.accepted, 1);
+        CHECK_EQ_INT(c->state, CONN_CONNECTED);
+        CHECK(!connHasPending(c));
+
+        /* Handlers set while detached are armed by the attach. */
+        CHECK(connSetReadHandler(c, onRead) == C_OK);
+        CHECK(connAttach(c, loop) == C_OK);
+        CHECK_EQ_INT(aeGetFileEvents(loop, c->fd), AE_READABLE);
+        CHECK(connSetWriteHandler(c, onWrite) == C_OK);
+        CHECK(write(fds[1], "hello", 5) == 5);
+        aeProcessEvents(loop, AE_ALL_EVENTS);
+        aeProcessEvents(loop, TURN_NOW);
+        CHECK(n.reads >= 1 && n.writes == 2);
+        CHECK(connSetWriteHandler(c, NULL) == C_OK);
+        CHECK_EQ_INT(aeGetFileEvents(loop, c->fd), AE_READABLE);
+        CHECK_EQ_INT(connRead(c, buf, sizeof(buf)), 5);
+        CHECK_MEM(buf, "hello", 5);
+        CHECK(connRead(c, buf, sizeof(buf)) == -1 && errno == EAGAIN);
+        CHECK_EQ_INT(c->state, CONN_CONNECTED);
+
+        /* To another loop and on. */
+        connDetach(c);
+        CHECK_EQ_INT(aeGetFileEvents(loop, c->fd), AE_NONE);
+        CHECK(connAttach(c, second) == C_OK);
+        n.reads = 0;
+        CHECK(write(fds[1], "x", 1) == 1);
+        aeProcessEvents(second, AE_ALL_EVENTS);
+        CHECK_EQ_INT(n.reads, 1);
+
+        struct iovec iov[2] = {{(char[]){"ab"}, 2}, {(char[]){"cde"}, 3}};
+        CHECK_EQ_INT(connWritev(c, iov, 2), 5);
+        CHECK_EQ_INT(read(fds[1], buf, sizeof(buf)), 5);
+        CHECK_MEM(buf, "abcde", 5);
+
+        /* A handler may close its own connection while both directions are ready. */
+        CHECK(connSetReadHandler(c, closeInRead) == C_OK);
+        CHECK(connSetWriteHandler(c, onWrite) == C_OK);
+        n = (counters){0};
+        aeProcessEvents(second, AE_ALL_EVENTS);
+        CHECK_EQ_INT(n.reads, 1);
+        CHECK_EQ_INT(n.writes, 0);
+        CHECK_EQ_INT(read(fds[1], buf, 1) == 0 || errno == ECONNRESET, 1);
+        close(fds[1]);
+        aeDeleteEventLoop(loop);
+        aeDeleteEventLoop(second);
+    }
+}
+
+TEST(connection_peer_closes_half) {
+    for (int tcp = 0; tcp < 2; tcp++) {
+        int fds[2];
+        char buf[4];
+        counters n = {0};
+        connection *c = makeConnection(tcp, fds, &n);
+
+        CHECK(connAccept(c, NULL) == C_OK);
+        CHECK(write(fds[1], "q", 1) == 1);
+        shutdown(fds[1], SHUT_WR);
+        CHECK(aeWait(c->fd, AE_READABLE, 1000) == AE_READABLE);
+        CHECK_EQ_INT(connRead(c, buf, sizeof(buf)), 1);
+        CHECK_EQ_INT(c->state, CONN_CONNECTED);
+        CHECK(aeWait(c->fd, AE_READABLE, 1000) == AE_READABLE);
+        CHECK_EQ_INT(connRead(c, buf, sizeof(buf)), 0);
+        CHECK_EQ_INT(c->state, CONN_CLOSED);
+
+        struct iovec reply = {(char[]){"r"}, 1};
+        CHECK_EQ_INT(connWritev(c, &reply, 1), 1);
+        CHECK_EQ_INT(read(fds[1], buf, sizeof(buf)), 1);
+        c->type->shutdown(c);
+        CHECK_EQ_INT(read(fds[1], buf, sizeof(buf)), 0);
+        connClose(c);
+        close(fds[1]);
+    }
+}
+
+TEST(connection_reset) {
+    int fds[2];
+    char buf[4];
+    counters n = {0};
+    connection *c = makeConnection(true, fds, &n);
+    struct linger at_once = {1, 0};
+
+    CHECK(connAccept(c, NULL) == C_OK);
+    CHECK(setsockopt(fds[1], SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)) == 0);
+    close(fds[1]);
+    CHECK(aeWait(c->fd, AE_READABLE, 1000) == AE_READABLE);
+    CHECK(connRead(c, buf, sizeof(buf)) == -1 && errno == ECONNRESET);
+    CHECK_EQ_INT(c->state, CONN_ERROR);
+    CHECK_EQ_STR(connErrorText(c), "Connection reset by peer");
+
+    /* Writing to what is gone raises no signal. */
+    struct iovec reply = {(char[]){"r"}, 1};
+    CHECK(connWritev(c, &reply, 1) == -1 && errno == EPIPE);
+    CHECK_EQ_INT(c->state, CONN_ERROR);
+    connClose(c);
+}
+
+TEST(connection_long_vectors_and_full_sockets) {
+    enum { PIECES = 5000 };
+    for (int tcp = 0; tcp < 2; tcp++) {
+        int fds[2];
+        char piece[512] = {0};
+        counters n = {0};
+        connection *c = makeConnection(tcp, fds, &n);
+        struct iovec *iov = malloc(PIECES * sizeof(*iov));
+        size_t sent = 0, received = 0;
+        ssize_t got;
+
+        CHECK(connAccept(c, NULL) == C_OK);
+        for (int i = 0; i < PIECES; i++) iov[i] = (struct iovec){piece, 1};
+        got = connWritev(c, iov, PIECES); /* more pieces than one call takes */
+        CHECK(got > 0 && got <= PIECES);
+        sent += (size_t)got;
+        for (int i = 0; i < 1000; i++) iov[i].iov_len = sizeof(piece);
+        while ((got = connWritev(c, iov, 1000)) > 0) sent += (size_t)got;
+        CHECK(got == -1 && errno == EAGAIN);
+        CHECK_EQ_INT(c->state, CONN_CONNECTED);
+        connClose(c);
+        while ((got = read(fds[1], piece, sizeof(piece))) > 0) received += (size_t)got;
+        CHECK_EQ_INT(received, sent);
+        close(fds[1]);
+        free(iov);
+    }
+}
+
+TEST(connection_zero_copy) {
+    int fds[2];
+    uint32_t lo = 7, hi = 7;
+    bool copied = false;
+    counters n = {0};
+    connection *c = makeConnection(false, fds, &n);
+    static char block[65536];
+    struct iovec iov = {block, sizeof(block)};
+
+    CHECK(connEnableZerocopy(c) == C_ERR && errno == EOPNOTSUPP);
+    CHECK(connWritevZerocopy(c, &iov, 1) == -1 && errno == EOPNOTSUPP);
+    CHECK_EQ_INT(c->state, CONN_ACCEPTING);
+    connClose(c);
+    close(fds[1]);
+
+    c = makeConnection(true, fds, &n);
+    CHECK(connAccept(c, NULL) == C_OK);
+    CHECK_EQ_INT(connZerocopyCompletion(c, &lo, &hi, &copied), 0);
+    if (connEnableZerocopy(c) == C_OK) {
+        uint32_t sends = 0, done = 0;
+        size_t sent = 0, received = 0;
+        ssize_t got;
+        for (; sends < 3; sends++) {
+            got = connWritevZerocopy(c, &iov, 1);
+            if (got <= 0) break;
+            sent += (size_t)got;
+        }
+        CHECK(sends > 0);
+        while (received < sent && (got = read(fds[1], block, sizeof(block))) > 0) received += (size_t)got;
+        CHECK_EQ_INT(received, sent);
+        /* Completions may come merged, but in order and each number once. */
+        for (int tries = 0; done < sends && tries < 1000; tries++) {
+            int rc = connZerocopyCompletion(c, &lo, &hi, &copied);
+            CHECK(rc >= 0);
+            if (rc == 0) aeWait(c->fd, 0, 10);
+            if (rc != 1) continue;
+            CHECK_EQ_INT(lo, done);
+            CHECK(hi >= lo && hi < sends);
+            done = hi + 1;
+        }
+        CHECK_EQ_INT(done, sends);
+        CHECK_EQ_INT(connZerocopyCompletion(c, &lo, &hi, &copied), 0);
+    }
+    connClose(c);
+    close(fds[1]);
+}
