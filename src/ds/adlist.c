@@ -1,0 +1,138 @@
+/* adlist.c -- doubly linked list with nodes of its own.
+ *
+ * For lists that are short or walked rarely, where a node's address must stay valid while others come and go.
+ *
+ * Owns        its nodes, and their values where `free` is set.
+ * Invariants  1. head and tail are both NULL exactly when len is 0.
+ *             2. Following next from head meets len nodes and ends at tail; prev likewise from tail.
+ * Cost        O(1) but for search, index, empty and release.
+ * Tests       tests/unit/ds/adlist_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "adlist.h"
+#include "panic.h"
+#include "zmalloc.h"
+
+list *listCreate(void) {
+    return zcalloc(1, sizeof(list));
+}
+
+void listEmpty(list *l) {
+    for (listNode *n = l->head, *next; n; n = next) {
+        next = n->next;
+        if (l->free) l->free(n->value);
+        zfree(n);
+    }
+    l->head = l->tail = NULL;
+    l->len = 0;
+}
+
+void listRelease(list *l) {
+    if (!l) return;
+    listEmpty(l);
+    zfree(l);
+}
+
+/* Put `n` between two neighbours, either of which may be NULL for an end. */
+static void linkBetween(list *l, listNode *n, listNode *prev, listNode *next) {
+    n->prev = prev;
+    n->next = next;
+    if (prev) prev->next = n;
+    else l->head = n;
+    if (next) next->prev = n;
+    else l->tail = n;
+    l->len++;
+}
+
+static listNode *newNode(void *value) {
+    listNode *n = zmalloc(sizeof(*n));
+    n->value = value;
+    return n;
+}
+
+list *listAddNodeHead(list *l, void *value) {
+    linkBetween(l, newNode(value), NULL, l->head);
+    return l;
+}
+
+list *listAddNodeTail(list *l, void *value) {
+    linkBetween(l, newNode(value), l->tail, NULL);
+    return l;
+}
+
+list *listInsertNode(list *l, listNode *at, void *value, bool after) {
+    if (after) linkBetween(l, newNode(value), at, at->next);
+    else linkBetween(l, newNode(value), at->prev, at);
+    return l;
+}
+
+void listUnlinkNode(list *l, listNode *n) {
+    serverAssert(l->len > 0);
+    if (n->prev) n->prev->next = n->next;
+    else l->head = n->next;
+    if (n->next) n->next->prev = n->prev;
+    else l->tail = n->prev;
+    n->prev = n->next = NULL;
+    l->len--;
+}
+
+void listDelNode(list *l, listNode *n) {
+    listUnlinkNode(l, n);
+    if (l->free) l->free(n->value);
+    zfree(n);
+}
+
+void listLinkNodeTail(list *l, listNode *n) {
+    linkBetween(l, n, l->tail, NULL);
+}
+
+listIter listBegin(list *l, bool backward) {
+    return (listIter){.next = backward ? l->tail : l->head, .backward = backward};
+}
+
+listNode *listNext(listIter *it) {
+    listNode *n = it->next;
+    if (n) it->next = it->backward ? n->prev : n->next;
+    return n;
+}
+
+listNode *listSearchValue(list *l, const void *value) {
+    listNode *n = l->head;
+    while (n && n->value != value) n = n->next;
+    return n;
+}
+
+listNode *listIndex(list *l, long index) {
+    listNode *n;
+    if (index < 0) {
+        for (n = l->tail; n && index < -1; index++) n = n->prev;
+    } else {
+        for (n = l->head; n && index > 0; index--) n = n->next;
+    }
+    return n;
+}
+
+void listRotateTailToHead(list *l) {
+    if (l->len < 2) return;
+    listNode *n = l->tail;
+    listUnlinkNode(l, n);
+    linkBetween(l, n, NULL, l->head);
+}
+
+void listRotateHeadToTail(list *l) {
+    if (l->len < 2) return;
+    listNode *n = l->head;
+    listUnlinkNode(l, n);
+    linkBetween(l, n, l->tail, NULL);
+}
+
+void listJoin(list *l, list *other) {
+    if (other->len == 0) return;
+    other->head->prev = l->tail;
+    if (l->tail) l->tail->next = other->head;
+    else l->head = other->head;
+    l->tail = other->tail;
+    l->len += other->len;
+    other->head = other->tail = NULL;
+    other->len = 0;
+}

@@ -1,0 +1,740 @@
+/* dict.c -- the one hash table of the tree: buckets of one cache line, incremental rehash.
+ *
+ * The server's data are mostly dicts, and a find in a large one costs what its cache misses cost: one line
+ * for the bucket, one for the entry. The bucket is drawn in dict_internal.h. A table is a power of
+ * two of buckets, indexed by the low bits of the hash; a bucket that is full hands its last place to a
+ * pointer to an overflow bucket.
+ *
+ * Not here    finding many keys at once (memory_prefetch.c); one dict per cluster slot (kvstore.c).
+ * Owns        tables and overflow buckets; entries belong to whoever added them, until entryFree is asked for.
+ * Threads     one owner at a time; the resize policy is set by main and read relaxed by all.
+ * Invariants  1. An entry is in exactly one place: in t[1], or in t[0] in a bucket at or after rehash_idx.
+ *             2. t[1].buckets is set exactly while `rehashing`.
+ *             3. A place is empty exactly when its tag is 0; a chained bucket has tag 6 = 0.
+ *             4. While rehash is paused no entry moves and no bucket is freed, so an iterator may stand still
+ *                on it. Holes that deletes leave in a chain are filled by later adds, deletes or the move.
+ * Cost        grows by two at 85 % of all places, that is from 5.95 to 2.98 entries a bucket. One find of a
+ *             present key reads 1.01 (after growing) to 1.14 (before) bucket lines. Bytes an entry, overflow
+ *             buckets included: 13.5 just before growing, 17.5 at 3.8 a bucket, 22 just after.
+ *             docs/design/dict.md has the measured curve.
+ * Tests       tests/unit/ds/dict_test.c; tests/bench/micro/dict_bench.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "dict_internal.h"
+#include "clock.h"
+#include "hash.h"
+#include "panic.h"
+#include "rng.h"
+#include "zmalloc.h"
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+#define HUGE_PAGE ((size_t)2 << 20)
+#define MAX_FILL_PERCENT 85       /* grow above */
+#define MIN_FILL_PERCENT 12       /* shrink below */
+#define AVOID_MAX_FILL_PERCENT 300 /* the same two while a child shares the pages */
+#define AVOID_MIN_FILL_PERCENT 3
+#define MAX_BUCKETS ((size_t)1 << 52)
+#define EMPTY_VISITS_PER_STEP 16
+
+static _Atomic dictResizePolicy resize_policy = DICT_RESIZE_ENABLE;
+
+void dictSetResizePolicy(dictResizePolicy policy) {
+    atomic_store_explicit(&resize_policy, policy, memory_order_relaxed);
+}
+
+static dictResizePolicy policyNow(void) {
+    return atomic_load_explicit(&resize_policy, memory_order_relaxed);
+}
+
+/* ---- one table ---- */
+
+static size_t tableBuckets(const dictTable *t) {
+    return t->buckets ? t->mask + 1 : 0;
+}
+
+static size_t tableBytes(const dictTable *t) {
+    return tableBuckets(t) * sizeof(dictBucket);
+}
+
+/* Entries that `buckets` buckets take before the table grows. A single bucket is filled to the last place:
+ * it has no neighbour to be unlucky against. */
+static size_t capacityOf(size_t buckets) {
+    size_t slots = buckets * BUCKET_SLOTS;
+    return buckets <= 1 ? slots : slots / 100 * MAX_FILL_PERCENT + slots % 100 * MAX_FILL_PERCENT / 100;
+}
+
+/* The smallest power of two of buckets that takes `n` entries; 0 when there is none. */
+static size_t bucketsFor(size_t n) {
+    size_t buckets = 1;
+    while (buckets < MAX_BUCKETS && capacityOf(buckets) < n) buckets *= 2;
+    return capacityOf(buckets) < n ? 0 : buckets;
+}
+
+/* A zeroed table. Large ones ask for huge pages before their first byte is touched: a find in a table of
+ * 4 KiB pages misses the TLB each time. With `must`, memory that cannot be had ends the process. */
+static bool tableInit(dictTable *t, size_t buckets, bool must) {
+    size_t bytes = buckets * sizeof(dictBucket);
+    bool huge = bytes >= HUGE_PAGE;
+    void *p = ztrycallocAligned(huge ? HUGE_PAGE : CACHE_LINE, bytes);
+    if (!p && must) {
+        p = zmallocAligned(CACHE_LINE, bytes);
+        memset(p, 0, bytes);
+    }
+    if (!p) return false;
+#ifdef MADV_HUGEPAGE
+    if (huge) (void)madvise(p, bytes, MADV_HUGEPAGE); /* a wish: without it all works, only slower */
+#endif
+    *t = (dictTable){.buckets = p, .mask = buckets - 1};
+    return true;
+}
+
+static void tableFree(dictTable *t) {
+    zfree(t->buckets);
+    *t = (dictTable){0};
+}
+
+static unsigned occupiedMask(const dictBucket *b) {
+    return ~bucketMatch(b, 0) & 0x7f;
+}
+
+static unsigned emptyMask(const dictBucket *b) {
+    return bucketMatch(b, 0) & (bucketIsChained(b) ? 0x3f : 0x7f);
+}
+
+static void prefetchBucketEntries(const dictBucket *b) {
+    for (unsigned m = occupiedMask(b); m; m &= m - 1) prefetchRead(b->slot[__builtin_ctz(m)]);
+    if (bucketIsChained(b)) prefetchRead(b->slot[BUCKET_SLOTS - 1]);
+}
+
+/* Hang an empty bucket under the full bucket `b`; the entry of the last place moves into it. */
+static dictBucket *chainBucket(dictTable *t, dictBucket *b) {
+    dictBucket *next = zmallocAligned(CACHE_LINE, sizeof(*next));
+    memset(next, 0, sizeof(*next));
+    next->slot[0] = b->slot[BUCKET_SLOTS - 1];
+    next->tag[0] = b->tag[BUCKET_SLOTS - 1];
+    b->slot[BUCKET_SLOTS - 1] = next;
+    b->tag[BUCKET_SLOTS - 1] = 0;
+    b->flags |= BUCKET_CHAINED;
+    t->chained++;
+    return next;
+}
+
+static void tableInsert(dictTable *t, size_t idx, void *entry, uint8_t tag) {
+    dictBucket *b = &t->buckets[idx];
+    unsigned empty;
+    while ((empty = emptyMask(b)) == 0) b = bucketIsChained(b) ? bucketNext(b) : chainBucket(t, b);
+    int pos = __builtin_ctz(empty);
+    b->slot[pos] = entry;
+    b->tag[pos] = tag;
+    t->used++;
+}
+
+/* Cut the overflow bucket off `b`, which keeps `entry` (NULL: nothing) in its last place. */
+static void unchainBucket(dictTable *t, dictBucket *b, void *entry, uint8_t tag) {
+    zfree(b->slot[BUCKET_SLOTS - 1]);
+    b->slot[BUCKET_SLOTS - 1] = entry;
+    b->tag[BUCKET_SLOTS - 1] = tag;
+    b->flags &= (uint8_t)~BUCKET_CHAINED;
+    t->chained--;
+}
+
+/* Fill the holes of a chain from its end, and free the buckets at the end that are no longer needed. */
+static void compactChain(dictTable *t, dictBucket *head) {
+    while (bucketIsChained(head)) {
+        dictBucket *parent = head, *last = bucketNext(head);
+        while (bucketIsChained(last)) {
+            parent = last;
+            last = bucketNext(last);
+        }
+        unsigned have = occupiedMask(last);
+        for (dictBucket *b = head; b != last; b = bucketNext(b)) {
+            for (unsigned holes = emptyMask(b); holes && have; holes &= holes - 1, have &= have - 1) {
+                int to = __builtin_ctz(holes), from = __builtin_ctz(have);
+                b->slot[to] = last->slot[from];
+                b->tag[to] = last->tag[from];
+                last->tag[from] = 0;
+            }
+        }
+        if (have & (have - 1)) return; /* two or more: the last bucket is needed */
+        int pos = have ? __builtin_ctz(have) : 0;
+        unchainBucket(t, parent, have ? last->slot[pos] : NULL, have ? last->tag[pos] : 0);
+    }
+}
+
+/* ---- life and size ---- */
+
+dict *dictCreate(const dictType *type) {
+    serverAssert(type && type->entryKey);
+    dict *d = zcalloc(1, sizeof(*d));
+    d->type = type;
+    return d;
+}
+
+/* Free a table with all that hangs off it, entries through entryFree. Entries lie anywhere in memory, so
+ * those of the next bucket are asked for while this one's are freed. */
+static void tableDrop(dict *d, dictTable *t, void (*progress)(void)) {
+    size_t buckets = tableBuckets(t);
+    bool visit = t->chained || (t->used && d->type->entryFree);
+    for (size_t i = 0; visit && i < buckets; i++) {
+        if (progress && (i & 0xffff) == 0) progress();
+        if (i + 1 < buckets) prefetchBucketEntries(&t->buckets[i + 1]);
+        for (dictBucket *b = &t->buckets[i], *next; b; b = next) {
+            next = bucketNext(b);
+            for (unsigned m = occupiedMask(b); m && d->type->entryFree; m &= m - 1)
+                d->type->entryFree(b->slot[__builtin_ctz(m)]);
+            if (b != &t->buckets[i]) zfree(b);
+        }
+    }
+    tableFree(t);
+}
+
+void dictEmpty(dict *d, void (*progress)(void)) {
+    tableDrop(d, &d->t[0], progress);
+    tableDrop(d, &d->t[1], progress);
+    d->rehashing = false;
+    d->rehash_idx = 0;
+}
+
+void dictRelease(dict *d) {
+    if (!d) return;
+    dictEmpty(d, NULL);
+    zfree(d);
+}
+
+const dictType *dictGetType(const dict *d) {
+    return d->type;
+}
+size_t dictSize(const dict *d) {
+    return d->t[0].used + d->t[1].used;
+}
+size_t dictSlots(const dict *d) {
+    return (tableBuckets(&d->t[0]) + tableBuckets(&d->t[1])) * BUCKET_SLOTS;
+}
+size_t dictMemUsage(const dict *d) {
+    size_t chained = d->t[0].chained + d->t[1].chained;
+    return sizeof(*d) + tableBytes(&d->t[0]) + tableBytes(&d->t[1]) + chained * sizeof(dictBucket);
+}
+size_t dictMemRehashing(const dict *d) {
+    return d->rehashing ? tableBytes(&d->t[0]) : 0;
+}
+bool dictIsRehashing(const dict *d) {
+    return d->rehashing;
+}
+
+uint64_t dictHash(const dict *d, slice key) {
+    return d->type->hash ? d->type->hash(key) : hashBytes(key.ptr, key.len);
+}
+
+/* ---- rehash ---- */
+
+static void finishRehash(dict *d) {
+    debugAssert(d->t[0].used == 0 && d->t[0].chained == 0);
+    tableFree(&d->t[0]);
+    d->t[0] = d->t[1];
+    d->t[1] = (dictTable){0};
+    d->rehashing = false;
+    d->rehash_idx = 0;
+}
+
+/* Ask for what the next steps will touch. A step of a growing table reads, for bucket k: its line, the
+ * lines of its entries (the key must be hashed again), perhaps the lines of the keys, and one bucket in each
+ * part of the new table. Each is asked for one step after the line that holds its address.
+ * A shrinking table needs no keys: the new index is the low bits of the old one. */
+static void prefetchRehash(const dict *d, size_t k) {
+    const dictTable *from = &d->t[0], *to = &d->t[1];
+    size_t last = from->mask;
+    if (k + 4 <= last) prefetchWrite(&from->buckets[k + 4]);
+    if (to->mask < from->mask) {
+        if (k + 2 <= last) prefetchWrite(&to->buckets[(k + 2) & to->mask]);
+        return;
+    }
+    if (k + 2 <= last) prefetchBucketEntries(&from->buckets[k + 2]);
+    if (k + 1 > last) return;
+    for (size_t idx = k + 1; idx <= to->mask && idx <= k + 1 + 3 * (last + 1); idx += last + 1)
+        prefetchWrite(&to->buckets[idx]);
+    const dictBucket *b = &from->buckets[k + 1];
+    if (bucketIsChained(b)) prefetchBucketEntries(bucketNext(b));
+    if (!d->type->prefetchKey) return;
+    for (unsigned m = occupiedMask(b); m; m &= m - 1) {
+        const void *key = d->type->prefetchKey(b->slot[__builtin_ctz(m)]);
+        if (key) prefetchRead(key);
+    }
+}
+
+/* Move one bucket with its chain. True if it held anything. */
+static bool moveBucket(dict *d) {
+    dictTable *from = &d->t[0], *to = &d->t[1];
+    size_t k = d->rehash_idx++;
+    prefetchRehash(d, k);
+    bool shrinks = to->mask < from->mask;
+    dictBucket *head = &from->buckets[k];
+    size_t moved = 0;
+    for (dictBucket *b = head, *next; b; b = next) {
+        next = bucketNext(b);
+        for (unsigned m = occupiedMask(b); m; m &= m - 1) {
+            int pos = __builtin_ctz(m);
+            uint64_t low = shrinks ? k : dictHash(d, d->type->entryKey(b->slot[pos]));
+            tableInsert(to, low & to->mask, b->slot[pos], b->tag[pos]);
+            moved++;
+        }
+        if (b == head) continue;
+        zfree(b);
+        from->chained--;
+    }
+    bool had_any = moved || bucketIsChained(head);
+    if (had_any) memset(head, 0, sizeof(*head));
+    from->used -= moved;
+    /* Overflow buckets that deletes under a pause have emptied are freed by walking on. */
+    if (from->used == 0 && from->chained == 0) finishRehash(d);
+    return had_any;
+}
+
+/* Whether a rehash under way may go on. Under AVOID only one that changes the size so much that it was
+ * really needed: every page it writes is copied for the child. */
+static bool rehashMayGoOn(const dict *d) {
+    if (!d->rehashing || d->pause_rehash) return false;
+    dictResizePolicy policy = policyNow();
+    if (likely(policy == DICT_RESIZE_ENABLE)) return true;
+    if (policy == DICT_RESIZE_FORBID) return false;
+    size_t from = tableBuckets(&d->t[0]), to = tableBuckets(&d->t[1]);
+    return to >= from * 4 || from >= to * 16;
+}
+
+/* The share of a mutating call: one bucket that holds something. When more is added while a table moves
+ * than the new one is meant for, or the old one is much larger, several. */
+static void rehashStep(dict *d) {
+    if (likely(!d->rehashing) || !rehashMayGoOn(d)) return;
+    int full = d->t[1].used > capacityOf(tableBuckets(&d->t[1])) ? 8 : 1;
+    for (int empty = 0; d->rehashing && full && empty < EMPTY_VISITS_PER_STEP;) {
+        if (moveBucket(d)) full--;
+        else empty++;
+    }
+}
+
+bool dictRehash(dict *d, size_t buckets) {
+    if (!rehashMayGoOn(d)) return false;
+    while (buckets-- && d->rehashing) moveBucket(d);
+    return d->rehashing;
+}
+
+size_t dictRehashMicroseconds(dict *d, uint64_t us) {
+    if (!rehashMayGoOn(d)) return 0;
+    size_t moved = 0;
+    monotime start = clockTicks();
+    do {
+        for (int i = 0; i < 64 && d->rehashing; i++, moved++) moveBucket(d);
+    } while (d->rehashing && clockTicksToUs(clockTicks() - start) < us);
+    return moved;
+}
+
+void dictPauseRehash(dict *d) {
+    d->pause_rehash++;
+}
+void dictResumeRehash(dict *d) {
+    serverAssert(d->pause_rehash > 0);
+    d->pause_rehash--;
+}
+
+/* Begin to move to a table of `buckets`. An empty table is exchanged at once. */
+static bool resizeTo(dict *d, size_t buckets) {
+    dictTable *t = &d->t[0];
+    double fill = (double)t->used / (double)(tableBuckets(t) * BUCKET_SLOTS);
+    if (d->type->resizeAllowed && !d->type->resizeAllowed(buckets * sizeof(dictBucket), fill)) return false;
+    dictTable fresh;
+    if (!tableInit(&fresh, buckets, false)) return false;
+    if (t->used == 0 && t->chained == 0) {
+        tableFree(t);
+        *t = fresh;
+        return true;
+    }
+    d->t[1] = fresh;
+    d->rehashing = true;
+    d->rehash_idx = 0;
+    return true;
+}
+
+static bool fillAbove(const dictTable *t, size_t percent) {
+    return t->used * 100 > tableBuckets(t) * BUCKET_SLOTS * percent;
+}
+
+/* Before an entry is added. Failure to grow is no error: chains take what the table has no room for. */
+static void growIfNeeded(dict *d) {
+    dictTable *t = &d->t[0];
+    if (unlikely(!t->buckets)) {
+        tableInit(t, 1, true);
+        return;
+    }
+    if (likely(t->used < capacityOf(t->mask + 1)) || d->rehashing || d->pause_rehash) return;
+    dictResizePolicy policy = policyNow();
+    if (policy == DICT_RESIZE_FORBID) return;
+    if (policy == DICT_RESIZE_AVOID && !fillAbove(t, AVOID_MAX_FILL_PERCENT)) return;
+    size_t buckets = bucketsFor(t->used + 1);
+    if (buckets) resizeTo(d, buckets);
+}
+
+bool dictShrinkIfNeeded(dict *d) {
+    dictTable *t = &d->t[0];
+    if (likely(t->mask == 0) || d->rehashing || d->pause_rehash) return false;
+    dictResizePolicy policy = policyNow();
+    if (policy == DICT_RESIZE_FORBID) return false;
+    size_t percent = policy == DICT_RESIZE_AVOID ? AVOID_MIN_FILL_PERCENT : MIN_FILL_PERCENT;
+    if (likely(fillAbove(t, percent))) return false;
+    /* Half as much room again as is used, so that it does not grow right away. */
+    size_t buckets = bucketsFor(t->used + t->used / 2);
+    return buckets < tableBuckets(t) && resizeTo(d, buckets);
+}
+
+bool dictExpand(dict *d, size_t n) {
+    size_t buckets = bucketsFor(n);
+    if (buckets == 0) return false;
+    if (d->rehashing && buckets <= tableBuckets(&d->t[1])) return true;
+    if (!d->rehashing && buckets <= tableBuckets(&d->t[0])) return true;
+    if (!d->t[0].buckets) return tableInit(&d->t[0], buckets, false);
+    if (d->pause_rehash || policyNow() == DICT_RESIZE_FORBID) return false;
+    while (d->rehashing) moveBucket(d); /* only two tables can be: the one under way comes first */
+    return resizeTo(d, buckets);
+}
+
+/* ---- find, add, remove ---- */
+
+/* Where an entry was found. */
+typedef struct place {
+    dictTable *table;
+    dictBucket *head, *bucket;
+    int pos;
+} place;
+
+/* The heart: the tags of a bucket say which entries to look at; almost always it is none or the right one
+ * (a wrong tag match has a chance of 1/255 per entry). */
+static inline void **findSlot(const dict *d, slice key, uint64_t hash, place *at) {
+    const dictType *type = d->type;
+    uint8_t tag = bucketTag(hash);
+    for (int i = dictFirstTable(d, hash); i <= d->rehashing; i++) {
+        const dictTable *t = &d->t[i];
+        if (unlikely(!t->buckets)) return NULL;
+        dictBucket *head = &t->buckets[hash & t->mask];
+        for (dictBucket *b = head; b; b = bucketNext(b)) {
+            for (unsigned m = bucketMatch(b, tag); m; m &= m - 1) {
+                int pos = __builtin_ctz(m);
+                if (!dictKeyMatches(type, b->slot[pos], key)) continue;
+                if (at) *at = (place){(dictTable *)(uintptr_t)t, head, b, pos};
+                return &b->slot[pos];
+            }
+        }
+    }
+    return NULL;
+}
+
+void *dictFind(const dict *d, slice key, uint64_t hash) {
+    void **ref = findSlot(d, key, hash, NULL);
+    return ref ? *ref : NULL;
+}
+
+void **dictFindRef(dict *d, slice key, uint64_t hash) {
+    rehashStep(d);
+    return findSlot(d, key, hash, NULL);
+}
+
+static void addEntry(dict *d, void *entry, uint64_t hash) {
+    growIfNeeded(d);
+    dictTable *t = &d->t[d->rehashing];
+    tableInsert(t, hash & t->mask, entry, bucketTag(hash));
+}
+
+void dictAddNew(dict *d, void *entry, uint64_t hash) {
+    debugAssert(entry != NULL);
+    debugAssert(dictFind(d, d->type->entryKey(entry), hash) == NULL);
+    rehashStep(d);
+    addEntry(d, entry, hash);
+}
+
+void *dictAdd(dict *d, void *entry, uint64_t hash) {
+    debugAssert(entry != NULL);
+    rehashStep(d);
+    void **ref = findSlot(d, d->type->entryKey(entry), hash, NULL);
+    if (ref) return *ref;
+    addEntry(d, entry, hash);
+    return NULL;
+}
+
+/* Empty a place. The chain is put in order and the table may start to shrink, unless paused. */
+static void clearPlace(dict *d, const place *at) {
+    at->bucket->tag[at->pos] = 0;
+    at->table->used--;
+    if (d->pause_rehash) return;
+    if (unlikely(bucketIsChained(at->head))) compactChain(at->table, at->head);
+    dictShrinkIfNeeded(d);
+}
+
+void *dictPop(dict *d, slice key, uint64_t hash) {
+    rehashStep(d);
+    place at;
+    void **ref = findSlot(d, key, hash, &at);
+    if (!ref) return NULL;
+    void *entry = *ref;
+    clearPlace(d, &at);
+    return entry;
+}
+
+bool dictPopEntry(dict *d, const void *entry, uint64_t hash) {
+    rehashStep(d);
+    uint8_t tag = bucketTag(hash);
+    for (int i = dictFirstTable(d, hash); i <= d->rehashing; i++) {
+        dictTable *t = &d->t[i];
+        if (!t->buckets) return false;
+        dictBucket *head = &t->buckets[hash & t->mask];
+        for (dictBucket *b = head; b; b = bucketNext(b)) {
+            for (unsigned m = bucketMatch(b, tag); m; m &= m - 1) {
+                place at = {t, head, b, __builtin_ctz(m)};
+                if (b->slot[at.pos] != entry) continue;
+                clearPlace(d, &at);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool dictDelete(dict *d, slice key, uint64_t hash) {
+    void *entry = dictPop(d, key, hash);
+    if (entry && d->type->entryFree) d->type->entryFree(entry);
+    return entry != NULL;
+}
+
+/* ---- random entries ---- */
+
+static size_t chainCount(const dictBucket *b) {
+    size_t n = 0;
+    for (; b; b = bucketNext(b)) n += (size_t)__builtin_popcount(occupiedMask(b));
+    return n;
+}
+
+static void *chainEntryAt(const dictBucket *b, size_t n) {
+    for (; b; b = bucketNext(b)) {
+        unsigned m = occupiedMask(b);
+        size_t here = (size_t)__builtin_popcount(m);
+        if (n >= here) {
+            n -= here;
+            continue;
+        }
+        while (n--) m &= m - 1;
+        return b->slot[__builtin_ctz(m)];
+    }
+    serverPanic("dict chain is shorter than its count");
+}
+
+/* All buckets that can hold entries, numbered as one row: those of t[0] not yet moved, then t[1]. */
+static size_t liveBuckets(const dict *d) {
+    return tableBuckets(&d->t[0]) - d->rehash_idx + tableBuckets(&d->t[1]);
+}
+
+static const dictBucket *liveBucket(const dict *d, size_t i) {
+    size_t first = tableBuckets(&d->t[0]) - d->rehash_idx;
+    return i < first ? &d->t[0].buckets[d->rehash_idx + i] : &d->t[1].buckets[i - first];
+}
+
+/* Throw a bucket and a number below FAIR_COUNT until the bucket holds more entries than that number: each
+ * entry then has the same chance (chains longer than FAIR_COUNT have a little less; one bucket in a
+ * thousand is). Needs 2.4 throws in a full table, 17 in one about to shrink. In a table that is
+ * emptier still, because it may not shrink, a walk from a random bucket ends the search. */
+void *dictRandomEntry(dict *d) {
+    enum { FAIR_COUNT = 14, THROWS_MAX = 100 };
+    if (dictSize(d) == 0) return NULL;
+    rehashStep(d);
+    rng *r = rngThread();
+    size_t buckets = liveBuckets(d);
+    for (int i = 0; i < THROWS_MAX; i++) {
+        const dictBucket *b = liveBucket(d, buckets > 1 ? rngBelow(r, buckets) : 0);
+        size_t n = chainCount(b);
+        size_t pick = rngBelow(r, n > FAIR_COUNT || buckets == 1 ? (n ? n : 1) : FAIR_COUNT);
+        if (pick < n) return chainEntryAt(b, pick);
+    }
+    for (size_t i = rngBelow(r, buckets);; i++) {
+        const dictBucket *b = liveBucket(d, i % buckets);
+        size_t n = chainCount(b);
+        if (n) return chainEntryAt(b, rngBelow(r, n));
+    }
+}
+
+/* Copy up to `room` entries of a chain, from a random one on: else the last places of buckets would
+ * never be sampled. */
+static size_t sampleChain(const dictBucket *head, void **out, size_t room, rng *r) {
+    size_t have = chainCount(head), n = have < room ? have : room;
+    size_t at = have > room ? rngBelow(r, have) : 0;
+    for (size_t i = 0; i < n; i++) out[i] = chainEntryAt(head, (at + i) % have);
+    return n;
+}
+
+/* Walks buckets from a random one on. A table about to shrink gives 0.84 entries a bucket, so ten buckets
+ * an entry are plenty; only if they gave nothing at all does it walk further. */
+size_t dictSampleEntries(dict *d, void **out, size_t n) {
+    size_t size = dictSize(d);
+    if (n > size) n = size;
+    if (n == 0) return 0;
+    rehashStep(d);
+    rng *r = rngThread();
+    size_t buckets = liveBuckets(d), found = 0, visits = n * 10 + 16;
+    size_t i = rngBelow(r, buckets);
+    for (size_t seen = 0; seen < buckets && found < n && (seen < visits || found == 0); seen++) {
+        found += sampleChain(liveBucket(d, i), out + found, n - found, r);
+        if (++i == buckets) i = 0;
+    }
+    return found;
+}
+
+/* ---- scan and iterate ---- */
+
+static uint64_t reverseBits(uint64_t v) {
+    v = ((v >> 1) & 0x5555555555555555ULL) | ((v & 0x5555555555555555ULL) << 1);
+    v = ((v >> 2) & 0x3333333333333333ULL) | ((v & 0x3333333333333333ULL) << 2);
+    v = ((v >> 4) & 0x0f0f0f0f0f0f0f0fULL) | ((v & 0x0f0f0f0f0f0f0f0fULL) << 4);
+    return __builtin_bswap64(v);
+}
+
+/* Add one to the bits under `mask`, the highest bit counting least; 0 after the last. */
+static uint64_t cursorNext(uint64_t v, uint64_t mask) {
+    v |= ~mask;
+    v = reverseBits(v);
+    v++;
+    return reverseBits(v);
+}
+
+static void scanBucket(dict *d, dictTable *t, size_t idx, void (*fn)(void *arg, void **ref), void *arg) {
+    dictBucket *head = &t->buckets[idx];
+    for (dictBucket *b = head; b; b = bucketNext(b)) {
+        prefetchBucketEntries(b);
+        for (unsigned m = occupiedMask(b); m; m &= m - 1) fn(arg, &b->slot[__builtin_ctz(m)]);
+    }
+    if (unlikely(bucketIsChained(head)) && d->pause_rehash == 1) compactChain(t, head);
+}
+
+/* The cursor counts from the highest bit of the index down. When a table doubles, a bucket splits into two
+ * whose indexes differ in a new high bit: they follow each other in this order, and what has been visited
+ * stays visited. When it halves, the two fall together likewise. While two tables exist, the bucket of the
+ * smaller one is visited with all buckets of the larger one into which it splits. */
+uint64_t dictScan(dict *d, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg) {
+    if (dictSize(d) == 0) return 0;
+    dictPauseRehash(d); /* fn may delete: nothing may move under the walk */
+    if (!d->rehashing) {
+        dictTable *t = &d->t[0];
+        scanBucket(d, t, cursor & t->mask, fn, arg);
+        cursor = cursorNext(cursor, t->mask);
+    } else {
+        bool grows = d->t[1].mask > d->t[0].mask;
+        dictTable *small = &d->t[!grows], *large = &d->t[grows];
+        scanBucket(d, small, cursor & small->mask, fn, arg);
+        do {
+            scanBucket(d, large, cursor & large->mask, fn, arg);
+            cursor = cursorNext(cursor, large->mask);
+        } while (cursor & (small->mask ^ large->mask));
+    }
+    dictResumeRehash(d);
+    return cursor;
+}
+
+void dictIterBegin(dictIterator *it, dict *d, bool safe) {
+    *it = (dictIterator){.d = d, .safe = safe};
+}
+
+/* Step to the next bucket of the row t[0], t[1]. False at the end. The entries of the bucket after it are
+ * asked for now: its own line comes with the processor's sequential prefetch. */
+static bool iterNextBucket(dictIterator *it) {
+    const dict *d = it->d;
+    for (;;) {
+        const dictTable *t = &d->t[it->table];
+        if (it->index < tableBuckets(t)) {
+            it->bucket = &t->buckets[it->index++];
+            it->pos = 0;
+            if (it->index < tableBuckets(t)) prefetchBucketEntries(&t->buckets[it->index]);
+            return true;
+        }
+        if (it->table == 1 || !d->rehashing) return false;
+        it->table = 1;
+        it->index = 0;
+    }
+}
+
+void *dictIterNext(dictIterator *it) {
+    if (!it->started) {
+        it->started = true;
+        it->index = it->d->rehash_idx;
+        if (it->safe) dictPauseRehash(it->d);
+        if (!iterNextBucket(it)) return NULL;
+    } else if (!it->bucket) {
+        return NULL;
+    }
+    for (;;) {
+        dictBucket *b = it->bucket;
+        unsigned m = occupiedMask(b) >> it->pos;
+        if (m) {
+            int pos = it->pos + __builtin_ctz(m);
+            it->pos = pos + 1;
+            return b->slot[pos];
+        }
+        if (bucketIsChained(b)) {
+            it->bucket = bucketNext(b);
+            it->pos = 0;
+        } else if (!iterNextBucket(it)) {
+            it->bucket = NULL;
+            return NULL;
+        }
+    }
+}
+
+void dictIterEnd(dictIterator *it) {
+    if (it->started && it->safe) dictResumeRehash(it->d);
+    it->started = false;
+    it->bucket = NULL;
+}
+
+/* ---- statistics ---- */
+
+/* snprintf() behind what `out` has; `len` never passes size - 1. */
+static size_t printf_like(4, 5) statsAppend(char *out, size_t size, size_t len, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(out + len, size - len, fmt, ap);
+    va_end(ap);
+    if (n < 0) return len;
+    return len + ((size_t)n < size - len ? (size_t)n : size - len - 1);
+}
+
+static size_t statsTable(const dict *d, int which, char *out, size_t size, size_t len, bool full) {
+    enum { LENGTHS = 50 };
+    const dictTable *t = &d->t[which];
+    size_t buckets = tableBuckets(t);
+    len = statsAppend(out, size, len, "Hash table %d stats (%s):\n table size: %zu\n number of entries: %zu\n", which,
+                      which ? "rehashing target" : "main hash table", buckets * BUCKET_SLOTS, t->used);
+    long long idx = d->rehashing && which == 0 ? (long long)d->rehash_idx : -1;
+    len = statsAppend(out, size, len, " rehashing index: %lld\n", idx);
+    if (!full) return len;
+
+    size_t histogram[LENGTHS] = {0}, longest = 0;
+    for (size_t i = 0; i < buckets; i++) {
+        size_t chain = 0;
+        for (const dictBucket *b = bucketNext(&t->buckets[i]); b; b = bucketNext(b)) chain++;
+        if (chain > longest) longest = chain;
+        histogram[chain < LENGTHS ? chain : LENGTHS - 1]++;
+    }
+    len = statsAppend(out, size, len,
+                      " top-level buckets: %zu\n child buckets: %zu\n max chain length: %zu\n avg chain length: %f\n"
+                      " chain length distribution:\n",
+                      buckets, t->chained, longest, buckets ? (double)t->chained / (double)buckets : 0.0);
+    for (size_t i = 0; i < LENGTHS; i++) {
+        if (histogram[i] == 0) continue;
+        len = statsAppend(out, size, len, "   %zu: %zu (%.2f%%)\n", i, histogram[i],
+                          100.0 * (double)histogram[i] / (double)buckets);
+    }
+    return len;
+}
+
+size_t dictStats(const dict *d, char *out, size_t size, bool full) {
+    if (size == 0) return 0;
+    out[0] = '\0';
+    size_t len = statsTable(d, 0, out, size, 0, full);
+    if (d->rehashing) len = statsTable(d, 1, out, size, len, full);
+    return len;
+}

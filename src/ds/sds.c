@@ -1,0 +1,424 @@
+/* sds.c -- growable byte strings that know their length and are still C strings.
+ *
+ *     u8 string    | len 1 | cap 1 | kind | bytes ... | NUL |
+ *     u16          | len 2 | cap 2 | kind | bytes ... | NUL |       likewise u32 and u64
+ *                                          ^ sds points here
+ *
+ * The byte before the string says how wide the two numbers before it are. `cap` counts the bytes that fit,
+ * without header and NUL; the allocator's slack is part of it where the width can express it.
+ *
+ * Owns        one block per string.
+ * Invariants  1. len <= cap <= the largest number of the kind.  2. s[len] is NUL.
+ * Cost        appending is O(added) on average: room grows by doubling up to 1 MiB.
+ * Tests       tests/unit/ds/sds_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "sds.h"
+#include "numbers.h"
+#include "panic.h"
+#include "zmalloc.h"
+#include <stdio.h>
+
+enum { KIND_8, KIND_16, KIND_32, KIND_64 };
+
+#define GROW_STEP_MAX ((size_t)1 << 20)
+
+static int kindOf(const char *s) {
+    return (uint8_t)s[-1];
+}
+
+static size_t headerSize(int kind) {
+    return ((size_t)2 << kind) + 1;
+}
+
+static size_t kindMax(int kind) {
+    return kind == KIND_8 ? UINT8_MAX : kind == KIND_16 ? UINT16_MAX : kind == KIND_32 ? UINT32_MAX : SIZE_MAX / 2;
+}
+
+static int kindFor(size_t cap) {
+    int kind = KIND_8;
+    while (cap > kindMax(kind)) kind++;
+    return kind;
+}
+
+/* The numbers lie unaligned before the string. */
+static size_t readNumber(const char *p, int kind) {
+    uint16_t v16;
+    uint32_t v32;
+    uint64_t v64;
+    switch (kind) {
+    case KIND_8: return (uint8_t)*p;
+    case KIND_16: memcpy(&v16, p, 2); return v16;
+    case KIND_32: memcpy(&v32, p, 4); return v32;
+    default: memcpy(&v64, p, 8); return v64;
+    }
+}
+
+static void writeNumber(char *p, int kind, size_t value) {
+    uint16_t v16 = (uint16_t)value;
+    uint32_t v32 = (uint32_t)value;
+    uint64_t v64 = value;
+    switch (kind) {
+    case KIND_8: *p = (char)(uint8_t)value; break;
+    case KIND_16: memcpy(p, &v16, 2); break;
+    case KIND_32: memcpy(p, &v32, 4); break;
+    default: memcpy(p, &v64, 8); break;
+    }
+}
+
+static size_t capOf(const char *s) {
+    int kind = kindOf(s);
+    return readNumber(s - 1 - ((size_t)1 << kind), kind);
+}
+
+static char *blockOf(const char *s) {
+    return (char *)(uintptr_t)s - headerSize(kindOf(s));
+}
+
+static void setLen(char *s, size_t len) {
+    writeNumber(blockOf(s), kindOf(s), len);
+    s[len] = '\0';
+}
+
+/* Write the header of a block whose allocator gave `usable` bytes; returns the string, its len not yet set. */
+static char *formatBlock(char *block, int kind, size_t usable) {
+    size_t header = headerSize(kind), cap = usable - header - 1;
+    if (cap > kindMax(kind)) cap = kindMax(kind);
+    char *s = block + header;
+    block[header - 1] = (char)kind;
+    writeNumber(block + ((size_t)1 << kind), kind, cap);
+    return s;
+}
+
+static char *newBlock(size_t cap) {
+    serverAssert(cap <= SIZE_MAX / 2 - 32);
+    int kind = kindFor(cap);
+    size_t usable;
+    char *block = zmallocUsable(headerSize(kind) + cap + 1, &usable);
+    return formatBlock(block, kind, usable);
+}
+
+sds sdsNewLen(const void *init, size_t len) {
+    char *s = newBlock(len);
+    if (!init) memset(s, 0, len);
+    else if (len) memcpy(s, init, len);
+    setLen(s, len);
+    return s;
+}
+
+sds sdsNew(const char *init) {
+    return sdsNewLen(init ? init : "", init ? strlen(init) : 0);
+}
+
+sds sdsEmpty(void) {
+    return sdsNewLen("", 0);
+}
+
+sds sdsDup(const sds s) {
+    return sdsNewLen(s, sdsLen(s));
+}
+
+sds sdsFromSlice(slice v) {
+    return sdsNewLen(v.len ? v.ptr : "", v.len);
+}
+
+sds sdsFromLongLong(long long value) {
+    char digits[LONG_STR_SIZE];
+    size_t len = ll2string(digits, value);
+    return sdsNewLen(digits, len);
+}
+
+void sdsFree(sds s) {
+    if (s) zfree(blockOf(s));
+}
+
+size_t sdsLen(const sds s) {
+    return readNumber(blockOf(s), kindOf(s));
+}
+
+size_t sdsAvail(const sds s) {
+    return capOf(s) - sdsLen(s);
+}
+
+size_t sdsAllocSize(const sds s) {
+    return zmallocSize(blockOf(s));
+}
+
+/* Give the string a block of at least `cap` bytes, which may be fewer than it has now but not than its length. */
+static sds resizeBlock(sds s, size_t cap) {
+    size_t len = sdsLen(s), usable;
+    int kind = kindFor(cap);
+    if (kind == kindOf(s)) {
+        char *block = zreallocUsable(blockOf(s), headerSize(kind) + cap + 1, &usable);
+        return formatBlock(block, kind, usable);
+    }
+    char *wider = newBlock(cap);
+    memcpy(wider, s, len);
+    setLen(wider, len);
+    sdsFree(s);
+    return wider;
+}
+
+static sds makeRoom(sds s, size_t extra, bool greedy) {
+    if (likely(sdsAvail(s) >= extra)) return s;
+    size_t len = sdsLen(s);
+    serverAssert(extra <= SIZE_MAX / 4 && len <= SIZE_MAX / 4);
+    size_t cap = len + extra;
+    if (greedy) cap += cap < GROW_STEP_MAX ? cap : GROW_STEP_MAX;
+    return resizeBlock(s, cap);
+}
+
+sds sdsMakeRoomFor(sds s, size_t extra) {
+    return makeRoom(s, extra, true);
+}
+
+sds sdsMakeRoomForNonGreedy(sds s, size_t extra) {
+    return makeRoom(s, extra, false);
+}
+
+sds sdsRemoveFreeSpace(sds s) {
+    return sdsAvail(s) == 0 ? s : resizeBlock(s, sdsLen(s));
+}
+
+void sdsIncrLen(sds s, ptrdiff_t delta) {
+    size_t len = sdsLen(s);
+    if (delta >= 0) serverAssert((size_t)delta <= capOf(s) - len);
+    else serverAssert((size_t)-delta <= len);
+    setLen(s, len + (size_t)delta);
+}
+
+void sdsClear(sds s) {
+    setLen(s, 0);
+}
+
+/* The source may lie in `s` itself only if there is room already; callers append foreign bytes. */
+sds sdsCatLen(sds s, const void *p, size_t len) {
+    if (len == 0) return s;
+    s = makeRoom(s, len, true);
+    size_t old = sdsLen(s);
+    memcpy(s + old, p, len);
+    setLen(s, old + len);
+    return s;
+}
+
+sds sdsCat(sds s, const char *p) {
+    return sdsCatLen(s, p, strlen(p));
+}
+
+sds sdsCatSlice(sds s, slice v) {
+    return sdsCatLen(s, v.ptr, v.len);
+}
+
+sds sdsCatVprintf(sds s, const char *fmt, va_list ap) {
+    char small[1024];
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(small, sizeof(small), fmt, ap);
+    serverAssert(n >= 0);
+    size_t len = (size_t)n;
+    if (len < sizeof(small)) {
+        s = sdsCatLen(s, small, len);
+    } else {
+        s = makeRoom(s, len, true);
+        vsnprintf(s + sdsLen(s), len + 1, fmt, again);
+        setLen(s, sdsLen(s) + len);
+    }
+    va_end(again);
+    return s;
+}
+
+sds sdsCatPrintf(sds s, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    s = sdsCatVprintf(s, fmt, ap);
+    va_end(ap);
+    return s;
+}
+
+static bool isPrintable(unsigned char c) {
+    return c >= 0x20 && c < 0x7f;
+}
+
+sds sdsCatRepr(sds s, const char *p, size_t len) {
+    static const char escaped[] = "\\\"\n\r\t\a\b", letter[] = "\\\"nrtab";
+    s = makeRoom(s, len + 2, true);
+    s = sdsCatLen(s, "\"", 1);
+    for (size_t i = 0; i < len; i++) {
+        const char *known = p[i] ? strchr(escaped, p[i]) : NULL;
+        if (known) {
+            char pair[2] = {'\\', letter[known - escaped]};
+            s = sdsCatLen(s, pair, 2);
+        } else if (isPrintable((unsigned char)p[i])) {
+            s = sdsCatLen(s, p + i, 1);
+        } else {
+            s = sdsCatPrintf(s, "\\x%02x", (unsigned char)p[i]);
+        }
+    }
+    return sdsCatLen(s, "\"", 1);
+}
+
+sds sdsCpyLen(sds s, const char *p, size_t len) {
+    sdsClear(s);
+    return sdsCatLen(s, p, len);
+}
+
+sds sdsGrowZero(sds s, size_t len) {
+    size_t old = sdsLen(s);
+    if (len <= old) return s;
+    s = makeRoom(s, len - old, true);
+    memset(s + old, 0, len - old);
+    setLen(s, len);
+    return s;
+}
+
+void sdsRange(sds s, ptrdiff_t start, ptrdiff_t end) {
+    ptrdiff_t len = (ptrdiff_t)sdsLen(s);
+    if (start < 0) start = start + len < 0 ? 0 : start + len;
+    if (end < 0) end = end + len < 0 ? -1 : end + len;
+    if (end >= len) end = len - 1;
+    if (start > end) {
+        sdsClear(s);
+        return;
+    }
+    memmove(s, s + start, (size_t)(end - start + 1));
+    setLen(s, (size_t)(end - start + 1));
+}
+
+void sdsTrim(sds s, const char *cset) {
+    size_t set = strlen(cset), start = 0, end = sdsLen(s);
+    while (start < end && memchr(cset, s[start], set)) start++;
+    while (end > start && memchr(cset, s[end - 1], set)) end--;
+    memmove(s, s + start, end - start);
+    setLen(s, end - start);
+}
+
+void sdsToLower(sds s) {
+    for (size_t i = 0, n = sdsLen(s); i < n; i++) {
+        if (s[i] >= 'A' && s[i] <= 'Z') s[i] = (char)(s[i] + ('a' - 'A'));
+    }
+}
+
+void sdsToUpper(sds s) {
+    for (size_t i = 0, n = sdsLen(s); i < n; i++) {
+        if (s[i] >= 'a' && s[i] <= 'z') s[i] = (char)(s[i] - ('a' - 'A'));
+    }
+}
+
+int sdsCmp(const sds a, const sds b) {
+    return sliceCmp(sdsSlice(a), sdsSlice(b));
+}
+
+/* ---- splitting and joining ---- */
+
+/* A growing array of strings. */
+typedef struct words {
+    sds *at; /* owns */
+    int count, room;
+} words;
+
+static void wordsPush(words *w, sds s) {
+    if (w->count == w->room) {
+        w->room = w->room ? w->room * 2 : 8;
+        w->at = zrealloc(w->at, (size_t)w->room * sizeof(sds));
+    }
+    w->at[w->count++] = s;
+}
+
+sds *sdsSplitLen(const char *s, size_t len, const char *sep, size_t seplen, int *count) {
+    serverAssert(sep && seplen >= 1);
+    words w = {zmalloc(8 * sizeof(sds)), 0, 8};
+    *count = 0;
+    if (len == 0) return w.at;
+    const char *end = s + len;
+    for (;;) {
+        const char *hit = memmem(s, (size_t)(end - s), sep, seplen);
+        wordsPush(&w, sdsNewLen(s, (size_t)((hit ? hit : end) - s)));
+        if (!hit) break;
+        s = hit + seplen;
+    }
+    *count = w.count;
+    return w.at;
+}
+
+void sdsFreeSplitRes(sds *list, int count) {
+    if (!list) return;
+    for (int i = 0; i < count; i++) sdsFree(list[i]);
+    zfree(list);
+}
+
+sds sdsJoin(char **list, int count, const char *sep) {
+    sds s = sdsEmpty();
+    for (int i = 0; i < count; i++) {
+        if (i) s = sdsCat(s, sep);
+        s = sdsCat(s, list[i]);
+    }
+    return s;
+}
+
+static bool isBlank(char c) {
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static int hexDigit(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+}
+
+/* Append the byte that the escape at *p (behind its backslash) stands for and step over it. */
+static sds takeEscape(sds word, const char **p) {
+    const char *at = *p;
+    if (*at == 'x' && hexDigit(at[1]) >= 0 && hexDigit(at[2]) >= 0) {
+        char byte = (char)(hexDigit(at[1]) * 16 + hexDigit(at[2]));
+        *p += 3;
+        return sdsCatLen(word, &byte, 1);
+    }
+    static const char letter[] = "nrtba", stands_for[] = "\n\r\t\b\a";
+    const char *known = strchr(letter, *at);
+    *p += 1;
+    return sdsCatLen(word, known ? stands_for + (known - letter) : at, 1);
+}
+
+/* Append the inside of the quoted text whose opening quote is at *p. False when it does not end, or is
+ * followed by something other than a blank. */
+static bool takeQuoted(sds *word, const char **p) {
+    char quote = *(*p)++;
+    while (**p && **p != quote) {
+        if (quote == '"' && **p == '\\' && (*p)[1]) {
+            (*p)++;
+            *word = takeEscape(*word, p);
+        } else if (quote == '\'' && **p == '\\' && (*p)[1] == '\'') {
+            *word = sdsCatLen(*word, "'", 1);
+            *p += 2;
+        } else {
+            *word = sdsCatLen(*word, (*p)++, 1);
+        }
+    }
+    if (**p != quote) return false;
+    (*p)++;
+    return **p == '\0' || isBlank(**p);
+}
+
+sds *sdsSplitArgs(const char *line, int *count) {
+    words w = {zmalloc(8 * sizeof(sds)), 0, 8};
+    *count = 0;
+    const char *p = line;
+    for (;;) {
+        while (isBlank(*p)) p++;
+        if (*p == '\0') break;
+        sds word = sdsEmpty();
+        wordsPush(&w, word);
+        bool good = true;
+        while (good && *p && !isBlank(*p)) {
+            if (*p == '"' || *p == '\'') good = takeQuoted(&word, &p);
+            else word = sdsCatLen(word, p++, 1);
+        }
+        w.at[w.count - 1] = word;
+        if (good) continue;
+        sdsFreeSplitRes(w.at, w.count);
+        return NULL;
+    }
+    *count = w.count;
+    return w.at;
+}
