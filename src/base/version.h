@@ -1,0 +1,12 @@
+/* version.h -- the version whose behaviour clients see.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BASE_VERSION_H
+#define BASE_VERSION_H
+
+#define VALKEY_VERSION "9.1.2"
+#define VALKEY_RELEASE_STAGE "ga"
+/* What INFO calls redis_version, for clients that ask for it. */
+#define REDIS_COMPATIBLE_VERSION "7.2.4"
+
+#endif

@@ -1,0 +1,221 @@
+/* object.c -- robj: the entry that holds a key, its expire, and the value or the way to it.
+ *
+ * One allocation for key and bookkeeping is one cache miss for a lookup that must compare the key, and no header to
+ * pay for twice. The optional parts have no offsets of their own: two flags and the encoding say where everything is.
+ *
+ * Not here    how strings choose and change their encoding (value_string.c); what LRU bits mean (store/lru.c);
+ *             who frees an object whose last reference is gone (store/lazyfree.c).
+ * Owns        the table of type operations, filled at boot.
+ * Threads     main changes objects and counts; a thread may make an object and use it until it gives it away;
+ *             objectFree() runs on any thread for an object nobody else knows.
+ * Invariants  1. Every entry that is not EMBSTR has an expire slot, so that only an EMBSTR moves for an expire.
+ *             2. RAW, and types with a structure, have a non-NULL pointer.
+ *             3. With refcount > 1 the bytes of the value do not change; expire and LRU may.
+ * Tests       tests/unit/object/object_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "object_internal.h"
+
+#include "panic.h"
+#include "zmalloc.h"
+
+static const objectTypeOps *type_ops[OBJ_TYPES]; /* borrowed: const after boot */
+
+/* ---- Types ---- */
+
+void objectRegisterType(objectTypeId type, const objectTypeOps *ops) {
+    serverAssert(type < OBJ_TYPES);
+    type_ops[type] = ops;
+}
+
+const objectTypeOps *objectTypeOf(const robj *o) {
+    return type_ops[o->type];
+}
+
+const char *objectTypeName(const robj *o) {
+    static const char *const names[OBJ_TYPES] = {"string", "list", "set", "zset", "hash", "module", "stream"};
+    const objectTypeOps *ops = type_ops[o->type];
+    return ops && ops->name ? ops->name : names[o->type];
+}
+
+const char *objectEncodingName(const robj *o) {
+    static const char *const names[] = {"raw",    "int",      "embstr",    "hashtable", "listpack",
+                                        "intset", "skiplist", "quicklist", "stream"};
+    return o->encoding < array_len(names) ? names[o->encoding] : "unknown";
+}
+
+/* ---- The entry ---- */
+
+size_t entrySize(const robj *o) {
+    size_t key_len;
+    char *key = entryKey(o, &key_len);
+    return (size_t)(key - (char *)(uintptr_t)o) + key_len + (o->encoding == OBJ_ENC_EMBSTR ? o->value_len : 0);
+}
+
+robj *entryCreate(slice key, objectTypeId type, int encoding, bool expire_slot, size_t embedded, unsigned owner) {
+    bool long_key = key.len >= KEY_LEN_LONG;
+    size_t header = entryHeaderSize(encoding, expire_slot, long_key);
+    robj *o = zmalloc(header + key.len + embedded);
+    *o = (robj){.type = type,
+                .encoding = (uint32_t)encoding & 0xf,
+                .refcount = 1,
+                .owner = owner & 0xff,
+                .has_expire_slot = expire_slot,
+                .has_key = key.ptr != NULL,
+                .value_len = embedded & OBJ_STRING_MAX,
+                .key_len = long_key ? KEY_LEN_LONG : key.len & 0xffff};
+    if (expire_slot) memcpy(entryExpirePlace(o), &(int64_t){-1}, sizeof(int64_t));
+    char *at = (char *)o + header;
+    if (long_key) memcpy(at - sizeof(size_t), &key.len, sizeof(size_t));
+    if (key.len) memcpy(at, key.ptr, key.len);
+    return o;
+}
+
+void entryFree(robj *o) {
+    zfreeSized(o, entrySize(o));
+}
+
+void entryInherit(robj *to, const robj *from) {
+    to->lru = from->lru;
+    if (to->has_expire_slot && from->has_expire_slot)
+        memcpy(entryExpirePlace(to), entryExpirePlace(from), sizeof(int64_t));
+}
+
+/* ---- Making ---- */
+
+robj *objectCreateTake(slice key, objectTypeId type, int encoding, void *structure) {
+    serverAssert(type != OBJ_STRING && structure);
+    robj *o = entryCreate(key, type, encoding, true, 0, 0);
+    entrySetPointer(o, structure);
+    return o;
+}
+
+robj *objectDup(const robj *o, slice new_key) {
+    if (o->type == OBJ_STRING) return stringCopy(o, new_key, o->has_expire_slot);
+    const objectTypeOps *ops = type_ops[o->type];
+    serverAssert(ops && ops->dup);
+    int encoding = o->encoding;
+    void *structure = ops->dup(entryPointer(o), o->encoding, &encoding);
+    robj *copy = objectCreateTake(new_key, o->type, encoding, structure);
+    entryInherit(copy, o);
+    return copy;
+}
+
+/* The block or structure moves to an entry of the new key. What is embedded is copied anyway, and what others refer
+ * to must stay where it is. */
+robj *objectRenameTake(robj *o, slice new_key) {
+    robj *renamed;
+    if (o->refcount > 1 || o->encoding == OBJ_ENC_EMBSTR) {
+        renamed = objectDup(o, new_key);
+        decrRefCount(o);
+        return renamed;
+    }
+    renamed = entryCreate(new_key, o->type, o->encoding, true, 0, o->owner);
+    renamed->value_len = o->value_len;
+    renamed->block_exact = o->block_exact;
+    memcpy(entryPlace(renamed), entryPlace(o), sizeof(void *));
+    entryInherit(renamed, o);
+    entryFree(o);
+    return renamed;
+}
+
+/* ---- Reading ---- */
+
+slice objectKey(const robj *o) {
+    size_t len;
+    const char *key = entryKey(o, &len);
+    return sliceOf(key, len);
+}
+
+void *objectStructure(const robj *o) {
+    debugAssert(o->type != OBJ_STRING);
+    return entryPointer(o);
+}
+
+void objectSetStructure(robj *o, int encoding, void *structure) {
+    debugAssert(o->type != OBJ_STRING && structure);
+    o->encoding = (uint32_t)encoding & 0xf;
+    entrySetPointer(o, structure);
+}
+
+size_t objectMemUsage(const robj *o, size_t samples) {
+    size_t bytes = zmallocSize(o);
+    if (o->type == OBJ_STRING) return bytes + (o->encoding == OBJ_ENC_RAW ? zmallocSize(entryPointer(o)) : 0);
+    const objectTypeOps *ops = type_ops[o->type];
+    return bytes + (ops && ops->memUsage ? ops->memUsage(entryPointer(o), o->encoding, samples) : 0);
+}
+
+/* ---- Expire ---- */
+
+robj *objectSetExpireTake(robj *o, int64_t when_ms) {
+    if (!o->has_expire_slot) {
+        if (when_ms == -1) return o;
+        robj *with_slot = stringCopy(o, objectKey(o), true);
+        decrRefCount(o);
+        o = with_slot;
+    }
+    memcpy(entryExpirePlace(o), &when_ms, sizeof(when_ms));
+    return o;
+}
+
+/* ---- Life ---- */
+
+void decrRefCount(robj *o) {
+    if (o->refcount > 1) objectDropShared(o);
+    else objectFree(o);
+}
+
+void objectFree(robj *o) {
+    debugAssert(o->refcount <= 1);
+    if (o->type != OBJ_STRING) {
+        const objectTypeOps *ops = type_ops[o->type];
+        serverAssert(ops && ops->free);
+        ops->free(entryPointer(o), o->encoding);
+    } else if (o->encoding == OBJ_ENC_RAW) {
+        if (o->block_exact) zfreeSized(entryPointer(o), o->value_len ? o->value_len : 1);
+        else zfree(entryPointer(o));
+    }
+    entryFree(o);
+}
+
+/* A string's effort is one call, but giving back many pages costs time as well: from 64 KiB on a string counts as
+ * more than the 64 allocations that make lazy freeing worth it. */
+size_t objectFreeEffort(const robj *o) {
+    if (o->type == OBJ_STRING) return o->value_len < 65536 ? 1 : 1 + o->value_len / 1024;
+    const objectTypeOps *ops = type_ops[o->type];
+    return ops && ops->freeEffort ? ops->freeEffort(entryPointer(o), o->encoding) : 1;
+}
+
+/* ---- As a dict's entry ---- */
+
+slice objectEntryKey(const void *entry) {
+    return objectKey(entry);
+}
+
+static bool sameLine(const void *a, const void *b) {
+    return (uintptr_t)a / CACHE_LINE == (uintptr_t)b / CACHE_LINE;
+}
+
+/* The key's last byte when it lies in another line than the header. A key of more lines than two is left to the
+ * processor's own prefetcher. */
+const void *objectPrefetchKey(const void *entry) {
+    slice key = objectKey(entry);
+    const char *last = key.ptr + (key.len ? key.len - 1 : 0);
+    return sameLine(entry, last) ? NULL : last;
+}
+
+void objectPrefetchValue(const void *entry) {
+    const robj *o = entry;
+    if (o->type != OBJ_STRING) {
+        const objectTypeOps *ops = type_ops[o->type];
+        void *structure = entryPointer(o);
+        if (ops && ops->prefetch) ops->prefetch(structure, o->encoding);
+        else prefetchRead(structure);
+    } else if (o->encoding == OBJ_ENC_EMBSTR) {
+        const char *value = entryEmbedded(o), *last = value + (o->value_len ? o->value_len - 1 : 0);
+        prefetchRead(value);
+        if (!sameLine(value, last)) prefetchRead(last);
+    } else if (o->encoding == OBJ_ENC_RAW) {
+        prefetchRead(entryPointer(o));
+    }
+}

@@ -1,0 +1,159 @@
+/* object.h -- robj: a key's entry and its value in one allocation.
+ *
+ *   +--------+--------+----------+-----------+--------------+------------+--------------+
+ *   | word 0 | word 1 | [expire] | [pointer] | [long key n] | key bytes  | [value bytes]|
+ *   +--------+--------+----------+-----------+--------------+------------+--------------+
+ *     type     value    int64 ms   value block  size_t, only   key_len      value_len, when
+ *     refs     length   or -1      or integer   past 65534 B                embedded (EMBSTR)
+ *     flags    key
+ *              length
+ *
+ * Small strings (EMBSTR) lie in the entry. Larger ones (RAW) are a block of exactly their bytes, without
+ * a header of their own, so that 512 or 4096 bytes fill their size class; room to grow is what
+ * the allocator gave. An integer (INT) lies in the pointer's place. Other types keep their structure behind the
+ * pointer. The expire slot is part of every entry that is not EMBSTR; an EMBSTR entry gets one when it needs one.
+ *
+ * Reference counts are plain: only main changes them (and a thread that alone knows a new object). A value that
+ * replies in flight refer to (refcount > 1) is never changed in place: objectMakeWritableTake() copies first.
+ * The 24 LRU/LFU bits are kept here and mean something only to store/lru.c; 0 is "not set yet".
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef OBJECT_OBJECT_H
+#define OBJECT_OBJECT_H
+
+#include "numbers.h"
+#include "slice.h"
+
+typedef enum { OBJ_STRING, OBJ_LIST, OBJ_SET, OBJ_ZSET, OBJ_HASH, OBJ_MODULE, OBJ_STREAM, OBJ_TYPES } objectTypeId;
+
+/* Encodings, by the number RDB and DEBUG OBJECT do not show; names come from objectEncodingName(). */
+typedef enum {
+    OBJ_ENC_RAW, OBJ_ENC_INT, OBJ_ENC_EMBSTR, OBJ_ENC_HASHTABLE, OBJ_ENC_LISTPACK, OBJ_ENC_INTSET,
+    OBJ_ENC_SKIPLIST, OBJ_ENC_QUICKLIST, OBJ_ENC_STREAM
+} objectEncoding;
+
+#define OBJ_REFCOUNT_MAX ((1u << 20) - 1) /* at this count a reply copies instead of referring */
+#define OBJ_STRING_MAX ((1ull << 48) - 1)
+
+typedef struct robj {
+    /* word 0 -- main (or the one thread that knows a new object) */
+    uint32_t type : 4;
+    uint32_t encoding : 4;
+    uint32_t lru : 24; /* LRU clock, or LFU: 16 bits of minutes and 8 of counter */
+    uint32_t refcount : 20;
+    uint32_t owner : 8; /* thread whose arena it came from: it frees it */
+    uint32_t has_expire_slot : 1;
+    uint32_t has_key : 1;
+    uint32_t block_exact : 1; /* RAW: the block was asked for with exactly value_len bytes */
+    uint32_t spare : 1;
+    /* word 1 */
+    uint64_t value_len : 48; /* strings: bytes; other types: not used */
+    uint64_t key_len : 16;   /* 65535: the length stands before the key */
+} robj;
+static_assert(sizeof(robj) == 16, "two words before the optional parts");
+
+/* What the keyspace asks of a type; one table per type, registered at boot by the layer that knows it. */
+typedef struct objectTypeOps {
+    const char *name;                                  /* "string", "list" ...: reply of TYPE */
+    void (*free)(void *structure, int encoding);       /* the structure behind the pointer; any thread */
+    size_t (*freeEffort)(const void *structure, int encoding); /* allocations to free, for lazy freeing */
+    size_t (*memUsage)(const void *structure, int encoding, size_t samples); /* bytes, without the entry */
+    void *(*dup)(const void *structure, int encoding, int *new_encoding);
+    void (*prefetch)(const void *structure, int encoding);
+} objectTypeOps;
+void objectRegisterType(objectTypeId type, const objectTypeOps *ops);
+const objectTypeOps *objectTypeOf(const robj *o);
+const char *objectTypeName(const robj *o);
+const char *objectEncodingName(const robj *o); /* "int" "embstr" "raw" "listpack" ... */
+
+/* --- Making ------------------------------------------------------------------------------------ */
+
+/* A string entry for `key`: INT when the value is a canonical 64-bit integer of at most 20 digits, EMBSTR when it
+ * fits, else RAW with a copy. `with_expire` makes room for an expire (-1 in it). Refcount 1. Any thread; `owner` is
+ * its number. */
+robj *objectCreateString(slice key, slice value, bool with_expire, unsigned owner);
+/* The same without looking for an integer: EMBSTR or RAW (results of INCRBYFLOAT). */
+robj *objectCreateTextString(slice key, slice value, bool with_expire, unsigned owner);
+/* RAW whatever its size, as values are that commands build piece by piece (SETRANGE, SETBIT, BITOP, PFADD). */
+robj *objectCreateRawString(slice key, slice value, unsigned owner);
+/* RAW from a block allocated by zmalloc of which the first `len` bytes are the value; takes the block. */
+robj *objectCreateFromBlockTake(slice key, char *block, size_t len, unsigned owner);
+robj *objectCreateInteger(slice key, long long value, bool with_expire, unsigned owner);
+/* Another type: takes `structure`. */
+robj *objectCreateTake(slice key, objectTypeId type, int encoding, void *structure);
+/* A copy of `o` under another key: value copied, expire slot kept (value too), LRU kept. Integer stays integer. */
+robj *objectDup(const robj *o, slice new_key);
+/* The same value under another key, without copying a block or structure when refcount is 1: consumes one reference
+ * of `o`. */
+robj *objectRenameTake(robj *o, slice new_key);
+
+/* --- Reading ----------------------------------------------------------------------------------- */
+
+slice objectKey(const robj *o);
+/* Value of a string. INT is printed into `buf` (LONG_STR_SIZE bytes); otherwise the slice points into the object
+ * and lives as long as it is unchanged. */
+slice objectString(const robj *o, char *buf);
+size_t objectStringLen(const robj *o);
+long long objectInteger(const robj *o); /* encoding INT */
+void *objectStructure(const robj *o);   /* other types */
+/* false when the string is not a number */
+bool objectGetLongLong(const robj *o, long long *out) must_check;
+bool objectGetLongDouble(const robj *o, long double *out) must_check;
+/* ms since 1970, -1 when none. Inline: every lookup asks. */
+static inline int64_t objectExpire(const robj *o) {
+    int64_t when_ms = -1;
+    if (o->has_expire_slot) memcpy(&when_ms, (const char *)o + sizeof(robj), sizeof(when_ms));
+    return when_ms;
+}
+/* Bytes of the allocation(s): entry + value block or structure. */
+size_t objectMemUsage(const robj *o, size_t samples);
+
+/* --- Changing (main) ---------------------------------------------------------------------------- */
+
+/* These return the object to keep in the dict: the same, or a new one that replaces it (then one reference of the
+ * old was dropped). The old must not be used again. */
+robj *objectSetExpireTake(robj *o, int64_t when_ms); /* -1 removes */
+/* A string that may be changed in place: RAW, refcount 1, room for `capacity` bytes, same key, expire and LRU. */
+robj *objectMakeWritableTake(robj *o, size_t capacity);
+char *objectWritableBytes(robj *o);            /* after objectMakeWritableTake */
+void objectSetStringLen(robj *o, size_t len);  /* after writing into it */
+robj *objectSetIntegerTake(robj *o, long long value); /* in place when INT and unshared */
+void objectSetStructure(robj *o, int encoding, void *structure);
+
+/* --- Life ---------------------------------------------------------------------------------------- */
+
+/* The count lies in the low 20 bits of the entry's second 32-bit word. It is changed by plain arithmetic and one store;
+ * the store is atomic so that a background thread that frees a whole table may look whether a reply still refers to an
+ * entry (objectIsShared). */
+typedef uint32_t __attribute__((may_alias)) objectRefWord;
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "objectRefWord: bit-fields start at the low bit");
+static inline objectRefWord *objectRefs(robj *o) {
+    return (objectRefWord *)(void *)o + 1;
+}
+static inline void incrRefCount(robj *o) {
+    objectRefWord *refs = objectRefs(o);
+    __atomic_store_n(refs, *refs + 1, __ATOMIC_RELAXED);
+}
+/* Is there more than one reference? Any thread. false is final when no other thread can find the object any more:
+ * the one that held the second reference has let go of it and will not touch it again. */
+static inline bool objectIsShared(const robj *o) {
+    return (__atomic_load_n((const objectRefWord *)(const void *)o + 1, __ATOMIC_ACQUIRE) & OBJ_REFCOUNT_MAX) > 1;
+}
+/* Drop a reference that is not the last one (main). */
+static inline void objectDropShared(robj *o) {
+    objectRefWord *refs = objectRefs(o);
+    __atomic_store_n(refs, *refs - 1, __ATOMIC_RELEASE);
+}
+/* Drop a reference (main). The last one frees at once. */
+void decrRefCount(robj *o);
+/* Free an object whose refcount is 1 or 0 and which nobody else knows. Any thread. */
+void objectFree(robj *o);
+/* Cost of freeing in allocations (1 for strings below 64 KiB; more makes lazy freeing worth it). */
+size_t objectFreeEffort(const robj *o);
+
+/* --- As a dict's entry ---------------------------------------------------------------------------- */
+slice objectEntryKey(const void *entry);
+const void *objectPrefetchKey(const void *entry);
+void objectPrefetchValue(const void *entry);
+
+#endif

@@ -1,0 +1,72 @@
+/* object_internal.h -- where the parts of an entry lie, shared by object.c and value_string.c only.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef OBJECT_OBJECT_INTERNAL_H
+#define OBJECT_OBJECT_INTERNAL_H
+
+#include "object.h"
+
+#define KEY_LEN_LONG 65535u /* key_len that says: the length stands before the key */
+
+/* A value block or structure pointer, or an INT's number, in the place between expire and key. */
+static inline bool entryHasPlace(const robj *o) {
+    return o->encoding != OBJ_ENC_EMBSTR;
+}
+
+static inline char *entryExpirePlace(const robj *o) {
+    return (char *)(uintptr_t)o + sizeof(robj);
+}
+
+static inline char *entryPlace(const robj *o) {
+    return (char *)(uintptr_t)o + sizeof(robj) + (o->has_expire_slot ? sizeof(int64_t) : 0);
+}
+
+static inline size_t entryHeaderSize(int encoding, bool expire_slot, bool long_key) {
+    return sizeof(robj) + (expire_slot ? sizeof(int64_t) : 0) + (encoding != OBJ_ENC_EMBSTR ? sizeof(void *) : 0) +
+           (long_key ? sizeof(size_t) : 0);
+}
+
+/* First byte of the key; *len its length. */
+static inline char *entryKey(const robj *o, size_t *len) {
+    bool long_key = o->key_len == KEY_LEN_LONG;
+    char *key = (char *)(uintptr_t)o + entryHeaderSize(o->encoding, o->has_expire_slot, long_key);
+    if (likely(!long_key)) *len = o->key_len;
+    else memcpy(len, key - sizeof(size_t), sizeof(size_t));
+    return key;
+}
+
+static inline char *entryEmbedded(const robj *o) {
+    size_t key_len;
+    char *key = entryKey(o, &key_len);
+    return key + key_len;
+}
+
+static inline void *entryPointer(const robj *o) {
+    void *p;
+    memcpy(&p, entryPlace(o), sizeof(p));
+    return p;
+}
+
+static inline void entrySetPointer(robj *o, void *p) {
+    memcpy(entryPlace(o), &p, sizeof(p));
+}
+
+/* Bytes that were asked for when the entry was made. */
+size_t entrySize(const robj *o);
+/* A new entry, refcount 1, LRU 0, key copied, expire -1 where there is a slot; value and its length are for the
+ * caller to fill in. `embedded` bytes are reserved behind the key. Every encoding but EMBSTR has the expire slot. */
+robj *entryCreate(slice key, objectTypeId type, int encoding, bool expire_slot, size_t embedded, unsigned owner);
+/* Free the entry only; its value has been taken or freed. */
+void entryFree(robj *o);
+/* Give the new entry the old one's LRU bits, and its expire where both have a slot. */
+void entryInherit(robj *to, const robj *from);
+/* Does the field's rule put this value into its entry? */
+bool stringFitsEntry(size_t key_len, size_t value_len, bool expire_slot);
+/* A block of exactly `len` bytes with a copy of `value`; a block of one byte when len is 0, so that it is never
+ * NULL. */
+char *stringBlock(const char *value, size_t len);
+/* Copy of a string entry under `key` with `expire_slot` where it is EMBSTR; embedded or not is decided anew for an
+ * EMBSTR, RAW stays RAW. Inherits LRU and expire. */
+robj *stringCopy(const robj *o, slice key, bool expire_slot);
+
+#endif

@@ -1,0 +1,355 @@
+/* db.c -- the keyspace: lookups, and every way in which a key comes, changes or goes.
+ *
+ * A database is two dicts over the same entries: all keys, and those with an expire. An entry carries its own
+ * expire, so a lookup never asks the second dict; it exists for the expire cycle and for the volatile-* policies.
+ *
+ * Not here    finding expired keys that nobody asks for (expire.c); what goes when memory is full (evict.c);
+ *             what happens to a dead object (lazyfree.c).
+ * Owns        the databases, from dbInit() on.
+ * Threads     main.
+ * Invariants  1. An entry is in `expires` exactly when it is in `keys` and objectExpire() is not -1.
+ *             2. An entry in `keys` has LRU bits other than 0 unless an LFU counter has run down to it.
+ *             3. Observers are told when the change is done, with a key that lives until they return.
+ * Cost        lookup: one dictFind, one compare, at most one store. Overwrite: one dictFindRef and a pointer exchange,
+ *             plus one walk of `expires` when either side has an expire.
+ * Tests       tests/unit/store/db_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "db.h"
+
+#include "lru.h"
+#include "panic.h"
+#include "zmalloc.h"
+
+#define REHASH_TICK_US 1000
+#define RESIZE_DBS_PER_TICK 16
+#define RANDOM_TRIES_MAX 100
+#define CROWDED_FILL 2.0 /* entries per place from which on a table may grow past maxmemory: chains of three buckets */
+#define SPARSE_FILL 0.5  /* below it a resize shrinks */
+
+static serverDb *dbs;
+static int db_count;
+static bool deletion_allowed = true;
+
+/* ---- Tables ---- */
+
+/* A table doubles by asking for its whole size at once; under maxmemory that would evict keys to make room for
+ * places of keys. It waits until the memory is there or the chains get long. */
+static bool tableResizeAllowed(size_t bytes, double fill) {
+    if (likely(store_conf.maxmemory == 0) || fill < SPARSE_FILL || fill > CROWDED_FILL) return true;
+    return zmallocUsed() + bytes <= (unsigned long long)store_conf.maxmemory;
+}
+
+static const dictType keys_type = {
+    .entryKey = objectEntryKey,
+    .entryFree = lazyfreeDropEntry,
+    .prefetchKey = objectPrefetchKey,
+    .prefetchValue = objectPrefetchValue,
+    .resizeAllowed = tableResizeAllowed,
+};
+static const dictType expires_type = {
+    .entryKey = objectEntryKey,
+    .prefetchKey = objectPrefetchKey,
+    .resizeAllowed = tableResizeAllowed,
+};
+
+void dbInit(int count) {
+    serverAssert(!dbs && count > 0);
+    dbs = zcalloc((size_t)count, sizeof(*dbs));
+    db_count = count;
+    for (int i = 0; i < count; i++)
+        dbs[i] = (serverDb){.id = i, .keys = dictCreate(&keys_type), .expires = dictCreate(&expires_type)};
+}
+
+int dbCount(void) {
+    return db_count;
+}
+
+serverDb *dbGet(int id) {
+    return id >= 0 && id < db_count ? &dbs[id] : NULL;
+}
+
+size_t dbSize(const serverDb *db) {
+    return dictSize(db->keys);
+}
+
+void dbResizeTick(void) {
+    static int next_shrink, next_rehash;
+    int n = db_count < RESIZE_DBS_PER_TICK ? db_count : RESIZE_DBS_PER_TICK;
+    for (int i = 0; i < n; i++) {
+        serverDb *db = &dbs[next_shrink++ % db_count];
+        dictShrinkIfNeeded(db->keys);
+        dictShrinkIfNeeded(db->expires);
+    }
+    next_shrink %= db_count;
+    if (!store_conf.activerehashing) return;
+    for (int i = 0; i < n; i++) {
+        serverDb *db = &dbs[next_rehash];
+        dict *d = dictIsRehashing(db->keys) ? db->keys : dictIsRehashing(db->expires) ? db->expires : NULL;
+        if (d) {
+            dictRehashMicroseconds(d, REHASH_TICK_US);
+            return; /* one table at a tick: its millisecond is used */
+        }
+        next_rehash = (next_rehash + 1) % db_count;
+    }
+}
+
+/* ---- Expire ---- */
+
+void expireSetDeletionAllowed(bool allowed) {
+    deletion_allowed = allowed;
+}
+
+bool expireDeletionAllowed(void) {
+    return deletion_allowed;
+}
+
+bool dbTakeEntry(serverDb *db, robj *entry, uint64_t hash) {
+    if (!dictPopEntry(db->keys, entry, hash)) return false;
+    if (objectExpire(entry) != -1) dictPopEntry(db->expires, entry, hash);
+    return true;
+}
+
+bool dbDropExpired(serverDb *db, robj *entry, uint64_t hash) {
+    if (!dbTakeEntry(db, entry, hash)) return false;
+    slice name = objectKey(entry);
+    notifyKeyspaceEvent(NOTIFY_EXPIRED, "expired", name, db->id);
+    signalModifiedKey(db, name);
+    keyspaceTellRemoved(db, name, false);
+    store_stats.expired_keys++;
+    if (store_conf.lazyfree_expire) objectReleaseLazily(entry);
+    else objectReleaseNow(entry);
+    return true;
+}
+
+bool expireIfNeeded(serverDb *db, robj *entry, hashedKey key) {
+    if (!keyIsExpired(entry) || !deletion_allowed) return false;
+    return dbDropExpired(db, entry, key.hash);
+}
+
+/* ---- Lookup ---- */
+
+/* Out of line, so that the hit keeps few registers and instructions. */
+static __attribute__((noinline)) robj *readMissed(serverDb *db, robj *expired, hashedKey key, int flags) {
+    if (expired && !(flags & LOOKUP_NOEXPIRE)) expireIfNeeded(db, expired, key);
+    if (flags & LOOKUP_WRITE) return NULL;
+    if (!(flags & LOOKUP_NONOTIFY)) notifyKeyspaceEvent(NOTIFY_KEY_MISS, "keymiss", key.name, db->id);
+    if (!(flags & LOOKUP_NOSTATS)) store_stats.keyspace_misses++;
+    return NULL;
+}
+
+robj *lookupKeyRead(serverDb *db, hashedKey key) {
+    robj *o = dictFind(db->keys, key.name, key.hash);
+    if (unlikely(!o || keyIsExpired(o))) return readMissed(db, o, key, LOOKUP_NONE);
+    lruTouch(o);
+    store_stats.keyspace_hits++;
+    return o;
+}
+
+robj *lookupKeyReadWithFlags(serverDb *db, hashedKey key, int flags) {
+    robj *o = dictFind(db->keys, key.name, key.hash);
+    if (unlikely(!o || keyIsExpired(o))) return readMissed(db, o, key, flags);
+    if (!(flags & LOOKUP_NOTOUCH)) lruTouch(o);
+    if (!(flags & (LOOKUP_NOSTATS | LOOKUP_WRITE))) store_stats.keyspace_hits++;
+    return o;
+}
+
+robj *lookupKeyWrite(serverDb *db, hashedKey key) {
+    robj *o = dictFind(db->keys, key.name, key.hash);
+    if (unlikely(!o || keyIsExpired(o))) return o ? readMissed(db, o, key, LOOKUP_WRITE) : NULL;
+    lruTouch(o);
+    return o;
+}
+
+robj *lookupKeyWriteWithFlags(serverDb *db, hashedKey key, int flags) {
+    return lookupKeyReadWithFlags(db, key, flags | LOOKUP_WRITE);
+}
+
+bool dbExists(serverDb *db, hashedKey key) {
+    return dictFind(db->keys, key.name, key.hash) != NULL;
+}
+
+/* Expired keys are removed on the way. Where that is not allowed and every key has an expire, all may be expired: after
+ * some tries one of them is as good an answer as any. */
+robj *dbRandomKey(serverDb *db) {
+    robj *o;
+    for (int tries = 0; (o = dictRandomEntry(db->keys)); tries++) {
+        if (likely(!keyIsExpired(o))) return o;
+        if (deletion_allowed) {
+            slice name = objectKey(o);
+            dbDropExpired(db, o, hashBytes(name.ptr, name.len));
+        } else if (tries >= RANDOM_TRIES_MAX && dictSize(db->expires) == dictSize(db->keys)) {
+            return o;
+        }
+    }
+    return NULL;
+}
+
+/* ---- Add and overwrite ---- */
+
+/* `entry` has taken the place of `old` in `keys`; do the same in `expires`. Both are alive. */
+static void exchangeExpires(serverDb *db, const robj *old, robj *entry, hashedKey key) {
+    bool has = objectExpire(entry) != -1;
+    if (objectExpire(old) == -1) {
+        if (has) dictAddNew(db->expires, entry, key.hash);
+        return;
+    }
+    if (!has) {
+        dictPopEntry(db->expires, old, key.hash);
+        return;
+    }
+    void **ref = dictFindRef(db->expires, key.name, key.hash);
+    serverAssert(ref && *ref == old);
+    *ref = entry;
+}
+
+static void addNew(serverDb *db, robj *entry, uint64_t hash) {
+    if (entry->lru == 0) entry->lru = lruInitialBits() & LRU_CLOCK_MAX;
+    dictAddNew(db->keys, entry, hash);
+    if (unlikely(objectExpire(entry) != -1)) dictAddNew(db->expires, entry, hash);
+    notifyKeyspaceEvent(NOTIFY_NEW, "new", objectKey(entry), db->id);
+}
+
+void dbAddTake(serverDb *db, robj *entry, hashedKey key) {
+    debugAssert(sliceEq(objectKey(entry), key.name));
+    addNew(db, entry, key.hash);
+}
+
+/* A write counts as a use of what was there. */
+static void inheritUse(robj *entry, robj *old) {
+    entry->lru = old->lru;
+    lruTouch(entry);
+}
+
+bool setKeyTake(serverDb *db, robj *entry, hashedKey key, bool keep_ttl) {
+    debugAssert(sliceEq(objectKey(entry), key.name));
+    void **ref = dictFindRef(db->keys, key.name, key.hash);
+    robj *old = ref ? *ref : NULL;
+    bool is_new = !old || keyIsExpired(old);
+    if (unlikely(old && is_new && expireIfNeeded(db, old, key))) old = NULL;
+    if (!old) {
+        addNew(db, entry, key.hash);
+        signalModifiedKey(db, objectKey(entry));
+        return true;
+    }
+    int64_t old_expire_ms = objectExpire(old);
+    bool had = old_expire_ms != -1;
+    if (unlikely(had && keep_ttl && !is_new)) entry = objectSetExpireTake(entry, old_expire_ms);
+    inheritUse(entry, old);
+    *ref = entry;
+    if (unlikely(had || objectExpire(entry) != -1)) exchangeExpires(db, old, entry, key);
+    signalModifiedKey(db, objectKey(entry));
+    objectRelease(old);
+    return is_new;
+}
+
+/* Take out an entry that may be freed memory by now. It is found by its address; and no rehash step may come before
+ * it is out, since that would read its key. */
+static bool popDead(dict *d, const robj *dead, uint64_t hash) {
+    if (dictSize(d) == 0) return false;
+    dictPauseRehash(d);
+    bool found = dictPopEntry(d, dead, hash);
+    dictResumeRehash(d);
+    return found;
+}
+
+void dbReplaceEntry(serverDb *db, robj *old, robj *entry, hashedKey key) {
+    if (likely(old == entry)) return;
+    bool found = popDead(db->keys, old, key.hash);
+    serverAssert(found);
+    popDead(db->expires, old, key.hash);
+    if (entry->lru == 0) entry->lru = lruInitialBits() & LRU_CLOCK_MAX;
+    dictAddNew(db->keys, entry, key.hash);
+    if (objectExpire(entry) != -1) dictAddNew(db->expires, entry, key.hash);
+}
+
+/* ---- Delete ---- */
+
+robj *dbUnlink(serverDb *db, hashedKey key) {
+    robj *o = dictPop(db->keys, key.name, key.hash);
+    if (o && objectExpire(o) != -1) dictPopEntry(db->expires, o, key.hash);
+    return o;
+}
+
+bool dbDelete(serverDb *db, hashedKey key) {
+    robj *o = dbUnlink(db, key);
+    if (o) objectRelease(o);
+    return o != NULL;
+}
+
+bool dbDeleteSync(serverDb *db, hashedKey key) {
+    robj *o = dbUnlink(db, key);
+    if (o) objectReleaseNow(o);
+    return o != NULL;
+}
+
+bool dbDeleteAsync(serverDb *db, hashedKey key) {
+    robj *o = dbUnlink(db, key);
+    if (o) objectReleaseLazily(o);
+    return o != NULL;
+}
+
+/* ---- Expire of a key ---- */
+
+robj *dbSetExpire(serverDb *db, robj *entry, hashedKey key, int64_t when_ms) {
+    if (when_ms == -1) {
+        dbRemoveExpire(db, entry, key);
+        return entry;
+    }
+    bool had = objectExpire(entry) != -1;
+    if (unlikely(!entry->has_expire_slot)) {
+        void **ref = dictFindRef(db->keys, objectKey(entry), key.hash);
+        serverAssert(ref && *ref == entry);
+        *ref = entry = objectSetExpireTake(entry, when_ms);
+    } else {
+        entry = objectSetExpireTake(entry, when_ms);
+    }
+    if (!had) dictAddNew(db->expires, entry, key.hash);
+    return entry;
+}
+
+bool dbRemoveExpire(serverDb *db, robj *entry, hashedKey key) {
+    if (objectExpire(entry) == -1) return false;
+    bool found = dictPopEntry(db->expires, entry, key.hash);
+    serverAssert(found);
+    robj *same = objectSetExpireTake(entry, -1);
+    debugAssert(same == entry);
+    unused(same);
+    return true;
+}
+
+/* ---- Whole databases ---- */
+
+static void emptyOne(serverDb *db, bool async) {
+    if (async && dictSize(db->keys) > 0) {
+        lazyfreeDicts(db->keys, db->expires);
+        db->keys = dictCreate(&keys_type);
+        db->expires = dictCreate(&expires_type);
+    } else {
+        dictEmpty(db->expires, NULL);
+        dictEmpty(db->keys, NULL);
+    }
+    db->avg_ttl_ms = 0;
+    db->expire_cursor = 0;
+}
+
+long long dbEmpty(int id, bool async) {
+    if (id != -1 && !dbGet(id)) return 0;
+    keyspaceTellFlushed(id, async);
+    long long removed = 0;
+    for (int i = id == -1 ? 0 : id; i < (id == -1 ? db_count : id + 1); i++) {
+        removed += (long long)dictSize(dbs[i].keys);
+        emptyOne(&dbs[i], async);
+    }
+    return removed;
+}
+
+bool dbSwap(int a, int b) {
+    if (!dbGet(a) || !dbGet(b)) return false;
+    serverDb was_a = dbs[a];
+    dbs[a] = dbs[b];
+    dbs[b] = was_a;
+    dbs[a].id = a;
+    dbs[b].id = b;
+    return true;
+}

@@ -1,0 +1,108 @@
+/* db.h -- the keyspace: databases of keys, each key with an optional time to live.
+ *
+ * Keys come with their hash (hashedKey), computed once by whoever parsed the command.
+ * Lookups hide keys whose time is over and delete them where that is allowed.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef STORE_DB_H
+#define STORE_DB_H
+
+#include "dict.h"
+#include "hash.h"
+#include "keyspace_events.h"
+#include "lazyfree.h"
+#include "object.h"
+#include "store_state.h"
+
+typedef struct hashedKey {
+    slice name;
+    uint64_t hash; /* dictHash of name */
+} hashedKey;
+
+typedef struct serverDb {
+    int id;
+    dict *keys;    /* owns; entries are robj with a key */
+    dict *expires; /* owns; the same entries, those with an expire: borrowed from keys */
+    uint64_t expire_cursor; /* of the active expire cycle */
+    long long avg_ttl_ms;   /* estimate, for INFO */
+} serverDb;
+
+/* Boot: makes the databases. */
+void dbInit(int count);
+int dbCount(void);
+serverDb *dbGet(int id); /* NULL out of range */
+
+static inline hashedKey hashedKeyOf(slice name) {
+    return (hashedKey){name, hashBytes(name.ptr, name.len)};
+}
+
+/* --- Lookup ------------------------------------------------------------------------------------ */
+enum {
+    LOOKUP_NONE = 0,
+    LOOKUP_NOTOUCH = 1,  /* leave LRU/LFU alone */
+    LOOKUP_NOSTATS = 2,  /* do not count hits and misses */
+    LOOKUP_NONOTIFY = 4, /* no keymiss event */
+    LOOKUP_WRITE = 8,
+    LOOKUP_NOEXPIRE = 16 /* do not delete an expired key, only hide it */
+};
+/* The live value, or NULL. Read counts hits and misses; Write does not. Borrowed until the next change of the db. */
+robj *lookupKeyRead(serverDb *db, hashedKey key);
+robj *lookupKeyReadWithFlags(serverDb *db, hashedKey key, int flags);
+robj *lookupKeyWrite(serverDb *db, hashedKey key);
+robj *lookupKeyWriteWithFlags(serverDb *db, hashedKey key, int flags);
+bool dbExists(serverDb *db, hashedKey key); /* no side effect, expired keys count as there */
+
+/* --- Change ------------------------------------------------------------------------------------ */
+/* Add an entry (takes the reference). The key must not exist. Its expire slot decides membership in `expires`. */
+void dbAddTake(serverDb *db, robj *entry, hashedKey key);
+/* Set key to entry whatever was there (takes the reference). With keep_ttl the old expire goes over into the new
+ * entry. The old value is freed by its owner thread. Signals the key as modified. Returns true when the key is new. */
+bool setKeyTake(serverDb *db, robj *entry, hashedKey key, bool keep_ttl);
+/* Exchange the entry of an existing key for `entry`, which an object...Take function made out of it (same key).
+ * Fixes `expires` too. No-op when equal. Must be the first call into the db after that function: until then the db
+ * may hold a dead entry. `old` and key.name are not read. */
+void dbReplaceEntry(serverDb *db, robj *old, robj *entry, hashedKey key);
+/* Delete. False when the key does not exist. Async frees on a background thread when that is worth it. */
+bool dbDelete(serverDb *db, hashedKey key);      /* as lazyfree-lazy-server-del says */
+bool dbDeleteSync(serverDb *db, hashedKey key);
+bool dbDeleteAsync(serverDb *db, hashedKey key);
+/* Take the entry out and keep the reference (RENAME, MOVE, GETDEL by reference). NULL when there is none. */
+robj *dbUnlink(serverDb *db, hashedKey key);
+
+/* Expire of the key's entry: -1 none. dbSetExpire returns the entry now in the dict. */
+robj *dbSetExpire(serverDb *db, robj *entry, hashedKey key, int64_t when_ms);
+bool dbRemoveExpire(serverDb *db, robj *entry, hashedKey key); /* PERSIST: false when none */
+
+/* Empty one database (or all, id -1); returns keys removed. async: tables go to a background thread. */
+long long dbEmpty(int id, bool async);
+bool dbSwap(int a, int b);
+size_t dbSize(const serverDb *db);
+/* A random key that is not expired; NULL when there is none. */
+robj *dbRandomKey(serverDb *db);
+/* Cron: shrink tables that have become sparse, and move on tables that are being resized (1 ms, as activerehashing
+ * says). */
+void dbResizeTick(void);
+/* Exact entries, for expire.c and evict.c: take `entry` out of db, without reading it before it is found there;
+ * false when it is not there. The reference goes to the caller. */
+bool dbTakeEntry(serverDb *db, robj *entry, uint64_t hash);
+
+/* --- Expire ------------------------------------------------------------------------------------- */
+static inline bool keyIsExpired(const robj *entry) {
+    int64_t when_ms = objectExpire(entry);
+    return when_ms != -1 && when_ms < store_expire_horizon_ms;
+}
+/* The kind of deletion that lookups do; false when nothing was deleted. */
+bool expireIfNeeded(serverDb *db, robj *entry, hashedKey key);
+/* Delete `entry`, whose time is over, and tell the observers. False when it is not in db. */
+bool dbDropExpired(serverDb *db, robj *entry, uint64_t hash);
+/* While a client's write is paused or this is a replica, keys are hidden but not deleted. */
+void expireSetDeletionAllowed(bool allowed);
+bool expireDeletionAllowed(void);
+
+/* Count `n` changes (rdb_changes_since_last_save); a command that changed nothing is not propagated. */
+static inline void storeDirty(long long n) {
+    store_stats.dirty += n;
+}
+#endif

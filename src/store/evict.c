@@ -1,0 +1,252 @@
+/* evict.c -- maxmemory: choose keys that are worth least, until the memory in use is below the limit.
+ *
+ * An exact order of all keys would cost memory and time for each use of a key. A few random keys are compared instead,
+ * and the best candidates seen are kept for the next time, so that the choice is better than one sample's.
+ *
+ *   sample --score--> pool of 16, ascending --best that still exists--> victim
+ *
+ * Not here    the meaning of the LRU/LFU bits (lru.c); the deletion's way to the background (lazyfree.c).
+ * Owns        the pool. Its entries are addresses, borrowed and perhaps dead: they are compared, never followed, until
+ *             dbTakeEntry() or the dict of expires has confirmed that the entry is still there.
+ * Threads     main.
+ * Invariants  1. Scores in the pool ascend; pool_count <= POOL_SIZE; no address stands in it twice.
+ *             2. A volatile-* policy removes no key without an expire, noeviction removes none.
+ *             3. One call lasts at most its time slice plus one deletion, plus one slice of waiting for the background.
+ * Cost        a call: maxmemory-samples keys for each db and victim; their cache misses overlap.
+ * Tests       tests/unit/store/evict_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "evict.h"
+
+#include "bio.h"
+#include "clock.h"
+#include "lru.h"
+#include "panic.h"
+#include "zmalloc.h"
+
+#include <math.h>
+#include <unistd.h>
+
+#define POOL_SIZE 16
+#define SAMPLES_MAX 64
+#define MEM_SAMPLES 5
+#define CHECK_EVERY_KEYS 16
+#define SAMPLE_ROUNDS_MAX 64
+
+typedef struct candidate {
+    const void *entry; /* borrowed; perhaps dead */
+    uint64_t hash;
+    uint64_t score; /* the higher, the sooner it goes */
+    int dbid;
+} candidate;
+
+static candidate pool[POOL_SIZE];
+static size_t pool_count;
+static int pool_policy;
+static int next_db; /* random policies take turns */
+static size_t (*uncounted)(void);
+static uint64_t exceeded_since_us; /* 0: memory is below the limit */
+
+void evictSetUncounted(size_t (*fn)(void)) {
+    uncounted = fn;
+}
+
+/* ---- How much ---- */
+
+bool evictOverLimit(size_t *over_bytes) {
+    if (over_bytes) *over_bytes = 0;
+    unsigned long long limit = (unsigned long long)store_conf.maxmemory;
+    if (limit == 0) return false;
+    size_t used = zmallocUsed();
+    if (likely(used <= limit)) return false;
+    size_t minus = lazyfreePendingBytes() + (uncounted ? uncounted() : 0);
+    used = used > minus ? used - minus : 0;
+    if (used <= limit) return false;
+    if (over_bytes) *over_bytes = used - (size_t)limit;
+    return true;
+}
+
+/* maxmemory-eviction-tenacity: 50 us for each step up to 10, then 15 % more for each, no end at 100. */
+static uint64_t timeSliceUs(void) {
+    double tenacity = (double)store_conf.maxmemory_eviction_tenacity;
+    if (tenacity <= 10) return (uint64_t)(50 * tenacity);
+    if (tenacity < 100) return (uint64_t)(500 * pow(1.15, tenacity - 10));
+    return UINT64_MAX;
+}
+
+long long evictExceededUs(void) {
+    return exceeded_since_us ? (long long)(clockMonotonicUs() - exceeded_since_us) : 0;
+}
+
+static void noteExceeded(evictResult result) {
+    if (result != EVICT_OK) {
+        if (!exceeded_since_us) exceeded_since_us = clockMonotonicUs();
+    } else if (exceeded_since_us) {
+        store_stats.eviction_exceeded_us += evictExceededUs();
+        exceeded_since_us = 0;
+    }
+}
+
+/* ---- The pool ---- */
+
+static dict *dictOfPolicy(const serverDb *db) {
+    return store_conf.maxmemory_policy & MAXMEMORY_FLAG_ALLKEYS ? db->keys : db->expires;
+}
+
+static uint64_t scoreOf(const robj *o) {
+    int policy = store_conf.maxmemory_policy;
+    if (policy == MAXMEMORY_VOLATILE_TTL) return UINT64_MAX - (uint64_t)objectExpire(o);
+    if (policy & MAXMEMORY_FLAG_LFU) return 255 - lfuFrequency(o);
+    return lruIdleMs(o);
+}
+
+static void poolRemove(size_t at) {
+    memmove(&pool[at], &pool[at + 1], (--pool_count - at) * sizeof(pool[0]));
+}
+
+/* Put the entry at its place; the least falls out when the pool is full. */
+static void poolInsert(const robj *o, int dbid) {
+    uint64_t score = scoreOf(o);
+    if (pool_count == POOL_SIZE && score <= pool[0].score) return;
+    for (size_t i = 0; i < pool_count; i++) {
+        if (pool[i].entry != o) continue;
+        poolRemove(i); /* its score may have changed */
+        break;
+    }
+    if (pool_count == POOL_SIZE) poolRemove(0);
+    size_t at = pool_count;
+    while (at > 0 && pool[at - 1].score > score) at--;
+    memmove(&pool[at + 1], &pool[at], (pool_count - at) * sizeof(pool[0]));
+    slice key = objectKey(o);
+    pool[at] = (candidate){.entry = o, .hash = hashBytes(key.ptr, key.len), .score = score, .dbid = dbid};
+    pool_count++;
+}
+
+static void poolSample(serverDb *db, dict *d) {
+    void *entries[SAMPLES_MAX];
+    size_t want = (size_t)store_conf.maxmemory_samples;
+    size_t n = dictSampleEntries(d, entries, want < SAMPLES_MAX ? want : SAMPLES_MAX);
+    for (size_t i = 0; i < n; i++) prefetchRead(entries[i]);
+    for (size_t i = 0; i < n; i++) poolInsert(entries[i], db->id);
+}
+
+/* ---- The victim ---- */
+
+typedef struct victim {
+    serverDb *db;
+    robj *entry; /* owns: it has been taken out of db */
+} victim;
+
+/* Take the candidate out if it is still there. `expires` confirms for volatile policies that it may go. Should
+ * another key have come to the same address under the same hash bits, then that one goes, which is a random choice
+ * and no harm. */
+static bool takeCandidate(const candidate *c, victim *v) {
+    v->db = dbGet(c->dbid);
+    v->entry = (robj *)(uintptr_t)c->entry;
+    if (store_conf.maxmemory_policy & MAXMEMORY_FLAG_ALLKEYS) return dbTakeEntry(v->db, v->entry, c->hash);
+    if (!dictPopEntry(v->db->expires, v->entry, c->hash)) return false;
+    bool taken = dictPopEntry(v->db->keys, v->entry, c->hash);
+    serverAssert(taken);
+    return true;
+}
+
+static bool takeAtRandom(victim *v) {
+    for (int i = 0; i < dbCount(); i++) {
+        v->db = dbGet(next_db++ % dbCount());
+        next_db %= dbCount();
+        v->entry = dictRandomEntry(dictOfPolicy(v->db));
+        if (!v->entry) continue;
+        slice key = objectKey(v->entry);
+        bool taken = dbTakeEntry(v->db, v->entry, hashBytes(key.ptr, key.len));
+        serverAssert(taken);
+        return true;
+    }
+    return false;
+}
+
+static bool takeByScore(victim *v) {
+    if (pool_policy != store_conf.maxmemory_policy) { /* scores of two policies do not compare */
+        pool_policy = store_conf.maxmemory_policy;
+        pool_count = 0;
+    }
+    for (int round = 0; round < SAMPLE_ROUNDS_MAX; round++) {
+        size_t keys = 0;
+        for (int i = 0; i < dbCount(); i++) {
+            serverDb *db = dbGet(i);
+            dict *d = dictOfPolicy(db);
+            size_t size = dictSize(d);
+            if (size) poolSample(db, d);
+            keys += size;
+        }
+        if (keys == 0) return false;
+        while (pool_count) {
+            candidate best = pool[--pool_count];
+            if (takeCandidate(&best, v)) return true;
+        }
+    }
+    return takeAtRandom(v); /* tables so sparse that samples come back empty */
+}
+
+static bool takeVictim(victim *v) {
+    switch (store_conf.maxmemory_policy) {
+    case MAXMEMORY_NO_EVICTION: return false;
+    case MAXMEMORY_VOLATILE_RANDOM:
+    case MAXMEMORY_ALLKEYS_RANDOM: return takeAtRandom(v);
+    default: return takeByScore(v);
+    }
+}
+
+/* Returns the bytes that are free or will be soon. What a reply still refers to counts too: it goes within a loop
+ * turn. */
+static size_t dropVictim(const victim *v) {
+    size_t bytes = objectMemUsage(v->entry, MEM_SAMPLES);
+    slice key = objectKey(v->entry);
+    store_stats.evicted_keys++;
+    signalModifiedKey(v->db, key);
+    notifyKeyspaceEvent(NOTIFY_EVICTED, "evicted", key, v->db->id);
+    keyspaceTellRemoved(v->db, key, true);
+    if (v->entry->refcount > 1) objectDropShared(v->entry);
+    else if (store_conf.lazyfree_eviction) lazyfreeObject(v->entry);
+    else objectFree(v->entry); /* here, whatever thread made it: used memory must fall now */
+    return bytes;
+}
+
+/* ---- The call ---- */
+
+/* Nothing more may be removed; perhaps the background is about to give back enough. */
+static evictResult waitForBackground(uint64_t slice_us) {
+    uint64_t start_us = clockMonotonicUs();
+    useconds_t nap_us = slice_us < 1000 ? (useconds_t)slice_us : 1000;
+    while (bioPending(BIO_LAZY_FREE) > 0 && clockMonotonicUs() - start_us < slice_us) {
+        if (!evictOverLimit(NULL)) return EVICT_OK;
+        usleep(nap_us);
+    }
+    return evictOverLimit(NULL) ? EVICT_FAIL : EVICT_OK;
+}
+
+static evictResult evictUntilBelow(size_t over_bytes) {
+    uint64_t slice_us = timeSliceUs(), start_us = clockMonotonicUs();
+    size_t freed_bytes = 0;
+    victim v;
+    for (unsigned keys = 1; freed_bytes < over_bytes; keys++) {
+        if (!takeVictim(&v)) return waitForBackground(slice_us);
+        freed_bytes += dropVictim(&v);
+        if (keys % CHECK_EVERY_KEYS) continue;
+        if (!evictOverLimit(NULL)) return EVICT_OK;
+        if (clockMonotonicUs() - start_us > slice_us) return EVICT_RUNNING;
+    }
+    return EVICT_OK;
+}
+
+evictResult evictPerform(void) {
+    if (likely(store_conf.maxmemory == 0) && !exceeded_since_us) return EVICT_OK;
+    size_t over_bytes;
+    lazyfreeCollect();
+    evictResult result = evictOverLimit(&over_bytes) ? evictUntilBelow(over_bytes) : EVICT_OK;
+    noteExceeded(result);
+    return result;
+}
+
+bool evictContinue(void) {
+    return evictPerform() == EVICT_RUNNING;
+}

@@ -1,0 +1,169 @@
+/* expire.c -- the cycle that finds keys whose time is over before anybody asks for them.
+ *
+ * A key that is never read again would stay for ever. The cycle walks the dicts of keys with an expire, a few
+ * buckets at a time, for as long as many of those it meets are over, and never longer than its share of the CPU.
+ *
+ *   scan some buckets --> pointers, each entry asked for --> look at the times --> drop those that are over
+ *
+ * Looking comes a step after asking, so that the cache misses of a sample overlap instead of being paid one by one.
+ *
+ * Not here    whether one key counts as gone, and its deletion (db.c).
+ * Owns        where the next call goes on, the estimate of stale keys.
+ * Threads     main.
+ * Invariants  1. Within one step nothing but the drops of this step changes a db: observers must not.
+ *             2. A call lasts at most its time (slow: its share of a tick; fast: fast_us) plus CLOCK_EVERY_STEPS steps.
+ * Cost        effort 1: 25 % of a tick, 20 keys a step.
+ * Tests       tests/unit/store/expire_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "expire.h"
+
+#include "clock.h"
+#include "panic.h"
+
+#define STEP_KEYS_MAX 96 /* a step's sample: 20 keys at effort 1, 65 at 10, and what the last bucket brings */
+#define STEP_BUCKETS_PER_KEY 20
+#define DBS_PER_CALL 16
+#define CLOCK_EVERY_STEPS 16
+
+/* What active-expire-effort 1..10 means. */
+typedef struct effort {
+    size_t step_keys;        /* entries to look at in one step */
+    uint64_t fast_us;        /* length of a fast call, and half the least distance between two */
+    uint64_t slow_us;        /* share of a tick */
+    double stale_acceptable; /* percent of keys that may be over before a db is left */
+} effort;
+
+typedef struct sample {
+    robj *entries[STEP_KEYS_MAX];
+    size_t count;
+} sample;
+
+typedef struct stepResult {
+    size_t sampled, expired, ttl_count;
+    long long ttl_sum_ms;
+} stepResult;
+
+static struct {
+    int next_db;
+    bool cut_short; /* the last call ran out of time */
+    bool off;       /* DEBUG SET-ACTIVE-EXPIRE 0 */
+    uint64_t last_fast_us;
+} cycle;
+
+void expireSetActive(bool on) {
+    cycle.off = !on;
+}
+
+static effort effortOf(void) {
+    uint64_t more = (uint64_t)store_conf.active_expire_effort - 1;
+    uint64_t hz = store_conf.hz > 0 ? (uint64_t)store_conf.hz : 10;
+    return (effort){.step_keys = 20 + 5 * more,
+                    .fast_us = 1000 + 250 * more,
+                    .slow_us = (25 + 2 * more) * 10000 / hz,
+                    .stale_acceptable = 10.0 - (double)more};
+}
+
+/* ---- One step ---- */
+
+static void collect(void *arg, void **ref) {
+    sample *s = arg;
+    if (s->count == STEP_KEYS_MAX) return;
+    prefetchRead(*ref);
+    s->entries[s->count++] = *ref;
+}
+
+/* Fill the sample from where this db's cursor stands; false when the walk has come round. */
+static bool fillSample(serverDb *db, sample *s, size_t want) {
+    s->count = 0;
+    for (size_t buckets = 0; s->count < want && buckets < want * STEP_BUCKETS_PER_KEY; buckets++) {
+        db->expire_cursor = dictScan(db->expires, db->expire_cursor, collect, s);
+        if (db->expire_cursor == 0) return false;
+    }
+    return true;
+}
+
+static stepResult expireSample(serverDb *db, const sample *s) {
+    stepResult r = {.sampled = s->count};
+    for (size_t i = 0; i < s->count; i++) {
+        robj *entry = s->entries[i];
+        int64_t left_ms = objectExpire(entry) - storeNowMs();
+        if (!keyIsExpired(entry)) {
+            r.ttl_sum_ms += left_ms;
+            r.ttl_count++;
+            continue;
+        }
+        slice name = objectKey(entry);
+        bool dropped = dbDropExpired(db, entry, hashBytes(name.ptr, name.len));
+        serverAssert(dropped);
+        r.expired++;
+    }
+    return r;
+}
+
+/* A slow average, so that one odd step does not show. */
+static void learnTtl(serverDb *db, const stepResult *r) {
+    if (r->ttl_count == 0) return;
+    long long avg_ms = r->ttl_sum_ms / (long long)r->ttl_count;
+    if (avg_ms < 0) avg_ms = 0;
+    db->avg_ttl_ms = db->avg_ttl_ms == 0 ? avg_ms : db->avg_ttl_ms / 50 * 49 + avg_ms / 50;
+}
+
+/* ---- The cycle ---- */
+
+/* Steps in one db until few of the keys met are over, or the walk has come round. True when the time is up. */
+static bool expireDb(serverDb *db, const effort *e, uint64_t deadline_us, stepResult *total) {
+    sample s;
+    for (unsigned steps = 1;; steps++) {
+        size_t keys = dictSize(db->expires);
+        if (keys == 0) {
+            db->avg_ttl_ms = 0;
+            db->expire_cursor = 0;
+            return false;
+        }
+        /* Under 1 % full a walk meets almost nothing; the table is about to be shrunk. */
+        size_t places = dictSlots(db->expires);
+        if (places > 64 && keys * 100 / places < 1) return false;
+        bool more = fillSample(db, &s, keys < e->step_keys ? keys : e->step_keys);
+        stepResult r = expireSample(db, &s);
+        learnTtl(db, &r);
+        total->sampled += r.sampled;
+        total->expired += r.expired;
+        if (steps % CLOCK_EVERY_STEPS == 0 && clockMonotonicUs() >= deadline_us) return true;
+        bool many_stale = r.sampled == 0 || (double)r.expired * 100 > e->stale_acceptable * (double)r.sampled;
+        if (!more || !many_stale) return false;
+    }
+}
+
+static bool fastCallIsDue(const effort *e, uint64_t now_us) {
+    if (!cycle.cut_short && store_stats.expired_stale_perc < e->stale_acceptable) return false;
+    if (cycle.last_fast_us && now_us < cycle.last_fast_us + 2 * e->fast_us) return false;
+    cycle.last_fast_us = now_us;
+    return true;
+}
+
+void activeExpireCycle(expireCycleKind kind) {
+    if (kind == EXPIRE_CYCLE_SLOW) lazyfreeCollect();
+    if (cycle.off || !expireDeletionAllowed()) return;
+    effort e = effortOf();
+    uint64_t start_us = clockMonotonicUs();
+    if (kind == EXPIRE_CYCLE_FAST && !fastCallIsDue(&e, start_us)) return;
+
+    uint64_t deadline_us = start_us + (kind == EXPIRE_CYCLE_FAST ? e.fast_us : e.slow_us);
+    int count = dbCount();
+    /* A call that ran out of time leaves work everywhere: then all dbs have their turn. */
+    int dbs_now = cycle.cut_short || count < DBS_PER_CALL ? count : DBS_PER_CALL;
+    stepResult total = {0};
+    cycle.cut_short = false;
+    for (int i = 0; i < dbs_now && !cycle.cut_short; i++) {
+        serverDb *db = dbGet(cycle.next_db++ % count);
+        if (dictSize(db->expires) == 0) continue;
+        cycle.cut_short = expireDb(db, &e, deadline_us, &total);
+        if (i % CLOCK_EVERY_STEPS == CLOCK_EVERY_STEPS - 1 && clockMonotonicUs() >= deadline_us) cycle.cut_short = true;
+    }
+    cycle.next_db %= count;
+    if (cycle.cut_short) store_stats.expired_time_cap_reached++;
+    store_stats.expire_cycle_cpu_us += (long long)(clockMonotonicUs() - start_us);
+    double stale_now = total.sampled ? (double)total.expired * 100 / (double)total.sampled : 0;
+    store_stats.expired_stale_perc = stale_now * 0.05 + store_stats.expired_stale_perc * 0.95;
+}

@@ -1,0 +1,164 @@
+/* lazyfree.c -- freeing that must not stop main.
+ *
+ * A list of a million nodes or a flushed database takes seconds to free. Handing it to a background thread takes one
+ * job. What is small is freed at once: a job costs more than it.
+ *
+ * Not here    which key goes (db.c, expire.c, evict.c).
+ * Owns        what has been submitted; the list of entries that came back.
+ * Threads     main, except the two jobs and lazyfreeDropEntry() inside them, which run on BIO_LAZY_FREE. They meet in
+ *             the counters (atomic, relaxed: read for INFO and for the eviction's estimate) and in the list (lock).
+ * Invariants  1. An object that is submitted alone has a count of one and is known to nobody else.
+ *             2. A table's entries may be referred to by replies: the background frees those whose count it sees at one
+ *                (objectIsShared: nobody can find them any more, so that is final) and gives the others back. Main
+ *                alone changes counts.
+ * Tests       tests/unit/store/lazyfree_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "lazyfree.h"
+
+#include "bio.h"
+#include "panic.h"
+#include "store_state.h"
+#include "zmalloc.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define EFFORT_MIN 64 /* at most so many allocations are freed at once; more are worth a job */
+#define MEM_SAMPLES 5
+
+typedef struct freeJob {
+    robj *object;         /* owns; or NULL */
+    dict *keys, *expires; /* owns; or NULL */
+    size_t objects, bytes;
+} freeJob;
+
+typedef struct returnedEntry {
+    robj *entry; /* the table's reference is still counted */
+    struct returnedEntry *next;
+} returnedEntry;
+
+static bool (*free_sink)(robj *dead); /* const after boot */
+static atomic_size_t pending_objects, pending_bytes;
+static _Atomic long long freed_objects;
+
+static _Thread_local bool in_background;
+static pthread_mutex_t returned_lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf */
+static returnedEntry *returned;                                  /* under returned_lock; owns */
+static atomic_bool returned_any;                                 /* relaxed: a hint that spares main the lock */
+
+/* ---- References ---- */
+
+void storeSetFreeSink(bool (*sink)(robj *dead)) {
+    free_sink = sink;
+}
+
+static bool dropOrOffer(robj *o) {
+    if (o->refcount > 1) {
+        objectDropShared(o);
+        return true;
+    }
+    return o->owner != 0 && free_sink && free_sink(o);
+}
+
+void objectRelease(robj *o) {
+    if (dropOrOffer(o)) return;
+    if (store_conf.lazyfree_server_del) lazyfreeObject(o);
+    else objectFree(o);
+}
+
+void objectReleaseLazily(robj *o) {
+    if (!dropOrOffer(o)) lazyfreeObject(o);
+}
+
+void objectReleaseNow(robj *o) {
+    if (!dropOrOffer(o)) objectFree(o);
+}
+
+/* ---- Jobs ---- */
+
+static void runJob(void *arg) {
+    freeJob *job = arg;
+    in_background = true;
+    if (job->object) objectFree(job->object);
+    if (job->expires) dictRelease(job->expires);
+    if (job->keys) dictRelease(job->keys);
+    in_background = false;
+    atomic_fetch_sub_explicit(&pending_objects, job->objects, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&pending_bytes, job->bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&freed_objects, (long long)job->objects, memory_order_relaxed);
+    zfree(job);
+}
+
+static void submit(freeJob init) {
+    freeJob *job = zmalloc(sizeof(*job));
+    *job = init;
+    atomic_fetch_add_explicit(&pending_objects, job->objects, memory_order_relaxed);
+    atomic_fetch_add_explicit(&pending_bytes, job->bytes, memory_order_relaxed);
+    bioSubmit(BIO_LAZY_FREE, runJob, job);
+}
+
+void lazyfreeObject(robj *o) {
+    debugAssert(o->refcount <= 1);
+    if (likely(objectFreeEffort(o) <= EFFORT_MIN)) objectFree(o);
+    else submit((freeJob){.object = o, .objects = 1, .bytes = objectMemUsage(o, MEM_SAMPLES)});
+}
+
+void lazyfreeDicts(dict *keys, dict *expires) {
+    lazyfreeCollect();
+    submit((freeJob){.keys = keys, .expires = expires, .objects = dictSize(keys)});
+}
+
+/* ---- Entries of whole tables ---- */
+
+static void giveBack(robj *entry) {
+    returnedEntry *r = zmalloc(sizeof(*r));
+    r->entry = entry;
+    pthread_mutex_lock(&returned_lock);
+    r->next = returned;
+    returned = r;
+    atomic_store_explicit(&returned_any, true, memory_order_relaxed);
+    pthread_mutex_unlock(&returned_lock);
+}
+
+void lazyfreeDropEntry(void *entry) {
+    robj *o = entry;
+    if (!objectIsShared(o)) objectFree(o);
+    else if (in_background) giveBack(o);
+    else objectDropShared(o);
+}
+
+void lazyfreeCollect(void) {
+    if (likely(!atomic_load_explicit(&returned_any, memory_order_relaxed))) return;
+    pthread_mutex_lock(&returned_lock);
+    returnedEntry *r = returned;
+    returned = NULL;
+    atomic_store_explicit(&returned_any, false, memory_order_relaxed);
+    pthread_mutex_unlock(&returned_lock);
+    while (r) {
+        returnedEntry *next = r->next;
+        objectRelease(r->entry);
+        zfree(r);
+        r = next;
+    }
+}
+
+/* ---- Counters ---- */
+
+size_t lazyfreePending(void) {
+    return atomic_load_explicit(&pending_objects, memory_order_relaxed);
+}
+
+size_t lazyfreePendingBytes(void) {
+    return atomic_load_explicit(&pending_bytes, memory_order_relaxed);
+}
+
+long long lazyfreeDone(void) {
+    store_stats.lazyfreed_objects = atomic_load_explicit(&freed_objects, memory_order_relaxed);
+    return store_stats.lazyfreed_objects;
+}
+
+void lazyfreeResetStats(void) {
+    atomic_store_explicit(&freed_objects, 0, memory_order_relaxed);
+    store_stats.lazyfreed_objects = 0;
+}

@@ -1,0 +1,39 @@
+/* lazyfree.h -- where dead objects go: freed here, by the thread whose arena they came from, or in the background.
+ *
+ * Runs on: main; the freeing itself on bio's BIO_LAZY_FREE thread or wherever the sink leads.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef STORE_LAZYFREE_H
+#define STORE_LAZYFREE_H
+
+#include "dict.h"
+#include "object.h"
+
+/* Drop a reference to a value. The last one goes to the sink when another thread made the object; else it is freed:
+ * at once, or in the background when that is worth it and lazyfree-lazy-server-del says so. */
+void objectRelease(robj *o);
+/* The same, but in the background whenever that is worth it, whatever the setting. */
+void objectReleaseLazily(robj *o);
+/* The same, but never in the background. */
+void objectReleaseNow(robj *o);
+/* The net layer registers who takes dead objects of other threads; returns false to have it freed at once. */
+void storeSetFreeSink(bool (*sink)(robj *dead));
+
+/* Free an object nobody else knows (refcount 1), in the background when objectFreeEffort() says it is worth it (>
+ * 64) or the string is at least 64 KiB. */
+void lazyfreeObject(robj *o);
+/* Free a whole database's dicts in the background. Takes both. Entries that replies still refer to stay until those
+ * let go of them. */
+void lazyfreeDicts(dict *keys, dict *expires);
+/* The entryFree of the keyspace's dicts: drops the dict's reference, on main or in the background. */
+void lazyfreeDropEntry(void *entry);
+/* Take back what the background could not free because a reply refers to it. Called at each tick; cheap when there
+ * is nothing. */
+void lazyfreeCollect(void);
+
+size_t lazyfreePending(void);      /* objects waiting: INFO lazyfree_pending_objects */
+size_t lazyfreePendingBytes(void); /* their memory, tables of whole databases excepted */
+long long lazyfreeDone(void);      /* INFO lazyfreed_objects */
+void lazyfreeResetStats(void);
+
+#endif

@@ -1,0 +1,144 @@
+/* value_string_test.c -- which encoding a string gets, and how it changes.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "object.h"
+#include "unit.h"
+#include "zmalloc.h"
+
+static char bytes[300000];
+
+static const char *encodingOf(size_t key_len, size_t value_len, bool with_expire) {
+    memset(bytes, 'x', sizeof(bytes));
+    robj *o = objectCreateString(sliceOf(bytes, key_len), sliceOf(bytes, value_len), with_expire, 0);
+    const char *name = objectEncodingName(o);
+    decrRefCount(o);
+    return name;
+}
+
+/* Limits that OBJECT ENCODING of the reference server shows. */
+TEST(string_is_embedded_up_to_the_field_limits) {
+    static const struct {
+        size_t key_len, plain, with_expire;
+    } limits[] = {{1, 112, 104}, {31, 82, 74}, {32, 79, 71}, {100, 11, 3}};
+    for (size_t i = 0; i < array_len(limits); i++) {
+        CHECK_EQ_STR(encodingOf(limits[i].key_len, limits[i].plain, false), "embstr");
+        CHECK_EQ_STR(encodingOf(limits[i].key_len, limits[i].plain + 1, false), "raw");
+        CHECK_EQ_STR(encodingOf(limits[i].key_len, limits[i].with_expire, true), "embstr");
+        CHECK_EQ_STR(encodingOf(limits[i].key_len, limits[i].with_expire + 1, true), "raw");
+    }
+    CHECK_EQ_STR(encodingOf(127, 0, false), "raw");
+    CHECK_EQ_STR(encodingOf(300, 1, false), "raw");
+}
+
+TEST(string_is_an_integer_when_canonical) {
+    static const struct {
+        const char *text, *encoding;
+    } cases[] = {{"0", "int"},   {"-1", "int"},     {"9223372036854775807", "int"},    {"-9223372036854775808", "int"},
+                 {"", "embstr"}, {"-0", "embstr"},  {"9223372036854775808", "embstr"}, {"007", "embstr"},
+                 {"+1", "embstr"}, {" 1", "embstr"}, {"1.0", "embstr"}};
+    for (size_t i = 0; i < array_len(cases); i++) {
+        robj *o = objectCreateString(sliceStr("k"), sliceStr(cases[i].text), false, 0);
+        CHECK_EQ_STR(objectEncodingName(o), cases[i].encoding);
+        char digits[LONG_STR_SIZE];
+        CHECK(sliceEq(objectString(o, digits), sliceStr(cases[i].text)));
+        decrRefCount(o);
+        o = objectCreateTextString(sliceStr("k"), sliceStr(cases[i].text), false, 0);
+        CHECK_EQ_STR(objectEncodingName(o), "embstr");
+        decrRefCount(o);
+        o = objectCreateRawString(sliceStr("k"), sliceStr(cases[i].text), 0);
+        CHECK_EQ_STR(objectEncodingName(o), "raw");
+        decrRefCount(o);
+    }
+}
+
+TEST(string_numbers_are_read_from_any_encoding) {
+    long long n;
+    long double d;
+    robj *o = objectCreateRawString(sliceStr("k"), sliceStr("17"), 0);
+    CHECK(objectGetLongLong(o, &n) && n == 17);
+    CHECK(objectGetLongDouble(o, &d) && d == 17);
+    decrRefCount(o);
+    o = objectCreateString(sliceStr("k"), sliceStr("-3"), false, 0);
+    CHECK(objectGetLongLong(o, &n) && n == -3);
+    CHECK(objectGetLongDouble(o, &d) && d == -3);
+    decrRefCount(o);
+    o = objectCreateString(sliceStr("k"), sliceStr("2.5"), false, 0);
+    CHECK(!objectGetLongLong(o, &n));
+    CHECK(objectGetLongDouble(o, &d) && d == 2.5);
+    decrRefCount(o);
+    o = objectCreateString(sliceStr("k"), sliceStr("x"), false, 0);
+    CHECK(!objectGetLongDouble(o, &d));
+    decrRefCount(o);
+}
+
+TEST(string_fills_its_size_classes) {
+    if (zmallocGoodSize(33) == 48) { /* only under an allocator with these classes */
+        const char *key = "0123456789abcdef";
+        robj *o = objectCreateString(sliceStr(key), sliceOf(bytes, 512), false, 0);
+        CHECK_EQ_INT(zmallocSize(o), 48);
+        CHECK_EQ_INT(objectMemUsage(o, 0), 48 + 512);
+        decrRefCount(o);
+        o = objectCreateString(sliceStr(key), sliceStr("fedcba987654321x"), false, 0);
+        CHECK_EQ_INT(objectMemUsage(o, 0), 48);
+        decrRefCount(o);
+    }
+}
+
+TEST(string_expire_can_push_a_value_out_of_its_entry) {
+    memset(bytes, 'x', sizeof(bytes));
+    robj *o = objectCreateString(sliceStr("k"), sliceOf(bytes, 110), false, 0);
+    CHECK_EQ_STR(objectEncodingName(o), "embstr");
+    o = objectSetExpireTake(o, 1000);
+    CHECK_EQ_STR(objectEncodingName(o), "raw");
+    o = objectSetExpireTake(o, -1);
+    CHECK_EQ_STR(objectEncodingName(o), "raw");
+    CHECK_EQ_INT(objectExpire(o), -1);
+    decrRefCount(o);
+    o = objectCreateString(sliceStr("k"), sliceOf(bytes, 104), false, 0);
+    o = objectSetExpireTake(o, 1000);
+    CHECK_EQ_STR(objectEncodingName(o), "embstr");
+    CHECK_EQ_INT(objectExpire(o), 1000);
+    decrRefCount(o);
+}
+
+TEST(string_grows_greedily_and_in_place) {
+    robj *o = objectCreateRawString(sliceStr("k"), sliceOf(bytes, 1000), 0);
+    robj *same = objectMakeWritableTake(o, 1100);
+    CHECK(same == o);
+    size_t room = zmallocSize(objectWritableBytes(o));
+    CHECK(room >= 2200);
+    char *block = objectWritableBytes(o);
+    objectSetStringLen(o, 1100);
+    CHECK(objectMakeWritableTake(o, room) == o);
+    CHECK(objectWritableBytes(o) == block);
+    o = objectMakeWritableTake(o, 2 * 1024 * 1024);
+    room = zmallocSize(objectWritableBytes(o));
+    CHECK(room >= 3 * 1024 * 1024 && room < 4 * 1024 * 1024);
+    decrRefCount(o);
+}
+
+TEST(string_integer_is_kept_in_place) {
+    robj *o = objectCreateInteger(sliceStr("n"), 5, false, 0);
+    CHECK(objectSetIntegerTake(o, 6) == o);
+    CHECK_EQ_INT(objectInteger(o), 6);
+    robj *text = objectMakeWritableTake(o, 2);
+    CHECK(text == o);
+    CHECK_EQ_STR(objectEncodingName(o), "raw");
+    CHECK(objectSetIntegerTake(o, 7) == o);
+    CHECK_EQ_STR(objectEncodingName(o), "int");
+    incrRefCount(o);
+    robj *other = objectSetIntegerTake(o, 8);
+    CHECK(other != o && o->refcount == 1);
+    CHECK_EQ_INT(objectInteger(o), 7);
+    decrRefCount(o);
+    decrRefCount(other);
+}
+
+TEST(string_effort_of_freeing_marks_large_values) {
+    robj *o = objectCreateRawString(sliceStr("k"), sliceOf(bytes, 65535), 0);
+    CHECK_EQ_INT(objectFreeEffort(o), 1);
+    decrRefCount(o);
+    o = objectCreateRawString(sliceStr("k"), sliceOf(bytes, 65536), 0);
+    CHECK(objectFreeEffort(o) > 64);
+    decrRefCount(o);
+}

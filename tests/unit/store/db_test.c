@@ -1,0 +1,280 @@
+/* db_test.c -- the keyspace against an array: random commands, a clock that the test moves.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "lru.h"
+#include "store_support.h"
+#include "zmalloc.h"
+
+#include <stdio.h>
+
+#define KEYS 300
+
+typedef struct modelKey {
+    bool there;
+    long n;      /* which value */
+    size_t len;  /* its length at least */
+    int64_t expire;
+} modelKey;
+
+static modelKey model[TEST_DBS][KEYS];
+static uint64_t state;
+static int64_t now_ms;
+
+static size_t pick(size_t below) {
+    return (size_t)(unitRandom(&state) % below);
+}
+
+static bool alive(const modelKey *k) {
+    return k->there && (k->expire == -1 || now_ms <= k->expire);
+}
+
+/* Lengths of keys differ, so that all layouts of entries come by. */
+static hashedKey name(size_t i) {
+    static const char *const prefixes[] = {"k", "a-key-of-middle-length:", "a-key-that-is-so-long-as-few-keys-are:::"};
+    return keyN(prefixes[i % 3], (long)i);
+}
+
+static bool sameValue(const robj *o, const modelKey *k) {
+    robj *want = stringEntry(keyOf(""), k->n, k->len);
+    char a[LONG_STR_SIZE], b[LONG_STR_SIZE];
+    bool same = CHECK(sliceEq(objectString(o, a), objectString(want, b))) & CHECK_EQ_INT(objectExpire(o), k->expire);
+    decrRefCount(want);
+    return same;
+}
+
+static bool lookup(int id, size_t i) {
+    modelKey *k = &model[id][i];
+    serverDb *db = dbGet(id);
+    robj *o = pick(2) ? lookupKeyRead(db, name(i)) : lookupKeyWrite(db, name(i));
+    if (!CHECK_EQ_INT(o != NULL, alive(k))) return false;
+    if (o) return sameValue(o, k);
+    k->there = false;
+    return true;
+}
+
+static void set(int id, size_t i) {
+    modelKey *k = &model[id][i];
+    bool keep = pick(3) == 0, was = alive(k);
+    modelKey next = {true, (long)pick(100000), pick(5) ? pick(140) : pick(100000), -1};
+    hashedKey key = name(i);
+    robj *entry = stringEntry(key, next.n, next.len);
+    if (pick(4) == 0) {
+        next.expire = now_ms + (int64_t)pick(1000);
+        entry = objectSetExpireTake(entry, next.expire);
+    }
+    if (keep && was && k->expire != -1) next.expire = k->expire;
+    CHECK_EQ_INT(setKeyTake(dbGet(id), entry, key, keep), !was);
+    *k = next;
+}
+
+static void expireKey(int id, size_t i) {
+    modelKey *k = &model[id][i];
+    serverDb *db = dbGet(id);
+    robj *o = lookupKeyWrite(db, name(i));
+    if (!o) {
+        k->there = false;
+        return;
+    }
+    if (pick(3) == 0) {
+        CHECK_EQ_INT(dbRemoveExpire(db, o, name(i)), k->expire != -1);
+        k->expire = -1;
+    } else {
+        k->expire = now_ms + (int64_t)pick(2000);
+        o = dbSetExpire(db, o, name(i), k->expire);
+        CHECK(dictFind(db->keys, name(i).name, name(i).hash) == o);
+    }
+}
+
+static void change(int id, size_t i) {
+    modelKey *k = &model[id][i];
+    serverDb *db = dbGet(id);
+    robj *o = lookupKeyWrite(db, name(i));
+    if (!o) {
+        k->there = false;
+        return;
+    }
+    size_t len = objectStringLen(o);
+    robj *changed = objectMakeWritableTake(o, len + 1);
+    objectWritableBytes(changed)[len] = '.';
+    objectSetStringLen(changed, len + 1);
+    dbReplaceEntry(db, o, changed, name(i));
+    k->len = len + 1;
+}
+
+static void moveKey(int id, size_t i) {
+    int to = (int)pick(TEST_DBS);
+    modelKey *k = &model[id][i];
+    robj *o = dbUnlink(dbGet(id), name(i));
+    CHECK_EQ_INT(o != NULL, o ? k->there : alive(k));
+    if (!o) {
+        k->there = false;
+        return;
+    }
+    dbDelete(dbGet(to), name(i));
+    dbAddTake(dbGet(to), o, name(i));
+    modelKey moved = *k;
+    k->there = false;
+    model[to][i] = moved;
+}
+
+static void deleteKey(int id, size_t i) {
+    serverDb *db = dbGet(id);
+    size_t how = pick(3);
+    bool was = how == 0 ? dbDelete(db, name(i)) : how == 1 ? dbDeleteSync(db, name(i)) : dbDeleteAsync(db, name(i));
+    if (alive(&model[id][i])) CHECK(was);
+    model[id][i].there = false;
+}
+
+static void rare(void) {
+    int a = (int)pick(TEST_DBS), b = (int)pick(TEST_DBS);
+    if (pick(2)) {
+        CHECK(dbSwap(a, b));
+        modelKey tmp[KEYS];
+        memcpy(tmp, model[a], sizeof(tmp));
+        memcpy(model[a], model[b], sizeof(tmp));
+        memcpy(model[b], tmp, sizeof(tmp));
+    } else {
+        long long size = (long long)dbSize(dbGet(a));
+        CHECK_EQ_INT(dbEmpty(a, pick(2)), size);
+        for (size_t i = 0; i < KEYS; i++) model[a][i].there = false;
+    }
+}
+
+TEST(db_random_commands_match_a_model) {
+    storeReset();
+    state = unitRandomSeed();
+    memset(model, 0, sizeof(model));
+    now_ms = 1000000;
+    for (int step = 0; step < 60000; step++) {
+        int id = (int)pick(TEST_DBS);
+        size_t i = pick(KEYS), what = pick(100);
+        if (what < 30) set(id, i);
+        else if (what < 60) lookup(id, i);
+        else if (what < 75) expireKey(id, i);
+        else if (what < 85) change(id, i);
+        else if (what < 88) moveKey(id, i);
+        else if (what < 97) deleteKey(id, i);
+        else if (what < 99) storeSetNowMs(now_ms += (int64_t)pick(60));
+        else if (pick(20) == 0) rare();
+        if (step % 10000 == 9999) {
+            for (int d = 0; d < TEST_DBS; d++) {
+                if (!dbHolds(dbGet(d))) return;
+                for (size_t k = 0; k < KEYS; k++)
+                    if (!lookup(d, k)) return;
+            }
+        }
+    }
+}
+
+TEST(db_counts_hits_misses_and_events) {
+    storeReset();
+    serverDb *db = dbGet(0);
+    CHECK(!lookupKeyRead(db, keyOf("k")));
+    CHECK(!lookupKeyReadWithFlags(db, keyOf("k"), LOOKUP_NOSTATS | LOOKUP_NONOTIFY));
+    CHECK(!lookupKeyWrite(db, keyOf("k")));
+    CHECK_EQ_INT(ears.miss, 1);
+    CHECK_EQ_INT(store_stats.keyspace_misses, 1);
+    CHECK(setKeyTake(db, stringEntry(keyOf("k"), 1, 0), keyOf("k"), false));
+    CHECK(!setKeyTake(db, stringEntry(keyOf("k"), 2, 0), keyOf("k"), false));
+    CHECK_EQ_INT(ears.new, 1);
+    CHECK_EQ_INT(ears.modified, 2);
+    CHECK_EQ_STR(ears.last_key, "k");
+    CHECK(lookupKeyRead(db, keyOf("k")));
+    CHECK(lookupKeyReadWithFlags(db, keyOf("k"), LOOKUP_NOSTATS));
+    CHECK(lookupKeyWriteWithFlags(db, keyOf("k"), LOOKUP_NONE));
+    CHECK_EQ_INT(store_stats.keyspace_hits, 1);
+    CHECK(dbGet(-1) == NULL && dbGet(TEST_DBS) == NULL);
+    CHECK(!dbSwap(0, TEST_DBS));
+}
+
+static robj *volatileEntry(const char *key, int64_t when_ms) {
+    return objectSetExpireTake(stringEntry(keyOf(key), 1, 0), when_ms);
+}
+
+TEST(db_deletes_an_expired_key_that_is_met) {
+    storeReset();
+    serverDb *db = dbGet(0);
+    dbAddTake(db, volatileEntry("k", 1000000), keyOf("k"));
+    CHECK(lookupKeyRead(db, keyOf("k"))); /* lives through its last millisecond */
+    storeSetNowMs(1000001);
+    CHECK(!lookupKeyReadWithFlags(db, keyOf("k"), LOOKUP_NOEXPIRE));
+    CHECK(dbExists(db, keyOf("k")));
+    CHECK(!lookupKeyRead(db, keyOf("k")));
+    CHECK(!dbExists(db, keyOf("k")));
+    CHECK_EQ_INT(ears.expired, 1);
+    CHECK_EQ_INT(ears.removed, 1);
+    CHECK_EQ_INT(ears.removed_by_eviction, 0);
+    CHECK_EQ_INT(store_stats.expired_keys, 1);
+    CHECK(dbHolds(db));
+}
+
+TEST(db_only_hides_expired_keys_of_a_replica) {
+    storeReset();
+    serverDb *db = dbGet(0);
+    dbAddTake(db, volatileEntry("k", 999), keyOf("k"));
+    expireSetDeletionAllowed(false);
+    CHECK(!lookupKeyRead(db, keyOf("k")));
+    CHECK(!lookupKeyWrite(db, keyOf("k")));
+    CHECK(dbExists(db, keyOf("k")));
+    CHECK(dbRandomKey(db) != NULL);
+    storeSetExpireIgnored(true);
+    CHECK(lookupKeyRead(db, keyOf("k")));
+    storeSetExpireIgnored(false);
+    CHECK(setKeyTake(db, stringEntry(keyOf("k"), 2, 0), keyOf("k"), true)); /* hidden, so it is new and has no TTL */
+    CHECK(lookupKeyRead(db, keyOf("k")));
+    CHECK_EQ_INT(store_stats.expired_keys, 0);
+    CHECK(dbHolds(db));
+}
+
+TEST(db_random_key_passes_expired_ones) {
+    storeReset();
+    serverDb *db = dbGet(0);
+    CHECK(dbRandomKey(db) == NULL);
+    for (long i = 0; i < 50; i++) dbAddTake(db, volatileEntry(keyN("v", i).name.ptr, 999), keyN("v", i));
+    dbAddTake(db, stringEntry(keyOf("live"), 1, 0), keyOf("live"));
+    for (int i = 0; i < 20; i++) CHECK(sliceEq(objectKey(dbRandomKey(db)), sliceStr("live")));
+}
+
+TEST(db_flush_keeps_what_replies_refer_to) {
+    storeReset();
+    serverDb *db = dbGet(1);
+    for (int async = 0; async < 2; async++) {
+        for (long i = 0; i < 1000; i++) dbAddTake(db, stringEntry(keyN("k", i), i, 600), keyN("k", i));
+        robj *held = lookupKeyRead(db, keyN("k", 7));
+        incrRefCount(held);
+        CHECK_EQ_INT(dbEmpty(async ? 1 : -1, async), 1000);
+        CHECK_EQ_INT(ears.flushed, async + 1);
+        CHECK_EQ_INT(ears.flushed_id, async ? 1 : -1);
+        CHECK_EQ_INT(dbSize(db), 0);
+        CHECK_EQ_INT(objectStringLen(held), 600);
+        CHECK_MEM(objectString(held, NULL).ptr, "value7.", 7);
+        objectRelease(held);
+    }
+}
+
+TEST(db_lookup_touches_lru) {
+    storeReset();
+    serverDb *db = dbGet(0);
+    dbAddTake(db, stringEntry(keyOf("k"), 1, 0), keyOf("k"));
+    lruClockRefresh(1000000 + 5000);
+    robj *o = lookupKeyReadWithFlags(db, keyOf("k"), LOOKUP_NOTOUCH);
+    CHECK_EQ_INT(lruIdleMs(o), 5000);
+    lookupKeyRead(db, keyOf("k"));
+    CHECK_EQ_INT(lruIdleMs(o), 0);
+    lruClockRefresh(1000000 + 9000);
+    lruSetFrozen(true);
+    lookupKeyRead(db, keyOf("k"));
+    CHECK_EQ_INT(lruIdleMs(o), 4000);
+}
+
+TEST(db_resize_tick_shrinks_and_goes_on) {
+    storeReset();
+    serverDb *db = dbGet(2);
+    for (long i = 0; i < 20000; i++) dbAddTake(db, stringEntry(keyN("k", i), i, 0), keyN("k", i));
+    size_t slots = dictSlots(db->keys);
+    for (long i = 0; i < 19900; i++) dbDelete(db, keyN("k", i));
+    for (int i = 0; i < 100; i++) dbResizeTick();
+    CHECK(dictSlots(db->keys) < slots / 4);
+    CHECK(!dictIsRehashing(db->keys));
+    CHECK(lookupKeyRead(db, keyN("k", 19950)) != NULL);
+}

@@ -1,0 +1,60 @@
+/* store_settings_test.c -- the table is whole, and its functions do what it says.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "sds.h"
+#include "store_settings.h"
+#include "store_support.h"
+
+#include <stdlib.h>
+
+static const setting *find(const char *name) {
+    for (const setting *s = store_settings; s->name; s++)
+        if (strcmp(s->name, name) == 0) return s;
+    return NULL;
+}
+
+/* The values before the configuration is read are the table's defaults. */
+TEST(store_settings_defaults_agree_with_the_state) {
+    storeReset();
+    for (const setting *s = store_settings; s->name; s++) {
+        if (s->type == SETTING_INT || s->type == SETTING_MEMORY)
+            CHECK_EQ_INT(*(long long *)s->value, atoll(s->default_text));
+        if (s->type == SETTING_BOOL) CHECK_EQ_INT(*(bool *)s->value, strcmp(s->default_text, "yes") == 0);
+        if (s->type == SETTING_ENUM) {
+            int i = 0;
+            while (s->names[i].name && strcmp(s->names[i].name, s->default_text) != 0) i++;
+            CHECK_EQ_INT(*(int *)s->value, s->names[i].value);
+        }
+    }
+    CHECK(find("databases")->flags & SETTING_IMMUTABLE);
+}
+
+TEST(store_settings_notify_sets_and_gets) {
+    storeReset();
+    const setting *s = find("notify-keyspace-events");
+    const char *err = NULL;
+    char good[] = "KEA", bad[] = "KQ";
+    char *words[] = {good};
+    CHECK(s->set(s, words, 1, &err));
+    sds text = s->get(s);
+    CHECK_EQ_STR(text, "AKE");
+    sdsFree(text);
+    words[0] = bad;
+    CHECK(!s->set(s, words, 1, &err));
+    CHECK_EQ_STR(err, "Invalid event class character. Use 'Ag$lshzxeKEtmdn'.");
+    text = s->get(s);
+    CHECK_EQ_STR(text, "AKE");
+    sdsFree(text);
+}
+
+TEST(store_settings_maxmemory_works_at_once) {
+    storeReset();
+    store_conf.maxmemory_policy = MAXMEMORY_ALLKEYS_RANDOM;
+    store_conf.maxmemory_eviction_tenacity = 100;
+    for (long i = 0; i < 500; i++) dbAddTake(dbGet(0), stringEntry(keyN("k", i), i, 600), keyN("k", i));
+    store_conf.maxmemory = 1;
+    const char *err;
+    CHECK(find("maxmemory")->apply(&err));
+    CHECK_EQ_INT(dbSize(dbGet(0)), 0);
+    storeReset();
+}

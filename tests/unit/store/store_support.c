@@ -1,0 +1,111 @@
+/* store_support.c -- see store_support.h.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "store_support.h"
+
+#include "bio.h"
+#include "clock.h"
+#include "expire.h"
+#include "lru.h"
+#include "panic.h"
+
+#include <stdio.h>
+
+heard ears;
+static storeSettings defaults;
+
+static void hearModified(serverDb *db, slice key) {
+    unused(db);
+    ears.modified++;
+    snprintf(ears.last_key, sizeof(ears.last_key), "%.*s", (int)key.len, key.ptr);
+}
+
+static void hearEvent(int type, const char *event, slice key, int dbid) {
+    unused(dbid);
+    CHECK(key.ptr != NULL);
+    if (type == NOTIFY_EXPIRED) ears.expired += CHECK_EQ_STR(event, "expired");
+    if (type == NOTIFY_EVICTED) ears.evicted += CHECK_EQ_STR(event, "evicted");
+    if (type == NOTIFY_NEW) ears.new += CHECK_EQ_STR(event, "new");
+    if (type == NOTIFY_KEY_MISS) ears.miss += CHECK_EQ_STR(event, "keymiss");
+}
+
+static void hearRemoved(serverDb *db, slice key, bool evicted) {
+    CHECK(!dbExists(db, hashedKeyOf(key)));
+    ears.removed++;
+    ears.removed_by_eviction += evicted;
+}
+
+static void hearFlushed(int dbid, bool async) {
+    unused(async);
+    ears.flushed++;
+    ears.flushed_id = dbid;
+}
+
+void storeReset(void) {
+    static bool made;
+    if (!made) {
+        clockInit();
+        panicSetMainThread();
+        bioInit(NULL);
+        dbInit(TEST_DBS);
+        storeObserveModified(hearModified);
+        storeObserveEvents(hearEvent);
+        storeObserveRemoved(hearRemoved);
+        storeObserveFlushed(hearFlushed);
+        defaults = store_conf;
+        made = true;
+    }
+    store_conf = defaults;
+    store_conf.notify_events = NOTIFY_EXPIRED | NOTIFY_EVICTED | NOTIFY_NEW | NOTIFY_KEY_MISS;
+    storeSetExpireIgnored(false);
+    storeSetNowMs(1000000);
+    lruClockRefresh(1000000);
+    lruSetFrozen(false);
+    storeSetFreeSink(NULL);
+    expireSetDeletionAllowed(true);
+    expireSetActive(true);
+    dbEmpty(-1, false);
+    bioDrain(BIO_LAZY_FREE);
+    lazyfreeCollect();
+    lazyfreeResetStats();
+    store_stats = (storeStats){0};
+    ears = (heard){0};
+}
+
+hashedKey keyN(const char *prefix, long n) {
+    static char texts[8][64];
+    static unsigned turn;
+    char *text = texts[turn++ % 8];
+    int len = snprintf(text, sizeof(texts[0]), "%s%ld", prefix, n);
+    return hashedKeyOf(sliceOf(text, (size_t)len));
+}
+
+hashedKey keyOf(const char *name) {
+    return hashedKeyOf(sliceStr(name));
+}
+
+robj *stringEntry(hashedKey key, long n, size_t len) {
+    static char text[200000];
+    int digits = snprintf(text, sizeof(text), "value%ld", n);
+    if (len > (size_t)digits) memset(text + digits, '.', len - (size_t)digits);
+    return objectCreateString(key.name, sliceOf(text, len > (size_t)digits ? len : (size_t)digits), false, 0);
+}
+
+bool dbHolds(serverDb *db) {
+    size_t with_expire = 0;
+    bool holds = true;
+    dictIterator it;
+    dictIterBegin(&it, db->keys, false);
+    for (robj *o; (o = dictIterNext(&it));) {
+        slice name = objectKey(o);
+        robj *found = dictFind(db->expires, name, hashBytes(name.ptr, name.len));
+        if (objectExpire(o) == -1) {
+            holds &= CHECK(found == NULL);
+        } else {
+            with_expire++;
+            holds &= CHECK(found == o);
+        }
+    }
+    dictIterEnd(&it);
+    return holds & CHECK_EQ_INT(dictSize(db->expires), with_expire);
+}
