@@ -1,0 +1,332 @@
+/* client.c -- sessions: made, listed, named, described, freed.
+ *
+ * A session is what main knows of a connection. It outlives no connection and shares no line with it: net holds the
+ * other half, takes what is due from the two lists here (output to be written, clients to be closed), and frees.
+ *
+ * Not here    sockets and parsing (net), what a reply looks like (reply.c), who may connect (engine/acl.c).
+ * Owns        clientState: the list and the index of clients, and both work lists.
+ * Threads     main.
+ * Invariants  1. A client is in client_state.clients and in the index as long as it lives, unless it is fake.
+ *             2. CLIENT_PENDING_WRITE is set exactly while it is on that list.
+ *             3. CLIENT_CLOSE_ASAP is set once and never cleared.
+ * Cost        clientCreate and clientFree: one index operation each; both lists: a few stores.
+ * Tests       tests/unit/client/client_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "client.h"
+#include "panic.h"
+#include "reply_block.h"
+#include "zmalloc.h"
+
+#define HOOKS_MAX 8
+
+clientState client_state;
+
+static dict *clients_by_id; /* owns the table; entries are those of client_state.clients */
+
+static struct {
+    void (*on_free[HOOKS_MAX])(client *c);
+    void (*on_reset[HOOKS_MAX])(client *c);
+    clientInfoFn *on_info[HOOKS_MAX];
+    int nfree, nreset, ninfo;
+    const char *(*command_name)(const struct serverCommand *cmd);
+} hooks;
+
+static slice idKey(const uint64_t *id) {
+    return sliceOf(id, sizeof(*id));
+}
+
+static slice entryId(const void *entry) {
+    return idKey(&((const client *)entry)->id);
+}
+
+static const dictType id_dict_type = {.entryKey = entryId};
+
+void clientsInit(void) {
+    client_state = (clientState){.clients = listCreate(), .next_id = 1};
+    clients_by_id = dictCreate(&id_dict_type);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------------------------- */
+
+client *clientCreate(struct clientStream *stream, int fd, const char *peer, const char *local, bool is_unix) {
+    client *c = zmallocAligned(CACHE_LINE, sizeof(*c));
+
+    *c = (client){
+        .resp = 2,
+        .db = dbGet(0),
+        .stream = stream,
+        .id = client_state.next_id++,
+        .fd = fd,
+        .peer = sdsNew(peer ? peer : ""),
+        .local = sdsNew(local ? local : ""),
+        .created = clockTicks(),
+        .flags = (stream ? 0u : CLIENT_FAKE) | (is_unix ? CLIENT_UNIX_SOCKET : 0u),
+    };
+    c->last_interaction = c->created;
+    if (stream) {
+        listAddNodeTail(client_state.clients, c);
+        c->node = listLast(client_state.clients);
+        dictAddNew(clients_by_id, c, dictHash(clients_by_id, idKey(&c->id)));
+    }
+    return c;
+}
+
+/* Take a client out of a list that net had no occasion to drain. `next` is where it keeps its successor. */
+static void unlinkFrom(client **head, client *c, size_t next) {
+    for (client **at = head; *at; at = (client **)(void *)((char *)*at + next)) {
+        if (*at != c) continue;
+        *at = *(client **)(void *)((char *)c + next);
+        return;
+    }
+}
+
+void clientFree(client *c) {
+    serverAssert(c->blocks_head == NULL);
+    for (int i = 0; i < hooks.nfree; i++) hooks.on_free[i](c);
+    if (c->flags & CLIENT_PENDING_WRITE) unlinkFrom(&client_state.pending_write, c, offsetof(client, next_pending_write));
+    if (c->flags & CLIENT_CLOSE_ASAP) unlinkFrom(&client_state.closing, c, offsetof(client, next_closing));
+    if (c->node) {
+        dictPop(clients_by_id, idKey(&c->id), dictHash(clients_by_id, idKey(&c->id)));
+        listDelNode(client_state.clients, c->node);
+    }
+    client_state.output_bytes_total -= c->output_bytes;
+    replyBlockReleaseChain(c->reply_head);
+    sdsFree(c->name);
+    sdsFree(c->lib_name);
+    sdsFree(c->lib_ver);
+    sdsFree(c->peer);
+    sdsFree(c->local);
+    zfree(c);
+}
+
+client *clientById(uint64_t id) {
+    return dictFind(clients_by_id, idKey(&id), dictHash(clients_by_id, idKey(&id)));
+}
+
+void clientCloseAsap(client *c) {
+    if (c->flags & (CLIENT_CLOSE_ASAP | CLIENT_FAKE)) return;
+    c->flags |= CLIENT_CLOSE_ASAP;
+    c->next_closing = client_state.closing;
+    client_state.closing = c;
+}
+
+client *clientPopPendingWrite(void) {
+    client *c = client_state.pending_write;
+
+    if (!c) return NULL;
+    client_state.pending_write = c->next_pending_write;
+    c->next_pending_write = NULL;
+    c->flags &= ~(uint32_t)CLIENT_PENDING_WRITE;
+    return c;
+}
+
+client *clientPopClosing(void) {
+    client *c = client_state.closing;
+
+    if (!c) return NULL;
+    client_state.closing = c->next_closing;
+    c->next_closing = NULL;
+    return c;
+}
+
+void clientReset(client *c) {
+    for (int i = 0; i < hooks.nreset; i++) hooks.on_reset[i](c);
+    c->db = dbGet(0);
+    c->resp = 2;
+    sdsFree(c->name);
+    c->name = NULL;
+    c->flags &= ~(uint32_t)(CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP | CLIENT_REPLY_SKIP_NEXT | CLIENT_NO_EVICT | CLIENT_NO_TOUCH |
+                            CLIENT_READONLY | CLIENT_MONITOR | CLIENT_IMPORT_SOURCE);
+}
+
+/* ---- Hooks ------------------------------------------------------------------------------------------------------ */
+
+void clientOnFree(void (*fn)(client *c)) {
+    serverAssert(hooks.nfree < HOOKS_MAX);
+    hooks.on_free[hooks.nfree++] = fn;
+}
+
+void clientOnReset(void (*fn)(client *c)) {
+    serverAssert(hooks.nreset < HOOKS_MAX);
+    hooks.on_reset[hooks.nreset++] = fn;
+}
+
+void clientOnInfo(clientInfoFn *fn) {
+    serverAssert(hooks.ninfo < HOOKS_MAX);
+    hooks.on_info[hooks.ninfo++] = fn;
+}
+
+void clientSetCommandNamer(const char *(*fullname)(const struct serverCommand *cmd)) {
+    hooks.command_name = fullname;
+}
+
+const char *clientCommandName(const struct serverCommand *cmd) {
+    return cmd && hooks.command_name ? hooks.command_name(cmd) : "NULL";
+}
+
+/* ---- Kinds and names -------------------------------------------------------------------------------------------- */
+
+clientType clientTypeOf(const client *c) {
+    if (c->flags & CLIENT_PRIMARY) return CLIENT_TYPE_PRIMARY;
+    if ((c->flags & CLIENT_REPLICA) && !(c->flags & CLIENT_MONITOR)) return CLIENT_TYPE_REPLICA;
+    if (c->flags & CLIENT_PUBSUB) return CLIENT_TYPE_PUBSUB;
+    return CLIENT_TYPE_NORMAL;
+}
+
+const char *clientTypeName(clientType t) {
+    static const char *const names[CLIENT_TYPES] = {"normal", "slave", "pubsub", "primary"};
+    return names[t];
+}
+
+int clientTypeByName(slice name) {
+    for (int t = 0; t < CLIENT_TYPES; t++) {
+        if (sliceIs(name, clientTypeName((clientType)t))) return t;
+    }
+    if (sliceIs(name, "replica")) return CLIENT_TYPE_REPLICA;
+    if (sliceIs(name, "master")) return CLIENT_TYPE_PRIMARY;
+    return -1;
+}
+
+bool clientNameIsValid(slice name) {
+    for (size_t i = 0; i < name.len; i++) {
+        if (name.ptr[i] < '!' || name.ptr[i] > '~') return false;
+    }
+    return true;
+}
+
+bool clientSetName(client *c, slice name, const char **err) {
+    if (!clientNameIsValid(name)) {
+        *err = "Client names cannot contain spaces, newlines or special characters.";
+        return false;
+    }
+    sdsFree(c->name);
+    c->name = name.len ? sdsFromSlice(name) : NULL;
+    return true;
+}
+
+bool clientIsLocal(const client *c) {
+    return (c->flags & CLIENT_UNIX_SOCKET) || strncmp(c->peer, "127.0.0.1:", 10) == 0 ||
+           strncmp(c->peer, "[::1]:", 6) == 0 || strncmp(c->peer, "::1:", 4) == 0;
+}
+
+/* ---- The running command ---------------------------------------------------------------------------------------- */
+
+hashedKey clientKeySearch(const client *c, uint32_t index) {
+    const parsedCommand *req = c->req;
+
+    if (!req || c->argv != req->argv || req->nkeys == 0) return hashedKeyOf(c->argv[index]);
+    /* Keys of one command mostly stand at equal distances: the distance of the first two tells where this one is. */
+    if (req->nkeys > 1 && index > req->keys[0].index && req->keys[1].index > req->keys[0].index) {
+        uint32_t at = (index - req->keys[0].index) / (req->keys[1].index - req->keys[0].index);
+        if (at < req->nkeys && req->keys[at].index == index) return (hashedKey){c->argv[index], req->keys[at].hash};
+    }
+    for (uint32_t i = 0; i < req->nkeys; i++) {
+        if (req->keys[i].index == index) return (hashedKey){c->argv[index], req->keys[i].hash};
+    }
+    return hashedKeyOf(c->argv[index]);
+}
+
+/* ---- CLIENT LIST ------------------------------------------------------------------------------------------------ */
+
+static clientInfoExtra gatherExtra(const client *c) {
+    clientInfoExtra extra = {.multi = -1, .redirect = -1, .user = "default"};
+
+    for (int i = 0; i < hooks.ninfo; i++) hooks.on_info[i](c, &extra);
+    return extra;
+}
+
+static size_t argvBytes(const client *c) {
+    size_t bytes = 0;
+
+    for (uint32_t i = 0; c->req && i < c->argc; i++) bytes += c->argv[i].len;
+    return bytes;
+}
+
+static size_t memUsage(const client *c, const clientInfoExtra *extra) {
+    const sds texts[] = {c->name, c->lib_name, c->lib_ver, c->peer, c->local};
+    size_t bytes = zmallocSize(c) + c->output_bytes + c->input_bytes + extra->query_used + extra->query_free +
+                   extra->multi_bytes + extra->other_bytes;
+
+    for (size_t i = 0; i < array_len(texts); i++) bytes += texts[i] ? sdsAllocSize(texts[i]) : 0;
+    return bytes;
+}
+
+size_t clientMemUsage(const client *c) {
+    clientInfoExtra extra = gatherExtra(c);
+    return memUsage(c, &extra);
+}
+
+/* Letters of flags=, in the order the field prints them. */
+static const char *flagLetters(const client *c, const clientInfoExtra *extra, char out[24]) {
+    const struct {
+        bool set;
+        char letter;
+    } letters[] = {
+        {(c->flags & CLIENT_REPLICA) && (c->flags & CLIENT_MONITOR), 'O'},
+        {(c->flags & CLIENT_REPLICA) && !(c->flags & CLIENT_MONITOR), 'S'},
+        {c->flags & CLIENT_PRIMARY, 'M'},
+        {c->flags & CLIENT_PUBSUB, 'P'},
+        {c->flags & CLIENT_MULTI, 'x'},
+        {c->flags & CLIENT_BLOCKED, 'b'},
+        {c->flags & CLIENT_TRACKING, 't'},
+        {extra->tracking_broken_redirect, 'R'},
+        {extra->tracking_bcast, 'B'},
+        {c->flags & CLIENT_DIRTY_CAS, 'd'},
+        {c->flags & CLIENT_CLOSE_AFTER_REPLY, 'c'},
+        {extra->unblocked, 'u'},
+        {c->flags & CLIENT_CLOSE_ASAP, 'A'},
+        {c->flags & CLIENT_UNIX_SOCKET, 'U'},
+        {c->flags & CLIENT_READONLY, 'r'},
+        {c->flags & CLIENT_NO_EVICT, 'e'},
+        {c->flags & CLIENT_NO_TOUCH, 'T'},
+        {c->flags & CLIENT_IMPORT_SOURCE, 'I'},
+    };
+    size_t len = 0;
+
+    static_assert(array_len(letters) < 24, "every letter and a NUL fit");
+    for (size_t i = 0; i < array_len(letters); i++) {
+        if (letters[i].set) out[len++] = letters[i].letter;
+    }
+    if (len == 0) out[len++] = 'N';
+    out[len] = '\0';
+    return out;
+}
+
+const char *clientFlagLetters(const client *c, char out[24]) {
+    clientInfoExtra extra = gatherExtra(c);
+    return flagLetters(c, &extra, out);
+}
+
+static unsigned long long secondsSince(monotime then) {
+    return clockTicksToNs(clockTicks() - then) / 1000000000ull;
+}
+
+static const char *textOr(const sds s) {
+    return s ? s : "";
+}
+
+sds clientCatInfo(sds s, const client *c) {
+    clientInfoExtra extra = gatherExtra(c);
+    size_t queued = c->output_bytes > CLIENT_OUTPUT_GRACE ? c->output_bytes - CLIENT_OUTPUT_GRACE : 0;
+    size_t open_bytes = 0, blocks = 0;
+    char flags[24];
+
+    for (const replyBlock *b = c->reply_head; b; b = b->next) {
+        open_bytes += replyBlockAllocSize(b);
+        blocks++;
+    }
+    s = sdsCatPrintf(s, "id=%llu addr=%s laddr=%s fd=%d name=%s age=%llu idle=%llu flags=%s capa=%s db=%d",
+                     (unsigned long long)c->id, c->peer, c->local, c->fd, textOr(c->name), secondsSince(c->created),
+                     secondsSince(c->last_interaction), flagLetters(c, &extra, flags),
+                     c->capa & CLIENT_CAPA_REDIRECT ? "r" : "", c->db ? c->db->id : 0);
+    s = sdsCatPrintf(s, " sub=%zu psub=%zu ssub=%zu multi=%lld watch=%zu qbuf=%zu qbuf-free=%zu argv-mem=%zu multi-mem=%zu",
+                     extra.subscribed_channels, extra.subscribed_patterns, extra.subscribed_shard_channels, extra.multi,
+                     extra.watched, extra.query_used, extra.query_free, argvBytes(c), extra.multi_bytes);
+    s = sdsCatPrintf(s, " rbs=%zu rbp=%zu obl=%zu oll=%zu omem=%zu tot-mem=%zu events=%s cmd=%s user=%s redir=%lld resp=%d",
+                     open_bytes, c->reply_peak, c->output_bytes - queued, queued ? blocks : 0, queued,
+                     memUsage(c, &extra), c->stream ? (queued ? "rw" : "r") : "",
+                     clientCommandName(c->cmd ? c->cmd : c->last_cmd), extra.user, extra.redirect, c->resp);
+    return sdsCatPrintf(s, " lib-name=%s lib-ver=%s tot-net-in=%lld tot-net-out=%lld tot-cmds=%lld", textOr(c->lib_name),
+                        textOr(c->lib_ver), c->net_input, c->net_output, c->commands);
+}

@@ -1,0 +1,36 @@
+/* client_settings.c -- the options of this layer, as one table for server/config.c.
+ *
+ * Owns        nothing: the values lie in reply.c and output_limits.c.
+ * Threads     main.
+ * Tests       tests/unit/client/output_limits_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "client_settings.h"
+#include "output_limits.h"
+#include "reply.h"
+
+static bool setLimits(const setting *s, char **words, int count, const char **err) {
+    unused(s);
+    return outputLimitsSet(words, count, err);
+}
+
+static char *getLimits(const setting *s) {
+    unused(s);
+    return outputLimitsGet();
+}
+
+static char *rewriteLimits(const setting *s, char *out) {
+    return outputLimitsCatLines(out, s->name);
+}
+
+const setting client_settings[] = {
+    {.name = "client-output-buffer-limit",
+     .flags = SETTING_MULTI_ARG | SETTING_ACCUMULATES,
+     .type = SETTING_SPECIAL,
+     .default_text = "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60",
+     .set = setLimits,
+     .get = getLimits,
+     .rewrite = rewriteLimits},
+    {.name = "io-threads-reply-offload", .type = SETTING_BOOL, .value = &reply_conf.offload, .default_text = "yes"},
+    SETTINGS_END,
+};

@@ -1,0 +1,138 @@
+/* output_limits.c -- client-output-buffer-limit: who is sent away for not reading.
+ *
+ * A client that does not read makes the server keep its output. Past the hard limit it is closed at once; past the soft
+ * limit when it has stayed there for longer than the time allowed.
+ *
+ * Not here    the closing itself (net drains client_state.closing); when cron looks at silent clients (net).
+ * Owns        the limits, and the least of them (output_alarm_bytes), which keeps the check off the hot path.
+ * Threads     main.
+ * Tests       tests/unit/client/output_limits_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "output_limits.h"
+#include "log.h"
+#include <errno.h>
+#include <stdlib.h>
+
+#define MIB (1024ull * 1024)
+
+static const outputLimit default_limits[CLIENT_TYPES] = {
+    [CLIENT_TYPE_REPLICA] = {256 * MIB, 64 * MIB, 60},
+    [CLIENT_TYPE_PUBSUB] = {32 * MIB, 8 * MIB, 60},
+};
+
+outputLimit output_limits[CLIENT_TYPES] = {
+    [CLIENT_TYPE_REPLICA] = {256 * MIB, 64 * MIB, 60},
+    [CLIENT_TYPE_PUBSUB] = {32 * MIB, 8 * MIB, 60},
+};
+size_t output_alarm_bytes = 8 * MIB + CLIENT_OUTPUT_GRACE;
+
+static bool softLimitBroken(client *c, const outputLimit *limit, size_t bytes) {
+    if (limit->soft_bytes == 0 || bytes < limit->soft_bytes) {
+        c->soft_limit_since = 0;
+        return false;
+    }
+    if (c->soft_limit_since == 0) {
+        c->soft_limit_since = clockTicks();
+        return false;
+    }
+    return (long long)(clockTicksToNs(clockTicks() - c->soft_limit_since) / 1000000000ull) > limit->soft_seconds;
+}
+
+bool outputLimitCheck(client *c) {
+    const outputLimit *limit = &output_limits[clientTypeOf(c)];
+    size_t bytes = c->output_bytes > CLIENT_OUTPUT_GRACE ? c->output_bytes - CLIENT_OUTPUT_GRACE : 0;
+
+    if (c->flags & (CLIENT_CLOSE_ASAP | CLIENT_FAKE)) return false;
+    bool hard = limit->hard_bytes && bytes >= limit->hard_bytes;
+    bool soft = softLimitBroken(c, limit, bytes);
+    if (!hard && !soft) return false;
+
+    sds info = clientCatInfo(sdsEmpty(), c);
+    clientCloseAsap(c);
+    client_state.output_limit_disconnections++;
+    serverLog(LL_WARNING, "Client %s scheduled to be closed ASAP for overcoming of output buffer limits.", info);
+    sdsFree(info);
+    return true;
+}
+
+/* ---- The setting ------------------------------------------------------------------------------------------------ */
+
+static void findAlarm(void) {
+    unsigned long long least = SIZE_MAX - CLIENT_OUTPUT_GRACE;
+
+    for (int t = 0; t < CLIENT_TYPES; t++) {
+        const outputLimit *l = &output_limits[t];
+        if (l->hard_bytes && l->hard_bytes < least) least = l->hard_bytes;
+        if (l->soft_bytes && l->soft_bytes < least) least = l->soft_bytes;
+    }
+    output_alarm_bytes = least + CLIENT_OUTPUT_GRACE;
+}
+
+/* Seconds are an int of the C library's reading, as in the field: what does not fit wraps around. */
+static bool parseSeconds(const char *word, long long *out) {
+    char *end;
+    int seconds = (int)strtoll(word, &end, 10);
+
+    if (*end != '\0' || seconds < 0) return false;
+    *out = seconds;
+    return true;
+}
+
+bool outputLimitsSet(char **words, int count, const char **err) {
+    outputLimit limits[CLIENT_TYPES];
+
+    if (count % 4 != 0) {
+        *err = "Wrong number of arguments in buffer limit configuration.";
+        return false;
+    }
+    memcpy(limits, output_limits, sizeof(limits));
+    for (int i = 0; i < count; i += 4) {
+        int type = clientTypeByName(sliceStr(words[i]));
+        outputLimit l;
+        if (type < 0 || type == CLIENT_TYPE_PRIMARY) {
+            *err = "Invalid client class specified in buffer limit configuration.";
+            return false;
+        }
+        if (!memory2ull(words[i + 1], strlen(words[i + 1]), &l.hard_bytes) ||
+            !memory2ull(words[i + 2], strlen(words[i + 2]), &l.soft_bytes) || !parseSeconds(words[i + 3], &l.soft_seconds)) {
+            *err = "Error in hard, soft or soft_seconds setting in buffer limit configuration.";
+            return false;
+        }
+        limits[type] = l;
+    }
+    memcpy(output_limits, limits, sizeof(limits));
+    findAlarm();
+    return true;
+}
+
+sds outputLimitsGet(void) {
+    sds s = sdsEmpty();
+
+    for (int t = CLIENT_TYPE_NORMAL; t <= CLIENT_TYPE_PUBSUB; t++) {
+        const outputLimit *l = &output_limits[t];
+        s = sdsCatPrintf(s, "%s%s %llu %llu %lld", t ? " " : "", clientTypeName((clientType)t), l->hard_bytes, l->soft_bytes,
+                         l->soft_seconds);
+    }
+    return s;
+}
+
+/* A number of bytes in the largest unit that divides it. */
+static sds catBytes(sds s, unsigned long long bytes) {
+    if (bytes && bytes % (1024 * MIB) == 0) return sdsCatPrintf(s, "%llugb", bytes / (1024 * MIB));
+    if (bytes && bytes % MIB == 0) return sdsCatPrintf(s, "%llumb", bytes / MIB);
+    if (bytes && bytes % 1024 == 0) return sdsCatPrintf(s, "%llukb", bytes / 1024);
+    return sdsCatPrintf(s, "%llu", bytes);
+}
+
+sds outputLimitsCatLines(sds s, const char *name) {
+    for (int t = CLIENT_TYPE_NORMAL; t <= CLIENT_TYPE_PUBSUB; t++) {
+        const outputLimit *l = &output_limits[t], *d = &default_limits[t];
+        if (l->hard_bytes == d->hard_bytes && l->soft_bytes == d->soft_bytes && l->soft_seconds == d->soft_seconds) continue;
+        s = sdsCatPrintf(s, "%s %s ", name, clientTypeName((clientType)t));
+        s = sdsCat(catBytes(s, l->hard_bytes), " ");
+        s = catBytes(s, l->soft_bytes);
+        s = sdsCatPrintf(s, " %lld\n", l->soft_seconds);
+    }
+    return s;
+}

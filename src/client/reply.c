@@ -1,0 +1,469 @@
+/* reply.c -- building replies: bytes and references appended to a client's chain of blocks.
+ *
+ * This is what main does for every command, so it is kept to what cannot be done elsewhere: one test of the client's flags,
+ * one of the block's room, a header of a few digits, and for a value that lies in an object of its own a reference
+ * instead of a copy, so that main never touches its bytes.
+ *
+ *   a deferred length:   ... | gap of PLACE_BYTES | what was added behind it ...
+ *   The gap holds a `place` until the length is known. Then the header takes its start, and what lies behind it in the
+ *   same block closes up; blocks that were opened later stay as they are.
+ *
+ * Not here    the blocks (reply_block.c), errors (reply_error.c), reading arguments (reply_args.c), the wire (net).
+ * Owns        the open chain of each client: reply_head .. reply_tail, places in it through c->deferred.
+ * Threads     main.
+ * Invariants  1. c->output_bytes is the total of the chain and of what was taken and not yet reported as written.
+ *             2. Places close in the reverse order of their opening.
+ *             3. A chain that is handed over holds no open place.
+ * Cost        a reference: about 50 instructions; a bulk in bytes: the same and its memcpy.
+ * Tests       tests/unit/client/reply_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "reply.h"
+#include "output_limits.h"
+#include "panic.h"
+#include "reply_format.h"
+#include "zmalloc.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+#define PLACE_BYTES RESP_HEADER_MAX
+#define FORMAT_BYTES 512 /* formatted texts up to this are made on the stack */
+
+/* A client with one of these gets nothing; a push message goes through in spite of the first two. */
+#define SILENT_FLAGS (CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP | CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY | CLIENT_PRIMARY)
+
+replySettings reply_conf = {.offload = true, .offload_min_size = 64};
+
+/* ---- The chain -------------------------------------------------------------------------------------------------- */
+
+/* The rare cases of mayReply(): nothing may be added, or this is the first output since the last hand-over. */
+static __attribute__((noinline)) bool startReplying(client *c) {
+    uint32_t silent = SILENT_FLAGS;
+
+    if (c->flags & CLIENT_PUSHING) silent &= ~(uint32_t)(CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP);
+    if (c->flags & silent) return false;
+    if (c->stream && !(c->flags & CLIENT_PENDING_WRITE)) {
+        c->flags |= CLIENT_PENDING_WRITE;
+        c->next_pending_write = client_state.pending_write;
+        client_state.pending_write = c;
+    }
+    return true;
+}
+
+/* Whether a reply may be added; puts the client on the list of those with output. */
+static inline bool mayReply(client *c) {
+    if (likely((c->flags & (SILENT_FLAGS | CLIENT_PENDING_WRITE)) == CLIENT_PENDING_WRITE)) return true;
+    return startReplying(c);
+}
+
+static __attribute__((noinline)) replyBlock *openBlock(client *c, size_t room) {
+    replyBlock *b = replyBlockGet(room, c->reply_tail == NULL);
+
+    if (c->reply_tail) c->reply_tail->next = b;
+    else c->reply_head = b;
+    c->reply_tail = b;
+    return b;
+}
+
+/* The block to write to, with room for `n` bytes. */
+static inline replyBlock *reserve(client *c, size_t n) {
+    replyBlock *b = c->reply_tail;
+
+    return likely(b && replyBlockRoom(b) >= n) ? b : openBlock(c, n);
+}
+
+/* `bytes` were written behind b->used, and `referred` bytes were referred to. */
+static inline void account(client *c, replyBlock *b, size_t bytes, size_t referred) {
+    size_t wire = bytes + referred;
+
+    b->used += bytes;
+    b->total += wire;
+    c->output_bytes += wire;
+    client_state.output_bytes_total += wire;
+    if (unlikely(c->output_bytes >= output_alarm_bytes)) outputLimitCheck(c);
+}
+
+static inline void copyInto(client *c, replyBlock *b, const char *p, size_t len) {
+    memcpy(b->data + b->used, p, len);
+    account(c, b, len, 0);
+}
+
+/* Bytes that do not fit the open block: fill it, and put the rest into one block that holds it all. */
+static __attribute__((noinline)) void appendSplit(client *c, const char *p, size_t len) {
+    while (len) {
+        replyBlock *b = c->reply_tail;
+        size_t room = b ? replyBlockRoom(b) : 0;
+        if (room == 0) {
+            b = openBlock(c, len < REPLY_BLOCK_CAPACITY_MAX ? len : REPLY_BLOCK_CAPACITY_MAX);
+            room = replyBlockRoom(b);
+        }
+        size_t part = len < room ? len : room;
+        copyInto(c, b, p, part);
+        p += part;
+        len -= part;
+    }
+}
+
+/* Append bytes; mayReply() has said yes. */
+static inline void append(client *c, const char *p, size_t len) {
+    replyBlock *b = c->reply_tail;
+
+    if (likely(b && replyBlockRoom(b) >= len)) copyInto(c, b, p, len);
+    else appendSplit(c, p, len);
+}
+
+replyBlock *clientTakeReplies(client *c) {
+    replyBlock *head = c->reply_head;
+
+    serverAssert(c->deferred == NULL);
+    if (c->output_bytes > c->reply_peak) c->reply_peak = c->output_bytes;
+    if (c->output_bytes > client_state.recent_max_output) client_state.recent_max_output = c->output_bytes;
+    c->reply_head = c->reply_tail = NULL;
+    return head;
+}
+
+void clientOutputWritten(client *c, size_t bytes) {
+    debugAssert(bytes <= c->output_bytes);
+    c->output_bytes -= bytes;
+    client_state.output_bytes_total -= bytes;
+    c->net_output += (long long)bytes;
+    if (unlikely(c->soft_limit_since)) outputLimitCheck(c);
+}
+
+bool clientHasReplies(const client *c) {
+    return c->reply_head != NULL;
+}
+
+/* ---- Headers ---------------------------------------------------------------------------------------------------- */
+
+/* "<prefix><n>\r\n" at `out`, RESP_HEADER_MAX bytes. Up to three digits, nearly all there are, need no call. */
+static inline size_t putHeader(char *out, char prefix, long long n) {
+    unsigned long long u = (unsigned long long)n;
+    size_t len;
+
+    if (unlikely(u >= 1000)) return respHeader(out, prefix, n);
+    out[0] = prefix;
+    if (u < 10) {
+        out[1] = (char)('0' + u);
+        len = 2;
+    } else if (u < 100) {
+        out[1] = (char)('0' + u / 10);
+        out[2] = (char)('0' + u % 10);
+        len = 3;
+    } else {
+        out[1] = (char)('0' + u / 100);
+        out[2] = (char)('0' + u / 10 % 10);
+        out[3] = (char)('0' + u % 10);
+        len = 4;
+    }
+    memcpy(out + len, "\r\n", 2);
+    return len + 2;
+}
+
+static inline void addHeader(client *c, char prefix, long long n) {
+    if (!mayReply(c)) return;
+    replyBlock *b = reserve(c, RESP_HEADER_MAX);
+    account(c, b, putHeader(b->data + b->used, prefix, n), 0);
+}
+
+/* ---- Raw and shared --------------------------------------------------------------------------------------------- */
+
+void addReplyProto(client *c, const char *p, size_t len) {
+    if (mayReply(c)) append(c, p, len);
+}
+
+void addReplySds(client *c, sds s) {
+    addReplyProto(c, s, sdsLen(s));
+    sdsFree(s);
+}
+
+#define addLiteral(c, text) addReplyProto(c, text, sizeof(text) - 1)
+
+void addReplyOk(client *c) {
+    addLiteral(c, "+OK\r\n");
+}
+
+void addReplyNull(client *c) {
+    if (c->resp >= 3) addLiteral(c, "_\r\n");
+    else addLiteral(c, "$-1\r\n");
+}
+
+void addReplyNullArray(client *c) {
+    if (c->resp >= 3) addLiteral(c, "_\r\n");
+    else addLiteral(c, "*-1\r\n");
+}
+
+void addReplyEmptyArray(client *c) {
+    addLiteral(c, "*0\r\n");
+}
+
+void addReplyZero(client *c) {
+    addLiteral(c, ":0\r\n");
+}
+
+void addReplyOne(client *c) {
+    addLiteral(c, ":1\r\n");
+}
+
+static void addStatus(client *c, const char *text, size_t len) {
+    if (!mayReply(c)) return;
+    append(c, "+", 1);
+    append(c, text, len);
+    append(c, "\r\n", 2);
+}
+
+void addReplyStatus(client *c, const char *text) {
+    addStatus(c, text, strlen(text));
+}
+
+/* Text of a printf-like format: in `buf` when it fits, else in an sds that the caller frees (*owned). */
+static slice formatText(char buf[FORMAT_BYTES], sds *owned, const char *fmt, va_list ap) {
+    va_list again;
+    va_copy(again, ap);
+    int len = vsnprintf(buf, FORMAT_BYTES, fmt, ap);
+
+    *owned = NULL;
+    if (len >= FORMAT_BYTES) *owned = sdsCatVprintf(sdsEmpty(), fmt, again);
+    va_end(again);
+    return *owned ? sdsSlice(*owned) : sliceOf(buf, (size_t)len);
+}
+
+void addReplyStatusFormat(client *c, const char *fmt, ...) {
+    char buf[FORMAT_BYTES];
+    sds owned;
+    va_list ap;
+
+    va_start(ap, fmt);
+    slice text = formatText(buf, &owned, fmt, ap);
+    va_end(ap);
+    addStatus(c, text.ptr, text.len);
+    sdsFree(owned);
+}
+
+/* ---- Values ----------------------------------------------------------------------------------------------------- */
+
+void addReplyLongLong(client *c, long long n) {
+    addHeader(c, ':', n);
+}
+
+void addReplyBulk(client *c, slice bytes) {
+    if (!mayReply(c)) return;
+    replyBlock *b = reserve(c, RESP_HEADER_MAX);
+    char *out = b->data + b->used;
+    size_t len = putHeader(out, '$', (long long)bytes.len);
+
+    if (likely(bytes.len <= REPLY_BLOCK_LARGE && replyBlockRoom(b) >= len + bytes.len + 2)) {
+        if (bytes.len) memcpy(out + len, bytes.ptr, bytes.len);
+        memcpy(out + len + bytes.len, "\r\n", 2);
+        account(c, b, len + bytes.len + 2, 0);
+        return;
+    }
+    account(c, b, len, 0);
+    append(c, bytes.ptr, bytes.len);
+    append(c, "\r\n", 2);
+}
+
+void addReplyBulkCString(client *c, const char *s) {
+    if (s) addReplyBulk(c, sliceStr(s));
+    else addReplyNull(c);
+}
+
+void addReplyBulkSds(client *c, sds s) {
+    addReplyBulk(c, sdsSlice(s));
+    sdsFree(s);
+}
+
+void addReplyBulkLongLong(client *c, long long n) {
+    char digits[LONG_STR_SIZE];
+    addReplyBulk(c, sliceOf(digits, ll2string(digits, n)));
+}
+
+void addReplyBulkFormat(client *c, const char *fmt, ...) {
+    char buf[FORMAT_BYTES];
+    sds owned;
+    va_list ap;
+
+    va_start(ap, fmt);
+    slice text = formatText(buf, &owned, fmt, ap);
+    va_end(ap);
+    addReplyBulk(c, text);
+    sdsFree(owned);
+}
+
+/* Whether `len` bytes of the string are worth a reference. Only RAW values lie in a block that outlives a change of the key. */
+static inline bool mayRefer(const robj *o, size_t len) {
+    return o->encoding == OBJ_ENC_RAW && reply_conf.offload && (long long)len >= reply_conf.offload_min_size &&
+           o->refcount < OBJ_REFCOUNT_MAX;
+}
+
+static inline void addBulkReference(client *c, robj *o, slice bytes) {
+    replyBlock *b = reserve(c, RESP_HEADER_MAX + 2 + sizeof(replyRef));
+    char *out = b->data + b->used;
+    size_t len = putHeader(out, '$', (long long)bytes.len);
+
+    memcpy(out + len, "\r\n", 2); /* the value's: it goes behind the reference */
+    *replyBlockRef(b, b->nrefs) = (replyRef){o, bytes.ptr, bytes.len, b->used + len};
+    b->nrefs++;
+    incrRefCount(o);
+    account(c, b, len + 2, bytes.len);
+}
+
+void addReplyBulkObject(client *c, robj *o) {
+    char digits[LONG_STR_SIZE];
+    slice bytes = objectString(o, digits);
+
+    if (!mayRefer(o, bytes.len)) addReplyBulk(c, bytes);
+    else if (mayReply(c)) addBulkReference(c, o, bytes);
+}
+
+void addReplyBulkObjectRange(client *c, robj *o, size_t from, size_t len) {
+    char digits[LONG_STR_SIZE];
+    slice whole = objectString(o, digits);
+    slice bytes = sliceOf(whole.ptr + from, len);
+
+    debugAssert(from <= whole.len && len <= whole.len - from);
+    if (!mayRefer(o, len)) addReplyBulk(c, bytes);
+    else if (mayReply(c)) addBulkReference(c, o, bytes);
+}
+
+void addReplyDouble(client *c, double d) {
+    if (!mayReply(c)) return;
+    replyBlock *b = reserve(c, RESP_DOUBLE_MAX);
+    account(c, b, respDouble(b->data + b->used, d, c->resp), 0);
+}
+
+/* RESP3 "<prefix>text\r\n"; RESP2 a bulk string. */
+static void addSimpleOrBulk(client *c, char prefix, slice text) {
+    if (c->resp < 3) {
+        addReplyBulk(c, text);
+        return;
+    }
+    if (!mayReply(c)) return;
+    append(c, &prefix, 1);
+    append(c, text.ptr, text.len);
+    append(c, "\r\n", 2);
+}
+
+void addReplyHumanLongDouble(client *c, long double d) {
+    char digits[LONG_DOUBLE_STR_SIZE];
+    addSimpleOrBulk(c, ',', sliceOf(digits, ld2string(digits, sizeof(digits), d, true)));
+}
+
+void addReplyBool(client *c, bool v) {
+    if (!mayReply(c)) return;
+    replyBlock *b = reserve(c, RESP_HEADER_MAX);
+    account(c, b, respBool(b->data + b->used, v, c->resp), 0);
+}
+
+void addReplyBigNum(client *c, slice digits) {
+    addSimpleOrBulk(c, '(', digits);
+}
+
+void addReplyVerbatim(client *c, slice text, const char ext[3]) {
+    if (c->resp < 3) {
+        addReplyBulk(c, text);
+        return;
+    }
+    addHeader(c, '=', (long long)text.len + 4);
+    if (!mayReply(c)) return;
+    append(c, ext, 3);
+    append(c, ":", 1);
+    append(c, text.ptr, text.len);
+    append(c, "\r\n", 2);
+}
+
+/* ---- Aggregates ------------------------------------------------------------------------------------------------- */
+
+void addReplyArrayLen(client *c, long long n) {
+    addHeader(c, '*', n);
+}
+
+void addReplyMapLen(client *c, long long pairs) {
+    if (c->resp >= 3) addHeader(c, '%', pairs);
+    else addHeader(c, '*', pairs * 2);
+}
+
+void addReplySetLen(client *c, long long n) {
+    addHeader(c, c->resp >= 3 ? '~' : '*', n);
+}
+
+void addReplyPushLen(client *c, long long n) {
+    addHeader(c, c->resp >= 3 ? '>' : '*', n);
+}
+
+void addReplyAttributeLen(client *c, long long pairs) {
+    serverAssert(c->resp >= 3);
+    addHeader(c, '|', pairs);
+}
+
+/* What the gap of an open length holds. */
+typedef struct place {
+    replyBlock *block; /* that the gap lies in */
+    char *outer;       /* the place opened before it, still open */
+} place;
+static_assert(sizeof(place) <= PLACE_BYTES, "a place fits its gap");
+
+void *addReplyDeferredLen(client *c) {
+    if (!mayReply(c)) return NULL;
+    replyBlock *b = reserve(c, PLACE_BYTES);
+    char *gap = b->data + b->used;
+    place p = {b, c->deferred};
+
+    memcpy(gap, &p, sizeof(p));
+    c->deferred = gap;
+    account(c, b, PLACE_BYTES, 0);
+    return gap;
+}
+
+/* Put the header into the gap and close up what is left of it. */
+static void closePlace(client *c, char *gap, char prefix, long long n) {
+    place p;
+
+    if (!gap) return;
+    serverAssert(c->deferred == gap);
+    memcpy(&p, gap, sizeof(p));
+    c->deferred = p.outer;
+
+    replyBlock *b = p.block;
+    size_t header = putHeader(gap, prefix, n), surplus = PLACE_BYTES - header;
+    size_t behind = (size_t)(gap - b->data) + PLACE_BYTES;
+    memmove(gap + header, gap + PLACE_BYTES, b->used - behind);
+    for (uint32_t i = b->nrefs; i > 0 && replyBlockRef(b, i - 1)->offset >= behind; i--) {
+        replyBlockRef(b, i - 1)->offset -= surplus;
+    }
+    b->used -= surplus;
+    b->total -= surplus;
+    c->output_bytes -= surplus;
+    client_state.output_bytes_total -= surplus;
+}
+
+void setDeferredArrayLen(client *c, void *at, long long n) {
+    closePlace(c, at, '*', n);
+}
+
+void setDeferredMapLen(client *c, void *at, long long pairs) {
+    if (c->resp >= 3) closePlace(c, at, '%', pairs);
+    else closePlace(c, at, '*', pairs * 2);
+}
+
+void setDeferredSetLen(client *c, void *at, long long n) {
+    closePlace(c, at, c->resp >= 3 ? '~' : '*', n);
+}
+
+void setDeferredPushLen(client *c, void *at, long long n) {
+    closePlace(c, at, c->resp >= 3 ? '>' : '*', n);
+}
+
+void addReplyHelp(client *c, const char **lines) {
+    sds name = sdsFromSlice(c->argv[0]);
+    long long count = 0;
+
+    sdsToUpper(name);
+    while (lines[count]) count++;
+    addReplyArrayLen(c, count + 3);
+    addReplyStatusFormat(c, "%s <subcommand> [<arg> [value] [opt] ...]. Subcommands are:", name);
+    for (long long i = 0; i < count; i++) addReplyStatus(c, lines[i]);
+    addReplyStatus(c, "HELP");
+    addReplyStatus(c, "    Print this help.");
+    sdsFree(name);
+}

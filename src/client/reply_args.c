@@ -1,0 +1,61 @@
+/* reply_args.c -- numbers in arguments, with the error reply when they are none.
+ *
+ * Not here    the reading of digits (base/numbers.c); option words, which each command knows.
+ * Threads     main.
+ * Tests       tests/unit/client/reply_error_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "reply.h"
+#include <limits.h>
+
+bool getLongLongFromArg(client *c, uint32_t index, long long *out, const char *msg) {
+    slice arg = c->argv[index];
+
+    if (string2ll(arg.ptr, arg.len, out)) return true;
+    if (msg) addReplyError(c, msg);
+    else addReplyNotIntegerError(c);
+    return false;
+}
+
+bool getRangeLongFromArg(client *c, uint32_t index, long long min, long long max, long long *out, const char *msg) {
+    long long value;
+
+    if (!getLongLongFromArg(c, index, &value, msg)) return false;
+    if (value < min || value > max) {
+        if (msg) addReplyError(c, msg);
+        else addReplyErrorFormat(c, "value is out of range, value must between %lld and %lld", min, max);
+        return false;
+    }
+    *out = value;
+    return true;
+}
+
+bool getPositiveLongFromArg(client *c, uint32_t index, long long *out, const char *msg) {
+    return getRangeLongFromArg(c, index, 0, LONG_MAX, out, msg ? msg : "value is out of range, must be positive");
+}
+
+bool getDoubleFromArg(client *c, uint32_t index, double *out, const char *msg) {
+    slice arg = c->argv[index];
+
+    if (string2d(arg.ptr, arg.len, out)) return true;
+    if (msg) addReplyError(c, msg);
+    else addReplyNotFloatError(c);
+    return false;
+}
+
+bool getLongDoubleFromArg(client *c, uint32_t index, long double *out, const char *msg) {
+    slice arg = c->argv[index];
+
+    if (string2ld(arg.ptr, arg.len, out)) return true;
+    if (msg) addReplyError(c, msg);
+    else addReplyNotFloatError(c);
+    return false;
+}
+
+bool getIntFromArg(client *c, uint32_t index, int *out, const char *msg) {
+    long long value;
+
+    if (!getRangeLongFromArg(c, index, INT_MIN, INT_MAX, &value, msg)) return false;
+    *out = (int)value;
+    return true;
+}

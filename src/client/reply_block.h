@@ -1,0 +1,64 @@
+/* reply_block.h -- the blocks that carry replies from main to the socket, and the pool they come from.
+ *
+ *   replyBlock:  +--------+-----------------------+ . . free . . +------+------+
+ *                | header | bytes ->              |              | <- ref1 ref0|
+ *                +--------+-----------------------+ . . . . . .  +------+------+
+ *   A reference stands behind the byte at `offset`: order is that of the offsets.
+ *
+ * Main fills a block, hands it to the thread that holds the connection, and gets it back when its bytes have gone.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef CLIENT_REPLY_BLOCK_H
+#define CLIENT_REPLY_BLOCK_H
+
+#include "db.h"
+#include "sds.h"
+
+typedef struct replyRef {
+    robj *obj;       /* counted: main drops it when the stream hands the block back */
+    const char *ptr; /* into obj */
+    size_t len;
+    size_t offset;   /* bytes of this block that go before it */
+} replyRef;
+
+typedef struct replyBlock {
+    struct replyBlock *next; /* of the chain */
+    uint32_t nrefs;
+    uint32_t capacity;       /* of data[], bytes and references together */
+    size_t used;             /* bytes */
+    size_t total;            /* bytes and referenced bytes: what goes over the wire */
+    size_t sent;             /* holder: of total */
+    uint32_t zc_last;        /* holder: number behind the last zero-copy send that touched the block */
+    bool zerocopy;           /* holder: the kernel may still read from the block; false when it is new */
+    alignas(replyRef) char data[];
+} replyBlock;
+
+/* Allocations of a chain's first block and of those that follow. What is larger gets a block made to measure. */
+#define REPLY_BLOCK_SMALL 2048
+#define REPLY_BLOCK_LARGE 16384
+#define REPLY_BLOCK_CAPACITY_MAX (UINT32_MAX & ~(uint32_t)(sizeof(replyRef) - 1))
+
+/* The i-th reference: they grow down from the end. */
+static inline replyRef *replyBlockRef(const replyBlock *b, uint32_t i) {
+    return (replyRef *)(void *)((char *)b->data + b->capacity) - (i + 1);
+}
+
+/* Bytes that may still be added; a reference costs sizeof(replyRef). */
+static inline size_t replyBlockRoom(const replyBlock *b) {
+    return b->capacity - b->used - b->nrefs * sizeof(replyRef);
+}
+
+/* An empty block with room for at least `room` bytes (at most REPLY_BLOCK_CAPACITY_MAX), of the small kind if `first` and that is
+ * enough. */
+replyBlock *replyBlockGet(size_t room, bool first);
+/* Give back a block whose bytes have gone: drops the references, recycles the memory. */
+void replyBlockRelease(replyBlock *b);
+/* The same for a chain; NULL is allowed. */
+void replyBlockReleaseChain(replyBlock *head);
+/* All bytes of a chain, references resolved, appended to `s` (replies of scripts, tests). */
+sds replyBlockCatChain(sds s, const replyBlock *head);
+size_t replyBlockAllocSize(const replyBlock *b);
+
+#endif

@@ -1,0 +1,180 @@
+/* reply_error.c -- error replies, and how often each code was sent.
+ *
+ * An error's first word is its code: clients tell errors apart by it, and INFO errorstats counts by it. Scripts may make
+ * up codes, so only the first ERROR_CODES_MAX are kept; the others count together.
+ *
+ * Not here    what commands find wrong; the error of a protocol violation (net).
+ * Owns        client_state.errors: the codes and their counters.
+ * Threads     main.
+ * Tests       tests/unit/client/reply_error_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "log.h"
+#include "reply.h"
+#include "zmalloc.h"
+#include <stdarg.h>
+
+#define ERROR_CODES_MAX 128
+#define OVERFLOW_CODE "ERRORSTATS_OVERFLOW"
+
+/* ---- Statistics ------------------------------------------------------------------------------------------------- */
+
+typedef struct errorCode {
+    long long count;
+    size_t len;
+    char name[];
+} errorCode;
+
+static slice entryName(const void *entry) {
+    const errorCode *e = entry;
+    return sliceOf(e->name, e->len);
+}
+
+static const dictType code_dict_type = {.entryKey = entryName, .entryFree = zfree};
+
+static errorCode *findCode(slice name) {
+    return dictFind(client_state.errors, name, dictHash(client_state.errors, name));
+}
+
+static errorCode *addCode(slice name) {
+    errorCode *e = zmalloc(sizeof(*e) + name.len);
+
+    e->count = 0;
+    e->len = name.len;
+    memcpy(e->name, name.ptr, name.len);
+    dictAddNew(client_state.errors, e, dictHash(client_state.errors, name));
+    return e;
+}
+
+static void countCode(slice name) {
+    if (!client_state.errors) client_state.errors = dictCreate(&code_dict_type);
+    errorCode *e = findCode(name);
+    if (!e && dictSize(client_state.errors) >= ERROR_CODES_MAX) {
+        name = sliceStr(OVERFLOW_CODE);
+        e = findCode(name);
+        if (!e) serverLog(LL_WARNING, "Errorstats stopped adding new errors: there are %d codes already.", ERROR_CODES_MAX);
+    }
+    if (!e) e = addCode(name);
+    e->count++;
+}
+
+void clientErrorStatsEach(void (*fn)(void *arg, slice code, long long count), void *arg) {
+    dictIterator it;
+    errorCode *e;
+
+    if (!client_state.errors) return;
+    dictIterBegin(&it, client_state.errors, false);
+    while ((e = dictIterNext(&it))) fn(arg, sliceOf(e->name, e->len), e->count);
+    dictIterEnd(&it);
+}
+
+void clientErrorStatsReset(void) {
+    if (client_state.errors) dictEmpty(client_state.errors, NULL);
+}
+
+/* The code of an error text: its first word when it begins with '-' and has another. */
+static slice codeOf(slice text) {
+    const char *space = text.len && text.ptr[0] == '-' ? memchr(text.ptr, ' ', text.len) : NULL;
+
+    return space ? sliceOf(text.ptr + 1, (size_t)(space - text.ptr) - 1) : sliceStr("ERR");
+}
+
+static void countError(client *c, slice text) {
+    clientType type = clientTypeOf(c);
+
+    client_state.total_error_replies++;
+    c->error_replies++;
+    countCode(codeOf(text));
+    if (type == CLIENT_TYPE_PRIMARY || type == CLIENT_TYPE_REPLICA) client_state.unexpected_error_replies++;
+}
+
+/* ---- Replies ---------------------------------------------------------------------------------------------------- */
+
+static bool isLineEnd(char ch) {
+    return ch == '\r' || ch == '\n';
+}
+
+void addReplyErrorSlice(client *c, slice text) {
+    while (text.len && isLineEnd(text.ptr[text.len - 1])) text.len--;
+    while (text.len && isLineEnd(text.ptr[0])) text = sliceOf(text.ptr + 1, text.len - 1);
+    countError(c, text);
+
+    /* One piece, so that a limit that is broken on the way cannot cut a reply in two. */
+    sds line = text.len && text.ptr[0] == '-' ? sdsEmpty() : sdsNew("-ERR ");
+    size_t start = sdsLen(line);
+    line = sdsCatSlice(line, text);
+    for (size_t i = start; i < sdsLen(line); i++) {
+        if (isLineEnd(line[i])) line[i] = ' ';
+    }
+    addReplySds(c, sdsCatLen(line, "\r\n", 2));
+}
+
+void addReplyError(client *c, const char *text) {
+    addReplyErrorSlice(c, sliceStr(text));
+}
+
+void addReplyErrorFormat(client *c, const char *fmt, ...) {
+    va_list ap;
+
+    va_start(ap, fmt);
+    sds text = sdsCatVprintf(sdsEmpty(), fmt, ap);
+    va_end(ap);
+    addReplyErrorSlice(c, sdsSlice(text));
+    sdsFree(text);
+}
+
+void addReplyErrorArity(client *c) {
+    addReplyErrorFormat(c, "wrong number of arguments for '%s' command", clientCommandName(c->cmd));
+}
+
+void addReplyErrorExpire(client *c) {
+    addReplyErrorFormat(c, "invalid expire time in '%s' command", clientCommandName(c->cmd));
+}
+
+void addReplySyntaxError(client *c) {
+    addReplyError(c, "syntax error");
+}
+
+void addReplyWrongType(client *c) {
+    addReplyError(c, "-WRONGTYPE Operation against a key holding the wrong kind of value");
+}
+
+void addReplyNoKeyError(client *c) {
+    addReplyError(c, "no such key");
+}
+
+void addReplyNotIntegerError(client *c) {
+    addReplyError(c, "value is not an integer or out of range");
+}
+
+void addReplyNotFloatError(client *c) {
+    addReplyError(c, "value is not a valid float");
+}
+
+void addReplyOutOfRangeError(client *c) {
+    addReplyError(c, "index out of range");
+}
+
+/* "<what> '<argv[1]>'. Try <ARGV[0]> HELP." */
+static void addSubcommandError(client *c, const char *what) {
+    sds container = sdsFromSlice(c->argv[0]), sub = c->argc > 1 ? sdsFromSlice(c->argv[1]) : sdsEmpty();
+
+    sdsToUpper(container);
+    addReplyErrorFormat(c, "%s '%.128s'. Try %s HELP.", what, sub, container);
+    sdsFree(container);
+    sdsFree(sub);
+}
+
+void addReplyUnknownSubcommand(client *c) {
+    addSubcommandError(c, "unknown subcommand");
+}
+
+void addReplySubcommandSyntaxError(client *c) {
+    addSubcommandError(c, "unknown subcommand or wrong number of arguments for");
+}
+
+bool checkType(client *c, const robj *o, objectTypeId type) {
+    if (!o || o->type == type) return false;
+    addReplyWrongType(c);
+    return true;
+}

@@ -1,0 +1,43 @@
+/* client_fixture.h -- a client whose replies a test can read, without a socket.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TESTS_CLIENT_FIXTURE_H
+#define TESTS_CLIENT_FIXTURE_H
+
+#include "client.h"
+#include "reply.h"
+
+/* A stream that nobody looks into: the client counts as connected. */
+static char fixture_stream;
+
+static inline void fixtureInit(void) {
+    if (client_state.clients) return;
+    clockInit();
+    if (!dbGet(0)) dbInit(16);
+    clientsInit();
+}
+
+static inline client *fixtureClient(int resp) {
+    fixtureInit();
+    client *c = clientCreate((struct clientStream *)(void *)&fixture_stream, 7, "10.0.0.1:1234", "10.0.0.2:6379", false);
+    c->resp = resp;
+    return c;
+}
+
+/* What was added since the last call, as an sds, and written as far as accounting goes. */
+static inline sds fixtureReplies(client *c) {
+    replyBlock *chain = clientTakeReplies(c);
+    sds out = replyBlockCatChain(sdsEmpty(), chain);
+    clientOutputWritten(c, sdsLen(out));
+    replyBlockReleaseChain(chain);
+    return out;
+}
+
+#define CHECK_REPLY(c, want)                                                                                           \
+    do {                                                                                                               \
+        sds got_ = fixtureReplies(c);                                                                                  \
+        CHECK_EQ_STR(got_, want);                                                                                      \
+        sdsFree(got_);                                                                                                 \
+    } while (0)
+
+#endif

@@ -1,0 +1,165 @@
+/* client_test.c -- sessions: the list, the index, names, hooks, the line of CLIENT LIST.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "client_fixture.h"
+#include "unit.h"
+
+static int freed, was_reset;
+static client *filled_client;
+
+static void countFree(client *c) {
+    unused(c);
+    freed++;
+}
+static void countReset(client *c) {
+    unused(c);
+    was_reset++;
+}
+static void fillInfo(const client *c, clientInfoExtra *extra) {
+    if (c != filled_client) return;
+    extra->multi = 2;
+    extra->user = "alice";
+    extra->tracking_bcast = true;
+    extra->redirect = 0;
+}
+
+TEST(clients_are_found_by_id_until_freed) {
+    client *a = fixtureClient(2), *b = fixtureClient(2), *fake = clientCreate(NULL, -1, NULL, NULL, false);
+    uint64_t id = a->id;
+    CHECK_EQ_INT(b->id, id + 1);
+    CHECK(clientById(id) == a);
+    CHECK(clientById(fake->id) == NULL);
+    CHECK(listNodeValue(listFirst(client_state.clients)) == a);
+    size_t count = listLength(client_state.clients);
+    clientFree(a);
+    CHECK(clientById(id) == NULL);
+    CHECK_EQ_INT(listLength(client_state.clients), count - 1);
+    clientFree(b);
+    clientFree(fake);
+}
+
+TEST(names_are_checked) {
+    client *c = fixtureClient(2);
+    const char *err = "";
+    CHECK(clientSetName(c, sliceStr("worker-1"), &err));
+    CHECK_EQ_STR(c->name, "worker-1");
+    CHECK(!clientSetName(c, sliceStr("a b"), &err));
+    CHECK_EQ_STR(err, "Client names cannot contain spaces, newlines or special characters.");
+    CHECK(!clientSetName(c, sliceStr("\x80"), &err));
+    CHECK_EQ_STR(c->name, "worker-1");
+    CHECK(clientSetName(c, sliceStr(""), &err));
+    CHECK(c->name == NULL);
+    clientFree(c);
+}
+
+TEST(types_have_names) {
+    CHECK_EQ_INT(clientTypeByName(sliceStr("NORMAL")), CLIENT_TYPE_NORMAL);
+    CHECK_EQ_INT(clientTypeByName(sliceStr("replica")), CLIENT_TYPE_REPLICA);
+    CHECK_EQ_INT(clientTypeByName(sliceStr("slave")), CLIENT_TYPE_REPLICA);
+    CHECK_EQ_INT(clientTypeByName(sliceStr("master")), CLIENT_TYPE_PRIMARY);
+    CHECK_EQ_INT(clientTypeByName(sliceStr("x")), -1);
+    client c = {.flags = CLIENT_REPLICA | CLIENT_MONITOR};
+    CHECK_EQ_INT(clientTypeOf(&c), CLIENT_TYPE_NORMAL);
+    c.flags = CLIENT_PUBSUB;
+    CHECK_EQ_INT(clientTypeOf(&c), CLIENT_TYPE_PUBSUB);
+}
+
+TEST(local_peers_are_told_apart) {
+    fixtureInit();
+    const struct {
+        const char *peer;
+        bool is_unix, local;
+    } cases[] = {{"127.0.0.1:1", false, true}, {"[::1]:1", false, true}, {"10.0.0.1:1", false, false}, {"/tmp/s:0", true, true}};
+    for (size_t i = 0; i < array_len(cases); i++) {
+        client *c = clientCreate(NULL, 1, cases[i].peer, "", cases[i].is_unix);
+        CHECK_EQ_INT(clientIsLocal(c), cases[i].local);
+        clientFree(c);
+    }
+}
+
+TEST(closing_is_asked_for_once) {
+    client *c = fixtureClient(2), *fake = clientCreate(NULL, -1, NULL, NULL, false);
+    clientCloseAsap(c);
+    clientCloseAsap(c);
+    clientCloseAsap(fake);
+    CHECK(clientPopClosing() == c);
+    CHECK(clientPopClosing() == NULL);
+    clientFree(c);
+    clientFree(fake);
+}
+
+TEST(hooks_run) {
+    clientOnFree(countFree);
+    clientOnReset(countReset);
+    client *c = fixtureClient(3);
+    const char *err;
+    CHECK(clientSetName(c, sliceStr("n"), &err));
+    c->flags |= CLIENT_NO_EVICT | CLIENT_REPLY_OFF;
+    clientReset(c);
+    CHECK_EQ_INT(was_reset, 1);
+    CHECK_EQ_INT(c->resp, 2);
+    CHECK(c->name == NULL);
+    CHECK_EQ_INT(c->flags, 0);
+    clientFree(c);
+    CHECK_EQ_INT(freed, 1);
+}
+
+TEST(the_line_of_client_list) {
+    client *c = fixtureClient(2);
+    slice argv[] = {sliceStr("client"), sliceStr("info")};
+    parsedCommand req = {.argv = argv, .argc = 2};
+    c->req = &req;
+    c->argv = argv;
+    c->argc = 2;
+    sds line = clientCatInfo(sdsEmpty(), c);
+    sds head = sdsCatPrintf(sdsEmpty(),
+                            "id=%llu addr=10.0.0.1:1234 laddr=10.0.0.2:6379 fd=7 name= age=0 idle=0 flags=N capa= db=0 sub=0 "
+                            "psub=0 ssub=0 multi=-1 watch=0 qbuf=0 qbuf-free=0 argv-mem=10 multi-mem=0 rbs=0 rbp=0 obl=0 "
+                            "oll=0 omem=0 tot-mem=",
+                            (unsigned long long)c->id);
+    CHECK(strncmp(line, head, sdsLen(head)) == 0);
+    CHECK_EQ_STR(strstr(line, " events="), " events=r cmd=NULL user=default redir=-1 resp=2 lib-name= lib-ver= tot-net-in=0 "
+                                           "tot-net-out=0 tot-cmds=0");
+    sdsFree(line);
+    sdsFree(head);
+    c->req = NULL; /* between commands the arguments are not looked at */
+
+    clientOnInfo(fillInfo);
+    filled_client = c;
+    c->flags |= CLIENT_MULTI | CLIENT_TRACKING | CLIENT_READONLY | CLIENT_NO_EVICT | CLIENT_NO_TOUCH;
+    c->capa = CLIENT_CAPA_REDIRECT;
+    line = clientCatInfo(sdsEmpty(), c);
+    CHECK(strstr(line, " flags=xtBreT capa=r ") != NULL);
+    CHECK(strstr(line, " multi=2 ") != NULL);
+    CHECK(strstr(line, " user=alice redir=0 ") != NULL);
+    CHECK(clientMemUsage(c) >= sizeof(client));
+    sdsFree(line);
+    filled_client = NULL;
+    clientFree(c);
+}
+
+TEST(keys_bring_the_hash_they_were_parsed_with) {
+    client *c = fixtureClient(2);
+    slice argv[] = {sliceStr("mset"), sliceStr("a"), sliceStr("1"), sliceStr("b"), sliceStr("2"), sliceStr("c"), sliceStr("3")};
+    requestKey keys[] = {{11, 1, 0}, {33, 3, 0}, {55, 5, 0}};
+    parsedCommand req = {.argv = argv, .argc = 7, .keys = keys, .nkeys = 3};
+    robj *value = objectCreateString(sliceStr("a"), sliceStr("1"), false, 0);
+    c->req = &req;
+    c->argv = argv;
+    c->argc = 7;
+    CHECK_EQ_INT(clientKeyAt(c, 1).hash, 11);
+    CHECK_EQ_INT(clientKeyAt(c, 5).hash, 55);
+    CHECK(sliceEq(clientKeyAt(c, 3).name, sliceStr("b")));
+    CHECK_EQ_INT(clientKeyAt(c, 2).hash, hashBytes("1", 1));
+    CHECK(clientTakeValue(c) == NULL);
+    req.value = value;
+    CHECK(clientTakeValue(c) == value);
+    CHECK(clientTakeValue(c) == NULL);
+    slice rewritten[] = {sliceStr("set"), sliceStr("z")};
+    c->argv = rewritten; /* hashes of the old vector do not count */
+    CHECK_EQ_INT(clientKeyAt(c, 1).hash, hashBytes("z", 1));
+    c->req = NULL;
+    CHECK_EQ_INT(clientKeyAt(c, 1).hash, hashBytes("z", 1));
+    objectRelease(value);
+    clientFree(c);
+}

@@ -1,0 +1,150 @@
+/* output_limits_test.c -- client-output-buffer-limit: parsing, printing, closing.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "client_fixture.h"
+#include "client_settings.h"
+#include "log.h"
+#include "output_limits.h"
+#include "unit.h"
+#include <unistd.h>
+
+#define DEFAULTS "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60"
+
+static bool set(const char *text, const char **err) {
+    int count;
+    sds *words = sdsSplitLen(text, strlen(text), " ", 1, &count);
+    bool ok = outputLimitsSet((char **)words, count, err);
+    sdsFreeSplitRes(words, count);
+    return ok;
+}
+
+static void checkGet(const char *want) {
+    sds got = outputLimitsGet();
+    CHECK_EQ_STR(got, want);
+    sdsFree(got);
+}
+
+static void restore(void) {
+    const char *err;
+    CHECK(set(DEFAULTS, &err));
+}
+
+TEST(limits_are_read_as_the_field_reads_them) {
+    const char *err = "";
+    checkGet(DEFAULTS);
+    CHECK(set("normal 1mb 2mb 60", &err));
+    CHECK(set("replica 1 2 3", &err));
+    checkGet("normal 1048576 2097152 60 slave 1 2 3 pubsub 33554432 8388608 60");
+    CHECK(set("slave 1k 2k 3 pubsub 5 6 7", &err));
+    CHECK(set("NORMAL 1 2 3 normal 0 0 5000000000", &err));
+    checkGet("normal 0 0 705032704 slave 1000 2000 3 pubsub 5 6 7");
+    restore();
+}
+
+TEST(bad_limits_change_nothing) {
+    const char *arity = "Wrong number of arguments in buffer limit configuration.";
+    const char *class = "Invalid client class specified in buffer limit configuration.";
+    const char *value = "Error in hard, soft or soft_seconds setting in buffer limit configuration.";
+    const struct {
+        const char *text, *err;
+    } bad[] = {
+        {"normal", arity},        {"normal 0 0 0 ", arity},  {"foo 0 0 0", class},      {"master 0 0 0", class},
+        {"primary 0 0 0", class}, {"normal a 0 0", value},   {"normal 0 0 -1", value},  {"normal 0 0 x", value},
+        {"normal -1 0 0", value}, {"normal 0 0 1.5", value}, {"normal 1 1 1 pubsub x 0 0", value},
+        {"normal 99999999999999999999 0 0", value}, {"normal 0 0 99999999999999999999", value},
+    };
+    for (size_t i = 0; i < array_len(bad); i++) {
+        const char *err = "";
+        CHECK(!set(bad[i].text, &err));
+        CHECK_EQ_STR(err, bad[i].err);
+    }
+    checkGet(DEFAULTS);
+}
+
+TEST(rewrite_writes_what_is_not_default) {
+    const char *err;
+    CHECK(set("normal 3gb 5mb 1 pubsub 2kb 7 0", &err));
+    const setting *s = client_settings;
+    sds out = s->rewrite(s, sdsEmpty());
+    CHECK_EQ_STR(out, "client-output-buffer-limit normal 3gb 5mb 1\nclient-output-buffer-limit pubsub 2kb 7 0\n");
+    sdsFree(out);
+    restore();
+    out = s->rewrite(s, sdsEmpty());
+    CHECK_EQ_STR(out, "");
+    sdsFree(out);
+}
+
+static void addBytes(client *c, size_t n) {
+    sds bytes = sdsNewLen(NULL, n);
+    addReplySds(c, bytes);
+}
+
+TEST(hard_limit_closes_at_once) {
+    const char *err;
+    logSetLevel(LL_NOTHING);
+    client *c = fixtureClient(2);
+    CHECK(set("normal 1000 0 0", &err));
+    addBytes(c, CLIENT_OUTPUT_GRACE + 999);
+    CHECK(!(c->flags & CLIENT_CLOSE_ASAP));
+    long long before = client_state.output_limit_disconnections;
+    addBytes(c, 1);
+    CHECK(c->flags & CLIENT_CLOSE_ASAP);
+    CHECK_EQ_INT(client_state.output_limit_disconnections - before, 1);
+    size_t bytes = c->output_bytes;
+    addBytes(c, 100); /* nothing is added to who is going */
+    CHECK_EQ_INT(c->output_bytes, bytes);
+    CHECK(clientPopClosing() == c);
+    CHECK(clientPopClosing() == NULL);
+    clientFree(c);
+    restore();
+}
+
+TEST(references_count_at_full_size) {
+    const char *err;
+    client *c = fixtureClient(2);
+    CHECK(set("normal 1mb 0 0", &err));
+    sds value = sdsNewLen(NULL, 100000);
+    robj *o = objectCreateRawString(sliceStr("k"), sdsSlice(value), 0);
+    for (int i = 0; i < 10; i++) addReplyBulkObject(c, o);
+    CHECK(!(c->flags & CLIENT_CLOSE_ASAP));
+    addReplyBulkObject(c, o);
+    CHECK(c->flags & CLIENT_CLOSE_ASAP);
+    clientFree(c);
+    CHECK(clientPopClosing() == NULL);
+    objectRelease(o);
+    sdsFree(value);
+    restore();
+}
+
+TEST(soft_limit_closes_after_its_time) {
+    const char *err;
+    client *c = fixtureClient(2);
+    CHECK(set("normal 0 1000 0", &err));
+    addBytes(c, CLIENT_OUTPUT_GRACE + 1000);
+    CHECK(!(c->flags & CLIENT_CLOSE_ASAP));
+    CHECK(c->soft_limit_since != 0);
+    clientOutputWritten(c, 1); /* below: the time starts anew */
+    CHECK_EQ_INT(c->soft_limit_since, 0);
+    addBytes(c, 1);
+    CHECK(c->soft_limit_since != 0);
+    c->soft_limit_since = clockTicks();
+    usleep(1100 * 1000);
+    CHECK(outputLimitCheck(c));
+    CHECK(c->flags & CLIENT_CLOSE_ASAP);
+    clientFree(c);
+    restore();
+}
+
+TEST(only_the_kind_with_a_limit_is_closed) {
+    const char *err;
+    client *normal = fixtureClient(2), *sub = fixtureClient(2);
+    sub->flags |= CLIENT_PUBSUB;
+    CHECK(set("pubsub 1000 0 0", &err));
+    addBytes(normal, 100000);
+    addBytes(sub, 100000);
+    CHECK(!(normal->flags & CLIENT_CLOSE_ASAP));
+    CHECK(sub->flags & CLIENT_CLOSE_ASAP);
+    clientFree(normal);
+    clientFree(sub);
+    restore();
+}

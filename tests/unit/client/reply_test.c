@@ -1,0 +1,374 @@
+/* reply_test.c -- every reply in both protocols, and random sequences against a builder that only concatenates.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "client_fixture.h"
+#include "unit.h"
+#include "zmalloc.h"
+
+/* ---- Each function ---------------------------------------------------------------------------------------------- */
+
+typedef void replyFn(client *c);
+
+static void checkBoth(replyFn *fn, const char *resp2, const char *resp3) {
+    for (int resp = 2; resp <= 3; resp++) {
+        client *c = fixtureClient(resp);
+        fn(c);
+        CHECK_REPLY(c, resp == 2 ? resp2 : resp3);
+        CHECK_EQ_INT(c->output_bytes, 0);
+        clientFree(c);
+    }
+}
+
+static void nested(client *c) {
+    addReplyArrayLen(c, 0);
+    addReplyMapLen(c, 2);
+    addReplySetLen(c, 12);
+    addReplyPushLen(c, 345);
+}
+static void doubles(client *c) {
+    addReplyDouble(c, 1.5);
+    addReplyDouble(c, 3);
+}
+static void humanDouble(client *c) {
+    addReplyHumanLongDouble(c, 10.25L);
+}
+static void bools(client *c) {
+    addReplyBool(c, true);
+    addReplyBool(c, false);
+}
+static void bigNum(client *c) {
+    addReplyBigNum(c, sliceStr("12345678901234567890"));
+}
+static void verbatim(client *c) {
+    addReplyVerbatim(c, sliceStr("some text"), "txt");
+}
+static void numbers(client *c) {
+    const long long n[] = {0, 1, 9, 10, 99, 100, 999, 1000, 12345, -1, -999, INT64_MAX, INT64_MIN};
+    for (size_t i = 0; i < array_len(n); i++) addReplyLongLong(c, n[i]);
+}
+static void bulks(client *c) {
+    addReplyBulk(c, sliceStr(""));
+    addReplyBulk(c, sliceStr("hello"));
+    addReplyBulkCString(c, "x");
+    addReplyBulkCString(c, NULL);
+    addReplyBulkSds(c, sdsNew("sds"));
+    addReplyBulkLongLong(c, -42);
+    addReplyBulkFormat(c, "%d-%s", 7, "seven");
+}
+static void shared(client *c) {
+    addReplyOk(c);
+    addReplyZero(c);
+    addReplyOne(c);
+    addReplyEmptyArray(c);
+    addReplyQueued(c);
+    addReplyPong(c);
+    addReplyStatusFormat(c, "n=%d", 3);
+    addReplySds(c, sdsNew("+raw\r\n"));
+}
+static void deferredKinds(client *c) {
+    void *a = addReplyDeferredLen(c), *m = addReplyDeferredLen(c);
+    addReplyOne(c);
+    setDeferredMapLen(c, m, 1);
+    void *s = addReplyDeferredLen(c);
+    setDeferredSetLen(c, s, 0);
+    void *p = addReplyDeferredLen(c);
+    addReplyZero(c);
+    setDeferredPushLen(c, p, 1);
+    setDeferredArrayLen(c, a, 1000000);
+}
+
+TEST(replies_have_their_form_in_both_protocols) {
+    checkBoth(addReplyNull, "$-1\r\n", "_\r\n");
+    checkBoth(addReplyNullArray, "*-1\r\n", "_\r\n");
+    checkBoth(nested, "*0\r\n*4\r\n*12\r\n*345\r\n", "*0\r\n%2\r\n~12\r\n>345\r\n");
+    checkBoth(doubles, "$3\r\n1.5\r\n$1\r\n3\r\n", ",1.5\r\n,3\r\n");
+    checkBoth(humanDouble, "$5\r\n10.25\r\n", ",10.25\r\n");
+    checkBoth(bools, ":1\r\n:0\r\n", "#t\r\n#f\r\n");
+    checkBoth(bigNum, "$20\r\n12345678901234567890\r\n", "(12345678901234567890\r\n");
+    checkBoth(verbatim, "$9\r\nsome text\r\n", "=13\r\ntxt:some text\r\n");
+    const char *n = ":0\r\n:1\r\n:9\r\n:10\r\n:99\r\n:100\r\n:999\r\n:1000\r\n:12345\r\n:-1\r\n:-999\r\n"
+                    ":9223372036854775807\r\n:-9223372036854775808\r\n";
+    checkBoth(numbers, n, n);
+    checkBoth(bulks, "$0\r\n\r\n$5\r\nhello\r\n$1\r\nx\r\n$-1\r\n$3\r\nsds\r\n$3\r\n-42\r\n$7\r\n7-seven\r\n",
+              "$0\r\n\r\n$5\r\nhello\r\n$1\r\nx\r\n_\r\n$3\r\nsds\r\n$3\r\n-42\r\n$7\r\n7-seven\r\n");
+    const char *s = "+OK\r\n:0\r\n:1\r\n*0\r\n+QUEUED\r\n+PONG\r\n+n=3\r\n+raw\r\n";
+    checkBoth(shared, s, s);
+    checkBoth(deferredKinds, "*1000000\r\n*2\r\n:1\r\n*0\r\n*1\r\n:0\r\n", "*1000000\r\n%1\r\n:1\r\n~0\r\n>1\r\n:0\r\n");
+}
+
+TEST(attributes_exist_in_resp3) {
+    client *c = fixtureClient(3);
+    addReplyAttributeLen(c, 1);
+    CHECK_REPLY(c, "|1\r\n");
+    clientFree(c);
+}
+
+TEST(long_formats_are_not_cut) {
+    client *c = fixtureClient(2);
+    sds text = sdsGrowZero(sdsEmpty(), 3000);
+    memset(text, 'x', 3000);
+    addReplyBulkFormat(c, "%s", text);
+    sds want = sdsCatPrintf(sdsEmpty(), "$3000\r\n%s\r\n", text);
+    CHECK_REPLY(c, want);
+    sdsFree(want);
+    sdsFree(text);
+    clientFree(c);
+}
+
+TEST(help_lists_its_lines) {
+    client *c = fixtureClient(2);
+    slice argv[] = {sliceStr("object"), sliceStr("help")};
+    const char *lines[] = {"ENCODING <key>", "    Return it.", NULL};
+    c->argv = argv;
+    c->argc = 2;
+    addReplyHelp(c, lines);
+    CHECK_REPLY(c, "*5\r\n+OBJECT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:\r\n+ENCODING <key>\r\n"
+                   "+    Return it.\r\n+HELP\r\n+    Print this help.\r\n");
+    clientFree(c);
+}
+
+/* ---- Who is answered -------------------------------------------------------------------------------------------- */
+
+TEST(silent_clients_get_nothing) {
+    const uint32_t silent[] = {CLIENT_REPLY_OFF, CLIENT_REPLY_SKIP, CLIENT_CLOSE_AFTER_REPLY, CLIENT_CLOSE_ASAP, CLIENT_PRIMARY};
+    for (size_t i = 0; i < array_len(silent); i++) {
+        client *c = fixtureClient(2);
+        c->flags |= silent[i];
+        addReplyOk(c);
+        void *at = addReplyDeferredLen(c);
+        addReplyBulk(c, sliceStr("x"));
+        setDeferredArrayLen(c, at, 1);
+        CHECK(!clientHasReplies(c));
+        CHECK(!(c->flags & CLIENT_PENDING_WRITE));
+        clientFree(c);
+    }
+}
+
+TEST(a_push_goes_through_when_replies_are_off) {
+    client *c = fixtureClient(3);
+    c->flags |= CLIENT_REPLY_OFF | CLIENT_PUSHING;
+    addReplyPushLen(c, 1);
+    CHECK_REPLY(c, ">1\r\n");
+    clientFree(c);
+}
+
+TEST(first_output_puts_a_client_on_the_list_once) {
+    client *a = fixtureClient(2), *b = fixtureClient(2), *fake = clientCreate(NULL, -1, NULL, NULL, false);
+    addReplyOk(a);
+    addReplyOk(a);
+    addReplyOk(b);
+    addReplyOk(fake);
+    CHECK(clientHasReplies(fake));
+    CHECK(clientPopPendingWrite() == b);
+    CHECK(clientPopPendingWrite() == a);
+    CHECK(clientPopPendingWrite() == NULL);
+    CHECK(!(a->flags & CLIENT_PENDING_WRITE));
+    addReplyOk(a);
+    clientFree(a); /* leaves the list by itself */
+    CHECK(clientPopPendingWrite() == NULL);
+    clientFree(b);
+    clientFree(fake);
+}
+
+/* ---- References ------------------------------------------------------------------------------------------------- */
+
+static robj *rawString(size_t len, char fill) {
+    char *block = zmalloc(len ? len : 1);
+    memset(block, fill, len);
+    return objectCreateFromBlockTake(sliceStr("key"), block, len, 0);
+}
+
+TEST(large_values_go_by_reference) {
+    client *c = fixtureClient(2);
+    robj *o = rawString(512, 'v');
+    addReplyBulkObject(c, o);
+    CHECK_EQ_INT(o->refcount, 2);
+    CHECK_EQ_INT(c->reply_head->nrefs, 1);
+    CHECK_EQ_INT(c->reply_head->used, 8);
+    CHECK_EQ_INT(c->output_bytes, 520);
+    CHECK_EQ_INT(c->reply_head->total, 520);
+    sds got = fixtureReplies(c);
+    CHECK_EQ_INT(sdsLen(got), 520);
+    CHECK_MEM(got, "$512\r\nvvv", 9);
+    CHECK_EQ_INT(o->refcount, 1);
+    sdsFree(got);
+    objectRelease(o);
+    clientFree(c);
+}
+
+TEST(small_values_and_full_counts_are_copied) {
+    client *c = fixtureClient(2);
+    robj *small = rawString(10, 's'), *busy = rawString(512, 'b'), *n = objectCreateInteger(sliceStr("k"), 12345, false, 0);
+    addReplyBulkObject(c, small);
+    addReplyBulkObject(c, n);
+    CHECK_REPLY(c, "$10\r\nssssssssss\r\n$5\r\n12345\r\n");
+    busy->refcount = OBJ_REFCOUNT_MAX;
+    addReplyBulkObject(c, busy);
+    CHECK_EQ_INT(c->reply_head->nrefs, 0);
+    busy->refcount = 1;
+    reply_conf.offload = false;
+    addReplyBulkObject(c, busy);
+    CHECK_EQ_INT(c->reply_head->nrefs, 0);
+    reply_conf.offload = true;
+    objectRelease(small);
+    objectRelease(busy);
+    objectRelease(n);
+    clientFree(c);
+}
+
+TEST(a_range_of_a_value_is_a_reference_into_it) {
+    client *c = fixtureClient(2);
+    robj *o = rawString(1000, 'a');
+    ((char *)objectString(o, NULL).ptr)[100] = 'B';
+    addReplyBulkObjectRange(c, o, 100, 200);
+    addReplyBulkObjectRange(c, o, 99, 3);
+    CHECK_EQ_INT(c->reply_head->nrefs, 1);
+    sds got = fixtureReplies(c);
+    CHECK_MEM(got, "$200\r\nBaa", 9);
+    CHECK_EQ_STR(got + 208, "$3\r\naBa\r\n");
+    sdsFree(got);
+    objectRelease(o);
+    clientFree(c);
+}
+
+TEST(a_freed_client_drops_its_references) {
+    client *c = fixtureClient(2);
+    robj *o = rawString(512, 'v');
+    addReplyBulkObject(c, o);
+    size_t others = client_state.output_bytes_total - c->output_bytes;
+    clientFree(c);
+    CHECK_EQ_INT(o->refcount, 1);
+    CHECK_EQ_INT(client_state.output_bytes_total, others);
+    objectRelease(o);
+}
+
+/* ---- Random sequences against a naive builder -------------------------------------------------------------------- */
+
+#define DEPTH_MAX 20
+
+static sds catHeader(sds s, char prefix, long long n) {
+    return sdsCatPrintf(s, "%c%lld\r\n", prefix, n);
+}
+
+/* One random element, to the client and to the expected bytes. */
+static sds addRandom(client *c, uint64_t *rnd, sds want, robj **values, size_t nvalues) {
+    uint64_t kind = unitRandom(rnd) % 100;
+    size_t len = kind < 70 ? unitRandom(rnd) % 100 : kind < 98 ? unitRandom(rnd) % 5000 : unitRandom(rnd) % 60000;
+
+    switch (unitRandom(rnd) % 6) {
+    case 0: {
+        sds bytes = sdsGrowZero(sdsEmpty(), len);
+        for (size_t i = 0; i < len; i++) bytes[i] = (char)('a' + unitRandom(rnd) % 26);
+        want = sdsCatSlice(catHeader(want, '$', (long long)len), sdsSlice(bytes));
+        want = sdsCat(want, "\r\n");
+        addReplyBulk(c, sdsSlice(bytes));
+        sdsFree(bytes);
+        break;
+    }
+    case 1:
+    case 2: {
+        robj *o = values[unitRandom(rnd) % nvalues];
+        char digits[LONG_STR_SIZE];
+        slice v = objectString(o, digits);
+        want = sdsCat(sdsCatSlice(catHeader(want, '$', (long long)v.len), v), "\r\n");
+        addReplyBulkObject(c, o);
+        break;
+    }
+    case 3: {
+        robj *o = values[unitRandom(rnd) % nvalues];
+        char digits[LONG_STR_SIZE];
+        slice v = objectString(o, digits);
+        size_t from = unitRandom(rnd) % (v.len + 1), part = unitRandom(rnd) % (v.len - from + 1);
+        want = sdsCat(sdsCatLen(catHeader(want, '$', (long long)part), v.ptr + from, part), "\r\n");
+        addReplyBulkObjectRange(c, o, from, part);
+        break;
+    }
+    case 4:
+        want = catHeader(want, ':', (long long)len);
+        addReplyLongLong(c, (long long)len);
+        break;
+    default:
+        want = sdsCat(want, "+OK\r\n");
+        addReplyOk(c);
+        break;
+    }
+    return want;
+}
+
+static void checkChain(const client *c) {
+    size_t total = 0;
+    for (const replyBlock *b = c->reply_head; b; b = b->next) {
+        size_t referred = 0, at = 0;
+        CHECK(b->used + b->nrefs * sizeof(replyRef) <= b->capacity);
+        for (uint32_t i = 0; i < b->nrefs; i++) {
+            referred += replyBlockRef(b, i)->len;
+            CHECK(replyBlockRef(b, i)->offset >= at && replyBlockRef(b, i)->offset <= b->used);
+            at = replyBlockRef(b, i)->offset;
+        }
+        CHECK_EQ_INT(b->total, b->used + referred);
+        total += b->total;
+    }
+    CHECK_EQ_INT(c->output_bytes, total);
+}
+
+TEST(random_sequences_equal_plain_concatenation) {
+    uint64_t rnd = unitRandomSeed();
+    robj *values[8];
+    for (size_t i = 0; i < array_len(values) - 1; i++) values[i] = rawString(20u << i, (char)('0' + i));
+    values[7] = objectCreateInteger(sliceStr("n"), -123456789, false, 0);
+
+    for (int round = 0; round < 300; round++) {
+        client *c = fixtureClient(2);
+        size_t before = client_state.output_bytes_total;
+        void *place[DEPTH_MAX];
+        sds outer[DEPTH_MAX]; /* what stood before each open length */
+        int depth = 0;
+        sds want = sdsEmpty();
+        int steps = (int)(unitRandom(&rnd) % 200);
+        for (int i = 0; i < steps || depth; i++) {
+            uint64_t choice = unitRandom(&rnd) % 10;
+            if (choice == 0 && depth < DEPTH_MAX && i < steps) {
+                place[depth] = addReplyDeferredLen(c);
+                outer[depth++] = want;
+                want = sdsEmpty();
+            } else if (depth && (choice == 1 || i >= steps)) {
+                long long n = (long long)(unitRandom(&rnd) % 100000);
+                depth--;
+                setDeferredArrayLen(c, place[depth], n);
+                sds all = sdsCatSlice(catHeader(outer[depth], '*', n), sdsSlice(want));
+                sdsFree(want);
+                want = all;
+            } else {
+                want = addRandom(c, &rnd, want, values, array_len(values));
+            }
+        }
+        checkChain(c);
+        sds got = fixtureReplies(c);
+        if (CHECK_EQ_INT(sdsLen(got), sdsLen(want))) CHECK_MEM(got, want, sdsLen(want));
+        CHECK_EQ_INT(c->output_bytes, 0);
+        CHECK_EQ_INT(client_state.output_bytes_total, before);
+        sdsFree(got);
+        sdsFree(want);
+        clientFree(c);
+    }
+    for (size_t i = 0; i < array_len(values); i++) {
+        CHECK_EQ_INT(values[i]->refcount, 1);
+        objectRelease(values[i]);
+    }
+}
+
+TEST(chains_start_small_and_grow) {
+    client *c = fixtureClient(2);
+    char bytes[3000] = {0};
+    addReplyOk(c);
+    CHECK_EQ_INT(replyBlockAllocSize(c->reply_head), REPLY_BLOCK_SMALL);
+    addReplyProto(c, bytes, sizeof(bytes));
+    CHECK_EQ_INT(replyBlockAllocSize(c->reply_tail), REPLY_BLOCK_LARGE);
+    CHECK_EQ_INT(replyBlockRoom(c->reply_head), 0);
+    char *big = zcalloc(1, 100000);
+    addReplyBulk(c, sliceOf(big, 100000));
+    CHECK_EQ_INT(c->output_bytes, 5 + 3000 + 9 + 100000 + 2);
+    checkChain(c);
+    zfree(big);
+    clientFree(c);
+}
