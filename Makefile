@@ -77,9 +77,6 @@ $(call need,jemalloc)
 MALLOC_LIBS := $(shell pkg-config --libs jemalloc)
 MODE_FLAGS += $(shell pkg-config --cflags jemalloc)
 endif
-$(call need,hiredis)
-HIREDIS_FLAGS := $(subst -I,-isystem ,$(shell pkg-config --cflags-only-I hiredis))
-HIREDIS_LIBS := $(shell pkg-config --libs hiredis)
 # liblzf ships no .pc file; distributions put its header in a folder of its own or not.
 LZF_DIR := $(firstword $(dir $(wildcard $(addsuffix /lzf.h,/usr/include/liblzf /usr/include /usr/local/include))))
 ifeq ($(LZF_DIR),)
@@ -100,8 +97,8 @@ endif
 CFLAGS_ALL := $(BASE_FLAGS) $(MODE_FLAGS) $(CPPFLAGS) $(CFLAGS)
 LAYER_FLAGS := $(LZF_FLAGS) $(SYSTEMD_FLAGS)
 SERVER_LIBS := $(LZF_LIBS) $(SYSTEMD_LIBS) $(MALLOC_LIBS) -lm -ldl
-TOOL_FLAGS := $(HIREDIS_FLAGS) $(EDIT_FLAGS)
-TOOL_LIBS := $(HIREDIS_LIBS) $(EDIT_LIBS) $(MALLOC_LIBS) -lm -ldl
+TOOL_FLAGS := $(EDIT_FLAGS)
+TOOL_LIBS := $(EDIT_LIBS) $(MALLOC_LIBS) -lm -ldl
 
 # ---- Layers --------------------------------------------------------------------------------------------------------
 # Each word is layer=below,below,... with the layers below in link order (top first).
@@ -133,7 +130,8 @@ all: $(call archives,$(LAYERS)) $(addprefix $(BIN)/,$(PROGRAMS)) $(COPIES)
 differs = $(subst x$1,,x$2)$(subst x$2,,x$1)
 remember = $(if $(call differs,$(file <$1),= $(strip $2)),$(file >$1,= $(strip $2)))
 ifneq ($(COMPILES),)
-ALL_DIRS := $(addprefix src/,$(LAYERS)) src/tools/cli src/tools/bench $(addprefix tests/unit/,$(LAYERS) support)
+ALL_DIRS := $(addprefix src/,$(LAYERS)) src/tools/common src/tools/cli src/tools/bench \
+            $(addprefix tests/unit/,$(LAYERS) tools support)
 $(shell mkdir -p $(BIN) $(OUT)/unit $(addprefix $(OUT)/,$(ALL_DIRS)))
 $(call remember,$(OUT)/flags,$(CC) $(CFLAGS_ALL) $(LAYER_FLAGS) $(TOOL_FLAGS) $(LAYER_MAP))
 $(call remember,$(OUT)/link,$(CC) $(LINK_FLAGS) $(LDFLAGS) $(SERVER_LIBS) $(TOOL_LIBS))
@@ -161,7 +159,7 @@ $(foreach l,$(LAYERS),$(eval $(call layer_rules,$l)))
 $(OUT)/tests/unit/support/%.o: tests/unit/support/%.c $(OUT)/flags
 	$(call say,CC  ,$<) $(COMPILE)
 
-$(OUT)/src/tools/%.o: INCLUDES = -I$(<D) $(addprefix -Isrc/,$(TOOL_LAYERS)) $(TOOL_FLAGS)
+$(OUT)/src/tools/%.o: INCLUDES = -I$(<D) -Isrc/tools/common $(addprefix -Isrc/,$(TOOL_LAYERS)) $(TOOL_FLAGS)
 $(OUT)/src/tools/%.o: src/tools/%.c $(OUT)/flags
 	$(call say,CC  ,$<) $(COMPILE)
 
@@ -170,7 +168,8 @@ $(BIN)/valkey-server: $(call objects,src/server) $(call archives,$(SERVER_BELOW)
 	$(call say,LINK) $(CC) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(SERVER_LIBS)
 
 define tool_rules
-$(BIN)/$1: $(call objects,src/tools/$2) $(call archives,$(TOOL_LAYERS)) $(OUT)/src/tools/$2/list $(OUT)/link
+$(BIN)/$1: $(call objects,src/tools/$2) $(call objects,src/tools/common) $(call archives,$(TOOL_LAYERS)) \
+        $(OUT)/src/tools/$2/list $(OUT)/src/tools/common/list $(OUT)/link
 	$$(call say,LINK) $$(CC) $(LINK_FLAGS) $(LDFLAGS) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) $(TOOL_LIBS)
 endef
 $(eval $(call tool_rules,valkey-cli,cli))

@@ -170,6 +170,14 @@ int64_t histogramPercentile(const histogram *h, double percentile) {
     return 0;
 }
 
+int64_t histogramCountUpTo(const histogram *h, int64_t value, int64_t *last) {
+    *last = highestEquivalent(h, value);
+    size_t end = value < h->highest ? indexOf(h, value) + 1 : h->len;
+    int64_t seen = 0;
+    for (size_t i = 0; i < end; i++) seen += h->counts[i];
+    return seen;
+}
+
 size_t histogramMemUsage(const histogram *h) {
     return zmallocSize(h);
 }

@@ -26,6 +26,8 @@ double histogramMean(const histogram *h);
 double histogramStddev(const histogram *h);
 /* Highest equivalent value at that percentile (0..100), 0 when empty. */
 int64_t histogramPercentile(const histogram *h, double percentile);
+/* Values recorded at or below `value` and those that count together with it; *last gets the highest of these. */
+int64_t histogramCountUpTo(const histogram *h, int64_t value, int64_t *last);
 size_t histogramMemUsage(const histogram *h);
 
 /* Visit by doubling steps of the upper bound (LATENCY HISTOGRAM): first `bound` = first_bound, then times log_base;

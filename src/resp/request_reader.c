@@ -69,6 +69,7 @@ void readerReset(requestReader *r, size_t pos) {
     r->pos = pos;
     r->scanned = 0;
     r->argc = 0;
+    r->unauthenticated = false;
     r->error_len = 0;
     r->error[0] = '\0';
 }
@@ -139,6 +140,7 @@ static bool takeCount(requestReader *r, const requestLimits *limits, const char 
     }
     if (unlikely(!limits->authenticated && r->args_left > UNAUTH_ARGS_MAX)) {
         fail(r, "unauthenticated multibulk length");
+        r->unauthenticated = true;
         return false;
     }
     r->pos = (size_t)(next - buf);
@@ -177,6 +179,7 @@ static inline bool takeLength(requestReader *r, const requestLimits *limits, con
     }
     if (unlikely(!limits->authenticated && r->body_len > UNAUTH_BULK_MAX)) {
         fail(r, "unauthenticated bulk length");
+        r->unauthenticated = true;
         return false;
     }
     r->pos = (size_t)(next - buf);

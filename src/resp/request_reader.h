@@ -43,6 +43,7 @@ typedef struct requestReader {
      * by a peer are not trusted: `want` grows with what has really arrived. */
     bool (*grow)(struct requestReader *r, size_t want);
     void *grow_arg;
+    bool unauthenticated; /* READ_BAD: too large only for a client that has not authenticated */
     size_t error_len;    /* the text may quote a NUL that the peer sent */
     char error[128];     /* READ_BAD: text without "-ERR " and CRLF, e.g. "Protocol error: invalid bulk length" */
 } requestReader;

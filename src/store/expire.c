@@ -21,6 +21,7 @@
 #include "clock.h"
 #include "panic.h"
 
+#define TTL_COUNTED_MAX_MS (100ll * 365 * 24 * 3600 * 1000)
 #define STEP_KEYS_MAX 96 /* a step's sample: 20 keys at effort 1, 65 at 10, and what the last bucket brings */
 #define STEP_BUCKETS_PER_KEY 20
 #define DBS_PER_CALL 16
@@ -89,7 +90,8 @@ static stepResult expireSample(serverDb *db, const sample *s) {
         robj *entry = s->entries[i];
         int64_t left_ms = objectExpire(entry) - storeNowMs();
         if (!keyIsExpired(entry)) {
-            r.ttl_sum_ms += left_ms;
+            /* A time to live may be near the type's end: what is above a century says nothing more. */
+            r.ttl_sum_ms += left_ms < TTL_COUNTED_MAX_MS ? left_ms : TTL_COUNTED_MAX_MS;
             r.ttl_count++;
             continue;
         }
