@@ -3,9 +3,9 @@
 
     dev/make_command_table.py HOST:PORT GROUP... [--out DIR]
 
-COMMAND INFO and COMMAND DOCS hold all that the table needs but five things, which stand below: which commands have their
-handler in a layer above src/commands, which have a function that finds their keys, which build their value ahead, which
-flags are not shown, and which commands are left out. src/commands/commands.h is made anew from all .def files.
+COMMAND INFO and COMMAND DOCS hold all that the table needs but five things, which stand below: which commands have
+their handler in a layer above src/commands, which have a function that finds their keys, which build their value ahead,
+which flags are not shown, and which commands are left out. src/commands/commands.h is made anew from all .def files.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -30,11 +30,11 @@ BOUND = set("""
 GET_KEYS = {"set": "setGetKeys"}
 # Argument that holds the value, for commands whose value an I/O thread may build.
 VALUE_ARG = {"set": 2, "setnx": 2, "getset": 2, "setex": 3, "psetex": 3}
-HIDDEN_FLAGS = {"debug": ["protected"], "module": ["protected"], "flushall": ["all_dbs"]}
+HIDDEN_FLAGS = {"debug": ["protected"], "module": ["protected"]}
+for name in "flushall cluster|cancelslotmigrations cluster|flushslot cluster|migrateslots".split():
+    HIDDEN_FLAGS[name] = ["all_dbs"]
 for name in "eval evalsha fcall publish spublish pfcount script|load".split():
     HIDDEN_FLAGS[name] = ["may_replicate"]
-
-SPEC_NAMES = {"not_key": "NOT_KEY", "variable_flags": "VARIABLE_FLAGS"}
 
 
 class Server:
@@ -80,7 +80,8 @@ def wrapped(head, text, indent, tail=","):
     line = indent + head + quote(text) + tail
     if len(line) <= 120:
         return [line]
-    lines, pad, words, at = [], indent + "    ", text.split(" "), ""
+    pad = indent + " " * (9 if head.startswith("DOCS(") else 4)
+    lines, words, at = [], text.split(" "), ""
     for i, word in enumerate(words):
         word += " " if i < len(words) - 1 else ""
         if at and len(pad + quote(at + word)) > 116:

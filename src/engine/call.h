@@ -1,0 +1,35 @@
+/* call.h -- one command from record to reply: may it run, run it, account for it.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ENGINE_CALL_H
+#define ENGINE_CALL_H
+
+#include "command_table.h"
+#include "engine_settings.h"
+
+typedef struct engineStats {
+    long long commands_processed;
+    long long acl_denied_auth, acl_denied_cmd;
+    uint64_t command_ns; /* time spent in commands, for eventloop_duration_cmd_sum */
+} engineStats;
+extern engineStats engine_stats;
+
+typedef enum { CALL_DONE, CALL_POSTPONED } callResult;
+
+/* Execute one parsed command for `c`. POSTPONED: the client is paused or blocked and the command stays the next to run. Everything else,
+ * errors too, is DONE. `*now` is the time the command starts, and is moved to when it has ended, so that a run of commands reads the
+ * clock once each. */
+callResult processCommand(client *c, const parsedCommand *req, monotime *now);
+/* The command that runs at this moment and its client; NULL between commands. For the crash report and blocked time. */
+client *callCurrentClient(void);
+
+/* The default user's password check; the server layer holds the passwords. NULL password list: nopass. */
+void callSetAuthRequired(bool (*required)(void));
+bool callAuthRequired(void);
+
+/* An upper layer may veto (stale replica, disk error): returns the error text, or NULL. At most 4, boot only. */
+void callAddGate(const char *(*gate)(client *c));
+
+#endif

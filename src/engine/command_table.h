@@ -1,0 +1,171 @@
+/* command_table.h -- which commands there are: names, arity, flags, key positions, handlers.
+ *
+ * Layers above register their commands at boot; after that the table is read-only, so that I/O threads look
+ * commands up without locks. What changes at run time (counters) lies on lines of its own.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ENGINE_COMMAND_TABLE_H
+#define ENGINE_COMMAND_TABLE_H
+
+#include "client.h"
+
+/* Command flags, in the order and by the names of COMMAND INFO. What it does not show is marked (hidden). */
+#define CMD_WRITE (1u << 0)         /* write */
+#define CMD_READONLY (1u << 1)      /* readonly */
+#define CMD_DENYOOM (1u << 2)       /* denyoom */
+#define CMD_ADMIN (1u << 3)         /* admin */
+#define CMD_PUBSUB (1u << 4)        /* pubsub */
+#define CMD_NOSCRIPT (1u << 5)      /* noscript */
+#define CMD_BLOCKING (1u << 6)      /* blocking */
+#define CMD_LOADING (1u << 7)       /* loading */
+#define CMD_STALE (1u << 8)         /* stale */
+#define CMD_SKIP_MONITOR (1u << 9)  /* skip_monitor */
+#define CMD_SKIP_COMMANDLOG (1u << 10) /* skip_commandlog */
+#define CMD_ASKING (1u << 11)       /* asking */
+#define CMD_FAST (1u << 12)         /* fast */
+#define CMD_NO_AUTH (1u << 13)      /* no_auth */
+#define CMD_MAY_REPLICATE (1u << 14) /* (hidden) */
+#define CMD_NO_MANDATORY_KEYS (1u << 15) /* no_mandatory_keys */
+#define CMD_PROTECTED (1u << 16)    /* (hidden) enable-debug-command and the like */
+#define CMD_NO_ASYNC_LOADING (1u << 17) /* no_async_loading */
+#define CMD_NO_MULTI (1u << 18)     /* no_multi */
+#define CMD_MOVABLE_KEYS (1u << 19) /* movablekeys */
+#define CMD_ALLOW_BUSY (1u << 20)   /* allow_busy */
+#define CMD_ALL_DBS (1u << 21)      /* (hidden) touches every database, whatever its arguments */
+/* Ours: the I/O thread builds the value that the command stores, ahead. */
+#define CMD_BUILDS_VALUE (1u << 28)
+
+/* ACL categories, in the order of aclCategoryName(). */
+#define ACL_KEYSPACE (1ull << 0)
+#define ACL_READ (1ull << 1)
+#define ACL_WRITE (1ull << 2)
+#define ACL_SET (1ull << 3)
+#define ACL_SORTEDSET (1ull << 4)
+#define ACL_LIST (1ull << 5)
+#define ACL_HASH (1ull << 6)
+#define ACL_STRING (1ull << 7)
+#define ACL_BITMAP (1ull << 8)
+#define ACL_HYPERLOGLOG (1ull << 9)
+#define ACL_GEO (1ull << 10)
+#define ACL_STREAM (1ull << 11)
+#define ACL_PUBSUB (1ull << 12)
+#define ACL_ADMIN (1ull << 13)
+#define ACL_FAST (1ull << 14)
+#define ACL_SLOW (1ull << 15)
+#define ACL_BLOCKING (1ull << 16)
+#define ACL_DANGEROUS (1ull << 17)
+#define ACL_CONNECTION (1ull << 18)
+#define ACL_TRANSACTION (1ull << 19)
+#define ACL_SCRIPTING (1ull << 20)
+
+/* Key spec flags, as COMMAND INFO names them. */
+#define KEY_RO (1u << 0)
+#define KEY_RW (1u << 1)
+#define KEY_OW (1u << 2)
+#define KEY_RM (1u << 3)
+#define KEY_ACCESS (1u << 4)
+#define KEY_UPDATE (1u << 5)
+#define KEY_INSERT (1u << 6)
+#define KEY_DELETE (1u << 7)
+#define KEY_NOT_KEY (1u << 8)
+#define KEY_INCOMPLETE (1u << 9)
+#define KEY_VARIABLE_FLAGS (1u << 10)
+
+typedef struct keySpec {
+    const char *notes; /* or NULL */
+    uint32_t flags;
+    enum { KEYS_BEGIN_UNKNOWN, KEYS_BEGIN_INDEX, KEYS_BEGIN_KEYWORD } begin;
+    enum { KEYS_FIND_UNKNOWN, KEYS_FIND_RANGE, KEYS_FIND_KEYNUM } find;
+    int begin_index;           /* INDEX: position; KEYWORD: where the search starts (negative: from the end) */
+    const char *begin_keyword; /* KEYWORD */
+    int last_key, key_step, limit;            /* RANGE, as COMMAND INFO shows them */
+    int keynum_index, first_key, keynum_step; /* KEYNUM */
+} keySpec;
+
+typedef void commandHandler(client *c);
+/* Commands whose keys no spec describes, or whose flags depend on options. Writes up to `cap` keys (index and flags;
+ * hash untouched) and returns how many there are, -1 for bad syntax. Any thread: looks at nothing but its arguments. */
+typedef int commandKeysFn(const struct serverCommand *cmd, const slice *argv, uint32_t argc, requestKey *out, int cap);
+
+typedef struct commandStats { /* main only; a line of its own */
+    alignas(CACHE_LINE) long long calls;
+    long long microseconds, rejected_calls, failed_calls;
+    struct histogram *latency; /* owns; ns; made with the first call when latency-tracking is on */
+} commandStats;
+
+typedef struct serverCommand {
+    /* Read for each request, on any thread. */
+    const char *name;      /* lower case; of a subcommand: the part behind the container's name */
+    commandHandler *proc;  /* NULL for a pure container */
+    int arity;             /* counts the name(s); negative: at least */
+    uint32_t flags;
+    const keySpec *specs;
+    int nspecs;
+    commandKeysFn *get_keys; /* or NULL */
+    /* Fast form of the specs when one range says it all: first <= 0 means none. last negative: from the end. */
+    int first_key, last_key, key_step;
+    int value_arg; /* CMD_BUILDS_VALUE: argument that holds the value; the key is first_key */
+    struct serverCommand *subcommands; /* array of nsubcommands; registered with 0: ended by a NULL name */
+    int nsubcommands;
+    const struct serverCommand *parent;
+    commandStats *stats; /* owns */
+    /* Cold. */
+    const char *fullname; /* "config|get" */
+    uint64_t acl_categories; /* bits by aclCategoryName() order */
+    const char *const *tips; /* NULL-ended, or NULL */
+    const struct commandDocs *docs;
+    int id;
+} serverCommand;
+
+/* Documentation of one command as COMMAND DOCS shows it. */
+typedef struct commandArgDoc {
+    const char *name, *type, *token, *display, *summary, *since, *deprecated_since;
+    uint32_t flags; /* CMD_ARG_ */
+    int key_spec_index; /* -1 none */
+    const struct commandArgDoc *sub;
+    int nsub;
+} commandArgDoc;
+#define CMD_ARG_OPTIONAL 1u
+#define CMD_ARG_MULTIPLE 2u
+#define CMD_ARG_MULTIPLE_TOKEN 4u
+typedef struct commandDocs {
+    const char *summary, *since, *group, *complexity, *deprecated_since, *replaced_by, *module;
+    uint32_t doc_flags; /* DOC_DEPRECATED, DOC_SYSCMD */
+    const char *const *history; /* pairs version, text; NULL-ended */
+    const commandArgDoc *args;
+    int nargs;
+} commandDocs;
+#define DOC_DEPRECATED 1u
+#define DOC_SYSCMD 2u
+
+/* Add `count` commands (with their subcommands); the array is borrowed for good and completed in place (parent, full
+ * name, fast key range, stats, ids). A name that is there already is a panic. Boot only. */
+void commandTableRegister(serverCommand *commands, size_t count);
+/* Give a registered command or subcommand ("config|get") its handler, for handlers that live above the file that
+ * registers the command. Unknown names and second handlers are a panic. Boot only, before any rename. */
+void commandBindHandler(const char *fullname, commandHandler *fn);
+/* rename-command of the file: "" removes. The new name is only what clients call it by: `name` and `fullname` stay.
+ * False when there is no such command or the new name is taken. Boot only. */
+bool commandTableRename(const char *from, const char *to);
+/* End of registration: panics when a command that is no container has no handler. Boot only. */
+void commandTableSeal(void);
+
+/* Look up by name, any case; a container with argc > 1 gives the subcommand if there is one with that name, else the
+ * container itself and *bad_sub is set. NULL: unknown. Any thread. */
+serverCommand *commandLookup(const slice *argv, uint32_t argc, bool *bad_sub);
+/* By "get" or "config|get". */
+serverCommand *commandLookupByName(slice fullname);
+bool commandArityOk(const serverCommand *cmd, uint32_t argc);
+/* Keys of a request whose arity is right. As commandKeysFn: -1 for bad syntax. Arguments that a spec marks NOT_KEY
+ * (shard channels) are left out. Any thread. */
+int commandExtractKeys(const serverCommand *cmd, const slice *argv, uint32_t argc, requestKey *out, int cap);
+size_t commandCount(void); /* without subcommands */
+/* Visit all commands (not subcommands), in the order of the table. */
+void commandEach(void (*fn)(void *arg, serverCommand *cmd), void *arg);
+const char *commandFlagName(int bit);     /* NULL for flags that are not shown */
+const char *commandKeyFlagName(int bit);  /* NULL past the end */
+const char *aclCategoryName(int bit);     /* "keyspace" ...; NULL past the end */
+uint64_t aclCategoryByName(slice name);   /* 0: unknown */
+void commandStatsResetAll(void);
+
+#endif

@@ -1,0 +1,38 @@
+/* commandlog.h -- the last commands that were slow, or had a large request or reply.
+ *
+ * Three logs of bounded length, newest first: SLOWLOG reads the first, COMMANDLOG all.
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ENGINE_COMMANDLOG_H
+#define ENGINE_COMMANDLOG_H
+
+#include "client.h"
+#include "engine_settings.h"
+
+typedef enum { COMMANDLOG_SLOW, COMMANDLOG_LARGE_REQUEST, COMMANDLOG_LARGE_REPLY, COMMANDLOG_KINDS } commandlogKind;
+
+/* Enter the command just executed into the logs whose threshold it passes, and drop what is beyond their lengths.
+ * Cheap when it passes none: the caller's inline check is commandlogWanted(). */
+void commandlogRecord(client *c, long long duration_us, size_t request_bytes, size_t reply_bytes);
+size_t commandlogLength(commandlogKind kind);
+/* Bytes that the entries of all logs take (MEMORY STATS, INFO mem_overhead). */
+size_t commandlogMemUsage(void);
+
+static inline bool commandlogWanted(long long duration_us, size_t request_bytes, size_t reply_bytes) {
+    return (engine_conf.slower_than_us >= 0 && duration_us >= engine_conf.slower_than_us) ||
+           (engine_conf.request_larger_than >= 0 && (long long)request_bytes >= engine_conf.request_larger_than) ||
+           (engine_conf.reply_larger_than >= 0 && (long long)reply_bytes >= engine_conf.reply_larger_than);
+}
+
+/* Handlers of SLOWLOG GET|LEN|RESET|HELP and COMMANDLOG GET|LEN|RESET|HELP. */
+void slowlogGetCommand(client *c);
+void slowlogLenCommand(client *c);
+void slowlogResetCommand(client *c);
+void slowlogHelpCommand(client *c);
+void commandlogGetCommand(client *c);
+void commandlogLenCommand(client *c);
+void commandlogResetCommand(client *c);
+void commandlogHelpCommand(client *c);
+
+#endif

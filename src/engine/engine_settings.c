@@ -1,0 +1,86 @@
+/* engine_settings.c -- the options of this layer, as one table for server/config.c.
+ *
+ * Owns        engine_conf.
+ * Threads     main.
+ * Tests       tests/unit/engine/engine_settings_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "engine_settings.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+#include "numbers.h"
+#include "sds.h"
+
+engineSettings engine_conf;
+
+size_t enginePercentileText(char *out, size_t size, double percentile) {
+    int len = snprintf(out, size, "%f", percentile);
+    while (out[len - 1] == '0') len--;
+    if (out[len - 1] == '.') len--;
+    out[len] = '\0';
+    return (size_t)len;
+}
+
+static bool setPercentiles(const setting *s, char **words, int count, const char **err) {
+    double values[LATENCY_PERCENTILES_MAX];
+
+    unused(s);
+    /* A value quoted as a whole comes as one word. */
+    if (count == 1 && words[0][0] == '\0') count = 0;
+    if (count > LATENCY_PERCENTILES_MAX) {
+        *err = "Invalid latency-tracking-info-percentiles parameters";
+        return false;
+    }
+    for (int i = 0; i < count; i++) {
+        if (!string2d(words[i], strlen(words[i]), &values[i])) {
+            *err = "Invalid latency-tracking-info-percentiles parameters";
+            return false;
+        }
+        if (values[i] < 0 || values[i] > 100) {
+            *err = "latency-tracking-info-percentiles parameters should sit between [0.0,100.0]";
+            return false;
+        }
+    }
+    for (int i = 0; i < count; i++) engine_conf.percentiles[i] = values[i];
+    engine_conf.npercentiles = count;
+    return true;
+}
+
+static char *getPercentiles(const setting *s) {
+    sds out = sdsEmpty();
+
+    unused(s);
+    for (int i = 0; i < engine_conf.npercentiles; i++) {
+        char text[32];
+        size_t len = enginePercentileText(text, sizeof(text), engine_conf.percentiles[i]);
+        if (i > 0) out = sdsCat(out, " ");
+        out = sdsCatLen(out, text, len);
+    }
+    return out;
+}
+
+#define NUMBER(name_, alias_, field, default_, min_)                                                                \
+    {                                                                                                               \
+        .name = name_, .alias = alias_, .type = SETTING_INT, .value = &engine_conf.field, .default_text = default_, \
+        .min = min_, .max = LLONG_MAX                                                                               \
+    }
+
+const setting engine_settings[] = {
+    NUMBER("commandlog-execution-slower-than", "slowlog-log-slower-than", slower_than_us, "10000", -1),
+    NUMBER("commandlog-slow-execution-max-len", "slowlog-max-len", slow_max_len, "128", 0),
+    NUMBER("commandlog-request-larger-than", NULL, request_larger_than, "1048576", -1),
+    NUMBER("commandlog-large-request-max-len", NULL, request_max_len, "128", 0),
+    NUMBER("commandlog-reply-larger-than", NULL, reply_larger_than, "1048576", -1),
+    NUMBER("commandlog-large-reply-max-len", NULL, reply_max_len, "128", 0),
+    NUMBER("latency-monitor-threshold", NULL, latency_monitor_threshold_ms, "0", 0),
+    {.name = "latency-tracking", .type = SETTING_BOOL, .value = &engine_conf.latency_tracking, .default_text = "yes"},
+    {.name = "latency-tracking-info-percentiles",
+     .flags = SETTING_MULTI_ARG,
+     .type = SETTING_SPECIAL,
+     .default_text = "50 99 99.9",
+     .set = setPercentiles,
+     .get = getPercentiles},
+    SETTINGS_END,
+};

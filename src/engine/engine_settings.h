@@ -1,0 +1,29 @@
+/* engine_settings.h -- the options of this layer: what is logged as slow or large, and how latency is watched.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ENGINE_ENGINE_SETTINGS_H
+#define ENGINE_ENGINE_SETTINGS_H
+
+#include "settings.h"
+
+#define LATENCY_PERCENTILES_MAX 64
+
+typedef struct engineSettings {
+    long long slower_than_us, slow_max_len;
+    long long request_larger_than, request_max_len;
+    long long reply_larger_than, reply_max_len;
+    long long latency_monitor_threshold_ms;
+    bool latency_tracking;
+    int npercentiles;                            /* of INFO latencystats, in the order they were given */
+    double percentiles[LATENCY_PERCENTILES_MAX]; /* 0..100 */
+} engineSettings;
+extern engineSettings engine_conf;
+
+extern const setting engine_settings[]; /* ended by SETTINGS_END */
+
+/* A percentile as its option and INFO show it ("99.9"); `size` of 32 is enough. Returns its length. */
+size_t enginePercentileText(char *out, size_t size, double percentile);
+
+#endif

@@ -1,0 +1,254 @@
+/* latency_report.c -- LATENCY GRAPH and LATENCY DOCTOR: spikes as a drawing and as prose.
+ *
+ * The drawing has one column for each sample, at most 80 side by side, and its age below, from top to bottom:
+ *
+ *     #     '_' 'o' '#' end a column at a third, two thirds and the whole of a row;
+ *    _|     below, the column is filled with '|'.
+ *
+ *    21
+ *    ss
+ *
+ * Not here    the samples (latency.c).
+ * Owns        nothing.
+ * Threads     main.
+ * Tests       tests/unit/engine/latency_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include <stdio.h>
+
+#include "latency_internal.h"
+
+#define GRAPH_COLUMNS 80
+#define GRAPH_ROWS 4
+#define GRAPH_ENDS "_o#"
+#define GRAPH_LEVELS (GRAPH_ROWS * ((int)sizeof(GRAPH_ENDS) - 1))
+
+typedef struct seriesSummary {
+    long long mean_ms, deviation_ms, low_ms, high_ms;
+    double period_s; /* between two spikes */
+} seriesSummary;
+
+static seriesSummary summarize(const latencySeries *series, int64_t now_s) {
+    long long count = (long long)series->count, sum = 0, deviations = 0;
+    seriesSummary is = {.low_ms = latencySampleAt(series, 0)->ms};
+
+    for (size_t i = 0; i < series->count; i++) {
+        long long ms = latencySampleAt(series, i)->ms;
+        sum += ms;
+        if (ms < is.low_ms) is.low_ms = ms;
+        if (ms > is.high_ms) is.high_ms = ms;
+    }
+    is.mean_ms = sum / count;
+    for (size_t i = 0; i < series->count; i++) {
+        long long off = latencySampleAt(series, i)->ms - is.mean_ms;
+        deviations += off < 0 ? -off : off;
+    }
+    is.deviation_ms = deviations / count;
+    int64_t elapsed_s = now_s - latencySampleAt(series, 0)->time_s;
+    is.period_s = (double)(elapsed_s > 0 ? elapsed_s : 1) / (double)count;
+    return is;
+}
+
+/* ---- GRAPH ------------------------------------------------------------------------------------------------------ */
+
+/* Age of a sample, in the largest unit that it fills. */
+static void ageText(char out[24], int64_t seconds) {
+    if (seconds < 60)
+        snprintf(out, 24, "%llds", (long long)seconds);
+    else if (seconds < 3600)
+        snprintf(out, 24, "%lldm", (long long)(seconds / 60));
+    else if (seconds < 3600 * 24)
+        snprintf(out, 24, "%lldh", (long long)(seconds / 3600));
+    else
+        snprintf(out, 24, "%lldd", (long long)(seconds / (3600 * 24)));
+}
+
+/* What a column of that level (0 ... GRAPH_LEVELS-1) shows in a row; row 0 is the lowest. */
+static char cellAt(int level, int row) {
+    int per_row = GRAPH_LEVELS / GRAPH_ROWS;
+    int top = level / per_row;
+    if (row > top) return ' ';
+    return row == top ? GRAPH_ENDS[level % per_row] : '|';
+}
+
+/* Samples from..from+n-1 side by side. */
+static sds catColumns(sds s, const latencySeries *series, size_t from, size_t n, seriesSummary is, int64_t now_s) {
+    int levels[GRAPH_COLUMNS];
+    char ages[GRAPH_COLUMNS][24];
+    size_t age_rows = 0;
+    double span = is.high_ms > is.low_ms ? (double)(is.high_ms - is.low_ms) : 1;
+
+    for (size_t i = 0; i < n; i++) {
+        const latencySample *sample = latencySampleAt(series, from + i);
+        int level = (int)((float)GRAPH_LEVELS * (float)((double)(sample->ms - is.low_ms) / span));
+        levels[i] = level < GRAPH_LEVELS ? level : GRAPH_LEVELS - 1;
+        ageText(ages[i], now_s > sample->time_s ? now_s - sample->time_s : 0);
+        if (strlen(ages[i]) > age_rows) age_rows = strlen(ages[i]);
+    }
+    for (int row = GRAPH_ROWS - 1; row >= 0; row--) {
+        for (size_t i = 0; i < n; i++) s = sdsCatLen(s, &(char){cellAt(levels[i], row)}, 1);
+        s = sdsCat(s, "\n");
+    }
+    for (size_t i = 0; i < n; i++) s = sdsCat(s, " ");
+    s = sdsCat(s, "\n");
+    for (size_t row = 0; row < age_rows; row++) {
+        for (size_t i = 0; i < n; i++) s = sdsCatLen(s, row < strlen(ages[i]) ? &ages[i][row] : " ", 1);
+        s = sdsCat(s, "\n");
+    }
+    return s;
+}
+
+sds latencyGraph(const latencySeries *series, int64_t now_s) {
+    seriesSummary is = summarize(series, now_s);
+    sds s = sdsCatPrintf(sdsEmpty(), "%s - high %lld ms, low %lld ms (all time high %lld ms)\n", series->event,
+                         is.high_ms, is.low_ms, series->worst_ms);
+
+    for (int i = 0; i < GRAPH_COLUMNS; i++) s = sdsCat(s, "-");
+    s = sdsCat(s, "\n");
+    for (size_t from = 0; from < series->count; from += GRAPH_COLUMNS) {
+        size_t left = series->count - from;
+        if (from > 0) s = sdsCat(s, "\n");
+        s = catColumns(s, series, from, left < GRAPH_COLUMNS ? left : GRAPH_COLUMNS, is, now_s);
+    }
+    return s;
+}
+
+/* ---- DOCTOR ----------------------------------------------------------------------------------------------------- */
+
+enum {
+    ADVICE_FASTER_VM = 1 << 0,
+    ADVICE_SLOW_LOG = 1 << 1,
+    ADVICE_SCHEDULER = 1 << 2,
+    ADVICE_LOCAL_DISK = 1 << 3,
+    ADVICE_DISK_CONTENTION = 1 << 4,
+    ADVICE_HZ = 1 << 5,
+    ADVICE_LARGE_OBJECTS = 1 << 6,
+    ADVICE_MASS_EVICTION = 1 << 7
+};
+
+/* What may be behind the spikes of an event; names may be the start of several events' names. */
+static const struct {
+    const char *event;
+    unsigned advice;
+} causes[] = {
+    {"fork", ADVICE_FASTER_VM},
+    {"command", ADVICE_SLOW_LOG | ADVICE_LARGE_OBJECTS},
+    {"fast-command", ADVICE_SCHEDULER},
+    {"aof-", ADVICE_LOCAL_DISK | ADVICE_DISK_CONTENTION},
+    {"expire-cycle", ADVICE_HZ | ADVICE_LARGE_OBJECTS},
+    {"expire-del", ADVICE_LARGE_OBJECTS},
+    {"eviction-del", ADVICE_LARGE_OBJECTS},
+    {"eviction-cycle", ADVICE_MASS_EVICTION},
+};
+
+typedef struct report {
+    sds text;
+    int64_t now_s;
+    int events;
+    unsigned advice;
+} report;
+
+static void reportSeries(void *arg, const latencySeries *series) {
+    report *r = arg;
+    seriesSummary is = summarize(series, r->now_s);
+
+    if (r->events++ == 0) r->text = sdsCat(r->text, "Latency spikes are observed in this Valkey instance.\n\n");
+    r->text = sdsCatPrintf(r->text,
+                           "%d. %s: %zu latency spikes (average %lldms, mean deviation %lldms, period %.2f sec). "
+                           "Worst all time event %lldms.\n",
+                           r->events, series->event, series->count, is.mean_ms, is.deviation_ms, is.period_s,
+                           series->worst_ms);
+    for (size_t i = 0; i < array_len(causes); i++) {
+        if (strncmp(series->event, causes[i].event, strlen(causes[i].event)) == 0) r->advice |= causes[i].advice;
+    }
+}
+
+static sds catSlowLogAdvice(sds s) {
+    unsigned long long threshold_us = (unsigned long long)engine_conf.latency_monitor_threshold_ms * 1000;
+
+    if (engine_conf.slower_than_us < 0 || engine_conf.slow_max_len == 0) {
+        s = sdsCatPrintf(
+            s,
+            "- There are latency issues with potentially slow commands you are using. Try to enable the Slow "
+            "Log Valkey feature using the command 'CONFIG SET slowlog-log-slower-than %llu'. If the Slow log is "
+            "disabled Valkey is not able to log slow commands execution for you.\n",
+            threshold_us);
+    } else if ((unsigned long long)engine_conf.slower_than_us > threshold_us) {
+        s = sdsCatPrintf(s,
+                         "- Your current Slow Log configuration only logs events that are slower than your configured "
+                         "latency monitor threshold. Please use 'CONFIG SET slowlog-log-slower-than %llu'.\n",
+                         threshold_us);
+    }
+    return sdsCat(s, "- Check your Slow Log to understand what are the commands you are running which are too slow to "
+                     "execute. Please check https://valkey.io/commands/slowlog for more information.\n");
+}
+
+static const struct {
+    unsigned advice;
+    const char *text;
+} advices[] = {
+    {ADVICE_FASTER_VM,
+     "- If you are using a virtual machine, consider upgrading it with a faster one using a hypervisior that provides "
+     "less "
+     "latency during fork() calls. Xen is known to have poor fork() performance. Even in the context of the same VM "
+     "provider, certain kinds of instances can execute fork faster than others.\n"},
+    {ADVICE_SLOW_LOG, NULL},
+    {ADVICE_SCHEDULER,
+     "- The system is slow to execute Valkey code paths not containing system calls. This usually means the system "
+     "does not "
+     "provide Valkey CPU time to run for long periods. You should try to:\n"
+     "  1) Lower the system load.\n"
+     "  2) Use a computer / VM just for Valkey if you are running other software in the same system.\n"
+     "  3) Check if you have a \"noisy neighbour\" problem.\n"
+     "  4) Check with 'valkey-cli --intrinsic-latency 100' what is the intrinsic latency in your system.\n"
+     "  5) Check if the problem is allocator-related by recompiling Valkey with MALLOC=libc, if you are using "
+     "Jemalloc. "
+     "However this may create fragmentation problems.\n"},
+    {ADVICE_LOCAL_DISK, "- It is strongly advised to use local disks for persistence, especially if you are using AOF. "
+                        "Remote disks provided "
+                        "by platform-as-a-service providers are known to be slow.\n"},
+    {ADVICE_DISK_CONTENTION,
+     "- Try to lower the disk contention. This is often caused by other disk intensive processes running in the same "
+     "computer (including other Valkey instances).\n"},
+    {ADVICE_HZ, "- In order to make the Valkey keys expiring process more incremental, try to set the 'hz' "
+                "configuration parameter to "
+                "100 using 'CONFIG SET hz 100'.\n"},
+    {ADVICE_LARGE_OBJECTS,
+     "- Deleting, expiring or evicting (because of maxmemory policy) large objects is a blocking operation. If you "
+     "have very "
+     "large objects that are often deleted, expired, or evicted, try to fragment those objects into multiple smaller "
+     "objects.\n"},
+    {ADVICE_MASS_EVICTION, "- Sudden changes to the 'maxmemory' setting via 'CONFIG SET', or allocation of large "
+                           "objects via sets or sorted sets "
+                           "intersections, STORE option of SORT, Valkey Cluster large keys migrations (RESTORE "
+                           "command), may create sudden memory "
+                           "pressure forcing the server to block trying to evict keys. \n"},
+};
+
+static sds catAdvice(sds s, unsigned advice) {
+    if (!advice) {
+        return sdsCat(s, "\nThere are latency events logged that are not easy to fix. Please get some help from Valkey "
+                         "community, providing this report in your help request.\n");
+    }
+    s = sdsCat(s, "\nHere is some advice for you:\n\n");
+    for (size_t i = 0; i < array_len(advices); i++) {
+        if (!(advice & advices[i].advice)) continue;
+        s = advices[i].text ? sdsCat(s, advices[i].text) : catSlowLogAdvice(s);
+    }
+    return s;
+}
+
+sds latencyDoctor(int64_t now_s) {
+    report r = {.text = sdsEmpty(), .now_s = now_s};
+
+    latencySeriesEach(reportSeries, &r);
+    if (r.events > 0) return catAdvice(r.text, r.advice);
+    if (engine_conf.latency_monitor_threshold_ms == 0) {
+        return sdsCat(
+            r.text, "I'm sorry, Dave, I can't do that. Latency monitoring is disabled in this Valkey instance. You may "
+                    "use \"CONFIG SET latency-monitor-threshold <milliseconds>.\" in order to enable it.\n");
+    }
+    return sdsCat(r.text,
+                  "No latency spike was observed during the lifetime of this Valkey instance, not in the slightest "
+                  "bit.\n");
+}

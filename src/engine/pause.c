@@ -1,0 +1,102 @@
+/* pause.c -- CLIENT PAUSE: hold back commands of clients for a while.
+ *
+ * A paused client keeps its parsed commands; net stops executing them when processCommand() says
+ * POSTPONED, and takes the client up again from pauseTakeReleased().
+ *
+ * Owns        the list of postponed clients (the clients are the client layer's).
+ * Threads     main.
+ * Tests       tests/engine/client.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "pause.h"
+
+#include "adlist.h"
+#include "clock.h"
+#include "expire.h"
+
+static struct {
+    pauseKind kind[PAUSE_REASONS];
+    int64_t end_ms[PAUSE_REASONS];
+    list *postponed;
+} state;
+
+bool pause_any;
+
+void pauseClients(pauseReason why, pauseKind kind, int64_t end_wall_ms) {
+    if (state.kind[why] < kind) state.kind[why] = kind;
+    if (state.end_ms[why] < end_wall_ms) state.end_ms[why] = end_wall_ms;
+    pause_any = true;
+    expireSetDeletionAllowed(false); /* the dataset stands still: keys that are over are only hidden */
+}
+
+void unpauseClients(pauseReason why) {
+    state.kind[why] = PAUSE_NONE;
+    state.end_ms[why] = 0;
+}
+
+/* The reason with the strictest kind still in force, or -1. */
+static int strictest(void) {
+    int best = -1;
+    int64_t now = 0;
+    for (int i = 0; i < PAUSE_REASONS; i++) {
+        if (state.kind[i] == PAUSE_NONE) continue;
+        if (!now) now = clockWallMs();
+        if (state.end_ms[i] <= now) {
+            unpauseClients((pauseReason)i);
+            continue;
+        }
+        if (best < 0 || state.kind[i] > state.kind[best]) best = i;
+    }
+    pause_any = best >= 0;
+    if (!pause_any) expireSetDeletionAllowed(true);
+    return best;
+}
+
+pauseKind pauseNow(void) {
+    int i = strictest();
+    return i < 0 ? PAUSE_NONE : state.kind[i];
+}
+
+int64_t pauseEndsInMs(void) {
+    int i = strictest();
+    return i < 0 ? 0 : state.end_ms[i] - clockWallMs();
+}
+
+const char *pauseReasonText(void) {
+    static const char *const names[] = {"client_pause", "shutdown_in_progress", "failover_in_progress"};
+    int i = strictest();
+    return i < 0 ? "none" : names[i];
+}
+
+const char *pauseActionsText(void) {
+    switch (pauseInForce()) {
+    case PAUSE_ALL: return "all";
+    case PAUSE_WRITES: return "write";
+    case PAUSE_NONE: break;
+    }
+    return "none";
+}
+
+void pausePostpone(client *c) {
+    if (!state.postponed) state.postponed = listCreate();
+    if (c->flags & CLIENT_PAUSED) return;
+    c->flags |= CLIENT_PAUSED;
+    listAddNodeTail(state.postponed, c);
+}
+
+void pauseForget(client *c) {
+    if (!(c->flags & CLIENT_PAUSED)) return;
+    c->flags &= ~(uint32_t)CLIENT_PAUSED;
+    listDelNode(state.postponed, listSearchValue(state.postponed, c));
+}
+
+size_t pausePostponed(void) {
+    return state.postponed ? listLength(state.postponed) : 0;
+}
+
+client *pauseTakeReleased(void) {
+    if (pauseInForce() != PAUSE_NONE || pausePostponed() == 0) return NULL;
+    client *c = listNodeValue(listFirst(state.postponed));
+    pauseForget(c);
+    return c;
+}

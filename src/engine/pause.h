@@ -1,0 +1,35 @@
+/* pause.h -- CLIENT PAUSE: hold back commands of clients for a while.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ENGINE_PAUSE_H
+#define ENGINE_PAUSE_H
+
+#include "client.h"
+
+typedef enum { PAUSE_NONE, PAUSE_WRITES, PAUSE_ALL } pauseKind;
+/* Who asked; each has its own end, the strictest kind and latest end win. */
+typedef enum { PAUSE_BY_CLIENT_COMMAND, PAUSE_DURING_SHUTDOWN, PAUSE_DURING_FAILOVER, PAUSE_REASONS } pauseReason;
+
+/* A later end or a stricter kind than the one in force for that reason prevails. */
+void pauseClients(pauseReason why, pauseKind kind, int64_t end_wall_ms);
+void unpauseClients(pauseReason why);
+extern bool pause_any; /* some pause was asked for and may still be in force */
+pauseKind pauseNow(void);
+/* Looks at the clock only when there is a pause. */
+static inline pauseKind pauseInForce(void) {
+    return likely(!pause_any) ? PAUSE_NONE : pauseNow();
+}
+int64_t pauseEndsInMs(void);  /* 0 when not paused */
+const char *pauseReasonText(void); /* "none" "client_pause" ...: INFO paused_reason */
+const char *pauseActionsText(void); /* "none" "write" "all": INFO paused_actions */
+
+/* Put the client aside; it runs on when the pause is over. */
+void pausePostpone(client *c);
+void pauseForget(client *c); /* it is freed */
+size_t pausePostponed(void);
+/* The next client to go on, NULL while the pause lasts or when there is none. Drained by net before it sleeps. */
+client *pauseTakeReleased(void);
+
+#endif

@@ -1,0 +1,86 @@
+/* latency_test.c -- the ring of spikes, their drawing and the prose about them.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "latency_internal.h"
+#include "unit.h"
+
+#include <stdio.h>
+
+static latencySeries *series(const char *event) {
+    return latencySeriesFind(sliceStr(event));
+}
+
+TEST(latency_second_keeps_its_worst) {
+    latencyAddSampleAt("same-second", 20, 100);
+    latencyAddSampleAt("same-second", 30, 100);
+    latencyAddSampleAt("same-second", 10, 100);
+    const latencySeries *s = series("same-second");
+    CHECK_EQ_INT(s->count, 1);
+    CHECK_EQ_INT(latencySampleAt(s, 0)->ms, 30);
+    CHECK_EQ_INT(s->worst_ms, 30);
+    CHECK_EQ_INT(s->sum_ms, 60);
+    CHECK_EQ_INT(s->added, 3);
+}
+
+TEST(latency_ring_drops_the_oldest) {
+    for (int i = 0; i < LATENCY_SAMPLES + 5; i++) latencyAddSampleAt("ring", 1000 - i, 100 + i);
+    const latencySeries *s = series("ring");
+    CHECK_EQ_INT(s->count, LATENCY_SAMPLES);
+    for (size_t i = 0; i < s->count; i++) {
+        CHECK_EQ_INT(latencySampleAt(s, i)->time_s, 105 + (long long)i);
+        CHECK_EQ_INT(latencySampleAt(s, i)->ms, 995 - (long long)i);
+    }
+    CHECK_EQ_INT(s->worst_ms, 1000);
+}
+
+#define DASHES "--------------------------------------------------------------------------------\n"
+
+TEST(latency_graph_of_one_sample) {
+    latencyAddSampleAt("one", 30, 100);
+    sds text = latencyGraph(series("one"), 100);
+    CHECK_EQ_STR(text, "one - high 30 ms, low 30 ms (all time high 30 ms)\n" DASHES " \n \n \n_\n \n0\ns\n");
+    sdsFree(text);
+}
+
+TEST(latency_graph_scales_and_labels) {
+    static const int ms[] = {20, 90, 90, 20, 35, 90, 60, 90, 12, 90};
+    for (size_t i = 0; i < array_len(ms); i++) latencyAddSampleAt("ten", ms[i], 100 + (int64_t)i);
+    sds text = latencyGraph(series("ten"), 109);
+    CHECK_EQ_STR(text, "ten - high 90 ms, low 12 ms (all time high 90 ms)\n" DASHES " ##  # # #\n"
+                       " ||  |o| |\n"
+                       " || _||| |\n"
+                       "o||o||||_|\n"
+                       "          \n"
+                       "9876543210\n"
+                       "ssssssssss\n");
+    sdsFree(text);
+}
+
+TEST(latency_graph_goes_on_after_80_columns) {
+    for (int i = 0; i < 82; i++) latencyAddSampleAt("wide", i == 81 ? 20 : 10, 100 + i);
+    sds text = latencyGraph(series("wide"), 181 + 3600 * 24);
+    /* All are a day old: labels of two rows. */
+    const char *second = strstr(text, "\n\n");
+    if (CHECK(second != NULL)) CHECK_EQ_STR(second, "\n\n #\n |\n |\n_|\n  \n11\ndd\n");
+    sdsFree(text);
+}
+
+TEST(latency_doctor_reports_and_advises) {
+    static const int ms[] = {20, 90, 90, 20, 35, 90, 60, 90, 12, 90};
+    engine_conf.slower_than_us = -1;
+    engine_conf.slow_max_len = 128;
+    engine_conf.latency_monitor_threshold_ms = 10;
+    for (size_t i = 0; i < array_len(ms); i++) latencyAddSampleAt("command", ms[i], 100 + (int64_t)i);
+    sds text = latencyDoctor(109);
+    CHECK(strncmp(text, "Latency spikes are observed in this Valkey instance.\n\n1. ", 57) == 0);
+    CHECK(strstr(text, "command: 10 latency spikes (average 59ms, mean deviation 30ms, period 0.90 sec). "
+                       "Worst all time event 90ms.\n") != NULL);
+    CHECK(strstr(text, "\nHere is some advice for you:\n\n- There are latency issues with potentially slow commands") !=
+          NULL);
+    CHECK(strstr(text, "'CONFIG SET slowlog-log-slower-than 10000'") != NULL);
+    sdsFree(text);
+    engine_conf.slower_than_us = 20000;
+    text = latencyDoctor(109);
+    CHECK(strstr(text, "- Your current Slow Log configuration only logs events") != NULL);
+    sdsFree(text);
+}
