@@ -1,0 +1,68 @@
+/* client_eviction.c -- maxmemory-clients: close the clients that cost most when all together cost too much.
+ *
+ * The sum is taken ten times a second rather than kept up to date by each command: what a client costs is
+ * known from its own fields, and a limit on memory need not be exact to the millisecond.
+ *
+ * Owns        the count of evicted clients.
+ * Threads     main.
+ * Tests       tests/engine/limits.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "client_eviction.h"
+
+#include "client.h"
+#include "db.h"
+#include "log.h"
+#include "net_settings.h"
+
+static long long evicted;
+
+static size_t limitBytes(void) {
+    long long v = net_conf.maxmemory_clients;
+    if (v >= 0) return (size_t)v;
+    return (size_t)((double)store_conf.maxmemory * (double)-v / 100.0);
+}
+
+static bool mayEvict(const client *c) {
+    clientType t = clientTypeOf(c);
+    return (t == CLIENT_TYPE_NORMAL || t == CLIENT_TYPE_PUBSUB) && !(c->flags & (CLIENT_NO_EVICT | CLIENT_CLOSE_ASAP));
+}
+
+/* Memory of all that may be evicted, and the one that costs most. */
+static size_t survey(client **largest) {
+    size_t sum = 0, most = 0;
+    *largest = NULL;
+    listIter it = listBegin(client_state.clients, false);
+    listNode *n;
+    while ((n = listNext(&it)) != NULL) {
+        client *c = listNodeValue(n);
+        if (!mayEvict(c)) continue;
+        size_t bytes = clientMemUsage(c);
+        sum += bytes;
+        if (bytes <= most) continue;
+        most = bytes;
+        *largest = c;
+    }
+    return sum;
+}
+
+void clientEvictionCheck(void) {
+    size_t limit = limitBytes();
+    if (limit == 0 || !client_state.clients) return;
+    client *c;
+    while (survey(&c) > limit && c) {
+        sds info = clientCatInfo(sdsEmpty(), c);
+        serverLog(LL_NOTICE, "Evicting client: %s", info);
+        sdsFree(info);
+        clientCloseAsap(c);
+        evicted++;
+    }
+}
+
+long long clientEvictionCount(void) {
+    return evicted;
+}
+
+void clientEvictionResetStats(void) {
+    evicted = 0;
+}

@@ -1,0 +1,224 @@
+/* listen.c -- listening sockets, and what happens to a connection before it is a client.
+ *
+ * Not here    sockets as such (event/anet.c), the client's life (client/client.c, networking.c).
+ * Owns        the listening descriptors; removes the Unix socket's path.
+ * Threads     main.
+ * Tests       tests/server/process.tcl, tests/engine/limits.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "listen.h"
+
+#include "anet.h"
+#include "call.h"
+#include "connection.h"
+#include "log.h"
+#include "net.h"
+#include "net_settings.h"
+#include "rebalance.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LISTENERS_MAX (2 * BIND_MAX + 1)
+
+typedef struct listener {
+    int fd;
+    bool is_unix;
+} listener;
+
+static struct {
+    aeEventLoop *loop;
+    listener at[LISTENERS_MAX];
+    int count;
+} state;
+
+void listenSetLoop(aeEventLoop *loop) {
+    state.loop = loop;
+}
+
+/* --- a connection has come ------------------------------------------------------------------------- */
+
+static const char max_clients_error[] = "-ERR max number of clients reached\r\n";
+static const char protected_mode_error[] =
+    "-DENIED Running in protected mode because protected mode is enabled and no password is set for the default "
+    "user. In this mode connections are only accepted from the loopback interface. If you want to connect from "
+    "external computers, you may adopt one of the following solutions: "
+    "1) Just disable protected mode sending the command 'CONFIG SET protected-mode no' from the loopback interface by "
+    "connecting from the same host the server is running, however MAKE SURE it's not publicly accessible from "
+    "internet if you do so. Use CONFIG REWRITE to make this change permanent. "
+    "2) Alternatively you can just disable the protected mode by editing the configuration file, and setting the "
+    "protected mode option to 'no', and then restarting the server. "
+    "3) If you started the server manually just for testing, restart it with the '--protected-mode no' option. "
+    "4) Set up an authentication password for the default user. NOTE: You only need to do one of the above things in "
+    "order for the server to start accepting connections from the outside.\r\n";
+
+static void refuse(int fd, const char *text, size_t len) {
+    /* The socket's buffer is empty: this fits, and if the peer has gone already nothing is lost. */
+    if (write(fd, text, len) < 0) serverLog(LL_VERBOSE, "Error writing to a refused connection: %s", strerror(errno));
+    close(fd);
+    net_stats.rejected_connections++;
+}
+
+static bool isLoopback(const char *ip) {
+    return !strncmp(ip, "127.", 4) || !strcmp(ip, "::1") || !strncmp(ip, "::ffff:127.", 11);
+}
+
+static void acceptClient(int fd, const char *ip, bool is_unix) {
+    if ((long long)listLength(client_state.clients) >= net_conf.maxclients) {
+        refuse(fd, max_clients_error, sizeof(max_clients_error) - 1);
+        return;
+    }
+    if (!is_unix && net_conf.protected_mode && !callAuthRequired() && !isLoopback(ip)) {
+        refuse(fd, protected_mode_error, sizeof(protected_mode_error) - 1);
+        return;
+    }
+    char peer[ANET_ADDR_LEN + 128], local[ANET_ADDR_LEN + 128], addr[ANET_ADDR_LEN + 64];
+    int port = 0;
+    if (is_unix) {
+        snprintf(peer, sizeof(peer), "%s:0", net_conf.unixsocket);
+        snprintf(local, sizeof(local), "%s:0", net_conf.unixsocket);
+    } else {
+        anetFdToString(fd, addr, sizeof(addr), &port, true);
+        anetFormatAddr(peer, sizeof(peer), addr, port);
+        anetFdToString(fd, addr, sizeof(addr), &port, false);
+        anetFormatAddr(local, sizeof(local), addr, port);
+        anetNoDelay(NULL, fd, true);
+        if (net_conf.tcp_keepalive_s > 0) anetKeepAlive(NULL, fd, (int)net_conf.tcp_keepalive_s);
+    }
+    connection *conn = is_unix ? connCreateAcceptedUnix(fd, NULL) : connCreateAcceptedSocket(fd, NULL);
+    clientStream *s = streamCreate(conn, !callAuthRequired());
+    client *c = clientCreate(s, fd, peer, local, is_unix);
+    c->authenticated = !callAuthRequired();
+    s->session = c;
+    net_stats.connections_received++;
+    rebalanceAdopt(s);
+}
+
+static void onAcceptable(aeEventLoop *loop, int fd, void *arg, int mask) {
+    unused(loop), unused(mask);
+    const listener *l = arg;
+    for (long long i = 0; i < net_conf.max_new_connections_per_cycle; i++) {
+        char ip[ANET_ADDR_LEN] = "", err[ANET_ERR_LEN];
+        int port;
+        int client_fd = l->is_unix ? anetUnixAccept(err, fd) : anetTcpAccept(err, fd, ip, sizeof(ip), &port);
+        if (client_fd < 0) {
+            if (errno != EAGAIN && errno != EWOULDBLOCK)
+                serverLog(LL_WARNING, "Accepting client connection: %s", err);
+            return;
+        }
+        acceptClient(client_fd, ip, l->is_unix);
+    }
+}
+
+/* --- opening ----------------------------------------------------------------------------------------- */
+
+static bool addListener(int fd, bool is_unix) {
+    if (state.count == LISTENERS_MAX) {
+        close(fd);
+        return false;
+    }
+    listener *l = &state.at[state.count++];
+    l->fd = fd;
+    l->is_unix = is_unix;
+    anetNonBlock(NULL, fd);
+    anetCloexec(fd);
+    if (net_conf.socket_mark_id > 0) anetSetMark(NULL, fd, (uint32_t)net_conf.socket_mark_id);
+    return aeCreateFileEvent(state.loop, fd, AE_READABLE, onAcceptable, l) == C_OK;
+}
+
+/* Not there at all: an address that this machine lacks, or a protocol it does not speak. */
+static bool isUnavailable(int err) {
+    return err == EADDRNOTAVAIL || err == ENOPROTOOPT || err == EPROTONOSUPPORT || err == ESOCKTNOSUPPORT ||
+           err == EPFNOSUPPORT || err == EAFNOSUPPORT;
+}
+
+/* One address of `bind`; a leading '-' makes it optional, "*" and "::*" are all of IPv4 and of IPv6. */
+static bool openAddress(const char *address) {
+    bool optional = address[0] == '-';
+    if (optional) address++;
+    char err[ANET_ERR_LEN];
+    int port = (int)net_conf.port, backlog = (int)net_conf.tcp_backlog;
+    int fd;
+    if (!strcmp(address, "::*")) fd = anetTcp6Server(err, port, NULL, backlog, net_conf.mptcp);
+    else if (strchr(address, ':')) fd = anetTcp6Server(err, port, address, backlog, net_conf.mptcp);
+    else fd = anetTcpServer(err, port, strcmp(address, "*") ? address : NULL, backlog, net_conf.mptcp);
+    if (fd >= 0) return addListener(fd, false);
+    int why = errno;
+    serverLog(LL_WARNING, "Warning: Could not create server TCP listening socket %s:%d: %s", address, port, err);
+    return optional && isUnavailable(why);
+}
+
+static bool openTcp(void) {
+    if (net_conf.port == 0) return true;
+    for (int i = 0; i < net_conf.bind_count; i++)
+        if (!openAddress(net_conf.bind[i])) {
+            serverLog(LL_WARNING, "Failed listening on port %lld (tcp), aborting.", net_conf.port);
+            return false;
+        }
+    return true;
+}
+
+static bool openUnix(void) {
+    if (!net_conf.unixsocket || !*net_conf.unixsocket) return true;
+    unlink(net_conf.unixsocket); /* left over from a server that was killed */
+    char err[ANET_ERR_LEN];
+    int fd = anetUnixServer(err, net_conf.unixsocket, (mode_t)net_conf.unixsocketperm, (int)net_conf.tcp_backlog,
+                            net_conf.unixsocketgroup);
+    if (fd >= 0) return addListener(fd, true);
+    serverLog(LL_WARNING, "Failed opening Unix socket: bind: %s", err);
+    return false;
+}
+
+bool listenOpen(aeEventLoop *loop) {
+    state.loop = loop;
+    if (!openTcp() || !openUnix()) return false;
+    if (state.count == 0) {
+        serverLog(LL_WARNING, "Configured to not listen anywhere, exiting.");
+        return false;
+    }
+    return true;
+}
+
+static void closeListeners(listener *at, int count) {
+    for (int i = 0; i < count; i++) {
+        aeDeleteFileEvent(state.loop, at[i].fd, AE_READABLE);
+        close(at[i].fd);
+    }
+}
+
+void listenClose(void) {
+    closeListeners(state.at, state.count);
+    state.count = 0;
+    if (net_conf.unixsocket && *net_conf.unixsocket) unlink(net_conf.unixsocket);
+}
+
+bool listenReopen(const char **err) {
+    if (!state.loop) return true; /* still booting */
+    /* The old sockets hold the addresses that the new set may share, so they go first. */
+    closeListeners(state.at, state.count);
+    state.count = 0;
+    if (openTcp() && openUnix()) return true;
+    closeListeners(state.at, state.count);
+    state.count = 0;
+    *err = "Unable to listen on this port. Check server logs.";
+    return false;
+}
+
+bool listenInfo(int i, char *out, size_t size) {
+    bool tcp = net_conf.port != 0;
+    bool is_unix = net_conf.unixsocket && *net_conf.unixsocket;
+    if (i == 0 && tcp) {
+        size_t n = (size_t)snprintf(out, size, "name=tcp");
+        for (int b = 0; b < net_conf.bind_count && n < size; b++)
+            n += (size_t)snprintf(out + n, size - n, ",bind=%s", net_conf.bind[b]);
+        if (n < size) snprintf(out + n, size - n, ",port=%lld", net_conf.port);
+        return true;
+    }
+    if (i == (tcp ? 1 : 0) && is_unix) {
+        snprintf(out, size, "name=unix,bind=%s", net_conf.unixsocket);
+        return true;
+    }
+    return false;
+}

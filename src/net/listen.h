@@ -1,0 +1,20 @@
+/* listen.h -- listening sockets, and what happens to a connection before it is a client.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NET_LISTEN_H
+#define NET_LISTEN_H
+
+#include "ae.h"
+
+/* Open the sockets that bind, port and unixsocket ask for. False with a log line when one that must open does not. */
+bool listenOpen(aeEventLoop *loop);
+void listenClose(void);
+/* bind, port or unixsocket changed: open the new set, keep the old one when that fails (*err). */
+bool listenReopen(const char **err);
+/* Line of INFO about listener i; false past the end. */
+bool listenInfo(int i, char *out, size_t size);
+void listenSetLoop(aeEventLoop *loop);
+
+#endif

@@ -1,0 +1,36 @@
+/* net_settings.h -- the options of the net layer.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NET_NET_SETTINGS_H
+#define NET_NET_SETTINGS_H
+
+#include "settings.h"
+
+#include <stdatomic.h>
+
+#define BIND_MAX 16
+
+typedef struct netSettings {
+    long long port, tcp_backlog, timeout_s, tcp_keepalive_s, maxclients;
+    long long unixsocketperm, socket_mark_id, max_new_connections_per_cycle;
+    long long io_threads, prefetch_batch_max_size;
+    long long proto_max_bulk_len, client_query_buffer_limit, reply_zerocopy_min_size, maxmemory_clients;
+    bool protected_mode, mptcp, io_threads_always_active;
+    char *unixsocket, *unixsocketgroup, *bind_source_addr;
+    char *cpulist; /* server-cpulist, also of the I/O threads */
+    char *bind[BIND_MAX]; /* own */
+    int bind_count;
+} netSettings;
+extern netSettings net_conf;
+
+/* Copies for the threads that hold streams, stored by main when an option changes (relaxed: a
+ * request read meanwhile may see either value). */
+typedef struct netShared {
+    _Atomic long long proto_max_bulk_len, client_query_buffer_limit, reply_zerocopy_min_size;
+} netShared;
+extern netShared net_shared;
+void netShareSettings(void);
+
+extern const setting net_settings[];
+
+#endif

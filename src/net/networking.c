@@ -1,0 +1,614 @@
+/* networking.c -- the stream half at work: read, parse, hand over, write.
+ *
+ * Reading fills a request block, parsing makes records in it, and the block goes to main as soon as no
+ * whole request is left in the bytes; the rest is the start of the next block. Writing goes through
+ * writevToClient(), which sends reply bytes and the values they refer to from where they lie.
+ *
+ * Not here    threads and messages (io_threads.c), records (request_block.c), execution (command_batch.c).
+ * Owns        a stream's holder half.
+ * Threads     the holder; with one thread that is main.
+ * Invariants  1. Requests reach main in the order of their bytes, replies the socket in the order of the chain.
+ *             2. After MSG_END nothing is sent to main for the stream but MSG_WRITTEN, MSG_LEFT and MSG_GONE.
+ *             3. A block or reference is owned by one side; the socket is closed only on main's word.
+ * Cost        one read and one writev for what a client has sent; no allocation per request.
+ * Tests       tests/unit/net/networking_test.c, tests/engine/protocol.tcl, tests/engine/io_threads.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "io_threads.h"
+#include "net_settings.h"
+#include "panic.h"
+#include "stream.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#define READS_PER_EVENT 4                  /* then other clients of the thread get their turn */
+#define WRITE_PER_EVENT (256 * 1024)       /* bytes for one client in one turn */
+#define WRITE_IOV_MAX 512
+#define INFLIGHT_BYTES_MAX (1024 * 1024)   /* main is this far behind one client: stop reading it */
+#define INFLIGHT_BLOCKS_MAX 16
+#define KEEP_PARSED_ARGS 64  /* a request cut off before it had so many arguments ... */
+#define KEEP_BODY_BYTES 4096 /* ... and not inside one so long, is parsed again from its start */
+
+static void onReadable(connection *conn);
+static void onWritable(connection *conn);
+
+/* --- messages to main ---------------------------------------------------------------------------- */
+
+static void reportEnd(clientStream *s, endReason why) {
+    s->input_ended = true;
+    if (s->end_reported) return;
+    s->end_reported = true;
+    ioMessage m = {.type = MSG_END, .number = (uint16_t)why, .stream = s};
+    ioThreadPostToMain(s->thread, &m);
+}
+
+void streamReportWritten(clientStream *s) {
+    if (!s->done && !s->done_bytes) return;
+    ioMessage m = {.type = MSG_WRITTEN, .stream = s, .bytes = s->done_bytes, .reply = s->done};
+    s->done = NULL;
+    s->done_bytes = 0;
+    ioThreadPostToMain(s->thread, &m);
+}
+
+static void reportLater(clientStream *s) {
+    if (s->has_unreported) return;
+    s->has_unreported = true;
+    s->next_unreported = s->thread->unreported;
+    s->thread->unreported = s;
+}
+
+static void forgetReport(clientStream *s) {
+    if (!s->has_unreported) return;
+    clientStream **p = &s->thread->unreported;
+    while (*p != s) p = &(*p)->next_unreported;
+    *p = s->next_unreported;
+    s->has_unreported = false;
+}
+
+/* --- parsing ------------------------------------------------------------------------------------- */
+
+/* The parser's array of arguments: the thread's, lent to one reader at a time. */
+static bool growArgs(requestReader *r, size_t want) {
+    size_t cap = r->args_cap ? r->args_cap * 2 : 64;
+    if (cap < want) cap = want;
+    requestArg *grown = ztryrealloc(r->args, cap * sizeof(*grown));
+    if (!grown) return false;
+    r->args = grown;
+    r->args_cap = cap;
+    return true;
+}
+
+static void lendArgs(clientStream *s) {
+    if (s->reader.args) return; /* kept from a request that came in parts */
+    s->reader.args = s->thread->args;
+    s->reader.args_cap = s->thread->args_cap;
+    s->thread->args = NULL;
+    s->thread->args_cap = 0;
+}
+
+static void takeArgsBack(clientStream *s) {
+    if (s->thread->args) {
+        zfree(s->reader.args);
+    } else {
+        s->thread->args = s->reader.args;
+        s->thread->args_cap = s->reader.args_cap;
+    }
+    s->reader.args = NULL;
+    s->reader.args_cap = 0;
+}
+
+static requestLimits limitsOf(const clientStream *s) {
+    return (requestLimits){
+        .args_max = INT_MAX,
+        .bulk_len_max = atomic_load_explicit(&net_shared.proto_max_bulk_len, memory_order_relaxed),
+        .authenticated = s->authenticated,
+    };
+}
+
+/* A malformed request: main answers with the text, behind all replies before it, and closes. */
+static void parseFailed(clientStream *s, requestBlock *b) {
+    requestBlockAddError(b, sliceOf(s->reader.error, s->reader.error_len));
+    s->input_ended = true;
+    s->partial = NULL;
+    connSetReadHandler(s->conn, NULL);
+}
+
+/* "POST / HTTP" or "Host: ...": somebody makes a browser talk to us. No command may be executed. */
+static bool crossProtocol(const clientStream *s, const requestBlock *b) {
+    if (s->reader.argc == 0) return false;
+    return requestIsCrossProtocol(sliceOf(b->buf + s->reader.args[0].offset, s->reader.args[0].len));
+}
+
+/* Make records of all whole requests in the block. The rest stays: request_start tells from where. */
+static void parseBlock(clientStream *s, requestBlock *b) {
+    requestReader *r = &s->reader;
+    lendArgs(s);
+    requestLimits limits = limitsOf(s);
+    while (s->request_start < b->len && !s->input_ended) {
+        readState state = readerFeed(r, &limits, b->buf, b->len);
+        if (unlikely(state == READ_BAD)) {
+            if (r->unauthenticated && s->inflight_blocks + (b->first != NULL) > 0) {
+                /* A command before this one may be AUTH: ask again when main has executed it. */
+                s->parse_waits_for_auth = true;
+                readerReset(r, s->request_start);
+                break;
+            }
+            parseFailed(s, b);
+            break;
+        }
+        if (state != READ_DONE) break;
+        if (unlikely(crossProtocol(s, b))) {
+            reportEnd(s, END_CROSS_PROTOCOL);
+            break;
+        }
+        if (r->argc > 0) requestBlockAddCommand(b, r, r->pos - s->request_start, s->thread->id);
+        s->request_start = r->pos;
+        readerReset(r, r->pos);
+    }
+    bool keep = r->argc >= KEEP_PARSED_ARGS || (r->state == READ_BODY && r->body_len >= KEEP_BODY_BYTES);
+    if (keep && r->state != READ_DONE && r->state != READ_BAD) return;
+    if (r->state != READ_BAD) readerReset(r, s->request_start);
+    takeArgsBack(s);
+}
+
+/* The rest of `b` becomes the start of a block of its own: where it stood at request_start it now stands at 0. */
+static void carryRest(clientStream *s, requestBlock *b) {
+    size_t start = s->request_start, rest = b->len - start;
+    if (rest && !s->input_ended) {
+        requestBlock *next = requestBlockGet(&s->thread->pool);
+        if (rest > next->cap) requestBlockReserve(next, rest);
+        memcpy(next->buf, b->buf + start, rest);
+        next->len = rest;
+        for (size_t i = 0; i < s->reader.argc && s->reader.args; i++) s->reader.args[i].offset -= start;
+        s->reader.pos -= start;
+        s->partial = next;
+    } else {
+        s->partial = NULL;
+        readerReset(&s->reader, 0);
+    }
+    s->request_start = 0;
+    b->len = start;
+}
+
+static void handOver(clientStream *s, requestBlock *b) {
+    s->inflight_blocks++;
+    s->inflight_bytes += b->wire_bytes;
+    ioMessage m = {.type = MSG_REQUESTS, .stream = s, .block = b};
+    ioThreadPostToMain(s->thread, &m);
+}
+
+/* Parse what the partial block holds and hand over what is whole. */
+static void parseAndHandOver(clientStream *s) {
+    requestBlock *b = s->partial;
+    parseBlock(s, b);
+    if (b->first) {
+        carryRest(s, b);
+        handOver(s, b);
+    } else if (s->request_start == b->len || s->input_ended) { /* only empty requests, or nothing to keep */
+        requestBlockPut(&s->thread->pool, b);
+        s->partial = NULL;
+        s->request_start = 0;
+        readerReset(&s->reader, 0);
+    }
+}
+
+/* --- reading ------------------------------------------------------------------------------------- */
+
+static bool tooFarAhead(const clientStream *s) {
+    return s->inflight_blocks >= INFLIGHT_BLOCKS_MAX || s->inflight_bytes >= INFLIGHT_BYTES_MAX ||
+           s->parse_waits_for_auth;
+}
+
+static void updateReading(clientStream *s) {
+    if (!s->conn || !s->conn->loop) return;
+    bool stop = s->input_ended || tooFarAhead(s);
+    /* Zero-copy completions and a reset arrive as readable too, so a drained stream keeps listening. */
+    if (s->drain_and_close) stop = false;
+    if (stop == s->reading_stopped) return;
+    s->reading_stopped = stop;
+    connSetReadHandler(s->conn, stop ? NULL : onReadable);
+}
+
+/* Room for what is to come: the whole of an argument under way if it is large, but not more at once than has already
+ * arrived, so that an announced length alone costs nothing. */
+static void makeRoom(const clientStream *s, requestBlock *b) {
+    size_t missing = readerMissing(&s->reader, b->len);
+    size_t room = b->cap - b->len;
+    if (room >= REQUEST_BUF_BYTES / 2 || (missing && room >= missing)) return;
+    size_t want = REQUEST_BUF_BYTES;
+    if (missing > want) want = missing;
+    size_t most = b->len > 4 * 1024 * 1024 ? b->len : 4 * 1024 * 1024;
+    if (want > most) want = most;
+    if (room < want) requestBlockReserve(b, want);
+}
+
+static bool queryLimitReached(const requestBlock *b) {
+    long long limit = atomic_load_explicit(&net_shared.client_query_buffer_limit, memory_order_relaxed);
+    return (long long)b->len > limit;
+}
+
+/* One read. False when there is no more to read now. */
+static bool readOnce(clientStream *s) {
+    requestBlock *b = s->partial;
+    if (!b) {
+        b = s->partial = requestBlockGet(&s->thread->pool);
+        s->request_start = 0;
+        readerReset(&s->reader, 0);
+    } else {
+        makeRoom(s, b);
+    }
+    size_t room = b->cap - b->len;
+    ssize_t n = connRead(s->conn, b->buf + b->len, room);
+    ioStatAdd(&s->thread->stats.reads, 1);
+    if (n <= 0) {
+        if (b->len == 0) {
+            requestBlockPut(&s->thread->pool, b);
+            s->partial = NULL;
+        }
+        if (n < 0 && s->conn->state == CONN_CONNECTED) return false;
+        reportEnd(s, n == 0 ? END_EOF : END_ERROR);
+        return false;
+    }
+    ioStatAdd(&s->thread->stats.net_input, (uint64_t)n);
+    b->len += (size_t)n;
+    bool full = (size_t)n == room;
+    parseAndHandOver(s);
+    if (s->partial && queryLimitReached(s->partial)) {
+        reportEnd(s, END_QUERY_LIMIT);
+        return false;
+    }
+    return full || connHasPending(s->conn);
+}
+
+/* Output is being drained: what still comes in is thrown away, only the end of the connection matters. */
+static void discardInput(clientStream *s) {
+    char scrap[4096];
+    ssize_t n = connRead(s->conn, scrap, sizeof(scrap));
+    if (n > 0 || (n < 0 && s->conn->state == CONN_CONNECTED)) return;
+    s->reading_stopped = true;
+    connSetReadHandler(s->conn, NULL);
+    if (n == 0) return; /* half closed: the peer may still read */
+    s->end_reported = false;
+    reportEnd(s, END_DRAINED);
+}
+
+static void collectZerocopy(clientStream *s);
+
+static void onReadable(connection *conn) {
+    clientStream *s = conn->owner;
+    if (s->zc_waiting) collectZerocopy(s);
+    if (s->drain_and_close) {
+        discardInput(s);
+        return;
+    }
+    /* Main may execute what was read, which may take the stream off its loop. */
+    for (int i = 0; i < READS_PER_EVENT && conn->loop && !s->input_ended && !tooFarAhead(s); i++)
+        if (!readOnce(s)) break;
+    updateReading(s);
+}
+
+/* --- writing ------------------------------------------------------------------------------------- */
+
+/* Where a write goes on: a walk over the pieces of a chain, bytes and references in turn. */
+typedef struct pieceWalk {
+    const replyBlock *block;
+    uint32_t ref;  /* next reference of the block */
+    size_t offset; /* next byte of the block's own */
+    size_t skip;   /* of the pieces to come: already sent */
+} pieceWalk;
+
+/* The next piece, or false at the end of the block. */
+static bool nextPiece(pieceWalk *w, struct iovec *out) {
+    const replyBlock *b = w->block;
+    while (w->offset < b->used || w->ref < b->nrefs) {
+        const replyRef *r = w->ref < b->nrefs ? replyBlockRef(b, w->ref) : NULL;
+        const char *p;
+        size_t len;
+        if (r && r->offset == w->offset) {
+            p = r->ptr;
+            len = r->len;
+            w->ref++;
+        } else {
+            size_t until = r ? r->offset : b->used;
+            p = b->data + w->offset;
+            len = until - w->offset;
+            w->offset = until;
+        }
+        if (w->skip >= len) {
+            w->skip -= len;
+            continue;
+        }
+        out->iov_base = (void *)(uintptr_t)(p + w->skip);
+        out->iov_len = len - w->skip;
+        w->skip = 0;
+        return true;
+    }
+    return false;
+}
+
+/* Fill iovecs from the head of the chain, up to `max_bytes`. */
+static int gatherPieces(const clientStream *s, struct iovec *iov, int max, size_t max_bytes, size_t *bytes) {
+    int n = 0;
+    size_t total = 0;
+    for (const replyBlock *b = s->out_head; b && n < max && total < max_bytes; b = b->next) {
+        pieceWalk w = {.block = b, .skip = b->sent};
+        while (n < max && total < max_bytes && nextPiece(&w, &iov[n])) total += iov[n++].iov_len;
+    }
+    *bytes = total;
+    return n;
+}
+
+static void finishBlock(clientStream *s, replyBlock *b) {
+    b->next = s->done;
+    s->done = b;
+}
+
+/* `n` bytes have gone: advance, and let go of blocks that are complete. */
+static void advanceOutput(clientStream *s, size_t n) {
+    s->done_bytes += n;
+    ioStatAdd(&s->thread->stats.net_output, n);
+    while (s->out_head) {
+        replyBlock *b = s->out_head;
+        size_t left = b->total - b->sent;
+        if (n < left) {
+            b->sent += n;
+            return;
+        }
+        n -= left;
+        s->out_head = b->next;
+        if (!s->out_head) s->out_tail = NULL;
+        finishBlock(s, b);
+    }
+}
+
+/* --- zero copy: the kernel sends from the value's own pages and says later that it is done ------------ */
+
+static bool wantsZerocopy(clientStream *s) {
+    long long least = atomic_load_explicit(&net_shared.reply_zerocopy_min_size, memory_order_relaxed);
+    if (likely(least == 0) || !s->conn->type->zerocopy) return false;
+    const replyBlock *b = s->out_head;
+    if (b->total - b->sent < (size_t)least) return false;
+    bool large = false;
+    for (uint32_t i = 0; i < b->nrefs; i++) large |= replyBlockRef(b, i)->len >= (size_t)least;
+    if (!large) return false;
+    /* The kernel copies after all on this route (loopback does): it only costs more. */
+    if (s->zc_copied >= 8 && s->zc_copied * 2 > s->zc_done) return false;
+    if (!s->on_zerocopy) {
+        if (connEnableZerocopy(s->conn) == C_ERR) return false;
+        s->on_zerocopy = true;
+    }
+    return true;
+}
+
+/* Send the head block by zero copy. It may be released only when the kernel is done with all sends that touched it. */
+static ssize_t writeZerocopy(clientStream *s) {
+    struct iovec iov[WRITE_IOV_MAX];
+    replyBlock *b = s->out_head;
+    pieceWalk w = {.block = b, .skip = b->sent};
+    int n = 0;
+    while (n < WRITE_IOV_MAX && nextPiece(&w, &iov[n])) n++;
+    ssize_t sent = connWritevZerocopy(s->conn, iov, n);
+    if (sent < 0 && errno == ENOBUFS) return connWritev(s->conn, iov, n); /* no room to track it: an ordinary send */
+    if (sent <= 0) return sent;
+    b->zc_last = ++s->zc_next;
+    b->zerocopy = true;
+    return sent;
+}
+
+static void releaseZerocopy(clientStream *s) {
+    while (s->zc_waiting && (int32_t)(s->zc_done - s->zc_waiting->zc_last) >= 0) {
+        replyBlock *b = s->zc_waiting;
+        s->zc_waiting = b->next;
+        if (!s->zc_waiting) s->zc_waiting_tail = NULL;
+        finishBlock(s, b);
+    }
+    if (s->done) reportLater(s);
+}
+
+static void collectZerocopy(clientStream *s) {
+    uint32_t lo, hi;
+    bool copied;
+    while (connZerocopyCompletion(s->conn, &lo, &hi, &copied) == 1) {
+        if ((int32_t)(hi + 1 - s->zc_done) > 0) s->zc_done = hi + 1;
+        if (copied) s->zc_copied += hi - lo + 1;
+    }
+    releaseZerocopy(s);
+}
+
+/* --- the writer ----------------------------------------------------------------------------------- */
+
+static ssize_t writeSome(clientStream *s, size_t *wanted) {
+    if (wantsZerocopy(s)) {
+        *wanted = s->out_head->total - s->out_head->sent;
+        return writeZerocopy(s);
+    }
+    struct iovec iov[WRITE_IOV_MAX];
+    int n = gatherPieces(s, iov, WRITE_IOV_MAX, WRITE_PER_EVENT, wanted);
+    return connWritev(s->conn, iov, n);
+}
+
+/* After a send: blocks sent by zero copy wait for the kernel, others are done. The rest of a block that began by zero
+ * copy may have gone together with blocks behind it. */
+static void advanceAfterSend(clientStream *s, size_t n) {
+    replyBlock *b = s->out_head;
+    if (likely(!b->zerocopy)) {
+        advanceOutput(s, n);
+        return;
+    }
+    size_t left = b->total - b->sent, own = n < left ? n : left;
+    s->done_bytes += own;
+    ioStatAdd(&s->thread->stats.net_output, own);
+    b->sent += own;
+    if (own < left) return;
+    s->out_head = b->next;
+    if (!s->out_head) s->out_tail = NULL;
+    b->next = NULL;
+    if (s->zc_waiting_tail) s->zc_waiting_tail->next = b;
+    else s->zc_waiting = b;
+    s->zc_waiting_tail = b;
+    releaseZerocopy(s);
+    if (n > own) advanceOutput(s, n - own);
+}
+
+bool writevToClient(clientStream *s) {
+    size_t total = 0;
+    while (s->out_head && total < WRITE_PER_EVENT) {
+        size_t wanted = 0;
+        ioStatAdd(&s->thread->stats.writes, 1);
+        ssize_t n = writeSome(s, &wanted);
+        if (n <= 0) {
+            if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break; /* the socket is full */
+            s->write_failed = true;
+            return false;
+        }
+        total += (size_t)n;
+        advanceAfterSend(s, (size_t)n);
+        if ((size_t)n < wanted) break;
+    }
+    if (total) reportLater(s);
+    return true;
+}
+
+static void dropOutput(clientStream *s) {
+    while (s->out_head) {
+        replyBlock *b = s->out_head;
+        s->out_head = b->next;
+        finishBlock(s, b);
+    }
+    s->out_tail = NULL;
+}
+
+static void reportDrained(clientStream *s) {
+    s->end_reported = false;
+    reportEnd(s, END_DRAINED);
+}
+
+static void writeAndWatch(clientStream *s) {
+    if (s->zc_waiting) collectZerocopy(s);
+    if (!writevToClient(s)) {
+        connSetWriteHandler(s->conn, NULL);
+        if (s->drain_and_close) reportDrained(s); /* the end of input may have been reported before */
+        else reportEnd(s, END_ERROR);
+        return;
+    }
+    connSetWriteHandler(s->conn, s->out_head ? onWritable : NULL);
+    if (s->drain_and_close && !s->out_head) reportDrained(s);
+}
+
+static void onWritable(connection *conn) {
+    writeAndWatch(conn->owner);
+}
+
+/* --- on main's word -------------------------------------------------------------------------------- */
+
+void streamTakeOutput(clientStream *s, replyBlock *chain) {
+    if (s->out_tail) s->out_tail->next = chain;
+    else s->out_head = chain;
+    bool was_waiting = s->out_head != chain;
+    while (chain->next) chain = chain->next;
+    s->out_tail = chain;
+    if (was_waiting || !s->conn) return; /* the write handler is installed already */
+    if (s->conn->state == CONN_ERROR || s->write_failed) return; /* nobody there any more; main has been told */
+    writeAndWatch(s);
+}
+
+void streamTakeReturned(clientStream *s, requestBlock *chain) {
+    while (chain) {
+        requestBlock *next = chain->next;
+        s->inflight_blocks--;
+        s->inflight_bytes -= chain->wire_bytes;
+        requestBlockPut(&s->thread->pool, chain);
+        chain = next;
+    }
+    if (unlikely(s->parse_waits_for_auth) && s->inflight_blocks == 0) {
+        s->parse_waits_for_auth = false;
+        if (s->partial) parseAndHandOver(s);
+    }
+    if (s->reading_stopped) updateReading(s);
+}
+
+void streamSetAuthenticated(clientStream *s, bool authenticated) {
+    s->authenticated = authenticated;
+}
+
+void streamDrainAndClose(clientStream *s) {
+    s->drain_and_close = true;
+    s->input_ended = true;
+    updateReading(s);
+    if (s->out_head && s->conn->state != CONN_ERROR && !s->write_failed) return;
+    reportDrained(s);
+}
+
+/* The connection is (or, after a failed handshake, is not) ready for bytes. */
+static void onAccepted(connection *conn) {
+    clientStream *s = conn->owner;
+    if (conn->state != CONN_CONNECTED) reportEnd(s, END_ERROR);
+    else updateReading(s);
+}
+
+void streamAttach(clientStream *s, ioThread *t) {
+    s->thread = t;
+    int fds = aeGetSetSize(t->loop);
+    if (s->conn->fd >= fds) aeResizeSetSize(t->loop, s->conn->fd >= 2 * fds ? s->conn->fd + 1 : 2 * fds);
+    if (connAttach(s->conn, t->loop) == C_ERR) {
+        reportEnd(s, END_ERROR);
+        return;
+    }
+    s->reading_stopped = true;
+    if (s->conn->state == CONN_ACCEPTING) {
+        connAccept(s->conn, onAccepted);
+        return;
+    }
+    updateReading(s);
+    if (s->out_head && !s->write_failed) connSetWriteHandler(s->conn, onWritable);
+}
+
+void streamDetach(clientStream *s) {
+    streamReportWritten(s);
+    forgetReport(s);
+    connDetach(s->conn);
+    connSetReadHandler(s->conn, NULL);
+    connSetWriteHandler(s->conn, NULL);
+    ioMessage m = {.type = MSG_LEFT, .stream = s};
+    ioThreadPostToMain(s->thread, &m);
+}
+
+void streamClose(clientStream *s) {
+    forgetReport(s);
+    connClose(s->conn);
+    s->conn = NULL;
+    dropOutput(s);
+    while (s->zc_waiting) { /* the socket is closed: the kernel holds the pages by itself */
+        replyBlock *b = s->zc_waiting;
+        s->zc_waiting = b->next;
+        finishBlock(s, b);
+    }
+    if (s->partial) requestBlockPut(&s->thread->pool, s->partial);
+    s->partial = NULL;
+    if (s->reader.args) takeArgsBack(s);
+    ioMessage m = {.type = MSG_GONE, .stream = s, .bytes = s->done_bytes, .reply = s->done};
+    s->done = NULL;
+    s->done_bytes = 0;
+    ioThreadPostToMain(s->thread, &m);
+}
+
+/* --- making and freeing (main) ----------------------------------------------------------------------- */
+
+clientStream *streamCreate(connection *conn, bool authenticated) {
+    clientStream *s = zmallocAligned(CACHE_LINE, sizeof(*s));
+    memset(s, 0, sizeof(*s));
+    s->conn = conn;
+    s->authenticated = authenticated;
+    s->reader.grow = growArgs;
+    conn->owner = s;
+    readerReset(&s->reader, 0);
+    return s;
+}
+
+void streamFree(clientStream *s) {
+    serverAssert(!s->conn && !s->session && !s->partial && !s->out_head && !s->done);
+    zfree(s);
+}

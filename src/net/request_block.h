@@ -1,0 +1,58 @@
+/* request_block.h -- bytes of requests and the records made of them, travelling as one piece.
+ *
+ *   requestBlock | records and argument vectors -> (arena) | input bytes ->  |
+ *
+ * The holder reads into `buf`, parses, and appends one parsedCommand per request; their arguments point
+ * into `buf`. From then on the bytes do not move. Main walks the records in order and gives the block back.
+ *
+ * Threads     one owner at a time: the holder, then main, then the holder.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NET_REQUEST_BLOCK_H
+#define NET_REQUEST_BLOCK_H
+
+#include "request.h"
+#include "request_reader.h"
+
+#define REQUEST_BUF_BYTES (16 * 1024) /* input bytes of an ordinary block */
+#define REQUEST_ARENA_BYTES (8 * 1024)
+#define REQUEST_POOL_MAX 64 /* free blocks a thread keeps */
+
+typedef struct arenaChunk {
+    struct arenaChunk *next;
+    alignas(16) char data[];
+} arenaChunk;
+
+typedef struct requestBlock {
+    struct requestBlock *next; /* in a list of whoever owns it */
+    parsedCommand *first, *last;
+    parsedCommand *current;    /* main: next to execute */
+    char *buf;                 /* own when it is not `inline_buf` */
+    size_t len, cap;
+    size_t commands;
+    size_t wire_bytes;         /* of the requests in it */
+    size_t arena_used, arena_cap;
+    char *arena;               /* own arena at first, then a chunk's data */
+    arenaChunk *chunks;        /* owns: overflow */
+    alignas(16) char inline_arena[REQUEST_ARENA_BYTES];
+    char inline_buf[REQUEST_BUF_BYTES];
+} requestBlock;
+
+typedef struct requestPool { /* one thread's */
+    requestBlock *free;
+    size_t count;
+} requestPool;
+
+requestBlock *requestBlockGet(requestPool *pool);
+/* Back to the pool, or freed when it is large or the pool is full. Values that no command took are freed. */
+void requestBlockPut(requestPool *pool, requestBlock *b);
+void requestPoolEmpty(requestPool *pool);
+/* Room for at least `extra` more bytes behind len; only while the block has no records. */
+void requestBlockReserve(requestBlock *b, size_t extra);
+/* Append a record of the request that `r` has read: looks the command up, checks its arity, extracts and hashes its keys, and
+ * builds the value of a SET-like command. `thread_id` becomes the owner of that value. */
+void requestBlockAddCommand(requestBlock *b, const requestReader *r, size_t wire_bytes, unsigned thread_id);
+/* Append a record that makes main answer with a protocol error. */
+void requestBlockAddError(requestBlock *b, slice text);
+
+#endif

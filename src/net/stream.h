@@ -1,0 +1,86 @@
+/* stream.h -- clientStream: the half of a connection that reads, parses and writes.
+ *
+ * A stream belongs to one thread, its holder: an I/O thread, or main, which runs the same code.
+ * Holder and main meet only in messages (io_threads.h): main never looks at a holder's field and the
+ * holder never at a main's field. The holder changes only by MSG_LEAVE, MSG_LEFT, MSG_JOIN, in this order.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NET_STREAM_H
+#define NET_STREAM_H
+
+#include "client.h"
+#include "connection.h"
+#include "reply.h"
+#include "request_block.h"
+#include "request_reader.h"
+
+struct ioThread;
+
+typedef struct clientStream {
+    /* Line 0 -- holder: reading. */
+    connection *conn;          /* owns; NULL after close */
+    requestBlock *partial;     /* owns: bytes of a request that is not whole yet; NULL when there are none */
+    struct ioThread *thread;   /* the holder itself */
+    size_t inflight_bytes;     /* handed to main and not yet returned */
+    uint32_t inflight_blocks;
+    bool authenticated;        /* as of the last message from main */
+    bool reading_stopped;      /* back-pressure, protocol error, drain: no read handler installed */
+    bool parse_waits_for_auth; /* a limit was met while a command that may authenticate is still with main */
+    bool input_ended;          /* end of file, error or protocol error: nothing more will be read */
+    bool write_failed;         /* the peer takes no more; also when it had closed its half before */
+    bool drain_and_close;      /* report the end when all output is written */
+    bool end_reported;         /* MSG_END was sent, once */
+    bool has_unreported;       /* on the thread's list of streams with written blocks to report */
+    bool on_zerocopy;          /* the socket option is set */
+
+    /* Line 1 -- holder: writing. */
+    alignas(CACHE_LINE) replyBlock *out_head; /* owns: unsent output */
+    replyBlock *out_tail;
+    replyBlock *done;          /* owns: written blocks not yet reported to main */
+    size_t done_bytes;         /* written since the last report, whole blocks or not */
+    replyBlock *zc_waiting;    /* owns: sent by zero copy, the kernel still reads them; in order of sending */
+    replyBlock *zc_waiting_tail;
+    uint32_t zc_next, zc_done; /* sequence numbers of zero-copy sends: next to use, all below are complete */
+    uint32_t zc_copied;        /* sends the kernel copied after all */
+    struct clientStream *next_unreported;
+
+    /* Line 2 -- holder: the parser. */
+    alignas(CACHE_LINE) requestReader reader;
+    size_t request_start;      /* in the partial block's buffer: first byte of the request being read */
+
+    /* Main. */
+    alignas(CACHE_LINE) client *session; /* NULL once the session is gone */
+    struct ioThread *home;     /* who holds it, as main knows it; changed when MSG_LEFT arrives */
+    struct ioThread *moving_to; /* a move is under way: where it goes */
+    requestBlock *returning;   /* owns: executed blocks to be given back with the next message */
+    struct clientStream *prev, *next; /* list of home */
+    replyBlock *held_replies;  /* owns: output made while the stream is between two holders */
+    struct clientStream *next_returning, *next_draining; /* command_batch.c's lists */
+    bool closing;              /* the session is gone; MSG_CLOSE is to be sent, or was */
+    bool drain_sent;           /* MSG_DRAIN is to be sent, or was */
+    bool ended;                /* MSG_END has come: close when the commands before it have run */
+} clientStream;
+
+static_assert(offsetof(clientStream, session) % CACHE_LINE == 0, "main's fields keep apart from the holder's");
+
+/* Main: a stream for an accepted connection (takes it), not yet attached anywhere. */
+clientStream *streamCreate(connection *conn, bool authenticated);
+/* Main: free what is left after MSG_GONE. */
+void streamFree(clientStream *s);
+
+/* --- Runs on the holder ------------------------------------------------------------------------ */
+void streamAttach(clientStream *s, struct ioThread *t);
+void streamDetach(clientStream *s);
+/* Take main's output and returned blocks; tries to write at once. */
+void streamTakeOutput(clientStream *s, replyBlock *chain);
+void streamTakeReturned(clientStream *s, requestBlock *chain);
+void streamSetAuthenticated(clientStream *s, bool authenticated);
+void streamDrainAndClose(clientStream *s);
+/* Close the socket and send MSG_GONE with everything that main must release. */
+void streamClose(clientStream *s);
+/* Tell main about written blocks (MSG_WRITTEN), if there are any. */
+void streamReportWritten(clientStream *s);
+/* Write as much output as the socket takes, straight from the blocks and the values they refer to. False when the connection failed. */
+bool writevToClient(clientStream *s);
+
+#endif
