@@ -1,0 +1,49 @@
+/* client_filter.h -- which clients CLIENT LIST shows and CLIENT KILL ends.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef COMMANDS_CLIENT_FILTER_H
+#define COMMANDS_CLIENT_FILTER_H
+
+#include "client.h"
+
+/* Each of these also has a NOT- form. */
+enum {
+    FILTER_ADDR,
+    FILTER_CAPA,
+    FILTER_DB,
+    FILTER_FLAGS,
+    FILTER_ID,
+    FILTER_IP,
+    FILTER_LADDR,
+    FILTER_LIB_NAME,
+    FILTER_LIB_VER,
+    FILTER_NAME,
+    FILTER_TYPE,
+    FILTER_USER,
+    FILTER_CRITERIA
+};
+
+typedef struct filterValue {
+    bool given;
+    slice text;       /* borrowed from the arguments */
+    long long number; /* DB, TYPE */
+    long long *ids;   /* owns: ID, any of these */
+    size_t nids;
+} filterValue;
+
+typedef struct clientFilter {
+    filterValue is[FILTER_CRITERIA], is_not[FILTER_CRITERIA];
+    bool skip_me;
+    long long age_s_min, idle_s_min; /* 0: any */
+    const client *me;
+} clientFilter;
+
+/* Take the options in c's arguments from `index` on. False: an error was sent. To be freed either way. */
+bool clientFilterParse(clientFilter *f, client *c, uint32_t index, bool skip_me) must_check;
+void clientFilterFree(clientFilter *f);
+/* All criteria that were given hold. */
+bool clientFilterMatches(const clientFilter *f, const client *c);
+
+#endif

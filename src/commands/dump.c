@@ -1,0 +1,160 @@
+/* dump.c -- DUMP and RESTORE: a value as bytes that another server can take.
+ *
+ *   +------+-------------------+-----------------+------------------+
+ *   | type | value as RDB has  | RDB version     | CRC-64 of all    |
+ *   | 1    | it                | 2, little-endian| before, 8, l.-e. |
+ *   +------+-------------------+-----------------+------------------+
+ *
+ * Not here    the bytes of a value (object/rdb_value.c, object/rdb_string.c).
+ * Threads     main.
+ * Invariants  1. A payload is untrusted: nothing changes before version, checksum and value have been found good.
+ *             2. A value may reach into the footer, as it may in the reference server.
+ * Tests       tests/unit/commands/keys_test.c, tests/type/keys.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "commands.h"
+#include "db.h"
+#include "endian.h"
+#include "lru.h"
+#include "rdb_settings.h"
+#include "rdb_value.h"
+#include "reply.h"
+
+#define FOOTER_SIZE 10
+#define CRC_SIZE 8
+
+void dumpCommand(client *c) {
+    robj *o = lookupKeyRead(c->db, clientKeyAt(c, 1));
+    if (!o) {
+        addReplyNull(c);
+        return;
+    }
+    sds payload = rdbCatValue(sdsEmpty(), o, rdb_conf.compression);
+    char footer[FOOTER_SIZE];
+    storeLe16(footer, RDB_VERSION);
+    payload = sdsCatLen(payload, footer, FOOTER_SIZE - CRC_SIZE);
+    storeLe64(footer, crc64(0, payload, sdsLen(payload)));
+    payload = sdsCatLen(payload, footer, CRC_SIZE);
+    addReplyBulkSds(c, payload);
+}
+
+static bool payloadIsGood(slice payload) {
+    if (payload.len < FOOTER_SIZE) return false;
+    const char *footer = payload.ptr + payload.len - FOOTER_SIZE;
+    if (!rdbVersionIsReadable(loadLe16(footer), rdb_conf.version_check == RDB_VERSION_CHECK_RELAXED)) return false;
+    return crc64(0, payload.ptr, payload.len - CRC_SIZE) == loadLe64(payload.ptr + payload.len - CRC_SIZE);
+}
+
+/* ---- RESTORE ---- */
+
+typedef struct restoreOptions {
+    long long idle_s, frequency; /* -1: not given */
+    bool replace, absolute_ttl;
+} restoreOptions;
+
+static bool parseIdle(client *c, uint32_t index, restoreOptions *out) {
+    if (!getLongLongFromArg(c, index, &out->idle_s, NULL)) return false;
+    if (out->idle_s >= 0) return true;
+    addReplyError(c, "Invalid IDLETIME value, must be >= 0");
+    return false;
+}
+
+static bool parseFrequency(client *c, uint32_t index, restoreOptions *out) {
+    if (!getLongLongFromArg(c, index, &out->frequency, NULL)) return false;
+    if (out->frequency >= 0 && out->frequency <= 255) return true;
+    addReplyError(c, "Invalid FREQ value, must be >= 0 and <= 255");
+    return false;
+}
+
+static bool parseOptions(client *c, restoreOptions *out) {
+    *out = (restoreOptions){.idle_s = -1, .frequency = -1};
+    for (uint32_t i = 4; i < c->argc; i++) {
+        slice word = c->argv[i];
+        bool has_value = i + 1 < c->argc, ok = true;
+        if (sliceIs(word, "replace")) {
+            out->replace = true;
+        } else if (sliceIs(word, "absttl")) {
+            out->absolute_ttl = true;
+        } else if (has_value && out->frequency == -1 && sliceIs(word, "idletime")) {
+            ok = parseIdle(c, ++i, out);
+        } else if (has_value && out->idle_s == -1 && sliceIs(word, "freq")) {
+            ok = parseFrequency(c, ++i, out);
+        } else {
+            addReplySyntaxError(c);
+            ok = false;
+        }
+        if (!ok) return false;
+    }
+    return true;
+}
+
+/* Argument 2 as a time since 1970, 0: none. A relative time past the end of the scale wraps into the past. */
+static bool parseTtl(client *c, bool absolute, int64_t *when_ms) {
+    long long ttl_ms;
+    if (!getLongLongFromArg(c, 2, &ttl_ms, NULL)) return false;
+    if (ttl_ms < 0) {
+        addReplyError(c, "Invalid TTL value, must be >= 0");
+        return false;
+    }
+    *when_ms = ttl_ms;
+    if (ttl_ms && !absolute) *when_ms = (int64_t)((uint64_t)ttl_ms + (uint64_t)storeNowMs());
+    return true;
+}
+
+/* As the maxmemory policy means the bits: the option for the other kind of policy says nothing. A long idle time wraps
+ * with the clock. */
+static void applyUse(robj *o, const restoreOptions *options) {
+    if (store_conf.maxmemory_policy & MAXMEMORY_FLAG_LFU) {
+        if (options->frequency != -1) lfuSetFrequency(o, (unsigned)options->frequency);
+    } else if (options->idle_s != -1) {
+        lruSetIdle(o, options->idle_s & LRU_CLOCK_MAX);
+    }
+}
+
+/* The time is over already: what was there goes, nothing comes. */
+static void restoreExpired(client *c, hashedKey key, bool deleted) {
+    if (deleted) {
+        signalModifiedKey(c->db, key.name);
+        notifyKeyspaceEvent(NOTIFY_GENERIC, "del", key.name, c->db->id);
+        storeDirty(1);
+    }
+    addReplyOk(c);
+}
+
+/* RESTORE key ttl payload [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency] */
+void restoreCommand(client *c) {
+    restoreOptions options;
+    int64_t when_ms;
+    if (!parseOptions(c, &options)) return;
+    hashedKey key = clientKeyAt(c, 1);
+    if (!options.replace && lookupKeyWrite(c->db, key)) {
+        addReplyError(c, "-BUSYKEY Target key name already exists.");
+        return;
+    }
+    if (!parseTtl(c, options.absolute_ttl, &when_ms)) return;
+    slice payload = c->argv[3];
+    if (!payloadIsGood(payload)) {
+        addReplyError(c, "DUMP payload version or checksum are wrong");
+        return;
+    }
+    rdbReader reader = {payload.ptr, payload.ptr + payload.len};
+    robj *o = rdbReadValue(&reader, key.name, when_ms != 0);
+    if (!o) {
+        addReplyError(c, "Bad data format");
+        return;
+    }
+
+    bool deleted = options.replace && dbDelete(c->db, key);
+    if (when_ms && when_ms <= storeNowMs() && expireDeletionAllowed()) {
+        objectReleaseNow(o);
+        restoreExpired(c, key, deleted);
+        return;
+    }
+    if (when_ms) o = objectSetExpireTake(o, when_ms);
+    applyUse(o, &options);
+    dbAddTake(c->db, o, key);
+    signalModifiedKey(c->db, key.name);
+    notifyKeyspaceEvent(NOTIFY_GENERIC, "restore", key.name, c->db->id);
+    addReplyOk(c);
+    storeDirty(1);
+}

@@ -1,0 +1,177 @@
+/* expire_cmds.c -- EXPIRE, TTL, PERSIST and their relatives in seconds or milliseconds, relative or absolute.
+ *
+ * Not here    what happens when the time is over (store/db.c, store/expire.c).
+ * Threads     main.
+ * Invariants  1. Errors are told in this order: options, number, range; only then is the key looked up.
+ *             2. A time in the past deletes the key at once, unless this server may not delete.
+ * Tests       tests/unit/commands/keys_test.c, tests/type/keys.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "commands.h"
+#include "db.h"
+#include "reply.h"
+
+#include <limits.h>
+
+#define MS_PER_S 1000
+
+typedef enum { UNIT_SECONDS, UNIT_MILLISECONDS } timeUnit;
+
+/* ---- EXPIRE ---- */
+
+enum { IF_NONE = 1, IF_SOME = 2, IF_GREATER = 4, IF_LESS = 8 }; /* NX XX GT LT */
+
+static bool parseConditions(client *c, unsigned *conditions) {
+    *conditions = 0;
+    for (uint32_t i = 3; i < c->argc; i++) {
+        slice word = c->argv[i];
+        if (sliceIs(word, "nx")) {
+            *conditions |= IF_NONE;
+        } else if (sliceIs(word, "xx")) {
+            *conditions |= IF_SOME;
+        } else if (sliceIs(word, "gt")) {
+            *conditions |= IF_GREATER;
+        } else if (sliceIs(word, "lt")) {
+            *conditions |= IF_LESS;
+        } else {
+            sds text = sdsCatLen(sdsNew("Unsupported option "), word.ptr, strnlen(word.ptr, word.len));
+            addReplyErrorSlice(c, sdsSlice(text));
+            sdsFree(text);
+            return false;
+        }
+    }
+    if ((*conditions & IF_NONE) && (*conditions & ~(unsigned)IF_NONE)) {
+        addReplyError(c, "NX and XX, GT or LT options at the same time are not compatible");
+        return false;
+    }
+    if ((*conditions & IF_GREATER) && (*conditions & IF_LESS)) {
+        addReplyError(c, "GT and LT options at the same time are not compatible");
+        return false;
+    }
+    return true;
+}
+
+/* Milliseconds since 1970 of the number in argument 2, counted from base_ms. */
+static bool parseWhen(client *c, int64_t base_ms, timeUnit unit, int64_t *when_ms) {
+    long long when;
+    if (!getLongLongFromArg(c, 2, &when, NULL)) return false;
+    if ((unit == UNIT_SECONDS && __builtin_mul_overflow(when, (long long)MS_PER_S, &when)) ||
+        __builtin_add_overflow(when, (long long)base_ms, &when)) {
+        addReplyErrorExpire(c);
+        return false;
+    }
+    *when_ms = when;
+    return true;
+}
+
+/* A key without expire lives longer than any time that could be set. */
+static bool conditionsHold(unsigned conditions, int64_t current_ms, int64_t when_ms) {
+    if ((conditions & IF_NONE) && current_ms != -1) return false;
+    if ((conditions & IF_SOME) && current_ms == -1) return false;
+    if ((conditions & IF_GREATER) && (current_ms == -1 || when_ms <= current_ms)) return false;
+    if ((conditions & IF_LESS) && current_ms != -1 && when_ms >= current_ms) return false;
+    return true;
+}
+
+/* The removed-key observers are not told: they would hand on a deletion that this command already is. */
+static void expireNow(client *c, robj *o, hashedKey key) {
+    if (!dbTakeEntry(c->db, o, key.hash)) return;
+    if (store_conf.lazyfree_expire) objectReleaseLazily(o);
+    else objectReleaseNow(o);
+    signalModifiedKey(c->db, key.name);
+    notifyKeyspaceEvent(NOTIFY_EXPIRED, "expired", key.name, c->db->id);
+    store_stats.expired_keys++;
+}
+
+static void expireGeneric(client *c, int64_t base_ms, timeUnit unit) {
+    unsigned conditions;
+    int64_t when_ms;
+    if (!parseConditions(c, &conditions) || !parseWhen(c, base_ms, unit, &when_ms)) return;
+
+    hashedKey key = clientKeyAt(c, 1);
+    robj *o = lookupKeyWrite(c->db, key);
+    if (!o || !conditionsHold(conditions, objectExpire(o), when_ms)) {
+        addReplyZero(c);
+        return;
+    }
+    if (when_ms <= storeNowMs() && expireDeletionAllowed()) {
+        expireNow(c, o, key);
+    } else {
+        dbSetExpire(c->db, o, key, when_ms);
+        signalModifiedKey(c->db, key.name);
+        notifyKeyspaceEvent(NOTIFY_GENERIC, "expire", key.name, c->db->id);
+    }
+    storeDirty(1);
+    addReplyOne(c);
+}
+
+/* EXPIRE key seconds [NX|XX|GT|LT] */
+void expireCommand(client *c) {
+    expireGeneric(c, storeNowMs(), UNIT_SECONDS);
+}
+
+void expireatCommand(client *c) {
+    expireGeneric(c, 0, UNIT_SECONDS);
+}
+
+void pexpireCommand(client *c) {
+    expireGeneric(c, storeNowMs(), UNIT_MILLISECONDS);
+}
+
+void pexpireatCommand(client *c) {
+    expireGeneric(c, 0, UNIT_MILLISECONDS);
+}
+
+/* ---- TTL ---- */
+
+static void replyTime(client *c, int64_t ms, timeUnit unit) {
+    if (unit == UNIT_SECONDS) ms = (int64_t)(((uint64_t)ms + MS_PER_S / 2) / MS_PER_S);
+    addReplyLongLong(c, ms);
+}
+
+/* -2 no key, -1 no expire, else the time that is left or, when absolute, the time itself. */
+static void ttlGeneric(client *c, timeUnit unit, bool absolute) {
+    robj *o = lookupKeyReadWithFlags(c->db, clientKeyAt(c, 1), LOOKUP_NOTOUCH);
+    if (!o) {
+        addReplyLongLong(c, -2);
+        return;
+    }
+    int64_t when_ms = objectExpire(o);
+    if (when_ms == -1) {
+        addReplyLongLong(c, -1);
+        return;
+    }
+    int64_t ms = absolute ? when_ms : when_ms - storeNowMs();
+    replyTime(c, ms < 0 ? 0 : ms, unit);
+}
+
+void ttlCommand(client *c) {
+    ttlGeneric(c, UNIT_SECONDS, false);
+}
+
+void pttlCommand(client *c) {
+    ttlGeneric(c, UNIT_MILLISECONDS, false);
+}
+
+void expiretimeCommand(client *c) {
+    ttlGeneric(c, UNIT_SECONDS, true);
+}
+
+void pexpiretimeCommand(client *c) {
+    ttlGeneric(c, UNIT_MILLISECONDS, true);
+}
+
+/* ---- PERSIST ---- */
+
+void persistCommand(client *c) {
+    hashedKey key = clientKeyAt(c, 1);
+    robj *o = lookupKeyWrite(c->db, key);
+    if (!o || !dbRemoveExpire(c->db, o, key)) {
+        addReplyZero(c);
+        return;
+    }
+    signalModifiedKey(c->db, key.name);
+    notifyKeyspaceEvent(NOTIFY_GENERIC, "persist", key.name, c->db->id);
+    storeDirty(1);
+    addReplyOne(c);
+}

@@ -1,0 +1,553 @@
+/* t_string.c -- commands of string values.
+ *
+ * Reading replies by reference where the value is large; storing takes the entry that the reading thread built, when there
+ * is one, so that main exchanges a pointer.
+ *
+ * Not here    LCS (t_string_lcs.c), bits (bitops.c); what an entry looks like (object/); expiry of keys (store/).
+ * Threads     main.
+ * Invariants  1. A command that answers with an error has changed nothing.
+ *             2. Every change signals the key, tells its event, and counts in storeDirty().
+ * Tests       tests/unit/commands/t_string_test.c, tests/type/string.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "commands.h"
+#include "db.h"
+#include "key_prefetch.h"
+#include "keyspace_events.h"
+#include "reply.h"
+#include "string_limits.h"
+#include <limits.h>
+#include <math.h>
+
+#define NO_EXPIRE (-1)
+#define OWNER_MAIN 0
+
+/* ---- Options of SET, GETEX and MSETEX ---------------------------------------------------------------------------- */
+
+typedef enum { SET_OPTIONS = 1, GETEX_OPTIONS = 2, MSETEX_OPTIONS = 4 } optionSet;
+
+enum {
+    OPT_NX = 1 << 0,
+    OPT_XX = 1 << 1,
+    OPT_IFEQ = 1 << 2,
+    OPT_GET = 1 << 3,
+    OPT_KEEPTTL = 1 << 4,
+    OPT_PERSIST = 1 << 5,
+    OPT_EX = 1 << 6,
+    OPT_PX = 1 << 7,
+    OPT_EXAT = 1 << 8,
+    OPT_PXAT = 1 << 9
+};
+#define OPT_CONDITION (OPT_NX | OPT_XX | OPT_IFEQ)
+#define OPT_EXPIRE (OPT_KEEPTTL | OPT_PERSIST | OPT_EX | OPT_PX | OPT_EXAT | OPT_PXAT)
+#define OPT_SECONDS (OPT_EX | OPT_EXAT)
+#define OPT_ABSOLUTE (OPT_EXAT | OPT_PXAT)
+
+typedef struct stringOptions {
+    uint32_t flags;      /* OPT_ */
+    uint32_t ifeq_arg;
+    uint32_t expire_arg; /* 0: none */
+    int64_t when_ms;     /* of that argument, NO_EXPIRE without one */
+} stringOptions;
+
+/* What each option excludes besides itself being repeated: an option may come twice, IFEQ may not. */
+static const struct {
+    const char *word;
+    uint32_t flag;
+    unsigned sets;     /* commands that know it */
+    uint32_t excludes;
+    bool has_value;
+} option_words[] = {
+    {"NX", OPT_NX, SET_OPTIONS | MSETEX_OPTIONS, OPT_XX | OPT_IFEQ, false},
+    {"XX", OPT_XX, SET_OPTIONS | MSETEX_OPTIONS, OPT_NX | OPT_IFEQ, false},
+    {"IFEQ", OPT_IFEQ, SET_OPTIONS, OPT_CONDITION, true},
+    {"GET", OPT_GET, SET_OPTIONS, 0, false},
+    {"KEEPTTL", OPT_KEEPTTL, SET_OPTIONS | MSETEX_OPTIONS, OPT_EXPIRE & ~OPT_KEEPTTL, false},
+    {"PERSIST", OPT_PERSIST, GETEX_OPTIONS, OPT_EXPIRE & ~OPT_PERSIST, false},
+    {"EX", OPT_EX, SET_OPTIONS | GETEX_OPTIONS | MSETEX_OPTIONS, OPT_EXPIRE & ~OPT_EX, true},
+    {"PX", OPT_PX, SET_OPTIONS | GETEX_OPTIONS | MSETEX_OPTIONS, OPT_EXPIRE & ~OPT_PX, true},
+    {"EXAT", OPT_EXAT, SET_OPTIONS | GETEX_OPTIONS | MSETEX_OPTIONS, OPT_EXPIRE & ~OPT_EXAT, true},
+    {"PXAT", OPT_PXAT, SET_OPTIONS | GETEX_OPTIONS | MSETEX_OPTIONS, OPT_EXPIRE & ~OPT_PXAT, true},
+};
+
+/* Take the option at argument `at`; 0 when there is none there that fits what came before. Else how many arguments it has. */
+static uint32_t takeOption(const client *c, uint32_t at, optionSet set, stringOptions *opts) {
+    for (size_t i = 0; i < array_len(option_words); i++) {
+        uint32_t flag = option_words[i].flag;
+        if (!sliceIs(c->argv[at], option_words[i].word)) continue;
+        if (!(option_words[i].sets & set) || (opts->flags & option_words[i].excludes)) return 0;
+        if (option_words[i].has_value && at + 1 == c->argc) return 0;
+        opts->flags |= flag;
+        if (flag == OPT_IFEQ) opts->ifeq_arg = at + 1;
+        else if (option_words[i].has_value) opts->expire_arg = at + 1;
+        return option_words[i].has_value ? 2 : 1;
+    }
+    return 0;
+}
+
+/* An expire time in argument `index`, made absolute and milliseconds as `flags` (OPT_EX ...) say. False: the error was sent. */
+static bool parseExpire(client *c, uint32_t index, uint32_t flags, int64_t *when_ms) {
+    long long when;
+
+    if (!getLongLongFromArg(c, index, &when, NULL)) return false;
+    int64_t base_ms = flags & OPT_ABSOLUTE ? 0 : storeNowMs();
+    bool fits = when > 0 && (!(flags & OPT_SECONDS) || when <= LLONG_MAX / 1000);
+    if (fits && (flags & OPT_SECONDS)) when *= 1000;
+    if (!fits || when > LLONG_MAX - base_ms) {
+        addReplyErrorExpire(c);
+        return false;
+    }
+    *when_ms = when + base_ms;
+    return true;
+}
+
+/* Read the options from argument `at` to the end. False: the error was sent. */
+static bool parseOptions(client *c, uint32_t at, optionSet set, stringOptions *opts) {
+    *opts = (stringOptions){.when_ms = NO_EXPIRE};
+    while (at < c->argc) {
+        uint32_t taken = takeOption(c, at, set, opts);
+        if (taken == 0) {
+            addReplySyntaxError(c);
+            return false;
+        }
+        at += taken;
+    }
+    return opts->expire_arg == 0 || parseExpire(c, opts->expire_arg, opts->flags, &opts->when_ms);
+}
+
+/* ---- Parts of many commands -------------------------------------------------------------------------------------- */
+
+/* GET: the reply for a key, false when it holds another type. */
+static bool replyWithValue(client *c, hashedKey key) {
+    robj *o = lookupKeyRead(c->db, key);
+
+    if (!o) {
+        addReplyNull(c);
+        return true;
+    }
+    if (checkType(c, o, OBJ_STRING)) return false;
+    addReplyBulkObject(c, o);
+    return true;
+}
+
+static bool valueEquals(const robj *o, slice bytes) {
+    char digits[LONG_STR_SIZE];
+    return sliceEq(objectString(o, digits), bytes);
+}
+
+/* Store `entry` under key, replacing whatever is there. */
+static void storeEntryTake(client *c, hashedKey key, robj *entry, int64_t when_ms, bool keep_ttl) {
+    if (when_ms != NO_EXPIRE) entry = objectSetExpireTake(entry, when_ms);
+    setKeyTake(c->db, entry, key, keep_ttl);
+    storeDirty(1);
+    notifyKeyspaceEvent(NOTIFY_STRING, "set", key.name, c->db->id);
+    if (when_ms != NO_EXPIRE) notifyKeyspaceEvent(NOTIFY_GENERIC, "expire", key.name, c->db->id);
+}
+
+/* The same for the command's only key, whose entry may have been built when the command was read. */
+static void storeOnlyKey(client *c, hashedKey key, uint32_t value_arg, int64_t when_ms, bool keep_ttl) {
+    robj *entry = clientTakeValue(c);
+
+    if (!entry) entry = objectCreateString(key.name, c->argv[value_arg], when_ms != NO_EXPIRE, OWNER_MAIN);
+    storeEntryTake(c, key, entry, when_ms, keep_ttl);
+}
+
+/* A time to live that is over already: the key goes at once. */
+static void dropAsExpired(client *c, robj *o, hashedKey key) {
+    dbDropExpired(c->db, o, key.hash);
+    storeDirty(1);
+}
+
+/* Delete a key that was found. */
+static void deleteKey(client *c, hashedKey key) {
+    dbDelete(c->db, key);
+    signalModifiedKey(c->db, key.name);
+    notifyKeyspaceEvent(NOTIFY_GENERIC, "del", key.name, c->db->id);
+    storeDirty(1);
+}
+
+/* Tell of a value that was changed where it lies. */
+static void valueChanged(client *c, hashedKey key, const char *event) {
+    signalModifiedKey(c->db, key.name);
+    notifyKeyspaceEvent(NOTIFY_STRING, event, key.name, c->db->id);
+    storeDirty(1);
+}
+
+/* May a string grow to `len` bytes and `more`? False: the error was sent. */
+static bool checkLength(client *c, unsigned long long len, unsigned long long more) {
+    if (len <= (unsigned long long)string_bytes_max && more <= (unsigned long long)string_bytes_max - len) return true;
+    addReplyError(c, "string exceeds maximum allowed size (proto-max-bulk-len)");
+    return false;
+}
+
+/* ---- GET and its kin --------------------------------------------------------------------------------------------- */
+
+void getCommand(client *c) {
+    replyWithValue(c, clientKeyAt(c, 1));
+}
+
+void mgetCommand(client *c) {
+    uint32_t count = c->argc - 1;
+
+    addReplyArrayLen(c, count);
+    for (uint32_t i = 0, ready = 0; i < count; i++) {
+        if (i == ready) ready += keysPrefetch(c, 1 + i, 1, count - i);
+        robj *o = lookupKeyRead(c->db, clientKeyAt(c, 1 + i));
+        if (o && o->type == OBJ_STRING) addReplyBulkObject(c, o);
+        else addReplyNull(c);
+    }
+}
+
+void getdelCommand(client *c) {
+    hashedKey key = clientKeyAt(c, 1);
+    robj *o = lookupKeyRead(c->db, key);
+
+    if (!o) {
+        addReplyNull(c);
+        return;
+    }
+    if (checkType(c, o, OBJ_STRING)) return;
+    addReplyBulkObject(c, o);
+    deleteKey(c, key);
+}
+
+void getexCommand(client *c) {
+    stringOptions opts;
+
+    if (!parseOptions(c, 2, GETEX_OPTIONS, &opts)) return;
+    hashedKey key = clientKeyAt(c, 1);
+    robj *o = lookupKeyRead(c->db, key);
+    if (!o) {
+        addReplyNull(c);
+        return;
+    }
+    if (checkType(c, o, OBJ_STRING)) return;
+    addReplyBulkObject(c, o);
+
+    if (opts.expire_arg && opts.when_ms <= storeNowMs()) {
+        dropAsExpired(c, o, key);
+    } else if (opts.expire_arg) {
+        dbSetExpire(c->db, o, key, opts.when_ms);
+        signalModifiedKey(c->db, key.name);
+        notifyKeyspaceEvent(NOTIFY_GENERIC, "expire", key.name, c->db->id);
+        storeDirty(1);
+    } else if ((opts.flags & OPT_PERSIST) && dbRemoveExpire(c->db, o, key)) {
+        signalModifiedKey(c->db, key.name);
+        notifyKeyspaceEvent(NOTIFY_GENERIC, "persist", key.name, c->db->id);
+        storeDirty(1);
+    }
+}
+
+void strlenCommand(client *c) {
+    robj *o = lookupKeyRead(c->db, clientKeyAt(c, 1));
+
+    if (!checkType(c, o, OBJ_STRING)) addReplyLongLong(c, o ? (long long)objectStringLen(o) : 0);
+}
+
+/* Turn a range with positions counted from either end into from..to inside `len` bytes. False: it is empty. */
+static bool clampRange(long long *from, long long *to, long long len) {
+    if (len == 0 || (*from < 0 && *to < 0 && *from > *to)) return false;
+    if (*from < 0) *from = *from < -len ? 0 : *from + len;
+    if (*to < 0) *to = *to < -len ? 0 : *to + len;
+    if (*to >= len) *to = len - 1;
+    return *from <= *to;
+}
+
+void getrangeCommand(client *c) {
+    long long from, to;
+
+    if (!getLongLongFromArg(c, 2, &from, NULL) || !getLongLongFromArg(c, 3, &to, NULL)) return;
+    robj *o = lookupKeyRead(c->db, clientKeyAt(c, 1));
+    if (checkType(c, o, OBJ_STRING)) return;
+    if (!o || !clampRange(&from, &to, (long long)objectStringLen(o))) addReplyBulk(c, sliceOf("", 0));
+    else addReplyBulkObjectRange(c, o, (size_t)from, (size_t)(to - from) + 1);
+}
+
+void substrCommand(client *c) {
+    getrangeCommand(c);
+}
+
+/* ---- SET and its kin --------------------------------------------------------------------------------------------- */
+
+typedef enum { CONDITION_MET, CONDITION_FAILED, CONDITION_ERROR } conditionResult;
+
+/* NX, XX and IFEQ. CONDITION_ERROR: the error was sent. */
+static conditionResult checkCondition(client *c, hashedKey key, const stringOptions *opts) {
+    robj *o = lookupKeyWrite(c->db, key);
+
+    if (opts->flags & OPT_NX) return o ? CONDITION_FAILED : CONDITION_MET;
+    if (!o) return CONDITION_FAILED;
+    if (opts->flags & OPT_XX) return CONDITION_MET;
+    if (checkType(c, o, OBJ_STRING)) return CONDITION_ERROR;
+    return valueEquals(o, c->argv[opts->ifeq_arg]) ? CONDITION_MET : CONDITION_FAILED;
+}
+
+/* SET with options. */
+static void setWithOptions(client *c, hashedKey key, const stringOptions *opts) {
+    bool get = opts->flags & OPT_GET;
+
+    if (get && !replyWithValue(c, key)) return;
+    if (opts->flags & OPT_CONDITION) {
+        conditionResult condition = checkCondition(c, key, opts);
+        if (condition == CONDITION_FAILED && !get) addReplyNull(c);
+        if (condition != CONDITION_MET) return;
+    }
+    if (opts->expire_arg && opts->when_ms <= storeNowMs()) {
+        robj *old = lookupKeyWrite(c->db, key);
+        if (old) dropAsExpired(c, old, key);
+    } else {
+        storeOnlyKey(c, key, 2, opts->when_ms, opts->flags & OPT_KEEPTTL);
+    }
+    if (!get) addReplyOk(c);
+}
+
+void setCommand(client *c) {
+    stringOptions opts;
+
+    if (likely(c->argc == 3)) {
+        storeOnlyKey(c, clientKeyAt(c, 1), 2, NO_EXPIRE, false);
+        addReplyOk(c);
+        return;
+    }
+    if (parseOptions(c, 3, SET_OPTIONS, &opts)) setWithOptions(c, clientKeyAt(c, 1), &opts);
+}
+
+void setnxCommand(client *c) {
+    hashedKey key = clientKeyAt(c, 1);
+
+    if (lookupKeyWrite(c->db, key)) {
+        addReplyZero(c);
+        return;
+    }
+    storeOnlyKey(c, key, 2, NO_EXPIRE, false);
+    addReplyOne(c);
+}
+
+static void setexGeneric(client *c, uint32_t unit) {
+    int64_t when_ms;
+
+    if (!parseExpire(c, 2, unit, &when_ms)) return;
+    storeOnlyKey(c, clientKeyAt(c, 1), 3, when_ms, false);
+    addReplyOk(c);
+}
+
+void setexCommand(client *c) {
+    setexGeneric(c, OPT_EX);
+}
+
+void psetexCommand(client *c) {
+    setexGeneric(c, OPT_PX);
+}
+
+void getsetCommand(client *c) {
+    hashedKey key = clientKeyAt(c, 1);
+
+    if (replyWithValue(c, key)) storeOnlyKey(c, key, 2, NO_EXPIRE, false);
+}
+
+void delifeqCommand(client *c) {
+    hashedKey key = clientKeyAt(c, 1);
+    robj *o = lookupKeyWrite(c->db, key);
+
+    if (checkType(c, o, OBJ_STRING)) return;
+    if (!o || !valueEquals(o, c->argv[2])) {
+        addReplyZero(c);
+        return;
+    }
+    deleteKey(c, key);
+    addReplyOne(c);
+}
+
+/* Are all keys (`count`, every second argument from `first`) there, or none of them? */
+static bool allKeysAre(client *c, uint32_t first, uint32_t count, bool present) {
+    for (uint32_t i = 0, ready = 0; i < count; i++) {
+        if (i == ready) ready += keysPrefetch(c, first + 2 * i, 2, count - i);
+        if ((lookupKeyWrite(c->db, clientKeyAt(c, first + 2 * i)) != NULL) != present) return false;
+    }
+    return true;
+}
+
+/* Store `count` pairs of key and value from argument `first` on. */
+static void storePairs(client *c, uint32_t first, uint32_t count, int64_t when_ms, bool keep_ttl) {
+    for (uint32_t i = 0, ready = 0; i < count; i++) {
+        uint32_t at = first + 2 * i;
+        if (i == ready) ready += keysPrefetch(c, at, 2, count - i);
+        hashedKey key = clientKeyAt(c, at);
+        robj *entry = objectCreateString(key.name, c->argv[at + 1], when_ms != NO_EXPIRE, OWNER_MAIN);
+        storeEntryTake(c, key, entry, when_ms, keep_ttl);
+    }
+}
+
+void msetCommand(client *c) {
+    if (c->argc % 2 == 0) {
+        addReplyErrorArity(c);
+        return;
+    }
+    storePairs(c, 1, c->argc / 2, NO_EXPIRE, false);
+    addReplyOk(c);
+}
+
+void msetnxCommand(client *c) {
+    uint32_t count = c->argc / 2;
+
+    if (c->argc % 2 == 0) {
+        addReplyErrorArity(c);
+        return;
+    }
+    if (!allKeysAre(c, 1, count, false)) {
+        addReplyZero(c);
+        return;
+    }
+    storePairs(c, 1, count, NO_EXPIRE, false);
+    addReplyOne(c);
+}
+
+void msetexCommand(client *c) {
+    stringOptions opts;
+    long long count;
+
+    if (!getRangeLongFromArg(c, 1, 1, INT_MAX, &count, "invalid numkeys value or out of range")) return;
+    if (count > (c->argc - 2) / 2) {
+        addReplySyntaxError(c);
+        return;
+    }
+    uint32_t keys = (uint32_t)count;
+    if (!parseOptions(c, 2 + 2 * keys, MSETEX_OPTIONS, &opts)) return;
+    if ((opts.flags & OPT_CONDITION) && !allKeysAre(c, 2, keys, opts.flags & OPT_XX)) {
+        addReplyZero(c);
+        return;
+    }
+    storePairs(c, 2, keys, opts.when_ms, opts.flags & OPT_KEEPTTL);
+    addReplyOne(c);
+}
+
+/* ---- Changing in place ------------------------------------------------------------------------------------------- */
+
+/* Make the value of `o` writable up to `len` bytes. */
+static robj *makeWritable(client *c, robj *o, hashedKey key, size_t len) {
+    robj *writable = objectMakeWritableTake(o, len);
+
+    dbReplaceEntry(c->db, o, writable, key);
+    return writable;
+}
+
+void appendCommand(client *c) {
+    hashedKey key = clientKeyAt(c, 1);
+    robj *o = lookupKeyWrite(c->db, key);
+    slice tail = c->argv[2];
+    size_t len = 0;
+
+    if (!o) {
+        dbAddTake(c->db, objectCreateString(key.name, tail, false, OWNER_MAIN), key);
+    } else {
+        if (checkType(c, o, OBJ_STRING)) return;
+        len = objectStringLen(o);
+        if (!checkLength(c, len, tail.len)) return;
+        o = makeWritable(c, o, key, len + tail.len);
+        if (tail.len) memcpy(objectWritableBytes(o) + len, tail.ptr, tail.len);
+        objectSetStringLen(o, len + tail.len);
+    }
+    valueChanged(c, key, "append");
+    addReplyLongLong(c, (long long)(len + tail.len));
+}
+
+void setrangeCommand(client *c) {
+    long long offset;
+
+    if (!getLongLongFromArg(c, 2, &offset, NULL)) return;
+    if (offset < 0) {
+        addReplyError(c, "offset is out of range");
+        return;
+    }
+    hashedKey key = clientKeyAt(c, 1);
+    robj *o = lookupKeyWrite(c->db, key);
+    slice part = c->argv[3];
+    if (checkType(c, o, OBJ_STRING)) return;
+    size_t old_len = o ? objectStringLen(o) : 0;
+    if (part.len == 0) {
+        addReplyLongLong(c, (long long)old_len);
+        return;
+    }
+    if (!checkLength(c, (unsigned long long)offset, part.len)) return;
+
+    size_t at = (size_t)offset, len = at + part.len > old_len ? at + part.len : old_len;
+    if (!o) {
+        o = objectCreateRawString(key.name, sliceOf("", 0), OWNER_MAIN);
+        dbAddTake(c->db, o, key);
+    }
+    o = makeWritable(c, o, key, len);
+    char *bytes = objectWritableBytes(o);
+    if (at > old_len) memset(bytes + old_len, 0, at - old_len);
+    memcpy(bytes + at, part.ptr, part.len);
+    objectSetStringLen(o, len);
+    valueChanged(c, key, "setrange");
+    addReplyLongLong(c, (long long)len);
+}
+
+/* ---- Numbers ----------------------------------------------------------------------------------------------------- */
+
+static void incrGeneric(client *c, long long by) {
+    hashedKey key = clientKeyAt(c, 1);
+    robj *o = lookupKeyWrite(c->db, key);
+    long long value = 0;
+
+    if (checkType(c, o, OBJ_STRING)) return;
+    if (o && !objectGetLongLong(o, &value)) {
+        addReplyNotIntegerError(c);
+        return;
+    }
+    if (__builtin_add_overflow(value, by, &value)) {
+        addReplyError(c, "increment or decrement would overflow");
+        return;
+    }
+    if (o) dbReplaceEntry(c->db, o, objectSetIntegerTake(o, value), key);
+    else dbAddTake(c->db, objectCreateInteger(key.name, value, false, OWNER_MAIN), key);
+    valueChanged(c, key, "incrby");
+    addReplyLongLong(c, value);
+}
+
+void incrCommand(client *c) {
+    incrGeneric(c, 1);
+}
+
+void decrCommand(client *c) {
+    incrGeneric(c, -1);
+}
+
+void incrbyCommand(client *c) {
+    long long by;
+
+    if (getLongLongFromArg(c, 2, &by, NULL)) incrGeneric(c, by);
+}
+
+void decrbyCommand(client *c) {
+    long long by;
+
+    if (!getLongLongFromArg(c, 2, &by, NULL)) return;
+    if (by == LLONG_MIN) addReplyError(c, "decrement would overflow");
+    else incrGeneric(c, -by);
+}
+
+void incrbyfloatCommand(client *c) {
+    hashedKey key = clientKeyAt(c, 1);
+    robj *o = lookupKeyWrite(c->db, key);
+    long double value = 0, by;
+    char digits[LONG_DOUBLE_STR_SIZE];
+
+    if (checkType(c, o, OBJ_STRING)) return;
+    if (o && !objectGetLongDouble(o, &value)) {
+        addReplyNotFloatError(c);
+        return;
+    }
+    if (!getLongDoubleFromArg(c, 2, &by, NULL)) return;
+    value += by;
+    if (isnan(value) || isinf(value)) {
+        addReplyError(c, "increment would produce NaN or Infinity");
+        return;
+    }
+    slice text = sliceOf(digits, ld2string(digits, sizeof(digits), value, true));
+    setKeyTake(c->db, objectCreateTextString(key.name, text, false, OWNER_MAIN), key, true);
+    notifyKeyspaceEvent(NOTIFY_STRING, "incrbyfloat", key.name, c->db->id);
+    storeDirty(1);
+    addReplyBulk(c, text);
+}
