@@ -1,0 +1,278 @@
+/* config.c -- the CONFIG command: options read, and changed all together or not at all.
+ *
+ * A change has three steps, each of which may refuse: may these options be changed now; are the values right (each is
+ * stored as it is found right); does putting them into force work. After a refusal the texts that were saved before the
+ * second step are stored again, and what had been put into force is put into force again with them.
+ *
+ * Not here    gathering (config_table.c), text of values (config_values.c), files (config_file.c, config_rewrite.c).
+ * Owns        the list of functions for RESETSTAT.
+ * Threads     main.
+ * Invariants  after a refused CONFIG SET each option reads as before.
+ * Cost        CONFIG GET of a pattern matches each name once per pattern.
+ * Tests       tests/unit/server/config_test.c, tests/differential/config_compare.py
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "config_rewrite.h"
+#include "glob.h"
+#include "log.h"
+#include "panic.h"
+#include "redact.h"
+#include "reply.h"
+#include "server_settings.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+
+#define RESET_FUNCTIONS_MAX 32
+
+static struct {
+    void (*functions[RESET_FUNCTIONS_MAX])(void);
+    int count;
+} resets;
+
+/* ---- SET ------------------------------------------------------------------------------------------ */
+
+typedef struct change {
+    configRow *row;  /* borrowed */
+    const char *name; /* borrowed: as it was typed */
+    char *value;     /* borrowed */
+    sds old;         /* owns: text before the change */
+} change;
+
+static bool textDiffers(const change *ch) {
+    sds now = settingText(ch->row->entry->def);
+    bool differs = sdsCmp(now, ch->old) != 0;
+    sdsFree(now);
+    return differs;
+}
+
+/* Whether an earlier change of the list shares the function, which is then called once for both. */
+static bool appliedBefore(const change *changes, int index) {
+    for (int i = 0; i < index; i++)
+        if (changes[i].row->entry->def->apply == changes[index].row->entry->def->apply) return true;
+    return false;
+}
+
+static const change *storeAll(const change *changes, int count, const char **err) {
+    for (int i = 0; i < count; i++) {
+        char *words[] = {changes[i].value};
+        if (!settingSetWords(changes[i].row->entry->def, words, 1, err)) return &changes[i];
+    }
+    return NULL;
+}
+
+static const change *applyAll(const change *changes, int count, const bool *wanted, const char **err) {
+    for (int i = 0; i < count; i++) {
+        const setting *s = changes[i].row->entry->def;
+        if (!wanted[i] || !s->apply || appliedBefore(changes, i)) continue;
+        if (!s->apply(err)) return &changes[i];
+    }
+    return NULL;
+}
+
+/* A function serves several options: it runs when any of them has changed. */
+static void markWanted(const change *changes, int count, bool *wanted) {
+    for (int i = 0; i < count; i++) {
+        const setting *s = changes[i].row->entry->def;
+        if (!(s->flags & SETTING_VOLATILE) && !textDiffers(&changes[i])) continue;
+        for (int j = 0; j < count; j++)
+            if (changes[j].row->entry->def->apply == s->apply) wanted[j] = true;
+    }
+}
+
+static void restoreAll(const change *changes, int count, const bool *wanted, bool apply) {
+    const char *err = NULL;
+    for (int i = count - 1; i >= 0; i--) settingRestore(changes[i].row->entry->def, changes[i].old);
+    if (apply && applyAll(changes, count, wanted, &err))
+        serverLog(LL_WARNING, "Failed applying restored failed CONFIG SET command: %s", err);
+}
+
+static const change *changeAll(const change *changes, int count, const char **err) {
+    bool *wanted = zcalloc((size_t)count, sizeof(bool));
+    const change *culprit = storeAll(changes, count, err);
+    if (culprit) {
+        restoreAll(changes, (int)(culprit - changes), wanted, false);
+    } else {
+        markWanted(changes, count, wanted);
+        culprit = applyAll(changes, count, wanted, err);
+        if (culprit) {
+            serverLog(LL_WARNING,
+                      "Failed applying new configuration. Possibly related to new %s setting. "
+                      "Restoring previous settings.",
+                      culprit->name);
+            restoreAll(changes, count, wanted, true);
+        }
+    }
+    zfree(wanted);
+    return culprit;
+}
+
+static void notePending(const change *changes, int count) {
+    for (int i = 0; i < count; i++)
+        if ((changes[i].row->entry->def->flags & SETTING_PENDING) && textDiffers(&changes[i]))
+            serverLog(LL_NOTICE, "CONFIG SET: '%s' is kept but has no effect in this version", changes[i].name);
+}
+
+bool configChange(char **pairs, int count, const char **culprit, const char **err) {
+    change *changes = zcalloc((size_t)count + 1, sizeof(change));
+    for (int i = 0; i < count; i++) {
+        configRow *row = configFind(pairs[2 * i]);
+        serverAssert(row != NULL);
+        changes[i] = (change){row, pairs[2 * i], pairs[2 * i + 1], settingText(row->entry->def)};
+    }
+    const change *bad = changeAll(changes, count, err);
+    if (bad) *culprit = bad->name;
+    else notePending(changes, count);
+    for (int i = 0; i < count; i++) sdsFree(changes[i].old);
+    zfree(changes);
+    return !bad;
+}
+
+/* Why the option may not be changed by this client, or NULL. */
+static const char *whyForbidden(const client *c, const setting *s) {
+    if (s->flags & SETTING_IMMUTABLE) return "can't set immutable config";
+    if (!(s->flags & SETTING_PROTECTED) || server_conf.enable_protected_configs == ACCESS_YES) return NULL;
+    if (server_conf.enable_protected_configs == ACCESS_LOCAL && clientIsLocal(c)) return NULL;
+    return "can't set protected config";
+}
+
+static void replyRefused(client *c, const char *name, const char *err) {
+    addReplyErrorFormat(c, "CONFIG SET failed (possibly related to argument '%s') - %s", name, err);
+}
+
+/* The same name twice is refused; a name and its alias are two names. */
+static bool namedBefore(char **pairs, int index, const configRow *row) {
+    for (int i = 0; i < index; i++)
+        if (configFind(pairs[2 * i]) == row) return true;
+    return false;
+}
+
+/* False when the reply was an error. */
+static bool allowedAll(client *c, char **pairs, int count) {
+    for (int i = 0; i < count; i++) {
+        const configRow *row = configFind(pairs[2 * i]);
+        if (!row) {
+            addReplyErrorFormat(c, "Unknown option or number of arguments for CONFIG SET - '%s'", pairs[2 * i]);
+            return false;
+        }
+        const char *err = whyForbidden(c, row->entry->def);
+        if (!err && namedBefore(pairs, i, row)) err = "duplicate parameter";
+        if (err) {
+            replyRefused(c, pairs[2 * i], err);
+            return false;
+        }
+    }
+    return true;
+}
+
+void configSetCommand(client *c) {
+    const char *culprit = NULL, *err = NULL;
+    if (c->argc & 1) {
+        addReplySyntaxError(c);
+        return;
+    }
+    int count = (int)(c->argc - 2) / 2;
+    sds *pairs = zmalloc(2 * (size_t)count * sizeof(sds));
+    for (int i = 0; i < 2 * count; i++) pairs[i] = sdsFromSlice(c->argv[2 + i]);
+    for (int i = 0; i < 2 * count; i += 2) {
+        const configRow *row = configFind(pairs[i]);
+        if (row && row->entry->def->flags & SETTING_SENSITIVE) redactArgument(c, (uint32_t)(3 + i));
+    }
+    if (allowedAll(c, pairs, count)) {
+        if (configChange(pairs, count, &culprit, &err)) addReplyOk(c);
+        else replyRefused(c, culprit, err);
+    }
+    sdsFreeSplitRes(pairs, 2 * count);
+}
+
+/* ---- GET ------------------------------------------------------------------------------------------ */
+
+/* Which rows a CONFIG GET found, and under which name each was asked for. */
+typedef struct found {
+    slice *names; /* owns the array; len 0: not found */
+    size_t count;
+} found;
+
+static void findPattern(found *f, slice pattern, const configRow *rows, size_t nrows) {
+    for (size_t i = 0; i < nrows; i++) {
+        slice name = sliceStr(rows[i].name);
+        if (f->names[i].len || (rows[i].entry->def->flags & SETTING_HIDDEN)) continue;
+        if (!globMatch(pattern, name, true)) continue;
+        f->names[i] = name;
+        f->count++;
+    }
+}
+
+static void findExact(found *f, slice asked, const configRow *rows) {
+    sds name = sdsFromSlice(asked);
+    const configRow *row = configFind(name);
+    sdsFree(name);
+    if (!row || f->names[row - rows].len) return;
+    f->names[row - rows] = asked;
+    f->count++;
+}
+
+static bool isPattern(slice s) {
+    for (size_t i = 0; i < s.len; i++)
+        if (strchr("*?[", s.ptr[i]) && s.ptr[i]) return true;
+    return false;
+}
+
+void configGetCommand(client *c) {
+    size_t nrows;
+    const configRow *rows = configRows(&nrows);
+    found f = {zcalloc(nrows + 1, sizeof(slice)), 0};
+    for (uint32_t i = 2; i < c->argc; i++) {
+        if (isPattern(c->argv[i])) findPattern(&f, c->argv[i], rows, nrows);
+        else findExact(&f, c->argv[i], rows);
+    }
+    addReplyMapLen(c, (long long)f.count);
+    for (size_t i = 0; i < nrows; i++) {
+        if (!f.names[i].len) continue;
+        addReplyBulk(c, f.names[i]);
+        addReplyBulkSds(c, settingText(rows[i].entry->def));
+    }
+    zfree(f.names);
+}
+
+/* ---- The rest ------------------------------------------------------------------------------------- */
+
+void configOnResetStat(void (*fn)(void)) {
+    serverAssert(resets.count < RESET_FUNCTIONS_MAX);
+    resets.functions[resets.count++] = fn;
+}
+
+void configResetStatCommand(client *c) {
+    for (int i = 0; i < resets.count; i++) resets.functions[i]();
+    addReplyOk(c);
+}
+
+void configRewriteCommand(client *c) {
+    if (!configFilePath()) {
+        addReplyError(c, "The server is running without a config file");
+        return;
+    }
+    if (configRewrite(configFilePath()) == C_OK) {
+        serverLog(LL_NOTICE, "CONFIG REWRITE executed with success.");
+        addReplyOk(c);
+        return;
+    }
+    int error = errno;
+    serverLog(LL_WARNING, "CONFIG REWRITE failed: %s", strerror(error));
+    addReplyErrorFormat(c, "Rewriting config file: %s", strerror(error));
+}
+
+void configHelpCommand(client *c) {
+    const char *lines[] = {"GET <pattern>",
+                           "    Return parameters matching the glob-like <pattern> and their values.",
+                           "SET <directive> <value>",
+                           "    Set the configuration <directive> to <value>.",
+                           "RESETSTAT",
+                           "    Reset statistics reported by the INFO command.",
+                           "REWRITE",
+                           "    Rewrite the configuration file.",
+                           NULL};
+    addReplyHelp(c, lines);
+}

@@ -1,0 +1,28 @@
+/* config.h -- the options of all layers: loaded at boot, then read and changed by CONFIG.
+ *
+ * At boot:  configInit(tables); configLoad(argc - 1, argv + 1); serverSettingsApply(); configWarnPending().
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SERVER_CONFIG_H
+#define SERVER_CONFIG_H
+
+#include "client.h"
+#include "config_file.h"
+#include "config_table.h"
+
+/* CONFIG RESETSTAT calls `fn`, as do all that were registered before, in order. Boot only, at most 32. */
+void configOnResetStat(void (*fn)(void));
+
+/* Change options as CONFIG SET does, all or none: names and values alternate, `count` is the number of pairs.
+ * False with *culprit (one of the names) and *err. The names exist and may be changed: the caller checks. */
+bool configChange(char **pairs, int count, const char **culprit, const char **err);
+
+void configGetCommand(client *c);
+void configSetCommand(client *c);
+void configResetStatCommand(client *c);
+void configRewriteCommand(client *c);
+void configHelpCommand(client *c);
+
+#endif

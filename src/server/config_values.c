@@ -1,0 +1,236 @@
+/* config_values.c -- one option's value as text: read from words, checked, printed.
+ *
+ * All that depends on the type of an option is here, so that the command line, the file, CONFIG SET, CONFIG GET and
+ * CONFIG REWRITE agree. The error texts are those that clients of the field know.
+ *
+ * Not here    which options there are (the layers' tables), when a value may change (config.c).
+ * Owns        nothing but the buffer of the last range error; values belong to the layers' structs.
+ * Threads     main.
+ * Invariants  settingRestore(s, settingText(s)) changes nothing.
+ * Tests       tests/unit/server/config_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "config_values.h"
+
+#include "numbers.h"
+#include "panic.h"
+#include "zmalloc.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Texts that name a range or a list of words are made here; a caller shows them before the next value is set. */
+static char error_text[1024];
+
+static bool refuse(const char **err, const char *text) {
+    *err = text;
+    return false;
+}
+
+static bool inRange(const setting *s, long long number, const char **err) {
+    if (number >= s->min && number <= s->max) return true;
+    snprintf(error_text, sizeof(error_text),
+             s->type == SETTING_OCTAL ? "argument must be between %llo and %llo inclusive"
+                                      : "argument must be between %lld and %lld inclusive",
+             s->min, s->max);
+    return refuse(err, error_text);
+}
+
+/* A unit without digits is zero, as is the empty text. */
+static bool parseBytes(const char *text, unsigned long long *bytes) {
+    static const char *const units[] = {"", "b", "k", "kb", "m", "mb", "g", "gb"};
+    for (size_t i = 0; i < array_len(units); i++)
+        if (!strcasecmp(text, units[i])) {
+            *bytes = 0;
+            return true;
+        }
+    return memory2ull(text, strlen(text), bytes);
+}
+
+static bool parseMemory(const setting *s, const char *text, long long *out, const char **err) {
+    unsigned long long bytes;
+    size_t len = strlen(text);
+    if (s->type == SETTING_PERCENT_OR_MEMORY && len && text[len - 1] == '%') {
+        if (!string2ll(text, len - 1, out) || *out < 0)
+            return refuse(err, "argument must be a memory or percent value");
+        if (*out > 100) return refuse(err, "percentage argument must be less or equal to 100");
+        *out = -*out;
+        return true;
+    }
+    if (s->min < 0 && s->type == SETTING_MEMORY && string2ll(text, len, out)) return inRange(s, *out, err);
+    if (!parseBytes(text, &bytes))
+        return refuse(err, s->type == SETTING_MEMORY ? "argument must be a memory value"
+                                                     : "argument must be a memory or percent value");
+    if (bytes > LLONG_MAX) {
+        inRange(s, LLONG_MIN, err);
+        return refuse(err, error_text);
+    }
+    *out = (long long)bytes;
+    return inRange(s, *out, err);
+}
+
+static bool parseOctal(const setting *s, const char *text, long long *out, const char **err) {
+    char *end;
+    *out = strtoll(text, &end, 8);
+    if (*end) return refuse(err, "argument couldn't be parsed as an octal number");
+    return inRange(s, *out, err);
+}
+
+static bool refuseNames(const setting *s, const char **err) {
+    size_t at = (size_t)snprintf(error_text, sizeof(error_text), "argument(s) must be one of the following: ");
+    for (const settingName *n = s->names; n->name && at < sizeof(error_text); n++)
+        at += (size_t)snprintf(error_text + at, sizeof(error_text) - at, "%s%s", n == s->names ? "" : ", ", n->name);
+    return refuse(err, error_text);
+}
+
+/* ENUM is one name; FLAGS is any number of them. */
+static bool parseNames(const setting *s, char **words, int count, long long *out, const char **err) {
+    *out = 0;
+    if (count == 0) return refuseNames(s, err);
+    for (int i = 0; i < count; i++) {
+        const settingName *n = s->names;
+        while (n->name && strcasecmp(n->name, words[i])) n++;
+        if (!n->name) return refuseNames(s, err);
+        *out |= n->value;
+    }
+    return true;
+}
+
+static bool parseNumber(const setting *s, char **words, int count, long long *out, const char **err) {
+    switch (s->type) {
+    case SETTING_BOOL:
+        *out = !strcasecmp(words[0], "yes");
+        return *out || !strcasecmp(words[0], "no") || refuse(err, "argument must be 'yes' or 'no'");
+    case SETTING_INT:
+        if (!string2ll(words[0], strlen(words[0]), out))
+            return refuse(err, "argument couldn't be parsed into an integer");
+        return inRange(s, *out, err);
+    case SETTING_MEMORY:
+    case SETTING_PERCENT_OR_MEMORY: return parseMemory(s, words[0], out, err);
+    case SETTING_OCTAL: return parseOctal(s, words[0], out, err);
+    case SETTING_ENUM:
+    case SETTING_FLAGS: return parseNames(s, words, count, out, err);
+    case SETTING_STRING:
+    case SETTING_SPECIAL: break;
+    }
+    return true;
+}
+
+static void storeString(const setting *s, const char *text) {
+    char **place = s->value, *old = *place;
+    *place = (s->empty_is_null && !*text) ? NULL : zstrdup(text);
+    zfree(old);
+}
+
+static void storeNumber(const setting *s, long long number) {
+    switch (s->type) {
+    case SETTING_BOOL: *(bool *)s->value = number; break;
+    case SETTING_ENUM:
+    case SETTING_FLAGS: *(int *)s->value = (int)number; break;
+    default: *(long long *)s->value = number; break;
+    }
+}
+
+static bool takesWords(const setting *s) {
+    return (s->flags & SETTING_MULTI_ARG) || s->type == SETTING_FLAGS;
+}
+
+static bool setWords(const setting *s, char **words, int count, bool checked, const char **err) {
+    long long number = 0;
+    if (!takesWords(s) && count != 1) return refuse(err, "wrong number of arguments");
+    if (s->type == SETTING_SPECIAL) return s->set(s, words, count, err);
+    if (!parseNumber(s, words, count, &number, err)) return false;
+    const char *text = s->type == SETTING_STRING ? words[0] : NULL;
+    if (checked && s->check && !s->check(text, number, err)) return false;
+    if (s->type == SETTING_STRING) storeString(s, text);
+    else storeNumber(s, number);
+    return true;
+}
+
+/* One word is split at each blank, strictly: two blanks make an empty word, which no option takes. */
+static bool setText(const setting *s, char *text, bool checked, const char **err) {
+    int count = 0;
+    if (!takesWords(s)) return setWords(s, &text, 1, checked, err);
+    sds *words = sdsSplitLen(text, strlen(text), " ", 1, &count);
+    bool ok = setWords(s, words, *text ? count : 0, checked, err);
+    sdsFreeSplitRes(words, count);
+    return ok;
+}
+
+bool settingSetWords(const setting *s, char **words, int count, const char **err) {
+    *err = "Invalid argument";
+    return count == 1 ? setText(s, words[0], true, err) : setWords(s, words, count, true, err);
+}
+
+void settingRestore(const setting *s, const sds text) {
+    const char *err = NULL;
+    bool ok = setText(s, text, false, &err);
+    debugAssert(ok || s->type == SETTING_SPECIAL);
+    unused(ok);
+}
+
+void settingSetDefault(const setting *s) {
+    const char *err = NULL;
+    if (s->type == SETTING_SPECIAL && !s->default_text) return;
+    sds text = sdsNew(s->default_text ? s->default_text : "");
+    if (!setText(s, text, false, &err)) serverPanic("Bad default of option '%s': %s", s->name, err);
+    sdsFree(text);
+}
+
+static sds catFlags(sds out, const setting *s) {
+    int value = *(int *)s->value;
+    bool first = true;
+    for (const settingName *n = s->names; n->name; n++) {
+        if (value ? !n->value || (value & n->value) != n->value : n->value) continue;
+        out = sdsCatPrintf(out, "%s%s", first ? "" : " ", n->name);
+        first = false;
+    }
+    return out;
+}
+
+static sds catEnum(sds out, const setting *s) {
+    const settingName *n = s->names;
+    while (n->name && n->value != *(int *)s->value) n++;
+    return sdsCat(out, n->name ? n->name : "unknown");
+}
+
+sds settingText(const setting *s) {
+    sds out;
+    switch (s->type) {
+    case SETTING_BOOL: return sdsNew(*(bool *)s->value ? "yes" : "no");
+    case SETTING_INT:
+    case SETTING_MEMORY: return sdsFromLongLong(*(long long *)s->value);
+    case SETTING_PERCENT_OR_MEMORY:
+        out = sdsFromLongLong(llabs(*(long long *)s->value));
+        return *(long long *)s->value < 0 ? sdsCat(out, "%") : out;
+    case SETTING_OCTAL: return sdsCatPrintf(sdsEmpty(), "%llo", (unsigned long long)*(long long *)s->value);
+    case SETTING_ENUM: return catEnum(sdsEmpty(), s);
+    case SETTING_FLAGS: return catFlags(sdsEmpty(), s);
+    case SETTING_STRING: return sdsNew(*(char **)s->value ? *(char **)s->value : "");
+    case SETTING_SPECIAL: return s->get(s);
+    }
+    serverPanic("Option '%s' has no type", s->name);
+}
+
+static sds catMemory(sds out, long long bytes) {
+    static const struct {
+        int shift;
+        const char *unit;
+    } units[] = {{30, "gb"}, {20, "mb"}, {10, "kb"}};
+    for (size_t i = 0; bytes > 0 && i < array_len(units); i++)
+        if (!(bytes & ((1LL << units[i].shift) - 1)))
+            return sdsCatPrintf(out, "%lld%s", bytes >> units[i].shift, units[i].unit);
+    return sdsCatPrintf(out, "%lld", bytes);
+}
+
+sds settingCatFileText(sds out, const setting *s) {
+    if (s->type == SETTING_MEMORY) return catMemory(out, *(long long *)s->value);
+    if (s->type == SETTING_PERCENT_OR_MEMORY && *(long long *)s->value > 0)
+        return catMemory(out, *(long long *)s->value);
+    sds text = settingText(s);
+    bool quoted = s->type == SETTING_STRING || (s->type == SETTING_SPECIAL && !(s->flags & SETTING_MULTI_ARG));
+    out = quoted || !sdsLen(text) ? sdsCatRepr(out, text, sdsLen(text)) : sdsCatSlice(out, sdsSlice(text));
+    sdsFree(text);
+    return out;
+}

@@ -1,0 +1,24 @@
+/* config_values.h -- one option's value as text: read from words, checked, printed.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SERVER_CONFIG_VALUES_H
+#define SERVER_CONFIG_VALUES_H
+
+#include "sds.h"
+#include "settings.h"
+
+/* Store the value that `words` spell. An option of several words also takes them as one word with blanks between. False
+ * with *err (valid until the next call) when they are refused; nothing is changed then. */
+bool settingSetWords(const setting *s, char **words, int count, const char **err) must_check;
+/* Put back a text that settingText() gave, unchecked. */
+void settingRestore(const setting *s, const sds text);
+/* Store the default. */
+void settingSetDefault(const setting *s);
+/* The value as CONFIG GET shows it. The caller owns it. */
+sds settingText(const setting *s);
+/* Append the value to a line of the file: memory in its largest whole unit, strings quoted. */
+sds settingCatFileText(sds out, const setting *s);
+
+#endif

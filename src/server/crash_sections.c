@@ -1,0 +1,70 @@
+/* crash_sections.c -- what the crash report says about the server and its clients.
+ *
+ * Runs on the crashing thread, whatever that is, over data that may be broken: it allocates nothing, takes no lock, and
+ * bounds each walk. What users have stored or sent is left out when hide-user-data-from-log says so.
+ *
+ * Threads     any: the one that crashed.
+ * Tests       tests/differential/server_compare.py
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "crash_sections.h"
+
+#include "call.h"
+#include "info.h"
+#include "panic.h"
+#include "server_settings.h"
+
+#define CLIENTS_SHOWN_MAX 1000
+#define ARGUMENTS_SHOWN_MAX 32
+#define ARGUMENT_BYTES_MAX 128
+
+static const char *userText(const char *text) {
+    return !text ? "" : server_conf.hide_user_data_from_log ? "*redacted*" : text;
+}
+
+static void printClient(const client *c) {
+    panicPrint("id=%llu addr=%s laddr=%s fd=%d name=%s flags=0x%x db=%d cmd=%s resp=%d omem=%zu imem=%zu "
+               "tot-cmds=%lld\n",
+               (unsigned long long)c->id, c->peer, c->local, c->fd, userText(c->name), (unsigned)c->flags,
+               c->db ? c->db->id : -1, c->cmd ? c->cmd->fullname : "NULL", c->resp, c->output_bytes, c->input_bytes,
+               c->commands);
+}
+
+static void printClients(void) {
+    if (!client_state.clients) return;
+    const listNode *node = client_state.clients->head;
+    for (int i = 0; node && i < CLIENTS_SHOWN_MAX; i++, node = node->next) printClient(node->value);
+}
+
+/* Bytes as they are when they can be printed, '?' else. */
+static void printArgument(uint32_t index, slice arg) {
+    char text[ARGUMENT_BYTES_MAX + 1];
+    size_t n = arg.len < ARGUMENT_BYTES_MAX ? arg.len : ARGUMENT_BYTES_MAX;
+    for (size_t i = 0; i < n; i++) text[i] = arg.ptr[i] >= ' ' && arg.ptr[i] <= '~' ? arg.ptr[i] : '?';
+    text[n] = '\0';
+    panicPrint("argv[%u]: \"%s\"%s\n", (unsigned)index, text, n < arg.len ? "..." : "");
+}
+
+static void printArguments(const client *c) {
+    if (!c->argv) return;
+    for (uint32_t i = 0; i < c->argc && i < ARGUMENTS_SHOWN_MAX; i++) {
+        bool hidden = i > 0 && server_conf.hide_user_data_from_log;
+        if (hidden) panicPrint("argv[%u]: %zu bytes\n", (unsigned)i, c->argv[i].len);
+        else printArgument(i, c->argv[i]);
+    }
+    if (c->argc > ARGUMENTS_SHOWN_MAX) panicPrint("... and %u more\n", (unsigned)(c->argc - ARGUMENTS_SHOWN_MAX));
+}
+
+static void printCurrentClient(void) {
+    const client *c = callCurrentClient();
+    if (!c) return;
+    printClient(c);
+    panicPrint("argc: %u\n", (unsigned)c->argc);
+    printArguments(c);
+}
+
+void crashSectionsRegister(void) {
+    panicAddSection("INFO OUTPUT", infoPrintCrash);
+    panicAddSection("CLIENT LIST OUTPUT", printClients);
+    panicAddSection("CURRENT CLIENT INFO", printCurrentClient);
+}

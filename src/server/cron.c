@@ -1,0 +1,72 @@
+/* cron.c -- what happens `hz` times a second, and around each wait of main's loop.
+ *
+ * Owns        the timer.
+ * Threads     main.
+ * Tests       tests/engine/expire.tcl, tests/engine/maxmemory.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "cron.h"
+
+#include "clock.h"
+#include "evict.h"
+#include "expire.h"
+#include "lru.h"
+#include "metrics.h"
+#include "net.h"
+#include "server_settings.h"
+#include "shutdown.h"
+
+static bool paused;
+
+void cronPause(bool on) {
+    paused = on;
+}
+
+static long long onTick(aeEventLoop *loop, long long id, void *arg) {
+    unused(loop), unused(id), unused(arg);
+    shutdownCron();
+    if (unlikely(paused)) return 1000 / server_conf.hz;
+    int64_t now_ms = clockWallMs();
+    storeSetNowMs(now_ms);
+    lruClockRefresh(now_ms);
+    metricsCron();
+    netCron();
+    activeExpireCycle(EXPIRE_CYCLE_SLOW);
+    dbResizeTick();
+    return 1000 / server_conf.hz;
+}
+
+static long long onMinute(aeEventLoop *loop, long long id, void *arg) {
+    unused(loop), unused(id), unused(arg);
+    clockRefreshTimezone(); /* daylight saving may have begun */
+    return 60000;
+}
+
+/* Eviction that ran out of its time slice goes on between commands. */
+static long long onEvict(aeEventLoop *loop, long long id, void *arg) {
+    unused(loop), unused(id);
+    bool *scheduled = arg;
+    *scheduled = evictContinue();
+    return *scheduled ? 0 : AE_NOMORE;
+}
+
+static void beforeSleep(aeEventLoop *loop, void *arg) {
+    unused(arg);
+    static bool evicting;
+    activeExpireCycle(EXPIRE_CYCLE_FAST);
+    netBeforeSleep(loop);
+    if (store_conf.maxmemory && !evicting && evictPerform() == EVICT_RUNNING)
+        evicting = aeCreateTimeEvent(loop, 0, onEvict, &evicting) >= 0;
+}
+
+static void afterSleep(aeEventLoop *loop, void *arg) {
+    unused(loop), unused(arg);
+    netAfterSleep();
+}
+
+void cronStart(aeEventLoop *loop) {
+    aeCreateTimeEvent(loop, 1, onTick, NULL);
+    aeCreateTimeEvent(loop, 60000, onMinute, NULL);
+    aeSetBeforeSleep(loop, beforeSleep, NULL);
+    aeSetAfterSleep(loop, afterSleep, NULL);
+}

@@ -1,0 +1,16 @@
+/* cron.h -- what happens `hz` times a second, and around each wait of main's loop.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SERVER_CRON_H
+#define SERVER_CRON_H
+
+#include "ae.h"
+
+/* Boot: put the timer and the hooks into the loop. */
+void cronStart(aeEventLoop *loop);
+/* While paused, a tick only answers signals (DEBUG PAUSE-CRON). */
+void cronPause(bool paused);
+
+#endif

@@ -1,0 +1,287 @@
+/* daemon.c -- how the process stands towards the system: background, pid file, supervisor, title, limits.
+ *
+ * Owns        the pid file; the memory behind argv, once the environment has moved away from it.
+ * Threads     main.
+ * Tests       tests/server/process.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "daemon.h"
+
+#include "config_file.h"
+#include "log.h"
+#include "net.h"
+#include "panic.h"
+#include "sds.h"
+#include "server_settings.h"
+#include "version.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#ifdef HAVE_LIBSYSTEMD
+#include <systemd/sd-daemon.h>
+#endif
+
+extern char **environ;
+
+static struct {
+    char *title_start, *title_end; /* memory the system shows as our command line */
+    char *argv0;
+    char executable[PATH_MAX];
+    int supervisor; /* SUPERVISED_ */
+    bool has_pid_file;
+} state;
+
+/* --- title --------------------------------------------------------------------------------------- */
+
+void daemonInit(int argc, char **argv) {
+    state.argv0 = zstrdup(argv[0]);
+    if (!realpath("/proc/self/exe", state.executable)) snprintf(state.executable, PATH_MAX, "%s", argv[0]);
+    /* argv and environ lie in one piece of memory. Move the strings that others may still read. */
+    state.title_start = argv[0];
+    state.title_end = argv[argc - 1] + strlen(argv[argc - 1]) + 1;
+    for (int i = 0; environ[i]; i++)
+        if (environ[i] == state.title_end) state.title_end += strlen(environ[i]) + 1;
+    char **moved = environ;
+    for (int i = 0; moved[i]; i++) moved[i] = strdup(moved[i]);
+    for (int i = 1; i < argc; i++) argv[i] = strdup(argv[i]);
+}
+
+/* "*:6379", the Unix socket's path, or what stands for an address. */
+static sds listenAddress(void) {
+    if (net_conf.port) {
+        const char *first = net_conf.bind_count ? net_conf.bind[0] : "*";
+        if (*first == '-') first++;
+        return sdsCatPrintf(sdsEmpty(), "%s:%lld", first, net_conf.port);
+    }
+    return sdsNew(net_conf.unixsocket ? net_conf.unixsocket : "");
+}
+
+static sds expandField(sds out, const char *name, size_t len) {
+    slice field = sliceOf(name, len);
+    if (sliceIs(field, "title")) return sdsCat(out, state.argv0);
+    if (sliceIs(field, "port")) return sdsCatPrintf(out, "%lld", net_conf.port);
+    if (sliceIs(field, "unixsocket")) return sdsCat(out, net_conf.unixsocket ? net_conf.unixsocket : "");
+    if (sliceIs(field, "config-file")) return sdsCat(out, configFilePath() ? configFilePath() : "");
+    if (sliceIs(field, "tls-port")) return sdsCat(out, "0");
+    if (sliceIs(field, "listen-addr")) {
+        sds addr = listenAddress();
+        out = sdsCatSlice(out, sdsSlice(addr));
+        sdsFree(addr);
+    }
+    return out; /* server-mode: empty unless a cluster or sentinel runs */
+}
+
+void daemonSetTitle(void) {
+    if (!server_conf.set_proc_title) return;
+    sds title = sdsEmpty();
+    const char *p = server_conf.proc_title_template;
+    while (*p) {
+        const char *close = *p == '{' ? strchr(p, '}') : NULL;
+        if (close) {
+            title = expandField(title, p + 1, (size_t)(close - p - 1));
+            p = close + 1;
+        } else {
+            title = sdsCatLen(title, p++, 1);
+        }
+    }
+    sdsTrim(title, " ");
+    size_t room = (size_t)(state.title_end - state.title_start);
+    memset(state.title_start, 0, room);
+    size_t len = sdsLen(title) < room - 1 ? sdsLen(title) : room - 1;
+    memcpy(state.title_start, title, len);
+    sdsFree(title);
+}
+
+const char *daemonExecutable(void) {
+    return state.executable;
+}
+
+/* --- background and supervisor ---------------------------------------------------------------------- */
+
+static bool startedBySystemd(void) {
+    if (!getenv("NOTIFY_SOCKET")) return false;
+#ifdef HAVE_LIBSYSTEMD
+    return true;
+#else
+    serverLog(LL_WARNING, "systemd supervision requested or auto-detected, but the server is compiled without "
+                          "libsystemd support!");
+    return false;
+#endif
+}
+
+static bool startedByUpstart(void) {
+    if (!getenv("UPSTART_JOB")) return false;
+    serverLog(LL_NOTICE, "supervised by upstart, will stop to signal readiness.");
+    unsetenv("UPSTART_JOB");
+    return true;
+}
+
+static int findSupervisor(void) {
+    int wanted = server_conf.supervised;
+    if ((wanted == SUPERVISED_AUTODETECT || wanted == SUPERVISED_UPSTART) && startedByUpstart())
+        return SUPERVISED_UPSTART;
+    if ((wanted == SUPERVISED_AUTODETECT || wanted == SUPERVISED_SYSTEMD) && startedBySystemd())
+        return SUPERVISED_SYSTEMD;
+    if (wanted == SUPERVISED_SYSTEMD)
+        serverLog(LL_WARNING, "systemd supervision requested, but NOTIFY_SOCKET not found!");
+    return SUPERVISED_NONE;
+}
+
+static void toBackground(void) {
+    fflush(NULL);
+    pid_t child = fork();
+    if (child < 0) {
+        fprintf(stderr, "Cannot go to the background: %s\n", strerror(errno));
+        exit(1);
+    }
+    if (child > 0) _exit(0);
+    setsid();
+    int null_fd = open("/dev/null", O_RDWR);
+    if (null_fd < 0) return;
+    dup2(null_fd, STDIN_FILENO);
+    dup2(null_fd, STDOUT_FILENO);
+    dup2(null_fd, STDERR_FILENO);
+    if (null_fd > STDERR_FILENO) close(null_fd);
+}
+
+void daemonStart(void) {
+    state.supervisor = findSupervisor();
+    if (server_conf.daemonize && state.supervisor == SUPERVISED_NONE) toBackground();
+    panicSetMainThread();
+}
+
+const char *daemonSupervisedName(void) {
+    switch (state.supervisor) {
+    case SUPERVISED_SYSTEMD: return "systemd";
+    case SUPERVISED_UPSTART: return "upstart";
+    default: return "no";
+    }
+}
+
+static void notify(const char *text) {
+#ifdef HAVE_LIBSYSTEMD
+    if (state.supervisor == SUPERVISED_SYSTEMD) sd_notify(0, text);
+#else
+    unused(text);
+#endif
+}
+
+void daemonNotifyReady(void) {
+    notify("STATUS=Ready to accept connections\nREADY=1\n");
+    if (state.supervisor == SUPERVISED_UPSTART) raise(SIGSTOP);
+}
+
+void daemonNotifyStopping(void) {
+    notify("STOPPING=1\n");
+}
+
+void daemonWritePidFile(void) {
+    if (!server_conf.pidfile) return;
+    FILE *f = fopen(server_conf.pidfile, "w");
+    if (!f) {
+        serverLog(LL_NOTICE, "Failed to write PID file: %s", strerror(errno));
+        return;
+    }
+    fprintf(f, "%d\n", (int)getpid());
+    fclose(f);
+    state.has_pid_file = true;
+}
+
+void daemonRemovePidFile(void) {
+    if (!state.has_pid_file) return;
+    serverLog(LL_NOTICE, "Removing the pid file.");
+    unlink(server_conf.pidfile);
+    state.has_pid_file = false;
+}
+
+/* --- limits ------------------------------------------------------------------------------------------- */
+
+void daemonAdjustFileLimit(void) {
+    rlim_t wanted = (rlim_t)net_conf.maxclients + NET_RESERVED_FDS;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == -1) {
+        serverLog(LL_WARNING, "Unable to obtain the current NOFILE limit (%s), assuming 1024 and setting the max clients "
+                              "configuration accordingly.", strerror(errno));
+        net_conf.maxclients = 1024 - NET_RESERVED_FDS;
+        return;
+    }
+    rlim_t before = limit.rlim_cur;
+    if (before >= wanted) return;
+    rlim_t best = wanted;
+    int why = 0;
+    for (; best > before; best -= 16) { /* as high as the system lets us */
+        struct rlimit try = {best, limit.rlim_max > best ? limit.rlim_max : best};
+        if (setrlimit(RLIMIT_NOFILE, &try) == 0) break;
+        why = errno;
+        if (best < before + 16) break;
+    }
+    if (best < before) best = before;
+    if (best >= wanted) {
+        serverLog(LL_NOTICE, "Increased maximum number of open files to %llu (it was originally set to %llu).",
+                  (unsigned long long)wanted, (unsigned long long)before);
+        return;
+    }
+    long long asked = net_conf.maxclients;
+    if (best <= NET_RESERVED_FDS) {
+        serverLog(LL_WARNING, "Your current 'ulimit -n' of %llu is not enough for the server to start. Please increase your "
+                              "open file limit to at least %llu. Exiting.",
+                  (unsigned long long)before, (unsigned long long)wanted);
+        exit(1);
+    }
+    net_conf.maxclients = (long long)best - NET_RESERVED_FDS;
+    serverLog(LL_WARNING, "You requested maxclients of %lld requiring at least %llu max file descriptors.", asked,
+              (unsigned long long)wanted);
+    serverLog(LL_WARNING, "Server can't set maximum open files to %llu because of OS error: %s.",
+              (unsigned long long)wanted, strerror(why));
+    serverLog(LL_WARNING, "Current maximum open files is %llu. maxclients has been reduced to %lld to compensate for low "
+                          "ulimit. If you need higher maxclients increase 'ulimit -n'.",
+              (unsigned long long)best, net_conf.maxclients);
+}
+
+/* First number in a file of /proc or /sys, -1 when it cannot be read. */
+static long readNumber(const char *path) {
+    FILE *f = fopen(path, "r");
+    if (!f) return -1;
+    long v = -1;
+    if (fscanf(f, "%ld", &v) != 1) v = -1;
+    fclose(f);
+    return v;
+}
+
+static bool hugePagesAlways(void) {
+    FILE *f = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+    if (!f) return false;
+    char line[128];
+    bool always = fgets(line, sizeof(line), f) && strstr(line, "[always]");
+    fclose(f);
+    return always;
+}
+
+void daemonWarnOfSystem(void) {
+    long backlog = readNumber("/proc/sys/net/core/somaxconn");
+    if (backlog > 0 && backlog < net_conf.tcp_backlog)
+        serverLog(LL_WARNING, "WARNING: The TCP backlog setting of %lld cannot be enforced because "
+                              "/proc/sys/net/core/somaxconn is set to the lower value of %ld.",
+                  net_conf.tcp_backlog, backlog);
+    if (readNumber("/proc/sys/vm/overcommit_memory") == 0)
+        serverLog(LL_WARNING, "WARNING Memory overcommit must be enabled! Without it, a background save or replication may "
+                              "fail under low memory condition. To fix this issue add 'vm.overcommit_memory = 1' to "
+                              "/etc/sysctl.conf and then reboot or run the command 'sysctl vm.overcommit_memory=1' for this to "
+                              "take effect.");
+    if (!hugePagesAlways()) return;
+    if (server_conf.disable_thp && prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0) return;
+    serverLog(LL_WARNING, "WARNING You have Transparent Huge Pages (THP) support enabled in your kernel. This will create "
+                          "latency and memory usage issues with the server. To fix this issue run the command 'echo madvise > "
+                          "/sys/kernel/mm/transparent_hugepage/enabled' as root, and add it to your /etc/rc.local in order to "
+                          "retain the setting after a reboot. The server must be restarted after THP is disabled (set to "
+                          "'madvise' or 'never').");
+}

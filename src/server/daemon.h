@@ -1,0 +1,31 @@
+/* daemon.h -- how the process stands towards the system: background, pid file, supervisor, title, limits.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SERVER_DAEMON_H
+#define SERVER_DAEMON_H
+
+#include "platform.h"
+
+/* Boot, first: remember argv and environment, whose memory shows the title. */
+void daemonInit(int argc, char **argv);
+/* Fork into the background (daemonize yes) unless a supervisor runs us; find out which supervisor. */
+void daemonStart(void);
+/* The process is (after the fork) the server: write the pid file. */
+void daemonWritePidFile(void);
+void daemonRemovePidFile(void);
+/* Tell the supervisor. */
+void daemonNotifyReady(void);
+void daemonNotifyStopping(void);
+const char *daemonSupervisedName(void); /* INFO process_supervised: "no" "systemd" "upstart" */
+/* Show the process under proc-title-template. */
+void daemonSetTitle(void);
+/* Absolute path of the program, for INFO. */
+const char *daemonExecutable(void);
+/* Raise the limit of open files for maxclients, or lower maxclients with a word in the log. */
+void daemonAdjustFileLimit(void);
+/* Warn of system settings that hurt: overcommit, huge pages, a short listen queue. */
+void daemonWarnOfSystem(void);
+
+#endif

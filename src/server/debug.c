@@ -1,0 +1,292 @@
+/* debug.c -- the DEBUG command: which subcommands there are, and the short ones.
+ *
+ * Each row of the table is a subcommand with its help; HELP shows the rows, so that it lists exactly what exists.
+ *
+ * Not here    subcommands about keys and values (debug_data.c).
+ * Threads     main.
+ * Tests       tests/differential/server_compare.py
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "debug.h"
+
+#include "clock.h"
+#include "cron.h"
+#include "debug_internal.h"
+#include "dict.h"
+#include "expire.h"
+#include "identity.h"
+#include "log.h"
+#include "panic.h"
+#include "reply.h"
+#include "server_settings.h"
+#include "zmalloc.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+
+/* The argument as a number the lenient way: 0 when it is none. */
+static double argNumber(client *c, uint32_t index) {
+    sds text = sdsFromSlice(c->argv[index]);
+    double n = strtod(text, NULL);
+    sdsFree(text);
+    return n;
+}
+
+/* ---- Crashes --------------------------------------------------------------------------------------- */
+
+static bool debugAssertion(client *c) {
+    unused(c);
+    serverAssert(1 == 2);
+    return true;
+}
+
+static bool debugPanic(client *c) {
+    unused(c);
+    serverPanic("DEBUG PANIC called at Unix time %lld", (long long)(clockWallMs() / 1000));
+}
+
+static bool debugSegfault(client *c) {
+    /* A page that may be read only gives the report an address to name. */
+    char *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    *(volatile char *)page = 'x';
+    addReplyOk(c);
+    return true;
+}
+
+static bool debugOom(client *c) {
+    void *p = zmalloc(SIZE_MAX / 2); /* does not return */
+    zfree(p);
+    addReplyOk(c);
+    return true;
+}
+
+/* ---- Stops and switches ---------------------------------------------------------------------------- */
+
+static bool debugSleep(client *c) {
+    double seconds = argNumber(c, 2);
+    if (seconds > 0) {
+        struct timespec wait = {.tv_sec = (time_t)seconds};
+        wait.tv_nsec = (long)((seconds - (double)wait.tv_sec) * 1e9);
+        nanosleep(&wait, NULL);
+    }
+    addReplyOk(c);
+    return true;
+}
+
+static bool debugSetActiveExpire(client *c) {
+    expireSetActive(argNumber(c, 2) != 0);
+    addReplyOk(c);
+    return true;
+}
+
+static bool debugPauseCron(client *c) {
+    cronPause(argNumber(c, 2) != 0);
+    addReplyOk(c);
+    return true;
+}
+
+static bool debugDictResizing(client *c) {
+    dictSetResizePolicy(argNumber(c, 2) != 0 ? DICT_RESIZE_ENABLE : DICT_RESIZE_FORBID);
+    addReplyOk(c);
+    return true;
+}
+
+static bool debugChangeReplId(client *c) {
+    serverLog(LL_NOTICE, "Changing replication IDs after receiving DEBUG change-repl-id");
+    identityChangeReplId();
+    addReplyOk(c);
+    return true;
+}
+
+/* ---- Texts ----------------------------------------------------------------------------------------- */
+
+/* As it is, whatever its code, and uncounted: no command has failed. */
+static bool debugError(client *c) {
+    sds line = sdsCatSlice(sdsNew("-"), c->argv[2]);
+    for (size_t i = 0; i < sdsLen(line); i++)
+        if (line[i] == '\r' || line[i] == '\n') line[i] = ' ';
+    addReplySds(c, sdsCatLen(line, "\r\n", 2));
+    return true;
+}
+
+static bool debugLog(client *c) {
+    serverLog(LL_WARNING, "DEBUG LOG: %.*s", (int)c->argv[2].len, c->argv[2].ptr);
+    addReplyOk(c);
+    return true;
+}
+
+static bool debugLeak(client *c) {
+    sds lost = sdsFromSlice(c->argv[2]);
+    serverLog(LL_DEBUG, "Leaked %zu bytes", sdsLen(lost));
+    addReplyOk(c);
+    return true;
+}
+
+static bool debugStructsize(client *c) {
+    addReplyBulkFormat(c, "bits:%zu robj:%zu dictentry:%zu client:%zu parsedcommand:%zu replyblock:%zu ",
+                       sizeof(void *) * 8, sizeof(robj), sizeof(void *), sizeof(client), sizeof(parsedCommand),
+                       sizeof(replyBlock));
+    return true;
+}
+
+/* ---- PROTOCOL -------------------------------------------------------------------------------------- */
+
+static void numbers(client *c) {
+    for (int i = 0; i < 3; i++) addReplyLongLong(c, i);
+}
+
+static void replyMap(client *c) {
+    addReplyMapLen(c, 3);
+    for (int i = 0; i < 3; i++) {
+        addReplyLongLong(c, i);
+        addReplyBool(c, i == 1);
+    }
+}
+
+static void replyAttribute(client *c) {
+    if (c->resp > 2) {
+        addReplyAttributeLen(c, 1);
+        addReplyBulkCString(c, "key-popularity");
+        addReplyArrayLen(c, 2);
+        addReplyBulkCString(c, "key:123");
+        addReplyLongLong(c, 90);
+    }
+    addReplyBulkCString(c, "Some real reply following the attribute");
+}
+
+static void replyPush(client *c) {
+    if (c->resp < 3) {
+        addReplyError(c, "RESP2 is not supported by this command");
+        return;
+    }
+    /* Not between a command and its reply, so behind it. */
+    addReplyBulkCString(c, "Some real reply following the push reply");
+    addReplyPushLen(c, 2);
+    addReplyBulkCString(c, "server-cpu-usage");
+    addReplyLongLong(c, 42);
+}
+
+static bool debugProtocol(client *c) {
+    slice type = c->argv[2];
+    if (sliceIs(type, "string")) {
+        addReplyBulkCString(c, "Hello World");
+    } else if (sliceIs(type, "integer")) {
+        addReplyLongLong(c, 12345);
+    } else if (sliceIs(type, "double")) {
+        addReplyDouble(c, 3.141);
+    } else if (sliceIs(type, "bignum")) {
+        addReplyBigNum(c, sliceStr("1234567999999999999999999999999999999"));
+    } else if (sliceIs(type, "null")) {
+        addReplyNull(c);
+    } else if (sliceIs(type, "array")) {
+        addReplyArrayLen(c, 3);
+        numbers(c);
+    } else if (sliceIs(type, "set")) {
+        addReplySetLen(c, 3);
+        numbers(c);
+    } else if (sliceIs(type, "map")) {
+        replyMap(c);
+    } else if (sliceIs(type, "attrib")) {
+        replyAttribute(c);
+    } else if (sliceIs(type, "push")) {
+        replyPush(c);
+    } else if (sliceIs(type, "verbatim")) {
+        addReplyVerbatim(c, sliceStr("This is a verbatim\nstring"), "txt");
+    } else if (sliceIs(type, "true")) {
+        addReplyBool(c, true);
+    } else if (sliceIs(type, "false")) {
+        addReplyBool(c, false);
+    } else {
+        addReplyError(c, "Wrong protocol type name. Please use one of the following: string|integer|double|bignum|null|"
+                         "array|set|map|attrib|push|verbatim|true|false");
+    }
+    return true;
+}
+
+/* ---- The table ------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    uint32_t argc_min, argc_max; /* with DEBUG and the name */
+    bool (*run)(client *c);      /* false: the arguments are not of its form, nothing was replied */
+    const char *help[8];
+} subcommands[] = {
+    {"assert", 2, 2, debugAssertion, {"ASSERT", "    Crash by assertion failed."}},
+    {"change-repl-id", 2, 2, debugChangeReplId,
+     {"CHANGE-REPL-ID", "    Change the replication IDs of the instance.",
+      "    Dangerous: should be used only for testing the replication subsystem."}},
+    {"digest", 2, 2, debugDigest, {"DIGEST", "    Output a hex signature representing the current DB content."}},
+    {"digest-value", 2, UINT32_MAX, debugDigestValue,
+     {"DIGEST-VALUE <key> [<key> ...]", "    Output a hex signature of the values of all the specified keys."}},
+    {"error", 3, 3, debugError,
+     {"ERROR <string>", "    Return a RESP protocol error with <string> as message. Useful for clients",
+      "    unit tests to simulate error replies."}},
+    {"leak", 3, 3, debugLeak, {"LEAK <string>", "    Create a memory leak of the input string."}},
+    {"log", 3, 3, debugLog, {"LOG <message>", "    Write <message> to the server log."}},
+    {"htstats", 3, 4, debugHtstats,
+     {"HTSTATS <dbid> [full]", "    Return hash table statistics of the specified database."}},
+    {"htstats-key", 3, 4, debugHtstatsKey,
+     {"HTSTATS-KEY <key> [full]", "    Like HTSTATS but for the hash table stored at <key>'s value."}},
+    {"mallctl", 3, 4, debugMallctl, {"MALLCTL <key> [<val>]", "    Get or set a malloc tuning integer."}},
+    {"mallctl-str", 3, 4, debugMallctlStr, {"MALLCTL-STR <key> [<val>]", "    Get or set a malloc tuning string."}},
+    {"object", 3, 4, debugObject,
+     {"OBJECT <key> [fast]", "    Show low level info about `key` and associated value.",
+      "    Some fields of the default behavior may be time consuming to fetch,",
+      "    and `fast` can be passed to avoid fetching them."}},
+    {"oom", 2, 2, debugOom, {"OOM", "    Crash the server simulating an out-of-memory error."}},
+    {"panic", 2, 2, debugPanic, {"PANIC", "    Crash the server simulating a panic."}},
+    {"populate", 3, 5, debugPopulate,
+     {"POPULATE <count> [<prefix>] [<size>]",
+      "    Create <count> string keys named key:<num>. If <prefix> is specified then",
+      "    it is used instead of the 'key' prefix. These are not propagated to",
+      "    replicas. Cluster slots are not respected so keys not belonging to the",
+      "    current node can be created in cluster mode."}},
+    {"protocol", 3, 3, debugProtocol,
+     {"PROTOCOL <type>", "    Reply with a test value of the specified type. <type> can be: string,",
+      "    integer, double, bignum, null, array, set, map, attrib, push, verbatim,", "    true, false."}},
+    {"segfault", 2, 2, debugSegfault, {"SEGFAULT", "    Crash the server with sigsegv."}},
+    {"set-active-expire", 3, 3, debugSetActiveExpire,
+     {"SET-ACTIVE-EXPIRE <0|1>", "    Setting it to 0 disables expiring keys in background when they are not",
+      "    accessed (otherwise the behavior). Setting it to 1 reenables back the", "    default."}},
+    {"sleep", 3, 3, debugSleep, {"SLEEP <seconds>", "    Stop the server for <seconds>. Decimals allowed."}},
+    {"structsize", 2, 2, debugStructsize, {"STRUCTSIZE", "    Return the size of different core C structures."}},
+    {"pause-cron", 3, 3, debugPauseCron, {"PAUSE-CRON <0|1>", "    Stop periodic cron job processing."}},
+    {"dict-resizing", 3, 3, debugDictResizing,
+     {"DICT-RESIZING <0|1>", "    Enable or disable the main dict and expire dict resizing."}},
+};
+
+static void replyHelp(client *c) {
+    const char *lines[array_len(subcommands) * array_len(subcommands[0].help) + 1];
+    size_t n = 0;
+    for (size_t i = 0; i < array_len(subcommands); i++)
+        for (size_t j = 0; j < array_len(subcommands[i].help) && subcommands[i].help[j]; j++)
+            lines[n++] = subcommands[i].help[j];
+    lines[n] = NULL;
+    addReplyHelp(c, lines);
+}
+
+static bool isAllowed(const client *c) {
+    return server_conf.enable_debug_command == ACCESS_YES ||
+           (server_conf.enable_debug_command == ACCESS_LOCAL && clientIsLocal(c));
+}
+
+void debugCommand(client *c) {
+    if (!isAllowed(c)) {
+        addReplyError(c, "DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can "
+                         "run it from a local connection, otherwise you need to set this option in the configuration "
+                         "file, and then restart the server.");
+        return;
+    }
+    if (c->argc == 2 && sliceIs(c->argv[1], "help")) {
+        replyHelp(c);
+        return;
+    }
+    for (size_t i = 0; i < array_len(subcommands); i++) {
+        if (!sliceIs(c->argv[1], subcommands[i].name)) continue;
+        if (c->argc < subcommands[i].argc_min || c->argc > subcommands[i].argc_max) break;
+        if (subcommands[i].run(c)) return;
+        break;
+    }
+    addReplySubcommandSyntaxError(c);
+}

@@ -1,0 +1,13 @@
+/* debug.h -- the DEBUG command: crash, stop, look inside. For tests of servers and clients.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SERVER_DEBUG_H
+#define SERVER_DEBUG_H
+
+#include "client.h"
+
+void debugCommand(client *c);
+
+#endif

@@ -1,0 +1,16 @@
+/* identity.h -- the names by which this run of the server and its stream of writes are known.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SERVER_IDENTITY_H
+#define SERVER_IDENTITY_H
+
+/* 40 hexadecimal digits, drawn at the first call. */
+const char *identityRunId(void);
+/* Of the stream of writes: INFO master_replid. */
+const char *identityReplId(void);
+/* Draw a new one (DEBUG CHANGE-REPL-ID). */
+void identityChangeReplId(void);
+
+#endif

@@ -1,0 +1,21 @@
+/* info.h -- the INFO command.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SERVER_INFO_H
+#define SERVER_INFO_H
+
+#include "client.h"
+
+/* INFO [section ...] */
+void infoCommand(client *c);
+/* The text of the sections that `names` ask for, as INFO answers; none: the default ones. The caller owns it. */
+sds infoText(const slice *names, uint32_t count);
+/* The sections that can be made without allocating and without the allocator's figures, through panicPrint(). */
+void infoPrintCrash(void);
+/* Boot: the moment of the start, and the run's identity. */
+void infoInit(void);
+int64_t infoStartedAt(void); /* unix seconds */
+
+#endif

@@ -1,0 +1,140 @@
+/* main.c -- from the command line to the loop.
+ *
+ * Not here    what is registered with whom (wiring.c), what happens in a turn (cron.c, net/net.c).
+ * Owns        main's loop.
+ * Threads     main; starts the others.
+ * Tests       tests/server/process.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "banner.h"
+#include "bio.h"
+#include "clock.h"
+#include "config.h"
+#include "cron.h"
+#include "daemon.h"
+#include "db.h"
+#include "hash.h"
+#include "log.h"
+#include "lru.h"
+#include "metrics.h"
+#include "net.h"
+#include "panic.h"
+#include "rng.h"
+#include "server_settings.h"
+#include "signals.h"
+#include "version.h"
+#include "wiring.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOOP_FDS_AT_START 1024 /* grows with the descriptors it meets */
+
+static void onOutOfMemory(size_t size) {
+    serverPanic("Out Of Memory allocating %zu bytes!", size);
+}
+
+static void printUsage(FILE *to) {
+    fputs("Usage: ./valkey-server [/path/to/valkey.conf] [options] [-]\n"
+          "       ./valkey-server - (read config from stdin)\n"
+          "       ./valkey-server -v or --version\n"
+          "       ./valkey-server -h or --help\n"
+          "\n"
+          "Examples:\n"
+          "       ./valkey-server (run the server with default conf)\n"
+          "       echo 'maxmemory 128mb' | ./valkey-server -\n"
+          "       ./valkey-server /etc/valkey/6379.conf\n"
+          "       ./valkey-server --port 7777\n"
+          "       ./valkey-server --io-threads 9\n"
+          "       ./valkey-server /etc/myvalkey.conf --loglevel verbose -\n"
+          "       ./valkey-server /etc/myvalkey.conf --loglevel verbose\n",
+          to);
+}
+
+/* Options that print something and end. */
+static void answerAndExit(int argc, char **argv) {
+    if (argc != 2) return;
+    if (!strcmp(argv[1], "-v") || !strcmp(argv[1], "--version")) {
+        printf("Valkey server v=%s sha=00000000:0 malloc=%s bits=%zu build=%s\n", VALKEY_VERSION, zmallocLibrary(),
+               sizeof(long) * 8, bannerBuildId());
+        exit(0);
+    }
+    if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")) {
+        printUsage(stdout);
+        exit(0);
+    }
+}
+
+/* The key of all hashes: random, or made of hash-seed. */
+static void seedHash(void) {
+    uint8_t key[16];
+    rngSecure(key, sizeof(key));
+    hashSetKey(key);
+}
+
+/* A given seed makes the order of SCAN the same on several servers. */
+static void applyHashSeed(void) {
+    if (!server_conf.hash_seed) return;
+    char hex[65];
+    sha256Hex(hex, server_conf.hash_seed, strlen(server_conf.hash_seed));
+    hashSetKey((const uint8_t *)hex);
+}
+
+int main(int argc, char **argv) {
+    daemonInit(argc, argv);
+    answerAndExit(argc, argv);
+    zmallocThreadInit();
+    zmallocSetOomHandler(onOutOfMemory);
+    panicSetProgram("valkey " VALKEY_VERSION);
+    panicSetMainThread();
+    clockRefreshTimezone();
+    seedHash();
+
+    wiringCommands();
+    configInit(wiring_settings);
+    configLoad(argc - 1, argv + 1);
+    const char *err = NULL;
+    if (!serverSettingsApply(&err)) {
+        fprintf(stderr, "%s\n", err);
+        return 1;
+    }
+    applyHashSeed();
+    wiringHooks();
+
+    daemonStart();
+    daemonWarnOfSystem();
+    bannerStart(argc);
+    clockInit();
+    serverLog(LL_NOTICE, "monotonic clock: %s", clockMonotonicInfo());
+    daemonAdjustFileLimit();
+    signalsInstall();
+    storeSetNowMs(clockWallMs());
+    lruClockRefresh(storeNowMs());
+
+    aeEventLoop *loop = aeCreateEventLoop(LOOP_FDS_AT_START);
+    if (!loop) {
+        serverLog(LL_WARNING, "Failed creating the event loop. Error message: '%s'", strerror(errno));
+        return 1;
+    }
+    clientsInit();
+    dbInit((int)store_conf.databases);
+    bannerShow();
+    netInit(loop);
+    threadSetCpuAffinity(server_conf.server_cpulist);
+    if (!netListen()) return 1;
+    bioInit(server_conf.bio_cpulist);
+    daemonWritePidFile();
+    daemonSetTitle();
+    cronStart(loop);
+    configWarnPending();
+    serverLog(LL_NOTICE, "Server initialized");
+    metricsSetStartupMemory();
+    bannerReady();
+    daemonNotifyReady();
+    if (!serverApplyOomScore(OOM_PRIMARY, &err)) serverLog(LL_WARNING, "%s", err);
+    aeMain(loop);
+    return 0;
+}

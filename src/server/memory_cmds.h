@@ -1,0 +1,18 @@
+/* memory_cmds.h -- the MEMORY command.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SERVER_MEMORY_CMDS_H
+#define SERVER_MEMORY_CMDS_H
+
+#include "client.h"
+
+void memoryDoctorCommand(client *c);
+void memoryHelpCommand(client *c);
+void memoryMallocStatsCommand(client *c);
+void memoryPurgeCommand(client *c);
+void memoryStatsCommand(client *c);
+void memoryUsageCommand(client *c);
+
+#endif

@@ -1,0 +1,74 @@
+/* memory_report.c -- where the memory is: figures for INFO memory, MEMORY STATS and MEMORY DOCTOR.
+ *
+ *   system's view      |<------------------------------ rss ----------------------------->|
+ *   allocator's        |<-------------------- resident ------------------->| process      |
+ *                      |<-------------- active --------------->| free pages|
+ *                      |<------- allocated ----->| free in runs|
+ *   ours               | startup clients tables  | dataset     |  (used: both)
+ *
+ * Owns        nothing.
+ * Threads     main.
+ * Cost        one look at each client, one at each database, and the allocator's refresh of its statistics.
+ * Tests       tests/server/info.tcl, tests/differential/server_compare.py
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "memory_report.h"
+
+#include "client.h"
+#include "db.h"
+#include "metrics.h"
+
+static void addClients(memoryReport *r) {
+    listIter it = listBegin(client_state.clients, false);
+    listNode *node;
+    while ((node = listNext(&it)) != NULL) {
+        const client *c = listNodeValue(node);
+        bool replica = clientTypeOf(c) == CLIENT_TYPE_REPLICA;
+        *(replica ? &r->clients_replicas : &r->clients_normal) += clientMemUsage(c);
+        (*(replica ? &r->clients_replicas_count : &r->clients_normal_count))++;
+    }
+}
+
+static void addDatabases(memoryReport *r) {
+    for (int i = 0; i < dbCount(); i++) {
+        const serverDb *db = dbGet(i);
+        r->keys += dictSize(db->keys);
+        r->tables += dictMemUsage(db->keys) + dictMemUsage(db->expires);
+        r->tables_rehashing += dictMemRehashing(db->keys) + dictMemRehashing(db->expires);
+        r->databases_rehashing += (size_t)dictIsRehashing(db->keys) + (size_t)dictIsRehashing(db->expires);
+    }
+}
+
+static void addAllocator(memoryReport *r) {
+    zmallocAllocatorInfo(&r->allocator);
+    allocatorInfo *a = &r->allocator;
+    if (a->allocated == 0) a->allocated = r->used;
+    if (a->active == 0) a->active = r->rss;
+    if (a->resident == 0) a->resident = r->rss;
+    r->frag_ratio = (float)a->active / (float)a->allocated;
+    r->frag_bytes = (long long)a->active - (long long)a->allocated;
+    r->rss_ratio = (float)a->resident / (float)a->active;
+    r->rss_bytes = (long long)a->resident - (long long)a->active;
+    r->rss_overhead_ratio = (float)r->rss / (float)a->resident;
+    r->rss_overhead_bytes = (long long)r->rss - (long long)a->resident;
+    r->total_ratio = (float)r->rss / (float)r->used;
+    r->total_bytes = (long long)r->rss - (long long)r->used;
+}
+
+void memoryReportMake(memoryReport *out) {
+    *out = (memoryReport){
+        .used = zmallocUsed(),
+        .peak = metricsPeakMemory(),
+        .startup = metricsStartupMemory(),
+        .rss = zmallocRss(),
+        .total_system = zmallocTotalSystemMemory(),
+    };
+    addAllocator(out);
+    addClients(out);
+    addDatabases(out);
+    out->overhead = out->startup + out->clients_normal + out->clients_replicas + out->tables;
+    out->dataset = out->used > out->overhead ? out->used - out->overhead : 0;
+    size_t grown = out->used > out->startup ? out->used - out->startup : 0;
+    out->dataset_percent = grown ? (float)out->dataset * 100 / (float)grown : 0;
+    out->peak_percent = out->peak ? (float)out->used * 100 / (float)out->peak : 100;
+}

@@ -1,0 +1,31 @@
+/* metrics.h -- rates and peaks, sampled by cron for INFO.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SERVER_METRICS_H
+#define SERVER_METRICS_H
+
+#include "platform.h"
+
+typedef enum {
+    METRIC_COMMANDS,      /* instantaneous_ops_per_sec */
+    METRIC_NET_INPUT,     /* bytes */
+    METRIC_NET_OUTPUT,
+    METRIC_CYCLES,        /* instantaneous_eventloop_cycles_per_sec */
+    METRIC_CYCLE_DURATION, /* average microseconds of a cycle */
+    METRICS
+} metric;
+
+/* From cron: take a sample when a tenth of a second has passed. */
+void metricsCron(void);
+/* Mean of the last 16 samples. */
+long long metricsRate(metric m);
+/* Highest used memory seen, and what was used when the server was ready. */
+size_t metricsPeakMemory(void);
+int64_t metricsPeakMemoryTime(void); /* unix seconds */
+size_t metricsStartupMemory(void);
+void metricsSetStartupMemory(void);
+void metricsReset(void); /* CONFIG RESETSTAT */
+
+#endif

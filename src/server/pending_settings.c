@@ -1,0 +1,423 @@
+/* pending_settings.c -- options whose subsystem is still to come: valid, kept and shown, without effect.
+ *
+ * A configuration written for the field must load, and CONFIG GET, SET and REWRITE must answer as they do there. Each
+ * entry carries SETTING_PENDING; configWarnPending() names those that were loaded with a value that expects an effect.
+ * A subsystem that arrives takes its entries into a table of its own.
+ *
+ * Not here    options that work; they are in the tables of their layers.
+ * Owns        `kept`, the values. Nobody reads them but CONFIG.
+ * Threads     main.
+ * Tests       tests/unit/server/config_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "config_table.h"
+#include "numbers.h"
+#include "zmalloc.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <limits.h>
+
+#define PORT_MAX 65535
+#define HOSTNAME_MAX 255
+#define BACKLOG_MIN (16 * 1024)
+
+/* One value per option below; the type is the table's. */
+static struct {
+    /* Persistence. */
+    bool appendonly, aof_load_truncated, aof_rewrite_incremental_fsync, aof_timestamp_enabled, aof_use_rdb_preamble;
+    bool no_appendfsync_on_rewrite, rdb_del_sync_files, rdb_save_incremental_fsync, rdbchecksum;
+    bool stop_writes_on_bgsave_error;
+    char *appenddirname, *appendfilename, *dbfilename, *aof_rewrite_cpulist, *bgsave_cpulist;
+    int appendfsync;
+    long long auto_aof_rewrite_min_size, auto_aof_rewrite_percentage, rdb_key_save_delay, key_load_delay;
+    long long loading_process_events_interval_bytes;
+    long long *save; /* owns: pairs of seconds and changes */
+    int save_count;  /* numbers in `save` */
+    /* Replication. */
+    char *replicaof, *primaryauth, *primaryuser, *replica_announce_ip;
+    bool dual_channel, import_mode, repl_disable_tcp_nodelay, repl_diskless_sync, repl_mptcp, replica_announced;
+    bool replica_ignore_disk_write_errors, replica_ignore_maxmemory, replica_lazy_flush, replica_read_only;
+    bool replica_serve_stale_data;
+    int propagation_error_behavior, repl_diskless_load;
+    long long min_replicas_max_lag, min_replicas_to_write, repl_backlog_size, repl_backlog_ttl;
+    long long repl_diskless_sync_delay, repl_diskless_sync_max_replicas, repl_ping_replica_period, repl_timeout;
+    long long replica_announce_port, replica_priority;
+    /* Cluster. */
+    bool cluster_enabled, cluster_allow_pubsubshard_when_down, cluster_allow_reads_when_down;
+    bool cluster_allow_replica_migration, cluster_replica_no_failover, cluster_require_full_coverage;
+    bool cluster_slot_stats_enabled;
+    char *cluster_config_file, *cluster_announce_client_ipv4, *cluster_announce_client_ipv6;
+    char *cluster_announce_hostname, *cluster_announce_human_nodename, *cluster_announce_ip;
+    int cluster_config_save_behavior, cluster_preferred_endpoint_type;
+    long long cluster_announce_bus_port, cluster_announce_client_port, cluster_announce_client_tls_port;
+    long long cluster_announce_port, cluster_announce_tls_port, cluster_blacklist_ttl, cluster_databases;
+    long long cluster_link_sendbuf_limit, cluster_manual_failover_timeout, cluster_migration_barrier;
+    long long cluster_node_timeout, cluster_ping_interval, cluster_port, cluster_replica_validity_factor;
+    long long cluster_slot_migration_log_max_len, slot_migration_max_failover_repl_bytes;
+    /* TLS and RDMA. */
+    bool tls_cluster, tls_prefer_server_ciphers, tls_replication, tls_session_caching;
+    char *tls_ca_cert_dir, *tls_ca_cert_file, *tls_cert_file, *tls_ciphers, *tls_ciphersuites, *tls_client_cert_file;
+    char *tls_client_key_file, *tls_client_key_file_pass, *tls_dh_params_file, *tls_key_file, *tls_key_file_pass;
+    char *tls_protocols, *rdma_bind;
+    int tls_auth_clients, tls_auth_clients_user;
+    long long max_new_tls_connections_per_cycle, tls_auto_reload_interval, tls_port, tls_session_cache_size;
+    long long tls_session_cache_timeout, rdma_completion_vector, rdma_port, rdma_rx_size;
+    /* Types. */
+    long long hash_max_listpack_entries, hash_max_listpack_value, hll_sparse_max_bytes, list_compress_depth;
+    long long list_max_listpack_size, set_max_intset_entries, set_max_listpack_entries, set_max_listpack_value;
+    long long stream_node_max_bytes, stream_node_max_entries, zset_max_listpack_entries, zset_max_listpack_value;
+    /* Access, tracking, scripts, defragmentation. */
+    int acl_pubsub_default;
+    char *aclfile;
+    long long acllog_max_len, tracking_table_max_keys;
+    bool activedefrag, lua_enable_insecure_api;
+    long long active_defrag_cycle_max, active_defrag_cycle_min, active_defrag_cycle_us, active_defrag_ignore_bytes;
+    long long active_defrag_max_scan_fields, active_defrag_threshold_lower, active_defrag_threshold_upper;
+    long long min_io_threads_avoid_copy_reply, min_string_size_avoid_copy_reply, min_string_size_avoid_copy_threaded;
+} kept;
+
+/* ---- Names ---------------------------------------------------------------------------------------- */
+
+static const settingName fsync_names[] = {{"everysec", 1}, {"always", 2}, {"no", 0}, {NULL, 0}};
+static const settingName propagation_names[] = {{"ignore", 0}, {"panic", 1}, {"panic-on-replicas", 2}, {NULL, 0}};
+static const settingName diskless_names[] = {
+    {"disabled", 0}, {"on-empty-db", 1}, {"swapdb", 2}, {"flush-before-load", 3}, {NULL, 0}};
+static const settingName save_behavior_names[] = {{"sync", 0}, {"best-effort", 1}, {NULL, 0}};
+static const settingName endpoint_names[] = {{"ip", 0}, {"hostname", 1}, {"unknown-endpoint", 2}, {NULL, 0}};
+static const settingName tls_auth_names[] = {{"no", 0}, {"yes", 1}, {"optional", 2}, {NULL, 0}};
+static const settingName tls_user_names[] = {{"CN", 0}, {"URI", 1}, {"off", 2}, {NULL, 0}};
+static const settingName pubsub_names[] = {{"allchannels", 1}, {"resetchannels", 0}, {NULL, 0}};
+
+/* ---- Checks --------------------------------------------------------------------------------------- */
+
+static bool refuse(const char **err, const char *text) {
+    *err = text;
+    return false;
+}
+
+/* File names that must be there and must not lead elsewhere. */
+#define FILENAME_CHECK(function, name, kind)                                                                           \
+    static bool function(const char *text, long long number, const char **err) {                                      \
+        unused(number);                                                                                                \
+        if (!*text) return refuse(err, name " can't be empty");                                                        \
+        return !strchr(text, '/') || refuse(err, name " can't be a path, just a " kind);                               \
+    }
+FILENAME_CHECK(checkAppendDir, "appenddirname", "dirname")
+FILENAME_CHECK(checkAppendFile, "appendfilename", "filename")
+FILENAME_CHECK(checkDbFile, "dbfilename", "filename")
+
+static bool checkClusterFile(const char *text, long long number, const char **err) {
+    unused(number);
+    return *text || refuse(err, "cluster-config-file can't be empty");
+}
+
+static bool checkIpv4(const char *text, long long number, const char **err) {
+    struct in_addr addr;
+    unused(number);
+    return !*text || inet_pton(AF_INET, text, &addr) == 1 || refuse(err, "Invalid IPv4 address");
+}
+
+static bool checkIpv6(const char *text, long long number, const char **err) {
+    struct in6_addr addr;
+    unused(number);
+    return !*text || inet_pton(AF_INET6, text, &addr) == 1 || refuse(err, "Invalid IPv6 address");
+}
+
+static bool checkHostname(const char *text, long long number, const char **err) {
+    unused(number);
+    if (strlen(text) > HOSTNAME_MAX) return refuse(err, "Hostnames must be less than 256 characters");
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++)
+        if (*p > 127 || !(isalnum(*p) || *p == '-' || *p == '.'))
+            return refuse(err, "Hostnames may only contain alphanumeric characters, hyphens or dots");
+    return true;
+}
+
+/* The nodes file separates its fields by these. */
+static bool fitsNodesFile(const char *text) {
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++)
+        if (*p < 32 || *p == 127 || strchr(" !\"#$%&'()*+,;<=>?@[\\]^{|}~", *p)) return false;
+    return true;
+}
+
+static bool checkNodeName(const char *text, long long number, const char **err) {
+    unused(number);
+    return fitsNodesFile(text) || refuse(err, "Announced human node name contained invalid character");
+}
+
+static bool checkNodeIp(const char *text, long long number, const char **err) {
+    unused(number);
+    return fitsNodesFile(text) || refuse(err, "cluster-announce-ip contains invalid character");
+}
+
+static bool checkDefrag(const char *text, long long number, const char **err) {
+    unused(text);
+    return !number || refuse(err, "Active defragmentation cannot be enabled: it requires a server compiled with a "
+                                  "modified Jemalloc like the one shipped by default with the source distribution");
+}
+
+/* ---- What CONFIG SET finds when it puts a value into force ------------------------------------------ */
+
+static bool applyTls(const char **err) {
+    return (!kept.tls_port && !kept.tls_cluster && !kept.tls_replication) ||
+           refuse(err, "Unable to update TLS configuration. Check server logs.");
+}
+
+static bool applyRdmaBind(const char **err) {
+    return refuse(err, "No RDMA building support.");
+}
+
+static bool applyRdmaPort(const char **err) {
+    return !kept.rdma_port || refuse(err, "No RDMA building support.");
+}
+
+static bool applyBacklog(const char **err) {
+    unused(err);
+    if (kept.repl_backlog_size < BACKLOG_MIN) kept.repl_backlog_size = BACKLOG_MIN;
+    return true;
+}
+
+/* ---- save, replicaof, rdma-bind ---------------------------------------------------------------------- */
+
+static bool setSave(const setting *s, char **words, int count, const char **err) {
+    unused(s);
+    if (count & 1) return refuse(err, "Invalid save parameters");
+    long long *points = zmalloc(((size_t)count + 1) * sizeof(long long));
+    for (int i = 0; i < count; i++) {
+        /* Seconds from 1, changes from 0; a blank at the end of the value stands for 0 changes. */
+        points[i] = 0;
+        if ((i & 1) && !*words[i]) continue;
+        if (string2ll(words[i], strlen(words[i]), &points[i]) && points[i] >= !(i & 1)) continue;
+        zfree(points);
+        return refuse(err, "Invalid save parameters");
+    }
+    zfree(kept.save);
+    kept.save = points;
+    kept.save_count = count;
+    return true;
+}
+
+static sds getSave(const setting *s) {
+    sds out = sdsEmpty();
+    unused(s);
+    for (int i = 0; i < kept.save_count; i++) out = sdsCatPrintf(out, "%s%lld", i ? " " : "", kept.save[i]);
+    return out;
+}
+
+static bool setReplicaOf(const setting *s, char **words, int count, const char **err) {
+    long long port;
+    unused(s);
+    sds fresh = NULL;
+    if (count == 0 && !kept.replicaof) return true;
+    if (count != 2) return refuse(err, "wrong number of arguments");
+    if (strcasecmp(words[0], "no") || strcasecmp(words[1], "one")) {
+        if (!string2ll(words[1], strlen(words[1]), &port) || port < 0 || port > PORT_MAX)
+            return refuse(err, "Invalid primary port");
+        fresh = sdsCatPrintf(sdsEmpty(), "%s %s", words[0], words[1]);
+    }
+    sdsFree(kept.replicaof);
+    kept.replicaof = fresh;
+    return true;
+}
+
+static sds getReplicaOf(const setting *s) {
+    unused(s);
+    return kept.replicaof ? sdsDup(kept.replicaof) : sdsEmpty();
+}
+
+static bool setRdmaBind(const setting *s, char **words, int count, const char **err) {
+    unused(s), unused(err);
+    sds joined = sdsJoin(words, count, " ");
+    zfree(kept.rdma_bind);
+    kept.rdma_bind = zstrdup(joined);
+    sdsFree(joined);
+    return true;
+}
+
+static sds getRdmaBind(const setting *s) {
+    unused(s);
+    return sdsNew(kept.rdma_bind ? kept.rdma_bind : "");
+}
+
+/* ---- Table ---------------------------------------------------------------------------------------- */
+
+#define FIXED SETTING_IMMUTABLE
+#define HIDDEN SETTING_HIDDEN
+#define VALUE(name_, type_, field, default_, flags_)                                                                   \
+    .name = name_, .type = type_, .value = &kept.field, .default_text = default_, .flags = SETTING_PENDING | (flags_)
+#define BOOL(name_, field, default_, flags_, ...) {VALUE(name_, SETTING_BOOL, field, default_, flags_), __VA_ARGS__}
+#define INT(name_, field, default_, min_, max_, flags_, ...)                                                           \
+    {VALUE(name_, SETTING_INT, field, default_, flags_), .min = min_, .max = max_, __VA_ARGS__}
+#define MEMORY(name_, field, default_, min_, flags_, ...)                                                              \
+    {VALUE(name_, SETTING_MEMORY, field, default_, flags_), .min = min_, .max = LLONG_MAX, __VA_ARGS__}
+#define STRING(name_, field, default_, flags_, ...) {VALUE(name_, SETTING_STRING, field, default_, flags_), __VA_ARGS__}
+#define ENUM(name_, field, default_, names_, flags_)                                                                   \
+    {VALUE(name_, SETTING_ENUM, field, default_, flags_), .names = names_}
+#define NO_ALIAS .alias = NULL
+
+const setting pending_settings[] = {
+    /* Snapshots. */
+    {.name = "save", .type = SETTING_SPECIAL, .default_text = "3600 1 300 100 60 10000",
+     .flags = SETTING_PENDING | SETTING_MULTI_ARG | SETTING_ACCUMULATES, .set = setSave, .get = getSave},
+    STRING("dbfilename", dbfilename, "dump.rdb", SETTING_PROTECTED, .check = checkDbFile),
+    BOOL("rdbchecksum", rdbchecksum, "yes", FIXED, NO_ALIAS),
+    BOOL("rdb-del-sync-files", rdb_del_sync_files, "no", 0, NO_ALIAS),
+    BOOL("rdb-save-incremental-fsync", rdb_save_incremental_fsync, "yes", 0, NO_ALIAS),
+    BOOL("stop-writes-on-bgsave-error", stop_writes_on_bgsave_error, "yes", 0, NO_ALIAS),
+    STRING("bgsave-cpulist", bgsave_cpulist, NULL, FIXED, .alias = "bgsave_cpulist", .empty_is_null = true),
+    INT("rdb-key-save-delay", rdb_key_save_delay, "0", INT_MIN, INT_MAX, HIDDEN, NO_ALIAS),
+    INT("key-load-delay", key_load_delay, "0", INT_MIN, INT_MAX, HIDDEN, NO_ALIAS),
+    INT("loading-process-events-interval-bytes", loading_process_events_interval_bytes, "2097152", 1024, INT_MAX,
+        HIDDEN, NO_ALIAS),
+
+    /* Append-only file. */
+    BOOL("appendonly", appendonly, "no", SETTING_DENY_LOADING, NO_ALIAS),
+    STRING("appendfilename", appendfilename, "appendonly.aof", FIXED, .check = checkAppendFile),
+    STRING("appenddirname", appenddirname, "appendonlydir", FIXED, .check = checkAppendDir),
+    ENUM("appendfsync", appendfsync, "everysec", fsync_names, 0),
+    BOOL("no-appendfsync-on-rewrite", no_appendfsync_on_rewrite, "no", 0, NO_ALIAS),
+    INT("auto-aof-rewrite-percentage", auto_aof_rewrite_percentage, "100", 0, INT_MAX, 0, NO_ALIAS),
+    MEMORY("auto-aof-rewrite-min-size", auto_aof_rewrite_min_size, "64mb", 0, 0, NO_ALIAS),
+    BOOL("aof-load-truncated", aof_load_truncated, "yes", 0, NO_ALIAS),
+    BOOL("aof-use-rdb-preamble", aof_use_rdb_preamble, "yes", 0, NO_ALIAS),
+    BOOL("aof-timestamp-enabled", aof_timestamp_enabled, "no", 0, NO_ALIAS),
+    BOOL("aof-rewrite-incremental-fsync", aof_rewrite_incremental_fsync, "yes", 0, NO_ALIAS),
+    STRING("aof-rewrite-cpulist", aof_rewrite_cpulist, NULL, FIXED, .alias = "aof_rewrite_cpulist",
+           .empty_is_null = true),
+
+    /* Replication. */
+    {.name = "replicaof", .alias = "slaveof", .type = SETTING_SPECIAL, .empty_is_null = true,
+     .flags = SETTING_PENDING | SETTING_MULTI_ARG | FIXED, .set = setReplicaOf, .get = getReplicaOf},
+    STRING("primaryauth", primaryauth, NULL, SETTING_SENSITIVE, .alias = "masterauth", .empty_is_null = true),
+    STRING("primaryuser", primaryuser, NULL, SETTING_SENSITIVE, .alias = "masteruser", .empty_is_null = true),
+    BOOL("replica-serve-stale-data", replica_serve_stale_data, "yes", 0, .alias = "slave-serve-stale-data"),
+    BOOL("replica-read-only", replica_read_only, "yes", 0, .alias = "slave-read-only"),
+    BOOL("replica-ignore-maxmemory", replica_ignore_maxmemory, "yes", 0, .alias = "slave-ignore-maxmemory"),
+    BOOL("replica-lazy-flush", replica_lazy_flush, "yes", 0, .alias = "slave-lazy-flush"),
+    BOOL("replica-ignore-disk-write-errors", replica_ignore_disk_write_errors, "no", 0, NO_ALIAS),
+    INT("replica-priority", replica_priority, "100", 0, INT_MAX, 0, .alias = "slave-priority"),
+    BOOL("replica-announced", replica_announced, "yes", 0, NO_ALIAS),
+    STRING("replica-announce-ip", replica_announce_ip, NULL, 0, .alias = "slave-announce-ip", .empty_is_null = true),
+    INT("replica-announce-port", replica_announce_port, "0", 0, PORT_MAX, 0, .alias = "slave-announce-port"),
+    BOOL("repl-diskless-sync", repl_diskless_sync, "yes", SETTING_DENY_LOADING, NO_ALIAS),
+    INT("repl-diskless-sync-delay", repl_diskless_sync_delay, "5", 0, INT_MAX, 0, NO_ALIAS),
+    INT("repl-diskless-sync-max-replicas", repl_diskless_sync_max_replicas, "0", 0, INT_MAX, 0, NO_ALIAS),
+    ENUM("repl-diskless-load", repl_diskless_load, "disabled", diskless_names, SETTING_DENY_LOADING),
+    BOOL("dual-channel-replication-enabled", dual_channel, "no", 0, NO_ALIAS),
+    INT("repl-ping-replica-period", repl_ping_replica_period, "10", 1, INT_MAX, 0, .alias = "repl-ping-slave-period"),
+    INT("repl-timeout", repl_timeout, "60", 1, INT_MAX, 0, NO_ALIAS),
+    BOOL("repl-disable-tcp-nodelay", repl_disable_tcp_nodelay, "no", 0, NO_ALIAS),
+    BOOL("repl-mptcp", repl_mptcp, "no", FIXED, NO_ALIAS),
+    MEMORY("repl-backlog-size", repl_backlog_size, "10mb", 1, 0, .apply = applyBacklog),
+    INT("repl-backlog-ttl", repl_backlog_ttl, "3600", 0, LLONG_MAX, 0, NO_ALIAS),
+    INT("min-replicas-to-write", min_replicas_to_write, "0", 0, INT_MAX, 0, .alias = "min-slaves-to-write"),
+    INT("min-replicas-max-lag", min_replicas_max_lag, "10", 0, INT_MAX, 0, .alias = "min-slaves-max-lag"),
+    ENUM("propagation-error-behavior", propagation_error_behavior, "ignore", propagation_names, 0),
+    BOOL("import-mode", import_mode, "no", 0, NO_ALIAS),
+
+    /* Cluster. */
+    BOOL("cluster-enabled", cluster_enabled, "no", FIXED, NO_ALIAS),
+    STRING("cluster-config-file", cluster_config_file, "nodes.conf", FIXED, .check = checkClusterFile),
+    ENUM("cluster-config-save-behavior", cluster_config_save_behavior, "sync", save_behavior_names, 0),
+    INT("cluster-databases", cluster_databases, "1", 1, INT_MAX, FIXED, NO_ALIAS),
+    INT("cluster-node-timeout", cluster_node_timeout, "15000", 0, LLONG_MAX, 0, NO_ALIAS),
+    INT("cluster-ping-interval", cluster_ping_interval, "0", 0, LLONG_MAX, HIDDEN, NO_ALIAS),
+    INT("cluster-port", cluster_port, "0", 0, PORT_MAX, FIXED, NO_ALIAS),
+    INT("cluster-replica-validity-factor", cluster_replica_validity_factor, "10", 0, INT_MAX, 0,
+        .alias = "cluster-slave-validity-factor"),
+    BOOL("cluster-replica-no-failover", cluster_replica_no_failover, "no", 0, .alias = "cluster-slave-no-failover"),
+    INT("cluster-migration-barrier", cluster_migration_barrier, "1", 0, INT_MAX, 0, NO_ALIAS),
+    BOOL("cluster-allow-replica-migration", cluster_allow_replica_migration, "yes", 0, NO_ALIAS),
+    BOOL("cluster-require-full-coverage", cluster_require_full_coverage, "yes", 0, NO_ALIAS),
+    BOOL("cluster-allow-reads-when-down", cluster_allow_reads_when_down, "no", 0, NO_ALIAS),
+    BOOL("cluster-allow-pubsubshard-when-down", cluster_allow_pubsubshard_when_down, "yes", 0, NO_ALIAS),
+    MEMORY("cluster-link-sendbuf-limit", cluster_link_sendbuf_limit, "0", 0, 0, NO_ALIAS),
+    INT("cluster-manual-failover-timeout", cluster_manual_failover_timeout, "5000", 1, INT_MAX, 0, NO_ALIAS),
+    INT("cluster-blacklist-ttl", cluster_blacklist_ttl, "60", LLONG_MIN, LLONG_MAX, 0, NO_ALIAS),
+    BOOL("cluster-slot-stats-enabled", cluster_slot_stats_enabled, "no", 0, NO_ALIAS),
+    INT("cluster-slot-migration-log-max-len", cluster_slot_migration_log_max_len, "1000", 0, LLONG_MAX, 0, NO_ALIAS),
+    MEMORY("slot-migration-max-failover-repl-bytes", slot_migration_max_failover_repl_bytes, "0", -1, 0, NO_ALIAS),
+    ENUM("cluster-preferred-endpoint-type", cluster_preferred_endpoint_type, "ip", endpoint_names, 0),
+    STRING("cluster-announce-ip", cluster_announce_ip, NULL, 0, .empty_is_null = true, .check = checkNodeIp),
+    INT("cluster-announce-port", cluster_announce_port, "0", 0, PORT_MAX, 0, NO_ALIAS),
+    INT("cluster-announce-tls-port", cluster_announce_tls_port, "0", 0, PORT_MAX, 0, NO_ALIAS),
+    INT("cluster-announce-bus-port", cluster_announce_bus_port, "0", 0, PORT_MAX, 0, NO_ALIAS),
+    INT("cluster-announce-client-port", cluster_announce_client_port, "0", 0, PORT_MAX, 0, NO_ALIAS),
+    INT("cluster-announce-client-tls-port", cluster_announce_client_tls_port, "0", 0, PORT_MAX, 0, NO_ALIAS),
+    STRING("cluster-announce-client-ipv4", cluster_announce_client_ipv4, NULL, 0, .check = checkIpv4),
+    STRING("cluster-announce-client-ipv6", cluster_announce_client_ipv6, NULL, 0, .check = checkIpv6),
+    STRING("cluster-announce-hostname", cluster_announce_hostname, NULL, 0, .check = checkHostname),
+    STRING("cluster-announce-human-nodename", cluster_announce_human_nodename, NULL, 0, .check = checkNodeName),
+
+    /* TLS. */
+    INT("tls-port", tls_port, "0", 0, PORT_MAX, 0, .apply = applyTls),
+    BOOL("tls-cluster", tls_cluster, "no", 0, .apply = applyTls),
+    BOOL("tls-replication", tls_replication, "no", 0, .apply = applyTls),
+    ENUM("tls-auth-clients", tls_auth_clients, "yes", tls_auth_names, 0),
+    ENUM("tls-auth-clients-user", tls_auth_clients_user, "off", tls_user_names, 0),
+    STRING("tls-cert-file", tls_cert_file, NULL, 0, .empty_is_null = true),
+    STRING("tls-key-file", tls_key_file, NULL, 0, .empty_is_null = true),
+    STRING("tls-key-file-pass", tls_key_file_pass, NULL, SETTING_SENSITIVE, .empty_is_null = true),
+    STRING("tls-client-cert-file", tls_client_cert_file, NULL, 0, .empty_is_null = true),
+    STRING("tls-client-key-file", tls_client_key_file, NULL, 0, .empty_is_null = true),
+    STRING("tls-client-key-file-pass", tls_client_key_file_pass, NULL, SETTING_SENSITIVE, .empty_is_null = true),
+    STRING("tls-dh-params-file", tls_dh_params_file, NULL, 0, .empty_is_null = true),
+    STRING("tls-ca-cert-file", tls_ca_cert_file, NULL, 0, .empty_is_null = true),
+    STRING("tls-ca-cert-dir", tls_ca_cert_dir, NULL, 0, .empty_is_null = true),
+    STRING("tls-protocols", tls_protocols, NULL, 0, .empty_is_null = true),
+    STRING("tls-ciphers", tls_ciphers, NULL, 0, .empty_is_null = true),
+    STRING("tls-ciphersuites", tls_ciphersuites, NULL, 0, .empty_is_null = true),
+    BOOL("tls-prefer-server-ciphers", tls_prefer_server_ciphers, "no", 0, NO_ALIAS),
+    BOOL("tls-session-caching", tls_session_caching, "yes", 0, NO_ALIAS),
+    INT("tls-session-cache-size", tls_session_cache_size, "20480", 0, INT_MAX, 0, NO_ALIAS),
+    INT("tls-session-cache-timeout", tls_session_cache_timeout, "300", 0, INT_MAX, 0, NO_ALIAS),
+    INT("tls-auto-reload-interval", tls_auto_reload_interval, "0", 0, INT_MAX, 0, NO_ALIAS),
+    INT("max-new-tls-connections-per-cycle", max_new_tls_connections_per_cycle, "1", 1, 1000, 0, NO_ALIAS),
+
+    /* RDMA. */
+    {.name = "rdma-bind", .type = SETTING_SPECIAL, .flags = SETTING_PENDING | SETTING_MULTI_ARG | SETTING_VOLATILE,
+     .set = setRdmaBind, .get = getRdmaBind, .apply = applyRdmaBind},
+    INT("rdma-port", rdma_port, "0", 0, PORT_MAX, 0, .apply = applyRdmaPort),
+    INT("rdma-rx-size", rdma_rx_size, "1048576", 65536, 16777216, FIXED, NO_ALIAS),
+    INT("rdma-completion-vector", rdma_completion_vector, "-1", -1, 1024, FIXED, NO_ALIAS),
+
+    /* Encodings of types. */
+    INT("hash-max-listpack-entries", hash_max_listpack_entries, "512", 0, LLONG_MAX, 0,
+        .alias = "hash-max-ziplist-entries"),
+    MEMORY("hash-max-listpack-value", hash_max_listpack_value, "64", 0, 0, .alias = "hash-max-ziplist-value"),
+    INT("list-max-listpack-size", list_max_listpack_size, "-2", INT_MIN, INT_MAX, 0, .alias = "list-max-ziplist-size"),
+    INT("list-compress-depth", list_compress_depth, "0", 0, INT_MAX, 0, NO_ALIAS),
+    INT("set-max-intset-entries", set_max_intset_entries, "512", 0, LLONG_MAX, 0, NO_ALIAS),
+    INT("set-max-listpack-entries", set_max_listpack_entries, "128", 0, LLONG_MAX, 0, NO_ALIAS),
+    INT("set-max-listpack-value", set_max_listpack_value, "64", 0, LLONG_MAX, 0, NO_ALIAS),
+    INT("zset-max-listpack-entries", zset_max_listpack_entries, "128", 0, LLONG_MAX, 0,
+        .alias = "zset-max-ziplist-entries"),
+    MEMORY("zset-max-listpack-value", zset_max_listpack_value, "64", 0, 0, .alias = "zset-max-ziplist-value"),
+    MEMORY("hll-sparse-max-bytes", hll_sparse_max_bytes, "3000", 0, 0, NO_ALIAS),
+    MEMORY("stream-node-max-bytes", stream_node_max_bytes, "4096", 0, 0, NO_ALIAS),
+    INT("stream-node-max-entries", stream_node_max_entries, "100", 0, LLONG_MAX, 0, NO_ALIAS),
+
+    /* Users, tracking, scripts. */
+    STRING("aclfile", aclfile, NULL, FIXED, NO_ALIAS),
+    ENUM("acl-pubsub-default", acl_pubsub_default, "resetchannels", pubsub_names, 0),
+    INT("acllog-max-len", acllog_max_len, "128", 0, LLONG_MAX, 0, NO_ALIAS),
+    INT("tracking-table-max-keys", tracking_table_max_keys, "1000000", 0, LLONG_MAX, 0, NO_ALIAS),
+    BOOL("lua-enable-insecure-api", lua_enable_insecure_api, "no", HIDDEN | SETTING_PROTECTED, NO_ALIAS),
+
+    /* Active defragmentation. */
+    BOOL("activedefrag", activedefrag, "no", 0, .check = checkDefrag),
+    MEMORY("active-defrag-ignore-bytes", active_defrag_ignore_bytes, "100mb", 1, 0, NO_ALIAS),
+    INT("active-defrag-threshold-lower", active_defrag_threshold_lower, "10", 0, 1000, 0, NO_ALIAS),
+    INT("active-defrag-threshold-upper", active_defrag_threshold_upper, "100", 0, 1000, 0, NO_ALIAS),
+    INT("active-defrag-cycle-min", active_defrag_cycle_min, "1", 1, 99, 0, NO_ALIAS),
+    INT("active-defrag-cycle-max", active_defrag_cycle_max, "25", 1, 99, 0, NO_ALIAS),
+    INT("active-defrag-cycle-us", active_defrag_cycle_us, "500", 0, 100000, 0, NO_ALIAS),
+    INT("active-defrag-max-scan-fields", active_defrag_max_scan_fields, "1000", 1, LLONG_MAX, 0, NO_ALIAS),
+
+    /* The field's thresholds for replies by reference; ours is reply-zerocopy-min-size. */
+    INT("min-io-threads-avoid-copy-reply", min_io_threads_avoid_copy_reply, "7", 0, INT_MAX, HIDDEN, NO_ALIAS),
+    INT("min-string-size-avoid-copy-reply", min_string_size_avoid_copy_reply, "16384", 0, INT_MAX, HIDDEN, NO_ALIAS),
+    INT("min-string-size-avoid-copy-reply-threaded", min_string_size_avoid_copy_threaded, "65536", 0, INT_MAX, HIDDEN,
+        NO_ALIAS),
+    SETTINGS_END,
+};

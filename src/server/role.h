@@ -1,0 +1,14 @@
+/* role.h -- ROLE and LASTSAVE.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SERVER_ROLE_H
+#define SERVER_ROLE_H
+
+#include "client.h"
+
+void roleCommand(client *c);
+void lastsaveCommand(client *c);
+
+#endif

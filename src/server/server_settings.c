@@ -1,0 +1,334 @@
+/* server_settings.c -- the options of the process itself: how it starts, logs, ticks and ends.
+ *
+ * Not here    options whose subsystem is still to come (pending_settings.c); options of other layers.
+ * Owns        server_conf.
+ * Threads     main.
+ * Invariants  1 <= hz <= 500 once serverSettingsApply() has run.
+ * Tests       tests/unit/server/config_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "server_settings.h"
+
+#include "config_table.h"
+#include "db.h"
+#include "log.h"
+#include "numbers.h"
+#include "panic.h"
+#include "zmalloc.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#define HZ_MIN 1
+#define HZ_MAX 500
+#define FORMAT_JSON (LOG_FORMAT_LOGFMT + 1)
+#define OOM_ADJ_MAX 1000
+#define OOM_VALUE_MAX 2000
+#define OOM_PATH "/proc/self/oom_score_adj"
+
+serverSettings server_conf;
+
+static void (*on_title)(void), (*on_password)(void);
+
+/* ---- Names ---------------------------------------------------------------------------------------- */
+
+static const settingName access_names[] = {{"no", ACCESS_NO}, {"yes", ACCESS_YES}, {"local", ACCESS_LOCAL}, {NULL, 0}};
+static const settingName supervised_names[] = {{"upstart", SUPERVISED_UPSTART},
+                                               {"systemd", SUPERVISED_SYSTEMD},
+                                               {"auto", SUPERVISED_AUTODETECT},
+                                               {"no", SUPERVISED_NONE},
+                                               {NULL, 0}};
+static const settingName facility_names[] = {{"user", LOG_USER},     {"local0", LOG_LOCAL0}, {"local1", LOG_LOCAL1},
+                                             {"local2", LOG_LOCAL2}, {"local3", LOG_LOCAL3}, {"local4", LOG_LOCAL4},
+                                             {"local5", LOG_LOCAL5}, {"local6", LOG_LOCAL6}, {"local7", LOG_LOCAL7},
+                                             {NULL, 0}};
+static const settingName level_names[] = {{"debug", LL_DEBUG},     {"verbose", LL_VERBOSE}, {"notice", LL_NOTICE},
+                                          {"warning", LL_WARNING}, {"nothing", LL_NOTHING}, {NULL, 0}};
+static const settingName time_format_names[] = {{"legacy", LOG_TIME_LEGACY},
+                                                {"iso8601", LOG_TIME_ISO8601},
+                                                {"milliseconds", LOG_TIME_MILLISECONDS},
+                                                {NULL, 0}};
+static const settingName format_names[] = {
+    {"legacy", LOG_FORMAT_LEGACY}, {"logfmt", LOG_FORMAT_LOGFMT}, {"json", FORMAT_JSON}, {NULL, 0}};
+static const settingName oom_names[] = {{"no", OOM_ADJUST_NO},
+                                        {"yes", OOM_ADJUST_RELATIVE},
+                                        {"relative", OOM_ADJUST_RELATIVE},
+                                        {"absolute", OOM_ADJUST_ABSOLUTE},
+                                        {NULL, 0}};
+static const settingName stop_names[] = {{"default", 0},        {"save", STOP_SAVE},   {"nosave", STOP_NOSAVE},
+                                         {"now", STOP_NOW},     {"force", STOP_FORCE}, {"safe", STOP_SAFE},
+                                         {"failover", STOP_FAILOVER}, {NULL, 0}};
+
+/* ---- Checks --------------------------------------------------------------------------------------- */
+
+static bool checkStop(const char *text, long long number, const char **err) {
+    unused(text);
+    if ((number & STOP_SAVE) && (number & STOP_NOSAVE)) {
+        *err = "shutdown options SAVE and NOSAVE can't be used simultaneously";
+        return false;
+    }
+    return true;
+}
+
+/* A template holds no {word} but these ("{{" is a brace), and something to see: blanks and variables that may turn out
+ * empty are not enough. */
+static bool checkTitle(const char *text, long long number, const char **err) {
+    static const struct {
+        const char *name;
+        bool may_be_empty;
+    } known[] = {{"{title}", true}, {"{server-mode}", true}, {"{unixsocket}", true}, {"{listen-addr}", false},
+                 {"{port}", false}, {"{tls-port}", false},   {"{config-file}", false}, {"{{", false}};
+    bool visible = false;
+    unused(number);
+    *err = "template format is invalid or contains unknown variables";
+    while (*text) {
+        size_t i = 0;
+        if (*text != '{') {
+            visible |= !isspace((unsigned char)*text++);
+            continue;
+        }
+        while (i < array_len(known) && strncmp(text, known[i].name, strlen(known[i].name))) i++;
+        if (i == array_len(known)) return false;
+        visible |= !known[i].may_be_empty;
+        text += strlen(known[i].name);
+    }
+    return visible;
+}
+
+/* ---- dir and oom-score-adj-values ------------------------------------------------------------------ */
+
+static bool setDir(const setting *s, char **words, int count, const char **err) {
+    unused(s), unused(count);
+    if (!*words[0]) *err = "dir can't be empty";
+    else if (chdir(words[0]) == 0) return true;
+    else *err = strerror(errno);
+    return false;
+}
+
+static sds getDir(const setting *s) {
+    char path[PATH_MAX];
+    unused(s);
+    return sdsNew(getcwd(path, sizeof(path)) ? path : "");
+}
+
+static bool setOomValues(const setting *s, char **words, int count, const char **err) {
+    long long values[OOM_ROLES];
+    unused(s);
+    if (count != OOM_ROLES) {
+        *err = "wrong number of arguments";
+        return false;
+    }
+    for (int i = 0; i < OOM_ROLES; i++)
+        if (!string2ll(words[i], strlen(words[i]), &values[i]) || llabs(values[i]) > OOM_VALUE_MAX) {
+            *err = "Invalid oom-score-adj-values, elements must be between -2000 and 2000.";
+            return false;
+        }
+    for (int i = 1; i < OOM_ROLES; i++)
+        if (values[i] < values[i - 1])
+            serverLog(LL_WARNING, "The oom-score-adj-values configuration may not work for non-privileged processes! "
+                                  "Please consult the documentation.");
+    memcpy(server_conf.oom_score_adj_values, values, sizeof(values));
+    return true;
+}
+
+static sds getOomValues(const setting *s) {
+    const long long *v = server_conf.oom_score_adj_values;
+    unused(s);
+    return sdsCatPrintf(sdsEmpty(), "%lld %lld %lld", v[OOM_PRIMARY], v[OOM_REPLICA], v[OOM_CHILD]);
+}
+
+/* ---- Into force ----------------------------------------------------------------------------------- */
+
+static bool applyLog(const char **err) {
+    unused(err);
+    logSetLevel((logLevel)server_conf.loglevel);
+    logSetFormat((logFormat)server_conf.log_format, (logTimeFormat)server_conf.log_timestamp_format);
+    return true;
+}
+
+static bool applyHz(const char **err) {
+    unused(err);
+    if (server_conf.hz < HZ_MIN) server_conf.hz = HZ_MIN;
+    if (server_conf.hz > HZ_MAX) server_conf.hz = HZ_MAX;
+    store_conf.hz = server_conf.hz;
+    return true;
+}
+
+static bool applyLocale(const char **err) {
+    *err = "Invalid locale name";
+    return setlocale(LC_COLLATE, server_conf.locale_collate) != NULL;
+}
+
+static bool applyCrashLog(const char **err) {
+    unused(err);
+    if (server_conf.crash_log_enabled) panicInstallHandlers();
+    else panicRemoveHandlers();
+    return true;
+}
+
+static bool applyBgThread(const char **err) {
+    unused(err);
+    zmallocSetBackgroundThread(server_conf.jemalloc_bg_thread);
+    return true;
+}
+
+static bool applyTitle(const char **err) {
+    unused(err);
+    if (on_title) on_title();
+    return true;
+}
+
+static bool applyPassword(const char **err) {
+    unused(err);
+    if (on_password) on_password();
+    return true;
+}
+
+static bool readScore(long long *score) {
+    char text[32];
+    int fd = open(OOM_PATH, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    ssize_t n = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    if (n <= 0) return false;
+    text[n] = '\0';
+    *score = strtoll(text, NULL, 10);
+    return true;
+}
+
+static bool writeScore(long long score) {
+    char text[LONG_STR_SIZE];
+    size_t len = ll2string(text, score);
+    int fd = open(OOM_PATH, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    bool ok = write(fd, text, len) == (ssize_t)len;
+    close(fd);
+    return ok;
+}
+
+/* The score that the process was given is remembered at the first change and comes back with "no". */
+bool serverApplyOomScore(int role, const char **err) {
+    static bool changed;
+    static long long base;
+    if (server_conf.oom_score_adj == OOM_ADJUST_NO && !changed) return true;
+    *err = "Failed to apply new oom_score_adj configuration, check server logs.";
+    if (!changed && !readScore(&base)) goto failed;
+    long long score = base;
+    if (server_conf.oom_score_adj == OOM_ADJUST_RELATIVE) score = base + server_conf.oom_score_adj_values[role];
+    if (server_conf.oom_score_adj == OOM_ADJUST_ABSOLUTE) score = server_conf.oom_score_adj_values[role];
+    if (score > OOM_ADJ_MAX) score = OOM_ADJ_MAX;
+    if (score < -OOM_ADJ_MAX) score = -OOM_ADJ_MAX;
+    if (!writeScore(score)) goto failed;
+    changed = server_conf.oom_score_adj != OOM_ADJUST_NO;
+    return true;
+failed:
+    serverLog(LL_WARNING, "Unable to write %s: %s", OOM_PATH, strerror(errno));
+    return false;
+}
+
+static bool applyOom(const char **err) {
+    return serverApplyOomScore(OOM_PRIMARY, err);
+}
+
+void serverSettingsOnChange(void (*title)(void), void (*password)(void)) {
+    on_title = title;
+    on_password = password;
+}
+
+const char *serverRequirepass(void) {
+    return server_conf.requirepass;
+}
+
+bool serverSettingsApply(const char **err) {
+    static char line[256];
+    const char *why;
+    if (server_conf.daemonize && !server_conf.pidfile) server_conf.pidfile = zstrdup("/var/run/valkey.pid");
+    applyLog(&why);
+    logSetFile(server_conf.logfile);
+    logSetSyslog(server_conf.syslog_enabled ? server_conf.syslog_ident : NULL, server_conf.syslog_facility);
+    applyHz(&why);
+    applyCrashLog(&why);
+    applyBgThread(&why);
+    if (applyLocale(&why)) return true;
+    snprintf(line, sizeof(line), "Failed to configure LOCALE for invalid locale name: '%s'.",
+             server_conf.locale_collate);
+    *err = line;
+    return false;
+}
+
+/* ---- Table ---------------------------------------------------------------------------------------- */
+
+#define BOOL(name_, field, default_, flags_, ...)                                                                      \
+    {.name = name_, .type = SETTING_BOOL, .value = &server_conf.field, .default_text = default_, .flags = flags_,      \
+     __VA_ARGS__}
+#define INT(name_, field, default_, min_, max_, ...)                                                                   \
+    {.name = name_, .type = SETTING_INT, .value = &server_conf.field, .default_text = default_, .min = min_,           \
+     .max = max_, __VA_ARGS__}
+#define STRING(name_, field, default_, flags_, ...)                                                                    \
+    {.name = name_, .type = SETTING_STRING, .value = &server_conf.field, .default_text = default_, .flags = flags_,    \
+     __VA_ARGS__}
+#define ENUM(name_, field, default_, names_, flags_, ...)                                                              \
+    {.name = name_, .type = SETTING_ENUM, .value = &server_conf.field, .default_text = default_, .names = names_,      \
+     .flags = flags_, __VA_ARGS__}
+
+const setting server_settings[] = {
+    BOOL("daemonize", daemonize, "no", SETTING_IMMUTABLE, .alias = NULL),
+    ENUM("supervised", supervised, "no", supervised_names, SETTING_IMMUTABLE, .alias = NULL),
+    STRING("pidfile", pidfile, NULL, SETTING_IMMUTABLE, .empty_is_null = true),
+    {.name = "dir", .type = SETTING_SPECIAL, .flags = SETTING_PROTECTED | SETTING_DENY_LOADING, .set = setDir,
+     .get = getDir},
+    BOOL("always-show-logo", always_show_logo, "no", SETTING_IMMUTABLE, .alias = NULL),
+    BOOL("set-proc-title", set_proc_title, "yes", SETTING_IMMUTABLE, .alias = NULL),
+    STRING("proc-title-template", proc_title_template, "{title} {listen-addr} {server-mode}", 0, .check = checkTitle,
+           .apply = applyTitle),
+    BOOL("disable-thp", disable_thp, "yes", SETTING_IMMUTABLE, .alias = NULL),
+    STRING("hash-seed", hash_seed, NULL, SETTING_IMMUTABLE, .empty_is_null = true),
+    STRING("server-cpulist", server_cpulist, NULL, SETTING_IMMUTABLE, .alias = "server_cpulist", .empty_is_null = true),
+    STRING("bio-cpulist", bio_cpulist, NULL, SETTING_IMMUTABLE, .alias = "bio_cpulist", .empty_is_null = true),
+    STRING("ignore-warnings", ignore_warnings, NULL, 0, .alias = NULL),
+    STRING("locale-collate", locale_collate, NULL, 0, .apply = applyLocale),
+
+    STRING("logfile", logfile, NULL, SETTING_IMMUTABLE, .alias = NULL),
+    ENUM("loglevel", loglevel, "notice", level_names, 0, .apply = applyLog),
+    ENUM("log-format", log_format, "legacy", format_names, 0, .apply = applyLog),
+    ENUM("log-timestamp-format", log_timestamp_format, "legacy", time_format_names, 0, .apply = applyLog),
+    BOOL("syslog-enabled", syslog_enabled, "no", SETTING_IMMUTABLE, .alias = NULL),
+    STRING("syslog-ident", syslog_ident, "valkey", SETTING_IMMUTABLE, .alias = NULL),
+    ENUM("syslog-facility", syslog_facility, "local0", facility_names, SETTING_IMMUTABLE, .alias = NULL),
+    BOOL("hide-user-data-from-log", hide_user_data_from_log, "yes", 0, .alias = NULL),
+
+    BOOL("crash-log-enabled", crash_log_enabled, "yes", 0, .apply = applyCrashLog),
+    BOOL("crash-memcheck-enabled", crash_memcheck_enabled, "yes", 0, .alias = NULL),
+    BOOL("use-exit-on-panic", use_exit_on_panic, "no", SETTING_HIDDEN, .alias = NULL),
+
+    INT("hz", hz, "10", 0, INT_MAX, .apply = applyHz),
+    INT("busy-reply-threshold", busy_reply_threshold_ms, "5000", 0, LLONG_MAX, .alias = "lua-time-limit"),
+    INT("shutdown-timeout", shutdown_timeout_s, "10", 0, INT_MAX, .alias = NULL),
+    {.name = "shutdown-on-sigint", .type = SETTING_FLAGS, .value = &server_conf.shutdown_on_sigint,
+     .default_text = "default", .names = stop_names, .check = checkStop},
+    {.name = "shutdown-on-sigterm", .type = SETTING_FLAGS, .value = &server_conf.shutdown_on_sigterm,
+     .default_text = "default", .names = stop_names, .check = checkStop},
+
+    ENUM("enable-protected-configs", enable_protected_configs, "no", access_names, SETTING_IMMUTABLE, .alias = NULL),
+    ENUM("enable-debug-command", enable_debug_command, "no", access_names, SETTING_IMMUTABLE, .alias = NULL),
+    ENUM("enable-module-command", enable_module_command, "no", access_names, SETTING_IMMUTABLE, .alias = NULL),
+    BOOL("enable-debug-assert", enable_debug_assert, "no", SETTING_IMMUTABLE | SETTING_HIDDEN, .alias = NULL),
+    STRING("requirepass", requirepass, NULL, SETTING_SENSITIVE, .empty_is_null = true, .apply = applyPassword),
+
+    ENUM("oom-score-adj", oom_score_adj, "no", oom_names, 0, .apply = applyOom),
+    {.name = "oom-score-adj-values", .type = SETTING_SPECIAL, .flags = SETTING_MULTI_ARG, .default_text = "0 200 800",
+     .set = setOomValues, .get = getOomValues, .apply = applyOom},
+    BOOL("jemalloc-bg-thread", jemalloc_bg_thread, "yes", 0, .apply = applyBgThread),
+
+    BOOL("extended-redis-compatibility", extended_redis_compatibility, "no", 0, .alias = NULL),
+    STRING("availability-zone", availability_zone, NULL, 0, .alias = NULL),
+    STRING("debug-context", debug_context, NULL, SETTING_HIDDEN, .alias = NULL),
+    SETTINGS_END,
+};

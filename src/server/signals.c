@@ -1,0 +1,45 @@
+/* signals.c -- what SIGTERM, SIGINT and their like do to the server.
+ *
+ * Owns        one flag that a handler sets and cron reads.
+ * Threads     handlers run on main: I/O and background threads block all signals.
+ * Tests       tests/server/process.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "signals.h"
+
+#include "log.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t shutdown_asked;
+
+static void onShutdown(int signo) {
+    if (shutdown_asked && signo == SIGINT) {
+        serverLogFromSignal(LL_WARNING, "You insist... exiting now.");
+        _exit(1);
+    }
+    serverLogFromSignal(LL_WARNING, signo == SIGINT ? "Received SIGINT scheduling shutdown..."
+                                                    : "Received SIGTERM scheduling shutdown...");
+    shutdown_asked = signo;
+}
+
+void signalsInstall(void) {
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    struct sigaction act;
+    memset(&act, 0, sizeof(act));
+    sigemptyset(&act.sa_mask);
+    act.sa_handler = onShutdown;
+    sigaction(SIGTERM, &act, NULL);
+    sigaction(SIGINT, &act, NULL);
+}
+
+int signalsShutdownAsked(void) {
+    return shutdown_asked;
+}
+
+void signalsShutdownAnswered(void) {
+    shutdown_asked = 0;
+}

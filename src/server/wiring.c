@@ -1,0 +1,58 @@
+/* wiring.c -- what the layers register with each other at boot, in one place.
+ *
+ * A lower layer knows nothing of those above it; here, at the top, tables and hooks are put into them.
+ *
+ * Threads     main, at boot.
+ * Tests       every test that starts a server
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "wiring.h"
+
+#include "auth.h"
+#include "client_eviction.h"
+#include "client_settings.h"
+#include "command_defs.h"
+#include "commandlog.h"
+#include "config.h"
+#include "daemon.h"
+#include "engine_settings.h"
+#include "info.h"
+#include "latency.h"
+#include "metrics.h"
+#include "monitor.h"
+#include "net_settings.h"
+#include "rdb_settings.h"
+#include "server_cmds.h"
+#include "server_settings.h"
+#include "shutdown.h"
+#include "store_settings.h"
+
+const setting *const wiring_settings[] = {net_settings,    store_settings,  client_settings, engine_settings,
+                                          rdb_settings,    server_settings, pending_settings, NULL};
+
+static const struct {
+    const char *fullname;
+    commandHandler *proc;
+} handlers[] = {
+    {"config|get", configGetCommand},
+    {"config|set", configSetCommand},
+    {"config|resetstat", configResetStatCommand},
+    {"config|rewrite", configRewriteCommand},
+    {"config|help", configHelpCommand},
+    {"info", infoCommand},
+    {"shutdown", shutdownCommand},
+};
+
+void wiringCommands(void) {
+    commandsRegister();
+    for (size_t i = 0; i < array_len(handlers); i++) commandBindHandler(handlers[i].fullname, handlers[i].proc);
+    serverCmdsBind();
+    commandTableSeal();
+}
+
+void wiringHooks(void) {
+    authSetPassword(serverRequirepass);
+    monitorInit();
+    serverSettingsOnChange(daemonSetTitle, NULL);
+    net_conf.cpulist = server_conf.server_cpulist;
+}

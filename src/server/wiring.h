@@ -1,0 +1,16 @@
+/* wiring.h -- what the layers register with each other at boot, in one place.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SERVER_WIRING_H
+#define SERVER_WIRING_H
+
+#include "settings.h"
+
+/* All tables of options, NULL-ended: for configInit(). */
+extern const setting *const wiring_settings[];
+/* Register commands and bind those whose handlers live in upper layers. Before configLoad(), which may rename. */
+void wiringCommands(void);
+/* Connect hooks: authentication, statistics resets, titles. After configLoad(). */
+void wiringHooks(void);
+
+#endif
