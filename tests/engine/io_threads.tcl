@@ -1,0 +1,357 @@
+# io_threads.tcl -- many clients at once while the threads that serve them come and go.
+#
+# Order of replies, whole values and nothing lost are promised whatever the number of threads; the settings that
+# move work between threads may change at any time. Where a server lacks a setting its test is skipped.
+#
+# SPDX-License-Identifier: BSD-3-Clause
+
+# COUNT connections in a list.
+proc crowd {count} {
+    set all {}
+    for {set i 0} {$i < $count} {incr i} {
+        lappend all [connect]
+    }
+    return $all
+}
+
+proc dismiss {clients} {
+    foreach c $clients {
+        catch {$c destroy}
+    }
+}
+
+# A value of SIZE bytes that says who wrote it.
+proc value_of {who number size} {
+    return [string range [string repeat "<$who:$number>" [expr {$size / 4 + 1}]] 0 $size-1]
+}
+
+# Each of CLIENTS writes and reads COUNT keys of its own in one pipeline; SIZES are used in turns. Between sending and
+# reading runs MEANWHILE. Every reply must be the right one in the right place.
+proc write_and_read {clients count sizes {meanwhile {}}} {
+    set who 0
+    foreach c $clients {
+        set commands {}
+        for {set i 0} {$i < $count} {incr i} {
+            set value [value_of $who $i [lindex $sizes [expr {($i + $who) % [llength $sizes]}]]]
+            lappend commands [list SET k:$who:$i $value] [list GET k:$who:$i] [list STRLEN k:$who:$i]
+        }
+        $c pipeline $commands
+        incr who
+    }
+    uplevel 1 $meanwhile
+    set who 0
+    foreach c $clients {
+        for {set i 0} {$i < $count} {incr i} {
+            set size [lindex $sizes [expr {($i + $who) % [llength $sizes]}]]
+            lassign [$c replies 3] stored value length
+            if {$stored ne "OK" || $value ne [value_of $who $i $size] || $length ne $size} {
+                fail "client $who, key $i of $size bytes: [shorten $stored] [shorten $value] [shorten $length]"
+            }
+        }
+        incr who
+    }
+}
+
+start_server {each {r FLUSHALL}} {
+
+    test "Many clients with pipelines of mixed sizes" {
+        set clients [crowd 30]
+        write_and_read $clients 40 {1 10 100 1000 5000 20000}
+        dismiss $clients
+    }
+
+    test "Many clients one request at a time" {
+        set clients [crowd 50]
+        for {set round 0} {$round < 20} {incr round} {
+            foreach c $clients {
+                $c send INCR counter
+            }
+            foreach c $clients {
+                $c reply
+            }
+        }
+        assert_equal 1000 [r GET counter]
+        dismiss $clients
+    }
+
+    test "A counter that many pipelines raise loses nothing, and each client sees it grow" {
+        set clients [crowd 10]
+        foreach c $clients {
+            $c pipeline [lrepeat 500 {INCR counter}]
+        }
+        set seen {}
+        foreach c $clients {
+            set last 0
+            foreach value [$c replies 500] {
+                assert {$value > $last}
+                set last $value
+                lappend seen $value
+            }
+        }
+        assert_equal 5000 [llength [lsort -unique $seen]]
+        assert_equal 5000 [r GET counter]
+        dismiss $clients
+    }
+
+    test "Values of some megabytes to many clients at once" {
+        set value [value_of big 0 3000000]
+        r SET big $value
+        set clients [crowd 10]
+        foreach c $clients {
+            $c pipeline {{GET big} {PING} {GET big}}
+        }
+        foreach c $clients {
+            lassign [$c replies 3] one pong two
+            assert {$one eq $value && $two eq $value}
+            assert_equal PONG $pong
+        }
+        dismiss $clients
+    }
+
+    test "A value that is overwritten, appended to or deleted while it is on its way arrives as it was" {
+        set size 2000000
+        set before [string repeat a $size]
+        foreach change {{SET big new} {APPEND big tail} {SETRANGE big 0 zzzz} {DEL big} {UNLINK big} {FLUSHALL} {GETDEL big}
+            {RENAME big other} {PEXPIRE big 1} {FLUSHALL ASYNC} {INCRBY n 1} {COPY other big REPLACE}} {
+            r SET big $before
+            r SET other x
+            with_clients {a b} {
+                for {set i 0} {$i < 5} {incr i} {
+                    $a send GET big
+                }
+                $a send PING
+                after 10
+                $b {*}$change
+                set answers [$a replies 5]
+                assert_equal PONG [$a reply]
+                foreach answer $answers {
+                    if {$answer ne $before} {
+                        assert {$answer eq "(nil)" || [string length $answer] < 100 ||
+                            $answer in [list ${before}tail zzzz[string range $before 4 end]]}
+                    }
+                }
+            }
+        }
+    }
+
+    test "One pipeline that reads, changes and reads a value" {
+        with_clients c {
+            set value [string repeat v 200000]
+            $c pipeline [list [list SET k $value] {GET k} {APPEND k x} {GET k} {SETRANGE k 0 y} {GET k} {DEL k} {GET k}]
+            assert {[list OK $value 200001 ${value}x 200001 y[string range ${value}x 1 end] 1 (nil)] eq [$c replies 8]}
+        }
+    }
+
+    test "MGET of many keys of mixed sizes" {
+        set command MSET
+        set keys {}
+        set values {}
+        for {set i 0} {$i < 300} {incr i} {
+            lappend keys m:$i
+            lappend values [value_of m $i [expr {$i * 37}]]
+            lappend command m:$i [lindex $values end]
+        }
+        r {*}$command
+        set clients [crowd 5]
+        foreach c $clients {
+            $c send MGET {*}$keys missing
+        }
+        foreach c $clients {
+            assert {[$c reply] eq [concat $values (nil)]}
+        }
+        dismiss $clients
+    }
+
+    test "Clients killed in flight leave the others right" {
+        set clients [crowd 20]
+        set victims [crowd 20]
+        set ids [lmap c $victims {$c CLIENT ID}]
+        r SET big [string repeat x 500000]
+        foreach c $victims {
+            $c pipeline [lrepeat 20 {GET big}]
+        }
+        write_and_read $clients 20 {10 3000} {
+            assert_equal 20 [r CLIENT KILL ID {*}$ids]
+        }
+        foreach c $victims {
+            assert [$c closed_within 5000]
+        }
+        dismiss [concat $clients $victims]
+        wait_for_condition 5 {[info_field connected_clients clients] == 1}
+    }
+
+    test "Clients that leave in flight leave the others right" {
+        set clients [crowd 10]
+        r SET big [string repeat x 500000]
+        write_and_read $clients 20 {10 3000} {
+            for {set i 0} {$i < 30} {incr i} {
+                set quitter [connect]
+                $quitter pipeline [lrepeat 10 {GET big}]
+                if {$i % 2} {
+                    after 1
+                }
+                $quitter destroy
+            }
+        }
+        dismiss $clients
+        wait_for_condition 10 {[info_field connected_clients clients] == 1}
+        assert_equal PONG [r PING]
+    }
+
+    test "CONFIG SET io-threads while clients are connected and asking" {
+        need_config io-threads
+        set before [config_value io-threads]
+        if {[catch {r CONFIG SET io-threads 2} message]} {
+            skip "io-threads cannot be changed here: $message"
+        }
+        set clients [crowd 12]
+        foreach threads {1 2 3 1 4 2 1 3} {
+            write_and_read $clients 15 {5 500 20000} [list r CONFIG SET io-threads $threads]
+            assert_equal $threads [config_value io-threads]
+        }
+        r CONFIG SET io-threads $before
+        write_and_read $clients 15 {5 500 20000}
+        dismiss $clients
+    }
+
+    test "CONFIG SET io-threads refuses bad numbers" {
+        need_config io-threads
+        foreach bad {0 -1 257 x} {
+            assert_error "ERR CONFIG SET failed (possibly related to argument 'io-threads') - *" {
+                r CONFIG SET io-threads $bad
+            }
+        }
+    }
+
+    test "CONFIG SET prefetch-batch-max-size while clients are asking" {
+        need_config prefetch-batch-max-size
+        set clients [crowd 12]
+        foreach size {0 1 2 16 128 7 0 16} {
+            write_and_read $clients 15 {5 500 5000} [list r CONFIG SET prefetch-batch-max-size $size]
+            assert_equal $size [config_value prefetch-batch-max-size]
+        }
+        assert_error "ERR CONFIG SET failed*argument must be between 0 and 128 inclusive*" {
+            r CONFIG SET prefetch-batch-max-size 129
+        }
+        dismiss $clients
+    }
+
+    test "Commands of one batch see each other's changes" {
+        # Keys that are looked up ahead of time may be gone, replaced or new when their command runs.
+        with_clients {a b} {
+            for {set round 0} {$round < 20} {incr round} {
+                set commands {}
+                for {set i 0} {$i < 20} {incr i} {
+                    lappend commands [list SET x $i] {GET x} {DEL x} {GET x} {SETNX x n} {GETDEL x} {EXISTS x} \
+                        {FLUSHDB} [list SET x $round] {RENAME x y} {GET x} {GET y} {FLUSHALL ASYNC}
+                }
+                $a pipeline $commands
+                for {set i 0} {$i < 20} {incr i} {
+                    assert_equal [list OK $i 1 (nil) 1 n 0 OK OK OK (nil) $round OK] [$a replies 13]
+                }
+            }
+        }
+    }
+
+    test "A batch over several databases" {
+        with_clients c {
+            set commands {}
+            for {set db 0} {$db < 16} {incr db} {
+                lappend commands [list SELECT $db] [list SET key in-$db]
+            }
+            for {set db 15} {$db >= 0} {incr db -1} {
+                lappend commands [list SELECT $db] {GET key} [list MOVE key [expr {($db + 1) % 16}]]
+            }
+            $c pipeline $commands
+            assert_equal [lrepeat 32 OK] [$c replies 32]
+            for {set db 15} {$db >= 0} {incr db -1} {
+                lassign [$c replies 3] selected value moved
+                assert_equal in-$db $value
+            }
+        }
+    }
+
+    test "Reply offload toggles while clients read large values" {
+        need_config min-io-threads-avoid-copy-reply
+        set before [config_value min-io-threads-avoid-copy-reply]
+        set clients [crowd 8]
+        foreach threads {1 0 7 1 0} {
+            write_and_read $clients 10 {100 20000 100000} [list r CONFIG SET min-io-threads-avoid-copy-reply $threads]
+        }
+        r CONFIG SET min-io-threads-avoid-copy-reply $before
+        dismiss $clients
+    }
+
+    foreach name {min-string-size-avoid-copy-reply min-string-size-avoid-copy-reply-threaded} {
+        test "Reply offload by size: $name changes while clients read" {
+            need_config $name
+            set before [config_value $name]
+            set clients [crowd 8]
+            foreach size {0 1 1000 1000000 64} {
+                write_and_read $clients 10 {1 60 100 20000 100000} [list r CONFIG SET $name $size]
+            }
+            r CONFIG SET $name $before
+            dismiss $clients
+        }
+    }
+
+    test "io-threads-always-active toggles while clients are asking" {
+        need_config io-threads-always-active
+        set before [config_value io-threads-always-active]
+        set clients [crowd 8]
+        foreach value {yes no yes no} {
+            write_and_read $clients 10 {100 20000} [list r CONFIG SET io-threads-always-active $value]
+        }
+        r CONFIG SET io-threads-always-active $before
+        dismiss $clients
+    }
+
+    test "Clients pause, speak RESP3 and are silenced under load" {
+        set clients [crowd 6]
+        foreach c $clients {
+            $c HELLO 3
+        }
+        write_and_read $clients 30 {10 3000} {
+            r CLIENT PAUSE 100 WRITE
+        }
+        foreach c $clients {
+            $c send CLIENT REPLY OFF
+            $c pipeline [lrepeat 50 {INCR silent}]
+            $c send CLIENT REPLY ON
+        }
+        foreach c $clients {
+            assert_equal OK [$c reply]
+        }
+        assert_equal 300 [r GET silent]
+        dismiss $clients
+    }
+
+    test "The fields of INFO that tell about threads are there" {
+        foreach field {io_threads_active io_threaded_reads_processed io_threaded_writes_processed
+            io_threaded_freed_objects io_threaded_total_prefetch_batches io_threaded_total_prefetch_entries} {
+            assert_regexp {^[0-9]+$} [info_field $field]
+        }
+    }
+
+    test "With active I/O threads reads and writes go through them" {
+        need_config io-threads-always-active
+        if {[config_value io-threads-always-active] ne "yes" || [config_value io-threads] < 2} {
+            skip "the I/O threads are not forced to be active in this run"
+        }
+        r CONFIG RESETSTAT
+        set clients [crowd 8]
+        write_and_read $clients 20 {100}
+        assert {[info_field io_threaded_reads_processed stats] > 0}
+        assert {[info_field io_threaded_writes_processed stats] > 0}
+        dismiss $clients
+    }
+
+    test "Connections that come and go quickly" {
+        for {set i 0} {$i < 300} {incr i} {
+            with_clients c {
+                assert_equal $i [$c ECHO $i]
+            }
+        }
+        wait_for_condition 5 {[info_field connected_clients clients] == 1}
+    }
+}

@@ -1,0 +1,83 @@
+# debug.tcl -- DEBUG: who may use it, what it says about the data.
+#
+# SPDX-License-Identifier: BSD-3-Clause
+
+start_server {overrides {enable-debug-command yes}} {
+
+    test "DEBUG DIGEST does not depend on the order in which keys came" {
+        r SET a 1
+        r SET b text
+        r SET c x EX 1000
+        set first [r DEBUG DIGEST]
+        r FLUSHALL
+        assert_equal [string repeat 0 40] [r DEBUG DIGEST]
+        r SET c x EX 2000
+        r SET b text
+        r SET a 1
+        assert_equal $first [r DEBUG DIGEST]
+    }
+
+    test "DEBUG DIGEST tells values, keys, databases and expires apart" {
+        r FLUSHALL
+        set seen {}
+        foreach setup {{SET a 1} {SET a 2} {SET b 2} {EXPIRE a 1000} {MOVE a 3}} {
+            r {*}$setup
+            lappend seen [r DEBUG DIGEST]
+        }
+        assert_equal 5 [llength [lsort -unique $seen]]
+    }
+
+    test "DEBUG DIGEST-VALUE is the known one" {
+        r SET a b
+        assert_equal b78559cd22bce6e6df712eb99ce7f3b08e8f8f1f [r DEBUG DIGEST-VALUE a]
+    }
+
+    test "DEBUG POPULATE makes keys, and leaves those that exist" {
+        r FLUSHALL
+        r SET key:1 mine
+        assert_equal OK [r DEBUG POPULATE 3]
+        assert_equal OK [r DEBUG POPULATE 2 made 10]
+        assert_equal {value:0 mine value:2} [r MGET key:0 key:1 key:2]
+        assert_equal 10 [r STRLEN made:1]
+        assert_equal 5 [r DBSIZE]
+        assert_error "*must be positive*" {r DEBUG POPULATE -1}
+    }
+
+    test "DEBUG SET-ACTIVE-EXPIRE 0 leaves expired keys until they are met" {
+        r FLUSHALL
+        r DEBUG SET-ACTIVE-EXPIRE 0
+        r SET gone x PX 1
+        after 300
+        assert_equal 1 [r DBSIZE]
+        assert_equal 0 [r EXISTS gone]
+        assert_equal 0 [r DBSIZE]
+        r DEBUG SET-ACTIVE-EXPIRE 1
+    }
+
+    test "DEBUG ERROR is sent as it is and counts as no failure" {
+        r CONFIG RESETSTAT
+        assert_error "MYCODE" {r DEBUG ERROR MYCODE}
+        assert_no_match "*errorstat_*" [r INFO errorstats]
+    }
+
+    test "DEBUG HELP lists what exists" {
+        set help [r DEBUG HELP]
+        assert {"PANIC" in $help}
+        assert_error "*unknown subcommand or wrong number of arguments for 'nosuch'. Try DEBUG HELP." {r DEBUG nosuch}
+        assert_error "*unknown subcommand or wrong number of arguments for 'digest'*" {r DEBUG digest x}
+    }
+}
+
+start_server {overrides {enable-debug-command no}} {
+
+    test "DEBUG is refused unless it is enabled" {
+        assert_error "*DEBUG command not allowed*" {r DEBUG SLEEP 0}
+    }
+}
+
+start_server {overrides {enable-debug-command local}} {
+
+    test "DEBUG is allowed on a local connection when the option says so" {
+        assert_equal OK [r DEBUG SLEEP 0]
+    }
+}

@@ -1,0 +1,221 @@
+# process.tcl -- the server as a process: how it starts, where it listens, what it says, how it ends.
+#
+# SPDX-License-Identifier: BSD-3-Clause
+
+# Start a server with ARGUMENTS in DIR and wait until it is ready; run BODY with `c` connected to PORT; stop it.
+proc with_process {dir port arguments body} {
+    set server [dict create dir $dir port $port expect_exit 0 \
+        pid [launch $dir [list --port $port --save "" --dir $dir {*}$arguments]]]
+    await_ready $server
+    upvar 1 pid pid
+    set pid [dict get $server pid]
+    set code [catch {uplevel 1 $body} message options]
+    set complaints [stop_server $server]
+    if {$code} {
+        return -options $options $message
+    }
+    assert_equal {} $complaints
+}
+
+start_server {} {
+    test "The log of a start names version, process, mode and port" {
+        set log [srv log]
+        assert_match "*oO0OoO0OoO0Oo Valkey is starting oO0OoO0OoO0Oo*" $log
+        assert_match "*Valkey version=*, bits=64, commit=*, modified=*, pid=[srv pid], just started*" $log
+        assert_match "*Configuration loaded*" $log
+        assert_match "*Running mode=standalone, port=[srv port].*" $log
+        assert_match "*Server initialized*" $log
+        assert_match "*Ready to accept connections tcp*" $log
+    }
+
+    test "A line of the log has process, role, time and level" {
+        assert_regexp {(?n)^\d+:M \d\d [A-Z][a-z][a-z] \d{4} \d\d:\d\d:\d\d\.\d{3} \* Ready to accept connections tcp$} [srv log]
+    }
+
+    test "A port that is in use ends a second server" {
+        lassign [run_to_end [list --port [srv port] --bind 127.0.0.1 --save ""]] code output
+        assert_equal 1 $code
+        assert_match "*Could not create server TCP listening socket 127.0.0.1:[srv port]: bind: Address already in use*" $output
+        assert_match "*Failed listening on port [srv port] (tcp), aborting.*" $output
+        assert_equal PONG [r PING]
+    }
+}
+
+test "--version and -v print one line and end" {
+    foreach option {--version -v} {
+        lassign [run_to_end $option] code output
+        assert_equal 0 $code
+        assert_regexp {^Valkey server v=9\.[0-9.]+ sha=[0-9a-f]+:[01] malloc=\S+ bits=64 build=[0-9a-f]+\n$} $output
+    }
+}
+
+test "--help and -h print the usage" {
+    foreach option {--help -h} {
+        lassign [run_to_end $option] code output
+        assert {$code in {0 1}}
+        assert_match "*Usage: ./valkey-server*" $output
+    }
+}
+
+test "SIGTERM ends the server in order" {
+    start_server {} {
+        r SET key value
+        exec kill -TERM [srv pid]
+        assert_equal 0 [wait_exit [srv dir] 10]
+        assert_match "*Received SIGTERM scheduling shutdown...*User requested shutdown...*Valkey is now ready to exit, bye bye...*" [srv log]
+    }
+}
+
+test "SIGINT ends the server in order" {
+    start_server {} {
+        # The shell that waits for the server ignores nothing, but starts it in the background, where SIGINT is ignored
+        # until the server asks for it.
+        exec kill -INT [srv pid]
+        assert_equal 0 [wait_exit [srv dir] 10]
+        assert_match "*Received SIGINT scheduling shutdown...*" [srv log]
+    }
+}
+
+test "SHUTDOWN NOSAVE ends the server and closes the connection without a reply" {
+    start_server {} {
+        with_clients c {
+            $c send SHUTDOWN NOSAVE
+            assert_equal "" [$c raw_until_eof]
+        }
+        assert_equal 0 [wait_exit [srv dir] 10]
+    }
+}
+
+test "SHUTDOWN refuses options that contradict each other" {
+    start_server {} {
+        assert_error "ERR syntax error" {r SHUTDOWN SAVE NOSAVE}
+        assert_error "ERR syntax error" {r SHUTDOWN NOPE}
+        assert_error "ERR No shutdown in progress." {r SHUTDOWN ABORT}
+        assert_equal PONG [r PING]
+    }
+}
+
+test "The server ends in order while many clients are connected and asking" {
+    start_server {} {
+        r SET big [string repeat x 300000]
+        set clients {}
+        for {set i 0} {$i < 20} {incr i} {
+            lappend clients [connect]
+            [lindex $clients end] pipeline [lrepeat 50 {GET big}]
+        }
+        exec kill -TERM [srv pid]
+        assert_equal 0 [wait_exit [srv dir] 15]
+        foreach c $clients {
+            $c destroy
+        }
+    }
+}
+
+test "daemonize: the server goes to the background and writes its pid file" {
+    set dir [make_server_dir]
+    set port [free_port]
+    lassign [run_to_end [list --port $port --bind 127.0.0.1 --save "" --dir $dir --daemonize yes --pidfile $dir/server.pid \
+        --logfile $dir/server.log] $dir] code output
+    assert_equal 0 $code
+    wait_for_condition 10 {[file exists $dir/server.log] && [string match "*Ready to accept*" [read_file $dir/server.log]]}
+    set c [RespClient new $port]
+    wait_for_condition 5 {[file exists $dir/server.pid]}
+    set pid [string trim [read_file $dir/server.pid]]
+    assert_equal $pid [field_of [$c INFO server] process_id]
+    catch {$c SHUTDOWN NOSAVE}
+    $c destroy
+    wait_for_condition 10 {[catch {exec kill -0 $pid}]}
+    assert {![file exists $dir/server.pid]}
+    assert_match "*Removing the pid file.*" [read_file $dir/server.log]
+}
+
+test "logfile: the log goes to the file, which may be moved away" {
+    set dir [make_server_dir]
+    set port [free_port]
+    set pid [launch $dir [list --port $port --bind 127.0.0.1 --save "" --dir $dir --logfile $dir/server.log]]
+    wait_for_condition 10 {[file exists $dir/server.log] && [string match "*Ready to accept*" [read_file $dir/server.log]]}
+    assert_no_match "*Ready to accept*" [server_log $dir]
+    file rename $dir/server.log $dir/old.log
+    exec kill -TERM $pid
+    assert_equal 0 [wait_exit $dir 10]
+    assert_match "*bye bye*" [read_file $dir/server.log]
+}
+
+test "A log file that cannot be opened ends the server" {
+    lassign [run_to_end {--logfile /nonexistent/server.log --port 0}] code output
+    assert_equal 1 $code
+    assert_match "*Can't open the log file: No such file or directory*" $output
+}
+
+test "A directory that is not there ends the server" {
+    lassign [run_to_end {--dir /nonexistent --port 0}] code output
+    assert_equal 1 $code
+    assert_match "*FATAL CONFIG FILE ERROR*>>> 'dir \"/nonexistent\"'\nNo such file or directory\n*" $output
+}
+
+test "A unix socket is made with its permissions, serves, and goes with the server" {
+    set dir [make_server_dir]
+    set port [free_port]
+    with_process $dir $port [list --bind 127.0.0.1 --unixsocket $dir/s --unixsocketperm 750] {
+        assert_match *750 [file attributes $dir/s -permissions]
+        assert_equal socket [file type $dir/s]
+        set reply [exec python3 -c {
+import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+s.sendall(b"PING\r\nCLIENT INFO\r\n")
+print(s.makefile("rb").readline())
+} $dir/s]
+        assert_match "*+PONG*" $reply
+        assert_match "*Ready to accept connections unix*" [server_log $dir]
+    }
+    assert {![file exists $dir/s]}
+}
+
+test "Several addresses are listened on" {
+    set dir [make_server_dir]
+    set port [free_port]
+    with_process $dir $port {--bind 127.0.0.1 127.0.0.2} {
+        foreach address {127.0.0.1 127.0.0.2} {
+            set c [RespClient new $address $port]
+            assert_equal PONG [$c PING]
+            $c destroy
+        }
+    }
+}
+
+test "An address that is not there is left out where it begins with a minus" {
+    set dir [make_server_dir]
+    set port [free_port]
+    with_process $dir $port {--bind 127.0.0.1 -192.0.2.55} {
+        set c [RespClient new $port]
+        assert_equal PONG [$c PING]
+        $c destroy
+    }
+}
+
+test "An address that is not there ends the server" {
+    lassign [run_to_end [list --bind 192.0.2.55 --port [free_port]]] code output
+    assert_equal 1 $code
+    assert_match "*Could not create server TCP listening socket 192.0.2.55:*: bind: Cannot assign requested address*" $output
+}
+
+test "A server that is asked to listen nowhere ends" {
+    lassign [run_to_end {--port 0}] code output
+    assert_equal 1 $code
+    assert_match "*Configured to not listen anywhere, exiting.*" $output
+}
+
+test "Protected mode turns strangers away, in words" {
+    set addresses [lsearch -all -inline -not [split [string trim [exec hostname -I]] " "] *:*]
+    if {[llength $addresses] == 0} {
+        skip "this machine has no address but loopback"
+    }
+    set dir [make_server_dir]
+    set port [free_port]
+    with_process $dir $port {--bind *} {
+        set c [RespClient new [lindex $addresses 0] $port]
+        assert_match "-DENIED Running in protected mode because protected mode is enabled and no password is set for the default user.*" [$c raw_until_eof]
+        $c destroy
+    }
+}

@@ -1,0 +1,144 @@
+# assert.tcl -- the words a test is written in: test, skip, and what must hold.
+#
+# A failed assertion is a Tcl error, so it ends its test and no other. Each test prints one line that the runner
+# counts; nothing else on the standard output starts with "[".
+#
+# SPDX-License-Identifier: BSD-3-Clause
+
+namespace eval testing {
+    variable only *
+    variable passed 0
+    variable failed 0
+    variable skipped 0
+    variable before_each {}
+    variable bad_names {}
+}
+
+# Run BODY in the caller's scope as the test NAME. Before it runs what the enclosing start_server asked for with
+# `each`. After a failure the default connection is a fresh one, so that its left-over replies mislead nobody.
+proc test {name body} {
+    if {![string match -nocase $testing::only $name]} {
+        return
+    }
+    set started [clock milliseconds]
+    set code [catch {
+        eval_at_global $testing::before_each
+        uplevel 1 $body
+    } message options]
+    set took [expr {[clock milliseconds] - $started}]
+    if {$code == 1 && [lindex [dict get $options -errorcode] 0] eq "SKIP"} {
+        incr testing::skipped
+        puts "\[skip\] $name: $message"
+    } elseif {$code == 1} {
+        incr testing::failed
+        puts "\[fail\] $name"
+        puts "       $message"
+        if {[lindex [dict get $options -errorcode] 0] ne "ASSERT"} {
+            puts "       [string map {\n "\n       "} [dict get $options -errorinfo]]"
+        }
+        forget_default_client
+    } else {
+        incr testing::passed
+        puts "\[ok\] $name (${took} ms)"
+    }
+    flush stdout
+}
+
+proc eval_at_global {script} {
+    uplevel #0 $script
+}
+
+# End the running test without a verdict; WHY says what is missing.
+proc skip {why} {
+    return -code error -errorcode SKIP $why
+}
+
+proc fail {message} {
+    return -code error -errorcode ASSERT $message
+}
+
+proc shorten {text} {
+    set text [string map {\r \\r \n \\n} $text]
+    if {[string length $text] > 600} {
+        return "[string range $text 0 599]... ([string length $text] characters)"
+    }
+    return $text
+}
+
+proc assert {condition} {
+    if {![uplevel 1 [list expr $condition]]} {
+        fail "does not hold: $condition"
+    }
+}
+
+proc assert_equal {expected actual} {
+    if {$expected ne $actual} {
+        fail "expected '[shorten $expected]', got '[shorten $actual]'"
+    }
+}
+
+proc assert_not_equal {unwanted actual} {
+    if {$unwanted eq $actual} {
+        fail "got '[shorten $actual]', which must not be"
+    }
+}
+
+# PATTERN is a glob.
+proc assert_match {pattern actual} {
+    if {![string match $pattern $actual]} {
+        fail "expected something like '[shorten $pattern]', got '[shorten $actual]'"
+    }
+}
+
+proc assert_no_match {pattern actual} {
+    if {[string match $pattern $actual]} {
+        fail "got '[shorten $actual]', which must not look like '[shorten $pattern]'"
+    }
+}
+
+proc assert_regexp {pattern actual} {
+    if {![regexp -- $pattern $actual]} {
+        fail "expected something like /[shorten $pattern]/, got '[shorten $actual]'"
+    }
+}
+
+# LOW <= ACTUAL <= HIGH
+proc assert_between {low high actual} {
+    if {![string is double -strict $actual] || $actual < $low || $actual > $high} {
+        fail "expected a number from $low to $high, got '[shorten $actual]'"
+    }
+}
+
+# BODY must end in an error reply that is PATTERN (a glob; brackets in it are literal).
+proc assert_error {pattern body} {
+    set pattern [string map {\[ \\\[ \] \\\]} $pattern]
+    if {![catch {uplevel 1 $body} message options]} {
+        fail "expected the error '$pattern', got the reply '[shorten $message]'"
+    }
+    if {![string match $pattern $message]} {
+        fail "expected the error '$pattern', got the error '[shorten $message]'"
+    }
+}
+
+# The elements of both lists are the same, whatever their order.
+proc assert_same_set {expected actual} {
+    assert_equal [lsort $expected] [lsort $actual]
+}
+
+# Wait until CONDITION (an expr) holds, looking every 20 ms; fail after SECONDS.
+proc wait_for_condition {seconds condition} {
+    set deadline [expr {[clock milliseconds] + int($seconds * 1000)}]
+    while {![uplevel 1 [list expr $condition]]} {
+        if {[clock milliseconds] > $deadline} {
+            fail "not within $seconds seconds: $condition"
+        }
+        after 20
+    }
+}
+
+# Milliseconds that BODY takes.
+proc elapsed_ms {body} {
+    set started [clock milliseconds]
+    uplevel 1 $body
+    return [expr {[clock milliseconds] - $started}]
+}

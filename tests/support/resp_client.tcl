@@ -1,0 +1,310 @@
+# resp_client.tcl -- a RESP2/RESP3 client in plain Tcl, for the tests.
+#
+# A test wants to see what the server said, not what a friendly library made of it, so replies decode to plain
+# Tcl values with the few cases that matter kept apart, and every level below (bytes out, bytes in) is open.
+#
+#   simple string, bulk, verbatim   the bytes                  null            (nil)
+#   integer, double, big number     the text on the wire       boolean         true / false
+#   array, set                      a list                     map             a flat list key value key value
+#   error                           a Tcl error with the text; inside an array "(error) TEXT"
+#
+# Not here    the server that is talked to (server.tcl), what a good answer is (assert.tcl).
+# Invariants  1. A channel is binary and does not block; whoever waits for bytes waits with a time limit.
+#             2. buf[pos..] are the bytes received and not yet decoded.
+#             3. Push messages are set aside in arrival order and never answer a command.
+#
+# SPDX-License-Identifier: BSD-3-Clause
+
+namespace eval resp {
+    variable wakeup 0
+    # Seconds without a single byte before a read gives up; the runner raises it for slow builds.
+    variable patience 15
+
+    # The bytes of one command as an array of bulk strings.
+    proc encode {words} {
+        set out "*[llength $words]\r\n"
+        foreach word $words {
+            append out "\$[string length $word]\r\n$word\r\n"
+        }
+        return $out
+    }
+
+    # Text of Tcl (which may hold any character) as the UTF-8 bytes that go on the wire.
+    proc utf8 {text} {
+        return [encoding convertto utf-8 $text]
+    }
+
+    proc wake {} {
+        variable wakeup
+        incr wakeup
+    }
+
+    # Wait until CHANNEL can be read or MILLISECONDS have passed. Returns whether it can be read.
+    proc wait_readable {channel milliseconds} {
+        variable ready 0
+        variable wakeup
+        fileevent $channel readable {set ::resp::ready 1; ::resp::wake}
+        set timer [after $milliseconds ::resp::wake]
+        vwait ::resp::wakeup
+        after cancel $timer
+        catch {fileevent $channel readable {}}
+        return $ready
+    }
+}
+
+oo::class create RespClient {
+    variable channel buf pos pushes
+
+    # TARGET is a port on 127.0.0.1, or HOST PORT.
+    constructor {args} {
+        if {[llength $args] == 1} {
+            set args [list 127.0.0.1 {*}$args]
+        }
+        set channel [socket {*}$args]
+        fconfigure $channel -translation binary -blocking 0 -buffering full -buffersize 65536
+        set buf ""
+        set pos 0
+        set pushes {}
+    }
+
+    destructor {
+        catch {close $channel}
+    }
+
+    # Any method that is not one of ours is a command: send it, wait for the reply.
+    method unknown {args} {
+        my send {*}$args
+        return [my reply]
+    }
+
+    # Send a command and leave its reply for later.
+    method send {args} {
+        my write [resp::encode $args]
+    }
+
+    # Send many commands (a list of lists) in as few writes as the system allows.
+    method pipeline {commands} {
+        set out ""
+        foreach command $commands {
+            append out [resp::encode $command]
+        }
+        my write $out
+    }
+
+    method write {bytes} {
+        puts -nonewline $channel $bytes
+        flush $channel
+    }
+
+    # The next reply, decoded; an error reply becomes a Tcl error.
+    method reply {} {
+        lassign [my tagged_reply] kind value
+        if {$kind eq "error"} {
+            return -code error -errorcode RESP $value
+        }
+        return $value
+    }
+
+    # The next reply as {KIND VALUE}: an error is a value here.
+    method tagged_reply {} {
+        while 1 {
+            lassign [my decode] kind value
+            my compact
+            if {$kind ne "push"} {
+                return [list $kind $value]
+            }
+            lappend pushes $value
+        }
+    }
+
+    # COUNT replies as a list, errors as "(error) TEXT".
+    method replies {count} {
+        set all {}
+        for {set i 0} {$i < $count} {incr i} {
+            lassign [my tagged_reply] kind value
+            lappend all [expr {$kind eq "error" ? "(error) $value" : $value}]
+        }
+        return $all
+    }
+
+    # The push messages seen so far, which are forgotten with this call.
+    method take_pushes {} {
+        set taken $pushes
+        set pushes {}
+        return $taken
+    }
+
+    # The next push message, waiting for it if need be.
+    method next_push {} {
+        if {[llength $pushes] == 0} {
+            lassign [my decode] kind value
+            my compact
+            if {$kind ne "push"} {
+                error "expected a push message, got $kind {$value}"
+            }
+            return $value
+        }
+        set pushes [lassign $pushes first]
+        return $first
+    }
+
+    # The bytes of exactly one reply, undecoded.
+    method raw_reply {} {
+        set start $pos
+        my decode
+        set bytes [string range $buf $start $pos-1]
+        my compact
+        return $bytes
+    }
+
+    # Send a command, return its reply's bytes.
+    method raw {args} {
+        my send {*}$args
+        return [my raw_reply]
+    }
+
+    # Exactly COUNT bytes.
+    method raw_bytes {count} {
+        my need $count
+        set bytes [string range $buf $pos [expr {$pos + $count - 1}]]
+        incr pos $count
+        my compact
+        return $bytes
+    }
+
+    # Every byte until the server closes the connection.
+    method raw_until_eof {} {
+        while {[my fill]} {}
+        set bytes [string range $buf $pos end]
+        set pos [string length $buf]
+        return $bytes
+    }
+
+    # Whether nothing arrives for MILLISECONDS.
+    method silent_for {milliseconds} {
+        if {$pos < [string length $buf]} {
+            return 0
+        }
+        if {![resp::wait_readable $channel $milliseconds]} {
+            return 1
+        }
+        append buf [read $channel]
+        return [expr {$pos == [string length $buf] && ![eof $channel]}]
+    }
+
+    # Whether the server closes the connection within MILLISECONDS; what it says before is dropped.
+    method closed_within {milliseconds} {
+        set deadline [expr {[clock milliseconds] + $milliseconds}]
+        while {[clock milliseconds] < $deadline} {
+            if {[catch {read $channel}] || [eof $channel]} {
+                return 1
+            }
+            resp::wait_readable $channel [expr {max(1, $deadline - [clock milliseconds])}]
+        }
+        return 0
+    }
+
+    # Say that nothing more will be sent; replies can still be read.
+    method half_close {} {
+        close $channel write
+    }
+
+    method local_port {} {
+        return [lindex [fconfigure $channel -sockname] 2]
+    }
+
+    method channel {} {
+        return $channel
+    }
+
+    # One reply from the buffer as {KIND VALUE}.
+    method decode {} {
+        set line [my line]
+        set rest [string range $line 1 end]
+        switch -- [string index $line 0] {
+            + - : - , - ( { return [list plain $rest] }
+            - { return [list error $rest] }
+            _ { return [list null (nil)] }
+            # { return [list bool [expr {$rest eq "t" ? "true" : "false"}]] }
+            ! { return [list error [my bulk $rest]] }
+            = { return [list verbatim [string range [my bulk $rest] 4 end]] }
+            $ {
+                if {$rest < 0} { return [list null (nil)] }
+                return [list bulk [my bulk $rest]]
+            }
+            * - ~ - > {
+                if {$rest < 0} { return [list null (nil)] }
+                set kind [expr {[string index $line 0] eq ">" ? "push" : "array"}]
+                return [list $kind [my items $rest]]
+            }
+            % { return [list map [my items [expr {2 * $rest}]]] }
+            | {
+                my items [expr {2 * $rest}]
+                return [my decode]
+            }
+        }
+        error "not a reply: [string range $line 0 80]"
+    }
+
+    method items {count} {
+        set all {}
+        for {set i 0} {$i < $count} {incr i} {
+            lassign [my decode] kind value
+            lappend all [expr {$kind eq "error" ? "(error) $value" : $value}]
+        }
+        return $all
+    }
+
+    method bulk {length} {
+        my need [expr {$length + 2}]
+        set bytes [string range $buf $pos [expr {$pos + $length - 1}]]
+        incr pos [expr {$length + 2}]
+        return $bytes
+    }
+
+    method line {} {
+        while {[set end [string first "\r\n" $buf $pos]] < 0} {
+            if {![my fill]} {
+                error "connection closed by the server" "" {RESP EOF}
+            }
+        }
+        set line [string range $buf $pos $end-1]
+        set pos [expr {$end + 2}]
+        return $line
+    }
+
+    method need {count} {
+        while {[string length $buf] - $pos < $count} {
+            if {![my fill]} {
+                error "connection closed by the server" "" {RESP EOF}
+            }
+        }
+    }
+
+    # Add what has arrived to the buffer, waiting for at least a byte. Returns 0 at the end of the stream.
+    method fill {} {
+        while 1 {
+            if {[catch {read $channel} chunk] || ($chunk eq "" && [eof $channel])} {
+                return 0
+            }
+            if {$chunk ne ""} {
+                append buf $chunk
+                return 1
+            }
+            if {![resp::wait_readable $channel [expr {1000 * $resp::patience}]]} {
+                error "no reply within $resp::patience seconds" "" {RESP TIMEOUT}
+            }
+        }
+    }
+
+    # Drop decoded bytes once they are most of the buffer, so that a long pipeline costs linear time.
+    method compact {} {
+        if {$pos == [string length $buf]} {
+            set buf ""
+            set pos 0
+        } elseif {$pos > 1000000} {
+            set buf [string range $buf $pos end]
+            set pos 0
+        }
+    }
+}

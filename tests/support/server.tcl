@@ -1,0 +1,327 @@
+# server.tcl -- a real server for a stretch of tests, and what is asked of it when it stops.
+#
+# start_server makes a directory under tests/tmp, writes a configuration file, starts the binary, waits for its
+# ready line, runs a body of tests, and stops it with SIGTERM. A server that does not exit with 0, or whose log
+# holds a crash report or a sanitizer's report, fails the file even when each test passed.
+#
+# Not here    the processes of test files (runner.tcl).
+# Invariants  1. A server is a descendant of its test file's process group, so whoever ends the group ends it.
+#             2. servers is a stack: the innermost start_server is its last element and the one `r` talks to.
+#
+# SPDX-License-Identifier: BSD-3-Clause
+
+namespace eval srv {
+    variable binary ""
+    variable extra {}
+    variable base_port 22000
+    variable port_span 100
+    variable next_port 0
+    variable root ""
+    variable count 0
+    variable stack {}
+    variable slow 1
+    variable clients
+    array set clients {}
+}
+
+# A port nobody listens on, from this file's range.
+proc free_port {} {
+    for {set i 0} {$i < $srv::port_span} {incr i} {
+        set port [expr {$srv::base_port + $srv::next_port}]
+        set srv::next_port [expr {($srv::next_port + 1) % $srv::port_span}]
+        if {![catch {socket -server none -myaddr 127.0.0.1 $port} probe]} {
+            close $probe
+            return $port
+        }
+    }
+    error "no free port in $srv::base_port..[expr {$srv::base_port + $srv::port_span - 1}]"
+}
+
+proc read_file {path} {
+    set file [open $path rb]
+    set content [read $file]
+    close $file
+    return $content
+}
+
+proc write_file {path content} {
+    set file [open $path wb]
+    puts -nonewline $file $content
+    close $file
+}
+
+# A new empty directory for a server.
+proc make_server_dir {} {
+    incr srv::count
+    set dir [file join $srv::root server-$srv::count]
+    file mkdir $dir
+    return $dir
+}
+
+# Start the binary with ARGUMENTS in DIR. Its output goes to DIR/stdout and DIR/stderr, its exit code to DIR/exit.
+# Returns the process id.
+proc launch {dir arguments} {
+    file delete -force $dir/pid $dir/exit
+    exec sh -c {cd "$0" && { "$@" >>stdout 2>>stderr & echo $! >pid.new; mv pid.new pid; wait $!; echo $? >exit; }} \
+        $dir $srv::binary {*}$arguments >@stdout 2>@stderr &
+    set deadline [expr {[clock milliseconds] + 10000}]
+    while {![file exists $dir/pid]} {
+        if {[clock milliseconds] > $deadline} {
+            error "the server was not started"
+        }
+        after 2
+    }
+    return [string trim [read_file $dir/pid]]
+}
+
+proc server_log {dir} {
+    set text ""
+    foreach name {stdout stderr} {
+        if {[file exists $dir/$name]} {
+            append text [read_file $dir/$name]
+        }
+    }
+    return $text
+}
+
+# Wait until the process that launch started in DIR has ended; return its exit code, or "running".
+proc wait_exit {dir seconds} {
+    set deadline [expr {[clock milliseconds] + int($seconds * 1000 * $srv::slow)}]
+    while {![file exists $dir/exit] || [string trim [read_file $dir/exit]] eq ""} {
+        if {[clock milliseconds] > $deadline} {
+            return running
+        }
+        after 5
+    }
+    return [string trim [read_file $dir/exit]]
+}
+
+# Run the server with ARGUMENTS to its end (it is expected to refuse or to print). Returns {EXIT-CODE OUTPUT}.
+proc run_to_end {arguments {dir ""}} {
+    if {$dir eq ""} {
+        set dir [make_server_dir]
+    }
+    set pid [launch $dir $arguments]
+    set code [wait_exit $dir 10]
+    if {$code eq "running"} {
+        exec kill -KILL $pid
+        wait_exit $dir 5
+    }
+    return [list $code [server_log $dir]]
+}
+
+# The settings every test server starts with, then SETTINGS over them: a list of name value.
+proc config_text {settings} {
+    set lines "# written by tests/support/server.tcl\n"
+    foreach {name value} $settings {
+        append lines [format "%s %s\n" $name $value]
+    }
+    return $lines
+}
+
+proc start_server {options body} {
+    array set given {overrides {} tags {} each {} args {}}
+    array set given $options
+    set dir [make_server_dir]
+    set port [free_port]
+    set settings [list bind 127.0.0.1 port $port dir $dir save {""} enable-debug-command yes]
+    foreach {name value} $given(overrides) {
+        lappend settings $name $value
+    }
+    write_file $dir/valkey.conf [config_text $settings]
+    set pid [launch $dir [list $dir/valkey.conf {*}$srv::extra {*}$given(args)]]
+    set server [dict create dir $dir port $port pid $pid conf $dir/valkey.conf expect_exit 0]
+    await_ready $server
+    lappend srv::stack $server
+    set outer_each $testing::before_each
+    set testing::before_each $given(each)
+    set code [catch {uplevel 1 $body} message options]
+    set testing::before_each $outer_each
+    forget_default_client
+    set server [lindex $srv::stack end]
+    set srv::stack [lrange $srv::stack 0 end-1]
+    foreach complaint [stop_server $server] {
+        incr testing::failed
+        puts "\[fail\] server in $dir: $complaint"
+        puts [server_log_tail $dir]
+    }
+    if {$code == 1} {
+        return -options $options $message
+    }
+}
+
+proc await_ready {server} {
+    set dir [dict get $server dir]
+    set deadline [expr {[clock milliseconds] + 10000 * $srv::slow}]
+    while {![string match "*Ready to accept connections*" [server_log $dir]]} {
+        if {[file exists $dir/exit] || [clock milliseconds] > $deadline} {
+            catch {exec kill -KILL [dict get $server pid]}
+            error "the server did not become ready:\n[server_log_tail $dir]"
+        }
+        after 10
+    }
+}
+
+proc server_log_tail {dir} {
+    set lines [split [string trim [server_log $dir]] \n]
+    return "       | [join [lrange $lines end-40 end] "\n       | "]"
+}
+
+# Stop SERVER and return what is wrong with its end: a list of complaints.
+proc stop_server {server} {
+    set dir [dict get $server dir]
+    set pid [dict get $server pid]
+    set complaints {}
+    if {![file exists $dir/exit]} {
+        catch {exec kill -CONT $pid}
+        catch {exec kill -TERM $pid}
+    }
+    set code [wait_exit $dir 20]
+    if {$code eq "running"} {
+        lappend complaints "still running 20 seconds after SIGTERM"
+        catch {exec kill -ABRT $pid}
+        if {[wait_exit $dir 5] eq "running"} {
+            catch {exec kill -KILL $pid}
+        }
+    } elseif {$code ne [dict get $server expect_exit]} {
+        lappend complaints "exit code $code, expected [dict get $server expect_exit]"
+    }
+    return [concat $complaints [log_complaints [server_log $dir]]]
+}
+
+proc log_complaints {text} {
+    set complaints {}
+    foreach {pattern complaint} {
+        {REDIS BUG REPORT START|VALKEY BUG REPORT START|=== ASSERTION FAILED} "crash report in the log"
+        {ERROR: AddressSanitizer|ERROR: LeakSanitizer} "AddressSanitizer report"
+        {WARNING: ThreadSanitizer} "ThreadSanitizer report"
+        {runtime error: } "UndefinedBehaviorSanitizer report"
+    } {
+        if {[regexp -- $pattern $text]} {
+            lappend complaints $complaint
+        }
+    }
+    return $complaints
+}
+
+# A field of the innermost server: dir, port, pid, conf, log.
+proc srv {field} {
+    set server [lindex $srv::stack end]
+    if {$field eq "log"} {
+        return [server_log [dict get $server dir]]
+    }
+    return [dict get $server $field]
+}
+
+# The innermost server will end with CODE instead of 0.
+proc expect_exit {code} {
+    lset srv::stack end [dict replace [lindex $srv::stack end] expect_exit $code]
+}
+
+# Stop the innermost server and start it again with the same file, as an administrator would.
+proc restart_server {} {
+    forget_default_client
+    set server [lindex $srv::stack end]
+    set complaints [stop_server $server]
+    if {[llength $complaints]} {
+        error "the server did not stop well: [join $complaints {; }]"
+    }
+    set dir [dict get $server dir]
+    file rename -force $dir/stdout $dir/stdout.[clock microseconds]
+    dict set server pid [launch $dir [list $dir/valkey.conf {*}$srv::extra]]
+    await_ready $server
+    lset srv::stack end $server
+}
+
+# A new connection to the innermost server.
+proc connect {} {
+    return [RespClient new [srv port]]
+}
+
+# Run BODY with NAMES as new connections, which are closed afterwards whatever happens.
+proc with_clients {names body} {
+    foreach name $names {
+        uplevel 1 [list set $name [connect]]
+    }
+    set code [catch {uplevel 1 $body} message options]
+    foreach name $names {
+        catch {[uplevel 1 [list set $name]] destroy}
+    }
+    return -options $options $message
+}
+
+# Send a command over the innermost server's default connection and return the reply.
+proc r {args} {
+    return [[default_client] {*}$args]
+}
+
+proc default_client {} {
+    set key [llength $srv::stack]
+    if {![info exists srv::clients($key)]} {
+        set srv::clients($key) [connect]
+    }
+    return $srv::clients($key)
+}
+
+proc forget_default_client {} {
+    set key [llength $srv::stack]
+    if {[info exists srv::clients($key)]} {
+        catch {$srv::clients($key) destroy}
+        unset srv::clients($key)
+    }
+}
+
+# The value of one INFO field, or "" where the server has no such field.
+proc info_field {name {section everything}} {
+    return [field_of [r INFO $section] $name]
+}
+
+proc field_of {text name} {
+    foreach line [split $text \n] {
+        if {[string match "$name:*" $line]} {
+            return [string trim [string range $line [string length $name]+1 end]]
+        }
+    }
+    return ""
+}
+
+# A field of a line of CLIENT LIST or CLIENT INFO.
+proc client_field {line name} {
+    foreach word [split [string trim $line] " "] {
+        if {[string match "$name=*" $word]} {
+            return [string range $word [string length $name]+1 end]
+        }
+    }
+    return ""
+}
+
+proc config_value {name} {
+    return [lindex [r CONFIG GET $name] 1]
+}
+
+# Set settings for the time of BODY and put the old values back.
+proc with_config {settings body} {
+    set old {}
+    foreach {name value} $settings {
+        lappend old $name [config_value $name]
+    }
+    r CONFIG SET {*}$settings
+    set code [catch {uplevel 1 $body} message options]
+    if {$code == 1} {
+        forget_default_client
+    }
+    r CONFIG SET {*}$old
+    return -options $options $message
+}
+
+proc need_config {name} {
+    if {[llength [r CONFIG GET $name]] == 0} {
+        skip "this server has no setting $name"
+    }
+}
+
+proc need_command {name} {
+    if {[lindex [r COMMAND INFO $name] 0] eq "(nil)" || [lindex [r COMMAND INFO $name] 0] eq ""} {
+        skip "this server has no command $name"
+    }
+}

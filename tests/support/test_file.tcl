@@ -1,0 +1,28 @@
+# test_file.tcl -- one test file in its own process: what runner.tcl starts.
+#
+# tclsh test_file.tcl FILE BINARY ROOT BASE-PORT PORT-SPAN ONLY SLOW EXTRA-ARGUMENTS...
+#
+# Prints a line per test and "[sum] PASSED FAILED SKIPPED" as the last one; a file that dies before it is failed.
+#
+# SPDX-License-Identifier: BSD-3-Clause
+
+set support [file dirname [file normalize [info script]]]
+foreach part {resp_client assert server} {
+    source [file join $support $part.tcl]
+}
+
+set srv::extra [lassign $argv test_file srv::binary srv::root srv::base_port srv::port_span testing::only srv::slow]
+set resp::patience [expr {15 * $srv::slow}]
+set argv {}
+fconfigure stdout -buffering line
+file mkdir $srv::root
+if {[catch {source $test_file} message options]} {
+    incr testing::failed
+    puts "\[fail\] [file tail $test_file] ended early"
+    puts "       [string map {\n "\n       "} [dict get $options -errorinfo]]"
+}
+if {$testing::failed == 0} {
+    catch {file delete -force $srv::root}
+}
+puts "\[sum\] $testing::passed $testing::failed $testing::skipped"
+exit 0

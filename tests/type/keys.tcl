@@ -1,0 +1,589 @@
+# keys.tcl -- the commands that work on a key whatever its value, and on whole databases.
+#
+# SPDX-License-Identifier: BSD-3-Clause
+
+set wrong_number {ERR wrong number of arguments for '%s' command}
+set not_integer {ERR value is not an integer or out of range}
+set syntax {ERR syntax error}
+
+proc scan_all {args} {
+    set cursor 0
+    set found {}
+    while 1 {
+        lassign [r SCAN $cursor {*}$args] cursor keys
+        lappend found {*}$keys
+        if {$cursor eq "0"} {
+            return [lsort -unique $found]
+        }
+    }
+}
+
+start_server {each {r FLUSHALL; r SELECT 0}} {
+
+    # ---- DEL UNLINK EXISTS TOUCH TYPE -------------------------------------------------------------------------
+
+    foreach command {DEL UNLINK} {
+        test "$command deletes keys and counts those that were there" {
+            r MSET a 1 b 2 c 3
+            assert_equal 2 [r $command a none c]
+            assert_equal b [r KEYS *]
+            assert_equal 0 [r $command a]
+        }
+
+        test "$command of one key twice counts it once" {
+            r SET a 1
+            assert_equal 1 [r $command a a]
+        }
+
+        test "$command refuses to be without a key" {
+            assert_error [format $wrong_number [string tolower $command]] {r $command}
+        }
+
+        test "$command of a large value" {
+            r SET big [string repeat x 5000000]
+            assert_equal 1 [r $command big]
+            assert_equal 0 [r EXISTS big]
+        }
+    }
+
+    test "EXISTS counts each mention of an existing key" {
+        r MSET a 1 b 2
+        assert_equal 1 [r EXISTS a]
+        assert_equal 0 [r EXISTS none]
+        assert_equal 4 [r EXISTS a a b none a]
+        assert_error [format $wrong_number exists] {r EXISTS}
+    }
+
+    test "TOUCH counts existing keys" {
+        r MSET a 1 b 2
+        assert_equal 2 [r TOUCH a none b]
+        assert_equal 0 [r TOUCH none]
+        assert_error [format $wrong_number touch] {r TOUCH}
+    }
+
+    test "TYPE of a string and of nothing" {
+        r SET key value
+        assert_equal string [r TYPE key]
+        assert_equal none [r TYPE nothing]
+        assert_equal "+string\r\n" [[default_client] raw TYPE key]
+    }
+
+    # ---- RENAME RENAMENX COPY MOVE ----------------------------------------------------------------------------
+
+    test "RENAME moves the value, replaces the target and takes the expire time along" {
+        r SET a 1 EX 100
+        r SET b 2
+        assert_equal OK [r RENAME a b]
+        assert_equal 1 [r GET b]
+        assert_equal 0 [r EXISTS a]
+        assert_between 99 100 [r TTL b]
+    }
+
+    test "RENAME over a key with an expire time drops that time" {
+        r SET a 1
+        r SET b 2 EX 100
+        r RENAME a b
+        assert_equal -1 [r TTL b]
+    }
+
+    test "RENAME to itself keeps the key" {
+        r SET a 1
+        assert_equal OK [r RENAME a a]
+        assert_equal 1 [r GET a]
+    }
+
+    test "RENAME of a missing key is an error" {
+        assert_error "ERR no such key" {r RENAME none other}
+        assert_error "ERR no such key" {r RENAME none none}
+        assert_error "ERR no such key" {r RENAMENX none other}
+    }
+
+    test "RENAMENX renames only to a free name" {
+        r MSET a 1 b 2
+        assert_equal 0 [r RENAMENX a b]
+        assert_equal 0 [r RENAMENX a a]
+        assert_equal {1 2} [r MGET a b]
+        assert_equal 1 [r RENAMENX a c]
+        assert_equal {(nil) 2 1} [r MGET a b c]
+    }
+
+    test "COPY copies the value and the expire time" {
+        r SET a value EX 100
+        assert_equal 1 [r COPY a b]
+        assert_equal {value value} [r MGET a b]
+        assert_between 99 100 [r TTL b]
+    }
+
+    test "COPY makes values that do not share their future" {
+        r SET a [string repeat x 300]
+        r COPY a b
+        r APPEND a y
+        assert_equal [string repeat x 300] [r GET b]
+    }
+
+    test "COPY replaces an existing key only with REPLACE" {
+        r MSET a 1 b 2
+        assert_equal 0 [r COPY a b]
+        assert_equal 2 [r GET b]
+        assert_equal 1 [r COPY a b REPLACE]
+        assert_equal 1 [r GET b]
+    }
+
+    test "COPY to another database" {
+        r SET a 1
+        assert_equal 1 [r COPY a a DB 3]
+        r SELECT 3
+        assert_equal 1 [r GET a]
+        assert_equal 1 [r COPY a b DB 3 REPLACE]
+    }
+
+    test "COPY of a missing key is 0" {
+        assert_equal 0 [r COPY none b]
+    }
+
+    test "COPY refuses to copy onto itself and bad databases" {
+        r SET a 1
+        assert_error "ERR source and destination objects are the same" {r COPY a a}
+        assert_error "ERR source and destination objects are the same" {r COPY a a DB 0 REPLACE}
+        assert_error "ERR DB index is out of range" {r COPY a b DB 1000}
+        assert_error "ERR DB index is out of range" {r COPY a b DB -1}
+        assert_error $not_integer {r COPY a b DB x}
+        assert_error $syntax {r COPY a b DB}
+        assert_error $syntax {r COPY a b OTHER}
+    }
+
+    test "MOVE takes a key and its expire time to another database" {
+        r SET a 1 EX 100
+        assert_equal 1 [r MOVE a 5]
+        assert_equal 0 [r EXISTS a]
+        r SELECT 5
+        assert_equal 1 [r GET a]
+        assert_between 99 100 [r TTL a]
+    }
+
+    test "MOVE of a missing key or onto an existing one is 0" {
+        assert_equal 0 [r MOVE none 1]
+        r SET a 1
+        r COPY a a DB 1
+        assert_equal 0 [r MOVE a 1]
+        assert_equal 1 [r EXISTS a]
+    }
+
+    test "MOVE refuses the same database and bad ones" {
+        r SET a 1
+        assert_error "ERR source and destination objects are the same" {r MOVE a 0}
+        assert_error "ERR DB index is out of range" {r MOVE a 16}
+        assert_error "ERR DB index is out of range" {r MOVE a -1}
+        assert_error $not_integer {r MOVE a x}
+    }
+
+    # ---- Expire times -----------------------------------------------------------------------------------------
+
+    test "EXPIRE, PEXPIRE, EXPIREAT and PEXPIREAT set an expire time" {
+        r SET key value
+        assert_equal 1 [r EXPIRE key 100]
+        assert_between 99000 100000 [r PTTL key]
+        assert_equal 1 [r PEXPIRE key 20000]
+        assert_between 19000 20000 [r PTTL key]
+        set when [expr {[clock seconds] + 1000}]
+        assert_equal 1 [r EXPIREAT key $when]
+        assert_equal $when [r EXPIRETIME key]
+        assert_equal ${when}000 [r PEXPIRETIME key]
+        assert_equal 1 [r PEXPIREAT key ${when}001]
+        assert_equal ${when}001 [r PEXPIRETIME key]
+    }
+
+    foreach {command future past} {
+        EXPIRE 100 -1  PEXPIRE 100000 -1  EXPIREAT 99999999999 1  PEXPIREAT 9999999999999 1
+    } {
+        test "$command on a missing key is 0" {
+            assert_equal 0 [r $command none $future]
+        }
+
+        test "$command with a time in the past deletes the key" {
+            r SET key value
+            assert_equal 1 [r $command key $past]
+            assert_equal 0 [r EXISTS key]
+        }
+
+        test "$command refuses what is no integer and unknown options" {
+            r SET key value
+            set name [string tolower $command]
+            assert_error $not_integer {r $command key soon}
+            assert_error $not_integer {r $command key 1.5}
+            assert_error "ERR Unsupported option OTHER" {r $command key $future OTHER}
+            assert_error [format $wrong_number $name] {r $command key}
+            assert_equal -1 [r TTL key]
+        }
+
+        test "$command refuses a time that overflows" {
+            r SET key value
+            if {$command ne "PEXPIREAT"} {
+                assert_error "ERR invalid expire time in '[string tolower $command]' command" {
+                    r $command key 9223372036854775807
+                }
+            }
+            if {$command eq "EXPIRE" || $command eq "EXPIREAT"} {
+                assert_error "ERR invalid expire time in '[string tolower $command]' command" {
+                    r $command key -9223372036854775808
+                }
+            }
+            assert_equal -1 [r TTL key]
+        }
+
+        test "$command NX sets only where no time is set" {
+            r SET key value
+            assert_equal 1 [r $command key $future NX]
+            assert_equal 0 [r $command key $future NX]
+        }
+
+        test "$command XX sets only where a time is set" {
+            r SET key value
+            assert_equal 0 [r $command key $future XX]
+            assert_equal -1 [r TTL key]
+            r EXPIRE key 50
+            assert_equal 1 [r $command key $future XX]
+            assert_between 99 99999999999 [r TTL key]
+        }
+
+        test "$command GT sets only a later time; a key without one lives for ever" {
+            r SET key value
+            assert_equal 0 [r $command key $future GT]
+            r EXPIRE key 50
+            assert_equal 1 [r $command key $future GT]
+            assert_equal 0 [r $command key $past GT]
+            assert_equal 1 [r EXISTS key]
+        }
+
+        test "$command LT sets only an earlier time; a key without one lives for ever" {
+            r SET key value
+            assert_equal 1 [r $command key $future LT]
+            assert_equal 0 [r $command key 99999999999999 LT]
+            assert_equal 1 [r $command key $past LT]
+            assert_equal 0 [r EXISTS key]
+        }
+
+        test "$command refuses options that contradict each other" {
+            r SET key value
+            set nx "ERR NX and XX, GT or LT options at the same time are not compatible"
+            assert_error $nx {r $command key $future NX XX}
+            assert_error $nx {r $command key $future NX GT}
+            assert_error $nx {r $command key $future LT NX}
+            assert_error "ERR GT and LT options at the same time are not compatible" {r $command key $future GT LT}
+        }
+
+        test "$command XX goes together with GT or LT" {
+            r SET key value EX 10
+            assert_equal 1 [r $command key $future XX GT]
+            assert_equal 0 [r $command key $future XX LT]
+        }
+    }
+
+    test "TTL, PTTL, EXPIRETIME and PEXPIRETIME of no key and of no time" {
+        r SET key value
+        foreach command {TTL PTTL EXPIRETIME PEXPIRETIME} {
+            assert_equal -2 [r $command none]
+            assert_equal -1 [r $command key]
+            assert_error [format $wrong_number [string tolower $command]] {r $command}
+        }
+    }
+
+    test "TTL rounds to the nearest second" {
+        r SET key value PX 10900
+        assert_equal 11 [r TTL key]
+        r PEXPIRE key 10300
+        assert_equal 10 [r TTL key]
+    }
+
+    test "PERSIST drops the expire time" {
+        r SET key value EX 100
+        assert_equal 1 [r PERSIST key]
+        assert_equal -1 [r TTL key]
+        assert_equal 0 [r PERSIST key]
+        assert_equal 0 [r PERSIST none]
+    }
+
+    # ---- KEYS SCAN RANDOMKEY DBSIZE ---------------------------------------------------------------------------
+
+    foreach {pattern expected} {
+        * {abc abd axc b*c bcd {}}   a* {abc abd axc}   ??? {abc abd axc b*c bcd}   a?c {abc axc}
+        {a[bx]c} {abc axc}   {a[^b]c} axc   {a[a-m]c} abc   {b\*c} b*c   *c* {abc axc b*c bcd}   abc abc
+        nothing* {}   {[} {}   {a[b-} {}   a** {abc abd axc}   "" {{}}   {[^a]*} {b*c bcd}
+    } {
+        test "KEYS '$pattern'" {
+            r MSET abc 1 abd 2 axc 3 b*c 4 bcd 5 "" 6
+            assert_same_set $expected [r KEYS $pattern]
+        }
+    }
+
+    test "KEYS does not list what has expired" {
+        r MSET a 1 b 2
+        r PEXPIRE a 1
+        after 20
+        assert_equal b [r KEYS *]
+    }
+
+    test "KEYS of an empty database" {
+        assert_equal "*0\r\n" [[default_client] raw KEYS *]
+    }
+
+    test "KEYS and DBSIZE agree over many keys" {
+        r DEBUG POPULATE 3000
+        assert_equal 3000 [r DBSIZE]
+        assert_equal 3000 [llength [r KEYS *]]
+        assert_equal 100 [llength [r KEYS key:1??]]
+    }
+
+    test "SCAN visits each key" {
+        r DEBUG POPULATE 1000
+        assert_equal 1000 [llength [scan_all]]
+    }
+
+    test "SCAN of an empty database ends at once" {
+        assert_equal {0 {}} [r SCAN 0]
+    }
+
+    test "SCAN COUNT changes the size of a step, not the answer" {
+        r DEBUG POPULATE 500
+        foreach count {1 7 100 1000} {
+            assert_equal 500 [llength [scan_all COUNT $count]]
+        }
+        assert_equal 0 [lindex [r SCAN 0 COUNT 10000] 0]
+    }
+
+    test "SCAN MATCH returns what matches" {
+        r DEBUG POPULATE 500
+        r MSET other:1 a other:2 b
+        assert_same_set {other:1 other:2} [scan_all MATCH other:*]
+        assert_equal 502 [llength [scan_all MATCH *]]
+        assert_equal {} [scan_all MATCH none]
+        assert_equal other:1 [scan_all MATCH other:1]
+    }
+
+    test "SCAN TYPE returns keys of the type" {
+        r MSET a 1 b 2
+        assert_same_set {a b} [scan_all TYPE string]
+        assert_same_set {a b} [scan_all TYPE STRING]
+        assert_equal {} [scan_all TYPE list]
+        assert_same_set a [scan_all MATCH a TYPE string COUNT 100]
+    }
+
+    test "SCAN sees a key that is there from start to end, whatever else happens" {
+        for {set i 0} {$i < 200} {incr i} {
+            r SET stays:$i x
+        }
+        set cursor 0
+        set seen {}
+        set step 0
+        while 1 {
+            lassign [r SCAN $cursor COUNT 10] cursor keys
+            lappend seen {*}$keys
+            if {$cursor eq "0"} break
+            if {$step < 40} {
+                for {set i 0} {$i < 50} {incr i} {
+                    r SET new:$step:$i x
+                }
+            } else {
+                catch {r DEL {*}[lrange [r KEYS new:*] 0 99]}
+            }
+            incr step
+        }
+        assert_equal 200 [llength [lsort -unique [lsearch -all -inline $seen stays:*]]]
+    }
+
+    test "SCAN does not return what has expired" {
+        r MSET a 1 b 2
+        r PEXPIRE a 1
+        after 20
+        assert_equal b [scan_all]
+    }
+
+    test "SCAN refuses bad cursors and options" {
+        assert_error "ERR invalid cursor" {r SCAN x}
+        assert_error "ERR invalid cursor" {r SCAN ""}
+        assert_error "ERR invalid cursor" {r SCAN 99999999999999999999}
+        assert_error $syntax {r SCAN 0 COUNT}
+        assert_error $syntax {r SCAN 0 COUNT 0}
+        assert_error $syntax {r SCAN 0 COUNT -1}
+        assert_error $not_integer {r SCAN 0 COUNT x}
+        assert_error $syntax {r SCAN 0 MATCH}
+        assert_error $syntax {r SCAN 0 OTHER x}
+        assert_error [format $wrong_number scan] {r SCAN}
+    }
+
+    test "RANDOMKEY returns each key sooner or later, and null where there is none" {
+        assert_equal (nil) [r RANDOMKEY]
+        r MSET a 1 b 2 c 3
+        set seen {}
+        for {set i 0} {$i < 200} {incr i} {
+            lappend seen [r RANDOMKEY]
+        }
+        assert_equal {a b c} [lsort -unique $seen]
+    }
+
+    # ---- Databases --------------------------------------------------------------------------------------------
+
+    test "SELECT changes the database of its connection only" {
+        with_clients other {
+            r SELECT 3
+            r SET key three
+            assert_equal (nil) [$other GET key]
+            $other SELECT 3
+            assert_equal three [$other GET key]
+        }
+    }
+
+    test "SELECT refuses databases that do not exist" {
+        assert_error "ERR DB index is out of range" {r SELECT 16}
+        assert_error "ERR DB index is out of range" {r SELECT -1}
+        assert_error $not_integer {r SELECT x}
+        assert_error $not_integer {r SELECT 9223372036854775808}
+        assert_equal OK [r SELECT 15]
+    }
+
+    foreach how {"" SYNC ASYNC} {
+        test "FLUSHDB $how empties its database only" {
+            r MSET a 1 b 2
+            r SELECT 1
+            r SET c 3
+            assert_equal OK [r FLUSHDB {*}$how]
+            assert_equal 0 [r DBSIZE]
+            r SELECT 0
+            assert_equal 2 [r DBSIZE]
+        }
+
+        test "FLUSHALL $how empties all databases" {
+            r MSET a 1 b 2
+            r SELECT 1
+            r SET c 3 EX 100
+            assert_equal OK [r FLUSHALL {*}$how]
+            assert_equal 0 [r DBSIZE]
+            r SELECT 0
+            assert_equal 0 [r DBSIZE]
+            assert_equal "" [info_field db0 keyspace]
+        }
+    }
+
+    test "FLUSHDB and FLUSHALL refuse other options" {
+        r SET a 1
+        assert_error $syntax {r FLUSHDB LATER}
+        assert_error $syntax {r FLUSHALL LATER}
+        assert_error $syntax {r FLUSHALL SYNC ASYNC}
+        assert_equal 1 [r DBSIZE]
+    }
+
+    test "A database can be filled again while ASYNC frees the old one" {
+        r DEBUG POPULATE 20000
+        r FLUSHDB ASYNC
+        r DEBUG POPULATE 20000
+        assert_equal 20000 [r DBSIZE]
+        assert_equal value:19999 [r GET key:19999]
+    }
+
+    test "SWAPDB exchanges two databases for all connections" {
+        with_clients other {
+            r SET key zero
+            r SELECT 1
+            r SET key one EX 100
+            r SELECT 0
+            $other SELECT 1
+            assert_equal OK [r SWAPDB 0 1]
+            assert_equal one [r GET key]
+            assert_equal zero [$other GET key]
+            assert_between 99 100 [r TTL key]
+            assert_equal -1 [$other TTL key]
+        }
+    }
+
+    test "SWAPDB with itself, bad indexes" {
+        assert_equal OK [r SWAPDB 0 0]
+        assert_error "ERR invalid first DB index" {r SWAPDB x 0}
+        assert_error "ERR invalid second DB index" {r SWAPDB 0 x}
+        assert_error "ERR DB index is out of range" {r SWAPDB 0 16}
+        assert_error "ERR DB index is out of range" {r SWAPDB -1 0}
+    }
+
+    test "INFO keyspace counts keys and those with an expire time, per database" {
+        r MSET a 1 b 2
+        r EXPIRE a 100
+        r SELECT 9
+        r SET c 1
+        assert_match "keys=2,expires=1,avg_ttl=*" [info_field db0 keyspace]
+        assert_match "keys=1,expires=0,avg_ttl=0*" [info_field db9 keyspace]
+        assert_equal "" [info_field db1 keyspace]
+    }
+
+    # ---- OBJECT -----------------------------------------------------------------------------------------------
+
+    test "OBJECT ENCODING and REFCOUNT of a key, null of nothing" {
+        r SET key value
+        assert_equal embstr [r OBJECT ENCODING key]
+        assert_equal 1 [r OBJECT REFCOUNT key]
+        assert_equal (nil) [r OBJECT ENCODING none]
+        assert_equal (nil) [r OBJECT REFCOUNT none]
+        assert_equal (nil) [r OBJECT IDLETIME none]
+    }
+
+    test "OBJECT IDLETIME counts seconds since the last use" {
+        r SET key value
+        assert_between 0 1 [r OBJECT IDLETIME key]
+    }
+
+    test "OBJECT FREQ needs an LFU policy, OBJECT IDLETIME needs another" {
+        r SET key value
+        assert_error "ERR An LFU maxmemory policy is not selected, access frequency not tracked.*" {r OBJECT FREQ key}
+        with_config {maxmemory-policy allkeys-lfu} {
+            r SET key value
+            assert_between 1 255 [r OBJECT FREQ key]
+            assert_error "ERR An LFU maxmemory policy is selected, idle time not tracked.*" {r OBJECT IDLETIME key}
+        }
+    }
+
+    test "OBJECT HELP lists its subcommands, others are refused" {
+        assert_match "OBJECT <subcommand>*ENCODING <key>*" [join [r OBJECT HELP] \n]
+        assert_error "ERR unknown subcommand 'NOPE'. Try OBJECT HELP." {r OBJECT NOPE key}
+        assert_error [format $wrong_number object] {r OBJECT}
+        assert_error [format $wrong_number object|encoding] {r OBJECT ENCODING}
+    }
+
+    test "A random walk over keys and expire times agrees with a model" {
+        expr {srand(99)}
+        array unset model
+        array unset timed
+        for {set i 0} {$i < 3000} {incr i} {
+            set key k[expr {int(rand() * 60)}]
+            set other k[expr {int(rand() * 60)}]
+            set here [info exists model($key)]
+            switch [expr {int(rand() * 7)}] {
+                0 { r SET $key $i; set model($key) $i; unset -nocomplain timed($key) }
+                1 { assert_equal $here [r DEL $key]; unset -nocomplain model($key) timed($key) }
+                2 { assert_equal $here [r EXPIRE $key 1000]; if {$here} { set timed($key) 1 } }
+                3 { assert_equal [info exists timed($key)] [r PERSIST $key]; unset -nocomplain timed($key) }
+                4 {
+                    if {$here && $key ne $other} {
+                        r RENAME $key $other
+                        set model($other) $model($key)
+                        unset -nocomplain timed($other)
+                        if {[info exists timed($key)]} { set timed($other) 1 }
+                        unset -nocomplain model($key) timed($key)
+                    }
+                }
+                5 {
+                    if {$here && $key ne $other} {
+                        assert_equal 1 [r COPY $key $other REPLACE]
+                        set model($other) $model($key)
+                        unset -nocomplain timed($other)
+                        if {[info exists timed($key)]} { set timed($other) 1 }
+                    }
+                }
+                6 { assert_equal $here [r EXISTS $key] }
+            }
+        }
+        assert_same_set [array names model] [r KEYS *]
+        assert_match "keys=[array size model],expires=[array size timed],*" [info_field db0 keyspace]
+        foreach key [array names model] {
+            assert_equal $model($key) [r GET $key]
+            assert_equal [info exists timed($key)] [expr {[r TTL $key] > 0}]
+        }
+    }
+}
