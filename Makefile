@@ -66,7 +66,7 @@ BIN := $(OUT)/bin
 
 # ---- Libraries -----------------------------------------------------------------------------------------------------
 # Goals that compile nothing need no library.
-COMPILES := $(filter-out clean distclean format check,$(or $(MAKECMDGOALS),all))
+COMPILES := $(filter-out clean distclean format check demo,$(or $(MAKECMDGOALS),all))
 ifneq ($(COMPILES),)
 need = $(if $(shell pkg-config --exists $1 && echo yes),,$(error Library $1 is missing. Install it with: deps/install))
 ifeq ($(shell command -v pkg-config),)
@@ -119,7 +119,8 @@ PROGRAMS := $(if $(wildcard src/server/main.c),valkey-server) \
             $(if $(call sources,src/tools/cli),valkey-cli) $(if $(call sources,src/tools/bench),valkey-benchmark)
 # Copies beside the sources, where people and scripts look for them, for the default release build only.
 COPIES := $(if $(filter build/release,$(OUT)),$(addprefix src/,$(PROGRAMS)))
-TESTED_LAYERS := $(foreach l,$(LAYERS),$(if $(wildcard tests/unit/$l/*_test.c),$l))
+TESTED_LAYERS := $(if $(wildcard tests/unit/tools/*_test.c),tools) \
+                 $(foreach l,$(LAYERS),$(if $(wildcard tests/unit/$l/*_test.c),$l))
 UNIT_BINARIES := $(foreach l,$(TESTED_LAYERS),$(OUT)/unit/$l)
 
 .PHONY: all unit unit-build test demo check format install clean distclean
@@ -163,6 +164,17 @@ $(OUT)/src/tools/%.o: INCLUDES = -I$(<D) -Isrc/tools/common $(addprefix -Isrc/,$
 $(OUT)/src/tools/%.o: src/tools/%.c $(OUT)/flags
 	$(call say,CC  ,$<) $(COMPILE)
 
+# The parts of the programs that need neither a server nor a terminal.
+TOOL_PIECES := $(call objects,src/tools/common) $(addprefix $(OUT)/src/tools/,bench/workload.o bench/standard_tests.o \
+    cli/reply_text.o)
+$(OUT)/tests/unit/tools/%.o: INCLUDES = -Itests/unit/support $(addprefix -Isrc/,tools/common tools/bench tools/cli \
+    $(TOOL_LAYERS))
+$(OUT)/tests/unit/tools/%.o: tests/unit/tools/%.c $(OUT)/flags
+	$(call say,CC  ,$<) $(COMPILE)
+$(OUT)/unit/tools: $(call objects,tests/unit/tools) $(OUT)/tests/unit/support/unit.o $(TOOL_PIECES) \
+        $(call archives,$(TOOL_LAYERS)) $(OUT)/tests/unit/tools/list $(OUT)/link
+	$(call say,LINK) $(CC) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(TOOL_LIBS)
+
 SERVER_BELOW := $(BELOW_server)
 $(BIN)/valkey-server: $(call objects,src/server) $(call archives,$(SERVER_BELOW)) $(OUT)/src/server/list $(OUT)/link
 	$(call say,LINK) $(CC) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(SERVER_LIBS)
@@ -191,7 +203,10 @@ unit: $(if $(LAYER),$(OUT)/unit/$(LAYER),$(UNIT_BINARIES))
 test: all
 	VALKEY_BIN_DIR=$(abspath $(BIN)) ./runtest $(TESTARGS)
 
-demo: all
+# Works on a fresh machine: installs what is missing before the libraries are looked for.
+demo:
+	deps/install
+	$(MAKE) --no-print-directory all
 	VALKEY_BIN_DIR=$(abspath $(BIN)) utils/demo.sh
 
 check:

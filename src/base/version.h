@@ -4,6 +4,8 @@
 #ifndef BASE_VERSION_H
 #define BASE_VERSION_H
 
+#include "platform.h"
+
 #define VALKEY_VERSION "9.1.2"
 #define VALKEY_RELEASE_STAGE "ga"
 /* What INFO calls redis_version, for clients that ask for it. */

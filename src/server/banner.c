@@ -58,7 +58,8 @@ void bannerShow(void) {
         showLogo();
         return;
     }
-    serverLog(LL_NOTICE, "Running mode=standalone, port=%lld, PID: %d.", net_conf.port, (int)getpid());
+    serverLog(LL_NOTICE, "Running mode=standalone, port=%lld.", net_conf.port);
+    serverLog(LL_NOTICE, "PID: %d", (int)getpid());
 }
 
 void bannerReady(void) {

@@ -263,6 +263,21 @@ bool serverSettingsApply(const char **err) {
     return false;
 }
 
+/* A log that cannot be written is found out at the option, before anything is lost in it. */
+static bool checkLogFile(const char *text, long long number, const char **err) {
+    static char line[256];
+    unused(number);
+    if (!*text) return true;
+    FILE *f = fopen(text, "a");
+    if (f) {
+        fclose(f);
+        return true;
+    }
+    snprintf(line, sizeof(line), "Can't open the log file: %s", strerror(errno));
+    *err = line;
+    return false;
+}
+
 /* ---- Table ---------------------------------------------------------------------------------------- */
 
 #define BOOL(name_, field, default_, flags_, ...)                                                                      \
@@ -295,7 +310,7 @@ const setting server_settings[] = {
     STRING("ignore-warnings", ignore_warnings, NULL, 0, .alias = NULL),
     STRING("locale-collate", locale_collate, NULL, 0, .apply = applyLocale),
 
-    STRING("logfile", logfile, NULL, SETTING_IMMUTABLE, .alias = NULL),
+    STRING("logfile", logfile, NULL, SETTING_IMMUTABLE, .check = checkLogFile),
     ENUM("loglevel", loglevel, "notice", level_names, 0, .apply = applyLog),
     ENUM("log-format", log_format, "legacy", format_names, 0, .apply = applyLog),
     ENUM("log-timestamp-format", log_timestamp_format, "legacy", time_format_names, 0, .apply = applyLog),

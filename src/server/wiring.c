@@ -47,10 +47,10 @@ void wiringCommands(void) {
     commandsRegister();
     for (size_t i = 0; i < array_len(handlers); i++) commandBindHandler(handlers[i].fullname, handlers[i].proc);
     serverCmdsBind();
-    commandTableSeal();
 }
 
 void wiringHooks(void) {
+    commandTableSeal();
     authSetPassword(serverRequirepass);
     monitorInit();
     serverSettingsOnChange(daemonSetTitle, NULL);

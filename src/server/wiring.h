@@ -10,7 +10,7 @@
 extern const setting *const wiring_settings[];
 /* Register commands and bind those whose handlers live in upper layers. Before configLoad(), which may rename. */
 void wiringCommands(void);
-/* Connect hooks: authentication, statistics resets, titles. After configLoad(). */
+/* Close the table of commands and connect hooks: authentication, statistics resets, titles. After configLoad(). */
 void wiringHooks(void);
 
 #endif

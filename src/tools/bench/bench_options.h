@@ -1,0 +1,24 @@
+/* bench_options.h -- what the benchmark's command line says.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BENCH_OPTIONS_H
+#define BENCH_OPTIONS_H
+
+#include "platform.h"
+
+typedef struct benchOptions {
+    const char *host, *socket, *user, *password, *tests; /* borrowed from argv or from `uri` */
+    int port, db, clients, threads, data_size, pipeline, precision, functions, fcall_keys;
+    long long requests, duration_s, warmup_s, rate;
+    uint64_t key_range, seed;
+    bool keep_alive, quiet, csv, loop, idle, read_stdin, resp3, sequential, tracking;
+    bool help, version;
+    char **command; /* borrowed; words of a custom command, or count 0 */
+    int command_count;
+} benchOptions;
+
+/* False with a message printed when the command line makes no sense. */
+bool benchOptionsParse(benchOptions *o, int argc, char **argv) must_check;
+void benchUsage(void);
+
+#endif

@@ -1,0 +1,543 @@
+/* generator.c -- connections that send a workload as fast as the server answers, and what they measure.
+ *
+ * How much of a server can be measured is decided by what the generator costs, so a pipeline takes one write and one
+ * read, nothing is allocated per request, and the clock is read twice per pipeline:
+ *
+ *     claim requests -> patch the thread's buffer -> write -> (epoll) -> read into the thread's buffer -> skip replies
+ *          ^                                                                                                |
+ *          '------------------------------------- all replies are there ------------------------------------'
+ *
+ * Replies are mostly alike, so the header of the last one that was understood is compared with the next first, and
+ * only what differs goes through replyScan(). Bytes that the kernel does not take, and a reply header that is cut, are
+ * the two things a connection keeps memory of its own for.
+ *
+ * Not here    what is sent (workload.c), what is printed (report.c).
+ * Threads     each benchThread and its clients belong to one thread. Shared: `claimed` and `stop` (atomic, relaxed:
+ *             numbers only), per-thread counters (written by one, read relaxed by the reporter), and under `lock`
+ *             the state and its text.
+ * Invariants  1. A client has either outstanding replies, or its place among the waiting, or is finished.
+ *             2. claimed >= finished; exactly `requests`, rounded up to whole sequences, are sent.
+ * Cost        per pipeline 2 system calls and 2 clock readings; per reply a comparison.
+ * Tests       tests/tools/benchmark.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "generator.h"
+#include "ae.h"
+#include "anet.h"
+#include "clock.h"
+#include "panic.h"
+#include "reply_reader.h"
+#include "zmalloc.h"
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define INPUT_SIZE (256 * 1024)
+#define HEADER_KEPT 32
+#define RATE_TICK_MS 1
+#define LATENCY_MAX_US 3000000
+#define ERROR_TEXT_MAX 512
+
+typedef struct benchThread benchThread;
+
+typedef struct benchClient {
+    benchThread *thread;
+    int fd;              /* -1: none */
+    bool connecting;
+    int greeting_left;   /* replies to the greeting still to come */
+    int outstanding;     /* replies to requests still to come */
+    monotime sent_at;
+    replyScanner scanner;
+    char *tail;          /* owns; bytes of a cut header */
+    size_t tail_len, tail_size;
+    char *rest;          /* owns; bytes the kernel did not take */
+    size_t rest_pos, rest_len, rest_size;
+} benchClient;
+
+struct benchThread {
+    generator *run;
+    pthread_t id;
+    aeEventLoop *loop;
+    workload *work; /* owns */
+    rng random;
+    char *input; /* owns; INPUT_SIZE bytes */
+    histogram *latencies;
+    benchClient *clients; /* owns */
+    int client_count, live;
+    benchClient **waiting; /* owns; clients held back by the rate */
+    int waiting_count;
+    double allowance;   /* requests that may be sent now */
+    monotime refilled_at;
+    /* The last reply that was whole and no aggregate: its header and its length. */
+    char header[HEADER_KEPT];
+    size_t header_len, reply_len;
+
+    /* Written by this thread, read by the reporter; relaxed. */
+    alignas(CACHE_LINE) _Atomic uint64_t finished;
+    _Atomic uint64_t latency_us;
+    _Atomic int connected;
+};
+
+struct generator {
+    const generatorConfig *config;
+    benchThread *threads; /* owns */
+    int thread_count, started;
+    monotime begun, ended;
+    alignas(CACHE_LINE) _Atomic uint64_t claimed;
+    _Atomic bool stop;
+    alignas(CACHE_LINE) pthread_mutex_t lock; /* guards the rest */
+    pthread_cond_t changed;
+    int running;
+    runState state;
+    char error[ERROR_TEXT_MAX];
+};
+
+static void sendNext(benchClient *c);
+static void onReadable(aeEventLoop *loop, int fd, void *arg, int mask);
+
+/* ---- State of the run ------------------------------------------------------------------------------------------- */
+
+/* The first failure decides. */
+static void runFail(generator *g, runState state, const char *text, size_t len) {
+    pthread_mutex_lock(&g->lock);
+    if (g->state == RUN_GOING) {
+        g->state = state;
+        snprintf(g->error, sizeof(g->error), "%.*s", (int)(len < ERROR_TEXT_MAX ? len : ERROR_TEXT_MAX - 1), text);
+        pthread_cond_signal(&g->changed);
+    }
+    pthread_mutex_unlock(&g->lock);
+    atomic_store_explicit(&g->stop, true, memory_order_relaxed);
+}
+
+static void runFailErrno(generator *g, const char *what, int error) {
+    char text[ERROR_TEXT_MAX];
+    int len = snprintf(text, sizeof(text), "%s: %s", what, strerror(error));
+    runFail(g, RUN_BROKEN, text, (size_t)len);
+}
+
+static void threadEnds(generator *g) {
+    pthread_mutex_lock(&g->lock);
+    if (--g->running == 0) {
+        g->ended = clockTicks();
+        if (g->state == RUN_GOING) g->state = RUN_DONE;
+        pthread_cond_signal(&g->changed);
+    }
+    pthread_mutex_unlock(&g->lock);
+}
+
+/* ---- Clients ---------------------------------------------------------------------------------------------------- */
+
+static void clientDisconnect(benchClient *c) {
+    if (c->fd < 0) return;
+    aeDeleteFileEvent(c->thread->loop, c->fd, AE_READABLE | AE_WRITABLE);
+    close(c->fd);
+    c->fd = -1;
+    c->tail_len = c->rest_len = c->rest_pos = 0;
+    atomic_fetch_sub_explicit(&c->thread->connected, 1, memory_order_relaxed);
+}
+
+/* The client has nothing left to do. The last one ends the thread's loop. */
+static void clientFinish(benchClient *c) {
+    clientDisconnect(c);
+    if (--c->thread->live == 0) aeStop(c->thread->loop);
+}
+
+static void keepRest(benchClient *c, const char *p, size_t len) {
+    if (c->rest_size < len) {
+        zfree(c->rest);
+        c->rest = zmalloc(len);
+        c->rest_size = len;
+    }
+    memcpy(c->rest, p, len);
+    c->rest_pos = 0;
+    c->rest_len = len;
+}
+
+static void onWritable(aeEventLoop *loop, int fd, void *arg, int mask) {
+    benchClient *c = arg;
+    unused(mask);
+    if (c->connecting) {
+        int error = anetGetError(fd);
+        if (error) {
+            runFailErrno(c->thread->run, "Could not connect to server", error);
+            clientFinish(c);
+            return;
+        }
+        c->connecting = false;
+        aeDeleteFileEvent(loop, fd, AE_WRITABLE);
+        sendNext(c);
+        return;
+    }
+    ssize_t n = write(fd, c->rest + c->rest_pos, c->rest_len - c->rest_pos);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (n < 0) {
+        runFailErrno(c->thread->run, "Writing to socket", errno);
+        clientFinish(c);
+        return;
+    }
+    c->rest_pos += (size_t)n;
+    if (c->rest_pos == c->rest_len) aeDeleteFileEvent(loop, fd, AE_WRITABLE);
+}
+
+/* Write what the kernel takes and keep the rest. False when the connection is gone. */
+static bool clientWrite(benchClient *c, slice bytes) {
+    ssize_t n = write(c->fd, bytes.ptr, bytes.len);
+    if (likely(n == (ssize_t)bytes.len)) return true;
+    if (n < 0 && errno != EAGAIN && errno != EINTR) {
+        runFailErrno(c->thread->run, "Writing to socket", errno);
+        return false;
+    }
+    if (n < 0) n = 0;
+    keepRest(c, bytes.ptr + n, bytes.len - (size_t)n);
+    return aeCreateFileEvent(c->thread->loop, c->fd, AE_WRITABLE, onWritable, c) == C_OK;
+}
+
+static bool clientConnect(benchClient *c) {
+    const generatorConfig *config = c->thread->run->config;
+    char err[ANET_ERR_LEN];
+    c->fd = config->unix_path ? anetUnixConnect(err, config->unix_path, true)
+                              : anetTcpConnect(err, config->ip, config->port, NULL, true);
+    if (c->fd < 0) {
+        runFail(c->thread->run, RUN_BROKEN, err, strlen(err));
+        return false;
+    }
+    if (!config->unix_path) anetNoDelay(NULL, c->fd, true);
+    c->connecting = true;
+    c->greeting_left = 0;
+    replyScannerReset(&c->scanner);
+    atomic_fetch_add_explicit(&c->thread->connected, 1, memory_order_relaxed);
+    if (aeCreateFileEvent(c->thread->loop, c->fd, AE_READABLE, onReadable, c) == C_ERR ||
+        aeCreateFileEvent(c->thread->loop, c->fd, AE_WRITABLE, onWritable, c) == C_ERR) {
+        runFailErrno(c->thread->run, "Watching a connection", errno);
+        return false;
+    }
+    return true;
+}
+
+/* ---- Sending ---------------------------------------------------------------------------------------------------- */
+
+/* Take up to a pipeline of sequences from what is left to do; 0 when all is done. */
+static int claimSequences(benchThread *t) {
+    generator *g = t->run;
+    uint64_t commands = (uint64_t)workloadCommands(t->work), depth = (uint64_t)workloadDepth(t->work);
+    if (unlikely(atomic_load_explicit(&g->stop, memory_order_relaxed))) return 0;
+    if (g->config->requests == 0) return (int)depth;
+    if (atomic_load_explicit(&g->claimed, memory_order_relaxed) >= g->config->requests) return 0;
+    uint64_t before = atomic_fetch_add_explicit(&g->claimed, commands * depth, memory_order_relaxed);
+    if (before >= g->config->requests) return 0;
+    uint64_t left = (g->config->requests - before + commands - 1) / commands;
+    return (int)(left < depth ? left : depth);
+}
+
+static bool sendGreeting(benchClient *c) {
+    const generatorConfig *config = c->thread->run->config;
+    c->greeting_left = config->greeting_replies;
+    return clientWrite(c, config->greeting);
+}
+
+/* Send the next pipeline, or finish. Called with nothing outstanding. A greeting that has not been answered goes
+ * first, in the same round trip: its replies are counted apart. */
+static void sendNext(benchClient *c) {
+    benchThread *t = c->thread;
+    const generatorConfig *config = t->run->config;
+    if (config->greeting_replies && c->greeting_left == 0 && c->sent_at == 0) {
+        c->sent_at = clockTicks();
+        if (!sendGreeting(c)) clientFinish(c);
+        return;
+    }
+    if (config->idle) return;
+    if (config->rate && t->allowance <= 0) {
+        t->waiting[t->waiting_count++] = c;
+        return;
+    }
+    int sequences = claimSequences(t);
+    if (sequences == 0) {
+        clientFinish(c);
+        return;
+    }
+    slice bytes = workloadNext(t->work, sequences, config->numbers, &t->random);
+    c->outstanding = sequences * workloadCommands(t->work);
+    if (config->rate) t->allowance -= c->outstanding;
+    c->sent_at = clockTicks();
+    if (!clientWrite(c, bytes)) clientFinish(c);
+}
+
+/* The pipeline is answered: go on, over a new connection if so wanted. */
+static void pipelineDone(benchClient *c) {
+    if (c->thread->run->config->keep_alive) {
+        sendNext(c);
+        return;
+    }
+    clientDisconnect(c);
+    c->sent_at = 0;
+    if (atomic_load_explicit(&c->thread->run->claimed, memory_order_relaxed) >= c->thread->run->config->requests &&
+        c->thread->run->config->requests) {
+        clientFinish(c);
+        return;
+    }
+    if (!clientConnect(c)) clientFinish(c);
+}
+
+/* Give out what the rate allows since the last tick; at most a tick's worth is saved up beyond one pipeline. */
+static long long onRateTick(aeEventLoop *loop, long long id, void *arg) {
+    benchThread *t = arg;
+    unused(loop);
+    unused(id);
+    monotime now = clockTicks();
+    double rate = (double)t->run->config->rate / t->run->thread_count;
+    t->allowance += rate * (double)clockTicksToNs(now - t->refilled_at) / 1e9;
+    t->refilled_at = now;
+    double most = rate / 100 + workloadDepth(t->work) * workloadCommands(t->work);
+    if (t->allowance > most) t->allowance = most;
+    while (t->waiting_count > 0 && t->allowance > 0) sendNext(t->waiting[--t->waiting_count]);
+    if (atomic_load_explicit(&t->run->stop, memory_order_relaxed)) {
+        while (t->waiting_count > 0) clientFinish(t->waiting[--t->waiting_count]);
+    }
+    return RATE_TICK_MS;
+}
+
+/* ---- Receiving -------------------------------------------------------------------------------------------------- */
+
+static void refused(benchClient *c, const char *line, size_t len) {
+    while (len > 0 && (line[len - 1] == '\n' || line[len - 1] == '\r')) len--;
+    bool unknown = len > 20 && memcmp(line, "-ERR unknown command", 20) == 0;
+    runState state = c->greeting_left ? RUN_GREETING_REFUSED : unknown ? RUN_UNKNOWN_COMMAND : RUN_ERROR_REPLY;
+    runFail(c->thread->run, state, line + 1, len - 1);
+}
+
+/* Remember a scalar reply so that its likes are recognised by their header. */
+static void rememberReply(benchThread *t, const char *reply, size_t len) {
+    t->reply_len = 0;
+    if (len == 0 || strchr("+:$,#_", reply[0]) == NULL) return;
+    const char *end = memchr(reply, '\n', len < HEADER_KEPT ? len : HEADER_KEPT);
+    if (!end) return;
+    t->header_len = (size_t)(end - reply) + 1;
+    t->reply_len = len;
+    memcpy(t->header, reply, t->header_len);
+}
+
+/* Skip one reply at p. Returns bytes used, and in *whole whether it ended. */
+static size_t skipReply(benchClient *c, const char *p, size_t len, bool *whole) {
+    benchThread *t = c->thread;
+    bool fresh = c->scanner.first_type == '\0';
+    if (likely(fresh && t->reply_len && len >= t->reply_len && memcmp(p, t->header, t->header_len) == 0)) {
+        *whole = true;
+        return t->reply_len;
+    }
+    size_t used = replyScan(&c->scanner, p, len, whole);
+    if (*whole) {
+        char type = c->scanner.first_type;
+        if (type == '-') refused(c, p, used);
+        replyScannerReset(&c->scanner);
+        if (type == '>') *whole = false; /* a push answers nothing */
+        else if (fresh && type != '-') rememberReply(t, p, used);
+    }
+    return used;
+}
+
+static void keepTail(benchClient *c, const char *p, size_t len) {
+    if (c->tail_size < len) {
+        zfree(c->tail);
+        c->tail = zmalloc(len);
+        c->tail_size = len;
+    }
+    memcpy(c->tail, p, len);
+    c->tail_len = len;
+}
+
+/* Count the replies in [p, p+len) and keep what is cut. Returns the number of replies to requests, -1 when they make
+ * no sense. */
+static int takeReplies(benchClient *c, const char *p, size_t len) {
+    int replies = 0;
+    while (len > 0) {
+        bool whole;
+        size_t used = skipReply(c, p, len, &whole);
+        if (c->scanner.bad) return -1;
+        if (used == 0) break;
+        p += used;
+        len -= used;
+        if (whole && c->greeting_left > 0) c->greeting_left--;
+        else if (whole) replies++;
+    }
+    c->tail_len = 0;
+    if (len > 0) keepTail(c, p, len);
+    return replies <= c->outstanding ? replies : -1;
+}
+
+static void onReadable(aeEventLoop *loop, int fd, void *arg, int mask) {
+    benchClient *c = arg;
+    benchThread *t = c->thread;
+    unused(loop);
+    unused(mask);
+    if (c->tail_len) memcpy(t->input, c->tail, c->tail_len);
+    ssize_t n = read(fd, t->input + c->tail_len, INPUT_SIZE - c->tail_len);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (n <= 0) {
+        if (n < 0 && c->connecting) runFailErrno(t->run, "Could not connect to server", errno);
+        else if (n < 0) runFailErrno(t->run, "Reading from socket", errno);
+        else runFail(t->run, RUN_BROKEN, "Server closed the connection", 28);
+        clientFinish(c);
+        return;
+    }
+    bool greeted = c->greeting_left > 0;
+    int replies = takeReplies(c, t->input, c->tail_len + (size_t)n);
+    if (replies < 0 || c->tail_len >= INPUT_SIZE) {
+        runFail(t->run, RUN_BROKEN, "Protocol error: the reply makes no sense", 40);
+        clientFinish(c);
+        return;
+    }
+    if (replies > 0) {
+        int64_t us = (int64_t)clockTicksToUs(clockTicks() - c->sent_at);
+        histogramRecordMany(t->latencies, us, replies);
+        atomic_store_explicit(&t->finished, t->finished + (uint64_t)replies, memory_order_relaxed);
+        atomic_store_explicit(&t->latency_us, t->latency_us + (uint64_t)us * (uint64_t)replies, memory_order_relaxed);
+        c->outstanding -= replies;
+        if (c->outstanding == 0) pipelineDone(c);
+    } else if (greeted && c->greeting_left == 0) {
+        sendNext(c);
+    }
+}
+
+/* ---- Threads ---------------------------------------------------------------------------------------------------- */
+
+static void *threadMain(void *arg) {
+    benchThread *t = arg;
+    zmallocThreadInit();
+    t->refilled_at = clockTicks();
+    if (t->run->config->rate) aeCreateTimeEvent(t->loop, RATE_TICK_MS, onRateTick, t);
+    t->live = t->client_count;
+    for (int i = 0; i < t->client_count; i++) {
+        if (!clientConnect(&t->clients[i])) clientFinish(&t->clients[i]);
+    }
+    if (t->live > 0) aeMain(t->loop);
+    threadEnds(t->run);
+    zmallocThreadExit();
+    return NULL;
+}
+
+/* Descriptors for all clients, as far as the hard limit goes. */
+static void raiseFileLimit(int clients) {
+    struct rlimit limit;
+    rlim_t want = (rlim_t)clients + 64;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= want) return;
+    limit.rlim_cur = want < limit.rlim_max ? want : limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void threadPrepare(generator *g, int index, const workload *w) {
+    benchThread *t = &g->threads[index];
+    const generatorConfig *config = g->config;
+    t->run = g;
+    t->loop = aeCreateEventLoop(config->clients + 64 + 8 * g->thread_count);
+    t->work = workloadDup(w);
+    rngSeed(&t->random, config->seed + (uint64_t)index);
+    t->input = zmalloc(INPUT_SIZE);
+    t->latencies = generatorHistogram();
+    t->client_count = config->clients / g->thread_count + (index < config->clients % g->thread_count);
+    t->clients = zcalloc((size_t)t->client_count + 1, sizeof(benchClient));
+    t->waiting = zcalloc((size_t)t->client_count + 1, sizeof(benchClient *));
+    for (int i = 0; i < t->client_count; i++) t->clients[i] = (benchClient){.thread = t, .fd = -1};
+}
+
+generator *generatorStart(const generatorConfig *config, const workload *w) {
+    generator *g = zmallocAligned(CACHE_LINE, sizeof(*g));
+    memset(g, 0, sizeof(*g));
+    g->config = config;
+    g->thread_count = config->threads < config->clients ? config->threads : config->clients;
+    if (g->thread_count < 1) g->thread_count = 1;
+    g->running = g->thread_count;
+    pthread_mutex_init(&g->lock, NULL);
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&g->changed, &attr);
+    pthread_condattr_destroy(&attr);
+    raiseFileLimit(config->clients);
+    size_t size = sizeof(benchThread) * (size_t)g->thread_count;
+    g->threads = zmallocAligned(CACHE_LINE, size);
+    memset(g->threads, 0, size);
+    for (int i = 0; i < g->thread_count; i++) threadPrepare(g, i, w);
+    g->begun = clockTicks();
+    for (int i = 0; i < g->thread_count; i++) {
+        if (!g->threads[i].loop || pthread_create(&g->threads[i].id, NULL, threadMain, &g->threads[i]) != 0) {
+            runFailErrno(g, "Starting a thread", errno);
+            threadEnds(g);
+            continue;
+        }
+        g->started = i + 1;
+    }
+    return g;
+}
+
+runState generatorWait(generator *g, int timeout_ms) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += timeout_ms / 1000;
+    until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
+    pthread_mutex_lock(&g->lock);
+    while (g->state == RUN_GOING && pthread_cond_timedwait(&g->changed, &g->lock, &until) == 0) continue;
+    runState state = g->state;
+    pthread_mutex_unlock(&g->lock);
+    return state;
+}
+
+void generatorStop(generator *g) {
+    atomic_store_explicit(&g->stop, true, memory_order_relaxed);
+}
+
+generatorCounts generatorRead(const generator *g) {
+    generatorCounts sum = {0, 0, 0};
+    for (int i = 0; i < g->thread_count; i++) {
+        sum.finished += atomic_load_explicit(&g->threads[i].finished, memory_order_relaxed);
+        sum.latency_us += atomic_load_explicit(&g->threads[i].latency_us, memory_order_relaxed);
+        sum.connected += atomic_load_explicit(&g->threads[i].connected, memory_order_relaxed);
+    }
+    return sum;
+}
+
+const char *generatorError(const generator *g) {
+    return g->error;
+}
+
+uint64_t generatorElapsedUs(const generator *g) {
+    return clockTicksToUs(g->ended - g->begun);
+}
+
+void generatorLatencies(const generator *g, histogram *into) {
+    for (int i = 0; i < g->thread_count; i++) histogramAdd(into, g->threads[i].latencies);
+}
+
+histogram *generatorHistogram(void) {
+    return histogramCreate(10, LATENCY_MAX_US, 3);
+}
+
+void generatorFree(generator *g) {
+    for (int i = 0; i < g->thread_count; i++) {
+        benchThread *t = &g->threads[i];
+        if (i < g->started) pthread_join(t->id, NULL);
+        for (int j = 0; j < t->client_count; j++) {
+            if (t->clients[j].fd >= 0) close(t->clients[j].fd);
+            zfree(t->clients[j].tail);
+            zfree(t->clients[j].rest);
+        }
+        if (t->loop) aeDeleteEventLoop(t->loop);
+        workloadFree(t->work);
+        histogramFree(t->latencies);
+        zfree(t->input);
+        zfree(t->clients);
+        zfree(t->waiting);
+    }
+    pthread_cond_destroy(&g->changed);
+    pthread_mutex_destroy(&g->lock);
+    zfree(g->threads);
+    zfree(g);
+}

@@ -1,0 +1,323 @@
+/* main.c -- valkey-benchmark: run tests against a server, one after the other, and print what they measured.
+ *
+ * A blocking connection asks the server about itself first, so that a wrong address or password is told at once and
+ * in one sentence; the load goes over the generator's own connections.
+ *
+ * Exit code   0; 1 when the server cannot be reached, refuses, answers with an error, or does not know the command
+ *             of a test. An unknown command ends its own test only: the rest of the series runs.
+ * Tests       tests/tools/benchmark.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "anet.h"
+#include "clock.h"
+#include "generator.h"
+#include "numbers.h"
+#include "bench_options.h"
+#include "report.h"
+#include "server_link.h"
+#include "standard_tests.h"
+#include "version.h"
+#include "workload.h"
+#include "zmalloc.h"
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define PROGRESS_MS 250
+
+typedef struct benchmark {
+    benchOptions options;
+    hostSettings host;
+    char ip[ANET_ADDR_LEN];
+    sds greeting; /* owns */
+    int greeting_replies;
+    sds data; /* owns */
+    uint64_t runs; /* each test gets another seed */
+    bool failed;
+} benchmark;
+
+/* ---- The server's own word -------------------------------------------------------------------------------------- */
+
+static void printServerName(const benchOptions *o) {
+    if (o->socket) fprintf(stderr, "%s", o->socket);
+    else fprintf(stderr, "%s:%d", o->host, o->port);
+}
+
+noreturn_fn static void quitUnreachable(const benchOptions *o, const char *why) {
+    fflush(stdout);
+    fprintf(stderr, "Could not connect to server at ");
+    printServerName(o);
+    fprintf(stderr, ": %s\n", why);
+    exit(1);
+}
+
+noreturn_fn static void quitRefused(const benchOptions *o, const char *text) {
+    fflush(stdout);
+    if (o->socket) fprintf(stderr, "Node %s replied with error:\n%s\n", o->socket, text);
+    else fprintf(stderr, "Node %s:%d replied with error:\n%s\n", o->host, o->port, text);
+    exit(1);
+}
+
+/* Ends the program when the server cannot be reached or does not let us in. */
+static serverLink *connectServer(const benchOptions *o) {
+    char err[LINK_ERR_LEN];
+    serverLink *l = linkOpen(o->host, o->port, o->socket, 0, err);
+    if (!l) quitUnreachable(o, err);
+    if (!o->password) return l;
+    replyValue *r = o->user ? linkCall(l, "AUTH", o->user, o->password, NULL) : linkCall(l, "AUTH", o->password, NULL);
+    if (!r) quitUnreachable(o, linkError(l));
+    if (replyIsError(r)) quitRefused(o, r->str);
+    replyValueFree(r);
+    return l;
+}
+
+/* The value of a setting, NULL when the server does not tell. Ends the program on a lost connection. */
+static char *askSetting(const benchOptions *o, serverLink *l, const char *name) {
+    replyValue *r = linkCall(l, "CONFIG", "GET", name, NULL);
+    if (!r) quitUnreachable(o, linkError(l));
+    if (replyIsError(r) && strncmp(r->str, "NOAUTH", 6) == 0) quitRefused(o, r->str);
+    const replyValue *value = replyLookup(r, name);
+    char *text = value && value->str ? zstrdup(value->str) : NULL;
+    replyValueFree(r);
+    return text;
+}
+
+static void askServer(benchmark *b) {
+    const benchOptions *o = &b->options;
+    serverLink *l = connectServer(o);
+    b->host.save = askSetting(o, l, "save");
+    b->host.appendonly = askSetting(o, l, "appendonly");
+    if (!b->host.save || !b->host.appendonly) fprintf(stderr, "WARNING: Could not fetch server CONFIG\n");
+    if (!o->socket) anetFdToString(linkFd(l), b->ip, sizeof(b->ip), NULL, true);
+    linkClose(l);
+}
+
+/* FCALL needs its function. False when the server has no functions. */
+static bool loadFunction(const benchOptions *o) {
+    serverLink *l = connectServer(o);
+    int count;
+    sds *words = standardTestFcallLibrary(&count);
+    slice *slices = zmalloc(sizeof(slice) * (size_t)count);
+    for (int i = 0; i < count; i++) slices[i] = sdsSlice(words[i]);
+    replyValue *r = linkCallWords(l, count, slices);
+    bool loaded = r && !replyIsError(r);
+    if (!loaded) fprintf(stderr, "FCALL skipped: %s\n", r ? r->str : linkError(l));
+    replyValueFree(r);
+    zfree(slices);
+    sdsFreeSplitRes(words, count);
+    linkClose(l);
+    return loaded;
+}
+
+/* ---- Preparation ------------------------------------------------------------------------------------------------ */
+
+static void addGreeting(benchmark *b, int argc, const char **argv) {
+    b->greeting = sdsCatPrintf(b->greeting, "*%d\r\n", argc);
+    for (int i = 0; i < argc; i++) b->greeting = sdsCatPrintf(b->greeting, "$%zu\r\n%s\r\n", strlen(argv[i]), argv[i]);
+    b->greeting_replies++;
+}
+
+static void makeGreeting(benchmark *b) {
+    const benchOptions *o = &b->options;
+    char db[LONG_STR_SIZE];
+    b->greeting = sdsEmpty();
+    if (o->password && o->user) addGreeting(b, 3, (const char *[]){"AUTH", o->user, o->password});
+    else if (o->password) addGreeting(b, 2, (const char *[]){"AUTH", o->password});
+    if (o->tracking) addGreeting(b, 3, (const char *[]){"CLIENT", "TRACKING", "on"});
+    ll2string(db, o->db);
+    if (o->db) addGreeting(b, 2, (const char *[]){"SELECT", db});
+    if (o->resp3) addGreeting(b, 2, (const char *[]){"HELLO", "3"});
+}
+
+/* Printable filler that does not compress to nothing: the C standard's example generator, so that it is the same
+ * from run to run. */
+static sds makeData(int size) {
+    sds data = sdsGrowZero(sdsEmpty(), (size_t)size);
+    uint32_t state = 1234;
+    for (int i = 0; i < size; i++) {
+        state = state * 1103515245u + 12345u;
+        data[i] = (char)('0' + (state >> 16 & 63));
+    }
+    return data;
+}
+
+static sds readStdin(void) {
+    sds text = sdsEmpty();
+    char part[4096];
+    for (ssize_t n; (n = read(STDIN_FILENO, part, sizeof(part))) > 0;) text = sdsCatLen(text, part, (size_t)n);
+    return text;
+}
+
+/* ---- Running ---------------------------------------------------------------------------------------------------- */
+
+/* A failure that ends the program, told after the results so far. */
+noreturn_fn static void quitFailed(const benchmark *b, runState state, const char *text) {
+    const benchOptions *o = &b->options;
+    if (!o->csv) printf("\n");
+    fflush(stdout);
+    if (state == RUN_GREETING_REFUSED) quitRefused(o, text);
+    if (state == RUN_BROKEN) fprintf(stderr, "Error: %s\n", text);
+    else fprintf(stderr, "Error from server: %s\n", text);
+    /* Threads may wait for a server that says nothing: no one joins them. */
+    fflush(stderr);
+    _exit(1);
+}
+
+/* Run until the end, or for `limit_us` if that is not 0, and show the progress. */
+static runState watch(const benchmark *b, generator *g, const char *title, uint64_t limit_us) {
+    progressLine line;
+    uint64_t started = clockMonotonicUs();
+    runState state;
+    bool shown = !b->options.csv;
+    progressStart(&line);
+    do {
+        if (shown) progressShow(&line, title, generatorRead(g), limit_us > 0);
+        uint64_t passed = clockMonotonicUs() - started;
+        int wait_ms = PROGRESS_MS;
+        if (limit_us && passed >= limit_us) generatorStop(g);
+        else if (limit_us && limit_us - passed < PROGRESS_MS * 1000) wait_ms = (int)((limit_us - passed) / 1000 + 1);
+        state = generatorWait(g, wait_ms);
+    } while (state == RUN_GOING);
+    if (shown) progressClear(&line);
+    return state;
+}
+
+static void runOnce(benchmark *b, const char *title, workload *w, int payload, bool custom, bool warmup) {
+    const benchOptions *o = &b->options;
+    numberSource numbers = {.range = o->key_range, .sequential = o->sequential};
+    generatorConfig config = {
+        .ip = b->ip, .unix_path = o->socket, .port = o->port, .clients = o->clients, .threads = o->threads,
+        .keep_alive = o->keep_alive, .greeting = sdsSlice(b->greeting), .greeting_replies = b->greeting_replies,
+        .requests = warmup ? 0 : (uint64_t)o->requests, .rate = (uint64_t)o->rate,
+        .seed = o->seed + 0x10000 * b->runs++, .numbers = &numbers,
+    };
+    uint64_t limit_us = (uint64_t)(warmup ? o->warmup_s : o->duration_s) * 1000000;
+    generator *g = generatorStart(&config, w);
+    sds shown = sdsCat(sdsNew(warmup ? "Warming up " : ""), title);
+    runState state = watch(b, g, shown, limit_us);
+    sdsFree(shown);
+    if (state == RUN_UNKNOWN_COMMAND && !custom) {
+        fflush(stdout);
+        if (!warmup) fprintf(stderr, "%s skipped: %s\n", title, generatorError(g));
+        b->failed = true;
+    } else if (state != RUN_DONE) {
+        quitFailed(b, state, generatorError(g));
+    } else if (!warmup) {
+        histogram *latencies = generatorHistogram();
+        generatorLatencies(g, latencies);
+        testResult result = {title, payload, generatorRead(g).finished, generatorElapsedUs(g), latencies};
+        reportResult(o, &b->host, &result);
+        histogramFree(latencies);
+    }
+    generatorFree(g);
+}
+
+static void runTest(benchmark *b, const char *title, workload *w, int payload, bool custom) {
+    if (b->options.warmup_s) runOnce(b, title, w, payload, custom, true);
+    runOnce(b, title, w, payload, custom, false);
+}
+
+static void runStandardTests(benchmark *b) {
+    const benchOptions *o = &b->options;
+    for (int i = 0; i < STANDARD_TESTS; i++) {
+        const standardTest *test = &standard_tests[i];
+        workload *w;
+        if (!standardTestSelected(test, o->tests)) continue;
+        if (test->kind == TEST_FCALL && !loadFunction(o)) {
+            b->failed = true;
+            continue;
+        }
+        if (test->kind == TEST_INLINE) {
+            w = workloadFromRaw(sliceStr("PING\r\n"), o->pipeline);
+        } else {
+            const char *err;
+            int count;
+            sds *words = standardTestWords(test, o->key_range > 0, o->functions, o->fcall_keys, &count);
+            slice *slices = zmalloc(sizeof(slice) * (size_t)count);
+            for (int j = 0; j < count; j++) slices[j] = sdsSlice(words[j]);
+            w = workloadFromWords(slices, count, sdsSlice(b->data), o->pipeline, o->key_range > 0, &err);
+            zfree(slices);
+            sdsFreeSplitRes(words, count);
+        }
+        runTest(b, test->title, w, o->data_size, false);
+        workloadFree(w);
+    }
+}
+
+static void runCommand(benchmark *b, sds last_word) {
+    const benchOptions *o = &b->options;
+    int count = o->command_count;
+    slice *words = zmalloc(sizeof(slice) * (size_t)(count + 1));
+    size_t payload = 0;
+    const char *err;
+    for (int i = 0; i < count; i++) words[i] = sliceStr(o->command[i]);
+    sds title = sdsJoin(o->command, count, " ");
+    if (last_word) words[count++] = sdsSlice(last_word);
+    workload *w = workloadFromWords(words, count, sdsSlice(b->data), o->pipeline, o->key_range > 0, &err);
+    if (!w) {
+        fprintf(stderr, "Invalid command: %s\n", err);
+        exit(1);
+    }
+    numberSource none = {.range = 0};
+    payload = workloadNext(w, 1, &none, NULL).len;
+    runTest(b, title, w, (int)payload, true);
+    workloadFree(w);
+    zfree(words);
+    sdsFree(title);
+}
+
+noreturn_fn static void runIdle(benchmark *b) {
+    const benchOptions *o = &b->options;
+    numberSource none = {.range = 0};
+    generatorConfig config = {
+        .ip = b->ip, .unix_path = o->socket, .port = o->port, .clients = o->clients, .threads = 1, .idle = true,
+        .keep_alive = true, .greeting = sdsSlice(b->greeting), .greeting_replies = b->greeting_replies,
+        .numbers = &none,
+    };
+    workload *w = workloadFromRaw(sliceStr("PING\r\n"), 1);
+    printf("Creating %d idle connections and waiting forever (Ctrl+C when done)\n", o->clients);
+    generator *g = generatorStart(&config, w);
+    runState state;
+    do {
+        printf("clients: %d\r", generatorRead(g).connected);
+        fflush(stdout);
+        state = generatorWait(g, PROGRESS_MS);
+    } while (state == RUN_GOING);
+    quitFailed(b, state, generatorError(g));
+}
+
+int main(int argc, char **argv) {
+    static benchmark b;
+    signal(SIGPIPE, SIG_IGN);
+    clockInit();
+    if (!benchOptionsParse(&b.options, argc, argv)) return 1;
+    const benchOptions *o = &b.options;
+    if (o->help) benchUsage();
+    if (o->version) printf("valkey-benchmark %s\n", VALKEY_VERSION);
+    if (o->help || o->version) return 0;
+    if (!o->keep_alive) {
+        fprintf(stderr, "WARNING: Keepalive disabled. You probably need "
+                        "'echo 1 > /proc/sys/net/ipv4/tcp_tw_reuse' for Linux in order to use a lot of "
+                        "clients/requests\n");
+    }
+    askServer(&b);
+    makeGreeting(&b);
+    b.data = makeData(o->data_size);
+    if (o->idle) runIdle(&b);
+    sds last_word = o->read_stdin && o->command_count ? readStdin() : NULL;
+    if (o->csv) reportCsvHeader();
+    do {
+        if (o->command_count) runCommand(&b, last_word);
+        else runStandardTests(&b);
+        if (!o->command_count && !o->csv) printf("\n");
+        fflush(stdout);
+    } while (o->loop);
+    sdsFree(last_word);
+    sdsFree(b.greeting);
+    sdsFree(b.data);
+    zfree(b.host.save);
+    zfree(b.host.appendonly);
+    return b.failed ? 1 : 0;
+}

@@ -1,0 +1,37 @@
+/* report.h -- what the benchmark prints: progress, distributions, summary, CSV.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BENCH_REPORT_H
+#define BENCH_REPORT_H
+
+#include "generator.h"
+#include "bench_options.h"
+
+/* The line that is rewritten while a test runs. */
+typedef struct progressLine {
+    int width; /* of what stands in the line */
+    generatorCounts last;
+    uint64_t started_us, last_us;
+} progressLine;
+
+void progressStart(progressLine *line);
+/* `shows_time`: the end is a time, not a count. */
+void progressShow(progressLine *line, const char *title, generatorCounts counts, bool shows_time);
+void progressClear(progressLine *line);
+
+/* What the server says about its persistence; NULL when it did not say. */
+typedef struct hostSettings {
+    char *save, *appendonly; /* own */
+} hostSettings;
+
+typedef struct testResult {
+    const char *title;
+    int payload;
+    uint64_t requests, elapsed_us;
+    const histogram *latencies;
+} testResult;
+
+void reportCsvHeader(void);
+void reportResult(const benchOptions *o, const hostSettings *host, const testResult *result);
+
+#endif

@@ -1,0 +1,40 @@
+/* cli_options.h -- what the command line says, and the preferences that may change later.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include "reply_text.h"
+
+typedef enum {
+    MODE_COMMAND, MODE_STAT, MODE_LATENCY, MODE_LATENCY_HISTORY, MODE_LATENCY_DIST, MODE_SCAN, MODE_BIGKEYS,
+    MODE_MEMKEYS, MODE_HOTKEYS, MODE_PIPE, MODE_INTRINSIC, MODE_EVAL, MODE_HELP, MODE_VERSION
+} cliMode;
+
+typedef struct cliOptions {
+    const char *host, *socket, *user, *password; /* borrowed: argv, environment or URI */
+    int port, db;
+    double timeout_s, interval_s;
+    bool interval_given, repeat_given;
+    long long repeat; /* -1: for ever */
+    int resp;         /* 2, 3, or 0: as the server starts */
+    replyStyle style;
+    const char *line_delimiter, *reply_delimiter;
+    bool last_from_stdin;         /* -x */
+    const char *stdin_tag;        /* -X */
+    bool ask_password, quoted_input, exit_on_error, no_auth_warning, verbose, password_in_args;
+    bool show_pushes;
+    bool hints;
+    cliMode mode;
+    const char *pattern;
+    long long scan_count, memory_samples, pipe_timeout_s, intrinsic_s, hotkeys;
+    const char *eval_file;
+    char **command; /* borrowed */
+    int command_count;
+} cliOptions;
+
+/* Fill in from environment and arguments; ends the program with a message when they make no sense. */
+void cliOptionsParse(cliOptions *o, int argc, char **argv);
+void cliUsage(void);
+
+#endif

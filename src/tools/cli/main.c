@@ -1,0 +1,144 @@
+/* main.c -- valkey-cli: choose between one command, lines of commands, and the special modes.
+ *
+ * Exit code   0; 1 when there is no connection, the words make no sense, or (with -e) the command fails.
+ * Tests       tests/tools/cli.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "clock.h"
+#include "help.h"
+#include "modes.h"
+#include "numbers.h"
+#include "repl.h"
+#include "version.h"
+#include "zmalloc.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static sds readAll(FILE *file) {
+    sds text = sdsEmpty();
+    char part[16384];
+    for (size_t n; (n = fread(part, 1, sizeof(part), file)) > 0;) text = sdsCatLen(text, part, n);
+    return text;
+}
+
+/* A quoted word without its quotes; ends the program when it is malformed. */
+static sds unquote(const char *word) {
+    if (word[0] != '"' && word[0] != '\'') return sdsNew(word);
+    int count;
+    sds *parts = sdsSplitArgs(word, &count);
+    if (!parts || count != 1) {
+        fprintf(stderr, "Invalid quoted string\n");
+        exit(1);
+    }
+    sds out = sdsDup(parts[0]);
+    sdsFreeSplitRes(parts, count);
+    return out;
+}
+
+/* The command's words: unquoted, with stdin at its place. */
+static sds *commandWords(const cliOptions *o, int *count) {
+    sds *words = zmalloc(sizeof(sds) * (size_t)(o->command_count + 1));
+    bool used_tag = false;
+    *count = 0;
+    for (int i = 0; i < o->command_count; i++) {
+        if (o->stdin_tag && strcmp(o->command[i], o->stdin_tag) == 0 && !used_tag) {
+            words[(*count)++] = readAll(stdin);
+            used_tag = true;
+        } else {
+            words[(*count)++] = o->quoted_input ? unquote(o->command[i]) : sdsNew(o->command[i]);
+        }
+    }
+    if (o->stdin_tag && !used_tag) {
+        fprintf(stderr, "Using -X option but stdin tag not match.\n");
+        exit(1);
+    }
+    if (o->last_from_stdin) words[(*count)++] = readAll(stdin);
+    return words;
+}
+
+static int runCommand(cliSession *s) {
+    int count;
+    sds *words = commandWords(s->options, &count);
+    slice *argv = zmalloc(sizeof(slice) * (size_t)count);
+    bool ok = true;
+    for (int i = 0; i < count; i++) argv[i] = sdsSlice(words[i]);
+    if (sliceIs(argv[0], "help") || sliceIs(argv[0], "?")) {
+        if (count > 1) sessionConnect(s, true);
+        helpShow(s, count, argv);
+    } else {
+        ok = sessionRunRepeated(s, count, argv, s->options->repeat);
+    }
+    zfree(argv);
+    sdsFreeSplitRes(words, count);
+    return ok ? 0 : 1;
+}
+
+/* EVAL of a file; a comma of its own separates keys from arguments. */
+static int runEval(cliSession *s) {
+    const cliOptions *o = s->options;
+    FILE *file = fopen(o->eval_file, "r");
+    if (!file) {
+        fprintf(stderr, "Can't open file '%s': %s\n", o->eval_file, strerror(errno));
+        return 1;
+    }
+    sds script = readAll(file);
+    fclose(file);
+    slice *argv = zmalloc(sizeof(slice) * (size_t)(o->command_count + 3));
+    char keys_text[LONG_STR_SIZE];
+    int argc = 3, keys = -1;
+    for (int i = 0; i < o->command_count; i++) {
+        if (keys < 0 && strcmp(o->command[i], ",") == 0) keys = argc - 3;
+        else argv[argc++] = sliceStr(o->command[i]);
+    }
+    ll2string(keys_text, keys < 0 ? argc - 3 : keys);
+    argv[0] = sliceStr("EVAL");
+    argv[1] = sdsSlice(script);
+    argv[2] = sliceStr(keys_text);
+    bool ok = sessionRunRepeated(s, argc, argv, 1);
+    zfree(argv);
+    sdsFree(script);
+    return ok ? 0 : 1;
+}
+
+static int runMode(cliSession *s) {
+    const cliOptions *o = s->options;
+    if (!sessionConnect(s, false)) return 1;
+    switch (o->mode) {
+    case MODE_STAT: return modeStat(s);
+    case MODE_LATENCY: return modeLatency(s, false);
+    case MODE_LATENCY_HISTORY: return modeLatency(s, true);
+    case MODE_LATENCY_DIST: return modeLatencyDist(s);
+    case MODE_SCAN: return modeScan(s);
+    case MODE_BIGKEYS: return modeBigKeys(s, false);
+    case MODE_MEMKEYS: return modeBigKeys(s, true);
+    case MODE_HOTKEYS: return modeHotKeys(s);
+    case MODE_PIPE: return modePipe(s);
+    default: return runEval(s);
+    }
+}
+
+int main(int argc, char **argv) {
+    static cliOptions options;
+    static cliSession session;
+    signal(SIGPIPE, SIG_IGN);
+    clockInit();
+    cliOptionsParse(&options, argc, argv);
+    session = (cliSession){.options = &options, .db = options.db, .resp = options.resp};
+    int code = 0;
+    switch (options.mode) {
+    case MODE_HELP: cliUsage(); break;
+    case MODE_VERSION: printf("valkey-cli %s\n", VALKEY_VERSION); break;
+    case MODE_INTRINSIC: code = modeIntrinsicLatency(options.intrinsic_s); break;
+    case MODE_COMMAND:
+        if (options.command_count) code = runCommand(&session);
+        else if (isatty(STDIN_FILENO)) code = replRunTerminal(&session);
+        else code = replRunPipe(&session);
+        break;
+    default: code = runMode(&session);
+    }
+    sessionDisconnect(&session);
+    return code;
+}

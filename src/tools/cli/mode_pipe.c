@@ -1,0 +1,114 @@
+/* mode_pipe.c -- raw commands from stdin to the server as fast as both go, replies counted on the way.
+ *
+ * When all is sent, an ECHO of random bytes follows: its reply is the last one. A server that dropped a broken
+ * request never answers it, hence the time limit.
+ *
+ * Tests       tests/tools/cli.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "anet.h"
+#include "clock.h"
+#include "modes.h"
+#include "rng.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define CHUNK 65536
+#define MARK_LEN 20
+
+typedef struct transfer {
+    cliSession *s;
+    char buffer[CHUNK];
+    size_t pos, len;
+    bool input_done, sent_all, ended;
+    char mark[MARK_LEN + 1];
+    long long replies, errors;
+} transfer;
+
+static bool fail(const char *what, const char *why) {
+    fprintf(stderr, "%s: %s\n", what, why);
+    return false;
+}
+
+/* Take every reply that is there. */
+static bool takeReplies(transfer *t) {
+    for (;;) {
+        bool timed_out;
+        replyValue *v = linkReadWithin(t->s->link, 0, &timed_out);
+        if (!v && timed_out) return true;
+        if (!v) return fail("Error reading from the server", linkError(t->s->link));
+        if (t->input_done && v->type == '$' && v->len == MARK_LEN && memcmp(v->str, t->mark, MARK_LEN) == 0) {
+            printf("Last reply received from server.\n");
+            t->ended = true;
+        } else if (v->type != '>') {
+            if (replyIsError(v)) {
+                fprintf(stderr, "%s\n", v->str);
+                t->errors++;
+            }
+            t->replies++;
+        }
+        replyValueFree(v);
+        if (t->ended) return true;
+    }
+}
+
+/* Fill the buffer from stdin, or with the mark at its end. */
+static bool refill(transfer *t) {
+    t->pos = t->len = 0;
+    if (t->input_done) {
+        t->sent_all = true;
+        return true;
+    }
+    ssize_t n = read(STDIN_FILENO, t->buffer, sizeof(t->buffer));
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+    if (n < 0) return fail("Error reading from stdin", strerror(errno));
+    t->len = (size_t)n;
+    if (n > 0) return true;
+    printf("All data transferred. Waiting for the last reply...\n");
+    fflush(stdout);
+    t->len = (size_t)snprintf(t->buffer, sizeof(t->buffer), "\r\n*2\r\n$4\r\nECHO\r\n$%d\r\n%s\r\n", MARK_LEN, t->mark);
+    t->input_done = true;
+    return true;
+}
+
+static bool sendSome(transfer *t) {
+    if (t->pos == t->len && !refill(t)) return false;
+    if (t->pos == t->len) return true;
+    ssize_t n = write(linkFd(t->s->link), t->buffer + t->pos, t->len - t->pos);
+    if (n < 0 && errno != EAGAIN && errno != EINTR) return fail("Error writing to the server", strerror(errno));
+    if (n > 0) t->pos += (size_t)n;
+    return true;
+}
+
+int modePipe(cliSession *s) {
+    static transfer t;
+    t = (transfer){.s = s};
+    int fd = linkFd(s->link);
+    rngSecureHex(t.mark, MARK_LEN);
+    if (anetNonBlock(NULL, fd) == C_ERR) return 1;
+    uint64_t last_reply_ms = clockMonotonicMs();
+    while (!t.ended) {
+        struct pollfd p[2] = {{.fd = fd, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
+        bool pending = t.pos < t.len;
+        if (pending || t.input_done) p[0].events |= t.sent_all ? 0 : POLLOUT;
+        else p[1].fd = STDIN_FILENO;
+        if (poll(p, 2, 1000) < 0 && errno != EINTR) return fail("poll", strerror(errno)) + 1;
+        if (p[0].revents & (POLLIN | POLLHUP | POLLERR)) {
+            if (!takeReplies(&t)) break;
+            last_reply_ms = clockMonotonicMs();
+        }
+        if (((p[0].revents & POLLOUT) || p[1].revents) && !sendSome(&t)) break;
+        if (!t.sent_all) last_reply_ms = clockMonotonicMs();
+        uint64_t limit_ms = (uint64_t)s->options->pipe_timeout_s * 1000;
+        if (limit_ms && clockMonotonicMs() - last_reply_ms > limit_ms) {
+            fprintf(stderr, "No replies for %lld seconds: exiting.\n", s->options->pipe_timeout_s);
+            t.errors++;
+            break;
+        }
+    }
+    printf("errors: %lld, replies: %lld\n", t.errors, t.replies);
+    return t.errors || !t.ended ? 1 : 0;
+}

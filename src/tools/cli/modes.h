@@ -1,0 +1,20 @@
+/* modes.h -- what the program does instead of running commands.
+ *
+ * Each returns the exit code, on a session that is connected.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef CLI_MODES_H
+#define CLI_MODES_H
+
+#include "session.h"
+
+int modeStat(cliSession *s);
+int modeLatency(cliSession *s, bool history);
+int modeLatencyDist(cliSession *s);
+int modeIntrinsicLatency(long long seconds);
+int modeScan(cliSession *s);
+int modeBigKeys(cliSession *s, bool by_memory);
+int modeHotKeys(cliSession *s);
+int modePipe(cliSession *s);
+
+#endif

@@ -1,0 +1,40 @@
+/* session.h -- the connection that the user talks over, and what is known of its state.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef CLI_SESSION_H
+#define CLI_SESSION_H
+
+#include "cli_options.h"
+#include "server_link.h"
+
+typedef struct cliSession {
+    cliOptions *options; /* borrowed */
+    serverLink *link;    /* owns; NULL while not connected */
+    int db, resp;
+    bool in_transaction, subscribed, monitoring;
+    bool interactive;
+    bool broken; /* a command could not be sent or its reply not be read */
+    char last_error[LINK_ERR_LEN];
+} cliSession;
+
+/* Connect, authenticate, choose protocol and database. False when there is no connection (told on stderr unless
+ * `quiet`); a refusal by the server is told and the connection stays. */
+bool sessionConnect(cliSession *s, bool quiet);
+void sessionDisconnect(cliSession *s);
+/* As the prompt and messages name the server: "host:port" or the socket's path. */
+sds sessionAddress(const cliSession *s);
+/* Run one command and print its reply. False when the connection broke. An error ends the program if the options say so
+ * and nobody sits at a terminal. */
+bool sessionRun(cliSession *s, int argc, const slice *argv);
+/* The same `repeat` times, with the options' interval; connects again once when the connection was lost. */
+bool sessionRunRepeated(cliSession *s, int argc, const slice *argv, long long repeat);
+/* Print a reply in the options' style. */
+void sessionPrint(const cliSession *s, const replyValue *v, bool as_text);
+/* Send words (ended by NULL) for a mode; ends the program when the connection breaks or the server answers an error. */
+replyValue *sessionAsk(cliSession *s, const char *word, ...) __attribute__((sentinel));
+/* Wait; returns early when a signal comes. */
+void sessionPause(double seconds);
+/* Set by SIGINT while a stream is shown. */
+extern volatile int session_interrupted;
+
+#endif

@@ -1,0 +1,206 @@
+/* server_link.c -- a blocking connection to a server: send a command, read a reply.
+ *
+ * replyScan() looks at each byte once, however many reads a reply takes: `scanned` is where it stopped.
+ *
+ *     input: | replies handed out | scanned part of the next | not yet scanned |
+ *            0                    start                      scanned           end
+ *
+ * Not here    TLS, several connections at a time (bench/generator.c).
+ * Tests       tests/tools/cli.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "server_link.h"
+#include "anet.h"
+#include "reply_reader.h"
+#include "sds.h"
+#include "zmalloc.h"
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define READ_SIZE 65536
+#define WORDS_MAX 32
+
+struct serverLink {
+    int fd;
+    sds input; /* owns */
+    size_t start, scanned;
+    replyScanner scanner;
+    char err[LINK_ERR_LEN];
+};
+
+/* Connect to the first address of `host` that answers. */
+static int connectHost(const char *host, int port, int timeout_ms, char *err) {
+    char service[12];
+    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *list;
+    snprintf(service, sizeof(service), "%d", port);
+    int rc = getaddrinfo(host, service, &hints, &list);
+    if (rc != 0) {
+        snprintf(err, LINK_ERR_LEN, "%s", gai_strerror(rc));
+        return -1;
+    }
+    int fd = -1, error = ECONNREFUSED;
+    for (struct addrinfo *a = list; a && fd < 0; a = a->ai_next) {
+        fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
+        if (fd < 0) {
+            error = errno;
+            continue;
+        }
+        if (timeout_ms > 0) anetSendTimeout(NULL, fd, timeout_ms); /* also bounds connect(2) */
+        if (connect(fd, a->ai_addr, a->ai_addrlen) == 0) break;
+        error = errno == EINPROGRESS ? ETIMEDOUT : errno;
+        close(fd);
+        fd = -1;
+    }
+    freeaddrinfo(list);
+    if (fd < 0) snprintf(err, LINK_ERR_LEN, "%s", strerror(error));
+    else anetNoDelay(NULL, fd, true);
+    return fd;
+}
+
+static int connectUnix(const char *path, char *err) {
+    int fd = anetUnixConnect(NULL, path, false);
+    if (fd < 0) snprintf(err, LINK_ERR_LEN, "%s", strerror(errno));
+    return fd;
+}
+
+serverLink *linkOpen(const char *host, int port, const char *unix_path, double timeout_s, char *err) {
+    int timeout_ms = (int)(timeout_s * 1000);
+    int fd = unix_path ? connectUnix(unix_path, err) : connectHost(host, port, timeout_ms, err);
+    if (fd < 0) return NULL;
+    if (timeout_ms > 0) anetSendTimeout(NULL, fd, 0);
+    serverLink *l = zcalloc(1, sizeof(*l));
+    l->fd = fd;
+    l->input = sdsEmpty();
+    replyScannerReset(&l->scanner);
+    return l;
+}
+
+void linkClose(serverLink *l) {
+    if (!l) return;
+    close(l->fd);
+    sdsFree(l->input);
+    zfree(l);
+}
+
+static bool broken(serverLink *l, const char *why) {
+    snprintf(l->err, sizeof(l->err), "%s", why);
+    return false;
+}
+
+bool linkSendBytes(serverLink *l, const void *p, size_t len) {
+    const char *at = p;
+    while (len > 0) {
+        ssize_t n = send(l->fd, at, len, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return broken(l, strerror(errno));
+        at += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+bool linkSend(serverLink *l, int argc, const slice *argv) {
+    sds bytes = sdsCatPrintf(sdsEmpty(), "*%d\r\n", argc);
+    for (int i = 0; i < argc; i++) {
+        bytes = sdsCatPrintf(bytes, "$%zu\r\n", argv[i].len);
+        bytes = sdsCatSlice(bytes, argv[i]);
+        bytes = sdsCatLen(bytes, "\r\n", 2);
+    }
+    bool sent = linkSendBytes(l, bytes, sdsLen(bytes));
+    sdsFree(bytes);
+    return sent;
+}
+
+/* Scan on; true when a whole reply lies in [start, scanned). */
+static bool scanInput(serverLink *l) {
+    bool whole = l->scanner.pending == 0 && l->scanner.skip == 0;
+    if (!whole && sdsLen(l->input) > l->scanned) {
+        l->scanned += replyScan(&l->scanner, l->input + l->scanned, sdsLen(l->input) - l->scanned, &whole);
+    }
+    return whole;
+}
+
+bool linkHasReply(serverLink *l) {
+    return scanInput(l);
+}
+
+static replyValue *takeReply(serverLink *l) {
+    replyValue *v = replyValueParse(l->input + l->start, l->scanned - l->start);
+    replyScannerReset(&l->scanner);
+    l->start = l->scanned;
+    if (l->start == sdsLen(l->input)) {
+        sdsClear(l->input);
+        l->start = l->scanned = 0;
+    }
+    if (!v) broken(l, "Protocol error: the reply makes no sense");
+    return v;
+}
+
+/* Read what is there, waiting if nothing is. */
+static bool fillInput(serverLink *l) {
+    if (l->start > READ_SIZE) {
+        sdsRange(l->input, (ptrdiff_t)l->start, -1);
+        l->scanned -= l->start;
+        l->start = 0;
+    }
+    l->input = sdsMakeRoomFor(l->input, READ_SIZE);
+    ssize_t n;
+    do n = read(l->fd, l->input + sdsLen(l->input), READ_SIZE);
+    while (n < 0 && errno == EINTR);
+    if (n < 0) return broken(l, strerror(errno));
+    if (n == 0) return broken(l, "Server closed the connection");
+    sdsIncrLen(l->input, n);
+    return true;
+}
+
+replyValue *linkReadWithin(serverLink *l, int timeout_ms, bool *timed_out) {
+    *timed_out = false;
+    while (!scanInput(l)) {
+        if (l->scanner.bad) {
+            broken(l, "Protocol error: the reply makes no sense");
+            return NULL;
+        }
+        if (timeout_ms >= 0) {
+            struct pollfd p = {.fd = l->fd, .events = POLLIN};
+            if (poll(&p, 1, timeout_ms) <= 0) {
+                *timed_out = true;
+                return NULL;
+            }
+        }
+        if (!fillInput(l)) return NULL;
+    }
+    return takeReply(l);
+}
+
+replyValue *linkRead(serverLink *l) {
+    bool timed_out;
+    return linkReadWithin(l, -1, &timed_out);
+}
+
+replyValue *linkCallWords(serverLink *l, int argc, const slice *argv) {
+    if (!linkSend(l, argc, argv)) return NULL;
+    replyValue *v;
+    while ((v = linkRead(l)) && v->type == '>') replyValueFree(v);
+    return v;
+}
+
+replyValue *linkCall(serverLink *l, const char *word, ...) {
+    slice words[WORDS_MAX];
+    int count = 0;
+    va_list ap;
+    va_start(ap, word);
+    for (; word && count < WORDS_MAX; word = va_arg(ap, const char *)) words[count++] = sliceStr(word);
+    va_end(ap);
+    return linkCallWords(l, count, words);
+}
+
+const char *linkError(const serverLink *l) {
+    return l->err;
+}
+int linkFd(const serverLink *l) {
+    return l->fd;
+}

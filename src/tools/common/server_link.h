@@ -1,0 +1,32 @@
+/* server_link.h -- a blocking connection to a server: send a command, read a reply.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TOOLS_SERVER_LINK_H
+#define TOOLS_SERVER_LINK_H
+
+#include "reply_value.h"
+
+typedef struct serverLink serverLink;
+
+#define LINK_ERR_LEN 256
+
+/* `unix_path` wins over host and port. timeout_s 0: as long as the system allows. NULL with a reason in `err`
+ * (LINK_ERR_LEN bytes). */
+serverLink *linkOpen(const char *host, int port, const char *unix_path, double timeout_s, char *err);
+void linkClose(serverLink *l); /* NULL is allowed */
+
+/* All false/NULL when the connection broke; linkError() then says why and nothing more works. */
+bool linkSend(serverLink *l, int argc, const slice *argv);
+bool linkSendBytes(serverLink *l, const void *p, size_t len);
+replyValue *linkRead(serverLink *l); /* waits for one whole reply or push; the caller frees it */
+/* As linkRead(), but at most `timeout_ms` (-1: no limit); *timed_out tells the two NULLs apart.
+ * A signal counts as time-out. */
+replyValue *linkReadWithin(serverLink *l, int timeout_ms, bool *timed_out);
+/* Send the words (ended by NULL) and read the reply; pushes on the way are dropped. */
+replyValue *linkCall(serverLink *l, const char *word, ...) __attribute__((sentinel));
+replyValue *linkCallWords(serverLink *l, int argc, const slice *argv);
+const char *linkError(const serverLink *l);
+int linkFd(const serverLink *l);
+bool linkHasReply(serverLink *l); /* a whole reply lies in memory */
+
+#endif

@@ -1,0 +1,120 @@
+/* server_uri.c -- "valkey://user:password@host:port/db" taken apart, for the programs' -u option.
+ *
+ *     scheme "://" [ [ user ":" ] password "@" | user ":" password "@" ] [ host [ ":" port ] ] [ "/" db ]
+ *
+ * One word before the "@" is a password: the default user needs no name. The scheme is valkey or redis. A host may
+ * stand in brackets, as IPv6 addresses do.
+ *
+ * Tests       tests/unit/tools/server_uri_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "server_uri.h"
+#include "numbers.h"
+#include "zmalloc.h"
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+static char *copy(const char *p, size_t len) {
+    char *out = zmalloc(len + 1);
+    memcpy(out, p, len);
+    out[len] = '\0';
+    return out;
+}
+
+static int hexDigit(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    return tolower((unsigned char)c) - 'a' + 10;
+}
+
+/* Copy with %XX resolved; NULL when an escape is malformed. */
+static char *copyUnescaped(const char *p, size_t len) {
+    char *out = zmalloc(len + 1), *to = out;
+    for (const char *end = p + len; p < end; p++) {
+        if (*p != '%') {
+            *to++ = *p;
+            continue;
+        }
+        if (end - p < 3 || !isxdigit((unsigned char)p[1]) || !isxdigit((unsigned char)p[2])) {
+            zfree(out);
+            return NULL;
+        }
+        *to++ = (char)(hexDigit(p[1]) * 16 + hexDigit(p[2]));
+        p += 2;
+    }
+    *to = '\0';
+    return out;
+}
+
+static const char *parseLogin(serverUri *uri, const char *p, const char *at) {
+    const char *colon = memchr(p, ':', (size_t)(at - p));
+    if (colon) {
+        if (colon > p && !(uri->user = copyUnescaped(p, (size_t)(colon - p)))) return "Incomplete URI encoding";
+        p = colon + 1;
+    }
+    uri->password = copyUnescaped(p, (size_t)(at - p));
+    return uri->password ? NULL : "Incomplete URI encoding";
+}
+
+static const char *parseAddress(serverUri *uri, const char *p, const char *end) {
+    const char *host_end;
+    if (p < end && *p == '[') {
+        host_end = memchr(p, ']', (size_t)(end - p));
+        if (!host_end) return "Invalid host in URI";
+        uri->host = copy(p + 1, (size_t)(host_end - p - 1));
+        p = host_end + 1;
+    } else {
+        host_end = memchr(p, ':', (size_t)(end - p));
+        if (!host_end) host_end = end;
+        if (host_end > p) uri->host = copy(p, (size_t)(host_end - p));
+        p = host_end;
+    }
+    if (p == end) return NULL;
+    long long port;
+    if (*p != ':' || !string2ll(p + 1, (size_t)(end - p - 1), &port) || port < 1 || port > 65535)
+        return "Invalid port in URI";
+    uri->port = (int)port;
+    return NULL;
+}
+
+static const char *parseBody(serverUri *uri, const char *p) {
+    const char *end = p + strlen(p), *at = strrchr(p, '@'), *err = NULL;
+    if (at) {
+        err = parseLogin(uri, p, at);
+        p = at + 1;
+    }
+    const char *slash = strchr(p, '/');
+    if (!err) err = parseAddress(uri, p, slash ? slash : end);
+    if (err || !slash || slash + 1 == end) return err;
+    long long db;
+    if (!string2ll(slash + 1, (size_t)(end - slash - 1), &db) || db < 0 || db > INT32_MAX)
+        return "Invalid database number in URI";
+    uri->db = (int)db;
+    return NULL;
+}
+
+const char *serverUriParse(serverUri *uri, const char *text) {
+    static const char *const schemes[] = {"valkey://", "redis://"};
+    static const char *const tls_schemes[] = {"valkeys://", "rediss://"};
+    *uri = (serverUri){.db = -1};
+    for (size_t i = 0; i < array_len(tls_schemes); i++) {
+        if (strncasecmp(text, tls_schemes[i], strlen(tls_schemes[i])) == 0)
+            return "valkeys:// and rediss:// are only supported when built with TLS";
+    }
+    for (size_t i = 0; i < array_len(schemes); i++) {
+        size_t len = strlen(schemes[i]);
+        if (strncasecmp(text, schemes[i], len) != 0) continue;
+        const char *err = parseBody(uri, text + len);
+        if (err) serverUriClear(uri);
+        return err;
+    }
+    return "Invalid URI scheme";
+}
+
+void serverUriClear(serverUri *uri) {
+    zfree(uri->host);
+    zfree(uri->user);
+    if (uri->password) memset(uri->password, 0, strlen(uri->password));
+    zfree(uri->password);
+    *uri = (serverUri){.db = -1};
+}

@@ -1,0 +1,20 @@
+/* server_uri.h -- "valkey://user:password@host:port/db" taken apart, for the programs' -u option.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TOOLS_SERVER_URI_H
+#define TOOLS_SERVER_URI_H
+
+#include "platform.h"
+
+/* Strings are zmalloc'ed or NULL where the URI does not say; port 0 and db -1 mean the same. */
+typedef struct serverUri {
+    char *host, *user, *password;
+    int port, db;
+} serverUri;
+
+/* Take `text` apart; percent escapes in user and password are resolved. On failure returns the reason as one sentence
+ * and leaves *uri empty. TLS schemes are refused. */
+const char *serverUriParse(serverUri *uri, const char *text);
+void serverUriClear(serverUri *uri);
+
+#endif

@@ -1,0 +1,144 @@
+# benchmark.tcl -- valkey-benchmark from the outside: what it sends, what it prints, how it fails.
+#
+# SPDX-License-Identifier: BSD-3-Clause
+
+set benchmark [file join [file dirname $srv::binary] valkey-benchmark]
+
+# Returns {EXIT-CODE STDOUT STDERR}.
+proc bench {args} {
+    set err [file join $srv::root bench-stderr]
+    set code 0
+    if {[catch {exec -keepnewline timeout 60 $::benchmark -p [srv port] {*}$args </dev/null 2>$err} out options]} {
+        set code [lindex [dict get $options -errorcode] 2]
+        regsub {(\n)?child process exited abnormally$} $out {\1} out
+    }
+    return [list $code $out [read_file $err]]
+}
+
+proc calls_of {command} {
+    if {[regexp "cmdstat_$command:calls=(\\d+)" [r INFO commandstats] all calls]} {
+        return $calls
+    }
+    return 0
+}
+
+start_server {each {r FLUSHALL; r CONFIG RESETSTAT}} {
+    if {![file executable $benchmark]} {
+        test "valkey-benchmark is there" {skip "no $benchmark"}
+        return
+    }
+
+    test "-n is the number of requests" {
+        foreach {depth threads} {1 1 16 1 7 3} {
+            r CONFIG RESETSTAT
+            lassign [bench -t set -n 1001 -P $depth --threads $threads -q] code
+            assert_equal 0 $code
+            # Other generators round up to whole pipelines.
+            assert_between 1001 [expr {1001 + 50 * $depth}] [calls_of set]
+        }
+    }
+
+    test "Without -r there is one key, with -r at most so many" {
+        bench -t set -n 1000 -q
+        assert_equal 1 [r DBSIZE]
+        r FLUSHALL
+        bench -t set -n 2000 -r 20 -q
+        assert_equal 20 [r DBSIZE]
+        assert_equal 3 [string length [r GET key:000000000007]]
+    }
+
+    test "--sequential meets every key" {
+        bench -t set -n 500 -r 500 --sequential -P 4 -q -d 10
+        assert_equal 500 [r DBSIZE]
+        assert_equal 10 [string length [r GET key:000000000499]]
+    }
+
+    test "A command of one's own, with data" {
+        bench -n 100 -r 10 -d 7 -q SET k:__rand_int__ x__data__x
+        assert_regexp {^x.{7}x$} [r GET k:000000000003]
+    }
+
+    test "A sequence of commands" {
+        lassign [bench -n 400 -q -- SET a 1 ";" 3 INCR counter] code out
+        assert_equal 0 $code
+        assert_between 300 700 [r GET counter]
+    }
+
+    test "CSV has a header and a row per test" {
+        lassign [bench -t set,get,ping_mbulk -n 500 --csv] code out
+        set lines [split [string trim $out] \n]
+        assert_equal 4 [llength $lines]
+        assert_equal {"test","rps","avg_latency_ms","min_latency_ms","p50_latency_ms","p95_latency_ms","p99_latency_ms","max_latency_ms"} \
+            [lindex $lines 0]
+        assert_regexp {^"PING_MBULK"(,"[0-9.]+"){7}$} [lindex $lines 1]
+        assert_match {"SET",*} [lindex $lines 2]
+    }
+
+    test "The long report has its parts" {
+        lassign [bench -t set -n 1000] code out
+        foreach part {"====== SET ======\n" "  50 parallel clients\n" "  3 bytes payload\n" "  keep alive: 1\n"
+                      "  host configuration \"save\": \n" "  multi-thread: no\n" "Latency by percentile distribution:\n"
+                      "100.000% <= " "(cumulative count 1000)\n" "Cumulative distribution of latencies:\n"
+                      "  throughput summary: " "  latency summary (msec):\n"
+                      "          avg       min       p50       p95       p99       max\n"} {
+            assert {[string first $part $out] >= 0}
+        }
+    }
+
+    test "-q prints one line per test" {
+        lassign [bench -t ping -n 500 -q] code out
+        assert_regexp {PING_INLINE: [0-9.]+ requests per second, p50=[0-9.]+ msec\n.*PING_MBULK: } $out
+    }
+
+    test "--dbnum and -3" {
+        bench -t set -n 10 -q --dbnum 4 -3
+        r SELECT 4
+        assert_equal 1 [r DBSIZE]
+        r SELECT 0
+        assert_equal 0 [r DBSIZE]
+    }
+
+    test "-k 0 reconnects for each pipeline" {
+        lassign [bench -t ping_mbulk -n 200 -c 5 -k 0 -q] code
+        assert_equal 0 $code
+        regexp {total_connections_received:(\d+)} [r INFO stats] all connections
+        assert_between 200 300 $connections
+    }
+
+    test "--rps limits the rate" {
+        assert_between 800 4000 [elapsed_ms {bench -t ping_mbulk -n 1000 --rps 1000 -q}]
+    }
+
+    test "--duration ends by time" {
+        assert_between 900 4000 [elapsed_ms {bench -t ping_mbulk --duration 1 -q}]
+    }
+
+    test "Large replies and many connections" {
+        r SET key:__rand_int__ [string repeat x 300000]
+        lassign [bench -t get -n 300 -c 100 -q] code
+        assert_equal 0 $code
+    }
+
+    test "An error of the server ends the run with its text" {
+        lassign [bench -n 100 -q NONSENSE] code out err
+        assert_equal 1 $code
+        assert_match "*Error from server: ERR unknown command 'NONSENSE'*" $err
+    }
+
+    test "A server that is not there is told" {
+        lassign [bench -p 1 -q] code out err
+        assert_equal 1 $code
+        assert_match "Could not connect to server at 127.0.0.1:1: Connection refused*" $err
+    }
+
+    test "An unknown option is named" {
+        lassign [bench --nonsense] code out
+        assert_equal 1 $code
+        assert_match "Invalid option \"--nonsense\" or option argument missing\n*" $out
+    }
+
+    test "--version and --help" {
+        assert_regexp {^valkey-benchmark \d+\.\d+\.\d+} [lindex [bench --version] 1]
+        assert_match "Usage: valkey-benchmark*" [lindex [bench --help] 1]
+    }
+}

@@ -1,0 +1,207 @@
+# cli.tcl -- valkey-cli from the outside: words in, text and exit code out.
+#
+# The program beside the server binary is tested, so that a reference installation can be tested alike.
+#
+# SPDX-License-Identifier: BSD-3-Clause
+
+set cli [file join [file dirname $srv::binary] valkey-cli]
+
+# Run valkey-cli with INPUT on stdin. Returns {EXIT-CODE STDOUT STDERR}.
+proc cli_with {input args} {
+    set err [file join $srv::root cli-stderr]
+    set in [file join $srv::root cli-stdin]
+    write_file $in $input
+    set code 0
+    if {[catch {exec -keepnewline timeout 20 $::cli -p [srv port] {*}$args <$in 2>$err} out options]} {
+        set code [lindex [dict get $options -errorcode] 2]
+        regsub {(\n)?child process exited abnormally$} $out {\1} out
+    }
+    return [list $code $out [read_file $err]]
+}
+
+proc cli {args} {
+    return [lindex [cli_with "" {*}$args] 1]
+}
+
+start_server {each {r FLUSHALL}} {
+    if {![file executable $cli]} {
+        test "valkey-cli is there" {skip "no $cli"}
+        return
+    }
+
+    # ---- Formats ----------------------------------------------------------------------------------------------
+
+    test "A pipe gets raw replies" {
+        assert_equal "OK\n" [cli SET key value]
+        assert_equal "value\n" [cli GET key]
+        assert_equal "\n" [cli GET missing]
+        assert_equal "1\n" [cli EXISTS key]
+        assert_equal "value\n\n" [cli MGET key missing]
+    }
+
+    test "--no-raw shows types" {
+        r SET key "a\"b"
+        assert_equal "\"a\\\"b\"\n" [cli --no-raw GET key]
+        assert_equal "(nil)\n" [cli --no-raw GET missing]
+        assert_equal "(integer) 1\n" [cli --no-raw EXISTS key]
+        assert_equal "1) \"a\\\"b\"\n2) (nil)\n" [cli --no-raw MGET key missing]
+        assert_equal "(error) ERR syntax error\n" [cli --no-raw SET key value nonsense]
+        assert_equal "PONG\n" [cli --no-raw PING]
+    }
+
+    test "RESP3 maps are shown as such" {
+        assert_equal "1# \"save\" => \"\"\n" [cli -3 --no-raw CONFIG GET save]
+        assert_equal "1) \"save\"\n2) \"\"\n" [cli -2 --no-raw CONFIG GET save]
+        assert_equal "{\"save\":\"\"}\n" [cli --json CONFIG GET save]
+        assert_equal "\[\"save\",\"\"\]\n" [cli -2 --json CONFIG GET save]
+    }
+
+    test "--csv and --json" {
+        r SET key "x\ny"
+        assert_equal "\"x\\ny\",NULL\n" [cli --csv MGET key missing]
+        assert_equal "\[\"x\\ny\",null\]\n" [cli --json MGET key missing]
+        assert_equal "ERROR,\"ERR syntax error\"\n" [cli --csv SET key value nonsense]
+        assert_equal "error:\"ERR syntax error\"\n" [cli --json SET key value nonsense]
+    }
+
+    test "-d and -D choose delimiters" {
+        r MSET a 1 b 2
+        assert_equal "1,2\n" [cli -d , MGET a b]
+        assert_equal "1\n2;" [cli -D ";" MGET a b]
+    }
+
+    test "INFO is shown as text in every format" {
+        foreach option {--raw --no-raw --csv --json} {
+            assert_match "# Server\n*" [cli $option INFO server]
+        }
+    }
+
+    # ---- Arguments --------------------------------------------------------------------------------------------
+
+    test "-x takes the last argument from stdin" {
+        cli_with "binary\x00value" -x SET key
+        assert_equal "binary\x00value" [r GET key]
+    }
+
+    test "-X takes a tagged argument from stdin" {
+        cli_with "value" -X TAG SET key TAG NX
+        assert_equal value [r GET key]
+        lassign [cli_with "value" -X TAG SET key other] code
+        assert_equal 1 $code
+    }
+
+    test "--quoted-input resolves quotes" {
+        cli --quoted-input SET {"a\x00b"} {'c'}
+        assert_equal c [r GET "a\x00b"]
+        lassign [cli_with "" --quoted-input SET {"open} x] code
+        assert_equal 1 $code
+    }
+
+    test "-r repeats" {
+        assert_equal "1\n2\n3\n" [cli -r 3 INCR counter]
+        assert_between 180 5000 [elapsed_ms {cli -r 3 -i 0.1 PING}]
+    }
+
+    test "-n selects a database" {
+        cli -n 5 SET key five
+        r SELECT 5
+        assert_equal five [r GET key]
+        r SELECT 0
+    }
+
+    test "A URI names the server and the database" {
+        cli -n 3 SET key three
+        assert_equal "three\n" [cli -u redis://127.0.0.1:[srv port]/3 GET key]
+        lassign [cli_with "" -u nonsense PING] code
+        assert_equal 1 $code
+    }
+
+    # ---- Exit codes and errors --------------------------------------------------------------------------------
+
+    test "-e tells a failed command by the exit code" {
+        lassign [cli_with "" -e SET key] code out err
+        assert_equal 1 $code
+        assert_match "ERR wrong number of arguments for 'set' command*" $err
+        lassign [cli_with "" SET key] code
+        assert_equal 0 $code
+    }
+
+    test "A server that is not there is told on stderr" {
+        lassign [cli_with "" -p 1 PING] code out err
+        assert_equal {1 {}} [list $code $out]
+        assert_equal "Could not connect to Valkey at 127.0.0.1:1: Connection refused\n" $err
+    }
+
+    test "An unknown option is named" {
+        lassign [cli_with "" --nonsense] code out err
+        assert_equal 1 $code
+        assert_equal "Unrecognized option or bad number of args for: '--nonsense'\n" $err
+    }
+
+    test "A wrong password is told, and a password in arguments warned of" {
+        lassign [cli_with "" -a secret PING] code out err
+        assert_match "Warning: Using a password*AUTH failed: *" $err
+        lassign [cli_with "" --no-auth-warning -a secret PING] code out err
+        assert_match "AUTH failed: *" $err
+        set ::env(VALKEYCLI_AUTH) secret
+        lassign [cli_with "" PING] code out err
+        unset ::env(VALKEYCLI_AUTH)
+        assert_match "AUTH failed: *" $err
+    }
+
+    # ---- Lines from a pipe ------------------------------------------------------------------------------------
+
+    test "Lines of a pipe are commands" {
+        lassign [cli_with "SET \"a key\" 'a value'\nGET \"a key\"\n\n2 INCR n\nGET \"open\nPING\n"] code out
+        assert_equal 0 $code
+        assert_equal "OK\na value\n1\n2\nInvalid argument(s)\nPONG\n" $out
+    }
+
+    test "quit ends the lines" {
+        assert_equal "PONG\n" [lindex [cli_with "PING\nquit\nPING\n"] 1]
+    }
+
+    # ---- Modes ------------------------------------------------------------------------------------------------
+
+    test "--scan lists the keys" {
+        for {set i 0} {$i < 100} {incr i} {
+            r SET key:$i $i
+        }
+        r SET other x
+        assert_equal 100 [llength [cli --scan --pattern key:* --count 7]]
+        assert_equal "\"other\"\n" [cli --no-raw --scan --pattern o*]
+    }
+
+    test "--bigkeys finds the biggest" {
+        r SET small x
+        r SET large [string repeat x 1000]
+        assert_match "*Biggest string found '\"large\"' has 1000 bytes*2 strings with 1001 bytes (100.00% of keys*" \
+            [cli --bigkeys]
+    }
+
+    test "--pipe transfers commands and counts replies" {
+        set input ""
+        for {set i 0} {$i < 20000} {incr i} {
+            append input "*3\r\n\$3\r\nSET\r\n\$[string length key:$i]\r\nkey:$i\r\n\$1\r\nx\r\n"
+        }
+        lassign [cli_with $input --pipe] code out
+        assert_equal 0 $code
+        assert_match "*errors: 0, replies: 20000\n" $out
+        assert_equal 20000 [r DBSIZE]
+    }
+
+    test "--pipe counts errors" {
+        lassign [cli_with "PING\r\nNONSENSE\r\n" --pipe] code out
+        assert_equal 1 $code
+        assert_match "*errors: 1, replies: 2\n" $out
+    }
+
+    test "--latency samples for the interval" {
+        assert_regexp {^\d+ \d+ \d+\.\d\d \d+\n$} [cli --latency -i 0.2]
+    }
+
+    test "--version and --help" {
+        assert_regexp {^valkey-cli \d+\.\d+\.\d+} [cli --version]
+        assert_match "*Usage: valkey-cli*" [cli --help]
+    }
+}

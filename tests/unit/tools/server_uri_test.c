@@ -1,0 +1,45 @@
+/* server_uri_test.c -- URIs of servers taken apart.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "server_uri.h"
+#include "unit.h"
+
+static void expect(const char *text, const char *host, int port, const char *user, const char *password, int db) {
+    serverUri uri;
+    CHECK_EQ_STR(serverUriParse(&uri, text), NULL);
+    CHECK_EQ_STR(uri.host, host);
+    CHECK_EQ_INT(uri.port, port);
+    CHECK_EQ_STR(uri.user, user);
+    CHECK_EQ_STR(uri.password, password);
+    CHECK_EQ_INT(uri.db, db);
+    serverUriClear(&uri);
+}
+
+TEST(uri_parts_are_optional) {
+    expect("valkey://", NULL, 0, NULL, NULL, -1);
+    expect("redis://h", "h", 0, NULL, NULL, -1);
+    expect("VALKEY://h:1", "h", 1, NULL, NULL, -1);
+    expect("valkey://:1", NULL, 1, NULL, NULL, -1);
+    expect("valkey://h/", "h", 0, NULL, NULL, -1);
+    expect("valkey://h/3", "h", 0, NULL, NULL, 3);
+    expect("valkey://pw@h", "h", 0, NULL, "pw", -1);
+    expect("valkey://:pw@h", "h", 0, NULL, "pw", -1);
+    expect("valkey://u:pw@h:6380/12", "h", 6380, "u", "pw", 12);
+    expect("valkey://[::1]:6380/1", "::1", 6380, NULL, NULL, 1);
+}
+
+TEST(uri_escapes_are_resolved_in_names_only) {
+    expect("valkey://a%20b:p%40%2f@h", "h", 0, "a b", "p@/", -1);
+    expect("valkey://u:p@x@h", "h", 0, "u", "p@x", -1);
+}
+
+TEST(uri_errors_are_told) {
+    static const char *const bad[] = {"", "foo", "http://h", "valkey://h:port", "valkey://h:0", "valkey://h:65536",
+                                      "valkey://h/x", "valkey://h/-1", "valkey://%4@h", "valkey://%zz:x@h",
+                                      "valkey://[::1", "valkeys://h", "rediss://h"};
+    for (size_t i = 0; i < array_len(bad); i++) {
+        serverUri uri;
+        CHECK(serverUriParse(&uri, bad[i]) != NULL);
+        CHECK(uri.host == NULL && uri.user == NULL && uri.password == NULL);
+    }
+}
