@@ -189,7 +189,8 @@ int clientTypeByName(slice name) {
 }
 
 bool clientNameIsValid(slice name) {
-    for (size_t i = 0; i < name.len; i++) {
+    /* What stands behind a NUL is never shown, and clients of the field may send it. */
+    for (size_t i = 0; i < name.len && name.ptr[i] != '\0'; i++) {
         if (name.ptr[i] < '!' || name.ptr[i] > '~') return false;
     }
     return true;

@@ -15,6 +15,7 @@
 #include "commandlog.h"
 #include "evict.h"
 #include "latency.h"
+#include "lru.h"
 #include "monitor.h"
 #include "panic.h"
 #include "pause.h"
@@ -124,12 +125,21 @@ static bool mustWait(client *c) {
 
 /* --- run it ---------------------------------------------------------------------------------------- */
 
+/* CLIENT NO-TOUCH: look-ups leave the time of last use alone, but for TOUCH itself. */
+static void callUntouched(client *c) {
+    bool before = lru_frozen;
+    lruSetFrozen(before || c->cmd != commandLookupByName(sliceStr("touch")));
+    c->cmd->proc(c);
+    lruSetFrozen(before);
+}
+
 static void call(client *c, monotime *now) {
     const serverCommand *cmd = c->cmd;
     size_t output_before = c->output_bytes;
     unsigned long errors_before = c->error_replies;
 
-    cmd->proc(c);
+    if (unlikely(c->flags & CLIENT_NO_TOUCH)) callUntouched(c);
+    else cmd->proc(c);
     /* After the handler, which says what must not be shown, and with the database it has selected. */
     if (unlikely(monitor_count > 0) && !(cmd->flags & (CMD_SKIP_MONITOR | CMD_ADMIN))) monitorFeed(c);
 
