@@ -4,6 +4,7 @@
 #   make SANITIZER=address        also undefined, thread, or a list: address,undefined
 #   make DEBUG=1                  no optimization, every debugAssert
 #   make unit [LAYER=ds] [FILTER=word]      unit tests of all layers, or one, or some of one
+#   make microbench [MICROARGS="--quick --csv FILE"]      nanoseconds of dict, parser, ring
 #   make test | check | format | demo | install | clean | distclean
 #   make BUILD=/tmp/elsewhere     leave src/ and build/ untouched
 #
@@ -123,7 +124,7 @@ TESTED_LAYERS := $(if $(wildcard tests/unit/tools/*_test.c),tools) \
                  $(foreach l,$(LAYERS),$(if $(wildcard tests/unit/$l/*_test.c),$l))
 UNIT_BINARIES := $(foreach l,$(TESTED_LAYERS),$(OUT)/unit/$l)
 
-.PHONY: all unit unit-build test demo check format install clean distclean
+.PHONY: all unit unit-build microbench microbench-build test demo check format install clean distclean
 all: $(call archives,$(LAYERS)) $(addprefix $(BIN)/,$(PROGRAMS)) $(COPIES)
 
 # ---- Rules ---------------------------------------------------------------------------------------------------------
@@ -133,7 +134,7 @@ remember = $(if $(call differs,$(file <$1),= $(strip $2)),$(file >$1,= $(strip $
 ifneq ($(COMPILES),)
 ALL_DIRS := $(addprefix src/,$(LAYERS)) src/tools/common src/tools/cli src/tools/bench \
             $(addprefix tests/unit/,$(LAYERS) tools support)
-$(shell mkdir -p $(BIN) $(OUT)/unit $(addprefix $(OUT)/,$(ALL_DIRS)))
+$(shell mkdir -p $(BIN) $(OUT)/unit $(OUT)/micro $(OUT)/tests/bench/micro $(addprefix $(OUT)/,$(ALL_DIRS)))
 $(call remember,$(OUT)/flags,$(CC) $(CFLAGS_ALL) $(LAYER_FLAGS) $(TOOL_FLAGS) $(LAYER_MAP))
 $(call remember,$(OUT)/link,$(CC) $(LINK_FLAGS) $(LDFLAGS) $(SERVER_LIBS) $(TOOL_LIBS))
 $(foreach d,$(ALL_DIRS),$(call remember,$(OUT)/$d/list,$(call sources,$d)))
@@ -190,7 +191,8 @@ $(eval $(call tool_rules,valkey-benchmark,bench))
 $(COPIES): src/%: $(BIN)/%
 	@cp -f $< $@.new && mv -f $@.new $@
 
--include $(wildcard $(OUT)/src/*/*.d $(OUT)/src/*/*/*.d $(OUT)/tests/unit/*/*.d)
+-include $(wildcard $(OUT)/src/*/*.d $(OUT)/src/*/*/*.d $(OUT)/tests/unit/*/*.d \
+    $(OUT)/tests/bench/micro/*.d)
 
 # ---- Tests ---------------------------------------------------------------------------------------------------------
 unit-build: $(UNIT_BINARIES)
@@ -214,6 +216,20 @@ check:
 
 format:
 	clang-format -i $(wildcard src/*/*.[ch] src/*/*/*.[ch] tests/unit/*/*.[ch])
+
+# Release only: figures of another variant would say nothing.
+MICRO_LAYERS := resp ds base
+MICRO_PROGRAMS := $(patsubst tests/bench/micro/%.c,$(OUT)/micro/%,$(wildcard tests/bench/micro/*.c))
+$(OUT)/tests/bench/micro/%.o: INCLUDES = $(addprefix -Isrc/,$(MICRO_LAYERS))
+$(OUT)/tests/bench/micro/%.o: tests/bench/micro/%.c $(OUT)/flags
+	$(call say,CC  ,$<) $(COMPILE)
+$(OUT)/micro/%: $(OUT)/tests/bench/micro/%.o $(call archives,$(MICRO_LAYERS)) $(OUT)/link
+	$(call say,LINK) $(CC) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(MALLOC_LIBS) -lm -ldl
+
+microbench-build: $(MICRO_PROGRAMS)
+
+microbench: $(MICRO_PROGRAMS)
+	tests/bench/micro/run $(OUT)/micro $(MICROARGS)
 
 # ---- Installation --------------------------------------------------------------------------------------------------
 install: all

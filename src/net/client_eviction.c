@@ -15,12 +15,15 @@
 #include "log.h"
 #include "net_settings.h"
 
+#define LIMIT_LEAST_BYTES (128 * 1024)
+
 static long long evicted;
 
+/* 0: no limit. A limit that the bare connections would break closes nobody. */
 static size_t limitBytes(void) {
     long long v = net_conf.maxmemory_clients;
-    if (v >= 0) return (size_t)v;
-    return (size_t)((double)store_conf.maxmemory * (double)-v / 100.0);
+    size_t bytes = v >= 0 ? (size_t)v : (size_t)((double)store_conf.maxmemory * (double)-v / 100.0);
+    return bytes > 0 && bytes < LIMIT_LEAST_BYTES ? LIMIT_LEAST_BYTES : bytes;
 }
 
 static bool mayEvict(const client *c) {

@@ -20,7 +20,7 @@
 #include "call.h"
 #include "log.h"
 #include "memory_prefetch.h"
-#include "net.h"
+#include "net_stats.h"
 #include "output_limits.h"
 #include "panic.h"
 #include "pause.h"
@@ -41,10 +41,9 @@ static struct {
     clientStream *returning;  /* streams with used-up blocks to give back, by next_returning */
     clientStream *draining;   /* sessions that are to be closed once all is written, by next_draining */
     size_t waiting;           /* commands that have come since the queue was last empty */
+    size_t held_memory;       /* of blocks in clients' queues */
     bool running;             /* inside runFullBatch() */
 } queue;
-
-netStats net_stats;
 
 /* --- the queue ---------------------------------------------------------------------------------- */
 
@@ -72,6 +71,10 @@ static void queueRemove(client *c) {
     else queue.head = c->next_ready;
     if (queue.tail == c) queue.tail = before;
     c->flags &= ~(uint32_t)CLIENT_READY;
+}
+
+size_t batchHeldMemory(void) {
+    return queue.held_memory;
 }
 
 bool batchHasReady(void) {
@@ -124,6 +127,7 @@ static void requestsArrived(clientStream *s, requestBlock *b) {
     if (c->blocks_tail) c->blocks_tail->next = b;
     else c->blocks_head = b;
     c->blocks_tail = b;
+    queue.held_memory += requestBlockMemory(b);
     c->input_bytes += b->wire_bytes;
     if (c->input_bytes > c->input_buffer_peak) c->input_buffer_peak = c->input_bytes;
     c->net_input += (long long)b->wire_bytes;
@@ -260,7 +264,9 @@ static void returnBlock(client *c) {
     c->blocks_head = b->next;
     if (!c->blocks_head) c->blocks_tail = NULL;
     c->input_bytes -= b->wire_bytes;
-    if (!s->returning) {
+    queue.held_memory -= requestBlockMemory(b);
+    if (!s->on_returning) {
+        s->on_returning = true;
         s->next_returning = queue.returning;
         queue.returning = s;
     }
@@ -363,6 +369,7 @@ static void flushReturning(void) {
     while (queue.returning) {
         clientStream *s = queue.returning;
         queue.returning = s->next_returning;
+        s->on_returning = false;
         if (s->returning && !s->moving_to) sendToStream(s, NULL);
     }
 }
@@ -415,6 +422,7 @@ void batchFreeClosing(void) {
         queueRemove(c);
         pauseForget(c);
         clientStream *s = c->stream;
+        for (const requestBlock *b = c->blocks_head; b; b = b->next) queue.held_memory -= requestBlockMemory(b);
         dropBlocks(c->blocks_head);
         c->blocks_head = c->blocks_tail = NULL;
         clientFree(c);

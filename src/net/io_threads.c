@@ -125,8 +125,9 @@ static void deliverToThread(ioThread *t, const ioMessage *m) {
     case MSG_LEAVE: streamDetach(s); break;
     case MSG_OUTPUT:
         streamSetAuthenticated(s, m->number & STREAM_AUTHENTICATED);
-        if (m->block) streamTakeReturned(s, m->block);
+        /* Output first: a returned block may let more be parsed, which on main is executed at once. */
         if (m->reply) streamTakeOutput(s, m->reply);
+        if (m->block) streamTakeReturned(s, m->block);
         break;
     case MSG_DRAIN: streamDrainAndClose(s); break;
     case MSG_CLOSE: streamClose(s); break;

@@ -12,8 +12,8 @@
 #include "call.h"
 #include "connection.h"
 #include "log.h"
-#include "net.h"
 #include "net_settings.h"
+#include "net_stats.h"
 #include "rebalance.h"
 
 #include <errno.h>

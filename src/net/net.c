@@ -13,6 +13,7 @@
 #include "call.h"
 #include "client_eviction.h"
 #include "command_batch.h"
+#include "evict.h"
 #include "listen.h"
 #include "log.h"
 #include "output_limits.h"
@@ -30,9 +31,19 @@ static struct {
     bool apply_threads; /* io-threads or io-threads-always-active has changed */
 } state;
 
+/* qbuf and qbuf-free: what its holder has read but main has not, and what main has but has not executed. */
+static void fillQuerySizes(const client *c, clientInfoExtra *extra) {
+    const clientStream *s = c->stream;
+    if (!s) return;
+    extra->query_used = atomic_load_explicit(&s->query_used, memory_order_relaxed);
+    extra->query_free = atomic_load_explicit(&s->query_room, memory_order_relaxed);
+}
+
 void netInit(aeEventLoop *loop) {
     ioThreadsInit(loop, batchDeliver);
     storeSetFreeSink(ioThreadsFreeElsewhere);
+    evictSetUncounted(batchHeldMemory);
+    clientOnInfo(fillQuerySizes);
     netShareSettings();
     state.woke = clockTicks();
 }

@@ -9,6 +9,7 @@
 #include "ae.h"
 #include "client.h"
 #include "net_settings.h"
+#include "net_stats.h"
 
 /* Boot, after settings are read: thread 0 around `loop`, the free sink, the hooks of the client layer. */
 void netInit(aeEventLoop *loop);
@@ -24,14 +25,6 @@ void netCron(void);
 /* Send what clients are owed as far as sockets take it, then stop the threads (shutdown). */
 void netShutdown(void);
 
-/* Counters for INFO. */
-typedef struct netStats {
-    long long connections_received, rejected_connections;
-    long long prefetch_batches, prefetch_entries;
-    uint64_t cycles, cycle_ns, command_cycles_ns; /* eventloop_* */
-    uint64_t main_active_ns;
-} netStats;
-extern netStats net_stats;
 int netActiveThreads(void); /* io_threads_active */
 /* "name=tcp,bind=...,port=6379" of listener i for INFO; false past the end. */
 bool netListenerInfo(int i, char *out, size_t size);

@@ -1,22 +1,12 @@
-/* net_settings.c -- the options of the net layer, as one table for server/config.c.
+/* net_settings.c -- the values of the net layer's options, and the copies that other threads read.
  *
- * Owns        the values; the copies that other threads read (net_shared).
+ * Not here    their names, ranges and effects (net_options.c).
  * Threads     main.
- * Tests       tests/server/config.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "net_settings.h"
 
-#include "client_eviction.h"
-#include "listen.h"
-#include "net.h"
-#include "prefetch_settings.h"
-#include "sds.h"
 #include "string_limits.h"
-#include "zmalloc.h"
-
-#include <limits.h>
-#include <string.h>
 
 netSettings net_conf;
 netShared net_shared;
@@ -28,93 +18,3 @@ void netShareSettings(void) {
                           memory_order_relaxed);
     atomic_store_explicit(&net_shared.reply_zerocopy_min_size, net_conf.reply_zerocopy_min_size, memory_order_relaxed);
 }
-
-static bool applyShared(const char **err) {
-    unused(err);
-    netShareSettings();
-    return true;
-}
-
-static bool applyEviction(const char **err) {
-    unused(err);
-    clientEvictionCheck();
-    return true;
-}
-
-/* --- bind: up to 16 addresses, each "*", "::*", an IPv4 or IPv6 address or a name, '-' before it if it may be missing */
-
-static void freeAddresses(char **addresses, int count) {
-    for (int i = 0; i < count; i++) zfree(addresses[i]);
-}
-
-static bool setBind(const setting *s, char **words, int count, const char **err) {
-    unused(s);
-    if (count > BIND_MAX) {
-        *err = "Too many bind addresses specified.";
-        return false;
-    }
-    if (count == 1 && words[0][0] == '\0') count = 0; /* bind "": no TCP at all */
-    char *before[BIND_MAX];
-    int count_before = net_conf.bind_count;
-    memcpy(before, net_conf.bind, sizeof(before));
-    for (int i = 0; i < count; i++) net_conf.bind[i] = zstrdup(words[i]);
-    net_conf.bind_count = count;
-    freeAddresses(before, count_before);
-    return true;
-}
-
-static char *getBind(const setting *s) {
-    unused(s);
-    return sdsJoin(net_conf.bind, net_conf.bind_count, " ");
-}
-
-static bool applyBind(const char **err) {
-    const char *why = NULL;
-    if (listenReopen(&why)) return true;
-    *err = "Failed to bind to specified addresses.";
-    return false;
-}
-
-#define SHARED(name_, field, least, most, text)                                                                        \
-    {.name = name_, .type = SETTING_MEMORY, .value = &net_conf.field, .default_text = text, .min = least,              \
-     .max = most, .apply = applyShared}
-
-const setting net_settings[] = {
-    {.name = "bind", .flags = SETTING_MULTI_ARG, .type = SETTING_SPECIAL, .default_text = "* -::*", .set = setBind,
-     .get = getBind, .apply = applyBind},
-    {.name = "port", .type = SETTING_INT, .value = &net_conf.port, .default_text = "6379", .min = 0, .max = 65535,
-     .apply = listenReopen},
-    {.name = "tcp-backlog", .flags = SETTING_IMMUTABLE, .type = SETTING_INT, .value = &net_conf.tcp_backlog,
-     .default_text = "511", .min = 0, .max = INT_MAX},
-    {.name = "unixsocket", .flags = SETTING_IMMUTABLE, .type = SETTING_STRING, .value = &net_conf.unixsocket,
-     .empty_is_null = true},
-    {.name = "unixsocketgroup", .flags = SETTING_IMMUTABLE, .type = SETTING_STRING, .value = &net_conf.unixsocketgroup,
-     .empty_is_null = true},
-    {.name = "unixsocketperm", .flags = SETTING_IMMUTABLE, .type = SETTING_OCTAL, .value = &net_conf.unixsocketperm,
-     .default_text = "0", .min = 0, .max = 0777},
-    {.name = "bind-source-addr", .type = SETTING_STRING, .value = &net_conf.bind_source_addr, .empty_is_null = true},
-    {.name = "mptcp", .flags = SETTING_IMMUTABLE, .type = SETTING_BOOL, .value = &net_conf.mptcp, .default_text = "no"},
-    {.name = "socket-mark-id", .flags = SETTING_IMMUTABLE, .type = SETTING_INT, .value = &net_conf.socket_mark_id,
-     .default_text = "0", .min = 0, .max = UINT_MAX},
-    {.name = "protected-mode", .type = SETTING_BOOL, .value = &net_conf.protected_mode, .default_text = "yes"},
-    {.name = "timeout", .type = SETTING_INT, .value = &net_conf.timeout_s, .default_text = "0", .min = 0,
-     .max = INT_MAX},
-    {.name = "tcp-keepalive", .type = SETTING_INT, .value = &net_conf.tcp_keepalive_s, .default_text = "300", .min = 0,
-     .max = INT_MAX},
-    {.name = "maxclients", .type = SETTING_INT, .value = &net_conf.maxclients, .default_text = "10000", .min = 1,
-     .max = UINT_MAX, .apply = netApplyMaxClients},
-    {.name = "max-new-connections-per-cycle", .type = SETTING_INT, .value = &net_conf.max_new_connections_per_cycle,
-     .default_text = "10", .min = 1, .max = 1000},
-    {.name = "maxmemory-clients", .type = SETTING_PERCENT_OR_MEMORY, .value = &net_conf.maxmemory_clients,
-     .default_text = "0", .min = -100, .max = LLONG_MAX, .apply = applyEviction},
-    {.name = "io-threads", .type = SETTING_INT, .value = &net_conf.io_threads, .default_text = "1", .min = 1,
-     .max = 256, .apply = netApplyThreads},
-    {.name = "io-threads-always-active", .flags = SETTING_HIDDEN, .type = SETTING_BOOL,
-     .value = &net_conf.io_threads_always_active, .default_text = "no", .apply = netApplyThreads},
-    {.name = "prefetch-batch-max-size", .type = SETTING_INT, .value = &prefetch_batch_max_size, .default_text = "16",
-     .min = 0, .max = 128},
-    SHARED("proto-max-bulk-len", proto_max_bulk_len, 1024 * 1024, LLONG_MAX, "536870912"),
-    SHARED("client-query-buffer-limit", client_query_buffer_limit, 1024 * 1024, LLONG_MAX, "1073741824"),
-    SHARED("reply-zerocopy-min-size", reply_zerocopy_min_size, 0, LLONG_MAX, "0"),
-    SETTINGS_END,
-};

@@ -1,10 +1,10 @@
-/* net_settings.h -- the options of the net layer.
+/* net_settings.h -- the values of the net layer's options.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NET_NET_SETTINGS_H
 #define NET_NET_SETTINGS_H
 
-#include "settings.h"
+#include "platform.h"
 
 #include <stdatomic.h>
 
@@ -30,7 +30,5 @@ typedef struct netShared {
 } netShared;
 extern netShared net_shared;
 void netShareSettings(void);
-
-extern const setting net_settings[];
 
 #endif

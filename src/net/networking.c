@@ -23,6 +23,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #define READS_PER_EVENT 4                  /* then other clients of the thread get their turn */
 #define WRITE_PER_EVENT (256 * 1024)       /* bytes for one client in one turn */
@@ -230,6 +231,13 @@ static bool queryLimitReached(const requestBlock *b) {
     return (long long)b->len > limit;
 }
 
+/* What a request that is not whole yet costs, for main to see. */
+static void showQuerySize(clientStream *s) {
+    const requestBlock *b = s->partial;
+    atomic_store_explicit(&s->query_used, b ? b->len : 0, memory_order_relaxed);
+    atomic_store_explicit(&s->query_room, b ? b->cap - b->len : 0, memory_order_relaxed);
+}
+
 /* One read. False when there is no more to read now. */
 static bool readOnce(clientStream *s) {
     requestBlock *b = s->partial;
@@ -263,6 +271,16 @@ static bool readOnce(clientStream *s) {
     return full || connHasPending(s->conn);
 }
 
+/* All is written, and the kernel reads from none of it any more. */
+static bool isDrained(const clientStream *s) {
+    return !s->out_head && !s->zc_waiting;
+}
+
+static void reportDrained(clientStream *s) {
+    s->end_reported = false; /* the end of input may have been reported before */
+    reportEnd(s, END_DRAINED);
+}
+
 /* Output is being drained: what still comes in is thrown away, only the end of the connection matters. */
 static void discardInput(clientStream *s) {
     char scrap[4096];
@@ -270,9 +288,8 @@ static void discardInput(clientStream *s) {
     if (n > 0 || (n < 0 && s->conn->state == CONN_CONNECTED)) return;
     s->reading_stopped = true;
     connSetReadHandler(s->conn, NULL);
-    if (n == 0) return; /* half closed: the peer may still read */
-    s->end_reported = false;
-    reportEnd(s, END_DRAINED);
+    if (n == 0 && s->out_head) return; /* half closed: the peer may still read */
+    reportDrained(s);
 }
 
 static void collectZerocopy(clientStream *s);
@@ -281,12 +298,14 @@ static void onReadable(connection *conn) {
     clientStream *s = conn->owner;
     if (s->zc_waiting) collectZerocopy(s);
     if (s->drain_and_close) {
-        discardInput(s);
+        if (isDrained(s)) reportDrained(s);
+        else discardInput(s);
         return;
     }
     /* Main may execute what was read, which may take the stream off its loop. */
     for (int i = 0; i < READS_PER_EVENT && conn->loop && !s->input_ended && !tooFarAhead(s); i++)
         if (!readOnce(s)) break;
+    showQuerySize(s);
     updateReading(s);
 }
 
@@ -368,7 +387,8 @@ static void advanceOutput(clientStream *s, size_t n) {
 
 static bool wantsZerocopy(clientStream *s) {
     long long least = atomic_load_explicit(&net_shared.reply_zerocopy_min_size, memory_order_relaxed);
-    if (likely(least == 0) || !s->conn->type->zerocopy) return false;
+    /* After the end of input nothing would wake the stream when the kernel is done with the pages. */
+    if (likely(least == 0) || !s->conn->type->zerocopy || s->input_ended) return false;
     const replyBlock *b = s->out_head;
     if (b->total - b->sent < (size_t)least) return false;
     bool large = false;
@@ -481,21 +501,16 @@ static void dropOutput(clientStream *s) {
     s->out_tail = NULL;
 }
 
-static void reportDrained(clientStream *s) {
-    s->end_reported = false;
-    reportEnd(s, END_DRAINED);
-}
-
 static void writeAndWatch(clientStream *s) {
     if (s->zc_waiting) collectZerocopy(s);
     if (!writevToClient(s)) {
         connSetWriteHandler(s->conn, NULL);
-        if (s->drain_and_close) reportDrained(s); /* the end of input may have been reported before */
+        if (s->drain_and_close) reportDrained(s);
         else reportEnd(s, END_ERROR);
         return;
     }
     connSetWriteHandler(s->conn, s->out_head ? onWritable : NULL);
-    if (s->drain_and_close && !s->out_head) reportDrained(s);
+    if (s->drain_and_close && isDrained(s)) reportDrained(s);
 }
 
 static void onWritable(connection *conn) {
@@ -538,8 +553,7 @@ void streamDrainAndClose(clientStream *s) {
     s->drain_and_close = true;
     s->input_ended = true;
     updateReading(s);
-    if (s->out_head && s->conn->state != CONN_ERROR && !s->write_failed) return;
-    reportDrained(s);
+    if (isDrained(s) || s->conn->state == CONN_ERROR || s->write_failed) reportDrained(s);
 }
 
 /* The connection is (or, after a failed handshake, is not) ready for bytes. */
@@ -576,12 +590,23 @@ void streamDetach(clientStream *s) {
     ioThreadPostToMain(s->thread, &m);
 }
 
+/* What the kernel has not sent yet of a zero-copy send lies in memory that is given back now and used again: it must
+ * not reach the peer. A reset drops it. */
+static void dropUnsentPages(clientStream *s) {
+    if (likely(!s->on_zerocopy)) return;
+    collectZerocopy(s);
+    bool pinned = s->zc_waiting || (s->out_head && s->out_head->zerocopy);
+    struct linger reset = {.l_onoff = 1, .l_linger = 0};
+    if (pinned) setsockopt(s->conn->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+}
+
 void streamClose(clientStream *s) {
+    dropUnsentPages(s);
     forgetReport(s);
     connClose(s->conn);
     s->conn = NULL;
     dropOutput(s);
-    while (s->zc_waiting) { /* the socket is closed: the kernel holds the pages by itself */
+    while (s->zc_waiting) { /* the socket is closed, and what it had not sent is dropped */
         replyBlock *b = s->zc_waiting;
         s->zc_waiting = b->next;
         finishBlock(s, b);

@@ -14,7 +14,7 @@
  * Threads     main; a move is MSG_LEAVE, MSG_LEFT, MSG_JOIN.
  * Invariants  1. home is the thread that holds the stream or, while moving_to is set, held it last.
  *             2. No message but MSG_LEAVE is under way to a holder that a stream leaves.
- * Tests       tests/engine/io_threads.tcl
+ * Tests       tests/unit/net/io_threads_test.c, tests/engine/io_threads.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "rebalance.h"
@@ -152,24 +152,36 @@ static size_t fairShare(void) {
     return (all + threads - 1) / threads;
 }
 
+/* A thread of the level that holds, and is about to hold, fewer streams than its share; `planned` counts both. */
+static ioThread *withRoom(const size_t *planned, size_t share) {
+    for (int i = 1; i <= state.level; i++) {
+        ioThread *t = ioThreadGet((unsigned)i);
+        if (t && !t->retiring && planned[i] < share) return t;
+    }
+    return ioThreadMain();
+}
+
 /* Bring every stream to where the level wants it. */
 static void spread(void) {
-    size_t share = fairShare();
+    size_t share = fairShare(), planned[IO_THREADS_MAX] = {0};
+    for (unsigned i = 0; i < IO_THREADS_MAX; i++) {
+        ioThread *t = ioThreadGet(i);
+        for (const clientStream *s = t ? t->streams : NULL; s; s = s->next)
+            planned[s->moving_to && runs(s->moving_to) ? s->moving_to->id : i]++;
+    }
     for (unsigned i = 0; i < IO_THREADS_MAX; i++) {
         ioThread *from = ioThreadGet(i);
         if (!from) continue;
-        size_t stays = fits(from) ? share : 0, seen = 0;
+        size_t stays = fits(from) ? share : 0;
         clientStream *next;
-        int target = 1;
-        for (clientStream *s = from->streams; s; s = next) {
+        for (clientStream *s = from->streams; s && planned[i] > stays; s = next) {
             next = s->next;
-            if (++seen <= stays) continue;
-            ioThread *to = ioThreadMain();
-            if (state.level) {
-                to = ioThreadGet((unsigned)target);
-                target = target % state.level + 1;
-            }
-            if (to) move(s, to);
+            if (s->moving_to || s->closing) continue;
+            ioThread *to = state.level ? withRoom(planned, share) : ioThreadMain();
+            if (to == from) break;
+            planned[i]--;
+            planned[to->id]++;
+            move(s, to);
         }
     }
 }

@@ -20,7 +20,7 @@
 static void blockReset(requestBlock *b) {
     b->next = NULL;
     b->first = b->last = b->current = NULL;
-    b->len = b->commands = b->wire_bytes = 0;
+    b->len = b->commands = b->wire_bytes = b->value_bytes = 0;
     b->arena = b->inline_arena;
     b->arena_used = 0;
     b->arena_cap = REQUEST_ARENA_BYTES;
@@ -65,6 +65,10 @@ void requestBlockPut(requestPool *pool, requestBlock *b) {
     b->next = pool->free;
     pool->free = b;
     pool->count++;
+}
+
+size_t requestBlockMemory(const requestBlock *b) {
+    return sizeof(*b) + b->value_bytes + (b->buf == b->inline_buf ? 0 : b->cap);
 }
 
 void requestPoolEmpty(requestPool *pool) {
@@ -160,10 +164,11 @@ static void extractKeys(const serverCommand *cmd, parsedCommand *p, requestBlock
     }
 }
 
-static void buildValue(const serverCommand *cmd, parsedCommand *p, unsigned thread_id) {
+static void buildValue(const serverCommand *cmd, parsedCommand *p, requestBlock *b, unsigned thread_id) {
     /* More words than key and value mean an expire may follow: leave room for it. */
     bool with_expire = p->argc > 3;
     p->value = objectCreateString(p->argv[cmd->first_key], p->argv[cmd->value_arg], with_expire, thread_id);
+    b->value_bytes += p->argv[cmd->value_arg].len + p->argv[cmd->first_key].len + sizeof(robj);
 }
 
 void requestBlockAddCommand(requestBlock *b, const requestReader *r, size_t wire_bytes, unsigned thread_id) {
@@ -187,7 +192,7 @@ void requestBlockAddCommand(requestBlock *b, const requestReader *r, size_t wire
         return;
     }
     if (cmd->first_key > 0 || cmd->nspecs || cmd->get_keys) extractKeys(cmd, p, b);
-    if (cmd->flags & CMD_BUILDS_VALUE) buildValue(cmd, p, thread_id);
+    if (cmd->flags & CMD_BUILDS_VALUE) buildValue(cmd, p, b, thread_id);
 }
 
 void requestBlockAddError(requestBlock *b, slice text) {

@@ -31,6 +31,7 @@ typedef struct requestBlock {
     size_t len, cap;
     size_t commands;
     size_t wire_bytes;         /* of the requests in it */
+    size_t value_bytes;        /* of the values built for its commands */
     size_t arena_used, arena_cap;
     char *arena;               /* own arena at first, then a chunk's data */
     arenaChunk *chunks;        /* owns: overflow */
@@ -47,6 +48,8 @@ requestBlock *requestBlockGet(requestPool *pool);
 /* Back to the pool, or freed when it is large or the pool is full. Values that no command took are freed. */
 void requestBlockPut(requestPool *pool, requestBlock *b);
 void requestPoolEmpty(requestPool *pool);
+/* Memory that the block and the values built for its commands hold. */
+size_t requestBlockMemory(const requestBlock *b);
 /* Room for at least `extra` more bytes behind len; only while the block has no records. */
 void requestBlockReserve(requestBlock *b, size_t extra);
 /* Append a record of the request that `r` has read: looks the command up, checks its arity, extracts and hashes its keys, and

@@ -14,6 +14,8 @@
 #include "request_block.h"
 #include "request_reader.h"
 
+#include <stdatomic.h>
+
 struct ioThread;
 
 typedef struct clientStream {
@@ -47,6 +49,7 @@ typedef struct clientStream {
     /* Line 2 -- holder: the parser. */
     alignas(CACHE_LINE) requestReader reader;
     size_t request_start;      /* in the partial block's buffer: first byte of the request being read */
+    _Atomic size_t query_used, query_room; /* atomic, relaxed: of the partial block, for CLIENT LIST and maxmemory-clients */
 
     /* Main. */
     alignas(CACHE_LINE) client *session; /* NULL once the session is gone */
@@ -56,6 +59,7 @@ typedef struct clientStream {
     struct clientStream *prev, *next; /* list of home */
     replyBlock *held_replies;  /* owns: output made while the stream is between two holders */
     struct clientStream *next_returning, *next_draining; /* command_batch.c's lists */
+    bool on_returning;         /* on the list by next_returning, even if the blocks have gone by another way */
     bool closing;              /* the session is gone; MSG_CLOSE is to be sent, or was */
     bool drain_sent;           /* MSG_DRAIN is to be sent, or was */
     bool ended;                /* MSG_END has come: close when the commands before it have run */

@@ -20,6 +20,7 @@
 #include "latency.h"
 #include "metrics.h"
 #include "monitor.h"
+#include "net_options.h"
 #include "net_settings.h"
 #include "rdb_settings.h"
 #include "server_cmds.h"

@@ -1,0 +1,19 @@
+/* net_stats.h -- counters of the net layer, for INFO.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NET_NET_STATS_H
+#define NET_NET_STATS_H
+
+#include "platform.h"
+
+typedef struct netStats {
+    long long connections_received, rejected_connections;
+    long long prefetch_batches, prefetch_entries;
+    uint64_t cycles, cycle_ns, command_cycles_ns; /* eventloop_* */
+    uint64_t main_active_ns;
+} netStats;
+extern netStats net_stats;
+
+#endif

@@ -1,0 +1,325 @@
+/* command_batch_test.c -- order, batch sizes, and clients that end or pause in the middle of a batch.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "net_fixture.h"
+#include "pause.h"
+#include "prefetch_settings.h"
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static const long long batch_sizes[] = {0, 1, 2, 16, 128};
+
+static bool noClients(void *arg) {
+    unused(arg);
+    for (unsigned i = 0; i < IO_THREADS_MAX; i++)
+        if (ioThreadGet(i) && ioThreadGet(i)->nstreams) return false;
+    return listLength(client_state.clients) == 0;
+}
+
+static void allGone(void) {
+    CHECK(fixtureUntil(noClients, NULL, 10000));
+    CHECK_EQ_INT(client_state.output_bytes_total, 0);
+    dbEmpty(-1, false);
+}
+
+static void resetLog(void) {
+    sdsFree(fixture_log);
+    fixture_log = sdsEmpty();
+}
+
+static sds cat(sds s, const char *text) {
+    return sdsCatLen(s, text, strlen(text));
+}
+
+#define CLIENTS 9
+
+/* Several clients, each with a pipeline in several blocks: each client's notes are in order, every reply is right. */
+TEST(batch_keeps_the_order_of_each_client) {
+    netFixtureInit();
+    uint64_t seed = unitRandomSeed();
+    for (size_t size = 0; size < array_len(batch_sizes); size++) {
+        prefetch_batch_max_size = batch_sizes[size];
+        resetLog();
+        int peers[CLIENTS], next[CLIENTS] = {0};
+        client *c[CLIENTS];
+        for (int i = 0; i < CLIENTS; i++) c[i] = fixtureConnect(&peers[i], false);
+        size_t want[CLIENTS] = {0};
+        for (int round = 0; round < 60; round++) {
+            int i = (int)(unitRandom(&seed) % CLIENTS), n = (int)(unitRandom(&seed) % 70);
+            sds wire = sdsEmpty();
+            for (int k = 0; k < n; k++) {
+                char words[64];
+                snprintf(words, sizeof(words), "NOTE %d", next[i]++);
+                wire = catWords(wire, words);
+                want[i] += 5;
+            }
+            fixtureSend(peers[i], wire, sdsLen(wire));
+            sdsFree(wire);
+            if (unitRandom(&seed) % 4 == 0) fixtureTurn();
+        }
+        int seen[CLIENTS] = {0};
+        for (int i = 0; i < CLIENTS; i++) {
+            sds got = fixtureReceiveBytes(peers[i], want[i]);
+            CHECK_EQ_INT(sdsLen(got), want[i]);
+            sdsFree(got);
+        }
+        for (char *p = fixture_log; *p; p = strchr(p, ' ') + 1) {
+            unsigned long long id = strtoull(p, &p, 10);
+            for (int i = 0; i < CLIENTS; i++)
+                if (c[i]->id == id) CHECK_EQ_INT(strtol(p + 1, NULL, 10), seen[i]++);
+        }
+        for (int i = 0; i < CLIENTS; i++) {
+            CHECK_EQ_INT(seen[i], next[i]);
+            close(peers[i]);
+        }
+        allGone();
+    }
+    prefetch_batch_max_size = 16;
+}
+
+/* Keys that come and go within a batch: the answers are those of one command after another. */
+TEST(batch_sizes_give_the_same_answers) {
+    netFixtureInit();
+    uint64_t seed = unitRandomSeed();
+    for (size_t size = 0; size < array_len(batch_sizes); size++) {
+        prefetch_batch_max_size = batch_sizes[size];
+        sds model[12] = {NULL}, wire = sdsEmpty(), want = sdsEmpty();
+        for (int i = 0; i < 4000; i++) {
+            unsigned k = (unsigned)(unitRandom(&seed) % array_len(model));
+            char words[400];
+            switch (unitRandom(&seed) % 4) {
+            case 0:
+                snprintf(words, sizeof(words), "SET k%u %0*d", k, 1 + (int)(unitRandom(&seed) % 300), i);
+                sdsFree(model[k]);
+                model[k] = sdsNew(strrchr(words, ' ') + 1);
+                want = cat(want, "+OK\r\n");
+                break;
+            case 1:
+                snprintf(words, sizeof(words), "DEL k%u", k);
+                want = cat(want, model[k] ? ":1\r\n" : ":0\r\n");
+                sdsFree(model[k]);
+                model[k] = NULL;
+                break;
+            default:
+                snprintf(words, sizeof(words), "GET k%u", k);
+                want = model[k] ? sdsCatPrintf(want, "$%zu\r\n%s\r\n", sdsLen(model[k]), model[k]) : cat(want, "$-1\r\n");
+            }
+            wire = catWords(wire, words);
+        }
+        int peer;
+        fixtureConnect(&peer, false);
+        fixtureSend(peer, wire, sdsLen(wire));
+        sds got = fixtureReceiveBytes(peer, sdsLen(want));
+        CHECK(sdsLen(got) == sdsLen(want) && !memcmp(got, want, sdsLen(got)));
+        close(peer);
+        allGone();
+        for (size_t k = 0; k < array_len(model); k++) sdsFree(model[k]);
+        sdsFree(wire);
+        sdsFree(want);
+        sdsFree(got);
+    }
+    prefetch_batch_max_size = 16;
+}
+
+TEST(batch_prefetch_is_counted) {
+    int peer;
+    fixtureConnect(&peer, false);
+    sds wire = sdsEmpty();
+    for (int i = 0; i < 32; i++) wire = catWords(wire, "GET k");
+    const struct {
+        long long size, batches, entries;
+    } cases[] = {{0, 0, 0}, {1, 0, 0}, {16, 2, 32}, {32, 1, 32}, {128, 1, 32}};
+    for (size_t i = 0; i < array_len(cases); i++) {
+        prefetch_batch_max_size = cases[i].size;
+        long long batches = net_stats.prefetch_batches, entries = net_stats.prefetch_entries;
+        fixtureSend(peer, wire, sdsLen(wire));
+        sdsFree(fixtureReceiveBytes(peer, 32 * 5));
+        CHECK_EQ_INT(net_stats.prefetch_batches - batches, cases[i].batches);
+        CHECK_EQ_INT(net_stats.prefetch_entries - entries, cases[i].entries);
+    }
+    prefetch_batch_max_size = 16;
+    sdsFree(wire);
+    close(peer);
+    allGone();
+}
+
+TEST(batch_client_is_closed_by_another_in_the_middle) {
+    netFixtureInit();
+    for (size_t size = 0; size < array_len(batch_sizes); size++) {
+        prefetch_batch_max_size = batch_sizes[size];
+        resetLog();
+        int a, b;
+        client *killer = fixtureConnect(&a, false), *victim = fixtureConnect(&b, false);
+        char words[64];
+        snprintf(words, sizeof(words), "KILL %llu", (unsigned long long)victim->id);
+        sds wire = catWords(catWords(sdsEmpty(), words), "NOTE still");
+        sds many = sdsEmpty();
+        for (int i = 0; i < 300; i++) many = catWords(many, "SET never value");
+        /* The killer is read first or second; whichever, nobody runs after his end. */
+        fixtureSend(a, wire, sdsLen(wire));
+        fixtureSend(b, many, sdsLen(many));
+        sds got = fixtureReceiveBytes(a, 10);
+        CHECK_EQ_STR(got, "+OK\r\n+OK\r\n");
+        snprintf(words, sizeof(words), "%llu:still ", (unsigned long long)killer->id);
+        CHECK_EQ_STR(fixture_log, words);
+        for (int i = 0; i < 5; i++) fixtureTurn();
+        CHECK_EQ_INT(listLength(client_state.clients), 1);
+        close(a);
+        close(b);
+        allGone();
+        sdsFree(wire);
+        sdsFree(many);
+        sdsFree(got);
+    }
+    prefetch_batch_max_size = 16;
+}
+
+TEST(batch_paused_clients_go_on) {
+    netFixtureInit();
+    resetLog();
+    int a, b;
+    fixtureConnect(&a, false);
+    fixtureConnect(&b, false);
+    pauseClients(PAUSE_BY_CLIENT_COMMAND, PAUSE_WRITES, clockWallMs() + 100000);
+    sds wire = catWords(catWords(catWords(sdsEmpty(), "GET k"), "SET k v"), "GET k");
+    fixtureSend(a, wire, sdsLen(wire));
+    fixtureSend(b, wire, sdsLen(wire));
+    for (int i = 0; i < 5; i++) fixtureTurn();
+    sds got = sdsEmpty();
+    fixtureReceive(a, &got);
+    CHECK_EQ_STR(got, "$-1\r\n"); /* the read has run, the write waits and all behind it */
+    CHECK_EQ_INT(pausePostponed(), 2);
+    fixtureSend(a, wire, sdsLen(wire)); /* more comes meanwhile */
+    close(b);                           /* and one goes */
+    for (int i = 0; i < 5; i++) fixtureTurn();
+    CHECK_EQ_INT(pausePostponed(), 1);
+    unpauseClients(PAUSE_BY_CLIENT_COMMAND);
+    sdsFree(got);
+    const char *want = "+OK\r\n$1\r\nv\r\n$1\r\nv\r\n+OK\r\n$1\r\nv\r\n";
+    got = fixtureReceiveBytes(a, strlen(want));
+    CHECK_EQ_STR(got, want);
+    CHECK_EQ_INT(pausePostponed(), 0);
+    sdsFree(got);
+    sdsFree(wire);
+    close(a);
+    allGone();
+}
+
+/* A client is freed at any stage: parsed and not executed, executed and not flushed, half a block. */
+TEST(batch_client_ends_with_blocks_in_flight) {
+    for (size_t stage = 0; stage < 40; stage++) {
+        int peer;
+        client *c = fixtureConnect(&peer, false);
+        sds wire = sdsEmpty();
+        for (int i = 0; i < 40; i++) wire = catWords(wire, "SET key a-value-that-is-built-ahead-of-its-time");
+        prefetch_batch_max_size = 128; /* more than come: nothing runs while they are read */
+        fixtureSuspend(true);
+        for (int i = 0; i < 3; i++) {
+            fixtureSend(peer, wire, sdsLen(wire));
+            fixtureTurn();
+        }
+        if (stage == 0) CHECK(c->blocks_head != NULL && c->blocks_head != c->blocks_tail);
+        prefetch_batch_max_size = 1;
+        batchExecute(stage * 3);
+        prefetch_batch_max_size = 16;
+        if (stage % 3 == 0) batchFlushOutput();
+        clientCloseAsap(c);
+        batchFreeClosing();
+        fixtureSuspend(false);
+        close(peer);
+        allGone();
+        sdsFree(wire);
+    }
+}
+
+TEST(batch_half_closed_clients_get_their_replies) {
+    netFixtureInit();
+    for (int quit = 0; quit < 2; quit++) {
+        int peer;
+        client *c = fixtureConnect(&peer, false);
+        sds wire = sdsEmpty(), want = sdsEmpty();
+        for (int i = 0; i < 30; i++) {
+            wire = catWords(wire, "ECHO hello");
+            want = cat(want, "$5\r\nhello\r\n");
+        }
+        if (quit) {
+            wire = catWords(wire, "QUIT");
+            want = cat(want, "+OK\r\n");
+            wire = catWords(wire, "ECHO never");
+        }
+        prefetch_batch_max_size = 128;
+        fixtureSuspend(true);
+        fixtureSend(peer, wire, sdsLen(wire));
+        shutdown(peer, SHUT_WR);
+        for (int i = 0; i < 3; i++) fixtureTurn(); /* requests and their end are there before anything has run */
+        CHECK(c->stream->ended);
+        prefetch_batch_max_size = 16;
+        fixtureSuspend(false);
+        sds got = fixtureReceiveBytes(peer, sdsLen(want) + 1);
+        CHECK_EQ_STR(got, want);
+        close(peer);
+        allGone();
+        sdsFree(got);
+        sdsFree(want);
+        sdsFree(wire);
+    }
+}
+
+/* What waits for an AUTH is parsed when main gives the block back, and may run at once: behind the reply to AUTH. */
+TEST(batch_replies_keep_their_order_behind_auth) {
+    int peer;
+    client *c = fixtureConnect(&peer, false);
+    c->authenticated = false;
+    ioMessage m = {.type = MSG_OUTPUT, .stream = c->stream};
+    ioThreadPost(ioThreadMain(), &m);
+    sds wire = catWords(sdsEmpty(), "AUTH x"), want = cat(sdsEmpty(), "+OK\r\n");
+    wire = catWords(wire, "DEL a b c d e f g h i j k l");
+    want = cat(want, ":0\r\n");
+    for (int i = 0; i < 100; i++) {
+        wire = catWords(wire, "ECHO e");
+        want = cat(want, "$1\r\ne\r\n");
+    }
+    fixtureSend(peer, wire, sdsLen(wire));
+    sds got = fixtureReceiveBytes(peer, sdsLen(want));
+    CHECK_EQ_STR(got, want);
+    sdsFree(got);
+    sdsFree(want);
+    sdsFree(wire);
+    close(peer);
+    allGone();
+}
+
+/* Streams move because of a command in the middle of a pipeline of several blocks. */
+TEST(batch_threads_change_inside_a_pipeline) {
+    for (int round = 0; round < 20; round++) {
+        int peers[4];
+        for (int i = 0; i < 4; i++) fixtureConnect(&peers[i], round % 2);
+        sds wire = sdsEmpty(), want = sdsEmpty();
+        for (int i = 0; i < 2000; i++) {
+            if (i % 400 == 200) wire = catWords(wire, i % 800 == 200 ? "THREADS 4" : "THREADS 1");
+            else wire = catWords(wire, "SET key value");
+            want = cat(want, "+OK\r\n");
+        }
+        for (int i = 0; i < 4; i++) fixtureSend(peers[i], wire, sdsLen(wire));
+        for (int i = 0; i < 4; i++) {
+            sds got = fixtureReceiveBytes(peers[i], sdsLen(want));
+            CHECK_EQ_INT(sdsLen(got), sdsLen(want));
+            sdsFree(got);
+            close(peers[i]);
+        }
+        CHECK(fixtureUntil(noClients, NULL, 10000));
+        ioThreadsReap();
+        sdsFree(wire);
+        sdsFree(want);
+    }
+    net_conf.io_threads = 1;
+    const char *err = NULL;
+    CHECK(netApplyThreads(&err));
+    fixtureTurn();
+    CHECK_EQ_INT(ioThreadsCount(), 1);
+    dbEmpty(-1, false);
+}

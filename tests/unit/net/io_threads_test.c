@@ -1,0 +1,290 @@
+/* io_threads_test.c -- messages between main and threads: order, overflow, sleep and wake, the dead, start and stop.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "net_fixture.h"
+#include "rebalance.h"
+#include "unit.h"
+#include "zmalloc.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static bool onlyMain(void *arg) {
+    unused(arg);
+    ioThreadsReap();
+    for (unsigned i = 1; i < IO_THREADS_MAX; i++)
+        if (ioThreadGet(i)) return false;
+    return true;
+}
+
+static void setThreads(int n, bool always) {
+    const char *err = NULL;
+    net_conf.io_threads = n;
+    net_conf.io_threads_always_active = always;
+    CHECK(netApplyThreads(&err));
+    fixtureTurn();
+    CHECK_EQ_INT(ioThreadsCount(), n);
+}
+
+static void backToOne(void) {
+    setThreads(1, false);
+    CHECK(fixtureUntil(onlyMain, NULL, 10000));
+}
+
+static bool noClients(void *arg) {
+    unused(arg);
+    return listLength(client_state.clients) == 0;
+}
+
+/* --- messages -------------------------------------------------------------------------------------- */
+
+/* Streams that are joined to a thread and closed at once: the answer MSG_GONE of each comes back, in the order of posting,
+ * also when there are more messages than a ring holds, in both directions. */
+#define STREAMS 200
+#define LAPS 40
+static size_t gone, out_of_order;
+static clientStream *expected[STREAMS];
+
+static void goneDeliver(const ioMessage *m) {
+    switch (m->type) {
+    case MSG_LEFT: out_of_order += m->stream != expected[gone % STREAMS]; gone++; break;
+    case MSG_GONE: gone++; streamFree(m->stream); break;
+    default: CHECK(false);
+    }
+}
+
+static bool pollUntil(size_t want) {
+    uint64_t end = clockMonotonicMs() + 20000;
+    while (gone < want && clockMonotonicMs() < end) {
+        ioThreadsFlush();
+        if (ioThreadsPoll(100) == 0) poll(NULL, 0, 1);
+    }
+    return gone == want;
+}
+
+TEST(threads_keep_messages_in_order_through_a_full_ring) {
+    netFixtureInit();
+    setThreads(2, false);
+    fixture_deliver = goneDeliver;
+    ioThread *t = ioThreadGet(1);
+    int peers[STREAMS];
+    gone = out_of_order = 0;
+    for (int i = 0; i < STREAMS; i++) {
+        int fds[2];
+        fixturePair(fds, false);
+        peers[i] = fds[1];
+        expected[i] = streamCreate(connCreateAcceptedUnix(fds[0], NULL), true);
+    }
+    for (int lap = 0; lap < LAPS; lap++) {
+        for (int i = 0; i < STREAMS; i++) { /* nothing is taken meanwhile: 16,000 messages one way, 8,000 the other */
+            ioMessage join = {.type = MSG_JOIN, .stream = expected[i]}, leave = {.type = MSG_LEAVE, .stream = expected[i]};
+            ioThreadPost(t, &join);
+            ioThreadPost(t, &leave);
+        }
+        if (lap % 3 == 0) ioThreadsFlush();
+    }
+    CHECK(t->from_main.overflow_len > 0);
+    CHECK(pollUntil(STREAMS * LAPS));
+    CHECK_EQ_INT(out_of_order, 0);
+    CHECK_EQ_INT(t->from_main.overflow_len, 0);
+    for (int i = 0; i < STREAMS; i++) {
+        ioMessage join = {.type = MSG_JOIN, .stream = expected[i]}, close_it = {.type = MSG_CLOSE, .stream = expected[i]};
+        ioThreadPost(t, &join);
+        ioThreadPost(t, &close_it);
+    }
+    gone = 0;
+    CHECK(pollUntil(STREAMS));
+    for (int i = 0; i < STREAMS; i++) close(peers[i]);
+    fixture_deliver = NULL;
+    backToOne();
+}
+
+/* --- sleep and wake ----------------------------------------------------------------------------------- */
+
+static bool answered;
+
+static void answerDeliver(const ioMessage *m) {
+    CHECK_EQ_INT(m->type, MSG_LEFT);
+    answered = true;
+}
+
+/* One message there, one back; both sides sleep in between for random times. A lost wake-up shows as a wait that ends by time-out. */
+TEST(threads_lose_no_wake_up) {
+    netFixtureInit();
+    setThreads(2, false);
+    fixture_deliver = answerDeliver;
+    uint64_t seed = unitRandomSeed();
+    ioThread *t = ioThreadGet(1);
+    int fds[2], lost = 0;
+    fixturePair(fds, false);
+    clientStream *s = streamCreate(connCreateAcceptedUnix(fds[0], NULL), true);
+#ifdef BUILT_WITH_TSAN
+    int rounds = 10000;
+#else
+    int rounds = 100000;
+#endif
+    for (int i = 0; i < rounds && lost == 0; i++) {
+        ioMessage join = {.type = MSG_JOIN, .stream = s}, leave = {.type = MSG_LEAVE, .stream = s};
+        answered = false;
+        ioThreadPost(t, &join);
+        ioThreadPost(t, &leave);
+        for (unsigned spin = (unsigned)(unitRandom(&seed) % 400); spin; spin--) atomic_signal_fence(memory_order_seq_cst);
+        if (unitRandom(&seed) % 200 == 0) usleep((useconds_t)(unitRandom(&seed) % 300));
+        ioThreadsFlush();
+        while (!answered && lost == 0) {
+            if (ioThreadsPoll(100) || !ioThreadsMainSleeps()) continue;
+            int ready = aeWait(ioThreadsMainDoorbell(), AE_READABLE, 5000);
+            if (ready <= 0) lost++;
+            uint64_t count;
+            if (ready > 0 && read(ioThreadsMainDoorbell(), &count, sizeof(count)) < 0) CHECK(false);
+            ioThreadsMainAwake();
+        }
+    }
+    CHECK_EQ_INT(lost, 0);
+    fixture_deliver = goneDeliver;
+    gone = 0;
+    ioMessage join = {.type = MSG_JOIN, .stream = s}, close_it = {.type = MSG_CLOSE, .stream = s};
+    ioThreadPost(t, &join);
+    ioThreadPost(t, &close_it);
+    CHECK(pollUntil(1));
+    close(fds[1]);
+    fixture_deliver = NULL;
+    backToOne();
+}
+
+/* --- the dead ------------------------------------------------------------------------------------------- */
+
+TEST(threads_free_what_is_theirs) {
+    netFixtureInit();
+    setThreads(3, false);
+    ioTotals before, now;
+    ioThreadsTotals(&before);
+    for (unsigned i = 0; i < 1000; i++) {
+        robj *o = objectCreateString(sliceStr("key"), sliceStr("value"), false, i % 5);
+        bool elsewhere = ioThreadsFreeElsewhere(o);
+        CHECK_EQ_INT(elsewhere, i % 5 == 1 || i % 5 == 2); /* not main's, not of threads that do not run */
+        if (!elsewhere) objectFree(o);
+    }
+    for (int i = 0; i < 2000; i++) {
+        fixtureTurn();
+        ioThreadsTotals(&now);
+        if (now.freed - before.freed == 400) break;
+        poll(NULL, 0, 1);
+    }
+    CHECK_EQ_INT(now.freed - before.freed, 400);
+    /* What was posted right before the end is freed too (LeakSanitizer looks). */
+    for (unsigned i = 0; i < 500; i++) {
+        robj *o = objectCreateString(sliceStr("key"), sliceStr("value"), false, 2);
+        if (!ioThreadsFreeElsewhere(o)) objectFree(o);
+    }
+    ioThreadsFlush();
+    backToOne();
+}
+
+/* --- start and stop under traffic ------------------------------------------------------------------------- */
+
+#define PEERS 12
+typedef struct traffic {
+    int fd;
+    uint64_t seed;
+    _Atomic int *stop;
+    long pipelines;
+    bool right;
+} traffic;
+
+static bool sendAllBlocking(int fd, const char *p, size_t len) {
+    while (len) {
+        ssize_t n = send(fd, p, len, MSG_NOSIGNAL);
+        if (n > 0) p += n, len -= (size_t)n;
+        else if (aeWait(fd, AE_WRITABLE, 20000) <= 0) return false;
+    }
+    return true;
+}
+
+static void *trafficMain(void *arg) {
+    traffic *t = arg;
+    t->right = true;
+    while (t->right && !atomic_load(t->stop)) {
+        int n = 1 + (int)(unitRandom(&t->seed) % 40);
+        sds wire = sdsEmpty(), want = sdsEmpty();
+        for (int i = 0; i < n; i++) {
+            char words[700];
+            int width = 1 + (int)(unitRandom(&t->seed) % (i % 10 ? 20 : 600));
+            snprintf(words, sizeof(words), "ECHO %0*d", width, i);
+            wire = catWords(wire, words);
+            want = sdsCatPrintf(want, "$%zu\r\n%s\r\n", strlen(words + 5), words + 5);
+        }
+        t->right = sendAllBlocking(t->fd, wire, sdsLen(wire));
+        size_t at = 0;
+        while (t->right && at < sdsLen(want)) {
+            char buf[4096];
+            if (aeWait(t->fd, AE_READABLE, 20000) <= 0) {
+                t->right = false;
+                break;
+            }
+            ssize_t got = read(t->fd, buf, sizeof(buf));
+            if (got <= 0 || at + (size_t)got > sdsLen(want) || memcmp(want + at, buf, (size_t)got)) t->right = false;
+            else at += (size_t)got;
+        }
+        t->pipelines++;
+        sdsFree(wire);
+        sdsFree(want);
+    }
+    return NULL;
+}
+
+TEST(threads_come_and_go_under_traffic) {
+    netFixtureInit();
+    uint64_t seed = unitRandomSeed();
+    traffic peers[PEERS];
+    pthread_t threads[PEERS];
+    _Atomic int stop = 0;
+    for (int i = 0; i < PEERS; i++) {
+        peers[i] = (traffic){.seed = unitRandom(&seed), .stop = &stop};
+        fixtureConnect(&peers[i].fd, i % 2);
+        pthread_create(&threads[i], NULL, trafficMain, &peers[i]);
+    }
+    for (int change = 0; change < 60; change++) {
+        setThreads(1 + (int)(unitRandom(&seed) % 6), unitRandom(&seed) % 4 != 0);
+        uint64_t end = clockMonotonicMs() + unitRandom(&seed) % 40;
+        while (clockMonotonicMs() < end) aeProcessEvents(fixture_loop, AE_ALL_EVENTS | (change % 2 ? AE_DONT_WAIT : 0));
+        ioThreadsReap();
+    }
+    atomic_store(&stop, 1);
+    for (int i = 0; i < 500; i++) fixtureTurn(), poll(NULL, 0, 1);
+    for (int i = 0; i < PEERS; i++) {
+        pthread_join(threads[i], NULL);
+        CHECK(peers[i].right);
+        CHECK(peers[i].pipelines > 0);
+        close(peers[i].fd);
+    }
+    CHECK(fixtureUntil(noClients, NULL, 10000));
+    backToOne();
+}
+
+/* --- where streams are ---------------------------------------------------------------------------------------- */
+
+TEST(rebalance_spreads_evenly) {
+    netFixtureInit();
+    int peers[60];
+    for (size_t i = 0; i < array_len(peers); i++) fixtureConnect(&peers[i], false);
+    CHECK_EQ_INT(ioThreadMain()->nstreams, array_len(peers));
+    for (int n = 2; n <= 6; n++) {
+        setThreads(n, true);
+        CHECK_EQ_INT(rebalanceActiveThreads(), n);
+        for (int i = 0; i < 200; i++) fixtureTurn(), poll(NULL, 0, i < 150 ? 0 : 1);
+        CHECK_EQ_INT(ioThreadMain()->nstreams, 0);
+        size_t share = (array_len(peers) + (size_t)n - 2) / (size_t)(n - 1);
+        for (int i = 1; i < n; i++) CHECK(ioThreadGet((unsigned)i)->nstreams <= share);
+    }
+    for (size_t i = 0; i < array_len(peers); i++) close(peers[i]);
+    CHECK(fixtureUntil(noClients, NULL, 10000));
+    backToOne();
+    CHECK_EQ_INT(ioThreadMain()->nstreams, 0);
+    CHECK_EQ_INT(rebalanceActiveThreads(), 1);
+}

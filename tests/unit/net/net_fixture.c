@@ -1,0 +1,300 @@
+/* net_fixture.c -- what the tests of net share: thread 0, commands to parse and run, streams on socket pairs.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "net_fixture.h"
+
+#include "anet.h"
+#include "call.h"
+#include "log.h"
+#include "panic.h"
+#include "pause.h"
+#include "rebalance.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+aeEventLoop *fixture_loop;
+void (*fixture_deliver)(const ioMessage *m);
+sds fixture_log;
+
+/* --- commands ------------------------------------------------------------------------------------- */
+
+static void pingCommand(client *c) {
+    addReplyPong(c);
+}
+
+static void echoCommand(client *c) {
+    addReplyBulk(c, c->argv[1]);
+}
+
+static void noteCommand(client *c) {
+    fixture_log = sdsCatPrintf(fixture_log, "%llu:%.*s ", (unsigned long long)c->id, (int)c->argv[1].len, c->argv[1].ptr);
+    addReplyOk(c);
+}
+
+static void setCommand(client *c) {
+    robj *value = clientTakeValue(c);
+    if (CHECK(value != NULL)) setKeyTake(c->db, value, clientKeyAt(c, 1), false);
+    addReplyOk(c);
+}
+
+static void getCommand(client *c) {
+    robj *o = lookupKeyRead(c->db, clientKeyAt(c, 1));
+    if (o) addReplyBulkObject(c, o);
+    else addReplyNull(c);
+}
+
+static void delCommand(client *c) {
+    long long n = 0;
+    for (uint32_t i = 1; i < c->argc; i++) n += dbDelete(c->db, clientKeyAt(c, i));
+    addReplyLongLong(c, n);
+}
+
+static void msetCommand(client *c) {
+    for (uint32_t i = 1; i + 1 < c->argc; i += 2) {
+        hashedKey key = clientKeyAt(c, i);
+        setKeyTake(c->db, objectCreateString(key.name, c->argv[i + 1], false, 0), key, false);
+    }
+    addReplyOk(c);
+}
+
+static void quitCommand(client *c) {
+    addReplyOk(c);
+    c->flags |= CLIENT_CLOSE_AFTER_REPLY;
+}
+
+static void authCommand(client *c) {
+    c->authenticated = true;
+    addReplyOk(c);
+}
+
+static void killCommand(client *c) {
+    client *victim = clientById(strtoull(c->argv[1].ptr, NULL, 10));
+    if (victim) clientCloseAsap(victim);
+    addReplyOk(c);
+}
+
+static void threadsCommand(client *c) {
+    const char *err = NULL;
+    net_conf.io_threads = strtoll(c->argv[1].ptr, NULL, 10);
+    net_conf.io_threads_always_active = true;
+    CHECK(netApplyThreads(&err));
+    addReplyOk(c);
+}
+
+static void nothingCommand(client *c) {
+    addReplyOk(c);
+}
+
+static int onlyKeys(const serverCommand *cmd, const slice *argv, uint32_t argc, requestKey *out, int cap) {
+    unused(cmd), unused(argc);
+    if (sliceIs(argv[1], "bad")) return -1;
+    if (cap > 0) out[0] = (requestKey){.index = 1, .flags = KEY_OW};
+    return 1;
+}
+
+#define RANGE(begin_, last_, step_, limit_)                                                           \
+    .begin = KEYS_BEGIN_INDEX, .begin_index = (begin_), .find = KEYS_FIND_RANGE, .last_key = (last_), \
+    .key_step = (step_), .limit = (limit_)
+#define SPECS(...) \
+    .specs = (const keySpec[]){__VA_ARGS__}, .nspecs = sizeof((const keySpec[]){__VA_ARGS__}) / sizeof(keySpec)
+
+static serverCommand commands[] = {
+    {.name = "ping", .proc = pingCommand, .arity = -1},
+    {.name = "echo", .proc = echoCommand, .arity = 2},
+    {.name = "note", .proc = noteCommand, .arity = 2},
+    {.name = "get", .proc = getCommand, .arity = 2, .flags = CMD_READONLY, SPECS({RANGE(1, 0, 1, 0), .flags = KEY_RO})},
+    {.name = "set",
+     .proc = setCommand,
+     .arity = -3,
+     .flags = CMD_WRITE | CMD_BUILDS_VALUE,
+     .value_arg = 2,
+     SPECS({RANGE(1, 0, 1, 0), .flags = KEY_RW})},
+    {.name = "del", .proc = delCommand, .arity = -2, .flags = CMD_WRITE, SPECS({RANGE(1, -1, 1, 0), .flags = KEY_RM})},
+    {.name = "mset", .proc = msetCommand, .arity = -3, .flags = CMD_WRITE, SPECS({RANGE(1, -1, 2, 0), .flags = KEY_OW})},
+    {.name = "blpop", .proc = nothingCommand, .arity = -3, SPECS({RANGE(1, -2, 1, 0), .flags = KEY_RW})},
+    {.name = "rename",
+     .proc = nothingCommand,
+     .arity = 3,
+     SPECS({RANGE(1, 0, 1, 0), .flags = KEY_RW}, {RANGE(2, 0, 1, 0), .flags = KEY_OW})},
+    {.name = "spublish", .proc = nothingCommand, .arity = 3, SPECS({RANGE(1, 0, 1, 0), .flags = KEY_NOT_KEY})},
+    {.name = "eval",
+     .proc = nothingCommand,
+     .arity = -3,
+     SPECS({.begin = KEYS_BEGIN_INDEX, .begin_index = 2, .find = KEYS_FIND_KEYNUM, .first_key = 1, .keynum_step = 1})},
+    {.name = "picky", .proc = nothingCommand, .arity = -2, .get_keys = onlyKeys, SPECS({RANGE(1, 0, 1, 0)})},
+    {.name = "quit", .proc = quitCommand, .arity = -1, .flags = CMD_NO_AUTH},
+    {.name = "auth", .proc = authCommand, .arity = 2, .flags = CMD_NO_AUTH},
+    {.name = "kill", .proc = killCommand, .arity = 2},
+    {.name = "threads", .proc = threadsCommand, .arity = 2},
+    {.name = "config",
+     .arity = -2,
+     .subcommands = (serverCommand[]){{.name = "get", .proc = nothingCommand, .arity = -3},
+                                      {.name = "resetstat", .proc = nothingCommand, .arity = 2},
+                                      {.name = NULL}}},
+};
+
+/* --- one server, without a port --------------------------------------------------------------------- */
+
+static void deliver(const ioMessage *m) {
+    if (fixture_deliver) fixture_deliver(m);
+    else batchDeliver(m);
+}
+
+static void beforeSleep(aeEventLoop *loop, void *arg) {
+    unused(arg);
+    if (!fixture_deliver) netBeforeSleep(loop);
+}
+
+static void afterSleep(aeEventLoop *loop, void *arg) {
+    unused(loop), unused(arg);
+    if (!fixture_deliver) netAfterSleep();
+}
+
+static void cleanUp(void) {
+    ioThreadsShutdown();
+    requestPoolEmpty(&ioThreadMain()->pool);
+}
+
+void netFixtureInit(void) {
+    static bool done;
+    if (done) return;
+    done = true;
+    signal(SIGPIPE, SIG_IGN);
+    panicSetMainThread();
+    clockInit();
+    logSetLevel(LL_NOTHING);
+    dbInit(16);
+    clientsInit();
+    commandTableRegister(commands, array_len(commands));
+    fixture_log = sdsEmpty();
+    net_conf = (netSettings){.io_threads = 1,
+                             .maxclients = 10000,
+                             .proto_max_bulk_len = 512 * 1024 * 1024,
+                             .client_query_buffer_limit = 1024 * 1024 * 1024};
+    fixture_loop = aeCreateEventLoop(1024);
+    /* As netInit(), with the switch of the tests before batchDeliver(). */
+    ioThreadsInit(fixture_loop, deliver);
+    storeSetFreeSink(ioThreadsFreeElsewhere);
+    netShareSettings();
+    fixtureSuspend(false);
+    atexit(cleanUp);
+}
+
+void fixtureSuspend(bool suspended) {
+    aeSetBeforeSleep(fixture_loop, suspended ? NULL : beforeSleep, NULL);
+    aeSetAfterSleep(fixture_loop, suspended ? NULL : afterSleep, NULL);
+}
+
+void fixturePair(int fds[2], bool tcp) {
+    if (!tcp) {
+        CHECK_EQ_INT(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+        return;
+    }
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t len = sizeof(at);
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK_EQ_INT(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
+    CHECK_EQ_INT(listen(listener, 1), 0);
+    getsockname(listener, (struct sockaddr *)&at, &len);
+    fds[1] = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK_EQ_INT(connect(fds[1], (struct sockaddr *)&at, sizeof(at)), 0);
+    fds[0] = accept(listener, NULL, NULL);
+    close(listener);
+    for (int i = 0; i < 2; i++) {
+        anetNonBlock(NULL, fds[i]);
+        anetNoDelay(NULL, fds[i], true);
+    }
+}
+
+void fixtureTurn(void) {
+    aeProcessEvents(fixture_loop, AE_ALL_EVENTS | AE_DONT_WAIT);
+}
+
+bool fixtureUntil(bool (*done)(void *arg), void *arg, int ms) {
+    uint64_t end = clockMonotonicMs() + (uint64_t)ms;
+    for (int i = 0; !done(arg); i++) {
+        if (clockMonotonicMs() > end) return false;
+        fixtureTurn();
+        if (i > 20 && i % 4 == 0) poll(NULL, 0, 1); /* a peer in another thread, or the kernel, needs its time */
+    }
+    return true;
+}
+
+bool fixtureReceive(int fd, sds *out) {
+    static char buf[65536];
+    for (;;) {
+        ssize_t n = read(fd, buf, sizeof(buf));
+        if (n > 0) *out = sdsCatLen(*out, buf, (size_t)n);
+        else return n < 0 && errno == EAGAIN;
+    }
+}
+
+client *fixtureConnect(int *peer, bool tcp) {
+    int fds[2];
+    netFixtureInit();
+    fixturePair(fds, tcp);
+    connection *conn = tcp ? connCreateAcceptedSocket(fds[0], NULL) : connCreateAcceptedUnix(fds[0], NULL);
+    clientStream *s = streamCreate(conn, true);
+    client *c = clientCreate(s, fds[0], "127.0.0.1:1", "127.0.0.1:2", !tcp);
+    c->authenticated = true;
+    s->session = c;
+    rebalanceAdopt(s);
+    *peer = fds[1];
+    return c;
+}
+
+void fixtureSend(int fd, const void *bytes, size_t len) {
+    const char *p = bytes;
+    uint64_t end = clockMonotonicMs() + 20000;
+    while (len && clockMonotonicMs() < end) {
+        ssize_t n = send(fd, p, len, MSG_NOSIGNAL);
+        if (n > 0) {
+            p += n;
+            len -= (size_t)n;
+        } else if (n < 0 && errno != EAGAIN) {
+            return;
+        } else {
+            fixtureTurn();
+        }
+    }
+    CHECK_EQ_INT(len, 0);
+}
+
+sds fixtureReceiveBytes(int fd, size_t want) {
+    sds got = sdsEmpty();
+    uint64_t end = clockMonotonicMs() + 20000;
+    while (sdsLen(got) < want && clockMonotonicMs() < end) {
+        fixtureTurn();
+        if (!fixtureReceive(fd, &got)) break;
+    }
+    return got;
+}
+
+sds catRequest(sds s, int argc, const slice *argv) {
+    s = sdsCatPrintf(s, "*%d\r\n", argc);
+    for (int i = 0; i < argc; i++) {
+        s = sdsCatPrintf(s, "$%zu\r\n", argv[i].len);
+        s = sdsCatLen(s, argv[i].ptr, argv[i].len);
+        s = sdsCatLen(s, "\r\n", 2);
+    }
+    return s;
+}
+
+sds catWords(sds s, const char *words) {
+    slice argv[64];
+    int argc = 0;
+    while (*words) {
+        size_t len = strcspn(words, " ");
+        argv[argc++] = sliceOf(words, len);
+        words += len + (words[len] == ' ');
+    }
+    return catRequest(s, argc, argv);
+}

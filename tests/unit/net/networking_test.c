@@ -1,0 +1,713 @@
+/* networking_test.c -- a stream on thread 0 with the test in main's place: every split, limit, end and partial write.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "command_table.h"
+#include "net_fixture.h"
+#include "unit.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* What main would know of the stream. */
+static struct {
+    clientStream *s;
+    int peer;
+    sds seen; /* records as text */
+    requestBlock *held, **held_end;
+    size_t blocks, written;
+    int ends, end_reason;
+    bool gone, left;
+} rig;
+
+static void catRecords(const requestBlock *b) {
+    for (const parsedCommand *p = b->first; p; p = p->next) {
+        rig.seen = sdsCatPrintf(rig.seen, p->flags & REQ_PROTOCOL_ERROR ? "!" : "<");
+        for (uint32_t i = 0; i < p->argc; i++) {
+            if (i) rig.seen = sdsCatLen(rig.seen, "|", 1);
+            rig.seen = sdsCatLen(rig.seen, p->argv[i].ptr, p->argv[i].len);
+        }
+        rig.seen = sdsCatLen(rig.seen, ">", 1);
+    }
+}
+
+/* What has come back belongs to others now. */
+static void scribble(replyBlock *chain) {
+    for (replyBlock *b = chain; b; b = b->next) {
+        memset(b->data, '#', b->used);
+        for (uint32_t i = 0; i < b->nrefs; i++) memset((char *)(uintptr_t)replyBlockRef(b, i)->ptr, '#', replyBlockRef(b, i)->len);
+    }
+}
+
+static void rigDeliver(const ioMessage *m) {
+    CHECK(m->stream == rig.s);
+    switch ((messageType)m->type) {
+    case MSG_REQUESTS:
+        CHECK_EQ_INT(rig.ends, 0);
+        CHECK(m->block->first != NULL);
+        catRecords(m->block);
+        m->block->next = NULL;
+        *rig.held_end = m->block;
+        rig.held_end = &m->block->next;
+        rig.blocks++;
+        break;
+    case MSG_WRITTEN:
+        rig.written += m->bytes;
+        replyBlockReleaseChain(m->reply);
+        break;
+    case MSG_END:
+        rig.ends++;
+        rig.end_reason = m->number;
+        break;
+    case MSG_LEFT: rig.left = true; break;
+    case MSG_GONE:
+        rig.written += m->bytes;
+        scribble(m->reply);
+        replyBlockReleaseChain(m->reply);
+        rig.gone = true;
+        streamFree(m->stream);
+        break;
+    default: CHECK(false);
+    }
+}
+
+static void rigOpen(bool tcp, bool authenticated) {
+    int fds[2];
+    netFixtureInit();
+    fixture_deliver = rigDeliver;
+    fixturePair(fds, tcp);
+    memset(&rig, 0, sizeof(rig));
+    rig.held_end = &rig.held;
+    rig.seen = sdsEmpty();
+    rig.peer = fds[1];
+    connection *conn = tcp ? connCreateAcceptedSocket(fds[0], NULL) : connCreateAcceptedUnix(fds[0], NULL);
+    rig.s = streamCreate(conn, authenticated);
+    rig.s->home = ioThreadMain();
+    ioMessage m = {.type = MSG_JOIN, .number = authenticated ? STREAM_AUTHENTICATED : 0, .stream = rig.s};
+    ioThreadPost(rig.s->home, &m);
+}
+
+static void post(messageType type, unsigned number, requestBlock *block, replyBlock *reply) {
+    ioMessage m = {.type = (uint16_t)type, .number = (uint16_t)number, .stream = rig.s, .block = block, .reply = reply};
+    ioThreadPost(ioThreadMain(), &m);
+}
+
+/* Main has executed everything. */
+static void rigReturn(void) {
+    while (rig.held) {
+        requestBlock *chain = rig.held;
+        rig.held = NULL;
+        rig.held_end = &rig.held;
+        post(MSG_OUTPUT, rig.s->authenticated ? STREAM_AUTHENTICATED : 0, chain, NULL);
+    }
+}
+
+static void turn(void) {
+    fixtureTurn();
+    ioThreadReport(ioThreadMain());
+}
+
+static void rigClose(void) {
+    rigReturn();
+    if (!rig.gone) post(MSG_CLOSE, 0, NULL, NULL);
+    CHECK(rig.gone);
+    while (rig.held) {
+        requestBlock *b = rig.held;
+        rig.held = b->next;
+        requestBlockPut(&ioThreadMain()->pool, b);
+    }
+    if (rig.peer >= 0) close(rig.peer);
+    sdsFree(rig.seen);
+    fixture_deliver = NULL;
+}
+
+static void put(const void *bytes, size_t len) {
+    CHECK_EQ_INT(send(rig.peer, bytes, len, MSG_NOSIGNAL), len);
+    turn();
+}
+
+static void putText(const char *text) {
+    put(text, strlen(text));
+}
+
+/* --- reading: the split does not matter ---------------------------------------------------------------- */
+
+static const struct {
+    const char *wire, *records;
+} corpus[] = {
+    {"PING\r\n", "<PING>"},
+    {"*1\r\n$4\r\nPING\r\n*2\r\n$3\r\nGET\r\n$1\r\nk\r\n", "<PING><GET|k>"},
+    {"set k \"a b\\n\" \r\nget 'k'\nget \"\"\r\n", "<set|k|a b\n><get|k><get|>"},
+    {"\r\n\r\nPING\r\n\n*0\r\n*-1\r\n  \r\nPING\r\n\r\n", "<PING><PING>"},
+    {"*0\r\n*0\r\n\r\n", ""},
+    {"*3\r\n$3\r\nSET\r\n$3\r\nk\r\n\r\n$0\r\n\r\n", "<SET|k\r\n|>"},
+    {"*2\r\n$4\r\nECHO\r\n$10\r\n*1\r\n$4\r\nPI\r\nPING\r\n", "<ECHO|*1\r\n$4\r\nPI><PING>"},
+    {"PING\r\n*2\r\n$3\r\nGET\r\n!1\r\nk\r\nPING\r\n", "<PING>!Protocol error: expected '$', got '!'>"},
+    {"*1\r\n$4\r\nPING\r\n*1\r\n$-1\r\n*1\r\n$4\r\nPING\r\n", "<PING>!Protocol error: invalid bulk length>"},
+    {"*1\r\n$4\r\nPING\r\n*2147483648\r\n", "<PING>!Protocol error: invalid multibulk length>"},
+    {"PING\r\nSET \"a b\r\nPING\r\n", "<PING>!Protocol error: unbalanced quotes in request>"},
+    {"*1\r\n$4\r\nPINGxx*1\r\n$4\r\nPING\r\n", "!Protocol error: invalid CRLF in request>"},
+    {"*1\r\n$6\r\nnosuch\r\n*2\r\n$3\r\nGET\r\n$02\r\nkk\r\n", NULL}, /* whatever it is, it is the same for each split */
+};
+
+static void feedSplit(const char *wire, size_t len, const size_t *cuts, int ncuts) {
+    size_t at = 0;
+    for (int i = 0; i <= ncuts; i++) {
+        size_t until = i < ncuts ? cuts[i] : len;
+        if (until > at) put(wire + at, until - at);
+        at = until;
+        rigReturn();
+    }
+    for (int i = 0; i < 4; i++) turn();
+}
+
+static sds recordsOf(const char *wire, size_t len, const size_t *cuts, int ncuts) {
+    rigOpen(false, true);
+    feedSplit(wire, len, cuts, ncuts);
+    CHECK_EQ_INT(rig.ends, 0);
+    sds seen = sdsCatLen(sdsEmpty(), rig.seen, sdsLen(rig.seen));
+    rigClose();
+    return seen;
+}
+
+static void everySplit(const char *wire, size_t len, const char *want, size_t step) {
+    sds whole = recordsOf(wire, len, NULL, 0);
+    if (want) CHECK_EQ_STR(whole, want);
+    for (size_t cut = 1; cut < len; cut += step) {
+        sds got = recordsOf(wire, len, &cut, 1);
+        if (!CHECK(sdsLen(got) == sdsLen(whole) && !memcmp(got, whole, sdsLen(got)))) printf("cut at %zu of %s\n", cut, wire);
+        sdsFree(got);
+    }
+    sdsFree(whole);
+}
+
+static void byteByByte(const char *wire, size_t len) {
+    sds whole = recordsOf(wire, len, NULL, 0);
+    size_t *cuts = zmalloc(len * sizeof(*cuts));
+    for (size_t i = 0; i + 1 < len; i++) cuts[i] = i + 1;
+    sds got = recordsOf(wire, len, cuts, (int)len - 1);
+    CHECK(sdsLen(got) == sdsLen(whole) && !memcmp(got, whole, sdsLen(got)));
+    sdsFree(got);
+    sdsFree(whole);
+    zfree(cuts);
+}
+
+TEST(stream_records_do_not_depend_on_the_split) {
+    for (size_t i = 0; i < array_len(corpus); i++) {
+        everySplit(corpus[i].wire, strlen(corpus[i].wire), corpus[i].records, 1);
+        byteByByte(corpus[i].wire, strlen(corpus[i].wire));
+    }
+}
+
+/* Requests large in bytes and in arguments, so that the parser's place is kept from read to read. */
+TEST(stream_large_requests_do_not_depend_on_the_split) {
+    sds wire = catWords(sdsEmpty(), "PING");
+    sds big = sdsEmpty();
+    for (int i = 0; i < 9000; i++) big = sdsCatLen(big, &"abcdefghijklmnopqrstuvwxyz\r\n"[i % 28], 1);
+    slice argv[3] = {sliceStr("SET"), sliceStr("k"), sliceOf(big, sdsLen(big))};
+    wire = catRequest(wire, 3, argv);
+    wire = sdsCatPrintf(wire, "*150\r\n$3\r\nDEL\r\n");
+    for (int i = 0; i < 149; i++) wire = sdsCatPrintf(wire, "$4\r\nk%03d\r\n", i);
+    wire = catRequest(wire, 3, argv);
+    wire = catWords(wire, "GET k");
+    everySplit(wire, sdsLen(wire), NULL, 13);
+    byteByByte(wire, sdsLen(wire));
+    uint64_t seed = unitRandomSeed();
+    sds whole = recordsOf(wire, sdsLen(wire), NULL, 0);
+    for (int round = 0; round < 100; round++) {
+        size_t cuts[8], at = 0;
+        for (size_t i = 0; i < array_len(cuts); i++) cuts[i] = at += unitRandom(&seed) % (sdsLen(wire) / array_len(cuts));
+        sds got = recordsOf(wire, sdsLen(wire), cuts, array_len(cuts));
+        CHECK(sdsLen(got) == sdsLen(whole) && !memcmp(got, whole, sdsLen(got)));
+        sdsFree(got);
+    }
+    sdsFree(whole);
+    sdsFree(big);
+    sdsFree(wire);
+}
+
+/* Two streams of a thread in the middle of requests with kept arguments do not disturb each other (the array is lent). */
+TEST(stream_moves_in_the_middle_of_a_request) {
+    rigOpen(false, true);
+    sds wire = sdsCatPrintf(sdsEmpty(), "*150\r\n$3\r\nDEL\r\n");
+    for (int i = 0; i < 149; i++) wire = sdsCatPrintf(wire, "$4\r\nk%03d\r\n", i);
+    size_t at = 0;
+    for (int move = 0; move < 5; move++, at += 200) {
+        put(wire + at, 200);
+        post(MSG_LEAVE, 0, NULL, NULL);
+        CHECK(rig.left);
+        CHECK(rig.s->conn->loop == NULL);
+        rig.left = false;
+        post(MSG_JOIN, STREAM_AUTHENTICATED, NULL, NULL);
+    }
+    put(wire + at, sdsLen(wire) - at);
+    CHECK_EQ_INT(rig.blocks, 1);
+    CHECK_EQ_INT(rig.held->first->argc, 150);
+    CHECK(sliceIs(rig.held->first->argv[149], "k148"));
+    rigClose();
+    sdsFree(wire);
+}
+
+/* --- sizes ----------------------------------------------------------------------------------------------- */
+
+static void sendAll(const char *p, size_t len, bool give_back) {
+    uint64_t end = clockMonotonicMs() + 20000;
+    while (len && clockMonotonicMs() < end) {
+        ssize_t n = send(rig.peer, p, len, MSG_NOSIGNAL);
+        if (n > 0) {
+            p += n;
+            len -= (size_t)n;
+        }
+        turn();
+        if (give_back) rigReturn();
+    }
+    CHECK_EQ_INT(len, 0);
+}
+
+TEST(stream_argument_of_one_mebibyte) {
+    rigOpen(false, true);
+    size_t len = 1024 * 1024;
+    sds big = sdsEmpty();
+    for (size_t i = 0; i < len; i++) big = sdsCatLen(big, &"0123456789"[i % 10], 1);
+    slice argv[3] = {sliceStr("SET"), sliceStr("k"), sliceOf(big, len)};
+    sds wire = catWords(catRequest(sdsEmpty(), 3, argv), "PING");
+    sendAll(wire, sdsLen(wire), false);
+    for (int i = 0; i < 100 && rig.blocks < 1; i++) turn();
+    const parsedCommand *p = rig.held->first;
+    CHECK_EQ_INT(p->argv[2].len, len);
+    CHECK(!memcmp(p->argv[2].ptr, big, len));
+    CHECK(p->value && objectStringLen(p->value) == len);
+    rigReturn();
+    for (int i = 0; i < 100 && rig.blocks < 2 && !strstr(rig.seen, "PING"); i++) turn();
+    CHECK(strstr(rig.seen + sdsLen(rig.seen) - 8, "<PING>") != NULL);
+    rigClose();
+    sdsFree(wire);
+    sdsFree(big);
+}
+
+TEST(stream_announced_length_costs_nothing) {
+    rigOpen(false, true);
+    const char *head = "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$104857600\r\n";
+    put(head, strlen(head));
+    char piece[1000];
+    memset(piece, 'x', sizeof(piece));
+    for (int i = 0; i < 30; i++) put(piece, sizeof(piece));
+    CHECK_EQ_INT(rig.blocks, 0);
+    if (CHECK(rig.s->partial != NULL)) {
+        CHECK_EQ_INT(rig.s->partial->len, strlen(head) + 30 * sizeof(piece));
+        CHECK(rig.s->partial->cap <= 9 * 1024 * 1024);
+    }
+    rigClose();
+}
+
+TEST(stream_query_buffer_limit_ends_the_stream) {
+    rigOpen(false, true);
+    atomic_store(&net_shared.client_query_buffer_limit, 1024 * 1024);
+    sds wire = catWords(sdsEmpty(), "PING");
+    wire = sdsCatPrintf(wire, "*2\r\n$4\r\nECHO\r\n$5000000\r\n");
+    put(wire, sdsLen(wire));
+    CHECK_EQ_STR(rig.seen, "<PING>");
+    char piece[65536];
+    memset(piece, 'x', sizeof(piece));
+    for (int i = 0; i < 17 && !rig.ends; i++) {
+        if (send(rig.peer, piece, sizeof(piece), MSG_NOSIGNAL) < 0) CHECK_EQ_INT(errno, EAGAIN);
+        for (int k = 0; k < 10; k++) turn();
+    }
+    CHECK_EQ_INT(rig.ends, 1);
+    CHECK_EQ_INT(rig.end_reason, END_QUERY_LIMIT);
+    atomic_store(&net_shared.client_query_buffer_limit, net_conf.client_query_buffer_limit);
+    rigClose();
+    sdsFree(wire);
+}
+
+TEST(stream_browsers_are_cut_off) {
+    static const char *const texts[] = {"POST / HTTP/1.1\r\n", "Host: x\r\n", "*1\r\n$4\r\npost\r\n"};
+    for (size_t i = 0; i < array_len(texts); i++) {
+        rigOpen(false, true);
+        put(texts[i], strlen(texts[i]));
+        CHECK_EQ_STR(rig.seen, "");
+        CHECK_EQ_INT(rig.ends, 1);
+        CHECK_EQ_INT(rig.end_reason, END_CROSS_PROTOCOL);
+        rigClose();
+    }
+}
+
+/* --- limits of strangers ------------------------------------------------------------------------------------ */
+
+static sds manyArgs(sds s) {
+    s = sdsCatPrintf(s, "*12\r\n$3\r\nDEL\r\n");
+    for (int i = 0; i < 11; i++) s = sdsCatPrintf(s, "$1\r\n%c\r\n", 'a' + i);
+    return s;
+}
+
+TEST(stream_strangers_have_limits) {
+    rigOpen(false, false);
+    sds wire = manyArgs(sdsEmpty());
+    put(wire, sdsLen(wire));
+    CHECK_EQ_STR(rig.seen, "!Protocol error: unauthenticated multibulk length>");
+    rigClose();
+    rigOpen(false, false);
+    putText("*2\r\n$4\r\nECHO\r\n$16385\r\n");
+    CHECK_EQ_STR(rig.seen, "!Protocol error: unauthenticated bulk length>");
+    rigClose();
+    sdsFree(wire);
+}
+
+/* AUTH is with main when a request over the limits is met: wait, and judge by what main says. */
+static void authPending(bool granted, const char *second, size_t len, const char *want) {
+    sds wire = sdsCatLen(catWords(sdsEmpty(), "AUTH x"), second, len);
+    for (size_t cut = 0; cut < sdsLen(wire); cut++) {
+        rigOpen(false, false);
+        if (cut) put(wire, cut);
+        put(wire + cut, sdsLen(wire) - cut);
+        CHECK_EQ_STR(rig.seen, "<AUTH|x>");
+        CHECK(rig.s->parse_waits_for_auth);
+        if (rig.held) {
+            requestBlock *b = rig.held;
+            rig.held = NULL;
+            rig.held_end = &rig.held;
+            post(MSG_OUTPUT, granted ? STREAM_AUTHENTICATED : 0, b, NULL);
+        }
+        turn();
+        CHECK(!rig.s->parse_waits_for_auth);
+        CHECK_EQ_STR(rig.seen, want);
+        CHECK_EQ_INT(rig.ends, 0);
+        rigClose();
+    }
+    sdsFree(wire);
+}
+
+TEST(stream_limits_wait_for_a_pending_auth) {
+    sds many = manyArgs(sdsEmpty());
+    authPending(true, many, sdsLen(many), "<AUTH|x><DEL|a|b|c|d|e|f|g|h|i|j|k>");
+    authPending(false, many, sdsLen(many), "<AUTH|x>!Protocol error: unauthenticated multibulk length>");
+    sdsFree(many);
+}
+
+/* A malformed line is malformed for everybody; it must not be read twice, as reading changes it. */
+TEST(stream_malformed_lines_do_not_wait_for_auth) {
+    rigOpen(false, false);
+    putText("AUTH x\r\nSET \"a b\r\n");
+    rigReturn();
+    turn();
+    CHECK_EQ_STR(rig.seen, "<AUTH|x>!Protocol error: unbalanced quotes in request>");
+    rigClose();
+}
+
+/* --- back-pressure -------------------------------------------------------------------------------------------- */
+
+static void backPressure(size_t arg_len, int count) {
+    rigOpen(false, true);
+    sds arg = sdsEmpty();
+    for (size_t i = 0; i < arg_len; i++) arg = sdsCatLen(arg, "z", 1);
+    sds wire = sdsEmpty();
+    for (int i = 0; i < count; i++) wire = sdsCatPrintf(wire, "*2\r\n$4\r\nECHO\r\n$%zu\r\n%05d%s\r\n", arg_len + 5, i, arg);
+    size_t sent = 0, idle = 0;
+    bool stopped = false;
+    while (sent < sdsLen(wire) || idle < 50) {
+        ssize_t n = sent < sdsLen(wire) ? send(rig.peer, wire + sent, sdsLen(wire) - sent, MSG_NOSIGNAL) : 0;
+        if (n > 0) sent += (size_t)n;
+        idle = n > 0 ? 0 : idle + 1;
+        turn();
+        CHECK(rig.s->inflight_blocks <= 16);
+        CHECK(rig.s->inflight_bytes <= 1024 * 1024 + arg_len + 64 * 1024);
+        if (idle > 20) { /* nothing moves: main catches up */
+            stopped |= rig.s->reading_stopped;
+            rigReturn();
+        }
+    }
+    CHECK(stopped);
+    rigReturn();
+    CHECK_EQ_INT(rig.s->inflight_blocks, 0);
+    CHECK_EQ_INT(rig.s->inflight_bytes, 0);
+    CHECK(!rig.s->reading_stopped);
+    int next = 0;
+    for (const char *p = rig.seen; (p = strstr(p, "<ECHO|")) != NULL; p += 6, next++)
+        if (!CHECK_EQ_INT(strtol((char[]){p[6], p[7], p[8], p[9], p[10], 0}, NULL, 10), next))
+            break;
+    CHECK_EQ_INT(next, count);
+    rigClose();
+    sdsFree(arg);
+    sdsFree(wire);
+}
+
+TEST(stream_stops_reading_while_main_is_behind) {
+    backPressure(10, 20000);
+    backPressure(100 * 1024, 40);
+}
+
+/* --- ends -------------------------------------------------------------------------------------------------------- */
+
+TEST(stream_reports_the_end_once_at_any_stage) {
+    for (size_t i = 0; i < array_len(corpus); i++) {
+        size_t len = strlen(corpus[i].wire);
+        for (size_t cut = 0; cut <= len; cut++) {
+            rigOpen(false, true);
+            if (cut) put(corpus[i].wire, cut);
+            for (int k = 0; k < 2; k++) turn();
+            bool bad = strstr(rig.seen, "!Protocol error: ") != NULL;
+            if (cut % 2) shutdown(rig.peer, SHUT_WR);
+            else close(rig.peer), rig.peer = -1;
+            for (int k = 0; k < 3; k++) turn();
+            CHECK_EQ_INT(rig.ends, bad ? 0 : 1); /* after an error nothing is read: main closes */
+            if (!bad) CHECK_EQ_INT(rig.end_reason, END_EOF);
+            rigClose();
+        }
+    }
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+/* A chain of blocks of random bytes with random references. The objects' counts are given to the chain. */
+static replyBlock *randomChain(int blocks, size_t piece_max, uint64_t *seed) {
+    replyBlock *head = NULL, **end = &head;
+    for (int i = 0; i < blocks; i++) {
+        replyBlock *b = replyBlockGet(64, i == 0 || unitRandom(seed) % 2);
+        int pieces = 1 + (int)(unitRandom(seed) % 12);
+        for (int k = 0; k < pieces; k++) {
+            size_t len = 1 + unitRandom(seed) % piece_max;
+            if (unitRandom(seed) % 2) {
+                if (replyBlockRoom(b) < sizeof(replyRef)) continue;
+                char *bytes = zmalloc(len);
+                for (size_t at = 0; at < len; at++) bytes[at] = (char)unitRandom(seed);
+                robj *o = objectCreateFromBlockTake(sliceStr("k"), bytes, len, 0);
+                b->nrefs++;
+                *replyBlockRef(b, b->nrefs - 1) =
+                    (replyRef){.obj = o, .ptr = objectString(o, NULL).ptr, .len = len, .offset = b->used};
+            } else {
+                if (len > 300) len = 300;
+                if (replyBlockRoom(b) < len) continue;
+                for (size_t at = 0; at < len; at++) b->data[b->used + at] = (char)unitRandom(seed);
+                b->used += len;
+            }
+            b->total += len;
+        }
+        if (b->total == 0) b->data[b->used++] = 'x', b->total = 1;
+        *end = b;
+        end = &b->next;
+    }
+    return head;
+}
+
+/* A socket that takes so many bytes and no more. */
+static size_t takes_now, takes_later;
+static sds taken;
+
+static ssize_t scriptedWritev(connection *c, const struct iovec *iov, int count) {
+    unused(c);
+    size_t done = 0;
+    for (int i = 0; i < count && takes_now; i++) {
+        CHECK(iov[i].iov_len > 0);
+        size_t n = iov[i].iov_len < takes_now ? iov[i].iov_len : takes_now;
+        taken = sdsCatLen(taken, iov[i].iov_base, n);
+        done += n;
+        takes_now -= n;
+        if (n < iov[i].iov_len) break;
+    }
+    if (done) return (ssize_t)done;
+    takes_now = takes_later;
+    errno = EAGAIN;
+    return -1;
+}
+
+TEST(stream_writes_go_on_at_every_byte) {
+    uint64_t seed = unitRandomSeed();
+    for (int round = 0; round < 3; round++) {
+        uint64_t same = unitRandom(&seed);
+        size_t total = SIZE_MAX;
+        for (size_t first = 0; first <= total; first++) {
+            uint64_t now = same;
+            rigOpen(false, true);
+            connectionType type = *rig.s->conn->type;
+            type.writev = scriptedWritev;
+            rig.s->conn->type = &type;
+            replyBlock *chain = randomChain(4, 60, &now);
+            sds want = replyBlockCatChain(sdsEmpty(), chain);
+            total = sdsLen(want);
+            taken = sdsEmpty();
+            takes_now = first;
+            takes_later = 1 + unitRandom(&seed) % 300;
+            post(MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
+            for (int i = 0; i < 2000 && rig.s->out_head; i++) turn();
+            turn();
+            CHECK_EQ_INT(sdsLen(taken), total);
+            CHECK(sdsLen(taken) == total && !memcmp(taken, want, total));
+            CHECK_EQ_INT(rig.written, total);
+            CHECK(rig.s->done == NULL && rig.s->out_tail == NULL);
+            rigClose();
+            sdsFree(taken);
+            sdsFree(want);
+        }
+    }
+}
+
+/* The real thing with a tiny socket buffer, chains added while others are on their way. */
+static void writeThrough(bool tcp, int chains, size_t piece_max, uint64_t *seed) {
+    rigOpen(tcp, true);
+    int small = tcp ? 16384 : 4608; /* less makes TCP wait for its timers */
+    setsockopt(rig.s->conn->fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+    sds want = sdsEmpty(), got = sdsEmpty();
+    uint64_t end = clockMonotonicMs() + 20000;
+    while (chains || (sdsLen(got) < sdsLen(want) && clockMonotonicMs() < end)) {
+        if (chains && unitRandom(seed) % 3) {
+            replyBlock *chain = randomChain(1 + (int)(unitRandom(seed) % 6), piece_max, seed);
+            want = replyBlockCatChain(want, chain);
+            chains--;
+            post(MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
+        }
+        char buf[20000];
+        ssize_t n = read(rig.peer, buf, 1 + unitRandom(seed) % (unitRandom(seed) % 8 ? sizeof(buf) : 500));
+        if (n > 0) got = sdsCatLen(got, buf, (size_t)n);
+        turn();
+    }
+    for (int i = 0; i < 20; i++) turn();
+    CHECK_EQ_INT(sdsLen(got), sdsLen(want));
+    CHECK(sdsLen(got) == sdsLen(want) && !memcmp(got, want, sdsLen(got)));
+    CHECK_EQ_INT(rig.written, sdsLen(want));
+    CHECK(rig.s->out_head == NULL);
+    CHECK_EQ_INT(rig.ends, 0);
+    rigClose();
+    sdsFree(got);
+    sdsFree(want);
+}
+
+TEST(stream_writes_all_bytes_in_order) {
+    uint64_t seed = unitRandomSeed();
+    for (int i = 0; i < 4; i++) {
+        writeThrough(false, 60, 100, &seed);
+        writeThrough(true, 30, 3000, &seed);
+        writeThrough(false, 6, 60000, &seed);
+    }
+}
+
+TEST(stream_zero_copy_keeps_order) {
+    uint64_t seed = unitRandomSeed();
+    netFixtureInit();
+    const long long sizes[] = {1, 500, 3000, 10000};
+    for (size_t i = 0; i < array_len(sizes); i++) {
+        atomic_store(&net_shared.reply_zerocopy_min_size, sizes[i]);
+        writeThrough(true, 30, 8000, &seed);
+        writeThrough(true, 10, 40000, &seed);
+    }
+    atomic_store(&net_shared.reply_zerocopy_min_size, 0);
+}
+
+/* Close gives everything back, sent or not, and what was not sent is not counted as written. */
+TEST(stream_close_with_pending_output) {
+    uint64_t seed = unitRandomSeed();
+    for (int i = 0; i < 20; i++) {
+        atomic_store(&net_shared.reply_zerocopy_min_size, i % 2 ? 1000 : 0);
+        rigOpen(i % 2, true);
+        int small = 4608;
+        setsockopt(rig.s->conn->fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+        size_t total = 0;
+        for (int k = 0; k < 40; k++) {
+            replyBlock *chain = randomChain(3, 10000, &seed);
+            for (const replyBlock *b = chain; b; b = b->next) total += b->total;
+            post(MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
+        }
+        putText("*2\r\n$4\r\nECHO\r\n$9999\r\nabc"); /* and half a request */
+        CHECK(rig.s->out_head != NULL);
+        rigClose();
+        CHECK(rig.written < total);
+    }
+    atomic_store(&net_shared.reply_zerocopy_min_size, 0);
+}
+
+/* The kernel may still hold pages of a zero-copy send when the connection is closed: what their memory is used for next
+ * must not reach the peer. */
+TEST(stream_close_shows_nothing_of_reused_memory) {
+    netFixtureInit();
+    uint64_t seed = unitRandomSeed();
+    atomic_store(&net_shared.reply_zerocopy_min_size, 1000);
+    for (int round = 0; round < 10; round++) {
+        rigOpen(true, true);
+        int small = 65536;
+        setsockopt(rig.peer, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+        sds want = sdsEmpty(), got = sdsEmpty();
+        for (int k = 0; k < 20; k++) {
+            replyBlock *chain = randomChain(3, 60000, &seed);
+            want = replyBlockCatChain(want, chain);
+            post(MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
+        }
+        for (int i = 0; i < 3; i++) turn();
+        post(MSG_CLOSE, 0, NULL, NULL);
+        while (fixtureReceive(rig.peer, &got) && aeWait(rig.peer, AE_READABLE, 1000) > 0) continue;
+        CHECK(sdsLen(got) < sdsLen(want));
+        CHECK_MEM(got, want, sdsLen(got));
+        rigClose();
+        sdsFree(want);
+        sdsFree(got);
+    }
+    atomic_store(&net_shared.reply_zerocopy_min_size, 0);
+}
+
+/* --- drain --------------------------------------------------------------------------------------------------------- */
+
+static void drain(bool half_closed, uint64_t *seed) {
+    rigOpen(false, true);
+    int small = 4608;
+    setsockopt(rig.s->conn->fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+    replyBlock *chain = randomChain(20, 5000, seed);
+    sds want = replyBlockCatChain(sdsEmpty(), chain), got = sdsEmpty();
+    post(MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
+    if (half_closed) shutdown(rig.peer, SHUT_WR);
+    turn();
+    int before = rig.ends;
+    CHECK_EQ_INT(before, half_closed);
+    post(MSG_DRAIN, 0, NULL, NULL);
+    if (!half_closed) put("PING\r\nPING\r\n", 12);
+    for (int i = 0; i < 5; i++) turn();
+    CHECK_EQ_INT(rig.ends, before); /* output is left */
+    CHECK_EQ_STR(rig.seen, "");     /* input is thrown away */
+    for (int i = 0; i < 10000 && rig.ends == before; i++) {
+        CHECK(fixtureReceive(rig.peer, &got));
+        turn();
+    }
+    CHECK_EQ_INT(rig.ends, before + 1);
+    CHECK_EQ_INT(rig.end_reason, END_DRAINED);
+    post(MSG_CLOSE, 0, NULL, NULL);
+    fixtureReceive(rig.peer, &got);
+    CHECK(sdsLen(got) == sdsLen(want) && !memcmp(got, want, sdsLen(got)));
+    CHECK_EQ_INT(rig.written, sdsLen(want));
+    rigClose();
+    sdsFree(got);
+    sdsFree(want);
+}
+
+TEST(stream_drains_before_it_ends) {
+    uint64_t seed = unitRandomSeed();
+    drain(false, &seed);
+    drain(true, &seed);
+    rigOpen(false, true); /* nothing to drain: the end comes at once */
+    post(MSG_DRAIN, 0, NULL, NULL);
+    CHECK_EQ_INT(rig.end_reason, END_DRAINED);
+    CHECK_EQ_INT(rig.ends, 1);
+    rigClose();
+}
+
+/* The peer half-closes, the stream drains, and then the peer goes away without reading: main must hear of it. */
+TEST(stream_drain_ends_when_the_peer_is_gone) {
+    uint64_t seed = unitRandomSeed();
+    for (int eof_first = 0; eof_first < 2; eof_first++) {
+        rigOpen(false, true);
+        int small = 4608;
+        setsockopt(rig.s->conn->fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+        post(MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, randomChain(30, 5000, &seed));
+        if (eof_first) shutdown(rig.peer, SHUT_WR);
+        turn();
+        int before = rig.ends;
+        post(MSG_DRAIN, 0, NULL, NULL);
+        for (int i = 0; i < 3; i++) turn();
+        close(rig.peer);
+        rig.peer = -1;
+        for (int i = 0; i < 5; i++) turn();
+        CHECK(rig.ends > before);
+        CHECK(rig.end_reason == END_DRAINED || rig.end_reason == END_ERROR);
+        rigClose();
+    }
+}
