@@ -230,7 +230,7 @@ static void *threadMain(void *arg) {
 static ioThread *threadCreate(unsigned id) {
     ioThread *t = zmallocAligned(CACHE_LINE, sizeof(*t));
     memset(t, 0, sizeof(*t));
-    t->id = id;
+    t->id = t->pool.thread_id = id;
     return t;
 }
 

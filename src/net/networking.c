@@ -145,7 +145,7 @@ static void parseBlock(clientStream *s, requestBlock *b) {
             reportEnd(s, END_CROSS_PROTOCOL);
             break;
         }
-        if (r->argc > 0) requestBlockAddCommand(b, r, r->pos - s->request_start, s->thread->id);
+        if (r->argc > 0) requestBlockAddCommand(&s->thread->pool, b, r, r->pos - s->request_start);
         s->request_start = r->pos;
         readerReset(r, r->pos);
     }

@@ -113,10 +113,13 @@ static void *arenaAlloc(requestBlock *b, size_t bytes) {
     return p;
 }
 
-static parsedCommand *appendRecord(requestBlock *b) {
-    parsedCommand *p = arenaAlloc(b, sizeof(*p));
+/* A record, its arguments and room for one key, in one piece. */
+static parsedCommand *appendRecord(requestBlock *b, size_t argc) {
+    parsedCommand *p = arenaAlloc(b, sizeof(*p) + argc * sizeof(slice) + sizeof(requestKey));
     memset(p, 0, sizeof(*p));
     p->slot = -1;
+    p->argc = (uint32_t)argc;
+    p->argv = (slice *)(void *)(p + 1);
     if (b->last) b->last->next = p;
     else b->first = b->current = p;
     b->last = p;
@@ -124,18 +127,22 @@ static parsedCommand *appendRecord(requestBlock *b) {
     return p;
 }
 
+static requestKey *roomForKeys(requestBlock *b, parsedCommand *p, size_t n) {
+    if (likely(n == 1)) return (requestKey *)(void *)(p->argv + p->argc);
+    return arenaAlloc(b, n * sizeof(requestKey));
+}
+
 /* Keys of commands with one plain range of keys, which are nearly all. */
 static int extractRange(const serverCommand *cmd, parsedCommand *p, requestBlock *b) {
-    int argc = (int)p->argc;
-    int last = cmd->last_key < 0 ? argc + cmd->last_key : cmd->last_key;
-    if (last >= argc) last = argc - 1;
-    if (last < cmd->first_key) return 0;
-    int n = (last - cmd->first_key) / cmd->key_step + 1;
-    p->keys = arenaAlloc(b, (size_t)n * sizeof(requestKey));
-    uint32_t flags = cmd->nspecs ? cmd->specs[0].flags : 0;
+    int first = cmd->first_key, last = cmd->last_key, step = cmd->key_step;
+    if (last < 0) last += (int)p->argc;
+    if (last >= (int)p->argc) last = (int)p->argc - 1;
+    if (last < first) return 0;
+    int n = last == first ? 1 : (last - first) / step + 1;
+    p->keys = roomForKeys(b, p, (size_t)n);
     for (int i = 0; i < n; i++) {
-        p->keys[i].index = (uint32_t)(cmd->first_key + i * cmd->key_step);
-        p->keys[i].flags = flags;
+        p->keys[i].index = (uint32_t)(first + i * step);
+        p->keys[i].flags = cmd->specs[0].flags;
     }
     return n;
 }
@@ -144,15 +151,16 @@ static int extractGeneral(const serverCommand *cmd, parsedCommand *p, requestBlo
     requestKey few[16];
     int n = commandExtractKeys(cmd, p->argv, p->argc, few, array_len(few));
     if (n <= 0) return n;
-    p->keys = arenaAlloc(b, (size_t)n * sizeof(requestKey));
+    p->keys = roomForKeys(b, p, (size_t)n);
     if (n <= (int)array_len(few)) memcpy(p->keys, few, (size_t)n * sizeof(requestKey));
     else n = commandExtractKeys(cmd, p->argv, p->argc, p->keys, n);
     return n;
 }
 
 static void extractKeys(const serverCommand *cmd, parsedCommand *p, requestBlock *b) {
-    bool plain = cmd->first_key > 0 && cmd->nspecs <= 1 && !cmd->get_keys;
-    int n = plain ? extractRange(cmd, p, b) : extractGeneral(cmd, p, b);
+    /* A command that builds a value has its key in one place; its own function only tells what SET does with it. */
+    bool plain = cmd->first_key > 0 && (!cmd->get_keys || cmd->flags & CMD_BUILDS_VALUE);
+    int n = likely(plain) ? extractRange(cmd, p, b) : extractGeneral(cmd, p, b);
     if (n < 0) {
         p->flags |= REQ_KEYS_INVALID;
         return;
@@ -171,18 +179,30 @@ static void buildValue(const serverCommand *cmd, parsedCommand *p, requestBlock 
     b->value_bytes += p->argv[cmd->value_arg].len + p->argv[cmd->first_key].len + sizeof(robj);
 }
 
-void requestBlockAddCommand(requestBlock *b, const requestReader *r, size_t wire_bytes, unsigned thread_id) {
-    parsedCommand *p = appendRecord(b);
+/* Look the command up, first among what this thread has just looked up (spelled the same way). */
+static const serverCommand *lookUp(requestPool *pool, const parsedCommand *p, bool *unknown_sub) {
+    slice name = p->argv[0];
+    if (likely(name.len == pool->name_len && memcmp(name.ptr, pool->name, name.len) == 0 && pool->recent))
+        return pool->recent;
+    const serverCommand *cmd = commandLookup(p->argv, p->argc, unknown_sub);
+    if (cmd && !cmd->parent && !cmd->subcommands && name.len <= sizeof(pool->name)) {
+        pool->recent = cmd;
+        pool->name_len = name.len;
+        memcpy(pool->name, name.ptr, name.len);
+    }
+    return cmd;
+}
+
+void requestBlockAddCommand(requestPool *pool, requestBlock *b, const requestReader *r, size_t wire_bytes) {
+    parsedCommand *p = appendRecord(b, r->argc);
     b->wire_bytes += wire_bytes;
     p->wire_len = wire_bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)wire_bytes;
-    p->argc = (uint32_t)r->argc;
-    p->argv = arenaAlloc(b, r->argc * sizeof(slice));
     for (size_t i = 0; i < r->argc; i++) p->argv[i] = sliceOf(b->buf + r->args[i].offset, r->args[i].len);
 
     bool unknown_sub = false;
-    const serverCommand *cmd = commandLookup(p->argv, p->argc, &unknown_sub);
+    const serverCommand *cmd = lookUp(pool, p, &unknown_sub);
     p->cmd = cmd;
-    if (!cmd) return;
+    if (unlikely(!cmd)) return;
     if (unlikely(unknown_sub)) {
         p->flags |= REQ_UNKNOWN_SUBCOMMAND;
         return;
@@ -192,15 +212,13 @@ void requestBlockAddCommand(requestBlock *b, const requestReader *r, size_t wire
         return;
     }
     if (cmd->first_key > 0 || cmd->nspecs || cmd->get_keys) extractKeys(cmd, p, b);
-    if (cmd->flags & CMD_BUILDS_VALUE) buildValue(cmd, p, b, thread_id);
+    if (cmd->flags & CMD_BUILDS_VALUE) buildValue(cmd, p, b, pool->thread_id);
 }
 
 void requestBlockAddError(requestBlock *b, slice text) {
-    parsedCommand *p = appendRecord(b);
+    parsedCommand *p = appendRecord(b, 1);
     char *copy = arenaAlloc(b, text.len);
     memcpy(copy, text.ptr, text.len);
     p->flags = REQ_PROTOCOL_ERROR;
-    p->argc = 1;
-    p->argv = arenaAlloc(b, sizeof(slice));
     p->argv[0] = sliceOf(copy, text.len);
 }

@@ -39,9 +39,14 @@ typedef struct requestBlock {
     char inline_buf[REQUEST_BUF_BYTES];
 } requestBlock;
 
-typedef struct requestPool { /* one thread's */
+/* One thread's blocks, and what it has just looked up: clients send the same command again and again. */
+typedef struct requestPool {
     requestBlock *free;
     size_t count;
+    unsigned thread_id;                 /* const: becomes the owner of the values it builds */
+    const struct serverCommand *recent; /* borrowed; the command called `name`, which has no subcommands */
+    size_t name_len;
+    char name[16];
 } requestPool;
 
 requestBlock *requestBlockGet(requestPool *pool);
@@ -52,9 +57,10 @@ void requestPoolEmpty(requestPool *pool);
 size_t requestBlockMemory(const requestBlock *b);
 /* Room for at least `extra` more bytes behind len; only while the block has no records. */
 void requestBlockReserve(requestBlock *b, size_t extra);
-/* Append a record of the request that `r` has read: looks the command up, checks its arity, extracts and hashes its keys, and
- * builds the value of a SET-like command. `thread_id` becomes the owner of that value. */
-void requestBlockAddCommand(requestBlock *b, const requestReader *r, size_t wire_bytes, unsigned thread_id);
+/* Append a record of the request that `r` has read: looks the command up, checks its arity, extracts and hashes its
+ * keys, and builds the value of a SET-like command. Where a spec's flags vary with the arguments, the record has those of
+ * the spec. */
+void requestBlockAddCommand(requestPool *pool, requestBlock *b, const requestReader *r, size_t wire_bytes);
 /* Append a record that makes main answer with a protocol error. */
 void requestBlockAddError(requestBlock *b, slice text);
 

@@ -365,5 +365,6 @@ size_t readerMissing(const requestReader *r, size_t end) {
 }
 
 bool requestIsCrossProtocol(slice first_word) {
+    if (likely(first_word.len != 4 && first_word.len != 5)) return false;
     return sliceIs(first_word, "post") || sliceIs(first_word, "host:");
 }

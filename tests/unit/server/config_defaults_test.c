@@ -7,7 +7,7 @@
 #include "unit.h"
 
 #include "client_settings.h"
-#include "net_settings.h"
+#include "net_options.h"
 #include "store_settings.h"
 
 #include <stdio.h>
