@@ -8,6 +8,7 @@
 
 #include "client_settings.h"
 #include "net_options.h"
+#include "rdb_settings.h"
 #include "store_settings.h"
 
 #include <stdio.h>
@@ -257,7 +258,7 @@ static const struct {
 
 TEST(config_defaults_are_those_of_the_field) {
     const setting *const tables[] = {server_settings, net_settings,     engine_settings,
-                                     client_settings, store_settings, pending_settings, NULL};
+                                     client_settings, store_settings, rdb_settings, pending_settings, NULL};
     configInit(tables);
     for (size_t i = 0; i < array_len(facts); i++) {
         const configRow *row = configFind(facts[i].name);
