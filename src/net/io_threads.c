@@ -30,6 +30,7 @@
 #include <string.h>
 
 #define RING_MESSAGES 4096
+#define OVERFLOW_RETRY_MS 1
 #define LOOP_FDS_AT_START 1024 /* streamAttach() makes room for larger descriptors */
 
 static struct {
@@ -171,6 +172,11 @@ static void publishToMain(ioThread *t) {
     wakeIfSleeping(&io.main_sleeping, &io.main_bell);
 }
 
+static long long onRetry(aeEventLoop *loop, long long id, void *arg) {
+    unused(loop), unused(id), unused(arg);
+    return AE_NOMORE; /* the wait has ended, that is all */
+}
+
 /* Before the loop waits: finish the turn, and find out whether there is reason not to wait. */
 static void threadBeforeSleep(aeEventLoop *loop, void *arg) {
     ioThread *t = arg;
@@ -186,8 +192,8 @@ static void threadBeforeSleep(aeEventLoop *loop, void *arg) {
         aeDontWait(loop);
         return;
     }
-    if (channelHasOverflow(&t->to_main)) { /* main is far behind: look again soon, without spinning hard */
-        aeDontWait(loop);
+    if (channelHasOverflow(&t->to_main)) { /* main is far behind: see whether there is room in a while */
+        aeCreateTimeEvent(loop, OVERFLOW_RETRY_MS, onRetry, NULL);
         return;
     }
     atomic_store_explicit(&t->sleeping, 1, memory_order_seq_cst);

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #define LISTENERS_MAX (2 * BIND_MAX + 1)
+#define ACCEPT_REST_MS 100
 
 typedef struct listener {
     int fd;
@@ -32,6 +33,7 @@ static struct {
     aeEventLoop *loop;
     listener at[LISTENERS_MAX];
     int count;
+    bool resting; /* not accepting for ACCEPT_REST_MS */
 } state;
 
 void listenSetLoop(aeEventLoop *loop) {
@@ -96,16 +98,37 @@ static void acceptClient(int fd, const char *ip, bool is_unix) {
     rebalanceAdopt(s);
 }
 
+static void onAcceptable(aeEventLoop *loop, int fd, void *arg, int mask);
+
+/* No descriptor is left: the connection stays in the listen queue, and asking again at once would only burn the
+ * processor. Look again in a while. */
+static long long onAcceptAgain(aeEventLoop *loop, long long id, void *arg) {
+    unused(id), unused(arg);
+    state.resting = false;
+    for (int i = 0; i < state.count; i++)
+        if (aeCreateFileEvent(loop, state.at[i].fd, AE_READABLE, onAcceptable, &state.at[i]) == C_ERR)
+            serverLog(LL_WARNING, "Cannot listen on again: %s", strerror(errno));
+    return AE_NOMORE;
+}
+
+static void restFromAccepting(aeEventLoop *loop) {
+    if (state.resting) return;
+    state.resting = aeCreateTimeEvent(loop, ACCEPT_REST_MS, onAcceptAgain, NULL) >= 0;
+    for (int i = 0; i < state.count && state.resting; i++) aeDeleteFileEvent(loop, state.at[i].fd, AE_READABLE);
+}
+
 static void onAcceptable(aeEventLoop *loop, int fd, void *arg, int mask) {
-    unused(loop), unused(mask);
+    unused(mask);
     const listener *l = arg;
     for (long long i = 0; i < net_conf.max_new_connections_per_cycle; i++) {
         char ip[ANET_ADDR_LEN] = "", err[ANET_ERR_LEN];
         int port;
         int client_fd = l->is_unix ? anetUnixAccept(err, fd) : anetTcpAccept(err, fd, ip, sizeof(ip), &port);
         if (client_fd < 0) {
-            if (errno != EAGAIN && errno != EWOULDBLOCK)
-                serverLog(LL_WARNING, "Accepting client connection: %s", err);
+            int why = errno;
+            if (why == EAGAIN || why == EWOULDBLOCK) return;
+            serverLog(LL_WARNING, "Accepting client connection: %s", err);
+            if (why == EMFILE || why == ENFILE || why == ENOBUFS || why == ENOMEM) restFromAccepting(loop);
             return;
         }
         acceptClient(client_fd, ip, l->is_unix);
