@@ -41,7 +41,6 @@ static struct {
     clientStream *returning;  /* streams with used-up blocks to give back, by next_returning */
     clientStream *draining;   /* sessions that are to be closed once all is written, by next_draining */
     size_t waiting;           /* commands that have come since the queue was last empty */
-    size_t held_memory;       /* of blocks in clients' queues */
     bool running;             /* inside runFullBatch() */
 } queue;
 
@@ -71,10 +70,6 @@ static void queueRemove(client *c) {
     else queue.head = c->next_ready;
     if (queue.tail == c) queue.tail = before;
     c->flags &= ~(uint32_t)CLIENT_READY;
-}
-
-size_t batchHeldMemory(void) {
-    return queue.held_memory;
 }
 
 bool batchHasReady(void) {
@@ -127,7 +122,6 @@ static void requestsArrived(clientStream *s, requestBlock *b) {
     if (c->blocks_tail) c->blocks_tail->next = b;
     else c->blocks_head = b;
     c->blocks_tail = b;
-    queue.held_memory += requestBlockMemory(b);
     c->input_bytes += b->wire_bytes;
     if (c->input_bytes > c->input_buffer_peak) c->input_buffer_peak = c->input_bytes;
     c->net_input += (long long)b->wire_bytes;
@@ -264,7 +258,7 @@ static void returnBlock(client *c) {
     c->blocks_head = b->next;
     if (!c->blocks_head) c->blocks_tail = NULL;
     c->input_bytes -= b->wire_bytes;
-    queue.held_memory -= requestBlockMemory(b);
+    requestBlockExecuted(&ioThreadMain()->pool, b);
     if (!s->on_returning) {
         s->on_returning = true;
         s->next_returning = queue.returning;
@@ -422,7 +416,6 @@ void batchFreeClosing(void) {
         queueRemove(c);
         pauseForget(c);
         clientStream *s = c->stream;
-        for (const requestBlock *b = c->blocks_head; b; b = b->next) queue.held_memory -= requestBlockMemory(b);
         dropBlocks(c->blocks_head);
         c->blocks_head = c->blocks_tail = NULL;
         clientFree(c);

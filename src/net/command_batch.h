@@ -17,9 +17,6 @@ bool batchHasReady(void);
 void batchFlushOutput(void);
 /* Free the clients that are to be closed. */
 void batchFreeClosing(void);
-/* Memory of requests that have not run yet. It is bounded by back-pressure and goes by itself, so it does not count for eviction: a
- * pipeline that arrives at once must not cost keys before its first command has run. */
-size_t batchHeldMemory(void);
 /* The client has (again) commands to execute: pauses and blocking end through this. */
 void batchClientReady(client *c);
 

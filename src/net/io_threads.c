@@ -107,11 +107,19 @@ static void wakeIfSleeping(_Atomic int *sleeping, const aeDoorbell *bell) {
 
 /* --- an I/O thread ------------------------------------------------------------------------------ */
 
+/* What a dead object is counted with on both sides of its way. */
+static uint64_t deadBytes(const robj *o) {
+    return sizeof(*o) + o->key_len + o->value_len;
+}
+
 static void freeDead(ioThread *t, deadBatch *batch) {
+    uint64_t bytes = 0;
     for (size_t i = 0; i < batch->n; i++) {
         if (i + 4 < batch->n) prefetchRead(batch->objects[i + 4]);
+        bytes += deadBytes(batch->objects[i]);
         objectFree(batch->objects[i]);
     }
+    ioStatAdd(&t->stats.freed_bytes, bytes);
     ioStatAdd(&t->stats.freed, batch->n);
     zfree(batch);
 }
@@ -273,6 +281,10 @@ static void threadStop(ioThread *t) {
     aeDoorbellClose(&t->bell);
     channelDestroy(&t->to_main);
     channelDestroy(&t->from_main);
+    /* What it took and others gave back, and the other way round, must still add up. */
+    requestPool *ours = &io.threads[0]->pool;
+    ours->memory_in += t->pool.memory_in;
+    ours->memory_out += t->pool.memory_out;
     io.threads[t->id] = NULL;
     zfree(t);
 }
@@ -358,6 +370,7 @@ bool ioThreadsFreeElsewhere(robj *o) {
         t->dead = zmalloc(sizeof(deadBatch));
         t->dead->n = 0;
     }
+    t->dead_bytes += deadBytes(o);
     t->dead->objects[t->dead->n++] = o;
     if (t->dead->n == DEAD_BATCH) sendDead(t);
     return true;
@@ -445,6 +458,18 @@ void ioThreadsMainAwake(void) {
 
 int ioThreadsMainDoorbell(void) {
     return io.main_bell.read_fd;
+}
+
+size_t ioThreadsTransientMemory(void) {
+    uint64_t in = 0, out = 0;
+    for (int i = 0; i < IO_THREADS_MAX; i++) {
+        const ioThread *t = io.threads[i];
+        if (!t) continue;
+        in += atomic_load_explicit(&t->pool.memory_in, memory_order_relaxed) + t->dead_bytes;
+        out += atomic_load_explicit(&t->pool.memory_out, memory_order_relaxed) +
+               atomic_load_explicit(&t->stats.freed_bytes, memory_order_relaxed);
+    }
+    return in > out ? in - out : 0; /* the counters are not read at one moment */
 }
 
 /* --- what INFO shows ---------------------------------------------------------------------------- */

@@ -69,7 +69,7 @@ typedef struct messageChannel {
 
 /* Counters that one thread writes and main reads (relaxed; each is only ever shown). */
 typedef struct ioThreadStats {
-    _Atomic uint64_t reads, writes, freed, active_ns, net_input, net_output, polls, sleeps;
+    _Atomic uint64_t reads, writes, freed, freed_bytes, active_ns, net_input, net_output, polls, sleeps;
 } ioThreadStats;
 
 typedef struct ioThread {
@@ -93,6 +93,7 @@ typedef struct ioThread {
     alignas(CACHE_LINE) clientStream *streams; /* list of those whose home this is */
     size_t nstreams;
     deadBatch *dead;                           /* owns: to be sent by MSG_FREE; NULL when there is none */
+    uint64_t dead_bytes;                       /* of all objects ever put there; stats.freed_bytes follows */
     uint64_t active_ns_seen;                   /* rebalance.c */
     bool retiring;  /* holds no new stream; ends when it holds none */
     bool published; /* ioThreadsFlush() has made messages visible and has yet to look whether it sleeps */
@@ -130,6 +131,10 @@ int ioThreadsMainDoorbell(void);
 
 /* Main: take a dead object of thread o->owner to be freed there (store's free sink). False: free it here. */
 bool ioThreadsFreeElsewhere(robj *o);
+
+/* Memory of requests that have not run yet, and of dead objects on the way to their threads. It is bounded and goes by itself, so
+ * it does not count for eviction: a pipeline that arrives at once must not cost keys before its first command has run. */
+size_t ioThreadsTransientMemory(void);
 
 /* Sum over all threads. */
 typedef struct ioTotals {

@@ -42,7 +42,7 @@ static void fillQuerySizes(const client *c, clientInfoExtra *extra) {
 void netInit(aeEventLoop *loop) {
     ioThreadsInit(loop, batchDeliver);
     storeSetFreeSink(ioThreadsFreeElsewhere);
-    evictSetUncounted(batchHeldMemory);
+    evictSetUncounted(ioThreadsTransientMemory);
     clientOnInfo(fillQuerySizes);
     netShareSettings();
     state.woke = clockTicks();

@@ -160,7 +160,7 @@ static void carryRest(clientStream *s, requestBlock *b) {
     size_t start = s->request_start, rest = b->len - start;
     if (rest && !s->input_ended) {
         requestBlock *next = requestBlockGet(&s->thread->pool);
-        if (rest > next->cap) requestBlockReserve(next, rest);
+        if (rest > next->cap) requestBlockReserve(&s->thread->pool, next, rest);
         memcpy(next->buf, b->buf + start, rest);
         next->len = rest;
         for (size_t i = 0; i < s->reader.argc && s->reader.args; i++) s->reader.args[i].offset -= start;
@@ -223,7 +223,7 @@ static void makeRoom(const clientStream *s, requestBlock *b) {
     if (missing > want) want = missing;
     size_t most = b->len > 4 * 1024 * 1024 ? b->len : 4 * 1024 * 1024;
     if (want > most) want = most;
-    if (room < want) requestBlockReserve(b, want);
+    if (room < want) requestBlockReserve(&s->thread->pool, b, want);
 }
 
 static bool queryLimitReached(const requestBlock *b) {

@@ -17,6 +17,16 @@
 #include "panic.h"
 #include "zmalloc.h"
 
+/* One writer: a load and a store are enough. */
+static void count(_Atomic uint64_t *counter, uint64_t bytes) {
+    uint64_t now = atomic_load_explicit(counter, memory_order_relaxed);
+    atomic_store_explicit(counter, now + bytes, memory_order_relaxed);
+}
+
+static size_t blockMemory(const requestBlock *b) {
+    return sizeof(*b) + b->value_bytes + (b->buf == b->inline_buf ? 0 : b->cap);
+}
+
 static void blockReset(requestBlock *b) {
     b->next = NULL;
     b->first = b->last = b->current = NULL;
@@ -38,6 +48,7 @@ requestBlock *requestBlockGet(requestPool *pool) {
         b->chunks = NULL;
     }
     blockReset(b);
+    count(&pool->memory_in, sizeof(*b));
     return b;
 }
 
@@ -57,6 +68,7 @@ static void blockFreeExtras(requestBlock *b) {
 void requestBlockPut(requestPool *pool, requestBlock *b) {
     for (parsedCommand *p = b->first; p; p = p->next)
         if (p->value) objectFree(p->value);
+    count(&pool->memory_out, blockMemory(b));
     blockFreeExtras(b);
     if (pool->count >= REQUEST_POOL_MAX) {
         zfree(b);
@@ -67,8 +79,9 @@ void requestBlockPut(requestPool *pool, requestBlock *b) {
     pool->count++;
 }
 
-size_t requestBlockMemory(const requestBlock *b) {
-    return sizeof(*b) + b->value_bytes + (b->buf == b->inline_buf ? 0 : b->cap);
+void requestBlockExecuted(requestPool *pool, requestBlock *b) {
+    count(&pool->memory_out, b->value_bytes);
+    b->value_bytes = 0;
 }
 
 void requestPoolEmpty(requestPool *pool) {
@@ -80,10 +93,10 @@ void requestPoolEmpty(requestPool *pool) {
     pool->count = 0;
 }
 
-void requestBlockReserve(requestBlock *b, size_t extra) {
+void requestBlockReserve(requestPool *pool, requestBlock *b, size_t extra) {
     serverAssert(b->first == NULL);
     if (b->cap - b->len >= extra) return;
-    size_t want = b->len + extra;
+    size_t want = b->len + extra, before = blockMemory(b);
     if (want < b->cap * 2 && b->cap < (1 << 20)) want = b->cap * 2;
     size_t usable;
     if (b->buf == b->inline_buf) {
@@ -94,6 +107,7 @@ void requestBlockReserve(requestBlock *b, size_t extra) {
         b->buf = zreallocUsable(b->buf, want, &usable);
     }
     b->cap = usable;
+    count(&pool->memory_in, blockMemory(b) - before);
 }
 
 /* Memory that lives as long as the block. */
@@ -172,11 +186,13 @@ static void extractKeys(const serverCommand *cmd, parsedCommand *p, requestBlock
     }
 }
 
-static void buildValue(const serverCommand *cmd, parsedCommand *p, requestBlock *b, unsigned thread_id) {
+static void buildValue(requestPool *pool, const serverCommand *cmd, parsedCommand *p, requestBlock *b) {
     /* More words than key and value mean an expire may follow: leave room for it. */
     bool with_expire = p->argc > 3;
-    p->value = objectCreateString(p->argv[cmd->first_key], p->argv[cmd->value_arg], with_expire, thread_id);
-    b->value_bytes += p->argv[cmd->value_arg].len + p->argv[cmd->first_key].len + sizeof(robj);
+    p->value = objectCreateString(p->argv[cmd->first_key], p->argv[cmd->value_arg], with_expire, pool->thread_id);
+    size_t bytes = p->argv[cmd->value_arg].len + p->argv[cmd->first_key].len + sizeof(robj);
+    b->value_bytes += bytes;
+    count(&pool->memory_in, bytes);
 }
 
 /* Look the command up, first among what this thread has just looked up (spelled the same way). */
@@ -212,7 +228,7 @@ void requestBlockAddCommand(requestPool *pool, requestBlock *b, const requestRea
         return;
     }
     if (cmd->first_key > 0 || cmd->nspecs || cmd->get_keys) extractKeys(cmd, p, b);
-    if (cmd->flags & CMD_BUILDS_VALUE) buildValue(cmd, p, b, pool->thread_id);
+    if (cmd->flags & CMD_BUILDS_VALUE) buildValue(pool, cmd, p, b);
 }
 
 void requestBlockAddError(requestBlock *b, slice text) {

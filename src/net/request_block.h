@@ -14,6 +14,8 @@
 #include "request.h"
 #include "request_reader.h"
 
+#include <stdatomic.h>
+
 #define REQUEST_BUF_BYTES (16 * 1024) /* input bytes of an ordinary block */
 #define REQUEST_ARENA_BYTES (8 * 1024)
 #define REQUEST_POOL_MAX 64 /* free blocks a thread keeps */
@@ -47,16 +49,19 @@ typedef struct requestPool {
     const struct serverCommand *recent; /* borrowed; the command called `name`, which has no subcommands */
     size_t name_len;
     char name[16];
+    /* atomic, relaxed, written by the pool's thread: bytes of blocks and values that came into use and went out of it. The
+     * difference, summed over all threads, is the memory of requests that have not run yet. */
+    _Atomic uint64_t memory_in, memory_out;
 } requestPool;
 
 requestBlock *requestBlockGet(requestPool *pool);
 /* Back to the pool, or freed when it is large or the pool is full. Values that no command took are freed. */
 void requestBlockPut(requestPool *pool, requestBlock *b);
 void requestPoolEmpty(requestPool *pool);
-/* Memory that the block and the values built for its commands hold. */
-size_t requestBlockMemory(const requestBlock *b);
+/* All commands of the block have run: the values built for them are data now, or gone. */
+void requestBlockExecuted(requestPool *pool, requestBlock *b);
 /* Room for at least `extra` more bytes behind len; only while the block has no records. */
-void requestBlockReserve(requestBlock *b, size_t extra);
+void requestBlockReserve(requestPool *pool, requestBlock *b, size_t extra);
 /* Append a record of the request that `r` has read: looks the command up, checks its arity, extracts and hashes its
  * keys, and builds the value of a SET-like command. Where a spec's flags vary with the arguments, the record has those of
  * the spec. */
