@@ -3,6 +3,7 @@
 #   make                          release build; programs in build/release/bin, copied to src/
 #   make SANITIZER=address        also undefined, thread, or a list: address,undefined
 #   make DEBUG=1                  no optimization, every debugAssert
+#   make bench [BENCHARGS="--quick --peer redis=PATH"]     this server beside its peers: utils/bench/README.md
 #   make unit [LAYER=ds] [FILTER=word]      unit tests of all layers, or one, or some of one
 #   make microbench [MICROARGS="--quick --csv FILE"]      nanoseconds of dict, parser, ring
 #   make test | check | format | demo | install | clean | distclean
@@ -124,7 +125,7 @@ TESTED_LAYERS := $(if $(wildcard tests/unit/tools/*_test.c),tools) \
                  $(foreach l,$(LAYERS),$(if $(wildcard tests/unit/$l/*_test.c),$l))
 UNIT_BINARIES := $(foreach l,$(TESTED_LAYERS),$(OUT)/unit/$l)
 
-.PHONY: all unit unit-build microbench microbench-build test demo check format install clean distclean
+.PHONY: all unit unit-build microbench microbench-build bench test demo check format install clean distclean
 all: $(call archives,$(LAYERS)) $(addprefix $(BIN)/,$(PROGRAMS)) $(COPIES)
 
 # ---- Rules ---------------------------------------------------------------------------------------------------------
@@ -230,6 +231,9 @@ microbench-build: $(MICRO_PROGRAMS)
 
 microbench: $(MICRO_PROGRAMS)
 	tests/bench/micro/run $(OUT)/micro $(MICROARGS)
+
+bench: all microbench-build
+	VALKEY_BIN_DIR=$(abspath $(BIN)) utils/bench/run $(BENCHARGS)
 
 # ---- Installation --------------------------------------------------------------------------------------------------
 install: all

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #define MESSAGE_MAX 1024 /* with its NUL */
-#define LINE_MAX_SIZE (MESSAGE_MAX + 160)
+#define LINE_MAX_SIZE (6 * MESSAGE_MAX + 256)
 
 static char path[PATH_MAX]; /* "" is stdout */
 static char syslog_ident[128];
@@ -122,9 +122,46 @@ static void makeQuotable(char *s) {
     }
 }
 
+/* A JSON string's inside. `out` has room for six bytes of each byte of `s`. */
+static void escapeJson(char *out, const char *s) {
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        if (c == '"' || c == '\\') {
+            *out++ = '\\';
+            *out++ = (char)c;
+        } else if (c < ' ') {
+            out += sprintf(out, "\\u%04x", c);
+        } else {
+            *out++ = (char)c;
+        }
+    }
+    *out = '\0';
+}
+
+/* One line in the form that log-format asks for; returns its length. Makes `message` fit the form. */
+static int formatLine(char *line, size_t size, logLevel level, const char *when, char *message) {
+    static const char *const words[] = {"debug", "info", "notice", "warning"};
+    int pid = (int)getpid();
+    char r = atomic_load_explicit(&role, memory_order_relaxed);
+    switch ((logFormat)atomic_load_explicit(&line_format, memory_order_relaxed)) {
+    case LOG_FORMAT_LOGFMT:
+        makeQuotable(message);
+        return snprintf(line, size, "pid=%d role=%s timestamp=\"%s\" level=%s message=\"%s\"\n", pid, roleName(r), when,
+                        words[level], message);
+    case LOG_FORMAT_JSON: {
+        char escaped[6 * MESSAGE_MAX];
+        escapeJson(escaped, message);
+        return snprintf(line, size,
+                        "{\"pid\":%d,\"role\":\"%s\",\"timestamp\":\"%s\",\"level\":\"%s\",\"message\":\"%s\"}\n", pid,
+                        roleName(r), when, words[level], escaped);
+    }
+    case LOG_FORMAT_LEGACY: break;
+    }
+    return snprintf(line, size, "%d:%c %s %c %s\n", pid, r, when, ".-*#"[level], message);
+}
+
 void serverLog(logLevel level, const char *fmt, ...) {
     if (level < logGetLevel() || level >= LL_NOTHING) return;
-    static const char *const words[] = {"debug", "info", "notice", "warning"};
     static const int priorities[] = {LOG_DEBUG, LOG_INFO, LOG_NOTICE, LOG_WARNING};
     int saved_errno = errno;
     char message[MESSAGE_MAX], when[64], line[LINE_MAX_SIZE];
@@ -133,17 +170,8 @@ void serverLog(logLevel level, const char *fmt, ...) {
     vsnprintf(message, sizeof(message), fmt, ap);
     va_end(ap);
 
-    int pid = (int)getpid();
-    char r = atomic_load_explicit(&role, memory_order_relaxed);
     formatTime(when, sizeof(when), (logTimeFormat)atomic_load_explicit(&line_time, memory_order_relaxed));
-    int n;
-    if (atomic_load_explicit(&line_format, memory_order_relaxed) == LOG_FORMAT_LOGFMT) {
-        makeQuotable(message);
-        n = snprintf(line, sizeof(line), "pid=%d role=%s timestamp=\"%s\" level=%s message=\"%s\"\n", pid, roleName(r),
-                     when, words[level], message);
-    } else {
-        n = snprintf(line, sizeof(line), "%d:%c %s %c %s\n", pid, r, when, ".-*#"[level], message);
-    }
+    int n = formatLine(line, sizeof(line), level, when, message);
     emit(line, (size_t)n);
     if (atomic_load_explicit(&to_syslog, memory_order_relaxed)) syslog(priorities[level], "%s", message);
     errno = saved_errno;

@@ -13,7 +13,7 @@
 #include "platform.h"
 
 typedef enum { LL_DEBUG, LL_VERBOSE, LL_NOTICE, LL_WARNING, LL_NOTHING } logLevel;
-typedef enum { LOG_FORMAT_LEGACY, LOG_FORMAT_LOGFMT } logFormat;
+typedef enum { LOG_FORMAT_LEGACY, LOG_FORMAT_LOGFMT, LOG_FORMAT_JSON } logFormat;
 typedef enum { LOG_TIME_LEGACY, LOG_TIME_ISO8601, LOG_TIME_MILLISECONDS } logTimeFormat;
 
 /* Where lines go. "" means stdout. The file is opened for each line, so that a rotated log is

@@ -293,7 +293,7 @@ static void settleHead(client *c) {
 }
 
 static size_t executeItems(const batchItem *items, size_t n) {
-    monotime now = clockTicks();
+    monotime now = clockTicks(), told = now; /* when storeNowMs() was set */
     size_t ran = 0;
     for (size_t i = 0; i < n; i++) {
         client *c = items[i].c;
@@ -303,6 +303,11 @@ static size_t executeItems(const batchItem *items, size_t n) {
                 ran++;
             }
             if (unlikely(c->flags & CLIENT_CLOSE_AFTER_REPLY)) drainLater(c);
+            /* A slow command makes the time of the batch stale: keys may have expired since. */
+            if (unlikely(clockTicksToUs(now - told) >= 1000)) {
+                storeSetNowMs(clockWallMs());
+                told = now;
+            }
         }
         if (i + 1 == n || items[i + 1].c != c) settleHead(c);
     }

@@ -28,8 +28,8 @@
 #define READS_PER_EVENT 4                  /* then other clients of the thread get their turn */
 #define WRITE_PER_EVENT (256 * 1024)       /* bytes for one client in one turn */
 #define WRITE_IOV_MAX 512
-#define INFLIGHT_BYTES_MAX (1024 * 1024)   /* main is this far behind one client: stop reading it */
-#define INFLIGHT_BLOCKS_MAX 16
+#define INFLIGHT_BYTES_MAX (256 * 1024)    /* main is this far behind one client: stop reading it */
+#define INFLIGHT_BLOCKS_MAX 4
 #define KEEP_PARSED_ARGS 64  /* a request cut off before it had so many arguments ... */
 #define KEEP_BODY_BYTES 4096 /* ... and not inside one so long, is parsed again from its start */
 

@@ -23,8 +23,9 @@ static void count(_Atomic uint64_t *counter, uint64_t bytes) {
     atomic_store_explicit(counter, now + bytes, memory_order_relaxed);
 }
 
-static size_t blockMemory(const requestBlock *b) {
-    return sizeof(*b) + b->value_bytes + (b->buf == b->inline_buf ? 0 : b->cap);
+/* What the requests in the block cost beyond the block itself, which is used again. */
+static size_t extraMemory(const requestBlock *b) {
+    return b->value_bytes + (b->buf == b->inline_buf ? 0 : b->cap);
 }
 
 static void blockReset(requestBlock *b) {
@@ -48,7 +49,6 @@ requestBlock *requestBlockGet(requestPool *pool) {
         b->chunks = NULL;
     }
     blockReset(b);
-    count(&pool->memory_in, sizeof(*b));
     return b;
 }
 
@@ -68,7 +68,7 @@ static void blockFreeExtras(requestBlock *b) {
 void requestBlockPut(requestPool *pool, requestBlock *b) {
     for (parsedCommand *p = b->first; p; p = p->next)
         if (p->value) objectFree(p->value);
-    count(&pool->memory_out, blockMemory(b));
+    count(&pool->memory_out, extraMemory(b));
     blockFreeExtras(b);
     if (pool->count >= REQUEST_POOL_MAX) {
         zfree(b);
@@ -96,7 +96,7 @@ void requestPoolEmpty(requestPool *pool) {
 void requestBlockReserve(requestPool *pool, requestBlock *b, size_t extra) {
     serverAssert(b->first == NULL);
     if (b->cap - b->len >= extra) return;
-    size_t want = b->len + extra, before = blockMemory(b);
+    size_t want = b->len + extra, before = extraMemory(b);
     if (want < b->cap * 2 && b->cap < (1 << 20)) want = b->cap * 2;
     size_t usable;
     if (b->buf == b->inline_buf) {
@@ -107,7 +107,7 @@ void requestBlockReserve(requestPool *pool, requestBlock *b, size_t extra) {
         b->buf = zreallocUsable(b->buf, want, &usable);
     }
     b->cap = usable;
-    count(&pool->memory_in, blockMemory(b) - before);
+    count(&pool->memory_in, extraMemory(b) - before);
 }
 
 /* Memory that lives as long as the block. */

@@ -49,7 +49,7 @@ typedef struct requestPool {
     const struct serverCommand *recent; /* borrowed; the command called `name`, which has no subcommands */
     size_t name_len;
     char name[16];
-    /* atomic, relaxed, written by the pool's thread: bytes of blocks and values that came into use and went out of it. The
+    /* atomic, relaxed, written by the pool's thread: bytes of large buffers and values that came into use and went out of it. The
      * difference, summed over all threads, is the memory of requests that have not run yet. */
     _Atomic uint64_t memory_in, memory_out;
 } requestPool;

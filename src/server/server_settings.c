@@ -28,7 +28,6 @@
 
 #define HZ_MIN 1
 #define HZ_MAX 500
-#define FORMAT_JSON (LOG_FORMAT_LOGFMT + 1)
 #define OOM_ADJ_MAX 1000
 #define OOM_VALUE_MAX 2000
 #define OOM_PATH "/proc/self/oom_score_adj"
@@ -56,7 +55,7 @@ static const settingName time_format_names[] = {{"legacy", LOG_TIME_LEGACY},
                                                 {"milliseconds", LOG_TIME_MILLISECONDS},
                                                 {NULL, 0}};
 static const settingName format_names[] = {
-    {"legacy", LOG_FORMAT_LEGACY}, {"logfmt", LOG_FORMAT_LOGFMT}, {"json", FORMAT_JSON}, {NULL, 0}};
+    {"legacy", LOG_FORMAT_LEGACY}, {"logfmt", LOG_FORMAT_LOGFMT}, {"json", LOG_FORMAT_JSON}, {NULL, 0}};
 static const settingName oom_names[] = {{"no", OOM_ADJUST_NO},
                                         {"yes", OOM_ADJUST_RELATIVE},
                                         {"relative", OOM_ADJUST_RELATIVE},

@@ -2,15 +2,16 @@
  *
  *     dict_bench [keys = 1000000] [small | huge]
  *
- * Entries are blocks of 32 bytes with keys of 12, in pages of 4 KiB or 2 MiB; table pages are what dict.c asks for. Keys are
- * asked for in a random order, half of the names of a round lie in L2 as those of a request would.
+ * Entries are blocks of 32 bytes with keys of 12, in pages of 4 KiB or 2 MiB; table pages are what dict.c asks for.
+ * Keys are asked for in a random order; their names lie in L2, as those of requests just read would.
  *
- *     find tight        dictFind() in a loop. The processor guesses the branches and runs ahead into the next lookups, so it
- *                       overlaps their misses by itself. No server has this loop: its lookups are a whole command apart.
- *     find in order     which key comes next depends on what the last find has read, so that lookups cannot overlap; as in a
- *                       server that executes commands one after another. The baseline.
- *     batch N           dictPrefetch() of N keys, then the same N finds in the same order, with the same dependence: what a
- *                       server pays in all when it prefetches.
+ *     find tight      dictFind() in a loop. The processor guesses the branches and runs ahead into the next lookups,
+ *                     so it overlaps their misses by itself. No server has this loop: its lookups are a whole
+ *                     command apart.
+ *     find in order   which key comes next depends on what the last find has read, so that lookups cannot overlap, as
+ *                     in a server that executes commands one after another. The baseline.
+ *     batch N         dictPrefetch() of N keys, then the same N finds in the same order, with the same dependence:
+ *                     what a server pays in all when it prefetches.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "memory_prefetch.h"

@@ -82,6 +82,15 @@ TEST(logfmt_lines_stay_on_one_line) {
                      "pid=[0-9]+ role=RDB/AOF timestamp=\"[^\"]*\" level=warning message=\"z\"\n$"));
 }
 
+TEST(json_lines_are_json) {
+    start();
+    logSetFormat(LOG_FORMAT_JSON, LOG_TIME_LEGACY);
+    serverLog(LL_NOTICE, "he\"l\nlo\\");
+    const char *text = finish();
+    CHECK(like(text, "^\\{\"pid\":[0-9]+,\"role\":\"primary\",\"timestamp\":\"[^\"]*\",\"level\":\"notice\","
+                     "\"message\":\"he\\\\\"l\\\\u000alo\\\\\\\\\"\\}\n$"));
+}
+
 TEST(levels_and_lengths) {
     start();
     logSetLevel(LL_WARNING);

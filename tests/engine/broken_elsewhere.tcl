@@ -1,0 +1,360 @@
+# broken_elsewhere.tcl -- one test for each way in which servers that batch, prefetch and refer to values have broken.
+#
+# Such a server parses ahead of execution, looks keys up before the commands that name them run, and sends a value's own
+# memory while later commands change it. What a client sees must be the same as if it did none of this.
+#
+# Not here    random load over all of it at once (tests/stress, tests/linear).
+#
+# SPDX-License-Identifier: BSD-3-Clause
+
+# The replies of COMMANDS sent in one write by a connection of its own.
+proc in_one_pipeline {commands} {
+    with_clients c {
+        $c pipeline $commands
+        return [$c replies [llength $commands]]
+    }
+}
+
+# A value of SIZE bytes, no two parts of which are alike, so that shifted or torn bytes show.
+proc patterned {size {seed 0}} {
+    set parts {}
+    for {set i 0} {$i * 8 < $size} {incr i} {
+        lappend parts [format %08x [expr {($i * 2654435761 + $seed) & 0xffffffff}]]
+    }
+    return [string range [join $parts ""] 0 $size-1]
+}
+
+proc client_line {id} {
+    return [r CLIENT LIST ID $id]
+}
+
+# CLIENT asks for COMMANDS and does not read; returns when all of them have run and output waits for it. REFUSED of
+# them never run.
+proc ask_and_wait {client id commands {refused 0}} {
+    set before [client_field [client_line $id] tot-cmds]
+    $client pipeline $commands
+    set want [expr {$before + [llength $commands] - $refused}]
+    wait_for_condition 10 {[client_field [client_line $id] tot-cmds] >= $want}
+    wait_for_condition 10 {[client_field [client_line $id] omem] > 0}
+}
+
+# Bytes of values may be freed by other threads a moment later.
+proc memory_comes_back_to {limit} {
+    wait_for_condition 10 {[info_field used_memory memory] < $limit}
+}
+
+proc expect_replies {expected actual} {
+    foreach want $expected got $actual {
+        if {$want ne $got} {
+            fail "expected [shorten $want], got [shorten $got]"
+        }
+    }
+    assert_equal [llength $expected] [llength $actual]
+}
+
+proc wrong_arity {name} {
+    return "(error) ERR wrong number of arguments for '$name' command"
+}
+
+foreach batch {16 128} {
+    start_server [list each {r FLUSHALL} overrides [list prefetch-batch-max-size $batch]] {
+
+        test "Batch of $batch: commands of wrong arity do not reach the search for their keys" {
+            set commands {}
+            set expected {}
+            for {set i 0} {$i < 20} {incr i} {
+                foreach {command reply} [list \
+                    {GET} [wrong_arity get]                   [list SET k $i] OK \
+                    {SET k} [wrong_arity set]                 {GET k} $i \
+                    {MSET} [wrong_arity mset]                 {MSET a 1 b} [wrong_arity mset] \
+                    {MGET} [wrong_arity mget]                 {DEL} [wrong_arity del] \
+                    {GET k k} [wrong_arity get]               {RENAME k} [wrong_arity rename] \
+                    {SETRANGE k} [wrong_arity setrange]       {LCS a} [wrong_arity lcs] \
+                    {COPY a} [wrong_arity copy]               {MSETNX a} [wrong_arity msetnx] \
+                    {EXPIRE} [wrong_arity expire]             {OBJECT ENCODING} [wrong_arity object|encoding] \
+                    {GETRANGE k 1} [wrong_arity getrange]     {EXISTS k} 1] {
+                    lappend commands $command
+                    lappend expected $reply
+                }
+            }
+            expect_replies $expected [in_one_pipeline $commands]
+        }
+
+        test "Batch of $batch: a key that an earlier command of the batch deletes or replaces" {
+            set commands {}
+            set expected {}
+            for {set i 0} {$i < 30} {incr i} {
+                set long [patterned 3000 $i]
+                foreach {command reply} [list \
+                    [list SET k $long] OK   {GET k} $long   {DEL k} 1        {GET k} (nil) \
+                    [list SET k $i] OK      {GET k} $i      {UNLINK k} 1     {STRLEN k} 0 \
+                    [list SET k $long] OK   {GETDEL k} $long {APPEND k new} 3 {GET k} new \
+                    {RENAME k other} OK     {GET k} (nil)   {GET other} new  [list SET other $long GET] new \
+                    {GETSET other x} $long  {GET other} x   {PEXPIRE other -1} 1 {GET other} (nil)] {
+                    lappend commands $command
+                    lappend expected $reply
+                }
+            }
+            expect_replies $expected [in_one_pipeline $commands]
+        }
+
+        test "Batch of $batch: a key whose time comes between prefetch and execution" {
+            set value [patterned 3000]
+            set commands [list [list SET k $value PX 20] {DEBUG SLEEP 0.05}]
+            set expected {OK OK}
+            foreach {command reply} {{GET k} (nil) {EXISTS k} 0 {MGET k k} {(nil) (nil)} {SET k new XX} (nil)
+                {TTL k} -2 {APPEND k x} 1 {GET k} x} {
+                lappend commands $command
+                lappend expected $reply
+            }
+            for {set round 0} {$round < 5} {incr round} {
+                r DEL k
+                expect_replies $expected [in_one_pipeline $commands]
+            }
+        }
+
+        test "Batch of $batch: keys evicted between prefetch and execution" {
+            set value [patterned 2000]
+            with_config {maxmemory-policy allkeys-random} {
+                for {set i 0} {$i < 400} {incr i} {
+                    r SET old:$i $value
+                }
+                r CONFIG RESETSTAT
+                set limit [expr {[info_field used_memory memory] + 200000}]
+                with_config [list maxmemory $limit] {
+                    set commands {}
+                    for {set i 0} {$i < 400} {incr i} {
+                        lappend commands [list SET new:$i [patterned 10000 $i]] [list GET old:$i] [list STRLEN old:$i]
+                    }
+                    set replies [in_one_pipeline $commands]
+                    assert {[info_field evicted_keys stats] > 50}
+                    foreach {stored got length} $replies {
+                        assert {$stored eq "OK" || [string match "(error) OOM*" $stored]}
+                        if {$got ne $value && $got ne "(nil)"} {
+                            fail "got [shorten $got]"
+                        }
+                        if {$length != ($got eq $value ? 2000 : 0)} {
+                            fail "length $length beside [shorten $got]"
+                        }
+                    }
+                }
+            }
+        }
+
+        test "Batch of $batch: the keyspace is emptied and grows again inside a pipeline" {
+            set commands {}
+            set expected {}
+            for {set round 0} {$round < 3} {incr round} {
+                lappend commands [lindex {FLUSHALL {FLUSHALL ASYNC} FLUSHDB} $round] {GET key:1}
+                lappend expected OK (nil)
+                for {set i 0} {$i < 2000} {incr i} {
+                    lappend commands [list SET key:$i $round:$i] [list GET key:[expr {$i / 2}]]
+                    lappend expected OK $round:[expr {$i / 2}]
+                }
+            }
+            expect_replies $expected [in_one_pipeline $commands]
+            assert_equal 2000 [r DBSIZE]
+        }
+
+        test "Batch of $batch: the keyspace shrinks inside a pipeline" {
+            set commands {}
+            set expected {}
+            for {set i 0} {$i < 3000} {incr i} {
+                lappend commands [list SET key:$i $i]
+                lappend expected OK
+            }
+            for {set i 0} {$i < 2990} {incr i} {
+                lappend commands [list DEL key:$i] [list GET key:2995] [list GET key:$i]
+                lappend expected 1 2995 (nil)
+            }
+            expect_replies $expected [in_one_pipeline $commands]
+            assert_equal 10 [r DBSIZE]
+        }
+
+        test "Batch of $batch: databases change places inside a pipeline" {
+            r SET k zero
+            r SET only-zero 0
+            with_clients c {
+                $c SELECT 1
+                $c SET k one
+            }
+            set commands {}
+            set expected {}
+            for {set i 0} {$i < 40} {incr i} {
+                set here [expr {$i % 2 ? "zero" : "one"}]
+                set there [expr {$i % 2 ? "one" : "zero"}]
+                lappend commands {SWAPDB 0 1} {GET k} {EXISTS only-zero} {SELECT 1} {GET k} {SELECT 0}
+                lappend expected OK $here [expr {$i % 2}] OK $there OK
+            }
+            expect_replies $expected [in_one_pipeline $commands]
+        }
+    }
+}
+
+start_server {each {r FLUSHALL; r FLUSHALL SYNC}} {
+
+    test "A client killed with large replies pending gives their memory back, though the value changes meanwhile" {
+        set value [patterned 10000000]
+        set base [info_field used_memory memory]
+        foreach change {{SET big tiny} {DEL big} {APPEND big x} {SETRANGE big 5 zz} {FLUSHALL}} {
+            r SET big $value
+            with_clients {slow other} {
+                set id [$slow CLIENT ID]
+                ask_and_wait $slow $id [lrepeat 5 {GET big}]
+                r {*}$change
+                assert_equal 1 [r CLIENT KILL ID $id]
+                r SET big [patterned 1000 7]
+                assert_equal [patterned 1000 7] [$other GET big]
+            }
+            r DEL big
+            memory_comes_back_to [expr {$base + 3000000}]
+        }
+    }
+
+    test "A client killed while its pipeline is being executed" {
+        for {set round 0} {$round < 20} {incr round} {
+            with_clients {victim} {
+                set id [$victim CLIENT ID]
+                $victim pipeline [concat [lrepeat 200 {INCR n}] {{GET n}} [lrepeat 200 {INCR n}]]
+                r CLIENT KILL ID $id
+                set n [r GET n]
+                assert {$n eq "(nil)" || $n % 200 >= 0}
+                wait_for_condition 5 {[client_line $id] eq ""}
+            }
+        }
+        set settled [r GET n]
+        after 20
+        assert_equal $settled [r GET n]
+    }
+
+    test "A client that ends itself: what stands behind in its pipeline does not run" {
+        with_clients c {
+            set id [$c CLIENT ID]
+            $c pipeline [list {SET k before} {GET k} {QUIT} {SET k after}]
+            assert_equal "+OK\r\n\$6\r\nbefore\r\n+OK\r\n" [$c raw_until_eof]
+        }
+        with_clients c {
+            set id [$c CLIENT ID]
+            $c pipeline [list {GET k} [list CLIENT KILL ID $id SKIPME no] {SET k after}]
+            assert_match "\$6\r\nbefore\r\n*" [$c raw_until_eof]
+        }
+        assert_equal before [r GET k]
+    }
+
+    test "The hard output limit counts bytes that are referenced, not copied" {
+        r SET big [patterned 1000000]
+        with_config {client-output-buffer-limit "normal 40000000 0 0"} {
+            with_clients c {
+                set id [$c CLIENT ID]
+                ask_and_wait $c $id [lrepeat 30 {GET big}]
+                assert_between 10000000 31000000 [client_field [client_line $id] omem]
+                catch {$c pipeline [lrepeat 40 {GET big}]}
+                wait_for_condition 10 {[client_line $id] eq ""}
+                assert [$c closed_within 5000]
+            }
+        }
+        assert_equal PONG [r PING]
+    }
+
+    test "Below the output limit a client is left alone, and nothing is counted that was written" {
+        set value [patterned 1000000]
+        r SET big $value
+        with_config {client-output-buffer-limit "normal 20000000 0 0"} {
+            with_clients c {
+                set id [$c CLIENT ID]
+                for {set round 0} {$round < 10} {incr round} {
+                    $c pipeline [lrepeat 8 {GET big}]
+                    foreach reply [$c replies 8] {
+                        assert {$reply eq $value}
+                    }
+                }
+                wait_for_condition 5 {[client_field [client_line $id] omem] == 0}
+            }
+        }
+    }
+
+    test "Large and small replies keep their order when the socket takes them in parts" {
+        set big [patterned 3000000]
+        set middle [patterned 20000 1]
+        r MSET big $big middle $middle small s
+        with_clients c {
+            set id [$c CLIENT ID]
+            set commands {}
+            set expected {}
+            for {set i 1} {$i <= 6} {incr i} {
+                lappend commands {GET big} [list ECHO a$i] {INCR n} {GET middle} {GET small} {GET none} \
+                    [list ECHO [string repeat $i 15000]] {MGET small big middle} {NONSENSE}
+                lappend expected $big a$i $i $middle s (nil) [string repeat $i 15000] [list s $big $middle] \
+                    "(error) ERR unknown command 'NONSENSE', with args beginning with: "
+            }
+            ask_and_wait $c $id $commands 6
+            expect_replies $expected [$c replies [llength $commands]]
+            assert [$c silent_for 20]
+        }
+    }
+
+    set big_value [patterned 8000000]
+    set other_value [patterned 5000000 9]
+
+    # What is on its way is what the value was when the command ran, whatever happens to the key since then.
+    foreach change {
+        {APPEND big tail} {SETRANGE big 100 zzzz} {SETRANGE big 30000000 z} {SETBIT big 7 1} {SET big new}
+        {GETSET big new} {SET big new XX} {MSET big x number 1} {GETDEL big} {DEL big} {UNLINK big} {RENAME big other}
+        {RENAME other big} {COPY other big REPLACE} {PEXPIRE big -1} {GETEX big PX 1} {MOVE big 1} {SWAPDB 0 1}
+        {FLUSHALL SYNC} {FLUSHALL ASYNC} {FLUSHDB} {INCR number} {INCRBYFLOAT number 0.5} {APPEND number 9}
+    } {
+        test "A slow reader gets the bytes from before: $change" {
+            need_command [lindex $change 0]
+            set big $big_value
+            set middle [patterned 30000 3]
+            r MSET big $big middle $middle number 12345 other $other_value
+            with_clients c {
+                set id [$c CLIENT ID]
+                ask_and_wait $c $id {{GET big} {GET number} {GET big} {GET middle} {GET number} {GET big}}
+                r {*}$change
+                r APPEND middle x
+                catch {r INCR number}
+                expect_replies [list $big 12345 $big $middle 12345 $big] [$c replies 6]
+            }
+        }
+    }
+
+    test "A slow reader gets the bytes from before: eviction" {
+        set big $big_value
+        r SET big $big
+        with_clients c {
+            set id [$c CLIENT ID]
+            ask_and_wait $c $id [lrepeat 4 {GET big}]
+            with_config {maxmemory-policy allkeys-random maxmemory 1000000} {
+                wait_for_condition 5 {[r DBSIZE] == 0}
+            }
+            for {set i 0} {$i < 100} {incr i} {
+                r SET filler:$i [string repeat ! 100000]
+            }
+            expect_replies [lrepeat 4 $big] [$c replies 4]
+        }
+    }
+
+    test "One value that many readers wait for survives its key" {
+        set big [patterned 4000000]
+        set base [info_field used_memory memory]
+        r SET big $big
+        set readers {}
+        for {set i 0} {$i < 8} {incr i} {
+            set c [connect]
+            ask_and_wait $c [$c CLIENT ID] [lrepeat 4 {GET big}]
+            lappend readers $c
+        }
+        assert {[info_field used_memory memory] < $base + 60000000}
+        r SET big [string repeat ! 4000000]
+        foreach c [lrange $readers 0 3] {
+            $c destroy
+        }
+        foreach c [lrange $readers 4 end] {
+            expect_replies [lrepeat 4 $big] [$c replies 4]
+            $c destroy
+        }
+        r DEL big
+        memory_comes_back_to [expr {$base + 3000000}]
+    }
+}

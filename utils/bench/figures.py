@@ -1,0 +1,208 @@
+"""figures.py -- from records to the headline table: value, bar, reached or not.
+
+Ratios to a peer are taken round by round and the median of them counts; of several peers the better one counts, which
+is the one that is worse for us. Pure functions of the records, so that a report can be made again without measuring.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+from stats import median, ratios, reached, spread
+
+OURS = 'this server'
+
+
+def merged(earlier, new):
+    """Records of two runs; where both measured the same, those of the new one."""
+    def key(r):
+        return r['experiment'], r['load'], r['server'], r['variant']
+    known = {key(r) for r in new}
+    return [r for r in earlier if key(r) not in known] + new
+
+
+class Records:
+    def __init__(self, records):
+        self.records = records
+
+    def values(self, field, experiment, load, server=OURS, variant=''):
+        """By round, in order."""
+        found = [r for r in self.records if r['experiment'] == experiment and r['load'] == load and
+                 r['server'] == server and r['variant'] == variant and r.get(field) is not None]
+        return [r[field] for r in sorted(found, key=lambda r: r['round'])]
+
+    def median(self, *where):
+        return median(self.values(*where))
+
+    def servers(self):
+        """Products in the order of their first record, ours first."""
+        names = list(dict.fromkeys(r['server'] for r in self.records))
+        return sorted(names, key=lambda n: n != OURS)
+
+    def limited(self, experiment, load, server=OURS, variant=''):
+        marks = self.values('generator_limited', experiment, load, server, variant)
+        return bool(marks) and sum(marks) * 2 >= len(marks)
+
+
+def figure(row, what, part, bar, direction, unit, values, note=''):
+    value = median(values)
+    return {'row': row, 'what': what, 'part': part, 'value': value, 'spread': spread(values), 'bar': bar,
+            'direction': direction, 'unit': unit, 'reached': reached(value, bar, direction), 'note': note}
+
+
+def against_peers(records, field, where, low_is_good=True):
+    """(ratios of the rounds against the better peer, what everybody had)."""
+    experiment, load, variant = where
+    ours = records.values(field, experiment, load, OURS, variant)
+    candidates, heard = [], []
+    for name in records.servers():
+        theirs = records.values(field, experiment, load, name, variant)
+        if theirs:
+            heard.append(f'{name} {number(median(theirs))}')
+        if name != OURS and theirs and ours:
+            candidates.append(ratios(ours, theirs))
+    pick = max if low_is_good else min
+    best = pick(candidates, key=lambda c: median(c) or 0) if candidates else []
+    return best, ', '.join(heard)
+
+
+def number(value):
+    return f'{value:,.0f}' if value >= 100 else f'{value:.3g}'
+
+
+def limit_note(records, *places):
+    if any(records.limited(*p) for p in places):
+        return 'the generator was the limit'
+    return ''
+
+
+def join(*notes):
+    return '; '.join(n for n in notes if n)
+
+
+def headline(results):
+    """All rows of the table, several parts each."""
+    records = Records(results['records'])
+    rows = []
+
+    def peer(row, what, part, bar, field, where, unit_note, low_is_good=True, direction=None):
+        values, heard = against_peers(records, field, where, low_is_good)
+        note = f'{unit_note}: {heard}' if heard else ''
+        if field == 'rps':
+            note = join(note, limit_note(records, (where[0], where[1], OURS, where[2])))
+        rows.append(figure(row, what, part, bar, direction or ('<=' if low_is_good else '>='), 'x', values, note))
+
+    def own(row, what, part, bar, field, where, unit, unit_note, direction='<='):
+        experiment, load, variant = where
+        _, heard = against_peers(records, field, where)
+        rows.append(figure(row, what, part, bar, direction, unit,
+                           records.values(field, experiment, load, OURS, variant),
+                           f'{unit_note}: {heard}' if heard else ''))
+
+    def own_ratio(row, what, part, bar, field, above, below, direction='>=', extra=None):
+        """above and below are (experiment, load, variant) of ours."""
+        a = records.values(field, above[0], above[1], OURS, above[2])
+        b = records.values(field, below[0], below[1], OURS, below[2])
+        note = f'{number(median(a))} / {number(median(b))}' if a and b else ''
+        if field == 'rps':
+            note = join(note, limit_note(records, (above[0], above[1], OURS, above[2]),
+                                         (below[0], below[1], OURS, below[2])))
+        if extra and a and b:
+            x, y = (records.median(extra, w[0], w[1], OURS, w[2]) for w in (above, below))
+            note = join(note, f'server CPU per request {number(x)} / {number(y)} ns')
+        rows.append(figure(row, what, part, bar, direction, 'x', ratios(a, b), note))
+
+    cpu, ns = 'server CPU per request, ours / peer', 'ns'
+    for word in ('GET', 'SET'):
+        peer('1', f'One thread, P16, 512 B, 3M keys: {cpu}', word, 0.60, 'cpu_ns', ('single', f'{word} P16', ''), ns)
+    for word, bar in (('GET', 1700), ('SET', 2300)):
+        own('2', 'The same in user instructions per command', word, bar, 'instructions',
+            ('instructions', f'{word} P16', ''), '', 'instructions')
+    for word in ('GET', 'SET'):
+        own('3', 'io-threads 2, P16, 512 B: CPU of the main thread per command', word, 300, 'main_ns',
+            ('threads', f'{word} P16', '2 threads'), 'ns', ns)
+    for word in ('GET', 'SET'):
+        own('3b', 'The same without a pipeline', word, 500, 'main_ns',
+            ('threads', f'{word} 50 clients', '2 threads'), 'ns', ns)
+    for load in ('GET 50 clients', 'GET 650 clients', 'GET P16', 'SET P16'):
+        for n in (2, 9):
+            own_ratio('4', 'Requests per second with I/O threads / with one thread, on this machine',
+                      f'{load}, io-threads {n}', 0.98, 'rps', ('threads', load, f'{n} threads'),
+                      ('threads', load, '1 thread'))
+    for load in ('GET 50 clients', 'SET 50 clients', 'GET 650 clients', 'SET 650 clients'):
+        peer('5', f'No pipeline, one thread: {cpu}', load, 1.0, 'cpu_ns', ('single', load, ''), ns)
+    own('6', 'Memory per key', '16 B + 512 B', 600, 'bytes_per_key', ('memory', 'fill 512 B', ''), 'B', 'bytes')
+    peer('6', 'Memory per key', '16 B + 16 B, ours / peer', 0.90, 'bytes_per_key', ('memory', 'fill 16 B', ''), 'bytes')
+    rows += micro_figures(results.get('micro') or [])
+    own_ratio('8', 'GET P16, 10M keys of 64 B: requests per second, prefetch 16 / 0', 'random keys', 1.25, 'rps',
+              ('prefetch', 'GET 64 B', '16'), ('prefetch', 'GET 64 B', '0'), extra='cpu_ns')
+    own_ratio('8', 'GET P16, 10M keys of 64 B: requests per second, prefetch 16 / 0', 'one hot key', 0.99, 'rps',
+              ('prefetch', 'GET hot key', '16'), ('prefetch', 'GET hot key', '0'), extra='cpu_ns')
+    peer('9', 'MGET of 100 keys from 5M: requests per second', 'ours / peer', 2.0, 'rps', ('mget', 'MGET 100', ''),
+         'rps', low_is_good=False)
+    own_ratio('9', 'MGET of 100 keys from 5M: requests per second', 'with / without prefetch', 1.3, 'rps',
+              ('mget', 'MGET 100', ''), ('mget', 'MGET 100', 'no prefetch'), extra='cpu_ns')
+    own_ratio('10', 'GET with io-threads 2: main-thread CPU per command', '64 KB / 512 B', 1.2, 'main_ns',
+              ('offload', 'GET 64 KB', '2 threads'), ('offload', 'GET 512 B', '2 threads'), '<=')
+    for size, bar in (('4 KB', 0.8), ('16 KB', 0.9), ('1 MB', 1.0)):
+        peer('11', f'GET of large values, one thread: {cpu}', size + ('' if size == '1 MB' else ', P16'), bar, 'cpu_ns',
+             ('sizes', f'GET {size}', ''), ns)
+    for size, bar in (('4 KB', 0.8), ('16 KB', 0.9)):
+        where = ('sizes', f'GET {size} no pipeline', '')
+        if records.values('cpu_ns', where[0], where[1]):
+            peer('11', f'GET of large values, one thread: {cpu}', f'{size}, no pipeline', bar, 'cpu_ns', where, ns)
+    peer('12', 'Small GETs beside 10 MB readers: p99.9, ours / peer', 'one thread', 0.8, 'p999_ms',
+         ('latency', 'small GET', '1 thread'), 'ms')
+    own('13', '1,000 idle connections, io-threads 9: CPU', 'share of a core', 0.3, 'cpu_percent',
+        ('idle', '1000 idle', '9 threads'), '%', '% of a core', '<')
+    for r in rows:
+        if r['value'] is None and 'peer' in r['part'] + r['what'] and len(records.servers()) == 1:
+            r['note'] = 'no peer given'
+    return rows
+
+
+def micro_figures(rows):
+    """Row 7, for small and for huge pages; a quick run has fewer keys, and says so."""
+    found = []
+    for pages in ('small', 'huge'):
+        sizes = micro_keys(rows, pages)
+        if not sizes:
+            continue
+        curve = micro_curve(rows, sizes[-1], pages)
+        one, sixteen = curve.get(1), curve.get(16)
+        found.append(figure('7', 'dict micro-benchmark: interleaved batch of 16 / one at a time, time per key',
+                            f'{sizes[-1] // 1_000_000}M keys, {pages} pages', 6, '>=', 'x',
+                            [one / sixteen] if one and sixteen else [],
+                            f'ns per key: {one:.0f} / {sixteen:.0f}' if one and sixteen else ''))
+    return found or [figure('7', 'dict micro-benchmark: interleaved batch of 16 / one at a time, time per key',
+                            '50M keys', 6, '>=', 'x', [])]
+
+
+def micro_keys(rows, pages):
+    """Numbers of keys that the dict micro-benchmark ran with, ascending."""
+    names = [r['name'].split() for r in rows]
+    return sorted({int(n[1]) for n in names if n[0] == 'dict' and n[3] == pages})
+
+
+def micro_curve(rows, keys, pages):
+    """{batch: ns per key}; batch 1 is the plain find, one key after another."""
+    curve = {}
+    for r in rows:
+        if r['name'] == f'dict {keys} keys {pages} pages' and r['unit'] == 'ns/key':
+            if r['parameter'] == 'find in order':
+                curve[1] = r['value']
+            elif r['parameter'].startswith('batch ') and r['parameter'] != 'batch 1':
+                curve[int(r['parameter'].split()[1])] = r['value']
+    return dict(sorted(curve.items()))
+
+
+def cost_inputs(results):
+    """Measured main and I/O cost per command with io-threads 2: [(server, load, main_ns, io_ns)].
+
+    A run that the I/O threads took no part in says nothing about them and is left out."""
+    records = Records(results['records'])
+    found = []
+    for load in ('GET P16', 'SET P16', 'GET 50 clients', 'SET 50 clients'):
+        for name in records.servers():
+            main = records.median('main_ns', 'threads', load, name, '2 threads')
+            io = records.median('io_ns', 'threads', load, name, '2 threads')
+            if main and io and io > 0.1 * main:
+                found.append((name, load, main, io))
+    return found

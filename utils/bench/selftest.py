@@ -1,0 +1,153 @@
+"""selftest.py -- tests of what the suite computes and parses. Run by `utils/bench/run --selftest`.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import csv
+import io
+import tempfile
+import unittest
+from pathlib import Path
+
+import callgrind
+import experiments
+import figures
+import load
+import report
+import stats
+
+REPORT = '''\r get: rps=1.0 (overall: 1.0)\r====== get ======
+  3002 requests completed in 1.00 seconds
+
+Latency by percentile distribution:
+0.000% <= 0.031 milliseconds (cumulative count 48)
+50.000% <= 0.079 milliseconds (cumulative count 1626)
+99.219% <= 0.327 milliseconds (cumulative count 2979)
+99.902% <= 1.551 milliseconds (cumulative count 3000)
+100.000% <= 1.631 milliseconds (cumulative count 3002)
+
+Cumulative distribution of latencies:
+80.480% <= 0.103 milliseconds (cumulative count 2416)
+
+Summary:
+  throughput summary: 2995.77 requests per second
+'''
+
+
+def record(experiment, name, server, number, variant='', **values):
+    return {'experiment': experiment, 'load': name, 'server': server, 'round': number, 'variant': variant, **values}
+
+
+class Arithmetic(unittest.TestCase):
+    def test_median(self):
+        self.assertIsNone(stats.median([]))
+        self.assertEqual(stats.median([3, 1, 2]), 2)
+        self.assertEqual(stats.median([4, 1, 3, 2]), 2.5)
+        self.assertEqual(stats.median([None, 5]), 5)
+
+    def test_spread(self):
+        self.assertEqual(stats.spread([3, 1, 2]), (1, 3))
+        self.assertIsNone(stats.spread([]))
+
+    def test_ratios_go_round_by_round(self):
+        self.assertEqual(stats.ratios([1, 4, 9], [2, 2]), [0.5, 2])
+        self.assertEqual(stats.ratios([1], [0]), [])
+
+    def test_bars(self):
+        self.assertTrue(stats.reached(0.6, 0.6, '<='))
+        self.assertFalse(stats.reached(0.3, 0.3, '<'))
+        self.assertFalse(stats.reached(1.2, 1.25, '>='))
+        self.assertIsNone(stats.reached(None, 1, '<='))
+
+    def test_cost_model(self):
+        # Main can do 4 million; a thread 1 million: four threads keep main busy.
+        self.assertEqual(stats.predicted_rps(250, 1000, 1), 1e6)
+        self.assertEqual(stats.predicted_rps(250, 1000, 4), 4e6)
+        self.assertEqual(stats.predicted_rps(250, 1000, 32), 4e6)
+        self.assertEqual(stats.limited_by(250, 1000, 3), 'I/O threads')
+        self.assertEqual(stats.limited_by(250, 1000, 4), 'main')
+        self.assertEqual(stats.threads_to_saturate(250, 1000), 4)
+        self.assertEqual(stats.threads_to_saturate(250, 1001), 5)
+        self.assertEqual(stats.threads_to_saturate(500, 100), 1)
+        self.assertEqual(stats.predicted_rps(500, 0, 1), 2e6)
+        self.assertEqual(len(stats.cost_curve(250, 1000)), 32)
+
+    def test_csv(self):
+        text = stats.to_csv([{'a': 1.23456789, 'b': 'x,y', 'c': None}, {'a': True, 'b': 12345678.9}], ['a', 'b', 'c'])
+        self.assertEqual(list(csv.reader(io.StringIO(text))),
+                         [['a', 'b', 'c'], ['1.23457', 'x,y', ''], ['yes', '12345679', '']])
+
+    def test_sizes(self):
+        self.assertEqual([stats.size_text(s) for s in (16, 1000, 4096, 1 << 20)], ['16 B', '1000 B', '4 KB', '1 MB'])
+
+
+class Parsing(unittest.TestCase):
+    def test_report_of_the_generator(self):
+        got = load.parse_report(REPORT)
+        self.assertEqual(got, {'rps': 2995.77, 'p50_ms': 0.079, 'p99_ms': 0.327, 'p999_ms': 1.551, 'max_ms': 1.631})
+        with self.assertRaises(load.LoadError):
+            load.parse_report('Could not connect')
+
+    def test_callgrind_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for number, count in ((1, 100), (2, 30)):
+                (Path(folder) / f'out.1-0{number}').write_text(f'thread: {number}\nsummary: 0\ntotals: {count}\n')
+            (Path(folder) / 'out.1').write_text('no counts\n')
+            self.assertEqual(callgrind.thread_totals(sorted(Path(folder).iterdir())), {1: 100, 2: 30})
+
+    def test_only(self):
+        self.assertEqual(set(experiments.chosen([])), set(experiments.ALL))
+        self.assertEqual(experiments.chosen(['3b', '4', 'idle']), {'threads': {'3b', '4'}, 'idle': None})
+        self.assertEqual(experiments.chosen(['threads', '3b']), {'threads': None})
+        with self.assertRaises(KeyError):
+            experiments.chosen(['14'])
+
+
+class Figures(unittest.TestCase):
+    def results(self, records=(), micro=()):
+        return {'records': list(records), 'micro': list(micro), 'notes': [], 'seconds': {}, 'machine': {},
+                'products': [], 'kind': 'full'}
+
+    def row(self, results, number, part):
+        return next(r for r in figures.headline(results) if r['row'] == number and r['part'] == part)
+
+    def test_the_better_peer_counts(self):
+        records = [record('single', 'GET P16', name, i, cpu_ns=value) for name, value in
+                   ((figures.OURS, 600), ('slow', 2000), ('fast', 1000)) for i in (1, 2, 3)]
+        got = self.row(self.results(records), '1', 'GET')
+        self.assertAlmostEqual(got['value'], 0.6)
+        self.assertTrue(got['reached'])
+
+    def test_merging_replaces_what_was_measured_again(self):
+        old = [record('threads', 'GET P16', 'a', i, rps=1) for i in (1, 2)] + [record('threads', 'SET P16', 'a', 1)]
+        new = [record('threads', 'GET P16', 'a', 1, rps=2)]
+        self.assertEqual(figures.merged(old, new), [old[2], new[0]])
+        self.assertEqual(figures.merged([], new), new)
+
+    def test_without_peers(self):
+        got = self.row(self.results([record('single', 'GET P16', figures.OURS, 1, cpu_ns=1)]), '1', 'GET')
+        self.assertIsNone(got['value'])
+        self.assertIsNone(got['reached'])
+
+    def test_thread_ratio(self):
+        records = [record('threads', 'GET P16', figures.OURS, i, v, rps=rps, generator_limited=False)
+                   for i in (1, 2) for v, rps in (('1 thread', 100), ('2 threads', 97), ('9 threads', 99))]
+        self.assertFalse(self.row(self.results(records), '4', 'GET P16, io-threads 2')['reached'])
+        self.assertTrue(self.row(self.results(records), '4', 'GET P16, io-threads 9')['reached'])
+
+    def test_micro(self):
+        rows = [{'name': 'dict 50000000 keys small pages', 'parameter': p, 'value': v, 'unit': 'ns/key'}
+                for p, v in (('find in order', 400.0), ('batch 1', 410.0), ('batch 16', 50.0))]
+        self.assertAlmostEqual(self.row(self.results(micro=rows), '7', '50M keys, small pages')['value'], 8)
+
+    def test_every_row_is_there(self):
+        self.assertEqual({r['row'] for r in figures.headline(self.results())},
+                         {'1', '2', '3', '3b', '4', '5', '6', '7', '8', '9', '10', '11', '12', '13'})
+
+    def test_report_of_nothing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            report.write(self.results(), Path(folder))
+            self.assertIn('</html>', (Path(folder) / 'index.html').read_text())
+
+
+if __name__ == '__main__':
+    unittest.main()
