@@ -228,28 +228,50 @@ static size_t collect(batchItem *items, size_t max) {
     return n;
 }
 
+/* The keys of a batch, each once: a hot key that many clients ask for is fetched for all of them. */
+typedef struct keyBatch {
+    dictLookup lookups[DICT_PREFETCH_MAX];
+    size_t n;
+    uint64_t seen; /* a bit for the top six bits of each hash */
+} keyBatch;
+
+static bool keyIsThere(const keyBatch *keys, const dict *d, uint64_t hash) {
+    if (likely(!(keys->seen & 1ull << (hash >> 58)))) return false;
+    for (size_t i = 0; i < keys->n; i++)
+        if (keys->lookups[i].hash == hash && keys->lookups[i].d == d) return true;
+    return false;
+}
+
+static void addKey(keyBatch *keys, const dict *d, slice name, uint64_t hash) {
+    if (keyIsThere(keys, d, hash)) return;
+    keys->seen |= 1ull << (hash >> 58);
+    dictLookup *l = &keys->lookups[keys->n++];
+    l->d = d;
+    l->key = name;
+    l->hash = hash;
+    l->skip_value = reply_conf.offload;
+    prefetchRead(name.ptr);
+}
+
 /* Walk the keys of all items through their dicts. Commands with more keys than the batch holds fetch the rest by themselves. */
 static void prefetchBatch(const batchItem *items, size_t n, size_t max_keys) {
-    dictLookup lookups[DICT_PREFETCH_MAX];
-    size_t keys = 0;
+    keyBatch keys;
+    keys.n = 0;
+    keys.seen = 0;
+    size_t covered = 0; /* keys asked for, a hot one as often as it stands in the batch */
     for (size_t i = 0; i < n; i++) prefetchRead(items[i].req->argv);
-    for (size_t i = 0; i < n && keys < max_keys; i++) {
+    for (size_t i = 0; i < n && keys.n < max_keys; i++) {
         const parsedCommand *p = items[i].req;
-        if (p->nkeys == 0 || p->nkeys > max_keys - keys || p->flags & REQ_PREFETCHED) continue;
-        for (uint32_t k = 0; k < p->nkeys; k++) {
-            dictLookup *l = &lookups[keys++];
-            l->d = items[i].c->db->keys;
-            l->key = p->argv[p->keys[k].index];
-            l->hash = p->keys[k].hash;
-            l->skip_value = reply_conf.offload;
-            prefetchRead(l->key.ptr);
-        }
+        if (p->nkeys == 0 || p->nkeys > max_keys - keys.n || p->flags & REQ_PREFETCHED) continue;
+        for (uint32_t k = 0; k < p->nkeys; k++)
+            addKey(&keys, items[i].c->db->keys, p->argv[p->keys[k].index], p->keys[k].hash);
+        covered += p->nkeys;
         ((parsedCommand *)(uintptr_t)p)->flags |= REQ_PREFETCHED;
     }
-    if (keys == 0) return;
-    dictPrefetch(lookups, keys);
+    if (covered == 0) return;
+    if (keys.n > 1) dictPrefetch(keys.lookups, keys.n); /* one walk has nothing to overlap with */
     net_stats.prefetch_batches++;
-    net_stats.prefetch_entries += (long long)keys;
+    net_stats.prefetch_entries += (long long)covered;
 }
 
 static void returnBlock(client *c) {
