@@ -242,15 +242,22 @@ static bool keyIsThere(const keyBatch *keys, const dict *d, uint64_t hash) {
     return false;
 }
 
-static void addKey(keyBatch *keys, const dict *d, slice name, uint64_t hash) {
+static void addKey(keyBatch *keys, const dict *d, slice name, uint64_t hash, bool skip_value) {
     if (keyIsThere(keys, d, hash)) return;
     keys->seen |= 1ull << (hash >> 58);
     dictLookup *l = &keys->lookups[keys->n++];
     l->d = d;
     l->key = name;
     l->hash = hash;
-    l->skip_value = reply_conf.offload;
+    l->skip_value = skip_value;
     prefetchRead(name.ptr);
+}
+
+/* Main does not touch a value that is replaced, nor one that another thread sends. What main itself sends it had better have asked
+ * for early. */
+static bool skipsValue(const batchItem *item) {
+    if (item->req->cmd->flags & CMD_BUILDS_VALUE) return true;
+    return reply_conf.offload && item->c->stream->home != ioThreadMain();
 }
 
 /* Walk the keys of all items through their dicts. Commands with more keys than the batch holds fetch the rest by themselves. */
@@ -263,8 +270,9 @@ static void prefetchBatch(const batchItem *items, size_t n, size_t max_keys) {
     for (size_t i = 0; i < n && keys.n < max_keys; i++) {
         const parsedCommand *p = items[i].req;
         if (p->nkeys == 0 || p->nkeys > max_keys - keys.n || p->flags & REQ_PREFETCHED) continue;
+        bool skip_value = skipsValue(&items[i]);
         for (uint32_t k = 0; k < p->nkeys; k++)
-            addKey(&keys, items[i].c->db->keys, p->argv[p->keys[k].index], p->keys[k].hash);
+            addKey(&keys, items[i].c->db->keys, p->argv[p->keys[k].index], p->keys[k].hash, skip_value);
         covered += p->nkeys;
         ((parsedCommand *)(uintptr_t)p)->flags |= REQ_PREFETCHED;
     }
