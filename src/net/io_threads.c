@@ -7,6 +7,10 @@
  * more, and waits. A producer publishes, makes a full fence, and looks at `sleeping`. One of the two sees
  * the other's store, so no wake-up is lost, and the system call is made only for a sleeper.
  *
+ * A wake-up costs main more than ten commands do. So an I/O thread publishes early but wakes main only for
+ * WAKE_COMMANDS commands, or when it finds nothing more to read, always before it waits itself; and not at all for
+ * MSG_WRITTEN, which main takes when it is next awake.
+ *
  * Not here    what a message does to a stream (networking.c), which thread holds which (rebalance.c).
  * Owns        the threads, their rings and loops.
  * Threads     functions are main's, or the thread's own, as the header says.
@@ -31,6 +35,9 @@
 
 #define RING_MESSAGES 4096
 #define OVERFLOW_RETRY_MS 1
+#define BREATHE_READS 16
+#define BREATHE_COMMANDS 64
+#define WAKE_COMMANDS 16 /* main is woken for so many, or when a thread finds nothing more to read */
 #define LOOP_FDS_AT_START 1024 /* streamAttach() makes room for larger descriptors */
 
 static struct {
@@ -175,9 +182,29 @@ void ioThreadReport(ioThread *t) {
 }
 
 static void publishToMain(ioThread *t) {
-    if (!channelCommit(&t->to_main)) return;
+    channelCommit(&t->to_main);
+    t->wake_owed |= t->urgent;
+    t->urgent = false;
+}
+
+/* Wake main for what was published, unless it has taken it already. */
+static void announceToMain(ioThread *t) {
+    if (!t->wake_owed) return;
+    t->wake_owed = false;
+    t->commands_unannounced = 0;
+    if (spscIsEmpty(&t->to_main.ring)) return;
     fullFence();
     wakeIfSleeping(&io.main_sleeping, &io.main_bell);
+}
+
+void ioThreadBreathe(ioThread *t) {
+    if (t->id == 0) return;
+    t->reads_this_turn++;
+    if (++t->reads_unpublished < BREATHE_READS && t->commands_unpublished < BREATHE_COMMANDS) return;
+    t->reads_unpublished = t->commands_unpublished = 0;
+    publishToMain(t);
+    if (t->commands_unannounced >= WAKE_COMMANDS) announceToMain(t);
+    takeMessages(t);
 }
 
 static long long onRetry(aeEventLoop *loop, long long id, void *arg) {
@@ -196,10 +223,19 @@ static void threadBeforeSleep(aeEventLoop *loop, void *arg) {
     publishToMain(t);
     ioStatAdd(&t->stats.active_ns, clockTicksToNs(clockTicks() - t->busy_since));
     if (stop) {
+        announceToMain(t);
         aeStop(loop);
         aeDontWait(loop);
         return;
     }
+    /* Little to do for main yet, and sockets were ready: see first whether more are. */
+    if (t->wake_owed && t->reads_this_turn > 0 && t->commands_unannounced < WAKE_COMMANDS) {
+        t->reads_this_turn = 0;
+        aeDontWait(loop);
+        return;
+    }
+    t->reads_this_turn = 0;
+    announceToMain(t);
     if (channelHasOverflow(&t->to_main)) { /* main is far behind: see whether there is room in a while */
         aeCreateTimeEvent(loop, OVERFLOW_RETRY_MS, onRetry, NULL);
         return;
@@ -352,8 +388,12 @@ void ioThreadPost(ioThread *t, const ioMessage *m) {
 }
 
 void ioThreadPostToMain(ioThread *t, const ioMessage *m) {
-    if (t->id == 0) io.deliver(m);
-    else channelPost(&t->to_main, m);
+    if (t->id == 0) {
+        io.deliver(m);
+        return;
+    }
+    channelPost(&t->to_main, m);
+    t->urgent |= m->type != MSG_WRITTEN;
 }
 
 static void sendDead(ioThread *t) {

@@ -81,6 +81,10 @@ typedef struct ioThread {
     size_t args_cap;
     clientStream *unreported; /* streams with written blocks to report */
     monotime busy_since;
+    unsigned reads_unpublished, commands_unpublished; /* since the last look at the rings */
+    unsigned reads_this_turn, commands_unannounced;   /* the latter since main was last woken */
+    bool urgent;    /* something was posted that main should not sleep through */
+    bool wake_owed; /* the same was published, and main has yet to be woken if it sleeps */
 
     messageChannel to_main;
     messageChannel from_main;
@@ -109,6 +113,9 @@ ioThread *ioThreadGet(unsigned id); /* NULL when it does not run */
 ioThread *ioThreadMain(void);
 /* End the retiring threads that hold nothing any more. Main, from cron. */
 void ioThreadsReap(void);
+/* A holder has read one stream and handed over `commands`: now and then, long before the turn ends, publish and take messages, so that
+ * main and the thread work at the same time. The last thing a read handler does: the stream may be closed by it. */
+void ioThreadBreathe(ioThread *t);
 /* The holder's turn ends: tell main what was written. */
 void ioThreadReport(ioThread *t);
 /* Stop and join all threads (shutdown). */

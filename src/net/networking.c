@@ -177,6 +177,8 @@ static void carryRest(clientStream *s, requestBlock *b) {
 
 static void handOver(clientStream *s, requestBlock *b) {
     s->inflight_blocks++;
+    s->thread->commands_unpublished += (unsigned)b->commands;
+    s->thread->commands_unannounced += (unsigned)b->commands;
     s->inflight_bytes += b->wire_bytes;
     ioMessage m = {.type = MSG_REQUESTS, .stream = s, .block = b};
     ioThreadPostToMain(s->thread, &m);
@@ -308,6 +310,7 @@ static void onReadable(connection *conn) {
         if (!readOnce(s)) break;
     showQuerySize(s);
     updateReading(s);
+    ioThreadBreathe(s->thread);
 }
 
 /* --- writing ------------------------------------------------------------------------------------- */
