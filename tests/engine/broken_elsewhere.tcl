@@ -133,7 +133,8 @@ foreach batch {16 128} {
                         if {$got ne $value && $got ne "(nil)"} {
                             fail "got [shorten $got]"
                         }
-                        if {$length != ($got eq $value ? 2000 : 0)} {
+                        # Each command makes room before it runs, so the key may go between the two; it does not come back.
+                        if {$length != 0 && ($length != 2000 || $got ne $value)} {
                             fail "length $length beside [shorten $got]"
                         }
                     }
