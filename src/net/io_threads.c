@@ -532,6 +532,7 @@ void ioThreadsTotals(ioTotals *out) {
             out->reads += statGet(&t->stats.reads);
             out->writes += statGet(&t->stats.writes);
             out->freed += statGet(&t->stats.freed);
+            out->polls += statGet(&t->stats.polls);
         }
     }
 }

@@ -69,7 +69,7 @@ typedef struct messageChannel {
 
 /* Counters that one thread writes and main reads (relaxed; each is only ever shown). */
 typedef struct ioThreadStats {
-    _Atomic uint64_t reads, writes, freed, freed_bytes, active_ns, net_input, net_output, polls, sleeps;
+    _Atomic uint64_t reads, writes, freed, freed_bytes, active_ns, net_input, net_output, polls;
 } ioThreadStats;
 
 typedef struct ioThread {
@@ -145,7 +145,8 @@ size_t ioThreadsTransientMemory(void);
 
 /* Sum over all threads. */
 typedef struct ioTotals {
-    uint64_t reads, writes, freed, net_input, net_output; /* of I/O threads only, main excluded, for reads, writes, freed */
+    uint64_t reads, writes, freed, polls; /* of I/O threads, main excluded */
+    uint64_t net_input, net_output;
     uint64_t main_reads, main_writes;
 } ioTotals;
 void ioThreadsTotals(ioTotals *out);

@@ -96,7 +96,8 @@ static void threads(infoOut *o, const ioTotals *io) {
     infoLine(o, "io_threaded_reads_processed:%llu", (unsigned long long)io->reads);
     infoLine(o, "io_threaded_writes_processed:%llu", (unsigned long long)io->writes);
     infoLine(o, "io_threaded_freed_objects:%llu", (unsigned long long)io->freed);
-    FIXED(o, "io_threaded_accept_processed:0", "io_threaded_poll_processed:0");
+    FIXED(o, "io_threaded_accept_processed:0");
+    infoLine(o, "io_threaded_poll_processed:%llu", (unsigned long long)io->polls);
     infoLine(o, "io_threaded_total_prefetch_batches:%lld", net_stats.prefetch_batches);
     infoLine(o, "io_threaded_total_prefetch_entries:%lld", net_stats.prefetch_entries);
 }

@@ -33,6 +33,7 @@ void statsIoTotals(ioTotals *out) {
     out->reads = growth(now.reads, base->reads);
     out->writes = growth(now.writes, base->writes);
     out->freed = growth(now.freed, base->freed);
+    out->polls = growth(now.polls, base->polls);
     out->net_input = growth(now.net_input, base->net_input);
     out->net_output = growth(now.net_output, base->net_output);
     out->main_reads = growth(now.main_reads, base->main_reads);
