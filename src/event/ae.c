@@ -147,7 +147,7 @@ void aeDontWait(aeEventLoop *loop) {
 /* Bring the kernel's view of fd to `mask`. AE_BARRIER is the loop's own business and costs no system call. */
 static int changeMask(aeEventLoop *loop, int fd, int mask) {
     fileEvent *event = &loop->files[fd];
-    int old_io = event->mask & AE_IO_MASK, io = mask & AE_IO_MASK;
+    int old_io = event->mask & (AE_IO_MASK | AE_EDGE), io = mask & (AE_IO_MASK | AE_EDGE);
 
     if (old_io != io && loop->backend->change(loop->backend_state, fd, event->generation, old_io, io) != C_OK) {
         return C_ERR;
@@ -440,4 +440,16 @@ void aeDoorbellClear(const aeDoorbell *bell) {
 
     do got = read(bell->read_fd, sink, sizeof(sink));
     while (got == (ssize_t)sizeof(sink) || (got == -1 && errno == EINTR));
+}
+
+/* The wait has ended, which is all a bell is for. Where each ring is told of once, its count may stand: that saves a
+ * system call for each time a thread is woken. */
+static void onBell(aeEventLoop *loop, int fd, void *arg, int mask) {
+    unused(fd);
+    unused(mask);
+    if (!loop->backend->edges) aeDoorbellClear(arg);
+}
+
+int aeDoorbellAttach(aeEventLoop *loop, aeDoorbell *bell) {
+    return aeCreateFileEvent(loop, bell->read_fd, AE_READABLE | (loop->backend->edges ? AE_EDGE : 0), onBell, bell);
 }

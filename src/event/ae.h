@@ -67,6 +67,8 @@ typedef struct aeDoorbell {
 } aeDoorbell;
 int aeDoorbellOpen(aeDoorbell *bell) must_check;
 void aeDoorbellClose(aeDoorbell *bell);
+/* Let the bell end the loop's waits. It needs no clearing then. */
+int aeDoorbellAttach(aeEventLoop *loop, aeDoorbell *bell) must_check;
 void aeDoorbellRing(const aeDoorbell *bell);  /* any thread, also a signal handler */
 void aeDoorbellClear(const aeDoorbell *bell); /* the loop's thread */
 

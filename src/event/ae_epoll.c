@@ -1,4 +1,4 @@
-/* ae_epoll.c -- waiting with epoll(7), level-triggered.
+/* ae_epoll.c -- waiting with epoll(7), level-triggered but for doorbells.
  *
  * The registration's generation travels through the kernel beside the descriptor (data.u64), so an event that was
  * collected for a former owner of the same number can be told apart without a look-up.
@@ -55,6 +55,7 @@ static int epollChange(void *p, int fd, uint32_t generation, int old_mask, int m
 
     if (mask & AE_READABLE) event.events |= EPOLLIN;
     if (mask & AE_WRITABLE) event.events |= EPOLLOUT;
+    if (mask & AE_EDGE) event.events |= EPOLLET;
     event.data.u64 = (uint64_t)generation << 32 | (uint32_t)fd;
     int op = mask == AE_NONE ? EPOLL_CTL_DEL : old_mask == AE_NONE ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
     return epoll_ctl(state->epfd, op, fd, &event) == 0 ? C_OK : C_ERR;
@@ -78,6 +79,7 @@ static int epollWait(void *p, int timeout_ms, aeFired *fired, int max) {
 
 const aeBackend ae_epoll_backend = {
     .name = "epoll",
+    .edges = true,
     .create = epollCreate,
     .destroy = epollDestroy,
     .resize = epollResize,

@@ -7,6 +7,7 @@
 #include "ae.h"
 
 #define AE_IO_MASK (AE_READABLE | AE_WRITABLE)
+#define AE_EDGE 64 /* of a registration: told once of each thing that comes, where the backend can (`edges`) */
 
 /* One descriptor that is ready. `generation` is the one the descriptor's registration had when it was armed. */
 typedef struct aeFired {
@@ -17,12 +18,14 @@ typedef struct aeFired {
 
 typedef struct aeBackend {
     const char *name;
+    bool edges;
     /* `setsize` bounds descriptors. NULL with errno. */
     void *(*create)(int setsize);
     void (*destroy)(void *state);
     /* Never smaller than the largest descriptor in use. */
     void (*resize)(void *state, int setsize);
-    /* The mask of fd goes from `old_mask` to `mask`, which differ and hold AE_IO_MASK bits only. C_ERR with errno. */
+    /* The mask of fd goes from `old_mask` to `mask`, which differ and hold AE_IO_MASK bits, and AE_EDGE with some of these. C_ERR
+     * with errno. */
     int (*change)(void *state, int fd, uint32_t generation, int old_mask, int mask);
     /* Wait (timeout_ms -1: for ever) and write at most `max` ready descriptors. 0 also when a signal came. */
     int (*wait)(void *state, int timeout_ms, aeFired *fired, int max);
