@@ -90,6 +90,11 @@ static void releaseReplies(replyBlock *chain) {
     }
 }
 
+static void repliesWritten(clientStream *s, replyBlock *chain, size_t bytes) {
+    releaseReplies(chain);
+    if (s->session) clientOutputWritten(s->session, bytes);
+}
+
 static void dropBlocks(requestBlock *chain) {
     while (chain) {
         requestBlock *next = chain->next;
@@ -189,11 +194,11 @@ static void streamGone(clientStream *s, replyBlock *chain) {
 void batchDeliver(const ioMessage *m) {
     clientStream *s = m->stream;
     switch ((messageType)m->type) {
-    case MSG_REQUESTS: requestsArrived(s, m->block); break;
-    case MSG_WRITTEN:
-        releaseReplies(m->reply);
-        if (s->session) clientOutputWritten(s->session, m->bytes);
+    case MSG_REQUESTS:
+        if (m->written || m->reply) repliesWritten(s, m->reply, m->written);
+        requestsArrived(s, m->block);
         break;
+    case MSG_WRITTEN: repliesWritten(s, m->reply, m->bytes); break;
     case MSG_END: streamEnded(s, (endReason)m->number); break;
     case MSG_LEFT: rebalanceLeft(s); break;
     case MSG_GONE: streamGone(s, m->reply); break;

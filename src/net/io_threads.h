@@ -19,7 +19,7 @@
 
 typedef enum {
     /* to main */
-    MSG_REQUESTS, /* block: parsed commands */
+    MSG_REQUESTS, /* block: parsed commands; reply, written: as with MSG_WRITTEN, what is unreported of the stream */
     MSG_WRITTEN,  /* reply: written blocks; bytes: written since the last such message */
     MSG_END,      /* nothing more will come from this stream: end of file, error, or drained; number = endReason */
     MSG_LEFT,     /* the stream is attached nowhere: main may hand it to its next holder */
@@ -47,7 +47,7 @@ typedef struct deadBatch {
 typedef struct ioMessage {
     uint16_t type;
     uint16_t number;
-    uint32_t spare;
+    uint32_t written; /* MSG_REQUESTS: bytes */
     clientStream *stream;
     union {
         requestBlock *block;
@@ -83,6 +83,8 @@ typedef struct ioThread {
     monotime busy_since;
     unsigned reads_unpublished, commands_unpublished; /* since the last look at the rings */
     unsigned reads_this_turn, commands_unannounced;   /* the latter since main was last woken */
+    unsigned busy_turns;
+    monotime told_at; /* main was told of commands then and has not answered yet; 0: nothing is due */
     bool urgent;    /* something was posted that main should not sleep through */
     bool wake_owed; /* the same was published, and main has yet to be woken if it sleeps */
 

@@ -181,6 +181,12 @@ static void handOver(clientStream *s, requestBlock *b) {
     s->thread->commands_unannounced += (unsigned)b->commands;
     s->inflight_bytes += b->wire_bytes;
     ioMessage m = {.type = MSG_REQUESTS, .stream = s, .block = b};
+    if (s->done_bytes <= UINT32_MAX) { /* what was written goes along */
+        m.reply = s->done;
+        m.written = (uint32_t)s->done_bytes;
+        s->done = NULL;
+        s->done_bytes = 0;
+    }
     ioThreadPostToMain(s->thread, &m);
 }
 
