@@ -143,17 +143,20 @@ static inline size_t putHeader(char *out, char prefix, long long n) {
 
     if (unlikely(u >= 1000)) return respHeader(out, prefix, n);
     out[0] = prefix;
-    if (u < 10) {
-        out[1] = (char)('0' + u);
+    unsigned n32 = (unsigned)u;
+    if (n32 < 10) {
+        out[1] = (char)('0' + n32);
         len = 2;
-    } else if (u < 100) {
-        out[1] = (char)('0' + u / 10);
-        out[2] = (char)('0' + u % 10);
+    } else if (n32 < 100) {
+        unsigned tens = n32 / 10;
+        out[1] = (char)('0' + tens);
+        out[2] = (char)('0' + n32 - tens * 10);
         len = 3;
     } else {
-        out[1] = (char)('0' + u / 100);
-        out[2] = (char)('0' + u / 10 % 10);
-        out[3] = (char)('0' + u % 10);
+        unsigned tens = n32 / 10, hundreds = n32 / 100;
+        out[1] = (char)('0' + hundreds);
+        out[2] = (char)('0' + tens - hundreds * 10);
+        out[3] = (char)('0' + n32 - tens * 10);
         len = 4;
     }
     memcpy(out + len, "\r\n", 2);
@@ -290,10 +293,9 @@ void addReplyBulkFormat(client *c, const char *fmt, ...) {
     sdsFree(owned);
 }
 
-/* Whether `len` bytes of the string are worth a reference. Only RAW values lie in a block that outlives a change of the key. */
+/* Whether `len` bytes of the RAW string are worth a reference. Only RAW values lie in a block that outlives a change of the key. */
 static inline bool mayRefer(const robj *o, size_t len) {
-    return o->encoding == OBJ_ENC_RAW && reply_conf.offload && (long long)len >= reply_conf.offload_min_size &&
-           o->refcount < OBJ_REFCOUNT_MAX;
+    return reply_conf.offload && (long long)len >= reply_conf.offload_min_size && o->refcount < OBJ_REFCOUNT_MAX;
 }
 
 static inline void addBulkReference(client *c, robj *o, slice bytes) {
@@ -308,22 +310,29 @@ static inline void addBulkReference(client *c, robj *o, slice bytes) {
     account(c, b, len + 2, bytes.len);
 }
 
-void addReplyBulkObject(client *c, robj *o) {
+/* Part of a string that is not referred to. */
+static __attribute__((noinline)) void addBulkCopy(client *c, const robj *o, size_t from, size_t len) {
     char digits[LONG_STR_SIZE];
-    slice bytes = objectString(o, digits);
+    slice whole = objectString(o, digits);
 
-    if (!mayRefer(o, bytes.len)) addReplyBulk(c, bytes);
-    else if (mayReply(c)) addBulkReference(c, o, bytes);
+    debugAssert(from <= whole.len && len <= whole.len - from);
+    addReplyBulk(c, sliceOf(whole.ptr + from, len));
+}
+
+static inline void addBulkPart(client *c, robj *o, size_t from, size_t len) {
+    if (o->encoding == OBJ_ENC_RAW && mayRefer(o, len)) {
+        if (mayReply(c)) addBulkReference(c, o, sliceOf(objectRawString(o).ptr + from, len));
+    } else {
+        addBulkCopy(c, o, from, len);
+    }
+}
+
+void addReplyBulkObject(client *c, robj *o) {
+    addBulkPart(c, o, 0, likely(o->encoding == OBJ_ENC_RAW) ? o->value_len : objectStringLen(o));
 }
 
 void addReplyBulkObjectRange(client *c, robj *o, size_t from, size_t len) {
-    char digits[LONG_STR_SIZE];
-    slice whole = objectString(o, digits);
-    slice bytes = sliceOf(whole.ptr + from, len);
-
-    debugAssert(from <= whole.len && len <= whole.len - from);
-    if (!mayRefer(o, len)) addReplyBulk(c, bytes);
-    else if (mayReply(c)) addBulkReference(c, o, bytes);
+    addBulkPart(c, o, from, len);
 }
 
 void addReplyDouble(client *c, double d) {

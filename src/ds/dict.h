@@ -29,6 +29,9 @@ typedef struct dictType {
     /* The next address to fetch after the entry's own line when the key does not lie in it; NULL
      * result or callback: the key is in the entry's first 64 bytes. Called on a line already fetched. */
     const void *(*prefetchKey)(const void *entry);
+    /* Not 0: the key lies in the entry and begins so many bytes behind its start at most, so that both lines can be asked for at
+     * once; prefetchKey is then called for longer moves only (rehash). */
+    size_t key_within;
     /* Ask for what a command will touch of the value, when the key has matched. NULL: nothing. */
     void (*prefetchValue)(const void *entry);
     /* May the table be resized to `bytes`, at fill `used / slots`? NULL: always. (maxmemory, fork.) */

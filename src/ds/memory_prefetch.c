@@ -28,8 +28,11 @@
 
 enum { LOOKUP_BUCKET, LOOKUP_ENTRY, LOOKUP_KEY, LOOKUP_DONE };
 
-/* Entries put about 16 bytes before the key; one that ends behind the line needs the next one as well. */
-#define KEY_IN_FIRST_LINE 40
+/* Ask for the line an entry starts in, and for the one its key ends in where the type says how far that may be. */
+static void prefetchEntry(const dictType *type, const char *entry, size_t key_len) {
+    prefetchRead(entry);
+    if (type->key_within) prefetchRead(entry + type->key_within + key_len - 1);
+}
 
 static void enterBucket(dictLookup *l, const dictBucket *b) {
     prefetchRead(b);
@@ -48,8 +51,7 @@ static void nextCandidate(dictLookup *l) {
     const dictBucket *b = l->bucket;
     if (likely(l->candidates)) {
         const char *entry = b->slot[__builtin_ctz(l->candidates)];
-        prefetchRead(entry);
-        if (l->key.len > KEY_IN_FIRST_LINE) prefetchRead(entry + CACHE_LINE);
+        prefetchEntry(l->d->type, entry, l->key.len);
         l->entry = entry;
         l->state = LOOKUP_ENTRY;
     } else if (bucketIsChained(b)) {
@@ -81,8 +83,8 @@ static void stepLookup(dictLookup *l) {
         break;
     case LOOKUP_ENTRY: {
         const dictType *type = l->d->type;
-        const void *key = type->prefetchKey ? type->prefetchKey(l->entry) : NULL;
-        if (key) {
+        const void *key;
+        if (!type->key_within && type->prefetchKey && (key = type->prefetchKey(l->entry)) != NULL) {
             prefetchRead(key);
             l->state = LOOKUP_KEY;
             break;

@@ -260,9 +260,8 @@ static void addKey(keyBatch *keys, const dict *d, slice name, uint64_t hash, boo
 
 /* Main does not touch a value that is replaced, nor one that another thread sends. What main itself sends it had better have asked
  * for early. */
-static bool skipsValue(const batchItem *item) {
-    if (item->req->cmd->flags & CMD_BUILDS_VALUE) return true;
-    return reply_conf.offload && item->c->stream->home != ioThreadMain();
+static bool sentElsewhere(const client *c) {
+    return reply_conf.offload && c->stream->home != ioThreadMain();
 }
 
 /* Walk the keys of all items through their dicts. Commands with more keys than the batch holds fetch the rest by themselves. */
@@ -271,11 +270,17 @@ static void prefetchBatch(const batchItem *items, size_t n, size_t max_keys) {
     keys.n = 0;
     keys.seen = 0;
     size_t covered = 0; /* keys asked for, a hot one as often as it stands in the batch */
+    const client *last = NULL;
+    bool elsewhere = false;
     for (size_t i = 0; i < n; i++) prefetchRead(items[i].req->argv);
     for (size_t i = 0; i < n && keys.n < max_keys; i++) {
         const parsedCommand *p = items[i].req;
         if (p->nkeys == 0 || p->nkeys > max_keys - keys.n || p->flags & REQ_PREFETCHED) continue;
-        bool skip_value = skipsValue(&items[i]);
+        if (items[i].c != last) {
+            last = items[i].c;
+            elsewhere = sentElsewhere(last);
+        }
+        bool skip_value = elsewhere || p->cmd->flags & CMD_BUILDS_VALUE;
         for (uint32_t k = 0; k < p->nkeys; k++)
             addKey(&keys, items[i].c->db->keys, p->argv[p->keys[k].index], p->keys[k].hash, skip_value);
         covered += p->nkeys;

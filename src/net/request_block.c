@@ -66,7 +66,7 @@ static void blockFreeExtras(requestBlock *b) {
 }
 
 void requestBlockPut(requestPool *pool, requestBlock *b) {
-    for (parsedCommand *p = b->first; p; p = p->next)
+    for (parsedCommand *p = b->current; p; p = p->next) /* those before it have run */
         if (p->value) objectFree(p->value);
     count(&pool->memory_out, extraMemory(b));
     blockFreeExtras(b);
@@ -198,7 +198,7 @@ static void buildValue(requestPool *pool, const serverCommand *cmd, parsedComman
 /* Look the command up, first among what this thread has just looked up (spelled the same way). */
 static const serverCommand *lookUp(requestPool *pool, const parsedCommand *p, bool *unknown_sub) {
     slice name = p->argv[0];
-    if (likely(name.len == pool->name_len && memcmp(name.ptr, pool->name, name.len) == 0 && pool->recent))
+    if (likely(pool->recent && sliceEq(name, sliceOf(pool->name, pool->name_len))))
         return pool->recent;
     const serverCommand *cmd = commandLookup(p->argv, p->argc, unknown_sub);
     if (cmd && !cmd->parent && !cmd->subcommands && name.len <= sizeof(pool->name)) {

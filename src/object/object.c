@@ -231,7 +231,13 @@ void objectPrefetchValue(const void *entry) {
         if (!sameLine(value, last)) prefetchRead(last);
     } else if (o->encoding == OBJ_ENC_RAW) {
         const char *value = entryPointer(o);
-        size_t len = o->value_len < VALUE_PREFETCH_BYTES ? o->value_len : VALUE_PREFETCH_BYTES;
-        for (size_t at = 0; at < len; at += CACHE_LINE) prefetchRead(value + at);
+        const char *end = value + (o->value_len < VALUE_PREFETCH_BYTES ? o->value_len : VALUE_PREFETCH_BYTES);
+        for (; end - value >= 4 * CACHE_LINE; value += 4 * CACHE_LINE) {
+            prefetchRead(value);
+            prefetchRead(value + CACHE_LINE);
+            prefetchRead(value + 2 * CACHE_LINE);
+            prefetchRead(value + 3 * CACHE_LINE);
+        }
+        for (; value < end; value += CACHE_LINE) prefetchRead(value);
     }
 }

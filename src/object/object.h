@@ -94,6 +94,12 @@ slice objectKey(const robj *o);
  * and lives as long as it is unchanged. */
 slice objectString(const robj *o, char *buf);
 size_t objectStringLen(const robj *o);
+/* The same of a RAW string, inline: replies refer to these bytes. */
+static inline slice objectRawString(const robj *o) {
+    const char *block;
+    memcpy(&block, (const char *)o + sizeof(robj) + (o->has_expire_slot ? sizeof(int64_t) : 0), sizeof(block));
+    return sliceOf(block, o->value_len);
+}
 long long objectInteger(const robj *o); /* encoding INT */
 void *objectStructure(const robj *o);   /* other types */
 /* false when the string is not a number */
@@ -152,6 +158,7 @@ void objectFree(robj *o);
 size_t objectFreeEffort(const robj *o);
 
 /* --- As a dict's entry ---------------------------------------------------------------------------- */
+#define OBJ_KEY_WITHIN 32 /* where the key begins at the latest, but for keys of 64 KiB: two words, expire, pointer */
 slice objectEntryKey(const void *entry);
 const void *objectPrefetchKey(const void *entry);
 void objectPrefetchValue(const void *entry);

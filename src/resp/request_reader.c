@@ -81,6 +81,11 @@ static bool makeRoom(requestReader *r) {
     return false;
 }
 
+/* Above 9 when it is none. */
+static inline uint32_t digitOf(char c) {
+    return (uint32_t)(unsigned char)c - '0';
+}
+
 static inline bool isCrlf(const char *p) {
     return loadLe16(p) == ('\r' | '\n' << 8);
 }
@@ -89,11 +94,26 @@ static inline bool isCrlf(const char *p) {
  * byte after it. NULL: anything else, which takeLine() sorts out. */
 static inline const char *takeShort(const char *p, const char *end, long long *value) {
     if (unlikely(end - p < 3)) return NULL;
+    if (likely(end - p > 4)) { /* one to three digits: nearly all there are */
+        uint32_t a = digitOf(p[0]), b = digitOf(p[1]), c = digitOf(p[2]);
+        if (a <= 9 && p[1] == '\r') {
+            *value = a;
+            return likely(p[2] == '\n') ? p + 3 : NULL;
+        }
+        if (a - 1 <= 8 && b <= 9 && p[2] == '\r') {
+            *value = a * 10 + b;
+            return likely(p[3] == '\n') ? p + 4 : NULL;
+        }
+        if (a - 1 <= 8 && b <= 9 && c <= 9 && p[3] == '\r') {
+            *value = a * 100 + b * 10 + c;
+            return likely(p[4] == '\n') ? p + 5 : NULL;
+        }
+    }
     const char *start = p, *last_cr = end - p > SHORT_DIGITS + 2 ? p + SHORT_DIGITS : end - 2;
-    uint32_t v = (uint32_t)(unsigned char)*p - '0', digit;
+    uint32_t v = digitOf(*p), digit;
 
     if (unlikely(v > 9)) return NULL;
-    while ((digit = (uint32_t)(unsigned char)*++p - '0') <= 9) {
+    while ((digit = digitOf(*++p)) <= 9) {
         v = v * 10 + digit;
         if (unlikely(p == last_cr)) return NULL;
     }
@@ -343,10 +363,11 @@ readState readerFeed(requestReader *r, const requestLimits *limits, char *buf, s
             if (r->pos == end) more = false;
             else if (buf[r->pos] == '*') more = takeCount(r, limits, buf, end);
             else r->state = READ_INLINE;
-            break;
+            if (r->state != READ_LENGTH) break;
+            /* fall through */
         case READ_LENGTH:
             takeUsualArgs(r, limits, buf, end);
-            if (r->state == READ_LENGTH) more = takeLength(r, limits, buf, end);
+            more = r->state == READ_LENGTH && takeLength(r, limits, buf, end);
             break;
         case READ_BODY: more = takeBody(r, buf, end); break;
         case READ_INLINE: more = takeInline(r, buf, end); break;

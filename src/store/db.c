@@ -44,12 +44,14 @@ static const dictType keys_type = {
     .entryKey = objectEntryKey,
     .entryFree = lazyfreeDropEntry,
     .prefetchKey = objectPrefetchKey,
+    .key_within = OBJ_KEY_WITHIN,
     .prefetchValue = objectPrefetchValue,
     .resizeAllowed = tableResizeAllowed,
 };
 static const dictType expires_type = {
     .entryKey = objectEntryKey,
     .prefetchKey = objectPrefetchKey,
+    .key_within = OBJ_KEY_WITHIN,
     .resizeAllowed = tableResizeAllowed,
 };
 
