@@ -91,7 +91,14 @@ static bool tableInit(dictTable *t, size_t buckets, bool must) {
     return true;
 }
 
+/* The pages of a large table go back to the system at once: the allocator would keep them for seconds, and nothing else
+ * of this size is likely to want them. */
 static void tableFree(dictTable *t) {
+    size_t bytes = tableBytes(t);
+#ifdef MADV_DONTNEED
+    if (bytes >= HUGE_PAGE) (void)madvise(t->buckets, bytes, MADV_DONTNEED);
+#endif
+    unused(bytes);
     zfree(t->buckets);
     *t = (dictTable){0};
 }
