@@ -489,6 +489,28 @@ static void testDoorbell(aeEventLoop *loop) {
     aeDeleteFileEvent(loop, r.bell.read_fd, AE_READABLE);
     aeDoorbellClose(&r.bell);
 }
+/* Attached, a bell ends each wait it rings in, once, and nobody has to clear it. */
+static void testAttachedDoorbell(aeEventLoop *loop) {
+    ringer r = {.rings = 0};
+    pthread_t thread;
+    if (!CHECK(aeDoorbellOpen(&r.bell) == C_OK)) return;
+    CHECK(aeDoorbellAttach(loop, &r.bell) == C_OK);
+    for (int round = 0; round < 3; round++) {
+        CHECK(pthread_create(&thread, NULL, ringLater, &r) == 0);
+        CHECK_EQ_INT(aeProcessEvents(loop, AE_ALL_EVENTS), 1); /* would wait for ever */
+        pthread_join(thread, NULL);
+        aeProcessEvents(loop, TURN_NOW);
+        CHECK_EQ_INT(aeProcessEvents(loop, TURN_NOW), 0);
+    }
+    aeDeleteFileEvent(loop, r.bell.read_fd, AE_READABLE);
+    aeDoorbellRing(&r.bell);
+    CHECK_EQ_INT(aeProcessEvents(loop, TURN_NOW), 0);
+    aeDoorbellClose(&r.bell);
+}
+TEST(ae_doorbell_attached_needs_no_clearing) {
+    withEachBackend(testAttachedDoorbell);
+}
+
 TEST(ae_doorbell_from_another_thread) {
     withEachBackend(testDoorbell);
 }

@@ -49,6 +49,8 @@ static void rigDeliver(const ioMessage *m) {
     case MSG_REQUESTS:
         CHECK_EQ_INT(rig.ends, 0);
         CHECK(m->block->first != NULL);
+        rig.written += m->written;
+        replyBlockReleaseChain(m->reply);
         catRecords(m->block);
         m->block->next = NULL;
         *rig.held_end = m->block;
@@ -645,6 +647,30 @@ TEST(stream_close_shows_nothing_of_reused_memory) {
         sdsFree(got);
     }
     atomic_store(&net_shared.reply_zerocopy_min_size, 0);
+}
+
+/* What was written and not yet reported goes to main with the next request, once; what has no request to go with, by itself. */
+TEST(stream_reports_written_bytes_with_the_next_request) {
+    uint64_t seed = unitRandomSeed();
+    rigOpen(false, true);
+    replyBlock *chain = randomChain(3, 200, &seed);
+    sds want = replyBlockCatChain(sdsEmpty(), chain), got = sdsEmpty();
+    post(MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
+    CHECK_EQ_INT(rig.written, 0); /* the turn goes on */
+    CHECK(send(rig.peer, "PING\r\n", 6, MSG_NOSIGNAL) == 6);
+    fixtureTurn();
+    CHECK_EQ_STR(rig.seen, "<PING>");
+    CHECK_EQ_INT(rig.written, sdsLen(want));
+    ioThreadReport(ioThreadMain());
+    CHECK_EQ_INT(rig.written, sdsLen(want)); /* not twice */
+    post(MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, randomChain(1, 50, &seed));
+    ioThreadReport(ioThreadMain());
+    CHECK(rig.written > sdsLen(want));
+    fixtureReceive(rig.peer, &got);
+    CHECK_EQ_INT(sdsLen(got), rig.written);
+    rigClose();
+    sdsFree(want);
+    sdsFree(got);
 }
 
 /* --- drain --------------------------------------------------------------------------------------------------------- */
