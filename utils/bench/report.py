@@ -212,6 +212,18 @@ def micro_html(results):
     return '\n'.join(out + ['</table></div></details></section>'])
 
 
+def remarks_html(rows, folder):
+    """Why a bar is missed: `remarks.txt` beside the report, written by hand, one line each: row | text."""
+    missed = {r['row'] for r in rows if r['reached'] is False}
+    out = []
+    path = folder / 'remarks.txt'
+    for line in path.read_text().splitlines() if path.exists() else []:
+        row, _, words = (part.strip() for part in line.partition('|'))
+        if row in missed:
+            out.append(f'<li><b>{esc(row)}</b> {esc(words)}</li>')
+    return '<section><h2>Where a bar is missed, and why</h2><ul>' + ''.join(out) + '</ul></section>' if out else ''
+
+
 def facts_html(pairs):
     return '<dl>' + ''.join(f'<dt>{esc(k)}</dt><dd>{esc(v)}</dd>' for k, v in pairs if v) + '</dl>'
 
@@ -232,7 +244,7 @@ def page(results, folder):
              '<nav><a href="#bars">Bars</a>' + ''.join(f'<a href="#{n}">{esc(t)}</a>' for n, t, _ in shown) +
              '<a href="#method">Method</a></nav>',
              '<section id="bars"><h2>The bars</h2><p>What was set out to be reached, and what was measured. Of several '
-             f'peers the better one counts.</p>{headline_html(rows)}</section>']
+             f'peers the better one counts.</p>{headline_html(rows)}</section>', remarks_html(rows, folder)]
     for name, title, words in shown:
         data = base64.b64encode((folder / f'{name}.png').read_bytes()).decode()
         extra = model_html(results) if name == 'cost_model' else ''

@@ -143,6 +143,16 @@ class Figures(unittest.TestCase):
         self.assertEqual({r['row'] for r in figures.headline(self.results())},
                          {'1', '2', '3', '3b', '4', '5', '6', '7', '8', '9', '10', '11', '12', '13'})
 
+    def test_remarks_are_shown_for_missed_bars_only(self):
+        records = [record('threads', 'GET P16', figures.OURS, 1, v, rps=rps, generator_limited=False)
+                   for v, rps in (('1 thread', 100), ('2 threads', 50))]
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / 'remarks.txt').write_text('4 | a <core> too few\n2 | not this\n')
+            report.write(self.results(records), Path(folder))
+            page = (Path(folder) / 'index.html').read_text()
+            self.assertIn('a &lt;core&gt; too few', page)
+            self.assertNotIn('not this', page)
+
     def test_report_of_nothing(self):
         with tempfile.TemporaryDirectory() as folder:
             report.write(self.results(), Path(folder))
