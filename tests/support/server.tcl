@@ -238,10 +238,14 @@ proc connect {} {
     return [RespClient new [srv port]]
 }
 
-# Run BODY with NAMES as new connections, which are closed afterwards whatever happens.
+# Run BODY with NAMES as new connections, which are closed afterwards whatever happens. The server knows them when it begins: a
+# connection is there for the client as soon as the kernel has it, before the server accepts it, and with I/O threads
+# another client's command may come first.
 proc with_clients {names body} {
     foreach name $names {
-        uplevel 1 [list set $name [connect]]
+        set client [connect]
+        uplevel 1 [list set $name $client]
+        catch {$client PING}
     }
     set code [catch {uplevel 1 $body} message options]
     foreach name $names {
