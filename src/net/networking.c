@@ -26,6 +26,7 @@
 #include <sys/socket.h>
 
 #define READS_PER_EVENT 4                  /* then other clients of the thread get their turn */
+#define READ_LARGE_BYTES (64 * 1024)       /* room for a read while large arguments come faster than they are read */
 #define WRITE_PER_EVENT (384 * 1024)       /* bytes for one client in one turn: 16 replies of 16 KiB go at once */
 #define WRITE_IOV_MAX 512
 #define VALUE_PREFETCH_BYTES 1024
@@ -227,8 +228,10 @@ static void updateReading(clientStream *s) {
 static void makeRoom(const clientStream *s, requestBlock *b) {
     size_t missing = readerMissing(&s->reader, b->len);
     size_t room = b->cap - b->len;
-    if (room >= REQUEST_BUF_BYTES / 2 || (missing && room >= missing)) return;
-    size_t want = REQUEST_BUF_BYTES;
+    /* Behind a large argument that filled the last read more of its kind wait. Fewer reads mean fewer rests to carry on. */
+    bool many = s->read_filled && missing && s->reader.body_len >= KEEP_BODY_BYTES && b->len < READ_LARGE_BYTES;
+    size_t want = many ? READ_LARGE_BYTES : REQUEST_BUF_BYTES;
+    if (room >= want / 2 || (!many && missing && room >= missing)) return;
     if (missing > want) want = missing;
     size_t most = b->len > 4 * 1024 * 1024 ? b->len : 4 * 1024 * 1024;
     if (want > most) want = most;
@@ -272,6 +275,7 @@ static bool readOnce(clientStream *s) {
     ioStatAdd(&s->thread->stats.net_input, (uint64_t)n);
     b->len += (size_t)n;
     bool full = (size_t)n == room;
+    s->read_filled = full;
     parseAndHandOver(s);
     if (s->partial && queryLimitReached(s->partial)) {
         reportEnd(s, END_QUERY_LIMIT);

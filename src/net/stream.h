@@ -34,6 +34,7 @@ typedef struct clientStream {
     bool end_reported;         /* MSG_END was sent, once */
     bool has_unreported;       /* on the thread's list of streams with written blocks to report */
     bool on_zerocopy;          /* the socket option is set */
+    bool read_filled;          /* the last read took all that there was room for */
 
     /* Line 1 -- holder: writing. */
     alignas(CACHE_LINE) replyBlock *out_head; /* owns: unsent output */
