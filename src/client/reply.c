@@ -315,11 +315,11 @@ static __attribute__((noinline)) void addBulkCopy(client *c, const robj *o, size
     char digits[LONG_STR_SIZE];
     slice whole = objectString(o, digits);
 
-    debugAssert(from <= whole.len && len <= whole.len - from);
     addReplyBulk(c, sliceOf(whole.ptr + from, len));
 }
 
 static inline void addBulkPart(client *c, robj *o, size_t from, size_t len) {
+    debugAssert(from <= objectStringLen(o) && len <= objectStringLen(o) - from);
     if (o->encoding == OBJ_ENC_RAW && mayRefer(o, len)) {
         if (mayReply(c)) addBulkReference(c, o, sliceOf(objectRawString(o).ptr + from, len));
     } else {

@@ -29,8 +29,8 @@ typedef struct dictType {
     /* The next address to fetch after the entry's own line when the key does not lie in it; NULL
      * result or callback: the key is in the entry's first 64 bytes. Called on a line already fetched. */
     const void *(*prefetchKey)(const void *entry);
-    /* Not 0: the key lies in the entry and begins so many bytes behind its start at most, so that both lines can be asked for at
-     * once; prefetchKey is then called for longer moves only (rehash). */
+    /* Not 0: the key lies in the entry and begins so many bytes behind its start at most, so that a search can ask for both lines at
+     * once; only rehashing calls prefetchKey then. */
     size_t key_within;
     /* Ask for what a command will touch of the value, when the key has matched. NULL: nothing. */
     void (*prefetchValue)(const void *entry);

@@ -83,6 +83,7 @@ typedef struct ioThread {
     monotime busy_since;
     unsigned reads_unpublished, commands_unpublished; /* since the last look at the rings */
     unsigned reads_this_turn, commands_unannounced;   /* the latter since main was last woken */
+    monotime owed_since; /* when wake_owed was set */
     unsigned busy_turns;
     monotime told_at; /* main was told of commands then and has not answered yet; 0: nothing is due */
     bool urgent;    /* something was posted that main should not sleep through */

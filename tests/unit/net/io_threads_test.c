@@ -157,6 +157,76 @@ TEST(threads_lose_no_wake_up) {
     backToOne();
 }
 
+/* Streams that never stop, and never have a command, must not keep another one's command from main. */
+#define LOUD 16
+typedef struct babbler {
+    int fds[LOUD];
+    _Atomic int stop;
+} babbler;
+
+static void *babble(void *arg) {
+    babbler *b = arg;
+    char lines[4096];
+    for (size_t i = 0; i < sizeof(lines); i++) lines[i] = "\r\n"[i % 2];
+    for (int i = 0; !atomic_load(&b->stop); i = (i + 1) % LOUD)
+        while (send(b->fds[i], lines, sizeof(lines), MSG_NOSIGNAL | MSG_DONTWAIT) > 0) continue;
+    return NULL;
+}
+
+static bool command_came;
+static requestBlock *command_block;
+
+static void babbleDeliver(const ioMessage *m) {
+    if (m->type == MSG_GONE) goneDeliver(m);
+    if (m->type != MSG_REQUESTS) return;
+    command_came = true;
+    command_block = m->block;
+}
+
+TEST(threads_wake_main_while_other_streams_babble) {
+    netFixtureInit();
+    setThreads(2, false);
+    fixture_deliver = babbleDeliver;
+    ioThread *t = ioThreadGet(1);
+    babbler b = {.stop = 0};
+    clientStream *streams[LOUD + 1];
+    int pair[2];
+    for (int i = 0; i <= LOUD; i++) {
+        fixturePair(pair, false);
+        if (i < LOUD) b.fds[i] = pair[1];
+        streams[i] = streamCreate(connCreateAcceptedUnix(pair[0], NULL), true);
+        ioMessage join = {.type = MSG_JOIN, .stream = streams[i]};
+        ioThreadPost(t, &join);
+    }
+    int quiet = pair[1];
+    ioThreadsFlush();
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, babble, &b) == 0);
+    poll(NULL, 0, 20); /* it babbles */
+    uint64_t count;
+    if (read(ioThreadsMainDoorbell(), &count, sizeof(count)) < 0) count = 0;
+    command_came = false;
+    CHECK(ioThreadsMainSleeps());
+    CHECK(send(quiet, "PING\r\n", 6, MSG_NOSIGNAL) == 6);
+    CHECK(aeWait(ioThreadsMainDoorbell(), AE_READABLE, 5000) > 0);
+    ioThreadsMainAwake();
+    ioThreadsPoll(100);
+    CHECK(command_came);
+    atomic_store(&b.stop, 1);
+    pthread_join(thread, NULL);
+    gone = 0;
+    for (int i = 0; i <= LOUD; i++) {
+        ioMessage close_it = {.type = MSG_CLOSE, .stream = streams[i]};
+        ioThreadPost(t, &close_it);
+    }
+    CHECK(pollUntil(LOUD + 1));
+    if (command_block) requestBlockPut(&ioThreadMain()->pool, command_block);
+    for (int i = 0; i < LOUD; i++) close(b.fds[i]);
+    close(quiet);
+    fixture_deliver = NULL;
+    backToOne();
+}
+
 /* --- the dead ------------------------------------------------------------------------------------------- */
 
 TEST(threads_free_what_is_theirs) {
