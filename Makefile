@@ -214,9 +214,10 @@ demo:
 
 check:
 	dev/check_layers
+	dev/check_format
 
 format:
-	clang-format -i $(wildcard src/*/*.[ch] src/*/*/*.[ch] tests/unit/*/*.[ch])
+	clang-format -i $(wildcard src/*/*.[ch] src/*/*/*.[ch] tests/unit/*/*.[ch] tests/bench/micro/*.[ch])
 
 # Release only: figures of another variant would say nothing.
 MICRO_LAYERS := resp ds base

@@ -115,10 +115,8 @@ static const char *roleName(char r) {
 /* A logfmt value is quoted and stays on one line. */
 static void makeQuotable(char *s) {
     for (; *s; s++) {
-        if (*s == '"')
-            *s = '\'';
-        else if (*s == '\n' || *s == '\r')
-            *s = ' ';
+        if (*s == '"') *s = '\'';
+        else if (*s == '\n' || *s == '\r') *s = ' ';
     }
 }
 

@@ -74,10 +74,8 @@ size_t ull2string(char *out, unsigned long long value) {
         memcpy(out + at, pairs + value % 100 * 2, 2);
         value /= 100;
     }
-    if (value >= 10)
-        memcpy(out, pairs + value * 2, 2);
-    else
-        out[0] = (char)('0' + value);
+    if (value >= 10) memcpy(out, pairs + value * 2, 2);
+    else out[0] = (char)('0' + value);
     return n;
 }
 

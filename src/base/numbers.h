@@ -9,8 +9,8 @@
 
 #include "platform.h"
 
-#define LONG_STR_SIZE 21         /* room for any 64-bit integer and a NUL */
-#define DOUBLE_STR_SIZE 128      /* room for d2string */
+#define LONG_STR_SIZE 21          /* room for any 64-bit integer and a NUL */
+#define DOUBLE_STR_SIZE 128       /* room for d2string */
 #define LONG_DOUBLE_STR_SIZE 5200 /* room for ld2string in any mode: LDBL_MAX in %.17Lf has 4932+18 */
 
 /* false when [s, s+len) is not exactly one number. `*out` is then unchanged. */

@@ -14,27 +14,27 @@
 #include "platform.h"
 
 typedef enum {
-    SETTING_BOOL,   /* bool */
-    SETTING_INT,    /* long long, `min`..`max` */
-    SETTING_MEMORY, /* long long bytes, units in input, plain bytes in output */
+    SETTING_BOOL,              /* bool */
+    SETTING_INT,               /* long long, `min`..`max` */
+    SETTING_MEMORY,            /* long long bytes, units in input, plain bytes in output */
     SETTING_PERCENT_OR_MEMORY, /* long long: "25%" is stored negative (-25); else bytes */
-    SETTING_OCTAL,  /* long long, octal in input and output */
-    SETTING_ENUM,   /* int, names in `names` */
-    SETTING_FLAGS,  /* int, one or more names joined by spaces */
-    SETTING_STRING, /* char *, zmalloc'ed; "" or NULL when empty as `empty_is_null` says */
-    SETTING_SPECIAL /* parsed and printed by the functions below */
+    SETTING_OCTAL,             /* long long, octal in input and output */
+    SETTING_ENUM,              /* int, names in `names` */
+    SETTING_FLAGS,             /* int, one or more names joined by spaces */
+    SETTING_STRING,            /* char *, zmalloc'ed; "" or NULL when empty as `empty_is_null` says */
+    SETTING_SPECIAL            /* parsed and printed by the functions below */
 } settingType;
 
 enum {
-    SETTING_IMMUTABLE = 1,  /* only in the file or on the command line */
-    SETTING_SENSITIVE = 2,  /* never logged */
-    SETTING_HIDDEN = 4,     /* not in CONFIG GET with a pattern, only by exact name */
-    SETTING_PROTECTED = 8,  /* CONFIG SET only with enable-protected-configs */
-    SETTING_MULTI_ARG = 16, /* several words make one value (save, client-output-buffer-limit) */
+    SETTING_IMMUTABLE = 1,    /* only in the file or on the command line */
+    SETTING_SENSITIVE = 2,    /* never logged */
+    SETTING_HIDDEN = 4,       /* not in CONFIG GET with a pattern, only by exact name */
+    SETTING_PROTECTED = 8,    /* CONFIG SET only with enable-protected-configs */
+    SETTING_MULTI_ARG = 16,   /* several words make one value (save, client-output-buffer-limit) */
     SETTING_ACCUMULATES = 32, /* several lines in the file add up */
-    SETTING_PENDING = 64,   /* valid and kept, but its subsystem is still to come: one warning at start */
+    SETTING_PENDING = 64,     /* valid and kept, but its subsystem is still to come: one warning at start */
     SETTING_DENY_LOADING = 128,
-    SETTING_VOLATILE = 256  /* apply is called even when the value is the same */
+    SETTING_VOLATILE = 256 /* apply is called even when the value is the same */
 };
 
 typedef struct settingName {
@@ -47,26 +47,28 @@ typedef struct setting {
     const char *alias; /* second name, or NULL */
     unsigned flags;
     settingType type;
-    void *value;               /* bool * / long long * / int * / char ** by type; NULL for SPECIAL */
-    const char *default_text;  /* as it would stand in the file; NULL: empty string, printed as "" */
-    long long min, max;        /* INT, MEMORY, OCTAL */
-    const settingName *names;  /* ENUM, FLAGS; ended by a NULL name */
-    bool empty_is_null;        /* STRING: "" is stored as NULL. STRING, SPECIAL: CONFIG REWRITE leaves an empty one out */
-    /* Check a new value that is in range before it is stored; false with *err set refuses it. `text` is given for STRING,
-     * `number` for the others but SPECIAL (BOOL: 0 or 1). Not called for defaults. */
+    void *value;              /* bool * / long long * / int * / char ** by type; NULL for SPECIAL */
+    const char *default_text; /* as it would stand in the file; NULL: empty string, printed as "" */
+    long long min, max;       /* INT, MEMORY, OCTAL */
+    const settingName *names; /* ENUM, FLAGS; ended by a NULL name */
+    bool empty_is_null; /* STRING: "" is stored as NULL. STRING, SPECIAL: CONFIG REWRITE leaves an empty one out */
+    /* Check a new value that is in range before it is stored; false with *err set refuses it. `text` is given for
+     * STRING, `number` for the others but SPECIAL (BOOL: 0 or 1). Not called for defaults. */
     bool (*check)(const char *text, long long number, const char **err);
-    /* Put the stored value into force, at run time only (CONFIG SET), once per call for each distinct function. False with *err: the
-     * old values come back and apply is called again. */
+    /* Put the stored value into force, at run time only (CONFIG SET), once per call for each distinct function. False
+     * with *err: the old values come back and apply is called again. */
     bool (*apply)(const char **err);
-    /* SPECIAL. set: words of the value, false with *err and nothing changed. With MULTI_ARG an empty value comes as count 0; without,
-     * count is 1. Also called at boot with the words of default_text (not when that is NULL). get: returns a new sds; what it gives,
-     * split at blanks for MULTI_ARG, is what set takes. */
+    /* SPECIAL. set: words of the value, false with *err and nothing changed. With MULTI_ARG an empty value comes as
+     * count 0; without, count is 1. Also called at boot with the words of default_text (not when that is NULL). get:
+     * returns a new sds; what it gives, split at blanks for MULTI_ARG, is what set takes. */
     bool (*set)(const struct setting *s, char **words, int count, const char **err);
     char *(*get)(const struct setting *s);
-    /* SPECIAL that is written in more than one line (save, user ...): appends "name value\n" lines to an sds; else NULL. */
+    /* SPECIAL that is written in more than one line (save, user ...): appends "name value\n" lines to an sds; else
+     * NULL. */
     char *(*rewrite)(const struct setting *s, char *out);
 } setting;
 
-#define SETTINGS_END {.name = NULL}
+#define SETTINGS_END \
+    { .name = NULL }
 
 #endif

@@ -24,8 +24,8 @@ static inline slice sliceStr(const char *s) {
     return (slice){s, strlen(s)};
 }
 
-/* Names and keys are short as a rule: up to 16 bytes are compared as two words that may overlap, which a call of memcmp costs
- * twice as much as. */
+/* Names and keys are short as a rule: up to 16 bytes are compared as two words that may overlap, which a call of
+ * memcmp costs twice as much as. */
 static inline bool bytesEq(const char *a, const char *b, size_t n) {
     uint64_t a1, a2, b1, b2;
     uint32_t c1, c2, d1, d2;

@@ -37,8 +37,9 @@
 #define SLOTS_MAX 512
 
 #ifndef USE_LIBC_MALLOC
-/* A turn of a thread parses the requests of many clients, and what they replace comes back only after they have run: with
- * 50 clients in pipelines of 16 that is 800 values. The cache of a thread must hold them, or each makes a trip to the arena. */
+/* A turn of a thread parses the requests of many clients, and what they replace comes back only after they have run:
+ * with 50 clients in pipelines of 16 that is 800 values. The cache of a thread must hold them, or each makes a trip to
+ * the arena. */
 const char *malloc_conf = "tcache_nslots_small_min:1024,tcache_nslots_small_max:1024";
 #endif
 

@@ -84,7 +84,8 @@ static void unlinkFrom(client **head, client *c, size_t next) {
 void clientFree(client *c) {
     serverAssert(c->blocks_head == NULL);
     for (int i = 0; i < hooks.nfree; i++) hooks.on_free[i](c);
-    if (c->flags & CLIENT_PENDING_WRITE) unlinkFrom(&client_state.pending_write, c, offsetof(client, next_pending_write));
+    if (c->flags & CLIENT_PENDING_WRITE)
+        unlinkFrom(&client_state.pending_write, c, offsetof(client, next_pending_write));
     if (c->flags & CLIENT_CLOSE_ASAP) unlinkFrom(&client_state.closing, c, offsetof(client, next_closing));
     if (c->node) {
         dictPop(clients_by_id, idKey(&c->id), dictHash(clients_by_id, idKey(&c->id)));
@@ -136,8 +137,8 @@ void clientReset(client *c) {
     c->resp = 2;
     sdsFree(c->name);
     c->name = NULL;
-    c->flags &= ~(uint32_t)(CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP | CLIENT_REPLY_SKIP_NEXT | CLIENT_NO_EVICT | CLIENT_NO_TOUCH |
-                            CLIENT_READONLY | CLIENT_MONITOR | CLIENT_IMPORT_SOURCE);
+    c->flags &= ~(uint32_t)(CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP | CLIENT_REPLY_SKIP_NEXT | CLIENT_NO_EVICT |
+                            CLIENT_NO_TOUCH | CLIENT_READONLY | CLIENT_MONITOR | CLIENT_IMPORT_SOURCE);
 }
 
 /* ---- Hooks ------------------------------------------------------------------------------------------------------ */
@@ -321,13 +322,15 @@ sds clientCatInfo(sds s, const client *c) {
                      (unsigned long long)c->id, c->peer, c->local, c->fd, textOr(c->name), secondsSince(c->created),
                      secondsSince(c->last_interaction), flagLetters(c, &extra, flags),
                      c->capa & CLIENT_CAPA_REDIRECT ? "r" : "", c->db ? c->db->id : 0);
-    s = sdsCatPrintf(s, " sub=%zu psub=%zu ssub=%zu multi=%lld watch=%zu qbuf=%zu qbuf-free=%zu argv-mem=%zu multi-mem=%zu",
-                     extra.subscribed_channels, extra.subscribed_patterns, extra.subscribed_shard_channels, extra.multi,
-                     extra.watched, extra.query_used, extra.query_free, argvBytes(c), extra.multi_bytes);
-    s = sdsCatPrintf(s, " rbs=%zu rbp=%zu obl=%zu oll=%zu omem=%zu tot-mem=%zu events=%s cmd=%s user=%s redir=%lld resp=%d",
-                     open_bytes, c->reply_peak, c->output_bytes - queued, queued ? blocks : 0, queued,
-                     memUsage(c, &extra), c->stream ? (queued ? "rw" : "r") : "",
-                     clientCommandName(c->cmd ? c->cmd : c->last_cmd), extra.user, extra.redirect, c->resp);
-    return sdsCatPrintf(s, " lib-name=%s lib-ver=%s tot-net-in=%lld tot-net-out=%lld tot-cmds=%lld", textOr(c->lib_name),
-                        textOr(c->lib_ver), c->net_input, c->net_output, c->commands);
+    s = sdsCatPrintf(
+        s, " sub=%zu psub=%zu ssub=%zu multi=%lld watch=%zu qbuf=%zu qbuf-free=%zu argv-mem=%zu multi-mem=%zu",
+        extra.subscribed_channels, extra.subscribed_patterns, extra.subscribed_shard_channels, extra.multi,
+        extra.watched, extra.query_used, extra.query_free, argvBytes(c), extra.multi_bytes);
+    s = sdsCatPrintf(
+        s, " rbs=%zu rbp=%zu obl=%zu oll=%zu omem=%zu tot-mem=%zu events=%s cmd=%s user=%s redir=%lld resp=%d",
+        open_bytes, c->reply_peak, c->output_bytes - queued, queued ? blocks : 0, queued, memUsage(c, &extra),
+        c->stream ? (queued ? "rw" : "r") : "", clientCommandName(c->cmd ? c->cmd : c->last_cmd), extra.user,
+        extra.redirect, c->resp);
+    return sdsCatPrintf(s, " lib-name=%s lib-ver=%s tot-net-in=%lld tot-net-out=%lld tot-cmds=%lld",
+                        textOr(c->lib_name), textOr(c->lib_ver), c->net_input, c->net_output, c->commands);
 }

@@ -30,15 +30,15 @@ enum {
     CLIENT_REPLY_OFF = 1 << 2,
     CLIENT_REPLY_SKIP_NEXT = 1 << 3,
     CLIENT_REPLY_SKIP = 1 << 4,
-    CLIENT_BLOCKED = 1 << 5,   /* commands wait until it is unblocked */
-    CLIENT_PAUSED = 1 << 6,    /* postponed by CLIENT PAUSE */
+    CLIENT_BLOCKED = 1 << 5, /* commands wait until it is unblocked */
+    CLIENT_PAUSED = 1 << 6,  /* postponed by CLIENT PAUSE */
     CLIENT_MULTI = 1 << 7,
     CLIENT_DIRTY_CAS = 1 << 8,
     CLIENT_DIRTY_EXEC = 1 << 9,
     CLIENT_NO_EVICT = 1 << 10,
     CLIENT_NO_TOUCH = 1 << 11,
     CLIENT_UNIX_SOCKET = 1 << 12,
-    CLIENT_FAKE = 1 << 13,     /* no connection */
+    CLIENT_FAKE = 1 << 13, /* no connection */
     CLIENT_PUBSUB = 1 << 14,
     CLIENT_MONITOR = 1 << 15,
     CLIENT_REPLICA = 1 << 16,
@@ -56,83 +56,90 @@ enum {
 
 enum { CLIENT_CAPA_REDIRECT = 1 }; /* client.capa: CLIENT CAPA redirect */
 
-/* Output up to this much never breaks a limit: the field keeps so much in a buffer of the client that limits do not see. */
+/* Output up to this much never breaks a limit: the field keeps so much in a buffer of the client that limits do not
+ * see. */
 #define CLIENT_OUTPUT_GRACE 16384
 
 /* Kinds for client-output-buffer-limit and CLIENT LIST TYPE. */
-typedef enum { CLIENT_TYPE_NORMAL, CLIENT_TYPE_REPLICA, CLIENT_TYPE_PUBSUB, CLIENT_TYPE_PRIMARY, CLIENT_TYPES } clientType;
+typedef enum {
+    CLIENT_TYPE_NORMAL,
+    CLIENT_TYPE_REPLICA,
+    CLIENT_TYPE_PUBSUB,
+    CLIENT_TYPE_PRIMARY,
+    CLIENT_TYPES
+} clientType;
 
 typedef struct client {
     /* Line 0: every command. */
-    const parsedCommand *req;          /* borrowed: the command being executed, NULL between commands */
-    slice *argv;                       /* = req->argv; a handler may point it elsewhere to rewrite what is propagated */
+    const parsedCommand *req; /* borrowed: the command being executed, NULL between commands */
+    slice *argv;              /* = req->argv; a handler may point it elsewhere to rewrite what is propagated */
     uint32_t argc;
-    int resp;                          /* 2 or 3 */
-    const struct serverCommand *cmd;   /* being executed */
-    serverDb *db;                      /* borrowed: selected */
-    uint32_t flags;                    /* CLIENT_ */
+    int resp;                        /* 2 or 3 */
+    const struct serverCommand *cmd; /* being executed */
+    serverDb *db;                    /* borrowed: selected */
+    uint32_t flags;                  /* CLIENT_ */
     bool authenticated;
-    struct replyBlock *reply_tail;     /* where replies are appended; NULL: none open */
-    struct replyBlock *reply_head;     /* owns: chain not yet handed to the stream */
+    struct replyBlock *reply_tail; /* where replies are appended; NULL: none open */
+    struct replyBlock *reply_head; /* owns: chain not yet handed to the stream */
 
     /* Line 1: once a batch. */
     alignas(CACHE_LINE) struct clientStream *stream; /* NULL for fake clients */
     struct requestBlock *blocks_head, *blocks_tail;  /* owns: parsed, not yet executed to the end; net takes them back
                                                       * before clientFree() */
-    size_t output_bytes;               /* all output not yet known to be written, references at full size */
-    size_t input_bytes;                /* bytes in blocks_* */
+    size_t output_bytes; /* all output not yet known to be written, references at full size */
+    size_t input_bytes;  /* bytes in blocks_* */
     monotime last_interaction;
     struct client *next_ready, *next_pending_write, *next_closing;
     uint64_t id;
 
     /* Cold. */
-    struct user *user;                 /* borrowed */
+    struct user *user; /* borrowed */
     const struct serverCommand *last_cmd;
-    sds name, lib_name, lib_ver;       /* own; NULL when unset */
-    sds peer, local;                   /* own: "ip:port" */
+    sds name, lib_name, lib_ver; /* own; NULL when unset */
+    sds peer, local;             /* own: "ip:port" */
     monotime created;
-    monotime soft_limit_since;         /* 0: below the soft limit */
+    monotime soft_limit_since; /* 0: below the soft limit */
     long long net_input, net_output, commands;
     size_t input_buffer_peak;
     size_t reply_peak;
-    listNode *node;                    /* its place in clientState.clients */
-    int fd;                            /* for display only */
+    listNode *node; /* its place in clientState.clients */
+    int fd;         /* for display only */
     int capa;
     int64_t paused_since;
-    struct blockingState *blocking;    /* engine/blocked.c, made when needed */
-    struct multiState *multi;          /* made when needed */
+    struct blockingState *blocking; /* engine/blocked.c, made when needed */
+    struct multiState *multi;       /* made when needed */
     struct pubsubState *pubsub;
     struct trackingState *tracking;
-    void *deferred;                    /* reply.c: the innermost open place of a deferred length */
-    unsigned long error_replies;       /* sent to this client, to tell whether a command failed */
+    void *deferred;              /* reply.c: the innermost open place of a deferred length */
+    unsigned long error_replies; /* sent to this client, to tell whether a command failed */
 } client;
 
 typedef struct clientState {
-    list *clients;                 /* all with a connection, in order of id */
+    list *clients; /* all with a connection, in order of id */
     uint64_t next_id;
-    client *pending_write;         /* with output for their stream; drained by net (clientPopPendingWrite) before sleep */
-    client *closing;               /* to be freed; drained by net (clientPopClosing) before sleep */
+    client *pending_write; /* with output for their stream; drained by net (clientPopPendingWrite) before sleep */
+    client *closing;       /* to be freed; drained by net (clientPopClosing) before sleep */
     long long total_error_replies, unexpected_error_replies;
     long long output_limit_disconnections, query_limit_disconnections;
-    size_t output_bytes_total;     /* sum of output_bytes of all clients */
+    size_t output_bytes_total; /* sum of output_bytes of all clients */
     size_t recent_max_input, recent_max_output;
-    dict *errors;                  /* errorstats: entries of reply_error.c */
+    dict *errors; /* errorstats: entries of reply_error.c */
 } clientState;
 extern clientState client_state;
 
-/* What only layers above know of a client, for CLIENT LIST and clientMemUsage(). Starts with the values of a client that
- * none of them has touched; each registered function fills in its own part. */
+/* What only layers above know of a client, for CLIENT LIST and clientMemUsage(). Starts with the values of a client
+ * that none of them has touched; each registered function fills in its own part. */
 typedef struct clientInfoExtra {
     size_t subscribed_channels, subscribed_patterns, subscribed_shard_channels; /* sub= psub= ssub= */
-    long long multi;                 /* queued commands; -1: not in MULTI */
+    long long multi;                                                            /* queued commands; -1: not in MULTI */
     size_t watched;
-    long long redirect;              /* -1: no tracking; 0: tracking without redirection; else the client's id */
+    long long redirect; /* -1: no tracking; 0: tracking without redirection; else the client's id */
     bool tracking_broken_redirect, tracking_bcast;
-    bool unblocked;                  /* unblocked, its commands not yet gone on with */
-    const char *user;                /* "default" */
-    size_t query_used, query_free;   /* qbuf= qbuf-free= */
-    size_t multi_bytes;              /* multi-mem= */
-    size_t other_bytes;              /* memory that no field above shows */
+    bool unblocked;                /* unblocked, its commands not yet gone on with */
+    const char *user;              /* "default" */
+    size_t query_used, query_free; /* qbuf= qbuf-free= */
+    size_t multi_bytes;            /* multi-mem= */
+    size_t other_bytes;            /* memory that no field above shows */
 } clientInfoExtra;
 typedef void clientInfoFn(const client *c, clientInfoExtra *extra);
 
@@ -143,16 +150,18 @@ client *clientCreate(struct clientStream *stream, int fd, const char *peer, cons
 /* Free what the session owns. The stream must be gone or detached by net before. Runs the hooks below. */
 void clientFree(client *c);
 client *clientById(uint64_t id);
-/* Ask for the end of a client at the next safe point (net drains client_state.closing). Works at any stage; on a fake client
- * it has no effect, because that belongs to whoever made it. */
+/* Ask for the end of a client at the next safe point (net drains client_state.closing). Works at any stage; on a fake
+ * client it has no effect, because that belongs to whoever made it. */
 void clientCloseAsap(client *c);
-/* Take the next client off the list; NULL when it is empty. Its flag CLIENT_PENDING_WRITE is cleared; CLIENT_CLOSE_ASAP stays. */
+/* Take the next client off the list; NULL when it is empty. Its flag CLIENT_PENDING_WRITE is cleared;
+ * CLIENT_CLOSE_ASAP stays. */
 client *clientPopPendingWrite(void);
 client *clientPopClosing(void);
 clientType clientTypeOf(const client *c);
 const char *clientTypeName(clientType t); /* "normal" "slave" "pubsub" "primary" */
 int clientTypeByName(slice name);         /* also "replica" and "master"; -1 unknown */
-/* Names allow only printable characters without space; an empty one takes the name away. False with the error text for the reply. */
+/* Names allow only printable characters without space; an empty one takes the name away. False with the error text for
+ * the reply. */
 bool clientSetName(client *c, slice name, const char **err);
 /* Whether every byte is printable and no blank: names, lib-name, lib-ver. */
 bool clientNameIsValid(slice name);
@@ -179,7 +188,8 @@ void clientReset(client *c);
 
 /* The key in argument `index` when it is not the first key of the running command. */
 hashedKey clientKeySearch(const client *c, uint32_t index);
-/* The key in argument `index` of the running command, with the hash made when it was parsed (or now if it is none of the parsed keys). */
+/* The key in argument `index` of the running command, with the hash made when it was parsed (or now if it is none of
+ * the parsed keys). */
 static inline hashedKey clientKeyAt(const client *c, uint32_t index) {
     const parsedCommand *req = c->req;
     if (likely(req && req->nkeys && req->keys[0].index == index && c->argv == req->argv)) {
@@ -188,8 +198,8 @@ static inline hashedKey clientKeyAt(const client *c, uint32_t index) {
     return clientKeySearch(c, index);
 }
 
-/* The entry that was built ahead from the running command's key and value, or NULL; the caller owns it. Only commands flagged
- * CMD_BUILDS_VALUE have one. The record is const for everybody else; its value leaves it here. */
+/* The entry that was built ahead from the running command's key and value, or NULL; the caller owns it. Only commands
+ * flagged CMD_BUILDS_VALUE have one. The record is const for everybody else; its value leaves it here. */
 static inline robj *clientTakeValue(client *c) {
     parsedCommand *req = (parsedCommand *)c->req;
     if (!req || c->argv != req->argv) return NULL;

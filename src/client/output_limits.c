@@ -95,7 +95,8 @@ bool outputLimitsSet(char **words, int count, const char **err) {
             return false;
         }
         if (!memory2ull(words[i + 1], strlen(words[i + 1]), &l.hard_bytes) ||
-            !memory2ull(words[i + 2], strlen(words[i + 2]), &l.soft_bytes) || !parseSeconds(words[i + 3], &l.soft_seconds)) {
+            !memory2ull(words[i + 2], strlen(words[i + 2]), &l.soft_bytes) ||
+            !parseSeconds(words[i + 3], &l.soft_seconds)) {
             *err = "Error in hard, soft or soft_seconds setting in buffer limit configuration.";
             return false;
         }
@@ -111,8 +112,8 @@ sds outputLimitsGet(void) {
 
     for (int t = CLIENT_TYPE_NORMAL; t <= CLIENT_TYPE_PUBSUB; t++) {
         const outputLimit *l = &output_limits[t];
-        s = sdsCatPrintf(s, "%s%s %llu %llu %lld", t ? " " : "", clientTypeName((clientType)t), l->hard_bytes, l->soft_bytes,
-                         l->soft_seconds);
+        s = sdsCatPrintf(s, "%s%s %llu %llu %lld", t ? " " : "", clientTypeName((clientType)t), l->hard_bytes,
+                         l->soft_bytes, l->soft_seconds);
     }
     return s;
 }
@@ -128,7 +129,8 @@ static sds catBytes(sds s, unsigned long long bytes) {
 sds outputLimitsCatLines(sds s, const char *name) {
     for (int t = CLIENT_TYPE_NORMAL; t <= CLIENT_TYPE_PUBSUB; t++) {
         const outputLimit *l = &output_limits[t], *d = &default_limits[t];
-        if (l->hard_bytes == d->hard_bytes && l->soft_bytes == d->soft_bytes && l->soft_seconds == d->soft_seconds) continue;
+        if (l->hard_bytes == d->hard_bytes && l->soft_bytes == d->soft_bytes && l->soft_seconds == d->soft_seconds)
+            continue;
         s = sdsCatPrintf(s, "%s %s ", name, clientTypeName((clientType)t));
         s = sdsCat(catBytes(s, l->hard_bytes), " ");
         s = catBytes(s, l->soft_bytes);

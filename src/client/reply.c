@@ -1,8 +1,8 @@
 /* reply.c -- building replies: bytes and references appended to a client's chain of blocks.
  *
- * This is what main does for every command, so it is kept to what cannot be done elsewhere: one test of the client's flags,
- * one of the block's room, a header of a few digits, and for a value that lies in an object of its own a reference
- * instead of a copy, so that main never touches its bytes.
+ * This is what main does for every command, so it is kept to what cannot be done elsewhere: one test of the client's
+ * flags, one of the block's room, a header of a few digits, and for a value that lies in an object of its own a
+ * reference instead of a copy, so that main never touches its bytes.
  *
  *   a deferred length:   ... | gap of PLACE_BYTES | what was added behind it ...
  *   The gap holds a `place` until the length is known. Then the header takes its start, and what lies behind it in the
@@ -30,7 +30,8 @@
 #define FORMAT_BYTES 512 /* formatted texts up to this are made on the stack */
 
 /* A client with one of these gets nothing; a push message goes through in spite of the first two. */
-#define SILENT_FLAGS (CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP | CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY | CLIENT_PRIMARY)
+#define SILENT_FLAGS \
+    (CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP | CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY | CLIENT_PRIMARY)
 
 replySettings reply_conf = {.offload = true, .offload_min_size = 64};
 
@@ -293,7 +294,8 @@ void addReplyBulkFormat(client *c, const char *fmt, ...) {
     sdsFree(owned);
 }
 
-/* Whether `len` bytes of the RAW string are worth a reference. Only RAW values lie in a block that outlives a change of the key. */
+/* Whether `len` bytes of the RAW string are worth a reference. Only RAW values lie in a block that outlives a change
+ * of the key. */
 static inline bool mayRefer(const robj *o, size_t len) {
     return reply_conf.offload && (long long)len >= reply_conf.offload_min_size && o->refcount < OBJ_REFCOUNT_MAX;
 }

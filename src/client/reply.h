@@ -21,8 +21,8 @@ typedef struct replySettings {
 } replySettings;
 extern replySettings reply_conf;
 
-/* Take the client's chain for the stream (NULL if none); its bytes stay counted in c->output_bytes until clientOutputWritten().
- * Not while a deferred length is open. */
+/* Take the client's chain for the stream (NULL if none); its bytes stay counted in c->output_bytes until
+ * clientOutputWritten(). Not while a deferred length is open. */
 replyBlock *clientTakeReplies(client *c);
 /* `bytes` of what was taken are on the wire, or were thrown away with the connection. */
 void clientOutputWritten(client *c, size_t bytes);
@@ -40,27 +40,30 @@ void addReplyNullArray(client *c); /* RESP3 _ ; RESP2 *-1 */
 void addReplyEmptyArray(client *c);
 void addReplyZero(client *c);
 void addReplyOne(client *c);
-void addReplyStatus(client *c, const char *text);         /* +text */
+void addReplyStatus(client *c, const char *text); /* +text */
 void addReplyStatusFormat(client *c, const char *fmt, ...) printf_like(2, 3);
 #define addReplyQueued(c) addReplyStatus(c, "QUEUED")
 #define addReplyPong(c) addReplyStatus(c, "PONG")
 
-/* --- errors: text that begins with '-' is sent as it is (its code is the first word), else "-ERR " goes before it. CR and LF
- * become blanks. Every error counts in errorstats, also when the client hears nothing of it. --------------------------------- */
+/* --- errors: text that begins with '-' is sent as it is (its code is the first word), else "-ERR " goes before it. CR
+ * and LF become blanks. Every error counts in errorstats, also when the client hears nothing of it.
+ * --------------------------------- */
 void addReplyError(client *c, const char *text);
 void addReplyErrorFormat(client *c, const char *fmt, ...) printf_like(2, 3);
 void addReplyErrorSlice(client *c, slice text);
-void addReplyErrorArity(client *c);      /* wrong number of arguments for '%s' command */
-void addReplyErrorExpire(client *c);     /* invalid expire time in '%s' command */
+void addReplyErrorArity(client *c);  /* wrong number of arguments for '%s' command */
+void addReplyErrorExpire(client *c); /* invalid expire time in '%s' command */
 void addReplySyntaxError(client *c);
 void addReplyWrongType(client *c);
 void addReplyNoKeyError(client *c);      /* ERR no such key */
 void addReplyNotIntegerError(client *c); /* ERR value is not an integer or out of range */
 void addReplyNotFloatError(client *c);
-void addReplyOutOfRangeError(client *c); /* ERR index out of range */
+void addReplyOutOfRangeError(client *c);   /* ERR index out of range */
 void addReplyUnknownSubcommand(client *c); /* unknown subcommand '%.128s'. Try %s HELP. */
-void addReplySubcommandSyntaxError(client *c); /* unknown subcommand or wrong number of arguments for '%.128s'. Try %s HELP. */
-bool checkType(client *c, const robj *o, objectTypeId type); /* true and WRONGTYPE sent when o is another type; NULL is fine */
+void addReplySubcommandSyntaxError(
+    client *c); /* unknown subcommand or wrong number of arguments for '%.128s'. Try %s HELP. */
+bool checkType(client *c, const robj *o,
+               objectTypeId type); /* true and WRONGTYPE sent when o is another type; NULL is fine */
 
 /* --- values --------------------------------------------------------------------------------------- */
 void addReplyLongLong(client *c, long long n);
@@ -69,7 +72,8 @@ void addReplyBulkCString(client *c, const char *s); /* NULL: null */
 void addReplyBulkSds(client *c, sds s);             /* frees s */
 void addReplyBulkLongLong(client *c, long long n);
 void addReplyBulkFormat(client *c, const char *fmt, ...) printf_like(2, 3);
-/* A string value as bulk: by reference when offload is on and it is large enough, else copied. The object's own count is raised. */
+/* A string value as bulk: by reference when offload is on and it is large enough, else copied. The object's own count
+ * is raised. */
 void addReplyBulkObject(client *c, robj *o);
 /* A part of a string value (GETRANGE), same rule. */
 void addReplyBulkObjectRange(client *c, robj *o, size_t from, size_t len);
@@ -79,9 +83,9 @@ void addReplyBool(client *c, bool b);
 void addReplyBigNum(client *c, slice digits);
 void addReplyVerbatim(client *c, slice text, const char ext[3]); /* RESP2: bulk */
 void addReplyArrayLen(client *c, long long n);
-void addReplyMapLen(client *c, long long pairs); /* RESP2: array of 2n */
-void addReplySetLen(client *c, long long n);     /* RESP2: array */
-void addReplyPushLen(client *c, long long n);    /* RESP2: array */
+void addReplyMapLen(client *c, long long pairs);       /* RESP2: array of 2n */
+void addReplySetLen(client *c, long long n);           /* RESP2: array */
+void addReplyPushLen(client *c, long long n);          /* RESP2: array */
 void addReplyAttributeLen(client *c, long long pairs); /* RESP3 only */
 /* A length that is known only later: what is added between goes behind it. May nest. */
 void *addReplyDeferredLen(client *c); /* NULL when the client gets no replies; the innermost place is set first */
@@ -95,7 +99,8 @@ void addReplyHelp(client *c, const char **lines);
 /* --- argument parsing that answers ----------------------------------------------------------------- */
 /* False when the argument is bad: then an error was sent (`msg` or the usual text). */
 bool getLongLongFromArg(client *c, uint32_t index, long long *out, const char *msg) must_check;
-bool getRangeLongFromArg(client *c, uint32_t index, long long min, long long max, long long *out, const char *msg) must_check;
+bool getRangeLongFromArg(client *c, uint32_t index, long long min, long long max, long long *out,
+                         const char *msg) must_check;
 bool getPositiveLongFromArg(client *c, uint32_t index, long long *out, const char *msg) must_check;
 bool getDoubleFromArg(client *c, uint32_t index, double *out, const char *msg) must_check;
 bool getLongDoubleFromArg(client *c, uint32_t index, long double *out, const char *msg) must_check;

@@ -20,18 +20,18 @@ typedef struct replyRef {
     robj *obj;       /* counted: main drops it when the stream hands the block back */
     const char *ptr; /* into obj */
     size_t len;
-    size_t offset;   /* bytes of this block that go before it */
+    size_t offset; /* bytes of this block that go before it */
 } replyRef;
 
 typedef struct replyBlock {
     struct replyBlock *next; /* of the chain */
     uint32_t nrefs;
-    uint32_t capacity;       /* of data[], bytes and references together */
-    size_t used;             /* bytes */
-    size_t total;            /* bytes and referenced bytes: what goes over the wire */
-    size_t sent;             /* holder: of total */
-    uint32_t zc_last;        /* holder: number behind the last zero-copy send that touched the block */
-    bool zerocopy;           /* holder: the kernel may still read from the block; false when it is new */
+    uint32_t capacity; /* of data[], bytes and references together */
+    size_t used;       /* bytes */
+    size_t total;      /* bytes and referenced bytes: what goes over the wire */
+    size_t sent;       /* holder: of total */
+    uint32_t zc_last;  /* holder: number behind the last zero-copy send that touched the block */
+    bool zerocopy;     /* holder: the kernel may still read from the block; false when it is new */
     alignas(replyRef) char data[];
 } replyBlock;
 
@@ -50,8 +50,8 @@ static inline size_t replyBlockRoom(const replyBlock *b) {
     return b->capacity - b->used - b->nrefs * sizeof(replyRef);
 }
 
-/* An empty block with room for at least `room` bytes (at most REPLY_BLOCK_CAPACITY_MAX), of the small kind if `first` and that is
- * enough. */
+/* An empty block with room for at least `room` bytes (at most REPLY_BLOCK_CAPACITY_MAX), of the small kind if `first`
+ * and that is enough. */
 replyBlock *replyBlockGet(size_t room, bool first);
 /* Give back a block whose bytes have gone: drops the references, recycles the memory. */
 void replyBlockRelease(replyBlock *b);

@@ -1,7 +1,7 @@
 /* reply_error.c -- error replies, and how often each code was sent.
  *
- * An error's first word is its code: clients tell errors apart by it, and INFO errorstats counts by it. Scripts may make
- * up codes, so only the first ERROR_CODES_MAX are kept; the others count together.
+ * An error's first word is its code: clients tell errors apart by it, and INFO errorstats counts by it. Scripts may
+ * make up codes, so only the first ERROR_CODES_MAX are kept; the others count together.
  *
  * Not here    what commands find wrong; the error of a protocol violation (net).
  * Owns        client_state.errors: the codes and their counters.
@@ -52,7 +52,8 @@ static void countCode(slice name) {
     if (!e && dictSize(client_state.errors) >= ERROR_CODES_MAX) {
         name = sliceStr(OVERFLOW_CODE);
         e = findCode(name);
-        if (!e) serverLog(LL_WARNING, "Errorstats stopped adding new errors: there are %d codes already.", ERROR_CODES_MAX);
+        if (!e)
+            serverLog(LL_WARNING, "Errorstats stopped adding new errors: there are %d codes already.", ERROR_CODES_MAX);
     }
     if (!e) e = addCode(name);
     e->count++;

@@ -1,8 +1,8 @@
 /* request.h -- a parsed command as it travels from the thread that read it to main.
  *
  * A requestBlock holds the bytes of one or more whole requests and, in the same allocation or in
- * chunks it owns, the records that were made of them. The thread that holds the connection fills it and hands it to main by
- * one ring message; main executes its commands and hands it back to be reused. Arguments point into the
+ * chunks it owns, the records that were made of them. The thread that holds the connection fills it and hands it to
+ * main by one ring message; main executes its commands and hands it back to be reused. Arguments point into the
  * block, so nothing is copied on the way; who keeps an argument beyond the command copies it.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -15,11 +15,11 @@
 struct serverCommand;
 
 enum {
-    REQ_BAD_ARITY = 1,   /* wrong number of arguments: no keys were extracted */
-    REQ_PREFETCHED = 2,  /* a batch has fetched its keys already */
-    REQ_PROTOCOL_ERROR = 4, /* not a command: argv[0] is the error text; reply and close */
+    REQ_BAD_ARITY = 1,           /* wrong number of arguments: no keys were extracted */
+    REQ_PREFETCHED = 2,          /* a batch has fetched its keys already */
+    REQ_PROTOCOL_ERROR = 4,      /* not a command: argv[0] is the error text; reply and close */
     REQ_UNKNOWN_SUBCOMMAND = 16, /* cmd is the container */
-    REQ_KEYS_INVALID = 8 /* keys could not be extracted (bad syntax): the handler will say so */
+    REQ_KEYS_INVALID = 8         /* keys could not be extracted (bad syntax): the handler will say so */
 };
 
 /* Key `i` of a command is argv[key_args[i].index]. */
@@ -34,7 +34,7 @@ typedef struct parsedCommand {
     const struct serverCommand *cmd; /* borrowed; NULL: unknown command (argv[0] names it) */
     slice *argv;                     /* borrowed from the block */
     requestKey *keys;                /* borrowed from the block */
-    robj *value;                     /* owned: the entry built ahead for SET-like commands, refcount 1; a handler that uses it sets NULL */
+    robj *value; /* owned: the entry built ahead for SET-like commands, refcount 1; a handler that uses it sets NULL */
     uint32_t argc;
     uint32_t nkeys;
     uint32_t wire_len; /* bytes on the wire, saturating */

@@ -35,10 +35,8 @@ void clientNoTouchCommand(client *c) {
 
 /* There is no import mode to be a source for, and so nothing but to say so; OFF holds already. */
 void clientImportSourceCommand(client *c) {
-    if (sliceIs(c->argv[2], "off"))
-        addReplyOk(c);
-    else
-        addReplyError(c, "Server is not in import mode");
+    if (sliceIs(c->argv[2], "off")) addReplyOk(c);
+    else addReplyError(c, "Server is not in import mode");
 }
 
 /* ---- Who it is -------------------------------------------------------------------------------------------------- */
@@ -54,18 +52,14 @@ void clientInfoCommand(client *c) {
 }
 
 void clientGetnameCommand(client *c) {
-    if (c->name)
-        addReplyBulk(c, sdsSlice(c->name));
-    else
-        addReplyNull(c);
+    if (c->name) addReplyBulk(c, sdsSlice(c->name));
+    else addReplyNull(c);
 }
 
 void clientSetnameCommand(client *c) {
     const char *err;
-    if (clientSetName(c, c->argv[2], &err))
-        addReplyOk(c);
-    else
-        addReplyError(c, err);
+    if (clientSetName(c, c->argv[2], &err)) addReplyOk(c);
+    else addReplyError(c, err);
 }
 
 void clientSetinfoCommand(client *c) {

@@ -1,7 +1,7 @@
 /* client_filter.c -- which clients CLIENT LIST shows and CLIENT KILL ends.
  *
- * A criterion is a word, what its value may be (takeValue), and whether a client has it (has). The NOT- form is the same,
- * denied. The last value given for a criterion counts; ids add up.
+ * A criterion is a word, what its value may be (takeValue), and whether a client has it (has). The NOT- form is the
+ * same, denied. The last value given for a criterion counts; ids add up.
  *
  * Not here    what is done with the clients that match (client_list.c).
  * Owns        lists of ids, from parse to free.

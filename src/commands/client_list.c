@@ -45,10 +45,8 @@ static long long killMatching(client *asking, const clientFilter *f, bool *self)
     for (listNode *n = listNext(&it); n; n = listNext(&it)) {
         client *c = listNodeValue(n);
         if (!clientFilterMatches(f, c)) continue;
-        if (c == asking)
-            *self = true;
-        else
-            clientCloseAsap(c);
+        if (c == asking) *self = true;
+        else clientCloseAsap(c);
         killed++;
     }
     return killed;
@@ -62,10 +60,8 @@ static void killByAddress(client *c) {
         client *other = listNodeValue(n);
         if (!sliceEq(sdsSlice(other->peer), c->argv[2])) continue;
         addReplyOk(c);
-        if (other == c)
-            c->flags |= CLIENT_CLOSE_AFTER_REPLY;
-        else
-            clientCloseAsap(other);
+        if (other == c) c->flags |= CLIENT_CLOSE_AFTER_REPLY;
+        else clientCloseAsap(other);
         return;
     }
     addReplyError(c, "No such client");

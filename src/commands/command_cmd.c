@@ -330,12 +330,9 @@ static const serverCommand *askedCommand(client *c) {
     bool bad_sub;
     const serverCommand *cmd = commandLookup(c->argv + 2, c->argc - 2, &bad_sub);
     const char *error = NULL;
-    if (!cmd || bad_sub)
-        error = "Invalid command specified";
-    else if (!mayHaveKeys(cmd))
-        error = "The command has no key arguments";
-    else if (!commandArityOk(cmd, c->argc - 2))
-        error = "Invalid number of arguments specified for command";
+    if (!cmd || bad_sub) error = "Invalid command specified";
+    else if (!mayHaveKeys(cmd)) error = "The command has no key arguments";
+    else if (!commandArityOk(cmd, c->argc - 2)) error = "Invalid number of arguments specified for command";
     if (!error) return cmd;
     addReplyError(c, error);
     return NULL;
@@ -352,10 +349,8 @@ static void replyKeys(client *c, bool with_flags) {
     int count = commandExtractKeys(cmd, argv, argc, keys, (int)argc);
 
     if (count <= 0) {
-        if (cmd->flags & CMD_NO_MANDATORY_KEYS)
-            addReplyArrayLen(c, 0);
-        else
-            addReplyError(c, "Invalid arguments specified for command");
+        if (cmd->flags & CMD_NO_MANDATORY_KEYS) addReplyArrayLen(c, 0);
+        else addReplyError(c, "Invalid arguments specified for command");
     } else {
         addReplyArrayLen(c, count);
     }

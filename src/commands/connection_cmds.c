@@ -84,10 +84,8 @@ void authCommand(client *c) {
         return;
     }
     slice user = c->argc == 3 ? c->argv[1] : sliceStr("default");
-    if (authClient(c, user, c->argv[c->argc - 1]))
-        addReplyOk(c);
-    else
-        replyWrongPassword(c);
+    if (authClient(c, user, c->argv[c->argc - 1])) addReplyOk(c);
+    else replyWrongPassword(c);
 }
 
 /* Options of HELLO: positions of their first values, 0 when not given. */

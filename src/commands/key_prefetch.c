@@ -1,7 +1,7 @@
 /* key_prefetch.c -- let the cache misses of a command's many keys overlap.
  *
- * A command of many keys is a batch of its own. Its keys are fetched in groups, so that the last one of a thousand is not
- * fetched before it is needed, and thrown out of the cache again.
+ * A command of many keys is a batch of its own. Its keys are fetched in groups, so that the last one of a thousand is
+ * not fetched before it is needed, and thrown out of the cache again.
  *
  * Not here    batches across commands (net/command_batch.c); the fetching itself (ds/memory_prefetch.c).
  * Threads     main.
@@ -14,7 +14,8 @@
 
 uint32_t keysPrefetch(client *c, uint32_t first_arg, uint32_t step, uint32_t count) {
     dictLookup lookups[DICT_PREFETCH_MAX];
-    uint32_t group = prefetch_batch_max_size < DICT_PREFETCH_MAX ? (uint32_t)prefetch_batch_max_size : DICT_PREFETCH_MAX;
+    uint32_t group = prefetch_batch_max_size < DICT_PREFETCH_MAX ? (uint32_t)prefetch_batch_max_size
+                                                                 : DICT_PREFETCH_MAX;
 
     if (group == 0 || count < 2 || (c->req && (c->req->flags & REQ_PREFETCHED))) return count;
     if (group > count) group = count;

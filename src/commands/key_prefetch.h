@@ -8,8 +8,9 @@
 
 #include "client.h"
 
-/* Fetch buckets and entries (not the values) of up to a batch of the `count` keys that stand in the arguments `first_arg`, `first_arg + step`,
- * ... Returns how many of them need no further call: all where there is nothing to gain. A loop over keys calls it like this:
+/* Fetch buckets and entries (not the values) of up to a batch of the `count` keys that stand in the arguments
+ * `first_arg`, `first_arg + step`, ... Returns how many of them need no further call: all where there is nothing to
+ * gain. A loop over keys calls it like this:
  *
  *     for (uint32_t i = 0, ready = 0; i < count; i++) {
  *         if (i == ready) ready += keysPrefetch(c, first_arg + i * step, step, count - i);

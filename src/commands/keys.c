@@ -228,7 +228,7 @@ static robj *inspected(client *c) {
     return o;
 }
 
-#define POLICY_NOTE                                                                                                    \
+#define POLICY_NOTE \
     " Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust."
 
 void objectEncodingCommand(client *c) {
@@ -246,8 +246,7 @@ void objectIdletimeCommand(client *c) {
     if (!o) return;
     if (store_conf.maxmemory_policy & MAXMEMORY_FLAG_LFU)
         addReplyError(c, "An LFU maxmemory policy is selected, idle time not tracked." POLICY_NOTE);
-    else
-        addReplyLongLong(c, (long long)(lruIdleMs(o) / MS_PER_S));
+    else addReplyLongLong(c, (long long)(lruIdleMs(o) / MS_PER_S));
 }
 
 void objectFreqCommand(client *c) {
@@ -255,8 +254,7 @@ void objectFreqCommand(client *c) {
     if (!o) return;
     if (!(store_conf.maxmemory_policy & MAXMEMORY_FLAG_LFU))
         addReplyError(c, "An LFU maxmemory policy is not selected, access frequency not tracked." POLICY_NOTE);
-    else
-        addReplyLongLong(c, lfuFrequency(o));
+    else addReplyLongLong(c, lfuFrequency(o));
 }
 
 void objectHelpCommand(client *c) {

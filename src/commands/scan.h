@@ -11,11 +11,11 @@
 typedef enum { SCAN_KEYS, SCAN_HASH, SCAN_SET, SCAN_ZSET } scanKind;
 
 typedef struct scanOptions {
-    size_t count;    /* COUNT, at least 1: how many elements a call aims at */
-    slice pattern;   /* MATCH: borrowed from the arguments */
+    size_t count;  /* COUNT, at least 1: how many elements a call aims at */
+    slice pattern; /* MATCH: borrowed from the arguments */
     bool has_pattern;
-    bool keys_only;  /* NOVALUES, NOSCORES */
-    int type;        /* TYPE: an objectTypeId, or -1 */
+    bool keys_only; /* NOVALUES, NOSCORES */
+    int type;       /* TYPE: an objectTypeId, or -1 */
 } scanOptions;
 
 /* The cursor in argument `index`. False when it is none: then an error was sent. */

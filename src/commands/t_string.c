@@ -1,7 +1,7 @@
 /* t_string.c -- commands of string values.
  *
- * Reading replies by reference where the value is large; storing takes the entry that the reading thread built, when there
- * is one, so that main exchanges a pointer.
+ * Reading replies by reference where the value is large; storing takes the entry that the reading thread built, when
+ * there is one, so that main exchanges a pointer.
  *
  * Not here    LCS (t_string_lcs.c), bits (bitops.c); what an entry looks like (object/); expiry of keys (store/).
  * Threads     main.
@@ -44,7 +44,7 @@ enum {
 #define OPT_ABSOLUTE (OPT_EXAT | OPT_PXAT)
 
 typedef struct stringOptions {
-    uint32_t flags;      /* OPT_ */
+    uint32_t flags; /* OPT_ */
     uint32_t ifeq_arg;
     uint32_t expire_arg; /* 0: none */
     int64_t when_ms;     /* of that argument, NO_EXPIRE without one */
@@ -54,7 +54,7 @@ typedef struct stringOptions {
 static const struct {
     const char *word;
     uint32_t flag;
-    unsigned sets;     /* commands that know it */
+    unsigned sets; /* commands that know it */
     uint32_t excludes;
     bool has_value;
 } option_words[] = {
@@ -70,7 +70,8 @@ static const struct {
     {"PXAT", OPT_PXAT, SET_OPTIONS | GETEX_OPTIONS | MSETEX_OPTIONS, OPT_EXPIRE & ~OPT_PXAT, true},
 };
 
-/* Take the option at argument `at`; 0 when there is none there that fits what came before. Else how many arguments it has. */
+/* Take the option at argument `at`; 0 when there is none there that fits what came before. Else how many arguments it
+ * has. */
 static uint32_t takeOption(const client *c, uint32_t at, optionSet set, stringOptions *opts) {
     for (size_t i = 0; i < array_len(option_words); i++) {
         uint32_t flag = option_words[i].flag;
@@ -85,7 +86,8 @@ static uint32_t takeOption(const client *c, uint32_t at, optionSet set, stringOp
     return 0;
 }
 
-/* An expire time in argument `index`, made absolute and milliseconds as `flags` (OPT_EX ...) say. False: the error was sent. */
+/* An expire time in argument `index`, made absolute and milliseconds as `flags` (OPT_EX ...) say. False: the error was
+ * sent. */
 static bool parseExpire(client *c, uint32_t index, uint32_t flags, int64_t *when_ms) {
     long long when;
 

@@ -32,8 +32,8 @@
 #include <sys/mman.h>
 
 #define HUGE_PAGE ((size_t)2 << 20)
-#define MAX_FILL_PERCENT 85       /* grow above */
-#define MIN_FILL_PERCENT 12       /* shrink below */
+#define MAX_FILL_PERCENT 85        /* grow above */
+#define MIN_FILL_PERCENT 12        /* shrink below */
 #define AVOID_MAX_FILL_PERCENT 300 /* the same two while a child shares the pages */
 #define AVOID_MIN_FILL_PERCENT 3
 #define MAX_BUCKETS ((size_t)1 << 52)

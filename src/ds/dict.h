@@ -29,8 +29,8 @@ typedef struct dictType {
     /* The next address to fetch after the entry's own line when the key does not lie in it; NULL
      * result or callback: the key is in the entry's first 64 bytes. Called on a line already fetched. */
     const void *(*prefetchKey)(const void *entry);
-    /* Not 0: the key lies in the entry and begins so many bytes behind its start at most, so that a search can ask for both lines at
-     * once; only rehashing calls prefetchKey then. */
+    /* Not 0: the key lies in the entry and begins so many bytes behind its start at most, so that a search can ask for
+     * both lines at once; only rehashing calls prefetchKey then. */
     size_t key_within;
     /* Ask for what a command will touch of the value, when the key has matched. NULL: nothing. */
     void (*prefetchValue)(const void *entry);
@@ -46,8 +46,8 @@ void dictEmpty(dict *d, void (*progress)(void));
 const dictType *dictGetType(const dict *d);
 
 size_t dictSize(const dict *d);
-size_t dictSlots(const dict *d);    /* entry places in both tables, without chained buckets */
-size_t dictMemUsage(const dict *d); /* tables and chained buckets, without entries */
+size_t dictSlots(const dict *d);        /* entry places in both tables, without chained buckets */
+size_t dictMemUsage(const dict *d);     /* tables and chained buckets, without entries */
 size_t dictMemRehashing(const dict *d); /* memory of the table that is being left */
 bool dictIsRehashing(const dict *d);
 
@@ -97,7 +97,8 @@ size_t dictSampleEntries(dict *d, void **out, size_t n);
 uint64_t dictScan(dict *d, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg);
 
 /* Iterate all entries. Safe: the dict may be changed meanwhile (rehash pauses; entries added may or
- * may not be seen; the current entry may be deleted). Not safe: it must not be changed. Must be ended by dictIterEnd(). */
+ * may not be seen; the current entry may be deleted). Not safe: it must not be changed. Must be ended by
+ * dictIterEnd(). */
 typedef struct dictIterator {
     dict *d;
     void *bucket;

@@ -31,7 +31,8 @@ int64_t histogramCountUpTo(const histogram *h, int64_t value, int64_t *last);
 size_t histogramMemUsage(const histogram *h);
 
 /* Visit by doubling steps of the upper bound (LATENCY HISTOGRAM): first `bound` = first_bound, then times log_base;
- * fn gets each bound and the count of values at or below it that is new since the last bound. Ends when all are counted. */
+ * fn gets each bound and the count of values at or below it that is new since the last bound. Ends when all are
+ * counted. */
 void histogramIterLog(const histogram *h, int64_t first_bound, double log_base,
                       void (*fn)(void *arg, int64_t bound, int64_t step_count, int64_t cumulative), void *arg);
 /* Visit percentile ticks (0, 50, 75, 87.5 ...: `ticks_per_half` per halving distance), for the benchmark. */

@@ -60,8 +60,8 @@ static void replyUnknownCommand(client *c, const parsedCommand *req) {
         args = sdsCatPrintf(args, "'%.*s' ", (int)n, req->argv[i].ptr);
     }
     slice name = req->argv[0];
-    addReplyErrorFormat(c, "unknown command '%.*s', with args beginning with: %s", (int)(name.len < 128 ? name.len : 128),
-                        name.ptr, args);
+    addReplyErrorFormat(c, "unknown command '%.*s', with args beginning with: %s",
+                        (int)(name.len < 128 ? name.len : 128), name.ptr, args);
     sdsFree(args);
 }
 
@@ -110,7 +110,8 @@ static bool refuseByGate(client *c) {
 
 /* A replica is sent the dataset and a monitor the commands; neither asks for keys. */
 static bool refuseToReplica(client *c) {
-    if (likely(!(c->flags & CLIENT_REPLICA)) || !(c->cmd->flags & (CMD_WRITE | CMD_READONLY | CMD_MAY_REPLICATE))) return false;
+    if (likely(!(c->flags & CLIENT_REPLICA)) || !(c->cmd->flags & (CMD_WRITE | CMD_READONLY | CMD_MAY_REPLICATE)))
+        return false;
     addReplyError(c, "Replica can't interact with the keyspace");
     return true;
 }
@@ -118,7 +119,8 @@ static bool refuseToReplica(client *c) {
 static bool mustWait(client *c) {
     pauseKind kind = pauseInForce();
     if (likely(kind == PAUSE_NONE)) return false;
-    /* In a pause of all, CLIENT UNPAUSE waits too: only one of writes can be ended early. Who feeds on commands is not paused. */
+    /* In a pause of all, CLIENT UNPAUSE waits too: only one of writes can be ended early. Who feeds on commands is not
+     * paused. */
     if (c->flags & CLIENT_REPLICA) return false;
     return kind == PAUSE_ALL || c->cmd->flags & (CMD_WRITE | CMD_MAY_REPLICATE);
 }
@@ -174,7 +176,8 @@ callResult processCommand(client *c, const parsedCommand *req, monotime *now) {
     callResult result = CALL_DONE;
     if (unlikely(refuseUnauthenticated(c))) {
         rejected(c);
-    } else if (unlikely(req->flags & (REQ_PROTOCOL_ERROR | REQ_BAD_ARITY | REQ_UNKNOWN_SUBCOMMAND) || !req->cmd || !req->cmd->proc)) {
+    } else if (unlikely(req->flags & (REQ_PROTOCOL_ERROR | REQ_BAD_ARITY | REQ_UNKNOWN_SUBCOMMAND) || !req->cmd ||
+                        !req->cmd->proc)) {
         refuseMalformed(c, req);
         rejected(c);
     } else if (unlikely(refuseOutOfMemory(c) || refuseToReplica(c) || refuseByGate(c))) {

@@ -10,28 +10,28 @@
 #include "client.h"
 
 /* Command flags, in the order and by the names of COMMAND INFO. What it does not show is marked (hidden). */
-#define CMD_WRITE (1u << 0)         /* write */
-#define CMD_READONLY (1u << 1)      /* readonly */
-#define CMD_DENYOOM (1u << 2)       /* denyoom */
-#define CMD_ADMIN (1u << 3)         /* admin */
-#define CMD_PUBSUB (1u << 4)        /* pubsub */
-#define CMD_NOSCRIPT (1u << 5)      /* noscript */
-#define CMD_BLOCKING (1u << 6)      /* blocking */
-#define CMD_LOADING (1u << 7)       /* loading */
-#define CMD_STALE (1u << 8)         /* stale */
-#define CMD_SKIP_MONITOR (1u << 9)  /* skip_monitor */
-#define CMD_SKIP_COMMANDLOG (1u << 10) /* skip_commandlog */
-#define CMD_ASKING (1u << 11)       /* asking */
-#define CMD_FAST (1u << 12)         /* fast */
-#define CMD_NO_AUTH (1u << 13)      /* no_auth */
-#define CMD_MAY_REPLICATE (1u << 14) /* (hidden) */
+#define CMD_WRITE (1u << 0)              /* write */
+#define CMD_READONLY (1u << 1)           /* readonly */
+#define CMD_DENYOOM (1u << 2)            /* denyoom */
+#define CMD_ADMIN (1u << 3)              /* admin */
+#define CMD_PUBSUB (1u << 4)             /* pubsub */
+#define CMD_NOSCRIPT (1u << 5)           /* noscript */
+#define CMD_BLOCKING (1u << 6)           /* blocking */
+#define CMD_LOADING (1u << 7)            /* loading */
+#define CMD_STALE (1u << 8)              /* stale */
+#define CMD_SKIP_MONITOR (1u << 9)       /* skip_monitor */
+#define CMD_SKIP_COMMANDLOG (1u << 10)   /* skip_commandlog */
+#define CMD_ASKING (1u << 11)            /* asking */
+#define CMD_FAST (1u << 12)              /* fast */
+#define CMD_NO_AUTH (1u << 13)           /* no_auth */
+#define CMD_MAY_REPLICATE (1u << 14)     /* (hidden) */
 #define CMD_NO_MANDATORY_KEYS (1u << 15) /* no_mandatory_keys */
-#define CMD_PROTECTED (1u << 16)    /* (hidden) enable-debug-command and the like */
-#define CMD_NO_ASYNC_LOADING (1u << 17) /* no_async_loading */
-#define CMD_NO_MULTI (1u << 18)     /* no_multi */
-#define CMD_MOVABLE_KEYS (1u << 19) /* movablekeys */
-#define CMD_ALLOW_BUSY (1u << 20)   /* allow_busy */
-#define CMD_ALL_DBS (1u << 21)      /* (hidden) touches every database, whatever its arguments */
+#define CMD_PROTECTED (1u << 16)         /* (hidden) enable-debug-command and the like */
+#define CMD_NO_ASYNC_LOADING (1u << 17)  /* no_async_loading */
+#define CMD_NO_MULTI (1u << 18)          /* no_multi */
+#define CMD_MOVABLE_KEYS (1u << 19)      /* movablekeys */
+#define CMD_ALLOW_BUSY (1u << 20)        /* allow_busy */
+#define CMD_ALL_DBS (1u << 21)           /* (hidden) touches every database, whatever its arguments */
 /* Ours: the I/O thread builds the value that the command stores, ahead. */
 #define CMD_BUILDS_VALUE (1u << 28)
 
@@ -76,9 +76,9 @@ typedef struct keySpec {
     uint32_t flags;
     enum { KEYS_BEGIN_UNKNOWN, KEYS_BEGIN_INDEX, KEYS_BEGIN_KEYWORD } begin;
     enum { KEYS_FIND_UNKNOWN, KEYS_FIND_RANGE, KEYS_FIND_KEYNUM } find;
-    int begin_index;           /* INDEX: position; KEYWORD: where the search starts (negative: from the end) */
-    const char *begin_keyword; /* KEYWORD */
-    int last_key, key_step, limit;            /* RANGE, as COMMAND INFO shows them */
+    int begin_index;               /* INDEX: position; KEYWORD: where the search starts (negative: from the end) */
+    const char *begin_keyword;     /* KEYWORD */
+    int last_key, key_step, limit; /* RANGE, as COMMAND INFO shows them */
     int keynum_index, first_key, keynum_step; /* KEYNUM */
 } keySpec;
 
@@ -95,22 +95,22 @@ typedef struct commandStats { /* main only; a line of its own */
 
 typedef struct serverCommand {
     /* Read for each request, on any thread. */
-    const char *name;      /* lower case; of a subcommand: the part behind the container's name */
-    commandHandler *proc;  /* NULL for a pure container */
-    int arity;             /* counts the name(s); negative: at least */
+    const char *name;     /* lower case; of a subcommand: the part behind the container's name */
+    commandHandler *proc; /* NULL for a pure container */
+    int arity;            /* counts the name(s); negative: at least */
     uint32_t flags;
     const keySpec *specs;
     int nspecs;
     commandKeysFn *get_keys; /* or NULL */
     /* Fast form of the specs when one range says it all: first <= 0 means none. last negative: from the end. */
     int first_key, last_key, key_step;
-    int value_arg; /* CMD_BUILDS_VALUE: argument that holds the value; the key is first_key */
+    int value_arg;                     /* CMD_BUILDS_VALUE: argument that holds the value; the key is first_key */
     struct serverCommand *subcommands; /* array of nsubcommands; registered with 0: ended by a NULL name */
     int nsubcommands;
     const struct serverCommand *parent;
     commandStats *stats; /* owns */
     /* Cold. */
-    const char *fullname; /* "config|get" */
+    const char *fullname;    /* "config|get" */
     uint64_t acl_categories; /* bits by aclCategoryName() order */
     const char *const *tips; /* NULL-ended, or NULL */
     const struct commandDocs *docs;
@@ -120,7 +120,7 @@ typedef struct serverCommand {
 /* Documentation of one command as COMMAND DOCS shows it. */
 typedef struct commandArgDoc {
     const char *name, *type, *token, *display, *summary, *since, *deprecated_since;
-    uint32_t flags; /* CMD_ARG_ */
+    uint32_t flags;     /* CMD_ARG_ */
     int key_spec_index; /* -1 none */
     const struct commandArgDoc *sub;
     int nsub;
@@ -130,7 +130,7 @@ typedef struct commandArgDoc {
 #define CMD_ARG_MULTIPLE_TOKEN 4u
 typedef struct commandDocs {
     const char *summary, *since, *group, *complexity, *deprecated_since, *replaced_by, *module;
-    uint32_t doc_flags; /* DOC_DEPRECATED, DOC_SYSCMD */
+    uint32_t doc_flags;         /* DOC_DEPRECATED, DOC_SYSCMD */
     const char *const *history; /* pairs version, text; NULL-ended */
     const commandArgDoc *args;
     int nargs;
@@ -162,10 +162,10 @@ int commandExtractKeys(const serverCommand *cmd, const slice *argv, uint32_t arg
 size_t commandCount(void); /* without subcommands */
 /* Visit all commands (not subcommands), in the order of the table. */
 void commandEach(void (*fn)(void *arg, serverCommand *cmd), void *arg);
-const char *commandFlagName(int bit);     /* NULL for flags that are not shown */
-const char *commandKeyFlagName(int bit);  /* NULL past the end */
-const char *aclCategoryName(int bit);     /* "keyspace" ...; NULL past the end */
-uint64_t aclCategoryByName(slice name);   /* 0: unknown */
+const char *commandFlagName(int bit);    /* NULL for flags that are not shown */
+const char *commandKeyFlagName(int bit); /* NULL past the end */
+const char *aclCategoryName(int bit);    /* "keyspace" ...; NULL past the end */
+uint64_t aclCategoryByName(slice name);  /* 0: unknown */
 void commandStatsResetAll(void);
 
 #endif

@@ -53,14 +53,10 @@ static seriesSummary summarize(const latencySeries *series, int64_t now_s) {
 
 /* Age of a sample, in the largest unit that it fills. */
 static void ageText(char out[24], int64_t seconds) {
-    if (seconds < 60)
-        snprintf(out, 24, "%llds", (long long)seconds);
-    else if (seconds < 3600)
-        snprintf(out, 24, "%lldm", (long long)(seconds / 60));
-    else if (seconds < 3600 * 24)
-        snprintf(out, 24, "%lldh", (long long)(seconds / 3600));
-    else
-        snprintf(out, 24, "%lldd", (long long)(seconds / (3600 * 24)));
+    if (seconds < 60) snprintf(out, 24, "%llds", (long long)seconds);
+    else if (seconds < 3600) snprintf(out, 24, "%lldm", (long long)(seconds / 60));
+    else if (seconds < 3600 * 24) snprintf(out, 24, "%lldh", (long long)(seconds / 3600));
+    else snprintf(out, 24, "%lldd", (long long)(seconds / (3600 * 24)));
 }
 
 /* What a column of that level (0 ... GRAPH_LEVELS-1) shows in a row; row 0 is the lowest. */

@@ -21,8 +21,8 @@ pauseKind pauseNow(void);
 static inline pauseKind pauseInForce(void) {
     return likely(!pause_any) ? PAUSE_NONE : pauseNow();
 }
-int64_t pauseEndsInMs(void);  /* 0 when not paused */
-const char *pauseReasonText(void); /* "none" "client_pause" ...: INFO paused_reason */
+int64_t pauseEndsInMs(void);        /* 0 when not paused */
+const char *pauseReasonText(void);  /* "none" "client_pause" ...: INFO paused_reason */
 const char *pauseActionsText(void); /* "none" "write" "all": INFO paused_actions */
 
 /* Put the client aside; it runs on when the pause is over. */

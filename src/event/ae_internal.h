@@ -24,8 +24,8 @@ typedef struct aeBackend {
     void (*destroy)(void *state);
     /* Never smaller than the largest descriptor in use. */
     void (*resize)(void *state, int setsize);
-    /* The mask of fd goes from `old_mask` to `mask`, which differ and hold AE_IO_MASK bits, and AE_EDGE with some of these. C_ERR
-     * with errno. */
+    /* The mask of fd goes from `old_mask` to `mask`, which differ and hold AE_IO_MASK bits, and AE_EDGE with some of
+     * these. C_ERR with errno. */
     int (*change)(void *state, int fd, uint32_t generation, int old_mask, int mask);
     /* Wait (timeout_ms -1: for ever) and write at most `max` ready descriptors. 0 also when a signal came. */
     int (*wait)(void *state, int timeout_ms, aeFired *fired, int max);

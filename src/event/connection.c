@@ -63,8 +63,9 @@ static ssize_t sendVector(connection *c, const struct iovec *iov, int count, int
 
     msg.msg_iovlen = (size_t)(count < IOV_MAX ? count : IOV_MAX);
     /* One piece needs no list, which saves the kernel a copy of it. */
-    do sent = count == 1 ? send(c->fd, iov->iov_base, iov->iov_len, flags | MSG_NOSIGNAL)
-                         : sendmsg(c->fd, &msg, flags | MSG_NOSIGNAL);
+    do
+        sent = count == 1 ? send(c->fd, iov->iov_base, iov->iov_len, flags | MSG_NOSIGNAL)
+                          : sendmsg(c->fd, &msg, flags | MSG_NOSIGNAL);
     while (unlikely(sent == -1 && errno == EINTR));
     return sent;
 }

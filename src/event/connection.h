@@ -15,9 +15,7 @@
 typedef struct connection connection;
 typedef void connHandler(connection *c);
 
-typedef enum {
-    CONN_NONE, CONN_CONNECTING, CONN_ACCEPTING, CONN_CONNECTED, CONN_CLOSED, CONN_ERROR
-} connState;
+typedef enum { CONN_NONE, CONN_CONNECTING, CONN_ACCEPTING, CONN_CONNECTED, CONN_CLOSED, CONN_ERROR } connState;
 
 typedef struct connectionType {
     const char *name; /* "tcp", "unix", "tls" */
@@ -27,8 +25,8 @@ typedef struct connectionType {
      * 0 from read is end of file and sets CONN_CLOSED; other errors set CONN_ERROR. */
     ssize_t (*read)(connection *c, void *buf, size_t len);
     ssize_t (*writev)(connection *c, const struct iovec *iov, int count);
-    void (*shutdown)(connection *c); /* both directions, descriptor stays */
-    void (*close)(connection *c);    /* frees c */
+    void (*shutdown)(connection *c);    /* both directions, descriptor stays */
+    void (*close)(connection *c);       /* frees c */
     bool (*has_pending)(connection *c); /* decrypted data waits although the descriptor is not readable */
     bool zerocopy;                      /* MSG_ZEROCOPY makes sense */
 } connectionType;

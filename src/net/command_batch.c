@@ -37,11 +37,11 @@ typedef struct batchItem {
 } batchItem;
 
 static struct {
-    client *head, *tail;      /* ready clients */
-    clientStream *returning;  /* streams with used-up blocks to give back, by next_returning */
-    clientStream *draining;   /* sessions that are to be closed once all is written, by next_draining */
-    size_t waiting;           /* commands that have come since the queue was last empty */
-    bool running;             /* inside runFullBatch() */
+    client *head, *tail;     /* ready clients */
+    clientStream *returning; /* streams with used-up blocks to give back, by next_returning */
+    clientStream *draining;  /* sessions that are to be closed once all is written, by next_draining */
+    size_t waiting;          /* commands that have come since the queue was last empty */
+    bool running;            /* inside runFullBatch() */
 } queue;
 
 /* --- the queue ---------------------------------------------------------------------------------- */
@@ -107,8 +107,9 @@ static size_t batchSize(void) {
     return prefetch_batch_max_size > 0 ? (size_t)prefetch_batch_max_size : COMMANDS_WITHOUT_PREFETCH;
 }
 
-/* What main has read itself is executed as soon as it makes a full batch: while its bytes are still in the cache, and so that the
- * memory it frees serves what is read next. Clients are not freed here: this runs inside a stream's read handler. */
+/* What main has read itself is executed as soon as it makes a full batch: while its bytes are still in the cache, and
+ * so that the memory it frees serves what is read next. Clients are not freed here: this runs inside a stream's read
+ * handler. */
 static void runFullBatch(void) {
     if (queue.running || queue.waiting < batchSize()) return;
     queue.running = true;
@@ -144,7 +145,8 @@ static void drainLater(client *c) {
     queue.draining = s;
 }
 
-/* Nothing more comes from the client. A peer that has closed only its half still gets the replies to what it has sent. */
+/* Nothing more comes from the client. A peer that has closed only its half still gets the replies to what it has sent.
+ * */
 static void closeAfterOutput(client *c) {
     if (c->output_bytes == 0) {
         clientCloseAsap(c);
@@ -173,7 +175,9 @@ static void streamEnded(clientStream *s, endReason why) {
                   c->peer);
         clientCloseAsap(c);
         return;
-    case END_EOF: serverLog(LL_VERBOSE, "Client closed connection id=%llu addr=%s", (unsigned long long)c->id, c->peer); break;
+    case END_EOF:
+        serverLog(LL_VERBOSE, "Client closed connection id=%llu addr=%s", (unsigned long long)c->id, c->peer);
+        break;
     case END_ERROR:
         serverLog(LL_VERBOSE, "Error on client connection id=%llu addr=%s", (unsigned long long)c->id, c->peer);
         break;
@@ -258,13 +262,14 @@ static void addKey(keyBatch *keys, const dict *d, slice name, uint64_t hash, boo
     prefetchRead(name.ptr);
 }
 
-/* Main does not touch a value that is replaced, nor one that another thread sends. What main itself sends it had better have asked
- * for early. */
+/* Main does not touch a value that is replaced, nor one that another thread sends. What main itself sends it had
+ * better have asked for early. */
 static bool sentElsewhere(const client *c) {
     return reply_conf.offload && c->stream->home != ioThreadMain();
 }
 
-/* Walk the keys of all items through their dicts. Commands with more keys than the batch holds fetch the rest by themselves. */
+/* Walk the keys of all items through their dicts. Commands with more keys than the batch holds fetch the rest by
+ * themselves. */
 static void prefetchBatch(const batchItem *items, size_t n, size_t max_keys) {
     keyBatch keys;
     keys.n = 0;

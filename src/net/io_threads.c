@@ -38,15 +38,16 @@
 
 #define RING_MESSAGES 4096
 #define OVERFLOW_RETRY_MS 1
-#define REPORT_TURNS 4 /* what was written is reported so often, or with the client's next request, or before the thread sleeps */
+#define REPORT_TURNS \
+    4 /* what was written is reported so often, or with the client's next request, or before the thread sleeps */
 #define BREATHE_READS 16
 #define BREATHE_COMMANDS 64
-/* Main is woken for so many commands, or when a thread finds nothing more to read. Where main slept on the thread's own processor it
- * cannot run beside it: waking it early would only add switches between the two. */
+/* Main is woken for so many commands, or when a thread finds nothing more to read. Where main slept on the thread's
+ * own processor it cannot run beside it: waking it early would only add switches between the two. */
 #define WAKE_COMMANDS 32
 #define WAKE_COMMANDS_SAME_CPU 256
-#define WAKE_DELAY_NS 200000 /* and however busy the thread is with other streams, after this time */
-#define LINGER_NS 20000 /* no pipeline, 50 clients: 5 % more requests, a seventh less CPU of main */
+#define WAKE_DELAY_NS 200000   /* and however busy the thread is with other streams, after this time */
+#define LINGER_NS 20000        /* no pipeline, 50 clients: 5 % more requests, a seventh less CPU of main */
 #define LOOP_FDS_AT_START 1024 /* streamAttach() makes room for larger descriptors */
 
 static struct {
@@ -236,8 +237,8 @@ static long long onRetry(aeEventLoop *loop, long long id, void *arg) {
     return AE_NOMORE; /* the wait has ended, that is all */
 }
 
-/* The turn has found something to do, so the next one may as well: look at the sockets once more before saying that the thread
- * sleeps. Main would ring for it in vain, which costs main more than a look costs here. */
+/* The turn has found something to do, so the next one may as well: look at the sockets once more before saying that
+ * the thread sleeps. Main would ring for it in vain, which costs main more than a look costs here. */
 static bool looksOnceMore(ioThread *t, bool took) {
     if (t->reads_this_turn == 0 && !took) return false;
     t->reads_this_turn = 0;
@@ -248,8 +249,8 @@ static bool looksOnceMore(ioThread *t, bool took) {
     return true;
 }
 
-/* Main has just been told of commands and answers within microseconds: less than it takes to sleep, to be woken by main, and main to
- * ring. So go on looking at the sockets for LINGER_NS, unless that would keep main from running. */
+/* Main has just been told of commands and answers within microseconds: less than it takes to sleep, to be woken by
+ * main, and main to ring. So go on looking at the sockets for LINGER_NS, unless that would keep main from running. */
 static bool lingers(ioThread *t) {
     if (!t->told_at) return false;
     if (mainIsElsewhere() && clockTicksToNs(clockTicks() - t->told_at) < LINGER_NS) return true;
@@ -331,8 +332,7 @@ static void threadStart(unsigned id) {
     channelInit(&t->to_main);
     channelInit(&t->from_main);
     t->loop = aeCreateEventLoop(LOOP_FDS_AT_START);
-    if (!t->loop || aeDoorbellOpen(&t->bell) == C_ERR ||
-        aeDoorbellAttach(t->loop, &t->bell) == C_ERR)
+    if (!t->loop || aeDoorbellOpen(&t->bell) == C_ERR || aeDoorbellAttach(t->loop, &t->bell) == C_ERR)
         serverPanic("Fatal: cannot make the event loop of an I/O thread: %s", strerror(errno));
     aeSetBeforeSleep(t->loop, threadBeforeSleep, t);
     aeSetAfterSleep(t->loop, threadAfterSleep, t);

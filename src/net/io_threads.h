@@ -25,12 +25,12 @@ typedef enum {
     MSG_LEFT,     /* the stream is attached nowhere: main may hand it to its next holder */
     MSG_GONE,     /* the connection is closed; reply: unsent and unreported output */
     /* to a holder */
-    MSG_JOIN,     /* take this stream */
-    MSG_LEAVE,    /* let it go: answer MSG_LEFT */
-    MSG_OUTPUT,   /* reply: to be written; block: executed, to be reused; number: STREAM_ flags */
-    MSG_DRAIN,    /* stop reading, write all, then MSG_END */
-    MSG_CLOSE,    /* close now: answer MSG_GONE */
-    MSG_FREE      /* free dead objects that this thread allocated: dead */
+    MSG_JOIN,   /* take this stream */
+    MSG_LEAVE,  /* let it go: answer MSG_LEFT */
+    MSG_OUTPUT, /* reply: to be written; block: executed, to be reused; number: STREAM_ flags */
+    MSG_DRAIN,  /* stop reading, write all, then MSG_END */
+    MSG_CLOSE,  /* close now: answer MSG_GONE */
+    MSG_FREE    /* free dead objects that this thread allocated: dead */
 } messageType;
 
 typedef enum { END_EOF, END_ERROR, END_DRAINED, END_QUERY_LIMIT, END_CROSS_PROTOCOL } endReason;
@@ -73,51 +73,54 @@ typedef struct ioThreadStats {
 } ioThreadStats;
 
 typedef struct ioThread {
-    unsigned id;              /* const */
+    unsigned id; /* const */
     /* holder */
-    aeEventLoop *loop;        /* owns; main's is lent by the server */
+    aeEventLoop *loop; /* owns; main's is lent by the server */
     requestPool pool;
-    requestArg *args;         /* owns: scratch of the parser */
+    requestArg *args; /* owns: scratch of the parser */
     size_t args_cap;
     clientStream *unreported; /* streams with written blocks to report */
     monotime busy_since;
     unsigned reads_unpublished, commands_unpublished; /* since the last look at the rings */
     unsigned reads_this_turn, commands_unannounced;   /* the latter since main was last woken */
-    monotime owed_since; /* when wake_owed was set */
+    monotime owed_since;                              /* when wake_owed was set */
     unsigned busy_turns;
     monotime told_at; /* main was told of commands then and has not answered yet; 0: nothing is due */
-    bool urgent;    /* something was posted that main should not sleep through */
-    bool wake_owed; /* the same was published, and main has yet to be woken if it sleeps */
+    bool urgent;      /* something was posted that main should not sleep through */
+    bool wake_owed;   /* the same was published, and main has yet to be woken if it sleeps */
 
     messageChannel to_main;
     messageChannel from_main;
     aeDoorbell bell; /* ends the thread's wait */
-    alignas(CACHE_LINE) _Atomic int sleeping; /* stored by the sleeper, seq_cst; read by the producer after a full fence */
+    alignas(
+        CACHE_LINE) _Atomic int sleeping; /* stored by the sleeper, seq_cst; read by the producer after a full fence */
     _Atomic int stop;
     alignas(CACHE_LINE) ioThreadStats stats;
 
     /* main */
     alignas(CACHE_LINE) clientStream *streams; /* list of those whose home this is */
     size_t nstreams;
-    deadBatch *dead;                           /* owns: to be sent by MSG_FREE; NULL when there is none */
-    uint64_t dead_bytes;                       /* of all objects ever put there; stats.freed_bytes follows */
-    uint64_t active_ns_seen;                   /* rebalance.c */
-    bool retiring;  /* holds no new stream; ends when it holds none */
-    bool published; /* ioThreadsFlush() has made messages visible and has yet to look whether it sleeps */
+    deadBatch *dead;         /* owns: to be sent by MSG_FREE; NULL when there is none */
+    uint64_t dead_bytes;     /* of all objects ever put there; stats.freed_bytes follows */
+    uint64_t active_ns_seen; /* rebalance.c */
+    bool retiring;           /* holds no new stream; ends when it holds none */
+    bool published;          /* ioThreadsFlush() has made messages visible and has yet to look whether it sleeps */
     unsigned long pthread_id;
 } ioThread;
 
 /* Boot: make thread 0 around the server's loop; `deliver` handles messages to main. */
 void ioThreadsInit(aeEventLoop *main_loop, void (*deliver)(const ioMessage *m));
-/* Have `n` threads, main included. Streams of threads that go are moved first; the threads end when they are empty. Main. */
+/* Have `n` threads, main included. Streams of threads that go are moved first; the threads end when they are empty.
+ * Main. */
 void ioThreadsSetCount(int n);
 int ioThreadsCount(void);
 ioThread *ioThreadGet(unsigned id); /* NULL when it does not run */
 ioThread *ioThreadMain(void);
 /* End the retiring threads that hold nothing any more. Main, from cron. */
 void ioThreadsReap(void);
-/* A holder has read one stream and handed over `commands`: now and then, long before the turn ends, publish and take messages, so that
- * main and the thread work at the same time. The last thing a read handler does: the stream may be closed by it. */
+/* A holder has read one stream and handed over `commands`: now and then, long before the turn ends, publish and take
+ * messages, so that main and the thread work at the same time. The last thing a read handler does: the stream may be
+ * closed by it. */
 void ioThreadBreathe(ioThread *t);
 /* The holder's turn ends: tell main what was written. */
 void ioThreadReport(ioThread *t);
@@ -142,8 +145,9 @@ int ioThreadsMainDoorbell(void);
 /* Main: take a dead object of thread o->owner to be freed there (store's free sink). False: free it here. */
 bool ioThreadsFreeElsewhere(robj *o);
 
-/* Memory of requests that have not run yet, and of dead objects on the way to their threads. It is bounded and goes by itself, so
- * it does not count for eviction: a pipeline that arrives at once must not cost keys before its first command has run. */
+/* Memory of requests that have not run yet, and of dead objects on the way to their threads. It is bounded and goes by
+ * itself, so it does not count for eviction: a pipeline that arrives at once must not cost keys before its first
+ * command has run. */
 size_t ioThreadsTransientMemory(void);
 
 /* Sum over all threads. */

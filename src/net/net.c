@@ -22,8 +22,8 @@
 
 #include <sys/resource.h>
 
-#define MESSAGES_PER_POLL 256 /* of one thread */
-#define COMMANDS_PER_FLUSH 64 /* then replies go out, so that clients and threads do not wait for the whole queue */
+#define MESSAGES_PER_POLL 256  /* of one thread */
+#define COMMANDS_PER_FLUSH 64  /* then replies go out, so that clients and threads do not wait for the whole queue */
 #define COMMANDS_PER_TURN 2048 /* then sockets and timers get their turn */
 
 static struct {

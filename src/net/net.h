@@ -13,11 +13,13 @@
 
 /* Boot, after settings are read: thread 0 around `loop`, the free sink, the hooks of the client layer. */
 void netInit(aeEventLoop *loop);
-/* Open the listening sockets of bind, port and unixsocket, and start the I/O threads. False with a log line when one that is required fails. */
+/* Open the listening sockets of bind, port and unixsocket, and start the I/O threads. False with a log line when one
+ * that is required fails. */
 bool netListen(void);
 /* Close the listeners (shutdown). */
 void netStopListening(void);
-/* Main's part before it waits: take messages, execute batches, send replies, close clients. Calls aeDontWait() when work is left. */
+/* Main's part before it waits: take messages, execute batches, send replies, close clients. Calls aeDontWait() when
+ * work is left. */
 void netBeforeSleep(aeEventLoop *loop);
 void netAfterSleep(void);
 /* Ten times a second: idle clients, thread count, load. */

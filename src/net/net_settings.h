@@ -17,7 +17,7 @@ typedef struct netSettings {
     long long proto_max_bulk_len, client_query_buffer_limit, reply_zerocopy_min_size, maxmemory_clients;
     bool protected_mode, mptcp, io_threads_always_active;
     char *unixsocket, *unixsocketgroup, *bind_source_addr;
-    char *cpulist; /* server-cpulist, also of the I/O threads */
+    char *cpulist;        /* server-cpulist, also of the I/O threads */
     char *bind[BIND_MAX]; /* own */
     int bind_count;
 } netSettings;

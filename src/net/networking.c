@@ -25,12 +25,12 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define READS_PER_EVENT 4                  /* then other clients of the thread get their turn */
-#define READ_LARGE_BYTES (64 * 1024)       /* room for a read while large arguments come faster than they are read */
-#define WRITE_PER_EVENT (384 * 1024)       /* bytes for one client in one turn: 16 replies of 16 KiB go at once */
+#define READS_PER_EVENT 4            /* then other clients of the thread get their turn */
+#define READ_LARGE_BYTES (64 * 1024) /* room for a read while large arguments come faster than they are read */
+#define WRITE_PER_EVENT (384 * 1024) /* bytes for one client in one turn: 16 replies of 16 KiB go at once */
 #define WRITE_IOV_MAX 512
 #define VALUE_PREFETCH_BYTES 1024
-#define INFLIGHT_BYTES_MAX (256 * 1024)    /* main is this far behind one client: stop reading it */
+#define INFLIGHT_BYTES_MAX (256 * 1024) /* main is this far behind one client: stop reading it */
 #define INFLIGHT_BLOCKS_MAX 4
 #define KEEP_PARSED_ARGS 64  /* a request cut off before it had so many arguments ... */
 #define KEEP_BODY_BYTES 4096 /* ... and not inside one so long, is parsed again from its start */
@@ -228,7 +228,8 @@ static void updateReading(clientStream *s) {
 static void makeRoom(const clientStream *s, requestBlock *b) {
     size_t missing = readerMissing(&s->reader, b->len);
     size_t room = b->cap - b->len;
-    /* Behind a large argument that filled the last read more of its kind wait. Fewer reads mean fewer rests to carry on. */
+    /* Behind a large argument that filled the last read more of its kind wait. Fewer reads mean fewer rests to carry
+     * on. */
     bool many = s->read_filled && missing && s->reader.body_len >= KEEP_BODY_BYTES && b->len < READ_LARGE_BYTES;
     size_t want = many ? READ_LARGE_BYTES : REQUEST_BUF_BYTES;
     if (room >= want / 2 || (!many && missing && room >= missing)) return;
@@ -547,7 +548,7 @@ void streamTakeOutput(clientStream *s, replyBlock *chain) {
     bool was_waiting = s->out_head != chain;
     while (chain->next) chain = chain->next;
     s->out_tail = chain;
-    if (was_waiting || !s->conn) return; /* the write handler is installed already */
+    if (was_waiting || !s->conn) return;                         /* the write handler is installed already */
     if (s->conn->state == CONN_ERROR || s->write_failed) return; /* nobody there any more; main has been told */
     writeAndWatch(s);
 }

@@ -25,7 +25,7 @@
 #include <sched.h>
 
 #define WINDOW_MS 10
-#define BUSY_PERCENT 60  /* of a window: main is busy; threads: they are near their limit at 80 */
+#define BUSY_PERCENT 60 /* of a window: main is busy; threads: they are near their limit at 80 */
 #define FULL_PERCENT 80
 #define QUIET_PERCENT 30
 #define UP_WINDOWS 2

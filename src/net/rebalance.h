@@ -14,7 +14,8 @@ void rebalanceAdopt(clientStream *s);
 void rebalanceLeft(clientStream *s);
 /* The stream is gone (MSG_GONE). */
 void rebalanceForget(clientStream *s);
-/* Look at the load, at most every few milliseconds; cheap to call each turn. `main_busy_ns`: time main has worked so far. */
+/* Look at the load, at most every few milliseconds; cheap to call each turn. `main_busy_ns`: time main has worked so
+ * far. */
 void rebalanceCheck(monotime now, uint64_t main_busy_ns);
 /* io-threads or io-threads-always-active has changed. */
 void rebalanceApply(void);

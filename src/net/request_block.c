@@ -198,8 +198,7 @@ static void buildValue(requestPool *pool, const serverCommand *cmd, parsedComman
 /* Look the command up, first among what this thread has just looked up (spelled the same way). */
 static const serverCommand *lookUp(requestPool *pool, const parsedCommand *p, bool *unknown_sub) {
     slice name = p->argv[0];
-    if (likely(pool->recent && sliceEq(name, sliceOf(pool->name, pool->name_len))))
-        return pool->recent;
+    if (likely(pool->recent && sliceEq(name, sliceOf(pool->name, pool->name_len)))) return pool->recent;
     const serverCommand *cmd = commandLookup(p->argv, p->argc, unknown_sub);
     if (cmd && !cmd->parent && !cmd->subcommands && name.len <= sizeof(pool->name)) {
         pool->recent = cmd;

@@ -28,15 +28,15 @@ typedef struct arenaChunk {
 typedef struct requestBlock {
     struct requestBlock *next; /* in a list of whoever owns it */
     parsedCommand *first, *last;
-    parsedCommand *current;    /* main: next to execute */
-    char *buf;                 /* own when it is not `inline_buf` */
+    parsedCommand *current; /* main: next to execute */
+    char *buf;              /* own when it is not `inline_buf` */
     size_t len, cap;
     size_t commands;
-    size_t wire_bytes;         /* of the requests in it */
-    size_t value_bytes;        /* of the values built for its commands */
+    size_t wire_bytes;  /* of the requests in it */
+    size_t value_bytes; /* of the values built for its commands */
     size_t arena_used, arena_cap;
-    char *arena;               /* own arena at first, then a chunk's data */
-    arenaChunk *chunks;        /* owns: overflow */
+    char *arena;        /* own arena at first, then a chunk's data */
+    arenaChunk *chunks; /* owns: overflow */
     alignas(16) char inline_arena[REQUEST_ARENA_BYTES];
     char inline_buf[REQUEST_BUF_BYTES];
 } requestBlock;
@@ -49,8 +49,8 @@ typedef struct requestPool {
     const struct serverCommand *recent; /* borrowed; the command called `name`, which has no subcommands */
     size_t name_len;
     char name[16];
-    /* atomic, relaxed, written by the pool's thread: bytes of large buffers and values that came into use and went out of it. The
-     * difference, summed over all threads, is the memory of requests that have not run yet. */
+    /* atomic, relaxed, written by the pool's thread: bytes of large buffers and values that came into use and went out
+     * of it. The difference, summed over all threads, is the memory of requests that have not run yet. */
     _Atomic uint64_t memory_in, memory_out;
 } requestPool;
 
@@ -63,8 +63,8 @@ void requestBlockExecuted(requestPool *pool, requestBlock *b);
 /* Room for at least `extra` more bytes behind len; only while the block has no records. */
 void requestBlockReserve(requestPool *pool, requestBlock *b, size_t extra);
 /* Append a record of the request that `r` has read: looks the command up, checks its arity, extracts and hashes its
- * keys, and builds the value of a SET-like command. Where a spec's flags vary with the arguments, the record has those of
- * the spec. */
+ * keys, and builds the value of a SET-like command. Where a spec's flags vary with the arguments, the record has
+ * those of the spec. */
 void requestBlockAddCommand(requestPool *pool, requestBlock *b, const requestReader *r, size_t wire_bytes);
 /* Append a record that makes main answer with a protocol error. */
 void requestBlockAddError(requestBlock *b, slice text);

@@ -20,10 +20,10 @@ struct ioThread;
 
 typedef struct clientStream {
     /* Line 0 -- holder: reading. */
-    connection *conn;          /* owns; NULL after close */
-    requestBlock *partial;     /* owns: bytes of a request that is not whole yet; NULL when there are none */
-    struct ioThread *thread;   /* the holder itself */
-    size_t inflight_bytes;     /* handed to main and not yet returned */
+    connection *conn;        /* owns; NULL after close */
+    requestBlock *partial;   /* owns: bytes of a request that is not whole yet; NULL when there are none */
+    struct ioThread *thread; /* the holder itself */
+    size_t inflight_bytes;   /* handed to main and not yet returned */
     uint32_t inflight_blocks;
     bool authenticated;        /* as of the last message from main */
     bool reading_stopped;      /* back-pressure, protocol error, drain: no read handler installed */
@@ -39,9 +39,9 @@ typedef struct clientStream {
     /* Line 1 -- holder: writing. */
     alignas(CACHE_LINE) replyBlock *out_head; /* owns: unsent output */
     replyBlock *out_tail;
-    replyBlock *done;          /* owns: written blocks not yet reported to main */
-    size_t done_bytes;         /* written since the last report, whole blocks or not */
-    replyBlock *zc_waiting;    /* owns: sent by zero copy, the kernel still reads them; in order of sending */
+    replyBlock *done;       /* owns: written blocks not yet reported to main */
+    size_t done_bytes;      /* written since the last report, whole blocks or not */
+    replyBlock *zc_waiting; /* owns: sent by zero copy, the kernel still reads them; in order of sending */
     replyBlock *zc_waiting_tail;
     uint32_t zc_next, zc_done; /* sequence numbers of zero-copy sends: next to use, all below are complete */
     uint32_t zc_copied;        /* sends the kernel copied after all */
@@ -49,21 +49,22 @@ typedef struct clientStream {
 
     /* Line 2 -- holder: the parser. */
     alignas(CACHE_LINE) requestReader reader;
-    size_t request_start;      /* in the partial block's buffer: first byte of the request being read */
-    _Atomic size_t query_used, query_room; /* atomic, relaxed: of the partial block, for CLIENT LIST and maxmemory-clients */
+    size_t request_start; /* in the partial block's buffer: first byte of the request being read */
+    _Atomic size_t query_used,
+        query_room; /* atomic, relaxed: of the partial block, for CLIENT LIST and maxmemory-clients */
 
     /* Main. */
     alignas(CACHE_LINE) client *session; /* NULL once the session is gone */
-    struct ioThread *home;     /* who holds it, as main knows it; changed when MSG_LEFT arrives */
-    struct ioThread *moving_to; /* a move is under way: where it goes */
-    requestBlock *returning;   /* owns: executed blocks to be given back with the next message */
-    struct clientStream *prev, *next; /* list of home */
-    replyBlock *held_replies;  /* owns: output made while the stream is between two holders */
+    struct ioThread *home;               /* who holds it, as main knows it; changed when MSG_LEFT arrives */
+    struct ioThread *moving_to;          /* a move is under way: where it goes */
+    requestBlock *returning;             /* owns: executed blocks to be given back with the next message */
+    struct clientStream *prev, *next;    /* list of home */
+    replyBlock *held_replies;            /* owns: output made while the stream is between two holders */
     struct clientStream *next_returning, *next_draining; /* command_batch.c's lists */
-    bool on_returning;         /* on the list by next_returning, even if the blocks have gone by another way */
-    bool closing;              /* the session is gone; MSG_CLOSE is to be sent, or was */
-    bool drain_sent;           /* MSG_DRAIN is to be sent, or was */
-    bool ended;                /* MSG_END has come: close when the commands before it have run */
+    bool on_returning; /* on the list by next_returning, even if the blocks have gone by another way */
+    bool closing;      /* the session is gone; MSG_CLOSE is to be sent, or was */
+    bool drain_sent;   /* MSG_DRAIN is to be sent, or was */
+    bool ended;        /* MSG_END has come: close when the commands before it have run */
 } clientStream;
 
 static_assert(offsetof(clientStream, session) % CACHE_LINE == 0, "main's fields keep apart from the holder's");
@@ -85,7 +86,8 @@ void streamDrainAndClose(clientStream *s);
 void streamClose(clientStream *s);
 /* Tell main about written blocks (MSG_WRITTEN), if there are any. */
 void streamReportWritten(clientStream *s);
-/* Write as much output as the socket takes, straight from the blocks and the values they refer to. False when the connection failed. */
+/* Write as much output as the socket takes, straight from the blocks and the values they refer to. False when the
+ * connection failed. */
 bool writevToClient(clientStream *s);
 
 #endif

@@ -28,8 +28,15 @@ typedef enum { OBJ_STRING, OBJ_LIST, OBJ_SET, OBJ_ZSET, OBJ_HASH, OBJ_MODULE, OB
 
 /* Encodings, by the number RDB and DEBUG OBJECT do not show; names come from objectEncodingName(). */
 typedef enum {
-    OBJ_ENC_RAW, OBJ_ENC_INT, OBJ_ENC_EMBSTR, OBJ_ENC_HASHTABLE, OBJ_ENC_LISTPACK, OBJ_ENC_INTSET,
-    OBJ_ENC_SKIPLIST, OBJ_ENC_QUICKLIST, OBJ_ENC_STREAM
+    OBJ_ENC_RAW,
+    OBJ_ENC_INT,
+    OBJ_ENC_EMBSTR,
+    OBJ_ENC_HASHTABLE,
+    OBJ_ENC_LISTPACK,
+    OBJ_ENC_INTSET,
+    OBJ_ENC_SKIPLIST,
+    OBJ_ENC_QUICKLIST,
+    OBJ_ENC_STREAM
 } objectEncoding;
 
 #define OBJ_REFCOUNT_MAX ((1u << 20) - 1) /* at this count a reply copies instead of referring */
@@ -54,8 +61,8 @@ static_assert(sizeof(robj) == 16, "two words before the optional parts");
 
 /* What the keyspace asks of a type; one table per type, registered at boot by the layer that knows it. */
 typedef struct objectTypeOps {
-    const char *name;                                  /* "string", "list" ...: reply of TYPE */
-    void (*free)(void *structure, int encoding);       /* the structure behind the pointer; any thread */
+    const char *name;                                          /* "string", "list" ...: reply of TYPE */
+    void (*free)(void *structure, int encoding);               /* the structure behind the pointer; any thread */
     size_t (*freeEffort)(const void *structure, int encoding); /* allocations to free, for lazy freeing */
     size_t (*memUsage)(const void *structure, int encoding, size_t samples); /* bytes, without the entry */
     void *(*dup)(const void *structure, int encoding, int *new_encoding);
@@ -121,8 +128,8 @@ size_t objectMemUsage(const robj *o, size_t samples);
 robj *objectSetExpireTake(robj *o, int64_t when_ms); /* -1 removes */
 /* A string that may be changed in place: RAW, refcount 1, room for `capacity` bytes, same key, expire and LRU. */
 robj *objectMakeWritableTake(robj *o, size_t capacity);
-char *objectWritableBytes(robj *o);            /* after objectMakeWritableTake */
-void objectSetStringLen(robj *o, size_t len);  /* after writing into it */
+char *objectWritableBytes(robj *o);                   /* after objectMakeWritableTake */
+void objectSetStringLen(robj *o, size_t len);         /* after writing into it */
 robj *objectSetIntegerTake(robj *o, long long value); /* in place when INT and unshared */
 void objectSetStructure(robj *o, int encoding, void *structure);
 

@@ -14,8 +14,8 @@
 #include "reply_reader.h"
 #include "numbers.h"
 
-#define LENGTH_LINE_MAX 32                      /* longest header line that is only a number, CRLF included */
-#define REPLY_ELEMENTS_MAX ((int64_t)1 << 60)   /* far from overflow when counts are added */
+#define LENGTH_LINE_MAX 32                    /* longest header line that is only a number, CRLF included */
+#define REPLY_ELEMENTS_MAX ((int64_t)1 << 60) /* far from overflow when counts are added */
 #define REPLY_BODY_MAX ((int64_t)1 << 60)
 
 void replyScannerReset(replyScanner *s) {

@@ -38,14 +38,14 @@ typedef struct requestReader {
     size_t pos;          /* first byte not consumed; all before it belongs to the request being read */
     size_t scanned;      /* bytes behind pos already searched for a line end, so that no byte is searched twice */
     size_t argc, args_cap;
-    requestArg *args;    /* borrowed: grown by the caller through `grow` */
+    requestArg *args; /* borrowed: grown by the caller through `grow` */
     /* Make room for at least `want` args (moves `args`, sets args_cap). False when memory is refused. Counts announced
      * by a peer are not trusted: `want` grows with what has really arrived. */
     bool (*grow)(struct requestReader *r, size_t want);
     void *grow_arg;
     bool unauthenticated; /* READ_BAD: too large only for a client that has not authenticated */
-    size_t error_len;    /* the text may quote a NUL that the peer sent */
-    char error[128];     /* READ_BAD: text without "-ERR " and CRLF, e.g. "Protocol error: invalid bulk length" */
+    size_t error_len;     /* the text may quote a NUL that the peer sent */
+    char error[128];      /* READ_BAD: text without "-ERR " and CRLF, e.g. "Protocol error: invalid bulk length" */
 } requestReader;
 
 /* Prepare for the next request, whose first byte is at `pos`. args, args_cap, grow, grow_arg stay. */

@@ -35,10 +35,10 @@ static struct {
 /* ---- SET ------------------------------------------------------------------------------------------ */
 
 typedef struct change {
-    configRow *row;  /* borrowed */
+    configRow *row;   /* borrowed */
     const char *name; /* borrowed: as it was typed */
-    char *value;     /* borrowed */
-    sds old;         /* owns: text before the change */
+    char *value;      /* borrowed */
+    sds old;          /* owns: text before the change */
 } change;
 
 static bool textDiffers(const change *ch) {

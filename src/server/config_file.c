@@ -3,11 +3,9 @@
  * The command line is turned into lines of the same language, behind an empty line after the file's text, and
  * all of it is read as one: so an error on the command line has a line number, 2 for the first option.
  *
- * Not here    the types of values (config_values.c), CONFIG REWRITE (config_rewrite.c), --version and its like (main.c).
- * Owns        the path of the file.
- * Threads     main, at boot.
- * Invariants  an option that adds up over lines (save) starts anew with each text; an include is a text.
- * Tests       tests/unit/server/config_test.c
+ * Not here    the types of values (config_values.c), CONFIG REWRITE (config_rewrite.c), --version and its like
+ * (main.c). Owns        the path of the file. Threads     main, at boot. Invariants  an option that adds up over
+ * lines (save) starts anew with each text; an include is a text. Tests       tests/unit/server/config_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "config_file.h"
@@ -107,8 +105,8 @@ static void includeFolder(const sds found, const sds part, const char *rest, int
     if (count >= 0) free(names);
 }
 
-/* Include each file whose path is `found` followed by a match of the pattern `rest`. (base has a glob.h of its own, which
- * hides the C library's.) */
+/* Include each file whose path is `found` followed by a match of the pattern `rest`. (base has a glob.h of its own,
+ * which hides the C library's.) */
 static void includeMatches(const sds found, const char *rest, int depth) {
     size_t slashes = strspn(rest, "/"), len = strcspn(rest + slashes, "/");
     sds path = sdsCatLen(sdsDup(found), rest, slashes), part = sdsNewLen(rest + slashes, len);

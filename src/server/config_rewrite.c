@@ -36,7 +36,7 @@ typedef struct fileLine {
 typedef struct draft {
     fileLine *lines; /* owns */
     size_t count;
-    sds tail;        /* owns: lines that the file lacks */
+    sds tail; /* owns: lines that the file lacks */
     bool has_signature;
 } draft;
 

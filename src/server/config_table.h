@@ -9,10 +9,10 @@
 #include "config_values.h"
 
 typedef struct configEntry {
-    const setting *def;  /* borrowed: the layer's table */
-    sds default_value;   /* owns: as CONFIG GET would show it */
-    bool loaded;         /* by the file or the command line */
-    bool accumulating;   /* the text being loaded has set it before */
+    const setting *def; /* borrowed: the layer's table */
+    sds default_value;  /* owns: as CONFIG GET would show it */
+    bool loaded;        /* by the file or the command line */
+    bool accumulating;  /* the text being loaded has set it before */
 } configEntry;
 
 /* A name under which an entry is found: its own or its alias. Rows are sorted by name. */

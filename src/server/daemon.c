@@ -209,8 +209,10 @@ void daemonAdjustFileLimit(void) {
     rlim_t wanted = (rlim_t)net_conf.maxclients + NET_RESERVED_FDS;
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) == -1) {
-        serverLog(LL_WARNING, "Unable to obtain the current NOFILE limit (%s), assuming 1024 and setting the max clients "
-                              "configuration accordingly.", strerror(errno));
+        serverLog(LL_WARNING,
+                  "Unable to obtain the current NOFILE limit (%s), assuming 1024 and setting the max clients "
+                  "configuration accordingly.",
+                  strerror(errno));
         net_conf.maxclients = 1024 - NET_RESERVED_FDS;
         return;
     }
@@ -232,8 +234,9 @@ void daemonAdjustFileLimit(void) {
     }
     long long asked = net_conf.maxclients;
     if (best <= NET_RESERVED_FDS) {
-        serverLog(LL_WARNING, "Your current 'ulimit -n' of %llu is not enough for the server to start. Please increase your "
-                              "open file limit to at least %llu. Exiting.",
+        serverLog(LL_WARNING,
+                  "Your current 'ulimit -n' of %llu is not enough for the server to start. Please increase your "
+                  "open file limit to at least %llu. Exiting.",
                   (unsigned long long)before, (unsigned long long)wanted);
         exit(1);
     }
@@ -242,8 +245,9 @@ void daemonAdjustFileLimit(void) {
               (unsigned long long)wanted);
     serverLog(LL_WARNING, "Server can't set maximum open files to %llu because of OS error: %s.",
               (unsigned long long)wanted, strerror(why));
-    serverLog(LL_WARNING, "Current maximum open files is %llu. maxclients has been reduced to %lld to compensate for low "
-                          "ulimit. If you need higher maxclients increase 'ulimit -n'.",
+    serverLog(LL_WARNING,
+              "Current maximum open files is %llu. maxclients has been reduced to %lld to compensate for low "
+              "ulimit. If you need higher maxclients increase 'ulimit -n'.",
               (unsigned long long)best, net_conf.maxclients);
 }
 
@@ -269,19 +273,22 @@ static bool hugePagesAlways(void) {
 void daemonWarnOfSystem(void) {
     long backlog = readNumber("/proc/sys/net/core/somaxconn");
     if (backlog > 0 && backlog < net_conf.tcp_backlog)
-        serverLog(LL_WARNING, "WARNING: The TCP backlog setting of %lld cannot be enforced because "
-                              "/proc/sys/net/core/somaxconn is set to the lower value of %ld.",
+        serverLog(LL_WARNING,
+                  "WARNING: The TCP backlog setting of %lld cannot be enforced because "
+                  "/proc/sys/net/core/somaxconn is set to the lower value of %ld.",
                   net_conf.tcp_backlog, backlog);
     if (readNumber("/proc/sys/vm/overcommit_memory") == 0)
-        serverLog(LL_WARNING, "WARNING Memory overcommit must be enabled! Without it, a background save or replication may "
-                              "fail under low memory condition. To fix this issue add 'vm.overcommit_memory = 1' to "
-                              "/etc/sysctl.conf and then reboot or run the command 'sysctl vm.overcommit_memory=1' for this to "
-                              "take effect.");
+        serverLog(LL_WARNING,
+                  "WARNING Memory overcommit must be enabled! Without it, a background save or replication may "
+                  "fail under low memory condition. To fix this issue add 'vm.overcommit_memory = 1' to "
+                  "/etc/sysctl.conf and then reboot or run the command 'sysctl vm.overcommit_memory=1' for this to "
+                  "take effect.");
     if (!hugePagesAlways()) return;
     if (server_conf.disable_thp && prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0) return;
-    serverLog(LL_WARNING, "WARNING You have Transparent Huge Pages (THP) support enabled in your kernel. This will create "
-                          "latency and memory usage issues with the server. To fix this issue run the command 'echo madvise > "
-                          "/sys/kernel/mm/transparent_hugepage/enabled' as root, and add it to your /etc/rc.local in order to "
-                          "retain the setting after a reboot. The server must be restarted after THP is disabled (set to "
-                          "'madvise' or 'never').");
+    serverLog(LL_WARNING,
+              "WARNING You have Transparent Huge Pages (THP) support enabled in your kernel. This will create "
+              "latency and memory usage issues with the server. To fix this issue run the command 'echo madvise > "
+              "/sys/kernel/mm/transparent_hugepage/enabled' as root, and add it to your /etc/rc.local in order to "
+              "retain the setting after a reboot. The server must be restarted after THP is disabled (set to "
+              "'madvise' or 'never').");
 }

@@ -6,7 +6,8 @@
 
 #include "client.h"
 
-/* debug_data.c: c->argv[1] is the subcommand; false when the form of the arguments is wrong: nothing was replied then. */
+/* debug_data.c: c->argv[1] is the subcommand; false when the form of the arguments is wrong: nothing was replied then.
+ * */
 bool debugDigest(client *c);
 bool debugDigestValue(client *c);
 bool debugHtstats(client *c);

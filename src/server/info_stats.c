@@ -29,10 +29,10 @@
 static void fixedLines(infoOut *o, const char *const *lines, size_t count) {
     for (size_t i = 0; i < count; i++) infoLine(o, "%s", lines[i]);
 }
-#define FIXED(o, ...)                                       \
-    do {                                                    \
-        static const char *const lines[] = {__VA_ARGS__};   \
-        fixedLines(o, lines, array_len(lines));             \
+#define FIXED(o, ...)                                     \
+    do {                                                  \
+        static const char *const lines[] = {__VA_ARGS__}; \
+        fixedLines(o, lines, array_len(lines));           \
     } while (0)
 
 /* ---- Persistence ----------------------------------------------------------------------------------- */
@@ -215,7 +215,7 @@ void infoKeyspace(infoOut *o) {
         const serverDb *db = dbGet(i);
         size_t keys = dictSize(db->keys);
         if (keys == 0) continue;
-        infoLine(o, "db%d:keys=%zu,expires=%zu,avg_ttl=%lld,keys_with_volatile_items=0", i, keys,
-                 dictSize(db->expires), db->avg_ttl_ms);
+        infoLine(o, "db%d:keys=%zu,expires=%zu,avg_ttl=%lld,keys_with_volatile_items=0", i, keys, dictSize(db->expires),
+                 db->avg_ttl_ms);
     }
 }

@@ -22,7 +22,7 @@
 #define WAVES 3
 
 typedef struct hillRange {
-    double height, amplitude;       /* parts of the picture's height */
+    double height, amplitude;           /* parts of the picture's height */
     double length[WAVES], phase[WAVES]; /* columns, radians */
 } hillRange;
 

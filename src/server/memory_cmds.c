@@ -120,49 +120,49 @@ void memoryStatsCommand(client *c) {
 #define REPORT_USED_MIN (5u << 20) /* below, ratios mean nothing */
 #define WASTE_BYTES (10 << 20)     /* a ratio is bad only when it stands for so much */
 
-#define ADVICE_PEAK \
-    " * Peak memory: In the past this instance used more than 150% the memory that is currently using. The" \
-    " allocator is normally not able to release memory after a peak, so you can expect to see a big" \
-    " fragmentation ratio, however this is actually harmless and is only due to the memory peak, and if the" \
-    " Valkey instance Resident Set Size (RSS) is currently bigger than expected, the memory will be used as" \
-    " soon as you fill the Valkey instance with more data. If the memory peak was only occasional and you" \
+#define ADVICE_PEAK                                                                                           \
+    " * Peak memory: In the past this instance used more than 150% the memory that is currently using. The"   \
+    " allocator is normally not able to release memory after a peak, so you can expect to see a big"          \
+    " fragmentation ratio, however this is actually harmless and is only due to the memory peak, and if the"  \
+    " Valkey instance Resident Set Size (RSS) is currently bigger than expected, the memory will be used as"  \
+    " soon as you fill the Valkey instance with more data. If the memory peak was only occasional and you"    \
     " want to try to reclaim memory, please try the MEMORY PURGE command, otherwise the only other option is" \
     " to shutdown and restart the instance.\n\n"
-#define ADVICE_TOTAL_FRAG \
-    " * High total RSS: This instance has a memory fragmentation and RSS overhead greater than 1.4 (this" \
-    " means that the Resident Set Size of the Valkey process is much larger than the sum of the logical" \
-    " allocations Valkey performed). This problem is usually due either to a large peak memory (check if" \
-    " there is a peak memory entry above in the report) or may result from a workload that causes the" \
-    " allocator to fragment memory a lot. If the problem is a large peak memory, then there is no issue." \
+#define ADVICE_TOTAL_FRAG                                                                                   \
+    " * High total RSS: This instance has a memory fragmentation and RSS overhead greater than 1.4 (this"   \
+    " means that the Resident Set Size of the Valkey process is much larger than the sum of the logical"    \
+    " allocations Valkey performed). This problem is usually due either to a large peak memory (check if"   \
+    " there is a peak memory entry above in the report) or may result from a workload that causes the"      \
+    " allocator to fragment memory a lot. If the problem is a large peak memory, then there is no issue."   \
     " Otherwise, make sure you are using the Jemalloc allocator and not the default libc malloc. Note: The" \
     " currently used allocator is \"%s\".\n\n"
-#define ADVICE_ALLOCATOR_FRAG \
+#define ADVICE_ALLOCATOR_FRAG                                                                                  \
     " * High allocator fragmentation: This instance has an allocator external fragmentation greater than 1.1." \
-    " This problem is usually due either to a large peak memory (check if there is a peak memory entry above" \
-    " in the report) or may result from a workload that causes the allocator to fragment memory a lot. You" \
+    " This problem is usually due either to a large peak memory (check if there is a peak memory entry above"  \
+    " in the report) or may result from a workload that causes the allocator to fragment memory a lot. You"    \
     " can try enabling 'activedefrag' config option.\n\n"
-#define ADVICE_ALLOCATOR_RSS \
+#define ADVICE_ALLOCATOR_RSS                                                                                   \
     " * High allocator RSS overhead: This instance has an RSS memory overhead is greater than 1.1 (this means" \
-    " that the Resident Set Size of the allocator is much larger than the sum what the allocator actually" \
+    " that the Resident Set Size of the allocator is much larger than the sum what the allocator actually"     \
     " holds). This problem is usually due to a large peak memory (check if there is a peak memory entry above" \
     " in the report), you can try the MEMORY PURGE command to reclaim it.\n\n"
-#define ADVICE_PROCESS_RSS \
-    " * High process RSS overhead: This instance has non-allocator RSS memory overhead is greater than 1.1" \
+#define ADVICE_PROCESS_RSS                                                                                    \
+    " * High process RSS overhead: This instance has non-allocator RSS memory overhead is greater than 1.1"   \
     " (this means that the Resident Set Size of the Valkey process is much larger than the RSS the allocator" \
     " holds). This problem may be due to Lua scripts or Modules.\n\n"
-#define ADVICE_REPLICA_BUFFERS \
-    " * Big replica buffers: The replica output buffers in this instance are greater than 10MB for each" \
-    " replica (on average). This likely means that there is some replica instance that is struggling" \
+#define ADVICE_REPLICA_BUFFERS                                                                                \
+    " * Big replica buffers: The replica output buffers in this instance are greater than 10MB for each"      \
+    " replica (on average). This likely means that there is some replica instance that is struggling"         \
     " receiving data, either because it is too slow or because of networking issues. As a result, data piles" \
     " on the primary output buffers. Please try to identify what replica is not receiving data correctly and" \
-    " why. You can use the INFO output in order to check the replicas delays and the CLIENT LIST command to" \
+    " why. You can use the INFO output in order to check the replicas delays and the CLIENT LIST command to"  \
     " check the output buffers of each replica.\n\n"
-#define ADVICE_CLIENT_BUFFERS \
-    " * Big client buffers: The clients output buffers in this instance are greater than 200K per client (on" \
-    " average). This may result from different causes, like Pub/Sub clients subscribed to channels bot not" \
+#define ADVICE_CLIENT_BUFFERS                                                                                  \
+    " * Big client buffers: The clients output buffers in this instance are greater than 200K per client (on"  \
+    " average). This may result from different causes, like Pub/Sub clients subscribed to channels bot not"    \
     " receiving data fast enough, so that data piles on the Valkey instance output buffer, or clients sending" \
-    " commands with large replies or very large sequences of commands in the same pipeline. Please use the" \
-    " CLIENT LIST command in order to investigate the issue if it causes problems in your instance, or to" \
+    " commands with large replies or very large sequences of commands in the same pipeline. Please use the"    \
+    " CLIENT LIST command in order to investigate the issue if it causes problems in your instance, or to"     \
     " understand better why certain clients are using a big amount of memory.\n\n"
 
 static bool wasteful(float ratio, float limit, long long bytes) {

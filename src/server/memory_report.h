@@ -10,14 +10,14 @@
 
 typedef struct memoryReport {
     size_t used, peak, startup, rss, total_system;
-    allocatorInfo allocator;         /* where the allocator tells nothing: `used` and `rss` stand in */
+    allocatorInfo allocator; /* where the allocator tells nothing: `used` and `rss` stand in */
     size_t clients_normal, clients_replicas;
     size_t clients_normal_count, clients_replicas_count;
-    size_t tables;                   /* of all databases, keys and expires */
-    size_t tables_rehashing;         /* of these: being left */
+    size_t tables;           /* of all databases, keys and expires */
+    size_t tables_rehashing; /* of these: being left */
     size_t databases_rehashing;
-    size_t overhead;                 /* all that is not data: startup, clients, tables */
-    size_t dataset;                  /* used - overhead */
+    size_t overhead; /* all that is not data: startup, clients, tables */
+    size_t dataset;  /* used - overhead */
     size_t keys;
     float dataset_percent, peak_percent;
     float frag_ratio, rss_ratio, rss_overhead_ratio, total_ratio;

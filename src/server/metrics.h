@@ -9,10 +9,10 @@
 #include "platform.h"
 
 typedef enum {
-    METRIC_COMMANDS,      /* instantaneous_ops_per_sec */
-    METRIC_NET_INPUT,     /* bytes */
+    METRIC_COMMANDS,  /* instantaneous_ops_per_sec */
+    METRIC_NET_INPUT, /* bytes */
     METRIC_NET_OUTPUT,
-    METRIC_CYCLES,        /* instantaneous_eventloop_cycles_per_sec */
+    METRIC_CYCLES,         /* instantaneous_eventloop_cycles_per_sec */
     METRIC_CYCLE_DURATION, /* average microseconds of a cycle */
     METRICS
 } metric;

@@ -97,11 +97,11 @@ static bool refuse(const char **err, const char *text) {
 }
 
 /* File names that must be there and must not lead elsewhere. */
-#define FILENAME_CHECK(function, name, kind)                                                                           \
-    static bool function(const char *text, long long number, const char **err) {                                      \
-        unused(number);                                                                                                \
-        if (!*text) return refuse(err, name " can't be empty");                                                        \
-        return !strchr(text, '/') || refuse(err, name " can't be a path, just a " kind);                               \
+#define FILENAME_CHECK(function, name, kind)                                             \
+    static bool function(const char *text, long long number, const char **err) {         \
+        unused(number);                                                                  \
+        if (!*text) return refuse(err, name " can't be empty");                          \
+        return !strchr(text, '/') || refuse(err, name " can't be a path, just a " kind); \
     }
 FILENAME_CHECK(checkAppendDir, "appenddirname", "dirname")
 FILENAME_CHECK(checkAppendFile, "appendfilename", "filename")
@@ -243,22 +243,28 @@ static sds getRdmaBind(const setting *s) {
 
 #define FIXED SETTING_IMMUTABLE
 #define HIDDEN SETTING_HIDDEN
-#define VALUE(name_, type_, field, default_, flags_)                                                                   \
+#define VALUE(name_, type_, field, default_, flags_) \
     .name = name_, .type = type_, .value = &kept.field, .default_text = default_, .flags = SETTING_PENDING | (flags_)
-#define BOOL(name_, field, default_, flags_, ...) {VALUE(name_, SETTING_BOOL, field, default_, flags_), __VA_ARGS__}
-#define INT(name_, field, default_, min_, max_, flags_, ...)                                                           \
-    {VALUE(name_, SETTING_INT, field, default_, flags_), .min = min_, .max = max_, __VA_ARGS__}
-#define MEMORY(name_, field, default_, min_, flags_, ...)                                                              \
-    {VALUE(name_, SETTING_MEMORY, field, default_, flags_), .min = min_, .max = LLONG_MAX, __VA_ARGS__}
-#define STRING(name_, field, default_, flags_, ...) {VALUE(name_, SETTING_STRING, field, default_, flags_), __VA_ARGS__}
-#define ENUM(name_, field, default_, names_, flags_)                                                                   \
-    {VALUE(name_, SETTING_ENUM, field, default_, flags_), .names = names_}
+#define BOOL(name_, field, default_, flags_, ...) \
+    { VALUE(name_, SETTING_BOOL, field, default_, flags_), __VA_ARGS__ }
+#define INT(name_, field, default_, min_, max_, flags_, ...) \
+    { VALUE(name_, SETTING_INT, field, default_, flags_), .min = min_, .max = max_, __VA_ARGS__ }
+#define MEMORY(name_, field, default_, min_, flags_, ...) \
+    { VALUE(name_, SETTING_MEMORY, field, default_, flags_), .min = min_, .max = LLONG_MAX, __VA_ARGS__ }
+#define STRING(name_, field, default_, flags_, ...) \
+    { VALUE(name_, SETTING_STRING, field, default_, flags_), __VA_ARGS__ }
+#define ENUM(name_, field, default_, names_, flags_) \
+    { VALUE(name_, SETTING_ENUM, field, default_, flags_), .names = names_ }
 #define NO_ALIAS .alias = NULL
 
 const setting pending_settings[] = {
     /* Snapshots. */
-    {.name = "save", .type = SETTING_SPECIAL, .default_text = "3600 1 300 100 60 10000",
-     .flags = SETTING_PENDING | SETTING_MULTI_ARG | SETTING_ACCUMULATES, .set = setSave, .get = getSave},
+    {.name = "save",
+     .type = SETTING_SPECIAL,
+     .default_text = "3600 1 300 100 60 10000",
+     .flags = SETTING_PENDING | SETTING_MULTI_ARG | SETTING_ACCUMULATES,
+     .set = setSave,
+     .get = getSave},
     STRING("dbfilename", dbfilename, "dump.rdb", SETTING_PROTECTED, .check = checkDbFile),
     BOOL("rdbchecksum", rdbchecksum, "yes", FIXED, NO_ALIAS),
     BOOL("rdb-del-sync-files", rdb_del_sync_files, "no", 0, NO_ALIAS),
@@ -286,8 +292,13 @@ const setting pending_settings[] = {
            .empty_is_null = true),
 
     /* Replication. */
-    {.name = "replicaof", .alias = "slaveof", .type = SETTING_SPECIAL, .empty_is_null = true,
-     .flags = SETTING_PENDING | SETTING_MULTI_ARG | FIXED, .set = setReplicaOf, .get = getReplicaOf},
+    {.name = "replicaof",
+     .alias = "slaveof",
+     .type = SETTING_SPECIAL,
+     .empty_is_null = true,
+     .flags = SETTING_PENDING | SETTING_MULTI_ARG | FIXED,
+     .set = setReplicaOf,
+     .get = getReplicaOf},
     STRING("primaryauth", primaryauth, NULL, SETTING_SENSITIVE, .alias = "masterauth", .empty_is_null = true),
     STRING("primaryuser", primaryuser, NULL, SETTING_SENSITIVE, .alias = "masteruser", .empty_is_null = true),
     BOOL("replica-serve-stale-data", replica_serve_stale_data, "yes", 0, .alias = "slave-serve-stale-data"),
@@ -375,8 +386,12 @@ const setting pending_settings[] = {
     INT("max-new-tls-connections-per-cycle", max_new_tls_connections_per_cycle, "1", 1, 1000, 0, NO_ALIAS),
 
     /* RDMA. */
-    {.name = "rdma-bind", .type = SETTING_SPECIAL, .flags = SETTING_PENDING | SETTING_MULTI_ARG | SETTING_VOLATILE,
-     .set = setRdmaBind, .get = getRdmaBind, .apply = applyRdmaBind},
+    {.name = "rdma-bind",
+     .type = SETTING_SPECIAL,
+     .flags = SETTING_PENDING | SETTING_MULTI_ARG | SETTING_VOLATILE,
+     .set = setRdmaBind,
+     .get = getRdmaBind,
+     .apply = applyRdmaBind},
     INT("rdma-port", rdma_port, "0", 0, PORT_MAX, 0, .apply = applyRdmaPort),
     INT("rdma-rx-size", rdma_rx_size, "1048576", 65536, 16777216, FIXED, NO_ALIAS),
     INT("rdma-completion-vector", rdma_completion_vector, "-1", -1, 1024, FIXED, NO_ALIAS),

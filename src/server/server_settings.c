@@ -44,16 +44,15 @@ static const settingName supervised_names[] = {{"upstart", SUPERVISED_UPSTART},
                                                {"auto", SUPERVISED_AUTODETECT},
                                                {"no", SUPERVISED_NONE},
                                                {NULL, 0}};
-static const settingName facility_names[] = {{"user", LOG_USER},     {"local0", LOG_LOCAL0}, {"local1", LOG_LOCAL1},
-                                             {"local2", LOG_LOCAL2}, {"local3", LOG_LOCAL3}, {"local4", LOG_LOCAL4},
-                                             {"local5", LOG_LOCAL5}, {"local6", LOG_LOCAL6}, {"local7", LOG_LOCAL7},
-                                             {NULL, 0}};
+static const settingName facility_names[] = {{"user", LOG_USER},     {"local0", LOG_LOCAL0},
+                                             {"local1", LOG_LOCAL1}, {"local2", LOG_LOCAL2},
+                                             {"local3", LOG_LOCAL3}, {"local4", LOG_LOCAL4},
+                                             {"local5", LOG_LOCAL5}, {"local6", LOG_LOCAL6},
+                                             {"local7", LOG_LOCAL7}, {NULL, 0}};
 static const settingName level_names[] = {{"debug", LL_DEBUG},     {"verbose", LL_VERBOSE}, {"notice", LL_NOTICE},
                                           {"warning", LL_WARNING}, {"nothing", LL_NOTHING}, {NULL, 0}};
-static const settingName time_format_names[] = {{"legacy", LOG_TIME_LEGACY},
-                                                {"iso8601", LOG_TIME_ISO8601},
-                                                {"milliseconds", LOG_TIME_MILLISECONDS},
-                                                {NULL, 0}};
+static const settingName time_format_names[] = {
+    {"legacy", LOG_TIME_LEGACY}, {"iso8601", LOG_TIME_ISO8601}, {"milliseconds", LOG_TIME_MILLISECONDS}, {NULL, 0}};
 static const settingName format_names[] = {
     {"legacy", LOG_FORMAT_LEGACY}, {"logfmt", LOG_FORMAT_LOGFMT}, {"json", LOG_FORMAT_JSON}, {NULL, 0}};
 static const settingName oom_names[] = {{"no", OOM_ADJUST_NO},
@@ -61,9 +60,9 @@ static const settingName oom_names[] = {{"no", OOM_ADJUST_NO},
                                         {"relative", OOM_ADJUST_RELATIVE},
                                         {"absolute", OOM_ADJUST_ABSOLUTE},
                                         {NULL, 0}};
-static const settingName stop_names[] = {{"default", 0},        {"save", STOP_SAVE},   {"nosave", STOP_NOSAVE},
-                                         {"now", STOP_NOW},     {"force", STOP_FORCE}, {"safe", STOP_SAFE},
-                                         {"failover", STOP_FAILOVER}, {NULL, 0}};
+static const settingName stop_names[] = {
+    {"default", 0},        {"save", STOP_SAVE}, {"nosave", STOP_NOSAVE},     {"now", STOP_NOW},
+    {"force", STOP_FORCE}, {"safe", STOP_SAFE}, {"failover", STOP_FAILOVER}, {NULL, 0}};
 
 /* ---- Checks --------------------------------------------------------------------------------------- */
 
@@ -82,7 +81,7 @@ static bool checkTitle(const char *text, long long number, const char **err) {
     static const struct {
         const char *name;
         bool may_be_empty;
-    } known[] = {{"{title}", true}, {"{server-mode}", true}, {"{unixsocket}", true}, {"{listen-addr}", false},
+    } known[] = {{"{title}", true}, {"{server-mode}", true}, {"{unixsocket}", true},   {"{listen-addr}", false},
                  {"{port}", false}, {"{tls-port}", false},   {"{config-file}", false}, {"{{", false}};
     bool visible = false;
     unused(number);
@@ -279,24 +278,35 @@ static bool checkLogFile(const char *text, long long number, const char **err) {
 
 /* ---- Table ---------------------------------------------------------------------------------------- */
 
-#define BOOL(name_, field, default_, flags_, ...)                                                                      \
-    {.name = name_, .type = SETTING_BOOL, .value = &server_conf.field, .default_text = default_, .flags = flags_,      \
-     __VA_ARGS__}
-#define INT(name_, field, default_, min_, max_, ...)                                                                   \
-    {.name = name_, .type = SETTING_INT, .value = &server_conf.field, .default_text = default_, .min = min_,           \
-     .max = max_, __VA_ARGS__}
+#define BOOL(name_, field, default_, flags_, ...)                                                                    \
+    {                                                                                                                \
+        .name = name_, .type = SETTING_BOOL, .value = &server_conf.field, .default_text = default_, .flags = flags_, \
+        __VA_ARGS__                                                                                                  \
+    }
+#define INT(name_, field, default_, min_, max_, ...)                                                            \
+    {                                                                                                           \
+        .name = name_, .type = SETTING_INT, .value = &server_conf.field, .default_text = default_, .min = min_, \
+        .max = max_, __VA_ARGS__                                                                                \
+    }
 #define STRING(name_, field, default_, flags_, ...)                                                                    \
-    {.name = name_, .type = SETTING_STRING, .value = &server_conf.field, .default_text = default_, .flags = flags_,    \
-     __VA_ARGS__}
-#define ENUM(name_, field, default_, names_, flags_, ...)                                                              \
-    {.name = name_, .type = SETTING_ENUM, .value = &server_conf.field, .default_text = default_, .names = names_,      \
-     .flags = flags_, __VA_ARGS__}
+    {                                                                                                                  \
+        .name = name_, .type = SETTING_STRING, .value = &server_conf.field, .default_text = default_, .flags = flags_, \
+        __VA_ARGS__                                                                                                    \
+    }
+#define ENUM(name_, field, default_, names_, flags_, ...)                                                            \
+    {                                                                                                                \
+        .name = name_, .type = SETTING_ENUM, .value = &server_conf.field, .default_text = default_, .names = names_, \
+        .flags = flags_, __VA_ARGS__                                                                                 \
+    }
 
 const setting server_settings[] = {
     BOOL("daemonize", daemonize, "no", SETTING_IMMUTABLE, .alias = NULL),
     ENUM("supervised", supervised, "no", supervised_names, SETTING_IMMUTABLE, .alias = NULL),
     STRING("pidfile", pidfile, NULL, SETTING_IMMUTABLE, .empty_is_null = true),
-    {.name = "dir", .type = SETTING_SPECIAL, .flags = SETTING_PROTECTED | SETTING_DENY_LOADING, .set = setDir,
+    {.name = "dir",
+     .type = SETTING_SPECIAL,
+     .flags = SETTING_PROTECTED | SETTING_DENY_LOADING,
+     .set = setDir,
      .get = getDir},
     BOOL("always-show-logo", always_show_logo, "no", SETTING_IMMUTABLE, .alias = NULL),
     BOOL("set-proc-title", set_proc_title, "yes", SETTING_IMMUTABLE, .alias = NULL),
@@ -325,10 +335,18 @@ const setting server_settings[] = {
     INT("hz", hz, "10", 0, INT_MAX, .apply = applyHz),
     INT("busy-reply-threshold", busy_reply_threshold_ms, "5000", 0, LLONG_MAX, .alias = "lua-time-limit"),
     INT("shutdown-timeout", shutdown_timeout_s, "10", 0, INT_MAX, .alias = NULL),
-    {.name = "shutdown-on-sigint", .type = SETTING_FLAGS, .value = &server_conf.shutdown_on_sigint,
-     .default_text = "default", .names = stop_names, .check = checkStop},
-    {.name = "shutdown-on-sigterm", .type = SETTING_FLAGS, .value = &server_conf.shutdown_on_sigterm,
-     .default_text = "default", .names = stop_names, .check = checkStop},
+    {.name = "shutdown-on-sigint",
+     .type = SETTING_FLAGS,
+     .value = &server_conf.shutdown_on_sigint,
+     .default_text = "default",
+     .names = stop_names,
+     .check = checkStop},
+    {.name = "shutdown-on-sigterm",
+     .type = SETTING_FLAGS,
+     .value = &server_conf.shutdown_on_sigterm,
+     .default_text = "default",
+     .names = stop_names,
+     .check = checkStop},
 
     ENUM("enable-protected-configs", enable_protected_configs, "no", access_names, SETTING_IMMUTABLE, .alias = NULL),
     ENUM("enable-debug-command", enable_debug_command, "no", access_names, SETTING_IMMUTABLE, .alias = NULL),
@@ -337,8 +355,13 @@ const setting server_settings[] = {
     STRING("requirepass", requirepass, NULL, SETTING_SENSITIVE, .empty_is_null = true, .apply = applyPassword),
 
     ENUM("oom-score-adj", oom_score_adj, "no", oom_names, 0, .apply = applyOom),
-    {.name = "oom-score-adj-values", .type = SETTING_SPECIAL, .flags = SETTING_MULTI_ARG, .default_text = "0 200 800",
-     .set = setOomValues, .get = getOomValues, .apply = applyOom},
+    {.name = "oom-score-adj-values",
+     .type = SETTING_SPECIAL,
+     .flags = SETTING_MULTI_ARG,
+     .default_text = "0 200 800",
+     .set = setOomValues,
+     .get = getOomValues,
+     .apply = applyOom},
     BOOL("jemalloc-bg-thread", jemalloc_bg_thread, "yes", 0, .apply = applyBgThread),
 
     BOOL("extended-redis-compatibility", extended_redis_compatibility, "no", 0, .alias = NULL),

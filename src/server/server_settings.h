@@ -20,19 +20,19 @@ enum { OOM_PRIMARY, OOM_REPLICA, OOM_CHILD, OOM_ROLES };
 typedef struct serverSettings {
     /* Start. */
     bool daemonize, set_proc_title, always_show_logo, disable_thp;
-    int supervised;            /* SUPERVISED_ */
-    char *pidfile;             /* owns; NULL: none */
-    char *proc_title_template; /* owns */
-    char *hash_seed;           /* owns; NULL: random */
+    int supervised;                     /* SUPERVISED_ */
+    char *pidfile;                      /* owns; NULL: none */
+    char *proc_title_template;          /* owns */
+    char *hash_seed;                    /* owns; NULL: random */
     char *server_cpulist, *bio_cpulist; /* own; NULL: any processor */
-    char *ignore_warnings;     /* owns; words joined by blanks */
-    char *locale_collate;      /* owns; "": as the environment says */
+    char *ignore_warnings;              /* owns; words joined by blanks */
+    char *locale_collate;               /* owns; "": as the environment says */
     /* Log. */
-    char *logfile;             /* owns; "": stdout */
+    char *logfile;                                  /* owns; "": stdout */
     int loglevel, log_format, log_timestamp_format; /* logLevel, logFormat, logTimeFormat */
     bool syslog_enabled, hide_user_data_from_log;
-    char *syslog_ident;        /* owns */
-    int syslog_facility;       /* LOG_LOCAL0 ... */
+    char *syslog_ident;  /* owns */
+    int syslog_facility; /* LOG_LOCAL0 ... */
     /* Crash. */
     bool crash_log_enabled, crash_memcheck_enabled, use_exit_on_panic;
     /* Clock and end. */

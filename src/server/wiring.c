@@ -28,8 +28,8 @@
 #include "shutdown.h"
 #include "store_settings.h"
 
-const setting *const wiring_settings[] = {net_settings,    store_settings,  client_settings, engine_settings,
-                                          rdb_settings,    server_settings, pending_settings, NULL};
+const setting *const wiring_settings[] = {net_settings, store_settings,  client_settings,  engine_settings,
+                                          rdb_settings, server_settings, pending_settings, NULL};
 
 static const struct {
     const char *fullname;

@@ -23,8 +23,8 @@ typedef struct hashedKey {
 
 typedef struct serverDb {
     int id;
-    dict *keys;    /* owns; entries are robj with a key */
-    dict *expires; /* owns; the same entries, those with an expire: borrowed from keys */
+    dict *keys;             /* owns; entries are robj with a key */
+    dict *expires;          /* owns; the same entries, those with an expire: borrowed from keys */
     uint64_t expire_cursor; /* of the active expire cycle */
     long long avg_ttl_ms;   /* estimate, for INFO */
 } serverDb;
@@ -65,7 +65,7 @@ bool setKeyTake(serverDb *db, robj *entry, hashedKey key, bool keep_ttl);
  * may hold a dead entry. `old` and key.name are not read. */
 void dbReplaceEntry(serverDb *db, robj *old, robj *entry, hashedKey key);
 /* Delete. False when the key does not exist. Async frees on a background thread when that is worth it. */
-bool dbDelete(serverDb *db, hashedKey key);      /* as lazyfree-lazy-server-del says */
+bool dbDelete(serverDb *db, hashedKey key); /* as lazyfree-lazy-server-del says */
 bool dbDeleteSync(serverDb *db, hashedKey key);
 bool dbDeleteAsync(serverDb *db, hashedKey key);
 /* Take the entry out and keep the reference (RENAME, MOVE, GETDEL by reference). NULL when there is none. */

@@ -66,9 +66,9 @@ void keyspaceTellFlushed(int dbid, bool async) {
 static const struct {
     char letter;
     int class;
-} class_letters[] = {{'g', NOTIFY_GENERIC}, {'$', NOTIFY_STRING},   {'l', NOTIFY_LIST},     {'s', NOTIFY_SET},
-                     {'h', NOTIFY_HASH},    {'z', NOTIFY_ZSET},     {'x', NOTIFY_EXPIRED},  {'e', NOTIFY_EVICTED},
-                     {'t', NOTIFY_STREAM},  {'d', NOTIFY_MODULE},   {'n', NOTIFY_NEW},      {'K', NOTIFY_KEYSPACE},
+} class_letters[] = {{'g', NOTIFY_GENERIC},  {'$', NOTIFY_STRING},  {'l', NOTIFY_LIST},    {'s', NOTIFY_SET},
+                     {'h', NOTIFY_HASH},     {'z', NOTIFY_ZSET},    {'x', NOTIFY_EXPIRED}, {'e', NOTIFY_EVICTED},
+                     {'t', NOTIFY_STREAM},   {'d', NOTIFY_MODULE},  {'n', NOTIFY_NEW},     {'K', NOTIFY_KEYSPACE},
                      {'E', NOTIFY_KEYEVENT}, {'m', NOTIFY_KEY_MISS}};
 enum {
     CLASSES_OF_A = NOTIFY_GENERIC | NOTIFY_STRING | NOTIFY_LIST | NOTIFY_SET | NOTIFY_HASH | NOTIFY_ZSET |

@@ -25,9 +25,21 @@ void storeObserveFlushed(dbFlushedFn *fn);
 
 /* Keyspace event classes, as notify-keyspace-events names them: $ g l s h z t x e m n d K E */
 enum {
-    NOTIFY_KEYSPACE = 1, NOTIFY_KEYEVENT = 2, NOTIFY_GENERIC = 4, NOTIFY_STRING = 8, NOTIFY_LIST = 16, NOTIFY_SET = 32,
-    NOTIFY_HASH = 64, NOTIFY_ZSET = 128, NOTIFY_EXPIRED = 256, NOTIFY_EVICTED = 512, NOTIFY_STREAM = 1024,
-    NOTIFY_KEY_MISS = 2048, NOTIFY_LOADED = 4096, NOTIFY_MODULE = 8192, NOTIFY_NEW = 16384
+    NOTIFY_KEYSPACE = 1,
+    NOTIFY_KEYEVENT = 2,
+    NOTIFY_GENERIC = 4,
+    NOTIFY_STRING = 8,
+    NOTIFY_LIST = 16,
+    NOTIFY_SET = 32,
+    NOTIFY_HASH = 64,
+    NOTIFY_ZSET = 128,
+    NOTIFY_EXPIRED = 256,
+    NOTIFY_EVICTED = 512,
+    NOTIFY_STREAM = 1024,
+    NOTIFY_KEY_MISS = 2048,
+    NOTIFY_LOADED = 4096,
+    NOTIFY_MODULE = 8192,
+    NOTIFY_NEW = 16384
 };
 
 /* Tell the observers. signalModifiedKey for each key a command changes. */

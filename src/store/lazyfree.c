@@ -44,8 +44,8 @@ static _Atomic long long freed_objects;
 
 static _Thread_local bool in_background;
 static pthread_mutex_t returned_lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf */
-static returnedEntry *returned;                                  /* under returned_lock; owns */
-static atomic_bool returned_any;                                 /* relaxed: a hint that spares main the lock */
+static returnedEntry *returned;                                   /* under returned_lock; owns */
+static atomic_bool returned_any;                                  /* relaxed: a hint that spares main the lock */
 
 /* ---- References ---- */
 

@@ -52,11 +52,13 @@ static char *getNotify(const setting *s) {
     return sdsNewLen(text, notifyPrintClasses(text, store_conf.notify_events));
 }
 
-#define INT_SETTING(name_, field_, default_, min_, max_)                                                               \
-    {.name = name_, .type = SETTING_INT, .value = &store_conf.field_, .default_text = default_,                        \
-     .min = min_, .max = max_}
-#define BOOL_SETTING(name_, field_, default_)                                                                          \
-    {.name = name_, .type = SETTING_BOOL, .value = &store_conf.field_, .default_text = default_}
+#define INT_SETTING(name_, field_, default_, min_, max_)                                                        \
+    {                                                                                                           \
+        .name = name_, .type = SETTING_INT, .value = &store_conf.field_, .default_text = default_, .min = min_, \
+        .max = max_                                                                                             \
+    }
+#define BOOL_SETTING(name_, field_, default_) \
+    { .name = name_, .type = SETTING_BOOL, .value = &store_conf.field_, .default_text = default_ }
 
 const setting store_settings[] = {
     {.name = "databases",

@@ -47,15 +47,15 @@ typedef struct benchThread benchThread;
 
 typedef struct benchClient {
     benchThread *thread;
-    int fd;              /* -1: none */
+    int fd; /* -1: none */
     bool connecting;
-    int greeting_left;   /* replies to the greeting still to come */
-    int outstanding;     /* replies to requests still to come */
+    int greeting_left; /* replies to the greeting still to come */
+    int outstanding;   /* replies to requests still to come */
     monotime sent_at;
     replyScanner scanner;
-    char *tail;          /* owns; bytes of a cut header */
+    char *tail; /* owns; bytes of a cut header */
     size_t tail_len, tail_size;
-    char *rest;          /* owns; bytes the kernel did not take */
+    char *rest; /* owns; bytes the kernel did not take */
     size_t rest_pos, rest_len, rest_size;
 } benchClient;
 
@@ -71,7 +71,7 @@ struct benchThread {
     int client_count, live;
     benchClient **waiting; /* owns; clients held back by the rate */
     int waiting_count;
-    double allowance;   /* requests that may be sent now */
+    double allowance; /* requests that may be sent now */
     monotime refilled_at;
     /* The last reply that was whole and no aggregate: its header and its length. */
     char header[HEADER_KEPT];

@@ -14,8 +14,8 @@ typedef struct generatorConfig {
     bool keep_alive, idle;
     slice greeting; /* sent first on each connection (AUTH, SELECT ...); borrowed */
     int greeting_replies;
-    uint64_t requests;   /* 0: until generatorStop() */
-    uint64_t rate;       /* requests per second, 0: no limit */
+    uint64_t requests; /* 0: until generatorStop() */
+    uint64_t rate;     /* requests per second, 0: no limit */
     uint64_t seed;
     numberSource *numbers; /* borrowed */
 } generatorConfig;
@@ -33,7 +33,7 @@ typedef enum {
     RUN_UNKNOWN_COMMAND, /* the server does not know the workload's command */
     RUN_ERROR_REPLY,     /* it answered with another error */
     RUN_GREETING_REFUSED,
-    RUN_BROKEN           /* connecting, reading or writing failed */
+    RUN_BROKEN /* connecting, reading or writing failed */
 } runState;
 
 typedef struct generator generator;

@@ -33,7 +33,7 @@ typedef struct benchmark {
     char ip[ANET_ADDR_LEN];
     sds greeting; /* owns */
     int greeting_replies;
-    sds data; /* owns */
+    sds data;      /* owns */
     uint64_t runs; /* each test gets another seed */
     bool failed;
 } benchmark;
@@ -188,10 +188,18 @@ static void runOnce(benchmark *b, const char *title, workload *w, int payload, b
     const benchOptions *o = &b->options;
     numberSource numbers = {.range = o->key_range, .sequential = o->sequential};
     generatorConfig config = {
-        .ip = b->ip, .unix_path = o->socket, .port = o->port, .clients = o->clients, .threads = o->threads,
-        .keep_alive = o->keep_alive, .greeting = sdsSlice(b->greeting), .greeting_replies = b->greeting_replies,
-        .requests = warmup ? 0 : (uint64_t)o->requests, .rate = (uint64_t)o->rate,
-        .seed = o->seed + 0x10000 * b->runs++, .numbers = &numbers,
+        .ip = b->ip,
+        .unix_path = o->socket,
+        .port = o->port,
+        .clients = o->clients,
+        .threads = o->threads,
+        .keep_alive = o->keep_alive,
+        .greeting = sdsSlice(b->greeting),
+        .greeting_replies = b->greeting_replies,
+        .requests = warmup ? 0 : (uint64_t)o->requests,
+        .rate = (uint64_t)o->rate,
+        .seed = o->seed + 0x10000 * b->runs++,
+        .numbers = &numbers,
     };
     uint64_t limit_us = (uint64_t)(warmup ? o->warmup_s : o->duration_s) * 1000000;
     generator *g = generatorStart(&config, w);
@@ -272,8 +280,15 @@ noreturn_fn static void runIdle(benchmark *b) {
     const benchOptions *o = &b->options;
     numberSource none = {.range = 0};
     generatorConfig config = {
-        .ip = b->ip, .unix_path = o->socket, .port = o->port, .clients = o->clients, .threads = 1, .idle = true,
-        .keep_alive = true, .greeting = sdsSlice(b->greeting), .greeting_replies = b->greeting_replies,
+        .ip = b->ip,
+        .unix_path = o->socket,
+        .port = o->port,
+        .clients = o->clients,
+        .threads = 1,
+        .idle = true,
+        .keep_alive = true,
+        .greeting = sdsSlice(b->greeting),
+        .greeting_replies = b->greeting_replies,
         .numbers = &none,
     };
     workload *w = workloadFromRaw(sliceStr("PING\r\n"), 1);

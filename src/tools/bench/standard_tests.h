@@ -7,8 +7,8 @@
 #include "sds.h"
 
 typedef struct standardTest {
-    const char *title; /* as it is printed */
-    const char *names; /* what selects it with -t, separated by blanks */
+    const char *title;   /* as it is printed */
+    const char *names;   /* what selects it with -t, separated by blanks */
     const char *command; /* words separated by blanks, placeholders included */
     enum { TEST_COMMAND, TEST_INLINE, TEST_MULTI_KEY, TEST_FUNCTION_LOAD, TEST_FCALL } kind;
 } standardTest;

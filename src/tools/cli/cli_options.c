@@ -91,15 +91,29 @@ static const char *unquotePattern(const char *text) {
 }
 
 static bool takeFlag(cliOptions *o, const char *word) {
-    static const struct { const char *word; cliMode mode; } modes[] = {
-        {"--stat", MODE_STAT}, {"--latency", MODE_LATENCY}, {"--latency-history", MODE_LATENCY_HISTORY},
-        {"--latency-dist", MODE_LATENCY_DIST}, {"--scan", MODE_SCAN}, {"--bigkeys", MODE_BIGKEYS},
-        {"--memkeys", MODE_MEMKEYS}, {"--hotkeys", MODE_HOTKEYS}, {"--pipe", MODE_PIPE}, {"--help", MODE_HELP},
-        {"--version", MODE_VERSION}, {"-v", MODE_VERSION},
+    static const struct {
+        const char *word;
+        cliMode mode;
+    } modes[] = {
+        {"--stat", MODE_STAT},
+        {"--latency", MODE_LATENCY},
+        {"--latency-history", MODE_LATENCY_HISTORY},
+        {"--latency-dist", MODE_LATENCY_DIST},
+        {"--scan", MODE_SCAN},
+        {"--bigkeys", MODE_BIGKEYS},
+        {"--memkeys", MODE_MEMKEYS},
+        {"--hotkeys", MODE_HOTKEYS},
+        {"--pipe", MODE_PIPE},
+        {"--help", MODE_HELP},
+        {"--version", MODE_VERSION},
+        {"-v", MODE_VERSION},
     };
-    static const struct { const char *word; replyStyle style; } styles[] = {
-        {"--raw", STYLE_RAW}, {"--no-raw", STYLE_PRETTY}, {"--csv", STYLE_CSV}, {"--json", STYLE_JSON},
-        {"--quoted-json", STYLE_QUOTED_JSON},
+    static const struct {
+        const char *word;
+        replyStyle style;
+    } styles[] = {
+        {"--raw", STYLE_RAW},   {"--no-raw", STYLE_PRETTY},           {"--csv", STYLE_CSV},
+        {"--json", STYLE_JSON}, {"--quoted-json", STYLE_QUOTED_JSON},
     };
     for (size_t i = 0; i < array_len(modes); i++) {
         if (strcmp(word, modes[i].word) != 0) continue;
@@ -185,8 +199,15 @@ static void finish(cliOptions *o) {
 
 void cliOptionsParse(cliOptions *o, int argc, char **argv) {
     const char *pass = getenv("VALKEYCLI_AUTH");
-    *o = (cliOptions){.host = "127.0.0.1", .port = 6379, .repeat = 1, .interval_s = 0, .line_delimiter = "\n",
-                      .reply_delimiter = "\n", .pipe_timeout_s = 30, .memory_samples = -1, .hotkeys = 16,
+    *o = (cliOptions){.host = "127.0.0.1",
+                      .port = 6379,
+                      .repeat = 1,
+                      .interval_s = 0,
+                      .line_delimiter = "\n",
+                      .reply_delimiter = "\n",
+                      .pipe_timeout_s = 30,
+                      .memory_samples = -1,
+                      .hotkeys = 16,
                       .show_pushes = isatty(STDOUT_FILENO)};
     o->password = pass ? pass : getenv("REDISCLI_AUTH");
     int i = 1;
@@ -202,75 +223,74 @@ void cliOptionsParse(cliOptions *o, int argc, char **argv) {
 
 void cliUsage(void) {
     printf("valkey-cli %s\n\n", VALKEY_VERSION);
-    fputs(
-        "Usage: valkey-cli [OPTIONS] [cmd [arg [arg ...]]]\n"
-        "  -h <hostname>      Server hostname (default: 127.0.0.1).\n"
-        "  -p <port>          Server port (default: 6379).\n"
-        "  -t <timeout>       Connection timeout in seconds, decimals allowed (default: 0,\n"
-        "                     as the system has it).\n"
-        "  -s <socket>        Server socket (overrides hostname and port).\n"
-        "  -a <password>      Password. The environment variable VALKEYCLI_AUTH passes it\n"
-        "                     more safely (this argument wins).\n"
-        "  --user <username>  Send 'AUTH username password'. Needs -a.\n"
-        "  --pass <password>  The same as -a.\n"
-        "  --askpass          Ask for the password on the terminal.\n"
-        "  -u <uri>           Server URI: valkey://user:password@host:port/dbnum\n"
-        "  -r <repeat>        Execute the command N times (-1: for ever).\n"
-        "  -i <interval>      With -r, wait this many seconds between; decimals allowed.\n"
-        "                     Also the cycle of --scan and --stat, and of --bigkeys,\n"
-        "                     --memkeys and --hotkeys per 100 cycles.\n"
-        "  -n <db>            Database number.\n"
-        "  -2                 Start session in RESP2 protocol mode.\n"
-        "  -3                 Start session in RESP3 protocol mode.\n"
-        "  -x                 Read last argument from STDIN.\n"
-        "  -X <tag>           Replace the argument <tag> by what STDIN holds.\n"
-        "  -d <delimiter>     Delimiter between values in raw formatting (default: \\n).\n"
-        "  -D <delimiter>     Delimiter between replies in raw formatting (default: \\n).\n"
-        "  -e                 Return exit error code when the command fails.\n"
-        "  --raw              Raw formatting (default when STDOUT is not a tty).\n"
-        "  --no-raw           Formatted output even when STDOUT is not a tty.\n"
-        "  --quoted-input     Arguments may be quoted strings, as in interactive mode.\n"
-        "  --csv              Output in CSV format.\n"
-        "  --json             Output in JSON format (default RESP3, -2 for RESP2).\n"
-        "  --quoted-json      The same with ASCII-safe quoted strings.\n"
-        "  --show-pushes <yn> Whether to print RESP3 PUSH messages (default: when STDOUT\n"
-        "                     is a tty).\n"
-        "  --stat             Print rolling stats about the server.\n"
-        "  --latency          Sample the latency continuously; for one second if the\n"
-        "                     output is no tty.\n"
-        "  --latency-history  The same, a line per interval (default: 15 s, see -i).\n"
-        "  --latency-dist     Latency as a spectrum (default interval: 1 s).\n"
-        "  --pipe             Transfer raw commands from stdin to the server.\n"
-        "  --pipe-timeout <n> In --pipe mode, give up when no reply comes for <n> seconds\n"
-        "                     after all has been sent (default: 30; 0: never).\n"
-        "  --bigkeys          Look for keys with many elements.\n"
-        "  --memkeys          Look for keys that take much memory.\n"
-        "  --memkeys-samples <n>  The same, with <n> elements sampled per key.\n"
-        "  --hotkeys          Look for hot keys (maxmemory-policy must be *lfu).\n"
-        "  --hotkeys-count <n>    The same, showing <n> of them (default: 16).\n"
-        "  --scan             List all keys using the SCAN command.\n"
-        "  --pattern <pat>    Keys pattern of --scan, --bigkeys and --hotkeys (default: *).\n"
-        "  --count <count>    Count option of the same (default: 10).\n"
-        "  --quoted-pattern <pat>  As --pattern, but quoted.\n"
-        "  --intrinsic-latency <sec>  Measure the latency of the system itself.\n"
-        "  --eval <file>      Send an EVAL command using the Lua script at <file>.\n"
-        "  --verbose          Verbose mode.\n"
-        "  --no-auth-warning  Don't warn about a password on the command line.\n"
-        "  --help             Output this help and exit.\n"
-        "  --version          Output version and exit.\n"
-        "\n"
-        "Examples:\n"
-        "  valkey-cli -u valkey://default:PASSWORD@localhost:6379/0\n"
-        "  cat /etc/passwd | valkey-cli -x set mypasswd\n"
-        "  valkey-cli -r 100 lpush mylist x\n"
-        "  valkey-cli -r 100 -i 1 info | grep used_memory_human:\n"
-        "  valkey-cli --quoted-input set '\"null-\\x00-separated\"' value\n"
-        "  valkey-cli --eval myscript.lua key1 key2 , arg1 arg2 arg3\n"
-        "  valkey-cli --scan --pattern '*:12345*'\n"
-        "\n"
-        "When no command is given, valkey-cli starts in interactive mode.\n"
-        "Type \"help\" in interactive mode for information on available commands\n"
-        "and settings.\n"
-        "\n",
-        stdout);
+    fputs("Usage: valkey-cli [OPTIONS] [cmd [arg [arg ...]]]\n"
+          "  -h <hostname>      Server hostname (default: 127.0.0.1).\n"
+          "  -p <port>          Server port (default: 6379).\n"
+          "  -t <timeout>       Connection timeout in seconds, decimals allowed (default: 0,\n"
+          "                     as the system has it).\n"
+          "  -s <socket>        Server socket (overrides hostname and port).\n"
+          "  -a <password>      Password. The environment variable VALKEYCLI_AUTH passes it\n"
+          "                     more safely (this argument wins).\n"
+          "  --user <username>  Send 'AUTH username password'. Needs -a.\n"
+          "  --pass <password>  The same as -a.\n"
+          "  --askpass          Ask for the password on the terminal.\n"
+          "  -u <uri>           Server URI: valkey://user:password@host:port/dbnum\n"
+          "  -r <repeat>        Execute the command N times (-1: for ever).\n"
+          "  -i <interval>      With -r, wait this many seconds between; decimals allowed.\n"
+          "                     Also the cycle of --scan and --stat, and of --bigkeys,\n"
+          "                     --memkeys and --hotkeys per 100 cycles.\n"
+          "  -n <db>            Database number.\n"
+          "  -2                 Start session in RESP2 protocol mode.\n"
+          "  -3                 Start session in RESP3 protocol mode.\n"
+          "  -x                 Read last argument from STDIN.\n"
+          "  -X <tag>           Replace the argument <tag> by what STDIN holds.\n"
+          "  -d <delimiter>     Delimiter between values in raw formatting (default: \\n).\n"
+          "  -D <delimiter>     Delimiter between replies in raw formatting (default: \\n).\n"
+          "  -e                 Return exit error code when the command fails.\n"
+          "  --raw              Raw formatting (default when STDOUT is not a tty).\n"
+          "  --no-raw           Formatted output even when STDOUT is not a tty.\n"
+          "  --quoted-input     Arguments may be quoted strings, as in interactive mode.\n"
+          "  --csv              Output in CSV format.\n"
+          "  --json             Output in JSON format (default RESP3, -2 for RESP2).\n"
+          "  --quoted-json      The same with ASCII-safe quoted strings.\n"
+          "  --show-pushes <yn> Whether to print RESP3 PUSH messages (default: when STDOUT\n"
+          "                     is a tty).\n"
+          "  --stat             Print rolling stats about the server.\n"
+          "  --latency          Sample the latency continuously; for one second if the\n"
+          "                     output is no tty.\n"
+          "  --latency-history  The same, a line per interval (default: 15 s, see -i).\n"
+          "  --latency-dist     Latency as a spectrum (default interval: 1 s).\n"
+          "  --pipe             Transfer raw commands from stdin to the server.\n"
+          "  --pipe-timeout <n> In --pipe mode, give up when no reply comes for <n> seconds\n"
+          "                     after all has been sent (default: 30; 0: never).\n"
+          "  --bigkeys          Look for keys with many elements.\n"
+          "  --memkeys          Look for keys that take much memory.\n"
+          "  --memkeys-samples <n>  The same, with <n> elements sampled per key.\n"
+          "  --hotkeys          Look for hot keys (maxmemory-policy must be *lfu).\n"
+          "  --hotkeys-count <n>    The same, showing <n> of them (default: 16).\n"
+          "  --scan             List all keys using the SCAN command.\n"
+          "  --pattern <pat>    Keys pattern of --scan, --bigkeys and --hotkeys (default: *).\n"
+          "  --count <count>    Count option of the same (default: 10).\n"
+          "  --quoted-pattern <pat>  As --pattern, but quoted.\n"
+          "  --intrinsic-latency <sec>  Measure the latency of the system itself.\n"
+          "  --eval <file>      Send an EVAL command using the Lua script at <file>.\n"
+          "  --verbose          Verbose mode.\n"
+          "  --no-auth-warning  Don't warn about a password on the command line.\n"
+          "  --help             Output this help and exit.\n"
+          "  --version          Output version and exit.\n"
+          "\n"
+          "Examples:\n"
+          "  valkey-cli -u valkey://default:PASSWORD@localhost:6379/0\n"
+          "  cat /etc/passwd | valkey-cli -x set mypasswd\n"
+          "  valkey-cli -r 100 lpush mylist x\n"
+          "  valkey-cli -r 100 -i 1 info | grep used_memory_human:\n"
+          "  valkey-cli --quoted-input set '\"null-\\x00-separated\"' value\n"
+          "  valkey-cli --eval myscript.lua key1 key2 , arg1 arg2 arg3\n"
+          "  valkey-cli --scan --pattern '*:12345*'\n"
+          "\n"
+          "When no command is given, valkey-cli starts in interactive mode.\n"
+          "Type \"help\" in interactive mode for information on available commands\n"
+          "and settings.\n"
+          "\n",
+          stdout);
 }

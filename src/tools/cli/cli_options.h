@@ -7,8 +7,20 @@
 #include "reply_text.h"
 
 typedef enum {
-    MODE_COMMAND, MODE_STAT, MODE_LATENCY, MODE_LATENCY_HISTORY, MODE_LATENCY_DIST, MODE_SCAN, MODE_BIGKEYS,
-    MODE_MEMKEYS, MODE_HOTKEYS, MODE_PIPE, MODE_INTRINSIC, MODE_EVAL, MODE_HELP, MODE_VERSION
+    MODE_COMMAND,
+    MODE_STAT,
+    MODE_LATENCY,
+    MODE_LATENCY_HISTORY,
+    MODE_LATENCY_DIST,
+    MODE_SCAN,
+    MODE_BIGKEYS,
+    MODE_MEMKEYS,
+    MODE_HOTKEYS,
+    MODE_PIPE,
+    MODE_INTRINSIC,
+    MODE_EVAL,
+    MODE_HELP,
+    MODE_VERSION
 } cliMode;
 
 typedef struct cliOptions {
@@ -20,8 +32,8 @@ typedef struct cliOptions {
     int resp;         /* 2, 3, or 0: as the server starts */
     replyStyle style;
     const char *line_delimiter, *reply_delimiter;
-    bool last_from_stdin;         /* -x */
-    const char *stdin_tag;        /* -X */
+    bool last_from_stdin;  /* -x */
+    const char *stdin_tag; /* -X */
     bool ask_password, quoted_input, exit_on_error, no_auth_warning, verbose, password_in_args;
     bool show_pushes;
     bool hints;

@@ -82,9 +82,11 @@ typedef struct keySurvey {
 } keySurvey;
 
 static typeSum *typeNamed(keySurvey *survey, const char *name) {
-    static const struct { const char *name, *command, *unit; } known[] = {
-        {"string", "STRLEN", "bytes"}, {"list", "LLEN", "items"}, {"set", "SCARD", "members"},
-        {"hash", "HLEN", "fields"}, {"zset", "ZCARD", "members"}, {"stream", "XLEN", "entries"},
+    static const struct {
+        const char *name, *command, *unit;
+    } known[] = {
+        {"string", "STRLEN", "bytes"}, {"list", "LLEN", "items"},    {"set", "SCARD", "members"},
+        {"hash", "HLEN", "fields"},    {"zset", "ZCARD", "members"}, {"stream", "XLEN", "entries"},
     };
     for (int i = 0; i < survey->type_count; i++) {
         if (strcmp(survey->types[i].name, name) == 0) return &survey->types[i];

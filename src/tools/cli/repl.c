@@ -140,8 +140,13 @@ static sds makePrompt(const cliSession *s) {
 
 /* Passwords do not go into the history. */
 static bool isSecret(const char *line) {
-    static const char *const words[] = {"auth", "acl setuser", "acl deluser", "acl getuser", "config set requirepass",
-                                        "config set primaryauth", "config set masterauth"};
+    static const char *const words[] = {"auth",
+                                        "acl setuser",
+                                        "acl deluser",
+                                        "acl getuser",
+                                        "config set requirepass",
+                                        "config set primaryauth",
+                                        "config set masterauth"};
     while (*line == ' ') line++;
     for (size_t i = 0; i < array_len(words); i++) {
         if (strncasecmp(line, words[i], strlen(words[i])) == 0) return true;

@@ -37,7 +37,7 @@ static void authenticate(cliSession *s) {
     const cliOptions *o = s->options;
     if (!o->password) return;
     greet("AUTH", o->user ? linkCall(s->link, "AUTH", o->user, o->password, NULL)
-                             : linkCall(s->link, "AUTH", o->password, NULL));
+                          : linkCall(s->link, "AUTH", o->password, NULL));
 }
 
 static void selectDb(cliSession *s) {
@@ -102,9 +102,7 @@ void sessionPrint(const cliSession *s, const replyValue *v, bool as_text) {
     switch (style) {
     case STYLE_CSV: out = sdsCat(replyTextCsv(out, v), "\n"); break;
     case STYLE_JSON:
-    case STYLE_QUOTED_JSON:
-        out = sdsCat(replyTextJson(out, v, style == STYLE_QUOTED_JSON), "\n");
-        break;
+    case STYLE_QUOTED_JSON: out = sdsCat(replyTextJson(out, v, style == STYLE_QUOTED_JSON), "\n"); break;
     case STYLE_PRETTY: out = replyTextPretty(out, v, ""); break;
     case STYLE_RAW: out = sdsCat(replyTextRaw(out, v, o->line_delimiter), o->reply_delimiter); break;
     case STYLE_AUTO: out = replyTextRaw(out, v, o->line_delimiter); break;
@@ -117,9 +115,9 @@ void sessionPrint(const cliSession *s, const replyValue *v, bool as_text) {
 /* Replies that are pages of text are shown as such. */
 static bool repliesText(int argc, const slice *argv) {
     static const char *const pairs[][2] = {
-        {"memory", "malloc-stats"}, {"memory", "doctor"}, {"latency", "graph"}, {"latency", "doctor"},
-        {"debug", "htstats"}, {"debug", "htstats-key"}, {"debug", "client-eviction"}, {"cluster", "nodes"},
-        {"cluster", "info"}, {"client", "list"}, {"client", "info"}, {"proxy", "nodes"},
+        {"memory", "malloc-stats"}, {"memory", "doctor"},     {"latency", "graph"},         {"latency", "doctor"},
+        {"debug", "htstats"},       {"debug", "htstats-key"}, {"debug", "client-eviction"}, {"cluster", "nodes"},
+        {"cluster", "info"},        {"client", "list"},       {"client", "info"},           {"proxy", "nodes"},
     };
     if (sliceIs(argv[0], "info") || sliceIs(argv[0], "lolwut")) return true;
     for (size_t i = 0; argc >= 2 && i < array_len(pairs); i++) {

@@ -74,9 +74,7 @@ static bool parseValue(cursor *in, replyValue *v, int depth) {
     case '-':
     case ',':
     case '(': setText(v, line); return true;
-    case ':':
-        setText(v, line);
-        return string2ll(line.ptr, line.len, &v->integer);
+    case ':': setText(v, line); return string2ll(line.ptr, line.len, &v->integer);
     case '#': v->integer = line.len && line.ptr[0] == 't'; return true;
     case '_': return true;
     default: break;

@@ -21,13 +21,15 @@ static spscQueue there, back;
 
 static void push(spscQueue *q, uint64_t value) {
     message *m;
-    while ((m = spscReserve(q)) == NULL) {}
+    while ((m = spscReserve(q)) == NULL) {
+    }
     m->words[0] = value;
 }
 
 static uint64_t pull(spscQueue *q) {
     const message *m;
-    while ((m = spscTake(q)) == NULL) {}
+    while ((m = spscTake(q)) == NULL) {
+    }
     uint64_t value = m->words[0];
     spscRelease(q);
     return value;

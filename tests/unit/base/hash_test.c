@@ -22,10 +22,8 @@ static uint64_t slowSip(int c, int d, const uint8_t key[16], const uint8_t *p, s
         bool final = at == len / 8 + 1;
         for (size_t i = at * 8; i < at * 8 + 8 && i < len; i++) m |= (uint64_t)p[i] << (i % 8 * 8);
         if (at == len / 8) m |= (uint64_t)len << 56;
-        if (final)
-            v[2] ^= 0xff;
-        else
-            v[3] ^= m;
+        if (final) v[2] ^= 0xff;
+        else v[3] ^= m;
         for (int i = 0; i < (final ? d : c); i++) {
             v[0] += v[1], v[1] = ROT(v[1], 13), v[1] ^= v[0], v[0] = ROT(v[0], 32);
             v[2] += v[3], v[3] = ROT(v[3], 16), v[3] ^= v[2];

@@ -127,12 +127,9 @@ TEST(d2string_reads_back_as_the_same_double) {
     for (int i = 0; i < 100000; i++) {
         uint64_t bits = unitRandom(&seed);
         double v, fast;
-        if (i % 3 == 0)
-            v = (double)(int64_t)bits / 1000.0;
-        else if (i % 3 == 1)
-            v = (double)(bits >> 40) / 100.0;
-        else
-            memcpy(&v, &bits, sizeof(v));
+        if (i % 3 == 0) v = (double)(int64_t)bits / 1000.0;
+        else if (i % 3 == 1) v = (double)(bits >> 40) / 100.0;
+        else memcpy(&v, &bits, sizeof(v));
         if (!isfinite(v)) continue;
         size_t n = d2string(got, sizeof(got), v);
         if (!CHECK(n < 32) || !CHECK_EQ_DOUBLE(strtod(got, NULL), v)) return;
@@ -153,10 +150,8 @@ TEST(string2d_takes_what_the_commands_take) {
                                       "in", "infi", "1_0", "1e400", "1e-400", "2e-324", "1f"};
     double v;
     for (size_t i = 0; i < array_len(good); i++) {
-        if (CHECK(string2d(good[i].text, strlen(good[i].text), &v)))
-            CHECK_EQ_DOUBLE(v, good[i].want);
-        else
-            printf("    %s\n", good[i].text);
+        if (CHECK(string2d(good[i].text, strlen(good[i].text), &v))) CHECK_EQ_DOUBLE(v, good[i].want);
+        else printf("    %s\n", good[i].text);
     }
     for (size_t i = 0; i < array_len(bad); i++) {
         v = 77;

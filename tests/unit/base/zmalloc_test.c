@@ -20,12 +20,9 @@ TEST(total_follows_allocations) {
     }
     CHECK_EQ_INT(zmallocUsed() - before, sum);
     for (size_t i = 0; i < 100; i++) {
-        if (i % 3 == 0)
-            zfreeSized(p[i], i * 37);
-        else if (i % 3 == 1)
-            zfreeSized(p[i], zmallocSize(p[i]));
-        else
-            zfree(p[i]);
+        if (i % 3 == 0) zfreeSized(p[i], i * 37);
+        else if (i % 3 == 1) zfreeSized(p[i], zmallocSize(p[i]));
+        else zfree(p[i]);
     }
     CHECK_EQ_INT(zmallocUsed(), before);
     zfree(NULL);

@@ -19,7 +19,8 @@ static inline void fixtureInit(void) {
 
 static inline client *fixtureClient(int resp) {
     fixtureInit();
-    client *c = clientCreate((struct clientStream *)(void *)&fixture_stream, 7, "10.0.0.1:1234", "10.0.0.2:6379", false);
+    client *c =
+        clientCreate((struct clientStream *)(void *)&fixture_stream, 7, "10.0.0.1:1234", "10.0.0.2:6379", false);
     c->resp = resp;
     return c;
 }
@@ -33,11 +34,11 @@ static inline sds fixtureReplies(client *c) {
     return out;
 }
 
-#define CHECK_REPLY(c, want)                                                                                           \
-    do {                                                                                                               \
-        sds got_ = fixtureReplies(c);                                                                                  \
-        CHECK_EQ_STR(got_, want);                                                                                      \
-        sdsFree(got_);                                                                                                 \
+#define CHECK_REPLY(c, want)          \
+    do {                              \
+        sds got_ = fixtureReplies(c); \
+        CHECK_EQ_STR(got_, want);     \
+        sdsFree(got_);                \
     } while (0)
 
 #endif

@@ -69,7 +69,8 @@ TEST(local_peers_are_told_apart) {
     const struct {
         const char *peer;
         bool is_unix, local;
-    } cases[] = {{"127.0.0.1:1", false, true}, {"[::1]:1", false, true}, {"10.0.0.1:1", false, false}, {"/tmp/s:0", true, true}};
+    } cases[] = {
+        {"127.0.0.1:1", false, true}, {"[::1]:1", false, true}, {"10.0.0.1:1", false, false}, {"/tmp/s:0", true, true}};
     for (size_t i = 0; i < array_len(cases); i++) {
         client *c = clientCreate(NULL, 1, cases[i].peer, "", cases[i].is_unix);
         CHECK_EQ_INT(clientIsLocal(c), cases[i].local);
@@ -112,14 +113,16 @@ TEST(the_line_of_client_list) {
     c->argv = argv;
     c->argc = 2;
     sds line = clientCatInfo(sdsEmpty(), c);
-    sds head = sdsCatPrintf(sdsEmpty(),
-                            "id=%llu addr=10.0.0.1:1234 laddr=10.0.0.2:6379 fd=7 name= age=0 idle=0 flags=N capa= db=0 sub=0 "
-                            "psub=0 ssub=0 multi=-1 watch=0 qbuf=0 qbuf-free=0 argv-mem=10 multi-mem=0 rbs=0 rbp=0 obl=0 "
-                            "oll=0 omem=0 tot-mem=",
-                            (unsigned long long)c->id);
+    sds head =
+        sdsCatPrintf(sdsEmpty(),
+                     "id=%llu addr=10.0.0.1:1234 laddr=10.0.0.2:6379 fd=7 name= age=0 idle=0 flags=N capa= db=0 sub=0 "
+                     "psub=0 ssub=0 multi=-1 watch=0 qbuf=0 qbuf-free=0 argv-mem=10 multi-mem=0 rbs=0 rbp=0 obl=0 "
+                     "oll=0 omem=0 tot-mem=",
+                     (unsigned long long)c->id);
     CHECK(strncmp(line, head, sdsLen(head)) == 0);
-    CHECK_EQ_STR(strstr(line, " events="), " events=r cmd=NULL user=default redir=-1 resp=2 lib-name= lib-ver= tot-net-in=0 "
-                                           "tot-net-out=0 tot-cmds=0");
+    CHECK_EQ_STR(strstr(line, " events="),
+                 " events=r cmd=NULL user=default redir=-1 resp=2 lib-name= lib-ver= tot-net-in=0 "
+                 "tot-net-out=0 tot-cmds=0");
     sdsFree(line);
     sdsFree(head);
     c->req = NULL; /* between commands the arguments are not looked at */
@@ -140,7 +143,8 @@ TEST(the_line_of_client_list) {
 
 TEST(keys_bring_the_hash_they_were_parsed_with) {
     client *c = fixtureClient(2);
-    slice argv[] = {sliceStr("mset"), sliceStr("a"), sliceStr("1"), sliceStr("b"), sliceStr("2"), sliceStr("c"), sliceStr("3")};
+    slice argv[] = {sliceStr("mset"), sliceStr("a"), sliceStr("1"), sliceStr("b"),
+                    sliceStr("2"),    sliceStr("c"), sliceStr("3")};
     requestKey keys[] = {{11, 1, 0}, {33, 3, 0}, {55, 5, 0}};
     parsedCommand req = {.argv = argv, .argc = 7, .keys = keys, .nkeys = 3};
     robj *value = objectCreateString(sliceStr("a"), sliceStr("1"), false, 0);

@@ -48,10 +48,19 @@ TEST(bad_limits_change_nothing) {
     const struct {
         const char *text, *err;
     } bad[] = {
-        {"normal", arity},        {"normal 0 0 0 ", arity},  {"foo 0 0 0", class},      {"master 0 0 0", class},
-        {"primary 0 0 0", class}, {"normal a 0 0", value},   {"normal 0 0 -1", value},  {"normal 0 0 x", value},
-        {"normal -1 0 0", value}, {"normal 0 0 1.5", value}, {"normal 1 1 1 pubsub x 0 0", value},
-        {"normal 99999999999999999999 0 0", value}, {"normal 0 0 99999999999999999999", value},
+        {"normal", arity},
+        {"normal 0 0 0 ", arity},
+        {"foo 0 0 0", class},
+        {"master 0 0 0", class},
+        {"primary 0 0 0", class},
+        {"normal a 0 0", value},
+        {"normal 0 0 -1", value},
+        {"normal 0 0 x", value},
+        {"normal -1 0 0", value},
+        {"normal 0 0 1.5", value},
+        {"normal 1 1 1 pubsub x 0 0", value},
+        {"normal 99999999999999999999 0 0", value},
+        {"normal 0 0 99999999999999999999", value},
     };
     for (size_t i = 0; i < array_len(bad); i++) {
         const char *err = "";

@@ -93,7 +93,8 @@ TEST(replies_have_their_form_in_both_protocols) {
               "$0\r\n\r\n$5\r\nhello\r\n$1\r\nx\r\n_\r\n$3\r\nsds\r\n$3\r\n-42\r\n$7\r\n7-seven\r\n");
     const char *s = "+OK\r\n:0\r\n:1\r\n*0\r\n+QUEUED\r\n+PONG\r\n+n=3\r\n+raw\r\n";
     checkBoth(shared, s, s);
-    checkBoth(deferredKinds, "*1000000\r\n*2\r\n:1\r\n*0\r\n*1\r\n:0\r\n", "*1000000\r\n%1\r\n:1\r\n~0\r\n>1\r\n:0\r\n");
+    checkBoth(deferredKinds, "*1000000\r\n*2\r\n:1\r\n*0\r\n*1\r\n:0\r\n",
+              "*1000000\r\n%1\r\n:1\r\n~0\r\n>1\r\n:0\r\n");
 }
 
 TEST(attributes_exist_in_resp3) {
@@ -130,7 +131,8 @@ TEST(help_lists_its_lines) {
 /* ---- Who is answered -------------------------------------------------------------------------------------------- */
 
 TEST(silent_clients_get_nothing) {
-    const uint32_t silent[] = {CLIENT_REPLY_OFF, CLIENT_REPLY_SKIP, CLIENT_CLOSE_AFTER_REPLY, CLIENT_CLOSE_ASAP, CLIENT_PRIMARY};
+    const uint32_t silent[] = {CLIENT_REPLY_OFF, CLIENT_REPLY_SKIP, CLIENT_CLOSE_AFTER_REPLY, CLIENT_CLOSE_ASAP,
+                               CLIENT_PRIMARY};
     for (size_t i = 0; i < array_len(silent); i++) {
         client *c = fixtureClient(2);
         c->flags |= silent[i];
@@ -198,7 +200,8 @@ TEST(large_values_go_by_reference) {
 
 TEST(small_values_and_full_counts_are_copied) {
     client *c = fixtureClient(2);
-    robj *small = rawString(10, 's'), *busy = rawString(512, 'b'), *n = objectCreateInteger(sliceStr("k"), 12345, false, 0);
+    robj *small = rawString(10, 's'), *busy = rawString(512, 'b'),
+         *n = objectCreateInteger(sliceStr("k"), 12345, false, 0);
     addReplyBulkObject(c, small);
     addReplyBulkObject(c, n);
     CHECK_REPLY(c, "$10\r\nssssssssss\r\n$5\r\n12345\r\n");

@@ -50,16 +50,16 @@ static sds run(client *c, commandHandler *fn, const char *line) {
     return fixtureReplies(c);
 }
 
-#define CHECK_RUN(fn, line, want)                                                                                      \
-    do {                                                                                                               \
-        sds got_ = run(c, fn, line);                                                                                   \
-        CHECK_EQ_STR(got_, want);                                                                                      \
-        sdsFree(got_);                                                                                                 \
+#define CHECK_RUN(fn, line, want)    \
+    do {                             \
+        sds got_ = run(c, fn, line); \
+        CHECK_EQ_STR(got_, want);    \
+        sdsFree(got_);               \
     } while (0)
-#define CHECK_TOLD(want)                                                                                               \
-    do {                                                                                                               \
-        CHECK_EQ_STR(told, want);                                                                                      \
-        sdsClear(told);                                                                                                \
+#define CHECK_TOLD(want)          \
+    do {                          \
+        CHECK_EQ_STR(told, want); \
+        sdsClear(told);           \
     } while (0)
 
 static void put(client *c, const char *key, const char *value) {
@@ -115,8 +115,9 @@ TEST(rename_moves_value_and_expire) {
 
 TEST(copy_and_move) {
     client *c = freshClient();
-    put(c, "a", "some text that is too long to lie within the entry itself because an entry embeds no more than "
-                "a hundred and some bytes");
+    put(c, "a",
+        "some text that is too long to lie within the entry itself because an entry embeds no more than "
+        "a hundred and some bytes");
     CHECK_RUN(copyCommand, "copy a a", "-ERR source and destination objects are the same\r\n");
     CHECK_RUN(copyCommand, "copy a b db", "-ERR syntax error\r\n");
     CHECK_RUN(copyCommand, "copy a b db 99", "-ERR DB index is out of range\r\n");

@@ -47,7 +47,8 @@ static inline sds fixtureReply(void) {
     return out;
 }
 
-/* Run `handler` with the words of `line` and give its reply. `value_arg` not 0: the entry of key 1 is built ahead from that argument. */
+/* Run `handler` with the words of `line` and give its reply. `value_arg` not 0: the entry of key 1 is built ahead from
+ * that argument. */
 static inline sds fixtureRun(commandHandler *handler, const char *line, uint32_t value_arg) {
     int count;
     slice argv[FIXTURE_ARGS_MAX];
@@ -72,11 +73,11 @@ static inline sds fixtureRun(commandHandler *handler, const char *line, uint32_t
     return out;
 }
 
-#define CHECK_RUN(handler, line, want)                                                                                 \
-    do {                                                                                                               \
-        sds got_ = fixtureRun(handler, line, 0);                                                                       \
-        CHECK_EQ_STR(got_, want);                                                                                      \
-        sdsFree(got_);                                                                                                 \
+#define CHECK_RUN(handler, line, want)           \
+    do {                                         \
+        sds got_ = fixtureRun(handler, line, 0); \
+        CHECK_EQ_STR(got_, want);                \
+        sdsFree(got_);                           \
     } while (0)
 
 #define CHECK_EVENTS(want) CHECK_EQ_STR(fixture_events, want)

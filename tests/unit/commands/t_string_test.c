@@ -75,9 +75,9 @@ TEST(set_conditions) {
 
 TEST(set_options_that_clash) {
     fresh();
-    const char *bad[] = {"set k v NX XX", "set k v XX NX", "set k v IFEQ a NX", "set k v NX IFEQ a", "set k v IFEQ a IFEQ a",
-                         "set k v IFEQ", "set k v EX", "set k v EX 1 PX 1", "set k v KEEPTTL EX 1", "set k v EX 1 KEEPTTL",
-                         "set k v PERSIST", "set k v word"};
+    const char *bad[] = {"set k v NX XX",         "set k v XX NX",        "set k v IFEQ a NX", "set k v NX IFEQ a",
+                         "set k v IFEQ a IFEQ a", "set k v IFEQ",         "set k v EX",        "set k v EX 1 PX 1",
+                         "set k v KEEPTTL EX 1",  "set k v EX 1 KEEPTTL", "set k v PERSIST",   "set k v word"};
     for (size_t i = 0; i < array_len(bad); i++) CHECK_RUN(setCommand, bad[i], SYNTAX);
     CHECK_RUN(setCommand, "set k v EX x", NOT_INTEGER);
     CHECK_RUN(setCommand, "set k v EX 0", BAD_EXPIRE);

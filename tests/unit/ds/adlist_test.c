@@ -43,8 +43,15 @@ TEST(adlist_random_operations) {
         int *v = &values[unitRandom(&rng) % 1000];
         size_t at = n ? unitRandom(&rng) % n : 0;
         switch (unitRandom(&rng) % (n < 50 ? 10 : 24)) {
-        case 0: listAddNodeHead(l, v); insertAt(want, &n, 0, v); break;
-        case 1: case 2: listAddNodeTail(l, v); insertAt(want, &n, n, v); break;
+        case 0:
+            listAddNodeHead(l, v);
+            insertAt(want, &n, 0, v);
+            break;
+        case 1:
+        case 2:
+            listAddNodeTail(l, v);
+            insertAt(want, &n, n, v);
+            break;
         case 3:
             if (n) listInsertNode(l, listIndex(l, (long)at), v, true), insertAt(want, &n, at + 1, v);
             break;

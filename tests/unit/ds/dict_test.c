@@ -181,13 +181,15 @@ static void runModel(const dictType *type, int operations, uint32_t range) {
     while (paused--) dictResumeRehash(m.d);
     dictSetResizePolicy(DICT_RESIZE_ENABLE);
     modelCheck(&m);
-    while (dictRehash(m.d, 10)) {}
+    while (dictRehash(m.d, 10)) {
+    }
     modelCheck(&m);
     CHECK(!dictIsRehashing(m.d));
     for (uint32_t n = 0; n < range; n++) modelRemove(&m, n, 0);
     CHECK_EQ_INT(dictSize(m.d), 0);
     CHECK(dictRandomEntry(m.d) == NULL);
-    while (dictRehash(m.d, 10)) {}
+    while (dictRehash(m.d, 10)) {
+    }
     dictShrinkIfNeeded(m.d);
     CHECK(dictMemUsage(m.d) <= 1024);
     modelFree(&m);
@@ -233,7 +235,8 @@ TEST(dict_grows_and_shrinks_by_steps) {
         if (!dictIsRehashing(m.d)) CHECK(n < 7 || (n + 1) * 100 <= dictSlots(m.d) * 85 + 100);
         else CHECK(dictMemRehashing(m.d) > 0);
     }
-    while (dictRehash(m.d, 1)) {}
+    while (dictRehash(m.d, 1)) {
+    }
     CHECK_EQ_INT(dictSlots(m.d), 7 * 1024);
     CHECK(dictMemUsage(m.d) / m.count < 24);
     for (uint32_t n = 40; n < KEYS; n++) modelRemove(&m, n, 0);

@@ -30,8 +30,14 @@ TEST(sds_random_operations) {
             len += n;
             break;
         case 0: s = sdsRemoveFreeSpace(s); break;
-        case 1: s = sdsMakeRoomFor(s, n * 5); CHECK(sdsAvail(s) >= n * 5); break;
-        case 2: s = sdsMakeRoomForNonGreedy(s, n); CHECK(sdsAvail(s) >= n); break;
+        case 1:
+            s = sdsMakeRoomFor(s, n * 5);
+            CHECK(sdsAvail(s) >= n * 5);
+            break;
+        case 2:
+            s = sdsMakeRoomForNonGreedy(s, n);
+            CHECK(sdsAvail(s) >= n);
+            break;
         case 3:
             if (len + n > MAX) break;
             s = sdsMakeRoomFor(s, n);
@@ -150,8 +156,12 @@ TEST(sds_split_and_join) {
     static const struct {
         const char *text, *sep, *joined;
         int count;
-    } cases[] = {{"a,b,,c", ",", "a|b||c", 4}, {"", ",", "", 0}, {",", ",", "|", 2}, {"abc", "xy", "abc", 1},
-                 {"1xy2xyx", "xy", "1|2|x", 3}, {"a,b,c,d,e,f,g,h,i,j", ",", "a|b|c|d|e|f|g|h|i|j", 10}};
+    } cases[] = {{"a,b,,c", ",", "a|b||c", 4},
+                 {"", ",", "", 0},
+                 {",", ",", "|", 2},
+                 {"abc", "xy", "abc", 1},
+                 {"1xy2xyx", "xy", "1|2|x", 3},
+                 {"a,b,c,d,e,f,g,h,i,j", ",", "a|b|c|d|e|f|g|h|i|j", 10}};
     for (size_t i = 0; i < array_len(cases); i++) {
         int count;
         sds *parts = sdsSplitLen(cases[i].text, strlen(cases[i].text), cases[i].sep, strlen(cases[i].sep), &count);
@@ -167,11 +177,25 @@ TEST(sds_split_args) {
         const char *line, *joined; /* NULL: refused */
         int count;
     } cases[] = {
-        {"", "", 0}, {"  \t ", "", 0}, {"set a b", "set|a|b", 3}, {"  set   a\r\n", "set|a", 2},
-        {"\"a b\" 'c d'", "a b|c d", 2}, {"\"\" ''", "|", 2}, {"\"\\x41\\x4a\\n\\q\\\"\"", "AJ\nq\"", 1},
-        {"\"\\xzz\"", "xzz", 1}, {"'it\\'s' '\\n'", "it's|\\n", 2}, {"a\"b c\"", "ab c", 1}, {"\"a\"b", NULL, 0},
-        {"'a'b", NULL, 0}, {"\"a", NULL, 0}, {"'a", NULL, 0}, {"\"a\\", NULL, 0}, {"\"a\\\"", NULL, 0},
-        {"x \"y", NULL, 0}, {"1 2 3 4 5 6 7 8 9", "1|2|3|4|5|6|7|8|9", 9}, {"\"\\t\\r\\b\\a\"", "\t\r\b\a", 1},
+        {"", "", 0},
+        {"  \t ", "", 0},
+        {"set a b", "set|a|b", 3},
+        {"  set   a\r\n", "set|a", 2},
+        {"\"a b\" 'c d'", "a b|c d", 2},
+        {"\"\" ''", "|", 2},
+        {"\"\\x41\\x4a\\n\\q\\\"\"", "AJ\nq\"", 1},
+        {"\"\\xzz\"", "xzz", 1},
+        {"'it\\'s' '\\n'", "it's|\\n", 2},
+        {"a\"b c\"", "ab c", 1},
+        {"\"a\"b", NULL, 0},
+        {"'a'b", NULL, 0},
+        {"\"a", NULL, 0},
+        {"'a", NULL, 0},
+        {"\"a\\", NULL, 0},
+        {"\"a\\\"", NULL, 0},
+        {"x \"y", NULL, 0},
+        {"1 2 3 4 5 6 7 8 9", "1|2|3|4|5|6|7|8|9", 9},
+        {"\"\\t\\r\\b\\a\"", "\t\r\b\a", 1},
     };
     for (size_t i = 0; i < array_len(cases); i++) {
         int count = -1;

@@ -21,7 +21,8 @@ TEST(spsc_one_thread_against_counters) {
         uint64_t reserved = 0, committed = 0, taken = 0, released = 0;
         for (int i = 0; i < 5000; i++) {
             switch (unitRandom(&rng) % 6) {
-            case 0: case 1: {
+            case 0:
+            case 1: {
                 message *m = spscReserve(&q);
                 CHECK((m != NULL) == (reserved - released < room));
                 if (m) m->number = reserved++;
@@ -44,9 +45,7 @@ TEST(spsc_one_thread_against_counters) {
                 if (m) CHECK_EQ_INT(m->number, taken + ahead);
                 break;
             }
-            default:
-                spscRelease(&q);
-                released = taken;
+            default: spscRelease(&q); released = taken;
             }
             CHECK(spscIsEmpty(&q) == (committed == released));
         }

@@ -324,11 +324,11 @@ TEST(ae_timers_run_in_order) {
 static void testWaitForTimer(aeEventLoop *loop) {
     uint64_t start = clockMonotonicUs();
     trace[0] = '\0';
-    aeCreateTimeEvent(loop, 20, noteTimer, (void *)(uintptr_t)"t");
+    aeCreateTimeEvent(loop, 20, noteTimer, (void *)(uintptr_t) "t");
     CHECK_EQ_INT(aeProcessEvents(loop, AE_ALL_EVENTS), 1);
     CHECK_EQ_STR(trace, "t");
     CHECK(clockMonotonicUs() - start >= 20000);
-    aeCreateTimeEvent(loop, 5, noteTimer, (void *)(uintptr_t)"u");
+    aeCreateTimeEvent(loop, 5, noteTimer, (void *)(uintptr_t) "u");
     CHECK_EQ_INT(aeProcessEvents(loop, AE_TIME_EVENTS), 1);
     CHECK_EQ_INT(aeProcessEvents(loop, AE_TIME_EVENTS), 0);
 }
@@ -366,13 +366,13 @@ static long long deleteBoth(aeEventLoop *loop, long long id, void *arg) {
     m->other_result = aeDeleteTimeEvent(loop, m->other);
     m->self_result = aeDeleteTimeEvent(loop, id);
     CHECK(aeDeleteTimeEvent(loop, id) == C_ERR);
-    aeCreateTimeEvent(loop, 0, noteTimer, (void *)(uintptr_t)"n");
+    aeCreateTimeEvent(loop, 0, noteTimer, (void *)(uintptr_t) "n");
     return 0; /* asks to run again, but is deleted */
 }
 static void testMeddle(aeEventLoop *loop) {
     meddler m = {0};
     aeCreateTimeEvent(loop, 0, deleteBoth, &m);
-    m.other = aeCreateTimeEvent(loop, 0, noteTimer, (void *)(uintptr_t)"x");
+    m.other = aeCreateTimeEvent(loop, 0, noteTimer, (void *)(uintptr_t) "x");
     sleepMs(2);
     CHECK_EQ_STR(turn(loop), ""); /* the new one waits for the next turn */
     CHECK_EQ_INT(m.self_result, C_OK);
@@ -429,8 +429,8 @@ static long long stopLoop(aeEventLoop *loop, long long id, void *arg) {
     return AE_NOMORE;
 }
 static void testHooks(aeEventLoop *loop) {
-    aeSetBeforeSleep(loop, noteHook, (void *)(uintptr_t)"b");
-    aeSetAfterSleep(loop, noteHook, (void *)(uintptr_t)"a");
+    aeSetBeforeSleep(loop, noteHook, (void *)(uintptr_t) "b");
+    aeSetAfterSleep(loop, noteHook, (void *)(uintptr_t) "a");
     trace[0] = '\0';
     CHECK_EQ_INT(aeProcessEvents(loop, AE_ALL_EVENTS), 0); /* would wait for ever without aeDontWait() */
     CHECK_EQ_STR(trace, "ba");

@@ -106,7 +106,8 @@ TEST(batch_sizes_give_the_same_answers) {
                 break;
             default:
                 snprintf(words, sizeof(words), "GET k%u", k);
-                want = model[k] ? sdsCatPrintf(want, "$%zu\r\n%s\r\n", sdsLen(model[k]), model[k]) : cat(want, "$-1\r\n");
+                want = model[k] ? sdsCatPrintf(want, "$%zu\r\n%s\r\n", sdsLen(model[k]), model[k])
+                                : cat(want, "$-1\r\n");
             }
             wire = catWords(wire, words);
         }

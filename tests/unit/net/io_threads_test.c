@@ -43,8 +43,8 @@ static bool noClients(void *arg) {
 
 /* --- messages -------------------------------------------------------------------------------------- */
 
-/* Streams that are joined to a thread and closed at once: the answer MSG_GONE of each comes back, in the order of posting,
- * also when there are more messages than a ring holds, in both directions. */
+/* Streams that are joined to a thread and closed at once: the answer MSG_GONE of each comes back, in the order of
+ * posting, also when there are more messages than a ring holds, in both directions. */
 #define STREAMS 200
 #define LAPS 40
 static size_t gone, out_of_order;
@@ -52,8 +52,14 @@ static clientStream *expected[STREAMS];
 
 static void goneDeliver(const ioMessage *m) {
     switch (m->type) {
-    case MSG_LEFT: out_of_order += m->stream != expected[gone % STREAMS]; gone++; break;
-    case MSG_GONE: gone++; streamFree(m->stream); break;
+    case MSG_LEFT:
+        out_of_order += m->stream != expected[gone % STREAMS];
+        gone++;
+        break;
+    case MSG_GONE:
+        gone++;
+        streamFree(m->stream);
+        break;
     default: CHECK(false);
     }
 }
@@ -82,7 +88,8 @@ TEST(threads_keep_messages_in_order_through_a_full_ring) {
     }
     for (int lap = 0; lap < LAPS; lap++) {
         for (int i = 0; i < STREAMS; i++) { /* nothing is taken meanwhile: 16,000 messages one way, 8,000 the other */
-            ioMessage join = {.type = MSG_JOIN, .stream = expected[i]}, leave = {.type = MSG_LEAVE, .stream = expected[i]};
+            ioMessage join = {.type = MSG_JOIN, .stream = expected[i]},
+                      leave = {.type = MSG_LEAVE, .stream = expected[i]};
             ioThreadPost(t, &join);
             ioThreadPost(t, &leave);
         }
@@ -93,7 +100,8 @@ TEST(threads_keep_messages_in_order_through_a_full_ring) {
     CHECK_EQ_INT(out_of_order, 0);
     CHECK_EQ_INT(t->from_main.overflow_len, 0);
     for (int i = 0; i < STREAMS; i++) {
-        ioMessage join = {.type = MSG_JOIN, .stream = expected[i]}, close_it = {.type = MSG_CLOSE, .stream = expected[i]};
+        ioMessage join = {.type = MSG_JOIN, .stream = expected[i]},
+                  close_it = {.type = MSG_CLOSE, .stream = expected[i]};
         ioThreadPost(t, &join);
         ioThreadPost(t, &close_it);
     }
@@ -113,7 +121,8 @@ static void answerDeliver(const ioMessage *m) {
     answered = true;
 }
 
-/* One message there, one back; both sides sleep in between for random times. A lost wake-up shows as a wait that ends by time-out. */
+/* One message there, one back; both sides sleep in between for random times. A lost wake-up shows as a wait that ends
+ * by time-out. */
 TEST(threads_lose_no_wake_up) {
     netFixtureInit();
     setThreads(2, false);
@@ -133,7 +142,8 @@ TEST(threads_lose_no_wake_up) {
         answered = false;
         ioThreadPost(t, &join);
         ioThreadPost(t, &leave);
-        for (unsigned spin = (unsigned)(unitRandom(&seed) % 400); spin; spin--) atomic_signal_fence(memory_order_seq_cst);
+        for (unsigned spin = (unsigned)(unitRandom(&seed) % 400); spin; spin--)
+            atomic_signal_fence(memory_order_seq_cst);
         if (unitRandom(&seed) % 200 == 0) usleep((useconds_t)(unitRandom(&seed) % 300));
         ioThreadsFlush();
         while (!answered && lost == 0) {

@@ -35,7 +35,8 @@ static void echoCommand(client *c) {
 }
 
 static void noteCommand(client *c) {
-    fixture_log = sdsCatPrintf(fixture_log, "%llu:%.*s ", (unsigned long long)c->id, (int)c->argv[1].len, c->argv[1].ptr);
+    fixture_log =
+        sdsCatPrintf(fixture_log, "%llu:%.*s ", (unsigned long long)c->id, (int)c->argv[1].len, c->argv[1].ptr);
     addReplyOk(c);
 }
 
@@ -118,7 +119,11 @@ static serverCommand commands[] = {
      .value_arg = 2,
      SPECS({RANGE(1, 0, 1, 0), .flags = KEY_RW})},
     {.name = "del", .proc = delCommand, .arity = -2, .flags = CMD_WRITE, SPECS({RANGE(1, -1, 1, 0), .flags = KEY_RM})},
-    {.name = "mset", .proc = msetCommand, .arity = -3, .flags = CMD_WRITE, SPECS({RANGE(1, -1, 2, 0), .flags = KEY_OW})},
+    {.name = "mset",
+     .proc = msetCommand,
+     .arity = -3,
+     .flags = CMD_WRITE,
+     SPECS({RANGE(1, -1, 2, 0), .flags = KEY_OW})},
     {.name = "blpop", .proc = nothingCommand, .arity = -3, SPECS({RANGE(1, -2, 1, 0), .flags = KEY_RW})},
     {.name = "rename",
      .proc = nothingCommand,

@@ -1,7 +1,7 @@
 /* net_fixture.h -- what the tests of net share: thread 0, commands to parse and run, streams on socket pairs.
  *
- * The threads, the command table and the databases exist once in a program; netFixtureInit() makes them for whichever test
- * comes first. Messages to main go to batchDeliver() unless a test sets `fixture_deliver`.
+ * The threads, the command table and the databases exist once in a program; netFixtureInit() makes them for whichever
+ * test comes first. Messages to main go to batchDeliver() unless a test sets `fixture_deliver`.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TESTS_NET_FIXTURE_H

@@ -39,7 +39,8 @@ static void catRecords(const requestBlock *b) {
 static void scribble(replyBlock *chain) {
     for (replyBlock *b = chain; b; b = b->next) {
         memset(b->data, '#', b->used);
-        for (uint32_t i = 0; i < b->nrefs; i++) memset((char *)(uintptr_t)replyBlockRef(b, i)->ptr, '#', replyBlockRef(b, i)->len);
+        for (uint32_t i = 0; i < b->nrefs; i++)
+            memset((char *)(uintptr_t)replyBlockRef(b, i)->ptr, '#', replyBlockRef(b, i)->len);
     }
 }
 
@@ -153,7 +154,8 @@ static const struct {
     {"*1\r\n$4\r\nPING\r\n*2147483648\r\n", "<PING>!Protocol error: invalid multibulk length>"},
     {"PING\r\nSET \"a b\r\nPING\r\n", "<PING>!Protocol error: unbalanced quotes in request>"},
     {"*1\r\n$4\r\nPINGxx*1\r\n$4\r\nPING\r\n", "!Protocol error: invalid CRLF in request>"},
-    {"*1\r\n$6\r\nnosuch\r\n*2\r\n$3\r\nGET\r\n$02\r\nkk\r\n", NULL}, /* whatever it is, it is the same for each split */
+    {"*1\r\n$6\r\nnosuch\r\n*2\r\n$3\r\nGET\r\n$02\r\nkk\r\n",
+     NULL}, /* whatever it is, it is the same for each split */
 };
 
 static void feedSplit(const char *wire, size_t len, const size_t *cuts, int ncuts) {
@@ -181,7 +183,8 @@ static void everySplit(const char *wire, size_t len, const char *want, size_t st
     if (want) CHECK_EQ_STR(whole, want);
     for (size_t cut = 1; cut < len; cut += step) {
         sds got = recordsOf(wire, len, &cut, 1);
-        if (!CHECK(sdsLen(got) == sdsLen(whole) && !memcmp(got, whole, sdsLen(got)))) printf("cut at %zu of %s\n", cut, wire);
+        if (!CHECK(sdsLen(got) == sdsLen(whole) && !memcmp(got, whole, sdsLen(got))))
+            printf("cut at %zu of %s\n", cut, wire);
         sdsFree(got);
     }
     sdsFree(whole);
@@ -222,7 +225,8 @@ TEST(stream_large_requests_do_not_depend_on_the_split) {
     sds whole = recordsOf(wire, sdsLen(wire), NULL, 0);
     for (int round = 0; round < 100; round++) {
         size_t cuts[8], at = 0;
-        for (size_t i = 0; i < array_len(cuts); i++) cuts[i] = at += unitRandom(&seed) % (sdsLen(wire) / array_len(cuts));
+        for (size_t i = 0; i < array_len(cuts); i++)
+            cuts[i] = at += unitRandom(&seed) % (sdsLen(wire) / array_len(cuts));
         sds got = recordsOf(wire, sdsLen(wire), cuts, array_len(cuts));
         CHECK(sdsLen(got) == sdsLen(whole) && !memcmp(got, whole, sdsLen(got)));
         sdsFree(got);
@@ -232,7 +236,8 @@ TEST(stream_large_requests_do_not_depend_on_the_split) {
     sdsFree(wire);
 }
 
-/* Two streams of a thread in the middle of requests with kept arguments do not disturb each other (the array is lent). */
+/* Two streams of a thread in the middle of requests with kept arguments do not disturb each other (the array is lent).
+ * */
 TEST(stream_moves_in_the_middle_of_a_request) {
     rigOpen(false, true);
     sds wire = sdsCatPrintf(sdsEmpty(), "*150\r\n$3\r\nDEL\r\n");
@@ -407,7 +412,8 @@ static void backPressure(size_t arg_len, int count) {
     sds arg = sdsEmpty();
     for (size_t i = 0; i < arg_len; i++) arg = sdsCatLen(arg, "z", 1);
     sds wire = sdsEmpty();
-    for (int i = 0; i < count; i++) wire = sdsCatPrintf(wire, "*2\r\n$4\r\nECHO\r\n$%zu\r\n%05d%s\r\n", arg_len + 5, i, arg);
+    for (int i = 0; i < count; i++)
+        wire = sdsCatPrintf(wire, "*2\r\n$4\r\nECHO\r\n$%zu\r\n%05d%s\r\n", arg_len + 5, i, arg);
     size_t sent = 0, idle = 0;
     bool stopped = false;
     while (sent < sdsLen(wire) || idle < 50) {
@@ -429,8 +435,7 @@ static void backPressure(size_t arg_len, int count) {
     CHECK(!rig.s->reading_stopped);
     int next = 0;
     for (const char *p = rig.seen; (p = strstr(p, "<ECHO|")) != NULL; p += 6, next++)
-        if (!CHECK_EQ_INT(strtol((char[]){p[6], p[7], p[8], p[9], p[10], 0}, NULL, 10), next))
-            break;
+        if (!CHECK_EQ_INT(strtol((char[]){p[6], p[7], p[8], p[9], p[10], 0}, NULL, 10), next)) break;
     CHECK_EQ_INT(next, count);
     rigClose();
     sdsFree(arg);
@@ -649,7 +654,8 @@ TEST(stream_close_shows_nothing_of_reused_memory) {
     atomic_store(&net_shared.reply_zerocopy_min_size, 0);
 }
 
-/* What was written and not yet reported goes to main with the next request, once; what has no request to go with, by itself. */
+/* What was written and not yet reported goes to main with the next request, once; what has no request to go with, by
+ * itself. */
 TEST(stream_reports_written_bytes_with_the_next_request) {
     uint64_t seed = unitRandomSeed();
     rigOpen(false, true);
@@ -673,7 +679,8 @@ TEST(stream_reports_written_bytes_with_the_next_request) {
     sdsFree(got);
 }
 
-/* --- drain --------------------------------------------------------------------------------------------------------- */
+/* --- drain ---------------------------------------------------------------------------------------------------------
+ * */
 
 static void drain(bool half_closed, uint64_t *seed) {
     rigOpen(false, true);

@@ -41,13 +41,13 @@ static requestBlock *blockOfWords(requestPool *pool, const char *words) {
     return blockOf(pool, catWords(sdsEmpty(), words), 0);
 }
 
-#define ONE(pool, words, body)                       \
-    do {                                             \
+#define ONE(pool, words, body)                        \
+    do {                                              \
         requestBlock *b_ = blockOfWords(pool, words); \
-        const parsedCommand *p = b_->first;          \
-        CHECK_EQ_INT(b_->commands, 1);               \
-        body;                                        \
-        requestBlockPut(pool, b_);                   \
+        const parsedCommand *p = b_->first;           \
+        CHECK_EQ_INT(b_->commands, 1);                \
+        body;                                         \
+        requestBlockPut(pool, b_);                    \
     } while (0)
 
 TEST(block_flags_say_what_is_wrong_with_a_request) {
@@ -152,7 +152,8 @@ typedef struct naive {
 } naive;
 
 static sds randomRequest(sds wire, naive *n, uint64_t *seed) {
-    static const char *const names[] = {"GET", "SET", "DEL", "MSET", "PING", "nosuch", "Echo", "CONFIG", "EVAL", "blpop"};
+    static const char *const names[] = {"GET",    "SET",  "DEL",    "MSET", "PING",
+                                        "nosuch", "Echo", "CONFIG", "EVAL", "blpop"};
     slice argv[24];
     n->argc = 1 + (int)(unitRandom(seed) % (unitRandom(seed) % 16 ? 5 : 23));
     for (int i = 0; i < n->argc; i++) {

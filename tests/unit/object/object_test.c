@@ -114,7 +114,10 @@ static robj *change(robj *o) {
         decrRefCount(o);
         return copy;
     }
-    default: m.lru = (uint32_t)pick(1 << 24); o->lru = m.lru & 0xffffff; return o;
+    default:
+        m.lru = (uint32_t)pick(1 << 24);
+        o->lru = m.lru & 0xffffff;
+        return o;
     }
 }
 

@@ -33,9 +33,17 @@ TEST(string_is_embedded_up_to_the_field_limits) {
 TEST(string_is_an_integer_when_canonical) {
     static const struct {
         const char *text, *encoding;
-    } cases[] = {{"0", "int"},   {"-1", "int"},     {"9223372036854775807", "int"},    {"-9223372036854775808", "int"},
-                 {"", "embstr"}, {"-0", "embstr"},  {"9223372036854775808", "embstr"}, {"007", "embstr"},
-                 {"+1", "embstr"}, {" 1", "embstr"}, {"1.0", "embstr"}};
+    } cases[] = {{"0", "int"},
+                 {"-1", "int"},
+                 {"9223372036854775807", "int"},
+                 {"-9223372036854775808", "int"},
+                 {"", "embstr"},
+                 {"-0", "embstr"},
+                 {"9223372036854775808", "embstr"},
+                 {"007", "embstr"},
+                 {"+1", "embstr"},
+                 {" 1", "embstr"},
+                 {"1.0", "embstr"}};
     for (size_t i = 0; i < array_len(cases); i++) {
         robj *o = objectCreateString(sliceStr("k"), sliceStr(cases[i].text), false, 0);
         CHECK_EQ_STR(objectEncodingName(o), cases[i].encoding);

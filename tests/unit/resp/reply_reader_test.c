@@ -67,8 +67,20 @@ TEST(reply_reader_counts_replies_at_every_split) {
 
 TEST(reply_reader_refuses_what_is_no_reply) {
     static const char *const broken[] = {
-        "x\r\n", "$\r\n", "$-2\r\n", "$1x\r\n", "*-2\r\n", "%-1\r\n", "*+1\r\n", "+OK\n", "\r\n", "=-1\r\n",
-        "$99999999999999999999\r\n", "*1\r\n?\r\n", "*9223372036854775807\r\n", "$11111111111111111111111111111111111",
+        "x\r\n",
+        "$\r\n",
+        "$-2\r\n",
+        "$1x\r\n",
+        "*-2\r\n",
+        "%-1\r\n",
+        "*+1\r\n",
+        "+OK\n",
+        "\r\n",
+        "=-1\r\n",
+        "$99999999999999999999\r\n",
+        "*1\r\n?\r\n",
+        "*9223372036854775807\r\n",
+        "$11111111111111111111111111111111111",
     };
     for (size_t i = 0; i < array_len(broken); i++) {
         bool bad, idle;

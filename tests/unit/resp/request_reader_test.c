@@ -97,8 +97,10 @@ typedef struct sample {
     size_t out_len;
     bool unauth;
 } sample;
-#define S(in_, out_) {in_, sizeof(in_) - 1, out_, sizeof(out_) - 1, false}
-#define U(in_, out_) {in_, sizeof(in_) - 1, out_, sizeof(out_) - 1, true}
+#define S(in_, out_) \
+    { in_, sizeof(in_) - 1, out_, sizeof(out_) - 1, false }
+#define U(in_, out_) \
+    { in_, sizeof(in_) - 1, out_, sizeof(out_) - 1, true }
 #define ECHO_LINE(x) "ECHO " x "\r\n"
 #define BAD_COUNT "Protocol error: invalid multibulk length"
 #define BAD_BULK "Protocol error: invalid bulk length"
@@ -112,8 +114,10 @@ static const sample samples[] = {
     S("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$16\r\n0123456789abcdef\r\n", "<3:SET><1:k><16:0123456789abcdef>\nidle"),
     S(PING PING "*2\r\n$4\r\nECHO\r\n$0\r\n\r\n", "<4:PING>\n<4:PING>\n<4:ECHO><0:>\nidle"),
     S("*2\r\n$4\r\nECHO\r\n$5\r\na\r\n\0b\r\n", "<4:ECHO><5:a\r\n\0b>\nidle"),
-    S("*11\r\n" "$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n$1\r\nd\r\n$1\r\ne\r\n$1\r\nf\r\n$1\r\ng\r\n$1\r\nh\r\n$1\r\ni\r\n"
-      "$1\r\nj\r\n$1\r\nk\r\n", "<1:a><1:b><1:c><1:d><1:e><1:f><1:g><1:h><1:i><1:j><1:k>\nidle"),
+    S("*11\r\n"
+      "$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n$1\r\nd\r\n$1\r\ne\r\n$1\r\nf\r\n$1\r\ng\r\n$1\r\nh\r\n$1\r\ni\r\n"
+      "$1\r\nj\r\n$1\r\nk\r\n",
+      "<1:a><1:b><1:c><1:d><1:e><1:f><1:g><1:h><1:i><1:j><1:k>\nidle"),
     /* Counts. */
     S("*0\r\n" PING, "\n<4:PING>\nidle"),
     S("*-1\r\n" PING, "\n<4:PING>\nidle"),

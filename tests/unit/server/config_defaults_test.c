@@ -257,8 +257,8 @@ static const struct {
 };
 
 TEST(config_defaults_are_those_of_the_field) {
-    const setting *const tables[] = {server_settings, net_settings,     engine_settings,
-                                     client_settings, store_settings, rdb_settings, pending_settings, NULL};
+    const setting *const tables[] = {server_settings, net_settings, engine_settings,  client_settings,
+                                     store_settings,  rdb_settings, pending_settings, NULL};
     configInit(tables);
     for (size_t i = 0; i < array_len(facts); i++) {
         const configRow *row = configFind(facts[i].name);

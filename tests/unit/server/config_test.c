@@ -59,11 +59,25 @@ static bool checkWord(const char *text, long long number, const char **err) {
 
 static const setting test_settings[] = {
     {.name = "on", .type = SETTING_BOOL, .value = &conf.on, .default_text = "yes"},
-    {.name = "number", .alias = "zahl", .type = SETTING_INT, .value = &conf.number, .default_text = "5", .min = -1,
-     .max = 10, .apply = applyCount},
-    {.name = "bytes", .type = SETTING_MEMORY, .value = &conf.bytes, .default_text = "100mb", .max = LLONG_MAX,
+    {.name = "number",
+     .alias = "zahl",
+     .type = SETTING_INT,
+     .value = &conf.number,
+     .default_text = "5",
+     .min = -1,
+     .max = 10,
      .apply = applyCount},
-    {.name = "signed", .type = SETTING_MEMORY, .value = &conf.signed_bytes, .default_text = "0", .min = -1,
+    {.name = "bytes",
+     .type = SETTING_MEMORY,
+     .value = &conf.bytes,
+     .default_text = "100mb",
+     .max = LLONG_MAX,
+     .apply = applyCount},
+    {.name = "signed",
+     .type = SETTING_MEMORY,
+     .value = &conf.signed_bytes,
+     .default_text = "0",
+     .min = -1,
      .max = LLONG_MAX},
     {.name = "share", .type = SETTING_PERCENT_OR_MEMORY, .value = &conf.share, .default_text = "0", .max = LLONG_MAX},
     {.name = "mode", .type = SETTING_OCTAL, .value = &conf.mode, .default_text = "0", .max = 0777},
@@ -71,9 +85,17 @@ static const setting test_settings[] = {
     {.name = "flags", .type = SETTING_FLAGS, .value = &conf.flags, .default_text = "none", .names = flag_names},
     {.name = "text", .type = SETTING_STRING, .value = &conf.text},
     {.name = "word", .type = SETTING_STRING, .value = &conf.word, .empty_is_null = true, .check = checkWord},
-    {.name = "list", .type = SETTING_SPECIAL, .flags = SETTING_MULTI_ARG | SETTING_ACCUMULATES,
-     .default_text = "one two", .set = setList, .get = getList},
-    {.name = "secret-knob", .type = SETTING_INT, .value = &conf.mode, .flags = SETTING_HIDDEN, .max = 9,
+    {.name = "list",
+     .type = SETTING_SPECIAL,
+     .flags = SETTING_MULTI_ARG | SETTING_ACCUMULATES,
+     .default_text = "one two",
+     .set = setList,
+     .get = getList},
+    {.name = "secret-knob",
+     .type = SETTING_INT,
+     .value = &conf.mode,
+     .flags = SETTING_HIDDEN,
+     .max = 9,
      .default_text = "0"},
     SETTINGS_END,
 };
@@ -129,15 +151,21 @@ TEST(config_values_numbers) {
 TEST(config_values_memory) {
     static const struct {
         const char *in, *out;
-    } cases[] = {{"1g", "1000000000"}, {"1gb", "1073741824"}, {"1GB", "1073741824"}, {"3k", "3000"}, {"3kb", "3072"},
-                 {"5b", "5"},          {"", "0"},             {"gb", "0"},           {"01", "1"}};
+    } cases[] = {{"1g", "1000000000"},
+                 {"1gb", "1073741824"},
+                 {"1GB", "1073741824"},
+                 {"3k", "3000"},
+                 {"3kb", "3072"},
+                 {"5b", "5"},
+                 {"", "0"},
+                 {"gb", "0"},
+                 {"01", "1"}};
     static const char *const bad[] = {"1tb", " 1", "1.5gb", "-1", "0x10", "+5", "1 gb", "18446744073709551616"};
     start();
     CHECK_EQ_STR(get("bytes"), "104857600");
     for (size_t i = 0; i < array_len(cases); i++) CHECK_EQ_STR(set("bytes", cases[i].in), cases[i].out);
     for (size_t i = 0; i < array_len(bad); i++) CHECK_EQ_STR(set("bytes", bad[i]), "argument must be a memory value");
-    CHECK_EQ_STR(set("bytes", "9223372036854775808"),
-                 "argument must be between 0 and 9223372036854775807 inclusive");
+    CHECK_EQ_STR(set("bytes", "9223372036854775808"), "argument must be between 0 and 9223372036854775807 inclusive");
     CHECK_EQ_STR(set("signed", "-1"), "-1");
     CHECK_EQ_STR(set("signed", "-2"), "argument must be between -1 and 9223372036854775807 inclusive");
     CHECK_EQ_STR(set("signed", "-1b"), "argument must be a memory value");
@@ -324,7 +352,8 @@ TEST(config_errors_end_the_process) {
     write_("bad.conf", "include bad.conf\n");
     CHECK(strstr(FATAL("bad.conf"), "Too many nested includes\n") != NULL);
     CHECK(strstr(FATAL("--number"), ">>> 'number'\nwrong number of arguments\n") != NULL);
-    CHECK(strstr(FATAL("--include", "nosuch.conf"), "Fatal error, can't open config file 'nosuch.conf': No such") != NULL);
+    CHECK(strstr(FATAL("--include", "nosuch.conf"), "Fatal error, can't open config file 'nosuch.conf': No such") !=
+          NULL);
 }
 
 /* ---- Rewriting ------------------------------------------------------------------------------------ */

@@ -11,8 +11,8 @@
 
 typedef struct modelKey {
     bool there;
-    long n;      /* which value */
-    size_t len;  /* its length at least */
+    long n;     /* which value */
+    size_t len; /* its length at least */
     int64_t expire;
 } modelKey;
 

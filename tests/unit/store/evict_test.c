@@ -28,7 +28,8 @@ static long countOf(const char *prefix, long n) {
 static evictResult evictAll(void) {
     evictResult r;
     int calls = 0;
-    while ((r = evictPerform()) == EVICT_RUNNING && calls++ < 100000) {}
+    while ((r = evictPerform()) == EVICT_RUNNING && calls++ < 100000) {
+    }
     return r;
 }
 
@@ -40,9 +41,9 @@ TEST(evict_every_policy_gets_below_the_limit) {
     static const struct {
         int policy;
         const char *name;
-    } policies[] = {{MAXMEMORY_VOLATILE_LRU, "volatile-lru"}, {MAXMEMORY_VOLATILE_LFU, "volatile-lfu"},
-                    {MAXMEMORY_VOLATILE_TTL, "volatile-ttl"}, {MAXMEMORY_VOLATILE_RANDOM, "volatile-random"},
-                    {MAXMEMORY_ALLKEYS_LRU, "allkeys-lru"},   {MAXMEMORY_ALLKEYS_LFU, "allkeys-lfu"},
+    } policies[] = {{MAXMEMORY_VOLATILE_LRU, "volatile-lru"},    {MAXMEMORY_VOLATILE_LFU, "volatile-lfu"},
+                    {MAXMEMORY_VOLATILE_TTL, "volatile-ttl"},    {MAXMEMORY_VOLATILE_RANDOM, "volatile-random"},
+                    {MAXMEMORY_ALLKEYS_LRU, "allkeys-lru"},      {MAXMEMORY_ALLKEYS_LFU, "allkeys-lfu"},
                     {MAXMEMORY_ALLKEYS_RANDOM, "allkeys-random"}};
     for (size_t p = 0; p < array_len(policies); p++) {
         for (int lazy = 0; lazy < 2; lazy++) {

@@ -5,10 +5,21 @@
 
 /* Pairs of what CONFIG SET takes and CONFIG GET shows, from the reference server. */
 TEST(notify_classes_print_in_the_field_order) {
-    static const char *const pairs[][2] = {
-        {"KEA", "AKE"}, {"A", "A"}, {"KE", "KE"}, {"g", "g"}, {"AKEmn", "AKEm"}, {"g$lshzxetd", "A"}, {"", ""},
-        {"g$lshzxetdKEmn", "AKEm"}, {"nmEKtdexzhsl$g", "AKEm"}, {"mK", "Km"}, {"KEg$n", "g$nKE"}, {"An", "A"},
-        {"ndtexg", "gxetdn"}, {"mnd", "dnm"}, {"xx", "x"}};
+    static const char *const pairs[][2] = {{"KEA", "AKE"},
+                                           {"A", "A"},
+                                           {"KE", "KE"},
+                                           {"g", "g"},
+                                           {"AKEmn", "AKEm"},
+                                           {"g$lshzxetd", "A"},
+                                           {"", ""},
+                                           {"g$lshzxetdKEmn", "AKEm"},
+                                           {"nmEKtdexzhsl$g", "AKEm"},
+                                           {"mK", "Km"},
+                                           {"KEg$n", "g$nKE"},
+                                           {"An", "A"},
+                                           {"ndtexg", "gxetdn"},
+                                           {"mnd", "dnm"},
+                                           {"xx", "x"}};
     for (size_t i = 0; i < array_len(pairs); i++) {
         int classes;
         char text[NOTIFY_TEXT_SIZE];

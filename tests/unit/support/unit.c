@@ -159,10 +159,8 @@ int main(int argc, char **argv) {
         int before = atomic_load(&failed_checks);
         t->run();
         bool ok = atomic_load(&failed_checks) == before;
-        if (ok)
-            passed++;
-        else
-            failed++;
+        if (ok) passed++;
+        else failed++;
         printf("%s %s\n", ok ? "ok  " : "FAIL", t->name);
     }
     printf("%d passed, %d failed\n", passed, failed);

@@ -34,9 +34,19 @@ TEST(uri_escapes_are_resolved_in_names_only) {
 }
 
 TEST(uri_errors_are_told) {
-    static const char *const bad[] = {"", "foo", "http://h", "valkey://h:port", "valkey://h:0", "valkey://h:65536",
-                                      "valkey://h/x", "valkey://h/-1", "valkey://%4@h", "valkey://%zz:x@h",
-                                      "valkey://[::1", "valkeys://h", "rediss://h"};
+    static const char *const bad[] = {"",
+                                      "foo",
+                                      "http://h",
+                                      "valkey://h:port",
+                                      "valkey://h:0",
+                                      "valkey://h:65536",
+                                      "valkey://h/x",
+                                      "valkey://h/-1",
+                                      "valkey://%4@h",
+                                      "valkey://%zz:x@h",
+                                      "valkey://[::1",
+                                      "valkeys://h",
+                                      "rediss://h"};
     for (size_t i = 0; i < array_len(bad); i++) {
         serverUri uri;
         CHECK(serverUriParse(&uri, bad[i]) != NULL);
