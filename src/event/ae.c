@@ -1,6 +1,6 @@
-/* ae.c -- the event loop: file descriptors, timers, and two hooks around the wait.
+/* ae.c -- the event loop: file descriptors, timers, and hooks around the wait.
  *
- * One turn reads: before_sleep, wait, after_sleep, ready files, due timers. How the wait is done is the matter of a
+ * One turn reads: before_sleep, before_wait, wait, after_sleep, ready files, due timers. How the wait is done is the matter of a
  * backend (ae_internal.h), chosen when the loop is made.
  *
  * A handler may delete any registration, close the descriptor and have its number given to something new, while the
@@ -65,9 +65,11 @@ struct aeEventLoop {
     fileEvent *files;    /* owns; by descriptor */
     int setsize;
     bool dont_wait, stop;
-    aeHook *before_sleep, *after_sleep;
-    void *before_arg, *after_arg;
-    timeEvent *heap; /* owns */
+    aeHook *before_sleep, *before_wait, *after_sleep, *after_event;
+    void *before_sleep_arg, *before_wait_arg, *after_sleep_arg, *after_event_arg;
+    const aeDoorbell *bell;  /* borrowed; NULL: none is attached */
+    uint64_t waits_until_us; /* the wait under way ends then by itself; 0: none is under way */
+    timeEvent *heap;         /* owns */
     size_t heap_len, heap_cap;
     long long next_timer_id;
     uint64_t timers_now_us; /* the time of the timer round in progress, 0 outside one */
@@ -130,12 +132,22 @@ int aeResizeSetSize(aeEventLoop *loop, int setsize) {
 
 void aeSetBeforeSleep(aeEventLoop *loop, aeHook *hook, void *arg) {
     loop->before_sleep = hook;
-    loop->before_arg = arg;
+    loop->before_sleep_arg = arg;
+}
+
+void aeSetBeforeWait(aeEventLoop *loop, aeHook *hook, void *arg) {
+    loop->before_wait = hook;
+    loop->before_wait_arg = arg;
 }
 
 void aeSetAfterSleep(aeEventLoop *loop, aeHook *hook, void *arg) {
     loop->after_sleep = hook;
-    loop->after_arg = arg;
+    loop->after_sleep_arg = arg;
+}
+
+void aeSetAfterEvent(aeEventLoop *loop, aeHook *hook, void *arg) {
+    loop->after_event = hook;
+    loop->after_event_arg = arg;
 }
 
 void aeDontWait(aeEventLoop *loop) {
@@ -144,7 +156,7 @@ void aeDontWait(aeEventLoop *loop) {
 
 /* ------------------------------------------------------------------------------------------- files */
 
-/* Bring the kernel's view of fd to `mask`. AE_BARRIER is the loop's own business and costs no system call. */
+/* Bring the kernel's view of fd to `mask`. */
 static int changeMask(aeEventLoop *loop, int fd, int mask) {
     fileEvent *event = &loop->files[fd];
     int old_io = event->mask & (AE_IO_MASK | AE_EDGE), io = mask & (AE_IO_MASK | AE_EDGE);
@@ -179,7 +191,6 @@ void aeDeleteFileEvent(aeEventLoop *loop, int fd, int mask) {
     if (fd < 0 || fd >= loop->setsize) return;
     fileEvent *event = &loop->files[fd];
     if (event->mask == AE_NONE) return;
-    if (mask & AE_WRITABLE) mask |= AE_BARRIER;
     int left = event->mask & ~mask;
     if (!(left & AE_IO_MASK)) left = AE_NONE;
     /* The kernel can refuse only when the descriptor is closed already, and then has forgotten it by itself. */
@@ -212,12 +223,11 @@ static bool hasOneHandler(const aeEventLoop *loop, int fd) {
 /* Run the handlers of one ready descriptor; one that serves both directions runs once. Returns 1 if any ran. */
 static int dispatchBoth(aeEventLoop *loop, const aeFired *fired) {
     if (unlikely(fired->fd >= loop->setsize)) return 0;
-    bool barrier = (loop->files[fired->fd].mask & AE_BARRIER) != 0;
     bool once = fired->mask == AE_IO_MASK && hasOneHandler(loop, fired->fd);
-    aeFileProc *first = dispatch(loop, fired, barrier ? AE_WRITABLE : AE_READABLE);
+    aeFileProc *first = dispatch(loop, fired, AE_READABLE);
+    aeFileProc *second = first && once ? NULL : dispatch(loop, fired, AE_WRITABLE);
 
-    if (first && once) return 1;
-    aeFileProc *second = dispatch(loop, fired, barrier ? AE_READABLE : AE_WRITABLE);
+    if (loop->after_event) loop->after_event(loop, loop->after_event_arg);
     return first || second;
 }
 
@@ -279,7 +289,9 @@ static uint64_t dueTime(const aeEventLoop *loop, long long after_ms) {
 long long aeCreateTimeEvent(aeEventLoop *loop, long long after_ms, aeTimeProc *proc, void *arg) {
     long long id = loop->next_timer_id++;
 
-    pushTimer(loop, (timeEvent){.due_us = dueTime(loop, after_ms), .id = id, .proc = proc, .arg = arg});
+    timeEvent timer = {.due_us = dueTime(loop, after_ms), .id = id, .proc = proc, .arg = arg};
+    pushTimer(loop, timer);
+    if (unlikely(timer.due_us < loop->waits_until_us) && loop->bell) aeDoorbellRing(loop->bell);
     return id;
 }
 
@@ -337,21 +349,30 @@ static int waitLimit(const aeEventLoop *loop, int flags) {
     return ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
+/* A timer that is due before this must end the wait. */
+static uint64_t waitEnd(const aeEventLoop *loop, int flags, int timeout_ms) {
+    if (timeout_ms == 0 || !(flags & AE_TIME_EVENTS)) return 0;
+    return loop->heap_len ? loop->heap[0].due_us : UINT64_MAX;
+}
+
 int aeProcessEvents(aeEventLoop *loop, int flags) {
     aeFired fired[FIRED_PER_TURN];
     int count = 0, handled = 0;
 
     if (!(flags & AE_ALL_EVENTS)) return 0;
-    if (loop->before_sleep) loop->before_sleep(loop, loop->before_arg);
-
+    if (loop->before_sleep) loop->before_sleep(loop, loop->before_sleep_arg);
     int timeout_ms = waitLimit(loop, flags);
+    loop->waits_until_us = waitEnd(loop, flags, timeout_ms);
+    if (loop->before_wait) loop->before_wait(loop, loop->before_wait_arg);
+    if (loop->dont_wait) timeout_ms = 0;
     loop->dont_wait = false;
     if (flags & AE_FILE_EVENTS) {
         count = loop->backend->wait(loop->backend_state, timeout_ms, fired, FIRED_PER_TURN);
     } else if (timeout_ms > 0) {
         poll(NULL, 0, timeout_ms);
     }
-    if (loop->after_sleep) loop->after_sleep(loop, loop->after_arg);
+    if (loop->after_sleep) loop->after_sleep(loop, loop->after_sleep_arg);
+    loop->waits_until_us = 0;
 
     for (int i = 0; i < count; i++) handled += dispatchBoth(loop, &fired[i]);
     if (flags & AE_TIME_EVENTS) handled += runDueTimers(loop);
@@ -451,5 +472,6 @@ static void onBell(aeEventLoop *loop, int fd, void *arg, int mask) {
 }
 
 int aeDoorbellAttach(aeEventLoop *loop, aeDoorbell *bell) {
+    loop->bell = bell;
     return aeCreateFileEvent(loop, bell->read_fd, AE_READABLE | (loop->backend->edges ? AE_EDGE : 0), onBell, bell);
 }

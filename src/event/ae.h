@@ -1,8 +1,8 @@
-/* ae.h -- the event loop: file descriptors, timers, and two hooks around the wait.
+/* ae.h -- the event loop: file descriptors, timers, and hooks around the wait.
  *
  * One loop belongs to one thread. One turn (aeProcessEvents):
- *   before_sleep(loop) -> wait at most until the next timer -> after_sleep(loop) -> ready files
- *   (readable first, writable second, or the other way round with AE_BARRIER) -> due timers.
+ *   before_sleep(loop) -> how long may it wait? -> before_wait(loop) -> wait at most until the next timer ->
+ *   after_sleep(loop) -> ready files (readable first, writable second), after_event(loop) behind each -> due timers.
  *
  * Runs on: the loop's own thread, except where said.
  *
@@ -17,7 +17,6 @@ typedef struct aeEventLoop aeEventLoop;
 #define AE_NONE 0
 #define AE_READABLE 1
 #define AE_WRITABLE 2
-#define AE_BARRIER 4 /* with WRITABLE: run the writable handler before the readable one in a turn */
 
 #define AE_NOMORE (-1) /* a timer's result: do not run again */
 
@@ -40,13 +39,19 @@ int aeCreateFileEvent(aeEventLoop *loop, int fd, int mask, aeFileProc *proc, voi
 void aeDeleteFileEvent(aeEventLoop *loop, int fd, int mask);
 int aeGetFileEvents(const aeEventLoop *loop, int fd);
 
-/* Timer ids start at 0 and grow. Timers are kept in a heap. A timer may delete itself or others. */
+/* Timer ids start at 0 and grow. Timers are kept in a heap. A timer may delete itself or others.
+ * Another thread may make and delete timers while the loop's own thread is between before_wait and after_sleep, if
+ * these two hooks hand it the right to (a lock): a timer that is due before the wait would end ends it by the bell. */
 long long aeCreateTimeEvent(aeEventLoop *loop, long long after_ms, aeTimeProc *proc, void *arg);
 int aeDeleteTimeEvent(aeEventLoop *loop, long long id); /* C_ERR when there is none */
 
 void aeSetBeforeSleep(aeEventLoop *loop, aeHook *hook, void *arg);
+/* The last thing before the wait; the loop looks at none of its timers from here until after_sleep has returned. */
+void aeSetBeforeWait(aeEventLoop *loop, aeHook *hook, void *arg);
 void aeSetAfterSleep(aeEventLoop *loop, aeHook *hook, void *arg);
-/* The next wait returns at once (set from before_sleep when work is left). One turn only. */
+/* Behind the handlers of each ready descriptor, when none of them is on the stack any more. */
+void aeSetAfterEvent(aeEventLoop *loop, aeHook *hook, void *arg);
+/* The next wait returns at once (set from before_sleep or before_wait when work is left). One turn only. */
 void aeDontWait(aeEventLoop *loop);
 
 /* One turn; returns the number of file events and timers handled. AE_FILE_EVENTS, AE_TIME_EVENTS, AE_DONT_WAIT. */

@@ -91,8 +91,6 @@ static void testDirections(aeEventLoop *loop) {
     CHECK(aeCreateFileEvent(loop, fds[0], AE_WRITABLE, noteWrite, NULL) == C_OK);
     CHECK_EQ_INT(aeGetFileEvents(loop, fds[0]), AE_READABLE | AE_WRITABLE);
     CHECK_EQ_STR(turn(loop), "rw");
-    CHECK(aeCreateFileEvent(loop, fds[0], AE_WRITABLE | AE_BARRIER, noteWrite, NULL) == C_OK);
-    CHECK_EQ_STR(turn(loop), "wr");
 
     aeDeleteFileEvent(loop, fds[0], AE_WRITABLE);
     CHECK_EQ_INT(aeGetFileEvents(loop, fds[0]), AE_READABLE);
@@ -106,7 +104,7 @@ static void testDirections(aeEventLoop *loop) {
     aeDeleteFileEvent(loop, fds[0], AE_READABLE | AE_WRITABLE);
     closePair(fds);
 }
-TEST(ae_directions_and_barrier) {
+TEST(ae_directions) {
     withEachBackend(testDirections);
 }
 
@@ -429,14 +427,29 @@ static long long stopLoop(aeEventLoop *loop, long long id, void *arg) {
     return AE_NOMORE;
 }
 static void testHooks(aeEventLoop *loop) {
-    aeSetBeforeSleep(loop, noteHook, (void *)(uintptr_t) "b");
+    int fds[2];
+    openPair(fds);
+    aeSetBeforeSleep(loop, noteHook, (void *)(uintptr_t) "s");
+    aeSetBeforeWait(loop, noteHook, (void *)(uintptr_t) "b");
     aeSetAfterSleep(loop, noteHook, (void *)(uintptr_t) "a");
+    aeSetAfterEvent(loop, noteHook, (void *)(uintptr_t) "e");
     trace[0] = '\0';
     CHECK_EQ_INT(aeProcessEvents(loop, AE_ALL_EVENTS), 0); /* would wait for ever without aeDontWait() */
-    CHECK_EQ_STR(trace, "ba");
+    CHECK_EQ_STR(trace, "sba");
     CHECK_EQ_INT(aeProcessEvents(loop, AE_DONT_WAIT), 0);
+    CHECK(write(fds[1], "x", 1) == 1);
+    for (int i = 0; i < 2; i++)
+        CHECK(aeCreateFileEvent(loop, fds[i], AE_READABLE | AE_WRITABLE, noteRead, NULL) == C_OK);
+    CHECK(aeCreateFileEvent(loop, fds[0], AE_WRITABLE, noteWrite, NULL) == C_OK);
+    trace[0] = '\0';
+    CHECK_EQ_INT(aeProcessEvents(loop, AE_ALL_EVENTS), 2);
+    CHECK(!strcmp(trace, "sbarwere") || !strcmp(trace, "sbarerwe")); /* once behind each descriptor */
+    for (int i = 0; i < 2; i++) aeDeleteFileEvent(loop, fds[i], AE_READABLE | AE_WRITABLE);
+    closePair(fds);
     aeSetBeforeSleep(loop, NULL, NULL);
+    aeSetBeforeWait(loop, NULL, NULL);
     aeSetAfterSleep(loop, NULL, NULL);
+    aeSetAfterEvent(loop, NULL, NULL);
     aeCreateTimeEvent(loop, 1, stopLoop, NULL);
     aeMain(loop);
 }
@@ -509,6 +522,61 @@ static void testAttachedDoorbell(aeEventLoop *loop) {
 }
 TEST(ae_doorbell_attached_needs_no_clearing) {
     withEachBackend(testAttachedDoorbell);
+}
+
+/* A timer of a loop that waits, made by whoever has the lock that the loop lets go of while it waits. */
+typedef struct lentLoop {
+    aeEventLoop *loop;
+    pthread_mutex_t lock;
+    bool waits;
+} lentLoop;
+static void lendLoop(aeEventLoop *loop, void *arg) {
+    unused(loop);
+    lentLoop *l = arg;
+    l->waits = true;
+    pthread_mutex_unlock(&l->lock);
+}
+static void takeLoopBack(aeEventLoop *loop, void *arg) {
+    unused(loop);
+    lentLoop *l = arg;
+    pthread_mutex_lock(&l->lock);
+    l->waits = false;
+}
+static void *setTimerFromOutside(void *arg) {
+    lentLoop *l = arg;
+    for (bool done = false; !done;) {
+        pthread_mutex_lock(&l->lock);
+        if (l->waits) {
+            aeCreateTimeEvent(l->loop, 1, stopLoop, NULL);
+            done = true;
+        }
+        pthread_mutex_unlock(&l->lock);
+    }
+    return NULL;
+}
+static void testTimerFromOutside(aeEventLoop *loop) {
+    lentLoop l = {.loop = loop};
+    aeDoorbell bell;
+    pthread_t thread;
+    if (!CHECK(aeDoorbellOpen(&bell) == C_OK)) return;
+    CHECK(aeDoorbellAttach(loop, &bell) == C_OK);
+    pthread_mutex_init(&l.lock, NULL);
+    pthread_mutex_lock(&l.lock);
+    aeSetBeforeWait(loop, lendLoop, &l);
+    aeSetAfterSleep(loop, takeLoopBack, &l);
+    aeCreateTimeEvent(loop, 3600 * 1000, stopLoop, NULL); /* would be waited for */
+    CHECK(pthread_create(&thread, NULL, setTimerFromOutside, &l) == 0);
+    aeMain(loop);
+    pthread_mutex_unlock(&l.lock);
+    pthread_join(thread, NULL);
+    aeSetBeforeWait(loop, NULL, NULL);
+    aeSetAfterSleep(loop, NULL, NULL);
+    aeDeleteFileEvent(loop, bell.read_fd, AE_READABLE);
+    aeDoorbellClose(&bell);
+    pthread_mutex_destroy(&l.lock);
+}
+TEST(ae_timer_from_outside_ends_the_wait) {
+    withEachBackend(testTimerFromOutside);
 }
 
 TEST(ae_doorbell_from_another_thread) {
