@@ -42,7 +42,7 @@ static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 static bool handlers_installed;
 static alignas(16) char signal_stack[128 * 1024]; /* main's, for a crash that is a stack overflow */
 
-static _Thread_local bool is_main;
+static _Thread_local bool is_main, has_main_role;
 static _Atomic int reporting_thread; /* thread id, 0 while there is no report */
 static int depth;                    /* crashes so far; written by the reporting thread */
 static bool header_written;          /* the same */
@@ -50,7 +50,15 @@ static bool header_written;          /* the same */
 /* ---- Main thread --------------------------------------------------------------------------------- */
 
 void panicSetMainThread(void) {
-    is_main = true;
+    is_main = has_main_role = true;
+}
+
+void panicSetMainRole(bool held) {
+    has_main_role = held;
+}
+
+bool panicHoldsMainRole(void) {
+    return has_main_role;
 }
 
 bool panicOnMainThread(void) {

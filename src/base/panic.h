@@ -41,10 +41,17 @@ void panicRemoveHandlers(void);
 noreturn_fn void panicAssertFailed(const char *cond, const char *file, int line);
 noreturn_fn void panicAbort(const char *file, int line, const char *fmt, ...) printf_like(3, 4);
 
-/* The rule "runs on main" of a function, made checkable. panicSetMainThread() is called once by the
- * thread that is main (again in a child process after fork). */
+/* The rule "runs on main" of a function, made checkable. Main is a role: the right to touch sessions, the keyspace and
+ * reference counts, which one thread has at a time. Nearly all that runs on main asserts the role; what belongs to
+ * main's own thread (its loop, the start and end of threads) asserts the thread.
+ *
+ * panicSetMainThread() is called once by main's own thread, which then has the role (again in a child process after
+ * fork). panicSetMainRole() is called by a thread that has taken the role, or is about to give it back. */
 void panicSetMainThread(void);
 bool panicOnMainThread(void);
+void panicSetMainRole(bool held);
+bool panicHoldsMainRole(void);
 #define assertMainThread() debugAssert(panicOnMainThread())
+#define assertMainRole() debugAssert(panicHoldsMainRole())
 
 #endif

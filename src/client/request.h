@@ -18,8 +18,9 @@ enum {
     REQ_BAD_ARITY = 1,           /* wrong number of arguments: no keys were extracted */
     REQ_PREFETCHED = 2,          /* a batch has fetched its keys already */
     REQ_PROTOCOL_ERROR = 4,      /* not a command: argv[0] is the error text; reply and close */
+    REQ_KEYS_INVALID = 8,        /* keys could not be extracted (bad syntax): the handler will say so */
     REQ_UNKNOWN_SUBCOMMAND = 16, /* cmd is the container */
-    REQ_KEYS_INVALID = 8         /* keys could not be extracted (bad syntax): the handler will say so */
+    REQ_MAIN_THREAD = 32         /* its handler works on main's own thread only, not on one that acts as main */
 };
 
 /* Key `i` of a command is argv[key_args[i].index]. */

@@ -20,7 +20,6 @@
 #include <math.h>
 
 #define NO_EXPIRE (-1)
-#define OWNER_MAIN 0
 
 /* ---- Options of SET, GETEX and MSETEX ---------------------------------------------------------------------------- */
 
@@ -150,7 +149,7 @@ static void storeEntryTake(client *c, hashedKey key, robj *entry, int64_t when_m
 static void storeOnlyKey(client *c, hashedKey key, uint32_t value_arg, int64_t when_ms, bool keep_ttl) {
     robj *entry = clientTakeValue(c);
 
-    if (!entry) entry = objectCreateString(key.name, c->argv[value_arg], when_ms != NO_EXPIRE, OWNER_MAIN);
+    if (!entry) entry = objectCreateString(key.name, c->argv[value_arg], when_ms != NO_EXPIRE, object_main_owner);
     storeEntryTake(c, key, entry, when_ms, keep_ttl);
 }
 
@@ -375,7 +374,7 @@ static void storePairs(client *c, uint32_t first, uint32_t count, int64_t when_m
         uint32_t at = first + 2 * i;
         if (i == ready) ready += keysPrefetch(c, at, 2, count - i);
         hashedKey key = clientKeyAt(c, at);
-        robj *entry = objectCreateString(key.name, c->argv[at + 1], when_ms != NO_EXPIRE, OWNER_MAIN);
+        robj *entry = objectCreateString(key.name, c->argv[at + 1], when_ms != NO_EXPIRE, object_main_owner);
         storeEntryTake(c, key, entry, when_ms, keep_ttl);
     }
 }
@@ -440,7 +439,7 @@ void appendCommand(client *c) {
     size_t len = 0;
 
     if (!o) {
-        dbAddTake(c->db, objectCreateString(key.name, tail, false, OWNER_MAIN), key);
+        dbAddTake(c->db, objectCreateString(key.name, tail, false, object_main_owner), key);
     } else {
         if (checkType(c, o, OBJ_STRING)) return;
         len = objectStringLen(o);
@@ -474,7 +473,7 @@ void setrangeCommand(client *c) {
 
     size_t at = (size_t)offset, len = at + part.len > old_len ? at + part.len : old_len;
     if (!o) {
-        o = objectCreateRawString(key.name, sliceOf("", 0), OWNER_MAIN);
+        o = objectCreateRawString(key.name, sliceOf("", 0), object_main_owner);
         dbAddTake(c->db, o, key);
     }
     o = makeWritable(c, o, key, len);
@@ -503,7 +502,7 @@ static void incrGeneric(client *c, long long by) {
         return;
     }
     if (o) dbReplaceEntry(c->db, o, objectSetIntegerTake(o, value), key);
-    else dbAddTake(c->db, objectCreateInteger(key.name, value, false, OWNER_MAIN), key);
+    else dbAddTake(c->db, objectCreateInteger(key.name, value, false, object_main_owner), key);
     valueChanged(c, key, "incrby");
     addReplyLongLong(c, value);
 }
@@ -548,7 +547,7 @@ void incrbyfloatCommand(client *c) {
         return;
     }
     slice text = sliceOf(digits, ld2string(digits, sizeof(digits), value, true));
-    setKeyTake(c->db, objectCreateTextString(key.name, text, false, OWNER_MAIN), key, true);
+    setKeyTake(c->db, objectCreateTextString(key.name, text, false, object_main_owner), key, true);
     notifyKeyspaceEvent(NOTIFY_STRING, "incrbyfloat", key.name, c->db->id);
     storeDirty(1);
     addReplyBulk(c, text);

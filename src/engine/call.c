@@ -168,6 +168,8 @@ static void rejected(client *c) {
 }
 
 callResult processCommand(client *c, const parsedCommand *req, monotime *now) {
+    assertMainRole();
+    if (unlikely(req->flags & REQ_MAIN_THREAD) && !panicOnMainThread()) return CALL_FOR_MAIN_THREAD;
     c->req = req;
     c->argv = req->argv;
     c->argc = req->argc;

@@ -16,11 +16,12 @@ typedef struct engineStats {
 } engineStats;
 extern engineStats engine_stats;
 
-typedef enum { CALL_DONE, CALL_POSTPONED } callResult;
+typedef enum { CALL_DONE, CALL_POSTPONED, CALL_FOR_MAIN_THREAD } callResult;
 
-/* Execute one parsed command for `c`. POSTPONED: the client is paused or blocked and the command stays the next to
- * run. Everything else, errors too, is DONE. `*now` is the time the command starts, and is moved to when it has ended,
- * so that a run of commands reads the clock once each. */
+/* Execute one parsed command for `c`. POSTPONED: the client is paused or blocked and the command stays the next to run.
+ * FOR_MAIN_THREAD: the same, because only main's own thread may execute the command (REQ_MAIN_THREAD) and another one
+ * acts as main. Everything else, errors too, is DONE. `*now` is the time the command starts, and is moved to when it
+ * has ended, so that a run of commands reads the clock once each. */
 callResult processCommand(client *c, const parsedCommand *req, monotime *now);
 /* The command that runs at this moment and its client; NULL between commands. For the crash report and blocked time. */
 client *callCurrentClient(void);

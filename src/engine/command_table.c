@@ -254,6 +254,14 @@ void commandBindHandler(const char *fullname, commandHandler *fn) {
     cmd->proc = fn;
 }
 
+void commandSetMainThread(const char *fullname) {
+    serverAssert(!table.sealed);
+    serverCommand *cmd = commandLookupByName(sliceStr(fullname));
+    if (!cmd) serverPanic("No command '%s' to be executed on main's thread", fullname);
+    cmd->flags |= CMD_MAIN_THREAD;
+    for (serverCommand *sub = cmd->subcommands; sub && sub->name; sub++) sub->flags |= CMD_MAIN_THREAD;
+}
+
 bool commandTableRename(const char *from, const char *to) {
     serverAssert(!table.sealed);
     serverCommand *cmd = findTop(sliceStr(from));

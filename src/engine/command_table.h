@@ -34,6 +34,8 @@
 #define CMD_ALL_DBS (1u << 21)           /* (hidden) touches every database, whatever its arguments */
 /* Ours: the I/O thread builds the value that the command stores, ahead. */
 #define CMD_BUILDS_VALUE (1u << 28)
+/* Works on main's own thread only: it touches that thread's loop, or the start and end of threads. */
+#define CMD_MAIN_THREAD (1u << 29)
 
 /* ACL categories, in the order of aclCategoryName(). */
 #define ACL_KEYSPACE (1ull << 0)
@@ -144,6 +146,8 @@ void commandTableRegister(serverCommand *commands, size_t count);
 /* Give a registered command or subcommand ("config|get") its handler, for handlers that live above the file that
  * registers the command. Unknown names and second handlers are a panic. Boot only, before any rename. */
 void commandBindHandler(const char *fullname, commandHandler *fn);
+/* Set CMD_MAIN_THREAD for a command and its subcommands, or one of them. Boot only. */
+void commandSetMainThread(const char *fullname);
 /* rename-command of the file: "" removes. The new name is only what clients call it by: `name` and `fullname` stay.
  * False when there is no such command or the new name is taken. Boot only. */
 bool commandTableRename(const char *from, const char *to);

@@ -1,7 +1,7 @@
 /* ae.c -- the event loop: file descriptors, timers, and hooks around the wait.
  *
- * One turn reads: before_sleep, before_wait, wait, after_sleep, ready files, due timers. How the wait is done is the matter of a
- * backend (ae_internal.h), chosen when the loop is made.
+ * One turn reads: before_sleep, before_wait, wait, after_sleep, ready files, due timers. How the wait is done is the
+ * matter of a backend (ae_internal.h), chosen when the loop is made.
  *
  * A handler may delete any registration, close the descriptor and have its number given to something new, while the
  * number still stands in the list of ready ones. So each registration has a generation, which changes when the last

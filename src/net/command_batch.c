@@ -10,7 +10,7 @@
  * Threads     main.
  * Invariants  1. A client is in the queue iff CLIENT_READY is set.
  *             2. Commands of a client run in order, one block after another; a block goes back when its last has run.
- *             3. Clients are freed only in batchFreeClosing(), never inside a batch.
+ *             3. Batches are not nested, and no client is freed while one is open (sessions.c).
  * Cost        per batch: one wall clock reading; per command: nothing but the prefetch and its own work.
  * Tests       tests/unit/net/command_batch_test.c, tests/engine/io_threads.tcl
  *
@@ -18,14 +18,12 @@
 #include "command_batch.h"
 
 #include "call.h"
-#include "log.h"
+#include "io_threads.h"
 #include "memory_prefetch.h"
 #include "net_stats.h"
-#include "output_limits.h"
 #include "panic.h"
-#include "pause.h"
 #include "prefetch_settings.h"
-#include "rebalance.h"
+#include "session_output.h"
 
 #include <string.h>
 
@@ -37,11 +35,10 @@ typedef struct batchItem {
 } batchItem;
 
 static struct {
-    client *head, *tail;     /* ready clients */
-    clientStream *returning; /* streams with used-up blocks to give back, by next_returning */
-    clientStream *draining;  /* sessions that are to be closed once all is written, by next_draining */
-    size_t waiting;          /* commands that have come since the queue was last empty */
-    bool running;            /* inside runFullBatch() */
+    client *head, *tail; /* ready clients */
+    size_t waiting;      /* commands that have come since the queue was last empty */
+    bool open;           /* a batch is under way */
+    bool for_main;       /* the next command is for main's own thread, and another one acts as main */
 } queue;
 
 /* --- the queue ---------------------------------------------------------------------------------- */
@@ -62,7 +59,7 @@ static void queueTakeHead(void) {
     c->flags &= ~(uint32_t)CLIENT_READY;
 }
 
-static void queueRemove(client *c) {
+void batchForget(client *c) {
     if (!(c->flags & CLIENT_READY)) return;
     client *before = NULL;
     for (client *p = queue.head; p != c; p = p->next_ready) before = p;
@@ -76,143 +73,29 @@ bool batchHasReady(void) {
     return queue.head != NULL;
 }
 
-static bool mayExecute(const client *c) {
+bool batchMayExecute(const client *c) {
     return !(c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY | CLIENT_BLOCKED | CLIENT_PAUSED));
-}
-
-/* --- messages from holders ---------------------------------------------------------------------- */
-
-static void releaseReplies(replyBlock *chain) {
-    while (chain) {
-        replyBlock *next = chain->next;
-        replyBlockRelease(chain);
-        chain = next;
-    }
-}
-
-static void repliesWritten(clientStream *s, replyBlock *chain, size_t bytes) {
-    releaseReplies(chain);
-    if (s->session) clientOutputWritten(s->session, bytes);
-}
-
-static void dropBlocks(requestBlock *chain) {
-    while (chain) {
-        requestBlock *next = chain->next;
-        requestBlockPut(&ioThreadMain()->pool, chain);
-        chain = next;
-    }
 }
 
 static size_t batchSize(void) {
     return prefetch_batch_max_size > 0 ? (size_t)prefetch_batch_max_size : COMMANDS_WITHOUT_PREFETCH;
 }
 
-/* What main has read itself is executed as soon as it makes a full batch: while its bytes are still in the cache, and
- * so that the memory it frees serves what is read next. Clients are not freed here: this runs inside a stream's read
- * handler. */
-static void runFullBatch(void) {
-    if (queue.running || queue.waiting < batchSize()) return;
-    queue.running = true;
-    batchExecute(queue.waiting);
-    batchFlushOutput();
-    queue.running = false;
-}
-
-static void requestsArrived(clientStream *s, requestBlock *b) {
-    client *c = s->session;
-    b->next = NULL;
-    if (unlikely(!c || c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY))) {
-        dropBlocks(b);
-        return;
-    }
+void batchAdd(client *c, requestBlock *b) {
     if (c->blocks_tail) c->blocks_tail->next = b;
     else c->blocks_head = b;
     c->blocks_tail = b;
-    c->input_bytes += b->wire_bytes;
-    if (c->input_bytes > c->input_buffer_peak) c->input_buffer_peak = c->input_bytes;
-    c->net_input += (long long)b->wire_bytes;
-    if (!mayExecute(c)) return;
+    if (!batchMayExecute(c)) return;
     queue.waiting += b->commands;
     batchClientReady(c);
-    if (s->home == ioThreadMain()) runFullBatch();
 }
 
-static void drainLater(client *c) {
-    clientStream *s = c->stream;
-    if (s->drain_sent) return;
-    s->drain_sent = true;
-    s->next_draining = queue.draining;
-    queue.draining = s;
+bool batchIsFull(void) {
+    return queue.waiting >= batchSize();
 }
 
-/* Nothing more comes from the client. A peer that has closed only its half still gets the replies to what it has sent.
- * */
-static void closeAfterOutput(client *c) {
-    if (c->output_bytes == 0) {
-        clientCloseAsap(c);
-        return;
-    }
-    c->flags |= CLIENT_CLOSE_AFTER_REPLY;
-    drainLater(c);
-}
-
-static void streamEnded(clientStream *s, endReason why) {
-    client *c = s->session;
-    if (!c) return;
-    switch (why) {
-    case END_DRAINED: clientCloseAsap(c); return;
-    case END_QUERY_LIMIT:
-        client_state.query_limit_disconnections++;
-        serverLog(LL_WARNING, "Closing client that reached max query buffer length: id=%llu addr=%s",
-                  (unsigned long long)c->id, c->peer);
-        clientCloseAsap(c);
-        return;
-    case END_CROSS_PROTOCOL:
-        serverLog(LL_WARNING,
-                  "Possible SECURITY ATTACK detected. It looks like somebody is sending POST or Host: commands to "
-                  "Valkey. This is likely due to an attacker attempting to use Cross Protocol Scripting to "
-                  "compromise your Valkey instance. Connection from %s aborted.",
-                  c->peer);
-        clientCloseAsap(c);
-        return;
-    case END_EOF:
-        serverLog(LL_VERBOSE, "Client closed connection id=%llu addr=%s", (unsigned long long)c->id, c->peer);
-        break;
-    case END_ERROR:
-        serverLog(LL_VERBOSE, "Error on client connection id=%llu addr=%s", (unsigned long long)c->id, c->peer);
-        break;
-    }
-    if (c->flags & CLIENT_CLOSE_AFTER_REPLY && why == END_EOF) return; /* the drain says when */
-    s->ended = true;
-    if (!c->blocks_head || !mayExecute(c)) closeAfterOutput(c);
-}
-
-static void streamGone(clientStream *s, replyBlock *chain) {
-    releaseReplies(chain);
-    releaseReplies(s->held_replies);
-    s->held_replies = NULL;
-    rebalanceForget(s);
-    streamFree(s);
-}
-
-void batchDeliver(const ioMessage *m) {
-    clientStream *s = m->stream;
-    switch ((messageType)m->type) {
-    case MSG_REQUESTS:
-        if (m->written || m->reply) repliesWritten(s, m->reply, m->written);
-        requestsArrived(s, m->block);
-        break;
-    case MSG_WRITTEN: repliesWritten(s, m->reply, m->bytes); break;
-    case MSG_END: streamEnded(s, (endReason)m->number); break;
-    case MSG_LEFT: rebalanceLeft(s); break;
-    case MSG_GONE: streamGone(s, m->reply); break;
-    case MSG_JOIN:
-    case MSG_LEAVE:
-    case MSG_OUTPUT:
-    case MSG_DRAIN:
-    case MSG_CLOSE:
-    case MSG_FREE: serverPanic("message %d is not for main", m->type);
-    }
+size_t batchWaiting(void) {
+    return queue.waiting;
 }
 
 /* --- a batch -------------------------------------------------------------------------------------- */
@@ -227,7 +110,7 @@ static const parsedCommand *nextRecord(const requestBlock **b, const parsedComma
 static size_t collect(batchItem *items, size_t max) {
     size_t n = 0;
     for (client *c = queue.head; c && n < max; c = c->next_ready) {
-        if (!mayExecute(c)) continue;
+        if (!batchMayExecute(c)) continue;
         const requestBlock *b = c->blocks_head;
         for (const parsedCommand *p = b->current; p && n < max; p = nextRecord(&b, p)) {
             prefetchRead(p);
@@ -265,7 +148,7 @@ static void addKey(keyBatch *keys, const dict *d, slice name, uint64_t hash, boo
 /* Main does not touch a value that is replaced, nor one that another thread sends. What main itself sends it had
  * better have asked for early. */
 static bool sentElsewhere(const client *c) {
-    return reply_conf.offload && c->stream->home != ioThreadMain();
+    return reply_conf.offload && c->stream->home != ioThreadActing();
 }
 
 /* Walk the keys of all items through their dicts. Commands with more keys than the batch holds fetch the rest by
@@ -298,19 +181,12 @@ static void prefetchBatch(const batchItem *items, size_t n, size_t max_keys) {
 }
 
 static void returnBlock(client *c) {
-    clientStream *s = c->stream;
     requestBlock *b = c->blocks_head;
     c->blocks_head = b->next;
     if (!c->blocks_head) c->blocks_tail = NULL;
     c->input_bytes -= b->wire_bytes;
-    requestBlockExecuted(&ioThreadMain()->pool, b);
-    if (!s->on_returning) {
-        s->on_returning = true;
-        s->next_returning = queue.returning;
-        queue.returning = s;
-    }
-    b->next = s->returning;
-    s->returning = b;
+    requestBlockExecuted(&ioThreadHolder(ioThreadActing())->pool, b);
+    sessionReturnBlock(c->stream, b);
 }
 
 /* The command has run: on to the next. */
@@ -328,46 +204,62 @@ static void advance(client *c) {
 /* Bring the queue in order after its head's commands of this batch have run. */
 static void settleHead(client *c) {
     if (queue.head == c) queueTakeHead();
-    else queueRemove(c);
+    else batchForget(c);
     if (c->blocks_head) {
-        if (mayExecute(c)) batchClientReady(c);
-        else if (c->stream->ended) closeAfterOutput(c);
+        if (batchMayExecute(c)) batchClientReady(c);
+        else if (c->stream->ended) sessionCloseAfterOutput(c);
     } else if (unlikely(c->stream->ended)) {
-        closeAfterOutput(c);
+        sessionCloseAfterOutput(c);
     }
+}
+
+/* Execute one item; false when it waits for main's own thread, and with it everything behind it. */
+static bool executeItem(const batchItem *item, monotime *now, size_t *ran) {
+    client *c = item->c;
+    switch (processCommand(c, item->req, now)) {
+    case CALL_DONE:
+        advance(c);
+        ++*ran;
+        break;
+    case CALL_POSTPONED: break;
+    case CALL_FOR_MAIN_THREAD: return false;
+    }
+    if (unlikely(c->flags & CLIENT_CLOSE_AFTER_REPLY)) sessionDrain(c);
+    return true;
 }
 
 static size_t executeItems(const batchItem *items, size_t n) {
     monotime now = clockTicks(), told = now; /* when storeNowMs() was set */
     size_t ran = 0;
-    for (size_t i = 0; i < n; i++) {
+    queue.open = true;
+    for (size_t i = 0; i < n && !queue.for_main; i++) {
         client *c = items[i].c;
-        if (likely(mayExecute(c))) {
-            if (likely(processCommand(c, items[i].req, &now) == CALL_DONE)) {
-                advance(c);
-                ran++;
-            }
-            if (unlikely(c->flags & CLIENT_CLOSE_AFTER_REPLY)) drainLater(c);
+        if (likely(batchMayExecute(c))) {
+            queue.for_main = !executeItem(&items[i], &now, &ran);
             /* A slow command makes the time of the batch stale: keys may have expired since. */
             if (unlikely(clockTicksToUs(now - told) >= 1000)) {
                 storeSetNowMs(clockWallMs());
                 told = now;
             }
         }
-        if (i + 1 == n || items[i + 1].c != c) settleHead(c);
+        if (i + 1 == n || items[i + 1].c != c || queue.for_main) settleHead(c);
     }
+    queue.open = false;
     return ran;
 }
 
 /* Clients at the head of the queue that cannot run now would stop collect(): let them go. */
 static void dropIdleHeads(void) {
-    while (queue.head && (!mayExecute(queue.head) || !queue.head->blocks_head)) settleHead(queue.head);
+    while (queue.head && (!batchMayExecute(queue.head) || !queue.head->blocks_head)) settleHead(queue.head);
 }
 
 size_t batchExecute(size_t max) {
+    assertMainRole();
+    serverAssert(!queue.open);
     batchItem items[DICT_PREFETCH_MAX];
     size_t ran = 0;
-    while (queue.head && ran < max) {
+    queue.for_main = false;
+    while (queue.head && ran < max && !queue.for_main) {
         size_t size = batchSize();
         bool prefetch = prefetch_batch_max_size > 0;
         size_t n = collect(items, size);
@@ -384,92 +276,10 @@ size_t batchExecute(size_t max) {
     return ran;
 }
 
-/* --- output ---------------------------------------------------------------------------------------- */
-
-static void sendToStream(clientStream *s, replyBlock *chain) {
-    client *c = s->session;
-    ioMessage m = {.type = MSG_OUTPUT, .stream = s, .block = s->returning, .reply = chain};
-    if (c && c->authenticated) m.number = STREAM_AUTHENTICATED;
-    s->returning = NULL;
-    ioThreadPost(s->home, &m);
+bool batchIsOpen(void) {
+    return queue.open;
 }
 
-/* Replies made while the stream is between two holders wait here. */
-static void holdReplies(clientStream *s, replyBlock *chain) {
-    replyBlock **end = &s->held_replies;
-    while (*end) end = &(*end)->next;
-    *end = chain;
-}
-
-static void flushClient(client *c) {
-    clientStream *s = c->stream;
-    replyBlock *chain = clientTakeReplies(c);
-    if (!chain) return;
-    if (s->moving_to) holdReplies(s, chain);
-    else sendToStream(s, chain);
-}
-
-static void flushReturning(void) {
-    while (queue.returning) {
-        clientStream *s = queue.returning;
-        queue.returning = s->next_returning;
-        s->on_returning = false;
-        if (s->returning && !s->moving_to) sendToStream(s, NULL);
-    }
-}
-
-static void flushDrains(void) {
-    while (queue.draining) {
-        clientStream *s = queue.draining;
-        queue.draining = s->next_draining;
-        if (s->closing || s->moving_to) continue; /* rebalanceLeft() goes on with it */
-        ioMessage m = {.type = MSG_DRAIN, .stream = s};
-        ioThreadPost(s->home, &m);
-    }
-}
-
-void batchFlushOutput(void) {
-    client *c;
-    while ((c = clientPopPendingWrite()) != NULL) {
-        if (c->flags & CLIENT_CLOSE_ASAP || !c->stream) continue;
-        if (outputLimitCheck(c)) continue;
-        flushClient(c);
-    }
-    flushReturning();
-    flushDrains();
-}
-
-/* --- the end of a client ------------------------------------------------------------------------------ */
-
-static void closeStream(clientStream *s) {
-    s->session = NULL;
-    s->closing = true;
-    if (s->moving_to) return; /* rebalanceLeft() closes it */
-    ioMessage m = {.type = MSG_CLOSE, .stream = s};
-    ioThreadPost(s->home, &m);
-}
-
-static void forgetReturning(clientStream *s) {
-    clientStream **p = &queue.returning;
-    while (*p && *p != s) p = &(*p)->next_returning;
-    if (*p) *p = s->next_returning;
-    dropBlocks(s->returning);
-    s->returning = NULL;
-    p = &queue.draining;
-    while (*p && *p != s) p = &(*p)->next_draining;
-    if (*p) *p = s->next_draining;
-}
-
-void batchFreeClosing(void) {
-    client *c;
-    while ((c = clientPopClosing()) != NULL) {
-        queueRemove(c);
-        pauseForget(c);
-        clientStream *s = c->stream;
-        dropBlocks(c->blocks_head);
-        c->blocks_head = c->blocks_tail = NULL;
-        clientFree(c);
-        forgetReturning(s);
-        closeStream(s);
-    }
+bool batchIsForMainThread(void) {
+    return queue.for_main;
 }

@@ -6,18 +6,26 @@
 #ifndef NET_COMMAND_BATCH_H
 #define NET_COMMAND_BATCH_H
 
-#include "io_threads.h"
+#include "stream.h"
 
-/* A message of a holder has come (the `deliver` of ioThreadsInit). */
-void batchDeliver(const ioMessage *m);
-/* Execute up to `max` commands of clients that have some; returns how many ran. */
-size_t batchExecute(size_t max);
-bool batchHasReady(void);
-/* Hand replies and used-up blocks to the streams. */
-void batchFlushOutput(void);
-/* Free the clients that are to be closed. */
-void batchFreeClosing(void);
+/* The client has parsed commands more (takes the block). */
+void batchAdd(client *c, requestBlock *b);
 /* The client has (again) commands to execute: pauses and blocking end through this. */
 void batchClientReady(client *c);
+/* The client is about to be freed. */
+void batchForget(client *c);
+/* Whether commands of the client may run now. */
+bool batchMayExecute(const client *c);
+
+/* Execute up to `max` commands of clients that have some; returns how many ran. Not while a batch is open. */
+size_t batchExecute(size_t max);
+bool batchHasReady(void);
+/* Commands that have come since none was left, and whether they make a batch. */
+size_t batchWaiting(void);
+bool batchIsFull(void);
+/* A batch is under way: a handler is on the stack. */
+bool batchIsOpen(void);
+/* The last batchExecute() stopped before a command that only main's own thread may execute. */
+bool batchIsForMainThread(void);
 
 #endif

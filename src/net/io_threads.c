@@ -1,113 +1,85 @@
 /* io_threads.c -- start, run and stop the threads that hold streams; carry messages.
  *
- * A thread's turn: take messages from main, look at its sockets (they are read, parsed and handed to
- * main; writable ones are written), publish, wake main if it sleeps. A turn that found nothing to do reports
- * what was written, says that the thread sleeps, and waits.
+ * A thread's turn: look at its sockets (they are read and parsed, requests are posted to main; writable ones are
+ * written), publish, see to it that main executes (below), take messages from main; then wait.
  *
- * Sleeping. A consumer that has run dry stores `sleeping`, makes a full fence, looks at its ring once
- * more, and waits. A producer publishes, makes a full fence, and looks at `sleeping`. One of the two sees
- * the other's store, so no wake-up is lost, and the system call is made only for a sleeper.
+ * Who executes. A thread that has published commands looks at main's role. Free: it takes the role, makes main's turn
+ * itself (take the messages of all threads, execute, hand out replies; those of its own streams by plain calls), and
+ * gives the role back. Taken: whoever has it looks for messages after laying it down, so nothing has to be done. Kept
+ * by main's own thread, which waits: it is rung for.
  *
- * A wake-up costs main more than ten commands do. So an I/O thread publishes early but wakes main only for
- * WAKE_COMMANDS commands, or when it finds nothing more to read, always before it waits itself; and not at all for
- * MSG_WRITTEN, which main takes when it is next awake. For the same reason a thread says that it sleeps only after a
- * turn that found nothing, and not while an answer of main is due at once.
+ * No wake-up is lost. Who publishes to main sets its bit in `posted` (a locked instruction) and then looks at the role;
+ * who lays the role down does that by a locked instruction and then looks at `posted`. One of the two sees the other's
+ * store. Towards a thread the same with `sleeping`: it stores that, makes a full fence and looks at its ring once more,
+ * and main publishes, makes a full fence and looks at `sleeping`.
  *
- * Not here    what a message does to a stream (networking.c), which thread holds which (rebalance.c).
- * Owns        the threads, their rings and loops.
+ * Not here    what a message does (session_messages.c, networking.c), which thread holds which stream (rebalance.c),
+ *             who has the role (main_role.c), when it pays to wake or to wait for whom (main_policy.c).
+ * Owns        the threads, their channels and loops.
  * Threads     functions are main's, or the thread's own, as the header says.
- * Invariants  1. A ring has one producer and one consumer.
- *             2. Overflow is sent before anything newer: order is kept.
+ * Invariants  1. A thread delivers messages to itself directly only while it has the role and both its channels are
+ *                empty: order is kept.
+ *             2. A bit of `posted` is set whenever a thread's channel to main holds something that nobody is about to
+ *                take.
  * Tests       tests/unit/net/io_threads_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "io_threads.h"
 
 #include "bio.h"
+#include "clock.h"
 #include "log.h"
+#include "main_policy.h"
+#include "main_role.h"
+#include "message_channel.h"
 #include "net_settings.h"
 #include "panic.h"
 #include "zmalloc.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
-#define RING_MESSAGES 4096
 #define OVERFLOW_RETRY_MS 1
-#define REPORT_TURNS \
-    4 /* what was written is reported so often, or with the client's next request, or before the thread sleeps */
-#define BREATHE_READS 16
-#define BREATHE_COMMANDS 64
-/* Main is woken for so many commands, or when a thread finds nothing more to read. Where main slept on the thread's
- * own processor it cannot run beside it: waking it early would only add switches between the two. */
-#define WAKE_COMMANDS 32
-#define WAKE_COMMANDS_SAME_CPU 256
-#define WAKE_DELAY_NS 200000   /* and however busy the thread is with other streams, after this time */
-#define LINGER_NS 20000        /* no pipeline, 50 clients: 5 % more requests, a seventh less CPU of main */
 #define LOOP_FDS_AT_START 1024 /* streamAttach() makes room for larger descriptors */
+#define POSTED_WORDS (IO_THREADS_MAX / 64)
+
+struct ioThread {
+    /* The thread's own. */
+    streamHolder holder; /* first: the holder's address is the thread's */
+    monotime busy_since;
+    mainWatch watch; /* what it has seen of main, for main_policy.c */
+
+    messageChannel to_main, from_main;
+    aeDoorbell bell; /* ends the thread's wait */
+    /* Stored by the sleeper, seq_cst; read by the producer after a full fence. */
+    alignas(CACHE_LINE) _Atomic int sleeping;
+    _Atomic int stop;
+
+    /* Main. */
+    alignas(CACHE_LINE) deadBatch *dead; /* owns: to be sent by MSG_FREE; NULL when there is none */
+    uint64_t dead_bytes;                 /* of all objects ever put there; stats.freed_bytes follows */
+    bool retiring;                       /* holds no new stream; ends when it holds none */
+    bool published; /* ioThreadsFlush() has made messages visible and has yet to look whether it sleeps */
+    unsigned long pthread_id;
+};
 
 static struct {
-    ioThread *threads[IO_THREADS_MAX]; /* [0] is main */
+    /* Main. */
+    ioThread *threads[IO_THREADS_MAX]; /* [0] is main's own */
     int count;
-    void (*deliver)(const ioMessage *m);
+    ioThread *acting; /* has the role */
+    ioThread *direct; /* messages to it are plain calls: `acting`, but for the start of a borrowed turn */
+    ioThreadHooks hooks;
     aeDoorbell main_bell;
-    alignas(CACHE_LINE) _Atomic int main_sleeping;
-    _Atomic int main_cpu; /* relaxed: where main last woke */
+    /* A bit for each thread that has published something main has not begun to take. seq_cst. */
+    alignas(CACHE_LINE) _Atomic uint64_t posted[POSTED_WORDS];
 } io;
 
-/* --- channels ----------------------------------------------------------------------------------- */
-
-static void channelInit(messageChannel *ch) {
-    spscInit(&ch->ring, RING_MESSAGES, sizeof(ioMessage));
-    ch->overflow = NULL;
-    ch->overflow_len = ch->overflow_cap = ch->overflow_first = 0;
-}
-
-static void channelDestroy(messageChannel *ch) {
-    spscDestroy(&ch->ring);
-    zfree(ch->overflow);
-}
-
-static void channelOverflow(messageChannel *ch, const ioMessage *m) {
-    if (ch->overflow_len == ch->overflow_cap && ch->overflow_first > 0) {
-        ch->overflow_len -= ch->overflow_first;
-        memmove(ch->overflow, ch->overflow + ch->overflow_first, ch->overflow_len * sizeof(ioMessage));
-        ch->overflow_first = 0;
-    }
-    if (ch->overflow_len == ch->overflow_cap) {
-        ch->overflow_cap = ch->overflow_cap ? ch->overflow_cap * 2 : 1024;
-        ch->overflow = zrealloc(ch->overflow, ch->overflow_cap * sizeof(ioMessage));
-    }
-    ch->overflow[ch->overflow_len++] = *m;
-}
-
-static void channelPost(messageChannel *ch, const ioMessage *m) {
-    ioMessage *place = ch->overflow_len ? NULL : spscReserve(&ch->ring);
-    if (likely(place != NULL)) *place = *m;
-    else channelOverflow(ch, m);
-}
-
-/* Move what did not fit into the ring as far as there is room, and publish. True if anything was. */
-static bool channelCommit(messageChannel *ch) {
-    while (unlikely(ch->overflow_len > 0)) {
-        ioMessage *place = spscReserve(&ch->ring);
-        if (!place) break;
-        *place = ch->overflow[ch->overflow_first++];
-        if (ch->overflow_first == ch->overflow_len) ch->overflow_first = ch->overflow_len = 0;
-    }
-    return spscCommit(&ch->ring);
-}
-
-static bool channelHasOverflow(const messageChannel *ch) {
-    return ch->overflow_len > 0;
-}
-
-/* Order the stores before this with the loads behind it: the only barrier between publishing and the
- * look at `sleeping`. */
+/* Order the stores before this with the loads behind it: the barrier between publishing to a thread and the look at
+ * `sleeping`. */
 static void fullFence(void) {
 #ifdef BUILT_WITH_TSAN
     static _Atomic int any;
@@ -117,13 +89,25 @@ static void fullFence(void) {
 #endif
 }
 
-static void wakeIfSleeping(_Atomic int *sleeping, const aeDoorbell *bell) {
-    if (!atomic_load_explicit(sleeping, memory_order_relaxed)) return;
-    atomic_store_explicit(sleeping, 0, memory_order_relaxed);
-    aeDoorbellRing(bell);
+static void wakeIfSleeping(ioThread *t) {
+    if (!atomic_load_explicit(&t->sleeping, memory_order_relaxed)) return;
+    atomic_store_explicit(&t->sleeping, 0, memory_order_relaxed);
+    aeDoorbellRing(&t->bell);
 }
 
-/* --- an I/O thread ------------------------------------------------------------------------------ */
+/* --- who has posted -------------------------------------------------------------------------------- */
+
+static void setPosted(unsigned id) {
+    atomic_fetch_or(&io.posted[id / 64], 1ull << (id % 64));
+}
+
+static bool anyPosted(void) {
+    for (int i = 0; i < POSTED_WORDS; i++)
+        if (atomic_load(&io.posted[i])) return true;
+    return false;
+}
+
+/* --- an I/O thread: messages ------------------------------------------------------------------------- */
 
 /* What a dead object is counted with on both sides of its way. */
 static uint64_t deadBytes(const robj *o) {
@@ -137,34 +121,14 @@ static void freeDead(ioThread *t, deadBatch *batch) {
         bytes += deadBytes(batch->objects[i]);
         objectFree(batch->objects[i]);
     }
-    ioStatAdd(&t->stats.freed_bytes, bytes);
-    ioStatAdd(&t->stats.freed, batch->n);
+    holderStatAdd(&t->holder.stats.freed_bytes, bytes);
+    holderStatAdd(&t->holder.stats.freed, batch->n);
     zfree(batch);
 }
 
 static void deliverToThread(ioThread *t, const ioMessage *m) {
-    clientStream *s = m->stream;
-    switch ((messageType)m->type) {
-    case MSG_JOIN:
-        streamAttach(s, t);
-        streamSetAuthenticated(s, m->number & STREAM_AUTHENTICATED);
-        break;
-    case MSG_LEAVE: streamDetach(s); break;
-    case MSG_OUTPUT:
-        streamSetAuthenticated(s, m->number & STREAM_AUTHENTICATED);
-        /* Output first: a returned block may let more be parsed, which on main is executed at once. */
-        if (m->reply) streamTakeOutput(s, m->reply);
-        if (m->block) streamTakeReturned(s, m->block);
-        break;
-    case MSG_DRAIN: streamDrainAndClose(s); break;
-    case MSG_CLOSE: streamClose(s); break;
-    case MSG_FREE: freeDead(t, m->dead); break;
-    case MSG_REQUESTS:
-    case MSG_WRITTEN:
-    case MSG_END:
-    case MSG_LEFT:
-    case MSG_GONE: serverPanic("message %d is not for a thread", m->type);
-    }
+    if (m->type == MSG_FREE) freeDead(t, m->dead);
+    else io.hooks.to_stream(&t->holder, m);
 }
 
 static bool takeMessages(ioThread *t) {
@@ -183,79 +147,91 @@ static bool takeMessages(ioThread *t) {
     return any;
 }
 
-void ioThreadReport(ioThread *t) {
-    while (t->unreported) {
-        clientStream *s = t->unreported;
-        t->unreported = s->next_unreported;
-        s->has_unreported = false;
-        streamReportWritten(s);
+static void publish(ioThread *t) {
+    if (messageChannelCommit(&t->to_main)) setPosted(t->holder.id);
+}
+
+/* --- an I/O thread: main's turn ------------------------------------------------------------------------ */
+
+static size_t pollThread(ioThread *t, size_t max) {
+    size_t n = 0;
+    ioMessage *m;
+    while (n < max && (m = spscTake(&t->to_main.ring)) != NULL) {
+        ioMessage *ahead = spscPeek(&t->to_main.ring, 2);
+        if (ahead) {
+            prefetchWrite(ahead->stream);
+            if (ahead->type == MSG_REQUESTS) prefetchWrite(ahead->block);
+        }
+        io.hooks.to_session(m);
+        n++;
     }
+    if (n) spscRelease(&t->to_main.ring);
+    return n;
 }
 
-static void publishToMain(ioThread *t) {
-    channelCommit(&t->to_main);
-    if (t->urgent && !t->wake_owed) {
-        t->wake_owed = true;
-        t->owed_since = clockTicks();
-    }
-    t->urgent = false;
+/* Deliver all that is on its way between the thread and main, in both directions, so that from here on plain calls come
+ * after it. What a session does about a message it posts to the ring meanwhile, and so does the stream. */
+static void emptyChannels(ioThread *t) {
+    bool any;
+    do {
+        any = messageChannelCommit(&t->to_main);
+        any |= pollThread(t, SIZE_MAX) > 0;
+        any |= messageChannelCommit(&t->from_main);
+        any |= takeMessages(t);
+    } while (any || messageChannelHasOverflow(&t->to_main) || messageChannelHasOverflow(&t->from_main));
 }
 
-static bool mainIsElsewhere(void) {
-    return atomic_load_explicit(&io.main_cpu, memory_order_relaxed) != sched_getcpu();
+/* Make a turn of main on this thread if the role is free. */
+static bool actAsMain(ioThread *t) {
+    if (!mainRoleBorrow(t->holder.id)) return false;
+    io.acting = t;
+    io.direct = NULL;
+    emptyChannels(t);
+    io.direct = t;
+    t->holder.direct = true;
+    turnEnd end = io.hooks.turn();
+    t->holder.direct = false;
+    io.acting = io.direct = io.threads[0];
+    if (end == TURN_LEFT_WORK) setPosted(t->holder.id);
+    if (end == TURN_FOR_MAIN) mainRolePassOn();
+    else mainRoleGiveBack();
+    return true;
 }
 
-static bool enoughToWake(const ioThread *t) {
-    if (!t->wake_owed) return false;
-    if (t->commands_unannounced >= WAKE_COMMANDS_SAME_CPU) return true;
-    if (t->commands_unannounced >= WAKE_COMMANDS && mainIsElsewhere()) return true;
-    return clockTicksToNs(clockTicks() - t->owed_since) >= WAKE_DELAY_NS;
+/* What was published, and nobody has taken yet, is to be executed. True when this thread has done so. */
+static bool seeToMain(ioThread *t) {
+    if (!anyPosted()) return false;
+    mainRoleState state = mainRoleLook();
+    if (state == ROLE_FREE && !mainPolicyWakes(&t->holder)) return actAsMain(t);
+    mainWatchTold(&t->watch, &t->holder);
+    if (state == ROLE_FREE || state == ROLE_ASLEEP) mainRoleWake();
+    return false;
 }
 
-/* Wake main for what was published, unless it has taken it already. */
-static void announceToMain(ioThread *t) {
-    if (!t->wake_owed) return;
-    t->wake_owed = false;
-    t->commands_unannounced = 0;
-    if (spscIsEmpty(&t->to_main.ring)) return;
-    fullFence();
-    wakeIfSleeping(&io.main_sleeping, &io.main_bell);
+/* Behind each socket: long before the turn ends publish and execute, or let main and the thread work at the same time.
+ * A thread that makes all turns itself so runs each batch while its bytes are in the cache. */
+static void threadAfterEvent(aeEventLoop *loop, void *arg) {
+    unused(loop);
+    ioThread *t = arg;
+    if (!mainWatchIsDue(&t->watch, &t->holder)) return;
+    publish(t);
+    if (!seeToMain(t)) takeMessages(t);
 }
 
-void ioThreadBreathe(ioThread *t) {
-    if (t->id == 0) return;
-    t->reads_this_turn++;
-    if (++t->reads_unpublished < BREATHE_READS && t->commands_unpublished < BREATHE_COMMANDS) return;
-    t->reads_unpublished = t->commands_unpublished = 0;
-    publishToMain(t);
-    if (enoughToWake(t)) announceToMain(t);
-    takeMessages(t);
-}
+/* --- an I/O thread: its loop ------------------------------------------------------------------------------ */
 
 static long long onRetry(aeEventLoop *loop, long long id, void *arg) {
     unused(loop), unused(id), unused(arg);
     return AE_NOMORE; /* the wait has ended, that is all */
 }
 
-/* The turn has found something to do, so the next one may as well: look at the sockets once more before saying that
- * the thread sleeps. Main would ring for it in vain, which costs main more than a look costs here. */
-static bool looksOnceMore(ioThread *t, bool took) {
-    if (t->reads_this_turn == 0 && !took) return false;
-    t->reads_this_turn = 0;
-    if (took) t->told_at = 0;
-    if (++t->busy_turns % REPORT_TURNS == 0) ioThreadReport(t);
-    publishToMain(t);
-    if (enoughToWake(t)) announceToMain(t);
-    return true;
-}
-
-/* Main has just been told of commands and answers within microseconds: less than it takes to sleep, to be woken by
- * main, and main to ring. So go on looking at the sockets for LINGER_NS, unless that would keep main from running. */
-static bool lingers(ioThread *t) {
-    if (!t->told_at) return false;
-    if (mainIsElsewhere() && clockTicksToNs(clockTicks() - t->told_at) < LINGER_NS) return true;
-    t->told_at = 0;
-    return false;
+/* Nothing is left to do, it seems. Say that the thread sleeps and look once more; false: there is something. */
+static bool fallsAsleep(ioThread *t) {
+    atomic_store_explicit(&t->sleeping, 1, memory_order_seq_cst);
+    fullFence();
+    bool work = !spscIsEmpty(&t->from_main.ring) || (anyPosted() && mainRoleLook() == ROLE_FREE);
+    if (work) atomic_store_explicit(&t->sleeping, 0, memory_order_relaxed);
+    return !work;
 }
 
 /* Before the loop waits: finish the turn, and find out whether there is reason not to wait. */
@@ -263,35 +239,23 @@ static void threadBeforeSleep(aeEventLoop *loop, void *arg) {
     ioThread *t = arg;
     /* Looked at before the ring: what main posted before it said stop is taken. */
     bool stop = atomic_load_explicit(&t->stop, memory_order_acquire);
-    publishToMain(t); /* what was parsed, before the writes that the messages bring */
+    publish(t); /* what was parsed, before the writes that the messages bring */
     bool took = takeMessages(t);
-    bool again = !stop && looksOnceMore(t, took);
-    ioStatAdd(&t->stats.active_ns, clockTicksToNs(clockTicks() - t->busy_since));
-    if (again) {
-        aeDontWait(loop);
-        return;
-    }
-    ioThreadReport(t);
-    publishToMain(t);
-    if (t->wake_owed) t->told_at = clockTicks();
-    announceToMain(t);
-    if (!stop && lingers(t)) {
-        aeDontWait(loop);
-        return;
-    }
+    bool acted = !stop && seeToMain(t);
+    bool again = !stop && !acted && mainWatchLooksAgain(&t->watch, &t->holder, took);
+    if (!again || mainWatchReports(&t->watch)) io.hooks.report(&t->holder);
+    publish(t);
+    if (!stop && !again && !acted) acted = seeToMain(t);
+    mainWatchTurned(&t->watch, &t->holder);
+    holderStatAdd(&t->holder.stats.active_ns, clockTicksToNs(clockTicks() - t->busy_since));
     if (stop) {
         aeStop(loop);
         aeDontWait(loop);
-        return;
-    }
-    if (channelHasOverflow(&t->to_main)) { /* main is far behind: see whether there is room in a while */
+    } else if (again || (!acted && mainWatchLingers(&t->watch))) {
+        aeDontWait(loop);
+    } else if (messageChannelHasOverflow(&t->to_main)) { /* main is far behind: see whether there is room in a while */
         aeCreateTimeEvent(loop, OVERFLOW_RETRY_MS, onRetry, NULL);
-        return;
-    }
-    atomic_store_explicit(&t->sleeping, 1, memory_order_seq_cst);
-    fullFence();
-    if (!spscIsEmpty(&t->from_main.ring)) {
-        atomic_store_explicit(&t->sleeping, 0, memory_order_relaxed);
+    } else if (!fallsAsleep(t)) {
         aeDontWait(loop);
     }
 }
@@ -301,21 +265,21 @@ static void threadAfterSleep(aeEventLoop *loop, void *arg) {
     ioThread *t = arg;
     atomic_store_explicit(&t->sleeping, 0, memory_order_relaxed);
     t->busy_since = clockTicks();
-    ioStatAdd(&t->stats.polls, 1);
+    holderStatAdd(&t->holder.stats.polls, 1);
 }
 
 static void *threadMain(void *arg) {
     ioThread *t = arg;
     char name[16];
-    snprintf(name, sizeof(name), "io_thd_%u", t->id);
+    snprintf(name, sizeof(name), "io_thd_%u", t->holder.id);
     threadSetName(name);
     threadSetCpuAffinity(net_conf.cpulist);
     zmallocThreadInit();
     t->busy_since = clockTicks();
-    aeMain(t->loop);
-    requestPoolEmpty(&t->pool);
-    zfree(t->args);
-    t->args = NULL;
+    aeMain(t->holder.loop);
+    requestPoolEmpty(&t->holder.pool);
+    zfree(t->holder.args);
+    t->holder.args = NULL;
     zmallocThreadExit();
     return NULL;
 }
@@ -323,19 +287,22 @@ static void *threadMain(void *arg) {
 static ioThread *threadCreate(unsigned id) {
     ioThread *t = zmallocAligned(CACHE_LINE, sizeof(*t));
     memset(t, 0, sizeof(*t));
-    t->id = t->pool.thread_id = id;
+    t->holder.id = t->holder.pool.thread_id = id;
+    t->busy_since = clockTicks();
     return t;
 }
 
 static void threadStart(unsigned id) {
+    assertMainThread();
     ioThread *t = threadCreate(id);
-    channelInit(&t->to_main);
-    channelInit(&t->from_main);
-    t->loop = aeCreateEventLoop(LOOP_FDS_AT_START);
-    if (!t->loop || aeDoorbellOpen(&t->bell) == C_ERR || aeDoorbellAttach(t->loop, &t->bell) == C_ERR)
+    aeEventLoop *loop = t->holder.loop = aeCreateEventLoop(LOOP_FDS_AT_START);
+    messageChannelInit(&t->to_main);
+    messageChannelInit(&t->from_main);
+    if (!loop || aeDoorbellOpen(&t->bell) == C_ERR || aeDoorbellAttach(loop, &t->bell) == C_ERR)
         serverPanic("Fatal: cannot make the event loop of an I/O thread: %s", strerror(errno));
-    aeSetBeforeSleep(t->loop, threadBeforeSleep, t);
-    aeSetAfterSleep(t->loop, threadAfterSleep, t);
+    aeSetBeforeSleep(loop, threadBeforeSleep, t);
+    aeSetAfterSleep(loop, threadAfterSleep, t);
+    aeSetAfterEvent(loop, threadAfterEvent, t);
     io.threads[id] = t;
     sigset_t all, before;
     sigfillset(&all);
@@ -347,36 +314,42 @@ static void threadStart(unsigned id) {
     t->pthread_id = (unsigned long)p;
 }
 
-/* The thread holds no stream and nothing is on the way to it. */
-static void threadStop(ioThread *t) {
-    serverAssert(t->nstreams == 0);
-    channelCommit(&t->from_main);
+static void threadJoin(ioThread *t) {
+    assertMainThread();
+    assertMainRole(); /* or the thread might be in the middle of a turn of main */
+    messageChannelCommit(&t->from_main);
     atomic_store_explicit(&t->stop, 1, memory_order_release);
     aeDoorbellRing(&t->bell);
     pthread_join((pthread_t)t->pthread_id, NULL);
+}
+
+/* The thread holds no stream and nothing is on the way to it. */
+static void threadEnd(ioThread *t) {
+    threadJoin(t);
     serverAssert(spscIsEmpty(&t->to_main.ring));
-    aeDeleteEventLoop(t->loop);
+    aeDeleteEventLoop(t->holder.loop);
     aeDoorbellClose(&t->bell);
-    channelDestroy(&t->to_main);
-    channelDestroy(&t->from_main);
+    messageChannelDestroy(&t->to_main);
+    messageChannelDestroy(&t->from_main);
     /* What it took and others gave back, and the other way round, must still add up. */
-    requestPool *ours = &io.threads[0]->pool;
-    ours->memory_in += t->pool.memory_in;
-    ours->memory_out += t->pool.memory_out;
-    io.threads[t->id] = NULL;
+    requestPool *ours = &io.threads[0]->holder.pool;
+    ours->memory_in += t->holder.pool.memory_in;
+    ours->memory_out += t->holder.pool.memory_out;
+    io.threads[t->holder.id] = NULL;
     zfree(t);
 }
 
-/* --- main --------------------------------------------------------------------------------------- */
+/* --- main: threads --------------------------------------------------------------------------------- */
 
-void ioThreadsInit(aeEventLoop *main_loop, void (*deliver)(const ioMessage *m)) {
-    io.deliver = deliver;
-    io.threads[0] = threadCreate(0);
-    io.threads[0]->loop = main_loop;
-    io.threads[0]->busy_since = clockTicks();
+void ioThreadsInit(aeEventLoop *main_loop, const ioThreadHooks *hooks) {
+    io.hooks = *hooks;
+    io.threads[0] = io.acting = io.direct = threadCreate(0);
+    io.threads[0]->holder.loop = main_loop;
+    io.threads[0]->holder.direct = true;
     io.count = 1;
     if (aeDoorbellOpen(&io.main_bell) == C_ERR || aeDoorbellAttach(main_loop, &io.main_bell) == C_ERR)
         serverPanic("Fatal: cannot make main's doorbell: %s", strerror(errno));
+    mainRoleInit(&io.main_bell);
 }
 
 int ioThreadsCount(void) {
@@ -391,8 +364,26 @@ ioThread *ioThreadMain(void) {
     return io.threads[0];
 }
 
+ioThread *ioThreadActing(void) {
+    assertMainRole();
+    return io.acting;
+}
+
+unsigned ioThreadId(const ioThread *t) {
+    return t->holder.id;
+}
+
+streamHolder *ioThreadHolder(ioThread *t) {
+    return &t->holder;
+}
+
+bool ioThreadIsRetiring(const ioThread *t) {
+    return t->retiring;
+}
+
 void ioThreadsSetCount(int n) {
     assertMainThread();
+    assertMainRole();
     for (int i = 1; i < n; i++) {
         if (!io.threads[i]) threadStart((unsigned)i);
         io.threads[i]->retiring = false;
@@ -403,38 +394,45 @@ void ioThreadsSetCount(int n) {
 }
 
 /* From the last thread down, so that those that run have no gap: the walks over all end at the first one missing. */
-void ioThreadsReap(void) {
+void ioThreadsReap(bool (*idle)(const ioThread *t)) {
     for (unsigned i = IO_THREADS_MAX - 1; i >= (unsigned)io.count; i--) {
         ioThread *t = io.threads[i];
         if (!t) continue;
-        if (t->nstreams || t->dead || channelHasOverflow(&t->from_main)) return;
-        threadStop(t);
+        if (!idle(t) || t->dead || messageChannelHasOverflow(&t->from_main)) return;
+        threadEnd(t);
     }
 }
 
 void ioThreadsShutdown(void) {
-    for (unsigned i = 1; i < IO_THREADS_MAX; i++) {
-        ioThread *t = io.threads[i];
-        if (!t) continue;
-        channelCommit(&t->from_main);
-        atomic_store_explicit(&t->stop, 1, memory_order_release);
-        aeDoorbellRing(&t->bell);
-        pthread_join((pthread_t)t->pthread_id, NULL);
-    }
+    for (unsigned i = 1; i < IO_THREADS_MAX; i++)
+        if (io.threads[i]) threadJoin(io.threads[i]);
 }
+
+/* The thread behind number `i`, 0 to begin with; NULL at the end. Those that retire stand behind those that stay. */
+static ioThread *nextThread(unsigned i) {
+    while (++i < IO_THREADS_MAX) {
+        if (io.threads[i]) return io.threads[i];
+        if (i >= (unsigned)io.count) break;
+    }
+    return NULL;
+}
+
+/* --- main: messages --------------------------------------------------------------------------------- */
 
 void ioThreadPost(ioThread *t, const ioMessage *m) {
-    if (t->id == 0) deliverToThread(t, m);
-    else channelPost(&t->from_main, m);
-}
-
-void ioThreadPostToMain(ioThread *t, const ioMessage *m) {
-    if (t->id == 0) {
-        io.deliver(m);
+    assertMainRole();
+    if (t == io.direct) {
+        deliverToThread(t, m);
         return;
     }
-    channelPost(&t->to_main, m);
-    t->urgent |= m->type != MSG_WRITTEN;
+    serverAssert(t->holder.id != 0); /* nothing is posted to main's own thread while the role is lent */
+    messageChannelPost(&t->from_main, m);
+}
+
+void ioThreadPostToMain(streamHolder *h, const ioMessage *m) {
+    ioThread *t = (ioThread *)h;
+    if (t->holder.direct) io.hooks.to_session(m);
+    else messageChannelPost(&t->to_main, m);
 }
 
 static void sendDead(ioThread *t) {
@@ -446,7 +444,7 @@ static void sendDead(ioThread *t) {
 
 bool ioThreadsFreeElsewhere(robj *o) {
     ioThread *t = io.threads[o->owner];
-    if (!t || t->id == 0 || t->retiring) return false;
+    if (!t || t == io.acting || o->owner == 0 || t->retiring) return false;
     if (!t->dead) {
         t->dead = zmalloc(sizeof(deadBatch));
         t->dead->n = 0;
@@ -459,87 +457,57 @@ bool ioThreadsFreeElsewhere(robj *o) {
 
 void ioThreadsFlush(void) {
     bool published = false;
-    for (int i = 1; i < IO_THREADS_MAX; i++) {
-        ioThread *t = io.threads[i];
-        if (!t) {
-            if (i >= io.count) break;
-            continue;
-        }
+    for (ioThread *t = nextThread(0); t; t = nextThread(t->holder.id)) {
         sendDead(t);
-        if (channelCommit(&t->from_main)) t->published = published = true;
+        if (messageChannelCommit(&t->from_main)) t->published = published = true;
     }
     if (!published) return;
     fullFence();
-    for (int i = 1; i < IO_THREADS_MAX; i++) {
-        ioThread *t = io.threads[i];
-        if (!t) {
-            if (i >= io.count) break;
-            continue;
-        }
+    for (ioThread *t = nextThread(0); t; t = nextThread(t->holder.id)) {
         if (!t->published) continue;
         t->published = false;
-        wakeIfSleeping(&t->sleeping, &t->bell);
+        wakeIfSleeping(t);
     }
 }
 
-static size_t pollThread(ioThread *t, size_t max) {
+static size_t pollWord(int word, size_t max) {
+    if (atomic_load_explicit(&io.posted[word], memory_order_relaxed) == 0) return 0;
+    uint64_t bits = atomic_exchange(&io.posted[word], 0);
     size_t n = 0;
-    ioMessage *m;
-    while (n < max && (m = spscTake(&t->to_main.ring)) != NULL) {
-        ioMessage *ahead = spscPeek(&t->to_main.ring, 2);
-        if (ahead) {
-            prefetchWrite(&ahead->stream->session);
-            if (ahead->type == MSG_REQUESTS) prefetchWrite(ahead->block);
-        }
-        io.deliver(m);
-        n++;
+    for (; bits; bits &= bits - 1) {
+        unsigned id = (unsigned)word * 64 + (unsigned)__builtin_ctzll(bits);
+        if (id == 0 || !io.threads[id]) continue;
+        size_t came = pollThread(io.threads[id], max);
+        if (came == max) setPosted(id); /* there may be more */
+        n += came;
     }
-    if (n) spscRelease(&t->to_main.ring);
     return n;
 }
 
 size_t ioThreadsPoll(size_t max) {
+    assertMainRole();
     size_t n = 0;
-    for (int i = 1; i < IO_THREADS_MAX; i++) {
-        ioThread *t = io.threads[i];
-        if (!t) {
-            if (i >= io.count) break;
-            continue;
-        }
-        n += pollThread(t, max);
-    }
+    for (int word = 0; word < POSTED_WORDS; word++) n += pollWord(word, max);
     return n;
 }
 
-static bool anyMessageForMain(void) {
-    for (int i = 1; i < IO_THREADS_MAX; i++) {
-        ioThread *t = io.threads[i];
-        if (!t) {
-            if (i >= io.count) break;
-            continue;
-        }
-        if (!spscIsEmpty(&t->to_main.ring) || channelHasOverflow(&t->from_main)) return true;
-    }
+/* A thread is behind with what main has posted: it must be offered the rest. */
+static bool anyOverflow(void) {
+    for (ioThread *t = nextThread(0); t; t = nextThread(t->holder.id))
+        if (messageChannelHasOverflow(&t->from_main)) return true;
     return false;
 }
 
-bool ioThreadsMainSleeps(void) {
+bool ioThreadsMainSleeps(bool lend) {
+    assertMainThread();
     if (io.count == 1 && !io.threads[1]) return true;
-    atomic_store_explicit(&io.main_sleeping, 1, memory_order_seq_cst);
-    fullFence();
-    if (!anyMessageForMain()) return true;
-    atomic_store_explicit(&io.main_sleeping, 0, memory_order_relaxed);
-    return false;
+    if (anyOverflow()) return false;
+    mainRoleLayDown(lend);
+    return !anyPosted() || !mainRoleTakeUp();
 }
 
 void ioThreadsMainAwake(void) {
-    if (io.count > 1) atomic_store_explicit(&io.main_cpu, sched_getcpu(), memory_order_relaxed);
-    if (atomic_load_explicit(&io.main_sleeping, memory_order_relaxed))
-        atomic_store_explicit(&io.main_sleeping, 0, memory_order_relaxed);
-}
-
-int ioThreadsMainDoorbell(void) {
-    return io.main_bell.read_fd;
+    if (!panicHoldsMainRole()) mainRoleResume();
 }
 
 size_t ioThreadsTransientMemory(void) {
@@ -547,9 +515,9 @@ size_t ioThreadsTransientMemory(void) {
     for (int i = 0; i < IO_THREADS_MAX; i++) {
         const ioThread *t = io.threads[i];
         if (!t) continue;
-        in += atomic_load_explicit(&t->pool.memory_in, memory_order_relaxed) + t->dead_bytes;
-        out += atomic_load_explicit(&t->pool.memory_out, memory_order_relaxed) +
-               atomic_load_explicit(&t->stats.freed_bytes, memory_order_relaxed);
+        in += atomic_load_explicit(&t->holder.pool.memory_in, memory_order_relaxed) + t->dead_bytes;
+        out += atomic_load_explicit(&t->holder.pool.memory_out, memory_order_relaxed) +
+               atomic_load_explicit(&t->holder.stats.freed_bytes, memory_order_relaxed);
     }
     return in > out ? in - out : 0; /* the counters are not read at one moment */
 }
@@ -565,20 +533,20 @@ void ioThreadsTotals(ioTotals *out) {
     for (int i = 0; i < IO_THREADS_MAX; i++) {
         const ioThread *t = io.threads[i];
         if (!t) continue;
-        out->net_input += statGet(&t->stats.net_input);
-        out->net_output += statGet(&t->stats.net_output);
+        out->net_input += statGet(&t->holder.stats.net_input);
+        out->net_output += statGet(&t->holder.stats.net_output);
         if (i == 0) {
-            out->main_reads = statGet(&t->stats.reads);
-            out->main_writes = statGet(&t->stats.writes);
+            out->main_reads = statGet(&t->holder.stats.reads);
+            out->main_writes = statGet(&t->holder.stats.writes);
         } else {
-            out->reads += statGet(&t->stats.reads);
-            out->writes += statGet(&t->stats.writes);
-            out->freed += statGet(&t->stats.freed);
-            out->polls += statGet(&t->stats.polls);
+            out->reads += statGet(&t->holder.stats.reads);
+            out->writes += statGet(&t->holder.stats.writes);
+            out->freed += statGet(&t->holder.stats.freed);
+            out->polls += statGet(&t->holder.stats.polls);
         }
     }
 }
 
 uint64_t ioThreadActiveNs(const ioThread *t) {
-    return statGet(&t->stats.active_ns);
+    return statGet(&t->holder.stats.active_ns);
 }

@@ -1,10 +1,11 @@
-/* net.c -- the net layer's part of each turn of main's loop.
+/* net.c -- the net layer's part of each turn of main, on its own loop or on a thread that has borrowed the role.
  *
- * A turn of main: sockets of thread 0 are read (by the loop), then here: messages of the other threads are
- * taken, batches executed, replies sent, clients closed; then main says that it sleeps, and waits.
+ * A turn of main: messages of the I/O threads are taken, batches executed, replies sent, clients closed. On main's own
+ * thread the loop has read the sockets that it holds before that, if there is no I/O thread, and after it the role is
+ * laid down for the time of the wait.
  *
  * Owns        the counters of the turn.
- * Threads     main.
+ * Threads     main; netAfterEvent(), netBeforeSleep(), netBeforeWait(), netAfterSleep(): main's own thread.
  * Tests       tests/engine/io_threads.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -14,21 +15,30 @@
 #include "client_eviction.h"
 #include "command_batch.h"
 #include "evict.h"
+#include "io_threads.h"
 #include "listen.h"
 #include "log.h"
+#include "main_policy.h"
+#include "main_role.h"
 #include "output_limits.h"
+#include "panic.h"
 #include "pause.h"
 #include "rebalance.h"
+#include "session_output.h"
+#include "sessions.h"
 
 #include <sys/resource.h>
 
 #define MESSAGES_PER_POLL 256  /* of one thread */
 #define COMMANDS_PER_FLUSH 64  /* then replies go out, so that clients and threads do not wait for the whole queue */
 #define COMMANDS_PER_TURN 2048 /* then sockets and timers get their turn */
+#define TURN_JOBS_MAX 4
 
 static struct {
     monotime woke;      /* main's work began */
     bool apply_threads; /* io-threads or io-threads-always-active has changed */
+    void (*jobs[TURN_JOBS_MAX])(void);
+    int njobs;
 } state;
 
 /* qbuf and qbuf-free: what its holder has read but main has not, and what main has but has not executed. */
@@ -40,7 +50,9 @@ static void fillQuerySizes(const client *c, clientInfoExtra *extra) {
 }
 
 void netInit(aeEventLoop *loop) {
-    ioThreadsInit(loop, batchDeliver);
+    const ioThreadHooks hooks = {
+        .to_session = sessionDeliver, .to_stream = streamDeliver, .report = streamReport, .turn = netLentTurn};
+    ioThreadsInit(loop, &hooks);
     storeSetFreeSink(ioThreadsFreeElsewhere);
     evictSetUncounted(ioThreadsTransientMemory);
     clientOnInfo(fillQuerySizes);
@@ -48,8 +60,13 @@ void netInit(aeEventLoop *loop) {
     state.woke = clockTicks();
 }
 
+void netEachTurn(void (*job)(void)) {
+    serverAssert(state.njobs < TURN_JOBS_MAX);
+    state.jobs[state.njobs++] = job;
+}
+
 bool netListen(void) {
-    if (!listenOpen(ioThreadMain()->loop)) return false;
+    if (!listenOpen(ioThreadHolder(ioThreadMain())->loop)) return false;
     ioThreadsSetCount((int)net_conf.io_threads);
     rebalanceApply();
     return true;
@@ -84,7 +101,8 @@ void netStopListening(void) {
 }
 
 int netActiveThreads(void) {
-    return rebalanceActiveThreads();
+    int level = rebalanceActiveThreads() - 1;
+    return level > 1 || mainPolicyIsDedicated() || net_conf.io_threads_always_active ? level : 0;
 }
 
 bool netListenerInfo(int i, char *out, size_t size) {
@@ -98,12 +116,18 @@ static void resumeClients(void) {
 
 /* Close what is to be closed and publish. Closing may free output, and flushing may close, so until nothing is left. */
 static void settle(void) {
-    ioThreadReport(ioThreadMain());
+    streamReport(ioThreadHolder(ioThreadActing()));
     do {
-        batchFlushOutput();
-        batchFreeClosing();
+        sessionsFlush();
+        sessionsFreeClosing();
     } while (client_state.pending_write || client_state.closing);
     ioThreadsFlush();
+}
+
+/* Whether the turn should end although there is more to do. */
+static bool turnIsUsedUp(size_t ran) {
+    if (ran >= COMMANDS_PER_TURN || batchIsForMainThread()) return true;
+    return ioThreadActing() != ioThreadMain() && (mainRoleIsWanted() || mainPolicyIsRestless());
 }
 
 /* Take messages and run commands until there are none or the turn is used up. True when there is more to do. */
@@ -115,8 +139,27 @@ static bool work(void) {
         ran += now;
         settle();
         if (!came && !now && !batchHasReady()) return false;
-        if (ran >= COMMANDS_PER_TURN) return true;
+        if (turnIsUsedUp(ran)) return true;
     }
+}
+
+/* One turn of main, whoever makes it. True when there is more to do. */
+static bool turn(void) {
+    for (int i = 0; i < state.njobs; i++) state.jobs[i]();
+    if (unlikely(pause_any || pausePostponed())) resumeClients();
+    uint64_t command_ns = engine_stats.command_ns;
+    bool more = work();
+    monotime now = clockTicks();
+    uint64_t turn_ns = clockTicksToNs(now - state.woke);
+    net_stats.busy_ns += turn_ns;
+    net_stats.cycle_ns += turn_ns;
+    net_stats.cycles++;
+    net_stats.command_cycles_ns += engine_stats.command_ns - command_ns;
+    state.woke = now;
+    rebalanceCheck(now);
+    mainPolicyCheck(now, rebalanceIsFull(), net_stats.busy_ns, engine_stats.commands_processed);
+    ioThreadsFlush();
+    return more;
 }
 
 static void applyThreads(void) {
@@ -125,27 +168,48 @@ static void applyThreads(void) {
     rebalanceApply();
 }
 
+/* --- main's own thread ---------------------------------------------------------------------------- */
+
+/* What this thread has read itself is executed as soon as it makes a full batch: while its bytes are still in the
+ * cache, and so that the memory it frees serves what is read next. */
+void netAfterEvent(void) {
+    if (likely(!batchIsFull())) return;
+    batchExecute(batchWaiting());
+    sessionsFlush();
+}
+
 void netBeforeSleep(aeEventLoop *loop) {
-    if (unlikely(pause_any || pausePostponed())) resumeClients();
-    uint64_t command_ns = engine_stats.command_ns;
-    bool more = work();
-    monotime now = clockTicks();
-    uint64_t turn_ns = clockTicksToNs(now - state.woke);
-    net_stats.main_active_ns += turn_ns;
-    net_stats.cycle_ns += turn_ns;
-    net_stats.cycles++;
-    net_stats.command_cycles_ns += engine_stats.command_ns - command_ns;
-    state.woke = now;
+    uint64_t before = net_stats.busy_ns;
+    bool more = turn();
+    net_stats.main_active_ns += net_stats.busy_ns - before;
     if (unlikely(state.apply_threads)) applyThreads();
-    rebalanceCheck(now, net_stats.main_active_ns);
+    if (more) aeDontWait(loop);
+}
+
+void netBeforeWait(aeEventLoop *loop) {
     ioThreadsFlush();
-    if (more || batchHasReady() || !ioThreadsMainSleeps()) aeDontWait(loop);
+    /* A stream of this thread's own could not be reached by one that has the role. */
+    bool lend = ioThreadsCount() > 1 && rebalanceIsIdle(ioThreadMain()) && mainPolicyLends();
+    if (batchHasReady() || !ioThreadsMainSleeps(lend)) aeDontWait(loop);
 }
 
 void netAfterSleep(void) {
     ioThreadsMainAwake();
     state.woke = clockTicks();
 }
+
+/* --- an I/O thread that has main's role -------------------------------------------------------------- */
+
+turnEnd netLentTurn(void) {
+    long long commands = engine_stats.commands_processed;
+    state.woke = clockTicks();
+    bool more = turn();
+    net_stats.lent_commands += engine_stats.commands_processed - commands;
+    if (state.apply_threads || batchIsForMainThread()) return TURN_FOR_MAIN;
+    return more || batchHasReady() ? TURN_LEFT_WORK : TURN_DONE;
+}
+
+/* --- ten times a second -------------------------------------------------------------------------------- */
 
 /* Clients that have been silent for longer than `timeout`. */
 static void closeIdleClients(void) {
@@ -176,10 +240,12 @@ void netCron(void) {
     closeIdleClients();
     checkOutputLimits();
     clientEvictionCheck();
-    ioThreadsReap();
+    ioThreadsReap(rebalanceIsIdle);
 }
 
+/* A command may be under way (SHUTDOWN), so nobody is freed. */
 void netShutdown(void) {
-    settle();
+    sessionsFlush();
+    ioThreadsFlush();
     ioThreadsShutdown();
 }

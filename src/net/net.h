@@ -8,6 +8,7 @@
 
 #include "ae.h"
 #include "client.h"
+#include "io_threads.h"
 #include "net_settings.h"
 #include "net_stats.h"
 
@@ -18,16 +19,23 @@ void netInit(aeEventLoop *loop);
 bool netListen(void);
 /* Close the listeners (shutdown). */
 void netStopListening(void);
-/* Main's part before it waits: take messages, execute batches, send replies, close clients. Calls aeDontWait() when
- * work is left. */
+/* Something to be done once in each turn of main, before its commands, on whichever thread. Boot only, at most 4. */
+void netEachTurn(void (*job)(void));
+/* The parts of a turn of main's own loop, for its hooks of the same names (ae.h). Before it sleeps: take messages,
+ * execute batches, send replies, close clients. Before it waits, last: lay main's role down. */
 void netBeforeSleep(aeEventLoop *loop);
+void netBeforeWait(aeEventLoop *loop);
 void netAfterSleep(void);
+void netAfterEvent(void);
+/* A turn of main on an I/O thread that has borrowed the role (the `turn` of ioThreadHooks). */
+turnEnd netLentTurn(void);
 /* Ten times a second: idle clients, thread count, load. */
 void netCron(void);
 /* Send what clients are owed as far as sockets take it, then stop the threads (shutdown). */
 void netShutdown(void);
 
-int netActiveThreads(void); /* io_threads_active */
+/* io_threads_active: I/O threads that take part, 0 while one thread does all. */
+int netActiveThreads(void);
 /* "name=tcp,bind=...,port=6379" of listener i for INFO; false past the end. */
 bool netListenerInfo(int i, char *out, size_t size);
 

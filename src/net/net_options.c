@@ -71,6 +71,10 @@ static bool applyBind(const char **err) {
         .max = most, .apply = applyShared                                                                    \
     }
 
+/* For tests: the role of main never moves, or at every chance. */
+static const settingName main_role_names[] = {
+    {"auto", MAIN_ROLE_AUTO}, {"keep", MAIN_ROLE_KEEP}, {"move", MAIN_ROLE_MOVE}, {NULL, 0}};
+
 const setting net_settings[] = {
     {.name = "bind",
      .flags = SETTING_MULTI_ARG,
@@ -165,6 +169,12 @@ const setting net_settings[] = {
      .value = &net_conf.io_threads_always_active,
      .default_text = "no",
      .apply = netApplyThreads},
+    {.name = "main-role",
+     .flags = SETTING_HIDDEN,
+     .type = SETTING_ENUM,
+     .value = &net_conf.main_role,
+     .default_text = "auto",
+     .names = main_role_names},
     {.name = "prefetch-batch-max-size",
      .type = SETTING_INT,
      .value = &prefetch_batch_max_size,

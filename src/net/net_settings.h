@@ -10,11 +10,15 @@
 
 #define BIND_MAX 16
 
+/* Who executes (main_policy.c): as the load asks for, always main's own thread, or another thread for each batch. */
+enum { MAIN_ROLE_AUTO, MAIN_ROLE_KEEP, MAIN_ROLE_MOVE };
+
 typedef struct netSettings {
     long long port, tcp_backlog, timeout_s, tcp_keepalive_s, maxclients;
     long long unixsocketperm, socket_mark_id, max_new_connections_per_cycle;
     long long io_threads, prefetch_batch_max_size;
     long long proto_max_bulk_len, client_query_buffer_limit, reply_zerocopy_min_size, maxmemory_clients;
+    int main_role; /* MAIN_ROLE_ */
     bool protected_mode, mptcp, io_threads_always_active;
     char *unixsocket, *unixsocketgroup, *bind_source_addr;
     char *cpulist;        /* server-cpulist, also of the I/O threads */

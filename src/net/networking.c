@@ -45,27 +45,36 @@ static void reportEnd(clientStream *s, endReason why) {
     if (s->end_reported) return;
     s->end_reported = true;
     ioMessage m = {.type = MSG_END, .number = (uint16_t)why, .stream = s};
-    ioThreadPostToMain(s->thread, &m);
+    ioThreadPostToMain(s->holder, &m);
 }
 
-void streamReportWritten(clientStream *s) {
+static void reportWritten(clientStream *s) {
     if (!s->done && !s->done_bytes) return;
     ioMessage m = {.type = MSG_WRITTEN, .stream = s, .bytes = s->done_bytes, .reply = s->done};
     s->done = NULL;
     s->done_bytes = 0;
-    ioThreadPostToMain(s->thread, &m);
+    ioThreadPostToMain(s->holder, &m);
 }
 
 static void reportLater(clientStream *s) {
     if (s->has_unreported) return;
     s->has_unreported = true;
-    s->next_unreported = s->thread->unreported;
-    s->thread->unreported = s;
+    s->next_unreported = s->holder->unreported;
+    s->holder->unreported = s;
+}
+
+void streamReport(streamHolder *h) {
+    while (h->unreported) {
+        clientStream *s = h->unreported;
+        h->unreported = s->next_unreported;
+        s->has_unreported = false;
+        reportWritten(s);
+    }
 }
 
 static void forgetReport(clientStream *s) {
     if (!s->has_unreported) return;
-    clientStream **p = &s->thread->unreported;
+    clientStream **p = &s->holder->unreported;
     while (*p != s) p = &(*p)->next_unreported;
     *p = s->next_unreported;
     s->has_unreported = false;
@@ -86,18 +95,18 @@ static bool growArgs(requestReader *r, size_t want) {
 
 static void lendArgs(clientStream *s) {
     if (s->reader.args) return; /* kept from a request that came in parts */
-    s->reader.args = s->thread->args;
-    s->reader.args_cap = s->thread->args_cap;
-    s->thread->args = NULL;
-    s->thread->args_cap = 0;
+    s->reader.args = s->holder->args;
+    s->reader.args_cap = s->holder->args_cap;
+    s->holder->args = NULL;
+    s->holder->args_cap = 0;
 }
 
 static void takeArgsBack(clientStream *s) {
-    if (s->thread->args) {
+    if (s->holder->args) {
         zfree(s->reader.args);
     } else {
-        s->thread->args = s->reader.args;
-        s->thread->args_cap = s->reader.args_cap;
+        s->holder->args = s->reader.args;
+        s->holder->args_cap = s->reader.args_cap;
     }
     s->reader.args = NULL;
     s->reader.args_cap = 0;
@@ -147,7 +156,7 @@ static void parseBlock(clientStream *s, requestBlock *b) {
             reportEnd(s, END_CROSS_PROTOCOL);
             break;
         }
-        if (r->argc > 0) requestBlockAddCommand(&s->thread->pool, b, r, r->pos - s->request_start);
+        if (r->argc > 0) requestBlockAddCommand(&s->holder->pool, b, r, r->pos - s->request_start);
         s->request_start = r->pos;
         readerReset(r, r->pos);
     }
@@ -161,8 +170,8 @@ static void parseBlock(clientStream *s, requestBlock *b) {
 static void carryRest(clientStream *s, requestBlock *b) {
     size_t start = s->request_start, rest = b->len - start;
     if (rest && !s->input_ended) {
-        requestBlock *next = requestBlockGet(&s->thread->pool);
-        if (rest > next->cap) requestBlockReserve(&s->thread->pool, next, rest);
+        requestBlock *next = requestBlockGet(&s->holder->pool);
+        if (rest > next->cap) requestBlockReserve(&s->holder->pool, next, rest);
         memcpy(next->buf, b->buf + start, rest);
         next->len = rest;
         for (size_t i = 0; i < s->reader.argc && s->reader.args; i++) s->reader.args[i].offset -= start;
@@ -178,8 +187,7 @@ static void carryRest(clientStream *s, requestBlock *b) {
 
 static void handOver(clientStream *s, requestBlock *b) {
     s->inflight_blocks++;
-    s->thread->commands_unpublished += (unsigned)b->commands;
-    s->thread->commands_unannounced += (unsigned)b->commands;
+    s->holder->commands += (unsigned)b->commands;
     s->inflight_bytes += b->wire_bytes;
     ioMessage m = {.type = MSG_REQUESTS, .stream = s, .block = b};
     if (s->done_bytes <= UINT32_MAX) { /* what was written goes along */
@@ -188,7 +196,7 @@ static void handOver(clientStream *s, requestBlock *b) {
         s->done = NULL;
         s->done_bytes = 0;
     }
-    ioThreadPostToMain(s->thread, &m);
+    ioThreadPostToMain(s->holder, &m);
 }
 
 /* Parse what the partial block holds and hand over what is whole. */
@@ -199,7 +207,7 @@ static void parseAndHandOver(clientStream *s) {
         carryRest(s, b);
         handOver(s, b);
     } else if (s->request_start == b->len || s->input_ended) { /* only empty requests, or nothing to keep */
-        requestBlockPut(&s->thread->pool, b);
+        requestBlockPut(&s->holder->pool, b);
         s->partial = NULL;
         s->request_start = 0;
         readerReset(&s->reader, 0);
@@ -236,7 +244,7 @@ static void makeRoom(const clientStream *s, requestBlock *b) {
     if (missing > want) want = missing;
     size_t most = b->len > 4 * 1024 * 1024 ? b->len : 4 * 1024 * 1024;
     if (want > most) want = most;
-    if (room < want) requestBlockReserve(&s->thread->pool, b, want);
+    if (room < want) requestBlockReserve(&s->holder->pool, b, want);
 }
 
 static bool queryLimitReached(const requestBlock *b) {
@@ -255,7 +263,7 @@ static void showQuerySize(clientStream *s) {
 static bool readOnce(clientStream *s) {
     requestBlock *b = s->partial;
     if (!b) {
-        b = s->partial = requestBlockGet(&s->thread->pool);
+        b = s->partial = requestBlockGet(&s->holder->pool);
         s->request_start = 0;
         readerReset(&s->reader, 0);
     } else {
@@ -263,17 +271,17 @@ static bool readOnce(clientStream *s) {
     }
     size_t room = b->cap - b->len;
     ssize_t n = connRead(s->conn, b->buf + b->len, room);
-    ioStatAdd(&s->thread->stats.reads, 1);
+    holderStatAdd(&s->holder->stats.reads, 1);
     if (n <= 0) {
         if (b->len == 0) {
-            requestBlockPut(&s->thread->pool, b);
+            requestBlockPut(&s->holder->pool, b);
             s->partial = NULL;
         }
         if (n < 0 && s->conn->state == CONN_CONNECTED) return false;
         reportEnd(s, n == 0 ? END_EOF : END_ERROR);
         return false;
     }
-    ioStatAdd(&s->thread->stats.net_input, (uint64_t)n);
+    holderStatAdd(&s->holder->stats.net_input, (uint64_t)n);
     b->len += (size_t)n;
     bool full = (size_t)n == room;
     s->read_filled = full;
@@ -310,18 +318,17 @@ static void collectZerocopy(clientStream *s);
 
 static void onReadable(connection *conn) {
     clientStream *s = conn->owner;
+    s->holder->reads++;
     if (s->zc_waiting) collectZerocopy(s);
     if (s->drain_and_close) {
         if (isDrained(s)) reportDrained(s);
         else discardInput(s);
         return;
     }
-    /* Main may execute what was read, which may take the stream off its loop. */
-    for (int i = 0; i < READS_PER_EVENT && conn->loop && !s->input_ended && !tooFarAhead(s); i++)
+    for (int i = 0; i < READS_PER_EVENT && !s->input_ended && !tooFarAhead(s); i++)
         if (!readOnce(s)) break;
     showQuerySize(s);
     updateReading(s);
-    ioThreadBreathe(s->thread);
 }
 
 /* --- writing ------------------------------------------------------------------------------------- */
@@ -376,7 +383,7 @@ static int gatherPieces(const clientStream *s, struct iovec *iov, int max, size_
     int n = 0;
     size_t total = 0;
     for (const replyBlock *b = s->out_head; b && n < max && total < max_bytes; b = b->next) {
-        pieceWalk w = {.block = b, .skip = b->sent, .cold = s->thread->id != 0};
+        pieceWalk w = {.block = b, .skip = b->sent, .cold = !s->holder->direct};
         while (n < max && total < max_bytes && nextPiece(&w, &iov[n])) total += iov[n++].iov_len;
     }
     *bytes = total;
@@ -391,7 +398,7 @@ static void finishBlock(clientStream *s, replyBlock *b) {
 /* `n` bytes have gone: advance, and let go of blocks that are complete. */
 static void advanceOutput(clientStream *s, size_t n) {
     s->done_bytes += n;
-    ioStatAdd(&s->thread->stats.net_output, n);
+    holderStatAdd(&s->holder->stats.net_output, n);
     while (s->out_head) {
         replyBlock *b = s->out_head;
         size_t left = b->total - b->sent;
@@ -483,7 +490,7 @@ static void advanceAfterSend(clientStream *s, size_t n) {
     }
     size_t left = b->total - b->sent, own = n < left ? n : left;
     s->done_bytes += own;
-    ioStatAdd(&s->thread->stats.net_output, own);
+    holderStatAdd(&s->holder->stats.net_output, own);
     b->sent += own;
     if (own < left) return;
     s->out_head = b->next;
@@ -500,7 +507,7 @@ bool writevToClient(clientStream *s) {
     size_t total = 0;
     while (s->out_head && total < WRITE_PER_EVENT) {
         size_t wanted = 0;
-        ioStatAdd(&s->thread->stats.writes, 1);
+        holderStatAdd(&s->holder->stats.writes, 1);
         ssize_t n = writeSome(s, &wanted);
         if (n <= 0) {
             if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break; /* the socket is full */
@@ -542,7 +549,7 @@ static void onWritable(connection *conn) {
 
 /* --- on main's word -------------------------------------------------------------------------------- */
 
-void streamTakeOutput(clientStream *s, replyBlock *chain) {
+static void takeOutput(clientStream *s, replyBlock *chain) {
     if (s->out_tail) s->out_tail->next = chain;
     else s->out_head = chain;
     bool was_waiting = s->out_head != chain;
@@ -553,12 +560,12 @@ void streamTakeOutput(clientStream *s, replyBlock *chain) {
     writeAndWatch(s);
 }
 
-void streamTakeReturned(clientStream *s, requestBlock *chain) {
+static void takeReturned(clientStream *s, requestBlock *chain) {
     while (chain) {
         requestBlock *next = chain->next;
         s->inflight_blocks--;
         s->inflight_bytes -= chain->wire_bytes;
-        requestBlockPut(&s->thread->pool, chain);
+        requestBlockPut(&s->holder->pool, chain);
         chain = next;
     }
     if (unlikely(s->parse_waits_for_auth) && s->inflight_blocks == 0) {
@@ -568,11 +575,7 @@ void streamTakeReturned(clientStream *s, requestBlock *chain) {
     if (s->reading_stopped) updateReading(s);
 }
 
-void streamSetAuthenticated(clientStream *s, bool authenticated) {
-    s->authenticated = authenticated;
-}
-
-void streamDrainAndClose(clientStream *s) {
+static void drainAndClose(clientStream *s) {
     s->drain_and_close = true;
     s->input_ended = true;
     updateReading(s);
@@ -586,11 +589,11 @@ static void onAccepted(connection *conn) {
     else updateReading(s);
 }
 
-void streamAttach(clientStream *s, ioThread *t) {
-    s->thread = t;
-    int fds = aeGetSetSize(t->loop);
-    if (s->conn->fd >= fds) aeResizeSetSize(t->loop, s->conn->fd >= 2 * fds ? s->conn->fd + 1 : 2 * fds);
-    if (connAttach(s->conn, t->loop) == C_ERR) {
+static void attach(clientStream *s, streamHolder *h) {
+    s->holder = h;
+    int fds = aeGetSetSize(h->loop);
+    if (s->conn->fd >= fds) aeResizeSetSize(h->loop, s->conn->fd >= 2 * fds ? s->conn->fd + 1 : 2 * fds);
+    if (connAttach(s->conn, h->loop) == C_ERR) {
         reportEnd(s, END_ERROR);
         return;
     }
@@ -603,14 +606,14 @@ void streamAttach(clientStream *s, ioThread *t) {
     if (s->out_head && !s->write_failed) connSetWriteHandler(s->conn, onWritable);
 }
 
-void streamDetach(clientStream *s) {
-    streamReportWritten(s);
+static void detach(clientStream *s) {
+    reportWritten(s);
     forgetReport(s);
     connDetach(s->conn);
     connSetReadHandler(s->conn, NULL);
     connSetWriteHandler(s->conn, NULL);
     ioMessage m = {.type = MSG_LEFT, .stream = s};
-    ioThreadPostToMain(s->thread, &m);
+    ioThreadPostToMain(s->holder, &m);
 }
 
 /* What the kernel has not sent yet of a zero-copy send lies in memory that is given back now and used again: it must
@@ -623,7 +626,7 @@ static void dropUnsentPages(clientStream *s) {
     if (pinned) setsockopt(s->conn->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
 }
 
-void streamClose(clientStream *s) {
+static void closeStream(clientStream *s) {
     dropUnsentPages(s);
     forgetReport(s);
     connClose(s->conn);
@@ -634,13 +637,38 @@ void streamClose(clientStream *s) {
         s->zc_waiting = b->next;
         finishBlock(s, b);
     }
-    if (s->partial) requestBlockPut(&s->thread->pool, s->partial);
+    if (s->partial) requestBlockPut(&s->holder->pool, s->partial);
     s->partial = NULL;
     if (s->reader.args) takeArgsBack(s);
     ioMessage m = {.type = MSG_GONE, .stream = s, .bytes = s->done_bytes, .reply = s->done};
     s->done = NULL;
     s->done_bytes = 0;
-    ioThreadPostToMain(s->thread, &m);
+    ioThreadPostToMain(s->holder, &m);
+}
+
+void streamDeliver(streamHolder *h, const ioMessage *m) {
+    clientStream *s = m->stream;
+    switch ((messageType)m->type) {
+    case MSG_JOIN:
+        attach(s, h);
+        s->authenticated = m->number & STREAM_AUTHENTICATED;
+        break;
+    case MSG_LEAVE: detach(s); break;
+    case MSG_OUTPUT:
+        s->authenticated = m->number & STREAM_AUTHENTICATED;
+        /* Output first: a returned block may let more be parsed. */
+        if (m->reply) takeOutput(s, m->reply);
+        if (m->block) takeReturned(s, m->block);
+        break;
+    case MSG_DRAIN: drainAndClose(s); break;
+    case MSG_CLOSE: closeStream(s); break;
+    case MSG_FREE:
+    case MSG_REQUESTS:
+    case MSG_WRITTEN:
+    case MSG_END:
+    case MSG_LEFT:
+    case MSG_GONE: serverPanic("message %d is not for a stream", m->type);
+    }
 }
 
 /* --- making and freeing (main) ----------------------------------------------------------------------- */

@@ -1,11 +1,11 @@
 /* rebalance.c -- which thread holds which stream, as the load asks for.
  *
- * An idle or lightly used server serves every connection on main: no hand-over, no second thread to wake.
- * When main is busy, all streams go to I/O threads; when those are busy, more threads take part, up to the
- * number of processors that is left beside main; when the load falls, threads go back to sleep one by one, and at last
- * main takes the streams back.
+ * With one thread main's own holds every connection. With more, the first I/O thread does, which also executes what it
+ * reads (io_threads.c), so that an idle or lightly used server is served by one thread and has nothing to hand over.
+ * When that one is busy more threads take part, up to the number of processors that is left beside main's; when the
+ * load falls they go back to sleep one by one.
  *
- *   level 0: main holds all.   level k: threads 1..k hold all, evenly.
+ *   level 0: there is no I/O thread.   level k: threads 1..k hold all, evenly.
  *
  * Measured over windows of WINDOW_MS. Going up needs UP_WINDOWS busy ones in a row, going down DOWN_WINDOWS quiet
  * ones, so that a load at the edge does not swing.
@@ -19,42 +19,49 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "rebalance.h"
 
+#include "io_threads.h"
 #include "net_settings.h"
 #include "panic.h"
 
 #include <sched.h>
 
 #define WINDOW_MS 10
-#define BUSY_PERCENT 60 /* of a window: main is busy; threads: they are near their limit at 80 */
-#define FULL_PERCENT 80
-#define QUIET_PERCENT 30
+#define FULL_PERCENT 80 /* of a window: a thread is near its limit */
 #define UP_WINDOWS 2
 #define DOWN_WINDOWS 100 /* a second */
 
 static struct {
     int level, up_windows, down_windows;
+    bool full; /* all threads that may take part do, and were near their limit in the last window */
     monotime window_start;
-    uint64_t main_busy_seen;
 } state;
+
+/* What main knows of each thread; by number. */
+static struct {
+    clientStream *streams; /* those whose home it is */
+    size_t nstreams;
+    uint64_t active_ns_seen;
+} held[IO_THREADS_MAX];
 
 /* --- lists ------------------------------------------------------------------------------------------ */
 
 static void linkStream(clientStream *s, ioThread *t) {
     s->home = t;
+    unsigned id = ioThreadId(t);
     s->prev = NULL;
-    s->next = t->streams;
-    if (t->streams) t->streams->prev = s;
-    t->streams = s;
-    t->nstreams++;
+    s->next = held[id].streams;
+    if (s->next) s->next->prev = s;
+    held[id].streams = s;
+    held[id].nstreams++;
 }
 
 static void unlinkStream(clientStream *s) {
-    ioThread *t = s->home;
+    unsigned id = ioThreadId(s->home);
     if (s->prev) s->prev->next = s->next;
-    else t->streams = s->next;
+    else held[id].streams = s->next;
     if (s->next) s->next->prev = s->prev;
     s->prev = s->next = NULL;
-    t->nstreams--;
+    held[id].nstreams--;
 }
 
 /* --- where to ---------------------------------------------------------------------------------------- */
@@ -76,7 +83,8 @@ static ioThread *leastLoaded(void) {
     ioThread *best = NULL;
     for (int i = 1; i <= state.level; i++) {
         ioThread *t = ioThreadGet((unsigned)i);
-        if (t && !t->retiring && (!best || t->nstreams < best->nstreams)) best = t;
+        if (!t || ioThreadIsRetiring(t)) continue;
+        if (!best || held[i].nstreams < held[ioThreadId(best)].nstreams) best = t;
     }
     return best ? best : ioThreadMain();
 }
@@ -89,8 +97,9 @@ static bool runs(const ioThread *t) {
 }
 
 static bool fits(const ioThread *t) {
-    if (t->id == 0) return state.level == 0;
-    return (int)t->id <= state.level && !t->retiring;
+    unsigned id = ioThreadId(t);
+    if (id == 0) return state.level == 0;
+    return (int)id <= state.level && !ioThreadIsRetiring(t);
 }
 
 /* --- moving ------------------------------------------------------------------------------------------- */
@@ -144,10 +153,7 @@ void rebalanceForget(clientStream *s) {
 /* Streams each thread should hold at most, rounded up. */
 static size_t fairShare(void) {
     size_t all = 0;
-    for (unsigned i = 0; i < IO_THREADS_MAX; i++) {
-        const ioThread *t = ioThreadGet(i);
-        if (t) all += t->nstreams;
-    }
+    for (unsigned i = 0; i < IO_THREADS_MAX; i++) all += held[i].nstreams;
     size_t threads = state.level ? (size_t)state.level : 1;
     return (all + threads - 1) / threads;
 }
@@ -156,31 +162,30 @@ static size_t fairShare(void) {
 static ioThread *withRoom(const size_t *planned, size_t share) {
     for (int i = 1; i <= state.level; i++) {
         ioThread *t = ioThreadGet((unsigned)i);
-        if (t && !t->retiring && planned[i] < share) return t;
+        if (t && !ioThreadIsRetiring(t) && planned[i] < share) return t;
     }
-    return ioThreadMain();
+    return leastLoaded();
 }
 
 /* Bring every stream to where the level wants it. */
 static void spread(void) {
     size_t share = fairShare(), planned[IO_THREADS_MAX] = {0};
     for (unsigned i = 0; i < IO_THREADS_MAX; i++) {
-        ioThread *t = ioThreadGet(i);
-        for (const clientStream *s = t ? t->streams : NULL; s; s = s->next)
-            planned[s->moving_to && runs(s->moving_to) ? s->moving_to->id : i]++;
+        for (const clientStream *s = held[i].streams; s; s = s->next)
+            planned[s->moving_to && runs(s->moving_to) ? ioThreadId(s->moving_to) : i]++;
     }
     for (unsigned i = 0; i < IO_THREADS_MAX; i++) {
         ioThread *from = ioThreadGet(i);
         if (!from) continue;
         size_t stays = fits(from) ? share : 0;
         clientStream *next;
-        for (clientStream *s = from->streams; s && planned[i] > stays; s = next) {
+        for (clientStream *s = held[i].streams; s && planned[i] > stays; s = next) {
             next = s->next;
             if (s->moving_to || s->closing) continue;
             ioThread *to = state.level ? withRoom(planned, share) : ioThreadMain();
             if (to == from) break;
             planned[i]--;
-            planned[to->id]++;
+            planned[ioThreadId(to)]++;
             move(s, to);
         }
     }
@@ -194,14 +199,22 @@ static void setLevel(int level) {
 }
 
 void rebalanceApply(void) {
-    int most = levelMax();
-    if (net_conf.io_threads_always_active) setLevel(most);
-    else if (state.level > most) setLevel(most);
+    int most = levelMax(), least = ioThreadsCount() > 1;
+    if (net_conf.io_threads_always_active || state.level > most) setLevel(most);
+    else if (state.level < least) setLevel(least);
     spread();
 }
 
 int rebalanceActiveThreads(void) {
     return state.level + 1;
+}
+
+bool rebalanceIsIdle(const ioThread *t) {
+    return held[ioThreadId(t)].nstreams == 0;
+}
+
+bool rebalanceIsFull(void) {
+    return state.full;
 }
 
 /* --- when --------------------------------------------------------------------------------------------- */
@@ -213,33 +226,28 @@ static unsigned threadsBusy(uint64_t window_ns) {
         ioThread *t = ioThreadGet((unsigned)i);
         if (!t) continue;
         uint64_t ns = ioThreadActiveNs(t);
-        sum += ns - t->active_ns_seen;
-        t->active_ns_seen = ns;
+        sum += ns - held[i].active_ns_seen;
+        held[i].active_ns_seen = ns;
     }
     return (unsigned)(sum * 100 / window_ns);
 }
 
-static bool wantsMore(unsigned main_busy, unsigned threads_busy) {
-    if (state.level == 0) return main_busy >= BUSY_PERCENT;
-    return threads_busy >= FULL_PERCENT * (unsigned)state.level;
+static bool wantsLess(unsigned busy) {
+    return state.level > 1 && busy < FULL_PERCENT / 2 * (unsigned)(state.level - 1);
 }
 
-static bool wantsLess(unsigned main_busy, unsigned threads_busy) {
-    if (state.level == 0) return false;
-    if (state.level == 1) return main_busy + threads_busy < QUIET_PERCENT;
-    return threads_busy < FULL_PERCENT / 2 * (unsigned)(state.level - 1);
-}
-
-void rebalanceCheck(monotime now, uint64_t main_busy_ns) {
-    if (likely(ioThreadsCount() == 1) || net_conf.io_threads_always_active) return;
+void rebalanceCheck(monotime now) {
+    if (likely(ioThreadsCount() == 1)) return;
     uint64_t window_ns = clockTicksToNs(now - state.window_start);
     if (window_ns < WINDOW_MS * 1000000ull) return;
-    unsigned main_busy = (unsigned)((main_busy_ns - state.main_busy_seen) * 100 / window_ns);
-    unsigned threads_busy = threadsBusy(window_ns);
+    unsigned busy = threadsBusy(window_ns);
+    bool full = busy >= FULL_PERCENT * (unsigned)state.level;
+    int most = levelMax();
     state.window_start = now;
-    state.main_busy_seen = main_busy_ns;
-    state.up_windows = wantsMore(main_busy, threads_busy) ? state.up_windows + 1 : 0;
-    state.down_windows = wantsLess(main_busy, threads_busy) ? state.down_windows + 1 : 0;
-    if (state.up_windows >= UP_WINDOWS && state.level < levelMax()) setLevel(state.level + 1);
+    state.full = full && state.level >= most;
+    if (net_conf.io_threads_always_active) return;
+    state.up_windows = full ? state.up_windows + 1 : 0;
+    state.down_windows = wantsLess(busy) ? state.down_windows + 1 : 0;
+    if (state.up_windows >= UP_WINDOWS && state.level < most) setLevel(state.level + 1);
     else if (state.down_windows >= DOWN_WINDOWS) setLevel(state.level - 1);
 }

@@ -6,7 +6,8 @@
 #ifndef NET_REBALANCE_H
 #define NET_REBALANCE_H
 
-#include "io_threads.h"
+#include "clock.h"
+#include "stream.h"
 
 /* A stream for a new connection: give it its first holder. */
 void rebalanceAdopt(clientStream *s);
@@ -14,12 +15,15 @@ void rebalanceAdopt(clientStream *s);
 void rebalanceLeft(clientStream *s);
 /* The stream is gone (MSG_GONE). */
 void rebalanceForget(clientStream *s);
-/* Look at the load, at most every few milliseconds; cheap to call each turn. `main_busy_ns`: time main has worked so
- * far. */
-void rebalanceCheck(monotime now, uint64_t main_busy_ns);
+/* Look at the load, at most every few milliseconds; cheap to call each turn. */
+void rebalanceCheck(monotime now);
 /* io-threads or io-threads-always-active has changed. */
 void rebalanceApply(void);
-/* Threads that take part now, main included: io_threads_active. */
+/* Threads that take part now, main's own included. */
 int rebalanceActiveThreads(void);
+/* The thread holds no stream, and none is about to leave it. */
+bool rebalanceIsIdle(const struct ioThread *t);
+/* All threads that may take part do, and have hardly any time left. */
+bool rebalanceIsFull(void);
 
 #endif

@@ -226,6 +226,7 @@ void requestBlockAddCommand(requestPool *pool, requestBlock *b, const requestRea
         p->flags |= REQ_BAD_ARITY;
         return;
     }
+    if (unlikely(cmd->flags & CMD_MAIN_THREAD)) p->flags |= REQ_MAIN_THREAD;
     if (cmd->first_key > 0 || cmd->nspecs || cmd->get_keys) extractKeys(cmd, p, b);
     if (cmd->flags & CMD_BUILDS_VALUE) buildValue(pool, cmd, p, b);
 }

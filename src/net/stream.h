@@ -1,7 +1,7 @@
 /* stream.h -- clientStream: the half of a connection that reads, parses and writes.
  *
  * A stream belongs to one thread, its holder: an I/O thread, or main, which runs the same code.
- * Holder and main meet only in messages (io_threads.h): main never looks at a holder's field and the
+ * Holder and main meet only in messages (messages.h): main never looks at a holder's field and the
  * holder never at a main's field. The holder changes only by MSG_LEAVE, MSG_LEFT, MSG_JOIN, in this order.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -10,9 +10,10 @@
 
 #include "client.h"
 #include "connection.h"
+#include "messages.h"
 #include "reply.h"
-#include "request_block.h"
 #include "request_reader.h"
+#include "stream_holder.h"
 
 #include <stdatomic.h>
 
@@ -20,10 +21,10 @@ struct ioThread;
 
 typedef struct clientStream {
     /* Line 0 -- holder: reading. */
-    connection *conn;        /* owns; NULL after close */
-    requestBlock *partial;   /* owns: bytes of a request that is not whole yet; NULL when there are none */
-    struct ioThread *thread; /* the holder itself */
-    size_t inflight_bytes;   /* handed to main and not yet returned */
+    connection *conn;      /* owns; NULL after close */
+    requestBlock *partial; /* owns: bytes of a request that is not whole yet; NULL when there are none */
+    streamHolder *holder;  /* the thread that holds it */
+    size_t inflight_bytes; /* handed to main and not yet returned */
     uint32_t inflight_blocks;
     bool authenticated;        /* as of the last message from main */
     bool reading_stopped;      /* back-pressure, protocol error, drain: no read handler installed */
@@ -75,17 +76,10 @@ clientStream *streamCreate(connection *conn, bool authenticated);
 void streamFree(clientStream *s);
 
 /* --- Runs on the holder ------------------------------------------------------------------------ */
-void streamAttach(clientStream *s, struct ioThread *t);
-void streamDetach(clientStream *s);
-/* Take main's output and returned blocks; tries to write at once. */
-void streamTakeOutput(clientStream *s, replyBlock *chain);
-void streamTakeReturned(clientStream *s, requestBlock *chain);
-void streamSetAuthenticated(clientStream *s, bool authenticated);
-void streamDrainAndClose(clientStream *s);
-/* Close the socket and send MSG_GONE with everything that main must release. */
-void streamClose(clientStream *s);
-/* Tell main about written blocks (MSG_WRITTEN), if there are any. */
-void streamReportWritten(clientStream *s);
+/* Do what a message to the holder asks for (the `to_stream` of ioThreadHooks). */
+void streamDeliver(streamHolder *h, const ioMessage *m);
+/* Tell main of everything that was written and not yet reported (the `report` of ioThreadHooks). */
+void streamReport(streamHolder *h);
 /* Write as much output as the socket takes, straight from the blocks and the values they refer to. False when the
  * connection failed. */
 bool writevToClient(clientStream *s);

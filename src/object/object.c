@@ -19,6 +19,8 @@
 #include "panic.h"
 #include "zmalloc.h"
 
+unsigned object_main_owner;
+
 static const objectTypeOps *type_ops[OBJ_TYPES]; /* borrowed: const after boot */
 
 /* ---- Types ---- */

@@ -75,6 +75,9 @@ const char *objectEncodingName(const robj *o); /* "int" "embstr" "raw" "listpack
 
 /* --- Making ------------------------------------------------------------------------------------ */
 
+/* The owner of what commands make: the number of the thread that has main's role, kept by whoever moves the role. */
+extern unsigned object_main_owner;
+
 /* A string entry for `key`: INT when the value is a canonical 64-bit integer of at most 20 digits, EMBSTR when it
  * fits, else RAW with a copy. `with_expire` makes room for an expire (-1 in it). Refcount 1. Any thread; `owner` is
  * its number. */

@@ -204,9 +204,10 @@ static bool readString(rdbReader *r, stringRead *out) {
 robj *rdbReadStringObject(rdbReader *r, slice key, bool with_expire) {
     stringRead s;
     if (!readString(r, &s)) return NULL;
-    if (s.is_integer) return objectCreateInteger(key, s.integer, with_expire, 0);
-    if (s.block && s.text.len > OWN_BLOCK_ABOVE) return objectCreateFromBlockTake(key, s.block, s.text.len, 0);
-    robj *o = objectCreateString(key, s.text, with_expire, 0);
+    if (s.is_integer) return objectCreateInteger(key, s.integer, with_expire, object_main_owner);
+    if (s.block && s.text.len > OWN_BLOCK_ABOVE)
+        return objectCreateFromBlockTake(key, s.block, s.text.len, object_main_owner);
+    robj *o = objectCreateString(key, s.text, with_expire, object_main_owner);
     zfree(s.block);
     return o;
 }

@@ -92,11 +92,11 @@ robj *objectCreateInteger(slice key, long long value, bool with_expire, unsigned
 robj *stringCopy(const robj *o, slice key, bool expire_slot) {
     robj *copy;
     if (o->encoding == OBJ_ENC_INT) {
-        copy = objectCreateInteger(key, objectInteger(o), true, 0);
+        copy = objectCreateInteger(key, objectInteger(o), true, object_main_owner);
     } else if (o->encoding == OBJ_ENC_EMBSTR) {
-        copy = objectCreateTextString(key, textOf(o), expire_slot, 0);
+        copy = objectCreateTextString(key, textOf(o), expire_slot, object_main_owner);
     } else {
-        copy = objectCreateRawString(key, textOf(o), 0);
+        copy = objectCreateRawString(key, textOf(o), object_main_owner);
     }
     entryInherit(copy, o);
     return copy;
@@ -175,7 +175,7 @@ robj *objectMakeWritableTake(robj *o, size_t capacity) {
         entrySetPointer(o, block);
         return o;
     }
-    robj *writable = objectCreateFromBlockTake(objectKey(o), block, value.len, 0);
+    robj *writable = objectCreateFromBlockTake(objectKey(o), block, value.len, object_main_owner);
     entryInherit(writable, o);
     decrRefCount(o);
     return writable;
@@ -204,7 +204,7 @@ robj *objectSetIntegerTake(robj *o, long long value) {
         memcpy(entryPlace(o), &value, sizeof(value));
         return o;
     }
-    robj *number = objectCreateInteger(objectKey(o), value, true, 0);
+    robj *number = objectCreateInteger(objectKey(o), value, true, object_main_owner);
     entryInherit(number, o);
     decrRefCount(o);
     return number;

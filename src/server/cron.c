@@ -16,6 +16,7 @@
 #include "server_settings.h"
 #include "shutdown.h"
 
+static aeEventLoop *main_loop; /* borrowed */
 static bool paused;
 
 void cronPause(bool on) {
@@ -50,13 +51,22 @@ static long long onEvict(aeEventLoop *loop, long long id, void *arg) {
     return *scheduled ? 0 : AE_NOMORE;
 }
 
-static void beforeSleep(aeEventLoop *loop, void *arg) {
-    unused(arg);
+/* What does not wait for the tick; on whichever thread acts as main. */
+static void onTurn(void) {
     static bool evicting;
     activeExpireCycle(EXPIRE_CYCLE_FAST);
-    netBeforeSleep(loop);
     if (store_conf.maxmemory && !evicting && evictPerform() == EVICT_RUNNING)
-        evicting = aeCreateTimeEvent(loop, 0, onEvict, &evicting) >= 0;
+        evicting = aeCreateTimeEvent(main_loop, 0, onEvict, &evicting) >= 0;
+}
+
+static void beforeSleep(aeEventLoop *loop, void *arg) {
+    unused(arg);
+    netBeforeSleep(loop);
+}
+
+static void beforeWait(aeEventLoop *loop, void *arg) {
+    unused(arg);
+    netBeforeWait(loop);
 }
 
 static void afterSleep(aeEventLoop *loop, void *arg) {
@@ -64,9 +74,18 @@ static void afterSleep(aeEventLoop *loop, void *arg) {
     netAfterSleep();
 }
 
+static void afterEvent(aeEventLoop *loop, void *arg) {
+    unused(loop), unused(arg);
+    netAfterEvent();
+}
+
 void cronStart(aeEventLoop *loop) {
     aeCreateTimeEvent(loop, 1, onTick, NULL);
     aeCreateTimeEvent(loop, 60000, onMinute, NULL);
+    main_loop = loop;
+    netEachTurn(onTurn);
     aeSetBeforeSleep(loop, beforeSleep, NULL);
+    aeSetBeforeWait(loop, beforeWait, NULL);
     aeSetAfterSleep(loop, afterSleep, NULL);
+    aeSetAfterEvent(loop, afterEvent, NULL);
 }

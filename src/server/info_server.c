@@ -16,6 +16,7 @@
 #include "identity.h"
 #include "io_threads.h"
 #include "lru.h"
+#include "metrics.h"
 #include "net.h"
 #include "pause.h"
 #include "server_settings.h"
@@ -43,7 +44,7 @@ static void serverVersion(infoOut *o) {
     infoLine(o, "os:%s %s %s", name.sysname, name.release, name.machine);
     infoLine(o, "arch_bits:%zu", sizeof(long) * 8);
     infoLine(o, "monotonic_clock:%s", clockMonotonicInfo());
-    infoLine(o, "multiplexing_api:%s", aeApiName(ioThreadMain()->loop));
+    infoLine(o, "multiplexing_api:%s", aeApiName(ioThreadHolder(ioThreadMain())->loop));
 #ifdef __clang__
     infoLine(o, "gcc_version:0.0.0");
 #else
@@ -69,7 +70,7 @@ void infoServer(infoOut *o) {
     infoLine(o, "executable:%s", daemonExecutable());
     infoLine(o, "config_file:%s", configFilePath() ? configFilePath() : "");
     /* The field counts I/O threads at work beside main: none while main serves all clients itself. */
-    infoLine(o, "io_threads_active:%d", netActiveThreads() - 1);
+    infoLine(o, "io_threads_active:%d", netActiveThreads());
     infoLine(o, "availability_zone:%s", server_conf.availability_zone ? server_conf.availability_zone : "");
     char listener[512];
     for (int i = 0; netListenerInfo(i, listener, sizeof(listener)); i++) infoLine(o, "listener%d:%s", i, listener);
@@ -125,11 +126,9 @@ void infoClients(infoOut *o) {
 
 /* ---- CPU ------------------------------------------------------------------------------------------- */
 
-static void cpuTime(infoOut *o, int who, const char *suffix) {
-    struct rusage u;
-    getrusage(who, &u);
-    infoLine(o, "used_cpu_sys%s:%ld.%06ld", suffix, (long)u.ru_stime.tv_sec, (long)u.ru_stime.tv_usec);
-    infoLine(o, "used_cpu_user%s:%ld.%06ld", suffix, (long)u.ru_utime.tv_sec, (long)u.ru_utime.tv_usec);
+static void cpuTime(infoOut *o, const struct rusage *u, const char *suffix) {
+    infoLine(o, "used_cpu_sys%s:%ld.%06ld", suffix, (long)u->ru_stime.tv_sec, (long)u->ru_stime.tv_usec);
+    infoLine(o, "used_cpu_user%s:%ld.%06ld", suffix, (long)u->ru_utime.tv_sec, (long)u->ru_utime.tv_usec);
 }
 
 static void activeTime(infoOut *o, const char *thread, uint64_t ns) {
@@ -138,9 +137,13 @@ static void activeTime(infoOut *o, const char *thread, uint64_t ns) {
 }
 
 void infoCpu(infoOut *o) {
-    cpuTime(o, RUSAGE_SELF, "");
-    cpuTime(o, RUSAGE_CHILDREN, "_children");
-    cpuTime(o, RUSAGE_THREAD, "_main_thread");
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    cpuTime(o, &u, "");
+    getrusage(RUSAGE_CHILDREN, &u);
+    cpuTime(o, &u, "_children");
+    metricsMainThreadUsage(&u);
+    cpuTime(o, &u, "_main_thread");
     activeTime(o, "main_thread", statsActiveNs(0));
     for (unsigned i = 1; i < (unsigned)ioThreadsCount(); i++) {
         char name[32];

@@ -16,6 +16,7 @@
 #include "histogram.h"
 #include "identity.h"
 #include "metrics.h"
+#include "main_role.h"
 #include "net.h"
 #include "reply.h"
 #include "server_stats.h"
@@ -100,6 +101,8 @@ static void threads(infoOut *o, const ioTotals *io) {
     infoLine(o, "io_threaded_poll_processed:%llu", (unsigned long long)io->polls);
     infoLine(o, "io_threaded_total_prefetch_batches:%lld", net_stats.prefetch_batches);
     infoLine(o, "io_threaded_total_prefetch_entries:%lld", net_stats.prefetch_entries);
+    infoLine(o, "main_role_moves:%llu", (unsigned long long)mainRoleMoves());
+    infoLine(o, "main_role_lent_commands:%lld", net_stats.lent_commands);
 }
 
 static void eventLoop(infoOut *o) {

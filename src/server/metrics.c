@@ -11,9 +11,11 @@
 #include "clock.h"
 #include "io_threads.h"
 #include "net.h"
+#include "panic.h"
 #include "zmalloc.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 #define SAMPLES 16
 #define SAMPLE_MS 100
@@ -48,7 +50,15 @@ static void notePeak(void) {
     state.peak_time_s = clockWallMs() / 1000;
 }
 
+static struct rusage main_thread_usage;
+
+void metricsMainThreadUsage(struct rusage *out) {
+    if (panicOnMainThread()) getrusage(RUSAGE_THREAD, &main_thread_usage);
+    *out = main_thread_usage;
+}
+
 void metricsCron(void) {
+    getrusage(RUSAGE_THREAD, &main_thread_usage);
     notePeak();
     uint64_t now_ms = clockMonotonicMs();
     if (now_ms - state.last_sample_ms < SAMPLE_MS) return;

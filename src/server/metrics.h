@@ -28,4 +28,8 @@ size_t metricsStartupMemory(void);
 void metricsSetStartupMemory(void);
 void metricsReset(void); /* CONFIG RESETSTAT */
 
+/* Processor time of main's own thread: now if that asks, else as of its last tick. */
+struct rusage;
+void metricsMainThreadUsage(struct rusage *out);
+
 #endif

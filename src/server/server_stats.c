@@ -51,7 +51,8 @@ uint64_t statsActiveNs(unsigned thread) {
 }
 
 static void resetNet(void) {
-    /* main_active_ns stays: the balance of threads is judged by its growth. */
+    /* What the balance of threads is judged by stays. */
+    net_stats.lent_commands = 0;
     net_stats.connections_received = net_stats.rejected_connections = 0;
     net_stats.prefetch_batches = net_stats.prefetch_entries = 0;
     net_stats.cycles = net_stats.cycle_ns = net_stats.command_cycles_ns = 0;

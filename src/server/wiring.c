@@ -48,6 +48,9 @@ void wiringCommands(void) {
     commandsRegister();
     for (size_t i = 0; i < array_len(handlers); i++) commandBindHandler(handlers[i].fullname, handlers[i].proc);
     serverCmdsBind();
+    /* They touch main's loop, the threads or the process. */
+    static const char *const on_main_thread[] = {"config|set", "debug", "shutdown"};
+    for (size_t i = 0; i < array_len(on_main_thread); i++) commandSetMainThread(on_main_thread[i]);
 }
 
 void wiringHooks(void) {

@@ -293,6 +293,7 @@ class Load:
             name, value = rng.choice([
                 ("io-threads", rng.randint(1, 6)), ("io-threads", rng.randint(1, 6)),
                 ("io-threads-always-active", rng.choice(["yes", "yes", "no"])),
+                ("main-role", rng.choice(["auto", "move", "keep"])), ("main-role", "move"),
                 ("prefetch-batch-max-size", rng.choice([0, 1, 2, 16, 64, 128])),
                 ("io-threads-reply-offload", rng.choice(["yes", "no"])),
                 ("reply-zerocopy-min-size", rng.choice([0, 0, 1000, 100000]) if self.zerocopy else 0),

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "net_fixture.h"
+#include "rebalance.h"
 #include "pause.h"
 #include "prefetch_settings.h"
 #include "unit.h"
@@ -16,7 +17,7 @@ static const long long batch_sizes[] = {0, 1, 2, 16, 128};
 static bool noClients(void *arg) {
     unused(arg);
     for (unsigned i = 0; i < IO_THREADS_MAX; i++)
-        if (ioThreadGet(i) && ioThreadGet(i)->nstreams) return false;
+        if (ioThreadGet(i) && !rebalanceIsIdle(ioThreadGet(i))) return false;
     return listLength(client_state.clients) == 0;
 }
 
@@ -227,9 +228,9 @@ TEST(batch_client_ends_with_blocks_in_flight) {
         prefetch_batch_max_size = 1;
         batchExecute(stage * 3);
         prefetch_batch_max_size = 16;
-        if (stage % 3 == 0) batchFlushOutput();
+        if (stage % 3 == 0) sessionsFlush();
         clientCloseAsap(c);
-        batchFreeClosing();
+        sessionsFreeClosing();
         fixtureSuspend(false);
         close(peer);
         allGone();
@@ -313,7 +314,7 @@ TEST(batch_threads_change_inside_a_pipeline) {
             close(peers[i]);
         }
         CHECK(fixtureUntil(noClients, NULL, 10000));
-        ioThreadsReap();
+        ioThreadsReap(rebalanceIsIdle);
         sdsFree(wire);
         sdsFree(want);
     }

@@ -2,6 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "net_fixture.h"
+
+#include "panic.h"
 #include "rebalance.h"
 #include "unit.h"
 #include "zmalloc.h"
@@ -16,7 +18,7 @@
 
 static bool onlyMain(void *arg) {
     unused(arg);
-    ioThreadsReap();
+    ioThreadsReap(rebalanceIsIdle);
     for (unsigned i = 1; i < IO_THREADS_MAX; i++)
         if (ioThreadGet(i)) return false;
     return true;
@@ -64,6 +66,26 @@ static void goneDeliver(const ioMessage *m) {
     }
 }
 
+static int stream_peers[STREAMS];
+
+static void openStreams(void) {
+    gone = out_of_order = 0;
+    for (int i = 0; i < STREAMS; i++) {
+        int fds[2];
+        fixturePair(fds, false);
+        stream_peers[i] = fds[1];
+        expected[i] = streamCreate(connCreateAcceptedUnix(fds[0], NULL), true);
+    }
+}
+
+static void joinAndLeaveAll(void) {
+    for (int i = 0; i < STREAMS; i++) {
+        ioMessage join = {.type = MSG_JOIN, .stream = expected[i]}, leave = {.type = MSG_LEAVE, .stream = expected[i]};
+        ioThreadPost(ioThreadGet(1), &join);
+        ioThreadPost(ioThreadGet(1), &leave);
+    }
+}
+
 static bool pollUntil(size_t want) {
     uint64_t end = clockMonotonicMs() + 20000;
     while (gone < want && clockMonotonicMs() < end) {
@@ -73,89 +95,131 @@ static bool pollUntil(size_t want) {
     return gone == want;
 }
 
+static void closeStreams(void) {
+    for (int i = 0; i < STREAMS; i++) {
+        ioMessage join = {.type = MSG_JOIN, .stream = expected[i]},
+                  close_it = {.type = MSG_CLOSE, .stream = expected[i]};
+        ioThreadPost(ioThreadGet(1), &join);
+        ioThreadPost(ioThreadGet(1), &close_it);
+    }
+    gone = 0;
+    CHECK(pollUntil(STREAMS));
+    for (int i = 0; i < STREAMS; i++) close(stream_peers[i]);
+}
+
 TEST(threads_keep_messages_in_order_through_a_full_ring) {
     netFixtureInit();
     setThreads(2, false);
     fixture_deliver = goneDeliver;
-    ioThread *t = ioThreadGet(1);
-    int peers[STREAMS];
-    gone = out_of_order = 0;
-    for (int i = 0; i < STREAMS; i++) {
-        int fds[2];
-        fixturePair(fds, false);
-        peers[i] = fds[1];
-        expected[i] = streamCreate(connCreateAcceptedUnix(fds[0], NULL), true);
-    }
+    openStreams();
     for (int lap = 0; lap < LAPS; lap++) {
-        for (int i = 0; i < STREAMS; i++) { /* nothing is taken meanwhile: 16,000 messages one way, 8,000 the other */
-            ioMessage join = {.type = MSG_JOIN, .stream = expected[i]},
-                      leave = {.type = MSG_LEAVE, .stream = expected[i]};
-            ioThreadPost(t, &join);
-            ioThreadPost(t, &leave);
-        }
+        joinAndLeaveAll(); /* nothing is taken meanwhile: 16,000 messages one way, 8,000 the other */
         if (lap % 3 == 0) ioThreadsFlush();
     }
-    CHECK(t->from_main.overflow_len > 0);
     CHECK(pollUntil(STREAMS * LAPS));
     CHECK_EQ_INT(out_of_order, 0);
-    CHECK_EQ_INT(t->from_main.overflow_len, 0);
-    for (int i = 0; i < STREAMS; i++) {
-        ioMessage join = {.type = MSG_JOIN, .stream = expected[i]},
-                  close_it = {.type = MSG_CLOSE, .stream = expected[i]};
-        ioThreadPost(t, &join);
-        ioThreadPost(t, &close_it);
-    }
-    gone = 0;
-    CHECK(pollUntil(STREAMS));
-    for (int i = 0; i < STREAMS; i++) close(peers[i]);
+    closeStreams();
     fixture_deliver = NULL;
     backToOne();
 }
 
 /* --- sleep and wake ----------------------------------------------------------------------------------- */
 
-static bool answered;
+static long long onTimeout(aeEventLoop *loop, long long id, void *arg) {
+    unused(loop), unused(id);
+    *(bool *)arg = true;
+    return AE_NOMORE;
+}
+
+/* Main waits as its loop does; false when nothing but the time-out has ended the wait. */
+static bool mainWaits(bool lend) {
+    bool timed_out = false;
+    if (!ioThreadsMainSleeps(lend)) return true;
+    long long id = aeCreateTimeEvent(fixture_loop, 20000, onTimeout, &timed_out);
+    aeProcessEvents(fixture_loop, AE_ALL_EVENTS);
+    if (!timed_out) aeDeleteTimeEvent(fixture_loop, id);
+    ioThreadsMainAwake();
+    return !timed_out;
+}
+
+/* What has overflowed a ring to main is moved into it later, and main sleeps meanwhile: it is rung for each time. */
+TEST(threads_wake_main_for_what_had_overflowed) {
+    netFixtureInit();
+    setThreads(2, false);
+    fixtureSuspend(true);
+    fixture_deliver = goneDeliver;
+    openStreams();
+    for (int lap = 0; lap < LAPS; lap++) joinAndLeaveAll();
+    ioThreadsFlush();
+    bool woken = true;
+    while (woken && gone < STREAMS * LAPS) {
+        ioThreadsFlush();
+        if (ioThreadsPoll(100) == 0) woken = mainWaits(false);
+    }
+    CHECK(woken);
+    CHECK_EQ_INT(out_of_order, 0);
+    closeStreams();
+    fixture_deliver = NULL;
+    fixtureSuspend(false);
+    backToOne();
+}
+
+static _Atomic bool answered;
 
 static void answerDeliver(const ioMessage *m) {
     CHECK_EQ_INT(m->type, MSG_LEFT);
-    answered = true;
+    atomic_store(&answered, true);
+}
+
+/* The other thread has main's role: takes what has come, and wakes main's own for half of it. */
+static turnEnd answerTurn(void) {
+    static int turns;
+    CHECK(panicHoldsMainRole() && !panicOnMainThread());
+    ioThreadsPoll(100);
+    return ++turns % 2 ? TURN_DONE : TURN_FOR_MAIN;
 }
 
 /* One message there, one back; both sides sleep in between for random times. A lost wake-up shows as a wait that ends
- * by time-out. */
-TEST(threads_lose_no_wake_up) {
+ * by time-out, or as an answer that nobody takes. */
+static void askAndAnswer(bool lend, int rounds) {
     netFixtureInit();
     setThreads(2, false);
+    fixtureSuspend(true);
     fixture_deliver = answerDeliver;
+    fixture_turn = answerTurn;
     uint64_t seed = unitRandomSeed();
     ioThread *t = ioThreadGet(1);
     int fds[2], lost = 0;
     fixturePair(fds, false);
     clientStream *s = streamCreate(connCreateAcceptedUnix(fds[0], NULL), true);
-#ifdef BUILT_WITH_TSAN
-    int rounds = 10000;
-#else
-    int rounds = 100000;
-#endif
     for (int i = 0; i < rounds && lost == 0; i++) {
         ioMessage join = {.type = MSG_JOIN, .stream = s}, leave = {.type = MSG_LEAVE, .stream = s};
-        answered = false;
+        atomic_store(&answered, false);
         ioThreadPost(t, &join);
         ioThreadPost(t, &leave);
         for (unsigned spin = (unsigned)(unitRandom(&seed) % 400); spin; spin--)
             atomic_signal_fence(memory_order_seq_cst);
         if (unitRandom(&seed) % 200 == 0) usleep((useconds_t)(unitRandom(&seed) % 300));
         ioThreadsFlush();
-        while (!answered && lost == 0) {
-            if (ioThreadsPoll(100) || !ioThreadsMainSleeps()) continue;
-            int ready = aeWait(ioThreadsMainDoorbell(), AE_READABLE, 5000);
-            if (ready <= 0) lost++;
-            uint64_t count;
-            if (ready > 0 && read(ioThreadsMainDoorbell(), &count, sizeof(count)) < 0) CHECK(false);
-            ioThreadsMainAwake();
+        if (!lend) {
+            while (!atomic_load(&answered) && lost == 0)
+                if (ioThreadsPoll(100) == 0) lost += !mainWaits(false);
+            continue;
         }
+        /* Nobody needs to wake main's own thread for the answer: it is there when it has the role again. */
+        bool slept = ioThreadsMainSleeps(true);
+        uint64_t end = clockMonotonicMs() + 20000;
+        while (slept && !atomic_load(&answered) && clockMonotonicMs() < end)
+            if (unitRandom(&seed) % 64 == 0) {
+                ioThreadsMainAwake();
+                slept = ioThreadsMainSleeps(true);
+            }
+        ioThreadsMainAwake();
+        while (!atomic_load(&answered) && clockMonotonicMs() < end) ioThreadsPoll(100);
+        lost += !atomic_load(&answered);
     }
     CHECK_EQ_INT(lost, 0);
+    fixture_turn = NULL;
     fixture_deliver = goneDeliver;
     gone = 0;
     ioMessage join = {.type = MSG_JOIN, .stream = s}, close_it = {.type = MSG_CLOSE, .stream = s};
@@ -164,10 +228,26 @@ TEST(threads_lose_no_wake_up) {
     CHECK(pollUntil(1));
     close(fds[1]);
     fixture_deliver = NULL;
+    fixtureSuspend(false);
     backToOne();
 }
 
-/* Streams that never stop, and never have a command, must not keep another one's command from main. */
+#ifdef BUILT_WITH_TSAN
+#define ROUNDS 10000
+#else
+#define ROUNDS 100000
+#endif
+
+TEST(threads_lose_no_wake_up) {
+    askAndAnswer(false, ROUNDS);
+}
+
+TEST(threads_lose_no_answer_while_the_role_moves) {
+    askAndAnswer(true, ROUNDS);
+}
+
+/* Streams that never stop, and never have a command, must not keep another one's command from being executed: by main's
+ * own thread if that keeps the role, by the thread itself if not. */
 #define LOUD 16
 typedef struct babbler {
     int fds[LOUD];
@@ -183,20 +263,27 @@ static void *babble(void *arg) {
     return NULL;
 }
 
-static bool command_came;
+static _Atomic bool command_came;
 static requestBlock *command_block;
 
 static void babbleDeliver(const ioMessage *m) {
     if (m->type == MSG_GONE) goneDeliver(m);
     if (m->type != MSG_REQUESTS) return;
-    command_came = true;
     command_block = m->block;
+    atomic_store(&command_came, true);
 }
 
-TEST(threads_wake_main_while_other_streams_babble) {
+static turnEnd babbleTurn(void) {
+    ioThreadsPoll(100);
+    return TURN_DONE;
+}
+
+static void commandBesideBabble(bool lend) {
     netFixtureInit();
     setThreads(2, false);
+    fixtureSuspend(true);
     fixture_deliver = babbleDeliver;
+    fixture_turn = babbleTurn;
     ioThread *t = ioThreadGet(1);
     babbler b = {.stop = 0};
     clientStream *streams[LOUD + 1];
@@ -213,15 +300,19 @@ TEST(threads_wake_main_while_other_streams_babble) {
     pthread_t thread;
     CHECK(pthread_create(&thread, NULL, babble, &b) == 0);
     poll(NULL, 0, 20); /* it babbles */
-    uint64_t count;
-    if (read(ioThreadsMainDoorbell(), &count, sizeof(count)) < 0) count = 0;
-    command_came = false;
-    CHECK(ioThreadsMainSleeps());
+    command_block = NULL;
+    atomic_store(&command_came, false);
     CHECK(send(quiet, "PING\r\n", 6, MSG_NOSIGNAL) == 6);
-    CHECK(aeWait(ioThreadsMainDoorbell(), AE_READABLE, 5000) > 0);
-    ioThreadsMainAwake();
-    ioThreadsPoll(100);
-    CHECK(command_came);
+    if (lend) {
+        CHECK(ioThreadsMainSleeps(true));
+        for (int i = 0; i < 20000 && !atomic_load(&command_came); i++) poll(NULL, 0, 1);
+        ioThreadsMainAwake();
+    } else {
+        bool woken = true;
+        while (woken && !atomic_load(&command_came))
+            if (ioThreadsPoll(100) == 0) woken = mainWaits(false);
+    }
+    CHECK(atomic_load(&command_came));
     atomic_store(&b.stop, 1);
     pthread_join(thread, NULL);
     gone = 0;
@@ -230,11 +321,21 @@ TEST(threads_wake_main_while_other_streams_babble) {
         ioThreadPost(t, &close_it);
     }
     CHECK(pollUntil(LOUD + 1));
-    if (command_block) requestBlockPut(&ioThreadMain()->pool, command_block);
+    if (command_block) requestBlockPut(&ioThreadHolder(ioThreadMain())->pool, command_block);
     for (int i = 0; i < LOUD; i++) close(b.fds[i]);
     close(quiet);
+    fixture_turn = NULL;
     fixture_deliver = NULL;
+    fixtureSuspend(false);
     backToOne();
+}
+
+TEST(threads_wake_main_while_other_streams_babble) {
+    commandBesideBabble(false);
+}
+
+TEST(threads_execute_while_other_streams_babble) {
+    commandBesideBabble(true);
 }
 
 /* --- the dead ------------------------------------------------------------------------------------------- */
@@ -333,7 +434,7 @@ TEST(threads_come_and_go_under_traffic) {
         setThreads(1 + (int)(unitRandom(&seed) % 6), unitRandom(&seed) % 4 != 0);
         uint64_t end = clockMonotonicMs() + unitRandom(&seed) % 40;
         while (clockMonotonicMs() < end) aeProcessEvents(fixture_loop, AE_ALL_EVENTS | (change % 2 ? AE_DONT_WAIT : 0));
-        ioThreadsReap();
+        ioThreadsReap(rebalanceIsIdle);
     }
     atomic_store(&stop, 1);
     for (int i = 0; i < 500; i++) fixtureTurn(), poll(NULL, 0, 1);
@@ -349,22 +450,32 @@ TEST(threads_come_and_go_under_traffic) {
 
 /* --- where streams are ---------------------------------------------------------------------------------------- */
 
+static size_t heldBy(unsigned id) {
+    size_t n = 0;
+    listIter it = listBegin(client_state.clients, false);
+    for (listNode *node; (node = listNext(&it)) != NULL;) {
+        const client *c = listNodeValue(node);
+        n += c->stream->home == ioThreadGet(id);
+    }
+    return n;
+}
+
 TEST(rebalance_spreads_evenly) {
     netFixtureInit();
     int peers[60];
     for (size_t i = 0; i < array_len(peers); i++) fixtureConnect(&peers[i], false);
-    CHECK_EQ_INT(ioThreadMain()->nstreams, array_len(peers));
+    CHECK_EQ_INT(heldBy(0), array_len(peers));
     for (int n = 2; n <= 6; n++) {
         setThreads(n, true);
         CHECK_EQ_INT(rebalanceActiveThreads(), n);
         for (int i = 0; i < 200; i++) fixtureTurn(), poll(NULL, 0, i < 150 ? 0 : 1);
-        CHECK_EQ_INT(ioThreadMain()->nstreams, 0);
+        CHECK_EQ_INT(heldBy(0), 0);
         size_t share = (array_len(peers) + (size_t)n - 2) / (size_t)(n - 1);
-        for (int i = 1; i < n; i++) CHECK(ioThreadGet((unsigned)i)->nstreams <= share);
+        for (int i = 1; i < n; i++) CHECK(heldBy((unsigned)i) <= share);
     }
     for (size_t i = 0; i < array_len(peers); i++) close(peers[i]);
     CHECK(fixtureUntil(noClients, NULL, 10000));
     backToOne();
-    CHECK_EQ_INT(ioThreadMain()->nstreams, 0);
+    CHECK_EQ_INT(heldBy(0), 0);
     CHECK_EQ_INT(rebalanceActiveThreads(), 1);
 }

@@ -22,6 +22,7 @@
 
 aeEventLoop *fixture_loop;
 void (*fixture_deliver)(const ioMessage *m);
+turnEnd (*fixture_turn)(void);
 sds fixture_log;
 
 /* --- commands ------------------------------------------------------------------------------------- */
@@ -150,7 +151,11 @@ static serverCommand commands[] = {
 
 static void deliver(const ioMessage *m) {
     if (fixture_deliver) fixture_deliver(m);
-    else batchDeliver(m);
+    else sessionDeliver(m);
+}
+
+static turnEnd lentTurn(void) {
+    return fixture_turn ? fixture_turn() : netLentTurn();
 }
 
 static void beforeSleep(aeEventLoop *loop, void *arg) {
@@ -163,9 +168,19 @@ static void afterSleep(aeEventLoop *loop, void *arg) {
     if (!fixture_deliver) netAfterSleep();
 }
 
+static void beforeWait(aeEventLoop *loop, void *arg) {
+    unused(arg);
+    if (!fixture_deliver) netBeforeWait(loop);
+}
+
+static void afterEvent(aeEventLoop *loop, void *arg) {
+    unused(loop), unused(arg);
+    if (!fixture_deliver) netAfterEvent();
+}
+
 static void cleanUp(void) {
     ioThreadsShutdown();
-    requestPoolEmpty(&ioThreadMain()->pool);
+    requestPoolEmpty(&ioThreadHolder(ioThreadMain())->pool);
 }
 
 void netFixtureInit(void) {
@@ -185,8 +200,10 @@ void netFixtureInit(void) {
                              .proto_max_bulk_len = 512 * 1024 * 1024,
                              .client_query_buffer_limit = 1024 * 1024 * 1024};
     fixture_loop = aeCreateEventLoop(1024);
-    /* As netInit(), with the switch of the tests before batchDeliver(). */
-    ioThreadsInit(fixture_loop, deliver);
+    /* As netInit(), with the switches of the tests. */
+    const ioThreadHooks hooks = {
+        .to_session = deliver, .to_stream = streamDeliver, .report = streamReport, .turn = lentTurn};
+    ioThreadsInit(fixture_loop, &hooks);
     storeSetFreeSink(ioThreadsFreeElsewhere);
     netShareSettings();
     fixtureSuspend(false);
@@ -195,7 +212,9 @@ void netFixtureInit(void) {
 
 void fixtureSuspend(bool suspended) {
     aeSetBeforeSleep(fixture_loop, suspended ? NULL : beforeSleep, NULL);
+    aeSetBeforeWait(fixture_loop, suspended ? NULL : beforeWait, NULL);
     aeSetAfterSleep(fixture_loop, suspended ? NULL : afterSleep, NULL);
+    aeSetAfterEvent(fixture_loop, suspended ? NULL : afterEvent, NULL);
 }
 
 void fixturePair(int fds[2], bool tcp) {

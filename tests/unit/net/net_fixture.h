@@ -1,7 +1,7 @@
 /* net_fixture.h -- what the tests of net share: thread 0, commands to parse and run, streams on socket pairs.
  *
  * The threads, the command table and the databases exist once in a program; netFixtureInit() makes them for whichever
- * test comes first. Messages to main go to batchDeliver() unless a test sets `fixture_deliver`.
+ * test comes first. Messages to main go to sessionDeliver() unless a test sets `fixture_deliver`.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TESTS_NET_FIXTURE_H
@@ -11,9 +11,13 @@
 #include "io_threads.h"
 #include "net.h"
 #include "sds.h"
+#include "session_output.h"
+#include "sessions.h"
 
 extern aeEventLoop *fixture_loop;
 extern void (*fixture_deliver)(const ioMessage *m);
+/* Instead of netLentTurn(), on the thread that has taken main's role, while `fixture_deliver` is set. */
+extern turnEnd (*fixture_turn)(void);
 extern sds fixture_log; /* the NOTE command appends to it */
 
 void netFixtureInit(void);

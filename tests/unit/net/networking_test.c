@@ -111,7 +111,7 @@ static void rigReturn(void) {
 
 static void turn(void) {
     fixtureTurn();
-    ioThreadReport(ioThreadMain());
+    streamReport(ioThreadHolder(ioThreadMain()));
 }
 
 static void rigClose(void) {
@@ -121,7 +121,7 @@ static void rigClose(void) {
     while (rig.held) {
         requestBlock *b = rig.held;
         rig.held = b->next;
-        requestBlockPut(&ioThreadMain()->pool, b);
+        requestBlockPut(&ioThreadHolder(ioThreadMain())->pool, b);
     }
     if (rig.peer >= 0) close(rig.peer);
     sdsFree(rig.seen);
@@ -667,10 +667,10 @@ TEST(stream_reports_written_bytes_with_the_next_request) {
     fixtureTurn();
     CHECK_EQ_STR(rig.seen, "<PING>");
     CHECK_EQ_INT(rig.written, sdsLen(want));
-    ioThreadReport(ioThreadMain());
+    streamReport(ioThreadHolder(ioThreadMain()));
     CHECK_EQ_INT(rig.written, sdsLen(want)); /* not twice */
     post(MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, randomChain(1, 50, &seed));
-    ioThreadReport(ioThreadMain());
+    streamReport(ioThreadHolder(ioThreadMain()));
     CHECK(rig.written > sdsLen(want));
     fixtureReceive(rig.peer, &got);
     CHECK_EQ_INT(sdsLen(got), rig.written);

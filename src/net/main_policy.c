@@ -1,0 +1,185 @@
+/* main_policy.c -- when it pays to wake whom, to wait for whom, and to keep main on a thread of its own.
+ *
+ * A wake-up costs the sleeper some 7 us of processor time and the waker one or two more: as much as ten to twenty
+ * commands. So nothing wakes main's own thread for a handful of commands: the thread that has them takes main's role
+ * and executes them itself (main_role.c). That is all there is to do as long as the threads can execute what they read.
+ *
+ * Under saturation it may pay to give execution a thread of its own: the data stays hot in one processor's cache, and
+ * the threads only read, parse and write. It pays only where there is a processor for it, and no counter tells that
+ * beforehand: the other one may belong to the clients. So it is tried. When all threads have been full, or main busy
+ * for BUSY_PERCENT, in two windows, threads wake main's own thread instead of executing (`dedicated`); after TRIAL_WINDOWS the commands per
+ * window are compared with those before, and what is not better by GAIN_PERCENT is undone. After a trial that
+ * failed the next one comes after twice the time, REST_MS_MAX at most. When main falls below QUIET_PERCENT, the
+ * threads execute again.
+ *
+ * While another thread executes, a thread that has handed over commands goes on looking at its sockets for LINGER_NS,
+ * unless that thread last ran on this processor: the answer comes sooner than sleeping and being woken takes, and whoever
+ * answers need not ring. What it has written it reports with the client's next request, in every REPORT_TURNS-th
+ * turn, or before it sleeps.
+ *
+ * Measured on two processors that the load generator shares, 512-byte values; see docs/design/main_role.md.
+ *
+ * Owns        the state of the trial.
+ * Threads     as the header says; `dedicated` is atomic, relaxed.
+ * Tests       tests/unit/net/main_role_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "main_policy.h"
+
+#include "main_role.h"
+#include "net_settings.h"
+
+#include <sched.h>
+
+#define BATCH_COMMANDS 16   /* executed while their bytes are in the cache, by the thread that has read them */
+#define PUBLISH_COMMANDS 64 /* another thread executes: let it work at the same time */
+#define PUBLISH_READS 16
+#define WAKE_COMMANDS 32
+#define REPORT_TURNS 4
+#define LINGER_NS 20000
+
+#define WINDOW_MS 20
+#define BUSY_PERCENT 75
+#define QUIET_PERCENT 40
+#define BUSY_WINDOWS 2
+#define QUIET_WINDOWS 5
+#define SETTLE_WINDOWS 1 /* at the start of a trial; they do not count */
+#define TRIAL_WINDOWS 3
+#define GAIN_PERCENT 5
+#define REST_MS 1000 /* after a trial that failed; doubled each time */
+#define REST_MS_MAX 60000
+
+static _Atomic bool dedicated;
+
+/* --- an I/O thread, about itself ------------------------------------------------------------------------ */
+
+bool mainWatchIsDue(mainWatch *w, const streamHolder *h) {
+    unsigned reads = h->reads - w->reads_seen, commands = h->commands - w->commands_seen;
+    if (reads < PUBLISH_READS && commands < PUBLISH_COMMANDS) {
+        if (commands < BATCH_COMMANDS || mainRoleLook() != ROLE_FREE) return false;
+    }
+    w->reads_seen = h->reads;
+    w->commands_seen = h->commands;
+    return true;
+}
+
+static bool mainIsElsewhere(void) {
+    return mainRoleCpu() != sched_getcpu();
+}
+
+void mainWatchTold(mainWatch *w, const streamHolder *h) {
+    if (h->commands > 0) w->told_at = clockTicks();
+}
+
+bool mainWatchLooksAgain(mainWatch *w, const streamHolder *h, bool took) {
+    if (h->reads == 0 && !took) return false;
+    if (took) w->told_at = 0;
+    w->turns++;
+    return true;
+}
+
+bool mainWatchReports(const mainWatch *w) {
+    return w->turns % REPORT_TURNS == 0;
+}
+
+bool mainWatchLingers(mainWatch *w) {
+    if (!w->told_at) return false;
+    if (mainIsElsewhere() && clockTicksToNs(clockTicks() - w->told_at) < LINGER_NS) return true;
+    w->told_at = 0;
+    return false;
+}
+
+void mainWatchTurned(mainWatch *w, streamHolder *h) {
+    w->reads_seen = w->commands_seen = 0;
+    h->reads = h->commands = 0;
+}
+
+/* --- who executes ------------------------------------------------------------------------------------------ */
+
+static struct {
+    monotime window_start;
+    uint64_t busy_seen;
+    long long commands_seen;
+    int busy_windows, quiet_windows;
+    long long before;   /* commands in the windows before the trial */
+    long long during;   /* in those of the trial that count */
+    int trial_windows;  /* that have gone; -1: no trial is under way */
+    monotime failed_at; /* the last trial */
+    uint64_t rest_ms;   /* before the next; 0: none has failed */
+} policy = {.trial_windows = -1};
+
+bool mainPolicyWakes(const streamHolder *h) {
+    return unlikely(atomic_load_explicit(&dedicated, memory_order_relaxed)) && h->commands >= WAKE_COMMANDS;
+}
+
+bool mainPolicyIsDedicated(void) {
+    return atomic_load_explicit(&dedicated, memory_order_relaxed);
+}
+
+bool mainPolicyLends(void) {
+    return net_conf.main_role != MAIN_ROLE_KEEP;
+}
+
+bool mainPolicyIsRestless(void) {
+    return unlikely(net_conf.main_role == MAIN_ROLE_MOVE);
+}
+
+static void setDedicated(bool on) {
+    atomic_store_explicit(&dedicated, on, memory_order_relaxed);
+    policy.busy_windows = policy.quiet_windows = 0;
+    policy.trial_windows = on ? 0 : -1;
+}
+
+/* A window of the trial is over. */
+static void judge(monotime now, long long commands) {
+    if (++policy.trial_windows <= SETTLE_WINDOWS) return;
+    policy.during += commands;
+    if (policy.trial_windows < SETTLE_WINDOWS + TRIAL_WINDOWS) return;
+    long long per_window = policy.during / TRIAL_WINDOWS, before = policy.before / BUSY_WINDOWS;
+    policy.trial_windows = -1;
+    if (per_window * 100 >= before * (100 + GAIN_PERCENT)) {
+        policy.rest_ms = 0;
+        return; /* it stays */
+    }
+    setDedicated(false);
+    policy.failed_at = now;
+    policy.rest_ms = policy.rest_ms ? policy.rest_ms * 2 : REST_MS;
+    if (policy.rest_ms > REST_MS_MAX) policy.rest_ms = REST_MS_MAX;
+}
+
+/* The threads execute: is it time to try the other way? */
+static void considerTrial(monotime now, bool full, long long commands) {
+    bool rests = policy.rest_ms && clockTicksToNs(now - policy.failed_at) < policy.rest_ms * 1000000;
+    if (!full || rests) {
+        policy.busy_windows = 0;
+        return;
+    }
+    policy.before = policy.busy_windows ? policy.before + commands : commands;
+    if (++policy.busy_windows < BUSY_WINDOWS) return;
+    policy.during = 0;
+    setDedicated(true);
+}
+
+static void considerEnd(unsigned busy) {
+    policy.quiet_windows = busy < QUIET_PERCENT ? policy.quiet_windows + 1 : 0;
+    if (policy.quiet_windows >= QUIET_WINDOWS) setDedicated(false);
+}
+
+void mainPolicyCheck(monotime now, bool threads_full, uint64_t busy_ns, long long commands) {
+    uint64_t window_ns = clockTicksToNs(now - policy.window_start);
+    if (window_ns < WINDOW_MS * 1000000ull) return;
+    unsigned busy = (unsigned)((busy_ns - policy.busy_seen) * 100 / window_ns);
+    long long ran = commands - policy.commands_seen;
+    policy.window_start = now;
+    policy.busy_seen = busy_ns;
+    policy.commands_seen = commands;
+    if (net_conf.main_role != MAIN_ROLE_AUTO) {
+        if (mainPolicyIsDedicated()) setDedicated(false);
+    } else if (policy.trial_windows >= 0) {
+        judge(now, ran);
+    } else if (mainPolicyIsDedicated()) {
+        considerEnd(busy);
+    } else {
+        considerTrial(now, threads_full || busy >= BUSY_PERCENT, ran);
+    }
+}

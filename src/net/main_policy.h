@@ -1,0 +1,48 @@
+/* main_policy.h -- when it pays to wake whom, to wait for whom, and to keep main on a thread of its own.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NET_MAIN_POLICY_H
+#define NET_MAIN_POLICY_H
+
+#include "clock.h"
+#include "stream_holder.h"
+
+/* --- an I/O thread, about itself ------------------------------------------------------------------ */
+
+/* What a thread remembers between its looks at main. */
+typedef struct mainWatch {
+    unsigned reads_seen, commands_seen; /* of the holder's counters, at the last look */
+    unsigned turns;                     /* that found something */
+    monotime told_at;                   /* another thread was told of commands then; 0: no answer is due */
+} mainWatch;
+
+/* Behind a socket: enough has come that main should get it now, before the rest of the sockets. Counts as a look. */
+bool mainWatchIsDue(mainWatch *w, const streamHolder *h);
+/* What the thread has handed over is with another thread. */
+void mainWatchTold(mainWatch *w, const streamHolder *h);
+/* A turn has found something to do (`took`: messages), so the next one may as well: look at the sockets once more
+ * before saying that the thread sleeps. */
+bool mainWatchLooksAgain(mainWatch *w, const streamHolder *h, bool took);
+/* Such a turn is one in which what was written is reported. */
+bool mainWatchReports(const mainWatch *w);
+/* An answer of another thread is due within microseconds: go on looking at the sockets. */
+bool mainWatchLingers(mainWatch *w);
+/* The turn is over: the holder's counters start again. */
+void mainWatchTurned(mainWatch *w, streamHolder *h);
+
+/* --- who executes ------------------------------------------------------------------------------------ */
+
+/* A thread that has these commands should wake main's own thread rather than execute them. Any thread. */
+bool mainPolicyWakes(const streamHolder *h);
+/* Main, once a turn: look at the load, at most every few milliseconds. `threads_full`: the threads that may take part
+ * all do, and have no time left; `busy_ns`: time that main has worked since boot, on any thread; `commands`: executed
+ * since boot. */
+void mainPolicyCheck(monotime now, bool threads_full, uint64_t busy_ns, long long commands);
+/* Whether main is kept on its own thread. Main. */
+bool mainPolicyIsDedicated(void);
+/* Whether main's own thread may lend the role when it waits. Main. */
+bool mainPolicyLends(void);
+/* A turn of main ends after each batch (tests: the role moves at every chance). Main. */
+bool mainPolicyIsRestless(void);
+
+#endif

@@ -1,0 +1,136 @@
+/* session_output.c -- what sessions send to their streams: replies, used-up blocks, the word to drain and close.
+ *
+ * Nothing is sent when it comes to be but at one point, sessionsFlush(), once or a few times a turn: so one message
+ * carries all replies of a client's batch together with the blocks of its requests.
+ *
+ * Not here    what a message does to the stream (networking.c), messages from streams (sessions.c).
+ * Owns        the lists of streams with used-up blocks and of those to be drained; replies held back while a stream is
+ *             between two holders.
+ * Threads     main.
+ * Invariants  1. Replies reach the stream in the order in which they were made, each once.
+ *             2. Between MSG_LEAVE and MSG_LEFT nothing is sent to a stream.
+ * Tests       tests/unit/net/networking_test.c, tests/unit/net/command_batch_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "session_output.h"
+
+#include "io_threads.h"
+#include "output_limits.h"
+#include "panic.h"
+
+static struct {
+    clientStream *returning; /* streams with used-up blocks to give back, by next_returning */
+    clientStream *draining;  /* sessions that are to be closed once all is written, by next_draining */
+} pending;
+
+void sessionReturnBlock(clientStream *s, requestBlock *b) {
+    if (!s->on_returning) {
+        s->on_returning = true;
+        s->next_returning = pending.returning;
+        pending.returning = s;
+    }
+    b->next = s->returning;
+    s->returning = b;
+}
+
+void sessionDrain(client *c) {
+    clientStream *s = c->stream;
+    if (s->drain_sent) return;
+    s->drain_sent = true;
+    s->next_draining = pending.draining;
+    pending.draining = s;
+}
+
+void sessionCloseAfterOutput(client *c) {
+    if (c->output_bytes == 0) {
+        clientCloseAsap(c);
+        return;
+    }
+    c->flags |= CLIENT_CLOSE_AFTER_REPLY;
+    sessionDrain(c);
+}
+
+void sessionDropBlocks(requestBlock *chain) {
+    requestPool *pool = &ioThreadHolder(ioThreadActing())->pool;
+    while (chain) {
+        requestBlock *next = chain->next;
+        requestBlockPut(pool, chain);
+        chain = next;
+    }
+}
+
+static void sendToStream(clientStream *s, replyBlock *chain) {
+    client *c = s->session;
+    ioMessage m = {.type = MSG_OUTPUT, .stream = s, .block = s->returning, .reply = chain};
+    if (c && c->authenticated) m.number = STREAM_AUTHENTICATED;
+    s->returning = NULL;
+    ioThreadPost(s->home, &m);
+}
+
+/* Replies made while the stream is between two holders wait here. */
+static void holdReplies(clientStream *s, replyBlock *chain) {
+    replyBlock **end = &s->held_replies;
+    while (*end) end = &(*end)->next;
+    *end = chain;
+}
+
+static void flushClient(client *c) {
+    clientStream *s = c->stream;
+    replyBlock *chain = clientTakeReplies(c);
+    if (!chain) return;
+    if (s->moving_to) holdReplies(s, chain);
+    else sendToStream(s, chain);
+}
+
+static void flushReturning(void) {
+    while (pending.returning) {
+        clientStream *s = pending.returning;
+        pending.returning = s->next_returning;
+        s->on_returning = false;
+        if (s->returning && !s->moving_to) sendToStream(s, NULL);
+    }
+}
+
+static void flushDrains(void) {
+    while (pending.draining) {
+        clientStream *s = pending.draining;
+        pending.draining = s->next_draining;
+        if (s->closing || s->moving_to) continue; /* rebalanceLeft() goes on with it */
+        ioMessage m = {.type = MSG_DRAIN, .stream = s};
+        ioThreadPost(s->home, &m);
+    }
+}
+
+void sessionsFlush(void) {
+    assertMainRole();
+    client *c;
+    while ((c = clientPopPendingWrite()) != NULL) {
+        if (c->flags & CLIENT_CLOSE_ASAP || !c->stream) continue;
+        if (outputLimitCheck(c)) continue;
+        flushClient(c);
+    }
+    flushReturning();
+    flushDrains();
+}
+
+/* --- the end ---------------------------------------------------------------------------------------- */
+
+static void forget(clientStream *s) {
+    clientStream **p = &pending.returning;
+    while (*p && *p != s) p = &(*p)->next_returning;
+    if (*p) *p = s->next_returning;
+    sessionDropBlocks(s->returning);
+    s->returning = NULL;
+    p = &pending.draining;
+    while (*p && *p != s) p = &(*p)->next_draining;
+    if (*p) *p = s->next_draining;
+}
+
+void sessionCloseStream(clientStream *s) {
+    forget(s);
+    s->session = NULL;
+    s->closing = true;
+    if (s->moving_to) return; /* rebalanceLeft() closes it */
+    ioMessage m = {.type = MSG_CLOSE, .stream = s};
+    ioThreadPost(s->home, &m);
+}

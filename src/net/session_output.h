@@ -1,0 +1,25 @@
+/* session_output.h -- what sessions send to their streams: replies, used-up blocks, the word to drain and close.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NET_SESSION_OUTPUT_H
+#define NET_SESSION_OUTPUT_H
+
+#include "stream.h"
+
+/* Give an executed block back to the stream (takes it), with the next message. */
+void sessionReturnBlock(clientStream *s, requestBlock *b);
+/* Blocks that no stream waits for: to the pool of the thread that has main's role. */
+void sessionDropBlocks(requestBlock *chain);
+/* Stop reading and close when all output is written. */
+void sessionDrain(client *c);
+/* Nothing more comes from the client. A peer that has closed only its half still gets the replies to what it has sent.
+ */
+void sessionCloseAfterOutput(client *c);
+/* Hand all that is pending to the streams: the one point where replies leave main. */
+void sessionsFlush(void);
+/* The session is gone (its client is freed): let the stream go, too. */
+void sessionCloseStream(clientStream *s);
+
+#endif

@@ -1,0 +1,117 @@
+/* sessions.c -- messages from streams, and the end of sessions.
+ *
+ * Not here    what sessions send (session_output.c), what is executed when (command_batch.c).
+ * Owns        nothing beyond the call: blocks go to their client, written replies are released.
+ * Threads     main.
+ * Invariants  1. A client is freed only in sessionsFreeClosing(), never while a batch is open.
+ *             2. Messages of a stream whose session is gone are dropped, with what they carry.
+ * Tests       tests/unit/net/networking_test.c, tests/unit/net/command_batch_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "sessions.h"
+
+#include "command_batch.h"
+#include "log.h"
+#include "panic.h"
+#include "pause.h"
+#include "rebalance.h"
+#include "session_output.h"
+
+static void releaseReplies(replyBlock *chain) {
+    while (chain) {
+        replyBlock *next = chain->next;
+        replyBlockRelease(chain);
+        chain = next;
+    }
+}
+
+static void repliesWritten(clientStream *s, replyBlock *chain, size_t bytes) {
+    releaseReplies(chain);
+    if (s->session) clientOutputWritten(s->session, bytes);
+}
+
+static void requestsArrived(clientStream *s, requestBlock *b) {
+    client *c = s->session;
+    b->next = NULL;
+    if (unlikely(!c || c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY))) {
+        sessionDropBlocks(b);
+        return;
+    }
+    c->input_bytes += b->wire_bytes;
+    if (c->input_bytes > c->input_buffer_peak) c->input_buffer_peak = c->input_bytes;
+    c->net_input += (long long)b->wire_bytes;
+    batchAdd(c, b);
+}
+
+static void streamEnded(clientStream *s, endReason why) {
+    client *c = s->session;
+    if (!c) return;
+    switch (why) {
+    case END_DRAINED: clientCloseAsap(c); return;
+    case END_QUERY_LIMIT:
+        client_state.query_limit_disconnections++;
+        serverLog(LL_WARNING, "Closing client that reached max query buffer length: id=%llu addr=%s",
+                  (unsigned long long)c->id, c->peer);
+        clientCloseAsap(c);
+        return;
+    case END_CROSS_PROTOCOL:
+        serverLog(LL_WARNING,
+                  "Possible SECURITY ATTACK detected. It looks like somebody is sending POST or Host: commands to "
+                  "Valkey. This is likely due to an attacker attempting to use Cross Protocol Scripting to "
+                  "compromise your Valkey instance. Connection from %s aborted.",
+                  c->peer);
+        clientCloseAsap(c);
+        return;
+    case END_EOF:
+        serverLog(LL_VERBOSE, "Client closed connection id=%llu addr=%s", (unsigned long long)c->id, c->peer);
+        break;
+    case END_ERROR:
+        serverLog(LL_VERBOSE, "Error on client connection id=%llu addr=%s", (unsigned long long)c->id, c->peer);
+        break;
+    }
+    if (c->flags & CLIENT_CLOSE_AFTER_REPLY && why == END_EOF) return; /* the drain says when */
+    s->ended = true;
+    if (!c->blocks_head || !batchMayExecute(c)) sessionCloseAfterOutput(c);
+}
+
+static void streamGone(clientStream *s, replyBlock *chain) {
+    releaseReplies(chain);
+    releaseReplies(s->held_replies);
+    s->held_replies = NULL;
+    rebalanceForget(s);
+    streamFree(s);
+}
+
+void sessionDeliver(const ioMessage *m) {
+    clientStream *s = m->stream;
+    switch ((messageType)m->type) {
+    case MSG_REQUESTS:
+        if (m->written || m->reply) repliesWritten(s, m->reply, m->written);
+        requestsArrived(s, m->block);
+        break;
+    case MSG_WRITTEN: repliesWritten(s, m->reply, m->bytes); break;
+    case MSG_END: streamEnded(s, (endReason)m->number); break;
+    case MSG_LEFT: rebalanceLeft(s); break;
+    case MSG_GONE: streamGone(s, m->reply); break;
+    case MSG_JOIN:
+    case MSG_LEAVE:
+    case MSG_OUTPUT:
+    case MSG_DRAIN:
+    case MSG_CLOSE:
+    case MSG_FREE: serverPanic("message %d is not for a session", m->type);
+    }
+}
+
+void sessionsFreeClosing(void) {
+    serverAssert(!batchIsOpen());
+    client *c;
+    while ((c = clientPopClosing()) != NULL) {
+        batchForget(c);
+        pauseForget(c);
+        clientStream *s = c->stream;
+        sessionDropBlocks(c->blocks_head);
+        c->blocks_head = c->blocks_tail = NULL;
+        clientFree(c);
+        sessionCloseStream(s);
+    }
+}

@@ -1,0 +1,36 @@
+/* stream_holder.h -- a thread as the streams know it that it holds.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NET_STREAM_HOLDER_H
+#define NET_STREAM_HOLDER_H
+
+#include "ae.h"
+#include "request_block.h"
+
+struct clientStream;
+
+/* Counters that one thread writes and main reads (relaxed; each is only ever shown). */
+typedef struct holderStats {
+    _Atomic uint64_t reads, writes, freed, freed_bytes, active_ns, net_input, net_output, polls;
+} holderStats;
+
+/* All fields are the thread's own, but for the stats. */
+typedef struct streamHolder {
+    unsigned id;       /* const: the thread's number, 0 is main's own */
+    aeEventLoop *loop; /* owns; main's is lent by the server */
+    bool direct;       /* it has main's role: what it posts to main is a plain call, and values are warm in its cache */
+    requestPool pool;
+    requestArg *args; /* owns: scratch of the parser */
+    size_t args_cap;
+    struct clientStream *unreported; /* streams with written blocks to report */
+    unsigned reads;                  /* sockets read and ... */
+    unsigned commands;               /* ... commands handed over; io_threads.c resets both when it has looked */
+    alignas(CACHE_LINE) holderStats stats;
+} streamHolder;
+
+/* One writer: a load and a store are enough. */
+static inline void holderStatAdd(_Atomic uint64_t *counter, uint64_t n) {
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n, memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,157 @@
+/* main_role_test.c -- one has main's role at a time, main's own thread gets it when it waits for it, and it is kept on
+ * its own thread only while that pays.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "main_policy.h"
+#include "main_role.h"
+#include "net_fixture.h"
+#include "unit.h"
+
+#include "object.h"
+#include "panic.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define BORROWERS 4
+
+static struct {
+    long steps; /* the role's: two holders at once lose some (and ThreadSanitizer tells) */
+    _Atomic long borrowed, passed_on;
+    _Atomic bool stop;
+} shared;
+
+static void *borrower(void *arg) {
+    unsigned id = *(const unsigned *)arg;
+    uint64_t seed = id + 1;
+    while (!atomic_load(&shared.stop)) {
+        if (!mainRoleBorrow(id)) continue;
+        CHECK(panicHoldsMainRole() && !panicOnMainThread());
+        CHECK_EQ_INT(object_main_owner, id);
+        for (unsigned n = (unsigned)(unitRandom(&seed) % 50); n; n--) shared.steps++;
+        shared.steps++;
+        atomic_fetch_add(&shared.borrowed, 1);
+        if (unitRandom(&seed) % 8 == 0) {
+            atomic_fetch_add(&shared.passed_on, 1);
+            mainRolePassOn();
+        } else {
+            mainRoleGiveBack();
+        }
+        CHECK(!panicHoldsMainRole());
+    }
+    return NULL;
+}
+
+/* Main's own thread lays the role down, and takes it again whatever the others do; what is passed on wakes it. */
+TEST(role_has_one_holder) {
+    netFixtureInit();
+    fixtureSuspend(true);
+    pthread_t threads[BORROWERS];
+    unsigned ids[BORROWERS];
+    uint64_t seed = unitRandomSeed();
+    shared.steps = 0;
+    atomic_store(&shared.stop, false);
+    uint64_t moves = mainRoleMoves();
+    for (unsigned i = 0; i < BORROWERS; i++) {
+        ids[i] = i + 1;
+        CHECK(pthread_create(&threads[i], NULL, borrower, &ids[i]) == 0);
+    }
+    long lent = 0;
+    for (int i = 0; i < 20000; i++) {
+        long before = shared.steps;
+        mainRoleLayDown(true);
+        for (unsigned spin = (unsigned)(unitRandom(&seed) % 300); spin; spin--)
+            atomic_signal_fence(memory_order_seq_cst);
+        if (unitRandom(&seed) % 4 == 0 && mainRoleTakeUp()) CHECK(panicHoldsMainRole());
+        else mainRoleResume();
+        CHECK(panicHoldsMainRole());
+        CHECK_EQ_INT(object_main_owner, 0);
+        CHECK_EQ_INT(mainRoleLook(), ROLE_KEPT);
+        lent += shared.steps != before;
+        shared.steps++;
+    }
+    atomic_store(&shared.stop, true);
+    for (unsigned i = 0; i < BORROWERS; i++) pthread_join(threads[i], NULL);
+    CHECK_EQ_INT(mainRoleMoves() - moves, atomic_load(&shared.borrowed));
+    CHECK(lent > 0);
+    fixtureSuspend(false);
+}
+
+/* A role that is kept is not for the taking; ringing for it brings main's own thread back. */
+TEST(role_kept_asleep_cannot_be_borrowed) {
+    netFixtureInit();
+    mainRoleLayDown(false);
+    CHECK_EQ_INT(mainRoleLook(), ROLE_ASLEEP);
+    CHECK(!mainRoleBorrow(1));
+    mainRoleWake();
+    CHECK_EQ_INT(mainRoleLook(), ROLE_KEPT);
+    CHECK(!mainRoleBorrow(1));
+    mainRoleWake(); /* awake: nothing happens */
+    CHECK(mainRoleTakeUp());
+    CHECK(panicHoldsMainRole());
+}
+
+/* --- when it is kept ------------------------------------------------------------------------------- */
+
+static struct {
+    monotime now;
+    uint64_t busy_ns;
+    long long commands;
+} load;
+
+/* A window of 25 ms in which main was busy for `busy` percent and executed `commands`. */
+static void window(unsigned busy, long long commands) {
+    static double ticks_per_ns;
+    if (ticks_per_ns == 0) {
+        monotime a = clockTicks();
+        poll(NULL, 0, 5);
+        monotime b = clockTicks();
+        ticks_per_ns = (double)(b - a) / (double)clockTicksToNs(b - a);
+    }
+    load.now += (monotime)(25e6 * ticks_per_ns);
+    load.busy_ns += 250000ull * busy;
+    load.commands += commands;
+    mainPolicyCheck(load.now, false, load.busy_ns, load.commands);
+}
+
+/* Windows until main is kept on its own thread, at most `max`; -1: never. */
+static int windowsUntilDedicated(int max) {
+    for (int i = 0; i < max; i++) {
+        if (mainPolicyIsDedicated()) return i;
+        window(90, 1000);
+    }
+    return -1;
+}
+
+TEST(policy_tries_and_undoes_what_does_not_pay) {
+    netFixtureInit();
+    load.now = clockTicks();
+    load.busy_ns = net_stats.busy_ns;
+    /* Whatever the tests before have left: a long rest, a trial that pays, and quiet. */
+    for (int i = 0; i < 2500; i++) window(10, 10);
+    CHECK(windowsUntilDedicated(10) >= 0);
+    for (int i = 0; i < 10; i++) window(90, 1500);
+    for (int i = 0; i < 10; i++) window(10, 10);
+    for (int i = 0; i < 100; i++) window(60, 1000);
+    CHECK(!mainPolicyIsDedicated()); /* there is no need */
+    CHECK(windowsUntilDedicated(10) >= 2);
+    for (int i = 0; i < 10; i++) window(90, 1010); /* one percent */
+    CHECK(!mainPolicyIsDedicated());
+    int rest = windowsUntilDedicated(1000); /* the next one comes after a second, and after two when it fails */
+    CHECK(rest >= 20 && rest < 60);
+    for (int i = 0; i < 4; i++) window(90, 900);
+    CHECK(!mainPolicyIsDedicated());
+    int longer = windowsUntilDedicated(1000);
+    CHECK(longer > rest + 20);
+    for (int i = 0; i < 50; i++) window(90, 1500); /* it pays */
+    CHECK(mainPolicyIsDedicated());
+    streamHolder few = {.commands = 3}, many = {.commands = 300};
+    CHECK(!mainPolicyWakes(&few)); /* nothing rings for a handful */
+    CHECK(mainPolicyWakes(&many));
+    for (int i = 0; i < 50; i++) window(i % 2 ? 30 : 60, 700); /* at the edge */
+    CHECK(mainPolicyIsDedicated());
+    for (int i = 0; i < 10; i++) window(20, 300);
+    CHECK(!mainPolicyIsDedicated());
+    CHECK(!mainPolicyWakes(&many));
+}
