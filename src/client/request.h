@@ -20,6 +20,8 @@ enum {
     REQ_PROTOCOL_ERROR = 4,      /* not a command: argv[0] is the error text; reply and close */
     REQ_KEYS_INVALID = 8,        /* keys could not be extracted (bad syntax): the handler will say so */
     REQ_UNKNOWN_SUBCOMMAND = 16, /* cmd is the container */
+    REQ_CROSS_SLOT = 64,         /* cluster mode: its keys are in more than one slot */
+    REQ_INLINE = 128,            /* it came as an inline command: its wire form is not RESP, and was changed in place */
     REQ_MAIN_THREAD = 32         /* its handler works on main's own thread only, not on one that acts as main */
 };
 
@@ -36,10 +38,11 @@ typedef struct parsedCommand {
     slice *argv;                     /* borrowed from the block */
     requestKey *keys;                /* borrowed from the block */
     robj *value; /* owned: the entry built ahead for SET-like commands, refcount 1; a handler that uses it sets NULL */
+    const char *wire; /* borrowed from the block: the request as it came, for who passes it on (not REQ_INLINE) */
     uint32_t argc;
     uint32_t nkeys;
-    uint32_t wire_len; /* bytes on the wire, saturating */
-    int16_t slot;      /* cluster slot of the first key, -1 none */
+    uint32_t wire_len; /* bytes at `wire`, saturating */
+    int16_t slot;      /* cluster slot of the first key; -1: none, or no cluster */
     uint8_t flags;     /* REQ_ */
 } parsedCommand;
 static_assert(sizeof(parsedCommand) <= CACHE_LINE, "a record is one line");

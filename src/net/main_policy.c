@@ -7,15 +7,15 @@
  * Under saturation it may pay to give execution a thread of its own: the data stays hot in one processor's cache, and
  * the threads only read, parse and write. It pays only where there is a processor for it, and no counter tells that
  * beforehand: the other one may belong to the clients. So it is tried. When all threads have been full, or main busy
- * for BUSY_PERCENT, in two windows, threads wake main's own thread instead of executing (`dedicated`); after TRIAL_WINDOWS the commands per
- * window are compared with those before, and what is not better by GAIN_PERCENT is undone. After a trial that
- * failed the next one comes after twice the time, REST_MS_MAX at most. When main falls below QUIET_PERCENT, the
- * threads execute again.
+ * for BUSY_PERCENT, in two windows, threads wake main's own thread instead of executing (`dedicated`); after
+ * TRIAL_WINDOWS the commands per window are compared with those before, and what is not better by GAIN_PERCENT is
+ * undone. After a trial that failed the next one comes after REST_MS, then twice the time, REST_MS_MAX at most. When
+ * main falls below QUIET_PERCENT, the threads execute again.
  *
  * While another thread executes, a thread that has handed over commands goes on looking at its sockets for LINGER_NS,
- * unless that thread last ran on this processor: the answer comes sooner than sleeping and being woken takes, and whoever
- * answers need not ring. What it has written it reports with the client's next request, in every REPORT_TURNS-th
- * turn, or before it sleeps.
+ * unless that thread last ran on this processor: the answer comes sooner than sleeping and being woken takes, and
+ * whoever answers need not ring. What it has written it reports with the client's next request, in every
+ * REPORT_TURNS-th turn, or before it sleeps.
  *
  * Measured on two processors that the load generator shares, 512-byte values; see docs/design/main_role.md.
  *

@@ -156,7 +156,7 @@ static void parseBlock(clientStream *s, requestBlock *b) {
             reportEnd(s, END_CROSS_PROTOCOL);
             break;
         }
-        if (r->argc > 0) requestBlockAddCommand(&s->holder->pool, b, r, r->pos - s->request_start);
+        if (r->argc > 0) requestBlockAddCommand(&s->holder->pool, b, r, s->request_start);
         s->request_start = r->pos;
         readerReset(r, r->pos);
     }

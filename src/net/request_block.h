@@ -11,7 +11,7 @@
 #ifndef NET_REQUEST_BLOCK_H
 #define NET_REQUEST_BLOCK_H
 
-#include "request.h"
+#include "command_record.h"
 #include "request_reader.h"
 
 #include <stdatomic.h>
@@ -19,11 +19,6 @@
 #define REQUEST_BUF_BYTES (16 * 1024) /* input bytes of an ordinary block */
 #define REQUEST_ARENA_BYTES (8 * 1024)
 #define REQUEST_POOL_MAX 64 /* free blocks a thread keeps */
-
-typedef struct arenaChunk {
-    struct arenaChunk *next;
-    alignas(16) char data[];
-} arenaChunk;
 
 typedef struct requestBlock {
     struct requestBlock *next; /* in a list of whoever owns it */
@@ -34,9 +29,7 @@ typedef struct requestBlock {
     size_t commands;
     size_t wire_bytes;  /* of the requests in it */
     size_t value_bytes; /* of the values built for its commands */
-    size_t arena_used, arena_cap;
-    char *arena;        /* own arena at first, then a chunk's data */
-    arenaChunk *chunks; /* owns: overflow */
+    recordArena arena;  /* of the records; its first piece is inline_arena */
     alignas(16) char inline_arena[REQUEST_ARENA_BYTES];
     char inline_buf[REQUEST_BUF_BYTES];
 } requestBlock;
@@ -45,10 +38,8 @@ typedef struct requestBlock {
 typedef struct requestPool {
     requestBlock *free;
     size_t count;
-    unsigned thread_id;                 /* const: becomes the owner of the values it builds */
-    const struct serverCommand *recent; /* borrowed; the command called `name`, which has no subcommands */
-    size_t name_len;
-    char name[16];
+    unsigned thread_id; /* const: becomes the owner of the values it builds */
+    recordCache cache;
     /* atomic, relaxed, written by the pool's thread: bytes of large buffers and values that came into use and went out
      * of it. The difference, summed over all threads, is the memory of requests that have not run yet. */
     _Atomic uint64_t memory_in, memory_out;
@@ -62,10 +53,8 @@ void requestPoolEmpty(requestPool *pool);
 void requestBlockExecuted(requestPool *pool, requestBlock *b);
 /* Room for at least `extra` more bytes behind len; only while the block has no records. */
 void requestBlockReserve(requestPool *pool, requestBlock *b, size_t extra);
-/* Append a record of the request that `r` has read: looks the command up, checks its arity, extracts and hashes its
- * keys, and builds the value of a SET-like command. Where a spec's flags vary with the arguments, the record has
- * those of the spec. */
-void requestBlockAddCommand(requestPool *pool, requestBlock *b, const requestReader *r, size_t wire_bytes);
+/* Append a record of the request that `r` has read, complete (command_record.h); its bytes begin at `start` in buf. */
+void requestBlockAddCommand(requestPool *pool, requestBlock *b, const requestReader *r, size_t start);
 /* Append a record that makes main answer with a protocol error. */
 void requestBlockAddError(requestBlock *b, slice text);
 

@@ -28,7 +28,7 @@ static requestBlock *blockOf(requestPool *pool, sds bytes, unsigned thread_id) {
     size_t start = 0;
     for (readerReset(&r, 0); start < b->len; readerReset(&r, start)) {
         if (!CHECK_EQ_INT(readerFeed(&r, &limits, b->buf, b->len), READ_DONE)) break;
-        requestBlockAddCommand(pool, b, &r, r.pos - start);
+        requestBlockAddCommand(pool, b, &r, start);
         start = r.pos;
     }
     zfree(r.args);
@@ -224,11 +224,11 @@ TEST(block_arena_overflows_into_chunks) {
         CHECK(p->keys[9999].hash == hashBytes("09999", 5));
     }
     CHECK(sliceIs(p->next->argv[1], "last"));
-    CHECK(b->chunks != NULL);
+    CHECK(b->arena.chunks != NULL);
     requestBlockPut(&pool, b);
     b = requestBlockGet(&pool); /* the extras are gone, the block is as new */
-    CHECK(b->chunks == NULL && b->buf == b->inline_buf && b->cap == REQUEST_BUF_BYTES && b->first == NULL);
-    CHECK(b->arena == b->inline_arena && b->arena_used == 0);
+    CHECK(b->arena.chunks == NULL && b->buf == b->inline_buf && b->cap == REQUEST_BUF_BYTES && b->first == NULL);
+    CHECK(b->arena.at == b->inline_arena && b->arena.left == REQUEST_ARENA_BYTES);
     requestBlockPut(&pool, b);
     requestPoolEmpty(&pool);
 }

@@ -1,0 +1,230 @@
+/* command_record.c -- what makes a record (parsedCommand) of arguments: look up, check, extract, hash, build.
+ *
+ * All that main would otherwise do before it can execute a command, and that needs nothing but the request itself, is
+ * done here, once, on the thread that has the request.
+ *
+ *   detached:  | parsedCommand | argv[argc] | keys[nkeys] | wire form: *n $len arg $len arg ... |
+ *
+ * Not here    where a request ends (resp/request_reader.c), the blocks that records travel in (net/request_block.c).
+ * Owns        chunks of arenas; detached records.
+ * Threads     any; see the header.
+ * Invariants  1. A record with REQ_BAD_ARITY, REQ_UNKNOWN_SUBCOMMAND or without a command has neither keys nor value.
+ *             2. A detached record's arguments lie in its wire form.
+ * Cost        no allocation but the value's; a detached record is one.
+ * Tests       tests/unit/engine/command_record_test.c, tests/unit/net/request_block_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "command_record.h"
+
+#include "command_table.h"
+#include "hash.h"
+#include "numbers.h"
+#include "reply_format.h"
+#include "zmalloc.h"
+
+#define CHUNK_BYTES (32 * 1024)
+
+typedef struct recordChunk {
+    struct recordChunk *next;
+    alignas(16) char data[];
+} recordChunk;
+
+static bool slots_on; /* const after boot */
+
+void recordSetSlots(bool on) {
+    slots_on = on;
+}
+
+/* --- the arena ------------------------------------------------------------------------------------ */
+
+void recordArenaInit(recordArena *a, void *first, size_t bytes) {
+    a->at = first;
+    a->left = bytes;
+    a->chunks = NULL;
+}
+
+void recordArenaFree(recordArena *a) {
+    while (unlikely(a->chunks != NULL)) {
+        recordChunk *c = a->chunks;
+        a->chunks = c->next;
+        zfree(c);
+    }
+}
+
+void *recordArenaAlloc(recordArena *a, size_t bytes) {
+    bytes = (bytes + 15) & ~(size_t)15;
+    if (unlikely(a->left < bytes)) {
+        size_t size = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+        recordChunk *c = zmalloc(sizeof(*c) + size);
+        c->next = a->chunks;
+        a->chunks = c;
+        a->at = c->data;
+        a->left = size;
+    }
+    void *p = a->at;
+    a->at += bytes;
+    a->left -= bytes;
+    return p;
+}
+
+/* --- making -------------------------------------------------------------------------------------- */
+
+/* A record, its arguments and room for one key, in one piece. */
+parsedCommand *recordCreate(recordArena *a, size_t argc) {
+    parsedCommand *p = recordArenaAlloc(a, sizeof(*p) + argc * sizeof(slice) + sizeof(requestKey));
+    memset(p, 0, sizeof(*p));
+    p->slot = -1;
+    p->argc = (uint32_t)argc;
+    p->argv = (slice *)(void *)(p + 1);
+    return p;
+}
+
+static requestKey *roomForKeys(recordArena *a, parsedCommand *p, size_t n) {
+    if (likely(n == 1)) return (requestKey *)(void *)(p->argv + p->argc);
+    return recordArenaAlloc(a, n * sizeof(requestKey));
+}
+
+/* Keys of commands with one plain range of keys, which are nearly all. */
+static int extractRange(const serverCommand *cmd, parsedCommand *p, recordArena *a) {
+    int first = cmd->first_key, last = cmd->last_key, step = cmd->key_step;
+    if (last < 0) last += (int)p->argc;
+    if (last >= (int)p->argc) last = (int)p->argc - 1;
+    if (last < first) return 0;
+    int n = last == first ? 1 : (last - first) / step + 1;
+    p->keys = roomForKeys(a, p, (size_t)n);
+    for (int i = 0; i < n; i++) {
+        p->keys[i].index = (uint32_t)(first + i * step);
+        p->keys[i].flags = cmd->specs[0].flags;
+    }
+    return n;
+}
+
+static int extractGeneral(const serverCommand *cmd, parsedCommand *p, recordArena *a) {
+    requestKey few[16];
+    int n = commandExtractKeys(cmd, p->argv, p->argc, few, array_len(few));
+    if (n <= 0) return n;
+    p->keys = roomForKeys(a, p, (size_t)n);
+    if (n <= (int)array_len(few)) memcpy(p->keys, few, (size_t)n * sizeof(requestKey));
+    else n = commandExtractKeys(cmd, p->argv, p->argc, p->keys, n);
+    return n;
+}
+
+/* The slot of the first key, and whether there is another one among the rest. */
+static void findSlot(parsedCommand *p) {
+    for (uint32_t i = 0; i < p->nkeys; i++) {
+        slice key = p->argv[p->keys[i].index];
+        int slot = keyHashSlot(key.ptr, key.len);
+        if (i == 0) p->slot = (int16_t)slot;
+        else if (slot != p->slot) p->flags |= REQ_CROSS_SLOT;
+    }
+}
+
+static void extractKeys(const serverCommand *cmd, parsedCommand *p, recordArena *a) {
+    /* A command that builds a value has its key in one place; its own function only tells what SET does with it. */
+    bool plain = cmd->first_key > 0 && (!cmd->get_keys || cmd->flags & CMD_BUILDS_VALUE);
+    int n = likely(plain) ? extractRange(cmd, p, a) : extractGeneral(cmd, p, a);
+    if (n < 0) {
+        p->flags |= REQ_KEYS_INVALID;
+        return;
+    }
+    p->nkeys = (uint32_t)n;
+    for (int i = 0; i < n; i++) {
+        slice key = p->argv[p->keys[i].index];
+        p->keys[i].hash = hashBytes(key.ptr, key.len);
+    }
+    if (unlikely(slots_on)) findSlot(p);
+}
+
+static size_t buildValue(const serverCommand *cmd, parsedCommand *p, unsigned owner) {
+    /* More words than key and value mean an expire may follow: leave room for it. */
+    bool with_expire = p->argc > 3;
+    p->value = objectCreateString(p->argv[cmd->first_key], p->argv[cmd->value_arg], with_expire, owner);
+    return p->argv[cmd->value_arg].len + p->argv[cmd->first_key].len + sizeof(robj);
+}
+
+/* Look the command up, first among what this thread has just looked up (spelled the same way). */
+static const serverCommand *lookUp(recordCache *cache, const parsedCommand *p, bool *unknown_sub) {
+    slice name = p->argv[0];
+    if (likely(cache->recent && sliceEq(name, sliceOf(cache->name, cache->name_len)))) return cache->recent;
+    const serverCommand *cmd = commandLookup(p->argv, p->argc, unknown_sub);
+    if (cmd && !cmd->parent && !cmd->subcommands && name.len <= sizeof(cache->name)) {
+        cache->recent = cmd;
+        cache->name_len = name.len;
+        memcpy(cache->name, name.ptr, name.len);
+    }
+    return cmd;
+}
+
+size_t recordComplete(recordArena *a, recordCache *cache, parsedCommand *p, unsigned owner) {
+    bool unknown_sub = false;
+    const serverCommand *cmd = lookUp(cache, p, &unknown_sub);
+    p->cmd = cmd;
+    if (unlikely(!cmd)) return 0;
+    if (unlikely(unknown_sub)) {
+        p->flags |= REQ_UNKNOWN_SUBCOMMAND;
+        return 0;
+    }
+    if (unlikely(!commandArityOk(cmd, p->argc))) {
+        p->flags |= REQ_BAD_ARITY;
+        return 0;
+    }
+    if (unlikely(cmd->flags & CMD_MAIN_THREAD)) p->flags |= REQ_MAIN_THREAD;
+    if (cmd->first_key > 0 || cmd->nspecs || cmd->get_keys) extractKeys(cmd, p, a);
+    return cmd->flags & CMD_BUILDS_VALUE ? buildValue(cmd, p, owner) : 0;
+}
+
+/* --- detached records ------------------------------------------------------------------------------- */
+
+static size_t headSize(const parsedCommand *p) {
+    return sizeof(*p) + p->argc * sizeof(slice) + p->nkeys * sizeof(requestKey);
+}
+
+/* "*n\r\n", and for each argument "$len\r\n" and its bytes and "\r\n". */
+static size_t wireSize(const parsedCommand *p) {
+    size_t n = 3 + sdigits10(p->argc);
+    for (uint32_t i = 0; i < p->argc; i++) n += 5 + sdigits10((long long)p->argv[i].len) + p->argv[i].len;
+    return n;
+}
+
+/* Write the arguments of `p` to `out` as they go over the wire; argv[i] is where argument i comes to lie. */
+static void putWire(char *out, slice *argv, const parsedCommand *p) {
+    out += respHeader(out, '*', p->argc);
+    for (uint32_t i = 0; i < p->argc; i++) {
+        size_t len = p->argv[i].len;
+        out += respHeader(out, '$', (long long)len);
+        memcpy(out, p->argv[i].ptr, len);
+        argv[i] = sliceOf(out, len);
+        out += len;
+        *out++ = '\r';
+        *out++ = '\n';
+    }
+}
+
+parsedCommand *recordDetach(parsedCommand *p) {
+    size_t head = headSize(p), wire = wireSize(p);
+    /* respHeader() may use all of its room, also behind a short header at the end. */
+    parsedCommand *d = ztrymalloc(head + wire + RESP_HEADER_MAX);
+    if (!d) return NULL;
+    *d = *p;
+    d->next = NULL;
+    d->argv = (slice *)(void *)(d + 1);
+    d->keys = (requestKey *)(void *)(d->argv + d->argc);
+    if (p->nkeys) memcpy(d->keys, p->keys, p->nkeys * sizeof(requestKey));
+    char *bytes = (char *)d + head;
+    putWire(bytes, d->argv, p);
+    d->wire = bytes;
+    d->wire_len = wire > UINT32_MAX ? UINT32_MAX : (uint32_t)wire;
+    d->flags &= (uint8_t) ~(REQ_INLINE | REQ_PREFETCHED);
+    p->value = NULL;
+    return d;
+}
+
+void recordFree(parsedCommand *p) {
+    if (!p) return;
+    if (p->value) objectRelease(p->value);
+    zfree(p);
+}
+
+size_t recordMemory(const parsedCommand *p) {
+    return zmallocSize(p) + (p->value ? objectMemUsage(p->value, 0) : 0);
+}
