@@ -14,13 +14,13 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include "admin_settings.h"
 #include "config_rewrite.h"
 #include "glob.h"
 #include "log.h"
 #include "panic.h"
 #include "redact.h"
 #include "reply.h"
-#include "server_settings.h"
 #include "zmalloc.h"
 
 #include <errno.h>
@@ -133,8 +133,8 @@ bool configChange(char **pairs, int count, const char **culprit, const char **er
 /* Why the option may not be changed by this client, or NULL. */
 static const char *whyForbidden(const client *c, const setting *s) {
     if (s->flags & SETTING_IMMUTABLE) return "can't set immutable config";
-    if (!(s->flags & SETTING_PROTECTED) || server_conf.enable_protected_configs == ACCESS_YES) return NULL;
-    if (server_conf.enable_protected_configs == ACCESS_LOCAL && clientIsLocal(c)) return NULL;
+    if (!(s->flags & SETTING_PROTECTED) || admin_conf.enable_protected_configs == ACCESS_YES) return NULL;
+    if (admin_conf.enable_protected_configs == ACCESS_LOCAL && clientIsLocal(c)) return NULL;
     return "can't set protected config";
 }
 

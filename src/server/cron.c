@@ -8,6 +8,7 @@
 #include "cron.h"
 
 #include "clock.h"
+#include "debug.h"
 #include "evict.h"
 #include "expire.h"
 #include "lru.h"
@@ -17,16 +18,11 @@
 #include "shutdown.h"
 
 static aeEventLoop *main_loop; /* borrowed */
-static bool paused;
-
-void cronPause(bool on) {
-    paused = on;
-}
 
 static long long onTick(aeEventLoop *loop, long long id, void *arg) {
     unused(loop), unused(id), unused(arg);
     shutdownCron();
-    if (unlikely(paused)) return 1000 / server_conf.hz;
+    if (unlikely(debugCronPaused())) return 1000 / server_conf.hz;
     int64_t now_ms = clockWallMs();
     storeSetNowMs(now_ms);
     lruClockRefresh(now_ms);

@@ -10,7 +10,5 @@
 
 /* Boot: put the timer and the hooks into the loop. */
 void cronStart(aeEventLoop *loop);
-/* While paused, a tick only answers signals (DEBUG PAUSE-CRON). */
-void cronPause(bool paused);
 
 #endif

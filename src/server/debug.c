@@ -9,8 +9,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "debug.h"
 
+#include "admin_settings.h"
 #include "clock.h"
-#include "cron.h"
 #include "debug_internal.h"
 #include "dict.h"
 #include "expire.h"
@@ -18,12 +18,13 @@
 #include "log.h"
 #include "panic.h"
 #include "reply.h"
-#include "server_settings.h"
 #include "zmalloc.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
+
+static bool cron_paused;
 
 /* The argument as a number the lenient way: 0 when it is none. */
 static double argNumber(client *c, uint32_t index) {
@@ -80,8 +81,12 @@ static bool debugSetActiveExpire(client *c) {
     return true;
 }
 
+bool debugCronPaused(void) {
+    return cron_paused;
+}
+
 static bool debugPauseCron(client *c) {
-    cronPause(argNumber(c, 2) != 0);
+    cron_paused = argNumber(c, 2) != 0;
     addReplyOk(c);
     return true;
 }
@@ -297,8 +302,8 @@ static void replyHelp(client *c) {
 }
 
 static bool isAllowed(const client *c) {
-    return server_conf.enable_debug_command == ACCESS_YES ||
-           (server_conf.enable_debug_command == ACCESS_LOCAL && clientIsLocal(c));
+    return admin_conf.enable_debug_command == ACCESS_YES ||
+           (admin_conf.enable_debug_command == ACCESS_LOCAL && clientIsLocal(c));
 }
 
 void debugCommand(client *c) {

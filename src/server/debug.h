@@ -9,5 +9,7 @@
 #include "client.h"
 
 void debugCommand(client *c);
+/* DEBUG PAUSE-CRON is on: cron only answers signals. */
+bool debugCronPaused(void);
 
 #endif

@@ -9,6 +9,7 @@
 #include "info.h"
 #include "info_internal.h"
 
+#include "admin_settings.h"
 #include "banner.h"
 #include "clock.h"
 #include "config_file.h"
@@ -71,7 +72,7 @@ void infoServer(infoOut *o) {
     infoLine(o, "config_file:%s", configFilePath() ? configFilePath() : "");
     /* The field counts I/O threads at work beside main: none while main serves all clients itself. */
     infoLine(o, "io_threads_active:%d", netActiveThreads());
-    infoLine(o, "availability_zone:%s", server_conf.availability_zone ? server_conf.availability_zone : "");
+    infoLine(o, "availability_zone:%s", admin_conf.availability_zone ? admin_conf.availability_zone : "");
     char listener[512];
     for (int i = 0; netListenerInfo(i, listener, sizeof(listener)); i++) infoLine(o, "listener%d:%s", i, listener);
 }

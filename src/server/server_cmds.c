@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "server_cmds.h"
 
+#include "admin_settings.h"
 #include "bound_cmds.h"
 #include "command_table.h"
 #include "connection_cmds.h"
@@ -15,7 +16,6 @@
 #include "lolwut.h"
 #include "memory_cmds.h"
 #include "role.h"
-#include "server_settings.h"
 #include "server_stats.h"
 #include "version.h"
 
@@ -37,13 +37,13 @@ static const struct {
 
 /* What HELLO says. */
 static serverIdentity identityNow(void) {
-    bool compatible = server_conf.extended_redis_compatibility;
+    bool compatible = admin_conf.extended_redis_compatibility;
     return (serverIdentity){
         .name = compatible ? "redis" : "valkey",
         .version = compatible ? REDIS_COMPATIBLE_VERSION : VALKEY_VERSION,
         .mode = "standalone",
         .role = "master",
-        .availability_zone = server_conf.availability_zone,
+        .availability_zone = admin_conf.availability_zone,
     };
 }
 

@@ -1,6 +1,7 @@
 /* server_settings.c -- the options of the process itself: how it starts, logs, ticks and ends.
  *
- * Not here    options whose subsystem is still to come (pending_settings.c); options of other layers.
+ * Not here    options whose subsystem is still to come (pending_settings.c); options of other layers; who may use DEBUG
+ *             and what it is told (admin_settings.c).
  * Owns        server_conf.
  * Threads     main.
  * Invariants  1 <= hz <= 500 once serverSettingsApply() has run.
@@ -38,7 +39,6 @@ static void (*on_title)(void), (*on_password)(void);
 
 /* ---- Names ---------------------------------------------------------------------------------------- */
 
-static const settingName access_names[] = {{"no", ACCESS_NO}, {"yes", ACCESS_YES}, {"local", ACCESS_LOCAL}, {NULL, 0}};
 static const settingName supervised_names[] = {{"upstart", SUPERVISED_UPSTART},
                                                {"systemd", SUPERVISED_SYSTEMD},
                                                {"auto", SUPERVISED_AUTODETECT},
@@ -326,7 +326,6 @@ const setting server_settings[] = {
     BOOL("syslog-enabled", syslog_enabled, "no", SETTING_IMMUTABLE, .alias = NULL),
     STRING("syslog-ident", syslog_ident, "valkey", SETTING_IMMUTABLE, .alias = NULL),
     ENUM("syslog-facility", syslog_facility, "local0", facility_names, SETTING_IMMUTABLE, .alias = NULL),
-    BOOL("hide-user-data-from-log", hide_user_data_from_log, "yes", 0, .alias = NULL),
 
     BOOL("crash-log-enabled", crash_log_enabled, "yes", 0, .apply = applyCrashLog),
     BOOL("crash-memcheck-enabled", crash_memcheck_enabled, "yes", 0, .alias = NULL),
@@ -348,10 +347,6 @@ const setting server_settings[] = {
      .names = stop_names,
      .check = checkStop},
 
-    ENUM("enable-protected-configs", enable_protected_configs, "no", access_names, SETTING_IMMUTABLE, .alias = NULL),
-    ENUM("enable-debug-command", enable_debug_command, "no", access_names, SETTING_IMMUTABLE, .alias = NULL),
-    ENUM("enable-module-command", enable_module_command, "no", access_names, SETTING_IMMUTABLE, .alias = NULL),
-    BOOL("enable-debug-assert", enable_debug_assert, "no", SETTING_IMMUTABLE | SETTING_HIDDEN, .alias = NULL),
     STRING("requirepass", requirepass, NULL, SETTING_SENSITIVE, .empty_is_null = true, .apply = applyPassword),
 
     ENUM("oom-score-adj", oom_score_adj, "no", oom_names, 0, .apply = applyOom),
@@ -363,9 +358,5 @@ const setting server_settings[] = {
      .get = getOomValues,
      .apply = applyOom},
     BOOL("jemalloc-bg-thread", jemalloc_bg_thread, "yes", 0, .apply = applyBgThread),
-
-    BOOL("extended-redis-compatibility", extended_redis_compatibility, "no", 0, .alias = NULL),
-    STRING("availability-zone", availability_zone, NULL, 0, .alias = NULL),
-    STRING("debug-context", debug_context, NULL, SETTING_HIDDEN, .alias = NULL),
     SETTINGS_END,
 };

@@ -8,8 +8,6 @@
 
 #include "settings.h"
 
-/* Who may use a dangerous thing: enable-debug-command and its like. */
-enum { ACCESS_NO, ACCESS_YES, ACCESS_LOCAL };
 enum { SUPERVISED_NONE, SUPERVISED_AUTODETECT, SUPERVISED_SYSTEMD, SUPERVISED_UPSTART };
 enum { OOM_ADJUST_NO, OOM_ADJUST_RELATIVE, OOM_ADJUST_ABSOLUTE };
 /* shutdown-on-sigint, shutdown-on-sigterm. */
@@ -30,7 +28,7 @@ typedef struct serverSettings {
     /* Log. */
     char *logfile;                                  /* owns; "": stdout */
     int loglevel, log_format, log_timestamp_format; /* logLevel, logFormat, logTimeFormat */
-    bool syslog_enabled, hide_user_data_from_log;
+    bool syslog_enabled;
     char *syslog_ident;  /* owns */
     int syslog_facility; /* LOG_LOCAL0 ... */
     /* Crash. */
@@ -41,16 +39,11 @@ typedef struct serverSettings {
     long long shutdown_timeout_s;
     int shutdown_on_sigint, shutdown_on_sigterm; /* STOP_, 0: as SHUTDOWN without arguments */
     /* Access. */
-    int enable_debug_command, enable_module_command, enable_protected_configs; /* ACCESS_ */
-    bool enable_debug_assert;
     char *requirepass; /* owns; NULL: none */
     /* Memory. */
     int oom_score_adj; /* OOM_ADJUST_ */
     long long oom_score_adj_values[OOM_ROLES];
     bool jemalloc_bg_thread;
-    /* What clients are told. */
-    bool extended_redis_compatibility;
-    char *availability_zone, *debug_context; /* own */
 } serverSettings;
 extern serverSettings server_conf;
 

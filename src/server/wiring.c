@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "wiring.h"
 
+#include "admin_settings.h"
 #include "auth.h"
 #include "client_eviction.h"
 #include "client_settings.h"
@@ -28,8 +29,9 @@
 #include "shutdown.h"
 #include "store_settings.h"
 
-const setting *const wiring_settings[] = {net_settings, store_settings,  client_settings,  engine_settings,
-                                          rdb_settings, server_settings, pending_settings, NULL};
+const setting *const wiring_settings[] = {net_settings,    store_settings,   client_settings,
+                                          engine_settings, rdb_settings,     server_settings,
+                                          admin_settings,  pending_settings, NULL};
 
 static const struct {
     const char *fullname;

@@ -6,14 +6,14 @@
 #include "config.h"
 #include "unit.h"
 
+#include "admin_settings.h"
 #include "client_settings.h"
+#include "engine_settings.h"
 #include "net_options.h"
 #include "rdb_settings.h"
 #include "store_settings.h"
 
 #include <stdio.h>
-
-extern const setting engine_settings[];
 
 static const struct {
     const char *name, *text;
@@ -257,8 +257,9 @@ static const struct {
 };
 
 TEST(config_defaults_are_those_of_the_field) {
-    const setting *const tables[] = {server_settings, net_settings, engine_settings,  client_settings,
-                                     store_settings,  rdb_settings, pending_settings, NULL};
+    const setting *const tables[] = {admin_settings,  server_settings,  net_settings,
+                                     engine_settings, client_settings,  store_settings,
+                                     rdb_settings,    pending_settings, NULL};
     configInit(tables);
     for (size_t i = 0; i < array_len(facts); i++) {
         const configRow *row = configFind(facts[i].name);

@@ -1,0 +1,34 @@
+/* admin_settings.c -- the settings of what administers the server: who may, and what it tells.
+ *
+ * Owns        admin_conf.
+ * Threads     main.
+ * Tests       tests/unit/server/config_defaults_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "admin_settings.h"
+
+adminSettings admin_conf;
+
+static const settingName access_names[] = {{"no", ACCESS_NO}, {"yes", ACCESS_YES}, {"local", ACCESS_LOCAL}, {NULL, 0}};
+
+#define BOOL(name_, field, default_, flags_) \
+    { .name = name_, .type = SETTING_BOOL, .value = &admin_conf.field, .default_text = default_, .flags = flags_ }
+#define STRING(name_, field, flags_) \
+    { .name = name_, .type = SETTING_STRING, .value = &admin_conf.field, .flags = flags_ }
+#define ACCESS(name_, field)                                                                                          \
+    {                                                                                                                 \
+        .name = name_, .type = SETTING_ENUM, .value = &admin_conf.field, .default_text = "no", .names = access_names, \
+        .flags = SETTING_IMMUTABLE                                                                                    \
+    }
+
+const setting admin_settings[] = {
+    ACCESS("enable-protected-configs", enable_protected_configs),
+    ACCESS("enable-debug-command", enable_debug_command),
+    ACCESS("enable-module-command", enable_module_command),
+    BOOL("enable-debug-assert", enable_debug_assert, "no", SETTING_IMMUTABLE | SETTING_HIDDEN),
+    BOOL("hide-user-data-from-log", hide_user_data_from_log, "yes", 0),
+    BOOL("extended-redis-compatibility", extended_redis_compatibility, "no", 0),
+    STRING("availability-zone", availability_zone, 0),
+    STRING("debug-context", debug_context, SETTING_HIDDEN),
+    SETTINGS_END,
+};
