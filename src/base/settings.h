@@ -1,7 +1,7 @@
 /* settings.h -- how a layer declares its options, so that one place can read, set and print them all.
  *
  * A layer keeps the values in its own struct (`storeConf`, `netConf`, ...) and describes them in one
- * table of `setting`, ended by an entry without a name. server/config.c gathers the tables; nobody
+ * table of `setting`, ended by an entry without a name. admin/config_table.c gathers the tables; nobody
  * else looks at them. A value is read by plain access to the struct.
  *
  * Threads     values are written by main only. What an I/O thread reads is either const after boot or

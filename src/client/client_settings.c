@@ -1,4 +1,4 @@
-/* client_settings.c -- the options of this layer, as one table for server/config.c.
+/* client_settings.c -- the options of this layer, as one table for admin/config_table.c.
  *
  * Owns        nothing: the values lie in reply.c and output_limits.c.
  * Threads     main.

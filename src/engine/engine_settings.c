@@ -1,4 +1,4 @@
-/* engine_settings.c -- the options of this layer, as one table for server/config.c.
+/* engine_settings.c -- the options of this layer, as one table for admin/config_table.c.
  *
  * Owns        engine_conf.
  * Threads     main.

@@ -1,4 +1,4 @@
-/* net_options.c -- the options of the net layer, as one table for server/config.c.
+/* net_options.c -- the options of the net layer, as one table for admin/config_table.c.
  *
  * Owns        nothing: the values lie in net_settings.c and engine's prefetch_settings.c.
  * Threads     main.

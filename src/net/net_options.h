@@ -1,4 +1,4 @@
-/* net_options.h -- the options of the net layer, as one table for server/config.c.
+/* net_options.h -- the options of the net layer, as one table for admin/config_table.c.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NET_NET_OPTIONS_H

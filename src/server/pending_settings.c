@@ -7,7 +7,7 @@
  * Not here    options that work; they are in the tables of their layers.
  * Owns        `kept`, the values. Nobody reads them but CONFIG.
  * Threads     main.
- * Tests       tests/unit/server/config_test.c
+ * Tests       tests/unit/admin/config_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "config_table.h"

@@ -5,7 +5,7 @@
  * Owns        server_conf.
  * Threads     main.
  * Invariants  1 <= hz <= 500 once serverSettingsApply() has run.
- * Tests       tests/unit/server/config_test.c
+ * Tests       tests/unit/admin/config_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "server_settings.h"

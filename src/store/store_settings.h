@@ -1,4 +1,4 @@
-/* store_settings.h -- the options of this layer, for server/config.c.
+/* store_settings.h -- the options of this layer, for admin/config_table.c.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef STORE_STORE_SETTINGS_H

@@ -3,8 +3,8 @@
  * Runs on: main.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SERVER_CONFIG_TABLE_H
-#define SERVER_CONFIG_TABLE_H
+#ifndef ADMIN_CONFIG_TABLE_H
+#define ADMIN_CONFIG_TABLE_H
 
 #include "config_values.h"
 

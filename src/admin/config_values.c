@@ -7,7 +7,7 @@
  * Owns        nothing but the buffer of the last range error; values belong to the layers' structs.
  * Threads     main.
  * Invariants  settingRestore(s, settingText(s)) changes nothing.
- * Tests       tests/unit/server/config_test.c
+ * Tests       tests/unit/admin/config_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "config_values.h"

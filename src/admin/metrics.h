@@ -3,8 +3,8 @@
  * Runs on: main.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SERVER_METRICS_H
-#define SERVER_METRICS_H
+#ifndef ADMIN_METRICS_H
+#define ADMIN_METRICS_H
 
 #include "platform.h"
 

@@ -3,8 +3,8 @@
  * Runs on: main.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SERVER_MEMORY_REPORT_H
-#define SERVER_MEMORY_REPORT_H
+#ifndef ADMIN_MEMORY_REPORT_H
+#define ADMIN_MEMORY_REPORT_H
 
 #include "zmalloc.h"
 

@@ -5,7 +5,7 @@
  *
  * Not here    the types of values (config_values.c), CONFIG REWRITE (config_rewrite.c), --version and its like
  * (main.c). Owns        the path of the file. Threads     main, at boot. Invariants  an option that adds up over
- * lines (save) starts anew with each text; an include is a text. Tests       tests/unit/server/config_test.c
+ * lines (save) starts anew with each text; an include is a text. Tests       tests/unit/admin/config_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "config_file.h"

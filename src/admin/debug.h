@@ -3,8 +3,8 @@
  * Runs on: main.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SERVER_DEBUG_H
-#define SERVER_DEBUG_H
+#ifndef ADMIN_DEBUG_H
+#define ADMIN_DEBUG_H
 
 #include "client.h"
 

@@ -1,8 +1,8 @@
 /* debug_internal.h -- the subcommands of DEBUG that have files of their own.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SERVER_DEBUG_INTERNAL_H
-#define SERVER_DEBUG_INTERNAL_H
+#ifndef ADMIN_DEBUG_INTERNAL_H
+#define ADMIN_DEBUG_INTERNAL_H
 
 #include "client.h"
 

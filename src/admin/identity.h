@@ -3,8 +3,8 @@
  * Runs on: main.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SERVER_IDENTITY_H
-#define SERVER_IDENTITY_H
+#ifndef ADMIN_IDENTITY_H
+#define ADMIN_IDENTITY_H
 
 /* 40 hexadecimal digits, drawn at the first call. */
 const char *identityRunId(void);

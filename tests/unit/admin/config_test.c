@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 #include "config_rewrite.h"
-#include "server_settings.h"
+#include "admin_settings.h"
 #include "unit.h"
 
 #include <limits.h>

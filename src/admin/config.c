@@ -9,7 +9,7 @@
  * Threads     main.
  * Invariants  after a refused CONFIG SET each option reads as before.
  * Cost        CONFIG GET of a pattern matches each name once per pattern.
- * Tests       tests/unit/server/config_test.c, tests/differential/config_compare.py
+ * Tests       tests/unit/admin/config_test.c, tests/differential/config_compare.py
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"

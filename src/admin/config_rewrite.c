@@ -9,7 +9,7 @@
  * Owns        nothing.
  * Threads     main.
  * Invariants  loading the new file gives the values in force.
- * Tests       tests/unit/server/config_test.c
+ * Tests       tests/unit/admin/config_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "config_rewrite.h"

@@ -3,8 +3,8 @@
  * Runs on: main, at boot.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SERVER_CONFIG_FILE_H
-#define SERVER_CONFIG_FILE_H
+#ifndef ADMIN_CONFIG_FILE_H
+#define ADMIN_CONFIG_FILE_H
 
 #include "sds.h"
 

@@ -3,8 +3,8 @@
  * Runs on: main.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SERVER_LOLWUT_H
-#define SERVER_LOLWUT_H
+#ifndef ADMIN_LOLWUT_H
+#define ADMIN_LOLWUT_H
 
 #include "client.h"
 

@@ -5,7 +5,7 @@
  * Threads     main.
  * Invariants  rows are sorted by name, case ignored, and no two are equal.
  * Cost        a lookup is a binary search over some 330 names.
- * Tests       tests/unit/server/config_test.c
+ * Tests       tests/unit/admin/config_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "config_table.h"

@@ -6,8 +6,8 @@
  * Runs on: main.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SERVER_SERVER_STATS_H
-#define SERVER_SERVER_STATS_H
+#ifndef ADMIN_SERVER_STATS_H
+#define ADMIN_SERVER_STATS_H
 
 #include "io_threads.h"
 

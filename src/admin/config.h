@@ -5,8 +5,8 @@
  * Runs on: main.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SERVER_CONFIG_H
-#define SERVER_CONFIG_H
+#ifndef ADMIN_CONFIG_H
+#define ADMIN_CONFIG_H
 
 #include "client.h"
 #include "config_file.h"
