@@ -1,27 +1,27 @@
 /* admin_settings.c -- the settings of what administers the server: who may, and what it tells.
  *
- * Owns        admin_conf.
+ * Owns        admin_settings.
  * Threads     main.
- * Tests       tests/unit/server/config_defaults_test.c
+ * Tests       tests/unit/server/setting_defaults_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "admin_settings.h"
 
-adminSettings admin_conf;
+adminSettings admin_settings;
 
 static const settingName access_names[] = {{"no", ACCESS_NO}, {"yes", ACCESS_YES}, {"local", ACCESS_LOCAL}, {NULL, 0}};
 
 #define BOOL(name_, field, default_, flags_) \
-    { .name = name_, .type = SETTING_BOOL, .value = &admin_conf.field, .default_text = default_, .flags = flags_ }
+    { .name = name_, .type = SETTING_BOOL, .value = &admin_settings.field, .default_text = default_, .flags = flags_ }
 #define STRING(name_, field, flags_) \
-    { .name = name_, .type = SETTING_STRING, .value = &admin_conf.field, .flags = flags_ }
-#define ACCESS(name_, field)                                                                                          \
-    {                                                                                                                 \
-        .name = name_, .type = SETTING_ENUM, .value = &admin_conf.field, .default_text = "no", .names = access_names, \
-        .flags = SETTING_IMMUTABLE                                                                                    \
+    { .name = name_, .type = SETTING_STRING, .value = &admin_settings.field, .flags = flags_ }
+#define ACCESS(name_, field)                                                                       \
+    {                                                                                              \
+        .name = name_, .type = SETTING_ENUM, .value = &admin_settings.field, .default_text = "no", \
+        .names = access_names, .flags = SETTING_IMMUTABLE                                          \
     }
 
-const setting admin_settings[] = {
+const setting admin_setting_rows[] = {
     ACCESS("enable-protected-configs", enable_protected_configs),
     ACCESS("enable-debug-command", enable_debug_command),
     ACCESS("enable-module-command", enable_module_command),

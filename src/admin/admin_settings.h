@@ -6,7 +6,7 @@
 #ifndef ADMIN_ADMIN_SETTINGS_H
 #define ADMIN_ADMIN_SETTINGS_H
 
-#include "settings.h"
+#include "setting.h"
 
 /* Who may use a dangerous thing: enable-debug-command and its like. */
 enum { ACCESS_NO, ACCESS_YES, ACCESS_LOCAL };
@@ -18,8 +18,8 @@ typedef struct adminSettings {
     bool extended_redis_compatibility;
     char *availability_zone, *debug_context; /* own */
 } adminSettings;
-extern adminSettings admin_conf;
+extern adminSettings admin_settings;
 
-extern const setting admin_settings[]; /* ended by SETTINGS_END */
+extern const setting admin_setting_rows[]; /* ended by SETTINGS_END */
 
 #endif

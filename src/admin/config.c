@@ -1,21 +1,21 @@
-/* config.c -- the CONFIG command: options read, and changed all together or not at all.
+/* config.c -- the CONFIG command: settings read, and changed all together or not at all.
  *
- * A change has three steps, each of which may refuse: may these options be changed now; are the values right (each is
+ * A change has three steps, each of which may refuse: may these settings be changed now; are the values right (each is
  * stored as it is found right); does putting them into force work. After a refusal the texts that were saved before the
  * second step are stored again, and what had been put into force is put into force again with them.
  *
- * Not here    gathering (config_table.c), text of values (config_values.c), files (config_file.c, config_rewrite.c).
+ * Not here    gathering (setting_table.c), text of values (setting_text.c), files (setting_file.c, setting_rewrite.c).
  * Owns        the list of functions for RESETSTAT.
  * Threads     main.
- * Invariants  after a refused CONFIG SET each option reads as before.
+ * Invariants  after a refused CONFIG SET each setting reads as before.
  * Cost        CONFIG GET of a pattern matches each name once per pattern.
- * Tests       tests/unit/admin/config_test.c, tests/differential/config_compare.py
+ * Tests       tests/unit/admin/setting_test.c, tests/differential/config_compare.py
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
 #include "admin_settings.h"
-#include "config_rewrite.h"
+#include "setting_rewrite.h"
 #include "glob.h"
 #include "log.h"
 #include "panic.h"
@@ -35,7 +35,7 @@ static struct {
 /* ---- SET ------------------------------------------------------------------------------------------ */
 
 typedef struct change {
-    configRow *row;   /* borrowed */
+    settingRow *row;  /* borrowed */
     const char *name; /* borrowed: as it was typed */
     char *value;      /* borrowed */
     sds old;          /* owns: text before the change */
@@ -72,7 +72,7 @@ static const change *applyAll(const change *changes, int count, const bool *want
     return NULL;
 }
 
-/* A function serves several options: it runs when any of them has changed. */
+/* A function serves several settings: it runs when any of them has changed. */
 static void markWanted(const change *changes, int count, bool *wanted) {
     for (int i = 0; i < count; i++) {
         const setting *s = changes[i].row->entry->def;
@@ -118,7 +118,7 @@ static void notePending(const change *changes, int count) {
 bool configChange(char **pairs, int count, const char **culprit, const char **err) {
     change *changes = zcalloc((size_t)count + 1, sizeof(change));
     for (int i = 0; i < count; i++) {
-        configRow *row = configFind(pairs[2 * i]);
+        settingRow *row = settingFind(pairs[2 * i]);
         serverAssert(row != NULL);
         changes[i] = (change){row, pairs[2 * i], pairs[2 * i + 1], settingText(row->entry->def)};
     }
@@ -130,11 +130,11 @@ bool configChange(char **pairs, int count, const char **culprit, const char **er
     return !bad;
 }
 
-/* Why the option may not be changed by this client, or NULL. */
+/* Why the setting may not be changed by this client, or NULL. */
 static const char *whyForbidden(const client *c, const setting *s) {
     if (s->flags & SETTING_IMMUTABLE) return "can't set immutable config";
-    if (!(s->flags & SETTING_PROTECTED) || admin_conf.enable_protected_configs == ACCESS_YES) return NULL;
-    if (admin_conf.enable_protected_configs == ACCESS_LOCAL && clientIsLocal(c)) return NULL;
+    if (!(s->flags & SETTING_PROTECTED) || admin_settings.enable_protected_configs == ACCESS_YES) return NULL;
+    if (admin_settings.enable_protected_configs == ACCESS_LOCAL && clientIsLocal(c)) return NULL;
     return "can't set protected config";
 }
 
@@ -143,16 +143,16 @@ static void replyRefused(client *c, const char *name, const char *err) {
 }
 
 /* The same name twice is refused; a name and its alias are two names. */
-static bool namedBefore(char **pairs, int index, const configRow *row) {
+static bool namedBefore(char **pairs, int index, const settingRow *row) {
     for (int i = 0; i < index; i++)
-        if (configFind(pairs[2 * i]) == row) return true;
+        if (settingFind(pairs[2 * i]) == row) return true;
     return false;
 }
 
 /* False when the reply was an error. */
 static bool allowedAll(client *c, char **pairs, int count) {
     for (int i = 0; i < count; i++) {
-        const configRow *row = configFind(pairs[2 * i]);
+        const settingRow *row = settingFind(pairs[2 * i]);
         if (!row) {
             addReplyErrorFormat(c, "Unknown option or number of arguments for CONFIG SET - '%s'", pairs[2 * i]);
             return false;
@@ -177,7 +177,7 @@ void configSetCommand(client *c) {
     sds *pairs = zmalloc(2 * (size_t)count * sizeof(sds));
     for (int i = 0; i < 2 * count; i++) pairs[i] = sdsFromSlice(c->argv[2 + i]);
     for (int i = 0; i < 2 * count; i += 2) {
-        const configRow *row = configFind(pairs[i]);
+        const settingRow *row = settingFind(pairs[i]);
         if (row && row->entry->def->flags & SETTING_SENSITIVE) redactArgument(c, (uint32_t)(3 + i));
     }
     if (allowedAll(c, pairs, count)) {
@@ -195,7 +195,7 @@ typedef struct found {
     size_t count;
 } found;
 
-static void findPattern(found *f, slice pattern, const configRow *rows, size_t nrows) {
+static void findPattern(found *f, slice pattern, const settingRow *rows, size_t nrows) {
     for (size_t i = 0; i < nrows; i++) {
         slice name = sliceStr(rows[i].name);
         if (f->names[i].len || (rows[i].entry->def->flags & SETTING_HIDDEN)) continue;
@@ -205,9 +205,9 @@ static void findPattern(found *f, slice pattern, const configRow *rows, size_t n
     }
 }
 
-static void findExact(found *f, slice asked, const configRow *rows) {
+static void findExact(found *f, slice asked, const settingRow *rows) {
     sds name = sdsFromSlice(asked);
-    const configRow *row = configFind(name);
+    const settingRow *row = settingFind(name);
     sdsFree(name);
     if (!row || f->names[row - rows].len) return;
     f->names[row - rows] = asked;
@@ -222,7 +222,7 @@ static bool isPattern(slice s) {
 
 void configGetCommand(client *c) {
     size_t nrows;
-    const configRow *rows = configRows(&nrows);
+    const settingRow *rows = settingRows(&nrows);
     found f = {zcalloc(nrows + 1, sizeof(slice)), 0};
     for (uint32_t i = 2; i < c->argc; i++) {
         if (isPattern(c->argv[i])) findPattern(&f, c->argv[i], rows, nrows);
@@ -250,11 +250,11 @@ void configResetStatCommand(client *c) {
 }
 
 void configRewriteCommand(client *c) {
-    if (!configFilePath()) {
+    if (!settingFilePath()) {
         addReplyError(c, "The server is running without a config file");
         return;
     }
-    if (configRewrite(configFilePath()) == C_OK) {
+    if (settingRewrite(settingFilePath()) == C_OK) {
         serverLog(LL_NOTICE, "CONFIG REWRITE executed with success.");
         addReplyOk(c);
         return;

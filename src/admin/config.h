@@ -1,6 +1,7 @@
-/* config.h -- the options of all layers: loaded at boot, then read and changed by CONFIG.
+/* config.h -- the settings of all layers: loaded at boot, then read and changed by CONFIG.
  *
- * At boot:  configInit(tables); configLoad(argc - 1, argv + 1); serverSettingsApply(); configWarnPending().
+ * At boot:  settingTableInit(tables); settingFileLoad(argc - 1, argv + 1); serverSettingsApply();
+ *           settingFileWarnPending().
  *
  * Runs on: main.
  *
@@ -9,13 +10,13 @@
 #define ADMIN_CONFIG_H
 
 #include "client.h"
-#include "config_file.h"
-#include "config_table.h"
+#include "setting_file.h"
+#include "setting_table.h"
 
 /* CONFIG RESETSTAT calls `fn`, as do all that were registered before, in order. Boot only, at most 32. */
 void configOnResetStat(void (*fn)(void));
 
-/* Change options as CONFIG SET does, all or none: names and values alternate, `count` is the number of pairs.
+/* Change settings as CONFIG SET does, all or none: names and values alternate, `count` is the number of pairs.
  * False with *culprit (one of the names) and *err. The names exist and may be changed: the caller checks. */
 bool configChange(char **pairs, int count, const char **culprit, const char **err);
 

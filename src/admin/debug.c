@@ -302,8 +302,8 @@ static void replyHelp(client *c) {
 }
 
 static bool isAllowed(const client *c) {
-    return admin_conf.enable_debug_command == ACCESS_YES ||
-           (admin_conf.enable_debug_command == ACCESS_LOCAL && clientIsLocal(c));
+    return admin_settings.enable_debug_command == ACCESS_YES ||
+           (admin_settings.enable_debug_command == ACCESS_LOCAL && clientIsLocal(c));
 }
 
 void debugCommand(client *c) {

@@ -1,6 +1,6 @@
 /* platform.h -- what the compiler and the processor offer, under one set of names.
  *
- * Not here    settings (admin/config_table.c), anything that has state.
+ * Not here    settings (admin/setting_table.c), anything that has state.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BASE_PLATFORM_H

@@ -1,13 +1,15 @@
-/* client_settings.c -- the options of this layer, as one table for admin/config_table.c.
+/* client_settings.c -- the settings of this layer.
  *
- * Owns        nothing: the values lie in reply.c and output_limits.c.
+ * Owns        client_settings; the limits lie in output_limits.c.
  * Threads     main.
  * Tests       tests/unit/client/output_limits_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client_settings.h"
+
 #include "output_limits.h"
-#include "reply.h"
+
+clientSettings client_settings = {.offload = true, .offload_min_size = 64};
 
 static bool setLimits(const setting *s, char **words, int count, const char **err) {
     unused(s);
@@ -23,7 +25,7 @@ static char *rewriteLimits(const setting *s, char *out) {
     return outputLimitsCatLines(out, s->name);
 }
 
-const setting client_settings[] = {
+const setting client_setting_rows[] = {
     {.name = "client-output-buffer-limit",
      .flags = SETTING_MULTI_ARG | SETTING_ACCUMULATES,
      .type = SETTING_SPECIAL,
@@ -31,6 +33,9 @@ const setting client_settings[] = {
      .set = setLimits,
      .get = getLimits,
      .rewrite = rewriteLimits},
-    {.name = "io-threads-reply-offload", .type = SETTING_BOOL, .value = &reply_conf.offload, .default_text = "yes"},
+    {.name = "io-threads-reply-offload",
+     .type = SETTING_BOOL,
+     .value = &client_settings.offload,
+     .default_text = "yes"},
     SETTINGS_END,
 };

@@ -1,11 +1,17 @@
-/* client_settings.h -- the options of this layer.
+/* client_settings.h -- the settings of this layer.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CLIENT_CLIENT_SETTINGS_H
 #define CLIENT_CLIENT_SETTINGS_H
 
-#include "settings.h"
+#include "setting.h"
 
-extern const setting client_settings[]; /* ended by SETTINGS_END */
+typedef struct clientSettings {
+    bool offload;               /* io-threads-reply-offload */
+    long long offload_min_size; /* smaller values are copied */
+} clientSettings;
+extern clientSettings client_settings;
+
+extern const setting client_setting_rows[]; /* ended by SETTINGS_END */
 
 #endif

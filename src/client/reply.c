@@ -19,6 +19,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "reply.h"
+#include "client_settings.h"
 #include "output_limits.h"
 #include "panic.h"
 #include "reply_format.h"
@@ -32,8 +33,6 @@
 /* A client with one of these gets nothing; a push message goes through in spite of the first two. */
 #define SILENT_FLAGS \
     (CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP | CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY | CLIENT_PRIMARY)
-
-replySettings reply_conf = {.offload = true, .offload_min_size = 64};
 
 /* ---- The chain -------------------------------------------------------------------------------------------------- */
 
@@ -297,7 +296,8 @@ void addReplyBulkFormat(client *c, const char *fmt, ...) {
 /* Whether `len` bytes of the RAW string are worth a reference. Only RAW values lie in a block that outlives a change
  * of the key. */
 static inline bool mayRefer(const robj *o, size_t len) {
-    return reply_conf.offload && (long long)len >= reply_conf.offload_min_size && o->refcount < OBJ_REFCOUNT_MAX;
+    return client_settings.offload && (long long)len >= client_settings.offload_min_size &&
+           o->refcount < OBJ_REFCOUNT_MAX;
 }
 
 static inline void addBulkReference(client *c, robj *o, slice bytes) {

@@ -15,12 +15,6 @@
 #include "client.h"
 #include "reply_block.h"
 
-typedef struct replySettings {
-    bool offload;               /* io-threads-reply-offload */
-    long long offload_min_size; /* smaller values are copied */
-} replySettings;
-extern replySettings reply_conf;
-
 /* Take the client's chain for the stream (NULL if none); its bytes stay counted in c->output_bytes until
  * clientOutputWritten(). Not while a deferred length is open. */
 replyBlock *clientTakeReplies(client *c);

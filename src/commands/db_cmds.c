@@ -19,7 +19,7 @@ void dbsizeCommand(client *c) {
 
 /* [ASYNC|SYNC]; false after an error. */
 static bool parseFlushMode(client *c, bool *async) {
-    *async = store_conf.lazyfree_user_flush;
+    *async = store_settings.lazyfree_user_flush;
     if (c->argc == 1) return true;
     bool wants_async = sliceIs(c->argv[1], "async");
     if (c->argc > 2 || (!wants_async && !sliceIs(c->argv[1], "sync"))) {

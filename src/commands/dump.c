@@ -16,7 +16,7 @@
 #include "db.h"
 #include "endian.h"
 #include "lru.h"
-#include "rdb_settings.h"
+#include "object_settings.h"
 #include "rdb_value.h"
 #include "reply.h"
 
@@ -29,7 +29,7 @@ void dumpCommand(client *c) {
         addReplyNull(c);
         return;
     }
-    sds payload = rdbCatValue(sdsEmpty(), o, rdb_conf.compression);
+    sds payload = rdbCatValue(sdsEmpty(), o, object_settings.compression);
     char footer[FOOTER_SIZE];
     storeLe16(footer, RDB_VERSION);
     payload = sdsCatLen(payload, footer, FOOTER_SIZE - CRC_SIZE);
@@ -41,7 +41,8 @@ void dumpCommand(client *c) {
 static bool payloadIsGood(slice payload) {
     if (payload.len < FOOTER_SIZE) return false;
     const char *footer = payload.ptr + payload.len - FOOTER_SIZE;
-    if (!rdbVersionIsReadable(loadLe16(footer), rdb_conf.version_check == RDB_VERSION_CHECK_RELAXED)) return false;
+    if (!rdbVersionIsReadable(loadLe16(footer), object_settings.version_check == RDB_VERSION_CHECK_RELAXED))
+        return false;
     return crc64(0, payload.ptr, payload.len - CRC_SIZE) == loadLe64(payload.ptr + payload.len - CRC_SIZE);
 }
 
@@ -104,7 +105,7 @@ static bool parseTtl(client *c, bool absolute, int64_t *when_ms) {
 /* As the maxmemory policy means the bits: the option for the other kind of policy says nothing. A long idle time wraps
  * with the clock. */
 static void applyUse(robj *o, const restoreOptions *options) {
-    if (store_conf.maxmemory_policy & MAXMEMORY_FLAG_LFU) {
+    if (store_settings.maxmemory_policy & MAXMEMORY_FLAG_LFU) {
         if (options->frequency != -1) lfuSetFrequency(o, (unsigned)options->frequency);
     } else if (options->idle_s != -1) {
         lruSetIdle(o, options->idle_s & LRU_CLOCK_MAX);

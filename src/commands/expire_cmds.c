@@ -76,7 +76,7 @@ static bool conditionsHold(unsigned conditions, int64_t current_ms, int64_t when
 /* The removed-key observers are not told: they would hand on a deletion that this command already is. */
 static void expireNow(client *c, robj *o, hashedKey key) {
     if (!dbTakeEntry(c->db, o, key.hash)) return;
-    if (store_conf.lazyfree_expire) objectReleaseLazily(o);
+    if (store_settings.lazyfree_expire) objectReleaseLazily(o);
     else objectReleaseNow(o);
     signalModifiedKey(c->db, key.name);
     notifyKeyspaceEvent(NOTIFY_EXPIRED, "expired", key.name, c->db->id);

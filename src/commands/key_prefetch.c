@@ -9,13 +9,14 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "key_prefetch.h"
+#include "engine_settings.h"
 #include "memory_prefetch.h"
-#include "prefetch_settings.h"
 
 uint32_t keysPrefetch(client *c, uint32_t first_arg, uint32_t step, uint32_t count) {
     dictLookup lookups[DICT_PREFETCH_MAX];
-    uint32_t group = prefetch_batch_max_size < DICT_PREFETCH_MAX ? (uint32_t)prefetch_batch_max_size
-                                                                 : DICT_PREFETCH_MAX;
+    uint32_t group = engine_settings.prefetch_batch_max_size < DICT_PREFETCH_MAX
+                         ? (uint32_t)engine_settings.prefetch_batch_max_size
+                         : DICT_PREFETCH_MAX;
 
     if (group == 0 || count < 2 || (c->req && (c->req->flags & REQ_PREFETCHED))) return count;
     if (group > count) group = count;

@@ -47,7 +47,7 @@ static void deleteGeneric(client *c, bool lazily) {
 }
 
 void delCommand(client *c) {
-    deleteGeneric(c, store_conf.lazyfree_user_del);
+    deleteGeneric(c, store_settings.lazyfree_user_del);
 }
 
 void unlinkCommand(client *c) {
@@ -244,7 +244,7 @@ void objectRefcountCommand(client *c) {
 void objectIdletimeCommand(client *c) {
     const robj *o = inspected(c);
     if (!o) return;
-    if (store_conf.maxmemory_policy & MAXMEMORY_FLAG_LFU)
+    if (store_settings.maxmemory_policy & MAXMEMORY_FLAG_LFU)
         addReplyError(c, "An LFU maxmemory policy is selected, idle time not tracked." POLICY_NOTE);
     else addReplyLongLong(c, (long long)(lruIdleMs(o) / MS_PER_S));
 }
@@ -252,7 +252,7 @@ void objectIdletimeCommand(client *c) {
 void objectFreqCommand(client *c) {
     const robj *o = inspected(c);
     if (!o) return;
-    if (!(store_conf.maxmemory_policy & MAXMEMORY_FLAG_LFU))
+    if (!(store_settings.maxmemory_policy & MAXMEMORY_FLAG_LFU))
         addReplyError(c, "An LFU maxmemory policy is not selected, access frequency not tracked." POLICY_NOTE);
     else addReplyLongLong(c, lfuFrequency(o));
 }

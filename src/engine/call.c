@@ -91,7 +91,7 @@ static bool refuseUnauthenticated(client *c) {
 
 /* Keep memory below maxmemory before a command that may need more. */
 static bool refuseOutOfMemory(client *c) {
-    if (store_conf.maxmemory == 0) return false;
+    if (store_settings.maxmemory == 0) return false;
     bool full = evictPerform() == EVICT_FAIL;
     if (!full || !(c->cmd->flags & CMD_DENYOOM)) return false;
     addReplyError(c, "-OOM command not allowed when used memory > 'maxmemory'.");
@@ -153,10 +153,10 @@ static void call(client *c, monotime *now) {
     stats->calls++;
     stats->microseconds += us;
     if (unlikely(c->error_replies != errors_before)) stats->failed_calls++;
-    if (engine_conf.latency_tracking) latencyTrackCommand(stats, ns);
+    if (engine_settings.latency_tracking) latencyTrackCommand(stats, ns);
     engine_stats.command_ns += ns;
     engine_stats.commands_processed++;
-    if (engine_conf.latency_monitor_threshold_ms)
+    if (engine_settings.latency_monitor_threshold_ms)
         latencyAddSampleIfNeeded(cmd->flags & CMD_FAST ? "fast-command" : "command", us / 1000);
     size_t reply_bytes = c->output_bytes - output_before;
     if (unlikely(commandlogWanted(us, c->req->wire_len, reply_bytes)) && !(cmd->flags & CMD_SKIP_COMMANDLOG))

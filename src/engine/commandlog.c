@@ -88,10 +88,10 @@ static void record(client *c, commandlogKind kind, long long value, long long th
 }
 
 void commandlogRecord(client *c, long long duration_us, size_t request_bytes, size_t reply_bytes) {
-    const engineSettings *conf = &engine_conf;
-    record(c, COMMANDLOG_SLOW, duration_us, conf->slower_than_us, conf->slow_max_len);
-    record(c, COMMANDLOG_LARGE_REQUEST, (long long)request_bytes, conf->request_larger_than, conf->request_max_len);
-    record(c, COMMANDLOG_LARGE_REPLY, (long long)reply_bytes, conf->reply_larger_than, conf->reply_max_len);
+    const engineSettings *s = &engine_settings;
+    record(c, COMMANDLOG_SLOW, duration_us, s->slower_than_us, s->slow_max_len);
+    record(c, COMMANDLOG_LARGE_REQUEST, (long long)request_bytes, s->request_larger_than, s->request_max_len);
+    record(c, COMMANDLOG_LARGE_REPLY, (long long)reply_bytes, s->reply_larger_than, s->reply_max_len);
 }
 
 size_t commandlogMemUsage(void) {

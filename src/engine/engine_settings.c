@@ -1,6 +1,6 @@
-/* engine_settings.c -- the options of this layer, as one table for admin/config_table.c.
+/* engine_settings.c -- the settings of this layer.
  *
- * Owns        engine_conf.
+ * Owns        engine_settings.
  * Threads     main.
  * Tests       tests/unit/engine/engine_settings_test.c
  *
@@ -13,7 +13,7 @@
 #include "numbers.h"
 #include "sds.h"
 
-engineSettings engine_conf;
+engineSettings engine_settings = {.prefetch_batch_max_size = 16};
 
 size_t enginePercentileText(char *out, size_t size, double percentile) {
     int len = snprintf(out, size, "%f", percentile);
@@ -43,8 +43,8 @@ static bool setPercentiles(const setting *s, char **words, int count, const char
             return false;
         }
     }
-    for (int i = 0; i < count; i++) engine_conf.percentiles[i] = values[i];
-    engine_conf.npercentiles = count;
+    for (int i = 0; i < count; i++) engine_settings.percentiles[i] = values[i];
+    engine_settings.npercentiles = count;
     return true;
 }
 
@@ -52,22 +52,22 @@ static char *getPercentiles(const setting *s) {
     sds out = sdsEmpty();
 
     unused(s);
-    for (int i = 0; i < engine_conf.npercentiles; i++) {
+    for (int i = 0; i < engine_settings.npercentiles; i++) {
         char text[32];
-        size_t len = enginePercentileText(text, sizeof(text), engine_conf.percentiles[i]);
+        size_t len = enginePercentileText(text, sizeof(text), engine_settings.percentiles[i]);
         if (i > 0) out = sdsCat(out, " ");
         out = sdsCatLen(out, text, len);
     }
     return out;
 }
 
-#define NUMBER(name_, alias_, field, default_, min_)                                                                \
-    {                                                                                                               \
-        .name = name_, .alias = alias_, .type = SETTING_INT, .value = &engine_conf.field, .default_text = default_, \
-        .min = min_, .max = LLONG_MAX                                                                               \
+#define NUMBER(name_, alias_, field, default_, min_)                                          \
+    {                                                                                         \
+        .name = name_, .alias = alias_, .type = SETTING_INT, .value = &engine_settings.field, \
+        .default_text = default_, .min = min_, .max = LLONG_MAX                               \
     }
 
-const setting engine_settings[] = {
+const setting engine_setting_rows[] = {
     NUMBER("commandlog-execution-slower-than", "slowlog-log-slower-than", slower_than_us, "10000", -1),
     NUMBER("commandlog-slow-execution-max-len", "slowlog-max-len", slow_max_len, "128", 0),
     NUMBER("commandlog-request-larger-than", NULL, request_larger_than, "1048576", -1),
@@ -75,12 +75,21 @@ const setting engine_settings[] = {
     NUMBER("commandlog-reply-larger-than", NULL, reply_larger_than, "1048576", -1),
     NUMBER("commandlog-large-reply-max-len", NULL, reply_max_len, "128", 0),
     NUMBER("latency-monitor-threshold", NULL, latency_monitor_threshold_ms, "0", 0),
-    {.name = "latency-tracking", .type = SETTING_BOOL, .value = &engine_conf.latency_tracking, .default_text = "yes"},
+    {.name = "latency-tracking",
+     .type = SETTING_BOOL,
+     .value = &engine_settings.latency_tracking,
+     .default_text = "yes"},
     {.name = "latency-tracking-info-percentiles",
      .flags = SETTING_MULTI_ARG,
      .type = SETTING_SPECIAL,
      .default_text = "50 99 99.9",
      .set = setPercentiles,
      .get = getPercentiles},
+    {.name = "prefetch-batch-max-size",
+     .type = SETTING_INT,
+     .value = &engine_settings.prefetch_batch_max_size,
+     .default_text = "16",
+     .min = 0,
+     .max = 128},
     SETTINGS_END,
 };

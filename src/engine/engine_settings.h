@@ -1,4 +1,4 @@
-/* engine_settings.h -- the options of this layer: what is logged as slow or large, and how latency is watched.
+/* engine_settings.h -- the settings of this layer: what is logged as slow or large, and how latency is watched.
  *
  * Runs on: main.
  *
@@ -6,7 +6,7 @@
 #ifndef ENGINE_ENGINE_SETTINGS_H
 #define ENGINE_ENGINE_SETTINGS_H
 
-#include "settings.h"
+#include "setting.h"
 
 #define LATENCY_PERCENTILES_MAX 64
 
@@ -16,14 +16,15 @@ typedef struct engineSettings {
     long long reply_larger_than, reply_max_len;
     long long latency_monitor_threshold_ms;
     bool latency_tracking;
+    long long prefetch_batch_max_size;           /* keys fetched together: 0 (no prefetching) to 128 */
     int npercentiles;                            /* of INFO latencystats, in the order they were given */
     double percentiles[LATENCY_PERCENTILES_MAX]; /* 0..100 */
 } engineSettings;
-extern engineSettings engine_conf;
+extern engineSettings engine_settings;
 
-extern const setting engine_settings[]; /* ended by SETTINGS_END */
+extern const setting engine_setting_rows[]; /* ended by SETTINGS_END */
 
-/* A percentile as its option and INFO show it ("99.9"); `size` of 32 is enough. Returns its length. */
+/* A percentile as its setting and INFO show it ("99.9"); `size` of 32 is enough. Returns its length. */
 size_t enginePercentileText(char *out, size_t size, double percentile);
 
 #endif

@@ -13,7 +13,7 @@
 void latencyAddSample(const char *event, long long ms);
 /* The usual guard: monitoring is on and the sample is at or above latency-monitor-threshold. */
 static inline void latencyAddSampleIfNeeded(const char *event, long long ms) {
-    if (engine_conf.latency_monitor_threshold_ms && ms >= engine_conf.latency_monitor_threshold_ms)
+    if (engine_settings.latency_monitor_threshold_ms && ms >= engine_settings.latency_monitor_threshold_ms)
         latencyAddSample(event, ms);
 }
 /* Record one execution of a command in its histogram (latency-tracking). */

@@ -160,16 +160,16 @@ static void reportSeries(void *arg, const latencySeries *series) {
 }
 
 static sds catSlowLogAdvice(sds s) {
-    unsigned long long threshold_us = (unsigned long long)engine_conf.latency_monitor_threshold_ms * 1000;
+    unsigned long long threshold_us = (unsigned long long)engine_settings.latency_monitor_threshold_ms * 1000;
 
-    if (engine_conf.slower_than_us < 0 || engine_conf.slow_max_len == 0) {
+    if (engine_settings.slower_than_us < 0 || engine_settings.slow_max_len == 0) {
         s = sdsCatPrintf(
             s,
             "- There are latency issues with potentially slow commands you are using. Try to enable the Slow "
             "Log Valkey feature using the command 'CONFIG SET slowlog-log-slower-than %llu'. If the Slow log is "
             "disabled Valkey is not able to log slow commands execution for you.\n",
             threshold_us);
-    } else if ((unsigned long long)engine_conf.slower_than_us > threshold_us) {
+    } else if ((unsigned long long)engine_settings.slower_than_us > threshold_us) {
         s = sdsCatPrintf(s,
                          "- Your current Slow Log configuration only logs events that are slower than your configured "
                          "latency monitor threshold. Please use 'CONFIG SET slowlog-log-slower-than %llu'.\n",
@@ -239,7 +239,7 @@ sds latencyDoctor(int64_t now_s) {
 
     latencySeriesEach(reportSeries, &r);
     if (r.events > 0) return catAdvice(r.text, r.advice);
-    if (engine_conf.latency_monitor_threshold_ms == 0) {
+    if (engine_settings.latency_monitor_threshold_ms == 0) {
         return sdsCat(
             r.text, "I'm sorry, Dave, I can't do that. Latency monitoring is disabled in this Valkey instance. You may "
                     "use \"CONFIG SET latency-monitor-threshold <milliseconds>.\" in order to enable it.\n");

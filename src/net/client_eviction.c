@@ -21,8 +21,8 @@ static long long evicted;
 
 /* 0: no limit. A limit that the bare connections would break closes nobody. */
 static size_t limitBytes(void) {
-    long long v = net_conf.maxmemory_clients;
-    size_t bytes = v >= 0 ? (size_t)v : (size_t)((double)store_conf.maxmemory * (double)-v / 100.0);
+    long long v = net_settings.maxmemory_clients;
+    size_t bytes = v >= 0 ? (size_t)v : (size_t)((double)store_settings.maxmemory * (double)-v / 100.0);
     return bytes > 0 && bytes < LIMIT_LEAST_BYTES ? LIMIT_LEAST_BYTES : bytes;
 }
 

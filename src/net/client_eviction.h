@@ -8,7 +8,7 @@
 
 #include "platform.h"
 
-/* From cron, and when the option changes. Nothing is done while maxmemory-clients is 0. */
+/* From cron, and when the setting changes. Nothing is done while maxmemory-clients is 0. */
 void clientEvictionCheck(void);
 long long clientEvictionCount(void); /* INFO evicted_clients */
 void clientEvictionResetStats(void);

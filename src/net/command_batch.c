@@ -18,11 +18,12 @@
 #include "command_batch.h"
 
 #include "call.h"
+#include "client_settings.h"
+#include "engine_settings.h"
 #include "io_threads.h"
 #include "memory_prefetch.h"
 #include "net_stats.h"
 #include "panic.h"
-#include "prefetch_settings.h"
 #include "session_output.h"
 
 #include <string.h>
@@ -78,7 +79,8 @@ bool batchMayExecute(const client *c) {
 }
 
 static size_t batchSize(void) {
-    return prefetch_batch_max_size > 0 ? (size_t)prefetch_batch_max_size : COMMANDS_WITHOUT_PREFETCH;
+    return engine_settings.prefetch_batch_max_size > 0 ? (size_t)engine_settings.prefetch_batch_max_size
+                                                       : COMMANDS_WITHOUT_PREFETCH;
 }
 
 void batchAdd(client *c, requestBlock *b) {
@@ -148,7 +150,7 @@ static void addKey(keyBatch *keys, const dict *d, slice name, uint64_t hash, boo
 /* Main does not touch a value that is replaced, nor one that another thread sends. What main itself sends it had
  * better have asked for early. */
 static bool sentElsewhere(const client *c) {
-    return reply_conf.offload && c->stream->home != ioThreadActing();
+    return client_settings.offload && c->stream->home != ioThreadActing();
 }
 
 /* Walk the keys of all items through their dicts. Commands with more keys than the batch holds fetch the rest by
@@ -261,7 +263,7 @@ size_t batchExecute(size_t max) {
     queue.for_main = false;
     while (queue.head && ran < max && !queue.for_main) {
         size_t size = batchSize();
-        bool prefetch = prefetch_batch_max_size > 0;
+        bool prefetch = engine_settings.prefetch_batch_max_size > 0;
         size_t n = collect(items, size);
         if (n == 0) {
             dropIdleHeads();

@@ -273,7 +273,7 @@ static void *threadMain(void *arg) {
     char name[16];
     snprintf(name, sizeof(name), "io_thd_%u", t->holder.id);
     threadSetName(name);
-    threadSetCpuAffinity(net_conf.cpulist);
+    threadSetCpuAffinity(net_settings.cpulist);
     zmallocThreadInit();
     t->busy_since = clockTicks();
     aeMain(t->holder.loop);

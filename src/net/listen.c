@@ -68,26 +68,26 @@ static bool isLoopback(const char *ip) {
 }
 
 static void acceptClient(int fd, const char *ip, bool is_unix) {
-    if ((long long)listLength(client_state.clients) >= net_conf.maxclients) {
+    if ((long long)listLength(client_state.clients) >= net_settings.maxclients) {
         refuse(fd, max_clients_error, sizeof(max_clients_error) - 1);
         return;
     }
-    if (!is_unix && net_conf.protected_mode && !callAuthRequired() && !isLoopback(ip)) {
+    if (!is_unix && net_settings.protected_mode && !callAuthRequired() && !isLoopback(ip)) {
         refuse(fd, protected_mode_error, sizeof(protected_mode_error) - 1);
         return;
     }
     char peer[ANET_ADDR_LEN + 128], local[ANET_ADDR_LEN + 128], addr[ANET_ADDR_LEN + 64];
     int port = 0;
     if (is_unix) {
-        snprintf(peer, sizeof(peer), "%s:0", net_conf.unixsocket);
-        snprintf(local, sizeof(local), "%s:0", net_conf.unixsocket);
+        snprintf(peer, sizeof(peer), "%s:0", net_settings.unixsocket);
+        snprintf(local, sizeof(local), "%s:0", net_settings.unixsocket);
     } else {
         anetFdToString(fd, addr, sizeof(addr), &port, true);
         anetFormatAddr(peer, sizeof(peer), addr, port);
         anetFdToString(fd, addr, sizeof(addr), &port, false);
         anetFormatAddr(local, sizeof(local), addr, port);
         anetNoDelay(NULL, fd, true);
-        if (net_conf.tcp_keepalive_s > 0) anetKeepAlive(NULL, fd, (int)net_conf.tcp_keepalive_s);
+        if (net_settings.tcp_keepalive_s > 0) anetKeepAlive(NULL, fd, (int)net_settings.tcp_keepalive_s);
     }
     connection *conn = is_unix ? connCreateAcceptedUnix(fd, NULL) : connCreateAcceptedSocket(fd, NULL);
     clientStream *s = streamCreate(conn, !callAuthRequired());
@@ -120,7 +120,7 @@ static void restFromAccepting(aeEventLoop *loop) {
 static void onAcceptable(aeEventLoop *loop, int fd, void *arg, int mask) {
     unused(mask);
     const listener *l = arg;
-    for (long long i = 0; i < net_conf.max_new_connections_per_cycle; i++) {
+    for (long long i = 0; i < net_settings.max_new_connections_per_cycle; i++) {
         char ip[ANET_ADDR_LEN] = "", err[ANET_ERR_LEN];
         int port;
         int client_fd = l->is_unix ? anetUnixAccept(err, fd) : anetTcpAccept(err, fd, ip, sizeof(ip), &port);
@@ -147,7 +147,7 @@ static bool addListener(int fd, bool is_unix) {
     l->is_unix = is_unix;
     anetNonBlock(NULL, fd);
     anetCloexec(fd);
-    if (net_conf.socket_mark_id > 0) anetSetMark(NULL, fd, (uint32_t)net_conf.socket_mark_id);
+    if (net_settings.socket_mark_id > 0) anetSetMark(NULL, fd, (uint32_t)net_settings.socket_mark_id);
     return aeCreateFileEvent(state.loop, fd, AE_READABLE, onAcceptable, l) == C_OK;
 }
 
@@ -162,11 +162,11 @@ static bool openAddress(const char *address) {
     bool optional = address[0] == '-';
     if (optional) address++;
     char err[ANET_ERR_LEN];
-    int port = (int)net_conf.port, backlog = (int)net_conf.tcp_backlog;
+    int port = (int)net_settings.port, backlog = (int)net_settings.tcp_backlog;
     int fd;
-    if (!strcmp(address, "::*")) fd = anetTcp6Server(err, port, NULL, backlog, net_conf.mptcp);
-    else if (strchr(address, ':')) fd = anetTcp6Server(err, port, address, backlog, net_conf.mptcp);
-    else fd = anetTcpServer(err, port, strcmp(address, "*") ? address : NULL, backlog, net_conf.mptcp);
+    if (!strcmp(address, "::*")) fd = anetTcp6Server(err, port, NULL, backlog, net_settings.mptcp);
+    else if (strchr(address, ':')) fd = anetTcp6Server(err, port, address, backlog, net_settings.mptcp);
+    else fd = anetTcpServer(err, port, strcmp(address, "*") ? address : NULL, backlog, net_settings.mptcp);
     if (fd >= 0) return addListener(fd, false);
     int why = errno;
     serverLog(LL_WARNING, "Warning: Could not create server TCP listening socket %s:%d: %s", address, port, err);
@@ -174,21 +174,21 @@ static bool openAddress(const char *address) {
 }
 
 static bool openTcp(void) {
-    if (net_conf.port == 0) return true;
-    for (int i = 0; i < net_conf.bind_count; i++)
-        if (!openAddress(net_conf.bind[i])) {
-            serverLog(LL_WARNING, "Failed listening on port %lld (tcp), aborting.", net_conf.port);
+    if (net_settings.port == 0) return true;
+    for (int i = 0; i < net_settings.bind_count; i++)
+        if (!openAddress(net_settings.bind[i])) {
+            serverLog(LL_WARNING, "Failed listening on port %lld (tcp), aborting.", net_settings.port);
             return false;
         }
     return true;
 }
 
 static bool openUnix(void) {
-    if (!net_conf.unixsocket || !*net_conf.unixsocket) return true;
-    unlink(net_conf.unixsocket); /* left over from a server that was killed */
+    if (!net_settings.unixsocket || !*net_settings.unixsocket) return true;
+    unlink(net_settings.unixsocket); /* left over from a server that was killed */
     char err[ANET_ERR_LEN];
-    int fd = anetUnixServer(err, net_conf.unixsocket, (mode_t)net_conf.unixsocketperm, (int)net_conf.tcp_backlog,
-                            net_conf.unixsocketgroup);
+    int fd = anetUnixServer(err, net_settings.unixsocket, (mode_t)net_settings.unixsocketperm,
+                            (int)net_settings.tcp_backlog, net_settings.unixsocketgroup);
     if (fd >= 0) return addListener(fd, true);
     serverLog(LL_WARNING, "Failed opening Unix socket: bind: %s", err);
     return false;
@@ -214,7 +214,7 @@ static void closeListeners(listener *at, int count) {
 void listenClose(void) {
     closeListeners(state.at, state.count);
     state.count = 0;
-    if (net_conf.unixsocket && *net_conf.unixsocket) unlink(net_conf.unixsocket);
+    if (net_settings.unixsocket && *net_settings.unixsocket) unlink(net_settings.unixsocket);
 }
 
 bool listenReopen(const char **err) {
@@ -230,17 +230,17 @@ bool listenReopen(const char **err) {
 }
 
 bool listenInfo(int i, char *out, size_t size) {
-    bool tcp = net_conf.port != 0;
-    bool is_unix = net_conf.unixsocket && *net_conf.unixsocket;
+    bool tcp = net_settings.port != 0;
+    bool is_unix = net_settings.unixsocket && *net_settings.unixsocket;
     if (i == 0 && tcp) {
         size_t n = (size_t)snprintf(out, size, "name=tcp");
-        for (int b = 0; b < net_conf.bind_count && n < size; b++)
-            n += (size_t)snprintf(out + n, size - n, ",bind=%s", net_conf.bind[b]);
-        if (n < size) snprintf(out + n, size - n, ",port=%lld", net_conf.port);
+        for (int b = 0; b < net_settings.bind_count && n < size; b++)
+            n += (size_t)snprintf(out + n, size - n, ",bind=%s", net_settings.bind[b]);
+        if (n < size) snprintf(out + n, size - n, ",port=%lld", net_settings.port);
         return true;
     }
     if (i == (tcp ? 1 : 0) && is_unix) {
-        snprintf(out, size, "name=unix,bind=%s", net_conf.unixsocket);
+        snprintf(out, size, "name=unix,bind=%s", net_settings.unixsocket);
         return true;
     }
     return false;

@@ -117,11 +117,11 @@ bool mainPolicyIsDedicated(void) {
 }
 
 bool mainPolicyLends(void) {
-    return net_conf.main_role != MAIN_ROLE_KEEP;
+    return net_settings.main_role != MAIN_ROLE_KEEP;
 }
 
 bool mainPolicyIsRestless(void) {
-    return unlikely(net_conf.main_role == MAIN_ROLE_MOVE);
+    return unlikely(net_settings.main_role == MAIN_ROLE_MOVE);
 }
 
 static void setDedicated(bool on) {
@@ -173,7 +173,7 @@ void mainPolicyCheck(monotime now, bool threads_full, uint64_t busy_ns, long lon
     policy.window_start = now;
     policy.busy_seen = busy_ns;
     policy.commands_seen = commands;
-    if (net_conf.main_role != MAIN_ROLE_AUTO) {
+    if (net_settings.main_role != MAIN_ROLE_AUTO) {
         if (mainPolicyIsDedicated()) setDedicated(false);
     } else if (policy.trial_windows >= 0) {
         judge(now, ran);

@@ -67,7 +67,7 @@ void netEachTurn(void (*job)(void)) {
 
 bool netListen(void) {
     if (!listenOpen(ioThreadHolder(ioThreadMain())->loop)) return false;
-    ioThreadsSetCount((int)net_conf.io_threads);
+    ioThreadsSetCount((int)net_settings.io_threads);
     rebalanceApply();
     return true;
 }
@@ -83,7 +83,7 @@ bool netApplyThreads(const char **err) {
 bool netApplyMaxClients(const char **err) {
     if (!ioThreadMain()) return true;
     struct rlimit limit;
-    rlim_t want = (rlim_t)net_conf.maxclients + NET_RESERVED_FDS;
+    rlim_t want = (rlim_t)net_settings.maxclients + NET_RESERVED_FDS;
     if (getrlimit(RLIMIT_NOFILE, &limit) == -1) return true;
     if (limit.rlim_cur < want) {
         limit.rlim_cur = want;
@@ -102,7 +102,7 @@ void netStopListening(void) {
 
 int netActiveThreads(void) {
     int level = rebalanceActiveThreads() - 1;
-    return level > 1 || mainPolicyIsDedicated() || net_conf.io_threads_always_active ? level : 0;
+    return level > 1 || mainPolicyIsDedicated() || net_settings.io_threads_always_active ? level : 0;
 }
 
 bool netListenerInfo(int i, char *out, size_t size) {
@@ -164,7 +164,7 @@ static bool turn(void) {
 
 static void applyThreads(void) {
     state.apply_threads = false;
-    ioThreadsSetCount((int)net_conf.io_threads);
+    ioThreadsSetCount((int)net_settings.io_threads);
     rebalanceApply();
 }
 
@@ -213,14 +213,14 @@ turnEnd netLentTurn(void) {
 
 /* Clients that have been silent for longer than `timeout`. */
 static void closeIdleClients(void) {
-    if (net_conf.timeout_s == 0) return;
+    if (net_settings.timeout_s == 0) return;
     monotime now = clockTicks();
     listIter it = listBegin(client_state.clients, false);
     listNode *n;
     while ((n = listNext(&it)) != NULL) {
         client *c = listNodeValue(n);
         if (c->flags & (CLIENT_BLOCKED | CLIENT_PAUSED | CLIENT_REPLICA | CLIENT_PRIMARY | CLIENT_PUBSUB)) continue;
-        if (clockTicksToNs(now - c->last_interaction) < (uint64_t)net_conf.timeout_s * 1000000000ull) continue;
+        if (clockTicksToNs(now - c->last_interaction) < (uint64_t)net_settings.timeout_s * 1000000000ull) continue;
         serverLog(LL_VERBOSE, "Closing idle client");
         clientCloseAsap(c);
     }

@@ -1,6 +1,6 @@
-/* net_settings.c -- the values of the net layer's options, and the copies that other threads read.
+/* net_settings.c -- the values of the net layer's settings, and the copies that other threads read.
  *
- * Not here    their names, ranges and effects (net_options.c).
+ * Not here    their names, ranges and effects (net_setting_table.c).
  * Threads     main.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -8,13 +8,14 @@
 
 #include "string_limits.h"
 
-netSettings net_conf;
+netSettings net_settings;
 netShared net_shared;
 
 void netShareSettings(void) {
-    string_bytes_max = net_conf.proto_max_bulk_len;
-    atomic_store_explicit(&net_shared.proto_max_bulk_len, net_conf.proto_max_bulk_len, memory_order_relaxed);
-    atomic_store_explicit(&net_shared.client_query_buffer_limit, net_conf.client_query_buffer_limit,
+    string_bytes_max = net_settings.proto_max_bulk_len;
+    atomic_store_explicit(&net_shared.proto_max_bulk_len, net_settings.proto_max_bulk_len, memory_order_relaxed);
+    atomic_store_explicit(&net_shared.client_query_buffer_limit, net_settings.client_query_buffer_limit,
                           memory_order_relaxed);
-    atomic_store_explicit(&net_shared.reply_zerocopy_min_size, net_conf.reply_zerocopy_min_size, memory_order_relaxed);
+    atomic_store_explicit(&net_shared.reply_zerocopy_min_size, net_settings.reply_zerocopy_min_size,
+                          memory_order_relaxed);
 }

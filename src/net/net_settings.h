@@ -1,4 +1,4 @@
-/* net_settings.h -- the values of the net layer's options.
+/* net_settings.h -- the values of the net layer's settings.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NET_NET_SETTINGS_H
@@ -16,7 +16,7 @@ enum { MAIN_ROLE_AUTO, MAIN_ROLE_KEEP, MAIN_ROLE_MOVE };
 typedef struct netSettings {
     long long port, tcp_backlog, timeout_s, tcp_keepalive_s, maxclients;
     long long unixsocketperm, socket_mark_id, max_new_connections_per_cycle;
-    long long io_threads, prefetch_batch_max_size;
+    long long io_threads;
     long long proto_max_bulk_len, client_query_buffer_limit, reply_zerocopy_min_size, maxmemory_clients;
     int main_role; /* MAIN_ROLE_ */
     bool protected_mode, mptcp, io_threads_always_active;
@@ -25,9 +25,9 @@ typedef struct netSettings {
     char *bind[BIND_MAX]; /* own */
     int bind_count;
 } netSettings;
-extern netSettings net_conf;
+extern netSettings net_settings;
 
-/* Copies for the threads that hold streams, stored by main when an option changes (relaxed: a
+/* Copies for the threads that hold streams, stored by main when a setting changes (relaxed: a
  * request read meanwhile may see either value). */
 typedef struct netShared {
     _Atomic long long proto_max_bulk_len, client_query_buffer_limit, reply_zerocopy_min_size;

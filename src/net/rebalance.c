@@ -69,7 +69,7 @@ static void unlinkStream(clientStream *s) {
 /* I/O threads that may take part: no more than processors beside main's, at least one. */
 static int levelMax(void) {
     int threads = ioThreadsCount() - 1;
-    if (threads == 0 || net_conf.io_threads_always_active) return threads;
+    if (threads == 0 || net_settings.io_threads_always_active) return threads;
     static int cpus;
     if (!cpus) {
         cpu_set_t set;
@@ -200,7 +200,7 @@ static void setLevel(int level) {
 
 void rebalanceApply(void) {
     int most = levelMax(), least = ioThreadsCount() > 1;
-    if (net_conf.io_threads_always_active || state.level > most) setLevel(most);
+    if (net_settings.io_threads_always_active || state.level > most) setLevel(most);
     else if (state.level < least) setLevel(least);
     spread();
 }
@@ -245,7 +245,7 @@ void rebalanceCheck(monotime now) {
     int most = levelMax();
     state.window_start = now;
     state.full = full && state.level >= most;
-    if (net_conf.io_threads_always_active) return;
+    if (net_settings.io_threads_always_active) return;
     state.up_windows = full ? state.up_windows + 1 : 0;
     state.down_windows = wantsLess(busy) ? state.down_windows + 1 : 0;
     if (state.up_windows >= UP_WINDOWS && state.level < most) setLevel(state.level + 1);

@@ -9,7 +9,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "banner.h"
 
-#include "config_file.h"
+#include "setting_file.h"
 #include "hash.h"
 #include "log.h"
 #include "net.h"
@@ -49,17 +49,17 @@ static void showLogo(void) {
              "   \\    '-._.-'     /      PID: %d\n"
              "    '-.          .-'\n"
              "       '--=====--'\n\n",
-             VALKEY_VERSION, sizeof(long) * 8, net_conf.port, (int)getpid());
+             VALKEY_VERSION, sizeof(long) * 8, net_settings.port, (int)getpid());
     serverLogRaw(text);
 }
 
 void bannerShow(void) {
-    bool terminal = !*logFile() && !server_conf.syslog_enabled && isatty(STDOUT_FILENO);
-    if (terminal || server_conf.always_show_logo) {
+    bool terminal = !*logFile() && !server_settings.syslog_enabled && isatty(STDOUT_FILENO);
+    if (terminal || server_settings.always_show_logo) {
         showLogo();
         return;
     }
-    serverLog(LL_NOTICE, "Running mode=standalone, port=%lld.", net_conf.port);
+    serverLog(LL_NOTICE, "Running mode=standalone, port=%lld.", net_settings.port);
     serverLog(LL_NOTICE, "PID: %d", (int)getpid());
 }
 

@@ -19,7 +19,7 @@
 #define ARGUMENT_BYTES_MAX 128
 
 static const char *userText(const char *text) {
-    return !text ? "" : admin_conf.hide_user_data_from_log ? "*redacted*" : text;
+    return !text ? "" : admin_settings.hide_user_data_from_log ? "*redacted*" : text;
 }
 
 static void printClient(const client *c) {
@@ -48,7 +48,7 @@ static void printArgument(uint32_t index, slice arg) {
 static void printArguments(const client *c) {
     if (!c->argv) return;
     for (uint32_t i = 0; i < c->argc && i < ARGUMENTS_SHOWN_MAX; i++) {
-        bool hidden = i > 0 && admin_conf.hide_user_data_from_log;
+        bool hidden = i > 0 && admin_settings.hide_user_data_from_log;
         if (hidden) panicPrint("argv[%u]: %zu bytes\n", (unsigned)i, c->argv[i].len);
         else printArgument(i, c->argv[i]);
     }

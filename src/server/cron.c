@@ -22,7 +22,7 @@ static aeEventLoop *main_loop; /* borrowed */
 static long long onTick(aeEventLoop *loop, long long id, void *arg) {
     unused(loop), unused(id), unused(arg);
     shutdownCron();
-    if (unlikely(debugCronPaused())) return 1000 / server_conf.hz;
+    if (unlikely(debugCronPaused())) return 1000 / server_settings.hz;
     int64_t now_ms = clockWallMs();
     storeSetNowMs(now_ms);
     lruClockRefresh(now_ms);
@@ -30,7 +30,7 @@ static long long onTick(aeEventLoop *loop, long long id, void *arg) {
     netCron();
     activeExpireCycle(EXPIRE_CYCLE_SLOW);
     dbResizeTick();
-    return 1000 / server_conf.hz;
+    return 1000 / server_settings.hz;
 }
 
 static long long onMinute(aeEventLoop *loop, long long id, void *arg) {
@@ -51,7 +51,7 @@ static long long onEvict(aeEventLoop *loop, long long id, void *arg) {
 static void onTurn(void) {
     static bool evicting;
     activeExpireCycle(EXPIRE_CYCLE_FAST);
-    if (store_conf.maxmemory && !evicting && evictPerform() == EVICT_RUNNING)
+    if (store_settings.maxmemory && !evicting && evictPerform() == EVICT_RUNNING)
         evicting = aeCreateTimeEvent(main_loop, 0, onEvict, &evicting) >= 0;
 }
 

@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "daemon.h"
 
-#include "config_file.h"
+#include "setting_file.h"
 #include "log.h"
 #include "net.h"
 #include "panic.h"
@@ -57,20 +57,20 @@ void daemonInit(int argc, char **argv) {
 
 /* "*:6379", the Unix socket's path, or what stands for an address. */
 static sds listenAddress(void) {
-    if (net_conf.port) {
-        const char *first = net_conf.bind_count ? net_conf.bind[0] : "*";
+    if (net_settings.port) {
+        const char *first = net_settings.bind_count ? net_settings.bind[0] : "*";
         if (*first == '-') first++;
-        return sdsCatPrintf(sdsEmpty(), "%s:%lld", first, net_conf.port);
+        return sdsCatPrintf(sdsEmpty(), "%s:%lld", first, net_settings.port);
     }
-    return sdsNew(net_conf.unixsocket ? net_conf.unixsocket : "");
+    return sdsNew(net_settings.unixsocket ? net_settings.unixsocket : "");
 }
 
 static sds expandField(sds out, const char *name, size_t len) {
     slice field = sliceOf(name, len);
     if (sliceIs(field, "title")) return sdsCat(out, state.argv0);
-    if (sliceIs(field, "port")) return sdsCatPrintf(out, "%lld", net_conf.port);
-    if (sliceIs(field, "unixsocket")) return sdsCat(out, net_conf.unixsocket ? net_conf.unixsocket : "");
-    if (sliceIs(field, "config-file")) return sdsCat(out, configFilePath() ? configFilePath() : "");
+    if (sliceIs(field, "port")) return sdsCatPrintf(out, "%lld", net_settings.port);
+    if (sliceIs(field, "unixsocket")) return sdsCat(out, net_settings.unixsocket ? net_settings.unixsocket : "");
+    if (sliceIs(field, "config-file")) return sdsCat(out, settingFilePath() ? settingFilePath() : "");
     if (sliceIs(field, "tls-port")) return sdsCat(out, "0");
     if (sliceIs(field, "listen-addr")) {
         sds addr = listenAddress();
@@ -81,9 +81,9 @@ static sds expandField(sds out, const char *name, size_t len) {
 }
 
 void daemonSetTitle(void) {
-    if (!server_conf.set_proc_title) return;
+    if (!server_settings.set_proc_title) return;
     sds title = sdsEmpty();
-    const char *p = server_conf.proc_title_template;
+    const char *p = server_settings.proc_title_template;
     while (*p) {
         const char *close = *p == '{' ? strchr(p, '}') : NULL;
         if (close) {
@@ -126,7 +126,7 @@ static bool startedByUpstart(void) {
 }
 
 static int findSupervisor(void) {
-    int wanted = server_conf.supervised;
+    int wanted = server_settings.supervised;
     if ((wanted == SUPERVISED_AUTODETECT || wanted == SUPERVISED_UPSTART) && startedByUpstart())
         return SUPERVISED_UPSTART;
     if ((wanted == SUPERVISED_AUTODETECT || wanted == SUPERVISED_SYSTEMD) && startedBySystemd())
@@ -155,7 +155,7 @@ static void toBackground(void) {
 
 void daemonStart(void) {
     state.supervisor = findSupervisor();
-    if (server_conf.daemonize && state.supervisor == SUPERVISED_NONE) toBackground();
+    if (server_settings.daemonize && state.supervisor == SUPERVISED_NONE) toBackground();
     panicSetMainThread();
 }
 
@@ -185,8 +185,8 @@ void daemonNotifyStopping(void) {
 }
 
 void daemonWritePidFile(void) {
-    if (!server_conf.pidfile) return;
-    FILE *f = fopen(server_conf.pidfile, "w");
+    if (!server_settings.pidfile) return;
+    FILE *f = fopen(server_settings.pidfile, "w");
     if (!f) {
         serverLog(LL_NOTICE, "Failed to write PID file: %s", strerror(errno));
         return;
@@ -199,21 +199,21 @@ void daemonWritePidFile(void) {
 void daemonRemovePidFile(void) {
     if (!state.has_pid_file) return;
     serverLog(LL_NOTICE, "Removing the pid file.");
-    unlink(server_conf.pidfile);
+    unlink(server_settings.pidfile);
     state.has_pid_file = false;
 }
 
 /* --- limits ------------------------------------------------------------------------------------------- */
 
 void daemonAdjustFileLimit(void) {
-    rlim_t wanted = (rlim_t)net_conf.maxclients + NET_RESERVED_FDS;
+    rlim_t wanted = (rlim_t)net_settings.maxclients + NET_RESERVED_FDS;
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) == -1) {
         serverLog(LL_WARNING,
                   "Unable to obtain the current NOFILE limit (%s), assuming 1024 and setting the max clients "
                   "configuration accordingly.",
                   strerror(errno));
-        net_conf.maxclients = 1024 - NET_RESERVED_FDS;
+        net_settings.maxclients = 1024 - NET_RESERVED_FDS;
         return;
     }
     rlim_t before = limit.rlim_cur;
@@ -232,7 +232,7 @@ void daemonAdjustFileLimit(void) {
                   (unsigned long long)wanted, (unsigned long long)before);
         return;
     }
-    long long asked = net_conf.maxclients;
+    long long asked = net_settings.maxclients;
     if (best <= NET_RESERVED_FDS) {
         serverLog(LL_WARNING,
                   "Your current 'ulimit -n' of %llu is not enough for the server to start. Please increase your "
@@ -240,7 +240,7 @@ void daemonAdjustFileLimit(void) {
                   (unsigned long long)before, (unsigned long long)wanted);
         exit(1);
     }
-    net_conf.maxclients = (long long)best - NET_RESERVED_FDS;
+    net_settings.maxclients = (long long)best - NET_RESERVED_FDS;
     serverLog(LL_WARNING, "You requested maxclients of %lld requiring at least %llu max file descriptors.", asked,
               (unsigned long long)wanted);
     serverLog(LL_WARNING, "Server can't set maximum open files to %llu because of OS error: %s.",
@@ -248,7 +248,7 @@ void daemonAdjustFileLimit(void) {
     serverLog(LL_WARNING,
               "Current maximum open files is %llu. maxclients has been reduced to %lld to compensate for low "
               "ulimit. If you need higher maxclients increase 'ulimit -n'.",
-              (unsigned long long)best, net_conf.maxclients);
+              (unsigned long long)best, net_settings.maxclients);
 }
 
 /* First number in a file of /proc or /sys, -1 when it cannot be read. */
@@ -272,11 +272,11 @@ static bool hugePagesAlways(void) {
 
 void daemonWarnOfSystem(void) {
     long backlog = readNumber("/proc/sys/net/core/somaxconn");
-    if (backlog > 0 && backlog < net_conf.tcp_backlog)
+    if (backlog > 0 && backlog < net_settings.tcp_backlog)
         serverLog(LL_WARNING,
                   "WARNING: The TCP backlog setting of %lld cannot be enforced because "
                   "/proc/sys/net/core/somaxconn is set to the lower value of %ld.",
-                  net_conf.tcp_backlog, backlog);
+                  net_settings.tcp_backlog, backlog);
     if (readNumber("/proc/sys/vm/overcommit_memory") == 0)
         serverLog(LL_WARNING,
                   "WARNING Memory overcommit must be enabled! Without it, a background save or replication may "
@@ -284,7 +284,7 @@ void daemonWarnOfSystem(void) {
                   "/etc/sysctl.conf and then reboot or run the command 'sysctl vm.overcommit_memory=1' for this to "
                   "take effect.");
     if (!hugePagesAlways()) return;
-    if (server_conf.disable_thp && prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0) return;
+    if (server_settings.disable_thp && prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0) return;
     serverLog(LL_WARNING,
               "WARNING You have Transparent Huge Pages (THP) support enabled in your kernel. This will create "
               "latency and memory usage issues with the server. To fix this issue run the command 'echo madvise > "

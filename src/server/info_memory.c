@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "info_internal.h"
 
-#include "config_table.h"
+#include "setting_table.h"
 #include "lazyfree.h"
 #include "memory_report.h"
 #include "store_state.h"
@@ -43,8 +43,8 @@ static void scripts(infoOut *o) {
 }
 
 static void limit(infoOut *o) {
-    infoBytes(o, "maxmemory", (size_t)store_conf.maxmemory);
-    sds policy = settingText(configFind("maxmemory-policy")->entry->def);
+    infoBytes(o, "maxmemory", (size_t)store_settings.maxmemory);
+    sds policy = settingText(settingFind("maxmemory-policy")->entry->def);
     infoLine(o, "maxmemory_policy:%s", policy);
     sdsFree(policy);
 }

@@ -12,7 +12,7 @@
 #include "admin_settings.h"
 #include "banner.h"
 #include "clock.h"
-#include "config_file.h"
+#include "setting_file.h"
 #include "daemon.h"
 #include "identity.h"
 #include "io_threads.h"
@@ -60,19 +60,19 @@ void infoServer(infoOut *o) {
     infoLine(o, "process_id:%ld", (long)getpid());
     infoLine(o, "process_supervised:%s", daemonSupervisedName());
     infoLine(o, "run_id:%s", identityRunId());
-    infoLine(o, "tcp_port:%lld", net_conf.port);
+    infoLine(o, "tcp_port:%lld", net_settings.port);
     infoLine(o, "server_time_usec:%lld", (long long)now_us);
     infoLine(o, "uptime_in_seconds:%lld", (long long)uptime_s);
     infoLine(o, "uptime_in_days:%lld", (long long)(uptime_s / 86400));
-    infoLine(o, "hz:%lld", server_conf.hz);
-    infoLine(o, "configured_hz:%lld", server_conf.hz);
-    infoLine(o, "clients_hz:%lld", server_conf.hz);
+    infoLine(o, "hz:%lld", server_settings.hz);
+    infoLine(o, "configured_hz:%lld", server_settings.hz);
+    infoLine(o, "clients_hz:%lld", server_settings.hz);
     infoLine(o, "lru_clock:%u", (unsigned)lruClock());
     infoLine(o, "executable:%s", daemonExecutable());
-    infoLine(o, "config_file:%s", configFilePath() ? configFilePath() : "");
+    infoLine(o, "config_file:%s", settingFilePath() ? settingFilePath() : "");
     /* The field counts I/O threads at work beside main: none while main serves all clients itself. */
     infoLine(o, "io_threads_active:%d", netActiveThreads());
-    infoLine(o, "availability_zone:%s", admin_conf.availability_zone ? admin_conf.availability_zone : "");
+    infoLine(o, "availability_zone:%s", admin_settings.availability_zone ? admin_settings.availability_zone : "");
     char listener[512];
     for (int i = 0; netListenerInfo(i, listener, sizeof(listener)); i++) infoLine(o, "listener%d:%s", i, listener);
 }
@@ -109,7 +109,7 @@ void infoClients(infoOut *o) {
     clientCounts n = countClients();
     infoLine(o, "connected_clients:%zu", n.connected);
     infoLine(o, "cluster_connections:0");
-    infoLine(o, "maxclients:%lld", net_conf.maxclients);
+    infoLine(o, "maxclients:%lld", net_settings.maxclients);
     infoLine(o, "client_recent_max_input_buffer:%zu", client_state.recent_max_input);
     infoLine(o, "client_recent_max_output_buffer:%zu", client_state.recent_max_output);
     infoLine(o, "blocked_clients:%zu", n.blocked);

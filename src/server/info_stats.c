@@ -11,7 +11,7 @@
 
 #include "call.h"
 #include "client_eviction.h"
-#include "config_table.h"
+#include "setting_table.h"
 #include "evict.h"
 #include "histogram.h"
 #include "identity.h"
@@ -138,7 +138,7 @@ void infoReplication(infoOut *o) {
     FIXED(o, "role:master", "connected_slaves:0", "replicas_waiting_psync:0", "master_failover_state:no-failover");
     infoLine(o, "master_replid:%s", identityReplId());
     FIXED(o, "master_replid2:" ZERO_ID, "master_repl_offset:0", "second_repl_offset:-1", "repl_backlog_active:0");
-    sds size = settingText(configFind("repl-backlog-size")->entry->def);
+    sds size = settingText(settingFind("repl-backlog-size")->entry->def);
     infoLine(o, "repl_backlog_size:%s", size);
     sdsFree(size);
     FIXED(o, "repl_backlog_first_byte_offset:0", "repl_backlog_histlen:0");
@@ -163,11 +163,11 @@ static void commandLatency(void *arg, serverCommand *cmd) {
     const struct histogram *h = cmd->stats ? cmd->stats->latency : NULL;
     if (h && histogramTotal(h)) {
         sds line = sdsEmpty();
-        for (int i = 0; i < engine_conf.npercentiles; i++) {
+        for (int i = 0; i < engine_settings.npercentiles; i++) {
             char name[32];
-            enginePercentileText(name, sizeof(name), engine_conf.percentiles[i]);
+            enginePercentileText(name, sizeof(name), engine_settings.percentiles[i]);
             line = sdsCatPrintf(line, "%sp%s=%.3f", i ? "," : "", name,
-                                (double)histogramPercentile(h, engine_conf.percentiles[i]) / 1000);
+                                (double)histogramPercentile(h, engine_settings.percentiles[i]) / 1000);
         }
         infoLine(arg, "latency_percentiles_usec_%s:%s", cmd->fullname, line);
         sdsFree(line);
@@ -176,7 +176,7 @@ static void commandLatency(void *arg, serverCommand *cmd) {
 }
 
 void infoLatencystats(infoOut *o) {
-    if (engine_conf.latency_tracking) commandEach(commandLatency, o);
+    if (engine_settings.latency_tracking) commandEach(commandLatency, o);
 }
 
 /* ---- Errors ---------------------------------------------------------------------------------------- */

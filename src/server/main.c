@@ -77,9 +77,9 @@ static void seedHash(void) {
 
 /* A given seed makes the order of SCAN the same on several servers. */
 static void applyHashSeed(void) {
-    if (!server_conf.hash_seed) return;
+    if (!server_settings.hash_seed) return;
     char hex[65];
-    sha256Hex(hex, server_conf.hash_seed, strlen(server_conf.hash_seed));
+    sha256Hex(hex, server_settings.hash_seed, strlen(server_settings.hash_seed));
     hashSetKey((const uint8_t *)hex);
 }
 
@@ -94,8 +94,8 @@ int main(int argc, char **argv) {
     seedHash();
 
     wiringCommands();
-    configInit(wiring_settings);
-    configLoad(argc - 1, argv + 1);
+    settingTableInit(wiring_settings);
+    settingFileLoad(argc - 1, argv + 1);
     const char *err = NULL;
     if (!serverSettingsApply(&err)) {
         fprintf(stderr, "%s\n", err);
@@ -120,16 +120,16 @@ int main(int argc, char **argv) {
         return 1;
     }
     clientsInit();
-    dbInit((int)store_conf.databases);
+    dbInit((int)store_settings.databases);
     bannerShow();
     netInit(loop);
-    threadSetCpuAffinity(server_conf.server_cpulist);
+    threadSetCpuAffinity(server_settings.server_cpulist);
     if (!netListen()) return 1;
-    bioInit(server_conf.bio_cpulist);
+    bioInit(server_settings.bio_cpulist);
     daemonWritePidFile();
     daemonSetTitle();
     cronStart(loop);
-    configWarnPending();
+    settingFileWarnPending();
     serverLog(LL_NOTICE, "Server initialized");
     metricsSetStartupMemory();
     bannerReady();

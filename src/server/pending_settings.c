@@ -1,16 +1,16 @@
-/* pending_settings.c -- options whose subsystem is still to come: valid, kept and shown, without effect.
+/* pending_settings.c -- settings whose subsystem is still to come: valid, kept and shown, without effect.
  *
  * A configuration written for the field must load, and CONFIG GET, SET and REWRITE must answer as they do there. Each
- * entry carries SETTING_PENDING; configWarnPending() names those that were loaded with a value that expects an effect.
- * A subsystem that arrives takes its entries into a table of its own.
+ * entry carries SETTING_PENDING; settingFileWarnPending() names those that were loaded with a value that expects an
+ * effect. A subsystem that arrives takes its entries into a table of its own.
  *
- * Not here    options that work; they are in the tables of their layers.
+ * Not here    settings that work; they are in the tables of their layers.
  * Owns        `kept`, the values. Nobody reads them but CONFIG.
  * Threads     main.
- * Tests       tests/unit/admin/config_test.c
+ * Tests       tests/unit/admin/setting_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "config_table.h"
+#include "setting_table.h"
 #include "numbers.h"
 #include "zmalloc.h"
 
@@ -22,7 +22,7 @@
 #define HOSTNAME_MAX 255
 #define BACKLOG_MIN (16 * 1024)
 
-/* One value per option below; the type is the table's. */
+/* One value per setting below; the type is the table's. */
 static struct {
     /* Persistence. */
     bool appendonly, aof_load_truncated, aof_rewrite_incremental_fsync, aof_timestamp_enabled, aof_use_rdb_preamble;
@@ -257,7 +257,7 @@ static sds getRdmaBind(const setting *s) {
     { VALUE(name_, SETTING_ENUM, field, default_, flags_), .names = names_ }
 #define NO_ALIAS .alias = NULL
 
-const setting pending_settings[] = {
+const setting pending_setting_rows[] = {
     /* Snapshots. */
     {.name = "save",
      .type = SETTING_SPECIAL,

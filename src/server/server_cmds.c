@@ -37,13 +37,13 @@ static const struct {
 
 /* What HELLO says. */
 static serverIdentity identityNow(void) {
-    bool compatible = admin_conf.extended_redis_compatibility;
+    bool compatible = admin_settings.extended_redis_compatibility;
     return (serverIdentity){
         .name = compatible ? "redis" : "valkey",
         .version = compatible ? REDIS_COMPATIBLE_VERSION : VALKEY_VERSION,
         .mode = "standalone",
         .role = "master",
-        .availability_zone = admin_conf.availability_zone,
+        .availability_zone = admin_settings.availability_zone,
     };
 }
 

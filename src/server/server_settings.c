@@ -1,16 +1,16 @@
-/* server_settings.c -- the options of the process itself: how it starts, logs, ticks and ends.
+/* server_settings.c -- the settings of the process itself: how it starts, logs, ticks and ends.
  *
- * Not here    options whose subsystem is still to come (pending_settings.c); options of other layers; who may use DEBUG
- *             and what it is told (admin_settings.c).
- * Owns        server_conf.
+ * Not here    settings whose subsystem is still to come (pending_settings.c); who may use DEBUG and what it is told
+ *             (admin_settings.c).
+ * Owns        server_settings.
  * Threads     main.
  * Invariants  1 <= hz <= 500 once serverSettingsApply() has run.
- * Tests       tests/unit/admin/config_test.c
+ * Tests       tests/unit/admin/setting_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "server_settings.h"
 
-#include "config_table.h"
+#include "setting_table.h"
 #include "db.h"
 #include "log.h"
 #include "numbers.h"
@@ -33,7 +33,7 @@
 #define OOM_VALUE_MAX 2000
 #define OOM_PATH "/proc/self/oom_score_adj"
 
-serverSettings server_conf;
+serverSettings server_settings;
 
 static void (*on_title)(void), (*on_password)(void);
 
@@ -69,7 +69,7 @@ static const settingName stop_names[] = {
 static bool checkStop(const char *text, long long number, const char **err) {
     unused(text);
     if ((number & STOP_SAVE) && (number & STOP_NOSAVE)) {
-        *err = "shutdown options SAVE and NOSAVE can't be used simultaneously";
+        *err = "shutdown settings SAVE and NOSAVE can't be used simultaneously";
         return false;
     }
     return true;
@@ -132,12 +132,12 @@ static bool setOomValues(const setting *s, char **words, int count, const char *
         if (values[i] < values[i - 1])
             serverLog(LL_WARNING, "The oom-score-adj-values configuration may not work for non-privileged processes! "
                                   "Please consult the documentation.");
-    memcpy(server_conf.oom_score_adj_values, values, sizeof(values));
+    memcpy(server_settings.oom_score_adj_values, values, sizeof(values));
     return true;
 }
 
 static sds getOomValues(const setting *s) {
-    const long long *v = server_conf.oom_score_adj_values;
+    const long long *v = server_settings.oom_score_adj_values;
     unused(s);
     return sdsCatPrintf(sdsEmpty(), "%lld %lld %lld", v[OOM_PRIMARY], v[OOM_REPLICA], v[OOM_CHILD]);
 }
@@ -146,34 +146,34 @@ static sds getOomValues(const setting *s) {
 
 static bool applyLog(const char **err) {
     unused(err);
-    logSetLevel((logLevel)server_conf.loglevel);
-    logSetFormat((logFormat)server_conf.log_format, (logTimeFormat)server_conf.log_timestamp_format);
+    logSetLevel((logLevel)server_settings.loglevel);
+    logSetFormat((logFormat)server_settings.log_format, (logTimeFormat)server_settings.log_timestamp_format);
     return true;
 }
 
 static bool applyHz(const char **err) {
     unused(err);
-    if (server_conf.hz < HZ_MIN) server_conf.hz = HZ_MIN;
-    if (server_conf.hz > HZ_MAX) server_conf.hz = HZ_MAX;
-    store_conf.hz = server_conf.hz;
+    if (server_settings.hz < HZ_MIN) server_settings.hz = HZ_MIN;
+    if (server_settings.hz > HZ_MAX) server_settings.hz = HZ_MAX;
+    store_settings.hz = server_settings.hz;
     return true;
 }
 
 static bool applyLocale(const char **err) {
     *err = "Invalid locale name";
-    return setlocale(LC_COLLATE, server_conf.locale_collate) != NULL;
+    return setlocale(LC_COLLATE, server_settings.locale_collate) != NULL;
 }
 
 static bool applyCrashLog(const char **err) {
     unused(err);
-    if (server_conf.crash_log_enabled) panicInstallHandlers();
+    if (server_settings.crash_log_enabled) panicInstallHandlers();
     else panicRemoveHandlers();
     return true;
 }
 
 static bool applyBgThread(const char **err) {
     unused(err);
-    zmallocSetBackgroundThread(server_conf.jemalloc_bg_thread);
+    zmallocSetBackgroundThread(server_settings.jemalloc_bg_thread);
     return true;
 }
 
@@ -215,16 +215,16 @@ static bool writeScore(long long score) {
 bool serverApplyOomScore(int role, const char **err) {
     static bool changed;
     static long long base;
-    if (server_conf.oom_score_adj == OOM_ADJUST_NO && !changed) return true;
+    if (server_settings.oom_score_adj == OOM_ADJUST_NO && !changed) return true;
     *err = "Failed to apply new oom_score_adj configuration, check server logs.";
     if (!changed && !readScore(&base)) goto failed;
     long long score = base;
-    if (server_conf.oom_score_adj == OOM_ADJUST_RELATIVE) score = base + server_conf.oom_score_adj_values[role];
-    if (server_conf.oom_score_adj == OOM_ADJUST_ABSOLUTE) score = server_conf.oom_score_adj_values[role];
+    if (server_settings.oom_score_adj == OOM_ADJUST_RELATIVE) score = base + server_settings.oom_score_adj_values[role];
+    if (server_settings.oom_score_adj == OOM_ADJUST_ABSOLUTE) score = server_settings.oom_score_adj_values[role];
     if (score > OOM_ADJ_MAX) score = OOM_ADJ_MAX;
     if (score < -OOM_ADJ_MAX) score = -OOM_ADJ_MAX;
     if (!writeScore(score)) goto failed;
-    changed = server_conf.oom_score_adj != OOM_ADJUST_NO;
+    changed = server_settings.oom_score_adj != OOM_ADJUST_NO;
     return true;
 failed:
     serverLog(LL_WARNING, "Unable to write %s: %s", OOM_PATH, strerror(errno));
@@ -241,27 +241,27 @@ void serverSettingsOnChange(void (*title)(void), void (*password)(void)) {
 }
 
 const char *serverRequirepass(void) {
-    return server_conf.requirepass;
+    return server_settings.requirepass;
 }
 
 bool serverSettingsApply(const char **err) {
     static char line[256];
     const char *why;
-    if (server_conf.daemonize && !server_conf.pidfile) server_conf.pidfile = zstrdup("/var/run/valkey.pid");
+    if (server_settings.daemonize && !server_settings.pidfile) server_settings.pidfile = zstrdup("/var/run/valkey.pid");
     applyLog(&why);
-    logSetFile(server_conf.logfile);
-    logSetSyslog(server_conf.syslog_enabled ? server_conf.syslog_ident : NULL, server_conf.syslog_facility);
+    logSetFile(server_settings.logfile);
+    logSetSyslog(server_settings.syslog_enabled ? server_settings.syslog_ident : NULL, server_settings.syslog_facility);
     applyHz(&why);
     applyCrashLog(&why);
     applyBgThread(&why);
     if (applyLocale(&why)) return true;
     snprintf(line, sizeof(line), "Failed to configure LOCALE for invalid locale name: '%s'.",
-             server_conf.locale_collate);
+             server_settings.locale_collate);
     *err = line;
     return false;
 }
 
-/* A log that cannot be written is found out at the option, before anything is lost in it. */
+/* A log that cannot be written is found out at the setting, before anything is lost in it. */
 static bool checkLogFile(const char *text, long long number, const char **err) {
     static char line[256];
     unused(number);
@@ -278,28 +278,28 @@ static bool checkLogFile(const char *text, long long number, const char **err) {
 
 /* ---- Table ---------------------------------------------------------------------------------------- */
 
-#define BOOL(name_, field, default_, flags_, ...)                                                                    \
-    {                                                                                                                \
-        .name = name_, .type = SETTING_BOOL, .value = &server_conf.field, .default_text = default_, .flags = flags_, \
-        __VA_ARGS__                                                                                                  \
+#define BOOL(name_, field, default_, flags_, ...)                                                       \
+    {                                                                                                   \
+        .name = name_, .type = SETTING_BOOL, .value = &server_settings.field, .default_text = default_, \
+        .flags = flags_, __VA_ARGS__                                                                    \
     }
-#define INT(name_, field, default_, min_, max_, ...)                                                            \
-    {                                                                                                           \
-        .name = name_, .type = SETTING_INT, .value = &server_conf.field, .default_text = default_, .min = min_, \
-        .max = max_, __VA_ARGS__                                                                                \
+#define INT(name_, field, default_, min_, max_, ...)                                                                \
+    {                                                                                                               \
+        .name = name_, .type = SETTING_INT, .value = &server_settings.field, .default_text = default_, .min = min_, \
+        .max = max_, __VA_ARGS__                                                                                    \
     }
-#define STRING(name_, field, default_, flags_, ...)                                                                    \
-    {                                                                                                                  \
-        .name = name_, .type = SETTING_STRING, .value = &server_conf.field, .default_text = default_, .flags = flags_, \
-        __VA_ARGS__                                                                                                    \
+#define STRING(name_, field, default_, flags_, ...)                                                       \
+    {                                                                                                     \
+        .name = name_, .type = SETTING_STRING, .value = &server_settings.field, .default_text = default_, \
+        .flags = flags_, __VA_ARGS__                                                                      \
     }
-#define ENUM(name_, field, default_, names_, flags_, ...)                                                            \
-    {                                                                                                                \
-        .name = name_, .type = SETTING_ENUM, .value = &server_conf.field, .default_text = default_, .names = names_, \
-        .flags = flags_, __VA_ARGS__                                                                                 \
+#define ENUM(name_, field, default_, names_, flags_, ...)                                               \
+    {                                                                                                   \
+        .name = name_, .type = SETTING_ENUM, .value = &server_settings.field, .default_text = default_, \
+        .names = names_, .flags = flags_, __VA_ARGS__                                                   \
     }
 
-const setting server_settings[] = {
+const setting server_setting_rows[] = {
     BOOL("daemonize", daemonize, "no", SETTING_IMMUTABLE, .alias = NULL),
     ENUM("supervised", supervised, "no", supervised_names, SETTING_IMMUTABLE, .alias = NULL),
     STRING("pidfile", pidfile, NULL, SETTING_IMMUTABLE, .empty_is_null = true),
@@ -336,13 +336,13 @@ const setting server_settings[] = {
     INT("shutdown-timeout", shutdown_timeout_s, "10", 0, INT_MAX, .alias = NULL),
     {.name = "shutdown-on-sigint",
      .type = SETTING_FLAGS,
-     .value = &server_conf.shutdown_on_sigint,
+     .value = &server_settings.shutdown_on_sigint,
      .default_text = "default",
      .names = stop_names,
      .check = checkStop},
     {.name = "shutdown-on-sigterm",
      .type = SETTING_FLAGS,
-     .value = &server_conf.shutdown_on_sigterm,
+     .value = &server_settings.shutdown_on_sigterm,
      .default_text = "default",
      .names = stop_names,
      .check = checkStop},

@@ -1,4 +1,4 @@
-/* server_settings.h -- the options of the process itself: how it starts, logs, ticks and ends.
+/* server_settings.h -- the settings of the process itself: how it starts, logs, ticks and ends.
  *
  * Runs on: main.
  *
@@ -6,7 +6,7 @@
 #ifndef SERVER_SERVER_SETTINGS_H
 #define SERVER_SERVER_SETTINGS_H
 
-#include "settings.h"
+#include "setting.h"
 
 enum { SUPERVISED_NONE, SUPERVISED_AUTODETECT, SUPERVISED_SYSTEMD, SUPERVISED_UPSTART };
 enum { OOM_ADJUST_NO, OOM_ADJUST_RELATIVE, OOM_ADJUST_ABSOLUTE };
@@ -45,13 +45,13 @@ typedef struct serverSettings {
     long long oom_score_adj_values[OOM_ROLES];
     bool jemalloc_bg_thread;
 } serverSettings;
-extern serverSettings server_conf;
+extern serverSettings server_settings;
 
 /* Password of the default user, NULL when there is none. */
 const char *serverRequirepass(void);
 
 /* Put the loaded values into force: log, locale, crash report, allocator, hz; names a default pidfile for a daemon.
- * False with *err, a line for the log, when one cannot be. Boot, after configLoad(). */
+ * False with *err, a line for the log, when one cannot be. Boot, after settingFileLoad(). */
 bool serverSettingsApply(const char **err) must_check;
 /* Write the score of `role` (OOM_) to the kernel if oom-score-adj says so. False with *err. */
 bool serverApplyOomScore(int role, const char **err) must_check;

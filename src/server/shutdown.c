@@ -33,7 +33,8 @@ bool serverShutdown(int flags) {
 void shutdownCron(void) {
     int signo = signalsShutdownAsked();
     if (!signo) return;
-    if (serverShutdown(signo == SIGINT ? server_conf.shutdown_on_sigint : server_conf.shutdown_on_sigterm)) return;
+    if (serverShutdown(signo == SIGINT ? server_settings.shutdown_on_sigint : server_settings.shutdown_on_sigterm))
+        return;
     serverLog(LL_WARNING, "Errors trying to shut down the server. Check the logs for more information.");
     signalsShutdownAnswered();
 }

@@ -21,17 +21,17 @@
 #include "latency.h"
 #include "metrics.h"
 #include "monitor.h"
-#include "net_options.h"
+#include "net_setting_table.h"
 #include "net_settings.h"
-#include "rdb_settings.h"
+#include "object_settings.h"
 #include "server_cmds.h"
 #include "server_settings.h"
 #include "shutdown.h"
-#include "store_settings.h"
+#include "store_setting_table.h"
 
-const setting *const wiring_settings[] = {net_settings,    store_settings,   client_settings,
-                                          engine_settings, rdb_settings,     server_settings,
-                                          admin_settings,  pending_settings, NULL};
+const setting *const wiring_settings[] = {net_setting_rows,    store_setting_rows,   client_setting_rows,
+                                          engine_setting_rows, object_setting_rows,  server_setting_rows,
+                                          admin_setting_rows,  pending_setting_rows, NULL};
 
 static const struct {
     const char *fullname;
@@ -60,5 +60,5 @@ void wiringHooks(void) {
     authSetPassword(serverRequirepass);
     monitorInit();
     serverSettingsOnChange(daemonSetTitle, NULL);
-    net_conf.cpulist = server_conf.server_cpulist;
+    net_settings.cpulist = server_settings.server_cpulist;
 }

@@ -4,13 +4,13 @@
 #ifndef SERVER_WIRING_H
 #define SERVER_WIRING_H
 
-#include "settings.h"
+#include "setting.h"
 
-/* All tables of options, NULL-ended: for configInit(). */
+/* All tables of settings, NULL-ended: for settingTableInit(). */
 extern const setting *const wiring_settings[];
-/* Register commands and bind those whose handlers live in upper layers. Before configLoad(), which may rename. */
+/* Register commands and bind those whose handlers live in upper layers. Before settingFileLoad(), which may rename. */
 void wiringCommands(void);
-/* Close the table of commands and connect hooks: authentication, statistics resets, titles. After configLoad(). */
+/* Close the table of commands and connect hooks: authentication, statistics resets, titles. After settingFileLoad(). */
 void wiringHooks(void);
 
 #endif

@@ -36,8 +36,8 @@ static bool deletion_allowed = true;
 /* A table doubles by asking for its whole size at once; under maxmemory that would evict keys to make room for
  * places of keys. It waits until the memory is there or the chains get long. */
 static bool tableResizeAllowed(size_t bytes, double fill) {
-    if (likely(store_conf.maxmemory == 0) || fill < SPARSE_FILL || fill > CROWDED_FILL) return true;
-    return zmallocUsed() + bytes <= (unsigned long long)store_conf.maxmemory;
+    if (likely(store_settings.maxmemory == 0) || fill < SPARSE_FILL || fill > CROWDED_FILL) return true;
+    return zmallocUsed() + bytes <= (unsigned long long)store_settings.maxmemory;
 }
 
 static const dictType keys_type = {
@@ -84,7 +84,7 @@ void dbResizeTick(void) {
         dictShrinkIfNeeded(db->expires);
     }
     next_shrink %= db_count;
-    if (!store_conf.activerehashing) return;
+    if (!store_settings.activerehashing) return;
     for (int i = 0; i < n; i++) {
         serverDb *db = &dbs[next_rehash];
         dict *d = dictIsRehashing(db->keys) ? db->keys : dictIsRehashing(db->expires) ? db->expires : NULL;
@@ -119,7 +119,7 @@ bool dbDropExpired(serverDb *db, robj *entry, uint64_t hash) {
     signalModifiedKey(db, name);
     keyspaceTellRemoved(db, name, false);
     store_stats.expired_keys++;
-    if (store_conf.lazyfree_expire) objectReleaseLazily(entry);
+    if (store_settings.lazyfree_expire) objectReleaseLazily(entry);
     else objectReleaseNow(entry);
     return true;
 }

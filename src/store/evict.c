@@ -55,7 +55,7 @@ void evictSetUncounted(size_t (*fn)(void)) {
 
 bool evictOverLimit(size_t *over_bytes) {
     if (over_bytes) *over_bytes = 0;
-    unsigned long long limit = (unsigned long long)store_conf.maxmemory;
+    unsigned long long limit = (unsigned long long)store_settings.maxmemory;
     if (limit == 0) return false;
     size_t used = zmallocUsed();
     if (likely(used <= limit)) return false;
@@ -68,7 +68,7 @@ bool evictOverLimit(size_t *over_bytes) {
 
 /* maxmemory-eviction-tenacity: 50 us for each step up to 10, then 15 % more for each, no end at 100. */
 static uint64_t timeSliceUs(void) {
-    double tenacity = (double)store_conf.maxmemory_eviction_tenacity;
+    double tenacity = (double)store_settings.maxmemory_eviction_tenacity;
     if (tenacity <= 10) return (uint64_t)(50 * tenacity);
     if (tenacity < 100) return (uint64_t)(500 * pow(1.15, tenacity - 10));
     return UINT64_MAX;
@@ -90,11 +90,11 @@ static void noteExceeded(evictResult result) {
 /* ---- The pool ---- */
 
 static dict *dictOfPolicy(const serverDb *db) {
-    return store_conf.maxmemory_policy & MAXMEMORY_FLAG_ALLKEYS ? db->keys : db->expires;
+    return store_settings.maxmemory_policy & MAXMEMORY_FLAG_ALLKEYS ? db->keys : db->expires;
 }
 
 static uint64_t scoreOf(const robj *o) {
-    int policy = store_conf.maxmemory_policy;
+    int policy = store_settings.maxmemory_policy;
     if (policy == MAXMEMORY_VOLATILE_TTL) return UINT64_MAX - (uint64_t)objectExpire(o);
     if (policy & MAXMEMORY_FLAG_LFU) return 255 - lfuFrequency(o);
     return lruIdleMs(o);
@@ -124,7 +124,7 @@ static void poolInsert(const robj *o, int dbid) {
 
 static void poolSample(serverDb *db, dict *d) {
     void *entries[SAMPLES_MAX];
-    size_t want = (size_t)store_conf.maxmemory_samples;
+    size_t want = (size_t)store_settings.maxmemory_samples;
     size_t n = dictSampleEntries(d, entries, want < SAMPLES_MAX ? want : SAMPLES_MAX);
     for (size_t i = 0; i < n; i++) prefetchRead(entries[i]);
     for (size_t i = 0; i < n; i++) poolInsert(entries[i], db->id);
@@ -143,7 +143,7 @@ typedef struct victim {
 static bool takeCandidate(const candidate *c, victim *v) {
     v->db = dbGet(c->dbid);
     v->entry = (robj *)(uintptr_t)c->entry;
-    if (store_conf.maxmemory_policy & MAXMEMORY_FLAG_ALLKEYS) return dbTakeEntry(v->db, v->entry, c->hash);
+    if (store_settings.maxmemory_policy & MAXMEMORY_FLAG_ALLKEYS) return dbTakeEntry(v->db, v->entry, c->hash);
     if (!dictPopEntry(v->db->expires, v->entry, c->hash)) return false;
     bool taken = dictPopEntry(v->db->keys, v->entry, c->hash);
     serverAssert(taken);
@@ -165,8 +165,8 @@ static bool takeAtRandom(victim *v) {
 }
 
 static bool takeByScore(victim *v) {
-    if (pool_policy != store_conf.maxmemory_policy) { /* scores of two policies do not compare */
-        pool_policy = store_conf.maxmemory_policy;
+    if (pool_policy != store_settings.maxmemory_policy) { /* scores of two policies do not compare */
+        pool_policy = store_settings.maxmemory_policy;
         pool_count = 0;
     }
     for (int round = 0; round < SAMPLE_ROUNDS_MAX; round++) {
@@ -188,7 +188,7 @@ static bool takeByScore(victim *v) {
 }
 
 static bool takeVictim(victim *v) {
-    switch (store_conf.maxmemory_policy) {
+    switch (store_settings.maxmemory_policy) {
     case MAXMEMORY_NO_EVICTION: return false;
     case MAXMEMORY_VOLATILE_RANDOM:
     case MAXMEMORY_ALLKEYS_RANDOM: return takeAtRandom(v);
@@ -206,7 +206,7 @@ static size_t dropVictim(const victim *v) {
     notifyKeyspaceEvent(NOTIFY_EVICTED, "evicted", key, v->db->id);
     keyspaceTellRemoved(v->db, key, true);
     if (v->entry->refcount > 1) objectDropShared(v->entry);
-    else if (store_conf.lazyfree_eviction) lazyfreeObject(v->entry);
+    else if (store_settings.lazyfree_eviction) lazyfreeObject(v->entry);
     else objectFree(v->entry); /* here, whatever thread made it: used memory must fall now */
     return bytes;
 }
@@ -239,7 +239,7 @@ static evictResult evictUntilBelow(size_t over_bytes) {
 }
 
 evictResult evictPerform(void) {
-    if (likely(store_conf.maxmemory == 0) && !exceeded_since_us) return EVICT_OK;
+    if (likely(store_settings.maxmemory == 0) && !exceeded_since_us) return EVICT_OK;
     size_t over_bytes;
     lazyfreeCollect();
     evictResult result = evictOverLimit(&over_bytes) ? evictUntilBelow(over_bytes) : EVICT_OK;

@@ -57,8 +57,8 @@ void expireSetActive(bool on) {
 }
 
 static effort effortOf(void) {
-    uint64_t more = (uint64_t)store_conf.active_expire_effort - 1;
-    uint64_t hz = store_conf.hz > 0 ? (uint64_t)store_conf.hz : 10;
+    uint64_t more = (uint64_t)store_settings.active_expire_effort - 1;
+    uint64_t hz = store_settings.hz > 0 ? (uint64_t)store_settings.hz : 10;
     return (effort){.step_keys = 20 + 5 * more,
                     .fast_us = 1000 + 250 * more,
                     .slow_us = (25 + 2 * more) * 10000 / hz,

@@ -48,7 +48,7 @@ void signalModifiedKey(serverDb *db, slice key) {
 }
 
 void notifyKeyspaceEvent(int type, const char *event, slice key, int dbid) {
-    if (likely(!(store_conf.notify_events & type))) return;
+    if (likely(!(store_settings.notify_events & type))) return;
     for (unsigned i = 0; i < events_count; i++) events[i](type, event, key, dbid);
 }
 

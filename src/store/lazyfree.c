@@ -63,7 +63,7 @@ static bool dropOrOffer(robj *o) {
 
 void objectRelease(robj *o) {
     if (dropOrOffer(o)) return;
-    if (store_conf.lazyfree_server_del) lazyfreeObject(o);
+    if (store_settings.lazyfree_server_del) lazyfreeObject(o);
     else objectFree(o);
 }
 

@@ -42,23 +42,23 @@ static uint32_t lfuBits(unsigned counter) {
 }
 
 uint32_t lruInitialBits(void) {
-    return store_conf.maxmemory_policy & MAXMEMORY_FLAG_LFU ? lfuBits(LFU_INITIAL) : lru_clock;
+    return store_settings.maxmemory_policy & MAXMEMORY_FLAG_LFU ? lfuBits(LFU_INITIAL) : lru_clock;
 }
 
 /* ---- LFU ---- */
 
 unsigned lfuFrequency(const robj *o) {
     unsigned counter = o->lru & LFU_COUNTER_MAX;
-    if (store_conf.lfu_decay_time == 0) return counter;
+    if (store_settings.lfu_decay_time == 0) return counter;
     uint32_t minutes = (lfu_minutes - (o->lru >> 8)) & LFU_MINUTES_MASK;
-    long long periods = minutes / store_conf.lfu_decay_time;
+    long long periods = minutes / store_settings.lfu_decay_time;
     return periods > counter ? 0 : counter - (unsigned)periods;
 }
 
 static unsigned counterAfterUse(unsigned counter) {
     if (counter >= LFU_COUNTER_MAX) return LFU_COUNTER_MAX;
     double above = counter > LFU_INITIAL ? counter - LFU_INITIAL : 0;
-    double chance = 1.0 / (above * (double)store_conf.lfu_log_factor + 1);
+    double chance = 1.0 / (above * (double)store_settings.lfu_log_factor + 1);
     return rngDouble(rngThread()) < chance ? counter + 1 : counter;
 }
 

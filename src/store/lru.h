@@ -31,7 +31,7 @@ void lruSetFrozen(bool frozen);
 /* A lookup has happened. The clock moves once a second, so most lookups of a hot key write nothing. */
 static inline void lruTouch(robj *o) {
     if (unlikely(lru_frozen)) return;
-    if (unlikely(store_conf.maxmemory_policy & MAXMEMORY_FLAG_LFU)) lfuTouch(o);
+    if (unlikely(store_settings.maxmemory_policy & MAXMEMORY_FLAG_LFU)) lfuTouch(o);
     else if (o->lru != lru_clock) o->lru = lru_clock & LRU_CLOCK_MAX;
 }
 

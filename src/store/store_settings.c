@@ -1,96 +1,28 @@
-/* store_settings.c -- the options of the keyspace: names, ranges and texts as clients see them.
+/* store_settings.c -- the values of the keyspace's settings.
  *
- * Not here    hz, which paces more than this layer: the server sets store_conf.hz.
- * Owns        nothing; values are in store_state.c.
+ * They have a file of their own below all others of the folder: what puts a setting into force (store_setting_table.c)
+ * needs files that read them.
+ *
+ * Owns        store_settings. The values here hold before the configuration is read.
  * Threads     main.
- * Tests       tests/unit/store/store_settings_test.c
+ * Tests       tests/unit/store/store_setting_table_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "store_settings.h"
 
-#include "evict.h"
-#include "log.h"
-#include "sds.h"
-#include "zmalloc.h"
-
-#include <limits.h>
-
-static const settingName maxmemory_policies[] = {{"volatile-lru", MAXMEMORY_VOLATILE_LRU},
-                                                 {"volatile-lfu", MAXMEMORY_VOLATILE_LFU},
-                                                 {"volatile-random", MAXMEMORY_VOLATILE_RANDOM},
-                                                 {"volatile-ttl", MAXMEMORY_VOLATILE_TTL},
-                                                 {"allkeys-lru", MAXMEMORY_ALLKEYS_LRU},
-                                                 {"allkeys-lfu", MAXMEMORY_ALLKEYS_LFU},
-                                                 {"allkeys-random", MAXMEMORY_ALLKEYS_RANDOM},
-                                                 {"noeviction", MAXMEMORY_NO_EVICTION},
-                                                 {NULL, 0}};
-
-/* The new limit works at once: the first slice of eviction runs here, later commands go on. */
-static bool applyMaxmemory(const char **err) {
-    unused(err);
-    size_t used = zmallocUsed();
-    if (store_conf.maxmemory && (unsigned long long)store_conf.maxmemory < used)
-        serverLog(LL_WARNING,
-                  "WARNING: the new maxmemory value set via CONFIG SET (%llu) is smaller than the current memory usage "
-                  "(%zu). This will result in key eviction and/or the inability to accept new write commands depending "
-                  "on the maxmemory-policy.",
-                  (unsigned long long)store_conf.maxmemory, used);
-    evictPerform();
-    return true;
-}
-
-static bool setNotify(const setting *s, char **words, int count, const char **err) {
-    unused(s);
-    if (count == 1 && notifyParseClasses(sliceStr(words[0]), &store_conf.notify_events)) return true;
-    *err = "Invalid event class character. Use 'Ag$lshzxeKEtmdn'.";
-    return false;
-}
-
-static char *getNotify(const setting *s) {
-    unused(s);
-    char text[NOTIFY_TEXT_SIZE];
-    return sdsNewLen(text, notifyPrintClasses(text, store_conf.notify_events));
-}
-
-#define INT_SETTING(name_, field_, default_, min_, max_)                                                        \
-    {                                                                                                           \
-        .name = name_, .type = SETTING_INT, .value = &store_conf.field_, .default_text = default_, .min = min_, \
-        .max = max_                                                                                             \
-    }
-#define BOOL_SETTING(name_, field_, default_) \
-    { .name = name_, .type = SETTING_BOOL, .value = &store_conf.field_, .default_text = default_ }
-
-const setting store_settings[] = {
-    {.name = "databases",
-     .flags = SETTING_IMMUTABLE,
-     .type = SETTING_INT,
-     .value = &store_conf.databases,
-     .default_text = "16",
-     .min = 1,
-     .max = INT_MAX},
-    {.name = "maxmemory",
-     .type = SETTING_MEMORY,
-     .value = &store_conf.maxmemory,
-     .default_text = "0",
-     .min = 0,
-     .max = LLONG_MAX,
-     .apply = applyMaxmemory},
-    {.name = "maxmemory-policy",
-     .type = SETTING_ENUM,
-     .value = &store_conf.maxmemory_policy,
-     .default_text = "noeviction",
-     .names = maxmemory_policies},
-    INT_SETTING("maxmemory-samples", maxmemory_samples, "5", 1, 64),
-    INT_SETTING("maxmemory-eviction-tenacity", maxmemory_eviction_tenacity, "10", 0, 100),
-    INT_SETTING("lfu-log-factor", lfu_log_factor, "10", 0, INT_MAX),
-    INT_SETTING("lfu-decay-time", lfu_decay_time, "1", 0, INT_MAX),
-    INT_SETTING("active-expire-effort", active_expire_effort, "1", 1, 10),
-    BOOL_SETTING("activerehashing", activerehashing, "yes"),
-    BOOL_SETTING("lazyfree-lazy-eviction", lazyfree_eviction, "yes"),
-    BOOL_SETTING("lazyfree-lazy-expire", lazyfree_expire, "yes"),
-    BOOL_SETTING("lazyfree-lazy-server-del", lazyfree_server_del, "yes"),
-    BOOL_SETTING("lazyfree-lazy-user-del", lazyfree_user_del, "yes"),
-    BOOL_SETTING("lazyfree-lazy-user-flush", lazyfree_user_flush, "yes"),
-    {.name = "notify-keyspace-events", .type = SETTING_SPECIAL, .set = setNotify, .get = getNotify},
-    SETTINGS_END,
+storeSettings store_settings = {
+    .databases = 16,
+    .maxmemory_samples = 5,
+    .maxmemory_eviction_tenacity = 10,
+    .maxmemory_policy = MAXMEMORY_NO_EVICTION,
+    .lfu_log_factor = 10,
+    .lfu_decay_time = 1,
+    .active_expire_effort = 1,
+    .hz = 10,
+    .lazyfree_eviction = true,
+    .lazyfree_expire = true,
+    .lazyfree_server_del = true,
+    .lazyfree_user_del = true,
+    .lazyfree_user_flush = true,
+    .activerehashing = true,
 };

@@ -1,8 +1,8 @@
-/* store_state.c -- settings, counters and clock of this layer.
+/* store_state.c -- counters and clock of this layer.
  *
  * They have a file of their own below all others of the folder, so that no two of those need each other for them.
  *
- * Owns        store_conf, store_stats, the cached time. The values here hold before the configuration is read.
+ * Owns        store_stats, the cached time.
  * Threads     main.
  * Tests       tests/unit/store/db_test.c
  *
@@ -10,22 +10,6 @@
 #include "store_state.h"
 
 storeStats store_stats;
-storeSettings store_conf = {
-    .databases = 16,
-    .maxmemory_samples = 5,
-    .maxmemory_eviction_tenacity = 10,
-    .maxmemory_policy = MAXMEMORY_NO_EVICTION,
-    .lfu_log_factor = 10,
-    .lfu_decay_time = 1,
-    .active_expire_effort = 1,
-    .hz = 10,
-    .lazyfree_eviction = true,
-    .lazyfree_expire = true,
-    .lazyfree_server_del = true,
-    .lazyfree_user_del = true,
-    .lazyfree_user_flush = true,
-    .activerehashing = true,
-};
 
 int64_t store_now_ms;
 int64_t store_expire_horizon_ms;

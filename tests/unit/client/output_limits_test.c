@@ -73,7 +73,7 @@ TEST(bad_limits_change_nothing) {
 TEST(rewrite_writes_what_is_not_default) {
     const char *err;
     CHECK(set("normal 3gb 5mb 1 pubsub 2kb 7 0", &err));
-    const setting *s = client_settings;
+    const setting *s = client_setting_rows;
     sds out = s->rewrite(s, sdsEmpty());
     CHECK_EQ_STR(out, "client-output-buffer-limit normal 3gb 5mb 1\nclient-output-buffer-limit pubsub 2kb 7 0\n");
     sdsFree(out);

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client_fixture.h"
+#include "client_settings.h"
 #include "unit.h"
 #include "zmalloc.h"
 
@@ -209,10 +210,10 @@ TEST(small_values_and_full_counts_are_copied) {
     addReplyBulkObject(c, busy);
     CHECK_EQ_INT(c->reply_head->nrefs, 0);
     busy->refcount = 1;
-    reply_conf.offload = false;
+    client_settings.offload = false;
     addReplyBulkObject(c, busy);
     CHECK_EQ_INT(c->reply_head->nrefs, 0);
-    reply_conf.offload = true;
+    client_settings.offload = true;
     objectRelease(small);
     objectRelease(busy);
     objectRelease(n);

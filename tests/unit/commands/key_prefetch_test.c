@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "key_prefetch.h"
-#include "prefetch_settings.h"
+#include "engine_settings.h"
 #include "string_fixture.h"
 
 TEST(groups_are_as_large_as_the_setting_says) {
@@ -12,20 +12,20 @@ TEST(groups_are_as_large_as_the_setting_says) {
     client *c = fixture_client;
     c->argv = argv;
     c->argc = 101;
-    long long before = prefetch_batch_max_size;
-    prefetch_batch_max_size = 16;
+    long long before = engine_settings.prefetch_batch_max_size;
+    engine_settings.prefetch_batch_max_size = 16;
     CHECK_EQ_INT(keysPrefetch(c, 1, 1, 100), 16);
     CHECK_EQ_INT(keysPrefetch(c, 1, 2, 50), 16);
     CHECK_EQ_INT(keysPrefetch(c, 98, 1, 3), 3);
     CHECK_EQ_INT(keysPrefetch(c, 100, 1, 1), 1);
-    prefetch_batch_max_size = 0;
+    engine_settings.prefetch_batch_max_size = 0;
     CHECK_EQ_INT(keysPrefetch(c, 1, 1, 100), 100);
-    prefetch_batch_max_size = 128;
+    engine_settings.prefetch_batch_max_size = 128;
     CHECK_EQ_INT(keysPrefetch(c, 1, 1, 100), 100);
     parsedCommand req = {.flags = REQ_PREFETCHED};
-    prefetch_batch_max_size = 16;
+    engine_settings.prefetch_batch_max_size = 16;
     c->req = &req;
     CHECK_EQ_INT(keysPrefetch(c, 1, 1, 100), 100);
     c->req = NULL;
-    prefetch_batch_max_size = before;
+    engine_settings.prefetch_batch_max_size = before;
 }

@@ -26,7 +26,7 @@ static client *freshClient(void) {
     if (!told) {
         told = sdsEmpty();
         storeObserveEvents(noteEvent);
-        store_conf.notify_events = ~NOTIFY_KEY_MISS;
+        store_settings.notify_events = ~NOTIFY_KEY_MISS;
         storeSetNowMs(clockWallMs());
         lruClockRefresh(clockWallMs());
     }

@@ -32,7 +32,7 @@ static inline void fixtureSetUp(void) {
     if (!client_state.clients) clockInit();
     if (!dbGet(0)) dbInit(16);
     if (!client_state.clients) clientsInit();
-    store_conf.notify_events = -1;
+    store_settings.notify_events = -1;
     fixture_events = sdsEmpty();
     storeObserveEvents(fixtureSawEvent);
     clientSetCommandNamer(fixtureName);

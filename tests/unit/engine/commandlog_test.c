@@ -26,12 +26,12 @@ static client *clientWith(uint32_t argc) {
 static void reset(client *c) {
     slowlogResetCommand(c);
     sdsFree(fixtureReplies(c));
-    engine_conf = (engineSettings){.slower_than_us = 10,
-                                   .slow_max_len = 3,
-                                   .request_larger_than = -1,
-                                   .request_max_len = 3,
-                                   .reply_larger_than = 100,
-                                   .reply_max_len = 0};
+    engine_settings = (engineSettings){.slower_than_us = 10,
+                                       .slow_max_len = 3,
+                                       .request_larger_than = -1,
+                                       .request_max_len = 3,
+                                       .reply_larger_than = 100,
+                                       .reply_max_len = 0};
 }
 
 /* The replies from the arguments on: id and time come before. */
@@ -57,7 +57,7 @@ TEST(commandlog_enters_by_threshold_and_length) {
     for (int i = 0; i < 5; i++) commandlogRecord(c, 10, 0, 0);
     CHECK_EQ_INT(commandlogLength(COMMANDLOG_SLOW), 3);
     CHECK(commandlogMemUsage() > 0);
-    engine_conf.slow_max_len = 0;
+    engine_settings.slow_max_len = 0;
     commandlogRecord(c, 10, 0, 0);
     CHECK_EQ_INT(commandlogLength(COMMANDLOG_SLOW), 3);
     clientFree(c);

@@ -6,7 +6,7 @@
 #include "unit.h"
 
 static const setting *percentiles(void) {
-    const setting *s = engine_settings;
+    const setting *s = engine_setting_rows;
     while (s->name && strcmp(s->name, "latency-tracking-info-percentiles") != 0) s++;
     return s;
 }

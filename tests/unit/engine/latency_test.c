@@ -67,9 +67,9 @@ TEST(latency_graph_goes_on_after_80_columns) {
 
 TEST(latency_doctor_reports_and_advises) {
     static const int ms[] = {20, 90, 90, 20, 35, 90, 60, 90, 12, 90};
-    engine_conf.slower_than_us = -1;
-    engine_conf.slow_max_len = 128;
-    engine_conf.latency_monitor_threshold_ms = 10;
+    engine_settings.slower_than_us = -1;
+    engine_settings.slow_max_len = 128;
+    engine_settings.latency_monitor_threshold_ms = 10;
     for (size_t i = 0; i < array_len(ms); i++) latencyAddSampleAt("command", ms[i], 100 + (int64_t)i);
     sds text = latencyDoctor(109);
     CHECK(strncmp(text, "Latency spikes are observed in this Valkey instance.\n\n1. ", 57) == 0);
@@ -79,7 +79,7 @@ TEST(latency_doctor_reports_and_advises) {
           NULL);
     CHECK(strstr(text, "'CONFIG SET slowlog-log-slower-than 10000'") != NULL);
     sdsFree(text);
-    engine_conf.slower_than_us = 20000;
+    engine_settings.slower_than_us = 20000;
     text = latencyDoctor(109);
     CHECK(strstr(text, "- Your current Slow Log configuration only logs events") != NULL);
     sdsFree(text);

@@ -4,7 +4,7 @@
 #include "net_fixture.h"
 #include "rebalance.h"
 #include "pause.h"
-#include "prefetch_settings.h"
+#include "engine_settings.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -43,7 +43,7 @@ TEST(batch_keeps_the_order_of_each_client) {
     netFixtureInit();
     uint64_t seed = unitRandomSeed();
     for (size_t size = 0; size < array_len(batch_sizes); size++) {
-        prefetch_batch_max_size = batch_sizes[size];
+        engine_settings.prefetch_batch_max_size = batch_sizes[size];
         resetLog();
         int peers[CLIENTS], next[CLIENTS] = {0};
         client *c[CLIENTS];
@@ -79,7 +79,7 @@ TEST(batch_keeps_the_order_of_each_client) {
         }
         allGone();
     }
-    prefetch_batch_max_size = 16;
+    engine_settings.prefetch_batch_max_size = 16;
 }
 
 /* Keys that come and go within a batch: the answers are those of one command after another. */
@@ -87,7 +87,7 @@ TEST(batch_sizes_give_the_same_answers) {
     netFixtureInit();
     uint64_t seed = unitRandomSeed();
     for (size_t size = 0; size < array_len(batch_sizes); size++) {
-        prefetch_batch_max_size = batch_sizes[size];
+        engine_settings.prefetch_batch_max_size = batch_sizes[size];
         sds model[12] = {NULL}, wire = sdsEmpty(), want = sdsEmpty();
         for (int i = 0; i < 4000; i++) {
             unsigned k = (unsigned)(unitRandom(&seed) % array_len(model));
@@ -124,7 +124,7 @@ TEST(batch_sizes_give_the_same_answers) {
         sdsFree(want);
         sdsFree(got);
     }
-    prefetch_batch_max_size = 16;
+    engine_settings.prefetch_batch_max_size = 16;
 }
 
 TEST(batch_prefetch_is_counted) {
@@ -136,14 +136,14 @@ TEST(batch_prefetch_is_counted) {
         long long size, batches, entries;
     } cases[] = {{0, 0, 0}, {1, 0, 0}, {16, 2, 32}, {32, 1, 32}, {128, 1, 32}};
     for (size_t i = 0; i < array_len(cases); i++) {
-        prefetch_batch_max_size = cases[i].size;
+        engine_settings.prefetch_batch_max_size = cases[i].size;
         long long batches = net_stats.prefetch_batches, entries = net_stats.prefetch_entries;
         fixtureSend(peer, wire, sdsLen(wire));
         sdsFree(fixtureReceiveBytes(peer, 32 * 5));
         CHECK_EQ_INT(net_stats.prefetch_batches - batches, cases[i].batches);
         CHECK_EQ_INT(net_stats.prefetch_entries - entries, cases[i].entries);
     }
-    prefetch_batch_max_size = 16;
+    engine_settings.prefetch_batch_max_size = 16;
     sdsFree(wire);
     close(peer);
     allGone();
@@ -152,7 +152,7 @@ TEST(batch_prefetch_is_counted) {
 TEST(batch_client_is_closed_by_another_in_the_middle) {
     netFixtureInit();
     for (size_t size = 0; size < array_len(batch_sizes); size++) {
-        prefetch_batch_max_size = batch_sizes[size];
+        engine_settings.prefetch_batch_max_size = batch_sizes[size];
         resetLog();
         int a, b;
         client *killer = fixtureConnect(&a, false), *victim = fixtureConnect(&b, false);
@@ -177,7 +177,7 @@ TEST(batch_client_is_closed_by_another_in_the_middle) {
         sdsFree(many);
         sdsFree(got);
     }
-    prefetch_batch_max_size = 16;
+    engine_settings.prefetch_batch_max_size = 16;
 }
 
 TEST(batch_paused_clients_go_on) {
@@ -218,16 +218,16 @@ TEST(batch_client_ends_with_blocks_in_flight) {
         client *c = fixtureConnect(&peer, false);
         sds wire = sdsEmpty();
         for (int i = 0; i < 40; i++) wire = catWords(wire, "SET key a-value-that-is-built-ahead-of-its-time");
-        prefetch_batch_max_size = 128; /* more than come: nothing runs while they are read */
+        engine_settings.prefetch_batch_max_size = 128; /* more than come: nothing runs while they are read */
         fixtureSuspend(true);
         for (int i = 0; i < 3; i++) {
             fixtureSend(peer, wire, sdsLen(wire));
             fixtureTurn();
         }
         if (stage == 0) CHECK(c->blocks_head != NULL && c->blocks_head != c->blocks_tail);
-        prefetch_batch_max_size = 1;
+        engine_settings.prefetch_batch_max_size = 1;
         batchExecute(stage * 3);
-        prefetch_batch_max_size = 16;
+        engine_settings.prefetch_batch_max_size = 16;
         if (stage % 3 == 0) sessionsFlush();
         clientCloseAsap(c);
         sessionsFreeClosing();
@@ -253,13 +253,13 @@ TEST(batch_half_closed_clients_get_their_replies) {
             want = cat(want, "+OK\r\n");
             wire = catWords(wire, "ECHO never");
         }
-        prefetch_batch_max_size = 128;
+        engine_settings.prefetch_batch_max_size = 128;
         fixtureSuspend(true);
         fixtureSend(peer, wire, sdsLen(wire));
         shutdown(peer, SHUT_WR);
         for (int i = 0; i < 3; i++) fixtureTurn(); /* requests and their end are there before anything has run */
         CHECK(c->stream->ended);
-        prefetch_batch_max_size = 16;
+        engine_settings.prefetch_batch_max_size = 16;
         fixtureSuspend(false);
         sds got = fixtureReceiveBytes(peer, sdsLen(want) + 1);
         CHECK_EQ_STR(got, want);
@@ -318,7 +318,7 @@ TEST(batch_threads_change_inside_a_pipeline) {
         sdsFree(wire);
         sdsFree(want);
     }
-    net_conf.io_threads = 1;
+    net_settings.io_threads = 1;
     const char *err = NULL;
     CHECK(netApplyThreads(&err));
     fixtureTurn();

@@ -26,8 +26,8 @@ static bool onlyMain(void *arg) {
 
 static void setThreads(int n, bool always) {
     const char *err = NULL;
-    net_conf.io_threads = n;
-    net_conf.io_threads_always_active = always;
+    net_settings.io_threads = n;
+    net_settings.io_threads_always_active = always;
     CHECK(netApplyThreads(&err));
     fixtureTurn();
     CHECK_EQ_INT(ioThreadsCount(), n);

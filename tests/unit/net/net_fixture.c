@@ -85,8 +85,8 @@ static void killCommand(client *c) {
 
 static void threadsCommand(client *c) {
     const char *err = NULL;
-    net_conf.io_threads = strtoll(c->argv[1].ptr, NULL, 10);
-    net_conf.io_threads_always_active = true;
+    net_settings.io_threads = strtoll(c->argv[1].ptr, NULL, 10);
+    net_settings.io_threads_always_active = true;
     CHECK(netApplyThreads(&err));
     addReplyOk(c);
 }
@@ -195,10 +195,10 @@ void netFixtureInit(void) {
     clientsInit();
     commandTableRegister(commands, array_len(commands));
     fixture_log = sdsEmpty();
-    net_conf = (netSettings){.io_threads = 1,
-                             .maxclients = 10000,
-                             .proto_max_bulk_len = 512 * 1024 * 1024,
-                             .client_query_buffer_limit = 1024 * 1024 * 1024};
+    net_settings = (netSettings){.io_threads = 1,
+                                 .maxclients = 10000,
+                                 .proto_max_bulk_len = 512 * 1024 * 1024,
+                                 .client_query_buffer_limit = 1024 * 1024 * 1024};
     fixture_loop = aeCreateEventLoop(1024);
     /* As netInit(), with the switches of the tests. */
     const ioThreadHooks hooks = {

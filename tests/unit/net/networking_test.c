@@ -326,7 +326,7 @@ TEST(stream_query_buffer_limit_ends_the_stream) {
     }
     CHECK_EQ_INT(rig.ends, 1);
     CHECK_EQ_INT(rig.end_reason, END_QUERY_LIMIT);
-    atomic_store(&net_shared.client_query_buffer_limit, net_conf.client_query_buffer_limit);
+    atomic_store(&net_shared.client_query_buffer_limit, net_settings.client_query_buffer_limit);
     rigClose();
     sdsFree(wire);
 }

@@ -34,7 +34,7 @@ static evictResult evictAll(void) {
 }
 
 static void limitTo(size_t less_bytes) {
-    store_conf.maxmemory = (long long)(zmallocUsed() - less_bytes);
+    store_settings.maxmemory = (long long)(zmallocUsed() - less_bytes);
 }
 
 TEST(evict_every_policy_gets_below_the_limit) {
@@ -48,8 +48,8 @@ TEST(evict_every_policy_gets_below_the_limit) {
     for (size_t p = 0; p < array_len(policies); p++) {
         for (int lazy = 0; lazy < 2; lazy++) {
             storeReset();
-            store_conf.maxmemory_policy = policies[p].policy;
-            store_conf.lazyfree_eviction = lazy;
+            store_settings.maxmemory_policy = policies[p].policy;
+            store_settings.lazyfree_eviction = lazy;
             fill();
             limitTo(600 * 1000);
             size_t over;
@@ -71,14 +71,14 @@ TEST(evict_every_policy_gets_below_the_limit) {
 
 TEST(evict_volatile_fails_when_only_lasting_keys_are_left) {
     storeReset();
-    store_conf.maxmemory_policy = MAXMEMORY_VOLATILE_LRU;
+    store_settings.maxmemory_policy = MAXMEMORY_VOLATILE_LRU;
     fill();
-    store_conf.maxmemory = 1000;
+    store_settings.maxmemory = 1000;
     CHECK_EQ_INT(evictAll(), EVICT_FAIL);
     CHECK_EQ_INT(countOf("stay", STAY), STAY);
     CHECK_EQ_INT(countOf("ttl", VOLATILE), 0);
     CHECK(evictExceededUs() > 0);
-    store_conf.maxmemory = 0;
+    store_settings.maxmemory = 0;
     CHECK_EQ_INT(evictPerform(), EVICT_OK);
     CHECK_EQ_INT(evictExceededUs(), 0);
     CHECK(store_stats.eviction_exceeded_us > 0);
@@ -113,8 +113,8 @@ TEST(evict_leaves_out_what_does_not_count) {
 /* Keys used lately stay when others have been idle; the same for often used ones, and for late ends of life. */
 TEST(evict_prefers_what_is_worth_least) {
     storeReset();
-    store_conf.maxmemory_policy = MAXMEMORY_ALLKEYS_LRU;
-    store_conf.maxmemory_samples = 10;
+    store_settings.maxmemory_policy = MAXMEMORY_ALLKEYS_LRU;
+    store_settings.maxmemory_samples = 10;
     fill();
     lruClockRefresh(1000000 + 100000);
     for (long i = 0; i < STAY; i++) lookupKeyRead(dbGet(0), keyN("stay", i));
@@ -123,8 +123,8 @@ TEST(evict_prefers_what_is_worth_least) {
     CHECK(countOf("stay", STAY) > STAY - 10);
 
     storeReset();
-    store_conf.maxmemory_policy = MAXMEMORY_ALLKEYS_LFU;
-    store_conf.maxmemory_samples = 10;
+    store_settings.maxmemory_policy = MAXMEMORY_ALLKEYS_LFU;
+    store_settings.maxmemory_samples = 10;
     fill();
     for (int use = 0; use < 20; use++)
         for (long i = 0; i < STAY; i++) lookupKeyRead(dbGet(0), keyN("stay", i));
@@ -133,8 +133,8 @@ TEST(evict_prefers_what_is_worth_least) {
     CHECK(countOf("stay", STAY) > STAY - 10);
 
     storeReset();
-    store_conf.maxmemory_policy = MAXMEMORY_VOLATILE_TTL;
-    store_conf.maxmemory_samples = 10;
+    store_settings.maxmemory_policy = MAXMEMORY_VOLATILE_TTL;
+    store_settings.maxmemory_samples = 10;
     fill();
     limitTo(300 * 1000);
     CHECK_EQ_INT(evictAll(), EVICT_OK);
@@ -147,14 +147,14 @@ TEST(evict_prefers_what_is_worth_least) {
 TEST(evict_pool_survives_deletes_flushes_and_swaps) {
     storeReset();
     uint64_t state = unitRandomSeed();
-    store_conf.maxmemory_samples = 3;
+    store_settings.maxmemory_samples = 3;
     for (int round = 0; round < 60; round++) {
         fill();
         static const int policies[] = {MAXMEMORY_ALLKEYS_LRU, MAXMEMORY_VOLATILE_TTL, MAXMEMORY_VOLATILE_LRU};
-        store_conf.maxmemory_policy = policies[unitRandom(&state) % 3];
+        store_settings.maxmemory_policy = policies[unitRandom(&state) % 3];
         limitTo(30000);
         CHECK_EQ_INT(evictAll(), EVICT_OK);
-        store_conf.maxmemory = 0;
+        store_settings.maxmemory = 0;
         switch (unitRandom(&state) % 3) {
         case 0: dbSwap(0, 1); break;
         case 1: break;

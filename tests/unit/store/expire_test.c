@@ -56,7 +56,7 @@ TEST(expire_cycle_finds_a_lone_key_at_once) {
 
 TEST(expire_cycle_is_cut_short_and_the_fast_one_goes_on) {
     storeReset();
-    store_conf.hz = 500; /* a slow call has half a millisecond */
+    store_settings.hz = 500; /* a slow call has half a millisecond */
     fill(0, "over", 60000, 999);
     activeExpireCycle(EXPIRE_CYCLE_SLOW);
     CHECK(store_stats.expired_time_cap_reached >= 1);
@@ -64,7 +64,7 @@ TEST(expire_cycle_is_cut_short_and_the_fast_one_goes_on) {
     CHECK(after_slow > 0 && after_slow < 60000);
     activeExpireCycle(EXPIRE_CYCLE_FAST);
     CHECK(store_stats.expired_keys > after_slow);
-    store_conf.hz = 10;
+    store_settings.hz = 10;
     for (int i = 0; i < 200 && dbSize(dbGet(0)); i++) activeExpireCycle(EXPIRE_CYCLE_SLOW);
     CHECK_EQ_INT(dbSize(dbGet(0)), 0);
 }

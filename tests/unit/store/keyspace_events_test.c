@@ -34,7 +34,7 @@ TEST(notify_classes_print_in_the_field_order) {
 
 TEST(notify_passes_only_classes_that_are_on) {
     storeReset();
-    store_conf.notify_events = NOTIFY_EXPIRED;
+    store_settings.notify_events = NOTIFY_EXPIRED;
     notifyKeyspaceEvent(NOTIFY_NEW, "new", sliceStr("k"), 0);
     CHECK_EQ_INT(ears.new, 0);
     notifyKeyspaceEvent(NOTIFY_EXPIRED, "expired", sliceStr("k"), 0);

@@ -25,7 +25,7 @@ TEST(lazyfree_large_values_go_to_the_background) {
     CHECK_EQ_INT(lazyfreeDone(), 1);
     CHECK_EQ_INT(lazyfreePending(), 0);
     CHECK_EQ_INT(lazyfreePendingBytes(), 0);
-    store_conf.lazyfree_server_del = false;
+    store_settings.lazyfree_server_del = false;
     objectRelease(stringEntry(keyOf("large"), 1, 100000));
     objectReleaseNow(stringEntry(keyOf("large"), 1, 100000));
     bioDrain(BIO_LAZY_FREE);

@@ -25,7 +25,7 @@ TEST(lru_idle_time_survives_the_clocks_wrap) {
 
 TEST(lfu_counter_grows_slowly_and_decays) {
     storeReset();
-    store_conf.maxmemory_policy = MAXMEMORY_ALLKEYS_LFU;
+    store_settings.maxmemory_policy = MAXMEMORY_ALLKEYS_LFU;
     robj *o = any();
     o->lru = lruInitialBits() & LRU_CLOCK_MAX;
     CHECK_EQ_INT(lfuFrequency(o), LFU_INITIAL);
@@ -37,11 +37,11 @@ TEST(lfu_counter_grows_slowly_and_decays) {
     CHECK_EQ_INT(lfuFrequency(o), 100);
     lruClockRefresh(1000000 + 30 * 60000);
     CHECK_EQ_INT(lfuFrequency(o), 70);
-    store_conf.lfu_decay_time = 10;
+    store_settings.lfu_decay_time = 10;
     CHECK_EQ_INT(lfuFrequency(o), 97);
-    store_conf.lfu_decay_time = 0;
+    store_settings.lfu_decay_time = 0;
     CHECK_EQ_INT(lfuFrequency(o), 100);
-    store_conf.lfu_decay_time = 1;
+    store_settings.lfu_decay_time = 1;
     lruClockRefresh(1000000 + 300 * 60000);
     CHECK_EQ_INT(lfuFrequency(o), 0);
     lfuSetFrequency(o, 255);
@@ -52,8 +52,8 @@ TEST(lfu_counter_grows_slowly_and_decays) {
 
 TEST(lfu_factor_zero_counts_every_use) {
     storeReset();
-    store_conf.maxmemory_policy = MAXMEMORY_VOLATILE_LFU;
-    store_conf.lfu_log_factor = 0;
+    store_settings.maxmemory_policy = MAXMEMORY_VOLATILE_LFU;
+    store_settings.lfu_log_factor = 0;
     robj *o = any();
     o->lru = lruInitialBits() & LRU_CLOCK_MAX;
     for (int i = 0; i < 300; i++) lruTouch(o);

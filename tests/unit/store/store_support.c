@@ -52,11 +52,11 @@ void storeReset(void) {
         storeObserveEvents(hearEvent);
         storeObserveRemoved(hearRemoved);
         storeObserveFlushed(hearFlushed);
-        defaults = store_conf;
+        defaults = store_settings;
         made = true;
     }
-    store_conf = defaults;
-    store_conf.notify_events = NOTIFY_EXPIRED | NOTIFY_EVICTED | NOTIFY_NEW | NOTIFY_KEY_MISS;
+    store_settings = defaults;
+    store_settings.notify_events = NOTIFY_EXPIRED | NOTIFY_EVICTED | NOTIFY_NEW | NOTIFY_KEY_MISS;
     storeSetExpireIgnored(false);
     storeSetNowMs(1000000);
     lruClockRefresh(1000000);

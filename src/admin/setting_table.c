@@ -1,14 +1,14 @@
-/* config_table.c -- all options of all layers under their names.
+/* setting_table.c -- all settings of all layers under their names.
  *
- * Not here    values and their text (config_values.c); the layers' tables, which are only pointed at.
+ * Not here    values and their text (setting_text.c); the layers' tables, which are only pointed at.
  * Owns        the entries and the sorted rows.
  * Threads     main.
  * Invariants  rows are sorted by name, case ignored, and no two are equal.
  * Cost        a lookup is a binary search over some 330 names.
- * Tests       tests/unit/admin/config_test.c
+ * Tests       tests/unit/admin/setting_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "config_table.h"
+#include "setting_table.h"
 
 #include "panic.h"
 #include "zmalloc.h"
@@ -16,13 +16,13 @@
 #include <stdlib.h>
 
 static struct {
-    configEntry *entries; /* owns */
-    configRow *rows;      /* owns */
+    settingEntry *entries; /* owns */
+    settingRow *rows;      /* owns */
     size_t nentries, nrows;
 } table;
 
 static int compareRows(const void *a, const void *b) {
-    return strcasecmp(((const configRow *)a)->name, ((const configRow *)b)->name);
+    return strcasecmp(((const settingRow *)a)->name, ((const settingRow *)b)->name);
 }
 
 static void forgetAll(void) {
@@ -33,45 +33,45 @@ static void forgetAll(void) {
 }
 
 static void addEntry(const setting *s) {
-    configEntry *e = &table.entries[table.nentries++];
+    settingEntry *e = &table.entries[table.nentries++];
     settingSetDefault(s);
-    *e = (configEntry){.def = s, .default_value = settingText(s)};
-    table.rows[table.nrows++] = (configRow){s->name, e};
-    if (s->alias) table.rows[table.nrows++] = (configRow){s->alias, e};
+    *e = (settingEntry){.def = s, .default_value = settingText(s)};
+    table.rows[table.nrows++] = (settingRow){s->name, e};
+    if (s->alias) table.rows[table.nrows++] = (settingRow){s->alias, e};
 }
 
-void configInit(const setting *const *tables) {
+void settingTableInit(const setting *const *tables) {
     size_t count = 0;
     forgetAll();
     for (const setting *const *t = tables; *t; t++)
         for (const setting *s = *t; s->name; s++) count++;
-    table.entries = zcalloc(count + 1, sizeof(configEntry));
-    table.rows = zcalloc(2 * count + 1, sizeof(configRow));
+    table.entries = zcalloc(count + 1, sizeof(settingEntry));
+    table.rows = zcalloc(2 * count + 1, sizeof(settingRow));
     for (const setting *const *t = tables; *t; t++)
         for (const setting *s = *t; s->name; s++) addEntry(s);
-    qsort(table.rows, table.nrows, sizeof(configRow), compareRows);
+    qsort(table.rows, table.nrows, sizeof(settingRow), compareRows);
     for (size_t i = 1; i < table.nrows; i++)
         if (!compareRows(&table.rows[i - 1], &table.rows[i]))
-            serverPanic("Two options are named '%s'", table.rows[i].name);
+            serverPanic("Two settings are named '%s'", table.rows[i].name);
 }
 
-configRow *configFind(const char *name) {
-    configRow wanted = {name, NULL};
+settingRow *settingFind(const char *name) {
+    settingRow wanted = {name, NULL};
     if (!table.nrows) return NULL;
-    return bsearch(&wanted, table.rows, table.nrows, sizeof(configRow), compareRows);
+    return bsearch(&wanted, table.rows, table.nrows, sizeof(settingRow), compareRows);
 }
 
-const configRow *configRows(size_t *count) {
+const settingRow *settingRows(size_t *count) {
     *count = table.nrows;
     return table.rows;
 }
 
-configEntry *configEntries(size_t *count) {
+settingEntry *settingEntries(size_t *count) {
     *count = table.nentries;
     return table.entries;
 }
 
-bool configIsDefault(const configEntry *e) {
+bool settingIsDefault(const settingEntry *e) {
     sds text = settingText(e->def);
     bool same = !sdsCmp(text, e->default_value);
     sdsFree(text);

@@ -1,8 +1,8 @@
-/* config_test.c -- options as text: values, files, the command line, changes all or none, rewriting.
+/* setting_test.c -- options as text: values, files, the command line, changes all or none, rewriting.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
-#include "config_rewrite.h"
+#include "setting_rewrite.h"
 #include "admin_settings.h"
 #include "unit.h"
 
@@ -102,7 +102,7 @@ static const setting test_settings[] = {
 
 static void start(void) {
     static const setting *const tables[] = {test_settings, NULL};
-    configInit(tables);
+    settingTableInit(tables);
     conf.applied = 0;
     conf.refuse_apply = false;
 }
@@ -112,7 +112,7 @@ static const char *set(const char *name, const char *value) {
     static char answer[512];
     const char *err = NULL;
     char *words[] = {(char *)value};
-    const setting *s = configFind(name)->entry->def;
+    const setting *s = settingFind(name)->entry->def;
     if (!settingSetWords(s, words, 1, &err)) return err;
     sds text = settingText(s);
     snprintf(answer, sizeof(answer), "%s", text);
@@ -122,7 +122,7 @@ static const char *set(const char *name, const char *value) {
 
 static const char *get(const char *name) {
     static char answer[512];
-    sds text = settingText(configFind(name)->entry->def);
+    sds text = settingText(settingFind(name)->entry->def);
     snprintf(answer, sizeof(answer), "%s", text);
     sdsFree(text);
     return answer;
@@ -130,7 +130,7 @@ static const char *get(const char *name) {
 
 /* ---- Values --------------------------------------------------------------------------------------- */
 
-TEST(config_values_numbers) {
+TEST(setting_values_numbers) {
     start();
     CHECK_EQ_STR(set("number", "-1"), "-1");
     CHECK_EQ_STR(set("ZAHL", "7"), "7");
@@ -148,7 +148,7 @@ TEST(config_values_numbers) {
     CHECK_EQ_STR(set("on", "1"), "argument must be 'yes' or 'no'");
 }
 
-TEST(config_values_memory) {
+TEST(setting_values_memory) {
     static const struct {
         const char *in, *out;
     } cases[] = {{"1g", "1000000000"},
@@ -178,7 +178,7 @@ TEST(config_values_memory) {
     CHECK_EQ_STR(set("share", "2mb"), "2097152");
 }
 
-TEST(config_values_names) {
+TEST(setting_values_names) {
     start();
     CHECK_EQ_STR(set("color", "GREEN"), "green");
     CHECK_EQ_STR(set("color", "crimson"), "red");
@@ -189,7 +189,7 @@ TEST(config_values_names) {
     CHECK_EQ_STR(set("flags", "none"), "none");
 }
 
-TEST(config_values_strings) {
+TEST(setting_values_strings) {
     start();
     CHECK_EQ_STR(set("text", "a b"), "a b");
     CHECK_EQ_STR(set("text", ""), "");
@@ -205,7 +205,7 @@ TEST(config_values_strings) {
 
 /* ---- Changing ------------------------------------------------------------------------------------- */
 
-TEST(config_change_is_all_or_none) {
+TEST(setting_change_is_all_or_none) {
     const char *culprit = NULL, *err = NULL;
     char *good[] = {"number", "6", "bytes", "1kb", "color", "green"};
     char *bad[] = {"number", "7", "color", "red", "bytes", "nonsense"};
@@ -220,7 +220,7 @@ TEST(config_change_is_all_or_none) {
     CHECK_EQ_INT(conf.applied, 1);
 }
 
-TEST(config_change_that_fails_in_force_comes_back) {
+TEST(setting_change_that_fails_in_force_comes_back) {
     const char *culprit = NULL, *err = NULL;
     char *pairs[] = {"list", "x y", "number", "8"};
     start();
@@ -233,7 +233,7 @@ TEST(config_change_that_fails_in_force_comes_back) {
     CHECK_EQ_INT(conf.applied, 2);
 }
 
-TEST(config_change_to_the_same_value_applies_nothing) {
+TEST(setting_change_to_the_same_value_applies_nothing) {
     const char *culprit = NULL, *err = NULL;
     char *pairs[] = {"number", "5"};
     start();
@@ -243,7 +243,7 @@ TEST(config_change_to_the_same_value_applies_nothing) {
 
 /* ---- Files ---------------------------------------------------------------------------------------- */
 
-static char folder[] = "/tmp/config_test.XXXXXX";
+static char folder[] = "/tmp/setting_test.XXXXXX";
 
 static void enterFolder(void) {
     static bool made;
@@ -263,11 +263,11 @@ static void load(char **words) {
     int count = 0;
     while (words[count]) count++;
     start();
-    configLoad(count, words);
+    settingFileLoad(count, words);
 }
 #define LOAD(...) load((char *[]){__VA_ARGS__, NULL})
 
-TEST(config_file_lines) {
+TEST(setting_file_lines) {
     enterFolder();
     write_("a.conf", "# comment\n\n  number\t7  \r\nTEXT \"a \\x41\\n\"\nword 'it\\'s'\nlist x y\nbytes 2mb");
     LOAD("a.conf");
@@ -277,11 +277,11 @@ TEST(config_file_lines) {
     CHECK_EQ_STR(get("list"), "x y");
     CHECK_EQ_STR(get("bytes"), "2097152");
     sds path = sdsCatPrintf(sdsEmpty(), "%s/a.conf", folder);
-    CHECK_EQ_STR(configFilePath(), path);
+    CHECK_EQ_STR(settingFilePath(), path);
     sdsFree(path);
 }
 
-TEST(config_file_lines_that_add_up) {
+TEST(setting_file_lines_that_add_up) {
     enterFolder();
     write_("a.conf", "list a\nlist b c\n");
     LOAD("a.conf");
@@ -295,7 +295,7 @@ TEST(config_file_lines_that_add_up) {
     CHECK_EQ_STR(get("list"), "z");
 }
 
-TEST(config_file_includes) {
+TEST(setting_file_includes) {
     enterFolder();
     CHECK(mkdir("sub", 0700) == 0);
     write_("sub/10.inc", "number 1\n");
@@ -307,7 +307,7 @@ TEST(config_file_includes) {
     CHECK_EQ_STR(get("text"), "twenty");
 }
 
-TEST(config_command_line) {
+TEST(setting_command_line) {
     enterFolder();
     write_("a.conf", "number 7\n");
     LOAD("--number", "3", "--flags", "a", "b", "--text", "--odd", "--on", "no", "--word", "");
@@ -315,7 +315,7 @@ TEST(config_command_line) {
     CHECK_EQ_STR(get("flags"), "a b");
     CHECK_EQ_STR(get("text"), "--odd");
     CHECK_EQ_STR(get("on"), "no");
-    CHECK(configFilePath() == NULL);
+    CHECK(settingFilePath() == NULL);
     LOAD("a.conf", "--number", "-1");
     CHECK_EQ_STR(get("number"), "-1");
     LOAD("--number 4");
@@ -335,7 +335,7 @@ static const char *fatal(char **words) {
 }
 #define FATAL(...) fatal((char *[]){__VA_ARGS__, NULL})
 
-TEST(config_errors_end_the_process) {
+TEST(setting_errors_end_the_process) {
     enterFolder();
     CHECK_EQ_STR(FATAL("--number", "x"), "\n*** FATAL CONFIG FILE ERROR (Version 9.1.2) ***\n"
                                          "Reading the configuration file, at line 2\n>>> 'number \"x\"'\n"
@@ -360,20 +360,20 @@ TEST(config_errors_end_the_process) {
 
 static const char *rewritten(const char *old) {
     static char answer[2048];
-    sds text = sdsNew(old), fresh = configRewriteText(text);
+    sds text = sdsNew(old), fresh = settingRewriteText(text);
     snprintf(answer, sizeof(answer), "%s", fresh);
     sdsFree(text);
     sdsFree(fresh);
     return answer;
 }
 
-TEST(config_rewrite_keeps_what_it_need_not_change) {
+TEST(setting_rewrite_keeps_what_it_need_not_change) {
     start();
     CHECK_EQ_STR(rewritten("# head\n\nunknown  thing\n\n\nzahl 9\n"), "# head\n\nunknown  thing\n\n\nnumber 5\n");
     CHECK_EQ_STR(rewritten(""), "");
 }
 
-TEST(config_rewrite_replaces_removes_and_appends) {
+TEST(setting_rewrite_replaces_removes_and_appends) {
     start();
     set("number", "7"), set("list", "p q"), set("text", "a\"b"), set("share", "5%"), set("flags", "a b");
     CHECK_EQ_STR(rewritten("list a\nlist b\nlist c\nword gone\n# tail\nbytes 1\n"),
@@ -386,22 +386,22 @@ TEST(config_rewrite_replaces_removes_and_appends) {
                  "# ??? io-threads-do-reads yes\nnumber 7\nshare 5%\nflags a b\ntext \"a\\\"b\"\nlist p q\n");
 }
 
-TEST(config_rewrite_of_a_file_keeps_its_mode) {
+TEST(setting_rewrite_of_a_file_keeps_its_mode) {
     struct stat st;
     enterFolder();
     write_("a.conf", "number 7\n");
     CHECK_EQ_INT(chmod("a.conf", 0600), 0);
     LOAD("a.conf");
     set("number", "8");
-    CHECK_EQ_INT(configRewrite(configFilePath()), C_OK);
+    CHECK_EQ_INT(settingRewrite(settingFilePath()), C_OK);
     CHECK_EQ_INT(stat("a.conf", &st), 0);
     CHECK_EQ_INT(st.st_mode & 0777, 0600);
     LOAD("a.conf");
     CHECK_EQ_STR(get("number"), "8");
-    CHECK_EQ_INT(configRewrite("/nosuch-folder/x.conf"), C_ERR);
+    CHECK_EQ_INT(settingRewrite("/nosuch-folder/x.conf"), C_ERR);
 }
 
-TEST(config_test_folder_is_removed) {
+TEST(setting_test_folder_is_removed) {
     static const char *const names[] = {"a.conf", "b.conf", "bad.conf", "sub/10.inc", "sub/20.inc", "sub/.30.inc"};
     enterFolder();
     for (size_t i = 0; i < array_len(names); i++) unlink(names[i]);

@@ -1,17 +1,19 @@
-/* config_file.c -- options from the file, from stdin and from the command line.
+/* setting_file.c -- settings from the file, from stdin and from the command line.
  *
  * The command line is turned into lines of the same language, behind an empty line after the file's text, and
- * all of it is read as one: so an error on the command line has a line number, 2 for the first option.
+ * all of it is read as one: so an error on the command line has a line number, 2 for the first setting.
  *
- * Not here    the types of values (config_values.c), CONFIG REWRITE (config_rewrite.c), --version and its like
- * (main.c). Owns        the path of the file. Threads     main, at boot. Invariants  an option that adds up over
- * lines (save) starts anew with each text; an include is a text. Tests       tests/unit/admin/config_test.c
+ * Not here    the types of values (setting_text.c), CONFIG REWRITE (setting_rewrite.c), --version (server).
+ * Owns        the path of the file.
+ * Threads     main, at boot.
+ * Invariants  a setting that adds up over lines (save) starts anew with each text; an include is a text.
+ * Tests       tests/unit/admin/setting_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "config_file.h"
+#include "setting_file.h"
 
 #include "command_table.h"
-#include "config_table.h"
+#include "setting_table.h"
 #include "log.h"
 #include "version.h"
 #include "zmalloc.h"
@@ -46,7 +48,7 @@ noreturn_fn static void failOpen(const char *path) {
 
 /* ---- Lines ---------------------------------------------------------------------------------------- */
 
-bool configNameIsObsolete(const char *name) {
+bool settingNameIsObsolete(const char *name) {
     static const char *const names[] = {"list-max-ziplist-entries", "list-max-ziplist-value", "lua-replicate-commands",
                                         "io-threads-do-reads", "dynamic-hz"};
     for (size_t i = 0; i < array_len(names); i++)
@@ -59,8 +61,8 @@ static const char *renameCommand(char **words) {
     return commandTableRename(words[1], words[2]) ? NULL : "Target command name already exists";
 }
 
-/* Each line of an accumulating option adds to those before it in the same text; an empty value starts again. */
-static bool setLoaded(configEntry *e, char **words, int count, const char **err) {
+/* Each line of an accumulating setting adds to those before it in the same text; an empty value starts again. */
+static bool setLoaded(settingEntry *e, char **words, int count, const char **err) {
     bool adds = (e->def->flags & SETTING_ACCUMULATES) && e->accumulating && !(count == 1 && !*words[0]);
     e->loaded = e->accumulating = true;
     if (!adds) return settingSetWords(e->def, words, count, err);
@@ -136,7 +138,7 @@ static const char *include(const char *path, int depth) {
     return NULL;
 }
 
-/* Directives that are not options. *known is false when it is none of them. */
+/* Directives that are not settings. *known is false when it is none of them. */
 static const char *directive(char **words, int count, int depth, bool *known) {
     const char *name = words[0];
     *known = true;
@@ -145,7 +147,7 @@ static const char *directive(char **words, int count, int depth, bool *known) {
     if (!strcasecmp(name, "user")) return "ACL users are not supported by this version; see requirepass";
     if (!strcasecmp(name, "loadmodule") && count >= 2) return "Modules are not supported by this version";
     if (!strcasecmp(name, "sentinel")) return "sentinel directive while not in sentinel mode";
-    if (configNameIsObsolete(name) && count == 2) return NULL;
+    if (settingNameIsObsolete(name) && count == 2) return NULL;
     *known = false;
     return "Bad directive or wrong number of arguments";
 }
@@ -154,7 +156,7 @@ static const char *directive(char **words, int count, int depth, bool *known) {
 static const char *loadWords(char **words, int count, int depth) {
     bool known;
     const char *err = directive(words, count, depth, &known);
-    configRow *row = known ? NULL : configFind(words[0]);
+    settingRow *row = known ? NULL : settingFind(words[0]);
     if (!row) return err;
     if (count < 2) return "wrong number of arguments";
     return setLoaded(row->entry, words + 1, count - 1, &err) ? NULL : err;
@@ -173,7 +175,7 @@ static void loadLine(const sds line, int number, int depth) {
 static void loadText(const sds text, int depth) {
     size_t nentries;
     int nlines;
-    configEntry *entries = configEntries(&nentries);
+    settingEntry *entries = settingEntries(&nentries);
     for (size_t i = 0; i < nentries; i++) entries[i].accumulating = false;
     sds *lines = sdsSplitLen(text, sdsLen(text), "\n", 1, &nlines);
     for (int i = 0; i < nlines; i++) {
@@ -229,7 +231,7 @@ static sds readFile(const char *path) {
     return text;
 }
 
-void configLoad(int count, char **words) {
+void settingFileLoad(int count, char **words) {
     sds text = sdsEmpty();
     sdsFree(file_path);
     file_path = NULL;
@@ -255,21 +257,21 @@ void configLoad(int count, char **words) {
     sdsFree(text);
 }
 
-const char *configFilePath(void) {
+const char *settingFilePath(void) {
     return file_path;
 }
 
 /* An empty value turns a subsystem off (save ""), which is what happens anyway. */
-static bool expectsEffect(const configEntry *e) {
+static bool expectsEffect(const settingEntry *e) {
     sds text = settingText(e->def);
     bool expects = e->loaded && (e->def->flags & SETTING_PENDING) && sdsLen(text) && sdsCmp(text, e->default_value);
     sdsFree(text);
     return expects;
 }
 
-void configWarnPending(void) {
+void settingFileWarnPending(void) {
     size_t count;
-    const configEntry *entries = configEntries(&count);
+    const settingEntry *entries = settingEntries(&count);
     sds names = sdsEmpty();
     for (size_t i = 0; i < count; i++)
         if (expectsEffect(&entries[i]))

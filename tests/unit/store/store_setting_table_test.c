@@ -1,22 +1,22 @@
-/* store_settings_test.c -- the table is whole, and its functions do what it says.
+/* store_setting_table_test.c -- the table is whole, and its functions do what it says.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "sds.h"
-#include "store_settings.h"
+#include "store_setting_table.h"
 #include "store_support.h"
 
 #include <stdlib.h>
 
 static const setting *find(const char *name) {
-    for (const setting *s = store_settings; s->name; s++)
+    for (const setting *s = store_setting_rows; s->name; s++)
         if (strcmp(s->name, name) == 0) return s;
     return NULL;
 }
 
 /* The values before the configuration is read are the table's defaults. */
-TEST(store_settings_defaults_agree_with_the_state) {
+TEST(store_setting_table_defaults_agree_with_the_state) {
     storeReset();
-    for (const setting *s = store_settings; s->name; s++) {
+    for (const setting *s = store_setting_rows; s->name; s++) {
         if (s->type == SETTING_INT || s->type == SETTING_MEMORY)
             CHECK_EQ_INT(*(long long *)s->value, atoll(s->default_text));
         if (s->type == SETTING_BOOL) CHECK_EQ_INT(*(bool *)s->value, strcmp(s->default_text, "yes") == 0);
@@ -29,7 +29,7 @@ TEST(store_settings_defaults_agree_with_the_state) {
     CHECK(find("databases")->flags & SETTING_IMMUTABLE);
 }
 
-TEST(store_settings_notify_sets_and_gets) {
+TEST(store_setting_table_notify_sets_and_gets) {
     storeReset();
     const setting *s = find("notify-keyspace-events");
     const char *err = NULL;
@@ -47,12 +47,12 @@ TEST(store_settings_notify_sets_and_gets) {
     sdsFree(text);
 }
 
-TEST(store_settings_maxmemory_works_at_once) {
+TEST(store_setting_table_maxmemory_works_at_once) {
     storeReset();
-    store_conf.maxmemory_policy = MAXMEMORY_ALLKEYS_RANDOM;
-    store_conf.maxmemory_eviction_tenacity = 100;
+    store_settings.maxmemory_policy = MAXMEMORY_ALLKEYS_RANDOM;
+    store_settings.maxmemory_eviction_tenacity = 100;
     for (long i = 0; i < 500; i++) dbAddTake(dbGet(0), stringEntry(keyN("k", i), i, 600), keyN("k", i));
-    store_conf.maxmemory = 1;
+    store_settings.maxmemory = 1;
     const char *err;
     CHECK(find("maxmemory")->apply(&err));
     CHECK_EQ_INT(dbSize(dbGet(0)), 0);

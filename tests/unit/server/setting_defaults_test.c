@@ -1,4 +1,4 @@
-/* config_defaults_test.c -- each option of the field is there, under each of its names, with its default.
+/* setting_defaults_test.c -- each option of the field is there, under each of its names, with its default.
  *
  * The list is what CONFIG GET * of the reference server says with no configuration (port apart); dir is where it runs.
  *
@@ -9,9 +9,9 @@
 #include "admin_settings.h"
 #include "client_settings.h"
 #include "engine_settings.h"
-#include "net_options.h"
-#include "rdb_settings.h"
-#include "store_settings.h"
+#include "net_setting_table.h"
+#include "object_settings.h"
+#include "store_setting_table.h"
 
 #include <stdio.h>
 
@@ -256,13 +256,13 @@ static const struct {
     {"zset-max-ziplist-value", "64"},
 };
 
-TEST(config_defaults_are_those_of_the_field) {
-    const setting *const tables[] = {admin_settings,  server_settings,  net_settings,
-                                     engine_settings, client_settings,  store_settings,
-                                     rdb_settings,    pending_settings, NULL};
-    configInit(tables);
+TEST(setting_defaults_are_those_of_the_field) {
+    const setting *const tables[] = {admin_setting_rows,  server_setting_rows,  net_setting_rows,
+                                     engine_setting_rows, client_setting_rows,  store_setting_rows,
+                                     object_setting_rows, pending_setting_rows, NULL};
+    settingTableInit(tables);
     for (size_t i = 0; i < array_len(facts); i++) {
-        const configRow *row = configFind(facts[i].name);
+        const settingRow *row = settingFind(facts[i].name);
         if (!row) {
             printf("no option '%s'\n", facts[i].name);
             CHECK(row != NULL);
@@ -273,13 +273,13 @@ TEST(config_defaults_are_those_of_the_field) {
     }
 }
 
-TEST(config_every_option_takes_its_own_text) {
+TEST(setting_every_option_takes_its_own_text) {
     size_t count;
-    const configEntry *entries = configEntries(&count);
+    const settingEntry *entries = settingEntries(&count);
     for (size_t i = 0; i < count; i++) {
         const setting *s = entries[i].def;
         settingRestore(s, entries[i].default_value);
-        if (!configIsDefault(&entries[i])) printf("option '%s':\n", s->name);
-        CHECK(configIsDefault(&entries[i]));
+        if (!settingIsDefault(&entries[i])) printf("option '%s':\n", s->name);
+        CHECK(settingIsDefault(&entries[i]));
     }
 }

@@ -1,15 +1,15 @@
-/* config_values.h -- one option's value as text: read from words, checked, printed.
+/* setting_text.h -- one setting's value as text: read from words, checked, printed.
  *
  * Runs on: main.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#ifndef ADMIN_CONFIG_VALUES_H
-#define ADMIN_CONFIG_VALUES_H
+#ifndef ADMIN_SETTING_TEXT_H
+#define ADMIN_SETTING_TEXT_H
 
 #include "sds.h"
-#include "settings.h"
+#include "setting.h"
 
-/* Store the value that `words` spell. An option of several words also takes them as one word with blanks between. False
+/* Store the value that `words` spell. A setting of several words also takes them as one word with blanks between. False
  * with *err (valid until the next call) when they are refused; nothing is changed then. */
 bool settingSetWords(const setting *s, char **words, int count, const char **err) must_check;
 /* Put back a text that settingText() gave, unchecked. */

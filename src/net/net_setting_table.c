@@ -1,17 +1,16 @@
-/* net_options.c -- the options of the net layer, as one table for admin/config_table.c.
+/* net_setting_table.c -- the settings of the net layer: names, ranges and effects.
  *
- * Owns        nothing: the values lie in net_settings.c and engine's prefetch_settings.c.
+ * Owns        nothing: the values lie in net_settings.c.
  * Threads     main.
  * Tests       tests/server/config.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "net_options.h"
+#include "net_setting_table.h"
 
 #include "client_eviction.h"
 #include "listen.h"
 #include "net.h"
 #include "net_settings.h"
-#include "prefetch_settings.h"
 #include "sds.h"
 #include "zmalloc.h"
 
@@ -45,17 +44,17 @@ static bool setBind(const setting *s, char **words, int count, const char **err)
     }
     if (count == 1 && words[0][0] == '\0') count = 0; /* bind "": no TCP at all */
     char *before[BIND_MAX];
-    int count_before = net_conf.bind_count;
-    memcpy(before, net_conf.bind, sizeof(before));
-    for (int i = 0; i < count; i++) net_conf.bind[i] = zstrdup(words[i]);
-    net_conf.bind_count = count;
+    int count_before = net_settings.bind_count;
+    memcpy(before, net_settings.bind, sizeof(before));
+    for (int i = 0; i < count; i++) net_settings.bind[i] = zstrdup(words[i]);
+    net_settings.bind_count = count;
     freeAddresses(before, count_before);
     return true;
 }
 
 static char *getBind(const setting *s) {
     unused(s);
-    return sdsJoin(net_conf.bind, net_conf.bind_count, " ");
+    return sdsJoin(net_settings.bind, net_settings.bind_count, " ");
 }
 
 static bool applyBind(const char **err) {
@@ -65,17 +64,17 @@ static bool applyBind(const char **err) {
     return false;
 }
 
-#define SHARED(name_, field, least, most, text)                                                              \
-    {                                                                                                        \
-        .name = name_, .type = SETTING_MEMORY, .value = &net_conf.field, .default_text = text, .min = least, \
-        .max = most, .apply = applyShared                                                                    \
+#define SHARED(name_, field, least, most, text)                                                                  \
+    {                                                                                                            \
+        .name = name_, .type = SETTING_MEMORY, .value = &net_settings.field, .default_text = text, .min = least, \
+        .max = most, .apply = applyShared                                                                        \
     }
 
 /* For tests: the role of main never moves, or at every chance. */
 static const settingName main_role_names[] = {
     {"auto", MAIN_ROLE_AUTO}, {"keep", MAIN_ROLE_KEEP}, {"move", MAIN_ROLE_MOVE}, {NULL, 0}};
 
-const setting net_settings[] = {
+const setting net_setting_rows[] = {
     {.name = "bind",
      .flags = SETTING_MULTI_ARG,
      .type = SETTING_SPECIAL,
@@ -85,7 +84,7 @@ const setting net_settings[] = {
      .apply = applyBind},
     {.name = "port",
      .type = SETTING_INT,
-     .value = &net_conf.port,
+     .value = &net_settings.port,
      .default_text = "6379",
      .min = 0,
      .max = 65535,
@@ -93,72 +92,79 @@ const setting net_settings[] = {
     {.name = "tcp-backlog",
      .flags = SETTING_IMMUTABLE,
      .type = SETTING_INT,
-     .value = &net_conf.tcp_backlog,
+     .value = &net_settings.tcp_backlog,
      .default_text = "511",
      .min = 0,
      .max = INT_MAX},
     {.name = "unixsocket",
      .flags = SETTING_IMMUTABLE,
      .type = SETTING_STRING,
-     .value = &net_conf.unixsocket,
+     .value = &net_settings.unixsocket,
      .empty_is_null = true},
     {.name = "unixsocketgroup",
      .flags = SETTING_IMMUTABLE,
      .type = SETTING_STRING,
-     .value = &net_conf.unixsocketgroup,
+     .value = &net_settings.unixsocketgroup,
      .empty_is_null = true},
     {.name = "unixsocketperm",
      .flags = SETTING_IMMUTABLE,
      .type = SETTING_OCTAL,
-     .value = &net_conf.unixsocketperm,
+     .value = &net_settings.unixsocketperm,
      .default_text = "0",
      .min = 0,
      .max = 0777},
-    {.name = "bind-source-addr", .type = SETTING_STRING, .value = &net_conf.bind_source_addr, .empty_is_null = true},
-    {.name = "mptcp", .flags = SETTING_IMMUTABLE, .type = SETTING_BOOL, .value = &net_conf.mptcp, .default_text = "no"},
+    {.name = "bind-source-addr",
+     .type = SETTING_STRING,
+     .value = &net_settings.bind_source_addr,
+     .empty_is_null = true},
+    {.name = "mptcp",
+     .flags = SETTING_IMMUTABLE,
+     .type = SETTING_BOOL,
+     .value = &net_settings.mptcp,
+     .default_text = "no"},
     {.name = "socket-mark-id",
      .flags = SETTING_IMMUTABLE,
      .type = SETTING_INT,
-     .value = &net_conf.socket_mark_id,
+     .value = &net_settings.socket_mark_id,
      .default_text = "0",
      .min = 0,
      .max = UINT_MAX},
-    {.name = "protected-mode", .type = SETTING_BOOL, .value = &net_conf.protected_mode, .default_text = "yes"},
+    {.name = "protected-mode", .type = SETTING_BOOL, .value = &net_settings.protected_mode, .default_text = "yes"},
     {.name = "timeout",
      .type = SETTING_INT,
-     .value = &net_conf.timeout_s,
+     .value = &net_settings.timeout_s,
      .default_text = "0",
      .min = 0,
      .max = INT_MAX},
     {.name = "tcp-keepalive",
      .type = SETTING_INT,
-     .value = &net_conf.tcp_keepalive_s,
+     .value = &net_settings.tcp_keepalive_s,
      .default_text = "300",
      .min = 0,
      .max = INT_MAX},
     {.name = "maxclients",
      .type = SETTING_INT,
-     .value = &net_conf.maxclients,
+     .value = &net_settings.maxclients,
      .default_text = "10000",
      .min = 1,
      .max = UINT_MAX,
      .apply = netApplyMaxClients},
     {.name = "max-new-connections-per-cycle",
      .type = SETTING_INT,
-     .value = &net_conf.max_new_connections_per_cycle,
+     .value = &net_settings.max_new_connections_per_cycle,
      .default_text = "10",
      .min = 1,
      .max = 1000},
     {.name = "maxmemory-clients",
      .type = SETTING_PERCENT_OR_MEMORY,
-     .value = &net_conf.maxmemory_clients,
+     .value = &net_settings.maxmemory_clients,
      .default_text = "0",
      .min = -100,
      .max = LLONG_MAX,
      .apply = applyEviction},
     {.name = "io-threads",
      .type = SETTING_INT,
-     .value = &net_conf.io_threads,
+     .value = &net_settings.io_threads,
      .default_text = "1",
      .min = 1,
      .max = 256,
@@ -166,21 +172,15 @@ const setting net_settings[] = {
     {.name = "io-threads-always-active",
      .flags = SETTING_HIDDEN,
      .type = SETTING_BOOL,
-     .value = &net_conf.io_threads_always_active,
+     .value = &net_settings.io_threads_always_active,
      .default_text = "no",
      .apply = netApplyThreads},
     {.name = "main-role",
      .flags = SETTING_HIDDEN,
      .type = SETTING_ENUM,
-     .value = &net_conf.main_role,
+     .value = &net_settings.main_role,
      .default_text = "auto",
      .names = main_role_names},
-    {.name = "prefetch-batch-max-size",
-     .type = SETTING_INT,
-     .value = &prefetch_batch_max_size,
-     .default_text = "16",
-     .min = 0,
-     .max = 128},
     SHARED("proto-max-bulk-len", proto_max_bulk_len, 1024 * 1024, LLONG_MAX, "536870912"),
     SHARED("client-query-buffer-limit", client_query_buffer_limit, 1024 * 1024, LLONG_MAX, "1073741824"),
     SHARED("reply-zerocopy-min-size", reply_zerocopy_min_size, 0, LLONG_MAX, "0"),

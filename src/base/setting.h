@@ -1,15 +1,15 @@
-/* settings.h -- how a layer declares its options, so that one place can read, set and print them all.
+/* setting.h -- what a setting is: how a layer declares it, so that one place can read, set and print them all.
  *
- * A layer keeps the values in its own struct (`storeConf`, `netConf`, ...) and describes them in one
- * table of `setting`, ended by an entry without a name. admin/config_table.c gathers the tables; nobody
+ * A layer keeps the values in its own struct (`store_settings`, `net_settings` ...) and describes them in one
+ * table of `setting`, ended by an entry without a name. admin/setting_table.c gathers the tables; nobody
  * else looks at them. A value is read by plain access to the struct.
  *
  * Threads     values are written by main only. What an I/O thread reads is either const after boot or
  *             an _Atomic field that `apply` stores.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#ifndef BASE_SETTINGS_H
-#define BASE_SETTINGS_H
+#ifndef BASE_SETTING_H
+#define BASE_SETTING_H
 
 #include "platform.h"
 

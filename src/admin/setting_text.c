@@ -1,16 +1,16 @@
-/* config_values.c -- one option's value as text: read from words, checked, printed.
+/* setting_text.c -- one setting's value as text: read from words, checked, printed.
  *
- * All that depends on the type of an option is here, so that the command line, the file, CONFIG SET, CONFIG GET and
+ * All that depends on the type of a setting is here, so that the command line, the file, CONFIG SET, CONFIG GET and
  * CONFIG REWRITE agree. The error texts are those that clients of the field know.
  *
- * Not here    which options there are (the layers' tables), when a value may change (config.c).
+ * Not here    which settings there are (the layers' tables), when a value may change (config.c).
  * Owns        nothing but the buffer of the last range error; values belong to the layers' structs.
  * Threads     main.
  * Invariants  settingRestore(s, settingText(s)) changes nothing.
- * Tests       tests/unit/admin/config_test.c
+ * Tests       tests/unit/admin/setting_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "config_values.h"
+#include "setting_text.h"
 
 #include "numbers.h"
 #include "panic.h"
@@ -148,7 +148,7 @@ static bool setWords(const setting *s, char **words, int count, bool checked, co
     return true;
 }
 
-/* One word is split at each blank, strictly: two blanks make an empty word, which no option takes. */
+/* One word is split at each blank, strictly: two blanks make an empty word, which no setting takes. */
 static bool setText(const setting *s, char *text, bool checked, const char **err) {
     int count = 0;
     if (!takesWords(s)) return setWords(s, &text, 1, checked, err);
@@ -174,7 +174,7 @@ void settingSetDefault(const setting *s) {
     const char *err = NULL;
     if (s->type == SETTING_SPECIAL && !s->default_text) return;
     sds text = sdsNew(s->default_text ? s->default_text : "");
-    if (!setText(s, text, false, &err)) serverPanic("Bad default of option '%s': %s", s->name, err);
+    if (!setText(s, text, false, &err)) serverPanic("Bad default of setting '%s': %s", s->name, err);
     sdsFree(text);
 }
 
@@ -210,7 +210,7 @@ sds settingText(const setting *s) {
     case SETTING_STRING: return sdsNew(*(char **)s->value ? *(char **)s->value : "");
     case SETTING_SPECIAL: return s->get(s);
     }
-    serverPanic("Option '%s' has no type", s->name);
+    serverPanic("Setting '%s' has no type", s->name);
 }
 
 static sds catMemory(sds out, long long bytes) {

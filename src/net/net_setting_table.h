@@ -1,0 +1,11 @@
+/* net_setting_table.h -- the settings of the net layer: names, ranges and effects.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NET_NET_SETTING_TABLE_H
+#define NET_NET_SETTING_TABLE_H
+
+#include "setting.h"
+
+extern const setting net_setting_rows[]; /* ended by SETTINGS_END */
+
+#endif

@@ -1,0 +1,11 @@
+/* store_setting_table.h -- the names, ranges and effects of the keyspace's settings.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef STORE_STORE_SETTING_TABLE_H
+#define STORE_STORE_SETTING_TABLE_H
+
+#include "setting.h"
+
+extern const setting store_setting_rows[]; /* ended by SETTINGS_END; fields of store_settings */
+
+#endif
