@@ -7,6 +7,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "admin_settings.h"
 
+#include "setting.h"
+
 adminSettings admin_settings;
 
 static const settingName access_names[] = {{"no", ACCESS_NO}, {"yes", ACCESS_YES}, {"local", ACCESS_LOCAL}, {NULL, 0}};
@@ -21,7 +23,7 @@ static const settingName access_names[] = {{"no", ACCESS_NO}, {"yes", ACCESS_YES
         .names = access_names, .flags = SETTING_IMMUTABLE                                          \
     }
 
-const setting admin_setting_rows[] = {
+static const setting rows[] = {
     ACCESS("enable-protected-configs", enable_protected_configs),
     ACCESS("enable-debug-command", enable_debug_command),
     ACCESS("enable-module-command", enable_module_command),
@@ -32,3 +34,7 @@ const setting admin_setting_rows[] = {
     STRING("debug-context", debug_context, SETTING_HIDDEN),
     SETTINGS_END,
 };
+
+void adminSettingsRegister(void) {
+    settingRegister(rows);
+}

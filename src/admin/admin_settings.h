@@ -6,7 +6,7 @@
 #ifndef ADMIN_ADMIN_SETTINGS_H
 #define ADMIN_ADMIN_SETTINGS_H
 
-#include "setting.h"
+#include "platform.h"
 
 /* Who may use a dangerous thing: enable-debug-command and its like. */
 enum { ACCESS_NO, ACCESS_YES, ACCESS_LOCAL };
@@ -20,6 +20,7 @@ typedef struct adminSettings {
 } adminSettings;
 extern adminSettings admin_settings;
 
-extern const setting admin_setting_rows[]; /* ended by SETTINGS_END */
+/* Boot only. */
+void adminSettingsRegister(void);
 
 #endif

@@ -15,12 +15,12 @@
 #include "config.h"
 
 #include "admin_settings.h"
-#include "setting_rewrite.h"
 #include "glob.h"
 #include "log.h"
 #include "panic.h"
 #include "redact.h"
 #include "reply.h"
+#include "setting_rewrite.h"
 #include "zmalloc.h"
 
 #include <errno.h>

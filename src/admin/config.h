@@ -1,6 +1,6 @@
 /* config.h -- the settings of all layers: loaded at boot, then read and changed by CONFIG.
  *
- * At boot:  settingTableInit(tables); settingFileLoad(argc - 1, argv + 1); serverSettingsApply();
+ * At boot:  layers register; settingTableInit(); settingFileLoad(argc - 1, argv + 1); serverSettingsApply();
  *           settingFileWarnPending().
  *
  * Runs on: main.

@@ -13,8 +13,8 @@
 #include "setting_file.h"
 
 #include "command_table.h"
-#include "setting_table.h"
 #include "log.h"
+#include "setting_table.h"
 #include "version.h"
 #include "zmalloc.h"
 

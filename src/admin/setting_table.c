@@ -40,7 +40,8 @@ static void addEntry(const setting *s) {
     if (s->alias) table.rows[table.nrows++] = (settingRow){s->alias, e};
 }
 
-void settingTableInit(const setting *const *tables) {
+void settingTableInit(void) {
+    const setting *const *tables = settingTables();
     size_t count = 0;
     forgetAll();
     for (const setting *const *t = tables; *t; t++)

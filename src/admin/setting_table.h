@@ -21,9 +21,9 @@ typedef struct settingRow {
     settingEntry *entry; /* borrowed */
 } settingRow;
 
-/* Gather tables (a list ended by NULL; each ended by SETTINGS_END, all valid for good) and store each default. Two
- * settings of one name end the process. May be called again, with other tables. */
-void settingTableInit(const setting *const *tables);
+/* Gather the registered tables (settingRegister()) and store each default. Two settings of one name end the process.
+ * May be called again. */
+void settingTableInit(void);
 
 /* NULL when there is no setting of that name, in any case of letters. */
 settingRow *settingFind(const char *name);
@@ -31,9 +31,5 @@ const settingRow *settingRows(size_t *count);
 /* In the order of the tables. */
 settingEntry *settingEntries(size_t *count);
 bool settingIsDefault(const settingEntry *e);
-
-/* The tables of this layer and of subsystems that are still to come. */
-extern const setting server_setting_rows[];
-extern const setting pending_setting_rows[];
 
 #endif

@@ -1,8 +1,8 @@
 /* setting.h -- what a setting is: how a layer declares it, so that one place can read, set and print them all.
  *
- * A layer keeps the values in its own struct (`store_settings`, `net_settings` ...) and describes them in one
- * table of `setting`, ended by an entry without a name. admin/setting_table.c gathers the tables; nobody
- * else looks at them. A value is read by plain access to the struct.
+ * A layer keeps the values in a struct of its own (`storeSettings store_settings` ...), describes them in one table of
+ * `setting` ended by SETTINGS_END, and registers the table (`storeSettingsRegister()`). Who asks for settings by name
+ * looks at nothing but the registered tables. The layer reads a value by plain access to the struct.
  *
  * Threads     values are written by main only. What an I/O thread reads is either const after boot or
  *             an _Atomic field that `apply` stores.
@@ -70,5 +70,10 @@ typedef struct setting {
 
 #define SETTINGS_END \
     { .name = NULL }
+
+/* Add a layer's table, which is borrowed for good. Each once; boot only, before the configuration is read. */
+void settingRegister(const setting *rows);
+/* The registered tables in their order, ended by NULL. */
+const setting *const *settingTables(void);
 
 #endif

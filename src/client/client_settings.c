@@ -8,6 +8,7 @@
 #include "client_settings.h"
 
 #include "output_limits.h"
+#include "setting.h"
 
 clientSettings client_settings = {.offload = true, .offload_min_size = 64};
 
@@ -25,7 +26,7 @@ static char *rewriteLimits(const setting *s, char *out) {
     return outputLimitsCatLines(out, s->name);
 }
 
-const setting client_setting_rows[] = {
+static const setting rows[] = {
     {.name = "client-output-buffer-limit",
      .flags = SETTING_MULTI_ARG | SETTING_ACCUMULATES,
      .type = SETTING_SPECIAL,
@@ -39,3 +40,7 @@ const setting client_setting_rows[] = {
      .default_text = "yes"},
     SETTINGS_END,
 };
+
+void clientSettingsRegister(void) {
+    settingRegister(rows);
+}

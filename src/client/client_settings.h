@@ -4,7 +4,7 @@
 #ifndef CLIENT_CLIENT_SETTINGS_H
 #define CLIENT_CLIENT_SETTINGS_H
 
-#include "setting.h"
+#include "platform.h"
 
 typedef struct clientSettings {
     bool offload;               /* io-threads-reply-offload */
@@ -12,6 +12,7 @@ typedef struct clientSettings {
 } clientSettings;
 extern clientSettings client_settings;
 
-extern const setting client_setting_rows[]; /* ended by SETTINGS_END */
+/* Boot only. */
+void clientSettingsRegister(void);
 
 #endif

@@ -7,6 +7,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "engine_settings.h"
 
+#include "setting.h"
+
 #include <limits.h>
 #include <stdio.h>
 
@@ -67,7 +69,7 @@ static char *getPercentiles(const setting *s) {
         .default_text = default_, .min = min_, .max = LLONG_MAX                               \
     }
 
-const setting engine_setting_rows[] = {
+static const setting rows[] = {
     NUMBER("commandlog-execution-slower-than", "slowlog-log-slower-than", slower_than_us, "10000", -1),
     NUMBER("commandlog-slow-execution-max-len", "slowlog-max-len", slow_max_len, "128", 0),
     NUMBER("commandlog-request-larger-than", NULL, request_larger_than, "1048576", -1),
@@ -93,3 +95,7 @@ const setting engine_setting_rows[] = {
      .max = 128},
     SETTINGS_END,
 };
+
+void engineSettingsRegister(void) {
+    settingRegister(rows);
+}

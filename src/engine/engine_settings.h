@@ -6,7 +6,7 @@
 #ifndef ENGINE_ENGINE_SETTINGS_H
 #define ENGINE_ENGINE_SETTINGS_H
 
-#include "setting.h"
+#include "platform.h"
 
 #define LATENCY_PERCENTILES_MAX 64
 
@@ -22,7 +22,8 @@ typedef struct engineSettings {
 } engineSettings;
 extern engineSettings engine_settings;
 
-extern const setting engine_setting_rows[]; /* ended by SETTINGS_END */
+/* Boot only. */
+void engineSettingsRegister(void);
 
 /* A percentile as its setting and INFO show it ("99.9"); `size` of 32 is enough. Returns its length. */
 size_t enginePercentileText(char *out, size_t size, double percentile);

@@ -12,6 +12,7 @@
 #include "net.h"
 #include "net_settings.h"
 #include "sds.h"
+#include "setting.h"
 #include "zmalloc.h"
 
 #include <limits.h>
@@ -74,7 +75,7 @@ static bool applyBind(const char **err) {
 static const settingName main_role_names[] = {
     {"auto", MAIN_ROLE_AUTO}, {"keep", MAIN_ROLE_KEEP}, {"move", MAIN_ROLE_MOVE}, {NULL, 0}};
 
-const setting net_setting_rows[] = {
+static const setting rows[] = {
     {.name = "bind",
      .flags = SETTING_MULTI_ARG,
      .type = SETTING_SPECIAL,
@@ -186,3 +187,7 @@ const setting net_setting_rows[] = {
     SHARED("reply-zerocopy-min-size", reply_zerocopy_min_size, 0, LLONG_MAX, "0"),
     SETTINGS_END,
 };
+
+void netSettingsRegister(void) {
+    settingRegister(rows);
+}

@@ -4,8 +4,7 @@
 #ifndef NET_NET_SETTING_TABLE_H
 #define NET_NET_SETTING_TABLE_H
 
-#include "setting.h"
-
-extern const setting net_setting_rows[]; /* ended by SETTINGS_END */
+/* Boot only. */
+void netSettingsRegister(void);
 
 #endif

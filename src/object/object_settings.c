@@ -8,12 +8,14 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "object_settings.h"
 
+#include "setting.h"
+
 objectSettings object_settings = {.compression = true, .version_check = RDB_VERSION_CHECK_STRICT};
 
 static const settingName version_check_names[] = {
     {"strict", RDB_VERSION_CHECK_STRICT}, {"relaxed", RDB_VERSION_CHECK_RELAXED}, {NULL, 0}};
 
-const setting object_setting_rows[] = {
+static const setting rows[] = {
     {.name = "rdbcompression", .type = SETTING_BOOL, .value = &object_settings.compression, .default_text = "yes"},
     {.name = "rdb-version-check",
      .type = SETTING_ENUM,
@@ -22,3 +24,7 @@ const setting object_setting_rows[] = {
      .names = version_check_names},
     SETTINGS_END,
 };
+
+void objectSettingsRegister(void) {
+    settingRegister(rows);
+}

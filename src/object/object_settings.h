@@ -4,7 +4,7 @@
 #ifndef OBJECT_OBJECT_SETTINGS_H
 #define OBJECT_OBJECT_SETTINGS_H
 
-#include "setting.h"
+#include "platform.h"
 
 enum { RDB_VERSION_CHECK_STRICT, RDB_VERSION_CHECK_RELAXED };
 
@@ -14,6 +14,7 @@ typedef struct objectSettings {
 } objectSettings;
 extern objectSettings object_settings; /* main writes; a child process or main reads */
 
-extern const setting object_setting_rows[]; /* ended by SETTINGS_END */
+/* Boot only. */
+void objectSettingsRegister(void);
 
 #endif

@@ -9,11 +9,11 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "banner.h"
 
-#include "setting_file.h"
 #include "hash.h"
 #include "log.h"
 #include "net.h"
 #include "server_settings.h"
+#include "setting_file.h"
 #include "version.h"
 
 #include <stdio.h>

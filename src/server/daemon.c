@@ -7,12 +7,12 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "daemon.h"
 
-#include "setting_file.h"
 #include "log.h"
 #include "net.h"
 #include "panic.h"
 #include "sds.h"
 #include "server_settings.h"
+#include "setting_file.h"
 #include "version.h"
 #include "zmalloc.h"
 

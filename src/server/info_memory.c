@@ -7,9 +7,9 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "info_internal.h"
 
-#include "setting_table.h"
 #include "lazyfree.h"
 #include "memory_report.h"
+#include "setting_table.h"
 #include "store_state.h"
 
 static void used(infoOut *o, const memoryReport *r) {

@@ -12,7 +12,6 @@
 #include "admin_settings.h"
 #include "banner.h"
 #include "clock.h"
-#include "setting_file.h"
 #include "daemon.h"
 #include "identity.h"
 #include "io_threads.h"
@@ -22,6 +21,7 @@
 #include "pause.h"
 #include "server_settings.h"
 #include "server_stats.h"
+#include "setting_file.h"
 #include "version.h"
 
 #include <stdio.h>

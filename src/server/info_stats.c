@@ -11,7 +11,6 @@
 
 #include "call.h"
 #include "client_eviction.h"
-#include "setting_table.h"
 #include "evict.h"
 #include "histogram.h"
 #include "identity.h"
@@ -20,6 +19,7 @@
 #include "net.h"
 #include "reply.h"
 #include "server_stats.h"
+#include "setting_table.h"
 #include "zmalloc.h"
 
 #include <stdlib.h>

@@ -94,7 +94,7 @@ int main(int argc, char **argv) {
     seedHash();
 
     wiringCommands();
-    settingTableInit(wiring_settings);
+    wiringSettings();
     settingFileLoad(argc - 1, argv + 1);
     const char *err = NULL;
     if (!serverSettingsApply(&err)) {

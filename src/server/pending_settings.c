@@ -10,8 +10,10 @@
  * Tests       tests/unit/admin/setting_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "setting_table.h"
+#include "pending_settings.h"
+
 #include "numbers.h"
+#include "setting_text.h"
 #include "zmalloc.h"
 
 #include <arpa/inet.h>
@@ -257,7 +259,7 @@ static sds getRdmaBind(const setting *s) {
     { VALUE(name_, SETTING_ENUM, field, default_, flags_), .names = names_ }
 #define NO_ALIAS .alias = NULL
 
-const setting pending_setting_rows[] = {
+static const setting rows[] = {
     /* Snapshots. */
     {.name = "save",
      .type = SETTING_SPECIAL,
@@ -436,3 +438,7 @@ const setting pending_setting_rows[] = {
         NO_ALIAS),
     SETTINGS_END,
 };
+
+void pendingSettingsRegister(void) {
+    settingRegister(rows);
+}

@@ -10,11 +10,11 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "server_settings.h"
 
-#include "setting_table.h"
 #include "db.h"
 #include "log.h"
 #include "numbers.h"
 #include "panic.h"
+#include "setting_text.h"
 #include "zmalloc.h"
 
 #include <ctype.h>
@@ -299,7 +299,7 @@ static bool checkLogFile(const char *text, long long number, const char **err) {
         .names = names_, .flags = flags_, __VA_ARGS__                                                   \
     }
 
-const setting server_setting_rows[] = {
+static const setting rows[] = {
     BOOL("daemonize", daemonize, "no", SETTING_IMMUTABLE, .alias = NULL),
     ENUM("supervised", supervised, "no", supervised_names, SETTING_IMMUTABLE, .alias = NULL),
     STRING("pidfile", pidfile, NULL, SETTING_IMMUTABLE, .empty_is_null = true),
@@ -360,3 +360,7 @@ const setting server_setting_rows[] = {
     BOOL("jemalloc-bg-thread", jemalloc_bg_thread, "yes", 0, .apply = applyBgThread),
     SETTINGS_END,
 };
+
+void serverSettingsRegister(void) {
+    settingRegister(rows);
+}

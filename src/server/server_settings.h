@@ -6,7 +6,7 @@
 #ifndef SERVER_SERVER_SETTINGS_H
 #define SERVER_SERVER_SETTINGS_H
 
-#include "setting.h"
+#include "platform.h"
 
 enum { SUPERVISED_NONE, SUPERVISED_AUTODETECT, SUPERVISED_SYSTEMD, SUPERVISED_UPSTART };
 enum { OOM_ADJUST_NO, OOM_ADJUST_RELATIVE, OOM_ADJUST_ABSOLUTE };
@@ -55,6 +55,8 @@ const char *serverRequirepass(void);
 bool serverSettingsApply(const char **err) must_check;
 /* Write the score of `role` (OOM_) to the kernel if oom-score-adj says so. False with *err. */
 bool serverApplyOomScore(int role, const char **err) must_check;
+/* Boot only. */
+void serverSettingsRegister(void);
 /* Functions called when proc-title-template or requirepass was changed at run time. Boot only; NULL: none. */
 void serverSettingsOnChange(void (*title)(void), void (*password)(void));
 

@@ -24,14 +24,11 @@
 #include "net_setting_table.h"
 #include "net_settings.h"
 #include "object_settings.h"
+#include "pending_settings.h"
 #include "server_cmds.h"
 #include "server_settings.h"
 #include "shutdown.h"
 #include "store_setting_table.h"
-
-const setting *const wiring_settings[] = {net_setting_rows,    store_setting_rows,   client_setting_rows,
-                                          engine_setting_rows, object_setting_rows,  server_setting_rows,
-                                          admin_setting_rows,  pending_setting_rows, NULL};
 
 static const struct {
     const char *fullname;
@@ -45,6 +42,18 @@ static const struct {
     {"info", infoCommand},
     {"shutdown", shutdownCommand},
 };
+
+void wiringSettings(void) {
+    netSettingsRegister();
+    storeSettingsRegister();
+    clientSettingsRegister();
+    engineSettingsRegister();
+    objectSettingsRegister();
+    serverSettingsRegister();
+    adminSettingsRegister();
+    pendingSettingsRegister();
+    settingTableInit();
+}
 
 void wiringCommands(void) {
     commandsRegister();

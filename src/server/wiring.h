@@ -4,10 +4,8 @@
 #ifndef SERVER_WIRING_H
 #define SERVER_WIRING_H
 
-#include "setting.h"
-
-/* All tables of settings, NULL-ended: for settingTableInit(). */
-extern const setting *const wiring_settings[];
+/* Register the settings of all layers, each with its default stored. */
+void wiringSettings(void);
 /* Register commands and bind those whose handlers live in upper layers. Before settingFileLoad(), which may rename. */
 void wiringCommands(void);
 /* Close the table of commands and connect hooks: authentication, statistics resets, titles. After settingFileLoad(). */

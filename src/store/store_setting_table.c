@@ -11,6 +11,7 @@
 #include "evict.h"
 #include "log.h"
 #include "sds.h"
+#include "setting.h"
 #include "zmalloc.h"
 
 #include <limits.h>
@@ -60,7 +61,7 @@ static char *getNotify(const setting *s) {
 #define BOOL_SETTING(name_, field_, default_) \
     { .name = name_, .type = SETTING_BOOL, .value = &store_settings.field_, .default_text = default_ }
 
-const setting store_setting_rows[] = {
+static const setting rows[] = {
     {.name = "databases",
      .flags = SETTING_IMMUTABLE,
      .type = SETTING_INT,
@@ -94,3 +95,7 @@ const setting store_setting_rows[] = {
     {.name = "notify-keyspace-events", .type = SETTING_SPECIAL, .set = setNotify, .get = getNotify},
     SETTINGS_END,
 };
+
+void storeSettingsRegister(void) {
+    settingRegister(rows);
+}

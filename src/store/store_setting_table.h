@@ -4,8 +4,7 @@
 #ifndef STORE_STORE_SETTING_TABLE_H
 #define STORE_STORE_SETTING_TABLE_H
 
-#include "setting.h"
-
-extern const setting store_setting_rows[]; /* ended by SETTINGS_END; fields of store_settings */
+/* Boot only. */
+void storeSettingsRegister(void);
 
 #endif

@@ -1,9 +1,9 @@
 /* setting_test.c -- options as text: values, files, the command line, changes all or none, rewriting.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "admin_settings.h"
 #include "config.h"
 #include "setting_rewrite.h"
-#include "admin_settings.h"
 #include "unit.h"
 
 #include <limits.h>
@@ -101,8 +101,8 @@ static const setting test_settings[] = {
 };
 
 static void start(void) {
-    static const setting *const tables[] = {test_settings, NULL};
-    settingTableInit(tables);
+    if (!*settingTables()) settingRegister(test_settings);
+    settingTableInit();
     conf.applied = 0;
     conf.refuse_apply = false;
 }

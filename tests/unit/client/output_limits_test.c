@@ -5,6 +5,7 @@
 #include "client_settings.h"
 #include "log.h"
 #include "output_limits.h"
+#include "setting.h"
 #include "unit.h"
 #include <unistd.h>
 
@@ -73,7 +74,8 @@ TEST(bad_limits_change_nothing) {
 TEST(rewrite_writes_what_is_not_default) {
     const char *err;
     CHECK(set("normal 3gb 5mb 1 pubsub 2kb 7 0", &err));
-    const setting *s = client_setting_rows;
+    if (!*settingTables()) clientSettingsRegister();
+    const setting *s = *settingTables();
     sds out = s->rewrite(s, sdsEmpty());
     CHECK_EQ_STR(out, "client-output-buffer-limit normal 3gb 5mb 1\nclient-output-buffer-limit pubsub 2kb 7 0\n");
     sdsFree(out);

@@ -1,17 +1,11 @@
-/* setting_defaults_test.c -- each option of the field is there, under each of its names, with its default.
+/* setting_defaults_test.c -- each setting of the field is there, under each of its names, with its default.
  *
  * The list is what CONFIG GET * of the reference server says with no configuration (port apart); dir is where it runs.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "config.h"
+#include "setting_table.h"
 #include "unit.h"
-
-#include "admin_settings.h"
-#include "client_settings.h"
-#include "engine_settings.h"
-#include "net_setting_table.h"
-#include "object_settings.h"
-#include "store_setting_table.h"
+#include "wiring.h"
 
 #include <stdio.h>
 
@@ -257,29 +251,26 @@ static const struct {
 };
 
 TEST(setting_defaults_are_those_of_the_field) {
-    const setting *const tables[] = {admin_setting_rows,  server_setting_rows,  net_setting_rows,
-                                     engine_setting_rows, client_setting_rows,  store_setting_rows,
-                                     object_setting_rows, pending_setting_rows, NULL};
-    settingTableInit(tables);
+    wiringSettings();
     for (size_t i = 0; i < array_len(facts); i++) {
         const settingRow *row = settingFind(facts[i].name);
         if (!row) {
-            printf("no option '%s'\n", facts[i].name);
+            printf("no setting '%s'\n", facts[i].name);
             CHECK(row != NULL);
             continue;
         }
-        if (strcmp(row->entry->default_value, facts[i].text)) printf("option '%s':\n", facts[i].name);
+        if (strcmp(row->entry->default_value, facts[i].text)) printf("setting '%s':\n", facts[i].name);
         CHECK_EQ_STR(row->entry->default_value, facts[i].text);
     }
 }
 
-TEST(setting_every_option_takes_its_own_text) {
+TEST(setting_every_one_takes_its_own_text) {
     size_t count;
     const settingEntry *entries = settingEntries(&count);
     for (size_t i = 0; i < count; i++) {
         const setting *s = entries[i].def;
         settingRestore(s, entries[i].default_value);
-        if (!settingIsDefault(&entries[i])) printf("option '%s':\n", s->name);
+        if (!settingIsDefault(&entries[i])) printf("setting '%s':\n", s->name);
         CHECK(settingIsDefault(&entries[i]));
     }
 }

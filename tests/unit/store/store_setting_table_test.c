@@ -2,13 +2,20 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "sds.h"
+#include "setting.h"
 #include "store_setting_table.h"
 #include "store_support.h"
 
 #include <stdlib.h>
 
+/* The layer's table. */
+static const setting *rows(void) {
+    if (!*settingTables()) storeSettingsRegister();
+    return *settingTables();
+}
+
 static const setting *find(const char *name) {
-    for (const setting *s = store_setting_rows; s->name; s++)
+    for (const setting *s = rows(); s->name; s++)
         if (strcmp(s->name, name) == 0) return s;
     return NULL;
 }
@@ -16,7 +23,7 @@ static const setting *find(const char *name) {
 /* The values before the configuration is read are the table's defaults. */
 TEST(store_setting_table_defaults_agree_with_the_state) {
     storeReset();
-    for (const setting *s = store_setting_rows; s->name; s++) {
+    for (const setting *s = rows(); s->name; s++) {
         if (s->type == SETTING_INT || s->type == SETTING_MEMORY)
             CHECK_EQ_INT(*(long long *)s->value, atoll(s->default_text));
         if (s->type == SETTING_BOOL) CHECK_EQ_INT(*(bool *)s->value, strcmp(s->default_text, "yes") == 0);

@@ -1,0 +1,10 @@
+/* pending_settings.h -- settings whose subsystem is still to come.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SERVER_PENDING_SETTINGS_H
+#define SERVER_PENDING_SETTINGS_H
+
+/* Boot only. */
+void pendingSettingsRegister(void);
+
+#endif
