@@ -5,7 +5,6 @@
  * second step are stored again, and what had been put into force is put into force again with them.
  *
  * Not here    gathering (setting_table.c), text of values (setting_text.c), files (setting_file.c, setting_rewrite.c).
- * Owns        the list of functions for RESETSTAT.
  * Threads     main.
  * Invariants  after a refused CONFIG SET each setting reads as before.
  * Cost        CONFIG GET of a pattern matches each name once per pattern.
@@ -16,6 +15,7 @@
 
 #include "admin_settings.h"
 #include "glob.h"
+#include "info_table.h"
 #include "log.h"
 #include "panic.h"
 #include "redact.h"
@@ -24,13 +24,6 @@
 #include "zmalloc.h"
 
 #include <errno.h>
-
-#define RESET_FUNCTIONS_MAX 32
-
-static struct {
-    void (*functions[RESET_FUNCTIONS_MAX])(void);
-    int count;
-} resets;
 
 /* ---- SET ------------------------------------------------------------------------------------------ */
 
@@ -239,13 +232,8 @@ void configGetCommand(client *c) {
 
 /* ---- The rest ------------------------------------------------------------------------------------- */
 
-void configOnResetStat(void (*fn)(void)) {
-    serverAssert(resets.count < RESET_FUNCTIONS_MAX);
-    resets.functions[resets.count++] = fn;
-}
-
 void configResetStatCommand(client *c) {
-    for (int i = 0; i < resets.count; i++) resets.functions[i]();
+    infoTableReset();
     addReplyOk(c);
 }
 

@@ -13,9 +13,6 @@
 #include "setting_file.h"
 #include "setting_table.h"
 
-/* CONFIG RESETSTAT calls `fn`, as do all that were registered before, in order. Boot only, at most 32. */
-void configOnResetStat(void (*fn)(void));
-
 /* Change settings as CONFIG SET does, all or none: names and values alternate, `count` is the number of pairs.
  * False with *culprit (one of the names) and *err. The names exist and may be changed: the caller checks. */
 bool configChange(char **pairs, int count, const char **culprit, const char **err);

@@ -95,6 +95,7 @@ int main(int argc, char **argv) {
 
     wiringCommands();
     wiringSettings();
+    wiringInfo();
     settingFileLoad(argc - 1, argv + 1);
     const char *err = NULL;
     if (!serverSettingsApply(&err)) {

@@ -16,7 +16,6 @@
 #include "lolwut.h"
 #include "memory_cmds.h"
 #include "role.h"
-#include "server_stats.h"
 #include "version.h"
 
 static const struct {
@@ -53,5 +52,4 @@ void serverCmdsBind(void) {
     connectionSetIdentity(identityNow);
     infoInit();
     crashSectionsRegister();
-    serverStatsRegisterReset();
 }

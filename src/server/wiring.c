@@ -8,26 +8,34 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "wiring.h"
 
+#include "admin_info.h"
 #include "admin_settings.h"
 #include "auth.h"
 #include "client_eviction.h"
+#include "client_info.h"
 #include "client_settings.h"
 #include "command_defs.h"
 #include "commandlog.h"
 #include "config.h"
 #include "daemon.h"
+#include "engine_info.h"
 #include "engine_settings.h"
 #include "info.h"
+#include "info_table.h"
 #include "latency.h"
 #include "metrics.h"
 #include "monitor.h"
+#include "net_info.h"
 #include "net_setting_table.h"
 #include "net_settings.h"
 #include "object_settings.h"
+#include "pending_info.h"
 #include "pending_settings.h"
 #include "server_cmds.h"
+#include "server_info.h"
 #include "server_settings.h"
 #include "shutdown.h"
+#include "store_info.h"
 #include "store_setting_table.h"
 
 static const struct {
@@ -53,6 +61,17 @@ void wiringSettings(void) {
     adminSettingsRegister();
     pendingSettingsRegister();
     settingTableInit();
+}
+
+void wiringInfo(void) {
+    storeInfoRegister();
+    clientInfoRegister();
+    engineInfoRegister();
+    netInfoRegister();
+    adminInfoRegister();
+    serverInfoRegister();
+    pendingInfoRegister();
+    infoTableSeal();
 }
 
 void wiringCommands(void) {

@@ -6,6 +6,8 @@
 
 /* Register the settings of all layers, each with its default stored. */
 void wiringSettings(void);
+/* Register what each layer says in INFO. */
+void wiringInfo(void);
 /* Register commands and bind those whose handlers live in upper layers. Before settingFileLoad(), which may rename. */
 void wiringCommands(void);
 /* Close the table of commands and connect hooks: authentication, statistics resets, titles. After settingFileLoad(). */

@@ -26,6 +26,12 @@ static const settingName maxmemory_policies[] = {{"volatile-lru", MAXMEMORY_VOLA
                                                  {"noeviction", MAXMEMORY_NO_EVICTION},
                                                  {NULL, 0}};
 
+const char *storeMaxmemoryPolicyName(void) {
+    const settingName *n = maxmemory_policies;
+    while (n->value != store_settings.maxmemory_policy) n++;
+    return n->name;
+}
+
 /* The new limit works at once: the first slice of eviction runs here, later commands go on. */
 static bool applyMaxmemory(const char **err) {
     unused(err);

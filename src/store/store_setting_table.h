@@ -4,6 +4,8 @@
 #ifndef STORE_STORE_SETTING_TABLE_H
 #define STORE_STORE_SETTING_TABLE_H
 
+/* As maxmemory-policy shows it. */
+const char *storeMaxmemoryPolicyName(void);
 /* Boot only. */
 void storeSettingsRegister(void);
 

@@ -3,8 +3,8 @@
  * Runs on: main.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SERVER_ROLE_H
-#define SERVER_ROLE_H
+#ifndef ADMIN_ROLE_H
+#define ADMIN_ROLE_H
 
 #include "client.h"
 

@@ -3,8 +3,8 @@
  * Runs on: main.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SERVER_INFO_H
-#define SERVER_INFO_H
+#ifndef ADMIN_INFO_H
+#define ADMIN_INFO_H
 
 #include "client.h"
 
@@ -14,7 +14,7 @@ void infoCommand(client *c);
 sds infoText(const slice *names, uint32_t count);
 /* The sections that can be made without allocating and without the allocator's figures, through panicPrint(). */
 void infoPrintCrash(void);
-/* Boot: the moment of the start, and the run's identity. */
+/* Boot: the moment of the start. */
 void infoInit(void);
 int64_t infoStartedAt(void); /* unix seconds */
 

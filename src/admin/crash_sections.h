@@ -1,8 +1,8 @@
 /* crash_sections.h -- what the crash report says about the server and its clients.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SERVER_CRASH_SECTIONS_H
-#define SERVER_CRASH_SECTIONS_H
+#ifndef ADMIN_CRASH_SECTIONS_H
+#define ADMIN_CRASH_SECTIONS_H
 
 /* Boot. */
 void crashSectionsRegister(void);

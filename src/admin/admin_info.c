@@ -1,0 +1,167 @@
+/* admin_info.c -- the process, its memory and its rates in INFO.
+ *
+ * Not here    the command (info.c); the figures (memory_report.c, metrics.c); fields of other layers, which they
+ *             register themselves.
+ * Threads     main; Server, Stats and CPU also a thread that crashes.
+ * Tests       tests/server/info.tcl, tests/differential/server_compare.py
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "admin_info.h"
+
+#include "admin_settings.h"
+#include "clock.h"
+#include "identity.h"
+#include "info.h"
+#include "info_table.h"
+#include "memory_report.h"
+#include "metrics.h"
+#include "setting_file.h"
+#include "version.h"
+
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* ---- Server ---------------------------------------------------------------------------------------- */
+
+static void version(infoOut *o) {
+    infoLine(o, "redis_version:%s", REDIS_COMPATIBLE_VERSION);
+    infoLine(o, "server_name:valkey");
+    infoLine(o, "valkey_version:%s", VALKEY_VERSION);
+    infoLine(o, "valkey_release_stage:%s", VALKEY_RELEASE_STAGE);
+    infoLine(o, "redis_git_sha1:00000000");
+    infoLine(o, "redis_git_dirty:0");
+}
+
+static void machine(infoOut *o) {
+    struct utsname name;
+    uname(&name);
+    infoLine(o, "server_mode:standalone");
+    infoLine(o, "os:%s %s %s", name.sysname, name.release, name.machine);
+    infoLine(o, "arch_bits:%zu", sizeof(long) * 8);
+    infoLine(o, "monotonic_clock:%s", clockMonotonicInfo());
+}
+
+static void process(infoOut *o) {
+#ifdef __clang__
+    infoLine(o, "gcc_version:0.0.0");
+#else
+    infoLine(o, "gcc_version:%d.%d.%d", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
+#endif
+    infoLine(o, "process_id:%ld", (long)getpid());
+}
+
+static void runId(infoOut *o) {
+    infoLine(o, "run_id:%s", identityRunId());
+}
+
+static void uptime(infoOut *o) {
+    int64_t now_us = clockWallUs();
+    int64_t uptime_s = now_us / 1000000 - infoStartedAt();
+    infoLine(o, "server_time_usec:%lld", (long long)now_us);
+    infoLine(o, "uptime_in_seconds:%lld", (long long)uptime_s);
+    infoLine(o, "uptime_in_days:%lld", (long long)(uptime_s / 86400));
+}
+
+static void file(infoOut *o) {
+    infoLine(o, "config_file:%s", settingFilePath() ? settingFilePath() : "");
+}
+
+static void zone(infoOut *o) {
+    infoLine(o, "availability_zone:%s", admin_settings.availability_zone ? admin_settings.availability_zone : "");
+}
+
+/* ---- Memory ---------------------------------------------------------------------------------------- */
+
+/* Made by the section's first field for those behind it. */
+static memoryReport report;
+
+static void used(infoOut *o) {
+    const memoryReport *r = &report;
+    memoryReportMake(&report);
+    infoBytes(o, "used_memory", r->used);
+    infoBytes(o, "used_memory_rss", r->rss);
+    infoBytes(o, "used_memory_peak", r->peak);
+    infoLine(o, "used_memory_peak_perc:%.2f%%", (double)r->peak_percent);
+    infoLine(o, "used_memory_overhead:%zu", r->overhead);
+    infoLine(o, "used_memory_startup:%zu", r->startup);
+    infoLine(o, "used_memory_dataset:%zu", r->dataset);
+    infoLine(o, "used_memory_dataset_perc:%.2f%%", (double)r->dataset_percent);
+    infoLine(o, "allocator_allocated:%zu", r->allocator.allocated);
+    infoLine(o, "allocator_active:%zu", r->allocator.active);
+    infoLine(o, "allocator_resident:%zu", r->allocator.resident);
+    infoLine(o, "allocator_muzzy:%zu", r->allocator.muzzy);
+    infoBytes(o, "total_system_memory", r->total_system);
+}
+
+static void ratio(infoOut *o, const char *name, float value, long long bytes) {
+    infoLine(o, "%s_ratio:%.2f", name, (double)value);
+    infoLine(o, "%s_bytes:%lld", name, bytes);
+}
+
+static void ratios(infoOut *o) {
+    ratio(o, "allocator_frag", report.frag_ratio, report.frag_bytes);
+    ratio(o, "allocator_rss", report.rss_ratio, report.rss_bytes);
+    ratio(o, "rss_overhead", report.rss_overhead_ratio, report.rss_overhead_bytes);
+    ratio(o, "mem_fragmentation", report.total_ratio, report.total_bytes);
+}
+
+static void clientMemory(infoOut *o) {
+    infoLine(o, "mem_clients_slaves:%zu", report.clients_replicas);
+    infoLine(o, "mem_clients_normal:%zu", report.clients_normal);
+}
+
+static void allocator(infoOut *o) {
+    infoLine(o, "mem_allocator:%s", zmallocLibrary());
+    infoLine(o, "mem_overhead_db_hashtable_rehashing:%zu", report.tables_rehashing);
+}
+
+/* ---- Stats, CPU ------------------------------------------------------------------------------------ */
+
+static void commandRate(infoOut *o) {
+    infoLine(o, "instantaneous_ops_per_sec:%lld", metricsRate(METRIC_COMMANDS));
+}
+
+static void trafficRate(infoOut *o) {
+    infoLine(o, "instantaneous_input_kbps:%.2f", (double)metricsRate(METRIC_NET_INPUT) / 1024);
+    infoLine(o, "instantaneous_output_kbps:%.2f", (double)metricsRate(METRIC_NET_OUTPUT) / 1024);
+}
+
+static void cycleRate(infoOut *o) {
+    infoLine(o, "instantaneous_eventloop_cycles_per_sec:%lld", metricsRate(METRIC_CYCLES));
+    infoLine(o, "instantaneous_eventloop_duration_usec:%lld", metricsRate(METRIC_CYCLE_DURATION));
+}
+
+static void cpuTime(infoOut *o, const struct rusage *u, const char *suffix) {
+    infoLine(o, "used_cpu_sys%s:%ld.%06ld", suffix, (long)u->ru_stime.tv_sec, (long)u->ru_stime.tv_usec);
+    infoLine(o, "used_cpu_user%s:%ld.%06ld", suffix, (long)u->ru_utime.tv_sec, (long)u->ru_utime.tv_usec);
+}
+
+static void cpuTimes(infoOut *o) {
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    cpuTime(o, &u, "");
+    getrusage(RUSAGE_CHILDREN, &u);
+    cpuTime(o, &u, "_children");
+    metricsMainThreadUsage(&u);
+    cpuTime(o, &u, "_main_thread");
+}
+
+void adminInfoRegister(void) {
+    static const infoSection sections[] = {{"server", "Server", 10, INFO_DEFAULT | INFO_IN_CRASH},
+                                           {"memory", "Memory", 40, INFO_DEFAULT},
+                                           {"stats", "Stats", 60, INFO_DEFAULT | INFO_IN_CRASH},
+                                           {"cpu", "CPU", 80, INFO_DEFAULT | INFO_IN_CRASH},
+                                           {.name = NULL}};
+    static const infoFields fields[] = {{"server", 10, .write = version},     {"server", 80, .write = machine},
+                                        {"server", 130, .write = process},    {"server", 160, .write = runId},
+                                        {"server", 180, .write = uptime},     {"server", 260, .write = file},
+                                        {"server", 280, .write = zone},       {"memory", 10, .write = used},
+                                        {"memory", 340, .write = ratios},     {"memory", 460, .write = clientMemory},
+                                        {"memory", 520, .write = allocator},  {"stats", 30, .write = commandRate},
+                                        {"stats", 100, .write = trafficRate}, {"stats", 660, .write = cycleRate},
+                                        {"cpu", 10, .write = cpuTimes},       {.section = NULL}};
+    infoTableAddSections(sections);
+    infoTableAddFields(fields);
+    infoTableOnReset(metricsReset);
+}

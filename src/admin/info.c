@@ -1,0 +1,94 @@
+/* info.c -- the INFO command: which sections are asked for, and where their text goes.
+ *
+ * Not here    what a section says: its owners register their fields (base/info_table.h).
+ * Owns        the time of the start.
+ * Threads     main; infoPrintCrash() also a thread that crashes.
+ * Invariants  a section appears once, however often it is asked for, in the order of the table.
+ * Tests       tests/server/info.tcl, tests/differential/server_compare.py
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "info.h"
+
+#include "clock.h"
+#include "info_table.h"
+#include "panic.h"
+#include "reply.h"
+
+#include <stdio.h>
+
+static int64_t started_s;
+
+void infoInit(void) {
+    started_s = clockWallMs() / 1000;
+}
+
+int64_t infoStartedAt(void) {
+    return started_s;
+}
+
+/* ---- Writing --------------------------------------------------------------------------------------- */
+
+static void putText(void *arg, const char *fmt, va_list ap) {
+    sds *text = arg;
+    *text = sdsCatVprintf(*text, fmt, ap);
+    *text = sdsCatLen(*text, "\r\n", 2);
+}
+
+static void putCrash(void *arg, const char *fmt, va_list ap) {
+    char line[512];
+    unused(arg);
+    vsnprintf(line, sizeof(line), fmt, ap);
+    panicPrint("%s\r\n", line);
+}
+
+static void writeSection(infoOut *o, const infoSection *s, bool first) {
+    if (!first) infoLine(o, "%s", "");
+    infoLine(o, "# %s", s->title);
+    infoTableWrite(s, o);
+}
+
+/* ---- Choosing -------------------------------------------------------------------------------------- */
+
+/* Whether INFO's argument `name` asks for the section. */
+static bool asksFor(slice name, const infoSection *s) {
+    if (sliceIs(name, "default")) return s->flags & INFO_DEFAULT;
+    return sliceIs(name, "all") || sliceIs(name, "everything") || sliceIs(name, s->name);
+}
+
+static bool isWanted(const infoSection *s, const slice *names, uint32_t count) {
+    if (count == 0) return s->flags & INFO_DEFAULT;
+    for (uint32_t i = 0; i < count; i++)
+        if (asksFor(names[i], s)) return true;
+    return false;
+}
+
+sds infoText(const slice *names, uint32_t count) {
+    sds text = sdsEmpty();
+    infoOut o = {putText, &text};
+    const infoSection *s;
+    const char *last_title = "";
+    for (size_t i = 0; (s = infoTableSection(i)) != NULL; i++) {
+        /* Two names of one section stand side by side. */
+        if (!isWanted(s, names, count) || !strcmp(s->title, last_title)) continue;
+        writeSection(&o, s, !*last_title);
+        last_title = s->title;
+    }
+    return text;
+}
+
+void infoPrintCrash(void) {
+    infoOut o = {putCrash, NULL};
+    const infoSection *s;
+    bool first = true;
+    for (size_t i = 0; (s = infoTableSection(i)) != NULL; i++) {
+        if (!(s->flags & INFO_IN_CRASH)) continue;
+        writeSection(&o, s, first);
+        first = false;
+    }
+}
+
+void infoCommand(client *c) {
+    sds text = infoText(c->argv + 1, c->argc - 1);
+    addReplyVerbatim(c, sdsSlice(text), "txt");
+    sdsFree(text);
+}

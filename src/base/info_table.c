@@ -1,0 +1,110 @@
+/* info_table.c -- what INFO says: sections and their fields, registered by the layers that own the figures.
+ *
+ * Not here    the command, the choice of sections (admin); any field.
+ * Owns        the lists of pointers; the entries are their layers'.
+ * Threads     changed at boot only, by main; read by main and by a thread that crashes.
+ * Invariants  once sealed, sections and the fields of each are sorted by place.
+ * Cost        a section looks at all runs of fields, some seventy.
+ * Tests       tests/unit/base/info_table_test.c, tests/server/info.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "info_table.h"
+
+#include "numbers.h"
+#include "panic.h"
+
+#include <stdlib.h>
+
+#define SECTIONS_MAX 64
+#define FIELDS_MAX 512
+#define RESETS_MAX 32
+
+static const infoSection *sections[SECTIONS_MAX];
+static const infoFields *fields[FIELDS_MAX];
+static void (*resets[RESETS_MAX])(void);
+static size_t nsections, nfields, nresets;
+
+/* ---- Registering ----------------------------------------------------------------------------------- */
+
+void infoTableAddSections(const infoSection *added) {
+    for (; added->name; added++) {
+        serverAssert(nsections < SECTIONS_MAX);
+        sections[nsections++] = added;
+    }
+}
+
+void infoTableAddFields(const infoFields *added) {
+    for (; added->section; added++) {
+        serverAssert(nfields < FIELDS_MAX);
+        serverAssert(!added->write != !added->lines);
+        fields[nfields++] = added;
+    }
+}
+
+static int compareSections(const void *a, const void *b) {
+    const infoSection *x = *(const infoSection *const *)a, *y = *(const infoSection *const *)b;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+static int compareFields(const void *a, const void *b) {
+    const infoFields *x = *(const infoFields *const *)a, *y = *(const infoFields *const *)b;
+    int order = strcmp(x->section, y->section);
+    return order ? order : (x->place > y->place) - (x->place < y->place);
+}
+
+static bool hasSection(const char *name) {
+    for (size_t i = 0; i < nsections; i++)
+        if (!strcmp(sections[i]->name, name)) return true;
+    return false;
+}
+
+void infoTableSeal(void) {
+    qsort(sections, nsections, sizeof(*sections), compareSections);
+    qsort(fields, nfields, sizeof(*fields), compareFields);
+    for (size_t i = 1; i < nsections; i++)
+        if (sections[i]->place == sections[i - 1]->place)
+            serverPanic("INFO: sections '%s' and '%s' have one place", sections[i - 1]->name, sections[i]->name);
+    for (size_t i = 0; i < nfields; i++) {
+        if (!hasSection(fields[i]->section)) serverPanic("INFO has no section '%s'", fields[i]->section);
+        if (i && !compareFields(&fields[i - 1], &fields[i]))
+            serverPanic("INFO: two runs of fields at %d of section '%s'", fields[i]->place, fields[i]->section);
+    }
+}
+
+void infoTableOnReset(void (*fn)(void)) {
+    serverAssert(nresets < RESETS_MAX);
+    resets[nresets++] = fn;
+}
+
+void infoTableReset(void) {
+    for (size_t i = 0; i < nresets; i++) resets[i]();
+}
+
+/* ---- Writing --------------------------------------------------------------------------------------- */
+
+void infoLine(infoOut *o, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    o->put(o->arg, fmt, ap);
+    va_end(ap);
+}
+
+void infoBytes(infoOut *o, const char *field, size_t bytes) {
+    char human[64];
+    bytes2human(human, sizeof(human), bytes);
+    infoLine(o, "%s:%zu", field, bytes);
+    infoLine(o, "%s_human:%s", field, human);
+}
+
+const infoSection *infoTableSection(size_t index) {
+    return index < nsections ? sections[index] : NULL;
+}
+
+void infoTableWrite(const infoSection *section, infoOut *o) {
+    for (size_t i = 0; i < nfields; i++) {
+        if (strcmp(fields[i]->section, section->name)) continue;
+        if (fields[i]->write) fields[i]->write(o);
+        else
+            for (const char *const *line = fields[i]->lines; *line; line++) infoLine(o, "%s", *line);
+    }
+}

@@ -1,0 +1,63 @@
+/* info_table.h -- what INFO says: sections and their fields, registered by the layers that own the figures.
+ *
+ * Programs know the order of fields, and in most sections fields of several layers alternate. So a layer registers its
+ * fields in runs, each with the place in the section where the run begins. A place is ten times the line on which the
+ * field stands in the reference server's section, which leaves room between any two.
+ *
+ * Runs on: main, but a section with INFO_IN_CRASH also on the thread that crashes.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BASE_INFO_TABLE_H
+#define BASE_INFO_TABLE_H
+
+#include "platform.h"
+
+#include <stdarg.h>
+
+/* Where lines go. `put` appends one line; its end is not in `fmt`. */
+typedef struct infoOut {
+    void (*put)(void *arg, const char *fmt, va_list ap);
+    void *arg; /* borrowed: put's */
+} infoOut;
+
+/* Add one line, without its end. */
+void infoLine(infoOut *o, const char *fmt, ...) printf_like(2, 3);
+/* "field:1048576" and "field_human:1.00M". */
+void infoBytes(infoOut *o, const char *field, size_t bytes);
+
+enum {
+    INFO_DEFAULT = 1,  /* shown by INFO without arguments */
+    INFO_IN_CRASH = 2, /* also in crash reports: its fields are made without allocating */
+};
+
+typedef struct infoSection {
+    const char *name;  /* as INFO's argument, lower case */
+    const char *title; /* as its heading. Two neighbours with one title are two names of one section */
+    int place;         /* among the sections, as fields have in them */
+    unsigned flags;    /* INFO_ */
+} infoSection;
+
+/* A run of fields: `lines`, or what `write` writes. */
+typedef struct infoFields {
+    const char *section;
+    int place;
+    void (*write)(infoOut *o);
+    const char *const *lines; /* ended by NULL; for what does not change */
+} infoFields;
+
+/* Tables end with an entry whose name or section is NULL and are borrowed for good. Boot only. */
+void infoTableAddSections(const infoSection *sections);
+void infoTableAddFields(const infoFields *fields);
+/* End of registration: puts all in order. Fields without their section, or two at one place, are a panic. Boot only. */
+void infoTableSeal(void);
+
+/* Sections in their order: NULL past the end. */
+const infoSection *infoTableSection(size_t index);
+/* Write the section's fields, without a heading. */
+void infoTableWrite(const infoSection *section, infoOut *o);
+
+/* Set back what counts events: CONFIG RESETSTAT calls all registered functions in order. Boot only, at most 32. */
+void infoTableOnReset(void (*fn)(void));
+void infoTableReset(void);
+
+#endif

@@ -1,0 +1,111 @@
+/* client_info.c -- the figures of clients and errors in INFO.
+ *
+ * Threads     main.
+ * Cost        Clients looks at each client once.
+ * Tests       tests/server/info.tcl, tests/differential/server_compare.py
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "client_info.h"
+
+#include "client.h"
+#include "info_table.h"
+#include "reply.h"
+#include "zmalloc.h"
+
+#include <stdlib.h>
+
+/* ---- Clients --------------------------------------------------------------------------------------- */
+
+/* Counted by the section's first field for those behind it. */
+static struct { size_t connected, blocked, tracking, pubsub; } counts;
+
+static void countClients(void) {
+    memset(&counts, 0, sizeof(counts));
+    listIter it = listBegin(client_state.clients, false);
+    listNode *node;
+    while ((node = listNext(&it)) != NULL) {
+        const client *c = listNodeValue(node);
+        if (clientTypeOf(c) != CLIENT_TYPE_REPLICA) counts.connected++;
+        if (c->flags & CLIENT_BLOCKED) counts.blocked++;
+        if (c->flags & CLIENT_TRACKING) counts.tracking++;
+        if (c->flags & CLIENT_PUBSUB) counts.pubsub++;
+    }
+}
+
+static void connected(infoOut *o) {
+    countClients();
+    infoLine(o, "connected_clients:%zu", counts.connected);
+}
+
+static void clients(infoOut *o) {
+    infoLine(o, "client_recent_max_input_buffer:%zu", client_state.recent_max_input);
+    infoLine(o, "client_recent_max_output_buffer:%zu", client_state.recent_max_output);
+    infoLine(o, "blocked_clients:%zu", counts.blocked);
+    infoLine(o, "tracking_clients:%zu", counts.tracking);
+    infoLine(o, "pubsub_clients:%zu", counts.pubsub);
+}
+
+/* ---- Stats, Errorstats ------------------------------------------------------------------------------ */
+
+static void errors(infoOut *o) {
+    infoLine(o, "unexpected_error_replies:%lld", client_state.unexpected_error_replies);
+    infoLine(o, "total_error_replies:%lld", client_state.total_error_replies);
+}
+
+static void buffers(infoOut *o) {
+    infoLine(o, "client_query_buffer_limit_disconnections:%lld", client_state.query_limit_disconnections);
+    infoLine(o, "client_output_buffer_limit_disconnections:%lld", client_state.output_limit_disconnections);
+    infoLine(o, "reply_buffer_shrinks:0"); /* blocks of replies have one size each */
+    infoLine(o, "reply_buffer_expands:0");
+}
+
+typedef struct errorLines {
+    sds *lines; /* owns */
+    size_t count, room;
+} errorLines;
+
+static void errorCounter(void *arg, slice code, long long count) {
+    errorLines *e = arg;
+    if (e->count == e->room) {
+        e->room = e->room ? e->room * 2 : 16;
+        e->lines = zrealloc(e->lines, e->room * sizeof(sds));
+    }
+    e->lines[e->count++] = sdsCatPrintf(sdsEmpty(), "errorstat_%.*s:count=%lld", (int)code.len, code.ptr, count);
+}
+
+static int byText(const void *a, const void *b) {
+    return sdsCmp(*(const sds *)a, *(const sds *)b);
+}
+
+/* In alphabetical order. */
+static void errorCounters(infoOut *o) {
+    errorLines e = {0};
+    clientErrorStatsEach(errorCounter, &e);
+    if (e.count) qsort(e.lines, e.count, sizeof(sds), byText);
+    for (size_t i = 0; i < e.count; i++) {
+        infoLine(o, "%s", e.lines[i]);
+        sdsFree(e.lines[i]);
+    }
+    zfree(e.lines);
+}
+
+static void resetStats(void) {
+    client_state.unexpected_error_replies = client_state.total_error_replies = 0;
+    client_state.output_limit_disconnections = client_state.query_limit_disconnections = 0;
+    clientErrorStatsReset();
+}
+
+void clientInfoRegister(void) {
+    static const infoSection sections[] = {{"clients", "Clients", 30, INFO_DEFAULT | INFO_IN_CRASH},
+                                           {"errorstats", "Errorstats", 120, INFO_DEFAULT},
+                                           {.name = NULL}};
+    static const infoFields fields[] = {{"clients", 10, .write = connected},
+                                        {"clients", 40, .write = clients},
+                                        {"stats", 470, .write = errors},
+                                        {"stats", 590, .write = buffers},
+                                        {"errorstats", 10, .write = errorCounters},
+                                        {.section = NULL}};
+    infoTableAddSections(sections);
+    infoTableAddFields(fields);
+    infoTableOnReset(resetStats);
+}

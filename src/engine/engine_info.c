@@ -1,0 +1,84 @@
+/* engine_info.c -- the figures of commands in INFO.
+ *
+ * Threads     main; Commandstats also a thread that crashes.
+ * Tests       tests/server/info.tcl, tests/differential/server_compare.py
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "engine_info.h"
+
+#include "call.h"
+#include "histogram.h"
+#include "info_table.h"
+#include "pause.h"
+#include "sds.h"
+
+static void paused(infoOut *o) {
+    infoLine(o, "paused_reason:%s", pauseReasonText());
+    infoLine(o, "paused_actions:%s", pauseActionsText());
+    infoLine(o, "paused_timeout_milliseconds:%lld", (long long)pauseEndsInMs());
+}
+
+static void processed(infoOut *o) {
+    infoLine(o, "total_commands_processed:%lld", engine_stats.commands_processed);
+}
+
+static void denied(infoOut *o) {
+    infoLine(o, "acl_access_denied_auth:%lld", engine_stats.acl_denied_auth);
+    infoLine(o, "acl_access_denied_cmd:%lld", engine_stats.acl_denied_cmd);
+}
+
+/* ---- Per command ----------------------------------------------------------------------------------- */
+
+static void commandCounters(void *arg, serverCommand *cmd) {
+    const commandStats *s = cmd->stats;
+    if (s && (s->calls || s->failed_calls || s->rejected_calls))
+        infoLine(arg, "cmdstat_%s:calls=%lld,usec=%lld,usec_per_call=%.2f,rejected_calls=%lld,failed_calls=%lld",
+                 cmd->fullname, s->calls, s->microseconds, s->calls ? (double)s->microseconds / (double)s->calls : 0,
+                 s->rejected_calls, s->failed_calls);
+    for (int i = 0; i < cmd->nsubcommands; i++) commandCounters(arg, &cmd->subcommands[i]);
+}
+
+static void allCounters(infoOut *o) {
+    commandEach(commandCounters, o);
+}
+
+static void commandLatency(void *arg, serverCommand *cmd) {
+    const struct histogram *h = cmd->stats ? cmd->stats->latency : NULL;
+    if (h && histogramTotal(h)) {
+        sds line = sdsEmpty();
+        for (int i = 0; i < engine_settings.npercentiles; i++) {
+            char name[32];
+            enginePercentileText(name, sizeof(name), engine_settings.percentiles[i]);
+            line = sdsCatPrintf(line, "%sp%s=%.3f", i ? "," : "", name,
+                                (double)histogramPercentile(h, engine_settings.percentiles[i]) / 1000);
+        }
+        infoLine(arg, "latency_percentiles_usec_%s:%s", cmd->fullname, line);
+        sdsFree(line);
+    }
+    for (int i = 0; i < cmd->nsubcommands; i++) commandLatency(arg, &cmd->subcommands[i]);
+}
+
+static void allLatencies(infoOut *o) {
+    if (engine_settings.latency_tracking) commandEach(commandLatency, o);
+}
+
+static void resetStats(void) {
+    /* command_ns stays: a turn of the loop measures its growth. */
+    engine_stats.commands_processed = 0;
+    engine_stats.acl_denied_auth = engine_stats.acl_denied_cmd = 0;
+    commandStatsResetAll();
+}
+
+void engineInfoRegister(void) {
+    static const infoSection sections[] = {
+        {"commandstats", "Commandstats", 110, INFO_IN_CRASH}, {"latencystats", "Latencystats", 130, 0}, {.name = NULL}};
+    static const infoFields fields[] = {{"clients", 140, .write = paused},
+                                        {"stats", 20, .write = processed},
+                                        {"stats", 680, .write = denied},
+                                        {"commandstats", 10, .write = allCounters},
+                                        {"latencystats", 10, .write = allLatencies},
+                                        {.section = NULL}};
+    infoTableAddSections(sections);
+    infoTableAddFields(fields);
+    infoTableOnReset(resetStats);
+}

@@ -1,0 +1,162 @@
+/* net_info.c -- the figures of connections, threads and loops in INFO.
+ *
+ * Some counters are written by threads that nobody may interrupt, or are read by code that needs them to grow; these
+ * are never set back. What is shown is how far they have grown since the last reset.
+ *
+ * Owns        the values of growing counters at the last reset.
+ * Threads     main.
+ * Invariants  a shown counter never is negative: threads that have ended take their counts away, and then 0 is shown.
+ * Tests       tests/server/info.tcl, tests/differential/server_compare.py
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "net_info.h"
+
+#include "client_eviction.h"
+#include "info_table.h"
+#include "io_threads.h"
+#include "main_role.h"
+#include "net.h"
+#include "net_settings.h"
+#include "net_stats.h"
+
+#include <stdio.h>
+
+static struct {
+    ioTotals totals;
+    uint64_t active_ns[IO_THREADS_MAX];
+} at_reset;
+
+/* ---- Since the reset ------------------------------------------------------------------------------- */
+
+static uint64_t growth(uint64_t now, uint64_t then) {
+    return now > then ? now - then : 0;
+}
+
+static ioTotals totalsNow(void) {
+    const ioTotals *base = &at_reset.totals;
+    ioTotals now;
+    ioThreadsTotals(&now);
+    return (ioTotals){
+        .reads = growth(now.reads, base->reads),
+        .writes = growth(now.writes, base->writes),
+        .freed = growth(now.freed, base->freed),
+        .polls = growth(now.polls, base->polls),
+        .net_input = growth(now.net_input, base->net_input),
+        .net_output = growth(now.net_output, base->net_output),
+        .main_reads = growth(now.main_reads, base->main_reads),
+        .main_writes = growth(now.main_writes, base->main_writes),
+    };
+}
+
+/* Nanoseconds that a thread (0: main) has worked; 0 when there is no such thread. */
+static uint64_t activeNs(unsigned thread) {
+    if (thread == 0) return net_stats.main_active_ns;
+    const ioThread *t = ioThreadGet(thread);
+    return t ? ioThreadActiveNs(t) : 0;
+}
+
+static void resetStats(void) {
+    ioThreadsTotals(&at_reset.totals);
+    for (unsigned i = 0; i < IO_THREADS_MAX; i++) at_reset.active_ns[i] = activeNs(i);
+    /* What the balance of threads is judged by stays. */
+    net_stats.lent_commands = 0;
+    net_stats.connections_received = net_stats.rejected_connections = 0;
+    net_stats.prefetch_batches = net_stats.prefetch_entries = 0;
+    net_stats.cycles = net_stats.cycle_ns = net_stats.command_cycles_ns = 0;
+    clientEvictionResetStats();
+}
+
+/* ---- Fields ---------------------------------------------------------------------------------------- */
+
+static void loopApi(infoOut *o) {
+    infoLine(o, "multiplexing_api:%s", aeApiName(ioThreadHolder(ioThreadMain())->loop));
+}
+
+static void port(infoOut *o) {
+    infoLine(o, "tcp_port:%lld", net_settings.port);
+}
+
+static void activeThreads(infoOut *o) {
+    infoLine(o, "io_threads_active:%d", netActiveThreads());
+}
+
+static void listeners(infoOut *o) {
+    char listener[512];
+    for (int i = 0; netListenerInfo(i, listener, sizeof(listener)); i++) infoLine(o, "listener%d:%s", i, listener);
+}
+
+static void maxClients(infoOut *o) {
+    infoLine(o, "maxclients:%lld", net_settings.maxclients);
+}
+
+static void received(infoOut *o) {
+    infoLine(o, "total_connections_received:%lld", net_stats.connections_received);
+}
+
+static void rejected(infoOut *o) {
+    infoLine(o, "rejected_connections:%lld", net_stats.rejected_connections);
+}
+
+static void traffic(infoOut *o) {
+    ioTotals io = totalsNow();
+    infoLine(o, "total_net_input_bytes:%llu", (unsigned long long)io.net_input);
+    infoLine(o, "total_net_output_bytes:%llu", (unsigned long long)io.net_output);
+}
+
+static void evicted(infoOut *o) {
+    infoLine(o, "evicted_clients:%lld", clientEvictionCount());
+}
+
+static void threads(infoOut *o) {
+    ioTotals io = totalsNow();
+    infoLine(o, "total_reads_processed:%llu", (unsigned long long)(io.main_reads + io.reads));
+    infoLine(o, "total_writes_processed:%llu", (unsigned long long)(io.main_writes + io.writes));
+    infoLine(o, "io_threaded_reads_processed:%llu", (unsigned long long)io.reads);
+    infoLine(o, "io_threaded_writes_processed:%llu", (unsigned long long)io.writes);
+    infoLine(o, "io_threaded_freed_objects:%llu", (unsigned long long)io.freed);
+    infoLine(o, "io_threaded_accept_processed:0"); /* main accepts */
+    infoLine(o, "io_threaded_poll_processed:%llu", (unsigned long long)io.polls);
+    infoLine(o, "io_threaded_total_prefetch_batches:%lld", net_stats.prefetch_batches);
+    infoLine(o, "io_threaded_total_prefetch_entries:%lld", net_stats.prefetch_entries);
+    infoLine(o, "main_role_moves:%llu", (unsigned long long)mainRoleMoves());
+    infoLine(o, "main_role_lent_commands:%lld", net_stats.lent_commands);
+}
+
+static void cycles(infoOut *o) {
+    infoLine(o, "eventloop_cycles:%llu", (unsigned long long)net_stats.cycles);
+    infoLine(o, "eventloop_duration_sum:%llu", (unsigned long long)(net_stats.cycle_ns / 1000));
+    infoLine(o, "eventloop_duration_cmd_sum:%llu", (unsigned long long)(net_stats.command_cycles_ns / 1000));
+}
+
+static void activeTime(infoOut *o, const char *name, unsigned thread) {
+    uint64_t ns = growth(activeNs(thread), at_reset.active_ns[thread]);
+    infoLine(o, "used_active_time_%s:%llu.%06llu", name, (unsigned long long)(ns / 1000000000),
+             (unsigned long long)(ns / 1000 % 1000000));
+}
+
+static void activeTimes(infoOut *o) {
+    activeTime(o, "main_thread", 0);
+    for (unsigned i = 1; i < (unsigned)ioThreadsCount(); i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "io_thread_%u", i);
+        activeTime(o, name, i);
+    }
+}
+
+void netInfoRegister(void) {
+    static const infoFields fields[] = {{"server", 120, .write = loopApi},
+                                        {"server", 170, .write = port},
+                                        {"server", 270, .write = activeThreads},
+                                        {"server", 290, .write = listeners},
+                                        {"clients", 30, .write = maxClients},
+                                        {"stats", 10, .write = received},
+                                        {"stats", 40, .write = traffic},
+                                        {"stats", 140, .write = rejected},
+                                        {"stats", 250, .write = evicted},
+                                        {"stats", 500, .write = threads},
+                                        {"stats", 630, .write = cycles},
+                                        {"cpu", 70, .write = activeTimes},
+                                        {.section = NULL}};
+    infoTableAddFields(fields);
+    infoTableOnReset(resetStats);
+}

@@ -1,0 +1,130 @@
+/* pending_info.c -- fields of INFO whose subsystem is still to come: what they say of one at rest.
+ *
+ * Programs read them, so they are there. A subsystem that arrives takes its fields, and sections of its own, into a
+ * table of its own.
+ *
+ * Threads     main; sections in crash reports also a thread that crashes.
+ * Tests       tests/server/info.tcl, tests/differential/server_compare.py
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "pending_info.h"
+
+#include "identity.h"
+#include "info.h"
+#include "info_table.h"
+#include "setting_table.h"
+
+#define ZERO_ID "0000000000000000000000000000000000000000"
+
+static void saved(infoOut *o) {
+    infoLine(o, "rdb_bgsave_in_progress:0");
+    infoLine(o, "rdb_last_save_time:%lld", (long long)infoStartedAt()); /* the start counts as the last save */
+}
+
+static void replId(infoOut *o) {
+    infoLine(o, "master_replid:%s", identityReplId());
+}
+
+static void backlogSize(infoOut *o) {
+    sds size = settingText(settingFind("repl-backlog-size")->entry->def);
+    infoLine(o, "repl_backlog_size:%s", size);
+    sdsFree(size);
+}
+
+static const infoSection sections[] = {
+    {"tls", "TLS", 20, 0},
+    {"persistence", "Persistence", 50, INFO_DEFAULT | INFO_IN_CRASH},
+    {"replication", "Replication", 70, INFO_DEFAULT},
+    {"module_list", "Modules", 90, 0},
+    {"modules", "Modules", 100, INFO_DEFAULT},
+    {"cluster", "Cluster", 140, INFO_DEFAULT | INFO_IN_CRASH},
+    {"cluster_info", "Cluster Info", 150, 0}, /* empty outside a cluster */
+    {"scriptingengines", "Scripting Engines", 160, 0},
+    {.name = NULL},
+};
+
+#define LINES(...)                   \
+    .lines = (const char *const[]) { \
+        __VA_ARGS__, NULL            \
+    }
+#define MODULES                                             \
+    LINES("module:name=lua,ver=1,api=1,filters=0,usedby=[]" \
+          ",using=[],options=[handle-repl-async-load|handle-atomic-slot-migration]")
+
+static const infoFields fields[] = {
+    {"tls", 10,
+     LINES("tls_server_cert_serial:none", "tls_server_cert_expires_in_seconds:0", "tls_client_cert_serial:none",
+           "tls_client_cert_expires_in_seconds:0", "tls_ca_cert_serial:none", "tls_ca_cert_expires_in_seconds:0")},
+
+    {"clients", 20, LINES("cluster_connections:0")},
+    {"clients", 90,
+     LINES("watching_clients:0", "clients_in_timeout_table:0", "total_watched_keys:0", "total_blocking_keys:0",
+           "total_blocking_keys_on_nokey:0")},
+
+    {"memory", 180,
+     LINES("used_memory_lua:0", "used_memory_vm_eval:0", "used_memory_lua_human:0B", "used_memory_scripts_eval:0",
+           "number_of_cached_scripts:0", "number_of_functions:0", "number_of_libraries:0", "used_memory_vm_functions:0",
+           "used_memory_vm_total:0", "used_memory_vm_total_human:0B", "used_memory_functions:0",
+           "used_memory_scripts:0", "used_memory_scripts_human:0B")},
+    {"memory", 420,
+     LINES("mem_not_counted_for_evict:0", "mem_replication_backlog:0", "mem_total_replication_buffers:0",
+           "mem_replicas_repl_buffer:0")},
+    {"memory", 480,
+     LINES("mem_cluster_links:0", "mem_cluster_slot_import:0", "mem_cluster_slot_export:0", "mem_aof_buffer:0")},
+    {"memory", 540, LINES("active_defrag_running:0")},
+
+    {"persistence", 10,
+     LINES("loading:0", "async_loading:0", "current_cow_peak:0", "current_cow_size:0", "current_cow_size_age:0",
+           "current_fork_perc:0.00", "current_save_keys_processed:0", "current_save_keys_total:0")},
+    {"persistence", 100, .write = saved},
+    {"persistence", 120,
+     LINES("rdb_last_bgsave_status:ok", "rdb_last_bgsave_time_sec:-1", "rdb_current_bgsave_time_sec:-1", "rdb_saves:0",
+           "rdb_last_cow_size:0", "rdb_last_load_keys_expired:0", "rdb_last_load_keys_loaded:0")},
+    {"persistence", 190,
+     LINES("aof_enabled:0", "aof_rewrite_in_progress:0", "aof_rewrite_scheduled:0", "aof_last_rewrite_time_sec:-1",
+           "aof_current_rewrite_time_sec:-1", "aof_last_bgrewrite_status:ok", "aof_rewrites:0",
+           "aof_rewrites_consecutive_failures:0", "aof_last_write_status:ok", "aof_last_cow_size:0")},
+    {"persistence", 290,
+     LINES("module_fork_in_progress:0", "module_fork_last_cow_size:0", "slot_migration_fork_in_progress:0")},
+
+    {"stats", 60,
+     LINES("total_net_repl_input_bytes:0", "total_net_repl_output_bytes:0", "total_net_cluster_slot_import_bytes:0",
+           "total_net_cluster_slot_export_bytes:0")},
+    {"stats", 120, LINES("instantaneous_input_repl_kbps:0.00", "instantaneous_output_repl_kbps:0.00")},
+    {"stats", 150, LINES("sync_full:0", "sync_partial_ok:0", "sync_partial_err:0")},
+    {"stats", 190, LINES("expired_fields:0")},
+    {"stats", 210, LINES("expired_keys_with_volatile_items_stale_perc:0.00")},
+    {"stats", 260, LINES("evicted_scripts:0")},
+    {"stats", 310, LINES("pubsub_channels:0", "pubsub_patterns:0", "pubsubshard_channels:0")},
+    {"stats", 340,
+     LINES("latest_fork_usec:0", "total_forks:0", "migrate_cached_sockets:0", "slave_expires_tracked_keys:0")},
+    {"stats", 380,
+     LINES("active_defrag_hits:0", "active_defrag_misses:0", "active_defrag_key_hits:0", "active_defrag_key_misses:0",
+           "total_active_defrag_time:0", "current_active_defrag_time:0")},
+    {"stats", 440, LINES("tracking_total_keys:0", "tracking_total_items:0", "tracking_total_prefixes:0")},
+    {"stats", 490, LINES("dump_payload_sanitizations:0")},
+    {"stats", 700,
+     LINES("acl_access_denied_key:0", "acl_access_denied_channel:0", "acl_access_denied_tls_cert:0",
+           "acl_access_denied_db:0")},
+
+    {"replication", 10,
+     LINES("role:master", "connected_slaves:0", "replicas_waiting_psync:0", "master_failover_state:no-failover")},
+    {"replication", 50, .write = replId},
+    {"replication", 60,
+     LINES("master_replid2:" ZERO_ID, "master_repl_offset:0", "second_repl_offset:-1", "repl_backlog_active:0")},
+    {"replication", 100, .write = backlogSize},
+    {"replication", 110, LINES("repl_backlog_first_byte_offset:0", "repl_backlog_histlen:0")},
+
+    {"module_list", 10, MODULES},
+    {"modules", 10, MODULES},
+    {"cluster", 10, LINES("cluster_enabled:0")},
+    {"scriptingengines", 10,
+     LINES("engines_count:1", "engines_total_used_memory:0", "engines_total_memory_overhead:0",
+           "engine_0:name=LUA,module=lua,abi_version=4,used_memory=0,memory_overhead=0")},
+    {.section = NULL},
+};
+
+void pendingInfoRegister(void) {
+    infoTableAddSections(sections);
+    infoTableAddFields(fields);
+}

@@ -1,0 +1,39 @@
+/* server_info.c -- how the process stands towards the system, in INFO.
+ *
+ * Threads     main; also a thread that crashes.
+ * Tests       tests/server/info.tcl, tests/differential/server_compare.py
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "server_info.h"
+
+#include "banner.h"
+#include "daemon.h"
+#include "info_table.h"
+#include "server_settings.h"
+
+static void buildId(infoOut *o) {
+    infoLine(o, "redis_build_id:%s", bannerBuildId());
+}
+
+static void supervisor(infoOut *o) {
+    infoLine(o, "process_supervised:%s", daemonSupervisedName());
+}
+
+static void hz(infoOut *o) {
+    infoLine(o, "hz:%lld", server_settings.hz);
+    infoLine(o, "configured_hz:%lld", server_settings.hz);
+    infoLine(o, "clients_hz:%lld", server_settings.hz);
+}
+
+static void executable(infoOut *o) {
+    infoLine(o, "executable:%s", daemonExecutable());
+}
+
+void serverInfoRegister(void) {
+    static const infoFields fields[] = {{"server", 70, .write = buildId},
+                                        {"server", 150, .write = supervisor},
+                                        {"server", 210, .write = hz},
+                                        {"server", 250, .write = executable},
+                                        {.section = NULL}};
+    infoTableAddFields(fields);
+}

@@ -1,0 +1,83 @@
+/* store_info.c -- the figures of the keyspace in INFO.
+ *
+ * Threads     main.
+ * Tests       tests/server/info.tcl, tests/differential/server_compare.py
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "store_info.h"
+
+#include "db.h"
+#include "evict.h"
+#include "info_table.h"
+#include "lazyfree.h"
+#include "lru.h"
+#include "store_setting_table.h"
+#include "store_state.h"
+
+static void clock(infoOut *o) {
+    infoLine(o, "lru_clock:%u", (unsigned)lruClock());
+}
+
+static void limit(infoOut *o) {
+    infoBytes(o, "maxmemory", (size_t)store_settings.maxmemory);
+    infoLine(o, "maxmemory_policy:%s", storeMaxmemoryPolicyName());
+}
+
+static void freed(infoOut *o) {
+    infoLine(o, "lazyfree_pending_objects:%zu", lazyfreePending());
+    infoLine(o, "lazyfreed_objects:%lld", lazyfreeDone());
+}
+
+static void changes(infoOut *o) {
+    infoLine(o, "rdb_changes_since_last_save:%lld", store_stats.dirty);
+}
+
+static void expired(infoOut *o) {
+    infoLine(o, "expired_keys:%lld", store_stats.expired_keys);
+}
+
+static void expiredStale(infoOut *o) {
+    infoLine(o, "expired_stale_perc:%.2f", store_stats.expired_stale_perc);
+}
+
+static void expireCycle(infoOut *o) {
+    infoLine(o, "expired_time_cap_reached_count:%lld", store_stats.expired_time_cap_reached);
+    infoLine(o, "expire_cycle_cpu_milliseconds:%lld", store_stats.expire_cycle_cpu_us / 1000);
+    infoLine(o, "evicted_keys:%lld", store_stats.evicted_keys);
+}
+
+static void lookups(infoOut *o) {
+    long long exceeded_us = evictExceededUs();
+    infoLine(o, "total_eviction_exceeded_time:%lld", (store_stats.eviction_exceeded_us + exceeded_us) / 1000);
+    infoLine(o, "current_eviction_exceeded_time:%lld", exceeded_us / 1000);
+    infoLine(o, "keyspace_hits:%lld", store_stats.keyspace_hits);
+    infoLine(o, "keyspace_misses:%lld", store_stats.keyspace_misses);
+}
+
+static void databases(infoOut *o) {
+    for (int i = 0; i < dbCount(); i++) {
+        const serverDb *db = dbGet(i);
+        size_t keys = dictSize(db->keys);
+        if (keys == 0) continue;
+        infoLine(o, "db%d:keys=%zu,expires=%zu,avg_ttl=%lld,keys_with_volatile_items=0", i, keys, dictSize(db->expires),
+                 db->avg_ttl_ms);
+    }
+}
+
+static void resetStats(void) {
+    long long dirty = store_stats.dirty; /* no statistic: it decides when to save */
+    store_stats = (storeStats){.dirty = dirty};
+    lazyfreeResetStats();
+}
+
+void storeInfoRegister(void) {
+    static const infoSection sections[] = {{"keyspace", "Keyspace", 170, INFO_DEFAULT | INFO_IN_CRASH}, {.name = NULL}};
+    static const infoFields fields[] = {{"server", 240, .write = clock},      {"memory", 310, .write = limit},
+                                        {"memory", 550, .write = freed},      {"persistence", 90, .write = changes},
+                                        {"stats", 180, .write = expired},     {"stats", 200, .write = expiredStale},
+                                        {"stats", 220, .write = expireCycle}, {"stats", 270, .write = lookups},
+                                        {"keyspace", 10, .write = databases}, {.section = NULL}};
+    infoTableAddSections(sections);
+    infoTableAddFields(fields);
+    infoTableOnReset(resetStats);
+}
