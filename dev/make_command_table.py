@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Write src/commands/table/GROUP.def from what a running server says of its commands.
+"""Write src/commands/table/GROUP.def, and src/LAYER/table/LAYER_commands.def for commands whose handlers are in another
+layer, from what a running server says of its commands.
 
     dev/make_command_table.py HOST:PORT GROUP... [--out DIR]
 
 COMMAND INFO and COMMAND DOCS hold all that the table needs but five things, which stand below: which commands have
-their handler in a layer above src/commands, which have a function that finds their keys, which build their value ahead,
+their handler in another layer than src/commands, which have a function that finds their keys, which build their value ahead,
 which flags are not shown, and which commands are left out. src/commands/commands.h is made anew from all .def files.
 
 SPDX-License-Identifier: BSD-3-Clause
@@ -23,10 +24,10 @@ WITHOUT = set("""
     acl|deluser acl|dryrun acl|load acl|log acl|save acl|setuser
     bgrewriteaof bgsave clusterscan failover module psync replconf replicaof restore-asking save slaveof sync
 """.split())
-# Handlers that a layer above binds with commandBindHandler().
-BOUND = set("""
-    acl commandlog config debug info lastsave latency lolwut memory monitor role shutdown slowlog
-""".split())
+# The layer that has the handler and registers the row, where it is not `commands`.
+LAYER = {"commandlog": "engine", "latency": "engine", "monitor": "engine", "slowlog": "engine", "shutdown": "server"}
+for name in "config debug info lastsave lolwut memory role".split():
+    LAYER[name] = "admin"
 GET_KEYS = {"set": "setGetKeys"}
 # Argument that holds the value, for commands whose value an I/O thread may build.
 VALUE_ARG = {"set": 2, "setnx": 2, "getset": 2, "setex": 3, "psetex": 3}
@@ -168,12 +169,12 @@ class Writer:
         out[-1] = out[-1][:-1] + "),"
         return out
 
-    def command(self, info, docs, indent, bound):
+    def command(self, info, docs, indent):
         name, arity, flags, _, _, _, acl, tips, specs, subs = info
         top = name.split("|")[0]
         inner = indent + "    "
         out = [indent + "{", inner + ".name = %s," % quote(name.split("|")[-1])]
-        if not (subs and name != "command") and not bound:
+        if not (subs and name != "command"):
             out.append(inner + ".proc = %s," % handler(name))
         out.append(inner + ".arity = %d," % arity)
         if name in VALUE_ARG:
@@ -198,7 +199,7 @@ class Writer:
             kept = sorted((s for s in subs if s[0] not in WITHOUT), key=lambda s: s[0])
             sub_docs = as_map(docs["subcommands"])
             for s in kept:
-                out += self.command(s, as_map(sub_docs[s[0]]), inner + "    ", bound)
+                out += self.command(s, as_map(sub_docs[s[0]]), inner + "    ")
             out[-1] = out[-1][:-1] + "),"
         return out + [indent + "},"]
 
@@ -229,21 +230,26 @@ def handler(name):
     return words[0] + "".join(w.capitalize() for w in words[1:]) + "Command"
 
 
-def write_group(server, group, infos, out_dir):
-    writer, lines = Writer(), []
+def write_groups(server, groups, infos, out_dir):
+    writer, files = Writer(), {}
     for info in sorted(infos, key=lambda i: i[0]):
         docs = as_map(as_map(server.call("COMMAND", "DOCS", info[0]))[info[0]])
-        if docs["group"] == group:
-            lines += writer.command(info, docs, "", info[0] in BOUND)
-    if not lines:
-        sys.exit("no commands in group " + group)
-    path = os.path.join(out_dir, group.replace("-", "_") + ".def")
-    with open(path, "w") as f:
-        f.write("/* %s -- the commands of group %s; written by dev/make_command_table.py.\n *\n"
-                % (os.path.basename(path), group))
-        f.write(" * SPDX-License-Identifier: BSD-3-Clause */\n")
-        f.write("\n".join(lines) + "\n")
-    print(path, sum(1 for l in lines if l == "{"), "commands")
+        group, layer = docs["group"], LAYER.get(info[0], "commands")
+        if group not in groups:
+            continue
+        if layer == "commands":
+            path, what = os.path.join(out_dir, group.replace("-", "_") + ".def"), "of group " + group
+        else:
+            path = os.path.join(out_dir, "..", "..", layer, "table", layer + "_commands.def")
+            what = "whose handlers are in this layer"
+        files.setdefault((path, what), []).extend(writer.command(info, docs, ""))
+    for (path, what), lines in files.items():
+        with open(path, "w") as f:
+            f.write("/* %s -- the commands %s; written by dev/make_command_table.py.\n *\n"
+                    % (os.path.basename(path), what))
+            f.write(" * SPDX-License-Identifier: BSD-3-Clause */\n")
+            f.write("\n".join(lines) + "\n")
+        print(path, sum(1 for l in lines if l == "{"), "commands")
 
 
 def write_header(out_dir):
@@ -284,8 +290,7 @@ def main():
     options = parser.parse_args()
     server = Server(options.server)
     infos = [i for i in server.call("COMMAND") if i[0] not in WITHOUT]
-    for group in options.groups:
-        write_group(server, group, infos, options.out)
+    write_groups(server, options.groups, infos, options.out)
     write_header(os.path.normpath(options.out))
 
 

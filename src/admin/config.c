@@ -232,7 +232,7 @@ void configGetCommand(client *c) {
 
 /* ---- The rest ------------------------------------------------------------------------------------- */
 
-void configResetStatCommand(client *c) {
+void configResetstatCommand(client *c) {
     infoTableReset();
     addReplyOk(c);
 }

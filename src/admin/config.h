@@ -19,7 +19,7 @@ bool configChange(char **pairs, int count, const char **culprit, const char **er
 
 void configGetCommand(client *c);
 void configSetCommand(client *c);
-void configResetStatCommand(client *c);
+void configResetstatCommand(client *c);
 void configRewriteCommand(client *c);
 void configHelpCommand(client *c);
 

@@ -6,7 +6,9 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "identity.h"
 
+#include "admin_settings.h"
 #include "rng.h"
+#include "version.h"
 
 #define ID_DIGITS 40
 
@@ -27,4 +29,15 @@ const char *identityReplId(void) {
 
 void identityChangeReplId(void) {
     rngSecureHex(repl_id, ID_DIGITS);
+}
+
+serverIdentity identityForHello(void) {
+    bool compatible = admin_settings.extended_redis_compatibility;
+    return (serverIdentity){
+        .name = compatible ? "redis" : "valkey",
+        .version = compatible ? REDIS_COMPATIBLE_VERSION : VALKEY_VERSION,
+        .mode = "standalone",
+        .role = "master",
+        .availability_zone = admin_settings.availability_zone,
+    };
 }

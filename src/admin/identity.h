@@ -6,11 +6,15 @@
 #ifndef ADMIN_IDENTITY_H
 #define ADMIN_IDENTITY_H
 
+#include "connection_cmds.h"
+
 /* 40 hexadecimal digits, drawn at the first call. */
 const char *identityRunId(void);
 /* Of the stream of writes: INFO master_replid. */
 const char *identityReplId(void);
 /* Draw a new one (DEBUG CHANGE-REPL-ID). */
 void identityChangeReplId(void);
+/* What HELLO says; for connectionSetIdentity(). */
+serverIdentity identityForHello(void);
 
 #endif

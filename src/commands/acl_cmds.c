@@ -6,10 +6,9 @@
  * Tests       tests/unit/commands/connection_cmds_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "acl_cmds.h"
-
 #include "auth.h"
 #include "command_table.h"
+#include "commands.h"
 #include "hash.h"
 #include "redact.h"
 #include "reply.h"

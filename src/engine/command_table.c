@@ -30,6 +30,7 @@
 #include "zmalloc.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define PACKED_MAX 23
 
@@ -235,6 +236,13 @@ static const char *fullnameOf(const serverCommand *cmd) {
     return cmd->fullname;
 }
 
+/* By group, then by name, whichever layer has registered them. */
+static int compareEntries(const void *a, const void *b) {
+    const serverCommand *x = ((const tableEntry *)a)->cmd, *y = ((const tableEntry *)b)->cmd;
+    int order = strcmp(x->docs ? x->docs->group : "", y->docs ? y->docs->group : "");
+    return order ? order : strcmp(x->name, y->name);
+}
+
 void commandTableRegister(serverCommand *commands, size_t count) {
     serverAssert(!table.sealed);
     clientSetCommandNamer(fullnameOf);
@@ -243,15 +251,8 @@ void commandTableRegister(serverCommand *commands, size_t count) {
         completeCommand(&commands[i], NULL);
         table.entries[table.count++] = (tableEntry){zstrdup(commands[i].name), &commands[i]};
     }
+    qsort(table.entries, table.count, sizeof(tableEntry), compareEntries);
     rebuildSlots();
-}
-
-void commandBindHandler(const char *fullname, commandHandler *fn) {
-    serverAssert(!table.sealed);
-    serverCommand *cmd = commandLookupByName(sliceStr(fullname));
-    if (!cmd) serverPanic("Handler for unknown command '%s'", fullname);
-    if (cmd->proc) serverPanic("Command '%s' has a handler already", fullname);
-    cmd->proc = fn;
 }
 
 void commandSetMainThread(const char *fullname) {

@@ -141,11 +141,9 @@ typedef struct commandDocs {
 #define DOC_SYSCMD 2u
 
 /* Add `count` commands (with their subcommands); the array is borrowed for good and completed in place (parent, full
- * name, fast key range, stats, ids). A name that is there already is a panic. Boot only. */
+ * name, fast key range, stats, ids). The table is in order of group and name, whoever registers first. A name that is
+ * there already is a panic. Boot only, before any rename. */
 void commandTableRegister(serverCommand *commands, size_t count);
-/* Give a registered command or subcommand ("config|get") its handler, for handlers that live above the file that
- * registers the command. Unknown names and second handlers are a panic. Boot only, before any rename. */
-void commandBindHandler(const char *fullname, commandHandler *fn);
 /* Set CMD_MAIN_THREAD for a command and its subcommands, or one of them. Boot only. */
 void commandSetMainThread(const char *fullname);
 /* rename-command of the file: "" removes. The new name is only what clients call it by: `name` and `fullname` stay.

@@ -6,11 +6,11 @@
 
 /* Register the settings of all layers, each with its default stored. */
 void wiringSettings(void);
-/* Register what each layer says in INFO. */
+/* Register what each layer says in INFO; the crash report has it too. */
 void wiringInfo(void);
-/* Register commands and bind those whose handlers live in upper layers. Before settingFileLoad(), which may rename. */
+/* Register the commands of each layer. Before settingFileLoad(), which may rename. */
 void wiringCommands(void);
-/* Close the table of commands and connect hooks: authentication, statistics resets, titles. After settingFileLoad(). */
+/* Close the table of commands and connect hooks: authentication, HELLO, titles. After settingFileLoad(). */
 void wiringHooks(void);
 
 #endif

@@ -1,7 +1,6 @@
 /* connection_cmds_test.c -- the handshake, passwords, ACL and CLIENT as one connection sees them.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "acl_cmds.h"
 #include "auth.h"
 #include "commands.h"
 #include "connection_cmds.h"

@@ -1,0 +1,27 @@
+/* admin_commands.c -- the commands whose handlers are in this layer: CONFIG, DEBUG, INFO, MEMORY and the like.
+ *
+ * Owns        the array, for good.
+ * Threads     main, at boot.
+ * Tests       tests/type/command.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "admin_commands.h"
+
+#include "command_rows.h"
+#include "config.h"
+#include "debug.h"
+#include "info.h"
+#include "lolwut.h"
+#include "memory_cmds.h"
+#include "role.h"
+
+static serverCommand rows[] = {
+#include "admin_commands.def"
+};
+
+void adminCommandsRegister(void) {
+    commandTableRegister(rows, array_len(rows));
+    /* They touch main's loop and the threads. */
+    commandSetMainThread("config|set");
+    commandSetMainThread("debug");
+}

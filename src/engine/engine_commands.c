@@ -1,0 +1,21 @@
+/* engine_commands.c -- the commands whose handlers are in this layer: COMMANDLOG, LATENCY, MONITOR, SLOWLOG.
+ *
+ * Owns        the array, for good.
+ * Threads     main, at boot.
+ * Tests       tests/type/command.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "engine_commands.h"
+
+#include "command_rows.h"
+#include "commandlog.h"
+#include "latency.h"
+#include "monitor.h"
+
+static serverCommand rows[] = {
+#include "engine_commands.def"
+};
+
+void engineCommandsRegister(void) {
+    commandTableRegister(rows, array_len(rows));
+}
