@@ -1,7 +1,7 @@
 /* auth.c -- who a client is: the default user and its password.
  *
- * Not here    where the password is configured (server/), the words of AUTH and HELLO (commands/connection_cmds.c).
- * Owns        nothing: the password is asked for at each use.
+ * Not here    the words of AUTH and HELLO (commands/connection_cmds.c).
+ * Owns        nothing: the password is the setting requirepass, read at each use.
  * Threads     main.
  * Cost        a comparison takes as long for a wrong password as for the right one.
  * Tests       tests/unit/commands/connection_cmds_test.c
@@ -10,12 +10,11 @@
 #include "auth.h"
 
 #include "call.h"
+#include "engine_settings.h"
 #include "hash.h"
 
-static const char *(*read_password)(void);
-
 const char *authPassword(void) {
-    const char *password = read_password ? read_password() : NULL;
+    const char *password = engine_settings.requirepass;
     return password && *password ? password : NULL;
 }
 
@@ -23,8 +22,7 @@ static bool required(void) {
     return authPassword() != NULL;
 }
 
-void authSetPassword(const char *(*password)(void)) {
-    read_password = password;
+void authInit(void) {
     callSetAuthRequired(required);
 }
 

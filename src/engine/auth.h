@@ -8,9 +8,8 @@
 
 #include "client.h"
 
-/* The layer that holds the default user's password hands in how to read it: NULL or "" means that none is needed. Also
- * makes callAuthRequired() tell the truth. Boot only. */
-void authSetPassword(const char *(*password)(void));
+/* Make callAuthRequired() tell the truth. Boot only. */
+void authInit(void);
 const char *authPassword(void); /* NULL: none is needed */
 
 /* Users are named exactly; there is only "default". */

@@ -70,6 +70,11 @@ static char *getPercentiles(const setting *s) {
     }
 
 static const setting rows[] = {
+    {.name = "requirepass",
+     .flags = SETTING_SENSITIVE,
+     .type = SETTING_STRING,
+     .value = &engine_settings.requirepass,
+     .empty_is_null = true},
     NUMBER("commandlog-execution-slower-than", "slowlog-log-slower-than", slower_than_us, "10000", -1),
     NUMBER("commandlog-slow-execution-max-len", "slowlog-max-len", slow_max_len, "128", 0),
     NUMBER("commandlog-request-larger-than", NULL, request_larger_than, "1048576", -1),

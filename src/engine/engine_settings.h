@@ -1,4 +1,4 @@
-/* engine_settings.h -- the settings of this layer: what is logged as slow or large, and how latency is watched.
+/* engine_settings.h -- the settings of this layer: who may in, what is logged as slow or large, how latency is watched.
  *
  * Runs on: main.
  *
@@ -11,6 +11,7 @@
 #define LATENCY_PERCENTILES_MAX 64
 
 typedef struct engineSettings {
+    char *requirepass; /* owns; of the default user; NULL: none */
     long long slower_than_us, slow_max_len;
     long long request_larger_than, request_max_len;
     long long reply_larger_than, reply_max_len;

@@ -21,7 +21,7 @@ typedef struct netSettings {
     int main_role; /* MAIN_ROLE_ */
     bool protected_mode, mptcp, io_threads_always_active;
     char *unixsocket, *unixsocketgroup, *bind_source_addr;
-    char *cpulist;        /* server-cpulist, also of the I/O threads */
+    char *cpulist;        /* owns; of main and the I/O threads (server-cpulist); NULL: any processor */
     char *bind[BIND_MAX]; /* own */
     int bind_count;
 } netSettings;

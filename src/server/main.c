@@ -124,7 +124,7 @@ int main(int argc, char **argv) {
     dbInit((int)store_settings.databases);
     bannerShow();
     netInit(loop);
-    threadSetCpuAffinity(server_settings.server_cpulist);
+    threadSetCpuAffinity(net_settings.cpulist);
     if (!netListen()) return 1;
     bioInit(server_settings.bio_cpulist);
     daemonWritePidFile();

@@ -35,7 +35,7 @@
 
 serverSettings server_settings;
 
-static void (*on_title)(void), (*on_password)(void);
+static void (*on_title)(void);
 
 /* ---- Names ---------------------------------------------------------------------------------------- */
 
@@ -183,12 +183,6 @@ static bool applyTitle(const char **err) {
     return true;
 }
 
-static bool applyPassword(const char **err) {
-    unused(err);
-    if (on_password) on_password();
-    return true;
-}
-
 static bool readScore(long long *score) {
     char text[32];
     int fd = open(OOM_PATH, O_RDONLY | O_CLOEXEC);
@@ -235,13 +229,8 @@ static bool applyOom(const char **err) {
     return serverApplyOomScore(OOM_PRIMARY, err);
 }
 
-void serverSettingsOnChange(void (*title)(void), void (*password)(void)) {
-    on_title = title;
-    on_password = password;
-}
-
-const char *serverRequirepass(void) {
-    return server_settings.requirepass;
+void serverSettingsOnTitle(void (*fn)(void)) {
+    on_title = fn;
 }
 
 bool serverSettingsApply(const char **err) {
@@ -314,7 +303,6 @@ static const setting rows[] = {
            .apply = applyTitle),
     BOOL("disable-thp", disable_thp, "yes", SETTING_IMMUTABLE, .alias = NULL),
     STRING("hash-seed", hash_seed, NULL, SETTING_IMMUTABLE, .empty_is_null = true),
-    STRING("server-cpulist", server_cpulist, NULL, SETTING_IMMUTABLE, .alias = "server_cpulist", .empty_is_null = true),
     STRING("bio-cpulist", bio_cpulist, NULL, SETTING_IMMUTABLE, .alias = "bio_cpulist", .empty_is_null = true),
     STRING("ignore-warnings", ignore_warnings, NULL, 0, .alias = NULL),
     STRING("locale-collate", locale_collate, NULL, 0, .apply = applyLocale),
@@ -346,8 +334,6 @@ static const setting rows[] = {
      .default_text = "default",
      .names = stop_names,
      .check = checkStop},
-
-    STRING("requirepass", requirepass, NULL, SETTING_SENSITIVE, .empty_is_null = true, .apply = applyPassword),
 
     ENUM("oom-score-adj", oom_score_adj, "no", oom_names, 0, .apply = applyOom),
     {.name = "oom-score-adj-values",

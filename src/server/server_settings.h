@@ -18,13 +18,13 @@ enum { OOM_PRIMARY, OOM_REPLICA, OOM_CHILD, OOM_ROLES };
 typedef struct serverSettings {
     /* Start. */
     bool daemonize, set_proc_title, always_show_logo, disable_thp;
-    int supervised;                     /* SUPERVISED_ */
-    char *pidfile;                      /* owns; NULL: none */
-    char *proc_title_template;          /* owns */
-    char *hash_seed;                    /* owns; NULL: random */
-    char *server_cpulist, *bio_cpulist; /* own; NULL: any processor */
-    char *ignore_warnings;              /* owns; words joined by blanks */
-    char *locale_collate;               /* owns; "": as the environment says */
+    int supervised;            /* SUPERVISED_ */
+    char *pidfile;             /* owns; NULL: none */
+    char *proc_title_template; /* owns */
+    char *hash_seed;           /* owns; NULL: random */
+    char *bio_cpulist;         /* owns; NULL: any processor */
+    char *ignore_warnings;     /* owns; words joined by blanks */
+    char *locale_collate;      /* owns; "": as the environment says */
     /* Log. */
     char *logfile;                                  /* owns; "": stdout */
     int loglevel, log_format, log_timestamp_format; /* logLevel, logFormat, logTimeFormat */
@@ -38,17 +38,12 @@ typedef struct serverSettings {
     long long busy_reply_threshold_ms; /* 0: scripts are never called slow */
     long long shutdown_timeout_s;
     int shutdown_on_sigint, shutdown_on_sigterm; /* STOP_, 0: as SHUTDOWN without arguments */
-    /* Access. */
-    char *requirepass; /* owns; NULL: none */
     /* Memory. */
     int oom_score_adj; /* OOM_ADJUST_ */
     long long oom_score_adj_values[OOM_ROLES];
     bool jemalloc_bg_thread;
 } serverSettings;
 extern serverSettings server_settings;
-
-/* Password of the default user, NULL when there is none. */
-const char *serverRequirepass(void);
 
 /* Put the loaded values into force: log, locale, crash report, allocator, hz; names a default pidfile for a daemon.
  * False with *err, a line for the log, when one cannot be. Boot, after settingFileLoad(). */
@@ -57,7 +52,7 @@ bool serverSettingsApply(const char **err) must_check;
 bool serverApplyOomScore(int role, const char **err) must_check;
 /* Boot only. */
 void serverSettingsRegister(void);
-/* Functions called when proc-title-template or requirepass was changed at run time. Boot only; NULL: none. */
-void serverSettingsOnChange(void (*title)(void), void (*password)(void));
+/* Called when proc-title-template was changed at run time. Boot only. */
+void serverSettingsOnTitle(void (*fn)(void));
 
 #endif

@@ -28,7 +28,6 @@
 #include "monitor.h"
 #include "net_info.h"
 #include "net_setting_table.h"
-#include "net_settings.h"
 #include "object_settings.h"
 #include "pending_info.h"
 #include "pending_settings.h"
@@ -73,9 +72,8 @@ void wiringCommands(void) {
 
 void wiringHooks(void) {
     commandTableSeal();
-    authSetPassword(serverRequirepass);
+    authInit();
     connectionSetIdentity(identityForHello);
     monitorInit();
-    serverSettingsOnChange(daemonSetTitle, NULL);
-    net_settings.cpulist = server_settings.server_cpulist;
+    serverSettingsOnTitle(daemonSetTitle);
 }

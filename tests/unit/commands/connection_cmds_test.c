@@ -4,17 +4,12 @@
 #include "auth.h"
 #include "commands.h"
 #include "connection_cmds.h"
+#include "engine_settings.h"
 #include "pause.h"
 #include "redact.h"
 #include "unit.h"
 
 #include "../client/client_fixture.h"
-
-static const char *password;
-
-static const char *givePassword(void) {
-    return password;
-}
 
 static serverIdentity identity(void) {
     return (serverIdentity){"valkey", "9.1.2", "standalone", "master", "az1"};
@@ -25,10 +20,10 @@ static client *newClient(const char *with_password) {
     client *c = fixtureClient(2);
     if (!wired) {
         wired = true;
-        authSetPassword(givePassword);
+        authInit();
         connectionSetIdentity(identity);
     }
-    password = with_password;
+    engine_settings.requirepass = (char *)with_password;
     authForget(c);
     return c;
 }
@@ -178,7 +173,7 @@ TEST(acl_knows_the_default_user) {
     sds got = run(c, aclGenpassCommand, "acl genpass 5");
     CHECK(strncmp(got, "$2\r\n", 4) == 0);
     sdsFree(got);
-    password = "pw";
+    engine_settings.requirepass = "pw";
     RUN(c, aclListCommand, "acl list",
         "*1\r\n$93\r\nuser default on #30c952fab122c3f9759f02a6d95c3758b246b4fee239957b2d4fee46e26170c4 ~* &* "
         "+@all\r\n");
