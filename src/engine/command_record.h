@@ -33,12 +33,12 @@ typedef struct recordCache {
     char name[16];
 } recordCache;
 
-/* A record with room for `argc` arguments, which the caller fills in (argv), and wire, wire_len and REQ_INLINE as far as
- * it knows them; then recordComplete(). */
+/* A record with room for `argc` arguments, which the caller fills in (argv), and wire, wire_len and REQ_INLINE as far
+ * as it knows them; then recordComplete(). */
 parsedCommand *recordCreate(recordArena *a, size_t argc);
 /* Look the command up, check its arity, extract and hash its keys, find their slot if slots are on, and build the value
- * of a SET-like command, as made by thread `owner`. What is wrong with the request becomes a REQ_ flag. Where a key
- * spec's flags vary with the arguments, the record has those of the spec. Returns the bytes of the value built, or 0. */
+ * of a SET-like command, as made by thread `owner`. What is wrong with the request becomes a REQ_ flag. Where the flags
+ * of a key spec vary with the arguments, the record has those of the spec. Returns the bytes of the value built, or 0. */
 size_t recordComplete(recordArena *a, recordCache *cache, parsedCommand *p, unsigned owner);
 
 /* A record in one allocation of its own: copies of the arguments in their wire form, keys, hashes, flags; the value

@@ -137,6 +137,7 @@ static bool work(void) {
         size_t came = ioThreadsPoll(MESSAGES_PER_POLL);
         size_t now = batchExecute(COMMANDS_PER_FLUSH);
         ran += now;
+        net_stats.executed += (long long)now;
         settle();
         if (!came && !now && !batchHasReady()) return false;
         if (turnIsUsedUp(ran)) return true;
@@ -157,7 +158,7 @@ static bool turn(void) {
     net_stats.command_cycles_ns += engine_stats.command_ns - command_ns;
     state.woke = now;
     rebalanceCheck(now);
-    mainPolicyCheck(now, rebalanceIsFull(), net_stats.busy_ns, engine_stats.commands_processed);
+    mainPolicyCheck(now, rebalanceIsFull(), net_stats.busy_ns, net_stats.executed);
     ioThreadsFlush();
     return more;
 }
@@ -174,7 +175,7 @@ static void applyThreads(void) {
  * cache, and so that the memory it frees serves what is read next. */
 void netAfterEvent(void) {
     if (likely(!batchIsFull())) return;
-    batchExecute(batchWaiting());
+    net_stats.executed += (long long)batchExecute(batchWaiting());
     sessionsFlush();
 }
 
@@ -201,10 +202,10 @@ void netAfterSleep(void) {
 /* --- an I/O thread that has main's role -------------------------------------------------------------- */
 
 turnEnd netLentTurn(void) {
-    long long commands = engine_stats.commands_processed;
+    long long before = net_stats.executed;
     state.woke = clockTicks();
     bool more = turn();
-    net_stats.lent_commands += engine_stats.commands_processed - commands;
+    net_stats.lent_commands += net_stats.executed - before;
     if (state.apply_threads || batchIsForMainThread()) return TURN_FOR_MAIN;
     return more || batchHasReady() ? TURN_LEFT_WORK : TURN_DONE;
 }

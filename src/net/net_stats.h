@@ -13,7 +13,8 @@ typedef struct netStats {
     long long prefetch_batches, prefetch_entries;
     uint64_t cycles, cycle_ns, command_cycles_ns; /* eventloop_* */
     uint64_t main_active_ns;                      /* worked by main's own thread */
-    uint64_t busy_ns;                             /* worked by main, on any thread */
+    uint64_t busy_ns;                             /* worked by main, on any thread; never set back */
+    long long executed;                           /* commands; never set back */
     long long lent_commands;                      /* executed by I/O threads that had main's role */
 } netStats;
 extern netStats net_stats;

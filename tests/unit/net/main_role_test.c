@@ -129,6 +129,7 @@ TEST(policy_tries_and_undoes_what_does_not_pay) {
     netFixtureInit();
     load.now = clockTicks();
     load.busy_ns = net_stats.busy_ns;
+    load.commands = net_stats.executed;
     /* Whatever the tests before have left: a long rest, a trial that pays, and quiet. */
     for (int i = 0; i < 2500; i++) window(10, 10);
     CHECK(windowsUntilDedicated(10) >= 0);
