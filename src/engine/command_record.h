@@ -38,7 +38,7 @@ typedef struct recordCache {
 parsedCommand *recordCreate(recordArena *a, size_t argc);
 /* Look the command up, check its arity, extract and hash its keys, find their slot if slots are on, and build the value
  * of a SET-like command, as made by thread `owner`. What is wrong with the request becomes a REQ_ flag. Where the flags
- * of a key spec vary with the arguments, the record has those of the spec. Returns the bytes of the value built, or 0. */
+ * of a key spec vary with the arguments, the record has those of the spec. Returns the bytes of the value built. */
 size_t recordComplete(recordArena *a, recordCache *cache, parsedCommand *p, unsigned owner);
 
 /* A record in one allocation of its own: copies of the arguments in their wire form, keys, hashes, flags; the value
