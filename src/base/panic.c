@@ -5,9 +5,10 @@
  * with a stack trace only, the third is left to the system.
  *
  * Not here    what the sections print: the layers that know register them at boot.
- * Owns        the list of sections; the handlers of five signals while installed.
+ * Owns        the list of sections; the handlers of five signals while installed; the stack that each thread's
+ *             handler runs on.
  * Threads     the first thread that crashes writes; others wait for the end. Sections and handlers are
- *             set at boot by main.
+ *             set at boot by main; each thread asks for its own stack.
  * Invariants  1. Nothing returns from a report: the process ends by the signal that began it, with the
  *                default action, so that a core file and the exit status tell the truth.
  * Tests       tests/unit/base/panic_test.c
@@ -24,12 +25,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #define SECTIONS_MAX 16
 #define FRAMES_MAX 100
+#define SIGNAL_STACK (256 * 1024) /* pages that no report touches cost nothing */
+#define GUARD 65536               /* a multiple of every page size */
+#define THREAD_NAME_SIZE 16
 
 static struct {
     const char *title;
@@ -40,9 +46,10 @@ static int section_count;
 static const char *program = "valkey";
 static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 static bool handlers_installed;
-static alignas(16) char signal_stack[128 * 1024]; /* main's, for a crash that is a stack overflow */
 
 static _Thread_local bool is_main, has_main_role;
+static _Thread_local char *signal_stack; /* owns: a guard and the stack above it; NULL before panicThreadInit() */
+static _Thread_local stack_t stack_before;
 static _Atomic int reporting_thread; /* thread id, 0 while there is no report */
 static int depth;                    /* crashes so far; written by the reporting thread */
 static bool header_written;          /* the same */
@@ -63,6 +70,34 @@ bool panicHoldsMainRole(void) {
 
 bool panicOnMainThread(void) {
     return is_main;
+}
+
+/* ---- Every thread -------------------------------------------------------------------------------- */
+
+void panicBlockOtherSignals(sigset_t *before) {
+    sigset_t others;
+    sigfillset(&others);
+    for (size_t i = 0; i < array_len(crash_signals); i++) sigdelset(&others, crash_signals[i]);
+    pthread_sigmask(SIG_SETMASK, &others, before);
+}
+
+void panicThreadInit(void) {
+    if (signal_stack) return;
+    char *p = mmap(NULL, GUARD + SIGNAL_STACK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return;
+    stack_t stack = {.ss_sp = p + GUARD, .ss_size = SIGNAL_STACK};
+    if (mprotect(p + GUARD, SIGNAL_STACK, PROT_READ | PROT_WRITE) || sigaltstack(&stack, &stack_before)) {
+        munmap(p, GUARD + SIGNAL_STACK);
+        return;
+    }
+    signal_stack = p;
+}
+
+void panicThreadExit(void) {
+    if (!signal_stack) return;
+    sigaltstack(&stack_before, NULL); /* a sanitizer's, which it frees itself; else none */
+    munmap(signal_stack, GUARD + SIGNAL_STACK);
+    signal_stack = NULL;
 }
 
 /* ---- Sections ------------------------------------------------------------------------------------ */
@@ -106,6 +141,16 @@ static void printEnd(void) {
     serverLogRaw("\n=== VALKEY BUG REPORT END. Make sure to include from START to END. ===\n\n"
                  "       Please report the crash, with this text, where you got this program from.\n\n"
                  "  Suspect RAM error? Test the machine's memory first.\n");
+}
+
+/* By the name the system knows it by, which `top -H` and a debugger show as well; and whether it was the one that ran
+ * commands, so that the client and the arguments which a section may show are its own. */
+static void printThread(void) {
+    char name[THREAD_NAME_SIZE + 1] = "";
+    int id = (int)syscall(SYS_gettid);
+    prctl(PR_GET_NAME, name);
+    serverLog(LL_WARNING, "In thread: %s (id %d)%s", id == (int)getpid() ? "main" : name, id,
+              has_main_role ? ", in main's role" : "");
 }
 
 /* `at` is the instruction that crashed, or NULL. */
@@ -197,6 +242,7 @@ static void onCrash(int sig, siginfo_t *info, void *context) {
         printHeader();
     }
     serverLog(LL_WARNING, "%s crashed by signal: %d, si_code: %d", program, sig, info->si_code);
+    printThread();
     if (info->si_code <= SI_USER) {
         serverLog(LL_WARNING, "Killed by PID: %ld, UID: %d", (long)info->si_pid, (int)info->si_uid);
     } else {
@@ -214,8 +260,6 @@ void panicInstallHandlers(void) {
     void *frames[1];
     /* The first call loads a library with malloc: do that now. */
     backtrace(frames, 1);
-    stack_t stack = {.ss_sp = signal_stack, .ss_size = sizeof(signal_stack)};
-    sigaltstack(&stack, NULL);
     struct sigaction sa = {.sa_sigaction = onCrash, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK};
     sigemptyset(&sa.sa_mask);
     for (size_t i = 0; i < array_len(crash_signals); i++) sigaction(crash_signals[i], &sa, NULL);
@@ -252,6 +296,7 @@ void panicAssertFailed(const char *cond, const char *file, int line) {
     printHeader();
     serverLog(LL_WARNING, depth ? "=== RECURSIVE ASSERTION FAILED ===" : "=== ASSERTION FAILED ===");
     serverLog(LL_WARNING, "==> %s:%d '%s' is not true", fileName(file), line, cond);
+    printThread();
     finish();
 }
 
@@ -266,5 +311,6 @@ void panicAbort(const char *file, int line, const char *fmt, ...) {
     serverLog(LL_WARNING, "------------------------------------------------");
     serverLog(LL_WARNING, "!!! Software Failure. Press left mouse button to continue");
     serverLog(LL_WARNING, "Guru Meditation: %s #%s:%d", text, fileName(file), line);
+    printThread();
     finish();
 }

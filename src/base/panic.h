@@ -9,6 +9,8 @@
 
 #include "platform.h"
 
+#include <signal.h>
+
 #define serverAssert(cond) (likely(cond) ? (void)0 : panicAssertFailed(#cond, __FILE__, __LINE__))
 #ifdef DEBUG_ASSERTIONS
 #define debugAssert(cond) serverAssert(cond)
@@ -37,6 +39,15 @@ void panicPrint(const char *fmt, ...) printf_like(1, 2);
  * the process. Called at boot when `crash-log-enabled` is yes; undone by panicRemoveHandlers(). */
 void panicInstallHandlers(void);
 void panicRemoveHandlers(void);
+
+/* What makes the crash of a thread reported, whichever thread it is. Its starter blocks, around pthread_create(), all
+ * signals but those five: SIGTERM and its like are main's, while a fault whose signal is blocked ends the process
+ * without a word. The thread itself begins with panicThreadInit() and ends with panicThreadExit(): a stack of its own
+ * for the handler, so that an overflow of the other one is reported as well (not when there is no memory for it).
+ * main() begins with panicThreadInit(), too. */
+void panicBlockOtherSignals(sigset_t *before);
+void panicThreadInit(void);
+void panicThreadExit(void);
 
 noreturn_fn void panicAssertFailed(const char *cond, const char *file, int line);
 noreturn_fn void panicAbort(const char *file, int line, const char *fmt, ...) printf_like(3, 4);

@@ -151,6 +151,7 @@ static void *workerMain(void *arg) {
     pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
     threadSetName(thread_names[kind]);
     threadSetCpuAffinity(thread_cpulist);
+    panicThreadInit();
     zmallocThreadInit();
     while (takeJob(queue)) {
         pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
@@ -159,22 +160,16 @@ static void *workerMain(void *arg) {
         finishJob(queue);
     }
     zmallocThreadExit();
+    panicThreadExit();
     return NULL;
 }
 
 void bioInit(const char *cpulist) {
-    sigset_t all, before;
+    sigset_t before;
 
     zfree(thread_cpulist);
     thread_cpulist = cpulist && *cpulist ? zstrdup(cpulist) : NULL;
-    /* Signals are main's; a fault still comes to the thread that made it. */
-    sigfillset(&all);
-    sigdelset(&all, SIGSEGV);
-    sigdelset(&all, SIGBUS);
-    sigdelset(&all, SIGFPE);
-    sigdelset(&all, SIGILL);
-    sigdelset(&all, SIGABRT);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    panicBlockOtherSignals(&before);
     for (int kind = 0; kind < BIO_KINDS; kind++) {
         bioQueue *queue = &queues[kind];
         serverAssert(!queue->running);

@@ -274,6 +274,7 @@ static void *threadMain(void *arg) {
     snprintf(name, sizeof(name), "io_thd_%u", t->holder.id);
     threadSetName(name);
     threadSetCpuAffinity(net_settings.cpulist);
+    panicThreadInit();
     zmallocThreadInit();
     t->busy_since = clockTicks();
     aeMain(t->holder.loop);
@@ -281,6 +282,7 @@ static void *threadMain(void *arg) {
     zfree(t->holder.args);
     t->holder.args = NULL;
     zmallocThreadExit();
+    panicThreadExit();
     return NULL;
 }
 
@@ -304,9 +306,8 @@ static void threadStart(unsigned id) {
     aeSetAfterSleep(loop, threadAfterSleep, t);
     aeSetAfterEvent(loop, threadAfterEvent, t);
     io.threads[id] = t;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are main's */
+    sigset_t before;
+    panicBlockOtherSignals(&before);
     pthread_t p;
     int err = pthread_create(&p, NULL, threadMain, t);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -84,6 +84,7 @@ static void applyHashSeed(void) {
 }
 
 int main(int argc, char **argv) {
+    panicThreadInit();
     daemonInit(argc, argv);
     answerAndExit(argc, argv);
     zmallocThreadInit();

@@ -1,7 +1,7 @@
 /* signals.c -- what SIGTERM, SIGINT and their like do to the server.
  *
  * Owns        one flag that a handler sets and cron reads.
- * Threads     handlers run on main: I/O and background threads block all signals.
+ * Threads     handlers run on main: I/O and background threads block these signals.
  * Tests       tests/server/process.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */

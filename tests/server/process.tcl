@@ -129,6 +129,45 @@ test "daemonize: the server goes to the background and writes its pid file" {
     assert_match "*Removing the pid file.*" [read_file $dir/server.log]
 }
 
+# The id of the thread NAME of process PID, or "". Threads name themselves, so there may be none for a moment.
+proc thread_id {pid name} {
+    if {$name eq "main"} {
+        return $pid
+    }
+    foreach thread [glob -nocomplain -directory /proc/$pid/task *] {
+        if {![catch {read_file $thread/comm} found] && [string trim $found] eq $name} {
+            return [file tail $thread]
+        }
+    }
+    return ""
+}
+
+# Send SIGNAL to one thread alone, as a fault of that thread would.
+proc signal_thread {pid thread signal} {
+    exec python3 -c {
+import ctypes, sys
+sys.exit(ctypes.CDLL(None).tgkill(*map(int, sys.argv[1:])))
+} $pid $thread $signal
+}
+
+test "A fault on any thread ends the server with a report that names the thread" {
+    foreach {name signal} {io_thd_1 11 io_thd_2 7 bio_lazy_free 8 bio_aof 4 main 11} {
+        set dir [make_server_dir]
+        set pid [launch $dir [list --port [free_port] --bind 127.0.0.1 --save "" --io-threads 3 --dir $dir]]
+        await_ready [dict create dir $dir pid $pid]
+        wait_for_condition 10 {[thread_id $pid $name] ne ""}
+        signal_thread $pid [thread_id $pid $name] $signal
+        set code [wait_exit $dir 20]
+        if {$code eq "running"} {
+            exec kill -KILL $pid
+        }
+        assert_equal [expr {128 + $signal}] $code
+        set log [server_log $dir]
+        assert_match "*crashed by signal: $signal, si_code: *" $log
+        assert_match "*# In thread: $name (id *------ STACK TRACE ------*------ INFO OUTPUT ------*BUG REPORT END*" $log
+    }
+}
+
 test "logfile: the log goes to the file, which may be moved away" {
     set dir [make_server_dir]
     set port [free_port]

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 static char report[65536];
 
@@ -104,6 +105,101 @@ TEST(threads_that_crash_together_write_one_report) {
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS);
     const char *first = strstr(report, "crashed by signal");
     CHECK(first && strstr(first + 1, "crashed by signal") == NULL);
+}
+
+/* What a thread of the server begins and ends with. */
+static void *threadBody(void *arg) {
+    void (*fault)(void) = *(void (**)(void))arg;
+    pthread_setname_np(pthread_self(), "io_thd_7");
+    panicThreadInit();
+    fault();
+    panicThreadExit();
+    return NULL;
+}
+
+static void faultOnThread(void *fault) {
+    sigset_t before;
+    pthread_t t;
+    prepare();
+    panicAddSection("GOOD SECTION", goodSection);
+    panicBlockOtherSignals(&before);
+    pthread_create(&t, NULL, threadBody, fault);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_join(t, NULL);
+}
+
+static void faultOnMain(void *fault) {
+    struct rlimit little = {1 << 20, 1 << 20};
+    setrlimit(RLIMIT_STACK, &little);
+    prepare();
+    panicThreadInit();
+    (*(void (**)(void))fault)();
+}
+
+/* The sanitizers would report these two faults in words of their own. */
+#define UNCHECKED __attribute__((noinline, no_sanitize("address", "undefined")))
+
+UNCHECKED static void writeNowhere(void) {
+    *(volatile int *)(uintptr_t)(getpid() & 0) = 1;
+}
+
+UNCHECKED static int fillStack(volatile char *above) {
+    volatile char here[4096];
+    here[0] = above[0];
+    return here[0] == 1 ? fillStack(here) + here[0] : 0; /* which is always */
+}
+
+static void overflow(void) {
+    volatile char top = 1;
+    fillStack(&top);
+}
+
+static void threadEnds(void) {
+}
+
+TEST(fault_on_a_thread_is_reported_with_its_name) {
+    void (*fault)(void) = writeNowhere;
+    int status = unitInChild(faultOnThread, &fault, report, sizeof(report));
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+    CHECK(strstr(report, "# valkey 1.2.3 crashed by signal: 11, si_code: ") != NULL);
+    CHECK(strstr(report, "# In thread: io_thd_7 (id ") != NULL);
+    CHECK(strstr(report, "# Accessing address: (nil)\n") != NULL);
+    CHECK(strstr(report, "section says 5\n") != NULL);
+    CHECK(strstr(report, "BUG REPORT END") != NULL);
+}
+
+TEST(overflow_of_a_threads_stack_is_reported) {
+    void (*fault)(void) = overflow;
+    int status = unitInChild(faultOnThread, &fault, report, sizeof(report));
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+    CHECK(strstr(report, "# In thread: io_thd_7 (id ") != NULL);
+    CHECK(strstr(report, "section says 5\n") != NULL);
+    CHECK(strstr(report, "BUG REPORT END") != NULL);
+}
+
+TEST(overflow_of_mains_stack_is_reported) {
+    void (*fault)(void) = overflow;
+    int status = unitInChild(faultOnMain, &fault, report, sizeof(report));
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+    CHECK(strstr(report, "# In thread: main (id ") != NULL);
+    CHECK(strstr(report, "BUG REPORT END") != NULL);
+}
+
+/* Also under a sanitizer, whose own stack for signals must be back when it comes to free it. */
+TEST(thread_leaves_no_stack_behind) {
+    void (*nothing)(void) = threadEnds;
+    int status = unitInChild(faultOnThread, &nothing, report, sizeof(report));
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    CHECK_EQ_STR(report, "");
+}
+
+TEST(thread_blocks_all_signals_but_those_of_a_fault) {
+    sigset_t before, now;
+    panicBlockOtherSignals(&before);
+    pthread_sigmask(SIG_SETMASK, &before, &now);
+    const int open[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    for (size_t i = 0; i < array_len(open); i++) CHECK(!sigismember(&now, open[i]));
+    CHECK(sigismember(&now, SIGTERM) && sigismember(&now, SIGINT) && sigismember(&now, SIGUSR1));
 }
 
 static void removed(void *arg) {
