@@ -107,6 +107,7 @@ int main(int argc, char **argv) {
     wiringHooks();
 
     daemonStart();
+    zmallocSetBackgroundThread(server_settings.jemalloc_bg_thread); /* not before the fork, which no thread survives */
     daemonWarnOfSystem();
     bannerStart(argc);
     clockInit();

@@ -242,7 +242,6 @@ bool serverSettingsApply(const char **err) {
     logSetSyslog(server_settings.syslog_enabled ? server_settings.syslog_ident : NULL, server_settings.syslog_facility);
     applyHz(&why);
     applyCrashLog(&why);
-    applyBgThread(&why);
     if (applyLocale(&why)) return true;
     snprintf(line, sizeof(line), "Failed to configure LOCALE for invalid locale name: '%s'.",
              server_settings.locale_collate);

@@ -111,20 +111,28 @@ test "The server ends in order while many clients are connected and asking" {
     }
 }
 
-test "daemonize: the server goes to the background and writes its pid file" {
-    set dir [make_server_dir]
+# Start a server in DIR that goes to the background; run BODY with `c` connected to it and `pid` its process; end it.
+proc with_daemon {dir body} {
     set port [free_port]
     lassign [run_to_end [list --port $port --bind 127.0.0.1 --save "" --dir $dir --daemonize yes --pidfile $dir/server.pid \
         --logfile $dir/server.log] $dir] code output
     assert_equal 0 $code
     wait_for_condition 10 {[file exists $dir/server.log] && [string match "*Ready to accept*" [read_file $dir/server.log]]}
+    upvar 1 c c pid pid
     set c [RespClient new $port]
-    wait_for_condition 5 {[file exists $dir/server.pid]}
-    set pid [string trim [read_file $dir/server.pid]]
-    assert_equal $pid [field_of [$c INFO server] process_id]
+    set pid [field_of [$c INFO server] process_id]
+    set code [catch {uplevel 1 $body} message options]
     catch {$c SHUTDOWN NOSAVE}
     $c destroy
     wait_for_condition 10 {[catch {exec kill -0 $pid}]}
+    return -options $options $message
+}
+
+test "daemonize: the server goes to the background and writes its pid file" {
+    set dir [make_server_dir]
+    with_daemon $dir {
+        assert_equal $pid [string trim [read_file $dir/server.pid]]
+    }
     assert {![file exists $dir/server.pid]}
     assert_match "*Removing the pid file.*" [read_file $dir/server.log]
 }
@@ -140,6 +148,29 @@ proc thread_id {pid name} {
         }
     }
     return ""
+}
+
+# Kilobytes of memory that the process holds. Not from INFO: a command would let the allocator do its housekeeping.
+proc resident_kb {pid} {
+    regexp {VmRSS:\s+(\d+) kB} [read_file /proc/$pid/status] -> kb
+    return $kb
+}
+
+test "daemonize: an idle server gives freed memory back" {
+    with_daemon [make_server_dir] {
+        if {![string match jemalloc* [field_of [$c INFO memory] mem_allocator]]} {
+            skip "built without jemalloc"
+        }
+        wait_for_condition 10 {[thread_id $pid jemalloc_bg_thd] ne ""}
+        for {set i 0} {$i < 5000} {incr i} {
+            $c SET key:$i [string repeat x 10000]
+        }
+        set full [resident_kb $pid]
+        $c FLUSHALL ASYNC
+        wait_for_condition 60 {[resident_kb $pid] < $full / 2}
+        $c CONFIG SET jemalloc-bg-thread no
+        wait_for_condition 10 {[thread_id $pid jemalloc_bg_thd] eq ""}
+    }
 }
 
 # Send SIGNAL to one thread alone, as a fault of that thread would.
