@@ -10,6 +10,7 @@
 #include "debug.h"
 
 #include "admin_settings.h"
+#include "call.h"
 #include "clock.h"
 #include "debug_internal.h"
 #include "dict.h"
@@ -311,6 +312,7 @@ void debugCommand(client *c) {
         addReplyError(c, "DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can "
                          "run it from a local connection, otherwise you need to set this option in the configuration "
                          "file, and then restart the server.");
+        callRefused();
         return;
     }
     if (c->argc == 2 && sliceIs(c->argv[1], "help")) {

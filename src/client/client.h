@@ -99,7 +99,8 @@ typedef struct client {
     sds peer, local;             /* own: "ip:port" */
     monotime created;
     monotime soft_limit_since; /* 0: below the soft limit */
-    long long net_input, net_output, commands;
+    long long net_input, net_output;
+    long long commands; /* that have run, refused ones not */
     size_t input_buffer_peak;
     size_t reply_peak;
     listNode *node; /* its place in clientState.clients */

@@ -30,6 +30,7 @@ static struct {
     const char *(*gates[GATES_MAX])(client *c);
     int ngates;
     client *current;
+    bool refused; /* the handler that runs has said so */
 } state;
 
 void callSetAuthRequired(bool (*required)(void)) {
@@ -135,13 +136,23 @@ static void callUntouched(client *c) {
     lruSetFrozen(before);
 }
 
-static void call(client *c, monotime *now) {
+void callRefused(void) {
+    state.refused = true;
+}
+
+/* False when the handler found that the command may not run. */
+static bool call(client *c, monotime *now) {
     const serverCommand *cmd = c->cmd;
     size_t output_before = c->output_bytes;
     unsigned long errors_before = c->error_replies;
 
     if (unlikely(c->flags & CLIENT_NO_TOUCH)) callUntouched(c);
     else cmd->proc(c);
+    bool failed = c->error_replies != errors_before;
+    if (unlikely(failed) && state.refused) {
+        state.refused = false;
+        return false;
+    }
     /* After the handler, which says what must not be shown, and with the database it has selected. */
     if (unlikely(monitor_count > 0) && !(cmd->flags & (CMD_SKIP_MONITOR | CMD_ADMIN))) monitorFeed(c);
 
@@ -152,7 +163,7 @@ static void call(client *c, monotime *now) {
     commandStats *stats = cmd->stats;
     stats->calls++;
     stats->microseconds += us;
-    if (unlikely(c->error_replies != errors_before)) stats->failed_calls++;
+    if (unlikely(failed)) stats->failed_calls++;
     if (engine_settings.latency_tracking) latencyTrackCommand(stats, ns);
     engine_stats.command_ns += ns;
     engine_stats.commands_processed++;
@@ -161,6 +172,7 @@ static void call(client *c, monotime *now) {
     size_t reply_bytes = c->output_bytes - output_before;
     if (unlikely(commandlogWanted(us, c->req->wire_len, reply_bytes)) && !(cmd->flags & CMD_SKIP_COMMANDLOG))
         commandlogRecord(c, us, c->req->wire_len, reply_bytes);
+    return true;
 }
 
 static void rejected(client *c) {
@@ -188,9 +200,9 @@ callResult processCommand(client *c, const parsedCommand *req, monotime *now) {
         pausePostpone(c);
         result = CALL_POSTPONED;
     } else {
-        c->commands++;
         c->last_cmd = c->cmd;
-        call(c, now);
+        if (likely(call(c, now))) c->commands++;
+        else rejected(c);
     }
     c->last_interaction = *now;
     /* CLIENT REPLY SKIP silences the command behind it, and only that. */

@@ -117,8 +117,21 @@ start_server {each {r FLUSHALL}} {
             $a GET key
             set line [lindex [list_clients ID [$a CLIENT ID]] 0]
             assert_equal client|id [client_field $line cmd]
-            assert_between 3 4 [client_field $line tot-cmds]
+            assert_equal 4 [client_field $line tot-cmds]
             assert_between 50 200 [client_field $line tot-net-in]
+        }
+    }
+
+    test "tot-cmds counts commands that have run, neither the running one nor those that were refused" {
+        with_clients c {
+            set before [client_field [$c CLIENT INFO] tot-cmds]
+            assert_equal [expr {$before + 1}] [client_field [$c CLIENT INFO] tot-cmds]
+            catch {$c NOPE}
+            catch {$c GET}
+            assert_equal [expr {$before + 2}] [client_field [$c CLIENT INFO] tot-cmds]
+            $c SET key word
+            catch {$c INCR key}
+            assert_equal [expr {$before + 5}] [client_field [$c CLIENT INFO] tot-cmds]
         }
     }
 

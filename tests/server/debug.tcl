@@ -73,6 +73,19 @@ start_server {overrides {enable-debug-command no}} {
     test "DEBUG is refused unless it is enabled" {
         assert_error "*DEBUG command not allowed*" {r DEBUG SLEEP 0}
     }
+
+    test "A refused DEBUG counts as refused, not as a call" {
+        r CONFIG RESETSTAT
+        set before [client_field [r CLIENT INFO] tot-cmds]
+        foreach i {1 2} {
+            catch {r DEBUG SLEEP 0}
+        }
+        assert_match "calls=0,usec=0,usec_per_call=0.00,rejected_calls=2,failed_calls=0" [info_field cmdstat_debug commandstats]
+        assert_equal [expr {$before + 2}] [client_field [r CLIENT INFO] tot-cmds]
+        r SET key word
+        catch {r INCR key}
+        assert_match "calls=1,*,rejected_calls=0,failed_calls=1" [info_field cmdstat_incr commandstats]
+    }
 }
 
 start_server {overrides {enable-debug-command local}} {
