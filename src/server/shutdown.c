@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "shutdown.h"
 
+#include "admin_settings.h"
 #include "daemon.h"
 #include "log.h"
 #include "net.h"
@@ -19,9 +20,21 @@
 #include <signal.h>
 #include <stdlib.h>
 
-bool serverShutdown(int flags) {
+/* The client a log line speaks of, by what an administrator finds it with. */
+static sds whoIs(const client *c) {
+    bool hidden = admin_settings.hide_user_data_from_log;
+    sds who = sdsCatPrintf(sdsEmpty(), "id=%llu addr=%s laddr=%s", (unsigned long long)c->id, c->peer, c->local);
+    return sdsCatPrintf(who, " name=%s", !c->name ? "" : hidden ? "*redacted*" : c->name);
+}
+
+/* Does not return when the shutdown succeeds; false when it may not be done now. `flags` are STOP_ of
+ * server_settings.h; `asker` is NULL for a signal, whose name the log has already. */
+static bool shutDown(int flags, const client *asker) {
     unused(flags);
-    serverLog(LL_NOTICE, "User requested shutdown...");
+    sds who = asker ? whoIs(asker) : NULL;
+    if (who) serverLog(LL_NOTICE, "User requested shutdown... (SHUTDOWN was sent by client %s)", who);
+    else serverLog(LL_NOTICE, "User requested shutdown...");
+    sdsFree(who);
     daemonNotifyStopping();
     netStopListening();
     daemonRemovePidFile();
@@ -33,7 +46,7 @@ bool serverShutdown(int flags) {
 void shutdownCron(void) {
     int signo = signalsShutdownAsked();
     if (!signo) return;
-    if (serverShutdown(signo == SIGINT ? server_settings.shutdown_on_sigint : server_settings.shutdown_on_sigterm))
+    if (shutDown(signo == SIGINT ? server_settings.shutdown_on_sigint : server_settings.shutdown_on_sigterm, NULL))
         return;
     serverLog(LL_WARNING, "Errors trying to shut down the server. Check the logs for more information.");
     signalsShutdownAnswered();
@@ -67,5 +80,5 @@ void shutdownCommand(client *c) {
         addReplyError(c, "No shutdown in progress.");
         return;
     }
-    if (!serverShutdown(flags)) addReplyError(c, "Errors trying to SHUTDOWN. Check logs.");
+    if (!shutDown(flags, c)) addReplyError(c, "Errors trying to SHUTDOWN. Check logs.");
 }

@@ -8,9 +8,6 @@
 
 #include "client.h"
 
-/* Flags as of server_settings.h (STOP_). Does not return when the shutdown succeeds; false when it may not be done
- * now. */
-bool serverShutdown(int flags);
 /* From cron: answer a signal. */
 void shutdownCron(void);
 /* SHUTDOWN [[NOSAVE | SAVE] [NOW] [FORCE] [SAFE] [FAILOVER] | ABORT] */

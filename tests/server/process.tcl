@@ -76,13 +76,19 @@ test "SIGINT ends the server in order" {
     }
 }
 
-test "SHUTDOWN NOSAVE ends the server and closes the connection without a reply" {
-    start_server {} {
-        with_clients c {
-            $c send SHUTDOWN NOSAVE
-            assert_equal "" [$c raw_until_eof]
+test "SHUTDOWN NOSAVE ends the server, closes the connection without a reply, and the log says who asked" {
+    foreach {hidden name} {yes *redacted* no somebody} {
+        start_server [list overrides [list hide-user-data-from-log $hidden]] {
+            with_clients c {
+                $c CLIENT SETNAME somebody
+                set line [$c CLIENT INFO]
+                $c send SHUTDOWN NOSAVE
+                assert_equal "" [$c raw_until_eof]
+            }
+            assert_equal 0 [wait_exit [srv dir] 10]
+            set who "id=[client_field $line id] addr=[client_field $line addr] laddr=[client_field $line laddr] name=$name"
+            assert {[string first "User requested shutdown... (SHUTDOWN was sent by client $who)" [srv log]] > 0}
         }
-        assert_equal 0 [wait_exit [srv dir] 10]
     }
 }
 
