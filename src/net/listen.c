@@ -176,10 +176,7 @@ static bool openAddress(const char *address) {
 static bool openTcp(void) {
     if (net_settings.port == 0) return true;
     for (int i = 0; i < net_settings.bind_count; i++)
-        if (!openAddress(net_settings.bind[i])) {
-            serverLog(LL_WARNING, "Failed listening on port %lld (tcp), aborting.", net_settings.port);
-            return false;
-        }
+        if (!openAddress(net_settings.bind[i])) return false;
     return true;
 }
 
@@ -190,13 +187,17 @@ static bool openUnix(void) {
     int fd = anetUnixServer(err, net_settings.unixsocket, (mode_t)net_settings.unixsocketperm,
                             (int)net_settings.tcp_backlog, net_settings.unixsocketgroup);
     if (fd >= 0) return addListener(fd, true);
-    serverLog(LL_WARNING, "Failed opening Unix socket: bind: %s", err);
+    serverLog(LL_WARNING, "Failed opening Unix socket: %s", err); /* which says what failed */
     return false;
 }
 
 bool listenOpen(aeEventLoop *loop) {
     state.loop = loop;
-    if (!openTcp() || !openUnix()) return false;
+    if (!openTcp()) {
+        serverLog(LL_WARNING, "Failed listening on port %lld (tcp), aborting.", net_settings.port);
+        return false;
+    }
+    if (!openUnix()) return false;
     if (state.count == 0) {
         serverLog(LL_WARNING, "Configured to not listen anywhere, exiting.");
         return false;

@@ -187,13 +187,12 @@ void daemonNotifyStopping(void) {
 void daemonWritePidFile(void) {
     if (!server_settings.pidfile) return;
     FILE *f = fopen(server_settings.pidfile, "w");
-    if (!f) {
-        serverLog(LL_NOTICE, "Failed to write PID file: %s", strerror(errno));
-        return;
-    }
-    fprintf(f, "%d\n", (int)getpid());
-    fclose(f);
-    state.has_pid_file = true;
+    bool written = f && fprintf(f, "%d\n", (int)getpid()) > 0;
+    if (f && fclose(f) != 0) written = false;
+    if (!written)
+        serverLog(LL_WARNING, "The pid file %s cannot be written: %s. The server runs without it.",
+                  server_settings.pidfile, strerror(errno));
+    state.has_pid_file = f != NULL; /* also a broken one goes with us */
 }
 
 void daemonRemovePidFile(void) {

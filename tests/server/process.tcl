@@ -276,6 +276,41 @@ test "An address that is not there ends the server" {
     assert_match "*Could not create server TCP listening socket 192.0.2.55:*: bind: Cannot assign requested address*" $output
 }
 
+test "An address that cannot be had at run time is refused, and the old one goes on" {
+    set taken [socket -server none -myaddr 127.0.0.1 0]
+    set port [lindex [fconfigure $taken -sockname] 2]
+    start_server {} {
+        assert_error "ERR CONFIG SET failed (possibly related to argument 'port') - Unable to listen on this port. Check server logs." {
+            r CONFIG SET port $port
+        }
+        assert_error "ERR CONFIG SET failed (possibly related to argument 'bind') - Failed to bind to specified addresses." {
+            r CONFIG SET bind 192.0.2.55
+        }
+        set log [srv log]
+        assert_match "*listening socket 127.0.0.1:$port: bind: Address already in use*" $log
+        assert_no_match "*aborting*" $log
+        with_clients c {
+            assert_equal PONG [$c PING]
+        }
+    }
+    close $taken
+}
+
+test "A unix socket that cannot be made ends the server" {
+    lassign [run_to_end [list --port 0 --unixsocket /nonexistent/s]] code output
+    assert_equal 1 $code
+    assert_match "*# Failed opening Unix socket: bind: No such file or directory\n*" $output
+}
+
+test "A pid file that cannot be written is a warning" {
+    set dir [make_server_dir]
+    set port [free_port]
+    with_process $dir $port {--bind 127.0.0.1 --pidfile /nonexistent/server.pid} {
+        assert_match "*# The pid file /nonexistent/server.pid cannot be written: No such file or directory.*" [server_log $dir]
+    }
+    assert_no_match "*Removing the pid file*" [server_log $dir]
+}
+
 test "A server that is asked to listen nowhere ends" {
     lassign [run_to_end {--port 0}] code output
     assert_equal 1 $code
