@@ -15,6 +15,7 @@
 #include "client_eviction.h"
 #include "command_batch.h"
 #include "evict.h"
+#include "file_limit.h"
 #include "io_threads.h"
 #include "listen.h"
 #include "log.h"
@@ -27,7 +28,7 @@
 #include "session_output.h"
 #include "sessions.h"
 
-#include <sys/resource.h>
+#include <stdio.h>
 
 #define MESSAGES_PER_POLL 256  /* of one thread */
 #define COMMANDS_PER_FLUSH 64  /* then replies go out, so that clients and threads do not wait for the whole queue */
@@ -73,7 +74,12 @@ bool netListen(void) {
 }
 
 bool netApplyThreads(const char **err) {
-    unused(err);
+    int why;
+    long long limit = fileLimitRaise(&why);
+    if (limit >= 0 && limit < fileLimitWanted()) {
+        *err = "Not enough file descriptors for so many I/O threads: raise 'ulimit -n' or lower maxclients";
+        return false;
+    }
     /* Streams move at the end of the turn: now a batch of their commands may be under way. */
     state.apply_threads = true;
     return true;
@@ -81,19 +87,16 @@ bool netApplyThreads(const char **err) {
 
 /* The loops grow with the descriptors they meet; a larger maxclients needs only the system's leave. */
 bool netApplyMaxClients(const char **err) {
+    static char text[128];
+    int why;
     if (!ioThreadMain()) return true;
-    struct rlimit limit;
-    rlim_t want = (rlim_t)net_settings.maxclients + NET_RESERVED_FDS;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == -1) return true;
-    if (limit.rlim_cur < want) {
-        limit.rlim_cur = want;
-        if (limit.rlim_max < want) limit.rlim_max = want;
-        if (setrlimit(RLIMIT_NOFILE, &limit) == -1) {
-            *err = "The operating system is not able to handle the specified number of clients";
-            return false;
-        }
-    }
-    return true;
+    long long limit = fileLimitRaise(&why);
+    if (limit < 0 || limit >= fileLimitWanted()) return true;
+    snprintf(text, sizeof(text),
+             "The operating system is not able to handle the specified number of clients, try with %lld",
+             limit - fileLimitReserved());
+    *err = text;
+    return false;
 }
 
 void netStopListening(void) {

@@ -39,11 +39,9 @@ int netActiveThreads(void);
 /* "name=tcp,bind=...,port=6379" of listener i for INFO; false past the end. */
 bool netListenerInfo(int i, char *out, size_t size);
 
-/* Put settings that changed at run time into force; for setting.apply. */
+/* Put settings that changed at run time into force; for setting.apply. False when the system does not allow as many
+ * descriptors as they need. */
 bool netApplyThreads(const char **err);
-/* Raise the limit of descriptors to what maxclients needs; false when the system does not allow so many. */
 bool netApplyMaxClients(const char **err);
-/* Descriptors that are not clients: listeners, logs, threads, files. */
-#define NET_RESERVED_FDS 96
 
 #endif

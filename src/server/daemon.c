@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "daemon.h"
 
+#include "file_limit.h"
 #include "log.h"
 #include "net.h"
 #include "panic.h"
@@ -205,49 +206,41 @@ void daemonRemovePidFile(void) {
 /* --- limits ------------------------------------------------------------------------------------------- */
 
 void daemonAdjustFileLimit(void) {
-    rlim_t wanted = (rlim_t)net_settings.maxclients + NET_RESERVED_FDS;
+    long long wanted = fileLimitWanted(), reserved = fileLimitReserved();
     struct rlimit limit;
+    int why = 0;
     if (getrlimit(RLIMIT_NOFILE, &limit) == -1) {
         serverLog(LL_WARNING,
                   "Unable to obtain the current NOFILE limit (%s), assuming 1024 and setting the max clients "
                   "configuration accordingly.",
                   strerror(errno));
-        net_settings.maxclients = 1024 - NET_RESERVED_FDS;
+        net_settings.maxclients = reserved < 1024 ? 1024 - reserved : 1;
         return;
     }
-    rlim_t before = limit.rlim_cur;
-    if (before >= wanted) return;
-    rlim_t best = wanted;
-    int why = 0;
-    for (; best > before; best -= 16) { /* as high as the system lets us */
-        struct rlimit try = {best, limit.rlim_max > best ? limit.rlim_max : best};
-        if (setrlimit(RLIMIT_NOFILE, &try) == 0) break;
-        why = errno;
-        if (best < before + 16) break;
-    }
-    if (best < before) best = before;
+    if (limit.rlim_cur >= (rlim_t)wanted) return;
+    long long before = (long long)limit.rlim_cur, best = fileLimitRaise(&why);
     if (best >= wanted) {
-        serverLog(LL_NOTICE, "Increased maximum number of open files to %llu (it was originally set to %llu).",
-                  (unsigned long long)wanted, (unsigned long long)before);
+        serverLog(LL_NOTICE, "Increased maximum number of open files to %lld (it was originally set to %lld).", wanted,
+                  before);
         return;
     }
     long long asked = net_settings.maxclients;
-    if (best <= NET_RESERVED_FDS) {
+    if (best <= reserved) {
         serverLog(LL_WARNING,
-                  "Your current 'ulimit -n' of %llu is not enough for the server to start. Please increase your "
-                  "open file limit to at least %llu. Exiting.",
-                  (unsigned long long)before, (unsigned long long)wanted);
+                  "Your current 'ulimit -n' of %lld is not enough for the server to start. Please increase your "
+                  "open file limit to at least %lld. Exiting.",
+                  before, wanted);
         exit(1);
     }
-    net_settings.maxclients = (long long)best - NET_RESERVED_FDS;
-    serverLog(LL_WARNING, "You requested maxclients of %lld requiring at least %llu max file descriptors.", asked,
-              (unsigned long long)wanted);
-    serverLog(LL_WARNING, "Server can't set maximum open files to %llu because of OS error: %s.",
-              (unsigned long long)wanted, strerror(why));
+    net_settings.maxclients = best - reserved;
+    serverLog(LL_WARNING, "You requested maxclients of %lld requiring at least %lld max file descriptors.", asked,
+              wanted);
+    serverLog(LL_WARNING, "Server can't set maximum open files to %lld because of OS error: %s.", wanted,
+              strerror(why));
     serverLog(LL_WARNING,
-              "Current maximum open files is %llu. maxclients has been reduced to %lld to compensate for low "
+              "Current maximum open files is %lld. maxclients has been reduced to %lld to compensate for low "
               "ulimit. If you need higher maxclients increase 'ulimit -n'.",
-              (unsigned long long)best, net_settings.maxclients);
+              best, net_settings.maxclients);
 }
 
 /* First number in a file of /proc or /sys, -1 when it cannot be read. */

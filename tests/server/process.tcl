@@ -311,6 +311,57 @@ test "A pid file that cannot be written is a warning" {
     assert_no_match "*Removing the pid file*" [server_log $dir]
 }
 
+# Run BODY with the server under `ulimit -n LIMIT`. A process that may raise its limits knows no low one: skipped.
+proc with_descriptors {limit body} {
+    set dir [make_server_dir]
+    write_file $dir/server "#!/bin/sh\nulimit -n $limit && exec $srv::binary \"\$@\"\n"
+    file attributes $dir/server -permissions 0755
+    if {![catch {exec sh -c "ulimit -n $limit && ulimit -n [expr {$limit + 1}] 2>&1"}]} {
+        skip "this process may raise its limit of descriptors"
+    }
+    set binary $srv::binary
+    set srv::binary $dir/server
+    set code [catch {uplevel 1 $body} message options]
+    set srv::binary $binary
+    return -options $options $message
+}
+
+test "A low limit of descriptors leaves fewer clients: 32 are kept" {
+    foreach {limit clients} {33 1 300 268 1024 992} {
+        with_descriptors $limit {
+            start_server {} {
+                assert_equal $clients [config_value maxclients]
+                assert_match "*Current maximum open files is $limit. *" [srv log]
+                assert_error "ERR CONFIG SET failed (possibly related to argument 'maxclients') - The operating system is not able to handle the specified number of clients, try with $clients" {
+                    r CONFIG SET maxclients [expr {$clients + 1}]
+                }
+                assert_equal $clients [config_value maxclients]
+                assert_equal OK [r CONFIG SET maxclients $clients]
+            }
+        }
+    }
+    with_descriptors 32 {
+        lassign [run_to_end {--port 0}] code output
+        assert_equal 1 $code
+        assert_match "*'ulimit -n' of 32 is not enough*" $output
+    }
+}
+
+test "More than nine threads ask for descriptors of their own" {
+    with_descriptors 300 {
+        start_server {args {--io-threads 20}} {
+            assert_equal [expr {300 - 32 - 2 * 11}] [config_value maxclients]
+            assert_error "ERR CONFIG SET failed (possibly related to argument 'io-threads') - Not enough file descriptors*" {
+                r CONFIG SET io-threads 21
+            }
+            r CONFIG SET maxclients 10
+            assert_equal OK [r CONFIG SET io-threads 120]
+            wait_for_condition 10 {[llength [glob /proc/[srv pid]/task/*]] >= 120}
+            assert_equal PONG [r PING]
+        }
+    }
+}
+
 test "A server that is asked to listen nowhere ends" {
     lassign [run_to_end {--port 0}] code output
     assert_equal 1 $code
