@@ -19,6 +19,7 @@
 #include "metrics.h"
 #include "net.h"
 #include "panic.h"
+#include "pending_settings.h"
 #include "rng.h"
 #include "server_settings.h"
 #include "signals.h"
@@ -136,6 +137,7 @@ int main(int argc, char **argv) {
     serverLog(LL_NOTICE, "Server initialized");
     metricsSetStartupMemory();
     bannerReady();
+    pendingSettingsWarn();
     daemonNotifyReady();
     if (!serverApplyOomScore(OOM_PRIMARY, &err)) serverLog(LL_WARNING, "%s", err);
     aeMain(loop);

@@ -2,7 +2,9 @@
  *
  * A configuration written for the field must load, and CONFIG GET, SET and REWRITE must answer as they do there. Each
  * entry carries SETTING_PENDING; settingFileWarnPending() names those that were loaded with a value that expects an
- * effect. A subsystem that arrives takes its entries into a table of its own.
+ * effect. Who relies on one of them may lose data or secrets: pendingSettingsWarn() says, as the last words of a start,
+ * what is not to be had. A subsystem that arrives takes its entries into a table of its own, and its lines off
+ * `missing`.
  *
  * Not here    settings that work; they are in the tables of their layers.
  * Owns        `kept`, the values. Nobody reads them but CONFIG.
@@ -12,7 +14,9 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "pending_settings.h"
 
+#include "log.h"
 #include "numbers.h"
+#include "panic.h"
 #include "setting_text.h"
 #include "zmalloc.h"
 
@@ -441,4 +445,47 @@ static const setting rows[] = {
 
 void pendingSettingsRegister(void) {
     settingRegister(rows);
+}
+
+/* ---- What the user does not get --------------------------------------------------------------------- */
+
+/* By what is missed; the defaults count as well, for who sets nothing expects snapshots. */
+static const struct {
+    const char *words;
+    const char *settings[4];
+} missing[] = {
+    {"nothing is written to disk and nothing was read from it: what is stored here ends with this process",
+     {"save", "appendonly"}},
+    {"this server follows no primary: it has none of its data and accepts writes of its own", {"replicaof"}},
+    {"no replica is waited for: writes are accepted however few there are", {"min-replicas-to-write"}},
+    {"this server is in no cluster: it serves all slots alone and finds no other node", {"cluster-enabled"}},
+    {"nothing is encrypted: TLS is not listened for, and what other ports carry is plain text",
+     {"tls-port", "tls-cluster", "tls-replication"}},
+    {"no users are read: there is the default user alone, who may do everything", {"aclfile"}},
+};
+
+static const setting *pendingByName(const char *name) {
+    for (const setting *s = rows; s->name; s++)
+        if (!strcmp(s->name, name)) return s;
+    serverPanic("'%s' is no longer pending", name);
+}
+
+/* Does the value ask for anything? All switches of `missing` are off as "", "no" or 0. */
+static bool isAskedFor(const char *name) {
+    sds text = settingText(pendingByName(name));
+    bool asked = sdsLen(text) && strcmp(text, "no") && strcmp(text, "0");
+    sdsFree(text);
+    return asked;
+}
+
+void pendingSettingsWarn(void) {
+    for (size_t i = 0; i < array_len(missing); i++) {
+        sds names = sdsEmpty();
+        for (size_t j = 0; j < array_len(missing[i].settings) && missing[i].settings[j]; j++)
+            if (isAskedFor(missing[i].settings[j]))
+                names = sdsCatPrintf(names, "%s%s", sdsLen(names) ? ", " : "", missing[i].settings[j]);
+        if (sdsLen(names))
+            serverLog(LL_WARNING, "WARNING: %s (without effect in this version: %s)", missing[i].words, names);
+        sdsFree(names);
+    }
 }

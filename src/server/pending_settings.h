@@ -6,5 +6,7 @@
 
 /* Boot only. */
 void pendingSettingsRegister(void);
+/* The last words of a start: for each of these settings that somebody may rely on, what is not to be had. */
+void pendingSettingsWarn(void);
 
 #endif
