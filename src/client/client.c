@@ -304,6 +304,18 @@ static unsigned long long secondsSince(monotime then) {
     return clockTicksToNs(clockTicks() - then) / 1000000000ull;
 }
 
+/* Another thread may note bytes while this one looks: never less than nothing. */
+static uint64_t idleNs(const client *c, const clientInfoExtra *extra) {
+    monotime last = c->last_interaction > extra->last_bytes ? c->last_interaction : extra->last_bytes;
+    monotime now = clockTicks();
+    return now > last ? clockTicksToNs(now - last) : 0;
+}
+
+uint64_t clientIdleNs(const client *c) {
+    clientInfoExtra extra = gatherExtra(c);
+    return idleNs(c, &extra);
+}
+
 static const char *textOr(const sds s) {
     return s ? s : "";
 }
@@ -320,7 +332,7 @@ sds clientCatInfo(sds s, const client *c) {
     }
     s = sdsCatPrintf(s, "id=%llu addr=%s laddr=%s fd=%d name=%s age=%llu idle=%llu flags=%s capa=%s db=%d",
                      (unsigned long long)c->id, c->peer, c->local, c->fd, textOr(c->name), secondsSince(c->created),
-                     secondsSince(c->last_interaction), flagLetters(c, &extra, flags),
+                     (unsigned long long)idleNs(c, &extra) / 1000000000ull, flagLetters(c, &extra, flags),
                      c->capa & CLIENT_CAPA_REDIRECT ? "r" : "", c->db ? c->db->id : 0);
     s = sdsCatPrintf(
         s, " sub=%zu psub=%zu ssub=%zu multi=%lld watch=%zu qbuf=%zu qbuf-free=%zu argv-mem=%zu multi-mem=%zu",

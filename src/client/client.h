@@ -86,9 +86,9 @@ typedef struct client {
     alignas(CACHE_LINE) struct clientStream *stream; /* NULL for fake clients */
     struct requestBlock *blocks_head, *blocks_tail;  /* owns: parsed, not yet executed to the end; net takes them back
                                                       * before clientFree() */
-    size_t output_bytes; /* all output not yet known to be written, references at full size */
-    size_t input_bytes;  /* bytes in blocks_* */
-    monotime last_interaction;
+    size_t output_bytes;       /* all output not yet known to be written, references at full size */
+    size_t input_bytes;        /* bytes in blocks_* */
+    monotime last_interaction; /* a command ran or was refused */
     struct client *next_ready, *next_pending_write, *next_closing;
     uint64_t id;
 
@@ -139,6 +139,7 @@ typedef struct clientInfoExtra {
     bool unblocked;                /* unblocked, its commands not yet gone on with */
     const char *user;              /* "default" */
     size_t query_used, query_free; /* qbuf= qbuf-free= */
+    monotime last_bytes;           /* part of a request came or part of a reply went; 0 for never */
     size_t multi_bytes;            /* multi-mem= */
     size_t other_bytes;            /* memory that no field above shows */
 } clientInfoExtra;
@@ -166,6 +167,8 @@ int clientTypeByName(slice name);         /* also "replica" and "master"; -1 unk
 bool clientSetName(client *c, slice name, const char **err);
 /* Whether every byte is printable and no blank: names, lib-name, lib-ver. */
 bool clientNameIsValid(slice name);
+/* How long no command has run and no byte has moved; what idle= shows in seconds. */
+uint64_t clientIdleNs(const client *c);
 /* One line of CLIENT LIST, without newline, appended to an sds. */
 sds clientCatInfo(sds s, const client *c);
 /* What flags= shows in it: letters and a NUL in `out`, which is returned. */

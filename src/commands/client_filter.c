@@ -78,7 +78,7 @@ static long long secondsSince(monotime then) {
 bool clientFilterMatches(const clientFilter *f, const client *c) {
     if (f->skip_me && c == f->me) return false;
     if (f->age_s_min && secondsSince(c->created) < f->age_s_min) return false;
-    if (f->idle_s_min && secondsSince(c->last_interaction) < f->idle_s_min) return false;
+    if (f->idle_s_min && (long long)(clientIdleNs(c) / 1000000000ull) < f->idle_s_min) return false;
     for (int i = 0; i < FILTER_CRITERIA; i++) {
         if (f->is[i].given && !has(c, i, &f->is[i])) return false;
         if (f->is_not[i].given && has(c, i, &f->is_not[i])) return false;

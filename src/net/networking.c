@@ -259,6 +259,12 @@ static void showQuerySize(clientStream *s) {
     atomic_store_explicit(&s->query_room, b ? b->cap - b->len : 0, memory_order_relaxed);
 }
 
+/* Part of a request has come or part of the output has gone: the client is not idle. Not called where a command runs
+ * anyway, which says so itself: the clock is read beside a rare system call, never for a short request or reply. */
+static void noteBytes(clientStream *s) {
+    atomic_store_explicit(&s->last_bytes, clockTicks(), memory_order_relaxed);
+}
+
 /* One read. False when there is no more to read now. */
 static bool readOnce(clientStream *s) {
     requestBlock *b = s->partial;
@@ -286,9 +292,12 @@ static bool readOnce(clientStream *s) {
     bool full = (size_t)n == room;
     s->read_filled = full;
     parseAndHandOver(s);
-    if (s->partial && queryLimitReached(s->partial)) {
-        reportEnd(s, END_QUERY_LIMIT);
-        return false;
+    if (s->partial) {
+        noteBytes(s);
+        if (queryLimitReached(s->partial)) {
+            reportEnd(s, END_QUERY_LIMIT);
+            return false;
+        }
     }
     return full || connHasPending(s->conn);
 }
@@ -544,7 +553,9 @@ static void writeAndWatch(clientStream *s) {
 }
 
 static void onWritable(connection *conn) {
-    writeAndWatch(conn->owner);
+    clientStream *s = conn->owner;
+    noteBytes(s); /* the peer has made room */
+    writeAndWatch(s);
 }
 
 /* --- on main's word -------------------------------------------------------------------------------- */

@@ -52,7 +52,8 @@ typedef struct clientStream {
     alignas(CACHE_LINE) requestReader reader;
     size_t request_start; /* in the partial block's buffer: first byte of the request being read */
     _Atomic size_t query_used,
-        query_room; /* atomic, relaxed: of the partial block, for CLIENT LIST and maxmemory-clients */
+        query_room;              /* atomic, relaxed: of the partial block, for CLIENT LIST and maxmemory-clients */
+    _Atomic monotime last_bytes; /* atomic, relaxed: when bytes moved that no command of that moment accounts for */
 
     /* Main. */
     alignas(CACHE_LINE) client *session; /* NULL once the session is gone */

@@ -139,6 +139,86 @@ start_server {each {r FLUSHALL}} {
         }
     }
 
+    # One client sends a request in small pieces, one reads a large reply in small pieces, a third has the same reply to
+    # read and does not, for SECONDS. Returns {written read left gap}: whether the request went through and was
+    # answered, whether the second could go on reading, whether the third was let go, and the longest time in
+    # milliseconds in which this process itself did nothing.
+    proc move_bytes_slowly {seconds} {
+        set writer [connect]
+        set pieces [expr {$seconds * 50}]
+        $writer write "*3\r\n\$3\r\nSET\r\n\$4\r\nslow\r\n\$$pieces\r\n"
+        foreach name {reader stalled} {
+            set $name [socket 127.0.0.1 [srv port]]
+            fconfigure [set $name] -translation binary -blocking 0 -buffersize 1000000
+            puts -nonewline [set $name] "GET large\r\n"
+            flush [set $name]
+        }
+        set gap 0
+        set last [clock milliseconds]
+        for {set i 0} {$i < $pieces} {incr i} {
+            after 20
+            r PING
+            catch {$writer write x}
+            read $reader 400000 ;# makes room, so that the server can write
+            set now [clock milliseconds]
+            set gap [expr {max($gap, $now - $last)}]
+            set last $now
+        }
+        catch {$writer write \r\n}
+        set written [expr {![catch {$writer reply} reply] && $reply eq "OK"}]
+        set read [expr {![eof $reader]}]
+        # What had been sent to the stalled one is there to be read, and then the end.
+        set left 0
+        for {set i 0} {$i < 1000 && !$left} {incr i} {
+            set left [expr {[catch {read $stalled 1000000} piece] || [eof $stalled]}]
+            if {!$left && $piece eq ""} {
+                after 10
+                r PING
+            }
+        }
+        close $reader
+        close $stalled
+        $writer destroy
+        return [list $written $read $left $gap]
+    }
+
+    test "timeout: who sends or reads piece by piece is not silent, who reads nothing is" {
+        r SET large [string repeat x 100000000]
+        with_config {timeout 2} {
+            # A machine that let this process rest for half the time proves nothing.
+            for {set try 0} {$try < 10} {incr try} {
+                lassign [move_bytes_slowly 4] written read left gap
+                if {$gap < 1000} {
+                    break
+                }
+            }
+        }
+        assert_equal {1 1 1} [list $written $read $left]
+        r DEL large
+    }
+
+    test "idle counts the seconds without a command and without a byte" {
+        with_clients c {
+            set id [$c CLIENT ID]
+            after 2100
+            assert {[client_field [r CLIENT LIST ID $id] idle] >= 2}
+            assert {[string match "*id=$id *" [r CLIENT LIST IDLE 2]]}
+            # With every piece it begins anew: a machine would have to rest for two seconds to show another number.
+            for {set try 0} {$try < 10} {incr try} {
+                set asked [clock milliseconds]
+                $c write "*1\r\n\$1000\r\n"
+                after 50
+                set idle [client_field [r CLIENT LIST ID $id] idle]
+                set listed [string match "*id=$id *" [r CLIENT LIST IDLE 2]]
+                if {[clock milliseconds] - $asked < 900} {
+                    break
+                }
+                after 2000
+            }
+            assert_equal {0 0} [list $idle $listed]
+        }
+    }
+
     test "tcp-keepalive and tcp-backlog are settings" {
         assert_equal 300 [config_value tcp-keepalive]
         assert_equal OK [r CONFIG SET tcp-keepalive 60]
