@@ -215,6 +215,7 @@ demo:
 check:
 	dev/check_layers
 	dev/check_format
+	dev/make_command_table.py --check
 
 format:
 	clang-format -i $(wildcard src/*/*.[ch] src/*/*/*.[ch] tests/unit/*/*.[ch] tests/bench/micro/*.[ch])

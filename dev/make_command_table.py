@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Write src/commands/table/GROUP.def, and src/LAYER/table/LAYER_commands.def for commands whose handlers are in another
-layer, from what a running server says of its commands.
+"""Write the rows of the command table, and src/commands/commands.h, from the descriptions src/commands/table/*.commands.
 
-    dev/make_command_table.py HOST:PORT GROUP... [--out DIR]
+Commands of the layer `commands` get their rows in src/commands/table/GROUP.def; those whose handlers are in another layer
+in src/LAYER/table/LAYER_commands.def.
 
-COMMAND INFO and COMMAND DOCS hold all that the table needs but five things, which stand below: which commands have
-their handler in another layer than src/commands, which have a function that finds their keys, which build their value ahead,
-which flags are not shown, and which commands are left out. src/commands/commands.h is made anew from all .def files.
+    dev/make_command_table.py              write what differs
+    dev/make_command_table.py --check      write nothing; say what differs and end with 1 (CI)
+    dev/make_command_table.py --list       name the commands that are described but have no handler yet
+
+src/commands/table/README.md says what a description looks like. A mistake in one is reported with its file and line.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -14,62 +16,264 @@ import argparse
 import glob
 import os
 import re
-import socket
+import shlex
 import sys
 
-# Left out: their subsystem has no handlers here. A container's name alone leaves out the whole of it.
-WITHOUT = set("""
-    migrate sort sort_ro wait waitaof asking cluster readonly readwrite
-    client|caching client|tracking
-    acl|deluser acl|dryrun acl|load acl|log acl|save acl|setuser
-    bgrewriteaof bgsave clusterscan failover module psync replconf replicaof restore-asking save slaveof sync
-""".split())
-# The layer that has the handler and registers the row, where it is not `commands`.
-LAYER = {"commandlog": "engine", "latency": "engine", "monitor": "engine", "slowlog": "engine", "shutdown": "server"}
-for name in "config debug info lastsave lolwut memory role".split():
-    LAYER[name] = "admin"
-GET_KEYS = {"set": "setGetKeys"}
-# Argument that holds the value, for commands whose value an I/O thread may build.
-VALUE_ARG = {"set": 2, "setnx": 2, "getset": 2, "setex": 3, "psetex": 3}
-HIDDEN_FLAGS = {"debug": ["protected"], "module": ["protected"]}
-for name in "flushall cluster|cancelslotmigrations cluster|flushslot cluster|migrateslots".split():
-    HIDDEN_FLAGS[name] = ["all_dbs"]
-for name in "eval evalsha fcall publish spublish pfcount script|load".split():
-    HIDDEN_FLAGS[name] = ["may_replicate"]
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SRC = os.path.join(ROOT, "src")
+DESCRIPTIONS = os.path.join(SRC, "commands", "table")
+HEADER_PATH = os.path.join(SRC, "commands", "commands.h")
+
+# In the order of the bits in engine/command_table.h.
+FLAGS = """write readonly denyoom admin pubsub noscript blocking loading stale skip_monitor skip_commandlog asking fast
+    no_auth may_replicate no_mandatory_keys protected no_async_loading no_multi movablekeys allow_busy
+    all_dbs""".split()
+HIDDEN_FLAGS = "may_replicate protected all_dbs".split()
+CATEGORIES = """keyspace read write set sortedset list hash string bitmap hyperloglog geo stream pubsub admin fast slow
+    blocking dangerous connection transaction scripting""".split()
+KEY_FLAGS = "RO RW OW RM access update insert delete not_key incomplete variable_flags".split()
+ARG_TYPES = "string integer double key pattern unix-time pure-token oneof block".split()
+ARG_FLAGS = "optional multiple multiple-token".split()
+
+# Where a word may stand, and whether more than once.
+COMMAND_WORDS = {"handler": 1, "since": 1, "arity": 1, "flags": 1, "hidden": 1, "categories": 1, "value": 1,
+                 "get_keys": 1, "keys": 0, "tips": 1, "doc_flags": 1, "deprecated_since": 1, "arg": 0, "summary": 1,
+                 "complexity": 1, "replaced_by": 1, "history": 0}
+INNER_WORDS = {"keys": {"notes": 1}, "arg": {"summary": 1, "arg": 0}}
+REQUIRED = ("since", "arity", "summary")
 
 
-class Server:
-    def __init__(self, address):
-        host, port = address.rsplit(":", 1)
-        self.sock = socket.create_connection((host, int(port)))
-        self.file = self.sock.makefile("rb")
-
-    def call(self, *args):
-        parts = [b"*%d\r\n" % len(args)]
-        for a in args:
-            parts.append(b"$%d\r\n%s\r\n" % (len(a.encode()), a.encode()))
-        self.sock.sendall(b"".join(parts))
-        return self.read()
-
-    def read(self):
-        line = self.file.readline()[:-2]
-        kind, rest = line[:1], line[1:].decode()
-        if kind == b"-":
-            sys.exit("server: " + rest)
-        if kind == b"+":
-            return rest
-        if kind == b":":
-            return int(rest)
-        count = int(rest)
-        if count < 0:
-            return None
-        if kind == b"$":
-            return self.file.read(count + 2)[:-2].decode()
-        return [self.read() for _ in range(count)]
+# ---- Reading -------------------------------------------------------------------------------------------------------
 
 
-def as_map(flat):
-    return dict(zip(flat[::2], flat[1::2]))
+class Node:
+    """One line of a description: its first word, the rest, and the lines that stand deeper below it."""
+
+    def __init__(self, where, word, rest):
+        self.where, self.word, self.rest, self.inner = where, word, rest, []
+
+    def fail(self, problem):
+        sys.exit("%s: %s" % (self.where, problem))
+
+    def words(self):
+        try:
+            return shlex.split(self.rest)
+        except ValueError as problem:
+            self.fail(str(problem))
+
+    def all(self, word):
+        return [node for node in self.inner if node.word == word]
+
+    def text(self, word):
+        return next((node.rest for node in self.inner if node.word == word), None)
+
+    def list(self, word, allowed):
+        """The words of one line, in the order of `allowed`."""
+        node = next(iter(self.all(word)), None)
+        if node is None:
+            return []
+        for item in node.words():
+            if item not in allowed:
+                node.fail("no such word here: " + item)
+        return sorted(node.words(), key=allowed.index)
+
+    def check_words(self, allowed):
+        seen = set()
+        for node in self.inner:
+            if node.word not in allowed:
+                node.fail("%s does not belong to %s" % (node.word, self.word))
+            if not node.rest:
+                node.fail(node.word + " says nothing")
+            if allowed[node.word] and node.word in seen:
+                node.fail(node.word + " stands twice")
+            seen.add(node.word)
+            node.check_words(INNER_WORDS.get(node.word, {}))
+
+
+def logical_lines(path):
+    """(line number, text): comments and empty lines left out, a backslash at the end joined with what follows."""
+    with open(path, encoding="ascii") as file:
+        pending, start = "", 0
+        for number, line in enumerate(file, 1):
+            line = line.rstrip("\n")
+            if not pending and (not line.strip() or line.lstrip().startswith("#")):
+                continue
+            start = start if pending else number
+            line = pending + (line.lstrip() if pending else line)
+            pending = line[:-1] if line.endswith("\\") else ""
+            if not pending:
+                yield start, line
+        if pending:
+            sys.exit("%s: ends within a line" % path)
+
+
+def read_nodes(path):
+    """The commands of a file, each with what stands below it."""
+    top, stack = [], []
+    for number, line in logical_lines(path):
+        where = "%s:%d" % (os.path.relpath(path, ROOT), number)
+        body = line.lstrip(" ")
+        depth, odd = divmod(len(line) - len(body), 4)
+        word, _, rest = body.partition(" ")
+        node = Node(where, word, rest.strip())
+        if odd or depth > len(stack):
+            node.fail("indented by other than one step of four spaces")
+        del stack[depth:]
+        if depth == 0 and word != "command":
+            node.fail("only `command` starts at the margin")
+        (stack[-1].inner if stack else top).append(node)
+        stack.append(node)
+    return top
+
+
+class Command:
+    """What a description says of a command, checked."""
+
+    def __init__(self, node, group):
+        self.node, self.group, self.subs = node, group, []
+        self.words = node.rest.lower().split()
+        if not 1 <= len(self.words) <= 2 or node.rest != node.rest.upper():
+            node.fail("a command has one word or two, in capitals")
+        node.check_words(COMMAND_WORDS)
+        for word in REQUIRED:
+            if not node.all(word):
+                node.fail("%s has no %s" % (node.rest, word))
+        self.name = self.words[-1]
+        self.since = self.version(node, node.text("since"))
+        self.arity = self.number(node, node.text("arity"))
+        self.handler = node.text("handler")
+        if self.handler and not os.path.isdir(os.path.join(SRC, self.handler)):
+            node.fail("there is no layer " + self.handler)
+        hidden = node.list("hidden", HIDDEN_FLAGS)
+        self.flags = sorted(node.list("flags", [f for f in FLAGS if f not in hidden]) + hidden, key=FLAGS.index)
+        self.value = self.number(node, node.text("value")) if node.all("value") else None
+        self.categories = self.all_categories()
+        self.specs = [KeySpec(n) for n in node.all("keys")]
+        self.args = [Argument(n, len(self.specs)) for n in node.all("arg")]
+        self.doc_flags = node.list("doc_flags", ["syscmd"])
+        if node.all("deprecated_since"):
+            self.version(node, node.text("deprecated_since"))
+            self.doc_flags = ["deprecated"] + self.doc_flags
+        self.history = []
+        for entry in node.all("history"):
+            since, _, text = entry.rest.partition(" ")
+            self.version(entry, since)
+            if not text:
+                entry.fail("a version, then what came with it")
+            self.history.append((since, text))
+
+    @staticmethod
+    def number(node, text):
+        if not re.fullmatch(r"-?[0-9]+", text):
+            node.fail("not a number: " + text)
+        return int(text)
+
+    @staticmethod
+    def version(node, text):
+        if not re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9]+", text):
+            node.fail("not a version: " + text)
+        return text
+
+    def all_categories(self):
+        """Those named, and those that flags bring with them."""
+        named = set(self.node.list("categories", CATEGORIES))
+        found = set(named)
+        for flag, brings in (("write", ["write"]), ("admin", ["admin", "dangerous"]), ("pubsub", ["pubsub"]),
+                             ("blocking", ["blocking"])):
+            if flag in self.flags:
+                found.update(brings)
+        if "readonly" in self.flags and "scripting" not in named:
+            found.add("read")
+        found.add("fast" if "fast" in self.flags else "slow")
+        return sorted(found, key=CATEGORIES.index)
+
+    def layer(self):
+        """The layer of its handler or of its subcommands' handlers; None: there is no row yet."""
+        layers = {command.handler for command in [self] + self.subs} - {None}
+        if len(layers) > 1:
+            self.node.fail("handlers in several layers: " + " ".join(sorted(layers)))
+        return next(iter(layers), None)
+
+    def proc(self):
+        parts = re.split("[ _-]", " ".join(self.words))
+        return parts[0] + "".join(part.capitalize() for part in parts[1:]) + "Command"
+
+
+class KeySpec:
+    def __init__(self, node):
+        words = node.words()
+        self.node, self.parts, self.notes = node, [], node.text("notes")
+
+        def take(count):
+            taken, words[:] = words[:count], words[count:]
+            if len(taken) < count:
+                node.fail("keys (at N | after WORD N | anywhere) (range LAST STEP LIMIT | counted N FIRST STEP | unknown)"
+                          " FLAG...")
+            return taken
+
+        begin = take(1)[0]
+        if begin == "at":
+            self.parts.append("KEYS_AT(%d)" % Command.number(node, *take(1)))
+        elif begin == "after":
+            keyword, start = take(2)
+            self.parts.append("KEYS_AFTER(%s, %d)" % (quote(keyword), Command.number(node, start)))
+        elif begin != "anywhere":
+            take(99)
+        find = take(1)[0]
+        if find in ("range", "counted"):
+            numbers = tuple(Command.number(node, n) for n in take(3))
+            self.parts.append(("KEYS_RANGE" if find == "range" else "KEYS_COUNTED") + "(%d, %d, %d)" % numbers)
+        elif find != "unknown":
+            take(99)
+        for flag in words:
+            if flag not in KEY_FLAGS:
+                node.fail("no such key flag: " + flag)
+        self.parts.append(".flags = " + names("KEY_", sorted(words, key=KEY_FLAGS.index)))
+
+
+class Argument:
+    def __init__(self, node, nspecs):
+        words = node.words()
+        if len(words) < 2 or words[1] not in ARG_TYPES:
+            node.fail("arg NAME TYPE ..., where TYPE is one of: " + " ".join(ARG_TYPES))
+        self.name, self.type = words[:2]
+        self.fields, self.flags = {}, []
+        for word in words[2:]:
+            field, equals, value = word.partition("=")
+            if equals and field in ("spec", "token", "display", "since", "deprecated_since"):
+                self.fields[field] = value
+            elif word in ARG_FLAGS:
+                self.flags.append(word)
+            else:
+                node.fail("no such word here: " + word)
+        self.spec = self.fields.get("spec", "0" if self.type == "key" else "none")
+        if self.spec != "none" and Command.number(node, self.spec) >= nspecs:
+            node.fail("there is no key spec " + self.spec)
+        self.display = self.fields.get("display", "none" if self.type in ("block", "oneof") else self.name)
+        self.summary = node.text("summary")
+        self.args = [Argument(n, nspecs) for n in node.all("arg")]
+        if bool(self.args) != (self.type in ("block", "oneof")):
+            node.fail("block and oneof hold further arguments, others do not")
+
+
+def read_group(path):
+    """(group, commands sorted by name with their subcommands in them)."""
+    group = os.path.basename(path)[:-len(".commands")].replace("_", "-")
+    commands = {}
+    for node in read_nodes(path):
+        command = Command(node, group)
+        if tuple(command.words) in commands:
+            node.fail(node.rest + " is described twice")
+        commands[tuple(command.words)] = command
+    for words, command in sorted(commands.items()):
+        if len(words) == 2:
+            if words[:1] not in commands:
+                command.node.fail("%s is not described in this file" % words[0].upper())
+            commands[words[:1]].subs.append(command)
+    return group, [command for words, command in sorted(commands.items()) if len(words) == 1]
+
+
+# ---- Writing -------------------------------------------------------------------------------------------------------
 
 
 def quote(text):
@@ -105,165 +309,120 @@ def folded(text, indent, deeper="    "):
     return [indent + text[:cut + 1]] + folded(text[cut + 2:], indent + deeper, "")
 
 
-class Writer:
-    def __init__(self):
-        self.lines = []
-
-    def spec(self, s, indent):
-        s = as_map(s)
-        begin, find = as_map(s["begin_search"]), as_map(s["find_keys"])
-        bs, fs = as_map(begin["spec"]), as_map(find["spec"])
-        parts = []
-        if begin["type"] == "index":
-            parts.append("KEYS_AT(%d)" % bs["index"])
-        elif begin["type"] == "keyword":
-            parts.append("KEYS_AFTER(%s, %d)" % (quote(bs["keyword"]), bs["startfrom"]))
-        if find["type"] == "range":
-            parts.append("KEYS_RANGE(%d, %d, %d)" % (fs["lastkey"], fs["keystep"], fs["limit"]))
-        elif find["type"] == "keynum":
-            parts.append("KEYS_COUNTED(%d, %d, %d)" % (fs["keynumidx"], fs["firstkey"], fs["keystep"]))
-        parts.append(".flags = " + names("KEY_", s["flags"]))
-        out = folded("{" + ", ".join(parts), indent)
-        if s.get("notes"):
-            out[-1] += ","
-            out += wrapped(".notes = ", s["notes"], indent + " ", "")
-        out[-1] += "},"
-        return out
-
-    def arg(self, a, indent):
-        a = as_map(a)
-        kind = a["type"]
-        parts = [".name = " + quote(a["name"]), ".type = " + quote(kind)]
-        if "key_spec_index" in a:
-            parts.append(".key_spec_index = %d" % a["key_spec_index"])
-        for field, key in ("token", "token"), ("since", "since"), ("deprecated_since", "deprecated_since"):
-            if key in a:
-                parts.append(".%s = %s" % (field, quote(a[key])))
-        if a.get("display_text", None) is not None:
-            parts.append(".display = " + ("SAME" if a["display_text"] == a["name"] else quote(a["display_text"])))
-        if a.get("flags"):
-            parts.append(".flags = " + names("CMD_ARG_", a["flags"]))
-        if parts[-1] == ".display = SAME":
-            parts.pop()
-            parts = ["SHOWN(%s)" % quote(a["name"])] + parts[1:]
-        elif ".display = SAME" in parts:
-            parts.remove(".display = SAME")
-            parts = ["SHOWN(%s)" % quote(a["name"])] + parts[1:]
-        macro = "KEY_ARG" if "key_spec_index" in a else "ARG"
-        out = folded("%s(%s" % (macro, ", ".join(parts)), indent)
-        if "summary" in a:
-            out[-1] += ","
-            out += wrapped(".summary = ", a["summary"], indent + "    ", "")
-        if "arguments" in a:
-            out[-1] += ","
-            out += self.args(a["arguments"], indent + "    ", ".sub", ".nsub", "SUB_ARGS")
-            out[-1] = out[-1][:-1]
-        out[-1] += "),"
-        return out
-
-    def args(self, args, indent, *_, macro="ARGS"):
-        macro = _[-1] if _ else macro
-        out = [indent + macro + "("]
-        for a in args:
-            out += self.arg(a, indent + "    ")
-        out[-1] = out[-1][:-1] + "),"
-        return out
-
-    def command(self, info, docs, indent):
-        name, arity, flags, _, _, _, acl, tips, specs, subs = info
-        top = name.split("|")[0]
-        inner = indent + "    "
-        out = [indent + "{", inner + ".name = %s," % quote(name.split("|")[-1])]
-        if not (subs and name != "command"):
-            out.append(inner + ".proc = %s," % handler(name))
-        out.append(inner + ".arity = %d," % arity)
-        if name in VALUE_ARG:
-            out.append(inner + ".value_arg = %d," % VALUE_ARG[name])
-        shown = flags + HIDDEN_FLAGS.get(name, []) + (["builds_value"] if name in VALUE_ARG else [])
-        if shown:
-            flag_text = names("CMD_", shown).replace("MOVABLEKEYS", "MOVABLE_KEYS")
-            out += folded(".flags = %s," % flag_text, inner)
-        out += folded(".acl_categories = %s," % names("ACL_", [c[1:] for c in acl]), inner)
-        if name in GET_KEYS:
-            out.append(inner + ".get_keys = %s," % GET_KEYS[name])
-        if specs:
-            out.append(inner + "KEY_SPECS(")
-            for s in specs:
-                out += self.spec(s, inner + "    ")
-            out[-1] = out[-1][:-1] + "),"
-        if tips:
-            out += folded("TIPS(%s)," % ", ".join(quote(t) for t in tips), inner)
-        out += self.docs(docs, inner)
-        if subs:
-            out.append(inner + "SUBCOMMANDS(")
-            kept = sorted((s for s in subs if s[0] not in WITHOUT), key=lambda s: s[0])
-            sub_docs = as_map(docs["subcommands"])
-            for s in kept:
-                out += self.command(s, as_map(sub_docs[s[0]]), inner + "    ")
-            out[-1] = out[-1][:-1] + "),"
-        return out + [indent + "},"]
-
-    def docs(self, d, indent):
-        inner = indent + "     "
-        out = wrapped("DOCS(.summary = ", d["summary"], indent)
-        out.append(inner + ".since = %s, .group = %s," % (quote(d["since"]), quote(d["group"])))
-        if "complexity" in d:
-            out += wrapped(".complexity = ", d["complexity"], inner)
-        if d.get("doc_flags"):
-            out.append(inner + ".doc_flags = %s," % names("DOC_", d["doc_flags"]))
-        for field in "deprecated_since", "replaced_by":
-            if field in d:
-                out += wrapped(".%s = " % field, d[field], inner)
-        if d.get("history"):
-            out.append(inner + "HISTORY(")
-            for since, text in d["history"]:
-                out += wrapped(quote(since) + ", ", text, inner + "    ")
-            out[-1] = out[-1][:-1] + "),"
-        if d.get("arguments"):
-            out += self.args(d["arguments"], inner)
-        out[-1] = out[-1][:-1] + "),"
-        return out
+def closed(lines, bracket):
+    """The last line's comma goes behind the bracket."""
+    return lines[:-1] + [lines[-1][:-1] + bracket]
 
 
-def handler(name):
-    words = re.split(r"[|_-]", name)
-    return words[0] + "".join(w.capitalize() for w in words[1:]) + "Command"
+def spec_lines(spec, indent):
+    out = folded("{" + ", ".join(spec.parts), indent)
+    if spec.notes:
+        out[-1] += ","
+        out += wrapped(".notes = ", spec.notes, indent + " ", "")
+    out[-1] += "},"
+    return out
 
 
-def write_groups(server, groups, infos, out_dir):
-    writer, files = Writer(), {}
-    for info in sorted(infos, key=lambda i: i[0]):
-        docs = as_map(as_map(server.call("COMMAND", "DOCS", info[0]))[info[0]])
-        group, layer = docs["group"], LAYER.get(info[0], "commands")
-        if group not in groups:
-            continue
-        if layer == "commands":
-            path, what = os.path.join(out_dir, group.replace("-", "_") + ".def"), "of group " + group
-        else:
-            path = os.path.join(out_dir, "..", "..", layer, "table", layer + "_commands.def")
-            what = "whose handlers are in this layer"
-        files.setdefault((path, what), []).extend(writer.command(info, docs, ""))
-    for (path, what), lines in files.items():
-        with open(path, "w") as f:
-            f.write("/* %s -- the commands %s; written by dev/make_command_table.py.\n *\n"
-                    % (os.path.basename(path), what))
-            f.write(" * SPDX-License-Identifier: BSD-3-Clause */\n")
-            f.write("\n".join(lines) + "\n")
-        print(path, sum(1 for l in lines if l == "{"), "commands")
+def arg_lines(arg, indent):
+    if arg.display == arg.name:
+        parts = ["SHOWN(%s)" % quote(arg.name)]
+    else:
+        parts = [".name = " + quote(arg.name)]
+    parts.append(".type = " + quote(arg.type))
+    if arg.spec != "none":
+        parts.append(".key_spec_index = " + arg.spec)
+    parts += [".%s = %s" % (field, quote(arg.fields[field])) for field in ("token", "since", "deprecated_since")
+              if field in arg.fields]
+    if arg.display not in ("none", arg.name):
+        parts.append(".display = " + quote(arg.display))
+    if arg.flags:
+        parts.append(".flags = " + names("CMD_ARG_", arg.flags))
+    out = folded("%s(%s" % ("ARG" if arg.spec == "none" else "KEY_ARG", ", ".join(parts)), indent)
+    if arg.summary:
+        out[-1] += ","
+        out += wrapped(".summary = ", arg.summary, indent + "    ", "")
+    if arg.args:
+        out[-1] += ","
+        out += closed(args_lines("SUB_ARGS(", arg.args, indent + "    "), "")
+    out[-1] += "),"
+    return out
 
 
-def write_header(out_dir):
+def args_lines(macro, args, indent):
+    out = [indent + macro]
+    for arg in args:
+        out += arg_lines(arg, indent + "    ")
+    return closed(out, "),")
+
+
+def docs_lines(command, indent):
+    node, inner = command.node, indent + "     "
+    out = wrapped("DOCS(.summary = ", node.text("summary"), indent)
+    out.append(inner + ".since = %s, .group = %s," % (quote(command.since), quote(command.group)))
+    if node.all("complexity"):
+        out += wrapped(".complexity = ", node.text("complexity"), inner)
+    if command.doc_flags:
+        out.append(inner + ".doc_flags = %s," % names("DOC_", command.doc_flags))
+    for field in "deprecated_since", "replaced_by":
+        if node.all(field):
+            out += wrapped(".%s = " % field, node.text(field), inner)
+    if command.history:
+        out.append(inner + "HISTORY(")
+        for since, text in command.history:
+            out += wrapped(quote(since) + ", ", text, inner + "    ")
+        out = closed(out, "),")
+    if command.args:
+        out += args_lines("ARGS(", command.args, inner)
+    return closed(out, "),")
+
+
+def command_lines(command, indent):
+    node, inner = command.node, indent + "    "
+    out = [indent + "{", inner + ".name = %s," % quote(command.name)]
+    if command.handler:
+        out.append(inner + ".proc = %s," % command.proc())
+    out.append(inner + ".arity = %d," % command.arity)
+    if command.value is not None:
+        out.append(inner + ".value_arg = %d," % command.value)
+    flags = command.flags + (["builds_value"] if command.value is not None else [])
+    if flags:
+        out += folded(".flags = %s," % names("CMD_", flags).replace("MOVABLEKEYS", "MOVABLE_KEYS"), inner)
+    out += folded(".acl_categories = %s," % names("ACL_", command.categories), inner)
+    if node.all("get_keys"):
+        out.append(inner + ".get_keys = %s," % node.text("get_keys"))
+    if command.specs:
+        out.append(inner + "KEY_SPECS(")
+        for spec in command.specs:
+            out += spec_lines(spec, inner + "    ")
+        out = closed(out, "),")
+    if node.all("tips"):
+        out += folded("TIPS(%s)," % ", ".join(quote(t) for t in node.text("tips").split()), inner)
+    out += docs_lines(command, inner)
+    subs = [sub for sub in command.subs if sub.handler]
+    if subs:
+        out.append(inner + "SUBCOMMANDS(")
+        for sub in subs:
+            out += command_lines(sub, inner + "    ")
+        out = closed(out, "),")
+    return out + [indent + "},"]
+
+
+def rows_text(name, what, commands):
+    lines = ["/* %s -- the commands %s; written by dev/make_command_table.py." % (name, what), " *",
+             " * SPDX-License-Identifier: BSD-3-Clause */"]
+    for command in commands:
+        lines += command_lines(command, "")
+    return "\n".join(lines) + "\n"
+
+
+def header_text(files):
+    """Declares the handlers of the layer `commands`; other layers declare theirs by hand."""
     lines = []
-    for path in sorted(glob.glob(os.path.join(out_dir, "*.def"))):
-        with open(path) as f:
-            procs = re.findall(r"\.proc = (\w+),", f.read())
+    for path, (_, commands) in files.items():
+        procs = [c.proc() for top in commands for c in [top] + top.subs if c.handler == "commands"]
         if procs:
-            lines += ["", "/* %s */" % os.path.basename(path)]
-            lines += ["void %s(client *c);" % p for p in procs]
-    path = os.path.join(os.path.dirname(out_dir.rstrip("/")), "commands.h")
-    with open(path, "w") as f:
-        f.write(HEADER % "\n".join(lines))
-    print(path)
+            lines += ["", "/* %s */" % os.path.basename(path)] + ["void %s(client *c);" % proc for proc in procs]
+    return HEADER % "\n".join(lines)
 
 
 HEADER = """/* commands.h -- the handlers that the rows of table/ name; written by dev/make_command_table.py.
@@ -281,18 +440,58 @@ HEADER = """/* commands.h -- the handlers that the rows of table/ name; written 
 """
 
 
+# ---- Main ----------------------------------------------------------------------------------------------------------
+
+
+def bring_up_to_date(path, text, check):
+    """True when the file is as `text` has it, or has been written so."""
+    try:
+        with open(path) as file:
+            if file.read() == text:
+                return True
+    except FileNotFoundError:
+        pass
+    name = os.path.relpath(path, ROOT)
+    if check:
+        print("%s is not what its description says: run dev/make_command_table.py" % name)
+        return False
+    with open(path, "w") as file:
+        file.write(text)
+    print("wrote " + name)
+    return True
+
+
 def main():
-    parser = argparse.ArgumentParser(description="Write the command table from a running server.")
-    parser.add_argument("server", metavar="HOST:PORT")
-    parser.add_argument("groups", nargs="+", metavar="GROUP")
-    here = os.path.dirname(os.path.abspath(__file__))
-    parser.add_argument("--out", default=os.path.join(here, "..", "src", "commands", "table"))
+    parser = argparse.ArgumentParser(description="Write the command table from its descriptions.")
+    parser.add_argument("--check", action="store_true", help="write nothing, fail when a file is out of date")
+    parser.add_argument("--list", action="store_true", help="name the commands that have no handler yet")
     options = parser.parse_args()
-    server = Server(options.server)
-    infos = [i for i in server.call("COMMAND") if i[0] not in WITHOUT]
-    write_groups(server, options.groups, infos, options.out)
-    write_header(os.path.normpath(options.out))
+
+    described = [read_group(path) for path in sorted(glob.glob(os.path.join(DESCRIPTIONS, "*.commands")))]
+    if options.list:
+        for _, commands in described:
+            for command in [c for top in commands for c in (top.subs or [top])]:
+                if not command.handler:
+                    print(command.node.rest)
+        return 0
+    files = {}
+    for group, commands in described:
+        for command in commands:
+            layer = command.layer()
+            if layer == "commands":
+                name, what = group.replace("-", "_") + ".def", "of group " + group
+            elif layer:
+                name, what = layer + "_commands.def", "whose handlers are in this layer"
+            if layer:
+                files.setdefault(os.path.join(SRC, layer, "table", name), (what, []))[1].append(command)
+    good = [bring_up_to_date(path, rows_text(os.path.basename(path), what, commands), options.check)
+            for path, (what, commands) in files.items()]
+    good.append(bring_up_to_date(HEADER_PATH, header_text(files), options.check))
+    stray = sorted(set(glob.glob(os.path.join(SRC, "*", "table", "*.def"))) - set(files))
+    for path in stray:
+        print("%s has no description" % os.path.relpath(path, ROOT))
+    return 0 if all(good) and not stray else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

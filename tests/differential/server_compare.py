@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """server_compare.py HOST:PORT HOST:PORT -- do two servers describe themselves alike?
 
-Compares INFO (sections and fields, in their order), and the answers of DEBUG, MEMORY, ROLE and CONFIG RESETSTAT, in
-both protocols. The first server is the reference. Numbers are compared where both must count alike, and by their place
-where they differ by nature. Databases are emptied. Prints each difference; the exit code is their number, at most 100.
+Compares INFO (sections and fields, in their order), the answers of DEBUG, MEMORY, ROLE and CONFIG RESETSTAT, in both
+protocols, and what COMMAND and HELP say of the commands that both know. The first server is the reference. Numbers are
+compared where both must count alike, and by their place where they differ by nature. Prose is each server's own and is
+left out: of summaries, notes and histories only that they are there (and the versions), of complexities the O() terms,
+of HELP the lines that name subcommands and options. Databases are emptied. Prints each difference; the exit code is
+their number, at most 100.
 
 Start both afresh and alike, with --enable-debug-command yes, --save "", one thread and a port each.
 SPDX-License-Identifier: BSD-3-Clause"""
@@ -30,7 +33,7 @@ SAME = ["DEBUG PROTOCOL " + t for t in TYPES] + [
     "DEBUG POPULATE 1 2 3 4", "GET made:1", "GET key:0", "DEBUG DIGEST", "DEBUG MALLCTL nosuch",
     "DEBUG STRUCTSIZE x", "MEMORY USAGE missing", "MEMORY USAGE text SAMPLES",
     "MEMORY USAGE text SAMPLES -1", "MEMORY USAGE text SAMPLES x", "MEMORY USAGE text NOSUCH 1",
-    "MEMORY NOSUCH", "MEMORY DOCTOR", "MEMORY HELP", "MEMORY PURGE", "MEMORY", "ROLE",
+    "MEMORY NOSUCH", "MEMORY PURGE", "MEMORY", "ROLE",
     "INFO nosuch", "INFO cluster", "INFO errorstats", "INFO replication_nosuch modules",
     "LASTSAVE x", "ROLE x", "CONFIG RESETSTAT",
 ]
@@ -95,7 +98,104 @@ def shape(reply):
     return re.sub(rb"-?[0-9]+(\.[0-9]+)?(e[+-][0-9]+)?", b"N", re.sub(rb"0x[0-9a-f]+", b"X", reply))
 
 
-def compare(reference, server):
+def parsed(raw):
+    """A reply as Python has it; maps as dicts, also where RESP2 shows them as arrays."""
+    at = 0
+
+    def take():
+        nonlocal at
+        end = raw.index(b"\r\n", at)
+        kind, rest = raw[at:at + 1], raw[at + 1:end]
+        at = end + 2
+        if kind in b"*~>":
+            return [take() for _ in range(int(rest))]
+        if kind == b"%":
+            return {take(): take() for _ in range(int(rest))}
+        if kind == b"$" and int(rest) >= 0:
+            at += int(rest) + 2
+            return raw[at - int(rest) - 2:at - 2].decode()
+        return rest.decode()
+
+    return take()
+
+
+def terms(text):
+    """The O() terms of a complexity."""
+    found = []
+    for start in (match.start() for match in re.finditer(r"\bO\(", text)):
+        depth = 0
+        for end in range(start + 1, len(text)):
+            depth += (text[end] == "(") - (text[end] == ")")
+            if depth == 0:
+                found.append(text[start:end + 1].replace(" ", ""))
+                break
+    return sorted(set(found))
+
+
+def facts(value):
+    """What COMMAND DOCS or COMMAND INFO says, with prose replaced by what of it is a fact."""
+    if isinstance(value, list):
+        return [facts(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    found = {}
+    for name, item in value.items():
+        if name == "complexity":
+            found[name] = terms(item)
+        elif name == "history":
+            found[name] = [since for since, _ in item]
+        elif name in ("summary", "notes", "replaced_by"):
+            found[name] = bool(item)
+        elif name != "subcommands":
+            found[name] = facts(item)
+    return found
+
+
+def described(server):
+    """name -> facts, of commands and subcommands."""
+    found = {}
+
+    def add(docs):
+        for name, item in docs.items():
+            found[name + " DOCS"] = facts(item)
+            add(item.get("subcommands", {}))
+
+    def add_info(infos):
+        for info in infos:
+            name, arity, flags, first, last, step, categories, tips, specs, subcommands = info
+            found[name + " INFO"] = [arity, sorted(flags), first, last, step, sorted(categories), tips,
+                                     [{**facts(spec), "flags": sorted(spec["flags"])} for spec in specs]]
+            add_info(subcommands)
+
+    add(parsed(server("COMMAND DOCS")))
+    add_info(parsed(server("COMMAND INFO")))
+    return found
+
+
+def help_names(server, container):
+    """The lines of a HELP that name subcommands and their options."""
+    lines = parsed(server(container + " HELP"))
+    return [line for line in lines if not line.startswith(" ") or line.lstrip().startswith(("* ", "["))]
+
+
+def compare_descriptions(reference, server, differs):
+    theirs, ours = described(reference), described(server)
+    for name in sorted(ours):
+        if name not in theirs:
+            differs(name, "not there", "there")
+        elif theirs[name] != ours[name]:
+            differs(name, theirs[name], ours[name])
+    for name in sorted(ours):
+        if not name.endswith("|help DOCS") and name != "debug DOCS":
+            continue
+        container = name.split("|")[0].split(" ")[0]
+        theirs_help = help_names(reference, container)
+        more = [line for line in help_names(server, container) if line not in theirs_help]
+        if more:
+            differs(container + " HELP", "has not", more)
+
+
+def compare(reference, server, protocol):
     wrong = 0
 
     def differs(what, a, b):
@@ -126,13 +226,15 @@ def compare(reference, server):
             a, b = a + reference.reply(), b + server.reply()
         if a != b:
             differs(line, a, b)
+    if protocol == 3:
+        compare_descriptions(reference, server, differs)
     return wrong
 
 
 def main():
     wrong = 0
     for protocol in (2, 3):
-        wrong += compare(Server(sys.argv[1], protocol), Server(sys.argv[2], protocol))
+        wrong += compare(Server(sys.argv[1], protocol), Server(sys.argv[2], protocol), protocol)
     print("%d differences" % wrong)
     return min(wrong, 100)
 

@@ -142,8 +142,7 @@ limit
         assert_equal config|get [dict keys $docs]
         set docs [dict get $docs config|get]
         assert_equal {summary since group complexity history arguments} [dict keys $docs]
-        assert_equal {{7.0.0 {Added the ability to pass multiple pattern parameters in one call}}} \
-            [dict get $docs history]
+        assert_equal 7.0.0 [lmap entry [dict get $docs history] {lindex $entry 0}]
         assert_equal {{name parameter type string display_text parameter flags multiple}} [dict get $docs arguments]
     }
 
@@ -151,6 +150,28 @@ limit
         set docs [dict get [r COMMAND DOCS object] object]
         assert_same_set {object|encoding object|freq object|help object|idletime object|refcount} \
             [dict keys [dict get $docs subcommands]]
+    }
+
+    test "COMMAND DOCS: every summary is a sentence, every since and history has a version" {
+        set wrong {}
+        foreach {name docs} [r COMMAND DOCS] {
+            set all [list $name $docs]
+            if {[dict exists $docs subcommands]} {
+                lappend all {*}[dict get $docs subcommands]
+            }
+            foreach {full docs} $all {
+                if {![string match {[A-Z]*.} [dict get $docs summary]]} {
+                    lappend wrong "$full: [dict get $docs summary]"
+                }
+                set history [expr {[dict exists $docs history] ? [dict get $docs history] : {}}]
+                foreach entry [concat [list [list [dict get $docs since] text]] $history] {
+                    if {[llength $entry] != 2 || ![regexp {^[0-9]+\.[0-9]+\.[0-9]+$} [lindex $entry 0]]} {
+                        lappend wrong "$full: $entry"
+                    }
+                }
+            }
+        }
+        assert_equal {} $wrong
     }
 
     test "COMMAND DOCS leaves out names it does not know" {
@@ -228,10 +249,16 @@ limit
 
     test "COMMAND HELP" {
         set help [r COMMAND HELP]
-        assert_equal 21 [llength $help]
         assert_equal {COMMAND <subcommand> [<arg> [value] [opt] ...]. Subcommands are:} [lindex $help 0]
-        assert_equal {(no subcommand)} [lindex $help 1]
-        assert_equal {    Print this help.} [lindex $help end]
+        assert_equal [list "(no subcommand)" COUNT LIST "INFO \[<command-name> ...\]" "DOCS \[<command-name> ...\]" \
+            "GETKEYS <full-command>" "GETKEYSANDFLAGS <full-command>" HELP] \
+            [lsearch -all -inline -not [lrange $help 1 end] { *}]
+        # Each name is followed by what it does.
+        for {set i 1} {$i < [llength $help]} {incr i} {
+            if {![string match { *} [lindex $help $i]]} {
+                assert_match "    \[A-Z\]*" [lindex $help $i+1]
+            }
+        }
     }
 }
 
