@@ -475,6 +475,6 @@ void addReplyHelp(client *c, const char **lines) {
     addReplyStatusFormat(c, "%s <subcommand> [<arg> [value] [opt] ...]. Subcommands are:", name);
     for (long long i = 0; i < count; i++) addReplyStatus(c, lines[i]);
     addReplyStatus(c, "HELP");
-    addReplyStatus(c, "    Print this help.");
+    addReplyStatus(c, "    Show these lines.");
     sdsFree(name);
 }

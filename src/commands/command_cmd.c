@@ -371,24 +371,22 @@ void commandGetkeysandflagsCommand(client *c) {
 }
 
 void commandHelpCommand(client *c) {
-    const char *lines[] = {"(no subcommand)",
-                           "    Return details about all commands.",
-                           "COUNT",
-                           "    Return the total number of commands in this server.",
-                           "LIST",
-                           "    Return a list of all commands in this server.",
-                           "INFO [<command-name> ...]",
-                           "    Return details about multiple commands.",
-                           "    If no command names are given, documentation details for all",
-                           "    commands are returned.",
-                           "DOCS [<command-name> ...]",
-                           "    Return documentation details about multiple commands.",
-                           "    If no command names are given, documentation details for all",
-                           "    commands are returned.",
-                           "GETKEYS <full-command>",
-                           "    Return the keys from a full command.",
-                           "GETKEYSANDFLAGS <full-command>",
-                           "    Return the keys and the access flags from a full command.",
-                           NULL};
+    static const char *lines[] = {
+        "(no subcommand)",
+        "    Describe all commands.",
+        "COUNT",
+        "    Count the commands.",
+        "LIST",
+        "    Name the commands.",
+        "INFO [<command-name> ...]",
+        "    Describe these commands to client libraries, or all of them.",
+        "DOCS [<command-name> ...]",
+        "    Show the documentation of these commands, or of all of them.",
+        "GETKEYS <full-command>",
+        "    Pick the keys out of a command with its arguments.",
+        "GETKEYSANDFLAGS <full-command>",
+        "    The same, and say what is done to each key.",
+        NULL,
+    };
     addReplyHelp(c, lines);
 }

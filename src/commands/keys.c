@@ -260,17 +260,13 @@ void objectFreqCommand(client *c) {
 void objectHelpCommand(client *c) {
     static const char *lines[] = {
         "ENCODING <key>",
-        "    Return the kind of internal representation used in order to store the value",
-        "    associated with a <key>.",
+        "    Name the internal representation of the value.",
         "FREQ <key>",
-        "    Return the access frequency index of the <key>. The returned integer is",
-        "    proportional to the logarithm of the recent access frequency of the key.",
+        "    Show the LFU counter of the key, which grows with the logarithm of its use.",
         "IDLETIME <key>",
-        "    Return the idle time of the <key>, that is the approximated number of",
-        "    seconds elapsed since the last access to the key.",
+        "    Show for how many seconds the key was not used, roughly.",
         "REFCOUNT <key>",
-        "    Return the number of references of the value associated with the specified",
-        "    <key>.",
+        "    Show how many references there are to the value.",
         NULL,
     };
     addReplyHelp(c, lines);

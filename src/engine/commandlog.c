@@ -169,14 +169,13 @@ void slowlogResetCommand(client *c) {
 void slowlogHelpCommand(client *c) {
     static const char *lines[] = {
         "GET [<count>]",
-        "    Return top <count> entries from the slowlog (default: 10, -1 mean all).",
-        "    Entries are made of:",
-        "    id, timestamp, time in microseconds, arguments array, client IP and port,",
-        "    client name",
+        "    Show so many entries, newest first (default: 10; -1: all). An entry has",
+        "    id, Unix time, run time in microseconds, the command with its arguments,",
+        "    address and name of the client.",
         "LEN",
-        "    Return the length of the slowlog.",
+        "    Count the entries.",
         "RESET",
-        "    Reset the slowlog.",
+        "    Drop all entries.",
         NULL,
     };
     addReplyHelp(c, lines);
@@ -201,18 +200,14 @@ void commandlogResetCommand(client *c) {
 void commandlogHelpCommand(client *c) {
     static const char *lines[] = {
         "GET <count> <type>",
-        "    Return top <count> entries of the specified <type> from the commandlog (-1 mean all).",
-        "    Entries are made of:",
-        "    id, timestamp,",
-        "        time in microseconds for type of slow,",
-        "        or size in bytes for type of large-request,",
-        "        or size in bytes for type of large-reply",
-        "    arguments array, client IP and port,",
-        "    client name",
+        "    Show so many entries of the log <type>, newest first (-1: all). <type> is",
+        "    slow, large-request or large-reply. An entry has id, Unix time, run time in",
+        "    microseconds or size in bytes, the command with its arguments, address and",
+        "    name of the client.",
         "LEN <type>",
-        "    Return the length of the specified type of commandlog.",
+        "    Count the entries of this log.",
         "RESET <type>",
-        "    Reset the specified type of commandlog.",
+        "    Drop all entries of this log.",
         NULL,
     };
     addReplyHelp(c, lines);

@@ -203,20 +203,18 @@ void latencyDoctorCommand(client *c) {
 void latencyHelpCommand(client *c) {
     static const char *lines[] = {
         "DOCTOR",
-        "    Return a human readable latency analysis report.",
+        "    Explain the delays seen so far, and what could be done.",
         "GRAPH <event>",
-        "    Return an ASCII latency graph for the <event> class.",
+        "    Draw the delays of this event.",
         "HISTORY <event>",
-        "    Return time-latency samples for the <event> class.",
+        "    List the delays of this event with their times.",
         "LATEST",
-        "    Return the latest latency samples for all events.",
+        "    Show the last and the longest delay of each event.",
         "RESET [<event> ...]",
-        "    Reset latency data of one or more <event> classes.",
-        "    (default: reset all data for all event classes)",
+        "    Forget the delays of these events, or of all.",
         "HISTOGRAM [COMMAND ...]",
-        "    Return a cumulative distribution of latencies in the format of a histogram for the specified command "
-        "names.",
-        "    If no commands are specified then all histograms are replied.",
+        "    Show how the run times of these commands, or of all, are spread: how many",
+        "    calls took at most 1, 2, 4, ... microseconds.",
         NULL,
     };
     addReplyHelp(c, lines);
