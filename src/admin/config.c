@@ -253,14 +253,16 @@ void configRewriteCommand(client *c) {
 }
 
 void configHelpCommand(client *c) {
-    const char *lines[] = {"GET <pattern>",
-                           "    Return parameters matching the glob-like <pattern> and their values.",
-                           "SET <directive> <value>",
-                           "    Set the configuration <directive> to <value>.",
-                           "RESETSTAT",
-                           "    Reset statistics reported by the INFO command.",
-                           "REWRITE",
-                           "    Rewrite the configuration file.",
-                           NULL};
+    static const char *lines[] = {
+        "GET <pattern>",
+        "    Show the settings whose names match the glob pattern.",
+        "SET <directive> <value>",
+        "    Change a setting.",
+        "RESETSTAT",
+        "    Set the counters of INFO to zero.",
+        "REWRITE",
+        "    Bring the configuration file up to date.",
+        NULL,
+    };
     addReplyHelp(c, lines);
 }

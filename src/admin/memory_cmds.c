@@ -120,50 +120,30 @@ void memoryStatsCommand(client *c) {
 #define REPORT_USED_MIN (5u << 20) /* below, ratios mean nothing */
 #define WASTE_BYTES (10 << 20)     /* a ratio is bad only when it stands for so much */
 
-#define ADVICE_PEAK                                                                                           \
-    " * Peak memory: In the past this instance used more than 150% the memory that is currently using. The"   \
-    " allocator is normally not able to release memory after a peak, so you can expect to see a big"          \
-    " fragmentation ratio, however this is actually harmless and is only due to the memory peak, and if the"  \
-    " Valkey instance Resident Set Size (RSS) is currently bigger than expected, the memory will be used as"  \
-    " soon as you fill the Valkey instance with more data. If the memory peak was only occasional and you"    \
-    " want to try to reclaim memory, please try the MEMORY PURGE command, otherwise the only other option is" \
-    " to shutdown and restart the instance.\n\n"
-#define ADVICE_TOTAL_FRAG                                                                                   \
-    " * High total RSS: This instance has a memory fragmentation and RSS overhead greater than 1.4 (this"   \
-    " means that the Resident Set Size of the Valkey process is much larger than the sum of the logical"    \
-    " allocations Valkey performed). This problem is usually due either to a large peak memory (check if"   \
-    " there is a peak memory entry above in the report) or may result from a workload that causes the"      \
-    " allocator to fragment memory a lot. If the problem is a large peak memory, then there is no issue."   \
-    " Otherwise, make sure you are using the Jemalloc allocator and not the default libc malloc. Note: The" \
-    " currently used allocator is \"%s\".\n\n"
-#define ADVICE_ALLOCATOR_FRAG                                                                                  \
-    " * High allocator fragmentation: This instance has an allocator external fragmentation greater than 1.1." \
-    " This problem is usually due either to a large peak memory (check if there is a peak memory entry above"  \
-    " in the report) or may result from a workload that causes the allocator to fragment memory a lot. You"    \
-    " can try enabling 'activedefrag' config option.\n\n"
+#define ADVICE_PEAK                                                                                               \
+    " * Peak: once, more than one and a half times of today's memory was in use. Pages that the peak left behind" \
+    " are scattered, so the system gets few of them back and the resident size stays high; new data will fill"    \
+    " them. MEMORY PURGE returns what can be returned.\n\n"
+#define ADVICE_TOTAL_FRAG                                                                                       \
+    " * Resident size: the system has given the process more than 1.4 times the memory that is in use. After a" \
+    " peak (see above) that does no harm. Otherwise the sizes of values change so that gaps remain; jemalloc"   \
+    " keeps them smallest, and this server was built with %s.\n\n"
+#define ADVICE_ALLOCATOR_FRAG                                                                                    \
+    " * Gaps: more than a tenth of what the allocator's pages hold is free but too scattered to be returned. It" \
+    " comes of a peak (see above) or of values that grow and shrink a lot. New data fills the gaps first.\n\n"
 #define ADVICE_ALLOCATOR_RSS                                                                                   \
-    " * High allocator RSS overhead: This instance has an RSS memory overhead is greater than 1.1 (this means" \
-    " that the Resident Set Size of the allocator is much larger than the sum what the allocator actually"     \
-    " holds). This problem is usually due to a large peak memory (check if there is a peak memory entry above" \
-    " in the report), you can try the MEMORY PURGE command to reclaim it.\n\n"
-#define ADVICE_PROCESS_RSS                                                                                    \
-    " * High process RSS overhead: This instance has non-allocator RSS memory overhead is greater than 1.1"   \
-    " (this means that the Resident Set Size of the Valkey process is much larger than the RSS the allocator" \
-    " holds). This problem may be due to Lua scripts or Modules.\n\n"
-#define ADVICE_REPLICA_BUFFERS                                                                                \
-    " * Big replica buffers: The replica output buffers in this instance are greater than 10MB for each"      \
-    " replica (on average). This likely means that there is some replica instance that is struggling"         \
-    " receiving data, either because it is too slow or because of networking issues. As a result, data piles" \
-    " on the primary output buffers. Please try to identify what replica is not receiving data correctly and" \
-    " why. You can use the INFO output in order to check the replicas delays and the CLIENT LIST command to"  \
-    " check the output buffers of each replica.\n\n"
-#define ADVICE_CLIENT_BUFFERS                                                                                  \
-    " * Big client buffers: The clients output buffers in this instance are greater than 200K per client (on"  \
-    " average). This may result from different causes, like Pub/Sub clients subscribed to channels bot not"    \
-    " receiving data fast enough, so that data piles on the Valkey instance output buffer, or clients sending" \
-    " commands with large replies or very large sequences of commands in the same pipeline. Please use the"    \
-    " CLIENT LIST command in order to investigate the issue if it causes problems in your instance, or to"     \
-    " understand better why certain clients are using a big amount of memory.\n\n"
+    " * Kept pages: the allocator holds on to more than a tenth of its pages without need, as it does after a" \
+    " peak. MEMORY PURGE returns them.\n\n"
+#define ADVICE_PROCESS_RSS                                                                                        \
+    " * Outside the allocator: more than a tenth of the resident size is not the allocator's: stacks of threads," \
+    " libraries, engines of scripts.\n\n"
+#define ADVICE_REPLICA_BUFFERS                                                                                   \
+    " * Replicas: on average more than 10 MB wait to be sent to each. One of them, or its network, is too slow:" \
+    " INFO replication shows which lags behind, CLIENT LIST TYPE replica how much waits (omem).\n\n"
+#define ADVICE_CLIENT_BUFFERS                                                                                   \
+    " * Clients: on average more than 200 KB of replies wait to be read by each. Look in CLIENT LIST for large" \
+    " omem: subscribers that cannot keep up, very long pipelines, very large replies."                          \
+    " client-output-buffer-limit sets bounds.\n\n"
 
 static bool wasteful(float ratio, float limit, long long bytes) {
     return ratio > limit && bytes > WASTE_BYTES;
@@ -171,9 +151,8 @@ static bool wasteful(float ratio, float limit, long long bytes) {
 
 static sds doctorReport(const memoryReport *r) {
     if (r->used < REPORT_USED_MIN)
-        return sdsNew("Hi Sam, this instance is empty or is using very little memory, my issues detector can't be "
-                      "used in these conditions. Please, leave for your mission on Earth and fill it with some data. "
-                      "The new Sam and I will be back to our programming as soon as I finished rebooting.\n");
+        return sdsNew("With so little data there is nothing to be found: what any server needs outweighs it. Ask again "
+                      "when 5 MB are in use.\n");
     sds found = sdsEmpty();
     if ((float)r->peak / (float)r->used > 1.5F) found = sdsCat(found, ADVICE_PEAK);
     if (wasteful(r->total_ratio, 1.4F, r->total_bytes))
@@ -185,13 +164,11 @@ static sds doctorReport(const memoryReport *r) {
         found = sdsCat(found, ADVICE_REPLICA_BUFFERS);
     if (r->clients_normal_count && r->clients_normal / r->clients_normal_count > 200 << 10)
         found = sdsCat(found, ADVICE_CLIENT_BUFFERS);
-    if (sdsLen(found) == 0)
-        return sdsCat(found, "Hi Sam, I can't find any memory issue in your instance. "
-                             "I can only account for what occurs on this base.\n");
-    sds report = sdsNew("Sam, I detected a few issues in this Valkey instance memory implants:\n\n");
+    if (sdsLen(found) == 0) return sdsCat(found, "No waste of memory was found.\n");
+    sds report = sdsNew("Memory may be wasted here:\n\n");
     report = sdsCatSlice(report, sdsSlice(found));
     sdsFree(found);
-    return sdsCat(report, "I'm here to keep you safe, Sam. I want to help you.\n");
+    return report;
 }
 
 void memoryDoctorCommand(client *c) {
@@ -222,18 +199,18 @@ void memoryPurgeCommand(client *c) {
 }
 
 void memoryHelpCommand(client *c) {
-    const char *lines[] = {
+    static const char *lines[] = {
         "DOCTOR",
-        "    Return memory problems reports.",
+        "    Look for waste of memory and explain it.",
         "MALLOC-STATS",
-        "    Return internal statistics report from the memory allocator.",
+        "    Show the report of the allocator.",
         "PURGE",
-        "    Attempt to purge dirty pages for reclamation by the allocator.",
+        "    Ask the allocator to give free pages back to the system.",
         "STATS",
-        "    Return information about the memory usage of the server.",
+        "    Show what memory is used for.",
         "USAGE <key> [SAMPLES <count>]",
-        "    Return memory in bytes used by <key> and its value. Nested values are",
-        "    sampled up to <count> times (default: 5, 0 means sample all).",
+        "    Show the bytes that the key and its value take. In a collection <count>",
+        "    elements are measured and the others estimated (default: 5; 0: all).",
         NULL,
     };
     addReplyHelp(c, lines);

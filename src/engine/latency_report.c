@@ -148,10 +148,10 @@ static void reportSeries(void *arg, const latencySeries *series) {
     report *r = arg;
     seriesSummary is = summarize(series, r->now_s);
 
-    if (r->events++ == 0) r->text = sdsCat(r->text, "Latency spikes are observed in this Valkey instance.\n\n");
+    if (r->events++ == 0) r->text = sdsCat(r->text, "What took longer than latency-monitor-threshold allows:\n\n");
     r->text = sdsCatPrintf(r->text,
-                           "%d. %s: %zu latency spikes (average %lldms, mean deviation %lldms, period %.2f sec). "
-                           "Worst all time event %lldms.\n",
+                           "%d. %s x%zu: %lld ms on average (+- %lld ms), once in %.2f s; the longest ever: "
+                           "%lld ms.\n",
                            r->events, series->event, series->count, is.mean_ms, is.deviation_ms, is.period_s,
                            series->worst_ms);
     for (size_t i = 0; i < array_len(causes); i++) {
@@ -163,20 +163,18 @@ static sds catSlowLogAdvice(sds s) {
     unsigned long long threshold_us = (unsigned long long)engine_settings.latency_monitor_threshold_ms * 1000;
 
     if (engine_settings.slower_than_us < 0 || engine_settings.slow_max_len == 0) {
-        s = sdsCatPrintf(
-            s,
-            "- There are latency issues with potentially slow commands you are using. Try to enable the Slow "
-            "Log Valkey feature using the command 'CONFIG SET slowlog-log-slower-than %llu'. If the Slow log is "
-            "disabled Valkey is not able to log slow commands execution for you.\n",
-            threshold_us);
+        s = sdsCatPrintf(s,
+                         "- The slow log is off, so nobody can tell which commands these were. To see the next ones: "
+                         "CONFIG SET slowlog-log-slower-than %llu\n",
+                         threshold_us);
     } else if ((unsigned long long)engine_settings.slower_than_us > threshold_us) {
         s = sdsCatPrintf(s,
-                         "- Your current Slow Log configuration only logs events that are slower than your configured "
-                         "latency monitor threshold. Please use 'CONFIG SET slowlog-log-slower-than %llu'.\n",
-                         threshold_us);
+                         "- The slow log leaves out some of the commands that are counted here, because it begins at "
+                         "%lld microseconds. To see all of them: CONFIG SET slowlog-log-slower-than %llu\n",
+                         engine_settings.slower_than_us, threshold_us);
     }
-    return sdsCat(s, "- Check your Slow Log to understand what are the commands you are running which are too slow to "
-                     "execute. Please check https://valkey.io/commands/slowlog for more information.\n");
+    return sdsCat(s, "- SLOWLOG GET names the commands that took long. Typical are KEYS, reading large collections "
+                     "in one go and set operations over them; SCAN and its kin work in small steps.\n");
 }
 
 static const struct {
@@ -184,49 +182,35 @@ static const struct {
     const char *text;
 } advices[] = {
     {ADVICE_FASTER_VM,
-     "- If you are using a virtual machine, consider upgrading it with a faster one using a hypervisior that provides "
-     "less "
-     "latency during fork() calls. Xen is known to have poor fork() performance. Even in the context of the same VM "
-     "provider, certain kinds of instances can execute fork faster than others.\n"},
+     "- fork() copies the page tables of the whole process: it takes longer the more memory is in use, and longest in "
+     "virtual machines whose host does not support nested paging. Several smaller servers fork faster than a large "
+     "one.\n"},
     {ADVICE_SLOW_LOG, NULL},
     {ADVICE_SCHEDULER,
-     "- The system is slow to execute Valkey code paths not containing system calls. This usually means the system "
-     "does not "
-     "provide Valkey CPU time to run for long periods. You should try to:\n"
-     "  1) Lower the system load.\n"
-     "  2) Use a computer / VM just for Valkey if you are running other software in the same system.\n"
-     "  3) Check if you have a \"noisy neighbour\" problem.\n"
-     "  4) Check with 'valkey-cli --intrinsic-latency 100' what is the intrinsic latency in your system.\n"
-     "  5) Check if the problem is allocator-related by recompiling Valkey with MALLOC=libc, if you are using "
-     "Jemalloc. "
-     "However this may create fragmentation problems.\n"},
-    {ADVICE_LOCAL_DISK, "- It is strongly advised to use local disks for persistence, especially if you are using AOF. "
-                        "Remote disks provided "
-                        "by platform-as-a-service providers are known to be slow.\n"},
-    {ADVICE_DISK_CONTENTION,
-     "- Try to lower the disk contention. This is often caused by other disk intensive processes running in the same "
-     "computer (including other Valkey instances).\n"},
-    {ADVICE_HZ, "- In order to make the Valkey keys expiring process more incremental, try to set the 'hz' "
-                "configuration parameter to "
-                "100 using 'CONFIG SET hz 100'.\n"},
+     "- Commands of constant time were slow, so the server probably waited for a processor or for swapped memory. "
+     "What to look at: other programs on this machine, other guests of the same host (steal time in vmstat), swapping, "
+     "and how long the machine stalls without any server: valkey-cli --intrinsic-latency 100\n"},
+    {ADVICE_LOCAL_DISK, "- The append-only file waits for its disk. A local disk answers faster than a remote one.\n"},
+    {ADVICE_DISK_CONTENTION, "- Something else may keep that disk busy, such as backups or the snapshots of other "
+                             "servers. Another disk or another hour for those keeps it free.\n"},
+    {ADVICE_HZ, "- Many keys expire at the same time. They go in smaller portions when the server looks for them more "
+                "often: CONFIG SET hz 100\n"},
     {ADVICE_LARGE_OBJECTS,
-     "- Deleting, expiring or evicting (because of maxmemory policy) large objects is a blocking operation. If you "
-     "have very "
-     "large objects that are often deleted, expired, or evicted, try to fragment those objects into multiple smaller "
-     "objects.\n"},
-    {ADVICE_MASS_EVICTION, "- Sudden changes to the 'maxmemory' setting via 'CONFIG SET', or allocation of large "
-                           "objects via sets or sorted sets "
-                           "intersections, STORE option of SORT, Valkey Cluster large keys migrations (RESTORE "
-                           "command), may create sudden memory "
-                           "pressure forcing the server to block trying to evict keys. \n"},
+     "- Freeing a value of millions of elements takes long. UNLINK and the lazyfree-lazy settings let a background "
+     "thread do it; many small values instead of a large one avoid it.\n"},
+    {ADVICE_MASS_EVICTION,
+     "- Much memory was needed suddenly, so that many keys were evicted in a row: maxmemory was lowered, or a command "
+     "stored something large (SORT or a set operation with STORE, RESTORE). Lower maxmemory in steps, or leave more "
+     "room below it.\n"},
 };
 
 static sds catAdvice(sds s, unsigned advice) {
     if (!advice) {
-        return sdsCat(s, "\nThere are latency events logged that are not easy to fix. Please get some help from Valkey "
-                         "community, providing this report in your help request.\n");
+        return sdsCat(s,
+                      "\nFor these events there is no ready advice. LATENCY HISTORY tells when each happened: compare "
+                      "that with the log and with what else ran at the time.\n");
     }
-    s = sdsCat(s, "\nHere is some advice for you:\n\n");
+    s = sdsCat(s, "\nWhat may help:\n\n");
     for (size_t i = 0; i < array_len(advices); i++) {
         if (!(advice & advices[i].advice)) continue;
         s = advices[i].text ? sdsCat(s, advices[i].text) : catSlowLogAdvice(s);
@@ -240,11 +224,9 @@ sds latencyDoctor(int64_t now_s) {
     latencySeriesEach(reportSeries, &r);
     if (r.events > 0) return catAdvice(r.text, r.advice);
     if (engine_settings.latency_monitor_threshold_ms == 0) {
-        return sdsCat(
-            r.text, "I'm sorry, Dave, I can't do that. Latency monitoring is disabled in this Valkey instance. You may "
-                    "use \"CONFIG SET latency-monitor-threshold <milliseconds>.\" in order to enable it.\n");
+        return sdsCat(r.text, "Latency is not monitored. To record whatever takes 100 milliseconds or more: "
+                              "CONFIG SET latency-monitor-threshold 100\n");
     }
-    return sdsCat(r.text,
-                  "No latency spike was observed during the lifetime of this Valkey instance, not in the slightest "
-                  "bit.\n");
+    return sdsCatPrintf(r.text, "Nothing took %lld milliseconds or more so far.\n",
+                        engine_settings.latency_monitor_threshold_ms);
 }
