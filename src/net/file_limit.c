@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "file_limit.h"
 
+#include "log.h"
 #include "net_settings.h"
 
 #include <errno.h>
@@ -18,7 +19,6 @@
 #define RESERVED 32
 #define THREADS_IN_RESERVED 9
 #define FDS_PER_THREAD 2
-#define STEP 16
 
 long long fileLimitReserved(void) {
     long long more = net_settings.io_threads - THREADS_IN_RESERVED;
@@ -33,18 +33,24 @@ static long long asNumber(rlim_t limit) {
     return limit > LLONG_MAX ? LLONG_MAX : (long long)limit; /* RLIM_INFINITY */
 }
 
+/* What is wanted, or, where that needs a privilege, the hard limit, which never does. */
 long long fileLimitRaise(int *why) {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == -1) {
+    struct rlimit now;
+    if (getrlimit(RLIMIT_NOFILE, &now) == -1) {
         *why = errno;
         return -1;
     }
-    rlim_t before = limit.rlim_cur, best = (rlim_t)fileLimitWanted();
-    while (best > before) {
-        struct rlimit higher = {best, limit.rlim_max > best ? limit.rlim_max : best};
-        if (setrlimit(RLIMIT_NOFILE, &higher) == 0) return asNumber(best);
+    rlim_t wanted = (rlim_t)fileLimitWanted(), tries[] = {wanted, now.rlim_max};
+    if (now.rlim_cur >= wanted) return asNumber(now.rlim_cur);
+    for (size_t i = 0; i < array_len(tries); i++) {
+        struct rlimit asked = {tries[i], tries[i] > now.rlim_max ? tries[i] : now.rlim_max};
+        if (tries[i] <= now.rlim_cur) continue;
+        if (setrlimit(RLIMIT_NOFILE, &asked) == 0) {
+            serverLog(LL_NOTICE, "Raised the limit of open files from %lld to %lld.", asNumber(now.rlim_cur),
+                      asNumber(tries[i]));
+            return asNumber(tries[i]);
+        }
         *why = errno;
-        best = best - before > STEP ? best - STEP : before;
     }
-    return asNumber(before);
+    return asNumber(now.rlim_cur);
 }

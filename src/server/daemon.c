@@ -31,6 +31,8 @@
 #include <systemd/sd-daemon.h>
 #endif
 
+#define FILE_LIMIT_FALLBACK 1024 /* the soft limit of most systems */
+
 extern char **environ;
 
 static struct {
@@ -113,15 +115,15 @@ static bool startedBySystemd(void) {
 #ifdef HAVE_LIBSYSTEMD
     return true;
 #else
-    serverLog(LL_WARNING, "systemd supervision requested or auto-detected, but the server is compiled without "
-                          "libsystemd support!");
+    serverLog(LL_WARNING, "Started by systemd, but built without libsystemd: systemd will not learn that the server is "
+                          "ready.");
     return false;
 #endif
 }
 
 static bool startedByUpstart(void) {
     if (!getenv("UPSTART_JOB")) return false;
-    serverLog(LL_NOTICE, "supervised by upstart, will stop to signal readiness.");
+    serverLog(LL_NOTICE, "Started by upstart: will stop itself once ready, as upstart expects.");
     unsetenv("UPSTART_JOB");
     return true;
 }
@@ -133,7 +135,8 @@ static int findSupervisor(void) {
     if ((wanted == SUPERVISED_AUTODETECT || wanted == SUPERVISED_SYSTEMD) && startedBySystemd())
         return SUPERVISED_SYSTEMD;
     if (wanted == SUPERVISED_SYSTEMD)
-        serverLog(LL_WARNING, "systemd supervision requested, but NOTIFY_SOCKET not found!");
+        serverLog(LL_WARNING,
+                  "supervised is systemd, but NOTIFY_SOCKET is not set: systemd did not start this server.");
     return SUPERVISED_NONE;
 }
 
@@ -206,41 +209,26 @@ void daemonRemovePidFile(void) {
 /* --- limits ------------------------------------------------------------------------------------------- */
 
 void daemonAdjustFileLimit(void) {
-    long long wanted = fileLimitWanted(), reserved = fileLimitReserved();
-    struct rlimit limit;
     int why = 0;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == -1) {
-        serverLog(LL_WARNING,
-                  "Unable to obtain the current NOFILE limit (%s), assuming 1024 and setting the max clients "
-                  "configuration accordingly.",
-                  strerror(errno));
-        net_settings.maxclients = reserved < 1024 ? 1024 - reserved : 1;
-        return;
+    long long wanted = fileLimitWanted(), reserved = fileLimitReserved(), granted = fileLimitRaise(&why);
+    if (granted < 0) {
+        granted = FILE_LIMIT_FALLBACK;
+        serverLog(LL_WARNING, "The limit of open files cannot be read (%s): taken for %lld.", strerror(why), granted);
     }
-    if (limit.rlim_cur >= (rlim_t)wanted) return;
-    long long before = (long long)limit.rlim_cur, best = fileLimitRaise(&why);
-    if (best >= wanted) {
-        serverLog(LL_NOTICE, "Increased maximum number of open files to %lld (it was originally set to %lld).", wanted,
-                  before);
-        return;
-    }
-    long long asked = net_settings.maxclients;
-    if (best <= reserved) {
+    if (granted >= wanted) return;
+    if (granted <= reserved) {
         serverLog(LL_WARNING,
-                  "Your current 'ulimit -n' of %lld is not enough for the server to start. Please increase your "
-                  "open file limit to at least %lld. Exiting.",
-                  before, wanted);
+                  "The system grants this process %lld open files, the server needs %lld for itself: no client could "
+                  "connect. Raise the limit (ulimit -n) to %lld, or to %lld plus a lower maxclients.",
+                  granted, reserved, wanted, reserved);
         exit(1);
     }
-    net_settings.maxclients = best - reserved;
-    serverLog(LL_WARNING, "You requested maxclients of %lld requiring at least %lld max file descriptors.", asked,
-              wanted);
-    serverLog(LL_WARNING, "Server can't set maximum open files to %lld because of OS error: %s.", wanted,
-              strerror(why));
+    long long asked = net_settings.maxclients;
+    net_settings.maxclients = granted - reserved;
     serverLog(LL_WARNING,
-              "Current maximum open files is %lld. maxclients has been reduced to %lld to compensate for low "
-              "ulimit. If you need higher maxclients increase 'ulimit -n'.",
-              best, net_settings.maxclients);
+              "maxclients is %lld instead of %lld, because the system grants this process no more than %lld open "
+              "files. For all clients raise that limit (ulimit -n) to %lld.",
+              net_settings.maxclients, asked, granted, wanted);
 }
 
 /* First number in a file of /proc or /sys, -1 when it cannot be read. */
@@ -266,21 +254,15 @@ void daemonWarnOfSystem(void) {
     long backlog = readNumber("/proc/sys/net/core/somaxconn");
     if (backlog > 0 && backlog < net_settings.tcp_backlog)
         serverLog(LL_WARNING,
-                  "WARNING: The TCP backlog setting of %lld cannot be enforced because "
-                  "/proc/sys/net/core/somaxconn is set to the lower value of %ld.",
+                  "tcp-backlog is %lld, but the system lets no more than %ld connections wait (net.core.somaxconn).",
                   net_settings.tcp_backlog, backlog);
     if (readNumber("/proc/sys/vm/overcommit_memory") == 0)
-        serverLog(LL_WARNING,
-                  "WARNING Memory overcommit must be enabled! Without it, a background save or replication may "
-                  "fail under low memory condition. To fix this issue add 'vm.overcommit_memory = 1' to "
-                  "/etc/sysctl.conf and then reboot or run the command 'sysctl vm.overcommit_memory=1' for this to "
-                  "take effect.");
+        serverLog(LL_WARNING, "vm.overcommit_memory is 0: with much data in memory the system may refuse to fork, "
+                              "although little more would be used. To allow it: sysctl vm.overcommit_memory=1, and the "
+                              "same in /etc/sysctl.conf for the next boot.");
     if (!hugePagesAlways()) return;
     if (server_settings.disable_thp && prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0) return;
-    serverLog(LL_WARNING,
-              "WARNING You have Transparent Huge Pages (THP) support enabled in your kernel. This will create "
-              "latency and memory usage issues with the server. To fix this issue run the command 'echo madvise > "
-              "/sys/kernel/mm/transparent_hugepage/enabled' as root, and add it to your /etc/rc.local in order to "
-              "retain the setting after a reboot. The server must be restarted after THP is disabled (set to "
-              "'madvise' or 'never').");
+    serverLog(LL_WARNING, "Transparent huge pages are on: after a fork, each write copies 2 MB instead of 4 KB, which "
+                          "takes time and memory. To have them only where a program asks for them, as root: echo "
+                          "madvise > /sys/kernel/mm/transparent_hugepage/enabled -- then restart the server.");
 }
