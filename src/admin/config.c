@@ -79,7 +79,7 @@ static void restoreAll(const change *changes, int count, const bool *wanted, boo
     const char *err = NULL;
     for (int i = count - 1; i >= 0; i--) settingRestore(changes[i].row->entry->def, changes[i].old);
     if (apply && applyAll(changes, count, wanted, &err))
-        serverLog(LL_WARNING, "Failed applying restored failed CONFIG SET command: %s", err);
+        serverLog(LL_WARNING, "CONFIG SET failed, and so did going back to what was set before: %s", err);
 }
 
 static const change *changeAll(const change *changes, int count, const char **err) {
@@ -91,9 +91,7 @@ static const change *changeAll(const change *changes, int count, const char **er
         markWanted(changes, count, wanted);
         culprit = applyAll(changes, count, wanted, err);
         if (culprit) {
-            serverLog(LL_WARNING,
-                      "Failed applying new configuration. Possibly related to new %s setting. "
-                      "Restoring previous settings.",
+            serverLog(LL_WARNING, "CONFIG SET: %s cannot be applied, going back to what was set before.",
                       culprit->name);
             restoreAll(changes, count, wanted, true);
         }

@@ -45,16 +45,10 @@ void listenSetLoop(aeEventLoop *loop) {
 static const char max_clients_error[] = "-ERR max number of clients reached\r\n";
 static const char protected_mode_error[] =
     "-DENIED Running in protected mode because protected mode is enabled and no password is set for the default "
-    "user. In this mode connections are only accepted from the loopback interface. If you want to connect from "
-    "external computers, you may adopt one of the following solutions: "
-    "1) Just disable protected mode sending the command 'CONFIG SET protected-mode no' from the loopback interface by "
-    "connecting from the same host the server is running, however MAKE SURE it's not publicly accessible from "
-    "internet if you do so. Use CONFIG REWRITE to make this change permanent. "
-    "2) Alternatively you can just disable the protected mode by editing the configuration file, and setting the "
-    "protected mode option to 'no', and then restarting the server. "
-    "3) If you started the server manually just for testing, restart it with the '--protected-mode no' option. "
-    "4) Set up an authentication password for the default user. NOTE: You only need to do one of the above things in "
-    "order for the server to start accepting connections from the outside.\r\n";
+    "user. Until then the server takes connections from its own machine only. For others to connect, do one of two "
+    "things: 1) Set a password, with requirepass in the configuration file or by CONFIG SET requirepass. 2) If no "
+    "stranger can reach this port, turn the protection off: protected-mode no in the file, --protected-mode no on the "
+    "command line, or CONFIG SET protected-mode no from the server's own machine.\r\n";
 
 static void refuse(int fd, const char *text, size_t len) {
     /* The socket's buffer is empty: this fits, and if the peer has gone already nothing is lost. */

@@ -56,9 +56,8 @@ static void streamEnded(clientStream *s, endReason why) {
         return;
     case END_CROSS_PROTOCOL:
         serverLog(LL_WARNING,
-                  "Possible SECURITY ATTACK detected. It looks like somebody is sending POST or Host: commands to "
-                  "Valkey. This is likely due to an attacker attempting to use Cross Protocol Scripting to "
-                  "compromise your Valkey instance. Connection from %s aborted.",
+                  "Possible SECURITY ATTACK detected. POST or Host: came as a command, as it does when a web page "
+                  "makes a browser talk to this port. Closed the connection from %s.",
                   c->peer);
         clientCloseAsap(c);
         return;

@@ -27,13 +27,13 @@ const char *bannerBuildId(void) {
 }
 
 void bannerStart(int argc) {
-    serverLog(LL_NOTICE, "oO0OoO0OoO0Oo Valkey is starting oO0OoO0OoO0Oo");
+    serverLog(LL_NOTICE, "Valkey is starting");
     serverLog(LL_NOTICE, "Valkey version=%s, bits=%zu, commit=00000000, modified=0, pid=%d, just started",
               VALKEY_VERSION, sizeof(long) * 8, (int)getpid());
     if (argc == 1)
         serverLog(LL_WARNING,
-                  "Warning: no config file specified, using the default config. In order to specify a config "
-                  "file use valkey-server /path/to/valkey.conf");
+                  "Neither a configuration file nor an option was given: every setting has its default. To name a "
+                  "file: valkey-server /path/to/valkey.conf");
     else serverLog(LL_NOTICE, "Configuration loaded");
 }
 

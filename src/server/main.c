@@ -39,19 +39,20 @@ static void onOutOfMemory(size_t size) {
 }
 
 static void printUsage(FILE *to) {
-    fputs("Usage: ./valkey-server [/path/to/valkey.conf] [options] [-]\n"
-          "       ./valkey-server - (read config from stdin)\n"
-          "       ./valkey-server -v or --version\n"
-          "       ./valkey-server -h or --help\n"
+    fputs("Usage: valkey-server [FILE] [--OPTION VALUE...]... [-]\n"
           "\n"
-          "Examples:\n"
-          "       ./valkey-server (run the server with default conf)\n"
-          "       echo 'maxmemory 128mb' | ./valkey-server -\n"
-          "       ./valkey-server /etc/valkey/6379.conf\n"
-          "       ./valkey-server --port 7777\n"
-          "       ./valkey-server --io-threads 9\n"
-          "       ./valkey-server /etc/myvalkey.conf --loglevel verbose -\n"
-          "       ./valkey-server /etc/myvalkey.conf --loglevel verbose\n",
+          "  FILE               read settings from this file; valkey.conf describes them all\n"
+          "  --OPTION VALUE...  set an option, whatever the file says\n"
+          "  -                  read more settings from the standard input\n"
+          "  -v, --version      show the version\n"
+          "  -h, --help         show this text\n"
+          "\n"
+          "Without arguments every option has its default. For example:\n"
+          "\n"
+          "  valkey-server /etc/valkey/valkey.conf\n"
+          "  valkey-server --port 7000 --maxmemory 2gb --maxmemory-policy allkeys-lfu\n"
+          "  valkey-server cache.conf --io-threads 4 --loglevel debug\n"
+          "  echo 'timeout 60' | valkey-server -\n",
           to);
 }
 

@@ -130,8 +130,8 @@ static bool setOomValues(const setting *s, char **words, int count, const char *
         }
     for (int i = 1; i < OOM_ROLES; i++)
         if (values[i] < values[i - 1])
-            serverLog(LL_WARNING, "The oom-score-adj-values configuration may not work for non-privileged processes! "
-                                  "Please consult the documentation.");
+            serverLog(LL_WARNING, "oom-score-adj-values: a value is lower than the one before it. To lower its score a "
+                                  "process needs a privilege (CAP_SYS_RESOURCE).");
     memcpy(server_settings.oom_score_adj_values, values, sizeof(values));
     return true;
 }

@@ -20,7 +20,7 @@ proc with_process {dir port arguments body} {
 start_server {} {
     test "The log of a start names version, process, mode and port" {
         set log [srv log]
-        assert_match "*oO0OoO0OoO0Oo Valkey is starting oO0OoO0OoO0Oo*" $log
+        assert_match "* Valkey is starting*" $log
         assert_match "*Valkey version=*, bits=64, commit=*, modified=*, pid=[srv pid], just started*" $log
         assert_match "*Configuration loaded*" $log
         assert_match "*Running mode=standalone, port=[srv port].*" $log
@@ -53,7 +53,7 @@ test "--help and -h print the usage" {
     foreach option {--help -h} {
         lassign [run_to_end $option] code output
         assert {$code in {0 1}}
-        assert_match "*Usage: ./valkey-server*" $output
+        assert_match "Usage: valkey-server *--version*--help*" $output
     }
 }
 
