@@ -139,8 +139,8 @@ static void printHeader(void) {
 
 static void printEnd(void) {
     serverLogRaw("\n=== VALKEY BUG REPORT END. Make sure to include from START to END. ===\n\n"
-                 "       Please report the crash, with this text, where you got this program from.\n\n"
-                 "  Suspect RAM error? Test the machine's memory first.\n");
+                 "This should never happen. Send the whole of it to where you got this program from.\n"
+                 "Defective memory can be the cause as well: a memory test of the machine will tell.\n");
 }
 
 /* By the name the system knows it by, which `top -H` and a debugger show as well; and whether it was the one that ran
@@ -236,8 +236,7 @@ static void onCrash(int sig, siginfo_t *info, void *context) {
     depth++;
     if (depth > 2) dieBy(sig);
     if (depth == 2) {
-        serverLogFromSignal(LL_WARNING, "Crashed running signal handler. Providing reduced version of recursive crash "
-                                        "report.");
+        serverLogFromSignal(LL_WARNING, "The crash report has crashed itself. Its end follows, in a short form.");
     } else {
         printHeader();
     }
@@ -309,7 +308,7 @@ void panicAbort(const char *file, int line, const char *fmt, ...) {
     becomeReporter();
     printHeader();
     serverLog(LL_WARNING, "------------------------------------------------");
-    serverLog(LL_WARNING, "!!! Software Failure. Press left mouse button to continue");
+    serverLog(LL_WARNING, "The server cannot go on.");
     serverLog(LL_WARNING, "Guru Meditation: %s #%s:%d", text, fileName(file), line);
     printThread();
     finish();

@@ -38,9 +38,8 @@ static bool applyMaxmemory(const char **err) {
     size_t used = zmallocUsed();
     if (store_settings.maxmemory && (unsigned long long)store_settings.maxmemory < used)
         serverLog(LL_WARNING,
-                  "WARNING: the new maxmemory value set via CONFIG SET (%llu) is smaller than the current memory usage "
-                  "(%zu). This will result in key eviction and/or the inability to accept new write commands depending "
-                  "on the maxmemory-policy.",
+                  "maxmemory is now %llu bytes, and %zu are in use: keys are evicted or writes refused, as "
+                  "maxmemory-policy says.",
                   (unsigned long long)store_settings.maxmemory, used);
     evictPerform();
     return true;
