@@ -311,6 +311,76 @@ start_server {} {
     }
 }
 
+# ---- valkey.conf ------------------------------------------------------------------------------------------------
+
+set valkey_conf [file join [file dirname [file normalize [info script]]] .. .. valkey.conf]
+
+# The option lines of valkey.conf, which are commented: what follows a line of "#" alone, up to an empty line.
+proc conf_options {text} {
+    set options {}
+    set inside 0
+    foreach line [lrange [split $text \n] [lsearch -glob [split $text \n] "# ====*"] end] {
+        if {$line eq "#"} {
+            set inside 1
+        } elseif {$line eq ""} {
+            set inside 0
+        } elseif {$inside} {
+            lappend options [string range $line 2 end]
+        }
+    }
+    return $options
+}
+
+# CONFIG GET * of a server that starts with this file, or none, without what differs from place to place.
+proc settings_of {text} {
+    set dir [make_server_dir]
+    set port [free_port]
+    set arguments [list --port $port --bind 127.0.0.1]
+    if {$text ne ""} {
+        write_file $dir/valkey.conf $text
+        set arguments [list $dir/valkey.conf {*}$arguments]
+    }
+    set server [dict create dir $dir port $port expect_exit 0 pid [launch $dir $arguments]]
+    await_ready $server
+    set c [RespClient new $port]
+    set settings [$c CONFIG GET *]
+    $c destroy
+    assert_equal {} [stop_server $server]
+    return [dict remove $settings dir port bind]
+}
+
+test "valkey.conf changes nothing, and its options, uncommented, are the defaults" {
+    set text [read_file $valkey_conf]
+    set options [lsearch -all -inline -not -regexp [conf_options $text] {^(include|rename-command|replicaof|port|bind) }]
+    assert {[llength $options] > 150}
+    set defaults [settings_of ""]
+    foreach given [list $text [join $options \n]] {
+        set wrong {}
+        dict for {name value} [settings_of $given] {
+            if {$value ne [dict get $defaults $name]} {
+                lappend wrong "$name: $value, not [dict get $defaults $name]"
+            }
+        }
+        assert_equal {} $wrong
+    }
+}
+
+start_server {} {
+    test "valkey.conf names every option but the older names" {
+        set named [list dir port bind]
+        foreach line [conf_options [read_file $valkey_conf]] {
+            lappend named [lindex [split $line] 0]
+        }
+        set missing {}
+        foreach name [dict keys [r CONFIG GET *]] {
+            if {$name ni $named && ![regexp {_|slave|^master|ziplist|^slowlog-|^lua-time-limit$} $name]} {
+                lappend missing $name
+            }
+        }
+        assert_equal {} $missing
+    }
+}
+
 test "A bad line ends the server with its number and text" {
     set output [refused "hz 10\n\nnosuchsetting 1\n"]
     assert_match "*\n*** FATAL CONFIG FILE ERROR (*) ***\nReading the configuration file, at line 3\n>>> 'nosuchsetting 1'\nBad directive or wrong number of arguments\n*" \n$output
