@@ -17,16 +17,16 @@ static const settingName access_names[] = {{"no", ACCESS_NO}, {"yes", ACCESS_YES
     { .name = name_, .type = SETTING_BOOL, .value = &admin_settings.field, .default_text = default_, .flags = flags_ }
 #define STRING(name_, field, flags_) \
     { .name = name_, .type = SETTING_STRING, .value = &admin_settings.field, .flags = flags_ }
-#define ACCESS(name_, field)                                                                       \
+#define ACCESS(name_, field, flags_)                                                               \
     {                                                                                              \
         .name = name_, .type = SETTING_ENUM, .value = &admin_settings.field, .default_text = "no", \
-        .names = access_names, .flags = SETTING_IMMUTABLE                                          \
+        .names = access_names, .flags = SETTING_IMMUTABLE | (flags_)                               \
     }
 
 static const setting rows[] = {
-    ACCESS("enable-protected-configs", enable_protected_configs),
-    ACCESS("enable-debug-command", enable_debug_command),
-    ACCESS("enable-module-command", enable_module_command),
+    ACCESS("enable-protected-configs", enable_protected_configs, 0),
+    ACCESS("enable-debug-command", enable_debug_command, 0),
+    ACCESS("enable-module-command", enable_module_command, SETTING_PENDING),
     BOOL("enable-debug-assert", enable_debug_assert, "no", SETTING_IMMUTABLE | SETTING_HIDDEN),
     BOOL("hide-user-data-from-log", hide_user_data_from_log, "yes", 0),
     BOOL("extended-redis-compatibility", extended_redis_compatibility, "no", 0),

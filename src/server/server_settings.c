@@ -303,8 +303,8 @@ static const setting rows[] = {
     BOOL("disable-thp", disable_thp, "yes", SETTING_IMMUTABLE, .alias = NULL),
     STRING("hash-seed", hash_seed, NULL, SETTING_IMMUTABLE, .empty_is_null = true),
     STRING("bio-cpulist", bio_cpulist, NULL, SETTING_IMMUTABLE, .alias = "bio_cpulist", .empty_is_null = true),
-    STRING("ignore-warnings", ignore_warnings, NULL, 0, .alias = NULL),
-    STRING("locale-collate", locale_collate, NULL, 0, .apply = applyLocale),
+    STRING("ignore-warnings", ignore_warnings, NULL, SETTING_PENDING, .alias = NULL),
+    STRING("locale-collate", locale_collate, NULL, SETTING_PENDING, .apply = applyLocale),
 
     STRING("logfile", logfile, NULL, SETTING_IMMUTABLE, .check = checkLogFile),
     ENUM("loglevel", loglevel, "notice", level_names, 0, .apply = applyLog),
@@ -315,12 +315,13 @@ static const setting rows[] = {
     ENUM("syslog-facility", syslog_facility, "local0", facility_names, SETTING_IMMUTABLE, .alias = NULL),
 
     BOOL("crash-log-enabled", crash_log_enabled, "yes", 0, .apply = applyCrashLog),
-    BOOL("crash-memcheck-enabled", crash_memcheck_enabled, "yes", 0, .alias = NULL),
+    BOOL("crash-memcheck-enabled", crash_memcheck_enabled, "yes", SETTING_PENDING, .alias = NULL),
     BOOL("use-exit-on-panic", use_exit_on_panic, "no", SETTING_HIDDEN, .alias = NULL),
 
     INT("hz", hz, "10", 0, INT_MAX, .apply = applyHz),
-    INT("busy-reply-threshold", busy_reply_threshold_ms, "5000", 0, LLONG_MAX, .alias = "lua-time-limit"),
-    INT("shutdown-timeout", shutdown_timeout_s, "10", 0, INT_MAX, .alias = NULL),
+    INT("busy-reply-threshold", busy_reply_threshold_ms, "5000", 0, LLONG_MAX, .alias = "lua-time-limit",
+        .flags = SETTING_PENDING),
+    INT("shutdown-timeout", shutdown_timeout_s, "10", 0, INT_MAX, .flags = SETTING_PENDING),
     {.name = "shutdown-on-sigint",
      .type = SETTING_FLAGS,
      .value = &server_settings.shutdown_on_sigint,
