@@ -175,7 +175,8 @@ def described(server):
 def help_names(server, container):
     """The lines of a HELP that name subcommands and their options."""
     lines = parsed(server(container + " HELP"))
-    return [line for line in lines if not line.startswith(" ") or line.lstrip().startswith(("* ", "["))]
+    names_options = [line for line in lines if not line.startswith(" ") or line.lstrip().startswith(("* ", "["))]
+    return [re.sub(r"(\* \S+): .*", r"\1", line) for line in names_options]
 
 
 def compare_descriptions(reference, server, differs):
