@@ -1,0 +1,155 @@
+/* terminal.c -- the terminal's modes, measures and colours.
+ *
+ * A program that dies while its terminal is raw leaves the user with a shell that shows nothing, so every way out
+ * passes restore(): atexit() for exit(), handlers for the signals that end a program. The handlers call only what may
+ * be called there (tcsetattr, write), put the old handler back and raise the signal again: the exit status stays what
+ * it would have been.
+ *
+ * Owns        the terminal's settings, as they were found and as they are wanted, static: a process has one terminal.
+ * Invariants  1. `changed_mode` is set exactly while the terminal differs from `found`.
+ * Tests       tests/tools/cli_terminal.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "terminal.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#define PASTE_ON "\x1b[?2004h"
+#define PASTE_OFF "\x1b[?2004l"
+
+volatile sig_atomic_t terminal_changed;
+
+static struct termios found, wanted;
+static volatile sig_atomic_t changed_mode, paste_marked;
+
+static const int fatal_signals[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT, SIGABRT,
+                                    SIGSEGV, SIGBUS,  SIGFPE, SIGILL,  SIGPIPE};
+static const int noted_signals[] = {SIGWINCH, SIGCONT};
+static struct sigaction fatal_before[array_len(fatal_signals)], noted_before[array_len(noted_signals)];
+
+/* ---- Modes ------------------------------------------------------------------------------------------------------ */
+
+/* Async-signal-safe. */
+static void restore(void) {
+    if (!changed_mode) return;
+    tcsetattr(STDIN_FILENO, TCSADRAIN, &found);
+    if (paste_marked && write(STDOUT_FILENO, PASTE_OFF, sizeof(PASTE_OFF) - 1) < 0) {
+        /* Nobody is there any more to read it. */
+    }
+    changed_mode = paste_marked = 0;
+}
+
+static void onFatal(int sig) {
+    restore();
+    for (size_t i = 0; i < array_len(fatal_signals); i++) {
+        if (fatal_signals[i] == sig) sigaction(sig, &fatal_before[i], NULL);
+    }
+    raise(sig);
+}
+
+static void onNoted(int sig) {
+    unused(sig);
+    terminal_changed = 1;
+}
+
+/* A signal that the program ignores stays ignored. */
+static void watchSignals(void) {
+    struct sigaction fatal = {.sa_handler = onFatal}, noted = {.sa_handler = onNoted};
+    for (size_t i = 0; i < array_len(fatal_signals); i++) {
+        sigaction(fatal_signals[i], &fatal, &fatal_before[i]);
+        if (fatal_before[i].sa_handler == SIG_IGN) sigaction(fatal_signals[i], &fatal_before[i], NULL);
+    }
+    for (size_t i = 0; i < array_len(noted_signals); i++) sigaction(noted_signals[i], &noted, &noted_before[i]);
+}
+
+static void forgetSignals(void) {
+    for (size_t i = 0; i < array_len(fatal_signals); i++) sigaction(fatal_signals[i], &fatal_before[i], NULL);
+    for (size_t i = 0; i < array_len(noted_signals); i++) sigaction(noted_signals[i], &noted_before[i], NULL);
+}
+
+static bool enter(struct termios mode) {
+    static bool at_exit;
+    wanted = mode;
+    if (!at_exit) atexit(restore);
+    at_exit = true;
+    watchSignals();
+    changed_mode = 1;
+    if (tcsetattr(STDIN_FILENO, TCSADRAIN, &mode) == 0) return true;
+    changed_mode = 0;
+    forgetSignals();
+    return false;
+}
+
+bool terminalSetRaw(void) {
+    if (changed_mode) return tcsetattr(STDIN_FILENO, TCSADRAIN, &wanted) == 0;
+    if (tcgetattr(STDIN_FILENO, &found) != 0) return false;
+    struct termios mode = found;
+    mode.c_iflag &= ~(tcflag_t)(BRKINT | ICRNL | INPCK | ISTRIP | IXON);
+    mode.c_lflag &= ~(tcflag_t)(ECHO | ICANON | IEXTEN | ISIG);
+    mode.c_cflag |= CS8;
+    mode.c_cc[VMIN] = 1;
+    mode.c_cc[VTIME] = 0;
+    if (!enter(mode)) return false;
+    paste_marked = 1;
+    if (write(STDOUT_FILENO, PASTE_ON, sizeof(PASTE_ON) - 1) < 0) paste_marked = 0;
+    return true;
+}
+
+bool terminalSetKeys(void) {
+    if (tcgetattr(STDIN_FILENO, &found) != 0) return false;
+    struct termios mode = found;
+    mode.c_lflag &= ~(tcflag_t)(ECHO | ICANON);
+    return enter(mode);
+}
+
+void terminalRestore(void) {
+    if (!changed_mode) return;
+    restore();
+    forgetSignals();
+}
+
+void terminalSuspend(void) {
+    terminalRestore();
+    raise(SIGTSTP);
+    terminalSetRaw();
+    terminal_changed = 1;
+}
+
+/* ---- Measures --------------------------------------------------------------------------------------------------- */
+
+bool terminalIsCapable(void) {
+    const char *term = getenv("TERM");
+    return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb") != 0;
+}
+
+void terminalSize(int *columns, int *rows) {
+    struct winsize size;
+    *columns = 80;
+    *rows = 24;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return;
+    if (size.ws_col > 0) *columns = size.ws_col;
+    if (size.ws_row > 0) *rows = size.ws_row;
+}
+
+/* ---- Colours ---------------------------------------------------------------------------------------------------- */
+
+bool terminalHasColours(void) {
+    static int known = -1;
+    if (known >= 0) return known;
+    const char *refused = getenv("NO_COLOR"), *term = getenv("TERM");
+    known = isatty(STDOUT_FILENO) && !(refused && *refused) && term && *term && strcmp(term, "dumb") != 0;
+    return known;
+}
+
+const char *terminalStyle(const char *code) {
+    static char ring[8][24];
+    static unsigned next;
+    if (!terminalHasColours()) return "";
+    char *text = ring[next++ % array_len(ring)];
+    snprintf(text, sizeof(ring[0]), "\x1b[%sm", code);
+    return text;
+}
