@@ -1,0 +1,245 @@
+/* syntax.c -- the arguments of a command: as text, and what of them is still to be typed.
+ *
+ * Words are given to arguments from left to right, each to the first that it can belong to:
+ *
+ *     SET key value [NX|XX] [GET] [EX seconds|PX milliseconds|KEEPTTL]
+ *          k    5                  EX                                      -> seconds [NX|XX] [GET]
+ *
+ * A token that is reachable wins over a value; reachable are the optional arguments up to the next one that has to be
+ * there. Optional arguments come in any order, but not any more once a later required one was given. An argument that
+ * may be repeated goes on taking words, so of "key [key ...] timeout" the last is never taken: nobody can know which
+ * key is the last one. A hint may be wrong about such things, it decides nothing.
+ *
+ * Tests       tests/unit/tools/syntax_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "syntax.h"
+#include "zmalloc.h"
+
+#define NESTED_MAX 16
+
+/* ---- From the server -------------------------------------------------------------------------------------------- */
+
+static char *copyText(const replyValue *v, const char *key) {
+    const replyValue *found = replyLookup(v, key);
+    return found && found->str ? sdsNew(found->str) : NULL;
+}
+
+static bool hasFlag(const replyValue *arg, const char *flag) {
+    const replyValue *flags = replyLookup(arg, "flags");
+    for (size_t i = 0; flags && replyIsList(flags) && i < flags->count; i++) {
+        if (flags->items[i].str && strcmp(flags->items[i].str, flag) == 0) return true;
+    }
+    return false;
+}
+
+static argNode *nodesFromDocs(const replyValue *list, size_t *count, int depth);
+
+static argNode nodeFromDocs(const replyValue *arg, int depth) {
+    const replyValue *type = replyLookup(arg, "type"), *parts = replyLookup(arg, "arguments");
+    argNode node = {.kind = ARG_VALUE,
+                    .token = copyText(arg, "token"),
+                    .name = copyText(arg, "display_text"),
+                    .optional = hasFlag(arg, "optional"),
+                    .multiple = hasFlag(arg, "multiple"),
+                    .multiple_token = hasFlag(arg, "multiple_token")};
+    if (!node.name) node.name = copyText(arg, "name");
+    if (type && type->str && strcmp(type->str, "pure-token") == 0) node.kind = ARG_TOKEN;
+    if (parts && replyIsList(parts)) {
+        node.kind = type && type->str && strcmp(type->str, "oneof") == 0 ? ARG_ONEOF : ARG_BLOCK;
+        node.parts = nodesFromDocs(parts, &node.part_count, depth + 1);
+    }
+    return node;
+}
+
+static argNode *nodesFromDocs(const replyValue *list, size_t *count, int depth) {
+    *count = 0;
+    if (depth > NESTED_MAX || list->count == 0) return NULL;
+    argNode *nodes = zcalloc(list->count, sizeof(argNode));
+    for (size_t i = 0; i < list->count; i++) {
+        if (replyIsList(&list->items[i])) nodes[(*count)++] = nodeFromDocs(&list->items[i], depth);
+    }
+    return nodes;
+}
+
+argNode *syntaxFromDocs(const replyValue *list, size_t *count) {
+    return nodesFromDocs(list, count, 0);
+}
+
+void syntaxFree(argNode *nodes, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        sdsFree(nodes[i].token);
+        sdsFree(nodes[i].name);
+        syntaxFree(nodes[i].parts, nodes[i].part_count);
+    }
+    zfree(nodes);
+}
+
+/* ---- As text ---------------------------------------------------------------------------------------------------- */
+
+static sds catNodes(sds out, const argNode *nodes, size_t count, const char *separator);
+
+/* Without the token and the brackets. */
+static sds catBody(sds out, const argNode *a) {
+    if (a->parts) return catNodes(out, a->parts, a->part_count, a->kind == ARG_ONEOF ? "|" : " ");
+    return a->kind == ARG_VALUE && a->name ? sdsCat(out, a->name) : out;
+}
+
+/* Token and body, once. */
+static sds catOnce(sds out, const argNode *a) {
+    sds body = catBody(sdsEmpty(), a);
+    if (a->token) out = sdsCat(out, *a->token ? a->token : "\"\"");
+    if (a->token && sdsLen(body)) out = sdsCat(out, " ");
+    out = sdsCatLen(out, body, sdsLen(body));
+    sdsFree(body);
+    return out;
+}
+
+static sds catRepetition(sds out, const argNode *a) {
+    out = sdsCat(out, "[");
+    out = a->multiple_token ? catOnce(out, a) : catBody(out, a);
+    return sdsCat(out, " ...]");
+}
+
+static sds catNode(sds out, const argNode *a) {
+    if (a->optional) out = sdsCat(out, "[");
+    out = catOnce(out, a);
+    if (a->multiple) out = catRepetition(sdsCat(out, " "), a);
+    return a->optional ? sdsCat(out, "]") : out;
+}
+
+static sds catNodes(sds out, const argNode *nodes, size_t count, const char *separator) {
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0) out = sdsCat(out, separator);
+        out = catNode(out, &nodes[i]);
+    }
+    return out;
+}
+
+sds syntaxText(const argNode *nodes, size_t count) {
+    return catNodes(sdsEmpty(), nodes, count, " ");
+}
+
+/* ---- What is to come -------------------------------------------------------------------------------------------- */
+
+/* Where an argument stands while words are given out. */
+typedef enum { PLACE_OPEN, PLACE_AGAIN /* taken, may be repeated */, PLACE_SHUT } argPlace;
+
+typedef struct typed {
+    const slice *argv; /* borrowed */
+    size_t argc;
+    sds rest; /* owns; what is to come of the argument in which the words ran out */
+} typed;
+
+static bool needsToken(const argNode *a, argPlace place) {
+    return a->token && *a->token && (place == PLACE_OPEN || a->multiple_token);
+}
+
+/* Does the argument start with this very token? */
+static bool startsWithToken(const argNode *a, argPlace place, slice word) {
+    if (needsToken(a, place)) return sliceIs(word, a->token);
+    for (size_t i = 0; i < a->part_count; i++) {
+        if (startsWithToken(&a->parts[i], PLACE_OPEN, word)) return true;
+        if (a->kind == ARG_BLOCK && !a->parts[i].optional) break;
+    }
+    return false;
+}
+
+/* Does it start with a word of the user's choice? */
+static bool startsWithValue(const argNode *a, argPlace place) {
+    if (needsToken(a, place)) return false;
+    if (a->kind == ARG_VALUE) return true;
+    for (size_t i = 0; i < a->part_count; i++) {
+        if (startsWithValue(&a->parts[i], PLACE_OPEN)) return true;
+        if (a->kind == ARG_BLOCK && !a->parts[i].optional) break;
+    }
+    return false;
+}
+
+/* The argument that takes `word`; `count` when none does. */
+static size_t chooseNode(const argNode *nodes, const argPlace *places, size_t count, slice word) {
+    size_t value = count;
+    for (size_t i = 0; i < count; i++) {
+        if (places[i] == PLACE_SHUT) continue;
+        if (startsWithToken(&nodes[i], places[i], word)) return i;
+        if (value == count && startsWithValue(&nodes[i], places[i])) value = i;
+        if (places[i] == PLACE_OPEN && !nodes[i].optional) break;
+    }
+    return value;
+}
+
+static size_t takeNodes(const argNode *nodes, size_t count, typed *t, size_t at);
+
+/* Give words from `at` on to one argument that takes the first of them. Returns the first word it did not take. */
+static size_t takeNode(const argNode *a, argPlace place, typed *t, size_t at) {
+    if (needsToken(a, place)) at++;
+    if (at == t->argc) {
+        t->rest = catBody(t->rest, a);
+        return at;
+    }
+    switch (a->kind) {
+    case ARG_TOKEN: return at;
+    case ARG_VALUE: return at + 1;
+    case ARG_BLOCK: return takeNodes(a->parts, a->part_count, t, at);
+    case ARG_ONEOF: break;
+    }
+    for (size_t i = 0; i < a->part_count; i++) {
+        if (startsWithToken(&a->parts[i], PLACE_OPEN, t->argv[at])) return takeNode(&a->parts[i], PLACE_OPEN, t, at);
+    }
+    for (size_t i = 0; i < a->part_count; i++) {
+        if (startsWithValue(&a->parts[i], PLACE_OPEN)) return takeNode(&a->parts[i], PLACE_OPEN, t, at);
+    }
+    return at;
+}
+
+static sds catOpen(sds out, const argNode *nodes, const argPlace *places, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (places[i] == PLACE_SHUT) continue;
+        if (sdsLen(out)) out = sdsCat(out, " ");
+        out = places[i] == PLACE_AGAIN ? catRepetition(out, &nodes[i]) : catNode(out, &nodes[i]);
+    }
+    return out;
+}
+
+/* Give words to a list of arguments. When they run out, what is to come of the list joins t->rest. */
+static size_t takeNodes(const argNode *nodes, size_t count, typed *t, size_t at) {
+    argPlace *places = zcalloc(count + 1, sizeof(argPlace)); /* all open */
+    while (at < t->argc) {
+        size_t i = chooseNode(nodes, places, count, t->argv[at]);
+        if (i == count) break;
+        size_t next = takeNode(&nodes[i], places[i], t, at);
+        if (next == at) break; /* an argument without any word: no sense in the description */
+        at = next;
+        for (size_t j = 0; j < i && !nodes[i].optional; j++) {
+            if (places[j] == PLACE_OPEN || places[j] == PLACE_AGAIN) places[j] = PLACE_SHUT;
+        }
+        places[i] = nodes[i].multiple ? PLACE_AGAIN : PLACE_SHUT;
+    }
+    if (at == t->argc) t->rest = catOpen(t->rest, nodes, places, count);
+    zfree(places);
+    return at;
+}
+
+/* NULL when the words do not fit. */
+static sds remainderOf(const argNode *nodes, size_t count, const slice *argv, size_t argc) {
+    typed t = {.argv = argv, .argc = argc, .rest = sdsEmpty()};
+    if (takeNodes(nodes, count, &t, 0) == argc) return t.rest;
+    sdsFree(t.rest);
+    return NULL;
+}
+
+/* Is there a token that begins with `part`? */
+static bool tokenBegins(const argNode *nodes, size_t count, slice part) {
+    for (size_t i = 0; i < count; i++) {
+        const char *token = nodes[i].token;
+        if (token && strlen(token) > part.len && strncasecmp(token, part.ptr, part.len) == 0) return true;
+        if (tokenBegins(nodes[i].parts, nodes[i].part_count, part)) return true;
+    }
+    return false;
+}
+
+sds syntaxRemainder(const argNode *nodes, size_t count, const slice *argv, size_t argc, bool unfinished) {
+    sds rest = remainderOf(nodes, count, argv, argc);
+    if (rest || !unfinished || argc == 0 || !tokenBegins(nodes, count, argv[argc - 1])) return rest;
+    return remainderOf(nodes, count, argv, argc - 1);
+}
