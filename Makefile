@@ -90,17 +90,12 @@ ifeq ($(shell pkg-config --exists libsystemd && echo yes),yes)
 SYSTEMD_FLAGS := -DHAVE_LIBSYSTEMD
 SYSTEMD_LIBS := $(shell pkg-config --libs libsystemd)
 endif
-ifeq ($(shell pkg-config --exists libedit && echo yes),yes)
-EDIT_FLAGS := -DHAVE_LIBEDIT $(subst -I,-isystem ,$(shell pkg-config --cflags-only-I libedit))
-EDIT_LIBS := $(shell pkg-config --libs libedit)
-endif
 endif
 
 CFLAGS_ALL := $(BASE_FLAGS) $(MODE_FLAGS) $(CPPFLAGS) $(CFLAGS)
 LAYER_FLAGS := $(LZF_FLAGS) $(SYSTEMD_FLAGS)
 SERVER_LIBS := $(LZF_LIBS) $(SYSTEMD_LIBS) $(MALLOC_LIBS) -lm -ldl
-TOOL_FLAGS := $(EDIT_FLAGS)
-TOOL_LIBS := $(EDIT_LIBS) $(MALLOC_LIBS) -lm -ldl
+TOOL_LIBS := $(MALLOC_LIBS) -lm -ldl
 
 # ---- Layers --------------------------------------------------------------------------------------------------------
 # Each word is layer=below,below,... with the layers below in link order (top first).
@@ -136,7 +131,7 @@ ifneq ($(COMPILES),)
 ALL_DIRS := $(addprefix src/,$(LAYERS)) src/tools/common src/tools/cli src/tools/bench \
             $(addprefix tests/unit/,$(LAYERS) tools support)
 $(shell mkdir -p $(BIN) $(OUT)/unit $(OUT)/micro $(OUT)/tests/bench/micro $(addprefix $(OUT)/,$(ALL_DIRS)))
-$(call remember,$(OUT)/flags,$(CC) $(CFLAGS_ALL) $(LAYER_FLAGS) $(TOOL_FLAGS) $(LAYER_MAP))
+$(call remember,$(OUT)/flags,$(CC) $(CFLAGS_ALL) $(LAYER_FLAGS) $(LAYER_MAP))
 $(call remember,$(OUT)/link,$(CC) $(LINK_FLAGS) $(LDFLAGS) $(SERVER_LIBS) $(TOOL_LIBS))
 $(foreach d,$(ALL_DIRS),$(call remember,$(OUT)/$d/list,$(call sources,$d)))
 endif
@@ -162,7 +157,7 @@ $(foreach l,$(LAYERS),$(eval $(call layer_rules,$l)))
 $(OUT)/tests/unit/support/%.o: tests/unit/support/%.c $(OUT)/flags
 	$(call say,CC  ,$<) $(COMPILE)
 
-$(OUT)/src/tools/%.o: INCLUDES = -I$(<D) -Isrc/tools/common $(addprefix -Isrc/,$(TOOL_LAYERS)) $(TOOL_FLAGS)
+$(OUT)/src/tools/%.o: INCLUDES = -I$(<D) -Isrc/tools/common $(addprefix -Isrc/,$(TOOL_LAYERS))
 $(OUT)/src/tools/%.o: src/tools/%.c $(OUT)/flags
 	$(call say,CC  ,$<) $(COMPILE)
 

@@ -208,6 +208,7 @@ void cliOptionsParse(cliOptions *o, int argc, char **argv) {
                       .pipe_timeout_s = 30,
                       .memory_samples = -1,
                       .hotkeys = 16,
+                      .hints = true,
                       .show_pushes = isatty(STDOUT_FILENO)};
     o->password = pass ? pass : getenv("REDISCLI_AUTH");
     int i = 1;

@@ -1,83 +1,55 @@
-/* help.c -- what the server says about its commands, for help and completion.
+/* help.c -- what the server says about its commands, for help, hints and completion.
  *
  * COMMAND DOCS is the source: the help fits the server that is connected, modules included.
  *
- * Tests       tests/tools/cli.tcl
+ * Not here    how arguments are matched with words (syntax.c).
+ * Tests       tests/tools/cli_terminal.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "help.h"
+#include "suggest.h"
+#include "syntax.h"
+#include "terminal.h"
 #include "version.h"
 #include "zmalloc.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 typedef struct helpEntry {
-    sds name;   /* "CLIENT LIST" */
-    sds syntax; /* of its arguments */
+    sds name;           /* "CLIENT LIST" */
+    size_t parent_len;  /* of "CLIENT"; 0 for a command of its own */
+    argNode *arguments; /* owns */
+    size_t argument_count;
+    bool has_parts; /* subcommands */
     sds summary, since, group;
 } helpEntry;
 
 static struct {
-    helpEntry *entries; /* sorted by name */
+    helpEntry *entries; /* sorted by name, so that a command stands before its subcommands */
     size_t count;
     sds *groups;
     size_t group_count;
     bool loaded;
 } help;
 
-/* ---- Arguments as text ------------------------------------------------------------------------------------------ */
-
-static const char *textOf(const replyValue *v, const char *key) {
-    const replyValue *found = replyLookup(v, key);
-    return found && found->str ? found->str : NULL;
-}
-
-static bool hasFlag(const replyValue *arg, const char *flag) {
-    const replyValue *flags = replyLookup(arg, "flags");
-    for (size_t i = 0; flags && i < flags->count; i++) {
-        if (flags->items[i].str && strcmp(flags->items[i].str, flag) == 0) return true;
-    }
-    return false;
-}
-
-static sds catArguments(sds out, const replyValue *list, const char *separator);
-
-static sds catArgument(sds out, const replyValue *arg) {
-    const char *token = textOf(arg, "token"), *type = textOf(arg, "type"), *name = textOf(arg, "display_text");
-    const replyValue *inner = replyLookup(arg, "arguments");
-    bool optional = hasFlag(arg, "optional"), bare_token = type && strcmp(type, "pure-token") == 0;
-    if (!name) name = textOf(arg, "name");
-    sds body = sdsEmpty();
-    if (inner) body = catArguments(body, inner, type && strcmp(type, "oneof") == 0 ? "|" : " ");
-    else if (!bare_token && name) body = sdsCat(body, name);
-    sds full = sdsEmpty();
-    if (token) full = sdsCat(full, *token ? token : "\"\"");
-    if (token && sdsLen(body)) full = sdsCat(full, " ");
-    full = sdsCatLen(full, body, sdsLen(body));
-    if (hasFlag(arg, "multiple")) {
-        sds again = hasFlag(arg, "multiple_token") ? sdsDup(full) : sdsDup(body);
-        full = sdsCatPrintf(full, " [%s ...]", again);
-        sdsFree(again);
-    }
-    out = sdsCatPrintf(out, optional ? "[%s]" : "%s", full);
-    sdsFree(full);
-    sdsFree(body);
-    return out;
-}
-
-static sds catArguments(sds out, const replyValue *list, const char *separator) {
-    for (size_t i = 0; i < list->count; i++) {
-        if (i > 0) out = sdsCat(out, separator);
-        out = catArgument(out, &list->items[i]);
-    }
-    return out;
-}
+/* Words of the program itself. */
+static const struct {
+    const char *name, *hint;
+} own_words[] = {
+    {"help", "[command|@group]"}, {"connect", "host port"}, {"clear", ""}, {"quit", ""}, {"exit", ""},
+    {":set", "hints|nohints"},
+};
 
 /* ---- Loading ---------------------------------------------------------------------------------------------------- */
 
+static sds copyText(const replyValue *doc, const char *key) {
+    const replyValue *found = replyLookup(doc, key);
+    return sdsNew(found && found->str ? found->str : "");
+}
+
 static void addGroup(const char *name) {
+    if (!*name) return;
     for (size_t i = 0; i < help.group_count; i++) {
         if (strcmp(help.groups[i], name) == 0) return;
     }
@@ -89,30 +61,30 @@ static void addEntries(const replyValue *docs, const char *parent) {
     for (size_t i = 0; i + 1 < docs->count; i += 2) {
         const replyValue *name = &docs->items[i], *doc = &docs->items[i + 1];
         if (!name->str || !replyIsList(doc)) continue;
-        helpEntry e = {.name = sdsNew(parent)};
         const char *word = strchr(name->str, '|');
+        const replyValue *arguments = replyLookup(doc, "arguments"), *parts = replyLookup(doc, "subcommands");
+        helpEntry e = {.name = sdsNew(parent), .parent_len = strlen(parent)};
         if (*parent) e.name = sdsCat(e.name, " ");
         e.name = sdsCat(e.name, word ? word + 1 : name->str);
         sdsToUpper(e.name);
-        const replyValue *arguments = replyLookup(doc, "arguments"), *inner = replyLookup(doc, "subcommands");
-        const char *summary = textOf(doc, "summary"), *since = textOf(doc, "since"), *group = textOf(doc, "group");
-        e.syntax = arguments ? catArguments(sdsEmpty(), arguments, " ") : sdsEmpty();
-        e.summary = sdsNew(summary ? summary : "");
-        e.since = sdsNew(since ? since : "");
-        e.group = sdsNew(group ? group : "");
-        if (group) addGroup(group);
+        if (arguments && replyIsList(arguments)) e.arguments = syntaxFromDocs(arguments, &e.argument_count);
+        e.has_parts = parts && replyIsList(parts) && parts->count > 0;
+        e.summary = copyText(doc, "summary");
+        e.since = copyText(doc, "since");
+        e.group = copyText(doc, "group");
+        addGroup(e.group);
         help.entries = zrealloc(help.entries, sizeof(helpEntry) * (help.count + 1));
         help.entries[help.count++] = e;
-        if (inner && replyIsList(inner)) {
-            sds path = sdsDup(e.name);
-            addEntries(inner, path);
-            sdsFree(path);
-        }
+        if (e.has_parts && !*parent) addEntries(parts, e.name);
     }
 }
 
 static int compareEntries(const void *a, const void *b) {
     return strcmp(((const helpEntry *)a)->name, ((const helpEntry *)b)->name);
+}
+
+static int compareWords(const void *a, const void *b) {
+    return strcmp(*(const sds *)a, *(const sds *)b);
 }
 
 void helpLoad(cliSession *s) {
@@ -121,34 +93,98 @@ void helpLoad(cliSession *s) {
     if (docs && replyIsList(docs)) {
         addEntries(docs, "");
         if (help.count) qsort(help.entries, help.count, sizeof(helpEntry), compareEntries);
+        if (help.group_count) qsort(help.groups, help.group_count, sizeof(sds), compareWords);
         help.loaded = true;
     }
     if (!docs) sessionDisconnect(s);
     replyValueFree(docs);
 }
 
+/* ---- Finding ---------------------------------------------------------------------------------------------------- */
+
+static const helpEntry *findEntry(const char *name) {
+    for (size_t i = 0; i < help.count; i++) {
+        if (strcasecmp(help.entries[i].name, name) == 0) return &help.entries[i];
+    }
+    return NULL;
+}
+
+/* The command that `words` start with; *used: how many of them are its name. */
+static const helpEntry *findCommand(const sds *words, size_t count, size_t *used) {
+    const helpEntry *e = count ? findEntry(words[0]) : NULL, *inner = NULL;
+    *used = 1;
+    if (e && e->has_parts && count > 1) {
+        sds name = sdsCatPrintf(sdsEmpty(), "%s %s", words[0], words[1]);
+        inner = findEntry(name);
+        sdsFree(name);
+    }
+    if (inner) *used = 2;
+    return inner ? inner : e;
+}
+
+const char *helpNearest(const char *word) {
+    suggestion s = {.word = word};
+    for (size_t i = 0; i < help.count; i++) {
+        if (help.entries[i].parent_len == 0) suggestConsider(&s, help.entries[i].name);
+    }
+    return s.best;
+}
+
 /* ---- Showing ---------------------------------------------------------------------------------------------------- */
 
 static void showEntry(const helpEntry *e, bool with_group) {
-    printf("\r\n  \x1b[1m%s\x1b[0m \x1b[90m%s\x1b[0m\r\n", e->name, e->syntax);
-    printf("  \x1b[33msummary:\x1b[0m %s\r\n", e->summary);
-    printf("  \x1b[33msince:\x1b[0m %s\r\n", e->since);
-    if (with_group) printf("  \x1b[33mgroup:\x1b[0m %s\r\n", e->group);
+    const char *label = terminalStyle("33"), *off = terminalStyle("0");
+    sds arguments = syntaxText(e->arguments, e->argument_count);
+    printf("\n  %s%s%s %s%s%s\n", terminalStyle("1"), e->name, off, terminalStyle("90"), arguments, off);
+    printf("  %ssummary:%s %s\n", label, off, e->summary);
+    printf("  %ssince:%s %s\n", label, off, e->since);
+    if (with_group) printf("  %sgroup:%s %s\n", label, off, e->group);
+    sdsFree(arguments);
 }
 
 static void showOverview(void) {
-    printf("valkey-cli %s\n"
-           "To get help about Valkey commands type:\n"
-           "      \"help @<group>\" to get a list of commands in <group>\n"
-           "      \"help <command>\" for help on <command>\n"
-           "      \"help <tab>\" to get a list of possible help topics\n"
-           "      \"quit\" to exit\n"
+    printf("valkey-cli %s\n\n"
+           "  help <command>     its arguments and what it does, as this server tells it\n"
+           "  help @<group>      all commands of a group; TAB behind the @ names the groups\n"
+           "  <number> <command> run it so many times\n"
+           "  connect <host> <port>, clear, quit\n"
+           "  :set nohints       no grey arguments while typing; \":set hints\" brings them back\n"
            "\n"
-           "To set valkey-cli preferences:\n"
-           "      \":set hints\" enable online hints\n"
-           "      \":set nohints\" disable online hints\n"
-           "Set your preferences in ~/.valkeyclirc\n",
+           "Keys: TAB completes, twice lists. Ctrl-R searches what was typed before. Ctrl-A/E, Ctrl-W/U/K/Y and the\n"
+           "arrows are what they are in a shell; Ctrl-D or Ctrl-C in an empty line leaves.\n"
+           "Lines such as \":set nohints\" in ~/.valkeyclirc are read at the start.\n",
            VALKEY_VERSION);
+}
+
+static size_t showGroup(const char *group) {
+    size_t shown = 0;
+    for (size_t i = 0; i < help.count; i++) {
+        if (strcasecmp(help.entries[i].group, group) != 0) continue;
+        showEntry(&help.entries[i], false);
+        shown++;
+    }
+    if (shown) return shown;
+    printf("No command is in a group '%s'. The groups are:", group);
+    for (size_t i = 0; i < help.group_count; i++) printf(" @%s", help.groups[i]);
+    printf("\n");
+    return 0;
+}
+
+/* The entry, and with it its subcommands by name. */
+static void showCommand(const char *name) {
+    const helpEntry *e = findEntry(name);
+    if (!e) {
+        const char *near = helpNearest(name);
+        printf("The server has no command '%s'.", name);
+        if (near) printf(" Did you mean %s?", near);
+        printf("\n");
+        return;
+    }
+    showEntry(e, true);
+    for (const helpEntry *inner = e + 1; inner < help.entries + help.count; inner++) {
+        if (inner->parent_len != sdsLen(e->name) || strncmp(inner->name, e->name, inner->parent_len) != 0) break;
+        printf("    %s%s%s  %s\n", terminalStyle("1"), inner->name, terminalStyle("0"), inner->summary);
+    }
 }
 
 void helpShow(cliSession *s, int argc, const slice *argv) {
@@ -156,55 +192,172 @@ void helpShow(cliSession *s, int argc, const slice *argv) {
         showOverview();
         return;
     }
-    if (!s->link) sessionConnect(s, true);
+    if (!s->link) sessionConnect(s, false);
     helpLoad(s);
-    bool group = argv[1].len && argv[1].ptr[0] == '@';
+    if (!help.loaded) {
+        printf("Help on commands comes from the server, which gives none now.\n");
+        return;
+    }
     sds wanted = sdsEmpty();
     for (int i = 1; i < argc; i++) {
         if (i > 1) wanted = sdsCat(wanted, " ");
         wanted = sdsCatSlice(wanted, argv[i]);
     }
-    for (size_t i = 0; i < help.count; i++) {
-        const helpEntry *e = &help.entries[i];
-        if (group ? strcasecmp(e->group, wanted + 1) == 0 : strcasecmp(e->name, wanted) == 0) showEntry(e, !group);
-    }
-    printf("\r\n");
+    if (wanted[0] == '@') showGroup(wanted + 1);
+    else showCommand(wanted);
+    printf("\n");
     sdsFree(wanted);
+}
+
+/* ---- A line that is being typed --------------------------------------------------------------------------------- */
+
+/* Words as far as they go. Escapes stay: only names and tokens are looked for, and these have none. */
+typedef struct typedLine {
+    sds *words; /* owns */
+    size_t count;
+    size_t last_start; /* of the last word, or of the one that would come next */
+    bool unfinished;   /* no blank behind the last word */
+    bool in_quotes;
+    size_t skip; /* words in front of the command: a number of repetitions, "help" */
+    bool help;
+} typedLine;
+
+static bool isNumber(const sds word) {
+    return sdsLen(word) > 0 && strspn(word, "0123456789") == sdsLen(word);
+}
+
+static typedLine splitTyped(const char *line) {
+    typedLine t = {0};
+    const char *p = line;
+    for (;;) {
+        while (*p == ' ' || *p == '\t') p++;
+        t.last_start = (size_t)(p - line);
+        if (!*p) break;
+        const char *start = p;
+        char quote = '\0';
+        for (; *p && (quote || (*p != ' ' && *p != '\t')); p++) {
+            if (quote && *p == '\\' && p[1]) p++;
+            else if (quote && *p == quote) quote = '\0';
+            else if (!quote && p == start && (*p == '"' || *p == '\'')) quote = *p;
+        }
+        bool quoted = *start == '"' || *start == '\'';
+        t.words = zrealloc(t.words, sizeof(sds) * (t.count + 1));
+        t.words[t.count++] = quoted ? sdsNewLen(start + 1, (size_t)(p - start - 1))
+                                    : sdsNewLen(start, (size_t)(p - start));
+        t.in_quotes = quote != '\0';
+        t.unfinished = *p == '\0';
+        if (t.unfinished) break;
+    }
+    size_t done = t.count - (t.unfinished ? 1 : 0);
+    if (done > 0) {
+        t.help = strcasecmp(t.words[0], "help") == 0 || strcmp(t.words[0], "?") == 0;
+        if (t.help || isNumber(t.words[0])) t.skip = 1;
+    }
+    return t;
+}
+
+static void typedFree(typedLine *t) {
+    sdsFreeSplitRes(t->words, (int)t->count);
 }
 
 /* ---- Completion ------------------------------------------------------------------------------------------------- */
 
-static char *joined(const char *a, const char *b) {
-    char *out = zmalloc(strlen(a) + strlen(b) + 1);
-    strcpy(out, a);
-    strcat(out, b);
-    return out;
+/* Keep `word` if it starts with what was typed, in the case that was typed. */
+static void addChoice(lineChoices *c, const char *word, const char *part, bool upper) {
+    if (strncasecmp(word, part, strlen(part)) != 0) return;
+    sds copy = sdsNew(word);
+    if (upper) sdsToUpper(copy);
+    else sdsToLower(copy);
+    c->words = zrealloc(c->words, sizeof(sds) * (c->count + 1));
+    c->words[c->count++] = copy;
 }
 
-char *helpCompletion(const char *line, size_t n) {
-    bool topic = strncasecmp(line, "help ", 5) == 0;
-    const char *lead = topic ? "help " : "", *rest = topic ? line + 5 : line;
-    size_t len = strlen(rest);
-    if (topic && rest[0] == '@') {
-        for (size_t i = 0; i < help.group_count; i++) {
-            if (strncasecmp(help.groups[i], rest + 1, len - 1) != 0) continue;
-            if (n-- == 0) return joined("help @", help.groups[i]);
-        }
-        return NULL;
+/* The case of the last letter before the end of the line; small without any. */
+static bool typedInUpper(const char *line) {
+    for (size_t i = strlen(line); i-- > 0;) {
+        if (isalpha((unsigned char)line[i])) return isupper((unsigned char)line[i]);
     }
-    for (size_t i = 0; i < help.count; i++) {
-        if (strncasecmp(help.entries[i].name, rest, len) == 0 && n-- == 0) return joined(lead, help.entries[i].name);
+    return false;
+}
+
+lineChoices helpChoices(const char *line) {
+    typedLine t = splitTyped(line);
+    lineChoices c = {.from = t.last_start};
+    const char *part = t.unfinished ? t.words[t.count - 1] : "";
+    size_t before = t.count - (t.unfinished ? 1 : 0) - t.skip;
+    bool upper = typedInUpper(line);
+    if (t.in_quotes) before = SIZE_MAX;
+    if (t.help && before == 0 && *part == '@') {
+        c.from++;
+        for (size_t i = 0; i < help.group_count; i++) addChoice(&c, help.groups[i], part + 1, false);
+    } else if (before == 0) {
+        for (size_t i = 0; i < help.count; i++) {
+            if (help.entries[i].parent_len == 0) addChoice(&c, help.entries[i].name, part, upper);
+        }
+        for (size_t i = 0; t.skip == 0 && *part && i < array_len(own_words); i++) {
+            addChoice(&c, own_words[i].name, part, upper);
+        }
+    } else if (before == 1 && strcasecmp(t.words[0], ":set") == 0) {
+        addChoice(&c, "hints", part, false);
+        addChoice(&c, "nohints", part, false);
+    } else if (before == 1) {
+        const sds parent = t.words[t.skip];
+        for (size_t i = 0; i < help.count; i++) {
+            const helpEntry *e = &help.entries[i];
+            bool inner = e->parent_len == sdsLen(parent) && e->parent_len > 0 &&
+                         strncasecmp(e->name, parent, e->parent_len) == 0;
+            if (inner) addChoice(&c, e->name + e->parent_len + 1, part, upper);
+        }
+    }
+    typedFree(&t);
+    return c;
+}
+
+/* ---- Hints ------------------------------------------------------------------------------------------------------ */
+
+/* "list|info|kill" of a command that has subcommands. */
+static sds partNames(const helpEntry *e) {
+    sds names = sdsEmpty();
+    for (const helpEntry *inner = e + 1; inner < help.entries + help.count; inner++) {
+        if (inner->parent_len != sdsLen(e->name) || strncmp(inner->name, e->name, inner->parent_len) != 0) break;
+        if (sdsLen(names)) names = sdsCat(names, "|");
+        names = sdsCat(names, inner->name + inner->parent_len + 1);
+    }
+    return names;
+}
+
+static sds ownHint(const typedLine *t) {
+    for (size_t i = 0; t->count == 1 && i < array_len(own_words); i++) {
+        if (strcasecmp(own_words[i].name, t->words[0]) == 0) return sdsNew(own_words[i].hint);
     }
     return NULL;
 }
 
-const char *helpSyntax(const char *line) {
-    const helpEntry *best = NULL;
-    for (size_t i = 0; i < help.count; i++) {
-        const helpEntry *e = &help.entries[i];
-        size_t len = sdsLen(e->name);
-        if (strncasecmp(e->name, line, len) != 0 || (line[len] != ' ' && line[len] != '\0')) continue;
-        if (!best || len > sdsLen(best->name)) best = e;
+static sds commandHint(const typedLine *t) {
+    size_t used, count = t->count - t->skip;
+    const sds *words = t->words + t->skip;
+    const helpEntry *e = findCommand(words, count, &used);
+    if (!e) return NULL;
+    if (e->has_parts) return used == count ? partNames(e) : NULL;
+    slice *argv = zmalloc(sizeof(slice) * (count + 1));
+    for (size_t i = used; i < count; i++) argv[i - used] = sdsSlice(words[i]);
+    sds rest = syntaxRemainder(e->arguments, e->argument_count, argv, count - used, t->unfinished);
+    zfree(argv);
+    return rest;
+}
+
+sds helpHint(const char *line) {
+    typedLine t = splitTyped(line);
+    sds hint = NULL;
+    if (t.count > 0 && !t.in_quotes) {
+        hint = ownHint(&t);
+        if (!hint && !t.help && t.count > t.skip) hint = commandHint(&t);
     }
-    return best && sdsLen(best->syntax) ? best->syntax : NULL;
+    if (hint && sdsLen(hint) && t.unfinished) {
+        sds spaced = sdsCatSlice(sdsNew(" "), sdsSlice(hint));
+        sdsFree(hint);
+        hint = spaced;
+    }
+    typedFree(&t);
+    return hint;
 }

@@ -1,18 +1,21 @@
-/* help.h -- what the server says about its commands, for help and completion.
+/* help.h -- what the server says about its commands, for help, hints and completion.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CLI_HELP_H
 #define CLI_HELP_H
 
+#include "line_editor.h"
 #include "session.h"
 
 /* Ask the server, once per process. Without an answer there is nothing to show, which is no error. */
 void helpLoad(cliSession *s);
 /* `help`, `help <command>`, `help @group`. */
 void helpShow(cliSession *s, int argc, const slice *argv);
-/* The n-th completion of `line`, zmalloc'ed; NULL when there are no more. */
-char *helpCompletion(const char *line, size_t n);
-/* The arguments of the command that `line` starts with, borrowed; NULL when it is none. */
-const char *helpSyntax(const char *line);
+/* What the last word of `line` may become: commands, their subcommands, groups, words of the program itself. */
+lineChoices helpChoices(const char *line);
+/* What may follow `line`, with a blank before it where one is needed; NULL when nothing is known. */
+sds helpHint(const char *line);
+/* The command, in upper case and borrowed, that somebody may have meant by `word`; NULL when none is near. */
+const char *helpNearest(const char *word);
 
 #endif

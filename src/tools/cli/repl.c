@@ -1,26 +1,19 @@
 /* repl.c -- lines of commands: from a person at a terminal, or from a pipe.
  *
- * libedit draws the line, completes and keeps the history; it cannot draw hints behind the cursor, so with
- * `:set hints` a Tab after a whole command shows its arguments below the line.
- *
- * Tests       tests/tools/cli.tcl
+ * Not here    how a line is edited (line_editor.c), what is known of commands (help.c).
+ * Tests       tests/tools/cli.tcl, tests/tools/cli_terminal.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "repl.h"
 #include "help.h"
+#include "line_editor.h"
 #include "numbers.h"
+#include "terminal.h"
+#include "utf8.h"
 #include "zmalloc.h"
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-#ifdef HAVE_LIBEDIT
-#include <editline/readline.h>
-#endif
-
-#define HISTORY_MAX 1000
-
-static cliOptions *repl_options; /* libedit's callbacks have no argument of their own */
 
 /* ---- Preferences ------------------------------------------------------------------------------------------------ */
 
@@ -38,15 +31,16 @@ static void setPreference(cliOptions *o, int argc, char **argv, bool from_file) 
     }
 }
 
-/* `name` in the home directory, or what the environment says instead; NULL for none. */
-static sds userFile(const char *variable, const char *name) {
+/* `name` in the home directory, or what the environment says instead (of two variables, the first); NULL for none. */
+static sds userFile(const char *variable, const char *older, const char *name) {
     const char *path = getenv(variable), *home = getenv("HOME");
+    if (!path) path = getenv(older);
     if (path) return *path && strcmp(path, "/dev/null") != 0 ? sdsNew(path) : NULL;
     return home && *home ? sdsCatPrintf(sdsEmpty(), "%s/%s", home, name) : NULL;
 }
 
 static void loadPreferences(cliOptions *o) {
-    sds path = userFile("VALKEYCLI_RCFILE", ".valkeyclirc");
+    sds path = userFile("VALKEYCLI_RCFILE", "REDISCLI_RCFILE", ".valkeyclirc");
     FILE *file = path ? fopen(path, "r") : NULL;
     char line[512];
     while (file && fgets(line, sizeof(line), file)) {
@@ -154,132 +148,67 @@ static bool isSecret(const char *line) {
     return (strncasecmp(line, "hello", 5) == 0 || strncasecmp(line, "migrate", 7) == 0) && strcasestr(line, "auth");
 }
 
-#ifdef HAVE_LIBEDIT
-static char *completionAt(const char *text, int state) {
-    static size_t n;
-    unused(text);
-    if (state == 0) n = 0;
-    char *found = helpCompletion(rl_line_buffer, n++);
-    /* libedit replaces the last word only and frees with free(). */
-    if (!found) return NULL;
-    const char *blank = strrchr(rl_line_buffer, ' ');
-    char *copy = strdup(found + (blank ? blank - rl_line_buffer + 1 : 0));
-    zfree(found);
-    return copy;
+static lineChoices choices(void *arg, const char *line) {
+    unused(arg);
+    return helpChoices(line);
 }
 
-static char **complete(const char *text, int start, int end) {
-    unused(start);
-    unused(end);
-    rl_attempted_completion_over = 1;
-    const char *syntax = helpSyntax(rl_line_buffer);
-    char *another = helpCompletion(rl_line_buffer, 0);
-    bool show = repl_options->hints && syntax && (!another || rl_line_buffer[strlen(rl_line_buffer) - 1] == ' ');
-    zfree(another);
-    if (show) {
-        printf("\r\n%s\r\n", syntax);
-        fflush(stdout);
-        rl_forced_update_display();
-        return NULL;
-    }
-    return rl_completion_matches(text, completionAt);
+static sds hint(void *arg, const char *line) {
+    const cliSession *s = arg;
+    return s->options->hints ? helpHint(line) : NULL;
 }
 
-/* One line per command, as other programs of the field keep it; libedit's own format is another. Lines are appended
- * one by one, and the file is cut back here. */
-static void loadHistory(const char *path) {
-    FILE *file = fopen(path, "r");
-    char *line = NULL;
-    size_t room = 0, count = 0;
-    if (!file) return;
-    for (; getline(&line, &room, file) >= 0; count++) {
-        line[strcspn(line, "\r\n")] = '\0';
-        if (*line) add_history(line);
-    }
-    free(line);
-    fclose(file);
-    if (count < 2 * HISTORY_MAX || !(file = fopen(path, "w"))) return;
-    for (int i = 0; i < history_length; i++) {
-        HIST_ENTRY *entry = history_get(history_base + i);
-        if (entry && entry->line) fprintf(file, "%s\n", entry->line);
-    }
-    fclose(file);
-}
-
-static void appendHistory(const char *path, const char *line) {
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (fd < 0) return;
-    dprintf(fd, "%s\n", line);
-    close(fd);
-}
-
-static sds startEditor(cliSession *s) {
-    sds path = userFile("VALKEYCLI_HISTFILE", ".valkeycli_history");
-    repl_options = s->options;
-    rl_readline_name = (char *)"valkey-cli";
-    using_history();
-    stifle_history(HISTORY_MAX);
-    if (path) loadHistory(path);
-    rl_attempted_completion_function = complete;
-    return path;
-}
-
-static char *readOneLine(const char *prompt) {
-    return readline(prompt);
-}
-
-static void remember(const char *line, const char *path) {
-    if (!*line || isSecret(line)) return;
-    HIST_ENTRY *last = history_length > 0 ? history_get(history_base + history_length - 1) : NULL;
-    if (last && last->line && strcmp(last->line, line) == 0) return;
-    add_history(line);
-    if (path) appendHistory(path, line);
-}
-#else
-static sds startEditor(cliSession *s) {
-    repl_options = s->options;
-    return NULL;
-}
-
-static char *readOneLine(const char *prompt) {
+/* A terminal that knows no more than lines. */
+static sds readPlainLine(const char *prompt) {
     char *line = NULL;
     size_t room = 0;
-    fputs(prompt, stdout);
+    if (isatty(STDOUT_FILENO)) fputs(prompt, stdout);
     fflush(stdout);
-    ssize_t len = getline(&line, &room, stdin);
-    if (len < 0) {
-        free(line);
-        return NULL;
-    }
-    line[strcspn(line, "\r\n")] = '\0';
-    return line;
+    sds got = getline(&line, &room, stdin) >= 0 ? sdsNew(line) : NULL;
+    if (got) sdsTrim(got, "\r\n");
+    else fputs("\n", stdout);
+    free(line);
+    return got;
 }
 
-static void remember(const char *line, const char *path) {
-    unused(path);
-    unused(isSecret(line));
+/* A paste may have brought several lines: each is a command. False when one asks to leave. */
+static bool runLines(cliSession *s, lineHistory *history, sds text) {
+    int count;
+    bool go_on = true;
+    sds *lines = sdsSplitLen(text, sdsLen(text), "\n", 1, &count);
+    for (int i = 0; i < count && go_on; i++) {
+        if (!isSecret(lines[i])) lineHistoryAdd(history, lines[i]);
+        if (!s->link) sessionConnect(s, true);
+        helpLoad(s);
+        go_on = runLine(s, lines[i]);
+    }
+    sdsFreeSplitRes(lines, count);
+    return go_on;
 }
-#endif
 
 int replRunTerminal(cliSession *s) {
+    lineAdvice advice = {.complete = choices, .hint = hint, .arg = s};
+    bool capable = terminalIsCapable();
     s->interactive = true;
+    utf8Init();
     loadPreferences(s->options);
-    sds history = startEditor(s);
+    sds path = capable ? userFile("VALKEYCLI_HISTFILE", "REDISCLI_HISTFILE", ".valkeycli_history") : NULL;
+    lineHistory *history = lineHistoryOpen(path);
+    lineEditor *editor = lineEditorNew(&advice, history);
     sessionConnect(s, false);
     helpLoad(s);
     bool go_on = true;
     while (go_on) {
         sds prompt = makePrompt(s);
-        char *line = readOneLine(prompt);
+        sds line = capable ? lineEditorRead(editor, prompt) : readPlainLine(prompt);
         sdsFree(prompt);
         if (!line) break;
-        remember(line, history);
-        if (!s->link) sessionConnect(s, true);
-        helpLoad(s);
-        go_on = runLine(s, line);
-        free(line);
+        go_on = runLines(s, history, line);
+        sdsFree(line);
         if (go_on && !s->link) sessionConnect(s, true); /* Ctrl-C ended a stream by closing the connection */
     }
-    sdsFree(history);
+    lineEditorFree(editor);
+    lineHistoryClose(history);
+    sdsFree(path);
     return 0;
 }
