@@ -135,7 +135,19 @@ start_server {each {r FLUSHALL}} {
     test "An unknown option is named" {
         lassign [cli_with "" --nonsense] code out err
         assert_equal 1 $code
-        assert_equal "Unrecognized option or bad number of args for: '--nonsense'\n" $err
+        assert_match "Unknown option '--nonsense'.\n*" $err
+        assert_match "*Did you mean --hotkeys?*" [lindex [cli_with "" --hots] 2]
+        assert_equal "Option '-n' needs a value.\n" [lindex [cli_with "" -n] 2]
+        lassign [cli_with "" --tls PING] code out err
+        assert_equal {1 {}} [list $code $out]
+        assert_match "Option '--tls' does not work here: *" $err
+    }
+
+    test "Only addresses of the wanted family are tried" {
+        assert_equal "PONG\n" [cli -4 -h localhost PING]
+        lassign [cli_with "" -6 -h 127.0.0.1 PING] code out err
+        assert_equal {1 {}} [list $code $out]
+        assert_match "Could not connect to Valkey at 127.0.0.1:*: *" $err
     }
 
     test "A wrong password is told, and a password in arguments warned of" {
@@ -147,6 +159,66 @@ start_server {each {r FLUSHALL}} {
         lassign [cli_with "" PING] code out err
         unset ::env(VALKEYCLI_AUTH)
         assert_match "AUTH failed: *" $err
+    }
+
+    # ---- Cluster ----------------------------------------------------------------------------------------------
+
+    # Two servers of which the first has no keys: PORTS and LOGS of both, while BODY runs.
+    proc with_cluster {body} {
+        lassign [fake_server "get *" "+here"] second pid2 log2
+        lassign [fake_server "get moved" "-MOVED 866 127.0.0.1:$second" "get ask" "-ASK 866 127.0.0.1:$second" \
+            "get near" "-MOVED 866 :$second" "get bad" "-MOVED 866 127.0.0.1:nowhere" "get gone" "-MOVED 866 127.0.0.1:1" \
+            "get more" "+there"] first pid1 log1
+        set ::first $first
+        set ::second $second
+        set ::logs [list $log1 $log2]
+        try {
+            uplevel #0 $body
+        } finally {
+            exec kill $pid1 $pid2
+        }
+    }
+
+    test "-c follows redirections, without it they are replies" {
+        with_cluster {
+            assert_equal "here\n" [cli -p $first -c GET moved]
+            assert_equal "here\n" [cli -p $first -c GET near]
+            assert_equal "MOVED 866 127.0.0.1:$second\n\n" [cli -p $first GET moved]
+            assert_equal "get moved\nget near\n" [read_file [lindex $logs 1]]
+        }
+    }
+
+    test "-c asks before a command that was sent on by ASK" {
+        with_cluster {
+            assert_equal "here\n" [cli -p $first -c GET ask]
+            assert_equal "asking\nget ask\n" [read_file [lindex $logs 1]]
+        }
+    }
+
+    test "-c names each redirection between lines and stays with the server" {
+        with_cluster {
+            lassign [cli_with "GET moved\nGET more\n" -p $first -c] code out
+            assert_equal "-> Redirected to slot \[866\] located at 127.0.0.1:$second\nhere\nhere\n" $out
+            assert_equal "get moved\n" [read_file [lindex $logs 0]]
+        }
+    }
+
+    test "-c tells redirections that lead nowhere" {
+        with_cluster {
+            assert_equal "MOVED 866 127.0.0.1:nowhere\n\n" [cli -p $first -c GET bad]
+            lassign [cli_with "" -p $first -c GET gone] code out err
+            assert_equal {1 {}} [list $code $out]
+            assert_match "Could not connect to Valkey at 127.0.0.1:1: Connection refused\n*" $err
+        }
+    }
+
+    test "-c ends when servers send in circles" {
+        set port [free_port]
+        lassign [fake_server "get *" "-MOVED 866 127.0.0.1:$port"] other pid2
+        lassign [fake_server_at $port "get *" "-MOVED 866 127.0.0.1:$other"] port pid1 log
+        assert_match "MOVED 866 *" [cli -p $port -c GET key]
+        exec kill $pid1 $pid2
+        assert_between 2 20 [llength [split [string trim [read_file $log]] \n]]
     }
 
     # ---- Lines from a pipe ------------------------------------------------------------------------------------
@@ -196,12 +268,19 @@ start_server {each {r FLUSHALL}} {
         assert_match "*errors: 1, replies: 2\n" $out
     }
 
+    test "--lru-test finds what it stored" {
+        assert_regexp {^\d+ reads, \d+ found \(\d+\.\d\d%\), \d+ stored anew\n$} [cli --lru-test 100 -i 0.2 -r 1]
+        assert_between 1 100 [r DBSIZE]
+    }
+
     test "--latency samples for the interval" {
         assert_regexp {^\d+ \d+ \d+\.\d\d \d+\n$} [cli --latency -i 0.2]
     }
 
     test "--version and --help" {
         assert_regexp {^valkey-cli \d+\.\d+\.\d+} [cli --version]
-        assert_match "*Usage: valkey-cli*" [cli --help]
+        foreach option {--help -h} {
+            assert_match "valkey-cli *Where the server is\n*-h HOST*" [cli $option]
+        }
     }
 }

@@ -167,6 +167,58 @@ start_server {each {r FLUSHALL}} {
         terminal::shows "*\"first\"*"
     }
 
+    # ---- The connection ---------------------------------------------------------------------------------------
+
+    test "A lost connection is made anew" {
+        cli_start
+        terminal::type "client id<enter>"
+        terminal::shows "*(integer)*>"
+        r CLIENT KILL TYPE NORMAL SKIPME YES
+        terminal::type "echo again<enter>"
+        terminal::shows "*\"again\"\n[string trimright $::prompt]"
+    }
+
+    test "A server that is not there is told, and tried again for each command" {
+        terminal::stop
+        terminal::start "env TERM=xterm HOME=$home $cli -p 1"
+        terminal::shows "*127.0.0.1:1: Connection refused*not connected>"
+        terminal::type "ping<enter>"
+        terminal::shows "*ping*Connection refused*not connected>"
+        terminal::type "connect 127.0.0.1 [srv port]<enter>ping<enter>"
+        terminal::shows "*PONG*127.0.0.1:[srv port]>*"
+    }
+
+    test "A wrong password is told, and the prompt comes" {
+        terminal::stop
+        terminal::start "env TERM=xterm HOME=$home $cli -p [srv port] --no-auth-warning -a wrong"
+        terminal::shows "*AUTH failed: *>"
+    }
+
+    test "Any key leaves a subscription's messages, and starts the next line" {
+        lassign [fake_server \
+            "subscribe news" "*3\r\n\$9\r\nsubscribe\r\n\$4\r\nnews\r\n:1\r\n*3\r\n+message\r\n+news\r\n+hello" \
+            "unsubscribe" "*3\r\n\$11\r\nunsubscribe\r\n\$4\r\nnews\r\n:0"] port pid
+        terminal::stop
+        terminal::start "env TERM=xterm HOME=$home $cli -p $port"
+        terminal::shows "*>"
+        terminal::type "subscribe news<enter>"
+        terminal::shows "*Any key*hello"
+        terminal::type "u"
+        terminal::shows "*(subscribed mode)> u"
+        terminal::type "nsubscribe<enter>"
+        terminal::shows "*\"unsubscribe\"*127.0.0.1:$port>"
+        exec kill $pid
+    }
+
+    test "A slip in a command's name is pointed out" {
+        cli_start
+        terminal::type "gte key<enter>"
+        terminal::shows "Did you mean GET?" grey
+        terminal::type "nonsense<enter>"
+        terminal::shows "*unknown command 'nonsense'*\n[string trimright $::prompt]"
+        assert_equal 1 [regexp -all {Did you mean} [terminal::screen grey]]
+    }
+
     # ---- The rest ---------------------------------------------------------------------------------------------
 
     test "help shows what the server says" {

@@ -63,7 +63,8 @@ noreturn_fn static void quitRefused(const benchOptions *o, const char *text) {
 /* Ends the program when the server cannot be reached or does not let us in. */
 static serverLink *connectServer(const benchOptions *o) {
     char err[LINK_ERR_LEN];
-    serverLink *l = linkOpen(o->host, o->port, o->socket, 0, err);
+    linkTarget target = {.host = o->host, .port = o->port, .unix_path = o->socket};
+    serverLink *l = linkOpen(&target, err);
     if (!l) quitUnreachable(o, err);
     if (!o->password) return l;
     replyValue *r = o->user ? linkCall(l, "AUTH", o->user, o->password, NULL) : linkCall(l, "AUTH", o->password, NULL);

@@ -8,14 +8,146 @@
 #include "cli_options.h"
 #include "numbers.h"
 #include "server_uri.h"
+#include "suggest.h"
 #include "version.h"
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <termios.h>
 #include <unistd.h>
 
+/* Options of the field's program that need what this one has not got. */
+static const struct {
+    const char *word, *why;
+} absent[] = {
+    {"--tls", "TLS is not built in"},
+    {"--sni", "TLS is not built in"},
+    {"--cacert", "TLS is not built in"},
+    {"--cacertdir", "TLS is not built in"},
+    {"--insecure", "TLS is not built in"},
+    {"--cert", "TLS is not built in"},
+    {"--key", "TLS is not built in"},
+    {"--tls-ciphers", "TLS is not built in"},
+    {"--tls-ciphersuites", "TLS is not built in"},
+    {"--replica", "this program cannot act as a replica"},
+    {"--slave", "this program cannot act as a replica"},
+    {"--rdb", "this program cannot act as a replica"},
+    {"--functions-rdb", "this program cannot act as a replica"},
+    {"--ldb", "there is no script debugger"},
+    {"--ldb-sync-mode", "there is no script debugger"},
+    {"--cluster", "there is no cluster manager; -c follows the redirections of a cluster"},
+};
+
+typedef enum {
+    OPT_HOST,
+    OPT_PORT,
+    OPT_TIMEOUT,
+    OPT_SOCKET,
+    OPT_PASSWORD,
+    OPT_USER,
+    OPT_URI,
+    OPT_DB,
+    OPT_REPEAT,
+    OPT_INTERVAL,
+    OPT_LINE_DELIMITER,
+    OPT_REPLY_DELIMITER,
+    OPT_STDIN_TAG,
+    OPT_SHOW_PUSHES,
+    OPT_PATTERN,
+    OPT_QUOTED_PATTERN,
+    OPT_COUNT,
+    OPT_PIPE_TIMEOUT,
+    OPT_MEMKEYS_SAMPLES,
+    OPT_HOTKEYS_COUNT,
+    OPT_INTRINSIC,
+    OPT_EVAL,
+    OPT_LRU_TEST
+} optionId;
+
+/* Options that take a value. */
+static const struct {
+    const char *word;
+    optionId id;
+} valued[] = {
+    {"-h", OPT_HOST},
+    {"-p", OPT_PORT},
+    {"-t", OPT_TIMEOUT},
+    {"-s", OPT_SOCKET},
+    {"-a", OPT_PASSWORD},
+    {"--pass", OPT_PASSWORD},
+    {"--user", OPT_USER},
+    {"-u", OPT_URI},
+    {"-n", OPT_DB},
+    {"-r", OPT_REPEAT},
+    {"-i", OPT_INTERVAL},
+    {"-d", OPT_LINE_DELIMITER},
+    {"-D", OPT_REPLY_DELIMITER},
+    {"-X", OPT_STDIN_TAG},
+    {"--show-pushes", OPT_SHOW_PUSHES},
+    {"--pattern", OPT_PATTERN},
+    {"--quoted-pattern", OPT_QUOTED_PATTERN},
+    {"--count", OPT_COUNT},
+    {"--pipe-timeout", OPT_PIPE_TIMEOUT},
+    {"--memkeys-samples", OPT_MEMKEYS_SAMPLES},
+    {"--hotkeys-count", OPT_HOTKEYS_COUNT},
+    {"--intrinsic-latency", OPT_INTRINSIC},
+    {"--eval", OPT_EVAL},
+    {"--lru-test", OPT_LRU_TEST},
+};
+
+/* Options that set one field to true. */
+static const struct {
+    const char *word;
+    size_t offset;
+} flags[] = {
+    {"-x", offsetof(cliOptions, last_from_stdin)},     {"-c", offsetof(cliOptions, cluster)},
+    {"-e", offsetof(cliOptions, exit_on_error)},       {"--mptcp", offsetof(cliOptions, multipath)},
+    {"--askpass", offsetof(cliOptions, ask_password)}, {"--quoted-input", offsetof(cliOptions, quoted_input)},
+    {"--verbose", offsetof(cliOptions, verbose)},      {"--no-auth-warning", offsetof(cliOptions, no_auth_warning)},
+};
+
+static const struct {
+    const char *word;
+    cliMode mode;
+} modes[] = {
+    {"--stat", MODE_STAT},
+    {"--latency", MODE_LATENCY},
+    {"--latency-history", MODE_LATENCY_HISTORY},
+    {"--latency-dist", MODE_LATENCY_DIST},
+    {"--scan", MODE_SCAN},
+    {"--bigkeys", MODE_BIGKEYS},
+    {"--memkeys", MODE_MEMKEYS},
+    {"--hotkeys", MODE_HOTKEYS},
+    {"--pipe", MODE_PIPE},
+    {"--help", MODE_HELP},
+    {"--version", MODE_VERSION},
+    {"-v", MODE_VERSION},
+};
+
+static const struct {
+    const char *word;
+    replyStyle style;
+} styles[] = {
+    {"--raw", STYLE_RAW},   {"--no-raw", STYLE_PRETTY},           {"--csv", STYLE_CSV},
+    {"--json", STYLE_JSON}, {"--quoted-json", STYLE_QUOTED_JSON},
+};
+
+/* Say what is wrong with an option that is not in the tables, and what may have been meant. */
 noreturn_fn static void quitUnknown(const char *word) {
-    fprintf(stderr, "Unrecognized option or bad number of args for: '%s'\n", word);
+    suggestion s = {.word = word};
+    for (size_t i = 0; i < array_len(absent); i++) {
+        if (strcmp(word, absent[i].word) != 0) continue;
+        fprintf(stderr, "Option '%s' does not work here: %s.\n", word, absent[i].why);
+        exit(1);
+    }
+    for (size_t i = 0; i < array_len(modes); i++) suggestConsider(&s, modes[i].word);
+    for (size_t i = 0; i < array_len(valued); i++) suggestConsider(&s, valued[i].word);
+    for (size_t i = 0; i < array_len(flags); i++) suggestConsider(&s, flags[i].word);
+    for (size_t i = 0; i < array_len(styles); i++) suggestConsider(&s, styles[i].word);
+    fprintf(stderr, "Unknown option '%s'.", word);
+    if (s.best) fprintf(stderr, " Did you mean %s?", s.best);
+    fprintf(stderr, "\n'valkey-cli --help' shows all options.\n");
     exit(1);
 }
 
@@ -91,91 +223,89 @@ static const char *unquotePattern(const char *text) {
 }
 
 static bool takeFlag(cliOptions *o, const char *word) {
-    static const struct {
-        const char *word;
-        cliMode mode;
-    } modes[] = {
-        {"--stat", MODE_STAT},
-        {"--latency", MODE_LATENCY},
-        {"--latency-history", MODE_LATENCY_HISTORY},
-        {"--latency-dist", MODE_LATENCY_DIST},
-        {"--scan", MODE_SCAN},
-        {"--bigkeys", MODE_BIGKEYS},
-        {"--memkeys", MODE_MEMKEYS},
-        {"--hotkeys", MODE_HOTKEYS},
-        {"--pipe", MODE_PIPE},
-        {"--help", MODE_HELP},
-        {"--version", MODE_VERSION},
-        {"-v", MODE_VERSION},
-    };
-    static const struct {
-        const char *word;
-        replyStyle style;
-    } styles[] = {
-        {"--raw", STYLE_RAW},   {"--no-raw", STYLE_PRETTY},           {"--csv", STYLE_CSV},
-        {"--json", STYLE_JSON}, {"--quoted-json", STYLE_QUOTED_JSON},
-    };
     for (size_t i = 0; i < array_len(modes); i++) {
-        if (strcmp(word, modes[i].word) != 0) continue;
-        o->mode = modes[i].mode;
-        return true;
+        if (strcmp(word, modes[i].word) == 0) return o->mode = modes[i].mode, true;
     }
     for (size_t i = 0; i < array_len(styles); i++) {
-        if (strcmp(word, styles[i].word) != 0) continue;
-        o->style = styles[i].style;
-        return true;
+        if (strcmp(word, styles[i].word) == 0) return o->style = styles[i].style, true;
+    }
+    for (size_t i = 0; i < array_len(flags); i++) {
+        if (strcmp(word, flags[i].word) == 0) return *(bool *)((char *)o + flags[i].offset) = true;
     }
     if (strcmp(word, "-2") == 0) o->resp = 2;
     else if (strcmp(word, "-3") == 0) o->resp = 3;
-    else if (strcmp(word, "-x") == 0) o->last_from_stdin = true;
-    else if (strcmp(word, "-e") == 0) o->exit_on_error = true;
-    else if (strcmp(word, "--askpass") == 0) o->ask_password = true;
-    else if (strcmp(word, "--quoted-input") == 0) o->quoted_input = true;
-    else if (strcmp(word, "--verbose") == 0) o->verbose = true;
-    else if (strcmp(word, "--no-auth-warning") == 0) o->no_auth_warning = true;
+    else if (strcmp(word, "-4") == 0) o->family = AF_INET;
+    else if (strcmp(word, "-6") == 0) o->family = AF_INET6;
     else return false;
     return true;
 }
 
-static bool takeOption(cliOptions *o, const char *word, const char *value) {
-    if (strcmp(word, "-h") == 0) o->host = value;
-    else if (strcmp(word, "-p") == 0) o->port = (int)numberOf(word, value, 0, 65535);
-    else if (strcmp(word, "-t") == 0) o->timeout_s = secondsOf(word, value);
-    else if (strcmp(word, "-s") == 0) o->socket = value;
-    else if (strcmp(word, "-a") == 0 || strcmp(word, "--pass") == 0) {
+/* Store the value of an option. */
+static void takeValue(cliOptions *o, optionId id, const char *word, const char *value) {
+    switch (id) {
+    case OPT_HOST: o->host = value; break;
+    case OPT_PORT: o->port = (int)numberOf(word, value, 0, 65535); break;
+    case OPT_TIMEOUT: o->timeout_s = secondsOf(word, value); break;
+    case OPT_SOCKET: o->socket = value; break;
+    case OPT_PASSWORD:
         o->password = value;
         o->password_in_args = true;
-    } else if (strcmp(word, "--user") == 0) o->user = value;
-    else if (strcmp(word, "-u") == 0) takeUri(o, value);
-    else if (strcmp(word, "-n") == 0) o->db = (int)numberOf(word, value, 0, INT32_MAX);
-    else if (strcmp(word, "-r") == 0) {
+        break;
+    case OPT_USER: o->user = value; break;
+    case OPT_URI: takeUri(o, value); break;
+    case OPT_DB: o->db = (int)numberOf(word, value, 0, INT32_MAX); break;
+    case OPT_REPEAT:
         o->repeat = numberOf(word, value, -1, INT64_MAX);
         o->repeat_given = true;
-    } else if (strcmp(word, "-i") == 0) {
+        break;
+    case OPT_INTERVAL:
         o->interval_s = secondsOf(word, value);
         o->interval_given = true;
-    } else if (strcmp(word, "-d") == 0) o->line_delimiter = value;
-    else if (strcmp(word, "-D") == 0) o->reply_delimiter = value;
-    else if (strcmp(word, "-X") == 0) o->stdin_tag = value;
-    else if (strcmp(word, "--show-pushes") == 0) o->show_pushes = parseYesNo(value);
-    else if (strcmp(word, "--pattern") == 0) o->pattern = value;
-    else if (strcmp(word, "--quoted-pattern") == 0) o->pattern = unquotePattern(value);
-    else if (strcmp(word, "--count") == 0) o->scan_count = numberOf(word, value, 1, INT64_MAX);
-    else if (strcmp(word, "--pipe-timeout") == 0) o->pipe_timeout_s = numberOf(word, value, 0, INT32_MAX / 1000);
-    else if (strcmp(word, "--memkeys-samples") == 0) {
+        break;
+    case OPT_LINE_DELIMITER: o->line_delimiter = value; break;
+    case OPT_REPLY_DELIMITER: o->reply_delimiter = value; break;
+    case OPT_STDIN_TAG: o->stdin_tag = value; break;
+    case OPT_SHOW_PUSHES: o->show_pushes = parseYesNo(value); break;
+    case OPT_PATTERN: o->pattern = value; break;
+    case OPT_QUOTED_PATTERN: o->pattern = unquotePattern(value); break;
+    case OPT_COUNT: o->scan_count = numberOf(word, value, 1, INT64_MAX); break;
+    case OPT_PIPE_TIMEOUT: o->pipe_timeout_s = numberOf(word, value, 0, INT32_MAX / 1000); break;
+    case OPT_MEMKEYS_SAMPLES:
         o->memory_samples = numberOf(word, value, 0, INT64_MAX);
         o->mode = MODE_MEMKEYS;
-    } else if (strcmp(word, "--hotkeys-count") == 0) {
+        break;
+    case OPT_HOTKEYS_COUNT:
         o->hotkeys = numberOf(word, value, 1, 1000000);
         o->mode = MODE_HOTKEYS;
-    } else if (strcmp(word, "--intrinsic-latency") == 0) {
+        break;
+    case OPT_INTRINSIC:
         o->intrinsic_s = numberOf(word, value, 1, INT32_MAX);
         o->mode = MODE_INTRINSIC;
-    } else if (strcmp(word, "--eval") == 0) {
+        break;
+    case OPT_EVAL:
         o->eval_file = value;
         o->mode = MODE_EVAL;
-    } else return false;
-    return true;
+        break;
+    case OPT_LRU_TEST:
+        o->lru_keys = numberOf(word, value, 1, INT64_MAX / 2);
+        o->mode = MODE_LRU_TEST;
+        break;
+    }
+}
+
+/* `value` is NULL behind the last word. */
+static void takeOption(cliOptions *o, const char *word, const char *value) {
+    for (size_t i = 0; i < array_len(valued); i++) {
+        if (strcmp(word, valued[i].word) != 0) continue;
+        if (!value && valued[i].id == OPT_HOST) o->mode = MODE_HELP; /* "-h" alone: what most programs take it for */
+        else if (value) takeValue(o, valued[i].id, word, value);
+        else {
+            fprintf(stderr, "Option '%s' needs a value.\n", word);
+            exit(1);
+        }
+        return;
+    }
+    quitUnknown(word);
 }
 
 static void finish(cliOptions *o) {
@@ -214,9 +344,10 @@ void cliOptionsParse(cliOptions *o, int argc, char **argv) {
     int i = 1;
     for (; i < argc && argv[i][0] == '-'; i++) {
         if (takeFlag(o, argv[i])) continue;
-        if (i + 1 == argc || !takeOption(o, argv[i], argv[i + 1])) quitUnknown(argv[i]);
+        takeOption(o, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
         i++;
     }
+    if (i > argc) i = argc;
     o->command = argv + i;
     o->command_count = argc - i;
     finish(o);
@@ -224,74 +355,91 @@ void cliOptionsParse(cliOptions *o, int argc, char **argv) {
 
 void cliUsage(void) {
     printf("valkey-cli %s\n\n", VALKEY_VERSION);
-    fputs("Usage: valkey-cli [OPTIONS] [cmd [arg [arg ...]]]\n"
-          "  -h <hostname>      Server hostname (default: 127.0.0.1).\n"
-          "  -p <port>          Server port (default: 6379).\n"
-          "  -t <timeout>       Connection timeout in seconds, decimals allowed (default: 0,\n"
-          "                     as the system has it).\n"
-          "  -s <socket>        Server socket (overrides hostname and port).\n"
-          "  -a <password>      Password. The environment variable VALKEYCLI_AUTH passes it\n"
-          "                     more safely (this argument wins).\n"
-          "  --user <username>  Send 'AUTH username password'. Needs -a.\n"
-          "  --pass <password>  The same as -a.\n"
-          "  --askpass          Ask for the password on the terminal.\n"
-          "  -u <uri>           Server URI: valkey://user:password@host:port/dbnum\n"
-          "  -r <repeat>        Execute the command N times (-1: for ever).\n"
-          "  -i <interval>      With -r, wait this many seconds between; decimals allowed.\n"
-          "                     Also the cycle of --scan and --stat, and of --bigkeys,\n"
-          "                     --memkeys and --hotkeys per 100 cycles.\n"
-          "  -n <db>            Database number.\n"
-          "  -2                 Start session in RESP2 protocol mode.\n"
-          "  -3                 Start session in RESP3 protocol mode.\n"
-          "  -x                 Read last argument from STDIN.\n"
-          "  -X <tag>           Replace the argument <tag> by what STDIN holds.\n"
-          "  -d <delimiter>     Delimiter between values in raw formatting (default: \\n).\n"
-          "  -D <delimiter>     Delimiter between replies in raw formatting (default: \\n).\n"
-          "  -e                 Return exit error code when the command fails.\n"
-          "  --raw              Raw formatting (default when STDOUT is not a tty).\n"
-          "  --no-raw           Formatted output even when STDOUT is not a tty.\n"
-          "  --quoted-input     Arguments may be quoted strings, as in interactive mode.\n"
-          "  --csv              Output in CSV format.\n"
-          "  --json             Output in JSON format (default RESP3, -2 for RESP2).\n"
-          "  --quoted-json      The same with ASCII-safe quoted strings.\n"
-          "  --show-pushes <yn> Whether to print RESP3 PUSH messages (default: when STDOUT\n"
-          "                     is a tty).\n"
-          "  --stat             Print rolling stats about the server.\n"
-          "  --latency          Sample the latency continuously; for one second if the\n"
-          "                     output is no tty.\n"
-          "  --latency-history  The same, a line per interval (default: 15 s, see -i).\n"
-          "  --latency-dist     Latency as a spectrum (default interval: 1 s).\n"
-          "  --pipe             Transfer raw commands from stdin to the server.\n"
-          "  --pipe-timeout <n> In --pipe mode, give up when no reply comes for <n> seconds\n"
-          "                     after all has been sent (default: 30; 0: never).\n"
-          "  --bigkeys          Look for keys with many elements.\n"
-          "  --memkeys          Look for keys that take much memory.\n"
-          "  --memkeys-samples <n>  The same, with <n> elements sampled per key.\n"
-          "  --hotkeys          Look for hot keys (maxmemory-policy must be *lfu).\n"
-          "  --hotkeys-count <n>    The same, showing <n> of them (default: 16).\n"
-          "  --scan             List all keys using the SCAN command.\n"
-          "  --pattern <pat>    Keys pattern of --scan, --bigkeys and --hotkeys (default: *).\n"
-          "  --count <count>    Count option of the same (default: 10).\n"
-          "  --quoted-pattern <pat>  As --pattern, but quoted.\n"
-          "  --intrinsic-latency <sec>  Measure the latency of the system itself.\n"
-          "  --eval <file>      Send an EVAL command using the Lua script at <file>.\n"
-          "  --verbose          Verbose mode.\n"
-          "  --no-auth-warning  Don't warn about a password on the command line.\n"
-          "  --help             Output this help and exit.\n"
-          "  --version          Output version and exit.\n"
+    fputs("valkey-cli [options]                   a prompt; \"help\" there says more\n"
+          "valkey-cli [options] COMMAND [ARG...]  run one command, print its reply\n"
+          "valkey-cli [options] < FILE            run the commands in a file, one per line\n"
           "\n"
-          "Examples:\n"
-          "  valkey-cli -u valkey://default:PASSWORD@localhost:6379/0\n"
-          "  cat /etc/passwd | valkey-cli -x set mypasswd\n"
-          "  valkey-cli -r 100 lpush mylist x\n"
-          "  valkey-cli -r 100 -i 1 info | grep used_memory_human:\n"
-          "  valkey-cli --quoted-input set '\"null-\\x00-separated\"' value\n"
-          "  valkey-cli --eval myscript.lua key1 key2 , arg1 arg2 arg3\n"
-          "  valkey-cli --scan --pattern '*:12345*'\n"
+          "Where the server is\n"
+          "  -h HOST            its name or address (127.0.0.1)\n"
+          "  -p PORT            its port (6379)\n"
+          "  -s PATH            its Unix socket, instead of host and port\n"
+          "  -u URI             all at once: valkey://USER:PASSWORD@HOST:PORT/DB\n"
+          "  -4, -6             only IPv4, only IPv6 addresses of the host\n"
+          "  -t SECONDS         give up connecting after that time (0: as the system does)\n"
+          "  --mptcp            connect by Multipath TCP\n"
+          "  -c                 follow -MOVED and -ASK to other servers of a cluster\n"
           "\n"
-          "When no command is given, valkey-cli starts in interactive mode.\n"
-          "Type \"help\" in interactive mode for information on available commands\n"
-          "and settings.\n"
-          "\n",
+          "Who you are\n"
+          "  -a PASSWORD        log in; other users of this machine can see it in the list\n"
+          "  --pass PASSWORD    of processes, which the variable VALKEYCLI_AUTH avoids\n"
+          "  --askpass          log in with a password that is typed, unseen\n"
+          "  --user NAME        log in as this user, not as \"default\"\n"
+          "  --no-auth-warning  say nothing about -a being seen\n"
+          "\n"
+          "The session\n"
+          "  -n DB              number of the database (0)\n"
+          "  -2, -3             speak RESP2, RESP3\n"
+          "  --show-pushes yes|no  print what a RESP3 server sends unasked; yes at a\n"
+          "                     terminal\n"
+          "\n"
+          "The command\n"
+          "  -r N               run it N times, -1 for ever\n"
+          "  -i SECONDS         time between runs, fractions allowed; also between lines\n"
+          "                     of --stat and --latency-history and the rows of\n"
+          "                     --latency-dist, and a pause per 100 steps of a key survey\n"
+          "  -x                 its last argument is what stdin holds\n"
+          "  -X TAG             the argument TAG stands for what stdin holds\n"
+          "  --quoted-input     arguments in quotes may hold \\n, \\xHH and the like\n"
+          "  -e                 exit code 1 when the reply is an error\n"
+          "  --eval FILE [KEY...] , [ARG...]  EVAL the script in FILE; keys stand before\n"
+          "                     the comma, arguments behind\n"
+          "\n"
+          "How replies look\n",
+          stdout);
+    fputs("  --no-raw           with types and quotes: the way of a terminal\n"
+          "  --raw              bare values: the way of files and pipes\n"
+          "  --csv, --json, --quoted-json  for other programs; --json is in RESP3 unless -2\n"
+          "  -d TEXT            between values of a raw reply (\\n)\n"
+          "  -D TEXT            after each raw reply (\\n)\n"
+          "\n"
+          "Watching a server\n"
+          "  --stat             a line of its figures each second\n"
+          "  --latency          how long PING takes, until Ctrl-C; into a file for 1 second\n"
+          "  --latency-history  the same in a new line every 15 seconds\n"
+          "  --latency-dist     the same as a table of shares, a row per second\n"
+          "  --intrinsic-latency SECONDS  how long this machine keeps a busy program\n"
+          "                     waiting; run it where the server runs\n"
+          "  --lru-test KEYS    play a cache of so many keys, most reads going to few of\n"
+          "                     them, and tell how many it still had; fills the database\n"
+          "\n"
+          "Walking over keys\n"
+          "  --scan             print their names\n"
+          "  --bigkeys          the one with most elements of each type, and averages\n"
+          "  --memkeys          the same by memory\n"
+          "  --memkeys-samples N  the same, N elements of a key looked at (0: all)\n"
+          "  --hotkeys          the 16 most used; the server needs an LFU maxmemory-policy\n"
+          "  --hotkeys-count N  the same, N of them\n"
+          "  --pattern GLOB     only keys like this (*)\n"
+          "  --quoted-pattern GLOB  the same, in quotes as with --quoted-input\n"
+          "  --count N          how many SCAN looks at in a step (10)\n"
+          "\n"
+          "Loading data\n"
+          "  --pipe             send commands in the protocol's form from stdin, as fast as\n"
+          "                     the server takes them, and count errors\n"
+          "  --pipe-timeout N   how many seconds to wait for the last reply (30, 0: no end)\n"
+          "\n"
+          "This program\n"
+          "  --verbose          accepted, for scripts; changes nothing\n"
+          "  --help, -h         this text\n"
+          "  --version, -v      its version\n"
+          "\n"
+          "For example\n"
+          "  valkey-cli set greeting 'hello world'\n"
+          "  valkey-cli -u valkey://app:secret@db.example:6380/2 dbsize\n"
+          "  valkey-cli -x set report < report.pdf\n"
+          "  valkey-cli -r 60 -i 1 llen jobs\n"
+          "  valkey-cli --quoted-input get '\"key\\x00with\\x00zeros\"'\n"
+          "  valkey-cli --scan --pattern 'user:*' | head\n"
+          "  valkey-cli --eval rename-if.lua old new , 10\n",
           stdout);
 }

@@ -19,6 +19,7 @@ typedef enum {
     MODE_PIPE,
     MODE_INTRINSIC,
     MODE_EVAL,
+    MODE_LRU_TEST,
     MODE_HELP,
     MODE_VERSION
 } cliMode;
@@ -26,6 +27,9 @@ typedef enum {
 typedef struct cliOptions {
     const char *host, *socket, *user, *password; /* borrowed: argv, environment or URI */
     int port, db;
+    int family;     /* AF_INET, AF_INET6 or 0 */
+    bool multipath; /* MPTCP */
+    bool cluster;   /* follow redirections */
     double timeout_s, interval_s;
     bool interval_given, repeat_given;
     long long repeat; /* -1: for ever */
@@ -39,7 +43,7 @@ typedef struct cliOptions {
     bool hints;
     cliMode mode;
     const char *pattern;
-    long long scan_count, memory_samples, pipe_timeout_s, intrinsic_s, hotkeys;
+    long long scan_count, memory_samples, pipe_timeout_s, intrinsic_s, hotkeys, lru_keys;
     const char *eval_file;
     char **command; /* borrowed */
     int command_count;

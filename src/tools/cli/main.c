@@ -116,6 +116,7 @@ static int runMode(cliSession *s) {
     case MODE_MEMKEYS: return modeBigKeys(s, true);
     case MODE_HOTKEYS: return modeHotKeys(s);
     case MODE_PIPE: return modePipe(s);
+    case MODE_LRU_TEST: return modeLruTest(s);
     default: return runEval(s);
     }
 }
@@ -140,5 +141,6 @@ int main(int argc, char **argv) {
     default: code = runMode(&session);
     }
     sessionDisconnect(&session);
+    sdsFree(session.host);
     return code;
 }

@@ -16,5 +16,6 @@ int modeScan(cliSession *s);
 int modeBigKeys(cliSession *s, bool by_memory);
 int modeHotKeys(cliSession *s);
 int modePipe(cliSession *s);
+int modeLruTest(cliSession *s);
 
 #endif

@@ -23,11 +23,9 @@ static void setPreference(cliOptions *o, int argc, char **argv, bool from_file) 
     if (strcasecmp(verb, "set") == 0 && argc > 1) {
         if (strcasecmp(what, "hints") == 0) o->hints = true;
         else if (strcasecmp(what, "nohints") == 0) o->hints = false;
-        else printf("%sunknown valkey-cli preference '%s'\n", from_file ? ".valkeyclirc: " : "", what);
-    } else if (strcasecmp(verb, "get") == 0 && argc > 1) {
-        printf("%sunknown valkey-cli get option '%s'\n", from_file ? ".valkeyclirc: " : "", what);
+        else printf("%sno preference '%s': hints and nohints are known\n", from_file ? ".valkeyclirc: " : "", what);
     } else {
-        printf("%sunknown valkey-cli internal command '%s'\n", from_file ? ".valkeyclirc: " : "", verb);
+        printf("%sno such word ':%s': only :set is known\n", from_file ? ".valkeyclirc: " : "", verb);
     }
 }
 
@@ -55,15 +53,27 @@ static void loadPreferences(cliOptions *o) {
 
 /* ---- One line --------------------------------------------------------------------------------------------------- */
 
+/* A slip in a command's name is named, for people only. */
+static void offerCommand(const char *word) {
+    const char *near = helpNearest(word);
+    if (near) printf("%sDid you mean %s?%s\n", terminalStyle("90"), near, terminalStyle("0"));
+}
+
 static void runWords(cliSession *s, const sds *words, int count) {
     slice *argv = zmalloc(sizeof(slice) * (size_t)count);
     long long repeat = 1;
     int first = 0;
     if (count > 1 && string2ll(words[0], sdsLen(words[0]), &repeat)) first = 1;
     for (int i = first; i < count; i++) argv[i - first] = sdsSlice(words[i]);
-    if (repeat < 1) printf("Invalid valkey-cli repeat command option value.\n");
-    else if (sliceIs(argv[0], "help") || sliceIs(argv[0], "?")) helpShow(s, count - first, argv);
-    else sessionRunRepeated(s, count - first, argv, repeat);
+    if (repeat < 1) {
+        printf("A command can be repeated once or more often, not %lld times\n", repeat);
+    } else if (sliceIs(argv[0], "help") || sliceIs(argv[0], "?")) {
+        helpShow(s, count - first, argv);
+    } else {
+        s->unknown_command = false;
+        sessionRunRepeated(s, count - first, argv, repeat);
+        if (s->interactive && s->unknown_command) offerCommand(words[first]);
+    }
     zfree(argv);
     fflush(stdout);
 }
@@ -79,11 +89,7 @@ static void reconnectTo(cliSession *s, const sds *words, int count) {
         printf("Usage: connect <host> <port>\n");
         return;
     }
-    static sds host;
-    sdsFree(host);
-    host = sdsDup(words[1]);
-    s->options->host = host;
-    s->options->port = (int)port;
+    sessionSetAddress(s, sdsSlice(words[1]), (int)port);
     sessionConnect(s, false);
 }
 
@@ -109,6 +115,7 @@ int replRunPipe(cliSession *s) {
     size_t room = 0;
     ssize_t len;
     int code = 0;
+    s->reads_lines = true;
     while ((len = getline(&line, &room, stdin)) >= 0) {
         if (len > 0 && line[len - 1] == '\n') line[len - 1] = '\0';
         if (!runLine(s, line)) break;
@@ -189,7 +196,7 @@ static bool runLines(cliSession *s, lineHistory *history, sds text) {
 int replRunTerminal(cliSession *s) {
     lineAdvice advice = {.complete = choices, .hint = hint, .arg = s};
     bool capable = terminalIsCapable();
-    s->interactive = true;
+    s->interactive = s->reads_lines = true;
     utf8Init();
     loadPreferences(s->options);
     sds path = capable ? userFile("VALKEYCLI_HISTFILE", "REDISCLI_HISTFILE", ".valkeycli_history") : NULL;

@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "session.h"
 #include "numbers.h"
+#include "terminal.h"
 #include "zmalloc.h"
 #include <poll.h>
 #include <signal.h>
@@ -16,6 +17,8 @@
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
+
+#define REDIRECTIONS_MAX 16
 
 volatile int session_interrupted;
 
@@ -54,7 +57,13 @@ bool sessionConnect(cliSession *s, bool quiet) {
     const cliOptions *o = s->options;
     char err[LINK_ERR_LEN];
     sessionDisconnect(s);
-    s->link = linkOpen(o->host, o->port, o->socket, o->timeout_s, err);
+    linkTarget target = {.host = o->host,
+                         .port = o->port,
+                         .unix_path = o->socket,
+                         .family = o->family,
+                         .multipath = o->multipath,
+                         .timeout_s = o->timeout_s};
+    s->link = linkOpen(&target, err);
     if (!s->link) {
         sds address = sessionAddress(s);
         if (!quiet) fprintf(stderr, "Could not connect to Valkey at %s: %s\n", address, err);
@@ -72,6 +81,15 @@ void sessionDisconnect(cliSession *s) {
     linkClose(s->link);
     s->link = NULL;
     s->in_transaction = s->subscribed = s->monitoring = false;
+}
+
+void sessionSetAddress(cliSession *s, slice host, int port) {
+    sds before = s->host;
+    s->host = sdsFromSlice(host); /* the old name may be what `host` points into */
+    s->options->host = s->host;
+    s->options->port = port;
+    s->options->socket = NULL;
+    sdsFree(before);
 }
 
 replyValue *sessionAsk(cliSession *s, const char *word, ...) {
@@ -138,7 +156,10 @@ static bool showStream(cliSession *s) {
     struct sigaction act = {.sa_handler = onInterrupt}, before;
     bool alive = true;
     session_interrupted = 0;
-    if (s->interactive) sigaction(SIGINT, &act, &before);
+    if (s->interactive) {
+        if (!s->monitoring) terminalSetKeys(); /* any key, not only Enter, ends the stream */
+        sigaction(SIGINT, &act, &before);
+    }
     while (!session_interrupted) {
         struct pollfd p[2] = {{.fd = linkFd(s->link), .events = POLLIN}, {.fd = STDIN_FILENO, .events = POLLIN}};
         if (!linkHasReply(s->link)) {
@@ -158,10 +179,11 @@ static bool showStream(cliSession *s) {
     }
     if (s->interactive) {
         sigaction(SIGINT, &before, NULL);
+        terminalRestore();
         if (session_interrupted && s->monitoring) {
             sessionDisconnect(s);
         } else if (session_interrupted) {
-            printf("Closing current connection. Ready to reconnect to Valkey server... \n");
+            printf("\nLeft the stream; the next command gets a connection of its own.\n");
             sessionDisconnect(s);
         }
     }
@@ -176,11 +198,11 @@ static bool isUnsubscribe(slice word) {
     return sliceIs(word, "unsubscribe") || sliceIs(word, "punsubscribe") || sliceIs(word, "sunsubscribe");
 }
 
-/* Subscribing answers once per channel, as pushes in RESP3; then messages come. */
-static bool runSubscribe(cliSession *s, int argc, bool subscribe) {
+/* Subscribing answers once per channel, as pushes in RESP3; then messages come. Takes `first`. */
+static bool showSubscription(cliSession *s, int argc, bool subscribe, replyValue *first) {
     long long left = 0;
     for (int i = 0; i < (argc > 1 ? argc - 1 : 1); i++) {
-        replyValue *v = linkRead(s->link);
+        replyValue *v = i == 0 ? first : linkRead(s->link);
         if (!v) return false;
         sessionPrint(s, v, false);
         bool failed = replyIsError(v);
@@ -191,7 +213,7 @@ static bool runSubscribe(cliSession *s, int argc, bool subscribe) {
     s->subscribed = left > 0;
     if (!subscribe || !s->subscribed) return true;
     if (s->interactive && s->options->style == STYLE_PRETTY)
-        printf("Reading messages... (press Ctrl-C to quit or any key to type command)\r\n");
+        printf("Messages follow as they come. Any key leads back to the prompt, Ctrl-C also unsubscribes.\n");
     fflush(stdout);
     return showStream(s);
 }
@@ -222,12 +244,63 @@ static replyValue *readReply(cliSession *s) {
     return v;
 }
 
+/* "MOVED 3999 127.0.0.1:6381", "ASK 3999 :6381": take the address over, without a host the same one. False when the
+ * error is no redirection that makes sense. */
+static bool takeRedirection(cliSession *s, const replyValue *v, bool *asking) {
+    int count;
+    long long slot, port;
+    sds *words = sdsSplitLen(v->str, v->len, " ", 1, &count);
+    bool asks = count == 3 && strcmp(words[0], "ASK") == 0, moved = count == 3 && strcmp(words[0], "MOVED") == 0;
+    const char *colon = asks || moved ? strrchr(words[2], ':') : NULL;
+    bool good = colon && string2ll(words[1], sdsLen(words[1]), &slot) &&
+                string2ll(colon + 1, strlen(colon + 1), &port) && port > 0 && port <= 65535;
+    if (good) {
+        slice host = sliceOf(words[2], (size_t)(colon - words[2]));
+        sessionSetAddress(s, host.len ? host : sliceStr(s->options->host), (int)port);
+        *asking = asks;
+        if (s->reads_lines && (s->options->style == STYLE_PRETTY || s->options->style == STYLE_RAW)) {
+            sds address = sessionAddress(s);
+            printf("-> Redirected to slot [%lld] located at %s\n", slot, address);
+            sdsFree(address);
+        }
+    }
+    sdsFreeSplitRes(words, count);
+    return good;
+}
+
+/* Send a command and read its (first) reply, from the server that has the key. A cluster that sends in circles ends up
+ * with its last redirection as the reply. NULL when a connection broke. */
+static replyValue *askCluster(cliSession *s, int argc, const slice *argv, bool pushes_are_replies) {
+    bool asking = false;
+    for (int hops = 0;; hops++) {
+        replyValue *v = asking ? linkCall(s->link, "ASKING", NULL) : NULL;
+        if (asking && !v) return NULL;
+        replyValueFree(v);
+        if (!linkSend(s->link, argc, argv)) return NULL;
+        v = pushes_are_replies ? linkRead(s->link) : readReply(s);
+        /* Within MULTI the command has been refused, and with it the transaction: nothing to go after. */
+        if (!v || !replyIsError(v) || !s->options->cluster || s->in_transaction || hops == REDIRECTIONS_MAX) return v;
+        sds host = sdsNew(s->options->host);
+        const char *socket = s->options->socket;
+        int port = s->options->port;
+        bool followed = takeRedirection(s, v, &asking), connected = followed && sessionConnect(s, false);
+        if (followed && !connected) { /* the server that is there is of more use than the one that is not */
+            sessionSetAddress(s, sdsSlice(host), port);
+            s->options->socket = socket;
+        }
+        sdsFree(host);
+        if (!followed) return v;
+        replyValueFree(v);
+        if (!connected) return NULL;
+    }
+}
+
 bool sessionRun(cliSession *s, int argc, const slice *argv) {
     bool subscribe = isSubscribe(argv[0]);
-    if (!linkSend(s->link, argc, argv)) return false;
-    if (!s->in_transaction && (subscribe || isUnsubscribe(argv[0]))) return runSubscribe(s, argc, subscribe);
-    replyValue *v = readReply(s);
+    bool subscription = !s->in_transaction && (subscribe || isUnsubscribe(argv[0]));
+    replyValue *v = askCluster(s, argc, argv, subscription);
     if (!v) return false;
+    if (subscription) return showSubscription(s, argc, subscribe, v);
     bool failed = replyIsError(v);
     if (failed && s->options->exit_on_error && !s->interactive) {
         fprintf(stderr, "%s\n", v->str);
@@ -235,6 +308,7 @@ bool sessionRun(cliSession *s, int argc, const slice *argv) {
         exit(1);
     }
     sessionPrint(s, v, repliesText(argc, argv));
+    s->unknown_command = failed && strncmp(v->str, "ERR unknown command", 19) == 0;
     if (!failed) noteEffect(s, argc, argv);
     else if (sliceIs(argv[0], "exec")) s->in_transaction = false;
     replyValueFree(v);
@@ -260,7 +334,7 @@ bool sessionRunRepeated(cliSession *s, int argc, const slice *argv, long long re
         if (sessionRun(s, argc, argv)) continue;
         /* Ending the server ends the connection: as expected. */
         bool shutdown_sent = sliceIs(argv[0], "shutdown");
-        snprintf(s->last_error, sizeof(s->last_error), "%s", linkError(s->link));
+        snprintf(s->last_error, sizeof(s->last_error), "%s", s->link ? linkError(s->link) : "the redirection failed");
         bool retry = s->interactive && !s->in_transaction && !shutdown_sent;
         sessionDisconnect(s);
         if (shutdown_sent) return true;

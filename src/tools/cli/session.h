@@ -10,10 +10,13 @@
 typedef struct cliSession {
     cliOptions *options; /* borrowed */
     serverLink *link;    /* owns; NULL while not connected */
+    sds host;            /* owns; where a redirection or `connect` led, lent to the options; NULL: nowhere yet */
     int db, resp;
     bool in_transaction, subscribed, monitoring;
     bool interactive;
-    bool broken; /* a command could not be sent or its reply not be read */
+    bool reads_lines;     /* commands come from a terminal or a pipe, not from the command line */
+    bool broken;          /* a command could not be sent or its reply not be read */
+    bool unknown_command; /* the last reply said so */
     char last_error[LINK_ERR_LEN];
 } cliSession;
 
@@ -21,10 +24,13 @@ typedef struct cliSession {
  * `quiet`); a refusal by the server is told and the connection stays. */
 bool sessionConnect(cliSession *s, bool quiet);
 void sessionDisconnect(cliSession *s);
+/* From now on the server is this one. Does not connect. */
+void sessionSetAddress(cliSession *s, slice host, int port);
 /* As the prompt and messages name the server: "host:port" or the socket's path. */
 sds sessionAddress(const cliSession *s);
-/* Run one command and print its reply. False when the connection broke. An error ends the program if the options say so
- * and nobody sits at a terminal. */
+/* Run one command and print its reply, following redirections of a cluster if the options say so. False when the
+ * connection broke (`link` is NULL when a redirection led to a server that is not there). An error ends the program if
+ * the options say so and nobody sits at a terminal. */
 bool sessionRun(cliSession *s, int argc, const slice *argv);
 /* The same `repeat` times, with the options' interval; connects again once when the connection was lost. */
 bool sessionRunRepeated(cliSession *s, int argc, const slice *argv, long long repeat);

@@ -16,6 +16,7 @@
 #include "zmalloc.h"
 #include <errno.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -23,6 +24,9 @@
 
 #define READ_SIZE 65536
 #define WORDS_MAX 32
+#ifndef IPPROTO_MPTCP
+#define IPPROTO_MPTCP 262 /* Linux 5.6; older headers do not name it */
+#endif
 
 struct serverLink {
     int fd;
@@ -32,19 +36,20 @@ struct serverLink {
     char err[LINK_ERR_LEN];
 };
 
-/* Connect to the first address of `host` that answers. */
-static int connectHost(const char *host, int port, int timeout_ms, char *err) {
+/* Connect to the first address of the host that answers. */
+static int connectHost(const linkTarget *target, int timeout_ms, char *err) {
     char service[12];
-    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *list;
-    snprintf(service, sizeof(service), "%d", port);
-    int rc = getaddrinfo(host, service, &hints, &list);
+    struct addrinfo hints = {.ai_family = target->family ? target->family : AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *list;
+    snprintf(service, sizeof(service), "%d", target->port);
+    int rc = getaddrinfo(target->host, service, &hints, &list);
     if (rc != 0) {
         snprintf(err, LINK_ERR_LEN, "%s", gai_strerror(rc));
         return -1;
     }
     int fd = -1, error = ECONNREFUSED;
     for (struct addrinfo *a = list; a && fd < 0; a = a->ai_next) {
-        fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
+        fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, target->multipath ? IPPROTO_MPTCP : a->ai_protocol);
         if (fd < 0) {
             error = errno;
             continue;
@@ -67,9 +72,9 @@ static int connectUnix(const char *path, char *err) {
     return fd;
 }
 
-serverLink *linkOpen(const char *host, int port, const char *unix_path, double timeout_s, char *err) {
-    int timeout_ms = (int)(timeout_s * 1000);
-    int fd = unix_path ? connectUnix(unix_path, err) : connectHost(host, port, timeout_ms, err);
+serverLink *linkOpen(const linkTarget *target, char *err) {
+    int timeout_ms = (int)(target->timeout_s * 1000);
+    int fd = target->unix_path ? connectUnix(target->unix_path, err) : connectHost(target, timeout_ms, err);
     if (fd < 0) return NULL;
     if (timeout_ms > 0) anetSendTimeout(NULL, fd, 0);
     serverLink *l = zcalloc(1, sizeof(*l));

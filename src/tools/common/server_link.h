@@ -10,9 +10,18 @@ typedef struct serverLink serverLink;
 
 #define LINK_ERR_LEN 256
 
-/* `unix_path` wins over host and port. timeout_s 0: as long as the system allows. NULL with a reason in `err`
- * (LINK_ERR_LEN bytes). */
-serverLink *linkOpen(const char *host, int port, const char *unix_path, double timeout_s, char *err);
+/* Where a server is. All borrowed. */
+typedef struct linkTarget {
+    const char *host;
+    int port;
+    const char *unix_path; /* wins over host and port; NULL: none */
+    int family;            /* AF_INET, AF_INET6, or 0 for either */
+    bool multipath;        /* MPTCP */
+    double timeout_s;      /* to connect; 0: as long as the system allows */
+} linkTarget;
+
+/* NULL with a reason in `err` (LINK_ERR_LEN bytes). */
+serverLink *linkOpen(const linkTarget *target, char *err);
 void linkClose(serverLink *l); /* NULL is allowed */
 
 /* All false/NULL when the connection broke; linkError() then says why and nothing more works. */

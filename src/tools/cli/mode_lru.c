@@ -1,0 +1,94 @@
+/* mode_lru.c -- play a cache: read keys, some much oftener than others, store what is not there, count.
+ *
+ * With maxmemory set on the server the hit rate tells how well its eviction keeps what is asked for. Four fifths of the
+ * reads go to one fifth of the keys, and so on within that fifth: key number = KEYS * u^a for a uniform u in [0, 1),
+ * with a = ln 0.2 / ln 0.8.
+ *
+ * Tests       tests/tools/cli.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "clock.h"
+#include "modes.h"
+#include "rng.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define BATCH 128
+#define SKEW 7.2126
+#define VALUE "a value of sixty-four bytes, which is what many caches hold.   ."
+
+typedef struct lruCounts {
+    long long hits, misses, refused;
+} lruCounts;
+
+static sds catCommand(sds out, const char *verb, const sds key, const char *value) {
+    out = sdsCatPrintf(out, "*%d\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n", value ? 3 : 2, strlen(verb), verb, sdsLen(key), key);
+    return value ? sdsCatPrintf(out, "$%zu\r\n%s\r\n", strlen(value), value) : out;
+}
+
+/* Send what is in `bytes`, which it takes. Ends the program when the connection breaks. */
+static void sendBatch(cliSession *s, sds bytes) {
+    bool sent = linkSendBytes(s->link, bytes, sdsLen(bytes));
+    sdsFree(bytes);
+    if (sent) return;
+    fprintf(stderr, "Error: %s\n", linkError(s->link));
+    exit(1);
+}
+
+static replyValue *nextReply(cliSession *s) {
+    replyValue *v = linkRead(s->link);
+    if (v) return v;
+    fprintf(stderr, "Error: %s\n", linkError(s->link));
+    exit(1);
+}
+
+/* Read a batch of keys, then store those that were missing. */
+static void runBatch(cliSession *s, rng *random, lruCounts *c) {
+    sds keys[BATCH], reads = sdsEmpty(), writes = sdsEmpty();
+    int stored = 0;
+    for (int i = 0; i < BATCH; i++) {
+        long long number = (long long)((double)s->options->lru_keys * pow(rngDouble(random), SKEW));
+        keys[i] = sdsCatPrintf(sdsEmpty(), "lru:%lld", number);
+        reads = catCommand(reads, "GET", keys[i], NULL);
+    }
+    sendBatch(s, reads);
+    for (int i = 0; i < BATCH; i++) {
+        replyValue *v = nextReply(s);
+        if (replyIsError(v)) c->refused++;
+        else if (v->type == '_') c->misses++;
+        else c->hits++;
+        if (v->type == '_') {
+            writes = catCommand(writes, "SET", keys[i], VALUE);
+            stored++;
+        }
+        replyValueFree(v);
+        sdsFree(keys[i]);
+    }
+    sendBatch(s, writes);
+    while (stored-- > 0) {
+        replyValue *v = nextReply(s);
+        if (replyIsError(v)) c->refused++;
+        replyValueFree(v);
+    }
+}
+
+int modeLruTest(cliSession *s) {
+    const cliOptions *o = s->options;
+    double interval_s = o->interval_s > 0 ? o->interval_s : 1;
+    rng random;
+    rngSeed(&random, clockWallUs());
+    for (long long line = 0; !o->repeat_given || o->repeat < 0 || line < o->repeat; line++) {
+        lruCounts c = {0};
+        uint64_t started = clockMonotonicUs();
+        do runBatch(s, &random, &c);
+        while ((double)(clockMonotonicUs() - started) / 1e6 < interval_s);
+        long long reads = c.hits + c.misses;
+        double rate = reads ? 100.0 * (double)c.hits / (double)reads : 0;
+        printf("%lld reads, %lld found (%.2f%%), %lld stored anew", reads, c.hits, rate, c.misses);
+        if (c.refused) printf(", %lld refused", c.refused);
+        printf("\n");
+        fflush(stdout);
+    }
+    return 0;
+}

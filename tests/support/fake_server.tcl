@@ -1,0 +1,62 @@
+# fake_server.tcl -- a server that answers as it is told, for programs that talk to servers which are not at hand.
+#
+# tclsh fake_server.tcl PORT LOG ?PATTERN REPLY ...?
+#
+# The words of each request, joined by blanks and in small letters, go to LOG as a line, and the first PATTERN (a glob)
+# they match gives the reply; +OK without one. A reply of "close" closes the connection instead.
+#
+# SPDX-License-Identifier: BSD-3-Clause
+
+set rules [lassign $argv port log_path]
+set log [open $log_path a]
+fconfigure $log -buffering line
+
+proc accepted {channel address port} {
+    fconfigure $channel -blocking 0 -translation binary -buffering none
+    set ::input($channel) ""
+    fileevent $channel readable [list readable $channel]
+}
+
+# One request off the front of the connection's input; an empty list when it is not whole.
+proc next_request {channel} {
+    upvar #0 ::input($channel) input
+    if {![regexp {^\*(\d+)\r\n} $input head count]} {return {}}
+    set at [string length $head]
+    set words {}
+    for {set i 0} {$i < $count} {incr i} {
+        if {![regexp -start $at {\A\$(\d+)\r\n} $input head length]} {return {}}
+        incr at [string length $head]
+        if {[string length $input] < $at + $length + 2} {return {}}
+        lappend words [string range $input $at [expr {$at + $length - 1}]]
+        incr at [expr {$length + 2}]
+    }
+    set input [string range $input $at end]
+    return $words
+}
+
+proc readable {channel} {
+    append ::input($channel) [read $channel]
+    if {[eof $channel]} {
+        close $channel
+        return
+    }
+    while {[llength [set words [next_request $channel]]]} {
+        set request [string tolower [join $words " "]]
+        puts $::log $request
+        set reply "+OK"
+        foreach {pattern answer} $::rules {
+            if {[string match $pattern $request]} {
+                set reply $answer
+                break
+            }
+        }
+        if {$reply eq "close"} {
+            close $channel
+            return
+        }
+        puts -nonewline $channel "$reply\r\n"
+    }
+}
+
+socket -server accepted -myaddr 127.0.0.1 $port
+vwait forever
