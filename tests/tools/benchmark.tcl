@@ -132,9 +132,12 @@ start_server {each {r FLUSHALL; r CONFIG RESETSTAT}} {
     }
 
     test "An unknown option is named" {
-        lassign [bench --nonsense] code out
+        lassign [bench --nonsense] code out err
         assert_equal 1 $code
-        assert_match "Invalid option \"--nonsense\" or option argument missing\n*" $out
+        assert_match "Unknown option '--nonsense'.\n*" $err
+        assert_match "*Did you mean --threads?*" [lindex [bench --thread 2] 2]
+        assert_match "Option '-n' needs a value.\n*" [lindex [bench -n] 2]
+        assert_match "Option '--cluster' does not work here: *" [lindex [bench --cluster] 2]
     }
 
     test "--version and --help" {

@@ -277,10 +277,14 @@ start_server {each {r FLUSHALL}} {
         assert_regexp {^\d+ \d+ \d+\.\d\d \d+\n$} [cli --latency -i 0.2]
     }
 
+    test "--latency-dist shows shares" {
+        assert_regexp {PINGs  20us  50us .* more\n +\d+( +([\d.]+|\.)){12}\n$} [cli --no-raw --latency-dist -i 0.2 -r 1]
+    }
+
     test "--version and --help" {
         assert_regexp {^valkey-cli \d+\.\d+\.\d+} [cli --version]
         foreach option {--help -h} {
-            assert_match "valkey-cli *Where the server is\n*-h HOST*" [cli $option]
+            assert_match "*Usage: valkey-cli*Where the server is\n*-h HOST*" [cli $option]
         }
     }
 }

@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "numbers.h"
 #include "server_uri.h"
+#include "suggest.h"
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +70,42 @@ static const optionRow *findOption(const char *name) {
     return NULL;
 }
 
+/* Options of the field's program that need what this one has not got. */
+static const struct {
+    const char *name, *why;
+} absent[] = {
+    {"--cluster", "one server is measured at a time"},
+    {"--rfr", "one server is measured at a time"},
+    {"--tls", "TLS is not built in"},
+    {"--sni", "TLS is not built in"},
+    {"--cacert", "TLS is not built in"},
+    {"--cacertdir", "TLS is not built in"},
+    {"--insecure", "TLS is not built in"},
+    {"--cert", "TLS is not built in"},
+    {"--key", "TLS is not built in"},
+    {"--tls-ciphers", "TLS is not built in"},
+    {"--tls-ciphersuites", "TLS is not built in"},
+    {"--mptcp", "the load goes over plain TCP or a Unix socket"},
+    {"--fuzz", "there is no fuzzer"},
+    {"--fuzz-mode", "there is no fuzzer"},
+    {"--fuzz-loglevel", "there is no fuzzer"},
+};
+
+/* Say why an option does not work. `known`: its value is missing. */
+static bool refuseOption(const char *name, bool known) {
+    suggestion s = {.word = name};
+    for (size_t i = 0; i < array_len(absent); i++) {
+        if (strcmp(name, absent[i].name) != 0) continue;
+        fprintf(stderr, "Option '%s' does not work here: %s.\n", name, absent[i].why);
+        return false;
+    }
+    for (size_t i = 0; i < array_len(option_rows); i++) suggestConsider(&s, option_rows[i].name);
+    fprintf(stderr, known ? "Option '%s' needs a value." : "Unknown option '%s'.", name);
+    if (!known && s.best) fprintf(stderr, " Did you mean %s?", s.best);
+    fprintf(stderr, "\n'valkey-benchmark --help' shows all options.\n");
+    return false;
+}
+
 static bool badValue(const optionRow *row, const char *text) {
     fprintf(stderr, "Invalid value \"%s\" of option \"%s\": ", text, row->name);
     if (row->kind == OPT_KEEP_ALIVE) fprintf(stderr, "0 or 1 expected\n");
@@ -99,10 +136,7 @@ static bool takeValue(benchOptions *o, const optionRow *row, const char *text) {
     case OPT_FLAG: *(bool *)field = true; return true;
     case OPT_TEXT: *(const char **)field = text; return true;
     case OPT_URI: return takeUri(o, text);
-    case OPT_IGNORED:
-        fprintf(stderr, "WARNING: -e option has no effect. "
-                        "We now immediately exit on error to avoid false results.\n");
-        return true;
+    case OPT_IGNORED: fprintf(stderr, "Option -e changes nothing: an error ends the run in any case.\n"); return true;
     case OPT_KEEP_ALIVE:
         if (strcmp(text, "0") != 0 && strcmp(text, "1") != 0) return badValue(row, text);
         o->keep_alive = text[0] == '1';
@@ -141,16 +175,14 @@ bool benchOptionsParse(benchOptions *o, int argc, char **argv) {
         const optionRow *row = findOption(argv[i]);
         bool bare = row && (row->kind == OPT_FLAG || row->kind == OPT_IGNORED);
         if (!row || (!bare && i + 1 == argc)) {
-            printf("Invalid option \"%s\" or option argument missing\n\n", argv[i]);
-            benchUsage();
-            return false;
+            return refuseOption(argv[i], row != NULL);
         }
         if (!takeValue(o, row, bare ? NULL : argv[++i])) return false;
     }
     o->command = argv + i;
     o->command_count = argc - i;
     if (o->requests && o->duration_s) {
-        fprintf(stderr, "Options -n and --duration are mutually exclusive.\n");
+        fprintf(stderr, "A run ends after -n requests or after --duration seconds, not after both.\n");
         return false;
     }
     if (!o->requests && !o->duration_s) o->requests = 100000;
@@ -159,76 +191,69 @@ bool benchOptionsParse(benchOptions *o, int argc, char **argv) {
 }
 
 void benchUsage(void) {
-    fputs("Usage: valkey-benchmark [OPTIONS] [--] [COMMAND ARGS...]\n"
+    fputs("Usage: valkey-benchmark [options]                   run the standard tests\n"
+          "       valkey-benchmark [options] [--] COMMAND...   run this command instead\n"
           "\n"
-          "Sends commands over many connections at once and reports rate and latency.\n"
-          "Without a command, a series of standard tests runs; -t picks some of them.\n"
+          "Many connections at once send requests and wait for the replies; rate and latency\n"
+          "are measured where a client would feel them.\n"
           "\n"
-          "Several commands are separated by ';', and a number before a command repeats\n"
-          "it: `SET foo bar ';' 3 GET foo`. These words inside arguments are replaced:\n"
+          "Where the server is\n"
+          "  -h HOST            its name or address (127.0.0.1)\n"
+          "  -p PORT            its port (6379)\n"
+          "  -s PATH            its Unix socket, instead of host and port\n"
+          "  -u URI             all at once: valkey://USER:PASSWORD@HOST:PORT/DB\n"
+          "  -a PASSWORD        log in\n"
+          "  --user NAME        as this user, not as \"default\"\n"
+          "  --dbnum DB         in this database (0)\n"
           "\n"
-          " __rand_int__       A 12 digit number below the value of -r, another each time.\n"
-          " __rand_1st__       The same, but one number for the whole sequence of commands.\n"
-          "                    Also __rand_2nd__ to __rand_9th__.\n"
-          " __data__           Data of the size that -d gives.\n"
+          "How much load\n"
+          "  -c N               connections (50)\n"
+          "  -n N               requests in all (100000)\n"
+          "  --duration SECONDS a time instead of a number of requests\n"
+          "  --warmup SECONDS   load before each test that is not measured\n"
+          "  -P N               requests that a connection sends before it waits (1); with\n"
+          "                     several commands, that many times all of them\n"
+          "  --threads N        threads that send; one can keep a server of one thread busy\n"
+          "  --rps N            no more requests in a second than this (0: no limit)\n"
+          "  -k 0|1             0: a new connection for each request (1)\n"
+          "  -l                 start over when all tests are done\n"
+          "  -I                 no requests at all: open the connections and keep them\n"
           "\n"
-          "Options:\n"
+          "What is sent\n"
+          "  -t TESTS           only these standard tests, separated by commas: ping,\n"
+          "                     ping_inline, ping_mbulk, set, get, incr, lpush, rpush, lpop,\n"
+          "                     rpop, sadd, hset, spop, zadd, zpopmin, lrange, lrange_100,\n"
+          "                     lrange_300, lrange_500, lrange_600, mset, mget, xadd,\n"
+          "                     function_load, fcall\n"
+          "  -d BYTES           size of values (3)\n"
+          "  -r N               spread requests over N keys instead of one\n"
+          "  --sequential       with -r: key after key, not at random\n"
+          "  --seed N           start of the random numbers, for a run that can be repeated\n"
+          "  -x                 the command's last argument is what stdin holds\n"
+          "  -3                 speak RESP3\n"
+          "  --enable-tracking  have the server track what is read (CLIENT TRACKING)\n"
+          "  --num-functions N  functions that function_load loads (10)\n"
+          "  --num-keys-in-fcall N  keys that fcall passes (1)\n"
           "\n"
-          " -h <hostname>      Server hostname (default 127.0.0.1)\n"
-          " -p <port>          Server port (default 6379)\n"
-          " -s <socket>        Server socket (overrides host and port)\n"
-          " -a <password>      Password\n"
-          " --user <username>  Send 'AUTH username password'. Needs -a.\n"
-          " -u <uri>           Server URI: valkey://user:password@host:port/dbnum\n"
-          " -c <clients>       Number of parallel connections (default 50)\n"
-          " -n <requests>      Total number of requests (default 100000)\n"
-          " --duration <secs>  Run for this time instead of a number of requests\n"
-          " --warmup <secs>    Run for this time before the measurement starts\n"
-          " -d <size>          Data size of SET/GET value in bytes (default 3)\n"
-          " --dbnum <db>       Select this database number (default 0)\n"
-          " -3                 Start sessions in RESP3 protocol mode\n"
-          " --threads <num>    Number of threads that send (default: one)\n"
-          " --enable-tracking  Send CLIENT TRACKING on before the test\n"
-          " -k <boolean>       1=keep alive 0=reconnect (default 1)\n"
-          " -r <keyspacelen>   Replace __rand_int__ and its kin with numbers below this;\n"
-          "                    without -r, all commands use the same key\n"
-          " --sequential       Count upwards instead of choosing at random\n"
-          " -P <numreq>        Pipeline <numreq> requests (default 1: no pipeline); of a\n"
-          "                    sequence of commands, this many sequences\n"
-          " -q                 Quiet. Just show query/sec values\n"
-          " --precision <num>  Decimal places of latencies (at least 3)\n"
-          " --csv              Output in CSV format\n"
-          " -l                 Loop. Run the tests forever\n"
-          " -t <tests>         Only run the comma separated list of tests: ping,\n"
-          "                    ping_inline, ping_mbulk, set, get, incr, lpush, rpush, lpop,\n"
-          "                    rpop, sadd, hset, spop, zadd, zpopmin, lrange, lrange_100,\n"
-          "                    lrange_300, lrange_500, lrange_600, mset, mget, xadd,\n"
-          "                    function_load, fcall\n"
-          " -I                 Idle mode. Just open the connections and wait\n"
-          " -x                 Read last argument from STDIN\n"
-          " --rps <requests>   Limit the number of requests per second (default 0: none)\n"
-          " --seed <num>       Seed of the random numbers (default: from the clock)\n"
-          " --num-functions <num>      Functions that function_load loads (default 10)\n"
-          " --num-keys-in-fcall <num>  Keys that fcall passes (default 1)\n"
-          " --help             Output this help and exit\n"
-          " --version          Output version and exit\n"
-          "\n"
-          "Examples:\n"
-          "\n"
-          " All standard tests on 127.0.0.1:6379:\n"
-          "   $ valkey-benchmark\n"
-          "\n"
-          " 100k requests over 20 connections to 192.168.1.1:\n"
-          "   $ valkey-benchmark -h 192.168.1.1 -p 6379 -n 100000 -c 20\n"
-          "\n"
-          " Fill 127.0.0.1:6379 with about 1 million keys:\n"
-          "   $ valkey-benchmark -t set -n 1000000 -r 100000000\n"
-          "\n"
-          " A few tests as CSV:\n"
-          "   $ valkey-benchmark -t ping,set,get -n 100000 --csv\n"
-          "\n"
-          " A transaction:\n"
-          "   $ valkey-benchmark -r 1000 -- multi ';' set key:__rand_int__ __data__ ';' exec\n"
+          "What is printed\n"
+          "  -q                 a line per test\n"
+          "  --csv              lines for a spreadsheet, with a header\n"
+          "  --precision N      decimal places of latencies (3, and no less)\n"
+          "  --help             this text\n"
+          "  --version, -v      the program's version\n"
           "\n",
+          stdout);
+    fputs("In a command\n"
+          "  __rand_int__       becomes a number of 12 digits below the -r, always another\n"
+          "  __rand_1st__       the same, but one number for all commands that go together;\n"
+          "                     so do __rand_2nd__ to __rand_9th__, each with its own\n"
+          "  __data__           becomes a value of -d bytes\n"
+          "  ';'                ends a command, another follows; a number before a command\n"
+          "                     repeats it\n"
+          "\n"
+          "For example\n"
+          "  valkey-benchmark -t set,get -d 512 -r 3000000 -P 16 -q\n"
+          "  valkey-benchmark --duration 10 --rps 5000 -- get session:__rand_int__\n"
+          "  valkey-benchmark -r 1000 -- multi ';' 3 incr n:__rand_int__ ';' exec\n",
           stdout);
 }

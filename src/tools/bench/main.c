@@ -90,7 +90,8 @@ static void askServer(benchmark *b) {
     serverLink *l = connectServer(o);
     b->host.save = askSetting(o, l, "save");
     b->host.appendonly = askSetting(o, l, "appendonly");
-    if (!b->host.save || !b->host.appendonly) fprintf(stderr, "WARNING: Could not fetch server CONFIG\n");
+    if (!b->host.save || !b->host.appendonly)
+        fprintf(stderr, "WARNING: the server does not tell its save and appendonly settings\n");
     if (!o->socket) anetFdToString(linkFd(l), b->ip, sizeof(b->ip), NULL, true);
     linkClose(l);
 }
@@ -293,7 +294,7 @@ noreturn_fn static void runIdle(benchmark *b) {
         .numbers = &none,
     };
     workload *w = workloadFromRaw(sliceStr("PING\r\n"), 1);
-    printf("Creating %d idle connections and waiting forever (Ctrl+C when done)\n", o->clients);
+    printf("%d connections that do nothing, until Ctrl-C\n", o->clients);
     generator *g = generatorStart(&config, w);
     runState state;
     do {
@@ -314,9 +315,9 @@ int main(int argc, char **argv) {
     if (o->version) printf("valkey-benchmark %s\n", VALKEY_VERSION);
     if (o->help || o->version) return 0;
     if (!o->keep_alive) {
-        fprintf(stderr, "WARNING: Keepalive disabled. You probably need "
-                        "'echo 1 > /proc/sys/net/ipv4/tcp_tw_reuse' for Linux in order to use a lot of "
-                        "clients/requests\n");
+        fprintf(stderr,
+                "WARNING: with -k 0 each request takes a port of this machine for a minute. When they are used up, "
+                "connections fail;\n  sysctl net.ipv4.tcp_tw_reuse=1 lets Linux take them again earlier.\n");
     }
     askServer(&b);
     makeGreeting(&b);

@@ -191,7 +191,7 @@ static char *readLineHidden(void) {
     static char line[1024];
     struct termios before, quiet;
     bool tty = tcgetattr(STDIN_FILENO, &before) == 0;
-    fputs("Please input password: ", stderr);
+    fputs("Password: ", stderr);
     if (tty) {
         quiet = before;
         quiet.c_lflag &= ~(tcflag_t)ECHO;
@@ -207,7 +207,7 @@ static char *readLineHidden(void) {
 static bool parseYesNo(const char *text) {
     if (text[0] == 'y' || text[0] == 'Y') return true;
     if (text[0] == 'n' || text[0] == 'N') return false;
-    fprintf(stderr, "Unknown --show-pushes value '%s' (valid: '[y]es', '[n]o')\n", text);
+    fprintf(stderr, "Invalid value '%s' of option --show-pushes: yes or no expected\n", text);
     return false;
 }
 
@@ -216,7 +216,7 @@ static const char *unquotePattern(const char *text) {
     int count;
     sds *words = sdsSplitArgs(text, &count);
     if (!words || count != 1) {
-        fprintf(stderr, "Invalid quoted string specified for --quoted-pattern\n");
+        fprintf(stderr, "Invalid value of option --quoted-pattern: one string in quotes expected\n");
         exit(1);
     }
     return words[0];
@@ -318,11 +318,11 @@ static void finish(cliOptions *o) {
         o->password_in_args = false;
     }
     if (o->password_in_args && !o->no_auth_warning) {
-        fputs("Warning: Using a password with '-a' or '-u' option on the command line interface may not be safe.\n",
+        fputs("Warning: Using a password with '-a' or '-u' shows it to all who list this machine's processes.\n",
               stderr);
     }
     if (o->last_from_stdin && o->stdin_tag) {
-        fprintf(stderr, "Options -x and -X are mutually exclusive.\n");
+        fprintf(stderr, "There is one stdin: either -x or -X takes it.\n");
         exit(1);
     }
 }
@@ -355,9 +355,9 @@ void cliOptionsParse(cliOptions *o, int argc, char **argv) {
 
 void cliUsage(void) {
     printf("valkey-cli %s\n\n", VALKEY_VERSION);
-    fputs("valkey-cli [options]                   a prompt; \"help\" there says more\n"
-          "valkey-cli [options] COMMAND [ARG...]  run one command, print its reply\n"
-          "valkey-cli [options] < FILE            run the commands in a file, one per line\n"
+    fputs("Usage: valkey-cli [options]                   a prompt; \"help\" there says more\n"
+          "       valkey-cli [options] COMMAND [ARG...]  run one command, print its reply\n"
+          "       valkey-cli [options] < FILE            run the commands in FILE, one a line\n"
           "\n"
           "Where the server is\n"
           "  -h HOST            its name or address (127.0.0.1)\n"

@@ -30,7 +30,7 @@ static sds unquote(const char *word) {
     int count;
     sds *parts = sdsSplitArgs(word, &count);
     if (!parts || count != 1) {
-        fprintf(stderr, "Invalid quoted string\n");
+        fprintf(stderr, "Invalid argument: a quote is not closed\n");
         exit(1);
     }
     sds out = sdsDup(parts[0]);
@@ -52,7 +52,7 @@ static sds *commandWords(const cliOptions *o, int *count) {
         }
     }
     if (o->stdin_tag && !used_tag) {
-        fprintf(stderr, "Using -X option but stdin tag not match.\n");
+        fprintf(stderr, "No argument is the tag of -X: stdin has no place.\n");
         exit(1);
     }
     if (o->last_from_stdin) words[(*count)++] = readAll(stdin);
@@ -81,7 +81,7 @@ static int runEval(cliSession *s) {
     const cliOptions *o = s->options;
     FILE *file = fopen(o->eval_file, "r");
     if (!file) {
-        fprintf(stderr, "Can't open file '%s': %s\n", o->eval_file, strerror(errno));
+        fprintf(stderr, "Cannot read %s: %s\n", o->eval_file, strerror(errno));
         return 1;
     }
     sds script = readAll(file);

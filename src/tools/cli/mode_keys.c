@@ -11,6 +11,14 @@
 
 #define PAUSE_EVERY 100 /* SCAN calls */
 
+/* What is going to happen, and how to be gentle with a busy server. */
+static void tellWalk(const cliSession *s, const char *question) {
+    printf("\n# Asking the server key by key %s.\n", question);
+    if (s->options->interval_s <= 0)
+        printf("# It serves others meanwhile; with -i 0.1 it is left alone for 0.1 s now and then.\n");
+    printf("\n");
+}
+
 /* One step of SCAN with the options' pattern and count. Returns the keys (in the reply) and moves the cursor. */
 static replyValue *scanStep(cliSession *s, char **cursor, const replyValue **keys) {
     const cliOptions *o = s->options;
@@ -32,7 +40,7 @@ static replyValue *scanStep(cliSession *s, char **cursor, const replyValue **key
         exit(1);
     }
     if (!replyIsList(v) || v->count != 2 || !replyIsText(&v->items[0]) || !replyIsList(&v->items[1])) {
-        fprintf(stderr, "Non ARRAY response from SCAN!\n");
+        fprintf(stderr, "SCAN answered something else than a cursor with keys.\n");
         exit(1);
     }
     zfree(*cursor);
@@ -178,9 +186,7 @@ int modeBigKeys(cliSession *s, bool by_memory) {
     replyValue *size = sessionAsk(s, "DBSIZE", NULL);
     survey.all = size->integer;
     replyValueFree(size);
-    printf("\n# Scanning the entire keyspace to find biggest keys as well as\n"
-           "# average sizes per key type.  You can use -i 0.1 to sleep 0.1 sec\n"
-           "# per 100 SCAN commands (not usually needed).\n\n");
+    tellWalk(s, by_memory ? "which keys take most memory" : "which keys have most elements");
     do {
         const replyValue *keys;
         replyValue *v = scanStep(s, &cursor, &keys);
@@ -224,9 +230,7 @@ int modeHotKeys(cliSession *s) {
     hotKey *top = zcalloc((size_t)room + 1, sizeof(hotKey));
     char *cursor = zstrdup("0");
     long long sampled = 0, steps = 0;
-    printf("\n# Scanning the entire keyspace to find hot keys as well as\n"
-           "# average sizes per key type.  You can use -i 0.1 to sleep 0.1 sec\n"
-           "# per 100 SCAN commands (not usually needed).\n\n");
+    tellWalk(s, "which keys are used most");
     do {
         const replyValue *keys;
         replyValue *v = scanStep(s, &cursor, &keys);

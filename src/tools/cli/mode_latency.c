@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "clock.h"
 #include "modes.h"
+#include "terminal.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,61 +72,64 @@ int modeLatency(cliSession *s, bool history) {
     }
 }
 
-/* ---- Spectrum --------------------------------------------------------------------------------------------------- */
+/* ---- Table of shares -------------------------------------------------------------------------------------------- */
 
-typedef struct distBand {
-    uint64_t max_us;
-    char symbol;
-} distBand;
-
-static const distBand dist_bands[] = {
-    {10, '.'},         {125, '-'},     {250, '*'},     {500, '#'},      {1000, '1'},     {2000, '2'},
-    {3000, '3'},       {4000, '4'},    {5000, '5'},    {6000, '6'},     {7000, '7'},     {8000, '8'},
-    {9000, '9'},       {10000, 'A'},   {20000, 'B'},   {30000, 'C'},    {40000, 'D'},    {50000, 'E'},
-    {100000, 'F'},     {200000, 'G'},  {300000, 'H'},  {400000, 'I'},   {500000, 'J'},   {1000000, 'K'},
-    {2000000, 'L'},    {4000000, 'M'}, {8000000, 'N'}, {16000000, 'O'}, {30000000, 'P'}, {60000000, 'Q'},
-    {UINT64_MAX, '?'},
+/* Finest where a server's replies lie; twelve columns fit beside the count into 80. */
+static const struct {
+    uint64_t below_us;
+    const char *title;
+} bands[] = {
+    {20, "20us"},  {50, "50us"},  {100, "100us"},  {200, "200us"},    {500, "500us"},  {1000, "1ms"},
+    {2000, "2ms"}, {5000, "5ms"}, {20000, "20ms"}, {100000, "100ms"}, {1000000, "1s"}, {UINT64_MAX, "more"},
 };
 
-/* From black over grey to red, in the 256 colours of xterm. */
-static const int dist_palette[] = {0,   233, 234, 235, 237, 239, 241, 243, 245, 247,
-                                   144, 143, 142, 184, 226, 214, 208, 202, 196};
+#define ROWS_PER_TITLE 20
 
-static void printLegend(void) {
-    printf("---------------------------------------------\n"
-           ". - * #          .01 .125 .25 .5 milliseconds\n"
-           "1,2,3,...,9      from 1 to 9     milliseconds\n"
-           "A,B,C,D,E        10,20,30,40,50  milliseconds\n"
-           "F,G,H,I,J        .1,.2,.3,.4,.5       seconds\n"
-           "K,L,M,N,O,P,Q,?  1,2,4,8,16,30,60,>60 seconds\n"
-           "From 0 to 100%%: ");
-    for (size_t i = 0; i < array_len(dist_palette); i++) printf("\x1b[48;5;%dm ", dist_palette[i]);
-    printf("\x1b[0m\n---------------------------------------------\n");
+static void printTitle(void) {
+    printf("%s PINGs", terminalStyle("1"));
+    for (size_t i = 0; i < array_len(bands); i++) printf(" %5s", bands[i].title);
+    printf("%s\n", terminalStyle("0"));
+}
+
+/* Percent of all, "." for none. The more, the warmer: blue, green, yellow, red background. */
+static void printShare(long long count, long long total) {
+    static const struct {
+        double from;
+        const char *style;
+    } shades[] = {{0.5, "30;41"}, {0.2, "30;43"}, {0.05, "30;42"}, {0, "37;44"}};
+    double share = (double)count / (double)total;
+    if (count == 0) {
+        printf("     .");
+        return;
+    }
+    size_t shade = 0;
+    while (share < shades[shade].from) shade++;
+    printf(share < 0.01 ? " %s%5.2f%s" : " %s%5.1f%s", terminalStyle(shades[shade].style), 100 * share,
+           terminalStyle("0"));
 }
 
 int modeLatencyDist(cliSession *s) {
-    double interval_s = s->options->interval_s > 0 ? s->options->interval_s : DIST_INTERVAL_S;
-    for (long long row = 0;; row++) {
-        long long counts[array_len(dist_bands)] = {0}, total = 0;
+    const cliOptions *o = s->options;
+    double interval_s = o->interval_s > 0 ? o->interval_s : DIST_INTERVAL_S;
+    if (o->style == STYLE_PRETTY) printf("Percent of each row's PINGs that took less than the time above them.\n");
+    for (long long row = 0; !o->repeat_given || o->repeat < 0 || row < o->repeat; row++) {
+        long long counts[array_len(bands)] = {0}, total = 0;
         uint64_t started = clockMonotonicUs();
         while ((double)(clockMonotonicUs() - started) / 1e6 < interval_s) {
             uint64_t us = pingUs(s);
             size_t band = 0;
-            while (us > dist_bands[band].max_us) band++;
+            while (us >= bands[band].below_us && band + 1 < array_len(bands)) band++;
             counts[band]++;
             total++;
             sessionPause(SAMPLE_PAUSE_S);
         }
-        if (row % 20 == 0) printLegend();
-        printf("\x1b[38;5;0m");
-        for (size_t i = 0; i < array_len(dist_bands); i++) {
-            double share = total ? (double)counts[i] / (double)total : 0;
-            int color = dist_palette[(int)(share * (array_len(dist_palette) - 1) + 0.5)];
-            printf("\x1b[48;5;%dm%c", color, dist_bands[i].symbol);
-        }
-        printf("\x1b[0m\n");
+        if (row % ROWS_PER_TITLE == 0) printTitle();
+        printf("%6lld", total);
+        for (size_t i = 0; i < array_len(bands); i++) printShare(counts[i], total);
+        printf("\n");
         fflush(stdout);
     }
+    return 0;
 }
 
 /* ---- Without a server ------------------------------------------------------------------------------------------- */
@@ -154,12 +158,11 @@ int modeIntrinsicLatency(long long seconds) {
         runs++;
         if (now - started <= worst) continue;
         worst = now - started;
-        printf("Max latency so far: %llu microseconds.\n", (unsigned long long)worst);
+        printf("Kept waiting for up to %llu us\n", (unsigned long long)worst);
         fflush(stdout);
     }
     double avg_us = (double)(now - begun) / (double)(runs ? runs : 1);
-    printf("\n%llu total runs (avg latency: %.4f microseconds / %.2f nanoseconds per run).\n", (unsigned long long)runs,
-           avg_us, avg_us * 1000);
-    printf("Worst run took %.0fx longer than the average latency.\n", (double)worst / avg_us);
+    printf("\n%llu runs of the same work, %.4f us on average; the longest took %.0f times that.\n",
+           (unsigned long long)runs, avg_us, (double)worst / avg_us);
     return 0;
 }

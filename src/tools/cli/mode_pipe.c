@@ -41,7 +41,7 @@ static bool takeReplies(transfer *t) {
         if (!v && timed_out) return true;
         if (!v) return fail("Error reading from the server", linkError(t->s->link));
         if (t->input_done && v->type == '$' && v->len == MARK_LEN && memcmp(v->str, t->mark, MARK_LEN) == 0) {
-            printf("Last reply received from server.\n");
+            printf("The last reply is here.\n");
             t->ended = true;
         } else if (v->type != '>') {
             if (replyIsError(v)) {
@@ -67,7 +67,7 @@ static bool refill(transfer *t) {
     if (n < 0) return fail("Error reading from stdin", strerror(errno));
     t->len = (size_t)n;
     if (n > 0) return true;
-    printf("All data transferred. Waiting for the last reply...\n");
+    printf("All is sent. Waiting for the replies that are missing.\n");
     fflush(stdout);
     t->len = (size_t)snprintf(t->buffer, sizeof(t->buffer), "\r\n*2\r\n$4\r\nECHO\r\n$%d\r\n%s\r\n", MARK_LEN, t->mark);
     t->input_done = true;
@@ -104,7 +104,7 @@ int modePipe(cliSession *s) {
         if (!t.sent_all) last_reply_ms = clockMonotonicMs();
         uint64_t limit_ms = (uint64_t)s->options->pipe_timeout_s * 1000;
         if (limit_ms && clockMonotonicMs() - last_reply_ms > limit_ms) {
-            fprintf(stderr, "No replies for %lld seconds: exiting.\n", s->options->pipe_timeout_s);
+            fprintf(stderr, "Nothing came for %lld seconds: given up.\n", s->options->pipe_timeout_s);
             t.errors++;
             break;
         }

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "modes.h"
 #include "numbers.h"
+#include "terminal.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -46,8 +47,8 @@ int modeStat(cliSession *s) {
         replyValue *reply = sessionAsk(s, "INFO", NULL);
         const char *info = reply->str ? reply->str : "";
         if (line % LINES_PER_HEADER == 0) {
-            printf("------- data ------ --------------------- load -------------------- - child -\n"
-                   "keys       mem      clients blocked requests            connections          \n");
+            printf("%skeys       memory   clients blocked commands (new)      connections child%s\n",
+                   terminalStyle("1"), terminalStyle("0"));
         }
         char memory[64], number[64];
         bytes2human(memory, sizeof(memory), (unsigned long long)infoNumber(info, "used_memory"));
