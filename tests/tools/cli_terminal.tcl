@@ -153,7 +153,8 @@ start_server {each {r FLUSHALL}} {
         cli_start
         terminal::type "echo first<enter>auth secret<enter>"
         terminal::shows "*first*auth secret*ERR*>"
-        terminal::type "acl setuser joe >pass<enter>echo second<enter>"
+        terminal::type "acl setuser joe >pass<enter>"
+        terminal::type "echo second<enter>"
         terminal::shows "*\"second\"*>"
         assert_equal "echo first\necho second\n" [read_file $home/.valkeycli_history]
         cli_start
@@ -192,6 +193,22 @@ start_server {each {r FLUSHALL}} {
         terminal::stop
         terminal::start "env TERM=xterm HOME=$home $cli -p [srv port] --no-auth-warning -a wrong"
         terminal::shows "*AUTH failed: *>"
+    }
+
+    test "Hints come once the user has logged in" {
+        r CONFIG SET requirepass secret
+        cli_start
+        terminal::type "get key<enter>auth secret<enter>get "
+        terminal::shows "key" grey
+        r CONFIG SET requirepass ""
+    }
+
+    test "A server that speaks something else is told" {
+        lassign [fake_server "command docs" "HTTP/1.1 400 Bad Request"] port pid
+        terminal::stop
+        terminal::start "env TERM=xterm HOME=$home $cli -p $port"
+        terminal::shows "127.0.0.1:$port does not answer as a server should: Protocol error*not connected>"
+        exec kill $pid
     }
 
     test "Any key leaves a subscription's messages, and starts the next line" {

@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define PATIENCE_MS 1000
+
 typedef struct helpEntry {
     sds name;           /* "CLIENT LIST" */
     size_t parent_len;  /* of "CLIENT"; 0 for a command of its own */
@@ -30,7 +32,7 @@ static struct {
     size_t count;
     sds *groups;
     size_t group_count;
-    bool loaded;
+    bool loaded, refused;
 } help;
 
 /* Words of the program itself. */
@@ -87,16 +89,46 @@ static int compareWords(const void *a, const void *b) {
     return strcmp(*(const sds *)a, *(const sds *)b);
 }
 
+/* A server that is busy, or is none of ours, may keep the first prompt waiting: say so. */
+static replyValue *waitForDocs(cliSession *s) {
+    bool timed_out = false;
+    if (!linkSend(s->link, 2, (slice[]){sliceStr("COMMAND"), sliceStr("DOCS")})) return NULL;
+    replyValue *v = linkReadWithin(s->link, PATIENCE_MS, &timed_out);
+    if (v || !timed_out) return v;
+    sds address = sessionAddress(s);
+    fprintf(stderr, "%s has accepted the connection and does not answer. Waiting; Ctrl-C leaves.\n", address);
+    sdsFree(address);
+    return linkRead(s->link);
+}
+
+static void tellFailure(cliSession *s, const char *why) {
+    sds address = sessionAddress(s);
+    fprintf(stderr, "%s does not answer as a server should: %s\n", address, why);
+    sdsFree(address);
+}
+
 void helpLoad(cliSession *s) {
-    if (help.loaded || !s->link) return;
-    replyValue *docs = linkCall(s->link, "COMMAND", "DOCS", NULL);
-    if (docs && replyIsList(docs)) {
+    /* A transaction would queue the question, a subscription refuse it. */
+    if (help.loaded || help.refused || !s->link || s->in_transaction || s->subscribed) return;
+    replyValue *docs = waitForDocs(s);
+    while (docs && docs->type == '>') {
+        replyValueFree(docs);
+        docs = linkRead(s->link);
+    }
+    if (!docs) {
+        tellFailure(s, linkError(s->link));
+        sessionDisconnect(s);
+    } else if (replyIsList(docs)) {
         addEntries(docs, "");
         if (help.count) qsort(help.entries, help.count, sizeof(helpEntry), compareEntries);
         if (help.group_count) qsort(help.groups, help.group_count, sizeof(sds), compareWords);
         help.loaded = true;
+    } else if (replyIsError(docs) && strncmp(docs->str, "DENIED", 6) == 0) {
+        tellFailure(s, docs->str);
+        sessionDisconnect(s);
+    } else if (replyIsError(docs)) {
+        help.refused = strncmp(docs->str, "NOAUTH", 6) != 0; /* that one goes away when the user logs in */
     }
-    if (!docs) sessionDisconnect(s);
     replyValueFree(docs);
 }
 

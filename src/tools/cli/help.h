@@ -7,7 +7,8 @@
 #include "line_editor.h"
 #include "session.h"
 
-/* Ask the server, once per process. Without an answer there is nothing to show, which is no error. */
+/* Ask the server, until it has answered once. A server that knows no answer has no help to show, which is no error; one
+ * that breaks the connection is told on stderr. */
 void helpLoad(cliSession *s);
 /* `help`, `help <command>`, `help @group`. */
 void helpShow(cliSession *s, int argc, const slice *argv);

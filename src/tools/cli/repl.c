@@ -186,7 +186,6 @@ static bool runLines(cliSession *s, lineHistory *history, sds text) {
     for (int i = 0; i < count && go_on; i++) {
         if (!isSecret(lines[i])) lineHistoryAdd(history, lines[i]);
         if (!s->link) sessionConnect(s, true);
-        helpLoad(s);
         go_on = runLine(s, lines[i]);
     }
     sdsFreeSplitRes(lines, count);
@@ -203,9 +202,9 @@ int replRunTerminal(cliSession *s) {
     lineHistory *history = lineHistoryOpen(path);
     lineEditor *editor = lineEditorNew(&advice, history);
     sessionConnect(s, false);
-    helpLoad(s);
     bool go_on = true;
     while (go_on) {
+        helpLoad(s); /* before the prompt, so that hints are there */
         sds prompt = makePrompt(s);
         sds line = capable ? lineEditorRead(editor, prompt) : readPlainLine(prompt);
         sdsFree(prompt);
