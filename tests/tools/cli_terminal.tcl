@@ -153,7 +153,10 @@ start_server {each {r FLUSHALL}} {
         cli_start
         terminal::type "echo first<enter>auth secret<enter>"
         terminal::shows "*first*auth secret*ERR*>"
-        terminal::type "acl setuser joe >pass<enter>"
+        foreach secret {"acl  setuser joe >pw" "2 AUTH pw" "config set nosuch 0 requirepass pw" "auth \"pw"
+            "hello 3 auth joe pw" "  migrate h 1 k 0 1 auth2 joe pw"} {
+            terminal::type "$secret<enter>"
+        }
         terminal::type "echo second<enter>"
         terminal::shows "*\"second\"*>"
         assert_equal "echo first\necho second\n" [read_file $home/.valkeycli_history]

@@ -139,20 +139,37 @@ static sds makePrompt(const cliSession *s) {
     return sdsCat(prompt, "> ");
 }
 
-/* Passwords do not go into the history. */
-static bool isSecret(const char *line) {
-    static const char *const words[] = {"auth",
-                                        "acl setuser",
-                                        "acl deluser",
-                                        "acl getuser",
-                                        "config set requirepass",
-                                        "config set primaryauth",
-                                        "config set masterauth"};
-    while (*line == ' ') line++;
-    for (size_t i = 0; i < array_len(words); i++) {
-        if (strncasecmp(line, words[i], strlen(words[i])) == 0) return true;
+/* May the words hold a password? */
+static bool wordsAreSecret(const sds *words, int count) {
+    static const char *const settings[] = {"requirepass", "primaryauth", "masterauth", "tls-key-file-pass",
+                                           "tls-client-key-file-pass"};
+    long long number;
+    int first = count > 1 && string2ll(words[0], sdsLen(words[0]), &number) ? 1 : 0;
+    const char *verb = words[first], *second = first + 1 < count ? words[first + 1] : "";
+    if (strcasecmp(verb, "auth") == 0) return true;
+    if (strcasecmp(verb, "acl") == 0) {
+        return strcasecmp(second, "setuser") == 0 || strcasecmp(second, "getuser") == 0 ||
+               strcasecmp(second, "deluser") == 0;
     }
-    return (strncasecmp(line, "hello", 5) == 0 || strncasecmp(line, "migrate", 7) == 0) && strcasestr(line, "auth");
+    bool config = strcasecmp(verb, "config") == 0 && strcasecmp(second, "set") == 0;
+    bool logs_in = strcasecmp(verb, "hello") == 0 || strcasecmp(verb, "migrate") == 0;
+    for (int i = first + 1; i < count; i++) {
+        if (logs_in && (strcasecmp(words[i], "auth") == 0 || strcasecmp(words[i], "auth2") == 0)) return true;
+        for (size_t k = 0; config && k < array_len(settings); k++) {
+            if (strcasecmp(words[i], settings[k]) == 0) return true;
+        }
+    }
+    return false;
+}
+
+/* Passwords do not go into the history; nor does a line that cannot be taken apart and looks as if it held one. */
+static bool isSecret(const char *line) {
+    int count;
+    sds *words = sdsSplitArgs(line, &count);
+    if (!words) return strcasestr(line, "auth") || strcasestr(line, "pass") || strcasestr(line, "setuser");
+    bool secret = count > 0 && wordsAreSecret(words, count);
+    sdsFreeSplitRes(words, count);
+    return secret;
 }
 
 static lineChoices choices(void *arg, const char *line) {
