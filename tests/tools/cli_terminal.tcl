@@ -21,6 +21,10 @@ start_server {each {r FLUSHALL}} {
         return
     }
 
+    # The terminal's modes, as they have to be afterwards.
+    terminal::start "sh -c 'stty -a >$home/modes; mv $home/modes $home/before'"
+    wait_for_condition 10 {[file exists $::home/before]}
+
     # ---- The line ---------------------------------------------------------------------------------------------
 
     test "Characters beyond ASCII arrive, whatever the locale" {
@@ -69,7 +73,8 @@ start_server {each {r FLUSHALL}} {
 
     test "Ctrl-D leaves with a newline, the terminal as it was" {
         terminal::stop
-        terminal::start "sh -c 'stty -a >$::home/before; env TERM=xterm HOME=$home $cli -p [srv port]; echo left; stty -a >$::home/after'"
+        file delete $home/after
+        terminal::start "sh -c 'env TERM=xterm HOME=$home $cli -p [srv port]; echo left; stty -a >$::home/after'"
         terminal::shows "*>"
         terminal::type "<ctrl-d>"
         terminal::shows "*>\nleft"
@@ -84,6 +89,25 @@ start_server {each {r FLUSHALL}} {
         terminal::start "sh -c 'sh -c \"echo \\\$\\\$ >$pid_file; exec env TERM=xterm HOME=$home $cli -p [srv port]\"; stty -a >$home/after'"
         terminal::shows "*>"
         exec kill -TERM [string trim [read_file $pid_file]]
+        wait_for_condition 10 {[file exists $::home/after] && [file size $::home/after] > 0}
+        assert_equal [read_file $home/before] [read_file $home/after]
+    }
+
+    test "A password is typed unseen, and Ctrl-C at its prompt leaves the terminal as it was" {
+        r CONFIG SET requirepass secret
+        terminal::stop
+        file delete $home/after
+        terminal::start "sh -c 'env TERM=xterm HOME=$home $cli -p [srv port] --askpass; stty -a >$home/after'"
+        terminal::shows "Password:"
+        terminal::type "secret<enter>"
+        terminal::shows "Password:\n127.0.0.1:*>"
+        terminal::type "dbsize<enter>"
+        terminal::shows "*(integer) 0*"
+        r CONFIG SET requirepass ""
+        terminal::stop
+        terminal::start "sh -c 'trap : INT; env TERM=xterm $cli -p [srv port] --askpass; stty -a >$home/after'"
+        terminal::shows "Password:"
+        terminal::type "<ctrl-c>"
         wait_for_condition 10 {[file exists $::home/after] && [file size $::home/after] > 0}
         assert_equal [read_file $home/before] [read_file $home/after]
     }
@@ -105,7 +129,7 @@ start_server {each {r FLUSHALL}} {
         terminal::type "<ctrl-u>client kill"
         terminal::shows " ip:port|*" grey
         terminal::type "<ctrl-u>client "
-        terminal::shows "*|GETNAME|*" grey
+        terminal::shows "*|getname|*" grey
     }
 
     test "A hint is gone when the line is entered" {

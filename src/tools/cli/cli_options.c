@@ -9,12 +9,12 @@
 #include "numbers.h"
 #include "server_uri.h"
 #include "suggest.h"
+#include "terminal.h"
 #include "version.h"
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <termios.h>
 #include <unistd.h>
 
 /* Options of the field's program that need what this one has not got. */
@@ -189,16 +189,10 @@ static void takeUri(cliOptions *o, const char *text) {
 
 static char *readLineHidden(void) {
     static char line[1024];
-    struct termios before, quiet;
-    bool tty = tcgetattr(STDIN_FILENO, &before) == 0;
     fputs("Password: ", stderr);
-    if (tty) {
-        quiet = before;
-        quiet.c_lflag &= ~(tcflag_t)ECHO;
-        tcsetattr(STDIN_FILENO, TCSANOW, &quiet);
-    }
+    terminalSetHidden();
     if (!fgets(line, sizeof(line), stdin)) line[0] = '\0';
-    if (tty) tcsetattr(STDIN_FILENO, TCSANOW, &before);
+    terminalRestore();
     fputs("\n", stderr);
     line[strcspn(line, "\r\n")] = '\0';
     return line;

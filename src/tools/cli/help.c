@@ -370,7 +370,12 @@ static sds commandHint(const typedLine *t) {
     const sds *words = t->words + t->skip;
     const helpEntry *e = findCommand(words, count, &used);
     if (!e) return NULL;
-    if (e->has_parts) return used == count ? partNames(e) : NULL;
+    if (e->has_parts && used < count) return NULL;
+    if (e->has_parts) {
+        sds names = partNames(e);
+        if (!typedInUpper(words[0])) sdsToLower(names);
+        return names;
+    }
     slice *argv = zmalloc(sizeof(slice) * (count + 1));
     for (size_t i = used; i < count; i++) argv[i - used] = sdsSlice(words[i]);
     sds rest = syntaxRemainder(e->arguments, e->argument_count, argv, count - used, t->unfinished);

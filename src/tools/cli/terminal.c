@@ -106,6 +106,13 @@ bool terminalSetKeys(void) {
     return enter(mode);
 }
 
+bool terminalSetHidden(void) {
+    if (tcgetattr(STDIN_FILENO, &found) != 0) return false;
+    struct termios mode = found;
+    mode.c_lflag &= ~(tcflag_t)ECHO;
+    return enter(mode);
+}
+
 void terminalRestore(void) {
     if (!changed_mode) return;
     restore();

@@ -12,9 +12,10 @@ bool terminalIsCapable(void);
 
 /* Raw: each key at once, nothing echoed, Ctrl-C a key like others; set once more, it undoes what a shell changed while
  * the program was stopped. Keys: at once and unseen as well, but Ctrl-C is still a signal. False when the terminal
- * refuses. terminalRestore() ends either; so does whatever ends the program. */
+ * refuses. terminalRestore() ends each; so does whatever ends the program. */
 bool terminalSetRaw(void);
 bool terminalSetKeys(void);
+bool terminalSetHidden(void); /* whole lines, unseen: for passwords */
 void terminalRestore(void);
 
 void terminalSize(int *columns, int *rows);
