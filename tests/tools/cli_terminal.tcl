@@ -159,7 +159,7 @@ start_server {each {r FLUSHALL}} {
 
     # ---- Completion and history -------------------------------------------------------------------------------
 
-    test "TAB completes commands, subcommands and groups" {
+    test "TAB completes commands, subcommands, options and groups" {
         cli_start
         terminal::type "flusha<tab>"
         terminal::shows "*> flushall"
@@ -168,6 +168,8 @@ start_server {each {r FLUSHALL}} {
         terminal::type "<ctrl-u>help @conn<tab>"
         terminal::shows "*> help @connection"
         assert_no_match "*@@*" [terminal::screen]
+        terminal::type "<ctrl-u>set k v kee<tab>"
+        terminal::shows "*> set k v keepttl"
         terminal::type "<ctrl-u>client set<tab><tab>"
         terminal::shows "*setinfo*setname*> client set*"
     }

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #define PATIENCE_MS 1000
+#define TOKENS_MAX 64
 
 typedef struct helpEntry {
     sds name;           /* "CLIENT LIST" */
@@ -312,14 +313,37 @@ static bool typedInUpper(const char *line) {
     return false;
 }
 
+static void addSubcommands(lineChoices *c, const sds parent, const char *part, bool upper) {
+    for (size_t i = 0; i < help.count; i++) {
+        const helpEntry *e = &help.entries[i];
+        bool inner = e->parent_len == sdsLen(parent) && e->parent_len > 0 &&
+                     strncasecmp(e->name, parent, e->parent_len) == 0;
+        if (inner) addChoice(c, e->name + e->parent_len + 1, part, upper);
+    }
+}
+
+/* The words of options that may stand behind these words of a command. */
+static void addTokens(lineChoices *c, const sds *words, size_t count, const char *part, bool upper) {
+    const char *tokens[TOKENS_MAX];
+    size_t used;
+    const helpEntry *e = findCommand(words, count, &used);
+    if (!e || e->has_parts) return;
+    slice *argv = zmalloc(sizeof(slice) * (count + 1));
+    for (size_t i = used; i < count; i++) argv[i - used] = sdsSlice(words[i]);
+    size_t found = syntaxTokens(e->arguments, e->argument_count, argv, count - used, tokens, TOKENS_MAX);
+    for (size_t i = 0; i < found; i++) addChoice(c, tokens[i], part, upper);
+    zfree(argv);
+}
+
 lineChoices helpChoices(const char *line) {
     typedLine t = splitTyped(line);
     lineChoices c = {.from = t.last_start};
     const char *part = t.unfinished ? t.words[t.count - 1] : "";
     size_t before = t.count - (t.unfinished ? 1 : 0) - t.skip;
     bool upper = typedInUpper(line);
-    if (t.in_quotes) before = SIZE_MAX;
-    if (t.help && before == 0 && *part == '@') {
+    if (t.in_quotes) {
+        /* A value: nothing is known of it. */
+    } else if (t.help && before == 0 && *part == '@') {
         c.from++;
         for (size_t i = 0; i < help.group_count; i++) addChoice(&c, help.groups[i], part + 1, false);
     } else if (before == 0) {
@@ -332,14 +356,9 @@ lineChoices helpChoices(const char *line) {
     } else if (before == 1 && strcasecmp(t.words[0], ":set") == 0) {
         addChoice(&c, "hints", part, false);
         addChoice(&c, "nohints", part, false);
-    } else if (before == 1) {
-        const sds parent = t.words[t.skip];
-        for (size_t i = 0; i < help.count; i++) {
-            const helpEntry *e = &help.entries[i];
-            bool inner = e->parent_len == sdsLen(parent) && e->parent_len > 0 &&
-                         strncasecmp(e->name, parent, e->parent_len) == 0;
-            if (inner) addChoice(&c, e->name + e->parent_len + 1, part, upper);
-        }
+    } else {
+        if (before == 1) addSubcommands(&c, t.words[t.skip], part, upper);
+        if (!t.help) addTokens(&c, t.words + t.skip, before, part, upper);
     }
     typedFree(&t);
     return c;

@@ -12,7 +12,8 @@
 void helpLoad(cliSession *s);
 /* `help`, `help <command>`, `help @group`. */
 void helpShow(cliSession *s, int argc, const slice *argv);
-/* What the last word of `line` may become: commands, their subcommands, groups, words of the program itself. */
+/* What the last word of `line` may become: commands, their subcommands and options, groups, words of the program
+ * itself. */
 lineChoices helpChoices(const char *line);
 /* What may follow `line`, with a blank before it where one is needed; NULL when nothing is known. */
 sds helpHint(const char *line);

@@ -129,6 +129,10 @@ typedef struct typed {
     const slice *argv; /* borrowed */
     size_t argc;
     sds rest; /* owns; what is to come of the argument in which the words ran out */
+    /* Tokens that may come next, if they are asked for. */
+    const char **tokens; /* borrowed, room for token_max */
+    size_t token_count, token_max;
+    bool value_next; /* something that has to come stands before all that is not collected yet */
 } typed;
 
 static bool needsToken(const argNode *a, argPlace place) {
@@ -156,6 +160,38 @@ static bool startsWithValue(const argNode *a, argPlace place) {
     return false;
 }
 
+/* Collect the tokens that an argument may start with. */
+static void collectTokens(typed *t, const argNode *a, argPlace place) {
+    if (needsToken(a, place)) {
+        if (t->token_count < t->token_max) t->tokens[t->token_count++] = a->token;
+        return;
+    }
+    for (size_t i = 0; i < a->part_count; i++) {
+        collectTokens(t, &a->parts[i], PLACE_OPEN);
+        if (a->kind == ARG_BLOCK && !a->parts[i].optional) break;
+    }
+}
+
+/* The same for a list, as far as the first that has to come. `places` NULL: all are open. */
+static void collectFromList(typed *t, const argNode *nodes, const argPlace *places, size_t count) {
+    for (size_t i = 0; i < count && !t->value_next; i++) {
+        argPlace place = places ? places[i] : PLACE_OPEN;
+        if (place == PLACE_SHUT) continue;
+        collectTokens(t, &nodes[i], place);
+        t->value_next = place == PLACE_OPEN && !nodes[i].optional;
+    }
+}
+
+/* The same for what follows the argument's own token. */
+static void collectFromBody(typed *t, const argNode *a) {
+    if (a->kind == ARG_BLOCK) {
+        collectFromList(t, a->parts, NULL, a->part_count);
+        return;
+    }
+    for (size_t i = 0; i < a->part_count; i++) collectTokens(t, &a->parts[i], PLACE_OPEN);
+    t->value_next = a->kind != ARG_TOKEN;
+}
+
 /* The argument that takes `word`; `count` when none does. */
 static size_t chooseNode(const argNode *nodes, const argPlace *places, size_t count, slice word) {
     size_t value = count;
@@ -175,6 +211,7 @@ static size_t takeNode(const argNode *a, argPlace place, typed *t, size_t at) {
     if (needsToken(a, place)) at++;
     if (at == t->argc) {
         t->rest = catBody(t->rest, a);
+        collectFromBody(t, a);
         return at;
     }
     switch (a->kind) {
@@ -215,7 +252,10 @@ static size_t takeNodes(const argNode *nodes, size_t count, typed *t, size_t at)
         }
         places[i] = nodes[i].multiple ? PLACE_AGAIN : PLACE_SHUT;
     }
-    if (at == t->argc) t->rest = catOpen(t->rest, nodes, places, count);
+    if (at == t->argc) {
+        t->rest = catOpen(t->rest, nodes, places, count);
+        collectFromList(t, nodes, places, count);
+    }
     zfree(places);
     return at;
 }
@@ -242,4 +282,12 @@ sds syntaxRemainder(const argNode *nodes, size_t count, const slice *argv, size_
     sds rest = remainderOf(nodes, count, argv, argc);
     if (rest || !unfinished || argc == 0 || !tokenBegins(nodes, count, argv[argc - 1])) return rest;
     return remainderOf(nodes, count, argv, argc - 1);
+}
+
+size_t syntaxTokens(const argNode *nodes, size_t count, const slice *argv, size_t argc, const char **tokens,
+                    size_t max) {
+    typed t = {.argv = argv, .argc = argc, .rest = sdsEmpty(), .tokens = tokens, .token_max = max};
+    size_t taken = takeNodes(nodes, count, &t, 0);
+    sdsFree(t.rest);
+    return taken == argc ? t.token_count : 0;
 }

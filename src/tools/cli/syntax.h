@@ -33,5 +33,8 @@ sds syntaxText(const argNode *nodes, size_t count);
 /* What is still to come after `argc` words. `unfinished`: the last word is still being typed, and if it fits nothing
  * but may become a token, it is left out of account. Empty when nothing is to come; NULL when the words do not fit. */
 sds syntaxRemainder(const argNode *nodes, size_t count, const slice *argv, size_t argc, bool unfinished);
+/* The tokens that may stand next after `argc` whole words, borrowed from the nodes, at most `max` of them. */
+size_t syntaxTokens(const argNode *nodes, size_t count, const slice *argv, size_t argc, const char **tokens,
+                    size_t max);
 
 #endif

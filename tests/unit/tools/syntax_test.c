@@ -139,6 +139,35 @@ TEST(syntax_waits_for_an_unfinished_token) {
     remains(NODES(sort), "k get # li", "[BY pattern] [LIMIT offset count] [GET pattern ...]");
 }
 
+/* The tokens that may come behind `line`. */
+static void offers(const argNode *nodes, size_t count, const char *line, const char *want) {
+    const char *tokens[8];
+    int argc;
+    sds *words = sdsSplitLen(line, strlen(line), " ", 1, &argc), all = sdsEmpty();
+    slice argv[16];
+    for (int i = 0; i < argc; i++) argv[i] = sdsSlice(words[i]);
+    size_t found = syntaxTokens(nodes, count, argv, (size_t)argc, tokens, 8);
+    for (size_t i = 0; i < found; i++) all = sdsCatPrintf(all, "%s%s", i ? " " : "", tokens[i]);
+    if (!CHECK_EQ_STR(all, want)) CHECK_EQ_STR(line, "");
+    sdsFreeSplitRes(words, argc);
+    sdsFree(all);
+}
+
+TEST(syntax_offers_tokens_that_may_come) {
+    offers(NODES(set), "k", "");
+    offers(NODES(set), "k v", "NX XX GET EX KEEPTTL");
+    offers(NODES(set), "k v ex", "");
+    offers(NODES(set), "k v ex 10 nx", "GET");
+    offers(NODES(set), "k v nonsense", "");
+    offers(NODES(zadd), "z", "NX XX CH");
+    offers(NODES(zadd), "z 1", "");
+    offers(NODES(xadd), "s", "MAXLEN *");
+    offers(NODES(xadd), "s maxlen", "= ~");
+    offers(NODES(xadd), "s maxlen 5", "*");
+    offers(NODES(sort), "k get a", "BY LIMIT GET");
+    offers(NODES(hrandfield), "k 5", "WITHVALUES");
+}
+
 /* A description as a server sends it. */
 TEST(syntax_reads_command_docs) {
     static const char docs[] =
