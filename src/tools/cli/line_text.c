@@ -50,12 +50,16 @@ static bool isBlank(char c) {
     return c == ' ' || c == '\n' || c == '\t';
 }
 
-/* A blank with a mark upon it is a unit as well: moves by words end on a border, too. */
+/* Where the word before the cursor starts, in one walk: a long line has as many borders as bytes. */
 static size_t wordStart(const lineText *t) {
-    size_t at = t->cursor;
-    while (at > 0 && isBlank(t->bytes[borderBefore(t, at)])) at = borderBefore(t, at);
-    while (at > 0 && !isBlank(t->bytes[borderBefore(t, at)])) at = borderBefore(t, at);
-    return at;
+    size_t len = sdsLen(t->bytes), start = 0;
+    bool in_word = false;
+    for (size_t at = 0; at < t->cursor; at += utf8UnitLen(t->bytes + at, len - at)) {
+        bool blank = isBlank(t->bytes[at]);
+        if (!blank && !in_word) start = at;
+        in_word = !blank;
+    }
+    return start;
 }
 
 static size_t wordEnd(const lineText *t) {
