@@ -5,6 +5,9 @@
  * be called there (tcsetattr, write), put the old handler back and raise the signal again: the exit status stays what
  * it would have been.
  *
+ * Settings change at once (TCSANOW): how output is written stays the same, so there is nothing to wait for, and a
+ * terminal held by Ctrl-S would keep a dying program waiting for ever.
+ *
  * Owns        the terminal's settings, as they were found and as they are wanted, static: a process has one terminal.
  * Invariants  1. `changed_mode` is set exactly while the terminal differs from `found`.
  * Tests       tests/tools/cli_terminal.tcl
@@ -36,7 +39,7 @@ static struct sigaction fatal_before[array_len(fatal_signals)], noted_before[arr
 /* Async-signal-safe. */
 static void restore(void) {
     if (!changed_mode) return;
-    tcsetattr(STDIN_FILENO, TCSADRAIN, &found);
+    tcsetattr(STDIN_FILENO, TCSANOW, &found);
     if (paste_marked && write(STDOUT_FILENO, PASTE_OFF, sizeof(PASTE_OFF) - 1) < 0) {
         /* Nobody is there any more to read it. */
     }
@@ -78,16 +81,27 @@ static bool enter(struct termios mode) {
     at_exit = true;
     watchSignals();
     changed_mode = 1;
-    if (tcsetattr(STDIN_FILENO, TCSADRAIN, &mode) == 0) return true;
+    if (tcsetattr(STDIN_FILENO, TCSANOW, &mode) == 0) return true;
     changed_mode = 0;
     forgetSignals();
     return false;
 }
 
-bool terminalSetRaw(void) {
-    if (changed_mode) return tcsetattr(STDIN_FILENO, TCSADRAIN, &wanted) == 0;
+/* Undo what a shell changed. */
+static bool enterAgain(void) {
+    return tcsetattr(STDIN_FILENO, TCSANOW, &wanted) == 0;
+}
+
+static bool findMode(struct termios *mode) {
     if (tcgetattr(STDIN_FILENO, &found) != 0) return false;
-    struct termios mode = found;
+    *mode = found;
+    return true;
+}
+
+bool terminalSetRaw(void) {
+    struct termios mode;
+    if (changed_mode) return enterAgain();
+    if (!findMode(&mode)) return false;
     mode.c_iflag &= ~(tcflag_t)(BRKINT | ICRNL | INPCK | ISTRIP | IXON);
     mode.c_lflag &= ~(tcflag_t)(ECHO | ICANON | IEXTEN | ISIG);
     mode.c_cflag |= CS8;
@@ -100,15 +114,17 @@ bool terminalSetRaw(void) {
 }
 
 bool terminalSetKeys(void) {
-    if (tcgetattr(STDIN_FILENO, &found) != 0) return false;
-    struct termios mode = found;
+    struct termios mode;
+    if (changed_mode) return enterAgain();
+    if (!findMode(&mode)) return false;
     mode.c_lflag &= ~(tcflag_t)(ECHO | ICANON);
     return enter(mode);
 }
 
 bool terminalSetHidden(void) {
-    if (tcgetattr(STDIN_FILENO, &found) != 0) return false;
-    struct termios mode = found;
+    struct termios mode;
+    if (changed_mode) return enterAgain();
+    if (!findMode(&mode)) return false;
     mode.c_lflag &= ~(tcflag_t)ECHO;
     return enter(mode);
 }

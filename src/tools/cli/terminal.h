@@ -10,9 +10,9 @@
 /* Can a line be edited here: are stdin and stdout terminals that know escape sequences? */
 bool terminalIsCapable(void);
 
-/* Raw: each key at once, nothing echoed, Ctrl-C a key like others; set once more, it undoes what a shell changed while
- * the program was stopped. Keys: at once and unseen as well, but Ctrl-C is still a signal. False when the terminal
- * refuses. terminalRestore() ends each; so does whatever ends the program. */
+/* Raw: each key at once, nothing echoed, Ctrl-C a key like others. Keys: at once and unseen as well, but Ctrl-C is
+ * still a signal. Set once more, a mode undoes what a shell changed while the program was stopped. False when the
+ * terminal refuses. terminalRestore() ends each; so does whatever ends the program. */
 bool terminalSetRaw(void);
 bool terminalSetKeys(void);
 bool terminalSetHidden(void); /* whole lines, unseen: for passwords */
