@@ -232,6 +232,17 @@ start_server {each {r FLUSHALL}} {
         r CONFIG SET requirepass ""
     }
 
+    test "A redirection that leads nowhere leaves the server that is there" {
+        lassign [fake_server "get gone" "-MOVED 866 127.0.0.1:1"] port pid
+        terminal::stop
+        terminal::start "env TERM=xterm HOME=$home $cli -p $port -c"
+        terminal::shows "*>"
+        terminal::type "get gone<enter>ping<enter>"
+        terminal::shows "*Redirected*127.0.0.1:1: Connection refused*> ping\nOK\n127.0.0.1:$port>"
+        assert_equal 1 [regexp -all {Connection refused} [terminal::screen]]
+        exec kill $pid
+    }
+
     test "A server that speaks something else is told" {
         lassign [fake_server "command docs" "HTTP/1.1 400 Bad Request"] port pid
         terminal::stop

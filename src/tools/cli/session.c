@@ -164,6 +164,7 @@ static bool showStream(cliSession *s) {
         struct pollfd p[2] = {{.fd = linkFd(s->link), .events = POLLIN}, {.fd = STDIN_FILENO, .events = POLLIN}};
         if (!linkHasReply(s->link)) {
             int ready = poll(p, s->interactive && !s->monitoring ? 2 : 1, -1);
+            if (ready < 0 && s->interactive && !s->monitoring) terminalSetKeys(); /* stopped and going on? */
             if (ready < 0) continue;
             if (s->interactive && p[1].revents) break;
         }
@@ -335,7 +336,7 @@ bool sessionRunRepeated(cliSession *s, int argc, const slice *argv, long long re
         /* Ending the server ends the connection: as expected. */
         bool shutdown_sent = sliceIs(argv[0], "shutdown");
         snprintf(s->last_error, sizeof(s->last_error), "%s", s->link ? linkError(s->link) : "the redirection failed");
-        bool retry = s->interactive && !s->in_transaction && !shutdown_sent;
+        bool retry = s->link && s->interactive && !s->in_transaction && !shutdown_sent;
         sessionDisconnect(s);
         if (shutdown_sent) return true;
         if (!retry || !sessionConnect(s, true) || !sessionRun(s, argc, argv)) {
