@@ -3,7 +3,7 @@
 # tclsh fake_server.tcl PORT LOG ?PATTERN REPLY ...?
 #
 # The words of each request, joined by blanks and in small letters, go to LOG as a line, and the first PATTERN (a glob)
-# they match gives the reply; +OK without one. A reply of "close" closes the connection instead.
+# they match gives the reply; +OK without one. A reply of "close" closes the connection instead. Ends when stdin does.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -58,5 +58,7 @@ proc readable {channel} {
     }
 }
 
+fconfigure stdin -blocking 0
+fileevent stdin readable {if {[read stdin] eq "" && [eof stdin]} exit}
 socket -server accepted -myaddr 127.0.0.1 $port
 vwait forever

@@ -330,14 +330,16 @@ proc need_command {name} {
     }
 }
 
-# Start a server that gives fixed replies (fake_server.tcl): {PORT PID LOG}. Who starts it kills it.
+# Start a server that gives fixed replies (fake_server.tcl): {PORT PID LOG}. It ends with this process, if not before.
 proc fake_server {args} {
     return [fake_server_at [free_port] {*}$args]
 }
 
 proc fake_server_at {port args} {
     set log [file join $srv::root fake-$port]
-    set pid [exec [info nameofexecutable] [file join $::support fake_server.tcl] $port $log {*}$args &]
+    # It ends when its stdin does; nothing is written there.
+    set channel [open [list |[info nameofexecutable] [file join $::support fake_server.tcl] $port $log {*}$args] w]
+    set pid [pid $channel]
     wait_for_condition 10 {![catch {close [socket 127.0.0.1 $port]}]}
     return [list $port $pid $log]
 }

@@ -149,7 +149,7 @@ proc terminal::screen {{which black}} {
 
 # Wait until the screen (or its grey part) matches PATTERN. Fails with what is to be seen instead.
 proc terminal::shows {pattern {which black}} {
-    set end [expr {[clock milliseconds] + 10000 * $srv::slow}]
+    set end [expr {[clock milliseconds] + 30000 * $srv::slow}]
     while {1} {
         draw
         if {[string match $pattern [screen $which]]} return

@@ -7,6 +7,8 @@ set cli [file join [file dirname $srv::binary] valkey-cli]
 set home [file join $srv::root home]
 file mkdir $home
 
+# Between two prompts the terminal edits lines by itself: control keys wait for the prompt, text need not.
+
 # valkey-cli at a terminal, with variables of the environment before it and arguments behind; its prompt has come.
 proc cli_start {{environment ""} {arguments ""} {width 80}} {
     set ::prompt "127.0.0.1:[srv port]> "
@@ -38,7 +40,7 @@ start_server {each {r FLUSHALL}} {
         cli_start
         terminal::type "set k \u65e5x<left><left>\u00e9<right><right>y<ctrl-a>"
         terminal::type "<delete>S<ctrl-e>z<back><enter>"
-        terminal::shows "*Set k \u00e9\u65e5xy*OK*"
+        terminal::shows "*Set k \u00e9\u65e5xy*OK\n[string trimright $::prompt]"
         assert_equal [encoding convertto utf-8 "\u00e9\u65e5xy"] [r GET k]
         terminal::type "one two<ctrl-w><ctrl-u>echo <ctrl-y><ctrl-k><enter>"
         terminal::shows "*echo one*\"one\"*"

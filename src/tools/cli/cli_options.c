@@ -189,8 +189,8 @@ static void takeUri(cliOptions *o, const char *text) {
 
 static char *readLineHidden(void) {
     static char line[1024];
-    fputs("Password: ", stderr);
     terminalSetHidden();
+    fputs("Password: ", stderr);
     if (!fgets(line, sizeof(line), stdin)) line[0] = '\0';
     terminalRestore();
     fputs("\n", stderr);
