@@ -8,10 +8,13 @@
  * Not here    finding many keys at once (memory_prefetch.c); one dict per cluster slot (kvstore.c).
  * Owns        tables and overflow buckets; entries belong to whoever added them, until entryFree is asked for.
  * Threads     one owner at a time; the resize policy is set by main and read relaxed by all.
- * Invariants  1. An entry is in exactly one place: in t[1], or in t[0] in a bucket at or after rehash_idx.
- *             2. t[1].buckets is set exactly while `rehashing`.
+ * Invariants  (dictCheck() asserts the first five)
+ *             1. An entry is in exactly one place: in t[1], or in t[0] in a bucket at or after rehash_idx.
+ *             2. t[1].buckets is set exactly while `rehashing`, and rehash_idx is 0 otherwise.
  *             3. A place is empty exactly when its tag is 0; a chained bucket has tag 6 = 0.
- *             4. While rehash is paused no entry moves and no bucket is freed, so an iterator may stand still
+ *             4. An entry's bucket is given by the low bits of its key's hash, its tag by the top byte.
+ *             5. `used` counts the entries of a table, `chained` its overflow buckets.
+ *             6. While rehash is paused no entry moves and no bucket is freed, so an iterator may stand still
  *                on it. Holes that deletes leave in a chain are filled by later adds, deletes or the move.
  * Cost        grows by two at 85 % of all places, that is from 5.95 to 2.98 entries a bucket. One find of a
  *             present key reads 1.01 (after growing) to 1.14 (before) bucket lines. Bytes an entry, overflow
@@ -38,6 +41,7 @@
 #define AVOID_MIN_FILL_PERCENT 3
 #define MAX_BUCKETS ((size_t)1 << 52)
 #define EMPTY_VISITS_PER_STEP 16
+#define DEBUG_CHECK_SLOTS_MAX 4096
 
 static _Atomic dictResizePolicy resize_policy = DICT_RESIZE_ENABLE;
 
@@ -237,6 +241,15 @@ uint64_t dictHash(const dict *d, slice key) {
 
 /* ---- rehash ---- */
 
+/* Debug builds look at small tables whole, each time they begin or have ceased to move. */
+static void checkAtResize(const dict *d) {
+#ifdef DEBUG_ASSERTIONS
+    if (dictSlots(d) <= DEBUG_CHECK_SLOTS_MAX) dictCheck(d);
+#else
+    unused(d);
+#endif
+}
+
 static void finishRehash(dict *d) {
     debugAssert(d->t[0].used == 0 && d->t[0].chained == 0);
     tableFree(&d->t[0]);
@@ -244,6 +257,7 @@ static void finishRehash(dict *d) {
     d->t[1] = (dictTable){0};
     d->rehashing = false;
     d->rehash_idx = 0;
+    checkAtResize(d);
 }
 
 /* Ask for what the next steps will touch. A step of a growing table reads, for bucket k: its line, the
@@ -360,6 +374,7 @@ static bool resizeTo(dict *d, size_t buckets) {
     d->t[1] = fresh;
     d->rehashing = true;
     d->rehash_idx = 0;
+    checkAtResize(d);
     return true;
 }
 
@@ -695,6 +710,44 @@ void dictIterEnd(dictIterator *it) {
     if (it->started && it->safe) dictResumeRehash(it->d);
     it->started = false;
     it->bucket = NULL;
+}
+
+/* ---- invariants ---- */
+
+/* One bucket with its chain; adds to `used` and `chained` what it holds. */
+static void checkBucket(const dict *d, const dictTable *t, size_t idx, size_t *used, size_t *chained) {
+    for (const dictBucket *b = &t->buckets[idx]; b; b = bucketNext(b)) {
+        serverAssert((b->flags & ~BUCKET_CHAINED) == 0);
+        serverAssert(!bucketIsChained(b) || (b->tag[BUCKET_SLOTS - 1] == 0 && bucketNext(b) != NULL));
+        for (unsigned m = occupiedMask(b); m; m &= m - 1) {
+            int pos = __builtin_ctz(m);
+            serverAssert(b->slot[pos] != NULL);
+            slice key = d->type->entryKey(b->slot[pos]);
+            uint64_t hash = dictHash(d, key);
+            serverAssert((hash & t->mask) == idx);
+            serverAssert(b->tag[pos] == bucketTag(hash));
+            serverAssert(findSlot(d, key, hash, NULL) == &b->slot[pos]);
+            ++*used;
+        }
+        if (bucketIsChained(b)) ++*chained;
+        serverAssert(*chained <= t->chained); /* a chain that bites its tail ends here */
+    }
+}
+
+void dictCheck(const dict *d) {
+    serverAssert(d->rehashing == (d->t[1].buckets != NULL));
+    serverAssert(d->rehashing ? d->rehash_idx <= d->t[0].mask : d->rehash_idx == 0);
+    for (int i = 0; i < 2; i++) {
+        const dictTable *t = &d->t[i];
+        size_t used = 0, chained = 0, buckets = tableBuckets(t);
+        serverAssert((buckets & (buckets - 1)) == 0);
+        for (size_t idx = 0; idx < buckets; idx++) {
+            checkBucket(d, t, idx, &used, &chained);
+            serverAssert(i == 1 || idx >= d->rehash_idx || used + chained == 0);
+        }
+        serverAssert(used == t->used);
+        serverAssert(chained == t->chained);
+    }
 }
 
 /* ---- statistics ---- */

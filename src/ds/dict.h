@@ -110,6 +110,9 @@ void dictIterBegin(dictIterator *it, dict *d, bool safe);
 void *dictIterNext(dictIterator *it);
 void dictIterEnd(dictIterator *it);
 
+/* Assert the numbered invariants at the top of dict.c. Every entry is visited and its key read. */
+void dictCheck(const dict *d);
+
 /* Text about fill, chains and rehash state as DEBUG HTSTATS shows it; returns its length. */
 size_t dictStats(const dict *d, char *out, size_t size, bool full);
 

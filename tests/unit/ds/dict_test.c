@@ -114,6 +114,7 @@ static void modelReplace(model *m, uint32_t n) {
 
 /* Everything there, nothing else. */
 static void modelCheck(model *m) {
+    dictCheck(m->d);
     CHECK_EQ_INT(dictSize(m->d), m->count);
     for (uint32_t n = 0; n < KEYS; n++) {
         if (dictFind(m->d, keyOf(&n), hashOf(m, n)) != m->in[n]) {
@@ -176,6 +177,7 @@ static void runModel(const dictType *type, int operations, uint32_t range) {
             uint32_t now = (uint32_t)m.count;
             turn = up ? now + pick(&m, range - now + 1) : pick(&m, now + 1) / (1 + pick(&m, 20));
         }
+        if (m.count < 256 || i % 13 == 0) dictCheck(m.d);
         if (i % 997 == 0) modelCheck(&m);
     }
     while (paused--) dictResumeRehash(m.d);
@@ -472,6 +474,49 @@ TEST(dict_random_entry_in_a_sparse_table_ends) {
     }
     CHECK(ones <= 40);
     modelFree(&m);
+}
+
+/* ---- dictCheck itself ---- */
+
+typedef struct damage {
+    const dictType *type;
+    void (*make)(model *m);
+    const char *expected;
+} damage;
+
+static void keyChangesInPlace(model *m) {
+    m->in[3]->number = 100000;
+}
+static void keyTwice(model *m) {
+    uint32_t n = 3;
+    *dictFindRef(m->d, keyOf(&n), hashOf(m, n)) = m->in[4];
+}
+static void noEntry(model *m) {
+    uint32_t n = 3;
+    *dictFindRef(m->d, keyOf(&n), hashOf(m, n)) = NULL;
+}
+
+static void checkDamaged(void *arg) {
+    const damage *dmg = arg;
+    static model m;
+    modelInit(&m, dmg->type);
+    for (uint32_t n = 0; n < 200; n++) modelAdd(&m, n);
+    dictCheck(m.d);
+    printf("sound\n");
+    fflush(stdout);
+    dmg->make(&m);
+    dictCheck(m.d);
+}
+
+TEST(dict_check_finds_damage) {
+    static damage kinds[] = {
+        {&good_type, keyChangesInPlace, "hash"}, {&worst_type, keyTwice, "findSlot"}, {&good_type, noEntry, "NULL"}};
+    for (size_t i = 0; i < 3; i++) {
+        char out[4096];
+        CHECK(unitInChild(checkDamaged, &kinds[i], out, sizeof(out)) != 0);
+        CHECK(strstr(out, "sound\n") != NULL);
+        if (!CHECK(strstr(out, kinds[i].expected) != NULL)) printf("%s", out);
+    }
 }
 
 TEST(dict_stats_text) {
