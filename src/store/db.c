@@ -7,9 +7,11 @@
  *             what happens to a dead object (lazyfree.c).
  * Owns        the databases, from dbInit() on.
  * Threads     main.
- * Invariants  1. An entry is in `expires` exactly when it is in `keys` and objectExpire() is not -1.
- *             2. An entry in `keys` has LRU bits other than 0 unless an LFU counter has run down to it.
- *             3. Observers are told when the change is done, with a key that lives until they return.
+ * Invariants  (dbCheck() asserts the first three)
+ *             1. An entry is in `expires` exactly when it is in `keys` and objectExpire() is not -1.
+ *             2. An entry in `keys` has a key, a reference and LRU bits other than 0.
+ *             3. Both dicts are sound (dictCheck()).
+ *             4. Observers are told when the change is done, with a key that lives until they return.
  * Cost        lookup: one dictFind, one compare, at most one store. Overwrite: one dictFindRef and a pointer exchange,
  *             plus one walk of `expires` when either side has an expire.
  * Tests       tests/unit/store/db_test.c
@@ -26,6 +28,7 @@
 #define RANDOM_TRIES_MAX 100
 #define CROWDED_FILL 2.0 /* entries per place from which on a table may grow past maxmemory: chains of three buckets */
 #define SPARSE_FILL 0.5  /* below it a resize shrinks */
+#define DEBUG_CHECK_KEYS_MAX 2000
 
 static serverDb *dbs;
 static int db_count;
@@ -75,7 +78,37 @@ size_t dbSize(const serverDb *db) {
     return dictSize(db->keys);
 }
 
+/* ---- Invariants ---- */
+
+void dbCheck(const serverDb *db) {
+    size_t with_expire = 0;
+    dictCheck(db->keys);
+    dictCheck(db->expires);
+    dictIterator it;
+    dictIterBegin(&it, db->keys, false);
+    for (const robj *o; (o = dictIterNext(&it));) {
+        serverAssert(o->has_key && o->refcount > 0 && o->lru != 0);
+        slice name = objectKey(o);
+        const robj *in_expires = dictFind(db->expires, name, hashBytes(name.ptr, name.len));
+        serverAssert(in_expires == (objectExpire(o) == -1 ? NULL : o));
+        with_expire += in_expires != NULL;
+    }
+    dictIterEnd(&it);
+    serverAssert(dictSize(db->expires) == with_expire);
+}
+
+/* Debug builds look at one database at each tick, while it is small. */
+static void checkOneAtTick(void) {
+#ifdef DEBUG_ASSERTIONS
+    static int next;
+    const serverDb *db = &dbs[next++ % db_count];
+    next %= db_count;
+    if (dictSize(db->keys) <= DEBUG_CHECK_KEYS_MAX) dbCheck(db);
+#endif
+}
+
 void dbResizeTick(void) {
+    checkOneAtTick();
     static int next_shrink, next_rehash;
     int n = db_count < RESIZE_DBS_PER_TICK ? db_count : RESIZE_DBS_PER_TICK;
     for (int i = 0; i < n; i++) {

@@ -81,6 +81,8 @@ bool dbSwap(int a, int b);
 size_t dbSize(const serverDb *db);
 /* A random key that is not expired; NULL when there is none. */
 robj *dbRandomKey(serverDb *db);
+/* Assert the numbered invariants at the top of db.c. Visits every key. */
+void dbCheck(const serverDb *db);
 /* Cron: shrink tables that have become sparse, and move on tables that are being resized (1 ms, as activerehashing
  * says). */
 void dbResizeTick(void);

@@ -68,6 +68,7 @@ void lfuTouch(robj *o) {
 
 void lfuSetFrequency(robj *o, unsigned freq) {
     o->lru = lfuBits(freq > LFU_COUNTER_MAX ? LFU_COUNTER_MAX : freq) & LRU_CLOCK_MAX;
+    if (o->lru == 0) o->lru = LFU_MINUTES_MASK << 8; /* 0 says "not set yet": a minute ago, then */
 }
 
 /* ---- LRU ---- */

@@ -156,9 +156,9 @@ TEST(db_random_commands_match_a_model) {
         else if (what < 97) deleteKey(id, i);
         else if (what < 99) storeSetNowMs(now_ms += (int64_t)pick(60));
         else if (pick(20) == 0) rare();
+        dbCheck(dbGet(id));
         if (step % 10000 == 9999) {
             for (int d = 0; d < TEST_DBS; d++) {
-                if (!dbHolds(dbGet(d))) return;
                 for (size_t k = 0; k < KEYS; k++)
                     if (!lookup(d, k)) return;
             }
@@ -205,7 +205,7 @@ TEST(db_deletes_an_expired_key_that_is_met) {
     CHECK_EQ_INT(ears.removed, 1);
     CHECK_EQ_INT(ears.removed_by_eviction, 0);
     CHECK_EQ_INT(store_stats.expired_keys, 1);
-    CHECK(dbHolds(db));
+    dbCheck(db);
 }
 
 TEST(db_only_hides_expired_keys_of_a_replica) {
@@ -223,7 +223,7 @@ TEST(db_only_hides_expired_keys_of_a_replica) {
     CHECK(setKeyTake(db, stringEntry(keyOf("k"), 2, 0), keyOf("k"), true)); /* hidden, so it is new and has no TTL */
     CHECK(lookupKeyRead(db, keyOf("k")));
     CHECK_EQ_INT(store_stats.expired_keys, 0);
-    CHECK(dbHolds(db));
+    dbCheck(db);
 }
 
 TEST(db_random_key_passes_expired_ones) {
@@ -265,6 +265,53 @@ TEST(db_lookup_touches_lru) {
     lruSetFrozen(true);
     lookupKeyRead(db, keyOf("k"));
     CHECK_EQ_INT(lruIdleMs(o), 4000);
+}
+
+/* ---- dbCheck itself ---- */
+
+typedef void damageFn(serverDb *db);
+
+static void expireSlotWithoutDict(serverDb *db) {
+    dictPopEntry(db->expires, dictFind(db->keys, keyOf("v").name, keyOf("v").hash), keyOf("v").hash);
+}
+static void dictWithoutExpire(serverDb *db) {
+    dictAddNew(db->expires, dictFind(db->keys, keyOf("k").name, keyOf("k").hash), keyOf("k").hash);
+}
+static void expiresOfNoKey(serverDb *db) {
+    dictPopEntry(db->keys, dictFind(db->keys, keyOf("v").name, keyOf("v").hash), keyOf("v").hash);
+}
+static void noUse(serverDb *db) {
+    ((robj *)dictFind(db->keys, keyOf("k").name, keyOf("k").hash))->lru = 0;
+}
+
+static void checkDamaged(void *arg) {
+    damageFn **make = arg;
+    serverDb *db = dbGet(0);
+    dbCheck(db);
+    printf("sound\n");
+    fflush(stdout);
+    (*make)(db);
+    dbCheck(db);
+}
+
+TEST(db_check_finds_damage) {
+    storeReset();
+    serverDb *db = dbGet(0);
+    dbAddTake(db, stringEntry(keyOf("k"), 1, 0), keyOf("k"));
+    dbAddTake(db, volatileEntry("v", 2000000), keyOf("v"));
+    static struct {
+        damageFn *make;
+        const char *expected;
+    } kinds[] = {{expireSlotWithoutDict, "in_expires"},
+                 {dictWithoutExpire, "in_expires"},
+                 {expiresOfNoKey, "with_expire"},
+                 {noUse, "lru"}};
+    for (size_t i = 0; i < array_len(kinds); i++) {
+        char out[4096];
+        CHECK(unitInChild(checkDamaged, &kinds[i].make, out, sizeof(out)) != 0);
+        CHECK(strstr(out, "sound\n") != NULL);
+        if (!CHECK(strstr(out, kinds[i].expected) != NULL)) printf("%s", out);
+    }
 }
 
 TEST(db_resize_tick_shrinks_and_goes_on) {

@@ -64,7 +64,7 @@ TEST(evict_every_policy_gets_below_the_limit) {
             CHECK_EQ_INT(store_stats.evicted_keys, gone);
             CHECK_EQ_INT(ears.evicted, gone);
             CHECK_EQ_INT(ears.removed_by_eviction, gone);
-            CHECK(dbHolds(dbGet(0)) && dbHolds(dbGet(1)));
+            dbCheck(dbGet(0)), dbCheck(dbGet(1));
         }
     }
 }
@@ -163,7 +163,7 @@ TEST(evict_pool_survives_deletes_flushes_and_swaps) {
             for (long i = 0; i < 200; i++)
                 setKeyTake(dbGet(1), stringEntry(keyN("stay", i), i, 600), keyN("stay", i), false);
         }
-        CHECK(dbHolds(dbGet(0)) && dbHolds(dbGet(1)));
+        dbCheck(dbGet(0)), dbCheck(dbGet(1));
         dbEmpty(-1, unitRandom(&state) % 2);
     }
     storeReset();

@@ -38,7 +38,7 @@ TEST(expire_cycle_removes_what_is_over_and_nothing_else) {
     for (int id = 0; id < TEST_DBS; id++) {
         CHECK_EQ_INT(dbSize(dbGet(id)), 1000);
         CHECK_EQ_INT(dictSize(dbGet(id)->expires), 500);
-        CHECK(dbHolds(dbGet(id)));
+        dbCheck(dbGet(id));
         CHECK(dbGet(id)->avg_ttl_ms > 900000 && dbGet(id)->avg_ttl_ms <= 1000000);
     }
     CHECK(store_stats.expired_stale_perc > 0);

@@ -50,6 +50,18 @@ TEST(lfu_counter_grows_slowly_and_decays) {
     decrRefCount(o);
 }
 
+/* All 24 bits 0 mean "not set yet", which a frequency of 0 in minute 0 must not look like. */
+TEST(lfu_no_frequency_looks_unset) {
+    storeReset();
+    store_conf.maxmemory_policy = MAXMEMORY_ALLKEYS_LFU;
+    lruClockRefresh(0);
+    robj *o = any();
+    lfuSetFrequency(o, 0);
+    CHECK(o->lru != 0);
+    CHECK_EQ_INT(lfuFrequency(o), 0);
+    decrRefCount(o);
+}
+
 TEST(lfu_factor_zero_counts_every_use) {
     storeReset();
     store_settings.maxmemory_policy = MAXMEMORY_VOLATILE_LFU;

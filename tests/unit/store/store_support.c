@@ -90,22 +90,3 @@ robj *stringEntry(hashedKey key, long n, size_t len) {
     if (len > (size_t)digits) memset(text + digits, '.', len - (size_t)digits);
     return objectCreateString(key.name, sliceOf(text, len > (size_t)digits ? len : (size_t)digits), false, 0);
 }
-
-bool dbHolds(serverDb *db) {
-    size_t with_expire = 0;
-    bool holds = true;
-    dictIterator it;
-    dictIterBegin(&it, db->keys, false);
-    for (robj *o; (o = dictIterNext(&it));) {
-        slice name = objectKey(o);
-        robj *found = dictFind(db->expires, name, hashBytes(name.ptr, name.len));
-        if (objectExpire(o) == -1) {
-            holds &= CHECK(found == NULL);
-        } else {
-            with_expire++;
-            holds &= CHECK(found == o);
-        }
-    }
-    dictIterEnd(&it);
-    return holds & CHECK_EQ_INT(dictSize(db->expires), with_expire);
-}

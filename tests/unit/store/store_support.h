@@ -23,7 +23,5 @@ hashedKey keyN(const char *prefix, long n);
 hashedKey keyOf(const char *name);
 /* A string entry "valueN" padded to `len` bytes. */
 robj *stringEntry(hashedKey key, long n, size_t len);
-/* `expires` holds exactly the entries of `keys` that have an expire. */
-bool dbHolds(serverDb *db);
 
 #endif
