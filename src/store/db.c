@@ -59,6 +59,7 @@ static const dictType expires_type = {
 };
 
 void dbInit(int count) {
+    assertMainRole();
     serverAssert(!dbs && count > 0);
     dbs = zcalloc((size_t)count, sizeof(*dbs));
     db_count = count;
@@ -71,6 +72,7 @@ int dbCount(void) {
 }
 
 serverDb *dbGet(int id) {
+    assertMainRole();
     return id >= 0 && id < db_count ? &dbs[id] : NULL;
 }
 
@@ -81,6 +83,7 @@ size_t dbSize(const serverDb *db) {
 /* ---- Invariants ---- */
 
 void dbCheck(const serverDb *db) {
+    assertMainRole();
     size_t with_expire = 0;
     dictCheck(db->keys);
     dictCheck(db->expires);
@@ -108,6 +111,7 @@ static void checkOneAtTick(void) {
 }
 
 void dbResizeTick(void) {
+    assertMainRole();
     checkOneAtTick();
     static int next_shrink, next_rehash;
     int n = db_count < RESIZE_DBS_PER_TICK ? db_count : RESIZE_DBS_PER_TICK;
@@ -132,6 +136,7 @@ void dbResizeTick(void) {
 /* ---- Expire ---- */
 
 void expireSetDeletionAllowed(bool allowed) {
+    assertMainRole();
     deletion_allowed = allowed;
 }
 
@@ -140,12 +145,14 @@ bool expireDeletionAllowed(void) {
 }
 
 bool dbTakeEntry(serverDb *db, robj *entry, uint64_t hash) {
+    assertMainRole();
     if (!dictPopEntry(db->keys, entry, hash)) return false;
     if (objectExpire(entry) != -1) dictPopEntry(db->expires, entry, hash);
     return true;
 }
 
 bool dbDropExpired(serverDb *db, robj *entry, uint64_t hash) {
+    assertMainRole();
     if (!dbTakeEntry(db, entry, hash)) return false;
     slice name = objectKey(entry);
     notifyKeyspaceEvent(NOTIFY_EXPIRED, "expired", name, db->id);
@@ -158,6 +165,7 @@ bool dbDropExpired(serverDb *db, robj *entry, uint64_t hash) {
 }
 
 bool expireIfNeeded(serverDb *db, robj *entry, hashedKey key) {
+    assertMainRole();
     if (!keyIsExpired(entry) || !deletion_allowed) return false;
     return dbDropExpired(db, entry, key.hash);
 }
@@ -174,6 +182,7 @@ static __attribute__((noinline)) robj *readMissed(serverDb *db, robj *expired, h
 }
 
 robj *lookupKeyRead(serverDb *db, hashedKey key) {
+    assertMainRole();
     robj *o = dictFind(db->keys, key.name, key.hash);
     if (unlikely(!o || keyIsExpired(o))) return readMissed(db, o, key, LOOKUP_NONE);
     lruTouch(o);
@@ -182,6 +191,7 @@ robj *lookupKeyRead(serverDb *db, hashedKey key) {
 }
 
 robj *lookupKeyReadWithFlags(serverDb *db, hashedKey key, int flags) {
+    assertMainRole();
     robj *o = dictFind(db->keys, key.name, key.hash);
     if (unlikely(!o || keyIsExpired(o))) return readMissed(db, o, key, flags);
     if (!(flags & LOOKUP_NOTOUCH)) lruTouch(o);
@@ -190,6 +200,7 @@ robj *lookupKeyReadWithFlags(serverDb *db, hashedKey key, int flags) {
 }
 
 robj *lookupKeyWrite(serverDb *db, hashedKey key) {
+    assertMainRole();
     robj *o = dictFind(db->keys, key.name, key.hash);
     if (unlikely(!o || keyIsExpired(o))) return o ? readMissed(db, o, key, LOOKUP_WRITE) : NULL;
     lruTouch(o);
@@ -201,12 +212,14 @@ robj *lookupKeyWriteWithFlags(serverDb *db, hashedKey key, int flags) {
 }
 
 bool dbExists(serverDb *db, hashedKey key) {
+    assertMainRole();
     return dictFind(db->keys, key.name, key.hash) != NULL;
 }
 
 /* Expired keys are removed on the way. Where that is not allowed and every key has an expire, all may be expired: after
  * some tries one of them is as good an answer as any. */
 robj *dbRandomKey(serverDb *db) {
+    assertMainRole();
     robj *o;
     for (int tries = 0; (o = dictRandomEntry(db->keys)); tries++) {
         if (likely(!keyIsExpired(o))) return o;
@@ -246,6 +259,7 @@ static void addNew(serverDb *db, robj *entry, uint64_t hash) {
 }
 
 void dbAddTake(serverDb *db, robj *entry, hashedKey key) {
+    assertMainRole();
     debugAssert(sliceEq(objectKey(entry), key.name));
     addNew(db, entry, key.hash);
 }
@@ -257,6 +271,7 @@ static void inheritUse(robj *entry, robj *old) {
 }
 
 bool setKeyTake(serverDb *db, robj *entry, hashedKey key, bool keep_ttl) {
+    assertMainRole();
     debugAssert(sliceEq(objectKey(entry), key.name));
     void **ref = dictFindRef(db->keys, key.name, key.hash);
     robj *old = ref ? *ref : NULL;
@@ -289,6 +304,7 @@ static bool popDead(dict *d, const robj *dead, uint64_t hash) {
 }
 
 void dbReplaceEntry(serverDb *db, robj *old, robj *entry, hashedKey key) {
+    assertMainRole();
     if (likely(old == entry)) return;
     bool found = popDead(db->keys, old, key.hash);
     serverAssert(found);
@@ -301,24 +317,28 @@ void dbReplaceEntry(serverDb *db, robj *old, robj *entry, hashedKey key) {
 /* ---- Delete ---- */
 
 robj *dbUnlink(serverDb *db, hashedKey key) {
+    assertMainRole();
     robj *o = dictPop(db->keys, key.name, key.hash);
     if (o && objectExpire(o) != -1) dictPopEntry(db->expires, o, key.hash);
     return o;
 }
 
 bool dbDelete(serverDb *db, hashedKey key) {
+    assertMainRole();
     robj *o = dbUnlink(db, key);
     if (o) objectRelease(o);
     return o != NULL;
 }
 
 bool dbDeleteSync(serverDb *db, hashedKey key) {
+    assertMainRole();
     robj *o = dbUnlink(db, key);
     if (o) objectReleaseNow(o);
     return o != NULL;
 }
 
 bool dbDeleteAsync(serverDb *db, hashedKey key) {
+    assertMainRole();
     robj *o = dbUnlink(db, key);
     if (o) objectReleaseLazily(o);
     return o != NULL;
@@ -327,6 +347,7 @@ bool dbDeleteAsync(serverDb *db, hashedKey key) {
 /* ---- Expire of a key ---- */
 
 robj *dbSetExpire(serverDb *db, robj *entry, hashedKey key, int64_t when_ms) {
+    assertMainRole();
     if (when_ms == -1) {
         dbRemoveExpire(db, entry, key);
         return entry;
@@ -344,6 +365,7 @@ robj *dbSetExpire(serverDb *db, robj *entry, hashedKey key, int64_t when_ms) {
 }
 
 bool dbRemoveExpire(serverDb *db, robj *entry, hashedKey key) {
+    assertMainRole();
     if (objectExpire(entry) == -1) return false;
     bool found = dictPopEntry(db->expires, entry, key.hash);
     serverAssert(found);
@@ -369,6 +391,7 @@ static void emptyOne(serverDb *db, bool async) {
 }
 
 long long dbEmpty(int id, bool async) {
+    assertMainRole();
     if (id != -1 && !dbGet(id)) return 0;
     keyspaceTellFlushed(id, async);
     long long removed = 0;
@@ -380,6 +403,7 @@ long long dbEmpty(int id, bool async) {
 }
 
 bool dbSwap(int a, int b) {
+    assertMainRole();
     if (!dbGet(a) || !dbGet(b)) return false;
     serverDb was_a = dbs[a];
     dbs[a] = dbs[b];

@@ -54,6 +54,7 @@ void evictSetUncounted(size_t (*fn)(void)) {
 /* ---- How much ---- */
 
 bool evictOverLimit(size_t *over_bytes) {
+    assertMainRole();
     if (over_bytes) *over_bytes = 0;
     unsigned long long limit = (unsigned long long)store_settings.maxmemory;
     if (limit == 0) return false;
@@ -239,6 +240,7 @@ static evictResult evictUntilBelow(size_t over_bytes) {
 }
 
 evictResult evictPerform(void) {
+    assertMainRole();
     if (likely(store_settings.maxmemory == 0) && !exceeded_since_us) return EVICT_OK;
     size_t over_bytes;
     lazyfreeCollect();
@@ -248,5 +250,6 @@ evictResult evictPerform(void) {
 }
 
 bool evictContinue(void) {
+    assertMainRole();
     return evictPerform() == EVICT_RUNNING;
 }

@@ -53,6 +53,7 @@ static struct {
 } cycle;
 
 void expireSetActive(bool on) {
+    assertMainRole();
     cycle.off = !on;
 }
 
@@ -145,6 +146,7 @@ static bool fastCallIsDue(const effort *e, uint64_t now_us) {
 }
 
 void activeExpireCycle(expireCycleKind kind) {
+    assertMainRole();
     if (kind == EXPIRE_CYCLE_SLOW) lazyfreeCollect();
     if (cycle.off || !expireDeletionAllowed()) return;
     effort e = effortOf();

@@ -24,39 +24,47 @@ static dbFlushedFn *flushed[OBSERVERS_MAX];
 static unsigned modified_count, events_count, removed_count, flushed_count;
 
 void storeObserveModified(keyModifiedFn *fn) {
+    assertMainRole();
     serverAssert(modified_count < OBSERVERS_MAX);
     modified[modified_count++] = fn;
 }
 
 void storeObserveEvents(keyspaceEventFn *fn) {
+    assertMainRole();
     serverAssert(events_count < OBSERVERS_MAX);
     events[events_count++] = fn;
 }
 
 void storeObserveRemoved(keyRemovedFn *fn) {
+    assertMainRole();
     serverAssert(removed_count < OBSERVERS_MAX);
     removed[removed_count++] = fn;
 }
 
 void storeObserveFlushed(dbFlushedFn *fn) {
+    assertMainRole();
     serverAssert(flushed_count < OBSERVERS_MAX);
     flushed[flushed_count++] = fn;
 }
 
 void signalModifiedKey(serverDb *db, slice key) {
+    assertMainRole();
     for (unsigned i = 0; i < modified_count; i++) modified[i](db, key);
 }
 
 void notifyKeyspaceEvent(int type, const char *event, slice key, int dbid) {
+    assertMainRole();
     if (likely(!(store_settings.notify_events & type))) return;
     for (unsigned i = 0; i < events_count; i++) events[i](type, event, key, dbid);
 }
 
 void keyspaceTellRemoved(serverDb *db, slice key, bool evicted) {
+    assertMainRole();
     for (unsigned i = 0; i < removed_count; i++) removed[i](db, key, evicted);
 }
 
 void keyspaceTellFlushed(int dbid, bool async) {
+    assertMainRole();
     for (unsigned i = 0; i < flushed_count; i++) flushed[i](dbid, async);
 }
 

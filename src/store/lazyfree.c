@@ -62,16 +62,19 @@ static bool dropOrOffer(robj *o) {
 }
 
 void objectRelease(robj *o) {
+    assertMainRole();
     if (dropOrOffer(o)) return;
     if (store_settings.lazyfree_server_del) lazyfreeObject(o);
     else objectFree(o);
 }
 
 void objectReleaseLazily(robj *o) {
+    assertMainRole();
     if (!dropOrOffer(o)) lazyfreeObject(o);
 }
 
 void objectReleaseNow(robj *o) {
+    assertMainRole();
     if (!dropOrOffer(o)) objectFree(o);
 }
 
@@ -99,12 +102,14 @@ static void submit(freeJob init) {
 }
 
 void lazyfreeObject(robj *o) {
+    assertMainRole();
     debugAssert(o->refcount <= 1);
     if (likely(objectFreeEffort(o) <= EFFORT_MIN)) objectFree(o);
     else submit((freeJob){.object = o, .objects = 1, .bytes = objectMemUsage(o, MEM_SAMPLES)});
 }
 
 void lazyfreeDicts(dict *keys, dict *expires) {
+    assertMainRole();
     lazyfreeCollect();
     submit((freeJob){.keys = keys, .expires = expires, .objects = dictSize(keys)});
 }
@@ -129,6 +134,7 @@ void lazyfreeDropEntry(void *entry) {
 }
 
 void lazyfreeCollect(void) {
+    assertMainRole();
     if (likely(!atomic_load_explicit(&returned_any, memory_order_relaxed))) return;
     pthread_mutex_lock(&returned_lock);
     returnedEntry *r = returned;

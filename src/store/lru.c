@@ -17,6 +17,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "lru.h"
 
+#include "panic.h"
 #include "rng.h"
 
 #define LFU_COUNTER_MAX 255u
@@ -27,6 +28,7 @@ bool lru_frozen;
 static uint32_t lfu_minutes;
 
 void lruClockRefresh(int64_t now_ms) {
+    assertMainRole();
     int64_t seconds = now_ms / 1000;
     lru_clock = (uint32_t)seconds & LRU_CLOCK_MAX;
     if (lru_clock == 0) lru_clock = 1; /* 0 says "not set yet" */
@@ -34,6 +36,7 @@ void lruClockRefresh(int64_t now_ms) {
 }
 
 void lruSetFrozen(bool frozen) {
+    assertMainRole();
     lru_frozen = frozen;
 }
 
@@ -63,6 +66,7 @@ static unsigned counterAfterUse(unsigned counter) {
 }
 
 void lfuTouch(robj *o) {
+    assertMainRole();
     o->lru = lfuBits(counterAfterUse(lfuFrequency(o))) & LRU_CLOCK_MAX;
 }
 

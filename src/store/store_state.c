@@ -9,6 +9,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "store_state.h"
 
+#include "panic.h"
+
 storeStats store_stats;
 
 int64_t store_now_ms;
@@ -16,11 +18,13 @@ int64_t store_expire_horizon_ms;
 static bool expire_ignored;
 
 void storeSetNowMs(int64_t now_ms) {
+    assertMainRole();
     store_now_ms = now_ms;
     if (!expire_ignored) store_expire_horizon_ms = now_ms;
 }
 
 void storeSetExpireIgnored(bool ignored) {
+    assertMainRole();
     expire_ignored = ignored;
     store_expire_horizon_ms = ignored ? INT64_MIN : store_now_ms;
 }

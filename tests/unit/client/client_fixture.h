@@ -5,6 +5,7 @@
 #define TESTS_CLIENT_FIXTURE_H
 
 #include "client.h"
+#include "panic.h"
 #include "reply.h"
 
 /* A stream that nobody looks into: the client counts as connected. */
@@ -12,6 +13,7 @@ static char fixture_stream;
 
 static inline void fixtureInit(void) {
     if (client_state.clients) return;
+    panicSetMainThread();
     clockInit();
     if (!dbGet(0)) dbInit(16);
     clientsInit();

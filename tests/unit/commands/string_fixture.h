@@ -6,6 +6,7 @@
 
 #include "client.h"
 #include "command_table.h"
+#include "panic.h"
 #include "reply.h"
 #include "unit.h"
 
@@ -29,6 +30,7 @@ static inline const char *fixtureName(const struct serverCommand *cmd) {
 static inline void fixtureSetUp(void) {
     if (fixture_client) return;
     static char stream;
+    panicSetMainThread();
     if (!client_state.clients) clockInit();
     if (!dbGet(0)) dbInit(16);
     if (!client_state.clients) clientsInit();

@@ -6,6 +6,7 @@
 
 #include "command_table.h"
 #include "hash.h"
+#include "panic.h"
 #include "sds.h"
 #include "unit.h"
 #include "zmalloc.h"
@@ -37,6 +38,7 @@ static char first_piece[1024];
 
 static void begin(void) {
     static bool registered;
+    panicSetMainThread();
     if (!registered) commandTableRegister(commands, array_len(commands));
     registered = true;
     recordArenaInit(&arena, first_piece, sizeof(first_piece));

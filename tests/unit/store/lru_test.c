@@ -53,7 +53,7 @@ TEST(lfu_counter_grows_slowly_and_decays) {
 /* All 24 bits 0 mean "not set yet", which a frequency of 0 in minute 0 must not look like. */
 TEST(lfu_no_frequency_looks_unset) {
     storeReset();
-    store_conf.maxmemory_policy = MAXMEMORY_ALLKEYS_LFU;
+    store_settings.maxmemory_policy = MAXMEMORY_ALLKEYS_LFU;
     lruClockRefresh(0);
     robj *o = any();
     lfuSetFrequency(o, 0);
