@@ -501,23 +501,36 @@ void *dictPop(dict *d, slice key, uint64_t hash) {
     return entry;
 }
 
-bool dictPopEntry(dict *d, const void *entry, uint64_t hash) {
-    rehashStep(d);
+/* The place of exactly this entry: addresses are compared, keys are not read. */
+static bool findEntry(const dict *d, const void *entry, uint64_t hash, place *at) {
     uint8_t tag = bucketTag(hash);
     for (int i = dictFirstTable(d, hash); i <= d->rehashing; i++) {
-        dictTable *t = &d->t[i];
+        const dictTable *t = &d->t[i];
         if (!t->buckets) return false;
         dictBucket *head = &t->buckets[hash & t->mask];
         for (dictBucket *b = head; b; b = bucketNext(b)) {
             for (unsigned m = bucketMatch(b, tag); m; m &= m - 1) {
-                place at = {t, head, b, __builtin_ctz(m)};
-                if (b->slot[at.pos] != entry) continue;
-                clearPlace(d, &at);
+                int pos = __builtin_ctz(m);
+                if (b->slot[pos] != entry) continue;
+                *at = (place){(dictTable *)(uintptr_t)t, head, b, pos};
                 return true;
             }
         }
     }
     return false;
+}
+
+bool dictHoldsEntry(const dict *d, const void *entry, uint64_t hash) {
+    place at;
+    return findEntry(d, entry, hash, &at);
+}
+
+bool dictPopEntry(dict *d, const void *entry, uint64_t hash) {
+    rehashStep(d);
+    place at;
+    if (!findEntry(d, entry, hash, &at)) return false;
+    clearPlace(d, &at);
+    return true;
 }
 
 bool dictDelete(dict *d, slice key, uint64_t hash) {

@@ -62,6 +62,8 @@ void **dictFindRef(dict *d, slice key, uint64_t hash);
 void dictAddNew(dict *d, void *entry, uint64_t hash);
 /* Add unless the key is there: returns NULL when added, else the entry in the way (nothing changed). */
 void *dictAdd(dict *d, void *entry, uint64_t hash);
+/* Is exactly this entry in the dict, under this hash? Only addresses are compared: it may be freed memory. */
+bool dictHoldsEntry(const dict *d, const void *entry, uint64_t hash);
 /* Take the entry out and return it without freeing it; NULL when there is none. */
 void *dictPop(dict *d, slice key, uint64_t hash);
 /* The same for an exact entry: used when several entries' keys could compare equal or the key must not be read. */

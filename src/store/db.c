@@ -144,10 +144,17 @@ bool expireDeletionAllowed(void) {
     return deletion_allowed;
 }
 
+/* An entry with an expire that is not found in `expires` was looked for under a hash that is not its key's: it would
+ * stay there, freed. */
+static void popExpire(serverDb *db, const robj *entry, uint64_t hash) {
+    bool found = dictPopEntry(db->expires, entry, hash);
+    serverAssert(found);
+}
+
 bool dbTakeEntry(serverDb *db, robj *entry, uint64_t hash) {
     assertMainRole();
     if (!dictPopEntry(db->keys, entry, hash)) return false;
-    if (objectExpire(entry) != -1) dictPopEntry(db->expires, entry, hash);
+    if (objectExpire(entry) != -1) popExpire(db, entry, hash);
     return true;
 }
 
@@ -243,7 +250,7 @@ static void exchangeExpires(serverDb *db, const robj *old, robj *entry, hashedKe
         return;
     }
     if (!has) {
-        dictPopEntry(db->expires, old, key.hash);
+        popExpire(db, old, key.hash);
         return;
     }
     void **ref = dictFindRef(db->expires, key.name, key.hash);
@@ -319,7 +326,7 @@ void dbReplaceEntry(serverDb *db, robj *old, robj *entry, hashedKey key) {
 robj *dbUnlink(serverDb *db, hashedKey key) {
     assertMainRole();
     robj *o = dictPop(db->keys, key.name, key.hash);
-    if (o && objectExpire(o) != -1) dictPopEntry(db->expires, o, key.hash);
+    if (o && objectExpire(o) != -1) popExpire(db, o, key.hash);
     return o;
 }
 
@@ -367,8 +374,7 @@ robj *dbSetExpire(serverDb *db, robj *entry, hashedKey key, int64_t when_ms) {
 bool dbRemoveExpire(serverDb *db, robj *entry, hashedKey key) {
     assertMainRole();
     if (objectExpire(entry) == -1) return false;
-    bool found = dictPopEntry(db->expires, entry, key.hash);
-    serverAssert(found);
+    popExpire(db, entry, key.hash);
     robj *same = objectSetExpireTake(entry, -1);
     debugAssert(same == entry);
     unused(same);

@@ -7,7 +7,7 @@
  *
  * Not here    the meaning of the LRU/LFU bits (lru.c); the deletion's way to the background (lazyfree.c).
  * Owns        the pool. Its entries are addresses, borrowed and perhaps dead: they are compared, never followed, until
- *             dbTakeEntry() or the dict of expires has confirmed that the entry is still there.
+ *             the dict of the policy has confirmed that an entry is there, which may be another key's by now.
  * Threads     main.
  * Invariants  1. Scores in the pool ascend; pool_count <= POOL_SIZE; no address stands in it twice.
  *             2. A volatile-* policy removes no key without an expire, noeviction removes none.
@@ -138,15 +138,17 @@ typedef struct victim {
     robj *entry; /* owns: it has been taken out of db */
 } victim;
 
-/* Take the candidate out if it is still there. `expires` confirms for volatile policies that it may go. Should
- * another key have come to the same address under the same hash bits, then that one goes, which is a random choice
- * and no harm. */
+/* Take the candidate out if it is still there and still what was judged. The dict of the policy confirms the address,
+ * so that the entry may be read; only the hash of the key that it holds now says that no other key has come to the
+ * address. Hash bits alone cannot: the two dicts of a database differ in size, so what looks right in one may lie in
+ * another bucket of the other. */
 static bool takeCandidate(const candidate *c, victim *v) {
     v->db = dbGet(c->dbid);
+    if (!dictHoldsEntry(dictOfPolicy(v->db), c->entry, c->hash)) return false;
     v->entry = (robj *)(uintptr_t)c->entry;
-    if (store_settings.maxmemory_policy & MAXMEMORY_FLAG_ALLKEYS) return dbTakeEntry(v->db, v->entry, c->hash);
-    if (!dictPopEntry(v->db->expires, v->entry, c->hash)) return false;
-    bool taken = dictPopEntry(v->db->keys, v->entry, c->hash);
+    slice key = objectKey(v->entry);
+    if (hashBytes(key.ptr, key.len) != c->hash) return false;
+    bool taken = dbTakeEntry(v->db, v->entry, c->hash);
     serverAssert(taken);
     return true;
 }

@@ -143,6 +143,256 @@ TEST(evict_prefers_what_is_worth_least) {
     CHECK(late > 980);
 }
 
+/* ---- Addresses that come back ---- */
+
+/* A name as long as `like`, whose hash has the same tag (the top byte) and other low bits. */
+static hashedKey lookAlike(hashedKey like) {
+    static char text[64];
+    for (unsigned long n = 0;; n++) {
+        int len = snprintf(text, sizeof(text), "%0*lu", (int)like.name.len, n);
+        hashedKey key = hashedKeyOf(sliceOf(text, (size_t)len));
+        if (!CHECK((size_t)len == like.name.len)) return like;
+        uint64_t differs = key.hash ^ like.hash;
+        if (differs >> 56 == 0 && (differs & 0x7f)) return key;
+    }
+}
+
+/* The key goes and another one comes to its very address, whatever the allocator does: the name is exchanged within
+ * the allocation. */
+static void renameInPlace(serverDb *db, hashedKey old, hashedKey new) {
+    robj *o = dbUnlink(db, old);
+    if (!CHECK(o != NULL)) return;
+    memcpy((char *)(uintptr_t)objectKey(o).ptr, new.name.ptr, new.name.len);
+    dbAddTake(db, o, new);
+}
+
+enum { FEW = 6 }; /* one bucket of `expires`, and a pool that holds them all */
+
+static void addFewVolatile(void) {
+    for (long i = 0; i < FEW; i++) {
+        robj *o = objectSetExpireTake(stringEntry(keyN("candidate", i), i, 600), 2000000 + i);
+        lruSetIdle(o, 10 + i);
+        dbAddTake(dbGet(0), o, keyN("candidate", i));
+    }
+}
+
+/* One eviction samples all of the few, takes one and leaves the others in the pool. Then each of these becomes a key
+ * that one bucket cannot tell from the old one, but many can. From then on one key is sampled at a time: that one's
+ * place in the pool is put right, those of the others stay. */
+static void exchangeCandidates(void) {
+    store_settings.maxmemory_samples = 64;
+    limitTo(100);
+    CHECK_EQ_INT(evictAll(), EVICT_OK);
+    CHECK_EQ_INT(store_stats.evicted_keys, 1);
+    long exchanged = 0;
+    for (long i = 0; i < FEW; i++) {
+        hashedKey old = keyN("candidate", i);
+        if (!dbExists(dbGet(0), old)) continue;
+        renameInPlace(dbGet(0), old, lookAlike(old));
+        exchanged++;
+    }
+    CHECK_EQ_INT(exchanged, FEW - 1);
+    store_settings.maxmemory_samples = 1;
+    for (long i = 2; i < FEW; i++) {
+        limitTo(100);
+        CHECK_EQ_INT(evictAll(), EVICT_OK);
+        CHECK_EQ_INT(store_stats.evicted_keys, i);
+        dbCheck(dbGet(0));
+    }
+}
+
+enum { ROUNDS = 5 }; /* one round meets no stale place in one case of 120: when each sample hits the best candidate */
+
+TEST(evict_volatile_knows_another_key_at_a_pooled_address) {
+    for (int round = 0; round < ROUNDS; round++) {
+        storeReset();
+        store_settings.maxmemory_policy = MAXMEMORY_VOLATILE_TTL;
+        for (long i = 0; i < STAY; i++) dbAddTake(dbGet(0), stringEntry(keyN("stay", i), i, 0), keyN("stay", i));
+        addFewVolatile();
+        CHECK(dictSlots(dbGet(0)->expires) < 10 && dictSlots(dbGet(0)->keys) > STAY);
+        exchangeCandidates();
+        CHECK_EQ_INT(countOf("stay", STAY), STAY);
+    }
+}
+
+TEST(evict_allkeys_leaves_nothing_dead_in_expires) {
+    for (int round = 0; round < ROUNDS; round++) {
+        storeReset();
+        store_settings.maxmemory_policy = MAXMEMORY_ALLKEYS_LRU;
+        addFewVolatile();
+        dictPauseRehash(dbGet(0)->keys); /* both stay as they are */
+        CHECK(dictExpand(dbGet(0)->expires, 5000));
+        while (dictRehash(dbGet(0)->expires, 100)) {
+        }
+        dictPauseRehash(dbGet(0)->expires);
+        CHECK(dictSlots(dbGet(0)->keys) < 10);
+        exchangeCandidates();
+        dictResumeRehash(dbGet(0)->keys);
+        dictResumeRehash(dbGet(0)->expires);
+    }
+}
+
+/* ---- A model ---- */
+
+enum { MODEL_KEYS = 400 };
+
+typedef struct modelEntry {
+    bool there, has_expire;
+} modelEntry;
+static modelEntry evict_model[2][MODEL_KEYS];
+static uint64_t evict_state;
+static long evicted_lasting; /* keys without an expire that observers saw go */
+
+static size_t pickBelow(size_t n) {
+    return (size_t)(unitRandom(&evict_state) % n);
+}
+
+/* All names have one length and one tag, so that a dict often cannot tell one from another at the same address. */
+static char model_names[MODEL_KEYS][9];
+
+static void makeModelNames(void) {
+    unsigned long n = 0;
+    for (size_t i = 0; i < MODEL_KEYS;) {
+        snprintf(model_names[i], sizeof(model_names[i]), "m%07lu", n++ % 10000000);
+        if (hashedKeyOf(sliceStr(model_names[i])).hash >> 56 == 7) i++;
+    }
+}
+
+static hashedKey modelName(size_t i) {
+    return hashedKeyOf(sliceStr(model_names[i]));
+}
+
+/* The observers' news are the only way in which the model learns of evictions. */
+static void modelHearsRemoved(serverDb *db, slice key, bool evicted) {
+    if (!evicted || db->id > 1) return;
+    for (size_t i = 0; i < MODEL_KEYS; i++) {
+        if (!sliceEq(key, sliceStr(model_names[i]))) continue;
+        modelEntry *k = &evict_model[db->id][i];
+        CHECK(k->there);
+        evicted_lasting += !k->has_expire;
+        *k = (modelEntry){0};
+        return;
+    }
+}
+
+static void modelStep(void) {
+    int id = (int)pickBelow(2);
+    /* Few keys are used most, so that both dicts are small at times and addresses come back. */
+    size_t i = pickBelow(pickBelow(4) ? 40 : MODEL_KEYS);
+    serverDb *db = dbGet(id);
+    modelEntry *k = &evict_model[id][i];
+    hashedKey key = modelName(i);
+    switch (pickBelow(9)) {
+    case 0:
+    case 1:
+    case 2: {
+        bool has_expire = pickBelow(4) == 0;
+        robj *o = stringEntry(key, (long)i, pickBelow(6) ? 100 + pickBelow(20) : pickBelow(100000));
+        if (has_expire) o = objectSetExpireTake(o, 2000000 + (int64_t)pickBelow(1000));
+        setKeyTake(db, o, key, false);
+        *k = (modelEntry){true, has_expire};
+        break;
+    }
+    case 3:
+        CHECK_EQ_INT(dbDelete(db, key), k->there);
+        *k = (modelEntry){0};
+        break;
+    case 4: {
+        robj *o = lookupKeyWrite(db, key);
+        if (!o) break;
+        if (k->has_expire) CHECK(dbRemoveExpire(db, o, key));
+        else dbSetExpire(db, o, key, 3000000);
+        k->has_expire = !k->has_expire;
+        break;
+    }
+    case 5:
+    case 6:
+    case 7: {
+        size_t j = pickBelow(MODEL_KEYS);
+        if (!k->there || evict_model[id][j].there) break;
+        renameInPlace(db, key, modelName(j));
+        evict_model[id][j] = *k;
+        *k = (modelEntry){0};
+        break;
+    }
+    default:
+        if (pickBelow(100)) break;
+        CHECK(dbSwap(0, 1));
+        for (size_t n = 0; n < MODEL_KEYS; n++) {
+            modelEntry was = evict_model[0][n];
+            evict_model[0][n] = evict_model[1][n];
+            evict_model[1][n] = was;
+        }
+    }
+}
+
+static void modelEvict(void) {
+    size_t lasting = 0, may_go = 0;
+    bool allkeys = store_settings.maxmemory_policy & MAXMEMORY_FLAG_ALLKEYS;
+    for (int id = 0; id < 2; id++)
+        for (size_t n = 0; n < MODEL_KEYS; n++) {
+            const modelEntry *k = &evict_model[id][n];
+            lasting += k->there && !k->has_expire;
+            may_go += k->there && (allkeys || k->has_expire);
+        }
+    evicted_lasting = 0;
+    long long before = store_stats.evicted_keys;
+    limitTo(1 + pickBelow(pickBelow(30) ? 300 : 4000));
+    evictResult result = evictAll();
+    long long gone = store_stats.evicted_keys - before;
+    store_settings.maxmemory = 0;
+    CHECK(gone <= (long long)may_go);
+    if (result != EVICT_OK)
+        CHECK(result == EVICT_FAIL &&
+              (store_settings.maxmemory_policy == MAXMEMORY_NO_EVICTION || gone == (long long)may_go));
+    if (!allkeys) CHECK_EQ_INT(evicted_lasting, 0);
+    CHECK(evicted_lasting <= (long)lasting);
+}
+
+static void modelAgrees(void) {
+    for (int id = 0; id < 2; id++) {
+        dbCheck(dbGet(id));
+        size_t there = 0;
+        for (size_t n = 0; n < MODEL_KEYS; n++) {
+            const modelEntry *k = &evict_model[id][n];
+            hashedKey key = modelName(n);
+            robj *o = lookupKeyReadWithFlags(dbGet(id), key, LOOKUP_NOTOUCH);
+            CHECK_EQ_INT(o != NULL, k->there);
+            if (o) CHECK_EQ_INT(objectExpire(o) != -1, k->has_expire);
+            there += k->there;
+        }
+        CHECK_EQ_INT(dbSize(dbGet(id)), there);
+    }
+}
+
+TEST(evict_random_commands_match_a_model_under_all_policies) {
+    static const int policies[] = {MAXMEMORY_VOLATILE_LRU,    MAXMEMORY_VOLATILE_LFU, MAXMEMORY_VOLATILE_TTL,
+                                   MAXMEMORY_VOLATILE_RANDOM, MAXMEMORY_ALLKEYS_LRU,  MAXMEMORY_ALLKEYS_LFU,
+                                   MAXMEMORY_ALLKEYS_RANDOM,  MAXMEMORY_NO_EVICTION};
+    evict_state = unitRandomSeed();
+    storeReset();
+    static bool listening;
+    makeModelNames();
+    if (!listening) storeObserveRemoved(modelHearsRemoved);
+    listening = true;
+    memset(evict_model, 0, sizeof(evict_model));
+    for (int step = 0; step < 40000; step++) {
+        if (step % 500 == 0) {
+            store_settings.maxmemory_policy = policies[pickBelow(array_len(policies))];
+            store_settings.maxmemory_samples = 1 + (long long)pickBelow(pickBelow(2) ? 3 : 64);
+            store_settings.lazyfree_eviction = pickBelow(2);
+        }
+        lruClockRefresh(1000000 + step * 1000);
+        modelStep();
+        if (pickBelow(6) == 0) modelEvict();
+        dbCheck(dbGet(0));
+        dbCheck(dbGet(1));
+        if (step % 1000 == 0) modelAgrees();
+    }
+    modelAgrees();
+    storeReset();
+}
+
 /* Addresses in the pool outlive their keys: deleting and re-making keys between evictions must not mislead. */
 TEST(evict_pool_survives_deletes_flushes_and_swaps) {
     storeReset();
