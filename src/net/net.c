@@ -56,7 +56,7 @@ void netInit(aeEventLoop *loop) {
         .to_session = sessionDeliver, .to_stream = streamDeliver, .report = streamReport, .turn = netLentTurn};
     ioThreadsInit(loop, &hooks);
     storeSetFreeSink(ioThreadsFreeElsewhere);
-    evictSetUncounted(ioThreadsTransientMemory);
+    evictAddUncounted(ioThreadsTransientMemory);
     clientOnInfo(fillQuerySizes);
     netShareSettings();
     state.woke = clockTicks();

@@ -32,6 +32,7 @@
 #define MEM_SAMPLES 5
 #define CHECK_EVERY_KEYS 16
 #define SAMPLE_ROUNDS_MAX 64
+#define UNCOUNTED_MAX 8
 
 typedef struct candidate {
     const void *entry; /* borrowed; perhaps dead */
@@ -43,12 +44,15 @@ typedef struct candidate {
 static candidate pool[POOL_SIZE];
 static size_t pool_count;
 static int pool_policy;
-static int next_db; /* random policies take turns */
-static size_t (*uncounted)(void);
-static uint64_t exceeded_since_us; /* 0: memory is below the limit */
+static int next_db;                              /* random policies take turns */
+static size_t (*uncounted[UNCOUNTED_MAX])(void); /* const after boot */
+static unsigned uncounted_count;                 /* const after boot */
+static uint64_t exceeded_since_us;               /* 0: memory is below the limit */
 
-void evictSetUncounted(size_t (*fn)(void)) {
-    uncounted = fn;
+void evictAddUncounted(size_t (*fn)(void)) {
+    assertMainThread();
+    serverAssert(uncounted_count < UNCOUNTED_MAX);
+    uncounted[uncounted_count++] = fn;
 }
 
 /* ---- How much ---- */
@@ -60,7 +64,8 @@ bool evictOverLimit(size_t *over_bytes) {
     if (limit == 0) return false;
     size_t used = zmallocUsed();
     if (likely(used <= limit)) return false;
-    size_t minus = lazyfreePendingBytes() + (uncounted ? uncounted() : 0);
+    size_t minus = lazyfreePendingBytes();
+    for (unsigned i = 0; i < uncounted_count; i++) minus += uncounted[i]();
     used = used > minus ? used - minus : 0;
     if (used <= limit) return false;
     if (over_bytes) *over_bytes = used - (size_t)limit;

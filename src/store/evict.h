@@ -15,8 +15,9 @@ typedef enum { EVICT_OK, EVICT_RUNNING, EVICT_FAIL } evictResult;
 evictResult evictPerform(void);
 /* Is used memory above the limit now? *over_bytes may be NULL. */
 bool evictOverLimit(size_t *over_bytes);
-/* Memory that does not count (replication and AOF buffers): upper layers register. */
-void evictSetUncounted(size_t (*fn)(void));
+/* Memory that does not count (what is on its way between threads; replication and AOF buffers): each layer that has
+ * some registers a function that says how many bytes. Boot; at most 8. */
+void evictAddUncounted(size_t (*fn)(void));
 /* Timer hook: the server layer calls this from a timer while evictPerform() says RUNNING. */
 bool evictContinue(void); /* false: done */
 

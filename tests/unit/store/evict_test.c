@@ -96,18 +96,29 @@ TEST(evict_noeviction_removes_nothing) {
     evictPerform();
 }
 
-static size_t allOfIt(void) {
-    return 1u << 30;
+static size_t uncounted_bytes; /* half of it from each of two functions */
+static size_t oneHalf(void) {
+    return uncounted_bytes / 2;
+}
+static size_t otherHalf(void) {
+    return uncounted_bytes - uncounted_bytes / 2;
 }
 
 TEST(evict_leaves_out_what_does_not_count) {
     storeReset();
     fill();
+    evictAddUncounted(oneHalf);
+    evictAddUncounted(otherHalf);
     limitTo(100000);
-    evictSetUncounted(allOfIt);
+    uncounted_bytes = 200000;
     CHECK_EQ_INT(evictPerform(), EVICT_OK);
-    evictSetUncounted(NULL);
-    CHECK(evictOverLimit(NULL));
+    uncounted_bytes = 60000;
+    size_t over;
+    CHECK(evictOverLimit(&over));
+    CHECK(over > 30000 && over < 50000);
+    uncounted_bytes = 0;
+    CHECK(evictOverLimit(&over));
+    CHECK(over > 90000);
 }
 
 /* Keys used lately stay when others have been idle; the same for often used ones, and for late ends of life. */
