@@ -12,7 +12,6 @@
 
 #include "adlist.h"
 #include "clock.h"
-#include "expire.h"
 
 static struct {
     pauseKind kind[PAUSE_REASONS];
@@ -26,7 +25,6 @@ void pauseClients(pauseReason why, pauseKind kind, int64_t end_wall_ms) {
     if (state.kind[why] < kind) state.kind[why] = kind;
     if (state.end_ms[why] < end_wall_ms) state.end_ms[why] = end_wall_ms;
     pause_any = true;
-    expireSetDeletionAllowed(false); /* the dataset stands still: keys that are over are only hidden */
 }
 
 void unpauseClients(pauseReason why) {
@@ -48,13 +46,16 @@ static int strictest(void) {
         if (best < 0 || state.kind[i] > state.kind[best]) best = i;
     }
     pause_any = best >= 0;
-    if (!pause_any) expireSetDeletionAllowed(true);
     return best;
 }
 
 pauseKind pauseNow(void) {
     int i = strictest();
     return i < 0 ? PAUSE_NONE : state.kind[i];
+}
+
+bool pauseHoldsDataset(void) {
+    return pauseInForce() != PAUSE_NONE;
 }
 
 int64_t pauseEndsInMs(void) {

@@ -21,6 +21,9 @@ pauseKind pauseNow(void);
 static inline pauseKind pauseInForce(void) {
     return likely(!pause_any) ? PAUSE_NONE : pauseNow();
 }
+/* In every pause the dataset stands still, so that it is the same at both ends of a switch-over: store asks before it
+ * expires or evicts. */
+bool pauseHoldsDataset(void);
 int64_t pauseEndsInMs(void);        /* 0 when not paused */
 const char *pauseReasonText(void);  /* "none" "client_pause" ...: INFO paused_reason */
 const char *pauseActionsText(void); /* "none" "write" "all": INFO paused_actions */

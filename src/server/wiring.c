@@ -29,6 +29,7 @@
 #include "net_info.h"
 #include "net_setting_table.h"
 #include "object_settings.h"
+#include "pause.h"
 #include "pending_info.h"
 #include "pending_settings.h"
 #include "server_commands.h"
@@ -37,6 +38,7 @@
 #include "setting_table.h"
 #include "store_info.h"
 #include "store_setting_table.h"
+#include "store_state.h"
 
 void wiringSettings(void) {
     netSettingsRegister();
@@ -75,5 +77,6 @@ void wiringHooks(void) {
     authInit();
     connectionSetIdentity(identityForHello);
     monitorInit();
+    storeAddStandstill(pauseHoldsDataset);
     serverSettingsOnTitle(daemonSetTitle);
 }

@@ -32,7 +32,6 @@
 
 static serverDb *dbs;
 static int db_count;
-static bool deletion_allowed = true;
 
 /* ---- Tables ---- */
 
@@ -135,15 +134,6 @@ void dbResizeTick(void) {
 
 /* ---- Expire ---- */
 
-void expireSetDeletionAllowed(bool allowed) {
-    assertMainRole();
-    deletion_allowed = allowed;
-}
-
-bool expireDeletionAllowed(void) {
-    return deletion_allowed;
-}
-
 /* An entry with an expire that is not found in `expires` was looked for under a hash that is not its key's: it would
  * stay there, freed. */
 static void popExpire(serverDb *db, const robj *entry, uint64_t hash) {
@@ -173,7 +163,7 @@ bool dbDropExpired(serverDb *db, robj *entry, uint64_t hash) {
 
 bool expireIfNeeded(serverDb *db, robj *entry, hashedKey key) {
     assertMainRole();
-    if (!keyIsExpired(entry) || !deletion_allowed) return false;
+    if (!keyIsExpired(entry) || !expireDeletionAllowed()) return false;
     return dbDropExpired(db, entry, key.hash);
 }
 
@@ -230,7 +220,7 @@ robj *dbRandomKey(serverDb *db) {
     robj *o;
     for (int tries = 0; (o = dictRandomEntry(db->keys)); tries++) {
         if (likely(!keyIsExpired(o))) return o;
-        if (deletion_allowed) {
+        if (expireDeletionAllowed()) {
             slice name = objectKey(o);
             dbDropExpired(db, o, hashBytes(name.ptr, name.len));
         } else if (tries >= RANDOM_TRIES_MAX && dictSize(db->expires) == dictSize(db->keys)) {

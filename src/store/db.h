@@ -99,9 +99,10 @@ static inline bool keyIsExpired(const robj *entry) {
 bool expireIfNeeded(serverDb *db, robj *entry, hashedKey key);
 /* Delete `entry`, whose time is over, and tell the observers. False when it is not in db. */
 bool dbDropExpired(serverDb *db, robj *entry, uint64_t hash);
-/* While a client's write is paused or this is a replica, keys are hidden but not deleted. */
-void expireSetDeletionAllowed(bool allowed);
-bool expireDeletionAllowed(void);
+/* While the dataset stands still, keys whose time is over are hidden but not deleted. */
+static inline bool expireDeletionAllowed(void) {
+    return !storeStandsStill();
+}
 
 /* Count `n` changes (rdb_changes_since_last_save); a command that changed nothing is not propagated. */
 static inline void storeDirty(long long n) {

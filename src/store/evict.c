@@ -50,7 +50,7 @@ static unsigned uncounted_count;                 /* const after boot */
 static uint64_t exceeded_since_us;               /* 0: memory is below the limit */
 
 void evictAddUncounted(size_t (*fn)(void)) {
-    assertMainThread();
+    assertMainRole();
     serverAssert(uncounted_count < UNCOUNTED_MAX);
     uncounted[uncounted_count++] = fn;
 }
@@ -251,7 +251,8 @@ evictResult evictPerform(void) {
     if (likely(store_settings.maxmemory == 0) && !exceeded_since_us) return EVICT_OK;
     size_t over_bytes;
     lazyfreeCollect();
-    evictResult result = evictOverLimit(&over_bytes) ? evictUntilBelow(over_bytes) : EVICT_OK;
+    evictResult result = EVICT_OK;
+    if (evictOverLimit(&over_bytes) && !storeStandsStill()) result = evictUntilBelow(over_bytes);
     noteExceeded(result);
     return result;
 }

@@ -11,7 +11,8 @@
 
 typedef enum { EVICT_OK, EVICT_RUNNING, EVICT_FAIL } evictResult;
 /* Free memory until used (less what does not count) is at or below maxmemory. RUNNING: the time slice is used up, a
- * timer goes on. FAIL: nothing left that may be removed. With maxmemory 0 this is one comparison. */
+ * timer goes on. FAIL: nothing left that may be removed. With maxmemory 0 this is one comparison. While the dataset
+ * stands still nothing goes, and that is OK: commands that would need the memory are paused. */
 evictResult evictPerform(void);
 /* Is used memory above the limit now? *over_bytes may be NULL. */
 bool evictOverLimit(size_t *over_bytes);

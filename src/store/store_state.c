@@ -11,11 +11,15 @@
 
 #include "panic.h"
 
+#define STANDSTILL_MAX 8
+
 storeStats store_stats;
 
 int64_t store_now_ms;
 int64_t store_expire_horizon_ms;
 static bool expire_ignored;
+static bool (*standstill[STANDSTILL_MAX])(void); /* const after boot */
+static unsigned standstill_count;                /* const after boot */
 
 void storeSetNowMs(int64_t now_ms) {
     assertMainRole();
@@ -27,4 +31,17 @@ void storeSetExpireIgnored(bool ignored) {
     assertMainRole();
     expire_ignored = ignored;
     store_expire_horizon_ms = ignored ? INT64_MIN : store_now_ms;
+}
+
+void storeAddStandstill(bool (*in_force)(void)) {
+    assertMainRole();
+    serverAssert(standstill_count < STANDSTILL_MAX);
+    standstill[standstill_count++] = in_force;
+}
+
+bool storeStandsStill(void) {
+    assertMainRole();
+    for (unsigned i = 0; i < standstill_count; i++)
+        if (standstill[i]()) return true;
+    return false;
 }

@@ -28,6 +28,11 @@ static inline int64_t storeNowMs(void) {
 void storeSetNowMs(int64_t now_ms);
 /* While set, no key counts as expired: loading a file, or executing what the primary sends. */
 void storeSetExpireIgnored(bool ignored);
+/* The dataset stands still while a registered function says so (clients are paused): keys whose time is over are hidden
+ * and not deleted, and nothing is evicted. Boot; at most 8. Looking at it costs a call for each, so it is asked only
+ * when something is about to go. */
+void storeAddStandstill(bool (*in_force)(void));
+bool storeStandsStill(void);
 /* Expires below this are over: the time, or INT64_MIN while expires are ignored. */
 extern int64_t store_expire_horizon_ms;
 

@@ -163,6 +163,21 @@ start_server {each {r CONFIG SET maxmemory 0 maxmemory-policy noeviction; r FLUS
         wait_for_condition 5 {[r DBSIZE] < 700}
     }
 
+    test "While clients are paused nothing is evicted" {
+        r CONFIG SET maxmemory-policy allkeys-lru
+        fill key 500
+        r CLIENT PAUSE 100000 WRITE
+        r CONFIG SET maxmemory 1000000
+        # Reads, and turns of the loop, are what would evict.
+        for {set i 0} {$i < 20} {incr i} {
+            assert_equal 500 [r DBSIZE]
+            after 10
+        }
+        assert_equal 0 [info_field evicted_keys stats]
+        r CLIENT UNPAUSE
+        wait_for_condition 5 {[r DBSIZE] < 450}
+    }
+
     test "Values in flight count: evicting under large pipelines ends well" {
         r CONFIG SET maxmemory-policy allkeys-random
         leave_room 3000000

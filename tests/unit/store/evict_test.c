@@ -96,6 +96,22 @@ TEST(evict_noeviction_removes_nothing) {
     evictPerform();
 }
 
+TEST(evict_waits_while_the_dataset_stands_still) {
+    storeReset();
+    store_settings.maxmemory_policy = MAXMEMORY_ALLKEYS_LRU;
+    fill();
+    limitTo(100000);
+    stand_still = true;
+    CHECK_EQ_INT(evictPerform(), EVICT_OK);
+    CHECK(!evictContinue());
+    CHECK_EQ_INT(store_stats.evicted_keys, 0);
+    CHECK_EQ_INT(evictExceededUs(), 0);
+    CHECK(evictOverLimit(NULL));
+    stand_still = false;
+    CHECK_EQ_INT(evictAll(), EVICT_OK);
+    CHECK(store_stats.evicted_keys > 0);
+}
+
 static size_t uncounted_bytes; /* half of it from each of two functions */
 static size_t oneHalf(void) {
     return uncounted_bytes / 2;

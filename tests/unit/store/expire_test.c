@@ -25,9 +25,9 @@ TEST(expire_cycle_removes_what_is_over_and_nothing_else) {
     expireSetActive(false);
     activeExpireCycle(EXPIRE_CYCLE_SLOW);
     expireSetActive(true);
-    expireSetDeletionAllowed(false);
+    stand_still = true;
     activeExpireCycle(EXPIRE_CYCLE_SLOW);
-    expireSetDeletionAllowed(true);
+    stand_still = false;
     CHECK_EQ_INT(store_stats.expired_keys, 0);
     /* A step leaves a db when few keys it met are over, so the last ones take some calls. */
     for (int i = 0; i < 3000 && store_stats.expired_keys < TEST_DBS * 3000; i++) activeExpireCycle(EXPIRE_CYCLE_SLOW);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 heard ears;
+bool stand_still;
 static storeSettings defaults;
 
 static void hearModified(serverDb *db, slice key) {
@@ -41,6 +42,10 @@ static void hearFlushed(int dbid, bool async) {
     ears.flushed_id = dbid;
 }
 
+static bool standsStill(void) {
+    return stand_still;
+}
+
 void storeReset(void) {
     static bool made;
     if (!made) {
@@ -52,6 +57,7 @@ void storeReset(void) {
         storeObserveEvents(hearEvent);
         storeObserveRemoved(hearRemoved);
         storeObserveFlushed(hearFlushed);
+        storeAddStandstill(standsStill);
         defaults = store_settings;
         made = true;
     }
@@ -62,7 +68,7 @@ void storeReset(void) {
     lruClockRefresh(1000000);
     lruSetFrozen(false);
     storeSetFreeSink(NULL);
-    expireSetDeletionAllowed(true);
+    stand_still = false;
     expireSetActive(true);
     dbEmpty(-1, false);
     bioDrain(BIO_LAZY_FREE);

@@ -15,6 +15,8 @@ typedef struct heard {
     char last_key[64];
 } heard;
 extern heard ears;
+/* The dataset stands still: false after storeReset(). */
+extern bool stand_still;
 
 /* Makes the databases at the first call; empties them, restores settings, time (1,000,000 ms) and counters at each. */
 void storeReset(void);
