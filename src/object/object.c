@@ -191,10 +191,8 @@ void objectFree(robj *o) {
     entryFree(o);
 }
 
-/* A string's effort is one call, but giving back many pages costs time as well: from 64 KiB on a string counts as
- * more than the 64 allocations that make lazy freeing worth it. */
 size_t objectFreeEffort(const robj *o) {
-    if (o->type == OBJ_STRING) return o->value_len < 65536 ? 1 : 1 + o->value_len / 1024;
+    if (o->type == OBJ_STRING) return 1;
     const objectTypeOps *ops = type_ops[o->type];
     return ops && ops->freeEffort ? ops->freeEffort(entryPointer(o), o->encoding) : 1;
 }

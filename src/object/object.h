@@ -164,7 +164,7 @@ static inline void objectDropShared(robj *o) {
 void decrRefCount(robj *o);
 /* Free an object whose refcount is 1 or 0 and which nobody else knows. Any thread. */
 void objectFree(robj *o);
-/* Cost of freeing in allocations (1 for strings below 64 KiB; more makes lazy freeing worth it). */
+/* Cost of freeing in allocations, for lazy freeing: 1 for strings. */
 size_t objectFreeEffort(const robj *o);
 
 /* --- As a dict's entry ---------------------------------------------------------------------------- */

@@ -215,7 +215,7 @@ static size_t dropVictim(const victim *v) {
     keyspaceTellRemoved(v->db, key, true);
     if (v->entry->refcount > 1) objectDropShared(v->entry);
     else if (store_settings.lazyfree_eviction) lazyfreeObject(v->entry);
-    else objectFree(v->entry); /* here, whatever thread made it: used memory must fall now */
+    else lazyfreeObjectNow(v->entry); /* here, whatever thread made it: used memory must fall now */
     return bytes;
 }
 

@@ -19,9 +19,10 @@ void objectReleaseNow(robj *o);
 /* The net layer registers who takes dead objects of other threads; returns false to have it freed at once. */
 void storeSetFreeSink(bool (*sink)(robj *dead));
 
-/* Free an object nobody else knows (refcount 1), in the background when objectFreeEffort() says it is worth it (>
- * 64) or the string is at least 64 KiB. */
+/* Free an object nobody else knows (refcount 1), in the background when objectFreeEffort() says it is worth it (> 64).
+ * A string of 1 MiB and more is freed in the background by both of these, and by the three above. */
 void lazyfreeObject(robj *o);
+void lazyfreeObjectNow(robj *o); /* a structure here and now, whatever it costs */
 /* Free a whole database's dicts in the background. Takes both. Entries that replies still refer to stay until those
  * let go of them. */
 void lazyfreeDicts(dict *keys, dict *expires);
@@ -31,8 +32,9 @@ void lazyfreeDropEntry(void *entry);
  * is nothing. */
 void lazyfreeCollect(void);
 
+/* Large strings are not counted, as in the field, where they are freed at once; their bytes are. */
 size_t lazyfreePending(void);      /* objects waiting: INFO lazyfree_pending_objects */
-size_t lazyfreePendingBytes(void); /* their memory, tables of whole databases excepted */
+size_t lazyfreePendingBytes(void); /* the memory that waits, tables of whole databases excepted */
 long long lazyfreeDone(void);      /* INFO lazyfreed_objects */
 void lazyfreeResetStats(void);
 

@@ -5,6 +5,8 @@
 #include "store_support.h"
 #include "zmalloc.h"
 
+#include <pthread.h>
+
 static robj *offered;
 static bool takeOffered(robj *dead) {
     offered = dead;
@@ -15,24 +17,91 @@ static bool refuse(robj *dead) {
     return false;
 }
 
-TEST(lazyfree_large_values_go_to_the_background) {
+/* While the gate is shut, the background thread stands in a job of the test's: what is handed to it stays pending. */
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static void passGate(void *arg) {
+    unused(arg);
+    pthread_mutex_lock(&gate);
+    pthread_mutex_unlock(&gate);
+}
+static void shutGate(void) {
+    pthread_mutex_lock(&gate);
+    bioSubmit(BIO_LAZY_FREE, passGate, NULL);
+}
+static void openGate(void) {
+    pthread_mutex_unlock(&gate);
+    bioDrain(BIO_LAZY_FREE);
+}
+
+static void setLazy(bool lazy) {
+    store_settings.lazyfree_eviction = store_settings.lazyfree_expire = store_settings.lazyfree_server_del = lazy;
+}
+
+enum { LARGE = 1 << 20 };
+
+TEST(lazyfree_large_strings_never_stop_main_and_count_as_nothing) {
+    static void (*const release[])(robj * o) = {objectRelease, objectReleaseLazily, objectReleaseNow, lazyfreeObject,
+                                                lazyfreeObjectNow};
+    for (int lazy = 0; lazy < 2; lazy++) {
+        for (size_t i = 0; i < array_len(release); i++) {
+            storeReset();
+            setLazy(lazy);
+            size_t used = zmallocUsed();
+            shutGate();
+            release[i](stringEntry(keyOf("small"), 1, LARGE - 1));
+            CHECK_EQ_INT(lazyfreePendingBytes(), 0);
+            release[i](stringEntry(keyOf("large"), 1, LARGE));
+            CHECK(lazyfreePendingBytes() >= LARGE);
+            CHECK_EQ_INT(lazyfreePending(), 0);
+            openGate();
+            CHECK_EQ_INT(lazyfreePendingBytes(), 0);
+            CHECK_EQ_INT(lazyfreeDone(), 0);
+            CHECK(zmallocUsed() < used + 10000);
+        }
+    }
+}
+
+TEST(lazyfree_flush_of_large_strings_does_not_stop_main) {
     storeReset();
-    objectRelease(stringEntry(keyOf("small"), 1, 100));
-    bioDrain(BIO_LAZY_FREE);
-    CHECK_EQ_INT(lazyfreeDone(), 0);
-    objectRelease(stringEntry(keyOf("large"), 1, 100000));
-    bioDrain(BIO_LAZY_FREE);
-    CHECK_EQ_INT(lazyfreeDone(), 1);
-    CHECK_EQ_INT(lazyfreePending(), 0);
+    dbAddTake(dbGet(0), stringEntry(keyOf("large"), 1, LARGE), keyOf("large"));
+    shutGate();
+    CHECK_EQ_INT(dbEmpty(0, false), 1);
+    CHECK(lazyfreePendingBytes() >= LARGE);
+    openGate();
     CHECK_EQ_INT(lazyfreePendingBytes(), 0);
-    store_settings.lazyfree_server_del = false;
-    objectRelease(stringEntry(keyOf("large"), 1, 100000));
-    objectReleaseNow(stringEntry(keyOf("large"), 1, 100000));
-    bioDrain(BIO_LAZY_FREE);
-    CHECK_EQ_INT(lazyfreeDone(), 1);
-    objectReleaseLazily(stringEntry(keyOf("large"), 1, 100000));
-    bioDrain(BIO_LAZY_FREE);
-    CHECK_EQ_INT(lazyfreeDone(), 2);
+    CHECK_EQ_INT(lazyfreeDone(), 0);
+}
+
+static size_t boxEffort(const void *structure, int encoding) {
+    unused(structure), unused(encoding);
+    return 65;
+}
+static void boxFree(void *structure, int encoding) {
+    unused(encoding);
+    zfree(structure);
+}
+static robj *box(void) {
+    static const objectTypeOps ops = {.name = "list", .free = boxFree, .freeEffort = boxEffort};
+    objectRegisterType(OBJ_LIST, &ops);
+    return objectCreateTake(sliceStr("box"), OBJ_LIST, OBJ_ENC_QUICKLIST, zmalloc(100));
+}
+
+TEST(lazyfree_structures_go_where_the_options_say) {
+    storeReset();
+    shutGate();
+    objectRelease(box());
+    CHECK_EQ_INT(lazyfreePending(), 1);
+    objectReleaseLazily(box());
+    CHECK_EQ_INT(lazyfreePending(), 2);
+    objectReleaseNow(box());
+    setLazy(false);
+    objectRelease(box());
+    CHECK_EQ_INT(lazyfreePending(), 2);
+    objectReleaseLazily(box());
+    CHECK_EQ_INT(lazyfreePending(), 3);
+    openGate();
+    CHECK_EQ_INT(lazyfreePending(), 0);
+    CHECK_EQ_INT(lazyfreeDone(), 3);
 }
 
 TEST(lazyfree_sink_gets_other_threads_objects_only) {
@@ -48,6 +117,12 @@ TEST(lazyfree_sink_gets_other_threads_objects_only) {
     objectRelease(theirs);
     CHECK(offered == theirs);
     objectFree(theirs);
+    offered = NULL;
+    theirs = stringEntry(keyOf("large"), 1, LARGE); /* their thread has clients, too */
+    theirs->owner = 2;
+    objectRelease(theirs);
+    CHECK(offered == NULL);
+    bioDrain(BIO_LAZY_FREE);
     storeSetFreeSink(refuse);
     objectRelease(objectCreateString(sliceStr("k"), sliceStr("v"), false, 2));
     CHECK(offered != NULL);

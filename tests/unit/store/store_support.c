@@ -91,7 +91,7 @@ hashedKey keyOf(const char *name) {
 }
 
 robj *stringEntry(hashedKey key, long n, size_t len) {
-    static char text[200000];
+    static char text[2 << 20];
     int digits = snprintf(text, sizeof(text), "value%ld", n);
     if (len > (size_t)digits) memset(text + digits, '.', len - (size_t)digits);
     return objectCreateString(key.name, sliceOf(text, len > (size_t)digits ? len : (size_t)digits), false, 0);
