@@ -4,7 +4,7 @@
  *
  * Not here    what a job does: the submitter brings the function.
  * Owns        the queues and threads; a job's argument from bioSubmit() until its function takes it.
- * Threads     bioSubmit(), bioInit(): main. bioPending(), bioDrain(): any but the kind's own. Jobs: the kind's.
+ * Threads     bioInit(): main. bioSubmit(), bioPending(), bioDrain(): any but the kind's own. Jobs: the kind's.
  * Invariants  1. Under the lock: finished <= submitted, and submitted - finished jobs are queued or running.
  *             2. A kind's jobs start and finish in the order of submission.
  * Cost        a lock, an allocation and at most one wake-up per job.

@@ -1,7 +1,7 @@
 /* bio.h -- background threads for work that must not stop main: closing files, fsync, freeing.
  *
- * Each kind of job has its own thread and runs in the order of submission. Jobs are pushed by main
- * under a mutex: they are rare and large.
+ * Each kind of job has its own thread and runs in the order of submission. Jobs are pushed under a
+ * mutex: they are rare and large.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef EVENT_BIO_H
@@ -13,7 +13,7 @@ typedef enum { BIO_CLOSE_FILE, BIO_FSYNC, BIO_LAZY_FREE, BIO_KINDS } bioKind;
 
 /* Start the threads; `cpulist` (may be NULL or "") pins them. Boot, after signals are set up. */
 void bioInit(const char *cpulist);
-/* Run fn(arg) on the kind's thread. fn takes ownership of arg. Runs on: main. */
+/* Run fn(arg) on the kind's thread. fn takes ownership of arg. Any thread but the kind's own. */
 void bioSubmit(bioKind kind, void (*fn)(void *arg), void *arg);
 /* Jobs not finished. Any thread. */
 size_t bioPending(bioKind kind);

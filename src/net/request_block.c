@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "request_block.h"
 
+#include "lazyfree.h"
 #include "panic.h"
 #include "zmalloc.h"
 
@@ -48,7 +49,7 @@ requestBlock *requestBlockGet(requestPool *pool) {
 static void blockFreeExtras(requestBlock *b) {
     recordArenaFree(&b->arena);
     if (unlikely(b->buf != b->inline_buf)) {
-        zfree(b->buf);
+        lazyfreeBlock(b->buf, b->cap);
         b->buf = b->inline_buf;
         b->cap = REQUEST_BUF_BYTES;
     }

@@ -8,8 +8,9 @@
  *
  * Not here    which key goes (db.c, expire.c, evict.c).
  * Owns        what has been submitted; the list of entries that came back.
- * Threads     main, except the two jobs and lazyfreeDropEntry() inside them, which run on BIO_LAZY_FREE. They meet in
- *             the counters (atomic, relaxed: read for INFO and for the eviction's estimate) and in the list (lock).
+ * Threads     main, except lazyfreeBlock(), which any thread may call, and the jobs and lazyfreeDropEntry() inside
+ *             them, which run on BIO_LAZY_FREE. They meet in the counters (atomic, relaxed: read for INFO and for the
+ *             eviction's estimate) and in the list (lock).
  * Invariants  1. An object that is submitted alone has a count of one and is known to nobody else.
  *             2. A table's entries may be referred to by replies: the background frees those whose count it sees at one
  *                (objectIsShared: nobody can find them any more, so that is final) and gives the others back. Main
@@ -33,6 +34,7 @@
 
 typedef struct freeJob {
     robj *object;         /* owns; or NULL */
+    void *block;          /* owns; or NULL */
     dict *keys, *expires; /* owns; or NULL */
     size_t objects;       /* as INFO counts them: a large string is none */
     size_t bytes;
@@ -58,6 +60,7 @@ static void runJob(void *arg) {
     freeJob *job = arg;
     in_background = true;
     if (job->object) objectFree(job->object);
+    zfree(job->block);
     if (job->expires) dictRelease(job->expires);
     if (job->keys) dictRelease(job->keys);
     in_background = false;
@@ -135,6 +138,11 @@ void lazyfreeDicts(dict *keys, dict *expires) {
     assertMainRole();
     lazyfreeCollect();
     submit((freeJob){.keys = keys, .expires = expires, .objects = dictSize(keys)});
+}
+
+void lazyfreeBlock(void *block, size_t bytes) {
+    if (likely(bytes < LARGE_STRING)) zfree(block);
+    else submit((freeJob){.block = block, .bytes = bytes});
 }
 
 /* ---- Entries of whole tables ---- */

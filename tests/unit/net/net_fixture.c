@@ -4,6 +4,7 @@
 #include "net_fixture.h"
 
 #include "anet.h"
+#include "bio.h"
 #include "call.h"
 #include "log.h"
 #include "panic.h"
@@ -181,6 +182,7 @@ static void afterEvent(aeEventLoop *loop, void *arg) {
 static void cleanUp(void) {
     ioThreadsShutdown();
     requestPoolEmpty(&ioThreadHolder(ioThreadMain())->pool);
+    bioDrain(BIO_LAZY_FREE);
 }
 
 void netFixtureInit(void) {
@@ -190,6 +192,7 @@ void netFixtureInit(void) {
     signal(SIGPIPE, SIG_IGN);
     panicSetMainThread();
     clockInit();
+    bioInit(NULL);
     logSetLevel(LL_NOTHING);
     dbInit(16);
     clientsInit();

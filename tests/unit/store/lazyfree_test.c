@@ -72,6 +72,29 @@ TEST(lazyfree_flush_of_large_strings_does_not_stop_main) {
     CHECK_EQ_INT(lazyfreeDone(), 0);
 }
 
+static void *freeBlocks(void *arg) {
+    unused(arg);
+    zmallocThreadInit();
+    lazyfreeBlock(zmalloc(LARGE - 1), LARGE - 1);
+    lazyfreeBlock(zmalloc(LARGE), LARGE);
+    zmallocThreadExit();
+    return NULL;
+}
+
+TEST(lazyfree_large_blocks_of_any_thread_go_to_the_background) {
+    storeReset();
+    size_t used = zmallocUsed();
+    shutGate();
+    pthread_t t;
+    CHECK_EQ_INT(pthread_create(&t, NULL, freeBlocks, NULL), 0);
+    pthread_join(t, NULL);
+    CHECK_EQ_INT(lazyfreePendingBytes(), LARGE);
+    CHECK_EQ_INT(lazyfreePending(), 0);
+    openGate();
+    CHECK_EQ_INT(lazyfreePendingBytes(), 0);
+    CHECK(zmallocUsed() < used + 10000);
+}
+
 static size_t boxEffort(const void *structure, int encoding) {
     unused(structure), unused(encoding);
     return 65;
