@@ -5,12 +5,19 @@
  * two of buckets, indexed by the low bits of the hash; a bucket that is full hands its last place to a
  * pointer to an overflow bucket.
  *
+ * The first touch of a page costs microseconds, of a huge page up to some milliseconds, in which the kernel clears
+ * it; a table that has just doubled would be touched all over by a few hundred calls. So a large one is touched by a
+ * background thread before it is used (see "tables to come"); until it is ready the old table takes what is added in
+ * chains. The pages of the table that has been left go back to the system on the same thread.
+ *
  * Not here    finding many keys at once (memory_prefetch.c); one dict per cluster slot (kvstore.c).
  * Owns        tables and overflow buckets; entries belong to whoever added them, until entryFree is asked for.
- * Threads     one owner at a time; the resize policy is set by main and read relaxed by all.
+ * Threads     one owner at a time; the resize policy is set by main and read relaxed by all. A table to come is
+ *             handed over by its `state`.
  * Invariants  (dictCheck() asserts the first five)
  *             1. An entry is in exactly one place: in t[1], or in t[0] in a bucket at or after rehash_idx.
- *             2. t[1].buckets is set exactly while `rehashing`, and rehash_idx is 0 otherwise.
+ *             2. t[1].buckets is set exactly while `rehashing`, and rehash_idx is 0 otherwise. While
+ *                `rehashing`, no table is to come.
  *             3. A place is empty exactly when its tag is 0; a chained bucket has tag 6 = 0.
  *             4. An entry's bucket is given by the low bits of its key's hash, its tag by the top byte.
  *             5. `used` counts the entries of a table, `chained` its overflow buckets.
@@ -35,10 +42,12 @@
 #include <sys/mman.h>
 
 #define HUGE_PAGE ((size_t)2 << 20)
+#define SMALL_PAGE ((size_t)4096)
 #define MAX_FILL_PERCENT 85        /* grow above */
 #define MIN_FILL_PERCENT 12        /* shrink below */
 #define AVOID_MAX_FILL_PERCENT 300 /* the same two while a child shares the pages */
 #define AVOID_MIN_FILL_PERCENT 3
+#define WAIT_MAX_FILL_PERCENT 170 /* above it a table to come is used as it is, if no job has begun with it */
 #define MAX_BUCKETS ((size_t)1 << 52)
 #define EMPTY_VISITS_PER_STEP 16
 #define DEBUG_CHECK_SLOTS_MAX 4096
@@ -95,17 +104,118 @@ static bool tableInit(dictTable *t, size_t buckets, bool must) {
     return true;
 }
 
-/* The pages of a large table go back to the system at once: the allocator would keep them for seconds, and nothing else
- * of this size is likely to want them. */
+/* The pages of a large table go back to the system at once: the allocator would keep them for seconds, and nothing
+ * else of this size is likely to want them. Piece by piece, since each call holds a lock of the kernel's that other
+ * threads want. The wish for huge pages is taken back as well: it stays with the addresses, and whoever got them next
+ * for small blocks would wait for the kernel to clear 2 MiB (6 ms here) at one first touch in 512. */
 static void tableFree(dictTable *t) {
     size_t bytes = tableBytes(t);
+    if (bytes >= HUGE_PAGE) {
 #ifdef MADV_DONTNEED
-    if (bytes >= HUGE_PAGE) (void)madvise(t->buckets, bytes, MADV_DONTNEED);
+        for (size_t at = 0; at < bytes; at += HUGE_PAGE)
+            (void)madvise((char *)t->buckets + at, HUGE_PAGE, MADV_DONTNEED);
 #endif
-    unused(bytes);
+#ifdef MADV_NOHUGEPAGE
+        (void)madvise(t->buckets, bytes, MADV_NOHUGEPAGE);
+#endif
+    }
     zfree(t->buckets);
     *t = (dictTable){0};
 }
+
+/* ---- tables to come ----
+ *
+ * A comingTable is known to its dict and to one job in the background. `state` says who may do what:
+ *
+ *   QUEUED --job begins--> TOUCHING --job ends--> READY      the dict takes the table, frees the comingTable
+ *   QUEUED --dict needs it now--> TAKEN                      the dict has the table; the job frees the comingTable
+ *   QUEUED, TOUCHING --dict wants it no more--> DROPPED      the job frees both
+ */
+enum { COMING_QUEUED, COMING_TOUCHING, COMING_READY, COMING_TAKEN, COMING_DROPPED };
+
+struct comingTable {
+    dictTable table;   /* const until handed over; its bucket lines: the job's while TOUCHING, then the dict's */
+    atomic_uint state; /* atomic: each change is acq_rel and publishes the bucket lines */
+};
+
+static struct {
+    void (*submit)(void (*job)(void *arg), void *arg); /* const after boot */
+    size_t min_bytes;                                  /* const after boot */
+} background;
+
+void dictSetBackground(void (*submit)(void (*job)(void *arg), void *arg), size_t min_bytes) {
+    background.submit = submit;
+    background.min_bytes = min_bytes;
+}
+
+static bool worthBackground(size_t bytes) {
+    return background.submit && bytes >= background.min_bytes;
+}
+
+static void freeTableJob(void *arg) {
+    dictTable *t = arg;
+    tableFree(t);
+    zfree(t);
+}
+
+/* Free a table that has nothing in it any more. */
+static void tableFreeElsewhere(dictTable *t) {
+    if (!worthBackground(tableBytes(t))) {
+        tableFree(t);
+        return;
+    }
+    dictTable *job = zmalloc(sizeof(*job));
+    *job = *t;
+    *t = (dictTable){0};
+    background.submit(freeTableJob, job);
+}
+
+static bool comingMove(comingTable *c, unsigned from, unsigned to) {
+    return atomic_compare_exchange_strong_explicit(&c->state, &from, to, memory_order_acq_rel, memory_order_acquire);
+}
+
+static void comingFree(comingTable *c) {
+    tableFree(&c->table);
+    zfree(c);
+}
+
+/* The job: one write to each page. */
+static void touchTable(void *arg) {
+    comingTable *c = arg;
+    if (!comingMove(c, COMING_QUEUED, COMING_TOUCHING)) {
+        if (atomic_load_explicit(&c->state, memory_order_acquire) == COMING_TAKEN) zfree(c);
+        else comingFree(c);
+        return;
+    }
+    size_t bytes = tableBytes(&c->table);
+    for (size_t at = 0; at < bytes; at += SMALL_PAGE) {
+        *((volatile char *)c->table.buckets + at) = 0;
+        bool page_begins = at % HUGE_PAGE == 0;
+        if (page_begins && atomic_load_explicit(&c->state, memory_order_relaxed) == COMING_DROPPED) break;
+    }
+    if (!comingMove(c, COMING_TOUCHING, COMING_READY)) comingFree(c);
+}
+
+static void comingDrop(dict *d) {
+    comingTable *c = d->coming;
+    if (!c) return;
+    d->coming = NULL;
+    if (atomic_exchange_explicit(&c->state, COMING_DROPPED, memory_order_acq_rel) != COMING_READY) return;
+    tableFreeElsewhere(&c->table);
+    zfree(c);
+}
+
+/* Take the table if it is ready, or if `now` and no job has begun with it. */
+static bool comingTake(dict *d, bool now, dictTable *t) {
+    comingTable *c = d->coming;
+    *t = c->table;
+    if (atomic_load_explicit(&c->state, memory_order_acquire) == COMING_READY) zfree(c);
+    else if (!now || !comingMove(c, COMING_QUEUED, COMING_TAKEN)) return false;
+    d->coming = NULL;
+    return true;
+}
+
+/* ---- buckets ---- */
 
 static unsigned occupiedMask(const dictBucket *b) {
     return ~bucketMatch(b, 0) & 0x7f;
@@ -203,6 +313,7 @@ static void tableDrop(dict *d, dictTable *t, void (*progress)(void)) {
 }
 
 void dictEmpty(dict *d, void (*progress)(void)) {
+    comingDrop(d);
     tableDrop(d, &d->t[0], progress);
     tableDrop(d, &d->t[1], progress);
     d->rehashing = false;
@@ -226,7 +337,8 @@ size_t dictSlots(const dict *d) {
 }
 size_t dictMemUsage(const dict *d) {
     size_t chained = d->t[0].chained + d->t[1].chained;
-    return sizeof(*d) + tableBytes(&d->t[0]) + tableBytes(&d->t[1]) + chained * sizeof(dictBucket);
+    size_t coming = d->coming ? tableBytes(&d->coming->table) : 0;
+    return sizeof(*d) + tableBytes(&d->t[0]) + tableBytes(&d->t[1]) + coming + chained * sizeof(dictBucket);
 }
 size_t dictMemRehashing(const dict *d) {
     return d->rehashing ? tableBytes(&d->t[0]) : 0;
@@ -252,7 +364,7 @@ static void checkAtResize(const dict *d) {
 
 static void finishRehash(dict *d) {
     debugAssert(d->t[0].used == 0 && d->t[0].chained == 0);
-    tableFree(&d->t[0]);
+    tableFreeElsewhere(&d->t[0]);
     d->t[0] = d->t[1];
     d->t[1] = (dictTable){0};
     d->rehashing = false;
@@ -359,27 +471,55 @@ void dictResumeRehash(dict *d) {
     d->pause_rehash--;
 }
 
-/* Begin to move to a table of `buckets`. An empty table is exchanged at once. */
-static bool resizeTo(dict *d, size_t buckets) {
+static bool fillAbove(const dictTable *t, size_t percent) {
+    return t->used * 100 > tableBuckets(t) * BUCKET_SLOTS * percent;
+}
+
+/* Begin to move to `fresh`. An empty table is exchanged at once. */
+static void beginRehash(dict *d, dictTable fresh) {
     dictTable *t = &d->t[0];
-    double fill = (double)t->used / (double)(tableBuckets(t) * BUCKET_SLOTS);
-    if (d->type->resizeAllowed && !d->type->resizeAllowed(buckets * sizeof(dictBucket), fill)) return false;
-    dictTable fresh;
-    if (!tableInit(&fresh, buckets, false)) return false;
     if (t->used == 0 && t->chained == 0) {
-        tableFree(t);
+        tableFreeElsewhere(t);
         *t = fresh;
-        return true;
+        return;
     }
     d->t[1] = fresh;
     d->rehashing = true;
     d->rehash_idx = 0;
     checkAtResize(d);
-    return true;
 }
 
-static bool fillAbove(const dictTable *t, size_t percent) {
-    return t->used * 100 > tableBuckets(t) * BUCKET_SLOTS * percent;
+/* A new table, if it may be and can be had. */
+static bool makeTable(const dict *d, size_t buckets, dictTable *fresh) {
+    const dictTable *t = &d->t[0];
+    double fill = (double)t->used / (double)(tableBuckets(t) * BUCKET_SLOTS);
+    if (d->type->resizeAllowed && !d->type->resizeAllowed(buckets * sizeof(dictBucket), fill)) return false;
+    return tableInit(fresh, buckets, false);
+}
+
+/* Begin to move to a table of `buckets`, or have it made ready; in that case the calls that find the table too full, or
+ * too empty, come here again until it is. True if the move has begun. */
+static bool resizeTo(dict *d, size_t buckets) {
+    dictTable fresh;
+    if (d->coming) {
+        bool still_wanted = (d->coming->table.mask > d->t[0].mask) == (buckets - 1 > d->t[0].mask);
+        if (still_wanted) {
+            if (!comingTake(d, fillAbove(&d->t[0], WAIT_MAX_FILL_PERCENT), &fresh)) return false;
+            beginRehash(d, fresh);
+            return true;
+        }
+        comingDrop(d);
+    }
+    if (!makeTable(d, buckets, &fresh)) return false;
+    if (!worthBackground(tableBytes(&fresh))) {
+        beginRehash(d, fresh);
+        return true;
+    }
+    d->coming = zmalloc(sizeof(*d->coming));
+    d->coming->table = fresh;
+    atomic_init(&d->coming->state, COMING_QUEUED);
+    background.submit(touchTable, d->coming);
+    return false;
 }
 
 /* Before an entry is added. Failure to grow is no error: chains take what the table has no room for. */
@@ -417,7 +557,11 @@ bool dictExpand(dict *d, size_t n) {
     if (!d->t[0].buckets) return tableInit(&d->t[0], buckets, false);
     if (d->pause_rehash || policyNow() == DICT_RESIZE_FORBID) return false;
     while (d->rehashing) moveBucket(d); /* only two tables can be: the one under way comes first */
-    return resizeTo(d, buckets);
+    comingDrop(d);
+    dictTable fresh;
+    if (!makeTable(d, buckets, &fresh)) return false;
+    beginRehash(d, fresh);
+    return true;
 }
 
 /* ---- find, add, remove ---- */
@@ -750,6 +894,7 @@ static void checkBucket(const dict *d, const dictTable *t, size_t idx, size_t *u
 void dictCheck(const dict *d) {
     serverAssert(d->rehashing == (d->t[1].buckets != NULL));
     serverAssert(d->rehashing ? d->rehash_idx <= d->t[0].mask : d->rehash_idx == 0);
+    serverAssert(!d->rehashing || !d->coming);
     for (int i = 0; i < 2; i++) {
         const dictTable *t = &d->t[i];
         size_t used = 0, chained = 0, buckets = tableBuckets(t);

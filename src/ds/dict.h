@@ -5,7 +5,8 @@
  * and handed in: every function that takes a key also takes dictHash(d, key).
  *
  * Growing and shrinking move a few buckets with each dictFind/dictAdd/... that may write (not with
- * reads through dictFind), so no call ever pays for a whole table, except dictExpand() on request.
+ * reads through dictFind), so no call ever pays for a whole table, except dictExpand() on request. With
+ * dictSetBackground() no call pays for the pages of one either.
  *
  * Threads     one owner at a time. dictFind(), dictHash() and dictPrefetch() write nothing, so a
  *             dict that nobody changes may be read by any thread.
@@ -82,6 +83,9 @@ size_t dictRehashMicroseconds(dict *d, uint64_t us);
 /* While paused (nests), no call rehashes or resizes. */
 void dictPauseRehash(dict *d);
 void dictResumeRehash(dict *d);
+/* Process-wide, boot: a table of `min_bytes` and more gets its pages, and gives them back, in jobs that `submit` has
+ * run by another thread, soon and in any order. Without it the thread of the dict does both. NULL: off again. */
+void dictSetBackground(void (*submit)(void (*job)(void *arg), void *arg), size_t min_bytes);
 /* Process-wide: with `avoid`, tables resize only when really needed (a child process shares the pages). */
 typedef enum { DICT_RESIZE_ENABLE, DICT_RESIZE_AVOID, DICT_RESIZE_FORBID } dictResizePolicy;
 void dictSetResizePolicy(dictResizePolicy policy);

@@ -38,9 +38,12 @@ typedef struct dictTable {
     size_t chained;      /* overflow buckets */
 } dictTable;
 
+typedef struct comingTable comingTable;
+
 struct dict {
     dictTable t[2];        /* t[1] exists while rehashing only */
     const dictType *type;  /* borrowed for the dict's life */
+    comingTable *coming;   /* shared with the background (see dict.c); NULL: none */
     size_t rehash_idx;     /* buckets of t[0] below it are empty; 0 when not rehashing */
     uint32_t pause_rehash; /* nesting */
     bool rehashing;

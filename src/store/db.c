@@ -19,6 +19,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "db.h"
 
+#include "bio.h"
 #include "lru.h"
 #include "panic.h"
 #include "zmalloc.h"
@@ -29,6 +30,7 @@
 #define CROWDED_FILL 2.0 /* entries per place from which on a table may grow past maxmemory: chains of three buckets */
 #define SPARSE_FILL 0.5  /* below it a resize shrinks */
 #define DEBUG_CHECK_KEYS_MAX 2000
+#define BACKGROUND_TABLE_BYTES ((size_t)2 << 20) /* from here on tables are of huge pages */
 
 static serverDb *dbs;
 static int db_count;
@@ -57,9 +59,14 @@ static const dictType expires_type = {
     .resizeAllowed = tableResizeAllowed,
 };
 
+static void dictJob(void (*job)(void *arg), void *arg) {
+    bioSubmit(BIO_LAZY_FREE, job, arg);
+}
+
 void dbInit(int count) {
     assertMainRole();
     serverAssert(!dbs && count > 0);
+    dictSetBackground(dictJob, BACKGROUND_TABLE_BYTES);
     dbs = zcalloc((size_t)count, sizeof(*dbs));
     db_count = count;
     for (int i = 0; i < count; i++)

@@ -4,7 +4,9 @@
 #include "dict.h"
 #include "unit.h"
 #include "zmalloc.h"
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { KEYS = 4000 };
 
@@ -152,6 +154,27 @@ static void modelFree(model *m) {
     dictRelease(m->d);
 }
 
+/* Jobs that dicts give to the background, run when the test says so. */
+typedef struct queuedJob {
+    void (*run)(void *arg);
+    void *arg;
+} queuedJob;
+static queuedJob queued[64];
+static size_t queued_count;
+
+static void queueJob(void (*run)(void *arg), void *arg) {
+    if (!CHECK(queued_count < 64)) abort();
+    queued[queued_count++] = (queuedJob){run, arg};
+}
+static void runQueued(size_t at) {
+    queuedJob job = queued[at];
+    queued[at] = queued[--queued_count];
+    job.run(job.arg);
+}
+static void runAllQueued(void) {
+    while (queued_count) runQueued(0);
+}
+
 /* Operations in waves: mostly adding to a random size, then mostly removing. */
 static void runModel(const dictType *type, int operations, uint32_t range) {
     static model m;
@@ -171,6 +194,8 @@ static void runModel(const dictType *type, int operations, uint32_t range) {
         else if (dice == 96) dictShrinkIfNeeded(m.d);
         else if (dice == 97 && pick(&m, 10) == 0 && paused < 3) dictPauseRehash(m.d), paused++;
         else if (dice == 98 && paused) dictResumeRehash(m.d), paused--;
+        else if (dice == 99 && queued_count && (queued_count > 20 || pick(&m, 4) == 0))
+            runQueued(pick(&m, (uint32_t)queued_count));
         else if (dice == 99 && pick(&m, 10) == 0) dictSetResizePolicy((dictResizePolicy)pick(&m, 3));
         if (up ? m.count >= turn : m.count <= turn) {
             up = !up;
@@ -190,11 +215,13 @@ static void runModel(const dictType *type, int operations, uint32_t range) {
     for (uint32_t n = 0; n < range; n++) modelRemove(&m, n, 0);
     CHECK_EQ_INT(dictSize(m.d), 0);
     CHECK(dictRandomEntry(m.d) == NULL);
-    while (dictRehash(m.d, 10)) {
-    }
-    dictShrinkIfNeeded(m.d);
+    do {
+        runAllQueued();
+        dictRehash(m.d, 10);
+    } while (dictShrinkIfNeeded(m.d) || dictIsRehashing(m.d) || queued_count);
     CHECK(dictMemUsage(m.d) <= 1024);
     modelFree(&m);
+    runAllQueued();
 }
 
 TEST(dict_random_operations) {
@@ -206,6 +233,124 @@ TEST(dict_random_operations_small) {
 TEST(dict_random_operations_with_collisions) {
     runModel(&bad_type, 20000, 300);
     runModel(&worst_type, 10000, 100);
+}
+
+/* All tables of four buckets and more are touched and freed by jobs, which run late and in any order. */
+TEST(dict_random_operations_with_tables_to_come) {
+    dictSetBackground(queueJob, 4 * 64);
+    runModel(&good_type, 60000, KEYS);
+    runModel(&good_type, 30000, 60);
+    runModel(&bad_type, 10000, 300);
+    dictSetBackground(NULL, 0);
+}
+
+/* ---- tables to come ---- */
+
+static void modelFill(model *m, uint32_t from, uint32_t to) {
+    for (uint32_t n = from; n < to; n++) modelAdd(m, n);
+}
+
+TEST(dict_grows_when_the_table_to_come_is_ready) {
+    static model m;
+    dictSetBackground(queueJob, 4 * 64);
+    modelInit(&m, &good_type);
+    modelFill(&m, 0, 12); /* two buckets and past 85 % of them: four are to come */
+    while (dictRehash(m.d, 10)) {
+    }
+    CHECK_EQ_INT(queued_count, 1);
+    CHECK(!dictIsRehashing(m.d));
+    CHECK_EQ_INT(dictSlots(m.d), 14);
+    size_t waiting = dictMemUsage(m.d);
+    CHECK(waiting >= 6 * 64);
+    runAllQueued();
+    CHECK(!dictIsRehashing(m.d)); /* the next call that finds it too full begins */
+    modelAdd(&m, 12);
+    CHECK(dictIsRehashing(m.d));
+    while (dictRehash(m.d, 10)) {
+    }
+    CHECK_EQ_INT(dictSlots(m.d), 28);
+    modelCheck(&m);
+    modelFree(&m);
+    runAllQueued();
+    dictSetBackground(NULL, 0);
+}
+
+/* A background that has no time must not let chains grow without end. */
+TEST(dict_takes_a_table_to_come_that_nobody_has_begun_with) {
+    static model m;
+    dictSetBackground(queueJob, 4 * 64);
+    modelInit(&m, &good_type);
+    modelFill(&m, 0, 24); /* 170 % of 14 places are 23.8 */
+    CHECK_EQ_INT(queued_count, 1);
+    CHECK(!dictIsRehashing(m.d));
+    modelAdd(&m, 24);
+    CHECK(dictIsRehashing(m.d));
+    runAllQueued(); /* leaves the table alone */
+    modelCheck(&m);
+    modelFree(&m);
+    runAllQueued();
+    dictSetBackground(NULL, 0);
+}
+
+TEST(dict_drops_a_table_to_come_that_is_not_wanted) {
+    for (int ready = 0; ready < 2; ready++) {
+        static model m;
+        size_t used = zmallocUsed();
+        dictSetBackground(queueJob, 4 * 64);
+        modelInit(&m, &good_type);
+        modelFill(&m, 0, 12);
+        while (dictRehash(m.d, 10)) {
+        }
+        if (ready) runAllQueued();
+        for (uint32_t n = 0; n < 12; n++) modelRemove(&m, n, 1);
+        CHECK(dictMemUsage(m.d) < 6 * 64); /* shrinking wants another one */
+        runAllQueued();
+        modelFill(&m, 0, 12);
+        if (ready) runAllQueued();
+        modelFree(&m); /* with a table to come, or moving to it */
+        runAllQueued();
+        CHECK_EQ_INT(zmallocUsed(), used);
+        dictSetBackground(NULL, 0);
+    }
+}
+
+static pthread_t job_threads[1000];
+static size_t job_threads_count;
+typedef struct threadJob {
+    void (*run)(void *arg);
+    void *arg;
+} threadJob;
+static void *runThreadJob(void *arg) {
+    threadJob job = *(threadJob *)arg;
+    free(arg);
+    job.run(job.arg);
+    return NULL;
+}
+static void jobInThread(void (*run)(void *arg), void *arg) {
+    threadJob *job = malloc(sizeof(*job));
+    *job = (threadJob){run, arg};
+    if (!CHECK(job_threads_count < 1000)) abort();
+    pthread_create(&job_threads[job_threads_count++], NULL, runThreadJob, job);
+}
+
+/* For ThreadSanitizer: tables are touched, taken and dropped while the job may stand anywhere. */
+TEST(dict_background_is_another_thread) {
+    static model m;
+    dictSetBackground(jobInThread, 64 * 64);
+    modelInit(&m, &good_type);
+    for (int round = 0; round < 20; round++) {
+        modelFill(&m, 0, 500 + pick(&m, KEYS - 500));
+        if (round % 3 == 0) {
+            dictEmpty(m.d, NULL);
+            memset(m.in, 0, sizeof(m.in));
+            m.count = 0;
+        }
+        for (uint32_t n = 0; n < KEYS; n++) modelRemove(&m, n, 1);
+        dictCheck(m.d);
+    }
+    modelFree(&m);
+    while (job_threads_count) pthread_join(job_threads[--job_threads_count], NULL);
+    dictSetBackground(NULL, 0);
 }
 
 /* ---- sizes ---- */

@@ -1,10 +1,12 @@
 /* db_test.c -- the keyspace against an array: random commands, a clock that the test moves.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "bio.h"
 #include "lru.h"
 #include "store_support.h"
 #include "zmalloc.h"
 
+#include <pthread.h>
 #include <stdio.h>
 
 #define KEYS 300
@@ -312,6 +314,43 @@ TEST(db_check_finds_damage) {
         CHECK(strstr(out, "sound\n") != NULL);
         if (!CHECK(strstr(out, kinds[i].expected) != NULL)) printf("%s", out);
     }
+}
+
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static void passGate(void *arg) {
+    unused(arg);
+    pthread_mutex_lock(&gate);
+    pthread_mutex_unlock(&gate);
+}
+
+/* No command pays for the pages of a table of 2 MiB and more: while the background is busy, what is added goes into the
+ * chains of the old one. */
+TEST(db_large_tables_are_made_ready_in_the_background) {
+    enum { FIRST = 98000, LAST = 210000 }; /* 2 MiB are to come from 97,484 keys on, 4 MiB from 194,969 */
+    storeReset();
+    serverDb *db = dbGet(3);
+    long n = 0;
+    pthread_mutex_lock(&gate);
+    bioSubmit(BIO_LAZY_FREE, passGate, NULL);
+    for (; n < FIRST; n++) dbAddTake(db, stringEntry(keyN("k", n), n, 0), keyN("k", n));
+    CHECK(!dictIsRehashing(db->keys));
+    CHECK_EQ_INT(dictSlots(db->keys), 7 * 16384);
+    CHECK(dictMemUsage(db->keys) > (3 << 20)); /* 1 MiB, its chains, and the one to come */
+    pthread_mutex_unlock(&gate);
+    bioDrain(BIO_LAZY_FREE);
+    dbAddTake(db, stringEntry(keyN("k", n), n, 0), keyN("k", n));
+    CHECK(dictIsRehashing(db->keys));
+    for (n++; n < LAST; n++) dbAddTake(db, stringEntry(keyN("k", n), n, 0), keyN("k", n));
+    for (int i = 0; i < 3; i++) {
+        bioDrain(BIO_LAZY_FREE);
+        dbAddTake(db, stringEntry(keyN("k", n), n, 0), keyN("k", n));
+        while (dictRehash(db->keys, 1000)) {
+        }
+        n++;
+    }
+    CHECK_EQ_INT(dictSlots(db->keys), 7 * 65536);
+    dbCheck(db);
+    dbEmpty(3, true);
 }
 
 TEST(db_resize_tick_shrinks_and_goes_on) {
