@@ -19,8 +19,22 @@
 
 static aeEventLoop *main_loop; /* borrowed */
 
+/* What the tick left of expiring goes on between commands. */
+static long long onExpire(aeEventLoop *loop, long long id, void *arg) {
+    unused(loop), unused(id);
+    bool *scheduled = arg;
+    *scheduled = activeExpireCycle(EXPIRE_CYCLE_REST);
+    return *scheduled ? 0 : AE_NOMORE;
+}
+
+static void expireAtTick(aeEventLoop *loop) {
+    static bool expiring;
+    if (activeExpireCycle(EXPIRE_CYCLE_SLOW) && !expiring)
+        expiring = aeCreateTimeEvent(loop, 0, onExpire, &expiring) >= 0;
+}
+
 static long long onTick(aeEventLoop *loop, long long id, void *arg) {
-    unused(loop), unused(id), unused(arg);
+    unused(id), unused(arg);
     shutdownCron();
     if (unlikely(debugCronPaused())) return 1000 / server_settings.hz;
     int64_t now_ms = clockWallMs();
@@ -28,7 +42,7 @@ static long long onTick(aeEventLoop *loop, long long id, void *arg) {
     lruClockRefresh(now_ms);
     metricsCron();
     netCron();
-    activeExpireCycle(EXPIRE_CYCLE_SLOW);
+    expireAtTick(loop);
     dbResizeTick();
     return 1000 / server_settings.hz;
 }

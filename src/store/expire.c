@@ -11,8 +11,8 @@
  * Owns        where the next call goes on, the estimate of stale keys.
  * Threads     main.
  * Invariants  1. Within one step nothing but the drops of this step changes a db: observers must not.
- *             2. A call lasts at most its time (slow: its share of a tick; fast: fast_us) plus CLOCK_EVERY_STEPS steps.
- * Cost        effort 1: 25 % of a tick, 20 keys a step.
+ *             2. A call lasts at most SLICE_US plus one step, and all calls of a tick its share of the tick (slow_us).
+ * Cost        effort 1: 25 % of a tick, 20 keys a step. A step looks at the clock once; it drops 20 to 65 keys.
  * Tests       tests/unit/store/expire_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -25,12 +25,13 @@
 #define STEP_KEYS_MAX 96 /* a step's sample: 20 keys at effort 1, 65 at 10, and what the last bucket brings */
 #define STEP_BUCKETS_PER_KEY 20
 #define DBS_PER_CALL 16
-#define CLOCK_EVERY_STEPS 16
+#define CLOCK_EVERY_DBS 16
+#define SLICE_US 1000 /* what clients may have to wait for */
 
 /* What active-expire-effort 1..10 means. */
 typedef struct effort {
     size_t step_keys;        /* entries to look at in one step */
-    uint64_t fast_us;        /* length of a fast call, and half the least distance between two */
+    uint64_t fast_us;        /* length of a fast call if no slice were shorter, and half the distance of two */
     uint64_t slow_us;        /* share of a tick */
     double stale_acceptable; /* percent of keys that may be over before a db is left */
 } effort;
@@ -47,8 +48,9 @@ typedef struct stepResult {
 
 static struct {
     int next_db;
-    bool cut_short; /* the last call ran out of time */
-    bool off;       /* DEBUG SET-ACTIVE-EXPIRE 0 */
+    bool cut_short;   /* the last call ran out of time */
+    uint64_t left_us; /* of this tick's time, for calls with REST */
+    bool off;         /* DEBUG SET-ACTIVE-EXPIRE 0 */
     uint64_t last_fast_us;
 } cycle;
 
@@ -117,7 +119,7 @@ static void learnTtl(serverDb *db, const stepResult *r) {
 /* Steps in one db until few of the keys met are over, or the walk has come round. True when the time is up. */
 static bool expireDb(serverDb *db, const effort *e, uint64_t deadline_us, stepResult *total) {
     sample s;
-    for (unsigned steps = 1;; steps++) {
+    for (;;) {
         size_t keys = dictSize(db->expires);
         if (keys == 0) {
             db->avg_ttl_ms = 0;
@@ -132,28 +134,29 @@ static bool expireDb(serverDb *db, const effort *e, uint64_t deadline_us, stepRe
         learnTtl(db, &r);
         total->sampled += r.sampled;
         total->expired += r.expired;
-        if (steps % CLOCK_EVERY_STEPS == 0 && clockMonotonicUs() >= deadline_us) return true;
         bool many_stale = r.sampled == 0 || (double)r.expired * 100 > e->stale_acceptable * (double)r.sampled;
         if (!more || !many_stale) return false;
+        if (clockMonotonicUs() >= deadline_us) return true;
     }
 }
 
 static bool fastCallIsDue(const effort *e, uint64_t now_us) {
+    if (cycle.left_us) return false; /* the slow one is not done yet: a turn has one slice */
     if (!cycle.cut_short && store_stats.expired_stale_perc < e->stale_acceptable) return false;
     if (cycle.last_fast_us && now_us < cycle.last_fast_us + 2 * e->fast_us) return false;
     cycle.last_fast_us = now_us;
     return true;
 }
 
-void activeExpireCycle(expireCycleKind kind) {
-    assertMainRole();
-    if (kind == EXPIRE_CYCLE_SLOW) lazyfreeCollect();
-    if (cycle.off || !expireDeletionAllowed()) return;
-    effort e = effortOf();
-    uint64_t start_us = clockMonotonicUs();
-    if (kind == EXPIRE_CYCLE_FAST && !fastCallIsDue(&e, start_us)) return;
+/* How long this call may last; 0: it is not to do anything. */
+static uint64_t callLength(expireCycleKind kind, const effort *e, uint64_t now_us) {
+    if (kind == EXPIRE_CYCLE_SLOW) cycle.left_us = e->slow_us;
+    uint64_t most_us = kind != EXPIRE_CYCLE_FAST ? cycle.left_us : fastCallIsDue(e, now_us) ? e->fast_us : 0;
+    return most_us < SLICE_US ? most_us : SLICE_US;
+}
 
-    uint64_t deadline_us = start_us + (kind == EXPIRE_CYCLE_FAST ? e.fast_us : e.slow_us);
+/* Dbs in turn, until all have had theirs or the time is up (cut_short). */
+static stepResult expireDbs(const effort *e, uint64_t deadline_us) {
     int count = dbCount();
     /* A call that ran out of time leaves work everywhere: then all dbs have their turn. */
     int dbs_now = cycle.cut_short || count < DBS_PER_CALL ? count : DBS_PER_CALL;
@@ -162,12 +165,35 @@ void activeExpireCycle(expireCycleKind kind) {
     for (int i = 0; i < dbs_now && !cycle.cut_short; i++) {
         serverDb *db = dbGet(cycle.next_db++ % count);
         if (dictSize(db->expires) == 0) continue;
-        cycle.cut_short = expireDb(db, &e, deadline_us, &total);
-        if (i % CLOCK_EVERY_STEPS == CLOCK_EVERY_STEPS - 1 && clockMonotonicUs() >= deadline_us) cycle.cut_short = true;
+        cycle.cut_short = expireDb(db, e, deadline_us, &total);
+        if (i % CLOCK_EVERY_DBS == CLOCK_EVERY_DBS - 1 && clockMonotonicUs() >= deadline_us) cycle.cut_short = true;
     }
     cycle.next_db %= count;
-    if (cycle.cut_short) store_stats.expired_time_cap_reached++;
-    store_stats.expire_cycle_cpu_us += (long long)(clockMonotonicUs() - start_us);
+    return total;
+}
+
+bool activeExpireCycle(expireCycleKind kind) {
+    assertMainRole();
+    if (kind == EXPIRE_CYCLE_SLOW) lazyfreeCollect();
+    if (cycle.off || !expireDeletionAllowed()) {
+        cycle.left_us = 0;
+        return false;
+    }
+    effort e = effortOf();
+    uint64_t start_us = clockMonotonicUs();
+    uint64_t slice_us = callLength(kind, &e, start_us);
+    if (slice_us == 0) return false;
+
+    stepResult total = expireDbs(&e, start_us + slice_us);
+    uint64_t used_us = clockMonotonicUs() - start_us;
+    store_stats.expire_cycle_cpu_us += (long long)used_us;
     double stale_now = total.sampled ? (double)total.expired * 100 / (double)total.sampled : 0;
     store_stats.expired_stale_perc = stale_now * 0.05 + store_stats.expired_stale_perc * 0.95;
+    if (kind != EXPIRE_CYCLE_FAST) {
+        bool more = cycle.cut_short && used_us < cycle.left_us;
+        cycle.left_us = more ? cycle.left_us - used_us : 0;
+        if (more) return true;
+    }
+    if (cycle.cut_short) store_stats.expired_time_cap_reached++;
+    return false;
 }

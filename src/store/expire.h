@@ -8,10 +8,12 @@
 
 #include "db.h"
 
-/* Slow cycle, from cron: at most 25 % of a tick's CPU time (more with active-expire-effort). Fast
- * cycle, before sleeping: at most 1 ms, and only while the last slow one ran out of time. */
-typedef enum { EXPIRE_CYCLE_SLOW, EXPIRE_CYCLE_FAST } expireCycleKind;
-void activeExpireCycle(expireCycleKind kind);
+/* Slow cycle, from cron: in all at most 25 % of a tick's time (more with active-expire-effort), in slices of a
+ * millisecond so that no client waits longer. True: there is more to do and time left; a timer calls with REST, between
+ * what clients send, until that is false. Fast cycle, before sleeping: one slice at most, and only while the last slow
+ * one ran out of its time. */
+typedef enum { EXPIRE_CYCLE_SLOW, EXPIRE_CYCLE_REST, EXPIRE_CYCLE_FAST } expireCycleKind;
+bool activeExpireCycle(expireCycleKind kind);
 void expireSetActive(bool on); /* DEBUG SET-ACTIVE-EXPIRE */
 
 #endif

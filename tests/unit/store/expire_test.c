@@ -54,6 +54,38 @@ TEST(expire_cycle_finds_a_lone_key_at_once) {
     CHECK_EQ_INT(dbSize(dbGet(3)), 2000);
 }
 
+/* All that a tick may do. */
+static void tick(void) {
+    for (bool more = activeExpireCycle(EXPIRE_CYCLE_SLOW); more;) more = activeExpireCycle(EXPIRE_CYCLE_REST);
+}
+
+/* A tick's time is a quarter of a second here, in which all of these would go; no call takes so many of them. */
+TEST(expire_cycle_works_in_slices) {
+    enum { KEYS = 60000 };
+    storeReset();
+    store_settings.hz = 1;
+    fill(0, "over", KEYS, 999);
+    CHECK(activeExpireCycle(EXPIRE_CYCLE_SLOW));
+    CHECK(dbSize(dbGet(0)) > 0);
+    CHECK_EQ_INT(store_stats.expired_time_cap_reached, 0);
+    long long expired = store_stats.expired_keys;
+    CHECK(expired > 0);
+    CHECK(!activeExpireCycle(EXPIRE_CYCLE_FAST)); /* not between the slices */
+    CHECK_EQ_INT(store_stats.expired_keys, expired);
+    int slices = 1;
+    while (activeExpireCycle(EXPIRE_CYCLE_REST)) slices++;
+    CHECK(slices > 2);
+    CHECK(!activeExpireCycle(EXPIRE_CYCLE_REST));
+    expired = store_stats.expired_keys;
+    stand_still = true;
+    CHECK(!activeExpireCycle(EXPIRE_CYCLE_SLOW));
+    stand_still = false;
+    CHECK(!activeExpireCycle(EXPIRE_CYCLE_REST));
+    CHECK_EQ_INT(store_stats.expired_keys, expired);
+    for (int i = 0; i < 200 && dbSize(dbGet(0)); i++) tick();
+    CHECK_EQ_INT(dbSize(dbGet(0)), 0);
+}
+
 TEST(expire_cycle_is_cut_short_and_the_fast_one_goes_on) {
     storeReset();
     store_settings.hz = 500; /* a slow call has half a millisecond */
@@ -65,6 +97,6 @@ TEST(expire_cycle_is_cut_short_and_the_fast_one_goes_on) {
     activeExpireCycle(EXPIRE_CYCLE_FAST);
     CHECK(store_stats.expired_keys > after_slow);
     store_settings.hz = 10;
-    for (int i = 0; i < 200 && dbSize(dbGet(0)); i++) activeExpireCycle(EXPIRE_CYCLE_SLOW);
+    for (int i = 0; i < 200 && dbSize(dbGet(0)); i++) tick();
     CHECK_EQ_INT(dbSize(dbGet(0)), 0);
 }
