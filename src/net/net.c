@@ -34,6 +34,8 @@
 #define COMMANDS_PER_FLUSH 64  /* then replies go out, so that clients and threads do not wait for the whole queue */
 #define COMMANDS_PER_TURN 2048 /* then sockets and timers get their turn */
 #define TURN_JOBS_MAX 4
+#define TRANSIENT_SHARE 64 /* of maxmemory */
+#define TRANSIENT_MIN ((size_t)1 << 20)
 
 static struct {
     monotime woke;      /* main's work began */
@@ -51,12 +53,22 @@ static void fillQuerySizes(const client *c, clientInfoExtra *extra) {
     extra->last_bytes = atomic_load_explicit(&s->last_bytes, memory_order_relaxed);
 }
 
+/* Requests on their way are no data yet: counting them would evict keys for bytes that are gone a moment later, as
+ * many as clients happen to send at once. But a few values of megabytes on their way are not small beside the limit,
+ * and it is meant for the process. So what is left out has a bound: used memory stays below maxmemory and that. */
+static size_t transientLeftOut(void) {
+    size_t share = (size_t)store_settings.maxmemory / TRANSIENT_SHARE;
+    size_t most = share > TRANSIENT_MIN ? share : TRANSIENT_MIN;
+    size_t bytes = ioThreadsTransientMemory();
+    return bytes < most ? bytes : most;
+}
+
 void netInit(aeEventLoop *loop) {
     const ioThreadHooks hooks = {
         .to_session = sessionDeliver, .to_stream = streamDeliver, .report = streamReport, .turn = netLentTurn};
     ioThreadsInit(loop, &hooks);
     storeSetFreeSink(ioThreadsFreeElsewhere);
-    evictAddUncounted(ioThreadsTransientMemory);
+    evictAddUncounted(transientLeftOut);
     clientOnInfo(fillQuerySizes);
     netShareSettings();
     state.woke = clockTicks();

@@ -178,6 +178,24 @@ start_server {each {r CONFIG SET maxmemory 0 maxmemory-policy noeviction; r FLUS
         wait_for_condition 5 {[r DBSIZE] < 450}
     }
 
+    test "Large values on their way make room before they arrive" {
+        r CONFIG SET maxmemory-policy allkeys-lru
+        fill key 10000 ;# 20 MB and more
+        leave_room 0
+        with_clients {a b c d} {
+            foreach client [list $a $b $c $d] {
+                $client write "*3\r\n\$3\r\nSET\r\n\$5\r\nlarge\r\n\$3000000\r\n[string repeat x 2900000]"
+            }
+            # 12 MB wait in buffers. A mebibyte may be left out, and half of one is for connections and the tables.
+            wait_for_condition 10 {[r DBSIZE] < 6500}
+            assert {[info_field used_memory memory] <= [config_value maxmemory] + 1572864}
+            foreach client [list $a $b $c $d] {
+                $client write "[string repeat x 100000]\r\n"
+                assert_equal OK [$client reply]
+            }
+        }
+    }
+
     test "Values in flight count: evicting under large pipelines ends well" {
         r CONFIG SET maxmemory-policy allkeys-random
         leave_room 3000000
