@@ -10,7 +10,6 @@
 #include "debug.h"
 
 #include "admin_settings.h"
-#include "call.h"
 #include "clock.h"
 #include "debug_internal.h"
 #include "dict.h"
@@ -304,14 +303,15 @@ static bool isAllowed(const client *c) {
            (admin_settings.enable_debug_command == ACCESS_LOCAL && clientIsLocal(c));
 }
 
+gateResult debugGate(client *c) {
+    if (isAllowed(c)) return GATE_PASSED;
+    addReplyError(c, "DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can "
+                     "run it from a local connection, otherwise you need to set this option in the configuration "
+                     "file, and then restart the server.");
+    return GATE_REFUSED;
+}
+
 void debugCommand(client *c) {
-    if (!isAllowed(c)) {
-        addReplyError(c, "DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can "
-                         "run it from a local connection, otherwise you need to set this option in the configuration "
-                         "file, and then restart the server.");
-        callRefused();
-        return;
-    }
     if (c->argc == 2 && sliceIs(c->argv[1], "help")) {
         replyHelp(c);
         return;

@@ -6,9 +6,11 @@
 #ifndef ADMIN_DEBUG_H
 #define ADMIN_DEBUG_H
 
-#include "client.h"
+#include "gates.h"
 
 void debugCommand(client *c);
+/* The entry of GATE_PROTECTED: whether enable-debug-command lets this client. */
+gateResult debugGate(client *c);
 /* DEBUG PAUSE-CRON is on: cron only answers signals. */
 bool debugCronPaused(void);
 

@@ -215,6 +215,11 @@ static uint64_t sharedFreed(void) {
 
 #endif
 
+int64_t zmallocThreadHeld(void) {
+    const slot *s = my_slot;
+    return likely(s != NULL) ? (int64_t)(slotAllocated(s) - slotFreed(s)) : 0;
+}
+
 size_t zmallocUsed(void) {
     bool locked = lockForReading();
     /* All that was freed is read first: what one thread allocates and another frees meanwhile then

@@ -48,6 +48,10 @@ void zmallocThreadExit(void);
 /* Bytes allocated now, by all threads, in size classes. Never negative. O(threads). */
 size_t zmallocUsed(void);
 
+/* Bytes that the calling thread has allocated less those it has freed, whoever had allocated them: only differences
+ * mean something. Two loads. */
+int64_t zmallocThreadHeld(void);
+
 void zmallocSetOomHandler(void (*handler)(size_t size));
 
 /* Fail the n-th allocation from now (1 = the next) in the calling thread's `try` functions; 0 turns

@@ -19,10 +19,14 @@ enum {
     REQ_PREFETCHED = 2,          /* a batch has fetched its keys already */
     REQ_PROTOCOL_ERROR = 4,      /* not a command: argv[0] is the error text; reply and close */
     REQ_KEYS_INVALID = 8,        /* keys could not be extracted (bad syntax): the handler will say so */
-    REQ_UNKNOWN_SUBCOMMAND = 16, /* cmd is the container */
+    REQ_UNKNOWN_COMMAND = 16,    /* cmd is NULL, argv[0] names it */
+    REQ_UNKNOWN_SUBCOMMAND = 32, /* cmd is the container */
     REQ_CROSS_SLOT = 64,         /* cluster mode: its keys are in more than one slot */
     REQ_INLINE = 128,            /* it came as an inline command: its wire form is not RESP, and was changed in place */
-    REQ_MAIN_THREAD = 32         /* its handler works on main's own thread only, not on one that acts as main */
+    REQ_MAIN_THREAD = 256,       /* its handler works on main's own thread only, not on one that acts as main */
+    REQ_GATED = 512,             /* a command that may be switched off (CMD_PROTECTED): that stage is asked always */
+
+    REQ_MALFORMED = REQ_BAD_ARITY | REQ_PROTOCOL_ERROR | REQ_UNKNOWN_COMMAND | REQ_UNKNOWN_SUBCOMMAND,
 };
 
 /* Key `i` of a command is argv[key_args[i].index]. */
@@ -43,7 +47,7 @@ typedef struct parsedCommand {
     uint32_t nkeys;
     uint32_t wire_len; /* bytes at `wire`, saturating */
     int16_t slot;      /* cluster slot of the first key; -1: none, or no cluster */
-    uint8_t flags;     /* REQ_ */
+    uint16_t flags;    /* REQ_ */
 } parsedCommand;
 static_assert(sizeof(parsedCommand) <= CACHE_LINE, "a record is one line");
 

@@ -160,7 +160,7 @@ void helloCommand(client *c) {
         replyWrongPassword(c);
         return;
     }
-    if (!c->authenticated && callAuthRequired()) {
+    if (!c->authenticated && authRequired()) {
         addReplyError(
             c, "-NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH "
                "<user> <pass> option can be used to authenticate the client and select the RESP protocol version "

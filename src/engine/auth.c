@@ -12,18 +12,15 @@
 #include "call.h"
 #include "engine_settings.h"
 #include "hash.h"
+#include "reply.h"
 
 const char *authPassword(void) {
     const char *password = engine_settings.requirepass;
     return password && *password ? password : NULL;
 }
 
-static bool required(void) {
+bool authRequired(void) {
     return authPassword() != NULL;
-}
-
-void authInit(void) {
-    callSetAuthRequired(required);
 }
 
 bool authUserExists(slice name) {
@@ -41,6 +38,11 @@ static bool passwordIs(slice given, const char *want) {
     return differ == 0;
 }
 
+static void setAuthenticated(client *c, bool on) {
+    c->authenticated = on;
+    gateArmClient(c, GATE_AUTH, !on);
+}
+
 bool authClient(client *c, slice user, slice password) {
     const char *want = authPassword();
 
@@ -48,10 +50,17 @@ bool authClient(client *c, slice user, slice password) {
         engine_stats.acl_denied_auth++;
         return false;
     }
-    c->authenticated = true;
+    setAuthenticated(c, true);
     return true;
 }
 
 void authForget(client *c) {
-    c->authenticated = !callAuthRequired();
+    setAuthenticated(c, !authRequired());
+}
+
+gateResult authGate(client *c) {
+    if (c->authenticated || !authRequired() || (c->cmd && c->cmd->flags & CMD_NO_AUTH)) return GATE_PASSED;
+    if (c->req->flags & REQ_PROTOCOL_ERROR) return GATE_PASSED;
+    addReplyError(c, "-NOAUTH Authentication required.");
+    return GATE_REFUSED;
 }

@@ -23,17 +23,7 @@ typedef enum { CALL_DONE, CALL_POSTPONED, CALL_FOR_MAIN_THREAD } callResult;
  * acts as main. Everything else, errors too, is DONE. `*now` is the time the command starts, and is moved to when it
  * has ended, so that a run of commands reads the clock once each. */
 callResult processCommand(client *c, const parsedCommand *req, monotime *now);
-/* For a handler that has replied with an error because its command is switched off (DEBUG): it counts as refused, and
- * not as a call that failed. */
-void callRefused(void);
 /* The command that runs at this moment and its client; NULL between commands. For the crash report and blocked time. */
 client *callCurrentClient(void);
-
-/* The default user's password check; the server layer holds the passwords. NULL password list: nopass. */
-void callSetAuthRequired(bool (*required)(void));
-bool callAuthRequired(void);
-
-/* An upper layer may veto (stale replica, disk error): returns the error text, or NULL. At most 4, boot only. */
-void callAddGate(const char *(*gate)(client *c));
 
 #endif

@@ -159,16 +159,22 @@ size_t recordComplete(recordArena *a, recordCache *cache, parsedCommand *p, unsi
     bool unknown_sub = false;
     const serverCommand *cmd = lookUp(cache, p, &unknown_sub);
     p->cmd = cmd;
-    if (unlikely(!cmd)) return 0;
+    if (unlikely(!cmd)) {
+        p->flags |= REQ_UNKNOWN_COMMAND;
+        return 0;
+    }
     if (unlikely(unknown_sub)) {
         p->flags |= REQ_UNKNOWN_SUBCOMMAND;
         return 0;
     }
-    if (unlikely(!commandArityOk(cmd, p->argc))) {
+    if (unlikely(!commandArityOk(cmd, p->argc) || !cmd->proc)) {
         p->flags |= REQ_BAD_ARITY;
         return 0;
     }
-    if (unlikely(cmd->flags & CMD_MAIN_THREAD)) p->flags |= REQ_MAIN_THREAD;
+    if (unlikely(cmd->flags & (CMD_MAIN_THREAD | CMD_PROTECTED))) {
+        if (cmd->flags & CMD_MAIN_THREAD) p->flags |= REQ_MAIN_THREAD;
+        if (cmd->flags & CMD_PROTECTED) p->flags |= REQ_GATED;
+    }
     if (cmd->first_key > 0 || cmd->nspecs || cmd->get_keys) extractKeys(cmd, p, a);
     return cmd->flags & CMD_BUILDS_VALUE ? buildValue(cmd, p, owner) : 0;
 }
@@ -214,7 +220,7 @@ parsedCommand *recordDetach(parsedCommand *p) {
     putWire(bytes, d->argv, p);
     d->wire = bytes;
     d->wire_len = wire > UINT32_MAX ? UINT32_MAX : (uint32_t)wire;
-    d->flags &= (uint8_t) ~(REQ_INLINE | REQ_PREFETCHED);
+    d->flags &= (uint16_t) ~(REQ_INLINE | REQ_PREFETCHED);
     p->value = NULL;
     return d;
 }

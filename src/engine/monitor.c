@@ -12,6 +12,7 @@
 #include "monitor.h"
 
 #include "adlist.h"
+#include "command_table.h"
 #include "redact.h"
 #include "reply.h"
 
@@ -24,6 +25,7 @@ static void forget(client *c) {
     listDelNode(monitors, listSearchValue(monitors, c));
     monitor_count--;
     c->flags &= ~(uint32_t)(CLIENT_MONITOR | CLIENT_REPLICA);
+    gateArmClient(c, GATE_REPLICA_CLIENT, false);
 }
 
 void monitorInit(void) {
@@ -63,7 +65,14 @@ void monitorCommand(client *c) {
     }
     if (c->flags & (CLIENT_REPLICA | CLIENT_MONITOR)) return;
     c->flags |= CLIENT_REPLICA | CLIENT_MONITOR;
+    gateArmClient(c, GATE_REPLICA_CLIENT, true);
     listAddNodeTail(monitors, c);
     monitor_count++;
     addReplyOk(c);
+}
+
+gateResult replicaClientGate(client *c) {
+    if (!(c->cmd->flags & (CMD_WRITE | CMD_READONLY | CMD_MAY_REPLICATE))) return GATE_PASSED;
+    addReplyError(c, "Replica can't interact with the keyspace");
+    return GATE_REFUSED;
 }

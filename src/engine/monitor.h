@@ -6,7 +6,7 @@
 #ifndef ENGINE_MONITOR_H
 #define ENGINE_MONITOR_H
 
-#include "client.h"
+#include "gates.h"
 
 extern size_t monitor_count; /* clients that watch; 0 makes the feed one comparison */
 
@@ -15,5 +15,9 @@ void monitorInit(void);
 /* Show the command that `c` has just run: "+<unix time>.<us> [db addr] "cmd" "arg" ...". */
 void monitorFeed(client *c);
 void monitorCommand(client *c);
+
+/* The entry of GATE_REPLICA_CLIENT, armed for each client that is sent the dataset or, as a monitor, the commands: it
+ * does not ask for keys. */
+gateResult replicaClientGate(client *c);
 
 #endif

@@ -10,6 +10,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "pause.h"
 
+#include "command_table.h"
+
 #include "adlist.h"
 #include "clock.h"
 
@@ -21,10 +23,15 @@ static struct {
 
 bool pause_any;
 
+static void setAny(bool any) {
+    pause_any = any;
+    gateArm(GATE_PAUSE, any);
+}
+
 void pauseClients(pauseReason why, pauseKind kind, int64_t end_wall_ms) {
     if (state.kind[why] < kind) state.kind[why] = kind;
     if (state.end_ms[why] < end_wall_ms) state.end_ms[why] = end_wall_ms;
-    pause_any = true;
+    setAny(true);
 }
 
 void unpauseClients(pauseReason why) {
@@ -45,7 +52,7 @@ static int strictest(void) {
         }
         if (best < 0 || state.kind[i] > state.kind[best]) best = i;
     }
-    pause_any = best >= 0;
+    setAny(best >= 0);
     return best;
 }
 
@@ -78,11 +85,21 @@ const char *pauseActionsText(void) {
     return "none";
 }
 
-void pausePostpone(client *c) {
+static void postpone(client *c) {
     if (!state.postponed) state.postponed = listCreate();
     if (c->flags & CLIENT_PAUSED) return;
     c->flags |= CLIENT_PAUSED;
     listAddNodeTail(state.postponed, c);
+}
+
+/* In a pause of all, CLIENT UNPAUSE waits too: only one of writes can be ended early. Who feeds on commands is not
+ * paused. */
+gateResult pauseGate(client *c) {
+    pauseKind kind = pauseInForce();
+    if (kind == PAUSE_NONE || c->flags & CLIENT_REPLICA) return GATE_PASSED;
+    if (kind != PAUSE_ALL && !(c->cmd->flags & (CMD_WRITE | CMD_MAY_REPLICATE))) return GATE_PASSED;
+    postpone(c);
+    return GATE_POSTPONED;
 }
 
 void pauseForget(client *c) {

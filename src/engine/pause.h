@@ -6,7 +6,7 @@
 #ifndef ENGINE_PAUSE_H
 #define ENGINE_PAUSE_H
 
-#include "client.h"
+#include "gates.h"
 
 typedef enum { PAUSE_NONE, PAUSE_WRITES, PAUSE_ALL } pauseKind;
 /* Who asked; each has its own end, the strictest kind and latest end win. */
@@ -28,8 +28,9 @@ int64_t pauseEndsInMs(void);        /* 0 when not paused */
 const char *pauseReasonText(void);  /* "none" "client_pause" ...: INFO paused_reason */
 const char *pauseActionsText(void); /* "none" "write" "all": INFO paused_actions */
 
-/* Put the client aside; it runs on when the pause is over. */
-void pausePostpone(client *c);
+/* The entry of GATE_PAUSE, armed while some pause may be in force: puts the client aside; it runs on when the pause is
+ * over. */
+gateResult pauseGate(client *c);
 void pauseForget(client *c); /* it is freed */
 size_t pausePostponed(void);
 /* The next client to go on, NULL while the pause lasts or when there is none. Drained by net before it sleeps. */

@@ -21,6 +21,7 @@
 #include "client_settings.h"
 #include "engine_settings.h"
 #include "io_threads.h"
+#include "memory_gate.h"
 #include "memory_prefetch.h"
 #include "net_stats.h"
 #include "panic.h"
@@ -270,6 +271,7 @@ size_t batchExecute(size_t max) {
             continue;
         }
         storeSetNowMs(clockWallMs());
+        memoryGateBatch();
         if (prefetch && n > 1) prefetchBatch(items, n, size);
         size_t done = executeItems(items, n);
         ran += done ? done : 1;

@@ -9,7 +9,7 @@
 #include "listen.h"
 
 #include "anet.h"
-#include "call.h"
+#include "auth.h"
 #include "connection.h"
 #include "log.h"
 #include "net_settings.h"
@@ -66,7 +66,7 @@ static void acceptClient(int fd, const char *ip, bool is_unix) {
         refuse(fd, max_clients_error, sizeof(max_clients_error) - 1);
         return;
     }
-    if (!is_unix && net_settings.protected_mode && !callAuthRequired() && !isLoopback(ip)) {
+    if (!is_unix && net_settings.protected_mode && !authRequired() && !isLoopback(ip)) {
         refuse(fd, protected_mode_error, sizeof(protected_mode_error) - 1);
         return;
     }
@@ -84,9 +84,9 @@ static void acceptClient(int fd, const char *ip, bool is_unix) {
         if (net_settings.tcp_keepalive_s > 0) anetKeepAlive(NULL, fd, (int)net_settings.tcp_keepalive_s);
     }
     connection *conn = is_unix ? connCreateAcceptedUnix(fd, NULL) : connCreateAcceptedSocket(fd, NULL);
-    clientStream *s = streamCreate(conn, !callAuthRequired());
+    clientStream *s = streamCreate(conn, !authRequired());
     client *c = clientCreate(s, fd, peer, local, is_unix);
-    c->authenticated = !callAuthRequired();
+    authForget(c);
     s->session = c;
     net_stats.connections_received++;
     rebalanceAdopt(s);

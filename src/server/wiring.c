@@ -17,6 +17,7 @@
 #include "command_defs.h"
 #include "command_table.h"
 #include "connection_cmds.h"
+#include "debug.h"
 #include "crash_sections.h"
 #include "daemon.h"
 #include "engine_commands.h"
@@ -25,6 +26,7 @@
 #include "identity.h"
 #include "info.h"
 #include "info_table.h"
+#include "memory_gate.h"
 #include "monitor.h"
 #include "net_info.h"
 #include "net_setting_table.h"
@@ -74,7 +76,11 @@ void wiringCommands(void) {
 
 void wiringHooks(void) {
     commandTableSeal();
-    authInit();
+    gateSet(GATE_AUTH, authGate);
+    gateSet(GATE_PROTECTED, debugGate);
+    gateSet(GATE_MEMORY, memoryGate);
+    gateSet(GATE_REPLICA_CLIENT, replicaClientGate);
+    gateSet(GATE_PAUSE, pauseGate);
     connectionSetIdentity(identityForHello);
     monitorInit();
     storeAddStandstill(pauseHoldsDataset);

@@ -57,19 +57,32 @@ void evictAddUncounted(size_t (*fn)(void)) {
 
 /* ---- How much ---- */
 
+/* What counts, of all that is used; exact only above the limit, where what does not count is asked for. */
+static size_t countedMemory(size_t limit) {
+    size_t used = zmallocUsed();
+    if (likely(used <= limit)) return used;
+    size_t minus = lazyfreePendingBytes();
+    for (unsigned i = 0; i < uncounted_count; i++) minus += uncounted[i]();
+    return used > minus ? used - minus : 0;
+}
+
 bool evictOverLimit(size_t *over_bytes) {
     assertMainRole();
     if (over_bytes) *over_bytes = 0;
-    unsigned long long limit = (unsigned long long)store_settings.maxmemory;
+    size_t limit = (size_t)store_settings.maxmemory;
     if (limit == 0) return false;
-    size_t used = zmallocUsed();
-    if (likely(used <= limit)) return false;
-    size_t minus = lazyfreePendingBytes();
-    for (unsigned i = 0; i < uncounted_count; i++) minus += uncounted[i]();
-    used = used > minus ? used - minus : 0;
+    size_t used = countedMemory(limit);
     if (used <= limit) return false;
-    if (over_bytes) *over_bytes = used - (size_t)limit;
+    if (over_bytes) *over_bytes = used - limit;
     return true;
+}
+
+size_t evictRoom(void) {
+    assertMainRole();
+    size_t limit = (size_t)store_settings.maxmemory;
+    if (limit == 0) return SIZE_MAX;
+    size_t used = countedMemory(limit);
+    return used < limit ? limit - used : 0;
 }
 
 /* maxmemory-eviction-tenacity: 50 us for each step up to 10, then 15 % more for each, no end at 100. */

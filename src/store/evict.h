@@ -16,6 +16,8 @@ typedef enum { EVICT_OK, EVICT_RUNNING, EVICT_FAIL } evictResult;
 evictResult evictPerform(void);
 /* Is used memory above the limit now? *over_bytes may be NULL. */
 bool evictOverLimit(size_t *over_bytes);
+/* Bytes that may still be used before the limit is reached; SIZE_MAX without one. */
+size_t evictRoom(void);
 /* Memory that does not count (what is on its way between threads; replication and AOF buffers): each layer that has
  * some registers a function that says how many bytes. Boot; at most 8. */
 void evictAddUncounted(size_t (*fn)(void));

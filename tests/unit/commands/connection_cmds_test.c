@@ -20,7 +20,8 @@ static client *newClient(const char *with_password) {
     client *c = fixtureClient(2);
     if (!wired) {
         wired = true;
-        authInit();
+        gateSet(GATE_AUTH, authGate);
+        gateSet(GATE_PAUSE, pauseGate);
         connectionSetIdentity(identity);
     }
     engine_settings.requirepass = (char *)with_password;

@@ -116,6 +116,7 @@ TEST(redacted_arguments_are_hidden_for_one_command) {
 }
 
 TEST(monitor_shows_and_leaves) {
+    gateSet(GATE_REPLICA_CLIENT, replicaClientGate);
     args[0] = sliceStr("auth");
     args[1] = sliceOf("q\"\n\0\xff", 5);
     args[2] = sliceStr("secret");

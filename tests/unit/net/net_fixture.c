@@ -4,9 +4,11 @@
 #include "net_fixture.h"
 
 #include "anet.h"
+#include "auth.h"
 #include "bio.h"
 #include "call.h"
 #include "log.h"
+#include "memory_gate.h"
 #include "panic.h"
 #include "pause.h"
 #include "rebalance.h"
@@ -197,6 +199,9 @@ void netFixtureInit(void) {
     dbInit(16);
     clientsInit();
     commandTableRegister(commands, array_len(commands));
+    gateSet(GATE_AUTH, authGate);
+    gateSet(GATE_MEMORY, memoryGate);
+    gateSet(GATE_PAUSE, pauseGate);
     fixture_log = sdsEmpty();
     net_settings = (netSettings){.io_threads = 1,
                                  .maxclients = 10000,

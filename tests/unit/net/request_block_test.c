@@ -56,7 +56,8 @@ TEST(block_flags_say_what_is_wrong_with_a_request) {
     ONE(&pool, "gEt", CHECK_EQ_INT(p->flags, REQ_BAD_ARITY); CHECK_EQ_INT(p->nkeys, 0));
     ONE(&pool, "GET a b", CHECK_EQ_INT(p->flags, REQ_BAD_ARITY); CHECK(p->value == NULL));
     ONE(&pool, "SET a", CHECK_EQ_INT(p->flags, REQ_BAD_ARITY); CHECK(p->value == NULL));
-    ONE(&pool, "NOSUCH a", CHECK(p->cmd == NULL); CHECK_EQ_INT(p->flags, 0); CHECK(sliceIs(p->argv[0], "nosuch")));
+    ONE(&pool, "NOSUCH a", CHECK(p->cmd == NULL); CHECK_EQ_INT(p->flags, REQ_UNKNOWN_COMMAND);
+        CHECK(sliceIs(p->argv[0], "nosuch")));
     ONE(&pool, "CONFIG RESETSTAT", CHECK_EQ_INT(p->flags, 0); CHECK_EQ_STR(p->cmd->fullname, "config|resetstat"));
     ONE(&pool, "CONFIG nosuch", CHECK_EQ_INT(p->flags, REQ_UNKNOWN_SUBCOMMAND); CHECK_EQ_STR(p->cmd->name, "config"));
     ONE(&pool, "CONFIG", CHECK_EQ_INT(p->flags, REQ_BAD_ARITY));

@@ -1,0 +1,101 @@
+/* gates_test.c -- stages are asked in their order, only when armed, and the first that does not pass decides.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "gates.h"
+
+#include "command_table.h"
+#include "unit.h"
+
+static char asked[64];
+static gateResult answers[GATE_STAGES];
+static gateStage arms = GATE_STAGES; /* GATE_REPLICAS arms it for the client */
+
+static gateResult note(client *c, gateStage stage) {
+    size_t n = strlen(asked);
+    asked[n] = (char)('a' + stage);
+    asked[n + 1] = '\0';
+    if (stage == GATE_REPLICAS && arms != GATE_STAGES) gateArmClient(c, arms, true);
+    return answers[stage];
+}
+
+static gateResult onAcl(client *c) {
+    return note(c, GATE_ACL);
+}
+static gateResult onReplicas(client *c) {
+    return note(c, GATE_REPLICAS);
+}
+static gateResult onQueue(client *c) {
+    return note(c, GATE_QUEUE);
+}
+static gateResult onProtected(client *c) {
+    return note(c, GATE_PROTECTED);
+}
+
+static client someone;
+static parsedCommand request;
+
+static gateResult ask(void) {
+    asked[0] = '\0';
+    return gatesAsk(&someone, GATE_AUTH, GATE_STAGES - 1);
+}
+
+static void begin(void) {
+    static bool set;
+    someone.req = &request;
+    if (set) return;
+    set = true;
+    gateSet(GATE_QUEUE, onQueue); /* not in the order of the stages */
+    gateSet(GATE_ACL, onAcl);
+    gateSet(GATE_REPLICAS, onReplicas);
+    gateSet(GATE_PROTECTED, onProtected);
+}
+
+TEST(gates_are_asked_in_order_while_armed) {
+    begin();
+    CHECK(!gatesArmedFor(&someone));
+    CHECK_EQ_INT(ask(), GATE_PASSED);
+    CHECK_EQ_STR(asked, "");
+    gateArmClient(&someone, GATE_QUEUE, true);
+    gateArm(GATE_REPLICAS, true);
+    gateArm(GATE_ACL, true);
+    CHECK(gatesArmedFor(&someone));
+    CHECK_EQ_INT(ask(), GATE_PASSED);
+    CHECK_EQ_STR(asked, "dho");
+    gateArmClient(&someone, GATE_ACL, true); /* both: asked once */
+    CHECK_EQ_INT(ask(), GATE_PASSED);
+    CHECK_EQ_STR(asked, "dho");
+    answers[GATE_REPLICAS] = GATE_REFUSED;
+    CHECK_EQ_INT(ask(), GATE_REFUSED);
+    CHECK_EQ_STR(asked, "dh");
+    gateArm(GATE_REPLICAS, false);
+    answers[GATE_QUEUE] = GATE_DIVERTED;
+    CHECK_EQ_INT(ask(), GATE_DIVERTED);
+    asked[0] = '\0';
+    CHECK_EQ_INT(gatesAsk(&someone, GATE_ACL, GATE_ACL), GATE_PASSED); /* a part of them */
+    CHECK_EQ_STR(asked, "d");
+    gateArm(GATE_ACL, false);
+    gateArmClient(&someone, GATE_ACL, false);
+    gateArmClient(&someone, GATE_QUEUE, false);
+    CHECK(!gatesArmedFor(&someone));
+    answers[GATE_QUEUE] = answers[GATE_REPLICAS] = GATE_PASSED;
+}
+
+TEST(gates_armed_by_one_before_them_are_asked) {
+    begin();
+    gateArm(GATE_REPLICAS, true);
+    arms = GATE_QUEUE;
+    CHECK_EQ_INT(ask(), GATE_PASSED);
+    CHECK_EQ_STR(asked, "ho");
+    arms = GATE_STAGES;
+    gateArmClient(&someone, GATE_QUEUE, false);
+    gateArm(GATE_REPLICAS, false);
+}
+
+TEST(gates_of_a_protected_command) {
+    begin();
+    request.flags = REQ_GATED;
+    CHECK(!gatesArmedFor(&someone));
+    CHECK_EQ_INT(ask(), GATE_PASSED);
+    CHECK_EQ_STR(asked, "b");
+    request.flags = 0;
+}

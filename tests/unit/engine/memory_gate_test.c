@@ -1,0 +1,69 @@
+/* memory_gate_test.c -- the sum of all memory is taken once a batch, and again when the batch may have used what was
+ * left.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "memory_gate.h"
+
+#include "command_table.h"
+#include "evict.h"
+#include "unit.h"
+#include "zmalloc.h"
+
+static serverCommand reads = {.name = "reads"}, writes = {.name = "writes", .flags = CMD_DENYOOM};
+static int sums; /* of uncounted memory: asked for each time the limit is exceeded */
+
+static size_t countSum(void) {
+    sums++;
+    return 0;
+}
+
+static client *someone(const serverCommand *cmd, uint32_t wire_len) {
+    static client *c;
+    static parsedCommand request;
+    if (!c) {
+        if (!dbGet(0)) dbInit(1);
+        if (!client_state.clients) clientsInit();
+        evictAddUncounted(countSum);
+        gateSet(GATE_MEMORY, memoryGate);
+        c = clientCreate(NULL, -1, "", "", false);
+    }
+    request = (parsedCommand){.cmd = cmd, .wire_len = wire_len};
+    c->req = &request;
+    c->cmd = cmd;
+    return c;
+}
+
+#define ASK(cmd, bytes) gatesAsk(someone(cmd, bytes), GATE_MEMORY, GATE_MEMORY)
+
+TEST(memory_gate_without_a_limit_is_not_armed) {
+    client *c = someone(&reads, 10);
+    store_settings.maxmemory = 0;
+    memoryGateBatch();
+    CHECK(!gatesArmedFor(c));
+}
+
+TEST(memory_gate_looks_again_when_the_room_is_used) {
+    zmallocThreadInit();
+    client *c = someone(&reads, 10);
+    store_settings.maxmemory = (long long)zmallocUsed() + 1000000;
+    memoryGateBatch();
+    CHECK(gatesArmedFor(c));
+    sums = 0;
+    for (int i = 0; i < 100; i++) CHECK_EQ_INT(ASK(&writes, 100), GATE_PASSED);
+    CHECK_EQ_INT(sums, 0);
+    void *much = zmalloc(2000000); /* a command that takes more than was left */
+    CHECK_EQ_INT(ASK(&reads, 100), GATE_PASSED);
+    CHECK(sums > 0); /* it has looked: above the limit, and there is nothing to evict */
+    CHECK_EQ_INT(ASK(&writes, 100), GATE_REFUSED);
+    CHECK_EQ_INT(ASK(&reads, 100), GATE_PASSED); /* one that needs no memory may run */
+    zfree(much);
+    CHECK_EQ_INT(ASK(&writes, 100), GATE_PASSED);     /* at once, in the same batch */
+    CHECK_EQ_INT(ASK(&writes, 3000000), GATE_PASSED); /* it came with so much: the next one looks */
+    sums = 0;
+    much = zmalloc(2000000);
+    CHECK_EQ_INT(ASK(&writes, 1), GATE_REFUSED);
+    zfree(much);
+    store_settings.maxmemory = 0;
+    memoryGateBatch();
+    CHECK(!gatesArmedFor(c));
+}
