@@ -33,14 +33,15 @@ void listRelease(list *l) {
     zfree(l);
 }
 
-/* Put `n` between two neighbours, either of which may be NULL for an end. */
+/* Make two nodes neighbours. NULL is the list itself: what follows it is the head, what comes before it the tail. */
+static void connect(list *l, listNode *left, listNode *right) {
+    *(left ? &left->next : &l->head) = right;
+    *(right ? &right->prev : &l->tail) = left;
+}
+
 static void linkBetween(list *l, listNode *n, listNode *prev, listNode *next) {
-    n->prev = prev;
-    n->next = next;
-    if (prev) prev->next = n;
-    else l->head = n;
-    if (next) next->prev = n;
-    else l->tail = n;
+    connect(l, prev, n);
+    connect(l, n, next);
     l->len++;
 }
 
@@ -68,10 +69,7 @@ list *listInsertNode(list *l, listNode *at, void *value, bool after) {
 
 void listUnlinkNode(list *l, listNode *n) {
     serverAssert(l->len > 0);
-    if (n->prev) n->prev->next = n->next;
-    else l->head = n->next;
-    if (n->next) n->next->prev = n->prev;
-    else l->tail = n->prev;
+    connect(l, n->prev, n->next);
     n->prev = n->next = NULL;
     l->len--;
 }
@@ -126,13 +124,11 @@ void listRotateHeadToTail(list *l) {
     linkBetween(l, n, l->tail, NULL);
 }
 
+/* Two seams: where the chains meet, and the new end. Where a list is empty, its seam is that of the other. */
 void listJoin(list *l, list *other) {
-    if (other->len == 0) return;
-    other->head->prev = l->tail;
-    if (l->tail) l->tail->next = other->head;
-    else l->head = other->head;
-    l->tail = other->tail;
+    listNode *last = other->tail ? other->tail : l->tail;
+    connect(l, l->tail, other->head);
+    connect(l, last, NULL);
     l->len += other->len;
-    other->head = other->tail = NULL;
-    other->len = 0;
+    *other = (list){.free = other->free};
 }
