@@ -50,31 +50,25 @@ bool string2ll(const char *s, size_t len, long long *out) {
     return true;
 }
 
+/* The position of the highest bit times log10(2), 1233 / 4096, is the number of digits of that power of two less one;
+ * the value itself may have one digit more. */
 static size_t digitsOf(unsigned long long v) {
-    size_t n = 1;
-    for (;;) {
-        if (v < 10) return n;
-        if (v < 100) return n + 1;
-        if (v < 1000) return n + 2;
-        if (v < 10000) return n + 3;
-        v /= 10000;
-        n += 4;
-    }
+    static const uint64_t powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,
+                                      1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19};
+    unsigned top_bit = 63 - (unsigned)__builtin_clzll(v | 1);
+    size_t n = (top_bit * 1233 >> 12) + 1;
+    return n + (v >= powers[n]);
 }
 
-/* Two digits a step, from the end. */
+/* Few digits, as most numbers in replies have, are counted by comparing; they are written two a step, from the end. */
 size_t ull2string(char *out, unsigned long long value) {
     static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
                                 "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
                                 "8081828384858687888990919293949596979899";
-    size_t n = digitsOf(value), at = n;
+    size_t n = value < 10 ? 1 : value < 100 ? 2 : value < 1000 ? 3 : digitsOf(value), at = n;
     out[n] = '\0';
-    while (value >= 100) {
-        at -= 2;
-        memcpy(out + at, pairs + value % 100 * 2, 2);
-        value /= 100;
-    }
-    if (value >= 10) memcpy(out, pairs + value * 2, 2);
+    for (; at > 2; value /= 100) memcpy(out + (at -= 2), pairs + value % 100 * 2, 2);
+    if (at == 2) memcpy(out, pairs + value * 2, 2);
     else out[0] = (char)('0' + value);
     return n;
 }

@@ -80,6 +80,27 @@ TEST(ll2string_equals_printf) {
     }
 }
 
+TEST(digits_are_counted_at_every_border) {
+    char text[LONG_STR_SIZE], want[LONG_STR_SIZE];
+    unsigned long long power = 1;
+    for (int digits = 1; digits <= 20; digits++) {
+        for (unsigned long long v = power - 1; v != power + 2; v++) {
+            size_t len = (size_t)snprintf(want, sizeof(want), "%llu", v);
+            CHECK_EQ_INT(ull2string(text, v), len);
+            CHECK_EQ_STR(text, want);
+            if (v <= LLONG_MAX) CHECK_EQ_INT(sdigits10((long long)v), len);
+            if (v && v <= LLONG_MAX) CHECK_EQ_INT(sdigits10(-(long long)v), len + 1);
+        }
+        if (digits < 20) power *= 10;
+    }
+    for (int bit = 0; bit < 64; bit++) {
+        unsigned long long v = 1ull << bit;
+        CHECK_EQ_INT(ull2string(text, v), snprintf(want, sizeof(want), "%llu", v));
+        CHECK_EQ_INT(ull2string(text, v - 1), snprintf(want, sizeof(want), "%llu", v - 1));
+    }
+    CHECK_EQ_INT(sdigits10(LLONG_MIN), 20);
+}
+
 TEST(d2string_writes_what_clients_expect) {
     static const struct {
         double v;
