@@ -766,19 +766,13 @@ size_t dictSampleEntries(dict *d, void **out, size_t n) {
 
 /* ---- scan and iterate ---- */
 
-static uint64_t reverseBits(uint64_t v) {
-    v = ((v >> 1) & 0x5555555555555555ULL) | ((v & 0x5555555555555555ULL) << 1);
-    v = ((v >> 2) & 0x3333333333333333ULL) | ((v & 0x3333333333333333ULL) << 2);
-    v = ((v >> 4) & 0x0f0f0f0f0f0f0f0fULL) | ((v & 0x0f0f0f0f0f0f0f0fULL) << 4);
-    return __builtin_bswap64(v);
-}
-
-/* Add one to the bits under `mask`, the highest bit counting least; 0 after the last. */
-static uint64_t cursorNext(uint64_t v, uint64_t mask) {
-    v |= ~mask;
-    v = reverseBits(v);
-    v++;
-    return reverseBits(v);
+/* The bucket after `cursor` in scan order, which counts on from the highest bit under `mask` towards the lowest: the
+ * highest bit that is still clear is set, those above it, all set, fall to 0. 0 after the last. */
+static uint64_t cursorNext(uint64_t cursor, uint64_t mask) {
+    uint64_t clear = ~cursor & mask;
+    if (clear == 0) return 0;
+    uint64_t bit = 1ULL << (63 - __builtin_clzll(clear));
+    return (cursor & (bit - 1)) | bit;
 }
 
 static void scanBucket(dict *d, dictTable *t, size_t idx, void (*fn)(void *arg, void **ref), void *arg) {
@@ -790,28 +784,22 @@ static void scanBucket(dict *d, dictTable *t, size_t idx, void (*fn)(void *arg, 
     if (unlikely(bucketIsChained(head)) && d->pause_rehash == 1) compactChain(t, head);
 }
 
-/* The cursor counts from the highest bit of the index down. When a table doubles, a bucket splits into two
- * whose indexes differ in a new high bit: they follow each other in this order, and what has been visited
- * stays visited. When it halves, the two fall together likewise. While two tables exist, the bucket of the
- * smaller one is visited with all buckets of the larger one into which it splits. */
+/* All buckets of `t` that a bucket of a table with `mask` + 1 buckets splits into: one where the tables are equal. */
+static void scanFamily(dict *d, dictTable *t, size_t idx, size_t mask, void (*fn)(void *arg, void **ref), void *arg) {
+    for (; idx <= t->mask; idx += mask + 1) scanBucket(d, t, idx, fn, arg);
+}
+
+/* When a table doubles, a bucket splits into two whose indexes differ in a new high bit: they follow each other in
+ * scan order, and what has been visited stays visited. When it halves, the two fall together likewise. While two
+ * tables exist, the walk goes by the smaller one. */
 uint64_t dictScan(dict *d, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg) {
     if (dictSize(d) == 0) return 0;
+    size_t mask = d->t[0].mask;
+    if (d->rehashing && d->t[1].mask < mask) mask = d->t[1].mask;
     dictPauseRehash(d); /* fn may delete: nothing may move under the walk */
-    if (!d->rehashing) {
-        dictTable *t = &d->t[0];
-        scanBucket(d, t, cursor & t->mask, fn, arg);
-        cursor = cursorNext(cursor, t->mask);
-    } else {
-        bool grows = d->t[1].mask > d->t[0].mask;
-        dictTable *small = &d->t[!grows], *large = &d->t[grows];
-        scanBucket(d, small, cursor & small->mask, fn, arg);
-        do {
-            scanBucket(d, large, cursor & large->mask, fn, arg);
-            cursor = cursorNext(cursor, large->mask);
-        } while (cursor & (small->mask ^ large->mask));
-    }
+    for (int i = 0; i <= (int)d->rehashing; i++) scanFamily(d, &d->t[i], cursor & mask, mask, fn, arg);
     dictResumeRehash(d);
-    return cursor;
+    return cursorNext(cursor, mask);
 }
 
 void dictIterBegin(dictIterator *it, dict *d, bool safe) {

@@ -525,6 +525,51 @@ TEST(dict_scan_keeps_its_promise_under_resizing) {
     scanWhileResizing(&bad_type, 20, 100);
 }
 
+static void scanCount(void *arg, void **ref) {
+    scanState *s = arg;
+    s->seen[((item *)*ref)->number]++;
+}
+
+/* In a table at rest each bucket has one turn, and each cursor is the next bucket, read from its highest bit down. */
+TEST(dict_scan_of_a_table_at_rest_meets_each_entry_once) {
+    static model m;
+    static scanState s;
+    modelInit(&m, &good_type);
+    for (uint32_t n = 0; n < 700; n++) modelAdd(&m, n);
+    while (dictRehash(m.d, 100)) continue;
+    memset(&s, 0, sizeof(s));
+    size_t buckets = dictSlots(m.d) / 7, calls = 0;
+    uint64_t cursor = 0;
+    do {
+        uint64_t backwards = 0;
+        for (size_t bit = 1; bit < buckets; bit *= 2) backwards = backwards * 2 + ((calls & bit) != 0);
+        CHECK_EQ_INT(cursor, backwards);
+        cursor = dictScan(m.d, cursor, scanCount, &s);
+    } while (cursor && ++calls < buckets);
+    CHECK_EQ_INT(calls, buckets - 1);
+    for (uint32_t n = 0; n < 700; n++) CHECK_EQ_INT(s.seen[n], 1);
+    modelFree(&m);
+}
+
+/* A client may send any number as a cursor. */
+TEST(dict_scan_ends_from_any_cursor) {
+    static model m;
+    static scanState s;
+    modelInit(&m, &good_type);
+    s.m = &m;
+    for (uint32_t n = 0; n < 100; n++) modelAdd(&m, n);
+    for (int round = 0; round < 200; round++) {
+        uint64_t cursor = unitRandom(&m.rng);
+        size_t calls = 0;
+        do cursor = dictScan(m.d, cursor, scanCount, &s);
+        while (cursor && ++calls < 1000);
+        CHECK(cursor == 0);
+        if (round == 100)
+            for (uint32_t n = 100; n < 120; n++) modelAdd(&m, n); /* now it may be growing */
+    }
+    modelFree(&m);
+}
+
 static bool all(const uint8_t *seen, uint32_t n) {
     while (n--) {
         if (!seen[n]) return false;
