@@ -26,7 +26,7 @@ static void printClient(const client *c) {
     panicPrint("id=%llu addr=%s laddr=%s fd=%d name=%s flags=0x%x db=%d cmd=%s resp=%d omem=%zu imem=%zu "
                "tot-cmds=%lld\n",
                (unsigned long long)c->id, c->peer, c->local, c->fd, userText(c->name), (unsigned)c->flags,
-               c->db ? c->db->id : -1, c->cmd ? c->cmd->fullname : "NULL", c->resp, c->output_bytes, c->input_bytes,
+               c->db ? dbId(c->db) : -1, c->cmd ? c->cmd->fullname : "NULL", c->resp, c->output_bytes, c->input_bytes,
                c->commands);
 }
 

@@ -14,7 +14,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "debug_internal.h"
 
-#include "db.h"
+#include "db_walk.h"
 #include "lru.h"
 #include "reply.h"
 
@@ -68,18 +68,18 @@ static void digestMixValue(digest *d, const robj *o) {
 }
 
 static void digestMixDb(digest *d, serverDb *db) {
-    digestMixNumber(d, (uint32_t)db->id);
-    dictIterator it;
-    dictIterBegin(&it, db->keys, false);
+    digestMixNumber(d, (uint32_t)dbId(db));
+    dbIterator it;
+    dbIterBegin(&it, db, false);
     const robj *o;
-    while ((o = dictIterNext(&it)) != NULL) {
+    while ((o = dbIterNext(&it)) != NULL) {
         digest of_key = {{0}};
         slice key = objectKey(o);
         digestMix(&of_key, key.ptr, key.len);
         digestMixValue(&of_key, o);
         digestXor(d, of_key.bytes, DIGEST_BYTES);
     }
-    dictIterEnd(&it);
+    dbIterEnd(&it);
 }
 
 static void replyDigest(client *c, const digest *d) {
@@ -114,11 +114,7 @@ bool debugDigestValue(client *c) {
 
 /* ---- Tables ---------------------------------------------------------------------------------------- */
 
-static sds catTable(sds s, const char *title, const dict *d, bool full) {
-    char text[4096];
-    size_t len = dictStats(d, text, sizeof(text), full);
-    return sdsCatLen(sdsCat(s, title), text, len);
-}
+#define STATS_MAX 4096 /* of one table's text */
 
 bool debugHtstats(client *c) {
     long long id;
@@ -129,8 +125,11 @@ bool debugHtstats(client *c) {
         return true;
     }
     const serverDb *db = dbGet((int)id);
-    sds text = catTable(sdsEmpty(), "[Dictionary HT]\n", db->keys, full);
-    text = catTable(text, "[Expires HT]\n", db->expires, full);
+    char table[STATS_MAX];
+    sds text = sdsCat(sdsEmpty(), "[Dictionary HT]\n");
+    text = sdsCatLen(text, table, dbTableStats(db, false, table, sizeof(table), full));
+    text = sdsCat(text, "[Expires HT]\n");
+    text = sdsCatLen(text, table, dbTableStats(db, true, table, sizeof(table), full));
     addReplyVerbatim(c, sdsSlice(text), "txt");
     sdsFree(text);
     return true;
@@ -143,9 +142,9 @@ bool debugHtstatsKey(client *c) {
     else if (o->encoding != OBJ_ENC_HASHTABLE)
         addReplyError(c, "The value stored at the specified key is not represented using an hash table");
     else {
-        sds text = catTable(sdsEmpty(), "", objectStructure(o), c->argc == 4 && sliceIs(c->argv[3], "full"));
-        addReplyVerbatim(c, sdsSlice(text), "txt");
-        sdsFree(text);
+        char text[STATS_MAX];
+        bool full = c->argc == 4 && sliceIs(c->argv[3], "full");
+        addReplyVerbatim(c, sliceOf(text, dictStats(objectStructure(o), text, sizeof(text), full)), "txt");
     }
     return true;
 }
@@ -220,7 +219,7 @@ bool debugPopulate(client *c) {
     long long keys, size = 0;
     if (!getPositiveLongFromArg(c, 2, &keys, NULL)) return true;
     if (c->argc == 5 && !getPositiveLongFromArg(c, 4, &size, NULL)) return true;
-    if (!dictExpand(c->db->keys, (size_t)keys)) {
+    if (!dbExpand(c->db, (size_t)keys)) {
         addReplyError(c, "OOM in dictTryExpand");
         return true;
     }

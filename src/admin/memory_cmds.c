@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "memory_cmds.h"
 
-#include "db.h"
+#include "db_walk.h"
 #include "memory_report.h"
 #include "reply.h"
 
@@ -60,14 +60,14 @@ static void ratioField(client *c, const char *name, float value) {
 static long long databaseFields(client *c) {
     long long count = 0;
     for (int i = 0; i < dbCount(); i++) {
-        const serverDb *db = dbGet(i);
-        if (dictSize(db->keys) == 0) continue;
+        dbFigures f = dbGetFigures(dbGet(i));
+        if (f.keys == 0) continue;
         char name[32];
         snprintf(name, sizeof(name), "db.%d", i);
         addReplyBulkCString(c, name);
         addReplyMapLen(c, 2);
-        field(c, "overhead.hashtable.main", dictMemUsage(db->keys));
-        field(c, "overhead.hashtable.expires", dictMemUsage(db->expires));
+        field(c, "overhead.hashtable.main", f.keys_bytes);
+        field(c, "overhead.hashtable.expires", f.expires_bytes);
         count++;
     }
     return count;

@@ -15,7 +15,7 @@
 #include "memory_report.h"
 
 #include "client.h"
-#include "db.h"
+#include "db_walk.h"
 #include "metrics.h"
 
 static void addClients(memoryReport *r) {
@@ -31,11 +31,11 @@ static void addClients(memoryReport *r) {
 
 static void addDatabases(memoryReport *r) {
     for (int i = 0; i < dbCount(); i++) {
-        const serverDb *db = dbGet(i);
-        r->keys += dictSize(db->keys);
-        r->tables += dictMemUsage(db->keys) + dictMemUsage(db->expires);
-        r->tables_rehashing += dictMemRehashing(db->keys) + dictMemRehashing(db->expires);
-        r->databases_rehashing += (size_t)dictIsRehashing(db->keys) + (size_t)dictIsRehashing(db->expires);
+        dbFigures f = dbGetFigures(dbGet(i));
+        r->keys += f.keys;
+        r->tables += f.keys_bytes + f.expires_bytes;
+        r->tables_rehashing += f.rehashing_bytes;
+        r->databases_rehashing += f.rehashing;
     }
 }
 

@@ -333,7 +333,7 @@ sds clientCatInfo(sds s, const client *c) {
     s = sdsCatPrintf(s, "id=%llu addr=%s laddr=%s fd=%d name=%s age=%llu idle=%llu flags=%s capa=%s db=%d",
                      (unsigned long long)c->id, c->peer, c->local, c->fd, textOr(c->name), secondsSince(c->created),
                      (unsigned long long)idleNs(c, &extra) / 1000000000ull, flagLetters(c, &extra, flags),
-                     c->capa & CLIENT_CAPA_REDIRECT ? "r" : "", c->db ? c->db->id : 0);
+                     c->capa & CLIENT_CAPA_REDIRECT ? "r" : "", c->db ? dbId(c->db) : 0);
     s = sdsCatPrintf(
         s, " sub=%zu psub=%zu ssub=%zu multi=%lld watch=%zu qbuf=%zu qbuf-free=%zu argv-mem=%zu multi-mem=%zu",
         extra.subscribed_channels, extra.subscribed_patterns, extra.subscribed_shard_channels, extra.multi,

@@ -57,7 +57,7 @@ static bool has(const client *c, int criterion, const filterValue *v) {
     switch (criterion) {
     case FILTER_ADDR: return textIs(c->peer, v->text);
     case FILTER_CAPA: return allIn(v->text, c->capa & CLIENT_CAPA_REDIRECT ? "r" : "");
-    case FILTER_DB: return c->db->id == v->number;
+    case FILTER_DB: return dbId(c->db) == v->number;
     case FILTER_FLAGS: return hasFlags(c, v->text);
     case FILTER_ID: return idIsOneOf(v, c->id);
     case FILTER_IP: return ipIs(c, v->text);

@@ -38,7 +38,7 @@ static void flushGeneric(client *c, int dbid) {
 }
 
 void flushdbCommand(client *c) {
-    flushGeneric(c, c->db->id);
+    flushGeneric(c, dbId(c->db));
 }
 
 void flushallCommand(client *c) {

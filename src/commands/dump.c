@@ -116,7 +116,7 @@ static void applyUse(robj *o, const restoreOptions *options) {
 static void restoreExpired(client *c, hashedKey key, bool deleted) {
     if (deleted) {
         signalModifiedKey(c->db, key.name);
-        notifyKeyspaceEvent(NOTIFY_GENERIC, "del", key.name, c->db->id);
+        notifyKeyspaceEvent(NOTIFY_GENERIC, "del", key.name, dbId(c->db));
         storeDirty(1);
     }
     addReplyOk(c);
@@ -155,7 +155,7 @@ void restoreCommand(client *c) {
     applyUse(o, &options);
     dbAddTake(c->db, o, key);
     signalModifiedKey(c->db, key.name);
-    notifyKeyspaceEvent(NOTIFY_GENERIC, "restore", key.name, c->db->id);
+    notifyKeyspaceEvent(NOTIFY_GENERIC, "restore", key.name, dbId(c->db));
     addReplyOk(c);
     storeDirty(1);
 }

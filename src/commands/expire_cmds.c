@@ -79,7 +79,7 @@ static void expireNow(client *c, robj *o, hashedKey key) {
     if (store_settings.lazyfree_expire) objectReleaseLazily(o);
     else objectReleaseNow(o);
     signalModifiedKey(c->db, key.name);
-    notifyKeyspaceEvent(NOTIFY_EXPIRED, "expired", key.name, c->db->id);
+    notifyKeyspaceEvent(NOTIFY_EXPIRED, "expired", key.name, dbId(c->db));
     store_stats.expired_keys++;
 }
 
@@ -99,7 +99,7 @@ static void expireGeneric(client *c, int64_t base_ms, timeUnit unit) {
     } else {
         dbSetExpire(c->db, o, key, when_ms);
         signalModifiedKey(c->db, key.name);
-        notifyKeyspaceEvent(NOTIFY_GENERIC, "expire", key.name, c->db->id);
+        notifyKeyspaceEvent(NOTIFY_GENERIC, "expire", key.name, dbId(c->db));
     }
     storeDirty(1);
     addReplyOne(c);
@@ -171,7 +171,7 @@ void persistCommand(client *c) {
         return;
     }
     signalModifiedKey(c->db, key.name);
-    notifyKeyspaceEvent(NOTIFY_GENERIC, "persist", key.name, c->db->id);
+    notifyKeyspaceEvent(NOTIFY_GENERIC, "persist", key.name, dbId(c->db));
     storeDirty(1);
     addReplyOne(c);
 }

@@ -8,7 +8,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "commands.h"
-#include "db.h"
+#include "db_walk.h"
 #include "glob.h"
 #include "key_prefetch.h"
 #include "lru.h"
@@ -31,7 +31,7 @@ static bool deleteOne(serverDb *db, hashedKey key, bool lazily) {
     if (lazily) objectReleaseLazily(o);
     else objectReleaseNow(o);
     signalModifiedKey(db, key.name);
-    notifyKeyspaceEvent(NOTIFY_GENERIC, "del", key.name, db->id);
+    notifyKeyspaceEvent(NOTIFY_GENERIC, "del", key.name, dbId(db));
     return true;
 }
 
@@ -85,15 +85,15 @@ void keysCommand(client *c) {
     bool all = pattern.len == 1 && pattern.ptr[0] == '*';
     long long found = 0;
     void *place = addReplyDeferredLen(c);
-    dictIterator it;
-    dictIterBegin(&it, c->db->keys, false);
-    for (const robj *o; (o = dictIterNext(&it));) {
+    dbIterator it;
+    dbIterBegin(&it, c->db, false);
+    for (const robj *o; (o = dbIterNext(&it));) {
         slice name = objectKey(o);
         if ((!all && !globMatch(pattern, name, false)) || keyIsExpired(o)) continue;
         addReplyBulk(c, name);
         found++;
     }
-    dictIterEnd(&it);
+    dbIterEnd(&it);
     setDeferredArrayLen(c, place, found);
 }
 
@@ -125,8 +125,8 @@ static void renameGeneric(client *c, bool only_if_free) {
         dbAddTake(c->db, o, to);
         signalModifiedKey(c->db, from.name);
         signalModifiedKey(c->db, to.name);
-        notifyKeyspaceEvent(NOTIFY_GENERIC, "rename_from", from.name, c->db->id);
-        notifyKeyspaceEvent(NOTIFY_GENERIC, "rename_to", to.name, c->db->id);
+        notifyKeyspaceEvent(NOTIFY_GENERIC, "rename_from", from.name, dbId(c->db));
+        notifyKeyspaceEvent(NOTIFY_GENERIC, "rename_to", to.name, dbId(c->db));
         storeDirty(1);
     }
     if (only_if_free) addReplyOne(c);
@@ -173,8 +173,8 @@ void moveCommand(client *c) {
     dbAddTake(to, o, key);
     signalModifiedKey(from, key.name);
     signalModifiedKey(to, key.name);
-    notifyKeyspaceEvent(NOTIFY_GENERIC, "move_from", key.name, from->id);
-    notifyKeyspaceEvent(NOTIFY_GENERIC, "move_to", key.name, to->id);
+    notifyKeyspaceEvent(NOTIFY_GENERIC, "move_from", key.name, dbId(from));
+    notifyKeyspaceEvent(NOTIFY_GENERIC, "move_to", key.name, dbId(to));
     storeDirty(1);
     addReplyOne(c);
 }
@@ -214,7 +214,7 @@ void copyCommand(client *c) {
     if (taken) dbDelete(to_db, to);
     dbAddTake(to_db, copy, to);
     signalModifiedKey(to_db, to.name);
-    notifyKeyspaceEvent(NOTIFY_GENERIC, "copy_to", to.name, to_db->id);
+    notifyKeyspaceEvent(NOTIFY_GENERIC, "copy_to", to.name, dbId(to_db));
     storeDirty(1);
     addReplyOne(c);
 }

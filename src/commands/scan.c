@@ -12,6 +12,7 @@
 #include "scan.h"
 
 #include "commands.h"
+#include "db_walk.h"
 #include "glob.h"
 #include "reply.h"
 #include "zmalloc.h"
@@ -187,7 +188,7 @@ void scanCommand(client *c) {
     g.entries = g.on_stack;
     size_t steps_max = scanStepsMax(&options), steps = 0;
     do {
-        cursor = dictScan(c->db->keys, cursor, gather, &g);
+        cursor = dbScan(c->db, cursor, gather, &g);
     } while (cursor && ++steps < steps_max && g.count < options.count);
     filterKeys(c->db, &options, &g);
 

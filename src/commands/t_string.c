@@ -141,8 +141,8 @@ static void storeEntryTake(client *c, hashedKey key, robj *entry, int64_t when_m
     if (when_ms != NO_EXPIRE) entry = objectSetExpireTake(entry, when_ms);
     setKeyTake(c->db, entry, key, keep_ttl);
     storeDirty(1);
-    notifyKeyspaceEvent(NOTIFY_STRING, "set", key.name, c->db->id);
-    if (when_ms != NO_EXPIRE) notifyKeyspaceEvent(NOTIFY_GENERIC, "expire", key.name, c->db->id);
+    notifyKeyspaceEvent(NOTIFY_STRING, "set", key.name, dbId(c->db));
+    if (when_ms != NO_EXPIRE) notifyKeyspaceEvent(NOTIFY_GENERIC, "expire", key.name, dbId(c->db));
 }
 
 /* The same for the command's only key, whose entry may have been built when the command was read. */
@@ -163,14 +163,14 @@ static void dropAsExpired(client *c, robj *o, hashedKey key) {
 static void deleteKey(client *c, hashedKey key) {
     dbDelete(c->db, key);
     signalModifiedKey(c->db, key.name);
-    notifyKeyspaceEvent(NOTIFY_GENERIC, "del", key.name, c->db->id);
+    notifyKeyspaceEvent(NOTIFY_GENERIC, "del", key.name, dbId(c->db));
     storeDirty(1);
 }
 
 /* Tell of a value that was changed where it lies. */
 static void valueChanged(client *c, hashedKey key, const char *event) {
     signalModifiedKey(c->db, key.name);
-    notifyKeyspaceEvent(NOTIFY_STRING, event, key.name, c->db->id);
+    notifyKeyspaceEvent(NOTIFY_STRING, event, key.name, dbId(c->db));
     storeDirty(1);
 }
 
@@ -230,11 +230,11 @@ void getexCommand(client *c) {
     } else if (opts.expire_arg) {
         dbSetExpire(c->db, o, key, opts.when_ms);
         signalModifiedKey(c->db, key.name);
-        notifyKeyspaceEvent(NOTIFY_GENERIC, "expire", key.name, c->db->id);
+        notifyKeyspaceEvent(NOTIFY_GENERIC, "expire", key.name, dbId(c->db));
         storeDirty(1);
     } else if ((opts.flags & OPT_PERSIST) && dbRemoveExpire(c->db, o, key)) {
         signalModifiedKey(c->db, key.name);
-        notifyKeyspaceEvent(NOTIFY_GENERIC, "persist", key.name, c->db->id);
+        notifyKeyspaceEvent(NOTIFY_GENERIC, "persist", key.name, dbId(c->db));
         storeDirty(1);
     }
 }
@@ -548,7 +548,7 @@ void incrbyfloatCommand(client *c) {
     }
     slice text = sliceOf(digits, ld2string(digits, sizeof(digits), value, true));
     setKeyTake(c->db, objectCreateTextString(key.name, text, false, object_main_owner), key, true);
-    notifyKeyspaceEvent(NOTIFY_STRING, "incrbyfloat", key.name, c->db->id);
+    notifyKeyspaceEvent(NOTIFY_STRING, "incrbyfloat", key.name, dbId(c->db));
     storeDirty(1);
     addReplyBulk(c, text);
 }

@@ -42,7 +42,7 @@ static sds lineOf(const client *c) {
     /* A Unix socket has no port: its path is shown without the ":0" that peers end in elsewhere. */
     if (is_unix && peer_len > 2 && strcmp(c->peer + peer_len - 2, ":0") == 0) peer_len -= 2;
     sds line = sdsCatPrintf(sdsEmpty(), "+%lld.%06lld [%d %s%.*s]", (long long)(now_us / 1000000),
-                            (long long)(now_us % 1000000), c->db->id, is_unix ? "unix:" : "", (int)peer_len, c->peer);
+                            (long long)(now_us % 1000000), dbId(c->db), is_unix ? "unix:" : "", (int)peer_len, c->peer);
     for (uint32_t i = 0; i < c->req->argc; i++) {
         slice arg = redactedArgument(c, i);
         line = sdsCatRepr(sdsCatLen(line, " ", 1), arg.ptr, arg.len);

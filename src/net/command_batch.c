@@ -173,7 +173,7 @@ static void prefetchBatch(const batchItem *items, size_t n, size_t max_keys) {
         }
         bool skip_value = elsewhere || p->cmd->flags & CMD_BUILDS_VALUE;
         for (uint32_t k = 0; k < p->nkeys; k++)
-            addKey(&keys, items[i].c->db->keys, p->argv[p->keys[k].index], p->keys[k].hash, skip_value);
+            addKey(&keys, dbDict(items[i].c->db, p->slot), p->argv[p->keys[k].index], p->keys[k].hash, skip_value);
         covered += p->nkeys;
         ((parsedCommand *)(uintptr_t)p)->flags |= REQ_PREFETCHED;
     }

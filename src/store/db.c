@@ -17,7 +17,7 @@
  * Tests       tests/unit/store/db_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "db.h"
+#include "db_internal.h"
 
 #include "bio.h"
 #include "lru.h"
@@ -82,8 +82,21 @@ serverDb *dbGet(int id) {
     return id >= 0 && id < db_count ? &dbs[id] : NULL;
 }
 
+int dbId(const serverDb *db) {
+    return db->id;
+}
+
+const dict *dbDict(const serverDb *db, int slot) {
+    unused(slot);
+    return db->keys;
+}
+
 size_t dbSize(const serverDb *db) {
     return dictSize(db->keys);
+}
+
+bool dbExpand(serverDb *db, size_t keys) {
+    return dictExpand(db->keys, keys);
 }
 
 /* ---- Invariants ---- */

@@ -21,18 +21,13 @@ typedef struct hashedKey {
     uint64_t hash; /* dictHash of name */
 } hashedKey;
 
-typedef struct serverDb {
-    int id;
-    dict *keys;             /* owns; entries are robj with a key */
-    dict *expires;          /* owns; the same entries, those with an expire: borrowed from keys */
-    uint64_t expire_cursor; /* of the active expire cycle */
-    long long avg_ttl_ms;   /* estimate, for INFO */
-} serverDb;
-
 /* Boot: makes the databases. */
 void dbInit(int count);
 int dbCount(void);
 serverDb *dbGet(int id); /* NULL out of range */
+int dbId(const serverDb *db);
+/* The table in which the keys of a cluster slot are found (-1: no slot), to look ahead in it. Today one for all. */
+const dict *dbDict(const serverDb *db, int slot);
 
 static inline hashedKey hashedKeyOf(slice name) {
     return (hashedKey){name, hashBytes(name.ptr, name.len)};
@@ -79,6 +74,8 @@ bool dbRemoveExpire(serverDb *db, robj *entry, hashedKey key); /* PERSIST: false
 long long dbEmpty(int id, bool async);
 bool dbSwap(int a, int b);
 size_t dbSize(const serverDb *db);
+/* Make room for `keys` more at once; false if the memory cannot be had or is not allowed. */
+bool dbExpand(serverDb *db, size_t keys);
 /* A random key that is not expired; NULL when there is none. */
 robj *dbRandomKey(serverDb *db);
 /* Assert the numbered invariants at the top of db.c. Visits every key. */

@@ -20,6 +20,7 @@
 
 #include "bio.h"
 #include "clock.h"
+#include "db_internal.h"
 #include "lru.h"
 #include "panic.h"
 #include "zmalloc.h"

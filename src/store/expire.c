@@ -19,6 +19,7 @@
 #include "expire.h"
 
 #include "clock.h"
+#include "db_internal.h"
 #include "panic.h"
 
 #define TTL_COUNTED_MAX_MS (100ll * 365 * 24 * 3600 * 1000)

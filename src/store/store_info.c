@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "store_info.h"
 
-#include "db.h"
+#include "db_walk.h"
 #include "evict.h"
 #include "info_table.h"
 #include "lazyfree.h"
@@ -56,11 +56,10 @@ static void lookups(infoOut *o) {
 
 static void databases(infoOut *o) {
     for (int i = 0; i < dbCount(); i++) {
-        const serverDb *db = dbGet(i);
-        size_t keys = dictSize(db->keys);
-        if (keys == 0) continue;
-        infoLine(o, "db%d:keys=%zu,expires=%zu,avg_ttl=%lld,keys_with_volatile_items=0", i, keys, dictSize(db->expires),
-                 db->avg_ttl_ms);
+        dbFigures f = dbGetFigures(dbGet(i));
+        if (f.keys == 0) continue;
+        infoLine(o, "db%d:keys=%zu,expires=%zu,avg_ttl=%lld,keys_with_volatile_items=0", i, f.keys, f.expires,
+                 f.avg_ttl_ms);
     }
 }
 

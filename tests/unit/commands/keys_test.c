@@ -5,7 +5,7 @@
 #include "clock.h"
 #include "command_table.h"
 #include "commands.h"
-#include "db.h"
+#include "db_walk.h"
 #include "lru.h"
 #include "scan.h"
 #include "unit.h"
@@ -109,7 +109,7 @@ TEST(rename_moves_value_and_expire) {
     CHECK_TOLD("new b;rename_from a;rename_to b;");
     CHECK_RUN(ttlCommand, "ttl b", ":100\r\n");
     CHECK_RUN(existsCommand, "exists a b", ":1\r\n");
-    CHECK_EQ_INT(dictSize(c->db->expires), 1);
+    CHECK_EQ_INT(dbGetFigures(c->db).expires, 1);
     clientFree(c);
 }
 

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "bio.h"
+#include "db_internal.h"
 #include "evict.h"
 #include "store_support.h"
 #include "zmalloc.h"

@@ -1,6 +1,7 @@
 /* expire_test.c -- the active cycle under a clock that the test moves.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "db_internal.h"
 #include "expire.h"
 #include "store_support.h"
 

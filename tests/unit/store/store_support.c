@@ -5,6 +5,7 @@
 
 #include "bio.h"
 #include "clock.h"
+#include "db_internal.h"
 #include "expire.h"
 #include "lru.h"
 #include "panic.h"

@@ -1,0 +1,26 @@
+/* db_internal.h -- what a database consists of; for the files of this folder and their tests.
+ *
+ *            keys                    expires
+ *   name --> entry <---------------- the same entry, if it has an expire
+ *            (key, expire, value)
+ *
+ * Everybody else sees keys (db.h), walks over all of them (db_walk.h) and a table to look ahead in (dbDict()), so that
+ * how many tables a database has is decided here.
+ *
+ * Threads     main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef STORE_DB_INTERNAL_H
+#define STORE_DB_INTERNAL_H
+
+#include "db.h"
+
+struct serverDb {
+    int id;
+    dict *keys;             /* owns; entries are robj with a key */
+    dict *expires;          /* owns; the same entries, those with an expire: borrowed from keys */
+    uint64_t expire_cursor; /* of the active expire cycle */
+    long long avg_ttl_ms;   /* estimate, for INFO */
+};
+
+#endif

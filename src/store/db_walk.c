@@ -1,0 +1,45 @@
+/* db_walk.c -- a database as a whole: every key of it, and what its tables cost.
+ *
+ * Who needs all keys, or counts bytes, does it through these functions and so does not depend on how many tables there
+ * are.
+ *
+ * Not here    single keys (db.c).
+ * Threads     main.
+ * Tests       tests/unit/store/db_walk_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "db_walk.h"
+
+#include "db_internal.h"
+
+void dbIterBegin(dbIterator *it, serverDb *db, bool safe) {
+    dictIterBegin(&it->it, db->keys, safe);
+}
+
+robj *dbIterNext(dbIterator *it) {
+    return dictIterNext(&it->it);
+}
+
+void dbIterEnd(dbIterator *it) {
+    dictIterEnd(&it->it);
+}
+
+uint64_t dbScan(serverDb *db, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg) {
+    return dictScan(db->keys, cursor, fn, arg);
+}
+
+dbFigures dbGetFigures(const serverDb *db) {
+    return (dbFigures){
+        .keys = dictSize(db->keys),
+        .expires = dictSize(db->expires),
+        .keys_bytes = dictMemUsage(db->keys),
+        .expires_bytes = dictMemUsage(db->expires),
+        .rehashing = (size_t)dictIsRehashing(db->keys) + (size_t)dictIsRehashing(db->expires),
+        .rehashing_bytes = dictMemRehashing(db->keys) + dictMemRehashing(db->expires),
+        .avg_ttl_ms = db->avg_ttl_ms,
+    };
+}
+
+size_t dbTableStats(const serverDb *db, bool expires, char *out, size_t size, bool full) {
+    return dictStats(expires ? db->expires : db->keys, out, size, full);
+}

@@ -1,0 +1,79 @@
+/* db_walk_test.c -- a database as a whole: iteration, scan, figures.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "db_walk.h"
+#include "store_support.h"
+
+#include <stdlib.h>
+
+#define KEYS 1000
+
+static void fill(serverDb *db) {
+    for (long i = 0; i < KEYS; i++) {
+        hashedKey key = keyN("k", i);
+        robj *o = stringEntry(key, i, 0);
+        dbAddTake(db, i % 4 ? o : objectSetExpireTake(o, 2000000 + i), key);
+    }
+}
+
+static void mark(uint8_t *seen, const robj *o) {
+    seen[atol(objectKey(o).ptr + 1)]++;
+}
+
+static void markScanned(void *seen, void **ref) {
+    mark(seen, *ref);
+}
+
+TEST(db_walk_meets_every_key) {
+    storeReset();
+    serverDb *db = dbGet(1);
+    fill(db);
+    uint8_t seen[KEYS] = {0}, scanned[KEYS] = {0};
+    dbIterator it;
+    dbIterBegin(&it, db, false);
+    for (robj *o; (o = dbIterNext(&it));) mark(seen, o);
+    dbIterEnd(&it);
+    uint64_t cursor = 0;
+    size_t calls = 0;
+    do cursor = dbScan(db, cursor, markScanned, scanned);
+    while (cursor && ++calls < 10 * KEYS);
+    CHECK_EQ_INT(cursor, 0);
+    for (size_t i = 0; i < KEYS; i++)
+        if (!CHECK_EQ_INT(seen[i], 1) || !CHECK(scanned[i] >= 1)) break;
+    dbIterBegin(&it, dbGet(0), true);
+    CHECK(dbIterNext(&it) == NULL);
+    dbIterEnd(&it);
+}
+
+TEST(db_figures_count_keys_and_tables) {
+    storeReset();
+    serverDb *db = dbGet(2);
+    dbFigures empty = dbGetFigures(db);
+    CHECK_EQ_INT(empty.keys, 0);
+    CHECK_EQ_INT(empty.expires, 0);
+    fill(db);
+    dbFigures f = dbGetFigures(db);
+    CHECK_EQ_INT(f.keys, KEYS);
+    CHECK_EQ_INT(f.expires, KEYS / 4);
+    CHECK(f.keys_bytes > KEYS * sizeof(void *) && f.keys_bytes > f.expires_bytes);
+    CHECK(f.expires_bytes > KEYS / 4 * sizeof(void *));
+    CHECK(f.rehashing <= 2 && (f.rehashing > 0) == (f.rehashing_bytes > 0));
+    char text[4096];
+    CHECK(dbTableStats(db, false, text, sizeof(text), false) > 0);
+    CHECK(strstr(text, "1000"));
+    CHECK(dbTableStats(db, true, text, sizeof(text), false) > 0);
+    CHECK(strstr(text, "250"));
+}
+
+TEST(db_expand_makes_room_at_once) {
+    storeReset();
+    serverDb *db = dbGet(3);
+    CHECK(dbExpand(db, 50000));
+    size_t bytes = dbGetFigures(db).keys_bytes;
+    fill(db);
+    CHECK_EQ_INT(dbGetFigures(db).keys_bytes, bytes);
+    CHECK_EQ_INT(dbGetFigures(db).rehashing, 0);
+    CHECK(dbDict(db, -1) == dbDict(db, 7));
+    hashedKey key = keyN("k", 5);
+    CHECK(dictFind(dbDict(db, -1), key.name, key.hash) == lookupKeyRead(db, key));
+}
