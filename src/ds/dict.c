@@ -574,8 +574,9 @@ typedef struct place {
 } place;
 
 /* The heart: the tags of a bucket say which entries to look at; almost always it is none or the right one
- * (a wrong tag match has a chance of 1/255 per entry). */
-static inline void **findSlot(const dict *d, slice key, uint64_t hash, place *at) {
+ * (a wrong tag match has a chance of 1/255 per entry). Left to itself the compiler sometimes makes it a call, which
+ * costs 17 instructions of the 620 of a SET. */
+static __attribute__((always_inline)) inline void **findSlot(const dict *d, slice key, uint64_t hash, place *at) {
     const dictType *type = d->type;
     uint8_t tag = bucketTag(hash);
     for (int i = dictFirstTable(d, hash); i <= d->rehashing; i++) {
