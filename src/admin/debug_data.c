@@ -209,7 +209,7 @@ static void populateOne(serverDb *db, slice prefix, long long number, size_t siz
         if (size && size < sdsLen(value)) sdsRange(value, 0, (ptrdiff_t)size - 1);
         else if (size) value = sdsGrowZero(value, size);
         dbAddTake(db, objectCreateTextString(key.name, sdsSlice(value), false, object_main_owner), key);
-        signalModifiedKey(db, key.name);
+        dbKeyChanged(db, key, 0, NULL, 0); /* watchers hear of it; it is no event and not propagated */
         sdsFree(value);
     }
     sdsFree(name);

@@ -33,7 +33,7 @@ static bool parseFlushMode(client *c, bool *async) {
 static void flushGeneric(client *c, int dbid) {
     bool async;
     if (!parseFlushMode(c, &async)) return;
-    storeDirty(dbEmpty(dbid, async));
+    dbEmpty(dbid, async);
     addReplyOk(c);
 }
 
@@ -55,7 +55,6 @@ void swapdbCommand(client *c) {
         addReplyError(c, "DB index is out of range");
         return;
     }
-    storeDirty(1);
     addReplyOk(c);
 }
 

@@ -15,6 +15,7 @@
 #include "commands.h"
 #include "db.h"
 #include "endian.h"
+#include "key_changed.h"
 #include "lru.h"
 #include "object_settings.h"
 #include "rdb_value.h"
@@ -114,11 +115,7 @@ static void applyUse(robj *o, const restoreOptions *options) {
 
 /* The time is over already: what was there goes, nothing comes. */
 static void restoreExpired(client *c, hashedKey key, bool deleted) {
-    if (deleted) {
-        signalModifiedKey(c->db, key.name);
-        notifyKeyspaceEvent(NOTIFY_GENERIC, "del", key.name, dbId(c->db));
-        storeDirty(1);
-    }
+    if (deleted) keyChanged(c, key, NOTIFY_GENERIC, "del", 1);
     addReplyOk(c);
 }
 
@@ -154,8 +151,6 @@ void restoreCommand(client *c) {
     if (when_ms) o = objectSetExpireTake(o, when_ms);
     applyUse(o, &options);
     dbAddTake(c->db, o, key);
-    signalModifiedKey(c->db, key.name);
-    notifyKeyspaceEvent(NOTIFY_GENERIC, "restore", key.name, dbId(c->db));
+    keyChanged(c, key, NOTIFY_GENERIC, "restore", 1);
     addReplyOk(c);
-    storeDirty(1);
 }

@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "commands.h"
 #include "db.h"
+#include "key_changed.h"
 #include "reply.h"
 
 #include <limits.h>
@@ -73,16 +74,6 @@ static bool conditionsHold(unsigned conditions, int64_t current_ms, int64_t when
     return true;
 }
 
-/* The removed-key observers are not told: they would hand on a deletion that this command already is. */
-static void expireNow(client *c, robj *o, hashedKey key) {
-    if (!dbTakeEntry(c->db, o, key.hash)) return;
-    if (store_settings.lazyfree_expire) objectReleaseLazily(o);
-    else objectReleaseNow(o);
-    signalModifiedKey(c->db, key.name);
-    notifyKeyspaceEvent(NOTIFY_EXPIRED, "expired", key.name, dbId(c->db));
-    store_stats.expired_keys++;
-}
-
 static void expireGeneric(client *c, int64_t base_ms, timeUnit unit) {
     unsigned conditions;
     int64_t when_ms;
@@ -95,13 +86,11 @@ static void expireGeneric(client *c, int64_t base_ms, timeUnit unit) {
         return;
     }
     if (when_ms <= storeNowMs() && expireDeletionAllowed()) {
-        expireNow(c, o, key);
+        dbExpireNow(c->db, o, key);
     } else {
         dbSetExpire(c->db, o, key, when_ms);
-        signalModifiedKey(c->db, key.name);
-        notifyKeyspaceEvent(NOTIFY_GENERIC, "expire", key.name, dbId(c->db));
+        keyChanged(c, key, NOTIFY_GENERIC, "expire", 1);
     }
-    storeDirty(1);
     addReplyOne(c);
 }
 
@@ -170,8 +159,6 @@ void persistCommand(client *c) {
         addReplyZero(c);
         return;
     }
-    signalModifiedKey(c->db, key.name);
-    notifyKeyspaceEvent(NOTIFY_GENERIC, "persist", key.name, dbId(c->db));
-    storeDirty(1);
+    keyChanged(c, key, NOTIFY_GENERIC, "persist", 1);
     addReplyOne(c);
 }

@@ -3,7 +3,7 @@
  * Not here    SCAN (scan.c); expires (expire_cmds.c); DUMP and RESTORE (dump.c); whole databases (db_cmds.c).
  * Threads     main.
  * Invariants  1. An entry that moves to another name or database starts its use (LRU, LFU) anew, and keeps its expire.
- *             2. Every change signals the key, tells its event, and counts in storeDirty().
+ *             2. Every change is told through the door of the keyspace (keyspace_events.h).
  * Tests       tests/unit/commands/keys_test.c, tests/type/keys.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -30,8 +30,7 @@ static bool deleteOne(serverDb *db, hashedKey key, bool lazily) {
     takeExact(db, o, key.hash);
     if (lazily) objectReleaseLazily(o);
     else objectReleaseNow(o);
-    signalModifiedKey(db, key.name);
-    notifyKeyspaceEvent(NOTIFY_GENERIC, "del", key.name, dbId(db));
+    dbKeyChanged(db, key, NOTIFY_GENERIC, "del", 1);
     return true;
 }
 
@@ -42,7 +41,6 @@ static void deleteGeneric(client *c, bool lazily) {
         if (i == ready) ready += keysPrefetch(c, 1 + i, 1, count - i);
         deleted += deleteOne(c->db, clientKeyAt(c, 1 + i), lazily);
     }
-    storeDirty(deleted);
     addReplyLongLong(c, deleted);
 }
 
@@ -123,11 +121,7 @@ static void renameGeneric(client *c, bool only_if_free) {
         o = objectRenameTake(o, to.name);
         o->lru = 0;
         dbAddTake(c->db, o, to);
-        signalModifiedKey(c->db, from.name);
-        signalModifiedKey(c->db, to.name);
-        notifyKeyspaceEvent(NOTIFY_GENERIC, "rename_from", from.name, dbId(c->db));
-        notifyKeyspaceEvent(NOTIFY_GENERIC, "rename_to", to.name, dbId(c->db));
-        storeDirty(1);
+        dbKeyMoved(c->db, from, "rename_from", c->db, to, "rename_to");
     }
     if (only_if_free) addReplyOne(c);
     else addReplyOk(c);
@@ -171,11 +165,7 @@ void moveCommand(client *c) {
     takeExact(from, o, key.hash);
     o->lru = 0;
     dbAddTake(to, o, key);
-    signalModifiedKey(from, key.name);
-    signalModifiedKey(to, key.name);
-    notifyKeyspaceEvent(NOTIFY_GENERIC, "move_from", key.name, dbId(from));
-    notifyKeyspaceEvent(NOTIFY_GENERIC, "move_to", key.name, dbId(to));
-    storeDirty(1);
+    dbKeyMoved(from, key, "move_from", to, key, "move_to");
     addReplyOne(c);
 }
 
@@ -213,9 +203,7 @@ void copyCommand(client *c) {
     copy->lru = 0;
     if (taken) dbDelete(to_db, to);
     dbAddTake(to_db, copy, to);
-    signalModifiedKey(to_db, to.name);
-    notifyKeyspaceEvent(NOTIFY_GENERIC, "copy_to", to.name, dbId(to_db));
-    storeDirty(1);
+    dbKeyChanged(to_db, to, NOTIFY_GENERIC, "copy_to", 1);
     addReplyOne(c);
 }
 

@@ -6,14 +6,14 @@
  * Not here    LCS (t_string_lcs.c), bits (bitops.c); what an entry looks like (object/); expiry of keys (store/).
  * Threads     main.
  * Invariants  1. A command that answers with an error has changed nothing.
- *             2. Every change signals the key, tells its event, and counts in storeDirty().
+ *             2. Every change is told through the door of the keyspace (key_changed.h).
  * Tests       tests/unit/commands/t_string_test.c, tests/type/string.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "commands.h"
 #include "db.h"
+#include "key_changed.h"
 #include "key_prefetch.h"
-#include "keyspace_events.h"
 #include "reply.h"
 #include "string_limits.h"
 #include <limits.h>
@@ -140,9 +140,8 @@ static bool valueEquals(const robj *o, slice bytes) {
 static void storeEntryTake(client *c, hashedKey key, robj *entry, int64_t when_ms, bool keep_ttl) {
     if (when_ms != NO_EXPIRE) entry = objectSetExpireTake(entry, when_ms);
     setKeyTake(c->db, entry, key, keep_ttl);
-    storeDirty(1);
-    notifyKeyspaceEvent(NOTIFY_STRING, "set", key.name, dbId(c->db));
-    if (when_ms != NO_EXPIRE) notifyKeyspaceEvent(NOTIFY_GENERIC, "expire", key.name, dbId(c->db));
+    keyChanged(c, key, NOTIFY_STRING, "set", 1);
+    if (when_ms != NO_EXPIRE) keyEvent(c, key, NOTIFY_GENERIC, "expire");
 }
 
 /* The same for the command's only key, whose entry may have been built when the command was read. */
@@ -153,25 +152,15 @@ static void storeOnlyKey(client *c, hashedKey key, uint32_t value_arg, int64_t w
     storeEntryTake(c, key, entry, when_ms, keep_ttl);
 }
 
-/* A time to live that is over already: the key goes at once. */
-static void dropAsExpired(client *c, robj *o, hashedKey key) {
-    dbDropExpired(c->db, o, key.hash);
-    storeDirty(1);
-}
-
 /* Delete a key that was found. */
 static void deleteKey(client *c, hashedKey key) {
     dbDelete(c->db, key);
-    signalModifiedKey(c->db, key.name);
-    notifyKeyspaceEvent(NOTIFY_GENERIC, "del", key.name, dbId(c->db));
-    storeDirty(1);
+    keyChanged(c, key, NOTIFY_GENERIC, "del", 1);
 }
 
 /* Tell of a value that was changed where it lies. */
 static void valueChanged(client *c, hashedKey key, const char *event) {
-    signalModifiedKey(c->db, key.name);
-    notifyKeyspaceEvent(NOTIFY_STRING, event, key.name, dbId(c->db));
-    storeDirty(1);
+    keyChanged(c, key, NOTIFY_STRING, event, 1);
 }
 
 /* May a string grow to `len` bytes and `more`? False: the error was sent. */
@@ -226,16 +215,12 @@ void getexCommand(client *c) {
     addReplyBulkObject(c, o);
 
     if (opts.expire_arg && opts.when_ms <= storeNowMs()) {
-        dropAsExpired(c, o, key);
+        dbExpireNow(c->db, o, key);
     } else if (opts.expire_arg) {
         dbSetExpire(c->db, o, key, opts.when_ms);
-        signalModifiedKey(c->db, key.name);
-        notifyKeyspaceEvent(NOTIFY_GENERIC, "expire", key.name, dbId(c->db));
-        storeDirty(1);
+        keyChanged(c, key, NOTIFY_GENERIC, "expire", 1);
     } else if ((opts.flags & OPT_PERSIST) && dbRemoveExpire(c->db, o, key)) {
-        signalModifiedKey(c->db, key.name);
-        notifyKeyspaceEvent(NOTIFY_GENERIC, "persist", key.name, dbId(c->db));
-        storeDirty(1);
+        keyChanged(c, key, NOTIFY_GENERIC, "persist", 1);
     }
 }
 
@@ -295,7 +280,7 @@ static void setWithOptions(client *c, hashedKey key, const stringOptions *opts) 
     }
     if (opts->expire_arg && opts->when_ms <= storeNowMs()) {
         robj *old = lookupKeyWrite(c->db, key);
-        if (old) dropAsExpired(c, old, key);
+        if (old) dbExpireNow(c->db, old, key);
     } else {
         storeOnlyKey(c, key, 2, opts->when_ms, opts->flags & OPT_KEEPTTL);
     }
@@ -548,7 +533,6 @@ void incrbyfloatCommand(client *c) {
     }
     slice text = sliceOf(digits, ld2string(digits, sizeof(digits), value, true));
     setKeyTake(c->db, objectCreateTextString(key.name, text, false, object_main_owner), key, true);
-    notifyKeyspaceEvent(NOTIFY_STRING, "incrbyfloat", key.name, dbId(c->db));
-    storeDirty(1);
+    valueChanged(c, key, "incrbyfloat");
     addReplyBulk(c, text);
 }

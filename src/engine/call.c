@@ -98,9 +98,12 @@ static void call(client *c, monotime *now) {
     const serverCommand *cmd = c->cmd;
     size_t output_before = c->output_bytes;
     unsigned long errors_before = c->error_replies;
+    long long dirty_before = store_stats.dirty;
 
     if (unlikely(c->flags & CLIENT_NO_TOUCH)) callUntouched(c);
     else cmd->proc(c);
+    debugAssert(keyspaceAllTold());
+    debugAssert(store_stats.dirty <= dirty_before || cmd->flags & CMD_WRITE);
     /* After the handler, which says what must not be shown, and with the database it has selected. */
     if (unlikely(monitor_count > 0) && !(cmd->flags & (CMD_SKIP_MONITOR | CMD_ADMIN))) monitorFeed(c);
 

@@ -11,7 +11,8 @@
  *             1. An entry is in `expires` exactly when it is in `keys` and objectExpire() is not -1.
  *             2. An entry in `keys` has a key, a reference and LRU bits other than 0.
  *             3. Both dicts are sound (dictCheck()).
- *             4. Observers are told when the change is done, with a key that lives until they return.
+ *             4. What a command changes the command tells (keyspace_events.h); what goes by itself is told here, when
+ *                it is done, with a key that lives until the observers return.
  * Cost        lookup: one dictFind, one compare, at most one store. Overwrite: one dictFindRef and a pointer exchange,
  *             plus one walk of `expires` when either side has an expire.
  * Tests       tests/unit/store/db_test.c
@@ -20,6 +21,7 @@
 #include "db_internal.h"
 
 #include "bio.h"
+#include "keyspace_events_internal.h"
 #include "lru.h"
 #include "panic.h"
 #include "zmalloc.h"
@@ -164,21 +166,27 @@ static void popExpire(serverDb *db, const robj *entry, uint64_t hash) {
 bool dbTakeEntry(serverDb *db, robj *entry, uint64_t hash) {
     assertMainRole();
     if (!dictPopEntry(db->keys, entry, hash)) return false;
+    keyspaceOwe(db, hash);
     if (objectExpire(entry) != -1) popExpire(db, entry, hash);
     return true;
 }
 
-bool dbDropExpired(serverDb *db, robj *entry, uint64_t hash) {
+static bool dropExpired(serverDb *db, robj *entry, uint64_t hash, changeCause cause) {
     assertMainRole();
     if (!dbTakeEntry(db, entry, hash)) return false;
-    slice name = objectKey(entry);
-    notifyKeyspaceEvent(NOTIFY_EXPIRED, "expired", name, db->id);
-    signalModifiedKey(db, name);
-    keyspaceTellRemoved(db, name, false);
-    store_stats.expired_keys++;
+    keyspaceTellExpired(db, (hashedKey){objectKey(entry), hash}, cause);
     if (store_settings.lazyfree_expire) objectReleaseLazily(entry);
     else objectReleaseNow(entry);
     return true;
+}
+
+bool dbDropExpired(serverDb *db, robj *entry, uint64_t hash) {
+    return dropExpired(db, entry, hash, CHANGED_BY_EXPIRY);
+}
+
+void dbExpireNow(serverDb *db, robj *entry, hashedKey key) {
+    bool dropped = dropExpired(db, entry, key.hash, CHANGED_BY_COMMAND);
+    serverAssert(dropped);
 }
 
 bool expireIfNeeded(serverDb *db, robj *entry, hashedKey key) {
@@ -193,7 +201,7 @@ bool expireIfNeeded(serverDb *db, robj *entry, hashedKey key) {
 static __attribute__((noinline)) robj *readMissed(serverDb *db, robj *expired, hashedKey key, int flags) {
     if (expired && !(flags & LOOKUP_NOEXPIRE)) expireIfNeeded(db, expired, key);
     if (flags & LOOKUP_WRITE) return NULL;
-    if (!(flags & LOOKUP_NONOTIFY)) notifyKeyspaceEvent(NOTIFY_KEY_MISS, "keymiss", key.name, db->id);
+    if (!(flags & LOOKUP_NONOTIFY)) notifyKeyspaceEvent(db, NOTIFY_KEY_MISS, "keymiss", key.name);
     if (!(flags & LOOKUP_NOSTATS)) store_stats.keyspace_misses++;
     return NULL;
 }
@@ -269,10 +277,11 @@ static void exchangeExpires(serverDb *db, const robj *old, robj *entry, hashedKe
 }
 
 static void addNew(serverDb *db, robj *entry, uint64_t hash) {
+    keyspaceOwe(db, hash);
     if (entry->lru == 0) entry->lru = lruInitialBits() & LRU_CLOCK_MAX;
     dictAddNew(db->keys, entry, hash);
     if (unlikely(objectExpire(entry) != -1)) dictAddNew(db->expires, entry, hash);
-    notifyKeyspaceEvent(NOTIFY_NEW, "new", objectKey(entry), db->id);
+    notifyKeyspaceEvent(db, NOTIFY_NEW, "new", objectKey(entry));
 }
 
 void dbAddTake(serverDb *db, robj *entry, hashedKey key) {
@@ -296,16 +305,15 @@ bool setKeyTake(serverDb *db, robj *entry, hashedKey key, bool keep_ttl) {
     if (unlikely(old && is_new && expireIfNeeded(db, old, key))) old = NULL;
     if (!old) {
         addNew(db, entry, key.hash);
-        signalModifiedKey(db, objectKey(entry));
         return true;
     }
+    keyspaceOwe(db, key.hash);
     int64_t old_expire_ms = objectExpire(old);
     bool had = old_expire_ms != -1;
     if (unlikely(had && keep_ttl && !is_new)) entry = objectSetExpireTake(entry, old_expire_ms);
     inheritUse(entry, old);
     *ref = entry;
     if (unlikely(had || objectExpire(entry) != -1)) exchangeExpires(db, old, entry, key);
-    signalModifiedKey(db, objectKey(entry));
     objectRelease(old);
     return is_new;
 }
@@ -322,6 +330,7 @@ static bool popDead(dict *d, const robj *dead, uint64_t hash) {
 
 void dbReplaceEntry(serverDb *db, robj *old, robj *entry, hashedKey key) {
     assertMainRole();
+    keyspaceOwe(db, key.hash);
     if (likely(old == entry)) return;
     bool found = popDead(db->keys, old, key.hash);
     serverAssert(found);
@@ -336,7 +345,9 @@ void dbReplaceEntry(serverDb *db, robj *old, robj *entry, hashedKey key) {
 robj *dbUnlink(serverDb *db, hashedKey key) {
     assertMainRole();
     robj *o = dictPop(db->keys, key.name, key.hash);
-    if (o && objectExpire(o) != -1) popExpire(db, o, key.hash);
+    if (!o) return NULL;
+    keyspaceOwe(db, key.hash);
+    if (objectExpire(o) != -1) popExpire(db, o, key.hash);
     return o;
 }
 
@@ -369,6 +380,7 @@ robj *dbSetExpire(serverDb *db, robj *entry, hashedKey key, int64_t when_ms) {
         dbRemoveExpire(db, entry, key);
         return entry;
     }
+    keyspaceOwe(db, key.hash);
     bool had = objectExpire(entry) != -1;
     if (unlikely(!entry->has_expire_slot)) {
         void **ref = dictFindRef(db->keys, objectKey(entry), key.hash);
@@ -384,6 +396,7 @@ robj *dbSetExpire(serverDb *db, robj *entry, hashedKey key, int64_t when_ms) {
 bool dbRemoveExpire(serverDb *db, robj *entry, hashedKey key) {
     assertMainRole();
     if (objectExpire(entry) == -1) return false;
+    keyspaceOwe(db, key.hash);
     popExpire(db, entry, key.hash);
     robj *same = objectSetExpireTake(entry, -1);
     debugAssert(same == entry);
@@ -409,18 +422,18 @@ static void emptyOne(serverDb *db, bool async) {
 long long dbEmpty(int id, bool async) {
     assertMainRole();
     if (id != -1 && !dbGet(id)) return 0;
-    keyspaceTellFlushed(id, async);
-    long long removed = 0;
-    for (int i = id == -1 ? 0 : id; i < (id == -1 ? db_count : id + 1); i++) {
-        removed += (long long)dictSize(dbs[i].keys);
-        emptyOne(&dbs[i], async);
-    }
-    return removed;
+    int from = id == -1 ? 0 : id, to = id == -1 ? db_count : id + 1;
+    long long keys = 0;
+    for (int i = from; i < to; i++) keys += (long long)dictSize(dbs[i].keys);
+    keyspaceTellFlushed(id, async, keys);
+    for (int i = from; i < to; i++) emptyOne(&dbs[i], async);
+    return keys;
 }
 
 bool dbSwap(int a, int b) {
     assertMainRole();
     if (!dbGet(a) || !dbGet(b)) return false;
+    keyspaceTellSwapped(a, b);
     serverDb was_a = dbs[a];
     dbs[a] = dbs[b];
     dbs[b] = was_a;

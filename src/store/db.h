@@ -1,6 +1,5 @@
 /* db.h -- the keyspace: databases of keys, each key with an optional time to live.
  *
- * Keys come with their hash (hashedKey), computed once by whoever parsed the command.
  * Lookups hide keys whose time is over and delete them where that is allowed.
  *
  * Runs on: main.
@@ -10,16 +9,10 @@
 #define STORE_DB_H
 
 #include "dict.h"
-#include "hash.h"
 #include "keyspace_events.h"
 #include "lazyfree.h"
 #include "object.h"
 #include "store_state.h"
-
-typedef struct hashedKey {
-    slice name;
-    uint64_t hash; /* dictHash of name */
-} hashedKey;
 
 /* Boot: makes the databases. */
 void dbInit(int count);
@@ -28,10 +21,6 @@ serverDb *dbGet(int id); /* NULL out of range */
 int dbId(const serverDb *db);
 /* The table in which the keys of a cluster slot are found (-1: no slot), to look ahead in it. Today one for all. */
 const dict *dbDict(const serverDb *db, int slot);
-
-static inline hashedKey hashedKeyOf(slice name) {
-    return (hashedKey){name, hashBytes(name.ptr, name.len)};
-}
 
 /* --- Lookup ------------------------------------------------------------------------------------ */
 enum {
@@ -50,10 +39,11 @@ robj *lookupKeyWriteWithFlags(serverDb *db, hashedKey key, int flags);
 bool dbExists(serverDb *db, hashedKey key); /* no side effect, expired keys count as there */
 
 /* --- Change ------------------------------------------------------------------------------------ */
+/* These move entries. Who calls them by command tells what it has done through the door of keyspace_events.h. */
 /* Add an entry (takes the reference). The key must not exist. Its expire slot decides membership in `expires`. */
 void dbAddTake(serverDb *db, robj *entry, hashedKey key);
 /* Set key to entry whatever was there (takes the reference). With keep_ttl the old expire goes over into the new
- * entry. The old value is freed by its owner thread. Signals the key as modified. Returns true when the key is new. */
+ * entry. The old value is freed by its owner thread. Returns true when the key is new. */
 bool setKeyTake(serverDb *db, robj *entry, hashedKey key, bool keep_ttl);
 /* Exchange the entry of an existing key for `entry`, which an object...Take function made out of it (same key).
  * Fixes `expires` too. No-op when equal. Must be the first call into the db after that function: until then the db
@@ -72,7 +62,7 @@ bool dbRemoveExpire(serverDb *db, robj *entry, hashedKey key); /* PERSIST: false
 
 /* Empty one database (or all, id -1); returns keys removed. async: tables go to a background thread. */
 long long dbEmpty(int id, bool async);
-bool dbSwap(int a, int b);
+bool dbSwap(int a, int b); /* false out of range */
 size_t dbSize(const serverDb *db);
 /* Make room for `keys` more at once; false if the memory cannot be had or is not allowed. */
 bool dbExpand(serverDb *db, size_t keys);
@@ -94,15 +84,12 @@ static inline bool keyIsExpired(const robj *entry) {
 }
 /* The kind of deletion that lookups do; false when nothing was deleted. */
 bool expireIfNeeded(serverDb *db, robj *entry, hashedKey key);
-/* Delete `entry`, whose time is over, and tell the observers. False when it is not in db. */
+/* Delete `entry`, whose time is over. False when it is not in db. */
 bool dbDropExpired(serverDb *db, robj *entry, uint64_t hash);
+/* The running command gives a key a time that is over: the key goes at once. */
+void dbExpireNow(serverDb *db, robj *entry, hashedKey key);
 /* While the dataset stands still, keys whose time is over are hidden but not deleted. */
 static inline bool expireDeletionAllowed(void) {
     return !storeStandsStill();
-}
-
-/* Count `n` changes (rdb_changes_since_last_save); a command that changed nothing is not propagated. */
-static inline void storeDirty(long long n) {
-    store_stats.dirty += n;
 }
 #endif

@@ -21,6 +21,7 @@
 #include "bio.h"
 #include "clock.h"
 #include "db_internal.h"
+#include "keyspace_events_internal.h"
 #include "lru.h"
 #include "panic.h"
 #include "zmalloc.h"
@@ -222,11 +223,7 @@ static bool takeVictim(victim *v) {
  * turn. */
 static size_t dropVictim(const victim *v) {
     size_t bytes = objectMemUsage(v->entry, MEM_SAMPLES);
-    slice key = objectKey(v->entry);
-    store_stats.evicted_keys++;
-    signalModifiedKey(v->db, key);
-    notifyKeyspaceEvent(NOTIFY_EVICTED, "evicted", key, v->db->id);
-    keyspaceTellRemoved(v->db, key, true);
+    keyspaceTellEvicted(v->db, hashedKeyOf(objectKey(v->entry)));
     if (v->entry->refcount > 1) objectDropShared(v->entry);
     else if (store_settings.lazyfree_eviction) lazyfreeObject(v->entry);
     else lazyfreeObjectNow(v->entry); /* here, whatever thread made it: used memory must fall now */

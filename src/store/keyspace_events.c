@@ -1,32 +1,42 @@
-/* keyspace_events.c -- the observer lists of the keyspace, and the classes of keyspace events.
+/* keyspace_events.c -- the door through which every change of the keyspace is told.
  *
- * Upper layers (WATCH, client-side caching, pub/sub, replication) must hear of every change, and the keyspace must not
- * know them.
+ * Who is above (pub/sub, transactions, client-side caching, replication, persistence) must hear of every change, and
+ * the keyspace must not know them. One call per change, not one for each who wants to know: what a handler cannot
+ * forget cannot be missing.
  *
- * Not here    who calls: db.c, expire.c, evict.c, and the commands.
- * Owns        the lists, filled at boot.
+ *   handler --dbKeyChanged()--> count --> modified observers (WATCH, tracking)
+ *                                     --> event observers    (notifications)
+ *   db.c ----expired, evicted-------> the same, and removed observers (DEL to AOF and replicas)
+ *
+ * In debug builds db.c enters each key that it changes in a ledger, the door takes it off, and nothing may be left when
+ * a command ends.
+ *
+ * Not here    who calls: db.c, evict.c, and the commands.
+ * Owns        the lists, filled at boot; the ledger.
  * Threads     main.
- * Cost        one call per observer and change; an event whose class is off costs one test.
- * Tests       tests/unit/store/keyspace_events_test.c
+ * Cost        two tests where nobody listens; one call per observer and change.
+ * Tests       tests/unit/store/keyspace_events_test.c, tests/unit/commands/write_commands_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "keyspace_events.h"
+#include "keyspace_events_internal.h"
 
 #include "panic.h"
-#include "store_state.h"
 
 #define OBSERVERS_MAX 8
+#define LEDGER_MAX 64
 
 static keyModifiedFn *modified[OBSERVERS_MAX];
 static keyspaceEventFn *events[OBSERVERS_MAX];
 static keyRemovedFn *removed[OBSERVERS_MAX];
 static dbFlushedFn *flushed[OBSERVERS_MAX];
-static unsigned modified_count, events_count, removed_count, flushed_count;
+static dbSwappedFn *swapped[OBSERVERS_MAX];
+unsigned keyspace_modified_observers;
+static unsigned events_count, removed_count, flushed_count, swapped_count;
 
 void storeObserveModified(keyModifiedFn *fn) {
     assertMainRole();
-    serverAssert(modified_count < OBSERVERS_MAX);
-    modified[modified_count++] = fn;
+    serverAssert(keyspace_modified_observers < OBSERVERS_MAX);
+    modified[keyspace_modified_observers++] = fn;
 }
 
 void storeObserveEvents(keyspaceEventFn *fn) {
@@ -47,25 +57,118 @@ void storeObserveFlushed(dbFlushedFn *fn) {
     flushed[flushed_count++] = fn;
 }
 
-void signalModifiedKey(serverDb *db, slice key) {
+void storeObserveSwapped(dbSwappedFn *fn) {
     assertMainRole();
-    for (unsigned i = 0; i < modified_count; i++) modified[i](db, key);
+    serverAssert(swapped_count < OBSERVERS_MAX);
+    swapped[swapped_count++] = fn;
 }
 
-void notifyKeyspaceEvent(int type, const char *event, slice key, int dbid) {
-    assertMainRole();
-    if (likely(!(store_settings.notify_events & type))) return;
-    for (unsigned i = 0; i < events_count; i++) events[i](type, event, key, dbid);
+/* ---- The ledger of debug builds ---- */
+
+#ifdef DEBUG_ASSERTIONS
+static struct {
+    struct {
+        const serverDb *db;
+        uint64_t hash;
+    } owed[LEDGER_MAX];
+    size_t count;
+    bool full; /* more than fits: no command changes so many keys before it tells of one */
+} ledger;
+
+void keyspaceOwe(const serverDb *db, uint64_t hash) {
+    for (size_t i = 0; i < ledger.count; i++)
+        if (ledger.owed[i].hash == hash && ledger.owed[i].db == db) return;
+    if (ledger.count == LEDGER_MAX) {
+        ledger.full = true;
+        return;
+    }
+    ledger.owed[ledger.count].db = db;
+    ledger.owed[ledger.count++].hash = hash;
 }
 
-void keyspaceTellRemoved(serverDb *db, slice key, bool evicted) {
+void keyspaceSettle(const serverDb *db, uint64_t hash) {
+    for (size_t i = 0; i < ledger.count; i++) {
+        if (ledger.owed[i].hash != hash || ledger.owed[i].db != db) continue;
+        ledger.owed[i] = ledger.owed[--ledger.count];
+        return;
+    }
+}
+
+static void settleAll(void) {
+    ledger.count = 0;
+    ledger.full = false;
+}
+
+bool keyspaceAllTold(void) {
+    return ledger.count == 0 && !ledger.full;
+}
+#else
+static void settleAll(void) {
+}
+
+bool keyspaceAllTold(void) {
+    return true;
+}
+#endif
+
+/* ---- Telling ---- */
+
+static void tellModified(serverDb *db, hashedKey key, changeCause cause) {
     assertMainRole();
+    keyspaceSettle(db, key.hash);
+    for (unsigned i = 0; i < keyspace_modified_observers; i++) modified[i](db, key, cause);
+}
+
+void keyspaceTellEvent(serverDb *db, int event_class, const char *event, slice key) {
+    assertMainRole();
+    for (unsigned i = 0; i < events_count; i++) events[i](db, event_class, event, key);
+}
+
+static void tellRemoved(serverDb *db, slice key, bool evicted) {
     for (unsigned i = 0; i < removed_count; i++) removed[i](db, key, evicted);
 }
 
-void keyspaceTellFlushed(int dbid, bool async) {
+void keyspaceTellChanged(serverDb *db, hashedKey key, int event_class, const char *event) {
+    tellModified(db, key, CHANGED_BY_COMMAND);
+    notifyKeyspaceEvent(db, event_class, event, key.name);
+}
+
+void dbKeyMoved(serverDb *from_db, hashedKey from, const char *from_event, serverDb *to_db, hashedKey to,
+                const char *to_event) {
+    store_stats.dirty++;
+    tellModified(from_db, from, CHANGED_BY_COMMAND);
+    tellModified(to_db, to, CHANGED_BY_COMMAND);
+    notifyKeyspaceEvent(from_db, NOTIFY_GENERIC, from_event, from.name);
+    notifyKeyspaceEvent(to_db, NOTIFY_GENERIC, to_event, to.name);
+}
+
+/* What a command lets expire it is propagated for itself; what the server lets expire needs a DEL of its own. */
+void keyspaceTellExpired(serverDb *db, hashedKey key, changeCause cause) {
+    notifyKeyspaceEvent(db, NOTIFY_EXPIRED, "expired", key.name);
+    tellModified(db, key, cause);
+    if (cause == CHANGED_BY_COMMAND) store_stats.dirty++;
+    else tellRemoved(db, key.name, false);
+    store_stats.expired_keys++;
+}
+
+void keyspaceTellEvicted(serverDb *db, hashedKey key) {
+    tellModified(db, key, CHANGED_BY_EVICTION);
+    notifyKeyspaceEvent(db, NOTIFY_EVICTED, "evicted", key.name);
+    tellRemoved(db, key.name, true);
+    store_stats.evicted_keys++;
+}
+
+void keyspaceTellFlushed(int dbid, bool async, long long keys) {
     assertMainRole();
     for (unsigned i = 0; i < flushed_count; i++) flushed[i](dbid, async);
+    store_stats.dirty += keys;
+    settleAll();
+}
+
+void keyspaceTellSwapped(int a, int b) {
+    assertMainRole();
+    for (unsigned i = 0; i < swapped_count; i++) swapped[i](a, b);
+    store_stats.dirty++;
 }
 
 /* ---- The setting's text ---- */

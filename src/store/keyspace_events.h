@@ -1,7 +1,9 @@
-/* keyspace_events.h -- what happens to keys, told to those who asked at boot.
+/* keyspace_events.h -- the door through which every change of the keyspace is told.
  *
- * Observers are called on main, in the order of registration, at most 8 of each kind. They must not change the
- * keyspace.
+ * Who changes a key tells it here, once, and everything that a change means is done: it counts, it is what the running
+ * command is propagated for, watchers and caches hear of the key, subscribers of the event. Observers are called on
+ * main, in the order of registration, at most 8 of each kind. They must not change the keyspace.
+ * docs/design/keyspace_changes.md has the whole picture.
  *
  * Runs on: main.
  *
@@ -9,19 +11,28 @@
 #ifndef STORE_KEYSPACE_EVENTS_H
 #define STORE_KEYSPACE_EVENTS_H
 
-#include "slice.h"
+#include "hashed_key.h"
+#include "store_state.h"
 
 typedef struct serverDb serverDb;
 
-typedef void keyModifiedFn(serverDb *db, slice key);
-typedef void keyspaceEventFn(int type, const char *event, slice key, int dbid);
-/* Expired or evicted: to be propagated as DEL or UNLINK. */
+/* Whose doing a change is. That of the running command, by which its client is known (callCurrentClient()); or that of
+ * the server, whoever happened to ask for the key. */
+typedef enum { CHANGED_BY_COMMAND, CHANGED_BY_EXPIRY, CHANGED_BY_EVICTION } changeCause;
+
+typedef void keyModifiedFn(serverDb *db, hashedKey key, changeCause cause);
+typedef void keyspaceEventFn(serverDb *db, int event_class, const char *event, slice key);
+/* Expired or evicted by the server: to be propagated as DEL or UNLINK, before the running command. */
 typedef void keyRemovedFn(serverDb *db, slice key, bool evicted);
-typedef void dbFlushedFn(int dbid, bool async); /* -1: all; called before the keys go */
+/* -1: all. Called before the keys go, also when there are none: the command is propagated. */
+typedef void dbFlushedFn(int dbid, bool async);
+/* Called before the databases change places. */
+typedef void dbSwappedFn(int a, int b);
 void storeObserveModified(keyModifiedFn *fn);
 void storeObserveEvents(keyspaceEventFn *fn); /* only classes that notify-keyspace-events names */
 void storeObserveRemoved(keyRemovedFn *fn);
 void storeObserveFlushed(dbFlushedFn *fn);
+void storeObserveSwapped(dbSwappedFn *fn);
 
 /* Keyspace event classes, as notify-keyspace-events names them: $ g l s h z t x e m n d K E */
 enum {
@@ -42,12 +53,43 @@ enum {
     NOTIFY_NEW = 16384
 };
 
-/* Tell the observers. signalModifiedKey for each key a command changes. */
-void signalModifiedKey(serverDb *db, slice key);
-void notifyKeyspaceEvent(int type, const char *event, slice key, int dbid);
-/* An expired or evicted key has been taken out of the db. */
-void keyspaceTellRemoved(serverDb *db, slice key, bool evicted);
-void keyspaceTellFlushed(int dbid, bool async);
+/* --- The door ----------------------------------------------------------------------------------- */
+
+/* For the inlines below. */
+extern unsigned keyspace_modified_observers;
+void keyspaceTellChanged(serverDb *db, hashedKey key, int event_class, const char *event);
+void keyspaceTellEvent(serverDb *db, int event_class, const char *event, slice key);
+#ifdef DEBUG_ASSERTIONS
+void keyspaceSettle(const serverDb *db, uint64_t hash);
+#else
+static inline void keyspaceSettle(const serverDb *db, uint64_t hash) {
+    unused(db), unused(hash);
+}
+#endif
+
+/* `key` of `db` has been changed by the running command, as `event` says. `changes` is what that adds to
+ * rdb_changes_since_last_save: 1, or the number of elements; a command that adds none has nothing to propagate (and 0
+ * is for changes that are not to be). Told when the change is done, once for each key and change. */
+static inline void dbKeyChanged(serverDb *db, hashedKey key, int event_class, const char *event, long long changes) {
+    store_stats.dirty += changes;
+    keyspaceSettle(db, key.hash);
+    if (unlikely(keyspace_modified_observers != 0 || (store_settings.notify_events & event_class) != 0))
+        keyspaceTellChanged(db, key, event_class, event);
+}
+
+/* A further event of a change that has been told: "expire" after "set", "del" after the event that emptied a list. */
+static inline void dbKeyEvent(serverDb *db, hashedKey key, int event_class, const char *event) {
+    if (unlikely(store_settings.notify_events & event_class)) keyspaceTellEvent(db, event_class, event, key.name);
+}
+
+/* A value has gone from one key to another: one change, two keys. */
+void dbKeyMoved(serverDb *from_db, hashedKey from, const char *from_event, serverDb *to_db, hashedKey to,
+                const char *to_event);
+
+/* Debug builds: whether each key that db.c has changed has been told of. Asked after every command. */
+bool keyspaceAllTold(void);
+
+/* --- The setting's text ------------------------------------------------------------------------- */
 
 /* The setting's text to class bits; false at a character that names none. And back, in the order in which CONFIG
  * GET shows it, with a NUL; `out` has NOTIFY_TEXT_SIZE bytes. */

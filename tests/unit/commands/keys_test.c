@@ -16,8 +16,8 @@
 
 static sds told; /* events since the last look: "name key;" */
 
-static void noteEvent(int type, const char *event, slice key, int dbid) {
-    unused(type), unused(dbid);
+static void noteEvent(serverDb *db, int type, const char *event, slice key) {
+    unused(db), unused(type);
     told = sdsCatPrintf(told, "%s %.*s;", event, (int)key.len, key.ptr);
 }
 

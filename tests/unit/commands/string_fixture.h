@@ -15,9 +15,9 @@
 static client *fixture_client;
 static sds fixture_events; /* "event:key " of all since the last call */
 
-static inline void fixtureSawEvent(int type, const char *event, slice key, int dbid) {
+static inline void fixtureSawEvent(serverDb *db, int type, const char *event, slice key) {
+    unused(db);
     unused(type);
-    unused(dbid);
     if (strcmp(event, "new") == 0 || strcmp(event, "keymiss") == 0) return;
     fixture_events = sdsCatPrintf(fixture_events, "%s:%.*s ", event, (int)key.len, key.ptr);
 }

@@ -7,6 +7,7 @@
 #include "auth.h"
 #include "bio.h"
 #include "call.h"
+#include "key_changed.h"
 #include "log.h"
 #include "memory_gate.h"
 #include "panic.h"
@@ -47,6 +48,7 @@ static void noteCommand(client *c) {
 static void setCommand(client *c) {
     robj *value = clientTakeValue(c);
     if (CHECK(value != NULL)) setKeyTake(c->db, value, clientKeyAt(c, 1), false);
+    keyChanged(c, clientKeyAt(c, 1), NOTIFY_STRING, "set", 1);
     addReplyOk(c);
 }
 
@@ -58,7 +60,11 @@ static void getCommand(client *c) {
 
 static void delCommand(client *c) {
     long long n = 0;
-    for (uint32_t i = 1; i < c->argc; i++) n += dbDelete(c->db, clientKeyAt(c, i));
+    for (uint32_t i = 1; i < c->argc; i++) {
+        if (!dbDelete(c->db, clientKeyAt(c, i))) continue;
+        keyChanged(c, clientKeyAt(c, i), NOTIFY_GENERIC, "del", 1);
+        n++;
+    }
     addReplyLongLong(c, n);
 }
 
@@ -66,6 +72,7 @@ static void msetCommand(client *c) {
     for (uint32_t i = 1; i + 1 < c->argc; i += 2) {
         hashedKey key = clientKeyAt(c, i);
         setKeyTake(c->db, objectCreateString(key.name, c->argv[i + 1], false, 0), key, false);
+        keyChanged(c, key, NOTIFY_STRING, "set", 1);
     }
     addReplyOk(c);
 }

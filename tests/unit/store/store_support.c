@@ -16,15 +16,17 @@ heard ears;
 bool stand_still;
 static storeSettings defaults;
 
-static void hearModified(serverDb *db, slice key) {
+static void hearModified(serverDb *db, hashedKey key, changeCause cause) {
     unused(db);
     ears.modified++;
-    snprintf(ears.last_key, sizeof(ears.last_key), "%.*s", (int)key.len, key.ptr);
+    ears.by_command += cause == CHANGED_BY_COMMAND;
+    CHECK(key.hash == hashBytes(key.name.ptr, key.name.len));
+    snprintf(ears.last_key, sizeof(ears.last_key), "%.*s", (int)key.name.len, key.name.ptr);
 }
 
-static void hearEvent(int type, const char *event, slice key, int dbid) {
-    unused(dbid);
-    CHECK(key.ptr != NULL);
+static void hearEvent(serverDb *db, int type, const char *event, slice key) {
+    CHECK(key.ptr != NULL && db == dbGet(dbId(db)));
+    ears.events++;
     if (type == NOTIFY_EXPIRED) ears.expired += CHECK_EQ_STR(event, "expired");
     if (type == NOTIFY_EVICTED) ears.evicted += CHECK_EQ_STR(event, "evicted");
     if (type == NOTIFY_NEW) ears.new += CHECK_EQ_STR(event, "new");
@@ -47,6 +49,12 @@ static bool standsStill(void) {
     return stand_still;
 }
 
+static void hearSwapped(int a, int b) {
+    ears.swapped++;
+    ears.swapped_ids = a * 100 + b;
+    ears.swapped_first_size = dbSize(dbGet(a));
+}
+
 void storeReset(void) {
     static bool made;
     if (!made) {
@@ -59,6 +67,7 @@ void storeReset(void) {
         storeObserveRemoved(hearRemoved);
         storeObserveFlushed(hearFlushed);
         storeAddStandstill(standsStill);
+        storeObserveSwapped(hearSwapped);
         defaults = store_settings;
         made = true;
     }

@@ -11,7 +11,9 @@
 
 /* What observers have heard since storeReset(). */
 typedef struct heard {
-    int modified, expired, evicted, new, miss, removed, removed_by_eviction, flushed, flushed_id;
+    int modified, by_command, events, expired, evicted, new, miss, removed, removed_by_eviction;
+    int flushed, flushed_id, swapped, swapped_ids;
+    size_t swapped_first_size; /* before the swap */
     char last_key[64];
 } heard;
 extern heard ears;

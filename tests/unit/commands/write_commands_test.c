@@ -1,0 +1,339 @@
+/* write_commands_test.c -- every write command of the table against the door of the keyspace.
+ *
+ * Each has examples of a run that changes something and of one that does not. The dataset before and after says which
+ * keys have changed; the observers say of which keys the command has told. They must be the same, and rdb_changes must
+ * have moved exactly then. A write command without both kinds of example fails, so a new one cannot be forgotten.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "../client/client_fixture.h"
+#include "call.h"
+#include "clock.h"
+#include "command_defs.h"
+#include "command_record.h"
+#include "db_walk.h"
+#include "panic.h"
+#include "unit.h"
+#include "zmalloc.h"
+
+#include <stdio.h>
+
+/* Setup, a line for each command (a '|' between); the command; does it change anything. $DUMP is a payload. */
+typedef struct example {
+    const char *setup, *line;
+    bool changes;
+    const char *events; /* that it tells, "new" left out; NULL: not looked at */
+} example;
+
+static const example examples[] = {
+    /* string.def */
+    {"", "set a 1", true, "set a;"},
+    {"set a 1", "set a 2 ex 100", true, "set a;expire a;"},
+    {"set a 1", "set a 2 pxat 1", true, "expired a;"},
+    {"set a 1", "set a 2 nx", false, ""},
+    {"", "set a 1 pxat 1", false, ""},
+    {"", "setnx a 1", true, "set a;"},
+    {"set a 1", "setnx a 2", false, ""},
+    {"", "setex a 100 1", true, "set a;expire a;"},
+    {"", "setex a 0 1", false, ""},
+    {"", "psetex a 100000 1", true, "set a;expire a;"},
+    {"", "psetex a -1 1", false, ""},
+    {"set a 1", "getset a 2", true, "set a;"},
+    {"", "getset a", false, ""},
+    {"set a 1", "getdel a", true, "del a;"},
+    {"", "getdel a", false, ""},
+    {"set a 1", "getex a ex 100", true, "expire a;"},
+    {"set a 1", "getex a pxat 1", true, "expired a;"},
+    {"set a 1 ex 100", "getex a persist", true, "persist a;"},
+    {"set a 1", "getex a persist", false, ""},
+    {"set a 1", "getex a", false, ""},
+    {"set a 1", "append a x", true, "append a;"},
+    {"", "append a x", true, "append a;"},
+    {"", "append a", false, ""},
+    {"set a 1", "setrange a 3 x", true, "setrange a;"},
+    {"", "setrange a 3 x", true, "setrange a;"},
+    {"set a 1", "setrange a 3 \"\"", false, ""},
+    {"set a 1", "incr a", true, "incrby a;"},
+    {"set a x", "incr a", false, ""},
+    {"", "decr a", true, "incrby a;"},
+    {"set a x", "decr a", false, ""},
+    {"", "incrby a 5", true, "incrby a;"},
+    {"", "incrby a x", false, ""},
+    {"", "decrby a 5", true, "incrby a;"},
+    {"", "decrby a x", false, ""},
+    {"set a 1 ex 100", "incrbyfloat a 1.5", true, "incrbyfloat a;"},
+    {"set a x", "incrbyfloat a 1.5", false, ""},
+    {"set a 0", "mset a 1 b 2", true, "set a;set b;"},
+    {"", "mset a 1 b", false, ""},
+    {"", "msetnx a 1 b 2", true, "set a;set b;"},
+    {"set b 1", "msetnx a 1 b 2", false, ""},
+    {"", "msetex 2 a 1 b 2 ex 100", true, "set a;expire a;set b;expire b;"},
+    {"", "msetex 2 a 1 b 2 xx", false, ""},
+    {"set a 1", "delifeq a 1", true, "del a;"},
+    {"set a 1", "delifeq a 2", false, ""},
+    /* generic.def */
+    {"mset a 1 b 2 c 3", "del a b z", true, "del a;del b;"},
+    {"mset a 1 b 2 c 3", "del x y z", false, ""},
+    {"mset a 1 b 2 c 3", "unlink a b z", true, "del a;del b;"},
+    {"", "unlink x", false, ""},
+    {"set a 1 ex 100", "rename a b", true, "rename_from a;rename_to b;"},
+    {"mset a 1 b 2", "rename a b", true, "rename_from a;rename_to b;"},
+    {"set a 1", "rename a a", false, ""},
+    {"", "rename a b", false, ""},
+    {"set a 1", "renamenx a b", true, "rename_from a;rename_to b;"},
+    {"mset a 1 b 2", "renamenx a b", false, ""},
+    {"set a 1", "move a 3", true, "move_from a;move_to a;"},
+    {"", "move a 3", false, ""},
+    {"set a 1", "copy a b", true, "copy_to b;"},
+    {"mset a 1 b 2", "copy a b replace", true, "copy_to b;"},
+    {"set a 1", "copy a a db 3", true, "copy_to a;"},
+    {"mset a 1 b 2", "copy a b", false, ""},
+    {"set a 1", "expire a 100", true, "expire a;"},
+    {"set a 1", "expire a -1", true, "expired a;"},
+    {"set a 1", "expire a 100 xx", false, ""},
+    {"set a 1", "pexpire a 100000", true, "expire a;"},
+    {"", "pexpire a 100000", false, ""},
+    {"set a 1", "expireat a 99999999999", true, "expire a;"},
+    {"", "expireat a 1", false, ""},
+    {"set a 1", "pexpireat a 1", true, "expired a;"},
+    {"", "pexpireat a 1", false, ""},
+    {"set a 1 ex 100", "persist a", true, "persist a;"},
+    {"set a 1", "persist a", false, ""},
+    {"", "restore a 0 $DUMP", true, "restore a;"},
+    {"set a 1", "restore a 0 $DUMP replace", true, "restore a;"},
+    {"set a 1", "restore a 1 $DUMP replace absttl", true, "del a;"},
+    {"set a 1", "restore a 0 $DUMP", false, ""},
+    {"", "restore a 1 $DUMP absttl", false, ""},
+    {"", "restore a 0 rubbish", false, ""},
+    /* server.def: databases are told of as a whole */
+    {"set a 1", "flushdb", true, ""},
+    {"set a 1", "flushdb later", false, ""},
+    {"set a 1", "flushall sync", true, ""},
+    {"set a 1", "flushall now", false, ""},
+    {"set a 1", "swapdb 0 3", true, ""},
+    {"set a 1", "swapdb 0 99", false, ""},
+};
+
+/* ---- What there is -------------------------------------------------------------------------------- */
+
+typedef struct keyState {
+    int db;
+    sds name, value; /* own */
+    int64_t expire;
+} keyState;
+
+typedef struct snapshot {
+    keyState keys[16];
+    size_t count;
+} snapshot;
+
+static void takeSnapshot(snapshot *s) {
+    s->count = 0;
+    for (int id = 0; id < dbCount(); id++) {
+        dbIterator it;
+        dbIterBegin(&it, dbGet(id), false);
+        for (robj *o; (o = dbIterNext(&it));) {
+            char digits[LONG_STR_SIZE];
+            if (!CHECK(s->count < array_len(s->keys))) break;
+            slice value = objectString(o, digits);
+            s->keys[s->count++] = (keyState){.db = id,
+                                             .name = sdsNewLen(objectKey(o).ptr, objectKey(o).len),
+                                             .value = sdsNewLen(value.ptr, value.len),
+                                             .expire = objectExpire(o)};
+        }
+        dbIterEnd(&it);
+    }
+}
+
+static void freeSnapshot(snapshot *s) {
+    for (size_t i = 0; i < s->count; i++) {
+        sdsFree(s->keys[i].name);
+        sdsFree(s->keys[i].value);
+    }
+}
+
+static const keyState *findKey(const snapshot *s, const keyState *k) {
+    for (size_t i = 0; i < s->count; i++)
+        if (s->keys[i].db == k->db && sdsCmp(s->keys[i].name, k->name) == 0) return &s->keys[i];
+    return NULL;
+}
+
+static bool sameKey(const keyState *a, const keyState *b) {
+    return a && b && a->expire == b->expire && sdsCmp(a->value, b->value) == 0;
+}
+
+/* ---- What was told -------------------------------------------------------------------------------- */
+
+typedef struct toldKey {
+    int db;
+    char name[32];
+} toldKey;
+
+static struct {
+    toldKey keys[16];
+    size_t count;
+    int databases; /* flushed or swapped */
+    bool by_server;
+    sds events;
+} told;
+
+static void noteModified(serverDb *db, hashedKey key, changeCause cause) {
+    if (!CHECK(told.count < array_len(told.keys))) return;
+    toldKey *k = &told.keys[told.count++];
+    k->db = dbId(db);
+    snprintf(k->name, sizeof(k->name), "%.*s", (int)key.name.len, key.name.ptr);
+    told.by_server |= cause != CHANGED_BY_COMMAND;
+}
+
+static void noteEvent(serverDb *db, int event_class, const char *event, slice key) {
+    unused(db);
+    if (told.events && event_class != NOTIFY_NEW && event_class != NOTIFY_KEY_MISS)
+        told.events = sdsCatPrintf(told.events, "%s %.*s;", event, (int)key.len, key.ptr);
+}
+
+static void noteFlushed(int dbid, bool async) {
+    unused(dbid), unused(async);
+    told.databases++;
+}
+
+static void noteSwapped(int a, int b) {
+    unused(a), unused(b);
+    told.databases++;
+}
+
+static bool wasTold(const keyState *k) {
+    for (size_t i = 0; i < told.count; i++)
+        if (told.keys[i].db == k->db && strcmp(told.keys[i].name, k->name) == 0) return true;
+    return false;
+}
+
+static void forget(void) {
+    told.count = 0;
+    told.databases = 0;
+    told.by_server = false;
+    sdsClear(told.events);
+}
+
+/* ---- Running -------------------------------------------------------------------------------------- */
+
+static sds payload; /* a DUMP */
+
+/* One command, as a connection would run it; the reply. */
+static sds runLine(client *c, const char *line) {
+    alignas(16) char room[4096];
+    recordArena arena;
+    recordCache cache = {0};
+    int argc;
+    sds *words = sdsSplitArgs(line, &argc);
+    recordArenaInit(&arena, room, sizeof(room));
+    parsedCommand *p = recordCreate(&arena, (size_t)argc);
+    for (int i = 0; i < argc; i++) p->argv[i] = strcmp(words[i], "$DUMP") ? sdsSlice(words[i]) : sdsSlice(payload);
+    recordComplete(&arena, &cache, p, 0);
+    monotime now = clockTicks();
+    if (CHECK(p->cmd != NULL)) CHECK_EQ_INT(processCommand(c, p, &now), CALL_DONE);
+    if (p->value) decrRefCount(p->value);
+    recordArenaFree(&arena);
+    sdsFreeSplitRes(words, argc);
+    return fixtureReplies(c);
+}
+
+static void runSetup(client *c, const char *setup) {
+    dbEmpty(-1, false);
+    sds reply = *setup ? runLine(c, setup) : sdsEmpty();
+    if (*setup) CHECK_EQ_STR(reply, "+OK\r\n");
+    sdsFree(reply);
+}
+
+static void init(void) {
+    static bool done;
+    if (done) return;
+    done = true;
+    panicSetMainThread();
+    fixtureInit();
+    commandsRegister();
+    storeObserveModified(noteModified);
+    storeObserveEvents(noteEvent);
+    storeObserveFlushed(noteFlushed);
+    storeObserveSwapped(noteSwapped);
+    told.events = sdsEmpty();
+}
+
+static client *startUp(void) {
+    init();
+    store_settings.notify_events = ~0;
+    storeSetNowMs(clockWallMs());
+    client *c = fixtureClient(2);
+    c->authenticated = true;
+    if (!payload) {
+        runSetup(c, "set a dumped");
+        sds reply = runLine(c, "dump a");
+        char *body = strchr(reply, '\n') + 1;
+        payload = sdsNewLen(body, sdsLen(reply) - (size_t)(body - reply) - 2);
+        sdsFree(reply);
+    }
+    return c;
+}
+
+/* ---- The tests ------------------------------------------------------------------------------------ */
+
+static bool runExample(client *c, const example *e) {
+    snapshot before, after;
+    runSetup(c, e->setup);
+    takeSnapshot(&before);
+    long long dirty = store_stats.dirty;
+    forget();
+    sdsFree(runLine(c, e->line));
+    takeSnapshot(&after);
+
+    size_t changed = 0;
+    bool good = CHECK(!told.by_server) & CHECK(keyspaceAllTold());
+    for (size_t i = 0; i < before.count + after.count; i++) {
+        bool old = i < before.count;
+        const keyState *k = old ? &before.keys[i] : &after.keys[i - before.count];
+        const keyState *other = findKey(old ? &after : &before, k);
+        if (!old && other) continue; /* seen already */
+        bool same = sameKey(k, other);
+        changed += !same;
+        good &= told.databases ? true : CHECK_EQ_INT(wasTold(k), !same);
+    }
+    good &= CHECK_EQ_INT(changed > 0, e->changes);
+    good &= CHECK_EQ_INT(told.databases > 0 || told.count > 0, e->changes);
+    good &= told.databases ? CHECK_EQ_INT(told.count, 0) : CHECK_EQ_INT(told.count, changed);
+    good &= CHECK_EQ_INT(store_stats.dirty > dirty, e->changes);
+    good &= CHECK_EQ_STR(told.events, e->events);
+    freeSnapshot(&before);
+    freeSnapshot(&after);
+    return good;
+}
+
+TEST(write_commands_tell_what_they_change) {
+    client *c = startUp();
+    for (size_t i = 0; i < array_len(examples); i++)
+        if (!runExample(c, &examples[i])) printf("    %s -> %s\n", examples[i].setup, examples[i].line);
+    clientFree(c);
+}
+
+static size_t examplesOf(const serverCommand *cmd, bool changes) {
+    size_t n = 0;
+    for (size_t i = 0; i < array_len(examples); i++) {
+        size_t len = strcspn(examples[i].line, " ");
+        n += examples[i].changes == changes && strlen(cmd->fullname) == len &&
+             memcmp(cmd->fullname, examples[i].line, len) == 0;
+    }
+    return n;
+}
+
+static void askForExamples(void *arg, serverCommand *cmd) {
+    if (cmd->flags & CMD_WRITE) {
+        (*(size_t *)arg)++;
+        bool both = CHECK(cmd->proc) & CHECK(examplesOf(cmd, true)) & CHECK(examplesOf(cmd, false));
+        if (!both) printf("    %s needs an example that changes something and one that does not\n", cmd->fullname);
+    }
+    for (int i = 0; i < cmd->nsubcommands; i++) askForExamples(arg, &cmd->subcommands[i]);
+}
+
+TEST(every_write_command_of_the_table_has_examples) {
+    init();
+    size_t commands = 0;
+    commandEach(askForExamples, &commands);
+    CHECK(commands >= 30);
+}
