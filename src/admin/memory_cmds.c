@@ -56,12 +56,12 @@ static void ratioField(client *c, const char *name, float value) {
     addReplyDouble(c, (double)value);
 }
 
-/* "db.N" with the size of its tables, for each database that holds keys. Returns how many. */
+/* "db.N" with the size of its dicts, for each database in use. Returns how many. */
 static long long databaseFields(client *c) {
     long long count = 0;
     for (int i = 0; i < dbCount(); i++) {
         dbFigures f = dbGetFigures(dbGet(i));
-        if (f.keys == 0) continue;
+        if (!f.in_use) continue;
         char name[32];
         snprintf(name, sizeof(name), "db.%d", i);
         addReplyBulkCString(c, name);

@@ -33,7 +33,7 @@ static void addDatabases(memoryReport *r) {
     for (int i = 0; i < dbCount(); i++) {
         dbFigures f = dbGetFigures(dbGet(i));
         r->keys += f.keys;
-        r->tables += f.keys_bytes + f.expires_bytes;
+        r->tables += f.tables_bytes; /* the rest of a dict was there at startup */
         r->tables_rehashing += f.rehashing_bytes;
         r->databases_rehashing += f.rehashing;
     }

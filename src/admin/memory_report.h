@@ -13,7 +13,7 @@ typedef struct memoryReport {
     allocatorInfo allocator; /* where the allocator tells nothing: `used` and `rss` stand in */
     size_t clients_normal, clients_replicas;
     size_t clients_normal_count, clients_replicas_count;
-    size_t tables;           /* of all databases, keys and expires */
+    size_t tables;           /* of all databases, keys and expires; 0 without a key */
     size_t tables_rehashing; /* of these: being left */
     size_t databases_rehashing;
     size_t overhead; /* all that is not data: startup, clients, tables */

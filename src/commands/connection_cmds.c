@@ -45,7 +45,7 @@ void echoCommand(client *c) {
 void selectCommand(client *c) {
     int id;
     if (!getIntFromArg(c, 1, &id, NULL)) return;
-    serverDb *db = dbGet(id);
+    serverDb *db = dbSelect(id);
     if (!db) {
         addReplyError(c, "DB index is out of range");
         return;

@@ -139,7 +139,7 @@ void renamenxCommand(client *c) {
 static serverDb *dbFromArg(client *c, uint32_t index) {
     int id;
     if (!getIntFromArg(c, index, &id, NULL)) return NULL;
-    serverDb *db = dbGet(id);
+    serverDb *db = dbSelect(id);
     if (!db) addReplyError(c, "DB index is out of range");
     return db;
 }

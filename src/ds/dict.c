@@ -335,10 +335,13 @@ size_t dictSize(const dict *d) {
 size_t dictSlots(const dict *d) {
     return (tableBuckets(&d->t[0]) + tableBuckets(&d->t[1])) * BUCKET_SLOTS;
 }
-size_t dictMemUsage(const dict *d) {
+size_t dictMemTables(const dict *d) {
     size_t chained = d->t[0].chained + d->t[1].chained;
     size_t coming = d->coming ? tableBytes(&d->coming->table) : 0;
-    return sizeof(*d) + tableBytes(&d->t[0]) + tableBytes(&d->t[1]) + coming + chained * sizeof(dictBucket);
+    return tableBytes(&d->t[0]) + tableBytes(&d->t[1]) + coming + chained * sizeof(dictBucket);
+}
+size_t dictMemUsage(const dict *d) {
+    return sizeof(*d) + dictMemTables(d);
 }
 size_t dictMemRehashing(const dict *d) {
     return d->rehashing ? tableBytes(&d->t[0]) : 0;

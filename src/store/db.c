@@ -72,7 +72,8 @@ void dbInit(int count) {
     dbs = zcalloc((size_t)count, sizeof(*dbs));
     db_count = count;
     for (int i = 0; i < count; i++)
-        dbs[i] = (serverDb){.id = i, .keys = dictCreate(&keys_type), .expires = dictCreate(&expires_type)};
+        dbs[i] = (serverDb){
+            .id = i, .keys = dictCreate(&keys_type), .expires = dictCreate(&expires_type), .selected = i == 0};
 }
 
 int dbCount(void) {
@@ -82,6 +83,12 @@ int dbCount(void) {
 serverDb *dbGet(int id) {
     assertMainRole();
     return id >= 0 && id < db_count ? &dbs[id] : NULL;
+}
+
+serverDb *dbSelect(int id) {
+    serverDb *db = dbGet(id);
+    if (db) db->selected = true;
+    return db;
 }
 
 int dbId(const serverDb *db) {
@@ -439,5 +446,6 @@ bool dbSwap(int a, int b) {
     dbs[b] = was_a;
     dbs[a].id = a;
     dbs[b].id = b;
+    dbs[a].selected = dbs[b].selected = true;
     return true;
 }

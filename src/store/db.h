@@ -18,6 +18,8 @@
 void dbInit(int count);
 int dbCount(void);
 serverDb *dbGet(int id); /* NULL out of range */
+/* The same for a client that names it (SELECT, MOVE ...): from now on the database counts as in use. */
+serverDb *dbSelect(int id);
 int dbId(const serverDb *db);
 /* The table in which the keys of a cluster slot are found (-1: no slot), to look ahead in it. Today one for all. */
 const dict *dbDict(const serverDb *db, int slot);

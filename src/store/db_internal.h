@@ -21,6 +21,7 @@ struct serverDb {
     dict *expires;          /* owns; the same entries, those with an expire: borrowed from keys */
     uint64_t expire_cursor; /* of the active expire cycle */
     long long avg_ttl_ms;   /* estimate, for INFO */
+    bool selected;          /* a client has named it; number 0 is always in use */
 };
 
 #endif

@@ -34,9 +34,11 @@ dbFigures dbGetFigures(const serverDb *db) {
         .expires = dictSize(db->expires),
         .keys_bytes = dictMemUsage(db->keys),
         .expires_bytes = dictMemUsage(db->expires),
+        .tables_bytes = dictMemTables(db->keys) + dictMemTables(db->expires),
         .rehashing = (size_t)dictIsRehashing(db->keys) + (size_t)dictIsRehashing(db->expires),
         .rehashing_bytes = dictMemRehashing(db->keys) + dictMemRehashing(db->expires),
         .avg_ttl_ms = db->avg_ttl_ms,
+        .in_use = db->selected || dictSize(db->keys) > 0,
     };
 }
 

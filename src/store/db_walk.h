@@ -21,9 +21,11 @@ uint64_t dbScan(serverDb *db, uint64_t cursor, void (*fn)(void *arg, void **ref)
 
 typedef struct dbFigures {
     size_t keys, expires;              /* entries */
-    size_t keys_bytes, expires_bytes;  /* tables and chained buckets, without entries */
-    size_t rehashing, rehashing_bytes; /* tables that are being left: how many, and their part of the bytes above */
+    size_t keys_bytes, expires_bytes;  /* what the two dicts cost, without entries */
+    size_t tables_bytes;               /* of these bytes: tables and chained buckets, which come and go with the keys */
+    size_t rehashing, rehashing_bytes; /* tables that are being left: how many, and their part of tables_bytes */
     long long avg_ttl_ms;              /* estimate, 0: none */
+    bool in_use;                       /* has keys, or a client has named it */
 } dbFigures;
 dbFigures dbGetFigures(const serverDb *db);
 /* As dictStats(), of the table of keys or that of expires. */

@@ -338,3 +338,75 @@ start_server {overrides {enable-debug-command no}} {
         }
     }
 }
+
+# ---- MEMORY STATS about databases: a server of their own, since a database stays in use ------------------------
+
+proc databases_shown {} {
+    set shown {}
+    foreach field [dict keys [r MEMORY STATS]] {
+        if {[string match db.\[0-9\]* $field]} { lappend shown [string range $field 3 end] }
+    }
+    return $shown
+}
+
+start_server {} {
+
+    test "MEMORY STATS of an empty server shows database 0, without tables" {
+        set stats [r MEMORY STATS]
+        assert_equal 0 [databases_shown]
+        assert_equal {overhead.hashtable.main overhead.hashtable.expires} [dict keys [dict get $stats db.0]]
+        assert_equal 0 [dict get $stats overhead.db.hashtable.lut]
+        assert_equal 0 [dict get $stats overhead.db.hashtable.rehashing]
+        assert_equal 0 [dict get $stats db.dict.rehashing.count]
+        assert_equal 0 [dict get $stats keys.count]
+        assert_equal 0 [dict get $stats keys.bytes-per-key]
+        assert {[dict get $stats startup.allocated] <= [dict get $stats overhead.total]}
+    }
+
+    test "MEMORY STATS has all its fields, in their order" {
+        assert_equal [list {*}{peak.allocated total.allocated startup.allocated replication.backlog replicas.repl.buffer
+            clients.slaves clients.normal cluster.links cluster.slot_import cluster.slot_export aof.buffer lua.caches
+            functions.caches db.0 overhead.db.hashtable.lut overhead.db.hashtable.rehashing overhead.total
+            db.dict.rehashing.count keys.count keys.bytes-per-key dataset.bytes dataset.percentage peak.percentage
+            allocator.allocated allocator.active allocator.resident allocator.muzzy allocator-fragmentation.ratio
+            allocator-fragmentation.bytes allocator-rss.ratio allocator-rss.bytes rss-overhead.ratio rss-overhead.bytes
+            fragmentation fragmentation.bytes}] [dict keys [r MEMORY STATS]]
+    }
+
+    test "MEMORY STATS shows a database from the moment a client names it" {
+        r SELECT 3
+        assert_equal {0 3} [databases_shown]
+        r SELECT 0
+        assert_equal 0 [r MOVE nothing 5]
+        r SET a 1
+        r COPY a b DB 4
+        assert_equal {0 3 4 5} [databases_shown]
+        assert_error "ERR DB index is out of range" {r SELECT 99}
+        r SWAPDB 0 7
+        assert_equal {0 3 4 5 7} [databases_shown]
+    }
+
+    test "MEMORY STATS counts the tables of each database" {
+        r FLUSHALL SYNC
+        r SELECT 7
+        for {set i 0} {$i < 2000} {incr i} { r SET key:$i $i }
+        for {set i 0} {$i < 500} {incr i} { r EXPIRE key:$i 1000 }
+        set stats [r MEMORY STATS]
+        set main [dict get $stats db.7 overhead.hashtable.main]
+        set expires [dict get $stats db.7 overhead.hashtable.expires]
+        assert_between [expr {2000 * 8}] [expr {2000 * 60}] $main
+        assert_between [expr {500 * 8}] $main $expires
+        assert {[dict get $stats db.3 overhead.hashtable.main] <= 1000}
+        set lut [dict get $stats overhead.db.hashtable.lut]
+        assert_between [expr {($main + $expires) / 2}] [expr {$main + $expires + 5 * 2 * 300}] $lut
+        assert {[dict get $stats startup.allocated] + $lut <= [dict get $stats overhead.total]}
+        assert_equal 2000 [dict get $stats keys.count]
+        assert_equal [dict get $stats dataset.bytes] \
+            [expr {[dict get $stats total.allocated] - [dict get $stats overhead.total]}]
+        assert_equal [dict get $stats keys.bytes-per-key] [expr {[dict get $stats dataset.bytes] / 2000}]
+        r FLUSHALL SYNC
+        assert_equal 0 [dict get [r MEMORY STATS] keys.count]
+        assert_equal {0 3 4 5 7} [databases_shown]
+        r SELECT 0
+    }
+}

@@ -51,12 +51,17 @@ TEST(db_figures_count_keys_and_tables) {
     dbFigures empty = dbGetFigures(db);
     CHECK_EQ_INT(empty.keys, 0);
     CHECK_EQ_INT(empty.expires, 0);
+    CHECK_EQ_INT(empty.tables_bytes, 0);
+    CHECK(empty.keys_bytes > 0); /* the dict itself */
     fill(db);
     dbFigures f = dbGetFigures(db);
     CHECK_EQ_INT(f.keys, KEYS);
     CHECK_EQ_INT(f.expires, KEYS / 4);
     CHECK(f.keys_bytes > KEYS * sizeof(void *) && f.keys_bytes > f.expires_bytes);
     CHECK(f.expires_bytes > KEYS / 4 * sizeof(void *));
+    size_t dicts = empty.keys_bytes + empty.expires_bytes;
+    CHECK_EQ_INT(f.tables_bytes, f.keys_bytes + f.expires_bytes - dicts);
+    CHECK(f.rehashing_bytes <= f.tables_bytes);
     CHECK(f.rehashing <= 2 && (f.rehashing > 0) == (f.rehashing_bytes > 0));
     char text[4096];
     CHECK(dbTableStats(db, false, text, sizeof(text), false) > 0);
@@ -76,4 +81,18 @@ TEST(db_expand_makes_room_at_once) {
     CHECK(dbDict(db, -1) == dbDict(db, 7));
     hashedKey key = keyN("k", 5);
     CHECK(dictFind(dbDict(db, -1), key.name, key.hash) == lookupKeyRead(db, key));
+}
+
+TEST(db_counts_as_in_use_once_it_is_named_or_has_keys) {
+    storeReset();
+    CHECK(dbGetFigures(dbGet(0)).in_use);
+    serverDb *db = dbGet(TEST_DBS - 1);
+    bool before = dbGetFigures(db).in_use; /* an earlier test may have swapped it */
+    dbAddTake(db, stringEntry(keyOf("k"), 1, 0), keyOf("k"));
+    CHECK(dbGetFigures(db).in_use);
+    dbEmpty(-1, false);
+    CHECK_EQ_INT(dbGetFigures(db).in_use, before);
+    CHECK(dbSelect(TEST_DBS - 1) == db);
+    CHECK(dbGetFigures(db).in_use);
+    CHECK(dbSelect(TEST_DBS) == NULL && dbSelect(-1) == NULL);
 }
