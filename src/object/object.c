@@ -8,7 +8,8 @@
  * Owns        the table of type operations, filled at boot.
  * Threads     main changes objects and counts; a thread may make an object and use it until it gives it away;
  *             objectFree() runs on any thread for an object nobody else knows.
- * Invariants  1. Every entry that is not EMBSTR has an expire slot, so that only an EMBSTR moves for an expire.
+ * Invariants  1. Every entry that is neither EMBSTR nor INT has an expire slot: what may be large, or referred to by
+ *                replies, does not move for an expire.
  *             2. RAW, and types with a structure, have a non-NULL pointer.
  *             3. With refcount > 1 the bytes of the value do not change; expire and LRU may.
  * Tests       tests/unit/object/object_test.c
@@ -112,7 +113,7 @@ robj *objectRenameTake(robj *o, slice new_key) {
         decrRefCount(o);
         return renamed;
     }
-    renamed = entryCreate(new_key, o->type, o->encoding, true, 0, o->owner);
+    renamed = entryCreate(new_key, o->type, o->encoding, o->has_expire_slot, 0, o->owner);
     renamed->value_len = o->value_len;
     renamed->block_exact = o->block_exact;
     memcpy(entryPlace(renamed), entryPlace(o), sizeof(void *));

@@ -11,7 +11,8 @@
  * Small strings (EMBSTR) lie in the entry. Larger ones (RAW) are a block of exactly their bytes, without
  * a header of their own, so that 512 or 4096 bytes fill their size class; room to grow is what
  * the allocator gave. An integer (INT) lies in the pointer's place. Other types keep their structure behind the
- * pointer. The expire slot is part of every entry that is not EMBSTR; an EMBSTR entry gets one when it needs one.
+ * pointer. The expire slot is part of every entry whose value lies elsewhere; EMBSTR and INT, which are copied easily,
+ * get one when they need it.
  *
  * Reference counts are plain: only main changes them (and a thread that alone knows a new object). A value that
  * replies in flight refer to (refcount > 1) is never changed in place: objectMakeWritableTake() copies first.

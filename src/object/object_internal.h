@@ -54,7 +54,8 @@ static inline void entrySetPointer(robj *o, void *p) {
 /* Bytes that were asked for when the entry was made. */
 size_t entrySize(const robj *o);
 /* A new entry, refcount 1, LRU 0, key copied, expire -1 where there is a slot; value and its length are for the
- * caller to fill in. `embedded` bytes are reserved behind the key. Every encoding but EMBSTR has the expire slot. */
+ * caller to fill in. `embedded` bytes are reserved behind the key. Every encoding but EMBSTR and INT has the expire
+ * slot. */
 robj *entryCreate(slice key, objectTypeId type, int encoding, bool expire_slot, size_t embedded, unsigned owner);
 /* Free the entry only; its value has been taken or freed. */
 void entryFree(robj *o);
@@ -65,8 +66,8 @@ bool stringFitsEntry(size_t key_len, size_t value_len, bool expire_slot);
 /* A block of exactly `len` bytes with a copy of `value`; a block of one byte when len is 0, so that it is never
  * NULL. */
 char *stringBlock(const char *value, size_t len);
-/* Copy of a string entry under `key` with `expire_slot` where it is EMBSTR; embedded or not is decided anew for an
- * EMBSTR, RAW stays RAW. Inherits LRU and expire. */
+/* Copy of a string entry under `key` with `expire_slot` where it is EMBSTR or INT; embedded or not is decided anew for
+ * an EMBSTR, RAW stays RAW. Inherits LRU and expire. */
 robj *stringCopy(const robj *o, slice key, bool expire_slot);
 
 #endif

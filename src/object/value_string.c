@@ -1,8 +1,8 @@
 /* value_string.c -- the string type: where its bytes lie, and how they are changed.
  *
  * EMBSTR: behind the key, in the entry; it cannot grow. RAW: a block of its own without header or NUL; its room is
- * what the allocator says. INT: the number in the pointer's place. RAW and INT differ in no other part of the entry,
- * so that a counter that becomes text, or the other way round, keeps its entry.
+ * what the allocator says. INT: the number in the pointer's place. A RAW, and an INT with an expire slot, differ in
+ * no other part of the entry, so that text that becomes a counter, and such a counter that becomes text, keep it.
  *
  *            MakeWritable                     SetInteger
  *   EMBSTR ---------------> RAW <---------------------------- (any)
@@ -83,8 +83,7 @@ robj *objectCreateFromBlockTake(slice key, char *block, size_t len, unsigned own
 }
 
 robj *objectCreateInteger(slice key, long long value, bool with_expire, unsigned owner) {
-    unused(with_expire); /* every INT has the slot */
-    robj *o = entryCreate(key, OBJ_STRING, OBJ_ENC_INT, true, 0, owner);
+    robj *o = entryCreate(key, OBJ_STRING, OBJ_ENC_INT, with_expire, 0, owner);
     memcpy(entryPlace(o), &value, sizeof(value));
     return o;
 }
@@ -92,7 +91,7 @@ robj *objectCreateInteger(slice key, long long value, bool with_expire, unsigned
 robj *stringCopy(const robj *o, slice key, bool expire_slot) {
     robj *copy;
     if (o->encoding == OBJ_ENC_INT) {
-        copy = objectCreateInteger(key, objectInteger(o), true, object_main_owner);
+        copy = objectCreateInteger(key, objectInteger(o), expire_slot, object_main_owner);
     } else if (o->encoding == OBJ_ENC_EMBSTR) {
         copy = objectCreateTextString(key, textOf(o), expire_slot, object_main_owner);
     } else {
@@ -169,7 +168,7 @@ robj *objectMakeWritableTake(robj *o, size_t capacity) {
     slice value = objectString(o, digits);
     char *block = zmalloc(growTo(capacity, value.len));
     if (value.len) memcpy(block, value.ptr, value.len);
-    if (unshared && o->encoding == OBJ_ENC_INT) {
+    if (unshared && o->encoding == OBJ_ENC_INT && o->has_expire_slot) {
         o->encoding = OBJ_ENC_RAW;
         o->value_len = value.len & OBJ_STRING_MAX;
         entrySetPointer(o, block);
@@ -204,7 +203,7 @@ robj *objectSetIntegerTake(robj *o, long long value) {
         memcpy(entryPlace(o), &value, sizeof(value));
         return o;
     }
-    robj *number = objectCreateInteger(objectKey(o), value, true, object_main_owner);
+    robj *number = objectCreateInteger(objectKey(o), value, o->has_expire_slot, object_main_owner);
     entryInherit(number, o);
     decrRefCount(o);
     return number;

@@ -4,6 +4,7 @@
 #include "object.h"
 #include "unit.h"
 #include "zmalloc.h"
+#include <limits.h>
 
 static char bytes[300000];
 
@@ -126,9 +127,10 @@ TEST(string_grows_greedily_and_in_place) {
 }
 
 TEST(string_integer_is_kept_in_place) {
-    robj *o = objectCreateInteger(sliceStr("n"), 5, false, 0);
+    robj *o = objectCreateInteger(sliceStr("n"), 5, true, 0);
     CHECK(objectSetIntegerTake(o, 6) == o);
     CHECK_EQ_INT(objectInteger(o), 6);
+    CHECK(objectSetExpireTake(o, 1000) == o);
     robj *text = objectMakeWritableTake(o, 2);
     CHECK(text == o);
     CHECK_EQ_STR(objectEncodingName(o), "raw");
@@ -138,8 +140,40 @@ TEST(string_integer_is_kept_in_place) {
     robj *other = objectSetIntegerTake(o, 8);
     CHECK(other != o && o->refcount == 1);
     CHECK_EQ_INT(objectInteger(o), 7);
+    CHECK_EQ_INT(objectExpire(other), 1000);
     decrRefCount(o);
     decrRefCount(other);
+}
+
+/* A counter without an expire is no larger than it must be; it gets the room when it needs it. */
+TEST(string_integer_has_an_expire_slot_when_it_needs_one) {
+    size_t used = zmallocUsed();
+    robj *o = objectCreateString(sliceStr("counter1"), sliceStr("5"), false, 0);
+    void *small = zmalloc(32);
+    CHECK_EQ_INT(objectMemUsage(o, 5), zmallocSize(small));
+    zfree(small);
+    CHECK(objectSetIntegerTake(o, 6) == o);
+    CHECK(objectSetExpireTake(o, -1) == o);
+    o->lru = 77;
+    o = objectSetExpireTake(o, 1000);
+    CHECK_EQ_INT(objectExpire(o), 1000);
+    CHECK_EQ_INT(objectInteger(o), 6);
+    CHECK_EQ_INT(o->lru, 77);
+    CHECK(sliceIs(objectKey(o), "counter1"));
+    robj *renamed = objectRenameTake(objectCreateInteger(sliceStr("a"), LLONG_MIN, false, 0), sliceStr("bb"));
+    CHECK_EQ_INT(objectInteger(renamed), LLONG_MIN);
+    CHECK_EQ_INT(objectExpire(renamed), -1);
+    renamed = objectSetExpireTake(renamed, 5);
+    CHECK_EQ_INT(objectExpire(renamed), 5);
+    robj *text = objectMakeWritableTake(objectCreateInteger(sliceStr("c"), 12, false, 0), 3);
+    objectWritableBytes(text)[2] = '3';
+    objectSetStringLen(text, 3);
+    CHECK(objectSetExpireTake(text, 9) == text); /* text always has the room: it may be large */
+    CHECK(sliceIs(objectString(text, NULL), "123"));
+    decrRefCount(o);
+    decrRefCount(renamed);
+    decrRefCount(text);
+    CHECK_EQ_INT(zmallocUsed(), used);
 }
 
 TEST(string_is_one_allocation_to_free) {

@@ -364,3 +364,28 @@ TEST(db_resize_tick_shrinks_and_goes_on) {
     CHECK(!dictIsRehashing(db->keys));
     CHECK(lookupKeyRead(db, keyN("k", 19950)) != NULL);
 }
+
+/* The entry of a counter without expire moves when it gets one. */
+TEST(db_gives_a_counter_an_expire) {
+    storeReset();
+    serverDb *db = dbGet(1);
+    for (long i = 0; i < 200; i++) {
+        hashedKey key = keyN("counter:", i);
+        dbAddTake(db, objectCreateInteger(key.name, i, false, 0), key);
+        robj *o = dbSetExpire(db, lookupKeyWrite(db, key), key, 2000000 + i);
+        CHECK(lookupKeyRead(db, key) == o);
+        dbReplaceEntry(db, o, objectSetIntegerTake(o, i + 1), key);
+        if (i % 2) CHECK(dbRemoveExpire(db, lookupKeyWrite(db, key), key));
+    }
+    dbCheck(db);
+    for (long i = 0; i < 200; i++) {
+        robj *o = lookupKeyRead(db, keyN("counter:", i));
+        if (!CHECK(o) || !CHECK_EQ_INT(objectInteger(o), i + 1)) break;
+        CHECK_EQ_INT(objectExpire(o), i % 2 ? -1 : 2000000 + i);
+    }
+    /* Overwritten with its time to live kept. */
+    hashedKey key = keyN("counter:", 0);
+    setKeyTake(db, objectCreateInteger(key.name, 7, false, 0), key, true);
+    CHECK_EQ_INT(objectExpire(lookupKeyRead(db, key)), 2000000);
+    dbCheck(db);
+}
