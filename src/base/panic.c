@@ -215,7 +215,10 @@ static void printRegisters(const ucontext_t *uc) {
  * that two reports do not mix. */
 static void becomeReporter(void) {
     int me = (int)syscall(SYS_gettid), nobody = 0;
-    if (atomic_compare_exchange_strong(&reporting_thread, &nobody, me) || nobody == me) return;
+    if (atomic_compare_exchange_strong(&reporting_thread, &nobody, me) || nobody == me) {
+        has_main_role = true; /* its sections read what is main's, whoever has crashed */
+        return;
+    }
     for (;;) pause();
 }
 
