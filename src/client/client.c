@@ -91,7 +91,6 @@ void clientFree(client *c) {
         dictPop(clients_by_id, idKey(&c->id), dictHash(clients_by_id, idKey(&c->id)));
         listDelNode(client_state.clients, c->node);
     }
-    client_state.output_bytes_total -= c->output_bytes;
     replyBlockReleaseChain(c->reply_head);
     sdsFree(c->name);
     sdsFree(c->lib_name);
@@ -247,7 +246,7 @@ static size_t argvBytes(const client *c) {
 
 static size_t memUsage(const client *c, const clientInfoExtra *extra) {
     const sds texts[] = {c->name, c->lib_name, c->lib_ver, c->peer, c->local};
-    size_t bytes = zmallocSize(c) + c->output_bytes + c->input_bytes + extra->query_used + extra->query_free +
+    size_t bytes = zmallocSize(c) + c->output_memory + c->input_bytes + extra->query_used + extra->query_free +
                    extra->multi_bytes + extra->other_bytes;
 
     for (size_t i = 0; i < array_len(texts); i++) bytes += texts[i] ? sdsAllocSize(texts[i]) : 0;
@@ -322,14 +321,13 @@ static const char *textOr(const sds s) {
 
 sds clientCatInfo(sds s, const client *c) {
     clientInfoExtra extra = gatherExtra(c);
-    size_t queued = c->output_bytes > CLIENT_OUTPUT_GRACE ? c->output_bytes - CLIENT_OUTPUT_GRACE : 0;
-    size_t open_bytes = 0, blocks = 0;
+    /* The field's client has a buffer (rbs, of which obl bytes wait) and behind it a list of oll blocks, omem bytes. */
+    size_t queued = clientQueuedOutput(c);
+    size_t buffered = c->output_bytes < CLIENT_OUTPUT_BUFFER ? c->output_bytes : CLIENT_OUTPUT_BUFFER;
+    size_t open_bytes = 0;
     char flags[24];
 
-    for (const replyBlock *b = c->reply_head; b; b = b->next) {
-        open_bytes += replyBlockAllocSize(b);
-        blocks++;
-    }
+    for (const replyBlock *b = c->reply_head; b; b = b->next) open_bytes += replyBlockAllocSize(b);
     s = sdsCatPrintf(s, "id=%llu addr=%s laddr=%s fd=%d name=%s age=%llu idle=%llu flags=%s capa=%s db=%d",
                      (unsigned long long)c->id, c->peer, c->local, c->fd, textOr(c->name), secondsSince(c->created),
                      (unsigned long long)idleNs(c, &extra) / 1000000000ull, flagLetters(c, &extra, flags),
@@ -340,7 +338,7 @@ sds clientCatInfo(sds s, const client *c) {
         extra.watched, extra.query_used, extra.query_free, argvBytes(c), extra.multi_bytes);
     s = sdsCatPrintf(
         s, " rbs=%zu rbp=%zu obl=%zu oll=%zu omem=%zu tot-mem=%zu events=%s cmd=%s user=%s redir=%lld resp=%d",
-        open_bytes, c->reply_peak, c->output_bytes - queued, queued ? blocks : 0, queued, memUsage(c, &extra),
+        open_bytes, c->reply_peak, buffered, queued ? (size_t)c->output_blocks : 0, queued, memUsage(c, &extra),
         c->stream ? (queued ? "rw" : "r") : "", clientCommandName(c->cmd ? c->cmd : c->last_cmd), extra.user,
         extra.redirect, c->resp);
     return sdsCatPrintf(s, " lib-name=%s lib-ver=%s tot-net-in=%lld tot-net-out=%lld tot-cmds=%lld",

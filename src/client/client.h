@@ -56,9 +56,10 @@ enum {
 
 enum { CLIENT_CAPA_REDIRECT = 1 }; /* client.capa: CLIENT CAPA redirect */
 
-/* Output up to this much never breaks a limit: the field keeps so much in a buffer of the client that limits do not
- * see. */
-#define CLIENT_OUTPUT_GRACE 16384
+/* The field keeps this much output in a buffer of the client that limits do not see (obl). */
+#define CLIENT_OUTPUT_BUFFER 16384
+/* So the memory of a client's first two blocks, one small and one large, never breaks a limit either. */
+#define CLIENT_OUTPUT_GRACE (2048 + CLIENT_OUTPUT_BUFFER)
 
 /* Kinds for client-output-buffer-limit and CLIENT LIST TYPE. */
 typedef enum {
@@ -87,14 +88,16 @@ typedef struct client {
     alignas(CACHE_LINE) struct clientStream *stream; /* NULL for fake clients */
     struct requestBlock *blocks_head, *blocks_tail;  /* owns: parsed, not yet executed to the end; net takes them back
                                                       * before clientFree() */
-    size_t output_bytes;       /* all output not yet known to be written, references at full size */
-    size_t input_bytes;        /* bytes in blocks_* */
+    size_t output_bytes;  /* all output not yet known to be written: what will go over the wire */
+    size_t output_memory; /* what that output costs until its blocks come back: blocks and values they refer to */
+    size_t input_bytes;   /* bytes in blocks_* */
     monotime last_interaction; /* a command ran or was refused */
     struct client *next_ready, *next_pending_write, *next_closing;
     uint64_t id;
 
     /* Cold. */
-    struct user *user; /* borrowed */
+    uint32_t output_blocks; /* counted in output_memory */
+    struct user *user;      /* borrowed */
     const struct serverCommand *last_cmd;
     sds name, lib_name, lib_ver; /* own; NULL when unset */
     sds peer, local;             /* own: "ip:port" */
@@ -116,6 +119,11 @@ typedef struct client {
     unsigned long error_replies; /* sent to this client, to tell whether a command failed */
 } client;
 
+/* Memory of unsent output that limits count (CLIENT LIST omem). */
+static inline size_t clientQueuedOutput(const client *c) {
+    return c->output_memory > CLIENT_OUTPUT_GRACE ? c->output_memory - CLIENT_OUTPUT_GRACE : 0;
+}
+
 typedef struct clientState {
     list *clients; /* all with a connection, in order of id */
     uint64_t next_id;
@@ -123,7 +131,6 @@ typedef struct clientState {
     client *closing;       /* to be freed; drained by net (clientPopClosing) before sleep */
     long long total_error_replies, unexpected_error_replies;
     long long output_limit_disconnections, query_limit_disconnections;
-    size_t output_bytes_total; /* sum of output_bytes of all clients */
     size_t recent_max_input, recent_max_output;
     dict *errors; /* errorstats: entries of reply_error.c */
 } clientState;

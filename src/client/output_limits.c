@@ -41,7 +41,7 @@ static bool softLimitBroken(client *c, const outputLimit *limit, size_t bytes) {
 
 bool outputLimitCheck(client *c) {
     const outputLimit *limit = &output_limits[clientTypeOf(c)];
-    size_t bytes = c->output_bytes > CLIENT_OUTPUT_GRACE ? c->output_bytes - CLIENT_OUTPUT_GRACE : 0;
+    size_t bytes = clientQueuedOutput(c);
 
     if (c->flags & (CLIENT_CLOSE_ASAP | CLIENT_FAKE)) return false;
     bool hard = limit->hard_bytes && bytes >= limit->hard_bytes;

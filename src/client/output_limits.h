@@ -1,6 +1,7 @@
 /* output_limits.h -- client-output-buffer-limit: who is sent away for not reading.
  *
- * Output counts from CLIENT_OUTPUT_GRACE bytes on, values that replies refer to at full size.
+ * What counts is the memory that unsent output costs, from CLIENT_OUTPUT_GRACE bytes on: blocks as they were allocated,
+ * and each reference to a value at its full size.
  *
  * Runs on: main.
  *
@@ -17,10 +18,10 @@ typedef struct outputLimit {
 
 extern outputLimit
     output_limits[CLIENT_TYPES]; /* NORMAL, REPLICA, PUBSUB; PRIMARY has none. Changed by outputLimitsSet() */
-/* With less than this in c->output_bytes no client of any kind can have broken a limit; SIZE_MAX without limits. */
+/* With less than this in c->output_memory no client of any kind can have broken a limit; SIZE_MAX without limits. */
 extern size_t output_alarm_bytes;
 
-/* Check a client whose output has grown (c->output_bytes >= output_alarm_bytes) or shrunk, or in cron, for the soft
+/* Check a client whose output has grown (c->output_memory >= output_alarm_bytes) or shrunk, or in cron, for the soft
  * limit's time: closes it asynchronously, with a log line, when a limit is broken. True if it did. */
 bool outputLimitCheck(client *c);
 

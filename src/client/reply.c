@@ -12,14 +12,17 @@
  * Owns        the open chain of each client: reply_head .. reply_tail, places in it through c->deferred.
  * Threads     main.
  * Invariants  1. c->output_bytes is the total of the chain and of what was taken and not yet reported as written.
- *             2. Places close in the reverse order of their opening.
- *             3. A chain that is handed over holds no open place.
+ *             2. c->output_memory is the cost (replyBlockCost) of all blocks of the client, wherever they are: in the
+ *                chain, with the stream, on their way back; c->output_blocks is their number.
+ *             3. Places close in the reverse order of their opening.
+ *             4. A chain that is handed over holds no open place.
  * Cost        a reference: about 50 instructions; a bulk in bytes: the same and its memcpy.
  * Tests       tests/unit/client/reply_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "reply.h"
 #include "client_settings.h"
+#include "log.h"
 #include "output_limits.h"
 #include "panic.h"
 #include "reply_format.h"
@@ -33,6 +36,8 @@
 /* A client with one of these gets nothing; a push message goes through in spite of the first two. */
 #define SILENT_FLAGS \
     (CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP | CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY | CLIENT_PRIMARY)
+
+static_assert(CLIENT_OUTPUT_GRACE == REPLY_BLOCK_SMALL + REPLY_BLOCK_LARGE, "limits begin behind two blocks");
 
 /* ---- The chain -------------------------------------------------------------------------------------------------- */
 
@@ -56,31 +61,54 @@ static inline bool mayReply(client *c) {
     return startReplying(c);
 }
 
+/* The client's output costs so much more. */
+static inline void accountMemory(client *c, size_t bytes) {
+    c->output_memory += bytes;
+    if (unlikely(c->output_memory >= output_alarm_bytes)) outputLimitCheck(c);
+}
+
+/* A reply that cannot be held: half of it may stand in the chain, so the connection is of no use any more. */
+static __attribute__((noinline)) void closeForMemory(client *c, size_t bytes) {
+    sds info = clientCatInfo(sdsEmpty(), c);
+
+    serverLog(LL_WARNING, "Client %s scheduled to be closed: there is no memory for %zu bytes of its reply.", info,
+              bytes);
+    sdsFree(info);
+    clientCloseAsap(c);
+}
+
+/* NULL only when `room` asks for a block made to measure and there is no memory: the client is to be closed then. */
 static __attribute__((noinline)) replyBlock *openBlock(client *c, size_t room) {
     replyBlock *b = replyBlockGet(room, c->reply_tail == NULL);
 
+    if (unlikely(!b)) {
+        closeForMemory(c, room);
+        return NULL;
+    }
     if (c->reply_tail) c->reply_tail->next = b;
     else c->reply_head = b;
     c->reply_tail = b;
+    c->output_blocks++;
+    accountMemory(c, replyBlockAllocSize(b));
     return b;
 }
 
-/* The block to write to, with room for `n` bytes. */
+/* The block to write to, with room for `n` bytes, which are few. */
 static inline replyBlock *reserve(client *c, size_t n) {
     replyBlock *b = c->reply_tail;
 
     return likely(b && replyBlockRoom(b) >= n) ? b : openBlock(c, n);
 }
 
-/* `bytes` were written behind b->used, and `referred` bytes were referred to. */
+/* `bytes` were written behind b->used, and `referred` bytes were referred to. The memory of the former was counted when
+ * the block was opened. */
 static inline void account(client *c, replyBlock *b, size_t bytes, size_t referred) {
     size_t wire = bytes + referred;
 
     b->used += bytes;
     b->total += wire;
     c->output_bytes += wire;
-    client_state.output_bytes_total += wire;
-    if (unlikely(c->output_bytes >= output_alarm_bytes)) outputLimitCheck(c);
+    if (referred) accountMemory(c, referred);
 }
 
 static inline void copyInto(client *c, replyBlock *b, const char *p, size_t len) {
@@ -88,13 +116,15 @@ static inline void copyInto(client *c, replyBlock *b, const char *p, size_t len)
     account(c, b, len, 0);
 }
 
-/* Bytes that do not fit the open block: fill it, and put the rest into one block that holds it all. */
+/* Bytes that do not fit the open block: fill it, and put the rest into one block that holds it all. A client that this
+ * closes gets no more. */
 static __attribute__((noinline)) void appendSplit(client *c, const char *p, size_t len) {
     while (len) {
         replyBlock *b = c->reply_tail;
         size_t room = b ? replyBlockRoom(b) : 0;
         if (room == 0) {
             b = openBlock(c, len < REPLY_BLOCK_CAPACITY_MAX ? len : REPLY_BLOCK_CAPACITY_MAX);
+            if (c->flags & CLIENT_CLOSE_ASAP) return;
             room = replyBlockRoom(b);
         }
         size_t part = len < room ? len : room;
@@ -122,10 +152,22 @@ replyBlock *clientTakeReplies(client *c) {
     return head;
 }
 
-void clientOutputWritten(client *c, size_t bytes) {
+void clientOutputWritten(client *c, replyBlock *done, size_t bytes) {
+    size_t cost = 0;
+    uint32_t blocks = 0;
+
     debugAssert(bytes <= c->output_bytes);
+    while (done) {
+        replyBlock *next = done->next;
+        cost += replyBlockCost(done);
+        blocks++;
+        replyBlockRelease(done);
+        done = next;
+    }
+    debugAssert(cost <= c->output_memory && blocks <= c->output_blocks);
+    c->output_memory -= cost;
+    c->output_blocks -= blocks;
     c->output_bytes -= bytes;
-    client_state.output_bytes_total -= bytes;
     c->net_output += (long long)bytes;
     if (unlikely(c->soft_limit_since)) outputLimitCheck(c);
 }
@@ -445,7 +487,6 @@ static void closePlace(client *c, char *gap, char prefix, long long n) {
     b->used -= surplus;
     b->total -= surplus;
     c->output_bytes -= surplus;
-    client_state.output_bytes_total -= surplus;
 }
 
 void setDeferredArrayLen(client *c, void *at, long long n) {

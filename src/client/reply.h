@@ -18,8 +18,9 @@
 /* Take the client's chain for the stream (NULL if none); its bytes stay counted in c->output_bytes until
  * clientOutputWritten(). Not while a deferred length is open. */
 replyBlock *clientTakeReplies(client *c);
-/* `bytes` of what was taken are on the wire, or were thrown away with the connection. */
-void clientOutputWritten(client *c, size_t bytes);
+/* `bytes` of what was taken are on the wire, or were thrown away with the connection; the blocks in `done` (NULL: none)
+ * are not needed any more: takes them. */
+void clientOutputWritten(client *c, replyBlock *done, size_t bytes);
 /* Bytes waiting in the chain. */
 bool clientHasReplies(const client *c);
 

@@ -5,10 +5,11 @@
  *
  * Not here    what is written into a block (reply.c), and how it reaches the socket (net).
  * Owns        the spare blocks.
- * Threads     main. The holder of a connection reads a block that was handed to it and writes `sent`.
+ * Threads     main. The holder of a connection has the blocks that were handed to it: it reads them, counts in `sent`,
+ *             and may move what a block holds into the one before it.
  * Invariants  1. Bytes and references never meet: used + nrefs * sizeof(replyRef) <= capacity.
- *             2. total = used + the lengths of all references.
- *             3. Offsets do not decrease from ref0 on.
+ *             2. total = used + the lengths of all references; sent <= total.
+ *             3. Offsets do not decrease from ref0 on, and none is beyond `used`.
  * Tests       tests/unit/client/reply_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -37,6 +38,19 @@ static replyBlock *makeBlock(uint32_t capacity) {
     return b;
 }
 
+/* One block for something large. What the allocator rounds up to is used, and so counted. NULL: no memory. */
+static replyBlock *makeToMeasure(size_t room) {
+    serverAssert(room <= REPLY_BLOCK_CAPACITY_MAX);
+    size_t want = sizeof(replyBlock) + ((room + sizeof(replyRef) - 1) & ~(sizeof(replyRef) - 1));
+    replyBlock *b = ztrymalloc(want);
+
+    if (!b) return NULL;
+    size_t capacity = zmallocSize(b) - sizeof(*b);
+    if (capacity > REPLY_BLOCK_CAPACITY_MAX) capacity = REPLY_BLOCK_CAPACITY_MAX;
+    b->capacity = (uint32_t)(capacity & ~(sizeof(replyRef) - 1));
+    return b;
+}
+
 static replyBlock *poolGet(blockPool *pool, uint32_t capacity) {
     replyBlock *b = pool->spare;
 
@@ -54,8 +68,8 @@ replyBlock *replyBlockGet(size_t room, bool first) {
     } else if (likely(room <= CAPACITY_OF(REPLY_BLOCK_LARGE))) {
         b = poolGet(&large_pool, CAPACITY_OF(REPLY_BLOCK_LARGE));
     } else {
-        serverAssert(room <= REPLY_BLOCK_CAPACITY_MAX);
-        b = makeBlock((uint32_t)((room + sizeof(replyRef) - 1) & ~(sizeof(replyRef) - 1)));
+        b = makeToMeasure(room);
+        if (unlikely(!b)) return NULL;
     }
     b->next = NULL;
     b->nrefs = 0;
@@ -101,6 +115,39 @@ sds replyBlockCatChain(sds s, const replyBlock *head) {
     return s;
 }
 
+bool replyBlockMove(replyBlock *to, replyBlock *from) {
+    size_t refs_bytes = from->nrefs * sizeof(replyRef);
+
+    debugAssert(from->sent == 0);
+    if (replyBlockRoom(to) < from->used + refs_bytes) return false;
+    memcpy(to->data + to->used, from->data, from->used);
+    if (from->nrefs) {
+        uint32_t last = to->nrefs + from->nrefs - 1;
+        memcpy(replyBlockRef(to, last), replyBlockRef(from, from->nrefs - 1), refs_bytes);
+        for (uint32_t i = to->nrefs; i <= last; i++) replyBlockRef(to, i)->offset += to->used;
+    }
+    to->nrefs += from->nrefs;
+    to->used += from->used;
+    to->total += from->total;
+    from->nrefs = 0;
+    from->used = from->total = 0;
+    return true;
+}
+
 size_t replyBlockAllocSize(const replyBlock *b) {
     return sizeof(*b) + b->capacity;
+}
+
+void replyBlockCheck(const replyBlock *b) {
+    size_t referred = 0, before = 0;
+
+    serverAssert(b->used + b->nrefs * sizeof(replyRef) <= b->capacity);
+    for (uint32_t i = 0; i < b->nrefs; i++) {
+        const replyRef *ref = replyBlockRef(b, i);
+        serverAssert(ref->offset >= before && ref->offset <= b->used);
+        before = ref->offset;
+        referred += ref->len;
+    }
+    serverAssert(b->total == b->used + referred);
+    serverAssert(b->sent <= b->total);
 }

@@ -5,9 +5,10 @@
  *                +--------+-----------------------+ . . . . . .  +------+------+
  *   A reference stands behind the byte at `offset`: order is that of the offsets.
  *
- * Main fills a block, hands it to the thread that holds the connection, and gets it back when its bytes have gone.
+ * Main fills a block, hands it to the thread that holds the connection, and gets it back when its bytes have gone, or
+ * have been moved into another block that waits there.
  *
- * Runs on: main.
+ * Runs on: main, but for replyBlockMove().
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CLIENT_REPLY_BLOCK_H
@@ -50,9 +51,18 @@ static inline size_t replyBlockRoom(const replyBlock *b) {
     return b->capacity - b->used - b->nrefs * sizeof(replyRef);
 }
 
+/* Bytes of memory a block stands for: its own, and what its references keep alive, at full size each. */
+static inline size_t replyBlockCost(const replyBlock *b) {
+    return sizeof(*b) + b->capacity + (b->total - b->used);
+}
+
 /* An empty block with room for at least `room` bytes (at most REPLY_BLOCK_CAPACITY_MAX), of the small kind if `first`
- * and that is enough. */
-replyBlock *replyBlockGet(size_t room, bool first);
+ * and that is enough. NULL when there is no memory for one that is made to measure. */
+replyBlock *replyBlockGet(size_t room, bool first) must_check;
+/* Move everything `from` holds behind what `to` holds, if it fits: then `from` is empty and costs itself only, and the
+ * sum of both costs is what it was. False: nothing was changed. Runs on: the thread that has both, which for blocks
+ * that were handed over is the holder. No count changes: a reference moves. */
+bool replyBlockMove(replyBlock *to, replyBlock *from);
 /* Give back a block whose bytes have gone: drops the references, recycles the memory. */
 void replyBlockRelease(replyBlock *b);
 /* The same for a chain; NULL is allowed. */
@@ -60,5 +70,7 @@ void replyBlockReleaseChain(replyBlock *head);
 /* All bytes of a chain, references resolved, appended to `s` (replies of scripts, tests). */
 sds replyBlockCatChain(sds s, const replyBlock *head);
 size_t replyBlockAllocSize(const replyBlock *b);
+/* Assert the numbered invariants of reply_block.c. */
+void replyBlockCheck(const replyBlock *b);
 
 #endif

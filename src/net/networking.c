@@ -560,13 +560,34 @@ static void onWritable(connection *conn) {
 
 /* --- on main's word -------------------------------------------------------------------------------- */
 
+/* Behind output that waits: small replies move into the last block as far as they fit, so that a peer that reads
+ * slowly costs what its replies take and not a block for each turn. The emptied blocks go back with the next report,
+ * which is how main learns that they cost nothing any more. */
+static void queueOutput(clientStream *s, replyBlock *chain) {
+    while (chain) {
+        replyBlock *b = chain;
+        chain = b->next;
+        b->next = NULL;
+        /* A block that the kernel still reads from ends with what it has. */
+        if (!s->out_tail->zerocopy && replyBlockMove(s->out_tail, b)) {
+            finishBlock(s, b);
+            reportLater(s);
+            continue;
+        }
+        s->out_tail->next = b;
+        s->out_tail = b;
+    }
+}
+
 static void takeOutput(clientStream *s, replyBlock *chain) {
-    if (s->out_tail) s->out_tail->next = chain;
-    else s->out_head = chain;
-    bool was_waiting = s->out_head != chain;
+    if (s->out_tail) { /* the write handler is installed already */
+        queueOutput(s, chain);
+        return;
+    }
+    s->out_head = chain;
     while (chain->next) chain = chain->next;
     s->out_tail = chain;
-    if (was_waiting || !s->conn) return;                         /* the write handler is installed already */
+    if (!s->conn) return;
     if (s->conn->state == CONN_ERROR || s->write_failed) return; /* nobody there any more; main has been told */
     writeAndWatch(s);
 }

@@ -15,7 +15,6 @@
 #include "session_output.h"
 
 #include "io_threads.h"
-#include "output_limits.h"
 #include "panic.h"
 
 static struct {
@@ -106,7 +105,6 @@ void sessionsFlush(void) {
     client *c;
     while ((c = clientPopPendingWrite()) != NULL) {
         if (c->flags & CLIENT_CLOSE_ASAP || !c->stream) continue;
-        if (outputLimitCheck(c)) continue;
         flushClient(c);
     }
     flushReturning();

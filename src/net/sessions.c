@@ -17,17 +17,9 @@
 #include "rebalance.h"
 #include "session_output.h"
 
-static void releaseReplies(replyBlock *chain) {
-    while (chain) {
-        replyBlock *next = chain->next;
-        replyBlockRelease(chain);
-        chain = next;
-    }
-}
-
 static void repliesWritten(clientStream *s, replyBlock *chain, size_t bytes) {
-    releaseReplies(chain);
-    if (s->session) clientOutputWritten(s->session, bytes);
+    if (likely(s->session != NULL)) clientOutputWritten(s->session, chain, bytes);
+    else replyBlockReleaseChain(chain);
 }
 
 static void requestsArrived(clientStream *s, requestBlock *b) {
@@ -74,8 +66,8 @@ static void streamEnded(clientStream *s, endReason why) {
 }
 
 static void streamGone(clientStream *s, replyBlock *chain) {
-    releaseReplies(chain);
-    releaseReplies(s->held_replies);
+    replyBlockReleaseChain(chain);
+    replyBlockReleaseChain(s->held_replies);
     s->held_replies = NULL;
     rebalanceForget(s);
     streamFree(s);

@@ -125,6 +125,27 @@ start_server {each {r FLUSHALL}} {
         }
     }
 
+    test "What waits shows in CLIENT LIST as it is allocated, and goes when it is read" {
+        r SET key [string repeat x 50]
+        with_clients c {
+            set id [$c CLIENT ID]
+            $c pipeline [lrepeat 100000 {GET key}]
+            wait_for_condition 10 {[client_field [r CLIENT LIST ID $id] omem] > 1000000}
+            set line [r CLIENT LIST ID $id]
+            assert_between 1 10000 [client_field $line oll]
+            assert_between 1 16384 [client_field $line obl]
+            assert {[client_field $line tot-mem] > [client_field $line omem]}
+            assert_equal rw [client_field $line events]
+            for {set i 0} {$i < 100000} {incr i} {
+                $c reply
+            }
+            wait_for_condition 10 {[client_field [r CLIENT LIST ID $id] omem] == 0}
+            set line [r CLIENT LIST ID $id]
+            assert_equal 0 [client_field $line oll]
+            assert_equal 0 [client_field $line obl]
+        }
+    }
+
     test "timeout: who is silent for so long is let go, who speaks stays" {
         with_clients {silent} {
             $silent PING
@@ -245,6 +266,65 @@ start_server {each {r FLUSHALL}} {
                 assert_equal PONG [$small PING]
                 r CLIENT NO-EVICT off
             }
+        }
+    }
+}
+
+# A line of /proc/PID/status of the innermost server, in bytes.
+proc process_memory {field} {
+    if {![regexp "$field:\\s+(\\d+) kB" [read_file /proc/[srv pid]/status] -> kilobytes]} {
+        fail "no $field of the server"
+    }
+    return [expr {$kilobytes * 1024}]
+}
+
+# Resident memory is what the limit says, and some for the server's own growth: pools of blocks, requests under way.
+proc limited_memory {limit} {
+    return [expr {int(1.3 * $limit) + 4 * 1024 * 1024}]
+}
+
+start_server {overrides {client-output-buffer-limit "normal 8388608 0 0"}} {
+
+    # Each turn of the server is a chain of replies of its own for the monitor.
+    test "A monitor that does not read holds no more than its limit" {
+        if {![file exists /proc/self/status] || $srv::slow > 1} {
+            skip "resident memory means something only on Linux, without a sanitizer"
+        }
+        r SET key value
+        with_clients {monitor} {
+            $monitor MONITOR
+            set before [process_memory VmRSS]
+            set turns 0
+            while {[info_field client_output_buffer_limit_disconnections stats] == 0} {
+                for {set i 0} {$i < 500} {incr i} {
+                    [default_client] pipeline [lrepeat 4 {GET key}]
+                    for {set k 0} {$k < 4} {incr k} {
+                        [default_client] reply
+                    }
+                }
+                assert {[incr turns] < 200}
+            }
+            assert_between 0 [limited_memory 8388608] [expr {[process_memory VmHWM] - $before}]
+        }
+    }
+}
+
+start_server {overrides {client-output-buffer-limit "normal 8388608 0 0"}} {
+
+    test "A client that does not read its small replies holds no more than its limit" {
+        if {![file exists /proc/self/status] || $srv::slow > 1} {
+            skip "resident memory means something only on Linux, without a sanitizer"
+        }
+        r SET key [string repeat x 50]
+        with_clients {c} {
+            set before [process_memory VmRSS]
+            catch {
+                for {set i 0} {$i < 400} {incr i} {
+                    $c pipeline [lrepeat 1000 {GET key}]
+                }
+            }
+            wait_for_condition 20 {[info_field client_output_buffer_limit_disconnections stats] == 1}
+            assert_between 0 [limited_memory 8388608] [expr {[process_memory VmHWM] - $before}]
         }
     }
 }

@@ -15,6 +15,7 @@ static inline void fixtureInit(void) {
     if (client_state.clients) return;
     panicSetMainThread();
     clockInit();
+    panicSetMainThread();
     if (!dbGet(0)) dbInit(16);
     clientsInit();
 }
@@ -31,8 +32,7 @@ static inline client *fixtureClient(int resp) {
 static inline sds fixtureReplies(client *c) {
     replyBlock *chain = clientTakeReplies(c);
     sds out = replyBlockCatChain(sdsEmpty(), chain);
-    clientOutputWritten(c, sdsLen(out));
-    replyBlockReleaseChain(chain);
+    clientOutputWritten(c, chain, sdsLen(out));
     return out;
 }
 

@@ -90,15 +90,24 @@ static void addBytes(client *c, size_t n) {
     addReplySds(c, bytes);
 }
 
+/* As many blocks as cost at least `n` bytes beyond what is never counted. Returns what is counted then. */
+static size_t addBlocks(client *c, size_t n) {
+    while (clientQueuedOutput(c) < n) addBytes(c, 4096);
+    return clientQueuedOutput(c);
+}
+
 TEST(hard_limit_closes_at_once) {
     const char *err;
     logSetLevel(LL_NOTHING);
     client *c = fixtureClient(2);
-    CHECK(set("normal 1000 0 0", &err));
-    addBytes(c, CLIENT_OUTPUT_GRACE + 999);
+    CHECK(set("normal 20000 0 0", &err));
+    addBytes(c, 1000);
+    addBytes(c, 16384); /* two blocks: nothing counts yet */
+    CHECK_EQ_INT(clientQueuedOutput(c), 0);
+    CHECK_EQ_INT(addBlocks(c, 1), REPLY_BLOCK_LARGE);
     CHECK(!(c->flags & CLIENT_CLOSE_ASAP));
     long long before = client_state.output_limit_disconnections;
-    addBytes(c, 1);
+    addBlocks(c, REPLY_BLOCK_LARGE + 1);
     CHECK(c->flags & CLIENT_CLOSE_ASAP);
     CHECK_EQ_INT(client_state.output_limit_disconnections - before, 1);
     size_t bytes = c->output_bytes;
@@ -131,12 +140,18 @@ TEST(soft_limit_closes_after_its_time) {
     const char *err;
     client *c = fixtureClient(2);
     CHECK(set("normal 0 1000 0", &err));
-    addBytes(c, CLIENT_OUTPUT_GRACE + 1000);
+    addBlocks(c, 1000);
     CHECK(!(c->flags & CLIENT_CLOSE_ASAP));
     CHECK(c->soft_limit_since != 0);
-    clientOutputWritten(c, 1); /* below: the time starts anew */
+    replyBlock *first = clientTakeReplies(c);
+    replyBlock *rest = first->next;
+    first->next = NULL;
+    clientOutputWritten(c, NULL, 1); /* no block came back: nothing is free */
+    CHECK(c->soft_limit_since != 0);
+    clientOutputWritten(c, first, first->total - 1);
+    clientOutputWritten(c, rest, c->output_bytes); /* below: the time starts anew */
     CHECK_EQ_INT(c->soft_limit_since, 0);
-    addBytes(c, 1);
+    addBlocks(c, 1000);
     CHECK(c->soft_limit_since != 0);
     c->soft_limit_since = clockTicks();
     usleep(1100 * 1000);

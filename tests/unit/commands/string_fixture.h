@@ -44,8 +44,7 @@ static inline void fixtureSetUp(void) {
 static inline sds fixtureReply(void) {
     replyBlock *chain = clientTakeReplies(fixture_client);
     sds out = replyBlockCatChain(sdsEmpty(), chain);
-    clientOutputWritten(fixture_client, sdsLen(out));
-    replyBlockReleaseChain(chain);
+    clientOutputWritten(fixture_client, chain, sdsLen(out));
     return out;
 }
 

@@ -19,7 +19,7 @@ static struct {
     int peer;
     sds seen; /* records as text */
     requestBlock *held, **held_end;
-    size_t blocks, written;
+    size_t blocks, written, replies_back;
     int ends, end_reason;
     bool gone, left;
 } rig;
@@ -44,6 +44,14 @@ static void scribble(replyBlock *chain) {
     }
 }
 
+static void takeBack(replyBlock *chain) {
+    for (const replyBlock *b = chain; b; b = b->next) {
+        replyBlockCheck(b);
+        rig.replies_back++;
+    }
+    replyBlockReleaseChain(chain);
+}
+
 static void rigDeliver(const ioMessage *m) {
     CHECK(m->stream == rig.s);
     switch ((messageType)m->type) {
@@ -51,7 +59,7 @@ static void rigDeliver(const ioMessage *m) {
         CHECK_EQ_INT(rig.ends, 0);
         CHECK(m->block->first != NULL);
         rig.written += m->written;
-        replyBlockReleaseChain(m->reply);
+        takeBack(m->reply);
         catRecords(m->block);
         m->block->next = NULL;
         *rig.held_end = m->block;
@@ -60,7 +68,7 @@ static void rigDeliver(const ioMessage *m) {
         break;
     case MSG_WRITTEN:
         rig.written += m->bytes;
-        replyBlockReleaseChain(m->reply);
+        takeBack(m->reply);
         break;
     case MSG_END:
         rig.ends++;
@@ -70,7 +78,7 @@ static void rigDeliver(const ioMessage *m) {
     case MSG_GONE:
         rig.written += m->bytes;
         scribble(m->reply);
-        replyBlockReleaseChain(m->reply);
+        takeBack(m->reply);
         rig.gone = true;
         streamFree(m->stream);
         break;
@@ -590,6 +598,60 @@ TEST(stream_writes_all_bytes_in_order) {
         writeThrough(true, 30, 3000, &seed);
         writeThrough(false, 6, 60000, &seed);
     }
+}
+
+/* A peer that does not read: what waits for it costs what it takes and not a block for each reply. All else has come
+ * back, the bytes and references are those that were given, and the counts of the values are right in the end. */
+TEST(stream_waiting_replies_share_blocks) {
+    uint64_t seed = unitRandomSeed();
+    rigOpen(false, true);
+    connectionType type = *rig.s->conn->type;
+    type.writev = scriptedWritev;
+    rig.s->conn->type = &type;
+    taken = sdsEmpty();
+    takes_now = takes_later = 0;
+    sds want = sdsEmpty();
+    robj *value = objectCreateRawString(sliceStr("k"), sliceStr("a value that all replies refer to"), 0);
+    const int chains = 2000;
+    size_t posted = 0;
+    for (int i = 0; i < chains; i++) {
+        replyBlock *b = replyBlockGet(64, unitRandom(&seed) % 8 != 0);
+        b->used = (size_t)sprintf(b->data, "+reply %d\r\n", i);
+        b->total = b->used;
+        if (i % 3 == 0) {
+            slice bytes = objectString(value, NULL);
+            *replyBlockRef(b, b->nrefs++) = (replyRef){value, bytes.ptr, bytes.len, unitRandom(&seed) % (b->used + 1)};
+            b->total += bytes.len;
+            incrRefCount(value);
+        }
+        replyBlockCheck(b);
+        want = replyBlockCatChain(want, b);
+        posted++;
+        post(MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, b);
+        if (i % 50 == 0) turn();
+    }
+    turn();
+    size_t held = posted - rig.replies_back, held_bytes = 0, blocks = 0;
+    for (const replyBlock *b = rig.s->out_head; b; b = b->next) {
+        replyBlockCheck(b);
+        held_bytes += replyBlockAllocSize(b);
+        blocks++;
+    }
+    CHECK_EQ_INT(held, blocks);
+    CHECK_EQ_INT(value->refcount, 1 + (chains + 2) / 3);
+    /* Bytes and references, and at most as much again for what did not fit the end of a block. */
+    CHECK(held_bytes < 2 * (size_t)chains * (16 + sizeof(replyRef) / 3) + REPLY_BLOCK_LARGE);
+    takes_later = 777;
+    takes_now = 1;
+    for (size_t i = 0; i < 2 * sdsLen(want) && rig.s->out_head; i++) turn();
+    turn();
+    CHECK(sdsLen(taken) == sdsLen(want) && !memcmp(taken, want, sdsLen(want)));
+    CHECK_EQ_INT(rig.replies_back, posted);
+    CHECK_EQ_INT(value->refcount, 1);
+    rigClose();
+    objectRelease(value);
+    sdsFree(taken);
+    sdsFree(want);
 }
 
 TEST(stream_zero_copy_keeps_order) {
