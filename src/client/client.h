@@ -51,7 +51,8 @@ enum {
     CLIENT_READONLY = 1 << 23,
     CLIENT_PUSHING = 1 << 24, /* a push message may be sent although replies are off */
     CLIENT_IN_CLOSING = 1 << 25,
-    CLIENT_IMPORT_SOURCE = 1 << 26
+    CLIENT_IMPORT_SOURCE = 1 << 26,
+    CLIENT_OUTPUT_FULL = 1 << 27 /* commands wait until enough of its output is gone (output_limits.h) */
 };
 
 enum { CLIENT_CAPA_REDIRECT = 1 }; /* client.capa: CLIENT CAPA redirect */

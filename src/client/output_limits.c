@@ -1,16 +1,20 @@
-/* output_limits.c -- client-output-buffer-limit: who is sent away for not reading.
+/* output_limits.c -- what is done about clients that do not read: sent away, or not served until they have read.
  *
  * A client that does not read makes the server keep its output. Past the hard limit it is closed at once; past the soft
- * limit when it has stayed there for longer than the time allowed.
+ * limit when it has stayed there for longer than the time allowed. Without a hard limit its own commands wait.
  *
- * Not here    the closing itself (net drains client_state.closing); when cron looks at silent clients (net).
+ * Not here    the closing itself (net drains client_state.closing); the waiting of commands, and when cron looks at
+ *             silent clients (net).
  * Owns        the limits, and the least of them (output_alarm_bytes), which keeps the check off the hot path.
  * Threads     main.
- * Tests       tests/unit/client/output_limits_test.c
+ * Invariants  1. CLIENT_OUTPUT_FULL is set only while the client has output, so that something will end it: its blocks
+ *                come back, or it is closed.
+ * Tests       tests/unit/client/output_limits_test.c, tests/unit/net/command_batch_test.c, tests/engine/limits.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "output_limits.h"
 #include "log.h"
+#include "panic.h"
 #include <errno.h>
 #include <stdlib.h>
 
@@ -27,6 +31,8 @@ outputLimit output_limits[CLIENT_TYPES] = {
 };
 size_t output_alarm_bytes = 8 * MIB + CLIENT_OUTPUT_GRACE;
 
+static size_t full_bytes = OUTPUT_FULL_BYTES;
+
 static bool softLimitBroken(client *c, const outputLimit *limit, size_t bytes) {
     if (limit->soft_bytes == 0 || bytes < limit->soft_bytes) {
         c->soft_limit_since = 0;
@@ -39,6 +45,23 @@ static bool softLimitBroken(client *c, const outputLimit *limit, size_t bytes) {
     return (long long)(clockTicksToNs(clockTicks() - c->soft_limit_since) / 1000000000ull) > limit->soft_seconds;
 }
 
+/* Memory of output from which on commands wait. With a hard limit none do: that is what sends the client away. */
+static size_t fullFrom(clientType type) {
+    const outputLimit *limit = &output_limits[type];
+
+    if (type != CLIENT_TYPE_NORMAL && type != CLIENT_TYPE_PUBSUB) return SIZE_MAX;
+    if (limit->hard_bytes) return SIZE_MAX;
+    /* Below a soft limit nobody would ever be found past it. */
+    size_t soft = limit->soft_bytes < SIZE_MAX / 2 ? (size_t)limit->soft_bytes + 2 * CLIENT_OUTPUT_GRACE : SIZE_MAX;
+    return limit->soft_bytes && soft > full_bytes ? soft : full_bytes;
+}
+
+bool outputFullEnds(client *c) {
+    if (!(c->flags & CLIENT_OUTPUT_FULL) || c->output_memory > fullFrom(clientTypeOf(c)) / 2) return false;
+    c->flags &= ~(uint32_t)CLIENT_OUTPUT_FULL;
+    return true;
+}
+
 bool outputLimitCheck(client *c) {
     const outputLimit *limit = &output_limits[clientTypeOf(c)];
     size_t bytes = clientQueuedOutput(c);
@@ -46,8 +69,10 @@ bool outputLimitCheck(client *c) {
     if (c->flags & (CLIENT_CLOSE_ASAP | CLIENT_FAKE)) return false;
     bool hard = limit->hard_bytes && bytes >= limit->hard_bytes;
     bool soft = softLimitBroken(c, limit, bytes);
-    if (!hard && !soft) return false;
-
+    if (!hard && !soft) {
+        if (c->output_memory >= fullFrom(clientTypeOf(c))) c->flags |= CLIENT_OUTPUT_FULL;
+        return false;
+    }
     sds info = clientCatInfo(sdsEmpty(), c);
     clientCloseAsap(c);
     client_state.output_limit_disconnections++;
@@ -59,7 +84,7 @@ bool outputLimitCheck(client *c) {
 /* ---- The setting ------------------------------------------------------------------------------------------------ */
 
 static void findAlarm(void) {
-    unsigned long long least = SIZE_MAX - CLIENT_OUTPUT_GRACE;
+    unsigned long long least = full_bytes - CLIENT_OUTPUT_GRACE;
 
     for (int t = 0; t < CLIENT_TYPES; t++) {
         const outputLimit *l = &output_limits[t];
@@ -67,6 +92,12 @@ static void findAlarm(void) {
         if (l->soft_bytes && l->soft_bytes < least) least = l->soft_bytes;
     }
     output_alarm_bytes = least + CLIENT_OUTPUT_GRACE;
+}
+
+void outputFullSetBytes(size_t bytes) {
+    serverAssert(bytes > CLIENT_OUTPUT_GRACE);
+    full_bytes = bytes;
+    findAlarm();
 }
 
 /* Seconds are an int of the C library's reading, as in the field: what does not fit wraps around. */

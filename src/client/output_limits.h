@@ -1,7 +1,12 @@
-/* output_limits.h -- client-output-buffer-limit: who is sent away for not reading.
+/* output_limits.h -- what is done about clients that do not read: sent away, or not served until they have read.
  *
  * What counts is the memory that unsent output costs, from CLIENT_OUTPUT_GRACE bytes on: blocks as they were allocated,
  * and each reference to a value at its full size.
+ *
+ * A client with a hard limit is closed when it breaks it. One without is bounded by its own commands: past
+ * OUTPUT_FULL_BYTES, or its soft limit when that is more, CLIENT_OUTPUT_FULL is set and net executes none of them until
+ * half of it is gone. That bounds what one client can make the server keep by asking; what others send it (MONITOR,
+ * messages) and the one reply under way are added as before. Replicas are never held up.
  *
  * Runs on: main.
  *
@@ -21,9 +26,18 @@ extern outputLimit
 /* With less than this in c->output_memory no client of any kind can have broken a limit; SIZE_MAX without limits. */
 extern size_t output_alarm_bytes;
 
+/* So much that only who asks and does not read gets there: a client that writes all its requests before it reads the
+ * first reply must not be stopped, for it would never read. */
+#define OUTPUT_FULL_BYTES ((size_t)1 << 30)
+/* Another size than this, for tests. */
+void outputFullSetBytes(size_t bytes);
+
 /* Check a client whose output has grown (c->output_memory >= output_alarm_bytes) or shrunk, or in cron, for the soft
- * limit's time: closes it asynchronously, with a log line, when a limit is broken. True if it did. */
+ * limit's time: closes it asynchronously, with a log line, when a limit is broken. True if it did. Else sets
+ * CLIENT_OUTPUT_FULL when it is time. */
 bool outputLimitCheck(client *c);
+/* Its output has shrunk, or limits have changed: takes CLIENT_OUTPUT_FULL away if it may go on; true if it did. */
+bool outputFullEnds(client *c);
 
 /* Take "class hard soft seconds", repeated, as words; classes not named keep what they have. False with *err: nothing
  * changed. */

@@ -152,7 +152,7 @@ replyBlock *clientTakeReplies(client *c) {
     return head;
 }
 
-void clientOutputWritten(client *c, replyBlock *done, size_t bytes) {
+bool clientOutputWritten(client *c, replyBlock *done, size_t bytes) {
     size_t cost = 0;
     uint32_t blocks = 0;
 
@@ -170,6 +170,7 @@ void clientOutputWritten(client *c, replyBlock *done, size_t bytes) {
     c->output_bytes -= bytes;
     c->net_output += (long long)bytes;
     if (unlikely(c->soft_limit_since)) outputLimitCheck(c);
+    return unlikely(c->flags & CLIENT_OUTPUT_FULL) && outputFullEnds(c);
 }
 
 bool clientHasReplies(const client *c) {

@@ -19,8 +19,8 @@
  * clientOutputWritten(). Not while a deferred length is open. */
 replyBlock *clientTakeReplies(client *c);
 /* `bytes` of what was taken are on the wire, or were thrown away with the connection; the blocks in `done` (NULL: none)
- * are not needed any more: takes them. */
-void clientOutputWritten(client *c, replyBlock *done, size_t bytes);
+ * are not needed any more: takes them. True when that ended CLIENT_OUTPUT_FULL: its commands may go on. */
+bool clientOutputWritten(client *c, replyBlock *done, size_t bytes);
 /* Bytes waiting in the chain. */
 bool clientHasReplies(const client *c);
 

@@ -75,8 +75,15 @@ bool batchHasReady(void) {
     return queue.head != NULL;
 }
 
+/* What keeps commands of a client from being executed. */
+#define HOLD_FLAGS (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY | CLIENT_BLOCKED | CLIENT_PAUSED | CLIENT_OUTPUT_FULL)
+
 bool batchMayExecute(const client *c) {
-    return !(c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY | CLIENT_BLOCKED | CLIENT_PAUSED));
+    return !(c->flags & HOLD_FLAGS);
+}
+
+bool batchWaitsForOutput(const client *c) {
+    return (c->flags & HOLD_FLAGS) == CLIENT_OUTPUT_FULL;
 }
 
 static size_t batchSize(void) {
@@ -210,7 +217,7 @@ static void settleHead(client *c) {
     else batchForget(c);
     if (c->blocks_head) {
         if (batchMayExecute(c)) batchClientReady(c);
-        else if (c->stream->ended) sessionCloseAfterOutput(c);
+        else if (c->stream->ended && !batchWaitsForOutput(c)) sessionCloseAfterOutput(c);
     } else if (unlikely(c->stream->ended)) {
         sessionCloseAfterOutput(c);
     }

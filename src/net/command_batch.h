@@ -16,6 +16,8 @@ void batchClientReady(client *c);
 void batchForget(client *c);
 /* Whether commands of the client may run now. */
 bool batchMayExecute(const client *c);
+/* Nothing but its own unread output keeps it: it goes on when that has gone, also when it will send no more. */
+bool batchWaitsForOutput(const client *c);
 
 /* Execute up to `max` commands of clients that have some; returns how many ran. Not while a batch is open. */
 size_t batchExecute(size_t max);

@@ -245,13 +245,15 @@ static void closeIdleClients(void) {
     }
 }
 
-/* The soft limit of a client that neither reads nor sends is noticed here. */
+/* The soft limit of a client that neither reads nor sends is noticed here, and changed limits by one whose commands
+ * wait for its output. */
 static void checkOutputLimits(void) {
     listIter it = listBegin(client_state.clients, false);
     listNode *n;
     while ((n = listNext(&it)) != NULL) {
         client *c = listNodeValue(n);
-        if (c->soft_limit_since && !(c->flags & CLIENT_CLOSE_ASAP)) outputLimitCheck(c);
+        if (c->flags & CLIENT_CLOSE_ASAP || !(c->soft_limit_since || c->flags & CLIENT_OUTPUT_FULL)) continue;
+        if (!outputLimitCheck(c) && outputFullEnds(c)) batchClientReady(c);
     }
 }
 

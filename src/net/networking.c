@@ -540,10 +540,24 @@ static void dropOutput(clientStream *s) {
     s->out_tail = NULL;
 }
 
+/* The peer takes no more: what waits for it goes back to main, which may execute nothing until it is gone. Behind a
+ * block that the kernel still reads from all stays until the close. */
+static void giveOutputBack(clientStream *s) {
+    while (s->out_head && !s->out_head->zerocopy) {
+        replyBlock *b = s->out_head;
+        s->out_head = b->next;
+        s->done_bytes += b->total - b->sent;
+        finishBlock(s, b);
+    }
+    if (!s->out_head) s->out_tail = NULL;
+    reportLater(s);
+}
+
 static void writeAndWatch(clientStream *s) {
     if (s->zc_waiting) collectZerocopy(s);
     if (!writevToClient(s)) {
         connSetWriteHandler(s->conn, NULL);
+        giveOutputBack(s);
         if (s->drain_and_close) reportDrained(s);
         else reportEnd(s, END_ERROR);
         return;
@@ -588,8 +602,8 @@ static void takeOutput(clientStream *s, replyBlock *chain) {
     while (chain->next) chain = chain->next;
     s->out_tail = chain;
     if (!s->conn) return;
-    if (s->conn->state == CONN_ERROR || s->write_failed) return; /* nobody there any more; main has been told */
-    writeAndWatch(s);
+    if (s->conn->state == CONN_ERROR || s->write_failed) giveOutputBack(s); /* nobody there; main has been told */
+    else writeAndWatch(s);
 }
 
 static void takeReturned(clientStream *s, requestBlock *chain) {

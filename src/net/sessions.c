@@ -18,8 +18,9 @@
 #include "session_output.h"
 
 static void repliesWritten(clientStream *s, replyBlock *chain, size_t bytes) {
-    if (likely(s->session != NULL)) clientOutputWritten(s->session, chain, bytes);
-    else replyBlockReleaseChain(chain);
+    client *c = s->session;
+    if (unlikely(!c)) replyBlockReleaseChain(chain);
+    else if (unlikely(clientOutputWritten(c, chain, bytes))) batchClientReady(c);
 }
 
 static void requestsArrived(clientStream *s, requestBlock *b) {
@@ -62,6 +63,7 @@ static void streamEnded(clientStream *s, endReason why) {
     }
     if (c->flags & CLIENT_CLOSE_AFTER_REPLY && why == END_EOF) return; /* the drain says when */
     s->ended = true;
+    if (why == END_EOF && batchWaitsForOutput(c) && c->blocks_head) return; /* half closed: it may read on */
     if (!c->blocks_head || !batchMayExecute(c)) sessionCloseAfterOutput(c);
 }
 

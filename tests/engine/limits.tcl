@@ -328,3 +328,45 @@ start_server {overrides {client-output-buffer-limit "normal 8388608 0 0"}} {
         }
     }
 }
+
+start_server {} {
+
+    # The value is referred to, so what is not read costs little; each reference counts at full size.
+    test "Who asks for ever more and does not read is not served until it has read" {
+        set len 100000
+        set count 12000
+        r SET key [string repeat x $len]
+        set before [process_memory VmRSS]
+        set greedy {}
+        for {set i 0} {$i < 10} {incr i} {
+            set channel [socket 127.0.0.1 [srv port]]
+            fconfigure $channel -translation binary -blocking 0 -buffersize 1000000
+            puts -nonewline $channel "CLIENT SETNAME greedy$i\r\n[string repeat "GET key\r\n" $count]PING\r\n"
+            flush $channel
+            lappend greedy $channel
+        }
+        set last -1
+        wait_for_condition 20 {[set now [info_field total_commands_processed stats]] - $last < 10 || [set last $now] < 0}
+        foreach line [split [string trim [r CLIENT LIST]] \n] {
+            if {[string match greedy* [client_field $line name]]} {
+                assert_between 5000 [expr {$count - 1}] [client_field $line tot-cmds]
+                assert_between 1000000000 1200000000 [client_field $line omem]
+            }
+        }
+        if {[file exists /proc/self/status] && $srv::slow == 1} {
+            assert_between 0 67108864 [expr {[process_memory VmRSS] - $before}]
+        }
+        set channel [lindex $greedy 0]
+        set null [open /dev/null wb]
+        fconfigure $channel -blocking 1
+        assert_equal "+OK\r" [gets $channel]
+        set reply_bytes [expr {[string length "\$$len\r\n"] + $len + 2}]
+        assert_equal [expr {$count * $reply_bytes}] [fcopy $channel $null -size [expr {$count * $reply_bytes}]]
+        assert_equal "+PONG\r" [gets $channel]
+        close $null
+        foreach channel $greedy {
+            close $channel
+        }
+        wait_for_condition 10 {[info_field connected_clients clients] == 1}
+    }
+}

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "net_fixture.h"
 #include "rebalance.h"
+#include "output_limits.h"
 #include "pause.h"
 #include "engine_settings.h"
 #include "unit.h"
@@ -323,4 +324,141 @@ TEST(batch_threads_change_inside_a_pipeline) {
     fixtureTurn();
     CHECK_EQ_INT(ioThreadsCount(), 1);
     dbEmpty(-1, false);
+}
+
+/* --- a client that does not read ---------------------------------------------------------------------- */
+
+#define FULL_BYTES 300000
+#define FULL_COMMANDS 5000 /* few enough bytes for the sockets and the holder, so that sending them never waits */
+
+typedef struct fullRig {
+    client *c;
+    int peer;
+    sds want;
+} fullRig;
+
+static bool isFull(void *arg) {
+    return ((const client *)arg)->flags & CLIENT_OUTPUT_FULL;
+}
+
+static bool isNotFull(void *arg) {
+    return !isFull(arg);
+}
+
+/* A client that has asked for far more than it may leave unread, and has read nothing. */
+static fullRig fullOpen(bool tcp) {
+    fullRig rig = {.want = sdsEmpty()};
+    rig.c = fixtureConnect(&rig.peer, tcp);
+    outputFullSetBytes(FULL_BYTES);
+    resetLog();
+    sds value = sdsGrowZero(sdsEmpty(), 20000);
+    sds wire = sdsCatPrintf(sdsEmpty(), "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$%zu\r\n", sdsLen(value));
+    wire = sdsCatLen(sdsCatSlice(wire, sdsSlice(value)), "\r\n", 2);
+    rig.want = cat(rig.want, "+OK\r\n");
+    for (int i = 1; i < FULL_COMMANDS; i++) {
+        bool get = i % 2;
+        wire = catWords(wire, get ? "GET k" : "NOTE n");
+        rig.want = get ? sdsCatPrintf(rig.want, "$%zu\r\n", sdsLen(value)) : cat(rig.want, "+OK\r\n");
+        if (get) rig.want = sdsCatLen(sdsCatSlice(rig.want, sdsSlice(value)), "\r\n", 2);
+    }
+    fixtureSend(rig.peer, wire, sdsLen(wire));
+    /* It may be full several times, until the socket takes no more. */
+    long long ran = -1;
+    for (int same = 0; same < 100; same++) {
+        fixtureTurn();
+        if (ran != rig.c->commands || !isFull(rig.c)) same = 0;
+        ran = rig.c->commands;
+    }
+    CHECK(ran < FULL_COMMANDS);
+    /* One command past the limit at most, and a block. */
+    CHECK(rig.c->output_memory < FULL_BYTES + 20000 + REPLY_BLOCK_LARGE);
+    sdsFree(value);
+    sdsFree(wire);
+    return rig;
+}
+
+static void fullReadAll(fullRig *rig) {
+    sds got = fixtureReceiveBytes(rig->peer, sdsLen(rig->want));
+    CHECK_EQ_INT(sdsLen(got), sdsLen(rig->want));
+    CHECK(sdsLen(got) == sdsLen(rig->want) && !memcmp(got, rig->want, sdsLen(got)));
+    sdsFree(got);
+}
+
+static void fullClose(fullRig *rig) {
+    if (rig->peer >= 0) close(rig->peer);
+    allGone();
+    sdsFree(rig->want);
+    outputFullSetBytes(OUTPUT_FULL_BYTES);
+}
+
+static void useThreads(int n) {
+    const char *err = NULL;
+    netFixtureInit();
+    net_settings.io_threads = n;
+    net_settings.io_threads_always_active = true;
+    CHECK(netApplyThreads(&err));
+    fixtureTurn();
+}
+
+TEST(batch_unread_output_holds_commands_until_it_is_read) {
+    for (int round = 0; round < 4; round++) {
+        useThreads(round / 2 ? 3 : 1);
+        fullRig rig = fullOpen(round % 2);
+        int other;
+        client *served = fixtureConnect(&other, false);
+        fixtureSend(other, "PING\r\n", 6); /* who reads is served */
+        sds got = fixtureReceiveBytes(other, 7);
+        CHECK_EQ_STR(got, "+PONG\r\n");
+        CHECK(!isFull(served));
+        sdsFree(got);
+        close(other);
+        fullReadAll(&rig);
+        CHECK(fixtureUntil(isNotFull, rig.c, 10000));
+        CHECK_EQ_INT(rig.c->commands, FULL_COMMANDS);
+        fullClose(&rig);
+    }
+    useThreads(1);
+}
+
+/* However it ends, it ends, and nothing is left. */
+TEST(batch_unread_output_and_the_end_of_the_client) {
+    enum { HALF_CLOSED, GONE, HALF_CLOSED_THEN_GONE, KILLED, PAUSED, LIMITED, ENDS };
+    for (int threads = 1; threads <= 3; threads += 2)
+        for (int end = 0; end < ENDS; end++)
+            for (int tcp = 0; tcp < 2; tcp++) {
+                const char *err = NULL;
+                useThreads(threads);
+                fullRig rig = fullOpen(tcp);
+                switch (end) {
+                case HALF_CLOSED: /* all that was asked before is answered, then the server closes */
+                    shutdown(rig.peer, SHUT_WR);
+                    for (int i = 0; i < 20; i++) fixtureTurn();
+                    fullReadAll(&rig);
+                    CHECK(fixtureUntil(noClients, NULL, 10000));
+                    break;
+                case HALF_CLOSED_THEN_GONE:
+                    shutdown(rig.peer, SHUT_WR);
+                    for (int i = 0; i < 20; i++) fixtureTurn();
+                    break;
+                case KILLED: clientCloseAsap(rig.c); break;
+                case PAUSED: /* two reasons to wait, which end one after the other */
+                    pauseClients(PAUSE_BY_CLIENT_COMMAND, PAUSE_ALL, clockWallMs() + 100000);
+                    sdsFree(fixtureReceiveBytes(rig.peer, FULL_BYTES));
+                    CHECK(fixtureUntil(isNotFull, rig.c, 10000));
+                    unpauseClients(PAUSE_BY_CLIENT_COMMAND);
+                    CHECK(fixtureUntil(isFull, rig.c, 10000));
+                    break;
+                case LIMITED: { /* the limit is set while it waits: it is noticed without its doing */
+                    char *words[] = {"normal", "100000", "0", "0"}, *none[] = {"normal", "0", "0", "0"};
+                    CHECK(outputLimitsSet(words, 4, &err));
+                    netCron();
+                    CHECK(fixtureUntil(noClients, NULL, 10000));
+                    CHECK(outputLimitsSet(none, 4, &err));
+                    break;
+                }
+                default: break;
+                }
+                fullClose(&rig);
+            }
+    useThreads(1);
 }
