@@ -5,8 +5,8 @@
  *   +--------+--------+----------+-----------+--------------+------------+--------------+
  *     type     value    int64 ms   value block  size_t, only   key_len      value_len, when
  *     refs     length   or -1      or integer   past 65534 B                embedded (EMBSTR)
- *     flags    key
- *              length
+ *     flags    owner
+ *              key length
  *
  * Small strings (EMBSTR) lie in the entry. Larger ones (RAW) are a block of exactly their bytes, without
  * a header of their own, so that 512 or 4096 bytes fill their size class; room to grow is what
@@ -40,22 +40,23 @@ typedef enum {
     OBJ_ENC_STREAM
 } objectEncoding;
 
-#define OBJ_REFCOUNT_MAX ((1u << 20) - 1) /* at this count a reply copies instead of referring */
-#define OBJ_STRING_MAX ((1ull << 48) - 1)
+/* At this count a reply copies instead of referring. References in replies cost 40 bytes each: 10 GB of them. */
+#define OBJ_REFCOUNT_MAX ((1u << 28) - 1)
+#define OBJ_STRING_MAX ((1ull << 40) - 1)
 
 typedef struct robj {
     /* word 0 -- main (or the one thread that knows a new object) */
     uint32_t type : 4;
     uint32_t encoding : 4;
     uint32_t lru : 24; /* LRU clock, or LFU: 16 bits of minutes and 8 of counter */
-    uint32_t refcount : 20;
-    uint32_t owner : 8; /* thread whose arena it came from: it frees it */
+    uint32_t refcount : 28;
     uint32_t has_expire_slot : 1;
     uint32_t has_key : 1;
     uint32_t block_exact : 1; /* RAW: the block was asked for with exactly value_len bytes */
     uint32_t spare : 1;
     /* word 1 */
-    uint64_t value_len : 48; /* strings: bytes; other types: not used */
+    uint64_t value_len : 40; /* strings: bytes; other types: not used */
+    uint64_t owner : 8;      /* thread whose arena it came from: it frees it */
     uint64_t key_len : 16;   /* 65535: the length stands before the key */
 } robj;
 static_assert(sizeof(robj) == 16, "two words before the optional parts");
@@ -139,7 +140,7 @@ void objectSetStructure(robj *o, int encoding, void *structure);
 
 /* --- Life ---------------------------------------------------------------------------------------- */
 
-/* The count lies in the low 20 bits of the entry's second 32-bit word. It is changed by plain arithmetic and one store;
+/* The count lies in the low 28 bits of the entry's second 32-bit word. It is changed by plain arithmetic and one store;
  * the store is atomic so that a background thread that frees a whole table may look whether a reply still refers to an
  * entry (objectIsShared). */
 typedef uint32_t __attribute__((may_alias)) objectRefWord;

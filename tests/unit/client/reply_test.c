@@ -206,6 +206,11 @@ TEST(small_values_and_full_counts_are_copied) {
     addReplyBulkObject(c, small);
     addReplyBulkObject(c, n);
     CHECK_REPLY(c, "$10\r\nssssssssss\r\n$5\r\n12345\r\n");
+    busy->refcount = 1 << 20; /* a million unread replies: copies would cost a hundred times what they do */
+    addReplyBulkObject(c, busy);
+    CHECK_EQ_INT(c->reply_head->nrefs, 1);
+    CHECK_EQ_INT(busy->refcount, (1 << 20) + 1);
+    sdsFree(fixtureReplies(c));
     busy->refcount = OBJ_REFCOUNT_MAX;
     addReplyBulkObject(c, busy);
     CHECK_EQ_INT(c->reply_head->nrefs, 0);
