@@ -12,6 +12,7 @@
  * Invariants  1. A slot's addresses are followed only under the registry's lock, and its thread clears
  *                them under that lock before it ends: they never dangle.
  *             2. Numbers of ended threads stay in `ended`.
+ *             3. A reserve is spent before an allocation fails, never otherwise.
  * Cost        zmallocUsed(): one uncontended lock and two loads per thread.
  * Tests       tests/unit/base/zmalloc_test.c
  *
@@ -64,6 +65,7 @@ static struct { uint64_t allocated, freed; } ended; /* under the lock */
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void (*oom_handler)(size_t size);
+static _Atomic size_t reserved_bytes; /* relaxed: the reserves of all threads, which do not count as used */
 
 /* A crash report asks for the total from a signal handler, perhaps inside the lock: after a while go on
  * without it, a wrong number is better than a report that hangs. */
@@ -221,10 +223,11 @@ int64_t zmallocThreadHeld(void) {
 }
 
 size_t zmallocUsed(void) {
+    uint64_t reserved = atomic_load_explicit(&reserved_bytes, memory_order_relaxed);
     bool locked = lockForReading();
     /* All that was freed is read first: what one thread allocates and another frees meanwhile then
      * counts twice rather than less than nothing. */
-    uint64_t freed = ended.freed + sharedFreed();
+    uint64_t freed = ended.freed + sharedFreed() + reserved;
     for (int i = 0; i < slots_used; i++) freed += slotFreed(&slots[i]);
     uint64_t allocated = ended.allocated + sharedAllocated();
     for (int i = 0; i < slots_used; i++) allocated += slotAllocated(&slots[i]);
@@ -324,6 +327,46 @@ void zmallocSetOomHandler(void (*handler)(size_t size)) {
     oom_handler = handler;
 }
 
+/* Below jemalloc's bound for large blocks, which have an arena of their own: what is freed there serves no others. */
+#define KEPT_RESERVE ((size_t)4 << 20)
+
+static _Thread_local struct {
+    void *asked, *kept; /* own */
+    size_t asked_size;
+} reserve;
+
+/* Not inlined: the compiler takes asking for the size of a fresh block for reading it. */
+static __attribute__((noinline)) size_t reserveSize(void *p) {
+    return rawSize(p);
+}
+
+static bool reserveMake(void **at, size_t size) {
+    *at = rawAlloc(size);
+    if (!*at) return false;
+    atomic_fetch_add_explicit(&reserved_bytes, reserveSize(*at), memory_order_relaxed);
+    return true;
+}
+
+/* False when there was nothing. */
+static bool reserveFree(void **p) {
+    if (!*p) return false;
+    atomic_fetch_sub_explicit(&reserved_bytes, reserveSize(*p), memory_order_relaxed);
+    rawFree(*p);
+    *p = NULL;
+    return true;
+}
+
+/* Give up what was asked for, and if `all` what is kept as well. False when there was nothing. */
+static __attribute__((noinline)) bool spendReserve(bool all) {
+    bool any = reserveFree(&reserve.asked);
+    if (all) any |= reserveFree(&reserve.kept);
+    if (any) zmallocPurge(); /* what is free but not given back serves only blocks of about its size */
+    return any;
+}
+
+/* The result of an allocation, made once more with the reserve spent if it failed. */
+#define WITH_RESERVE(p, all, allocate) (likely((p) != NULL) || !spendReserve(all) ? (p) : (allocate))
+
 /* Zero bytes are one, so that a block always has an address and a size class. */
 static size_t atLeastOne(size_t size) {
     return size + (size == 0);
@@ -331,18 +374,21 @@ static size_t atLeastOne(size_t size) {
 
 void *zmalloc(size_t size) {
     void *p = rawAlloc(atLeastOne(size));
+    p = WITH_RESERVE(p, true, rawAlloc(atLeastOne(size)));
     if (unlikely(!p)) outOfMemory(size);
     return p;
 }
 
 void *zcalloc(size_t count, size_t size) {
     void *p = rawCalloc(atLeastOne(count), atLeastOne(size));
+    p = WITH_RESERVE(p, true, rawCalloc(atLeastOne(count), atLeastOne(size)));
     if (unlikely(!p)) outOfMemory(count * size);
     return p;
 }
 
 void *zrealloc(void *p, size_t size) {
     void *q = rawRealloc(p, atLeastOne(size));
+    q = WITH_RESERVE(q, true, rawRealloc(p, atLeastOne(size)));
     if (unlikely(!q)) outOfMemory(size);
     return q;
 }
@@ -377,16 +423,40 @@ static bool failNow(void) {
     return unlikely(fail_after > 0) && --fail_after == 0;
 }
 
+bool zmallocReserve(size_t size) {
+    if (reserve.asked && reserve.asked_size >= size) return true;
+    void *p = NULL;
+    if (failNow() || !reserveMake(&p, atLeastOne(size))) return false;
+    zmallocUnreserve();
+    reserve.asked = p;
+    reserve.asked_size = size;
+    return true;
+}
+
+void zmallocUnreserve(void) {
+    reserveFree(&reserve.asked);
+}
+
+void zmallocKeepReserve(void) {
+    if (!reserve.kept) reserveMake(&reserve.kept, KEPT_RESERVE);
+}
+
 void *ztrymalloc(size_t size) {
-    return failNow() ? NULL : rawAlloc(atLeastOne(size));
+    if (failNow()) return NULL;
+    void *p = rawAlloc(atLeastOne(size));
+    return WITH_RESERVE(p, false, rawAlloc(atLeastOne(size)));
 }
 
 void *ztrycalloc(size_t count, size_t size) {
-    return failNow() ? NULL : rawCalloc(atLeastOne(count), atLeastOne(size));
+    if (failNow()) return NULL;
+    void *p = rawCalloc(atLeastOne(count), atLeastOne(size));
+    return WITH_RESERVE(p, false, rawCalloc(atLeastOne(count), atLeastOne(size)));
 }
 
 void *ztryrealloc(void *p, size_t size) {
-    return failNow() ? NULL : rawRealloc(p, atLeastOne(size));
+    if (failNow()) return NULL;
+    void *q = rawRealloc(p, atLeastOne(size));
+    return WITH_RESERVE(q, false, rawRealloc(p, atLeastOne(size)));
 }
 
 void *ztrycallocAligned(size_t align, size_t size) {
@@ -401,6 +471,7 @@ void *zmallocUsable(size_t size, size_t *usable) {
     /* Asking for the whole class by its size saves the look-up of the block afterwards. */
     size_t good = nallocx(atLeastOne(size), 0);
     void *p = good ? rawAlloc(good) : NULL;
+    if (good) p = WITH_RESERVE(p, true, rawAlloc(good));
     if (unlikely(!p)) outOfMemory(size);
     *usable = good;
 #endif
@@ -410,6 +481,12 @@ void *zmallocUsable(size_t size, size_t *usable) {
 void *zreallocUsable(void *p, size_t size, size_t *usable) {
     void *q = zrealloc(p, size);
     *usable = rawSize(q);
+    return q;
+}
+
+void *ztryreallocUsable(void *p, size_t size, size_t *usable) {
+    void *q = ztryrealloc(p, size);
+    if (q) *usable = rawSize(q);
     return q;
 }
 

@@ -4,7 +4,8 @@
  * thread that calls zmallocThreadInit() lends those two counters to the sum that zmallocUsed()
  * makes. So counting costs nothing per call. Sanitizer builds use libc's malloc and count here.
  *
- * Out of memory ends the process through the handler set below, except in the `try` functions.
+ * Out of memory ends the process through the handler set below, except in the `try` functions. Before either, a
+ * thread's own reserve is spent.
  * Threads     any.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -30,9 +31,19 @@ void *ztryrealloc(void *p, size_t size) must_check;
  * what pages it wants (madvise). Freed with zfree(). */
 void *ztrycallocAligned(size_t align, size_t size) must_check;
 
+/* A reserve of the calling thread: memory that is set aside, not touched, and given up when an allocation would fail,
+ * so that what has begun can be brought to its end. zmallocReserve() makes sure of `size` bytes for what comes until
+ * zmallocUnreserve(): more than is reserved already, or false and all is as before. zmallocKeepReserve() holds a small
+ * one all the time, and is called now and then to make it again; what it cannot get it does without. */
+bool zmallocReserve(size_t size) must_check;
+void zmallocUnreserve(void);
+void zmallocKeepReserve(void);
+
 /* Allocate and tell how much room the block really has (>= size). The whole of it may be used. */
 void *zmallocUsable(size_t size, size_t *usable);
 void *zreallocUsable(void *p, size_t size, size_t *usable);
+/* The same, but NULL instead of the end of the process. */
+void *ztryreallocUsable(void *p, size_t size, size_t *usable) must_check;
 /* Room in a live block. */
 size_t zmallocSize(const void *p);
 /* Room a request for `size` bytes would get, without making it. */

@@ -5,9 +5,12 @@
 #include "unit.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 TEST(total_follows_allocations) {
     size_t before = zmallocUsed();
@@ -85,6 +88,51 @@ TEST(try_functions_fail_on_demand_and_on_nonsense) {
     CHECK(ztrymalloc(huge) == NULL);
     CHECK(ztrycalloc(huge, 16) == NULL);
 #endif
+}
+
+/* A limit on the address space, in a process of its own: what was reserved can be had, and a kept reserve lets small
+ * work go on when nothing else is left. */
+#if !defined(USE_LIBC_MALLOC)
+static void spendAll(void *arg) {
+    enum { MB = 1 << 20 };
+    unused(arg);
+    zmallocKeepReserve();
+    size_t used = zmallocUsed();
+    bool ok = zmallocReserve(200 * (size_t)MB) && zmallocUsed() == used;
+    struct rlimit limit = {0};
+    FILE *f = fopen("/proc/self/statm", "r");
+    unsigned long pages = 0;
+    if (!f || fscanf(f, "%lu", &pages) != 1) _exit(43);
+    fclose(f);
+    limit.rlim_cur = limit.rlim_max = pages * (size_t)sysconf(_SC_PAGESIZE) + 8 * MB;
+    if (setrlimit(RLIMIT_AS, &limit)) _exit(43);
+    char *large = ztrymalloc(150 * (size_t)MB); /* only with what was reserved for it */
+    ok = ok && large && memset(large, 1, 150 * (size_t)MB);
+    ok = ok && !ztrymalloc(150 * (size_t)MB) && !zmallocReserve(150 * (size_t)MB);
+    zfree(large);
+    while (ztrymalloc(64 * 1024)) {
+    }
+    for (int i = 0; i < 100; i++) { /* the end of the process, but for the kept reserve */
+        void *p = zmalloc(10000);
+        memset(p, 1, 10000);
+    }
+    _exit(ok ? 0 : 44);
+}
+#endif
+
+TEST(reserves_are_there_when_nothing_else_is) {
+#if !defined(USE_LIBC_MALLOC)
+    int status = unitInChild(spendAll, NULL, NULL, 0);
+    CHECK(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 43));
+#endif
+    size_t used = zmallocUsed();
+    CHECK(zmallocReserve(1000000));
+    CHECK(zmallocReserve(1000)); /* less is covered */
+    CHECK_EQ_INT(zmallocUsed(), used);
+    zmallocFailAfter(1);
+    CHECK(!zmallocReserve(2000000));
+    zmallocUnreserve();
+    CHECK_EQ_INT(zmallocUsed(), used);
 }
 
 static void *block_of_thread;
