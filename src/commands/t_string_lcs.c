@@ -3,13 +3,15 @@
  * Not here    the other commands of strings (t_string.c).
  * Owns        nothing: the table of lengths lives for the length of a command.
  * Threads     main.
- * Cost        time and memory in the product of the two lengths, 4 bytes for each pair of positions.
+ * Cost        time and memory in the product of the two lengths, 4 bytes for each pair of positions: the table may be
+ *             as large as one value (proto-max-bulk-len).
  * Tests       tests/unit/commands/t_string_test.c, tests/type/string.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "commands.h"
 #include "db.h"
 #include "reply.h"
+#include "string_limits.h"
 #include "zmalloc.h"
 
 typedef struct lcsOptions {
@@ -52,13 +54,19 @@ static bool parseOptions(client *c, lcsOptions *opts) {
     return true;
 }
 
-/* False: there is no memory for the table. */
-static bool fillTable(lcsTable *t) {
-    size_t bytes;
+/* Make the table. NULL, or the error. */
+static const char *makeTable(lcsTable *t) {
+    size_t cells, bytes;
 
-    if (__builtin_mul_overflow(t->a.len + 1, t->b.len + 1, &bytes) || bytes > SIZE_MAX / sizeof(uint32_t)) return false;
-    t->cells = ztrycalloc(bytes, sizeof(uint32_t)); /* row 0 and column 0 stay zero */
-    if (!t->cells) return false;
+    if (t->a.len >= UINT32_MAX - 1 || t->b.len >= UINT32_MAX - 1) return "String too long for LCS";
+    if (__builtin_mul_overflow(t->a.len + 1, t->b.len + 1, &cells) ||
+        __builtin_mul_overflow(cells, sizeof(uint32_t), &bytes) || bytes > (unsigned long long)string_bytes_max)
+        return "Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len";
+    t->cells = ztrycalloc(cells, sizeof(uint32_t)); /* row 0 and column 0 stay zero */
+    return t->cells ? NULL : "Insufficient memory, failed allocating transient memory for LCS";
+}
+
+static void fillTable(lcsTable *t) {
     for (size_t i = 1; i <= t->a.len; i++) {
         for (size_t j = 1; j <= t->b.len; j++) {
             uint32_t up = *cellAt(t, i - 1, j), left = *cellAt(t, i, j - 1);
@@ -66,7 +74,6 @@ static bool fillTable(lcsTable *t) {
             else *cellAt(t, i, j) = up > left ? up : left;
         }
     }
-    return true;
 }
 
 /* Step back from (i, j) over bytes that differ, to the end of the next common run; false when there is none. */
@@ -138,14 +145,12 @@ void lcsCommand(client *c) {
     }
     if (!parseOptions(c, &opts)) return;
     lcsTable t = {NULL, valueOrEmpty(a, digits[0]), valueOrEmpty(b, digits[1])};
-    if (t.a.len >= UINT32_MAX - 1 || t.b.len >= UINT32_MAX - 1) {
-        addReplyError(c, "String too long for LCS");
+    const char *err = makeTable(&t);
+    if (err) {
+        addReplyError(c, err);
         return;
     }
-    if (!fillTable(&t)) {
-        addReplyError(c, "Insufficient memory, failed allocating transient memory for LCS");
-        return;
-    }
+    fillTable(&t);
 
     uint32_t len = *cellAt(&t, t.a.len, t.b.len);
     if (opts.idx) {
