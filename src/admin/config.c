@@ -14,6 +14,7 @@
 #include "config.h"
 
 #include "admin_settings.h"
+#include "command_memory.h"
 #include "glob.h"
 #include "info_table.h"
 #include "log.h"
@@ -164,6 +165,8 @@ void configSetCommand(client *c) {
         addReplySyntaxError(c);
         return;
     }
+    /* Old values and new ones, as they are held and as texts. */
+    if (c->req && !commandMemoryReserve(c, 8 * (size_t)c->req->wire_len)) return;
     int count = (int)(c->argc - 2) / 2;
     sds *pairs = zmalloc(2 * (size_t)count * sizeof(sds));
     for (int i = 0; i < 2 * count; i++) pairs[i] = sdsFromSlice(c->argv[2 + i]);

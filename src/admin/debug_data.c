@@ -14,11 +14,13 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "debug_internal.h"
 
+#include "command_memory.h"
 #include "db_walk.h"
 #include "lru.h"
 #include "reply.h"
 
 #include <arpa/inet.h>
+#include <limits.h>
 #include <lzf.h>
 #include <stdio.h>
 
@@ -190,6 +192,7 @@ bool debugObject(client *c) {
         return true;
     }
     bool fast = c->argc == 4 && sliceIs(c->argv[3], "fast");
+    if (!fast && !commandMemoryReserve(c, objectMemUsage(o, 0))) return true;
     char serialized[64] = "";
     if (!fast && o->type == OBJ_STRING)
         snprintf(serialized, sizeof(serialized), " serializedlength:%zu", serializedString(o));
@@ -219,6 +222,7 @@ bool debugPopulate(client *c) {
     long long keys, size = 0;
     if (!getPositiveLongFromArg(c, 2, &keys, NULL)) return true;
     if (c->argc == 5 && !getPositiveLongFromArg(c, 4, &size, NULL)) return true;
+    if (keys && !commandMemoryReserve(c, size > LLONG_MAX / 4 ? SIZE_MAX / 2 : 3 * (size_t)size)) return true;
     if (!dbExpand(c->db, (size_t)keys)) {
         addReplyError(c, "OOM in dictTryExpand");
         return true;

@@ -98,6 +98,8 @@ static slot *takeSlot(void) {
 
 static _Thread_local slot *my_slot;
 
+static void reserveDrop(void); /* of the thread that ends */
+
 #ifdef USE_LIBC_MALLOC
 
 /* Threads without a slot of their own count here together. */
@@ -149,6 +151,7 @@ void zmallocThreadInit(void) {
 }
 
 void zmallocThreadExit(void) {
+    reserveDrop();
     slot *s = my_slot;
     has_ended = true;
     my_slot = NULL;
@@ -196,6 +199,7 @@ void zmallocThreadInit(void) {
 }
 
 void zmallocThreadExit(void) {
+    reserveDrop();
     slot *s = my_slot;
     my_slot = NULL;
     if (!s) return;
@@ -435,6 +439,11 @@ bool zmallocReserve(size_t size) {
 
 void zmallocUnreserve(void) {
     reserveFree(&reserve.asked);
+}
+
+static void reserveDrop(void) {
+    reserveFree(&reserve.asked);
+    reserveFree(&reserve.kept);
 }
 
 void zmallocKeepReserve(void) {

@@ -52,6 +52,7 @@ enum {
     CLIENT_PUSHING = 1 << 24, /* a push message may be sent although replies are off */
     CLIENT_IN_CLOSING = 1 << 25,
     CLIENT_IMPORT_SOURCE = 1 << 26,
+    CLIENT_RESERVED = 1 << 28,   /* memory is reserved for its command (command_memory.h) */
     CLIENT_OUTPUT_FULL = 1 << 27 /* commands wait until enough of its output is gone (output_limits.h) */
 };
 
@@ -89,9 +90,9 @@ typedef struct client {
     alignas(CACHE_LINE) struct clientStream *stream; /* NULL for fake clients */
     struct requestBlock *blocks_head, *blocks_tail;  /* owns: parsed, not yet executed to the end; net takes them back
                                                       * before clientFree() */
-    size_t output_bytes;  /* all output not yet known to be written: what will go over the wire */
-    size_t output_memory; /* what that output costs until its blocks come back: blocks and values they refer to */
-    size_t input_bytes;   /* bytes in blocks_* */
+    size_t output_bytes;       /* all output not yet known to be written: what will go over the wire */
+    size_t output_memory;      /* what that output costs until its blocks come back: blocks and values they refer to */
+    size_t input_bytes;        /* bytes in blocks_* */
     monotime last_interaction; /* a command ran or was refused */
     struct client *next_ready, *next_pending_write, *next_closing;
     uint64_t id;

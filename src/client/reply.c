@@ -31,7 +31,8 @@
 #include <stdio.h>
 
 #define PLACE_BYTES RESP_HEADER_MAX
-#define FORMAT_BYTES 512 /* formatted texts up to this are made on the stack */
+#define BULK_LARGE (1 << 20) /* copies from here on are not taken for granted */
+#define FORMAT_BYTES 512     /* formatted texts up to this are made on the stack */
 
 /* A client with one of these gets nothing; a push message goes through in spite of the first two. */
 #define SILENT_FLAGS \
@@ -69,6 +70,7 @@ static inline void accountMemory(client *c, size_t bytes) {
 
 /* A reply that cannot be held: half of it may stand in the chain, so the connection is of no use any more. */
 static __attribute__((noinline)) void closeForMemory(client *c, size_t bytes) {
+    if (c->flags & CLIENT_CLOSE_ASAP) return;
     sds info = clientCatInfo(sdsEmpty(), c);
 
     serverLog(LL_WARNING, "Client %s scheduled to be closed: there is no memory for %zu bytes of its reply.", info,
@@ -77,14 +79,7 @@ static __attribute__((noinline)) void closeForMemory(client *c, size_t bytes) {
     clientCloseAsap(c);
 }
 
-/* NULL only when `room` asks for a block made to measure and there is no memory: the client is to be closed then. */
-static __attribute__((noinline)) replyBlock *openBlock(client *c, size_t room) {
-    replyBlock *b = replyBlockGet(room, c->reply_tail == NULL);
-
-    if (unlikely(!b)) {
-        closeForMemory(c, room);
-        return NULL;
-    }
+static replyBlock *addBlock(client *c, replyBlock *b) {
     if (c->reply_tail) c->reply_tail->next = b;
     else c->reply_head = b;
     c->reply_tail = b;
@@ -93,7 +88,16 @@ static __attribute__((noinline)) replyBlock *openBlock(client *c, size_t room) {
     return b;
 }
 
-/* The block to write to, with room for `n` bytes, which are few. */
+/* NULL when there is no memory: the client is to be closed then. */
+static __attribute__((noinline)) replyBlock *openBlock(client *c, size_t room) {
+    replyBlock *b = replyBlockGet(room, c->reply_tail == NULL);
+
+    if (likely(b != NULL)) return addBlock(c, b);
+    closeForMemory(c, room);
+    return NULL;
+}
+
+/* The block to write to, with room for `n` bytes, which are few. NULL: as openBlock(). */
 static inline replyBlock *reserve(client *c, size_t n) {
     replyBlock *b = c->reply_tail;
 
@@ -124,7 +128,7 @@ static __attribute__((noinline)) void appendSplit(client *c, const char *p, size
         size_t room = b ? replyBlockRoom(b) : 0;
         if (room == 0) {
             b = openBlock(c, len < REPLY_BLOCK_CAPACITY_MAX ? len : REPLY_BLOCK_CAPACITY_MAX);
-            if (c->flags & CLIENT_CLOSE_ASAP) return;
+            if (!b || c->flags & CLIENT_CLOSE_ASAP) return;
             room = replyBlockRoom(b);
         }
         size_t part = len < room ? len : room;
@@ -209,6 +213,7 @@ static inline size_t putHeader(char *out, char prefix, long long n) {
 static inline void addHeader(client *c, char prefix, long long n) {
     if (!mayReply(c)) return;
     replyBlock *b = reserve(c, RESP_HEADER_MAX);
+    if (unlikely(!b)) return;
     account(c, b, putHeader(b->data + b->used, prefix, n), 0);
 }
 
@@ -292,9 +297,26 @@ void addReplyLongLong(client *c, long long n) {
     addHeader(c, ':', n);
 }
 
+/* In a block of its own, or an error in its place when there is no memory for it. */
+static __attribute__((noinline)) void addLargeBulk(client *c, slice bytes) {
+    size_t room = bytes.len + RESP_HEADER_MAX + 2;
+    replyBlock *b = replyBlockGet(room, false);
+
+    if (!b) {
+        addReplyNoMemory(c);
+        return;
+    }
+    addBlock(c, b);
+    size_t len = putHeader(b->data, '$', (long long)bytes.len);
+    memcpy(b->data + len, bytes.ptr, bytes.len);
+    memcpy(b->data + len + bytes.len, "\r\n", 2);
+    account(c, b, len + bytes.len + 2, 0);
+}
+
 void addReplyBulk(client *c, slice bytes) {
     if (!mayReply(c)) return;
     replyBlock *b = reserve(c, RESP_HEADER_MAX);
+    if (unlikely(!b)) return;
     char *out = b->data + b->used;
     size_t len = putHeader(out, '$', (long long)bytes.len);
 
@@ -302,6 +324,10 @@ void addReplyBulk(client *c, slice bytes) {
         if (bytes.len) memcpy(out + len, bytes.ptr, bytes.len);
         memcpy(out + len + bytes.len, "\r\n", 2);
         account(c, b, len + bytes.len + 2, 0);
+        return;
+    }
+    if (bytes.len >= BULK_LARGE && bytes.len <= REPLY_BLOCK_CAPACITY_MAX - RESP_HEADER_MAX - 2) {
+        addLargeBulk(c, bytes);
         return;
     }
     account(c, b, len, 0);
@@ -345,6 +371,7 @@ static inline bool mayRefer(const robj *o, size_t len) {
 
 static inline void addBulkReference(client *c, robj *o, slice bytes) {
     replyBlock *b = reserve(c, RESP_HEADER_MAX + 2 + sizeof(replyRef));
+    if (unlikely(!b)) return;
     char *out = b->data + b->used;
     size_t len = putHeader(out, '$', (long long)bytes.len);
 
@@ -383,6 +410,7 @@ void addReplyBulkObjectRange(client *c, robj *o, size_t from, size_t len) {
 void addReplyDouble(client *c, double d) {
     if (!mayReply(c)) return;
     replyBlock *b = reserve(c, RESP_DOUBLE_MAX);
+    if (unlikely(!b)) return;
     account(c, b, respDouble(b->data + b->used, d, c->resp), 0);
 }
 
@@ -406,6 +434,7 @@ void addReplyHumanLongDouble(client *c, long double d) {
 void addReplyBool(client *c, bool v) {
     if (!mayReply(c)) return;
     replyBlock *b = reserve(c, RESP_HEADER_MAX);
+    if (unlikely(!b)) return;
     account(c, b, respBool(b->data + b->used, v, c->resp), 0);
 }
 
@@ -460,6 +489,7 @@ static_assert(sizeof(place) <= PLACE_BYTES, "a place fits its gap");
 void *addReplyDeferredLen(client *c) {
     if (!mayReply(c)) return NULL;
     replyBlock *b = reserve(c, PLACE_BYTES);
+    if (unlikely(!b)) return NULL;
     char *gap = b->data + b->used;
     place p = {b, c->deferred};
 

@@ -32,9 +32,9 @@ static blockPool small_pool = {NULL, 0, (1 << 20) / REPLY_BLOCK_SMALL};
 static blockPool large_pool = {NULL, 0, (1 << 20) / REPLY_BLOCK_LARGE};
 
 static replyBlock *makeBlock(uint32_t capacity) {
-    replyBlock *b = zmalloc(sizeof(*b) + capacity);
+    replyBlock *b = ztrymalloc(sizeof(*b) + capacity);
 
-    b->capacity = capacity;
+    if (b) b->capacity = capacity;
     return b;
 }
 
@@ -69,8 +69,8 @@ replyBlock *replyBlockGet(size_t room, bool first) {
         b = poolGet(&large_pool, CAPACITY_OF(REPLY_BLOCK_LARGE));
     } else {
         b = makeToMeasure(room);
-        if (unlikely(!b)) return NULL;
     }
+    if (unlikely(!b)) return NULL;
     b->next = NULL;
     b->nrefs = 0;
     b->used = b->total = b->sent = 0;

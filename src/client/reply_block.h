@@ -57,7 +57,7 @@ static inline size_t replyBlockCost(const replyBlock *b) {
 }
 
 /* An empty block with room for at least `room` bytes (at most REPLY_BLOCK_CAPACITY_MAX), of the small kind if `first`
- * and that is enough. NULL when there is no memory for one that is made to measure. */
+ * and that is enough. NULL when there is no memory. */
 replyBlock *replyBlockGet(size_t room, bool first) must_check;
 /* Move everything `from` holds behind what `to` holds, if it fits: then `from` is empty and costs itself only, and the
  * sum of both costs is what it was. False: nothing was changed. Runs on: the thread that has both, which for blocks

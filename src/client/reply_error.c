@@ -152,13 +152,23 @@ void addReplyNotFloatError(client *c) {
     addReplyError(c, "value is not a valid float");
 }
 
+void addReplyNoMemory(client *c) {
+    addReplyError(c, "-OOM command not allowed: there is not enough memory for it");
+}
+
 void addReplyOutOfRangeError(client *c) {
     addReplyError(c, "index out of range");
 }
 
+/* Bytes of an argument that an error quotes. */
+static size_t shown(slice arg) {
+    return arg.len < 128 ? arg.len : 128;
+}
+
 /* "<what> '<argv[1]>'. Try <ARGV[0]> HELP." */
 static void addSubcommandError(client *c, const char *what) {
-    sds container = sdsFromSlice(c->argv[0]), sub = c->argc > 1 ? sdsFromSlice(c->argv[1]) : sdsEmpty();
+    sds container = sdsFromSlice(c->argv[0]),
+        sub = c->argc > 1 ? sdsNewLen(c->argv[1].ptr, shown(c->argv[1])) : sdsEmpty();
 
     sdsToUpper(container);
     addReplyErrorFormat(c, "%s '%.128s'. Try %s HELP.", what, sub, container);

@@ -25,6 +25,7 @@ enum {
     REQ_INLINE = 128,            /* it came as an inline command: its wire form is not RESP, and was changed in place */
     REQ_MAIN_THREAD = 256,       /* its handler works on main's own thread only, not on one that acts as main */
     REQ_GATED = 512,             /* a command that may be switched off (CMD_PROTECTED): that stage is asked always */
+    REQ_LARGE = 1024,            /* what is made of its arguments must not be taken for granted (command_memory.h) */
 
     REQ_MALFORMED = REQ_BAD_ARITY | REQ_PROTOCOL_ERROR | REQ_UNKNOWN_COMMAND | REQ_UNKNOWN_SUBCOMMAND,
 };

@@ -12,6 +12,7 @@
  * Tests       tests/unit/commands/keys_test.c, tests/type/keys.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "command_memory.h"
 #include "commands.h"
 #include "db.h"
 #include "endian.h"
@@ -30,6 +31,8 @@ void dumpCommand(client *c) {
         addReplyNull(c);
         return;
     }
+    /* Compressed or not, and room that grew ahead of it. */
+    if (!commandMemoryReserve(c, 3 * objectMemUsage(o, 0))) return;
     sds payload = rdbCatValue(sdsEmpty(), o, object_settings.compression);
     char footer[FOOTER_SIZE];
     storeLe16(footer, RDB_VERSION);

@@ -7,6 +7,7 @@
  * Tests       tests/unit/commands/keys_test.c, tests/type/keys.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "command_memory.h"
 #include "commands.h"
 #include "db_walk.h"
 #include "glob.h"
@@ -115,6 +116,8 @@ static void renameGeneric(client *c, bool only_if_free) {
         addReplyZero(c);
         return;
     }
+    /* A value that replies refer to stays where it is, and the new key gets a copy. */
+    if (!same && !commandMemoryReserve(c, (o->refcount > 1 ? objectMemUsage(o, 0) : 0) + to.name.len)) return;
     if (!same) {
         if (taken) dbDelete(c->db, to);
         takeExact(c->db, o, from.hash);
@@ -199,6 +202,7 @@ void copyCommand(client *c) {
         addReplyZero(c);
         return;
     }
+    if (!commandMemoryReserve(c, objectMemUsage(o, 0) + to.name.len)) return;
     robj *copy = objectDup(o, to.name);
     copy->lru = 0;
     if (taken) dbDelete(to_db, to);

@@ -142,21 +142,27 @@ void addReplyScanCursor(client *c, uint64_t cursor) {
 typedef struct gathered {
     robj **entries; /* owns unless it is on_stack */
     size_t count, room;
+    bool failed; /* there was no memory for more */
     robj *on_stack[GATHERED_ON_STACK];
 } gathered;
 
-static void gatheredGrow(gathered *g) {
+static bool gatheredGrow(gathered *g) {
     size_t room = g->room * 2;
-    robj **more = zmalloc(room * sizeof(*more));
+    robj **more = ztrymalloc(room * sizeof(*more));
+    if (!more) {
+        g->failed = true;
+        return false;
+    }
     memcpy(more, g->entries, g->count * sizeof(*more));
     if (g->entries != g->on_stack) zfree(g->entries);
     g->entries = more;
     g->room = room;
+    return true;
 }
 
 static void gather(void *arg, void **ref) {
     gathered *g = arg;
-    if (g->count == g->room) gatheredGrow(g);
+    if (g->count == g->room && !gatheredGrow(g)) return;
     prefetchRead(*ref);
     g->entries[g->count++] = *ref;
 }
@@ -189,11 +195,14 @@ void scanCommand(client *c) {
     size_t steps_max = scanStepsMax(&options), steps = 0;
     do {
         cursor = dbScan(c->db, cursor, gather, &g);
-    } while (cursor && ++steps < steps_max && g.count < options.count);
-    filterKeys(c->db, &options, &g);
-
-    addReplyScanCursor(c, cursor);
-    addReplyArrayLen(c, (long long)g.count);
-    for (size_t i = 0; i < g.count; i++) addReplyBulk(c, objectKey(g.entries[i]));
+    } while (cursor && ++steps < steps_max && g.count < options.count && !g.failed);
+    if (g.failed) {
+        addReplyNoMemory(c);
+    } else {
+        filterKeys(c->db, &options, &g);
+        addReplyScanCursor(c, cursor);
+        addReplyArrayLen(c, (long long)g.count);
+        for (size_t i = 0; i < g.count; i++) addReplyBulk(c, objectKey(g.entries[i]));
+    }
     if (g.entries != g.on_stack) zfree(g.entries);
 }

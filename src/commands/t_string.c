@@ -10,6 +10,7 @@
  * Tests       tests/unit/commands/t_string_test.c, tests/type/string.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "command_memory.h"
 #include "commands.h"
 #include "db.h"
 #include "key_changed.h"
@@ -20,6 +21,7 @@
 #include <math.h>
 
 #define NO_EXPIRE (-1)
+#define GROW_SLACK (2 * 1024 * 1024) /* a growing value may be given so much more than it needs */
 
 /* ---- Options of SET, GETEX and MSETEX ---------------------------------------------------------------------------- */
 
@@ -409,7 +411,7 @@ void msetexCommand(client *c) {
 
 /* ---- Changing in place ------------------------------------------------------------------------------------------- */
 
-/* Make the value of `o` writable up to `len` bytes. */
+/* Make the value of `o` writable up to `len` bytes, which commandMemoryReserve() has granted. */
 static robj *makeWritable(client *c, robj *o, hashedKey key, size_t len) {
     robj *writable = objectMakeWritableTake(o, len);
 
@@ -429,6 +431,7 @@ void appendCommand(client *c) {
         if (checkType(c, o, OBJ_STRING)) return;
         len = objectStringLen(o);
         if (!checkLength(c, len, tail.len)) return;
+        if (!commandMemoryReserve(c, objectWritableNeeds(o, len + tail.len))) return;
         o = makeWritable(c, o, key, len + tail.len);
         if (tail.len) memcpy(objectWritableBytes(o) + len, tail.ptr, tail.len);
         objectSetStringLen(o, len + tail.len);
@@ -457,6 +460,7 @@ void setrangeCommand(client *c) {
     if (!checkLength(c, (unsigned long long)offset, part.len)) return;
 
     size_t at = (size_t)offset, len = at + part.len > old_len ? at + part.len : old_len;
+    if (!commandMemoryReserve(c, o ? objectWritableNeeds(o, len) : 2 * key.name.len + len + GROW_SLACK)) return;
     if (!o) {
         o = objectCreateRawString(key.name, sliceOf("", 0), object_main_owner);
         dbAddTake(c->db, o, key);

@@ -13,6 +13,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "call.h"
 
+#include "command_memory.h"
 #include "commandlog.h"
 #include "gates.h"
 #include "latency.h"
@@ -58,6 +59,16 @@ static void refuseMalformed(client *c, const parsedCommand *req) {
     }
 }
 
+/* A command may copy its arguments, names and values alike, and make something of each. A value that was built when it
+ * was read is there already. */
+static bool refuseLarge(client *c, const parsedCommand *req) {
+    size_t bytes = (req->value ? 0 : 2 * (size_t)req->wire_len) + 64 * (size_t)req->argc;
+    return !commandMemoryReserve(c, bytes);
+}
+
+/* What makes the record of a request anything but ordinary. */
+#define SPECIAL (REQ_MALFORMED | REQ_MAIN_THREAD | REQ_GATED | REQ_LARGE)
+
 /* May it run? RUN is for the caller alone. */
 typedef enum { RUN, REFUSED, DIVERTED, WAITS, FOR_MAIN_THREAD } verdict;
 
@@ -81,6 +92,7 @@ static verdict judge(client *c, const parsedCommand *req) {
         refuseMalformed(c, req);
         return REFUSED;
     }
+    if (req->flags & REQ_LARGE && refuseLarge(c, req)) return REFUSED;
     return verdictOf(gatesAsk(c, GATE_AUTH + 1, GATE_STAGES - 1));
 }
 
@@ -130,7 +142,9 @@ static void rejected(client *c) {
 }
 
 /* CLIENT REPLY SKIP silences the command behind it, and only that. */
-static void skipEnds(client *c) {
+static void ended(client *c, bool postponed) {
+    if (c->flags & CLIENT_RESERVED) commandMemoryEnd(c);
+    if (postponed) return;
     c->flags &= ~(uint32_t)CLIENT_REPLY_SKIP;
     if (c->flags & CLIENT_REPLY_SKIP_NEXT) {
         c->flags |= CLIENT_REPLY_SKIP;
@@ -147,7 +161,7 @@ callResult processCommand(client *c, const parsedCommand *req, monotime *now) {
     c->cmd = req->cmd;
     current = c;
     verdict v = RUN;
-    if (unlikely(req->flags & (REQ_MALFORMED | REQ_MAIN_THREAD | REQ_GATED) || gatesArmedFor(c))) v = judge(c, req);
+    if (unlikely(req->flags & SPECIAL || gatesArmedFor(c))) v = judge(c, req);
     if (likely(v == RUN)) {
         c->last_cmd = c->cmd;
         call(c, now);
@@ -157,7 +171,7 @@ callResult processCommand(client *c, const parsedCommand *req, monotime *now) {
     }
     c->last_interaction = *now;
     bool postponed = v == WAITS || v == FOR_MAIN_THREAD;
-    if (unlikely(c->flags & (CLIENT_REPLY_SKIP | CLIENT_REPLY_SKIP_NEXT)) && !postponed) skipEnds(c);
+    if (unlikely(c->flags & (CLIENT_REPLY_SKIP | CLIENT_REPLY_SKIP_NEXT | CLIENT_RESERVED))) ended(c, postponed);
     c->req = NULL;
     current = outer;
     if (likely(!postponed)) return CALL_DONE;

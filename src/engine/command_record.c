@@ -16,6 +16,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "command_record.h"
 
+#include "command_memory.h"
 #include "command_table.h"
 #include "hash.h"
 #include "numbers.h"
@@ -138,7 +139,8 @@ static void extractKeys(const serverCommand *cmd, parsedCommand *p, recordArena 
 static size_t buildValue(const serverCommand *cmd, parsedCommand *p, unsigned owner) {
     /* More words than key and value mean an expire may follow: leave room for it. */
     bool with_expire = p->argc > 3;
-    p->value = objectCreateString(p->argv[cmd->first_key], p->argv[cmd->value_arg], with_expire, owner);
+    p->value = objectTryCreateString(p->argv[cmd->first_key], p->argv[cmd->value_arg], with_expire, owner);
+    if (unlikely(!p->value)) return 0; /* the command will say so */
     return p->argv[cmd->value_arg].len + p->argv[cmd->first_key].len + sizeof(robj);
 }
 
@@ -157,6 +159,7 @@ static const serverCommand *lookUp(recordCache *cache, const parsedCommand *p, b
 
 size_t recordComplete(recordArena *a, recordCache *cache, parsedCommand *p, unsigned owner) {
     bool unknown_sub = false;
+    if (unlikely(p->wire_len >= COMMAND_MEMORY_LARGE)) p->flags |= REQ_LARGE;
     const serverCommand *cmd = lookUp(cache, p, &unknown_sub);
     p->cmd = cmd;
     if (unlikely(!cmd)) {

@@ -12,6 +12,7 @@
 #include "monitor.h"
 
 #include "adlist.h"
+#include "command_memory.h"
 #include "command_table.h"
 #include "redact.h"
 #include "reply.h"
@@ -50,7 +51,12 @@ static sds lineOf(const client *c) {
     return sdsCatLen(line, "\r\n", 2);
 }
 
+/* The line of a large command may be four times its length, and is copied as it grows. */
+#define LINE_BYTES_MAX(c) (12 * (size_t)(c)->req->wire_len)
+
+/* What cannot be shown to monitors is left out: the command has run. */
 void monitorFeed(client *c) {
+    if (unlikely(c->req->flags & REQ_LARGE) && !commandMemoryTry(c, LINE_BYTES_MAX(c))) return;
     sds line = lineOf(c);
     listIter it = listBegin(monitors, false);
 

@@ -227,6 +227,8 @@ static long long onRetry(aeEventLoop *loop, long long id, void *arg) {
 
 /* Nothing is left to do, it seems. Say that the thread sleeps and look once more; false: there is something. */
 static bool fallsAsleep(ioThread *t) {
+    if (t->holder.unreported) return false; /* written by a turn it made as main: a client may wait for the report */
+    zmallocKeepReserve();
     atomic_store_explicit(&t->sleeping, 1, memory_order_seq_cst);
     fullFence();
     bool work = !spscIsEmpty(&t->from_main.ring) || (anyPosted() && mainRoleLook() == ROLE_FREE);

@@ -156,7 +156,11 @@ static void parseBlock(clientStream *s, requestBlock *b) {
             reportEnd(s, END_CROSS_PROTOCOL);
             break;
         }
-        if (r->argc > 0) requestBlockAddCommand(&s->holder->pool, b, r, s->request_start);
+        if (r->argc > 0 && unlikely(!requestBlockAddCommand(&s->holder->pool, b, r, s->request_start))) {
+            readerOutOfMemory(r);
+            parseFailed(s, b);
+            break;
+        }
         s->request_start = r->pos;
         readerReset(r, r->pos);
     }
@@ -169,9 +173,14 @@ static void parseBlock(clientStream *s, requestBlock *b) {
 /* The rest of `b` becomes the start of a block of its own: where it stood at request_start it now stands at 0. */
 static void carryRest(clientStream *s, requestBlock *b) {
     size_t start = s->request_start, rest = b->len - start;
-    if (rest && !s->input_ended) {
-        requestBlock *next = requestBlockGet(&s->holder->pool);
-        if (rest > next->cap) requestBlockReserve(&s->holder->pool, next, rest);
+    requestBlock *next = rest && !s->input_ended ? requestBlockGet(&s->holder->pool) : NULL;
+    if (next && rest > next->cap && unlikely(!requestBlockReserve(&s->holder->pool, next, rest))) {
+        requestBlockPut(&s->holder->pool, next);
+        next = NULL;
+        readerOutOfMemory(&s->reader);
+        parseFailed(s, b); /* behind what is whole */
+    }
+    if (next) {
         memcpy(next->buf, b->buf + start, rest);
         next->len = rest;
         for (size_t i = 0; i < s->reader.argc && s->reader.args; i++) s->reader.args[i].offset -= start;
@@ -232,19 +241,29 @@ static void updateReading(clientStream *s) {
 }
 
 /* Room for what is to come: the whole of an argument under way if it is large, but not more at once than has already
- * arrived, so that an announced length alone costs nothing. */
-static void makeRoom(const clientStream *s, requestBlock *b) {
+ * arrived, so that an announced length alone costs nothing. False: there is no room, and no memory. */
+static bool makeRoom(const clientStream *s, requestBlock *b) {
     size_t missing = readerMissing(&s->reader, b->len);
     size_t room = b->cap - b->len;
     /* Behind a large argument that filled the last read more of its kind wait. Fewer reads mean fewer rests to carry
      * on. */
     bool many = s->read_filled && missing && s->reader.body_len >= KEEP_BODY_BYTES && b->len < READ_LARGE_BYTES;
     size_t want = many ? READ_LARGE_BYTES : REQUEST_BUF_BYTES;
-    if (room >= want / 2 || (!many && missing && room >= missing)) return;
+    if (room >= want / 2 || (!many && missing && room >= missing)) return true;
     if (missing > want) want = missing;
     size_t most = b->len > 4 * 1024 * 1024 ? b->len : 4 * 1024 * 1024;
     if (want > most) want = most;
-    if (room < want) requestBlockReserve(&s->holder->pool, b, want);
+    return room >= want || requestBlockReserve(&s->holder->pool, b, want) || room > 0;
+}
+
+/* A request that cannot be held: the client is told, behind all replies before it, and the connection ends. */
+static void refuseForMemory(clientStream *s) {
+    requestBlock *b = s->partial;
+    readerOutOfMemory(&s->reader);
+    if (s->reader.args) takeArgsBack(s);
+    parseFailed(s, b);
+    carryRest(s, b);
+    handOver(s, b);
 }
 
 static bool queryLimitReached(const requestBlock *b) {
@@ -273,7 +292,10 @@ static bool readOnce(clientStream *s) {
         s->request_start = 0;
         readerReset(&s->reader, 0);
     } else {
-        makeRoom(s, b);
+        if (unlikely(!makeRoom(s, b))) {
+            refuseForMemory(s);
+            return false;
+        }
     }
     size_t room = b->cap - b->len;
     ssize_t n = connRead(s->conn, b->buf + b->len, room);

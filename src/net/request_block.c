@@ -83,21 +83,20 @@ void requestPoolEmpty(requestPool *pool) {
     pool->count = 0;
 }
 
-void requestBlockReserve(requestPool *pool, requestBlock *b, size_t extra) {
+bool requestBlockReserve(requestPool *pool, requestBlock *b, size_t extra) {
     serverAssert(b->first == NULL);
-    if (b->cap - b->len >= extra) return;
+    if (b->cap - b->len >= extra) return true;
     size_t want = b->len + extra, before = extraMemory(b);
     if (want < b->cap * 2 && b->cap < (1 << 20)) want = b->cap * 2;
     size_t usable;
-    if (b->buf == b->inline_buf) {
-        char *grown = zmallocUsable(want, &usable);
-        memcpy(grown, b->buf, b->len);
-        b->buf = grown;
-    } else {
-        b->buf = zreallocUsable(b->buf, want, &usable);
-    }
+    bool first = b->buf == b->inline_buf;
+    char *grown = ztryreallocUsable(first ? NULL : b->buf, want, &usable);
+    if (unlikely(!grown)) return false;
+    if (first) memcpy(grown, b->buf, b->len);
+    b->buf = grown;
     b->cap = usable;
     count(&pool->memory_in, extraMemory(b) - before);
+    return true;
 }
 
 static parsedCommand *append(requestBlock *b, size_t argc) {
@@ -109,7 +108,11 @@ static parsedCommand *append(requestBlock *b, size_t argc) {
     return p;
 }
 
-void requestBlockAddCommand(requestPool *pool, requestBlock *b, const requestReader *r, size_t start) {
+#define MANY_ARGS 16384 /* a record with so many is not taken for granted */
+
+bool requestBlockAddCommand(requestPool *pool, requestBlock *b, const requestReader *r, size_t start) {
+    bool many = r->argc >= MANY_ARGS;
+    if (unlikely(many) && !zmallocReserve(r->argc * 4 * sizeof(slice))) return false;
     parsedCommand *p = append(b, r->argc);
     size_t wire_bytes = r->pos - start;
     b->wire_bytes += wire_bytes;
@@ -118,9 +121,11 @@ void requestBlockAddCommand(requestPool *pool, requestBlock *b, const requestRea
     if (unlikely(*p->wire != '*')) p->flags |= REQ_INLINE;
     for (size_t i = 0; i < r->argc; i++) p->argv[i] = sliceOf(b->buf + r->args[i].offset, r->args[i].len);
     size_t bytes = recordComplete(&b->arena, &pool->cache, p, pool->thread_id);
-    if (!bytes) return;
+    if (unlikely(many)) zmallocUnreserve();
+    if (!bytes) return true;
     b->value_bytes += bytes;
     count(&pool->memory_in, bytes);
+    return true;
 }
 
 void requestBlockAddError(requestBlock *b, slice text) {

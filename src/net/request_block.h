@@ -51,10 +51,12 @@ void requestBlockPut(requestPool *pool, requestBlock *b);
 void requestPoolEmpty(requestPool *pool);
 /* All commands of the block have run: the values built for them are data now, or gone. */
 void requestBlockExecuted(requestPool *pool, requestBlock *b);
-/* Room for at least `extra` more bytes behind len; only while the block has no records. */
-void requestBlockReserve(requestPool *pool, requestBlock *b, size_t extra);
-/* Append a record of the request that `r` has read, complete (command_record.h); its bytes begin at `start` in buf. */
-void requestBlockAddCommand(requestPool *pool, requestBlock *b, const requestReader *r, size_t start);
+/* Room for at least `extra` more bytes behind len; only while the block has no records. False: no memory, nothing has
+ * changed. */
+bool requestBlockReserve(requestPool *pool, requestBlock *b, size_t extra) must_check;
+/* Append a record of the request that `r` has read, complete (command_record.h); its bytes begin at `start` in buf.
+ * False: no memory for the record, nothing was appended. A value that cannot be built is left to the command. */
+bool requestBlockAddCommand(requestPool *pool, requestBlock *b, const requestReader *r, size_t start) must_check;
 /* Append a record that makes main answer with a protocol error. */
 void requestBlockAddError(requestBlock *b, slice text);
 

@@ -84,6 +84,9 @@ extern unsigned object_main_owner;
  * fits, else RAW with a copy. `with_expire` makes room for an expire (-1 in it). Refcount 1. Any thread; `owner` is
  * its number. */
 robj *objectCreateString(slice key, slice value, bool with_expire, unsigned owner);
+/* The same, but NULL when there is no memory for what is large in it. For threads that read requests: what main makes
+ * in a command is reserved by it. */
+robj *objectTryCreateString(slice key, slice value, bool with_expire, unsigned owner) must_check;
 /* The same without looking for an integer: EMBSTR or RAW (results of INCRBYFLOAT). */
 robj *objectCreateTextString(slice key, slice value, bool with_expire, unsigned owner);
 /* RAW whatever its size, as values are that commands build piece by piece (SETRANGE, SETBIT, BITOP, PFADD). */
@@ -133,6 +136,8 @@ size_t objectMemUsage(const robj *o, size_t samples);
 robj *objectSetExpireTake(robj *o, int64_t when_ms); /* -1 removes */
 /* A string that may be changed in place: RAW, refcount 1, room for `capacity` bytes, same key, expire and LRU. */
 robj *objectMakeWritableTake(robj *o, size_t capacity);
+/* Bytes that it would allocate; 0 when the value is changed where it lies. */
+size_t objectWritableNeeds(const robj *o, size_t capacity);
 char *objectWritableBytes(robj *o);                   /* after objectMakeWritableTake */
 void objectSetStringLen(robj *o, size_t len);         /* after writing into it */
 robj *objectSetIntegerTake(robj *o, long long value); /* in place when INT and unshared */

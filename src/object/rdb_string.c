@@ -7,7 +7,7 @@
  * Owns        nothing.
  * Threads     any.
  * Invariants  1. Output equals the reference server's to the byte, compressed or not.
- *             2. Reading allocates at most LZF_EXPANSION_MAX times what was given.
+ *             2. Reading allocates at most LZF_EXPANSION_MAX times what was given, and what cannot be had is bad input.
  * Tests       tests/unit/object/rdb_string_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -179,7 +179,8 @@ static bool readCompressed(rdbReader *r, stringRead *out) {
     }
     if (packed_len == 0 || packed_len > UINT_MAX || len > UINT_MAX) return false;
     if (len / LZF_EXPANSION_MAX > packed_len) return false;
-    out->block = zmalloc(len);
+    out->block = ztrymalloc(len);
+    if (!out->block) return false;
     out->text = sliceOf(out->block, len);
     if (lzf_decompress(packed, (unsigned)packed_len, out->block, (unsigned)len) == len) return true;
     zfree(out->block);

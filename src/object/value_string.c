@@ -63,6 +63,16 @@ robj *objectCreateString(slice key, slice value, bool with_expire, unsigned owne
     return objectCreateTextString(key, value, with_expire, owner);
 }
 
+#define TRY_BYTES_MIN (1024 * 1024) /* shorter ones are taken as they come */
+
+robj *objectTryCreateString(slice key, slice value, bool with_expire, unsigned owner) {
+    if (likely(key.len + value.len < TRY_BYTES_MIN)) return objectCreateString(key, value, with_expire, owner);
+    if (!zmallocReserve(key.len + value.len)) return NULL;
+    robj *o = objectCreateString(key, value, with_expire, owner);
+    zmallocUnreserve();
+    return o;
+}
+
 robj *objectCreateTextString(slice key, slice value, bool with_expire, unsigned owner) {
     if (stringFitsEntry(key.len, value.len, with_expire)) return createEmbedded(key, value, with_expire, owner);
     return objectCreateRawString(key, value, owner);
@@ -155,6 +165,12 @@ static void growBlock(robj *o, size_t capacity) {
     o->block_exact = false;
     if (capacity <= zmallocSize(block)) return;
     entrySetPointer(o, zrealloc(block, growTo(capacity, o->value_len)));
+}
+
+size_t objectWritableNeeds(const robj *o, size_t capacity) {
+    bool in_place = o->refcount == 1 && o->encoding == OBJ_ENC_RAW;
+    if (in_place && capacity <= zmallocSize(entryPointer(o))) return 0;
+    return growTo(capacity, objectStringLen(o)) + (in_place ? 0 : entrySize(o));
 }
 
 robj *objectMakeWritableTake(robj *o, size_t capacity) {

@@ -74,10 +74,14 @@ void readerReset(requestReader *r, size_t pos) {
     r->error[0] = '\0';
 }
 
+void readerOutOfMemory(requestReader *r) {
+    fail(r, "out of memory");
+}
+
 static bool makeRoom(requestReader *r) {
     if (likely(r->argc < r->args_cap)) return true;
     if (r->grow && r->grow(r, r->argc + 1) && r->argc < r->args_cap) return true;
-    fail(r, "out of memory");
+    readerOutOfMemory(r);
     return false;
 }
 

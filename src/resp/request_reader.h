@@ -48,6 +48,8 @@ typedef struct requestReader {
     char error[128];      /* READ_BAD: text without "-ERR " and CRLF, e.g. "Protocol error: invalid bulk length" */
 } requestReader;
 
+/* What was to be made of the request cannot be held: READ_BAD, with the text that says so. */
+void readerOutOfMemory(requestReader *r);
 /* Prepare for the next request, whose first byte is at `pos`. args, args_cap, grow, grow_arg stay. */
 void readerReset(requestReader *r, size_t pos);
 

@@ -16,6 +16,7 @@
 #include "net.h"
 #include "server_settings.h"
 #include "shutdown.h"
+#include "zmalloc.h"
 
 static aeEventLoop *main_loop; /* borrowed */
 
@@ -40,6 +41,7 @@ static long long onTick(aeEventLoop *loop, long long id, void *arg) {
     int64_t now_ms = clockWallMs();
     storeSetNowMs(now_ms);
     lruClockRefresh(now_ms);
+    zmallocKeepReserve();
     metricsCron();
     netCron();
     expireAtTick(loop);

@@ -91,6 +91,7 @@ int main(int argc, char **argv) {
     answerAndExit(argc, argv);
     zmallocThreadInit();
     zmallocSetOomHandler(onOutOfMemory);
+    zmallocKeepReserve();
     panicSetProgram("valkey " VALKEY_VERSION);
     panicSetMainThread();
     clockRefreshTimezone();

@@ -345,8 +345,7 @@ start_server {} {
             flush $channel
             lappend greedy $channel
         }
-        set last -1
-        wait_for_condition 20 {[set now [info_field total_commands_processed stats]] - $last < 10 || [set last $now] < 0}
+        wait_for_condition 30 {[regexp -all {name=greedy\d [^\n]* omem=1\d{9} } [r CLIENT LIST]] == 10}
         foreach line [split [string trim [r CLIENT LIST]] \n] {
             if {[string match greedy* [client_field $line name]]} {
                 assert_between 5000 [expr {$count - 1}] [client_field $line tot-cmds]

@@ -22,13 +22,13 @@ static requestBlock *blockOf(requestPool *pool, sds bytes, unsigned thread_id) {
     requestReader r = {.grow = grow};
     pool->thread_id = thread_id;
     requestBlock *b = requestBlockGet(pool);
-    requestBlockReserve(pool, b, sdsLen(bytes));
+    CHECK(requestBlockReserve(pool, b, sdsLen(bytes)));
     memcpy(b->buf, bytes, sdsLen(bytes));
     b->len = sdsLen(bytes);
     size_t start = 0;
     for (readerReset(&r, 0); start < b->len; readerReset(&r, start)) {
         if (!CHECK_EQ_INT(readerFeed(&r, &limits, b->buf, b->len), READ_DONE)) break;
-        requestBlockAddCommand(pool, b, &r, start);
+        CHECK(requestBlockAddCommand(pool, b, &r, start));
         start = r.pos;
     }
     zfree(r.args);
@@ -289,7 +289,7 @@ TEST(block_buffer_grows_with_what_it_holds) {
     size_t len = 0;
     for (int i = 0; i < 200; i++) {
         size_t more = unitRandom(&seed) % 30000;
-        requestBlockReserve(&pool, b, more);
+        CHECK(requestBlockReserve(&pool, b, more));
         CHECK(b->cap - b->len >= more);
         for (size_t k = 0; k < more; k++) b->buf[len + k] = (char)((len + k) % 251);
         b->len = len += more;

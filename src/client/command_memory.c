@@ -1,0 +1,37 @@
+/* command_memory.c -- memory a command is sure of before it begins.
+ *
+ * A command that runs out of memory halfway would have to undo what it has done, and everything it calls would have to
+ * be able to fail. So whoever knows that a command will take much, because of a size that came from a client, has it
+ * reserved (zmallocReserve) before anything is changed. The reserve is not touched: it costs addresses and no pages,
+ * and serves only when an allocation would fail otherwise.
+ *
+ * Not here    maxmemory (store/evict.c), requests that are too large to be read (net).
+ * Owns        main's reserve, from a command's asking to its end.
+ * Threads     main. Others may take memory meanwhile, but not what is reserved.
+ * Invariants  1. CLIENT_RESERVED is set only on the client whose command is running.
+ * Tests       tests/unit/client/command_memory_test.c, tests/engine/memory_limits.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "command_memory.h"
+#include "panic.h"
+#include "reply.h"
+#include "zmalloc.h"
+
+bool commandMemoryTry(client *c, size_t bytes) {
+    assertMainRole();
+    if (bytes < COMMAND_MEMORY_LARGE) return true;
+    if (!zmallocReserve(bytes)) return false;
+    c->flags |= CLIENT_RESERVED;
+    return true;
+}
+
+bool commandMemoryReserve(client *c, size_t bytes) {
+    if (commandMemoryTry(c, bytes)) return true;
+    addReplyNoMemory(c);
+    return false;
+}
+
+void commandMemoryEnd(client *c) {
+    zmallocUnreserve();
+    c->flags &= ~(uint32_t)CLIENT_RESERVED;
+}

@@ -1,0 +1,163 @@
+# memory_limits.tcl -- work that no memory can be had for: an error or the end of the connection, never of the server.
+#
+# The limit is one on the process's addresses, set on a running server, so that it leaves room for what is in use.
+#
+# SPDX-License-Identifier: BSD-3-Clause
+
+set mb [expr {1024 * 1024}]
+
+proc address_space {} {
+    if {![regexp {VmSize:\s+(\d+) kB} [read_file /proc/[srv pid]/status] -> kilobytes]} {
+        fail "no VmSize of the server"
+    }
+    return [expr {$kilobytes * 1024}]
+}
+
+# From here on the server can have so many bytes more.
+proc limit_server {more} {
+    if {![file exists /proc/self/status] || $srv::slow > 1 || [auto_execok prlimit] eq ""} {
+        skip "needs Linux, prlimit, and a build without a sanitizer"
+    }
+    exec prlimit --pid [srv pid] --as=[expr {[address_space] + $more}]:
+}
+
+proc still_alive {} {
+    with_clients c {
+        assert_equal PONG [$c PING]
+    }
+}
+
+# A payload of a few MB that expands to 400.
+set bomb ""
+start_server {} {
+    test "DUMP of a large value of zeros is small" {
+        r SETRANGE zeros [expr {400 * $mb}] x
+        set bomb [r DUMP zeros]
+        assert_between 100000 [expr {16 * $mb}] [string length $bomb]
+    }
+}
+
+start_server {} {
+
+    test "Values that cannot be had: an error, and nothing has changed" {
+        limit_server [expr {200 * $mb}]
+        assert_error "OOM *" {r SETRANGE new [expr {400 * $mb}] x}
+        assert_equal 0 [r EXISTS new]
+        assert_equal [expr {90 * $mb + 1}] [r SETRANGE big [expr {90 * $mb}] x]
+        assert_error "OOM *" {r SETRANGE big [expr {300 * $mb}] x}
+        assert_error "OOM *" {r COPY big copy}
+        assert_equal 0 [r EXISTS copy]
+        assert_error "OOM *" {r DUMP big}
+        assert_error "ERR Bad data format" {r RESTORE bomb 0 $bomb}
+        assert_equal 0 [r EXISTS bomb]
+        assert_equal [expr {90 * $mb + 1}] [r STRLEN big]
+        r DEL big
+        still_alive
+    }
+}
+
+start_server {} {
+
+    test "LCS: a table that cannot be had, or is larger than a value may be" {
+        limit_server [expr {200 * $mb}]
+        r SETRANGE a 11000 x
+        r SETRANGE b 11000 y
+        assert_error "ERR Insufficient memory, failed allocating transient memory for LCS" {r LCS a b LEN}
+        r SETRANGE a 39999 x
+        r SETRANGE b 39999 y
+        assert_error "ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len" {r LCS a b LEN}
+        r DEL a b
+        still_alive
+    }
+}
+
+start_server {} {
+
+    test "A request that cannot be held is refused and its connection closed" {
+        limit_server [expr {100 * $mb}]
+        with_clients c {
+            set part [string repeat x 1000000]
+            catch {
+                $c write "SET before 1\r\n*3\r\n\$3\r\nSET\r\n\$1\r\nk\r\n\$400000000\r\n"
+                for {set i 0} {$i < 400} {incr i} {
+                    $c write $part
+                }
+            }
+            assert [$c closed_within 10000]
+        }
+        assert_equal 1 [r GET before]
+        assert_equal 0 [r EXISTS k]
+        still_alive
+    }
+}
+
+start_server {} {
+
+    test "Copies of large arguments: an error or done, and the server lives" {
+        limit_server [expr {50 * $mb}]
+        set large [string repeat x [expr {10 * $mb}]]
+        r SET k v
+        foreach command [list \
+            [list SET k2 $large] [list APPEND k2 $large] [list MSET m1 $large m2 $large] [list SETRANGE k2 5 $large] \
+            [list RENAME k2 $large] [list COPY k $large] [list CLIENT SETNAME $large] \
+            [list CLIENT SETINFO lib-name $large] [list CONFIG SET requirepass $large$large] [list CLIENT $large] \
+            [list $large] [list ECHO $large] \
+            [list KEYS $large] [list SCAN 0 MATCH $large] [list GETSET k2 $large] [list SET k2 $large GET] \
+            [list COMMAND GETKEYS SET $large v] [list DEBUG POPULATE 1 key [expr {400 * $mb}]] \
+            [list MSET {*}[lrepeat 100000 k]] [list DEL {*}[lrepeat 200000 k]] \
+        ] {
+            with_clients c {
+                if {[catch {$c {*}$command} message]} {
+                    assert_regexp {^(ERR|OOM|WRONGTYPE) |closed|pipe|reset} [string range $message 0 200]
+                }
+            }
+            catch {r CONFIG SET requirepass ""}
+            assert_equal PONG [r PING]
+        }
+    }
+}
+
+start_server {} {
+
+    test "Replies that cannot be had: an error in place of a copy, the end of the connection for the rest" {
+        r SETRANGE big [expr {50 * $mb}] x
+        for {set i 0} {$i < 20000} {incr i 1000} {
+            set pairs {}
+            for {set k $i} {$k < $i + 1000} {incr k} {
+                lappend pairs [string repeat x 1000]:$k v
+            }
+            r MSET {*}$pairs
+        }
+        limit_server [expr {80 * $mb}]
+        with_config {io-threads-reply-offload no} {
+            with_clients c {
+                set replies [$c MGET big big big big big [string repeat x 1000]:7]
+                assert_equal v [lindex $replies 5]
+                set refused 0
+                foreach reply [lrange $replies 0 4] {
+                    if {$reply eq "(error) OOM command not allowed: there is not enough memory for it"} {
+                        incr refused
+                    } else {
+                        assert_equal [expr {50 * $mb + 1}] [string length $reply]
+                    }
+                }
+                assert_between 1 4 $refused
+            }
+        }
+        # Each KEYS is 20 MB that nobody reads.
+        set silent {}
+        for {set i 0} {$i < 12} {incr i} {
+            set c [connect]
+            lappend silent $c
+            catch {$c send KEYS *}
+            wait_for_condition 20 {[r DBSIZE] == 20001}
+        }
+        still_alive
+        assert_regexp {scheduled to be closed: there is no memory} [srv log]
+        foreach c $silent {
+            $c destroy
+        }
+        wait_for_condition 10 {[info_field connected_clients clients] == 1}
+        still_alive
+    }
+}
