@@ -73,7 +73,7 @@ start_server() {
     "$bin/valkey-server" --port "$port" --bind 127.0.0.1 --io-threads "$threads" --save "" --dir "$dir" \
         >"$dir/server.log" 2>&1 &
     server_pid=$!
-    for _ in $(seq 200); do
+    for _ in $(seq 2400); do
         if ! kill -0 "$server_pid" 2>/dev/null; then
             server_pid=
             fail "the server did not start"
@@ -81,7 +81,7 @@ start_server() {
         if [ "$(cli ping 2>/dev/null)" = PONG ]; then return; fi
         sleep 0.05
     done
-    fail "the server did not answer within 10 seconds"
+    fail "the server did not answer within two minutes"
 }
 
 # A number of INFO, 0 where the server has no such field.

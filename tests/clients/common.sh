@@ -33,7 +33,7 @@ start_server() {
     trap stop_server EXIT
     "$server" --port "$port" --bind 127.0.0.1 --save "" --dir "$directory" "$@" >"$directory/log" 2>&1 &
     server_pid=$!
-    for _ in $(seq 200); do
+    for _ in $(seq 2400); do # a server that ends is seen at once; a busy machine has two minutes
         grep -q "Ready to accept connections" "$directory/log" && return
         kill -0 "$server_pid" 2>/dev/null || break
         sleep 0.05

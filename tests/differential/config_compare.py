@@ -33,7 +33,7 @@ class Server:
     def __init__(self, where):
         host, port = where.rsplit(":", 1)
         self.where = where
-        self.sock = socket.create_connection((host, int(port)), timeout=10)
+        self.sock = socket.create_connection((host, int(port)), timeout=60)
         self.file = self.sock.makefile("rb")
 
     def __call__(self, *words):

@@ -59,7 +59,7 @@ COUNTED = [
 class Server:
     def __init__(self, where, protocol):
         host, port = where.rsplit(":", 1)
-        self.sock = socket.create_connection((host, int(port)), timeout=10)
+        self.sock = socket.create_connection((host, int(port)), timeout=60)
         self.file = self.sock.makefile("rb")
         self("HELLO %d" % protocol)
 

@@ -17,7 +17,8 @@
 
 namespace eval resp {
     variable wakeup 0
-    # Seconds without a single byte before a read gives up; the runner raises it for slow builds.
+    # Seconds of this process and the servers without a single byte before a read gives up; the runner raises it for
+    # slow builds.
     variable patience 15
 
     # The bytes of one command as an array of bulk strings.
@@ -40,6 +41,7 @@ namespace eval resp {
     }
 
     # Wait until CHANNEL can be read or MILLISECONDS have passed. Returns whether it can be read.
+    # By the clock: what must not come may take its time.
     proc wait_readable {channel milliseconds} {
         variable ready 0
         variable wakeup
@@ -49,6 +51,20 @@ namespace eval resp {
         after cancel $timer
         catch {fileevent $channel readable {}}
         return $ready
+    }
+
+    # The same for what must come. Most of it comes at once, so that the limit is begun only after a first wait.
+    proc await_readable {channel milliseconds} {
+        if {[wait_readable $channel [expr {min(250, $milliseconds)}]]} {
+            return 1
+        }
+        set limit [patience::start [expr {($milliseconds - 250) / 1000.0}] {*}[server_pids]]
+        while {![patience::over $limit]} {
+            if {[wait_readable $channel 250]} {
+                return 1
+            }
+        }
+        return 0
     }
 }
 
@@ -194,12 +210,12 @@ oo::class create RespClient {
 
     # Whether the server closes the connection within MILLISECONDS; what it says before is dropped.
     method closed_within {milliseconds} {
-        set deadline [expr {[clock milliseconds] + $milliseconds}]
-        while {[clock milliseconds] < $deadline} {
+        set limit [patience::start [expr {$milliseconds / 1000.0}] {*}[server_pids]]
+        while {![patience::over $limit]} {
             if {[catch {read $channel}] || [eof $channel]} {
                 return 1
             }
-            resp::wait_readable $channel [expr {max(1, $deadline - [clock milliseconds])}]
+            resp::wait_readable $channel 250
         }
         return 0
     }
@@ -291,7 +307,7 @@ oo::class create RespClient {
                 append buf $chunk
                 return 1
             }
-            if {![resp::wait_readable $channel [expr {1000 * $resp::patience}]]} {
+            if {![resp::await_readable $channel [expr {1000 * $resp::patience}]]} {
                 error "no reply within $resp::patience seconds" "" {RESP TIMEOUT}
             }
         }

@@ -3,8 +3,9 @@
 # Usage: tclsh runner.tcl --server PATH [--clients N] [--only PATTERN] [--timeout SECONDS] [--slow FACTOR]
 #                         [--base-port N] [--tmp DIR] [--quiet] [--result FILE] FILE... [-- SERVER-ARGUMENT...]
 #
-# A file's output is shown when the file has ended: failures and skips always, the rest with --verbose. A file that
-# takes longer than the limit is ended with everything it started and counts as failed; its output stays in DIR.
+# A file's output is shown when the file has ended: failures and skips always, the rest with --verbose. A file of which
+# no test ends for --timeout seconds (of its own processes, patience.tcl) is ended with everything it started and counts
+# as failed; what it left stays in DIR.
 #
 # Owns        the processes it starts. Each leads a session of its own; its number is in DIR/groups, so that
 #             ./runtest can end what is left when it is interrupted.
@@ -47,6 +48,7 @@ if {![file executable $options(--server)]} {
 }
 
 set support [file dirname [file normalize [info script]]]
+source [file join $support patience.tcl]
 set tests_dir [file dirname $support]
 if {$options(--tmp) eq ""} {
     set options(--tmp) [file join $tests_dir tmp run-[pid]]
@@ -75,6 +77,12 @@ proc name_of {file} {
     return $path
 }
 
+# A fault of the runner itself ends it: without its handler and timer a file would be waited for without an end.
+proc bgerror {message} {
+    puts stderr "runner.tcl: $::errorInfo"
+    exit 2
+}
+
 proc start_next {} {
     global waiting running free_slots options support extra port_span state
     while {[llength $waiting] && [llength $free_slots]} {
@@ -91,10 +99,38 @@ proc start_next {} {
         set groups [open $options(--tmp)/groups a]
         puts $groups [lindex [pid $channel] 0]
         close $groups
-        dict set state($channel) timer \
-            [after [expr {int($options(--timeout) * $options(--slow)) * 1000}] [list too_long $channel]]
+        be_patient $channel
         fileevent $channel readable [list more_output $channel]
         incr running
+    }
+}
+
+# The processes of the session that LEADER began: a test file's, with the servers it started.
+proc session_pids {leader} {
+    set pids {}
+    foreach path [glob -nocomplain /proc/\[1-9\]*/stat] {
+        set stat [patience::proc_file $path]
+        if {[regexp {^(\d+) \(.*\) \S+ \d+ \d+ (\d+) } $stat whole pid session] && $session == $leader} {
+            lappend pids $pid
+        }
+    }
+    return $pids
+}
+
+# Begin the limit of the next test of a file, or of the rest of this one.
+proc be_patient {channel} {
+    global state options
+    set seconds [expr {$options(--timeout) * $options(--slow)}]
+    dict set state($channel) limit [patience::start $seconds {*}[session_pids [dict get $state($channel) group]]]
+    dict set state($channel) timer [after [expr {int(1000 * $seconds) + 100}] [list look_at_limit $channel]]
+}
+
+proc look_at_limit {channel} {
+    global state
+    if {[patience::over [dict get $state($channel) limit]]} {
+        too_long $channel
+    } else {
+        dict set state($channel) timer [after 1000 [list look_at_limit $channel]]
     }
 }
 
@@ -103,7 +139,10 @@ proc more_output {channel} {
     dict append state($channel) output [read $channel]
     if {[eof $channel]} {
         file_ended $channel
+        return
     }
+    after cancel [dict get $state($channel) timer]
+    be_patient $channel
 }
 
 proc end_group {group} {
@@ -112,7 +151,8 @@ proc end_group {group} {
 
 proc too_long {channel} {
     global state options
-    dict append state($channel) output "\n\[fail\] not done after [expr {int($options(--timeout) * $options(--slow))}] seconds\n"
+    dict append state($channel) output \
+        "\n\[fail\] no test ended for [expr {int($options(--timeout) * $options(--slow))}] seconds\n"
     end_group [dict get $state($channel) group]
     dict append state($channel) output [read $channel]
     file_ended $channel

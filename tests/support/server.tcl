@@ -62,11 +62,11 @@ proc make_server_dir {} {
 # Returns the process id.
 proc launch {dir arguments} {
     file delete -force $dir/pid $dir/exit
-    exec sh -c {cd "$0" && { "$@" >>stdout 2>>stderr & echo $! >pid.new; mv pid.new pid; wait $!; echo $? >exit; }} \
-        $dir $srv::binary {*}$arguments >@stdout 2>@stderr &
-    set deadline [expr {[clock milliseconds] + 10000}]
+    set shell [exec sh -c {cd "$0" && { "$@" >>stdout 2>>stderr & echo $! >pid.new; mv pid.new pid; wait $!; echo $? >exit; }} \
+        $dir $srv::binary {*}$arguments >@stdout 2>@stderr &]
+    set limit [patience::start 10 $shell]
     while {![file exists $dir/pid]} {
-        if {[clock milliseconds] > $deadline} {
+        if {[patience::over $limit]} {
             error "the server was not started"
         }
         after 2
@@ -86,9 +86,9 @@ proc server_log {dir} {
 
 # Wait until the process that launch started in DIR has ended; return its exit code, or "running".
 proc wait_exit {dir seconds} {
-    set deadline [expr {[clock milliseconds] + int($seconds * 1000 * $srv::slow)}]
+    set limit [patience::start [expr {$seconds * $srv::slow}] [string trim [read_file $dir/pid]]]
     while {![file exists $dir/exit] || [string trim [read_file $dir/exit]] eq ""} {
-        if {[clock milliseconds] > $deadline} {
+        if {[patience::over $limit]} {
             return running
         }
         after 5
@@ -152,9 +152,9 @@ proc start_server {options body} {
 
 proc await_ready {server} {
     set dir [dict get $server dir]
-    set deadline [expr {[clock milliseconds] + 10000 * $srv::slow}]
+    set limit [patience::start [expr {10 * $srv::slow}] [dict get $server pid]]
     while {![string match "*Ready to accept connections*" [server_log $dir]]} {
-        if {[file exists $dir/exit] || [clock milliseconds] > $deadline} {
+        if {[file exists $dir/exit] || [patience::over $limit]} {
             catch {exec kill -KILL [dict get $server pid]}
             error "the server did not become ready:\n[server_log_tail $dir]"
         }
@@ -211,6 +211,11 @@ proc srv {field} {
         return [server_log [dict get $server dir]]
     }
     return [dict get $server $field]
+}
+
+# The processes of the servers that are running, for a limit that is theirs too.
+proc server_pids {} {
+    return [lmap server $srv::stack {dict get $server pid}]
 }
 
 # The innermost server will end with CODE instead of 0.

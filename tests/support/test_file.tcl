@@ -7,7 +7,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 set support [file dirname [file normalize [info script]]]
-foreach part {resp_client assert server} {
+foreach part {patience resp_client assert server} {
     source [file join $support $part.tcl]
 }
 

