@@ -211,6 +211,7 @@ check:
 	dev/check_layers
 	dev/check_format
 	dev/make_command_table.py --check
+	dev/check_programs
 
 format:
 	clang-format -i $(wildcard src/*/*.[ch] src/*/*/*.[ch] tests/unit/*/*.[ch] tests/bench/micro/*.[ch])
