@@ -35,8 +35,11 @@ endif
 
 # ---- Variant -------------------------------------------------------------------------------------------------------
 WARN := -Wall -Wextra -Wpedantic
-BASE_FLAGS := -std=c11 -D_GNU_SOURCE $(WARN) -g -fno-omit-frame-pointer -pthread
-LINK_FLAGS := -g -pthread -rdynamic
+# The same sources give the same bytes wherever and whenever they are built (dev/check_reproducible): no path of this
+# machine, names of its own from the file's name, and as the build's id the linker's hash over what it links.
+SAME_FLAGS := -ffile-prefix-map=$(CURDIR)=.
+BASE_FLAGS := -std=c11 -D_GNU_SOURCE $(WARN) -g -fno-omit-frame-pointer -pthread $(SAME_FLAGS)
+LINK_FLAGS := -g -pthread -rdynamic -Wl,--build-id=sha1 $(SAME_FLAGS)
 ifneq ($(SANITIZER),)
 VARIANT := $(subst $(comma),-,$(SANITIZER))
 MODE_FLAGS := -O1 -DDEBUG_ASSERTIONS -fsanitize=$(SANITIZER) -fno-sanitize-recover=all
@@ -136,7 +139,7 @@ $(call remember,$(OUT)/link,$(CC) $(LINK_FLAGS) $(LDFLAGS) $(SERVER_LIBS) $(TOOL
 $(foreach d,$(ALL_DIRS),$(call remember,$(OUT)/$d/list,$(call sources,$d)))
 endif
 
-COMPILE = $(CC) $(CFLAGS_ALL) $(INCLUDES) -MMD -MP -c -o $@ $<
+COMPILE = $(CC) $(CFLAGS_ALL) $(INCLUDES) -frandom-seed=$< -MMD -MP -c -o $@ $<
 say = @echo "  $1 $(if $2,$2,$@)";
 
 define layer_rules

@@ -219,6 +219,12 @@ start_server {} {
         assert {[info_field total_net_output_bytes stats] >= $bytes_out + 50000}
     }
 
+    test "redis_build_id is a hash of the program, which --version shows too" {
+        set id [info_field redis_build_id server]
+        assert_regexp {^[0-9a-f]{16}$} $id
+        assert_match "* build=$id\n" "[string trim [lindex [run_to_end --version] 1]]\n"
+    }
+
     test "used_memory follows what is stored" {
         r FLUSHALL
         set before [info_field used_memory memory]
