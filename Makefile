@@ -38,8 +38,8 @@ WARN := -Wall -Wextra -Wpedantic
 # The same sources give the same bytes wherever and whenever they are built (dev/check_reproducible): no path of this
 # machine, names of its own from the file's name, and as the build's id the linker's hash over what it links.
 SAME_FLAGS := -ffile-prefix-map=$(CURDIR)=.
-BASE_FLAGS := -std=c11 -D_GNU_SOURCE $(WARN) -g -fno-omit-frame-pointer -pthread $(SAME_FLAGS)
-LINK_FLAGS := -g -pthread -rdynamic -Wl,--build-id=sha1 $(SAME_FLAGS)
+BASE_FLAGS := -std=c11 -D_GNU_SOURCE $(WARN) -g -fno-omit-frame-pointer -pthread -fPIE $(SAME_FLAGS)
+LINK_FLAGS := -g -pthread -rdynamic -pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--build-id=sha1 $(SAME_FLAGS)
 ifneq ($(SANITIZER),)
 VARIANT := $(subst $(comma),-,$(SANITIZER))
 MODE_FLAGS := -O1 -DDEBUG_ASSERTIONS -fsanitize=$(SANITIZER) -fno-sanitize-recover=all
@@ -50,6 +50,10 @@ MODE_FLAGS := -O0 -DDEBUG_ASSERTIONS
 else
 VARIANT := release
 MODE_FLAGS := $(OPTIMIZATION)
+ifneq ($(OPTIMIZATION),-O0)
+MODE_FLAGS += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
+endif
+PROTECTOR := -fstack-protector-strong
 ifneq ($(LTO),no)
 ifneq ($(findstring clang,$(CC)),)
 MODE_FLAGS += -flto=thin
@@ -126,6 +130,17 @@ UNIT_BINARIES := $(foreach l,$(TESTED_LAYERS),$(OUT)/unit/$l)
 .PHONY: all unit unit-build microbench microbench-build bench test demo check format install clean distclean
 all: $(call archives,$(LAYERS)) $(addprefix $(BIN)/,$(PROGRAMS)) $(COPIES)
 
+# ---- Hot files ----------------------------------------------------------------------------------------------------
+# What each GET and SET runs through: here a local whose address is passed on asks for no guard, an array of char does.
+# One thread, pipelines of 16, 512 B, user instructions per GET / SET: no guards 1,654 / 2,172, this 1,642 / 2,171,
+# guards of the strong kind everywhere 1,700 / 2,219.
+HOT_FILES := base/clock ds/memory_prefetch resp/request_reader object/object object/value_string commands/t_string \
+    net/request_block net/command_batch net/networking net/io_threads
+$(foreach f,$(HOT_FILES),$(if $(wildcard src/$f.c),,$(error HOT_FILES names src/$f.c, which is not there)))
+ifneq ($(PROTECTOR),)
+$(foreach f,$(HOT_FILES),$(OUT)/src/$f.o): PROTECTOR := -fstack-protector
+endif
+
 # ---- Rules ---------------------------------------------------------------------------------------------------------
 # remember FILE,TEXT rewrites FILE only if TEXT differs, so that what depends on it is remade only then.
 differs = $(subst x$1,,x$2)$(subst x$2,,x$1)
@@ -134,12 +149,12 @@ ifneq ($(COMPILES),)
 ALL_DIRS := $(addprefix src/,$(LAYERS)) src/tools/common src/tools/cli src/tools/bench \
             $(addprefix tests/unit/,$(LAYERS) tools support)
 $(shell mkdir -p $(BIN) $(OUT)/unit $(OUT)/micro $(OUT)/tests/bench/micro $(addprefix $(OUT)/,$(ALL_DIRS)))
-$(call remember,$(OUT)/flags,$(CC) $(CFLAGS_ALL) $(LAYER_FLAGS) $(LAYER_MAP))
+$(call remember,$(OUT)/flags,$(CC) $(PROTECTOR) $(HOT_FILES) $(CFLAGS_ALL) $(LAYER_FLAGS) $(LAYER_MAP))
 $(call remember,$(OUT)/link,$(CC) $(LINK_FLAGS) $(LDFLAGS) $(SERVER_LIBS) $(TOOL_LIBS))
 $(foreach d,$(ALL_DIRS),$(call remember,$(OUT)/$d/list,$(call sources,$d)))
 endif
 
-COMPILE = $(CC) $(CFLAGS_ALL) $(INCLUDES) -frandom-seed=$< -MMD -MP -c -o $@ $<
+COMPILE = $(CC) $(PROTECTOR) $(CFLAGS_ALL) $(INCLUDES) -frandom-seed=$< -MMD -MP -c -o $@ $<
 say = @echo "  $1 $(if $2,$2,$@)";
 
 define layer_rules
