@@ -7,6 +7,7 @@
 #   make unit [LAYER=ds] [FILTER=word]      unit tests of all layers, or one, or some of one
 #   make microbench [MICROARGS="--quick --csv FILE"]      nanoseconds of dict, parser, ring
 #   make test | check | format | demo | install | clean | distclean
+#   make CC=clang | CROSS=aarch64-linux-gnu- [RUN="qemu-aarch64 -L DIR"]    another compiler; another machine
 #   make BUILD=/tmp/elsewhere     leave src/ and build/ untouched
 #
 # A layer is compiled with the include paths of its own folder and those below it, so an include that climbs does not
@@ -24,14 +25,16 @@ comma := ,
 PREFIX ?= /usr/local
 DESTDIR ?=
 BUILD ?= build
+CROSS ?=
 SANITIZER ?=
 DEBUG ?=
 LTO ?= auto
 MALLOC ?= $(if $(SANITIZER),libc,jemalloc)
 OPTIMIZATION ?= -O3
 ifeq ($(origin CC),default)
-CC := gcc
+CC := $(CROSS)gcc
 endif
+PKG_CONFIG ?= $(CROSS)pkg-config
 
 # ---- Variant -------------------------------------------------------------------------------------------------------
 WARN := -Wall -Wextra -Wpedantic
@@ -40,6 +43,7 @@ WARN := -Wall -Wextra -Wpedantic
 SAME_FLAGS := -ffile-prefix-map=$(CURDIR)=.
 BASE_FLAGS := -std=c11 -D_GNU_SOURCE $(WARN) -g -fno-omit-frame-pointer -pthread -fPIE $(SAME_FLAGS)
 LINK_FLAGS := -g -pthread -rdynamic -pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--build-id=sha1 $(SAME_FLAGS)
+ARCHIVER := $(CROSS)ar
 ifneq ($(SANITIZER),)
 VARIANT := $(subst $(comma),-,$(SANITIZER))
 MODE_FLAGS := -O1 -DDEBUG_ASSERTIONS -fsanitize=$(SANITIZER) -fno-sanitize-recover=all
@@ -57,17 +61,25 @@ PROTECTOR := -fstack-protector-strong
 ifneq ($(LTO),no)
 ifneq ($(findstring clang,$(CC)),)
 MODE_FLAGS += -flto=thin
-AR := llvm-ar
+ARCHIVER := $(shell $(CC) -print-prog-name=llvm-ar)
 else
 MODE_FLAGS += -flto=$(LTO)
 LINK_FLAGS += $(OPTIMIZATION)
-AR := gcc-ar
+ARCHIVER := $(CROSS)gcc-ar
 endif
 LINK_FLAGS += $(filter -flto%,$(MODE_FLAGS))
 endif
 endif
 ifeq ($(MALLOC),libc)
 MODE_FLAGS += -DUSE_LIBC_MALLOC
+endif
+
+# One from the environment or the command line is taken as it is.
+ifeq ($(origin AR),default)
+AR := $(ARCHIVER)
+endif
+ifneq ($(CROSS),)
+VARIANT := $(VARIANT)-$(CROSS:%-=%)
 endif
 
 OUT := $(BUILD)/$(VARIANT)
@@ -77,32 +89,34 @@ BIN := $(OUT)/bin
 # Goals that compile nothing need no library.
 COMPILES := $(filter-out clean distclean format check demo,$(or $(MAKECMDGOALS),all))
 ifneq ($(COMPILES),)
-need = $(if $(shell pkg-config --exists $1 && echo yes),,$(error Library $1 is missing. Install it with: deps/install))
-ifeq ($(shell command -v pkg-config),)
-$(error pkg-config is missing. Install it with: deps/install)
-endif
+has = $(shell $(PKG_CONFIG) --exists $1 2>/dev/null && echo yes)
+need = $(if $(call has,$1),,$(error Library $1 is missing. Install it with: deps/install))
 ifneq ($(MALLOC),libc)
-$(call need,jemalloc)
-MALLOC_LIBS := $(shell pkg-config --libs jemalloc)
-MODE_FLAGS += $(shell pkg-config --cflags jemalloc)
+ifeq ($(shell command -v $(PKG_CONFIG)),)
+$(error $(PKG_CONFIG) is missing. Install it with: deps/install)
 endif
-# liblzf ships no .pc file; distributions put its header in a folder of its own or not.
-LZF_DIR := $(firstword $(dir $(wildcard $(addsuffix /lzf.h,/usr/include/liblzf /usr/include /usr/local/include))))
-ifeq ($(LZF_DIR),)
+$(call need,jemalloc)
+MALLOC_LIBS := $(shell $(PKG_CONFIG) --libs jemalloc)
+MODE_FLAGS += $(shell $(PKG_CONFIG) --cflags jemalloc)
+endif
+# liblzf ships no .pc file; distributions put its header in a folder of its own or not. The layers below object do
+# without it.
+LZF_DIR ?= $(firstword $(dir $(wildcard $(addsuffix /lzf.h,/usr/include/liblzf /usr/include /usr/local/include))))
+ifeq ($(LZF_DIR)$(filter base ds resp event,$(LAYER)),)
 $(error Library liblzf is missing. Install it with: deps/install)
 endif
-LZF_FLAGS := $(if $(filter /usr/include/,$(LZF_DIR)),,-isystem $(LZF_DIR))
+LZF_FLAGS := $(if $(filter-out /usr/include/,$(LZF_DIR)),-isystem $(LZF_DIR))
 LZF_LIBS := -llzf
-ifeq ($(shell pkg-config --exists libsystemd && echo yes),yes)
+ifeq ($(call has,libsystemd),yes)
 SYSTEMD_FLAGS := -DHAVE_LIBSYSTEMD
-SYSTEMD_LIBS := $(shell pkg-config --libs libsystemd)
+SYSTEMD_LIBS := $(shell $(PKG_CONFIG) --libs libsystemd)
 endif
 endif
 
 CFLAGS_ALL := $(BASE_FLAGS) $(MODE_FLAGS) $(CPPFLAGS) $(CFLAGS)
 LAYER_FLAGS := $(LZF_FLAGS) $(SYSTEMD_FLAGS)
-SERVER_LIBS := $(LZF_LIBS) $(SYSTEMD_LIBS) $(MALLOC_LIBS) -lm -ldl
-TOOL_LIBS := $(MALLOC_LIBS) -lm -ldl
+BASE_LIBS := $(MALLOC_LIBS) -lm -ldl
+TOOL_LIBS := $(BASE_LIBS)
 
 # ---- Layers --------------------------------------------------------------------------------------------------------
 # Each word is layer=below,below,... with the layers below in link order (top first).
@@ -114,6 +128,7 @@ $(foreach m,$(LAYER_MAP),$(eval BELOW_$(firstword $(subst =, ,$m)) := $(subst $(
 TOOL_LAYERS := event resp ds base
 
 layer_includes = -Isrc/$1 $(addprefix -I,$(wildcard src/$1/table)) $(addprefix -Isrc/,$(BELOW_$1))
+layer_libs = $(if $(filter object,$1 $(BELOW_$1)),$(LZF_LIBS)) $(if $(filter server,$1),$(SYSTEMD_LIBS)) $(BASE_LIBS)
 archive = $(OUT)/lib$1.a
 archives = $(foreach l,$1,$(call archive,$l))
 sources = $(sort $(wildcard $1/*.c))
@@ -150,7 +165,7 @@ ALL_DIRS := $(addprefix src/,$(LAYERS)) src/tools/common src/tools/cli src/tools
             $(addprefix tests/unit/,$(LAYERS) tools support)
 $(shell mkdir -p $(BIN) $(OUT)/unit $(OUT)/micro $(OUT)/tests/bench/micro $(addprefix $(OUT)/,$(ALL_DIRS)))
 $(call remember,$(OUT)/flags,$(CC) $(PROTECTOR) $(HOT_FILES) $(CFLAGS_ALL) $(LAYER_FLAGS) $(LAYER_MAP))
-$(call remember,$(OUT)/link,$(CC) $(LINK_FLAGS) $(LDFLAGS) $(SERVER_LIBS) $(TOOL_LIBS))
+$(call remember,$(OUT)/link,$(CC) $(LINK_FLAGS) $(LDFLAGS) $(LZF_LIBS) $(SYSTEMD_LIBS) $(TOOL_LIBS))
 $(foreach d,$(ALL_DIRS),$(call remember,$(OUT)/$d/list,$(call sources,$d)))
 endif
 
@@ -168,7 +183,8 @@ $(OUT)/tests/unit/$1/%.o: tests/unit/$1/%.c $(OUT)/flags
 	$$(call say,CC  ,$$<) $$(COMPILE)
 $(OUT)/unit/$1: $(call objects,tests/unit/$1) $(OUT)/tests/unit/support/unit.o $(call archives,$1 $(BELOW_$1)) \
         $(OUT)/tests/unit/$1/list $(OUT)/link
-	$$(call say,LINK) $$(CC) $(LINK_FLAGS) $(LDFLAGS) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) $(SERVER_LIBS)
+	$$(call say,LINK) $$(CC) $(LINK_FLAGS) $(LDFLAGS) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) \
+	    $(call layer_libs,$1)
 endef
 $(foreach l,$(LAYERS),$(eval $(call layer_rules,$l)))
 
@@ -192,7 +208,7 @@ $(OUT)/unit/tools: $(call objects,tests/unit/tools) $(OUT)/tests/unit/support/un
 
 SERVER_BELOW := $(BELOW_server)
 $(BIN)/valkey-server: $(call objects,src/server) $(call archives,$(SERVER_BELOW)) $(OUT)/src/server/list $(OUT)/link
-	$(call say,LINK) $(CC) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(SERVER_LIBS)
+	$(call say,LINK) $(CC) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(call layer_libs,server)
 
 define tool_rules
 $(BIN)/$1: $(call objects,src/tools/$2) $(call objects,src/tools/common) $(call archives,$(TOOL_LAYERS)) \
@@ -212,7 +228,7 @@ $(COPIES): src/%: $(BIN)/%
 unit-build: $(UNIT_BINARIES)
 
 unit: $(if $(LAYER),$(OUT)/unit/$(LAYER),$(UNIT_BINARIES))
-	@bad=; for t in $^; do echo "--- $$t"; $$t $(FILTER) || bad="$$bad $$t"; done; \
+	@bad=; for t in $^; do echo "--- $$t"; $(RUN) $$t $(FILTER) || bad="$$bad $$t"; done; \
 	if [ -n "$$bad" ]; then echo "failed:$$bad"; exit 1; fi
 
 # runtest finds the programs of this variant in VALKEY_BIN_DIR.
@@ -241,7 +257,7 @@ $(OUT)/tests/bench/micro/%.o: INCLUDES = $(addprefix -Isrc/,$(MICRO_LAYERS))
 $(OUT)/tests/bench/micro/%.o: tests/bench/micro/%.c $(OUT)/flags
 	$(call say,CC  ,$<) $(COMPILE)
 $(OUT)/micro/%: $(OUT)/tests/bench/micro/%.o $(call archives,$(MICRO_LAYERS)) $(OUT)/link
-	$(call say,LINK) $(CC) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(MALLOC_LIBS) -lm -ldl
+	$(call say,LINK) $(CC) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(BASE_LIBS)
 
 microbench-build: $(MICRO_PROGRAMS)
 

@@ -54,9 +54,13 @@ static slice modelValue(void) {
 
 static bool same(const robj *o) {
     char digits[LONG_STR_SIZE];
-    return CHECK(sliceEq(objectKey(o), modelKey())) & CHECK(sliceEq(objectString(o, digits), modelValue())) &
-           CHECK_EQ_INT(objectStringLen(o), m.value_len) & CHECK_EQ_INT(objectExpire(o), m.expire) &
-           CHECK_EQ_INT(o->lru, m.lru) & CHECK(sliceEq(objectEntryKey(o), modelKey()));
+    int held = CHECK(sliceEq(objectKey(o), modelKey()));
+    held += CHECK(sliceEq(objectString(o, digits), modelValue()));
+    held += CHECK_EQ_INT(objectStringLen(o), m.value_len);
+    held += CHECK_EQ_INT(objectExpire(o), m.expire);
+    held += CHECK_EQ_INT(o->lru, m.lru);
+    held += CHECK(sliceEq(objectEntryKey(o), modelKey()));
+    return held == 6;
 }
 
 static robj *make(void) {
