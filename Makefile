@@ -6,7 +6,8 @@
 #   make bench [BENCHARGS="--quick --peer redis=PATH"]     this server beside its peers: utils/bench/README.md
 #   make unit [LAYER=ds] [FILTER=word]      unit tests of all layers, or one, or some of one
 #   make microbench [MICROARGS="--quick --csv FILE"]      nanoseconds of dict, parser, ring
-#   make test | check | format | demo | install | clean | distclean
+#   make test | check | format | demo | clean | distclean
+#   make install [PREFIX=/usr/local] [DESTDIR=...] [REDIS_LINKS=yes]      also valkey.conf and a systemd unit; uninstall
 #   make CC=clang | CROSS=aarch64-linux-gnu- [RUN="qemu-aarch64 -L DIR"]    another compiler; another machine
 #   make BUILD=/tmp/elsewhere     leave src/ and build/ untouched
 #
@@ -87,7 +88,7 @@ BIN := $(OUT)/bin
 
 # ---- Libraries -----------------------------------------------------------------------------------------------------
 # Goals that compile nothing need no library.
-COMPILES := $(filter-out clean distclean format check demo,$(or $(MAKECMDGOALS),all))
+COMPILES := $(filter-out clean distclean format check demo uninstall,$(or $(MAKECMDGOALS),all))
 ifneq ($(COMPILES),)
 has = $(shell $(PKG_CONFIG) --exists $1 2>/dev/null && echo yes)
 need = $(if $(call has,$1),,$(error Library $1 is missing. Install it with: deps/install))
@@ -142,7 +143,7 @@ TESTED_LAYERS := $(if $(wildcard tests/unit/tools/*_test.c),tools) \
                  $(foreach l,$(LAYERS),$(if $(wildcard tests/unit/$l/*_test.c),$l))
 UNIT_BINARIES := $(foreach l,$(TESTED_LAYERS),$(OUT)/unit/$l)
 
-.PHONY: all unit unit-build microbench microbench-build bench test demo check format install clean distclean
+.PHONY: all unit unit-build microbench microbench-build bench test demo check format install uninstall clean distclean
 all: $(call archives,$(LAYERS)) $(addprefix $(BIN)/,$(PROGRAMS)) $(COPIES)
 
 # ---- Hot files ----------------------------------------------------------------------------------------------------
@@ -268,11 +269,35 @@ bench: all microbench-build
 	VALKEY_BIN_DIR=$(abspath $(BIN)) utils/bench/run $(BENCHARGS)
 
 # ---- Installation --------------------------------------------------------------------------------------------------
+# A configuration file that is there is somebody's work and stays. The redis-* names are for those who ask for them:
+# another package may own them.
+BIN_DIR ?= $(PREFIX)/bin
+CONFIG_DIR ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)/valkey
+UNIT_DIR ?= $(PREFIX)/lib/systemd/system
+REDIS_LINKS ?= no
+UNIT_WORDS = -e 's|@BINDIR@|$(BIN_DIR)|' -e 's|@CONFIG@|$(CONFIG_DIR)/valkey.conf|' \
+    -e 's|@TYPE@|$(if $(SYSTEMD_FLAGS),notify,exec)|' -e 's|@SUPERVISED@|$(if $(SYSTEMD_FLAGS),systemd,no)|'
+
 install: all
-	@mkdir -p $(DESTDIR)$(PREFIX)/bin
-	@for p in $(PROGRAMS); do \
-	    install -m 755 $(BIN)/$$p $(DESTDIR)$(PREFIX)/bin/ && \
-	    ln -sf $$p $(DESTDIR)$(PREFIX)/bin/redis-$${p#valkey-} && echo "  INSTALL $$p" || exit 1; done
+	@install -d $(addprefix $(DESTDIR),$(BIN_DIR) $(CONFIG_DIR) $(UNIT_DIR))
+	@set -e; for p in $(PROGRAMS); do \
+	    install -m 755 $(BIN)/$$p $(DESTDIR)$(BIN_DIR)/; echo "  INSTALL $(BIN_DIR)/$$p"; \
+	    if [ "$(REDIS_LINKS)" = yes ]; then \
+	        ln -sf $$p $(DESTDIR)$(BIN_DIR)/redis-$${p#valkey-}; echo "  LINK    $(BIN_DIR)/redis-$${p#valkey-}"; fi; done
+	@if [ -e $(DESTDIR)$(CONFIG_DIR)/valkey.conf ]; then echo "  KEEP    $(CONFIG_DIR)/valkey.conf"; \
+	else install -m 644 valkey.conf $(DESTDIR)$(CONFIG_DIR)/ && echo "  INSTALL $(CONFIG_DIR)/valkey.conf"; fi
+	@sed $(UNIT_WORDS) utils/valkey-server.service.in >$(OUT)/valkey-server.service
+	@install -m 644 $(OUT)/valkey-server.service $(DESTDIR)$(UNIT_DIR)/ && \
+	    echo "  INSTALL $(UNIT_DIR)/valkey-server.service"
+
+# Takes away what install made: a link only if it is ours, the configuration only if nobody has changed it.
+uninstall:
+	@cd $(DESTDIR)$(BIN_DIR) 2>/dev/null || exit 0; for p in server cli benchmark; do rm -f valkey-$$p; \
+	    if [ "$$(readlink redis-$$p)" = valkey-$$p ]; then rm -f redis-$$p; fi; done
+	@rm -f $(DESTDIR)$(UNIT_DIR)/valkey-server.service
+	@if cmp -s valkey.conf $(DESTDIR)$(CONFIG_DIR)/valkey.conf; then rm -f $(DESTDIR)$(CONFIG_DIR)/valkey.conf; \
+	elif [ -e $(DESTDIR)$(CONFIG_DIR)/valkey.conf ]; then echo "  KEEP    $(CONFIG_DIR)/valkey.conf"; fi
+	@rmdir $(DESTDIR)$(CONFIG_DIR) 2>/dev/null || true
 
 clean:
 	rm -rf $(OUT)
