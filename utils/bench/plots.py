@@ -14,6 +14,7 @@ import matplotlib
 matplotlib.use('Agg')
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.ticker import FuncFormatter  # noqa: E402
+from PIL import Image  # noqa: E402
 
 from figures import OURS, Records, cost_inputs, micro_curve, micro_keys  # noqa: E402
 from stats import cost_curve, median, size_text, spread, threads_to_saturate  # noqa: E402
@@ -24,7 +25,7 @@ PEER_COLOURS = ['#f59e0b', '#e0525c', '#6366f1', '#a16207']
 BAR = '#334155'
 
 plt.rcParams.update({
-    'figure.dpi': 100, 'savefig.dpi': 170, 'font.family': 'DejaVu Sans', 'font.size': 10, 'text.color': INK,
+    'figure.dpi': 100, 'font.family': 'DejaVu Sans', 'font.size': 10, 'text.color': INK,
     'axes.edgecolor': GRID, 'axes.labelcolor': FAINT, 'axes.titlesize': 11, 'axes.titleweight': 'bold',
     'axes.titlelocation': 'left', 'axes.spines.top': False, 'axes.spines.right': False, 'axes.spines.left': False,
     'axes.axisbelow': True, 'xtick.color': INK, 'ytick.color': FAINT, 'xtick.major.size': 0, 'ytick.major.size': 0,
@@ -48,8 +49,12 @@ class Plots:
             r['experiment'] == experiment and r['server'] == n for r in self.results['records'])]
 
     def save(self, figure, name):
-        figure.savefig(self.folder / f'{name}.png', bbox_inches='tight', facecolor='white', pad_inches=0.15)
+        """Small: as wide as the page shows it, in the few colours that a plot has."""
+        path = self.folder / f'{name}.png'
+        figure.savefig(path, bbox_inches='tight', facecolor='white', pad_inches=0.15, dpi=120)
         plt.close(figure)
+        with Image.open(path) as picture:
+            picture.convert('RGB').quantize(64, dither=Image.Dither.NONE).save(path, optimize=True)
 
     # ---- Pieces ------------------------------------------------------------------------------------------------------
     def bars(self, axis, groups, series, unit=1.0, digits='{:,.0f}', text_size=8, clip=None):

@@ -1,20 +1,16 @@
-"""report.py -- one self-contained HTML page, the raw figures as CSV, and the headline table as text.
+"""report.py -- an HTML page, the headline table as text and as CSV, the micro-benchmarks as CSV.
 
-Plots are embedded as data, so the page can be mailed; they lie beside it as PNG too. One that is not there is left out.
+The page shows the plots that lie beside it; one that is not there is left out. What each run measured is in
+results.json, of which all of this is made, and nowhere else.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
-import base64
 import html
 from itertools import groupby
 
 import figures
 from stats import figure_text, limited_by, median, predicted_rps, text_table, threads_to_saturate, to_csv
 
-RAW_COLUMNS = ['experiment', 'load', 'command', 'server', 'variant', 'round', 'size', 'keys', 'clients', 'pipeline',
-               'requests', 'rps', 'cpu_ns', 'main_ns', 'io_ns', 'instructions', 'bytes_per_key', 'cpu_percent',
-               'p50_ms', 'p99_ms', 'p999_ms', 'max_ms', 'reader_rps', 'generator_cpu', 'generator_limited',
-               'threaded_reads', 'prefetch_batches']
 FIGURE_COLUMNS = ['row', 'what', 'part', 'value', 'low', 'high', 'direction', 'bar', 'unit', 'reached', 'note']
 
 # Plot, title, what it says.
@@ -246,18 +242,17 @@ def page(results, folder):
              '<section id="bars"><h2>The bars</h2><p>What was set out to be reached, and what was measured. Of several '
              f'peers the better one counts.</p>{headline_html(rows)}</section>', remarks_html(rows, folder)]
     for name, title, words in shown:
-        data = base64.b64encode((folder / f'{name}.png').read_bytes()).decode()
         extra = model_html(results) if name == 'cost_model' else ''
         parts.append(f'<section id="{name}"><h2>{esc(title)}</h2><p>{esc(words)}</p>'
-                     f'<img alt="{esc(title)}" src="data:image/png;base64,{data}">{extra}</section>')
+                     f'<img alt="{esc(title)}" src="{name}.png" loading="lazy">{extra}</section>')
     parts += [runs_html(results), micro_html(results),
               f'<section id="method"><h2>Method</h2><p>{METHOD}</p>{facts_html(results["machine"].items())}</section>']
     notes = list(dict.fromkeys(results['notes']))
     if notes:
         parts.append('<section><h2>Notes of this run</h2><ul>' + ''.join(f'<li>{esc(n)}</li>' for n in notes) +
                      '</ul></section>')
-    parts.append('<p>Raw figures: <a href="runs.csv">runs.csv</a>, <a href="figures.csv">figures.csv</a>, '
-                 '<a href="micro.csv">micro.csv</a>, <a href="results.json">results.json</a>.</p></main></body></html>')
+    parts.append('<p>Raw figures: <a href="results.json">results.json</a>, <a href="figures.csv">figures.csv</a>, '
+                 '<a href="micro.csv">micro.csv</a>.</p></main></body></html>')
     return '\n'.join(p for p in parts if p) + '\n'
 
 
@@ -267,7 +262,6 @@ def figure_rows(results):
 
 
 def write(results, folder):
-    (folder / 'runs.csv').write_text(to_csv(results['records'], RAW_COLUMNS))
     (folder / 'figures.csv').write_text(to_csv(figure_rows(results), FIGURE_COLUMNS))
     (folder / 'micro.csv').write_text(to_csv(results.get('micro') or [], ['name', 'parameter', 'value', 'unit']))
     (folder / 'figures.txt').write_text(text(results))

@@ -153,6 +153,16 @@ class Figures(unittest.TestCase):
             self.assertIn('a &lt;core&gt; too few', page)
             self.assertNotIn('not this', page)
 
+    def test_pictures_are_referred_to_and_not_copied(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / 'idle.png').write_bytes(b'a picture')
+            report.write(self.results(), Path(folder))
+            page = (Path(folder) / 'index.html').read_text()
+            self.assertIn('src="idle.png"', page)
+            self.assertNotIn('base64', page)
+            self.assertEqual({p.name for p in Path(folder).iterdir()},
+                             {'idle.png', 'index.html', 'figures.csv', 'figures.txt', 'micro.csv'})
+
     def test_report_of_nothing(self):
         with tempfile.TemporaryDirectory() as folder:
             report.write(self.results(), Path(folder))
