@@ -62,7 +62,7 @@ static bool isWanted(const infoSection *s, const slice *names, uint32_t count) {
     return false;
 }
 
-sds infoText(const slice *names, uint32_t count) {
+static sds infoText(const slice *names, uint32_t count) {
     sds text = sdsEmpty();
     infoOut o = {putText, &text};
     const infoSection *s;

@@ -11,7 +11,6 @@
 /* INFO [section ...] */
 void infoCommand(client *c);
 /* The text of the sections that `names` ask for, as INFO answers; none: the default ones. The caller owns it. */
-sds infoText(const slice *names, uint32_t count);
 /* The sections that can be made without allocating and without the allocator's figures, through panicPrint(). */
 void infoPrintCrash(void);
 /* Boot: the moment of the start. */

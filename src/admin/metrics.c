@@ -83,10 +83,6 @@ size_t metricsPeakMemory(void) {
     return state.peak;
 }
 
-int64_t metricsPeakMemoryTime(void) {
-    return state.peak_time_s;
-}
-
 size_t metricsStartupMemory(void) {
     return state.startup;
 }

@@ -23,7 +23,6 @@ void metricsCron(void);
 long long metricsRate(metric m);
 /* Highest used memory seen, and what was used when the server was ready. */
 size_t metricsPeakMemory(void);
-int64_t metricsPeakMemoryTime(void); /* unix seconds */
 size_t metricsStartupMemory(void);
 void metricsSetStartupMemory(void);
 void metricsReset(void); /* CONFIG RESETSTAT */

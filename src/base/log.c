@@ -45,7 +45,7 @@ void logSetLevel(logLevel least) {
     atomic_store_explicit(&level_least, least, memory_order_relaxed);
 }
 
-logLevel logGetLevel(void) {
+static logLevel logGetLevel(void) {
     return (logLevel)atomic_load_explicit(&level_least, memory_order_relaxed);
 }
 

@@ -22,7 +22,6 @@ void logSetFile(const char *path);
 const char *logFile(void);
 
 void logSetLevel(logLevel least);
-logLevel logGetLevel(void);
 void logSetFormat(logFormat format, logTimeFormat time_format);
 /* Role letter of the next lines: 'M', 'S', 'C' or 'X'. */
 void logSetRole(char role);

@@ -3,7 +3,7 @@
  * A session is what main knows of a connection. It outlives no connection and shares no line with it: net holds the
  * other half, takes what is due from the two lists here (output to be written, clients to be closed), and frees.
  *
- * Not here    sockets and parsing (net), what a reply looks like (reply.c), who may connect (engine/acl.c).
+ * Not here    sockets and parsing (net), what a reply looks like (reply.c), who may connect (engine/auth.c).
  * Owns        clientState: the list and the index of clients, and both work lists.
  * Threads     main.
  * Invariants  1. A client is in client_state.clients and in the index as long as it lives, unless it is fake.

@@ -112,8 +112,7 @@ typedef struct client {
     listNode *node; /* its place in clientState.clients */
     int fd;         /* for display only */
     int capa;
-    int64_t paused_since;
-    struct blockingState *blocking; /* engine/blocked.c, made when needed */
+    struct blockingState *blocking; /* made when needed */
     struct multiState *multi;       /* made when needed */
     struct pubsubState *pubsub;
     struct trackingState *tracking;

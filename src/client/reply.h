@@ -54,7 +54,6 @@ void addReplyNoKeyError(client *c);      /* ERR no such key */
 void addReplyNotIntegerError(client *c); /* ERR value is not an integer or out of range */
 void addReplyNotFloatError(client *c);
 void addReplyNoMemory(client *c);          /* OOM: what this takes cannot be had */
-void addReplyOutOfRangeError(client *c);   /* ERR index out of range */
 void addReplyUnknownSubcommand(client *c); /* unknown subcommand '%.128s'. Try %s HELP. */
 void addReplySubcommandSyntaxError(
     client *c); /* unknown subcommand or wrong number of arguments for '%.128s'. Try %s HELP. */

@@ -156,10 +156,6 @@ void addReplyNoMemory(client *c) {
     addReplyError(c, "-OOM command not allowed: there is not enough memory for it");
 }
 
-void addReplyOutOfRangeError(client *c) {
-    addReplyError(c, "index out of range");
-}
-
 /* Bytes of an argument that an error quotes. */
 static size_t shown(slice arg) {
     return arg.len < 128 ? arg.len : 128;

@@ -49,7 +49,8 @@ static bool parseCursor(slice text, uint64_t *cursor) {
     return ok;
 }
 
-bool scanParseCursor(client *c, uint32_t index, uint64_t *cursor) {
+/* The cursor in argument `index`. False when it is none: then an error was sent. */
+static bool scanParseCursor(client *c, uint32_t index, uint64_t *cursor) {
     if (parseCursor(untilNul(c->argv[index]), cursor)) return true;
     addReplyError(c, "invalid cursor");
     return false;
@@ -123,7 +124,7 @@ bool scanParseOptions(client *c, uint32_t first, scanKind kind, scanOptions *out
     return true;
 }
 
-bool scanWants(const scanOptions *options, slice name) {
+static bool scanWants(const scanOptions *options, slice name) {
     return !options->has_pattern || globMatch(options->pattern, name, false);
 }
 
@@ -131,7 +132,8 @@ size_t scanStepsMax(const scanOptions *options) {
     return options->count > SIZE_MAX / STEPS_PER_ELEMENT ? SIZE_MAX : options->count * STEPS_PER_ELEMENT;
 }
 
-void addReplyScanCursor(client *c, uint64_t cursor) {
+/* The reply's head: an array of two whose first is the cursor. The array of elements follows. */
+static void addReplyScanCursor(client *c, uint64_t cursor) {
     char digits[LONG_STR_SIZE];
     addReplyArrayLen(c, 2);
     addReplyBulk(c, sliceOf(digits, ull2string(digits, cursor)));

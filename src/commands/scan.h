@@ -18,14 +18,9 @@ typedef struct scanOptions {
     int type;       /* TYPE: an objectTypeId, or -1 */
 } scanOptions;
 
-/* The cursor in argument `index`. False when it is none: then an error was sent. */
-bool scanParseCursor(client *c, uint32_t index, uint64_t *cursor) must_check;
 /* The options from argument `first` on; TYPE, NOVALUES and NOSCORES belong to one kind each. False after an error. */
 bool scanParseOptions(client *c, uint32_t first, scanKind kind, scanOptions *out) must_check;
-bool scanWants(const scanOptions *options, slice name);
 /* Calls of dictScan() after which a walk over mostly empty buckets ends without `count` elements. */
 size_t scanStepsMax(const scanOptions *options);
-/* The reply's head: an array of two whose first is the cursor. The array of elements follows. */
-void addReplyScanCursor(client *c, uint64_t cursor);
 
 #endif

@@ -3,7 +3,7 @@
  * Reading replies by reference where the value is large; storing takes the entry that the reading thread built, when
  * there is one, so that main exchanges a pointer.
  *
- * Not here    LCS (t_string_lcs.c), bits (bitops.c); what an entry looks like (object/); expiry of keys (store/).
+ * Not here    LCS (t_string_lcs.c); what an entry looks like (object/); expiry of keys (store/).
  * Threads     main.
  * Invariants  1. A command that answers with an error has changed nothing.
  *             2. Every change is told through the door of the keyspace (key_changed.h).

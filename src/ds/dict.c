@@ -10,7 +10,7 @@
  * background thread before it is used (see "tables to come"); until it is ready the old table takes what is added in
  * chains. The pages of the table that has been left go back to the system on the same thread.
  *
- * Not here    finding many keys at once (memory_prefetch.c); one dict per cluster slot (kvstore.c).
+ * Not here    finding many keys at once (memory_prefetch.c).
  * Owns        tables and overflow buckets; entries belong to whoever added them, until entryFree is asked for.
  * Threads     one owner at a time; the resize policy is set by main and read relaxed by all. A table to come is
  *             handed over by its `state`.

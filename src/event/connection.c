@@ -136,10 +136,6 @@ void connClose(connection *c) {
     c->type->close(c);
 }
 
-const char *connErrorText(const connection *c) {
-    return strerror(c->last_errno);
-}
-
 /* -------------------------------------------------------------------------------------------- loop */
 
 /* The handler may close the connection; nothing of it is touched afterwards. */

@@ -73,6 +73,5 @@ static inline bool connHasPending(connection *c) {
     return c->type->has_pending && c->type->has_pending(c);
 }
 void connClose(connection *c); /* leaves the loop, closes the descriptor, frees */
-const char *connErrorText(const connection *c);
 
 #endif

@@ -36,10 +36,6 @@ static struct {
     bool resting; /* not accepting for ACCEPT_REST_MS */
 } state;
 
-void listenSetLoop(aeEventLoop *loop) {
-    state.loop = loop;
-}
-
 /* --- a connection has come ------------------------------------------------------------------------- */
 
 static const char max_clients_error[] = "-ERR max number of clients reached\r\n";

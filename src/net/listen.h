@@ -15,6 +15,5 @@ void listenClose(void);
 bool listenReopen(const char **err);
 /* Line of INFO about listener i; false past the end. */
 bool listenInfo(int i, char *out, size_t size);
-void listenSetLoop(aeEventLoop *loop);
 
 #endif

@@ -534,7 +534,9 @@ static void advanceAfterSend(clientStream *s, size_t n) {
     if (n > own) advanceOutput(s, n - own);
 }
 
-bool writevToClient(clientStream *s) {
+/* Write as much output as the socket takes, straight from the blocks and the values they refer to. False when the
+ * connection failed. */
+static bool writevToClient(clientStream *s) {
     size_t total = 0;
     while (s->out_head && total < WRITE_PER_EVENT) {
         size_t wanted = 0;

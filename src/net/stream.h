@@ -81,8 +81,5 @@ void streamFree(clientStream *s);
 void streamDeliver(streamHolder *h, const ioMessage *m);
 /* Tell main of everything that was written and not yet reported (the `report` of ioThreadHooks). */
 void streamReport(streamHolder *h);
-/* Write as much output as the socket takes, straight from the blocks and the values they refer to. False when the
- * connection failed. */
-bool writevToClient(clientStream *s);
 
 #endif

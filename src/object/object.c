@@ -31,10 +31,6 @@ void objectRegisterType(objectTypeId type, const objectTypeOps *ops) {
     type_ops[type] = ops;
 }
 
-const objectTypeOps *objectTypeOf(const robj *o) {
-    return type_ops[o->type];
-}
-
 const char *objectTypeName(const robj *o) {
     static const char *const names[OBJ_TYPES] = {"string", "list", "set", "zset", "hash", "module", "stream"};
     const objectTypeOps *ops = type_ops[o->type];
@@ -49,7 +45,8 @@ const char *objectEncodingName(const robj *o) {
 
 /* ---- The entry ---- */
 
-size_t entrySize(const robj *o) {
+/* Bytes that were asked for when the entry was made. */
+static size_t entrySize(const robj *o) {
     size_t key_len;
     char *key = entryKey(o, &key_len);
     return (size_t)(key - (char *)(uintptr_t)o) + key_len + (o->encoding == OBJ_ENC_EMBSTR ? o->value_len : 0);
@@ -133,12 +130,6 @@ slice objectKey(const robj *o) {
 void *objectStructure(const robj *o) {
     debugAssert(o->type != OBJ_STRING);
     return entryPointer(o);
-}
-
-void objectSetStructure(robj *o, int encoding, void *structure) {
-    debugAssert(o->type != OBJ_STRING && structure);
-    o->encoding = (uint32_t)encoding & 0xf;
-    entrySetPointer(o, structure);
 }
 
 size_t objectMemUsage(const robj *o, size_t samples) {

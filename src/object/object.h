@@ -71,7 +71,6 @@ typedef struct objectTypeOps {
     void (*prefetch)(const void *structure, int encoding);
 } objectTypeOps;
 void objectRegisterType(objectTypeId type, const objectTypeOps *ops);
-const objectTypeOps *objectTypeOf(const robj *o);
 const char *objectTypeName(const robj *o);
 const char *objectEncodingName(const robj *o); /* "int" "embstr" "raw" "listpack" ... */
 
@@ -141,7 +140,6 @@ size_t objectWritableNeeds(const robj *o, size_t capacity);
 char *objectWritableBytes(robj *o);                   /* after objectMakeWritableTake */
 void objectSetStringLen(robj *o, size_t len);         /* after writing into it */
 robj *objectSetIntegerTake(robj *o, long long value); /* in place when INT and unshared */
-void objectSetStructure(robj *o, int encoding, void *structure);
 
 /* --- Life ---------------------------------------------------------------------------------------- */
 

@@ -51,8 +51,6 @@ static inline void entrySetPointer(robj *o, void *p) {
     memcpy(entryPlace(o), &p, sizeof(p));
 }
 
-/* Bytes that were asked for when the entry was made. */
-size_t entrySize(const robj *o);
 /* A new entry, refcount 1, LRU 0, key copied, expire -1 where there is a slot; value and its length are for the
  * caller to fill in. `embedded` bytes are reserved behind the key. Every encoding but EMBSTR and INT has the expire
  * slot. */
@@ -61,11 +59,6 @@ robj *entryCreate(slice key, objectTypeId type, int encoding, bool expire_slot, 
 void entryFree(robj *o);
 /* Give the new entry the old one's LRU bits, and its expire where both have a slot. */
 void entryInherit(robj *to, const robj *from);
-/* Does the field's rule put this value into its entry? */
-bool stringFitsEntry(size_t key_len, size_t value_len, bool expire_slot);
-/* A block of exactly `len` bytes with a copy of `value`; a block of one byte when len is 0, so that it is never
- * NULL. */
-char *stringBlock(const char *value, size_t len);
 /* Copy of a string entry under `key` with `expire_slot` where it is EMBSTR or INT; embedded or not is decided anew for
  * an EMBSTR, RAW stays RAW. Inherits LRU and expire. */
 robj *stringCopy(const robj *o, slice key, bool expire_slot);

@@ -29,14 +29,15 @@
 /* What the entry would take in the reference server: object header 8, expire 8, key with a byte for its header's size,
  * header and NUL, value with 3 bytes of header and NUL. Only the answer matters here, our entries are laid out
  * otherwise. */
-bool stringFitsEntry(size_t key_len, size_t value_len, bool expire_slot) {
+static bool stringFitsEntry(size_t key_len, size_t value_len, bool expire_slot) {
     if (key_len > EMBED_BYTES_MAX || value_len > EMBED_BYTES_MAX) return false;
     size_t key_header = key_len < 32 ? 1 : 3;
     size_t bytes = 8 + (expire_slot ? 8 : 0) + (1 + key_header + key_len + 1) + (value_len + 4);
     return bytes <= EMBED_BYTES_MAX;
 }
 
-char *stringBlock(const char *value, size_t len) {
+/* A block of exactly `len` bytes with a copy of `value`; of one byte when len is 0, so that it is never NULL. */
+static char *stringBlock(const char *value, size_t len) {
     char *block = zmalloc(len ? len : 1);
     if (len) memcpy(block, value, len);
     return block;

@@ -113,7 +113,8 @@ replyValue *sessionAsk(cliSession *s, const char *word, ...) {
 
 /* ---- Replies ---------------------------------------------------------------------------------------------------- */
 
-void sessionPrint(const cliSession *s, const replyValue *v, bool as_text) {
+/* Print a reply in the options' style. */
+static void sessionPrint(const cliSession *s, const replyValue *v, bool as_text) {
     const cliOptions *o = s->options;
     sds out = sdsEmpty();
     replyStyle style = as_text ? STYLE_AUTO : o->style;
@@ -296,7 +297,9 @@ static replyValue *askCluster(cliSession *s, int argc, const slice *argv, bool p
     }
 }
 
-bool sessionRun(cliSession *s, int argc, const slice *argv) {
+/* Run one command and print its reply, following redirections of a cluster if the options say so. False when the
+ * connection broke (`link` is NULL when a redirection led to a server that is not there). */
+static bool sessionRun(cliSession *s, int argc, const slice *argv) {
     bool subscribe = isSubscribe(argv[0]);
     bool subscription = !s->in_transaction && (subscribe || isUnsubscribe(argv[0]));
     replyValue *v = askCluster(s, argc, argv, subscription);

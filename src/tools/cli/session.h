@@ -28,14 +28,10 @@ void sessionDisconnect(cliSession *s);
 void sessionSetAddress(cliSession *s, slice host, int port);
 /* As the prompt and messages name the server: "host:port" or the socket's path. */
 sds sessionAddress(const cliSession *s);
-/* Run one command and print its reply, following redirections of a cluster if the options say so. False when the
- * connection broke (`link` is NULL when a redirection led to a server that is not there). An error ends the program if
- * the options say so and nobody sits at a terminal. */
-bool sessionRun(cliSession *s, int argc, const slice *argv);
-/* The same `repeat` times, with the options' interval; connects again once when the connection was lost. */
+/* Run a command `repeat` times, with the options' interval, and print its replies; connects again once when the
+ * connection was lost. False when it broke again. An error ends the program if the options say so and nobody sits at a
+ * terminal. */
 bool sessionRunRepeated(cliSession *s, int argc, const slice *argv, long long repeat);
-/* Print a reply in the options' style. */
-void sessionPrint(const cliSession *s, const replyValue *v, bool as_text);
 /* Send words (ended by NULL) for a mode; ends the program when the connection breaks or the server answers an error. */
 replyValue *sessionAsk(cliSession *s, const char *word, ...) __attribute__((sentinel));
 /* Wait; returns early when a signal comes. */

@@ -3,7 +3,7 @@
  * replyScan() has found where the reply ends before anything is built, so the parser below never waits for bytes and
  * only guards its depth.
  *
- * Tests       tests/unit/tools/reply_value_test.c
+ * Tests       tests/unit/tools/reply_text_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "reply_value.h"

@@ -154,7 +154,7 @@ TEST(connection_reset) {
     CHECK(aeWait(c->fd, AE_READABLE, 1000) == AE_READABLE);
     CHECK(connRead(c, buf, sizeof(buf)) == -1 && errno == ECONNRESET);
     CHECK_EQ_INT(c->state, CONN_ERROR);
-    CHECK_EQ_STR(connErrorText(c), "Connection reset by peer");
+    CHECK_EQ_INT(c->last_errno, ECONNRESET);
 
     /* Writing to what is gone raises no signal. */
     struct iovec reply = {(char[]){"r"}, 1};
