@@ -244,6 +244,7 @@ demo:
 
 check:
 	dev/check_layers
+	dev/check_tree
 	dev/check_format
 	dev/make_command_table.py --check
 	dev/check_programs

@@ -52,6 +52,12 @@ static size_t entrySize(const robj *o) {
     return (size_t)(key - (char *)(uintptr_t)o) + key_len + (o->encoding == OBJ_ENC_EMBSTR ? o->value_len : 0);
 }
 
+size_t entrySize(const robj *o) {
+    size_t key_len;
+    char *key = entryKey(o, &key_len);
+    return (size_t)(key - (char *)(uintptr_t)o) + key_len + (o->encoding == OBJ_ENC_EMBSTR ? o->value_len : 0);
+}
+
 robj *entryCreate(slice key, objectTypeId type, int encoding, bool expire_slot, size_t embedded, unsigned owner) {
     bool long_key = key.len >= KEY_LEN_LONG;
     size_t header = entryHeaderSize(encoding, expire_slot, long_key);

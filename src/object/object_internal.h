@@ -51,6 +51,8 @@ static inline void entrySetPointer(robj *o, void *p) {
     memcpy(entryPlace(o), &p, sizeof(p));
 }
 
+/* Bytes that were asked for when the entry was made. */
+size_t entrySize(const robj *o);
 /* A new entry, refcount 1, LRU 0, key copied, expire -1 where there is a slot; value and its length are for the
  * caller to fill in. `embedded` bytes are reserved behind the key. Every encoding but EMBSTR and INT has the expire
  * slot. */
