@@ -1,7 +1,7 @@
 /* gates.h -- what may keep a command from running: named stages in a fixed order, each with one entry.
  *
- * A stage is asked only when it is armed, for all clients or for one: an ordinary command on an ordinary client pays one
- * branch for all of them together. The order is the one in which clients know the errors.
+ * A stage is asked only when it is armed, for all clients or for one: an ordinary command on an ordinary client pays
+ * one branch for all of them together. The order is the one in which clients know the errors.
  *
  * Runs on: main.
  *

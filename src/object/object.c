@@ -45,13 +45,6 @@ const char *objectEncodingName(const robj *o) {
 
 /* ---- The entry ---- */
 
-/* Bytes that were asked for when the entry was made. */
-static size_t entrySize(const robj *o) {
-    size_t key_len;
-    char *key = entryKey(o, &key_len);
-    return (size_t)(key - (char *)(uintptr_t)o) + key_len + (o->encoding == OBJ_ENC_EMBSTR ? o->value_len : 0);
-}
-
 size_t entrySize(const robj *o) {
     size_t key_len;
     char *key = entryKey(o, &key_len);
