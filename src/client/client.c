@@ -111,6 +111,13 @@ void clientCloseAsap(client *c) {
     client_state.closing = c;
 }
 
+void clientPendWrite(client *c) {
+    if (!c->stream || c->flags & CLIENT_PENDING_WRITE) return;
+    c->flags |= CLIENT_PENDING_WRITE;
+    c->next_pending_write = client_state.pending_write;
+    client_state.pending_write = c;
+}
+
 client *clientPopPendingWrite(void) {
     client *c = client_state.pending_write;
 

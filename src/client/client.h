@@ -52,8 +52,9 @@ enum {
     CLIENT_PUSHING = 1 << 24, /* a push message may be sent although replies are off */
     CLIENT_IN_CLOSING = 1 << 25,
     CLIENT_IMPORT_SOURCE = 1 << 26,
-    CLIENT_RESERVED = 1 << 28,   /* memory is reserved for its command (command_memory.h) */
-    CLIENT_OUTPUT_FULL = 1 << 27 /* commands wait until enough of its output is gone (output_limits.h) */
+    CLIENT_REPLIES_HELD = 1 << 29, /* its output waits until an offset is safe (reply_hold.h) */
+    CLIENT_RESERVED = 1 << 28,     /* memory is reserved for its command (command_memory.h) */
+    CLIENT_OUTPUT_FULL = 1 << 27   /* commands wait until enough of its output is gone (output_limits.h) */
 };
 
 enum { CLIENT_CAPA_REDIRECT = 1 }; /* client.capa: CLIENT CAPA redirect */
@@ -116,6 +117,7 @@ typedef struct client {
     struct multiState *multi;       /* made when needed */
     struct pubsubState *pubsub;
     struct trackingState *tracking;
+    struct replyHold *hold;      /* reply_hold.c; made when needed */
     void *deferred;              /* reply.c: the innermost open place of a deferred length */
     unsigned long error_replies; /* sent to this client, to tell whether a command failed */
 } client;
@@ -164,6 +166,8 @@ client *clientById(uint64_t id);
 /* Ask for the end of a client at the next safe point (net drains client_state.closing). Works at any stage; on a fake
  * client it has no effect, because that belongs to whoever made it. */
 void clientCloseAsap(client *c);
+/* Put a client with output on the list for its stream (nothing happens when it is there, or has no stream). */
+void clientPendWrite(client *c);
 /* Take the next client off the list; NULL when it is empty. Its flag CLIENT_PENDING_WRITE is cleared;
  * CLIENT_CLOSE_ASAP stays. */
 client *clientPopPendingWrite(void);

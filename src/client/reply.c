@@ -48,11 +48,7 @@ static __attribute__((noinline)) bool startReplying(client *c) {
 
     if (c->flags & CLIENT_PUSHING) silent &= ~(uint32_t)(CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP);
     if (c->flags & silent) return false;
-    if (c->stream && !(c->flags & CLIENT_PENDING_WRITE)) {
-        c->flags |= CLIENT_PENDING_WRITE;
-        c->next_pending_write = client_state.pending_write;
-        client_state.pending_write = c;
-    }
+    clientPendWrite(c);
     return true;
 }
 

@@ -501,6 +501,13 @@ static bool anyOverflow(void) {
     return false;
 }
 
+/* Whoever has the role sees the bit of thread 0 before it lays the role down; if that is main's own thread and it
+ * waits, the bell ends the wait. */
+void ioThreadsWakeMain(void) {
+    setPosted(0);
+    aeDoorbellRing(&io.main_bell);
+}
+
 bool ioThreadsMainSleeps(bool lend) {
     assertMainThread();
     if (io.count == 1 && !io.threads[1]) return true;

@@ -57,6 +57,8 @@ void ioThreadPostToMain(streamHolder *h, const ioMessage *m);
 void ioThreadsFlush(void);
 /* Main: deliver messages that have come, at most `max` of each thread. Returns how many. */
 size_t ioThreadsPoll(size_t max);
+/* Any thread: let main make a turn soon, also if there are no messages for it. */
+void ioThreadsWakeMain(void);
 /* Main's own thread, last before it waits: lay the role down, lend it if `lend`. False when work has come meanwhile: do
  * not wait then. */
 bool ioThreadsMainSleeps(bool lend);

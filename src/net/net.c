@@ -25,6 +25,7 @@
 #include "panic.h"
 #include "pause.h"
 #include "rebalance.h"
+#include "reply_hold.h"
 #include "session_output.h"
 #include "sessions.h"
 
@@ -71,6 +72,8 @@ void netInit(aeEventLoop *loop) {
     evictAddUncounted(transientLeftOut);
     clientOnInfo(fillQuerySizes);
     netShareSettings();
+    netEachTurn(holdTakePublished);
+    holdSetWake(ioThreadsWakeMain);
     state.woke = clockTicks();
 }
 

@@ -140,10 +140,6 @@ void rebalanceLeft(clientStream *s) {
         s->held_replies = NULL;
         ioThreadPost(to, &m);
     }
-    if (s->drain_sent) {
-        ioMessage m = {.type = MSG_DRAIN, .stream = s};
-        ioThreadPost(to, &m);
-    }
 }
 
 void rebalanceForget(clientStream *s) {

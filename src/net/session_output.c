@@ -9,6 +9,7 @@
  * Threads     main.
  * Invariants  1. Replies reach the stream in the order in which they were made, each once.
  *             2. Between MSG_LEAVE and MSG_LEFT nothing is sent to a stream.
+ *             3. Output that is held (client/reply_hold.h) stays with its client, and so does the word to drain.
  * Tests       tests/unit/net/networking_test.c, tests/unit/net/command_batch_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -16,6 +17,7 @@
 
 #include "io_threads.h"
 #include "panic.h"
+#include "reply_hold.h"
 
 static struct {
     clientStream *returning; /* streams with used-up blocks to give back, by next_returning */
@@ -67,7 +69,7 @@ static void sendToStream(clientStream *s, replyBlock *chain) {
 }
 
 /* Replies made while the stream is between two holders wait here. */
-static void holdReplies(clientStream *s, replyBlock *chain) {
+static void keepWhileMoving(clientStream *s, replyBlock *chain) {
     replyBlock **end = &s->held_replies;
     while (*end) end = &(*end)->next;
     *end = chain;
@@ -77,7 +79,7 @@ static void flushClient(client *c) {
     clientStream *s = c->stream;
     replyBlock *chain = clientTakeReplies(c);
     if (!chain) return;
-    if (s->moving_to) holdReplies(s, chain);
+    if (s->moving_to) keepWhileMoving(s, chain);
     else sendToStream(s, chain);
 }
 
@@ -91,10 +93,17 @@ static void flushReturning(void) {
 }
 
 static void flushDrains(void) {
-    while (pending.draining) {
-        clientStream *s = pending.draining;
-        pending.draining = s->next_draining;
-        if (s->closing || s->moving_to) continue; /* rebalanceLeft() goes on with it */
+    clientStream *s, *next = pending.draining;
+    pending.draining = NULL;
+    while ((s = next) != NULL) {
+        next = s->next_draining;
+        if (s->closing) continue;
+        /* There is more to write than the stream knows, or it cannot be told now. */
+        if (s->moving_to || holdsReplies(s->session)) {
+            s->next_draining = pending.draining;
+            pending.draining = s;
+            continue;
+        }
         ioMessage m = {.type = MSG_DRAIN, .stream = s};
         ioThreadPost(s->home, &m);
     }
@@ -104,7 +113,7 @@ void sessionsFlush(void) {
     assertMainRole();
     client *c;
     while ((c = clientPopPendingWrite()) != NULL) {
-        if (c->flags & CLIENT_CLOSE_ASAP || !c->stream) continue;
+        if (c->flags & CLIENT_CLOSE_ASAP || !c->stream || holdsReplies(c)) continue;
         flushClient(c);
     }
     flushReturning();

@@ -144,7 +144,7 @@ start_server {each {r FLUSHALL}} {
     }
 
     test "Only addresses of the wanted family are tried" {
-        assert_equal "PONG\n" [cli -4 -h localhost PING]
+        assert_equal "PONG\n" [cli -4 -h 127.0.0.1 PING]
         lassign [cli_with "" -6 -h 127.0.0.1 PING] code out err
         assert_equal {1 {}} [list $code $out]
         assert_match "Could not connect to Valkey at 127.0.0.1:*: *" $err

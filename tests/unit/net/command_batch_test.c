@@ -5,12 +5,15 @@
 #include "rebalance.h"
 #include "output_limits.h"
 #include "pause.h"
+#include "reply_hold.h"
 #include "engine_settings.h"
 #include "unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <poll.h>
+#include <pthread.h>
 #include <unistd.h>
 
 static const long long batch_sizes[] = {0, 1, 2, 16, 128};
@@ -269,6 +272,81 @@ TEST(batch_half_closed_clients_get_their_replies) {
         sdsFree(want);
         sdsFree(wire);
     }
+}
+
+/* Replies that wait for an offset leave when it is safe, whole and in order; others meanwhile, and the end of a client
+ * that has said QUIT behind them. */
+TEST(batch_replies_are_held_until_an_offset_is_safe) {
+    netFixtureInit();
+    static holdSequence seq = -1;
+    if (seq < 0) seq = holdSequenceAdd();
+    static uint64_t safe;
+    for (int quit = 0; quit < 2; quit++) {
+        int peer, other;
+        client *c = fixtureConnect(&peer, false);
+        fixtureConnect(&other, false);
+        sds wire = catWords(catWords(sdsEmpty(), "ECHO one"), "ECHO two"), got = sdsEmpty();
+        holdReplies(c, seq, safe + 10);
+        if (quit) wire = catWords(wire, "QUIT");
+        fixtureSend(peer, wire, sdsLen(wire));
+        fixtureSend(other, "PING\r\n", 6);
+        sds pong = fixtureReceiveBytes(other, 7);
+        CHECK_EQ_STR(pong, "+PONG\r\n");
+        for (int i = 0; i < 20; i++) fixtureTurn();
+        CHECK(fixtureReceive(peer, &got));
+        CHECK_EQ_STR(got, "");
+        fixtureSend(peer, "PING\r\n", 6); /* still served, or not after a QUIT */
+        for (int i = 0; i < 20; i++) fixtureTurn();
+        holdReached(seq, safe += 10);
+        sdsFree(got);
+        const char *want = quit ? "$3\r\none\r\n$3\r\ntwo\r\n+OK\r\n" : "$3\r\none\r\n$3\r\ntwo\r\n+PONG\r\n";
+        got = fixtureReceiveBytes(peer, strlen(want) + (quit ? 1 : 0));
+        CHECK_EQ_STR(got, want);
+        close(peer);
+        close(other);
+        allGone();
+        sdsFree(got);
+        sdsFree(pong);
+        sdsFree(wire);
+    }
+}
+
+static void *publishLater(void *arg) {
+    poll(NULL, 0, 20);
+    holdPublish(0, *(const uint64_t *)arg);
+    return NULL;
+}
+
+static long long tooLate(aeEventLoop *loop, long long id, void *arg) {
+    unused(loop), unused(id);
+    *(bool *)arg = true;
+    return AE_NOMORE;
+}
+
+/* A thread that syncs a file tells of it, and main's wait ends. */
+TEST(batch_published_offsets_wake_main) {
+    netFixtureInit();
+    int peer;
+    client *c = fixtureConnect(&peer, false);
+    uint64_t offset = 1000000;
+    bool late = false;
+    pthread_t thread;
+    for (int i = 0; i < 5; i++) fixtureTurn();
+    holdReplies(c, 0, offset);
+    addReplyOk(c);
+    long long id = aeCreateTimeEvent(fixture_loop, 20000, tooLate, &late);
+    CHECK(pthread_create(&thread, NULL, publishLater, &offset) == 0);
+    aeProcessEvents(fixture_loop, AE_ALL_EVENTS);
+    CHECK(!late);
+    fixtureTurn();
+    CHECK(!holdsReplies(c));
+    if (!late) aeDeleteTimeEvent(fixture_loop, id);
+    pthread_join(thread, NULL);
+    sds got = fixtureReceiveBytes(peer, 5);
+    CHECK_EQ_STR(got, "+OK\r\n");
+    sdsFree(got);
+    close(peer);
+    allGone();
 }
 
 /* What waits for an AUTH is parsed when main gives the block back, and may run at once: behind the reply to AUTH. */

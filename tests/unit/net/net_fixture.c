@@ -13,6 +13,7 @@
 #include "panic.h"
 #include "pause.h"
 #include "rebalance.h"
+#include "reply_hold.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -221,6 +222,8 @@ void netFixtureInit(void) {
     ioThreadsInit(fixture_loop, &hooks);
     storeSetFreeSink(ioThreadsFreeElsewhere);
     netShareSettings();
+    netEachTurn(holdTakePublished);
+    holdSetWake(ioThreadsWakeMain);
     fixtureSuspend(false);
     atexit(cleanUp);
 }
