@@ -6,7 +6,8 @@
  * Not here    sockets and parsing (net), what a reply looks like (reply.c), who may connect (engine/auth.c).
  * Owns        clientState: the list and the index of clients, and both work lists.
  * Threads     main.
- * Invariants  1. A client is in client_state.clients and in the index as long as it lives, unless it is fake.
+ * Invariants  (clientCheck() and clientListsCheck() assert them)
+ *             1. A client is in client_state.clients and in the index as long as it lives, unless it is fake.
  *             2. CLIENT_PENDING_WRITE is set exactly while it is on that list.
  *             3. CLIENT_CLOSE_ASAP is set once and never cleared.
  * Cost        clientCreate and clientFree: one index operation each; both lists: a few stores.
@@ -82,6 +83,7 @@ static void unlinkFrom(client **head, client *c, size_t next) {
 }
 
 void clientFree(client *c) {
+    assertMainRole();
     serverAssert(c->blocks_head == NULL);
     for (int i = 0; i < hooks.nfree; i++) hooks.on_free[i](c);
     if (c->flags & CLIENT_PENDING_WRITE)

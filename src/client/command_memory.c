@@ -8,7 +8,8 @@
  * Not here    maxmemory (store/evict.c), requests that are too large to be read (net).
  * Owns        main's reserve, from a command's asking to its end.
  * Threads     main. Others may take memory meanwhile, but not what is reserved.
- * Invariants  1. CLIENT_RESERVED is set only on the client whose command is running.
+ * Invariants  (clientCheck() asserts it)
+ *             1. CLIENT_RESERVED is set only on the client whose command is running.
  * Tests       tests/unit/client/command_memory_test.c, tests/engine/memory_limits.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */

@@ -7,7 +7,8 @@
  *             silent clients (net).
  * Owns        the limits, and the least of them (output_alarm_bytes), which keeps the check off the hot path.
  * Threads     main.
- * Invariants  1. CLIENT_OUTPUT_FULL is set only while the client has output, so that something will end it: its blocks
+ * Invariants  (clientCheck() asserts it)
+ *             1. CLIENT_OUTPUT_FULL is set only while the client has output, so that something will end it: its blocks
  *                come back, or it is closed.
  * Tests       tests/unit/client/output_limits_test.c, tests/unit/net/command_batch_test.c, tests/engine/limits.tcl
  *

@@ -11,7 +11,8 @@
  * Not here    the blocks (reply_block.c), errors (reply_error.c), reading arguments (reply_args.c), the wire (net).
  * Owns        the open chain of each client: reply_head .. reply_tail, places in it through c->deferred.
  * Threads     main.
- * Invariants  1. c->output_bytes is the total of the chain and of what was taken and not yet reported as written.
+ * Invariants  (replyCheck() asserts the last two, clientCheck() what can be seen of the first two)
+ *             1. c->output_bytes is the total of the chain and of what was taken and not yet reported as written.
  *             2. c->output_memory is the cost (replyBlockCost) of all blocks of the client, wherever they are: in the
  *                chain, with the stream, on their way back; c->output_blocks is their number.
  *             3. Places close in the reverse order of their opening.
@@ -514,6 +515,44 @@ static void closePlace(client *c, char *gap, char prefix, long long n) {
     b->used -= surplus;
     b->total -= surplus;
     c->output_bytes -= surplus;
+}
+
+/* The block of the open chain, from head to `last`, in which the gap at `gap` lies; NULL if there is none. */
+static const replyBlock *blockOfGap(const client *c, const char *gap) {
+    const replyBlock *b = c->reply_head;
+
+    while (b && !(gap >= b->data && gap + PLACE_BYTES <= b->data + b->used)) b = b->next;
+    return b;
+}
+
+void replyCheck(const client *c) {
+    const replyBlock *last = NULL;
+
+    for (const replyBlock *b = c->reply_head; b; b = b->next) {
+        replyBlockCheck(b);
+        serverAssert(b->sent == 0 && !b->zerocopy);
+        last = b;
+    }
+    serverAssert(c->reply_tail == last);
+
+    /* From the innermost outwards: each place stands before the one that was opened after it. */
+    const replyBlock *inner_block = NULL;
+    const char *inner = NULL;
+    for (const char *gap = c->deferred; gap;) {
+        const replyBlock *b = blockOfGap(c, gap);
+        place p;
+        serverAssert(b != NULL);
+        memcpy(&p, gap, sizeof(p));
+        serverAssert(p.block == b);
+        if (inner_block == b) serverAssert(gap + PLACE_BYTES <= inner);
+        for (const replyBlock *behind = b->next; inner_block && inner_block != b; behind = behind->next) {
+            serverAssert(behind != NULL);
+            if (behind == inner_block) break;
+        }
+        inner_block = b;
+        inner = gap;
+        gap = p.outer;
+    }
 }
 
 void setDeferredArrayLen(client *c, void *at, long long n) {

@@ -23,6 +23,8 @@ replyBlock *clientTakeReplies(client *c);
 bool clientOutputWritten(client *c, replyBlock *done, size_t bytes);
 /* Bytes waiting in the chain. */
 bool clientHasReplies(const client *c);
+/* Assert that the open chain, and the places of deferred lengths in it, are sound (clientCheck() does). */
+void replyCheck(const client *c);
 
 /* --- raw ----------------------------------------------------------------------------------------- */
 void addReplyProto(client *c, const char *p, size_t len); /* bytes that are RESP already */

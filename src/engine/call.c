@@ -13,6 +13,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "call.h"
 
+#include "client_check.h"
 #include "command_memory.h"
 #include "commandlog.h"
 #include "gates.h"
@@ -174,6 +175,7 @@ callResult processCommand(client *c, const parsedCommand *req, monotime *now) {
     if (unlikely(c->flags & (CLIENT_REPLY_SKIP | CLIENT_REPLY_SKIP_NEXT | CLIENT_RESERVED))) ended(c, postponed);
     c->req = NULL;
     current = outer;
+    clientDebugCheck(c);
     if (likely(!postponed)) return CALL_DONE;
     return v == WAITS ? CALL_POSTPONED : CALL_FOR_MAIN_THREAD;
 }

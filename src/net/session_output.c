@@ -15,6 +15,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "session_output.h"
 
+#include "client_check.h"
 #include "io_threads.h"
 #include "panic.h"
 #include "reply_hold.h"
@@ -111,6 +112,7 @@ static void flushDrains(void) {
 
 void sessionsFlush(void) {
     assertMainRole();
+    clientListsDebugCheck();
     client *c;
     while ((c = clientPopPendingWrite()) != NULL) {
         if (c->flags & CLIENT_CLOSE_ASAP || !c->stream || holdsReplies(c)) continue;

@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "sessions.h"
 
+#include "client_check.h"
 #include "command_batch.h"
 #include "log.h"
 #include "panic.h"
@@ -19,8 +20,12 @@
 
 static void repliesWritten(clientStream *s, replyBlock *chain, size_t bytes) {
     client *c = s->session;
-    if (unlikely(!c)) replyBlockReleaseChain(chain);
-    else if (unlikely(clientOutputWritten(c, chain, bytes))) batchClientReady(c);
+    if (unlikely(!c)) {
+        replyBlockReleaseChain(chain);
+        return;
+    }
+    if (unlikely(clientOutputWritten(c, chain, bytes))) batchClientReady(c);
+    clientDebugCheck(c);
 }
 
 static void requestsArrived(clientStream *s, requestBlock *b) {
@@ -104,6 +109,8 @@ void sessionsFreeClosing(void) {
         clientStream *s = c->stream;
         sessionDropBlocks(c->blocks_head);
         c->blocks_head = c->blocks_tail = NULL;
+        c->input_bytes = 0;
+        clientDebugCheck(c);
         clientFree(c);
         sessionCloseStream(s);
     }

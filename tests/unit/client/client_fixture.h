@@ -5,6 +5,7 @@
 #define TESTS_CLIENT_FIXTURE_H
 
 #include "client.h"
+#include "client_check.h"
 #include "panic.h"
 #include "reply.h"
 
@@ -30,9 +31,11 @@ static inline client *fixtureClient(int resp) {
 
 /* What was added since the last call, as an sds, and written as far as accounting goes. */
 static inline sds fixtureReplies(client *c) {
+    clientCheck(c);
     replyBlock *chain = clientTakeReplies(c);
     sds out = replyBlockCatChain(sdsEmpty(), chain);
     clientOutputWritten(c, chain, sdsLen(out));
+    clientCheck(c);
     return out;
 }
 

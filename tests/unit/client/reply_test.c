@@ -166,6 +166,7 @@ TEST(first_output_puts_a_client_on_the_list_once) {
     CHECK(clientPopPendingWrite() == a);
     CHECK(clientPopPendingWrite() == NULL);
     CHECK(!(a->flags & CLIENT_PENDING_WRITE));
+    clientOutputWritten(b, clientTakeReplies(b), 5);
     addReplyOk(a);
     clientFree(a); /* leaves the list by itself */
     CHECK(clientPopPendingWrite() == NULL);
@@ -303,6 +304,7 @@ static sds addRandom(client *c, uint64_t *rnd, sds want, robj **values, size_t n
 }
 
 static void checkChain(const client *c) {
+    clientCheck(c);
     size_t total = 0, cost = 0;
     uint32_t blocks = 0;
     for (const replyBlock *b = c->reply_head; b; b = b->next) {
