@@ -8,7 +8,9 @@
  * Not here    how keys are walked (ds/memory_prefetch.c), what a command does (engine/call.c).
  * Owns        the queue; the blocks of parsed commands while main has them.
  * Threads     main.
- * Invariants  1. A client is in the queue iff CLIENT_READY is set.
+ * Invariants  (batchCheck() asserts them, as far as they show between batches)
+ *             1. A client is in the queue iff CLIENT_READY is set, once; it is there when it has commands that may run,
+ *                and only when it has commands.
  *             2. Commands of a client run in order, one block after another; a block goes back when its last has run.
  *             3. Batches are not nested, and no client is freed while one is open (sessions.c).
  * Cost        per batch: one wall clock reading; per command: nothing but the prefetch and its own work.
@@ -30,6 +32,7 @@
 #include <string.h>
 
 #define COMMANDS_WITHOUT_PREFETCH 16 /* batch length when prefetching is off */
+#define DEBUG_CHECK_CLIENTS_MAX 64
 
 typedef struct batchItem {
     client *c;
@@ -46,6 +49,7 @@ static struct {
 /* --- the queue ---------------------------------------------------------------------------------- */
 
 void batchClientReady(client *c) {
+    assertMainRole();
     if (c->flags & (CLIENT_READY | CLIENT_CLOSE_ASAP) || !c->blocks_head) return;
     c->flags |= CLIENT_READY;
     c->next_ready = NULL;
@@ -62,6 +66,7 @@ static void queueTakeHead(void) {
 }
 
 void batchForget(client *c) {
+    assertMainRole();
     if (!(c->flags & CLIENT_READY)) return;
     client *before = NULL;
     for (client *p = queue.head; p != c; p = p->next_ready) before = p;
@@ -92,6 +97,7 @@ static size_t batchSize(void) {
 }
 
 void batchAdd(client *c, requestBlock *b) {
+    assertMainRole();
     if (c->blocks_tail) c->blocks_tail->next = b;
     else c->blocks_head = b;
     c->blocks_tail = b;
@@ -258,6 +264,61 @@ static size_t executeItems(const batchItem *items, size_t n) {
     return ran;
 }
 
+/* --- what holds ------------------------------------------------------------------------------------ */
+
+/* Commands of a client wait in whole blocks, of which the first may have been begun. */
+static void checkBlocks(const client *c) {
+    size_t bytes = 0;
+    const requestBlock *last = NULL;
+    for (const requestBlock *b = c->blocks_head; b; b = b->next) {
+        size_t records = 0;
+        bool current_seen = false;
+        for (const parsedCommand *p = b->first; p; p = p->next) {
+            current_seen |= p == b->current;
+            serverAssert(p->next || p == b->last);
+            records++;
+        }
+        serverAssert(records == b->commands);
+        serverAssert(current_seen);
+        serverAssert(b == c->blocks_head || b->current == b->first);
+        bytes += b->wire_bytes;
+        last = b;
+    }
+    serverAssert(c->blocks_tail == last);
+    serverAssert(c->input_bytes == bytes);
+}
+
+void batchCheck(void) {
+    assertMainRole();
+    serverAssert(!queue.open);
+    size_t ready = 0;
+    listIter it = listBegin(client_state.clients, false);
+    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
+        const client *c = listNodeValue(n);
+        ready += (c->flags & CLIENT_READY) != 0;
+        checkBlocks(c);
+        serverAssert(c->flags & CLIENT_READY || !c->blocks_head || !batchMayExecute(c));
+    }
+    /* As many as are flagged, and each of them flagged: so each is there once. */
+    const client *last = NULL;
+    for (const client *c = queue.head; c; c = c->next_ready) {
+        serverAssert(ready > 0);
+        serverAssert(c->flags & CLIENT_READY);
+        serverAssert(c->blocks_head != NULL);
+        ready--;
+        last = c;
+    }
+    serverAssert(ready == 0);
+    serverAssert(queue.tail == last);
+}
+
+/* Debug builds look while there are few clients. */
+static void debugCheckBatch(void) {
+#ifdef DEBUG_ASSERTIONS
+    if (listLength(client_state.clients) <= DEBUG_CHECK_CLIENTS_MAX) batchCheck();
+#endif
+}
+
 /* Clients at the head of the queue that cannot run now would stop collect(): let them go. */
 static void dropIdleHeads(void) {
     while (queue.head && (!batchMayExecute(queue.head) || !queue.head->blocks_head)) settleHead(queue.head);
@@ -266,6 +327,7 @@ static void dropIdleHeads(void) {
 size_t batchExecute(size_t max) {
     assertMainRole();
     serverAssert(!queue.open);
+    debugCheckBatch();
     batchItem items[DICT_PREFETCH_MAX];
     size_t ran = 0;
     queue.for_main = false;
@@ -284,6 +346,7 @@ size_t batchExecute(size_t max) {
         ran += done ? done : 1;
     }
     if (!queue.head) queue.waiting = 0;
+    debugCheckBatch();
     return ran;
 }
 

@@ -29,5 +29,7 @@ bool batchIsFull(void);
 bool batchIsOpen(void);
 /* The last batchExecute() stopped before a command that only main's own thread may execute. */
 bool batchIsForMainThread(void);
+/* Assert what holds of the queue and of the blocks of all clients while no batch is open. */
+void batchCheck(void);
 
 #endif

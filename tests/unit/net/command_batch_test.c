@@ -7,6 +7,7 @@
 #include "pause.h"
 #include "reply_hold.h"
 #include "engine_settings.h"
+#include "log.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -539,4 +540,119 @@ TEST(batch_unread_output_and_the_end_of_the_client) {
                 fullClose(&rig);
             }
     useThreads(1);
+}
+
+/* --- batchCheck() itself -------------------------------------------------------------------------------- */
+
+typedef void damageFn(client *a, client *b);
+
+static void readyNotQueued(client *a, client *b) {
+    unused(b);
+    batchForget(a);
+    a->flags |= CLIENT_READY;
+}
+static void queuedNotReady(client *a, client *b) {
+    unused(b);
+    a->flags &= ~(uint32_t)CLIENT_READY;
+}
+static void commandsForgotten(client *a, client *b) {
+    unused(b);
+    batchForget(a);
+}
+static void queuedTwice(client *a, client *b) {
+    b->next_ready = a;
+}
+static void queueCutShort(client *a, client *b) {
+    unused(b);
+    a->next_ready = NULL;
+}
+static void readyWithoutCommands(client *a, client *b) {
+    unused(b);
+    a->blocks_head = a->blocks_tail = NULL;
+    a->input_bytes = 0;
+}
+static void tailIsNotLast(client *a, client *b) {
+    a->blocks_tail = b->blocks_tail;
+}
+static void currentOfAnotherBlock(client *a, client *b) {
+    a->blocks_head->current = b->blocks_head->current;
+}
+static void currentBeyondTheEnd(client *a, client *b) {
+    unused(b);
+    a->blocks_head->current = NULL;
+}
+static void laterBlockBegun(client *a, client *b) {
+    a->blocks_tail = a->blocks_head->next = b->blocks_head;
+    a->input_bytes += b->blocks_head->wire_bytes;
+    b->blocks_head->current = b->blocks_head->first->next;
+}
+static void recordsMissing(client *a, client *b) {
+    unused(b);
+    a->blocks_head->commands++;
+}
+static void recordsCutShort(client *a, client *b) {
+    unused(b);
+    a->blocks_head->first->next = NULL;
+}
+static void bytesMissing(client *a, client *b) {
+    unused(b);
+    a->input_bytes--;
+}
+
+typedef struct damage {
+    damageFn *make;
+    const char *expected; /* part of the condition that is said to have failed */
+    client *a, *b;        /* ready, with a block each */
+} damage;
+
+static void checkDamaged(void *arg) {
+    damage *d = arg;
+    logSetLevel(LL_WARNING); /* the report says which assertion it was */
+    batchCheck();
+    printf("sound\n");
+    fflush(stdout);
+    d->make(d->a, d->b);
+    batchCheck();
+}
+
+TEST(batch_check_finds_damage) {
+    static damage kinds[] = {{.make = readyNotQueued, .expected = "ready == 0"},
+                             {.make = queuedNotReady, .expected = "CLIENT_READY"},
+                             {.make = commandsForgotten, .expected = "batchMayExecute"},
+                             {.make = queuedTwice, .expected = "ready > 0"},
+                             {.make = queueCutShort, .expected = "ready == 0"},
+                             {.make = readyWithoutCommands, .expected = "blocks_head != NULL"},
+                             {.make = tailIsNotLast, .expected = "blocks_tail == last"},
+                             {.make = currentOfAnotherBlock, .expected = "current_seen"},
+                             {.make = currentBeyondTheEnd, .expected = "current_seen"},
+                             {.make = laterBlockBegun, .expected = "b->current == b->first"},
+                             {.make = recordsMissing, .expected = "records == b->commands"},
+                             {.make = recordsCutShort, .expected = "b->last"},
+                             {.make = bytesMissing, .expected = "input_bytes == bytes"}};
+    int peers[2];
+    client *a = fixtureConnect(&peers[0], false), *b = fixtureConnect(&peers[1], false);
+    fixtureTurn();
+    fixtureSuspend(true);
+    for (int i = 0; i < 2; i++) {
+        fixtureSend(peers[i], "PING\r\nPING\r\nPING\r\n", 18);
+        while (!(i ? b : a)->blocks_head) fixtureTurn();
+    }
+    CHECK(a->flags & b->flags & CLIENT_READY);
+    for (size_t i = 0; i < array_len(kinds); i++) {
+        char out[8192];
+        kinds[i].a = a;
+        kinds[i].b = b;
+        bool found = CHECK(unitInChild(checkDamaged, &kinds[i], out, sizeof(out)) != 0);
+        const char *damaged = strstr(out, "sound\n");
+        found &= CHECK(damaged != NULL && strstr(damaged, kinds[i].expected) != NULL);
+        if (!found) printf("%zu (%s): %s\n", i, kinds[i].expected, out);
+    }
+    fixtureSuspend(false);
+    for (int i = 0; i < 2; i++) {
+        sds got = fixtureReceiveBytes(peers[i], 21);
+        CHECK_EQ_STR(got, "+PONG\r\n+PONG\r\n+PONG\r\n");
+        sdsFree(got);
+        close(peers[i]);
+    }
+    allGone();
 }

@@ -7,6 +7,7 @@
 #include "auth.h"
 #include "bio.h"
 #include "call.h"
+#include "client_check.h"
 #include "key_changed.h"
 #include "log.h"
 #include "memory_gate.h"
@@ -258,6 +259,11 @@ void fixturePair(int fds[2], bool tcp) {
 
 void fixtureTurn(void) {
     aeProcessEvents(fixture_loop, AE_ALL_EVENTS | AE_DONT_WAIT);
+    if (!panicHoldsMainRole()) return;
+    batchCheck();
+    clientListsCheck();
+    listIter it = listBegin(client_state.clients, false);
+    for (listNode *n = listNext(&it); n; n = listNext(&it)) clientCheck(listNodeValue(n));
 }
 
 bool fixtureUntil(bool (*done)(void *arg), void *arg, int ms) {
