@@ -51,6 +51,7 @@ void clientsInit(void) {
 /* ---- Life ------------------------------------------------------------------------------------------------------- */
 
 client *clientCreate(struct clientStream *stream, int fd, const char *peer, const char *local, bool is_unix) {
+    assertMainRole();
     client *c = zmallocAligned(CACHE_LINE, sizeof(*c));
 
     *c = (client){
@@ -103,10 +104,12 @@ void clientFree(client *c) {
 }
 
 client *clientById(uint64_t id) {
+    assertMainRole();
     return dictFind(clients_by_id, idKey(&id), dictHash(clients_by_id, idKey(&id)));
 }
 
 void clientCloseAsap(client *c) {
+    assertMainRole();
     if (c->flags & (CLIENT_CLOSE_ASAP | CLIENT_FAKE)) return;
     c->flags |= CLIENT_CLOSE_ASAP;
     c->next_closing = client_state.closing;
@@ -121,6 +124,7 @@ void clientPendWrite(client *c) {
 }
 
 client *clientPopPendingWrite(void) {
+    assertMainRole();
     client *c = client_state.pending_write;
 
     if (!c) return NULL;
@@ -131,6 +135,7 @@ client *clientPopPendingWrite(void) {
 }
 
 client *clientPopClosing(void) {
+    assertMainRole();
     client *c = client_state.closing;
 
     if (!c) return NULL;
@@ -140,6 +145,7 @@ client *clientPopClosing(void) {
 }
 
 void clientReset(client *c) {
+    assertMainRole();
     for (int i = 0; i < hooks.nreset; i++) hooks.on_reset[i](c);
     c->db = dbGet(0);
     c->resp = 2;
@@ -177,6 +183,7 @@ const char *clientCommandName(const struct serverCommand *cmd) {
 /* ---- Kinds and names -------------------------------------------------------------------------------------------- */
 
 clientType clientTypeOf(const client *c) {
+    assertMainRole();
     if (c->flags & CLIENT_PRIMARY) return CLIENT_TYPE_PRIMARY;
     if ((c->flags & CLIENT_REPLICA) && !(c->flags & CLIENT_MONITOR)) return CLIENT_TYPE_REPLICA;
     if (c->flags & CLIENT_PUBSUB) return CLIENT_TYPE_PUBSUB;
@@ -206,6 +213,7 @@ bool clientNameIsValid(slice name) {
 }
 
 bool clientSetName(client *c, slice name, const char **err) {
+    assertMainRole();
     if (!clientNameIsValid(name)) {
         *err = "Client names cannot contain spaces, newlines or special characters.";
         return false;
@@ -216,6 +224,7 @@ bool clientSetName(client *c, slice name, const char **err) {
 }
 
 bool clientIsLocal(const client *c) {
+    assertMainRole();
     return (c->flags & CLIENT_UNIX_SOCKET) || strncmp(c->peer, "127.0.0.1:", 10) == 0 ||
            strncmp(c->peer, "[::1]:", 6) == 0 || strncmp(c->peer, "::1:", 4) == 0;
 }
@@ -223,6 +232,7 @@ bool clientIsLocal(const client *c) {
 /* ---- The running command ---------------------------------------------------------------------------------------- */
 
 hashedKey clientKeySearch(const client *c, uint32_t index) {
+    assertMainRole();
     const parsedCommand *req = c->req;
 
     if (!req || c->argv != req->argv || req->nkeys == 0) return hashedKeyOf(c->argv[index]);
@@ -263,6 +273,7 @@ static size_t memUsage(const client *c, const clientInfoExtra *extra) {
 }
 
 size_t clientMemUsage(const client *c) {
+    assertMainRole();
     clientInfoExtra extra = gatherExtra(c);
     return memUsage(c, &extra);
 }
@@ -304,6 +315,7 @@ static const char *flagLetters(const client *c, const clientInfoExtra *extra, ch
 }
 
 const char *clientFlagLetters(const client *c, char out[24]) {
+    assertMainRole();
     clientInfoExtra extra = gatherExtra(c);
     return flagLetters(c, &extra, out);
 }
@@ -320,6 +332,7 @@ static uint64_t idleNs(const client *c, const clientInfoExtra *extra) {
 }
 
 uint64_t clientIdleNs(const client *c) {
+    assertMainRole();
     clientInfoExtra extra = gatherExtra(c);
     return idleNs(c, &extra);
 }
@@ -329,6 +342,7 @@ static const char *textOr(const sds s) {
 }
 
 sds clientCatInfo(sds s, const client *c) {
+    assertMainRole();
     clientInfoExtra extra = gatherExtra(c);
     /* The field's client has a buffer (rbs, of which obl bytes wait) and behind it a list of oll blocks, omem bytes. */
     size_t queued = clientQueuedOutput(c);

@@ -71,6 +71,7 @@ static void checkOutput(const client *c) {
 }
 
 void clientCheck(const client *c) {
+    assertMainRole();
     checkSession(c);
     checkCommand(c);
     replyCheck(c);
@@ -99,6 +100,7 @@ static void checkList(const client *head, uint32_t flag, size_t next) {
 }
 
 void clientListsCheck(void) {
+    assertMainRole();
     checkList(client_state.pending_write, CLIENT_PENDING_WRITE, offsetof(client, next_pending_write));
     checkList(client_state.closing, CLIENT_CLOSE_ASAP, offsetof(client, next_closing));
 }

@@ -33,6 +33,7 @@ bool commandMemoryReserve(client *c, size_t bytes) {
 }
 
 void commandMemoryEnd(client *c) {
+    assertMainRole();
     zmallocUnreserve();
     c->flags &= ~(uint32_t)CLIENT_RESERVED;
 }

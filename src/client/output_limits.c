@@ -58,12 +58,14 @@ static size_t fullFrom(clientType type) {
 }
 
 bool outputFullEnds(client *c) {
+    assertMainRole();
     if (!(c->flags & CLIENT_OUTPUT_FULL) || c->output_memory > fullFrom(clientTypeOf(c)) / 2) return false;
     c->flags &= ~(uint32_t)CLIENT_OUTPUT_FULL;
     return true;
 }
 
 bool outputLimitCheck(client *c) {
+    assertMainRole();
     const outputLimit *limit = &output_limits[clientTypeOf(c)];
     size_t bytes = clientQueuedOutput(c);
 
@@ -96,6 +98,7 @@ static void findAlarm(void) {
 }
 
 void outputFullSetBytes(size_t bytes) {
+    assertMainRole();
     serverAssert(bytes > CLIENT_OUTPUT_GRACE);
     full_bytes = bytes;
     findAlarm();
@@ -112,6 +115,7 @@ static bool parseSeconds(const char *word, long long *out) {
 }
 
 bool outputLimitsSet(char **words, int count, const char **err) {
+    assertMainRole();
     outputLimit limits[CLIENT_TYPES];
 
     if (count % 4 != 0) {
@@ -140,6 +144,7 @@ bool outputLimitsSet(char **words, int count, const char **err) {
 }
 
 sds outputLimitsGet(void) {
+    assertMainRole();
     sds s = sdsEmpty();
 
     for (int t = CLIENT_TYPE_NORMAL; t <= CLIENT_TYPE_PUBSUB; t++) {
@@ -159,6 +164,7 @@ static sds catBytes(sds s, unsigned long long bytes) {
 }
 
 sds outputLimitsCatLines(sds s, const char *name) {
+    assertMainRole();
     for (int t = CLIENT_TYPE_NORMAL; t <= CLIENT_TYPE_PUBSUB; t++) {
         const outputLimit *l = &output_limits[t], *d = &default_limits[t];
         if (l->hard_bytes == d->hard_bytes && l->soft_bytes == d->soft_bytes && l->soft_seconds == d->soft_seconds)

@@ -55,6 +55,7 @@ static __attribute__((noinline)) bool startReplying(client *c) {
 
 /* Whether a reply may be added; puts the client on the list of those with output. */
 static inline bool mayReply(client *c) {
+    assertMainRole();
     if (likely((c->flags & (SILENT_FLAGS | CLIENT_PENDING_WRITE)) == CLIENT_PENDING_WRITE)) return true;
     return startReplying(c);
 }
@@ -144,6 +145,7 @@ static inline void append(client *c, const char *p, size_t len) {
 }
 
 replyBlock *clientTakeReplies(client *c) {
+    assertMainRole();
     replyBlock *head = c->reply_head;
 
     serverAssert(c->deferred == NULL);
@@ -154,6 +156,7 @@ replyBlock *clientTakeReplies(client *c) {
 }
 
 bool clientOutputWritten(client *c, replyBlock *done, size_t bytes) {
+    assertMainRole();
     size_t cost = 0;
     uint32_t blocks = 0;
 
@@ -175,6 +178,7 @@ bool clientOutputWritten(client *c, replyBlock *done, size_t bytes) {
 }
 
 bool clientHasReplies(const client *c) {
+    assertMainRole();
     return c->reply_head != NULL;
 }
 
@@ -526,6 +530,7 @@ static const replyBlock *blockOfGap(const client *c, const char *gap) {
 }
 
 void replyCheck(const client *c) {
+    assertMainRole();
     const replyBlock *last = NULL;
 
     for (const replyBlock *b = c->reply_head; b; b = b->next) {

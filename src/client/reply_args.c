@@ -6,9 +6,11 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "reply.h"
+#include "panic.h"
 #include <limits.h>
 
 bool getLongLongFromArg(client *c, uint32_t index, long long *out, const char *msg) {
+    assertMainRole();
     slice arg = c->argv[index];
 
     if (string2ll(arg.ptr, arg.len, out)) return true;
@@ -18,6 +20,7 @@ bool getLongLongFromArg(client *c, uint32_t index, long long *out, const char *m
 }
 
 bool getRangeLongFromArg(client *c, uint32_t index, long long min, long long max, long long *out, const char *msg) {
+    assertMainRole();
     long long value;
 
     if (!getLongLongFromArg(c, index, &value, msg)) return false;
@@ -31,10 +34,12 @@ bool getRangeLongFromArg(client *c, uint32_t index, long long min, long long max
 }
 
 bool getPositiveLongFromArg(client *c, uint32_t index, long long *out, const char *msg) {
+    assertMainRole();
     return getRangeLongFromArg(c, index, 0, LONG_MAX, out, msg ? msg : "value is out of range, must be positive");
 }
 
 bool getDoubleFromArg(client *c, uint32_t index, double *out, const char *msg) {
+    assertMainRole();
     slice arg = c->argv[index];
 
     if (string2d(arg.ptr, arg.len, out)) return true;
@@ -44,6 +49,7 @@ bool getDoubleFromArg(client *c, uint32_t index, double *out, const char *msg) {
 }
 
 bool getLongDoubleFromArg(client *c, uint32_t index, long double *out, const char *msg) {
+    assertMainRole();
     slice arg = c->argv[index];
 
     if (string2ld(arg.ptr, arg.len, out)) return true;
@@ -53,6 +59,7 @@ bool getLongDoubleFromArg(client *c, uint32_t index, long double *out, const cha
 }
 
 bool getIntFromArg(client *c, uint32_t index, int *out, const char *msg) {
+    assertMainRole();
     long long value;
 
     if (!getRangeLongFromArg(c, index, INT_MIN, INT_MAX, &value, msg)) return false;

@@ -61,6 +61,7 @@ static replyBlock *poolGet(blockPool *pool, uint32_t capacity) {
 }
 
 replyBlock *replyBlockGet(size_t room, bool first) {
+    assertMainRole();
     replyBlock *b;
 
     if (first && room <= CAPACITY_OF(REPLY_BLOCK_SMALL)) {
@@ -79,6 +80,7 @@ replyBlock *replyBlockGet(size_t room, bool first) {
 }
 
 void replyBlockRelease(replyBlock *b) {
+    assertMainRole();
     blockPool *pool = NULL;
 
     for (uint32_t i = 0; i < b->nrefs; i++) objectRelease(replyBlockRef(b, i)->obj);

@@ -10,6 +10,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "log.h"
+#include "panic.h"
 #include "reply.h"
 #include "zmalloc.h"
 #include <stdarg.h>
@@ -60,6 +61,7 @@ static void countCode(slice name) {
 }
 
 void clientErrorStatsEach(void (*fn)(void *arg, slice code, long long count), void *arg) {
+    assertMainRole();
     dictIterator it;
     errorCode *e;
 
@@ -70,6 +72,7 @@ void clientErrorStatsEach(void (*fn)(void *arg, slice code, long long count), vo
 }
 
 void clientErrorStatsReset(void) {
+    assertMainRole();
     if (client_state.errors) dictEmpty(client_state.errors, NULL);
 }
 
@@ -96,6 +99,7 @@ static bool isLineEnd(char ch) {
 }
 
 void addReplyErrorSlice(client *c, slice text) {
+    assertMainRole();
     while (text.len && isLineEnd(text.ptr[text.len - 1])) text.len--;
     while (text.len && isLineEnd(text.ptr[0])) text = sliceOf(text.ptr + 1, text.len - 1);
     countError(c, text);
@@ -111,10 +115,12 @@ void addReplyErrorSlice(client *c, slice text) {
 }
 
 void addReplyError(client *c, const char *text) {
+    assertMainRole();
     addReplyErrorSlice(c, sliceStr(text));
 }
 
 void addReplyErrorFormat(client *c, const char *fmt, ...) {
+    assertMainRole();
     va_list ap;
 
     va_start(ap, fmt);
@@ -125,34 +131,42 @@ void addReplyErrorFormat(client *c, const char *fmt, ...) {
 }
 
 void addReplyErrorArity(client *c) {
+    assertMainRole();
     addReplyErrorFormat(c, "wrong number of arguments for '%s' command", clientCommandName(c->cmd));
 }
 
 void addReplyErrorExpire(client *c) {
+    assertMainRole();
     addReplyErrorFormat(c, "invalid expire time in '%s' command", clientCommandName(c->cmd));
 }
 
 void addReplySyntaxError(client *c) {
+    assertMainRole();
     addReplyError(c, "syntax error");
 }
 
 void addReplyWrongType(client *c) {
+    assertMainRole();
     addReplyError(c, "-WRONGTYPE Operation against a key holding the wrong kind of value");
 }
 
 void addReplyNoKeyError(client *c) {
+    assertMainRole();
     addReplyError(c, "no such key");
 }
 
 void addReplyNotIntegerError(client *c) {
+    assertMainRole();
     addReplyError(c, "value is not an integer or out of range");
 }
 
 void addReplyNotFloatError(client *c) {
+    assertMainRole();
     addReplyError(c, "value is not a valid float");
 }
 
 void addReplyNoMemory(client *c) {
+    assertMainRole();
     addReplyError(c, "-OOM command not allowed: there is not enough memory for it");
 }
 
@@ -173,14 +187,17 @@ static void addSubcommandError(client *c, const char *what) {
 }
 
 void addReplyUnknownSubcommand(client *c) {
+    assertMainRole();
     addSubcommandError(c, "unknown subcommand");
 }
 
 void addReplySubcommandSyntaxError(client *c) {
+    assertMainRole();
     addSubcommandError(c, "unknown subcommand or wrong number of arguments for");
 }
 
 bool checkType(client *c, const robj *o, objectTypeId type) {
+    assertMainRole();
     if (!o || o->type == type) return false;
     addReplyWrongType(c);
     return true;

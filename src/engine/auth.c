@@ -12,18 +12,22 @@
 #include "call.h"
 #include "engine_settings.h"
 #include "hash.h"
+#include "panic.h"
 #include "reply.h"
 
 const char *authPassword(void) {
+    assertMainRole();
     const char *password = engine_settings.requirepass;
     return password && *password ? password : NULL;
 }
 
 bool authRequired(void) {
+    assertMainRole();
     return authPassword() != NULL;
 }
 
 bool authUserExists(slice name) {
+    assertMainRole();
     return sliceEq(name, sliceStr("default"));
 }
 
@@ -44,6 +48,7 @@ static void setAuthenticated(client *c, bool on) {
 }
 
 bool authClient(client *c, slice user, slice password) {
+    assertMainRole();
     const char *want = authPassword();
 
     if (!authUserExists(user) || (want && !passwordIs(password, want))) {
@@ -55,10 +60,12 @@ bool authClient(client *c, slice user, slice password) {
 }
 
 void authForget(client *c) {
+    assertMainRole();
     setAuthenticated(c, !authRequired());
 }
 
 gateResult authGate(client *c) {
+    assertMainRole();
     if (c->authenticated || !authRequired() || (c->cmd && c->cmd->flags & CMD_NO_AUTH)) return GATE_PASSED;
     if (c->req->flags & REQ_PROTOCOL_ERROR) return GATE_PASSED;
     addReplyError(c, "-NOAUTH Authentication required.");

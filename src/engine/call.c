@@ -28,6 +28,7 @@ engineStats engine_stats;
 static client *current; /* borrowed: whose command runs */
 
 client *callCurrentClient(void) {
+    assertMainRole();
     return current;
 }
 

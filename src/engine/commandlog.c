@@ -16,6 +16,7 @@
 #include <limits.h>
 
 #include "adlist.h"
+#include "panic.h"
 #include "redact.h"
 #include "reply.h"
 #include "zmalloc.h"
@@ -37,6 +38,7 @@ static struct {
 } logs[COMMANDLOG_KINDS];
 
 size_t commandlogLength(commandlogKind kind) {
+    assertMainRole();
     return logs[kind].entries ? listLength(logs[kind].entries) : 0;
 }
 
@@ -88,6 +90,7 @@ static void record(client *c, commandlogKind kind, long long value, long long th
 }
 
 void commandlogRecord(client *c, long long duration_us, size_t request_bytes, size_t reply_bytes) {
+    assertMainRole();
     const engineSettings *s = &engine_settings;
     record(c, COMMANDLOG_SLOW, duration_us, s->slower_than_us, s->slow_max_len);
     record(c, COMMANDLOG_LARGE_REQUEST, (long long)request_bytes, s->request_larger_than, s->request_max_len);
@@ -95,6 +98,7 @@ void commandlogRecord(client *c, long long duration_us, size_t request_bytes, si
 }
 
 size_t commandlogMemUsage(void) {
+    assertMainRole();
     size_t bytes = 0;
     for (int kind = 0; kind < COMMANDLOG_KINDS; kind++) {
         if (!logs[kind].entries) continue;
@@ -149,6 +153,7 @@ static bool kindArg(client *c, uint32_t index, commandlogKind *kind) {
 }
 
 void slowlogGetCommand(client *c) {
+    assertMainRole();
     long long count = 10;
     if (c->argc > 3) {
         addReplySubcommandSyntaxError(c);
@@ -159,14 +164,17 @@ void slowlogGetCommand(client *c) {
 }
 
 void slowlogLenCommand(client *c) {
+    assertMainRole();
     addReplyLongLong(c, (long long)commandlogLength(COMMANDLOG_SLOW));
 }
 
 void slowlogResetCommand(client *c) {
+    assertMainRole();
     reset(c, COMMANDLOG_SLOW);
 }
 
 void slowlogHelpCommand(client *c) {
+    assertMainRole();
     static const char *lines[] = {
         "GET [<count>]",
         "    Show so many entries, newest first (default: 10; -1: all). An entry has",
@@ -182,22 +190,26 @@ void slowlogHelpCommand(client *c) {
 }
 
 void commandlogGetCommand(client *c) {
+    assertMainRole();
     long long count;
     commandlogKind kind;
     if (countArg(c, &count) && kindArg(c, 3, &kind)) replyEntries(c, kind, count);
 }
 
 void commandlogLenCommand(client *c) {
+    assertMainRole();
     commandlogKind kind;
     if (kindArg(c, 2, &kind)) addReplyLongLong(c, (long long)commandlogLength(kind));
 }
 
 void commandlogResetCommand(client *c) {
+    assertMainRole();
     commandlogKind kind;
     if (kindArg(c, 2, &kind)) reset(c, kind);
 }
 
 void commandlogHelpCommand(client *c) {
+    assertMainRole();
     static const char *lines[] = {
         "GET <count> <type>",
         "    Show so many entries of the log <type>, newest first (-1: all). <type> is",

@@ -30,14 +30,17 @@ static void setBit(uint16_t *bits, gateStage stage, bool on) {
 }
 
 void gateArm(gateStage stage, bool on) {
+    assertMainRole();
     setBit(&gates_armed, stage, on);
 }
 
 void gateArmClient(client *c, gateStage stage, bool on) {
+    assertMainRole();
     setBit(&c->gates, stage, on);
 }
 
 gateResult gatesAsk(client *c, gateStage first, gateStage last) {
+    assertMainRole();
     unsigned wanted = (2u << last) - (1u << first);
     unsigned own = c->req->flags & REQ_GATED ? 1u << GATE_PROTECTED : 0;
     /* An entry may arm a stage behind it, so the bits are read again each time. */

@@ -16,6 +16,7 @@
 #include "adlist.h"
 #include "histogram.h"
 #include "latency_internal.h"
+#include "panic.h"
 #include "reply.h"
 #include "zmalloc.h"
 
@@ -47,6 +48,7 @@ static latencySeries *seriesCreate(const char *event) {
 }
 
 latencySeries *latencySeriesFind(slice event) {
+    assertMainRole();
     for (listNode *n = all_series ? listFirst(all_series) : NULL; n; n = n->next) {
         latencySeries *series = listNodeValue(n);
         if (sliceEq(sdsSlice(series->event), event)) return series;
@@ -55,14 +57,17 @@ latencySeries *latencySeriesFind(slice event) {
 }
 
 void latencySeriesEach(void (*fn)(void *arg, const latencySeries *series), void *arg) {
+    assertMainRole();
     for (listNode *n = all_series ? listFirst(all_series) : NULL; n; n = n->next) fn(arg, listNodeValue(n));
 }
 
 const latencySample *latencySampleAt(const latencySeries *series, size_t i) {
+    assertMainRole();
     return &series->samples[(series->next + LATENCY_SAMPLES - series->count + i) % LATENCY_SAMPLES];
 }
 
 void latencyAddSampleAt(const char *event, long long ms, int64_t time_s) {
+    assertMainRole();
     latencySeries *series = latencySeriesFind(sliceStr(event));
     if (!series) series = seriesCreate(event);
 
@@ -80,12 +85,14 @@ void latencyAddSampleAt(const char *event, long long ms, int64_t time_s) {
 }
 
 void latencyAddSample(const char *event, long long ms) {
+    assertMainRole();
     latencyAddSampleAt(event, ms, clockWallMs() / 1000);
 }
 
 /* ---- Commands' histograms --------------------------------------------------------------------------------------- */
 
 void latencyTrackCommand(commandStats *stats, uint64_t ns) {
+    assertMainRole();
     if (unlikely(!stats->latency)) stats->latency = histogramCreate(1, HISTOGRAM_MAX_NS, HISTOGRAM_DIGITS);
     int64_t value = ns > HISTOGRAM_MAX_NS ? HISTOGRAM_MAX_NS : ns > 0 ? (int64_t)ns : 1;
     histogramRecord(stats->latency, value);
@@ -128,6 +135,7 @@ static void replyHistograms(void *arg, serverCommand *cmd) {
 }
 
 void latencyHistogramCommand(client *c) {
+    assertMainRole();
     histogramReply reply = {.c = c};
     void *place = addReplyDeferredLen(c);
     if (c->argc == 2) commandEach(replyHistograms, &reply);
@@ -141,6 +149,7 @@ void latencyHistogramCommand(client *c) {
 /* ---- Commands about spikes -------------------------------------------------------------------------------------- */
 
 void latencyHistoryCommand(client *c) {
+    assertMainRole();
     const latencySeries *series = latencySeriesFind(c->argv[2]);
     size_t count = series ? series->count : 0;
     addReplyArrayLen(c, (long long)count);
@@ -164,11 +173,13 @@ static void replyLatest(void *arg, const latencySeries *series) {
 }
 
 void latencyLatestCommand(client *c) {
+    assertMainRole();
     addReplyArrayLen(c, all_series ? (long long)listLength(all_series) : 0);
     latencySeriesEach(replyLatest, c);
 }
 
 void latencyResetCommand(client *c) {
+    assertMainRole();
     long long dropped = 0;
     if (c->argc == 2 && all_series) {
         dropped = (long long)listLength(all_series);
@@ -184,6 +195,7 @@ void latencyResetCommand(client *c) {
 }
 
 void latencyGraphCommand(client *c) {
+    assertMainRole();
     const latencySeries *series = latencySeriesFind(c->argv[2]);
     if (!series) {
         addReplyErrorFormat(c, "No samples available for event '%.*s'", (int)c->argv[2].len, c->argv[2].ptr);
@@ -195,12 +207,14 @@ void latencyGraphCommand(client *c) {
 }
 
 void latencyDoctorCommand(client *c) {
+    assertMainRole();
     sds text = latencyDoctor(clockWallMs() / 1000);
     addReplyVerbatim(c, sdsSlice(text), "txt");
     sdsFree(text);
 }
 
 void latencyHelpCommand(client *c) {
+    assertMainRole();
     static const char *lines[] = {
         "DOCTOR",
         "    Explain the delays seen so far, and what could be done.",

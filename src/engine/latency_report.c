@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 #include "latency_internal.h"
+#include "panic.h"
 
 #define GRAPH_COLUMNS 80
 #define GRAPH_ROWS 4
@@ -95,6 +96,7 @@ static sds catColumns(sds s, const latencySeries *series, size_t from, size_t n,
 }
 
 sds latencyGraph(const latencySeries *series, int64_t now_s) {
+    assertMainRole();
     seriesSummary is = summarize(series, now_s);
     sds s = sdsCatPrintf(sdsEmpty(), "%s - high %lld ms, low %lld ms (all time high %lld ms)\n", series->event,
                          is.high_ms, is.low_ms, series->worst_ms);
@@ -219,6 +221,7 @@ static sds catAdvice(sds s, unsigned advice) {
 }
 
 sds latencyDoctor(int64_t now_s) {
+    assertMainRole();
     report r = {.text = sdsEmpty(), .now_s = now_s};
 
     latencySeriesEach(reportSeries, &r);

@@ -17,6 +17,7 @@
 
 #include "command_table.h"
 #include "evict.h"
+#include "panic.h"
 #include "reply.h"
 #include "zmalloc.h"
 
@@ -36,6 +37,7 @@ static bool look(void) {
 }
 
 void memoryGateBatch(void) {
+    assertMainRole();
     bool limited = store_settings.maxmemory != 0;
     if (likely(!limited && !(gates_armed & 1u << GATE_MEMORY))) return;
     gateArm(GATE_MEMORY, limited);
@@ -49,6 +51,7 @@ static bool roomIsLeft(const client *c) {
 }
 
 gateResult memoryGate(client *c) {
+    assertMainRole();
     if (roomIsLeft(c) || look() || !(c->cmd->flags & CMD_DENYOOM)) return GATE_PASSED;
     addReplyError(c, "-OOM command not allowed when used memory > 'maxmemory'.");
     return GATE_REFUSED;

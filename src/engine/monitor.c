@@ -14,6 +14,7 @@
 #include "adlist.h"
 #include "command_memory.h"
 #include "command_table.h"
+#include "panic.h"
 #include "redact.h"
 #include "reply.h"
 
@@ -30,6 +31,7 @@ static void forget(client *c) {
 }
 
 void monitorInit(void) {
+    assertMainRole();
     monitors = listCreate();
     clientOnFree(forget);
     clientOnReset(forget);
@@ -56,6 +58,7 @@ static sds lineOf(const client *c) {
 
 /* What cannot be shown to monitors is left out: the command has run. */
 void monitorFeed(client *c) {
+    assertMainRole();
     if (unlikely(c->req->flags & REQ_LARGE) && !commandMemoryTry(c, LINE_BYTES_MAX(c))) return;
     sds line = lineOf(c);
     listIter it = listBegin(monitors, false);
@@ -65,6 +68,7 @@ void monitorFeed(client *c) {
 }
 
 void monitorCommand(client *c) {
+    assertMainRole();
     if (c->flags & CLIENT_DENY_BLOCKING) {
         addReplyError(c, "MONITOR isn't allowed for DENY BLOCKING client");
         return;
@@ -78,6 +82,7 @@ void monitorCommand(client *c) {
 }
 
 gateResult replicaClientGate(client *c) {
+    assertMainRole();
     if (!(c->cmd->flags & (CMD_WRITE | CMD_READONLY | CMD_MAY_REPLICATE))) return GATE_PASSED;
     addReplyError(c, "Replica can't interact with the keyspace");
     return GATE_REFUSED;

@@ -14,6 +14,7 @@
 
 #include "adlist.h"
 #include "clock.h"
+#include "panic.h"
 
 static struct {
     pauseKind kind[PAUSE_REASONS];
@@ -29,12 +30,14 @@ static void setAny(bool any) {
 }
 
 void pauseClients(pauseReason why, pauseKind kind, int64_t end_wall_ms) {
+    assertMainRole();
     if (state.kind[why] < kind) state.kind[why] = kind;
     if (state.end_ms[why] < end_wall_ms) state.end_ms[why] = end_wall_ms;
     setAny(true);
 }
 
 void unpauseClients(pauseReason why) {
+    assertMainRole();
     state.kind[why] = PAUSE_NONE;
     state.end_ms[why] = 0;
 }
@@ -57,26 +60,31 @@ static int strictest(void) {
 }
 
 pauseKind pauseNow(void) {
+    assertMainRole();
     int i = strictest();
     return i < 0 ? PAUSE_NONE : state.kind[i];
 }
 
 bool pauseHoldsDataset(void) {
+    assertMainRole();
     return pauseInForce() != PAUSE_NONE;
 }
 
 int64_t pauseEndsInMs(void) {
+    assertMainRole();
     int i = strictest();
     return i < 0 ? 0 : state.end_ms[i] - clockWallMs();
 }
 
 const char *pauseReasonText(void) {
+    assertMainRole();
     static const char *const names[] = {"client_pause", "shutdown_in_progress", "failover_in_progress"};
     int i = strictest();
     return i < 0 ? "none" : names[i];
 }
 
 const char *pauseActionsText(void) {
+    assertMainRole();
     switch (pauseInForce()) {
     case PAUSE_ALL: return "all";
     case PAUSE_WRITES: return "write";
@@ -95,6 +103,7 @@ static void postpone(client *c) {
 /* In a pause of all, CLIENT UNPAUSE waits too: only one of writes can be ended early. Who feeds on commands is not
  * paused. */
 gateResult pauseGate(client *c) {
+    assertMainRole();
     pauseKind kind = pauseInForce();
     if (kind == PAUSE_NONE || c->flags & CLIENT_REPLICA) return GATE_PASSED;
     if (kind != PAUSE_ALL && !(c->cmd->flags & (CMD_WRITE | CMD_MAY_REPLICATE))) return GATE_PASSED;
@@ -103,16 +112,19 @@ gateResult pauseGate(client *c) {
 }
 
 void pauseForget(client *c) {
+    assertMainRole();
     if (!(c->flags & CLIENT_PAUSED)) return;
     c->flags &= ~(uint32_t)CLIENT_PAUSED;
     listDelNode(state.postponed, listSearchValue(state.postponed, c));
 }
 
 size_t pausePostponed(void) {
+    assertMainRole();
     return state.postponed ? listLength(state.postponed) : 0;
 }
 
 client *pauseTakeReleased(void) {
+    assertMainRole();
     if (pauseInForce() != PAUSE_NONE || pausePostponed() == 0) return NULL;
     client *c = listNodeValue(listFirst(state.postponed));
     pauseForget(c);

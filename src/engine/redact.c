@@ -11,6 +11,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "redact.h"
 
+#include "panic.h"
 #include "zmalloc.h"
 
 static struct {
@@ -25,6 +26,7 @@ static bool isAbout(const client *c) {
 }
 
 void redactArgument(client *c, uint32_t index) {
+    assertMainRole();
     if (!isAbout(c)) {
         state.client_id = c->id;
         state.commands = c->commands;
@@ -38,6 +40,7 @@ void redactArgument(client *c, uint32_t index) {
 }
 
 slice redactedArgument(const client *c, uint32_t index) {
+    assertMainRole();
     if (state.count > 0 && isAbout(c)) {
         for (uint32_t i = 0; i < state.count; i++) {
             if (state.hidden[i] == index) return sliceStr("(redacted)");

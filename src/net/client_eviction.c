@@ -14,6 +14,7 @@
 #include "db.h"
 #include "log.h"
 #include "net_settings.h"
+#include "panic.h"
 
 #define LIMIT_LEAST_BYTES (128 * 1024)
 
@@ -50,6 +51,7 @@ static size_t survey(client **largest) {
 }
 
 void clientEvictionCheck(void) {
+    assertMainRole();
     size_t limit = limitBytes();
     if (limit == 0 || !client_state.clients) return;
     client *c;
@@ -63,9 +65,11 @@ void clientEvictionCheck(void) {
 }
 
 long long clientEvictionCount(void) {
+    assertMainRole();
     return evicted;
 }
 
 void clientEvictionResetStats(void) {
+    assertMainRole();
     evicted = 0;
 }

@@ -77,6 +77,7 @@ void batchForget(client *c) {
 }
 
 bool batchHasReady(void) {
+    assertMainRole();
     return queue.head != NULL;
 }
 
@@ -84,10 +85,12 @@ bool batchHasReady(void) {
 #define HOLD_FLAGS (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY | CLIENT_BLOCKED | CLIENT_PAUSED | CLIENT_OUTPUT_FULL)
 
 bool batchMayExecute(const client *c) {
+    assertMainRole();
     return !(c->flags & HOLD_FLAGS);
 }
 
 bool batchWaitsForOutput(const client *c) {
+    assertMainRole();
     return (c->flags & HOLD_FLAGS) == CLIENT_OUTPUT_FULL;
 }
 
@@ -107,10 +110,12 @@ void batchAdd(client *c, requestBlock *b) {
 }
 
 bool batchIsFull(void) {
+    assertMainRole();
     return queue.waiting >= batchSize();
 }
 
 size_t batchWaiting(void) {
+    assertMainRole();
     return queue.waiting;
 }
 
@@ -351,9 +356,11 @@ size_t batchExecute(size_t max) {
 }
 
 bool batchIsOpen(void) {
+    assertMainRole();
     return queue.open;
 }
 
 bool batchIsForMainThread(void) {
+    assertMainRole();
     return queue.for_main;
 }

@@ -9,6 +9,7 @@
 
 #include "log.h"
 #include "net_settings.h"
+#include "panic.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -21,11 +22,13 @@
 #define FDS_PER_THREAD 2
 
 long long fileLimitReserved(void) {
+    assertMainRole();
     long long more = net_settings.io_threads - THREADS_IN_RESERVED;
     return RESERVED + (more > 0 ? more * FDS_PER_THREAD : 0);
 }
 
 long long fileLimitWanted(void) {
+    assertMainRole();
     return net_settings.maxclients + fileLimitReserved();
 }
 
@@ -35,6 +38,7 @@ static long long asNumber(rlim_t limit) {
 
 /* What is wanted, or, where that needs a privilege, the hard limit, which never does. */
 long long fileLimitRaise(int *why) {
+    assertMainRole();
     struct rlimit now;
     if (getrlimit(RLIMIT_NOFILE, &now) == -1) {
         *why = errno;

@@ -345,6 +345,7 @@ static void threadEnd(ioThread *t) {
 /* --- main: threads --------------------------------------------------------------------------------- */
 
 void ioThreadsInit(aeEventLoop *main_loop, const ioThreadHooks *hooks) {
+    assertMainThread();
     io.hooks = *hooks;
     io.threads[0] = io.acting = io.direct = threadCreate(0);
     io.threads[0]->holder.loop = main_loop;
@@ -398,6 +399,7 @@ void ioThreadsSetCount(int n) {
 
 /* From the last thread down, so that those that run have no gap: the walks over all end at the first one missing. */
 void ioThreadsReap(bool (*idle)(const ioThread *t)) {
+    assertMainThread();
     for (unsigned i = IO_THREADS_MAX - 1; i >= (unsigned)io.count; i--) {
         ioThread *t = io.threads[i];
         if (!t) continue;
@@ -407,6 +409,7 @@ void ioThreadsReap(bool (*idle)(const ioThread *t)) {
 }
 
 void ioThreadsShutdown(void) {
+    assertMainThread();
     for (unsigned i = 1; i < IO_THREADS_MAX; i++)
         if (io.threads[i]) threadJoin(io.threads[i]);
 }
@@ -446,6 +449,7 @@ static void sendDead(ioThread *t) {
 }
 
 bool ioThreadsFreeElsewhere(robj *o) {
+    assertMainRole();
     ioThread *t = io.threads[o->owner];
     if (!t || t == io.acting || o->owner == 0 || t->retiring) return false;
     if (!t->dead) {
@@ -459,6 +463,7 @@ bool ioThreadsFreeElsewhere(robj *o) {
 }
 
 void ioThreadsFlush(void) {
+    assertMainRole();
     bool published = false;
     for (ioThread *t = nextThread(0); t; t = nextThread(t->holder.id)) {
         sendDead(t);
@@ -517,10 +522,12 @@ bool ioThreadsMainSleeps(bool lend) {
 }
 
 void ioThreadsMainAwake(void) {
+    assertMainThread();
     if (!panicHoldsMainRole()) mainRoleResume();
 }
 
 size_t ioThreadsTransientMemory(void) {
+    assertMainRole();
     uint64_t in = 0, out = 0;
     for (int i = 0; i < IO_THREADS_MAX; i++) {
         const ioThread *t = io.threads[i];
@@ -539,6 +546,7 @@ static uint64_t statGet(const _Atomic uint64_t *counter) {
 }
 
 void ioThreadsTotals(ioTotals *out) {
+    assertMainRole();
     memset(out, 0, sizeof(*out));
     for (int i = 0; i < IO_THREADS_MAX; i++) {
         const ioThread *t = io.threads[i];

@@ -14,6 +14,7 @@
 #include "log.h"
 #include "net_settings.h"
 #include "net_stats.h"
+#include "panic.h"
 #include "rebalance.h"
 
 #include <errno.h>
@@ -182,6 +183,7 @@ static bool openUnix(void) {
 }
 
 bool listenOpen(aeEventLoop *loop) {
+    assertMainThread();
     state.loop = loop;
     if (!openTcp()) {
         serverLog(LL_WARNING, "Failed listening on port %lld (tcp), aborting.", net_settings.port);
@@ -203,12 +205,14 @@ static void closeListeners(listener *at, int count) {
 }
 
 void listenClose(void) {
+    assertMainThread();
     closeListeners(state.at, state.count);
     state.count = 0;
     if (net_settings.unixsocket && *net_settings.unixsocket) unlink(net_settings.unixsocket);
 }
 
 bool listenReopen(const char **err) {
+    assertMainThread();
     if (!state.loop) return true; /* still booting */
     /* The old sockets hold the addresses that the new set may share, so they go first. */
     closeListeners(state.at, state.count);
@@ -221,6 +225,7 @@ bool listenReopen(const char **err) {
 }
 
 bool listenInfo(int i, char *out, size_t size) {
+    assertMainRole();
     bool tcp = net_settings.port != 0;
     bool is_unix = net_settings.unixsocket && *net_settings.unixsocket;
     if (i == 0 && tcp) {

@@ -28,6 +28,7 @@
 
 #include "main_role.h"
 #include "net_settings.h"
+#include "panic.h"
 
 #include <sched.h>
 
@@ -117,10 +118,12 @@ bool mainPolicyIsDedicated(void) {
 }
 
 bool mainPolicyLends(void) {
+    assertMainRole();
     return net_settings.main_role != MAIN_ROLE_KEEP;
 }
 
 bool mainPolicyIsRestless(void) {
+    assertMainRole();
     return unlikely(net_settings.main_role == MAIN_ROLE_MOVE);
 }
 
@@ -166,6 +169,7 @@ static void considerEnd(unsigned busy) {
 }
 
 void mainPolicyCheck(monotime now, bool threads_full, uint64_t busy_ns, long long commands) {
+    assertMainRole();
     uint64_t window_ns = clockTicksToNs(now - policy.window_start);
     if (window_ns < WINDOW_MS * 1000000ull) return;
     unsigned busy = (unsigned)((busy_ns - policy.busy_seen) * 100 / window_ns);

@@ -56,6 +56,7 @@ static void enter(unsigned thread) {
 }
 
 void mainRoleInit(const aeDoorbell *bell) {
+    assertMainThread();
     role.bell = bell;
     atomic_store(&role.word, ROLE_KEPT);
     enter(0);

@@ -65,6 +65,7 @@ static size_t transientLeftOut(void) {
 }
 
 void netInit(aeEventLoop *loop) {
+    assertMainThread();
     const ioThreadHooks hooks = {
         .to_session = sessionDeliver, .to_stream = streamDeliver, .report = streamReport, .turn = netLentTurn};
     ioThreadsInit(loop, &hooks);
@@ -78,11 +79,13 @@ void netInit(aeEventLoop *loop) {
 }
 
 void netEachTurn(void (*job)(void)) {
+    assertMainThread();
     serverAssert(state.njobs < TURN_JOBS_MAX);
     state.jobs[state.njobs++] = job;
 }
 
 bool netListen(void) {
+    assertMainThread();
     if (!listenOpen(ioThreadHolder(ioThreadMain())->loop)) return false;
     ioThreadsSetCount((int)net_settings.io_threads);
     rebalanceApply();
@@ -90,6 +93,7 @@ bool netListen(void) {
 }
 
 bool netApplyThreads(const char **err) {
+    assertMainRole();
     int why;
     long long limit = fileLimitRaise(&why);
     if (limit >= 0 && limit < fileLimitWanted()) {
@@ -103,6 +107,7 @@ bool netApplyThreads(const char **err) {
 
 /* The loops grow with the descriptors they meet; a larger maxclients needs only the system's leave. */
 bool netApplyMaxClients(const char **err) {
+    assertMainRole();
     static char text[128];
     int why;
     if (!ioThreadMain()) return true;
@@ -116,15 +121,18 @@ bool netApplyMaxClients(const char **err) {
 }
 
 void netStopListening(void) {
+    assertMainThread();
     listenClose();
 }
 
 int netActiveThreads(void) {
+    assertMainRole();
     int level = rebalanceActiveThreads() - 1;
     return level > 1 || mainPolicyIsDedicated() || net_settings.io_threads_always_active ? level : 0;
 }
 
 bool netListenerInfo(int i, char *out, size_t size) {
+    assertMainRole();
     return listenInfo(i, out, size);
 }
 
@@ -193,12 +201,14 @@ static void applyThreads(void) {
 /* What this thread has read itself is executed as soon as it makes a full batch: while its bytes are still in the
  * cache, and so that the memory it frees serves what is read next. */
 void netAfterEvent(void) {
+    assertMainThread();
     if (likely(!batchIsFull())) return;
     net_stats.executed += (long long)batchExecute(batchWaiting());
     sessionsFlush();
 }
 
 void netBeforeSleep(aeEventLoop *loop) {
+    assertMainThread();
     uint64_t before = net_stats.busy_ns;
     bool more = turn();
     net_stats.main_active_ns += net_stats.busy_ns - before;
@@ -207,6 +217,7 @@ void netBeforeSleep(aeEventLoop *loop) {
 }
 
 void netBeforeWait(aeEventLoop *loop) {
+    assertMainThread();
     ioThreadsFlush();
     /* A stream of this thread's own could not be reached by one that has the role. */
     bool lend = ioThreadsCount() > 1 && rebalanceIsIdle(ioThreadMain()) && mainPolicyLends();
@@ -214,6 +225,7 @@ void netBeforeWait(aeEventLoop *loop) {
 }
 
 void netAfterSleep(void) {
+    assertMainThread();
     ioThreadsMainAwake();
     state.woke = clockTicks();
 }
@@ -221,6 +233,7 @@ void netAfterSleep(void) {
 /* --- an I/O thread that has main's role -------------------------------------------------------------- */
 
 turnEnd netLentTurn(void) {
+    assertMainRole();
     long long before = net_stats.executed;
     state.woke = clockTicks();
     bool more = turn();
@@ -261,6 +274,7 @@ static void checkOutputLimits(void) {
 }
 
 void netCron(void) {
+    assertMainThread();
     closeIdleClients();
     checkOutputLimits();
     clientEvictionCheck();
@@ -269,6 +283,7 @@ void netCron(void) {
 
 /* A command may be under way (SHUTDOWN), so nobody is freed. */
 void netShutdown(void) {
+    assertMainThread();
     sessionsFlush();
     ioThreadsFlush();
     ioThreadsShutdown();

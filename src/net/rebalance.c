@@ -112,6 +112,7 @@ static void join(clientStream *s, ioThread *t) {
 }
 
 void rebalanceAdopt(clientStream *s) {
+    assertMainRole();
     join(s, leastLoaded());
 }
 
@@ -123,6 +124,7 @@ static void move(clientStream *s, ioThread *to) {
 }
 
 void rebalanceLeft(clientStream *s) {
+    assertMainRole();
     unlinkStream(s);
     ioThread *to = s->moving_to;
     s->moving_to = NULL;
@@ -143,6 +145,7 @@ void rebalanceLeft(clientStream *s) {
 }
 
 void rebalanceForget(clientStream *s) {
+    assertMainRole();
     unlinkStream(s);
 }
 
@@ -195,6 +198,7 @@ static void setLevel(int level) {
 }
 
 void rebalanceApply(void) {
+    assertMainRole();
     int most = levelMax(), least = ioThreadsCount() > 1;
     if (net_settings.io_threads_always_active || state.level > most) setLevel(most);
     else if (state.level < least) setLevel(least);
@@ -202,14 +206,17 @@ void rebalanceApply(void) {
 }
 
 int rebalanceActiveThreads(void) {
+    assertMainRole();
     return state.level + 1;
 }
 
 bool rebalanceIsIdle(const ioThread *t) {
+    assertMainRole();
     return held[ioThreadId(t)].nstreams == 0;
 }
 
 bool rebalanceIsFull(void) {
+    assertMainRole();
     return state.full;
 }
 
@@ -233,6 +240,7 @@ static bool wantsLess(unsigned busy) {
 }
 
 void rebalanceCheck(monotime now) {
+    assertMainRole();
     if (likely(ioThreadsCount() == 1)) return;
     uint64_t window_ns = clockTicksToNs(now - state.window_start);
     if (window_ns < WINDOW_MS * 1000000ull) return;

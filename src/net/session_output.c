@@ -26,6 +26,7 @@ static struct {
 } pending;
 
 void sessionReturnBlock(clientStream *s, requestBlock *b) {
+    assertMainRole();
     if (!s->on_returning) {
         s->on_returning = true;
         s->next_returning = pending.returning;
@@ -36,6 +37,7 @@ void sessionReturnBlock(clientStream *s, requestBlock *b) {
 }
 
 void sessionDrain(client *c) {
+    assertMainRole();
     clientStream *s = c->stream;
     if (s->drain_sent) return;
     s->drain_sent = true;
@@ -44,6 +46,7 @@ void sessionDrain(client *c) {
 }
 
 void sessionCloseAfterOutput(client *c) {
+    assertMainRole();
     if (c->output_bytes == 0) {
         clientCloseAsap(c);
         return;
@@ -53,6 +56,7 @@ void sessionCloseAfterOutput(client *c) {
 }
 
 void sessionDropBlocks(requestBlock *chain) {
+    assertMainRole();
     requestPool *pool = &ioThreadHolder(ioThreadActing())->pool;
     while (chain) {
         requestBlock *next = chain->next;
@@ -136,6 +140,7 @@ static void forget(clientStream *s) {
 }
 
 void sessionCloseStream(clientStream *s) {
+    assertMainRole();
     forget(s);
     s->session = NULL;
     s->closing = true;

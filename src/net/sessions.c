@@ -81,6 +81,7 @@ static void streamGone(clientStream *s, replyBlock *chain) {
 }
 
 void sessionDeliver(const ioMessage *m) {
+    assertMainRole();
     clientStream *s = m->stream;
     switch ((messageType)m->type) {
     case MSG_REQUESTS:
@@ -101,6 +102,7 @@ void sessionDeliver(const ioMessage *m) {
 }
 
 void sessionsFreeClosing(void) {
+    assertMainRole();
     serverAssert(!batchIsOpen());
     client *c;
     while ((c = clientPopClosing()) != NULL) {

@@ -53,6 +53,7 @@ TEST(names_are_checked) {
 }
 
 TEST(types_have_names) {
+    fixtureInit();
     CHECK_EQ_INT(clientTypeByName(sliceStr("NORMAL")), CLIENT_TYPE_NORMAL);
     CHECK_EQ_INT(clientTypeByName(sliceStr("replica")), CLIENT_TYPE_REPLICA);
     CHECK_EQ_INT(clientTypeByName(sliceStr("slave")), CLIENT_TYPE_REPLICA);

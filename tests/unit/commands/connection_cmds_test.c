@@ -11,6 +11,8 @@
 
 #include "../client/client_fixture.h"
 
+#include <stdio.h>
+
 static serverIdentity identity(void) {
     return (serverIdentity){"valkey", "9.1.2", "standalone", "master", "az1"};
 }
@@ -142,8 +144,9 @@ TEST(client_kill_spares_or_ends_itself_after_the_reply) {
     RUN(c, clientSetnameCommand, "client setname killer", "+OK\r\n");
     RUN(c, clientKillCommand, "client kill name killer laddr 10.0.0.2:6379", ":0\r\n");
     CHECK(!(c->flags & CLIENT_CLOSE_AFTER_REPLY));
-    c->id = 1000000;
-    RUN(c, clientKillCommand, "client kill id 1000000 skipme no", ":1\r\n");
+    char by_id[64];
+    snprintf(by_id, sizeof(by_id), "client kill id %llu skipme no", (unsigned long long)c->id);
+    RUN(c, clientKillCommand, by_id, ":1\r\n");
     CHECK(c->flags & CLIENT_CLOSE_AFTER_REPLY);
     clientFree(other);
 }

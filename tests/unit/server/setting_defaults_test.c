@@ -3,6 +3,7 @@
  * The list is what CONFIG GET * of the reference server says with no configuration (port apart); dir is where it runs.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "panic.h"
 #include "setting_table.h"
 #include "unit.h"
 #include "wiring.h"
@@ -251,6 +252,7 @@ static const struct {
 };
 
 TEST(setting_defaults_are_those_of_the_field) {
+    panicSetMainThread();
     wiringSettings();
     for (size_t i = 0; i < array_len(facts); i++) {
         const settingRow *row = settingFind(facts[i].name);
