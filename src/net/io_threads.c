@@ -225,13 +225,20 @@ static long long onRetry(aeEventLoop *loop, long long id, void *arg) {
     return AE_NOMORE; /* the wait has ended, that is all */
 }
 
+/* Nobody is awake who will look at what was published. What a thread reports behind a turn of its own it has not told
+ * anybody of: the role may have gone to main's own thread with that turn, and that may have fallen asleep since. */
+static bool mainIsToBeTold(void) {
+    mainRoleState state = mainRoleLook();
+    return state == ROLE_FREE || state == ROLE_ASLEEP;
+}
+
 /* Nothing is left to do, it seems. Say that the thread sleeps and look once more; false: there is something. */
 static bool fallsAsleep(ioThread *t) {
     if (t->holder.unreported) return false; /* written by a turn it made as main: a client may wait for the report */
     zmallocKeepReserve();
     atomic_store_explicit(&t->sleeping, 1, memory_order_seq_cst);
     fullFence();
-    bool work = !spscIsEmpty(&t->from_main.ring) || (anyPosted() && mainRoleLook() == ROLE_FREE);
+    bool work = !spscIsEmpty(&t->from_main.ring) || (anyPosted() && mainIsToBeTold());
     if (work) atomic_store_explicit(&t->sleeping, 0, memory_order_relaxed);
     return !work;
 }

@@ -1,6 +1,7 @@
 /* io_threads_test.c -- messages between main and threads: order, overflow, sleep and wake, the dead, start and stop.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "main_role.h"
 #include "net_fixture.h"
 
 #include "panic.h"
@@ -245,6 +246,116 @@ TEST(threads_lose_no_wake_up) {
 TEST(threads_lose_no_answer_while_the_role_moves) {
     askAndAnswer(true, ROUNDS);
 }
+
+/* --- what a turn of main has written is reported ------------------------------------------------------- */
+
+static struct {
+    clientStream *stream;
+    mainRoleState until;        /* the report waits until the role has come to this */
+    _Atomic bool hold;          /* the next report waits */
+    _Atomic int turns, written; /* made on the thread; MSG_WRITTEN that have come */
+} late;
+
+static void lateReport(const streamHolder *h) {
+    if (h->id == 0 || !h->unreported || !atomic_load(&late.hold)) return;
+    uint64_t end = clockMonotonicMs() + 20000;
+    while (mainRoleLook() != late.until && clockMonotonicMs() < end) poll(NULL, 0, 1);
+    atomic_store(&late.hold, false);
+}
+
+static void lateDeliver(const ioMessage *m) {
+    if (m->type == MSG_GONE) goneDeliver(m);
+    if (m->type != MSG_WRITTEN) return;
+    replyBlockReleaseChain(m->reply);
+    atomic_fetch_add(&late.written, 1);
+}
+
+static void sendOk(void) {
+    replyBlock *b = replyBlockGet(5, true);
+    memcpy(b->data, "+OK\r\n", 5);
+    b->used = b->total = 5;
+    ioMessage m = {.type = MSG_OUTPUT, .stream = late.stream, .reply = b, .number = STREAM_AUTHENTICATED};
+    ioThreadPost(ioThreadGet(1), &m);
+}
+
+/* The turn in which the thread writes ends because main's own thread is to go on. */
+static turnEnd lateTurn(void) {
+    ioThreadsPoll(100);
+    if (atomic_fetch_add(&late.turns, 1) > 0) return TURN_DONE;
+    sendOk();
+    return TURN_FOR_MAIN;
+}
+
+/* A thread that made a turn of main has written something in it. Main's own thread, which took the role over, finds
+ * nothing and waits, keeping the role; a client may wait for the report. `before`: replies the thread writes before the
+ * turn, so that the turn is the last thing it does before it would sleep. */
+static void reportBehindTurn(int before, mainRoleState until) {
+    netFixtureInit();
+    fixture_before_report = lateReport;
+    setThreads(2, false);
+    fixtureSuspend(true);
+    fixture_deliver = lateDeliver;
+    fixture_turn = lateTurn;
+    atomic_store(&late.turns, 0);
+    atomic_store(&late.written, 0);
+    late.until = until;
+    int fds[2], other[2];
+    fixturePair(fds, false);
+    fixturePair(other, false);
+    late.stream = streamCreate(connCreateAcceptedUnix(fds[0], NULL), true);
+    clientStream *caller = streamCreate(connCreateAcceptedUnix(other[0], NULL), true);
+    ioMessage join = {.type = MSG_JOIN, .stream = late.stream}, join_caller = {.type = MSG_JOIN, .stream = caller};
+    ioMessage leave = {.type = MSG_LEAVE, .stream = caller}; /* to be told of, so that the thread makes a turn */
+    ioThreadPost(ioThreadGet(1), &join);
+    ioThreadPost(ioThreadGet(1), &join_caller);
+    ioThreadsFlush();
+    poll(NULL, 0, 20);
+    atomic_store(&late.hold, true);
+    if (before) sendOk();
+    else ioThreadPost(ioThreadGet(1), &leave);
+    bool laid_down = false;
+    ioThreadsFlush();
+    while (atomic_load(&late.turns) == 0) { /* lent until the thread has made its turn */
+        laid_down = ioThreadsMainSleeps(true);
+        if (laid_down) aeProcessEvents(fixture_loop, AE_FILE_EVENTS);
+        ioThreadsMainAwake();
+        if (laid_down) continue;
+        ioThreadsPoll(100); /* the thread was quicker, and found the role kept: once more */
+        ioThreadPost(ioThreadGet(1), &join_caller);
+        ioThreadPost(ioThreadGet(1), &leave);
+        ioThreadsFlush();
+    }
+    CHECK(laid_down);
+    bool woken = true;
+    while (woken && atomic_load(&late.written) <= before)
+        if (ioThreadsPoll(100) == 0) woken = mainWaits(false);
+    CHECK(woken);
+    CHECK_EQ_INT(atomic_load(&late.turns), 1);
+    gone = 0;
+    ioMessage close_it = {.type = MSG_CLOSE, .stream = late.stream},
+              close_caller = {.type = MSG_CLOSE, .stream = caller};
+    ioThreadPost(ioThreadGet(1), &close_it);
+    if (!before) ioThreadPost(ioThreadGet(1), &join_caller);
+    ioThreadPost(ioThreadGet(1), &close_caller);
+    CHECK(pollUntil(2));
+    close(fds[1]);
+    close(other[1]);
+    fixture_turn = NULL;
+    fixture_deliver = NULL;
+    fixtureSuspend(false);
+    backToOne();
+    fixture_before_report = NULL;
+}
+
+TEST(threads_report_what_their_last_turn_has_written) {
+    reportBehindTurn(1, ROLE_FREE);
+}
+
+TEST(threads_wake_main_for_a_report_behind_a_turn) {
+    reportBehindTurn(0, ROLE_ASLEEP);
+}
+
+/* --- many streams, one command ------------------------------------------------------------------------ */
 
 /* Streams that never stop, and never have a command, must not keep another one's command from being executed: by main's
  * own thread if that keeps the role, by the thread itself if not. */

@@ -29,6 +29,7 @@
 aeEventLoop *fixture_loop;
 void (*fixture_deliver)(const ioMessage *m);
 turnEnd (*fixture_turn)(void);
+void (*fixture_before_report)(const streamHolder *h);
 sds fixture_log;
 
 /* --- commands ------------------------------------------------------------------------------------- */
@@ -170,6 +171,11 @@ static turnEnd lentTurn(void) {
     return fixture_turn ? fixture_turn() : netLentTurn();
 }
 
+static void report(streamHolder *h) {
+    if (fixture_before_report) fixture_before_report(h);
+    streamReport(h);
+}
+
 static void beforeSleep(aeEventLoop *loop, void *arg) {
     unused(arg);
     if (!fixture_deliver) netBeforeSleep(loop);
@@ -218,8 +224,7 @@ void netFixtureInit(void) {
                                  .client_query_buffer_limit = 1024 * 1024 * 1024};
     fixture_loop = aeCreateEventLoop(1024);
     /* As netInit(), with the switches of the tests. */
-    const ioThreadHooks hooks = {
-        .to_session = deliver, .to_stream = streamDeliver, .report = streamReport, .turn = lentTurn};
+    const ioThreadHooks hooks = {.to_session = deliver, .to_stream = streamDeliver, .report = report, .turn = lentTurn};
     ioThreadsInit(fixture_loop, &hooks);
     storeSetFreeSink(ioThreadsFreeElsewhere);
     netShareSettings();
