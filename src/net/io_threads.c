@@ -59,7 +59,7 @@ struct ioThread {
     _Atomic int stop;
 
     /* Main. */
-    alignas(CACHE_LINE) deadBatch *dead; /* owns: to be sent by MSG_FREE; NULL when there is none */
+    alignas(CACHE_LINE) deadBatch *dead; /* owns: to be sent by IO_MSG_FREE; NULL when there is none */
     uint64_t dead_bytes;                 /* of all objects ever put there; stats.freed_bytes follows */
     bool retiring;                       /* holds no new stream; ends when it holds none */
     bool published; /* ioThreadsFlush() has made messages visible and has yet to look whether it sleeps */
@@ -127,7 +127,7 @@ static void freeDead(ioThread *t, deadBatch *batch) {
 }
 
 static void deliverToThread(ioThread *t, const ioMessage *m) {
-    if (m->type == MSG_FREE) freeDead(t, m->dead);
+    if (m->type == IO_MSG_FREE) freeDead(t, m->dead);
     else io.hooks.to_stream(&t->holder, m);
 }
 
@@ -138,7 +138,7 @@ static bool takeMessages(ioThread *t) {
         ioMessage *ahead = spscPeek(&t->from_main.ring, 1);
         if (ahead) {
             prefetchWrite(ahead->stream);
-            if (ahead->type == MSG_OUTPUT && ahead->reply) prefetchRead(ahead->reply);
+            if (ahead->type == IO_MSG_OUTPUT && ahead->reply) prefetchRead(ahead->reply);
         }
         deliverToThread(t, m);
         any = true;
@@ -160,7 +160,7 @@ static size_t pollThread(ioThread *t, size_t max) {
         ioMessage *ahead = spscPeek(&t->to_main.ring, 2);
         if (ahead) {
             prefetchWrite(ahead->stream);
-            if (ahead->type == MSG_REQUESTS) prefetchWrite(ahead->block);
+            if (ahead->type == IO_MSG_REQUESTS) prefetchWrite(ahead->block);
         }
         io.hooks.to_session(m);
         n++;
@@ -450,7 +450,7 @@ void ioThreadPostToMain(streamHolder *h, const ioMessage *m) {
 
 static void sendDead(ioThread *t) {
     if (!t->dead) return;
-    ioMessage m = {.type = MSG_FREE, .dead = t->dead};
+    ioMessage m = {.type = IO_MSG_FREE, .dead = t->dead};
     t->dead = NULL;
     ioThreadPost(t, &m);
 }

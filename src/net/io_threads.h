@@ -26,7 +26,7 @@ typedef enum {
 /* What messages do, and what an I/O thread calls when its turn has places for it. Boot only. */
 typedef struct ioThreadHooks {
     void (*to_session)(const ioMessage *m);                 /* main */
-    void (*to_stream)(streamHolder *h, const ioMessage *m); /* the holder; not MSG_FREE */
+    void (*to_stream)(streamHolder *h, const ioMessage *m); /* the holder; not IO_MSG_FREE */
     void (*report)(streamHolder *h);                        /* the holder: post what was written */
     turnEnd (*turn)(void); /* main, on a thread that has taken the role; calls ioThreadsPoll() and ioThreadsFlush() */
 } ioThreadHooks;

@@ -15,23 +15,23 @@ struct requestBlock;
 
 typedef enum {
     /* to the session */
-    MSG_REQUESTS, /* block: parsed commands; reply, written: as with MSG_WRITTEN, what is unreported of the stream */
-    MSG_WRITTEN,  /* reply: written blocks; bytes: written since the last such message */
-    MSG_END,      /* nothing more will come from this stream: end of file, error, or drained; number = endReason */
-    MSG_LEFT,     /* the stream is attached nowhere: main may hand it to its next holder */
-    MSG_GONE,     /* the connection is closed; reply: unsent and unreported output */
+    IO_MSG_REQUESTS, /* block: parsed commands; reply, written: as with WRITTEN, what is unreported of the stream */
+    IO_MSG_WRITTEN,  /* reply: written blocks; bytes: written since the last such message */
+    IO_MSG_END,      /* nothing more will come from this stream: end of file, error, or drained; number = endReason */
+    IO_MSG_LEFT,     /* the stream is attached nowhere: main may hand it to its next holder */
+    IO_MSG_GONE,     /* the connection is closed; reply: unsent and unreported output */
     /* to the stream's holder */
-    MSG_JOIN,   /* take this stream */
-    MSG_LEAVE,  /* let it go: answer MSG_LEFT */
-    MSG_OUTPUT, /* reply: to be written; block: executed, to be reused; number: STREAM_ flags */
-    MSG_DRAIN,  /* stop reading, write all, then MSG_END */
-    MSG_CLOSE,  /* close now: answer MSG_GONE */
-    MSG_FREE    /* free dead objects that this thread allocated: dead */
+    IO_MSG_JOIN,   /* take this stream */
+    IO_MSG_LEAVE,  /* let it go: answer IO_MSG_LEFT */
+    IO_MSG_OUTPUT, /* reply: to be written; block: executed, to be reused; number: STREAM_ flags */
+    IO_MSG_DRAIN,  /* stop reading, write all, then IO_MSG_END */
+    IO_MSG_CLOSE,  /* close now: answer IO_MSG_GONE */
+    IO_MSG_FREE    /* free dead objects that this thread allocated: dead */
 } messageType;
 
 typedef enum { END_EOF, END_ERROR, END_DRAINED, END_QUERY_LIMIT, END_CROSS_PROTOCOL } endReason;
 
-#define STREAM_AUTHENTICATED 1u /* MSG_OUTPUT, MSG_JOIN: the client is authenticated */
+#define STREAM_AUTHENTICATED 1u /* IO_MSG_OUTPUT, IO_MSG_JOIN: the client is authenticated */
 
 /* Objects on the way back to the thread whose arena they came from. */
 #define DEAD_BATCH 62
@@ -43,7 +43,7 @@ typedef struct deadBatch {
 typedef struct ioMessage {
     uint16_t type;
     uint16_t number;
-    uint32_t written; /* MSG_REQUESTS: bytes */
+    uint32_t written; /* IO_MSG_REQUESTS: bytes */
     struct clientStream *stream;
     union {
         struct requestBlock *block;

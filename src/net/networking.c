@@ -8,7 +8,8 @@
  * Owns        a stream's holder half.
  * Threads     the holder; with one thread that is main.
  * Invariants  1. Requests reach main in the order of their bytes, replies the socket in the order of the chain.
- *             2. After MSG_END nothing is sent to main for the stream but MSG_WRITTEN, MSG_LEFT and MSG_GONE.
+ *             2. After IO_MSG_END nothing is sent to main for the stream but IO_MSG_WRITTEN, IO_MSG_LEFT and
+ *                IO_MSG_GONE.
  *             3. A block or reference is owned by one side; the socket is closed only on main's word.
  * Cost        one read and one writev for what a client has sent; no allocation per request.
  * Tests       tests/unit/net/networking_test.c, tests/engine/protocol.tcl, tests/engine/io_threads.tcl
@@ -44,13 +45,13 @@ static void reportEnd(clientStream *s, endReason why) {
     s->input_ended = true;
     if (s->end_reported) return;
     s->end_reported = true;
-    ioMessage m = {.type = MSG_END, .number = (uint16_t)why, .stream = s};
+    ioMessage m = {.type = IO_MSG_END, .number = (uint16_t)why, .stream = s};
     ioThreadPostToMain(s->holder, &m);
 }
 
 static void reportWritten(clientStream *s) {
     if (!s->done && !s->done_bytes) return;
-    ioMessage m = {.type = MSG_WRITTEN, .stream = s, .bytes = s->done_bytes, .reply = s->done};
+    ioMessage m = {.type = IO_MSG_WRITTEN, .stream = s, .bytes = s->done_bytes, .reply = s->done};
     s->done = NULL;
     s->done_bytes = 0;
     ioThreadPostToMain(s->holder, &m);
@@ -198,7 +199,7 @@ static void handOver(clientStream *s, requestBlock *b) {
     s->inflight_blocks++;
     s->holder->commands += (unsigned)b->commands;
     s->inflight_bytes += b->wire_bytes;
-    ioMessage m = {.type = MSG_REQUESTS, .stream = s, .block = b};
+    ioMessage m = {.type = IO_MSG_REQUESTS, .stream = s, .block = b};
     if (s->done_bytes <= UINT32_MAX) { /* what was written goes along */
         m.reply = s->done;
         m.written = (uint32_t)s->done_bytes;
@@ -682,7 +683,7 @@ static void detach(clientStream *s) {
     connDetach(s->conn);
     connSetReadHandler(s->conn, NULL);
     connSetWriteHandler(s->conn, NULL);
-    ioMessage m = {.type = MSG_LEFT, .stream = s};
+    ioMessage m = {.type = IO_MSG_LEFT, .stream = s};
     ioThreadPostToMain(s->holder, &m);
 }
 
@@ -710,7 +711,7 @@ static void closeStream(clientStream *s) {
     if (s->partial) requestBlockPut(&s->holder->pool, s->partial);
     s->partial = NULL;
     if (s->reader.args) takeArgsBack(s);
-    ioMessage m = {.type = MSG_GONE, .stream = s, .bytes = s->done_bytes, .reply = s->done};
+    ioMessage m = {.type = IO_MSG_GONE, .stream = s, .bytes = s->done_bytes, .reply = s->done};
     s->done = NULL;
     s->done_bytes = 0;
     ioThreadPostToMain(s->holder, &m);
@@ -719,25 +720,25 @@ static void closeStream(clientStream *s) {
 void streamDeliver(streamHolder *h, const ioMessage *m) {
     clientStream *s = m->stream;
     switch ((messageType)m->type) {
-    case MSG_JOIN:
+    case IO_MSG_JOIN:
         attach(s, h);
         s->authenticated = m->number & STREAM_AUTHENTICATED;
         break;
-    case MSG_LEAVE: detach(s); break;
-    case MSG_OUTPUT:
+    case IO_MSG_LEAVE: detach(s); break;
+    case IO_MSG_OUTPUT:
         s->authenticated = m->number & STREAM_AUTHENTICATED;
         /* Output first: a returned block may let more be parsed. */
         if (m->reply) takeOutput(s, m->reply);
         if (m->block) takeReturned(s, m->block);
         break;
-    case MSG_DRAIN: drainAndClose(s); break;
-    case MSG_CLOSE: closeStream(s); break;
-    case MSG_FREE:
-    case MSG_REQUESTS:
-    case MSG_WRITTEN:
-    case MSG_END:
-    case MSG_LEFT:
-    case MSG_GONE: serverPanic("message %d is not for a stream", m->type);
+    case IO_MSG_DRAIN: drainAndClose(s); break;
+    case IO_MSG_CLOSE: closeStream(s); break;
+    case IO_MSG_FREE:
+    case IO_MSG_REQUESTS:
+    case IO_MSG_WRITTEN:
+    case IO_MSG_END:
+    case IO_MSG_LEFT:
+    case IO_MSG_GONE: serverPanic("message %d is not for a stream", m->type);
     }
 }
 

@@ -11,9 +11,9 @@
  * ones, so that a load at the edge does not swing.
  *
  * Owns        the per-thread lists of streams.
- * Threads     main; a move is MSG_LEAVE, MSG_LEFT, MSG_JOIN.
+ * Threads     main; a move is IO_MSG_LEAVE, IO_MSG_LEFT, IO_MSG_JOIN.
  * Invariants  1. home is the thread that holds the stream or, while moving_to is set, held it last.
- *             2. No message but MSG_LEAVE is under way to a holder that a stream leaves.
+ *             2. No message but IO_MSG_LEAVE is under way to a holder that a stream leaves.
  * Tests       tests/unit/net/io_threads_test.c, tests/engine/io_threads.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -106,7 +106,7 @@ static bool fits(const ioThread *t) {
 
 static void join(clientStream *s, ioThread *t) {
     linkStream(s, t);
-    ioMessage m = {.type = MSG_JOIN, .stream = s};
+    ioMessage m = {.type = IO_MSG_JOIN, .stream = s};
     if (s->session && s->session->authenticated) m.number = STREAM_AUTHENTICATED;
     ioThreadPost(t, &m);
 }
@@ -119,7 +119,7 @@ void rebalanceAdopt(clientStream *s) {
 static void move(clientStream *s, ioThread *to) {
     if (s->moving_to || s->closing || s->home == to) return;
     s->moving_to = to;
-    ioMessage m = {.type = MSG_LEAVE, .stream = s};
+    ioMessage m = {.type = IO_MSG_LEAVE, .stream = s};
     ioThreadPost(s->home, &m);
 }
 
@@ -131,12 +131,12 @@ void rebalanceLeft(clientStream *s) {
     if (!runs(to) || !fits(to)) to = leastLoaded(); /* the load has changed meanwhile */
     join(s, to);
     if (s->closing) {
-        ioMessage m = {.type = MSG_CLOSE, .stream = s};
+        ioMessage m = {.type = IO_MSG_CLOSE, .stream = s};
         ioThreadPost(to, &m);
         return;
     }
     if (s->held_replies || s->returning) {
-        ioMessage m = {.type = MSG_OUTPUT, .stream = s, .block = s->returning, .reply = s->held_replies};
+        ioMessage m = {.type = IO_MSG_OUTPUT, .stream = s, .block = s->returning, .reply = s->held_replies};
         if (s->session->authenticated) m.number = STREAM_AUTHENTICATED;
         s->returning = NULL;
         s->held_replies = NULL;

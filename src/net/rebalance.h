@@ -11,9 +11,9 @@
 
 /* A stream for a new connection: give it its first holder. */
 void rebalanceAdopt(clientStream *s);
-/* The stream has left its holder (MSG_LEFT): hand it to the next, or close it if its client is gone. */
+/* The stream has left its holder (IO_MSG_LEFT): hand it to the next, or close it if its client is gone. */
 void rebalanceLeft(clientStream *s);
-/* The stream is gone (MSG_GONE). */
+/* The stream is gone (IO_MSG_GONE). */
 void rebalanceForget(clientStream *s);
 /* Look at the load, at most every few milliseconds; cheap to call each turn. */
 void rebalanceCheck(monotime now);

@@ -8,7 +8,7 @@
  *             between two holders.
  * Threads     main.
  * Invariants  1. Replies reach the stream in the order in which they were made, each once.
- *             2. Between MSG_LEAVE and MSG_LEFT nothing is sent to a stream.
+ *             2. Between IO_MSG_LEAVE and IO_MSG_LEFT nothing is sent to a stream.
  *             3. Output that is held (client/reply_hold.h) stays with its client, and so does the word to drain.
  * Tests       tests/unit/net/networking_test.c, tests/unit/net/command_batch_test.c
  *
@@ -67,7 +67,7 @@ void sessionDropBlocks(requestBlock *chain) {
 
 static void sendToStream(clientStream *s, replyBlock *chain) {
     client *c = s->session;
-    ioMessage m = {.type = MSG_OUTPUT, .stream = s, .block = s->returning, .reply = chain};
+    ioMessage m = {.type = IO_MSG_OUTPUT, .stream = s, .block = s->returning, .reply = chain};
     if (c && c->authenticated) m.number = STREAM_AUTHENTICATED;
     s->returning = NULL;
     ioThreadPost(s->home, &m);
@@ -109,7 +109,7 @@ static void flushDrains(void) {
             pending.draining = s;
             continue;
         }
-        ioMessage m = {.type = MSG_DRAIN, .stream = s};
+        ioMessage m = {.type = IO_MSG_DRAIN, .stream = s};
         ioThreadPost(s->home, &m);
     }
 }
@@ -145,6 +145,6 @@ void sessionCloseStream(clientStream *s) {
     s->session = NULL;
     s->closing = true;
     if (s->moving_to) return; /* rebalanceLeft() closes it */
-    ioMessage m = {.type = MSG_CLOSE, .stream = s};
+    ioMessage m = {.type = IO_MSG_CLOSE, .stream = s};
     ioThreadPost(s->home, &m);
 }

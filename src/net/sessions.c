@@ -84,20 +84,20 @@ void sessionDeliver(const ioMessage *m) {
     assertMainRole();
     clientStream *s = m->stream;
     switch ((messageType)m->type) {
-    case MSG_REQUESTS:
+    case IO_MSG_REQUESTS:
         if (m->written || m->reply) repliesWritten(s, m->reply, m->written);
         requestsArrived(s, m->block);
         break;
-    case MSG_WRITTEN: repliesWritten(s, m->reply, m->bytes); break;
-    case MSG_END: streamEnded(s, (endReason)m->number); break;
-    case MSG_LEFT: rebalanceLeft(s); break;
-    case MSG_GONE: streamGone(s, m->reply); break;
-    case MSG_JOIN:
-    case MSG_LEAVE:
-    case MSG_OUTPUT:
-    case MSG_DRAIN:
-    case MSG_CLOSE:
-    case MSG_FREE: serverPanic("message %d is not for a session", m->type);
+    case IO_MSG_WRITTEN: repliesWritten(s, m->reply, m->bytes); break;
+    case IO_MSG_END: streamEnded(s, (endReason)m->number); break;
+    case IO_MSG_LEFT: rebalanceLeft(s); break;
+    case IO_MSG_GONE: streamGone(s, m->reply); break;
+    case IO_MSG_JOIN:
+    case IO_MSG_LEAVE:
+    case IO_MSG_OUTPUT:
+    case IO_MSG_DRAIN:
+    case IO_MSG_CLOSE:
+    case IO_MSG_FREE: serverPanic("message %d is not for a session", m->type);
     }
 }
 

@@ -2,7 +2,7 @@
  *
  * A stream belongs to one thread, its holder: an I/O thread, or main, which runs the same code.
  * Holder and main meet only in messages (messages.h): main never looks at a holder's field and the
- * holder never at a main's field. The holder changes only by MSG_LEAVE, MSG_LEFT, MSG_JOIN, in this order.
+ * holder never at a main's field. The holder changes only by IO_MSG_LEAVE, IO_MSG_LEFT, IO_MSG_JOIN, in this order.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NET_STREAM_H
@@ -32,7 +32,7 @@ typedef struct clientStream {
     bool input_ended;          /* end of file, error or protocol error: nothing more will be read */
     bool write_failed;         /* the peer takes no more; also when it had closed its half before */
     bool drain_and_close;      /* report the end when all output is written */
-    bool end_reported;         /* MSG_END was sent, once */
+    bool end_reported;         /* IO_MSG_END was sent, once */
     bool has_unreported;       /* on the thread's list of streams with written blocks to report */
     bool on_zerocopy;          /* the socket option is set */
     bool read_filled;          /* the last read took all that there was room for */
@@ -57,23 +57,23 @@ typedef struct clientStream {
 
     /* Main. */
     alignas(CACHE_LINE) client *session; /* NULL once the session is gone */
-    struct ioThread *home;               /* who holds it, as main knows it; changed when MSG_LEFT arrives */
+    struct ioThread *home;               /* who holds it, as main knows it; changed when IO_MSG_LEFT arrives */
     struct ioThread *moving_to;          /* a move is under way: where it goes */
     requestBlock *returning;             /* owns: executed blocks to be given back with the next message */
     struct clientStream *prev, *next;    /* list of home */
     replyBlock *held_replies;            /* owns: output made while the stream is between two holders */
     struct clientStream *next_returning, *next_draining; /* command_batch.c's lists */
     bool on_returning; /* on the list by next_returning, even if the blocks have gone by another way */
-    bool closing;      /* the session is gone; MSG_CLOSE is to be sent, or was */
-    bool drain_sent;   /* MSG_DRAIN is to be sent, or was */
-    bool ended;        /* MSG_END has come: close when the commands before it have run */
+    bool closing;      /* the session is gone; IO_MSG_CLOSE is to be sent, or was */
+    bool drain_sent;   /* IO_MSG_DRAIN is to be sent, or was */
+    bool ended;        /* IO_MSG_END has come: close when the commands before it have run */
 } clientStream;
 
 static_assert(offsetof(clientStream, session) % CACHE_LINE == 0, "main's fields keep apart from the holder's");
 
 /* Main: a stream for an accepted connection (takes it), not yet attached anywhere. */
 clientStream *streamCreate(connection *conn, bool authenticated);
-/* Main: free what is left after MSG_GONE. */
+/* Main: free what is left after IO_MSG_GONE. */
 void streamFree(clientStream *s);
 
 /* --- Runs on the holder ------------------------------------------------------------------------ */

@@ -355,7 +355,7 @@ TEST(batch_replies_keep_their_order_behind_auth) {
     int peer;
     client *c = fixtureConnect(&peer, false);
     c->authenticated = false;
-    ioMessage m = {.type = MSG_OUTPUT, .stream = c->stream};
+    ioMessage m = {.type = IO_MSG_OUTPUT, .stream = c->stream};
     ioThreadPost(ioThreadMain(), &m);
     sds wire = catWords(sdsEmpty(), "AUTH x"), want = cat(sdsEmpty(), "+OK\r\n");
     wire = catWords(wire, "DEL a b c d e f g h i j k l");

@@ -46,7 +46,7 @@ static bool noClients(void *arg) {
 
 /* --- messages -------------------------------------------------------------------------------------- */
 
-/* Streams that are joined to a thread and closed at once: the answer MSG_GONE of each comes back, in the order of
+/* Streams that are joined to a thread and closed at once: the answer IO_MSG_GONE of each comes back, in the order of
  * posting, also when there are more messages than a ring holds, in both directions. */
 #define STREAMS 200
 #define LAPS 40
@@ -55,11 +55,11 @@ static clientStream *expected[STREAMS];
 
 static void goneDeliver(const ioMessage *m) {
     switch (m->type) {
-    case MSG_LEFT:
+    case IO_MSG_LEFT:
         out_of_order += m->stream != expected[gone % STREAMS];
         gone++;
         break;
-    case MSG_GONE:
+    case IO_MSG_GONE:
         gone++;
         streamFree(m->stream);
         break;
@@ -81,7 +81,8 @@ static void openStreams(void) {
 
 static void joinAndLeaveAll(void) {
     for (int i = 0; i < STREAMS; i++) {
-        ioMessage join = {.type = MSG_JOIN, .stream = expected[i]}, leave = {.type = MSG_LEAVE, .stream = expected[i]};
+        ioMessage join = {.type = IO_MSG_JOIN, .stream = expected[i]},
+                  leave = {.type = IO_MSG_LEAVE, .stream = expected[i]};
         ioThreadPost(ioThreadGet(1), &join);
         ioThreadPost(ioThreadGet(1), &leave);
     }
@@ -98,8 +99,8 @@ static bool pollUntil(size_t want) {
 
 static void closeStreams(void) {
     for (int i = 0; i < STREAMS; i++) {
-        ioMessage join = {.type = MSG_JOIN, .stream = expected[i]},
-                  close_it = {.type = MSG_CLOSE, .stream = expected[i]};
+        ioMessage join = {.type = IO_MSG_JOIN, .stream = expected[i]},
+                  close_it = {.type = IO_MSG_CLOSE, .stream = expected[i]};
         ioThreadPost(ioThreadGet(1), &join);
         ioThreadPost(ioThreadGet(1), &close_it);
     }
@@ -168,7 +169,7 @@ TEST(threads_wake_main_for_what_had_overflowed) {
 static _Atomic bool answered;
 
 static void answerDeliver(const ioMessage *m) {
-    CHECK_EQ_INT(m->type, MSG_LEFT);
+    CHECK_EQ_INT(m->type, IO_MSG_LEFT);
     atomic_store(&answered, true);
 }
 
@@ -194,7 +195,7 @@ static void askAndAnswer(bool lend, int rounds) {
     fixturePair(fds, false);
     clientStream *s = streamCreate(connCreateAcceptedUnix(fds[0], NULL), true);
     for (int i = 0; i < rounds && lost == 0; i++) {
-        ioMessage join = {.type = MSG_JOIN, .stream = s}, leave = {.type = MSG_LEAVE, .stream = s};
+        ioMessage join = {.type = IO_MSG_JOIN, .stream = s}, leave = {.type = IO_MSG_LEAVE, .stream = s};
         atomic_store(&answered, false);
         ioThreadPost(t, &join);
         ioThreadPost(t, &leave);
@@ -223,7 +224,7 @@ static void askAndAnswer(bool lend, int rounds) {
     fixture_turn = NULL;
     fixture_deliver = goneDeliver;
     gone = 0;
-    ioMessage join = {.type = MSG_JOIN, .stream = s}, close_it = {.type = MSG_CLOSE, .stream = s};
+    ioMessage join = {.type = IO_MSG_JOIN, .stream = s}, close_it = {.type = IO_MSG_CLOSE, .stream = s};
     ioThreadPost(t, &join);
     ioThreadPost(t, &close_it);
     CHECK(pollUntil(1));
@@ -378,8 +379,8 @@ static _Atomic bool command_came;
 static requestBlock *command_block;
 
 static void babbleDeliver(const ioMessage *m) {
-    if (m->type == MSG_GONE) goneDeliver(m);
-    if (m->type != MSG_REQUESTS) return;
+    if (m->type == IO_MSG_GONE) goneDeliver(m);
+    if (m->type != IO_MSG_REQUESTS) return;
     command_block = m->block;
     atomic_store(&command_came, true);
 }
@@ -403,7 +404,7 @@ static void commandBesideBabble(bool lend) {
         fixturePair(pair, false);
         if (i < LOUD) b.fds[i] = pair[1];
         streams[i] = streamCreate(connCreateAcceptedUnix(pair[0], NULL), true);
-        ioMessage join = {.type = MSG_JOIN, .stream = streams[i]};
+        ioMessage join = {.type = IO_MSG_JOIN, .stream = streams[i]};
         ioThreadPost(t, &join);
     }
     int quiet = pair[1];
@@ -428,7 +429,7 @@ static void commandBesideBabble(bool lend) {
     pthread_join(thread, NULL);
     gone = 0;
     for (int i = 0; i <= LOUD; i++) {
-        ioMessage close_it = {.type = MSG_CLOSE, .stream = streams[i]};
+        ioMessage close_it = {.type = IO_MSG_CLOSE, .stream = streams[i]};
         ioThreadPost(t, &close_it);
     }
     CHECK(pollUntil(LOUD + 1));

@@ -55,7 +55,7 @@ static void takeBack(replyBlock *chain) {
 static void rigDeliver(const ioMessage *m) {
     CHECK(m->stream == rig.s);
     switch ((messageType)m->type) {
-    case MSG_REQUESTS:
+    case IO_MSG_REQUESTS:
         CHECK_EQ_INT(rig.ends, 0);
         CHECK(m->block->first != NULL);
         rig.written += m->written;
@@ -66,16 +66,16 @@ static void rigDeliver(const ioMessage *m) {
         rig.held_end = &m->block->next;
         rig.blocks++;
         break;
-    case MSG_WRITTEN:
+    case IO_MSG_WRITTEN:
         rig.written += m->bytes;
         takeBack(m->reply);
         break;
-    case MSG_END:
+    case IO_MSG_END:
         rig.ends++;
         rig.end_reason = m->number;
         break;
-    case MSG_LEFT: rig.left = true; break;
-    case MSG_GONE:
+    case IO_MSG_LEFT: rig.left = true; break;
+    case IO_MSG_GONE:
         rig.written += m->bytes;
         scribble(m->reply);
         takeBack(m->reply);
@@ -98,7 +98,7 @@ static void rigOpen(bool tcp, bool authenticated) {
     connection *conn = tcp ? connCreateAcceptedSocket(fds[0], NULL) : connCreateAcceptedUnix(fds[0], NULL);
     rig.s = streamCreate(conn, authenticated);
     rig.s->home = ioThreadMain();
-    ioMessage m = {.type = MSG_JOIN, .number = authenticated ? STREAM_AUTHENTICATED : 0, .stream = rig.s};
+    ioMessage m = {.type = IO_MSG_JOIN, .number = authenticated ? STREAM_AUTHENTICATED : 0, .stream = rig.s};
     ioThreadPost(rig.s->home, &m);
 }
 
@@ -113,7 +113,7 @@ static void rigReturn(void) {
         requestBlock *chain = rig.held;
         rig.held = NULL;
         rig.held_end = &rig.held;
-        post(MSG_OUTPUT, rig.s->authenticated ? STREAM_AUTHENTICATED : 0, chain, NULL);
+        post(IO_MSG_OUTPUT, rig.s->authenticated ? STREAM_AUTHENTICATED : 0, chain, NULL);
     }
 }
 
@@ -124,7 +124,7 @@ static void turn(void) {
 
 static void rigClose(void) {
     rigReturn();
-    if (!rig.gone) post(MSG_CLOSE, 0, NULL, NULL);
+    if (!rig.gone) post(IO_MSG_CLOSE, 0, NULL, NULL);
     CHECK(rig.gone);
     while (rig.held) {
         requestBlock *b = rig.held;
@@ -253,11 +253,11 @@ TEST(stream_moves_in_the_middle_of_a_request) {
     size_t at = 0;
     for (int move = 0; move < 5; move++, at += 200) {
         put(wire + at, 200);
-        post(MSG_LEAVE, 0, NULL, NULL);
+        post(IO_MSG_LEAVE, 0, NULL, NULL);
         CHECK(rig.left);
         CHECK(rig.s->conn->loop == NULL);
         rig.left = false;
-        post(MSG_JOIN, STREAM_AUTHENTICATED, NULL, NULL);
+        post(IO_MSG_JOIN, STREAM_AUTHENTICATED, NULL, NULL);
     }
     put(wire + at, sdsLen(wire) - at);
     CHECK_EQ_INT(rig.blocks, 1);
@@ -385,7 +385,7 @@ static void authPending(bool granted, const char *second, size_t len, const char
             requestBlock *b = rig.held;
             rig.held = NULL;
             rig.held_end = &rig.held;
-            post(MSG_OUTPUT, granted ? STREAM_AUTHENTICATED : 0, b, NULL);
+            post(IO_MSG_OUTPUT, granted ? STREAM_AUTHENTICATED : 0, b, NULL);
         }
         turn();
         CHECK(!rig.s->parse_waits_for_auth);
@@ -546,7 +546,7 @@ TEST(stream_writes_go_on_at_every_byte) {
             taken = sdsEmpty();
             takes_now = first;
             takes_later = 1 + unitRandom(&seed) % 300;
-            post(MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
+            post(IO_MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
             /* A byte may take two turns: one that sends it, one that finds the socket full. */
             for (size_t i = 0; i < 2 * total + 10 && rig.s->out_head; i++) turn();
             turn();
@@ -573,7 +573,7 @@ static void writeThrough(bool tcp, int chains, size_t piece_max, uint64_t *seed)
             replyBlock *chain = randomChain(1 + (int)(unitRandom(seed) % 6), piece_max, seed);
             want = replyBlockCatChain(want, chain);
             chains--;
-            post(MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
+            post(IO_MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
         }
         char buf[20000];
         ssize_t n = read(rig.peer, buf, 1 + unitRandom(seed) % (unitRandom(seed) % 8 ? sizeof(buf) : 500));
@@ -627,7 +627,7 @@ TEST(stream_waiting_replies_share_blocks) {
         replyBlockCheck(b);
         want = replyBlockCatChain(want, b);
         posted++;
-        post(MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, b);
+        post(IO_MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, b);
         if (i % 50 == 0) turn();
     }
     turn();
@@ -678,7 +678,7 @@ TEST(stream_close_with_pending_output) {
         for (int k = 0; k < 40; k++) {
             replyBlock *chain = randomChain(3, 10000, &seed);
             for (const replyBlock *b = chain; b; b = b->next) total += b->total;
-            post(MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
+            post(IO_MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
         }
         putText("*2\r\n$4\r\nECHO\r\n$9999\r\nabc"); /* and half a request */
         CHECK(rig.s->out_head != NULL);
@@ -702,10 +702,10 @@ TEST(stream_close_shows_nothing_of_reused_memory) {
         for (int k = 0; k < 20; k++) {
             replyBlock *chain = randomChain(3, 60000, &seed);
             want = replyBlockCatChain(want, chain);
-            post(MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
+            post(IO_MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
         }
         for (int i = 0; i < 3; i++) turn();
-        post(MSG_CLOSE, 0, NULL, NULL);
+        post(IO_MSG_CLOSE, 0, NULL, NULL);
         while (fixtureReceive(rig.peer, &got) && aeWait(rig.peer, AE_READABLE, 1000) > 0) continue;
         CHECK(sdsLen(got) < sdsLen(want));
         CHECK_MEM(got, want, sdsLen(got));
@@ -723,7 +723,7 @@ TEST(stream_reports_written_bytes_with_the_next_request) {
     rigOpen(false, true);
     replyBlock *chain = randomChain(3, 200, &seed);
     sds want = replyBlockCatChain(sdsEmpty(), chain), got = sdsEmpty();
-    post(MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
+    post(IO_MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
     CHECK_EQ_INT(rig.written, 0); /* the turn goes on */
     CHECK(send(rig.peer, "PING\r\n", 6, MSG_NOSIGNAL) == 6);
     fixtureTurn();
@@ -731,7 +731,7 @@ TEST(stream_reports_written_bytes_with_the_next_request) {
     CHECK_EQ_INT(rig.written, sdsLen(want));
     streamReport(ioThreadHolder(ioThreadMain()));
     CHECK_EQ_INT(rig.written, sdsLen(want)); /* not twice */
-    post(MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, randomChain(1, 50, &seed));
+    post(IO_MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, randomChain(1, 50, &seed));
     streamReport(ioThreadHolder(ioThreadMain()));
     CHECK(rig.written > sdsLen(want));
     fixtureReceive(rig.peer, &got);
@@ -750,12 +750,12 @@ static void drain(bool half_closed, uint64_t *seed) {
     setsockopt(rig.s->conn->fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
     replyBlock *chain = randomChain(20, 5000, seed);
     sds want = replyBlockCatChain(sdsEmpty(), chain), got = sdsEmpty();
-    post(MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
+    post(IO_MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
     if (half_closed) shutdown(rig.peer, SHUT_WR);
     turn();
     int before = rig.ends;
     CHECK_EQ_INT(before, half_closed);
-    post(MSG_DRAIN, 0, NULL, NULL);
+    post(IO_MSG_DRAIN, 0, NULL, NULL);
     if (!half_closed) put("PING\r\nPING\r\n", 12);
     for (int i = 0; i < 5; i++) turn();
     CHECK_EQ_INT(rig.ends, before); /* output is left */
@@ -766,7 +766,7 @@ static void drain(bool half_closed, uint64_t *seed) {
     }
     CHECK_EQ_INT(rig.ends, before + 1);
     CHECK_EQ_INT(rig.end_reason, END_DRAINED);
-    post(MSG_CLOSE, 0, NULL, NULL);
+    post(IO_MSG_CLOSE, 0, NULL, NULL);
     fixtureReceive(rig.peer, &got);
     CHECK(sdsLen(got) == sdsLen(want) && !memcmp(got, want, sdsLen(got)));
     CHECK_EQ_INT(rig.written, sdsLen(want));
@@ -780,7 +780,7 @@ TEST(stream_drains_before_it_ends) {
     drain(false, &seed);
     drain(true, &seed);
     rigOpen(false, true); /* nothing to drain: the end comes at once */
-    post(MSG_DRAIN, 0, NULL, NULL);
+    post(IO_MSG_DRAIN, 0, NULL, NULL);
     CHECK_EQ_INT(rig.end_reason, END_DRAINED);
     CHECK_EQ_INT(rig.ends, 1);
     rigClose();
@@ -793,11 +793,11 @@ TEST(stream_drain_ends_when_the_peer_is_gone) {
         rigOpen(false, true);
         int small = 4608;
         setsockopt(rig.s->conn->fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
-        post(MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, randomChain(30, 5000, &seed));
+        post(IO_MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, randomChain(30, 5000, &seed));
         if (eof_first) shutdown(rig.peer, SHUT_WR);
         turn();
         int before = rig.ends;
-        post(MSG_DRAIN, 0, NULL, NULL);
+        post(IO_MSG_DRAIN, 0, NULL, NULL);
         for (int i = 0; i < 3; i++) turn();
         close(rig.peer);
         rig.peer = -1;
