@@ -31,11 +31,11 @@ static struct {
     uint64_t last_sample_ms;
     size_t peak, startup;
     int64_t peak_time_s;
-} state;
+} metrics;
 
 /* Add a sample: growth of `value` per `scale` of growth of `base`. */
 static void sample(metric m, uint64_t value, uint64_t base, uint64_t scale) {
-    series *s = &state.of[m];
+    series *s = &metrics.of[m];
     uint64_t dv = value - s->last_value, db = base - s->last_base;
     s->last_value = value;
     s->last_base = base;
@@ -45,9 +45,9 @@ static void sample(metric m, uint64_t value, uint64_t base, uint64_t scale) {
 
 static void notePeak(void) {
     size_t used = zmallocUsed();
-    if (used <= state.peak) return;
-    state.peak = used;
-    state.peak_time_s = clockWallMs() / 1000;
+    if (used <= metrics.peak) return;
+    metrics.peak = used;
+    metrics.peak_time_s = clockWallMs() / 1000;
 }
 
 static struct rusage main_thread_usage;
@@ -61,8 +61,8 @@ void metricsCron(void) {
     getrusage(RUSAGE_THREAD, &main_thread_usage);
     notePeak();
     uint64_t now_ms = clockMonotonicMs();
-    if (now_ms - state.last_sample_ms < SAMPLE_MS) return;
-    state.last_sample_ms = now_ms;
+    if (now_ms - metrics.last_sample_ms < SAMPLE_MS) return;
+    metrics.last_sample_ms = now_ms;
     ioTotals io;
     ioThreadsTotals(&io);
     sample(METRIC_COMMANDS, (uint64_t)engine_stats.commands_processed, now_ms, 1000);
@@ -74,27 +74,27 @@ void metricsCron(void) {
 
 long long metricsRate(metric m) {
     long long sum = 0;
-    for (int i = 0; i < SAMPLES; i++) sum += state.of[m].samples[i];
+    for (int i = 0; i < SAMPLES; i++) sum += metrics.of[m].samples[i];
     return sum / SAMPLES;
 }
 
 size_t metricsPeakMemory(void) {
     notePeak();
-    return state.peak;
+    return metrics.peak;
 }
 
 size_t metricsStartupMemory(void) {
-    return state.startup;
+    return metrics.startup;
 }
 
 void metricsSetStartupMemory(void) {
-    state.startup = zmallocUsed();
+    metrics.startup = zmallocUsed();
 }
 
 /* A sample now makes the counters as they are the base of the next. */
 void metricsReset(void) {
-    memset(state.of, 0, sizeof(state.of));
-    state.last_sample_ms = 0;
+    memset(metrics.of, 0, sizeof(metrics.of));
+    metrics.last_sample_ms = 0;
     metricsCron();
-    for (int m = 0; m < METRICS; m++) memset(state.of[m].samples, 0, sizeof(state.of[m].samples));
+    for (int m = 0; m < METRICS; m++) memset(metrics.of[m].samples, 0, sizeof(metrics.of[m].samples));
 }

@@ -20,7 +20,7 @@ static struct {
     pauseKind kind[PAUSE_REASONS];
     int64_t end_ms[PAUSE_REASONS];
     list *postponed;
-} state;
+} pauses;
 
 bool pause_any;
 
@@ -31,15 +31,15 @@ static void setAny(bool any) {
 
 void pauseClients(pauseReason why, pauseKind kind, int64_t end_wall_ms) {
     assertMainRole();
-    if (state.kind[why] < kind) state.kind[why] = kind;
-    if (state.end_ms[why] < end_wall_ms) state.end_ms[why] = end_wall_ms;
+    if (pauses.kind[why] < kind) pauses.kind[why] = kind;
+    if (pauses.end_ms[why] < end_wall_ms) pauses.end_ms[why] = end_wall_ms;
     setAny(true);
 }
 
 void unpauseClients(pauseReason why) {
     assertMainRole();
-    state.kind[why] = PAUSE_NONE;
-    state.end_ms[why] = 0;
+    pauses.kind[why] = PAUSE_NONE;
+    pauses.end_ms[why] = 0;
 }
 
 /* The reason with the strictest kind still in force, or -1. */
@@ -47,13 +47,13 @@ static int strictest(void) {
     int best = -1;
     int64_t now = 0;
     for (int i = 0; i < PAUSE_REASONS; i++) {
-        if (state.kind[i] == PAUSE_NONE) continue;
+        if (pauses.kind[i] == PAUSE_NONE) continue;
         if (!now) now = clockWallMs();
-        if (state.end_ms[i] <= now) {
+        if (pauses.end_ms[i] <= now) {
             unpauseClients((pauseReason)i);
             continue;
         }
-        if (best < 0 || state.kind[i] > state.kind[best]) best = i;
+        if (best < 0 || pauses.kind[i] > pauses.kind[best]) best = i;
     }
     setAny(best >= 0);
     return best;
@@ -62,7 +62,7 @@ static int strictest(void) {
 pauseKind pauseNow(void) {
     assertMainRole();
     int i = strictest();
-    return i < 0 ? PAUSE_NONE : state.kind[i];
+    return i < 0 ? PAUSE_NONE : pauses.kind[i];
 }
 
 bool pauseHoldsDataset(void) {
@@ -73,7 +73,7 @@ bool pauseHoldsDataset(void) {
 int64_t pauseEndsInMs(void) {
     assertMainRole();
     int i = strictest();
-    return i < 0 ? 0 : state.end_ms[i] - clockWallMs();
+    return i < 0 ? 0 : pauses.end_ms[i] - clockWallMs();
 }
 
 const char *pauseReasonText(void) {
@@ -94,10 +94,10 @@ const char *pauseActionsText(void) {
 }
 
 static void postpone(client *c) {
-    if (!state.postponed) state.postponed = listCreate();
+    if (!pauses.postponed) pauses.postponed = listCreate();
     if (c->flags & CLIENT_PAUSED) return;
     c->flags |= CLIENT_PAUSED;
-    listAddNodeTail(state.postponed, c);
+    listAddNodeTail(pauses.postponed, c);
 }
 
 /* In a pause of all, CLIENT UNPAUSE waits too: only one of writes can be ended early. Who feeds on commands is not
@@ -115,18 +115,18 @@ void pauseForget(client *c) {
     assertMainRole();
     if (!(c->flags & CLIENT_PAUSED)) return;
     c->flags &= ~(uint32_t)CLIENT_PAUSED;
-    listDelNode(state.postponed, listSearchValue(state.postponed, c));
+    listDelNode(pauses.postponed, listSearchValue(pauses.postponed, c));
 }
 
 size_t pausePostponed(void) {
     assertMainRole();
-    return state.postponed ? listLength(state.postponed) : 0;
+    return pauses.postponed ? listLength(pauses.postponed) : 0;
 }
 
 client *pauseTakeReleased(void) {
     assertMainRole();
     if (pauseInForce() != PAUSE_NONE || pausePostponed() == 0) return NULL;
-    client *c = listNodeValue(listFirst(state.postponed));
+    client *c = listNodeValue(listFirst(pauses.postponed));
     pauseForget(c);
     return c;
 }

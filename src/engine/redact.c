@@ -19,31 +19,31 @@ static struct {
     long long commands;
     uint32_t *hidden; /* owns */
     uint32_t count, capacity;
-} state;
+} redactions;
 
 static bool isAbout(const client *c) {
-    return state.client_id == c->id && state.commands == c->commands;
+    return redactions.client_id == c->id && redactions.commands == c->commands;
 }
 
 void redactArgument(client *c, uint32_t index) {
     assertMainRole();
     if (!isAbout(c)) {
-        state.client_id = c->id;
-        state.commands = c->commands;
-        state.count = 0;
+        redactions.client_id = c->id;
+        redactions.commands = c->commands;
+        redactions.count = 0;
     }
-    if (state.count == state.capacity) {
-        state.capacity = state.capacity ? state.capacity * 2 : 8;
-        state.hidden = zrealloc(state.hidden, state.capacity * sizeof(*state.hidden));
+    if (redactions.count == redactions.capacity) {
+        redactions.capacity = redactions.capacity ? redactions.capacity * 2 : 8;
+        redactions.hidden = zrealloc(redactions.hidden, redactions.capacity * sizeof(*redactions.hidden));
     }
-    state.hidden[state.count++] = index;
+    redactions.hidden[redactions.count++] = index;
 }
 
 slice redactedArgument(const client *c, uint32_t index) {
     assertMainRole();
-    if (state.count > 0 && isAbout(c)) {
-        for (uint32_t i = 0; i < state.count; i++) {
-            if (state.hidden[i] == index) return sliceStr("(redacted)");
+    if (redactions.count > 0 && isAbout(c)) {
+        for (uint32_t i = 0; i < redactions.count; i++) {
+            if (redactions.hidden[i] == index) return sliceStr("(redacted)");
         }
     }
     return c->req->argv[index];

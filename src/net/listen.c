@@ -35,7 +35,7 @@ static struct {
     listener at[LISTENERS_MAX];
     int count;
     bool resting; /* not accepting for ACCEPT_REST_MS */
-} state;
+} listeners;
 
 /* --- a connection has come ------------------------------------------------------------------------- */
 
@@ -95,17 +95,18 @@ static void onAcceptable(aeEventLoop *loop, int fd, void *arg, int mask);
  * processor. Look again in a while. */
 static long long onAcceptAgain(aeEventLoop *loop, long long id, void *arg) {
     unused(id), unused(arg);
-    state.resting = false;
-    for (int i = 0; i < state.count; i++)
-        if (aeCreateFileEvent(loop, state.at[i].fd, AE_READABLE, onAcceptable, &state.at[i]) == C_ERR)
+    listeners.resting = false;
+    for (int i = 0; i < listeners.count; i++)
+        if (aeCreateFileEvent(loop, listeners.at[i].fd, AE_READABLE, onAcceptable, &listeners.at[i]) == C_ERR)
             serverLog(LL_WARNING, "Cannot listen on again: %s", strerror(errno));
     return AE_NOMORE;
 }
 
 static void restFromAccepting(aeEventLoop *loop) {
-    if (state.resting) return;
-    state.resting = aeCreateTimeEvent(loop, ACCEPT_REST_MS, onAcceptAgain, NULL) >= 0;
-    for (int i = 0; i < state.count && state.resting; i++) aeDeleteFileEvent(loop, state.at[i].fd, AE_READABLE);
+    if (listeners.resting) return;
+    listeners.resting = aeCreateTimeEvent(loop, ACCEPT_REST_MS, onAcceptAgain, NULL) >= 0;
+    for (int i = 0; i < listeners.count && listeners.resting; i++)
+        aeDeleteFileEvent(loop, listeners.at[i].fd, AE_READABLE);
 }
 
 static void onAcceptable(aeEventLoop *loop, int fd, void *arg, int mask) {
@@ -129,17 +130,17 @@ static void onAcceptable(aeEventLoop *loop, int fd, void *arg, int mask) {
 /* --- opening ----------------------------------------------------------------------------------------- */
 
 static bool addListener(int fd, bool is_unix) {
-    if (state.count == LISTENERS_MAX) {
+    if (listeners.count == LISTENERS_MAX) {
         close(fd);
         return false;
     }
-    listener *l = &state.at[state.count++];
+    listener *l = &listeners.at[listeners.count++];
     l->fd = fd;
     l->is_unix = is_unix;
     anetNonBlock(NULL, fd);
     anetCloexec(fd);
     if (net_settings.socket_mark_id > 0) anetSetMark(NULL, fd, (uint32_t)net_settings.socket_mark_id);
-    return aeCreateFileEvent(state.loop, fd, AE_READABLE, onAcceptable, l) == C_OK;
+    return aeCreateFileEvent(listeners.loop, fd, AE_READABLE, onAcceptable, l) == C_OK;
 }
 
 /* Not there at all: an address that this machine lacks, or a protocol it does not speak. */
@@ -184,13 +185,13 @@ static bool openUnix(void) {
 
 bool listenOpen(aeEventLoop *loop) {
     assertMainThread();
-    state.loop = loop;
+    listeners.loop = loop;
     if (!openTcp()) {
         serverLog(LL_WARNING, "Failed listening on port %lld (tcp), aborting.", net_settings.port);
         return false;
     }
     if (!openUnix()) return false;
-    if (state.count == 0) {
+    if (listeners.count == 0) {
         serverLog(LL_WARNING, "Configured to not listen anywhere, exiting.");
         return false;
     }
@@ -199,27 +200,27 @@ bool listenOpen(aeEventLoop *loop) {
 
 static void closeListeners(listener *at, int count) {
     for (int i = 0; i < count; i++) {
-        aeDeleteFileEvent(state.loop, at[i].fd, AE_READABLE);
+        aeDeleteFileEvent(listeners.loop, at[i].fd, AE_READABLE);
         close(at[i].fd);
     }
 }
 
 void listenClose(void) {
     assertMainThread();
-    closeListeners(state.at, state.count);
-    state.count = 0;
+    closeListeners(listeners.at, listeners.count);
+    listeners.count = 0;
     if (net_settings.unixsocket && *net_settings.unixsocket) unlink(net_settings.unixsocket);
 }
 
 bool listenReopen(const char **err) {
     assertMainThread();
-    if (!state.loop) return true; /* still booting */
+    if (!listeners.loop) return true; /* still booting */
     /* The old sockets hold the addresses that the new set may share, so they go first. */
-    closeListeners(state.at, state.count);
-    state.count = 0;
+    closeListeners(listeners.at, listeners.count);
+    listeners.count = 0;
     if (openTcp() && openUnix()) return true;
-    closeListeners(state.at, state.count);
-    state.count = 0;
+    closeListeners(listeners.at, listeners.count);
+    listeners.count = 0;
     *err = "Unable to listen on this port. Check server logs.";
     return false;
 }

@@ -34,7 +34,7 @@ static struct {
     int level, up_windows, down_windows;
     bool full; /* all threads that may take part do, and were near their limit in the last window */
     monotime window_start;
-} state;
+} rebalancer;
 
 /* What main knows of each thread; by number. */
 static struct {
@@ -81,7 +81,7 @@ static int levelMax(void) {
 
 static ioThread *leastLoaded(void) {
     ioThread *best = NULL;
-    for (int i = 1; i <= state.level; i++) {
+    for (int i = 1; i <= rebalancer.level; i++) {
         ioThread *t = ioThreadGet((unsigned)i);
         if (!t || ioThreadIsRetiring(t)) continue;
         if (!best || held[i].nstreams < held[ioThreadId(best)].nstreams) best = t;
@@ -98,8 +98,8 @@ static bool runs(const ioThread *t) {
 
 static bool fits(const ioThread *t) {
     unsigned id = ioThreadId(t);
-    if (id == 0) return state.level == 0;
-    return (int)id <= state.level && !ioThreadIsRetiring(t);
+    if (id == 0) return rebalancer.level == 0;
+    return (int)id <= rebalancer.level && !ioThreadIsRetiring(t);
 }
 
 /* --- moving ------------------------------------------------------------------------------------------- */
@@ -153,13 +153,13 @@ void rebalanceForget(clientStream *s) {
 static size_t fairShare(void) {
     size_t all = 0;
     for (unsigned i = 0; i < IO_THREADS_MAX; i++) all += held[i].nstreams;
-    size_t threads = state.level ? (size_t)state.level : 1;
+    size_t threads = rebalancer.level ? (size_t)rebalancer.level : 1;
     return (all + threads - 1) / threads;
 }
 
 /* A thread of the level that holds, and is about to hold, fewer streams than its share; `planned` counts both. */
 static ioThread *withRoom(const size_t *planned, size_t share) {
-    for (int i = 1; i <= state.level; i++) {
+    for (int i = 1; i <= rebalancer.level; i++) {
         ioThread *t = ioThreadGet((unsigned)i);
         if (t && !ioThreadIsRetiring(t) && planned[i] < share) return t;
     }
@@ -181,7 +181,7 @@ static void spread(void) {
         for (clientStream *s = held[i].streams; s && planned[i] > stays; s = next) {
             next = s->next;
             if (s->moving_to || s->closing) continue;
-            ioThread *to = state.level ? withRoom(planned, share) : ioThreadMain();
+            ioThread *to = rebalancer.level ? withRoom(planned, share) : ioThreadMain();
             if (to == from) break;
             planned[i]--;
             planned[ioThreadId(to)]++;
@@ -191,23 +191,23 @@ static void spread(void) {
 }
 
 static void setLevel(int level) {
-    state.up_windows = state.down_windows = 0;
-    if (level == state.level) return;
-    state.level = level;
+    rebalancer.up_windows = rebalancer.down_windows = 0;
+    if (level == rebalancer.level) return;
+    rebalancer.level = level;
     spread();
 }
 
 void rebalanceApply(void) {
     assertMainRole();
     int most = levelMax(), least = ioThreadsCount() > 1;
-    if (net_settings.io_threads_always_active || state.level > most) setLevel(most);
-    else if (state.level < least) setLevel(least);
+    if (net_settings.io_threads_always_active || rebalancer.level > most) setLevel(most);
+    else if (rebalancer.level < least) setLevel(least);
     spread();
 }
 
 int rebalanceActiveThreads(void) {
     assertMainRole();
-    return state.level + 1;
+    return rebalancer.level + 1;
 }
 
 bool rebalanceIsIdle(const ioThread *t) {
@@ -217,7 +217,7 @@ bool rebalanceIsIdle(const ioThread *t) {
 
 bool rebalanceIsFull(void) {
     assertMainRole();
-    return state.full;
+    return rebalancer.full;
 }
 
 /* --- when --------------------------------------------------------------------------------------------- */
@@ -236,22 +236,22 @@ static unsigned threadsBusy(uint64_t window_ns) {
 }
 
 static bool wantsLess(unsigned busy) {
-    return state.level > 1 && busy < FULL_PERCENT / 2 * (unsigned)(state.level - 1);
+    return rebalancer.level > 1 && busy < FULL_PERCENT / 2 * (unsigned)(rebalancer.level - 1);
 }
 
 void rebalanceCheck(monotime now) {
     assertMainRole();
     if (likely(ioThreadsCount() == 1)) return;
-    uint64_t window_ns = clockTicksToNs(now - state.window_start);
+    uint64_t window_ns = clockTicksToNs(now - rebalancer.window_start);
     if (window_ns < WINDOW_MS * 1000000ull) return;
     unsigned busy = threadsBusy(window_ns);
-    bool full = busy >= FULL_PERCENT * (unsigned)state.level;
+    bool full = busy >= FULL_PERCENT * (unsigned)rebalancer.level;
     int most = levelMax();
-    state.window_start = now;
-    state.full = full && state.level >= most;
+    rebalancer.window_start = now;
+    rebalancer.full = full && rebalancer.level >= most;
     if (net_settings.io_threads_always_active) return;
-    state.up_windows = full ? state.up_windows + 1 : 0;
-    state.down_windows = wantsLess(busy) ? state.down_windows + 1 : 0;
-    if (state.up_windows >= UP_WINDOWS && state.level < most) setLevel(state.level + 1);
-    else if (state.down_windows >= DOWN_WINDOWS) setLevel(state.level - 1);
+    rebalancer.up_windows = full ? rebalancer.up_windows + 1 : 0;
+    rebalancer.down_windows = wantsLess(busy) ? rebalancer.down_windows + 1 : 0;
+    if (rebalancer.up_windows >= UP_WINDOWS && rebalancer.level < most) setLevel(rebalancer.level + 1);
+    else if (rebalancer.down_windows >= DOWN_WINDOWS) setLevel(rebalancer.level - 1);
 }

@@ -41,18 +41,18 @@ static struct {
     char executable[PATH_MAX];
     int supervisor; /* SUPERVISED_ */
     bool has_pid_file;
-} state;
+} process;
 
 /* --- title --------------------------------------------------------------------------------------- */
 
 void daemonInit(int argc, char **argv) {
-    state.argv0 = zstrdup(argv[0]);
-    if (!realpath("/proc/self/exe", state.executable)) snprintf(state.executable, PATH_MAX, "%s", argv[0]);
+    process.argv0 = zstrdup(argv[0]);
+    if (!realpath("/proc/self/exe", process.executable)) snprintf(process.executable, PATH_MAX, "%s", argv[0]);
     /* argv and environ lie in one piece of memory. Move the strings that others may still read. */
-    state.title_start = argv[0];
-    state.title_end = argv[argc - 1] + strlen(argv[argc - 1]) + 1;
+    process.title_start = argv[0];
+    process.title_end = argv[argc - 1] + strlen(argv[argc - 1]) + 1;
     for (int i = 0; environ[i]; i++)
-        if (environ[i] == state.title_end) state.title_end += strlen(environ[i]) + 1;
+        if (environ[i] == process.title_end) process.title_end += strlen(environ[i]) + 1;
     char **moved = environ;
     for (int i = 0; moved[i]; i++) moved[i] = strdup(moved[i]);
     for (int i = 1; i < argc; i++) argv[i] = strdup(argv[i]);
@@ -70,7 +70,7 @@ static sds listenAddress(void) {
 
 static sds expandField(sds out, const char *name, size_t len) {
     slice field = sliceOf(name, len);
-    if (sliceIs(field, "title")) return sdsCat(out, state.argv0);
+    if (sliceIs(field, "title")) return sdsCat(out, process.argv0);
     if (sliceIs(field, "port")) return sdsCatPrintf(out, "%lld", net_settings.port);
     if (sliceIs(field, "unixsocket")) return sdsCat(out, net_settings.unixsocket ? net_settings.unixsocket : "");
     if (sliceIs(field, "config-file")) return sdsCat(out, settingFilePath() ? settingFilePath() : "");
@@ -97,15 +97,15 @@ void daemonSetTitle(void) {
         }
     }
     sdsTrim(title, " ");
-    size_t room = (size_t)(state.title_end - state.title_start);
-    memset(state.title_start, 0, room);
+    size_t room = (size_t)(process.title_end - process.title_start);
+    memset(process.title_start, 0, room);
     size_t len = sdsLen(title) < room - 1 ? sdsLen(title) : room - 1;
-    memcpy(state.title_start, title, len);
+    memcpy(process.title_start, title, len);
     sdsFree(title);
 }
 
 const char *daemonExecutable(void) {
-    return state.executable;
+    return process.executable;
 }
 
 /* --- background and supervisor ---------------------------------------------------------------------- */
@@ -158,13 +158,13 @@ static void toBackground(void) {
 }
 
 void daemonStart(void) {
-    state.supervisor = findSupervisor();
-    if (server_settings.daemonize && state.supervisor == SUPERVISED_NONE) toBackground();
+    process.supervisor = findSupervisor();
+    if (server_settings.daemonize && process.supervisor == SUPERVISED_NONE) toBackground();
     panicSetMainThread();
 }
 
 const char *daemonSupervisedName(void) {
-    switch (state.supervisor) {
+    switch (process.supervisor) {
     case SUPERVISED_SYSTEMD: return "systemd";
     case SUPERVISED_UPSTART: return "upstart";
     default: return "no";
@@ -173,7 +173,7 @@ const char *daemonSupervisedName(void) {
 
 static void notify(const char *text) {
 #ifdef HAVE_LIBSYSTEMD
-    if (state.supervisor == SUPERVISED_SYSTEMD) sd_notify(0, text);
+    if (process.supervisor == SUPERVISED_SYSTEMD) sd_notify(0, text);
 #else
     unused(text);
 #endif
@@ -181,7 +181,7 @@ static void notify(const char *text) {
 
 void daemonNotifyReady(void) {
     notify("STATUS=Ready to accept connections\nREADY=1\n");
-    if (state.supervisor == SUPERVISED_UPSTART) raise(SIGSTOP);
+    if (process.supervisor == SUPERVISED_UPSTART) raise(SIGSTOP);
 }
 
 void daemonNotifyStopping(void) {
@@ -196,14 +196,14 @@ void daemonWritePidFile(void) {
     if (!written)
         serverLog(LL_WARNING, "The pid file %s cannot be written: %s. The server runs without it.",
                   server_settings.pidfile, strerror(errno));
-    state.has_pid_file = f != NULL; /* also a broken one goes with us */
+    process.has_pid_file = f != NULL; /* also a broken one goes with us */
 }
 
 void daemonRemovePidFile(void) {
-    if (!state.has_pid_file) return;
+    if (!process.has_pid_file) return;
     serverLog(LL_NOTICE, "Removing the pid file.");
     unlink(server_settings.pidfile);
-    state.has_pid_file = false;
+    process.has_pid_file = false;
 }
 
 /* --- limits ------------------------------------------------------------------------------------------- */
