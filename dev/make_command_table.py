@@ -228,7 +228,7 @@ class KeySpec:
         for flag in words:
             if flag not in KEY_FLAGS:
                 node.fail("no such key flag: " + flag)
-        self.parts.append(".flags = " + names("KEY_", sorted(words, key=KEY_FLAGS.index)))
+        self.parts.append(".flags = " + names("CMD_KEY_", sorted(words, key=KEY_FLAGS.index)))
 
 
 class Argument:
@@ -362,7 +362,7 @@ def docs_lines(command, indent):
     if node.all("complexity"):
         out += wrapped(".complexity = ", node.text("complexity"), inner)
     if command.doc_flags:
-        out.append(inner + ".doc_flags = %s," % names("DOC_", command.doc_flags))
+        out.append(inner + ".doc_flags = %s," % names("CMD_DOC_", command.doc_flags))
     for field in "deprecated_since", "replaced_by":
         if node.all(field):
             out += wrapped(".%s = " % field, node.text(field), inner)
@@ -387,7 +387,7 @@ def command_lines(command, indent):
     flags = command.flags + (["builds_value"] if command.value is not None else [])
     if flags:
         out += folded(".flags = %s," % names("CMD_", flags).replace("MOVABLEKEYS", "MOVABLE_KEYS"), inner)
-    out += folded(".acl_categories = %s," % names("ACL_", command.categories), inner)
+    out += folded(".acl_categories = %s," % names("ACL_CATEGORY_", command.categories), inner)
     if node.all("get_keys"):
         out.append(inner + ".get_keys = %s," % node.text("get_keys"))
     if command.specs:

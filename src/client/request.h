@@ -34,7 +34,7 @@ enum {
 typedef struct requestKey {
     uint64_t hash;
     uint32_t index;
-    uint32_t flags; /* KEY_SPEC flags: read, write ... */
+    uint32_t flags; /* CMD_KEY_ flags of its spec */
 } requestKey;
 
 typedef struct parsedCommand {

@@ -320,7 +320,7 @@ void commandListCommand(client *c) {
 
 static bool mayHaveKeys(const serverCommand *cmd) {
     for (int i = 0; i < cmd->nspecs; i++) {
-        if (!(cmd->specs[i].flags & KEY_NOT_KEY)) return true;
+        if (!(cmd->specs[i].flags & CMD_KEY_NOT_KEY)) return true;
     }
     return cmd->get_keys != NULL;
 }

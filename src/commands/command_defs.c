@@ -15,9 +15,9 @@
 /* SET reads the key too when it is to give the old value back. */
 static int setGetKeys(const serverCommand *cmd, const slice *argv, uint32_t argc, requestKey *out, int cap) {
     unused(cmd);
-    uint32_t flags = KEY_OW | KEY_UPDATE;
+    uint32_t flags = CMD_KEY_OW | CMD_KEY_UPDATE;
     for (uint32_t i = 3; i < argc; i++) {
-        if (sliceIs(argv[i], "get")) flags = KEY_RW | KEY_ACCESS | KEY_UPDATE;
+        if (sliceIs(argv[i], "get")) flags = CMD_KEY_RW | CMD_KEY_ACCESS | CMD_KEY_UPDATE;
     }
     if (cap > 0) {
         out[0].index = 1;

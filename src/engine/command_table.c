@@ -192,7 +192,7 @@ static const char *makeFullname(const serverCommand *cmd) {
 /* Whether spec `s` is one run of arguments that a first, a last and a step describe. */
 static bool specIsPlainRange(const keySpec *s) {
     return s->begin == KEYS_BEGIN_INDEX && s->find == KEYS_FIND_RANGE && s->limit <= 1 &&
-           !(s->flags & (KEY_NOT_KEY | KEY_INCOMPLETE));
+           !(s->flags & (CMD_KEY_NOT_KEY | CMD_KEY_INCOMPLETE));
 }
 
 static void completeKeys(serverCommand *cmd) {
@@ -325,7 +325,7 @@ static long long specBegin(const keySpec *s, const slice *argv, uint32_t argc) {
 }
 
 static bool addSpec(keyList *list, const serverCommand *cmd, const keySpec *s, const slice *argv, uint32_t argc) {
-    if (s->flags & KEY_NOT_KEY) return true;
+    if (s->flags & CMD_KEY_NOT_KEY) return true;
     long long begin = specBegin(s, argv, argc);
     if (begin == 0) return true;
     if (begin < 0) return false;
@@ -386,13 +386,13 @@ static_assert(1u << (array_len(flag_names) - 1) == CMD_ALL_DBS, "a name for each
 
 static const char *const key_flag_names[] = {"RO",     "RW",     "OW",      "RM",         "access",        "update",
                                              "insert", "delete", "not_key", "incomplete", "variable_flags"};
-static_assert(1u << (array_len(key_flag_names) - 1) == KEY_VARIABLE_FLAGS, "a name for each flag");
+static_assert(1u << (array_len(key_flag_names) - 1) == CMD_KEY_VARIABLE_FLAGS, "a name for each flag");
 
 static const char *const category_names[] = {
     "keyspace", "read",   "write",       "set",       "sortedset",  "list",        "hash",
     "string",   "bitmap", "hyperloglog", "geo",       "stream",     "pubsub",      "admin",
     "fast",     "slow",   "blocking",    "dangerous", "connection", "transaction", "scripting"};
-static_assert(1ull << (array_len(category_names) - 1) == ACL_SCRIPTING, "a name for each category");
+static_assert(1ull << (array_len(category_names) - 1) == ACL_CATEGORY_SCRIPTING, "a name for each category");
 
 const char *commandFlagName(int bit) {
     return bit >= 0 && (size_t)bit < array_len(flag_names) ? flag_names[bit] : NULL;

@@ -38,40 +38,40 @@
 #define CMD_MAIN_THREAD (1u << 29)
 
 /* ACL categories, in the order of aclCategoryName(). */
-#define ACL_KEYSPACE (1ull << 0)
-#define ACL_READ (1ull << 1)
-#define ACL_WRITE (1ull << 2)
-#define ACL_SET (1ull << 3)
-#define ACL_SORTEDSET (1ull << 4)
-#define ACL_LIST (1ull << 5)
-#define ACL_HASH (1ull << 6)
-#define ACL_STRING (1ull << 7)
-#define ACL_BITMAP (1ull << 8)
-#define ACL_HYPERLOGLOG (1ull << 9)
-#define ACL_GEO (1ull << 10)
-#define ACL_STREAM (1ull << 11)
-#define ACL_PUBSUB (1ull << 12)
-#define ACL_ADMIN (1ull << 13)
-#define ACL_FAST (1ull << 14)
-#define ACL_SLOW (1ull << 15)
-#define ACL_BLOCKING (1ull << 16)
-#define ACL_DANGEROUS (1ull << 17)
-#define ACL_CONNECTION (1ull << 18)
-#define ACL_TRANSACTION (1ull << 19)
-#define ACL_SCRIPTING (1ull << 20)
+#define ACL_CATEGORY_KEYSPACE (1ull << 0)
+#define ACL_CATEGORY_READ (1ull << 1)
+#define ACL_CATEGORY_WRITE (1ull << 2)
+#define ACL_CATEGORY_SET (1ull << 3)
+#define ACL_CATEGORY_SORTEDSET (1ull << 4)
+#define ACL_CATEGORY_LIST (1ull << 5)
+#define ACL_CATEGORY_HASH (1ull << 6)
+#define ACL_CATEGORY_STRING (1ull << 7)
+#define ACL_CATEGORY_BITMAP (1ull << 8)
+#define ACL_CATEGORY_HYPERLOGLOG (1ull << 9)
+#define ACL_CATEGORY_GEO (1ull << 10)
+#define ACL_CATEGORY_STREAM (1ull << 11)
+#define ACL_CATEGORY_PUBSUB (1ull << 12)
+#define ACL_CATEGORY_ADMIN (1ull << 13)
+#define ACL_CATEGORY_FAST (1ull << 14)
+#define ACL_CATEGORY_SLOW (1ull << 15)
+#define ACL_CATEGORY_BLOCKING (1ull << 16)
+#define ACL_CATEGORY_DANGEROUS (1ull << 17)
+#define ACL_CATEGORY_CONNECTION (1ull << 18)
+#define ACL_CATEGORY_TRANSACTION (1ull << 19)
+#define ACL_CATEGORY_SCRIPTING (1ull << 20)
 
 /* Key spec flags, as COMMAND INFO names them. */
-#define KEY_RO (1u << 0)
-#define KEY_RW (1u << 1)
-#define KEY_OW (1u << 2)
-#define KEY_RM (1u << 3)
-#define KEY_ACCESS (1u << 4)
-#define KEY_UPDATE (1u << 5)
-#define KEY_INSERT (1u << 6)
-#define KEY_DELETE (1u << 7)
-#define KEY_NOT_KEY (1u << 8)
-#define KEY_INCOMPLETE (1u << 9)
-#define KEY_VARIABLE_FLAGS (1u << 10)
+#define CMD_KEY_RO (1u << 0)
+#define CMD_KEY_RW (1u << 1)
+#define CMD_KEY_OW (1u << 2)
+#define CMD_KEY_RM (1u << 3)
+#define CMD_KEY_ACCESS (1u << 4)
+#define CMD_KEY_UPDATE (1u << 5)
+#define CMD_KEY_INSERT (1u << 6)
+#define CMD_KEY_DELETE (1u << 7)
+#define CMD_KEY_NOT_KEY (1u << 8)
+#define CMD_KEY_INCOMPLETE (1u << 9)
+#define CMD_KEY_VARIABLE_FLAGS (1u << 10)
 
 typedef struct keySpec {
     const char *notes; /* or NULL */
@@ -132,13 +132,13 @@ typedef struct commandArgDoc {
 #define CMD_ARG_MULTIPLE_TOKEN 4u
 typedef struct commandDocs {
     const char *summary, *since, *group, *complexity, *deprecated_since, *replaced_by, *module;
-    uint32_t doc_flags;         /* DOC_DEPRECATED, DOC_SYSCMD */
+    uint32_t doc_flags;         /* CMD_DOC_DEPRECATED, CMD_DOC_SYSCMD */
     const char *const *history; /* pairs version, text; NULL-ended */
     const commandArgDoc *args;
     int nargs;
 } commandDocs;
-#define DOC_DEPRECATED 1u
-#define DOC_SYSCMD 2u
+#define CMD_DOC_DEPRECATED 1u
+#define CMD_DOC_SYSCMD 2u
 
 /* Add `count` commands (with their subcommands); the array is borrowed for good and completed in place (parent, full
  * name, fast key range, stats, ids). The table is in order of group and name, whoever registers first. A name that is

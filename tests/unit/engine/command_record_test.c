@@ -23,7 +23,7 @@ static void handler(client *c) {
                                 .find = KEYS_FIND_RANGE,   \
                                 .last_key = (last_),       \
                                 .key_step = (step_),       \
-                                .flags = KEY_RW}},         \
+                                .flags = CMD_KEY_RW}},     \
     .nspecs = 1
 
 static serverCommand commands[] = {

@@ -25,7 +25,7 @@ static int oneKey(const serverCommand *cmd, const slice *argv, uint32_t argc, re
     unused(cmd);
     unused(argc);
     if (sliceIs(argv[1], "bad")) return -1;
-    if (cap > 0) out[0] = (requestKey){.index = 1, .flags = KEY_OW};
+    if (cap > 0) out[0] = (requestKey){.index = 1, .flags = CMD_KEY_OW};
     return 1;
 }
 
@@ -46,38 +46,39 @@ static serverCommand commands[] = {
      .proc = handlerA,
      .arity = 2,
      .flags = CMD_READONLY | CMD_FAST,
-     SPECS({RANGE(1, 0, 1, 0), .flags = KEY_RO | KEY_ACCESS})},
+     SPECS({RANGE(1, 0, 1, 0), .flags = CMD_KEY_RO | CMD_KEY_ACCESS})},
     {.name = "set",
      .proc = handlerA,
      .arity = -3,
      .flags = CMD_WRITE | CMD_BUILDS_VALUE,
      .value_arg = 2,
      .get_keys = oneKey,
-     SPECS({RANGE(1, 0, 1, 0), .flags = KEY_RW | KEY_VARIABLE_FLAGS})},
-    {.name = "mset", .proc = handlerA, .arity = -3, SPECS({RANGE(1, -1, 2, 0), .flags = KEY_OW})},
+     SPECS({RANGE(1, 0, 1, 0), .flags = CMD_KEY_RW | CMD_KEY_VARIABLE_FLAGS})},
+    {.name = "mset", .proc = handlerA, .arity = -3, SPECS({RANGE(1, -1, 2, 0), .flags = CMD_KEY_OW})},
     {.name = "rename",
      .proc = handlerA,
      .arity = 3,
-     SPECS({RANGE(1, 0, 1, 0), .flags = KEY_RW}, {RANGE(2, 0, 1, 0), .flags = KEY_OW})},
-    {.name = "blpop", .proc = handlerA, .arity = -3, SPECS({RANGE(1, -2, 1, 0), .flags = KEY_RW})},
-    {.name = "xread", .proc = handlerA, .arity = -4, SPECS({AFTER("STREAMS", 1, -1, 2), .flags = KEY_RO})},
+     SPECS({RANGE(1, 0, 1, 0), .flags = CMD_KEY_RW}, {RANGE(2, 0, 1, 0), .flags = CMD_KEY_OW})},
+    {.name = "blpop", .proc = handlerA, .arity = -3, SPECS({RANGE(1, -2, 1, 0), .flags = CMD_KEY_RW})},
+    {.name = "xread", .proc = handlerA, .arity = -4, SPECS({AFTER("STREAMS", 1, -1, 2), .flags = CMD_KEY_RO})},
     {.name = "migrate",
      .proc = handlerA,
      .arity = -6,
-     SPECS({RANGE(3, 0, 1, 0), .flags = KEY_RW}, {AFTER("KEYS", -2, -1, 0), .flags = KEY_RW})},
+     SPECS({RANGE(3, 0, 1, 0), .flags = CMD_KEY_RW}, {AFTER("KEYS", -2, -1, 0), .flags = CMD_KEY_RW})},
     {.name = "zunionstore",
      .proc = handlerA,
      .arity = -4,
-     SPECS({RANGE(1, 0, 1, 0), .flags = KEY_OW}, {COUNTED(2, 0, 1, 1), .flags = KEY_RO})},
+     SPECS({RANGE(1, 0, 1, 0), .flags = CMD_KEY_OW}, {COUNTED(2, 0, 1, 1), .flags = CMD_KEY_RO})},
     {.name = "eval", .proc = handlerA, .arity = -3, .flags = CMD_NO_MANDATORY_KEYS, SPECS({COUNTED(2, 0, 1, 1)})},
     {.name = "msetex", .proc = handlerA, .arity = -4, SPECS({COUNTED(1, 0, 1, 2)})},
-    {.name = "spublish", .proc = handlerA, .arity = 3, SPECS({RANGE(1, 0, 1, 0), .flags = KEY_NOT_KEY})},
+    {.name = "spublish", .proc = handlerA, .arity = 3, SPECS({RANGE(1, 0, 1, 0), .flags = CMD_KEY_NOT_KEY})},
     {.name = "ping", .proc = handlerA, .arity = -1},
     {.name = "config",
      .arity = -2,
-     .subcommands = (serverCommand[]){{.name = "get", .proc = handlerB, .arity = -3, .acl_categories = ACL_ADMIN},
-                                      {.name = "count-failure-reports", .proc = handlerB, .arity = 3},
-                                      {.name = NULL}}},
+     .subcommands =
+         (serverCommand[]){{.name = "get", .proc = handlerB, .arity = -3, .acl_categories = ACL_CATEGORY_ADMIN},
+                           {.name = "count-failure-reports", .proc = handlerB, .arity = 3},
+                           {.name = NULL}}},
     {.name = "georadiusbymember_ro", .proc = handlerA, .arity = -5},
     {.name = "a23456789012345678901b3", .proc = handlerA, .arity = 1},
     {.name = "exactly8", .proc = handlerA, .arity = 1},
@@ -308,7 +309,7 @@ TEST(few_places_still_count_all_keys) {
     requestKey keys[3] = {{.hash = 7}, {.hash = 7}, {.index = 99}};
     CHECK_EQ_INT(commandExtractKeys(cmd, argv, argc, keys, 2), 4);
     CHECK_EQ_INT(keys[1].index, 3);
-    CHECK_EQ_INT(keys[1].flags, KEY_OW);
+    CHECK_EQ_INT(keys[1].flags, CMD_KEY_OW);
     CHECK_EQ_INT(keys[1].hash, 7);
     CHECK_EQ_INT(keys[2].index, 99);
     CHECK_EQ_INT(commandExtractKeys(cmd, argv, argc, NULL, 0), 4);
@@ -352,16 +353,16 @@ TEST(flags_and_categories_have_names) {
     CHECK_EQ_STR(commandFlagName(__builtin_ctz(CMD_ALLOW_BUSY)), "allow_busy");
     CHECK(!commandFlagName(__builtin_ctz(CMD_PROTECTED)));
     CHECK(!commandFlagName(__builtin_ctz(CMD_BUILDS_VALUE)));
-    CHECK_EQ_STR(commandKeyFlagName(__builtin_ctz(KEY_VARIABLE_FLAGS)), "variable_flags");
+    CHECK_EQ_STR(commandKeyFlagName(__builtin_ctz(CMD_KEY_VARIABLE_FLAGS)), "variable_flags");
     CHECK(!commandKeyFlagName(11) && !commandKeyFlagName(-1));
-    CHECK_EQ_INT(aclCategoryByName(sliceStr("STRING")), ACL_STRING);
+    CHECK_EQ_INT(aclCategoryByName(sliceStr("STRING")), ACL_CATEGORY_STRING);
     CHECK_EQ_INT(aclCategoryByName(sliceStr("@string")), 0);
     int bit = 0;
     while (aclCategoryName(bit)) {
         CHECK_EQ_INT(aclCategoryByName(sliceStr(aclCategoryName(bit))), 1ull << bit);
         bit++;
     }
-    CHECK_EQ_INT(1ull << (bit - 1), ACL_SCRIPTING);
+    CHECK_EQ_INT(1ull << (bit - 1), ACL_CATEGORY_SCRIPTING);
 }
 
 static void addCalls(void *arg, serverCommand *cmd) {

@@ -111,7 +111,7 @@ static void nothingCommand(client *c) {
 static int onlyKeys(const serverCommand *cmd, const slice *argv, uint32_t argc, requestKey *out, int cap) {
     unused(cmd), unused(argc);
     if (sliceIs(argv[1], "bad")) return -1;
-    if (cap > 0) out[0] = (requestKey){.index = 1, .flags = KEY_OW};
+    if (cap > 0) out[0] = (requestKey){.index = 1, .flags = CMD_KEY_OW};
     return 1;
 }
 
@@ -125,25 +125,33 @@ static serverCommand commands[] = {
     {.name = "ping", .proc = pingCommand, .arity = -1},
     {.name = "echo", .proc = echoCommand, .arity = 2},
     {.name = "note", .proc = noteCommand, .arity = 2},
-    {.name = "get", .proc = getCommand, .arity = 2, .flags = CMD_READONLY, SPECS({RANGE(1, 0, 1, 0), .flags = KEY_RO})},
+    {.name = "get",
+     .proc = getCommand,
+     .arity = 2,
+     .flags = CMD_READONLY,
+     SPECS({RANGE(1, 0, 1, 0), .flags = CMD_KEY_RO})},
     {.name = "set",
      .proc = setCommand,
      .arity = -3,
      .flags = CMD_WRITE | CMD_BUILDS_VALUE,
      .value_arg = 2,
-     SPECS({RANGE(1, 0, 1, 0), .flags = KEY_RW})},
-    {.name = "del", .proc = delCommand, .arity = -2, .flags = CMD_WRITE, SPECS({RANGE(1, -1, 1, 0), .flags = KEY_RM})},
+     SPECS({RANGE(1, 0, 1, 0), .flags = CMD_KEY_RW})},
+    {.name = "del",
+     .proc = delCommand,
+     .arity = -2,
+     .flags = CMD_WRITE,
+     SPECS({RANGE(1, -1, 1, 0), .flags = CMD_KEY_RM})},
     {.name = "mset",
      .proc = msetCommand,
      .arity = -3,
      .flags = CMD_WRITE,
-     SPECS({RANGE(1, -1, 2, 0), .flags = KEY_OW})},
-    {.name = "blpop", .proc = nothingCommand, .arity = -3, SPECS({RANGE(1, -2, 1, 0), .flags = KEY_RW})},
+     SPECS({RANGE(1, -1, 2, 0), .flags = CMD_KEY_OW})},
+    {.name = "blpop", .proc = nothingCommand, .arity = -3, SPECS({RANGE(1, -2, 1, 0), .flags = CMD_KEY_RW})},
     {.name = "rename",
      .proc = nothingCommand,
      .arity = 3,
-     SPECS({RANGE(1, 0, 1, 0), .flags = KEY_RW}, {RANGE(2, 0, 1, 0), .flags = KEY_OW})},
-    {.name = "spublish", .proc = nothingCommand, .arity = 3, SPECS({RANGE(1, 0, 1, 0), .flags = KEY_NOT_KEY})},
+     SPECS({RANGE(1, 0, 1, 0), .flags = CMD_KEY_RW}, {RANGE(2, 0, 1, 0), .flags = CMD_KEY_OW})},
+    {.name = "spublish", .proc = nothingCommand, .arity = 3, SPECS({RANGE(1, 0, 1, 0), .flags = CMD_KEY_NOT_KEY})},
     {.name = "eval",
      .proc = nothingCommand,
      .arity = -3,
