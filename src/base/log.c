@@ -30,7 +30,7 @@ static char syslog_ident[128];
 static _Atomic int level_least = LL_NOTICE;
 static _Atomic int line_format = LOG_FORMAT_LEGACY;
 static _Atomic int line_time = LOG_TIME_LEGACY;
-static _Atomic char role = 'M';
+static _Atomic char role_letter = 'M';
 static atomic_bool to_syslog;
 
 void logSetFile(const char *p) {
@@ -55,7 +55,7 @@ void logSetFormat(logFormat format, logTimeFormat time_format) {
 }
 
 void logSetRole(char r) {
-    atomic_store_explicit(&role, r, memory_order_relaxed);
+    atomic_store_explicit(&role_letter, r, memory_order_relaxed);
 }
 
 void logSetSyslog(const char *ident, int facility) {
@@ -140,7 +140,7 @@ static void escapeJson(char *out, const char *s) {
 static int formatLine(char *line, size_t size, logLevel level, const char *when, char *message) {
     static const char *const words[] = {"debug", "info", "notice", "warning"};
     int pid = (int)getpid();
-    char r = atomic_load_explicit(&role, memory_order_relaxed);
+    char r = atomic_load_explicit(&role_letter, memory_order_relaxed);
     switch ((logFormat)atomic_load_explicit(&line_format, memory_order_relaxed)) {
     case LOG_FORMAT_LOGFMT:
         makeQuotable(message);

@@ -25,11 +25,11 @@
 
 engineStats engine_stats;
 
-static client *current; /* borrowed: whose command runs */
+static client *current_client; /* borrowed: whose command runs */
 
 client *callCurrentClient(void) {
     assertMainRole();
-    return current;
+    return current_client;
 }
 
 /* --- may it run? ---------------------------------------------------------------------------------- */
@@ -156,12 +156,12 @@ static void ended(client *c, bool postponed) {
 
 callResult processCommand(client *c, const parsedCommand *req, monotime *now) {
     assertMainRole();
-    client *outer = current; /* a long command may let others in between */
+    client *outer = current_client; /* a long command may let others in between */
     c->req = req;
     c->argv = req->argv;
     c->argc = req->argc;
     c->cmd = req->cmd;
-    current = c;
+    current_client = c;
     verdict v = RUN;
     if (unlikely(req->flags & SPECIAL || gatesArmedFor(c))) v = judge(c, req);
     if (likely(v == RUN)) {
@@ -175,7 +175,7 @@ callResult processCommand(client *c, const parsedCommand *req, monotime *now) {
     bool postponed = v == WAITS || v == FOR_MAIN_THREAD;
     if (unlikely(c->flags & (CLIENT_REPLY_SKIP | CLIENT_REPLY_SKIP_NEXT | CLIENT_RESERVED))) ended(c, postponed);
     c->req = NULL;
-    current = outer;
+    current_client = outer;
     clientDebugCheck(c);
     if (likely(!postponed)) return CALL_DONE;
     return v == WAITS ? CALL_POSTPONED : CALL_FOR_MAIN_THREAD;
