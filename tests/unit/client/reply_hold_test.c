@@ -13,6 +13,7 @@ static holdSequence synced, acked;
 
 static void begin(void) {
     static bool added;
+    fixtureInit();
     if (added) return;
     added = true;
     synced = holdSequenceAdd();
@@ -60,7 +61,7 @@ TEST(hold_random_waiters_against_a_table) {
             in_order = true;
             holdReached(synced, safe);
             CHECK(in_order);
-            holdReached(synced, safe - 1); /* backwards: ignored */
+            if (safe) holdReached(synced, safe - 1); /* backwards: ignored */
             for (int i = 0; i < WAITERS; i++)
                 CHECK_EQ_INT(notes[i].called != 0, notes[i].offset <= safe && !cancelled[i]);
         }
