@@ -1,6 +1,6 @@
 /* string_limits.h -- how long a string value may become.
  *
- * Threads     main. Net's option proto-max-bulk-len stores it.
+ * Threads     main. Net's setting proto-max-bulk-len stores it.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_STRING_LIMITS_H
