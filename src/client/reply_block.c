@@ -75,7 +75,6 @@ replyBlock *replyBlockGet(size_t room, bool first) {
     b->next = NULL;
     b->nrefs = 0;
     b->used = b->total = b->sent = 0;
-    b->zerocopy = false;
     return b;
 }
 

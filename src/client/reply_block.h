@@ -31,8 +31,6 @@ typedef struct replyBlock {
     size_t used;       /* bytes */
     size_t total;      /* bytes and referenced bytes: what goes over the wire */
     size_t sent;       /* holder: of total */
-    uint32_t zc_last;  /* holder: number behind the last zero-copy send that touched the block */
-    bool zerocopy;     /* holder: the kernel may still read from the block; false when it is new */
     alignas(replyRef) char data[];
 } replyBlock;
 

@@ -21,18 +21,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#ifdef __linux__
-#include <linux/errqueue.h>
-#include <netinet/in.h>
-#endif
 
-#if defined(__linux__) && defined(MSG_ZEROCOPY) && defined(SO_ZEROCOPY) && defined(SO_EE_ORIGIN_ZEROCOPY)
-#define HAVE_ZEROCOPY 1
-#endif
 #ifndef IOV_MAX
 #define IOV_MAX 1024
 #endif
-#define ERROR_QUEUE_READS_MAX 64 /* messages of other kinds that are skipped in one call */
 
 /* ------------------------------------------------------------------------------------------ stream */
 
@@ -57,22 +49,14 @@ static ssize_t socketRead(connection *c, void *buf, size_t len) {
     return got;
 }
 
-static ssize_t sendVector(connection *c, const struct iovec *iov, int count, int flags) {
+static ssize_t socketWritev(connection *c, const struct iovec *iov, int count) {
     struct msghdr msg = {.msg_iov = (struct iovec *)(uintptr_t)iov};
     ssize_t sent;
 
     msg.msg_iovlen = (size_t)(count < IOV_MAX ? count : IOV_MAX);
     /* One piece needs no list, which saves the kernel a copy of it. */
-    do
-        sent = count == 1 ? send(c->fd, iov->iov_base, iov->iov_len, flags | MSG_NOSIGNAL)
-                          : sendmsg(c->fd, &msg, flags | MSG_NOSIGNAL);
+    do sent = count == 1 ? send(c->fd, iov->iov_base, iov->iov_len, MSG_NOSIGNAL) : sendmsg(c->fd, &msg, MSG_NOSIGNAL);
     while (unlikely(sent == -1 && errno == EINTR));
-    return sent;
-}
-
-static ssize_t socketWritev(connection *c, const struct iovec *iov, int count) {
-    ssize_t sent = sendVector(c, iov, count, 0);
-
     noteFailure(c, sent);
     return sent;
 }
@@ -100,7 +84,6 @@ static const connectionType tcp_type = {
     .writev = socketWritev,
     .shutdown = socketShutdown,
     .close = socketClose,
-    .zerocopy = true,
 };
 
 static const connectionType unix_type = {
@@ -110,7 +93,6 @@ static const connectionType unix_type = {
     .writev = socketWritev,
     .shutdown = socketShutdown,
     .close = socketClose,
-    .zerocopy = false,
 };
 
 static connection *createAccepted(const connectionType *type, int fd, void *owner) {
@@ -199,80 +181,3 @@ int connSetReadHandler(connection *c, connHandler *fn) {
 int connSetWriteHandler(connection *c, connHandler *fn) {
     return setHandler(c, &c->on_writable, fn, AE_WRITABLE);
 }
-
-/* ---------------------------------------------------------------------------------------- zero-copy */
-
-#ifdef HAVE_ZEROCOPY
-int connEnableZerocopy(connection *c) {
-    int on = 1;
-
-    if (!c->type->zerocopy) {
-        errno = EOPNOTSUPP;
-        return C_ERR;
-    }
-    return setsockopt(c->fd, SOL_SOCKET, SO_ZEROCOPY, &on, sizeof(on)) == 0 ? C_OK : C_ERR;
-}
-
-ssize_t connWritevZerocopy(connection *c, const struct iovec *iov, int count) {
-    if (!c->type->zerocopy) {
-        errno = EOPNOTSUPP;
-        return -1;
-    }
-    ssize_t sent = sendVector(c, iov, count, MSG_ZEROCOPY);
-    /* ENOBUFS: too much memory is pinned already; that is no fault of the stream. */
-    if (sent == -1 && errno != ENOBUFS) noteFailure(c, sent);
-    return sent;
-}
-
-/* The zero-copy notice in a message of the error queue, NULL when it is of another kind. */
-static const struct sock_extended_err *zerocopyNotice(struct msghdr *msg) {
-    for (struct cmsghdr *cm = CMSG_FIRSTHDR(msg); cm; cm = CMSG_NXTHDR(msg, cm)) {
-        bool v4 = cm->cmsg_level == SOL_IP && cm->cmsg_type == IP_RECVERR;
-        bool v6 = cm->cmsg_level == SOL_IPV6 && cm->cmsg_type == IPV6_RECVERR;
-        if (!v4 && !v6) continue;
-        const struct sock_extended_err *notice = (const void *)CMSG_DATA(cm);
-        if (notice->ee_errno == 0 && notice->ee_origin == SO_EE_ORIGIN_ZEROCOPY) return notice;
-    }
-    return NULL;
-}
-
-int connZerocopyCompletion(connection *c, uint32_t *lo, uint32_t *hi, bool *copied) {
-    for (int i = 0; i < ERROR_QUEUE_READS_MAX; i++) {
-        alignas(struct cmsghdr) char control[256];
-        struct msghdr msg = {.msg_control = control, .msg_controllen = sizeof(control)};
-        ssize_t got = recvmsg(c->fd, &msg, MSG_ERRQUEUE | MSG_DONTWAIT);
-
-        if (got == -1 && errno == EINTR) continue;
-        if (got == -1) return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
-        const struct sock_extended_err *notice = zerocopyNotice(&msg);
-        if (!notice) continue;
-        *lo = notice->ee_info;
-        *hi = notice->ee_data;
-        *copied = (notice->ee_code & SO_EE_CODE_ZEROCOPY_COPIED) != 0;
-        return 1;
-    }
-    return 0;
-}
-#else
-int connEnableZerocopy(connection *c) {
-    unused(c);
-    errno = EOPNOTSUPP;
-    return C_ERR;
-}
-
-ssize_t connWritevZerocopy(connection *c, const struct iovec *iov, int count) {
-    unused(c);
-    unused(iov);
-    unused(count);
-    errno = EOPNOTSUPP;
-    return -1;
-}
-
-int connZerocopyCompletion(connection *c, uint32_t *lo, uint32_t *hi, bool *copied) {
-    unused(c);
-    unused(lo);
-    unused(hi);
-    unused(copied);
-    return 0;
-}
-#endif

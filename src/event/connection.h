@@ -28,7 +28,6 @@ typedef struct connectionType {
     void (*shutdown)(connection *c);    /* both directions, descriptor stays */
     void (*close)(connection *c);       /* frees c */
     bool (*has_pending)(connection *c); /* decrypted data waits although the descriptor is not readable */
-    bool zerocopy;                      /* MSG_ZEROCOPY makes sense */
 } connectionType;
 
 struct connection {
@@ -51,14 +50,6 @@ void connDetach(connection *c);
 /* Set or clear (NULL) a handler. Effective at once if attached. */
 int connSetReadHandler(connection *c, connHandler *fn);
 int connSetWriteHandler(connection *c, connHandler *fn);
-/* Send with MSG_ZEROCOPY: as writev; -1/EOPNOTSUPP where the type or kernel cannot, -1/ENOBUFS when too much is pinned
- * already (the state stays; send this part with connWritev). Sends that succeed are numbered from 0. */
-ssize_t connWritevZerocopy(connection *c, const struct iovec *iov, int count);
-/* Collect zero-copy completions: number range [*lo, *hi] of sends that are done and whether the kernel copied anyway.
- * Returns 1 when a range was read, 0 when none waits, -1 on error. A completion that waits makes the descriptor ready
- * in both directions: whoever sends this way collects in its handlers, or the loop spins. */
-int connZerocopyCompletion(connection *c, uint32_t *lo, uint32_t *hi, bool *copied);
-int connEnableZerocopy(connection *c);
 
 static inline int connAccept(connection *c, connHandler *done) {
     return c->type->accept(c, done);

@@ -191,7 +191,6 @@ static const setting rows[] = {
      .names = main_role_names},
     SHARED("proto-max-bulk-len", proto_max_bulk_len, 1024 * 1024, LLONG_MAX, "536870912"),
     SHARED("client-query-buffer-limit", client_query_buffer_limit, 1024 * 1024, LLONG_MAX, "1073741824"),
-    SHARED("reply-zerocopy-min-size", reply_zerocopy_min_size, 0, LLONG_MAX, "0"),
     SETTINGS_END,
 };
 

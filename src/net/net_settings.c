@@ -16,6 +16,4 @@ void netShareSettings(void) {
     atomic_store_explicit(&net_shared.proto_max_bulk_len, net_settings.proto_max_bulk_len, memory_order_relaxed);
     atomic_store_explicit(&net_shared.client_query_buffer_limit, net_settings.client_query_buffer_limit,
                           memory_order_relaxed);
-    atomic_store_explicit(&net_shared.reply_zerocopy_min_size, net_settings.reply_zerocopy_min_size,
-                          memory_order_relaxed);
 }

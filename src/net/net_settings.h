@@ -17,7 +17,7 @@ typedef struct netSettings {
     long long port, tcp_backlog, timeout_s, tcp_keepalive_s, maxclients;
     long long unixsocketperm, socket_mark_id, max_new_connections_per_cycle;
     long long io_threads;
-    long long proto_max_bulk_len, client_query_buffer_limit, reply_zerocopy_min_size, maxmemory_clients;
+    long long proto_max_bulk_len, client_query_buffer_limit, maxmemory_clients;
     int main_role; /* MAIN_ROLE_ */
     bool protected_mode, mptcp, io_threads_always_active;
     char *unixsocket, *unixsocketgroup, *bind_source_addr;
@@ -30,7 +30,7 @@ extern netSettings net_settings;
 /* Copies for the threads that hold streams, stored by main when a setting changes (relaxed: a
  * request read meanwhile may see either value). */
 typedef struct netShared {
-    _Atomic long long proto_max_bulk_len, client_query_buffer_limit, reply_zerocopy_min_size;
+    _Atomic long long proto_max_bulk_len, client_query_buffer_limit;
 } netShared;
 extern netShared net_shared;
 void netShareSettings(void);

@@ -24,7 +24,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #define READS_PER_EVENT 4            /* then other clients of the thread get their turn */
 #define READ_LARGE_BYTES (64 * 1024) /* room for a read while large arguments come faster than they are read */
@@ -234,8 +233,7 @@ static bool tooFarAhead(const clientStream *s) {
 static void updateReading(clientStream *s) {
     if (!s->conn || !s->conn->loop) return;
     bool stop = s->input_ended || tooFarAhead(s);
-    /* Zero-copy completions and a reset arrive as readable too, so a drained stream keeps listening. */
-    if (s->drain_and_close) stop = false;
+    if (s->drain_and_close) stop = false; /* it goes on listening: a reset arrives as readable */
     if (stop == s->reading_stopped) return;
     s->reading_stopped = stop;
     connSetReadHandler(s->conn, stop ? NULL : onReadable);
@@ -325,11 +323,6 @@ static bool readOnce(clientStream *s) {
     return full || connHasPending(s->conn);
 }
 
-/* All is written, and the kernel reads from none of it any more. */
-static bool isDrained(const clientStream *s) {
-    return !s->out_head && !s->zc_waiting;
-}
-
 static void reportDrained(clientStream *s) {
     s->end_reported = false; /* the end of input may have been reported before */
     reportEnd(s, END_DRAINED);
@@ -346,15 +339,11 @@ static void discardInput(clientStream *s) {
     reportDrained(s);
 }
 
-static void collectZerocopy(clientStream *s);
-
 static void onReadable(connection *conn) {
     clientStream *s = conn->owner;
     s->holder->reads++;
-    if (s->zc_waiting) collectZerocopy(s);
     if (s->drain_and_close) {
-        if (isDrained(s)) reportDrained(s);
-        else discardInput(s);
+        discardInput(s);
         return;
     }
     for (int i = 0; i < READS_PER_EVENT && !s->input_ended && !tooFarAhead(s); i++)
@@ -445,94 +434,10 @@ static void advanceOutput(clientStream *s, size_t n) {
     }
 }
 
-/* --- zero copy: the kernel sends from the value's own pages and says later that it is done ------------ */
-
-static bool wantsZerocopy(clientStream *s) {
-    long long least = atomic_load_explicit(&net_shared.reply_zerocopy_min_size, memory_order_relaxed);
-    /* After the end of input nothing would wake the stream when the kernel is done with the pages. */
-    if (likely(least == 0) || !s->conn->type->zerocopy || s->input_ended) return false;
-    const replyBlock *b = s->out_head;
-    if (b->total - b->sent < (size_t)least) return false;
-    bool large = false;
-    for (uint32_t i = 0; i < b->nrefs; i++) large |= replyBlockRef(b, i)->len >= (size_t)least;
-    if (!large) return false;
-    /* The kernel copies after all on this route (loopback does): it only costs more. */
-    if (s->zc_copied >= 8 && s->zc_copied * 2 > s->zc_done) return false;
-    if (!s->on_zerocopy) {
-        if (connEnableZerocopy(s->conn) == C_ERR) return false;
-        s->on_zerocopy = true;
-    }
-    return true;
-}
-
-/* Send the head block by zero copy. It may be released only when the kernel is done with all sends that touched it. */
-static ssize_t writeZerocopy(clientStream *s) {
-    struct iovec iov[WRITE_IOV_MAX];
-    replyBlock *b = s->out_head;
-    pieceWalk w = {.block = b, .skip = b->sent};
-    int n = 0;
-    while (n < WRITE_IOV_MAX && nextPiece(&w, &iov[n])) n++;
-    ssize_t sent = connWritevZerocopy(s->conn, iov, n);
-    if (sent < 0 && errno == ENOBUFS) return connWritev(s->conn, iov, n); /* no room to track it: an ordinary send */
-    if (sent <= 0) return sent;
-    b->zc_last = ++s->zc_next;
-    b->zerocopy = true;
-    return sent;
-}
-
-static void releaseZerocopy(clientStream *s) {
-    while (s->zc_waiting && (int32_t)(s->zc_done - s->zc_waiting->zc_last) >= 0) {
-        replyBlock *b = s->zc_waiting;
-        s->zc_waiting = b->next;
-        if (!s->zc_waiting) s->zc_waiting_tail = NULL;
-        finishBlock(s, b);
-    }
-    if (s->done) reportLater(s);
-}
-
-static void collectZerocopy(clientStream *s) {
-    uint32_t lo, hi;
-    bool copied;
-    while (connZerocopyCompletion(s->conn, &lo, &hi, &copied) == 1) {
-        if ((int32_t)(hi + 1 - s->zc_done) > 0) s->zc_done = hi + 1;
-        if (copied) s->zc_copied += hi - lo + 1;
-    }
-    releaseZerocopy(s);
-}
-
-/* --- the writer ----------------------------------------------------------------------------------- */
-
 static ssize_t writeSome(clientStream *s, size_t *wanted) {
-    if (wantsZerocopy(s)) {
-        *wanted = s->out_head->total - s->out_head->sent;
-        return writeZerocopy(s);
-    }
     struct iovec iov[WRITE_IOV_MAX];
     int n = gatherPieces(s, iov, WRITE_IOV_MAX, WRITE_PER_EVENT, wanted);
     return connWritev(s->conn, iov, n);
-}
-
-/* After a send: blocks sent by zero copy wait for the kernel, others are done. The rest of a block that began by zero
- * copy may have gone together with blocks behind it. */
-static void advanceAfterSend(clientStream *s, size_t n) {
-    replyBlock *b = s->out_head;
-    if (likely(!b->zerocopy)) {
-        advanceOutput(s, n);
-        return;
-    }
-    size_t left = b->total - b->sent, own = n < left ? n : left;
-    s->done_bytes += own;
-    holderStatAdd(&s->holder->stats.net_output, own);
-    b->sent += own;
-    if (own < left) return;
-    s->out_head = b->next;
-    if (!s->out_head) s->out_tail = NULL;
-    b->next = NULL;
-    if (s->zc_waiting_tail) s->zc_waiting_tail->next = b;
-    else s->zc_waiting = b;
-    s->zc_waiting_tail = b;
-    releaseZerocopy(s);
-    if (n > own) advanceOutput(s, n - own);
 }
 
 /* Write as much output as the socket takes, straight from the blocks and the values they refer to. False when the
@@ -549,7 +454,7 @@ static bool writevToClient(clientStream *s) {
             return false;
         }
         total += (size_t)n;
-        advanceAfterSend(s, (size_t)n);
+        advanceOutput(s, (size_t)n);
         if ((size_t)n < wanted) break;
     }
     if (total) reportLater(s);
@@ -565,21 +470,19 @@ static void dropOutput(clientStream *s) {
     s->out_tail = NULL;
 }
 
-/* The peer takes no more: what waits for it goes back to main, which may execute nothing until it is gone. Behind a
- * block that the kernel still reads from all stays until the close. */
+/* The peer takes no more: what waits for it goes back to main, which may execute nothing until it is gone. */
 static void giveOutputBack(clientStream *s) {
-    while (s->out_head && !s->out_head->zerocopy) {
+    while (s->out_head) {
         replyBlock *b = s->out_head;
         s->out_head = b->next;
         s->done_bytes += b->total - b->sent;
         finishBlock(s, b);
     }
-    if (!s->out_head) s->out_tail = NULL;
+    s->out_tail = NULL;
     reportLater(s);
 }
 
 static void writeAndWatch(clientStream *s) {
-    if (s->zc_waiting) collectZerocopy(s);
     if (!writevToClient(s)) {
         connSetWriteHandler(s->conn, NULL);
         giveOutputBack(s);
@@ -588,7 +491,7 @@ static void writeAndWatch(clientStream *s) {
         return;
     }
     connSetWriteHandler(s->conn, s->out_head ? onWritable : NULL);
-    if (s->drain_and_close && isDrained(s)) reportDrained(s);
+    if (s->drain_and_close && !s->out_head) reportDrained(s);
 }
 
 static void onWritable(connection *conn) {
@@ -607,8 +510,7 @@ static void queueOutput(clientStream *s, replyBlock *chain) {
         replyBlock *b = chain;
         chain = b->next;
         b->next = NULL;
-        /* A block that the kernel still reads from ends with what it has. */
-        if (!s->out_tail->zerocopy && replyBlockMove(s->out_tail, b)) {
+        if (replyBlockMove(s->out_tail, b)) {
             finishBlock(s, b);
             reportLater(s);
             continue;
@@ -650,7 +552,7 @@ static void drainAndClose(clientStream *s) {
     s->drain_and_close = true;
     s->input_ended = true;
     updateReading(s);
-    if (isDrained(s) || s->conn->state == CONN_ERROR || s->write_failed) reportDrained(s);
+    if (!s->out_head || s->conn->state == CONN_ERROR || s->write_failed) reportDrained(s);
 }
 
 /* The connection is (or, after a failed handshake, is not) ready for bytes. */
@@ -687,27 +589,11 @@ static void detach(clientStream *s) {
     ioThreadPostToMain(s->holder, &m);
 }
 
-/* What the kernel has not sent yet of a zero-copy send lies in memory that is given back now and used again: it must
- * not reach the peer. A reset drops it. */
-static void dropUnsentPages(clientStream *s) {
-    if (likely(!s->on_zerocopy)) return;
-    collectZerocopy(s);
-    bool pinned = s->zc_waiting || (s->out_head && s->out_head->zerocopy);
-    struct linger reset = {.l_onoff = 1, .l_linger = 0};
-    if (pinned) setsockopt(s->conn->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
-}
-
 static void closeStream(clientStream *s) {
-    dropUnsentPages(s);
     forgetReport(s);
     connClose(s->conn);
     s->conn = NULL;
     dropOutput(s);
-    while (s->zc_waiting) { /* the socket is closed, and what it had not sent is dropped */
-        replyBlock *b = s->zc_waiting;
-        s->zc_waiting = b->next;
-        finishBlock(s, b);
-    }
     if (s->partial) requestBlockPut(&s->holder->pool, s->partial);
     s->partial = NULL;
     if (s->reader.args) takeArgsBack(s);

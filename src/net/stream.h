@@ -34,18 +34,13 @@ typedef struct clientStream {
     bool drain_and_close;      /* report the end when all output is written */
     bool end_reported;         /* IO_MSG_END was sent, once */
     bool has_unreported;       /* on the thread's list of streams with written blocks to report */
-    bool on_zerocopy;          /* the socket option is set */
     bool read_filled;          /* the last read took all that there was room for */
 
     /* Line 1 -- holder: writing. */
     alignas(CACHE_LINE) replyBlock *out_head; /* owns: unsent output */
     replyBlock *out_tail;
-    replyBlock *done;       /* owns: written blocks not yet reported to main */
-    size_t done_bytes;      /* written since the last report, whole blocks or not */
-    replyBlock *zc_waiting; /* owns: sent by zero copy, the kernel still reads them; in order of sending */
-    replyBlock *zc_waiting_tail;
-    uint32_t zc_next, zc_done; /* sequence numbers of zero-copy sends: next to use, all below are complete */
-    uint32_t zc_copied;        /* sends the kernel copied after all */
+    replyBlock *done;  /* owns: written blocks not yet reported to main */
+    size_t done_bytes; /* written since the last report, whole blocks or not */
     struct clientStream *next_unreported;
 
     /* Line 2 -- holder: the parser. */

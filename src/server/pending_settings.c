@@ -435,7 +435,7 @@ static const setting rows[] = {
     INT("active-defrag-cycle-us", active_defrag_cycle_us, "500", 0, 100000, 0, NO_ALIAS),
     INT("active-defrag-max-scan-fields", active_defrag_max_scan_fields, "1000", 1, LLONG_MAX, 0, NO_ALIAS),
 
-    /* The field's thresholds for replies by reference; ours is reply-zerocopy-min-size. */
+    /* The field's thresholds for replies by reference. */
     INT("min-io-threads-avoid-copy-reply", min_io_threads_avoid_copy_reply, "7", 0, INT_MAX, HIDDEN, NO_ALIAS),
     INT("min-string-size-avoid-copy-reply", min_string_size_avoid_copy_reply, "16384", 0, INT_MAX, HIDDEN, NO_ALIAS),
     INT("min-string-size-avoid-copy-reply-threaded", min_string_size_avoid_copy_threaded, "65536", 0, INT_MAX, HIDDEN,

@@ -97,8 +97,7 @@ class Connection:
 class Load:
     def __init__(self, options):
         self.port, self.seed, self.clients = options.port, options.seed, options.clients
-        self.zerocopy = options.zerocopy
-        self.no_half_close = options.no_half_close or options.zerocopy
+        self.no_half_close = options.no_half_close
         self.end = time.time() + options.seconds
         self.lock = threading.Lock()
         self.errors, self.replies, self.endings = [], 0, {}
@@ -296,13 +295,12 @@ class Load:
                 ("main-role", rng.choice(["auto", "move", "keep"])), ("main-role", "move"),
                 ("prefetch-batch-max-size", rng.choice([0, 1, 2, 16, 64, 128])),
                 ("io-threads-reply-offload", rng.choice(["yes", "no"])),
-                ("reply-zerocopy-min-size", rng.choice([0, 0, 1000, 100000]) if self.zerocopy else 0),
             ])
             got = conn.call("CONFIG", "SET", name, value)
             if got != b"+OK" and b"Unknown option" not in got and b"nknown" not in got:
                 raise Wrong("CONFIG SET %s %s: %r" % (name, value, got))
             time.sleep(rng.random() * 0.15)
-        for name, value in (("io-threads", 1), ("reply-zerocopy-min-size", 0), ("prefetch-batch-max-size", 16)):
+        for name, value in (("io-threads", 1), ("prefetch-batch-max-size", 16)):
             conn.call("CONFIG", "SET", name, value)
         conn.close()
 
@@ -363,8 +361,6 @@ def main():
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--clients", type=int, default=12)
     parser.add_argument("--no-half-close", action="store_true", help="for servers that drop replies at a half close")
-    parser.add_argument("--zerocopy", action="store_true",
-                        help="also change reply-zerocopy-min-size; a half close may then end by a reset, so there is none")
     load = Load(parser.parse_args())
     print("seed %d" % load.seed, flush=True)
     load.run()

@@ -1,4 +1,4 @@
-/* connection_test.c -- handlers, states, half-close, reset, hand-over and zero-copy, over both socket types.
+/* connection_test.c -- handlers, states, half-close, reset and hand-over, over both socket types.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "anet.h"
@@ -189,51 +189,4 @@ TEST(connection_long_vectors_and_full_sockets) {
         close(fds[1]);
         free(iov);
     }
-}
-
-TEST(connection_zero_copy) {
-    int fds[2];
-    uint32_t lo = 7, hi = 7;
-    bool copied = false;
-    counters n = {0};
-    connection *c = makeConnection(false, fds, &n);
-    static char block[65536];
-    struct iovec iov = {block, sizeof(block)};
-
-    CHECK(connEnableZerocopy(c) == C_ERR && errno == EOPNOTSUPP);
-    CHECK(connWritevZerocopy(c, &iov, 1) == -1 && errno == EOPNOTSUPP);
-    CHECK_EQ_INT(c->state, CONN_ACCEPTING);
-    connClose(c);
-    close(fds[1]);
-
-    c = makeConnection(true, fds, &n);
-    CHECK(connAccept(c, NULL) == C_OK);
-    CHECK_EQ_INT(connZerocopyCompletion(c, &lo, &hi, &copied), 0);
-    if (connEnableZerocopy(c) == C_OK) {
-        uint32_t sends = 0, done = 0;
-        size_t sent = 0, received = 0;
-        ssize_t got;
-        for (; sends < 3; sends++) {
-            got = connWritevZerocopy(c, &iov, 1);
-            if (got <= 0) break;
-            sent += (size_t)got;
-        }
-        CHECK(sends > 0);
-        while (received < sent && (got = read(fds[1], block, sizeof(block))) > 0) received += (size_t)got;
-        CHECK_EQ_INT(received, sent);
-        /* Completions may come merged, but in order and each number once. */
-        for (int tries = 0; done < sends && tries < 1000; tries++) {
-            int rc = connZerocopyCompletion(c, &lo, &hi, &copied);
-            CHECK(rc >= 0);
-            if (rc == 0) aeWait(c->fd, 0, 10);
-            if (rc != 1) continue;
-            CHECK_EQ_INT(lo, done);
-            CHECK(hi >= lo && hi < sends);
-            done = hi + 1;
-        }
-        CHECK_EQ_INT(done, sends);
-        CHECK_EQ_INT(connZerocopyCompletion(c, &lo, &hi, &copied), 0);
-    }
-    connClose(c);
-    close(fds[1]);
 }

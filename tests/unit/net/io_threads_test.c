@@ -254,7 +254,7 @@ static struct {
     clientStream *stream;
     mainRoleState until;        /* the report waits until the role has come to this */
     _Atomic bool hold;          /* the next report waits */
-    _Atomic int turns, written; /* made on the thread; MSG_WRITTEN that have come */
+    _Atomic int turns, written; /* made on the thread; IO_MSG_WRITTEN that have come */
 } late;
 
 static void lateReport(const streamHolder *h) {
@@ -265,8 +265,8 @@ static void lateReport(const streamHolder *h) {
 }
 
 static void lateDeliver(const ioMessage *m) {
-    if (m->type == MSG_GONE) goneDeliver(m);
-    if (m->type != MSG_WRITTEN) return;
+    if (m->type == IO_MSG_GONE) goneDeliver(m);
+    if (m->type != IO_MSG_WRITTEN) return;
     replyBlockReleaseChain(m->reply);
     atomic_fetch_add(&late.written, 1);
 }
@@ -275,7 +275,7 @@ static void sendOk(void) {
     replyBlock *b = replyBlockGet(5, true);
     memcpy(b->data, "+OK\r\n", 5);
     b->used = b->total = 5;
-    ioMessage m = {.type = MSG_OUTPUT, .stream = late.stream, .reply = b, .number = STREAM_AUTHENTICATED};
+    ioMessage m = {.type = IO_MSG_OUTPUT, .stream = late.stream, .reply = b, .number = STREAM_AUTHENTICATED};
     ioThreadPost(ioThreadGet(1), &m);
 }
 
@@ -305,8 +305,9 @@ static void reportBehindTurn(int before, mainRoleState until) {
     fixturePair(other, false);
     late.stream = streamCreate(connCreateAcceptedUnix(fds[0], NULL), true);
     clientStream *caller = streamCreate(connCreateAcceptedUnix(other[0], NULL), true);
-    ioMessage join = {.type = MSG_JOIN, .stream = late.stream}, join_caller = {.type = MSG_JOIN, .stream = caller};
-    ioMessage leave = {.type = MSG_LEAVE, .stream = caller}; /* to be told of, so that the thread makes a turn */
+    ioMessage join = {.type = IO_MSG_JOIN, .stream = late.stream},
+              join_caller = {.type = IO_MSG_JOIN, .stream = caller};
+    ioMessage leave = {.type = IO_MSG_LEAVE, .stream = caller}; /* to be told of, so that the thread makes a turn */
     ioThreadPost(ioThreadGet(1), &join);
     ioThreadPost(ioThreadGet(1), &join_caller);
     ioThreadsFlush();
@@ -333,8 +334,8 @@ static void reportBehindTurn(int before, mainRoleState until) {
     CHECK(woken);
     CHECK_EQ_INT(atomic_load(&late.turns), 1);
     gone = 0;
-    ioMessage close_it = {.type = MSG_CLOSE, .stream = late.stream},
-              close_caller = {.type = MSG_CLOSE, .stream = caller};
+    ioMessage close_it = {.type = IO_MSG_CLOSE, .stream = late.stream},
+              close_caller = {.type = IO_MSG_CLOSE, .stream = caller};
     ioThreadPost(ioThreadGet(1), &close_it);
     if (!before) ioThreadPost(ioThreadGet(1), &join_caller);
     ioThreadPost(ioThreadGet(1), &close_caller);

@@ -654,23 +654,10 @@ TEST(stream_waiting_replies_share_blocks) {
     sdsFree(want);
 }
 
-TEST(stream_zero_copy_keeps_order) {
-    uint64_t seed = unitRandomSeed();
-    netFixtureInit();
-    const long long sizes[] = {1, 500, 3000, 10000};
-    for (size_t i = 0; i < array_len(sizes); i++) {
-        atomic_store(&net_shared.reply_zerocopy_min_size, sizes[i]);
-        writeThrough(true, 30, 8000, &seed);
-        writeThrough(true, 10, 40000, &seed);
-    }
-    atomic_store(&net_shared.reply_zerocopy_min_size, 0);
-}
-
 /* Close gives everything back, sent or not, and what was not sent is not counted as written. */
 TEST(stream_close_with_pending_output) {
     uint64_t seed = unitRandomSeed();
     for (int i = 0; i < 20; i++) {
-        atomic_store(&net_shared.reply_zerocopy_min_size, i % 2 ? 1000 : 0);
         rigOpen(i % 2, true);
         int small = 4608;
         setsockopt(rig.s->conn->fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
@@ -685,35 +672,6 @@ TEST(stream_close_with_pending_output) {
         rigClose();
         CHECK(rig.written < total);
     }
-    atomic_store(&net_shared.reply_zerocopy_min_size, 0);
-}
-
-/* The kernel may still hold pages of a zero-copy send when the connection is closed: what their memory is used for next
- * must not reach the peer. */
-TEST(stream_close_shows_nothing_of_reused_memory) {
-    netFixtureInit();
-    uint64_t seed = unitRandomSeed();
-    atomic_store(&net_shared.reply_zerocopy_min_size, 1000);
-    for (int round = 0; round < 10; round++) {
-        rigOpen(true, true);
-        int small = 65536;
-        setsockopt(rig.peer, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
-        sds want = sdsEmpty(), got = sdsEmpty();
-        for (int k = 0; k < 20; k++) {
-            replyBlock *chain = randomChain(3, 60000, &seed);
-            want = replyBlockCatChain(want, chain);
-            post(IO_MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
-        }
-        for (int i = 0; i < 3; i++) turn();
-        post(IO_MSG_CLOSE, 0, NULL, NULL);
-        while (fixtureReceive(rig.peer, &got) && aeWait(rig.peer, AE_READABLE, 1000) > 0) continue;
-        CHECK(sdsLen(got) < sdsLen(want));
-        CHECK_MEM(got, want, sdsLen(got));
-        rigClose();
-        sdsFree(want);
-        sdsFree(got);
-    }
-    atomic_store(&net_shared.reply_zerocopy_min_size, 0);
 }
 
 /* What was written and not yet reported goes to main with the next request, once; what has no request to go with, by
