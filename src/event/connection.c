@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -68,8 +69,18 @@ static int socketAccept(connection *c, connHandler *done) {
     return C_OK;
 }
 
-static void socketShutdown(connection *c) {
-    shutdown(c->fd, SHUT_RDWR);
+static void socketFinish(connection *c) {
+    shutdown(c->fd, SHUT_WR);
+}
+
+static size_t socketUnsent(const connection *c) {
+#ifdef TIOCOUTQ
+    int bytes = 0;
+    if (ioctl(c->fd, TIOCOUTQ, &bytes) == 0 && bytes > 0) return (size_t)bytes;
+#else
+    unused(c);
+#endif
+    return 0;
 }
 
 static void socketClose(connection *c) {
@@ -82,7 +93,8 @@ static const connectionType tcp_type = {
     .accept = socketAccept,
     .read = socketRead,
     .writev = socketWritev,
-    .shutdown = socketShutdown,
+    .finish = socketFinish,
+    .unsent = socketUnsent,
     .close = socketClose,
 };
 
@@ -91,7 +103,7 @@ static const connectionType unix_type = {
     .accept = socketAccept,
     .read = socketRead,
     .writev = socketWritev,
-    .shutdown = socketShutdown,
+    .finish = socketFinish,
     .close = socketClose,
 };
 

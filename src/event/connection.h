@@ -25,7 +25,10 @@ typedef struct connectionType {
      * 0 from read is end of file and sets CONN_CLOSED; other errors set CONN_ERROR. */
     ssize_t (*read)(connection *c, void *buf, size_t len);
     ssize_t (*writev)(connection *c, const struct iovec *iov, int count);
-    void (*shutdown)(connection *c);    /* both directions, descriptor stays */
+    void (*finish)(connection *c); /* no more will be written: the peer reads the end behind the last byte */
+    /* Bytes that close() might still take back from the peer: accepted by writev, not known to have arrived. NULL
+     * where what was written is the peer's. */
+    size_t (*unsent)(const connection *c);
     void (*close)(connection *c);       /* frees c */
     bool (*has_pending)(connection *c); /* decrypted data waits although the descriptor is not readable */
 } connectionType;
@@ -59,6 +62,12 @@ static inline ssize_t connRead(connection *c, void *buf, size_t len) {
 }
 static inline ssize_t connWritev(connection *c, const struct iovec *iov, int count) {
     return c->type->writev(c, iov, count);
+}
+static inline void connFinish(connection *c) {
+    c->type->finish(c);
+}
+static inline size_t connUnsent(const connection *c) {
+    return c->type->unsent ? c->type->unsent(c) : 0;
 }
 static inline bool connHasPending(connection *c) {
     return c->type->has_pending && c->type->has_pending(c);

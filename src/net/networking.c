@@ -32,6 +32,8 @@
 #define VALUE_PREFETCH_BYTES 1024
 #define INFLIGHT_BYTES_MAX (256 * 1024) /* main is this far behind one client: stop reading it */
 #define INFLIGHT_BLOCKS_MAX 4
+#define LINGER_LOOK_MS 2000 /* a peer that takes nothing for so long, or needs so many looks, is not waited for */
+#define LINGER_LOOKS_MAX 30
 #define KEEP_PARSED_ARGS 64  /* a request cut off before it had so many arguments ... */
 #define KEEP_BODY_BYTES 4096 /* ... and not inside one so long, is parsed again from its start */
 
@@ -328,6 +330,39 @@ static void reportDrained(clientStream *s) {
     reportEnd(s, END_DRAINED);
 }
 
+static long long onLingerTimer(aeEventLoop *loop, long long id, void *arg) {
+    unused(loop), unused(id);
+    clientStream *s = arg;
+    size_t unsent = connUnsent(s->conn);
+    if (unsent && unsent < s->linger_unsent && ++s->linger_looks < LINGER_LOOKS_MAX) {
+        s->linger_unsent = unsent;
+        return LINGER_LOOK_MS;
+    }
+    s->linger_timer = -1;
+    reportDrained(s);
+    return AE_NOMORE;
+}
+
+static void stopLingering(clientStream *s) {
+    if (s->linger_timer >= 0) aeDeleteTimeEvent(s->holder->loop, s->linger_timer);
+    s->linger_timer = -1;
+}
+
+/* All output is with the kernel. To close a socket with input that nobody has read makes a reset of it, which throws
+ * away what the peer has not got yet: so, unless the input has ended or the peer has all, tell it that this was the end
+ * and wait for its own, reading what it still sends. */
+static void outputDrained(clientStream *s) {
+    if (s->linger_timer >= 0) return;
+    s->linger_unsent = s->conn->state == CONN_CONNECTED ? connUnsent(s->conn) : 0;
+    if (s->linger_unsent == 0) {
+        reportDrained(s);
+        return;
+    }
+    connFinish(s->conn);
+    s->linger_looks = 0;
+    s->linger_timer = aeCreateTimeEvent(s->holder->loop, LINGER_LOOK_MS, onLingerTimer, s);
+}
+
 /* Output is being drained: what still comes in is thrown away, only the end of the connection matters. */
 static void discardInput(clientStream *s) {
     char scrap[4096];
@@ -491,7 +526,7 @@ static void writeAndWatch(clientStream *s) {
         return;
     }
     connSetWriteHandler(s->conn, s->out_head ? onWritable : NULL);
-    if (s->drain_and_close && !s->out_head) reportDrained(s);
+    if (s->drain_and_close && !s->out_head) outputDrained(s);
 }
 
 static void onWritable(connection *conn) {
@@ -552,7 +587,8 @@ static void drainAndClose(clientStream *s) {
     s->drain_and_close = true;
     s->input_ended = true;
     updateReading(s);
-    if (!s->out_head || s->conn->state == CONN_ERROR || s->write_failed) reportDrained(s);
+    if (s->conn->state == CONN_ERROR || s->write_failed) reportDrained(s);
+    else if (!s->out_head) outputDrained(s);
 }
 
 /* The connection is (or, after a failed handshake, is not) ready for bytes. */
@@ -582,6 +618,7 @@ static void attach(clientStream *s, streamHolder *h) {
 static void detach(clientStream *s) {
     reportWritten(s);
     forgetReport(s);
+    stopLingering(s);
     connDetach(s->conn);
     connSetReadHandler(s->conn, NULL);
     connSetWriteHandler(s->conn, NULL);
@@ -591,6 +628,7 @@ static void detach(clientStream *s) {
 
 static void closeStream(clientStream *s) {
     forgetReport(s);
+    stopLingering(s);
     connClose(s->conn);
     s->conn = NULL;
     dropOutput(s);
@@ -636,6 +674,7 @@ clientStream *streamCreate(connection *conn, bool authenticated) {
     s->conn = conn;
     s->authenticated = authenticated;
     s->reader.grow = growArgs;
+    s->linger_timer = -1;
     conn->owner = s;
     readerReset(&s->reader, 0);
     return s;

@@ -50,6 +50,12 @@ typedef struct clientStream {
         query_room;              /* atomic, relaxed: of the partial block, for CLIENT LIST and maxmemory-clients */
     _Atomic monotime last_bytes; /* atomic, relaxed: when bytes moved that no command of that moment accounts for */
 
+    /* The output is with the kernel and the peer has not got all of it: -1, or a timer of the holder's loop that looks
+     * how it goes on. */
+    long long linger_timer;
+    size_t linger_unsent; /* when it looked last */
+    uint32_t linger_looks;
+
     /* Main. */
     alignas(CACHE_LINE) client *session; /* NULL once the session is gone */
     struct ioThread *home;               /* who holds it, as main knows it; changed when IO_MSG_LEFT arrives */

@@ -54,6 +54,40 @@ proc write_and_read {clients count sizes {meanwhile {}}} {
 
 start_server {each {r FLUSHALL}} {
 
+    # Whatever has been accepted for output goes out before the connection is closed, however it ends.
+    foreach threads {1 4} {
+        test "Every byte arrives before the end of a connection, $threads threads" {
+            need_config main-role ;# others drop replies at the end of input
+            with_config [list io-threads $threads io-threads-always-active yes] {
+                set size 150000
+                r SET large [string repeat x $size]
+                set one [expr {$size + [string length "\$$size\r\n\r\n"]}]
+                set junk [string repeat "PING\r\n" 60000]
+                # What comes behind the requests, whether the client's half is shut down, the least to come back
+                # besides the values.
+                foreach {tail half rest} [list \
+                    "" 1 0 \
+                    "PING\r\n" 1 7 \
+                    "QUIT\r\n" 0 5 \
+                    "QUIT\r\n" 1 5 \
+                    "QUIT\r\n$junk" 0 5 \
+                    "*1\r\n\$x\r\n$junk" 0 30] {
+                    foreach count {1 10 60} {
+                        with_clients c {
+                            $c write [string repeat "GET large\r\n" $count]$tail
+                            if {$half} {
+                                $c half_close
+                            }
+                            after 20
+                            set got [string length [$c raw_until_eof]]
+                            assert {$got >= $count * $one + $rest}
+                        }
+                    }
+                }
+            }
+        }
+    }
+
     test "Many clients with pipelines of mixed sizes" {
         set clients [crowd 30]
         write_and_read $clients 40 {1 10 100 1000 5000 20000}

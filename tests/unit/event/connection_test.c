@@ -134,7 +134,7 @@ TEST(connection_peer_closes_half) {
         struct iovec reply = {(char[]){"r"}, 1};
         CHECK_EQ_INT(connWritev(c, &reply, 1), 1);
         CHECK_EQ_INT(read(fds[1], buf, sizeof(buf)), 1);
-        c->type->shutdown(c);
+        connFinish(c);
         CHECK_EQ_INT(read(fds[1], buf, sizeof(buf)), 0);
         connClose(c);
         close(fds[1]);

@@ -744,6 +744,71 @@ TEST(stream_drains_before_it_ends) {
     rigClose();
 }
 
+/* More than the peer's buffer takes, and less than the socket's own. */
+static replyBlock *oneLargeBlock(void) {
+    replyBlock *b = replyBlockGet(60000, false);
+    for (int i = 0; i < 60000; i++) b->data[i] = (char)('a' + i % 23);
+    b->used = b->total = 60000;
+    return b;
+}
+
+/* The peer goes on sending while it reads slowly: all that was written reaches it, though what it sends is read by
+ * nobody. Closing at once would reset the connection under the bytes that are on their way. */
+TEST(stream_drain_waits_for_what_the_kernel_has) {
+    rigOpen(true, true);
+    int small = 8192, large = 1 << 20;
+    setsockopt(rig.peer, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+    setsockopt(rig.s->conn->fd, SOL_SOCKET, SO_SNDBUF, &large, sizeof(large));
+    replyBlock *chain = oneLargeBlock();
+    sds want = replyBlockCatChain(sdsEmpty(), chain), got = sdsEmpty();
+    post(MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
+    CHECK(rig.s->out_head == NULL);
+    post(MSG_DRAIN, 0, NULL, NULL);
+    CHECK_EQ_INT(rig.ends, 0);
+    char junk[10000];
+    memset(junk, 'x', sizeof(junk));
+    for (int i = 0; i < 5; i++) {
+        if (send(rig.peer, junk, sizeof(junk), MSG_NOSIGNAL) < 0) CHECK_EQ_INT(errno, EAGAIN);
+        turn();
+    }
+    CHECK_EQ_INT(rig.ends, 0);
+    post(MSG_LEAVE, 0, NULL, NULL); /* and it may move meanwhile */
+    CHECK(rig.left && rig.s->linger_timer < 0);
+    post(MSG_JOIN, STREAM_AUTHENTICATED, NULL, NULL);
+    post(MSG_DRAIN, 0, NULL, NULL);
+    CHECK(rig.s->linger_timer >= 0);
+    uint64_t end = clockMonotonicMs() + 60000;
+    while (fixtureReceive(rig.peer, &got) && clockMonotonicMs() < end) turn(); /* until the end of file */
+    CHECK_EQ_INT(sdsLen(got), sdsLen(want));
+    CHECK(sdsLen(got) == sdsLen(want) && !memcmp(got, want, sdsLen(got)));
+    close(rig.peer);
+    rig.peer = -1;
+    while (!rig.ends && clockMonotonicMs() < end) turn();
+    CHECK_EQ_INT(rig.end_reason, END_DRAINED);
+    rigClose();
+    sdsFree(got);
+    sdsFree(want);
+}
+
+/* A peer that takes nothing is not waited for. */
+TEST(stream_drain_ends_although_the_peer_stands_still) {
+    rigOpen(true, true);
+    int small = 8192, large = 1 << 20;
+    setsockopt(rig.peer, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+    setsockopt(rig.s->conn->fd, SOL_SOCKET, SO_SNDBUF, &large, sizeof(large));
+    post(MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, oneLargeBlock());
+    post(MSG_DRAIN, 0, NULL, NULL);
+    CHECK_EQ_INT(rig.ends, 0);
+    uint64_t end = clockMonotonicMs() + 60000;
+    while (!rig.ends && clockMonotonicMs() < end) {
+        turn();
+        usleep(5000);
+    }
+    CHECK_EQ_INT(rig.end_reason, END_DRAINED);
+    CHECK(rig.s->linger_timer < 0);
+    rigClose();
+}
+
 /* The peer half-closes, the stream drains, and then the peer goes away without reading: main must hear of it. */
 TEST(stream_drain_ends_when_the_peer_is_gone) {
     uint64_t seed = unitRandomSeed();
