@@ -434,13 +434,18 @@ static bool nextPiece(pieceWalk *w, struct iovec *out) {
     return false;
 }
 
-/* Fill iovecs from the head of the chain, up to `max_bytes`. */
+/* Fill iovecs from the head of the chain, up to `max_bytes`: the last piece is cut there, as one value may be larger.
+ */
 static int gatherPieces(const clientStream *s, struct iovec *iov, int max, size_t max_bytes, size_t *bytes) {
     int n = 0;
     size_t total = 0;
     for (const replyBlock *b = s->out_head; b && n < max && total < max_bytes; b = b->next) {
         pieceWalk w = {.block = b, .skip = b->sent, .cold = !s->holder->direct};
         while (n < max && total < max_bytes && nextPiece(&w, &iov[n])) total += iov[n++].iov_len;
+    }
+    if (total > max_bytes) {
+        iov[n - 1].iov_len -= total - max_bytes;
+        total = max_bytes;
     }
     *bytes = total;
     return n;
@@ -469,9 +474,9 @@ static void advanceOutput(clientStream *s, size_t n) {
     }
 }
 
-static ssize_t writeSome(clientStream *s, size_t *wanted) {
+static ssize_t writeSome(clientStream *s, size_t most, size_t *wanted) {
     struct iovec iov[WRITE_IOV_MAX];
-    int n = gatherPieces(s, iov, WRITE_IOV_MAX, WRITE_PER_EVENT, wanted);
+    int n = gatherPieces(s, iov, WRITE_IOV_MAX, most, wanted);
     return connWritev(s->conn, iov, n);
 }
 
@@ -482,7 +487,7 @@ static bool writevToClient(clientStream *s) {
     while (s->out_head && total < WRITE_PER_EVENT) {
         size_t wanted = 0;
         holderStatAdd(&s->holder->stats.writes, 1);
-        ssize_t n = writeSome(s, &wanted);
+        ssize_t n = writeSome(s, WRITE_PER_EVENT - total, &wanted);
         if (n <= 0) {
             if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break; /* the socket is full */
             s->write_failed = true;

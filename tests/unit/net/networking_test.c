@@ -509,7 +509,8 @@ static replyBlock *randomChain(int blocks, size_t piece_max, uint64_t *seed) {
 }
 
 /* A socket that takes so many bytes and no more. */
-static size_t takes_now, takes_later;
+static size_t takes_now, takes_later, first_writev;
+static int writev_calls;
 static sds taken;
 
 static ssize_t scriptedWritev(connection *c, const struct iovec *iov, int count) {
@@ -523,6 +524,7 @@ static ssize_t scriptedWritev(connection *c, const struct iovec *iov, int count)
         takes_now -= n;
         if (n < iov[i].iov_len) break;
     }
+    if (writev_calls++ == 0) first_writev = done;
     if (done) return (ssize_t)done;
     takes_now = takes_later;
     errno = EAGAIN;
@@ -559,6 +561,58 @@ TEST(stream_writes_go_on_at_every_byte) {
             sdsFree(want);
         }
     }
+}
+
+/* A chain of one block with `n` values of `len` bytes, each behind a header. */
+static replyBlock *valuesChain(int n, size_t len) {
+    replyBlock *b = replyBlockGet(1024, true);
+    for (int i = 0; i < n; i++) {
+        char *bytes = zmalloc(len);
+        memset(bytes, 'a' + i % 26, len);
+        robj *o = objectCreateFromBlockTake(sliceStr("k"), bytes, len, 0);
+        memcpy(b->data + b->used, "$0000\r\n", 7);
+        b->used += 7;
+        b->nrefs++;
+        *replyBlockRef(b, b->nrefs - 1) =
+            (replyRef){.obj = o, .ptr = objectString(o, NULL).ptr, .len = len, .offset = b->used};
+        b->total += 7 + len;
+    }
+    return b;
+}
+
+/* Bytes of the first write of a chain to a socket that takes everything, and the bytes of its first turn. */
+static void firstWrite(replyBlock *chain, size_t *write, size_t *turn_bytes) {
+    rigOpen(false, true);
+    connectionType type = *rig.s->conn->type;
+    type.writev = scriptedWritev;
+    rig.s->conn->type = &type;
+    taken = sdsEmpty();
+    takes_now = takes_later = SIZE_MAX;
+    writev_calls = 0;
+    sds want = replyBlockCatChain(sdsEmpty(), chain);
+    post(MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
+    *turn_bytes = sdsLen(taken);
+    *write = first_writev;
+    for (int i = 0; i < 1000 && rig.s->out_head; i++) {
+        size_t before = sdsLen(taken);
+        turn();
+        CHECK(sdsLen(taken) - before <= 384 * 1024);
+    }
+    CHECK(sdsLen(taken) == sdsLen(want) && !memcmp(taken, want, sdsLen(taken)));
+    rigClose();
+    sdsFree(taken);
+    sdsFree(want);
+}
+
+/* Other clients of the thread wait for one that reads a large value no longer than for one that reads small ones. */
+TEST(stream_turn_is_bounded_inside_a_value) {
+    size_t write, turn_bytes;
+    firstWrite(valuesChain(1, 10 << 20), &write, &turn_bytes);
+    CHECK_EQ_INT(turn_bytes, 384 * 1024);
+    firstWrite(valuesChain(3, 200 << 10), &write, &turn_bytes);
+    CHECK_EQ_INT(turn_bytes, 384 * 1024);
+    firstWrite(valuesChain(16, 16 << 10), &write, &turn_bytes);
+    CHECK_EQ_INT(write, 16 * ((16 << 10) + 7)); /* in one write */
 }
 
 /* The real thing with a tiny socket buffer, chains added while others are on their way. */
