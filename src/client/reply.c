@@ -535,7 +535,7 @@ void replyCheck(const client *c) {
 
     for (const replyBlock *b = c->reply_head; b; b = b->next) {
         replyBlockCheck(b);
-        serverAssert(b->sent == 0 && !b->zerocopy);
+        serverAssert(b->sent == 0);
         last = b;
     }
     serverAssert(c->reply_tail == last);

@@ -40,6 +40,15 @@
 static void onReadable(connection *conn);
 static void onWritable(connection *conn);
 
+/* At both ends of each function that the loop or a message calls. */
+static void debugCheck(const clientStream *s) {
+#ifdef DEBUG_ASSERTIONS
+    streamCheck(s);
+#else
+    unused(s);
+#endif
+}
+
 /* --- messages to main ---------------------------------------------------------------------------- */
 
 static void reportEnd(clientStream *s, endReason why) {
@@ -376,15 +385,18 @@ static void discardInput(clientStream *s) {
 
 static void onReadable(connection *conn) {
     clientStream *s = conn->owner;
+    debugCheck(s);
     s->holder->reads++;
     if (s->drain_and_close) {
         discardInput(s);
+        debugCheck(s);
         return;
     }
     for (int i = 0; i < READS_PER_EVENT && !s->input_ended && !tooFarAhead(s); i++)
         if (!readOnce(s)) break;
     showQuerySize(s);
     updateReading(s);
+    debugCheck(s);
 }
 
 /* --- writing ------------------------------------------------------------------------------------- */
@@ -536,8 +548,10 @@ static void writeAndWatch(clientStream *s) {
 
 static void onWritable(connection *conn) {
     clientStream *s = conn->owner;
+    debugCheck(s);
     noteBytes(s); /* the peer has made room */
     writeAndWatch(s);
+    debugCheck(s);
 }
 
 /* --- on main's word -------------------------------------------------------------------------------- */
@@ -643,17 +657,23 @@ static void closeStream(clientStream *s) {
     ioMessage m = {.type = IO_MSG_GONE, .stream = s, .bytes = s->done_bytes, .reply = s->done};
     s->done = NULL;
     s->done_bytes = 0;
-    ioThreadPostToMain(s->holder, &m);
+    streamHolder *h = s->holder;
+    s->holder = NULL; /* nothing is sent for the stream after this: it would have no sender */
+    ioThreadPostToMain(h, &m);
 }
 
 void streamDeliver(streamHolder *h, const ioMessage *m) {
     clientStream *s = m->stream;
+    if (m->type != IO_MSG_JOIN) {
+        debugAssert(s->holder == h);
+        debugCheck(s);
+    }
     switch ((messageType)m->type) {
     case IO_MSG_JOIN:
         attach(s, h);
         s->authenticated = m->number & STREAM_AUTHENTICATED;
         break;
-    case IO_MSG_LEAVE: detach(s); break;
+    case IO_MSG_LEAVE: detach(s); return; /* the stream is its next holder's, or main's: not to be touched */
     case IO_MSG_OUTPUT:
         s->authenticated = m->number & STREAM_AUTHENTICATED;
         /* Output first: a returned block may let more be parsed. */
@@ -661,7 +681,7 @@ void streamDeliver(streamHolder *h, const ioMessage *m) {
         if (m->block) takeReturned(s, m->block);
         break;
     case IO_MSG_DRAIN: drainAndClose(s); break;
-    case IO_MSG_CLOSE: closeStream(s); break;
+    case IO_MSG_CLOSE: closeStream(s); return;
     case IO_MSG_FREE:
     case IO_MSG_REQUESTS:
     case IO_MSG_WRITTEN:
@@ -669,6 +689,7 @@ void streamDeliver(streamHolder *h, const ioMessage *m) {
     case IO_MSG_LEFT:
     case IO_MSG_GONE: serverPanic("message %d is not for a stream", m->type);
     }
+    debugCheck(s);
 }
 
 /* --- making and freeing (main) ----------------------------------------------------------------------- */

@@ -82,5 +82,7 @@ void streamFree(clientStream *s);
 void streamDeliver(streamHolder *h, const ioMessage *m);
 /* Tell main of everything that was written and not yet reported (the `report` of ioThreadHooks). */
 void streamReport(streamHolder *h);
+/* Assert what holds of an attached or detached stream between two of its functions (stream_check.c). */
+void streamCheck(const clientStream *s);
 
 #endif

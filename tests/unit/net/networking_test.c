@@ -105,6 +105,7 @@ static void rigOpen(bool tcp, bool authenticated) {
 static void post(messageType type, unsigned number, requestBlock *block, replyBlock *reply) {
     ioMessage m = {.type = (uint16_t)type, .number = (uint16_t)number, .stream = rig.s, .block = block, .reply = reply};
     ioThreadPost(ioThreadMain(), &m);
+    if (!rig.gone) streamCheck(rig.s);
 }
 
 /* Main has executed everything. */
@@ -119,7 +120,9 @@ static void rigReturn(void) {
 
 static void turn(void) {
     fixtureTurn();
+    if (!rig.gone) streamCheck(rig.s);
     streamReport(ioThreadHolder(ioThreadMain()));
+    if (!rig.gone) streamCheck(rig.s);
 }
 
 static void rigClose(void) {
@@ -590,7 +593,7 @@ static void firstWrite(replyBlock *chain, size_t *write, size_t *turn_bytes) {
     takes_now = takes_later = SIZE_MAX;
     writev_calls = 0;
     sds want = replyBlockCatChain(sdsEmpty(), chain);
-    post(MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
+    post(IO_MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
     *turn_bytes = sdsLen(taken);
     *write = first_writev;
     for (int i = 0; i < 1000 && rig.s->out_head; i++) {
@@ -815,9 +818,9 @@ TEST(stream_drain_waits_for_what_the_kernel_has) {
     setsockopt(rig.s->conn->fd, SOL_SOCKET, SO_SNDBUF, &large, sizeof(large));
     replyBlock *chain = oneLargeBlock();
     sds want = replyBlockCatChain(sdsEmpty(), chain), got = sdsEmpty();
-    post(MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
+    post(IO_MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
     CHECK(rig.s->out_head == NULL);
-    post(MSG_DRAIN, 0, NULL, NULL);
+    post(IO_MSG_DRAIN, 0, NULL, NULL);
     CHECK_EQ_INT(rig.ends, 0);
     char junk[10000];
     memset(junk, 'x', sizeof(junk));
@@ -826,10 +829,10 @@ TEST(stream_drain_waits_for_what_the_kernel_has) {
         turn();
     }
     CHECK_EQ_INT(rig.ends, 0);
-    post(MSG_LEAVE, 0, NULL, NULL); /* and it may move meanwhile */
+    post(IO_MSG_LEAVE, 0, NULL, NULL); /* and it may move meanwhile */
     CHECK(rig.left && rig.s->linger_timer < 0);
-    post(MSG_JOIN, STREAM_AUTHENTICATED, NULL, NULL);
-    post(MSG_DRAIN, 0, NULL, NULL);
+    post(IO_MSG_JOIN, STREAM_AUTHENTICATED, NULL, NULL);
+    post(IO_MSG_DRAIN, 0, NULL, NULL);
     CHECK(rig.s->linger_timer >= 0);
     uint64_t end = clockMonotonicMs() + 60000;
     while (fixtureReceive(rig.peer, &got) && clockMonotonicMs() < end) turn(); /* until the end of file */
@@ -850,8 +853,8 @@ TEST(stream_drain_ends_although_the_peer_stands_still) {
     int small = 8192, large = 1 << 20;
     setsockopt(rig.peer, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
     setsockopt(rig.s->conn->fd, SOL_SOCKET, SO_SNDBUF, &large, sizeof(large));
-    post(MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, oneLargeBlock());
-    post(MSG_DRAIN, 0, NULL, NULL);
+    post(IO_MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, oneLargeBlock());
+    post(IO_MSG_DRAIN, 0, NULL, NULL);
     CHECK_EQ_INT(rig.ends, 0);
     uint64_t end = clockMonotonicMs() + 60000;
     while (!rig.ends && clockMonotonicMs() < end) {
