@@ -66,14 +66,14 @@ static inline void accountMemory(client *c, size_t bytes) {
     if (unlikely(c->output_memory >= output_alarm_bytes)) outputLimitCheck(c);
 }
 
-/* A reply that cannot be held: half of it may stand in the chain, so the connection is of no use any more. */
+/* A reply that cannot be held: half of it may stand in the chain, so the connection is of no use any more. Says so
+ * without taking memory, of which there is none. */
 static __attribute__((noinline)) void closeForMemory(client *c, size_t bytes) {
     if (c->flags & CLIENT_CLOSE_ASAP) return;
-    sds info = clientCatInfo(sdsEmpty(), c);
-
-    serverLog(LL_WARNING, "Client %s scheduled to be closed: there is no memory for %zu bytes of its reply.", info,
-              bytes);
-    sdsFree(info);
+    serverLog(LL_WARNING,
+              "Client id=%llu addr=%s cmd=%s omem=%zu scheduled to be closed: there is no memory for %zu bytes of its "
+              "reply.",
+              (unsigned long long)c->id, c->peer, clientCommandName(c->cmd), c->output_memory, bytes);
     clientCloseAsap(c);
 }
 
