@@ -23,7 +23,7 @@ typedef enum {
     GATE_SUBSCRIBED,     /* RESP2 subscribers know few commands */
     GATE_STALE,          /* a replica that has lost its primary: MASTERDOWN */
     GATE_LOADING,        /* the dataset is being read: LOADING */
-    GATE_BUSY,           /* a long job lets others in between: BUSY */
+    GATE_BUSY,           /* a long job lets others in between (yield.h): BUSY and the like */
     GATE_REPLICA_CLIENT, /* a client that is sent the dataset, or the commands, does not ask for keys */
     GATE_PAUSE,          /* CLIENT PAUSE: postponed */
     GATE_QUEUE,          /* in MULTI: queued instead of executed */

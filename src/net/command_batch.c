@@ -12,7 +12,8 @@
  *             1. A client is in the queue iff CLIENT_READY is set, once; it is there when it has commands that may run,
  *                and only when it has commands.
  *             2. Commands of a client run in order, one block after another; a block goes back when its last has run.
- *             3. Batches are not nested, and no client is freed while one is open (sessions.c).
+ *             3. Batches are not nested, and no client is freed while one is open (sessions.c). While a command of one
+ *                lets others in between (batchServe), commands run one by one.
  * Cost        per batch: one wall clock reading; per command: nothing but the prefetch and its own work.
  * Tests       tests/unit/net/command_batch_test.c, tests/engine/io_threads.tcl
  *
@@ -33,6 +34,7 @@
 
 #define COMMANDS_WITHOUT_PREFETCH 16 /* batch length when prefetching is off */
 #define DEBUG_CHECK_CLIENTS_MAX 64
+#define SERVED_AT_ONCE 16 /* commands of one client, while a long one lets others in between */
 
 typedef struct batchItem {
     client *c;
@@ -43,6 +45,7 @@ static struct {
     client *head, *tail; /* ready clients */
     size_t waiting;      /* commands that have come since the queue was last empty */
     bool open;           /* a batch is under way */
+    bool served;         /* some of its commands may have run already, while one let others in between */
     bool for_main;       /* the next command is for main's own thread, and another one acts as main */
 } queue;
 
@@ -249,13 +252,21 @@ static bool executeItem(const batchItem *item, monotime *now, size_t *ran) {
     return true;
 }
 
+static bool isNext(const batchItem *item) {
+    const requestBlock *b = item->c->blocks_head;
+    return b && b->current == item->req;
+}
+
 static size_t executeItems(const batchItem *items, size_t n) {
     monotime now = clockTicks(), told = now; /* when storeNowMs() was set */
     size_t ran = 0;
     queue.open = true;
+    queue.served = false;
     for (size_t i = 0; i < n && !queue.for_main; i++) {
         client *c = items[i].c;
-        if (likely(batchMayExecute(c))) {
+        if (unlikely(queue.served) && !isNext(&items[i])) {
+            /* it has run in between */
+        } else if (likely(batchMayExecute(c))) {
             queue.for_main = !executeItem(&items[i], &now, &ran);
             /* A slow command makes the time of the batch stale: keys may have expired since. */
             if (unlikely(clockTicksToUs(now - told) >= 1000)) {
@@ -352,6 +363,32 @@ size_t batchExecute(size_t max) {
     }
     if (!queue.head) queue.waiting = 0;
     debugCheckBatch();
+    return ran;
+}
+
+/* Commands of one client, one after another; false when it has none that may run now. */
+static size_t serveClient(client *c, size_t max) {
+    monotime now = clockTicks();
+    size_t ran = 0;
+    while (ran < max && batchMayExecute(c) && c->blocks_head) {
+        const batchItem item = {c, c->blocks_head->current};
+        size_t before = ran;
+        if (!executeItem(&item, &now, &ran) || ran == before) break;
+    }
+    settleHead(c);
+    return ran;
+}
+
+size_t batchServe(size_t max) {
+    serverAssert(queue.open);
+    const client *busy = callCurrentClient();
+    client *last = queue.tail, *next;
+    size_t ran = 0;
+    queue.served = true;
+    for (client *c = queue.head; c && ran < max; c = next) {
+        next = c == last ? NULL : c->next_ready; /* those that are served go to the end, behind `last` */
+        if (c != busy) ran += serveClient(c, SERVED_AT_ONCE);
+    }
     return ran;
 }
 

@@ -21,6 +21,9 @@ bool batchWaitsForOutput(const client *c);
 
 /* Execute up to `max` commands of clients that have some; returns how many ran. Not while a batch is open. */
 size_t batchExecute(size_t max);
+/* A command of the open batch lets others in between: execute up to `max` commands of other clients, also of those that
+ * have some in the batch. Returns how many ran. */
+size_t batchServe(size_t max);
 bool batchHasReady(void);
 /* Commands that have come since none was left, and whether they make a batch. */
 size_t batchWaiting(void);

@@ -213,6 +213,7 @@ static bool seeToMain(ioThread *t) {
 static void threadAfterEvent(aeEventLoop *loop, void *arg) {
     unused(loop);
     ioThread *t = arg;
+    if (unlikely(t->holder.direct)) return;
     if (!mainWatchIsDue(&t->watch, &t->holder)) return;
     publish(t);
     if (!seeToMain(t)) takeMessages(t);
@@ -246,6 +247,7 @@ static bool fallsAsleep(ioThread *t) {
 /* Before the loop waits: finish the turn, and find out whether there is reason not to wait. */
 static void threadBeforeSleep(aeEventLoop *loop, void *arg) {
     ioThread *t = arg;
+    if (unlikely(t->holder.direct)) return; /* a command lets others in between: the turn goes on behind it */
     /* Looked at before the ring: what main posted before it said stop is taken. */
     bool stop = atomic_load_explicit(&t->stop, memory_order_acquire);
     publish(t); /* what was parsed, before the writes that the messages bring */
@@ -272,6 +274,7 @@ static void threadBeforeSleep(aeEventLoop *loop, void *arg) {
 static void threadAfterSleep(aeEventLoop *loop, void *arg) {
     unused(loop);
     ioThread *t = arg;
+    if (unlikely(t->holder.direct)) return;
     atomic_store_explicit(&t->sleeping, 0, memory_order_relaxed);
     t->busy_since = clockTicks();
     holderStatAdd(&t->holder.stats.polls, 1);

@@ -28,6 +28,7 @@
 #include "reply_hold.h"
 #include "session_output.h"
 #include "sessions.h"
+#include "yield.h"
 
 #include <stdio.h>
 
@@ -41,6 +42,7 @@
 static struct {
     monotime woke;      /* main's work began */
     bool apply_threads; /* io-threads or io-threads-always-active has changed */
+    bool serving;       /* inside netServeOthers() */
     void (*jobs[TURN_JOBS_MAX])(void);
     int njobs;
 } state;
@@ -75,6 +77,7 @@ void netInit(aeEventLoop *loop) {
     netShareSettings();
     netEachTurn(holdTakePublished);
     holdSetWake(ioThreadsWakeMain);
+    yieldSetServe(netServeOthers);
     state.woke = clockTicks();
 }
 
@@ -202,13 +205,14 @@ static void applyThreads(void) {
  * cache, and so that the memory it frees serves what is read next. */
 void netAfterEvent(void) {
     assertMainThread();
-    if (likely(!batchIsFull())) return;
+    if (likely(!batchIsFull()) || state.serving) return;
     net_stats.executed += (long long)batchExecute(batchWaiting());
     sessionsFlush();
 }
 
 void netBeforeSleep(aeEventLoop *loop) {
     assertMainThread();
+    if (unlikely(state.serving)) return;
     uint64_t before = net_stats.busy_ns;
     bool more = turn();
     net_stats.main_active_ns += net_stats.busy_ns - before;
@@ -218,6 +222,7 @@ void netBeforeSleep(aeEventLoop *loop) {
 
 void netBeforeWait(aeEventLoop *loop) {
     assertMainThread();
+    if (unlikely(state.serving)) return;
     ioThreadsFlush();
     /* A stream of this thread's own could not be reached by one that has the role. */
     bool lend = ioThreadsCount() > 1 && rebalanceIsIdle(ioThreadMain()) && mainPolicyLends();
@@ -226,8 +231,26 @@ void netBeforeWait(aeEventLoop *loop) {
 
 void netAfterSleep(void) {
     assertMainThread();
+    if (unlikely(state.serving)) return;
     ioThreadsMainAwake();
     state.woke = clockTicks();
+}
+
+/* --- while a command works for long -------------------------------------------------------------------- */
+
+/* Read the sockets of this thread, take messages, execute what may be executed, send replies. The command is on the
+ * stack, and so may be the loop: their hooks do nothing meanwhile. */
+void netServeOthers(void) {
+    assertMainRole();
+    streamHolder *h = ioThreadHolder(ioThreadActing());
+    state.serving = true;
+    aeProcessEvents(h->loop, AE_FILE_EVENTS | AE_DONT_WAIT);
+    ioThreadsPoll(MESSAGES_PER_POLL);
+    net_stats.executed += (long long)batchServe(COMMANDS_PER_TURN);
+    streamReport(h);
+    sessionsFlush();
+    ioThreadsFlush();
+    state.serving = false;
 }
 
 /* --- an I/O thread that has main's role -------------------------------------------------------------- */

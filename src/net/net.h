@@ -29,6 +29,8 @@ void netAfterSleep(void);
 void netAfterEvent(void);
 /* A turn of main on an I/O thread that has borrowed the role (the `turn` of ioThreadHooks). */
 turnEnd netLentTurn(void);
+/* Serve others while a command works for long (yieldSetServe). */
+void netServeOthers(void);
 /* Ten times a second: idle clients, thread count, load. */
 void netCron(void);
 /* Send what clients are owed as far as sockets take it, then stop the threads (shutdown). */

@@ -40,6 +40,7 @@
 #include "setting_table.h"
 #include "store_info.h"
 #include "store_setting_table.h"
+#include "yield.h"
 #include "store_state.h"
 
 void wiringSettings(void) {
@@ -79,6 +80,7 @@ void wiringHooks(void) {
     gateSet(GATE_AUTH, authGate);
     gateSet(GATE_PROTECTED, debugGate);
     gateSet(GATE_MEMORY, memoryGate);
+    gateSet(GATE_BUSY, yieldGate);
     gateSet(GATE_REPLICA_CLIENT, replicaClientGate);
     gateSet(GATE_PAUSE, pauseGate);
     connectionSetIdentity(identityForHello);

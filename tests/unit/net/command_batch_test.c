@@ -318,6 +318,21 @@ static void *publishLater(void *arg) {
     return NULL;
 }
 
+typedef struct laterSends {
+    const int *peers;
+    const char *const *sent;
+    int from, to;
+} laterSends;
+
+static void *sendLater(void *arg) {
+    const laterSends *later = arg;
+    for (int i = later->from; i < later->to; i++) {
+        poll(NULL, 0, 100);
+        CHECK(send(later->peers[i], later->sent[i], strlen(later->sent[i]), MSG_NOSIGNAL) > 0);
+    }
+    return NULL;
+}
+
 static long long tooLate(aeEventLoop *loop, long long id, void *arg) {
     unused(loop), unused(id);
     *(bool *)arg = true;
@@ -348,6 +363,52 @@ TEST(batch_published_offsets_wake_main) {
     sdsFree(got);
     close(peer);
     allGone();
+}
+
+/* While LONG works, others get what it allows or its error, also those whose commands are in the same batch; what
+ * stands behind it in its own pipeline waits. */
+static void workLong(int threads) {
+    netFixtureInit();
+    const char *err = NULL;
+    net_settings.io_threads = threads;
+    CHECK(netApplyThreads(&err));
+    for (int i = 0; i < 50; i++) fixtureTurn();
+    int peers[4];
+    for (int i = 0; i < 4; i++) fixtureConnect(&peers[i], false);
+    for (int i = 0; i < 50; i++) fixtureTurn();
+    static const char *const sent[] = {"LONG\r\nECHO behind\r\n", "ECHO refused\r\nNOTE x\r\n", "LONG\r\n",
+                                       "NOTE enough\r\nECHO z\r\n"};
+    static const char *const want[] = {"$4\r\ndone\r\n$6\r\nbehind\r\n", "-BUSY somebody works\r\n+OK\r\n",
+                                       "-BUSY somebody works\r\n", "+OK\r\n"};
+    int at_once = threads == 1 ? 3 : 1; /* with one thread the first three are in one batch */
+    fixtureSuspend(threads == 1);
+    for (int i = 0; i < at_once; i++) {
+        CHECK(send(peers[i], sent[i], strlen(sent[i]), MSG_NOSIGNAL) > 0);
+        if (threads == 1) fixtureTurn();
+    }
+    fixtureSuspend(false);
+    laterSends later = {.peers = peers, .sent = sent, .from = at_once, .to = 4};
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, sendLater, &later) == 0);
+    for (int i = 0; i < 4; i++) {
+        sds got = fixtureReceiveBytes(peers[i], strlen(want[i]));
+        CHECK(!strncmp(got, want[i], strlen(want[i])));
+        sdsFree(got);
+    }
+    pthread_join(thread, NULL);
+    for (int i = 0; i < 4; i++) close(peers[i]);
+    allGone();
+    net_settings.io_threads = 1;
+    CHECK(netApplyThreads(&err));
+    for (int i = 0; i < 50; i++) fixtureTurn();
+}
+
+TEST(batch_long_command_lets_others_in) {
+    workLong(1);
+}
+
+TEST(batch_long_command_lets_others_in_on_a_thread) {
+    workLong(3);
 }
 
 /* What waits for an AUTH is parsed when main gives the block back, and may run at once: behind the reply to AUTH. */

@@ -16,6 +16,7 @@
 #include "rebalance.h"
 #include "reply_hold.h"
 #include "unit.h"
+#include "yield.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -104,6 +105,15 @@ static void threadsCommand(client *c) {
     addReplyOk(c);
 }
 
+/* Works until "enough" is noted by somebody, letting those in between who may; gives up after 20 seconds. */
+static void longCommand(client *c) {
+    static const yieldJob job = {CMD_ALLOW_BUSY, "-BUSY somebody works"};
+    uint64_t end = clockMonotonicMs() + 20000;
+    size_t before = sdsLen(fixture_log);
+    while (!strstr(fixture_log + before, "enough") && clockMonotonicMs() < end) yieldNow(&job);
+    addReplyBulk(c, sliceStr("done"));
+}
+
 static void nothingCommand(client *c) {
     addReplyOk(c);
 }
@@ -124,7 +134,8 @@ static int onlyKeys(const serverCommand *cmd, const slice *argv, uint32_t argc, 
 static serverCommand commands[] = {
     {.name = "ping", .proc = pingCommand, .arity = -1},
     {.name = "echo", .proc = echoCommand, .arity = 2},
-    {.name = "note", .proc = noteCommand, .arity = 2},
+    {.name = "note", .proc = noteCommand, .arity = 2, .flags = CMD_ALLOW_BUSY},
+    {.name = "long", .proc = longCommand, .arity = 1},
     {.name = "get",
      .proc = getCommand,
      .arity = 2,
@@ -225,6 +236,7 @@ void netFixtureInit(void) {
     gateSet(GATE_AUTH, authGate);
     gateSet(GATE_MEMORY, memoryGate);
     gateSet(GATE_PAUSE, pauseGate);
+    gateSet(GATE_BUSY, yieldGate);
     fixture_log = sdsEmpty();
     net_settings = (netSettings){.io_threads = 1,
                                  .maxclients = 10000,
@@ -238,6 +250,7 @@ void netFixtureInit(void) {
     netShareSettings();
     netEachTurn(holdTakePublished);
     holdSetWake(ioThreadsWakeMain);
+    yieldSetServe(netServeOthers);
     fixtureSuspend(false);
     atexit(cleanUp);
 }

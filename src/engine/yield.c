@@ -1,0 +1,41 @@
+/* yield.c -- a long job lets others in between.
+ *
+ * Not here    how others are served (net/net.c), what the job does.
+ * Owns        nothing: the job is lent until yieldNow() returns.
+ * Threads     main.
+ * Invariants  1. GATE_BUSY is armed exactly while others are served.
+ * Tests       tests/unit/net/command_batch_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "yield.h"
+
+#include "command_table.h"
+#include "panic.h"
+#include "reply.h"
+
+#define INTERVAL_NS 2000000
+
+static const yieldJob *waiting; /* borrowed: the job that lets others in; NULL when none does */
+static monotime served_at;
+static void (*serve_others)(void);
+
+void yieldSetServe(void (*serve)(void)) {
+    serve_others = serve;
+}
+
+void yieldNow(const yieldJob *job) {
+    assertMainRole();
+    if (waiting || !serve_others || clockTicksToNs(clockTicks() - served_at) < INTERVAL_NS) return;
+    waiting = job;
+    gateArm(GATE_BUSY, true);
+    serve_others();
+    gateArm(GATE_BUSY, false);
+    waiting = NULL;
+    served_at = clockTicks();
+}
+
+gateResult yieldGate(client *c) {
+    if (!waiting || c->cmd->flags & waiting->allowed) return GATE_PASSED;
+    addReplyError(c, waiting->error);
+    return GATE_REFUSED;
+}
