@@ -262,7 +262,7 @@ static void threadBeforeSleep(aeEventLoop *loop, void *arg) {
     if (stop) {
         aeStop(loop);
         aeDontWait(loop);
-    } else if (again || (!acted && mainWatchLingers(&t->watch))) {
+    } else if (again || (!acted && mainWatchSpins(&t->watch))) {
         aeDontWait(loop);
     } else if (messageChannelHasOverflow(&t->to_main)) { /* main is far behind: see whether there is room in a while */
         aeCreateTimeEvent(loop, OVERFLOW_RETRY_MS, onRetry, NULL);

@@ -12,7 +12,7 @@
  * undone. After a trial that failed the next one comes after REST_MS, then twice the time, REST_MS_MAX at most. When
  * main falls below QUIET_PERCENT, the threads execute again.
  *
- * While another thread executes, a thread that has handed over commands goes on looking at its sockets for LINGER_NS,
+ * While another thread executes, a thread that has handed over commands goes on looking at its sockets for SPIN_NS,
  * unless that thread last ran on this processor: the answer comes sooner than sleeping and being woken takes, and
  * whoever answers need not ring. What it has written it reports with the client's next request, in every
  * REPORT_TURNS-th turn, or before it sleeps.
@@ -37,7 +37,7 @@
 #define PUBLISH_READS 16
 #define WAKE_COMMANDS 32
 #define REPORT_TURNS 4
-#define LINGER_NS 20000
+#define SPIN_NS 20000
 
 #define WINDOW_MS 20
 #define BUSY_PERCENT 75
@@ -83,9 +83,9 @@ bool mainWatchReports(const mainWatch *w) {
     return w->turns % REPORT_TURNS == 0;
 }
 
-bool mainWatchLingers(mainWatch *w) {
+bool mainWatchSpins(mainWatch *w) {
     if (!w->told_at) return false;
-    if (mainIsElsewhere() && clockTicksToNs(clockTicks() - w->told_at) < LINGER_NS) return true;
+    if (mainIsElsewhere() && clockTicksToNs(clockTicks() - w->told_at) < SPIN_NS) return true;
     w->told_at = 0;
     return false;
 }

@@ -26,7 +26,7 @@ bool mainWatchLooksAgain(mainWatch *w, const streamHolder *h, bool took);
 /* Such a turn is one in which what was written is reported. */
 bool mainWatchReports(const mainWatch *w);
 /* An answer of another thread is due within microseconds: go on looking at the sockets. */
-bool mainWatchLingers(mainWatch *w);
+bool mainWatchSpins(mainWatch *w);
 /* The turn is over: the holder's counters start again. */
 void mainWatchTurned(mainWatch *w, streamHolder *h);
 

@@ -45,7 +45,7 @@ static struct {
     bool serving;       /* inside netServeOthers() */
     void (*jobs[TURN_JOBS_MAX])(void);
     int njobs;
-} state;
+} turns;
 
 /* qbuf and qbuf-free: what its holder has read but main has not, and what main has but has not executed. */
 static void fillQuerySizes(const client *c, clientInfoExtra *extra) {
@@ -78,13 +78,13 @@ void netInit(aeEventLoop *loop) {
     netEachTurn(holdTakePublished);
     holdSetWake(ioThreadsWakeMain);
     yieldSetServe(netServeOthers);
-    state.woke = clockTicks();
+    turns.woke = clockTicks();
 }
 
 void netEachTurn(void (*job)(void)) {
     assertMainThread();
-    serverAssert(state.njobs < TURN_JOBS_MAX);
-    state.jobs[state.njobs++] = job;
+    serverAssert(turns.njobs < TURN_JOBS_MAX);
+    turns.jobs[turns.njobs++] = job;
 }
 
 bool netListen(void) {
@@ -104,7 +104,7 @@ bool netApplyThreads(const char **err) {
         return false;
     }
     /* Streams move at the end of the turn: now a batch of their commands may be under way. */
-    state.apply_threads = true;
+    turns.apply_threads = true;
     return true;
 }
 
@@ -176,17 +176,17 @@ static bool work(void) {
 
 /* One turn of main, whoever makes it. True when there is more to do. */
 static bool turn(void) {
-    for (int i = 0; i < state.njobs; i++) state.jobs[i]();
+    for (int i = 0; i < turns.njobs; i++) turns.jobs[i]();
     if (unlikely(pause_any || pausePostponed())) resumeClients();
     uint64_t command_ns = engine_stats.command_ns;
     bool more = work();
     monotime now = clockTicks();
-    uint64_t turn_ns = clockTicksToNs(now - state.woke);
+    uint64_t turn_ns = clockTicksToNs(now - turns.woke);
     net_stats.busy_ns += turn_ns;
     net_stats.cycle_ns += turn_ns;
     net_stats.cycles++;
     net_stats.command_cycles_ns += engine_stats.command_ns - command_ns;
-    state.woke = now;
+    turns.woke = now;
     rebalanceCheck(now);
     mainPolicyCheck(now, rebalanceIsFull(), net_stats.busy_ns, net_stats.executed);
     ioThreadsFlush();
@@ -194,7 +194,7 @@ static bool turn(void) {
 }
 
 static void applyThreads(void) {
-    state.apply_threads = false;
+    turns.apply_threads = false;
     ioThreadsSetCount((int)net_settings.io_threads);
     rebalanceApply();
 }
@@ -205,24 +205,24 @@ static void applyThreads(void) {
  * cache, and so that the memory it frees serves what is read next. */
 void netAfterEvent(void) {
     assertMainThread();
-    if (likely(!batchIsFull()) || state.serving) return;
+    if (likely(!batchIsFull()) || turns.serving) return;
     net_stats.executed += (long long)batchExecute(batchWaiting());
     sessionsFlush();
 }
 
 void netBeforeSleep(aeEventLoop *loop) {
     assertMainThread();
-    if (unlikely(state.serving)) return;
+    if (unlikely(turns.serving)) return;
     uint64_t before = net_stats.busy_ns;
     bool more = turn();
     net_stats.main_active_ns += net_stats.busy_ns - before;
-    if (unlikely(state.apply_threads)) applyThreads();
+    if (unlikely(turns.apply_threads)) applyThreads();
     if (more) aeDontWait(loop);
 }
 
 void netBeforeWait(aeEventLoop *loop) {
     assertMainThread();
-    if (unlikely(state.serving)) return;
+    if (unlikely(turns.serving)) return;
     ioThreadsFlush();
     /* A stream of this thread's own could not be reached by one that has the role. */
     bool lend = ioThreadsCount() > 1 && rebalanceIsIdle(ioThreadMain()) && mainPolicyLends();
@@ -231,9 +231,9 @@ void netBeforeWait(aeEventLoop *loop) {
 
 void netAfterSleep(void) {
     assertMainThread();
-    if (unlikely(state.serving)) return;
+    if (unlikely(turns.serving)) return;
     ioThreadsMainAwake();
-    state.woke = clockTicks();
+    turns.woke = clockTicks();
 }
 
 /* --- while a command works for long -------------------------------------------------------------------- */
@@ -243,14 +243,14 @@ void netAfterSleep(void) {
 void netServeOthers(void) {
     assertMainRole();
     streamHolder *h = ioThreadHolder(ioThreadActing());
-    state.serving = true;
+    turns.serving = true;
     aeProcessEvents(h->loop, AE_FILE_EVENTS | AE_DONT_WAIT);
     ioThreadsPoll(MESSAGES_PER_POLL);
     net_stats.executed += (long long)batchServe(COMMANDS_PER_TURN);
     streamReport(h);
     sessionsFlush();
     ioThreadsFlush();
-    state.serving = false;
+    turns.serving = false;
 }
 
 /* --- an I/O thread that has main's role -------------------------------------------------------------- */
@@ -258,10 +258,10 @@ void netServeOthers(void) {
 turnEnd netLentTurn(void) {
     assertMainRole();
     long long before = net_stats.executed;
-    state.woke = clockTicks();
+    turns.woke = clockTicks();
     bool more = turn();
     net_stats.lent_commands += net_stats.executed - before;
-    if (state.apply_threads || batchIsForMainThread()) return TURN_FOR_MAIN;
+    if (turns.apply_threads || batchIsForMainThread()) return TURN_FOR_MAIN;
     return more || batchHasReady() ? TURN_LEFT_WORK : TURN_DONE;
 }
 

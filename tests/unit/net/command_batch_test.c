@@ -411,6 +411,44 @@ TEST(batch_long_command_lets_others_in_on_a_thread) {
     workLong(3);
 }
 
+static client *told; /* borrowed: gets a reply from the next turn's job, or timer */
+
+static void tellInTurn(void) {
+    if (told) addReplyOk(told);
+    told = NULL;
+}
+
+static long long tellByTimer(aeEventLoop *loop, long long id, void *arg) {
+    unused(loop), unused(id);
+    addReplyOk(arg);
+    return AE_NOMORE;
+}
+
+/* What eviction, expiry and the like add for clients does not wait for the next thing that happens. */
+TEST(batch_output_of_jobs_and_timers_leaves_at_once) {
+    netFixtureInit();
+    static bool registered;
+    if (!registered) netEachTurn(tellInTurn);
+    registered = true;
+    int peer;
+    client *c = fixtureConnect(&peer, false);
+    sds got = sdsEmpty();
+    for (int i = 0; i < 5; i++) fixtureTurn();
+    told = c;
+    fixtureTurn();
+    CHECK(fixtureReceive(peer, &got));
+    CHECK_EQ_STR(got, "+OK\r\n");
+    aeCreateTimeEvent(fixture_loop, 0, tellByTimer, c);
+    for (int i = 0; i < 5 && sdsLen(got) == 5; i++) { /* in the turn behind that of the timer, which does not wait */
+        fixtureTurn();
+        CHECK(fixtureReceive(peer, &got));
+    }
+    CHECK_EQ_STR(got, "+OK\r\n+OK\r\n");
+    sdsFree(got);
+    close(peer);
+    allGone();
+}
+
 /* What waits for an AUTH is parsed when main gives the block back, and may run at once: behind the reply to AUTH. */
 TEST(batch_replies_keep_their_order_behind_auth) {
     int peer;
