@@ -285,7 +285,8 @@ static bool runExample(client *c, const example *e) {
     takeSnapshot(&after);
 
     size_t changed = 0;
-    bool good = CHECK(!told.by_server) & CHECK(keyspaceAllTold());
+    bool good = CHECK(!told.by_server);
+    good &= CHECK(keyspaceAllTold());
     for (size_t i = 0; i < before.count + after.count; i++) {
         bool old = i < before.count;
         const keyState *k = old ? &before.keys[i] : &after.keys[i - before.count];
@@ -325,7 +326,9 @@ static size_t examplesOf(const serverCommand *cmd, bool changes) {
 static void askForExamples(void *arg, serverCommand *cmd) {
     if (cmd->flags & CMD_WRITE) {
         (*(size_t *)arg)++;
-        bool both = CHECK(cmd->proc) & CHECK(examplesOf(cmd, true)) & CHECK(examplesOf(cmd, false));
+        bool both = CHECK(cmd->proc);
+        both &= CHECK(examplesOf(cmd, true));
+        both &= CHECK(examplesOf(cmd, false));
         if (!both) printf("    %s needs an example that changes something and one that does not\n", cmd->fullname);
     }
     for (int i = 0; i < cmd->nsubcommands; i++) askForExamples(arg, &cmd->subcommands[i]);

@@ -40,7 +40,8 @@ static hashedKey name(size_t i) {
 static bool sameValue(const robj *o, const modelKey *k) {
     robj *want = stringEntry(keyOf(""), k->n, k->len);
     char a[LONG_STR_SIZE], b[LONG_STR_SIZE];
-    bool same = CHECK(sliceEq(objectString(o, a), objectString(want, b))) & CHECK_EQ_INT(objectExpire(o), k->expire);
+    bool same = CHECK(sliceEq(objectString(o, a), objectString(want, b)));
+    same &= CHECK_EQ_INT(objectExpire(o), k->expire);
     decrRefCount(want);
     return same;
 }
