@@ -17,7 +17,9 @@
  * whoever answers need not ring. What it has written it reports with the client's next request, in every
  * REPORT_TURNS-th turn, or before it sleeps.
  *
- * Measured on two processors that the load generator shares, 512-byte values; see docs/design/main_role.md.
+ * SPIN_NS was measured on two processors that the load generator shares; the bounds of the trial are chosen, not
+ * measured: they are to do no harm there, and to be tuned where there are more processors. docs/design/main_role.md
+ * says why the role moves.
  *
  * Owns        the state of the trial.
  * Threads     as the header says; `dedicated` is atomic, relaxed.
