@@ -5,6 +5,11 @@
 set syntax {ERR syntax error}
 set not_integer {ERR value is not an integer or out of range}
 
+# Connections of the test before count as long as the server has not noticed that they are gone.
+proc wait_until_alone {} {
+    wait_for_condition 10 {[info_field connected_clients clients] == 1}
+}
+
 # The lines of a CLIENT LIST with ARGUMENTS.
 proc list_clients {args} {
     return [lmap line [split [r CLIENT LIST {*}$args] \n] {
@@ -68,6 +73,7 @@ start_server {each {r FLUSHALL}} {
     }
 
     test "CLIENT LIST TYPE shows connections of a kind" {
+        wait_until_alone
         assert_equal 1 [llength [list_clients TYPE normal]]
         assert_equal 0 [llength [list_clients TYPE pubsub]]
         assert_equal 0 [llength [list_clients TYPE replica]]
@@ -76,6 +82,7 @@ start_server {each {r FLUSHALL}} {
     }
 
     test "CLIENT LIST filters by name, database, address, user, idle time and age" {
+        wait_until_alone
         with_clients {a b} {
             $a CLIENT SETNAME first
             $b SELECT 7
@@ -232,6 +239,7 @@ start_server {each {r FLUSHALL}} {
 
     foreach filter {"TYPE normal" "USER default" "IP 127.0.0.1" "MAXAGE 1" "IDLE 1" {LADDR 127.0.0.1:[srv port]}} {
         test "CLIENT KILL [lindex $filter 0] spares its own connection" {
+            wait_until_alone
             with_clients {a b} {
                 if {[lindex $filter 0] in {MAXAGE IDLE}} {
                     after 2100
