@@ -12,10 +12,12 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "clock.h"
 
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define CALIBRATION_NS 10000000
 
@@ -150,6 +152,18 @@ int64_t clockWallUs(void) {
 
 int64_t clockWallMs(void) {
     return clockWallUs() / 1000;
+}
+
+long long clockIdleMs(void) {
+    char text[128];
+    double up, idle;
+    int fd = open("/proc/uptime", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return -1;
+    ssize_t n = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    if (n <= 0) return -1;
+    text[n] = '\0';
+    return sscanf(text, "%lf %lf", &up, &idle) == 2 ? (long long)(idle * 1000) : -1;
 }
 
 void clockRefreshTimezone(void) {

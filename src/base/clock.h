@@ -32,6 +32,10 @@ uint64_t clockMonotonicMs(void);
 int64_t clockWallUs(void);
 int64_t clockWallMs(void);
 
+/* Milliseconds that all processors of the machine together have been idle since it started, to a hundredth of a second;
+ * -1 where the system does not tell. Reads a file of the system: a few microseconds. */
+long long clockIdleMs(void);
+
 /* Break `unix_s` into local time without a lock (localtime_r takes one, fatal after fork in a child).
  * `tz_offset_s` is seconds west of Greenwich, `dst` whether daylight saving holds; clockInit() and
  * the server's cron refresh what clockLocalTime() uses. */

@@ -4,13 +4,17 @@
  * commands. So nothing wakes main's own thread for a handful of commands: the thread that has them takes main's role
  * and executes them itself (main_role.c). That is all there is to do as long as the threads can execute what they read.
  *
- * Under saturation it may pay to give execution a thread of its own: the data stays hot in one processor's cache, and
- * the threads only read, parse and write. It pays only where there is a processor for it, and no counter tells that
- * beforehand: the other one may belong to the clients. So it is tried. When all threads have been full, or main busy
- * for BUSY_PERCENT, in two windows, threads wake main's own thread instead of executing (`dedicated`); after
- * TRIAL_WINDOWS the commands per window are compared with those before, and what is not better by GAIN_PERCENT is
- * undone. After a trial that failed the next one comes after REST_MS, then twice the time, REST_MS_MAX at most. When
- * main falls below QUIET_PERCENT, the threads execute again.
+ * Under saturation it may pay to give execution a thread of its own (`dedicated`: threads wake main's own thread
+ * instead of executing): the data stays hot in one processor's cache, and the threads only read, parse and write. It
+ * pays only where there is a processor for it; the other one may belong to the clients. So it is tried, when all
+ * threads have been full, or main busy for BUSY_PERCENT, in ASKING_WINDOWS, and processors have been idle meanwhile for
+ * IDLE_PERCENT of one. After TRIAL_WINDOWS the commands per second are compared with those before, and what is not
+ * better by GAIN_PERCENT is undone. The way back is tried in the same manner when no processor is idle any more, and
+ * taken without a trial when main falls below QUIET_PERCENT. After a trial that failed the next one comes after
+ * REST_MS, then twice the time, REST_MS_MAX at most.
+ *
+ * Why not without asking for idle processors: on two that the clients shared, the trials (80 ms each, at twice the
+ * price) made a GET of 50 clients dearer by 8 % in a run of two seconds.
  *
  * While another thread executes, a thread that has handed over commands goes on looking at its sockets for SPIN_NS,
  * unless that thread last ran on this processor: the answer comes sooner than sleeping and being woken takes, and
@@ -44,12 +48,15 @@
 #define WINDOW_MS 20
 #define BUSY_PERCENT 75
 #define QUIET_PERCENT 40
-#define BUSY_WINDOWS 2
+#define ASKING_WINDOWS 5 /* long beside the system's hundredths of a second of idle time */
 #define QUIET_WINDOWS 5
 #define SETTLE_WINDOWS 1 /* at the start of a trial; they do not count */
 #define TRIAL_WINDOWS 3
 #define GAIN_PERCENT 5
-#define REST_MS 1000 /* after a trial that failed; doubled each time */
+#define LOSS_PERCENT 2  /* that the way back may cost: it takes less of the machine */
+#define IDLE_PERCENT 50 /* of one processor: there is one for main */
+#define FULL_PERCENT 10 /* less: there is none */
+#define REST_MS 1000    /* after a trial that failed; doubled each time */
 #define REST_MS_MAX 60000
 
 static _Atomic bool dedicated;
@@ -99,13 +106,21 @@ void mainWatchTurned(mainWatch *w, streamHolder *h) {
 
 /* --- who executes ------------------------------------------------------------------------------------------ */
 
+typedef struct mainPace {
+    long long commands;
+    uint64_t ns;
+} mainPace;
+
 static struct {
     monotime window_start;
     uint64_t busy_seen;
     long long commands_seen;
-    int busy_windows, quiet_windows;
-    long long before;   /* commands in the windows before the trial */
-    long long during;   /* in those of the trial that count */
+    int asking_windows;    /* in a row in which the other way looked better */
+    monotime asking_since; /* and how long all processors had been idle then */
+    long long idle_seen_ms;
+    int quiet_windows;
+    mainPace before;    /* in the windows before the trial */
+    mainPace during;    /* in those of the trial that count */
     int trial_windows;  /* that have gone; -1: no trial is under way */
     monotime failed_at; /* the last trial */
     uint64_t rest_ms;   /* before the next; 0: none has failed */
@@ -131,61 +146,96 @@ bool mainPolicyIsRestless(void) {
 
 static void setDedicated(bool on) {
     atomic_store_explicit(&dedicated, on, memory_order_relaxed);
-    policy.busy_windows = policy.quiet_windows = 0;
-    policy.trial_windows = on ? 0 : -1;
+    policy.asking_windows = policy.quiet_windows = 0;
+    policy.trial_windows = -1;
+}
+
+static void paceAdd(mainPace *pace, mainPace window) {
+    pace->commands += window.commands;
+    pace->ns += window.ns;
+}
+
+static double perSecond(mainPace pace) {
+    return (double)pace.commands * 1e9 / (double)pace.ns;
+}
+
+static bool trialPays(void) {
+    int percent = mainPolicyIsDedicated() ? 100 + GAIN_PERCENT : 100 - LOSS_PERCENT;
+    return perSecond(policy.during) * 100 >= perSecond(policy.before) * percent;
 }
 
 /* A window of the trial is over. */
-static void judge(monotime now, long long commands) {
+static void judge(monotime now, mainPace window) {
     if (++policy.trial_windows <= SETTLE_WINDOWS) return;
-    policy.during += commands;
+    paceAdd(&policy.during, window);
     if (policy.trial_windows < SETTLE_WINDOWS + TRIAL_WINDOWS) return;
-    long long per_window = policy.during / TRIAL_WINDOWS, before = policy.before / BUSY_WINDOWS;
     policy.trial_windows = -1;
-    if (per_window * 100 >= before * (100 + GAIN_PERCENT)) {
+    if (trialPays()) {
         policy.rest_ms = 0;
         return; /* it stays */
     }
-    setDedicated(false);
+    setDedicated(!mainPolicyIsDedicated());
     policy.failed_at = now;
     policy.rest_ms = policy.rest_ms ? policy.rest_ms * 2 : REST_MS;
     if (policy.rest_ms > REST_MS_MAX) policy.rest_ms = REST_MS_MAX;
 }
 
-/* The threads execute: is it time to try the other way? */
-static void considerTrial(monotime now, bool full, long long commands) {
+/* Since the first of the asking windows, in percent of one processor; -1: not known. */
+static long long idlePercent(monotime now, long long idle_ms) {
+    long long ms = (long long)clockTicksToNs(now - policy.asking_since) / 1000000;
+    return idle_ms < 0 || policy.idle_seen_ms < 0 || ms <= 0 ? -1 : (idle_ms - policy.idle_seen_ms) * 100 / ms;
+}
+
+static bool processorsAllowTrial(long long idle_percent) {
+    if (mainPolicyIsDedicated()) return idle_percent >= 0 && idle_percent < FULL_PERCENT;
+    return idle_percent < 0 || idle_percent >= IDLE_PERCENT;
+}
+
+/* `asks`: seen from main, the other way may be the better one. */
+static void considerTrial(monotime now, const mainLoad *load, bool asks, mainPace window) {
     bool rests = policy.rest_ms && clockTicksToNs(now - policy.failed_at) < policy.rest_ms * 1000000;
-    if (!full || rests) {
-        policy.busy_windows = 0;
+    if (!asks || rests) {
+        policy.asking_windows = 0;
         return;
     }
-    policy.before = policy.busy_windows ? policy.before + commands : commands;
-    if (++policy.busy_windows < BUSY_WINDOWS) return;
-    policy.during = 0;
-    setDedicated(true);
+    if (policy.asking_windows == 0) {
+        policy.asking_windows = 1;
+        policy.asking_since = now;
+        policy.idle_seen_ms = load->idle_ms();
+        policy.before = (mainPace){0};
+        return;
+    }
+    paceAdd(&policy.before, window);
+    if (++policy.asking_windows <= ASKING_WINDOWS) return;
+    policy.asking_windows = 0;
+    if (!processorsAllowTrial(idlePercent(now, load->idle_ms()))) return;
+    setDedicated(!mainPolicyIsDedicated());
+    policy.trial_windows = 0;
+    policy.during = (mainPace){0};
 }
 
-static void considerEnd(unsigned busy) {
+static bool quietEnds(unsigned busy) {
     policy.quiet_windows = busy < QUIET_PERCENT ? policy.quiet_windows + 1 : 0;
     if (policy.quiet_windows >= QUIET_WINDOWS) setDedicated(false);
+    return policy.quiet_windows > 0;
 }
 
-void mainPolicyCheck(monotime now, bool threads_full, uint64_t busy_ns, long long commands) {
+void mainPolicyCheck(monotime now, const mainLoad *load) {
     assertMainRole();
     uint64_t window_ns = clockTicksToNs(now - policy.window_start);
     if (window_ns < WINDOW_MS * 1000000ull) return;
-    unsigned busy = (unsigned)((busy_ns - policy.busy_seen) * 100 / window_ns);
-    long long ran = commands - policy.commands_seen;
+    unsigned busy = (unsigned)((load->busy_ns - policy.busy_seen) * 100 / window_ns);
+    const mainPace window = {.commands = load->commands - policy.commands_seen, .ns = window_ns};
     policy.window_start = now;
-    policy.busy_seen = busy_ns;
-    policy.commands_seen = commands;
+    policy.busy_seen = load->busy_ns;
+    policy.commands_seen = load->commands;
     if (net_settings.main_role != MAIN_ROLE_AUTO) {
         if (mainPolicyIsDedicated()) setDedicated(false);
     } else if (policy.trial_windows >= 0) {
-        judge(now, ran);
+        judge(now, window);
     } else if (mainPolicyIsDedicated()) {
-        considerEnd(busy);
+        considerTrial(now, load, !quietEnds(busy), window);
     } else {
-        considerTrial(now, threads_full || busy >= BUSY_PERCENT, ran);
+        considerTrial(now, load, load->threads_full || busy >= BUSY_PERCENT, window);
     }
 }

@@ -34,10 +34,16 @@ void mainWatchTurned(mainWatch *w, streamHolder *h);
 
 /* A thread that has these commands should wake main's own thread rather than execute them. Any thread. */
 bool mainPolicyWakes(const streamHolder *h);
-/* Main, once a turn: look at the load, at most every few milliseconds. `threads_full`: the threads that may take part
- * all do, and have no time left; `busy_ns`: time that main has worked since boot, on any thread; `commands`: executed
- * since boot. */
-void mainPolicyCheck(monotime now, bool threads_full, uint64_t busy_ns, long long commands);
+/* The load, as main sees it after a turn. */
+typedef struct mainLoad {
+    bool threads_full;          /* those that may take part all do, and have no time left */
+    uint64_t busy_ns;           /* time that main has worked since boot, on any thread */
+    long long commands;         /* executed since boot */
+    long long (*idle_ms)(void); /* of all processors since some time, or -1: clockIdleMs(), but in tests */
+} mainLoad;
+
+/* Main, once a turn: look at the load, at most every few milliseconds. */
+void mainPolicyCheck(monotime now, const mainLoad *load);
 /* Whether main is kept on its own thread. Main. */
 bool mainPolicyIsDedicated(void);
 /* Whether main's own thread may lend the role when it waits. Main. */

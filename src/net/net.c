@@ -188,7 +188,11 @@ static bool turn(void) {
     net_stats.command_cycles_ns += engine_stats.command_ns - command_ns;
     turns.woke = now;
     rebalanceCheck(now);
-    mainPolicyCheck(now, rebalanceIsFull(), net_stats.busy_ns, net_stats.executed);
+    const mainLoad load = {.threads_full = rebalanceIsFull(),
+                           .busy_ns = net_stats.busy_ns,
+                           .commands = net_stats.executed,
+                           .idle_ms = clockIdleMs};
+    mainPolicyCheck(now, &load);
     ioThreadsFlush();
     return more;
 }

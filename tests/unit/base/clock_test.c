@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static uint64_t systemUs(void) {
     struct timespec ts;
@@ -43,6 +44,17 @@ TEST(wall_clock_is_now) {
     int64_t now = time(NULL);
     CHECK(llabs(clockWallMs() / 1000 - now) <= 1);
     CHECK(llabs(clockWallUs() / 1000000 - now) <= 1);
+}
+
+/* Nobody can say how much it is; but it does not shrink, and no faster than all processors sleep. */
+TEST(idle_time_only_grows) {
+    long long first = clockIdleMs();
+    if (first < 0) return; /* the system does not tell */
+    struct timespec pause = {0, 50000000};
+    nanosleep(&pause, NULL);
+    long long last = clockIdleMs();
+    CHECK(first > 0 && last >= first);
+    CHECK(last - first < 60000 * sysconf(_SC_NPROCESSORS_CONF));
 }
 
 static void compareDates(const char *zone) {

@@ -104,9 +104,15 @@ TEST(role_kept_asleep_cannot_be_borrowed) {
 
 static struct {
     monotime now;
-    uint64_t busy_ns;
-    long long commands;
-} load;
+    long long idle_ms;
+    int idle_percent; /* of one processor; -1: the system does not tell */
+} machine;
+
+static long long idleMs(void) {
+    return machine.idle_percent < 0 ? -1 : machine.idle_ms;
+}
+
+static mainLoad load = {.idle_ms = idleMs};
 
 /* A window of 25 ms in which main was busy for `busy` percent and executed `commands`. */
 static void window(unsigned busy, long long commands) {
@@ -117,41 +123,48 @@ static void window(unsigned busy, long long commands) {
         monotime b = clockTicks();
         ticks_per_ns = (double)(b - a) / (double)clockTicksToNs(b - a);
     }
-    load.now += (monotime)(25e6 * ticks_per_ns);
+    machine.now += (monotime)(25e6 * ticks_per_ns);
+    machine.idle_ms += machine.idle_percent / 4;
     load.busy_ns += 250000ull * busy;
     load.commands += commands;
-    mainPolicyCheck(load.now, false, load.busy_ns, load.commands);
+    mainPolicyCheck(machine.now, &load);
 }
 
-/* Windows until main is kept on its own thread, at most `max`; -1: never. */
-static int windowsUntilDedicated(int max) {
+/* Windows until main is kept on its own thread, or no longer, at most `max`; -1: never. */
+static int windowsUntil(bool dedicated, int max) {
     for (int i = 0; i < max; i++) {
-        if (mainPolicyIsDedicated()) return i;
+        if (mainPolicyIsDedicated() == dedicated) return i;
         window(90, 1000);
     }
     return -1;
 }
 
-TEST(policy_tries_and_undoes_what_does_not_pay) {
+/* Whatever the tests before have left, a long rest among it, is over: nothing is asked for. */
+static void startQuiet(void) {
     netFixtureInit();
-    load.now = clockTicks();
+    machine.now = clockTicks();
+    machine.idle_percent = 100;
     load.busy_ns = net_stats.busy_ns;
     load.commands = net_stats.executed;
-    /* Whatever the tests before have left: a long rest, a trial that pays, and quiet. */
     for (int i = 0; i < 2500; i++) window(10, 10);
-    CHECK(windowsUntilDedicated(10) >= 0);
-    for (int i = 0; i < 10; i++) window(90, 1500);
+    CHECK(windowsUntil(true, 10) >= 0);
+    for (int i = 0; i < 10; i++) window(90, 1500); /* it pays: the rest is forgotten */
     for (int i = 0; i < 10; i++) window(10, 10);
+    CHECK(!mainPolicyIsDedicated());
+}
+
+TEST(policy_tries_and_undoes_what_does_not_pay) {
+    startQuiet();
     for (int i = 0; i < 100; i++) window(60, 1000);
     CHECK(!mainPolicyIsDedicated()); /* there is no need */
-    CHECK(windowsUntilDedicated(10) >= 2);
+    CHECK(windowsUntil(true, 10) >= 2);
     for (int i = 0; i < 10; i++) window(90, 1010); /* one percent */
     CHECK(!mainPolicyIsDedicated());
-    int rest = windowsUntilDedicated(1000); /* the next one comes after a second, and after two when it fails */
+    int rest = windowsUntil(true, 1000); /* the next one comes after a second, and after two when it fails */
     CHECK(rest >= 20 && rest < 60);
     for (int i = 0; i < 4; i++) window(90, 900);
     CHECK(!mainPolicyIsDedicated());
-    int longer = windowsUntilDedicated(1000);
+    int longer = windowsUntil(true, 1000);
     CHECK(longer > rest + 20);
     for (int i = 0; i < 50; i++) window(90, 1500); /* it pays */
     CHECK(mainPolicyIsDedicated());
@@ -163,4 +176,32 @@ TEST(policy_tries_and_undoes_what_does_not_pay) {
     for (int i = 0; i < 10; i++) window(20, 300);
     CHECK(!mainPolicyIsDedicated());
     CHECK(!mainPolicyWakes(&many));
+}
+
+TEST(policy_tries_nothing_where_no_processor_is_idle) {
+    startQuiet();
+    machine.idle_percent = 20;
+    CHECK_EQ_INT(windowsUntil(true, 200), -1);
+    machine.idle_percent = -1; /* not known: only a trial tells */
+    CHECK(windowsUntil(true, 20) >= 0);
+    for (int i = 0; i < 10; i++) window(90, 1500);
+    for (int i = 0; i < 10; i++) window(10, 10);
+}
+
+/* The processor that main had to itself has found other work. */
+TEST(policy_goes_back_when_processors_are_no_longer_idle) {
+    startQuiet();
+    CHECK(windowsUntil(true, 20) >= 0);
+    for (int i = 0; i < 10; i++) window(90, 1500);
+    CHECK(mainPolicyIsDedicated());
+    machine.idle_percent = 30; /* neither there nor gone: nothing is tried */
+    CHECK_EQ_INT(windowsUntil(false, 200), -1);
+    machine.idle_percent = 0;
+    CHECK(windowsUntil(false, 20) >= 0);
+    for (int i = 0; i < 4; i++) window(90, 700); /* worse without */
+    CHECK(mainPolicyIsDedicated());
+    CHECK(windowsUntil(false, 100) >= 20); /* after a rest */
+    for (int i = 0; i < 4; i++) window(90, 990);
+    CHECK(!mainPolicyIsDedicated()); /* as good: the threads execute from now on */
+    CHECK_EQ_INT(windowsUntil(true, 200), -1);
 }
