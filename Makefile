@@ -151,7 +151,8 @@ all: $(call archives,$(LAYERS)) $(addprefix $(BIN)/,$(PROGRAMS)) $(COPIES)
 # One thread, pipelines of 16, 512 B, user instructions per GET / SET: no guards 1,654 / 2,172, this 1,642 / 2,171,
 # guards of the strong kind everywhere 1,700 / 2,219.
 HOT_FILES := base/clock ds/memory_prefetch resp/request_reader object/object object/value_string commands/t_string \
-    net/request_block net/command_batch net/networking net/io_threads
+    net/request_block net/command_batch net/client_stream net/client_stream_read \
+    net/client_stream_report net/client_stream_write net/io_threads
 $(foreach f,$(HOT_FILES),$(if $(wildcard src/$f.c),,$(error HOT_FILES names src/$f.c, which is not there)))
 ifneq ($(PROTECTOR),)
 $(foreach f,$(HOT_FILES),$(OUT)/src/$f.o): PROTECTOR := -fstack-protector

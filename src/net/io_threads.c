@@ -13,7 +13,7 @@
  * store. Towards a thread the same with `sleeping`: it stores that, makes a full fence and looks at its ring once more,
  * and main publishes, makes a full fence and looks at `sleeping`.
  *
- * Not here    what a message does (sessions.c, networking.c), which thread holds which stream (rebalance.c),
+ * Not here    what a message does (sessions.c, client_stream.c), which thread holds which stream (rebalance.c),
  *             who has the role (main_role.c), when it pays to wake or to wait for whom (main_policy.c).
  * Owns        the threads, their channels and loops.
  * Threads     functions are main's, or the thread's own, as the header says.

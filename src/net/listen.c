@@ -1,6 +1,6 @@
 /* listen.c -- listening sockets, and what happens to a connection before it is a client.
  *
- * Not here    sockets as such (event/anet.c), the client's life (client/client.c, networking.c).
+ * Not here    sockets as such (event/anet.c), the client's life (client/client.c, client_stream.c).
  * Owns        the listening descriptors; removes the Unix socket's path.
  * Threads     main.
  * Tests       tests/server/process.tcl, tests/engine/limits.tcl

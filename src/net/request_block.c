@@ -1,7 +1,7 @@
 /* request_block.c -- bytes of requests and the records made of them, in blocks that are used again.
  *
  * Not here    where a request ends (resp/request_reader.c), what a record says (engine/command_record.c), who reads and
- *             hands over (networking.c).
+ *             hands over (client_stream_read.c).
  * Owns        the blocks of a thread's pool.
  * Threads     the holder of the stream; requestBlockPut() also on the next holder.
  * Cost        one block for each read; no allocation per request beyond the value it builds.

@@ -3,14 +3,14 @@
  * Nothing is sent when it comes to be but at one point, sessionsFlush(), once or a few times a turn: so one message
  * carries all replies of a client's batch together with the blocks of its requests.
  *
- * Not here    what a message does to the stream (networking.c), messages from streams (sessions.c).
+ * Not here    what a message does to the stream (client_stream.c), messages from streams (sessions.c).
  * Owns        the lists of streams with used-up blocks and of those to be drained; replies held back while a stream is
  *             between two holders.
  * Threads     main.
  * Invariants  1. Replies reach the stream in the order in which they were made, each once.
  *             2. Between IO_MSG_LEAVE and IO_MSG_LEFT nothing is sent to a stream.
  *             3. Output that is held (client/reply_hold.h) stays with its client, and so does the word to drain.
- * Tests       tests/unit/net/networking_test.c, tests/unit/net/command_batch_test.c
+ * Tests       tests/unit/net/client_stream_test.c, tests/unit/net/command_batch_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "session_output.h"

@@ -5,7 +5,7 @@
  * Threads     main.
  * Invariants  1. A client is freed only in sessionsFreeClosing(), never while a batch is open.
  *             2. Messages of a stream whose session is gone are dropped, with what they carry.
- * Tests       tests/unit/net/networking_test.c, tests/unit/net/command_batch_test.c
+ * Tests       tests/unit/net/client_stream_test.c, tests/unit/net/command_batch_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "sessions.h"

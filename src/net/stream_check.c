@@ -1,10 +1,11 @@
 /* stream_check.c -- what holds of a stream whenever none of its functions is running.
  *
- * Not here    what changes a stream (networking.c), main's fields of it (rebalance.c, session_output.c).
+ * Not here    what changes a stream (client_stream.c and its rooms), main's fields of it (rebalance.c,
+ *             session_output.c).
  * Threads     the holder.
  * Invariants  the asserts below, one each.
  * Cost        the first blocks of the output and the thread's list of unreported streams; debug builds and tests only.
- * Tests       tests/unit/net/networking_test.c, after every operation
+ * Tests       tests/unit/net/client_stream_test.c, after every operation
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "panic.h"

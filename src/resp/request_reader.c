@@ -7,7 +7,7 @@
  *   COUNT --"*n"--> LENGTH --"$len"--> BODY --len bytes, CRLF--> LENGTH | DONE
  *   COUNT --other byte--> INLINE --line--> DONE            any state --malformed--> BAD
  *
- * Not here    reading sockets, sizing buffers (net/networking.c); what the words mean (engine/).
+ * Not here    reading sockets, sizing buffers (net/client_stream_read.c); what the words mean (engine/).
  * Owns        nothing: the buffer and the argument vector are lent by the caller.
  * Threads     the thread that holds the client.
  * Invariants  1. No byte at or behind `end` is read; bytes are written only inside a complete inline line.

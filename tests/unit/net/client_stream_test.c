@@ -1,4 +1,4 @@
-/* networking_test.c -- a stream on thread 0 with the test in main's place: every split, limit, end and partial write.
+/* client_stream_test.c -- a stream on thread 0 with the test in main's place: every split, limit, end, partial write.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "command_table.h"

@@ -1,0 +1,129 @@
+/* client_stream.c -- a stream from its connection to its end: made, attached to a holder, told what to do, closed.
+ *
+ * Main's messages arrive here and go to the rooms that do the work:
+ *
+ *     bytes -> client_stream_read.c -> requests -> main -> output -> client_stream_write.c -> bytes
+ *                                                            at the end, client_stream_close.c
+ *     and client_stream_report.c tells main what was written and that it is over.
+ *
+ * Not here    threads and messages (io_threads.c), main's fields of a stream (rebalance.c, session_output.c).
+ * Owns        a stream's connection.
+ * Threads     the holder, where the header does not say main.
+ * Invariants  1. The socket is closed only on main's word.
+ *             2. After IO_MSG_GONE and IO_MSG_LEFT the holder does not touch the stream.
+ * Tests       tests/unit/net/client_stream_test.c, tests/engine/io_threads.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "client_stream_internal.h"
+
+#include "io_threads.h"
+#include "panic.h"
+#include "zmalloc.h"
+
+#include <string.h>
+
+static void drainAndClose(clientStream *s) {
+    s->drain_and_close = true;
+    s->input_ended = true;
+    clientStreamUpdateReading(s);
+    if (s->conn->state == CONN_ERROR || s->write_failed) clientStreamReportDrained(s);
+    else if (!s->out_head) clientStreamOutputDrained(s);
+}
+
+/* The connection is (or, after a failed handshake, is not) ready for bytes. */
+static void onAccepted(connection *conn) {
+    clientStream *s = conn->owner;
+    if (conn->state != CONN_CONNECTED) clientStreamReportEnd(s, END_ERROR);
+    else clientStreamUpdateReading(s);
+}
+
+static void attach(clientStream *s, streamHolder *h) {
+    s->holder = h;
+    int fds = aeGetSetSize(h->loop);
+    if (s->conn->fd >= fds) aeResizeSetSize(h->loop, s->conn->fd >= 2 * fds ? s->conn->fd + 1 : 2 * fds);
+    if (connAttach(s->conn, h->loop) == C_ERR) {
+        clientStreamReportEnd(s, END_ERROR);
+        return;
+    }
+    s->reading_stopped = true;
+    if (s->conn->state == CONN_ACCEPTING) {
+        connAccept(s->conn, onAccepted);
+        return;
+    }
+    clientStreamUpdateReading(s);
+    clientStreamWatchOutput(s);
+}
+
+static void detach(clientStream *s) {
+    clientStreamReportWritten(s);
+    clientStreamForgetReport(s);
+    clientStreamStopLingering(s);
+    connDetach(s->conn);
+    connSetReadHandler(s->conn, NULL);
+    connSetWriteHandler(s->conn, NULL);
+    ioMessage m = {.type = IO_MSG_LEFT, .stream = s};
+    ioThreadPostToMain(s->holder, &m);
+}
+
+static void closeStream(clientStream *s) {
+    clientStreamForgetReport(s);
+    clientStreamStopLingering(s);
+    connClose(s->conn);
+    s->conn = NULL;
+    clientStreamDropOutput(s);
+    clientStreamDropInput(s);
+    ioMessage m = {.type = IO_MSG_GONE, .stream = s, .bytes = s->done_bytes, .reply = s->done};
+    s->done = NULL;
+    s->done_bytes = 0;
+    streamHolder *h = s->holder;
+    s->holder = NULL; /* nothing is sent for the stream after this: it would have no sender */
+    ioThreadPostToMain(h, &m);
+}
+
+void streamDeliver(streamHolder *h, const ioMessage *m) {
+    clientStream *s = m->stream;
+    if (m->type != IO_MSG_JOIN) {
+        debugAssert(s->holder == h);
+        clientStreamDebugCheck(s);
+    }
+    switch ((messageType)m->type) {
+    case IO_MSG_JOIN:
+        attach(s, h);
+        s->authenticated = m->number & STREAM_AUTHENTICATED;
+        break;
+    case IO_MSG_LEAVE: detach(s); return; /* the stream is its next holder's, or main's: not to be touched */
+    case IO_MSG_OUTPUT:
+        s->authenticated = m->number & STREAM_AUTHENTICATED;
+        /* Output first: a returned block may let more be parsed. */
+        if (m->reply) clientStreamTakeOutput(s, m->reply);
+        if (m->block) clientStreamTakeReturned(s, m->block);
+        break;
+    case IO_MSG_DRAIN: drainAndClose(s); break;
+    case IO_MSG_CLOSE: closeStream(s); return;
+    case IO_MSG_FREE:
+    case IO_MSG_REQUESTS:
+    case IO_MSG_WRITTEN:
+    case IO_MSG_END:
+    case IO_MSG_LEFT:
+    case IO_MSG_GONE: serverPanic("message %d is not for a stream", m->type);
+    }
+    clientStreamDebugCheck(s);
+}
+
+/* --- making and freeing (main) ----------------------------------------------------------------------- */
+
+clientStream *streamCreate(connection *conn, bool authenticated) {
+    clientStream *s = zmallocAligned(CACHE_LINE, sizeof(*s));
+    memset(s, 0, sizeof(*s));
+    s->conn = conn;
+    s->authenticated = authenticated;
+    s->linger_timer = -1;
+    conn->owner = s;
+    clientStreamInitReader(s);
+    return s;
+}
+
+void streamFree(clientStream *s) {
+    serverAssert(!s->conn && !s->session && !s->partial && !s->out_head && !s->done);
+    zfree(s);
+}

@@ -1,0 +1,73 @@
+/* client_stream_internal.h -- what the rooms of a stream's holder share; each function says which room it is in.
+ *
+ * Nobody but the client_stream*.c files includes it.
+ *
+ * Runs on: the holder.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NET_CLIENT_STREAM_INTERNAL_H
+#define NET_CLIENT_STREAM_INTERNAL_H
+
+#include "stream.h"
+
+/* Not among the names that the program exports (-rdynamic, for crash reports): so link-time optimization treats them as
+ * if they were static, and what is called at one place is inlined there. */
+#pragma GCC visibility push(hidden)
+
+/* --- client_stream_report.c ------------------------------------------------------------------------ */
+/* Nothing more will be read: main learns it, once. */
+void clientStreamReportEnd(clientStream *s, endReason why);
+/* Tell main now of what was written, if anything was. */
+void clientStreamReportWritten(clientStream *s);
+/* Something was written, or given up: tell main at the end of the thread's turn (streamReport). */
+void clientStreamReportLater(clientStream *s);
+/* The holder is to lose the stream: not at the end of the turn. */
+void clientStreamForgetReport(clientStream *s);
+
+/* --- client_stream_close.c ------------------------------------------------------------------------- */
+/* All output is with the kernel. To close a socket with input that nobody has read makes a reset of it, which throws
+ * away what the peer has not got yet: so, unless the input has ended or the peer has all, tell it that this was the end
+ * and wait for its own, reading what it still sends. */
+void clientStreamOutputDrained(clientStream *s);
+/* Nothing is to be waited for: main learns that the stream has drained. */
+void clientStreamReportDrained(clientStream *s);
+/* Output is being drained: what still comes in is thrown away, only the end of the connection matters. */
+void clientStreamDiscardInput(clientStream *s);
+void clientStreamStopLingering(clientStream *s);
+
+/* --- client_stream_read.c -------------------------------------------------------------------------- */
+void clientStreamInitReader(clientStream *s);
+/* Read, or stop reading: install or remove the handler as the stream's state asks for. */
+void clientStreamUpdateReading(clientStream *s);
+/* Main has executed these blocks (takes them): parsing that waited for it, and reading, go on. */
+void clientStreamTakeReturned(clientStream *s, requestBlock *chain);
+/* Let go of a request that is not whole. */
+void clientStreamDropInput(clientStream *s);
+
+/* --- client_stream_write.c ------------------------------------------------------------------------- */
+/* Write what the socket takes of it and keep the rest (takes the chain, which is not empty). */
+void clientStreamTakeOutput(clientStream *s, replyBlock *chain);
+/* To a new holder's loop: go on when the socket has room, if output waits. */
+void clientStreamWatchOutput(clientStream *s);
+/* The connection is closed: unsent output is done, unwritten. */
+void clientStreamDropOutput(clientStream *s);
+
+#pragma GCC visibility pop
+
+/* --- all of them ----------------------------------------------------------------------------------- */
+/* Part of a request has come or part of the output has gone: the client is not idle. Not called where a command runs
+ * anyway, which says so itself: the clock is read beside a rare system call, never for a short request or reply. */
+static inline void clientStreamNoteBytes(clientStream *s) {
+    atomic_store_explicit(&s->last_bytes, clockTicks(), memory_order_relaxed);
+}
+
+/* At both ends of each function that the loop or a message calls. */
+static inline void clientStreamDebugCheck(const clientStream *s) {
+#ifdef DEBUG_ASSERTIONS
+    streamCheck(s);
+#else
+    unused(s);
+#endif
+}
+
+#endif

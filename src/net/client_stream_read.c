@@ -1,0 +1,310 @@
+/* client_stream_read.c -- bytes to requests: read, parse, hand over.
+ *
+ * Reading fills a request block, parsing makes records in it, and the block goes to main as soon as no
+ * whole request is left in the bytes; the rest is the start of the next block.
+ *
+ * Not here    where a request ends (resp/request_reader.c), records (request_block.c), execution (command_batch.c).
+ * Owns        a stream's partial block, reader and counts of what main has not given back.
+ * Threads     the holder; with one thread that is main.
+ * Invariants  1. Requests reach main in the order of their bytes.
+ *             2. A block is owned by one side.
+ * Cost        one read for what a client has sent; no allocation per request.
+ * Tests       tests/unit/net/client_stream_test.c, tests/engine/protocol.tcl, tests/engine/io_threads.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "client_stream_internal.h"
+
+#include "io_threads.h"
+#include "net_settings.h"
+#include "zmalloc.h"
+
+#include <limits.h>
+#include <string.h>
+
+#define READS_PER_EVENT 4               /* then other clients of the thread get their turn */
+#define READ_LARGE_BYTES (64 * 1024)    /* room for a read while large arguments come faster than they are read */
+#define INFLIGHT_BYTES_MAX (256 * 1024) /* main is this far behind one client: stop reading it */
+#define INFLIGHT_BLOCKS_MAX 4
+#define KEEP_PARSED_ARGS 64  /* a request cut off before it had so many arguments ... */
+#define KEEP_BODY_BYTES 4096 /* ... and not inside one so long, is parsed again from its start */
+
+static void onReadable(connection *conn);
+
+/* --- parsing ------------------------------------------------------------------------------------- */
+
+/* The parser's array of arguments: the thread's, lent to one reader at a time. */
+static bool growArgs(requestReader *r, size_t want) {
+    size_t cap = r->args_cap ? r->args_cap * 2 : 64;
+    if (cap < want) cap = want;
+    requestArg *grown = ztryrealloc(r->args, cap * sizeof(*grown));
+    if (!grown) return false;
+    r->args = grown;
+    r->args_cap = cap;
+    return true;
+}
+
+static void lendArgs(clientStream *s) {
+    if (s->reader.args) return; /* kept from a request that came in parts */
+    s->reader.args = s->holder->args;
+    s->reader.args_cap = s->holder->args_cap;
+    s->holder->args = NULL;
+    s->holder->args_cap = 0;
+}
+
+static void takeArgsBack(clientStream *s) {
+    if (s->holder->args) {
+        zfree(s->reader.args);
+    } else {
+        s->holder->args = s->reader.args;
+        s->holder->args_cap = s->reader.args_cap;
+    }
+    s->reader.args = NULL;
+    s->reader.args_cap = 0;
+}
+
+static requestLimits limitsOf(const clientStream *s) {
+    return (requestLimits){
+        .args_max = INT_MAX,
+        .bulk_len_max = atomic_load_explicit(&net_shared.proto_max_bulk_len, memory_order_relaxed),
+        .authenticated = s->authenticated,
+    };
+}
+
+/* A malformed request: main answers with the text, behind all replies before it, and closes. */
+static void parseFailed(clientStream *s, requestBlock *b) {
+    requestBlockAddError(b, sliceOf(s->reader.error, s->reader.error_len));
+    s->input_ended = true;
+    s->partial = NULL;
+    connSetReadHandler(s->conn, NULL);
+}
+
+/* "POST / HTTP" or "Host: ...": somebody makes a browser talk to us. No command may be executed. */
+static bool crossProtocol(const clientStream *s, const requestBlock *b) {
+    if (s->reader.argc == 0) return false;
+    return requestIsCrossProtocol(sliceOf(b->buf + s->reader.args[0].offset, s->reader.args[0].len));
+}
+
+/* Make records of all whole requests in the block. The rest stays: request_start tells from where. */
+static void parseBlock(clientStream *s, requestBlock *b) {
+    requestReader *r = &s->reader;
+    lendArgs(s);
+    requestLimits limits = limitsOf(s);
+    while (s->request_start < b->len && !s->input_ended) {
+        readState state = readerFeed(r, &limits, b->buf, b->len);
+        if (unlikely(state == READ_BAD)) {
+            if (r->unauthenticated && s->inflight_blocks + (b->first != NULL) > 0) {
+                /* A command before this one may be AUTH: ask again when main has executed it. */
+                s->parse_waits_for_auth = true;
+                readerReset(r, s->request_start);
+                break;
+            }
+            parseFailed(s, b);
+            break;
+        }
+        if (state != READ_DONE) break;
+        if (unlikely(crossProtocol(s, b))) {
+            clientStreamReportEnd(s, END_CROSS_PROTOCOL);
+            break;
+        }
+        if (r->argc > 0 && unlikely(!requestBlockAddCommand(&s->holder->pool, b, r, s->request_start))) {
+            readerOutOfMemory(r);
+            parseFailed(s, b);
+            break;
+        }
+        s->request_start = r->pos;
+        readerReset(r, r->pos);
+    }
+    bool keep = r->argc >= KEEP_PARSED_ARGS || (r->state == READ_BODY && r->body_len >= KEEP_BODY_BYTES);
+    if (keep && r->state != READ_DONE && r->state != READ_BAD) return;
+    if (r->state != READ_BAD) readerReset(r, s->request_start);
+    takeArgsBack(s);
+}
+
+/* The rest of `b` becomes the start of a block of its own: where it stood at request_start it now stands at 0. */
+static void carryRest(clientStream *s, requestBlock *b) {
+    size_t start = s->request_start, rest = b->len - start;
+    requestBlock *next = rest && !s->input_ended ? requestBlockGet(&s->holder->pool) : NULL;
+    if (next && rest > next->cap && unlikely(!requestBlockReserve(&s->holder->pool, next, rest))) {
+        requestBlockPut(&s->holder->pool, next);
+        next = NULL;
+        readerOutOfMemory(&s->reader);
+        parseFailed(s, b); /* behind what is whole */
+    }
+    if (next) {
+        memcpy(next->buf, b->buf + start, rest);
+        next->len = rest;
+        for (size_t i = 0; i < s->reader.argc && s->reader.args; i++) s->reader.args[i].offset -= start;
+        s->reader.pos -= start;
+        s->partial = next;
+    } else {
+        s->partial = NULL;
+        readerReset(&s->reader, 0);
+    }
+    s->request_start = 0;
+    b->len = start;
+}
+
+static void handOver(clientStream *s, requestBlock *b) {
+    s->inflight_blocks++;
+    s->holder->commands += (unsigned)b->commands;
+    s->inflight_bytes += b->wire_bytes;
+    ioMessage m = {.type = IO_MSG_REQUESTS, .stream = s, .block = b};
+    if (s->done_bytes <= UINT32_MAX) { /* what was written goes along */
+        m.reply = s->done;
+        m.written = (uint32_t)s->done_bytes;
+        s->done = NULL;
+        s->done_bytes = 0;
+    }
+    ioThreadPostToMain(s->holder, &m);
+}
+
+/* Parse what the partial block holds and hand over what is whole. */
+static void parseAndHandOver(clientStream *s) {
+    requestBlock *b = s->partial;
+    parseBlock(s, b);
+    if (b->first) {
+        carryRest(s, b);
+        handOver(s, b);
+    } else if (s->request_start == b->len || s->input_ended) { /* only empty requests, or nothing to keep */
+        requestBlockPut(&s->holder->pool, b);
+        s->partial = NULL;
+        s->request_start = 0;
+        readerReset(&s->reader, 0);
+    }
+}
+
+/* --- reading ------------------------------------------------------------------------------------- */
+
+static bool tooFarAhead(const clientStream *s) {
+    return s->inflight_blocks >= INFLIGHT_BLOCKS_MAX || s->inflight_bytes >= INFLIGHT_BYTES_MAX ||
+           s->parse_waits_for_auth;
+}
+
+void clientStreamUpdateReading(clientStream *s) {
+    if (!s->conn || !s->conn->loop) return;
+    bool stop = s->input_ended || tooFarAhead(s);
+    if (s->drain_and_close) stop = false; /* it goes on listening: a reset arrives as readable */
+    if (stop == s->reading_stopped) return;
+    s->reading_stopped = stop;
+    connSetReadHandler(s->conn, stop ? NULL : onReadable);
+}
+
+/* Room for what is to come: the whole of an argument under way if it is large, but not more at once than has already
+ * arrived, so that an announced length alone costs nothing. False: there is no room, and no memory. */
+static bool makeRoom(const clientStream *s, requestBlock *b) {
+    size_t missing = readerMissing(&s->reader, b->len);
+    size_t room = b->cap - b->len;
+    /* Behind a large argument that filled the last read more of its kind wait. Fewer reads mean fewer rests to carry
+     * on. */
+    bool many = s->read_filled && missing && s->reader.body_len >= KEEP_BODY_BYTES && b->len < READ_LARGE_BYTES;
+    size_t want = many ? READ_LARGE_BYTES : REQUEST_BUF_BYTES;
+    if (room >= want / 2 || (!many && missing && room >= missing)) return true;
+    if (missing > want) want = missing;
+    size_t most = b->len > 4 * 1024 * 1024 ? b->len : 4 * 1024 * 1024;
+    if (want > most) want = most;
+    return room >= want || requestBlockReserve(&s->holder->pool, b, want) || room > 0;
+}
+
+/* A request that cannot be held: the client is told, behind all replies before it, and the connection ends. */
+static void refuseForMemory(clientStream *s) {
+    requestBlock *b = s->partial;
+    readerOutOfMemory(&s->reader);
+    if (s->reader.args) takeArgsBack(s);
+    parseFailed(s, b);
+    carryRest(s, b);
+    handOver(s, b);
+}
+
+static bool queryLimitReached(const requestBlock *b) {
+    long long limit = atomic_load_explicit(&net_shared.client_query_buffer_limit, memory_order_relaxed);
+    return (long long)b->len > limit;
+}
+
+/* What a request that is not whole yet costs, for main to see. */
+static void showQuerySize(clientStream *s) {
+    const requestBlock *b = s->partial;
+    atomic_store_explicit(&s->query_used, b ? b->len : 0, memory_order_relaxed);
+    atomic_store_explicit(&s->query_room, b ? b->cap - b->len : 0, memory_order_relaxed);
+}
+
+/* One read. False when there is no more to read now. */
+static bool readOnce(clientStream *s) {
+    requestBlock *b = s->partial;
+    if (!b) {
+        b = s->partial = requestBlockGet(&s->holder->pool);
+        s->request_start = 0;
+        readerReset(&s->reader, 0);
+    } else {
+        if (unlikely(!makeRoom(s, b))) {
+            refuseForMemory(s);
+            return false;
+        }
+    }
+    size_t room = b->cap - b->len;
+    ssize_t n = connRead(s->conn, b->buf + b->len, room);
+    holderStatAdd(&s->holder->stats.reads, 1);
+    if (n <= 0) {
+        if (b->len == 0) {
+            requestBlockPut(&s->holder->pool, b);
+            s->partial = NULL;
+        }
+        if (n < 0 && s->conn->state == CONN_CONNECTED) return false;
+        clientStreamReportEnd(s, n == 0 ? END_EOF : END_ERROR);
+        return false;
+    }
+    holderStatAdd(&s->holder->stats.net_input, (uint64_t)n);
+    b->len += (size_t)n;
+    bool full = (size_t)n == room;
+    s->read_filled = full;
+    parseAndHandOver(s);
+    if (s->partial) {
+        clientStreamNoteBytes(s);
+        if (queryLimitReached(s->partial)) {
+            clientStreamReportEnd(s, END_QUERY_LIMIT);
+            return false;
+        }
+    }
+    return full || connHasPending(s->conn);
+}
+
+static void onReadable(connection *conn) {
+    clientStream *s = conn->owner;
+    clientStreamDebugCheck(s);
+    s->holder->reads++;
+    if (s->drain_and_close) {
+        clientStreamDiscardInput(s);
+        clientStreamDebugCheck(s);
+        return;
+    }
+    for (int i = 0; i < READS_PER_EVENT && !s->input_ended && !tooFarAhead(s); i++)
+        if (!readOnce(s)) break;
+    showQuerySize(s);
+    clientStreamUpdateReading(s);
+    clientStreamDebugCheck(s);
+}
+
+void clientStreamTakeReturned(clientStream *s, requestBlock *chain) {
+    while (chain) {
+        requestBlock *next = chain->next;
+        s->inflight_blocks--;
+        s->inflight_bytes -= chain->wire_bytes;
+        requestBlockPut(&s->holder->pool, chain);
+        chain = next;
+    }
+    if (unlikely(s->parse_waits_for_auth) && s->inflight_blocks == 0) {
+        s->parse_waits_for_auth = false;
+        if (s->partial) parseAndHandOver(s);
+    }
+    if (s->reading_stopped) clientStreamUpdateReading(s);
+}
+
+void clientStreamDropInput(clientStream *s) {
+    if (s->partial) requestBlockPut(&s->holder->pool, s->partial);
+    s->partial = NULL;
+    if (s->reader.args) takeArgsBack(s);
+}
+
+void clientStreamInitReader(clientStream *s) {
+    s->reader.grow = growArgs;
+    readerReset(&s->reader, 0);
+}
