@@ -37,7 +37,7 @@ static void onAccepted(connection *conn) {
     else clientStreamUpdateReading(s);
 }
 
-static void attach(clientStream *s, streamHolder *h) {
+static void attach(clientStream *s, clientStreamHolder *h) {
     s->holder = h;
     int fds = aeGetSetSize(h->loop);
     if (s->conn->fd >= fds) aeResizeSetSize(h->loop, s->conn->fd >= 2 * fds ? s->conn->fd + 1 : 2 * fds);
@@ -75,12 +75,12 @@ static void closeStream(clientStream *s) {
     ioMessage m = {.type = IO_MSG_GONE, .stream = s, .bytes = s->done_bytes, .reply = s->done};
     s->done = NULL;
     s->done_bytes = 0;
-    streamHolder *h = s->holder;
+    clientStreamHolder *h = s->holder;
     s->holder = NULL; /* nothing is sent for the stream after this: it would have no sender */
     ioThreadPostToMain(h, &m);
 }
 
-void streamDeliver(streamHolder *h, const ioMessage *m) {
+void clientStreamDeliver(clientStreamHolder *h, const ioMessage *m) {
     clientStream *s = m->stream;
     if (m->type != IO_MSG_JOIN) {
         debugAssert(s->holder == h);
@@ -89,11 +89,11 @@ void streamDeliver(streamHolder *h, const ioMessage *m) {
     switch ((messageType)m->type) {
     case IO_MSG_JOIN:
         attach(s, h);
-        s->authenticated = m->number & STREAM_AUTHENTICATED;
+        s->authenticated = m->number & CLIENT_STREAM_AUTHENTICATED;
         break;
     case IO_MSG_LEAVE: detach(s); return; /* the stream is its next holder's, or main's: not to be touched */
     case IO_MSG_OUTPUT:
-        s->authenticated = m->number & STREAM_AUTHENTICATED;
+        s->authenticated = m->number & CLIENT_STREAM_AUTHENTICATED;
         /* Output first: a returned block may let more be parsed. */
         if (m->reply) clientStreamTakeOutput(s, m->reply);
         if (m->block) clientStreamTakeReturned(s, m->block);
@@ -112,7 +112,7 @@ void streamDeliver(streamHolder *h, const ioMessage *m) {
 
 /* --- making and freeing (main) ----------------------------------------------------------------------- */
 
-clientStream *streamCreate(connection *conn, bool authenticated) {
+clientStream *clientStreamCreate(connection *conn, bool authenticated) {
     clientStream *s = zmallocAligned(CACHE_LINE, sizeof(*s));
     memset(s, 0, sizeof(*s));
     s->conn = conn;
@@ -123,7 +123,7 @@ clientStream *streamCreate(connection *conn, bool authenticated) {
     return s;
 }
 
-void streamFree(clientStream *s) {
+void clientStreamFree(clientStream *s) {
     serverAssert(!s->conn && !s->session && !s->partial && !s->out_head && !s->done);
     zfree(s);
 }

@@ -8,7 +8,7 @@
 #ifndef NET_CLIENT_STREAM_INTERNAL_H
 #define NET_CLIENT_STREAM_INTERNAL_H
 
-#include "stream.h"
+#include "client_stream.h"
 
 /* Not among the names that the program exports (-rdynamic, for crash reports): so link-time optimization treats them as
  * if they were static, and what is called at one place is inlined there. */
@@ -19,7 +19,7 @@
 void clientStreamReportEnd(clientStream *s, endReason why);
 /* Tell main now of what was written, if anything was. */
 void clientStreamReportWritten(clientStream *s);
-/* Something was written, or given up: tell main at the end of the thread's turn (streamReport). */
+/* Something was written, or given up: tell main at the end of the thread's turn (clientStreamsReport). */
 void clientStreamReportLater(clientStream *s);
 /* The holder is to lose the stream: not at the end of the turn. */
 void clientStreamForgetReport(clientStream *s);
@@ -64,7 +64,7 @@ static inline void clientStreamNoteBytes(clientStream *s) {
 /* At both ends of each function that the loop or a message calls. */
 static inline void clientStreamDebugCheck(const clientStream *s) {
 #ifdef DEBUG_ASSERTIONS
-    streamCheck(s);
+    clientStreamCheck(s);
 #else
     unused(s);
 #endif

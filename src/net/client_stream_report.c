@@ -38,7 +38,7 @@ void clientStreamReportLater(clientStream *s) {
     s->holder->unreported = s;
 }
 
-void streamReport(streamHolder *h) {
+void clientStreamsReport(clientStreamHolder *h) {
     while (h->unreported) {
         clientStream *s = h->unreported;
         h->unreported = s->next_unreported;

@@ -43,12 +43,12 @@
 #include <string.h>
 
 #define OVERFLOW_RETRY_MS 1
-#define LOOP_FDS_AT_START 1024 /* streamAttach() makes room for larger descriptors */
+#define LOOP_FDS_AT_START 1024 /* attach() in client_stream.c makes room for larger ones */
 #define POSTED_WORDS (IO_THREADS_MAX / 64)
 
 struct ioThread {
     /* The thread's own. */
-    streamHolder holder; /* first: the holder's address is the thread's */
+    clientStreamHolder holder; /* first: the holder's address is the thread's */
     monotime busy_since;
     mainWatch watch; /* what it has seen of main, for main_policy.c */
 
@@ -387,7 +387,7 @@ unsigned ioThreadId(const ioThread *t) {
     return t->holder.id;
 }
 
-streamHolder *ioThreadHolder(ioThread *t) {
+clientStreamHolder *ioThreadHolder(ioThread *t) {
     return &t->holder;
 }
 
@@ -445,7 +445,7 @@ void ioThreadPost(ioThread *t, const ioMessage *m) {
     messageChannelPost(&t->from_main, m);
 }
 
-void ioThreadPostToMain(streamHolder *h, const ioMessage *m) {
+void ioThreadPostToMain(clientStreamHolder *h, const ioMessage *m) {
     ioThread *t = (ioThread *)h;
     if (t->holder.direct) io.hooks.to_session(m);
     else messageChannelPost(&t->to_main, m);

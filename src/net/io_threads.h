@@ -9,8 +9,8 @@
 #ifndef NET_IO_THREADS_H
 #define NET_IO_THREADS_H
 
+#include "client_stream_holder.h"
 #include "messages.h"
-#include "stream_holder.h"
 
 #define IO_THREADS_MAX 256 /* with main; a thread's number fits robj's owner field */
 
@@ -25,9 +25,9 @@ typedef enum {
 
 /* What messages do, and what an I/O thread calls when its turn has places for it. Boot only. */
 typedef struct ioThreadHooks {
-    void (*to_session)(const ioMessage *m);                 /* main */
-    void (*to_stream)(streamHolder *h, const ioMessage *m); /* the holder; not IO_MSG_FREE */
-    void (*report)(streamHolder *h);                        /* the holder: post what was written */
+    void (*to_session)(const ioMessage *m);                       /* main */
+    void (*to_stream)(clientStreamHolder *h, const ioMessage *m); /* the holder; not IO_MSG_FREE */
+    void (*report)(clientStreamHolder *h);                        /* the holder: post what was written */
     turnEnd (*turn)(void); /* main, on a thread that has taken the role; calls ioThreadsPoll() and ioThreadsFlush() */
 } ioThreadHooks;
 
@@ -41,7 +41,7 @@ ioThread *ioThreadGet(unsigned id); /* NULL when it does not run */
 ioThread *ioThreadMain(void);       /* main's own */
 ioThread *ioThreadActing(void);     /* the one that has main's role; main */
 unsigned ioThreadId(const ioThread *t);
-streamHolder *ioThreadHolder(ioThread *t); /* its part that streams know */
+clientStreamHolder *ioThreadHolder(ioThread *t); /* its part that streams know */
 bool ioThreadIsRetiring(const ioThread *t);
 /* End the retiring threads for which `idle` says that they hold no stream. Main's own thread, from cron. */
 void ioThreadsReap(bool (*idle)(const ioThread *t));
@@ -51,7 +51,7 @@ void ioThreadsShutdown(void);
 /* Post from main to a thread. Visible to it after ioThreadsFlush(). */
 void ioThreadPost(ioThread *t, const ioMessage *m);
 /* Post from the thread of `h` (the caller) to main. */
-void ioThreadPostToMain(streamHolder *h, const ioMessage *m);
+void ioThreadPostToMain(clientStreamHolder *h, const ioMessage *m);
 
 /* Main: publish what was posted and wake those who sleep. */
 void ioThreadsFlush(void);

@@ -81,7 +81,7 @@ static void acceptClient(int fd, const char *ip, bool is_unix) {
         if (net_settings.tcp_keepalive_s > 0) anetKeepAlive(NULL, fd, (int)net_settings.tcp_keepalive_s);
     }
     connection *conn = is_unix ? connCreateAcceptedUnix(fd, NULL) : connCreateAcceptedSocket(fd, NULL);
-    clientStream *s = streamCreate(conn, !authRequired());
+    clientStream *s = clientStreamCreate(conn, !authRequired());
     client *c = clientCreate(s, fd, peer, local, is_unix);
     authForget(c);
     s->session = c;

@@ -63,7 +63,7 @@ static _Atomic bool dedicated;
 
 /* --- an I/O thread, about itself ------------------------------------------------------------------------ */
 
-bool mainWatchIsDue(mainWatch *w, const streamHolder *h) {
+bool mainWatchIsDue(mainWatch *w, const clientStreamHolder *h) {
     unsigned reads = h->reads - w->reads_seen, commands = h->commands - w->commands_seen;
     if (reads < PUBLISH_READS && commands < PUBLISH_COMMANDS) {
         if (commands < BATCH_COMMANDS || mainRoleLook() != ROLE_FREE) return false;
@@ -77,11 +77,11 @@ static bool mainIsElsewhere(void) {
     return mainRoleCpu() != sched_getcpu();
 }
 
-void mainWatchTold(mainWatch *w, const streamHolder *h) {
+void mainWatchTold(mainWatch *w, const clientStreamHolder *h) {
     if (h->commands > 0) w->told_at = clockTicks();
 }
 
-bool mainWatchLooksAgain(mainWatch *w, const streamHolder *h, bool took) {
+bool mainWatchLooksAgain(mainWatch *w, const clientStreamHolder *h, bool took) {
     if (h->reads == 0 && !took) return false;
     if (took) w->told_at = 0;
     w->turns++;
@@ -99,7 +99,7 @@ bool mainWatchSpins(mainWatch *w) {
     return false;
 }
 
-void mainWatchTurned(mainWatch *w, streamHolder *h) {
+void mainWatchTurned(mainWatch *w, clientStreamHolder *h) {
     w->reads_seen = w->commands_seen = 0;
     h->reads = h->commands = 0;
 }
@@ -126,7 +126,7 @@ static struct {
     uint64_t rest_ms;   /* before the next; 0: none has failed */
 } policy = {.trial_windows = -1};
 
-bool mainPolicyWakes(const streamHolder *h) {
+bool mainPolicyWakes(const clientStreamHolder *h) {
     return unlikely(atomic_load_explicit(&dedicated, memory_order_relaxed)) && h->commands >= WAKE_COMMANDS;
 }
 

@@ -23,7 +23,7 @@ typedef enum {
     /* to the stream's holder */
     IO_MSG_JOIN,   /* take this stream */
     IO_MSG_LEAVE,  /* let it go: answer IO_MSG_LEFT */
-    IO_MSG_OUTPUT, /* reply: to be written; block: executed, to be reused; number: STREAM_ flags */
+    IO_MSG_OUTPUT, /* reply: to be written; block: executed, to be reused; number: CLIENT_STREAM_ flags */
     IO_MSG_DRAIN,  /* stop reading, write all, then IO_MSG_END */
     IO_MSG_CLOSE,  /* close now: answer IO_MSG_GONE */
     IO_MSG_FREE    /* free dead objects that this thread allocated: dead */
@@ -31,7 +31,7 @@ typedef enum {
 
 typedef enum { END_EOF, END_ERROR, END_DRAINED, END_QUERY_LIMIT, END_CROSS_PROTOCOL } endReason;
 
-#define STREAM_AUTHENTICATED 1u /* IO_MSG_OUTPUT, IO_MSG_JOIN: the client is authenticated */
+#define CLIENT_STREAM_AUTHENTICATED 1u /* IO_MSG_OUTPUT, IO_MSG_JOIN: the client is authenticated */
 
 /* Objects on the way back to the thread whose arena they came from. */
 #define DEAD_BATCH 62

@@ -68,8 +68,10 @@ static size_t transientLeftOut(void) {
 
 void netInit(aeEventLoop *loop) {
     assertMainThread();
-    const ioThreadHooks hooks = {
-        .to_session = sessionDeliver, .to_stream = streamDeliver, .report = streamReport, .turn = netLentTurn};
+    const ioThreadHooks hooks = {.to_session = sessionDeliver,
+                                 .to_stream = clientStreamDeliver,
+                                 .report = clientStreamsReport,
+                                 .turn = netLentTurn};
     ioThreadsInit(loop, &hooks);
     storeSetFreeSink(ioThreadsFreeElsewhere);
     evictAddUncounted(transientLeftOut);
@@ -146,7 +148,7 @@ static void resumeClients(void) {
 
 /* Close what is to be closed and publish. Closing may free output, and flushing may close, so until nothing is left. */
 static void settle(void) {
-    streamReport(ioThreadHolder(ioThreadActing()));
+    clientStreamsReport(ioThreadHolder(ioThreadActing()));
     do {
         sessionsFlush();
         sessionsFreeClosing();
@@ -246,12 +248,12 @@ void netAfterSleep(void) {
  * stack, and so may be the loop: their hooks do nothing meanwhile. */
 void netServeOthers(void) {
     assertMainRole();
-    streamHolder *h = ioThreadHolder(ioThreadActing());
+    clientStreamHolder *h = ioThreadHolder(ioThreadActing());
     turns.serving = true;
     aeProcessEvents(h->loop, AE_FILE_EVENTS | AE_DONT_WAIT);
     ioThreadsPoll(MESSAGES_PER_POLL);
     net_stats.executed += (long long)batchServe(COMMANDS_PER_TURN);
-    streamReport(h);
+    clientStreamsReport(h);
     sessionsFlush();
     ioThreadsFlush();
     turns.serving = false;

@@ -6,8 +6,8 @@
 #ifndef NET_REBALANCE_H
 #define NET_REBALANCE_H
 
+#include "client_stream.h"
 #include "clock.h"
-#include "stream.h"
 
 /* A stream for a new connection: give it its first holder. */
 void rebalanceAdopt(clientStream *s);

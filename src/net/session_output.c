@@ -68,7 +68,7 @@ void sessionDropBlocks(requestBlock *chain) {
 static void sendToStream(clientStream *s, replyBlock *chain) {
     client *c = s->session;
     ioMessage m = {.type = IO_MSG_OUTPUT, .stream = s, .block = s->returning, .reply = chain};
-    if (c && c->authenticated) m.number = STREAM_AUTHENTICATED;
+    if (c && c->authenticated) m.number = CLIENT_STREAM_AUTHENTICATED;
     s->returning = NULL;
     ioThreadPost(s->home, &m);
 }

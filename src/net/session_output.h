@@ -6,7 +6,7 @@
 #ifndef NET_SESSION_OUTPUT_H
 #define NET_SESSION_OUTPUT_H
 
-#include "stream.h"
+#include "client_stream.h"
 
 /* Give an executed block back to the stream (takes it), with the next message. */
 void sessionReturnBlock(clientStream *s, requestBlock *b);

@@ -77,7 +77,7 @@ static void streamGone(clientStream *s, replyBlock *chain) {
     replyBlockReleaseChain(s->held_replies);
     s->held_replies = NULL;
     rebalanceForget(s);
-    streamFree(s);
+    clientStreamFree(s);
 }
 
 void sessionDeliver(const ioMessage *m) {

@@ -80,7 +80,7 @@ static void rigDeliver(const ioMessage *m) {
         scribble(m->reply);
         takeBack(m->reply);
         rig.gone = true;
-        streamFree(m->stream);
+        clientStreamFree(m->stream);
         break;
     default: CHECK(false);
     }
@@ -96,16 +96,16 @@ static void rigOpen(bool tcp, bool authenticated) {
     rig.seen = sdsEmpty();
     rig.peer = fds[1];
     connection *conn = tcp ? connCreateAcceptedSocket(fds[0], NULL) : connCreateAcceptedUnix(fds[0], NULL);
-    rig.s = streamCreate(conn, authenticated);
+    rig.s = clientStreamCreate(conn, authenticated);
     rig.s->home = ioThreadMain();
-    ioMessage m = {.type = IO_MSG_JOIN, .number = authenticated ? STREAM_AUTHENTICATED : 0, .stream = rig.s};
+    ioMessage m = {.type = IO_MSG_JOIN, .number = authenticated ? CLIENT_STREAM_AUTHENTICATED : 0, .stream = rig.s};
     ioThreadPost(rig.s->home, &m);
 }
 
 static void post(messageType type, unsigned number, requestBlock *block, replyBlock *reply) {
     ioMessage m = {.type = (uint16_t)type, .number = (uint16_t)number, .stream = rig.s, .block = block, .reply = reply};
     ioThreadPost(ioThreadMain(), &m);
-    if (!rig.gone) streamCheck(rig.s);
+    if (!rig.gone) clientStreamCheck(rig.s);
 }
 
 /* Main has executed everything. */
@@ -114,15 +114,15 @@ static void rigReturn(void) {
         requestBlock *chain = rig.held;
         rig.held = NULL;
         rig.held_end = &rig.held;
-        post(IO_MSG_OUTPUT, rig.s->authenticated ? STREAM_AUTHENTICATED : 0, chain, NULL);
+        post(IO_MSG_OUTPUT, rig.s->authenticated ? CLIENT_STREAM_AUTHENTICATED : 0, chain, NULL);
     }
 }
 
 static void turn(void) {
     fixtureTurn();
-    if (!rig.gone) streamCheck(rig.s);
-    streamReport(ioThreadHolder(ioThreadMain()));
-    if (!rig.gone) streamCheck(rig.s);
+    if (!rig.gone) clientStreamCheck(rig.s);
+    clientStreamsReport(ioThreadHolder(ioThreadMain()));
+    if (!rig.gone) clientStreamCheck(rig.s);
 }
 
 static void rigClose(void) {
@@ -260,7 +260,7 @@ TEST(stream_moves_in_the_middle_of_a_request) {
         CHECK(rig.left);
         CHECK(rig.s->conn->loop == NULL);
         rig.left = false;
-        post(IO_MSG_JOIN, STREAM_AUTHENTICATED, NULL, NULL);
+        post(IO_MSG_JOIN, CLIENT_STREAM_AUTHENTICATED, NULL, NULL);
     }
     put(wire + at, sdsLen(wire) - at);
     CHECK_EQ_INT(rig.blocks, 1);
@@ -388,7 +388,7 @@ static void authPending(bool granted, const char *second, size_t len, const char
             requestBlock *b = rig.held;
             rig.held = NULL;
             rig.held_end = &rig.held;
-            post(IO_MSG_OUTPUT, granted ? STREAM_AUTHENTICATED : 0, b, NULL);
+            post(IO_MSG_OUTPUT, granted ? CLIENT_STREAM_AUTHENTICATED : 0, b, NULL);
         }
         turn();
         CHECK(!rig.s->parse_waits_for_auth);
@@ -551,7 +551,7 @@ TEST(stream_writes_go_on_at_every_byte) {
             taken = sdsEmpty();
             takes_now = first;
             takes_later = 1 + unitRandom(&seed) % 300;
-            post(IO_MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
+            post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, chain);
             /* A byte may take two turns: one that sends it, one that finds the socket full. */
             for (size_t i = 0; i < 2 * total + 10 && rig.s->out_head; i++) turn();
             turn();
@@ -593,7 +593,7 @@ static void firstWrite(replyBlock *chain, size_t *write, size_t *turn_bytes) {
     takes_now = takes_later = SIZE_MAX;
     writev_calls = 0;
     sds want = replyBlockCatChain(sdsEmpty(), chain);
-    post(IO_MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
+    post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, chain);
     *turn_bytes = sdsLen(taken);
     *write = first_writev;
     for (int i = 0; i < 1000 && rig.s->out_head; i++) {
@@ -630,7 +630,7 @@ static void writeThrough(bool tcp, int chains, size_t piece_max, uint64_t *seed)
             replyBlock *chain = randomChain(1 + (int)(unitRandom(seed) % 6), piece_max, seed);
             want = replyBlockCatChain(want, chain);
             chains--;
-            post(IO_MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
+            post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, chain);
         }
         char buf[20000];
         ssize_t n = read(rig.peer, buf, 1 + unitRandom(seed) % (unitRandom(seed) % 8 ? sizeof(buf) : 500));
@@ -684,7 +684,7 @@ TEST(stream_waiting_replies_share_blocks) {
         replyBlockCheck(b);
         want = replyBlockCatChain(want, b);
         posted++;
-        post(IO_MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, b);
+        post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, b);
         if (i % 50 == 0) turn();
     }
     turn();
@@ -722,7 +722,7 @@ TEST(stream_close_with_pending_output) {
         for (int k = 0; k < 40; k++) {
             replyBlock *chain = randomChain(3, 10000, &seed);
             for (const replyBlock *b = chain; b; b = b->next) total += b->total;
-            post(IO_MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
+            post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, chain);
         }
         putText("*2\r\n$4\r\nECHO\r\n$9999\r\nabc"); /* and half a request */
         CHECK(rig.s->out_head != NULL);
@@ -738,16 +738,16 @@ TEST(stream_reports_written_bytes_with_the_next_request) {
     rigOpen(false, true);
     replyBlock *chain = randomChain(3, 200, &seed);
     sds want = replyBlockCatChain(sdsEmpty(), chain), got = sdsEmpty();
-    post(IO_MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
+    post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, chain);
     CHECK_EQ_INT(rig.written, 0); /* the turn goes on */
     CHECK(send(rig.peer, "PING\r\n", 6, MSG_NOSIGNAL) == 6);
     fixtureTurn();
     CHECK_EQ_STR(rig.seen, "<PING>");
     CHECK_EQ_INT(rig.written, sdsLen(want));
-    streamReport(ioThreadHolder(ioThreadMain()));
+    clientStreamsReport(ioThreadHolder(ioThreadMain()));
     CHECK_EQ_INT(rig.written, sdsLen(want)); /* not twice */
-    post(IO_MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, randomChain(1, 50, &seed));
-    streamReport(ioThreadHolder(ioThreadMain()));
+    post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, randomChain(1, 50, &seed));
+    clientStreamsReport(ioThreadHolder(ioThreadMain()));
     CHECK(rig.written > sdsLen(want));
     fixtureReceive(rig.peer, &got);
     CHECK_EQ_INT(sdsLen(got), rig.written);
@@ -765,7 +765,7 @@ static void drain(bool half_closed, uint64_t *seed) {
     setsockopt(rig.s->conn->fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
     replyBlock *chain = randomChain(20, 5000, seed);
     sds want = replyBlockCatChain(sdsEmpty(), chain), got = sdsEmpty();
-    post(IO_MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
+    post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, chain);
     if (half_closed) shutdown(rig.peer, SHUT_WR);
     turn();
     int before = rig.ends;
@@ -818,7 +818,7 @@ TEST(stream_drain_waits_for_what_the_kernel_has) {
     setsockopt(rig.s->conn->fd, SOL_SOCKET, SO_SNDBUF, &large, sizeof(large));
     replyBlock *chain = oneLargeBlock();
     sds want = replyBlockCatChain(sdsEmpty(), chain), got = sdsEmpty();
-    post(IO_MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, chain);
+    post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, chain);
     CHECK(rig.s->out_head == NULL);
     post(IO_MSG_DRAIN, 0, NULL, NULL);
     CHECK_EQ_INT(rig.ends, 0);
@@ -831,7 +831,7 @@ TEST(stream_drain_waits_for_what_the_kernel_has) {
     CHECK_EQ_INT(rig.ends, 0);
     post(IO_MSG_LEAVE, 0, NULL, NULL); /* and it may move meanwhile */
     CHECK(rig.left && rig.s->linger_timer < 0);
-    post(IO_MSG_JOIN, STREAM_AUTHENTICATED, NULL, NULL);
+    post(IO_MSG_JOIN, CLIENT_STREAM_AUTHENTICATED, NULL, NULL);
     post(IO_MSG_DRAIN, 0, NULL, NULL);
     CHECK(rig.s->linger_timer >= 0);
     uint64_t end = clockMonotonicMs() + 60000;
@@ -853,7 +853,7 @@ TEST(stream_drain_ends_although_the_peer_stands_still) {
     int small = 8192, large = 1 << 20;
     setsockopt(rig.peer, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
     setsockopt(rig.s->conn->fd, SOL_SOCKET, SO_SNDBUF, &large, sizeof(large));
-    post(IO_MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, oneLargeBlock());
+    post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, oneLargeBlock());
     post(IO_MSG_DRAIN, 0, NULL, NULL);
     CHECK_EQ_INT(rig.ends, 0);
     uint64_t end = clockMonotonicMs() + 60000;
@@ -873,7 +873,7 @@ TEST(stream_drain_ends_when_the_peer_is_gone) {
         rigOpen(false, true);
         int small = 4608;
         setsockopt(rig.s->conn->fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
-        post(IO_MSG_OUTPUT, STREAM_AUTHENTICATED, NULL, randomChain(30, 5000, &seed));
+        post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, randomChain(30, 5000, &seed));
         if (eof_first) shutdown(rig.peer, SHUT_WR);
         turn();
         int before = rig.ends;

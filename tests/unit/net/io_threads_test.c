@@ -61,7 +61,7 @@ static void goneDeliver(const ioMessage *m) {
         break;
     case IO_MSG_GONE:
         gone++;
-        streamFree(m->stream);
+        clientStreamFree(m->stream);
         break;
     default: CHECK(false);
     }
@@ -75,7 +75,7 @@ static void openStreams(void) {
         int fds[2];
         fixturePair(fds, false);
         stream_peers[i] = fds[1];
-        expected[i] = streamCreate(connCreateAcceptedUnix(fds[0], NULL), true);
+        expected[i] = clientStreamCreate(connCreateAcceptedUnix(fds[0], NULL), true);
     }
 }
 
@@ -193,7 +193,7 @@ static void askAndAnswer(bool lend, int rounds) {
     ioThread *t = ioThreadGet(1);
     int fds[2], lost = 0;
     fixturePair(fds, false);
-    clientStream *s = streamCreate(connCreateAcceptedUnix(fds[0], NULL), true);
+    clientStream *s = clientStreamCreate(connCreateAcceptedUnix(fds[0], NULL), true);
     for (int i = 0; i < rounds && lost == 0; i++) {
         ioMessage join = {.type = IO_MSG_JOIN, .stream = s}, leave = {.type = IO_MSG_LEAVE, .stream = s};
         atomic_store(&answered, false);
@@ -257,7 +257,7 @@ static struct {
     _Atomic int turns, written; /* made on the thread; IO_MSG_WRITTEN that have come */
 } late;
 
-static void lateReport(const streamHolder *h) {
+static void lateReport(const clientStreamHolder *h) {
     if (h->id == 0 || !h->unreported || !atomic_load(&late.hold)) return;
     uint64_t end = clockMonotonicMs() + 20000;
     while (mainRoleLook() != late.until && clockMonotonicMs() < end) poll(NULL, 0, 1);
@@ -275,7 +275,7 @@ static void sendOk(void) {
     replyBlock *b = replyBlockGet(5, true);
     memcpy(b->data, "+OK\r\n", 5);
     b->used = b->total = 5;
-    ioMessage m = {.type = IO_MSG_OUTPUT, .stream = late.stream, .reply = b, .number = STREAM_AUTHENTICATED};
+    ioMessage m = {.type = IO_MSG_OUTPUT, .stream = late.stream, .reply = b, .number = CLIENT_STREAM_AUTHENTICATED};
     ioThreadPost(ioThreadGet(1), &m);
 }
 
@@ -303,8 +303,8 @@ static void reportBehindTurn(int before, mainRoleState until) {
     int fds[2], other[2];
     fixturePair(fds, false);
     fixturePair(other, false);
-    late.stream = streamCreate(connCreateAcceptedUnix(fds[0], NULL), true);
-    clientStream *caller = streamCreate(connCreateAcceptedUnix(other[0], NULL), true);
+    late.stream = clientStreamCreate(connCreateAcceptedUnix(fds[0], NULL), true);
+    clientStream *caller = clientStreamCreate(connCreateAcceptedUnix(other[0], NULL), true);
     ioMessage join = {.type = IO_MSG_JOIN, .stream = late.stream},
               join_caller = {.type = IO_MSG_JOIN, .stream = caller};
     ioMessage leave = {.type = IO_MSG_LEAVE, .stream = caller}; /* to be told of, so that the thread makes a turn */
@@ -404,7 +404,7 @@ static void commandBesideBabble(bool lend) {
     for (int i = 0; i <= LOUD; i++) {
         fixturePair(pair, false);
         if (i < LOUD) b.fds[i] = pair[1];
-        streams[i] = streamCreate(connCreateAcceptedUnix(pair[0], NULL), true);
+        streams[i] = clientStreamCreate(connCreateAcceptedUnix(pair[0], NULL), true);
         ioMessage join = {.type = IO_MSG_JOIN, .stream = streams[i]};
         ioThreadPost(t, &join);
     }

@@ -168,7 +168,7 @@ TEST(policy_tries_and_undoes_what_does_not_pay) {
     CHECK(longer > rest + 20);
     for (int i = 0; i < 50; i++) window(90, 1500); /* it pays */
     CHECK(mainPolicyIsDedicated());
-    streamHolder few = {.commands = 3}, many = {.commands = 300};
+    clientStreamHolder few = {.commands = 3}, many = {.commands = 300};
     CHECK(!mainPolicyWakes(&few)); /* nothing rings for a handful */
     CHECK(mainPolicyWakes(&many));
     for (int i = 0; i < 50; i++) window(i % 2 ? 30 : 60, 700); /* at the edge */

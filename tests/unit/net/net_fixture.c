@@ -30,7 +30,7 @@
 aeEventLoop *fixture_loop;
 void (*fixture_deliver)(const ioMessage *m);
 turnEnd (*fixture_turn)(void);
-void (*fixture_before_report)(const streamHolder *h);
+void (*fixture_before_report)(const clientStreamHolder *h);
 sds fixture_log;
 
 /* --- commands ------------------------------------------------------------------------------------- */
@@ -190,9 +190,9 @@ static turnEnd lentTurn(void) {
     return fixture_turn ? fixture_turn() : netLentTurn();
 }
 
-static void report(streamHolder *h) {
+static void report(clientStreamHolder *h) {
     if (fixture_before_report) fixture_before_report(h);
-    streamReport(h);
+    clientStreamsReport(h);
 }
 
 static void beforeSleep(aeEventLoop *loop, void *arg) {
@@ -244,7 +244,8 @@ void netFixtureInit(void) {
                                  .client_query_buffer_limit = 1024 * 1024 * 1024};
     fixture_loop = aeCreateEventLoop(1024);
     /* As netInit(), with the switches of the tests. */
-    const ioThreadHooks hooks = {.to_session = deliver, .to_stream = streamDeliver, .report = report, .turn = lentTurn};
+    const ioThreadHooks hooks = {
+        .to_session = deliver, .to_stream = clientStreamDeliver, .report = report, .turn = lentTurn};
     ioThreadsInit(fixture_loop, &hooks);
     storeSetFreeSink(ioThreadsFreeElsewhere);
     netShareSettings();
@@ -316,7 +317,7 @@ client *fixtureConnect(int *peer, bool tcp) {
     netFixtureInit();
     fixturePair(fds, tcp);
     connection *conn = tcp ? connCreateAcceptedSocket(fds[0], NULL) : connCreateAcceptedUnix(fds[0], NULL);
-    clientStream *s = streamCreate(conn, true);
+    clientStream *s = clientStreamCreate(conn, true);
     client *c = clientCreate(s, fds[0], "127.0.0.1:1", "127.0.0.1:2", !tcp);
     c->authenticated = true;
     s->session = c;

@@ -1,19 +1,19 @@
-/* stream.h -- clientStream: the half of a connection that reads, parses and writes.
+/* client_stream.h -- clientStream: the half of a connection that reads, parses and writes.
  *
  * A stream belongs to one thread, its holder: an I/O thread, or main, which runs the same code.
  * Holder and main meet only in messages (messages.h): main never looks at a holder's field and the
  * holder never at a main's field. The holder changes only by IO_MSG_LEAVE, IO_MSG_LEFT, IO_MSG_JOIN, in this order.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#ifndef NET_STREAM_H
-#define NET_STREAM_H
+#ifndef NET_CLIENT_STREAM_H
+#define NET_CLIENT_STREAM_H
 
 #include "client.h"
+#include "client_stream_holder.h"
 #include "connection.h"
 #include "messages.h"
 #include "reply.h"
 #include "request_reader.h"
-#include "stream_holder.h"
 
 #include <stdatomic.h>
 
@@ -21,10 +21,10 @@ struct ioThread;
 
 typedef struct clientStream {
     /* Line 0 -- holder: reading. */
-    connection *conn;      /* owns; NULL after close */
-    requestBlock *partial; /* owns: bytes of a request that is not whole yet; NULL when there are none */
-    streamHolder *holder;  /* the thread that holds it */
-    size_t inflight_bytes; /* handed to main and not yet returned */
+    connection *conn;           /* owns; NULL after close */
+    requestBlock *partial;      /* owns: bytes of a request that is not whole yet; NULL when there are none */
+    clientStreamHolder *holder; /* the thread that holds it */
+    size_t inflight_bytes;      /* handed to main and not yet returned */
     uint32_t inflight_blocks;
     bool authenticated;        /* as of the last message from main */
     bool reading_stopped;      /* back-pressure, protocol error, drain: no read handler installed */
@@ -73,16 +73,16 @@ typedef struct clientStream {
 static_assert(offsetof(clientStream, session) % CACHE_LINE == 0, "main's fields keep apart from the holder's");
 
 /* Main: a stream for an accepted connection (takes it), not yet attached anywhere. */
-clientStream *streamCreate(connection *conn, bool authenticated);
+clientStream *clientStreamCreate(connection *conn, bool authenticated);
 /* Main: free what is left after IO_MSG_GONE. */
-void streamFree(clientStream *s);
+void clientStreamFree(clientStream *s);
 
 /* --- Runs on the holder ------------------------------------------------------------------------ */
 /* Do what a message to the holder asks for (the `to_stream` of ioThreadHooks). */
-void streamDeliver(streamHolder *h, const ioMessage *m);
+void clientStreamDeliver(clientStreamHolder *h, const ioMessage *m);
 /* Tell main of everything that was written and not yet reported (the `report` of ioThreadHooks). */
-void streamReport(streamHolder *h);
-/* Assert what holds of an attached or detached stream between two of its functions (stream_check.c). */
-void streamCheck(const clientStream *s);
+void clientStreamsReport(clientStreamHolder *h);
+/* Assert what holds of an attached or detached stream between two of its functions (client_stream_check.c). */
+void clientStreamCheck(const clientStream *s);
 
 #endif

@@ -1,8 +1,8 @@
-/* stream_holder.h -- a thread as the streams know it that it holds.
+/* client_stream_holder.h -- a thread as the streams know it that it holds.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#ifndef NET_STREAM_HOLDER_H
-#define NET_STREAM_HOLDER_H
+#ifndef NET_CLIENT_STREAM_HOLDER_H
+#define NET_CLIENT_STREAM_HOLDER_H
 
 #include "ae.h"
 #include "request_block.h"
@@ -15,7 +15,7 @@ typedef struct holderStats {
 } holderStats;
 
 /* All fields are the thread's own, but for the stats. */
-typedef struct streamHolder {
+typedef struct clientStreamHolder {
     unsigned id;       /* const: the thread's number, 0 is main's own */
     aeEventLoop *loop; /* owns; main's is lent by the server */
     bool direct;       /* it has main's role: what it posts to main is a plain call, and values are warm in its cache */
@@ -26,7 +26,7 @@ typedef struct streamHolder {
     unsigned reads;                  /* sockets read and ... */
     unsigned commands;               /* ... commands handed over; io_threads.c resets both when it has looked */
     alignas(CACHE_LINE) holderStats stats;
-} streamHolder;
+} clientStreamHolder;
 
 /* One writer: a load and a store are enough. */
 static inline void holderStatAdd(_Atomic uint64_t *counter, uint64_t n) {

@@ -1,4 +1,4 @@
-/* stream_check.c -- what holds of a stream whenever none of its functions is running.
+/* client_stream_check.c -- what holds of a stream whenever none of its functions is running.
  *
  * Not here    what changes a stream (client_stream.c and its rooms), main's fields of it (rebalance.c,
  *             session_output.c).
@@ -8,8 +8,9 @@
  * Tests       tests/unit/net/client_stream_test.c, after every operation
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "client_stream.h"
+
 #include "panic.h"
-#include "stream.h"
 
 #define BLOCKS_LOOKED_AT 64 /* a client that never reads may have thousands */
 
@@ -73,7 +74,7 @@ static void checkHandlers(const clientStream *s) {
     serverAssert((s->out_head != NULL) == (c->on_writable != NULL));
 }
 
-void streamCheck(const clientStream *s) {
+void clientStreamCheck(const clientStream *s) {
     serverAssert(s->holder && s->conn);
     checkInput(s);
     checkOutput(s);
