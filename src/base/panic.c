@@ -2,20 +2,30 @@
  *
  * Everything here runs in a signal handler or just before the end: no malloc, no lock, no stdio. A
  * section may crash as well, since it walks data that may be broken; the second crash ends the report
- * with a stack trace only, the third is left to the system.
+ * with a stack trace only, the third is left to the system. One that hangs is ended after a while.
+ *
+ * Before it looks at anything the thread that reports stops all others (parking.c), so that the data are broken at
+ * most, and not changing: a list that another thread goes on linking and freeing cannot be walked.
+ *
+ * A fault on a thread that jemalloc runs in the background is not reported. Those block all signals, and the kernel
+ * ends a process whose fault is blocked at once, by that signal; nothing of ours ever runs on them that could unblock
+ * it. (Hooks for extents would, and cost each arena its fast paths; a pthread_sigmask() of our own, which the library
+ * would find before libc's, is a trap for all other libraries.) The core file says where they were.
  *
  * Not here    what the sections print: the layers that know register them at boot.
  * Owns        the list of sections; the handlers of five signals while installed; the stack that each thread's
  *             handler runs on.
- * Threads     the first thread that crashes writes; others wait for the end. Sections and handlers are
+ * Threads     the first thread that crashes writes; all others stand still until the end. Sections and handlers are
  *             set at boot by main; each thread asks for its own stack.
  * Invariants  1. Nothing returns from a report: the process ends by the signal that began it, with the
  *                default action, so that a core file and the exit status tell the truth.
+ *             2. A report ends: waits have a bound, and an alarm bounds the whole.
  * Tests       tests/unit/base/panic_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "panic.h"
 #include "log.h"
+#include "parking.h"
 
 #include <execinfo.h>
 #include <fcntl.h>
@@ -36,6 +46,8 @@
 #define SIGNAL_STACK (256 * 1024) /* pages that no report touches cost nothing */
 #define GUARD 65536               /* a multiple of every page size */
 #define THREAD_NAME_SIZE 16
+#define THREAD_TEXT_SIZE 80
+#define REPORT_SECONDS_MAX 30 /* a lock that a stopped thread holds, a disk that does not answer */
 
 static struct {
     const char *title;
@@ -53,6 +65,8 @@ static _Thread_local stack_t stack_before;
 static _Atomic int reporting_thread; /* thread id, 0 while there is no report */
 static int depth;                    /* crashes so far; written by the reporting thread */
 static bool header_written;          /* the same */
+static bool reporter_had_main_role;  /* the same */
+static int reported_signal;          /* the same: what the process dies by if the report hangs */
 
 /* ---- Main thread --------------------------------------------------------------------------------- */
 
@@ -82,6 +96,7 @@ void panicBlockOtherSignals(sigset_t *before) {
 }
 
 void panicThreadInit(void) {
+    parkingThreadBegins();
     if (signal_stack) return;
     char *p = mmap(NULL, GUARD + SIGNAL_STACK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) return;
@@ -94,6 +109,7 @@ void panicThreadInit(void) {
 }
 
 void panicThreadExit(void) {
+    parkingThreadEnds();
     if (!signal_stack) return;
     sigaltstack(&stack_before, NULL); /* a sanitizer's, which it frees itself; else none */
     munmap(signal_stack, GUARD + SIGNAL_STACK);
@@ -145,19 +161,32 @@ static void printEnd(void) {
 
 /* By the name the system knows it by, which `top -H` and a debugger show as well; and whether it was the one that ran
  * commands, so that the client and the arguments which a section may show are its own. */
+static void describeThread(char *out, size_t size, int id, const char *name, bool had_main_role) {
+    snprintf(out, size, "%s (id %d)%s", id == (int)getpid() ? "main" : name, id,
+             had_main_role ? ", in main's role" : "");
+}
+
 static void printThread(void) {
-    char name[THREAD_NAME_SIZE + 1] = "";
-    int id = (int)syscall(SYS_gettid);
+    char name[THREAD_NAME_SIZE + 1] = "", text[THREAD_TEXT_SIZE];
     prctl(PR_GET_NAME, name);
-    serverLog(LL_WARNING, "In thread: %s (id %d)%s", id == (int)getpid() ? "main" : name, id,
-              has_main_role ? ", in main's role" : "");
+    describeThread(text, sizeof(text), (int)syscall(SYS_gettid), name, reporter_had_main_role);
+    serverLog(LL_WARNING, "In thread: %s", text);
+}
+
+/* For functions that write to a descriptor; -1 when there is none. */
+static int openLog(void) {
+    const char *file = logFile();
+    return file[0] ? open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644) : STDOUT_FILENO;
+}
+
+static void closeLog(int fd) {
+    if (fd >= 0 && logFile()[0]) close(fd);
 }
 
 /* `at` is the instruction that crashed, or NULL. */
 static void printStack(void *at) {
     void *frames[FRAMES_MAX];
-    const char *file = logFile();
-    int fd = file[0] ? open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644) : STDOUT_FILENO;
+    int fd = openLog();
     serverLogRaw("\n------ STACK TRACE ------\n");
     if (fd >= 0 && at) {
         serverLogRaw("EIP:\n");
@@ -167,7 +196,7 @@ static void printStack(void *at) {
     serverLogRaw("\nBacktrace:\n");
     /* The first frame is this function. */
     if (fd >= 0 && n > 1) backtrace_symbols_fd(frames + 1, n - 1, fd);
-    if (fd >= 0 && file[0]) close(fd);
+    closeLog(fd);
     serverLogRaw("\n------ STACK TRACE DONE ------\n");
 }
 
@@ -180,6 +209,21 @@ static void *crashedAt(const ucontext_t *uc) {
     unused(uc);
     return NULL;
 #endif
+}
+
+/* Where the others stood when they were stopped. */
+static void printOtherThreads(void) {
+    parkedThread t;
+    char text[THREAD_TEXT_SIZE];
+    int fd = openLog();
+    serverLogRaw("\n------ OTHER THREADS ------\n");
+    for (size_t i = 0; parkingLook(i, &t); i++) {
+        describeThread(text, sizeof(text), t.id, t.name, t.stopped && t.answer);
+        panicPrint("%s%s\n", text, t.stopped ? "" : ": did not stop, what follows may have changed under the report");
+        void *at = t.stopped && t.context ? crashedAt(t.context) : NULL;
+        if (at && fd >= 0) backtrace_symbols_fd(&at, 1, fd);
+    }
+    closeLog(fd);
 }
 
 static void printRegisters(const ucontext_t *uc) {
@@ -211,17 +255,6 @@ static void printRegisters(const ucontext_t *uc) {
 
 /* ---- Who reports --------------------------------------------------------------------------------- */
 
-/* Returns to the thread that writes the report, also when it crashes again; others never come back, so
- * that two reports do not mix. */
-static void becomeReporter(void) {
-    int me = (int)syscall(SYS_gettid), nobody = 0;
-    if (atomic_compare_exchange_strong(&reporting_thread, &nobody, me) || nobody == me) {
-        has_main_role = true; /* its sections read what is main's, whoever has crashed */
-        return;
-    }
-    for (;;) pause();
-}
-
 noreturn_fn static void dieBy(int sig) {
     struct sigaction sa = {.sa_handler = SIG_DFL};
     sigset_t set;
@@ -233,9 +266,44 @@ noreturn_fn static void dieBy(int sig) {
     _exit(128 + sig);
 }
 
+/* Something that the report did hangs. */
+static void onTooLong(int sig) {
+    unused(sig);
+    serverLogFromSignal(LL_WARNING, "The crash report takes too long. It ends here.");
+    dieBy(reported_signal);
+}
+
+static void limitTime(int sig) {
+    struct sigaction sa = {.sa_handler = onTooLong, .sa_flags = SA_ONSTACK};
+    sigset_t set;
+    reported_signal = sig;
+    sigemptyset(&sa.sa_mask);
+    sigaction(SIGALRM, &sa, NULL);
+    sigemptyset(&set);
+    sigaddset(&set, SIGALRM);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    alarm(REPORT_SECONDS_MAX);
+}
+
+/* Returns to the thread that writes the report, also when it crashes again; others never come back, so
+ * that two reports do not mix. From here on nothing else runs, if there is to be a report. */
+static void becomeReporter(int sig) {
+    int me = (int)syscall(SYS_gettid), nobody = 0;
+    if (!atomic_compare_exchange_strong(&reporting_thread, &nobody, me)) {
+        if (nobody == me) return;
+        for (;;) pause();
+    }
+    if (handlers_installed) {
+        limitTime(sig);
+        parkingStopOthers(panicHoldsMainRole);
+    }
+    reporter_had_main_role = has_main_role;
+    has_main_role = true; /* its sections read what is main's, whoever has crashed */
+}
+
 static void onCrash(int sig, siginfo_t *info, void *context) {
     const ucontext_t *uc = context;
-    becomeReporter();
+    becomeReporter(sig);
     depth++;
     if (depth > 2) dieBy(sig);
     if (depth == 2) {
@@ -253,7 +321,10 @@ static void onCrash(int sig, siginfo_t *info, void *context) {
     }
     printStack(crashedAt(uc));
     printRegisters(uc);
-    if (depth == 1) printSections();
+    if (depth == 1) {
+        printOtherThreads();
+        printSections();
+    }
     printEnd();
     dieBy(sig);
 }
@@ -287,6 +358,7 @@ noreturn_fn static void finish(void) {
     depth++;
     if (handlers_installed && depth == 1) {
         printStack(NULL);
+        printOtherThreads();
         printSections();
     }
     printEnd();
@@ -294,7 +366,7 @@ noreturn_fn static void finish(void) {
 }
 
 void panicAssertFailed(const char *cond, const char *file, int line) {
-    becomeReporter();
+    becomeReporter(SIGABRT);
     printHeader();
     serverLog(LL_WARNING, depth ? "=== RECURSIVE ASSERTION FAILED ===" : "=== ASSERTION FAILED ===");
     serverLog(LL_WARNING, "==> %s:%d '%s' is not true", fileName(file), line, cond);
@@ -308,7 +380,7 @@ void panicAbort(const char *file, int line, const char *fmt, ...) {
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    becomeReporter();
+    becomeReporter(SIGABRT);
     printHeader();
     serverLog(LL_WARNING, "------------------------------------------------");
     serverLog(LL_WARNING, "The server cannot go on.");

@@ -20,7 +20,8 @@
 #define serverPanic(...) panicAbort(__FILE__, __LINE__, __VA_ARGS__)
 
 /* Print one section of the crash report with panicPrint(). Called once, on the crashing thread, from
- * a signal handler: it must not allocate and must survive broken data. */
+ * a signal handler: it must not allocate nor lock and must survive broken data. All threads that called
+ * panicThreadInit() stand still meanwhile, wherever they were. */
 typedef void panicSection(void);
 
 /* Add a section to the report, for instance "CURRENT CLIENT INFO". At most 16; `title` and `print`
@@ -42,7 +43,8 @@ void panicRemoveHandlers(void);
 
 /* What makes the crash of a thread reported, whichever thread it is. Its starter blocks, around pthread_create(), all
  * signals but those five: SIGTERM and its like are main's, while a fault whose signal is blocked ends the process
- * without a word. The thread itself begins with panicThreadInit() and ends with panicThreadExit(): a stack of its own
+ * without a word. The thread itself begins, once it has its name, with
+ * panicThreadInit() and ends with panicThreadExit(): it is stopped when another one crashes, and has a stack of its own
  * for the handler, so that an overflow of the other one is reported as well (not when there is no memory for it).
  * main() begins with panicThreadInit(), too. */
 void panicBlockOtherSignals(sigset_t *before);

@@ -215,24 +215,38 @@ sys.exit(ctypes.CDLL(None).tgkill(*map(int, sys.argv[1:])))
 } $pid $thread $signal
 }
 
-test "A fault on any thread ends the server with a report that names the thread" {
-    if {[string match *libtsan* [exec ldd $srv::binary]]} {
-        skip "the report reads what other threads go on writing, which ThreadSanitizer ends"
-    }
-    foreach {name signal} {io_thd_1 11 io_thd_2 7 bio_lazy_free 8 bio_aof 4 main 11} {
+test "A fault on any thread under load ends the server with one whole report that names the thread" {
+    set benchmark [file join [file dirname $srv::binary] valkey-benchmark]
+    foreach {name signal role} {
+        io_thd_1 11 move  io_thd_2 7 auto  bio_lazy_free 8 move  bio_aof 4 auto  main 11 auto  main 6 move
+    } {
         set dir [make_server_dir]
-        set pid [launch $dir [list --port [free_port] --bind 127.0.0.1 --save "" --io-threads 3 --dir $dir]]
+        set port [free_port]
+        set pid [launch $dir [list --port $port --bind 127.0.0.1 --save "" --io-threads 3 --main-role $role --dir $dir \
+            --io-threads-always-active yes]]
         await_ready [dict create dir $dir pid $pid]
         wait_for_condition 10 {[thread_id $pid $name] ne ""}
+        set load {}
+        foreach depth {1 16} {
+            lappend load [exec $benchmark -p $port -t set,get -n 100000000 -c 20 -P $depth -q >& /dev/null &]
+        }
+        after 200
         signal_thread $pid [thread_id $pid $name] $signal
         set code [wait_exit $dir 20]
         if {$code eq "running"} {
             exec kill -KILL $pid
         }
+        foreach client $load {
+            catch {exec kill -KILL $client}
+        }
         assert_equal [expr {128 + $signal}] $code
         set log [server_log $dir]
         assert_match "*crashed by signal: $signal, si_code: *" $log
-        assert_match "*# In thread: $name (id *------ STACK TRACE ------*------ INFO OUTPUT ------*BUG REPORT END*" $log
+        assert_match "*# In thread: $name (id *------ STACK TRACE ------*------ OTHER THREADS ------*------ INFO OUTPUT\
+            ------*------ CLIENT LIST OUTPUT ------*------ CURRENT CLIENT INFO ------*BUG REPORT END*" $log
+        assert_equal 1 [regexp -all {BUG REPORT START} $log]
+        assert_no_match "*crashed itself*" $log
+        assert_no_match "*ThreadSanitizer*" $log
     }
 }
 

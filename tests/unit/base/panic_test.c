@@ -6,7 +6,9 @@
 #include "unit.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -86,6 +88,92 @@ TEST(crash_inside_the_report_ends_it_shorter) {
     CHECK(strstr(report, "The crash report has crashed itself.") != NULL);
 #endif
     CHECK(strstr(report, "BUG REPORT END") != NULL);
+}
+
+/* ---- While others run ---- */
+
+static _Atomic int runners;
+static _Atomic long laps;
+
+static void *runForEver(void *arg) {
+    pthread_setname_np(pthread_self(), "runner");
+    panicThreadInit();
+    panicSetMainRole(atomic_fetch_add(&runners, 1) == 0);
+    for (;;) {
+        atomic_fetch_add(&laps, 1);
+        sched_yield();
+    }
+    return arg;
+}
+
+static void quietSection(void) {
+    long seen = laps;
+    usleep(100000);
+    panicPrint(laps == seen ? "nothing has moved\n" : "somebody runs\n");
+}
+
+static void crashBesideOthers(void *on_main) {
+    pthread_t t;
+    prepare();
+    panicThreadInit();
+    panicAddSection("QUIET SECTION", quietSection);
+    for (int i = 0; i < 3; i++) pthread_create(&t, NULL, runForEver, NULL);
+    while (runners < 3 || laps < 100) usleep(1000);
+    if (on_main) {
+        panicSetMainRole(true);
+        serverPanic("beside others");
+    }
+    raise(SIGSEGV);
+}
+
+static size_t timesIn(const char *text, const char *word) {
+    size_t n = 0;
+    while ((text = strstr(text, word)) != NULL) n++, text++;
+    return n;
+}
+
+TEST(others_stand_still_while_a_thread_reports) {
+    int status = unitInChild(crashBesideOthers, NULL, report, sizeof(report));
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+    CHECK(strstr(report, "nothing has moved\n") != NULL);
+    const char *others = strstr(report, "\n------ OTHER THREADS ------\nrunner (id ");
+    CHECK(others != NULL);
+    CHECK_EQ_INT(timesIn(others ? others : "", "\nrunner (id "), 3);
+    CHECK(strstr(report, "did not stop") == NULL);
+    CHECK(strstr(report, "BUG REPORT END") != NULL);
+}
+
+TEST(report_says_who_had_mains_role) {
+    int status = unitInChild(crashBesideOthers, NULL, report, sizeof(report));
+    CHECK(WIFSIGNALED(status));
+    const char *others = strstr(report, "\n------ OTHER THREADS ------\n");
+    const char *role = strstr(report, ", in main's role\n");
+    CHECK(others && role > others);
+    CHECK_EQ_INT(timesIn(report, ", in main's role\n"), 1);
+    int yes = 1;
+    unitInChild(crashBesideOthers, &yes, report, sizeof(report));
+    CHECK(strstr(report, "# In thread: main (id ") != NULL);
+    others = strstr(report, "\n------ OTHER THREADS ------\n");
+    role = strstr(report, ", in main's role\n");
+    CHECK(role && role < others);
+}
+
+static void hangingSection(void) {
+    alarm(1); /* instead of half a minute */
+    for (;;) pause();
+}
+
+static void hang(void *arg) {
+    unused(arg);
+    prepare();
+    panicAddSection("HANGING SECTION", hangingSection);
+    raise(SIGILL);
+}
+
+TEST(report_that_hangs_is_ended) {
+    int status = unitInChild(hang, NULL, report, sizeof(report));
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGILL);
+    CHECK(strstr(report, "The crash report takes too long.") != NULL);
 }
 
 static void *crashThread(void *arg) {

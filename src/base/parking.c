@@ -1,0 +1,160 @@
+/* parking.c -- a signal to each thread, whose handler never returns.
+ *
+ *   caller                            another thread
+ *   stopping = true
+ *   tgkill to each id in `places` --> park(): notes what it is asked, place.stopped = true, waits for ever
+ *   waits for `stopped` of all <----
+ *
+ * The handler is installed when it is needed and not before: until then the signal does what it does in any program.
+ *
+ * Threads that never call parkingThreadBegins(), jemalloc's for example, go on: they touch nothing of ours.
+ *
+ * Not here    when all is to stop, and what is printed of it (panic.c).
+ * Owns        a place for each thread that has begun.
+ * Threads     any. A place is its thread's; the one that stops the others reads it once `stopped` is set.
+ * Invariants  1. No lock, no allocation and no unbounded wait: a thread may be stopped wherever it stands, and a crash
+ *                may be anywhere.
+ *             2. A thread that begins while others are stopped either sees `stopping` or is seen in its place: each
+ *                side stores its own and then looks at the other's, sequentially consistent.
+ * Cost        a few instructions per thread, none until something stops.
+ * Tests       tests/unit/base/parking_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "parking.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PLACES_MAX 512 /* a thread beyond that cannot be stopped */
+#define WAIT_MS_MAX 2000
+
+typedef struct parkingPlace {
+    _Atomic int id;       /* 0: free */
+    _Atomic bool stopped; /* publishes `answer` and `context` */
+    bool asked, answer;
+    char name[PARKING_NAME_SIZE];
+    const void *context;
+} parkingPlace;
+
+static parkingPlace places[PLACES_MAX];
+static atomic_bool stopping;
+static bool (*question)(void); /* set before `stopping` */
+static _Thread_local parkingPlace *mine;
+
+static int threadId(void) {
+    return (int)syscall(SYS_gettid);
+}
+
+static bool sendTo(int id, int sig) {
+    return syscall(SYS_tgkill, getpid(), id, sig) == 0;
+}
+
+/* All signals are blocked, so nothing ends this but the end of the process. */
+noreturn_fn static void park(const void *context) {
+    if (mine) {
+        mine->answer = question();
+        mine->context = context;
+        atomic_store(&mine->stopped, true);
+    }
+    for (;;) pause();
+}
+
+static void onSignal(int sig, siginfo_t *info, void *context) {
+    unused(sig), unused(info);
+    park(context);
+}
+
+/* ---- Threads ------------------------------------------------------------------------------------- */
+
+static parkingPlace *takePlace(int id) {
+    for (size_t i = 0; i < PLACES_MAX; i++) {
+        int nobody = 0;
+        if (atomic_compare_exchange_strong(&places[i].id, &nobody, id)) return &places[i];
+    }
+    return NULL;
+}
+
+void parkingThreadBegins(void) {
+    if (mine) return;
+    mine = takePlace(threadId());
+    if (!mine) return;
+    prctl(PR_GET_NAME, mine->name);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, PARKING_SIGNAL);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    if (!atomic_load(&stopping)) return;
+    sigfillset(&set);
+    pthread_sigmask(SIG_SETMASK, &set, NULL);
+    park(NULL);
+}
+
+void parkingThreadEnds(void) {
+    if (!mine) return;
+    parkingPlace *p = mine;
+    mine = NULL;
+    atomic_store(&p->id, 0);
+}
+
+/* The other threads are not there, and this one has another id. */
+static void forkedChild(void) {
+    for (size_t i = 0; i < PLACES_MAX; i++) {
+        if (&places[i] != mine) atomic_store(&places[i].id, 0);
+        else atomic_store(&places[i].id, threadId());
+    }
+}
+
+__attribute__((constructor)) static void watchForks(void) {
+    pthread_atfork(NULL, NULL, forkedChild);
+}
+
+/* ---- The one that stops the others --------------------------------------------------------------- */
+
+static void askAll(void) {
+    int me = threadId();
+    for (size_t i = 0; i < PLACES_MAX; i++) {
+        int id = atomic_load(&places[i].id);
+        places[i].asked = id != 0 && id != me && sendTo(id, PARKING_SIGNAL);
+    }
+}
+
+/* One has yet to answer and has not ended meanwhile. */
+static bool anyRuns(void) {
+    for (size_t i = 0; i < PLACES_MAX; i++) {
+        if (!places[i].asked || atomic_load(&places[i].stopped)) continue;
+        int id = atomic_load(&places[i].id);
+        if (id != 0 && sendTo(id, 0)) return true;
+    }
+    return false;
+}
+
+void parkingStopOthers(bool (*ask)(void)) {
+    struct sigaction sa = {.sa_sigaction = onSignal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    sigfillset(&sa.sa_mask);
+    question = ask;
+    atomic_store(&stopping, true);
+    if (sigaction(PARKING_SIGNAL, &sa, NULL)) return;
+    askAll();
+    const struct timespec millisecond = {0, 1000000};
+    for (int ms = 0; ms < WAIT_MS_MAX && anyRuns(); ms++) nanosleep(&millisecond, NULL);
+}
+
+bool parkingLook(size_t i, parkedThread *out) {
+    for (size_t at = 0; at < PLACES_MAX; at++) {
+        const parkingPlace *p = &places[at];
+        if (!p->asked || i-- > 0) continue;
+        *out = (parkedThread){.id = atomic_load(&p->id), .stopped = atomic_load(&p->stopped)};
+        memcpy(out->name, p->name, sizeof(out->name));
+        if (out->stopped) {
+            out->answer = p->answer;
+            out->context = p->context;
+        }
+        return true;
+    }
+    return false;
+}
