@@ -273,8 +273,8 @@ TEST(stream_moves_in_the_middle_of_a_request) {
 /* --- sizes ----------------------------------------------------------------------------------------------- */
 
 static void sendAll(const char *p, size_t len, bool give_back) {
-    uint64_t end = clockMonotonicMs() + 20000;
-    while (len && clockMonotonicMs() < end) {
+    unitLimit limit = unitLimitStart(20000);
+    while (len && !unitLimitOver(&limit)) {
         ssize_t n = send(rig.peer, p, len, MSG_NOSIGNAL);
         if (n > 0) {
             p += n;
@@ -624,8 +624,8 @@ static void writeThrough(bool tcp, int chains, size_t piece_max, uint64_t *seed)
     int small = tcp ? 16384 : 4608; /* less makes TCP wait for its timers */
     setsockopt(rig.s->conn->fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
     sds want = sdsEmpty(), got = sdsEmpty();
-    uint64_t end = clockMonotonicMs() + 20000;
-    while (chains || (sdsLen(got) < sdsLen(want) && clockMonotonicMs() < end)) {
+    unitLimit limit = unitLimitStart(20000);
+    while (chains || (sdsLen(got) < sdsLen(want) && !unitLimitOver(&limit))) {
         if (chains && unitRandom(seed) % 3) {
             replyBlock *chain = randomChain(1 + (int)(unitRandom(seed) % 6), piece_max, seed);
             want = replyBlockCatChain(want, chain);
@@ -834,13 +834,13 @@ TEST(stream_drain_waits_for_what_the_kernel_has) {
     post(IO_MSG_JOIN, CLIENT_STREAM_AUTHENTICATED, NULL, NULL);
     post(IO_MSG_DRAIN, 0, NULL, NULL);
     CHECK(rig.s->linger_timer >= 0);
-    uint64_t end = clockMonotonicMs() + 60000;
-    while (fixtureReceive(rig.peer, &got) && clockMonotonicMs() < end) turn(); /* until the end of file */
+    unitLimit limit = unitLimitStart(60000);
+    while (fixtureReceive(rig.peer, &got) && !unitLimitOver(&limit)) turn(); /* until the end of file */
     CHECK_EQ_INT(sdsLen(got), sdsLen(want));
     CHECK(sdsLen(got) == sdsLen(want) && !memcmp(got, want, sdsLen(got)));
     close(rig.peer);
     rig.peer = -1;
-    while (!rig.ends && clockMonotonicMs() < end) turn();
+    while (!rig.ends && !unitLimitOver(&limit)) turn();
     CHECK_EQ_INT(rig.end_reason, END_DRAINED);
     rigClose();
     sdsFree(got);
@@ -856,8 +856,8 @@ TEST(stream_drain_ends_although_the_peer_stands_still) {
     post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, oneLargeBlock());
     post(IO_MSG_DRAIN, 0, NULL, NULL);
     CHECK_EQ_INT(rig.ends, 0);
-    uint64_t end = clockMonotonicMs() + 60000;
-    while (!rig.ends && clockMonotonicMs() < end) {
+    unitLimit limit = unitLimitStart(60000);
+    while (!rig.ends && !unitLimitOver(&limit)) {
         turn();
         usleep(5000);
     }

@@ -89,8 +89,8 @@ static void joinAndLeaveAll(void) {
 }
 
 static bool pollUntil(size_t want) {
-    uint64_t end = clockMonotonicMs() + 20000;
-    while (gone < want && clockMonotonicMs() < end) {
+    unitLimit limit = unitLimitStart(20000);
+    while (gone < want && !unitLimitOver(&limit)) {
         ioThreadsFlush();
         if (ioThreadsPoll(100) == 0) poll(NULL, 0, 1);
     }
@@ -210,14 +210,14 @@ static void askAndAnswer(bool lend, int rounds) {
         }
         /* Nobody needs to wake main's own thread for the answer: it is there when it has the role again. */
         bool slept = ioThreadsMainSleeps(true);
-        uint64_t end = clockMonotonicMs() + 20000;
-        while (slept && !atomic_load(&answered) && clockMonotonicMs() < end)
+        unitLimit limit = unitLimitStart(20000);
+        while (slept && !atomic_load(&answered) && !unitLimitOver(&limit))
             if (unitRandom(&seed) % 64 == 0) {
                 ioThreadsMainAwake();
                 slept = ioThreadsMainSleeps(true);
             }
         ioThreadsMainAwake();
-        while (!atomic_load(&answered) && clockMonotonicMs() < end) ioThreadsPoll(100);
+        while (!atomic_load(&answered) && !unitLimitOver(&limit)) ioThreadsPoll(100);
         lost += !atomic_load(&answered);
     }
     CHECK_EQ_INT(lost, 0);
@@ -259,8 +259,8 @@ static struct {
 
 static void lateReport(const clientStreamHolder *h) {
     if (h->id == 0 || !h->unreported || !atomic_load(&late.hold)) return;
-    uint64_t end = clockMonotonicMs() + 20000;
-    while (mainRoleLook() != late.until && clockMonotonicMs() < end) poll(NULL, 0, 1);
+    unitLimit limit = unitLimitStart(20000);
+    while (mainRoleLook() != late.until && !unitLimitOver(&limit)) poll(NULL, 0, 1);
     atomic_store(&late.hold, false);
 }
 
@@ -581,6 +581,17 @@ static size_t heldBy(unsigned id) {
     return n;
 }
 
+/* No thread but the first `n` holds a stream, thread 0 none, and none more than its share. */
+static bool isSpread(void *n) {
+    int threads = *(int *)n;
+    size_t all = listLength(client_state.clients), share = (all + (size_t)threads - 2) / (size_t)(threads - 1), sum = 0;
+    for (int i = 1; i < threads; i++) {
+        if (heldBy((unsigned)i) > share) return false;
+        sum += heldBy((unsigned)i);
+    }
+    return sum == all;
+}
+
 TEST(rebalance_spreads_evenly) {
     netFixtureInit();
     int peers[60];
@@ -589,10 +600,8 @@ TEST(rebalance_spreads_evenly) {
     for (int n = 2; n <= 6; n++) {
         setThreads(n, true);
         CHECK_EQ_INT(rebalanceActiveThreads(), n);
-        for (int i = 0; i < 200; i++) fixtureTurn(), poll(NULL, 0, i < 150 ? 0 : 1);
+        CHECK(fixtureUntil(isSpread, &n, 10000));
         CHECK_EQ_INT(heldBy(0), 0);
-        size_t share = (array_len(peers) + (size_t)n - 2) / (size_t)(n - 1);
-        for (int i = 1; i < n; i++) CHECK(heldBy((unsigned)i) <= share);
     }
     for (size_t i = 0; i < array_len(peers); i++) close(peers[i]);
     CHECK(fixtureUntil(noClients, NULL, 10000));

@@ -74,9 +74,9 @@ TEST(role_has_one_holder) {
     }
     /* On a busy machine main's own thread may have been quicker each time: now it waits until another has had it. */
     long borrowed = atomic_load(&shared.borrowed);
-    uint64_t end = clockMonotonicMs() + 60000;
+    unitLimit limit = unitLimitStart(60000);
     mainRoleLayDown(true);
-    while (atomic_load(&shared.borrowed) == borrowed && clockMonotonicMs() < end) poll(NULL, 0, 1);
+    while (atomic_load(&shared.borrowed) == borrowed && !unitLimitOver(&limit)) poll(NULL, 0, 1);
     mainRoleResume();
     lent += atomic_load(&shared.borrowed) != borrowed;
     atomic_store(&shared.stop, true);

@@ -108,9 +108,9 @@ static void threadsCommand(client *c) {
 /* Works until "enough" is noted by somebody, letting those in between who may; gives up after 20 seconds. */
 static void longCommand(client *c) {
     static const yieldJob job = {CMD_ALLOW_BUSY, "-BUSY somebody works"};
-    uint64_t end = clockMonotonicMs() + 20000;
+    unitLimit limit = unitLimitStart(20000);
     size_t before = sdsLen(fixture_log);
-    while (!strstr(fixture_log + before, "enough") && clockMonotonicMs() < end) yieldNow(&job);
+    while (!strstr(fixture_log + before, "enough") && !unitLimitOver(&limit)) yieldNow(&job);
     addReplyBulk(c, sliceStr("done"));
 }
 
@@ -293,12 +293,17 @@ void fixtureTurn(void) {
     for (listNode *n = listNext(&it); n; n = listNext(&it)) clientCheck(listNodeValue(n));
 }
 
+/* After some turns in vain: a peer in another thread, or the kernel, needs the processor. */
+static void giveWay(int turns) {
+    if (turns > 20 && turns % 4 == 0) poll(NULL, 0, 1);
+}
+
 bool fixtureUntil(bool (*done)(void *arg), void *arg, int ms) {
-    uint64_t end = clockMonotonicMs() + (uint64_t)ms;
+    unitLimit limit = unitLimitStart((uint64_t)ms);
     for (int i = 0; !done(arg); i++) {
-        if (clockMonotonicMs() > end) return false;
+        if (unitLimitOver(&limit)) return false;
         fixtureTurn();
-        if (i > 20 && i % 4 == 0) poll(NULL, 0, 1); /* a peer in another thread, or the kernel, needs its time */
+        giveWay(i);
     }
     return true;
 }
@@ -328,16 +333,18 @@ client *fixtureConnect(int *peer, bool tcp) {
 
 void fixtureSend(int fd, const void *bytes, size_t len) {
     const char *p = bytes;
-    uint64_t end = clockMonotonicMs() + 20000;
-    while (len && clockMonotonicMs() < end) {
+    unitLimit limit = unitLimitStart(20000);
+    for (int idle = 0; len && !unitLimitOver(&limit); idle++) {
         ssize_t n = send(fd, p, len, MSG_NOSIGNAL);
         if (n > 0) {
             p += n;
             len -= (size_t)n;
+            idle = 0;
         } else if (n < 0 && errno != EAGAIN) {
             return;
         } else {
             fixtureTurn();
+            giveWay(idle);
         }
     }
     CHECK_EQ_INT(len, 0);
@@ -345,10 +352,13 @@ void fixtureSend(int fd, const void *bytes, size_t len) {
 
 sds fixtureReceiveBytes(int fd, size_t want) {
     sds got = sdsEmpty();
-    uint64_t end = clockMonotonicMs() + 20000;
-    while (sdsLen(got) < want && clockMonotonicMs() < end) {
+    unitLimit limit = unitLimitStart(20000);
+    for (int idle = 0; sdsLen(got) < want && !unitLimitOver(&limit); idle++) {
+        size_t before = sdsLen(got);
         fixtureTurn();
         if (!fixtureReceive(fd, &got)) break;
+        if (sdsLen(got) != before) idle = 0;
+        giveWay(idle);
     }
     return got;
 }

@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "unit.h"
 
+#include <dirent.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,6 +103,42 @@ uint64_t unitRandom(uint64_t *state) {
 
 /* There with AddressSanitizer only. */
 __attribute__((weak)) void __lsan_disable(void);
+
+static uint64_t nowMs(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* Milliseconds that all threads have stood ready without being run; 0 where that is not known. */
+static uint64_t waitedMs(void) {
+    uint64_t sum_ns = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    if (!tasks) return 0;
+    for (const struct dirent *task; (task = readdir(tasks)) != NULL;) {
+        char path[64 + sizeof(task->d_name)];
+        unsigned long long waited_ns;
+        snprintf(path, sizeof(path), "/proc/self/task/%s/schedstat", task->d_name);
+        FILE *f = task->d_name[0] == '.' ? NULL : fopen(path, "r");
+        if (!f) continue;
+        if (fscanf(f, "%*u %llu", &waited_ns) == 1) sum_ns += waited_ns;
+        fclose(f);
+    }
+    closedir(tasks);
+    return sum_ns / 1000000;
+}
+
+unitLimit unitLimitStart(uint64_t ms) {
+    return (unitLimit){.began_ms = nowMs(), .length_ms = ms, .waited_ms = waitedMs()};
+}
+
+bool unitLimitOver(const unitLimit *limit) {
+    uint64_t passed = nowMs() - limit->began_ms;
+    if (passed <= limit->length_ms) return false;
+    if (passed > 20 * limit->length_ms) return true;
+    uint64_t waited = waitedMs(); /* less than it was if threads have ended */
+    return passed > limit->length_ms + (waited > limit->waited_ms ? waited - limit->waited_ms : 0);
+}
 
 int unitInChild(void (*body)(void *arg), void *arg, char *output, size_t size) {
     int fds[2], status = -1;

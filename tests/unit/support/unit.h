@@ -54,6 +54,15 @@ uint64_t unitRandomSeed(void);
 /* Next of a generator that a test owns and starts at unitRandomSeed(). */
 uint64_t unitRandom(uint64_t *state);
 
+/* How long something may take. Time that the threads of this process stood ready without being run does not count, so
+ * that a limit says something about the program and not about what else the machine has to do; twenty times as long is
+ * too long in any case. Where the kernel does not count that, time is time. */
+typedef struct unitLimit {
+    uint64_t began_ms, length_ms, waited_ms;
+} unitLimit;
+unitLimit unitLimitStart(uint64_t ms);
+bool unitLimitOver(const unitLimit *limit);
+
 /* Run `body(arg)` in a child process. Gives its wait status, and up to size-1 bytes of what it wrote to stdout and
  * stderr. For code that ends the process. */
 int unitInChild(void (*body)(void *arg), void *arg, char *output, size_t size);
