@@ -398,7 +398,9 @@ void *zrealloc(void *p, size_t size) {
 }
 
 void *zmallocAligned(size_t align, size_t size) {
-    void *p = rawAligned(align < sizeof(void *) ? sizeof(void *) : align, atLeastOne(size));
+    size_t at_least = align < sizeof(void *) ? sizeof(void *) : align;
+    void *p = rawAligned(at_least, atLeastOne(size));
+    p = WITH_RESERVE(p, true, rawAligned(at_least, atLeastOne(size)));
     if (unlikely(!p)) outOfMemory(size);
     return p;
 }
@@ -469,7 +471,10 @@ void *ztryrealloc(void *p, size_t size) {
 }
 
 void *ztrycallocAligned(size_t align, size_t size) {
-    return failNow() ? NULL : rawAlignedZero(align < sizeof(void *) ? sizeof(void *) : align, atLeastOne(size));
+    if (failNow()) return NULL;
+    size_t at_least = align < sizeof(void *) ? sizeof(void *) : align;
+    void *p = rawAlignedZero(at_least, atLeastOne(size));
+    return WITH_RESERVE(p, false, rawAlignedZero(at_least, atLeastOne(size)));
 }
 
 void *zmallocUsable(size_t size, size_t *usable) {

@@ -5,10 +5,8 @@
 #include "unit.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -96,19 +94,14 @@ TEST(try_functions_fail_on_demand_and_on_nonsense) {
 /* A limit on the address space, in a process of its own: what was reserved can be had, and a kept reserve lets small
  * work go on when nothing else is left. */
 #if !defined(USE_LIBC_MALLOC)
+enum { MB = 1 << 20 };
+
 static void spendAll(void *arg) {
-    enum { MB = 1 << 20 };
     unused(arg);
     zmallocKeepReserve();
     size_t used = zmallocUsed();
     bool ok = zmallocReserve(200 * (size_t)MB) && zmallocUsed() == used;
-    struct rlimit limit = {0};
-    FILE *f = fopen("/proc/self/statm", "r");
-    unsigned long pages = 0;
-    if (!f || fscanf(f, "%lu", &pages) != 1) _exit(43);
-    fclose(f);
-    limit.rlim_cur = limit.rlim_max = pages * (size_t)sysconf(_SC_PAGESIZE) + 8 * MB;
-    if (setrlimit(RLIMIT_AS, &limit)) _exit(43);
+    if (!unitLittleMemory(8 * MB)) _exit(43);
     char *large = ztrymalloc(150 * (size_t)MB); /* only with what was reserved for it */
     ok = ok && large && memset(large, 1, 150 * (size_t)MB);
     ok = ok && !(taken = ztrymalloc(150 * (size_t)MB)) && !zmallocReserve(150 * (size_t)MB);
@@ -121,12 +114,34 @@ static void spendAll(void *arg) {
     }
     _exit(ok ? 0 : 44);
 }
+
+/* The reserve is spent, memory comes back, the reserve is made again: twice. Aligned blocks have it as well. */
+static void spendTwice(void *arg) {
+    bool aligned = arg != NULL;
+    static void *all[20000];
+    zmallocKeepReserve();
+    if (!unitLittleMemory(32 * MB)) _exit(43);
+    for (int round = 0; round < 2; round++) {
+        size_t n = 0;
+        while (n < array_len(all) && (all[n] = ztrymalloc(64 * 1024))) n++;
+        if (n == array_len(all)) _exit(43);
+        void *last = aligned ? zmallocAligned(CACHE_LINE, 64 * 1024) : zmalloc(64 * 1024);
+        zfree(last);
+        while (n) zfree(all[--n]);
+        zmallocKeepReserve();
+    }
+    _exit(0);
+}
 #endif
 
 TEST(reserves_are_there_when_nothing_else_is) {
 #if !defined(USE_LIBC_MALLOC)
     int status = unitInChild(spendAll, NULL, NULL, 0);
     CHECK(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 43));
+    for (int aligned = 0; aligned < 2; aligned++) {
+        status = unitInChild(spendTwice, aligned ? &status : NULL, NULL, 0);
+        CHECK(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 43));
+    }
 #endif
     size_t used = zmallocUsed();
     CHECK(zmallocReserve(1000000));

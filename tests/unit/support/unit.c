@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -173,6 +174,16 @@ int unitInChild(void (*body)(void *arg), void *arg, char *output, size_t size) {
     close(fds[0]);
     waitpid(pid, &status, 0);
     return status;
+}
+
+bool unitLittleMemory(size_t more) {
+    struct rlimit limit;
+    unsigned long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    bool known = f && fscanf(f, "%lu", &pages) == 1;
+    if (f) fclose(f);
+    limit.rlim_cur = limit.rlim_max = pages * (size_t)sysconf(_SC_PAGESIZE) + more;
+    return known && setrlimit(RLIMIT_AS, &limit) == 0;
 }
 
 static bool wanted(const unitTest *t, int argc, char **argv) {

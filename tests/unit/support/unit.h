@@ -67,4 +67,7 @@ bool unitLimitOver(const unitLimit *limit);
  * stderr. For code that ends the process. */
 int unitInChild(void (*body)(void *arg), void *arg, char *output, size_t size);
 
+/* From here on this process, a child, gets `more` bytes of addresses and no more. False where that cannot be had. */
+bool unitLittleMemory(size_t more);
+
 #endif
