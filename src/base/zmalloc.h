@@ -34,7 +34,8 @@ void *ztrycallocAligned(size_t align, size_t size) must_check;
 /* A reserve of the calling thread: memory that is set aside, not touched, and given up when an allocation would fail,
  * so that what has begun can be brought to its end. zmallocReserve() makes sure of `size` bytes for what comes until
  * zmallocUnreserve(): more than is reserved already, or false and all is as before. zmallocKeepReserve() holds a small
- * one all the time, and is called now and then to make it again; what it cannot get it does without. */
+ * one (4 MiB) all the time; it is called where memory may have become free, at the end of a turn for example, to make
+ * it again if it was spent. What it cannot get it does without, and tries again at the next call. */
 bool zmallocReserve(size_t size) must_check;
 void zmallocUnreserve(void);
 void zmallocKeepReserve(void);

@@ -236,7 +236,6 @@ static bool mainIsToBeTold(void) {
 /* Nothing is left to do, it seems. Say that the thread sleeps and look once more; false: there is something. */
 static bool fallsAsleep(ioThread *t) {
     if (t->holder.unreported) return false; /* written by a turn it made as main: a client may wait for the report */
-    zmallocKeepReserve();
     atomic_store_explicit(&t->sleeping, 1, memory_order_seq_cst);
     fullFence();
     bool work = !spscIsEmpty(&t->from_main.ring) || (anyPosted() && mainIsToBeTold());
@@ -258,6 +257,7 @@ static void threadBeforeSleep(aeEventLoop *loop, void *arg) {
     publish(t);
     if (!stop && !again && !acted) acted = seeToMain(t);
     mainWatchTurned(&t->watch, &t->holder);
+    zmallocKeepReserve(); /* at each turn, for a busy thread never sleeps */
     holderStatAdd(&t->holder.stats.active_ns, clockTicksToNs(clockTicks() - t->busy_since));
     if (stop) {
         aeStop(loop);

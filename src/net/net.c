@@ -29,6 +29,7 @@
 #include "session_output.h"
 #include "sessions.h"
 #include "yield.h"
+#include "zmalloc.h"
 
 #include <stdio.h>
 
@@ -196,6 +197,7 @@ static bool turn(void) {
                            .idle_ms = clockIdleMs};
     mainPolicyCheck(now, &load);
     ioThreadsFlush();
+    zmallocKeepReserve(); /* if it was spent: what the turn has freed may serve for another */
     return more;
 }
 

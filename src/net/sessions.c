@@ -17,6 +17,7 @@
 #include "pause.h"
 #include "rebalance.h"
 #include "session_output.h"
+#include "zmalloc.h"
 
 static void repliesWritten(clientStream *s, replyBlock *chain, size_t bytes) {
     client *c = s->session;
@@ -104,6 +105,7 @@ void sessionDeliver(const ioMessage *m) {
 void sessionsFreeClosing(void) {
     assertMainRole();
     serverAssert(!batchIsOpen());
+    if (!client_state.closing) return;
     client *c;
     while ((c = clientPopClosing()) != NULL) {
         batchForget(c);
@@ -116,4 +118,5 @@ void sessionsFreeClosing(void) {
         clientFree(c);
         sessionCloseStream(s);
     }
+    zmallocKeepReserve(); /* who ran short of memory closes clients and goes on in the same turn */
 }

@@ -8,11 +8,14 @@
 #include "reply_hold.h"
 #include "engine_settings.h"
 #include "log.h"
+#include "sessions.h"
 #include "unit.h"
+#include "zmalloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <poll.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -754,4 +757,45 @@ TEST(batch_check_finds_damage) {
         close(peers[i]);
     }
     allGone();
+}
+
+/* --- memory that comes back ---------------------------------------------------------------------------- */
+
+#if !defined(USE_LIBC_MALLOC)
+#define SPENT 65536
+
+/* Take all there is, go on as long as the reserve allows, and give all back. */
+static void runShort(void) {
+    static void *all[4096];
+    size_t n = 0;
+    while (n < array_len(all) && (all[n] = ztrymalloc(SPENT))) n++;
+    if (n == array_len(all)) _exit(43); /* there is no limit */
+    zfree(zmalloc(SPENT));              /* the end of the process, but for the reserve */
+    while (n) zfree(all[--n]);
+}
+
+static void runShortAgain(void *arg) {
+    int peer;
+    unused(arg);
+    client *c = fixtureConnect(&peer, false);
+    fixtureTurn();
+    zmallocKeepReserve();
+    if (!unitLittleMemory(32u << 20)) _exit(43);
+    runShort();
+    clientCloseAsap(c);
+    sessionsFreeClosing();
+    runShort();
+    fixtureTurn();
+    runShort();
+    _exit(0);
+}
+#endif
+
+/* The reserve does not wait for a tick of the server: what clients leave behind makes it again, and so does a turn. */
+TEST(batch_makes_the_reserve_again_when_memory_is_back) {
+#if !defined(USE_LIBC_MALLOC)
+    netFixtureInit();
+    int status = unitInChild(runShortAgain, NULL, NULL, 0);
+    CHECK(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 43));
+#endif
 }
