@@ -52,6 +52,8 @@ static void attach(clientStream *s, clientStreamHolder *h) {
     }
     clientStreamUpdateReading(s);
     clientStreamWatchOutput(s);
+    /* The last holder may have waited for the peer. */
+    if (s->drain_and_close && !s->out_head) clientStreamOutputDrained(s);
 }
 
 static void detach(clientStream *s) {
