@@ -72,6 +72,7 @@ static struct {
     int count;
     ioThread *acting; /* has the role */
     ioThread *direct; /* messages to it are plain calls: `acting`, but for the start of a borrowed turn */
+    bool overflow;    /* ioThreadsFlush() has left messages that a ring had no room for: it must be called again */
     ioThreadHooks hooks;
     aeDoorbell main_bell;
     /* A bit for each thread that has published something main has not begun to take. seq_cst. */
@@ -192,7 +193,8 @@ static bool actAsMain(ioThread *t) {
     turnEnd end = io.hooks.turn();
     t->holder.direct = false;
     io.acting = io.direct = io.threads[0];
-    if (end == TURN_LEFT_WORK) setPosted(t->holder.id);
+    /* A thread that is behind is offered the rest when it has made room: it need not have anything to tell main. */
+    if (end == TURN_LEFT_WORK || io.overflow) setPosted(t->holder.id);
     if (end == TURN_FOR_MAIN) mainRolePassOn();
     else mainRoleGiveBack();
     return true;
@@ -475,9 +477,11 @@ bool ioThreadsFreeElsewhere(robj *o) {
 void ioThreadsFlush(void) {
     assertMainRole();
     bool published = false;
+    io.overflow = false;
     for (ioThread *t = nextThread(0); t; t = nextThread(t->holder.id)) {
         sendDead(t);
         if (messageChannelCommit(&t->from_main)) t->published = published = true;
+        io.overflow |= messageChannelHasOverflow(&t->from_main);
     }
     if (!published) return;
     fullFence();
@@ -509,13 +513,6 @@ size_t ioThreadsPoll(size_t max) {
     return n;
 }
 
-/* A thread is behind with what main has posted: it must be offered the rest. */
-static bool anyOverflow(void) {
-    for (ioThread *t = nextThread(0); t; t = nextThread(t->holder.id))
-        if (messageChannelHasOverflow(&t->from_main)) return true;
-    return false;
-}
-
 /* Whoever has the role sees the bit of thread 0 before it lays the role down; if that is main's own thread and it
  * waits, the bell ends the wait. */
 void ioThreadsWakeMain(void) {
@@ -526,7 +523,7 @@ void ioThreadsWakeMain(void) {
 bool ioThreadsMainSleeps(bool lend) {
     assertMainThread();
     if (io.count == 1 && !io.threads[1]) return true;
-    if (anyOverflow()) return false;
+    if (io.overflow) return false; /* a thread is behind: it must be offered the rest */
     mainRoleLayDown(lend);
     return !anyPosted() || !mainRoleTakeUp();
 }

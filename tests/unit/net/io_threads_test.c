@@ -248,6 +248,88 @@ TEST(threads_lose_no_answer_while_the_role_moves) {
     askAndAnswer(true, ROUNDS);
 }
 
+/* --- more than a ring holds, posted by a turn on a thread ------------------------------------------------ */
+
+#define CROWD 6000
+
+static struct {
+    clientStream *stream, *caller; /* of thread 1, and of thread 2, which is to make a turn */
+    bool posted;                   /* main's: by whoever has the role */
+    _Atomic bool answered, called;
+} crowd;
+
+static void crowdDeliver(const ioMessage *m) {
+    if (m->type == IO_MSG_GONE) goneDeliver(m);
+    else if (m->stream == crowd.stream) atomic_store(&crowd.answered, true);
+    else atomic_store(&crowd.called, true);
+}
+
+/* Messages that need no answer, and one that does. */
+static turnEnd crowdTurn(void) {
+    ioThreadsPoll(100);
+    if (ioThreadId(ioThreadActing()) == 2 && !crowd.posted) {
+        crowd.posted = true;
+        ioMessage nothing = {.type = IO_MSG_OUTPUT, .stream = crowd.stream},
+                  leave = {.type = IO_MSG_LEAVE, .stream = crowd.stream};
+        for (int i = 0; i < CROWD; i++) ioThreadPost(ioThreadGet(1), &nothing);
+        ioThreadPost(ioThreadGet(1), &leave);
+    }
+    ioThreadsFlush();
+    return TURN_DONE;
+}
+
+static void postTo(unsigned id, messageType type, clientStream *s) {
+    ioMessage m = {.type = (uint16_t)type, .stream = s};
+    ioThreadPost(ioThreadGet(id), &m);
+}
+
+/* Main's own thread waits for long. What a turn on thread 2 could not put into the ring of thread 1 arrives there
+ * nevertheless, though that thread has nothing to tell main. */
+TEST(threads_offer_again_what_their_turn_left_over) {
+    netFixtureInit();
+    setThreads(3, false);
+    fixtureSuspend(true);
+    fixture_deliver = crowdDeliver;
+    fixture_turn = crowdTurn;
+    int fds[2], other[2];
+    fixturePair(fds, false);
+    fixturePair(other, false);
+    crowd.stream = clientStreamCreate(connCreateAcceptedUnix(fds[0], NULL), true);
+    crowd.caller = clientStreamCreate(connCreateAcceptedUnix(other[0], NULL), true);
+    crowd.posted = false;
+    atomic_store(&crowd.answered, false);
+    postTo(1, IO_MSG_JOIN, crowd.stream);
+    for (bool slept = false; !slept;) {
+        atomic_store(&crowd.called, false);
+        postTo(2, IO_MSG_JOIN, crowd.caller);
+        postTo(2, IO_MSG_LEAVE, crowd.caller);
+        ioThreadsFlush();
+        slept = ioThreadsMainSleeps(true);
+        /* The thread was quicker: its message is there, and the role was kept. Once more. */
+        while (!slept && !atomic_load(&crowd.called)) ioThreadsPoll(100);
+    }
+    uint64_t end = clockMonotonicMs() + 20000;
+    while (!atomic_load(&crowd.answered) && clockMonotonicMs() < end) poll(NULL, 0, 1);
+    CHECK(atomic_load(&crowd.answered));
+    ioThreadsMainAwake();
+    while (!atomic_load(&crowd.answered)) {
+        ioThreadsFlush();
+        ioThreadsPoll(100);
+    }
+    gone = 0;
+    for (unsigned id = 1; id <= 2; id++) {
+        postTo(id, IO_MSG_JOIN, id == 1 ? crowd.stream : crowd.caller);
+        postTo(id, IO_MSG_CLOSE, id == 1 ? crowd.stream : crowd.caller);
+    }
+    CHECK(pollUntil(2));
+    close(fds[1]);
+    close(other[1]);
+    fixture_turn = NULL;
+    fixture_deliver = NULL;
+    fixtureSuspend(false);
+    backToOne();
+}
+
 /* --- what a turn of main has written is reported ------------------------------------------------------- */
 
 static struct {
