@@ -239,8 +239,8 @@ void netBeforeWait(aeEventLoop *loop) {
 
 void netAfterSleep(void) {
     assertMainThread();
+    ioThreadsMainAwake(); /* first of all: another thread may have the role, and be serving */
     if (unlikely(turns.serving)) return;
-    ioThreadsMainAwake();
     turns.woke = clockTicks();
 }
 

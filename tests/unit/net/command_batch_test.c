@@ -8,6 +8,7 @@
 #include "reply_hold.h"
 #include "engine_settings.h"
 #include "log.h"
+#include "panic.h"
 #include "sessions.h"
 #include "unit.h"
 #include "zmalloc.h"
@@ -412,6 +413,61 @@ TEST(batch_long_command_lets_others_in) {
 
 TEST(batch_long_command_lets_others_in_on_a_thread) {
     workLong(3);
+}
+
+typedef struct napping {
+    int worker, other; /* peers */
+    _Atomic int stop;
+} napping;
+
+static void *sendNaps(void *arg) {
+    napping *n = arg;
+    poll(NULL, 0, 20);
+    CHECK(send(n->worker, "LONG\r\n", 6, MSG_NOSIGNAL) == 6);
+    for (int i = 0; i < 100 && !atomic_load(&n->stop); i++) {
+        static const char naps[] = "NAP 500\r\nNOTE enough\r\n";
+        poll(NULL, 0, 50);
+        CHECK(send(n->other, naps, sizeof(naps) - 1, MSG_NOSIGNAL) > 0);
+    }
+    return NULL;
+}
+
+static long long onAlarm(aeEventLoop *loop, long long id, void *arg) {
+    unused(loop), unused(id);
+    *(int *)arg = panicHoldsMainRole() ? 1 : -1;
+    return AE_NOMORE;
+}
+
+/* A thread works for long and serves somebody meanwhile, who takes his time, too, when a timer of main's own thread is
+ * due: that waits for the role. */
+TEST(batch_timers_wait_for_a_job_on_a_thread) {
+    netFixtureInit();
+    const char *err = NULL;
+    net_settings.io_threads = 2;
+    CHECK(netApplyThreads(&err));
+    napping n = {.stop = 0};
+    for (int i = 0; i < 50; i++) fixtureTurn();
+    fixtureConnect(&n.worker, false);
+    fixtureConnect(&n.other, false);
+    for (int i = 0; i < 50; i++) fixtureTurn();
+    int alarm = 0;
+    pthread_t thread;
+    aeCreateTimeEvent(fixture_loop, 250, onAlarm, &alarm);
+    CHECK(pthread_create(&thread, NULL, sendNaps, &n) == 0);
+    uint64_t end = clockMonotonicMs() + 20000;
+    while (!alarm && clockMonotonicMs() < end) aeProcessEvents(fixture_loop, AE_ALL_EVENTS);
+    CHECK_EQ_INT(alarm, 1);
+    atomic_store(&n.stop, 1);
+    pthread_join(thread, NULL);
+    sds got = fixtureReceiveBytes(n.worker, 10);
+    CHECK_EQ_STR(got, "$4\r\ndone\r\n");
+    sdsFree(got);
+    close(n.worker);
+    close(n.other);
+    allGone();
+    net_settings.io_threads = 1;
+    CHECK(netApplyThreads(&err));
+    for (int i = 0; i < 50; i++) fixtureTurn();
 }
 
 static client *told; /* borrowed: gets a reply from the next turn's job, or timer */

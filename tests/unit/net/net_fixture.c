@@ -114,6 +114,12 @@ static void longCommand(client *c) {
     addReplyBulk(c, sliceStr("done"));
 }
 
+/* Takes its time, in milliseconds. */
+static void napCommand(client *c) {
+    poll(NULL, 0, atoi(c->argv[1].ptr));
+    addReplyOk(c);
+}
+
 static void nothingCommand(client *c) {
     addReplyOk(c);
 }
@@ -136,6 +142,7 @@ static serverCommand commands[] = {
     {.name = "echo", .proc = echoCommand, .arity = 2},
     {.name = "note", .proc = noteCommand, .arity = 2, .flags = CMD_ALLOW_BUSY},
     {.name = "long", .proc = longCommand, .arity = 1},
+    {.name = "nap", .proc = napCommand, .arity = 2, .flags = CMD_ALLOW_BUSY},
     {.name = "get",
      .proc = getCommand,
      .arity = 2,
