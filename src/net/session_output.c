@@ -10,6 +10,7 @@
  * Invariants  1. Replies reach the stream in the order in which they were made, each once.
  *             2. Between IO_MSG_LEAVE and IO_MSG_LEFT nothing is sent to a stream.
  *             3. Output that is held (client/reply_hold.h) stays with its client, and so does the word to drain.
+ *             4. A reply with an open length (client/reply.c) stays until it is whole.
  * Tests       tests/unit/net/client_stream_test.c, tests/unit/net/command_batch_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -117,11 +118,13 @@ static void flushDrains(void) {
 void sessionsFlush(void) {
     assertMainRole();
     clientListsDebugCheck();
-    client *c;
+    client *c, *unfinished = NULL;
     while ((c = clientPopPendingWrite()) != NULL) {
         if (c->flags & CLIENT_CLOSE_ASAP || !c->stream || holdsReplies(c)) continue;
-        flushClient(c);
+        if (likely(!c->deferred)) flushClient(c);
+        else unfinished = c; /* its command lets others in between */
     }
+    if (unlikely(unfinished != NULL)) clientPendWrite(unfinished);
     flushReturning();
     flushDrains();
 }

@@ -382,7 +382,7 @@ static void workLong(int threads) {
     for (int i = 0; i < 50; i++) fixtureTurn();
     static const char *const sent[] = {"LONG\r\nECHO behind\r\n", "ECHO refused\r\nNOTE x\r\n", "LONG\r\n",
                                        "NOTE enough\r\nECHO z\r\n"};
-    static const char *const want[] = {"$4\r\ndone\r\n$6\r\nbehind\r\n", "-BUSY somebody works\r\n+OK\r\n",
+    static const char *const want[] = {"*1\r\n$4\r\ndone\r\n$6\r\nbehind\r\n", "-BUSY somebody works\r\n+OK\r\n",
                                        "-BUSY somebody works\r\n", "+OK\r\n"};
     int at_once = threads == 1 ? 3 : 1; /* with one thread the first three are in one batch */
     fixtureSuspend(threads == 1);
@@ -459,8 +459,8 @@ TEST(batch_timers_wait_for_a_job_on_a_thread) {
     CHECK_EQ_INT(alarm, 1);
     atomic_store(&n.stop, 1);
     pthread_join(thread, NULL);
-    sds got = fixtureReceiveBytes(n.worker, 10);
-    CHECK_EQ_STR(got, "$4\r\ndone\r\n");
+    sds got = fixtureReceiveBytes(n.worker, 14);
+    CHECK_EQ_STR(got, "*1\r\n$4\r\ndone\r\n");
     sdsFree(got);
     close(n.worker);
     close(n.other);

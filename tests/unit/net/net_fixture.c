@@ -105,13 +105,16 @@ static void threadsCommand(client *c) {
     addReplyOk(c);
 }
 
-/* Works until "enough" is noted by somebody, letting those in between who may; gives up after 20 seconds. */
+/* Works until "enough" is noted by somebody, letting those in between who may; gives up after 20 seconds. How long the
+ * reply will be is known in the end. */
 static void longCommand(client *c) {
     static const yieldJob job = {CMD_ALLOW_BUSY, "-BUSY somebody works"};
     unitLimit limit = unitLimitStart(20000);
     size_t before = sdsLen(fixture_log);
+    void *place = addReplyDeferredLen(c);
     while (!strstr(fixture_log + before, "enough") && !unitLimitOver(&limit)) yieldNow(&job);
     addReplyBulk(c, sliceStr("done"));
+    setDeferredArrayLen(c, place, 1);
 }
 
 /* Takes its time, in milliseconds. */
