@@ -172,6 +172,7 @@ static bool work(void) {
         ran += now;
         net_stats.executed += (long long)now;
         settle();
+        if (unlikely(pause_any || pausePostponed())) resumeClients();
         if (!came && !now && !batchHasReady()) return false;
         if (turnIsUsedUp(ran)) return true;
     }
@@ -180,7 +181,6 @@ static bool work(void) {
 /* One turn of main, whoever makes it. True when there is more to do. */
 static bool turn(void) {
     for (int i = 0; i < turns.njobs; i++) turns.jobs[i]();
-    if (unlikely(pause_any || pausePostponed())) resumeClients();
     uint64_t command_ns = engine_stats.command_ns;
     bool more = work();
     monotime now = clockTicks();

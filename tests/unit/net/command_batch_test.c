@@ -219,6 +219,26 @@ TEST(batch_paused_clients_go_on) {
     allGone();
 }
 
+/* Whom a command lets go on is served in the turn of that command: nothing else may happen for long. */
+TEST(batch_unpaused_clients_do_not_wait_for_a_turn) {
+    netFixtureInit();
+    int a, b;
+    fixtureConnect(&a, false);
+    fixtureConnect(&b, false);
+    resetLog();
+    pauseClients(PAUSE_BY_CLIENT_COMMAND, PAUSE_WRITES, clockWallMs() + 100000);
+    fixtureSend(a, "SET k v\r\nNOTE on\r\n", 18);
+    for (int i = 0; i < 100 && pausePostponed() == 0; i++) fixtureTurn();
+    CHECK_EQ_INT(pausePostponed(), 1);
+    fixtureSend(b, "UNPAUSE\r\n", 9);
+    for (int i = 0; i < 100 && pauseNow() != PAUSE_NONE; i++) fixtureTurn();
+    CHECK_EQ_INT(pausePostponed(), 0);
+    CHECK(strstr(fixture_log, ":on ") != NULL);
+    close(a);
+    close(b);
+    allGone();
+}
+
 /* A client is freed at any stage: parsed and not executed, executed and not flushed, half a block. */
 TEST(batch_client_ends_with_blocks_in_flight) {
     for (size_t stage = 0; stage < 40; stage++) {

@@ -117,6 +117,11 @@ static void longCommand(client *c) {
     setDeferredArrayLen(c, place, 1);
 }
 
+static void unpauseCommand(client *c) {
+    unpauseClients(PAUSE_BY_CLIENT_COMMAND);
+    addReplyOk(c);
+}
+
 /* Takes its time, in milliseconds. */
 static void napCommand(client *c) {
     poll(NULL, 0, atoi(c->argv[1].ptr));
@@ -157,6 +162,7 @@ static serverCommand commands[] = {
      .flags = CMD_WRITE | CMD_BUILDS_VALUE,
      .value_arg = 2,
      SPECS({RANGE(1, 0, 1, 0), .flags = CMD_KEY_RW})},
+    {.name = "unpause", .proc = unpauseCommand, .arity = 1},
     {.name = "del",
      .proc = delCommand,
      .arity = -2,
