@@ -8,7 +8,7 @@
  * Threads     main.
  * Invariants  (clientCheck() and clientListsCheck() assert them)
  *             1. A client is in client_state.clients and in the index as long as it lives, unless it is fake.
- *             2. CLIENT_PENDING_WRITE is set exactly while it is on that list.
+ *             2. CLIENT_PENDING_WRITE and CLIENT_IN_CLOSING are set exactly while it is on that list.
  *             3. CLIENT_CLOSE_ASAP is set once and never cleared.
  * Cost        clientCreate and clientFree: one index operation each; both lists: a few stores.
  * Tests       tests/unit/client/client_test.c
@@ -89,7 +89,7 @@ void clientFree(client *c) {
     for (int i = 0; i < hooks.nfree; i++) hooks.on_free[i](c);
     if (c->flags & CLIENT_PENDING_WRITE)
         unlinkFrom(&client_state.pending_write, c, offsetof(client, next_pending_write));
-    if (c->flags & CLIENT_CLOSE_ASAP) unlinkFrom(&client_state.closing, c, offsetof(client, next_closing));
+    if (c->flags & CLIENT_IN_CLOSING) unlinkFrom(&client_state.closing, c, offsetof(client, next_closing));
     if (c->node) {
         dictPop(clients_by_id, idKey(&c->id), dictHash(clients_by_id, idKey(&c->id)));
         listDelNode(client_state.clients, c->node);
@@ -111,7 +111,7 @@ client *clientById(uint64_t id) {
 void clientCloseAsap(client *c) {
     assertMainRole();
     if (c->flags & (CLIENT_CLOSE_ASAP | CLIENT_FAKE)) return;
-    c->flags |= CLIENT_CLOSE_ASAP;
+    c->flags |= CLIENT_CLOSE_ASAP | CLIENT_IN_CLOSING;
     c->next_closing = client_state.closing;
     client_state.closing = c;
 }
@@ -141,6 +141,7 @@ client *clientPopClosing(void) {
     if (!c) return NULL;
     client_state.closing = c->next_closing;
     c->next_closing = NULL;
+    c->flags &= ~(uint32_t)CLIENT_IN_CLOSING;
     return c;
 }
 

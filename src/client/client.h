@@ -26,7 +26,7 @@ struct trackingState;
 
 enum {
     CLIENT_CLOSE_AFTER_REPLY = 1 << 0, /* no further command is executed; close when all is written */
-    CLIENT_CLOSE_ASAP = 1 << 1,        /* on clientState's closing list, or taken from it already */
+    CLIENT_CLOSE_ASAP = 1 << 1,        /* to be freed: was put on clientState's closing list */
     CLIENT_REPLY_OFF = 1 << 2,
     CLIENT_REPLY_SKIP_NEXT = 1 << 3,
     CLIENT_REPLY_SKIP = 1 << 4,
@@ -49,8 +49,8 @@ enum {
     CLIENT_DENY_BLOCKING = 1 << 21,
     CLIENT_TRACKING = 1 << 22,
     CLIENT_READONLY = 1 << 23,
-    CLIENT_PUSHING = 1 << 24, /* a push message may be sent although replies are off */
-    CLIENT_IN_CLOSING = 1 << 25,
+    CLIENT_PUSHING = 1 << 24,    /* a push message may be sent although replies are off */
+    CLIENT_IN_CLOSING = 1 << 25, /* on clientState's closing list */
     CLIENT_IMPORT_SOURCE = 1 << 26,
     CLIENT_REPLIES_HELD = 1 << 29, /* its output waits until an offset is safe (reply_hold.h) */
     CLIENT_RESERVED = 1 << 28,     /* memory is reserved for its command (command_memory.h) */

@@ -11,7 +11,8 @@
  *             1. A client with a stream is in the list and in the index of clients, a fake one in neither.
  *             2. CLIENT_PENDING_WRITE is set exactly for those on that list; who has an open chain is there, unless it
  *                is fake, to be closed, or its replies are held.
- *             3. CLIENT_CLOSE_ASAP is set exactly for those on that list, never for a fake client.
+ *             3. CLIENT_IN_CLOSING is set exactly for those on the list of clients to be freed, CLIENT_CLOSE_ASAP for
+ *                them, too; neither for a fake client.
  *             4. Output counts at least what the open chain holds; what it counts beyond that are whole blocks.
  *             5. CLIENT_OUTPUT_FULL is set only while there is output.
  *             6. CLIENT_RESERVED is set only while a command of the client runs.
@@ -102,6 +103,7 @@ static void checkList(const client *head, uint32_t flag, size_t next) {
 void clientListsCheck(void) {
     assertMainRole();
     checkList(client_state.pending_write, CLIENT_PENDING_WRITE, offsetof(client, next_pending_write));
+    checkList(client_state.closing, CLIENT_IN_CLOSING, offsetof(client, next_closing));
     checkList(client_state.closing, CLIENT_CLOSE_ASAP, offsetof(client, next_closing));
 }
 

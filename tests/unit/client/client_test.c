@@ -90,6 +90,23 @@ TEST(closing_is_asked_for_once) {
     clientFree(fake);
 }
 
+/* When ten thousand are closed at once, none looks for itself among the others: what was taken from the list does not
+ * read it (the head is no address), what is still there is taken out of its middle. */
+TEST(closing_many_does_not_search_the_list) {
+    client *c[3];
+    for (size_t i = 0; i < array_len(c); i++) clientCloseAsap(c[i] = fixtureClient(2));
+    CHECK(clientPopClosing() == c[2]);
+    client *rest = client_state.closing;
+    client_state.closing = (client *)(uintptr_t)CACHE_LINE;
+    clientFree(c[2]);
+    client_state.closing = rest;
+    clientFree(c[0]);
+    clientListsCheck();
+    CHECK(clientPopClosing() == c[1]);
+    CHECK(clientPopClosing() == NULL);
+    clientFree(c[1]);
+}
+
 TEST(hooks_run) {
     clientOnFree(countFree);
     clientOnReset(countReset);
