@@ -336,6 +336,58 @@ start_server {overrides {client-output-buffer-limit "normal 8388608 0 0"}} {
 
 start_server {} {
 
+    # One command whose reply is far larger than the limit. What was asked behind it does not run, and the client gets
+    # nothing of it: a part of a reply would be worse.
+    foreach {what command} {
+        "many long names"             {KEYS *}
+        "many long names in one step" {SCAN 0 COUNT 100000}
+        "one value many times"        {MGET}
+        "a part of a value"           {GETRANGE whole 1 -1}
+    } {
+        test "A reply that breaks the limit while it is built: $what" {
+            r FLUSHALL
+            r DEBUG POPULATE 20000 [string repeat n 1000] 10
+            r SET whole [string repeat x 20000000]
+            if {$command eq "MGET"} {
+                lappend command {*}[lrepeat 200 whole]
+            }
+            r CONFIG RESETSTAT
+            with_config {client-output-buffer-limit "normal 1048576 0 0"} {
+                with_clients {c} {
+                    set id [$c CLIENT ID]
+                    set before 0
+                    if {[file exists /proc/self/status]} {
+                        set before [process_memory VmHWM]
+                    }
+                    $c pipeline [list $command {SET behind 1}]
+                    assert_equal "" [$c raw_until_eof]
+                    wait_for_condition 10 {[r CLIENT LIST ID $id] eq ""}
+                }
+                assert_equal 1 [info_field client_output_buffer_limit_disconnections stats]
+                assert_equal 0 [r EXISTS behind]
+                if {[file exists /proc/self/status] && $srv::slow == 1} {
+                    assert_between 0 [limited_memory 1048576] [expr {[process_memory VmHWM] - $before}]
+                }
+            }
+            assert_equal PONG [r PING]
+        }
+    }
+
+    test "A reply below the limit arrives whole, however it is built" {
+        r FLUSHALL
+        r DEBUG POPULATE 900 [string repeat n 1000] 10
+        with_config {client-output-buffer-limit "normal 1048576 0 0"} {
+            with_clients {c} {
+                assert_equal 900 [llength [$c KEYS *]]
+                assert_equal 900 [llength [lindex [$c SCAN 0 COUNT 10000] 1]]
+                assert_equal PONG [$c PING]
+            }
+        }
+    }
+}
+
+start_server {} {
+
     # The value is referred to, so what is not read costs little; each reference counts at full size.
     test "Who asks for ever more and does not read is not served until it has read" {
         set len 100000
