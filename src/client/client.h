@@ -83,6 +83,7 @@ typedef struct client {
     serverDb *db;                    /* borrowed: selected */
     uint32_t flags;                  /* CLIENT_ */
     bool authenticated;
+    bool known;                    /* it was authenticated at some time */
     uint16_t gates;                /* engine's: a bit for each stage that is asked for this client */
     struct replyBlock *reply_tail; /* where replies are appended; NULL: none open */
     struct replyBlock *reply_head; /* owns: chain not yet handed to the stream */

@@ -64,6 +64,14 @@ bool outputFullEnds(client *c) {
     return true;
 }
 
+static void sendAway(client *c) {
+    sds info = clientCatInfo(sdsEmpty(), c);
+    clientCloseAsap(c);
+    client_state.output_limit_disconnections++;
+    serverLog(LL_WARNING, "Client %s scheduled to be closed ASAP for overcoming of output buffer limits.", info);
+    sdsFree(info);
+}
+
 bool outputLimitCheck(client *c) {
     assertMainRole();
     const outputLimit *limit = &output_limits[clientTypeOf(c)];
@@ -76,11 +84,14 @@ bool outputLimitCheck(client *c) {
         if (c->output_memory >= fullFrom(clientTypeOf(c))) c->flags |= CLIENT_OUTPUT_FULL;
         return false;
     }
-    sds info = clientCatInfo(sdsEmpty(), c);
-    clientCloseAsap(c);
-    client_state.output_limit_disconnections++;
-    serverLog(LL_WARNING, "Client %s scheduled to be closed ASAP for overcoming of output buffer limits.", info);
-    sdsFree(info);
+    sendAway(c);
+    return true;
+}
+
+bool outputLimitCheckStranger(client *c) {
+    assertMainRole();
+    if (clientQueuedOutput(c) <= OUTPUT_STRANGER_BYTES || c->flags & (CLIENT_CLOSE_ASAP | CLIENT_FAKE)) return false;
+    sendAway(c);
     return true;
 }
 

@@ -36,6 +36,10 @@ void outputFullSetBytes(size_t bytes);
  * limit's time: closes it asynchronously, with a log line, when a limit is broken. True if it did. Else sets
  * CLIENT_OUTPUT_FULL when it is time. */
 bool outputLimitCheck(client *c);
+/* So much may wait for somebody who has never told a password where one is needed, whatever the limits are. */
+#define OUTPUT_STRANGER_BYTES 1024
+/* Such a client asks for more: closes it as outputLimitCheck() does, when more waits for it. True if it did. */
+bool outputLimitCheckStranger(client *c);
 /* Its output has shrunk, or limits have changed: takes CLIENT_OUTPUT_FULL away if it may go on; true if it did. */
 bool outputFullEnds(client *c);
 

@@ -12,6 +12,7 @@
 #include "call.h"
 #include "engine_settings.h"
 #include "hash.h"
+#include "output_limits.h"
 #include "panic.h"
 #include "reply.h"
 
@@ -44,6 +45,7 @@ static bool passwordIs(slice given, const char *want) {
 
 static void setAuthenticated(client *c, bool on) {
     c->authenticated = on;
+    c->known |= on;
     gateArmClient(c, GATE_AUTH, !on);
 }
 
@@ -66,7 +68,10 @@ void authForget(client *c) {
 
 gateResult authGate(client *c) {
     assertMainRole();
-    if (c->authenticated || !authRequired() || (c->cmd && c->cmd->flags & CMD_NO_AUTH)) return GATE_PASSED;
+    if (c->authenticated || !authRequired()) return GATE_PASSED;
+    /* Strangers who ask and do not read must not fill memory with refusals. */
+    if (!c->known && outputLimitCheckStranger(c)) return GATE_REFUSED;
+    if (c->cmd && c->cmd->flags & CMD_NO_AUTH) return GATE_PASSED;
     if (c->req->flags & REQ_PROTOCOL_ERROR) return GATE_PASSED;
     addReplyError(c, "-NOAUTH Authentication required.");
     return GATE_REFUSED;

@@ -571,6 +571,46 @@ start_server {overrides {requirepass secret}} {
         }
     }
 
+    # A connection that sends PING again and again, as LINES, and reads nothing. Returns its channel when output waits
+    # for it, or it was let go.
+    proc ask_without_reading {lines} {
+        r CONFIG RESETSTAT
+        set channel [socket 127.0.0.1 [srv port]]
+        fconfigure $channel -translation binary -blocking 0 -buffersize 1000000
+        puts -nonewline $channel $lines
+        for {set i 0} {$i < 1000} {incr i} {
+            catch {
+                puts -nonewline $channel [string repeat "PING\r\n" 10000]
+                flush $channel
+            }
+            if {[info_field client_output_buffer_limit_disconnections stats] > 0} {
+                break
+            }
+            if {[regexp {\n[^\n]*fd=[^\n]* omem=[1-9]\d{5}} \n[r CLIENT LIST]]} {
+                break
+            }
+        }
+        return $channel
+    }
+
+    test "Who has told no password and does not read is let go" {
+        r AUTH secret
+        set channel [ask_without_reading ""]
+        assert_equal 1 [info_field client_output_buffer_limit_disconnections stats]
+        close $channel
+        wait_for_condition 10 {[info_field connected_clients clients] == 1}
+    }
+
+    test "Who has told it once, or tells it now, may leave much unread" {
+        r AUTH secret
+        foreach lines {"AUTH secret\r\n" "AUTH secret\r\nRESET\r\n"} {
+            set channel [ask_without_reading $lines]
+            assert_equal 0 [info_field client_output_buffer_limit_disconnections stats]
+            close $channel
+            wait_for_condition 10 {[info_field connected_clients clients] == 1}
+        }
+    }
+
     test "Before the password requests are kept small" {
         assert_equal "-ERR Protocol error: unauthenticated multibulk length\r\n" [ask_until_closed "*11\r\n"]
         assert_equal "-ERR Protocol error: unauthenticated bulk length\r\n" [ask_until_closed "*1\r\n\$16385\r\n"]
