@@ -245,18 +245,22 @@ static int setOwningGroup(char *err, const char *path, const char *group) {
     return C_OK;
 }
 
+/* Until it listens nobody can connect: who may not is kept out from the first moment on. */
+static int bindPrivately(char *err, int fd, const struct sockaddr_un *addr, mode_t perm, const char *group) {
+    if (bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) == -1) return failErrno(err, "bind");
+    if (perm && chmod(addr->sun_path, perm) == -1) return failErrno(err, "chmod");
+    return group && *group ? setOwningGroup(err, addr->sun_path, group) : C_OK;
+}
+
 int anetUnixServer(char *err, const char *path, mode_t perm, int backlog, const char *group) {
     struct sockaddr_un addr;
 
     if (unixAddress(err, path, &addr) != C_OK) return C_ERR;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd == -1) return failErrno(err, "socket");
-    fd = listenOn(err, fd, (const struct sockaddr *)&addr, sizeof(addr), backlog);
-    if (fd == C_ERR) return C_ERR;
-    if (perm && chmod(path, perm) == -1) {
-        failErrno(err, "chmod");
-    } else if (!group || !*group || setOwningGroup(err, path, group) == C_OK) {
-        return fd;
+    if (bindPrivately(err, fd, &addr, perm, group) == C_OK) {
+        if (listen(fd, backlog) == 0) return fd;
+        failErrno(err, "listen");
     }
     closeKeepErrno(fd);
     return C_ERR;

@@ -124,6 +124,38 @@ TEST(anet_unix_sockets) {
     close(pair[1]);
 }
 
+/* In place of the C library's: who tries to connect at the moment before the permissions are set? */
+static const char *private_path;
+static int intruders;
+
+int chmod(const char *path, mode_t mode) {
+    char err[ANET_ERR_LEN];
+    int fd = private_path && strcmp(path, private_path) == 0 ? anetUnixConnect(err, path, false) : C_ERR;
+
+    if (fd != C_ERR) {
+        intruders++;
+        close(fd);
+    }
+    return fchmodat(AT_FDCWD, path, mode, 0);
+}
+
+TEST(anet_unix_sockets_are_never_open_to_all) {
+    char err[ANET_ERR_LEN] = "", path[64];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "/tmp/anet_test.%d.private", (int)getpid());
+    unlink(path);
+    private_path = path;
+    intruders = 0;
+    int server = anetUnixServer(err, path, 0600, 16, NULL);
+    private_path = NULL;
+    CHECK(server != C_ERR);
+    CHECK_EQ_INT(intruders, 0);
+    CHECK(stat(path, &st) == 0 && (st.st_mode & 0777) == 0600);
+    close(server);
+    unlink(path);
+}
+
 TEST(anet_addresses) {
     char out[80], ip[ANET_ADDR_LEN], err[ANET_ERR_LEN];
 
