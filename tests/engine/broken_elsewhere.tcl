@@ -359,3 +359,146 @@ start_server {each {r FLUSHALL; r FLUSHALL SYNC}} {
         memory_comes_back_to [expr {$base + 3000000}]
     }
 }
+
+# Processor time of the innermost server, in seconds.
+proc cpu_seconds {} {
+    set text [r INFO cpu]
+    return [expr {[field_of $text used_cpu_user] + [field_of $text used_cpu_sys]}]
+}
+
+# A channel on which TEXT was sent and nothing is read; with HOW half-closed, the peer says that this was all.
+proc deaf {text {how ""}} {
+    set channel [socket 127.0.0.1 [srv port]]
+    fconfigure $channel -translation binary -blocking 0 -buffersize 1000000
+    puts -nonewline $channel $text
+    flush $channel
+    if {$how eq "half-closed"} {
+        close $channel write
+    }
+    return $channel
+}
+
+foreach threads {1 4} {
+    start_server [list overrides [list io-threads $threads io-threads-always-active yes]] {
+
+        # Sockets that nobody reads, that are half closed, or whose ends wait for something, must not be asked for again
+        # and again.
+        test "Odd clients that do nothing cost no processor time, $threads threads" {
+            r SET big [string repeat x 20000000]
+            set odd {}
+            lappend odd [deaf [string repeat "GET big\r\n" 20]]
+            lappend odd [deaf "GET big\r\n" half-closed]
+            lappend odd [deaf "GET big\r\nQUIT\r\nGET big\r\n"]
+            lappend odd [deaf "GET big\r\n*1\r\n!\r\nGET big\r\n"]
+            lappend odd [deaf "GET big\r\n*3\r\n\$3\r\nSET\r\n\$1\r\nk\r\n\$1000000\r\nhalf"]
+            lappend odd [deaf "GET big\r\n*3\r\n\$3\r\nSET\r\n" half-closed]
+            r CLIENT PAUSE 100000 WRITE
+            lappend odd [deaf "[string repeat "SET k 1\r\n" 1000]GET big\r\n"]
+            lappend odd [deaf "SET k 1\r\n" half-closed]
+            after 300
+            set before [cpu_seconds]
+            after 3000
+            assert_between 0 0.3 [expr {[cpu_seconds] - $before}]
+            r CLIENT UNPAUSE
+            foreach channel $odd {
+                close $channel
+            }
+            wait_for_condition 20 {[info_field connected_clients clients] == 1}
+            set before [cpu_seconds]
+            after 1500
+            assert_between 0 0.2 [expr {[cpu_seconds] - $before}]
+        }
+    }
+}
+
+start_server {each {r FLUSHALL; r CONFIG SET maxmemory 0}} {
+
+    test "RANDOMKEY answers when all keys are over and none may be deleted" {
+        r DEBUG SET-ACTIVE-EXPIRE 0
+        for {set i 0} {$i < 20} {incr i} {
+            r SET key:$i x PX 1
+        }
+        r CLIENT PAUSE 100000 WRITE
+        after 20
+        for {set i 0} {$i < 50} {incr i} {
+            assert_match "key:*" [r RANDOMKEY]
+        }
+        r CLIENT UNPAUSE
+        assert_equal (nil) [r RANDOMKEY]
+        r DEBUG SET-ACTIVE-EXPIRE 1
+    }
+
+    test "RANDOMKEY finds what is left in a table of nearly nothing" {
+        r DEBUG POPULATE 200000
+        for {set i 3} {$i < 200000} {incr i 1000} {
+            set names {}
+            for {set k $i} {$k < $i + 1000 && $k < 200000} {incr k} {
+                lappend names key:$k
+            }
+            r DEL {*}$names
+        }
+        set seen {}
+        for {set i 0} {$i < 100} {incr i} {
+            lappend seen [r RANDOMKEY]
+        }
+        assert_equal {key:0 key:1 key:2} [lsort -unique $seen]
+    }
+
+    test "A pattern of many stars takes no time to fail" {
+        r SET [string repeat a 20000] x
+        set pattern [string repeat a* 200]b
+        assert_equal "" [r KEYS $pattern]
+        assert_equal "" [lindex [r SCAN 0 MATCH $pattern COUNT 1000] 1]
+        assert_equal "" [r CONFIG GET $pattern]
+    }
+
+    test "More samples than there are keys" {
+        with_config {maxmemory-policy allkeys-lru maxmemory-samples 64} {
+            for {set i 0} {$i < 5} {incr i} {
+                r SET key:$i [string repeat x 1000000]
+            }
+            r CONFIG SET maxmemory [expr {[info_field used_memory memory] - 2000000}]
+            wait_for_condition 5 {[r DBSIZE] <= 3}
+            r CONFIG SET maxmemory 1
+            wait_for_condition 5 {[r DBSIZE] == 0}
+        }
+    }
+
+    test "Of an option that is given twice, the last counts, for every part of the command" {
+        r SET a 1
+        assert_equal 1 [r COPY a b DB 1 DB 2]
+        with_clients c {
+            $c SELECT 1
+            assert_equal (nil) [$c GET b]
+            $c SELECT 2
+            assert_equal 1 [$c GET b]
+        }
+    }
+
+    test "Lines of a request do not become lines of a reply" {
+        with_clients c {
+            foreach command [list [list "no\r\n+OK\r\nsuch" "a\r\nb"] [list CLIENT "x\r\n:1"] [list CONFIG SET "a\r\n+b" 1] \
+                [list OBJECT "x\n+OK"] [list HELLO 3 "x\r\n+y"] [list SCAN 0 TYPE "x\r\n+y"] [list CLIENT KILL "x\r\ny"] \
+                [list DEBUG "x\r\n+y"] [list CLIENT LIST USER "x\r\n+y"] [list CLIENT KILL TYPE "x\r\n+y"]] {
+                catch {$c {*}$command} reply
+                assert_no_match "*\n*" $reply
+                assert_equal PONG [$c PING]
+            }
+        }
+    }
+}
+
+start_server {overrides {requirepass secret}} {
+
+    test "HELLO whose AUTH fails changes nothing" {
+        with_clients c {
+            assert_error "WRONGPASS*" {$c HELLO 3 AUTH default wrong SETNAME stranger}
+            assert_error "NOAUTH*" {$c PING}
+            $c AUTH secret
+            assert_equal (nil) [$c CLIENT GETNAME]
+            assert_match "* resp=2 *" [$c CLIENT INFO]
+            assert_error "WRONGPASS*" {$c HELLO 3 AUTH default wrong SETNAME stranger}
+            assert_match "* name= *resp=2 *" [$c CLIENT INFO]
+        }
+    }
+}
