@@ -152,8 +152,9 @@ void clientReset(client *c) {
     c->resp = 2;
     sdsFree(c->name);
     c->name = NULL;
-    c->flags &= ~(uint32_t)(CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP | CLIENT_REPLY_SKIP_NEXT | CLIENT_NO_EVICT |
-                            CLIENT_NO_TOUCH | CLIENT_READONLY | CLIENT_MONITOR | CLIENT_IMPORT_SOURCE);
+    /* What silences this very command stays until it has ended. */
+    c->flags &= ~(uint32_t)(CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP_NEXT | CLIENT_NO_EVICT | CLIENT_NO_TOUCH |
+                            CLIENT_READONLY | CLIENT_MONITOR | CLIENT_IMPORT_SOURCE);
 }
 
 /* ---- Hooks ------------------------------------------------------------------------------------------------------ */

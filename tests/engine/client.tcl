@@ -407,6 +407,15 @@ start_server {each {r FLUSHALL}} {
         }
     }
 
+    test "CLIENT REPLY SKIP silences RESET as well, which ends OFF and speaks" {
+        with_clients c {
+            $c pipeline {{CLIENT REPLY SKIP} RESET {ECHO behind}}
+            assert_equal behind [$c reply]
+            $c pipeline {{CLIENT REPLY OFF} {ECHO silent} RESET {ECHO behind}}
+            assert_equal {RESET behind} [$c replies 2]
+        }
+    }
+
     test "CLIENT REPLY refuses other modes" {
         assert_error $syntax {r CLIENT REPLY MAYBE}
     }
