@@ -42,8 +42,10 @@ WARN := -Wall -Wextra -Wpedantic
 # The same sources give the same bytes wherever and whenever they are built (dev/check_reproducible): no path of this
 # machine, names of its own from the file's name, and as the build's id the linker's hash over what it links.
 SAME_FLAGS := -ffile-prefix-map=$(CURDIR)=.
-BASE_FLAGS := -std=c11 -D_GNU_SOURCE $(WARN) -g -fno-omit-frame-pointer -pthread -fPIE $(SAME_FLAGS)
-LINK_FLAGS := -g -pthread -rdynamic -pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--build-id=sha1 $(SAME_FLAGS)
+# Nothing is exported to libraries but what says so: functions that nobody else can call are inlined more
+# (src/base/symbols.c).
+BASE_FLAGS := -std=c11 -D_GNU_SOURCE $(WARN) -g -fno-omit-frame-pointer -pthread -fPIE -fvisibility=hidden $(SAME_FLAGS)
+LINK_FLAGS := -g -pthread -pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--build-id=sha1 $(SAME_FLAGS)
 ARCHIVER := $(CROSS)ar
 ifneq ($(SANITIZER),)
 VARIANT := $(subst $(comma),-,$(SANITIZER))

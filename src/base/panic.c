@@ -26,7 +26,9 @@
 #include "panic.h"
 #include "log.h"
 #include "parking.h"
+#include "symbols.h"
 
+#include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -183,19 +185,35 @@ static void closeLog(int fd) {
     if (fd >= 0 && logFile()[0]) close(fd);
 }
 
+/* A line for each address: ours by the program's own table, the others by what libraries export. `calls`: the addresses
+ * are those behind calls, where another function may begin if the one called does not return. */
+static void printFrames(int fd, void *const *frames, int n, bool calls) {
+    static symbolFile file;
+    static bool opened;
+    const char *program = program_invocation_short_name; /* behind it may stand what the title of the process says */
+    symbol s;
+    if (!opened) opened = symbolsOpen(&file);
+    for (int i = 0; i < n && fd >= 0; i++) {
+        if (opened && symbolsFind(&file, (char *)frames[i] - calls, &s))
+            panicPrint("%.*s(%s+0x%zx)[%p]\n", (int)strcspn(program, " "), program, s.name, s.offset + calls,
+                       frames[i]);
+        else backtrace_symbols_fd(&frames[i], 1, fd);
+    }
+}
+
 /* `at` is the instruction that crashed, or NULL. */
 static void printStack(void *at) {
     void *frames[FRAMES_MAX];
     int fd = openLog();
     serverLogRaw("\n------ STACK TRACE ------\n");
-    if (fd >= 0 && at) {
+    if (at) {
         serverLogRaw("EIP:\n");
-        backtrace_symbols_fd(&at, 1, fd);
+        printFrames(fd, &at, 1, false);
     }
     int n = backtrace(frames, FRAMES_MAX);
     serverLogRaw("\nBacktrace:\n");
     /* The first frame is this function. */
-    if (fd >= 0 && n > 1) backtrace_symbols_fd(frames + 1, n - 1, fd);
+    printFrames(fd, frames + 1, n - 1, true);
     closeLog(fd);
     serverLogRaw("\n------ STACK TRACE DONE ------\n");
 }
@@ -221,7 +239,7 @@ static void printOtherThreads(void) {
         describeThread(text, sizeof(text), t.id, t.name, t.stopped && t.answer);
         panicPrint("%s%s\n", text, t.stopped ? "" : ": did not stop, what follows may have changed under the report");
         void *at = t.stopped && t.context ? crashedAt(t.context) : NULL;
-        if (at && fd >= 0) backtrace_symbols_fd(&at, 1, fd);
+        if (at) printFrames(fd, &at, 1, false);
     }
     closeLog(fd);
 }

@@ -36,12 +36,13 @@
 #endif
 
 #define SLOTS_MAX 512
+#define EXPORTED __attribute__((visibility("default"))) /* a library looks for it */
 
 #ifndef USE_LIBC_MALLOC
 /* A turn of a thread parses the requests of many clients, and what they replace comes back only after they have run:
  * with 50 clients in pipelines of 16 that is 800 values. The cache of a thread must hold them, or each makes a trip to
  * the arena. */
-const char *malloc_conf = "tcache_nslots_small_min:1024,tcache_nslots_small_max:1024";
+EXPORTED const char *malloc_conf = "tcache_nslots_small_min:1024,tcache_nslots_small_max:1024";
 #endif
 
 /* ---- Registry ------------------------------------------------------------------------------------ */

@@ -10,10 +10,6 @@
 
 #include "client_stream.h"
 
-/* Not among the names that the program exports (-rdynamic, for crash reports): so link-time optimization treats them as
- * if they were static, and what is called at one place is inlined there. */
-#pragma GCC visibility push(hidden)
-
 /* --- client_stream_report.c ------------------------------------------------------------------------ */
 /* Nothing more will be read: main learns it, once. */
 void clientStreamReportEnd(clientStream *s, endReason why);
@@ -51,8 +47,6 @@ void clientStreamTakeOutput(clientStream *s, replyBlock *chain);
 void clientStreamWatchOutput(clientStream *s);
 /* The connection is closed: unsent output is done, unwritten. */
 void clientStreamDropOutput(clientStream *s);
-
-#pragma GCC visibility pop
 
 /* --- all of them ----------------------------------------------------------------------------------- */
 /* Part of a request has come or part of the output has gone: the client is not idle. Not called where a command runs

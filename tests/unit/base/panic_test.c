@@ -45,6 +45,7 @@ TEST(failed_assertion_reports_and_aborts) {
     CHECK(strstr(report, "# ==> panic_test.c:") != NULL);
     CHECK(strstr(report, " 'arg != NULL' is not true\n") != NULL);
     CHECK(strstr(report, "------ STACK TRACE ------\n") != NULL);
+    CHECK(strstr(report, "(failAssert") != NULL); /* a function that nobody exports */
     CHECK(strstr(report, "\n------ GOOD SECTION ------\nsection says 5\n") != NULL);
     CHECK(strstr(report, "=== VALKEY BUG REPORT END. Make sure to include from START to END. ===\n") != NULL);
     /* Aborting is not one more crash. */

@@ -1,0 +1,29 @@
+/* symbols.h -- what the function at an address is called.
+ *
+ * Threads     any; async-signal-safe.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BASE_SYMBOLS_H
+#define BASE_SYMBOLS_H
+
+#include "platform.h"
+
+/* The symbols of a program file that lies in memory. */
+typedef struct symbolFile {
+    const char *image; /* borrowed */
+    size_t size;
+    uintptr_t base; /* what its addresses count from, in the running process */
+} symbolFile;
+
+typedef struct symbol {
+    const char *name; /* borrowed from the image */
+    size_t offset;    /* of the address, in bytes from the function's start */
+} symbol;
+
+/* Map the file of the running program, for good. False when it cannot be read. */
+bool symbolsOpen(symbolFile *file) must_check;
+/* The function that holds `address`. False when it is not the program's, or the file has no table of symbols (it was
+ * stripped) or a broken one. */
+bool symbolsFind(const symbolFile *file, const void *address, symbol *out) must_check;
+
+#endif
