@@ -12,6 +12,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import callgrind
@@ -192,21 +193,22 @@ def thread_variants(counts):
 
 
 def threads(ctx):
-    """io-threads 1, 2 and 9, each product: rps, and what the main thread pays."""
+    """io-threads 1, 2 and 9, each product: rps, and what the server and its main thread pay."""
     counts = [n for n in (1, 2, 9) if ctx.wanted(('4',)) or n == 2]
-    only_ours = ctx.rows is not None and not ctx.rows & {'3', '3b'}
+    only_ours = ctx.rows is not None and '3' not in ctx.rows
     with ctx.fleet(thread_variants(counts), only_ours) as fleet:
         n = ctx.keys(1_000_000, 200_000, 900, len(fleet.servers))
         ctx.fill(fleet, n, 512)
-        todo = [get('GET P16', pipeline=16, keys=n, rows=('3', '4')),
-                put('SET P16', pipeline=16, keys=n, rows=('3', '4')),
-                get('GET 50 clients', keys=n, rows=('3b', '4')), put('SET 50 clients', keys=n, rows=('3b', '4'))]
-        todo.append(get('GET 650 clients', clients=650, keys=n, rows=('4',)))
+        todo = [make(f'{word} P16', pipeline=16, keys=n, rows=('3', '4')) for make, word in ((get, 'GET'), (put, 'SET'))]
+        for clients in (50,) if ctx.quick else (1, 10, 50, 650):
+            name = f'{clients} client{"s" if clients > 1 else ""}'
+            todo += [make(f'{word} {name}', clients=clients, keys=n, rows=('4',))
+                     for make, word in ((get, 'GET'), (put, 'SET'))]
 
         def servers_of(load):
-            # A quick run compares the peers only where a bar asks for it: with two threads.
-            return [s for s in fleet.servers if s.name == OURS or not ctx.quick or
-                    s.variant == '2 threads' and load.clients == 50]
+            # The peers where a bar or a picture asks for it.
+            return [s for s in fleet.servers if s.name == OURS or load.clients == 50 and
+                    (s.variant == '2 threads' or not ctx.quick)]
         ctx.rounds_of(fleet, ctx.pick(todo), servers_of)
 
 
@@ -369,6 +371,69 @@ def idle(ctx):
                     link.close()
 
 
+def maxmemory(ctx):
+    """GET with I/O threads that are always active, with and without a limit of memory that is far away."""
+    threads = ['--io-threads', '9', '--io-threads-always-active', 'yes']
+    with ctx.fleet({'none': threads, 'maxmemory': threads + ['--maxmemory', '8gb']}, only_ours=True) as fleet:
+        n = ctx.keys(500_000, 100_000, 900, len(fleet.servers))
+        ctx.fill(fleet, n, 512)
+        ctx.rounds_of(fleet, [get('GET P16', pipeline=16, keys=n, rows=('14',))])
+
+
+def stalled(ctx):
+    """What a client that does not read costs before it is sent away: a monitor, and one that asks for small replies."""
+    limit = 32 * MB
+    options = ['--client-output-buffer-limit', 'normal 32mb 0 0']
+    for number in range(1, (1 if ctx.quick else 3) + 1):
+        for product in ctx.products:
+            for load in ('monitor', 'pipeline'):
+                with Fleet([ctx.server(product, options=options)]) as fleet:
+                    server = fleet.servers[0]
+                    server.call('SET', 'small', 'x' * 64)
+                    with stall(server, load) as peak:
+                        used = peak() / limit
+                    ctx.record(server, load, number, rss_by_limit=used)
+                    ctx.say(f'    {server.name}  {load}: {used:.2f} of its limit')
+
+
+@contextmanager
+def stall(server, load):
+    """A client that does not read; gives a function that lets it go on until it is closed: the most memory it took."""
+    deaf = Connection(server.port)
+    before = server.rss()
+    if load == 'monitor':
+        deaf.call('MONITOR')
+        talker = Connection(server.port)
+        words = b'*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$64\r\n' + b'x' * 64 + b'\r\n'
+    else:
+        talker = deaf
+        words = b'*2\r\n$3\r\nGET\r\n$5\r\nsmall\r\n'
+
+    def peak():
+        most = 0
+        deadline = time.monotonic() + 60
+        talker.sock.settimeout(1)
+        while time.monotonic() < deadline:
+            try:
+                talker.sock.sendall(words * 200)
+                if talker is not deaf:
+                    for _ in range(200):
+                        talker.file.readline()
+            except OSError:
+                pass
+            most = max(most, server.rss() - before)
+            if int(server.info().get('client_output_buffer_limit_disconnections', 0)):
+                return most
+        raise TimeoutError(f'{server.name}: the client was not sent away')
+
+    try:
+        yield peak
+    finally:
+        deaf.close()
+        if talker is not deaf:
+            talker.close()
+
+
 def mixed(ctx):
     """A mixed load: 7 GET, 2 SET, 1 MGET of 10 in turn, one and two threads, pipelines of 2 such sequences."""
     counts = (2,) if ctx.quick else (1, 2)
@@ -405,7 +470,7 @@ def micro(ctx):
 ALL = {
     'single': (single, ('1', '5')),
     'sizes': (sizes, ('11',)),
-    'threads': (threads, ('3', '3b', '4')),
+    'threads': (threads, ('3', '4')),
     'offload': (offload, ('10',)),
     'prefetch': (prefetch, ('8',)),
     'mget': (many_keys, ('9',)),
@@ -413,6 +478,8 @@ ALL = {
     'mixed': (mixed, ()),
     'memory': (memory, ('6',)),
     'idle': (idle, ('13',)),
+    'maxmemory': (maxmemory, ('14',)),
+    'stalled': (stalled, ('15',)),
     'instructions': (instructions, ('2',)),
     'micro': (micro, ('7',)),
 }

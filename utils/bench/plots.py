@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.ticker import FuncFormatter  # noqa: E402
 from PIL import Image  # noqa: E402
 
-from figures import OURS, Records, cost_inputs, micro_curve, micro_keys  # noqa: E402
+from figures import NO_PIPELINE, OURS, Records, cost_inputs, micro_curve, micro_keys  # noqa: E402
 from stats import cost_curve, median, size_text, spread, threads_to_saturate  # noqa: E402
 
 INK, FAINT, GRID = '#1f2933', '#7b8794', '#e4e7eb'
@@ -158,7 +158,7 @@ class Plots:
             return
         figure, axis = plt.subplots(figsize=(8, 3.2))
         self.bars(axis, loads, self.by_server('instructions', 'instructions', loads))
-        for x, value in enumerate((1700, 2300)[:len(loads)]):
+        for x, value in enumerate((1600, 2250)[:len(loads)]):
             axis.plot([x - 0.46, x + 0.46], [value, value], color=BAR, linewidth=1.1, linestyle=(0, (4, 3)))
             axis.text(x + 0.46, value, f' {value:,}', color=BAR, fontsize=8, va='center')
         axis.set_title('User instructions per command, 512 B, one thread')
@@ -167,13 +167,13 @@ class Plots:
         self.save(figure, 'instructions')
 
     def rps_by_threads(self):
-        loads = [w for w in ('GET P16', 'SET P16', 'GET 50 clients', 'SET 50 clients', 'GET 650 clients')
+        loads = [w for w in ('GET P16', 'SET P16', 'GET 50 clients', 'SET 50 clients')
                  if self.have('threads', [w], 'rps', '2 threads')]
         variants = [v for v in ('1 thread', '2 threads', '9 threads') if loads and
                     self.have('threads', loads, 'rps', v)]
         if len(variants) < 2:
             return
-        columns = min(3, len(loads))
+        columns = min(2, len(loads))
         lines = -(-len(loads) // columns)
         figure, axes = plt.subplots(lines, columns, figsize=(10.5, 2.9 * lines), squeeze=False)
         for axis, load in zip(axes.flat, loads):
@@ -190,21 +190,38 @@ class Plots:
         self.save(figure, 'rps_by_threads')
 
     def main_thread(self):
-        groups = [('In pipelines of 16', ['GET P16', 'SET P16'], 300), ('No pipeline', ['GET 50 clients',
-                                                                                    'SET 50 clients'], 500)]
-        groups = [(t, self.have('threads', ws, 'main_ns', '2 threads'), b) for t, ws, b in groups]
+        groups = [('In pipelines of 16', ['GET P16', 'SET P16'], 2400),
+                  ('No pipeline', ['GET 50 clients', 'SET 50 clients'], 4000)]
+        groups = [(t, self.have('threads', ws, 'main_ns', '2 threads'), c) for t, ws, c in groups]
         groups = [g for g in groups if g[1]]
         if not groups:
             return
         figure, axes = plt.subplots(1, len(groups), figsize=(5.3 * len(groups), 3.4), squeeze=False)
-        for axis, (title, loads, bar) in zip(axes.flat, groups):
+        for axis, (title, loads, clip) in zip(axes.flat, groups):
             self.bars(axis, [w.split()[0] for w in loads], self.by_server('main_ns', 'threads', loads, '2 threads'),
-                      clip=bar * 8)
+                      clip=clip)
             axis.set_title(f'{title}: ns on the main thread')
-            self.bar_line(axis, bar, f'{bar} ns')
         figure.tight_layout()
         self.legend(figure, axes[0, 0])
         self.save(figure, 'main_thread')
+
+    def role(self):
+        """Ours with more threads, by the same with one: what threads cost where they cannot help."""
+        shown = [(word, self.have('threads', [f'{word} {c}' for c in NO_PIPELINE] + [f'{word} P16'], 'cpu_ns', '2 threads'))
+                 for word in ('GET', 'SET')]
+        shown = [(word, loads) for word, loads in shown if loads]
+        if not shown:
+            return
+        figure, axes = plt.subplots(len(shown), 1, figsize=(10.5, 2.9 * len(shown)), squeeze=False)
+        colours = {'1 thread': '#94a3b8', '2 threads': OUR_COLOUR, '9 threads': '#c2410c'}
+        for axis, (word, loads) in zip(axes[:, 0], shown):
+            series = [(v, colours[v], [self.records.values('cpu_ns', 'threads', w, OURS, v) for w in loads], None)
+                      for v in colours]
+            self.bars(axis, [w.removeprefix(word + ' ') for w in loads], series, 1000, '{:.2f}', clip=12)
+            axis.set_title(f'{word}: µs of server CPU per request, all threads together')
+        figure.tight_layout()
+        self.legend(figure, axes[0, 0])
+        self.save(figure, 'role')
 
     def prefetch(self):
         batches = [b for b in ('0', '1', '4', '16', '64')
@@ -404,6 +421,7 @@ class Plots:
 
     def all(self):
         for draw in (self.cpu_by_size, self.no_pipeline, self.instructions, self.rps_by_threads, self.main_thread,
+                     self.role,
                      self.prefetch, self.many_keys, self.offload, self.latency, self.memory, self.cost_model,
                      self.mixed, self.idle, self.micro):
             try:

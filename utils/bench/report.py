@@ -23,6 +23,8 @@ THEMES = [
      'only. The dashed line is the bar.'),
     ('main_thread', 'The main thread', 'With I/O threads, main is what cannot be multiplied: its CPU per command '
      'decides what a large machine can reach.'),
+    ('role', 'What threads cost where they cannot help', 'Two processors that the clients share. A thread that has '
+     'commands executes them itself while nobody else does, so nine threads cost what one does.'),
     ('cost_model', 'Cost model', 'Predicted from the measured cost of main and of the I/O threads per command, were '
      'each thread to have a core of its own and the network no limit: the smaller of 1 / main and n / I/O. Dotted '
      'where the I/O threads limit, solid where main does.'),
