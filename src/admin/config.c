@@ -18,6 +18,7 @@
 #include "glob.h"
 #include "info_table.h"
 #include "log.h"
+#include "memory_gate.h"
 #include "panic.h"
 #include "redact.h"
 #include "reply.h"
@@ -177,6 +178,7 @@ void configSetCommand(client *c) {
     if (allowedAll(c, pairs, count)) {
         if (configChange(pairs, count, &culprit, &err)) addReplyOk(c);
         else replyRefused(c, culprit, err);
+        memoryGateBatch(); /* a limit holds for the commands behind this one, also in the same batch */
     }
     sdsFreeSplitRes(pairs, 2 * count);
 }

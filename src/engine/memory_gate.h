@@ -8,7 +8,8 @@
 
 #include "gates.h"
 
-/* A batch of commands begins: look at the memory once, and arm GATE_MEMORY if there is a limit. */
+/* A batch of commands begins, or the limit may have changed within one: look at the memory, and arm GATE_MEMORY if
+ * there is a limit. */
 void memoryGateBatch(void);
 /* The entry of GATE_MEMORY. */
 gateResult memoryGate(client *c);

@@ -69,6 +69,14 @@ start_server {each {r CONFIG SET maxmemory 0 maxmemory-policy noeviction; r FLUS
         assert_equal "-$::oom\r\n" [[default_client] raw SET key value]
     }
 
+    test "A limit holds for what stands behind it in its pipeline" {
+        with_clients c {
+            $c pipeline {{CONFIG SET maxmemory 1} {SET behind x} {GET behind} {CONFIG SET maxmemory 0} {SET behind y}}
+            assert_equal [list OK \
+                "(error) OOM command not allowed when used memory > 'maxmemory'." (nil) OK OK] [$c replies 5]
+        }
+    }
+
     test "maxmemory 0 is no limit" {
         assert_equal [lrepeat 100 OK] [fill key 100]
     }
