@@ -152,11 +152,11 @@ static void printSections(void) {
 static void printHeader(void) {
     if (header_written) return;
     header_written = true;
-    serverLogRaw("\n\n=== VALKEY BUG REPORT START: Cut & paste starting from here ===\n");
+    serverLogRaw("\n\n=== VALKEY BUG REPORT START: it ends at the line with END ===\n");
 }
 
 static void printEnd(void) {
-    serverLogRaw("\n=== VALKEY BUG REPORT END. Make sure to include from START to END. ===\n\n"
+    serverLogRaw("\n=== VALKEY BUG REPORT END ===\n\n"
                  "This should never happen. Send the whole of it to where you got this program from.\n"
                  "Defective memory can be the cause as well: a memory test of the machine will tell.\n");
 }
@@ -332,10 +332,10 @@ static void onCrash(int sig, siginfo_t *info, void *context) {
     serverLog(LL_WARNING, "%s crashed by signal: %d, si_code: %d", program, sig, info->si_code);
     printThread();
     if (info->si_code <= SI_USER) {
-        serverLog(LL_WARNING, "Killed by PID: %ld, UID: %d", (long)info->si_pid, (int)info->si_uid);
+        serverLog(LL_WARNING, "The signal was sent by process %ld of user %d", (long)info->si_pid, (int)info->si_uid);
     } else {
-        serverLog(LL_WARNING, "Accessing address: %p", info->si_addr);
-        serverLog(LL_WARNING, "Crashed running the instruction at: %p", crashedAt(uc));
+        serverLog(LL_WARNING, "Faulting address: %p", info->si_addr);
+        serverLog(LL_WARNING, "At instruction: %p", crashedAt(uc));
     }
     printStack(crashedAt(uc));
     printRegisters(uc);
@@ -402,7 +402,7 @@ void panicAbort(const char *file, int line, const char *fmt, ...) {
     printHeader();
     serverLog(LL_WARNING, "------------------------------------------------");
     serverLog(LL_WARNING, "The server cannot go on.");
-    serverLog(LL_WARNING, "Guru Meditation: %s #%s:%d", text, fileName(file), line);
+    serverLog(LL_WARNING, "Reason: %s (%s:%d)", text, fileName(file), line);
     printThread();
     finish();
 }

@@ -40,14 +40,14 @@ static void failAssert(void *arg) {
 TEST(failed_assertion_reports_and_aborts) {
     int status = unitInChild(failAssert, NULL, report, sizeof(report));
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
-    CHECK(strstr(report, "\n\n=== VALKEY BUG REPORT START: Cut & paste starting from here ===\n") != NULL);
+    CHECK(strstr(report, "\n\n=== VALKEY BUG REPORT START: it ends at the line with END ===\n") != NULL);
     CHECK(strstr(report, "# === ASSERTION FAILED ===\n") != NULL);
     CHECK(strstr(report, "# ==> panic_test.c:") != NULL);
     CHECK(strstr(report, " 'arg != NULL' is not true\n") != NULL);
     CHECK(strstr(report, "------ STACK TRACE ------\n") != NULL);
     CHECK(strstr(report, "(failAssert") != NULL); /* a function that nobody exports */
     CHECK(strstr(report, "\n------ GOOD SECTION ------\nsection says 5\n") != NULL);
-    CHECK(strstr(report, "=== VALKEY BUG REPORT END. Make sure to include from START to END. ===\n") != NULL);
+    CHECK(strstr(report, "=== VALKEY BUG REPORT END ===\n") != NULL);
     /* Aborting is not one more crash. */
     CHECK(strstr(report, "crashed by signal") == NULL);
 }
@@ -57,12 +57,12 @@ static void panicNow(void *arg) {
     serverPanic("value %d", *(int *)arg);
 }
 
-TEST(panic_meditates) {
+TEST(panic_gives_its_reason) {
     int seven = 7;
     int status = unitInChild(panicNow, &seven, report, sizeof(report));
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
     CHECK(strstr(report, "The server cannot go on.\n") != NULL);
-    CHECK(strstr(report, "# Guru Meditation: value 7 #panic_test.c:") != NULL);
+    CHECK(strstr(report, "# Reason: value 7 (panic_test.c:") != NULL);
 }
 
 static void crash(void *arg) {
@@ -252,7 +252,7 @@ TEST(fault_on_a_thread_is_reported_with_its_name) {
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
     CHECK(strstr(report, "# valkey 1.2.3 crashed by signal: 11, si_code: ") != NULL);
     CHECK(strstr(report, "# In thread: io_thd_7 (id ") != NULL);
-    CHECK(strstr(report, "# Accessing address: (nil)\n") != NULL);
+    CHECK(strstr(report, "# Faulting address: (nil)\n") != NULL);
     CHECK(strstr(report, "section says 5\n") != NULL);
     CHECK(strstr(report, "BUG REPORT END") != NULL);
 }
