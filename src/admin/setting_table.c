@@ -19,25 +19,25 @@ static struct {
     settingEntry *entries; /* owns */
     settingRow *rows;      /* owns */
     size_t nentries, nrows;
-} table;
+} settings;
 
 static int compareRows(const void *a, const void *b) {
     return strcasecmp(((const settingRow *)a)->name, ((const settingRow *)b)->name);
 }
 
 static void forgetAll(void) {
-    for (size_t i = 0; i < table.nentries; i++) sdsFree(table.entries[i].default_value);
-    zfree(table.entries);
-    zfree(table.rows);
-    table.nentries = table.nrows = 0;
+    for (size_t i = 0; i < settings.nentries; i++) sdsFree(settings.entries[i].default_value);
+    zfree(settings.entries);
+    zfree(settings.rows);
+    settings.nentries = settings.nrows = 0;
 }
 
 static void addEntry(const setting *s) {
-    settingEntry *e = &table.entries[table.nentries++];
+    settingEntry *e = &settings.entries[settings.nentries++];
     settingSetDefault(s);
     *e = (settingEntry){.def = s, .default_value = settingText(s)};
-    table.rows[table.nrows++] = (settingRow){s->name, e};
-    if (s->alias) table.rows[table.nrows++] = (settingRow){s->alias, e};
+    settings.rows[settings.nrows++] = (settingRow){s->name, e};
+    if (s->alias) settings.rows[settings.nrows++] = (settingRow){s->alias, e};
 }
 
 void settingTableInit(void) {
@@ -46,30 +46,30 @@ void settingTableInit(void) {
     forgetAll();
     for (const setting *const *t = tables; *t; t++)
         for (const setting *s = *t; s->name; s++) count++;
-    table.entries = zcalloc(count + 1, sizeof(settingEntry));
-    table.rows = zcalloc(2 * count + 1, sizeof(settingRow));
+    settings.entries = zcalloc(count + 1, sizeof(settingEntry));
+    settings.rows = zcalloc(2 * count + 1, sizeof(settingRow));
     for (const setting *const *t = tables; *t; t++)
         for (const setting *s = *t; s->name; s++) addEntry(s);
-    qsort(table.rows, table.nrows, sizeof(settingRow), compareRows);
-    for (size_t i = 1; i < table.nrows; i++)
-        if (!compareRows(&table.rows[i - 1], &table.rows[i]))
-            serverPanic("Two settings are named '%s'", table.rows[i].name);
+    qsort(settings.rows, settings.nrows, sizeof(settingRow), compareRows);
+    for (size_t i = 1; i < settings.nrows; i++)
+        if (!compareRows(&settings.rows[i - 1], &settings.rows[i]))
+            serverPanic("Two settings are named '%s'", settings.rows[i].name);
 }
 
 settingRow *settingFind(const char *name) {
     settingRow wanted = {name, NULL};
-    if (!table.nrows) return NULL;
-    return bsearch(&wanted, table.rows, table.nrows, sizeof(settingRow), compareRows);
+    if (!settings.nrows) return NULL;
+    return bsearch(&wanted, settings.rows, settings.nrows, sizeof(settingRow), compareRows);
 }
 
 const settingRow *settingRows(size_t *count) {
-    *count = table.nrows;
-    return table.rows;
+    *count = settings.nrows;
+    return settings.rows;
 }
 
 settingEntry *settingEntries(size_t *count) {
-    *count = table.nentries;
-    return table.entries;
+    *count = settings.nentries;
+    return settings.entries;
 }
 
 bool settingIsDefault(const settingEntry *e) {

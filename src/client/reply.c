@@ -5,8 +5,8 @@
  * reference instead of a copy, so that main never touches its bytes.
  *
  *   a deferred length:   ... | gap of PLACE_BYTES | what was added behind it ...
- *   The gap holds a `place` until the length is known. Then the header takes its start, and what lies behind it in the
- *   same block closes up; blocks that were opened later stay as they are.
+ *   The gap holds an openPlace until the length is known. Then the header takes its start, and what lies behind it in
+ *   the same block closes up; blocks that were opened later stay as they are.
  *
  * Not here    the blocks (reply_block.c), errors (reply_error.c), reading arguments (reply_args.c), the wire (net).
  * Owns        the open chain of each client: reply_head .. reply_tail, places in it through c->deferred.
@@ -481,18 +481,18 @@ void addReplyAttributeLen(client *c, long long pairs) {
 }
 
 /* What the gap of an open length holds. */
-typedef struct place {
+typedef struct openPlace {
     replyBlock *block; /* that the gap lies in */
     char *outer;       /* the place opened before it, still open */
-} place;
-static_assert(sizeof(place) <= PLACE_BYTES, "a place fits its gap");
+} openPlace;
+static_assert(sizeof(openPlace) <= PLACE_BYTES, "a place fits its gap");
 
 void *addReplyDeferredLen(client *c) {
     if (!mayReply(c)) return NULL;
     replyBlock *b = reserve(c, PLACE_BYTES);
     if (unlikely(!b)) return NULL;
     char *gap = b->data + b->used;
-    place p = {b, c->deferred};
+    openPlace p = {b, c->deferred};
 
     memcpy(gap, &p, sizeof(p));
     c->deferred = gap;
@@ -502,7 +502,7 @@ void *addReplyDeferredLen(client *c) {
 
 /* Put the header into the gap and close up what is left of it. */
 static void closePlace(client *c, char *gap, char prefix, long long n) {
-    place p;
+    openPlace p;
 
     if (!gap) return;
     serverAssert(c->deferred == gap);
@@ -545,7 +545,7 @@ void replyCheck(const client *c) {
     const char *inner = NULL;
     for (const char *gap = c->deferred; gap;) {
         const replyBlock *b = blockOfGap(c, gap);
-        place p;
+        openPlace p;
         serverAssert(b != NULL);
         memcpy(&p, gap, sizeof(p));
         serverAssert(p.block == b);

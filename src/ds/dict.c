@@ -570,16 +570,16 @@ bool dictExpand(dict *d, size_t n) {
 /* ---- find, add, remove ---- */
 
 /* Where an entry was found. */
-typedef struct place {
+typedef struct entryPlace {
     dictTable *table;
     dictBucket *head, *bucket;
     int pos;
-} place;
+} entryPlace;
 
 /* The heart: the tags of a bucket say which entries to look at; almost always it is none or the right one
  * (a wrong tag match has a chance of 1/255 per entry). Left to itself the compiler sometimes makes it a call, which
  * costs 17 instructions of the 620 of a SET. */
-static __attribute__((always_inline)) inline void **findSlot(const dict *d, slice key, uint64_t hash, place *at) {
+static __attribute__((always_inline)) inline void **findSlot(const dict *d, slice key, uint64_t hash, entryPlace *at) {
     const dictType *type = d->type;
     uint8_t tag = bucketTag(hash);
     for (int i = dictFirstTable(d, hash); i <= d->rehashing; i++) {
@@ -590,7 +590,7 @@ static __attribute__((always_inline)) inline void **findSlot(const dict *d, slic
             for (unsigned m = bucketMatch(b, tag); m; m &= m - 1) {
                 int pos = __builtin_ctz(m);
                 if (!dictKeyMatches(type, b->slot[pos], key)) continue;
-                if (at) *at = (place){(dictTable *)(uintptr_t)t, head, b, pos};
+                if (at) *at = (entryPlace){(dictTable *)(uintptr_t)t, head, b, pos};
                 return &b->slot[pos];
             }
         }
@@ -631,7 +631,7 @@ void *dictAdd(dict *d, void *entry, uint64_t hash) {
 }
 
 /* Empty a place. The chain is put in order and the table may start to shrink, unless paused. */
-static void clearPlace(dict *d, const place *at) {
+static void clearPlace(dict *d, const entryPlace *at) {
     at->bucket->tag[at->pos] = 0;
     at->table->used--;
     if (d->pause_rehash) return;
@@ -641,7 +641,7 @@ static void clearPlace(dict *d, const place *at) {
 
 void *dictPop(dict *d, slice key, uint64_t hash) {
     rehashStep(d);
-    place at;
+    entryPlace at;
     void **ref = findSlot(d, key, hash, &at);
     if (!ref) return NULL;
     void *entry = *ref;
@@ -650,7 +650,7 @@ void *dictPop(dict *d, slice key, uint64_t hash) {
 }
 
 /* The place of exactly this entry: addresses are compared, keys are not read. */
-static bool findEntry(const dict *d, const void *entry, uint64_t hash, place *at) {
+static bool findEntry(const dict *d, const void *entry, uint64_t hash, entryPlace *at) {
     uint8_t tag = bucketTag(hash);
     for (int i = dictFirstTable(d, hash); i <= d->rehashing; i++) {
         const dictTable *t = &d->t[i];
@@ -660,7 +660,7 @@ static bool findEntry(const dict *d, const void *entry, uint64_t hash, place *at
             for (unsigned m = bucketMatch(b, tag); m; m &= m - 1) {
                 int pos = __builtin_ctz(m);
                 if (b->slot[pos] != entry) continue;
-                *at = (place){(dictTable *)(uintptr_t)t, head, b, pos};
+                *at = (entryPlace){(dictTable *)(uintptr_t)t, head, b, pos};
                 return true;
             }
         }
@@ -669,13 +669,13 @@ static bool findEntry(const dict *d, const void *entry, uint64_t hash, place *at
 }
 
 bool dictHoldsEntry(const dict *d, const void *entry, uint64_t hash) {
-    place at;
+    entryPlace at;
     return findEntry(d, entry, hash, &at);
 }
 
 bool dictPopEntry(dict *d, const void *entry, uint64_t hash) {
     rehashStep(d);
-    place at;
+    entryPlace at;
     if (!findEntry(d, entry, hash, &at)) return false;
     clearPlace(d, &at);
     return true;

@@ -58,7 +58,7 @@ static struct {
     bool has_long_names;
     bool sealed;
     int next_id;
-} table;
+} command_table;
 
 /* ---- Names ------------------------------------------------------------------------------------------------------ */
 
@@ -97,12 +97,12 @@ static uint64_t slotOf(const packedName *name, const serverCommand *parent) {
     if (parent) h += ((uint64_t)parent->id + 1) * 0xd6e8feb86659fd93ull;
     h ^= h >> 32;
     h *= 0xff51afd7ed558ccdull;
-    return h >> 40 & table.mask;
+    return h >> 40 & command_table.mask;
 }
 
 static serverCommand *findPacked(const packedName *name, const serverCommand *parent) {
-    for (uint64_t i = slotOf(name, parent);; i = (i + 1) & table.mask) {
-        const tableSlot *slot = &table.slots[i];
+    for (uint64_t i = slotOf(name, parent);; i = (i + 1) & command_table.mask) {
+        const tableSlot *slot = &command_table.slots[i];
         if (!slot->cmd) return NULL;
         if (slot->name.word[0] == name->word[0] && slot->name.word[1] == name->word[1] &&
             slot->name.word[2] == name->word[2] && slot->cmd->parent == parent) {
@@ -112,17 +112,17 @@ static serverCommand *findPacked(const packedName *name, const serverCommand *pa
 }
 
 static serverCommand *findLong(slice name) {
-    for (size_t i = 0; i < table.count; i++) {
-        if (sliceIs(name, table.entries[i].called)) return table.entries[i].cmd;
+    for (size_t i = 0; i < command_table.count; i++) {
+        if (sliceIs(name, command_table.entries[i].called)) return command_table.entries[i].cmd;
     }
     return NULL;
 }
 
 static serverCommand *findTop(slice name) {
     packedName packed;
-    if (unlikely(!table.slots)) return NULL;
+    if (unlikely(!command_table.slots)) return NULL;
     if (likely(packName(name, &packed))) return findPacked(&packed, NULL);
-    return unlikely(table.has_long_names) ? findLong(name) : NULL;
+    return unlikely(command_table.has_long_names) ? findLong(name) : NULL;
 }
 
 static serverCommand *findSub(const serverCommand *container, slice name) {
@@ -156,27 +156,27 @@ static void addSlot(slice name, serverCommand *cmd) {
     packedName packed;
     if (!packName(name, &packed)) {
         serverAssert(!cmd->parent);
-        table.has_long_names = true;
+        command_table.has_long_names = true;
         return;
     }
     if (findPacked(&packed, cmd->parent)) serverPanic("Command '%s' is registered twice", cmd->fullname);
     uint64_t i = slotOf(&packed, cmd->parent);
-    while (table.slots[i].cmd) i = (i + 1) & table.mask;
-    table.slots[i] = (tableSlot){packed, cmd};
+    while (command_table.slots[i].cmd) i = (i + 1) & command_table.mask;
+    command_table.slots[i] = (tableSlot){packed, cmd};
 }
 
 /* Make the slots anew from the entries. */
 static void rebuildSlots(void) {
     size_t slots = 64;
-    while (slots < table.names * 4) slots *= 2;
-    zfree(table.slots);
-    table.slots = zmallocAligned(CACHE_LINE, slots * sizeof(tableSlot));
-    memset(table.slots, 0, slots * sizeof(tableSlot));
-    table.mask = slots - 1;
-    table.has_long_names = false;
-    for (size_t i = 0; i < table.count; i++) {
-        serverCommand *cmd = table.entries[i].cmd;
-        addSlot(sliceStr(table.entries[i].called), cmd);
+    while (slots < command_table.names * 4) slots *= 2;
+    zfree(command_table.slots);
+    command_table.slots = zmallocAligned(CACHE_LINE, slots * sizeof(tableSlot));
+    memset(command_table.slots, 0, slots * sizeof(tableSlot));
+    command_table.mask = slots - 1;
+    command_table.has_long_names = false;
+    for (size_t i = 0; i < command_table.count; i++) {
+        serverCommand *cmd = command_table.entries[i].cmd;
+        addSlot(sliceStr(command_table.entries[i].called), cmd);
         for (int s = 0; s < cmd->nsubcommands; s++) addSlot(sliceStr(cmd->subcommands[s].name), &cmd->subcommands[s]);
     }
 }
@@ -218,14 +218,14 @@ static void completeKeys(serverCommand *cmd) {
 static void completeCommand(serverCommand *cmd, const serverCommand *parent) {
     serverAssert(cmd->name && cmd->arity != 0);
     cmd->parent = parent;
-    cmd->id = table.next_id++;
+    cmd->id = command_table.next_id++;
     if (!cmd->fullname) cmd->fullname = makeFullname(cmd);
     if (!cmd->stats) {
         cmd->stats = zmallocAligned(CACHE_LINE, sizeof(commandStats));
         memset(cmd->stats, 0, sizeof(commandStats));
     }
     completeKeys(cmd);
-    table.names++;
+    command_table.names++;
     if (cmd->subcommands && cmd->nsubcommands == 0) {
         while (cmd->subcommands[cmd->nsubcommands].name) cmd->nsubcommands++;
     }
@@ -244,19 +244,19 @@ static int compareEntries(const void *a, const void *b) {
 }
 
 void commandTableRegister(serverCommand *commands, size_t count) {
-    serverAssert(!table.sealed);
+    serverAssert(!command_table.sealed);
     clientSetCommandNamer(fullnameOf);
-    table.entries = zrealloc(table.entries, (table.count + count) * sizeof(tableEntry));
+    command_table.entries = zrealloc(command_table.entries, (command_table.count + count) * sizeof(tableEntry));
     for (size_t i = 0; i < count; i++) {
         completeCommand(&commands[i], NULL);
-        table.entries[table.count++] = (tableEntry){zstrdup(commands[i].name), &commands[i]};
+        command_table.entries[command_table.count++] = (tableEntry){zstrdup(commands[i].name), &commands[i]};
     }
-    qsort(table.entries, table.count, sizeof(tableEntry), compareEntries);
+    qsort(command_table.entries, command_table.count, sizeof(tableEntry), compareEntries);
     rebuildSlots();
 }
 
 void commandSetMainThread(const char *fullname) {
-    serverAssert(!table.sealed);
+    serverAssert(!command_table.sealed);
     serverCommand *cmd = commandLookupByName(sliceStr(fullname));
     if (!cmd) serverPanic("No command '%s' to be executed on main's thread", fullname);
     cmd->flags |= CMD_MAIN_THREAD;
@@ -264,19 +264,20 @@ void commandSetMainThread(const char *fullname) {
 }
 
 bool commandTableRename(const char *from, const char *to) {
-    serverAssert(!table.sealed);
+    serverAssert(!command_table.sealed);
     serverCommand *cmd = findTop(sliceStr(from));
     if (!cmd) return false;
     size_t at = 0;
-    while (table.entries[at].cmd != cmd) at++;
+    while (command_table.entries[at].cmd != cmd) at++;
     if (*to == '\0') {
-        zfree(table.entries[at].called);
-        memmove(&table.entries[at], &table.entries[at + 1], (table.count - at - 1) * sizeof(tableEntry));
-        table.count--;
+        zfree(command_table.entries[at].called);
+        memmove(&command_table.entries[at], &command_table.entries[at + 1],
+                (command_table.count - at - 1) * sizeof(tableEntry));
+        command_table.count--;
     } else {
         if (findTop(sliceStr(to))) return false;
-        zfree(table.entries[at].called);
-        table.entries[at].called = zstrdup(to);
+        zfree(command_table.entries[at].called);
+        command_table.entries[at].called = zstrdup(to);
     }
     rebuildSlots();
     return true;
@@ -288,8 +289,8 @@ static void checkHandler(const serverCommand *cmd) {
 }
 
 void commandTableSeal(void) {
-    for (size_t i = 0; i < table.count; i++) checkHandler(table.entries[i].cmd);
-    table.sealed = true;
+    for (size_t i = 0; i < command_table.count; i++) checkHandler(command_table.entries[i].cmd);
+    command_table.sealed = true;
 }
 
 /* ---- Keys ------------------------------------------------------------------------------------------------------- */
@@ -368,11 +369,11 @@ bool commandArityOk(const serverCommand *cmd, uint32_t argc) {
 /* ---- Views ------------------------------------------------------------------------------------------------------ */
 
 size_t commandCount(void) {
-    return table.count;
+    return command_table.count;
 }
 
 void commandEach(void (*fn)(void *arg, serverCommand *cmd), void *arg) {
-    for (size_t i = 0; i < table.count; i++) fn(arg, table.entries[i].cmd);
+    for (size_t i = 0; i < command_table.count; i++) fn(arg, command_table.entries[i].cmd);
 }
 
 /* In the order of the bits; NULL: not shown. */

@@ -25,14 +25,14 @@ static struct {
     size_t room;     /* below the limit when it was looked at; 0: look again */
     size_t came;     /* with the commands since */
     int64_t held_at; /* by this thread then */
-} batch;
+} headroom;
 
 /* Take the sum, and remove what is too much. False when that could not be done. */
 static bool look(void) {
     bool enough = evictPerform() != EVICT_FAIL;
-    batch.room = evictRoom();
-    batch.came = 0;
-    batch.held_at = zmallocThreadHeld();
+    headroom.room = evictRoom();
+    headroom.came = 0;
+    headroom.held_at = zmallocThreadHeld();
     return enough;
 }
 
@@ -45,9 +45,9 @@ void memoryGateBatch(void) {
 }
 
 static bool roomIsLeft(const client *c) {
-    batch.came += c->req->wire_len;
-    int64_t taken = zmallocThreadHeld() - batch.held_at + (int64_t)batch.came;
-    return taken < 0 || (size_t)taken < batch.room;
+    headroom.came += c->req->wire_len;
+    int64_t taken = zmallocThreadHeld() - headroom.held_at + (int64_t)headroom.came;
+    return taken < 0 || (size_t)taken < headroom.room;
 }
 
 gateResult memoryGate(client *c) {

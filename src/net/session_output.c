@@ -24,14 +24,14 @@
 static struct {
     clientStream *returning; /* streams with used-up blocks to give back, by next_returning */
     clientStream *draining;  /* sessions that are to be closed once all is written, by next_draining */
-} pending;
+} outgoing;
 
 void sessionReturnBlock(clientStream *s, requestBlock *b) {
     assertMainRole();
     if (!s->on_returning) {
         s->on_returning = true;
-        s->next_returning = pending.returning;
-        pending.returning = s;
+        s->next_returning = outgoing.returning;
+        outgoing.returning = s;
     }
     b->next = s->returning;
     s->returning = b;
@@ -42,8 +42,8 @@ void sessionDrain(client *c) {
     clientStream *s = c->stream;
     if (s->drain_sent) return;
     s->drain_sent = true;
-    s->next_draining = pending.draining;
-    pending.draining = s;
+    s->next_draining = outgoing.draining;
+    outgoing.draining = s;
 }
 
 void sessionCloseAfterOutput(client *c) {
@@ -90,24 +90,24 @@ static void flushClient(client *c) {
 }
 
 static void flushReturning(void) {
-    while (pending.returning) {
-        clientStream *s = pending.returning;
-        pending.returning = s->next_returning;
+    while (outgoing.returning) {
+        clientStream *s = outgoing.returning;
+        outgoing.returning = s->next_returning;
         s->on_returning = false;
         if (s->returning && !s->moving_to) sendToStream(s, NULL);
     }
 }
 
 static void flushDrains(void) {
-    clientStream *s, *next = pending.draining;
-    pending.draining = NULL;
+    clientStream *s, *next = outgoing.draining;
+    outgoing.draining = NULL;
     while ((s = next) != NULL) {
         next = s->next_draining;
         if (s->closing) continue;
         /* There is more to write than the stream knows, or it cannot be told now. */
         if (s->moving_to || holdsReplies(s->session)) {
-            s->next_draining = pending.draining;
-            pending.draining = s;
+            s->next_draining = outgoing.draining;
+            outgoing.draining = s;
             continue;
         }
         ioMessage m = {.type = IO_MSG_DRAIN, .stream = s};
@@ -132,12 +132,12 @@ void sessionsFlush(void) {
 /* --- the end ---------------------------------------------------------------------------------------- */
 
 static void forget(clientStream *s) {
-    clientStream **p = &pending.returning;
+    clientStream **p = &outgoing.returning;
     while (*p && *p != s) p = &(*p)->next_returning;
     if (*p) *p = s->next_returning;
     sessionDropBlocks(s->returning);
     s->returning = NULL;
-    p = &pending.draining;
+    p = &outgoing.draining;
     while (*p && *p != s) p = &(*p)->next_draining;
     if (*p) *p = s->next_draining;
 }

@@ -7,7 +7,7 @@
  * `missing`.
  *
  * Not here    settings that work; they are in the tables of their layers.
- * Owns        `kept`, the values. Nobody reads them but CONFIG.
+ * Owns        `pending_settings`, the values. Nobody reads them but CONFIG.
  * Threads     main.
  * Tests       tests/unit/admin/setting_test.c
  *
@@ -81,7 +81,7 @@ static struct {
     long long active_defrag_cycle_max, active_defrag_cycle_min, active_defrag_cycle_us, active_defrag_ignore_bytes;
     long long active_defrag_max_scan_fields, active_defrag_threshold_lower, active_defrag_threshold_upper;
     long long min_io_threads_avoid_copy_reply, min_string_size_avoid_copy_reply, min_string_size_avoid_copy_threaded;
-} kept;
+} pending_settings;
 
 /* ---- Names ---------------------------------------------------------------------------------------- */
 
@@ -165,7 +165,7 @@ static bool checkDefrag(const char *text, long long number, const char **err) {
 /* ---- What CONFIG SET finds when it puts a value into force ------------------------------------------ */
 
 static bool applyTls(const char **err) {
-    return (!kept.tls_port && !kept.tls_cluster && !kept.tls_replication) ||
+    return (!pending_settings.tls_port && !pending_settings.tls_cluster && !pending_settings.tls_replication) ||
            refuse(err, "Unable to update TLS configuration. Check server logs.");
 }
 
@@ -174,12 +174,12 @@ static bool applyRdmaBind(const char **err) {
 }
 
 static bool applyRdmaPort(const char **err) {
-    return !kept.rdma_port || refuse(err, "No RDMA building support.");
+    return !pending_settings.rdma_port || refuse(err, "No RDMA building support.");
 }
 
 static bool applyBacklog(const char **err) {
     unused(err);
-    if (kept.repl_backlog_size < BACKLOG_MIN) kept.repl_backlog_size = BACKLOG_MIN;
+    if (pending_settings.repl_backlog_size < BACKLOG_MIN) pending_settings.repl_backlog_size = BACKLOG_MIN;
     return true;
 }
 
@@ -197,16 +197,17 @@ static bool setSave(const setting *s, char **words, int count, const char **err)
         zfree(points);
         return refuse(err, "Invalid save parameters");
     }
-    zfree(kept.save);
-    kept.save = points;
-    kept.save_count = count;
+    zfree(pending_settings.save);
+    pending_settings.save = points;
+    pending_settings.save_count = count;
     return true;
 }
 
 static sds getSave(const setting *s) {
     sds out = sdsEmpty();
     unused(s);
-    for (int i = 0; i < kept.save_count; i++) out = sdsCatPrintf(out, "%s%lld", i ? " " : "", kept.save[i]);
+    for (int i = 0; i < pending_settings.save_count; i++)
+        out = sdsCatPrintf(out, "%s%lld", i ? " " : "", pending_settings.save[i]);
     return out;
 }
 
@@ -214,43 +215,44 @@ static bool setReplicaOf(const setting *s, char **words, int count, const char *
     long long port;
     unused(s);
     sds fresh = NULL;
-    if (count == 0 && !kept.replicaof) return true;
+    if (count == 0 && !pending_settings.replicaof) return true;
     if (count != 2) return refuse(err, "wrong number of arguments");
     if (strcasecmp(words[0], "no") || strcasecmp(words[1], "one")) {
         if (!string2ll(words[1], strlen(words[1]), &port) || port < 0 || port > PORT_MAX)
             return refuse(err, "Invalid primary port");
         fresh = sdsCatPrintf(sdsEmpty(), "%s %s", words[0], words[1]);
     }
-    sdsFree(kept.replicaof);
-    kept.replicaof = fresh;
+    sdsFree(pending_settings.replicaof);
+    pending_settings.replicaof = fresh;
     return true;
 }
 
 static sds getReplicaOf(const setting *s) {
     unused(s);
-    return kept.replicaof ? sdsDup(kept.replicaof) : sdsEmpty();
+    return pending_settings.replicaof ? sdsDup(pending_settings.replicaof) : sdsEmpty();
 }
 
 static bool setRdmaBind(const setting *s, char **words, int count, const char **err) {
     unused(s), unused(err);
     sds joined = sdsJoin(words, count, " ");
-    zfree(kept.rdma_bind);
-    kept.rdma_bind = zstrdup(joined);
+    zfree(pending_settings.rdma_bind);
+    pending_settings.rdma_bind = zstrdup(joined);
     sdsFree(joined);
     return true;
 }
 
 static sds getRdmaBind(const setting *s) {
     unused(s);
-    return sdsNew(kept.rdma_bind ? kept.rdma_bind : "");
+    return sdsNew(pending_settings.rdma_bind ? pending_settings.rdma_bind : "");
 }
 
 /* ---- Table ---------------------------------------------------------------------------------------- */
 
 #define FIXED SETTING_IMMUTABLE
 #define HIDDEN SETTING_HIDDEN
-#define VALUE(name_, type_, field, default_, flags_) \
-    .name = name_, .type = type_, .value = &kept.field, .default_text = default_, .flags = SETTING_PENDING | (flags_)
+#define VALUE(name_, type_, field, default_, flags_)                                          \
+    .name = name_, .type = type_, .value = &pending_settings.field, .default_text = default_, \
+    .flags = SETTING_PENDING | (flags_)
 #define BOOL(name_, field, default_, flags_, ...) \
     { VALUE(name_, SETTING_BOOL, field, default_, flags_), __VA_ARGS__ }
 #define INT(name_, field, default_, min_, max_, flags_, ...) \
