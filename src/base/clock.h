@@ -36,9 +36,8 @@ int64_t clockWallMs(void);
  * -1 where the system does not tell. Reads a file of the system: a few microseconds. */
 long long clockIdleMs(void);
 
-/* Break `unix_s` into local time without a lock (localtime_r takes one, fatal after fork in a child).
- * `tz_offset_s` is seconds west of Greenwich, `dst` whether daylight saving holds; clockInit() and
- * the server's cron refresh what clockLocalTime() uses. */
+/* Break `unix_s` into local time without a lock (localtime_r takes one, fatal after fork in a child), by the offset and
+ * the daylight saving that clockRefreshTimezone() found last: clockInit() and the server's cron call it. */
 struct tm;
 void clockLocalTime(struct tm *out, int64_t unix_s);
 void clockRefreshTimezone(void);

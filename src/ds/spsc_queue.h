@@ -1,6 +1,6 @@
 /* spsc_queue.h -- bounded ring from one producer thread to one consumer thread, without locks.
  *
- * Elements are fixed-size structs copied in and out. The producer writes elements and makes them
+ * Elements are fixed-size structs, written and read where they lie. The producer makes those it has written
  * visible together by spscCommit() (one release store); the consumer sees what was committed (one
  * acquire load when its cached view runs dry) and gives room back by spscRelease().
  *
