@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -183,7 +184,12 @@ bool unitLittleMemory(size_t more) {
     bool known = f && fscanf(f, "%lu", &pages) == 1;
     if (f) fclose(f);
     limit.rlim_cur = limit.rlim_max = pages * (size_t)sysconf(_SC_PAGESIZE) + more;
-    return known && setrlimit(RLIMIT_AS, &limit) == 0;
+    if (!known || setrlimit(RLIMIT_AS, &limit)) return false;
+    void *too_much =
+        mmap(NULL, more + 1, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); /* an emulator takes no notice */
+    if (too_much == MAP_FAILED) return true;
+    munmap(too_much, more + 1);
+    return false;
 }
 
 static bool wanted(const unitTest *t, int argc, char **argv) {
