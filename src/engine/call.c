@@ -19,6 +19,7 @@
 #include "gates.h"
 #include "latency.h"
 #include "lru.h"
+#include "memory_gate.h"
 #include "monitor.h"
 #include "panic.h"
 #include "reply.h"
@@ -94,7 +95,10 @@ static verdict judge(client *c, const parsedCommand *req) {
         refuseMalformed(c, req);
         return REFUSED;
     }
-    if (req->flags & REQ_LARGE && refuseLarge(c, req)) return REFUSED;
+    if (req->flags & REQ_LARGE) {
+        if (refuseLarge(c, req)) return REFUSED;
+        memoryGateLook();
+    }
     return verdictOf(gatesAsk(c, GATE_AUTH + 1, GATE_STAGES - 1));
 }
 
@@ -145,7 +149,10 @@ static void rejected(client *c) {
 
 /* CLIENT REPLY SKIP silences the command behind it, and only that. */
 static void ended(client *c, bool postponed) {
-    if (c->flags & CLIENT_RESERVED) commandMemoryEnd(c);
+    if (c->flags & CLIENT_RESERVED) {
+        commandMemoryEnd(c);
+        memoryGateLook();
+    }
     if (postponed) return;
     c->flags &= ~(uint32_t)CLIENT_REPLY_SKIP;
     if (c->flags & CLIENT_REPLY_SKIP_NEXT) {

@@ -8,9 +8,10 @@
 
 #include "gates.h"
 
-/* A batch of commands begins, or the limit may have changed within one: look at the memory, and arm GATE_MEMORY if
- * there is a limit. */
+/* A batch of commands begins: look at the memory if it is time, and arm GATE_MEMORY if the limit is near. */
 void memoryGateBatch(void);
+/* The same at once: a command takes, or may have taken, much, or the limit may have changed. */
+void memoryGateLook(void);
 /* The entry of GATE_MEMORY. */
 gateResult memoryGate(client *c);
 

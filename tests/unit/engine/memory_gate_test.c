@@ -67,3 +67,44 @@ TEST(memory_gate_looks_again_when_the_room_is_used) {
     memoryGateBatch();
     CHECK(!gatesArmedFor(c));
 }
+
+#define GIB ((size_t)1 << 30)
+
+/* Batches until the stage is armed; -1: not soon. */
+static int batchesUntilArmed(client *c) {
+    for (int i = 0; i < 1000; i++) {
+        if (gatesArmedFor(c)) return i;
+        memoryGateBatch();
+    }
+    return -1;
+}
+
+TEST(memory_gate_leaves_commands_alone_while_the_limit_is_far) {
+    zmallocThreadInit();
+    client *c = someone(&writes, 10);
+    store_settings.maxmemory = (long long)(zmallocUsed() + GIB);
+    memoryGateBatch();
+    CHECK_EQ_INT(batchesUntilArmed(c), -1);
+    /* What others have taken meanwhile shows after a while, ... */
+    char *much = zmalloc(2 * GIB); /* not touched: addresses only */
+    int batches = batchesUntilArmed(c);
+    CHECK(batches > 0 && batches <= 64);
+    CHECK_EQ_INT(ASK(&writes, 10), GATE_REFUSED);
+    zfree(much);
+    memoryGateBatch();
+    CHECK(!gatesArmedFor(c));
+    /* ... what a command has taken at once, ... */
+    much = zmalloc(2 * GIB);
+    memoryGateLook();
+    CHECK(gatesArmedFor(c));
+    zfree(much);
+    memoryGateBatch();
+    CHECK(!gatesArmedFor(c));
+    /* ... and so does another limit. */
+    store_settings.maxmemory = (long long)zmallocUsed() + 1000;
+    memoryGateBatch();
+    CHECK(gatesArmedFor(c));
+    store_settings.maxmemory = 0;
+    memoryGateBatch();
+    CHECK(!gatesArmedFor(c));
+}
