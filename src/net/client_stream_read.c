@@ -186,7 +186,11 @@ void clientStreamUpdateReading(clientStream *s) {
     if (s->drain_and_close) stop = false; /* it goes on listening: a reset arrives as readable */
     if (stop == s->reading_stopped) return;
     s->reading_stopped = stop;
-    connSetReadHandler(s->conn, stop ? NULL : onReadable);
+    if (likely(connSetReadHandler(s->conn, stop ? NULL : onReadable) == C_OK)) return;
+    /* The system has no room for one more descriptor to wait for: nothing would ever be heard of the peer. */
+    s->reading_stopped = true;
+    if (s->drain_and_close) clientStreamReportDrained(s);
+    else clientStreamReportEnd(s, END_ERROR);
 }
 
 /* Room for what is to come: the whole of an argument under way if it is large, but not more at once than has already

@@ -86,20 +86,24 @@ static void rigDeliver(const ioMessage *m) {
     }
 }
 
-static void rigOpen(bool tcp, bool authenticated) {
-    int fds[2];
+static void rigOpenOn(int fd, int peer, bool tcp, bool authenticated) {
     netFixtureInit();
     fixture_deliver = rigDeliver;
-    fixturePair(fds, tcp);
     memset(&rig, 0, sizeof(rig));
     rig.held_end = &rig.held;
     rig.seen = sdsEmpty();
-    rig.peer = fds[1];
-    connection *conn = tcp ? connCreateAcceptedSocket(fds[0], NULL) : connCreateAcceptedUnix(fds[0], NULL);
+    rig.peer = peer;
+    connection *conn = tcp ? connCreateAcceptedSocket(fd, NULL) : connCreateAcceptedUnix(fd, NULL);
     rig.s = clientStreamCreate(conn, authenticated);
     rig.s->home = ioThreadMain();
     ioMessage m = {.type = IO_MSG_JOIN, .number = authenticated ? CLIENT_STREAM_AUTHENTICATED : 0, .stream = rig.s};
     ioThreadPost(rig.s->home, &m);
+}
+
+static void rigOpen(bool tcp, bool authenticated) {
+    int fds[2];
+    fixturePair(fds, tcp);
+    rigOpenOn(fds[0], fds[1], tcp, authenticated);
 }
 
 static void post(messageType type, unsigned number, requestBlock *block, replyBlock *reply) {
@@ -352,6 +356,19 @@ TEST(stream_browsers_are_cut_off) {
         CHECK_EQ_INT(rig.end_reason, END_CROSS_PROTOCOL);
         rigClose();
     }
+}
+
+/* A descriptor that the system does not wait for, here because it is a file: main hears of it, and is not left with a
+ * client that nobody will ever hear of. */
+TEST(stream_that_cannot_be_waited_for_ends) {
+    char path[] = "/tmp/client_stream_test.XXXXXX";
+    int fd = mkstemp(path);
+    if (!CHECK(fd >= 0)) return;
+    unlink(path);
+    rigOpenOn(fd, -1, false, true);
+    for (int i = 0; i < 3; i++) turn();
+    CHECK_EQ_INT(rig.ends, 1);
+    rigClose();
 }
 
 /* --- limits of strangers ------------------------------------------------------------------------------------ */
