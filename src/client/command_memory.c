@@ -9,7 +9,8 @@
  * Owns        main's reserve, from a command's asking to its end.
  * Threads     main. Others may take memory meanwhile, but not what is reserved.
  * Invariants  (clientCheck() asserts it)
- *             1. CLIENT_RESERVED is set only on the client whose command is running.
+ *             1. CLIENT_RESERVED is set only on clients whose command is running.
+ *             2. While one of them is, nothing that was reserved is given back.
  * Tests       tests/unit/client/command_memory_test.c, tests/engine/memory_limits.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -18,10 +19,20 @@
 #include "reply.h"
 #include "zmalloc.h"
 
+/* Of all commands that are under way: a long one may let others in between. */
+static struct {
+    int commands;
+    size_t bytes;
+} reserved;
+
 bool commandMemoryTry(client *c, size_t bytes) {
     assertMainRole();
     if (bytes < COMMAND_MEMORY_LARGE) return true;
-    if (!zmallocReserve(bytes)) return false;
+    bool begins = !(c->flags & CLIENT_RESERVED);
+    size_t want = begins ? reserved.bytes + bytes : bytes;
+    if (want < bytes || !zmallocReserve(want)) return false;
+    if (want > reserved.bytes) reserved.bytes = want;
+    reserved.commands += begins;
     c->flags |= CLIENT_RESERVED;
     return true;
 }
@@ -34,6 +45,10 @@ bool commandMemoryReserve(client *c, size_t bytes) {
 
 void commandMemoryEnd(client *c) {
     assertMainRole();
-    zmallocUnreserve();
+    serverAssert(reserved.commands > 0);
+    if (--reserved.commands == 0) {
+        zmallocUnreserve();
+        reserved.bytes = 0;
+    }
     c->flags &= ~(uint32_t)CLIENT_RESERVED;
 }

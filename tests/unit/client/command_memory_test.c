@@ -36,3 +36,23 @@ TEST(what_cannot_be_had_is_refused) {
     CHECK_REPLY(c, "-OOM command not allowed: there is not enough memory for it\r\n");
     clientFree(c);
 }
+
+/* A long command lets others in between: what it was granted stays. Whether it has stayed shows when memory is asked
+ * for again, as that is not an allocation then. */
+TEST(memory_of_a_long_command_outlasts_those_in_between) {
+    client *c = fixtureClient(2), *other = fixtureClient(2);
+    CHECK(commandMemoryReserve(c, 10 * COMMAND_MEMORY_LARGE));
+    CHECK(commandMemoryReserve(other, 2 * COMMAND_MEMORY_LARGE));
+    commandMemoryEnd(other);
+    zmallocFailAfter(1);
+    CHECK(zmallocReserve(12 * COMMAND_MEMORY_LARGE));
+    CHECK(!zmallocReserve(13 * COMMAND_MEMORY_LARGE));
+    CHECK(!commandMemoryTry(other, SIZE_MAX));
+    CHECK(!(other->flags & CLIENT_RESERVED));
+    commandMemoryEnd(c);
+    zmallocFailAfter(1);
+    CHECK(!zmallocReserve(COMMAND_MEMORY_LARGE));
+    zmallocFailAfter(0);
+    clientFree(c);
+    clientFree(other);
+}
