@@ -18,20 +18,25 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <syslog.h>
 #include <time.h>
 #include <unistd.h>
 
 #define MESSAGE_MAX 1024 /* with its NUL */
 #define LINE_MAX_SIZE (6 * MESSAGE_MAX + 256)
+#define SYSLOG_SOCKET "/dev/log"
 
 static char path[PATH_MAX]; /* "" is stdout */
 static char syslog_ident[128];
+static int syslog_facility;
 static _Atomic int level_least = LL_NOTICE;
 static _Atomic int line_format = LOG_FORMAT_LEGACY;
 static _Atomic int line_time = LOG_TIME_LEGACY;
 static _Atomic char role_letter = 'M';
 static atomic_bool to_syslog;
+static atomic_bool in_crash;
 
 void logSetFile(const char *p) {
     snprintf(path, sizeof(path), "%s", p);
@@ -62,6 +67,7 @@ void logSetSyslog(const char *ident, int facility) {
     if (atomic_load(&to_syslog)) closelog();
     if (ident) {
         snprintf(syslog_ident, sizeof(syslog_ident), "%s", ident);
+        syslog_facility = facility;
         openlog(syslog_ident, LOG_PID | LOG_NDELAY | LOG_NOWAIT, facility);
     }
     atomic_store(&to_syslog, ident != NULL);
@@ -101,6 +107,36 @@ static void formatTime(char *out, size_t size, logTimeFormat form) {
         snprintf(out + n, size - n, ".%03d", frac);
         break;
     }
+}
+
+void logBeginCrash(void) {
+    atomic_store(&in_crash, true);
+}
+
+/* What syslog(3) does, without its lock and its allocations: the process may have crashed inside either, or stand still
+ * with another thread in them. False when the daemon is not there or takes no line for a second. */
+static bool sendToSyslog(int priority, const char *text) {
+    struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = SYSLOG_SOCKET};
+    struct timeval second = {.tv_sec = 1};
+    char line[LINE_MAX_SIZE], when[32];
+    struct tm tm;
+    clockLocalTime(&tm, clockWallMs() / 1000);
+    strftime(when, sizeof(when), "%b %e %H:%M:%S", &tm);
+    int n = snprintf(line, sizeof(line), "<%d>%s %s[%d]: %s", syslog_facility | priority, when, syslog_ident,
+                     (int)getpid(), text);
+    size_t len = (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1;
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return false;
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &second, sizeof(second));
+    bool sent = sendto(fd, line, len, MSG_NOSIGNAL, (const struct sockaddr *)&at, sizeof(at)) >= 0;
+    close(fd);
+    return sent;
+}
+
+static void toSyslog(int priority, const char *text) {
+    if (likely(!atomic_load_explicit(&to_syslog, memory_order_relaxed))) return;
+    if (likely(!atomic_load_explicit(&in_crash, memory_order_relaxed))) syslog(priority, "%s", text);
+    else if (!sendToSyslog(priority, text)) atomic_store(&to_syslog, false); /* the file shall get the rest in time */
 }
 
 static const char *roleName(char r) {
@@ -171,14 +207,14 @@ void serverLog(logLevel level, const char *fmt, ...) {
     formatTime(when, sizeof(when), (logTimeFormat)atomic_load_explicit(&line_time, memory_order_relaxed));
     int n = formatLine(line, sizeof(line), level, when, message);
     emit(line, (size_t)n);
-    if (atomic_load_explicit(&to_syslog, memory_order_relaxed)) syslog(priorities[level], "%s", message);
+    toSyslog(priorities[level], message);
     errno = saved_errno;
 }
 
 void serverLogRaw(const char *text) {
     int saved_errno = errno;
     emit(text, strlen(text));
-    if (atomic_load_explicit(&to_syslog, memory_order_relaxed)) syslog(LOG_NOTICE, "%s", text);
+    toSyslog(LOG_NOTICE, text);
     errno = saved_errno;
 }
 

@@ -311,6 +311,7 @@ static void becomeReporter(int sig) {
         if (nobody == me) return;
         for (;;) pause();
     }
+    logBeginCrash();
     if (handlers_installed) {
         limitTime(sig);
         parkingStopOthers(panicHoldsMainRole);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <syslog.h>
 #include <unistd.h>
 
 static char report[65536];
@@ -157,6 +158,32 @@ TEST(report_says_who_had_mains_role) {
     others = strstr(report, "\n------ OTHER THREADS ------\n");
     role = strstr(report, ", in main's role\n");
     CHECK(role && role < others);
+}
+
+/* Where no log daemon listens each call goes through the whole of syslog(3), nearly all of it under its lock. */
+static void *logForEver(void *arg) {
+    panicThreadInit();
+    atomic_fetch_add(&runners, 1);
+    for (;;) syslog(LOG_DEBUG, "test");
+    return arg;
+}
+
+static void crashBesideSyslog(void *arg) {
+    pthread_t t;
+    unused(arg);
+    logSetSyslog("panic_test", LOG_USER);
+    prepare();
+    for (int i = 0; i < 3; i++) pthread_create(&t, NULL, logForEver, NULL);
+    while (runners < 3) usleep(1000);
+    usleep(10000);
+    raise(SIGSEGV);
+}
+
+TEST(report_needs_no_lock_of_syslog) {
+    int status = unitInChild(crashBesideSyslog, NULL, report, sizeof(report));
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+    CHECK(strstr(report, "The crash report takes too long.") == NULL);
+    CHECK(strstr(report, "BUG REPORT END") != NULL);
 }
 
 static void hangingSection(void) {
