@@ -39,9 +39,6 @@ typedef struct bioQueue {
     pthread_cond_t submitted_more, finished_more;
     bioJob *first, *last;         /* under lock; owns */
     uint64_t submitted, finished; /* under lock */
-    bool stop;                    /* under lock */
-    bioJob current;               /* the kind's thread: the job that runs */
-    pthread_t thread;             /* main */
     bool running;                 /* main */
 } bioQueue;
 
@@ -119,20 +116,16 @@ void threadSetCpuAffinity(const char *cpulist) {
 
 /* -------------------------------------------------------------------------------------------- jobs */
 
-/* Wait for a job, and take it out of the queue into queue->current. False: the thread is to end. */
-static bool takeJob(bioQueue *queue) {
+/* Wait for a job and take it out of the queue. */
+static bioJob takeJob(bioQueue *queue) {
     pthread_mutex_lock(&queue->lock);
-    while (!queue->first && !queue->stop) pthread_cond_wait(&queue->submitted_more, &queue->lock);
-    bool stop = queue->stop;
-    bioJob *node = stop ? NULL : queue->first;
-    if (node) {
-        queue->current = *node;
-        queue->first = node->next;
-        if (!queue->first) queue->last = NULL;
-    }
+    while (!queue->first) pthread_cond_wait(&queue->submitted_more, &queue->lock);
+    bioJob *node = queue->first, job = *node;
+    queue->first = node->next;
+    if (!queue->first) queue->last = NULL;
     pthread_mutex_unlock(&queue->lock);
     zfree(node);
-    return !stop;
+    return job;
 }
 
 static void finishJob(bioQueue *queue) {
@@ -142,47 +135,37 @@ static void finishJob(bioQueue *queue) {
     pthread_mutex_unlock(&queue->lock);
 }
 
-/* A thread may be cancelled at any instruction of a job, for a job can hang, and nowhere else. */
+/* Runs until the process ends. */
 static void *workerMain(void *arg) {
     bioKind kind = (bioKind)(uintptr_t)arg;
     bioQueue *queue = &queues[kind];
 
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
-    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
     threadSetName(thread_names[kind]);
     threadSetCpuAffinity(thread_cpulist);
     panicThreadInit();
     zmallocThreadInit();
-    while (takeJob(queue)) {
-        pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
-        queue->current.fn(queue->current.arg);
-        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    for (;;) {
+        bioJob job = takeJob(queue);
+        job.fn(job.arg);
         finishJob(queue);
     }
-    zmallocThreadExit();
-    panicThreadExit();
     return NULL;
 }
 
 void bioInit(const char *cpulist) {
     sigset_t before;
 
-    zfree(thread_cpulist);
     thread_cpulist = cpulist && *cpulist ? zstrdup(cpulist) : NULL;
     panicBlockOtherSignals(&before);
     for (int kind = 0; kind < BIO_KINDS; kind++) {
         bioQueue *queue = &queues[kind];
         serverAssert(!queue->running);
-        while (queue->first) { /* left by bioKill(), which may not free */
-            bioJob *node = queue->first;
-            queue->first = node->next;
-            zfree(node);
-        }
         *queue = (bioQueue){.running = true};
         pthread_mutex_init(&queue->lock, NULL);
         pthread_cond_init(&queue->submitted_more, NULL);
         pthread_cond_init(&queue->finished_more, NULL);
-        int rc = pthread_create(&queue->thread, NULL, workerMain, (void *)(uintptr_t)kind);
+        pthread_t thread;
+        int rc = pthread_create(&thread, NULL, workerMain, (void *)(uintptr_t)kind);
         if (rc != 0) serverPanic("Can't initialize Background Jobs. Error message: %s", strerror(rc));
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -218,18 +201,4 @@ void bioDrain(bioKind kind) {
     uint64_t target = queue->submitted;
     while (queue->finished < target) pthread_cond_wait(&queue->finished_more, &queue->lock);
     pthread_mutex_unlock(&queue->lock);
-}
-
-void bioKill(void) {
-    for (int kind = 0; kind < BIO_KINDS; kind++) {
-        bioQueue *queue = &queues[kind];
-        if (!queue->running || pthread_equal(queue->thread, pthread_self())) continue;
-        queue->running = false;
-        /* The thread that crashed may hold the lock: then the idle worker stays asleep, which does no harm. */
-        if (pthread_mutex_trylock(&queue->lock) != 0) continue;
-        queue->stop = true;
-        pthread_cond_broadcast(&queue->submitted_more);
-        pthread_mutex_unlock(&queue->lock);
-        if (pthread_cancel(queue->thread) == 0) pthread_join(queue->thread, NULL);
-    }
 }

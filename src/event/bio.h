@@ -11,7 +11,8 @@
 
 typedef enum { BIO_CLOSE_FILE, BIO_FSYNC, BIO_LAZY_FREE, BIO_KINDS } bioKind;
 
-/* Start the threads; `cpulist` (may be NULL or "") pins them. Boot, after signals are set up. */
+/* Start the threads, which run until the process ends; `cpulist` (may be NULL or "") pins them. Boot, once, after
+ * signals are set up. */
 void bioInit(const char *cpulist);
 /* Run fn(arg) on the kind's thread. fn takes ownership of arg. Any thread but the kind's own. */
 void bioSubmit(bioKind kind, void (*fn)(void *arg), void *arg);
@@ -19,8 +20,6 @@ void bioSubmit(bioKind kind, void (*fn)(void *arg), void *arg);
 size_t bioPending(bioKind kind);
 /* Wait until all jobs submitted so far have finished. */
 void bioDrain(bioKind kind);
-/* Stop the threads at once (crash report). */
-void bioKill(void);
 /* Pin the calling thread to the CPUs of "0,2,4-7" or "0-6:2"; ignored when empty; name it for the system. */
 void threadSetCpuAffinity(const char *cpulist);
 void threadSetName(const char *name);

@@ -1,4 +1,4 @@
-/* bio_test.c -- order, draining, independence of kinds, stopping; names and pinning of threads.
+/* bio_test.c -- order, draining, independence of kinds; names and pinning of threads.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "bio.h"
@@ -30,11 +30,6 @@ static void gatedJob(void *arg) {
     pthread_mutex_unlock(&gate);
 }
 
-static void hangJob(void *arg) {
-    unused(arg);
-    for (;;) pause();
-}
-
 TEST(bio_jobs) {
     int wrong = 0;
 
@@ -59,13 +54,6 @@ TEST(bio_jobs) {
     bioDrain(BIO_FSYNC);
     CHECK_EQ_INT(bioPending(BIO_FSYNC), 0);
     bioDrain(BIO_FSYNC);
-
-    bioSubmit(BIO_CLOSE_FILE, hangJob, NULL);
-    bioKill();
-    bioInit("0");
-    bioSubmit(BIO_CLOSE_FILE, nameJob, NULL);
-    bioDrain(BIO_CLOSE_FILE);
-    bioKill();
 }
 
 static void *pinSelf(void *arg) {
