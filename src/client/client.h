@@ -96,7 +96,8 @@ typedef struct client {
     size_t output_memory;      /* what that output costs until its blocks come back: blocks and values they refer to */
     size_t input_bytes;        /* bytes in blocks_* */
     monotime last_interaction; /* a command ran or was refused */
-    struct client *next_ready, *next_pending_write, *next_closing;
+    struct client *next_ready, *prev_ready; /* net's queue of those with commands; the head's prev_ready says nothing */
+    struct client *next_pending_write, *next_closing;
     uint64_t id;
 
     /* Cold. */

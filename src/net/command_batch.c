@@ -56,6 +56,7 @@ void batchClientReady(client *c) {
     if (c->flags & (CLIENT_READY | CLIENT_CLOSE_ASAP) || !c->blocks_head) return;
     c->flags |= CLIENT_READY;
     c->next_ready = NULL;
+    c->prev_ready = queue.tail;
     if (queue.tail) queue.tail->next_ready = c;
     else queue.head = c;
     queue.tail = c;
@@ -71,11 +72,13 @@ static void queueTakeHead(void) {
 void batchForget(client *c) {
     assertMainRole();
     if (!(c->flags & CLIENT_READY)) return;
-    client *before = NULL;
-    for (client *p = queue.head; p != c; p = p->next_ready) before = p;
-    if (before) before->next_ready = c->next_ready;
-    else queue.head = c->next_ready;
-    if (queue.tail == c) queue.tail = before;
+    if (c == queue.head) {
+        queueTakeHead();
+        return;
+    }
+    c->prev_ready->next_ready = c->next_ready;
+    if (c->next_ready) c->next_ready->prev_ready = c->prev_ready;
+    else queue.tail = c->prev_ready;
     c->flags &= ~(uint32_t)CLIENT_READY;
 }
 
@@ -321,6 +324,7 @@ void batchCheck(void) {
         serverAssert(ready > 0);
         serverAssert(c->flags & CLIENT_READY);
         serverAssert(c->blocks_head != NULL);
+        serverAssert(c == queue.head || c->prev_ready == last);
         ready--;
         last = c;
     }

@@ -239,6 +239,55 @@ TEST(batch_unpaused_clients_do_not_wait_for_a_turn) {
     allGone();
 }
 
+/* Clients end anywhere in a line of those that wait: the others keep their places in it. */
+static void endAnywhere(bool paused, uint64_t *seed) {
+    int peers[CLIENTS];
+    client *c[CLIENTS];
+    bool closed[CLIENTS] = {false};
+    size_t left = CLIENTS, kept = unitRandom(seed) % (CLIENTS + 1);
+    resetLog();
+    if (paused) pauseClients(PAUSE_BY_CLIENT_COMMAND, PAUSE_ALL, clockWallMs() + 100000);
+    else fixtureSuspend(true);
+    for (int i = 0; i < CLIENTS; i++) {
+        c[i] = fixtureConnect(&peers[i], false);
+        fixtureSend(peers[i], "NOTE here\r\n", 11);
+        while (!(c[i]->flags & (paused ? CLIENT_PAUSED : CLIENT_READY))) fixtureTurn();
+    }
+    CHECK_EQ_INT(pausePostponed(), paused ? CLIENTS : 0);
+    while (left > kept) {
+        size_t i = unitRandom(seed) % CLIENTS;
+        if (closed[i]) continue;
+        closed[i] = true;
+        clientCloseAsap(c[i]);
+        sessionsFreeClosing();
+        left--;
+        batchCheck();
+        CHECK_EQ_INT(pausePostponed(), paused ? left : 0);
+    }
+    sds want = sdsEmpty();
+    for (int i = 0; i < CLIENTS; i++)
+        if (!closed[i]) want = sdsCatPrintf(want, "%llu:here ", (unsigned long long)c[i]->id);
+    if (paused) unpauseClients(PAUSE_BY_CLIENT_COMMAND);
+    else fixtureSuspend(false);
+    for (int i = 0; i < CLIENTS; i++) {
+        if (!closed[i]) {
+            sds got = fixtureReceiveBytes(peers[i], 5);
+            CHECK_EQ_STR(got, "+OK\r\n");
+            sdsFree(got);
+        }
+        close(peers[i]);
+    }
+    CHECK_EQ_STR(fixture_log, want);
+    sdsFree(want);
+    allGone();
+}
+
+TEST(batch_waiting_clients_end_anywhere) {
+    netFixtureInit();
+    uint64_t seed = unitRandomSeed();
+    for (int round = 0; round < 60; round++) endAnywhere(round % 2, &seed);
+}
+
 /* A client is freed at any stage: parsed and not executed, executed and not flushed, half a block. */
 TEST(batch_client_ends_with_blocks_in_flight) {
     for (size_t stage = 0; stage < 40; stage++) {
@@ -744,6 +793,10 @@ static void queueCutShort(client *a, client *b) {
     unused(b);
     a->next_ready = NULL;
 }
+static void queueCutShortBackwards(client *a, client *b) {
+    unused(a);
+    b->prev_ready = NULL;
+}
 static void readyWithoutCommands(client *a, client *b) {
     unused(b);
     a->blocks_head = a->blocks_tail = NULL;
@@ -799,6 +852,7 @@ TEST(batch_check_finds_damage) {
                              {.make = commandsForgotten, .expected = "batchMayExecute"},
                              {.make = queuedTwice, .expected = "ready > 0"},
                              {.make = queueCutShort, .expected = "ready == 0"},
+                             {.make = queueCutShortBackwards, .expected = "prev_ready"},
                              {.make = readyWithoutCommands, .expected = "blocks_head != NULL"},
                              {.make = tailIsNotLast, .expected = "blocks_tail == last"},
                              {.make = currentOfAnotherBlock, .expected = "current_seen"},
