@@ -112,8 +112,9 @@ typedef struct client {
     long long commands; /* that have run, refused ones not */
     size_t input_buffer_peak;
     size_t reply_peak;
-    listNode *node; /* its place in clientState.clients */
-    int fd;         /* for display only */
+    listNode *node;        /* its place in clientState.clients */
+    listNode *paused_node; /* its place among the paused (engine/pause.c) while CLIENT_PAUSED is set */
+    int fd;                /* for display only */
     int capa;
     struct blockingState *blocking; /* made when needed */
     struct multiState *multi;       /* made when needed */

@@ -98,6 +98,7 @@ static void postpone(client *c) {
     if (c->flags & CLIENT_PAUSED) return;
     c->flags |= CLIENT_PAUSED;
     listAddNodeTail(pauses.postponed, c);
+    c->paused_node = listLast(pauses.postponed);
 }
 
 /* In a pause of all, CLIENT UNPAUSE waits too: only one of writes can be ended early. Who feeds on commands is not
@@ -115,7 +116,9 @@ void pauseForget(client *c) {
     assertMainRole();
     if (!(c->flags & CLIENT_PAUSED)) return;
     c->flags &= ~(uint32_t)CLIENT_PAUSED;
-    listDelNode(pauses.postponed, listSearchValue(pauses.postponed, c));
+    serverAssert(listNodeValue(c->paused_node) == c);
+    listDelNode(pauses.postponed, c->paused_node);
+    c->paused_node = NULL;
 }
 
 size_t pausePostponed(void) {
