@@ -39,9 +39,9 @@ typedef struct clientStream {
     /* Line 1 -- holder: writing. */
     alignas(CACHE_LINE) replyBlock *out_head; /* owns: unsent output */
     replyBlock *out_tail;
-    replyBlock *done;  /* owns: written blocks not yet reported to main */
-    size_t done_bytes; /* written since the last report, whole blocks or not */
-    struct clientStream *next_unreported;
+    replyBlock *done;                                       /* owns: written blocks not yet reported to main */
+    size_t done_bytes;                                      /* written since the last report, whole blocks or not */
+    struct clientStream *next_unreported, *prev_unreported; /* the first one's prev_unreported says nothing */
 
     /* Line 2 -- holder: the parser. */
     alignas(CACHE_LINE) requestReader reader;
@@ -63,8 +63,10 @@ typedef struct clientStream {
     requestBlock *returning;             /* owns: executed blocks to be given back with the next message */
     struct clientStream *prev, *next;    /* list of home */
     replyBlock *held_replies;            /* owns: output made while the stream is between two holders */
-    struct clientStream *next_returning, *next_draining; /* command_batch.c's lists */
+    /* The lists of session_output.c. The first one's prev_draining says nothing. */
+    struct clientStream *next_returning, *next_draining, *prev_draining;
     bool on_returning; /* on the list by next_returning, even if the blocks have gone by another way */
+    bool on_draining;  /* on the list by next_draining */
     bool closing;      /* the session is gone; IO_MSG_CLOSE is to be sent, or was */
     bool drain_sent;   /* IO_MSG_DRAIN is to be sent, or was */
     bool ended;        /* IO_MSG_END has come: close when the commands before it have run */

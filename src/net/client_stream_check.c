@@ -37,8 +37,12 @@ static void checkInput(const clientStream *s) {
 }
 
 static bool isUnreported(const clientStream *s) {
-    for (const clientStream *u = s->holder->unreported; u; u = u->next_unreported)
+    const clientStream *before = NULL;
+    for (const clientStream *u = s->holder->unreported; u; before = u, u = u->next_unreported) {
+        serverAssert(u->has_unreported && u->holder == s->holder);
+        serverAssert(!before || u->prev_unreported == before);
         if (u == s) return true;
+    }
     return false;
 }
 

@@ -34,7 +34,9 @@ void clientStreamReportWritten(clientStream *s) {
 void clientStreamReportLater(clientStream *s) {
     if (s->has_unreported) return;
     s->has_unreported = true;
-    s->next_unreported = s->holder->unreported;
+    clientStream *first = s->holder->unreported;
+    s->next_unreported = first;
+    if (first) first->prev_unreported = s;
     s->holder->unreported = s;
 }
 
@@ -49,8 +51,8 @@ void clientStreamsReport(clientStreamHolder *h) {
 
 void clientStreamForgetReport(clientStream *s) {
     if (!s->has_unreported) return;
-    clientStream **p = &s->holder->unreported;
-    while (*p != s) p = &(*p)->next_unreported;
-    *p = s->next_unreported;
+    if (s == s->holder->unreported) s->holder->unreported = s->next_unreported;
+    else s->prev_unreported->next_unreported = s->next_unreported;
+    if (s->next_unreported) s->next_unreported->prev_unreported = s->prev_unreported;
     s->has_unreported = false;
 }

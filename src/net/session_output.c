@@ -37,13 +37,26 @@ void sessionReturnBlock(clientStream *s, requestBlock *b) {
     s->returning = b;
 }
 
+static void putDraining(clientStream *s) {
+    s->on_draining = true;
+    s->next_draining = outgoing.draining;
+    if (outgoing.draining) outgoing.draining->prev_draining = s;
+    outgoing.draining = s;
+}
+
+static void takeDraining(clientStream *s) {
+    s->on_draining = false;
+    if (s == outgoing.draining) outgoing.draining = s->next_draining;
+    else s->prev_draining->next_draining = s->next_draining;
+    if (s->next_draining) s->next_draining->prev_draining = s->prev_draining;
+}
+
 void sessionDrain(client *c) {
     assertMainRole();
     clientStream *s = c->stream;
     if (s->drain_sent) return;
     s->drain_sent = true;
-    s->next_draining = outgoing.draining;
-    outgoing.draining = s;
+    putDraining(s);
 }
 
 void sessionCloseAfterOutput(client *c) {
@@ -99,17 +112,12 @@ static void flushReturning(void) {
 }
 
 static void flushDrains(void) {
-    clientStream *s, *next = outgoing.draining;
-    outgoing.draining = NULL;
-    while ((s = next) != NULL) {
+    clientStream *next;
+    for (clientStream *s = outgoing.draining; s; s = next) {
         next = s->next_draining;
-        if (s->closing) continue;
         /* There is more to write than the stream knows, or it cannot be told now. */
-        if (s->moving_to || holdsReplies(s->session)) {
-            s->next_draining = outgoing.draining;
-            outgoing.draining = s;
-            continue;
-        }
+        if (s->moving_to || holdsReplies(s->session)) continue;
+        takeDraining(s);
         ioMessage m = {.type = IO_MSG_DRAIN, .stream = s};
         ioThreadPost(s->home, &m);
     }
@@ -131,15 +139,19 @@ void sessionsFlush(void) {
 
 /* --- the end ---------------------------------------------------------------------------------------- */
 
-static void forget(clientStream *s) {
+/* Clients are freed behind a flush, which leaves nobody on the list of used-up blocks. */
+static void forgetReturning(clientStream *s) {
     clientStream **p = &outgoing.returning;
-    while (*p && *p != s) p = &(*p)->next_returning;
-    if (*p) *p = s->next_returning;
+    while (*p != s) p = &(*p)->next_returning;
+    *p = s->next_returning;
+    s->on_returning = false;
+}
+
+static void forget(clientStream *s) {
+    if (s->on_draining) takeDraining(s);
+    if (unlikely(s->on_returning)) forgetReturning(s);
     sessionDropBlocks(s->returning);
     s->returning = NULL;
-    p = &outgoing.draining;
-    while (*p && *p != s) p = &(*p)->next_draining;
-    if (*p) *p = s->next_draining;
 }
 
 void sessionCloseStream(clientStream *s) {

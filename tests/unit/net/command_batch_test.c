@@ -348,13 +348,19 @@ TEST(batch_half_closed_clients_get_their_replies) {
     }
 }
 
+static uint64_t safe; /* of the sequence below */
+
+static holdSequence heldSequence(void) {
+    static holdSequence seq = -1;
+    if (seq < 0) seq = holdSequenceAdd();
+    return seq;
+}
+
 /* Replies that wait for an offset leave when it is safe, whole and in order; others meanwhile, and the end of a client
  * that has said QUIT behind them. */
 TEST(batch_replies_are_held_until_an_offset_is_safe) {
     netFixtureInit();
-    static holdSequence seq = -1;
-    if (seq < 0) seq = holdSequenceAdd();
-    static uint64_t safe;
+    holdSequence seq = heldSequence();
     for (int quit = 0; quit < 2; quit++) {
         int peer, other;
         client *c = fixtureConnect(&peer, false);
@@ -382,6 +388,39 @@ TEST(batch_replies_are_held_until_an_offset_is_safe) {
         sdsFree(got);
         sdsFree(pong);
         sdsFree(wire);
+    }
+}
+
+/* Clients that have said QUIT and wait for their offset are closed from outside, anywhere in the list of those to be
+ * drained: the others get their replies and their end. */
+TEST(batch_draining_clients_end_anywhere) {
+    netFixtureInit();
+    uint64_t seed = unitRandomSeed();
+    for (int round = 0; round < 30; round++) {
+        int peers[CLIENTS];
+        client *c[CLIENTS];
+        bool closed[CLIENTS] = {false};
+        for (int i = 0; i < CLIENTS; i++) {
+            c[i] = fixtureConnect(&peers[i], false);
+            holdReplies(c[i], heldSequence(), safe + 10);
+            fixtureSend(peers[i], "PING\r\nQUIT\r\n", 12);
+            while (!(c[i]->flags & CLIENT_CLOSE_AFTER_REPLY)) fixtureTurn();
+            CHECK(c[i]->stream->on_draining);
+        }
+        for (size_t n = unitRandom(&seed) % (CLIENTS + 1); n > 0; n--) {
+            size_t i = unitRandom(&seed) % CLIENTS;
+            if (!closed[i]) clientCloseAsap(c[i]);
+            closed[i] = true;
+            fixtureTurn();
+        }
+        holdReached(heldSequence(), safe += 10);
+        for (int i = 0; i < CLIENTS; i++) {
+            sds got = fixtureReceiveBytes(peers[i], closed[i] ? 1 : 13); /* and the end */
+            CHECK_EQ_STR(got, closed[i] ? "" : "+PONG\r\n+OK\r\n");
+            sdsFree(got);
+            close(peers[i]);
+        }
+        allGone();
     }
 }
 
