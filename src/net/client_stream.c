@@ -23,6 +23,7 @@
 #include <string.h>
 
 static void drainAndClose(clientStream *s) {
+    serverAssert(!s->drain_and_close);
     s->drain_and_close = true;
     s->input_ended = true;
     clientStreamUpdateReading(s);
@@ -38,6 +39,9 @@ static void onAccepted(connection *conn) {
 }
 
 static void attach(clientStream *s, clientStreamHolder *h) {
+    serverAssert(!s->holder);
+    serverAssert(!s->conn->loop);
+    serverAssert(!s->has_unreported);
     s->holder = h;
     int fds = aeGetSetSize(h->loop);
     if (s->conn->fd >= fds) aeResizeSetSize(h->loop, s->conn->fd >= 2 * fds ? s->conn->fd + 1 : 2 * fds);
@@ -64,10 +68,13 @@ static void detach(clientStream *s) {
     connSetReadHandler(s->conn, NULL);
     connSetWriteHandler(s->conn, NULL);
     ioMessage m = {.type = IO_MSG_LEFT, .stream = s};
-    ioThreadPostToMain(s->holder, &m);
+    clientStreamHolder *h = s->holder;
+    s->holder = NULL; /* as in closeStream() */
+    ioThreadPostToMain(h, &m);
 }
 
 static void closeStream(clientStream *s) {
+    serverAssert(s->conn != NULL);
     clientStreamForgetReport(s);
     clientStreamStopLingering(s);
     connClose(s->conn);
@@ -126,6 +133,10 @@ clientStream *clientStreamCreate(connection *conn, bool authenticated) {
 }
 
 void clientStreamFree(clientStream *s) {
-    serverAssert(!s->conn && !s->session && !s->partial && !s->out_head && !s->done);
+    serverAssert(!s->conn && !s->holder && !s->session);
+    serverAssert(!s->partial && !s->reader.args && !s->out_head && !s->done);
+    serverAssert(!s->has_unreported && s->linger_timer < 0);
+    serverAssert(!s->returning && !s->held_replies && !s->moving_to);
+    serverAssert(!s->on_returning && !s->on_draining);
     zfree(s);
 }

@@ -23,7 +23,7 @@ typedef struct clientStream {
     /* Line 0 -- holder: reading. */
     connection *conn;           /* owns; NULL after close */
     requestBlock *partial;      /* owns: bytes of a request that is not whole yet; NULL when there are none */
-    clientStreamHolder *holder; /* the thread that holds it */
+    clientStreamHolder *holder; /* the thread that holds it; NULL between two of them, and after close */
     size_t inflight_bytes;      /* handed to main and not yet returned */
     uint32_t inflight_blocks;
     bool authenticated;        /* as of the last message from main */

@@ -12,6 +12,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client_stream_internal.h"
 
+#include "panic.h"
+
 #define LINGER_LOOK_MS 2000 /* a peer that takes nothing for so long, or needs so many looks, is not waited for */
 #define LINGER_LOOKS_MAX 30
 
@@ -21,8 +23,10 @@ void clientStreamReportDrained(clientStream *s) {
 }
 
 static long long onLingerTimer(aeEventLoop *loop, long long id, void *arg) {
-    unused(loop), unused(id);
+    unused(loop);
     clientStream *s = arg;
+    serverAssert(s->linger_timer == id);
+    serverAssert(!s->out_head);
     size_t unsent = connUnsent(s->conn);
     if (unsent && unsent < s->linger_unsent && ++s->linger_looks < LINGER_LOOKS_MAX) {
         s->linger_unsent = unsent;
@@ -39,6 +43,8 @@ void clientStreamStopLingering(clientStream *s) {
 }
 
 void clientStreamOutputDrained(clientStream *s) {
+    serverAssert(s->drain_and_close);
+    serverAssert(!s->out_head);
     if (s->linger_timer >= 0) return;
     s->linger_unsent = s->conn->state == CONN_CONNECTED ? connUnsent(s->conn) : 0;
     if (s->linger_unsent == 0) {

@@ -16,6 +16,7 @@
 
 #include "io_threads.h"
 #include "net_settings.h"
+#include "panic.h"
 #include "zmalloc.h"
 
 #include <limits.h>
@@ -44,6 +45,7 @@ static bool growArgs(requestReader *r, size_t want) {
 }
 
 static void lendArgs(clientStream *s) {
+    debugAssert(s->reader.args || s->reader.argc == 0);
     if (s->reader.args) return; /* kept from a request that came in parts */
     s->reader.args = s->holder->args;
     s->reader.args_cap = s->holder->args_cap;
@@ -145,6 +147,8 @@ static void carryRest(clientStream *s, requestBlock *b) {
 }
 
 static void handOver(clientStream *s, requestBlock *b) {
+    debugAssert(b != s->partial);
+    debugAssert(b->first && b->current == b->first);
     s->inflight_blocks++;
     s->holder->commands += (unsigned)b->commands;
     s->inflight_bytes += b->wire_bytes;
@@ -290,6 +294,8 @@ static void onReadable(connection *conn) {
 void clientStreamTakeReturned(clientStream *s, requestBlock *chain) {
     while (chain) {
         requestBlock *next = chain->next;
+        debugAssert(s->inflight_blocks > 0);
+        debugAssert(s->inflight_bytes >= chain->wire_bytes);
         s->inflight_blocks--;
         s->inflight_bytes -= chain->wire_bytes;
         requestBlockPut(&s->holder->pool, chain);

@@ -14,6 +14,7 @@
 #include "client_stream_internal.h"
 
 #include "io_threads.h"
+#include "panic.h"
 
 void clientStreamReportEnd(clientStream *s, endReason why) {
     s->input_ended = true;
@@ -43,6 +44,8 @@ void clientStreamReportLater(clientStream *s) {
 void clientStreamsReport(clientStreamHolder *h) {
     while (h->unreported) {
         clientStream *s = h->unreported;
+        debugAssert(s->holder == h);
+        debugAssert(s->has_unreported);
         h->unreported = s->next_unreported;
         s->has_unreported = false;
         clientStreamReportWritten(s);

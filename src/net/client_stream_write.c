@@ -14,6 +14,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client_stream_internal.h"
 
+#include "panic.h"
+
 #include <errno.h>
 
 #define WRITE_PER_EVENT (384 * 1024) /* bytes for one client in one turn: 16 replies of 16 KiB go at once */
@@ -105,11 +107,13 @@ static void advanceOutput(clientStream *s, size_t n) {
         if (!s->out_head) s->out_tail = NULL;
         finishBlock(s, b);
     }
+    debugAssert(n == 0); /* no more was sent than there was */
 }
 
 static ssize_t writeSome(clientStream *s, size_t most, size_t *wanted) {
     struct iovec iov[WRITE_IOV_MAX];
     int n = gatherPieces(s, iov, WRITE_IOV_MAX, most, wanted);
+    debugAssert(n > 0 && *wanted <= most);
     return connWritev(s->conn, iov, n);
 }
 
@@ -194,6 +198,7 @@ static void queueOutput(clientStream *s, replyBlock *chain) {
 }
 
 void clientStreamTakeOutput(clientStream *s, replyBlock *chain) {
+    debugAssert(chain != NULL);
     if (s->out_tail) { /* the write handler is installed already */
         queueOutput(s, chain);
         return;

@@ -119,6 +119,7 @@ static void freeDead(ioThread *t, deadBatch *batch) {
     uint64_t bytes = 0;
     for (size_t i = 0; i < batch->n; i++) {
         if (i + 4 < batch->n) prefetchRead(batch->objects[i + 4]);
+        debugAssert(batch->objects[i]->owner == t->holder.id);
         bytes += deadBytes(batch->objects[i]);
         objectFree(batch->objects[i]);
     }
@@ -292,6 +293,8 @@ static void *threadMain(void *arg) {
     zmallocThreadInit();
     t->busy_since = clockTicks();
     aeMain(t->holder.loop);
+    serverAssert(!t->holder.unreported);
+    serverAssert(!t->holder.direct);
     requestPoolEmpty(&t->holder.pool);
     zfree(t->holder.args);
     t->holder.args = NULL;
@@ -310,6 +313,8 @@ static ioThread *threadCreate(unsigned id) {
 
 static void threadStart(unsigned id) {
     assertMainThread();
+    serverAssert(id > 0 && id < IO_THREADS_MAX);
+    serverAssert(!io.threads[id]);
     ioThread *t = threadCreate(id);
     aeEventLoop *loop = t->holder.loop = aeCreateEventLoop(LOOP_FDS_AT_START);
     messageChannelInit(&t->to_main);
@@ -340,8 +345,9 @@ static void threadJoin(ioThread *t) {
 
 /* The thread holds no stream and nothing is on the way to it. */
 static void threadEnd(ioThread *t) {
+    serverAssert(t->retiring);
+    serverAssert(t != io.acting);
     threadJoin(t);
-    serverAssert(spscIsEmpty(&t->to_main.ring));
     aeDeleteEventLoop(t->holder.loop);
     aeDoorbellClose(&t->bell);
     messageChannelDestroy(&t->to_main);
@@ -358,6 +364,8 @@ static void threadEnd(ioThread *t) {
 
 void ioThreadsInit(aeEventLoop *main_loop, const ioThreadHooks *hooks) {
     assertMainThread();
+    serverAssert(!io.threads[0]);
+    serverAssert(hooks->to_session && hooks->to_stream && hooks->report && hooks->turn);
     io.hooks = *hooks;
     io.threads[0] = io.acting = io.direct = threadCreate(0);
     io.threads[0]->holder.loop = main_loop;
@@ -400,6 +408,7 @@ bool ioThreadIsRetiring(const ioThread *t) {
 void ioThreadsSetCount(int n) {
     assertMainThread();
     assertMainRole();
+    serverAssert(n <= IO_THREADS_MAX);
     for (int i = 1; i < n; i++) {
         if (!io.threads[i]) threadStart((unsigned)i);
         io.threads[i]->retiring = false;
@@ -468,6 +477,7 @@ bool ioThreadsFreeElsewhere(robj *o) {
         t->dead = zmalloc(sizeof(deadBatch));
         t->dead->n = 0;
     }
+    debugAssert(t->dead->n < DEAD_BATCH);
     t->dead_bytes += deadBytes(o);
     t->dead->objects[t->dead->n++] = o;
     if (t->dead->n == DEAD_BATCH) sendDead(t);

@@ -59,6 +59,9 @@
 #define REST_MS 1000    /* after a trial that failed; doubled each time */
 #define REST_MS_MAX 60000
 
+static_assert(BATCH_COMMANDS < PUBLISH_COMMANDS, "a thread executes itself before it hands on");
+static_assert(QUIET_PERCENT < BUSY_PERCENT, "a load between the two changes nothing");
+
 static _Atomic bool dedicated;
 
 /* --- an I/O thread, about itself ------------------------------------------------------------------------ */

@@ -57,6 +57,7 @@ static void enter(unsigned thread) {
 
 void mainRoleInit(const aeDoorbell *bell) {
     assertMainThread();
+    serverAssert(bell && !role.bell);
     role.bell = bell;
     atomic_store(&role.word, ROLE_KEPT);
     enter(0);
@@ -107,6 +108,7 @@ void mainRoleResume(void) {
 /* --- I/O threads -------------------------------------------------------------------------------------- */
 
 bool mainRoleBorrow(unsigned thread) {
+    debugAssert(!panicHoldsMainRole());
     if (atomic_load_explicit(&role.word, memory_order_relaxed) != ROLE_FREE || !change(ROLE_FREE, ROLE_LENT))
         return false;
     enter(thread);

@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "message_channel.h"
 
+#include "panic.h"
 #include "zmalloc.h"
 
 #include <string.h>
@@ -22,6 +23,8 @@ void messageChannelInit(messageChannel *ch) {
 }
 
 void messageChannelDestroy(messageChannel *ch) {
+    serverAssert(spscIsEmpty(&ch->ring)); /* what a message points to would be lost */
+    serverAssert(ch->overflow_len == 0);
     spscDestroy(&ch->ring);
     zfree(ch->overflow);
 }
@@ -36,6 +39,7 @@ static void overflow(messageChannel *ch, const ioMessage *m) {
         ch->overflow_cap = ch->overflow_cap ? ch->overflow_cap * 2 : OVERFLOW_AT_FIRST;
         ch->overflow = zrealloc(ch->overflow, ch->overflow_cap * sizeof(ioMessage));
     }
+    serverAssert(ch->overflow_len < ch->overflow_cap);
     ch->overflow[ch->overflow_len++] = *m;
 }
 
@@ -49,6 +53,7 @@ bool messageChannelCommit(messageChannel *ch) {
     while (unlikely(ch->overflow_len > 0)) {
         ioMessage *place = spscReserve(&ch->ring);
         if (!place) break;
+        debugAssert(ch->overflow_first < ch->overflow_len);
         *place = ch->overflow[ch->overflow_first++];
         if (ch->overflow_first == ch->overflow_len) ch->overflow_first = ch->overflow_len = 0;
     }

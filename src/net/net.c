@@ -250,6 +250,8 @@ void netAfterSleep(void) {
  * stack, and so may be the loop: their hooks do nothing meanwhile. */
 void netServeOthers(void) {
     assertMainRole();
+    serverAssert(batchIsOpen());
+    serverAssert(!turns.serving);
     clientStreamHolder *h = ioThreadHolder(ioThreadActing());
     turns.serving = true;
     aeProcessEvents(h->loop, AE_FILE_EVENTS | AE_DONT_WAIT);

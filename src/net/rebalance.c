@@ -57,6 +57,8 @@ static void linkStream(clientStream *s, ioThread *t) {
 
 static void unlinkStream(clientStream *s) {
     unsigned id = ioThreadId(s->home);
+    serverAssert(held[id].nstreams > 0);
+    serverAssert(s->prev ? s->prev->next == s : held[id].streams == s);
     if (s->prev) s->prev->next = s->next;
     else held[id].streams = s->next;
     if (s->next) s->next->prev = s->prev;
@@ -125,6 +127,7 @@ static void move(clientStream *s, ioThread *to) {
 
 void rebalanceLeft(clientStream *s) {
     assertMainRole();
+    serverAssert(s->moving_to != NULL);
     unlinkStream(s);
     ioThread *to = s->moving_to;
     s->moving_to = NULL;
@@ -146,6 +149,7 @@ void rebalanceLeft(clientStream *s) {
 
 void rebalanceForget(clientStream *s) {
     assertMainRole();
+    serverAssert(s->closing && !s->moving_to);
     unlinkStream(s);
 }
 
@@ -191,6 +195,7 @@ static void spread(void) {
 }
 
 static void setLevel(int level) {
+    serverAssert(level >= 0 && level < ioThreadsCount());
     rebalancer.up_windows = rebalancer.down_windows = 0;
     if (level == rebalancer.level) return;
     rebalancer.level = level;

@@ -47,6 +47,7 @@ requestBlock *requestBlockGet(requestPool *pool) {
 }
 
 static void blockFreeExtras(requestBlock *b) {
+    debugAssert(b->cap >= REQUEST_BUF_BYTES);
     recordArenaFree(&b->arena);
     if (unlikely(b->buf != b->inline_buf)) {
         lazyfreeBlock(b->buf, b->cap);
@@ -79,8 +80,9 @@ void requestPoolEmpty(requestPool *pool) {
         requestBlock *b = pool->free;
         pool->free = b->next;
         zfree(b);
+        pool->count--;
     }
-    pool->count = 0;
+    serverAssert(pool->count == 0);
 }
 
 bool requestBlockReserve(requestPool *pool, requestBlock *b, size_t extra) {
@@ -111,6 +113,8 @@ static parsedCommand *append(requestBlock *b, size_t argc) {
 #define MANY_ARGS 16384 /* a record with so many is not taken for granted */
 
 bool requestBlockAddCommand(requestPool *pool, requestBlock *b, const requestReader *r, size_t start) {
+    debugAssert(r->state == READ_DONE && r->argc > 0);
+    debugAssert(start < r->pos && r->pos <= b->len);
     bool many = r->argc >= MANY_ARGS;
     if (unlikely(many) && !zmallocReserve(r->argc * 4 * sizeof(slice))) return false;
     parsedCommand *p = append(b, r->argc);

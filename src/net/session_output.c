@@ -45,6 +45,7 @@ static void putDraining(clientStream *s) {
 }
 
 static void takeDraining(clientStream *s) {
+    serverAssert(s->on_draining);
     s->on_draining = false;
     if (s == outgoing.draining) outgoing.draining = s->next_draining;
     else s->prev_draining->next_draining = s->next_draining;
@@ -54,6 +55,7 @@ static void takeDraining(clientStream *s) {
 void sessionDrain(client *c) {
     assertMainRole();
     clientStream *s = c->stream;
+    serverAssert(s && s->session == c);
     if (s->drain_sent) return;
     s->drain_sent = true;
     putDraining(s);
@@ -80,6 +82,8 @@ void sessionDropBlocks(requestBlock *chain) {
 }
 
 static void sendToStream(clientStream *s, replyBlock *chain) {
+    debugAssert(chain || s->returning);
+    debugAssert(!s->moving_to && !s->closing);
     client *c = s->session;
     ioMessage m = {.type = IO_MSG_OUTPUT, .stream = s, .block = s->returning, .reply = chain};
     if (c && c->authenticated) m.number = CLIENT_STREAM_AUTHENTICATED;
@@ -116,6 +120,7 @@ static void flushDrains(void) {
     for (clientStream *s = outgoing.draining; s; s = next) {
         next = s->next_draining;
         /* There is more to write than the stream knows, or it cannot be told now. */
+        serverAssert(!s->closing && s->session);
         if (s->moving_to || holdsReplies(s->session)) continue;
         takeDraining(s);
         ioMessage m = {.type = IO_MSG_DRAIN, .stream = s};
@@ -156,6 +161,7 @@ static void forget(clientStream *s) {
 
 void sessionCloseStream(clientStream *s) {
     assertMainRole();
+    serverAssert(!s->closing);
     forget(s);
     s->session = NULL;
     s->closing = true;

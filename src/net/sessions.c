@@ -31,6 +31,7 @@ static void repliesWritten(clientStream *s, replyBlock *chain, size_t bytes) {
 
 static void requestsArrived(clientStream *s, requestBlock *b) {
     client *c = s->session;
+    debugAssert(b->first && b->current == b->first);
     b->next = NULL;
     if (unlikely(!c || c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY))) {
         sessionDropBlocks(b);
@@ -74,6 +75,7 @@ static void streamEnded(clientStream *s, endReason why) {
 }
 
 static void streamGone(clientStream *s, replyBlock *chain) {
+    serverAssert(s->closing && !s->session);
     replyBlockReleaseChain(chain);
     replyBlockReleaseChain(s->held_replies);
     s->held_replies = NULL;
@@ -108,9 +110,11 @@ void sessionsFreeClosing(void) {
     if (!client_state.closing) return;
     client *c;
     while ((c = clientPopClosing()) != NULL) {
+        clientStream *s = c->stream;
+        serverAssert(s && s->session == c);
+        serverAssert(c->flags & CLIENT_CLOSE_ASAP);
         batchForget(c);
         pauseForget(c);
-        clientStream *s = c->stream;
         sessionDropBlocks(c->blocks_head);
         c->blocks_head = c->blocks_tail = NULL;
         c->input_bytes = 0;
