@@ -5,8 +5,8 @@
  * Not here    requests on their way to main (client_stream_read.c).
  * Owns        the holder's list of streams with something to report.
  * Threads     the holder.
- * Invariants  1. After IO_MSG_END nothing is sent to main for the stream but IO_MSG_WRITTEN, IO_MSG_LEFT and
- *                IO_MSG_GONE.
+ * Invariants  1. After IO_MSG_END nothing is sent to main for the stream but IO_MSG_WRITTEN, IO_MSG_LEFT, IO_MSG_GONE,
+ *                and, when main has asked for a drain, IO_MSG_END once more.
  *             2. What has been written is reported once, in the order of the chain.
  * Tests       tests/unit/net/client_stream_test.c
  *

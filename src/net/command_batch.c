@@ -38,7 +38,7 @@
 
 typedef struct batchItem {
     client *c;
-    const parsedCommand *req;
+    parsedCommand *req;
 } batchItem;
 
 static struct {
@@ -127,7 +127,7 @@ size_t batchWaiting(void) {
 
 /* --- a batch -------------------------------------------------------------------------------------- */
 
-static const parsedCommand *nextRecord(const requestBlock **b, const parsedCommand *p) {
+static parsedCommand *nextRecord(const requestBlock **b, const parsedCommand *p) {
     if (p->next) return p->next;
     *b = (*b)->next;
     return *b ? (*b)->current : NULL;
@@ -139,7 +139,7 @@ static size_t collect(batchItem *items, size_t max) {
     for (client *c = queue.head; c && n < max; c = c->next_ready) {
         if (!batchMayExecute(c)) continue;
         const requestBlock *b = c->blocks_head;
-        for (const parsedCommand *p = b->current; p && n < max; p = nextRecord(&b, p)) {
+        for (parsedCommand *p = b->current; p && n < max; p = nextRecord(&b, p)) {
             prefetchRead(p);
             items[n++] = (batchItem){c, p};
         }
@@ -189,7 +189,7 @@ static void prefetchBatch(const batchItem *items, size_t n, size_t max_keys) {
     bool elsewhere = false;
     for (size_t i = 0; i < n; i++) prefetchRead(items[i].req->argv);
     for (size_t i = 0; i < n && keys.n < max_keys; i++) {
-        const parsedCommand *p = items[i].req;
+        parsedCommand *p = items[i].req;
         if (p->nkeys == 0 || p->nkeys > max_keys - keys.n || p->flags & REQ_PREFETCHED) continue;
         if (items[i].c != last) {
             last = items[i].c;
@@ -199,7 +199,7 @@ static void prefetchBatch(const batchItem *items, size_t n, size_t max_keys) {
         for (uint32_t k = 0; k < p->nkeys; k++)
             addKey(&keys, dbDict(items[i].c->db, p->slot), p->argv[p->keys[k].index], p->keys[k].hash, skip_value);
         covered += p->nkeys;
-        ((parsedCommand *)(uintptr_t)p)->flags |= REQ_PREFETCHED;
+        p->flags |= REQ_PREFETCHED;
     }
     if (covered == 0) return;
     if (keys.n > 1) dictPrefetch(keys.lookups, keys.n); /* one walk has nothing to overlap with */

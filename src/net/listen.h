@@ -11,7 +11,8 @@
 /* Open the sockets that bind, port and unixsocket ask for. False with a log line when one that must open does not. */
 bool listenOpen(aeEventLoop *loop);
 void listenClose(void);
-/* bind, port or unixsocket changed: open the new set, keep the old one when that fails (*err). */
+/* bind or port has changed: close all, open what the settings ask for now. False with *err: nothing is open, until the
+ * settings are as before and this is called again. */
 bool listenReopen(const char **err);
 /* Line of INFO about listener i; false past the end. */
 bool listenInfo(int i, char *out, size_t size);

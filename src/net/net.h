@@ -12,7 +12,7 @@
 #include "net_settings.h"
 #include "net_stats.h"
 
-/* Boot, after settings are read: thread 0 around `loop`, the free sink, the hooks of the client layer. */
+/* Boot, after settings are read: thread 0 around `loop`, and what the layers below ask this one for. */
 void netInit(aeEventLoop *loop);
 /* Open the listening sockets of bind, port and unixsocket, and start the I/O threads. False with a log line when one
  * that is required fails. */
@@ -31,7 +31,7 @@ void netAfterEvent(void);
 turnEnd netLentTurn(void);
 /* Serve others while a command works for long (yieldSetServe). */
 void netServeOthers(void);
-/* Ten times a second: idle clients, thread count, load. */
+/* Ten times a second: clients that are idle or owe too much memory, threads that have retired. */
 void netCron(void);
 /* Send what clients are owed as far as sockets take it, then stop the threads (shutdown). */
 void netShutdown(void);

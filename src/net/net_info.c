@@ -26,7 +26,7 @@ static struct {
     uint64_t active_ns[IO_THREADS_MAX];
 } at_reset;
 
-/* ---- Since the reset ------------------------------------------------------------------------------- */
+/* --- Since the reset ------------------------------------------------------------------------------- */
 
 static uint64_t growth(uint64_t now, uint64_t then) {
     return now > then ? now - then : 0;
@@ -66,7 +66,7 @@ static void resetStats(void) {
     clientEvictionResetStats();
 }
 
-/* ---- Fields ---------------------------------------------------------------------------------------- */
+/* --- Fields ---------------------------------------------------------------------------------------- */
 
 static void loopApi(infoOut *o) {
     infoLine(o, "multiplexing_api:%s", aeApiName(ioThreadHolder(ioThreadMain())->loop));

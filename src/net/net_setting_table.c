@@ -30,8 +30,9 @@ static bool applyEviction(const char **err) {
     return true;
 }
 
-/* --- bind: up to 16 addresses, each "*", "::*", an IPv4 or IPv6 address or a name, '-' before it if it may be missing
- * */
+/* --- bind ---------------------------------------------------------------------------------------------- */
+
+/* Up to 16 addresses, each "*", "::*", an IPv4 or IPv6 address or a name, '-' before it if it may be missing. */
 
 static void freeAddresses(char **addresses, int count) {
     for (int i = 0; i < count; i++) zfree(addresses[i]);

@@ -13,7 +13,7 @@
  * Owns        the per-thread lists of streams.
  * Threads     main; a move is IO_MSG_LEAVE, IO_MSG_LEFT, IO_MSG_JOIN.
  * Invariants  1. home is the thread that holds the stream or, while moving_to is set, held it last.
- *             2. No message but IO_MSG_LEAVE is under way to a holder that a stream leaves.
+ *             2. Behind IO_MSG_LEAVE nothing is sent to the holder that a stream leaves.
  * Tests       tests/unit/net/io_threads_test.c, tests/engine/io_threads.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
