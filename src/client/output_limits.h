@@ -25,6 +25,9 @@ extern outputLimit
     output_limits[CLIENT_TYPES]; /* NORMAL, REPLICA, PUBSUB; PRIMARY has none. Changed by outputLimitsSet() */
 /* With less than this in c->output_memory no client of any kind can have broken a limit; SIZE_MAX without limits. */
 extern size_t output_alarm_bytes;
+/* Some client may be above its soft limit, or wait for its output to go: cron looks at all of them, and
+ * outputLimitCheck() sets it again for the next time. */
+extern bool output_limits_watched;
 
 /* So much that only who asks and does not read gets there: a client that writes all its requests before it reads the
  * first reply must not be stopped, for it would never read. */

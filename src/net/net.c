@@ -297,6 +297,8 @@ static void closeIdleClients(void) {
 /* The soft limit of a client that neither reads nor sends is noticed here, and changed limits by one whose commands
  * wait for its output. */
 static void checkOutputLimits(void) {
+    if (!output_limits_watched) return;
+    output_limits_watched = false;
     listIter it = listBegin(client_state.clients, false);
     listNode *n;
     while ((n = listNext(&it)) != NULL) {
