@@ -15,7 +15,7 @@
  *                them, too; neither for a fake client.
  *             4. Output counts at least what the open chain holds; what it counts beyond that are whole blocks.
  *             5. CLIENT_OUTPUT_FULL is set only while there is output, and cron looks at who has it or is above its
- *                soft limit.
+ *                soft limit, and is not to be closed.
  *             6. CLIENT_RESERVED is set only while a command of the client runs.
  *             7. Without blocks of requests there are no bytes of requests.
  *             8. Between commands no deferred length is open.
@@ -69,7 +69,8 @@ static void checkOutput(const client *c) {
     serverAssert(blocks > 0 || memory == 0);
     serverAssert(bytes <= memory);
     serverAssert(c->output_blocks > 0 || !(c->flags & CLIENT_OUTPUT_FULL));
-    serverAssert(output_limits_watched || !(c->soft_limit_since || c->flags & CLIENT_OUTPUT_FULL));
+    bool owes = c->soft_limit_since || c->flags & CLIENT_OUTPUT_FULL;
+    serverAssert(!owes || output_limits_watched || c->flags & CLIENT_CLOSE_ASAP);
     bool must_be_listed = c->reply_head && c->stream && !(c->flags & (CLIENT_CLOSE_ASAP | CLIENT_REPLIES_HELD));
     serverAssert(!must_be_listed || c->flags & CLIENT_PENDING_WRITE);
 }

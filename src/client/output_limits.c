@@ -11,7 +11,8 @@
  * Invariants  (clientCheck() asserts it)
  *             1. CLIENT_OUTPUT_FULL is set only while the client has output, so that something will end it: its blocks
  *                come back, or it is closed.
- *             2. While a client has CLIENT_OUTPUT_FULL or soft_limit_since, output_limits_watched is set.
+ *             2. While a client that is not to be closed has CLIENT_OUTPUT_FULL or soft_limit_since,
+ *                output_limits_watched is set.
  * Tests       tests/unit/client/output_limits_test.c, tests/unit/net/command_batch_test.c, tests/engine/limits.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
