@@ -66,7 +66,8 @@ static struct { uint64_t allocated, freed; } ended; /* under the lock */
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void (*oom_handler)(size_t size);
-static _Atomic size_t reserved_bytes; /* relaxed: the reserves of all threads, which do not count as used */
+static _Atomic size_t
+    untouched_bytes; /* relaxed: allocated, but without pages: reserves, and what zmallocUntouched() says */
 
 /* A crash report asks for the total from a signal handler, perhaps inside the lock: after a while go on
  * without it, a wrong number is better than a report that hangs. */
@@ -228,11 +229,11 @@ int64_t zmallocThreadHeld(void) {
 }
 
 size_t zmallocUsed(void) {
-    uint64_t reserved = atomic_load_explicit(&reserved_bytes, memory_order_relaxed);
+    uint64_t untouched = atomic_load_explicit(&untouched_bytes, memory_order_relaxed);
     bool locked = lockForReading();
     /* All that was freed is read first: what one thread allocates and another frees meanwhile then
      * counts twice rather than less than nothing. */
-    uint64_t freed = ended.freed + sharedFreed() + reserved;
+    uint64_t freed = ended.freed + sharedFreed() + untouched;
     for (int i = 0; i < slots_used; i++) freed += slotFreed(&slots[i]);
     uint64_t allocated = ended.allocated + sharedAllocated();
     for (int i = 0; i < slots_used; i++) allocated += slotAllocated(&slots[i]);
@@ -321,6 +322,10 @@ static size_t rawSize(const void *p) {
 
 /* ---- The public functions ------------------------------------------------------------------------ */
 
+void zmallocUntouched(ptrdiff_t bytes) {
+    atomic_fetch_add_explicit(&untouched_bytes, (size_t)bytes, memory_order_relaxed);
+}
+
 noreturn_fn static void outOfMemory(size_t size) {
     if (oom_handler) oom_handler(size);
     fprintf(stderr, "zmalloc: Out of memory trying to allocate %zu bytes\n", size);
@@ -348,14 +353,14 @@ static __attribute__((noinline)) size_t reserveSize(void *p) {
 static bool reserveMake(void **at, size_t size) {
     *at = rawAlloc(size);
     if (!*at) return false;
-    atomic_fetch_add_explicit(&reserved_bytes, reserveSize(*at), memory_order_relaxed);
+    atomic_fetch_add_explicit(&untouched_bytes, reserveSize(*at), memory_order_relaxed);
     return true;
 }
 
 /* False when there was nothing. */
 static bool reserveFree(void **p) {
     if (!*p) return false;
-    atomic_fetch_sub_explicit(&reserved_bytes, reserveSize(*p), memory_order_relaxed);
+    atomic_fetch_sub_explicit(&untouched_bytes, reserveSize(*p), memory_order_relaxed);
     rawFree(*p);
     *p = NULL;
     return true;

@@ -40,6 +40,10 @@ bool zmallocReserve(size_t size) must_check;
 void zmallocUnreserve(void);
 void zmallocKeepReserve(void);
 
+/* Parts of live blocks that nobody has written to cost addresses and no pages: they do not count as used. Whoever has
+ * such a block says so (bytes > 0), and takes it back (bytes < 0) as he fills it, or when it has been freed. */
+void zmallocUntouched(ptrdiff_t bytes);
+
 /* Allocate and tell how much room the block really has (>= size). The whole of it may be used. */
 void *zmallocUsable(size_t size, size_t *usable);
 void *zreallocUsable(void *p, size_t size, size_t *usable);

@@ -163,6 +163,20 @@ static void *threadBody(void *arg) {
     return NULL;
 }
 
+TEST(untouched_memory_is_not_used) {
+    size_t used = zmallocUsed(), size = 64 << 20;
+    char *p = zmalloc(size);
+    size_t room = zmallocSize(p);
+    CHECK(zmallocUsed() >= used + size);
+    zmallocUntouched((ptrdiff_t)size);
+    CHECK(zmallocUsed() <= used + (room - size) + 4096);
+    zmallocUntouched(-1000);
+    CHECK(zmallocUsed() >= used + 1000);
+    zfree(p);
+    zmallocUntouched(-(ptrdiff_t)(size - 1000));
+    CHECK(zmallocUsed() <= used + 4096);
+}
+
 TEST(totals_of_ended_threads_stay) {
     size_t before = zmallocUsed();
     void *given = zmalloc(70000);
