@@ -6,6 +6,7 @@
  *
  *   COUNT --"*n"--> LENGTH --"$len"--> BODY --len bytes, CRLF--> LENGTH | DONE
  *   COUNT --other byte--> INLINE --line--> DONE            any state --malformed--> BAD
+ *   BODY --readerTakeBodyOut()--> TAIL --CRLF--> LENGTH | DONE
  *
  * Not here    reading sockets, sizing buffers (net/client_stream_read.c); what the words mean (engine/).
  * Owns        nothing: the buffer and the argument vector are lent by the caller.
@@ -37,7 +38,7 @@ static void readerCheck(const requestReader *r, size_t end) {
     debugAssert(r->argc <= r->args_cap);
     debugAssert(r->scanned == 0 || r->pos + r->scanned <= end);
     debugAssert(r->state != READ_BODY || r->body_len >= 0);
-    debugAssert((r->state != READ_LENGTH && r->state != READ_BODY) || r->args_left > 0);
+    debugAssert((r->state != READ_LENGTH && r->state != READ_BODY && r->state != READ_TAIL) || r->args_left > 0);
     unused(r);
     unused(end);
 }
@@ -229,6 +230,19 @@ static inline bool takeBody(requestReader *r, const char *buf, size_t end) {
     return true;
 }
 
+/* The CRLF of an argument that lies elsewhere. False: stop. */
+static bool takeTail(requestReader *r, const char *buf, size_t end) {
+    if (end - r->pos < 2) return false;
+    if (!isCrlf(buf + r->pos)) {
+        fail(r, "invalid CRLF in request");
+        return false;
+    }
+    r->pos += 2;
+    r->body_len = -1;
+    r->state = --r->args_left ? READ_LENGTH : READ_DONE;
+    return true;
+}
+
 /* Take arguments in their usual form as long as they lie whole in the buffer and there is room for them. Whatever is
  * odd is left at r->pos for takeLength() and takeBody() to judge, so this decides nothing. */
 static inline void takeUsualArgs(requestReader *r, const requestLimits *limits, const char *buf, size_t end) {
@@ -374,6 +388,7 @@ readState readerFeed(requestReader *r, const requestLimits *limits, char *buf, s
             more = r->state == READ_LENGTH && takeLength(r, limits, buf, end);
             break;
         case READ_BODY: more = takeBody(r, buf, end); break;
+        case READ_TAIL: more = takeTail(r, buf, end); break;
         case READ_INLINE: more = takeInline(r, buf, end); break;
         case READ_DONE:
         case READ_BAD: more = false; break;
@@ -387,6 +402,14 @@ size_t readerMissing(const requestReader *r, size_t end) {
     if (r->state != READ_BODY) return 0;
     size_t have = end - r->pos, need = (size_t)r->body_len + 2;
     return need > have ? need - have : 0;
+}
+
+bool readerTakeBodyOut(requestReader *r) {
+    debugAssert(r->state == READ_BODY);
+    if (!makeRoom(r)) return false;
+    r->args[r->argc++] = (requestArg){.offset = r->pos, .len = (size_t)r->body_len};
+    r->state = READ_TAIL;
+    return true;
 }
 
 bool requestIsCrossProtocol(slice first_word) {

@@ -15,6 +15,7 @@ typedef enum {
     READ_COUNT,  /* at the first byte of a request */
     READ_LENGTH, /* at the '$' of an argument */
     READ_BODY,   /* inside an argument */
+    READ_TAIL,   /* behind an argument that was taken elsewhere, at its CRLF */
     READ_INLINE, /* inside an inline line */
     READ_DONE,   /* a whole request was read: args[0..argc) */
     READ_BAD     /* malformed: `error` is the text of the reply, connection to be closed after it */
@@ -61,6 +62,11 @@ readState readerFeed(requestReader *r, const requestLimits *limits, char *buf, s
 /* In READ_BODY: how many more bytes than `end` the argument in progress with its CRLF needs (0 when known to be there);
  * the caller uses it to size the next read. 0 in other states. */
 size_t readerMissing(const requestReader *r, size_t end);
+
+/* In READ_BODY: the caller takes the body elsewhere. What there is of it at r->pos is cut out of the buffer, the rest
+ * does not come there, and its CRLF and all that follows will stand at r->pos; feed again then. The argument counts
+ * from now on, but its offset says nothing. False: no memory for one more argument (READ_BAD). */
+bool readerTakeBodyOut(requestReader *r) must_check;
 
 /* Whether a request whose first argument this is comes from a browser that was tricked into talking to us ("POST" or
  * "Host:", any case, inline or not): the connection is closed without a reply. */
