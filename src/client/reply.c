@@ -370,7 +370,8 @@ static inline bool mayRefer(const robj *o, size_t len) {
            o->refcount < OBJ_REFCOUNT_MAX;
 }
 
-static inline void addBulkReference(client *c, robj *o, slice bytes) {
+/* `beyond`: how much longer the value is than `bytes`. */
+static inline void addBulkReference(client *c, robj *o, slice bytes, size_t beyond) {
     replyBlock *b = reserve(c, RESP_HEADER_MAX + 2 + sizeof(replyRef));
     if (unlikely(!b)) return;
     char *out = b->data + b->used;
@@ -381,6 +382,10 @@ static inline void addBulkReference(client *c, robj *o, slice bytes) {
     b->nrefs++;
     incrRefCount(o);
     account(c, b, len + 2, bytes.len);
+    if (beyond) {
+        b->beyond += beyond;
+        accountMemory(c, beyond);
+    }
 }
 
 /* Part of a string that is not referred to. */
@@ -391,21 +396,29 @@ static __attribute__((noinline)) void addBulkCopy(client *c, const robj *o, size
     addReplyBulk(c, sliceOf(whole.ptr + from, len));
 }
 
-static inline void addBulkPart(client *c, robj *o, size_t from, size_t len) {
-    debugAssert(from <= objectStringLen(o) && len <= objectStringLen(o) - from);
-    if (o->encoding == OBJ_ENC_RAW && mayRefer(o, len)) {
-        if (mayReply(c)) addBulkReference(c, o, sliceOf(objectRawString(o).ptr + from, len));
+void addReplyBulkObject(client *c, robj *o) {
+    if (likely(o->encoding == OBJ_ENC_RAW) && mayRefer(o, o->value_len)) {
+        if (mayReply(c)) addBulkReference(c, o, objectRawString(o), 0);
     } else {
-        addBulkCopy(c, o, from, len);
+        addBulkCopy(c, o, 0, objectStringLen(o));
     }
 }
 
-void addReplyBulkObject(client *c, robj *o) {
-    addBulkPart(c, o, 0, likely(o->encoding == OBJ_ENC_RAW) ? o->value_len : objectStringLen(o));
+/* A reference to part of a value keeps all of it alive, also when it has been replaced, so all of it is what the
+ * reference costs. A part that is small beside the value is copied, which costs the client what it asked for. */
+#define PART_COPY_MAX (256 * 1024) /* copied in 20 us or so */
+
+static bool isSmallPart(const robj *o, size_t len) {
+    return len <= PART_COPY_MAX && len < o->value_len / 4;
 }
 
 void addReplyBulkObjectRange(client *c, robj *o, size_t from, size_t len) {
-    addBulkPart(c, o, from, len);
+    debugAssert(from <= objectStringLen(o) && len <= objectStringLen(o) - from);
+    if (o->encoding != OBJ_ENC_RAW || !mayRefer(o, len) || isSmallPart(o, len)) {
+        addBulkCopy(c, o, from, len);
+    } else if (mayReply(c)) {
+        addBulkReference(c, o, sliceOf(objectRawString(o).ptr + from, len), o->value_len - len);
+    }
 }
 
 void addReplyDouble(client *c, double d) {

@@ -10,6 +10,7 @@
  * Invariants  1. Bytes and references never meet: used + nrefs * sizeof(replyRef) <= capacity.
  *             2. total = used + the lengths of all references; sent <= total.
  *             3. Offsets do not decrease from ref0 on, and none is beyond `used`.
+ *             4. beyond = the lengths of all values referred to less those of the references.
  * Tests       tests/unit/client/reply_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -74,7 +75,7 @@ replyBlock *replyBlockGet(size_t room, bool first) {
     if (unlikely(!b)) return NULL;
     b->next = NULL;
     b->nrefs = 0;
-    b->used = b->total = b->sent = 0;
+    b->used = b->total = b->sent = b->beyond = 0;
     return b;
 }
 
@@ -130,8 +131,9 @@ bool replyBlockMove(replyBlock *to, replyBlock *from) {
     to->nrefs += from->nrefs;
     to->used += from->used;
     to->total += from->total;
+    to->beyond += from->beyond;
     from->nrefs = 0;
-    from->used = from->total = 0;
+    from->used = from->total = from->beyond = 0;
     return true;
 }
 
@@ -140,7 +142,7 @@ size_t replyBlockAllocSize(const replyBlock *b) {
 }
 
 void replyBlockCheck(const replyBlock *b) {
-    size_t referred = 0, before = 0;
+    size_t referred = 0, before = 0, beyond = 0;
 
     serverAssert(b->used + b->nrefs * sizeof(replyRef) <= b->capacity);
     for (uint32_t i = 0; i < b->nrefs; i++) {
@@ -148,7 +150,9 @@ void replyBlockCheck(const replyBlock *b) {
         serverAssert(ref->offset >= before && ref->offset <= b->used);
         before = ref->offset;
         referred += ref->len;
+        beyond += objectStringLen(ref->obj) - ref->len;
     }
+    serverAssert(b->beyond == beyond);
     serverAssert(b->total == b->used + referred);
     serverAssert(b->sent <= b->total);
 }

@@ -31,6 +31,7 @@ typedef struct replyBlock {
     size_t used;       /* bytes */
     size_t total;      /* bytes and referenced bytes: what goes over the wire */
     size_t sent;       /* holder: of total */
+    size_t beyond;     /* of values that are referred to in part: their other bytes, which live as long */
     alignas(replyRef) char data[];
 } replyBlock;
 
@@ -51,7 +52,7 @@ static inline size_t replyBlockRoom(const replyBlock *b) {
 
 /* Bytes of memory a block stands for: its own, and what its references keep alive, at full size each. */
 static inline size_t replyBlockCost(const replyBlock *b) {
-    return sizeof(*b) + b->capacity + (b->total - b->used);
+    return sizeof(*b) + b->capacity + (b->total - b->used) + b->beyond;
 }
 
 /* An empty block with room for at least `room` bytes (at most REPLY_BLOCK_CAPACITY_MAX), of the small kind if `first`

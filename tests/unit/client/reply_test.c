@@ -230,13 +230,64 @@ TEST(a_range_of_a_value_is_a_reference_into_it) {
     client *c = fixtureClient(2);
     robj *o = rawString(1000, 'a');
     ((char *)objectString(o, NULL).ptr)[100] = 'B';
-    addReplyBulkObjectRange(c, o, 100, 200);
+    addReplyBulkObjectRange(c, o, 100, 300);
     addReplyBulkObjectRange(c, o, 99, 3);
     CHECK_EQ_INT(c->reply_head->nrefs, 1);
     sds got = fixtureReplies(c);
-    CHECK_MEM(got, "$200\r\nBaa", 9);
-    CHECK_EQ_STR(got + 208, "$3\r\naBa\r\n");
+    CHECK_MEM(got, "$300\r\nBaa", 9);
+    CHECK_EQ_STR(got + 308, "$3\r\naBa\r\n");
     sdsFree(got);
+    objectRelease(o);
+    clientFree(c);
+}
+
+/* A reference keeps the whole value, whatever part of it is sent; a small part is copied and keeps nothing. */
+TEST(a_range_costs_what_it_keeps_alive) {
+    enum { VALUE = 4 << 20 };
+    static const struct {
+        size_t from, len;
+        bool refers;
+    } ranges[] = {{0, 64, false},          {VALUE - 70, 64, false}, {100, 256 << 10, false}, {0, (256 << 10) + 1, true},
+                  {1000, VALUE / 2, true}, {0, VALUE, true},        {VALUE - 1, 1, false}};
+    robj *o = rawString(VALUE, 'v');
+    for (size_t i = 0; i < array_len(ranges); i++) {
+        client *c = fixtureClient(2);
+        addReplyOk(c);
+        size_t before = c->output_memory;
+        addReplyBulkObjectRange(c, o, ranges[i].from, ranges[i].len);
+        CHECK_EQ_INT(c->reply_tail->nrefs + c->reply_head->nrefs > 0, ranges[i].refers);
+        CHECK_EQ_INT(o->refcount, ranges[i].refers ? 2 : 1);
+        size_t cost = c->output_memory - before;
+        if (ranges[i].refers) CHECK_EQ_INT(cost, VALUE);
+        else CHECK(cost <= ranges[i].len + ranges[i].len / 4 + REPLY_BLOCK_LARGE);
+        clientCheck(c);
+        sds got = fixtureReplies(c);
+        CHECK_EQ_INT(c->output_memory, 0);
+        sdsFree(got);
+        clientFree(c);
+    }
+    objectRelease(o);
+}
+
+TEST(what_a_range_costs_moves_with_it) {
+    client *c = fixtureClient(2);
+    robj *o = rawString(4000, 'v');
+    addReplyBulkObjectRange(c, o, 0, 1000);
+    replyBlock *to = replyBlockGet(1000, true), *from = clientTakeReplies(c);
+    size_t cost = replyBlockCost(to) + replyBlockCost(from);
+    CHECK(replyBlockCost(from) >= 4000);
+    CHECK(replyBlockMove(to, from));
+    CHECK_EQ_INT(replyBlockCost(to) + replyBlockCost(from), cost);
+    CHECK(replyBlockCost(to) >= 4000 && replyBlockCost(from) == replyBlockAllocSize(from));
+    replyBlockCheck(to);
+    replyBlockCheck(from);
+    size_t wire = to->total;
+    replyBlockRelease(to);
+    clientOutputWritten(c, NULL, wire);
+    c->output_memory = 0; /* the block that came out of the chain is not given back here */
+    c->output_blocks = 0;
+    replyBlockRelease(from);
+    CHECK_EQ_INT(o->refcount, 1);
     objectRelease(o);
     clientFree(c);
 }
