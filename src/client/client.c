@@ -258,6 +258,35 @@ static clientInfoExtra gatherExtra(const client *c) {
     return extra;
 }
 
+/* ---- Arguments -------------------------------------------------------------------------------------------------- */
+
+robj *clientEntryOfArg(client *c, slice key, uint32_t index, bool with_expire) {
+    assertMainRole();
+    parsedCommand *req = (parsedCommand *)(uintptr_t)c->req;
+    largeArg *a = NULL;
+    if (unlikely(req && req->flags & REQ_SCATTERED) && c->argv == req->argv) a = requestLargeArg(req, index);
+    if (likely(!a)) return objectCreateString(key, c->argv[index], with_expire, object_main_owner);
+    robj *entry = objectCreateFromExactTake(key, a->bytes, a->len, object_main_owner);
+    /* What follows in the same command may drop the entry again (MSET k v1 k v2), and who shows the command to others
+     * when it has run reads the argument. */
+    a->bytes = NULL;
+    a->entry = entry;
+    incrRefCount(entry);
+    c->flags |= CLIENT_ARGS_TAKEN;
+    return entry;
+}
+
+void clientArgsEnd(client *c) {
+    assertMainRole();
+    largeArg *a = c->req->large, *first = a;
+    do {
+        if (a->entry) objectRelease(a->entry);
+        a->entry = NULL;
+        a = a->next;
+    } while (a != first);
+    c->flags &= ~(uint32_t)CLIENT_ARGS_TAKEN;
+}
+
 static size_t argvBytes(const client *c) {
     size_t bytes = 0;
 

@@ -54,6 +54,7 @@ enum {
     CLIENT_IMPORT_SOURCE = 1 << 26,
     CLIENT_REPLIES_HELD = 1 << 29, /* its output waits until an offset is safe (reply_hold.h) */
     CLIENT_RESERVED = 1 << 28,     /* memory is reserved for its command (command_memory.h) */
+    CLIENT_ARGS_TAKEN = 1 << 30,   /* its command has taken large arguments (clientEntryOfArg) */
     CLIENT_OUTPUT_FULL = 1 << 27   /* commands wait until enough of its output is gone (output_limits.h) */
 };
 
@@ -227,5 +228,12 @@ static inline robj *clientTakeValue(client *c) {
     req->value = NULL;
     return entry;
 }
+
+/* An entry of `key` whose value is argument `index` of the running command: a large argument that came in an allocation
+ * of its own is taken, any other one copied. The argument can be read until the command has ended whatever becomes of
+ * the entry. Ask in ascending order of arguments. */
+robj *clientEntryOfArg(client *c, slice key, uint32_t index, bool with_expire);
+/* The command has ended (CLIENT_ARGS_TAKEN is set). */
+void clientArgsEnd(client *c);
 
 #endif

@@ -16,7 +16,7 @@
  *             4. Output counts at least what the open chain holds; what it counts beyond that are whole blocks.
  *             5. CLIENT_OUTPUT_FULL is set only while there is output, and cron looks at who has it or is above its
  *                soft limit, and is not to be closed.
- *             6. CLIENT_RESERVED is set only while a command of the client runs.
+ *             6. CLIENT_RESERVED and CLIENT_ARGS_TAKEN are set only while a command of the client runs.
  *             7. Without blocks of requests there are no bytes of requests.
  *             8. Between commands no deferred length is open.
  * Cost        blocks of the open chain; clients.
@@ -47,7 +47,7 @@ static void checkSession(const client *c) {
 static void checkCommand(const client *c) {
     serverAssert((c->blocks_head == NULL) == (c->blocks_tail == NULL));
     serverAssert(c->blocks_head || c->input_bytes == 0);
-    serverAssert(c->req || !(c->flags & CLIENT_RESERVED));
+    serverAssert(c->req || !(c->flags & (CLIENT_RESERVED | CLIENT_ARGS_TAKEN)));
     serverAssert(c->req || c->deferred == NULL);
 }
 

@@ -3,7 +3,8 @@
  * A requestBlock holds the bytes of one or more whole requests and, in the same allocation or in
  * chunks it owns, the records that were made of them. The thread that holds the connection fills it and hands it to
  * main by one ring message; main executes its commands and hands it back to be reused. Arguments point into the
- * block, so nothing is copied on the way; who keeps an argument beyond the command copies it.
+ * block, so nothing is copied on the way; who keeps an argument beyond the command copies it, or takes it where it has
+ * an allocation of its own.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CLIENT_REQUEST_H
@@ -26,6 +27,7 @@ enum {
     REQ_MAIN_THREAD = 256,       /* its handler works on main's own thread only, not on one that acts as main */
     REQ_GATED = 512,             /* a command that may be switched off (CMD_PROTECTED): that stage is asked always */
     REQ_LARGE = 1024,            /* what is made of its arguments must not be taken for granted (command_memory.h) */
+    REQ_SCATTERED = 2048,        /* some arguments lie in allocations of their own: there is no wire form */
 
     REQ_MALFORMED = REQ_BAD_ARITY | REQ_PROTOCOL_ERROR | REQ_UNKNOWN_COMMAND | REQ_UNKNOWN_SUBCOMMAND,
 };
@@ -37,19 +39,46 @@ typedef struct requestKey {
     uint32_t flags; /* CMD_KEY_ flags of its spec */
 } requestKey;
 
+/* An argument from this length on that has not come whole with its header is a largeArg. The field's servers have the
+ * same bound. Below it the copies cost no more than the reads that another way would take. */
+#define LARGE_ARG_BYTES (32 * 1024)
+
+/* An argument of a REQ_SCATTERED request: its bytes came into an allocation of their own, which is just what a string
+ * value of them has (object.h), so that a command stores them by taking it. */
+typedef struct largeArg {
+    struct largeArg *next; /* of the same request: a ring in the order of `index` */
+    char *bytes;           /* owns; asked for with exactly `room` bytes; NULL once a value has taken it */
+    size_t len;            /* as announced */
+    size_t room, have;     /* of the allocation; come so far. When the request is whole both are len */
+    robj *entry;           /* counted: what has taken the bytes while the command ran, until it ends; or NULL */
+    uint32_t index;        /* in argv */
+} largeArg;
+
 typedef struct parsedCommand {
     struct parsedCommand *next;      /* of the same block */
     const struct serverCommand *cmd; /* borrowed; NULL: unknown command (argv[0] names it) */
     slice *argv;                     /* borrowed from the block */
     requestKey *keys;                /* borrowed from the block */
     robj *value; /* owned: the entry built ahead for SET-like commands, refcount 1; a handler that uses it sets NULL */
-    const char *wire; /* borrowed from the block: the request as it came, for who passes it on (not REQ_INLINE) */
+    union {
+        const char *wire; /* borrowed from the block: the request as it came, for who passes it on (not REQ_INLINE) */
+        largeArg *large;  /* REQ_SCATTERED: where requestLargeArg() looks next; borrowed from the block */
+    };
     uint32_t argc;
     uint32_t nkeys;
-    uint32_t wire_len; /* bytes at `wire`, saturating */
+    uint32_t wire_len; /* bytes of the request as it came, saturating */
     int16_t slot;      /* cluster slot of the first key; -1: none, or no cluster */
     uint16_t flags;    /* REQ_ */
 } parsedCommand;
 static_assert(sizeof(parsedCommand) <= CACHE_LINE, "a record is one line");
+
+/* The large argument that is argv[index] of a REQ_SCATTERED request and can be taken, or NULL. Ask in ascending order:
+ * what lies before the last one asked for is not found any more, and so is copied. */
+static inline largeArg *requestLargeArg(parsedCommand *p, uint32_t index) {
+    largeArg *a = p->large;
+    while (a->index < index && a->next->index > a->index) a = a->next;
+    p->large = a;
+    return a->index == index && a->bytes ? a : NULL;
+}
 
 #endif

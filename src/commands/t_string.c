@@ -1,7 +1,7 @@
 /* t_string.c -- commands of string values.
  *
- * Reading replies by reference where the value is large; storing takes the entry that the reading thread built, when
- * there is one, so that main exchanges a pointer.
+ * Reading replies by reference where the value is large; storing takes the entry that the reading thread built, or a
+ * large argument itself, so that main exchanges a pointer.
  *
  * Not here    LCS (t_string_lcs.c); what an entry looks like (object/); expiry of keys (store/).
  * Threads     main.
@@ -150,7 +150,7 @@ static void storeEntryTake(client *c, hashedKey key, robj *entry, int64_t when_m
 static void storeOnlyKey(client *c, hashedKey key, uint32_t value_arg, int64_t when_ms, bool keep_ttl) {
     robj *entry = clientTakeValue(c);
 
-    if (!entry) entry = objectCreateString(key.name, c->argv[value_arg], when_ms != NO_EXPIRE, object_main_owner);
+    if (!entry) entry = clientEntryOfArg(c, key.name, value_arg, when_ms != NO_EXPIRE);
     storeEntryTake(c, key, entry, when_ms, keep_ttl);
 }
 
@@ -361,7 +361,7 @@ static void storePairs(client *c, uint32_t first, uint32_t count, int64_t when_m
         uint32_t at = first + 2 * i;
         if (i == ready) ready += keysPrefetch(c, at, 2, count - i);
         hashedKey key = clientKeyAt(c, at);
-        robj *entry = objectCreateString(key.name, c->argv[at + 1], when_ms != NO_EXPIRE, object_main_owner);
+        robj *entry = clientEntryOfArg(c, key.name, at + 1, when_ms != NO_EXPIRE);
         storeEntryTake(c, key, entry, when_ms, keep_ttl);
     }
 }
@@ -426,7 +426,7 @@ void appendCommand(client *c) {
     size_t len = 0;
 
     if (!o) {
-        dbAddTake(c->db, objectCreateString(key.name, tail, false, object_main_owner), key);
+        dbAddTake(c->db, clientEntryOfArg(c, key.name, 2, false), key);
     } else {
         if (checkType(c, o, OBJ_STRING)) return;
         len = objectStringLen(o);

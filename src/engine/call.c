@@ -147,12 +147,15 @@ static void rejected(client *c) {
     if (c->cmd && c->cmd->stats) c->cmd->stats->rejected_calls++;
 }
 
+#define CLEAR_AT_END (CLIENT_REPLY_SKIP | CLIENT_REPLY_SKIP_NEXT | CLIENT_RESERVED | CLIENT_ARGS_TAKEN)
+
 /* CLIENT REPLY SKIP silences the command behind it, and only that. */
 static void ended(client *c, bool postponed) {
     if (c->flags & CLIENT_RESERVED) {
         commandMemoryEnd(c);
         memoryGateLook();
     }
+    if (c->flags & CLIENT_ARGS_TAKEN) clientArgsEnd(c);
     if (postponed) return;
     c->flags &= ~(uint32_t)CLIENT_REPLY_SKIP;
     if (c->flags & CLIENT_REPLY_SKIP_NEXT) {
@@ -180,7 +183,7 @@ callResult processCommand(client *c, const parsedCommand *req, monotime *now) {
     }
     c->last_interaction = *now;
     bool postponed = v == WAITS || v == FOR_MAIN_THREAD;
-    if (unlikely(c->flags & (CLIENT_REPLY_SKIP | CLIENT_REPLY_SKIP_NEXT | CLIENT_RESERVED))) ended(c, postponed);
+    if (unlikely(c->flags & CLEAR_AT_END)) ended(c, postponed);
     c->req = NULL;
     current_client = outer;
     clientDebugCheck(c);

@@ -4,12 +4,13 @@
  * done here, once, on the thread that has the request.
  *
  *   detached:  | parsedCommand | argv[argc] | keys[nkeys] | wire form: *n $len arg $len arg ... |
+ *   with large arguments:                    ... keys[nkeys] | largeArg, as many as there are | other arguments |
  *
  * Not here    where a request ends (resp/request_reader.c), the blocks that records travel in (net/request_block.c).
  * Owns        chunks of arenas; detached records.
  * Threads     any; see the header.
  * Invariants  1. A record with REQ_BAD_ARITY, REQ_UNKNOWN_SUBCOMMAND or without a command has neither keys nor value.
- *             2. A detached record's arguments lie in its wire form.
+ *             2. A detached record's arguments lie in its wire form, or, large ones, where they came.
  * Cost        no allocation but the value's; a detached record is one.
  * Tests       tests/unit/engine/command_record_test.c, tests/unit/net/request_block_test.c
  *
@@ -19,6 +20,7 @@
 #include "command_memory.h"
 #include "command_table.h"
 #include "hash.h"
+#include "lazyfree.h"
 #include "numbers.h"
 #include "reply_format.h"
 #include "zmalloc.h"
@@ -27,6 +29,7 @@
 
 typedef struct recordChunk {
     struct recordChunk *next;
+    size_t size; /* of the allocation */
     alignas(16) char data[];
 } recordChunk;
 
@@ -48,7 +51,7 @@ void recordArenaFree(recordArena *a) {
     while (unlikely(a->chunks != NULL)) {
         recordChunk *c = a->chunks;
         a->chunks = c->next;
-        zfree(c);
+        lazyfreeBlock(c, c->size);
     }
 }
 
@@ -58,6 +61,7 @@ void *recordArenaAlloc(recordArena *a, size_t bytes) {
         size_t size = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
         recordChunk *c = zmalloc(sizeof(*c) + size);
         c->next = a->chunks;
+        c->size = sizeof(*c) + size;
         a->chunks = c;
         a->at = c->data;
         a->left = size;
@@ -136,12 +140,26 @@ static void extractKeys(const serverCommand *cmd, parsedCommand *p, recordArena 
     if (unlikely(slots_on)) findSlot(p);
 }
 
+/* A value that lies in an allocation of its own is taken. One that cannot be had is left to the command, which will say
+ * so. */
+static __attribute__((noinline)) size_t buildLarge(parsedCommand *p, uint32_t index, slice key, unsigned owner) {
+    largeArg *a = p->flags & REQ_SCATTERED ? requestLargeArg(p, index) : NULL;
+    if (!a) {
+        p->value = objectTryCreateString(key, p->argv[index], p->argc > 3, owner);
+        return p->value ? p->argv[index].len + key.len + sizeof(robj) : 0;
+    }
+    p->value = objectTryCreateFromExactTake(key, a->bytes, a->len, owner);
+    if (!p->value) return 0;
+    a->bytes = NULL;
+    return key.len + sizeof(robj); /* its bytes are counted already */
+}
+
 static size_t buildValue(const serverCommand *cmd, parsedCommand *p, unsigned owner) {
+    slice key = p->argv[cmd->first_key], value = p->argv[cmd->value_arg];
+    if (unlikely(key.len + value.len >= LARGE_ARG_BYTES)) return buildLarge(p, (uint32_t)cmd->value_arg, key, owner);
     /* More words than key and value mean an expire may follow: leave room for it. */
-    bool with_expire = p->argc > 3;
-    p->value = objectTryCreateString(p->argv[cmd->first_key], p->argv[cmd->value_arg], with_expire, owner);
-    if (unlikely(!p->value)) return 0; /* the command will say so */
-    return p->argv[cmd->value_arg].len + p->argv[cmd->first_key].len + sizeof(robj);
+    p->value = objectCreateString(key, value, p->argc > 3, owner);
+    return value.len + key.len + sizeof(robj);
 }
 
 /* Look the command up, first among what this thread has just looked up (spelled the same way). */
@@ -209,31 +227,95 @@ static void putWire(char *out, slice *argv, const parsedCommand *p) {
     }
 }
 
-parsedCommand *recordDetach(parsedCommand *p) {
-    size_t head = headSize(p), wire = wireSize(p);
-    /* respHeader() may use all of its room, also behind a short header at the end. */
-    parsedCommand *d = ztrymalloc(head + wire + RESP_HEADER_MAX);
-    if (!d) return NULL;
+/* Copy what comes before the arguments' bytes to `d`, and move the value there. */
+static void moveHead(parsedCommand *d, parsedCommand *p) {
     *d = *p;
     d->next = NULL;
     d->argv = (slice *)(void *)(d + 1);
     d->keys = (requestKey *)(void *)(d->argv + d->argc);
     if (p->nkeys) memcpy(d->keys, p->keys, p->nkeys * sizeof(requestKey));
+    d->flags &= (uint16_t) ~(REQ_INLINE | REQ_PREFETCHED);
+    p->value = NULL;
+}
+
+/* The ring of large arguments as an array behind the head, in its order; returns one behind the last. */
+static largeArg *moveLarge(largeArg *to, parsedCommand *d, parsedCommand *p, largeArg *last) {
+    d->large = to;
+    for (largeArg *a = last->next;; a = a->next) {
+        *to = *a;
+        to->next = a == last ? d->large : to + 1;
+        a->bytes = NULL;
+        to++;
+        if (a == last) break;
+    }
+    p->large = last->next;
+    return to;
+}
+
+/* Large arguments move, the others are copied one behind the other. */
+static parsedCommand *detachScattered(parsedCommand *p) {
+    largeArg *last = p->large;
+    while (last->next->index > last->index) last = last->next;
+    size_t bytes = 0, count = 0;
+    for (uint32_t i = 0; i < p->argc; i++) bytes += p->argv[i].len;
+    for (const largeArg *a = last->next;; a = a->next) {
+        bytes -= a->len;
+        count++;
+        if (a == last) break;
+    }
+    size_t head = headSize(p);
+    parsedCommand *d = ztrymalloc(head + count * sizeof(largeArg) + bytes);
+    if (!d) return NULL;
+    moveHead(d, p);
+    const largeArg *a = (largeArg *)(void *)((char *)d + head), *end = moveLarge((largeArg *)(uintptr_t)a, d, p, last);
+    char *out = (char *)(uintptr_t)end;
+    for (uint32_t i = 0; i < p->argc; i++) {
+        d->argv[i] = p->argv[i];
+        if (a < end && a->index == i) {
+            a++;
+            continue;
+        }
+        if (p->argv[i].len) memcpy(out, p->argv[i].ptr, p->argv[i].len);
+        d->argv[i].ptr = out;
+        out += p->argv[i].len;
+    }
+    return d;
+}
+
+parsedCommand *recordDetach(parsedCommand *p) {
+    if (p->flags & REQ_SCATTERED) return detachScattered(p);
+    size_t head = headSize(p), wire = wireSize(p);
+    /* respHeader() may use all of its room, also behind a short header at the end. */
+    parsedCommand *d = ztrymalloc(head + wire + RESP_HEADER_MAX);
+    if (!d) return NULL;
+    moveHead(d, p);
     char *bytes = (char *)d + head;
     putWire(bytes, d->argv, p);
     d->wire = bytes;
     d->wire_len = wire > UINT32_MAX ? UINT32_MAX : (uint32_t)wire;
-    d->flags &= (uint16_t) ~(REQ_INLINE | REQ_PREFETCHED);
-    p->value = NULL;
     return d;
 }
 
 void recordFree(parsedCommand *p) {
     if (!p) return;
     if (p->value) objectRelease(p->value);
+    if (p->flags & REQ_SCATTERED) {
+        const largeArg *a = p->large;
+        do {
+            if (a->bytes) lazyfreeBlock(a->bytes, a->room);
+            a = a->next;
+        } while (a != p->large);
+    }
     zfree(p);
 }
 
 size_t recordMemory(const parsedCommand *p) {
-    return zmallocSize(p) + (p->value ? objectMemUsage(p->value, 0) : 0);
+    size_t bytes = zmallocSize(p) + (p->value ? objectMemUsage(p->value, 0) : 0);
+    if (!(p->flags & REQ_SCATTERED)) return bytes;
+    const largeArg *a = p->large;
+    do {
+        if (a->bytes) bytes += zmallocSize(a->bytes);
+        a = a->next;
+    } while (a != p->large);
+    return bytes;
 }

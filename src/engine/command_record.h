@@ -38,11 +38,12 @@ typedef struct recordCache {
 parsedCommand *recordCreate(recordArena *a, size_t argc);
 /* Look the command up, check its arity, extract and hash its keys, find their slot if slots are on, and build the value
  * of a SET-like command, as made by thread `owner`. What is wrong with the request becomes a REQ_ flag. Where the flags
- * of a key spec vary with the arguments, the record has those of the spec. Returns the bytes of the value built. */
+ * of a key spec vary with the arguments, the record has those of the spec. Returns the bytes that building the value
+ * took: a large argument is taken (request.h). */
 size_t recordComplete(recordArena *a, recordCache *cache, parsedCommand *p, unsigned owner);
 
 /* A record in one allocation of its own: copies of the arguments in their wire form, keys, hashes, flags; the value
- * moves to it. NULL when memory is refused (`p` is as before). */
+ * and large arguments move to it. NULL when memory is refused (`p` is as before). */
 parsedCommand *recordDetach(parsedCommand *p) must_check;
 /* Free a detached record and the value that nobody has taken from it. NULL is fine. */
 void recordFree(parsedCommand *p);

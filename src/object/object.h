@@ -92,6 +92,10 @@ robj *objectCreateTextString(slice key, slice value, bool with_expire, unsigned 
 robj *objectCreateRawString(slice key, slice value, unsigned owner);
 /* RAW from a block allocated by zmalloc of which the first `len` bytes are the value; takes the block. */
 robj *objectCreateFromBlockTake(slice key, char *block, size_t len, unsigned owner);
+/* The same from a block that was asked for with exactly `len` bytes. */
+robj *objectCreateFromExactTake(slice key, char *block, size_t len, unsigned owner);
+/* The same, but NULL when there is no memory for a large key: the block stays the caller's. For threads that read. */
+robj *objectTryCreateFromExactTake(slice key, char *block, size_t len, unsigned owner) must_check;
 robj *objectCreateInteger(slice key, long long value, bool with_expire, unsigned owner);
 /* Another type: takes `structure`. */
 robj *objectCreateTake(slice key, objectTypeId type, int encoding, void *structure);

@@ -93,6 +93,20 @@ robj *objectCreateFromBlockTake(slice key, char *block, size_t len, unsigned own
     return o;
 }
 
+robj *objectCreateFromExactTake(slice key, char *block, size_t len, unsigned owner) {
+    robj *o = objectCreateFromBlockTake(key, block, len, owner);
+    o->block_exact = true;
+    return o;
+}
+
+robj *objectTryCreateFromExactTake(slice key, char *block, size_t len, unsigned owner) {
+    bool large_key = key.len >= TRY_BYTES_MIN;
+    if (unlikely(large_key) && !zmallocReserve(key.len)) return NULL;
+    robj *o = objectCreateFromExactTake(key, block, len, owner);
+    if (unlikely(large_key)) zmallocUnreserve();
+    return o;
+}
+
 robj *objectCreateInteger(slice key, long long value, bool with_expire, unsigned owner) {
     robj *o = entryCreate(key, OBJ_STRING, OBJ_ENC_INT, with_expire, 0, owner);
     memcpy(entryPlace(o), &value, sizeof(value));

@@ -8,9 +8,9 @@
  *
  * Not here    which key goes (db.c, expire.c, evict.c).
  * Owns        what has been submitted; the list of entries that came back.
- * Threads     main, except lazyfreeBlock(), which any thread may call, and the jobs and lazyfreeDropEntry() inside
- *             them, which run on BIO_LAZY_FREE. They meet in the counters (atomic, relaxed: read for INFO and for the
- *             eviction's estimate) and in the list (lock).
+ * Threads     main, except lazyfreeBlock() and lazyfreeUnknown(), which any thread may call, and the jobs and
+ *             lazyfreeDropEntry() inside them, which run on BIO_LAZY_FREE. They meet in the counters (atomic, relaxed:
+ *             read for INFO and for the eviction's estimate) and in the list (lock).
  * Invariants  1. An object that is submitted alone has a count of one and is known to nobody else.
  *             2. A table's entries may be referred to by replies: the background frees those whose count it sees at one
  *                (objectIsShared: nobody can find them any more, so that is final) and gives the others back. Main
@@ -121,10 +121,14 @@ void objectReleaseNow(robj *o) {
 
 /* ---- Objects nobody else knows ---- */
 
-void lazyfreeObjectNow(robj *o) {
-    assertMainRole();
+void lazyfreeUnknown(robj *o) {
     if (likely(!isLargeString(o))) objectFree(o);
     else submitAlone(o, 0);
+}
+
+void lazyfreeObjectNow(robj *o) {
+    assertMainRole();
+    lazyfreeUnknown(o);
 }
 
 void lazyfreeObject(robj *o) {

@@ -1,6 +1,7 @@
 /* lazyfree.h -- where dead objects go: freed here, by the thread whose arena they came from, or in the background.
  *
- * Runs on: main, but for lazyfreeBlock(); the freeing itself on bio's BIO_LAZY_FREE thread or wherever the sink leads.
+ * Runs on: main, but for lazyfreeBlock() and lazyfreeUnknown(); the freeing itself on bio's BIO_LAZY_FREE thread or
+ * wherever the sink leads.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef STORE_LAZYFREE_H
@@ -23,6 +24,8 @@ void storeSetFreeSink(bool (*sink)(robj *dead));
  * A string of 1 MiB and more is freed in the background by both of these, and by the three above. */
 void lazyfreeObject(robj *o);
 void lazyfreeObjectNow(robj *o); /* a structure here and now, whatever it costs */
+/* As lazyfreeObjectNow(), for an object that main does not know. Any thread. */
+void lazyfreeUnknown(robj *o);
 /* Free a block of zmalloc's whose size the caller knows: in the background when it is as large as a large string, so
  * that no thread with clients waits. Any thread. */
 void lazyfreeBlock(void *block, size_t bytes);

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client_fixture.h"
 #include "unit.h"
+#include "zmalloc.h"
 
 static int freed, was_reset;
 static client *filled_client;
@@ -183,5 +184,75 @@ TEST(keys_bring_the_hash_they_were_parsed_with) {
     c->req = NULL;
     CHECK_EQ_INT(clientKeyAt(c, 1).hash, hashBytes("z", 1));
     objectRelease(value);
+    clientFree(c);
+}
+
+/* --- large arguments ------------------------------------------------------------------------------------- */
+
+static largeArg largeOf(uint32_t index, size_t len, char fill) {
+    largeArg a = {.bytes = zmalloc(len), .len = len, .room = len, .have = len, .index = index};
+    memset(a.bytes, fill, len);
+    return a;
+}
+
+TEST(a_large_argument_becomes_the_value) {
+    enum { LEN = 50000 };
+    client *c = fixtureClient(2);
+    largeArg large[] = {largeOf(2, LEN, 'x'), largeOf(4, LEN, 'y'), largeOf(6, LEN, 'z')};
+    for (size_t i = 0; i < 3; i++) large[i].next = &large[(i + 1) % 3];
+    slice argv[7] = {sliceStr("mset"),
+                     sliceStr("a"),
+                     sliceOf(large[0].bytes, LEN),
+                     sliceStr("b"),
+                     sliceOf(large[1].bytes, LEN),
+                     sliceStr("c"),
+                     sliceOf(large[2].bytes, LEN)};
+    parsedCommand req = {.argv = argv, .argc = 7, .flags = REQ_SCATTERED, .large = large};
+    c->req = &req;
+    c->argv = argv;
+    c->argc = 7;
+
+    robj *a = clientEntryOfArg(c, argv[1], 2, false), *small = clientEntryOfArg(c, argv[3], 3, false);
+    CHECK(objectRawString(a).ptr == argv[2].ptr && large[0].bytes == NULL); /* taken, not copied */
+    CHECK(sliceEq(objectKey(a), sliceStr("a")));
+    CHECK_EQ_INT(objectExpire(a), -1);
+    CHECK_EQ_STR(objectEncodingName(small), "embstr");
+    CHECK(c->flags & CLIENT_ARGS_TAKEN);
+    robj *again = clientEntryOfArg(c, argv[1], 2, false); /* it is gone: a copy */
+    CHECK(objectRawString(again).ptr != argv[2].ptr && sliceEq(objectRawString(again), argv[2]));
+    robj *last = clientEntryOfArg(c, argv[5], 6, true);
+    CHECK(objectRawString(last).ptr == argv[6].ptr);
+    CHECK(large[1].bytes == argv[4].ptr); /* nobody asked */
+
+    objectRelease(a); /* the key was set again: the argument can be read to the end of the command */
+    CHECK(argv[2].ptr[0] == 'x' && argv[2].ptr[LEN - 1] == 'x');
+    CHECK_EQ_INT(a->refcount, 1);
+    clientArgsEnd(c);
+    CHECK(!(c->flags & CLIENT_ARGS_TAKEN));
+    CHECK_EQ_INT(last->refcount, 1);
+
+    c->req = NULL;
+    objectRelease(small);
+    objectRelease(again);
+    objectRelease(last);
+    zfree(large[1].bytes);
+    clientFree(c);
+}
+
+TEST(other_vectors_have_no_large_arguments) {
+    client *c = fixtureClient(2);
+    largeArg large = largeOf(1, 50000, 'x');
+    large.next = &large;
+    slice argv[2] = {sliceStr("set"), sliceOf(large.bytes, 50000)}, rewritten[2] = {argv[0], argv[1]};
+    parsedCommand req = {.argv = argv, .argc = 2, .flags = REQ_SCATTERED, .large = &large};
+    c->req = &req;
+    c->argv = rewritten;
+    c->argc = 2;
+    robj *o = clientEntryOfArg(c, sliceStr("k"), 1, false);
+    CHECK(objectRawString(o).ptr != large.bytes && large.bytes != NULL);
+    CHECK(!(c->flags & CLIENT_ARGS_TAKEN));
+    c->req = NULL;
+    objectRelease(o);
+    zfree(large.bytes);
     clientFree(c);
 }

@@ -126,6 +126,46 @@ TEST(record_detached_takes_the_value) {
     recordArenaFree(&arena);
 }
 
+/* Large arguments are not copied: they move, or have become the value. */
+TEST(record_detached_takes_large_arguments) {
+    enum { LEN = 50000 };
+    for (int set = 0; set < 2; set++) {
+        begin();
+        largeArg large[2];
+        for (uint32_t i = 0; i < 2; i++) {
+            large[i] = (largeArg){.next = &large[1 - i], .bytes = zmalloc(LEN), .len = LEN, .room = LEN, .have = LEN};
+            memset(large[i].bytes, 'a' + (char)i, LEN);
+            large[i].index = 2 + 2 * i;
+        }
+        char key[] = "key", word[] = "word";
+        const slice argv[] = {sliceStr(set ? "record-set" : "record-del"), sliceStr(key), sliceOf(large[0].bytes, LEN),
+                              sliceStr(word), sliceOf(large[1].bytes, LEN)};
+        parsedCommand *p = recordCreate(&arena, array_len(argv));
+        memcpy(p->argv, argv, sizeof(argv));
+        p->flags |= REQ_SCATTERED;
+        p->large = &large[0];
+        recordComplete(&arena, &cache, p, 3);
+        CHECK_EQ_INT(p->value != NULL, set);
+        if (set) CHECK(objectRawString(p->value).ptr == argv[2].ptr);
+        zmallocFailAfter(1);
+        CHECK(recordDetach(p) == NULL);
+        zmallocFailAfter(0);
+        CHECK(large[1].bytes != NULL);
+        parsedCommand *d = recordDetach(p);
+        CHECK(p->value == NULL && large[0].bytes == NULL && large[1].bytes == NULL);
+        memset(key, '#', 3);
+        memset(word, '#', 4);
+        recordArenaFree(&arena);
+        CHECK(d->argv[2].ptr == argv[2].ptr && d->argv[4].ptr == argv[4].ptr);
+        CHECK(sliceIs(d->argv[1], "key") && sliceIs(d->argv[3], "word"));
+        CHECK_EQ_INT(d->argv[4].ptr[LEN - 1], 'b');
+        CHECK(recordMemory(d) >= 2 * LEN && recordMemory(d) < 2 * LEN + 40000);
+        CHECK((requestLargeArg(d, 2) != NULL) == !set);
+        CHECK(requestLargeArg(d, 4) != NULL);
+        recordFree(d);
+    }
+}
+
 TEST(record_detached_keeps_what_is_wrong) {
     begin();
     parsedCommand *unknown = recordDetach(recordOfWords("no-such-command a")),

@@ -181,3 +181,24 @@ TEST(string_is_one_allocation_to_free) {
     CHECK_EQ_INT(objectFreeEffort(o), 1);
     decrRefCount(o);
 }
+
+TEST(string_takes_a_block_of_its_length) {
+    char *block = zmalloc(50000);
+    memset(block, 'b', 50000);
+    robj *o = objectCreateFromExactTake(sliceStr("k"), block, 50000, 3);
+    CHECK(objectRawString(o).ptr == block && objectStringLen(o) == 50000);
+    CHECK(o->block_exact && o->has_expire_slot && o->owner == 3);
+    o = objectMakeWritableTake(o, 50001);
+    CHECK(!o->block_exact); /* it may be of another length now */
+    decrRefCount(o);
+
+    block = zmalloc(50000);
+    slice key = sliceOf(zcalloc(1, 2 << 20), 2 << 20);
+    zmallocFailAfter(1);
+    CHECK(objectTryCreateFromExactTake(key, block, 50000, 0) == NULL);
+    zmallocFailAfter(0);
+    o = objectTryCreateFromExactTake(key, block, 50000, 0);
+    CHECK(objectRawString(o).ptr == block && objectKey(o).len == key.len);
+    decrRefCount(o);
+    zfree((void *)(uintptr_t)key.ptr);
+}
