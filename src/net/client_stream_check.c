@@ -22,10 +22,15 @@ static void checkInput(const clientStream *s) {
         serverAssert(s->request_start <= r->pos);
         serverAssert(r->pos <= b->len && r->scanned <= b->len - r->pos);
         serverAssert(r->argc <= r->args_cap || !r->args);
+        const largeArg *large = b->large ? b->large->next : NULL; /* in the order of the arguments */
         for (size_t i = 0; i < r->argc && r->args; i++) {
+            bool apart = large && large->index == i;
+            if (apart) large = large == b->large ? NULL : large->next;
             serverAssert(r->args[i].offset >= s->request_start);
-            serverAssert(r->args[i].offset + r->args[i].len <= b->len);
+            serverAssert(r->args[i].offset + (apart ? 0 : r->args[i].len) <= b->len);
         }
+        serverAssert(!large);
+        serverAssert(!requestBlockLargeOpen(b) || r->state == READ_TAIL);
     } else {
         serverAssert(s->request_start == 0 && r->pos == 0);
     }

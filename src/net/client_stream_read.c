@@ -1,7 +1,8 @@
 /* client_stream_read.c -- bytes to requests: read, parse, hand over.
  *
  * Reading fills a request block, parsing makes records in it, and the block goes to main as soon as no
- * whole request is left in the bytes; the rest is the start of the next block.
+ * whole request is left in the bytes; the rest is the start of the next block. A large argument is read into an
+ * allocation of its own (request_block.h), a bounded part of it in each event.
  *
  * Not here    where a request ends (resp/request_reader.c), records (request_block.c), execution (command_batch.c).
  * Owns        a stream's partial block, reader and counts of what main has not given back.
@@ -22,9 +23,10 @@
 #include <limits.h>
 #include <string.h>
 
-#define READS_PER_EVENT 4               /* then other clients of the thread get their turn */
-#define READ_LARGE_BYTES (64 * 1024)    /* room for a read while large arguments come faster than they are read */
-#define INFLIGHT_BYTES_MAX (256 * 1024) /* main is this far behind one client: stop reading it */
+#define READS_PER_EVENT 4                 /* then other clients of the thread get their turn */
+#define READ_LARGE_BYTES (64 * 1024)      /* room for a read while arguments of some kilobytes come faster than it */
+#define READ_LARGE_ARG_BYTES (256 * 1024) /* of one large argument in one event */
+#define INFLIGHT_BYTES_MAX (256 * 1024)   /* main is this far behind one client: stop reading it */
 #define INFLIGHT_BLOCKS_MAX 4
 #define KEEP_PARSED_ARGS 64  /* a request cut off before it had so many arguments ... */
 #define KEEP_BODY_BYTES 4096 /* ... and not inside one so long, is parsed again from its start */
@@ -86,6 +88,11 @@ static bool crossProtocol(const clientStream *s, const requestBlock *b) {
     return requestIsCrossProtocol(sliceOf(b->buf + s->reader.args[0].offset, s->reader.args[0].len));
 }
 
+/* Is the request under way one with large arguments, which are not in the buffer any more? */
+static bool cannotReadAgain(const requestBlock *b) {
+    return unlikely(b->large != NULL) && !b->first;
+}
+
 /* Make records of all whole requests in the block. The rest stays: request_start tells from where. */
 static void parseBlock(clientStream *s, requestBlock *b) {
     requestReader *r = &s->reader;
@@ -94,7 +101,7 @@ static void parseBlock(clientStream *s, requestBlock *b) {
     while (s->request_start < b->len && !s->input_ended) {
         readState state = readerFeed(r, &limits, b->buf, b->len);
         if (unlikely(state == READ_BAD)) {
-            if (r->unauthenticated && s->inflight_blocks + (b->first != NULL) > 0) {
+            if (r->unauthenticated && s->inflight_blocks + (b->first != NULL) > 0 && !cannotReadAgain(b)) {
                 /* A command before this one may be AUTH: ask again when main has executed it. */
                 s->parse_waits_for_auth = true;
                 readerReset(r, s->request_start);
@@ -116,7 +123,8 @@ static void parseBlock(clientStream *s, requestBlock *b) {
         s->request_start = r->pos;
         readerReset(r, r->pos);
     }
-    bool keep = r->argc >= KEEP_PARSED_ARGS || (r->state == READ_BODY && r->body_len >= KEEP_BODY_BYTES);
+    bool keep = r->argc >= KEEP_PARSED_ARGS || (r->state == READ_BODY && r->body_len >= KEEP_BODY_BYTES) ||
+                cannotReadAgain(b);
     if (keep && r->state != READ_DONE && r->state != READ_BAD) return;
     if (r->state != READ_BAD) readerReset(r, s->request_start);
     takeArgsBack(s);
@@ -197,42 +205,87 @@ void clientStreamUpdateReading(clientStream *s) {
     else clientStreamReportEnd(s, END_ERROR);
 }
 
-/* Room for what is to come: the whole of an argument under way if it is large, but not more at once than has already
- * arrived, so that an announced length alone costs nothing. False: there is no room, and no memory. */
+/* Room for what is to come: at least the rest of an argument under way, which is not large. False: there is no room,
+ * and no memory. */
 static bool makeRoom(const clientStream *s, requestBlock *b) {
     size_t missing = readerMissing(&s->reader, b->len);
     size_t room = b->cap - b->len;
-    /* Behind a large argument that filled the last read more of its kind wait. Fewer reads mean fewer rests to carry
-     * on. */
+    /* Behind an argument of some kilobytes that filled the last read more of its kind wait. Fewer reads mean fewer
+     * rests to carry on. */
     bool many = s->read_filled && missing && s->reader.body_len >= KEEP_BODY_BYTES && b->len < READ_LARGE_BYTES;
     size_t want = many ? READ_LARGE_BYTES : REQUEST_BUF_BYTES;
     if (room >= want / 2 || (!many && missing && room >= missing)) return true;
     if (missing > want) want = missing;
-    size_t most = b->len > 4 * 1024 * 1024 ? b->len : 4 * 1024 * 1024;
-    if (want > most) want = most;
-    return room >= want || requestBlockReserve(&s->holder->pool, b, want) || room > 0;
+    return requestBlockReserve(&s->holder->pool, b, want) || room > 0;
 }
 
-/* A request that cannot be held: the client is told, behind all replies before it, and the connection ends. */
-static void refuseForMemory(clientStream *s) {
+/* A request that is malformed, or cannot be held (the reader says which): the client is told, behind all replies before
+ * it, and the connection ends. */
+static void refuseRequest(clientStream *s) {
     requestBlock *b = s->partial;
-    readerOutOfMemory(&s->reader);
     if (s->reader.args) takeArgsBack(s);
     parseFailed(s, b);
     carryRest(s, b);
     handOver(s, b);
 }
 
-static bool queryLimitReached(const requestBlock *b) {
-    long long limit = atomic_load_explicit(&net_shared.client_query_buffer_limit, memory_order_relaxed);
-    return (long long)b->len > limit;
+/* Bytes that have come of a request that is not whole yet. */
+static size_t querySize(const requestBlock *b) {
+    return b->len + (b->large ? b->large_bytes : 0);
 }
 
-/* What a request that is not whole yet costs, for main to see. */
+static bool queryLimitReached(const requestBlock *b) {
+    long long limit = atomic_load_explicit(&net_shared.client_query_buffer_limit, memory_order_relaxed);
+    return (long long)querySize(b) > limit;
+}
+
+/* What a request that is not whole yet costs, for main to see. What a large argument has room for is no memory yet. */
 static void showQuerySize(clientStream *s) {
     const requestBlock *b = s->partial;
-    atomic_store_explicit(&s->query_used, b ? b->len : 0, memory_order_relaxed);
+    atomic_store_explicit(&s->query_used, b ? querySize(b) : 0, memory_order_relaxed);
     atomic_store_explicit(&s->query_room, b ? b->cap - b->len : 0, memory_order_relaxed);
+}
+
+/* The end of input, an error, or nothing to read now. */
+static void readNothing(clientStream *s, ssize_t n) {
+    if (n < 0 && s->conn->state == CONN_CONNECTED) return;
+    clientStreamReportEnd(s, n == 0 ? END_EOF : END_ERROR);
+}
+
+/* Something came of a request that is not whole yet. False when it is too much. */
+static bool mayGoOn(clientStream *s) {
+    clientStreamNoteBytes(s);
+    if (!queryLimitReached(s->partial)) return true;
+    clientStreamReportEnd(s, END_QUERY_LIMIT);
+    return false;
+}
+
+/* One read into the large argument under way. One event brings so much of it and no more, whatever has come. */
+static bool readLargeArg(clientStream *s, requestBlock *b) {
+    size_t room;
+    char *to = requestBlockLargeRoom(b, &room);
+    if (unlikely(!to)) {
+        readerOutOfMemory(&s->reader);
+        refuseRequest(s);
+        return false;
+    }
+    if (room > READ_LARGE_ARG_BYTES) room = READ_LARGE_ARG_BYTES;
+    ssize_t n = connRead(s->conn, to, room);
+    holderStatAdd(&s->holder->stats.reads, 1);
+    if (n <= 0) {
+        readNothing(s, n);
+        return false;
+    }
+    holderStatAdd(&s->holder->stats.net_input, (uint64_t)n);
+    requestBlockLargeCame(&s->holder->pool, b, (size_t)n);
+    if (!mayGoOn(s)) return false;
+    return ((size_t)n == room && !requestBlockLargeOpen(b)) || connHasPending(s->conn);
+}
+
+static __attribute__((noinline)) bool beginLargeArg(clientStream *s, requestBlock *b) {
+    if (requestBlockLargeBegin(&s->holder->pool, b, &s->reader, s->request_start)) return true;
+    refuseRequest(s);
+    return false;
 }
 
 /* One read. False when there is no more to read now. */
@@ -243,8 +296,13 @@ static bool readOnce(clientStream *s) {
         s->request_start = 0;
         readerReset(&s->reader, 0);
     } else {
+        if (unlikely(requestBlockLargeDue(b, &s->reader))) {
+            if (!requestBlockLargeOpen(b) && !beginLargeArg(s, b)) return false;
+            if (requestBlockLargeOpen(b)) return readLargeArg(s, b);
+        }
         if (unlikely(!makeRoom(s, b))) {
-            refuseForMemory(s);
+            readerOutOfMemory(&s->reader);
+            refuseRequest(s);
             return false;
         }
     }
@@ -256,8 +314,7 @@ static bool readOnce(clientStream *s) {
             requestBlockPut(&s->holder->pool, b);
             s->partial = NULL;
         }
-        if (n < 0 && s->conn->state == CONN_CONNECTED) return false;
-        clientStreamReportEnd(s, n == 0 ? END_EOF : END_ERROR);
+        readNothing(s, n);
         return false;
     }
     holderStatAdd(&s->holder->stats.net_input, (uint64_t)n);
@@ -265,13 +322,7 @@ static bool readOnce(clientStream *s) {
     bool full = (size_t)n == room;
     s->read_filled = full;
     parseAndHandOver(s);
-    if (s->partial) {
-        clientStreamNoteBytes(s);
-        if (queryLimitReached(s->partial)) {
-            clientStreamReportEnd(s, END_QUERY_LIMIT);
-            return false;
-        }
-    }
+    if (s->partial && !mayGoOn(s)) return false;
     return full || connHasPending(s->conn);
 }
 

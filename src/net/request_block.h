@@ -20,6 +20,9 @@
 #define REQUEST_ARENA_BYTES (8 * 1024)
 #define REQUEST_POOL_MAX 64 /* free blocks a thread keeps */
 
+/* When so much of an argument has come the rest is believed: see requestBlockLargeRoom(). */
+#define LARGE_ARG_TRUSTED (1024 * 1024)
+
 typedef struct requestBlock {
     struct requestBlock *next; /* in a list of whoever owns it */
     parsedCommand *first, *last;
@@ -28,7 +31,10 @@ typedef struct requestBlock {
     size_t len, cap;
     size_t commands;
     size_t wire_bytes;  /* of the requests in it */
-    size_t value_bytes; /* of the values built for its commands */
+    size_t value_bytes; /* of the values built for its commands, and of large arguments of whole requests */
+    size_t extra_bytes; /* of a buffer of its own, and of large arguments as far as they have come; 0: has none */
+    size_t large_bytes; /* come of large arguments, while `large` is not NULL */
+    largeArg *large;    /* of its first request, which alone may have some: the last of the ring; in the arena */
     recordArena arena;  /* of the records; its first piece is inline_arena */
     alignas(16) char inline_arena[REQUEST_ARENA_BYTES];
     char inline_buf[REQUEST_BUF_BYTES];
@@ -54,6 +60,31 @@ void requestBlockExecuted(requestPool *pool, requestBlock *b);
 /* Room for at least `extra` more bytes behind len; only while the block has no records. False: no memory, nothing has
  * changed. */
 bool requestBlockReserve(requestPool *pool, requestBlock *b, size_t extra) must_check;
+
+/* --- Large arguments: an allocation each, of which a value can be made by taking it (object.h) --------------------
+ *
+ * The reader stops inside the argument (READ_BODY); requestBlockLargeBegin() moves what has come of it out of the
+ * buffer; requestBlockLargeRoom() and requestBlockLargeCame() take turns until it is whole, and nothing is read into
+ * the buffer meanwhile; then the reader goes on behind it. */
+
+/* Is one under way? */
+static inline bool requestBlockLargeOpen(const requestBlock *b) {
+    return b->large && b->large->have < b->large->len;
+}
+/* Is one under way, or is the argument that `r` is in to become one? */
+static inline bool requestBlockLargeDue(const requestBlock *b, const requestReader *r) {
+    return requestBlockLargeOpen(b) || (r->state == READ_BODY && r->body_len >= LARGE_ARG_BYTES);
+}
+/* Begin with the argument that `r` is in, of the request that begins at `start` in buf; only while the block has no
+ * records. The request cannot be read again from its start after that. False: no memory, `r` says so. */
+bool requestBlockLargeBegin(requestPool *pool, requestBlock *b, requestReader *r, size_t start) must_check;
+/* Where the next bytes of the one under way go, at most *room, which is not 0. An announced length is not trusted: so
+ * much as LARGE_ARG_TRUSTED is asked for first, and the whole only when that has come. Untouched memory costs no pages
+ * and is not counted as used. NULL: no memory, nothing has changed. */
+char *requestBlockLargeRoom(requestBlock *b, size_t *room) must_check;
+/* `n` bytes were put there. */
+void requestBlockLargeCame(requestPool *pool, requestBlock *b, size_t n);
+
 /* Append a record of the request that `r` has read, complete (command_record.h); its bytes begin at `start` in buf.
  * False: no memory for the record, nothing was appended. A value that cannot be built is left to the command. */
 bool requestBlockAddCommand(requestPool *pool, requestBlock *b, const requestReader *r, size_t start) must_check;

@@ -1,6 +1,7 @@
 /* client_stream_test.c -- a stream on thread 0 with the test in main's place: every split, limit, end, partial write.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "bio.h"
 #include "command_table.h"
 #include "net_fixture.h"
 #include "unit.h"
@@ -182,6 +183,10 @@ static void feedSplit(const char *wire, size_t len, const size_t *cuts, int ncut
         rigReturn();
     }
     for (int i = 0; i < 4; i++) turn();
+    for (int i = 0; i < 8 && len > 65536; i++) {
+        rigReturn();
+        turn();
+    }
 }
 
 static sds recordsOf(const char *wire, size_t len, const size_t *cuts, int ncuts) {
@@ -317,19 +322,176 @@ TEST(stream_announced_length_costs_nothing) {
     put(head, strlen(head));
     char piece[1000];
     memset(piece, 'x', sizeof(piece));
+    size_t used = zmallocUsed();
     for (int i = 0; i < 30; i++) put(piece, sizeof(piece));
     CHECK_EQ_INT(rig.blocks, 0);
-    if (CHECK(rig.s->partial != NULL)) {
-        CHECK_EQ_INT(rig.s->partial->len, strlen(head) + 30 * sizeof(piece));
-        CHECK(rig.s->partial->cap <= 9 * 1024 * 1024);
+    CHECK(zmallocUsed() < used + 30 * sizeof(piece) + 32 * 1024);
+    if (CHECK(rig.s->partial != NULL && rig.s->partial->large != NULL)) {
+        CHECK_EQ_INT(rig.s->partial->large_bytes, 30 * sizeof(piece));
+        CHECK_EQ_INT(rig.s->query_used, strlen(head) + 30 * sizeof(piece));
+        CHECK(rig.s->query_room <= REQUEST_BUF_BYTES);
     }
+    rigClose();
+    bioDrain(BIO_LAZY_FREE);
+    CHECK(zmallocUsed() < used + 32 * 1024);
+}
+
+/* --- large arguments ------------------------------------------------------------------------------------- */
+
+static sds largeWire(void) {
+    sds one = sdsGrowZero(sdsEmpty(), 40000), two = sdsGrowZero(sdsEmpty(), LARGE_ARG_BYTES);
+    for (size_t i = 0; i < sdsLen(one); i++) one[i] = (char)('a' + i % 23);
+    for (size_t i = 0; i < sdsLen(two); i++) two[i] = (char)('A' + i % 19);
+    sds wire = catWords(sdsEmpty(), "PING");
+    wire = catRequest(wire, 3, (slice[]){sliceStr("SET"), sliceStr("k"), sdsSlice(one)});
+    wire = catWords(wire, "GET k");
+    wire = catRequest(wire, 7,
+                      (slice[]){sliceStr("MSET"), sliceStr("a"), sdsSlice(two), sliceStr("b"), sliceStr("small"),
+                                sliceStr("c"), sdsSlice(one)});
+    wire = catRequest(wire, 2, (slice[]){sliceStr("ECHO"), sdsSlice(two)});
+    wire = catWords(wire, "GET a");
+    sdsFree(one);
+    sdsFree(two);
+    return wire;
+}
+
+static void checkSplit(const char *wire, const sds whole, const size_t *cuts, int ncuts, size_t len) {
+    sds got = recordsOf(wire, len, cuts, ncuts);
+    if (!CHECK(sdsLen(got) == sdsLen(whole) && !memcmp(got, whole, sdsLen(got)))) printf("cut at %zu\n", cuts[0]);
+    sdsFree(got);
+}
+
+TEST(stream_large_arguments_do_not_depend_on_the_split) {
+    sds wire = largeWire(), want = sdsEmpty();
+    size_t len = sdsLen(wire);
+    want = sdsCat(want, "<PING><SET|k|");
+    sds whole = recordsOf(wire, len, NULL, 0);
+    CHECK(strncmp(whole, want, sdsLen(want)) == 0);
+    CHECK(sdsLen(whole) > len - 200 && strcmp(whole + sdsLen(whole) - 7, "<GET|a>") == 0);
+    for (size_t cut = 1; cut < len; cut += cut < 60 ? 1 : 509) checkSplit(wire, whole, &cut, 1, len);
+    /* Where the large ones end. */
+    for (const char *p = wire; (p = strstr(p, "\r\n")) != NULL; p++) {
+        for (size_t cut = (size_t)(p - wire); cut <= (size_t)(p - wire) + 2 && cut < len; cut++)
+            checkSplit(wire, whole, &cut, 1, len);
+    }
+    uint64_t seed = unitRandomSeed();
+    for (int round = 0; round < 60; round++) {
+        size_t cuts[8], at = 0;
+        for (size_t i = 0; i < array_len(cuts); i++) cuts[i] = at += unitRandom(&seed) % (len / array_len(cuts));
+        checkSplit(wire, whole, cuts, array_len(cuts), len);
+    }
+    byteByByte(wire, len);
+    sdsFree(whole);
+    sdsFree(want);
+    sdsFree(wire);
+}
+
+TEST(stream_large_argument_is_read_to_where_it_stays) {
+    rigOpen(false, true);
+    sds wire = largeWire();
+    putText("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$50000\r\n");
+    put(wire, 30000);
+    const char *where = rig.s->partial->large->bytes;
+    put(wire + 30000, 20000);
+    putText("\r\n");
+    if (CHECK_EQ_INT(rig.blocks, 1)) {
+        const parsedCommand *p = rig.held->first;
+        CHECK(p->value && objectRawString(p->value).ptr == where && p->argv[2].ptr == where);
+        CHECK(!memcmp(where, wire, 50000));
+    }
+    rigClose();
+    sdsFree(wire);
+}
+
+/* What stands behind a large argument is judged as it is behind any other. */
+TEST(stream_errors_behind_large_arguments) {
+    static const struct {
+        const char *before, *behind, *end;
+    } cases[] = {
+        {"*2\r\n$4\r\nECHO\r\n", "\r\n*1\r\n$-1\r\n", "bbb>!Protocol error: invalid bulk length>"},
+        {"*2\r\n$4\r\nECHO\r\n", "\rx", "!Protocol error: invalid CRLF in request>"},
+        {"*2\r\n$4\r\nECHO\r\n", "xx", "!Protocol error: invalid CRLF in request>"},
+        {"*3\r\n$4\r\nECHO\r\n", "\r\n*1\r\n", "!Protocol error: expected '$', got '*'>"},
+        {"*3\r\n$4\r\nECHO\r\n", "\r\n$3\r\nabc\r\n", "bbb|abc>"},
+        {"*2\r\n$4\r\nPOST\r\n", "\r\n", ""},
+    };
+    char body[LARGE_ARG_BYTES];
+    memset(body, 'b', sizeof(body));
+    for (size_t i = 0; i < array_len(cases); i++) {
+        rigOpen(false, true);
+        putText(cases[i].before);
+        putText("$32768\r\n");
+        for (size_t at = 0; at < sizeof(body); at += 8192) put(body + at, 8192);
+        putText(cases[i].behind);
+        size_t end = strlen(cases[i].end);
+        CHECK(sdsLen(rig.seen) >= end && (end || sdsLen(rig.seen) == 0));
+        CHECK_EQ_STR(rig.seen + sdsLen(rig.seen) - end, cases[i].end);
+        CHECK_EQ_INT(rig.ends, end ? 0 : 1);
+        if (!end) CHECK_EQ_INT(rig.end_reason, END_CROSS_PROTOCOL);
+        rigClose();
+    }
+}
+
+TEST(stream_moves_and_ends_in_the_middle_of_a_large_argument) {
+    sds wire = largeWire();
+    for (int moves = 0; moves < 2; moves++) {
+        size_t used = zmallocUsed();
+        rigOpen(false, true);
+        putText("*2\r\n$4\r\nECHO\r\n$100000\r\n");
+        for (size_t at = 0; at < 90000; at += 9000) {
+            put(wire + at, 9000);
+            if (!moves) continue;
+            post(IO_MSG_LEAVE, 0, NULL, NULL);
+            CHECK(rig.left);
+            rig.left = false;
+            post(IO_MSG_JOIN, CLIENT_STREAM_AUTHENTICATED, NULL, NULL);
+        }
+        if (moves) {
+            put(wire + 90000, 10000);
+            putText("\r\n");
+            CHECK_EQ_INT(rig.blocks, 1);
+            CHECK(!memcmp(rig.held->first->argv[1].ptr, wire, 100000));
+        }
+        rigClose();
+        bioDrain(BIO_LAZY_FREE);
+        CHECK(zmallocUsed() < used + 64 * 1024);
+    }
+    sdsFree(wire);
+}
+
+/* A peer that sends as fast as it is read. */
+static size_t endless_bytes;
+
+static ssize_t endlessRead(connection *c, void *buf, size_t len) {
+    unused(c);
+    memset(buf, 'x', len);
+    endless_bytes += len;
+    return (ssize_t)len;
+}
+
+TEST(stream_one_event_brings_a_bounded_part_of_a_large_argument) {
+    rigOpen(false, true);
+    putText("*2\r\n$4\r\nECHO\r\n$20971520\r\n");
+    connectionType type = *rig.s->conn->type;
+    type.read = endlessRead;
+    rig.s->conn->type = &type;
+    CHECK_EQ_INT(send(rig.peer, "x", 1, MSG_NOSIGNAL), 1); /* never taken: it stays readable */
+    size_t most = 0, turns = 0;
+    for (; turns < 1000 && !rig.blocks; turns++) {
+        size_t before = endless_bytes;
+        turn();
+        if (endless_bytes - before > most) most = endless_bytes - before;
+    }
+    CHECK_EQ_STR(rig.seen, "!Protocol error: invalid CRLF in request>");
+    CHECK(most <= 1024 * 1024 + REQUEST_BUF_BYTES);
+    CHECK(turns >= 20);
     rigClose();
 }
 
 TEST(stream_query_buffer_limit_ends_the_stream) {
     rigOpen(false, true);
     atomic_store(&net_shared.client_query_buffer_limit, 1024 * 1024);
-    sds wire = catWords(sdsEmpty(), "PING");
+    sds wire = catWords(sdsEmpty(), "PING"); /* and a large argument, which counts as far as it has come */
     wire = sdsCatPrintf(wire, "*2\r\n$4\r\nECHO\r\n$5000000\r\n");
     put(wire, sdsLen(wire));
     CHECK_EQ_STR(rig.seen, "<PING>");

@@ -1,11 +1,14 @@
 /* request_block_test.c -- records against a naive split: flags, keys, hashes, built values; overflow and reuse.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "bio.h"
 #include "command_table.h"
+#include "lazyfree.h"
 #include "net_fixture.h"
 #include "unit.h"
 #include "zmalloc.h"
 
+#include <pthread.h>
 #include <stdio.h>
 
 static const requestLimits limits = {.args_max = INT32_MAX, .bulk_len_max = 1 << 30, .authenticated = true};
@@ -299,4 +302,270 @@ TEST(block_buffer_grows_with_what_it_holds) {
     CHECK(same);
     requestBlockPut(&pool, b);
     requestPoolEmpty(&pool);
+}
+
+/* --- large arguments ---------------------------------------------------------------------------------- */
+
+enum { MIB = 1024 * 1024 };
+
+/* One request on its way through a block, as the stream reads it. */
+typedef struct reading {
+    requestPool pool;
+    requestReader r;
+    requestBlock *b;
+    bool failed;
+} reading;
+
+static void readingBegin(reading *g) {
+    netFixtureInit();
+    *g = (reading){.r = {.grow = grow}};
+    g->b = requestBlockGet(&g->pool);
+    readerReset(&g->r, 0);
+}
+
+/* Waits until what was given to the background is free. */
+static void waitForFrees(void) {
+    bioDrain(BIO_LAZY_FREE);
+    CHECK_EQ_INT(lazyfreePendingBytes(), 0);
+}
+
+static void readingEnd(reading *g) {
+    requestBlockPut(&g->pool, g->b);
+    CHECK_EQ_INT(g->pool.memory_in, g->pool.memory_out);
+    requestPoolEmpty(&g->pool);
+    zfree(g->r.args);
+}
+
+/* What one read brings. */
+static void readPiece(reading *g, const char *p, size_t n) {
+    while (n && !g->failed) {
+        requestBlock *b = g->b;
+        bool open = requestBlockLargeOpen(b);
+        if (!open && requestBlockLargeDue(b, &g->r) && !requestBlockLargeBegin(&g->pool, b, &g->r, 0)) {
+            g->failed = true;
+        } else if (requestBlockLargeOpen(b)) {
+            size_t room;
+            char *to = requestBlockLargeRoom(b, &room);
+            if (!to) {
+                g->failed = true;
+                continue;
+            }
+            if (room > n) room = n;
+            memcpy(to, p, room);
+            requestBlockLargeCame(&g->pool, b, room);
+            p += room;
+            n -= room;
+        } else {
+            CHECK(requestBlockReserve(&g->pool, b, n));
+            memcpy(b->buf + b->len, p, n);
+            b->len += n;
+            n = 0;
+            readerFeed(&g->r, &limits, b->buf, b->len);
+        }
+    }
+}
+
+static bool readingAdd(reading *g) {
+    if (!CHECK_EQ_INT(g->r.state, READ_DONE)) return false;
+    return requestBlockAddCommand(&g->pool, g->b, &g->r, 0);
+}
+
+static sds pattern(size_t len, unsigned seed) {
+    sds s = sdsGrowZero(sdsEmpty(), len);
+    for (size_t i = 0; i < len; i++) s[i] = (char)((i * 7 + i / 251 + seed) % 253);
+    return s;
+}
+
+static void checkReading(reading *g, int argc, const slice *argv, size_t wire_len) {
+    if (!CHECK(readingAdd(g))) return;
+    const parsedCommand *p = g->b->first;
+    if (!CHECK_EQ_INT(p->argc, argc)) return;
+    for (int i = 0; i < argc; i++) CHECK(sliceEq(p->argv[i], argv[i]));
+    CHECK_EQ_INT(p->wire_len, wire_len);
+    CHECK_EQ_INT(g->b->wire_bytes, wire_len);
+    for (uint32_t k = 0; k < p->nkeys; k++) {
+        slice key = p->argv[p->keys[k].index];
+        CHECK(p->keys[k].hash == hashBytes(key.ptr, key.len));
+    }
+    if (p->value) CHECK(sliceEq(objectString(p->value, NULL), argv[2]));
+}
+
+/* All of it in two pieces, cut anywhere: densely where something begins or ends. */
+static void checkEachCut(int argc, const slice *argv) {
+    sds wire = catRequest(sdsEmpty(), argc, argv);
+    size_t len = sdsLen(wire);
+    for (size_t cut = 0; cut < len; cut++) {
+        bool dense = false;
+        for (size_t i = 0, at = 0; i < (size_t)argc && !dense; i++) {
+            at += argv[i].len + 12;
+            dense = cut < at + 40 && at < cut + 40;
+        }
+        if (cut > 60 && !dense && cut % 211) continue;
+        reading g;
+        readingBegin(&g);
+        readPiece(&g, wire, cut);
+        readPiece(&g, wire + cut, len - cut);
+        checkReading(&g, argc, argv, len);
+        readingEnd(&g);
+    }
+    sdsFree(wire);
+}
+
+TEST(large_arguments_come_out_as_they_went_in_at_each_cut) {
+    sds one = pattern(LARGE_ARG_BYTES, 1), two = pattern(LARGE_ARG_BYTES + 4000, 2),
+        small = pattern(LARGE_ARG_BYTES - 1, 3);
+    checkEachCut(3, (slice[]){sliceStr("SET"), sliceStr("key"), sdsSlice(one)});
+    checkEachCut(5, (slice[]){sliceStr("SET"), sliceStr("key"), sdsSlice(two), sliceStr("EX"), sliceStr("10")});
+    checkEachCut(3, (slice[]){sliceStr("SET"), sliceStr("key"), sdsSlice(small)});
+    checkEachCut(3, (slice[]){sliceStr("SET"), sdsSlice(one), sliceStr("value")});
+    checkEachCut(3, (slice[]){sliceStr("SET"), sdsSlice(one), sdsSlice(two)});
+    checkEachCut(7, (slice[]){sliceStr("MSET"), sliceStr("a"), sdsSlice(one), sliceStr("b"), sliceStr("2"),
+                              sliceStr("c"), sdsSlice(two)});
+    checkEachCut(2, (slice[]){sdsSlice(one), sliceStr("no such command")});
+    sdsFree(one);
+    sdsFree(two);
+    sdsFree(small);
+}
+
+TEST(large_arguments_byte_by_byte_and_at_random) {
+    uint64_t seed = unitRandomSeed();
+    sds one = pattern(LARGE_ARG_BYTES, 4), two = pattern(LARGE_ARG_TRUSTED + 99, 5);
+    slice argv[] = {sliceStr("MSET"), sliceStr("a"), sdsSlice(one), sliceStr("b"),
+                    sdsSlice(two),    sliceStr("c"), sliceStr("")};
+    sds wire = catRequest(sdsEmpty(), array_len(argv), argv);
+    for (int round = 0; round < 20; round++) {
+        reading g;
+        readingBegin(&g);
+        for (size_t at = 0, n; at < sdsLen(wire); at += n) {
+            n = round == 0 ? 1 : 1 + unitRandom(&seed) % (round < 10 ? 1000 : 200000);
+            if (n > sdsLen(wire) - at) n = sdsLen(wire) - at;
+            readPiece(&g, wire + at, n);
+        }
+        checkReading(&g, array_len(argv), argv, sdsLen(wire));
+        readingEnd(&g);
+    }
+    sdsFree(one);
+    sdsFree(two);
+    sdsFree(wire);
+}
+
+/* An announced length costs nothing; what has come is copied once, and the value is where it was read to. */
+TEST(large_argument_is_not_copied_as_it_grows) {
+    enum { LEN = 64 * MIB, PIECE = 100000 };
+    sds part = pattern(PIECE, 6);
+    reading g;
+    readingBegin(&g);
+    waitForFrees();
+    size_t used = zmallocUsed();
+    const char *head = "*3\r\n$3\r\nSET\r\n$3\r\nkey\r\n$67108864\r\n", *where = NULL;
+    readPiece(&g, head, strlen(head));
+    size_t come = 0, moves = 0;
+    while (come < LEN) {
+        size_t n = LEN - come < PIECE ? LEN - come : PIECE;
+        readPiece(&g, part, n);
+        come += n;
+        if (g.b->large->bytes != where) moves++;
+        where = g.b->large->bytes;
+        CHECK_EQ_INT(g.b->large_bytes, come);
+        if (come < LARGE_ARG_TRUSTED) CHECK(g.b->large->room <= LARGE_ARG_TRUSTED);
+        if (come % (17 * PIECE) == 0) {
+            waitForFrees();
+            CHECK(zmallocUsed() < used + come + 32 * 1024); /* what has not come is not used */
+        }
+    }
+    CHECK_EQ_INT(moves, 2);
+    readPiece(&g, "\r\n", 2);
+    used = zmallocUsed();
+    CHECK(readingAdd(&g));
+    const parsedCommand *p = g.b->first;
+    CHECK(zmallocUsed() < used + 32 * 1024);
+    CHECK(p->flags & REQ_SCATTERED);
+    if (CHECK(p->value != NULL)) {
+        CHECK(objectRawString(p->value).ptr == where);
+        CHECK(p->value->block_exact);
+        CHECK_EQ_INT(objectStringLen(p->value), LEN);
+    }
+    CHECK(p->argv[2].ptr == where); /* and can be read as an argument */
+    readingEnd(&g);
+    waitForFrees();
+    sdsFree(part);
+}
+
+/* A client that goes away in the middle. */
+TEST(large_argument_cut_off_leaves_nothing) {
+    static const size_t comes[] = {
+        0, 1, LARGE_ARG_BYTES, LARGE_ARG_TRUSTED - 1, LARGE_ARG_TRUSTED, LARGE_ARG_TRUSTED + 1, 5 * MIB};
+    for (size_t i = 0; i < array_len(comes); i++) {
+        sds part = pattern(comes[i] + 1, 7);
+        reading g;
+        readingBegin(&g);
+        waitForFrees();
+        size_t used = zmallocUsed();
+        const char *head = "*3\r\n$3\r\nSET\r\n$3\r\nkey\r\n$104857600\r\n";
+        readPiece(&g, head, strlen(head));
+        CHECK(zmallocUsed() < used + 64 * 1024);
+        readPiece(&g, part, comes[i] + 1);
+        waitForFrees();
+        CHECK(zmallocUsed() < used + comes[i] + 64 * 1024);
+        readingEnd(&g);
+        waitForFrees();
+        CHECK(zmallocUsed() <= used);
+        sdsFree(part);
+    }
+}
+
+TEST(large_argument_without_memory_is_an_error) {
+    sds big = pattern(3 * MIB, 8);
+    slice argv[] = {sliceStr("SET"), sliceStr("key"), sdsSlice(big)};
+    sds wire = catRequest(sdsEmpty(), array_len(argv), argv);
+    int refused = 0;
+    for (long n = 1; n < 10; n++) {
+        reading g;
+        readingBegin(&g);
+        readPiece(&g, wire, 10000);
+        zmallocFailAfter(n);
+        for (size_t at = 10000; at < sdsLen(wire); at += 50000)
+            readPiece(&g, wire + at, sdsLen(wire) - at < 50000 ? sdsLen(wire) - at : 50000);
+        zmallocFailAfter(0);
+        if (g.failed) refused++;
+        else checkReading(&g, array_len(argv), argv, sdsLen(wire));
+        readingEnd(&g);
+    }
+    CHECK_EQ_INT(refused, 2); /* its first piece, and the whole */
+    sdsFree(big);
+    sdsFree(wire);
+}
+
+/* While the gate is shut the background thread stands before it. */
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+
+static void passGate(void *arg) {
+    unused(arg);
+    pthread_mutex_lock(&gate);
+    pthread_mutex_unlock(&gate);
+}
+
+/* A value of a request that was never executed must not stop the thread that gives its block back. */
+TEST(large_values_nobody_took_are_freed_in_the_background) {
+    sds big = pattern(2 * MIB, 9);
+    slice argv[] = {sliceStr("MSET"), sliceStr("key"), sdsSlice(big)};
+    for (int taken = 0; taken < 2; taken++) {
+        argv[0] = sliceStr(taken ? "SET" : "MSET");
+        sds wire = catRequest(sdsEmpty(), array_len(argv), argv);
+        reading g;
+        readingBegin(&g);
+        readPiece(&g, wire, 100);
+        readPiece(&g, wire + 100, sdsLen(wire) - 100);
+        waitForFrees();
+        checkReading(&g, array_len(argv), argv, sdsLen(wire));
+        CHECK_EQ_INT(g.b->first->value != NULL, taken);
+        pthread_mutex_lock(&gate);
+        bioSubmit(BIO_LAZY_FREE, passGate, NULL);
+        readingEnd(&g);
+        CHECK(lazyfreePendingBytes() >= 2 * MIB);
+        pthread_mutex_unlock(&gate);
+        waitForFrees();
+        sdsFree(wire);
+    }
+    sdsFree(big);
 }
