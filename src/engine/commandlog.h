@@ -20,10 +20,10 @@ size_t commandlogLength(commandlogKind kind);
 size_t commandlogMemUsage(void);
 
 static inline bool commandlogWanted(long long duration_us, size_t request_bytes, size_t reply_bytes) {
-    return (engine_settings.slower_than_us >= 0 && duration_us >= engine_settings.slower_than_us) ||
-           (engine_settings.request_larger_than >= 0 &&
-            (long long)request_bytes >= engine_settings.request_larger_than) ||
-           (engine_settings.reply_larger_than >= 0 && (long long)reply_bytes >= engine_settings.reply_larger_than);
+    /* -1, which switches a log off, is more than anything as an unsigned number. */
+    return (unsigned long long)duration_us >= (unsigned long long)engine_settings.slower_than_us ||
+           request_bytes >= (unsigned long long)engine_settings.request_larger_than ||
+           reply_bytes >= (unsigned long long)engine_settings.reply_larger_than;
 }
 
 /* Handlers of SLOWLOG GET|LEN|RESET|HELP and COMMANDLOG GET|LEN|RESET|HELP. */

@@ -94,8 +94,7 @@ void latencyAddSample(const char *event, long long ms) {
 void latencyTrackCommand(commandStats *stats, uint64_t ns) {
     assertMainRole();
     if (unlikely(!stats->latency)) stats->latency = histogramCreate(1, HISTOGRAM_MAX_NS, HISTOGRAM_DIGITS);
-    int64_t value = ns > HISTOGRAM_MAX_NS ? HISTOGRAM_MAX_NS : ns > 0 ? (int64_t)ns : 1;
-    histogramRecord(stats->latency, value);
+    histogramRecord(stats->latency, ns > 0 ? (int64_t)ns : 1); /* what is beyond its range counts as the largest */
 }
 
 static bool hasLatency(const serverCommand *cmd) {
