@@ -54,7 +54,7 @@
 #define TRIAL_WINDOWS 3
 #define GAIN_PERCENT 5
 #define LOSS_PERCENT 2  /* that the way back may cost: it takes less of the machine */
-#define IDLE_PERCENT 50 /* of one processor: there is one for main */
+#define IDLE_PERCENT 75 /* of one processor: there is one for main */
 #define FULL_PERCENT 10 /* less: there is none */
 #define REST_MS 1000    /* after a trial that failed; doubled each time */
 #define REST_MS_MAX 60000
