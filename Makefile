@@ -6,6 +6,7 @@
 #   make bench [BENCHARGS="--quick --peer redis=PATH"]     this server beside its peers: utils/bench/README.md
 #   make unit [LAYER=ds] [FILTER=word]      unit tests of all layers, or one, or some of one
 #   make microbench [MICROARGS="--quick --csv FILE"]      nanoseconds of dict, parser, ring
+#   make fuzz [FUZZ=listpack] [SECONDS_EACH=10]      clang's fuzzer on what decodes foreign bytes
 #   make test | check | format | demo | clean | distclean
 #   make install [PREFIX=/usr/local] [DESTDIR=...] [REDIS_LINKS=yes]      also valkey.conf and a systemd unit; uninstall
 #   make CC=clang | CROSS=aarch64-linux-gnu- [RUN="qemu-aarch64 -L DIR"]    another compiler; another machine
@@ -90,7 +91,7 @@ BIN := $(OUT)/bin
 
 # ---- Libraries -----------------------------------------------------------------------------------------------------
 # Goals that compile nothing need no library.
-COMPILES := $(filter-out clean distclean format check demo uninstall,$(or $(MAKECMDGOALS),all))
+COMPILES := $(filter-out clean distclean format check demo uninstall fuzz,$(or $(MAKECMDGOALS),all))
 ifneq ($(COMPILES),)
 has = $(shell $(PKG_CONFIG) --exists $1 2>/dev/null && echo yes)
 need = $(if $(call has,$1),,$(error Library $1 is missing. Install it with: deps/install))
@@ -145,7 +146,7 @@ TESTED_LAYERS := $(if $(wildcard tests/unit/tools/*_test.c),tools) \
                  $(foreach l,$(LAYERS),$(if $(wildcard tests/unit/$l/*_test.c),$l))
 UNIT_BINARIES := $(foreach l,$(TESTED_LAYERS),$(OUT)/unit/$l)
 
-.PHONY: all unit unit-build microbench microbench-build bench test demo check format install uninstall clean distclean
+.PHONY: all unit unit-build fuzz fuzz-build microbench microbench-build bench test demo check format install uninstall clean distclean
 all: $(call archives,$(LAYERS)) $(addprefix $(BIN)/,$(PROGRAMS)) $(COPIES)
 
 # ---- Hot files ----------------------------------------------------------------------------------------------------
@@ -167,7 +168,7 @@ remember = $(if $(call differs,$(file <$1),= $(strip $2)),$(file >$1,= $(strip $
 ifneq ($(COMPILES),)
 ALL_DIRS := $(addprefix src/,$(LAYERS)) src/tools/common src/tools/cli src/tools/bench \
             $(addprefix tests/unit/,$(LAYERS) tools support)
-$(shell mkdir -p $(BIN) $(OUT)/unit $(OUT)/micro $(OUT)/tests/bench/micro $(addprefix $(OUT)/,$(ALL_DIRS)))
+$(shell mkdir -p $(BIN) $(OUT)/unit $(OUT)/micro $(OUT)/tests/bench/micro $(OUT)/fuzz $(OUT)/tests/fuzz $(addprefix $(OUT)/,$(ALL_DIRS)))
 $(call remember,$(OUT)/flags,$(CC) $(PROTECTOR) $(HOT_FILES) $(CFLAGS_ALL) $(LAYER_FLAGS) $(LAYER_MAP))
 $(call remember,$(OUT)/link,$(CC) $(LINK_FLAGS) $(LDFLAGS) $(LZF_LIBS) $(SYSTEMD_LIBS) $(TOOL_LIBS))
 $(foreach d,$(ALL_DIRS),$(call remember,$(OUT)/$d/list,$(call sources,$d)))
@@ -226,7 +227,7 @@ $(COPIES): src/%: $(BIN)/%
 	@cp -f $< $@.new && mv -f $@.new $@
 
 -include $(wildcard $(OUT)/src/*/*.d $(OUT)/src/*/*/*.d $(OUT)/tests/unit/*/*.d \
-    $(OUT)/tests/bench/micro/*.d)
+    $(OUT)/tests/bench/micro/*.d $(OUT)/tests/fuzz/*.d)
 
 # ---- Tests ---------------------------------------------------------------------------------------------------------
 unit-build: $(UNIT_BINARIES)
@@ -253,7 +254,7 @@ check:
 	dev/check_programs
 
 format:
-	clang-format -i $(wildcard src/*/*.[ch] src/*/*/*.[ch] tests/unit/*/*.[ch] tests/bench/micro/*.[ch])
+	clang-format -i $(wildcard src/*/*.[ch] src/*/*/*.[ch] tests/unit/*/*.[ch] tests/bench/micro/*.[ch] tests/fuzz/*.[ch])
 
 # Release only: figures of another variant would say nothing.
 MICRO_LAYERS := resp ds base
@@ -271,6 +272,28 @@ microbench: $(MICRO_PROGRAMS)
 
 bench: all microbench-build
 	VALKEY_BIN_DIR=$(abspath $(BIN)) utils/bench/run $(BENCHARGS)
+
+# Each tests/fuzz/NAME_fuzz.c is a program that begins with what is in tests/fuzz/corpus/NAME. What it finds on its way
+# stays in the build folder; an input that breaks something is left there, too, and named in the output.
+FUZZ_LAYERS := resp ds base
+FUZZ_SANITIZER := address,undefined,fuzzer-no-link
+FUZZ ?= $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
+SECONDS_EACH ?= 10
+$(OUT)/tests/fuzz/%.o: INCLUDES = $(addprefix -Isrc/,$(FUZZ_LAYERS))
+$(OUT)/tests/fuzz/%.o: tests/fuzz/%.c $(OUT)/flags
+	$(call say,CC  ,$<) $(COMPILE)
+$(addprefix $(OUT)/fuzz/,$(FUZZ)): $(OUT)/fuzz/%: $(OUT)/tests/fuzz/%_fuzz.o $(call archives,$(FUZZ_LAYERS)) \
+        $(OUT)/link
+	$(call say,LINK) $(CC) $(LINK_FLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(BASE_LIBS)
+
+fuzz-build: $(addprefix $(OUT)/fuzz/,$(FUZZ))
+
+fuzz:
+	$(MAKE) --no-print-directory CC=clang SANITIZER=$(FUZZ_SANITIZER) FUZZ="$(FUZZ)" fuzz-build
+	@set -e; out=$(BUILD)/$(subst $(comma),-,$(FUZZ_SANITIZER))/fuzz; for name in $(FUZZ); do \
+	    echo "--- $$name"; mkdir -p $$out/found/$$name; \
+	    $$out/$$name -max_total_time=$(SECONDS_EACH) -print_final_stats=1 -verbosity=0 -artifact_prefix=$$out/$$name- \
+	        $(FUZZARGS) $$out/found/$$name tests/fuzz/corpus/$$name; done
 
 # ---- Installation --------------------------------------------------------------------------------------------------
 # A configuration file that is there is somebody's work and stays. The redis-* names are for those who ask for them:

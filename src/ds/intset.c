@@ -10,7 +10,7 @@
  * Threads     one owner at a time.
  * Invariants  1. Members ascend, none twice.
  * Cost        find: log2(length) steps without a branch to guess wrong; changes: members behind the place.
- * Tests       tests/unit/ds/intset_test.c
+ * Tests       tests/unit/ds/intset_test.c, tests/fuzz/intset_fuzz.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "intset.h"

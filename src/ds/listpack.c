@@ -23,7 +23,7 @@
  *             2. Each entry's backlen is that of its size, in as few bytes as it takes.
  *             3. An entry lies at 6 or behind: the eight bytes that end with its own integer can be read.
  * Cost        next, prev, get: O(1). Index, find: entries walked. Changes: bytes behind the place.
- * Tests       tests/unit/ds/listpack_test.c
+ * Tests       tests/unit/ds/listpack_test.c, tests/fuzz/listpack_fuzz.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "listpack.h"
