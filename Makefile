@@ -5,7 +5,7 @@
 #   make DEBUG=1                  no optimization, every debugAssert
 #   make bench [BENCHARGS="--quick --peer redis=PATH"]     this server beside its peers: utils/bench/README.md
 #   make unit [LAYER=ds] [FILTER=word]      unit tests of all layers, or one, or some of one
-#   make microbench [MICROARGS="--quick --csv FILE"]      nanoseconds of dict, parser, ring
+#   make microbench [MICROARGS="--quick --csv FILE"]      nanoseconds of dict, parser, ring, listpack
 #   make fuzz [FUZZ=listpack] [SECONDS_EACH=10]      clang's fuzzer on what decodes foreign bytes
 #   make test | check | format | demo | clean | distclean
 #   make install [PREFIX=/usr/local] [DESTDIR=...] [REDIS_LINKS=yes]      also valkey.conf and a systemd unit; uninstall
