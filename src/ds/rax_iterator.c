@@ -1,0 +1,303 @@
+/* rax_iterator.c -- walks through a rax in the order of its keys, either way.
+ *
+ * The way from the root to the element is an array of frames, the first of which stands for the place above the root.
+ * At every node position 0 is the node's own value, whose key is less than all others below, and then come the
+ * children. A seek goes down as far as the key leads and ends at the element, or at a gap: of the last node that was
+ * met, all positions from there on are greater than the key, and all before are less. From a gap, as from an element,
+ * one goes on in the same way: to the nearest position at that side, down from there to its first or last element, or
+ * up when there is none.
+ *
+ * Owns        key and path, where they do not fit into the iterator.
+ * Threads     those of the tree; nothing of it is written.
+ * Invariants  1. On an element, path leads to it, if `changes` is that of the tree, and `key` is its key.
+ *             2. The first key_len bytes of `key` at a frame are what leads to that frame.
+ * Cost        next and previous: O(1) as a rule; after a change of the tree, a seek.
+ * Tests       tests/unit/ds/rax_test.c; tests/bench/micro/rax_bench.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "rax_iterator.h"
+#include "panic.h"
+#include "rax_internal.h"
+#include "rng.h"
+#include "zmalloc.h"
+
+enum { PAST_ALL = 257 }; /* more than any position */
+
+void raxIterBegin(raxIterator *it, const rax *r) {
+    it->tree = r;
+    it->key = it->key_inline;
+    it->key_cap = sizeof(it->key_inline);
+    it->path = it->path_inline;
+    it->path_cap = array_len(it->path_inline);
+    it->key_len = it->depth = 0;
+    it->place = NULL;
+    it->changes = r->changes;
+    it->on_element = it->failed = false;
+}
+
+void raxIterEnd(raxIterator *it) {
+    if (it->key != it->key_inline) zfree(it->key);
+    if (it->path != it->path_inline) zfree(it->path);
+    it->key = it->key_inline;
+    it->path = it->path_inline;
+    it->on_element = false;
+}
+
+/* ---- Room -------------------------------------------------------------------------------------------------------- */
+
+static bool growBuffer(void **p, const void *first, size_t used_bytes, size_t new_bytes) {
+    void *grown = *p == first ? ztrymalloc(new_bytes) : ztryrealloc(*p, new_bytes);
+    if (!grown) return false;
+    if (*p == first) memcpy(grown, first, used_bytes);
+    *p = grown;
+    return true;
+}
+
+static bool keyRoom(raxIterator *it, size_t len) {
+    if (likely(len <= it->key_cap)) return true;
+    size_t cap = len + len / 2;
+    void *p = it->key;
+    if (!growBuffer(&p, it->key_inline, sizeof(it->key_inline), cap)) {
+        it->failed = true;
+        return false;
+    }
+    it->key = p;
+    it->key_cap = cap;
+    return true;
+}
+
+static bool pushFrame(raxIterator *it, const node *n, size_t key_len) {
+    if (unlikely(it->depth == it->path_cap)) {
+        size_t cap = it->path_cap * 2;
+        void *p = it->path;
+        if (!growBuffer(&p, it->path_inline, sizeof(it->path_inline), cap * sizeof(raxFrame))) {
+            it->failed = true;
+            return false;
+        }
+        it->path = p;
+        it->path_cap = cap;
+    }
+    it->path[it->depth++] = (raxFrame){n, key_len, 0};
+    return true;
+}
+
+/* The byte that leads on from a node (not from above the root), and the segment behind it. */
+static bool addSegment(raxIterator *it, const raxFrame *f, const char *bytes, size_t len) {
+    if (!keyRoom(it, it->key_len + 1 + len)) return false;
+    if (f->node) it->key[it->key_len++] = (char)nodeChildByte(f->node, f->pos);
+    copyBytes(it->key + it->key_len, bytes, len);
+    it->key_len += len;
+    return true;
+}
+
+/* ---- Positions --------------------------------------------------------------------------------------------------- */
+
+static raxFrame *lastFrame(raxIterator *it) {
+    return &it->path[it->depth - 1];
+}
+
+static slot frameSlot(const raxIterator *it, const raxFrame *f) {
+    const rax *r = it->tree;
+    return f->node ? nodeChild(f->node, f->pos) : (slot){r->root, r->root_kind};
+}
+
+static bool hasValue(const raxFrame *f) {
+    const node *n = f->node;
+    return n && n->has_value;
+}
+
+/* The first position from `gap` on, or the last one before it. False if there is none. */
+static bool posFrom(const raxIterator *it, raxFrame *f, unsigned gap) {
+    if (gap == 0 && hasValue(f)) {
+        f->pos = 0;
+        return true;
+    }
+    unsigned begin = gap ? gap : 1;
+    if (f->node) f->pos = nodeChildFrom(f->node, begin);
+    else f->pos = begin == 1 && it->tree->root_kind != KIND_NONE;
+    return f->pos != 0;
+}
+static bool posBefore(const raxIterator *it, raxFrame *f, unsigned gap) {
+    if (gap == 0) return false;
+    if (f->node) f->pos = nodeChildBefore(f->node, gap);
+    else f->pos = gap > 1 && it->tree->root_kind != KIND_NONE;
+    return f->pos != 0 || hasValue(f);
+}
+
+static bool standAt(raxIterator *it, void **place) {
+    it->place = place;
+    it->changes = it->tree->changes;
+    it->on_element = true;
+    return true;
+}
+
+static bool standNowhere(raxIterator *it) {
+    it->on_element = false;
+    return false;
+}
+
+static void **placeOf(const raxIterator *it, const raxFrame *f) {
+    if (f->pos == 0) return nodeValue(f->node);
+    slot s = frameSlot(it, f);
+    if (s.kind != KIND_LEAF) return &((leaf *)s.ptr)->value;
+    return f->node ? &nodePointers(f->node)[f->pos - 1] : (void **)&it->tree->root;
+}
+
+/* The bytes that lead from the last frame's position down: to an element (then it stands there) or a node (then that
+ * is the last frame). False when memory fails. */
+static bool enter(raxIterator *it) {
+    raxFrame *f = lastFrame(it);
+    it->key_len = f->key_len;
+    if (f->pos == 0) return standAt(it, nodeValue(f->node));
+    slot s = frameSlot(it, f);
+    if (s.kind == KIND_NODE) {
+        const node *n = s.ptr;
+        return addSegment(it, f, n->prefix, n->prefix_len) && pushFrame(it, n, it->key_len);
+    }
+    const leaf *l = s.ptr;
+    size_t tail_len = s.kind - (size_t)KIND_LEAF;
+    return addSegment(it, f, tail_len ? l->tail : NULL, tail_len) && standAt(it, placeOf(it, f));
+}
+
+/* To the nearest element at that side of the gap in the last frame. */
+static bool walk(raxIterator *it, unsigned gap, bool forward) {
+    it->on_element = false;
+    while (!it->on_element) {
+        raxFrame *f = lastFrame(it);
+        if (forward ? posFrom(it, f, gap) : posBefore(it, f, gap)) {
+            if (!enter(it)) return standNowhere(it);
+            gap = forward ? 0 : PAST_ALL;
+        } else {
+            if (--it->depth == 0) return standNowhere(it);
+            unsigned pos = lastFrame(it)->pos;
+            gap = forward ? pos + 1 : pos;
+        }
+    }
+    return true;
+}
+
+/* ---- Seeking ----------------------------------------------------------------------------------------------------- */
+
+/* How a segment of the tree stands to what is left of the key. */
+static int segmentCmp(const char *segment, size_t len, slice rest) {
+    return sliceCmp(sliceOf(segment, len), rest);
+}
+
+/* Go down as far as the key leads, without copying it. True if it is there: the last frame's position is it. Else
+ * `gap` is set. */
+static bool descend(raxIterator *it, slice key, unsigned *gap) {
+    slice rest = key;
+    raxFrame *f = lastFrame(it);
+    f->pos = 1;
+    for (;;) {
+        slot s = frameSlot(it, f);
+        if (s.kind != KIND_NODE) {
+            int d = s.kind == KIND_NONE   ? 1
+                    : s.kind == KIND_LEAF ? -(rest.len > 0)
+                                          : segmentCmp(((leaf *)s.ptr)->tail, s.kind - (size_t)KIND_LEAF, rest);
+            *gap = f->pos + (d < 0);
+            return d == 0;
+        }
+        const node *n = s.ptr;
+        size_t seen = rest.len < n->prefix_len ? rest.len : n->prefix_len;
+        if (seen < n->prefix_len || !bytesEq(n->prefix, rest.ptr, seen)) {
+            *gap = f->pos + (segmentCmp(n->prefix, n->prefix_len, rest) < 0);
+            return false;
+        }
+        rest = sliceOf(rest.ptr + seen, rest.len - seen);
+        if (!pushFrame(it, n, key.len - rest.len)) return false;
+        f = lastFrame(it);
+        if (rest.len == 0) {
+            *gap = 1;
+            return n->has_value;
+        }
+        slotRef child;
+        unsigned pos;
+        if (!nodeFindChild(n, (uint8_t)rest.ptr[0], &pos, &child)) {
+            *gap = pos;
+            return false;
+        }
+        f->pos = pos;
+        rest = sliceOf(rest.ptr + 1, rest.len - 1);
+    }
+}
+
+static bool copyKey(raxIterator *it, slice key, size_t len) {
+    if (!keyRoom(it, len)) return false;
+    if (len) memmove(it->key, key.ptr, len);
+    it->key_len = len;
+    return true;
+}
+
+bool raxIterSeek(raxIterator *it, raxSeekOp op, slice key) {
+    it->depth = 0;
+    it->failed = false;
+    (void)pushFrame(it, NULL, 0); /* the first one has its place */
+    if (op == RAX_SEEK_FIRST) return walk(it, 0, true);
+    if (op == RAX_SEEK_LAST) return walk(it, PAST_ALL, false);
+    unsigned gap = 0;
+    bool there = descend(it, key, &gap);
+    if (it->failed) return standNowhere(it);
+    if (there && (op == RAX_SEEK_EQ || op == RAX_SEEK_GE || op == RAX_SEEK_LE))
+        return copyKey(it, key, key.len) ? standAt(it, placeOf(it, lastFrame(it))) : standNowhere(it);
+    if (op == RAX_SEEK_EQ || !copyKey(it, key, lastFrame(it)->key_len)) return standNowhere(it);
+    bool forward = op == RAX_SEEK_GE || op == RAX_SEEK_GT;
+    if (there) gap = lastFrame(it)->pos + forward;
+    return walk(it, gap, forward);
+}
+
+static bool step(raxIterator *it, bool forward) {
+    if (!it->on_element) return false;
+    if (it->changes != it->tree->changes) return raxIterSeek(it, forward ? RAX_SEEK_GT : RAX_SEEK_LT, raxIterKey(it));
+    it->failed = false;
+    unsigned pos = lastFrame(it)->pos;
+    return walk(it, forward ? pos + 1 : pos, forward);
+}
+
+bool raxIterNext(raxIterator *it) {
+    return step(it, true);
+}
+
+bool raxIterPrev(raxIterator *it) {
+    return step(it, false);
+}
+
+/* One of the node's children, or its value, each as likely as any other. */
+static unsigned randomPos(const node *n) {
+    unsigned k = (unsigned)rngBelow(rngThread(), n->count + (n->has_value ? 1u : 0u));
+    if (n->has_value && k-- == 0) return 0;
+    if (n->shape != SHAPE_DIRECT) return k + 1;
+    unsigned pos = nodeChildFrom(n, 1);
+    while (k--) pos = nodeChildFrom(n, pos + 1);
+    return pos;
+}
+
+bool raxIterSeekRandom(raxIterator *it) {
+    it->depth = 0;
+    it->failed = it->on_element = false;
+    (void)pushFrame(it, NULL, 0);
+    if (it->tree->root_kind == KIND_NONE) return false;
+    while (!it->on_element) {
+        raxFrame *f = lastFrame(it);
+        f->pos = f->node ? randomPos(f->node) : 1;
+        if (!enter(it)) return standNowhere(it);
+    }
+    return true;
+}
+
+/* ---- The element ------------------------------------------------------------------------------------------------- */
+
+slice raxIterKey(const raxIterator *it) {
+    serverAssert(it->on_element);
+    return sliceOf(it->key, it->key_len);
+}
+
+void *raxIterValue(const raxIterator *it) {
+    serverAssert(it->on_element && it->changes == it->tree->changes);
+    return *it->place;
+}
+
+void raxIterSetValue(raxIterator *it, rax *r, void *value) {
+    serverAssert(it->on_element && it->tree == r && it->changes == r->changes);
+    *it->place = value;
+}
