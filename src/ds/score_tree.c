@@ -1,0 +1,941 @@
+/* score_tree.c -- the ordered half of a sorted set: entries by score and member, and the rank of each.
+ *
+ * A skiplist pays a cache miss for each node that it passes. Here a leaf holds the scores of some hundred
+ * neighbours beside each other, so that a search reads three lines of one leaf and no entry but where scores are equal,
+ * and the inner nodes above a million entries (two levels, 400 KB) are small enough to stay in the cache.
+ *
+ *                           inner   [ least score and entry, count, child ] x n
+ *                          /     \
+ *                   inner           inner          level 1: children are leaves
+ *                  /  |  \         /     \
+ *               leaf=leaf=leaf = leaf = leaf       level 0: linked both ways
+ *                  |
+ *                  scores [ ....... ]
+ *                  entries[ ....... ] --> entry (score, member), owned by the dict
+ *
+ * A node may be full for a moment, within a call; then entries go to a neighbour below the same parent if it has room
+ * for a few of them, and only two full ones become three. Leaves are thus 85 % full after random inserts instead of
+ * 69 %. A node that overflows at the very end of the tree, because entries come in order, leaves all but one behind.
+ *
+ * Not here    members and what compares them; who owns entries; ranges as commands write them.
+ * Owns        the nodes.
+ * Threads     one owner at a time; functions that take a const tree write nothing.
+ * Invariants  1. Entries are strictly ascending by score and member along the leaves, in both directions of the links.
+ *             2. All leaves are at the same depth. A root that is an inner node has two children at least.
+ *             3. least_score[i] and least_entry[i] are those of the first entry below child i, count[i] their number.
+ *             4. 1 <= n < NODE_MAX, and n >= NODE_MIN but for the first and last node of a level.
+ *             5. leaves, inners, size say how many there are.
+ * Cost        docs/design/score_tree.md
+ * Tests       tests/unit/ds/score_tree_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "score_tree.h"
+#include "panic.h"
+#include "zmalloc.h"
+#include <string.h>
+
+enum {
+    NODE_MAX = 126,               /* places of a node: 2040 and 4040 bytes, of size classes 2048 and 4096 */
+    NODE_MIN = NODE_MAX / 3,      /* below, a node is merged or filled from a neighbour */
+    MERGE_MAX = NODE_MAX * 3 / 4, /* two nodes with that many or fewer become one */
+    SHIFT_ROOM = 4,               /* a neighbour with less room is as good as full */
+    DEPTH_MAX = 16,               /* NODE_MIN to that power is beyond any memory */
+    PREFETCH_ENTRIES = 8          /* how far an iterator asks ahead */
+};
+
+typedef struct scoreLeaf {
+    uint32_t n;
+    struct scoreLeaf *prev, *next;
+    double score[NODE_MAX];
+    void *entry[NODE_MAX]; /* borrowed from the dict beside the tree */
+} scoreLeaf;
+
+typedef struct scoreInner {
+    uint32_t n;
+    double least_score[NODE_MAX];
+    void *least_entry[NODE_MAX]; /* borrowed, as in the leaf */
+    size_t count[NODE_MAX];
+    void *child[NODE_MAX]; /* owns: scoreInner, or scoreLeaf at level 1 */
+} scoreInner;
+
+static_assert(sizeof(scoreLeaf) <= 2048 && sizeof(scoreInner) <= 4096, "nodes fill their size classes");
+static_assert(offsetof(scoreLeaf, n) == 0 && offsetof(scoreInner, n) == 0, "both kinds begin alike");
+
+struct scoreTree {
+    void *root;     /* owns; NULL: empty */
+    uint32_t depth; /* levels of inner nodes */
+    scoreTreeCompare *compare;
+    scoreLeaf *first, *last;
+    size_t size, leaves, inners;
+};
+
+/* What a search looks for. `address` may be the only thing that is left of an entry (scoreTreeEntryMoved). */
+typedef struct scoreKey {
+    double score;
+    const void *entry;   /* may be read */
+    const void *address; /* a place with this pointer holds the entry itself */
+} scoreKey;
+
+/* The way from the root to a place in a leaf: step[0] is the leaf's parent, step[depth - 1] the root. */
+typedef struct scorePath {
+    scoreLeaf *leaf;
+    uint32_t slot;
+    struct {
+        scoreInner *node;
+        uint32_t at;
+    } step[DEPTH_MAX];
+} scorePath;
+
+/* ---- searching within a node ---- */
+
+/* How many of `n` ascending scores are lower than x, or not higher. Without branches that depend on scores: those would
+ * be guessed wrong half of the time. */
+static uint32_t scoresBelow(const double *score, uint32_t n, scoreBound b) {
+    uint32_t low = 0;
+    if (n == 0) return 0;
+    if (b.after_equal) {
+        while (n > 1) {
+            uint32_t half = n / 2;
+            low += score[low + half - 1] <= b.score ? half : 0;
+            n -= half;
+        }
+        return low + (score[low] <= b.score);
+    }
+    while (n > 1) {
+        uint32_t half = n / 2;
+        low += score[low + half - 1] < b.score ? half : 0;
+        n -= half;
+    }
+    return low + (score[low] < b.score);
+}
+
+/* How many of the `n` entries lie before the key; `*found` says whether the next one is the key itself. */
+static uint32_t entriesBelow(const scoreTree *t, const double *score, void *const *entry, uint32_t n,
+                             const scoreKey *key, bool *found) {
+    uint32_t low = scoresBelow(score, n, (scoreBound){key->score, false});
+    *found = false;
+    if (low == n || score[low] != key->score) return low;
+    uint32_t high = low + 1;
+    if (high < n && score[high] == key->score)
+        high += scoresBelow(score + high, n - high, (scoreBound){key->score, true});
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (entry[middle] == key->address) {
+            *found = true;
+            return middle;
+        }
+        if (t->compare(entry[middle], key->entry) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* The child in which the key is, or would be put. */
+static uint32_t childOfKey(const scoreTree *t, const scoreInner *node, const scoreKey *key) {
+    bool found;
+    uint32_t i = entriesBelow(t, node->least_score + 1, node->least_entry + 1, node->n - 1, key, &found);
+    return i + found;
+}
+
+static uint32_t entriesBefore(void *const *entry, uint32_t n, scoreTreeBefore *before, const void *arg) {
+    uint32_t low = 0, high = n;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (before(entry[middle], arg)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* Entries below the children before child i. */
+static size_t countBefore(const scoreInner *node, uint32_t i) {
+    size_t sum = 0;
+    for (uint32_t k = 0; k < i; k++) sum += node->count[k];
+    return sum;
+}
+
+/* Where binary search looks first. */
+static void prefetchScores(const double *score) {
+    prefetchRead(score + NODE_MAX / 4);
+    prefetchRead(score + NODE_MAX / 2);
+    prefetchRead(score + NODE_MAX * 3 / 4);
+}
+
+static void prefetchNode(const void *node, uint32_t level) {
+    prefetchRead(node);
+    prefetchScores(level ? ((const scoreInner *)node)->least_score : ((const scoreLeaf *)node)->score);
+}
+
+/* ---- making and freeing ---- */
+
+static uint32_t nodeCount(const void *node) {
+    uint32_t n;
+    memcpy(&n, node, sizeof(n));
+    return n;
+}
+
+/* A leaf behind `prev`; NULL: the first. */
+static scoreLeaf *leafCreate(scoreTree *t, scoreLeaf *prev) {
+    scoreLeaf *leaf = zmalloc(sizeof(*leaf));
+    leaf->n = 0;
+    leaf->prev = prev;
+    leaf->next = prev ? prev->next : t->first;
+    *(leaf->next ? &leaf->next->prev : &t->last) = leaf;
+    *(prev ? &prev->next : &t->first) = leaf;
+    t->leaves++;
+    return leaf;
+}
+
+static scoreInner *innerCreate(scoreTree *t) {
+    scoreInner *node = zmalloc(sizeof(*node));
+    node->n = 0;
+    t->inners++;
+    return node;
+}
+
+static void nodeFree(scoreTree *t, void *node, uint32_t level) {
+    if (level) {
+        t->inners--;
+        zfreeSized(node, sizeof(scoreInner));
+        return;
+    }
+    scoreLeaf *leaf = node;
+    *(leaf->next ? &leaf->next->prev : &t->last) = leaf->prev;
+    *(leaf->prev ? &leaf->prev->next : &t->first) = leaf->next;
+    t->leaves--;
+    zfreeSized(leaf, sizeof(*leaf));
+}
+
+scoreTree *scoreTreeCreate(scoreTreeCompare *compare) {
+    scoreTree *t = zcalloc(1, sizeof(*t));
+    t->compare = compare;
+    return t;
+}
+
+/* From the end, so that nothing has to be moved; no leaf but those that are freed is touched. */
+bool scoreTreeFreeSome(scoreTree *t, size_t nodes) {
+    while (t->root && nodes) {
+        scoreInner *way[DEPTH_MAX];
+        void *node = t->root;
+        for (uint32_t level = t->depth; level > 0; level--) {
+            way[level - 1] = node;
+            node = way[level - 1]->child[way[level - 1]->n - 1];
+        }
+        zfreeSized(node, sizeof(scoreLeaf));
+        nodes--;
+        uint32_t level = 0;
+        while (level < t->depth && --way[level]->n == 0) {
+            zfreeSized(way[level++], sizeof(scoreInner));
+            nodes -= nodes > 0;
+        }
+        if (level == t->depth) t->root = NULL;
+    }
+    if (t->root) return false;
+    zfree(t);
+    return true;
+}
+
+void scoreTreeFree(scoreTree *t) {
+    if (t) (void)scoreTreeFreeSome(t, SIZE_MAX);
+}
+
+size_t scoreTreeSize(const scoreTree *t) {
+    return t->size;
+}
+
+size_t scoreTreeNodes(const scoreTree *t) {
+    return t->leaves + t->inners;
+}
+
+size_t scoreTreeMemUsage(const scoreTree *t) {
+    return zmallocGoodSize(sizeof(*t)) + t->leaves * zmallocGoodSize(sizeof(scoreLeaf)) +
+           t->inners * zmallocGoodSize(sizeof(scoreInner));
+}
+
+/* ---- finding a place ---- */
+
+/* Where the key is, or, with false, where it would be put. The tree is not empty. */
+static bool pathToKey(const scoreTree *t, const scoreKey *key, scorePath *p) {
+    void *node = t->root;
+    bool found;
+    for (uint32_t level = t->depth; level > 0; level--) {
+        scoreInner *inner = node;
+        uint32_t at = childOfKey(t, inner, key);
+        p->step[level - 1].node = inner;
+        p->step[level - 1].at = at;
+        node = inner->child[at];
+        prefetchNode(node, level - 1);
+    }
+    p->leaf = node;
+    p->slot = entriesBelow(t, p->leaf->score, p->leaf->entry, p->leaf->n, key, &found);
+    return found;
+}
+
+/* The place of that rank; behind the last entry if there are not so many. The tree is not empty. */
+static void pathToRank(const scoreTree *t, size_t rank, scorePath *p) {
+    void *node = t->root;
+    for (uint32_t level = t->depth; level > 0; level--) {
+        scoreInner *inner = node;
+        uint32_t at = 0;
+        while (at + 1 < inner->n && rank >= inner->count[at]) rank -= inner->count[at++];
+        p->step[level - 1].node = inner;
+        p->step[level - 1].at = at;
+        node = inner->child[at];
+    }
+    p->leaf = node;
+    p->slot = rank < p->leaf->n ? (uint32_t)rank : p->leaf->n;
+}
+
+/* Along the last, or first, child of each node, to its last or first place. The tree is not empty. */
+static void pathToEnd(const scoreTree *t, bool last, scorePath *p) {
+    void *node = t->root;
+    for (uint32_t level = t->depth; level > 0; level--) {
+        scoreInner *inner = node;
+        p->step[level - 1].node = inner;
+        p->step[level - 1].at = last ? inner->n - 1 : 0;
+        node = inner->child[p->step[level - 1].at];
+    }
+    p->leaf = node;
+    p->slot = last ? p->leaf->n : 0;
+}
+
+/* Is the node of that level on the path the last, or the first, of its level? */
+static bool isLastOfLevel(const scoreTree *t, const scorePath *p, uint32_t level) {
+    for (; level < t->depth; level++) {
+        if (p->step[level].at + 1 != p->step[level].node->n) return false;
+    }
+    return true;
+}
+static bool isFirstOfLevel(const scoreTree *t, const scorePath *p, uint32_t level) {
+    for (; level < t->depth; level++) {
+        if (p->step[level].at != 0) return false;
+    }
+    return true;
+}
+
+/* ---- moving entries and children about ---- */
+
+static void leafCopy(scoreLeaf *to, uint32_t at, const scoreLeaf *from, uint32_t i, uint32_t n) {
+    memmove(&to->score[at], &from->score[i], n * sizeof(to->score[0]));
+    memmove(&to->entry[at], &from->entry[i], n * sizeof(to->entry[0]));
+}
+
+static void innerCopy(scoreInner *to, uint32_t at, const scoreInner *from, uint32_t i, uint32_t n) {
+    memmove(&to->least_score[at], &from->least_score[i], n * sizeof(to->least_score[0]));
+    memmove(&to->least_entry[at], &from->least_entry[i], n * sizeof(to->least_entry[0]));
+    memmove(&to->count[at], &from->count[i], n * sizeof(to->count[0]));
+    memmove(&to->child[at], &from->child[i], n * sizeof(to->child[0]));
+}
+
+static void nodeCopy(void *to, uint32_t at, const void *from, uint32_t i, uint32_t n, uint32_t level) {
+    if (level) {
+        innerCopy(to, at, from, i, n);
+    } else {
+        leafCopy(to, at, from, i, n);
+    }
+}
+
+static void nodeSetCount(void *node, uint32_t n) {
+    memcpy(node, &n, sizeof(n));
+}
+
+/* Entries below the places i .. i + n - 1 of a node. */
+static size_t entriesIn(const void *node, uint32_t i, uint32_t n, uint32_t level) {
+    if (level == 0) return n;
+    const scoreInner *inner = node;
+    size_t sum = 0;
+    for (uint32_t k = i; k < i + n; k++) sum += inner->count[k];
+    return sum;
+}
+
+/* Write into place `at` of a parent what the first entry below that child is. */
+static void noteLeast(scoreInner *parent, uint32_t at, uint32_t level) {
+    if (level) {
+        const scoreInner *child = parent->child[at];
+        parent->least_score[at] = child->least_score[0];
+        parent->least_entry[at] = child->least_entry[0];
+    } else {
+        const scoreLeaf *leaf = parent->child[at];
+        parent->least_score[at] = leaf->score[0];
+        parent->least_entry[at] = leaf->entry[0];
+    }
+}
+
+/* The first entry below the node of that level on the path is another one: tell all above it that have it as theirs. */
+static void noteLeastUpward(const scoreTree *t, const scorePath *p, uint32_t level) {
+    for (; level < t->depth; level++) {
+        noteLeast(p->step[level].node, p->step[level].at, level);
+        if (p->step[level].at != 0) break;
+    }
+}
+
+/* Put `n` of child i's last places at the beginning of child i + 1. `level` is the children's. Neither is empty after
+ * it, or the caller removes the one that is. */
+static void shiftRight(scoreInner *parent, uint32_t i, uint32_t n, uint32_t level) {
+    void *left = parent->child[i], *right = parent->child[i + 1];
+    uint32_t in_left = nodeCount(left), in_right = nodeCount(right);
+    if (n == 0) return;
+    size_t entries = entriesIn(left, in_left - n, n, level);
+    nodeCopy(right, n, right, 0, in_right, level);
+    nodeCopy(right, 0, left, in_left - n, n, level);
+    nodeSetCount(left, in_left - n);
+    nodeSetCount(right, in_right + n);
+    parent->count[i] -= entries;
+    parent->count[i + 1] += entries;
+    noteLeast(parent, i + 1, level);
+}
+
+/* Put `n` of child i + 1's first places at the end of child i. */
+static void shiftLeft(scoreInner *parent, uint32_t i, uint32_t n, uint32_t level) {
+    void *left = parent->child[i], *right = parent->child[i + 1];
+    uint32_t in_left = nodeCount(left), in_right = nodeCount(right);
+    if (n == 0) return;
+    size_t entries = entriesIn(right, 0, n, level);
+    nodeCopy(left, in_left, right, 0, n, level);
+    nodeCopy(right, 0, right, n, in_right - n, level);
+    nodeSetCount(left, in_left + n);
+    nodeSetCount(right, in_right - n);
+    parent->count[i] += entries;
+    parent->count[i + 1] -= entries;
+    if (in_right > n) noteLeast(parent, i + 1, level);
+}
+
+/* Bring children i and i + 1 to the same number. */
+static void balance(scoreInner *parent, uint32_t i, uint32_t level) {
+    uint32_t left = nodeCount(parent->child[i]), right = nodeCount(parent->child[i + 1]);
+    if (left > right) {
+        shiftRight(parent, i, (left - right) / 2, level);
+    } else {
+        shiftLeft(parent, i, (right - left) / 2, level);
+    }
+}
+
+/* A new, empty child behind child i; it has no least entry yet. */
+static void addChild(scoreTree *t, scoreInner *parent, uint32_t i, uint32_t level) {
+    void *child = level ? (void *)innerCreate(t) : (void *)leafCreate(t, parent->child[i]);
+    innerCopy(parent, i + 2, parent, i + 1, parent->n - i - 1);
+    parent->child[i + 1] = child;
+    parent->count[i + 1] = 0;
+    parent->n++;
+}
+
+/* Free child i, which is empty. */
+static void dropChild(scoreTree *t, scoreInner *parent, uint32_t i, uint32_t level) {
+    nodeFree(t, parent->child[i], level);
+    innerCopy(parent, i, parent, i + 1, parent->n - i - 1);
+    parent->n--;
+}
+
+/* Put an inner node with one child above the root. */
+static void growRoot(scoreTree *t, scorePath *p) {
+    scoreInner *root = innerCreate(t);
+    serverAssert(t->depth < DEPTH_MAX);
+    root->n = 1;
+    root->child[0] = t->root;
+    root->count[0] = t->size;
+    noteLeast(root, 0, t->depth);
+    p->step[t->depth].node = root;
+    p->step[t->depth].at = 0;
+    t->root = root;
+    t->depth++;
+}
+
+/* ---- keeping the fill ---- */
+
+/* Child i of `parent` is full: give of it to a neighbour, or make a new node. */
+static void relieve(scoreTree *t, scoreInner *parent, uint32_t i, uint32_t level) {
+    uint32_t left = i > 0 ? nodeCount(parent->child[i - 1]) : NODE_MAX;
+    uint32_t right = i + 1 < parent->n ? nodeCount(parent->child[i + 1]) : NODE_MAX;
+    if (left <= right && left < NODE_MAX - SHIFT_ROOM) {
+        balance(parent, i - 1, level);
+    } else if (right < NODE_MAX - SHIFT_ROOM) {
+        balance(parent, i, level);
+    } else if (parent->n == 1) {
+        addChild(t, parent, i, level);
+        shiftRight(parent, i, NODE_MAX / 2, level);
+    } else {
+        /* Two become three: the new one gets a third of each. */
+        uint32_t a = i > 0 ? i - 1 : i;
+        uint32_t in_a = nodeCount(parent->child[a]), in_b = nodeCount(parent->child[a + 1]);
+        uint32_t third = (in_a + in_b) / 3;
+        addChild(t, parent, a, level);
+        shiftRight(parent, a, in_a - third, level);
+        shiftLeft(parent, a + 1, in_b - third, level);
+    }
+}
+
+/* An entry has come to the leaf of the path: nodes that are full now, from the leaf up, are relieved. */
+static void fixOverflow(scoreTree *t, scorePath *p, bool at_end, bool at_begin) {
+    void *node = p->leaf;
+    for (uint32_t level = 0; nodeCount(node) == NODE_MAX; level++) {
+        if (level == t->depth) growRoot(t, p);
+        scoreInner *parent = p->step[level].node;
+        uint32_t i = p->step[level].at;
+        if (at_end || at_begin) {
+            addChild(t, parent, i, level);
+            shiftRight(parent, i, at_end ? 1 : NODE_MAX - 1, level);
+        } else {
+            relieve(t, parent, i, level);
+        }
+        node = parent;
+    }
+}
+
+/* Child i of `parent` has too few, and the parent another child. Gives whether the parent has one less. */
+static bool refill(scoreTree *t, scoreInner *parent, uint32_t i, uint32_t level, bool at_edge) {
+    uint32_t n = nodeCount(parent->child[i]);
+    uint32_t left = i > 0 ? nodeCount(parent->child[i - 1]) : NODE_MAX;
+    uint32_t right = i + 1 < parent->n ? nodeCount(parent->child[i + 1]) : NODE_MAX;
+    uint32_t a = left <= right ? i - 1 : i; /* merge or balance a and a + 1 */
+    if (n + (left <= right ? left : right) <= MERGE_MAX) {
+        shiftLeft(parent, a, nodeCount(parent->child[a + 1]), level);
+        dropChild(t, parent, a + 1, level);
+        return true;
+    }
+    if (!at_edge) balance(parent, a, level);
+    return false;
+}
+
+/* Entries have gone from the leaf of the path, and counts and least entries above it are right, but for those of a node
+ * that is empty now. Bring all nodes from the leaf up to their fill again. */
+static void fixUnderflow(scoreTree *t, scorePath *p) {
+    void *node = p->leaf;
+    for (uint32_t level = 0; level < t->depth; level++) {
+        scoreInner *parent = p->step[level].node;
+        uint32_t i = p->step[level].at, n = nodeCount(node);
+        if (n >= NODE_MIN) return;
+        if (n == 0) {
+            dropChild(t, parent, i, level);
+            if (i == 0 && parent->n) noteLeastUpward(t, p, level + 1);
+        } else if (parent->n == 1) {
+            return;
+        } else {
+            bool at_edge = isFirstOfLevel(t, p, level) || isLastOfLevel(t, p, level);
+            if (!refill(t, parent, i, level, at_edge)) return;
+        }
+        node = parent;
+    }
+    while (t->depth && nodeCount(t->root) == 1) {
+        void *child = ((scoreInner *)t->root)->child[0];
+        nodeFree(t, t->root, t->depth);
+        t->root = child;
+        t->depth--;
+    }
+    if (nodeCount(t->root) == 0) {
+        nodeFree(t, t->root, t->depth);
+        t->root = NULL;
+        t->depth = 0;
+    }
+}
+
+/* ---- changes ---- */
+
+static void insertAt(scoreTree *t, scorePath *p, double score, void *entry) {
+    scoreLeaf *leaf = p->leaf;
+    bool at_end = p->slot == leaf->n && !leaf->next;
+    bool at_begin = p->slot == 0 && !leaf->prev;
+    leafCopy(leaf, p->slot + 1, leaf, p->slot, leaf->n - p->slot);
+    leaf->score[p->slot] = score;
+    leaf->entry[p->slot] = entry;
+    leaf->n++;
+    t->size++;
+    for (uint32_t level = 0; level < t->depth; level++) p->step[level].node->count[p->step[level].at]++;
+    if (p->slot == 0) noteLeastUpward(t, p, 0);
+    if (unlikely(leaf->n == NODE_MAX)) fixOverflow(t, p, at_end, at_begin);
+}
+
+static void insertFirst(scoreTree *t, double score, void *entry) {
+    scoreLeaf *leaf = leafCreate(t, NULL);
+    leaf->score[0] = score;
+    leaf->entry[0] = entry;
+    leaf->n = 1;
+    t->root = leaf;
+    t->size = 1;
+}
+
+void scoreTreeInsert(scoreTree *t, double score, void *entry) {
+    scoreKey key = {score, entry, entry};
+    scorePath p;
+    debugAssert(score == score);
+    if (!t->root) {
+        insertFirst(t, score, entry);
+        return;
+    }
+    bool found = pathToKey(t, &key, &p);
+    serverAssert(!found);
+    insertAt(t, &p, score, entry);
+}
+
+bool scoreTreeAppend(scoreTree *t, double score, void *entry) {
+    scorePath p;
+    if (!t->root) {
+        insertFirst(t, score, entry);
+        return true;
+    }
+    double last = t->last->score[t->last->n - 1];
+    if (!(score > last) && !(score == last && t->compare(t->last->entry[t->last->n - 1], entry) < 0)) return false;
+    pathToEnd(t, true, &p);
+    insertAt(t, &p, score, entry);
+    return true;
+}
+
+bool scoreTreePrepend(scoreTree *t, double score, void *entry) {
+    scorePath p;
+    if (!t->root) {
+        insertFirst(t, score, entry);
+        return true;
+    }
+    double first = t->first->score[0];
+    if (!(score < first) && !(score == first && t->compare(entry, t->first->entry[0]) < 0)) return false;
+    pathToEnd(t, false, &p);
+    insertAt(t, &p, score, entry);
+    return true;
+}
+
+/* Take `n` entries out of the leaf of the path, from its place on. */
+static void removeAt(scoreTree *t, scorePath *p, uint32_t n) {
+    scoreLeaf *leaf = p->leaf;
+    leafCopy(leaf, p->slot, leaf, p->slot + n, leaf->n - p->slot - n);
+    leaf->n -= n;
+    t->size -= n;
+    for (uint32_t level = 0; level < t->depth; level++) p->step[level].node->count[p->step[level].at] -= n;
+    if (p->slot == 0 && leaf->n) noteLeastUpward(t, p, 0);
+    if (unlikely(leaf->n < NODE_MIN)) fixUnderflow(t, p);
+}
+
+bool scoreTreeRemove(scoreTree *t, double score, const void *entry) {
+    scoreKey key = {score, entry, entry};
+    scorePath p;
+    if (!t->root || !pathToKey(t, &key, &p)) return false;
+    removeAt(t, &p, 1);
+    return true;
+}
+
+size_t scoreTreeRemoveRanks(scoreTree *t, size_t first, size_t last, void (*removed)(void *arg, void *entry),
+                            void *arg) {
+    size_t done = 0;
+    if (first >= t->size || last < first) return 0;
+    size_t want = (last < t->size ? last : t->size - 1) - first + 1;
+    while (done < want) {
+        void *gone[NODE_MAX];
+        scorePath p;
+        pathToRank(t, first, &p);
+        uint32_t n = p.leaf->n - p.slot;
+        if (n > want - done) n = (uint32_t)(want - done);
+        memcpy(gone, &p.leaf->entry[p.slot], n * sizeof(gone[0]));
+        removeAt(t, &p, n);
+        done += n;
+        if (!removed) continue;
+        for (uint32_t i = 0; i < n; i++) {
+            if (i + PREFETCH_ENTRIES < n) prefetchRead(gone[i + PREFETCH_ENTRIES]);
+            removed(arg, gone[i]);
+        }
+    }
+    return done;
+}
+
+/* Is (score, entry) lower than what the leaf has at a place? */
+static bool isBelowSlot(const scoreTree *t, double score, const void *entry, const scoreLeaf *leaf, uint32_t slot) {
+    if (score != leaf->score[slot]) return score < leaf->score[slot];
+    return t->compare(entry, leaf->entry[slot]) < 0;
+}
+
+/* May the entry at the path's place have that score and stay where it is? At the ends of a leaf its neighbours there
+ * are asked, which costs no more than taking the entry out would. */
+static bool fitsInPlace(const scoreTree *t, const scorePath *p, double score, const void *entry) {
+    const scoreLeaf *leaf = p->leaf, *next = leaf->next, *prev = leaf->prev;
+    if (p->slot > 0) {
+        if (isBelowSlot(t, score, entry, leaf, p->slot - 1)) return false;
+    } else if (prev && isBelowSlot(t, score, entry, prev, prev->n - 1)) {
+        return false;
+    }
+    if (p->slot + 1 < leaf->n) return isBelowSlot(t, score, entry, leaf, p->slot + 1);
+    return !next || isBelowSlot(t, score, entry, next, 0);
+}
+
+/* Move the entry within its leaf to where its new score belongs; false if that is, or may be, in another leaf. */
+static bool moveWithinLeaf(scoreTree *t, scorePath *p, double score, void *entry) {
+    scoreLeaf *leaf = p->leaf;
+    uint32_t from = p->slot, n = leaf->n;
+    if (isBelowSlot(t, score, entry, leaf, 0) || !isBelowSlot(t, score, entry, leaf, n - 1)) return false;
+    /* The leaf without the entry is two ascending runs, of which the new score lies in one. */
+    scoreKey key = {score, entry, entry};
+    bool found;
+    uint32_t to = score < leaf->score[from] ? entriesBelow(t, leaf->score, leaf->entry, from, &key, &found) : from;
+    if (to == from) {
+        to = from + entriesBelow(t, leaf->score + from + 1, leaf->entry + from + 1, n - from - 1, &key, &found);
+        leafCopy(leaf, from, leaf, from + 1, to - from);
+    } else {
+        leafCopy(leaf, to + 1, leaf, to, from - to);
+    }
+    leaf->score[to] = score;
+    leaf->entry[to] = entry;
+    if (to == 0 || from == 0) noteLeastUpward(t, p, 0);
+    return true;
+}
+
+bool scoreTreeUpdate(scoreTree *t, double score, void *entry, double new_score) {
+    scoreKey key = {score, entry, entry};
+    scorePath p;
+    if (!t->root || !pathToKey(t, &key, &p)) return false;
+    if (fitsInPlace(t, &p, new_score, entry)) {
+        p.leaf->score[p.slot] = new_score;
+        if (p.slot == 0) noteLeastUpward(t, &p, 0);
+        return true;
+    }
+    if (moveWithinLeaf(t, &p, new_score, entry)) return true;
+    removeAt(t, &p, 1);
+    scoreTreeInsert(t, new_score, entry);
+    return true;
+}
+
+/* ---- ranks and bounds ---- */
+
+size_t scoreTreeRank(const scoreTree *t, double score, const void *entry) {
+    scoreTreeLookup lookup = {.t = t, .score = score, .entry = entry};
+    scoreTreeRankMany(&lookup, 1);
+    return lookup.rank;
+}
+
+/* One level of a lookup; true when it has come to its end. */
+static bool stepLookup(scoreTreeLookup *l) {
+    scoreKey key = {l->score, l->entry, l->entry};
+    bool found;
+    if (l->level) {
+        const scoreInner *inner = l->node;
+        uint32_t at = childOfKey(l->t, inner, &key);
+        l->rank += countBefore(inner, at);
+        l->node = inner->child[at];
+        l->level--;
+        prefetchNode(l->node, l->level);
+        return false;
+    }
+    const scoreLeaf *leaf = l->node;
+    l->rank += entriesBelow(l->t, leaf->score, leaf->entry, leaf->n, &key, &found);
+    if (!found) l->rank = SCORE_TREE_NONE;
+    return true;
+}
+
+void scoreTreeRankMany(scoreTreeLookup *lookups, size_t n) {
+    uint8_t active[SCORE_TREE_LOOKUPS_MAX];
+    size_t count = 0;
+    serverAssert(n <= SCORE_TREE_LOOKUPS_MAX);
+    for (size_t i = 0; i < n; i++) {
+        scoreTreeLookup *l = &lookups[i];
+        l->rank = l->t->root ? 0 : SCORE_TREE_NONE;
+        l->node = l->t->root;
+        l->level = l->t->depth;
+        if (!l->node) continue;
+        if (n > 1) prefetchNode(l->node, l->level);
+        active[count++] = (uint8_t)i;
+    }
+    while (count) {
+        size_t kept = 0;
+        for (size_t i = 0; i < count; i++) {
+            active[kept] = active[i];
+            kept += !stepLookup(&lookups[active[i]]);
+        }
+        count = kept;
+    }
+}
+
+/* The place behind all entries before a bound, which is a score or, with `before`, what the callback says; and its
+ * rank, if asked for. */
+static scoreTreeIter seek(const scoreTree *t, scoreBound bound, scoreTreeBefore *before, const void *arg,
+                          size_t *rank) {
+    const void *node = t->root;
+    size_t sum = 0;
+    if (!node) {
+        if (rank) *rank = 0;
+        return (scoreTreeIter){NULL, 0};
+    }
+    for (uint32_t level = t->depth; level > 0; level--) {
+        const scoreInner *inner = node;
+        uint32_t at = before ? entriesBefore(inner->least_entry + 1, inner->n - 1, before, arg)
+                             : scoresBelow(inner->least_score + 1, inner->n - 1, bound);
+        if (rank) sum += countBefore(inner, at);
+        node = inner->child[at];
+        prefetchNode(node, level - 1);
+    }
+    const scoreLeaf *leaf = node;
+    uint32_t slot = before ? entriesBefore(leaf->entry, leaf->n, before, arg)
+                           : scoresBelow(leaf->score, leaf->n, bound);
+    if (rank) *rank = sum + slot;
+    return (scoreTreeIter){leaf, slot};
+}
+
+size_t scoreTreeCountBelow(const scoreTree *t, scoreBound bound) {
+    size_t rank;
+    (void)seek(t, bound, NULL, NULL, &rank);
+    return rank;
+}
+
+size_t scoreTreeCountBefore(const scoreTree *t, scoreTreeBefore *before, const void *arg) {
+    size_t rank;
+    (void)seek(t, (scoreBound){0, false}, before, arg, &rank);
+    return rank;
+}
+
+scoreTreeIter scoreTreeSeekBound(const scoreTree *t, scoreBound bound) {
+    return seek(t, bound, NULL, NULL, NULL);
+}
+
+scoreTreeIter scoreTreeSeekBefore(const scoreTree *t, scoreTreeBefore *before, const void *arg) {
+    return seek(t, (scoreBound){0, false}, before, arg, NULL);
+}
+
+scoreTreeIter scoreTreeSeekRank(const scoreTree *t, size_t rank) {
+    scorePath p;
+    if (!t->root) return (scoreTreeIter){NULL, 0};
+    pathToRank(t, rank, &p);
+    return (scoreTreeIter){p.leaf, p.slot};
+}
+
+/* ---- iterating ---- */
+
+/* Ask for what lies before the entries of a leaf: its scores come by themselves, being read in order. */
+static void prefetchPlaces(const scoreLeaf *leaf, bool from_end) {
+    if (!leaf) return;
+    prefetchRead(leaf);
+    prefetchRead(&leaf->entry[from_end ? NODE_MAX - PREFETCH_ENTRIES : 0]);
+}
+
+bool scoreTreeNext(scoreTreeIter *it, double *score, void **entry) {
+    const scoreLeaf *leaf = it->leaf;
+    if (!leaf) return false;
+    if (it->slot == leaf->n) {
+        if (!leaf->next) return false;
+        leaf = leaf->next;
+        it->leaf = leaf;
+        it->slot = 0;
+    }
+    uint32_t slot = it->slot++;
+    uint32_t ahead = slot + PREFETCH_ENTRIES;
+    if (likely(ahead < leaf->n)) {
+        prefetchRead(leaf->entry[ahead]);
+        if (unlikely(slot == leaf->n / 2)) prefetchPlaces(leaf->next, false);
+    } else if (leaf->next && ahead - leaf->n < leaf->next->n) {
+        prefetchRead(leaf->next->entry[ahead - leaf->n]);
+    }
+    *score = leaf->score[slot];
+    *entry = leaf->entry[slot];
+    return true;
+}
+
+bool scoreTreePrev(scoreTreeIter *it, double *score, void **entry) {
+    const scoreLeaf *leaf = it->leaf;
+    if (!leaf) return false;
+    if (it->slot == 0) {
+        if (!leaf->prev) return false;
+        leaf = leaf->prev;
+        it->leaf = leaf;
+        it->slot = leaf->n;
+    }
+    uint32_t slot = --it->slot;
+    if (likely(slot >= PREFETCH_ENTRIES)) {
+        prefetchRead(leaf->entry[slot - PREFETCH_ENTRIES]);
+        if (unlikely(slot == leaf->n / 2)) prefetchPlaces(leaf->prev, true);
+    } else if (leaf->prev && leaf->prev->n + slot >= PREFETCH_ENTRIES) {
+        prefetchRead(leaf->prev->entry[leaf->prev->n + slot - PREFETCH_ENTRIES]);
+    }
+    *score = leaf->score[slot];
+    *entry = leaf->entry[slot];
+    return true;
+}
+
+/* ---- defragmentation ---- */
+
+bool scoreTreeEntryMoved(scoreTree *t, double score, const void *from, void *to) {
+    scoreKey key = {score, to, from};
+    scorePath p;
+    if (!t->root || !pathToKey(t, &key, &p)) return false;
+    p.leaf->entry[p.slot] = to;
+    if (p.slot == 0) noteLeastUpward(t, &p, 0);
+    return true;
+}
+
+size_t scoreTreeDefragNodes(scoreTree *t, size_t rank, void *(*move)(void *block)) {
+    scorePath p;
+    void *moved;
+    if (!t->root || rank >= t->size) return 0;
+    pathToRank(t, rank, &p);
+    size_t next = rank - p.slot + p.leaf->n;
+    if ((moved = move(p.leaf)) != NULL) {
+        scoreLeaf *leaf = moved;
+        *(leaf->next ? &leaf->next->prev : &t->last) = leaf;
+        *(leaf->prev ? &leaf->prev->next : &t->first) = leaf;
+        *(t->depth ? &p.step[0].node->child[p.step[0].at] : &t->root) = moved;
+    }
+    for (uint32_t level = 0; level < t->depth && p.step[level].at == 0; level++) {
+        bool is_root = level + 1 == t->depth;
+        if ((moved = move(p.step[level].node)) == NULL) continue;
+        p.step[level].node = moved;
+        *(is_root ? &t->root : &p.step[level + 1].node->child[p.step[level + 1].at]) = moved;
+    }
+    return next < t->size ? next : 0;
+}
+
+/* ---- checking ---- */
+
+typedef struct scoreCheck {
+    const scoreTree *t;
+    double (*score_of)(const void *entry);
+    const scoreLeaf *leaf; /* the last one that was seen */
+    size_t leaves, inners;
+} scoreCheck;
+
+static void checkLeaf(scoreCheck *c, const scoreLeaf *leaf) {
+    serverAssert(leaf->prev == c->leaf);
+    serverAssert(c->leaf ? c->leaf->next == leaf : c->t->first == leaf);
+    for (uint32_t i = 0; i < leaf->n; i++) {
+        const scoreLeaf *before = i ? leaf : leaf->prev;
+        uint32_t k = i ? i - 1 : before ? before->n - 1 : 0;
+        if (before) serverAssert(isBelowSlot(c->t, before->score[k], before->entry[k], leaf, i));
+        if (c->score_of) serverAssert(c->score_of(leaf->entry[i]) == leaf->score[i]);
+    }
+    c->leaf = leaf;
+    c->leaves++;
+}
+
+/* Returns the number of entries below the node. */
+static size_t checkNode(scoreCheck *c, const void *node, uint32_t level, bool first, bool last) {
+    uint32_t n = nodeCount(node);
+    size_t sum = 0;
+    serverAssert(n >= 1 && n < NODE_MAX);
+    serverAssert(first || last || n >= NODE_MIN);
+    if (level == 0) {
+        checkLeaf(c, node);
+        return n;
+    }
+    const scoreInner *inner = node;
+    c->inners++;
+    for (uint32_t i = 0; i < n; i++) {
+        size_t count = checkNode(c, inner->child[i], level - 1, first && i == 0, last && i == n - 1);
+        serverAssert(count == inner->count[i]);
+        const scoreInner *below = level > 1 ? inner->child[i] : NULL;
+        const scoreLeaf *leaf = level > 1 ? NULL : inner->child[i];
+        serverAssert(inner->least_score[i] == (below ? below->least_score[0] : leaf->score[0]));
+        serverAssert(inner->least_entry[i] == (below ? below->least_entry[0] : leaf->entry[0]));
+        sum += count;
+    }
+    return sum;
+}
+
+void scoreTreeCheck(const scoreTree *t, double (*score_of)(const void *entry)) {
+    scoreCheck c = {.t = t, .score_of = score_of};
+    if (t->root) {
+        serverAssert(t->size > 0 && t->depth <= DEPTH_MAX);
+        serverAssert(t->depth == 0 || nodeCount(t->root) >= 2);
+        serverAssert(checkNode(&c, t->root, t->depth, true, true) == t->size);
+    } else {
+        serverAssert(t->size == 0 && t->depth == 0);
+    }
+    serverAssert(t->last == c.leaf && (c.leaf ? c.leaf->next == NULL : t->first == NULL));
+    serverAssert(t->leaves == c.leaves && t->inners == c.inners);
+}

@@ -1,0 +1,425 @@
+/* score_tree_test.c -- the tree against a sorted array.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "score_tree.h"
+#include "unit.h"
+#include "zmalloc.h"
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct item {
+    double score;
+    uint32_t member;
+} item;
+
+static int compareMembers(const void *a, const void *b) {
+    uint32_t x = ((const item *)a)->member, y = ((const item *)b)->member;
+    return (x > y) - (x < y);
+}
+static int compareItems(const item *a, const item *b) {
+    if (a->score != b->score) return a->score < b->score ? -1 : 1;
+    return compareMembers(a, b);
+}
+static double scoreOf(const void *entry) {
+    return ((const item *)entry)->score;
+}
+static bool memberBelow(const void *entry, const void *arg) {
+    return ((const item *)entry)->member < *(const uint32_t *)arg;
+}
+
+/* ---- the model ---- */
+
+enum { ITEMS_MAX = 6000 };
+
+/* How scores come: what share of them is equal, and where they go. */
+typedef enum { WIDE, FEW, SAME, RISING, FALLING, SPECIAL, KINDS } scoreKind;
+
+typedef struct model {
+    scoreTree *t;
+    item *in[ITEMS_MAX]; /* owns; ascending */
+    size_t n;
+    uint32_t next_member;
+    scoreKind kind;
+    uint64_t rng;
+} model;
+
+static size_t pick(model *m, size_t bound) {
+    return (size_t)(unitRandom(&m->rng) % bound);
+}
+
+static double pickScore(model *m) {
+    static const double special[] = {-INFINITY, INFINITY, -0.0, 0.0, 1, -1, 5e-324, -5e-324, 1.7e308, -1.7e308};
+    switch (m->kind) {
+    case WIDE: return (double)(int64_t)unitRandom(&m->rng) / 1e9;
+    case FEW: return (double)pick(m, 20);
+    case SAME: return 7;
+    case RISING: return pick(m, 10) ? m->next_member : (double)pick(m, m->next_member + 1);
+    case FALLING: return pick(m, 10) ? -(double)m->next_member : -(double)pick(m, m->next_member + 1);
+    default: return special[pick(m, array_len(special))];
+    }
+}
+
+/* Where an item belongs: how many are lower. */
+static size_t placeOf(model *m, const item *it) {
+    size_t low = 0, high = m->n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (compareItems(m->in[middle], it) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static void modelPut(model *m, item *it) {
+    size_t at = placeOf(m, it);
+    memmove(&m->in[at + 1], &m->in[at], (m->n - at) * sizeof(m->in[0]));
+    m->in[at] = it;
+    m->n++;
+}
+
+static void modelTake(model *m, size_t first, size_t n) {
+    memmove(&m->in[first], &m->in[first + n], (m->n - first - n) * sizeof(m->in[0]));
+    m->n -= n;
+}
+
+static void doInsert(model *m) {
+    if (m->n == ITEMS_MAX) return;
+    item *it = zmalloc(sizeof(*it));
+    /* Members do not come in order, and none comes twice. */
+    *it = (item){.score = pickScore(m), .member = m->next_member++ * 2654435761u};
+    size_t at = placeOf(m, it);
+    if (pick(m, 4) == 0) {
+        bool done = scoreTreeAppend(m->t, it->score, it);
+        CHECK(done == (at == m->n));
+        if (!done) {
+            bool put = scoreTreePrepend(m->t, it->score, it);
+            CHECK(put == (at == 0));
+            if (!put) scoreTreeInsert(m->t, it->score, it);
+        }
+    } else {
+        scoreTreeInsert(m->t, it->score, it);
+    }
+    modelPut(m, it);
+}
+
+static void doRemove(model *m) {
+    if (m->n == 0) return;
+    size_t at = m->kind == RISING ? 0 : pick(m, m->n);
+    item *it = m->in[at];
+    item stranger = {it->score, it->member + 1};
+    CHECK(!scoreTreeRemove(m->t, it->score == 3 ? 4 : 3, it));
+    if (at + 1 == m->n || compareMembers(&stranger, m->in[at + 1]) != 0) {
+        CHECK_EQ_INT(scoreTreeRank(m->t, stranger.score, &stranger), SCORE_TREE_NONE);
+    }
+    CHECK(scoreTreeRemove(m->t, it->score, it));
+    CHECK(!scoreTreeRemove(m->t, it->score, it));
+    modelTake(m, at, 1);
+    zfree(it);
+}
+
+static void doUpdate(model *m) {
+    if (m->n == 0) return;
+    size_t at = pick(m, m->n);
+    item *it = m->in[at];
+    double score = pickScore(m);
+    if (pick(m, 3) == 0) { /* to near, or onto, another one's score */
+        size_t other = at + pick(m, 80);
+        other = other > 40 ? other - 40 : 0;
+        score = m->in[other < m->n ? other : m->n - 1]->score;
+    }
+    CHECK(scoreTreeUpdate(m->t, it->score, it, score));
+    modelTake(m, at, 1);
+    it->score = score;
+    modelPut(m, it);
+}
+
+typedef struct expectation {
+    model *m;
+    size_t at;
+    bool right;
+} expectation;
+static void takeExpected(void *arg, void *entry) {
+    expectation *e = arg;
+    e->right &= e->m->in[e->at++] == entry;
+    zfree(entry);
+}
+static void doRemoveRanks(model *m, size_t most) {
+    size_t first = pick(m, m->n + 2), n = 1 + pick(m, most);
+    expectation e = {m, first, true};
+    size_t want = first >= m->n ? 0 : n < m->n - first ? n : m->n - first;
+    CHECK_EQ_INT(scoreTreeRemoveRanks(m->t, first, first + n - 1, takeExpected, &e), want);
+    CHECK(e.right && e.at == first + want);
+    if (want) modelTake(m, first, want);
+}
+
+static void doEntryMoved(model *m) {
+    if (m->n == 0) return;
+    size_t at = pick(m, m->n);
+    item *from = m->in[at], *to = zmalloc(sizeof(*to));
+    *to = *from;
+    m->in[at] = to;
+    zfree(from);
+    CHECK(scoreTreeEntryMoved(m->t, to->score, from, to));
+}
+
+static void *moveBlock(void *block) {
+    size_t size = zmallocSize(block);
+    void *to = zmalloc(size);
+    memcpy(to, block, size);
+    zfree(block);
+    return to;
+}
+static void *moveSome(void *block) {
+    return ((uintptr_t)block / 1024) % 3 ? moveBlock(block) : NULL;
+}
+static void doDefrag(model *m) {
+    size_t rank = 0, steps = 0;
+    do {
+        rank = scoreTreeDefragNodes(m->t, rank, pick(m, 2) ? moveBlock : moveSome);
+        steps++;
+    } while (rank);
+    CHECK(steps <= scoreTreeNodes(m->t) + 1);
+}
+
+static size_t below(model *m, double score, bool after_equal) {
+    size_t n = 0;
+    while (n < m->n && (m->in[n]->score < score || (after_equal && m->in[n]->score == score))) n++;
+    return n;
+}
+
+static void compareBounds(model *m) {
+    for (int i = 0; i < 10; i++) {
+        double score = m->n && pick(m, 2) ? m->in[pick(m, m->n)]->score : pickScore(m);
+        for (int after = 0; after < 2; after++) {
+            scoreBound b = {score, after};
+            size_t want = below(m, score, after);
+            double got_score = 0;
+            void *entry = NULL;
+            CHECK_EQ_INT(scoreTreeCountBelow(m->t, b), want);
+            scoreTreeIter it = scoreTreeSeekBound(m->t, b), back = it;
+            CHECK(scoreTreeNext(&it, &got_score, &entry) == (want < m->n));
+            if (want < m->n) CHECK(entry == m->in[want]);
+            CHECK(scoreTreePrev(&back, &got_score, &entry) == (want > 0));
+            if (want > 0) CHECK(entry == m->in[want - 1]);
+        }
+    }
+}
+
+static void compareMemberBounds(model *m) {
+    for (int i = 0; i < 10; i++) {
+        uint32_t bound = (uint32_t)unitRandom(&m->rng);
+        size_t want = 0;
+        void *entry;
+        double score;
+        while (want < m->n && m->in[want]->member < bound) want++;
+        CHECK_EQ_INT(scoreTreeCountBefore(m->t, memberBelow, &bound), want);
+        scoreTreeIter it = scoreTreeSeekBefore(m->t, memberBelow, &bound);
+        CHECK(scoreTreeNext(&it, &score, &entry) == (want < m->n));
+        if (want < m->n) CHECK(entry == m->in[want]);
+    }
+}
+
+static void compareRanks(model *m) {
+    scoreTreeLookup lookups[SCORE_TREE_LOOKUPS_MAX];
+    size_t at[SCORE_TREE_LOOKUPS_MAX], n = m->n ? pick(m, SCORE_TREE_LOOKUPS_MAX + 1) : 0;
+    for (size_t i = 0; i < n; i++) {
+        at[i] = pick(m, m->n);
+        lookups[i] = (scoreTreeLookup){.t = m->t, .score = m->in[at[i]]->score, .entry = m->in[at[i]]};
+        if (pick(m, 10) == 0) { /* not under this score */
+            lookups[i].score = m->in[at[i]]->score == 3 ? 4 : 3;
+            at[i] = SCORE_TREE_NONE;
+        }
+    }
+    scoreTreeRankMany(lookups, n);
+    bool right = true;
+    for (size_t i = 0; i < n; i++) right &= lookups[i].rank == at[i];
+    CHECK(right);
+}
+
+/* From some place to both ends. */
+static void compareWalk(model *m, size_t from) {
+    scoreTreeIter it = scoreTreeSeekRank(m->t, from), back = it;
+    size_t at = from < m->n ? from : m->n;
+    bool right = true;
+    double score;
+    void *entry;
+    for (size_t i = at; scoreTreeNext(&it, &score, &entry); i++) {
+        right &= i < m->n && entry == m->in[i] && score == m->in[i]->score;
+        if (!right) break;
+    }
+    CHECK(right && !scoreTreeNext(&it, &score, &entry));
+    size_t i = at;
+    while (right && scoreTreePrev(&back, &score, &entry)) {
+        right &= i > 0 && entry == m->in[i - 1] && score == m->in[i - 1]->score;
+        i--;
+    }
+    CHECK(right && i == 0);
+    if (at < m->n) {
+        CHECK(scoreTreePrev(&it, &score, &entry) && entry == m->in[m->n - 1]); /* turning round */
+    }
+}
+
+static void modelCheck(model *m) {
+    scoreTreeCheck(m->t, scoreOf);
+    CHECK_EQ_INT(scoreTreeSize(m->t), m->n);
+    CHECK(scoreTreeMemUsage(m->t) >= scoreTreeNodes(m->t) * 1000);
+    compareWalk(m, 0);
+    compareWalk(m, pick(m, m->n + 2));
+    compareBounds(m);
+    compareRanks(m);
+    if (m->n && m->in[0]->score == m->in[m->n - 1]->score) compareMemberBounds(m);
+}
+
+static void modelStep(model *m, bool grow) {
+    size_t what = pick(m, 1000);
+    if (what < (grow ? 600u : 250u)) {
+        doInsert(m);
+    } else if (what < 850) {
+        doRemove(m);
+    } else if (what < 985) {
+        doUpdate(m);
+    } else if (what < 996) {
+        doEntryMoved(m);
+    } else {
+        doRemoveRanks(m, grow ? 50 : 400);
+    }
+}
+
+static void modelRun(scoreKind kind, uint64_t salt) {
+    model *m = zcalloc(1, sizeof(*m));
+    m->kind = kind;
+    m->rng = unitRandomSeed() + salt;
+    m->t = scoreTreeCreate(compareMembers);
+    modelCheck(m);
+    for (int phase = 0; phase < 8; phase++) {
+        size_t goal = phase % 2 ? pick(m, 30) : phase == 4 ? ITEMS_MAX : 1 + pick(m, 2000);
+        for (size_t i = 0; phase % 2 ? m->n > goal : m->n < goal; i++) {
+            modelStep(m, phase % 2 == 0);
+            if (m->n < 200 || i % 512 == 0) scoreTreeCheck(m->t, scoreOf);
+            if (i % 1024 == 0) modelCheck(m);
+        }
+        modelCheck(m);
+        doDefrag(m);
+        modelCheck(m);
+        if (phase % 3 == 2) m->kind = (scoreKind)((m->kind + 1) % KINDS); /* what has come so far meets other scores */
+    }
+    for (size_t i = 0; i < m->n; i++) zfree(m->in[i]); /* the tree reads no entry when it is freed */
+    while (!scoreTreeFreeSome(m->t, 1 + pick(m, 20))) {
+    }
+    zfree(m);
+}
+
+TEST(score_tree_wide_scores) {
+    modelRun(WIDE, 1);
+}
+TEST(score_tree_few_scores) {
+    modelRun(FEW, 2);
+}
+TEST(score_tree_one_score) {
+    modelRun(SAME, 3);
+}
+TEST(score_tree_rising_scores) {
+    modelRun(RISING, 4);
+}
+TEST(score_tree_falling_scores) {
+    modelRun(FALLING, 5);
+}
+TEST(score_tree_special_scores) {
+    modelRun(SPECIAL, 6);
+}
+
+/* ---- a million ---- */
+
+enum { MANY = 1000000 };
+
+static void removedItem(void *arg, void *entry) {
+    ++*(size_t *)arg;
+    ((item *)entry)->score = NAN;
+}
+
+static void *freeInThread(void *t) {
+    scoreTreeFree(t);
+    return NULL;
+}
+
+typedef enum { RANDOM_ORDER, ASCENDING, DESCENDING, APPENDED, PREPENDED } order;
+
+static scoreTree *makeMany(item *items, order how) {
+    scoreTree *t = scoreTreeCreate(compareMembers);
+    bool right = true;
+    for (uint32_t i = 0; i < MANY; i++) {
+        bool down = how == DESCENDING || how == PREPENDED;
+        uint32_t k = how == RANDOM_ORDER ? (uint32_t)(i * UINT64_C(2654435761) % MANY) : down ? MANY - 1 - i : i;
+        items[i] = (item){.score = k / 4, .member = k};
+        if (how == APPENDED) {
+            right &= scoreTreeAppend(t, items[i].score, &items[i]);
+        } else if (how == PREPENDED) {
+            right &= scoreTreePrepend(t, items[i].score, &items[i]);
+        } else {
+            scoreTreeInsert(t, items[i].score, &items[i]);
+        }
+    }
+    CHECK(right);
+    return t;
+}
+
+TEST(score_tree_of_a_million) {
+    item *items = zmalloc(MANY * sizeof(*items));
+    for (order how = RANDOM_ORDER; how <= PREPENDED; how++) {
+        scoreTree *t = makeMany(items, how);
+        scoreTreeCheck(t, scoreOf);
+        CHECK_EQ_INT(scoreTreeSize(t), MANY);
+        double bytes = (double)scoreTreeMemUsage(t) / MANY;
+        CHECK(bytes < (how == RANDOM_ORDER ? 19.7 : 17.2));
+        bool right = true;
+        for (uint32_t i = 0; i < MANY; i += 97) {
+            right &= scoreTreeRank(t, items[i].score, &items[i]) == items[i].member;
+        }
+        CHECK(right);
+        size_t gone = 0;
+        size_t want = MANY - 2 * (MANY / 10) + 1;
+        CHECK_EQ_INT(scoreTreeRemoveRanks(t, MANY / 10, MANY - MANY / 10, removedItem, &gone), want);
+        CHECK_EQ_INT(gone, want);
+        scoreTreeCheck(t, scoreOf);
+        CHECK((double)scoreTreeMemUsage(t) < 40.0 * (double)scoreTreeSize(t));
+        pthread_t thread;
+        CHECK_EQ_INT(pthread_create(&thread, NULL, freeInThread, t), 0);
+        pthread_join(thread, NULL);
+    }
+    zfree(items);
+}
+
+/* As a queue: what comes goes at the other end, and the tree stays small. */
+TEST(score_tree_as_a_queue) {
+    enum { LONG = 500 };
+    item *items = zmalloc(LONG * 100 * sizeof(*items));
+    scoreTree *t = scoreTreeCreate(compareMembers);
+    for (uint32_t i = 0; i < LONG * 100; i++) {
+        items[i] = (item){.score = i, .member = i};
+        scoreTreeInsert(t, i, &items[i]);
+        if (i >= LONG) CHECK_EQ_INT(scoreTreeRemoveRanks(t, 0, 0, NULL, NULL), 1);
+        if (i % 50 == 0) scoreTreeCheck(t, scoreOf);
+    }
+    CHECK_EQ_INT(scoreTreeSize(t), LONG);
+    CHECK(scoreTreeNodes(t) <= 12);
+    CHECK_EQ_INT(scoreTreeRemoveRanks(t, 0, SCORE_TREE_NONE, NULL, NULL), LONG);
+    CHECK_EQ_INT(scoreTreeNodes(t), 0);
+    scoreTreeCheck(t, scoreOf);
+    scoreTreeFree(t);
+    zfree(items);
+}
+
+/* Freeing in pieces does no more at a time than it was told to, and tells its whole effort before. */
+TEST(score_tree_is_freed_in_pieces) {
+    item *items = zmalloc(MANY * sizeof(*items));
+    scoreTree *t = makeMany(items, RANDOM_ORDER);
+    size_t effort = scoreTreeNodes(t), calls = 1;
+    zfree(items);
+    while (!scoreTreeFreeSome(t, 100)) calls++;
+    CHECK(calls >= effort / 103 && calls <= effort / 100 + 1);
+}
