@@ -1,8 +1,8 @@
 /* score_tree.c -- the ordered half of a sorted set: entries by score and member, and the rank of each.
  *
- * A skiplist pays a cache miss for each node that it passes. Here a leaf holds the scores of some hundred
- * neighbours beside each other, so that a search reads three lines of one leaf and no entry but where scores are equal,
- * and the inner nodes above a million entries (two levels, 400 KB) are small enough to stay in the cache.
+ * A skiplist pays a cache miss for each node that it passes. Here a leaf holds what tells two hundred neighbours apart
+ * beside each other, so that a search reads a few lines of one leaf and no entry, and the inner nodes above a million
+ * entries (two levels, 250 KB) are small enough to stay in the cache.
  *
  *                           inner   [ least score and entry, count, child ] x n
  *                          /     \
@@ -10,8 +10,14 @@
  *                  /  |  \         /     \
  *               leaf=leaf=leaf = leaf = leaf       level 0: linked both ways
  *                  |
- *                  scores [ ....... ]
- *                  entries[ ....... ] --> entry (score, member), owned by the dict
+ *                  codes  [ ....... ]   4 bytes each
+ *                  entries[ ....... ]   6 bytes each --> entry (score, member), owned by the dict
+ *
+ * A leaf does not hold scores but codes of 32 bits: the score's bits, made an integer of the same order (its ordinal),
+ * shifted right and less a start, both the leaf's own. Lower codes are lower scores; of equal codes the entries are
+ * asked. A leaf with a range of 2^30 codes and more for its two hundred scores seldom has two equal ones unless the
+ * scores are. When a score comes that the codes do not reach they are made coarser, which reads no entry; when a split
+ * has left a leaf with few of them, they are made anew from the scores.
  *
  * A node may be full for a moment, within a call; then entries go to a neighbour below the same parent if it has room
  * for a few of them, and only two full ones become three. Leaves are thus 85 % full after random inserts instead of
@@ -23,8 +29,9 @@
  * Invariants  1. Entries are strictly ascending by score and member along the leaves, in both directions of the links.
  *             2. All leaves are at the same depth. A root that is an inner node has two children at least.
  *             3. least_score[i] and least_entry[i] are those of the first entry below child i, count[i] their number.
- *             4. 1 <= n < NODE_MAX, and n >= NODE_MIN but for the first and last node of a level.
- *             5. leaves, inners, size say how many there are.
+ *             4. 1 <= n < nodeMax(), and n >= nodeMin() but for the first and last node of a level.
+ *             5. A slot's code is (ordinal of its entry's score >> shift) - start, and fits into 32 bits.
+ *             6. leaves, inners, size say how many there are.
  * Cost        docs/design/score_tree.md
  * Tests       tests/unit/ds/score_tree_test.c
  *
@@ -35,27 +42,37 @@
 #include <string.h>
 
 enum {
-    NODE_MAX = 126,               /* places of a node: 2040 and 4040 bytes, of size classes 2048 and 4096 */
-    NODE_MIN = NODE_MAX / 3,      /* below, a node is merged or filled from a neighbour */
-    MERGE_MAX = NODE_MAX * 3 / 4, /* two nodes with that many or fewer become one */
-    SHIFT_ROOM = 4,               /* a neighbour with less room is as good as full */
-    DEPTH_MAX = 16,               /* NODE_MIN to that power is beyond any memory */
-    PREFETCH_ENTRIES = 8          /* how far an iterator asks ahead */
+    LEAF_MAX = 200,       /* places of a leaf: 2032 bytes, of size class 2048 */
+    INNER_MAX = 126,      /* places of an inner node: 4040 bytes, of size class 4096 */
+    SHIFT_ROOM = 4,       /* a neighbour with less room is as good as full */
+    DEPTH_MAX = 16,       /* forty to that power is beyond any memory */
+    PREFETCH_ENTRIES = 8, /* how far an iterator asks ahead */
 };
+/* A leaf whose codes lie nearer together gets them anew from the scores. */
+#define CODE_SPAN_MIN (1u << 16)
+/* New codes take no more than this of 32 bits, so that there is room at both sides. */
+#define CODE_SPAN_MAX (1u << 30)
+
+/* An address without its upper 16 bits, which are 0: no system gives a process higher ones unless it asks. */
+typedef struct packedPointer {
+    uint16_t part[3];
+} packedPointer;
 
 typedef struct scoreLeaf {
     uint32_t n;
+    uint32_t shift; /* a code is (ordinal >> shift) - start */
+    uint64_t start;
     struct scoreLeaf *prev, *next;
-    double score[NODE_MAX];
-    void *entry[NODE_MAX]; /* borrowed from the dict beside the tree */
+    uint32_t code[LEAF_MAX];
+    packedPointer entry[LEAF_MAX]; /* borrowed from the dict beside the tree */
 } scoreLeaf;
 
 typedef struct scoreInner {
     uint32_t n;
-    double least_score[NODE_MAX];
-    void *least_entry[NODE_MAX]; /* borrowed, as in the leaf */
-    size_t count[NODE_MAX];
-    void *child[NODE_MAX]; /* owns: scoreInner, or scoreLeaf at level 1 */
+    double least_score[INNER_MAX];
+    void *least_entry[INNER_MAX]; /* borrowed, as in the leaf */
+    size_t count[INNER_MAX];
+    void *child[INNER_MAX]; /* owns: scoreInner, or scoreLeaf at level 1 */
 } scoreInner;
 
 static_assert(sizeof(scoreLeaf) <= 2048 && sizeof(scoreInner) <= 4096, "nodes fill their size classes");
@@ -86,10 +103,182 @@ typedef struct scorePath {
     } step[DEPTH_MAX];
 } scorePath;
 
+static uint32_t nodeMax(uint32_t level) {
+    return level ? INNER_MAX : LEAF_MAX;
+}
+/* A node with less is merged or filled from a neighbour. */
+static uint32_t nodeMin(uint32_t level) {
+    return nodeMax(level) / 3;
+}
+/* Two nodes that have no more together become one. */
+static uint32_t mergeMax(uint32_t level) {
+    return nodeMax(level) / 4 * 3;
+}
+
+/* ---- entries and codes ---- */
+
+static double scoreOf(const void *entry) {
+    return *(const double *)entry;
+}
+
+static void setScore(void *entry, double score) {
+    *(double *)entry = score;
+}
+
+static void *entryAt(const scoreLeaf *leaf, uint32_t slot) {
+    const uint16_t *part = leaf->entry[slot].part;
+    return (void *)(uintptr_t)(part[0] | (uint64_t)part[1] << 16 | (uint64_t)part[2] << 32);
+}
+
+static void setEntry(scoreLeaf *leaf, uint32_t slot, const void *entry) {
+    uint64_t p = (uintptr_t)entry;
+    serverAssert(p >> 48 == 0);
+    leaf->entry[slot] = (packedPointer){{(uint16_t)p, (uint16_t)(p >> 16), (uint16_t)(p >> 32)}};
+}
+
+/* Scores in their order as integers; those of both zeros are the same. */
+static uint64_t ordinal(double score) {
+    uint64_t u;
+    score += 0.0; /* -0.0 becomes 0.0 */
+    memcpy(&u, &score, sizeof(u));
+    return u >> 63 ? ~u : u | UINT64_C(1) << 63;
+}
+
+static bool leafReaches(const scoreLeaf *leaf, uint64_t ord) {
+    uint64_t v = ord >> leaf->shift;
+    return v >= leaf->start && v - leaf->start <= UINT32_MAX;
+}
+
+static uint32_t codeOf(const scoreLeaf *leaf, uint64_t ord) {
+    return (uint32_t)((ord >> leaf->shift) - leaf->start);
+}
+
+/* The lowest and the highest ordinal that may have the code of a slot. */
+static uint64_t lowestOfSlot(const scoreLeaf *leaf, uint32_t slot) {
+    return (leaf->code[slot] + leaf->start) << leaf->shift;
+}
+static uint64_t highestOfSlot(const scoreLeaf *leaf, uint32_t slot) {
+    return ((leaf->code[slot] + leaf->start + 1) << leaf->shift) - 1;
+}
+
+/* Give the leaf codes that reach from ordinal `low` to `high` and are not finer than `shift`, beside what it has. Reads
+ * no entry: coarser codes follow from finer ones. */
+static void leafWiden(scoreLeaf *leaf, uint64_t low, uint64_t high, uint32_t shift) {
+    if (leaf->n) {
+        if (lowestOfSlot(leaf, 0) < low) low = lowestOfSlot(leaf, 0);
+        if (highestOfSlot(leaf, leaf->n - 1) > high) high = highestOfSlot(leaf, leaf->n - 1);
+        if (leaf->shift > shift) shift = leaf->shift;
+    }
+    while ((high >> shift) - (low >> shift) > CODE_SPAN_MAX) shift++;
+    uint64_t margin = (UINT32_MAX - ((high >> shift) - (low >> shift))) / 2;
+    uint64_t start = low >> shift > margin ? (low >> shift) - margin : 0;
+    for (uint32_t i = 0; i < leaf->n; i++) {
+        leaf->code[i] = (uint32_t)(((leaf->code[i] + leaf->start) >> (shift - leaf->shift)) - start);
+    }
+    leaf->shift = shift;
+    leaf->start = start;
+}
+
+/* Codes that have come so near together that they say little are made anew from the scores. That happens to a leaf that
+ * had a far outlier, or a wide range many splits ago. */
+static void leafTighten(scoreLeaf *leaf) {
+    uint32_t n = leaf->n, shift = leaf->shift;
+    if (n == 0 || shift == 0 || leaf->code[n - 1] - leaf->code[0] >= CODE_SPAN_MIN) return;
+    uint64_t low = ordinal(scoreOf(entryAt(leaf, 0))), high = ordinal(scoreOf(entryAt(leaf, n - 1)));
+    leaf->n = 0;
+    leafWiden(leaf, low, high, 0);
+    leaf->n = n;
+    serverAssert(leaf->shift < shift);
+    for (uint32_t i = 0; i < n; i++) prefetchRead(entryAt(leaf, i));
+    for (uint32_t i = 0; i < n; i++) leaf->code[i] = codeOf(leaf, ordinal(scoreOf(entryAt(leaf, i))));
+}
+
 /* ---- searching within a node ---- */
 
-/* How many of `n` ascending scores are lower than x, or not higher. Without branches that depend on scores: those would
- * be guessed wrong half of the time. */
+/* How many of `n` ascending codes are lower. Without branches that depend on codes: those would be guessed wrong half
+ * of the time. */
+static uint32_t codesBelow(const uint32_t *code, uint32_t n, uint32_t than) {
+    uint32_t low = 0;
+    if (n == 0) return 0;
+    while (n > 1) {
+        uint32_t half = n / 2;
+        low += code[low + half - 1] < than ? half : 0;
+        n -= half;
+    }
+    return low + (code[low] < than);
+}
+
+/* The slots first .. end - 1 have the code that is asked for: only there the entries have to be. */
+typedef struct slotRange {
+    uint32_t first, end;
+} slotRange;
+
+/* Of the slots from .. to - 1, those with the code of an ordinal. */
+static slotRange slotsOf(const scoreLeaf *leaf, uint32_t from, uint32_t to, uint64_t ord) {
+    if (!leafReaches(leaf, ord)) {
+        uint32_t slot = ord >> leaf->shift < leaf->start ? from : to;
+        return (slotRange){slot, slot};
+    }
+    uint32_t code = codeOf(leaf, ord);
+    uint32_t first = from + codesBelow(leaf->code + from, to - from, code), end = first;
+    if (end < to && leaf->code[end] == code) end++;
+    if (end < to && leaf->code[end] == code)
+        end = code == UINT32_MAX ? to : end + codesBelow(leaf->code + end, to - end, code + 1);
+    return (slotRange){first, end};
+}
+
+/* Of the slots from .. to - 1, the first that does not lie before the key; `*found` says whether it is the key. */
+static uint32_t slotOfKey(const scoreTree *t, const scoreLeaf *leaf, uint32_t from, uint32_t to, const scoreKey *key,
+                          bool *found) {
+    slotRange r = slotsOf(leaf, from, to, ordinal(key->score));
+    *found = false;
+    while (r.first < r.end) {
+        uint32_t middle = r.first + (r.end - r.first) / 2;
+        const void *entry = entryAt(leaf, middle);
+        if (entry == key->address) {
+            *found = true;
+            return middle;
+        }
+        double score = leaf->shift ? scoreOf(entry) : key->score; /* codes without shift are exact */
+        if (score < key->score || (score == key->score && t->compare(entry, key->entry) < 0)) {
+            r.first = middle + 1;
+        } else {
+            r.end = middle;
+        }
+    }
+    return r.first;
+}
+
+/* The first slot that does not lie before the bound. */
+static uint32_t slotOfBound(const scoreLeaf *leaf, scoreBound b) {
+    slotRange r = slotsOf(leaf, 0, leaf->n, ordinal(b.score));
+    if (leaf->shift == 0) return b.after_equal ? r.end : r.first;
+    while (r.first < r.end) {
+        uint32_t middle = r.first + (r.end - r.first) / 2;
+        double score = scoreOf(entryAt(leaf, middle));
+        if (score < b.score || (b.after_equal && score == b.score)) {
+            r.first = middle + 1;
+        } else {
+            r.end = middle;
+        }
+    }
+    return r.first;
+}
+
+static uint32_t slotBefore(const scoreLeaf *leaf, scoreTreeBefore *before, const void *arg) {
+    uint32_t low = 0, high = leaf->n;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (before(entryAt(leaf, middle), arg)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* How many of `n` ascending scores are lower than the bound's, or not higher. */
 static uint32_t scoresBelow(const double *score, uint32_t n, scoreBound b) {
     uint32_t low = 0;
     if (n == 0) return 0;
@@ -109,48 +298,38 @@ static uint32_t scoresBelow(const double *score, uint32_t n, scoreBound b) {
     return low + (score[low] < b.score);
 }
 
-/* How many of the `n` entries lie before the key; `*found` says whether the next one is the key itself. */
-static uint32_t entriesBelow(const scoreTree *t, const double *score, void *const *entry, uint32_t n,
-                             const scoreKey *key, bool *found) {
-    uint32_t low = scoresBelow(score, n, (scoreBound){key->score, false});
-    *found = false;
-    if (low == n || score[low] != key->score) return low;
-    uint32_t high = low + 1;
-    if (high < n && score[high] == key->score)
-        high += scoresBelow(score + high, n - high, (scoreBound){key->score, true});
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (entry[middle] == key->address) {
-            *found = true;
-            return middle;
-        }
-        if (t->compare(entry[middle], key->entry) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
 /* The child in which the key is, or would be put. */
 static uint32_t childOfKey(const scoreTree *t, const scoreInner *node, const scoreKey *key) {
-    bool found;
-    uint32_t i = entriesBelow(t, node->least_score + 1, node->least_entry + 1, node->n - 1, key, &found);
-    return i + found;
-}
-
-static uint32_t entriesBefore(void *const *entry, uint32_t n, scoreTreeBefore *before, const void *arg) {
-    uint32_t low = 0, high = n;
+    const double *score = node->least_score;
+    uint32_t low = 1 + scoresBelow(score + 1, node->n - 1, (scoreBound){key->score, false}), high = low;
+    if (high < node->n && score[high] == key->score) high++;
+    if (high < node->n && score[high] == key->score)
+        high += scoresBelow(score + high, node->n - high, (scoreBound){key->score, true});
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (before(entry[middle], arg)) {
+        const void *entry = node->least_entry[middle];
+        if (entry == key->address) return middle;
+        if (t->compare(entry, key->entry) < 0) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    return low;
+    return low - 1;
+}
+
+/* The last child whose first entry lies before the bound; the first child if there is none. */
+static uint32_t childBefore(const scoreInner *node, scoreTreeBefore *before, const void *arg) {
+    uint32_t low = 1, high = node->n;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (before(node->least_entry[middle], arg)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low - 1;
 }
 
 /* Entries below the children before child i. */
@@ -160,16 +339,16 @@ static size_t countBefore(const scoreInner *node, uint32_t i) {
     return sum;
 }
 
-/* Where binary search looks first. */
-static void prefetchScores(const double *score) {
-    prefetchRead(score + NODE_MAX / 4);
-    prefetchRead(score + NODE_MAX / 2);
-    prefetchRead(score + NODE_MAX * 3 / 4);
-}
-
+/* Ask for where binary search looks first. */
 static void prefetchNode(const void *node, uint32_t level) {
     prefetchRead(node);
-    prefetchScores(level ? ((const scoreInner *)node)->least_score : ((const scoreLeaf *)node)->score);
+    for (size_t quarter = 1; quarter < 4; quarter++) {
+        if (level) {
+            prefetchRead(&((const scoreInner *)node)->least_score[INNER_MAX / 4 * quarter]);
+        } else {
+            prefetchRead(&((const scoreLeaf *)node)->code[LEAF_MAX / 4 * quarter]);
+        }
+    }
 }
 
 /* ---- making and freeing ---- */
@@ -184,6 +363,8 @@ static uint32_t nodeCount(const void *node) {
 static scoreLeaf *leafCreate(scoreTree *t, scoreLeaf *prev) {
     scoreLeaf *leaf = zmalloc(sizeof(*leaf));
     leaf->n = 0;
+    leaf->shift = 0;
+    leaf->start = 0;
     leaf->prev = prev;
     leaf->next = prev ? prev->next : t->first;
     *(leaf->next ? &leaf->next->prev : &t->last) = leaf;
@@ -273,7 +454,7 @@ static bool pathToKey(const scoreTree *t, const scoreKey *key, scorePath *p) {
         prefetchNode(node, level - 1);
     }
     p->leaf = node;
-    p->slot = entriesBelow(t, p->leaf->score, p->leaf->entry, p->leaf->n, key, &found);
+    p->slot = slotOfKey(t, p->leaf, 0, p->leaf->n, key, &found);
     return found;
 }
 
@@ -321,9 +502,31 @@ static bool isFirstOfLevel(const scoreTree *t, const scorePath *p, uint32_t leve
 
 /* ---- moving entries and children about ---- */
 
-static void leafCopy(scoreLeaf *to, uint32_t at, const scoreLeaf *from, uint32_t i, uint32_t n) {
-    memmove(&to->score[at], &from->score[i], n * sizeof(to->score[0]));
-    memmove(&to->entry[at], &from->entry[i], n * sizeof(to->entry[0]));
+/* Within a leaf. */
+static void leafMove(scoreLeaf *leaf, uint32_t to, uint32_t from, uint32_t n) {
+    memmove(&leaf->code[to], &leaf->code[from], n * sizeof(leaf->code[0]));
+    memmove(&leaf->entry[to], &leaf->entry[from], n * sizeof(leaf->entry[0]));
+}
+
+/* Make `to` reach as far as `n` slots of `from`, and no finer, so that it can take them. */
+static void leafPrepare(scoreLeaf *to, const scoreLeaf *from, uint32_t i, uint32_t n) {
+    if (to->n == 0) {
+        to->shift = from->shift;
+        to->start = from->start;
+        return;
+    }
+    uint64_t low = lowestOfSlot(from, i), high = highestOfSlot(from, i + n - 1);
+    if (to->shift < from->shift || !leafReaches(to, low) || !leafReaches(to, high))
+        leafWiden(to, low, high, from->shift);
+}
+
+/* From one leaf into free places of another that is prepared for it. */
+static void leafTake(scoreLeaf *to, uint32_t at, const scoreLeaf *from, uint32_t i, uint32_t n) {
+    uint32_t coarser = to->shift - from->shift;
+    for (uint32_t k = 0; k < n; k++) {
+        to->code[at + k] = (uint32_t)(((from->code[i + k] + from->start) >> coarser) - to->start);
+    }
+    memcpy(&to->entry[at], &from->entry[i], n * sizeof(to->entry[0]));
 }
 
 static void innerCopy(scoreInner *to, uint32_t at, const scoreInner *from, uint32_t i, uint32_t n) {
@@ -333,12 +536,28 @@ static void innerCopy(scoreInner *to, uint32_t at, const scoreInner *from, uint3
     memmove(&to->child[at], &from->child[i], n * sizeof(to->child[0]));
 }
 
-static void nodeCopy(void *to, uint32_t at, const void *from, uint32_t i, uint32_t n, uint32_t level) {
+static void nodeMove(void *node, uint32_t to, uint32_t from, uint32_t n, uint32_t level) {
+    if (level) {
+        innerCopy(node, to, node, from, n);
+    } else {
+        leafMove(node, to, from, n);
+    }
+}
+
+static void nodeTake(void *to, uint32_t at, const void *from, uint32_t i, uint32_t n, uint32_t level) {
     if (level) {
         innerCopy(to, at, from, i, n);
     } else {
-        leafCopy(to, at, from, i, n);
+        leafTake(to, at, from, i, n);
     }
+}
+
+static void nodePrepare(void *to, const void *from, uint32_t i, uint32_t n, uint32_t level) {
+    if (level == 0) leafPrepare(to, from, i, n);
+}
+
+static void nodeTighten(void *node, uint32_t level) {
+    if (level == 0) leafTighten(node);
 }
 
 static void nodeSetCount(void *node, uint32_t n) {
@@ -362,8 +581,8 @@ static void noteLeast(scoreInner *parent, uint32_t at, uint32_t level) {
         parent->least_entry[at] = child->least_entry[0];
     } else {
         const scoreLeaf *leaf = parent->child[at];
-        parent->least_score[at] = leaf->score[0];
-        parent->least_entry[at] = leaf->entry[0];
+        parent->least_entry[at] = entryAt(leaf, 0);
+        parent->least_score[at] = scoreOf(parent->least_entry[at]);
     }
 }
 
@@ -382,10 +601,13 @@ static void shiftRight(scoreInner *parent, uint32_t i, uint32_t n, uint32_t leve
     uint32_t in_left = nodeCount(left), in_right = nodeCount(right);
     if (n == 0) return;
     size_t entries = entriesIn(left, in_left - n, n, level);
-    nodeCopy(right, n, right, 0, in_right, level);
-    nodeCopy(right, 0, left, in_left - n, n, level);
+    nodePrepare(right, left, in_left - n, n, level);
+    nodeMove(right, n, 0, in_right, level);
+    nodeTake(right, 0, left, in_left - n, n, level);
     nodeSetCount(left, in_left - n);
     nodeSetCount(right, in_right + n);
+    nodeTighten(left, level);
+    nodeTighten(right, level);
     parent->count[i] -= entries;
     parent->count[i + 1] += entries;
     noteLeast(parent, i + 1, level);
@@ -397,10 +619,13 @@ static void shiftLeft(scoreInner *parent, uint32_t i, uint32_t n, uint32_t level
     uint32_t in_left = nodeCount(left), in_right = nodeCount(right);
     if (n == 0) return;
     size_t entries = entriesIn(right, 0, n, level);
-    nodeCopy(left, in_left, right, 0, n, level);
-    nodeCopy(right, 0, right, n, in_right - n, level);
+    nodePrepare(left, right, 0, n, level);
+    nodeTake(left, in_left, right, 0, n, level);
+    nodeMove(right, 0, n, in_right - n, level);
     nodeSetCount(left, in_left + n);
     nodeSetCount(right, in_right - n);
+    nodeTighten(left, level);
+    nodeTighten(right, level);
     parent->count[i] += entries;
     parent->count[i + 1] -= entries;
     if (in_right > n) noteLeast(parent, i + 1, level);
@@ -450,15 +675,16 @@ static void growRoot(scoreTree *t, scorePath *p) {
 
 /* Child i of `parent` is full: give of it to a neighbour, or make a new node. */
 static void relieve(scoreTree *t, scoreInner *parent, uint32_t i, uint32_t level) {
-    uint32_t left = i > 0 ? nodeCount(parent->child[i - 1]) : NODE_MAX;
-    uint32_t right = i + 1 < parent->n ? nodeCount(parent->child[i + 1]) : NODE_MAX;
-    if (left <= right && left < NODE_MAX - SHIFT_ROOM) {
+    uint32_t max = nodeMax(level);
+    uint32_t left = i > 0 ? nodeCount(parent->child[i - 1]) : max;
+    uint32_t right = i + 1 < parent->n ? nodeCount(parent->child[i + 1]) : max;
+    if (left <= right && left < max - SHIFT_ROOM) {
         balance(parent, i - 1, level);
-    } else if (right < NODE_MAX - SHIFT_ROOM) {
+    } else if (right < max - SHIFT_ROOM) {
         balance(parent, i, level);
     } else if (parent->n == 1) {
         addChild(t, parent, i, level);
-        shiftRight(parent, i, NODE_MAX / 2, level);
+        shiftRight(parent, i, max / 2, level);
     } else {
         /* Two become three: the new one gets a third of each. */
         uint32_t a = i > 0 ? i - 1 : i;
@@ -473,13 +699,13 @@ static void relieve(scoreTree *t, scoreInner *parent, uint32_t i, uint32_t level
 /* An entry has come to the leaf of the path: nodes that are full now, from the leaf up, are relieved. */
 static void fixOverflow(scoreTree *t, scorePath *p, bool at_end, bool at_begin) {
     void *node = p->leaf;
-    for (uint32_t level = 0; nodeCount(node) == NODE_MAX; level++) {
+    for (uint32_t level = 0; nodeCount(node) == nodeMax(level); level++) {
         if (level == t->depth) growRoot(t, p);
         scoreInner *parent = p->step[level].node;
         uint32_t i = p->step[level].at;
         if (at_end || at_begin) {
             addChild(t, parent, i, level);
-            shiftRight(parent, i, at_end ? 1 : NODE_MAX - 1, level);
+            shiftRight(parent, i, at_end ? 1 : nodeMax(level) - 1, level);
         } else {
             relieve(t, parent, i, level);
         }
@@ -490,10 +716,11 @@ static void fixOverflow(scoreTree *t, scorePath *p, bool at_end, bool at_begin) 
 /* Child i of `parent` has too few, and the parent another child. Gives whether the parent has one less. */
 static bool refill(scoreTree *t, scoreInner *parent, uint32_t i, uint32_t level, bool at_edge) {
     uint32_t n = nodeCount(parent->child[i]);
-    uint32_t left = i > 0 ? nodeCount(parent->child[i - 1]) : NODE_MAX;
-    uint32_t right = i + 1 < parent->n ? nodeCount(parent->child[i + 1]) : NODE_MAX;
+    uint32_t max = nodeMax(level);
+    uint32_t left = i > 0 ? nodeCount(parent->child[i - 1]) : max;
+    uint32_t right = i + 1 < parent->n ? nodeCount(parent->child[i + 1]) : max;
     uint32_t a = left <= right ? i - 1 : i; /* merge or balance a and a + 1 */
-    if (n + (left <= right ? left : right) <= MERGE_MAX) {
+    if (n + (left <= right ? left : right) <= mergeMax(level)) {
         shiftLeft(parent, a, nodeCount(parent->child[a + 1]), level);
         dropChild(t, parent, a + 1, level);
         return true;
@@ -509,7 +736,7 @@ static void fixUnderflow(scoreTree *t, scorePath *p) {
     for (uint32_t level = 0; level < t->depth; level++) {
         scoreInner *parent = p->step[level].node;
         uint32_t i = p->step[level].at, n = nodeCount(node);
-        if (n >= NODE_MIN) return;
+        if (n >= nodeMin(level)) return;
         if (n == 0) {
             dropChild(t, parent, i, level);
             if (i == 0 && parent->n) noteLeastUpward(t, p, level + 1);
@@ -536,81 +763,92 @@ static void fixUnderflow(scoreTree *t, scorePath *p) {
 
 /* ---- changes ---- */
 
-static void insertAt(scoreTree *t, scorePath *p, double score, void *entry) {
+static void insertAt(scoreTree *t, scorePath *p, void *entry) {
     scoreLeaf *leaf = p->leaf;
+    uint64_t ord = ordinal(scoreOf(entry));
     bool at_end = p->slot == leaf->n && !leaf->next;
     bool at_begin = p->slot == 0 && !leaf->prev;
-    leafCopy(leaf, p->slot + 1, leaf, p->slot, leaf->n - p->slot);
-    leaf->score[p->slot] = score;
-    leaf->entry[p->slot] = entry;
+    if (unlikely(!leafReaches(leaf, ord))) leafWiden(leaf, ord, ord, leaf->shift);
+    leafMove(leaf, p->slot + 1, p->slot, leaf->n - p->slot);
+    leaf->code[p->slot] = codeOf(leaf, ord);
+    setEntry(leaf, p->slot, entry);
     leaf->n++;
     t->size++;
     for (uint32_t level = 0; level < t->depth; level++) p->step[level].node->count[p->step[level].at]++;
     if (p->slot == 0) noteLeastUpward(t, p, 0);
-    if (unlikely(leaf->n == NODE_MAX)) fixOverflow(t, p, at_end, at_begin);
+    if (unlikely(leaf->n == LEAF_MAX)) fixOverflow(t, p, at_end, at_begin);
 }
 
-static void insertFirst(scoreTree *t, double score, void *entry) {
+static void insertFirst(scoreTree *t, void *entry) {
     scoreLeaf *leaf = leafCreate(t, NULL);
-    leaf->score[0] = score;
-    leaf->entry[0] = entry;
+    uint64_t ord = ordinal(scoreOf(entry));
+    leafWiden(leaf, ord, ord, 0);
+    leaf->code[0] = codeOf(leaf, ord);
+    setEntry(leaf, 0, entry);
     leaf->n = 1;
     t->root = leaf;
     t->size = 1;
 }
 
-void scoreTreeInsert(scoreTree *t, double score, void *entry) {
-    scoreKey key = {score, entry, entry};
+void scoreTreeInsert(scoreTree *t, void *entry) {
+    scoreKey key = {scoreOf(entry), entry, entry};
     scorePath p;
-    debugAssert(score == score);
+    debugAssert(key.score == key.score);
     if (!t->root) {
-        insertFirst(t, score, entry);
+        insertFirst(t, entry);
         return;
     }
     bool found = pathToKey(t, &key, &p);
     serverAssert(!found);
-    insertAt(t, &p, score, entry);
+    insertAt(t, &p, entry);
 }
 
-bool scoreTreeAppend(scoreTree *t, double score, void *entry) {
+/* Order of (score, entry) and what is in a slot. The entry there is read only where its code says nothing. */
+static int compareToSlot(const scoreTree *t, double score, const void *entry, const scoreLeaf *leaf, uint32_t slot) {
+    uint64_t v = ordinal(score) >> leaf->shift, there = leaf->code[slot] + leaf->start;
+    if (v != there) return v < there ? -1 : 1;
+    const void *other = entryAt(leaf, slot);
+    if (leaf->shift && score != scoreOf(other)) return score < scoreOf(other) ? -1 : 1;
+    return t->compare(entry, other);
+}
+
+bool scoreTreeAppend(scoreTree *t, void *entry) {
     scorePath p;
     if (!t->root) {
-        insertFirst(t, score, entry);
+        insertFirst(t, entry);
         return true;
     }
-    double last = t->last->score[t->last->n - 1];
-    if (!(score > last) && !(score == last && t->compare(t->last->entry[t->last->n - 1], entry) < 0)) return false;
+    if (compareToSlot(t, scoreOf(entry), entry, t->last, t->last->n - 1) <= 0) return false;
     pathToEnd(t, true, &p);
-    insertAt(t, &p, score, entry);
+    insertAt(t, &p, entry);
     return true;
 }
 
-bool scoreTreePrepend(scoreTree *t, double score, void *entry) {
+bool scoreTreePrepend(scoreTree *t, void *entry) {
     scorePath p;
     if (!t->root) {
-        insertFirst(t, score, entry);
+        insertFirst(t, entry);
         return true;
     }
-    double first = t->first->score[0];
-    if (!(score < first) && !(score == first && t->compare(entry, t->first->entry[0]) < 0)) return false;
+    if (compareToSlot(t, scoreOf(entry), entry, t->first, 0) >= 0) return false;
     pathToEnd(t, false, &p);
-    insertAt(t, &p, score, entry);
+    insertAt(t, &p, entry);
     return true;
 }
 
 /* Take `n` entries out of the leaf of the path, from its place on. */
 static void removeAt(scoreTree *t, scorePath *p, uint32_t n) {
     scoreLeaf *leaf = p->leaf;
-    leafCopy(leaf, p->slot, leaf, p->slot + n, leaf->n - p->slot - n);
+    leafMove(leaf, p->slot, p->slot + n, leaf->n - p->slot - n);
     leaf->n -= n;
     t->size -= n;
     for (uint32_t level = 0; level < t->depth; level++) p->step[level].node->count[p->step[level].at] -= n;
     if (p->slot == 0 && leaf->n) noteLeastUpward(t, p, 0);
-    if (unlikely(leaf->n < NODE_MIN)) fixUnderflow(t, p);
+    if (unlikely(leaf->n < nodeMin(0))) fixUnderflow(t, p);
 }
 
-bool scoreTreeRemove(scoreTree *t, double score, const void *entry) {
-    scoreKey key = {score, entry, entry};
+bool scoreTreeRemove(scoreTree *t, const void *entry) {
+    scoreKey key = {scoreOf(entry), entry, entry};
     scorePath p;
     if (!t->root || !pathToKey(t, &key, &p)) return false;
     removeAt(t, &p, 1);
@@ -623,12 +861,12 @@ size_t scoreTreeRemoveRanks(scoreTree *t, size_t first, size_t last, void (*remo
     if (first >= t->size || last < first) return 0;
     size_t want = (last < t->size ? last : t->size - 1) - first + 1;
     while (done < want) {
-        void *gone[NODE_MAX];
+        void *gone[LEAF_MAX];
         scorePath p;
         pathToRank(t, first, &p);
         uint32_t n = p.leaf->n - p.slot;
         if (n > want - done) n = (uint32_t)(want - done);
-        memcpy(gone, &p.leaf->entry[p.slot], n * sizeof(gone[0]));
+        for (uint32_t i = 0; i < n; i++) gone[i] = entryAt(p.leaf, p.slot + i);
         removeAt(t, &p, n);
         done += n;
         if (!removed) continue;
@@ -640,72 +878,75 @@ size_t scoreTreeRemoveRanks(scoreTree *t, size_t first, size_t last, void (*remo
     return done;
 }
 
-/* Is (score, entry) lower than what the leaf has at a place? */
-static bool isBelowSlot(const scoreTree *t, double score, const void *entry, const scoreLeaf *leaf, uint32_t slot) {
-    if (score != leaf->score[slot]) return score < leaf->score[slot];
-    return t->compare(entry, leaf->entry[slot]) < 0;
-}
-
 /* May the entry at the path's place have that score and stay where it is? At the ends of a leaf its neighbours there
  * are asked, which costs no more than taking the entry out would. */
 static bool fitsInPlace(const scoreTree *t, const scorePath *p, double score, const void *entry) {
     const scoreLeaf *leaf = p->leaf, *next = leaf->next, *prev = leaf->prev;
     if (p->slot > 0) {
-        if (isBelowSlot(t, score, entry, leaf, p->slot - 1)) return false;
-    } else if (prev && isBelowSlot(t, score, entry, prev, prev->n - 1)) {
+        if (compareToSlot(t, score, entry, leaf, p->slot - 1) < 0) return false;
+    } else if (prev && compareToSlot(t, score, entry, prev, prev->n - 1) < 0) {
         return false;
     }
-    if (p->slot + 1 < leaf->n) return isBelowSlot(t, score, entry, leaf, p->slot + 1);
-    return !next || isBelowSlot(t, score, entry, next, 0);
+    if (p->slot + 1 < leaf->n) return compareToSlot(t, score, entry, leaf, p->slot + 1) < 0;
+    return !next || compareToSlot(t, score, entry, next, 0) < 0;
 }
 
-/* Move the entry within its leaf to where its new score belongs; false if that is, or may be, in another leaf. */
-static bool moveWithinLeaf(scoreTree *t, scorePath *p, double score, void *entry) {
+static void updateInPlace(const scoreTree *t, const scorePath *p, double score, void *entry) {
     scoreLeaf *leaf = p->leaf;
-    uint32_t from = p->slot, n = leaf->n;
-    if (isBelowSlot(t, score, entry, leaf, 0) || !isBelowSlot(t, score, entry, leaf, n - 1)) return false;
-    /* The leaf without the entry is two ascending runs, of which the new score lies in one. */
+    uint64_t ord = ordinal(score);
+    if (!leafReaches(leaf, ord)) leafWiden(leaf, ord, ord, leaf->shift);
+    leaf->code[p->slot] = codeOf(leaf, ord);
+    setScore(entry, score);
+    if (p->slot == 0) noteLeastUpward(t, p, 0);
+}
+
+/* Move the entry, which cannot stay in place, within its leaf; false if its place is, or may be, in another one. */
+static bool updateInLeaf(const scoreTree *t, const scorePath *p, double score, void *entry) {
+    scoreLeaf *leaf = p->leaf;
+    uint32_t from = p->slot, n = leaf->n, to;
+    if (from == 0 || from == n - 1) return false;
+    if (compareToSlot(t, score, entry, leaf, 0) < 0 || compareToSlot(t, score, entry, leaf, n - 1) > 0) return false;
     scoreKey key = {score, entry, entry};
     bool found;
-    uint32_t to = score < leaf->score[from] ? entriesBelow(t, leaf->score, leaf->entry, from, &key, &found) : from;
-    if (to == from) {
-        to = from + entriesBelow(t, leaf->score + from + 1, leaf->entry + from + 1, n - from - 1, &key, &found);
-        leafCopy(leaf, from, leaf, from + 1, to - from);
+    if (compareToSlot(t, score, entry, leaf, from - 1) < 0) {
+        to = slotOfKey(t, leaf, 0, from, &key, &found);
+        leafMove(leaf, to + 1, to, from - to);
     } else {
-        leafCopy(leaf, to + 1, leaf, to, from - to);
+        to = slotOfKey(t, leaf, from + 1, n, &key, &found) - 1;
+        leafMove(leaf, from, from + 1, to - from);
     }
-    leaf->score[to] = score;
-    leaf->entry[to] = entry;
-    if (to == 0 || from == 0) noteLeastUpward(t, p, 0);
+    leaf->code[to] = codeOf(leaf, ordinal(score));
+    setEntry(leaf, to, entry);
+    setScore(entry, score);
     return true;
 }
 
-bool scoreTreeUpdate(scoreTree *t, double score, void *entry, double new_score) {
-    scoreKey key = {score, entry, entry};
+bool scoreTreeUpdate(scoreTree *t, void *entry, double score) {
+    scoreKey key = {scoreOf(entry), entry, entry};
     scorePath p;
+    debugAssert(score == score);
     if (!t->root || !pathToKey(t, &key, &p)) return false;
-    if (fitsInPlace(t, &p, new_score, entry)) {
-        p.leaf->score[p.slot] = new_score;
-        if (p.slot == 0) noteLeastUpward(t, &p, 0);
-        return true;
+    if (fitsInPlace(t, &p, score, entry)) {
+        updateInPlace(t, &p, score, entry);
+    } else if (!updateInLeaf(t, &p, score, entry)) {
+        removeAt(t, &p, 1);
+        setScore(entry, score);
+        scoreTreeInsert(t, entry);
     }
-    if (moveWithinLeaf(t, &p, new_score, entry)) return true;
-    removeAt(t, &p, 1);
-    scoreTreeInsert(t, new_score, entry);
     return true;
 }
 
 /* ---- ranks and bounds ---- */
 
-size_t scoreTreeRank(const scoreTree *t, double score, const void *entry) {
-    scoreTreeLookup lookup = {.t = t, .score = score, .entry = entry};
+size_t scoreTreeRank(const scoreTree *t, const void *entry) {
+    scoreTreeLookup lookup = {.t = t, .entry = entry};
     scoreTreeRankMany(&lookup, 1);
     return lookup.rank;
 }
 
 /* One level of a lookup; true when it has come to its end. */
 static bool stepLookup(scoreTreeLookup *l) {
-    scoreKey key = {l->score, l->entry, l->entry};
+    scoreKey key = {scoreOf(l->entry), l->entry, l->entry};
     bool found;
     if (l->level) {
         const scoreInner *inner = l->node;
@@ -717,7 +958,7 @@ static bool stepLookup(scoreTreeLookup *l) {
         return false;
     }
     const scoreLeaf *leaf = l->node;
-    l->rank += entriesBelow(l->t, leaf->score, leaf->entry, leaf->n, &key, &found);
+    l->rank += slotOfKey(l->t, leaf, 0, leaf->n, &key, &found);
     if (!found) l->rank = SCORE_TREE_NONE;
     return true;
 }
@@ -732,7 +973,10 @@ void scoreTreeRankMany(scoreTreeLookup *lookups, size_t n) {
         l->node = l->t->root;
         l->level = l->t->depth;
         if (!l->node) continue;
-        if (n > 1) prefetchNode(l->node, l->level);
+        if (n > 1) {
+            prefetchRead(l->entry);
+            prefetchNode(l->node, l->level);
+        }
         active[count++] = (uint8_t)i;
     }
     while (count) {
@@ -757,15 +1001,14 @@ static scoreTreeIter seek(const scoreTree *t, scoreBound bound, scoreTreeBefore 
     }
     for (uint32_t level = t->depth; level > 0; level--) {
         const scoreInner *inner = node;
-        uint32_t at = before ? entriesBefore(inner->least_entry + 1, inner->n - 1, before, arg)
+        uint32_t at = before ? childBefore(inner, before, arg)
                              : scoresBelow(inner->least_score + 1, inner->n - 1, bound);
         if (rank) sum += countBefore(inner, at);
         node = inner->child[at];
         prefetchNode(node, level - 1);
     }
     const scoreLeaf *leaf = node;
-    uint32_t slot = before ? entriesBefore(leaf->entry, leaf->n, before, arg)
-                           : scoresBelow(leaf->score, leaf->n, bound);
+    uint32_t slot = before ? slotBefore(leaf, before, arg) : slotOfBound(leaf, bound);
     if (rank) *rank = sum + slot;
     return (scoreTreeIter){leaf, slot};
 }
@@ -799,18 +1042,18 @@ scoreTreeIter scoreTreeSeekRank(const scoreTree *t, size_t rank) {
 
 /* ---- iterating ---- */
 
-/* Ask for what lies before the entries of a leaf: its scores come by themselves, being read in order. */
+/* Ask for what is to be read of a leaf before its entries can be asked for. */
 static void prefetchPlaces(const scoreLeaf *leaf, bool from_end) {
     if (!leaf) return;
     prefetchRead(leaf);
-    prefetchRead(&leaf->entry[from_end ? NODE_MAX - PREFETCH_ENTRIES : 0]);
+    prefetchRead(&leaf->entry[from_end ? LEAF_MAX / 5 * 4 : 0]);
 }
 
-bool scoreTreeNext(scoreTreeIter *it, double *score, void **entry) {
+void *scoreTreeNext(scoreTreeIter *it) {
     const scoreLeaf *leaf = it->leaf;
-    if (!leaf) return false;
+    if (!leaf) return NULL;
     if (it->slot == leaf->n) {
-        if (!leaf->next) return false;
+        if (!leaf->next) return NULL;
         leaf = leaf->next;
         it->leaf = leaf;
         it->slot = 0;
@@ -818,44 +1061,40 @@ bool scoreTreeNext(scoreTreeIter *it, double *score, void **entry) {
     uint32_t slot = it->slot++;
     uint32_t ahead = slot + PREFETCH_ENTRIES;
     if (likely(ahead < leaf->n)) {
-        prefetchRead(leaf->entry[ahead]);
-        if (unlikely(slot == leaf->n / 2)) prefetchPlaces(leaf->next, false);
+        prefetchRead(entryAt(leaf, ahead));
+        if (unlikely(ahead + PREFETCH_ENTRIES == leaf->n)) prefetchPlaces(leaf->next, false);
     } else if (leaf->next && ahead - leaf->n < leaf->next->n) {
-        prefetchRead(leaf->next->entry[ahead - leaf->n]);
+        prefetchRead(entryAt(leaf->next, ahead - leaf->n));
     }
-    *score = leaf->score[slot];
-    *entry = leaf->entry[slot];
-    return true;
+    return entryAt(leaf, slot);
 }
 
-bool scoreTreePrev(scoreTreeIter *it, double *score, void **entry) {
+void *scoreTreePrev(scoreTreeIter *it) {
     const scoreLeaf *leaf = it->leaf;
-    if (!leaf) return false;
+    if (!leaf) return NULL;
     if (it->slot == 0) {
-        if (!leaf->prev) return false;
+        if (!leaf->prev) return NULL;
         leaf = leaf->prev;
         it->leaf = leaf;
         it->slot = leaf->n;
     }
     uint32_t slot = --it->slot;
     if (likely(slot >= PREFETCH_ENTRIES)) {
-        prefetchRead(leaf->entry[slot - PREFETCH_ENTRIES]);
-        if (unlikely(slot == leaf->n / 2)) prefetchPlaces(leaf->prev, true);
+        prefetchRead(entryAt(leaf, slot - PREFETCH_ENTRIES));
+        if (unlikely(slot == 2 * PREFETCH_ENTRIES)) prefetchPlaces(leaf->prev, true);
     } else if (leaf->prev && leaf->prev->n + slot >= PREFETCH_ENTRIES) {
-        prefetchRead(leaf->prev->entry[leaf->prev->n + slot - PREFETCH_ENTRIES]);
+        prefetchRead(entryAt(leaf->prev, leaf->prev->n + slot - PREFETCH_ENTRIES));
     }
-    *score = leaf->score[slot];
-    *entry = leaf->entry[slot];
-    return true;
+    return entryAt(leaf, slot);
 }
 
 /* ---- defragmentation ---- */
 
-bool scoreTreeEntryMoved(scoreTree *t, double score, const void *from, void *to) {
-    scoreKey key = {score, to, from};
+bool scoreTreeEntryMoved(scoreTree *t, const void *from, void *to) {
+    scoreKey key = {scoreOf(to), to, from};
     scorePath p;
     if (!t->root || !pathToKey(t, &key, &p)) return false;
-    p.leaf->entry[p.slot] = to;
+    setEntry(p.leaf, p.slot, to);
     if (p.slot == 0) noteLeastUpward(t, &p, 0);
     return true;
 }
@@ -885,7 +1124,6 @@ size_t scoreTreeDefragNodes(scoreTree *t, size_t rank, void *(*move)(void *block
 
 typedef struct scoreCheck {
     const scoreTree *t;
-    double (*score_of)(const void *entry);
     const scoreLeaf *leaf; /* the last one that was seen */
     size_t leaves, inners;
 } scoreCheck;
@@ -893,11 +1131,14 @@ typedef struct scoreCheck {
 static void checkLeaf(scoreCheck *c, const scoreLeaf *leaf) {
     serverAssert(leaf->prev == c->leaf);
     serverAssert(c->leaf ? c->leaf->next == leaf : c->t->first == leaf);
+    const void *before = leaf->prev ? entryAt(leaf->prev, leaf->prev->n - 1) : NULL;
     for (uint32_t i = 0; i < leaf->n; i++) {
-        const scoreLeaf *before = i ? leaf : leaf->prev;
-        uint32_t k = i ? i - 1 : before ? before->n - 1 : 0;
-        if (before) serverAssert(isBelowSlot(c->t, before->score[k], before->entry[k], leaf, i));
-        if (c->score_of) serverAssert(c->score_of(leaf->entry[i]) == leaf->score[i]);
+        const void *entry = entryAt(leaf, i);
+        uint64_t ord = ordinal(scoreOf(entry));
+        serverAssert(leafReaches(leaf, ord) && leaf->code[i] == codeOf(leaf, ord));
+        serverAssert(!before || scoreOf(before) < scoreOf(entry) ||
+                     (scoreOf(before) == scoreOf(entry) && c->t->compare(before, entry) < 0));
+        before = entry;
     }
     c->leaf = leaf;
     c->leaves++;
@@ -907,8 +1148,8 @@ static void checkLeaf(scoreCheck *c, const scoreLeaf *leaf) {
 static size_t checkNode(scoreCheck *c, const void *node, uint32_t level, bool first, bool last) {
     uint32_t n = nodeCount(node);
     size_t sum = 0;
-    serverAssert(n >= 1 && n < NODE_MAX);
-    serverAssert(first || last || n >= NODE_MIN);
+    serverAssert(n >= 1 && n < nodeMax(level));
+    serverAssert(first || last || n >= nodeMin(level));
     if (level == 0) {
         checkLeaf(c, node);
         return n;
@@ -920,15 +1161,15 @@ static size_t checkNode(scoreCheck *c, const void *node, uint32_t level, bool fi
         serverAssert(count == inner->count[i]);
         const scoreInner *below = level > 1 ? inner->child[i] : NULL;
         const scoreLeaf *leaf = level > 1 ? NULL : inner->child[i];
-        serverAssert(inner->least_score[i] == (below ? below->least_score[0] : leaf->score[0]));
-        serverAssert(inner->least_entry[i] == (below ? below->least_entry[0] : leaf->entry[0]));
+        serverAssert(inner->least_entry[i] == (below ? below->least_entry[0] : entryAt(leaf, 0)));
+        serverAssert(inner->least_score[i] == scoreOf(inner->least_entry[i]));
         sum += count;
     }
     return sum;
 }
 
-void scoreTreeCheck(const scoreTree *t, double (*score_of)(const void *entry)) {
-    scoreCheck c = {.t = t, .score_of = score_of};
+void scoreTreeCheck(const scoreTree *t) {
+    scoreCheck c = {.t = t};
     if (t->root) {
         serverAssert(t->size > 0 && t->depth <= DEPTH_MAX);
         serverAssert(t->depth == 0 || nodeCount(t->root) >= 2);

@@ -1,14 +1,14 @@
 /* score_tree.h -- the ordered half of a sorted set: entries by score and member, and the rank of each.
  *
- * An order-statistic B+ tree. It holds a score and a pointer for each entry; the entries themselves (score and member
- * in one allocation) belong to the dict that stands beside it. Order is by score, then by member; the tree asks
- * `compare` for members only where scores are equal. -0.0 and 0.0 are equal; NaN must never come. An entry's member
- * never changes, and no two entries of a tree have equal members.
+ * An order-statistic B+ tree over entries that belong to the dict beside it. An entry is a block of its own, which
+ * begins with its score, a double, that is written nowhere else; where the member is only `compare` knows. Order is by
+ * score, then by member. -0.0 and 0.0 are equal; NaN must never come. No two entries of a tree have equal members.
  *
- * Ranks count from 0. A function that takes the score of an entry in the tree must be given the one that the tree was
- * told last: it leads the way. Functions that take a const tree write nothing.
+ * While an entry is in a tree it stays where it is, with its member and its score: scoreTreeUpdate() writes a new
+ * score, scoreTreeEntryMoved() tells of a new address. Addresses are below 2^48.
  *
- * Nodes are of two and four kilobytes, allocated by zmalloc(): no call fails for want of memory.
+ * Ranks count from 0. Functions that take a const tree write nothing. Nodes are of two and four kilobytes, allocated by
+ * zmalloc(): no call fails for want of memory.
  *
  * Threads     one owner at a time; a tree that nobody changes may be read by any thread.
  *
@@ -26,7 +26,7 @@ typedef int scoreTreeCompare(const void *a, const void *b);
 #define SCORE_TREE_NONE SIZE_MAX
 
 scoreTree *scoreTreeCreate(scoreTreeCompare *compare);
-/* Frees the nodes, never the entries, which may be gone already. NULL is allowed. On any thread. */
+/* Frees the nodes. Entries are neither freed nor read: they may be gone already. NULL is allowed. On any thread. */
 void scoreTreeFree(scoreTree *t);
 /* The same in pieces: frees at least `nodes` nodes, or all. True when the tree is gone; until then nothing else may be
  * done with it. */
@@ -37,24 +37,24 @@ size_t scoreTreeNodes(const scoreTree *t);    /* the effort of freeing it */
 size_t scoreTreeMemUsage(const scoreTree *t); /* bytes, without entries */
 
 /* Add an entry whose member is not in the tree. */
-void scoreTreeInsert(scoreTree *t, double score, void *entry);
+void scoreTreeInsert(scoreTree *t, void *entry);
 /* Add an entry that lies behind, or before, all others: for loading what is sorted. False, and nothing has changed, if
- * it does not (or if it is equal to the one at that end). Leaves get as full as they can be. */
-bool scoreTreeAppend(scoreTree *t, double score, void *entry) must_check;
-bool scoreTreePrepend(scoreTree *t, double score, void *entry) must_check;
-/* Take an entry out. False, and nothing has changed, if it is not there under that score. */
-bool scoreTreeRemove(scoreTree *t, double score, const void *entry);
-/* Give an entry another score; in place where its neighbours allow it. False, and nothing has changed, if it is not
- * there under `score`. */
-bool scoreTreeUpdate(scoreTree *t, double score, void *entry, double new_score);
+ * it does not. Leaves get as full as they can be. */
+bool scoreTreeAppend(scoreTree *t, void *entry) must_check;
+bool scoreTreePrepend(scoreTree *t, void *entry) must_check;
+/* Take an entry out. False, and nothing has changed, if it is not in the tree. */
+bool scoreTreeRemove(scoreTree *t, const void *entry);
+/* Give an entry another score; in place where its neighbours allow it. False, and nothing has changed, if it is not in
+ * the tree. */
+bool scoreTreeUpdate(scoreTree *t, void *entry, double score);
 /* Take out the entries of ranks first .. last (both included; what is beyond the end is left out). `removed`, which
  * may be NULL, is called for each in order, when the tree holds it no more; it may free the entry, but not use the
  * tree. Returns how many. */
 size_t scoreTreeRemoveRanks(scoreTree *t, size_t first, size_t last, void (*removed)(void *arg, void *entry),
                             void *arg);
 
-/* Rank of an entry, SCORE_TREE_NONE if it is not there under that score. */
-size_t scoreTreeRank(const scoreTree *t, double score, const void *entry);
+/* Rank of an entry, SCORE_TREE_NONE if it is not in the tree. */
+size_t scoreTreeRank(const scoreTree *t, const void *entry);
 
 /* A bound of a range. The entries before it are those with a lower score, or, with `after_equal`, a score that is lower
  * or the same. A range from a to b, both included, begins behind {a, false} and ends at {b, true}; exclusive ends are
@@ -70,9 +70,8 @@ size_t scoreTreeCountBelow(const scoreTree *t, scoreBound bound);
 typedef bool scoreTreeBefore(const void *entry, const void *arg);
 size_t scoreTreeCountBefore(const scoreTree *t, scoreTreeBefore *before, const void *arg);
 
-/* A place between two entries. scoreTreeNext() gives the entry behind it and steps over it, scoreTreePrev() the one
- * before it; false at the end. Valid until the tree changes. Entries ahead in the direction of travel are
- * prefetched. */
+/* A place between two entries. scoreTreeNext() returns the entry behind it and steps over it, scoreTreePrev() the one
+ * before it; NULL at the end. Valid until the tree changes. Entries ahead in the direction of travel are prefetched. */
 typedef struct scoreTreeIter {
     const void *leaf; /* borrowed from the tree; NULL: the tree is empty */
     uint32_t slot;
@@ -82,15 +81,14 @@ scoreTreeIter scoreTreeSeekRank(const scoreTree *t, size_t rank);
 /* The place behind all entries that lie before the bound. */
 scoreTreeIter scoreTreeSeekBound(const scoreTree *t, scoreBound bound);
 scoreTreeIter scoreTreeSeekBefore(const scoreTree *t, scoreTreeBefore *before, const void *arg);
-bool scoreTreeNext(scoreTreeIter *it, double *score, void **entry);
-bool scoreTreePrev(scoreTreeIter *it, double *score, void **entry);
+void *scoreTreeNext(scoreTreeIter *it);
+void *scoreTreePrev(scoreTreeIter *it);
 
 /* One of many lookups that are walked in turns. The caller fills the first block and owns it until the call returns;
  * the tree fills the second. */
 typedef struct scoreTreeLookup {
     const scoreTree *t; /* borrowed */
-    double score;
-    const void *entry; /* borrowed */
+    const void *entry;  /* borrowed */
 
     size_t rank; /* SCORE_TREE_NONE: not there */
     const void *node;
@@ -102,15 +100,14 @@ typedef struct scoreTreeLookup {
 void scoreTreeRankMany(scoreTreeLookup *lookups, size_t n);
 
 /* Defragmentation. An entry has moved: the tree holds its new address from now on; `from` is not read. False if it was
- * not there under that score. */
-bool scoreTreeEntryMoved(scoreTree *t, double score, const void *from, void *to);
+ * not in the tree. */
+bool scoreTreeEntryMoved(scoreTree *t, const void *from, void *to);
 /* Offer the leaf at `rank` to `move`, and the nodes above it of which it is the first leaf. `move` copies a block to a
  * better place, frees the old one and returns the new address, or NULL if it stays. Returns the rank at which to go on,
  * 0 when all have been offered. */
 size_t scoreTreeDefragNodes(scoreTree *t, size_t rank, void *(*move)(void *block));
 
-/* Assert the numbered invariants at the top of score_tree.c. `score_of`, which may be NULL, says what score an entry
- * believes to have. */
-void scoreTreeCheck(const scoreTree *t, double (*score_of)(const void *entry));
+/* Assert the numbered invariants at the top of score_tree.c. Every entry is read. */
+void scoreTreeCheck(const scoreTree *t);
 
 #endif

@@ -58,7 +58,7 @@ static void reportBytes(const char *what, const scoreTree *t) {
 static scoreTree *fillRandom(void) {
     scoreTree *t = scoreTreeCreate(compareMembers);
     double from = cpuNs();
-    for (size_t i = 0; i < members; i++) scoreTreeInsert(t, items[i]->score, items[i]);
+    for (size_t i = 0; i < members; i++) scoreTreeInsert(t, items[i]);
     report("insert, random", cpuNs() - from, members);
     reportBytes("after random inserts", t);
     return t;
@@ -67,11 +67,10 @@ static scoreTree *fillRandom(void) {
 static void fillSorted(const scoreTree *sorted) {
     scoreTree *t = scoreTreeCreate(compareMembers);
     scoreTreeIter it = scoreTreeSeekRank(sorted, 0);
-    double score;
     void *entry;
     double from = cpuNs();
-    while (scoreTreeNext(&it, &score, &entry)) {
-        if (!scoreTreeAppend(t, score, entry)) abort();
+    while ((entry = scoreTreeNext(&it)) != NULL) {
+        if (!scoreTreeAppend(t, entry)) abort();
     }
     report("append, sorted", cpuNs() - from, members);
     reportBytes("after appends", t);
@@ -84,20 +83,12 @@ static void fillSorted(const scoreTree *sorted) {
 static void measureReads(const scoreTree *t) {
     uint64_t sum = 0;
     double from = cpuNs();
-    for (size_t i = 0; i < operations; i++) {
-        const item *it = items[draw() % members];
-        sum += scoreTreeRank(t, it->score, it);
-    }
+    for (size_t i = 0; i < operations; i++) sum += scoreTreeRank(t, items[draw() % members]);
     report("rank", cpuNs() - from, operations);
     from = cpuNs();
     for (size_t i = 0; i < operations; i += BATCH) {
         scoreTreeLookup lookups[BATCH];
-        for (size_t k = 0; k < BATCH; k++) {
-            const item *it = items[draw() % members];
-            prefetchRead(it);
-            lookups[k] = (scoreTreeLookup){.t = t, .entry = it};
-        }
-        for (size_t k = 0; k < BATCH; k++) lookups[k].score = ((const item *)lookups[k].entry)->score;
+        for (size_t k = 0; k < BATCH; k++) lookups[k] = (scoreTreeLookup){.t = t, .entry = items[draw() % members]};
         scoreTreeRankMany(lookups, BATCH);
         for (size_t k = 0; k < BATCH; k++) sum += lookups[k].rank;
     }
@@ -108,17 +99,15 @@ static void measureReads(const scoreTree *t) {
     from = cpuNs();
     for (size_t i = 0; i < operations / RANGE; i++) {
         scoreTreeIter it = scoreTreeSeekBound(t, (scoreBound){drawScore(), false});
-        double score;
-        void *entry;
-        for (int k = 0; k < RANGE && scoreTreeNext(&it, &score, &entry); k++) sum += ((item *)entry)->member[0];
+        const item *entry;
+        for (int k = 0; k < RANGE && (entry = scoreTreeNext(&it)) != NULL; k++) sum += (uint64_t)entry->member[0];
     }
     report("range of 100 by score, members read", cpuNs() - from, operations / RANGE);
     from = cpuNs();
     for (size_t i = 0; i < operations / RANGE; i++) {
         scoreTreeIter it = scoreTreeSeekRank(t, draw() % members);
-        double score;
-        void *entry;
-        for (int k = 0; k < RANGE && scoreTreePrev(&it, &score, &entry); k++) sum += ((item *)entry)->member[0];
+        const item *entry;
+        for (int k = 0; k < RANGE && (entry = scoreTreePrev(&it)) != NULL; k++) sum += (uint64_t)entry->member[0];
     }
     report("range of 100 by rank, backward", cpuNs() - from, operations / RANGE);
     microUse(&sum);
@@ -126,27 +115,21 @@ static void measureReads(const scoreTree *t) {
 
 static void measureChanges(scoreTree *t) {
     double from = cpuNs();
-    for (size_t i = 0; i < operations; i++) {
-        item *it = items[draw() % members];
-        double score = drawScore();
-        scoreTreeUpdate(t, it->score, it, score);
-        it->score = score;
-    }
+    for (size_t i = 0; i < operations; i++) scoreTreeUpdate(t, items[draw() % members], drawScore());
     report("update to a random score", cpuNs() - from, operations);
     reportBytes("after random updates", t);
     from = cpuNs();
     for (size_t i = 0; i < operations; i++) {
         item *it = items[draw() % members];
-        scoreTreeUpdate(t, it->score, it, it->score + 1);
-        it->score++;
+        scoreTreeUpdate(t, it, it->score + 1);
     }
     report("update by one", cpuNs() - from, operations);
     from = cpuNs();
     for (size_t i = 0; i < operations; i++) {
         item *it = items[draw() % members];
-        scoreTreeRemove(t, it->score, it);
+        scoreTreeRemove(t, it);
         it->score = drawScore();
-        scoreTreeInsert(t, it->score, it);
+        scoreTreeInsert(t, it);
     }
     report("remove and insert", cpuNs() - from, operations);
 }

@@ -22,9 +22,6 @@ static int compareItems(const item *a, const item *b) {
     if (a->score != b->score) return a->score < b->score ? -1 : 1;
     return compareMembers(a, b);
 }
-static double scoreOf(const void *entry) {
-    return ((const item *)entry)->score;
-}
 static bool memberBelow(const void *entry, const void *arg) {
     return ((const item *)entry)->member < *(const uint32_t *)arg;
 }
@@ -34,7 +31,7 @@ static bool memberBelow(const void *entry, const void *arg) {
 enum { ITEMS_MAX = 6000 };
 
 /* How scores come: what share of them is equal, and where they go. */
-typedef enum { WIDE, FEW, SAME, RISING, FALLING, SPECIAL, KINDS } scoreKind;
+typedef enum { WIDE, FEW, SAME, RISING, FALLING, SPECIAL, CLUSTERS, KINDS } scoreKind;
 
 typedef struct model {
     scoreTree *t;
@@ -49,6 +46,17 @@ static size_t pick(model *m, size_t bound) {
     return (size_t)(unitRandom(&m->rng) % bound);
 }
 
+/* One of a few scores that are far apart, or one of the next few thousand doubles behind it. */
+static double pickNear(model *m) {
+    static const double centre[] = {0, 1, 1e300, -1e-300, 12345678};
+    double score = centre[pick(m, array_len(centre))];
+    uint64_t bits;
+    memcpy(&bits, &score, sizeof(bits));
+    bits += pick(m, 5000) << (pick(m, 2) ? 0 : pick(m, 36));
+    memcpy(&score, &bits, sizeof(bits));
+    return score;
+}
+
 static double pickScore(model *m) {
     static const double special[] = {-INFINITY, INFINITY, -0.0, 0.0, 1, -1, 5e-324, -5e-324, 1.7e308, -1.7e308};
     switch (m->kind) {
@@ -57,6 +65,7 @@ static double pickScore(model *m) {
     case SAME: return 7;
     case RISING: return pick(m, 10) ? m->next_member : (double)pick(m, m->next_member + 1);
     case FALLING: return pick(m, 10) ? -(double)m->next_member : -(double)pick(m, m->next_member + 1);
+    case CLUSTERS: return pickNear(m);
     default: return special[pick(m, array_len(special))];
     }
 }
@@ -94,15 +103,15 @@ static void doInsert(model *m) {
     *it = (item){.score = pickScore(m), .member = m->next_member++ * 2654435761u};
     size_t at = placeOf(m, it);
     if (pick(m, 4) == 0) {
-        bool done = scoreTreeAppend(m->t, it->score, it);
+        bool done = scoreTreeAppend(m->t, it);
         CHECK(done == (at == m->n));
         if (!done) {
-            bool put = scoreTreePrepend(m->t, it->score, it);
-            CHECK(put == (at == 0));
-            if (!put) scoreTreeInsert(m->t, it->score, it);
+            done = scoreTreePrepend(m->t, it);
+            CHECK(done == (at == 0));
         }
+        if (!done) scoreTreeInsert(m->t, it);
     } else {
-        scoreTreeInsert(m->t, it->score, it);
+        scoreTreeInsert(m->t, it);
     }
     modelPut(m, it);
 }
@@ -111,13 +120,11 @@ static void doRemove(model *m) {
     if (m->n == 0) return;
     size_t at = m->kind == RISING ? 0 : pick(m, m->n);
     item *it = m->in[at];
-    item stranger = {it->score, it->member + 1};
-    CHECK(!scoreTreeRemove(m->t, it->score == 3 ? 4 : 3, it));
-    if (at + 1 == m->n || compareMembers(&stranger, m->in[at + 1]) != 0) {
-        CHECK_EQ_INT(scoreTreeRank(m->t, stranger.score, &stranger), SCORE_TREE_NONE);
-    }
-    CHECK(scoreTreeRemove(m->t, it->score, it));
-    CHECK(!scoreTreeRemove(m->t, it->score, it));
+    item stranger = {it->score, it->member + 1}, elsewhere = {pickScore(m), it->member};
+    CHECK(scoreTreeRank(m->t, &stranger) == SCORE_TREE_NONE && !scoreTreeRemove(m->t, &stranger));
+    CHECK(!scoreTreeUpdate(m->t, &elsewhere, 5) && !scoreTreeEntryMoved(m->t, &stranger, &elsewhere));
+    CHECK(scoreTreeRemove(m->t, it));
+    CHECK(!scoreTreeRemove(m->t, it));
     modelTake(m, at, 1);
     zfree(it);
 }
@@ -132,9 +139,8 @@ static void doUpdate(model *m) {
         other = other > 40 ? other - 40 : 0;
         score = m->in[other < m->n ? other : m->n - 1]->score;
     }
-    CHECK(scoreTreeUpdate(m->t, it->score, it, score));
+    CHECK(scoreTreeUpdate(m->t, it, score) && it->score == score);
     modelTake(m, at, 1);
-    it->score = score;
     modelPut(m, it);
 }
 
@@ -164,7 +170,7 @@ static void doEntryMoved(model *m) {
     *to = *from;
     m->in[at] = to;
     zfree(from);
-    CHECK(scoreTreeEntryMoved(m->t, to->score, from, to));
+    CHECK(scoreTreeEntryMoved(m->t, from, to));
 }
 
 static void *moveBlock(void *block) {
@@ -198,14 +204,10 @@ static void compareBounds(model *m) {
         for (int after = 0; after < 2; after++) {
             scoreBound b = {score, after};
             size_t want = below(m, score, after);
-            double got_score = 0;
-            void *entry = NULL;
             CHECK_EQ_INT(scoreTreeCountBelow(m->t, b), want);
             scoreTreeIter it = scoreTreeSeekBound(m->t, b), back = it;
-            CHECK(scoreTreeNext(&it, &got_score, &entry) == (want < m->n));
-            if (want < m->n) CHECK(entry == m->in[want]);
-            CHECK(scoreTreePrev(&back, &got_score, &entry) == (want > 0));
-            if (want > 0) CHECK(entry == m->in[want - 1]);
+            CHECK(scoreTreeNext(&it) == (want < m->n ? m->in[want] : NULL));
+            CHECK(scoreTreePrev(&back) == (want > 0 ? m->in[want - 1] : NULL));
         }
     }
 }
@@ -214,58 +216,55 @@ static void compareMemberBounds(model *m) {
     for (int i = 0; i < 10; i++) {
         uint32_t bound = (uint32_t)unitRandom(&m->rng);
         size_t want = 0;
-        void *entry;
-        double score;
         while (want < m->n && m->in[want]->member < bound) want++;
         CHECK_EQ_INT(scoreTreeCountBefore(m->t, memberBelow, &bound), want);
         scoreTreeIter it = scoreTreeSeekBefore(m->t, memberBelow, &bound);
-        CHECK(scoreTreeNext(&it, &score, &entry) == (want < m->n));
-        if (want < m->n) CHECK(entry == m->in[want]);
+        CHECK(scoreTreeNext(&it) == (want < m->n ? m->in[want] : NULL));
     }
 }
 
 static void compareRanks(model *m) {
     scoreTreeLookup lookups[SCORE_TREE_LOOKUPS_MAX];
     size_t at[SCORE_TREE_LOOKUPS_MAX], n = m->n ? pick(m, SCORE_TREE_LOOKUPS_MAX + 1) : 0;
+    item stranger = {pickScore(m), 1};
+    scoreTree *empty = scoreTreeCreate(compareMembers);
     for (size_t i = 0; i < n; i++) {
         at[i] = pick(m, m->n);
-        lookups[i] = (scoreTreeLookup){.t = m->t, .score = m->in[at[i]]->score, .entry = m->in[at[i]]};
-        if (pick(m, 10) == 0) { /* not under this score */
-            lookups[i].score = m->in[at[i]]->score == 3 ? 4 : 3;
-            at[i] = SCORE_TREE_NONE;
-        }
+        lookups[i] = (scoreTreeLookup){.t = m->t, .entry = m->in[at[i]]};
+        size_t odd = pick(m, 20);
+        if (odd == 0) lookups[i].entry = &stranger;
+        if (odd == 1) lookups[i].t = empty;
+        if (odd < 2) at[i] = SCORE_TREE_NONE;
     }
     scoreTreeRankMany(lookups, n);
     bool right = true;
     for (size_t i = 0; i < n; i++) right &= lookups[i].rank == at[i];
     CHECK(right);
+    scoreTreeFree(empty);
 }
 
 /* From some place to both ends. */
 static void compareWalk(model *m, size_t from) {
     scoreTreeIter it = scoreTreeSeekRank(m->t, from), back = it;
-    size_t at = from < m->n ? from : m->n;
+    size_t at = from < m->n ? from : m->n, i = at;
     bool right = true;
-    double score;
-    void *entry;
-    for (size_t i = at; scoreTreeNext(&it, &score, &entry); i++) {
-        right &= i < m->n && entry == m->in[i] && score == m->in[i]->score;
-        if (!right) break;
+    const void *entry;
+    while (right && (entry = scoreTreeNext(&it)) != NULL) {
+        right = i < m->n && entry == m->in[i];
+        i++;
     }
-    CHECK(right && !scoreTreeNext(&it, &score, &entry));
-    size_t i = at;
-    while (right && scoreTreePrev(&back, &score, &entry)) {
-        right &= i > 0 && entry == m->in[i - 1] && score == m->in[i - 1]->score;
+    CHECK(right && i == m->n && !scoreTreeNext(&it));
+    i = at;
+    while (right && (entry = scoreTreePrev(&back)) != NULL) {
+        right = i > 0 && entry == m->in[i - 1];
         i--;
     }
-    CHECK(right && i == 0);
-    if (at < m->n) {
-        CHECK(scoreTreePrev(&it, &score, &entry) && entry == m->in[m->n - 1]); /* turning round */
-    }
+    CHECK(right && i == 0 && !scoreTreePrev(&back));
+    if (m->n) CHECK(scoreTreePrev(&it) == m->in[m->n - 1] && scoreTreeNext(&back) == m->in[0]); /* turning round */
 }
 
 static void modelCheck(model *m) {
-    scoreTreeCheck(m->t, scoreOf);
+    scoreTreeCheck(m->t);
     CHECK_EQ_INT(scoreTreeSize(m->t), m->n);
     CHECK(scoreTreeMemUsage(m->t) >= scoreTreeNodes(m->t) * 1000);
     compareWalk(m, 0);
@@ -300,7 +299,7 @@ static void modelRun(scoreKind kind, uint64_t salt) {
         size_t goal = phase % 2 ? pick(m, 30) : phase == 4 ? ITEMS_MAX : 1 + pick(m, 2000);
         for (size_t i = 0; phase % 2 ? m->n > goal : m->n < goal; i++) {
             modelStep(m, phase % 2 == 0);
-            if (m->n < 200 || i % 512 == 0) scoreTreeCheck(m->t, scoreOf);
+            if (m->n < 200 || i % 512 == 0) scoreTreeCheck(m->t);
             if (i % 1024 == 0) modelCheck(m);
         }
         modelCheck(m);
@@ -332,6 +331,9 @@ TEST(score_tree_falling_scores) {
 TEST(score_tree_special_scores) {
     modelRun(SPECIAL, 6);
 }
+TEST(score_tree_clusters_of_scores) {
+    modelRun(CLUSTERS, 7);
+}
 
 /* ---- a million ---- */
 
@@ -357,11 +359,11 @@ static scoreTree *makeMany(item *items, order how) {
         uint32_t k = how == RANDOM_ORDER ? (uint32_t)(i * UINT64_C(2654435761) % MANY) : down ? MANY - 1 - i : i;
         items[i] = (item){.score = k / 4, .member = k};
         if (how == APPENDED) {
-            right &= scoreTreeAppend(t, items[i].score, &items[i]);
+            right &= scoreTreeAppend(t, &items[i]);
         } else if (how == PREPENDED) {
-            right &= scoreTreePrepend(t, items[i].score, &items[i]);
+            right &= scoreTreePrepend(t, &items[i]);
         } else {
-            scoreTreeInsert(t, items[i].score, &items[i]);
+            scoreTreeInsert(t, &items[i]);
         }
     }
     CHECK(right);
@@ -372,20 +374,20 @@ TEST(score_tree_of_a_million) {
     item *items = zmalloc(MANY * sizeof(*items));
     for (order how = RANDOM_ORDER; how <= PREPENDED; how++) {
         scoreTree *t = makeMany(items, how);
-        scoreTreeCheck(t, scoreOf);
+        scoreTreeCheck(t);
         CHECK_EQ_INT(scoreTreeSize(t), MANY);
         double bytes = (double)scoreTreeMemUsage(t) / MANY;
-        CHECK(bytes < (how == RANDOM_ORDER ? 19.7 : 17.2));
+        CHECK(bytes < (how == RANDOM_ORDER ? 13.5 : 11));
         bool right = true;
         for (uint32_t i = 0; i < MANY; i += 97) {
-            right &= scoreTreeRank(t, items[i].score, &items[i]) == items[i].member;
+            right &= scoreTreeRank(t, &items[i]) == items[i].member;
         }
         CHECK(right);
         size_t gone = 0;
         size_t want = MANY - 2 * (MANY / 10) + 1;
         CHECK_EQ_INT(scoreTreeRemoveRanks(t, MANY / 10, MANY - MANY / 10, removedItem, &gone), want);
         CHECK_EQ_INT(gone, want);
-        scoreTreeCheck(t, scoreOf);
+        scoreTreeCheck(t);
         CHECK((double)scoreTreeMemUsage(t) < 40.0 * (double)scoreTreeSize(t));
         pthread_t thread;
         CHECK_EQ_INT(pthread_create(&thread, NULL, freeInThread, t), 0);
@@ -401,15 +403,15 @@ TEST(score_tree_as_a_queue) {
     scoreTree *t = scoreTreeCreate(compareMembers);
     for (uint32_t i = 0; i < LONG * 100; i++) {
         items[i] = (item){.score = i, .member = i};
-        scoreTreeInsert(t, i, &items[i]);
+        scoreTreeInsert(t, &items[i]);
         if (i >= LONG) CHECK_EQ_INT(scoreTreeRemoveRanks(t, 0, 0, NULL, NULL), 1);
-        if (i % 50 == 0) scoreTreeCheck(t, scoreOf);
+        if (i % 50 == 0) scoreTreeCheck(t);
     }
     CHECK_EQ_INT(scoreTreeSize(t), LONG);
-    CHECK(scoreTreeNodes(t) <= 12);
+    CHECK(scoreTreeNodes(t) <= 8);
     CHECK_EQ_INT(scoreTreeRemoveRanks(t, 0, SCORE_TREE_NONE, NULL, NULL), LONG);
     CHECK_EQ_INT(scoreTreeNodes(t), 0);
-    scoreTreeCheck(t, scoreOf);
+    scoreTreeCheck(t);
     scoreTreeFree(t);
     zfree(items);
 }
