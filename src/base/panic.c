@@ -60,6 +60,8 @@ static int section_count;
 static const char *program = "valkey";
 static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 static bool handlers_installed;
+static symbolFile symbols; /* mapped with the handlers: a crash may be for want of addresses */
+static bool symbols_open;
 
 static _Thread_local bool is_main, has_main_role;
 static _Thread_local char *signal_stack; /* owns: a guard and the stack above it; NULL before panicThreadInit() */
@@ -188,13 +190,10 @@ static void closeLog(int fd) {
 /* A line for each address: ours by the program's own table, the others by what libraries export. `calls`: the addresses
  * are those behind calls, where another function may begin if the one called does not return. */
 static void printFrames(int fd, void *const *frames, int n, bool calls) {
-    static symbolFile file;
-    static bool opened;
     const char *program = program_invocation_short_name; /* behind it may stand what the title of the process says */
     symbol s;
-    if (!opened) opened = symbolsOpen(&file);
     for (int i = 0; i < n && fd >= 0; i++) {
-        if (opened && symbolsFind(&file, (char *)frames[i] - calls, &s))
+        if (symbols_open && symbolsFind(&symbols, (char *)frames[i] - calls, &s))
             panicPrint("%.*s(%s+0x%zx)[%p]\n", (int)strcspn(program, " "), program, s.name, s.offset + calls,
                        frames[i]);
         else backtrace_symbols_fd(&frames[i], 1, fd);
@@ -352,6 +351,7 @@ void panicInstallHandlers(void) {
     void *frames[1];
     /* The first call loads a library with malloc: do that now. */
     backtrace(frames, 1);
+    if (!symbols_open) symbols_open = symbolsOpen(&symbols);
     struct sigaction sa = {.sa_sigaction = onCrash, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK};
     sigemptyset(&sa.sa_mask);
     for (size_t i = 0; i < array_len(crash_signals); i++) sigaction(crash_signals[i], &sa, NULL);
