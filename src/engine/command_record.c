@@ -55,16 +55,30 @@ void recordArenaFree(recordArena *a) {
     }
 }
 
+/* Takes a chunk with room for `size` bytes; what was left of the one before is not used any more. */
+static void addChunk(recordArena *a, recordChunk *c, size_t size) {
+    c->next = a->chunks;
+    c->size = sizeof(*c) + size;
+    a->chunks = c;
+    a->at = c->data;
+    a->left = size;
+}
+
+bool recordArenaPrepare(recordArena *a, size_t argc) {
+    /* Each argument may be a key; both parts are rounded up. */
+    size_t size = sizeof(parsedCommand) + argc * (sizeof(slice) + sizeof(requestKey)) + sizeof(requestKey) + 32;
+    if (a->left >= size) return true;
+    recordChunk *c = ztrymalloc(sizeof(*c) + size);
+    if (!c) return false;
+    addChunk(a, c, size);
+    return true;
+}
+
 void *recordArenaAlloc(recordArena *a, size_t bytes) {
     bytes = (bytes + 15) & ~(size_t)15;
     if (unlikely(a->left < bytes)) {
         size_t size = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
-        recordChunk *c = zmalloc(sizeof(*c) + size);
-        c->next = a->chunks;
-        c->size = sizeof(*c) + size;
-        a->chunks = c;
-        a->at = c->data;
-        a->left = size;
+        addChunk(a, zmalloc(sizeof(recordChunk) + size), size);
     }
     void *p = a->at;
     a->at += bytes;

@@ -25,6 +25,8 @@ void recordArenaInit(recordArena *a, void *first, size_t bytes);
 void recordArenaFree(recordArena *a);
 /* Aligned to 16; never NULL. */
 void *recordArenaAlloc(recordArena *a, size_t bytes);
+/* Room for a record of so many arguments and its keys: making it takes no more memory. False: there is none. */
+bool recordArenaPrepare(recordArena *a, size_t argc) must_check;
 
 /* What a thread has looked up last: clients send the same command again and again. Starts as zeroes. */
 typedef struct recordCache {

@@ -252,8 +252,7 @@ static __attribute__((noinline)) void oddForm(requestBlock *b, parsedCommand *p)
 bool requestBlockAddCommand(requestPool *pool, requestBlock *b, const requestReader *r, size_t start) {
     debugAssert(r->state == READ_DONE && r->argc > 0);
     debugAssert(start < r->pos && r->pos <= b->len);
-    bool many = r->argc >= MANY_ARGS;
-    if (unlikely(many) && !zmallocReserve(r->argc * 4 * sizeof(slice))) return false;
+    if (unlikely(r->argc >= MANY_ARGS) && !recordArenaPrepare(&b->arena, r->argc)) return false;
     parsedCommand *p = append(b, r->argc);
     size_t wire_bytes = r->pos - start;
     b->wire_bytes += wire_bytes;
@@ -262,7 +261,6 @@ bool requestBlockAddCommand(requestPool *pool, requestBlock *b, const requestRea
     for (size_t i = 0; i < r->argc; i++) p->argv[i] = sliceOf(b->buf + r->args[i].offset, r->args[i].len);
     if (unlikely(*p->wire != '*')) oddForm(b, p);
     size_t bytes = recordComplete(&b->arena, &pool->cache, p, pool->thread_id);
-    if (unlikely(many)) zmallocUnreserve();
     if (!bytes) return true;
     b->value_bytes += bytes;
     count(&pool->memory_in, bytes);

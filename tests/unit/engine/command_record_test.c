@@ -190,3 +190,21 @@ TEST(record_slots_when_they_are_on) {
     recordSetSlots(false);
     recordArenaFree(&arena);
 }
+
+/* What a client's number of arguments decides is asked for before anything is made. */
+TEST(record_of_many_arguments_takes_what_was_prepared) {
+    enum { MANY = 20000 };
+    begin();
+    zmallocFailAfter(1);
+    CHECK(!recordArenaPrepare(&arena, MANY));
+    zmallocFailAfter(0);
+    CHECK(recordArenaPrepare(&arena, MANY));
+    size_t used = zmallocUsed();
+    parsedCommand *p = recordCreate(&arena, MANY);
+    p->argv[0] = sliceStr("record-del");
+    for (size_t i = 1; i < MANY; i++) p->argv[i] = sliceStr("k");
+    (void)recordComplete(&arena, &cache, p, 0);
+    CHECK_EQ_INT(p->nkeys, MANY - 1);
+    CHECK_EQ_INT(zmallocUsed(), used);
+    recordArenaFree(&arena);
+}
