@@ -77,6 +77,22 @@ start_server {each {r CONFIG SET maxmemory 0 maxmemory-policy noeviction; r FLUS
         }
     }
 
+    # The limit is far enough for a batch of ordinary commands not to be looked at.
+    test "A large value that would break the limit is refused, however far the limit was" {
+        leave_room 40000000
+        assert_error *OOM* {r SET large [string repeat x 50000000]}
+        assert_equal 0 [r EXISTS large]
+    }
+
+    test "What takes much is seen by the command behind it in its pipeline" {
+        leave_room 40000000
+        with_clients c {
+            $c pipeline {{SETRANGE large 50000000 x} {SET behind x} {GET behind}}
+            assert_equal [list 50000001 \
+                "(error) OOM command not allowed when used memory > 'maxmemory'." (nil)] [$c replies 3]
+        }
+    }
+
     test "maxmemory 0 is no limit" {
         assert_equal [lrepeat 100 OK] [fill key 100]
     }
