@@ -97,20 +97,26 @@ typedef struct client {
     size_t output_memory;      /* what that output costs until its blocks come back: blocks and values they refer to */
     size_t input_bytes;        /* bytes in blocks_* */
     monotime last_interaction; /* a command ran or was refused */
-    struct client *next_ready, *prev_ready; /* net's queue of those with commands; the head's prev_ready says nothing */
-    struct client *next_pending_write, *next_closing;
+    struct client *next_ready; /* net's queue of those with commands */
+
+    /* Line 2: once a command or batch, too. */
+    alignas(CACHE_LINE) struct client *prev_ready; /* of the head of that queue: says nothing */
+    struct client *next_pending_write;
+    const struct serverCommand *last_cmd;
+    long long commands;          /* that have run, refused ones not */
+    unsigned long error_replies; /* sent to this client, to tell whether a command failed */
+    void *deferred;              /* reply.c: the innermost open place of a deferred length */
     uint64_t id;
+    uint32_t output_blocks; /* counted in output_memory */
 
     /* Cold. */
-    uint32_t output_blocks; /* counted in output_memory */
-    struct user *user;      /* borrowed */
-    const struct serverCommand *last_cmd;
+    struct client *next_closing;
+    struct user *user;           /* borrowed */
     sds name, lib_name, lib_ver; /* own; NULL when unset */
     sds peer, local;             /* own: "ip:port" */
     monotime created;
     monotime soft_limit_since; /* 0: below the soft limit */
     long long net_input, net_output;
-    long long commands; /* that have run, refused ones not */
     size_t input_buffer_peak;
     size_t reply_peak;
     listNode *node;        /* its place in clientState.clients */
@@ -121,10 +127,9 @@ typedef struct client {
     struct multiState *multi;       /* made when needed */
     struct pubsubState *pubsub;
     struct trackingState *tracking;
-    struct replyHold *hold;      /* reply_hold.c; made when needed */
-    void *deferred;              /* reply.c: the innermost open place of a deferred length */
-    unsigned long error_replies; /* sent to this client, to tell whether a command failed */
+    struct replyHold *hold; /* reply_hold.c; made when needed */
 } client;
+static_assert(offsetof(client, output_blocks) < 3 * CACHE_LINE, "what commands and batches touch is three lines");
 
 /* Memory of unsent output that limits count (CLIENT LIST omem). */
 static inline size_t clientQueuedOutput(const client *c) {
