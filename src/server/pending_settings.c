@@ -69,10 +69,6 @@ static struct {
     int tls_auth_clients, tls_auth_clients_user;
     long long max_new_tls_connections_per_cycle, tls_auto_reload_interval, tls_port, tls_session_cache_size;
     long long tls_session_cache_timeout, rdma_completion_vector, rdma_port, rdma_rx_size;
-    /* Types. */
-    long long hash_max_listpack_entries, hash_max_listpack_value, hll_sparse_max_bytes, list_compress_depth;
-    long long list_max_listpack_size, set_max_intset_entries, set_max_listpack_entries, set_max_listpack_value;
-    long long stream_node_max_bytes, stream_node_max_entries, zset_max_listpack_entries, zset_max_listpack_value;
     /* Access, tracking, scripts, defragmentation. */
     int acl_pubsub_default;
     char *aclfile;
@@ -403,22 +399,6 @@ static const setting rows[] = {
     INT("rdma-port", rdma_port, "0", 0, PORT_MAX, 0, .apply = applyRdmaPort),
     INT("rdma-rx-size", rdma_rx_size, "1048576", 65536, 16777216, FIXED, NO_ALIAS),
     INT("rdma-completion-vector", rdma_completion_vector, "-1", -1, 1024, FIXED, NO_ALIAS),
-
-    /* Encodings of types. */
-    INT("hash-max-listpack-entries", hash_max_listpack_entries, "512", 0, LLONG_MAX, 0,
-        .alias = "hash-max-ziplist-entries"),
-    MEMORY("hash-max-listpack-value", hash_max_listpack_value, "64", 0, 0, .alias = "hash-max-ziplist-value"),
-    INT("list-max-listpack-size", list_max_listpack_size, "-2", INT_MIN, INT_MAX, 0, .alias = "list-max-ziplist-size"),
-    INT("list-compress-depth", list_compress_depth, "0", 0, INT_MAX, 0, NO_ALIAS),
-    INT("set-max-intset-entries", set_max_intset_entries, "512", 0, LLONG_MAX, 0, NO_ALIAS),
-    INT("set-max-listpack-entries", set_max_listpack_entries, "128", 0, LLONG_MAX, 0, NO_ALIAS),
-    INT("set-max-listpack-value", set_max_listpack_value, "64", 0, LLONG_MAX, 0, NO_ALIAS),
-    INT("zset-max-listpack-entries", zset_max_listpack_entries, "128", 0, LLONG_MAX, 0,
-        .alias = "zset-max-ziplist-entries"),
-    MEMORY("zset-max-listpack-value", zset_max_listpack_value, "64", 0, 0, .alias = "zset-max-ziplist-value"),
-    MEMORY("hll-sparse-max-bytes", hll_sparse_max_bytes, "3000", 0, 0, NO_ALIAS),
-    MEMORY("stream-node-max-bytes", stream_node_max_bytes, "4096", 0, 0, NO_ALIAS),
-    INT("stream-node-max-entries", stream_node_max_entries, "100", 0, LLONG_MAX, 0, NO_ALIAS),
 
     /* Users, tracking, scripts. */
     STRING("aclfile", aclfile, NULL, FIXED, NO_ALIAS),
