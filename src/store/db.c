@@ -283,12 +283,19 @@ static void exchangeExpires(serverDb *db, const robj *old, robj *entry, hashedKe
     *ref = entry;
 }
 
+/* A value has come that commands may wait for. */
+static void tellIfReady(serverDb *db, const robj *entry, uint64_t hash) {
+    if (likely(entry->type != OBJ_LIST && entry->type != OBJ_ZSET && entry->type != OBJ_STREAM)) return;
+    dbKeyReady(db, (hashedKey){objectKey(entry), hash}, entry->type);
+}
+
 static void addNew(serverDb *db, robj *entry, uint64_t hash) {
     keyspaceOwe(db, hash);
     if (entry->lru == 0) entry->lru = lruInitialBits() & LRU_CLOCK_MAX;
     dictAddNew(db->keys, entry, hash);
     if (unlikely(objectExpire(entry) != -1)) dictAddNew(db->expires, entry, hash);
     notifyKeyspaceEvent(db, NOTIFY_NEW, "new", objectKey(entry));
+    tellIfReady(db, entry, hash);
 }
 
 void dbAddTake(serverDb *db, robj *entry, hashedKey key) {
@@ -321,6 +328,7 @@ bool setKeyTake(serverDb *db, robj *entry, hashedKey key, bool keep_ttl) {
     inheritUse(entry, old);
     *ref = entry;
     if (unlikely(had || objectExpire(entry) != -1)) exchangeExpires(db, old, entry, key);
+    tellIfReady(db, entry, key.hash);
     objectRelease(old);
     return is_new;
 }

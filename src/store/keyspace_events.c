@@ -30,8 +30,9 @@ static keyspaceEventFn *events[OBSERVERS_MAX];
 static keyRemovedFn *removed[OBSERVERS_MAX];
 static dbFlushedFn *flushed[OBSERVERS_MAX];
 static dbSwappedFn *swapped[OBSERVERS_MAX];
+static keyReadyFn *ready[OBSERVERS_MAX];
 unsigned keyspace_modified_observers;
-static unsigned events_count, removed_count, flushed_count, swapped_count;
+static unsigned events_count, removed_count, flushed_count, swapped_count, ready_count;
 
 void storeObserveModified(keyModifiedFn *fn) {
     assertMainRole();
@@ -61,6 +62,12 @@ void storeObserveSwapped(dbSwappedFn *fn) {
     assertMainRole();
     serverAssert(swapped_count < OBSERVERS_MAX);
     swapped[swapped_count++] = fn;
+}
+
+void storeObserveReady(keyReadyFn *fn) {
+    assertMainRole();
+    serverAssert(ready_count < OBSERVERS_MAX);
+    ready[ready_count++] = fn;
 }
 
 /* ---- The ledger of debug builds ---- */
@@ -156,6 +163,11 @@ void keyspaceTellEvicted(serverDb *db, hashedKey key) {
     notifyKeyspaceEvent(db, NOTIFY_EVICTED, "evicted", key.name);
     tellRemoved(db, key.name, true);
     store_stats.evicted_keys++;
+}
+
+void dbKeyReady(serverDb *db, hashedKey key, int type) {
+    assertMainRole();
+    for (unsigned i = 0; i < ready_count; i++) ready[i](db, key, type);
 }
 
 void keyspaceTellFlushed(int dbid, bool async, long long keys) {

@@ -28,11 +28,15 @@ typedef void keyRemovedFn(serverDb *db, slice key, bool evicted);
 typedef void dbFlushedFn(int dbid, bool async);
 /* Called before the databases change places. */
 typedef void dbSwappedFn(int a, int b);
+/* A key is there now, or has new elements, that commands may wait for. Called in the middle of a change: remember it,
+ * do nothing else. */
+typedef void keyReadyFn(serverDb *db, hashedKey key, int type);
 void storeObserveModified(keyModifiedFn *fn);
 void storeObserveEvents(keyspaceEventFn *fn); /* only classes that notify-keyspace-events names */
 void storeObserveRemoved(keyRemovedFn *fn);
 void storeObserveFlushed(dbFlushedFn *fn);
 void storeObserveSwapped(dbSwappedFn *fn);
+void storeObserveReady(keyReadyFn *fn);
 
 /* Keyspace event classes, as notify-keyspace-events names them: $ g l s h z t x e m n d K E */
 enum {
@@ -81,6 +85,10 @@ static inline void dbKeyChanged(serverDb *db, hashedKey key, int event_class, co
 static inline void dbKeyEvent(serverDb *db, hashedKey key, int event_class, const char *event) {
     if (unlikely(store_settings.notify_events & event_class)) keyspaceTellEvent(db, event_class, event, key.name);
 }
+
+/* The key, of an objectTypeId, has something for those who wait. db.c says so of each list, sorted set and stream that
+ * comes, by whatever command; the handler where a value that is there gets what can be waited for (XADD, XGROUP). */
+void dbKeyReady(serverDb *db, hashedKey key, int type);
 
 /* A value has gone from one key to another: one change, two keys. */
 void dbKeyMoved(serverDb *from_db, hashedKey from, const char *from_event, serverDb *to_db, hashedKey to,

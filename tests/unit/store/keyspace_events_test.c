@@ -64,6 +64,40 @@ TEST(a_change_is_counted_and_told_to_all) {
     CHECK_EQ_INT(store_stats.dirty, 6);
 }
 
+static int ready_lists, ready_others;
+
+static void hearReady(serverDb *db, hashedKey key, int type) {
+    CHECK_EQ_INT(dbId(db), 0);
+    CHECK(sliceEq(key.name, sliceStr("waited")));
+    if (type == OBJ_LIST) ready_lists++;
+    else ready_others++;
+}
+
+static void nothing(void *structure, int encoding) {
+    unused(structure), unused(encoding);
+}
+
+/* Whatever brings a list, it is there for those who wait; strings nobody waits for. */
+TEST(a_value_that_can_be_waited_for_is_told_as_ready) {
+    static const objectTypeOps ops = {.name = "list", .free = nothing};
+    static int structure;
+    objectRegisterType(OBJ_LIST, &ops);
+    storeObserveReady(hearReady);
+    storeReset();
+    hashedKey key = keyOf("waited");
+    dbAddTake(dbGet(0), objectCreateString(key.name, sliceStr("x"), false, 0), key);
+    CHECK_EQ_INT(ready_lists, 0);
+    setKeyTake(dbGet(0), objectCreateTake(key.name, OBJ_LIST, OBJ_ENC_LISTPACK, &structure), key, false);
+    CHECK_EQ_INT(ready_lists, 1);
+    dbDelete(dbGet(0), key);
+    dbAddTake(dbGet(0), objectCreateTake(key.name, OBJ_LIST, OBJ_ENC_LISTPACK, &structure), key);
+    CHECK_EQ_INT(ready_lists, 2);
+    dbKeyReady(dbGet(0), key, OBJ_STREAM);
+    CHECK_EQ_INT(ready_others, 1);
+    storeReset();
+    ready_lists = ready_others = 0;
+}
+
 TEST(a_move_is_one_change_of_two_keys) {
     storeReset();
     store_settings.notify_events = NOTIFY_GENERIC;
