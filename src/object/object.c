@@ -84,7 +84,7 @@ void entryInherit(robj *to, const robj *from) {
 
 robj *objectCreateTake(slice key, objectTypeId type, int encoding, void *structure) {
     serverAssert(type != OBJ_STRING && structure);
-    robj *o = entryCreate(key, type, encoding, true, 0, 0);
+    robj *o = entryCreate(key, type, encoding, true, 0, object_main_owner);
     entrySetPointer(o, structure);
     return o;
 }
@@ -129,6 +129,21 @@ slice objectKey(const robj *o) {
 void *objectStructure(const robj *o) {
     debugAssert(o->type != OBJ_STRING);
     return entryPointer(o);
+}
+
+void objectSetStructure(robj *o, int encoding, void *structure) {
+    debugAssert(o->type != OBJ_STRING && structure);
+    o->encoding = (uint32_t)encoding & 0xf;
+    entrySetPointer(o, structure);
+}
+
+const struct dict *objectElements(const robj *o) {
+    const objectTypeOps *ops = type_ops[o->type];
+    return ops && ops->elements ? ops->elements(entryPointer(o), o->encoding) : NULL;
+}
+
+const objectTypeOps *objectOps(objectTypeId type) {
+    return type_ops[type];
 }
 
 size_t objectMemUsage(const robj *o, size_t samples) {

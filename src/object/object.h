@@ -61,14 +61,28 @@ typedef struct robj {
 } robj;
 static_assert(sizeof(robj) == 16, "two words before the optional parts");
 
-/* What the keyspace asks of a type; one table per type, registered at boot by the layer that knows it. */
+/* What the keyspace asks of a type; one table per type, registered at boot. `structure` is what lies behind an entry's
+ * pointer. A function that takes it const writes nothing. Any thread that alone knows the object, else main. */
+struct digest;
+struct rdbReader;
+struct dict;
 typedef struct objectTypeOps {
-    const char *name;                                          /* "string", "list" ...: reply of TYPE */
-    void (*free)(void *structure, int encoding);               /* the structure behind the pointer; any thread */
+    const char *name;                                          /* "list", "hash" ...: reply of TYPE */
+    void (*free)(void *structure, int encoding);               /* any thread */
     size_t (*freeEffort)(const void *structure, int encoding); /* allocations to free, for lazy freeing */
-    size_t (*memUsage)(const void *structure, int encoding, size_t samples); /* bytes, without the entry */
-    void *(*dup)(const void *structure, int encoding, int *new_encoding);
-    void (*prefetch)(const void *structure, int encoding);
+    /* Bytes, without the entry. At most `samples` elements are looked at, 0: all. */
+    size_t (*memUsage)(const void *structure, int encoding, size_t samples);
+    void *(*dup)(const void *structure, int encoding, int *new_encoding); /* a deep copy */
+    void (*prefetch)(const void *structure,
+                     int encoding); /* ask for what every command touches first; NULL: its line */
+    /* The table in which elements are found by name, to look ahead in it; NULL where there is none. NULL: never one. */
+    const struct dict *(*elements)(const void *structure, int encoding);
+    void (*digest)(const void *structure, int encoding, struct digest *d); /* digest.h */
+    /* Append RDB's type byte and value; read a value of an RDB type that rdb_value.c knows as this type's: NULL when it
+     * is malformed or there is no memory. What is read comes from anywhere. */
+    char *(*rdbCat)(char *out, const void *structure, int encoding, bool compress);
+    void *(*rdbRead)(struct rdbReader *r, unsigned rdb_type, int *encoding);
+    void (*check)(const void *structure, int encoding); /* assert what holds; reads all of it */
 } objectTypeOps;
 void objectRegisterType(objectTypeId type, const objectTypeOps *ops);
 const char *objectTypeName(const robj *o);
@@ -97,7 +111,7 @@ robj *objectCreateFromExactTake(slice key, char *block, size_t len, unsigned own
 /* The same, but NULL when there is no memory for a large key: the block stays the caller's. For threads that read. */
 robj *objectTryCreateFromExactTake(slice key, char *block, size_t len, unsigned owner) must_check;
 robj *objectCreateInteger(slice key, long long value, bool with_expire, unsigned owner);
-/* Another type: takes `structure`. */
+/* Another type: takes `structure`. Main. */
 robj *objectCreateTake(slice key, objectTypeId type, int encoding, void *structure);
 /* A copy of `o` under another key: value copied, expire slot kept (value too), LRU kept. Integer stays integer. */
 robj *objectDup(const robj *o, slice new_key);
@@ -120,6 +134,8 @@ static inline slice objectRawString(const robj *o) {
 }
 long long objectInteger(const robj *o); /* encoding INT */
 void *objectStructure(const robj *o);   /* other types */
+/* The table of its elements (objectTypeOps); NULL when it has none. */
+const struct dict *objectElements(const robj *o);
 /* false when the string is not a number */
 bool objectGetLongLong(const robj *o, long long *out) must_check;
 bool objectGetLongDouble(const robj *o, long double *out) must_check;
@@ -144,6 +160,8 @@ size_t objectWritableNeeds(const robj *o, size_t capacity);
 char *objectWritableBytes(robj *o);                   /* after objectMakeWritableTake */
 void objectSetStringLen(robj *o, size_t len);         /* after writing into it */
 robj *objectSetIntegerTake(robj *o, long long value); /* in place when INT and unshared */
+/* Other types: the structure has moved, or has been exchanged for one of another encoding. The entry stays. */
+void objectSetStructure(robj *o, int encoding, void *structure);
 
 /* --- Life ---------------------------------------------------------------------------------------- */
 

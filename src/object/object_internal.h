@@ -1,4 +1,4 @@
-/* object_internal.h -- where the parts of an entry lie, shared by object.c and value_string.c only.
+/* object_internal.h -- where the parts of an entry lie, and what was registered for a type, for this folder only.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef OBJECT_OBJECT_INTERNAL_H
@@ -50,6 +50,9 @@ static inline void *entryPointer(const robj *o) {
 static inline void entrySetPointer(robj *o, void *p) {
     memcpy(entryPlace(o), &p, sizeof(p));
 }
+
+/* What was registered for the type; NULL: nothing. */
+const objectTypeOps *objectOps(objectTypeId type);
 
 /* Bytes that were asked for when the entry was made. */
 size_t entrySize(const robj *o);

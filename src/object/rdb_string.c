@@ -18,6 +18,7 @@
 
 #include <limits.h>
 #include <lzf.h>
+#include <math.h>
 
 enum { LEN_6BIT = 0x00, LEN_14BIT = 0x40, LEN_32BIT = 0x80, LEN_64BIT = 0x81, LEN_ENCODED = 0xc0 };
 enum { ENCODING_INT8, ENCODING_INT16, ENCODING_INT32, ENCODING_LZF };
@@ -112,6 +113,18 @@ sds rdbCatStringObject(sds out, const robj *o, bool compress) {
     return rdbCatString(out, objectString(o, digits), compress);
 }
 
+sds rdbCatMs(sds out, int64_t ms) {
+    char bytes[sizeof(ms)];
+    storeLe64(bytes, (uint64_t)ms);
+    return sdsCatLen(out, bytes, sizeof(bytes));
+}
+
+sds rdbCatDouble(sds out, double d) {
+    int64_t bits;
+    memcpy(&bits, &d, sizeof(bits));
+    return rdbCatMs(out, bits);
+}
+
 /* ---- Reading ---- */
 
 static bool take(rdbReader *r, size_t n, const unsigned char **at) {
@@ -148,15 +161,7 @@ bool rdbReadLength(rdbReader *r, uint64_t *len, bool *encoded) {
     return true;
 }
 
-/* A string that has been read: an integer, bytes of the input, or a block of its own. */
-typedef struct stringRead {
-    bool is_integer;
-    long long integer;
-    slice text;
-    char *block; /* owns; holds text when not NULL */
-} stringRead;
-
-static bool readInteger(rdbReader *r, uint64_t encoding, stringRead *out) {
+static bool readInteger(rdbReader *r, uint64_t encoding, rdbText *out) {
     const unsigned char *at;
     if (!take(r, (size_t)1 << encoding, &at)) return false;
     out->is_integer = true;
@@ -166,7 +171,7 @@ static bool readInteger(rdbReader *r, uint64_t encoding, stringRead *out) {
     return true;
 }
 
-static bool readCompressed(rdbReader *r, stringRead *out) {
+static bool readCompressed(rdbReader *r, rdbText *out) {
     uint64_t packed_len, len;
     bool encoded;
     const unsigned char *packed;
@@ -187,11 +192,13 @@ static bool readCompressed(rdbReader *r, stringRead *out) {
     return false;
 }
 
-static bool readString(rdbReader *r, stringRead *out) {
+/* Without the digits of an integer. */
+static bool readString(rdbReader *r, rdbText *out) {
     uint64_t len;
     bool encoded;
     const unsigned char *at;
-    *out = (stringRead){.block = NULL};
+    out->block = NULL;
+    out->is_integer = false;
     if (!rdbReadLength(r, &len, &encoded)) return false;
     if (encoded) {
         if (len <= ENCODING_INT32) return readInteger(r, len, out);
@@ -202,22 +209,43 @@ static bool readString(rdbReader *r, stringRead *out) {
     return true;
 }
 
+bool rdbReadText(rdbReader *r, rdbText *out) {
+    if (!readString(r, out)) return false;
+    if (out->is_integer) out->text = sliceOf(out->digits, ll2string(out->digits, out->integer));
+    return true;
+}
+
+void rdbTextFree(rdbText *t) {
+    zfree(t->block);
+    t->block = NULL;
+}
+
 robj *rdbReadStringObject(rdbReader *r, slice key, bool with_expire) {
-    stringRead s;
+    rdbText s;
     if (!readString(r, &s)) return NULL;
     if (s.is_integer) return objectCreateInteger(key, s.integer, with_expire, object_main_owner);
     if (s.block && s.text.len > OWN_BLOCK_ABOVE)
         return objectCreateFromBlockTake(key, s.block, s.text.len, object_main_owner);
     robj *o = objectCreateString(key, s.text, with_expire, object_main_owner);
-    zfree(s.block);
+    rdbTextFree(&s);
     return o;
 }
 
-sds rdbReadString(rdbReader *r) {
-    stringRead s;
-    if (!readString(r, &s)) return NULL;
-    if (s.is_integer) return sdsFromLongLong(s.integer);
-    sds text = sdsFromSlice(s.text);
-    zfree(s.block);
-    return text;
+bool rdbReadCount(rdbReader *r, uint64_t *count) {
+    bool encoded;
+    return rdbReadLength(r, count, &encoded) && !encoded;
+}
+
+bool rdbReadMs(rdbReader *r, int64_t *ms) {
+    const unsigned char *at;
+    if (!take(r, sizeof(*ms), &at)) return false;
+    *ms = (int64_t)loadLe64(at);
+    return true;
+}
+
+bool rdbReadDouble(rdbReader *r, double *d) {
+    int64_t bits;
+    if (!rdbReadMs(r, &bits)) return false;
+    memcpy(d, &bits, sizeof(*d));
+    return !isnan(*d);
 }

@@ -17,13 +17,16 @@
 #include "object.h"
 #include "sds.h"
 
-/* What is left to be read. A function that fails has found malformed or missing bytes; the place is then undefined. */
+/* What is left to be read. A function that fails has found malformed or missing bytes, or there is no memory for what
+ * they stand for; the place is then undefined. */
 typedef struct rdbReader {
     const char *p, *end;
 } rdbReader;
 
 /* --- Writing: each appends to `out` and returns it ------------------------------------------------ */
 sds rdbCatLength(sds out, uint64_t len);
+sds rdbCatDouble(sds out, double d); /* 8 bytes, least significant first */
+sds rdbCatMs(sds out, int64_t ms);   /* a time, likewise */
 /* A string in its shortest form: as integer when its digits are canonical and fit 32 bits, with LZF when `compress`
  * and that saves at least 4 bytes of more than 20. */
 sds rdbCatString(sds out, slice text, bool compress);
@@ -35,7 +38,20 @@ sds rdbCatStringObject(sds out, const robj *o, bool compress);
 bool rdbReadLength(rdbReader *r, uint64_t *len, bool *encoded) must_check;
 /* A string as entry for `key`, encoded as objectCreateString() would; NULL when it is malformed. */
 robj *rdbReadStringObject(rdbReader *r, slice key, bool with_expire) must_check;
-/* A string as new sds; NULL when it is malformed. */
-sds rdbReadString(rdbReader *r) must_check;
+/* A length that is none of an encoding. */
+bool rdbReadCount(rdbReader *r, uint64_t *count) must_check;
+bool rdbReadDouble(rdbReader *r, double *d) must_check; /* not NaN */
+bool rdbReadMs(rdbReader *r, int64_t *ms) must_check;
+/* A string that has been read: bytes of the input, or of a block of its own, or of the struct. It stays where it is
+ * until rdbTextFree(), which is not needed when reading failed. */
+typedef struct rdbText {
+    slice text;
+    char *block; /* owns; NULL when text lies elsewhere. The first bytes of it are the text */
+    bool is_integer;
+    long long integer;
+    char digits[LONG_STR_SIZE];
+} rdbText;
+bool rdbReadText(rdbReader *r, rdbText *out) must_check;
+void rdbTextFree(rdbText *t);
 
 #endif

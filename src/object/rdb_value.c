@@ -8,9 +8,35 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "rdb_value.h"
 
+#include "object_internal.h"
 #include "panic.h"
 
-enum { RDB_TYPE_STRING = 0 };
+/* Whose value it is; -1: nobody's. */
+static int typeOf(unsigned rdb_type) {
+    switch (rdb_type) {
+    case RDB_TYPE_STRING: return OBJ_STRING;
+    case RDB_TYPE_LIST:
+    case RDB_TYPE_LIST_ZIPLIST:
+    case RDB_TYPE_LIST_QUICKLIST:
+    case RDB_TYPE_LIST_QUICKLIST_2: return OBJ_LIST;
+    case RDB_TYPE_SET:
+    case RDB_TYPE_SET_INTSET:
+    case RDB_TYPE_SET_LISTPACK: return OBJ_SET;
+    case RDB_TYPE_ZSET:
+    case RDB_TYPE_ZSET_2:
+    case RDB_TYPE_ZSET_ZIPLIST:
+    case RDB_TYPE_ZSET_LISTPACK: return OBJ_ZSET;
+    case RDB_TYPE_HASH:
+    case RDB_TYPE_HASH_2:
+    case RDB_TYPE_HASH_ZIPMAP:
+    case RDB_TYPE_HASH_ZIPLIST:
+    case RDB_TYPE_HASH_LISTPACK: return OBJ_HASH;
+    case RDB_TYPE_STREAM:
+    case RDB_TYPE_STREAM_2:
+    case RDB_TYPE_STREAM_3: return OBJ_STREAM;
+    default: return -1;
+    }
+}
 
 bool rdbVersionIsReadable(unsigned version, bool relaxed) {
     if (version < 1) return false;
@@ -19,15 +45,22 @@ bool rdbVersionIsReadable(unsigned version, bool relaxed) {
 }
 
 sds rdbCatValue(sds out, const robj *o, bool compress) {
-    unsigned char type = RDB_TYPE_STRING;
-    serverAssert(o->type == OBJ_STRING);
-    return rdbCatStringObject(sdsCatLen(out, &type, 1), o, compress);
+    if (o->type == OBJ_STRING) {
+        unsigned char type = RDB_TYPE_STRING;
+        return rdbCatStringObject(sdsCatLen(out, &type, 1), o, compress);
+    }
+    const objectTypeOps *ops = objectOps(o->type);
+    serverAssert(ops && ops->rdbCat);
+    return ops->rdbCat(out, objectStructure(o), o->encoding, compress);
 }
 
 robj *rdbReadValue(rdbReader *r, slice key, bool with_expire) {
     if (r->p == r->end) return NULL;
-    switch ((unsigned char)*r->p++) {
-    case RDB_TYPE_STRING: return rdbReadStringObject(r, key, with_expire);
-    default: return NULL;
-    }
+    unsigned rdb_type = (unsigned char)*r->p++;
+    int type = typeOf(rdb_type), encoding = 0;
+    if (type == OBJ_STRING) return rdbReadStringObject(r, key, with_expire);
+    const objectTypeOps *ops = type == -1 ? NULL : objectOps((objectTypeId)type);
+    if (!ops || !ops->rdbRead) return NULL;
+    void *structure = ops->rdbRead(r, rdb_type, &encoding);
+    return structure ? objectCreateTake(key, (objectTypeId)type, encoding, structure) : NULL;
 }

@@ -8,6 +8,30 @@
 
 #include "rdb_string.h"
 
+/* The type's byte. What is written today is not marked; the others are of older servers. */
+enum {
+    RDB_TYPE_STRING = 0,
+    RDB_TYPE_LIST = 1, /* old */
+    RDB_TYPE_SET = 2,
+    RDB_TYPE_ZSET = 3, /* old: scores as text */
+    RDB_TYPE_HASH = 4,
+    RDB_TYPE_ZSET_2 = 5,
+    RDB_TYPE_HASH_ZIPMAP = 9,   /* old */
+    RDB_TYPE_LIST_ZIPLIST = 10, /* old */
+    RDB_TYPE_SET_INTSET = 11,
+    RDB_TYPE_ZSET_ZIPLIST = 12,   /* old */
+    RDB_TYPE_HASH_ZIPLIST = 13,   /* old */
+    RDB_TYPE_LIST_QUICKLIST = 14, /* old: of ziplists */
+    RDB_TYPE_STREAM = 15,         /* old */
+    RDB_TYPE_HASH_LISTPACK = 16,
+    RDB_TYPE_ZSET_LISTPACK = 17,
+    RDB_TYPE_LIST_QUICKLIST_2 = 18,
+    RDB_TYPE_STREAM_2 = 19, /* old */
+    RDB_TYPE_SET_LISTPACK = 20,
+    RDB_TYPE_STREAM_3 = 21,
+    RDB_TYPE_HASH_2 = 22 /* with times of fields */
+};
+
 #define RDB_VERSION 80 /* of what is written */
 /* Versions of others that went their own way after 11: their strings may be read, but nobody vouches for it. */
 #define RDB_VERSION_FOREIGN_MIN 12

@@ -31,6 +31,7 @@
 #include "net_info.h"
 #include "net_setting_table.h"
 #include "object_settings.h"
+#include "object_types.h"
 #include "pause.h"
 #include "pending_info.h"
 #include "pending_settings.h"
@@ -76,6 +77,7 @@ void wiringCommands(void) {
 }
 
 void wiringHooks(void) {
+    objectTypesRegister();
     commandTableSeal();
     gateSet(GATE_AUTH, authGate);
     gateSet(GATE_PROTECTED, debugGate);

@@ -231,3 +231,19 @@ TEST(object_structures_go_through_their_operations) {
     decrRefCount(dup);
     CHECK_EQ_INT(freed, 2);
 }
+
+TEST(object_a_structure_is_exchanged_where_the_entry_lies) {
+    static const objectTypeOps ops = {.name = "list", .free = boxFree};
+    objectRegisterType(OBJ_LIST, &ops);
+    freed = 0;
+    robj *o = objectCreateTake(sliceStr("key"), OBJ_LIST, OBJ_ENC_LISTPACK, zmalloc(sizeof(int)));
+    int *other = zmalloc(sizeof(int));
+    zfree(objectStructure(o));
+    objectSetStructure(o, OBJ_ENC_QUICKLIST, other);
+    CHECK(objectStructure(o) == other);
+    CHECK_EQ_STR(objectEncodingName(o), "quicklist");
+    CHECK(sliceEq(objectKey(o), sliceStr("key")));
+    CHECK(objectElements(o) == NULL);
+    decrRefCount(o);
+    CHECK_EQ_INT(freed, 1);
+}

@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "rdb_value.h"
 #include "unit.h"
+
+#include <math.h>
 #include "zmalloc.h"
 
 static const struct {
@@ -58,8 +60,13 @@ static sds readBack(slice bytes) {
     char *copy = zmalloc(bytes.len ? bytes.len : 1);
     if (bytes.len) memcpy(copy, bytes.ptr, bytes.len);
     rdbReader r = {copy, copy + bytes.len};
-    sds text = rdbReadString(&r);
-    if (text) CHECK(r.p == r.end);
+    rdbText read;
+    sds text = NULL;
+    if (rdbReadText(&r, &read)) {
+        CHECK(r.p == r.end);
+        text = sdsFromSlice(read.text);
+        rdbTextFree(&read);
+    }
     zfree(copy);
     return text;
 }
@@ -151,10 +158,38 @@ TEST(rdb_string_survives_random_bytes) {
         char *copy = zmalloc(len ? len : 1);
         memcpy(copy, bytes, len);
         rdbReader r = {copy, copy + len};
-        sds text = rdbReadString(&r);
-        sdsFree(text);
+        rdbText read;
+        if (rdbReadText(&r, &read)) rdbTextFree(&read);
         zfree(copy);
     }
+}
+
+TEST(rdb_numbers_come_back) {
+    static const double doubles[] = {0.0, -0.0, 1.5, -1e300, INFINITY, -INFINITY, 5e-324};
+    for (size_t i = 0; i < array_len(doubles); i++) {
+        sds out = rdbCatMs(rdbCatDouble(rdbCatLength(sdsEmpty(), i * 1000), doubles[i]), -1 - (int64_t)i);
+        for (size_t cut = 0; cut <= sdsLen(out); cut++) {
+            rdbReader r = {out, out + cut};
+            uint64_t count;
+            double d;
+            int64_t ms;
+            bool whole = rdbReadCount(&r, &count) && rdbReadDouble(&r, &d) && rdbReadMs(&r, &ms);
+            if (!CHECK(whole == (cut == sdsLen(out))) || !whole) continue;
+            CHECK_EQ_INT(count, i * 1000);
+            CHECK(memcmp(&d, &doubles[i], sizeof(d)) == 0);
+            CHECK_EQ_INT(ms, -1 - (int64_t)i);
+        }
+        sdsFree(out);
+    }
+    sds nan_text = rdbCatDouble(sdsEmpty(), NAN);
+    rdbReader r = {nan_text, nan_text + sdsLen(nan_text)};
+    double d;
+    CHECK(!rdbReadDouble(&r, &d));
+    sdsFree(nan_text);
+    static const char integer[] = "\xc0\x01";
+    rdbReader encoded = {integer, integer + 2};
+    uint64_t count;
+    CHECK(!rdbReadCount(&encoded, &count));
 }
 
 TEST(rdb_versions) {

@@ -1,0 +1,12 @@
+/* object_types.c -- which operations belong to which type.
+ *
+ * Not here    what a type does (value_NAME.c, which knows object.c, so that object.c cannot know it).
+ * Threads     main, at boot.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "object_types.h"
+
+#include "object.h"
+
+void objectTypesRegister(void) {
+}
