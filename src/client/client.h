@@ -224,6 +224,11 @@ static inline hashedKey clientKeyAt(const client *c, uint32_t index) {
     return clientKeySearch(c, index);
 }
 
+/* The hash under which argument `index`, a field or member, lies in a value's table. */
+static inline uint64_t clientElementHash(const client *c, uint32_t index) {
+    return hashBytes(c->argv[index].ptr, c->argv[index].len);
+}
+
 /* The entry that was built ahead from the running command's key and value, or NULL; the caller owns it. Only commands
  * flagged CMD_BUILDS_VALUE have one. The record is const for everybody else; its value leaves it here. */
 static inline robj *clientTakeValue(client *c) {

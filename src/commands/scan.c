@@ -1,9 +1,10 @@
-/* scan.c -- SCAN: walk over the keyspace in calls that each see a part of it.
+/* scan.c -- SCAN and its sisters: walk over the keyspace, or a value's table, in calls that each see a part of it.
  *
  * A call first gathers entries from the dict and asks for their lines, then looks at them: so the misses overlap, and
  * keys whose time is over can be deleted without a walk going on underneath.
  *
- * Not here    HSCAN, SSCAN and ZSCAN, which share the arguments (their types' files); how the cursor works (dict.c).
+ * Not here    the handlers of HSCAN, SSCAN and ZSCAN, and elements that are in no table (their types' files); how the
+ *             cursor works (dict.c).
  * Threads     main.
  * Cost        about COUNT entries, at most ten times as many buckets.
  * Tests       tests/unit/commands/keys_test.c, tests/type/keys.tcl
@@ -49,8 +50,7 @@ static bool parseCursor(slice text, uint64_t *cursor) {
     return ok;
 }
 
-/* The cursor in argument `index`. False when it is none: then an error was sent. */
-static bool scanParseCursor(client *c, uint32_t index, uint64_t *cursor) {
+bool scanParseCursor(client *c, uint32_t index, uint64_t *cursor) {
     if (parseCursor(untilNul(c->argv[index]), cursor)) return true;
     addReplyError(c, "invalid cursor");
     return false;
@@ -124,7 +124,7 @@ bool scanParseOptions(client *c, uint32_t first, scanKind kind, scanOptions *out
     return true;
 }
 
-static bool scanWants(const scanOptions *options, slice name) {
+bool scanWants(const scanOptions *options, slice name) {
     return !options->has_pattern || globMatch(options->pattern, name, false);
 }
 
@@ -132,31 +132,41 @@ size_t scanStepsMax(const scanOptions *options) {
     return options->count > SIZE_MAX / STEPS_PER_ELEMENT ? SIZE_MAX : options->count * STEPS_PER_ELEMENT;
 }
 
-/* The reply's head: an array of two whose first is the cursor. The array of elements follows. */
-static void addReplyScanCursor(client *c, uint64_t cursor) {
+void addReplyScanCursor(client *c, uint64_t cursor) {
     char digits[LONG_STR_SIZE];
     addReplyArrayLen(c, 2);
     addReplyBulk(c, sliceOf(digits, ull2string(digits, cursor)));
 }
 
-/* ---- SCAN ---- */
+/* ---- Gathering ---- */
 
 typedef struct gathered {
-    robj **entries; /* owns unless it is on_stack */
+    void **entries; /* owns unless it is on_stack */
     size_t count, room;
     bool failed; /* there was no memory for more */
-    robj *on_stack[GATHERED_ON_STACK];
+    void *on_stack[GATHERED_ON_STACK];
 } gathered;
+
+static void gatheredInit(gathered *g) {
+    g->entries = g->on_stack;
+    g->room = GATHERED_ON_STACK;
+    g->count = 0;
+    g->failed = false;
+}
+
+static void gatheredFree(gathered *g) {
+    if (g->entries != g->on_stack) zfree(g->entries);
+}
 
 static bool gatheredGrow(gathered *g) {
     size_t room = g->room * 2;
-    robj **more = ztrymalloc(room * sizeof(*more));
+    void **more = ztrymalloc(room * sizeof(*more));
     if (!more) {
         g->failed = true;
         return false;
     }
     memcpy(more, g->entries, g->count * sizeof(*more));
-    if (g->entries != g->on_stack) zfree(g->entries);
+    gatheredFree(g);
     g->entries = more;
     g->room = room;
     return true;
@@ -168,6 +178,39 @@ static void gather(void *arg, void **ref) {
     prefetchRead(*ref);
     g->entries[g->count++] = *ref;
 }
+
+/* ---- HSCAN, SSCAN, ZSCAN ---- */
+
+static void filterElements(const dict *d, const scanOptions *options, const scanElements *elements, gathered *g) {
+    slice (*name)(const void *entry) = dictGetType(d)->entryKey;
+    size_t kept = 0;
+    for (size_t i = 0; i < g->count; i++) {
+        const void *entry = g->entries[i];
+        if (elements->hidden && elements->hidden(entry)) continue;
+        if (scanWants(options, name(entry))) g->entries[kept++] = g->entries[i];
+    }
+    g->count = kept;
+}
+
+void scanReplyTable(client *c, dict *d, uint64_t cursor, const scanOptions *options, const scanElements *elements) {
+    gathered g;
+    gatheredInit(&g);
+    size_t steps_max = scanStepsMax(options), steps = 0;
+    do {
+        cursor = dictScan(d, cursor, gather, &g);
+    } while (cursor && ++steps < steps_max && g.count < options->count && !g.failed);
+    if (g.failed) {
+        addReplyNoMemory(c);
+    } else {
+        filterElements(d, options, elements, &g);
+        addReplyScanCursor(c, cursor);
+        addReplyArrayLen(c, (long long)g.count * (options->keys_only ? 1 : elements->parts));
+        for (size_t i = 0; i < g.count; i++) elements->add(c, g.entries[i], options->keys_only);
+    }
+    gatheredFree(&g);
+}
+
+/* ---- SCAN ---- */
 
 /* Entries that no filter refuses, kept in order. An expired one is deleted only when nothing else keeps it back. */
 static void filterKeys(serverDb *db, const scanOptions *options, gathered *g) {
@@ -192,8 +235,8 @@ void scanCommand(client *c) {
     scanOptions options;
     if (!scanParseCursor(c, 1, &cursor) || !scanParseOptions(c, 2, SCAN_KEYS, &options)) return;
 
-    gathered g = {.room = GATHERED_ON_STACK};
-    g.entries = g.on_stack;
+    gathered g;
+    gatheredInit(&g);
     size_t steps_max = scanStepsMax(&options), steps = 0;
     do {
         cursor = dbScan(c->db, cursor, gather, &g);
@@ -206,5 +249,5 @@ void scanCommand(client *c) {
         addReplyArrayLen(c, (long long)g.count);
         for (size_t i = 0; i < g.count; i++) addReplyBulk(c, objectKey(g.entries[i]));
     }
-    if (g.entries != g.on_stack) zfree(g.entries);
+    gatheredFree(&g);
 }
