@@ -36,7 +36,7 @@ ARG_TYPES = "string integer double key pattern unix-time pure-token oneof block"
 ARG_FLAGS = "optional multiple multiple-token".split()
 
 # Where a word may stand, and whether more than once.
-COMMAND_WORDS = {"handler": 1, "since": 1, "arity": 1, "flags": 1, "hidden": 1, "categories": 1, "value": 1,
+COMMAND_WORDS = {"handler": 1, "since": 1, "arity": 1, "flags": 1, "hidden": 1, "categories": 1, "value": 1, "elements": 1,
                  "get_keys": 1, "keys": 0, "tips": 1, "doc_flags": 1, "deprecated_since": 1, "arg": 0, "summary": 1,
                  "complexity": 1, "replaced_by": 1, "history": 0}
 INNER_WORDS = {"keys": {"notes": 1}, "arg": {"summary": 1, "arg": 0}}
@@ -147,6 +147,7 @@ class Command:
         hidden = node.list("hidden", HIDDEN_FLAGS)
         self.flags = sorted(node.list("flags", [f for f in FLAGS if f not in hidden]) + hidden, key=FLAGS.index)
         self.value = self.number(node, node.text("value")) if node.all("value") else None
+        self.elements = self.element_numbers(node) if node.all("elements") else None
         self.categories = self.all_categories()
         self.specs = [KeySpec(n) for n in node.all("keys")]
         self.args = [Argument(n, len(self.specs)) for n in node.all("arg")]
@@ -161,6 +162,12 @@ class Command:
             if not text:
                 entry.fail("a version, then what came with it")
             self.history.append((since, text))
+
+    def element_numbers(self, node):
+        numbers = [self.number(node, word) for word in node.text("elements").split()]
+        if len(numbers) != 2 or numbers[0] < 1 or numbers[1] < 0:
+            node.fail("elements: the first argument, and how far the next is (0: there is none)")
+        return numbers
 
     @staticmethod
     def number(node, text):
@@ -384,6 +391,10 @@ def command_lines(command, indent):
     out.append(inner + ".arity = %d," % command.arity)
     if command.value is not None:
         out.append(inner + ".value_arg = %d," % command.value)
+    if command.elements:
+        out.append(inner + ".element_arg = %d," % command.elements[0])
+        if command.elements[1]:
+            out.append(inner + ".element_step = %d," % command.elements[1])
     flags = command.flags + (["builds_value"] if command.value is not None else [])
     if flags:
         out += folded(".flags = %s," % names("CMD_", flags).replace("MOVABLEKEYS", "MOVABLE_KEYS"), inner)

@@ -249,6 +249,18 @@ hashedKey clientKeySearch(const client *c, uint32_t index) {
     return hashedKeyOf(c->argv[index]);
 }
 
+uint64_t clientElementHashSearch(const client *c, uint32_t index) {
+    const parsedCommand *req = c->req;
+    uint32_t count = req && c->argv == req->argv ? requestElementCount(req) : 0;
+    if (count) {
+        /* They stand at equal distances. */
+        const requestKey *e = requestElements(req);
+        uint32_t step = count > 1 ? e[1].index - e[0].index : 1, at = (index - e[0].index) / step;
+        if (index >= e[0].index && at < count && e[at].index == index) return e[at].hash;
+    }
+    return hashBytes(c->argv[index].ptr, c->argv[index].len);
+}
+
 /* ---- CLIENT LIST ------------------------------------------------------------------------------------------------ */
 
 static clientInfoExtra gatherExtra(const client *c) {

@@ -224,9 +224,17 @@ static inline hashedKey clientKeyAt(const client *c, uint32_t index) {
     return clientKeySearch(c, index);
 }
 
-/* The hash under which argument `index`, a field or member, lies in a value's table. */
+/* The hash of argument `index` when it is not the first element of the running command. */
+uint64_t clientElementHashSearch(const client *c, uint32_t index);
+/* The hash under which argument `index`, a field or member, lies in a value's table: made when the command was parsed,
+ * or now. */
 static inline uint64_t clientElementHash(const client *c, uint32_t index) {
-    return hashBytes(c->argv[index].ptr, c->argv[index].len);
+    const parsedCommand *req = c->req;
+    if (likely(req && req->flags & REQ_ELEMENTS && c->argv == req->argv)) {
+        const requestKey *first = requestElements(req);
+        if (likely(first->index == index)) return first->hash;
+    }
+    return clientElementHashSearch(c, index);
 }
 
 /* The entry that was built ahead from the running command's key and value, or NULL; the caller owns it. Only commands

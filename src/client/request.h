@@ -28,6 +28,7 @@ enum {
     REQ_GATED = 512,             /* a command that may be switched off (CMD_PROTECTED): that stage is asked always */
     REQ_LARGE = 1024,            /* what is made of its arguments must not be taken for granted (command_memory.h) */
     REQ_SCATTERED = 2048,        /* some arguments lie in allocations of their own: there is no wire form */
+    REQ_ELEMENTS = 4096,         /* hashes of elements stand behind the keys (requestElements()) */
 
     REQ_MALFORMED = REQ_BAD_ARITY | REQ_PROTOCOL_ERROR | REQ_UNKNOWN_COMMAND | REQ_UNKNOWN_SUBCOMMAND,
 };
@@ -71,6 +72,16 @@ typedef struct parsedCommand {
     uint16_t flags;    /* REQ_ */
 } parsedCommand;
 static_assert(sizeof(parsedCommand) <= CACHE_LINE, "a record is one line");
+
+/* Fields or members that the command looks up in its first key's value, in order: `index` and `hash` of each, `flags`
+ * of the first tells how many. At most REQ_ELEMENTS_MAX are hashed ahead. Only of a REQ_ELEMENTS request. */
+#define REQ_ELEMENTS_MAX 128
+static inline requestKey *requestElements(const parsedCommand *p) {
+    return p->keys + p->nkeys;
+}
+static inline uint32_t requestElementCount(const parsedCommand *p) {
+    return p->flags & REQ_ELEMENTS ? requestElements(p)->flags : 0;
+}
 
 /* The large argument that is argv[index] of a REQ_SCATTERED request and can be taken, or NULL. Ask in ascending order:
  * what lies before the last one asked for is not found any more, and so is copied. */

@@ -65,8 +65,9 @@ static void addChunk(recordArena *a, recordChunk *c, size_t size) {
 }
 
 bool recordArenaPrepare(recordArena *a, size_t argc) {
-    /* Each argument may be a key; both parts are rounded up. */
-    size_t size = sizeof(parsedCommand) + argc * (sizeof(slice) + sizeof(requestKey)) + sizeof(requestKey) + 32;
+    /* Each argument may be a key or an element, but for the few keys before elements, which move; all parts are rounded
+     * up. */
+    size_t size = sizeof(parsedCommand) + argc * (sizeof(slice) + sizeof(requestKey)) + 4 * sizeof(requestKey) + 48;
     if (a->left >= size) return true;
     recordChunk *c = ztrymalloc(sizeof(*c) + size);
     if (!c) return false;
@@ -154,6 +155,24 @@ static void extractKeys(const serverCommand *cmd, parsedCommand *p, recordArena 
     if (unlikely(slots_on)) findSlot(p);
 }
 
+/* Hash the arguments where most calls of the command have fields or members. Options before them only mean that the
+ * wrong ones are hashed. The keys move to a place with room behind them. */
+static void hashElements(const serverCommand *cmd, parsedCommand *p, recordArena *a) {
+    uint32_t first = (uint32_t)cmd->element_arg, step = (uint32_t)cmd->element_step;
+    if (p->nkeys == 0 || first >= p->argc) return;
+    uint32_t n = step == 0 ? 1 : (p->argc - 1 - first) / step + 1;
+    if (n > REQ_ELEMENTS_MAX) n = REQ_ELEMENTS_MAX;
+    requestKey *keys = recordArenaAlloc(a, (p->nkeys + n) * sizeof(*keys)), *e = keys + p->nkeys;
+    memcpy(keys, p->keys, p->nkeys * sizeof(*keys));
+    p->keys = keys;
+    for (uint32_t i = 0; i < n; i++) {
+        slice name = p->argv[first + i * step];
+        e[i] = (requestKey){.hash = hashBytes(name.ptr, name.len), .index = first + i * step};
+    }
+    e[0].flags = n;
+    p->flags |= REQ_ELEMENTS;
+}
+
 /* A value that lies in an allocation of its own is taken. One that cannot be had is left to the command, which will say
  * so. */
 static __attribute__((noinline)) size_t buildLarge(parsedCommand *p, uint32_t index, slice key, unsigned owner) {
@@ -206,18 +225,19 @@ size_t recordComplete(recordArena *a, recordCache *cache, parsedCommand *p, unsi
         p->flags |= REQ_BAD_ARITY;
         return 0;
     }
-    if (unlikely(cmd->flags & (CMD_MAIN_THREAD | CMD_PROTECTED))) {
+    if (cmd->first_key > 0 || cmd->nspecs || cmd->get_keys) extractKeys(cmd, p, a);
+    if (unlikely(cmd->flags & (CMD_MAIN_THREAD | CMD_PROTECTED | CMD_ELEMENTS))) {
         if (cmd->flags & CMD_MAIN_THREAD) p->flags |= REQ_MAIN_THREAD;
         if (cmd->flags & CMD_PROTECTED) p->flags |= REQ_GATED;
+        if (cmd->flags & CMD_ELEMENTS) hashElements(cmd, p, a);
     }
-    if (cmd->first_key > 0 || cmd->nspecs || cmd->get_keys) extractKeys(cmd, p, a);
     return cmd->flags & CMD_BUILDS_VALUE ? buildValue(cmd, p, owner) : 0;
 }
 
 /* --- detached records ------------------------------------------------------------------------------- */
 
 static size_t headSize(const parsedCommand *p) {
-    return sizeof(*p) + p->argc * sizeof(slice) + p->nkeys * sizeof(requestKey);
+    return sizeof(*p) + p->argc * sizeof(slice) + (p->nkeys + requestElementCount(p)) * sizeof(requestKey);
 }
 
 /* "*n\r\n", and for each argument "$len\r\n" and its bytes and "\r\n". */
@@ -247,7 +267,8 @@ static void moveHead(parsedCommand *d, parsedCommand *p) {
     d->next = NULL;
     d->argv = (slice *)(void *)(d + 1);
     d->keys = (requestKey *)(void *)(d->argv + d->argc);
-    if (p->nkeys) memcpy(d->keys, p->keys, p->nkeys * sizeof(requestKey));
+    size_t hashed = p->nkeys + requestElementCount(p);
+    if (hashed) memcpy(d->keys, p->keys, hashed * sizeof(requestKey));
     d->flags &= (uint16_t) ~(REQ_INLINE | REQ_PREFETCHED);
     p->value = NULL;
 }

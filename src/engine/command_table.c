@@ -216,6 +216,7 @@ static void completeKeys(serverCommand *cmd) {
 
 /* Fill what the row leaves open. The container comes before its subcommands: they need its full name. */
 static void completeCommand(serverCommand *cmd, const serverCommand *parent) {
+    if (cmd->element_arg) cmd->flags |= CMD_ELEMENTS;
     serverAssert(cmd->name && cmd->arity != 0);
     cmd->parent = parent;
     cmd->id = command_table.next_id++;

@@ -34,6 +34,8 @@
 #define CMD_ALL_DBS (1u << 21)           /* (hidden) touches every database, whatever its arguments */
 /* Ours: the I/O thread builds the value that the command stores, ahead. */
 #define CMD_BUILDS_VALUE (1u << 28)
+/* Ours: element_arg says what is looked up in the first key's value. */
+#define CMD_ELEMENTS (1u << 30)
 /* Works on main's own thread only: it touches that thread's loop, or the start and end of threads. */
 #define CMD_MAIN_THREAD (1u << 29)
 
@@ -107,6 +109,8 @@ typedef struct serverCommand {
     /* Fast form of the specs when one range says it all: first <= 0 means none. last negative: from the end. */
     int first_key, last_key, key_step;
     int value_arg;                     /* CMD_BUILDS_VALUE: argument that holds the value; the key is first_key */
+    int element_arg, element_step;     /* the first argument that is looked up in the first key's value, and how far the
+                                          next is, to the end; step 0: there is one. 0: none */
     struct serverCommand *subcommands; /* array of nsubcommands; registered with 0: ended by a NULL name */
     int nsubcommands;
     const struct serverCommand *parent;

@@ -30,6 +30,8 @@ static serverCommand commands[] = {
     {.name = "record-get", .proc = handler, .arity = 2, KEYS(0, 1)},
     {.name = "record-set", .proc = handler, .arity = -3, .flags = CMD_BUILDS_VALUE, .value_arg = 2, KEYS(0, 1)},
     {.name = "record-del", .proc = handler, .arity = -2, KEYS(-1, 1)},
+    {.name = "record-hset", .proc = handler, .arity = -3, .element_arg = 2, .element_step = 2, KEYS(0, 1)},
+    {.name = "record-rank", .proc = handler, .arity = -2, .element_arg = 2, KEYS(0, 1)},
 };
 
 static recordArena arena;
@@ -106,6 +108,38 @@ TEST(record_detached_stands_alone) {
         recordFree(d);
     }
     recordFree(NULL);
+}
+
+static void checkElements(const parsedCommand *p, uint32_t count, uint32_t step) {
+    CHECK_EQ_INT(requestElementCount(p), count);
+    CHECK_EQ_INT(p->nkeys, 1);
+    CHECK(p->keys[0].hash == hashBytes(p->argv[1].ptr, p->argv[1].len));
+    for (uint32_t i = 0; i < count; i++) {
+        const requestKey *e = &requestElements(p)[i];
+        CHECK_EQ_INT(e->index, 2 + i * step);
+        CHECK(e->hash == hashBytes(p->argv[e->index].ptr, p->argv[e->index].len));
+    }
+}
+
+TEST(record_hashes_elements_behind_the_keys) {
+    begin();
+    checkElements(recordOfWords("record-hset key f v"), 1, 2);
+    checkElements(recordOfWords("record-hset key f v g w h"), 3, 2);
+    checkElements(recordOfWords("record-rank key"), 0, 0);
+    checkElements(recordOfWords("record-rank key m withscore"), 1, 0);
+    parsedCommand *d = recordDetach(recordOfWords("record-hset key f v g w"));
+    memset(first_piece, 0xee, sizeof(first_piece));
+    checkElements(d, 2, 2);
+    CHECK_EQ_INT(d->flags, REQ_ELEMENTS);
+    recordFree(d);
+    recordArenaFree(&arena);
+    recordArenaInit(&arena, first_piece, sizeof(first_piece));
+
+    slice many[2 * REQ_ELEMENTS_MAX + 40];
+    many[0] = sliceStr("record-hset");
+    for (size_t i = 1; i < array_len(many); i++) many[i] = sliceOf("abcdefghijklmnopqrstuvwxyz", i % 26);
+    checkElements(recordOf(array_len(many), many), REQ_ELEMENTS_MAX, 2);
+    recordArenaFree(&arena);
 }
 
 TEST(record_detached_takes_the_value) {
