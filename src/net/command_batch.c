@@ -3,7 +3,8 @@
  * Clients with parsed commands stand in one queue. A batch takes commands from its head, across clients and
  * along their pipelines, up to prefetch-batch-max-size; asks for the lines of all their records; walks all
  * their keys through the dicts at once; and executes them in order. A client with more commands goes to the end of
- * the queue.
+ * the queue. Commands that look elements up in their key's value (HGET, ZADD ...) have those walked in a second round,
+ * through the tables that the first has found.
  *
  * Not here    how keys are walked (ds/memory_prefetch.c), what a command does (engine/call.c).
  * Owns        the queue; the blocks of parsed commands while main has them.
@@ -154,15 +155,16 @@ typedef struct keyBatch {
     uint64_t seen; /* a bit for the top six bits of each hash */
 } keyBatch;
 
-static bool keyIsThere(const keyBatch *keys, const dict *d, uint64_t hash) {
-    if (likely(!(keys->seen & 1ull << (hash >> 58)))) return false;
+/* The lookup of a key that is there already, or NULL. */
+static dictLookup *findKey(keyBatch *keys, const dict *d, uint64_t hash) {
+    if (likely(!(keys->seen & 1ull << (hash >> 58)))) return NULL;
     for (size_t i = 0; i < keys->n; i++)
-        if (keys->lookups[i].hash == hash && keys->lookups[i].d == d) return true;
-    return false;
+        if (keys->lookups[i].hash == hash && keys->lookups[i].d == d) return &keys->lookups[i];
+    return NULL;
 }
 
 static void addKey(keyBatch *keys, const dict *d, slice name, uint64_t hash, bool skip_value) {
-    if (keyIsThere(keys, d, hash)) return;
+    if (findKey(keys, d, hash)) return;
     keys->seen |= 1ull << (hash >> 58);
     dictLookup *l = &keys->lookups[keys->n++];
     l->d = d;
@@ -178,13 +180,43 @@ static bool sentElsewhere(const client *c) {
     return client_settings.offload && c->stream->home != ioThreadActing();
 }
 
+/* A command whose elements are to be fetched when its first key has been found. */
+typedef struct insideItem {
+    const parsedCommand *req;
+    const dictLookup *key;
+} insideItem;
+
+/* From the keys on into their values' own tables: the lines that the walk over the keys has asked for say which table
+ * that is; those of all tables are asked for before the first is walked. */
+static __attribute__((noinline)) void prefetchElements(const insideItem *items, size_t n, size_t max) {
+    dictLookup lookups[DICT_PREFETCH_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        const robj *o = items[i].key->entry;
+        const dict *table = o ? objectElements(o) : NULL;
+        if (!table) continue;
+        prefetchRead(table);
+        const requestKey *e = requestElements(items[i].req);
+        uint32_t elements = requestElementCount(items[i].req);
+        /* A command with more than the batch holds fetches them by itself. */
+        if (elements > max - count) continue;
+        for (uint32_t k = 0; k < elements; k++)
+            lookups[count++] = (dictLookup){.d = table, .key = items[i].req->argv[e[k].index], .hash = e[k].hash};
+    }
+    if (count == 0) return;
+    dictPrefetch(lookups, count);
+    net_stats.prefetch_entries += (long long)count;
+}
+
 /* Walk the keys of all items through their dicts. Commands with more keys than the batch holds fetch the rest by
  * themselves. */
 static void prefetchBatch(const batchItem *items, size_t n, size_t max_keys) {
     keyBatch keys;
+    insideItem inside[DICT_PREFETCH_MAX];
     keys.n = 0;
     keys.seen = 0;
     size_t covered = 0; /* keys asked for, a hot one as often as it stands in the batch */
+    size_t inside_count = 0;
     const client *last = NULL;
     bool elsewhere = false;
     for (size_t i = 0; i < n; i++) prefetchRead(items[i].req->argv);
@@ -198,13 +230,19 @@ static void prefetchBatch(const batchItem *items, size_t n, size_t max_keys) {
         bool skip_value = elsewhere || p->cmd->flags & CMD_BUILDS_VALUE;
         for (uint32_t k = 0; k < p->nkeys; k++)
             addKey(&keys, dbDict(items[i].c->db, p->slot), p->argv[p->keys[k].index], p->keys[k].hash, skip_value);
+        if (p->flags & REQ_ELEMENTS) {
+            dictLookup *l = findKey(&keys, dbDict(items[i].c->db, p->slot), p->keys[0].hash);
+            l->skip_value = false;
+            inside[inside_count++] = (insideItem){p, l};
+        }
         covered += p->nkeys;
         p->flags |= REQ_PREFETCHED;
     }
     if (covered == 0) return;
-    if (keys.n > 1) dictPrefetch(keys.lookups, keys.n); /* one walk has nothing to overlap with */
+    if (keys.n > 1 || inside_count) dictPrefetch(keys.lookups, keys.n); /* one walk has nothing to overlap with */
     net_stats.prefetch_batches++;
     net_stats.prefetch_entries += (long long)covered;
+    if (inside_count) prefetchElements(inside, inside_count, DICT_PREFETCH_MAX);
 }
 
 static void returnBlock(client *c) {

@@ -135,6 +135,69 @@ TEST(batch_sizes_give_the_same_answers) {
     engine_settings.prefetch_batch_max_size = 16;
 }
 
+/* ---- Into a value's table ---- */
+
+static slice memberName(const void *entry) {
+    return sliceStr(entry);
+}
+
+static const dictType members_type = {.entryKey = memberName};
+static unsigned tables_asked;
+
+static const dict *tableOf(const void *structure, int encoding) {
+    unused(encoding);
+    tables_asked++;
+    return structure;
+}
+
+static void freeTable(void *structure, int encoding) {
+    unused(encoding);
+    dictRelease(structure);
+}
+
+/* Elements are fetched behind their keys, and counted with them; keys of other types, and none, lead nowhere. */
+TEST(batch_prefetch_goes_on_into_values) {
+    static const objectTypeOps ops = {.name = "set", .free = freeTable, .elements = tableOf};
+    static char members[][3] = {"a", "b", "c"};
+    int peer;
+    objectRegisterType(OBJ_SET, &ops);
+    fixtureConnect(&peer, false);
+    dict *d = dictCreate(&members_type);
+    for (size_t i = 0; i < array_len(members); i++) dictAddNew(d, members[i], dictHash(d, sliceStr(members[i])));
+    hashedKey key = hashedKeyOf(sliceStr("members"));
+    dbAddTake(dbGet(0), objectCreateTake(key.name, OBJ_SET, OBJ_ENC_HASHTABLE, d), key);
+    dbKeyChanged(dbGet(0), key, 0, NULL, 0);
+
+    sds wire = catWords(sdsEmpty(), "SET text x");
+    wire = catWords(wire, "ELEMENTS members a");
+    wire = catWords(wire, "ELEMENTS members b c nosuch d");
+    wire = catWords(wire, "ELEMENTS text a");
+    wire = catWords(wire, "ELEMENTS nosuch a");
+    wire = catWords(wire, "ELEMENTS members");
+    long long entries = net_stats.prefetch_entries;
+    tables_asked = 0;
+    fixtureSend(peer, wire, sdsLen(wire));
+    sdsFree(fixtureReceiveBytes(peer, 6 * 5));
+    CHECK_EQ_INT(tables_asked, 2);
+    CHECK_EQ_INT(net_stats.prefetch_entries - entries, 6 + 5);
+
+    /* More than are hashed ahead, and than a batch holds. */
+    sdsFree(wire);
+    wire = catWords(sdsEmpty(), "PING");
+    slice many[REQ_ELEMENTS_MAX + 20];
+    many[0] = sliceStr("ELEMENTS");
+    many[1] = key.name;
+    for (size_t i = 2; i < array_len(many); i++) many[i] = sliceOf("abcdefghijklmnopqrstuvwxyz", i % 26);
+    wire = catRequest(wire, array_len(many), many);
+    fixtureSend(peer, wire, sdsLen(wire));
+    sdsFree(fixtureReceiveBytes(peer, 7 + 5));
+
+    dbDelete(dbGet(0), key);
+    dbKeyChanged(dbGet(0), key, 0, NULL, 0);
+    sdsFree(wire);
+    close(peer);
+}
+
 TEST(batch_prefetch_is_counted) {
     int peer;
     fixtureConnect(&peer, false);

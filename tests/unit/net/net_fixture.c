@@ -132,6 +132,13 @@ static void nothingCommand(client *c) {
     addReplyOk(c);
 }
 
+/* Whether the elements' hashes are what they must be, wherever they come from. */
+static void elementsCommand(client *c) {
+    for (uint32_t i = 1; i < c->argc; i++)
+        if (!CHECK(clientElementHash(c, i) == hashBytes(c->argv[i].ptr, c->argv[i].len))) return;
+    addReplyOk(c);
+}
+
 static int onlyKeys(const serverCommand *cmd, const slice *argv, uint32_t argc, requestKey *out, int cap) {
     unused(cmd), unused(argc);
     if (sliceIs(argv[1], "bad")) return -1;
@@ -184,6 +191,12 @@ static serverCommand commands[] = {
      .arity = -3,
      SPECS({.begin = KEYS_BEGIN_INDEX, .begin_index = 2, .find = KEYS_FIND_KEYNUM, .first_key = 1, .keynum_step = 1})},
     {.name = "picky", .proc = nothingCommand, .arity = -2, .get_keys = onlyKeys, SPECS({RANGE(1, 0, 1, 0)})},
+    {.name = "elements",
+     .proc = elementsCommand,
+     .arity = -2,
+     .element_arg = 2,
+     .element_step = 1,
+     SPECS({RANGE(1, 0, 1, 0), .flags = CMD_KEY_RO})},
     {.name = "quit", .proc = quitCommand, .arity = -1, .flags = CMD_NO_AUTH},
     {.name = "auth", .proc = authCommand, .arity = 2, .flags = CMD_NO_AUTH},
     {.name = "kill", .proc = killCommand, .arity = 2},
