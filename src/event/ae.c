@@ -361,6 +361,7 @@ int aeProcessEvents(aeEventLoop *loop, int flags) {
 
     if (!(flags & AE_ALL_EVENTS)) return 0;
     if (loop->before_sleep) loop->before_sleep(loop, loop->before_sleep_arg);
+    if (unlikely(loop->stop)) return 0; /* it was the last that was to be done */
     int timeout_ms = waitLimit(loop, flags);
     loop->waits_until_us = waitEnd(loop, flags, timeout_ms);
     if (loop->before_wait) loop->before_wait(loop, loop->before_wait_arg);

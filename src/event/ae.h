@@ -61,6 +61,7 @@ void aeDontWait(aeEventLoop *loop);
 #define AE_DONT_WAIT 4
 int aeProcessEvents(aeEventLoop *loop, int flags);
 void aeMain(aeEventLoop *loop); /* turns until aeStop() */
+/* No further turn begins; called before the wait, no further event is seen either. */
 void aeStop(aeEventLoop *loop);
 
 /* Wait up to `timeout_ms` for one descriptor; returns the ready mask, 0 on time-out, -1 on error. */

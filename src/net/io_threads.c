@@ -263,8 +263,7 @@ static void threadBeforeSleep(aeEventLoop *loop, void *arg) {
     zmallocKeepReserve(); /* at each turn, for a busy thread never sleeps */
     holderStatAdd(&t->holder.stats.active_ns, clockTicksToNs(clockTicks() - t->busy_since));
     if (stop) {
-        aeStop(loop);
-        aeDontWait(loop);
+        aeStop(loop); /* what is reported is all that will be: no event comes behind it */
     } else if (again || (!acted && mainWatchSpins(&t->watch))) {
         aeDontWait(loop);
     } else if (messageChannelHasOverflow(&t->to_main)) { /* main is far behind: see whether there is room in a while */

@@ -453,6 +453,31 @@ static void testHooks(aeEventLoop *loop) {
     aeCreateTimeEvent(loop, 1, stopLoop, NULL);
     aeMain(loop);
 }
+static void stopAtOnce(aeEventLoop *loop, void *arg) {
+    unused(arg);
+    aeStop(loop);
+}
+
+static void countEvent(aeEventLoop *loop, int fd, void *arg, int mask) {
+    unused(loop), unused(fd), unused(mask);
+    ++*(int *)arg;
+}
+
+/* Whoever stops a loop before its wait has done his last work: an event behind it would be left half done. */
+TEST(ae_stopped_before_the_wait_sees_no_event) {
+    int fds[2], events = 0;
+    CHECK_EQ_INT(pipe(fds), 0);
+    CHECK_EQ_INT(write(fds[1], "x", 1), 1);
+    aeEventLoop *loop = aeCreateEventLoop(16);
+    CHECK_EQ_INT(aeCreateFileEvent(loop, fds[0], AE_READABLE, countEvent, &events), C_OK);
+    aeSetBeforeSleep(loop, stopAtOnce, NULL);
+    aeMain(loop);
+    CHECK_EQ_INT(events, 0);
+    aeDeleteEventLoop(loop);
+    close(fds[0]);
+    close(fds[1]);
+}
+
 TEST(ae_hooks_and_stop) {
     withEachBackend(testHooks);
 }
