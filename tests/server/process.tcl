@@ -224,20 +224,20 @@ test "A fault on any thread under load ends the server with one whole report tha
         set port [free_port]
         set pid [launch $dir [list --port $port --bind 127.0.0.1 --save "" --io-threads 3 --main-role $role --dir $dir \
             --io-threads-always-active yes]]
-        await_ready [dict create dir $dir pid $pid]
-        wait_for_condition 10 {[thread_id $pid $name] ne ""}
         set load {}
-        foreach depth {1 16} {
-            lappend load [exec $benchmark -p $port -t set,get -n 100000000 -c 20 -P $depth -q >& /dev/null &]
-        }
-        after 200
-        signal_thread $pid [thread_id $pid $name] $signal
-        set code [wait_exit $dir 20]
-        if {$code eq "running"} {
-            exec kill -KILL $pid
-        }
-        foreach client $load {
-            catch {exec kill -KILL $client}
+        try {
+            await_ready [dict create dir $dir pid $pid]
+            wait_for_condition 10 {[thread_id $pid $name] ne ""}
+            foreach depth {1 16} {
+                lappend load [exec $benchmark -p $port -t set,get -n 100000000 -c 20 -P $depth -q >& /dev/null &]
+            }
+            after 200
+            signal_thread $pid [thread_id $pid $name] $signal
+            set code [wait_exit $dir 20]
+        } finally {
+            foreach process [list $pid {*}$load] {
+                catch {exec kill -KILL $process}
+            }
         }
         assert_equal [expr {128 + $signal}] $code
         set log [server_log $dir]
