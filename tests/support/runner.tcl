@@ -141,6 +141,10 @@ proc more_output {channel} {
         file_ended $channel
         return
     }
+    # Its sum is the last that a file says. What it has left running would keep the channel open.
+    if {[regexp {\[sum\] \d+ \d+ \d+\n$} [dict get $state($channel) output]]} {
+        end_group [dict get $state($channel) group]
+    }
     after cancel [dict get $state($channel) timer]
     be_patient $channel
 }
