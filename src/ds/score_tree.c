@@ -13,17 +13,14 @@
  *                  codes  [ ....... ]   4 bytes each
  *                  entries[ ....... ]   6 bytes each --> entry (score, member), owned by the dict
  *
- * A leaf does not hold scores but codes of 32 bits: the score's bits, made an integer of the same order (its ordinal),
- * shifted right and less a start, both the leaf's own. Lower codes are lower scores; of equal codes the entries are
- * asked. A leaf with a range of 2^30 codes and more for its two hundred scores seldom has two equal ones unless the
- * scores are. When a score comes that the codes do not reach they are made coarser, which reads no entry; when a split
- * has left a leaf with few of them, they are made anew from the scores.
+ * A leaf does not hold scores but codes that say nearly as much in half the room: score_leaf.c.
  *
  * A node may be full for a moment, within a call; then entries go to a neighbour below the same parent if it has room
  * for a few of them, and only two full ones become three. Leaves are thus 85 % full after random inserts instead of
  * 69 %. A node that overflows at the very end of the tree, because entries come in order, leaves all but one behind.
  *
- * Not here    members and what compares them; who owns entries; ranges as commands write them.
+ * Not here    leaves from inside (score_leaf.c); members and what compares them; who owns entries; ranges as commands
+ *             write them.
  * Owns        the nodes.
  * Threads     one owner at a time; functions that take a const tree write nothing.
  * Invariants  1. Entries are strictly ascending by score and member along the leaves, in both directions of the links.
@@ -36,37 +33,18 @@
  * Tests       tests/unit/ds/score_tree_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "score_tree.h"
+#include "score_tree_internal.h"
+
 #include "panic.h"
 #include "zmalloc.h"
 #include <string.h>
 
 enum {
-    LEAF_MAX = 200,       /* places of a leaf: 2032 bytes, of size class 2048 */
     INNER_MAX = 126,      /* places of an inner node: 4040 bytes, of size class 4096 */
     SHIFT_ROOM = 4,       /* a neighbour with less room is as good as full */
     DEPTH_MAX = 16,       /* forty to that power is beyond any memory */
     PREFETCH_ENTRIES = 8, /* how far an iterator asks ahead */
 };
-/* A leaf whose codes lie nearer together gets them anew from the scores. */
-#define CODE_SPAN_MIN (1u << 16)
-/* New codes take no more than this of 32 bits, so that there is room at both sides. */
-#define CODE_SPAN_MAX (1u << 30)
-
-/* An address without its upper 16 bits, which are 0: no system gives a process higher ones unless it asks. */
-typedef struct packedPointer {
-    uint16_t part[3];
-} packedPointer;
-
-typedef struct scoreLeaf {
-    uint32_t n;
-    uint32_t shift; /* a code is (ordinal >> shift) - start */
-    uint64_t start;
-    struct scoreLeaf *prev, *next;
-    uint32_t code[LEAF_MAX];
-    packedPointer entry[LEAF_MAX]; /* borrowed from the dict beside the tree */
-} scoreLeaf;
-
 typedef struct scoreInner {
     uint32_t n;
     double least_score[INNER_MAX];
@@ -75,7 +53,7 @@ typedef struct scoreInner {
     void *child[INNER_MAX]; /* owns: scoreInner, or scoreLeaf at level 1 */
 } scoreInner;
 
-static_assert(sizeof(scoreLeaf) <= 2048 && sizeof(scoreInner) <= 4096, "nodes fill their size classes");
+static_assert(sizeof(scoreInner) <= 4096, "nodes fill their size classes");
 static_assert(offsetof(scoreLeaf, n) == 0 && offsetof(scoreInner, n) == 0, "both kinds begin alike");
 
 struct scoreTree {
@@ -85,13 +63,6 @@ struct scoreTree {
     scoreLeaf *first, *last;
     size_t size, leaves, inners;
 };
-
-/* What a search looks for. `address` may be the only thing that is left of an entry (scoreTreeEntryMoved). */
-typedef struct scoreKey {
-    double score;
-    const void *entry;   /* may be read */
-    const void *address; /* a place with this pointer holds the entry itself */
-} scoreKey;
 
 /* The way from the root to a place in a leaf: step[0] is the leaf's parent, step[depth - 1] the root. */
 typedef struct scorePath {
@@ -115,168 +86,7 @@ static uint32_t mergeMax(uint32_t level) {
     return nodeMax(level) / 4 * 3;
 }
 
-/* ---- entries and codes ---- */
-
-static double scoreOf(const void *entry) {
-    return *(const double *)entry;
-}
-
-static void setScore(void *entry, double score) {
-    *(double *)entry = score;
-}
-
-static void *entryAt(const scoreLeaf *leaf, uint32_t slot) {
-    const uint16_t *part = leaf->entry[slot].part;
-    return (void *)(uintptr_t)(part[0] | (uint64_t)part[1] << 16 | (uint64_t)part[2] << 32);
-}
-
-static void setEntry(scoreLeaf *leaf, uint32_t slot, const void *entry) {
-    uint64_t p = (uintptr_t)entry;
-    serverAssert(p >> 48 == 0);
-    leaf->entry[slot] = (packedPointer){{(uint16_t)p, (uint16_t)(p >> 16), (uint16_t)(p >> 32)}};
-}
-
-/* Scores in their order as integers; those of both zeros are the same. */
-static uint64_t ordinal(double score) {
-    uint64_t u;
-    score += 0.0; /* -0.0 becomes 0.0 */
-    memcpy(&u, &score, sizeof(u));
-    return u >> 63 ? ~u : u | UINT64_C(1) << 63;
-}
-
-static bool leafReaches(const scoreLeaf *leaf, uint64_t ord) {
-    uint64_t v = ord >> leaf->shift;
-    return v >= leaf->start && v - leaf->start <= UINT32_MAX;
-}
-
-static uint32_t codeOf(const scoreLeaf *leaf, uint64_t ord) {
-    return (uint32_t)((ord >> leaf->shift) - leaf->start);
-}
-
-/* The lowest and the highest ordinal that may have the code of a slot. */
-static uint64_t lowestOfSlot(const scoreLeaf *leaf, uint32_t slot) {
-    return (leaf->code[slot] + leaf->start) << leaf->shift;
-}
-static uint64_t highestOfSlot(const scoreLeaf *leaf, uint32_t slot) {
-    return ((leaf->code[slot] + leaf->start + 1) << leaf->shift) - 1;
-}
-
-/* Give the leaf codes that reach from ordinal `low` to `high` and are not finer than `shift`, beside what it has. Reads
- * no entry: coarser codes follow from finer ones. */
-static void leafWiden(scoreLeaf *leaf, uint64_t low, uint64_t high, uint32_t shift) {
-    if (leaf->n) {
-        if (lowestOfSlot(leaf, 0) < low) low = lowestOfSlot(leaf, 0);
-        if (highestOfSlot(leaf, leaf->n - 1) > high) high = highestOfSlot(leaf, leaf->n - 1);
-        if (leaf->shift > shift) shift = leaf->shift;
-    }
-    while ((high >> shift) - (low >> shift) > CODE_SPAN_MAX) shift++;
-    uint64_t margin = (UINT32_MAX - ((high >> shift) - (low >> shift))) / 2;
-    uint64_t start = low >> shift > margin ? (low >> shift) - margin : 0;
-    for (uint32_t i = 0; i < leaf->n; i++) {
-        leaf->code[i] = (uint32_t)(((leaf->code[i] + leaf->start) >> (shift - leaf->shift)) - start);
-    }
-    leaf->shift = shift;
-    leaf->start = start;
-}
-
-/* Codes that have come so near together that they say little are made anew from the scores. That happens to a leaf that
- * had a far outlier, or a wide range many splits ago. */
-static void leafTighten(scoreLeaf *leaf) {
-    uint32_t n = leaf->n, shift = leaf->shift;
-    if (n == 0 || shift == 0 || leaf->code[n - 1] - leaf->code[0] >= CODE_SPAN_MIN) return;
-    uint64_t low = ordinal(scoreOf(entryAt(leaf, 0))), high = ordinal(scoreOf(entryAt(leaf, n - 1)));
-    leaf->n = 0;
-    leafWiden(leaf, low, high, 0);
-    leaf->n = n;
-    serverAssert(leaf->shift < shift);
-    for (uint32_t i = 0; i < n; i++) prefetchRead(entryAt(leaf, i));
-    for (uint32_t i = 0; i < n; i++) leaf->code[i] = codeOf(leaf, ordinal(scoreOf(entryAt(leaf, i))));
-}
-
 /* ---- searching within a node ---- */
-
-/* How many of `n` ascending codes are lower. Without branches that depend on codes: those would be guessed wrong half
- * of the time. */
-static uint32_t codesBelow(const uint32_t *code, uint32_t n, uint32_t than) {
-    uint32_t low = 0;
-    if (n == 0) return 0;
-    while (n > 1) {
-        uint32_t half = n / 2;
-        low += code[low + half - 1] < than ? half : 0;
-        n -= half;
-    }
-    return low + (code[low] < than);
-}
-
-/* The slots first .. end - 1 have the code that is asked for: only there the entries have to be. */
-typedef struct slotRange {
-    uint32_t first, end;
-} slotRange;
-
-/* Of the slots from .. to - 1, those with the code of an ordinal. */
-static slotRange slotsOf(const scoreLeaf *leaf, uint32_t from, uint32_t to, uint64_t ord) {
-    if (!leafReaches(leaf, ord)) {
-        uint32_t slot = ord >> leaf->shift < leaf->start ? from : to;
-        return (slotRange){slot, slot};
-    }
-    uint32_t code = codeOf(leaf, ord);
-    uint32_t first = from + codesBelow(leaf->code + from, to - from, code), end = first;
-    if (end < to && leaf->code[end] == code) end++;
-    if (end < to && leaf->code[end] == code)
-        end = code == UINT32_MAX ? to : end + codesBelow(leaf->code + end, to - end, code + 1);
-    return (slotRange){first, end};
-}
-
-/* Of the slots from .. to - 1, the first that does not lie before the key; `*found` says whether it is the key. */
-static uint32_t slotOfKey(const scoreTree *t, const scoreLeaf *leaf, uint32_t from, uint32_t to, const scoreKey *key,
-                          bool *found) {
-    slotRange r = slotsOf(leaf, from, to, ordinal(key->score));
-    *found = false;
-    while (r.first < r.end) {
-        uint32_t middle = r.first + (r.end - r.first) / 2;
-        const void *entry = entryAt(leaf, middle);
-        if (entry == key->address) {
-            *found = true;
-            return middle;
-        }
-        double score = leaf->shift ? scoreOf(entry) : key->score; /* codes without shift are exact */
-        if (score < key->score || (score == key->score && t->compare(entry, key->entry) < 0)) {
-            r.first = middle + 1;
-        } else {
-            r.end = middle;
-        }
-    }
-    return r.first;
-}
-
-/* The first slot that does not lie before the bound. */
-static uint32_t slotOfBound(const scoreLeaf *leaf, scoreBound b) {
-    slotRange r = slotsOf(leaf, 0, leaf->n, ordinal(b.score));
-    if (leaf->shift == 0) return b.after_equal ? r.end : r.first;
-    while (r.first < r.end) {
-        uint32_t middle = r.first + (r.end - r.first) / 2;
-        double score = scoreOf(entryAt(leaf, middle));
-        if (score < b.score || (b.after_equal && score == b.score)) {
-            r.first = middle + 1;
-        } else {
-            r.end = middle;
-        }
-    }
-    return r.first;
-}
-
-static uint32_t slotBefore(const scoreLeaf *leaf, scoreTreeBefore *before, const void *arg) {
-    uint32_t low = 0, high = leaf->n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (before(entryAt(leaf, middle), arg)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
 
 /* How many of `n` ascending scores are lower than the bound's, or not higher. */
 static uint32_t scoresBelow(const double *score, uint32_t n, scoreBound b) {
@@ -454,7 +264,7 @@ static bool pathToKey(const scoreTree *t, const scoreKey *key, scorePath *p) {
         prefetchNode(node, level - 1);
     }
     p->leaf = node;
-    p->slot = slotOfKey(t, p->leaf, 0, p->leaf->n, key, &found);
+    p->slot = scoreLeafSlotOfKey(t->compare, p->leaf, 0, p->leaf->n, key, &found);
     return found;
 }
 
@@ -502,33 +312,6 @@ static bool isFirstOfLevel(const scoreTree *t, const scorePath *p, uint32_t leve
 
 /* ---- moving entries and children about ---- */
 
-/* Within a leaf. */
-static void leafMove(scoreLeaf *leaf, uint32_t to, uint32_t from, uint32_t n) {
-    memmove(&leaf->code[to], &leaf->code[from], n * sizeof(leaf->code[0]));
-    memmove(&leaf->entry[to], &leaf->entry[from], n * sizeof(leaf->entry[0]));
-}
-
-/* Make `to` reach as far as `n` slots of `from`, and no finer, so that it can take them. */
-static void leafPrepare(scoreLeaf *to, const scoreLeaf *from, uint32_t i, uint32_t n) {
-    if (to->n == 0) {
-        to->shift = from->shift;
-        to->start = from->start;
-        return;
-    }
-    uint64_t low = lowestOfSlot(from, i), high = highestOfSlot(from, i + n - 1);
-    if (to->shift < from->shift || !leafReaches(to, low) || !leafReaches(to, high))
-        leafWiden(to, low, high, from->shift);
-}
-
-/* From one leaf into free places of another that is prepared for it. */
-static void leafTake(scoreLeaf *to, uint32_t at, const scoreLeaf *from, uint32_t i, uint32_t n) {
-    uint32_t coarser = to->shift - from->shift;
-    for (uint32_t k = 0; k < n; k++) {
-        to->code[at + k] = (uint32_t)(((from->code[i + k] + from->start) >> coarser) - to->start);
-    }
-    memcpy(&to->entry[at], &from->entry[i], n * sizeof(to->entry[0]));
-}
-
 static void innerCopy(scoreInner *to, uint32_t at, const scoreInner *from, uint32_t i, uint32_t n) {
     memmove(&to->least_score[at], &from->least_score[i], n * sizeof(to->least_score[0]));
     memmove(&to->least_entry[at], &from->least_entry[i], n * sizeof(to->least_entry[0]));
@@ -540,7 +323,7 @@ static void nodeMove(void *node, uint32_t to, uint32_t from, uint32_t n, uint32_
     if (level) {
         innerCopy(node, to, node, from, n);
     } else {
-        leafMove(node, to, from, n);
+        scoreLeafMove(node, to, from, n);
     }
 }
 
@@ -548,16 +331,16 @@ static void nodeTake(void *to, uint32_t at, const void *from, uint32_t i, uint32
     if (level) {
         innerCopy(to, at, from, i, n);
     } else {
-        leafTake(to, at, from, i, n);
+        scoreLeafTake(to, at, from, i, n);
     }
 }
 
 static void nodePrepare(void *to, const void *from, uint32_t i, uint32_t n, uint32_t level) {
-    if (level == 0) leafPrepare(to, from, i, n);
+    if (level == 0) scoreLeafPrepare(to, from, i, n);
 }
 
 static void nodeTighten(void *node, uint32_t level) {
-    if (level == 0) leafTighten(node);
+    if (level == 0) scoreLeafTighten(node);
 }
 
 static void nodeSetCount(void *node, uint32_t n) {
@@ -581,7 +364,7 @@ static void noteLeast(scoreInner *parent, uint32_t at, uint32_t level) {
         parent->least_entry[at] = child->least_entry[0];
     } else {
         const scoreLeaf *leaf = parent->child[at];
-        parent->least_entry[at] = entryAt(leaf, 0);
+        parent->least_entry[at] = scoreLeafEntry(leaf, 0);
         parent->least_score[at] = scoreOf(parent->least_entry[at]);
     }
 }
@@ -765,13 +548,13 @@ static void fixUnderflow(scoreTree *t, scorePath *p) {
 
 static void insertAt(scoreTree *t, scorePath *p, void *entry) {
     scoreLeaf *leaf = p->leaf;
-    uint64_t ord = ordinal(scoreOf(entry));
+    uint64_t ord = scoreOrdinal(scoreOf(entry));
     bool at_end = p->slot == leaf->n && !leaf->next;
     bool at_begin = p->slot == 0 && !leaf->prev;
-    if (unlikely(!leafReaches(leaf, ord))) leafWiden(leaf, ord, ord, leaf->shift);
-    leafMove(leaf, p->slot + 1, p->slot, leaf->n - p->slot);
-    leaf->code[p->slot] = codeOf(leaf, ord);
-    setEntry(leaf, p->slot, entry);
+    if (unlikely(!scoreLeafReaches(leaf, ord))) scoreLeafWiden(leaf, ord, ord, leaf->shift);
+    scoreLeafMove(leaf, p->slot + 1, p->slot, leaf->n - p->slot);
+    leaf->code[p->slot] = scoreLeafCode(leaf, ord);
+    scoreLeafSetEntry(leaf, p->slot, entry);
     leaf->n++;
     t->size++;
     for (uint32_t level = 0; level < t->depth; level++) p->step[level].node->count[p->step[level].at]++;
@@ -781,10 +564,10 @@ static void insertAt(scoreTree *t, scorePath *p, void *entry) {
 
 static void insertFirst(scoreTree *t, void *entry) {
     scoreLeaf *leaf = leafCreate(t, NULL);
-    uint64_t ord = ordinal(scoreOf(entry));
-    leafWiden(leaf, ord, ord, 0);
-    leaf->code[0] = codeOf(leaf, ord);
-    setEntry(leaf, 0, entry);
+    uint64_t ord = scoreOrdinal(scoreOf(entry));
+    scoreLeafWiden(leaf, ord, ord, 0);
+    leaf->code[0] = scoreLeafCode(leaf, ord);
+    scoreLeafSetEntry(leaf, 0, entry);
     leaf->n = 1;
     t->root = leaf;
     t->size = 1;
@@ -803,22 +586,13 @@ void scoreTreeInsert(scoreTree *t, void *entry) {
     insertAt(t, &p, entry);
 }
 
-/* Order of (score, entry) and what is in a slot. The entry there is read only where its code says nothing. */
-static int compareToSlot(const scoreTree *t, double score, const void *entry, const scoreLeaf *leaf, uint32_t slot) {
-    uint64_t v = ordinal(score) >> leaf->shift, there = leaf->code[slot] + leaf->start;
-    if (v != there) return v < there ? -1 : 1;
-    const void *other = entryAt(leaf, slot);
-    if (leaf->shift && score != scoreOf(other)) return score < scoreOf(other) ? -1 : 1;
-    return t->compare(entry, other);
-}
-
 bool scoreTreeAppend(scoreTree *t, void *entry) {
     scorePath p;
     if (!t->root) {
         insertFirst(t, entry);
         return true;
     }
-    if (compareToSlot(t, scoreOf(entry), entry, t->last, t->last->n - 1) <= 0) return false;
+    if (scoreLeafCompare(t->compare, scoreOf(entry), entry, t->last, t->last->n - 1) <= 0) return false;
     pathToEnd(t, true, &p);
     insertAt(t, &p, entry);
     return true;
@@ -830,7 +604,7 @@ bool scoreTreePrepend(scoreTree *t, void *entry) {
         insertFirst(t, entry);
         return true;
     }
-    if (compareToSlot(t, scoreOf(entry), entry, t->first, 0) >= 0) return false;
+    if (scoreLeafCompare(t->compare, scoreOf(entry), entry, t->first, 0) >= 0) return false;
     pathToEnd(t, false, &p);
     insertAt(t, &p, entry);
     return true;
@@ -839,7 +613,7 @@ bool scoreTreePrepend(scoreTree *t, void *entry) {
 /* Take `n` entries out of the leaf of the path, from its place on. */
 static void removeAt(scoreTree *t, scorePath *p, uint32_t n) {
     scoreLeaf *leaf = p->leaf;
-    leafMove(leaf, p->slot, p->slot + n, leaf->n - p->slot - n);
+    scoreLeafMove(leaf, p->slot, p->slot + n, leaf->n - p->slot - n);
     leaf->n -= n;
     t->size -= n;
     for (uint32_t level = 0; level < t->depth; level++) p->step[level].node->count[p->step[level].at] -= n;
@@ -866,7 +640,7 @@ size_t scoreTreeRemoveRanks(scoreTree *t, size_t first, size_t last, void (*remo
         pathToRank(t, first, &p);
         uint32_t n = p.leaf->n - p.slot;
         if (n > want - done) n = (uint32_t)(want - done);
-        for (uint32_t i = 0; i < n; i++) gone[i] = entryAt(p.leaf, p.slot + i);
+        for (uint32_t i = 0; i < n; i++) gone[i] = scoreLeafEntry(p.leaf, p.slot + i);
         removeAt(t, &p, n);
         done += n;
         if (!removed) continue;
@@ -883,20 +657,20 @@ size_t scoreTreeRemoveRanks(scoreTree *t, size_t first, size_t last, void (*remo
 static bool fitsInPlace(const scoreTree *t, const scorePath *p, double score, const void *entry) {
     const scoreLeaf *leaf = p->leaf, *next = leaf->next, *prev = leaf->prev;
     if (p->slot > 0) {
-        if (compareToSlot(t, score, entry, leaf, p->slot - 1) < 0) return false;
-    } else if (prev && compareToSlot(t, score, entry, prev, prev->n - 1) < 0) {
+        if (scoreLeafCompare(t->compare, score, entry, leaf, p->slot - 1) < 0) return false;
+    } else if (prev && scoreLeafCompare(t->compare, score, entry, prev, prev->n - 1) < 0) {
         return false;
     }
-    if (p->slot + 1 < leaf->n) return compareToSlot(t, score, entry, leaf, p->slot + 1) < 0;
-    return !next || compareToSlot(t, score, entry, next, 0) < 0;
+    if (p->slot + 1 < leaf->n) return scoreLeafCompare(t->compare, score, entry, leaf, p->slot + 1) < 0;
+    return !next || scoreLeafCompare(t->compare, score, entry, next, 0) < 0;
 }
 
 static void updateInPlace(const scoreTree *t, const scorePath *p, double score, void *entry) {
     scoreLeaf *leaf = p->leaf;
-    uint64_t ord = ordinal(score);
-    if (!leafReaches(leaf, ord)) leafWiden(leaf, ord, ord, leaf->shift);
-    leaf->code[p->slot] = codeOf(leaf, ord);
-    setScore(entry, score);
+    uint64_t ord = scoreOrdinal(score);
+    if (!scoreLeafReaches(leaf, ord)) scoreLeafWiden(leaf, ord, ord, leaf->shift);
+    leaf->code[p->slot] = scoreLeafCode(leaf, ord);
+    scoreSet(entry, score);
     if (p->slot == 0) noteLeastUpward(t, p, 0);
 }
 
@@ -905,19 +679,21 @@ static bool updateInLeaf(const scoreTree *t, const scorePath *p, double score, v
     scoreLeaf *leaf = p->leaf;
     uint32_t from = p->slot, n = leaf->n, to;
     if (from == 0 || from == n - 1) return false;
-    if (compareToSlot(t, score, entry, leaf, 0) < 0 || compareToSlot(t, score, entry, leaf, n - 1) > 0) return false;
+    if (scoreLeafCompare(t->compare, score, entry, leaf, 0) < 0 ||
+        scoreLeafCompare(t->compare, score, entry, leaf, n - 1) > 0)
+        return false;
     scoreKey key = {score, entry, entry};
     bool found;
-    if (compareToSlot(t, score, entry, leaf, from - 1) < 0) {
-        to = slotOfKey(t, leaf, 0, from, &key, &found);
-        leafMove(leaf, to + 1, to, from - to);
+    if (scoreLeafCompare(t->compare, score, entry, leaf, from - 1) < 0) {
+        to = scoreLeafSlotOfKey(t->compare, leaf, 0, from, &key, &found);
+        scoreLeafMove(leaf, to + 1, to, from - to);
     } else {
-        to = slotOfKey(t, leaf, from + 1, n, &key, &found) - 1;
-        leafMove(leaf, from, from + 1, to - from);
+        to = scoreLeafSlotOfKey(t->compare, leaf, from + 1, n, &key, &found) - 1;
+        scoreLeafMove(leaf, from, from + 1, to - from);
     }
-    leaf->code[to] = codeOf(leaf, ordinal(score));
-    setEntry(leaf, to, entry);
-    setScore(entry, score);
+    leaf->code[to] = scoreLeafCode(leaf, scoreOrdinal(score));
+    scoreLeafSetEntry(leaf, to, entry);
+    scoreSet(entry, score);
     return true;
 }
 
@@ -930,7 +706,7 @@ bool scoreTreeUpdate(scoreTree *t, void *entry, double score) {
         updateInPlace(t, &p, score, entry);
     } else if (!updateInLeaf(t, &p, score, entry)) {
         removeAt(t, &p, 1);
-        setScore(entry, score);
+        scoreSet(entry, score);
         scoreTreeInsert(t, entry);
     }
     return true;
@@ -958,7 +734,7 @@ static bool stepLookup(scoreTreeLookup *l) {
         return false;
     }
     const scoreLeaf *leaf = l->node;
-    l->rank += slotOfKey(l->t, leaf, 0, leaf->n, &key, &found);
+    l->rank += scoreLeafSlotOfKey(l->t->compare, leaf, 0, leaf->n, &key, &found);
     if (!found) l->rank = SCORE_TREE_NONE;
     return true;
 }
@@ -1008,7 +784,7 @@ static scoreTreeIter seek(const scoreTree *t, scoreBound bound, scoreTreeBefore 
         prefetchNode(node, level - 1);
     }
     const scoreLeaf *leaf = node;
-    uint32_t slot = before ? slotBefore(leaf, before, arg) : slotOfBound(leaf, bound);
+    uint32_t slot = before ? scoreLeafSlotBefore(leaf, before, arg) : scoreLeafSlotOfBound(leaf, bound);
     if (rank) *rank = sum + slot;
     return (scoreTreeIter){leaf, slot};
 }
@@ -1061,12 +837,12 @@ void *scoreTreeNext(scoreTreeIter *it) {
     uint32_t slot = it->slot++;
     uint32_t ahead = slot + PREFETCH_ENTRIES;
     if (likely(ahead < leaf->n)) {
-        prefetchRead(entryAt(leaf, ahead));
+        prefetchRead(scoreLeafEntry(leaf, ahead));
         if (unlikely(ahead + PREFETCH_ENTRIES == leaf->n)) prefetchPlaces(leaf->next, false);
     } else if (leaf->next && ahead - leaf->n < leaf->next->n) {
-        prefetchRead(entryAt(leaf->next, ahead - leaf->n));
+        prefetchRead(scoreLeafEntry(leaf->next, ahead - leaf->n));
     }
-    return entryAt(leaf, slot);
+    return scoreLeafEntry(leaf, slot);
 }
 
 void *scoreTreePrev(scoreTreeIter *it) {
@@ -1080,12 +856,12 @@ void *scoreTreePrev(scoreTreeIter *it) {
     }
     uint32_t slot = --it->slot;
     if (likely(slot >= PREFETCH_ENTRIES)) {
-        prefetchRead(entryAt(leaf, slot - PREFETCH_ENTRIES));
+        prefetchRead(scoreLeafEntry(leaf, slot - PREFETCH_ENTRIES));
         if (unlikely(slot == 2 * PREFETCH_ENTRIES)) prefetchPlaces(leaf->prev, true);
     } else if (leaf->prev && leaf->prev->n + slot >= PREFETCH_ENTRIES) {
-        prefetchRead(entryAt(leaf->prev, leaf->prev->n + slot - PREFETCH_ENTRIES));
+        prefetchRead(scoreLeafEntry(leaf->prev, leaf->prev->n + slot - PREFETCH_ENTRIES));
     }
-    return entryAt(leaf, slot);
+    return scoreLeafEntry(leaf, slot);
 }
 
 /* ---- defragmentation ---- */
@@ -1094,7 +870,7 @@ bool scoreTreeEntryMoved(scoreTree *t, const void *from, void *to) {
     scoreKey key = {scoreOf(to), to, from};
     scorePath p;
     if (!t->root || !pathToKey(t, &key, &p)) return false;
-    setEntry(p.leaf, p.slot, to);
+    scoreLeafSetEntry(p.leaf, p.slot, to);
     if (p.slot == 0) noteLeastUpward(t, &p, 0);
     return true;
 }
@@ -1131,11 +907,11 @@ typedef struct scoreCheck {
 static void checkLeaf(scoreCheck *c, const scoreLeaf *leaf) {
     serverAssert(leaf->prev == c->leaf);
     serverAssert(c->leaf ? c->leaf->next == leaf : c->t->first == leaf);
-    const void *before = leaf->prev ? entryAt(leaf->prev, leaf->prev->n - 1) : NULL;
+    const void *before = leaf->prev ? scoreLeafEntry(leaf->prev, leaf->prev->n - 1) : NULL;
     for (uint32_t i = 0; i < leaf->n; i++) {
-        const void *entry = entryAt(leaf, i);
-        uint64_t ord = ordinal(scoreOf(entry));
-        serverAssert(leafReaches(leaf, ord) && leaf->code[i] == codeOf(leaf, ord));
+        const void *entry = scoreLeafEntry(leaf, i);
+        uint64_t ord = scoreOrdinal(scoreOf(entry));
+        serverAssert(scoreLeafReaches(leaf, ord) && leaf->code[i] == scoreLeafCode(leaf, ord));
         serverAssert(!before || scoreOf(before) < scoreOf(entry) ||
                      (scoreOf(before) == scoreOf(entry) && c->t->compare(before, entry) < 0));
         before = entry;
@@ -1161,7 +937,7 @@ static size_t checkNode(scoreCheck *c, const void *node, uint32_t level, bool fi
         serverAssert(count == inner->count[i]);
         const scoreInner *below = level > 1 ? inner->child[i] : NULL;
         const scoreLeaf *leaf = level > 1 ? NULL : inner->child[i];
-        serverAssert(inner->least_entry[i] == (below ? below->least_entry[0] : entryAt(leaf, 0)));
+        serverAssert(inner->least_entry[i] == (below ? below->least_entry[0] : scoreLeafEntry(leaf, 0)));
         serverAssert(inner->least_score[i] == scoreOf(inner->least_entry[i]));
         sum += count;
     }
