@@ -37,6 +37,8 @@ class Random:
         # How many different members a round knows: few meet often, many cross the thresholds of encodings.
         self.spread = self.r.choice([4, 12, 12, 40, 200])
         self.texts = [self.text() for _ in range(8)]
+        # Commands that both servers have.
+        self.known = set()
 
     def chance(self, p):
         return self.r.random() < p
