@@ -24,18 +24,27 @@ def unfold(word):
 
 def read_vectors():
     """(type, commands, payload) of each."""
+    return [vector[1:] for vector in read_named()]
+
+
+def read_payloads():
+    """(name, payload) of each."""
+    return [(name, payload) for name, _, _, payload in read_named()]
+
+
+def read_named():
     vectors = []
     with open(PATH, encoding="ascii") as file:
         for line in file:
             words = line.split()
             if words[:1] == ["vector"]:
-                vectors.append(("", [], bytearray()))
+                vectors.append((words[1], "", [], bytearray()))
             elif words[:1] == ["type"]:
-                vectors[-1] = (words[1], *vectors[-1][1:])
+                vectors[-1] = (vectors[-1][0], words[1], *vectors[-1][2:])
             elif words[:1] == ["do"]:
-                vectors[-1][1].append([unfold(word) for word in words[1:]])
+                vectors[-1][2].append([unfold(word) for word in words[1:]])
             elif words[:1] == ["payload"]:
-                vectors[-1][2].extend(bytes.fromhex("".join(unfold(word).decode() for word in words[1:])))
+                vectors[-1][3].extend(bytes.fromhex("".join(unfold(word).decode() for word in words[1:])))
     return vectors
 
 

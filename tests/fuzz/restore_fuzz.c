@@ -1,0 +1,105 @@
+/* restore_fuzz.c -- bytes that RESTORE could be given, foot aside: refused, or a value that is good for all its type does.
+ *
+ * The first byte of the input chooses the settings of encodings; the rest is RDB's type byte and value. What is accepted
+ * is checked, copied, digested, measured, written and read back: each copy must be whole and have the same digest.
+ *
+ * Corpus      tests/fuzz/corpus/restore, made of tests/type/vectors.txt by its own script, make_restore_corpus.py.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "digest.h"
+#include "object_internal.h"
+#include "object_settings.h"
+#include "object_types.h"
+#include "panic.h"
+#include "rdb_value.h"
+#include "zmalloc.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const slice key = {"key", 3};
+
+/* The defaults, nothing compact, little compact, nodes as small or as large as they may be. */
+static void chooseSettings(unsigned choice) {
+    static const objectSettings usual = {.hash_max_listpack_entries = 512,
+                                         .hash_max_listpack_value = 64,
+                                         .set_max_intset_entries = 512,
+                                         .set_max_listpack_entries = 128,
+                                         .set_max_listpack_value = 64,
+                                         .zset_max_listpack_entries = 128,
+                                         .zset_max_listpack_value = 64,
+                                         .list_max_listpack_size = -2,
+                                         .stream_node_max_bytes = 4096,
+                                         .stream_node_max_entries = 100,
+                                         .hll_sparse_max_bytes = 3000,
+                                         .compression = true};
+    object_settings = usual;
+    if (choice % 4 == 0) return;
+    bool none = choice % 4 == 1;
+    long long entries = none ? 0 : choice % 4 == 2 ? 2 : 1 << 30;
+    long long value = none ? 0 : choice % 4 == 2 ? 8 : 1 << 30;
+    object_settings.hash_max_listpack_entries = object_settings.set_max_listpack_entries = entries;
+    object_settings.zset_max_listpack_entries = object_settings.set_max_intset_entries = entries;
+    object_settings.hash_max_listpack_value = object_settings.set_max_listpack_value = value;
+    object_settings.zset_max_listpack_value = value;
+    object_settings.list_max_listpack_size = choice % 4 == 3 ? -5 : 1;
+    object_settings.list_compress_depth = choice % 8 >= 4;
+    object_settings.stream_node_max_entries = none ? 1 : 0;
+}
+
+static void mustBeWhole(const robj *o) {
+    const objectTypeOps *ops = o->type == OBJ_STRING ? NULL : objectOps((objectTypeId)o->type);
+    if (ops && ops->check) ops->check(objectStructure(o), o->encoding);
+    serverAssert(sliceEq(objectKey(o), key));
+    objectPrefetchValue(o);
+    (void)objectElements(o);
+    serverAssert(objectFreeEffort(o) >= 1);
+    serverAssert(objectMemUsage(o, 0) >= sizeof(robj) && objectMemUsage(o, 5) >= sizeof(robj));
+}
+
+static digest digestOf(const robj *o) {
+    digest d = {{0}};
+    digestMixValue(&d, o);
+    return d;
+}
+
+static void mustBeSame(const robj *a, const robj *b) {
+    digest da = digestOf(a), db = digestOf(b);
+    serverAssert(a->type == b->type && memcmp(da.bytes, db.bytes, sizeof(da.bytes)) == 0);
+}
+
+/* Written, and read again: all of what is written, and the same value. */
+static void writeAndRead(const robj *o, bool compress) {
+    sds out = rdbCatValue(sdsEmpty(), o, compress);
+    rdbReader r = {out, out + sdsLen(out)};
+    robj *again = rdbReadValue(&r, key, false);
+    serverAssert(again && r.p == r.end);
+    mustBeWhole(again);
+    mustBeSame(o, again);
+    objectFree(again);
+    sdsFree(out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static bool ready = false;
+    if (!ready) objectTypesRegister();
+    ready = true;
+    if (size == 0) return 0;
+    chooseSettings(data[0]);
+    /* A block of its own, so that a step outside is seen at both ends. */
+    char *bytes = zmalloc(size);
+    memcpy(bytes, data + 1, size - 1);
+    rdbReader r = {bytes, bytes + size - 1};
+    robj *o = rdbReadValue(&r, key, data[0] & 0x80);
+    zfree(bytes);
+    if (!o) return 0;
+    mustBeWhole(o);
+    robj *copy = objectDup(o, key);
+    mustBeWhole(copy);
+    mustBeSame(o, copy);
+    writeAndRead(o, false);
+    writeAndRead(copy, true);
+    objectFree(o);
+    mustBeWhole(copy);
+    objectFree(copy);
+    return 0;
+}
