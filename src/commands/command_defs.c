@@ -26,6 +26,25 @@ static int setGetKeys(const serverCommand *cmd, const slice *argv, uint32_t argc
     return 1;
 }
 
+/* BITFIELD that has complete GETs and nothing else but rules of overflow only reads. */
+static int bitfieldGetKeys(const serverCommand *cmd, const slice *argv, uint32_t argc, requestKey *out, int cap) {
+    unused(cmd);
+    uint32_t at = 2;
+    while (at < argc) {
+        if (sliceIs(argv[at], "get") && argc - at > 2) at += 3;
+        else if (sliceIs(argv[at], "overflow") && argc - at > 1) at += 2;
+        else break;
+    }
+    if (cap > 0) {
+        out[0].index = 1;
+        out[0].flags = at < argc ? CMD_KEY_RW | CMD_KEY_ACCESS | CMD_KEY_UPDATE : CMD_KEY_RO | CMD_KEY_ACCESS;
+    }
+    return 1;
+}
+
+static serverCommand bitmap_commands[] = {
+#include "bitmap.def"
+};
 static serverCommand connection_commands[] = {
 #include "connection.def"
 };
@@ -40,6 +59,7 @@ static serverCommand string_commands[] = {
 };
 
 void commandsRegister(void) {
+    commandTableRegister(bitmap_commands, array_len(bitmap_commands));
     commandTableRegister(connection_commands, array_len(connection_commands));
     commandTableRegister(generic_commands, array_len(generic_commands));
     commandTableRegister(server_commands, array_len(server_commands));

@@ -8,6 +8,15 @@
 
 #include "client.h"
 
+/* bitmap.def */
+void bitcountCommand(client *c);
+void bitfieldCommand(client *c);
+void bitfieldRoCommand(client *c);
+void bitopCommand(client *c);
+void bitposCommand(client *c);
+void getbitCommand(client *c);
+void setbitCommand(client *c);
+
 /* connection.def */
 void authCommand(client *c);
 void clientCapaCommand(client *c);

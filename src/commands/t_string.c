@@ -16,12 +16,12 @@
 #include "key_changed.h"
 #include "key_prefetch.h"
 #include "reply.h"
+#include "string_change.h"
 #include "string_limits.h"
 #include <limits.h>
 #include <math.h>
 
 #define NO_EXPIRE (-1)
-#define GROW_SLACK (2 * 1024 * 1024) /* a growing value may be given so much more than it needs */
 
 /* ---- Options of SET, GETEX and MSETEX ---------------------------------------------------------------------------- */
 
@@ -232,15 +232,6 @@ void strlenCommand(client *c) {
     if (!checkType(c, o, OBJ_STRING)) addReplyLongLong(c, o ? (long long)objectStringLen(o) : 0);
 }
 
-/* Turn a range with positions counted from either end into from..to inside `len` bytes. False: it is empty. */
-static bool clampRange(long long *from, long long *to, long long len) {
-    if (len == 0 || (*from < 0 && *to < 0 && *from > *to)) return false;
-    if (*from < 0) *from = *from < -len ? 0 : *from + len;
-    if (*to < 0) *to = *to < -len ? 0 : *to + len;
-    if (*to >= len) *to = len - 1;
-    return *from <= *to;
-}
-
 void getrangeCommand(client *c) {
     long long from, to;
 
@@ -411,14 +402,6 @@ void msetexCommand(client *c) {
 
 /* ---- Changing in place ------------------------------------------------------------------------------------------- */
 
-/* Make the value of `o` writable up to `len` bytes, which commandMemoryReserve() has granted. */
-static robj *makeWritable(client *c, robj *o, hashedKey key, size_t len) {
-    robj *writable = objectMakeWritableTake(o, len);
-
-    dbReplaceEntry(c->db, o, writable, key);
-    return writable;
-}
-
 void appendCommand(client *c) {
     hashedKey key = clientKeyAt(c, 1);
     robj *o = lookupKeyWrite(c->db, key);
@@ -432,7 +415,7 @@ void appendCommand(client *c) {
         len = objectStringLen(o);
         if (!checkLength(c, len, tail.len)) return;
         if (!commandMemoryReserve(c, objectWritableNeeds(o, len + tail.len))) return;
-        o = makeWritable(c, o, key, len + tail.len);
+        o = stringMakeWritable(c, key, o, len + tail.len);
         if (tail.len) memcpy(objectWritableBytes(o) + len, tail.ptr, tail.len);
         objectSetStringLen(o, len + tail.len);
     }
@@ -460,16 +443,9 @@ void setrangeCommand(client *c) {
     if (!checkLength(c, (unsigned long long)offset, part.len)) return;
 
     size_t at = (size_t)offset, len = at + part.len > old_len ? at + part.len : old_len;
-    if (!commandMemoryReserve(c, o ? objectWritableNeeds(o, len) : 2 * key.name.len + len + GROW_SLACK)) return;
-    if (!o) {
-        o = objectCreateRawString(key.name, sliceOf("", 0), object_main_owner);
-        dbAddTake(c->db, o, key);
-    }
-    o = makeWritable(c, o, key, len);
-    char *bytes = objectWritableBytes(o);
-    if (at > old_len) memset(bytes + old_len, 0, at - old_len);
-    memcpy(bytes + at, part.ptr, part.len);
-    objectSetStringLen(o, len);
+    o = stringOpen(c, key, o, len, at);
+    if (!o) return;
+    memcpy(objectWritableBytes(o) + at, part.ptr, part.len);
     valueChanged(c, key, "setrange");
     addReplyLongLong(c, (long long)len);
 }

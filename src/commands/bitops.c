@@ -1,0 +1,211 @@
+/* bitops.c -- strings as rows of bits: SETBIT, GETBIT, BITCOUNT, BITPOS, BITOP.
+ *
+ * Not here    how bits are counted and combined (ds/bits.h); BITFIELD (bitfield.c).
+ * Threads     main.
+ * Invariants  1. A bit that has its value already, in a string that is long enough, is no change: the value stays as it
+ *                is, with its encoding.
+ * Tests       tests/type/bitmap.tcl, tests/unit/ds/bits_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "bit_offset.h"
+#include "bits.h"
+#include "command_memory.h"
+#include "commands.h"
+#include "key_prefetch.h"
+#include "string_change.h"
+#include "typed_key.h"
+#include "zmalloc.h"
+
+/* ---- One bit ----------------------------------------------------------------------------------------------------- */
+
+static bool bitOf(const robj *o, uint64_t at) {
+    char digits[LONG_STR_SIZE];
+    slice bytes = objectString(o, digits);
+
+    return at >> 3 < bytes.len && bitsTest(bytes.ptr, at);
+}
+
+void getbitCommand(client *c) {
+    uint64_t at;
+    robj *o;
+
+    if (!getBitOffsetFromArg(c, 2, 0, &at)) return;
+    if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_STRING, &o)) return;
+    if (o && bitOf(o, at)) addReplyOne(c);
+    else addReplyZero(c);
+}
+
+void setbitCommand(client *c) {
+    hashedKey key = clientKeyAt(c, 1);
+    uint64_t at;
+    long long bit;
+    robj *o;
+
+    if (!getBitOffsetFromArg(c, 2, 0, &at)) return;
+    if (!getRangeLongFromArg(c, 3, 0, 1, &bit, "bit is not an integer or out of range")) return;
+    if (!typedKeyWrite(c, key, OBJ_STRING, &o)) return;
+
+    size_t old_len = o ? objectStringLen(o) : 0, len = (size_t)(at >> 3) + 1;
+    bool old_bit = o && bitOf(o, at);
+    if (!o || len > old_len || old_bit != bit) {
+        if (len < old_len) len = old_len;
+        o = stringOpen(c, key, o, len, len);
+        if (!o) return;
+        char *byte = objectWritableBytes(o) + (at >> 3);
+        if (old_bit != bit) *byte = (char)(*byte ^ (0x80 >> (at & 7)));
+        keyChanged(c, key, NOTIFY_STRING, "setbit", 1);
+    }
+    if (old_bit) addReplyOne(c);
+    else addReplyZero(c);
+}
+
+/* ---- Ranges ------------------------------------------------------------------------------------------------------ */
+
+typedef struct bitRange {
+    long long from, to;
+    bool in_bits;
+    bool has_end;
+} bitRange;
+
+/* [start [end [BYTE|BIT]]] from argument `first` on. False after an error. */
+static bool parseRange(client *c, uint32_t first, bitRange *range) {
+    *range = (bitRange){.from = 0, .to = -1};
+    if (c->argc > first && !getLongLongFromArg(c, first, &range->from, NULL)) return false;
+    if (c->argc > first + 1 && !getLongLongFromArg(c, first + 1, &range->to, NULL)) return false;
+    range->has_end = c->argc > first + 1;
+    if (c->argc <= first + 2) return true;
+    range->in_bits = sliceIs(c->argv[first + 2], "bit");
+    if (c->argc == first + 3 && (range->in_bits || sliceIs(c->argv[first + 2], "byte"))) return true;
+    addReplySyntaxError(c);
+    return false;
+}
+
+/* The range as bits from..end of a string of `len` bytes. False: there are none. */
+static bool bitsOfRange(const bitRange *range, size_t len, uint64_t *from, uint64_t *end) {
+    long long first = range->from, last = range->to;
+    unsigned unit = range->in_bits ? 1 : 8;
+
+    if (!clampRange(&first, &last, (long long)(len * 8 / unit))) return false;
+    *from = (uint64_t)first * unit;
+    *end = ((uint64_t)last + 1) * unit;
+    return true;
+}
+
+void bitcountCommand(client *c) {
+    char digits[LONG_STR_SIZE];
+    bitRange range;
+    uint64_t from, end;
+    robj *o;
+
+    if (c->argc > 5) {
+        addReplySyntaxError(c);
+        return;
+    }
+    if (!parseRange(c, 2, &range) || !typedKeyRead(c, clientKeyAt(c, 1), OBJ_STRING, &o)) return;
+    slice bytes = o ? objectString(o, digits) : sliceOf("", 0);
+    bool any = bitsOfRange(&range, bytes.len, &from, &end);
+    addReplyLongLong(c, any ? (long long)bitsCount(bytes.ptr, from, end) : 0);
+}
+
+/* A string goes on with zeros for who looks for one and names no end of the range. */
+void bitposCommand(client *c) {
+    char digits[LONG_STR_SIZE];
+    bitRange range;
+    uint64_t from, end;
+    long long bit;
+    robj *o;
+
+    if (!getLongLongFromArg(c, 2, &bit, NULL)) return;
+    if (bit != 0 && bit != 1) {
+        addReplyError(c, "The bit argument must be 1 or 0.");
+        return;
+    }
+    if (!parseRange(c, 3, &range) || !typedKeyRead(c, clientKeyAt(c, 1), OBJ_STRING, &o)) return;
+    if (!o) {
+        addReplyLongLong(c, bit ? -1 : 0);
+        return;
+    }
+    slice bytes = objectString(o, digits);
+    int64_t found = -1;
+    if (bitsOfRange(&range, bytes.len, &from, &end)) {
+        found = bitsFind(bytes.ptr, from, end, bit);
+        if (found == -1 && !bit && !range.has_end) found = (int64_t)end;
+    }
+    addReplyLongLong(c, found);
+}
+
+/* ---- BITOP ------------------------------------------------------------------------------------------------------- */
+
+/* A source, with room for the digits of a number. */
+typedef struct bitSource {
+    char digits[LONG_STR_SIZE];
+} bitSource;
+
+#define SOURCES_AT_HAND 8
+
+static bool parseOperation(slice word, bitsOperation *operation) {
+    static const char *words[] = {[BITS_AND] = "and", [BITS_OR] = "or", [BITS_XOR] = "xor", [BITS_NOT] = "not"};
+    for (size_t i = 0; i < array_len(words); i++) {
+        if (!sliceIs(word, words[i])) continue;
+        *operation = (bitsOperation)i;
+        return true;
+    }
+    return false;
+}
+
+/* The strings of the `count` keys from argument 3 on, which are there as long as the keyspace does not change. False
+ * after an error. */
+static bool lookUpSources(client *c, uint32_t count, slice *out, bitSource *room, size_t *longest) {
+    *longest = 0;
+    for (uint32_t i = 0, ready = 0; i < count; i++) {
+        robj *o;
+        if (i == ready) ready += keysPrefetch(c, 3 + i, 1, count - i);
+        if (!typedKeyRead(c, clientKeyAt(c, 3 + i), OBJ_STRING, &o)) return false;
+        out[i] = o ? objectString(o, room[i].digits) : sliceOf("", 0);
+        if (out[i].len > *longest) *longest = out[i].len;
+    }
+    return true;
+}
+
+static void combine(client *c, bitsOperation operation, uint32_t count, slice *sources, bitSource *room) {
+    hashedKey to = clientKeyAt(c, 2);
+    size_t len;
+
+    if (!lookUpSources(c, count, sources, room, &len)) return;
+    if (len == 0) {
+        if (dbDelete(c->db, to)) keyChanged(c, to, NOTIFY_GENERIC, "del", 1);
+        addReplyZero(c);
+        return;
+    }
+    if (!commandMemoryReserve(c, len + to.name.len)) return;
+    char *bytes = zmalloc(len);
+    bitsCombine(bytes, len, operation, sources, count);
+    setKeyTake(c->db, objectCreateFromExactTake(to.name, bytes, len, object_main_owner), to, false);
+    keyChanged(c, to, NOTIFY_STRING, "set", 1);
+    addReplyLongLong(c, (long long)len);
+}
+
+void bitopCommand(client *c) {
+    slice sources_at_hand[SOURCES_AT_HAND], *sources = sources_at_hand;
+    bitSource room_at_hand[SOURCES_AT_HAND], *room = room_at_hand;
+    uint32_t count = c->argc - 3;
+    bitsOperation operation;
+
+    if (!parseOperation(c->argv[1], &operation)) {
+        addReplySyntaxError(c);
+        return;
+    }
+    if (operation == BITS_NOT && count != 1) {
+        addReplyError(c, "BITOP NOT must be called with a single source key.");
+        return;
+    }
+    if (count > SOURCES_AT_HAND) {
+        sources = zmalloc(count * sizeof(*sources));
+        room = zmalloc(count * sizeof(*room));
+    }
+    combine(c, operation, count, sources, room);
+    if (sources != sources_at_hand) {
+        zfree(sources);
+        zfree(room);
+    }
+}
