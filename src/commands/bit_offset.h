@@ -9,8 +9,8 @@
 #include "reply.h"
 #include "string_limits.h"
 
-/* The bit that argument `index` names; with `width` not 0, "#N" is the N-th field of so many bits. False when it is none
- * that a string may have: then an error was sent. */
+/* The bit that argument `index` names; with `width` not 0, "#N" is the N-th field of so many bits. False when it is
+ * none that a string may have: then an error was sent. */
 static inline bool getBitOffsetFromArg(client *c, uint32_t index, unsigned width, uint64_t *out) {
     slice text = c->argv[index];
     bool fields = width && text.len && text.ptr[0] == '#';

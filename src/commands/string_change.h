@@ -11,9 +11,9 @@
 /* Make the value of `o` writable up to `capacity` bytes, which commandMemoryReserve() has granted. Gives the entry that
  * the key has now. */
 robj *stringMakeWritable(client *c, hashedKey key, robj *o, size_t capacity);
-/* Open the string `o` of `key` for a change at any place in `len` bytes, at least as many as it has; NULL: the key is not
- * there, and gets a string. New bytes before `zero_to` are zero, the caller writes the others. Gives the entry that the
- * key has now; NULL: there is no memory, an error was sent and nothing has changed. */
+/* Open the string `o` of `key` for a change at any place in `len` bytes, at least as many as it has; NULL: the key is
+ * not there, and gets a string. New bytes before `zero_to` are zero, the caller writes the others. Gives the entry that
+ * the key has now; NULL: there is no memory, an error was sent and nothing has changed. */
 robj *stringOpen(client *c, hashedKey key, robj *o, size_t len, size_t zero_to) must_check;
 
 /* Turn a range with positions counted from either end into from..to inside `len`. False: it is empty. */

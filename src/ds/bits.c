@@ -1,9 +1,9 @@
 /* bits.c -- bits in a row of bytes: counted, found, combined, and read and written as integers.
  *
  * Counting adds neighbours inside words (pairs, fours, bytes) and puts off the sum across a word's bytes until they are
- * nearly full. Four words lie side by side in a vector, which the compiler makes of what the processor has: two of 16 bytes
- * on any x86-64, one of 32 in a second copy for those with AVX2. Combining goes in pieces that stay in the first cache
- * level while all sources are applied to them.
+ * nearly full. Four words lie side by side in a vector, which the compiler makes of what the processor has: two of 16
+ * bytes on any x86-64, one of 32 in a second copy for those with AVX2. Combining goes in pieces that stay in the first
+ * cache level while all sources are applied to them.
  *
  * Not here    strings, keys, errors (commands/bitops.c, commands/bitfield.c).
  * Threads     any: a function knows only its arguments.

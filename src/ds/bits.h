@@ -20,8 +20,8 @@ static inline bool bitsTest(const char *bytes, uint64_t at) {
 }
 
 typedef enum { BITS_AND, BITS_OR, BITS_XOR, BITS_NOT } bitsOperation;
-/* Combine `count` sources, of which those that are shorter than `len` go on with zeros, into `len` bytes at `out`, which
- * overlaps none of them. BITS_NOT has one source. */
+/* Combine `count` sources, of which those that are shorter than `len` go on with zeros, into `len` bytes at `out`,
+ * which overlaps none of them. BITS_NOT has one source. */
 void bitsCombine(char *out, size_t len, bitsOperation operation, const slice *sources, size_t count);
 
 /* The integer of `width` bits (1..64) at bit `at`, its highest bit first, not extended; what lies behind `len` bytes is

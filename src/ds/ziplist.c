@@ -10,7 +10,7 @@
  *               text
  *
  *   zipmap   | pairs 1 | pair | pair | ... | ff |
- *   pair     | length | field | length | unused 1 | value | unused bytes |     length: 1 byte below fe, or fe and 4 bytes
+ *   pair     | length | field | length | unused 1 | value | unused bytes |   length: 1 byte below fe, or fe and 4 bytes
  *
  * Each is read twice: once to see that it is whole and how much room its elements take at most, once to append them.
  *

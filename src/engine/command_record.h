@@ -39,9 +39,10 @@ typedef struct recordCache {
  * as it knows them; then recordComplete(). */
 parsedCommand *recordCreate(recordArena *a, size_t argc);
 /* Look the command up, check its arity, extract and hash its keys, and the fields or members that it looks up in the
- * first one's value, find the slot if slots are on, and build the value of a SET-like command, as made by thread `owner`. What is wrong with the request becomes a REQ_ flag. Where the flags
- * of a key spec vary with the arguments, the record has those of the spec. Returns the bytes that building the value
- * took: a large argument is taken (request.h). */
+ * first one's value, find the slot if slots are on, and build the value of a SET-like command, as made by thread
+ * `owner`. What is wrong with the request becomes a REQ_ flag. Where the flags of a key spec vary with the arguments,
+ * the record has those of the spec. Returns the bytes that building the value took: a large argument is taken
+ * (request.h). */
 size_t recordComplete(recordArena *a, recordCache *cache, parsedCommand *p, unsigned owner);
 
 /* A record in one allocation of its own: copies of the arguments in their wire form, keys, hashes, flags; the value

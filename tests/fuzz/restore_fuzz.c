@@ -1,7 +1,9 @@
-/* restore_fuzz.c -- bytes that RESTORE could be given, foot aside: refused, or a value that is good for all its type does.
+/* restore_fuzz.c -- bytes that RESTORE could be given, foot aside: refused, or a value that is good for all its type
+ * does.
  *
- * The first byte of the input chooses the settings of encodings; the rest is RDB's type byte and value. What is accepted
- * is checked, copied, digested, measured, written and read back: each copy must be whole and have the same digest.
+ * The first byte of the input chooses the settings of encodings; the rest is RDB's type byte and value. What is
+ * accepted is checked, copied, digested, measured, written and read back: each copy must be whole and have the same
+ * digest.
  *
  * Corpus      tests/fuzz/corpus/restore, made of tests/type/vectors.txt by its own script, make_restore_corpus.py.
  *
