@@ -723,10 +723,9 @@ static const dictBucket *liveBucket(const dict *d, size_t i) {
  * entry then has the same chance (chains longer than FAIR_COUNT have a little less; one bucket in a
  * thousand is). Needs 2.4 throws in a full table, 17 in one about to shrink. In a table that is
  * emptier still, because it may not shrink, a walk from a random bucket ends the search. */
-void *dictRandomEntry(dict *d) {
+void *dictRandomEntry(const dict *d) {
     enum { FAIR_COUNT = 14, THROWS_MAX = 100 };
     if (dictSize(d) == 0) return NULL;
-    rehashStep(d);
     rng *r = rngThread();
     size_t buckets = liveBuckets(d);
     for (int i = 0; i < THROWS_MAX; i++) {
@@ -753,11 +752,10 @@ static size_t sampleChain(const dictBucket *head, void **out, size_t room, rng *
 
 /* Walks buckets from a random one on. A table about to shrink gives 0.84 entries a bucket, so ten buckets
  * an entry are plenty; only if they gave nothing at all does it walk further. */
-size_t dictSampleEntries(dict *d, void **out, size_t n) {
+size_t dictSampleEntries(const dict *d, void **out, size_t n) {
     size_t size = dictSize(d);
     if (n > size) n = size;
     if (n == 0) return 0;
-    rehashStep(d);
     rng *r = rngThread();
     size_t buckets = liveBuckets(d), found = 0, visits = n * 10 + 16;
     size_t i = rngBelow(r, buckets);

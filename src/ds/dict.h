@@ -92,10 +92,10 @@ typedef enum { DICT_RESIZE_ENABLE, DICT_RESIZE_AVOID, DICT_RESIZE_FORBID } dictR
 void dictSetResizePolicy(dictResizePolicy policy);
 
 /* A random entry, NULL when empty. Fair within the limits of one bucket's neighbourhood. */
-void *dictRandomEntry(dict *d);
+void *dictRandomEntry(const dict *d);
 /* Up to `n` entries from random places that lie near each other, for sampling; returns how many. May
  * repeat none; fewer than n only when the dict is smaller or sparse. */
-size_t dictSampleEntries(dict *d, void **out, size_t n);
+size_t dictSampleEntries(const dict *d, void **out, size_t n);
 
 /* Visit a part of the table for each call: start with cursor 0, go on with the result until it is 0.
  * Every entry present from the first call to the last is visited at least once, whatever resizing
