@@ -243,7 +243,23 @@ static dictBucket *chainBucket(dictTable *t, dictBucket *b) {
     return next;
 }
 
+#ifdef DEBUG_ASSERTIONS
+static _Atomic uint64_t changes; /* relaxed: a number, it publishes nothing */
+
+static void countChange(void) {
+    atomic_fetch_add_explicit(&changes, 1, memory_order_relaxed);
+}
+
+uint64_t dictChanges(void) {
+    return atomic_load_explicit(&changes, memory_order_relaxed);
+}
+#else
+static inline void countChange(void) {
+}
+#endif
+
 static void tableInsert(dictTable *t, size_t idx, void *entry, uint8_t tag) {
+    countChange();
     dictBucket *b = &t->buckets[idx];
     unsigned empty;
     while ((empty = emptyMask(b)) == 0) b = bucketIsChained(b) ? bucketNext(b) : chainBucket(t, b);
@@ -632,6 +648,7 @@ void *dictAdd(dict *d, void *entry, uint64_t hash) {
 
 /* Empty a place. The chain is put in order and the table may start to shrink, unless paused. */
 static void clearPlace(dict *d, const entryPlace *at) {
+    countChange();
     at->bucket->tag[at->pos] = 0;
     at->table->used--;
     if (d->pause_rehash) return;

@@ -120,6 +120,11 @@ void dictIterEnd(dictIterator *it);
 /* Assert the numbered invariants at the top of dict.c. Every entry is visited and its key read. */
 void dictCheck(const dict *d);
 
+#ifdef DEBUG_ASSERTIONS
+/* How many entries have come, gone or moved in all dicts of the process so far. What only reads leaves it as it is. */
+uint64_t dictChanges(void);
+#endif
+
 /* Text about fill, chains and rehash state as DEBUG HTSTATS shows it; returns its length. */
 size_t dictStats(const dict *d, char *out, size_t size, bool full);
 

@@ -22,6 +22,7 @@
 #include "memory_gate.h"
 #include "monitor.h"
 #include "panic.h"
+#include "readonly_check.h"
 #include "reply.h"
 
 engineStats engine_stats;
@@ -118,8 +119,14 @@ static void call(client *c, monotime *now) {
     unsigned long errors_before = c->error_replies;
     long long dirty_before = store_stats.dirty;
 
+#ifdef DEBUG_ASSERTIONS
+    readonlyMark mark = readonlyBegin(c, engine_stats.commands_processed);
+#endif
     if (unlikely(c->flags & CLIENT_NO_TOUCH)) callUntouched(c);
     else cmd->proc(c);
+#ifdef DEBUG_ASSERTIONS
+    readonlyEnd(c, &mark, engine_stats.commands_processed);
+#endif
     debugAssert(keyspaceAllTold());
     debugAssert(store_stats.dirty <= dirty_before || cmd->flags & CMD_WRITE);
     /* After the handler, which says what must not be shown, and with the database it has selected. */

@@ -1,0 +1,69 @@
+/* readonly_check.c -- what a value is, in 64 bits: its place, its form and its content.
+ *
+ * A command that only reads may one day run beside others that do. So it changes nothing but counters and bits of use:
+ * no conversion, no cached place, no step of a table that is being resized, no field that is reaped on the way.
+ *
+ * Exempt are a command in which a key's time was over (lookups delete it), one that others ran in between of, and one
+ * that failed (new errors have their own table).
+ *
+ * Cost        debug builds only; values of many elements are looked at from outside.
+ * Tests       tests/type, under sanitizers
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "readonly_check.h"
+
+#ifdef DEBUG_ASSERTIONS
+#include "command_table.h"
+#include "digest.h"
+#include "panic.h"
+
+#define KEYS_MAX 16
+#define EFFORT_MAX 300
+#define BYTES_MAX 4096
+
+static uint64_t mix(uint64_t sum, uint64_t word) {
+    return (sum ^ word) * 0x9e3779b97f4a7c15ull + (sum >> 29);
+}
+
+static uint64_t fingerprintOf(const robj *o) {
+    uint64_t sum = mix((uintptr_t)o, (uint64_t)o->type << 8 | o->encoding);
+    if (o->type != OBJ_STRING) {
+        const dict *table = objectElements(o);
+        sum = mix(sum, (uintptr_t)objectStructure(o));
+        if (table) sum = mix(mix(sum, dictSize(table)), dictMemUsage(table));
+    }
+    if (objectFreeEffort(o) > EFFORT_MAX || (o->type == OBJ_STRING && objectStringLen(o) > BYTES_MAX)) return sum;
+    digest d = {{0}};
+    digestMixValue(&d, o);
+    return mix(mix(sum, objectMemUsage(o, 0)), hashBytes((const char *)d.bytes, DIGEST_BYTES));
+}
+
+static uint64_t fingerprintOfKeys(const client *c) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < c->req->nkeys && i < KEYS_MAX; i++) {
+        const requestKey *k = &c->req->keys[i];
+        hashedKey key = {c->req->argv[k->index], k->hash};
+        const robj *o = dictFind(dbDict(c->db, c->req->slot), key.name, key.hash);
+        sum = mix(sum, o ? fingerprintOf(o) : 1);
+    }
+    return sum;
+}
+
+readonlyMark readonlyBegin(const client *c, long long commands) {
+    if ((c->cmd->flags & (CMD_READONLY | CMD_WRITE)) != CMD_READONLY || !c->req) return (readonlyMark){.on = false};
+    return (readonlyMark){.on = true,
+                          .fingerprint = fingerprintOfKeys(c),
+                          .dict_changes = dictChanges(),
+                          .expired = store_stats.expired_keys,
+                          .commands = commands,
+                          .errors = c->error_replies};
+}
+
+void readonlyEnd(const client *c, const readonlyMark *before, long long commands) {
+    if (!before->on || before->expired != store_stats.expired_keys || before->errors != c->error_replies ||
+        before->commands != commands)
+        return;
+    serverAssert(dictChanges() == before->dict_changes);
+    serverAssert(fingerprintOfKeys(c) == before->fingerprint);
+}
+#endif
