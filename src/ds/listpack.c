@@ -499,7 +499,7 @@ uint8_t *listpackAppendBatch(uint8_t *lp, const slice *values, size_t n) {
     if (!(lp = reserve(lp, most))) return NULL;
     for (size_t i = 0; i < n; i++) {
         encoding e;
-        (void)encode(&e, values[i]); /* its length has been looked at */
+        if (!encode(&e, values[i])) continue; /* cannot be: its length has been looked at */
         writeEntry(lp + bytes - 1, &e);
         bytes += e.span;
     }
@@ -542,6 +542,80 @@ uint8_t *listpackDeleteRange(uint8_t *lp, long index, size_t n) {
     const uint8_t *at = listpackIndex(lp, index);
     return at ? listpackDelete(lp, &at, n) : lp;
 }
+
+size_t listpackCountEqual(const uint8_t *lp, slice value) {
+    size_t n = 0;
+    for (const uint8_t *at = unlessEnd(lp + HEADER); at && (at = listpackFind(at, value, 0)); at = listpackNext(at))
+        n++;
+    return n;
+}
+
+/* What is kept moves down in runs, to `to`; `from` is where the next run begins. */
+uint8_t *listpackDeleteEqual(uint8_t *lp, slice value, size_t skip, size_t max, size_t *removed) {
+    uint8_t *to = lp + HEADER;
+    const uint8_t *from = to, *end = lp + listpackBytes(lp), *at = unlessEnd(from);
+    *removed = 0;
+    while (*removed < max && at && (at = listpackFind(at, value, 0))) {
+        const uint8_t *behind = at + spanOf(at);
+        if (skip) {
+            skip--;
+        } else {
+            memmove(to, from, (size_t)(at - from));
+            to += at - from;
+            from = behind;
+            ++*removed;
+        }
+        at = unlessEnd(behind);
+    }
+    if (*removed == 0) return lp;
+    memmove(to, from, (size_t)(end - from));
+    size_t bytes = (size_t)(to - lp) + (size_t)(end - from);
+    setHeader(lp, bytes, countAfter(lp, *removed, 0));
+    return shrink(lp, bytes);
+}
+
+/* ---- At the ends, where they lie --------------------------------------------------------------------------------- */
+
+size_t listpackAppendWithin(uint8_t *lp, slice value, size_t room) {
+    encoding e;
+    if (!encode(&e, value)) return 0;
+    if (e.span > room) return 0;
+    size_t bytes = listpackBytes(lp);
+    writeEntry(lp + bytes - 1, &e);
+    lp[bytes + e.span - 1] = END;
+    setHeader(lp, bytes + e.span, countAfter(lp, 0, 1));
+    return e.span;
+}
+
+uint8_t *listpackPrependWithin(uint8_t *lp, slice value, size_t room) {
+    encoding e;
+    if (!encode(&e, value)) return NULL;
+    if (e.span > room) return NULL;
+    size_t bytes = listpackBytes(lp), count = countAfter(lp, 0, 1);
+    uint8_t *first = lp - e.span;
+    writeEntry(first + HEADER, &e); /* over the old header */
+    setHeader(first, bytes + e.span, count);
+    return first;
+}
+
+uint8_t *listpackDropFirst(uint8_t *lp, size_t n) {
+    size_t bytes = listpackBytes(lp), count = countAfter(lp, n, 0);
+    const uint8_t *to = lp + HEADER;
+    for (size_t i = 0; i < n; i++) to += spanOf(to);
+    size_t dropped = (size_t)(to - lp) - HEADER;
+    setHeader(lp + dropped, bytes - dropped, count);
+    return lp + dropped;
+}
+
+void listpackDropLast(uint8_t *lp, size_t n) {
+    const uint8_t *end = lp + listpackBytes(lp) - 1;
+    for (size_t i = 0; i < n; i++) end = entryBefore(end);
+    size_t bytes = (size_t)(end - lp);
+    setHeader(lp, bytes + 1, countAfter(lp, n, 0));
+    lp[bytes] = END;
+}
+
+/* ---- Both -------------------------------------------------------------------------------------------------------- */
 
 /* Both are known, or the sum is not. */
 static size_t countOfBoth(const uint8_t *a, const uint8_t *b) {

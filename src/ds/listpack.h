@@ -105,10 +105,24 @@ uint8_t *listpackDelete(uint8_t *lp, const uint8_t **at, size_t n) must_check;
 /* The same from an entry's number, negative from the end; nothing happens when there is none. */
 uint8_t *listpackDeleteRange(uint8_t *lp, long index, size_t n) must_check;
 
+/* Take out the entries equal to `value`: of them leave the first `skip`, then take at most `max`. In one pass. */
+uint8_t *listpackDeleteEqual(uint8_t *lp, slice value, size_t skip, size_t max, size_t *removed) must_check;
+size_t listpackCountEqual(const uint8_t *lp, slice value);
+
 /* Append the entries of `other`, which stays. */
 uint8_t *listpackConcat(uint8_t *lp, const uint8_t *other) must_check;
 /* One listpack with the entries of both, and neither of the two is left; NULL: both are as they were. */
 uint8_t *listpackMergeTake(uint8_t *first, uint8_t *second) must_check;
+
+/* ---- At the ends, where they lie: for a listpack inside a block that somebody else keeps ---- */
+
+/* Append, with `room` bytes free behind it. How many bytes it has grown; 0: too little room, nothing has changed. */
+size_t listpackAppendWithin(uint8_t *lp, slice value, size_t room);
+/* Prepend, with `room` bytes free before it: where it begins now. NULL: too little room, nothing has changed. */
+uint8_t *listpackPrependWithin(uint8_t *lp, slice value, size_t room);
+/* Without its first `n` entries, which it has: it begins later then. */
+uint8_t *listpackDropFirst(uint8_t *lp, size_t n);
+void listpackDropLast(uint8_t *lp, size_t n);
 
 /* ---- Trust ---- */
 

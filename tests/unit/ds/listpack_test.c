@@ -570,3 +570,56 @@ TEST(listpack_validate_names_each_fault) {
     CHECK(listpackValidate(lp, listpackBytes(lp), false, NULL, NULL));
     listpackFree(lp);
 }
+
+/* ---- At the ends, where it lies ---- */
+
+TEST(listpack_grows_and_shrinks_inside_a_block) {
+    uint8_t block[200];
+    uint8_t *lp = listpackCreate(LISTPACK_BYTES_MIN), *at = block + 100;
+    memcpy(at, lp, LISTPACK_BYTES_MIN);
+    listpackFree(lp);
+    CHECK_EQ_INT(listpackAppendWithin(at, sliceStr("abc"), 4), 0);
+    CHECK_EQ_INT(listpackAppendWithin(at, sliceStr("abc"), 5), 5);
+    CHECK_EQ_INT(listpackAppendWithin(at, sliceStr("-70000"), 100), 5);
+    CHECK(!listpackPrependWithin(at, sliceStr("17"), 1));
+    CHECK((at = listpackPrependWithin(at, sliceStr("17"), 2)) == block + 98);
+    CHECK((at = listpackPrependWithin(at, sliceStr("front"), 98)) == block + 91);
+    CHECK(listpackValidate(at, listpackBytes(at), true, NULL, NULL));
+    CHECK_EQ_INT(listpackCount(at), 4);
+    CHECK(listpackEquals(listpackIndex(at, 0), sliceStr("front")) &&
+          listpackEquals(listpackIndex(at, 1), sliceStr("17")));
+    CHECK(listpackEquals(listpackIndex(at, 2), sliceStr("abc")) &&
+          listpackEquals(listpackIndex(at, 3), sliceStr("-70000")));
+    listpackDropLast(at, 1);
+    CHECK(listpackValidate(at, listpackBytes(at), true, NULL, NULL) &&
+          listpackEquals(listpackLast(at), sliceStr("abc")));
+    at = listpackDropFirst(at, 2);
+    CHECK(listpackValidate(at, listpackBytes(at), true, NULL, NULL) && listpackCount(at) == 1);
+    CHECK(listpackEquals(listpackFirst(at), sliceStr("abc")));
+    listpackDropLast(at, 1);
+    CHECK(listpackBytes(at) == LISTPACK_BYTES_MIN && !listpackFirst(at));
+}
+
+TEST(listpack_deletes_what_is_equal) {
+    for (size_t skip = 0; skip < 4; skip++) {
+        for (size_t max = 0; max < 4; max++) {
+            static const slice values[] = {{"x", 1}, {"7", 1}, {"x", 1}, {"y", 1}, {"x", 1}, {"x", 1}};
+            char want[8] = "";
+            size_t seen = 0, gone = 0, removed;
+            uint8_t *lp = listpackAppendBatch(listpackCreate(LISTPACK_BYTES_MIN), values, array_len(values));
+            for (size_t i = 0; i < array_len(values); i++) {
+                bool equal = *values[i].ptr == 'x', goes = equal && seen >= skip && gone < max;
+                seen += equal;
+                gone += goes;
+                if (!goes) strncat(want, values[i].ptr, 1);
+            }
+            CHECK_EQ_INT(listpackCountEqual(lp, sliceStr("x")), 4);
+            lp = listpackDeleteEqual(lp, sliceStr("x"), skip, max, &removed);
+            CHECK_EQ_INT(removed, gone);
+            CHECK(listpackValidate(lp, listpackBytes(lp), true, NULL, NULL));
+            CHECK_EQ_INT(listpackCount(lp), strlen(want));
+            for (size_t i = 0; want[i]; i++) CHECK(listpackEquals(listpackIndex(lp, (long)i), sliceOf(want + i, 1)));
+            listpackFree(lp);
+        }
+    }
+}
