@@ -103,10 +103,10 @@ $(call need,jemalloc)
 MALLOC_LIBS := $(shell $(PKG_CONFIG) --libs jemalloc)
 MODE_FLAGS += $(shell $(PKG_CONFIG) --cflags jemalloc)
 endif
-# liblzf ships no .pc file; distributions put its header in a folder of its own or not. The layers below object do
-# without it.
+# liblzf ships no .pc file; distributions put its header in a folder of its own or not. The layers below ds do without
+# it.
 LZF_DIR ?= $(firstword $(dir $(wildcard $(addsuffix /lzf.h,/usr/include/liblzf /usr/include /usr/local/include))))
-ifeq ($(LZF_DIR)$(filter base ds resp event,$(LAYER)),)
+ifeq ($(LZF_DIR)$(filter base,$(LAYER)),)
 $(error Library liblzf is missing. Install it with: deps/install)
 endif
 LZF_FLAGS := $(if $(filter-out /usr/include/,$(LZF_DIR)),-isystem $(LZF_DIR))
@@ -132,7 +132,7 @@ $(foreach m,$(LAYER_MAP),$(eval BELOW_$(firstword $(subst =, ,$m)) := $(subst $(
 TOOL_LAYERS := event resp ds base
 
 layer_includes = -Isrc/$1 $(addprefix -I,$(wildcard src/$1/table)) $(addprefix -Isrc/,$(BELOW_$1))
-layer_libs = $(if $(filter object,$1 $(BELOW_$1)),$(LZF_LIBS)) $(if $(filter server,$1),$(SYSTEMD_LIBS)) $(BASE_LIBS)
+layer_libs = $(if $(filter ds,$1 $(BELOW_$1)),$(LZF_LIBS)) $(if $(filter server,$1),$(SYSTEMD_LIBS)) $(BASE_LIBS)
 archive = $(OUT)/lib$1.a
 archives = $(foreach l,$1,$(call archive,$l))
 sources = $(sort $(wildcard $1/*.c))
