@@ -6,7 +6,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "object_types.h"
 
-#include "object.h"
+#include "value_list.h"
 
 void objectTypesRegister(void) {
+    objectRegisterType(OBJ_LIST, &list_type_ops);
 }

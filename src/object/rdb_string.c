@@ -73,21 +73,21 @@ static sds catInteger(sds out, long long value) {
     return sdsCatLen(out, bytes, 5);
 }
 
+sds rdbCatCompressed(sds out, slice packed, size_t raw_bytes) {
+    unsigned char head = LEN_ENCODED | ENCODING_LZF;
+    out = sdsCatLen(out, &head, 1);
+    out = rdbCatLength(out, packed.len);
+    out = rdbCatLength(out, raw_bytes);
+    return sdsCatSlice(out, packed);
+}
+
 /* NULL when compression does not pay: nothing was appended then. */
 static sds catCompressed(sds out, slice text) {
     if (text.len > UINT_MAX) return NULL;
     unsigned room = (unsigned)text.len - COMPRESS_SAVES_MIN;
     char *packed = zmalloc(room);
     unsigned packed_len = lzf_compress(text.ptr, (unsigned)text.len, packed, room);
-    if (packed_len) {
-        unsigned char head = LEN_ENCODED | ENCODING_LZF;
-        out = sdsCatLen(out, &head, 1);
-        out = rdbCatLength(out, packed_len);
-        out = rdbCatLength(out, text.len);
-        out = sdsCatLen(out, packed, packed_len);
-    } else {
-        out = NULL;
-    }
+    out = packed_len ? rdbCatCompressed(out, sliceOf(packed, packed_len), text.len) : NULL;
     zfree(packed);
     return out;
 }

@@ -32,6 +32,8 @@ sds rdbCatMs(sds out, int64_t ms);   /* a time, likewise */
 sds rdbCatString(sds out, slice text, bool compress);
 /* The same for a string object. */
 sds rdbCatStringObject(sds out, const robj *o, bool compress);
+/* A string that LZF has made these bytes of, out of so many. */
+sds rdbCatCompressed(sds out, slice packed, size_t raw_bytes);
 
 /* --- Reading -------------------------------------------------------------------------------------- */
 /* A length, or an encoding's number in *len with *encoded set. */

@@ -1,0 +1,119 @@
+/* value_list_rdb.c -- lists in RDB's form.
+ *
+ *   type 18   nodes, each: 1 and an element of its own, or 2 and a listpack
+ *   read only:  1 elements; 10 one ziplist; 14 nodes, each a ziplist
+ *
+ * A node that is compressed in memory is written as it is, whatever rdbcompression says.
+ *
+ * Threads     any.
+ * Tests       tests/unit/object/value_list_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "value_list_internal.h"
+
+#include "object_settings.h"
+#include "panic.h"
+#include "ziplist.h"
+#include "zmalloc.h"
+
+enum { CONTAINER_PLAIN = 1, CONTAINER_PACKED = 2 };
+
+/* ---- Writing ---- */
+
+static sds catNode(sds out, const quicklistPart *part, bool compress) {
+    out = rdbCatLength(out, part->plain ? CONTAINER_PLAIN : CONTAINER_PACKED);
+    return part->compressed ? rdbCatCompressed(out, part->bytes, part->raw_bytes)
+                            : rdbCatString(out, part->bytes, compress);
+}
+
+sds valueListRdbCat(sds out, const void *structure, int encoding, bool compress) {
+    unsigned char type = RDB_TYPE_LIST_QUICKLIST_2;
+    out = sdsCatLen(out, &type, 1);
+    if (encoding == OBJ_ENC_LISTPACK) {
+        size_t bytes = listpackBytes(structure);
+        quicklistPart all = {.bytes = sliceOf(structure, bytes), .raw_bytes = bytes};
+        return catNode(rdbCatLength(out, 1), &all, compress);
+    }
+    out = rdbCatLength(out, quicklistNodeCount(structure));
+    quicklistPart part;
+    for (const quicklistNode *n = NULL; (n = quicklistNextPart(structure, n, &part));)
+        out = catNode(out, &part, compress);
+    return out;
+}
+
+/* ---- Reading ---- */
+
+/* A listpack of its own from bytes of anyone; NULL: they are none, or there is no memory. */
+static uint8_t *checkedListpack(slice bytes) {
+    const uint8_t *lp = (const uint8_t *)bytes.ptr;
+    return listpackValidate(lp, bytes.len, true, NULL, NULL) ? listpackDup(lp) : NULL;
+}
+
+static bool appendListpack(quicklist *q, uint8_t *lp) {
+    if (!lp) return false;
+    if (quicklistAppendListpackTake(q, lp)) return true;
+    listpackFree(lp);
+    return false;
+}
+
+static bool readElement(rdbReader *r, quicklist *q) {
+    rdbText t;
+    if (!rdbReadText(r, &t)) return false;
+    bool good = true;
+    if (quicklistIsPlain(quicklistFill(q), t.text.len)) good = quicklistAppendPlain(q, t.text);
+    else quicklistPush(q, LIST_TAIL, t.text);
+    rdbTextFree(&t);
+    return good;
+}
+
+static bool readZiplist(rdbReader *r, quicklist *q) {
+    rdbText t;
+    if (!rdbReadText(r, &t)) return false;
+    uint8_t *lp = ziplistToListpack((const uint8_t *)t.text.ptr, t.text.len);
+    rdbTextFree(&t);
+    return appendListpack(q, lp);
+}
+
+static bool readNode(rdbReader *r, quicklist *q) {
+    uint64_t container;
+    rdbText t;
+    if (!rdbReadCount(r, &container) || (container != CONTAINER_PLAIN && container != CONTAINER_PACKED)) return false;
+    if (!rdbReadText(r, &t)) return false;
+    bool good;
+    if (t.text.len == 0) good = false;
+    else if (container == CONTAINER_PLAIN) good = quicklistAppendPlain(q, t.text);
+    else good = appendListpack(q, checkedListpack(t.text));
+    rdbTextFree(&t);
+    return good;
+}
+
+static bool readParts(rdbReader *r, quicklist *q, bool (*part)(rdbReader *r, quicklist *q)) {
+    uint64_t n;
+    if (!rdbReadCount(r, &n)) return false;
+    for (; n; n--)
+        if (!part(r, q)) return false;
+    return true;
+}
+
+static bool readList(rdbReader *r, unsigned rdb_type, quicklist *q) {
+    switch (rdb_type) {
+    case RDB_TYPE_LIST: return readParts(r, q, readElement);
+    case RDB_TYPE_LIST_ZIPLIST: return readZiplist(r, q);
+    case RDB_TYPE_LIST_QUICKLIST: return readParts(r, q, readZiplist);
+    case RDB_TYPE_LIST_QUICKLIST_2: return readParts(r, q, readNode);
+    default: return false;
+    }
+}
+
+void *valueListRdbRead(rdbReader *r, unsigned rdb_type, int *encoding) {
+    quicklist *q = valueListQuicklist();
+    if (!readList(r, rdb_type, q) || quicklistCount(q) == 0) {
+        quicklistFree(q);
+        return NULL;
+    }
+    uint8_t *lp = rdb_type == RDB_TYPE_LIST_ZIPLIST
+                      ? NULL
+                      : quicklistToListpackTake(q, (int)object_settings.list_max_listpack_size, false);
+    *encoding = lp ? OBJ_ENC_LISTPACK : OBJ_ENC_QUICKLIST;
+    return lp ? (void *)lp : (void *)q;
+}
