@@ -74,6 +74,25 @@ void ttlCommand(client *c);
 void typeCommand(client *c);
 void unlinkCommand(client *c);
 
+/* list.def */
+void lindexCommand(client *c);
+void linsertCommand(client *c);
+void llenCommand(client *c);
+void lmoveCommand(client *c);
+void lmpopCommand(client *c);
+void lpopCommand(client *c);
+void lposCommand(client *c);
+void lpushCommand(client *c);
+void lpushxCommand(client *c);
+void lrangeCommand(client *c);
+void lremCommand(client *c);
+void lsetCommand(client *c);
+void ltrimCommand(client *c);
+void rpopCommand(client *c);
+void rpoplpushCommand(client *c);
+void rpushCommand(client *c);
+void rpushxCommand(client *c);
+
 /* server.def */
 void aclCatCommand(client *c);
 void aclGenpassCommand(client *c);

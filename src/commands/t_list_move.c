@@ -1,0 +1,125 @@
+/* t_list_move.c -- commands of more than one list: LMOVE, RPOPLPUSH, LMPOP.
+ *
+ * Threads     main.
+ * Tests       tests/type/list.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "command_memory.h"
+#include "commands.h"
+#include "db.h"
+#include "t_list.h"
+
+#include <limits.h>
+
+bool listEndFromArg(client *c, uint32_t index, listEnd *end) {
+    if (sliceIs(c->argv[index], "left")) {
+        *end = LIST_HEAD;
+    } else if (sliceIs(c->argv[index], "right")) {
+        *end = LIST_TAIL;
+    } else {
+        addReplySyntaxError(c);
+        return false;
+    }
+    return true;
+}
+
+/* ---- LMOVE, RPOPLPUSH -------------------------------------------------------------------------------------------- */
+
+static void tellPushed(client *c, hashedKey to, listEnd end) {
+    keyChanged(c, to, NOTIFY_LIST, end == LIST_HEAD ? "lpush" : "rpush", 0);
+}
+
+static const char *popEvent(listEnd end) {
+    return end == LIST_HEAD ? "lpop" : "rpop";
+}
+
+/* From one end of a list to an end of the same. */
+static void rotate(client *c, hashedKey key, robj *o, listEnd from_end, listEnd to_end) {
+    char digits[LONG_STR_SIZE];
+    sds value = sdsFromSlice(valueListEnd(o, from_end, digits));
+    slice text = sdsSlice(value);
+    valueListDrop(o, from_end, 1);
+    valueListPush(o, to_end, &text, 1);
+    tellPushed(c, key, to_end);
+    addReplyBulk(c, text);
+    listElementsTaken(c, key, o, popEvent(from_end), 1);
+    sdsFree(value);
+}
+
+static void moveGeneric(client *c, listEnd from_end, listEnd to_end) {
+    hashedKey from = clientKeyAt(c, 1), to = clientKeyAt(c, 2);
+    robj *source, *target;
+    if (!typedKeyWrite(c, from, OBJ_LIST, &source)) return;
+    if (!source) {
+        addReplyNull(c);
+        return;
+    }
+    if (!typedKeyWrite(c, to, OBJ_LIST, &target)) return;
+    char digits[LONG_STR_SIZE];
+    slice value = valueListEnd(source, from_end, digits);
+    if (!commandMemoryReserve(c, valueListNeeds(&value, 1))) return;
+    if (source == target) {
+        rotate(c, from, source, from_end, to_end);
+        return;
+    }
+    bool comes = !target;
+    if (comes) target = valueListCreate(to.name);
+    valueListPush(target, to_end, &value, 1);
+    if (comes) dbAddTake(c->db, target, to);
+    tellPushed(c, to, to_end);
+    addReplyBulk(c, value);
+    valueListDrop(source, from_end, 1);
+    listElementsTaken(c, from, source, popEvent(from_end), 1);
+}
+
+/* LMOVE source destination LEFT|RIGHT LEFT|RIGHT */
+void lmoveCommand(client *c) {
+    listEnd from_end, to_end;
+    if (listEndFromArg(c, 3, &from_end) && listEndFromArg(c, 4, &to_end)) moveGeneric(c, from_end, to_end);
+}
+
+void rpoplpushCommand(client *c) {
+    moveGeneric(c, LIST_TAIL, LIST_HEAD);
+}
+
+/* ---- LMPOP ------------------------------------------------------------------------------------------------------- */
+
+static void popFrom(client *c, hashedKey key, robj *o, listEnd end, size_t n) {
+    size_t count = valueListCount(o);
+    if (n > count) n = count;
+    addReplyArrayLen(c, 2);
+    addReplyBulk(c, key.name);
+    addReplyArrayLen(c, (long long)n);
+    addReplyListRange(c, o, end == LIST_HEAD ? 0 : count - 1, n, end == LIST_TAIL);
+    valueListDrop(o, end, n);
+    listElementsTaken(c, key, o, popEvent(end), n);
+}
+
+/* LMPOP numkeys key [key ...] LEFT|RIGHT [COUNT count] */
+void lmpopCommand(client *c) {
+    long long keys, n = -1;
+    listEnd end;
+    if (!getRangeLongFromArg(c, 1, 1, LONG_MAX, &keys, "numkeys should be greater than 0")) return;
+    if (keys > (long long)c->argc - 3) {
+        addReplySyntaxError(c);
+        return;
+    }
+    uint32_t where = (uint32_t)keys + 2;
+    if (!listEndFromArg(c, where, &end)) return;
+    for (uint32_t i = where + 1; i < c->argc; i += 2) {
+        if (n != -1 || i + 1 == c->argc || !sliceIs(c->argv[i], "count")) {
+            addReplySyntaxError(c);
+            return;
+        }
+        if (!getRangeLongFromArg(c, i + 1, 1, LONG_MAX, &n, "count should be greater than 0")) return;
+    }
+    for (uint32_t i = 2; i < where; i++) {
+        hashedKey key = clientKeyAt(c, i);
+        robj *o;
+        if (!typedKeyWrite(c, key, OBJ_LIST, &o)) return;
+        if (!o) continue;
+        popFrom(c, key, o, end, n == -1 ? 1 : (size_t)n);
+        return;
+    }
+    addReplyNullArray(c);
+}
