@@ -10,4 +10,5 @@
 
 void objectTypesRegister(void) {
     objectRegisterType(OBJ_LIST, &list_type_ops);
+    objectRegisterType(OBJ_SET, &set_type_ops);
 }

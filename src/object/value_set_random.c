@@ -1,0 +1,190 @@
+/* value_set_random.c -- members of a set picked at random: to be read, or taken out.
+ *
+ * Many different members are found in one of two ways. A walk over all members takes each with the chance (still wanted
+ * / still to come), which makes every choice equally likely, in time of the set's size. Where few are wanted of a large
+ * table, they are picked one by one and a small table of addresses tells which are picked already.
+ *
+ * Not here    what SPOP and SRANDMEMBER reply (commands/t_set.c).
+ * Owns        nothing.
+ * Threads     main; by rngThread().
+ * Invariants  1. Picks that only read write nothing.
+ *             2. No loop depends on luck without a bound: at most a third of a table is picked one by one.
+ * Cost        a pick from a table looks into 2.4 buckets on average (dict.c).
+ * Tests       tests/unit/object/value_set_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "value_set_internal.h"
+
+#include "hash.h"
+#include "intset.h"
+#include "panic.h"
+#include "rng.h"
+#include "zmalloc.h"
+
+#define PICK_ONE_BY_ONE 4 /* up to so many members of a compact set are reached one by one */
+#define WALK_SHARE 3      /* a table is walked when more than the third part of it is wanted */
+
+/* ---- Reading ---- */
+
+static setMember memberAt(const robj *o, size_t index) {
+    if (o->encoding == OBJ_ENC_INTSET) return (setMember){.num = intsetAt(objectStructure(o), index)};
+    return listpackGet(listpackIndex(objectStructure(o), (long)index));
+}
+
+setMember setRandom(const robj *o) {
+    if (setIsTable(o)) return setMemberOfEntry(dictRandomEntry(objectStructure(o)));
+    return memberAt(o, rngBelow(rngThread(), setSize(o)));
+}
+
+/* Where each entry of a listpack begins; NULL: no memory. */
+static const uint8_t **listpackPlaces(const uint8_t *lp, size_t count) {
+    const uint8_t **places = ztrymalloc(count * sizeof(*places));
+    const uint8_t *at = listpackFirst(lp);
+    for (size_t i = 0; places && i < count; i++, at = listpackNext(at)) places[i] = at;
+    return places;
+}
+
+void setRandomRepeating(const robj *o, uint64_t count, setVisit *visit, void *arg) {
+    size_t size = setSize(o);
+    const uint8_t **places = NULL;
+    if (o->encoding == OBJ_ENC_LISTPACK && count > PICK_ONE_BY_ONE) places = listpackPlaces(objectStructure(o), size);
+    for (bool more = true; more && count; count--) {
+        setMember m = places ? listpackGet(places[rngBelow(rngThread(), size)]) : setRandom(o);
+        more = visit(arg, &m);
+    }
+    zfree(places);
+}
+
+static void pickByWalk(const robj *o, size_t count, setVisit *visit, void *arg) {
+    size_t left = setSize(o);
+    bool more = true;
+    setIterator it;
+    setMember m;
+    setIterBegin(&it, o);
+    for (; more && count && setIterNext(&it, &m); left--) {
+        if (rngBelow(rngThread(), left) >= count) continue;
+        count--;
+        more = visit(arg, &m);
+    }
+    setIterEnd(&it);
+}
+
+/* Addresses that have been picked: open addressing, less than half full. */
+typedef struct pickedTable {
+    const void **slots; /* owns */
+    size_t mask;
+} pickedTable;
+
+static bool pickedAdd(pickedTable *p, const void *entry) {
+    uint64_t bits = (uint64_t)(uintptr_t)entry * 0x9e3779b97f4a7c15ULL;
+    size_t i = (size_t)(bits >> 32) & p->mask;
+    while (p->slots[i] && p->slots[i] != entry) i = (i + 1) & p->mask;
+    bool is_new = p->slots[i] == NULL;
+    p->slots[i] = entry;
+    return is_new;
+}
+
+/* False: no memory, none was visited. */
+static bool pickOneByOne(const dict *d, size_t count, setVisit *visit, void *arg) {
+    pickedTable picked = {.mask = 1};
+    while (picked.mask < 2 * count) picked.mask = picked.mask * 2 + 1;
+    picked.slots = ztrycalloc(picked.mask + 1, sizeof(*picked.slots));
+    if (!picked.slots) return false;
+    for (bool more = true; more && count;) {
+        const void *entry = dictRandomEntry(d);
+        if (!pickedAdd(&picked, entry)) continue;
+        setMember m = setMemberOfEntry(entry);
+        more = visit(arg, &m);
+        count--;
+    }
+    zfree(picked.slots);
+    return true;
+}
+
+void setRandomDifferent(const robj *o, size_t count, setVisit *visit, void *arg) {
+    size_t size = setSize(o);
+    debugAssert(count <= size);
+    bool few = setIsTable(o) && count < size / WALK_SHARE;
+    if (!few || !pickOneByOne(objectStructure(o), count, visit, arg)) pickByWalk(o, count, visit, arg);
+}
+
+/* ---- Taking out ---- */
+
+static void popFromTable(dict *d, setTaken *taken, void *arg) {
+    void *entry = dictRandomEntry(d);
+    setMember m = setMemberOfEntry(entry);
+    taken(arg, &m);
+    bool found = dictPopEntry(d, entry, hashBytes(m.str, m.len));
+    serverAssert(found);
+    setEntryFree(entry);
+}
+
+void setPop(robj *o, setTaken *taken, void *arg) {
+    if (setIsTable(o)) {
+        popFromTable(objectStructure(o), taken, arg);
+        return;
+    }
+    size_t index = rngBelow(rngThread(), setSize(o));
+    if (o->encoding == OBJ_ENC_INTSET) {
+        bool removed;
+        setMember m = memberAt(o, index);
+        taken(arg, &m);
+        objectSetStructure(o, OBJ_ENC_INTSET, intsetRemove(objectStructure(o), m.num, &removed));
+    } else {
+        const uint8_t *at = listpackIndex(objectStructure(o), (long)index);
+        setMember m = listpackGet(at);
+        taken(arg, &m);
+        objectSetStructure(o, OBJ_ENC_LISTPACK, listpackDelete(objectStructure(o), &at, 1));
+    }
+}
+
+/* What stays of a compact set, built anew; NULL: no memory for it. */
+static robj *buildStays(const robj *o, const bool *goes) {
+    robj *stays = setCreateCompact(sliceOf(NULL, 0), o->encoding);
+    bool ok = true, added;
+    setIterator it;
+    setMember m;
+    setIterBegin(&it, o);
+    for (size_t i = 0; ok && setIterNext(&it, &m); i++) {
+        if (goes[i]) continue;
+        void *structure = objectStructure(stays);
+        if (o->encoding == OBJ_ENC_INTSET) structure = intsetAdd(structure, m.num, &added);
+        else if (m.str) structure = listpackAppend(structure, sliceOf(m.str, m.len));
+        else structure = listpackAppendInteger(structure, m.num);
+        ok = structure != NULL;
+        if (ok) objectSetStructure(stays, o->encoding, structure);
+    }
+    setIterEnd(&it);
+    if (ok) return stays;
+    objectFree(stays);
+    return NULL;
+}
+
+/* Many members of a compact set cost no more than a walk over it. False: no memory, nothing has changed. */
+static bool popByWalk(robj *o, size_t count, setTaken *taken, void *arg) {
+    size_t size = setSize(o);
+    bool *goes = ztrycalloc(size, sizeof(*goes));
+    if (!goes) return false;
+    for (size_t i = 0; i < size && count; i++) {
+        goes[i] = rngBelow(rngThread(), size - i) < count;
+        count -= goes[i];
+    }
+    robj *stays = buildStays(o, goes);
+    if (stays) {
+        setIterator it;
+        setMember m;
+        setIterBegin(&it, o);
+        for (size_t i = 0; setIterNext(&it, &m); i++)
+            if (goes[i]) taken(arg, &m);
+        setIterEnd(&it);
+        objectFree(setExchange(o, stays));
+    }
+    zfree(goes);
+    return stays != NULL;
+}
+
+void setPopMany(robj *o, size_t count, setTaken *taken, void *arg) {
+    debugAssert(count < setSize(o));
+    if (!setIsTable(o) && count > PICK_ONE_BY_ONE && popByWalk(o, count, taken, arg)) return;
+    while (count--) setPop(o, taken, arg);
+}

@@ -1,0 +1,253 @@
+/* value_set_type.c -- the set type as the keyspace sees it: copies, memory, digest, RDB.
+ *
+ * Not here    members one by one (value_set.c).
+ * Threads     any that alone knows the set, else main.
+ * Invariants  1. What setRead() returns has no member twice and at least one, whatever the bytes were.
+ *             2. Lengths that come from outside bound a loop only as far as there are bytes.
+ * Tests       tests/unit/object/value_set_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "digest.h"
+#include "hash.h"
+#include "intset.h"
+#include "object_types.h"
+#include "panic.h"
+#include "rdb_value.h"
+#include "value_set_internal.h"
+#include "zmalloc.h"
+
+#define COMPARE_ALL_MAX 64 /* members of a listpack that are compared each with each; more go through a table */
+
+/* ---- Life, size ---- */
+
+static void setFree(void *structure, int encoding) {
+    switch (encoding) {
+    case OBJ_ENC_INTSET: intsetFree(structure); break;
+    case OBJ_ENC_LISTPACK: listpackFree(structure); break;
+    default: dictRelease(structure); break;
+    }
+}
+
+static size_t setFreeEffort(const void *structure, int encoding) {
+    return encoding == OBJ_ENC_HASHTABLE ? dictSize(structure) : 1;
+}
+
+static size_t setMemUsage(const void *structure, int encoding, size_t samples) {
+    if (encoding != OBJ_ENC_HASHTABLE) return zmallocSize(structure);
+    size_t bytes = 0, seen = 0;
+    dictIterator it;
+    const void *entry;
+    dictIterBegin(&it, (dict *)(uintptr_t)structure, false);
+    while ((samples == 0 || seen < samples) && (entry = dictIterNext(&it))) {
+        bytes += zmallocSize(entry);
+        seen++;
+    }
+    dictIterEnd(&it);
+    if (seen) bytes = (size_t)((double)bytes / (double)seen * (double)dictSize(structure));
+    return dictMemUsage(structure) + bytes;
+}
+
+static void *setDup(const void *structure, int encoding, int *new_encoding) {
+    *new_encoding = encoding;
+    void *copy = NULL;
+    if (encoding == OBJ_ENC_INTSET) {
+        copy = intsetDup(structure);
+    } else if (encoding == OBJ_ENC_LISTPACK) {
+        copy = listpackDup(structure);
+    } else {
+        dict *d = copy = setTableCreate();
+        dictIterator it;
+        const void *entry;
+        dictExpand(d, dictSize(structure));
+        dictIterBegin(&it, (dict *)(uintptr_t)structure, false);
+        while ((entry = dictIterNext(&it))) {
+            slice member = setEntryText(entry);
+            setTableAdd(d, member, hashBytes(member.ptr, member.len));
+        }
+        dictIterEnd(&it);
+    }
+    serverAssert(copy); /* the command that copies has reserved it */
+    return copy;
+}
+
+static const dict *setElements(const void *structure, int encoding) {
+    return encoding == OBJ_ENC_HASHTABLE ? structure : NULL;
+}
+
+/* ---- All members ---- */
+
+static void eachMember(const void *structure, int encoding, void (*fn)(void *arg, slice member), void *arg) {
+    char buf[LONG_STR_SIZE];
+    if (encoding == OBJ_ENC_INTSET) {
+        for (size_t i = 0; i < intsetLength(structure); i++)
+            fn(arg, sliceOf(buf, ll2string(buf, intsetAt(structure, i))));
+    } else if (encoding == OBJ_ENC_LISTPACK) {
+        for (const uint8_t *at = listpackFirst(structure); at; at = listpackNext(at)) fn(arg, listpackText(at, buf));
+    } else {
+        dictIterator it;
+        const void *entry;
+        dictIterBegin(&it, (dict *)(uintptr_t)structure, false);
+        while ((entry = dictIterNext(&it))) fn(arg, setEntryText(entry));
+        dictIterEnd(&it);
+    }
+}
+
+static void digestMember(void *arg, slice member) {
+    digestXor(arg, member);
+}
+
+static void setDigest(const void *structure, int encoding, digest *d) {
+    eachMember(structure, encoding, digestMember, d);
+}
+
+/* ---- RDB, writing ---- */
+
+typedef struct memberWriter {
+    sds out;
+    bool compress;
+} memberWriter;
+
+static void writeMember(void *arg, slice member) {
+    memberWriter *w = arg;
+    w->out = rdbCatString(w->out, member, w->compress);
+}
+
+static sds setRdbCat(sds out, const void *structure, int encoding, bool compress) {
+    unsigned char type = encoding == OBJ_ENC_INTSET     ? RDB_TYPE_SET_INTSET
+                         : encoding == OBJ_ENC_LISTPACK ? RDB_TYPE_SET_LISTPACK
+                                                        : RDB_TYPE_SET;
+    out = sdsCatLen(out, &type, 1);
+    if (encoding == OBJ_ENC_INTSET) return rdbCatString(out, sliceOf(structure, intsetBytes(structure)), compress);
+    if (encoding == OBJ_ENC_LISTPACK) return rdbCatString(out, sliceOf(structure, listpackBytes(structure)), compress);
+    memberWriter w = {rdbCatLength(out, dictSize(structure)), compress};
+    eachMember(structure, encoding, writeMember, &w);
+    return w.out;
+}
+
+/* ---- RDB, reading ---- */
+
+static bool addToTable(dict *d, slice member) {
+    return setTableTryAdd(d, member);
+}
+
+/* A table of the members of a listpack; NULL when one is there twice. */
+static dict *tableOfListpack(const uint8_t *lp) {
+    dict *d = setTableCreate();
+    char buf[LONG_STR_SIZE];
+    for (const uint8_t *at = listpackFirst(lp); at; at = listpackNext(at)) {
+        if (addToTable(d, listpackText(at, buf))) continue;
+        dictRelease(d);
+        return NULL;
+    }
+    return d;
+}
+
+static bool membersDiffer(const uint8_t *lp, size_t count) {
+    if (count > COMPARE_ALL_MAX) {
+        dict *d = tableOfListpack(lp);
+        dictRelease(d);
+        return d != NULL;
+    }
+    char buf[LONG_STR_SIZE];
+    for (const uint8_t *at = listpackFirst(lp); at; at = listpackNext(at))
+        if (listpackFind(listpackNext(at), listpackText(at, buf), 0)) return false;
+    return true;
+}
+
+static void *readListpack(slice bytes, int *encoding) {
+    if (!listpackValidate((const uint8_t *)bytes.ptr, bytes.len, true, NULL, NULL)) return NULL;
+    uint8_t *lp = listpackDup((const uint8_t *)bytes.ptr);
+    if (!lp) return NULL;
+    size_t count = listpackRecount(lp);
+    void *result = NULL;
+    if (count && !setFitsListpack(count, 0)) {
+        *encoding = OBJ_ENC_HASHTABLE;
+        result = tableOfListpack(lp);
+    } else if (count && membersDiffer(lp, count)) {
+        *encoding = OBJ_ENC_LISTPACK;
+        return lp;
+    }
+    listpackFree(lp);
+    return result;
+}
+
+static void *readIntset(slice bytes, int *encoding) {
+    if (!intsetValidate(bytes.ptr, bytes.len, true)) return NULL;
+    intset *s = intsetDup(bytes.ptr);
+    if (!s) return NULL;
+    *encoding = OBJ_ENC_INTSET;
+    size_t count = intsetLength(s);
+    if (setFitsIntset(count)) return s;
+    char buf[LONG_STR_SIZE];
+    dict *d = setTableCreate();
+    *encoding = OBJ_ENC_HASHTABLE;
+    for (size_t i = 0; i < count; i++) addToTable(d, sliceOf(buf, ll2string(buf, intsetAt(s, i))));
+    intsetFree(s);
+    return d;
+}
+
+/* Members of a table that is being read: the entry begins compact where their number allows it, and ends as what they
+ * need. A member that is there twice spoils it all. */
+static bool readMembers(rdbReader *r, robj *o, uint64_t count) {
+    for (uint64_t i = 0; i < count; i++) {
+        rdbText t;
+        if (!rdbReadText(r, &t)) return false;
+        bool added = setAdd(o, t.text, setIsTable(o) ? hashBytes(t.text.ptr, t.text.len) : 0);
+        rdbTextFree(&t);
+        if (!added) return false;
+    }
+    return true;
+}
+
+static void *readTable(rdbReader *r, int *encoding) {
+    uint64_t count;
+    if (!rdbReadCount(r, &count) || count == 0 || count > (uint64_t)(r->end - r->p)) return NULL;
+    robj *o = setFitsIntset(count) ? setCreateCompact(sliceOf(NULL, 0), OBJ_ENC_INTSET)
+                                   : objectCreateTake(sliceOf(NULL, 0), OBJ_SET, OBJ_ENC_HASHTABLE, setTableCreate());
+    setReserve(o, count);
+    if (!readMembers(r, o, count)) {
+        objectFree(o);
+        return NULL;
+    }
+    /* The structure leaves the entry that it grew in. */
+    void *structure = objectStructure(o);
+    *encoding = o->encoding;
+    objectSetStructure(o, OBJ_ENC_INTSET, intsetCreate());
+    objectFree(o);
+    return structure;
+}
+
+static void *setRead(rdbReader *r, unsigned rdb_type, int *encoding) {
+    if (rdb_type == RDB_TYPE_SET) return readTable(r, encoding);
+    rdbText t;
+    if (!rdbReadText(r, &t)) return NULL;
+    void *structure = rdb_type == RDB_TYPE_SET_INTSET ? readIntset(t.text, encoding) : readListpack(t.text, encoding);
+    rdbTextFree(&t);
+    return structure;
+}
+
+/* ---- Invariants ---- */
+
+static void setCheck(const void *structure, int encoding) {
+    if (encoding == OBJ_ENC_INTSET) {
+        serverAssert(intsetValidate(structure, intsetBytes(structure), true));
+    } else if (encoding == OBJ_ENC_LISTPACK) {
+        serverAssert(listpackValidate(structure, listpackBytes(structure), true, NULL, NULL));
+        serverAssert(membersDiffer(structure, listpackCount(structure)));
+    } else {
+        dictCheck(structure);
+    }
+}
+
+const objectTypeOps set_type_ops = {
+    .name = "set",
+    .free = setFree,
+    .freeEffort = setFreeEffort,
+    .memUsage = setMemUsage,
+    .dup = setDup,
+    .elements = setElements,
+    .digest = setDigest,
+    .rdbCat = setRdbCat,
+    .rdbRead = setRead,
+    .check = setCheck,
+};
