@@ -57,6 +57,9 @@ static serverCommand list_commands[] = {
 static serverCommand server_commands[] = {
 #include "server.def"
 };
+static serverCommand set_commands[] = {
+#include "set.def"
+};
 static serverCommand string_commands[] = {
 #include "string.def"
 };
@@ -67,5 +70,6 @@ void commandsRegister(void) {
     commandTableRegister(generic_commands, array_len(generic_commands));
     commandTableRegister(list_commands, array_len(list_commands));
     commandTableRegister(server_commands, array_len(server_commands));
+    commandTableRegister(set_commands, array_len(set_commands));
     commandTableRegister(string_commands, array_len(string_commands));
 }

@@ -115,6 +115,25 @@ void flushdbCommand(client *c);
 void swapdbCommand(client *c);
 void timeCommand(client *c);
 
+/* set.def */
+void saddCommand(client *c);
+void scardCommand(client *c);
+void sdiffCommand(client *c);
+void sdiffstoreCommand(client *c);
+void sinterCommand(client *c);
+void sintercardCommand(client *c);
+void sinterstoreCommand(client *c);
+void sismemberCommand(client *c);
+void smembersCommand(client *c);
+void smismemberCommand(client *c);
+void smoveCommand(client *c);
+void spopCommand(client *c);
+void srandmemberCommand(client *c);
+void sremCommand(client *c);
+void sscanCommand(client *c);
+void sunionCommand(client *c);
+void sunionstoreCommand(client *c);
+
 /* string.def */
 void appendCommand(client *c);
 void decrCommand(client *c);

@@ -11,7 +11,9 @@
 #include "command_defs.h"
 #include "command_record.h"
 #include "db_walk.h"
+#include "object_types.h"
 #include "panic.h"
+#include "rdb_value.h"
 #include "unit.h"
 #include "zmalloc.h"
 
@@ -119,6 +121,36 @@ static const example examples[] = {
     {"set a 1", "restore a 0 $DUMP", false, ""},
     {"", "restore a 1 $DUMP absttl", false, ""},
     {"", "restore a 0 rubbish", false, ""},
+    /* set.def */
+    {"", "sadd a 1 2", true, "sadd a;"},
+    {"sadd a 1", "sadd a 2", true, "sadd a;"},
+    {"sadd a 1", "sadd a 1", false, ""},
+    {"set a 1", "sadd a 1", false, ""},
+    {"sadd a 1 2", "srem a 1 3", true, "srem a;"},
+    {"sadd a 1 2", "srem a 1 2", true, "srem a;del a;"},
+    {"sadd a 1 2", "srem a 3", false, ""},
+    {"sadd a 1 2", "smove a b 1", true, "srem a;sadd b;"},
+    {"sadd a 1", "smove a b 1", true, "srem a;del a;sadd b;"},
+    {"sadd a 1 2|sadd b 1", "smove a b 1", true, "srem a;"},
+    {"sadd a 1 2", "smove a b 3", false, ""},
+    {"sadd a 1 2", "smove a a 1", false, ""},
+    {"sadd a 1 2", "spop a", true, "spop a;"},
+    {"sadd a 1", "spop a", true, "spop a;del a;"},
+    {"sadd a 1 2 3", "spop a 2", true, "spop a;"},
+    {"sadd a 1 2 3 4 5 6 7", "spop a 6", true, "spop a;"},
+    {"sadd a 1 2 3", "spop a 9", true, "spop a;del a;"},
+    {"sadd a 1 2 3", "spop a 0", false, ""},
+    {"", "spop a", false, ""},
+    {"sadd a 1 2|sadd b 2 3", "sinterstore c a b", true, "sinterstore c;"},
+    {"sadd a 1 2|sadd b 2 3", "sinterstore a a b", true, "sinterstore a;"},
+    {"sadd a 1 2|set b 1", "sinterstore b a x", true, "del b;"},
+    {"sadd a 1 2", "sinterstore c a b", false, ""},
+    {"sadd a 1 2|sadd b 2 3", "sunionstore c a b", true, "sunionstore c;"},
+    {"set a 1", "sunionstore a b c", true, "del a;"},
+    {"", "sunionstore a b c", false, ""},
+    {"sadd a 1 2|sadd b 2 3", "sdiffstore c a b", true, "sdiffstore c;"},
+    {"sadd a 1 2", "sdiffstore a a a", true, "del a;"},
+    {"sadd a 1 2|set b 1", "sdiffstore c a b", false, ""},
     /* server.def: databases are told of as a whole */
     {"set a 1", "flushdb", true, ""},
     {"set a 1", "flushdb later", false, ""},
@@ -147,12 +179,10 @@ static void takeSnapshot(snapshot *s) {
         dbIterator it;
         dbIterBegin(&it, dbGet(id), false);
         for (robj *o; (o = dbIterNext(&it));) {
-            char digits[LONG_STR_SIZE];
             if (!CHECK(s->count < array_len(s->keys))) break;
-            slice value = objectString(o, digits);
             s->keys[s->count++] = (keyState){.db = id,
                                              .name = sdsNewLen(objectKey(o).ptr, objectKey(o).len),
-                                             .value = sdsNewLen(value.ptr, value.len),
+                                             .value = rdbCatValue(sdsEmpty(), o, false),
                                              .expire = objectExpire(o)};
         }
         dbIterEnd(&it);
@@ -253,9 +283,14 @@ static sds runLine(client *c, const char *line) {
 
 static void runSetup(client *c, const char *setup) {
     dbEmpty(-1, false);
-    sds reply = *setup ? runLine(c, setup) : sdsEmpty();
-    if (*setup) CHECK_EQ_STR(reply, "+OK\r\n");
-    sdsFree(reply);
+    while (*setup) {
+        size_t len = strcspn(setup, "|");
+        sds line = sdsNewLen(setup, len), reply = runLine(c, line);
+        CHECK(reply[0] == '+' || reply[0] == ':');
+        sdsFree(reply);
+        sdsFree(line);
+        setup += len + (setup[len] == '|');
+    }
 }
 
 static void init(void) {
@@ -264,6 +299,7 @@ static void init(void) {
     done = true;
     panicSetMainThread();
     fixtureInit();
+    objectTypesRegister();
     commandsRegister();
     storeObserveModified(noteModified);
     storeObserveEvents(noteEvent);

@@ -1,0 +1,311 @@
+/* t_set.c -- commands of one set, and SMOVE.
+ *
+ * Not here    SINTER, SUNION, SDIFF and their kin (t_set_algebra.c); encodings (object/value_set.c).
+ * Threads     main.
+ * Invariants  1. A command that answers with an error has changed nothing.
+ *             2. A member is hashed only where a table is looked into, and once.
+ * Tests       tests/type/set.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "commands.h"
+#include "memory_prefetch.h"
+#include "scan.h"
+#include "typed_key.h"
+#include "value_set.h"
+
+#include <limits.h>
+
+#define FEW_STAY 5 /* SPOP: more than so many go for each that stays: what stays is moved, not what goes */
+
+/* ---- Parts of many commands ---- */
+
+/* The hash of a member in an argument, where the set needs one. */
+static uint64_t hashFor(const client *c, const robj *o, uint32_t index) {
+    return setIsTable(o) ? clientElementHash(c, index) : 0;
+}
+
+/* Fetch what the next of `count` members from argument `first` on will touch in a table; how many need no further
+ * call. */
+static uint32_t membersPrefetch(const client *c, const robj *o, uint32_t first, uint32_t count) {
+    dictLookup lookups[DICT_PREFETCH_MAX];
+    const dict *d = setTable(o);
+    if (!d || count < 2) return count;
+    uint32_t n = count < DICT_PREFETCH_MAX ? count : DICT_PREFETCH_MAX;
+    for (uint32_t i = 0; i < n; i++)
+        lookups[i] = (dictLookup){
+            .d = d, .key = c->argv[first + i], .hash = clientElementHash(c, first + i), .skip_value = true};
+    dictPrefetch(lookups, n);
+    return n;
+}
+
+static void addReplyMember(client *c, const setMember *m) {
+    if (m->str) addReplyBulk(c, sliceOf(m->str, m->len));
+    else addReplyBulkLongLong(c, m->num);
+}
+
+static void addReplyAllMembers(client *c, const robj *o) {
+    setIterator it;
+    setMember m;
+    setIterBegin(&it, o);
+    while (setIterNext(&it, &m)) addReplyMember(c, &m);
+    setIterEnd(&it);
+}
+
+/* ---- SADD, SREM, SMOVE ---- */
+
+/* SADD key member [member ...] */
+void saddCommand(client *c) {
+    hashedKey key = clientKeyAt(c, 1);
+    robj *o;
+    uint32_t count = c->argc - 2;
+    if (!typedKeyWrite(c, key, OBJ_SET, &o)) return;
+    bool is_new = !o;
+    if (is_new) o = setCreate(key.name, c->argv[2], count);
+    else setExpect(o, count);
+    long long added = 0;
+    for (uint32_t i = 0, ready = 0; i < count; i++) {
+        if (i == ready) ready += membersPrefetch(c, o, 2 + i, count - i);
+        added += setAdd(o, c->argv[2 + i], hashFor(c, o, 2 + i));
+    }
+    if (is_new) dbAddTake(c->db, o, key);
+    if (added) keyChanged(c, key, NOTIFY_SET, "sadd", added);
+    addReplyLongLong(c, added);
+}
+
+/* SREM key member [member ...] */
+void sremCommand(client *c) {
+    hashedKey key = clientKeyAt(c, 1);
+    robj *o;
+    uint32_t count = c->argc - 2;
+    if (!typedKeyWrite(c, key, OBJ_SET, &o)) return;
+    if (!o) {
+        addReplyZero(c);
+        return;
+    }
+    long long removed = 0;
+    for (uint32_t i = 0, ready = 0; i < count && setSize(o); i++) {
+        if (i == ready) ready += membersPrefetch(c, o, 2 + i, count - i);
+        removed += setRemove(o, c->argv[2 + i], hashFor(c, o, 2 + i));
+    }
+    if (removed) keyChanged(c, key, NOTIFY_SET, "srem", removed);
+    if (setSize(o) == 0) deleteEmptied(c, key);
+    addReplyLongLong(c, removed);
+}
+
+/* SMOVE source destination member */
+void smoveCommand(client *c) {
+    hashedKey from = clientKeyAt(c, 1), to = clientKeyAt(c, 2);
+    slice member = c->argv[3];
+    robj *source = lookupKeyWrite(c->db, from), *target = lookupKeyWrite(c->db, to);
+    if (!source) {
+        addReplyZero(c);
+        return;
+    }
+    if (checkType(c, source, OBJ_SET) || checkType(c, target, OBJ_SET)) return;
+    if (source == target) {
+        addReplyLongLong(c, setHas(source, member, hashFor(c, source, 3)));
+        return;
+    }
+    if (!setRemove(source, member, hashFor(c, source, 3))) {
+        addReplyZero(c);
+        return;
+    }
+    keyChanged(c, from, NOTIFY_SET, "srem", 1);
+    if (setSize(source) == 0) deleteEmptied(c, from);
+    bool added;
+    if (target) {
+        added = setAdd(target, member, hashFor(c, target, 3));
+    } else {
+        target = setCreate(to.name, member, 1);
+        added = setAdd(target, member, hashFor(c, target, 3));
+        dbAddTake(c->db, target, to);
+    }
+    if (added) keyChanged(c, to, NOTIFY_SET, "sadd", 1);
+    addReplyOne(c);
+}
+
+/* ---- Reading ---- */
+
+/* SISMEMBER key member */
+void sismemberCommand(client *c) {
+    robj *o;
+    if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_SET, &o)) return;
+    if (o && setHas(o, c->argv[2], hashFor(c, o, 2))) addReplyOne(c);
+    else addReplyZero(c);
+}
+
+/* SMISMEMBER key member [member ...] */
+void smismemberCommand(client *c) {
+    robj *o;
+    uint32_t count = c->argc - 2;
+    if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_SET, &o)) return;
+    addReplyArrayLen(c, count);
+    for (uint32_t i = 0, ready = 0; i < count; i++) {
+        if (o && i == ready) ready += membersPrefetch(c, o, 2 + i, count - i);
+        if (o && setHas(o, c->argv[2 + i], hashFor(c, o, 2 + i))) addReplyOne(c);
+        else addReplyZero(c);
+    }
+}
+
+/* SCARD key */
+void scardCommand(client *c) {
+    robj *o;
+    if (typedKeyRead(c, clientKeyAt(c, 1), OBJ_SET, &o)) addReplyLongLong(c, o ? (long long)setSize(o) : 0);
+}
+
+/* SMEMBERS key */
+void smembersCommand(client *c) {
+    robj *o;
+    if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_SET, &o)) return;
+    addReplySetLen(c, o ? (long long)setSize(o) : 0);
+    if (o) addReplyAllMembers(c, o);
+}
+
+static void addEntry(client *c, const void *entry, bool keys_only) {
+    unused(keys_only);
+    addReplyBulk(c, setEntryText(entry));
+}
+
+/* SSCAN of a set without a table: all members that MATCH lets pass, in one call. */
+static void scanCompact(client *c, const robj *o, const scanOptions *options) {
+    long long found = 0;
+    char buf[LONG_STR_SIZE];
+    addReplyScanCursor(c, 0);
+    void *place = addReplyDeferredLen(c);
+    setIterator it;
+    setMember m;
+    setIterBegin(&it, o);
+    while (setIterNext(&it, &m)) {
+        if (!scanWants(options, setMemberText(&m, buf))) continue;
+        addReplyMember(c, &m);
+        found++;
+    }
+    setIterEnd(&it);
+    setDeferredArrayLen(c, place, found);
+}
+
+/* SSCAN key cursor [MATCH pattern] [COUNT count] */
+void sscanCommand(client *c) {
+    static const scanElements elements = {.parts = 1, .add = addEntry};
+    uint64_t cursor;
+    robj *o;
+    scanOptions options;
+    if (!scanParseCursor(c, 2, &cursor) || !typedKeyRead(c, clientKeyAt(c, 1), OBJ_SET, &o)) return;
+    if (!o) {
+        addReplyScanCursor(c, 0);
+        addReplyEmptyArray(c);
+        return;
+    }
+    if (!scanParseOptions(c, 3, SCAN_SET, &options)) return;
+    if (setIsTable(o)) scanReplyTable(c, setTable(o), cursor, &options, &elements);
+    else scanCompact(c, o, &options);
+}
+
+/* ---- SPOP ---- */
+
+static void replyTaken(void *arg, const setMember *m) {
+    addReplyMember(arg, m);
+}
+
+static void keepTaken(void *arg, const setMember *m) {
+    robj *stays = arg;
+    char buf[LONG_STR_SIZE];
+    slice text = setMemberText(m, buf);
+    setAdd(stays, text, setIsTable(stays) ? dictHash(setTable(stays), text) : 0);
+}
+
+/* All but `left` members go. Those that stay move to a new set, and the old one is freed with what it still has. */
+static void popAllBut(client *c, robj *o, size_t left) {
+    robj *stays = setCreateCompact(sliceOf(NULL, 0), o->encoding == OBJ_ENC_INTSET ? OBJ_ENC_INTSET : OBJ_ENC_LISTPACK);
+    setPopMany(o, left, keepTaken, stays);
+    addReplyAllMembers(c, o);
+    lazyfreeObject(setExchange(o, stays));
+}
+
+static void spopCount(client *c, hashedKey key) {
+    long long count;
+    robj *o;
+    if (!getPositiveLongFromArg(c, 2, &count, "value is out of range, must be positive")) return;
+    if (!typedKeyWrite(c, key, OBJ_SET, &o)) return;
+    if (!o || count == 0) {
+        addReplySetLen(c, 0);
+        return;
+    }
+    size_t size = setSize(o), go = (unsigned long long)count < size ? (size_t)count : size, left = size - go;
+    addReplySetLen(c, (long long)go);
+    if (left == 0) addReplyAllMembers(c, o);
+    else if (left * FEW_STAY > go) setPopMany(o, go, replyTaken, c);
+    else popAllBut(c, o, left);
+    keyChanged(c, key, NOTIFY_SET, "spop", (long long)go);
+    if (left == 0) deleteEmptied(c, key);
+}
+
+/* SPOP key [count] */
+void spopCommand(client *c) {
+    hashedKey key = clientKeyAt(c, 1);
+    robj *o;
+    if (c->argc == 3) {
+        spopCount(c, key);
+        return;
+    }
+    if (c->argc > 3) {
+        addReplySyntaxError(c);
+        return;
+    }
+    if (!typedKeyWrite(c, key, OBJ_SET, &o)) return;
+    if (!o) {
+        addReplyNull(c);
+        return;
+    }
+    setPop(o, replyTaken, c);
+    keyChanged(c, key, NOTIFY_SET, "spop", 1);
+    if (setSize(o) == 0) deleteEmptied(c, key);
+}
+
+/* ---- SRANDMEMBER ---- */
+
+/* A client that is closed, because the reply got too large for it, ends the loop. */
+static bool replyPicked(void *arg, const setMember *m) {
+    client *c = arg;
+    addReplyMember(c, m);
+    return !(c->flags & CLIENT_CLOSE_ASAP);
+}
+
+static void srandmemberCount(client *c) {
+    long long count;
+    robj *o;
+    if (!getRangeLongFromArg(c, 2, -LLONG_MAX, LLONG_MAX, &count, NULL)) return;
+    if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_SET, &o)) return;
+    if (!o || count == 0) {
+        addReplyEmptyArray(c);
+        return;
+    }
+    if (count < 0) {
+        addReplyArrayLen(c, -count);
+        setRandomRepeating(o, (uint64_t)-count, replyPicked, c);
+        return;
+    }
+    size_t n = (unsigned long long)count < setSize(o) ? (size_t)count : setSize(o);
+    addReplyArrayLen(c, (long long)n);
+    setRandomDifferent(o, n, replyPicked, c);
+}
+
+/* SRANDMEMBER key [count] */
+void srandmemberCommand(client *c) {
+    robj *o;
+    if (c->argc == 3) {
+        srandmemberCount(c);
+        return;
+    }
+    if (c->argc > 3) {
+        addReplySyntaxError(c);
+        return;
+    }
+    if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_SET, &o)) return;
+    if (!o) {
+        addReplyNull(c);
+        return;
+    }
+    setMember m = setRandom(o);
+    addReplyMember(c, &m);
+}

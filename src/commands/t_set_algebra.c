@@ -1,0 +1,448 @@
+/* t_set_algebra.c -- what several sets have in common, have together, or have not: SINTER, SUNION, SDIFF and their kin.
+ *
+ * Members of one set are looked up in the others. They are taken in batches: a batch is hashed once, and dictPrefetch()
+ * walks it through each table in turn, which finds its members and leaves nothing to be looked up again.
+ *
+ *   SINTER    the smallest set, less what any other has not
+ *   SUNION    each set, less what those before it have; of many sets by way of a result
+ *   SDIFF     the first set, less what any other has; or, where that is more work, a result with all of the first
+ *             from which the members of the others are taken
+ *
+ * Not here    commands of one set (t_set.c).
+ * Threads     main.
+ * Invariants  1. Sources are only read. A destination may be one of them: it is replaced when the result is done.
+ *             2. The encoding of a stored result is that of the reference server, which shows by which way it came.
+ * Cost        a lookup per member and set; of two tables of a million members two lines of memory each.
+ * Tests       tests/type/set.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "command_memory.h"
+#include "commands.h"
+#include "hash.h"
+#include "key_prefetch.h"
+#include "memory_prefetch.h"
+#include "object_settings.h"
+#include "typed_key.h"
+#include "value_set.h"
+#include "zmalloc.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+#define SETS_INLINE 16
+#define UNION_BY_LOOKUP_MAX 4 /* sets; of more each member is looked up once, in a result */
+
+/* ---- The sets ---- */
+
+/* Those that are there, in the order of the arguments. */
+typedef struct inputSets {
+    const robj **sets; /* owns unless it is few */
+    uint32_t count;
+    bool missing;       /* one of the keys is not there */
+    bool first_missing; /* the first of them */
+    const robj *few[SETS_INLINE];
+} inputSets;
+
+static void inputsFree(inputSets *in) {
+    if (in->sets != in->few) zfree(in->sets);
+}
+
+/* False after an error. */
+static bool inputsRead(client *c, uint32_t first, uint32_t count, inputSets *in) {
+    in->sets = count > SETS_INLINE ? zmalloc(count * sizeof(*in->sets)) : in->few;
+    in->count = 0;
+    in->missing = in->first_missing = false;
+    for (uint32_t i = 0, ready = 0; i < count; i++) {
+        robj *o;
+        if (i == ready) ready += keysPrefetch(c, first + i, 1, count - i);
+        if (!typedKeyRead(c, clientKeyAt(c, first + i), OBJ_SET, &o)) {
+            inputsFree(in);
+            return false;
+        }
+        if (o) in->sets[in->count++] = o;
+        else in->missing = true;
+        if (!o && i == 0) in->first_missing = true;
+    }
+    return true;
+}
+
+static int bySize(const void *a, const void *b) {
+    size_t left = setSize(*(const robj *const *)a), right = setSize(*(const robj *const *)b);
+    return (left > right) - (left < right);
+}
+
+/* The smallest first, the first of those that are equal; then the others by size. */
+static void sortInputs(inputSets *in) {
+    uint32_t smallest = 0;
+    for (uint32_t i = 1; i < in->count; i++)
+        if (setSize(in->sets[i]) < setSize(in->sets[smallest])) smallest = i;
+    const robj *o = in->sets[smallest];
+    memmove(in->sets + 1, in->sets, smallest * sizeof(*in->sets));
+    in->sets[0] = o;
+    qsort(in->sets + 1, in->count - 1, sizeof(*in->sets), bySize);
+}
+
+#define MEMORY_SAMPLES 5
+
+/* Memory for a result that has at most the members of these sets. False after an error. */
+static bool reserveResult(client *c, const inputSets *in, uint32_t count) {
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < count; i++) bytes += objectMemUsage(in->sets[i], MEMORY_SAMPLES);
+    return commandMemoryReserve(c, bytes);
+}
+
+/* ---- Batches ---- */
+
+#define BATCH DICT_PREFETCH_MAX
+
+typedef struct memberBatch {
+    size_t count;
+    bool hashed;
+    slice text[BATCH];
+    uint64_t hash[BATCH];
+    dictLookup lookups[BATCH];
+    char digits[BATCH][LONG_STR_SIZE]; /* text of integers */
+} memberBatch;
+
+static bool batchFill(memberBatch *b, setIterator *it) {
+    setMember m;
+    b->count = 0;
+    b->hashed = false;
+    while (b->count < BATCH && setIterNext(it, &m)) {
+        b->text[b->count] = setMemberText(&m, b->digits[b->count]);
+        b->count++;
+    }
+    return b->count > 0;
+}
+
+static void batchHash(memberBatch *b) {
+    if (b->hashed) return;
+    for (size_t i = 0; i < b->count; i++) b->hash[i] = hashBytes(b->text[i].ptr, b->text[i].len);
+    b->hashed = true;
+}
+
+/* Look all up in a table: lookups[i].entry. */
+static void batchFind(memberBatch *b, const dict *d) {
+    batchHash(b);
+    for (size_t i = 0; i < b->count; i++)
+        b->lookups[i] = (dictLookup){.d = d, .key = b->text[i], .hash = b->hash[i], .skip_value = true};
+    dictPrefetch(b->lookups, b->count);
+}
+
+/* Keep those that are in `o`, or those that are not. */
+static void batchFilter(memberBatch *b, const robj *o, bool present) {
+    const dict *d = setTable(o);
+    size_t kept = 0;
+    if (d) batchFind(b, d);
+    for (size_t i = 0; i < b->count; i++) {
+        bool has = d ? b->lookups[i].entry != NULL : setHas(o, b->text[i], 0);
+        if (has != present) continue;
+        b->text[kept] = b->text[i];
+        b->hash[kept++] = b->hash[i];
+    }
+    b->count = kept;
+}
+
+static void batchReply(client *c, const memberBatch *b) {
+    for (size_t i = 0; i < b->count; i++) addReplyBulk(c, b->text[i]);
+}
+
+/* Those of a batch are different, so that none becomes present by the one before it. */
+static void batchAdd(memberBatch *b, robj *result, bool all_new) {
+    bool find = setIsTable(result) && !all_new;
+    if (find) batchFind(b, setTable(result));
+    else if (setIsTable(result)) batchHash(b);
+    for (size_t i = 0; i < b->count; i++) {
+        if (!setIsTable(result)) setAdd(result, b->text[i], 0);
+        else if (!find && !all_new) setAdd(result, b->text[i], hashBytes(b->text[i].ptr, b->text[i].len));
+        else if (all_new || !b->lookups[i].entry)
+            setAddNew(result, b->text[i], b->hashed ? b->hash[i] : hashBytes(b->text[i].ptr, b->text[i].len));
+    }
+}
+
+static void batchRemove(memberBatch *b, robj *result) {
+    if (setIsTable(result)) batchFind(b, setTable(result));
+    for (size_t i = 0; i < b->count; i++)
+        if (!setIsTable(result) || b->lookups[i].entry) setRemove(result, b->text[i], b->hashed ? b->hash[i] : 0);
+}
+
+/* ---- Results ---- */
+
+/* An empty result that will begin with the members of `o`, all of them: where they cannot be compact it is a table with
+ * room for them. */
+static robj *createResult(slice key, const robj *o) {
+    size_t size = setSize(o);
+    robj *result = setCreateCompact(key, OBJ_ENC_INTSET);
+    bool compact = size <= (unsigned long long)object_settings.set_max_intset_entries ||
+                   size <= (unsigned long long)object_settings.set_max_listpack_entries;
+    if (!compact) setExpect(result, size);
+    return result;
+}
+
+static void addAll(memberBatch *b, robj *result, const robj *o, bool all_new) {
+    setIterator it;
+    setIterBegin(&it, o);
+    while (batchFill(b, &it)) batchAdd(b, result, all_new);
+    setIterEnd(&it);
+}
+
+static void removeAll(memberBatch *b, robj *result, const robj *o) {
+    setIterator it;
+    setIterBegin(&it, o);
+    while (setSize(result) && batchFill(b, &it)) batchRemove(b, result);
+    setIterEnd(&it);
+}
+
+static void replyAll(client *c, memberBatch *b, const robj *o) {
+    setIterator it;
+    setIterBegin(&it, o);
+    addReplySetLen(c, (long long)setSize(o));
+    while (batchFill(b, &it)) batchReply(c, b);
+    setIterEnd(&it);
+}
+
+/* Put a result (NULL: an empty one) where it belongs. */
+static void storeResultTake(client *c, hashedKey key, robj *result, const char *event) {
+    if (result && setSize(result)) {
+        long long size = (long long)setSize(result);
+        setKeyTake(c->db, result, key, false);
+        keyChanged(c, key, NOTIFY_SET, event, 1);
+        addReplyLongLong(c, size);
+        return;
+    }
+    if (result) objectFree(result);
+    if (lookupKeyWrite(c->db, key)) {
+        dbDelete(c->db, key);
+        keyChanged(c, key, NOTIFY_GENERIC, "del", 1);
+    }
+    addReplyZero(c);
+}
+
+/* ---- SINTER ---- */
+
+/* Go on with the next members of the first set that all others have. */
+static bool interNext(memberBatch *b, const inputSets *in, setIterator *it) {
+    if (!batchFill(b, it)) return false;
+    for (uint32_t i = 1; i < in->count && b->count; i++)
+        if (in->sets[i] != in->sets[0]) batchFilter(b, in->sets[i], true);
+    return true;
+}
+
+/* SINTER key [key ...] */
+void sinterCommand(client *c) {
+    inputSets in;
+    memberBatch b;
+    if (!inputsRead(c, 1, c->argc - 1, &in)) return;
+    if (in.missing) {
+        addReplySetLen(c, 0);
+    } else {
+        long long found = 0;
+        setIterator it;
+        sortInputs(&in);
+        void *place = addReplyDeferredLen(c);
+        setIterBegin(&it, in.sets[0]);
+        while (interNext(&b, &in, &it)) {
+            batchReply(c, &b);
+            found += (long long)b.count;
+        }
+        setIterEnd(&it);
+        setDeferredSetLen(c, place, found);
+    }
+    inputsFree(&in);
+}
+
+/* SINTERSTORE destination key [key ...] */
+void sinterstoreCommand(client *c) {
+    inputSets in;
+    memberBatch b;
+    hashedKey key = clientKeyAt(c, 1);
+    if (!inputsRead(c, 2, c->argc - 2, &in)) return;
+    if (in.missing) {
+        storeResultTake(c, key, NULL, "sinterstore");
+    } else {
+        sortInputs(&in);
+        if (reserveResult(c, &in, 1)) {
+            bool from_intset = in.sets[0]->encoding == OBJ_ENC_INTSET;
+            robj *result = setCreateCompact(key.name, from_intset ? OBJ_ENC_INTSET : OBJ_ENC_LISTPACK);
+            setIterator it;
+            setIterBegin(&it, in.sets[0]);
+            while (interNext(&b, &in, &it)) batchAdd(&b, result, true);
+            setIterEnd(&it);
+            if (!from_intset) setSettle(result);
+            storeResultTake(c, key, result, "sinterstore");
+        }
+    }
+    inputsFree(&in);
+}
+
+/* LIMIT of SINTERCARD, from argument `at` on. False after an error. */
+static bool parseLimit(client *c, uint32_t at, long long *limit) {
+    *limit = 0;
+    for (; at < c->argc; at += 2) {
+        if (!sliceIs(c->argv[at], "limit") || at + 1 == c->argc) {
+            addReplySyntaxError(c);
+            return false;
+        }
+        if (!getPositiveLongFromArg(c, at + 1, limit, "LIMIT can't be negative")) return false;
+    }
+    return true;
+}
+
+/* SINTERCARD numkeys key [key ...] [LIMIT limit] */
+void sintercardCommand(client *c) {
+    inputSets in;
+    memberBatch b;
+    long long numkeys, limit, found = 0;
+    if (!getRangeLongFromArg(c, 1, 1, LONG_MAX, &numkeys, "numkeys should be greater than 0")) return;
+    if (numkeys > c->argc - 2) {
+        addReplyError(c, "Number of keys can't be greater than number of args");
+        return;
+    }
+    if (!parseLimit(c, 2 + (uint32_t)numkeys, &limit)) return;
+    if (!inputsRead(c, 2, (uint32_t)numkeys, &in)) return;
+    if (!in.missing) {
+        setIterator it;
+        sortInputs(&in);
+        setIterBegin(&it, in.sets[0]);
+        while ((limit == 0 || found < limit) && interNext(&b, &in, &it)) found += (long long)b.count;
+        setIterEnd(&it);
+    }
+    addReplyLongLong(c, limit && found > limit ? limit : found);
+    inputsFree(&in);
+}
+
+/* ---- SUNION ---- */
+
+static robj *unionResult(memberBatch *b, slice key, const inputSets *in) {
+    const robj *largest = in->sets[0];
+    for (uint32_t i = 1; i < in->count; i++)
+        if (setSize(in->sets[i]) > setSize(largest)) largest = in->sets[i];
+    robj *result = createResult(key, largest);
+    for (uint32_t i = 0; i < in->count; i++) addAll(b, result, in->sets[i], i == 0);
+    return result;
+}
+
+static void unionByLookup(client *c, memberBatch *b, const inputSets *in) {
+    long long found = 0;
+    void *place = addReplyDeferredLen(c);
+    for (uint32_t i = 0; i < in->count; i++) {
+        setIterator it;
+        setIterBegin(&it, in->sets[i]);
+        while (batchFill(b, &it)) {
+            for (uint32_t before = 0; before < i && b->count; before++) batchFilter(b, in->sets[before], false);
+            batchReply(c, b);
+            found += (long long)b->count;
+        }
+        setIterEnd(&it);
+    }
+    setDeferredSetLen(c, place, found);
+}
+
+/* SUNION key [key ...] */
+void sunionCommand(client *c) {
+    inputSets in;
+    memberBatch b;
+    if (!inputsRead(c, 1, c->argc - 1, &in)) return;
+    if (in.count <= UNION_BY_LOOKUP_MAX) {
+        unionByLookup(c, &b, &in);
+    } else if (reserveResult(c, &in, in.count)) {
+        robj *result = unionResult(&b, sliceOf(NULL, 0), &in);
+        replyAll(c, &b, result);
+        lazyfreeObject(result);
+    }
+    inputsFree(&in);
+}
+
+/* SUNIONSTORE destination key [key ...] */
+void sunionstoreCommand(client *c) {
+    inputSets in;
+    memberBatch b;
+    hashedKey key = clientKeyAt(c, 1);
+    if (!inputsRead(c, 2, c->argc - 2, &in)) return;
+    if (in.count == 0) storeResultTake(c, key, NULL, "sunionstore");
+    else if (reserveResult(c, &in, in.count)) storeResultTake(c, key, unionResult(&b, key.name, &in), "sunionstore");
+    inputsFree(&in);
+}
+
+/* ---- SDIFF ---- */
+
+/* Whether to look members of the first set up in the others, or to build a result: what is less work, where half of
+ * the lookups are taken to be spared because a member was found before. */
+static bool diffByLookup(const inputSets *in) {
+    size_t lookups = setSize(in->sets[0]) * in->count / 2, moves = 0;
+    for (uint32_t i = 0; i < in->count; i++) moves += setSize(in->sets[i]);
+    return lookups <= moves;
+}
+
+static bool diffNext(memberBatch *b, const inputSets *in, setIterator *it) {
+    if (!batchFill(b, it)) return false;
+    for (uint32_t i = 1; i < in->count && b->count; i++) batchFilter(b, in->sets[i], false);
+    return true;
+}
+
+/* All of the first set, less the others, one after the other. */
+static robj *diffResult(memberBatch *b, slice key, const inputSets *in) {
+    robj *result = createResult(key, in->sets[0]);
+    addAll(b, result, in->sets[0], true);
+    for (uint32_t i = 1; i < in->count && setSize(result); i++) removeAll(b, result, in->sets[i]);
+    return result;
+}
+
+/* Whether nothing is left, as far as that can be seen without looking at members. */
+static bool diffIsEmpty(const inputSets *in) {
+    if (in->first_missing || in->count == 0) return true;
+    for (uint32_t i = 1; i < in->count; i++)
+        if (in->sets[i] == in->sets[0]) return true;
+    return false;
+}
+
+static void diffReply(client *c, memberBatch *b, const inputSets *in) {
+    long long found = 0;
+    setIterator it;
+    void *place = addReplyDeferredLen(c);
+    setIterBegin(&it, in->sets[0]);
+    while (diffNext(b, in, &it)) {
+        batchReply(c, b);
+        found += (long long)b->count;
+    }
+    setIterEnd(&it);
+    setDeferredSetLen(c, place, found);
+}
+
+/* SDIFF key [key ...] */
+void sdiffCommand(client *c) {
+    inputSets in;
+    memberBatch b;
+    if (!inputsRead(c, 1, c->argc - 1, &in)) return;
+    if (diffIsEmpty(&in)) {
+        addReplySetLen(c, 0);
+    } else if (diffByLookup(&in)) {
+        diffReply(c, &b, &in);
+    } else if (reserveResult(c, &in, 1)) {
+        robj *result = diffResult(&b, sliceOf(NULL, 0), &in);
+        replyAll(c, &b, result);
+        lazyfreeObject(result);
+    }
+    inputsFree(&in);
+}
+
+static robj *diffStored(memberBatch *b, slice key, const inputSets *in) {
+    if (!diffByLookup(in)) return diffResult(b, key, in);
+    robj *result = setCreateCompact(key, OBJ_ENC_INTSET);
+    setIterator it;
+    setIterBegin(&it, in->sets[0]);
+    while (diffNext(b, in, &it)) batchAdd(b, result, true);
+    setIterEnd(&it);
+    return result;
+}
+
+/* SDIFFSTORE destination key [key ...] */
+void sdiffstoreCommand(client *c) {
+    inputSets in;
+    memberBatch b;
+    hashedKey key = clientKeyAt(c, 1);
+    if (!inputsRead(c, 2, c->argc - 2, &in)) return;
+    if (diffIsEmpty(&in)) storeResultTake(c, key, NULL, "sdiffstore");
+    else if (reserveResult(c, &in, 1)) storeResultTake(c, key, diffStored(&b, key.name, &in), "sdiffstore");
+    inputsFree(&in);
+}
