@@ -64,7 +64,8 @@ quicklistNode *nodeCreateTake(uint8_t *lp);
 quicklistNode *nodeDup(const quicklistNode *n) must_check;
 void nodeFree(quicklistNode *n);
 
-/* A packed node that is not compressed: grow and shrink at an end. `goal`: bytes that its block is to have in the end. */
+/* A packed node that is not compressed: grow and shrink at an end. `goal`: bytes that its block is to have in the
+ * end. */
 void nodePush(quicklistNode *n, listEnd end, slice value, size_t goal);
 void nodeDrop(quicklistNode *n, listEnd end, size_t entries);
 /* It has become an inner node: give back room. */
