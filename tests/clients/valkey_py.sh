@@ -12,10 +12,12 @@ root=$(cd "$here/../.." && pwd)
 # shellcheck source=tests/clients/common.sh
 . "$here/common.sh"
 
+version=6.1.1
 venv=$root/tests/tmp/venv
-if [ ! -x "$venv/bin/python" ] || ! "$venv/bin/python" -c 'import valkey' 2>/dev/null; then
+if [ ! -x "$venv/bin/python" ] ||
+    ! "$venv/bin/python" -c "import sys, valkey; sys.exit(valkey.__version__ != '$version')" 2>/dev/null; then
     mkdir -p "$root/tests/tmp"
-    { python3 -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check valkey; } \
+    { python3 -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check valkey==$version; } \
         >"$root/tests/tmp/venv.log" 2>&1 ||
         skip "the Python client 'valkey' cannot be installed (see tests/tmp/venv.log)"
 fi

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# go.sh -- the published Go client go-redis against our server.
+#
+# Starts a server and runs go/main.go, for the first time with modules from the Go module proxy. Where there is no Go, or the
+# modules cannot be had (no network), the test is skipped, and says so. VALKEY_SERVER names another binary.
+#
+# SPDX-License-Identifier: BSD-3-Clause
+
+set -u
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+# shellcheck source=tests/clients/common.sh
+. "$here/common.sh"
+
+command -v go >/dev/null || skip "Go is not installed (Debian: golang-go)"
+mkdir -p "$root/tests/tmp"
+(cd "$here/go" && go mod download) >"$root/tests/tmp/go.log" 2>&1 ||
+    skip "the Go client cannot be had (see tests/tmp/go.log)"
+(cd "$here/go" && go vet . && go build -o "$root/tests/tmp/go-client" .) || exit 1
+
+start_server "${1:-22913}"
+timeout 300 "$root/tests/tmp/go-client" "$port"

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# node.sh -- the published Node clients redis and ioredis against our server.
+#
+# Installs what node/package-lock.json names into tests/tmp/node once, starts a server, runs node/types.mjs. Where there is
+# no Node, or the clients cannot be installed (no network), the test is skipped, and says so. VALKEY_SERVER names
+# another binary.
+#
+# SPDX-License-Identifier: BSD-3-Clause
+
+set -u
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+# shellcheck source=tests/clients/common.sh
+. "$here/common.sh"
+
+command -v node >/dev/null && command -v npm >/dev/null || skip "Node is not installed (Debian: nodejs npm)"
+[ "$(node -p 'process.versions.node.split(".")[0]')" -ge 18 ] || skip "Node is older than 18: $(node --version)"
+
+installed=$root/tests/tmp/node
+if ! cmp -s "$here/node/package-lock.json" "$installed/installed-lock.json"; then
+    rm -rf "$installed"
+    mkdir -p "$installed"
+    cp "$here/node/package.json" "$here/node/package-lock.json" "$installed/"
+    (cd "$installed" && npm ci --ignore-scripts --no-audit --no-fund) >"$root/tests/tmp/node.log" 2>&1 ||
+        skip "the Node clients cannot be installed (see tests/tmp/node.log)"
+    cp "$installed/package-lock.json" "$installed/installed-lock.json"
+fi
+
+start_server "${1:-22912}"
+# Beside its modules, for that is where Node looks for them.
+cp "$here/node/types.mjs" "$installed/"
+timeout 300 node "$installed/types.mjs" "$port"
