@@ -251,6 +251,38 @@ start_server {each {r FLUSHALL}} {
             [cli --bigkeys]
     }
 
+    proc one_of_each_type {} {
+        r SET string [string repeat x 5000]
+        foreach command {{RPUSH list a b c} {HSET hash f v g w} {SADD set a b c d} {ZADD zset 1 a} {XADD stream 1-1 f v}} {
+            need_command [lindex $command 0]
+            r {*}$command
+        }
+    }
+
+    test "--bigkeys tells the elements of each type" {
+        one_of_each_type
+        set out [cli --bigkeys]
+        foreach {type size} {list "3 items" hash "2 fields" set "4 members" zset "1 members" stream "1 entries" string "5000 bytes"} {
+            assert_match "*Biggest [format %6s $type] found '\"$type\"' has $size\n*" $out
+            assert_match "*1 ${type}s with $size (16.67% of keys, *" $out
+        }
+    }
+
+    test "--memkeys tells the memory of each type" {
+        one_of_each_type
+        foreach out [list [cli --memkeys] [cli --memkeys-samples 0]] {
+            foreach type {list hash set zset stream} {
+                assert_regexp "Biggest +$type found '\"$type\"' has \\d+ bytes" $out
+                assert_no_match "*'\"$type\"' has 0 bytes*" $out
+            }
+        }
+    }
+
+    test "--memkeys asks for so many samples as it is told" {
+        r SET key [string repeat x 1000]
+        assert_match "*Biggest string found '\"key\"' has [r MEMORY USAGE key SAMPLES 0] bytes*" [cli --memkeys-samples 0]
+    }
+
     test "--pipe transfers commands and counts replies" {
         set input ""
         for {set i 0} {$i < 20000} {incr i} {
