@@ -23,6 +23,7 @@ static inline bool typedKeyWrite(client *c, hashedKey key, objectTypeId type, ro
 /* A change that has been told has left the value without elements: the key goes. */
 static inline void deleteEmptied(client *c, hashedKey key) {
     dbDelete(c->db, key);
+    keyspaceSettle(c->db, key.hash); /* the change that emptied it has been told */
     keyEvent(c, key, NOTIFY_GENERIC, "del");
 }
 
