@@ -244,22 +244,20 @@ static dictBucket *chainBucket(dictTable *t, dictBucket *b) {
 }
 
 #ifdef DEBUG_ASSERTIONS
-static _Atomic uint64_t changes; /* relaxed: a number, it publishes nothing */
-
-static void countChange(void) {
-    atomic_fetch_add_explicit(&changes, 1, memory_order_relaxed);
+static void countChange(dict *d) {
+    d->changes++;
 }
 
-uint64_t dictChanges(void) {
-    return atomic_load_explicit(&changes, memory_order_relaxed);
+uint64_t dictChanges(const dict *d) {
+    return d->changes;
 }
 #else
-static inline void countChange(void) {
+static inline void countChange(const dict *d) {
+    unused(d);
 }
 #endif
 
 static void tableInsert(dictTable *t, size_t idx, void *entry, uint8_t tag) {
-    countChange();
     dictBucket *b = &t->buckets[idx];
     unsigned empty;
     while ((empty = emptyMask(b)) == 0) b = bucketIsChained(b) ? bucketNext(b) : chainBucket(t, b);
@@ -418,6 +416,7 @@ static void prefetchRehash(const dict *d, size_t k) {
 
 /* Move one bucket with its chain. True if it held anything. */
 static bool moveBucket(dict *d) {
+    countChange(d);
     dictTable *from = &d->t[0], *to = &d->t[1];
     size_t k = d->rehash_idx++;
     prefetchRehash(d, k);
@@ -625,6 +624,7 @@ void **dictFindRef(dict *d, slice key, uint64_t hash) {
 }
 
 static void addEntry(dict *d, void *entry, uint64_t hash) {
+    countChange(d);
     growIfNeeded(d);
     dictTable *t = &d->t[d->rehashing];
     tableInsert(t, hash & t->mask, entry, bucketTag(hash));
@@ -648,7 +648,7 @@ void *dictAdd(dict *d, void *entry, uint64_t hash) {
 
 /* Empty a place. The chain is put in order and the table may start to shrink, unless paused. */
 static void clearPlace(dict *d, const entryPlace *at) {
-    countChange();
+    countChange(d);
     at->bucket->tag[at->pos] = 0;
     at->table->used--;
     if (d->pause_rehash) return;

@@ -121,8 +121,8 @@ void dictIterEnd(dictIterator *it);
 void dictCheck(const dict *d);
 
 #ifdef DEBUG_ASSERTIONS
-/* How many entries have come, gone or moved in all dicts of the process so far. What only reads leaves it as it is. */
-uint64_t dictChanges(void);
+/* How many entries have come, gone or moved so far. What only reads leaves it as it is. */
+uint64_t dictChanges(const dict *d);
 #endif
 
 /* Text about fill, chains and rehash state as DEBUG HTSTATS shows it; returns its length. */

@@ -47,6 +47,9 @@ struct dict {
     size_t rehash_idx;     /* buckets of t[0] below it are empty; 0 when not rehashing */
     uint32_t pause_rehash; /* nesting */
     bool rehashing;
+#ifdef DEBUG_ASSERTIONS
+    uint64_t changes;
+#endif
 };
 
 static inline uint8_t bucketTag(uint64_t hash) {

@@ -30,7 +30,7 @@ static uint64_t fingerprintOf(const robj *o) {
     if (o->type != OBJ_STRING) {
         const dict *table = objectElements(o);
         sum = mix(sum, (uintptr_t)objectStructure(o));
-        if (table) sum = mix(mix(sum, dictSize(table)), dictMemUsage(table));
+        if (table) sum = mix(mix(mix(sum, dictSize(table)), dictMemUsage(table)), dictChanges(table));
     }
     if (objectFreeEffort(o) > EFFORT_MAX || (o->type == OBJ_STRING && objectStringLen(o) > BYTES_MAX)) return sum;
     digest d = {{0}};
@@ -46,14 +46,13 @@ static uint64_t fingerprintOfKeys(const client *c) {
         const robj *o = dictFind(dbDict(c->db, c->req->slot), key.name, key.hash);
         sum = mix(sum, o ? fingerprintOf(o) : 1);
     }
-    return sum;
+    return mix(sum, dictChanges(dbDict(c->db, c->req->slot)));
 }
 
 readonlyMark readonlyBegin(const client *c, long long commands) {
     if ((c->cmd->flags & (CMD_READONLY | CMD_WRITE)) != CMD_READONLY || !c->req) return (readonlyMark){.on = false};
     return (readonlyMark){.on = true,
                           .fingerprint = fingerprintOfKeys(c),
-                          .dict_changes = dictChanges(),
                           .expired = store_stats.expired_keys,
                           .commands = commands,
                           .errors = c->error_replies};
@@ -63,7 +62,6 @@ void readonlyEnd(const client *c, const readonlyMark *before, long long commands
     if (!before->on || before->expired != store_stats.expired_keys || before->errors != c->error_replies ||
         before->commands != commands)
         return;
-    serverAssert(dictChanges() == before->dict_changes);
     serverAssert(fingerprintOfKeys(c) == before->fingerprint);
 }
 #endif

@@ -11,7 +11,7 @@
 #ifdef DEBUG_ASSERTIONS
 typedef struct readonlyMark {
     bool on;
-    uint64_t fingerprint, dict_changes;
+    uint64_t fingerprint;
     long long expired, commands;
     unsigned long errors;
 } readonlyMark;
