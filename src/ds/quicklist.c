@@ -32,7 +32,7 @@ struct quicklist {
 #define ENTRY_OVERHEAD 8 /* what an element is taken to need beyond its bytes, whatever they are */
 #define BYTES_MAX_BY_ENTRIES 8192
 
-static size_t plain_from = SIZE_MAX; /* const but for tests */
+static size_t plain_from = SIZE_MAX; /* instead of the bounds, for tests; main writes */
 
 /* ---- Bounds ------------------------------------------------------------------------------------------------------ */
 
@@ -51,7 +51,8 @@ bool quicklistFits(int fill, size_t bytes, size_t count) {
 }
 
 bool quicklistIsPlain(int fill, size_t len) {
-    return len > bytesMax(fill) || len >= plain_from;
+    if (unlikely(plain_from != SIZE_MAX)) return len >= plain_from || len > NODE_BYTES_MAX / 4;
+    return len > bytesMax(fill);
 }
 
 void quicklistSetPlainFrom(size_t len) {
@@ -96,6 +97,10 @@ const quicklistNode *quicklistEndNode(const quicklist *q, listEnd end) {
 
 int quicklistFill(const quicklist *q) {
     return q->fill;
+}
+
+unsigned quicklistDepth(const quicklist *q) {
+    return q->depth;
 }
 
 /* Behind `before`, NULL: as the first. The elements in it are counted by the caller. */
@@ -203,8 +208,7 @@ void quicklistDrop(quicklist *q, listEnd end, size_t n) {
 
 /* ---- From outside ------------------------------------------------------------------------------------------------ */
 
-/* What no function here makes: cut into nodes within the bounds. */
-static bool appendInPieces(quicklist *q, const uint8_t *lp) {
+bool quicklistAppendEach(quicklist *q, const uint8_t *lp) {
     char digits[LONG_STR_SIZE];
     for (const uint8_t *at = listpackFirst(lp); at; at = listpackNext(at)) {
         slice text = listpackText(at, digits);
@@ -220,7 +224,7 @@ static bool appendInPieces(quicklist *q, const uint8_t *lp) {
 bool quicklistAppendListpackTake(quicklist *q, uint8_t *lp) {
     size_t count = listpackRecount(lp);
     if (listpackBytes(lp) > NODE_BYTES_MAX) {
-        if (!appendInPieces(q, lp)) return false;
+        if (!quicklistAppendEach(q, lp)) return false;
     } else if (count) {
         q->count += count;
         linkAtEnd(q, LIST_TAIL, nodeCreateTake(lp));
@@ -256,8 +260,8 @@ uint8_t *quicklistToListpackTake(quicklist *q, int fill, bool half) {
     quicklistNode *n = q->head;
     if (q->nodes != 1 || nodeIsPlain(n)) return NULL;
     unsigned share = half ? 2 : 1;
-    bool by_bytes = fill < 0 || !half; /* half of so many elements may have any size */
-    if ((by_bytes && nodeBytes(n) > bytesMax(fill) / share) || n->count > entriesMax(fill) / share) return NULL;
+    /* Bounds by elements do not look at bytes here. */
+    if ((fill < 0 && nodeBytes(n) > bytesMax(fill) / share) || n->count > entriesMax(fill) / share) return NULL;
     nodeDecompress(n);
     uint8_t *lp = nodeTakeListpack(n);
     n->block = NULL;
@@ -291,17 +295,20 @@ static void split(quicklist *q, quicklistNode *first, size_t number) {
     linkAfter(q, first, nodeSplit(first, number));
 }
 
-/* `a` and the node behind it are what a node was cut into: each may be put to its other neighbor. */
-static void mergeAround(quicklist *q, quicklistNode *a, quicklistNode *b) {
-    mergeNext(q, b);
-    quicklistNode *before = a->prev;
-    if (mayMerge(q, before, a)) {
+/* A node has been cut, and one of the parts is `center`: what lies around it is put together where it fits, the outer
+ * pairs first, as the reference server does. */
+static void mergeAround(quicklist *q, quicklistNode *center) {
+    mergeNext(q, center->prev ? center->prev->prev : NULL);
+    mergeNext(q, center->next);
+    quicklistNode *before = center->prev;
+    if (mayMerge(q, before, center)) {
         mergeNext(q, before);
-        a = before;
+        center = before;
     }
-    mergeNext(q, a);
-    compressInner(q, a->next);
-    compressInner(q, a);
+    mergeNext(q, center);
+    compressInner(q, center->prev);
+    compressInner(q, center->next);
+    compressInner(q, center);
 }
 
 /* A large element goes between nodes. */
@@ -325,7 +332,7 @@ static void insertBySplitting(quicklist *q, quicklistNode *n, size_t number, boo
     split(q, n, before ? number : number + 1);
     quicklistNode *rest = n->next;
     nodePush(before ? n : rest, before ? LIST_TAIL : LIST_HEAD, value, q->bytes_max);
-    mergeAround(q, n, rest);
+    mergeAround(q, before ? rest : n);
 }
 
 static void insertInside(quicklistNode *n, size_t number, listpackWhere where, slice value) {

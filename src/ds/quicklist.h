@@ -25,7 +25,7 @@ typedef struct quicklistNode quicklistNode;
 bool quicklistFits(int fill, size_t bytes, size_t count);
 /* Whether an element of this length is a node of its own. */
 bool quicklistIsPlain(int fill, size_t len);
-/* For tests: elements from so many bytes on are plain, whatever the bounds; 0: none is for that. */
+/* For tests (main): elements from so many bytes on are plain, and others are not, whatever the bounds; 0: as usual. */
 void quicklistSetPlainFrom(size_t len);
 
 /* ---- Whole lists ---- */
@@ -36,9 +36,13 @@ void quicklistFree(quicklist *q);
 quicklist *quicklistDup(const quicklist *q) must_check;
 size_t quicklistCount(const quicklist *q);
 int quicklistFill(const quicklist *q);
+unsigned quicklistDepth(const quicklist *q);
 /* Nodes at the end, however large, from outside: a listpack that has been validated, or one element. The list takes
  * the block. A large listpack becomes several nodes; false when there is no memory: the block stays the caller's. */
 bool quicklistAppendListpackTake(quicklist *q, uint8_t *lp) must_check;
+/* Each of its elements, into nodes within the bounds; the listpack stays. False when there is no memory: some are
+ * there. */
+bool quicklistAppendEach(quicklist *q, const uint8_t *lp) must_check;
 /* A copy of the element; false when there is no memory. */
 bool quicklistAppendPlain(quicklist *q, slice value) must_check;
 /* The listpack of a list that has but one node, which is one within the bounds that `fill` means, or, with `half`,

@@ -45,10 +45,7 @@ robj *valueListCreate(slice key) {
 static bool mayExceed(const uint8_t *lp, const slice *values, size_t n) {
     int fill = (int)object_settings.list_max_listpack_size;
     size_t bytes = listpackBytes(lp);
-    for (size_t i = 0; i < n; i++) {
-        if (quicklistIsPlain(fill, values[i].len)) return true;
-        bytes += values[i].len;
-    }
+    for (size_t i = 0; i < n; i++) bytes += values[i].len;
     return !quicklistFits(fill, bytes, listpackCount(lp) + n);
 }
 
@@ -188,7 +185,7 @@ static void freeList(void *structure, int encoding) {
 }
 
 static size_t freeEffort(const void *structure, int encoding) {
-    return encoding == OBJ_ENC_LISTPACK ? 1 : quicklistNodeCount(structure);
+    return encoding == OBJ_ENC_LISTPACK ? 1 : 1 + quicklistNodeCount(structure);
 }
 
 static size_t memUsage(const void *structure, int encoding, size_t samples) {

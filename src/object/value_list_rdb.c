@@ -1,7 +1,7 @@
 /* value_list_rdb.c -- lists in RDB's form.
  *
  *   type 18   nodes, each: 1 and an element of its own, or 2 and a listpack
- *   read only:  1 elements; 10 one ziplist; 14 nodes, each a ziplist
+ *   read only:  1 elements; 10 one ziplist, of elements; 14 nodes, each a ziplist
  *
  * A node that is compressed in memory is written as it is, whatever rdbcompression says.
  *
@@ -66,12 +66,24 @@ static bool readElement(rdbReader *r, quicklist *q) {
     return good;
 }
 
-static bool readZiplist(rdbReader *r, quicklist *q) {
+/* NULL: malformed, or no memory. */
+static uint8_t *readZiplist(rdbReader *r) {
     rdbText t;
-    if (!rdbReadText(r, &t)) return false;
+    if (!rdbReadText(r, &t)) return NULL;
     uint8_t *lp = ziplistToListpack((const uint8_t *)t.text.ptr, t.text.len);
     rdbTextFree(&t);
-    return appendListpack(q, lp);
+    return lp;
+}
+
+static bool readElementsOfZiplist(rdbReader *r, quicklist *q) {
+    uint8_t *lp = readZiplist(r);
+    bool good = lp && quicklistAppendEach(q, lp);
+    listpackFree(lp);
+    return good;
+}
+
+static bool readZiplistNode(rdbReader *r, quicklist *q) {
+    return appendListpack(q, readZiplist(r));
 }
 
 static bool readNode(rdbReader *r, quicklist *q) {
@@ -98,8 +110,8 @@ static bool readParts(rdbReader *r, quicklist *q, bool (*part)(rdbReader *r, qui
 static bool readList(rdbReader *r, unsigned rdb_type, quicklist *q) {
     switch (rdb_type) {
     case RDB_TYPE_LIST: return readParts(r, q, readElement);
-    case RDB_TYPE_LIST_ZIPLIST: return readZiplist(r, q);
-    case RDB_TYPE_LIST_QUICKLIST: return readParts(r, q, readZiplist);
+    case RDB_TYPE_LIST_ZIPLIST: return readElementsOfZiplist(r, q);
+    case RDB_TYPE_LIST_QUICKLIST: return readParts(r, q, readZiplistNode);
     case RDB_TYPE_LIST_QUICKLIST_2: return readParts(r, q, readNode);
     default: return false;
     }
