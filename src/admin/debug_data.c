@@ -15,6 +15,7 @@
 #include "digest.h"
 #include "lru.h"
 #include "object_settings.h"
+#include "quicklist.h"
 #include "rdb_value.h"
 #include "reply.h"
 
@@ -114,6 +115,16 @@ static size_t serializedLength(const robj *o) {
     return len;
 }
 
+#define NODES_TEXT_MAX 160
+
+static void describeNodes(const quicklist *q, char out[NODES_TEXT_MAX]) {
+    quicklistStats stats;
+    quicklistGetStats(q, &stats);
+    snprintf(out, NODES_TEXT_MAX,
+             " ql_nodes:%zu ql_avg_node:%.2f ql_listpack_max:%d ql_compressed:%d ql_uncompressed_size:%zu", stats.nodes,
+             (double)quicklistCount(q) / (double)stats.nodes, quicklistFill(q), quicklistDepth(q) > 0, stats.bytes);
+}
+
 bool debugObject(client *c) {
     const robj *o = peekKey(c, 2);
     if (!o) {
@@ -124,9 +135,78 @@ bool debugObject(client *c) {
     if (!fast && !commandMemoryReserve(c, 3 * objectMemUsage(o, 0))) return true; /* as dump.c says */
     char serialized[64] = "";
     if (!fast) snprintf(serialized, sizeof(serialized), " serializedlength:%zu", serializedLength(o));
-    addReplyStatusFormat(c, "Value at:%p refcount:%u encoding:%s%s lru:%u lru_seconds_idle:%llu", (const void *)o,
+    char nodes[NODES_TEXT_MAX] = "";
+    if (o->encoding == OBJ_ENC_QUICKLIST) describeNodes(objectStructure(o), nodes);
+    addReplyStatusFormat(c, "Value at:%p refcount:%u encoding:%s%s lru:%u lru_seconds_idle:%llu%s", (const void *)o,
                          (unsigned)o->refcount, objectEncodingName(o), serialized, (unsigned)o->lru,
-                         (unsigned long long)(lruIdleMs(o) / 1000));
+                         (unsigned long long)(lruIdleMs(o) / 1000), nodes);
+    return true;
+}
+
+/* ---- Structures of lists --------------------------------------------------------------------------- */
+
+#define SHOWN_MAX 64 /* bytes of an element */
+
+static void printElements(const uint8_t *lp) {
+    char digits[LONG_STR_SIZE];
+    size_t number = 0;
+    for (const uint8_t *at = listpackFirst(lp); at; at = listpackNext(at)) {
+        slice text = listpackText(at, digits);
+        printf("  %zu: %zu bytes at %zu: %.*s\n", number++, text.len, (size_t)(at - lp),
+               (int)(text.len < SHOWN_MAX ? text.len : SHOWN_MAX), text.ptr);
+    }
+}
+
+/* The value of argument 2 in this encoding; NULL after an error. */
+static const robj *peekEncoded(client *c, objectEncoding encoding) {
+    const robj *o = peekKey(c, 2);
+    if (!o) {
+        addReplyNoKeyError(c);
+    } else if ((objectEncoding)o->encoding != encoding) {
+        addReplyErrorFormat(c, "Not a %s encoded object.", encoding == OBJ_ENC_LISTPACK ? "listpack" : "quicklist");
+    } else {
+        return o;
+    }
+    return NULL;
+}
+
+bool debugListpack(client *c) {
+    const robj *o = peekEncoded(c, OBJ_ENC_LISTPACK);
+    if (!o) return true;
+    const uint8_t *lp = objectStructure(o);
+    printf("listpack of %zu bytes, %zu elements\n", listpackBytes(lp), listpackCount(lp));
+    printElements(lp);
+    fflush(stdout);
+    addReplyStatus(c, "Listpack structure printed on stdout");
+    return true;
+}
+
+bool debugQuicklist(client *c) {
+    long long full = 0;
+    if (c->argc == 4 && !getLongLongFromArg(c, 3, &full, NULL)) return true;
+    const robj *o = peekEncoded(c, OBJ_ENC_QUICKLIST);
+    if (!o) return true;
+    const quicklist *q = objectStructure(o);
+    quicklistPart part;
+    printf("quicklist of %zu nodes, %zu elements\n", quicklistNodeCount(q), quicklistCount(q));
+    for (const quicklistNode *n = NULL; (n = quicklistNextPart(q, n, &part));) {
+        printf("%s node of %zu bytes%s\n", part.plain ? "plain" : "packed", part.raw_bytes,
+               part.compressed ? ", compressed" : "");
+        if (full && !part.plain && !part.compressed) printElements((const uint8_t *)part.bytes.ptr);
+    }
+    fflush(stdout);
+    addReplyStatus(c, "Quicklist structure printed on stdout");
+    return true;
+}
+
+bool debugPlainThreshold(client *c) {
+    unsigned long long bytes;
+    if (!memory2ull(c->argv[2].ptr, c->argv[2].len, &bytes) || bytes >= UINT32_MAX) {
+        addReplyError(c, "argument must be a memory value bigger than 1 and smaller than 4gb");
+    } else {
+        quicklistSetPlainFrom(bytes);
+        addReplyOk(c);
+    }
     return true;
 }
 

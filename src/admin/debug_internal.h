@@ -12,8 +12,11 @@ bool debugDigest(client *c);
 bool debugDigestValue(client *c);
 bool debugHtstats(client *c);
 bool debugHtstatsKey(client *c);
+bool debugListpack(client *c);
 bool debugObject(client *c);
+bool debugPlainThreshold(client *c);
 bool debugPopulate(client *c);
+bool debugQuicklist(client *c);
 /* debug_malloc.c: the same. */
 bool debugMallctl(client *c);
 bool debugMallctlStr(client *c);
