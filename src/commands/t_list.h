@@ -13,7 +13,5 @@
 void addReplyListRange(client *c, const robj *o, size_t from, size_t n, bool backward);
 /* Elements have been taken from a list: tell of it, `event` and their number, and delete the key if it is empty. */
 void listElementsTaken(client *c, hashedKey key, robj *o, const char *event, size_t n);
-/* LEFT or RIGHT; false: neither, an error was sent. */
-bool listEndFromArg(client *c, uint32_t index, listEnd *end);
 
 #endif

@@ -11,7 +11,8 @@
 
 #include <limits.h>
 
-bool listEndFromArg(client *c, uint32_t index, listEnd *end) {
+/* LEFT or RIGHT; false: neither, an error was sent. */
+static bool endFromArg(client *c, uint32_t index, listEnd *end) {
     if (sliceIs(c->argv[index], "left")) {
         *end = LIST_HEAD;
     } else if (sliceIs(c->argv[index], "right")) {
@@ -75,7 +76,7 @@ static void moveGeneric(client *c, listEnd from_end, listEnd to_end) {
 /* LMOVE source destination LEFT|RIGHT LEFT|RIGHT */
 void lmoveCommand(client *c) {
     listEnd from_end, to_end;
-    if (listEndFromArg(c, 3, &from_end) && listEndFromArg(c, 4, &to_end)) moveGeneric(c, from_end, to_end);
+    if (endFromArg(c, 3, &from_end) && endFromArg(c, 4, &to_end)) moveGeneric(c, from_end, to_end);
 }
 
 void rpoplpushCommand(client *c) {
@@ -105,7 +106,7 @@ void lmpopCommand(client *c) {
         return;
     }
     uint32_t where = (uint32_t)keys + 2;
-    if (!listEndFromArg(c, where, &end)) return;
+    if (!endFromArg(c, where, &end)) return;
     for (uint32_t i = where + 1; i < c->argc; i += 2) {
         if (n != -1 || i + 1 == c->argc || !sliceIs(c->argv[i], "count")) {
             addReplySyntaxError(c);
