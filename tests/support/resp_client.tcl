@@ -138,7 +138,8 @@ oo::class create RespClient {
         set all {}
         for {set i 0} {$i < $count} {incr i} {
             lassign [my tagged_reply] kind value
-            lappend all [expr {$kind eq "error" ? "(error) $value" : $value}]
+            if {$kind eq "error"} { set value "(error) $value" }
+            lappend all $value
         }
         return $all
     }
@@ -266,7 +267,8 @@ oo::class create RespClient {
         set all {}
         for {set i 0} {$i < $count} {incr i} {
             lassign [my decode] kind value
-            lappend all [expr {$kind eq "error" ? "(error) $value" : $value}]
+            if {$kind eq "error"} { set value "(error) $value" }
+            lappend all $value
         }
         return $all
     }
