@@ -329,13 +329,13 @@ static size_t word(char *out, size_t size, const char *text) {
 /* Integers up to this are written as such, with all their digits. */
 #define PLAIN_INTEGER_MAX 0x1p62
 
-size_t d2string(char *out, size_t size, double value) {
+static size_t doubleText(char *out, size_t size, double value, bool plain_integers) {
     char buf[64], digits[20];
     if (isnan(value)) return word(out, size, "nan");
     if (isinf(value)) return word(out, size, value < 0 ? "-inf" : "inf");
     if (value == 0) return word(out, size, signbit(value) ? "-0" : "0");
     size_t len;
-    if (fabs(value) <= PLAIN_INTEGER_MAX && value == (double)(long long)value) {
+    if (plain_integers && fabs(value) <= PLAIN_INTEGER_MAX && value == (double)(long long)value) {
         len = ll2string(buf, (long long)value);
     } else {
         int k;
@@ -346,6 +346,14 @@ size_t d2string(char *out, size_t size, double value) {
     if (len + 1 > size) return word(out, size, buf) < size ? len : size - 1;
     memcpy(out, buf, len + 1);
     return len;
+}
+
+size_t d2string(char *out, size_t size, double value) {
+    return doubleText(out, size, value, true);
+}
+
+size_t d2shortest(char *out, size_t size, double value) {
+    return doubleText(out, size, value, false);
 }
 
 size_t ld2string(char *out, size_t size, long double value, bool humanfriendly) {

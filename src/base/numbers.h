@@ -30,6 +30,8 @@ size_t sdigits10(long long value);
 /* Short text that reads back as the same double, as RESP and ZSCORE show it ("inf", "-inf", "nan";
  * 1e21 -> "1e+21", 1.5e-7 -> "1.5e-7", 3 -> "3", 0.1 -> "0.1", -0.0 -> "-0"). Returns its length. */
 size_t d2string(char *out, size_t size, double value);
+/* The same, but integers are no exception to the rule for digits: 1e15 -> "1e+15". */
+size_t d2shortest(char *out, size_t size, double value);
 /* As INCRBYFLOAT shows a long double: %.17Lf with trailing zeros (and the point) removed when
  * `humanfriendly`, else %.17Lg; "inf"/"-inf" for infinities; "-0" becomes "0". */
 size_t ld2string(char *out, size_t size, long double value, bool humanfriendly);

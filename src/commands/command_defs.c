@@ -60,6 +60,9 @@ static serverCommand server_commands[] = {
 static serverCommand set_commands[] = {
 #include "set.def"
 };
+static serverCommand sorted_set_commands[] = {
+#include "sorted_set.def"
+};
 static serverCommand string_commands[] = {
 #include "string.def"
 };
@@ -71,5 +74,6 @@ void commandsRegister(void) {
     commandTableRegister(list_commands, array_len(list_commands));
     commandTableRegister(server_commands, array_len(server_commands));
     commandTableRegister(set_commands, array_len(set_commands));
+    commandTableRegister(sorted_set_commands, array_len(sorted_set_commands));
     commandTableRegister(string_commands, array_len(string_commands));
 }

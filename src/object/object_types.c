@@ -7,8 +7,10 @@
 #include "object_types.h"
 
 #include "value_list.h"
+#include "value_zset.h"
 
 void objectTypesRegister(void) {
     objectRegisterType(OBJ_LIST, &list_type_ops);
     objectRegisterType(OBJ_SET, &set_type_ops);
+    objectRegisterType(OBJ_ZSET, &zset_type_ops);
 }

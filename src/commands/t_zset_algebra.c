@@ -1,0 +1,427 @@
+/* t_zset_algebra.c -- unions, intersections and differences of sorted sets.
+ *
+ * A source is read in batches, so that the misses of looking its members up in the others, or in what there is of the
+ * result, overlap. The result is collected first and sorted once; then it is the reply, or it becomes the destination
+ * whole.
+ *
+ * Not here    how a result is made a set (object/value_zset_build.c).
+ * Threads     main.
+ * Invariants  1. Sources are taken from the smallest to the largest: sums are made in that order, as in the reference
+ *                server, where that matters to the last digit.
+ *             2. A sum that is no number (inf - inf, 0 * inf) is 0.
+ * Tests       tests/type/zset.tcl, tests/differential/types/zset.py
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "t_zset.h"
+
+#include "command_memory.h"
+#include "commands.h"
+#include "memory_prefetch.h"
+#include "value_set.h"
+#include "zmalloc.h"
+
+#include <limits.h>
+#include <math.h>
+
+/* ---- Sources ---- */
+
+/* A sorted set, or a set, whose members have the score 1. */
+typedef struct source {
+    const robj *o; /* borrowed; NULL: empty */
+    size_t count;
+    double weight;
+} source;
+
+typedef struct sourceIter {
+    bool is_set;
+    zsetIter sorted;
+    setIterator set;
+} sourceIter;
+
+static bool isSet(const robj *o) {
+    return o->type == OBJ_SET;
+}
+
+/* The table in which its members are found; NULL where there is none. */
+static const dict *sourceTable(const robj *o) {
+    return isSet(o) ? setTable(o) : zsetTable(o);
+}
+
+static bool sourceScore(const robj *o, slice member, uint64_t hash, double *score) {
+    if (!isSet(o)) return zsetScore(o, member, hash, score);
+    *score = 1;
+    return setHas(o, member, hash);
+}
+
+#define BATCH 32
+static_assert(BATCH <= DICT_PREFETCH_MAX, "a batch is looked up at once");
+
+/* Members that are worked on together; those that hold no more are left out by n. */
+typedef struct batch {
+    size_t n;
+    slice members[BATCH];
+    double scores[BATCH];
+    uint64_t hashes[BATCH];
+    char digits[BATCH][LONG_STR_SIZE];
+} batch;
+
+static void sourceBegin(sourceIter *it, const source *s) {
+    *it = (sourceIter){.is_set = s->o && isSet(s->o)};
+    if (it->is_set) setIterBegin(&it->set, s->o);
+    else if (s->o) it->sorted = zsetIterAt(s->o, 0, false);
+}
+
+static void sourceEnd(sourceIter *it) {
+    if (it->is_set) setIterEnd(&it->set);
+}
+
+/* One member; text that the iterator owns is printed to, or copied into, `digits`. */
+static bool sourceStep(sourceIter *it, zsetElement *e, char digits[LONG_STR_SIZE]) {
+    if (it->is_set) {
+        setMember m;
+        if (!setIterNext(&it->set, &m)) return false;
+        *e = (zsetElement){setMemberText(&m, digits), 1};
+        return true;
+    }
+    const char *own = it->sorted.digits;
+    if (!zsetIterNext(&it->sorted, e)) return false;
+    if (e->member.ptr >= own && e->member.ptr < own + LONG_STR_SIZE) {
+        memcpy(digits, e->member.ptr, e->member.len);
+        e->member.ptr = digits;
+    }
+    return true;
+}
+
+/* The next members; false behind the last. */
+static bool sourceNext(const source *s, sourceIter *it, batch *b) {
+    zsetElement e;
+    if (!s->o) return false;
+    for (b->n = 0; b->n < BATCH && sourceStep(it, &e, b->digits[b->n]); b->n++) {
+        double score = e.score * s->weight;
+        b->members[b->n] = e.member;
+        b->scores[b->n] = isnan(score) ? 0 : score;
+        b->hashes[b->n] = zsetHash(e.member);
+    }
+    return b->n > 0;
+}
+
+static void tablePrefetch(const dict *table, const batch *b) {
+    dictLookup lookups[BATCH];
+    if (!table || b->n < 2) return;
+    for (size_t i = 0; i < b->n; i++)
+        lookups[i] = (dictLookup){.d = table, .key = b->members[i], .hash = b->hashes[i], .skip_value = true};
+    dictPrefetch(lookups, b->n);
+}
+
+/* ---- Arguments ---- */
+
+typedef enum { AGGREGATE_SUM, AGGREGATE_MIN, AGGREGATE_MAX } aggregation;
+typedef enum { OP_UNION, OP_INTER, OP_DIFF } operation;
+
+typedef struct request {
+    operation op;
+    bool store, cardinality;
+    aggregation aggregate;
+    bool with_scores;
+    size_t limit;    /* cardinality: where to stop counting; 0: nowhere */
+    source *sources; /* owns */
+    uint32_t keys;
+} request;
+
+/* numkeys in argument `at`, and the keys behind it. False after an error. */
+static bool parseSources(client *c, uint32_t at, request *q) {
+    long long keys;
+    if (!getRangeLongFromArg(c, at, LONG_MIN, LONG_MAX, &keys, NULL)) return false;
+    if (keys < 1) {
+        addReplyErrorFormat(c, "at least 1 input key is needed for '%s' command", clientCommandName(c->cmd));
+        return false;
+    }
+    if (keys > (long long)(c->argc - at - 1)) {
+        addReplySyntaxError(c);
+        return false;
+    }
+    q->keys = (uint32_t)keys;
+    q->sources = ztrymalloc(q->keys * sizeof(*q->sources));
+    if (!q->sources) {
+        addReplyNoMemory(c);
+        return false;
+    }
+    for (uint32_t i = 0; i < q->keys; i++) {
+        const robj *o = lookupKeyRead(c->db, clientKeyAt(c, at + 1 + i));
+        if (o && !isSet(o) && checkType(c, o, OBJ_ZSET)) return false;
+        size_t count = !o ? 0 : isSet(o) ? setSize(o) : zsetCount(o);
+        q->sources[i] = (source){.o = o, .count = count, .weight = 1};
+    }
+    return true;
+}
+
+static bool parseWeights(client *c, uint32_t at, request *q) {
+    for (uint32_t i = 0; i < q->keys; i++)
+        if (!getDoubleFromArg(c, at + i, &q->sources[i].weight, "weight value is not a float")) return false;
+    return true;
+}
+
+static bool parseAggregate(slice word, aggregation *out) {
+    if (sliceIs(word, "sum")) *out = AGGREGATE_SUM;
+    else if (sliceIs(word, "min")) *out = AGGREGATE_MIN;
+    else if (sliceIs(word, "max")) *out = AGGREGATE_MAX;
+    else return false;
+    return true;
+}
+
+/* Options from argument `at` on. False after an error. */
+static bool parseOptions(client *c, uint32_t at, request *q) {
+    bool scored = q->op != OP_DIFF && !q->cardinality;
+    while (at < c->argc) {
+        slice word = c->argv[at];
+        uint32_t behind = c->argc - at - 1;
+        if (scored && behind >= q->keys && sliceIs(word, "weights")) {
+            if (!parseWeights(c, at + 1, q)) return false;
+            at += 1 + q->keys;
+        } else if (scored && behind >= 1 && sliceIs(word, "aggregate") &&
+                   parseAggregate(c->argv[at + 1], &q->aggregate)) {
+            at += 2;
+        } else if (!q->store && !q->cardinality && sliceIs(word, "withscores")) {
+            q->with_scores = true;
+            at++;
+        } else if (q->cardinality && behind >= 1 && sliceIs(word, "limit")) {
+            long long limit;
+            if (!getRangeLongFromArg(c, at + 1, 0, LONG_MAX, &limit, "LIMIT can't be negative")) return false;
+            q->limit = (size_t)limit;
+            at += 2;
+        } else {
+            addReplySyntaxError(c);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* From the smallest to the largest; those of the same size stay in their order. */
+static void sortSources(request *q) {
+    for (uint32_t i = 1; i < q->keys; i++) {
+        source s = q->sources[i];
+        uint32_t k = i;
+        for (; k > 0 && q->sources[k - 1].count > s.count; k--) q->sources[k] = q->sources[k - 1];
+        q->sources[k] = s;
+    }
+}
+
+/* ---- Union ---- */
+
+static void aggregate(double *into, double score, aggregation how) {
+    if (how == AGGREGATE_SUM) {
+        *into += score;
+        if (isnan(*into)) *into = 0;
+    } else if (how == AGGREGATE_MIN ? score < *into : score > *into) {
+        *into = score;
+    }
+}
+
+static bool addBatch(const request *q, zsetBuilder *out, const batch *b) {
+    zsetBuildPrefetch(out, b->members, b->hashes, b->n);
+    for (size_t i = 0; i < b->n; i++) {
+        bool is_new;
+        double *score = zsetBuildScore(out, b->members[i], b->hashes[i], &is_new);
+        if (!score) return false;
+        if (is_new) *score = b->scores[i];
+        else aggregate(score, b->scores[i], q->aggregate);
+    }
+    return true;
+}
+
+/* A union of sources: false when there is no memory. */
+static bool unite(const request *q, const source *sources, uint32_t n, zsetBuilder *out) {
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < n; i++) {
+        sourceIter it;
+        sourceBegin(&it, &sources[i]);
+        for (batch b; ok && sourceNext(&sources[i], &it, &b);) {
+            if (n > 1) ok = addBatch(q, out, &b);
+            for (size_t k = 0; n == 1 && k < b.n; k++) zsetBuildAdd(out, b.members[k], b.scores[k]);
+        }
+        sourceEnd(&it);
+    }
+    return ok;
+}
+
+/* ---- Intersection ---- */
+
+/* Leave in the batch what the source has as well. A product that is no number makes the sum 0, as in the reference
+ * server; of a union it counts as 0. */
+static void keepCommon(const request *q, const source *s, batch *b) {
+    size_t kept = 0;
+    tablePrefetch(sourceTable(s->o), b);
+    for (size_t i = 0; i < b->n; i++) {
+        double score;
+        if (!sourceScore(s->o, b->members[i], b->hashes[i], &score)) continue;
+        b->members[kept] = b->members[i];
+        b->hashes[kept] = b->hashes[i];
+        b->scores[kept] = b->scores[i];
+        aggregate(&b->scores[kept++], score * s->weight, q->aggregate);
+    }
+    b->n = kept;
+}
+
+/* Members that all sources, which are sorted, have: into `out`, or only counted, which is returned. */
+static size_t intersect(const request *q, zsetBuilder *out) {
+    size_t count = 0;
+    bool more = q->sources[0].count > 0;
+    sourceIter it;
+    sourceBegin(&it, &q->sources[0]);
+    for (batch b; more && sourceNext(&q->sources[0], &it, &b);) {
+        for (uint32_t i = 1; i < q->keys && b.n; i++) keepCommon(q, &q->sources[i], &b);
+        for (size_t i = 0; out && i < b.n; i++) zsetBuildAdd(out, b.members[i], b.scores[i]);
+        count += b.n;
+        more = !q->limit || count < q->limit;
+    }
+    sourceEnd(&it);
+    return q->limit && count > q->limit ? q->limit : count;
+}
+
+/* ---- Difference ---- */
+
+static void dropIfIn(const robj *o, const dict *table, batch *b) {
+    size_t kept = 0;
+    double score;
+    tablePrefetch(table, b);
+    for (size_t i = 0; i < b->n; i++) {
+        if (o ? sourceScore(o, b->members[i], b->hashes[i], &score)
+              : dictFind(table, b->members[i], b->hashes[i]) != NULL)
+            continue;
+        b->members[kept] = b->members[i];
+        b->hashes[kept] = b->hashes[i];
+        b->scores[kept++] = b->scores[i];
+    }
+    b->n = kept;
+}
+
+/* Members of the first source that no other has. They are looked up in each other one; where those are many and small,
+ * in one table of all of them. False: no memory. */
+static bool subtract(const request *q, zsetBuilder *out) {
+    const source *first = &q->sources[0];
+    zsetBuilder others;
+    size_t total = 0, present = 0;
+    bool ok = true;
+    for (uint32_t i = 1; i < q->keys; i++) {
+        total += q->sources[i].count;
+        present += q->sources[i].count > 0;
+        if (first->o && q->sources[i].o == first->o) return true; /* nothing is left */
+    }
+    bool merge = present > 2 && first->count / 2 > total / present;
+    zsetBuildBegin(&others, merge ? total : 0);
+    if (merge) ok = unite(&(request){.aggregate = AGGREGATE_MAX}, first + 1, q->keys - 1, &others);
+    sourceIter it;
+    sourceBegin(&it, first);
+    for (batch b; ok && sourceNext(first, &it, &b);) {
+        if (merge) dropIfIn(NULL, others.table, &b);
+        for (uint32_t i = 1; !merge && i < q->keys && b.n; i++) {
+            const robj *o = q->sources[i].o;
+            if (o) dropIfIn(o, sourceTable(o), &b);
+        }
+        for (size_t i = 0; i < b.n; i++) zsetBuildAdd(out, b.members[i], b.scores[i]);
+    }
+    sourceEnd(&it);
+    zsetBuildDrop(&others);
+    return ok;
+}
+
+/* ---- The commands ---- */
+
+/* What the result may take; false after an error. */
+static bool reserveResult(client *c, const request *q) {
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < q->keys; i++) {
+        const source *s = &q->sources[i];
+        if (!s->o || (q->op == OP_DIFF && i > 0)) continue;
+        size_t needs = objectMemUsage(s->o, 5) + s->count * 3 * sizeof(void *);
+        if (q->op != OP_INTER) bytes += needs;
+        else if (i == 0) bytes = needs;
+    }
+    return bytes < COMMAND_MEMORY_LARGE || commandMemoryReserve(c, bytes);
+}
+
+static void replyBuilt(client *c, zsetBuilder *b, bool with_scores) {
+    zsetBuildSort(b);
+    addReplyMembersLen(c, b->count, with_scores);
+    for (size_t i = 0; i < b->count; i++) {
+        const void *entry = b->entries[i];
+        addReplyMember(c, zsetEntryMember(entry), zsetEntryScore(entry), with_scores);
+    }
+    zsetBuildDrop(b);
+}
+
+static size_t expectedCount(const request *q) {
+    size_t largest = 0;
+    if (q->op != OP_UNION) return q->op == OP_INTER ? q->sources[0].count : 0;
+    for (uint32_t i = 0; i < q->keys; i++)
+        if (q->sources[i].count > largest) largest = q->sources[i].count;
+    return largest;
+}
+
+/* All sources have been found and options read: make the result, and answer. */
+static void execute(client *c, request *q, const char *event) {
+    zsetBuilder built;
+    if (q->op != OP_DIFF) sortSources(q);
+    if (q->cardinality) {
+        addReplyLongLong(c, (long long)intersect(q, NULL));
+        return;
+    }
+    if (!reserveResult(c, q)) return;
+    bool ok = true;
+    zsetBuildBegin(&built, expectedCount(q));
+    switch (q->op) {
+    case OP_UNION: {
+        uint32_t empty = 0;
+        while (empty + 1 < q->keys && q->sources[empty].count == 0) empty++;
+        ok = unite(q, q->sources + empty, q->keys - empty, &built);
+        break;
+    }
+    case OP_INTER: (void)intersect(q, &built); break;
+    case OP_DIFF: ok = subtract(q, &built); break;
+    }
+    if (!ok) {
+        zsetBuildDrop(&built);
+        addReplyNoMemory(c);
+    } else if (q->store) {
+        zsetStoreBuilt(c, clientKeyAt(c, 1), &built, event);
+    } else {
+        replyBuilt(c, &built, q->with_scores);
+    }
+}
+
+/* `event`: of a command that stores. */
+static void algebraGeneric(client *c, operation op, bool cardinality, const char *event) {
+    request q = {.op = op, .store = event != NULL, .cardinality = cardinality};
+    uint32_t at = q.store ? 2 : 1;
+    if (parseSources(c, at, &q) && parseOptions(c, at + 1 + q.keys, &q)) execute(c, &q, event);
+    zfree(q.sources);
+}
+
+void zunionCommand(client *c) {
+    algebraGeneric(c, OP_UNION, false, NULL);
+}
+
+void zinterCommand(client *c) {
+    algebraGeneric(c, OP_INTER, false, NULL);
+}
+
+void zdiffCommand(client *c) {
+    algebraGeneric(c, OP_DIFF, false, NULL);
+}
+
+void zintercardCommand(client *c) {
+    algebraGeneric(c, OP_INTER, true, NULL);
+}
+
+void zunionstoreCommand(client *c) {
+    algebraGeneric(c, OP_UNION, false, "zunionstore");
+}
+
+void zinterstoreCommand(client *c) {
+    algebraGeneric(c, OP_INTER, false, "zinterstore");
+}
+
+void zdiffstoreCommand(client *c) {
+    algebraGeneric(c, OP_DIFF, false, "zdiffstore");
+}

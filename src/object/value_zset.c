@@ -1,0 +1,465 @@
+/* value_zset.c -- the sorted set: its two encodings, and what is done to one member.
+ *
+ * A skiplist is, in name, what the field has; here it is a dict that finds an entry by its member and a scoreTree that
+ * finds it by its score. Score and member are written once, in the entry, and an entry stays where it is: both refer to
+ * it.
+ *
+ *   {table, scores} --> table   buckets ---.
+ *                   \                       v
+ *                    -> scores  leaves --> entry {score, member}
+ *
+ * Not here    ranges and walks (value_zset_range.c); sets that are made at once (value_zset_build.c); RDB and digest
+ *             (value_zset_rdb.c); the commands (commands/t_zset*.c).
+ * Owns        nothing: a value belongs to its entry in the keyspace.
+ * Threads     main, or the one that alone knows the value.
+ * Invariants  1. A listpack has pairs of member and score and at least one; no member is in it twice. Pairs ascend by
+ *                score and member, unless it was so read from RDB (the reference server takes those as they are); no
+ *                function here relies on it for more than the order of a reply.
+ *             2. Table and tree of a skiplist have the same entries.
+ *             3. A skiplist does not become a listpack again.
+ * Cost        docs/design/zset.md
+ * Tests       tests/unit/object/value_zset_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "value_zset_internal.h"
+
+#include "hash.h"
+#include "memory_prefetch.h"
+#include "object_settings.h"
+#include "panic.h"
+#include "zmalloc.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- Entries ---- */
+
+static size_t entryHead(size_t len) {
+    if (len < ENTRY_LEN_16) return 1;
+    return 1 + (len <= UINT16_MAX ? sizeof(uint16_t) : sizeof(uint64_t));
+}
+
+zsetEntry *zsetEntryCreate(slice member, double score) {
+    size_t head = entryHead(member.len);
+    zsetEntry *entry = ztrymalloc(sizeof(*entry) + head + member.len);
+    if (unlikely(!entry)) return NULL;
+    entry->score = score;
+    if (likely(head == 1)) {
+        entry->rest[0] = (uint8_t)member.len;
+    } else if (head == 1 + sizeof(uint16_t)) {
+        entry->rest[0] = ENTRY_LEN_16;
+        memcpy(entry->rest + 1, &(uint16_t){(uint16_t)member.len}, sizeof(uint16_t));
+    } else {
+        entry->rest[0] = ENTRY_LEN_64;
+        memcpy(entry->rest + 1, &(uint64_t){member.len}, sizeof(uint64_t));
+    }
+    if (member.len) memcpy(entry->rest + head, member.ptr, member.len);
+    return entry;
+}
+
+slice zsetEntryMember(const void *entry) {
+    return zsetMemberOf(entry);
+}
+
+double zsetEntryScore(const void *entry) {
+    return ((const zsetEntry *)entry)->score;
+}
+
+/* The member's last byte, when it lies in another line than the entry's first. */
+static const void *prefetchMember(const void *entry) {
+    slice member = zsetMemberOf(entry);
+    const char *last = member.ptr + (member.len ? member.len - 1 : 0);
+    return (uintptr_t)last / CACHE_LINE == (uintptr_t)entry / CACHE_LINE ? NULL : last;
+}
+
+static const dictType table_type = {
+    .entryKey = zsetEntryMember,
+    .entryFree = zfree,
+    .prefetchKey = prefetchMember,
+    .key_within = ENTRY_MEMBER_WITHIN,
+};
+
+static int compareMembers(const void *a, const void *b) {
+    return sliceCmp(zsetMemberOf(a), zsetMemberOf(b));
+}
+
+uint64_t zsetHash(slice member) {
+    return hashBytes(member.ptr, member.len);
+}
+
+/* ---- Trees ---- */
+
+zsetTree *zsetTreeCreate(size_t expected) {
+    zsetTree *z = zmalloc(sizeof(*z));
+    z->table = dictCreate(&table_type);
+    z->scores = scoreTreeCreate(compareMembers);
+    if (expected) (void)dictExpand(z->table, expected);
+    return z;
+}
+
+void zsetTreeFree(zsetTree *z) {
+    scoreTreeFree(z->scores);
+    dictRelease(z->table);
+    zfree(z);
+}
+
+/* Add a member that is not in it. The entry is never refused: who adds a large member has reserved its memory. */
+static void treeAdd(zsetTree *z, slice member, uint64_t hash, double score) {
+    zsetEntry *entry = zsetEntryCreate(member, score);
+    serverAssert(entry);
+    dictAddNew(z->table, entry, hash);
+    scoreTreeInsert(z->scores, entry);
+}
+
+/* ---- Listpacks ---- */
+
+/* A score that is integral and of at most half the range of 64 bits is kept as an integer. */
+#define SCORE_INTEGER_MAX ((double)(INT64_MAX / 2))
+
+static bool scoreIsInteger(double score) {
+    return score >= -SCORE_INTEGER_MAX && score <= SCORE_INTEGER_MAX && score == (double)(int64_t)score;
+}
+
+double zsetListpackScore(const uint8_t *at) {
+    listpackValue v = listpackGet(at);
+    double score;
+    char copy[DOUBLE_STR_SIZE];
+    if (likely(!v.str)) return (double)v.num;
+    if (string2d(v.str, v.len, &score)) return score;
+    size_t len = v.len < sizeof(copy) - 1 ? v.len : sizeof(copy) - 1;
+    memcpy(copy, v.str, len);
+    copy[len] = '\0';
+    return strtod(copy, NULL);
+}
+
+/* Insert a score behind the member at *at (LISTPACK_AFTER), or in place of the one there. */
+static uint8_t *listpackPutScore(uint8_t *lp, const uint8_t **at, listpackWhere where, double score) {
+    char digits[DOUBLE_STR_SIZE];
+    if (scoreIsInteger(score)) return listpackInsertInteger(lp, at, where, (int64_t)score);
+    return listpackInsert(lp, at, where, sliceOf(digits, d2string(digits, sizeof(digits), score)));
+}
+
+static const uint8_t *listpackFindMember(const uint8_t *lp, slice member) {
+    return listpackFind(listpackFirst(lp), member, 1);
+}
+
+/* Order of a pair and (score, member). */
+static int comparePair(const uint8_t *at, double score, slice member) {
+    char digits[LONG_STR_SIZE];
+    double there = zsetListpackScore(listpackNext(at));
+    if (there != score) return there < score ? -1 : 1;
+    return sliceCmp(listpackText(at, digits), member);
+}
+
+/* Put a pair behind *at, or at the end (NULL). NULL: it does not fit, and nothing has changed. */
+static uint8_t *listpackPutPair(uint8_t *lp, const uint8_t *before, slice member, double score) {
+    const uint8_t *at = before;
+    uint8_t *grown;
+    if (!listpackMayGrow(lp, listpackEntryBytes(member) + listpackEntryBytesMax(DOUBLE_STR_SIZE), SIZE_MAX))
+        return NULL;
+    if (before) {
+        grown = listpackInsert(lp, &at, LISTPACK_BEFORE, member);
+    } else {
+        grown = listpackAppend(lp, member);
+        if (grown) at = listpackLast(grown);
+    }
+    if (!grown) return NULL;
+    lp = grown;
+    const uint8_t *added = at;
+    grown = listpackPutScore(lp, &at, LISTPACK_AFTER, score);
+    if (likely(grown)) return grown;
+    return listpackDelete(lp, &added, 1); /* never: there is room, and what it takes is small */
+}
+
+uint8_t *zsetListpackAppend(uint8_t *lp, slice member, double score) {
+    return listpackPutPair(lp, NULL, member, score);
+}
+
+/* Where a new pair belongs; NULL: at the end. Most often that is the end, so the search goes from there. */
+static const uint8_t *listpackPlace(const uint8_t *lp, slice member, double score) {
+    const uint8_t *place = NULL, *at = listpackLast(lp);
+    while (at) {
+        const uint8_t *pair = listpackPrev(lp, at);
+        if (comparePair(pair, score, member) < 0) break;
+        place = pair;
+        at = listpackPrev(lp, pair);
+    }
+    return place;
+}
+
+/* Give the pair at `at` another score, in place where its neighbours allow it. */
+static uint8_t *listpackUpdate(uint8_t *lp, const uint8_t *at, slice member, double score) {
+    const uint8_t *value = listpackNext(at), *next = listpackNext(value), *prev = listpackPrev(lp, at);
+    if (prev) prev = listpackPrev(lp, prev);
+    if ((!next || comparePair(next, score, member) > 0) && (!prev || comparePair(prev, score, member) < 0))
+        return listpackPutScore(lp, &value, LISTPACK_REPLACE, score);
+    lp = listpackDelete(lp, &at, 2);
+    return listpackPutPair(lp, listpackPlace(lp, member, score), member, score);
+}
+
+bool zsetFitsListpack(size_t members, size_t longest) {
+    return (long long)members <= object_settings.zset_max_listpack_entries &&
+           (long long)longest <= object_settings.zset_max_listpack_value;
+}
+
+zsetTree *zsetTreeOfListpack(const uint8_t *lp) {
+    zsetTree *z = zsetTreeCreate(listpackCount(lp) / 2);
+    for (const uint8_t *at = listpackFirst(lp); at; at = listpackNext(at)) {
+        char digits[LONG_STR_SIZE];
+        slice member = listpackText(at, digits);
+        at = listpackNext(at);
+        zsetEntry *entry = zsetEntryCreate(member, zsetListpackScore(at));
+        if (!entry || dictAdd(z->table, entry, zsetHash(member)) != NULL) {
+            zfree(entry);
+            zsetTreeFree(z);
+            return NULL;
+        }
+        if (!scoreTreeAppend(z->scores, entry)) scoreTreeInsert(z->scores, entry);
+    }
+    return z;
+}
+
+/* Exchange a listpack for a skiplist. */
+static void convert(robj *o) {
+    uint8_t *lp = objectStructure(o);
+    zsetTree *z = zsetTreeOfListpack(lp);
+    serverAssert(z);
+    objectSetStructure(o, OBJ_ENC_SKIPLIST, z);
+    listpackFree(lp);
+}
+
+/* ---- One member ---- */
+
+void zsetExpect(robj *o, size_t members, size_t longest) {
+    if (o->encoding == OBJ_ENC_LISTPACK && !zsetFitsListpack(members, longest)) convert(o);
+}
+
+robj *zsetCreate(slice key, size_t members, size_t longest) {
+    if (zsetFitsListpack(members, longest)) return objectCreateTake(key, OBJ_ZSET, OBJ_ENC_LISTPACK, listpackCreate(0));
+    return objectCreateTake(key, OBJ_ZSET, OBJ_ENC_SKIPLIST, zsetTreeCreate(0));
+}
+
+static size_t structureCount(const void *structure, int encoding) {
+    if (encoding == OBJ_ENC_LISTPACK) return listpackCount(structure) / 2;
+    return dictSize(((const zsetTree *)structure)->table);
+}
+
+size_t zsetCount(const robj *o) {
+    return structureCount(objectStructure(o), o->encoding);
+}
+
+dict *zsetTable(const robj *o) {
+    return o->encoding == OBJ_ENC_LISTPACK ? NULL : ((zsetTree *)objectStructure(o))->table;
+}
+
+bool zsetScore(const robj *o, slice member, uint64_t hash, double *score) {
+    if (o->encoding == OBJ_ENC_LISTPACK) {
+        const uint8_t *at = listpackFindMember(objectStructure(o), member);
+        if (!at) return false;
+        *score = zsetListpackScore(listpackNext(at));
+        return true;
+    }
+    const zsetEntry *entry = dictFind(((zsetTree *)objectStructure(o))->table, member, hash);
+    if (!entry) return false;
+    *score = entry->score;
+    return true;
+}
+
+static size_t listpackRank(const uint8_t *lp, slice member, double *score) {
+    size_t rank = 0;
+    for (const uint8_t *at = listpackFirst(lp); at; rank++) {
+        const uint8_t *value = listpackNext(at);
+        if (listpackEquals(at, member)) {
+            *score = zsetListpackScore(value);
+            return rank;
+        }
+        at = listpackNext(value);
+    }
+    return SIZE_MAX;
+}
+
+size_t zsetRank(const robj *o, slice member, uint64_t hash, bool reverse, double *score) {
+    size_t rank;
+    if (o->encoding == OBJ_ENC_LISTPACK) {
+        rank = listpackRank(objectStructure(o), member, score);
+        if (rank == SIZE_MAX) return rank;
+    } else {
+        const zsetTree *z = objectStructure(o);
+        const zsetEntry *entry = dictFind(z->table, member, hash);
+        if (!entry) return SIZE_MAX;
+        *score = entry->score;
+        rank = scoreTreeRank(z->scores, entry);
+        serverAssert(rank != SCORE_TREE_NONE);
+    }
+    return reverse ? zsetCount(o) - 1 - rank : rank;
+}
+
+/* What becomes of a member that is there with score `now`: *score is what it shall have. */
+static zsetAddResult decide(double now, int flags, double *score) {
+    if (flags & ZSET_NX) return ZSET_REFUSED;
+    if (flags & ZSET_INCR) {
+        *score += now;
+        if (isnan(*score)) return ZSET_NAN;
+    }
+    if (((flags & ZSET_LT) && *score >= now) || ((flags & ZSET_GT) && *score <= now)) return ZSET_REFUSED;
+    return *score == now ? ZSET_SAME : ZSET_UPDATED;
+}
+
+static zsetAddResult treeSet(zsetTree *z, slice member, uint64_t hash, double score, int flags, double *result) {
+    void **ref = dictFindRef(z->table, member, hash);
+    if (ref) {
+        zsetEntry *entry = *ref;
+        zsetAddResult decision = decide(entry->score, flags, &score);
+        if (decision == ZSET_UPDATED) serverAssert(scoreTreeUpdate(z->scores, entry, score));
+        *result = score;
+        return decision;
+    }
+    if (flags & ZSET_XX) return ZSET_REFUSED;
+    treeAdd(z, member, hash, score);
+    *result = score;
+    return ZSET_ADDED;
+}
+
+/* A skiplist in place of the listpack, because that cannot hold what it is to get. */
+static zsetAddResult convertAndSet(robj *o, slice member, uint64_t hash, double score, int flags, double *result) {
+    convert(o);
+    return treeSet(objectStructure(o), member, hash, score, flags, result);
+}
+
+zsetAddResult zsetAdd(robj *o, slice member, uint64_t hash, double score, int flags, double *result) {
+    debugAssert(!isnan(score));
+    if (o->encoding == OBJ_ENC_SKIPLIST) return treeSet(objectStructure(o), member, hash, score, flags, result);
+    uint8_t *lp = objectStructure(o);
+    const uint8_t *at = listpackFindMember(lp, member);
+    double wanted = score;
+    if (at) {
+        zsetAddResult decision = decide(zsetListpackScore(listpackNext(at)), flags, &wanted);
+        *result = wanted;
+        if (decision != ZSET_UPDATED) return decision;
+        if (!listpackMayGrow(lp, listpackEntryBytesMax(DOUBLE_STR_SIZE), SIZE_MAX))
+            return convertAndSet(o, member, hash, score, flags, result);
+        lp = listpackUpdate(lp, at, member, wanted);
+        serverAssert(lp);
+    } else {
+        if (flags & ZSET_XX) return ZSET_REFUSED;
+        if (!zsetFitsListpack(listpackCount(lp) / 2 + 1, member.len))
+            return convertAndSet(o, member, hash, score, flags, result);
+        uint8_t *grown = listpackPutPair(lp, listpackPlace(lp, member, score), member, score);
+        if (!grown) return convertAndSet(o, member, hash, score, flags, result);
+        *result = score;
+        lp = grown;
+    }
+    objectSetStructure(o, OBJ_ENC_LISTPACK, lp);
+    return at ? ZSET_UPDATED : ZSET_ADDED;
+}
+
+size_t zsetAddNeeds(const robj *o, size_t member_len) {
+    size_t needs = sizeof(zsetEntry) + entryHead(member_len) + member_len;
+    /* It may have to be moved, or to become a skiplist. */
+    if (o && o->encoding == OBJ_ENC_LISTPACK) needs += 8 * listpackBytes(objectStructure(o));
+    return needs;
+}
+
+bool zsetRemove(robj *o, slice member, uint64_t hash) {
+    if (o->encoding == OBJ_ENC_LISTPACK) {
+        uint8_t *lp = objectStructure(o);
+        const uint8_t *at = listpackFindMember(lp, member);
+        if (!at) return false;
+        objectSetStructure(o, OBJ_ENC_LISTPACK, listpackDelete(lp, &at, 2));
+        return true;
+    }
+    zsetTree *z = objectStructure(o);
+    zsetEntry *entry = dictPop(z->table, member, hash);
+    if (!entry) return false;
+    serverAssert(scoreTreeRemove(z->scores, entry));
+    zfree(entry);
+    dictShrinkIfNeeded(z->table);
+    return true;
+}
+
+/* ---- What the keyspace asks ---- */
+
+static void zsetFree(void *structure, int encoding) {
+    if (encoding == OBJ_ENC_LISTPACK) listpackFree(structure);
+    else zsetTreeFree(structure);
+}
+
+static size_t freeEffort(const void *structure, int encoding) {
+    if (encoding == OBJ_ENC_LISTPACK) return 1;
+    const zsetTree *z = structure;
+    return dictSize(z->table) + scoreTreeNodes(z->scores);
+}
+
+static size_t memUsage(const void *structure, int encoding, size_t samples) {
+    if (encoding == OBJ_ENC_LISTPACK) return zmallocSize(structure);
+    const zsetTree *z = structure;
+    scoreTreeIter it = scoreTreeSeekRank(z->scores, 0);
+    size_t count = dictSize(z->table), seen = 0, bytes = 0;
+    if (samples == 0 || samples > count) samples = count;
+    for (const void *entry; seen < samples && (entry = scoreTreeNext(&it)) != NULL; seen++) bytes += zmallocSize(entry);
+    if (seen < count && seen) bytes = (size_t)((double)bytes / (double)seen * (double)count);
+    return zmallocSize(z) + dictMemUsage(z->table) + scoreTreeMemUsage(z->scores) + bytes;
+}
+
+static void *zsetDup(const void *structure, int encoding, int *new_encoding) {
+    *new_encoding = encoding;
+    if (encoding == OBJ_ENC_LISTPACK) {
+        uint8_t *lp = listpackDup(structure);
+        serverAssert(lp);
+        return lp;
+    }
+    const zsetTree *from = structure;
+    zsetTree *z = zsetTreeCreate(dictSize(from->table));
+    scoreTreeIter it = scoreTreeSeekRank(from->scores, 0);
+    for (const zsetEntry *entry; (entry = scoreTreeNext(&it)) != NULL;) {
+        slice member = zsetMemberOf(entry);
+        zsetEntry *copy = zsetEntryCreate(member, entry->score);
+        serverAssert(copy);
+        dictAddNew(z->table, copy, zsetHash(member));
+        serverAssert(scoreTreeAppend(z->scores, copy));
+    }
+    return z;
+}
+
+static const struct dict *zsetElements(const void *structure, int encoding) {
+    return encoding == OBJ_ENC_LISTPACK ? NULL : ((const zsetTree *)structure)->table;
+}
+
+static void checkListpack(const uint8_t *lp) {
+    size_t count = 0;
+    for (const uint8_t *at = listpackFirst(lp); at; at = listpackNext(at)) {
+        at = listpackNext(at);
+        serverAssert(at && !isnan(zsetListpackScore(at)));
+        count++;
+    }
+    serverAssert(count > 0);
+}
+
+static void check(const void *structure, int encoding) {
+    if (encoding == OBJ_ENC_LISTPACK) {
+        checkListpack(structure);
+        return;
+    }
+    const zsetTree *z = structure;
+    dictCheck(z->table);
+    scoreTreeCheck(z->scores);
+    serverAssert(dictSize(z->table) > 0 && dictSize(z->table) == scoreTreeSize(z->scores));
+    scoreTreeIter it = scoreTreeSeekRank(z->scores, 0);
+    for (const zsetEntry *entry; (entry = scoreTreeNext(&it)) != NULL;) {
+        slice member = zsetMemberOf(entry);
+        serverAssert(!isnan(entry->score) && dictFind(z->table, member, zsetHash(member)) == entry);
+    }
+}
+
+const objectTypeOps zset_type_ops = {
+    .name = "zset",
+    .free = zsetFree,
+    .freeEffort = freeEffort,
+    .memUsage = memUsage,
+    .dup = zsetDup,
+    .elements = zsetElements,
+    .digest = zsetDigest,
+    .rdbCat = zsetRdbCat,
+    .rdbRead = zsetRdbRead,
+    .check = check,
+};

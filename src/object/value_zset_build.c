@@ -1,0 +1,208 @@
+/* value_zset_build.c -- sorted sets that are made at once: unions, ranges that are stored, what is read from RDB.
+ *
+ * Members are collected in a row; the tree is made of the sorted row by appending, an order of magnitude cheaper than
+ * by inserting a member at a time, and its leaves are as full as they can be. Where members may come more than once
+ * they are in the table from the beginning, which then is the set's.
+ *
+ * Not here    what is collected (commands/t_zset_algebra.c, commands/t_zset_range.c).
+ * Owns        what a builder holds, until it is ended.
+ * Threads     main, or the one that alone knows the builder.
+ * Invariants  Every entry is in the row; if there is a table, all have come by zsetBuildScore() and are in it, too.
+ * Tests       tests/unit/object/value_zset_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "value_zset_internal.h"
+
+#include "memory_prefetch.h"
+#include "panic.h"
+#include "zmalloc.h"
+
+#include <stdlib.h>
+
+enum { PREFETCH_AHEAD = 8, TABLE_BATCH = 32 };
+
+void zsetBuildBegin(zsetBuilder *b, size_t expected) {
+    *b = (zsetBuilder){.room = expected < 16 ? 16 : expected};
+    b->entries = ztrymalloc(b->room * sizeof(*b->entries));
+    if (!b->entries) b->room = 0;
+}
+
+static bool buildPush(zsetBuilder *b, zsetEntry *entry, size_t member_len) {
+    if (unlikely(b->count == b->room)) {
+        size_t room = b->room ? b->room * 2 : 16;
+        void **more = ztryrealloc(b->entries, room * sizeof(*more));
+        if (!more) return false;
+        b->entries = more;
+        b->room = room;
+    }
+    b->entries[b->count++] = entry;
+    if (member_len > b->longest) b->longest = member_len;
+    return true;
+}
+
+void zsetBuildAdd(zsetBuilder *b, slice member, double score) {
+    debugAssert(!b->table);
+    zsetEntry *entry = zsetEntryCreate(member, score);
+    serverAssert(entry && buildPush(b, entry, member.len));
+}
+
+double *zsetBuildScore(zsetBuilder *b, slice member, uint64_t hash, bool *is_new) {
+    debugAssert(b->table || b->count == 0);
+    if (unlikely(!b->table)) {
+        zsetTree *z = zsetTreeCreate(b->room);
+        b->table = z->table;
+        scoreTreeFree(z->scores);
+        zfree(z);
+    }
+    zsetEntry *entry = dictFind(b->table, member, hash);
+    *is_new = !entry;
+    if (entry) return &entry->score;
+    entry = zsetEntryCreate(member, 0);
+    if (!entry) return NULL;
+    if (!buildPush(b, entry, member.len)) {
+        zfree(entry);
+        return NULL;
+    }
+    dictAddNew(b->table, entry, hash);
+    return &entry->score;
+}
+
+void zsetBuildPrefetch(const zsetBuilder *b, const slice *members, const uint64_t *hashes, size_t n) {
+    dictLookup lookups[DICT_PREFETCH_MAX];
+    if (!b->table || n < 2) return;
+    for (size_t i = 0; i < n; i++)
+        lookups[i] = (dictLookup){.d = b->table, .key = members[i], .hash = hashes[i], .skip_value = true};
+    dictPrefetch(lookups, n);
+}
+
+/* ---- Sorting ---- */
+
+typedef struct scoredEntry {
+    double score;
+    zsetEntry *entry;
+} scoredEntry;
+
+static int compareEntries(const zsetEntry *a, const zsetEntry *b) {
+    if (a->score != b->score) return a->score < b->score ? -1 : 1;
+    return sliceCmp(zsetMemberOf(a), zsetMemberOf(b));
+}
+
+static int compareScored(const void *pa, const void *pb) {
+    const scoredEntry *a = pa, *b = pb;
+    if (a->score != b->score) return a->score < b->score ? -1 : 1;
+    return sliceCmp(zsetMemberOf(a->entry), zsetMemberOf(b->entry));
+}
+
+/* Do all neighbours stand in this order (-1: ascending, 1: descending)? */
+static bool isOrdered(const zsetBuilder *b, int order) {
+    for (size_t i = 1; i < b->count; i++) {
+        if (i + PREFETCH_AHEAD < b->count) prefetchRead(b->entries[i + PREFETCH_AHEAD]);
+        if (compareEntries(b->entries[i - 1], b->entries[i]) * order <= 0) return false;
+    }
+    return true;
+}
+
+static void reverse(zsetBuilder *b) {
+    for (size_t i = 0, k = b->count - 1; i < k; i++, k--) {
+        void *entry = b->entries[i];
+        b->entries[i] = b->entries[k];
+        b->entries[k] = entry;
+    }
+}
+
+/* Scores beside the pointers, so that comparing reads no entry but where scores are equal. */
+static void sortEntries(zsetBuilder *b) {
+    scoredEntry *row = zmalloc(b->count * sizeof(*row));
+    for (size_t i = 0; i < b->count; i++) {
+        if (i + PREFETCH_AHEAD < b->count) prefetchRead(b->entries[i + PREFETCH_AHEAD]);
+        zsetEntry *entry = b->entries[i];
+        row[i] = (scoredEntry){entry->score, entry};
+    }
+    qsort(row, b->count, sizeof(*row), compareScored);
+    for (size_t i = 0; i < b->count; i++) b->entries[i] = row[i].entry;
+    zfree(row);
+}
+
+void zsetBuildSort(zsetBuilder *b) {
+    if (b->count < 2 || isOrdered(b, -1)) return;
+    if (isOrdered(b, 1)) reverse(b);
+    else sortEntries(b);
+}
+
+/* ---- Ends ---- */
+
+void zsetBuildDrop(zsetBuilder *b) {
+    if (b->table) {
+        dictRelease(b->table);
+    } else {
+        for (size_t i = 0; i < b->count; i++) zfree(b->entries[i]);
+    }
+    zfree(b->entries);
+    *b = (zsetBuilder){.entries = NULL};
+}
+
+/* NULL: it does not fit. */
+static uint8_t *buildListpack(const zsetBuilder *b) {
+    uint8_t *lp = listpackCreate(0);
+    for (size_t i = 0; i < b->count; i++) {
+        const zsetEntry *entry = b->entries[i];
+        uint8_t *grown = zsetListpackAppend(lp, zsetMemberOf(entry), entry->score);
+        if (!grown) {
+            listpackFree(lp);
+            return NULL;
+        }
+        lp = grown;
+    }
+    return lp;
+}
+
+static void fillTable(dict *table, zsetBuilder *b) {
+    dictLookup lookups[TABLE_BATCH];
+    for (size_t i = 0; i < b->count; i += TABLE_BATCH) {
+        size_t n = b->count - i < TABLE_BATCH ? b->count - i : TABLE_BATCH;
+        for (size_t k = 0; k < n; k++) {
+            if (i + k + PREFETCH_AHEAD < b->count) prefetchRead(b->entries[i + k + PREFETCH_AHEAD]);
+            slice member = zsetMemberOf(b->entries[i + k]);
+            lookups[k] = (dictLookup){.d = table, .key = member, .hash = zsetHash(member), .skip_value = true};
+        }
+        dictPrefetch(lookups, n);
+        for (size_t k = 0; k < n; k++) dictAddNew(table, b->entries[i + k], lookups[k].hash);
+    }
+}
+
+static zsetTree *buildTree(zsetBuilder *b) {
+    zsetTree *z = zsetTreeCreate(b->table ? 0 : b->count);
+    if (b->table) {
+        dictRelease(z->table);
+        z->table = b->table;
+    } else {
+        fillTable(z->table, b);
+    }
+    for (size_t i = 0; i < b->count; i++) {
+        if (i + PREFETCH_AHEAD < b->count) prefetchRead(b->entries[i + PREFETCH_AHEAD]);
+        serverAssert(scoreTreeAppend(z->scores, b->entries[i]));
+    }
+    return z;
+}
+
+void *zsetBuildStructure(zsetBuilder *b, int *encoding) {
+    serverAssert(b->count > 0);
+    zsetBuildSort(b);
+    uint8_t *lp = zsetFitsListpack(b->count, b->longest) ? buildListpack(b) : NULL;
+    if (lp) {
+        zsetBuildDrop(b);
+        *encoding = OBJ_ENC_LISTPACK;
+        return lp;
+    }
+    zsetTree *z = buildTree(b);
+    zfree(b->entries);
+    *b = (zsetBuilder){.entries = NULL};
+    *encoding = OBJ_ENC_SKIPLIST;
+    return z;
+}
+
+robj *zsetBuildObject(zsetBuilder *b, slice key) {
+    int encoding;
+    void *structure = zsetBuildStructure(b, &encoding);
+    return objectCreateTake(key, OBJ_ZSET, encoding, structure);
+}

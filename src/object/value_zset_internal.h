@@ -1,0 +1,68 @@
+/* value_zset_internal.h -- how sorted sets lie in memory, for the files value_zset*.c only.
+ *
+ *   entry       +-------+--------+--------------+
+ *               | score | length | member bytes |    in the table and in the tree
+ *               | 8     | 1 3 9  |              |
+ *               +-------+--------+--------------+
+ *
+ *   length      below 254: itself; 254: two bytes follow; 255: eight do
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef OBJECT_VALUE_ZSET_INTERNAL_H
+#define OBJECT_VALUE_ZSET_INTERNAL_H
+
+#include "value_zset.h"
+
+#include "listpack.h"
+#include "rdb_value.h"
+
+typedef struct zsetTree {
+    dict *table;       /* owns, with its entries */
+    scoreTree *scores; /* owns; entries borrowed from the table */
+} zsetTree;
+
+typedef struct zsetEntry {
+    double score;
+    uint8_t rest[]; /* length, bytes */
+} zsetEntry;
+
+enum { ENTRY_LEN_16 = 254, ENTRY_LEN_64 = 255 };
+#define ENTRY_MEMBER_WITHIN (sizeof(double) + 9) /* where the member begins at the latest */
+
+static inline slice zsetMemberOf(const zsetEntry *entry) {
+    const uint8_t *rest = entry->rest;
+    uint16_t len16;
+    uint64_t len64;
+    if (likely(rest[0] < ENTRY_LEN_16)) return sliceOf(rest + 1, rest[0]);
+    if (rest[0] == ENTRY_LEN_16) {
+        memcpy(&len16, rest + 1, sizeof(len16));
+        return sliceOf(rest + 1 + sizeof(len16), len16);
+    }
+    memcpy(&len64, rest + 1, sizeof(len64));
+    return sliceOf(rest + 1 + sizeof(len64), len64);
+}
+
+/* NULL: no memory. */
+zsetEntry *zsetEntryCreate(slice member, double score);
+
+/* An empty skiplist with room for so many. */
+zsetTree *zsetTreeCreate(size_t expected);
+void zsetTreeFree(zsetTree *z);
+
+/* Whether a set of so many members, the longest of so many bytes, is a listpack by the settings. */
+bool zsetFitsListpack(size_t members, size_t longest);
+/* The score at this place of a listpack; what is no number is 0. */
+double zsetListpackScore(const uint8_t *at);
+/* Append to a listpack; NULL: it does not fit, and nothing has changed. */
+uint8_t *zsetListpackAppend(uint8_t *lp, slice member, double score);
+/* The skiplist of the same members. NULL: no memory, or a member is in it twice. */
+zsetTree *zsetTreeOfListpack(const uint8_t *lp);
+
+/* The structure of what was built, and its encoding. */
+void *zsetBuildStructure(zsetBuilder *b, int *encoding);
+
+char *zsetRdbCat(char *out, const void *structure, int encoding, bool compress);
+void *zsetRdbRead(rdbReader *r, unsigned rdb_type, int *encoding);
+void zsetDigest(const void *structure, int encoding, struct digest *d);
+
+#endif

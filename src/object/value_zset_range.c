@@ -1,0 +1,164 @@
+/* value_zset_range.c -- parts of sorted sets: as ranks, as walks, to be taken out.
+ *
+ * Whatever a range is given by, place, score or member, it is a row of ranks: how many members lie before its lower
+ * end, and how many before its upper one. So there is one way to count it, to reverse it, to cut it (LIMIT), to read it
+ * and to take it out.
+ *
+ * Not here    what commands write for a range (commands/t_zset_range.c).
+ * Owns        nothing.
+ * Threads     main, or the one that alone knows the value.
+ * Cost        skiplist: the logarithm of its size for each end; listpack: a walk.
+ * Tests       tests/unit/object/value_zset_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "value_zset_internal.h"
+
+#include "memory_prefetch.h"
+#include "panic.h"
+#include "zmalloc.h"
+
+/* ---- Ends of ranges ---- */
+
+/* The two ends of a range: does an element lie before the lower one, or behind the upper one? */
+typedef struct rangeEnds {
+    const zsetScoreRange *scores; /* borrowed; NULL: by member */
+    const zsetLexRange *members;  /* borrowed; NULL: by score */
+} rangeEnds;
+
+/* Is `member` before the end? Of an end that is included the member itself is before a lower end never, before an upper
+ * one (`upper`) always; of an open one it is the other way round. */
+static bool memberIsBefore(slice member, const zsetLexEnd *end, bool upper) {
+    if (end->kind != ZSET_LEX_MEMBER) return end->kind == ZSET_LEX_HIGHEST;
+    int order = sliceCmp(member, end->member);
+    return order < 0 || (order == 0 && end->open != upper);
+}
+
+static bool beforeLower(const rangeEnds *ends, const zsetElement *e) {
+    if (ends->members) return memberIsBefore(e->member, &ends->members->min, false);
+    return e->score < ends->scores->min || (ends->scores->min_open && e->score == ends->scores->min);
+}
+
+static bool beforeUpper(const rangeEnds *ends, const zsetElement *e) {
+    if (ends->members) return memberIsBefore(e->member, &ends->members->max, true);
+    return e->score < ends->scores->max || (!ends->scores->max_open && e->score == ends->scores->max);
+}
+
+static zsetRanks walkRange(const robj *o, const rangeEnds *ends) {
+    zsetIter it = zsetIterAt(o, 0, false);
+    zsetElement e;
+    zsetRanks ranks = {0, 0};
+    bool more = zsetIterNext(&it, &e);
+    for (; more && beforeLower(ends, &e); ranks.first++) more = zsetIterNext(&it, &e);
+    for (; more && beforeUpper(ends, &e); ranks.count++) more = zsetIterNext(&it, &e);
+    return ranks;
+}
+
+static zsetRanks ranksBetween(size_t first, size_t end) {
+    return (zsetRanks){first, end > first ? end - first : 0};
+}
+
+zsetRanks zsetRanksByScore(const robj *o, const zsetScoreRange *range) {
+    if (o->encoding == OBJ_ENC_LISTPACK) return walkRange(o, &(rangeEnds){.scores = range});
+    const scoreTree *t = ((const zsetTree *)objectStructure(o))->scores;
+    size_t first = scoreTreeCountBelow(t, (scoreBound){range->min, range->min_open});
+    return ranksBetween(first, scoreTreeCountBelow(t, (scoreBound){range->max, !range->max_open}));
+}
+
+typedef struct lexBound {
+    const zsetLexEnd *end;
+    bool upper;
+} lexBound;
+
+static bool entryIsBefore(const void *entry, const void *arg) {
+    const lexBound *bound = arg;
+    return memberIsBefore(zsetMemberOf(entry), bound->end, bound->upper);
+}
+
+zsetRanks zsetRanksByLex(const robj *o, const zsetLexRange *range) {
+    if (o->encoding == OBJ_ENC_LISTPACK) return walkRange(o, &(rangeEnds){.members = range});
+    const scoreTree *t = ((const zsetTree *)objectStructure(o))->scores;
+    size_t first = scoreTreeCountBefore(t, entryIsBefore, &(lexBound){&range->min, false});
+    return ranksBetween(first, scoreTreeCountBefore(t, entryIsBefore, &(lexBound){&range->max, true}));
+}
+
+/* ---- Walking ---- */
+
+zsetIter zsetIterAt(const robj *o, size_t rank, bool backward) {
+    zsetIter it;
+    it.backward = backward;
+    it.lp = NULL;
+    if (o->encoding == OBJ_ENC_LISTPACK) {
+        it.lp = objectStructure(o);
+        it.at = listpackIndex(it.lp, (long)(rank * 2));
+        return it;
+    }
+    const scoreTree *t = ((const zsetTree *)objectStructure(o))->scores;
+    it.place = scoreTreeSeekRank(t, rank + backward);
+    return it;
+}
+
+bool zsetIterNext(zsetIter *it, zsetElement *e) {
+    if (likely(!it->lp)) {
+        const zsetEntry *entry = it->backward ? scoreTreePrev(&it->place) : scoreTreeNext(&it->place);
+        if (!entry) return false;
+        e->member = zsetMemberOf(entry);
+        e->score = entry->score;
+        return true;
+    }
+    if (!it->at) return false;
+    const uint8_t *score = listpackNext(it->at);
+    e->member = listpackText(it->at, it->digits);
+    e->score = zsetListpackScore(score);
+    if (it->backward) {
+        it->at = listpackPrev(it->lp, it->at);
+        if (it->at) it->at = listpackPrev(it->lp, it->at);
+    } else {
+        it->at = listpackNext(score);
+    }
+    return true;
+}
+
+/* ---- Taking out ---- */
+
+/* Entries that have left the tree, on their way out of the table. */
+typedef struct leaving {
+    dict *table;
+    size_t n;
+    zsetEntry *entries[DICT_PREFETCH_MAX / 2];
+} leaving;
+
+static void leavingFlush(leaving *l) {
+    dictLookup lookups[array_len(l->entries)];
+    for (size_t i = 0; i < l->n; i++) {
+        slice member = zsetMemberOf(l->entries[i]);
+        lookups[i] = (dictLookup){.d = l->table, .key = member, .hash = zsetHash(member), .skip_value = true};
+    }
+    if (l->n > 1) dictPrefetch(lookups, l->n);
+    for (size_t i = 0; i < l->n; i++) {
+        serverAssert(dictPopEntry(l->table, l->entries[i], lookups[i].hash));
+        zfree(l->entries[i]);
+    }
+    l->n = 0;
+}
+
+static void leave(void *arg, void *entry) {
+    leaving *l = arg;
+    l->entries[l->n++] = entry;
+    if (l->n == array_len(l->entries)) leavingFlush(l);
+}
+
+void zsetRemoveRanks(robj *o, zsetRanks ranks) {
+    debugAssert(ranks.first + ranks.count <= zsetCount(o));
+    if (ranks.count == 0) return;
+    if (o->encoding == OBJ_ENC_LISTPACK) {
+        uint8_t *lp = listpackDeleteRange(objectStructure(o), (long)(ranks.first * 2), ranks.count * 2);
+        objectSetStructure(o, OBJ_ENC_LISTPACK, lp);
+        return;
+    }
+    zsetTree *z = objectStructure(o);
+    leaving l = {.table = z->table};
+    size_t done = scoreTreeRemoveRanks(z->scores, ranks.first, ranks.first + ranks.count - 1, leave, &l);
+    serverAssert(done == ranks.count);
+    leavingFlush(&l);
+    dictShrinkIfNeeded(z->table);
+}

@@ -1,0 +1,187 @@
+/* value_zset_rdb.c -- sorted sets as RDB has them, and their digest.
+ *
+ *   17  listpack   the block as it is; 12, old: a ziplist
+ *    5  skiplist   number of members; each: string, 8 bytes of score; from the highest to the lowest
+ *    3  old        the same with scores as text: one byte for its length (253 nan, 254 inf, 255 -inf), the digits
+ *
+ * What is read may come from anywhere. Members that come twice and scores that are NaN are refused. A listpack that is
+ * not in order stays so, as in the reference server.
+ *
+ * Not here    lengths and strings (rdb_string.c).
+ * Owns        nothing.
+ * Threads     any.
+ * Tests       tests/unit/object/value_zset_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "value_zset_internal.h"
+
+#include "digest.h"
+#include "object_settings.h"
+#include "ziplist.h"
+
+#include <math.h>
+
+/* ---- Writing ---- */
+
+static sds catType(sds out, unsigned char type) {
+    return sdsCatLen(out, &type, 1);
+}
+
+char *zsetRdbCat(char *out, const void *structure, int encoding, bool compress) {
+    if (encoding == OBJ_ENC_LISTPACK)
+        return rdbCatString(catType(out, RDB_TYPE_ZSET_LISTPACK), sliceOf(structure, listpackBytes(structure)),
+                            compress);
+    const zsetTree *z = structure;
+    size_t count = scoreTreeSize(z->scores);
+    out = rdbCatLength(catType(out, RDB_TYPE_ZSET_2), count);
+    scoreTreeIter it = scoreTreeSeekRank(z->scores, count);
+    for (const zsetEntry *entry; (entry = scoreTreePrev(&it)) != NULL;) {
+        out = rdbCatString(out, zsetMemberOf(entry), compress);
+        out = rdbCatDouble(out, entry->score);
+    }
+    return out;
+}
+
+/* ---- Reading ---- */
+
+enum { TEXT_NAN = 253, TEXT_INF = 254, TEXT_NEGATIVE_INF = 255 };
+
+static bool readTextScore(rdbReader *r, double *score) {
+    if (r->p == r->end) return false;
+    unsigned len = (unsigned char)*r->p++;
+    if (len == TEXT_NAN) return false;
+    if (len >= TEXT_INF) {
+        *score = len == TEXT_INF ? HUGE_VAL : -HUGE_VAL;
+        return true;
+    }
+    if ((size_t)(r->end - r->p) < len) return false;
+    const char *digits = r->p;
+    r->p += len;
+    return string2d(digits, len, score);
+}
+
+/* One member into the builder; false: malformed, or it has been there. */
+static bool readMember(rdbReader *r, bool text_score, zsetBuilder *b) {
+    rdbText member;
+    double score, *place;
+    bool is_new = false;
+    if (!rdbReadText(r, &member)) return false;
+    if (!(text_score ? readTextScore(r, &score) : rdbReadDouble(r, &score))) {
+        rdbTextFree(&member);
+        return false;
+    }
+    place = zsetBuildScore(b, member.text, zsetHash(member.text), &is_new);
+    rdbTextFree(&member);
+    if (!place || !is_new) return false;
+    *place = score;
+    return true;
+}
+
+static void *readMembers(rdbReader *r, bool text_score, int *encoding) {
+    uint64_t count;
+    zsetBuilder b;
+    size_t bytes_min = text_score ? 2 : 1 + sizeof(double);
+    if (!rdbReadCount(r, &count) || count == 0 || count > (size_t)(r->end - r->p) / bytes_min) return NULL;
+    zsetBuildBegin(&b, count);
+    for (uint64_t i = 0; i < count; i++) {
+        if (!readMember(r, text_score, &b)) {
+            zsetBuildDrop(&b);
+            return NULL;
+        }
+    }
+    return zsetBuildStructure(&b, encoding);
+}
+
+/* Pairs, no score NaN. */
+static bool pairsAreSound(const uint8_t *lp) {
+    const uint8_t *at = listpackFirst(lp);
+    if (!at) return false;
+    for (; at; at = listpackNext(at)) {
+        at = listpackNext(at);
+        if (!at || isnan(zsetListpackScore(at))) return false;
+    }
+    return true;
+}
+
+#define COMPARE_PAIRS_MAX 32 /* in longer ones a table finds what is twice in them */
+
+static bool isTwice(const uint8_t *lp) {
+    for (const uint8_t *at = listpackFirst(lp); at;) {
+        char digits[LONG_STR_SIZE];
+        const uint8_t *next = listpackNext(listpackNext(at));
+        if (next && listpackFind(next, listpackText(at, digits), 1)) return true;
+        at = next;
+    }
+    return false;
+}
+
+/* A value of a listpack whose entries are sound; takes it. */
+static void *valueOfListpackTake(uint8_t *lp, int *encoding) {
+    size_t members = listpackRecount(lp) / 2;
+    bool stays = (long long)members <= object_settings.zset_max_listpack_entries, twice = false;
+    zsetTree *z = NULL;
+    if (!pairsAreSound(lp)) {
+        listpackFree(lp);
+        return NULL;
+    }
+    if (stays && members <= COMPARE_PAIRS_MAX) {
+        twice = isTwice(lp);
+    } else {
+        z = zsetTreeOfListpack(lp);
+        twice = !z;
+    }
+    *encoding = stays ? OBJ_ENC_LISTPACK : OBJ_ENC_SKIPLIST;
+    if (stays && z) {
+        zsetTreeFree(z);
+        z = NULL;
+    }
+    if (stays && !twice) return lp;
+    listpackFree(lp);
+    return z;
+}
+
+static void *readPacked(rdbReader *r, bool is_ziplist, int *encoding) {
+    rdbText text;
+    uint8_t *lp = NULL;
+    if (!rdbReadText(r, &text)) return NULL;
+    const uint8_t *bytes = (const uint8_t *)text.text.ptr;
+    if (is_ziplist) lp = ziplistToListpack(bytes, text.text.len);
+    else if (listpackValidate(bytes, text.text.len, true, NULL, NULL)) lp = listpackDup(bytes);
+    rdbTextFree(&text);
+    return lp ? valueOfListpackTake(lp, encoding) : NULL;
+}
+
+void *zsetRdbRead(rdbReader *r, unsigned rdb_type, int *encoding) {
+    switch (rdb_type) {
+    case RDB_TYPE_ZSET: return readMembers(r, true, encoding);
+    case RDB_TYPE_ZSET_2: return readMembers(r, false, encoding);
+    case RDB_TYPE_ZSET_LISTPACK: return readPacked(r, false, encoding);
+    case RDB_TYPE_ZSET_ZIPLIST: return readPacked(r, true, encoding);
+    default: return NULL;
+    }
+}
+
+/* ---- Digest ---- */
+
+static void digestMember(digest *d, slice member, double score) {
+    char digits[DOUBLE_STR_SIZE];
+    digest element = {{0}};
+    digestMix(&element, member);
+    digestMix(&element, sliceOf(digits, d2shortest(digits, sizeof(digits), score)));
+    digestXor(d, sliceOf(element.bytes, sizeof(element.bytes)));
+}
+
+void zsetDigest(const void *structure, int encoding, digest *d) {
+    if (encoding == OBJ_ENC_LISTPACK) {
+        for (const uint8_t *at = listpackFirst(structure); at; at = listpackNext(at)) {
+            char digits[LONG_STR_SIZE];
+            slice member = listpackText(at, digits);
+            at = listpackNext(at);
+            digestMember(d, member, zsetListpackScore(at));
+        }
+        return;
+    }
+    scoreTreeIter it = scoreTreeSeekRank(((const zsetTree *)structure)->scores, 0);
+    for (const zsetEntry *entry; (entry = scoreTreeNext(&it)) != NULL;)
+        digestMember(d, zsetMemberOf(entry), entry->score);
+}
