@@ -190,12 +190,17 @@ static void encodeText(encoding *e, slice text) {
     seal(e);
 }
 
-/* False: larger than any listpack. */
-static bool encode(encoding *e, slice value) {
+/* A value whose length has been looked at. */
+static inline void encodeValue(encoding *e, slice value) {
     int64_t num;
-    if (value.len > LISTPACK_BYTES_MAX) return false;
     if (parseInteger(value, &num)) encodeInteger(e, num);
     else encodeText(e, value);
+}
+
+/* False: larger than any listpack. */
+static bool encode(encoding *e, slice value) {
+    if (value.len > LISTPACK_BYTES_MAX) return false;
+    encodeValue(e, value);
     return true;
 }
 
@@ -211,6 +216,13 @@ static inline void writeEntry(uint8_t *at, const encoding *e) {
 size_t listpackEntryBytes(slice value) {
     encoding e;
     return encode(&e, value) ? e.span : listpackEntryBytesMax(value.len);
+}
+
+size_t listpackIntegerBytes(int64_t num) {
+    if (num >= 0 && num < 128) return 2;
+    encoding e;
+    encodeInteger(&e, num);
+    return e.span;
 }
 
 size_t listpackEntryBytesMax(size_t len) {
@@ -499,13 +511,53 @@ uint8_t *listpackAppendBatch(uint8_t *lp, const slice *values, size_t n) {
     if (!(lp = reserve(lp, most))) return NULL;
     for (size_t i = 0; i < n; i++) {
         encoding e;
-        if (!encode(&e, values[i])) continue; /* cannot be: its length has been looked at */
+        encodeValue(&e, values[i]);
         writeEntry(lp + bytes - 1, &e);
         bytes += e.span;
     }
     lp[bytes - 1] = END;
     setHeader(lp, bytes, count);
     return bytes < most ? shrink(lp, bytes) : lp;
+}
+
+bool listpackWriteBegin(listpackWriter *w, uint8_t *lp, size_t room) {
+    size_t bytes = listpackBytes(lp);
+    if (room > LISTPACK_BYTES_MAX || !(lp = reserve(lp, bytes + room))) return false;
+    *w = (listpackWriter){.lp = lp, .bytes = bytes, .most = bytes + room};
+    return true;
+}
+
+static inline void writeNext(listpackWriter *w, const encoding *e) {
+    debugAssert(w->bytes + e->span <= w->most);
+    writeEntry(w->lp + w->bytes - 1, e);
+    w->bytes += e->span;
+    w->added++;
+}
+
+void listpackWriteText(listpackWriter *w, slice value) {
+    encoding e;
+    encodeValue(&e, value);
+    writeNext(w, &e);
+}
+
+void listpackWriteInteger(listpackWriter *w, int64_t num) {
+    if (num >= 0 && num < 128) {
+        debugAssert(w->bytes + 2 <= w->most);
+        w->lp[w->bytes - 1] = (uint8_t)num;
+        w->lp[w->bytes] = 1;
+        w->bytes += 2;
+        w->added++;
+        return;
+    }
+    encoding e;
+    encodeInteger(&e, num);
+    writeNext(w, &e);
+}
+
+uint8_t *listpackWriteEnd(const listpackWriter *w) {
+    w->lp[w->bytes - 1] = END;
+    setHeader(w->lp, w->bytes, countAfter(w->lp, 0, w->added));
+    return w->lp;
 }
 
 static uint8_t *insert(uint8_t *lp, const uint8_t **at, listpackWhere where, const encoding *e) {

@@ -83,6 +83,7 @@ bool listpackIterNext(listpackIter *it, listpackValue *value, const uint8_t **at
 /* Bytes that an entry of this value takes; of text of this length at most. */
 size_t listpackEntryBytes(slice value);
 size_t listpackEntryBytesMax(size_t len);
+size_t listpackIntegerBytes(int64_t num);
 /* Whether `add` more bytes leave the listpack within `limit` bytes, and within LISTPACK_BYTES_MAX. */
 bool listpackMayGrow(const uint8_t *lp, size_t add, size_t limit);
 
@@ -94,6 +95,19 @@ uint8_t *listpackPrepend(uint8_t *lp, slice value) must_check;
 uint8_t *listpackPrependInteger(uint8_t *lp, int64_t num) must_check;
 /* All or none of `n` values, with one growth. */
 uint8_t *listpackAppendBatch(uint8_t *lp, const slice *values, size_t n) must_check;
+
+/* The same for texts and integers, whatever they are taken from: as many as fit into `room` bytes, which is the sum of
+ * their listpackEntryBytes...() or more. Begin says false when there is no memory, or the listpack would get too large:
+ * it is then as it was. Else nothing else is done with it before the end, which hands back where it is now. Room that
+ * is left over stays the listpack's. */
+typedef struct listpackWriter {
+    uint8_t *lp; /* borrowed from its owner, who gets it back by listpackWriteEnd() */
+    size_t bytes, added, most;
+} listpackWriter;
+bool listpackWriteBegin(listpackWriter *w, uint8_t *lp, size_t room) must_check;
+void listpackWriteText(listpackWriter *w, slice value);
+void listpackWriteInteger(listpackWriter *w, int64_t num);
+uint8_t *listpackWriteEnd(const listpackWriter *w) must_check;
 
 /* Put a value before or after *at, or in its place. *at becomes the position of the new entry. */
 typedef enum { LISTPACK_BEFORE, LISTPACK_AFTER, LISTPACK_REPLACE } listpackWhere;

@@ -339,6 +339,24 @@ static void modelMerge(model *m) {
     }
 }
 
+/* The same as a batch, value by value. */
+static uint8_t *writeSome(uint8_t *lp, const slice *values, size_t n) {
+    listpackWriter w;
+    size_t room = 0;
+    for (size_t i = 0; i < n; i++) {
+        long long num;
+        room += i % 2 && string2ll(values[i].ptr, values[i].len, &num) ? listpackIntegerBytes(num)
+                                                                       : listpackEntryBytesMax(values[i].len);
+    }
+    CHECK(listpackWriteBegin(&w, lp, room));
+    for (size_t i = 0; i < n; i++) {
+        long long num;
+        if (i % 2 && string2ll(values[i].ptr, values[i].len, &num)) listpackWriteInteger(&w, num);
+        else listpackWriteText(&w, values[i]);
+    }
+    return listpackWriteEnd(&w);
+}
+
 static void modelStep(model *m, bool grow) {
     size_t number = m->n ? below(m, m->n) : 0;
     const uint8_t *at = listpackIndex(m->lp, (long)number);
@@ -369,8 +387,9 @@ static void modelStep(model *m, bool grow) {
         if (at) modelInsertSome(m, at, number);
         break;
     case 6:
-        for (size_t i = 0; i < 3; i++) values[i] = sliceOf(text[i], (size_t)sprintf(text[i], "%zu", below(m, 99999)));
-        m->lp = listpackAppendBatch(m->lp, values, number % 4);
+        for (size_t i = 0; i < 3; i++)
+            values[i] = sliceOf(text[i], (size_t)sprintf(text[i], "%zu", below(m, below(m, 2) ? 200 : 99999)));
+        m->lp = below(m, 2) ? listpackAppendBatch(m->lp, values, number % 4) : writeSome(m->lp, values, number % 4);
         for (size_t i = 0; i < number % 4; i++) modelInsert(m, m->n, values[i]);
         break;
     case 7: modelMerge(m); break;
