@@ -8,9 +8,11 @@
 
 #include "value_list.h"
 #include "value_zset.h"
+#include "value_stream.h"
 
 void objectTypesRegister(void) {
     objectRegisterType(OBJ_LIST, &list_type_ops);
     objectRegisterType(OBJ_SET, &set_type_ops);
     objectRegisterType(OBJ_ZSET, &zset_type_ops);
+    objectRegisterType(OBJ_STREAM, &stream_type_ops);
 }

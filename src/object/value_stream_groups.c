@@ -1,0 +1,172 @@
+/* value_stream_groups.c -- consumer groups and their consumers.
+ *
+ * Not here    where pending entries are (value_stream_pending.c).
+ * Owns        nothing: groups belong to their stream.
+ * Threads     as object.c.
+ * Invariants  those of value_stream_pending.c.
+ * Tests       tests/unit/object/value_stream_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "value_stream_groups.h"
+
+#include "panic.h"
+#include "value_stream_internal.h"
+#include "zmalloc.h"
+
+/* ---- Groups ------------------------------------------------------------------------------------------------------ */
+
+streamGroup *streamGroupCreate(stream *s, slice name, streamId last, uint64_t entries_read) {
+    streamGroup *g = zmalloc(sizeof(*g));
+    *g = (streamGroup){.last_id = last, .entries_read = entries_read};
+    if (!s->groups) s->groups = raxCreate();
+    if (raxTryInsert(s->groups, name, g, NULL) != RAX_ADDED) {
+        zfree(g);
+        return NULL;
+    }
+    g->blocks = raxCreate();
+    g->consumers = raxCreate();
+    return g;
+}
+
+streamGroup *streamGroupFind(const stream *s, slice name) {
+    void *g;
+    return s->groups && raxFind(s->groups, name, &g) ? g : NULL;
+}
+
+static void freeConsumer(void *p) {
+    streamConsumer *c = p;
+    raxRelease(c->blocks, NULL);
+    zfree(c);
+}
+
+void streamGroupFree(streamGroup *g) {
+    raxRelease(g->consumers, freeConsumer);
+    raxRelease(g->blocks, zfree);
+    zfree(g);
+}
+
+bool streamGroupDestroy(stream *s, slice name) {
+    void *g;
+    if (!s->groups || !raxRemove(s->groups, name, &g)) return false;
+    streamGroupFree(g);
+    return true;
+}
+
+size_t streamGroupCount(const stream *s) {
+    return s->groups ? raxSize(s->groups) : 0;
+}
+
+static void dupGroup(stream *to, slice name, const streamGroup *from) {
+    streamGroup *g = streamGroupCreate(to, name, from->last_id, from->entries_read);
+    serverAssert(g);
+    raxIterator it;
+    raxIterBegin(&it, from->consumers);
+    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
+        const streamConsumer *c = raxIterValue(&it);
+        streamConsumer *copy = streamConsumerCreate(g, streamConsumerName(c), c->seen_ms);
+        serverAssert(copy);
+        copy->active_ms = c->active_ms;
+    }
+    raxIterEnd(&it);
+    streamPendingWalk w;
+    streamPendingFrom(&w, from, NULL, STREAM_ID_MIN);
+    for (const streamPending *p; (p = streamPendingNext(&w));) {
+        streamPending *copy = streamPendingAdd(g, p->id, streamConsumerFind(g, streamConsumerName(p->consumer)));
+        copy->delivered_ms = p->delivered_ms;
+        copy->deliveries = p->deliveries;
+    }
+}
+
+void streamGroupsDup(stream *to, const stream *from) {
+    raxIterator it;
+    if (!from->groups) return;
+    raxIterBegin(&it, from->groups);
+    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
+        dupGroup(to, raxIterKey(&it), raxIterValue(&it));
+    raxIterEnd(&it);
+}
+
+/* ---- How far a group has read ------------------------------------------------------------------------------------ */
+
+/* Has an entry behind `id` been deleted, so that counting does not lead to it? */
+static bool tombstoneBehind(const stream *s, streamId id) {
+    if (s->length == 0 || streamIdIsZero(s->max_deleted_id)) return false;
+    return streamIdCmp(id, s->max_deleted_id) <= 0;
+}
+
+uint64_t streamEntriesUpTo(const stream *s, streamId id) {
+    if (s->entries_added == 0) return 0;
+    if (s->length == 0 && streamIdCmp(id, s->last_id) < 1) return s->entries_added;
+    if (!streamIdIsZero(id) && streamIdCmp(id, s->max_deleted_id) < 0) return STREAM_READ_UNKNOWN;
+    int order = streamIdCmp(id, s->last_id);
+    if (order == 0) return s->entries_added;
+    if (order > 0) return STREAM_READ_UNKNOWN;
+    bool no_gap = streamIdIsZero(s->max_deleted_id) || streamIdCmp(s->max_deleted_id, s->first_id) < 0;
+    order = streamIdCmp(id, s->first_id);
+    if (!no_gap || order > 0) return STREAM_READ_UNKNOWN;
+    return s->entries_added - s->length + (order == 0 ? 1 : 0);
+}
+
+/* Does the group's own count hold behind what it has read? Not when entries were deleted there. */
+static bool countHolds(const stream *s, const streamGroup *g) {
+    return g->entries_read != STREAM_READ_UNKNOWN && !tombstoneBehind(s, g->last_id);
+}
+
+void streamGroupAdvance(const stream *s, streamGroup *g, streamId id) {
+    if (countHolds(s, g) && streamIdCmp(g->last_id, s->first_id) >= 0) g->entries_read++;
+    else if (s->entries_added) g->entries_read = streamEntriesUpTo(s, id);
+    g->last_id = id;
+}
+
+bool streamGroupLag(const stream *s, const streamGroup *g, uint64_t *lag) {
+    uint64_t read = STREAM_READ_UNKNOWN;
+    if (s->entries_added == 0) read = 0;
+    else if (countHolds(s, g)) read = g->entries_read;
+    else read = streamEntriesUpTo(s, g->last_id);
+    *lag = s->entries_added - read;
+    return read != STREAM_READ_UNKNOWN;
+}
+
+/* ---- Consumers --------------------------------------------------------------------------------------------------- */
+
+streamConsumer *streamConsumerCreate(streamGroup *g, slice name, int64_t seen_ms) {
+    streamConsumer *c = ztrymalloc(sizeof(*c) + name.len);
+    if (!c) return NULL;
+    *c = (streamConsumer){.seen_ms = seen_ms, .active_ms = STREAM_NEVER, .name_len = name.len};
+    if (name.len) memcpy(c->name, name.ptr, name.len);
+    if (raxTryInsert(g->consumers, name, c, NULL) != RAX_ADDED) {
+        zfree(c);
+        return NULL;
+    }
+    c->blocks = raxCreate();
+    return c;
+}
+
+streamConsumer *streamConsumerFind(const streamGroup *g, slice name) {
+    void *c;
+    return raxFind(g->consumers, name, &c) ? c : NULL;
+}
+
+size_t streamConsumerDelete(streamGroup *g, streamConsumer *c) {
+    size_t gone = c->pending;
+    streamPendingRemoveAllOf(g, c);
+    raxRemove(g->consumers, streamConsumerName(c), NULL);
+    freeConsumer(c);
+    return gone;
+}
+
+size_t streamGroupMemUsage(const streamGroup *g) {
+    size_t bytes = zmallocSize(g) + raxMemUsage(g->blocks) + raxMemUsage(g->consumers);
+    raxIterator it;
+    raxIterBegin(&it, g->blocks);
+    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
+        bytes += zmallocSize(raxIterValue(&it));
+    raxIterEnd(&it);
+    raxIterBegin(&it, g->consumers);
+    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
+        const streamConsumer *c = raxIterValue(&it);
+        bytes += zmallocSize(c) + raxMemUsage(c->blocks);
+    }
+    raxIterEnd(&it);
+    return bytes;
+}

@@ -1,0 +1,299 @@
+/* value_stream_pending.c -- entries that were delivered and not confirmed, in blocks of a group.
+ *
+ *   group.blocks   0-0 -> [ 1-1 1-2 ... 7-3 ]    8-0 -> [ 8-0 8-4 ... ]    9-5 -> [ 9-5 ]
+ *   consumer a     0-0 -> 12                                                9-5 -> 1
+ *   consumer b     0-0 -> 38                     8-0 -> 50
+ *
+ * An entry is in its block and nowhere else: ID, consumer, time and count in one run of memory. The consumer counts in
+ * which blocks it has how many: its own entries are found by looking through these, of which each has one at least. So
+ * the next entry of a consumer costs a block at most, whatever else is pending.
+ *
+ * Deliveries come at the end: they fill the last block. A full block into whose middle an entry comes is halved.
+ *
+ * Not here    groups and consumers (value_stream_groups.c).
+ * Owns        nothing: blocks belong to their group.
+ * Threads     as object.c.
+ * Invariants  1. A block has entries, in order, none below its key, all below the next block's.
+ *             2. An entry is counted by its consumer, under its block; the sum of these is what the consumer has.
+ *             3. group->last is the block with the largest key.
+ * Cost        find, add, remove: O(log blocks) and a block. Memory: 40 bytes for an entry, with 24 for a block and
+ *             what a consumer pays for each block it is in.
+ * Tests       tests/unit/object/value_stream_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "panic.h"
+#include "value_stream_groups.h"
+#include "value_stream_internal.h"
+#include "zmalloc.h"
+
+#define BLOCK_BYTES_MAX 2048
+#define BLOCK_BYTES_MIN 192
+#define BLOCK_ENTRIES_MAX ((BLOCK_BYTES_MAX - sizeof(streamBlock)) / sizeof(streamPending))
+
+typedef struct idKey {
+    uint8_t bytes[STREAM_ID_BYTES];
+} idKey;
+
+static idKey keyOf(streamId id) {
+    idKey k;
+    streamIdToBytes(id, k.bytes);
+    return k;
+}
+
+static slice keySlice(const idKey *k) {
+    return sliceOf(k->bytes, sizeof(k->bytes));
+}
+
+/* ---- What a consumer counts -------------------------------------------------------------------------------------- */
+
+static void countMore(streamConsumer *c, streamId block) {
+    if (!c) return;
+    idKey k = keyOf(block);
+    void **n = raxFindRef(c->blocks, keySlice(&k));
+    c->pending++;
+    if (n) *n = (void *)((uintptr_t)*n + 1);
+    else raxInsert(c->blocks, keySlice(&k), (void *)(uintptr_t)1, NULL);
+}
+
+static void countLess(streamConsumer *c, streamId block) {
+    if (!c) return;
+    idKey k = keyOf(block);
+    void **n = raxFindRef(c->blocks, keySlice(&k));
+    serverAssert(n && c->pending > 0);
+    c->pending--;
+    if ((uintptr_t)*n > 1) *n = (void *)((uintptr_t)*n - 1);
+    else raxRemove(c->blocks, keySlice(&k), NULL);
+}
+
+/* ---- Blocks ------------------------------------------------------------------------------------------------------ */
+
+static size_t blockBytes(size_t entries) {
+    size_t bytes = sizeof(streamBlock) + entries * sizeof(streamPending);
+    return bytes < BLOCK_BYTES_MIN ? BLOCK_BYTES_MIN : bytes;
+}
+
+static uint32_t roomIn(size_t bytes) {
+    return (uint32_t)((bytes - sizeof(streamBlock)) / sizeof(streamPending));
+}
+
+/* The block that has, or would have, this ID; NULL: all are above it. */
+static streamBlock *blockFor(const streamGroup *g, streamId id) {
+    if (g->last && streamIdCmp(g->last->key, id) <= 0) return g->last;
+    if (raxSize(g->blocks) < 2) return NULL;
+    idKey k = keyOf(id);
+    raxIterator it;
+    raxIterBegin(&it, g->blocks);
+    streamBlock *b = raxIterSeek(&it, RAX_SEEK_LE, keySlice(&k)) ? raxIterValue(&it) : NULL;
+    raxIterEnd(&it);
+    return b;
+}
+
+/* The first entry of a block that is not below the ID. */
+static uint32_t placeIn(const streamBlock *b, streamId id) {
+    uint32_t from = 0, to = b->count;
+    if (to && streamIdCmp(b->entries[to - 1].id, id) < 0) return to;
+    while (from < to) {
+        uint32_t mid = from + (to - from) / 2;
+        if (streamIdCmp(b->entries[mid].id, id) < 0) from = mid + 1;
+        else to = mid;
+    }
+    return from;
+}
+
+static streamBlock *newBlock(streamGroup *g, streamId key, size_t entries) {
+    size_t bytes = blockBytes(entries);
+    streamBlock *b = zmalloc(bytes);
+    *b = (streamBlock){.key = key, .room = roomIn(bytes)};
+    idKey k = keyOf(key);
+    raxResult added = raxTryInsert(g->blocks, keySlice(&k), b, NULL);
+    serverAssert(added == RAX_ADDED);
+    if (!g->last || streamIdCmp(g->last->key, key) < 0) g->last = b;
+    return b;
+}
+
+static void dropBlock(streamGroup *g, streamBlock *b) {
+    idKey k = keyOf(b->key);
+    raxRemove(g->blocks, keySlice(&k), NULL);
+    if (g->last == b) {
+        raxIterator it;
+        raxIterBegin(&it, g->blocks);
+        g->last = raxIterSeek(&it, RAX_SEEK_LAST, sliceStr("")) ? raxIterValue(&it) : NULL;
+        raxIterEnd(&it);
+    }
+    zfree(b);
+}
+
+/* Give a block another room. */
+static streamBlock *resizeBlock(streamGroup *g, streamBlock *b, size_t entries) {
+    bool last = g->last == b;
+    size_t bytes = blockBytes(entries);
+    b = zrealloc(b, bytes);
+    b->room = roomIn(bytes);
+    if (last) g->last = b;
+    idKey k = keyOf(b->key);
+    void **place = raxFindRef(g->blocks, keySlice(&k));
+    serverAssert(place);
+    *place = b;
+    return b;
+}
+
+/* Move the upper half of a block into a new one. */
+static void splitBlock(streamGroup *g, streamBlock *b) {
+    uint32_t half = b->count / 2, moved = b->count - half;
+    streamBlock *upper = newBlock(g, b->entries[half].id, BLOCK_ENTRIES_MAX);
+    memcpy(upper->entries, b->entries + half, moved * sizeof(*b->entries));
+    upper->count = moved;
+    b->count = half;
+    for (uint32_t i = 0; i < moved; i++) {
+        countLess(upper->entries[i].consumer, b->key);
+        countMore(upper->entries[i].consumer, upper->key);
+    }
+}
+
+/* A block with room for one more entry of this ID. */
+static streamBlock *blockWithRoom(streamGroup *g, streamId id) {
+    streamBlock *b = blockFor(g, id);
+    if (!b) return newBlock(g, STREAM_ID_MIN, 1);
+    if (b->count < b->room) return b;
+    if (b->count < BLOCK_ENTRIES_MAX)
+        return resizeBlock(g, b, 2 * b->count < BLOCK_ENTRIES_MAX ? 2 * b->count : BLOCK_ENTRIES_MAX);
+    if (placeIn(b, id) == b->count) return newBlock(g, id, BLOCK_ENTRIES_MAX);
+    splitBlock(g, b);
+    return blockFor(g, id);
+}
+
+/* ---- Entries ----------------------------------------------------------------------------------------------------- */
+
+streamPending *streamPendingFind(const streamGroup *g, streamId id) {
+    streamBlock *b = blockFor(g, id);
+    if (!b) return NULL;
+    uint32_t at = placeIn(b, id);
+    return at < b->count && streamIdCmp(b->entries[at].id, id) == 0 ? &b->entries[at] : NULL;
+}
+
+streamPending *streamPendingAdd(streamGroup *g, streamId id, streamConsumer *consumer) {
+    streamBlock *b = blockWithRoom(g, id);
+    uint32_t at = placeIn(b, id);
+    streamPending *p = &b->entries[at];
+    if (at < b->count) memmove(p + 1, p, (b->count - at) * sizeof(*p));
+    *p = (streamPending){.id = id, .consumer = consumer, .deliveries = 1};
+    b->count++;
+    g->pending++;
+    countMore(consumer, b->key);
+    return p;
+}
+
+bool streamPendingRemove(streamGroup *g, streamId id) {
+    streamBlock *b = blockFor(g, id);
+    if (!b) return false;
+    uint32_t at = placeIn(b, id);
+    if (at == b->count || streamIdCmp(b->entries[at].id, id) != 0) return false;
+    countLess(b->entries[at].consumer, b->key);
+    b->count--;
+    g->pending--;
+    memmove(&b->entries[at], &b->entries[at + 1], (b->count - at) * sizeof(*b->entries));
+    if (b->count == 0) dropBlock(g, b);
+    else if (b->room > 8 && b->count < b->room / 4) resizeBlock(g, b, 2 * b->count);
+    return true;
+}
+
+void streamPendingGive(streamGroup *g, streamPending *p, streamConsumer *consumer) {
+    if (p->consumer == consumer) return;
+    const streamBlock *b = blockFor(g, p->id);
+    serverAssert(b);
+    countLess(p->consumer, b->key);
+    p->consumer = consumer;
+    countMore(consumer, b->key);
+}
+
+static streamBlock *blockOfKey(const streamGroup *g, slice key) {
+    void *b = NULL;
+    bool there = raxFind(g->blocks, key, &b);
+    serverAssert(there);
+    return b;
+}
+
+void streamPendingRemoveAllOf(streamGroup *g, streamConsumer *c) {
+    raxIterator it;
+    raxIterBegin(&it, c->blocks);
+    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
+        streamBlock *b = blockOfKey(g, raxIterKey(&it));
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < b->count; i++) {
+            if (b->entries[i].consumer != c) b->entries[kept++] = b->entries[i];
+        }
+        g->pending -= b->count - kept;
+        b->count = kept;
+        if (kept == 0) dropBlock(g, b);
+        else if (b->room > 8 && kept < b->room / 4) resizeBlock(g, b, 2 * kept);
+    }
+    raxIterEnd(&it);
+    raxEmpty(c->blocks, NULL);
+    c->pending = 0;
+}
+
+/* ---- Walks ------------------------------------------------------------------------------------------------------- */
+
+/* The next block at or behind the key that is looked through. */
+static streamBlock *blockFrom(const streamPendingWalk *w, raxSeekOp op, streamId key) {
+    raxIterator it;
+    idKey k = keyOf(key);
+    raxIterBegin(&it, w->consumer ? w->consumer->blocks : w->group->blocks);
+    streamBlock *b = NULL;
+    if (raxIterSeek(&it, op, keySlice(&k))) b = w->consumer ? blockOfKey(w->group, raxIterKey(&it)) : raxIterValue(&it);
+    raxIterEnd(&it);
+    return b;
+}
+
+void streamPendingFrom(streamPendingWalk *w, const streamGroup *g, const streamConsumer *c, streamId from) {
+    *w = (streamPendingWalk){.group = g, .consumer = c};
+    streamBlock *b = blockFrom(w, RAX_SEEK_LE, from);
+    w->block = b ? b : blockFrom(w, RAX_SEEK_GT, from);
+    if (b) w->at = placeIn(b, from);
+}
+
+streamPending *streamPendingNext(streamPendingWalk *w) {
+    while (w->block) {
+        while (w->at < w->block->count) {
+            streamPending *p = &w->block->entries[w->at++];
+            if (!w->consumer || p->consumer == w->consumer) return p;
+        }
+        w->block = blockFrom(w, RAX_SEEK_GT, w->block->key);
+        w->at = 0;
+    }
+    return NULL;
+}
+
+/* ---- Check ------------------------------------------------------------------------------------------------------- */
+
+void streamGroupCheck(const streamGroup *g) {
+    raxIterator it;
+    size_t total = 0, of_consumers = 0;
+    const streamBlock *before = NULL;
+    raxIterBegin(&it, g->blocks);
+    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
+        const streamBlock *b = raxIterValue(&it);
+        serverAssert(b->count > 0 && b->count <= b->room);
+        serverAssert(streamIdCmp(b->key, streamIdFromBytes((const uint8_t *)raxIterKey(&it).ptr)) == 0);
+        serverAssert(streamIdCmp(b->key, b->entries[0].id) <= 0);
+        if (before) serverAssert(streamIdCmp(before->entries[before->count - 1].id, b->key) < 0);
+        for (uint32_t i = 0; i + 1 < b->count; i++)
+            serverAssert(streamIdCmp(b->entries[i].id, b->entries[i + 1].id) < 0);
+        total += b->count;
+        before = b;
+    }
+    raxIterEnd(&it);
+    serverAssert(total == g->pending && before == g->last);
+    raxIterBegin(&it, g->consumers);
+    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
+        const streamConsumer *c = raxIterValue(&it);
+        size_t n = 0;
+        streamPendingWalk w;
+        streamPendingFrom(&w, g, c, STREAM_ID_MIN);
+        while (streamPendingNext(&w)) n++;
+        serverAssert(n == c->pending);
+        of_consumers += n;
+    }
+    raxIterEnd(&it);
+    serverAssert(of_consumers == total);
+}

@@ -1,0 +1,184 @@
+/* value_stream_type.c -- what the keyspace asks of streams.
+ *
+ * Not here    entries (value_stream_log.c), groups (value_stream_groups.c), RDB (value_stream_rdb.c).
+ * Owns        nothing.
+ * Threads     any thread that alone knows a stream frees it; else main.
+ * Tests       tests/unit/object/value_stream_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "digest.h"
+#include "panic.h"
+#include "value_stream_groups.h"
+#include "value_stream_internal.h"
+#include "value_stream_node.h"
+#include "zmalloc.h"
+
+static void freeNode(void *lp) {
+    listpackFree(lp);
+}
+
+static void freeGroup(void *g) {
+    streamGroupFree(g);
+}
+
+void streamFree(stream *s) {
+    if (s->nodes) raxRelease(s->nodes, freeNode);
+    if (s->groups) raxRelease(s->groups, freeGroup);
+    listpackFree(s->tail);
+    zfree(s);
+}
+
+static void freeStructure(void *structure, int encoding) {
+    unused(encoding);
+    streamFree(structure);
+}
+
+/* The nodes, the tree above them, and of groups as much as the first one has, for each. */
+static size_t freeEffort(const void *structure, int encoding) {
+    const stream *s = structure;
+    unused(encoding);
+    size_t effort = 1 + (s->nodes ? raxFreeEffort(s->nodes) + raxSize(s->nodes) : 0);
+    if (streamGroupCount(s) == 0) return effort;
+    raxIterator it;
+    raxIterBegin(&it, s->groups);
+    if (raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr(""))) {
+        const streamGroup *g = raxIterValue(&it);
+        effort += raxSize(s->groups) * (1 + raxSize(g->blocks) + raxSize(g->consumers));
+    }
+    raxIterEnd(&it);
+    return effort;
+}
+
+/* Bytes of the values of a tree: of all, or as the first `samples` of them are. */
+static size_t sampledBytes(const rax *tree, size_t samples, size_t (*bytes_of)(const void *value)) {
+    size_t n = 0, bytes = 0;
+    raxIterator it;
+    raxIterBegin(&it, tree);
+    bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr(""));
+    for (; on && (samples == 0 || n < samples); on = raxIterNext(&it), n++) bytes += bytes_of(raxIterValue(&it));
+    raxIterEnd(&it);
+    if (n && n < raxSize(tree)) bytes = (size_t)((double)bytes / (double)n * (double)raxSize(tree));
+    return bytes;
+}
+
+static size_t groupBytes(const void *g) {
+    return streamGroupMemUsage(g);
+}
+
+static size_t memUsage(const void *structure, int encoding, size_t samples) {
+    const stream *s = structure;
+    unused(encoding);
+    size_t bytes = zmallocSize(s) + (s->tail ? zmallocSize(s->tail) : 0);
+    if (s->nodes) bytes += raxMemUsage(s->nodes) + sampledBytes(s->nodes, samples, zmallocSize);
+    if (s->groups) bytes += raxMemUsage(s->groups) + sampledBytes(s->groups, samples, groupBytes);
+    return bytes;
+}
+
+static uint8_t *dupNode(const uint8_t *lp) {
+    uint8_t *copy = listpackDup(lp);
+    serverAssert(copy);
+    return copy;
+}
+
+stream *streamDup(const stream *s) {
+    stream *copy = streamCreate();
+    if (s->nodes) {
+        raxIterator it;
+        raxIterBegin(&it, s->nodes);
+        for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
+            copy->tail_key = streamIdFromBytes((const uint8_t *)raxIterKey(&it).ptr);
+            copy->tail = dupNode(raxIterValue(&it));
+            streamKeepTail(copy);
+        }
+        raxIterEnd(&it);
+    }
+    copy->tail_key = s->tail_key;
+    copy->tail = s->tail ? dupNode(s->tail) : NULL;
+    copy->last_id = s->last_id;
+    copy->first_id = s->first_id;
+    copy->max_deleted_id = s->max_deleted_id;
+    copy->length = s->length;
+    copy->entries_added = s->entries_added;
+    streamGroupsDup(copy, s);
+    return copy;
+}
+
+static void *dupStructure(const void *structure, int encoding, int *new_encoding) {
+    *new_encoding = encoding;
+    return streamDup(structure);
+}
+
+/* The header, and where the next entry goes. */
+static void prefetch(const void *structure, int encoding) {
+    const stream *s = structure;
+    unused(encoding);
+    prefetchRead(s);
+    prefetchRead((const char *)s + CACHE_LINE);
+}
+
+/* Entries in order: "ms.seq", fields and values. Groups are not in it. */
+static void digestStructure(const void *structure, int encoding, struct digest *d) {
+    streamIterator it;
+    streamId id;
+    size_t fields;
+    char text[STREAM_ID_TEXT_SIZE], field_buf[LONG_STR_SIZE], value_buf[LONG_STR_SIZE];
+    unused(encoding);
+    streamIterBegin(&it, structure, STREAM_ID_MIN, STREAM_ID_MAX, false);
+    while (streamIterNext(&it, &id, &fields)) {
+        slice id_text = streamIdText(id, text), field, value;
+        *(char *)memchr(text, '-', id_text.len) = '.';
+        digestMix(d, id_text);
+        for (; fields; fields--) {
+            streamIterField(&it, &field, &value, field_buf, value_buf);
+            digestMix(d, field);
+            digestMix(d, value);
+        }
+    }
+    streamIterEnd(&it);
+}
+
+static void checkGroups(const stream *s) {
+    if (!s->groups) return;
+    raxIterator it;
+    raxIterBegin(&it, s->groups);
+    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
+        streamGroupCheck(raxIterValue(&it));
+    raxIterEnd(&it);
+}
+
+static void checkNode(const stream *s, streamId key, const uint8_t *lp, streamId *last, uint64_t *length) {
+    serverAssert(streamIdIsZero(*last) || streamIdCmp(*last, key) < 0);
+    serverAssert(streamNodeEntries(lp) > 0);
+    serverAssert(streamNodeValidate(lp, listpackBytes(lp), key, last, true));
+    serverAssert(streamIdCmp(*last, s->last_id) <= 0);
+    *length += streamNodeLive(lp);
+}
+
+static void checkStructure(const void *structure, int encoding) {
+    const stream *s = structure;
+    streamId last = STREAM_ID_MIN;
+    uint64_t length = 0;
+    serverAssert(encoding == OBJ_ENC_STREAM);
+    serverAssert(s->tail || !s->nodes || raxSize(s->nodes) == 0);
+    if (s->nodes) {
+        raxIterator it;
+        raxIterBegin(&it, s->nodes);
+        for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
+            checkNode(s, streamIdFromBytes((const uint8_t *)raxIterKey(&it).ptr), raxIterValue(&it), &last, &length);
+        raxIterEnd(&it);
+    }
+    if (s->tail) checkNode(s, s->tail_key, s->tail, &last, &length);
+    serverAssert(length == s->length);
+    checkGroups(s);
+}
+
+const objectTypeOps stream_type_ops = {.name = "stream",
+                                       .free = freeStructure,
+                                       .freeEffort = freeEffort,
+                                       .memUsage = memUsage,
+                                       .dup = dupStructure,
+                                       .prefetch = prefetch,
+                                       .digest = digestStructure,
+                                       .rdbCat = streamRdbCat,
+                                       .rdbRead = streamRdbRead,
+                                       .check = checkStructure};
