@@ -63,6 +63,9 @@ static serverCommand set_commands[] = {
 static serverCommand sorted_set_commands[] = {
 #include "sorted_set.def"
 };
+static serverCommand stream_commands[] = {
+#include "stream.def"
+};
 static serverCommand string_commands[] = {
 #include "string.def"
 };
@@ -75,5 +78,6 @@ void commandsRegister(void) {
     commandTableRegister(server_commands, array_len(server_commands));
     commandTableRegister(set_commands, array_len(set_commands));
     commandTableRegister(sorted_set_commands, array_len(sorted_set_commands));
+    commandTableRegister(stream_commands, array_len(stream_commands));
     commandTableRegister(string_commands, array_len(string_commands));
 }

@@ -168,6 +168,31 @@ void zscoreCommand(client *c);
 void zunionCommand(client *c);
 void zunionstoreCommand(client *c);
 
+/* stream.def */
+void xackCommand(client *c);
+void xaddCommand(client *c);
+void xautoclaimCommand(client *c);
+void xclaimCommand(client *c);
+void xdelCommand(client *c);
+void xgroupCreateCommand(client *c);
+void xgroupCreateconsumerCommand(client *c);
+void xgroupDelconsumerCommand(client *c);
+void xgroupDestroyCommand(client *c);
+void xgroupHelpCommand(client *c);
+void xgroupSetidCommand(client *c);
+void xinfoConsumersCommand(client *c);
+void xinfoGroupsCommand(client *c);
+void xinfoHelpCommand(client *c);
+void xinfoStreamCommand(client *c);
+void xlenCommand(client *c);
+void xpendingCommand(client *c);
+void xrangeCommand(client *c);
+void xreadCommand(client *c);
+void xreadgroupCommand(client *c);
+void xrevrangeCommand(client *c);
+void xsetidCommand(client *c);
+void xtrimCommand(client *c);
+
 /* string.def */
 void appendCommand(client *c);
 void decrCommand(client *c);

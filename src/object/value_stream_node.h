@@ -7,8 +7,8 @@
  * ms and seq are differences to the node's key, modulo 2^64, each for itself. flags: 1 deleted, 2 the master's fields.
  * count: elements of the entry before it, so that the way back is found.
  *
- * For value_stream*.c only. Functions that take a const node read it, and rely on streamNodeValidate() where it came from
- * outside.
+ * For value_stream*.c only. Functions that take a const node read it, and rely on streamNodeValidate() where it came
+ * from outside.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef OBJECT_VALUE_STREAM_NODE_H

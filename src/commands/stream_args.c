@@ -1,0 +1,166 @@
+/* stream_args.c -- IDs of streams as clients write them, entries as they are shown.
+ *
+ * Not here    the commands (t_stream*.c).
+ * Threads     main.
+ * Tests       tests/type/stream.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "stream_args.h"
+
+#include "command_memory.h"
+#include "typed_key.h"
+
+#define ID_TEXT_MAX 127
+
+static bool isBlank(char ch) {
+    return ch == ' ' || (ch >= '\t' && ch <= '\r');
+}
+
+/* One part of an ID: digits of 64 bits, leading zeros allowed. Blanks and a plus may stand before them. */
+static bool parsePart(const char *p, const char *end, uint64_t *out) {
+    uint64_t n = 0;
+    while (p < end && isBlank(*p)) p++;
+    if (p < end && *p == '+') p++;
+    if (p == end) return false;
+    for (; p < end; p++) {
+        if (*p < '0' || *p > '9') return false;
+        unsigned digit = (unsigned)(*p - '0');
+        if (n > (UINT64_MAX - digit) / 10) return false;
+        n = n * 10 + digit;
+    }
+    *out = n;
+    return true;
+}
+
+/* Up to its first NUL, as 9.1 reads it. */
+static slice textOfId(slice arg) {
+    const char *nul = arg.len ? memchr(arg.ptr, 0, arg.len) : NULL;
+    return unlikely(nul != NULL) ? sliceOf(arg.ptr, (size_t)(nul - arg.ptr)) : arg;
+}
+
+bool parseStreamId(slice arg, streamArgKind kind, uint64_t missing_seq, streamId *id) {
+    if (arg.len > ID_TEXT_MAX) return false;
+    slice text = textOfId(arg);
+    if (kind == STREAM_ARG_ENDS && text.len == 1 && (*text.ptr == '-' || *text.ptr == '+')) {
+        *id = *text.ptr == '-' ? STREAM_ID_MIN : STREAM_ID_MAX;
+        return true;
+    }
+    const char *end = text.ptr + text.len, *dash = text.len ? memchr(text.ptr, '-', text.len) : NULL;
+    if (!parsePart(text.ptr, dash ? dash : end, &id->ms)) return false;
+    if (dash) return parsePart(dash + 1, end, &id->seq);
+    id->seq = missing_seq;
+    return true;
+}
+
+bool parseStreamIdAnySeq(slice arg, uint64_t *ms) {
+    slice text = textOfId(arg);
+    if (text.len < 3 || arg.len > ID_TEXT_MAX) return false;
+    const char *end = text.ptr + text.len;
+    return end[-1] == '*' && end[-2] == '-' && parsePart(text.ptr, end - 2, ms);
+}
+
+bool getStreamIdFromArg(client *c, uint32_t index, streamArgKind kind, uint64_t missing_seq, streamId *id) {
+    if (parseStreamId(c->argv[index], kind, missing_seq, id)) return true;
+    addReplyError(c, "Invalid stream ID specified as stream command argument");
+    return false;
+}
+
+/* What stands behind "(". */
+static bool getExcluded(client *c, uint32_t index, uint64_t missing_seq, streamId *id) {
+    slice text = c->argv[index];
+    if (parseStreamId(sliceOf(text.ptr + 1, text.len - 1), STREAM_ARG_STRICT, missing_seq, id)) return true;
+    addReplyError(c, "Invalid stream ID specified as stream command argument");
+    return false;
+}
+
+bool getStreamStartFromArg(client *c, uint32_t index, streamId *id) {
+    slice text = c->argv[index];
+    if (text.len < 2 || *text.ptr != '(') return getStreamIdFromArg(c, index, STREAM_ARG_ENDS, 0, id);
+    if (!getExcluded(c, index, 0, id)) return false;
+    if (streamIdNext(id)) return true;
+    addReplyError(c, "invalid start ID for the interval");
+    return false;
+}
+
+bool getStreamEndFromArg(client *c, uint32_t index, streamId *id) {
+    slice text = c->argv[index];
+    if (text.len < 2 || *text.ptr != '(') return getStreamIdFromArg(c, index, STREAM_ARG_ENDS, UINT64_MAX, id);
+    if (!getExcluded(c, index, UINT64_MAX, id)) return false;
+    if (streamIdPrev(id)) return true;
+    addReplyError(c, "invalid end ID for the interval");
+    return false;
+}
+
+/* ---- Replies ----------------------------------------------------------------------------------------------------- */
+
+void addReplyStreamId(client *c, streamId id) {
+    char buf[STREAM_ID_TEXT_SIZE];
+    addReplyBulk(c, streamIdText(id, buf));
+}
+
+void addReplyStreamEntry(client *c, streamIterator *it, streamId id, size_t fields) {
+    char field_buf[LONG_STR_SIZE], value_buf[LONG_STR_SIZE];
+    slice field, value;
+    addReplyArrayLen(c, 2);
+    addReplyStreamId(c, id);
+    addReplyArrayLen(c, (long long)fields * 2);
+    for (; fields; fields--) {
+        streamIterField(it, &field, &value, field_buf, value_buf);
+        addReplyBulk(c, field);
+        addReplyBulk(c, value);
+    }
+}
+
+size_t addReplyStreamRange(client *c, const stream *s, streamId start, streamId end, bool backward, size_t count) {
+    streamIterator it;
+    streamId id;
+    size_t fields, shown = 0;
+    void *place = addReplyDeferredLen(c);
+    streamIterBegin(&it, s, start, end, backward);
+    while ((count == 0 || shown < count) && streamIterNext(&it, &id, &fields)) {
+        addReplyStreamEntry(c, &it, id, fields);
+        shown++;
+    }
+    streamIterEnd(&it);
+    setDeferredArrayLen(c, place, (long long)shown);
+    return shown;
+}
+
+bool addReplyStreamEntryOf(client *c, const stream *s, streamId id) {
+    streamIterator it;
+    size_t fields;
+    streamIterBegin(&it, s, id, id, false);
+    bool there = streamIterNext(&it, &id, &fields);
+    if (there) addReplyStreamEntry(c, &it, id, fields);
+    streamIterEnd(&it);
+    return there;
+}
+
+/* ---- Keys and consumers ------------------------------------------------------------------------------------------ */
+
+bool streamRead(client *c, hashedKey key, const stream **out) {
+    robj *o;
+    if (!typedKeyRead(c, key, OBJ_STREAM, &o)) return false;
+    *out = o ? objectStructure(o) : NULL;
+    return true;
+}
+
+bool streamWrite(client *c, hashedKey key, stream **out) {
+    robj *o;
+    if (!typedKeyWrite(c, key, OBJ_STREAM, &o)) return false;
+    *out = o ? objectStructure(o) : NULL;
+    return true;
+}
+
+streamConsumer *streamConsumerWanted(client *c, hashedKey key, streamGroup *g, slice name) {
+    streamConsumer *consumer = streamConsumerFind(g, name);
+    if (consumer) return consumer;
+    if (name.len >= COMMAND_MEMORY_LARGE && !commandMemoryReserve(c, 2 * name.len)) return NULL;
+    consumer = streamConsumerCreate(g, name, storeNowMs());
+    if (!consumer) {
+        addReplyNoMemory(c);
+        return NULL;
+    }
+    keyChanged(c, key, NOTIFY_STREAM, "xgroup-createconsumer", 1);
+    return consumer;
+}

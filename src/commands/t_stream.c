@@ -1,0 +1,359 @@
+/* t_stream.c -- commands of the entries of a stream: XADD, XTRIM, XLEN, XRANGE, XREVRANGE, XDEL, XSETID.
+ *
+ * Not here    XREAD and XREADGROUP (t_stream_read.c), groups (t_stream_groups.c), pending entries (t_stream_pending.c),
+ *             XINFO (t_stream_info.c).
+ * Threads     main.
+ * Invariants  1. A command that answers with an error has changed nothing.
+ *             2. What XADD and XTRIM have done is told in one place each, where the ID that was made and the bound up
+ *                to which was trimmed are known.
+ * Tests       tests/type/stream.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "command_memory.h"
+#include "commands.h"
+#include "db.h"
+#include "object_settings.h"
+#include "stream_args.h"
+#include "typed_key.h"
+
+/* ---- Options of XADD and XTRIM ----------------------------------------------------------------------------------- */
+
+typedef struct addOptions {
+    streamTrimSpec trim;
+    bool has_limit;
+    bool no_mkstream;
+    bool auto_id, auto_seq; /* "*", "ms-*" */
+    streamId id;
+    uint32_t fields_arg; /* the first field */
+} addOptions;
+
+#define TRIM_LIMIT_NODES 100 /* nodes that one call trims, when it is only about */
+#define TRIM_LIMIT_UNKNOWN 10000
+#define TRIM_LIMIT_MAX 1000000
+
+/* The strategy at argument `at`, with "=", "~" and the bound. How many arguments; 0: the error was sent. */
+static uint32_t takeStrategy(client *c, uint32_t at, streamTrimKind kind, addOptions *opts) {
+    uint32_t taken = 2;
+    if (opts->trim.kind != STREAM_TRIM_NONE) {
+        addReplyError(c, "syntax error, MAXLEN and MINID options at the same time are not compatible");
+        return 0;
+    }
+    opts->trim.kind = kind;
+    slice next = c->argv[at + 1];
+    if (c->argc - at > 2 && next.len == 1 && (*next.ptr == '~' || *next.ptr == '=')) {
+        opts->trim.approximate = *next.ptr == '~';
+        taken = 3;
+    }
+    if (kind == STREAM_TRIM_MINID)
+        return getStreamIdFromArg(c, at + taken - 1, STREAM_ARG_STRICT, 0, &opts->trim.minid) ? taken : 0;
+    long long maxlen;
+    if (!getLongLongFromArg(c, at + taken - 1, &maxlen, NULL)) return 0;
+    if (maxlen < 0) {
+        addReplyError(c, "The MAXLEN argument must be >= 0.");
+        return 0;
+    }
+    opts->trim.maxlen = (uint64_t)maxlen;
+    return taken;
+}
+
+static uint32_t takeLimit(client *c, uint32_t at, addOptions *opts) {
+    long long limit;
+    if (!getLongLongFromArg(c, at + 1, &limit, NULL)) return 0;
+    if (limit < 0) {
+        addReplyError(c, "The LIMIT argument must be >= 0.");
+        return 0;
+    }
+    opts->trim.limit = (uint64_t)limit;
+    opts->has_limit = true;
+    return 2;
+}
+
+/* The ID that XADD's fields follow. */
+static bool takeNewId(client *c, uint32_t at, addOptions *opts) {
+    slice text = c->argv[at];
+    opts->fields_arg = at + 1;
+    opts->auto_id = text.len == 1 && *text.ptr == '*';
+    if (opts->auto_id) return true;
+    opts->auto_seq = parseStreamIdAnySeq(text, &opts->id.ms);
+    return opts->auto_seq || getStreamIdFromArg(c, at, STREAM_ARG_STRICT, 0, &opts->id);
+}
+
+/* The arguments of an option; 0: the error was sent. */
+#define NO_OPTION UINT32_MAX
+static uint32_t takeTrimOption(client *c, uint32_t at, addOptions *opts) {
+    slice word = c->argv[at];
+    if (c->argc - at < 2) return NO_OPTION;
+    if (sliceIs(word, "maxlen")) return takeStrategy(c, at, STREAM_TRIM_MAXLEN, opts);
+    if (sliceIs(word, "minid")) return takeStrategy(c, at, STREAM_TRIM_MINID, opts);
+    if (sliceIs(word, "limit")) return takeLimit(c, at, opts);
+    return NO_OPTION;
+}
+
+static bool checkTrim(client *c, addOptions *opts) {
+    if (opts->has_limit && opts->trim.kind == STREAM_TRIM_NONE) {
+        addReplyError(c, "syntax error, LIMIT cannot be used without specifying a trimming strategy");
+        return false;
+    }
+    if (opts->has_limit && !opts->trim.approximate) {
+        addReplyError(c, "syntax error, LIMIT cannot be used without the special ~ option");
+        return false;
+    }
+    if (!opts->trim.approximate || opts->has_limit) return true;
+    long long entries = object_settings.stream_node_max_entries;
+    long long limit = entries > TRIM_LIMIT_MAX / TRIM_LIMIT_NODES ? TRIM_LIMIT_MAX : TRIM_LIMIT_NODES * entries;
+    opts->trim.limit = (uint64_t)(limit > 0 ? limit : TRIM_LIMIT_UNKNOWN);
+    return true;
+}
+
+static bool parseAdd(client *c, addOptions *opts) {
+    uint32_t at = 2;
+    while (opts->fields_arg == 0 && at < c->argc) {
+        if (c->argv[at].len == 1 && *c->argv[at].ptr == '*') {
+            if (!takeNewId(c, at, opts)) return false;
+            break;
+        }
+        uint32_t taken = takeTrimOption(c, at, opts);
+        if (taken == 0) return false;
+        if (taken != NO_OPTION) {
+            at += taken;
+        } else if (sliceIs(c->argv[at], "nomkstream")) {
+            opts->no_mkstream = true;
+            at++;
+        } else if (!takeNewId(c, at, opts)) {
+            return false;
+        }
+    }
+    if (!checkTrim(c, opts)) return false;
+    if (opts->fields_arg == 0 || c->argc - opts->fields_arg < 2 || (c->argc - opts->fields_arg) % 2) {
+        addReplyErrorArity(c);
+        return false;
+    }
+    return true;
+}
+
+/* ---- XADD -------------------------------------------------------------------------------------------------------- */
+
+/* The ID that the new entry gets. False: the error was sent. */
+static bool newId(client *c, const addOptions *opts, streamId last, streamId *id) {
+    if (last.ms == UINT64_MAX && last.seq == UINT64_MAX) {
+        addReplyError(c, "The stream has exhausted the last possible ID, unable to add more items");
+        return false;
+    }
+    *id = opts->id;
+    if (opts->auto_id) {
+        *id = (streamId){(uint64_t)storeNowMs(), 0};
+        if (id->ms > last.ms) return true;
+        *id = last;
+        return streamIdNext(id);
+    }
+    if (opts->auto_seq) {
+        id->seq = 0;
+        if (id->ms == last.ms && last.seq < UINT64_MAX) id->seq = last.seq + 1;
+    }
+    if (streamIdCmp(*id, last) > 0) return true;
+    addReplyError(c, "The ID specified in XADD is equal or smaller than the target stream top item");
+    return false;
+}
+
+/* Everything that a change by XADD means: the entry has this ID, so many were trimmed. */
+static void toldOfAdd(client *c, hashedKey key, bool is_new, uint64_t trimmed) {
+    keyChanged(c, key, NOTIFY_STREAM, "xadd", 1);
+    if (trimmed) keyEvent(c, key, NOTIFY_STREAM, "xtrim");
+    if (!is_new) dbKeyReady(c->db, key, OBJ_STREAM);
+}
+
+static size_t bytesOfArgs(const client *c, uint32_t from) {
+    size_t bytes = 0;
+    for (uint32_t i = from; i < c->argc; i++) bytes += c->argv[i].len;
+    return bytes;
+}
+
+/* Room for a large entry. False: the error was sent. */
+static bool reserveEntry(client *c, const stream *s, uint32_t fields_arg) {
+    size_t count = c->argc - fields_arg;
+    if (likely(count < 64 && !(c->req->flags & REQ_LARGE))) return true;
+    size_t bytes = bytesOfArgs(c, fields_arg);
+    if (bytes > STREAM_ENTRY_BYTES_MAX) {
+        addReplyError(c, "Elements are too large to be stored");
+        return false;
+    }
+    size_t needs = streamAppendNeeds(s, bytes, count);
+    return needs < COMMAND_MEMORY_LARGE || commandMemoryReserve(c, needs);
+}
+
+void xaddCommand(client *c) {
+    addOptions opts = {.no_mkstream = false};
+    streamId id;
+    stream *s;
+
+    if (!parseAdd(c, &opts)) return;
+    if (!opts.auto_id && !opts.auto_seq && streamIdIsZero(opts.id)) {
+        addReplyError(c, "The ID specified in XADD must be greater than 0-0");
+        return;
+    }
+    hashedKey key = clientKeyAt(c, 1);
+    if (!streamWrite(c, key, &s)) return;
+    if (!s && opts.no_mkstream) {
+        addReplyNull(c);
+        return;
+    }
+    if (!newId(c, &opts, s ? s->last_id : STREAM_ID_MIN, &id) || !reserveEntry(c, s, opts.fields_arg)) return;
+
+    bool is_new = s == NULL;
+    if (is_new) s = streamCreate();
+    if (!streamAppend(s, id, c->argv + opts.fields_arg, c->argc - opts.fields_arg)) {
+        if (is_new) streamFree(s);
+        addReplyError(c, "Elements are too large to be stored");
+        return;
+    }
+    if (is_new) dbAddTake(c->db, objectCreateTake(key.name, OBJ_STREAM, OBJ_ENC_STREAM, s), key);
+    addReplyStreamId(c, id);
+    toldOfAdd(c, key, is_new, opts.trim.kind == STREAM_TRIM_NONE ? 0 : streamTrim(s, &opts.trim));
+}
+
+/* ---- XTRIM ------------------------------------------------------------------------------------------------------- */
+
+static bool parseTrim(client *c, addOptions *opts) {
+    for (uint32_t at = 2; at < c->argc;) {
+        uint32_t taken = takeTrimOption(c, at, opts);
+        if (taken == 0) return false;
+        if (taken == NO_OPTION) {
+            addReplySyntaxError(c);
+            return false;
+        }
+        at += taken;
+    }
+    if (!checkTrim(c, opts)) return false;
+    if (opts->trim.kind != STREAM_TRIM_NONE) return true;
+    addReplyError(c, "syntax error, XTRIM must be called with a trimming strategy");
+    return false;
+}
+
+void xtrimCommand(client *c) {
+    addOptions opts = {.no_mkstream = false};
+    stream *s;
+
+    if (!parseTrim(c, &opts)) return;
+    hashedKey key = clientKeyAt(c, 1);
+    if (!streamWrite(c, key, &s)) return;
+    uint64_t trimmed = s ? streamTrim(s, &opts.trim) : 0;
+    if (trimmed) keyChanged(c, key, NOTIFY_STREAM, "xtrim", (long long)trimmed);
+    addReplyLongLong(c, (long long)trimmed);
+}
+
+/* ---- Reading ----------------------------------------------------------------------------------------------------- */
+
+void xlenCommand(client *c) {
+    const stream *s;
+    if (streamRead(c, clientKeyAt(c, 1), &s)) addReplyLongLong(c, s ? (long long)s->length : 0);
+}
+
+static void rangeGeneric(client *c, uint32_t start_arg, uint32_t end_arg, bool backward) {
+    streamId start, end;
+    const stream *s;
+    long long count = 0;
+    bool has_count = false;
+
+    if (!getStreamStartFromArg(c, start_arg, &start) || !getStreamEndFromArg(c, end_arg, &end)) return;
+    for (uint32_t at = 4; at < c->argc; at += 2) {
+        if (!sliceIs(c->argv[at], "count") || at + 1 == c->argc) {
+            addReplySyntaxError(c);
+            return;
+        }
+        if (!getLongLongFromArg(c, at + 1, &count, NULL)) return;
+        has_count = true;
+    }
+    if (!streamRead(c, clientKeyAt(c, 1), &s)) return;
+    if (s && has_count && count <= 0) addReplyNullArray(c);
+    else if (!s) addReplyEmptyArray(c);
+    else addReplyStreamRange(c, s, start, end, backward, (size_t)count);
+}
+
+void xrangeCommand(client *c) {
+    rangeGeneric(c, 2, 3, false);
+}
+
+void xrevrangeCommand(client *c) {
+    rangeGeneric(c, 3, 2, true);
+}
+
+/* ---- XDEL, XSETID ------------------------------------------------------------------------------------------------ */
+
+void xdelCommand(client *c) {
+    stream *s;
+    streamId id;
+    long long deleted = 0;
+
+    hashedKey key = clientKeyAt(c, 1);
+    if (!streamWrite(c, key, &s)) return;
+    if (!s) {
+        addReplyZero(c);
+        return;
+    }
+    for (uint32_t i = 2; i < c->argc; i++) {
+        if (!getStreamIdFromArg(c, i, STREAM_ARG_STRICT, 0, &id)) return;
+    }
+    for (uint32_t i = 2; i < c->argc; i++) {
+        if (parseStreamId(c->argv[i], STREAM_ARG_STRICT, 0, &id)) deleted += streamDelete(s, id);
+    }
+    if (deleted) keyChanged(c, key, NOTIFY_STREAM, "xdel", deleted);
+    addReplyLongLong(c, deleted);
+}
+
+/* The options of XSETID. False: the error was sent. */
+static bool parseSetId(client *c, streamId last, long long *added, streamId *max_deleted, bool *has_max_deleted) {
+    for (uint32_t at = 3; at < c->argc; at += 2) {
+        bool more = at + 1 < c->argc;
+        if (more && sliceIs(c->argv[at], "entriesadded")) {
+            if (!getLongLongFromArg(c, at + 1, added, NULL)) return false;
+            if (*added < 0) {
+                addReplyError(c, "entries_added must be positive");
+                return false;
+            }
+        } else if (more && sliceIs(c->argv[at], "maxdeletedid")) {
+            if (!getStreamIdFromArg(c, at + 1, STREAM_ARG_STRICT, 0, max_deleted)) return false;
+            *has_max_deleted = !streamIdIsZero(*max_deleted);
+            if (streamIdCmp(last, *max_deleted) < 0) {
+                addReplyError(c, "The ID specified in XSETID is smaller than the provided max_deleted_entry_id");
+                return false;
+            }
+        } else {
+            addReplySyntaxError(c);
+            return false;
+        }
+    }
+    return true;
+}
+
+void xsetidCommand(client *c) {
+    streamId last, max_deleted = STREAM_ID_MIN;
+    long long added = -1;
+    bool has_max_deleted = false;
+
+    if (!getStreamIdFromArg(c, 2, STREAM_ARG_STRICT, 0, &last)) return;
+    if (!parseSetId(c, last, &added, &max_deleted, &has_max_deleted)) return;
+    hashedKey key = clientKeyAt(c, 1);
+    robj *o = lookupKeyWrite(c->db, key);
+    if (!o) {
+        addReplyNoKeyError(c);
+        return;
+    }
+    if (checkType(c, o, OBJ_STREAM)) return;
+    stream *s = objectStructure(o);
+    if (streamIdCmp(last, s->max_deleted_id) < 0) {
+        addReplyError(c, "The ID specified in XSETID is smaller than current max_deleted_entry_id");
+        return;
+    }
+    if (s->length && streamIdCmp(last, streamLastEntry(s)) < 0) {
+        addReplyError(c, "The ID specified in XSETID is smaller than the target stream top item");
+        return;
+    }
+    if (s->length && added != -1 && (uint64_t)added < s->length) {
+        addReplyError(c, "The entries_added specified in XSETID is smaller than the target stream length");
+        return;
+    }
+    uint64_t entries_added = (uint64_t)added;
+    streamSetId(s, last, added == -1 ? NULL : &entries_added, has_max_deleted ? &max_deleted : NULL);
+    keyChanged(c, key, NOTIFY_STREAM, "xsetid", 1);
+    addReplyOk(c);
+}

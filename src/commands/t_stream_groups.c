@@ -1,0 +1,168 @@
+/* t_stream_groups.c -- XGROUP: consumer groups of a stream and their consumers.
+ *
+ * Not here    what consumers read (t_stream_read.c) and have not confirmed (t_stream_pending.c).
+ * Threads     main.
+ * Invariants  1. A command that answers with an error has changed nothing.
+ * Tests       tests/type/stream.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "command_memory.h"
+#include "commands.h"
+#include "db.h"
+#include "stream_args.h"
+#include "typed_key.h"
+
+/* MKSTREAM (of CREATE) and ENTRIESREAD from argument 5 on. False: the error was sent. */
+static bool parseGroupOptions(client *c, bool create, bool *mkstream, uint64_t *entries_read) {
+    *mkstream = false;
+    *entries_read = STREAM_READ_UNKNOWN;
+    for (uint32_t at = 5; at < c->argc; at++) {
+        long long n;
+        if (create && sliceIs(c->argv[at], "mkstream")) {
+            *mkstream = true;
+        } else if (sliceIs(c->argv[at], "entriesread") && at + 1 < c->argc) {
+            if (!getLongLongFromArg(c, ++at, &n, NULL)) return false;
+            if (n < -1) {
+                addReplyError(c, "value for ENTRIESREAD must be positive or -1");
+                return false;
+            }
+            *entries_read = n == -1 ? STREAM_READ_UNKNOWN : (uint64_t)n;
+        } else {
+            addReplySubcommandSyntaxError(c);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The stream of argument 2. NULL: the error was sent. */
+static stream *streamOfGroup(client *c) {
+    stream *s;
+    if (!streamWrite(c, clientKeyAt(c, 2), &s)) return NULL;
+    if (!s)
+        addReplyError(c, "The XGROUP subcommand requires the key to exist. Note that for CREATE you may want to use "
+                         "the MKSTREAM option to create an empty stream automatically.");
+    return s;
+}
+
+/* The group of argument 3. NULL: the error was sent. */
+static streamGroup *groupOf(client *c, const stream *s) {
+    slice name = c->argv[3], key = c->argv[2];
+    streamGroup *g = streamGroupFind(s, name);
+    if (!g)
+        addReplyErrorFormat(c, "-NOGROUP No such consumer group '%.*s' for key name '%.*s'", (int)name.len, name.ptr,
+                            (int)key.len, key.ptr);
+    return g;
+}
+
+/* The ID in argument 4, "$" being the stream's last one. */
+static bool getGroupId(client *c, streamArgKind kind, const stream *s, streamId *id) {
+    slice text = c->argv[4];
+    if (text.len != 1 || *text.ptr != '$') return getStreamIdFromArg(c, 4, kind, 0, id);
+    *id = s ? s->last_id : STREAM_ID_MIN;
+    return true;
+}
+
+static bool reserveName(client *c) {
+    return c->argv[3].len < COMMAND_MEMORY_LARGE || commandMemoryReserve(c, 2 * c->argv[3].len);
+}
+
+void xgroupCreateCommand(client *c) {
+    bool mkstream;
+    uint64_t entries_read;
+    streamId id;
+    stream *s;
+
+    if (!parseGroupOptions(c, true, &mkstream, &entries_read)) return;
+    hashedKey key = clientKeyAt(c, 2);
+    if (mkstream) {
+        if (!streamWrite(c, key, &s)) return;
+    } else if (!(s = streamOfGroup(c))) {
+        return;
+    }
+    if (!getGroupId(c, STREAM_ARG_STRICT, s, &id) || !reserveName(c)) return;
+    if (s && streamGroupFind(s, c->argv[3])) {
+        addReplyError(c, "-BUSYGROUP Consumer Group name already exists");
+        return;
+    }
+    bool is_new = s == NULL;
+    if (is_new) s = streamCreate();
+    if (!streamGroupCreate(s, c->argv[3], id, entries_read)) {
+        if (is_new) streamFree(s);
+        addReplyNoMemory(c);
+        return;
+    }
+    if (is_new) dbAddTake(c->db, objectCreateTake(key.name, OBJ_STREAM, OBJ_ENC_STREAM, s), key);
+    keyChanged(c, key, NOTIFY_STREAM, "xgroup-create", 1);
+    addReplyOk(c);
+}
+
+void xgroupSetidCommand(client *c) {
+    bool mkstream;
+    uint64_t entries_read;
+    streamId id;
+
+    if (!parseGroupOptions(c, false, &mkstream, &entries_read)) return;
+    stream *s = streamOfGroup(c);
+    streamGroup *g = s ? groupOf(c, s) : NULL;
+    if (!g || !getGroupId(c, STREAM_ARG_ENDS, s, &id)) return;
+    g->last_id = id;
+    g->entries_read = entries_read;
+    keyChanged(c, clientKeyAt(c, 2), NOTIFY_STREAM, "xgroup-setid", 1);
+    addReplyOk(c);
+}
+
+/* Who waits for the group's entries hears that there will be none. */
+void xgroupDestroyCommand(client *c) {
+    stream *s = streamOfGroup(c);
+    if (!s) return;
+    hashedKey key = clientKeyAt(c, 2);
+    if (!streamGroupDestroy(s, c->argv[3])) {
+        addReplyZero(c);
+        return;
+    }
+    keyChanged(c, key, NOTIFY_STREAM, "xgroup-destroy", 1);
+    dbKeyReady(c->db, key, OBJ_STREAM);
+    addReplyOne(c);
+}
+
+void xgroupCreateconsumerCommand(client *c) {
+    stream *s = streamOfGroup(c);
+    streamGroup *g = s ? groupOf(c, s) : NULL;
+    if (!g) return;
+    bool is_new = !streamConsumerFind(g, c->argv[4]);
+    if (streamConsumerWanted(c, clientKeyAt(c, 2), g, c->argv[4])) addReplyLongLong(c, is_new);
+}
+
+void xgroupDelconsumerCommand(client *c) {
+    stream *s = streamOfGroup(c);
+    streamGroup *g = s ? groupOf(c, s) : NULL;
+    if (!g) return;
+    streamConsumer *consumer = streamConsumerFind(g, c->argv[4]);
+    if (!consumer) {
+        addReplyZero(c);
+        return;
+    }
+    size_t pending = streamConsumerDelete(g, consumer);
+    keyChanged(c, clientKeyAt(c, 2), NOTIFY_STREAM, "xgroup-delconsumer", 1);
+    addReplyLongLong(c, (long long)pending);
+}
+
+void xgroupHelpCommand(client *c) {
+    static const char *lines[] = {"CREATE <key> <groupname> <id|$> [option]",
+                                  "    Make a group that reads what comes behind the id. Options are:",
+                                  "    * MKSTREAM",
+                                  "      Make an empty stream where the key is not there.",
+                                  "    * ENTRIESREAD entries_read",
+                                  "      Say how many entries count as read.",
+                                  "CREATECONSUMER <key> <groupname> <consumer>",
+                                  "    Make a consumer of the group.",
+                                  "DELCONSUMER <key> <groupname> <consumer>",
+                                  "    Delete a consumer, with all that it has not confirmed.",
+                                  "DESTROY <key> <groupname>",
+                                  "    Delete a group.",
+                                  "SETID <key> <groupname> <id|$> [ENTRIESREAD entries_read]",
+                                  "    Let a group go on behind the id, and say how many entries count as read.",
+                                  NULL};
+    addReplyHelp(c, lines);
+}

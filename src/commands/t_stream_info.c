@@ -1,0 +1,223 @@
+/* t_stream_info.c -- XINFO: what there is to know of streams, groups and consumers.
+ *
+ * Threads     main.
+ * Tests       tests/type/stream.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "commands.h"
+#include "db.h"
+#include "stream_args.h"
+#include "typed_key.h"
+
+#define FULL_COUNT 10
+
+/* The stream of argument 2. NULL: the error was sent. */
+static const stream *infoStream(client *c) {
+    robj *o = lookupKeyRead(c->db, clientKeyAt(c, 2));
+    if (!o) {
+        addReplyNoKeyError(c);
+        return NULL;
+    }
+    return checkType(c, o, OBJ_STREAM) ? NULL : objectStructure(o);
+}
+
+static void addIdField(client *c, const char *name, streamId id) {
+    addReplyBulkCString(c, name);
+    addReplyStreamId(c, id);
+}
+
+static void addNumberField(client *c, const char *name, uint64_t n) {
+    addReplyBulkCString(c, name);
+    addReplyLongLong(c, (long long)n);
+}
+
+/* entries-read and lag, either of which may be unknown. */
+static void addProgressFields(client *c, const stream *s, const streamGroup *g) {
+    uint64_t lag;
+    addReplyBulkCString(c, "entries-read");
+    if (g->entries_read != STREAM_READ_UNKNOWN) addReplyLongLong(c, (long long)g->entries_read);
+    else addReplyNull(c);
+    addReplyBulkCString(c, "lag");
+    if (streamGroupLag(s, g, &lag)) addReplyLongLong(c, (long long)lag);
+    else addReplyNull(c);
+}
+
+/* ---- XINFO STREAM ------------------------------------------------------------------------------------------------ */
+
+#define HEAD_FIELDS 7
+
+static void addHeadFields(client *c, const stream *s) {
+    addNumberField(c, "length", s->length);
+    addNumberField(c, "radix-tree-keys", streamNodeCount(s));
+    addNumberField(c, "radix-tree-nodes", streamTreeNodes(s));
+    addIdField(c, "last-generated-id", s->last_id);
+    addIdField(c, "max-deleted-entry-id", s->max_deleted_id);
+    addNumberField(c, "entries-added", s->entries_added);
+    addIdField(c, "recorded-first-entry-id", s->first_id);
+}
+
+static void addEntryField(client *c, const char *name, const stream *s, bool last) {
+    addReplyBulkCString(c, name);
+    if (s->length == 0) addReplyNull(c);
+    else addReplyStreamEntryOf(c, s, last ? streamLastEntry(s) : s->first_id);
+}
+
+/* `count` 0: all. */
+static void addGroupPending(client *c, const streamGroup *g, size_t count) {
+    streamPendingWalk w;
+    size_t shown = g->pending && (count == 0 || count > g->pending) ? g->pending : count;
+    if (shown > g->pending) shown = g->pending;
+    addReplyBulkCString(c, "pending");
+    addReplyArrayLen(c, (long long)shown);
+    streamPendingFrom(&w, g, NULL, STREAM_ID_MIN);
+    for (; shown; shown--) {
+        const streamPending *p = streamPendingNext(&w);
+        addReplyArrayLen(c, 4);
+        addReplyStreamId(c, p->id);
+        addReplyBulk(c, streamConsumerName(p->consumer));
+        addReplyLongLong(c, p->delivered_ms);
+        addReplyLongLong(c, (long long)p->deliveries);
+    }
+}
+
+static void addConsumerInFull(client *c, const streamGroup *g, const streamConsumer *consumer, size_t count) {
+    streamPendingWalk w;
+    size_t shown = count == 0 || count > consumer->pending ? consumer->pending : count;
+    addReplyMapLen(c, 5);
+    addReplyBulkCString(c, "name");
+    addReplyBulk(c, streamConsumerName(consumer));
+    addNumberField(c, "seen-time", (uint64_t)consumer->seen_ms);
+    addNumberField(c, "active-time", (uint64_t)consumer->active_ms);
+    addNumberField(c, "pel-count", consumer->pending);
+    addReplyBulkCString(c, "pending");
+    addReplyArrayLen(c, (long long)shown);
+    streamPendingFrom(&w, g, consumer, STREAM_ID_MIN);
+    for (; shown; shown--) {
+        const streamPending *p = streamPendingNext(&w);
+        addReplyArrayLen(c, 3);
+        addReplyStreamId(c, p->id);
+        addReplyLongLong(c, p->delivered_ms);
+        addReplyLongLong(c, (long long)p->deliveries);
+    }
+}
+
+static void addGroupInFull(client *c, const stream *s, slice name, const streamGroup *g, size_t count) {
+    raxIterator it;
+    addReplyMapLen(c, 7);
+    addReplyBulkCString(c, "name");
+    addReplyBulk(c, name);
+    addIdField(c, "last-delivered-id", g->last_id);
+    addProgressFields(c, s, g);
+    addNumberField(c, "pel-count", g->pending);
+    addGroupPending(c, g, count);
+    addReplyBulkCString(c, "consumers");
+    addReplyArrayLen(c, (long long)raxSize(g->consumers));
+    raxIterBegin(&it, g->consumers);
+    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
+        addConsumerInFull(c, g, raxIterValue(&it), count);
+    raxIterEnd(&it);
+}
+
+static void infoFull(client *c, const stream *s, size_t count) {
+    addReplyMapLen(c, HEAD_FIELDS + 2);
+    addHeadFields(c, s);
+    addReplyBulkCString(c, "entries");
+    addReplyStreamRange(c, s, STREAM_ID_MIN, STREAM_ID_MAX, false, count);
+    addReplyBulkCString(c, "groups");
+    addReplyArrayLen(c, (long long)streamGroupCount(s));
+    if (!s->groups) return;
+    raxIterator it;
+    raxIterBegin(&it, s->groups);
+    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
+        addGroupInFull(c, s, raxIterKey(&it), raxIterValue(&it), count);
+    raxIterEnd(&it);
+}
+
+static void infoShort(client *c, const stream *s) {
+    addReplyMapLen(c, HEAD_FIELDS + 3);
+    addHeadFields(c, s);
+    addNumberField(c, "groups", streamGroupCount(s));
+    addEntryField(c, "first-entry", s, false);
+    addEntryField(c, "last-entry", s, true);
+}
+
+void xinfoStreamCommand(client *c) {
+    long long count = FULL_COUNT;
+    bool full = c->argc > 3;
+
+    const stream *s = infoStream(c);
+    if (!s) return;
+    if (full && (!sliceIs(c->argv[3], "full") || c->argc == 5 || c->argc > 6 ||
+                 (c->argc == 6 && !sliceIs(c->argv[4], "count")))) {
+        addReplySubcommandSyntaxError(c);
+        return;
+    }
+    if (c->argc == 6 && !getLongLongFromArg(c, 5, &count, NULL)) return;
+    if (count < 0) count = FULL_COUNT;
+    if (full) infoFull(c, s, (size_t)count);
+    else infoShort(c, s);
+}
+
+/* ---- XINFO GROUPS, CONSUMERS ------------------------------------------------------------------------------------- */
+
+void xinfoGroupsCommand(client *c) {
+    const stream *s = infoStream(c);
+    if (!s) return;
+    addReplyArrayLen(c, (long long)streamGroupCount(s));
+    if (!s->groups) return;
+    raxIterator it;
+    raxIterBegin(&it, s->groups);
+    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
+        const streamGroup *g = raxIterValue(&it);
+        addReplyMapLen(c, 6);
+        addReplyBulkCString(c, "name");
+        addReplyBulk(c, raxIterKey(&it));
+        addNumberField(c, "consumers", raxSize(g->consumers));
+        addNumberField(c, "pending", g->pending);
+        addIdField(c, "last-delivered-id", g->last_id);
+        addProgressFields(c, s, g);
+    }
+    raxIterEnd(&it);
+}
+
+static long long sinceMs(int64_t then_ms, int64_t now_ms) {
+    return then_ms < now_ms ? now_ms - then_ms : 0;
+}
+
+void xinfoConsumersCommand(client *c) {
+    const stream *s = infoStream(c);
+    if (!s) return;
+    slice key = c->argv[2], name = c->argv[3];
+    const streamGroup *g = streamGroupFind(s, name);
+    if (!g) {
+        addReplyErrorFormat(c, "-NOGROUP No such consumer group '%.*s' for key name '%.*s'", (int)name.len, name.ptr,
+                            (int)key.len, key.ptr);
+        return;
+    }
+    int64_t now_ms = storeNowMs();
+    addReplyArrayLen(c, (long long)raxSize(g->consumers));
+    raxIterator it;
+    raxIterBegin(&it, g->consumers);
+    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
+        const streamConsumer *consumer = raxIterValue(&it);
+        addReplyMapLen(c, 4);
+        addReplyBulkCString(c, "name");
+        addReplyBulk(c, streamConsumerName(consumer));
+        addNumberField(c, "pending", consumer->pending);
+        addNumberField(c, "idle", (uint64_t)sinceMs(consumer->seen_ms, now_ms));
+        addReplyBulkCString(c, "inactive");
+        addReplyLongLong(c, consumer->active_ms == STREAM_NEVER ? -1 : sinceMs(consumer->active_ms, now_ms));
+    }
+    raxIterEnd(&it);
+}
+
+void xinfoHelpCommand(client *c) {
+    static const char *lines[] = {"CONSUMERS <key> <groupname>",
+                                  "    Describe the consumers of a group.",
+                                  "GROUPS <key>",
+                                  "    Describe the groups of a stream.",
+                                  "STREAM <key> [FULL [COUNT <count>]]",
+                                  "    Describe a stream; with FULL its entries, groups and consumers, too.",
+                                  NULL};
+    addReplyHelp(c, lines);
+}

@@ -1,0 +1,362 @@
+/* t_stream_pending.c -- entries that a group has read and not confirmed: XACK, XPENDING, XCLAIM, XAUTOCLAIM.
+ *
+ * Not here    how they become pending (t_stream_read.c).
+ * Threads     main.
+ * Invariants  1. A command that answers with an error has changed nothing.
+ * Tests       tests/type/stream.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "command_memory.h"
+#include "commands.h"
+#include "db.h"
+#include "stream_args.h"
+#include "typed_key.h"
+#include "zmalloc.h"
+#include <limits.h>
+#include <stdio.h>
+
+static void addReplyNoGroup(client *c) {
+    slice key = c->argv[1], group = c->argv[2];
+    addReplyErrorFormat(c, "-NOGROUP No such key '%.*s' or consumer group '%.*s'", (int)key.len, key.ptr,
+                        (int)group.len, group.ptr);
+}
+
+/* ---- XACK -------------------------------------------------------------------------------------------------------- */
+
+void xackCommand(client *c) {
+    stream *s;
+    streamId id;
+    long long confirmed = 0;
+
+    hashedKey key = clientKeyAt(c, 1);
+    if (!streamWrite(c, key, &s)) return;
+    streamGroup *g = s ? streamGroupFind(s, c->argv[2]) : NULL;
+    if (!g) {
+        addReplyZero(c);
+        return;
+    }
+    for (uint32_t i = 3; i < c->argc; i++) {
+        if (!getStreamIdFromArg(c, i, STREAM_ARG_STRICT, 0, &id)) return;
+    }
+    for (uint32_t i = 3; i < c->argc; i++) {
+        if (parseStreamId(c->argv[i], STREAM_ARG_STRICT, 0, &id)) confirmed += streamPendingRemove(g, id);
+    }
+    if (confirmed) keyChanged(c, key, 0, NULL, confirmed);
+    addReplyLongLong(c, confirmed);
+}
+
+/* ---- XPENDING ---------------------------------------------------------------------------------------------------- */
+
+static void pendingSummary(client *c, const streamGroup *g) {
+    addReplyArrayLen(c, 4);
+    addReplyLongLong(c, (long long)g->pending);
+    if (g->pending == 0) {
+        addReplyNull(c);
+        addReplyNull(c);
+        addReplyNullArray(c);
+        return;
+    }
+    streamPendingWalk w;
+    streamPendingFrom(&w, g, NULL, STREAM_ID_MIN);
+    addReplyStreamId(c, streamPendingNext(&w)->id);
+    addReplyStreamId(c, g->last->entries[g->last->count - 1].id);
+    long long shown = 0;
+    void *place = addReplyDeferredLen(c);
+    raxIterator it;
+    raxIterBegin(&it, g->consumers);
+    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
+        const streamConsumer *consumer = raxIterValue(&it);
+        if (consumer->pending == 0) continue;
+        addReplyArrayLen(c, 2);
+        addReplyBulk(c, streamConsumerName(consumer));
+        addReplyBulkLongLong(c, (long long)consumer->pending);
+        shown++;
+    }
+    raxIterEnd(&it);
+    setDeferredArrayLen(c, place, shown);
+}
+
+typedef struct pendingFilter {
+    bool all; /* the short form */
+    long long idle_ms, count;
+    streamId start, end;
+    uint32_t consumer_arg; /* 0: of all */
+} pendingFilter;
+
+static bool parsePending(client *c, pendingFilter *f) {
+    uint32_t at = 3;
+    f->all = c->argc == 3;
+    if (f->all) return true;
+    if (c->argc < 6 || c->argc > 9) {
+        addReplySyntaxError(c);
+        return false;
+    }
+    if (sliceIs(c->argv[3], "idle")) {
+        if (!getLongLongFromArg(c, 4, &f->idle_ms, NULL)) return false;
+        if (c->argc < 8) {
+            addReplySyntaxError(c);
+            return false;
+        }
+        at = 5;
+    }
+    if (!getLongLongFromArg(c, at + 2, &f->count, NULL)) return false;
+    if (f->count < 0) f->count = 0;
+    if (!getStreamStartFromArg(c, at, &f->start) || !getStreamEndFromArg(c, at + 1, &f->end)) return false;
+    if (at + 3 < c->argc) f->consumer_arg = at + 3;
+    return true;
+}
+
+static void pendingRange(client *c, const streamGroup *g, const pendingFilter *f) {
+    const streamConsumer *consumer = f->consumer_arg ? streamConsumerFind(g, c->argv[f->consumer_arg]) : NULL;
+    if (f->consumer_arg && !consumer) {
+        addReplyEmptyArray(c);
+        return;
+    }
+    int64_t now_ms = storeNowMs();
+    long long shown = 0;
+    void *place = addReplyDeferredLen(c);
+    streamPendingWalk w;
+    streamPendingFrom(&w, g, consumer, f->start);
+    for (const streamPending *p; shown < f->count && (p = streamPendingNext(&w));) {
+        if (streamIdCmp(p->id, f->end) > 0) break;
+        int64_t idle_ms = now_ms - p->delivered_ms;
+        if (f->idle_ms && idle_ms < f->idle_ms) continue;
+        addReplyArrayLen(c, 4);
+        addReplyStreamId(c, p->id);
+        addReplyBulk(c, streamConsumerName(p->consumer));
+        addReplyLongLong(c, idle_ms < 0 ? 0 : idle_ms);
+        addReplyLongLong(c, (long long)p->deliveries);
+        shown++;
+    }
+    setDeferredArrayLen(c, place, shown);
+}
+
+void xpendingCommand(client *c) {
+    pendingFilter filter = {.idle_ms = 0};
+    const stream *s;
+
+    if (!parsePending(c, &filter) || !streamRead(c, clientKeyAt(c, 1), &s)) return;
+    const streamGroup *g = s ? streamGroupFind(s, c->argv[2]) : NULL;
+    if (!g) addReplyNoGroup(c);
+    else if (filter.all) pendingSummary(c, g);
+    else pendingRange(c, g, &filter);
+}
+
+/* ---- XCLAIM ------------------------------------------------------------------------------------------------------ */
+
+typedef struct claimOptions {
+    long long min_idle_ms;
+    uint32_t ids_end; /* the argument behind the last ID */
+    long long delivered_ms;
+    long long deliveries;
+    bool has_deliveries, force, justid;
+    streamId last_id;
+} claimOptions;
+
+/* An option with a number. False: the error was sent. */
+static bool getClaimNumber(client *c, uint32_t index, const char *name, long long *n) {
+    char msg[64];
+    snprintf(msg, sizeof(msg), "Invalid %s option argument for XCLAIM", name);
+    return getLongLongFromArg(c, index, n, msg);
+}
+
+static bool takeClaimOption(client *c, uint32_t *at, int64_t now_ms, claimOptions *opts) {
+    slice word = c->argv[*at];
+    bool more = *at + 1 < c->argc;
+    long long n;
+    if (sliceIs(word, "force")) {
+        opts->force = true;
+    } else if (sliceIs(word, "justid")) {
+        opts->justid = true;
+    } else if (sliceIs(word, "idle") && more) {
+        if (!getClaimNumber(c, ++*at, "IDLE", &n)) return false;
+        opts->delivered_ms = (long long)((uint64_t)now_ms - (uint64_t)n);
+    } else if (sliceIs(word, "time") && more) {
+        if (!getClaimNumber(c, ++*at, "TIME", &opts->delivered_ms)) return false;
+    } else if (sliceIs(word, "retrycount") && more) {
+        if (!getClaimNumber(c, ++*at, "RETRYCOUNT", &opts->deliveries)) return false;
+        opts->has_deliveries = opts->deliveries >= 0;
+    } else if (sliceIs(word, "lastid") && more) {
+        if (!getStreamIdFromArg(c, ++*at, STREAM_ARG_STRICT, 0, &opts->last_id)) return false;
+    } else {
+        addReplyErrorFormat(c, "Unrecognized XCLAIM option '%.*s'", (int)word.len, word.ptr);
+        return false;
+    }
+    return true;
+}
+
+static bool parseClaim(client *c, int64_t now_ms, claimOptions *opts) {
+    streamId id;
+    if (!getLongLongFromArg(c, 4, &opts->min_idle_ms, "Invalid min-idle-time argument for XCLAIM")) return false;
+    if (opts->min_idle_ms < 0) opts->min_idle_ms = 0;
+    opts->delivered_ms = -1;
+    uint32_t at = 5;
+    while (at < c->argc && parseStreamId(c->argv[at], STREAM_ARG_STRICT, 0, &id)) at++;
+    opts->ids_end = at;
+    for (; at < c->argc; at++) {
+        if (!takeClaimOption(c, &at, now_ms, opts)) return false;
+    }
+    /* A time to come would make the entry younger than it can be. */
+    if (opts->delivered_ms < 0 || opts->delivered_ms > now_ms) opts->delivered_ms = now_ms;
+    return true;
+}
+
+/* Give an entry to the consumer. True: it was shown. `changes` counts what is to be propagated. */
+static bool claimEntry(client *c, stream *s, streamGroup *g, streamConsumer *consumer, streamId id,
+                       const claimOptions *opts, long long *changes) {
+    streamPending *p = streamPendingFind(g, id);
+    if (!streamHas(s, id)) {
+        if (!p) return false;
+        streamPendingRemove(g, id);
+        ++*changes;
+        return false;
+    }
+    if (!p) {
+        if (!opts->force) return false;
+        p = streamPendingAdd(g, id, consumer);
+        p->delivered_ms = storeNowMs();
+    } else if (opts->min_idle_ms && storeNowMs() - p->delivered_ms < opts->min_idle_ms) {
+        return false;
+    }
+    streamPendingGive(g, p, consumer);
+    p->delivered_ms = opts->delivered_ms;
+    if (opts->has_deliveries) p->deliveries = (uint64_t)opts->deliveries;
+    else if (!opts->justid) p->deliveries++;
+    if (opts->justid) addReplyStreamId(c, id);
+    else addReplyStreamEntryOf(c, s, id);
+    ++*changes;
+    return true;
+}
+
+void xclaimCommand(client *c) {
+    claimOptions opts = {.min_idle_ms = 0};
+    stream *s;
+    int64_t now_ms = storeNowMs();
+
+    hashedKey key = clientKeyAt(c, 1);
+    if (!streamWrite(c, key, &s)) return;
+    streamGroup *g = s ? streamGroupFind(s, c->argv[2]) : NULL;
+    if (!g) {
+        addReplyNoGroup(c);
+        return;
+    }
+    if (!parseClaim(c, now_ms, &opts)) return;
+    streamConsumer *consumer = streamConsumerWanted(c, key, g, c->argv[3]);
+    if (!consumer) return;
+    consumer->seen_ms = now_ms;
+
+    bool moved = streamIdCmp(opts.last_id, g->last_id) > 0;
+    if (moved) g->last_id = opts.last_id;
+    long long claimed = 0, changes = 0;
+    void *place = addReplyDeferredLen(c);
+    for (uint32_t i = 5; i < opts.ids_end; i++) {
+        streamId id;
+        if (!parseStreamId(c->argv[i], STREAM_ARG_STRICT, 0, &id)) continue;
+        claimed += claimEntry(c, s, g, consumer, id, &opts, &changes);
+    }
+    setDeferredArrayLen(c, place, claimed);
+    if (claimed) consumer->active_ms = now_ms;
+    if (moved && changes == 0) changes = 1;
+    if (changes) keyChanged(c, key, 0, NULL, changes);
+}
+
+/* ---- XAUTOCLAIM -------------------------------------------------------------------------------------------------- */
+
+#define CLAIM_COUNT 100
+#define CLAIM_LOOKS 10 /* entries that are looked at for each that may be claimed */
+#define CLAIM_COUNT_MAX ((long long)(LONG_MAX / 16))
+
+typedef struct autoclaimOptions {
+    long long min_idle_ms, count;
+    streamId start;
+    bool justid;
+} autoclaimOptions;
+
+static bool parseAutoclaim(client *c, autoclaimOptions *opts) {
+    if (!getLongLongFromArg(c, 4, &opts->min_idle_ms, "Invalid min-idle-time argument for XAUTOCLAIM")) return false;
+    if (opts->min_idle_ms < 0) opts->min_idle_ms = 0;
+    if (!getStreamStartFromArg(c, 5, &opts->start)) return false;
+    opts->count = CLAIM_COUNT;
+    for (uint32_t at = 6; at < c->argc; at++) {
+        if (sliceIs(c->argv[at], "count") && at + 1 < c->argc) {
+            if (!getRangeLongFromArg(c, ++at, 1, CLAIM_COUNT_MAX, &opts->count, "COUNT must be > 0")) return false;
+        } else if (sliceIs(c->argv[at], "justid")) {
+            opts->justid = true;
+        } else {
+            addReplySyntaxError(c);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What a walk has found, in order of IDs: claimed, and taken off because their entries have gone. */
+typedef struct claimed {
+    streamId *ids; /* owns: claimed from the front, gone from the back */
+    size_t room, claimed, gone;
+    streamId cursor; /* where to go on; 0-0: nowhere */
+} claimed;
+
+static void autoclaim(const stream *s, streamGroup *g, streamConsumer *consumer, const autoclaimOptions *opts,
+                      claimed *found) {
+    int64_t now_ms = storeNowMs();
+    unsigned long long looks = (unsigned long long)opts->count * CLAIM_LOOKS;
+    streamPendingWalk w;
+    streamPending *p;
+    streamPendingFrom(&w, g, NULL, opts->start);
+    while ((p = streamPendingNext(&w)) && looks > 0 && found->claimed + found->gone < found->room) {
+        streamId id = p->id;
+        looks--;
+        if (!streamHas(s, id)) {
+            found->ids[found->room - ++found->gone] = id;
+            streamPendingRemove(g, id);
+            if (!streamIdNext(&id)) return;
+            streamPendingFrom(&w, g, NULL, id);
+            continue;
+        }
+        if (opts->min_idle_ms && now_ms - p->delivered_ms < opts->min_idle_ms) continue;
+        streamPendingGive(g, p, consumer);
+        p->delivered_ms = now_ms;
+        if (!opts->justid) p->deliveries++;
+        found->ids[found->claimed++] = id;
+    }
+    if (p) found->cursor = p->id;
+}
+
+static void addReplyClaimed(client *c, const stream *s, const claimed *found, bool justid) {
+    addReplyArrayLen(c, 3);
+    addReplyStreamId(c, found->cursor);
+    addReplyArrayLen(c, (long long)found->claimed);
+    for (size_t i = 0; i < found->claimed; i++) {
+        if (justid) addReplyStreamId(c, found->ids[i]);
+        else addReplyStreamEntryOf(c, s, found->ids[i]);
+    }
+    addReplyArrayLen(c, (long long)found->gone);
+    for (size_t i = 0; i < found->gone; i++) addReplyStreamId(c, found->ids[found->room - 1 - i]);
+}
+
+void xautoclaimCommand(client *c) {
+    autoclaimOptions opts = {.justid = false};
+    stream *s;
+
+    if (!parseAutoclaim(c, &opts)) return;
+    hashedKey key = clientKeyAt(c, 1);
+    if (!streamWrite(c, key, &s)) return;
+    streamGroup *g = s ? streamGroupFind(s, c->argv[2]) : NULL;
+    if (!g) {
+        addReplyNoGroup(c);
+        return;
+    }
+    claimed found = {.room = (size_t)opts.count < g->pending ? (size_t)opts.count : g->pending};
+    size_t bytes = found.room * sizeof(*found.ids);
+    if (bytes >= COMMAND_MEMORY_LARGE && !commandMemoryReserve(c, bytes)) return;
+    streamConsumer *consumer = streamConsumerWanted(c, key, g, c->argv[3]);
+    if (!consumer) return;
+    consumer->seen_ms = storeNowMs();
+    if (found.room) found.ids = zmalloc(bytes);
+    autoclaim(s, g, consumer, &opts, &found);
+    addReplyClaimed(c, s, &found, opts.justid);
+    zfree(found.ids);
+    if (found.claimed) consumer->active_ms = storeNowMs();
+    if (found.claimed + found.gone) keyChanged(c, key, 0, NULL, (long long)(found.claimed + found.gone));
+}

@@ -1,0 +1,293 @@
+/* t_stream_read.c -- XREAD and XREADGROUP: what came after an ID, of several streams.
+ *
+ * Nobody waits here: with BLOCK a command that finds nothing answers as one does whose time is over.
+ *
+ * Not here    ranges of one stream (t_stream.c), what becomes of pending entries (t_stream_pending.c).
+ * Threads     main.
+ * Invariants  1. All arguments, keys and groups are looked at before the first entry is read.
+ *             2. XREAD changes nothing.
+ * Tests       tests/type/stream.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "commands.h"
+#include "db.h"
+#include "stream_args.h"
+#include "typed_key.h"
+#include <limits.h>
+
+typedef struct readOptions {
+    bool is_group;
+    uint32_t group_arg;   /* the group's name, the consumer's follows; 0: none */
+    uint32_t streams_arg; /* the first key; 0: none */
+    uint32_t streams;     /* how many keys; as many IDs follow them */
+    size_t count;         /* 0: all */
+    bool noack;
+} readOptions;
+
+/* ---- Arguments --------------------------------------------------------------------------------------------------- */
+
+static bool takeTimeout(client *c, uint32_t index) {
+    long long timeout_ms;
+    if (!getLongLongFromArg(c, index, &timeout_ms, "timeout is not an integer or out of range")) return false;
+    if (timeout_ms >= 0) {
+        if (timeout_ms <= LLONG_MAX - storeNowMs()) return true;
+        addReplyError(c, "timeout is out of range");
+        return false;
+    }
+    addReplyError(c, "timeout is negative");
+    return false;
+}
+
+static bool takeStreams(client *c, uint32_t at, readOptions *opts) {
+    uint32_t left = c->argc - at;
+    if (left % 2) {
+        addReplyErrorFormat(c, "Unbalanced '%s' list of streams: for each stream key an ID or '%s' must be specified.",
+                            opts->is_group ? "xreadgroup" : "xread", opts->is_group ? ">" : "$");
+        return false;
+    }
+    opts->streams_arg = at;
+    opts->streams = left / 2;
+    return true;
+}
+
+/* One of the options but STREAMS, `more` arguments being behind it. How many arguments; 0: the error was sent. */
+static uint32_t takeReadOption(client *c, uint32_t at, uint32_t more, readOptions *opts) {
+    long long count;
+    if (sliceIs(c->argv[at], "block") && more) return takeTimeout(c, at + 1) ? 2 : 0;
+    if (sliceIs(c->argv[at], "count") && more) {
+        if (!getLongLongFromArg(c, at + 1, &count, NULL)) return 0;
+        opts->count = count < 0 ? 0 : (size_t)count;
+        return 2;
+    }
+    if (sliceIs(c->argv[at], "group") && more >= 2) {
+        if (!opts->is_group) {
+            addReplyError(c, "The GROUP option is only supported by XREADGROUP. You called XREAD instead.");
+            return 0;
+        }
+        opts->group_arg = at + 1;
+        return 3;
+    }
+    if (sliceIs(c->argv[at], "noack")) {
+        if (!opts->is_group) {
+            addReplyError(c, "The NOACK option is only supported by XREADGROUP. You called XREAD instead.");
+            return 0;
+        }
+        opts->noack = true;
+        return 1;
+    }
+    addReplySyntaxError(c);
+    return 0;
+}
+
+static bool parseRead(client *c, readOptions *opts) {
+    for (uint32_t at = 1; at < c->argc && !opts->streams_arg;) {
+        uint32_t more = c->argc - at - 1;
+        if (sliceIs(c->argv[at], "streams") && more) {
+            if (!takeStreams(c, at + 1, opts)) return false;
+        } else {
+            uint32_t taken = takeReadOption(c, at, more, opts);
+            if (taken == 0) return false;
+            at += taken;
+        }
+    }
+    if (!opts->streams_arg) {
+        addReplySyntaxError(c);
+        return false;
+    }
+    if (opts->is_group && !opts->group_arg) {
+        addReplyError(c, "Missing GROUP option for XREADGROUP");
+        return false;
+    }
+    return true;
+}
+
+/* ---- What is asked of a stream ----------------------------------------------------------------------------------- */
+
+typedef struct readPlan {
+    const stream *s; /* NULL: there is nothing to read */
+    streamId after;
+    bool is_new; /* ">" */
+} readPlan;
+
+static bool isWord(slice text, char word) {
+    return text.len == 1 && *text.ptr == word;
+}
+
+static bool planXread(client *c, uint32_t id_arg, readPlan *plan) {
+    slice text = c->argv[id_arg];
+    if (isWord(text, '$')) {
+        plan->after = plan->s ? plan->s->last_id : STREAM_ID_MIN;
+    } else if (isWord(text, '+')) {
+        plan->after = plan->s ? plan->s->last_id : STREAM_ID_MIN;
+        if (!streamIdIsZero(plan->after)) (void)!streamIdPrev(&plan->after);
+    } else if (isWord(text, '>')) {
+        addReplyError(c, "The > ID can be specified only when calling XREADGROUP using the GROUP <group> <consumer> "
+                         "option.");
+        return false;
+    } else {
+        return getStreamIdFromArg(c, id_arg, STREAM_ARG_STRICT, 0, &plan->after);
+    }
+    return true;
+}
+
+static bool planXreadgroup(client *c, const readOptions *opts, hashedKey key, uint32_t id_arg, readPlan *plan) {
+    slice text = c->argv[id_arg], group = c->argv[opts->group_arg];
+    if (!plan->s || !streamGroupFind(plan->s, group)) {
+        addReplyErrorFormat(c, "-NOGROUP No such key '%.*s' or consumer group '%.*s' in XREADGROUP with GROUP option",
+                            (int)key.name.len, key.name.ptr, (int)group.len, group.ptr);
+        return false;
+    }
+    if (isWord(text, '$') || isWord(text, '+')) {
+        addReplyErrorFormat(c,
+                            "The %c ID is meaningless in the context of XREADGROUP: you want to read the history of "
+                            "this consumer by specifying a proper ID, or use the > ID to get new messages. The %c ID "
+                            "would just return an empty result set.",
+                            *text.ptr, *text.ptr);
+        return false;
+    }
+    plan->is_new = isWord(text, '>');
+    if (plan->is_new) return true;
+    if (!getStreamIdFromArg(c, id_arg, STREAM_ARG_STRICT, 0, &plan->after)) return false;
+    /* Behind the last ID there is no history: it stands for what is new. */
+    plan->is_new = streamIdCmp(plan->after, STREAM_ID_MAX) == 0;
+    return true;
+}
+
+static bool planStream(client *c, const readOptions *opts, uint32_t i, readPlan *plan) {
+    *plan = (readPlan){.is_new = false};
+    hashedKey key = clientKeyAt(c, opts->streams_arg + i);
+    uint32_t id_arg = opts->streams_arg + opts->streams + i;
+    if (!streamRead(c, key, &plan->s)) return false;
+    return opts->is_group ? planXreadgroup(c, opts, key, id_arg, plan) : planXread(c, id_arg, plan);
+}
+
+/* ---- XREAD ------------------------------------------------------------------------------------------------------- */
+
+/* The reply: streams that have something, each with its key. Made when the first one is found. */
+typedef struct readReply {
+    void *place;
+    long long streams;
+} readReply;
+
+static void addReplyStreamKey(client *c, readReply *reply, slice key) {
+    if (reply->streams++ == 0) reply->place = addReplyDeferredLen(c);
+    if (c->resp == 2) addReplyArrayLen(c, 2);
+    addReplyBulk(c, key);
+}
+
+static void endReply(client *c, const readReply *reply) {
+    if (reply->streams == 0) addReplyNullArray(c);
+    else if (c->resp == 2) setDeferredArrayLen(c, reply->place, reply->streams);
+    else setDeferredMapLen(c, reply->place, reply->streams);
+}
+
+static bool hasBehind(const stream *s, streamId after) {
+    return s && s->length && streamIdCmp(s->last_id, after) > 0 && streamIdCmp(streamLastEntry(s), after) > 0;
+}
+
+void xreadCommand(client *c) {
+    readOptions opts = {.is_group = false};
+    readReply reply = {.streams = 0};
+    readPlan plan;
+
+    if (!parseRead(c, &opts)) return;
+    for (uint32_t i = 0; i < opts.streams; i++) {
+        if (!planStream(c, &opts, i, &plan)) return;
+    }
+    for (uint32_t i = 0; i < opts.streams; i++) {
+        if (!planStream(c, &opts, i, &plan) || !hasBehind(plan.s, plan.after)) continue;
+        addReplyStreamKey(c, &reply, c->argv[opts.streams_arg + i]);
+        (void)!streamIdNext(&plan.after);
+        addReplyStreamRange(c, plan.s, plan.after, STREAM_ID_MAX, false, opts.count);
+    }
+    endReply(c, &reply);
+}
+
+/* ---- XREADGROUP -------------------------------------------------------------------------------------------------- */
+
+/* Entries that the group has not seen, which become the consumer's. */
+static void readNew(client *c, hashedKey key, stream *s, streamGroup *g, streamConsumer *consumer,
+                    const readOptions *opts) {
+    streamIterator it;
+    streamId from = g->last_id, id;
+    size_t fields, shown = 0;
+    int64_t now_ms = storeNowMs();
+    void *place = addReplyDeferredLen(c);
+
+    (void)!streamIdNext(&from);
+    streamIterBegin(&it, s, from, STREAM_ID_MAX, false);
+    while ((opts->count == 0 || shown < opts->count) && streamIterNext(&it, &id, &fields)) {
+        streamGroupAdvance(s, g, id);
+        addReplyStreamEntry(c, &it, id, fields);
+        shown++;
+        if (opts->noack) continue;
+        /* A group that was set back meets entries that someone has already. */
+        streamPending *p = streamPendingFind(g, id);
+        if (p) streamPendingGive(g, p, consumer);
+        else p = streamPendingAdd(g, id, consumer);
+        p->delivered_ms = now_ms;
+        p->deliveries = 1;
+    }
+    streamIterEnd(&it);
+    setDeferredArrayLen(c, place, (long long)shown);
+    if (!opts->noack) consumer->active_ms = now_ms;
+    keyChanged(c, key, 0, NULL, 1);
+}
+
+/* The consumer's own pending entries behind an ID; of those that were deleted only the ID is left. */
+static void readHistory(client *c, hashedKey key, const stream *s, streamGroup *g, const streamConsumer *consumer,
+                        streamId after, size_t count) {
+    streamPendingWalk w;
+    size_t shown = 0;
+    int64_t now_ms = storeNowMs();
+    void *place = addReplyDeferredLen(c);
+
+    (void)!streamIdNext(&after);
+    streamPendingFrom(&w, g, consumer, after);
+    for (streamPending *p; (count == 0 || shown < count) && (p = streamPendingNext(&w)); shown++) {
+        if (addReplyStreamEntryOf(c, s, p->id)) {
+            p->delivered_ms = now_ms;
+            p->deliveries++;
+            continue;
+        }
+        addReplyArrayLen(c, 2);
+        addReplyStreamId(c, p->id);
+        addReplyNullArray(c);
+    }
+    setDeferredArrayLen(c, place, (long long)shown);
+    keyChanged(c, key, 0, NULL, 1);
+}
+
+/* One stream. False: the error was sent. */
+static bool readAsConsumer(client *c, const readOptions *opts, uint32_t i, const readPlan *plan, readReply *reply) {
+    hashedKey key = clientKeyAt(c, opts->streams_arg + i);
+    stream *s;
+    if (!streamWrite(c, key, &s) || !s) return true;
+    streamGroup *g = streamGroupFind(s, c->argv[opts->group_arg]);
+    streamConsumer *consumer = g ? streamConsumerWanted(c, key, g, c->argv[opts->group_arg + 1]) : NULL;
+    if (!consumer) return reply->streams > 0;
+    consumer->seen_ms = storeNowMs();
+    if (!plan->is_new) {
+        addReplyStreamKey(c, reply, key.name);
+        readHistory(c, key, s, g, consumer, plan->after, opts->count);
+    } else if (hasBehind(s, g->last_id)) {
+        addReplyStreamKey(c, reply, key.name);
+        readNew(c, key, s, g, consumer, opts);
+    }
+    return true;
+}
+
+void xreadgroupCommand(client *c) {
+    readOptions opts = {.is_group = true};
+    readReply reply = {.streams = 0};
+    readPlan plan;
+
+    if (!parseRead(c, &opts)) return;
+    for (uint32_t i = 0; i < opts.streams; i++) {
+        if (!planStream(c, &opts, i, &plan)) return;
+    }
+    for (uint32_t i = 0; i < opts.streams; i++) {
+        if (planStream(c, &opts, i, &plan) && !readAsConsumer(c, &opts, i, &plan, &reply)) return;
+    }
+    endReply(c, &reply);
+}
