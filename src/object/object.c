@@ -21,6 +21,7 @@
 #include "zmalloc.h"
 
 unsigned object_main_owner;
+int64_t object_horizon_ms;
 
 static const objectTypeOps *type_ops[OBJ_TYPES]; /* borrowed: const after boot */
 
@@ -140,6 +141,15 @@ void objectSetStructure(robj *o, int encoding, void *structure) {
 const struct dict *objectElements(const robj *o) {
     const objectTypeOps *ops = type_ops[o->type];
     return ops && ops->elements ? ops->elements(entryPointer(o), o->encoding) : NULL;
+}
+
+bool objectHasTimes(const robj *o) {
+    const objectTypeOps *ops = type_ops[o->type];
+    return ops && ops->hasTimes && ops->hasTimes(entryPointer(o), o->encoding);
+}
+
+size_t objectDropDue(robj *o, int64_t before_ms, size_t max, bool *empty) {
+    return type_ops[o->type]->dropDue(entryPointer(o), o->encoding, before_ms, max, empty);
 }
 
 const objectTypeOps *objectOps(objectTypeId type) {

@@ -53,7 +53,7 @@ typedef struct robj {
     uint32_t has_expire_slot : 1;
     uint32_t has_key : 1;
     uint32_t block_exact : 1; /* RAW: the block was asked for with exactly value_len bytes */
-    uint32_t spare : 1;
+    uint32_t in_timed : 1;    /* the store's: it is in the table of those whose elements have times */
     /* word 1 */
     uint64_t value_len : 40; /* strings: bytes; other types: not used */
     uint64_t owner : 8;      /* thread whose arena it came from: it frees it */
@@ -83,7 +83,13 @@ typedef struct objectTypeOps {
     char *(*rdbCat)(char *out, const void *structure, int encoding, bool compress);
     void *(*rdbRead)(struct rdbReader *r, unsigned rdb_type, int *encoding);
     void (*check)(const void *structure, int encoding); /* assert what holds; reads all of it */
+    /* Elements may have a time at which they are gone. Whether some have; and take out up to `max` of those whose time
+     * is before `before_ms`: how many it were. *empty: nothing is left. NULL: they never have. */
+    bool (*hasTimes)(const void *structure, int encoding);
+    size_t (*dropDue)(void *structure, int encoding, int64_t before_ms, size_t max, bool *empty);
 } objectTypeOps;
+/* Elements whose time is before this are over: kept by the store, which knows when time stands still. Main. */
+extern int64_t object_horizon_ms;
 void objectRegisterType(objectTypeId type, const objectTypeOps *ops);
 const char *objectTypeName(const robj *o);
 const char *objectEncodingName(const robj *o); /* "int" "embstr" "raw" "listpack" ... */
@@ -136,6 +142,9 @@ long long objectInteger(const robj *o); /* encoding INT */
 void *objectStructure(const robj *o);   /* other types */
 /* The table of its elements (objectTypeOps); NULL when it has none. */
 const struct dict *objectElements(const robj *o);
+/* Whether elements of it have times at which they are gone, and taking out those that are (objectTypeOps). */
+bool objectHasTimes(const robj *o);
+size_t objectDropDue(robj *o, int64_t before_ms, size_t max, bool *empty);
 /* false when the string is not a number */
 bool objectGetLongLong(const robj *o, long long *out) must_check;
 bool objectGetLongDouble(const robj *o, long double *out) must_check;

@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "store_state.h"
 
+#include "object.h"
 #include "panic.h"
 
 #define STANDSTILL_MAX 8
@@ -24,13 +25,13 @@ static unsigned standstill_count;                /* const after boot */
 void storeSetNowMs(int64_t now_ms) {
     assertMainRole();
     store_now_ms = now_ms;
-    if (!expire_ignored) store_expire_horizon_ms = now_ms;
+    if (!expire_ignored) store_expire_horizon_ms = object_horizon_ms = now_ms;
 }
 
 void storeSetExpireIgnored(bool ignored) {
     assertMainRole();
     expire_ignored = ignored;
-    store_expire_horizon_ms = ignored ? INT64_MIN : store_now_ms;
+    store_expire_horizon_ms = object_horizon_ms = ignored ? INT64_MIN : store_now_ms;
 }
 
 void storeAddStandstill(bool (*in_force)(void)) {

@@ -1,0 +1,140 @@
+/* hash_field.c -- a field of a hash in a table.
+ *
+ * A million fields are a million of these, so the header is two bytes, and a short value lies where its name has been
+ * fetched to. A new value stays where the old one was when both need an allocation of the same size class: counters
+ * and values of one length are written over, and the bytes asked for always tell the class (zfreeSized).
+ *
+ * Not here    tables of fields, times in order (value_hash.c).
+ * Threads     any.
+ * Invariants  1. The allocation's size class is that of fieldBytes(), a block's that of its value's length.
+ * Tests       tests/unit/object/value_hash_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "hash_field.h"
+
+#include "zmalloc.h"
+
+static size_t bytesFor(size_t name_len, size_t value_len, bool has_time) {
+    size_t header = 2 + (size_t)(name_len >= HASH_FIELD_LONG ? 8 : 0) + (size_t)(has_time ? 8 : 0);
+    return header + name_len + (value_len >= HASH_VALUE_BLOCK ? 16 : value_len);
+}
+
+static size_t fieldBytes(const hashField *f) {
+    return bytesFor(hashFieldName(f).len, hashFieldValue(f).len, f[0] & 0x80);
+}
+
+static void setTime(hashField *f, int64_t when_ms) {
+    memcpy(f + 2 + ((f[0] & 0x7f) == HASH_FIELD_LONG ? 8 : 0), &when_ms, sizeof(when_ms));
+}
+
+/* Header and name; the value's place is left to the caller. */
+static hashField *createBare(slice name, size_t value_len, int64_t when_ms) {
+    bool has_time = when_ms != HASH_NO_TIME, in_block = value_len >= HASH_VALUE_BLOCK;
+    hashField *f = zmalloc(bytesFor(name.len, value_len, has_time)), *at = f + 2;
+    f[0] = (hashField)((name.len < HASH_FIELD_LONG ? name.len : HASH_FIELD_LONG) | (has_time ? 0x80 : 0));
+    f[1] = (hashField)(in_block ? 0x80 : value_len);
+    if (unlikely(name.len >= HASH_FIELD_LONG)) {
+        uint64_t len = name.len;
+        memcpy(at, &len, sizeof(len));
+        at += sizeof(len);
+    }
+    if (has_time) {
+        memcpy(at, &when_ms, sizeof(when_ms));
+        at += sizeof(when_ms);
+    }
+    if (in_block) at += 16;
+    if (name.len) memcpy(at, name.ptr, name.len);
+    return f;
+}
+
+static char *placeOf(const hashField *f) {
+    return (char *)(uintptr_t)hashFieldName(f).ptr;
+}
+
+static void setBlock(hashField *f, char *block, uint64_t len) {
+    char *name = placeOf(f);
+    memcpy(name - 16, &block, sizeof(block));
+    memcpy(name - 8, &len, sizeof(len));
+}
+
+static void putValue(hashField *f, slice value) {
+    if (value.len >= HASH_VALUE_BLOCK) {
+        char *block = zmalloc(value.len);
+        memcpy(block, value.ptr, value.len);
+        setBlock(f, block, value.len);
+    } else if (value.len) {
+        memcpy(placeOf(f) + hashFieldName(f).len, value.ptr, value.len);
+    }
+}
+
+hashField *hashFieldCreate(slice name, slice value, int64_t when_ms) {
+    hashField *f = createBare(name, value.len, when_ms);
+    putValue(f, value);
+    return f;
+}
+
+static void freeBlock(const hashField *f) {
+    if (likely(!(f[1] & 0x80))) return;
+    slice value = hashFieldValue(f);
+    zfreeSized((char *)(uintptr_t)value.ptr, value.len);
+}
+
+void hashFieldFree(hashField *f) {
+    size_t bytes = fieldBytes(f);
+    freeBlock(f);
+    zfreeSized(f, bytes);
+}
+
+static bool sameClass(size_t a, size_t b) {
+    return a == b || zmallocGoodSize(a) == zmallocGoodSize(b);
+}
+
+/* Write the value over the old one; false when it does not fit there. */
+static bool overwrite(hashField *f, slice value) {
+    slice old = hashFieldValue(f), name = hashFieldName(f);
+    bool has_time = f[0] & 0x80;
+    if ((old.len >= HASH_VALUE_BLOCK) != (value.len >= HASH_VALUE_BLOCK)) return false;
+    if (value.len < HASH_VALUE_BLOCK) {
+        if (!sameClass(bytesFor(name.len, old.len, has_time), bytesFor(name.len, value.len, has_time))) return false;
+        f[1] = (hashField)value.len;
+        if (value.len) memcpy(placeOf(f) + name.len, value.ptr, value.len);
+        return true;
+    }
+    char *block = (char *)(uintptr_t)old.ptr;
+    if (!sameClass(old.len, value.len)) {
+        char *fresh = zmalloc(value.len);
+        zfreeSized(block, old.len);
+        block = fresh;
+    }
+    memcpy(block, value.ptr, value.len);
+    setBlock(f, block, value.len);
+    return true;
+}
+
+hashField *hashFieldSetTake(hashField *f, slice value, int64_t when_ms) {
+    if ((f[0] & 0x80 || when_ms == HASH_NO_TIME) && likely(overwrite(f, value))) {
+        if (f[0] & 0x80) setTime(f, when_ms);
+        return f;
+    }
+    hashField *fresh = hashFieldCreate(hashFieldName(f), value, when_ms);
+    hashFieldFree(f);
+    return fresh;
+}
+
+hashField *hashFieldSetTimeTake(hashField *f, int64_t when_ms) {
+    if (f[0] & 0x80) {
+        setTime(f, when_ms);
+        return f;
+    }
+    if (when_ms == HASH_NO_TIME) return f;
+    slice name = hashFieldName(f), value = hashFieldValue(f);
+    hashField *fresh = createBare(name, value.len, when_ms);
+    if (f[1] & 0x80) setBlock(fresh, (char *)(uintptr_t)value.ptr, value.len);
+    else putValue(fresh, value);
+    zfreeSized(f, bytesFor(name.len, value.len, false));
+    return fresh;
+}
+
+size_t hashFieldMemUsage(const hashField *f) {
+    return zmallocSize(f) + (f[1] & 0x80 ? zmallocSize(hashFieldValue(f).ptr) : 0);
+}

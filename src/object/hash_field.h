@@ -1,0 +1,59 @@
+/* hash_field.h -- a field of a hash in a table: name, value and, where it has one, time, in one allocation.
+ *
+ *   +---------+---------+------------+------------------+-----------------+------+---------+
+ *   | T name  | B value | [name len] | [time]           | [block, length] | name | [value] |
+ *   +---------+---------+------------+------------------+-----------------+------+---------+
+ *    1 byte    1 byte    8            8, ms or -1        16
+ *
+ * Seven bits say how long the name is (127: see the eight bytes), seven how long the value is. T: there is room for a
+ * time. B: the value, of 128 bytes and more, lies in a block of exactly its bytes.
+ *
+ * Threads     any: a function knows only its arguments.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef OBJECT_HASH_FIELD_H
+#define OBJECT_HASH_FIELD_H
+
+#include "slice.h"
+
+#define HASH_NO_TIME ((int64_t)-1)
+#define HASH_FIELD_WITHIN 34 /* bytes before the name at most */
+#define HASH_FIELD_LONG 127
+#define HASH_VALUE_BLOCK 128 /* a value of so many bytes has a block of its own */
+
+typedef unsigned char hashField; /* the allocation's first byte */
+
+hashField *hashFieldCreate(slice name, slice value, int64_t when_ms);
+void hashFieldFree(hashField *f);
+/* The field with another value or time: where it was, or at a new place, and then `f` is gone. */
+hashField *hashFieldSetTake(hashField *f, slice value, int64_t when_ms);
+hashField *hashFieldSetTimeTake(hashField *f, int64_t when_ms);
+size_t hashFieldMemUsage(const hashField *f);
+
+static inline slice hashFieldName(const hashField *f) {
+    unsigned len = f[0] & 0x7f;
+    const hashField *at = f + 2 + (f[0] & 0x80 ? 8 : 0) + (f[1] & 0x80 ? 16 : 0);
+    if (likely(len != HASH_FIELD_LONG)) return sliceOf(at, len);
+    uint64_t long_len;
+    memcpy(&long_len, f + 2, sizeof(long_len));
+    return sliceOf(at + 8, long_len);
+}
+
+static inline int64_t hashFieldTime(const hashField *f) {
+    if (likely(!(f[0] & 0x80))) return HASH_NO_TIME;
+    int64_t when_ms;
+    memcpy(&when_ms, f + 2 + ((f[0] & 0x7f) == HASH_FIELD_LONG ? 8 : 0), sizeof(when_ms));
+    return when_ms;
+}
+
+static inline slice hashFieldValue(const hashField *f) {
+    slice name = hashFieldName(f);
+    if (likely(!(f[1] & 0x80))) return sliceOf(name.ptr + name.len, f[1]);
+    const char *block;
+    uint64_t len;
+    memcpy(&block, name.ptr - 16, sizeof(block));
+    memcpy(&len, name.ptr - 8, sizeof(len));
+    return sliceOf(block, len);
+}
+
+#endif

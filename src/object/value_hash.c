@@ -1,0 +1,502 @@
+/* value_hash.c -- the hash type: which encoding it has, and what is done to it.
+ *
+ *   listpack  field value field value ...              a few short ones, none with a time
+ *        |
+ *        |  too many, too long, or one gets a time     (and never back)
+ *        v
+ *   hashtable { dict of hashField, index by time }     the index is there while a field has a time
+ *
+ * The index holds the same addresses as the dict, so what moves a field, or changes its time, takes it out of the index
+ * before and puts it in after.
+ *
+ * Not here    RDB's form (value_hash_rdb.c); the layout of a field (hash_field.h).
+ * Threads     main changes; see objectTypeOps.
+ * Invariants  1. A listpack has no times, no field twice, and an even number of entries.
+ *             2. A field is in the index exactly when its time is not HASH_NO_TIME; an index is never empty.
+ * Tests       tests/unit/object/value_hash_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "value_hash_internal.h"
+
+#include "digest.h"
+#include "listpack.h"
+#include "object_settings.h"
+#include "panic.h"
+#include "rng.h"
+#include "zmalloc.h"
+
+#define RANDOM_TRIES 100
+#define DROP_BATCH 64
+
+/* ---- A dict of fields ---- */
+
+static slice fieldKey(const void *entry) {
+    return hashFieldName(entry);
+}
+
+static void fieldFree(void *entry) {
+    hashFieldFree(entry);
+}
+
+static const void *lastByte(slice part) {
+    return part.ptr + (part.len ? part.len - 1 : 0);
+}
+
+static const void *fieldPrefetchKey(const void *entry) {
+    const void *last = lastByte(hashFieldName(entry));
+    return (uintptr_t)last / CACHE_LINE == (uintptr_t)entry / CACHE_LINE ? NULL : last;
+}
+
+static void fieldPrefetchValue(const void *entry) {
+    slice value = hashFieldValue(entry);
+    prefetchRead(value.ptr);
+    if (value.len > CACHE_LINE) prefetchRead(value.ptr + CACHE_LINE);
+    prefetchRead(lastByte(value));
+}
+
+static const dictType fields_type = {
+    .entryKey = fieldKey,
+    .entryFree = fieldFree,
+    .prefetchKey = fieldPrefetchKey,
+    .key_within = HASH_FIELD_WITHIN,
+    .prefetchValue = fieldPrefetchValue,
+};
+
+static int64_t timeOf(const void *entry) {
+    return hashFieldTime(entry);
+}
+
+/* ---- The root ---- */
+
+hashTableRoot *hashRootCreate(size_t fields) {
+    hashTableRoot *root = zmalloc(sizeof(*root));
+    *root = (hashTableRoot){.fields = dictCreate(&fields_type)};
+    if (fields > 1) (void)dictExpand(root->fields, fields);
+    return root;
+}
+
+void hashRootFree(hashTableRoot *root) {
+    timeIndexFree(root->times);
+    dictRelease(root->fields);
+    zfree(root);
+}
+
+static void indexAdd(hashTableRoot *root, const hashField *f) {
+    if (!root->times) root->times = timeIndexCreate(timeOf);
+    timeIndexAdd(root->times, f);
+}
+
+static void indexRemove(hashTableRoot *root, const hashField *f, int64_t when_ms) {
+    timeIndexRemove(root->times, f, when_ms);
+    if (timeIndexSize(root->times) > 0) return;
+    timeIndexFree(root->times);
+    root->times = NULL;
+}
+
+/* The field at `old` with time `old_ms` is now `f`. */
+static void indexMove(hashTableRoot *root, const hashField *old, int64_t old_ms, const hashField *f) {
+    int64_t when_ms = hashFieldTime(f);
+    if (likely(old_ms == HASH_NO_TIME && when_ms == HASH_NO_TIME)) return;
+    if (old == f && old_ms == when_ms) return;
+    if (old_ms != HASH_NO_TIME) {
+        if (when_ms != HASH_NO_TIME) timeIndexRemove(root->times, old, old_ms); /* it does not stay empty */
+        else indexRemove(root, old, old_ms);
+    }
+    if (when_ms != HASH_NO_TIME) indexAdd(root, f);
+}
+
+bool hashRootAdd(hashTableRoot *root, slice field, slice value, int64_t when_ms) {
+    hashField *f = hashFieldCreate(field, value, when_ms);
+    if (dictAdd(root->fields, f, dictHash(root->fields, field))) {
+        hashFieldFree(f);
+        return false;
+    }
+    if (when_ms != HASH_NO_TIME) indexAdd(root, f);
+    return true;
+}
+
+hashTableRoot *hashRootOfListpack(const uint8_t *lp) {
+    hashTableRoot *root = hashRootCreate(listpackCount(lp) / 2);
+    char field_digits[LONG_STR_SIZE], value_digits[LONG_STR_SIZE];
+    for (const uint8_t *at = listpackFirst(lp); at;) {
+        slice field = listpackText(at, field_digits);
+        at = listpackNext(at);
+        if (!at || !hashRootAdd(root, field, listpackText(at, value_digits), HASH_NO_TIME)) {
+            hashRootFree(root);
+            return NULL;
+        }
+        at = listpackNext(at);
+    }
+    return root;
+}
+
+static hashTableRoot *rootOf(const robj *o) {
+    debugAssert(o->encoding == OBJ_ENC_HASHTABLE);
+    return objectStructure(o);
+}
+
+static uint8_t *listpackOf(const robj *o) {
+    debugAssert(o->encoding == OBJ_ENC_LISTPACK);
+    return objectStructure(o);
+}
+
+static void convert(robj *o) {
+    uint8_t *lp = listpackOf(o);
+    hashTableRoot *root = hashRootOfListpack(lp);
+    serverAssert(root);
+    objectSetStructure(o, OBJ_ENC_HASHTABLE, root);
+    listpackFree(lp);
+}
+
+/* ---- Making, looking ---- */
+
+robj *hashCreate(slice key) {
+    return objectCreateTake(key, OBJ_HASH, OBJ_ENC_LISTPACK, listpackCreate(0));
+}
+
+size_t hashLength(const robj *o) {
+    if (o->encoding == OBJ_ENC_LISTPACK) return listpackCount(listpackOf(o)) / 2;
+    return dictSize(rootOf(o)->fields);
+}
+
+bool hashHasTimes(const robj *o) {
+    return o->encoding == OBJ_ENC_HASHTABLE && rootOf(o)->times;
+}
+
+const dict *hashTable(const robj *o) {
+    return o->encoding == OBJ_ENC_HASHTABLE ? rootOf(o)->fields : NULL;
+}
+
+static const uint8_t *findInListpack(const uint8_t *lp, slice field) {
+    return listpackFind(listpackFirst(lp), field, 1);
+}
+
+bool hashFind(const robj *o, slice field, uint64_t hash, hashPair *out) {
+    if (o->encoding == OBJ_ENC_LISTPACK) {
+        const uint8_t *at = findInListpack(listpackOf(o), field);
+        if (!at) return false;
+        out->value = listpackText(listpackNext(at), out->value_digits);
+        out->when_ms = HASH_NO_TIME;
+        return true;
+    }
+    const hashField *f = dictFind(rootOf(o)->fields, field, hash);
+    if (!f) return false;
+    out->when_ms = hashFieldTime(f);
+    if (hashHidden(out->when_ms)) return false;
+    out->value = hashFieldValue(f);
+    return true;
+}
+
+/* ---- Changing ---- */
+
+void hashPrepare(robj *o, size_t pairs, size_t longest) {
+    if (o->encoding != OBJ_ENC_LISTPACK) return;
+    if (longest > (size_t)object_settings.hash_max_listpack_value ||
+        pairs > (size_t)object_settings.hash_max_listpack_entries)
+        convert(o);
+}
+
+#define FIELD_OVERHEAD 128 /* header, place in the table, rounding up of short ones */
+
+size_t hashSetBytes(slice field, slice value) {
+    return FIELD_OVERHEAD + field.len + field.len / 4 + value.len + value.len / 4;
+}
+
+/* False when the listpack cannot hold it: nothing has changed. */
+static bool setInListpack(robj *o, slice field, slice value, hashSetResult *result) {
+    uint8_t *lp = listpackOf(o), *changed;
+    const uint8_t *at = findInListpack(lp, field);
+    if (at) {
+        at = listpackNext(at);
+        changed = listpackInsert(lp, &at, LISTPACK_REPLACE, value);
+        *result = HASH_REPLACED;
+    } else {
+        slice pair[2] = {field, value};
+        changed = listpackAppendBatch(lp, pair, 2);
+        *result = HASH_ADDED;
+    }
+    if (!changed) return false;
+    objectSetStructure(o, OBJ_ENC_LISTPACK, changed);
+    if (!at && hashLength(o) > (size_t)object_settings.hash_max_listpack_entries) convert(o);
+    return true;
+}
+
+hashSetResult hashSet(robj *o, slice field, uint64_t hash, slice value, int64_t when_ms) {
+    hashSetResult result;
+    if (o->encoding == OBJ_ENC_LISTPACK) {
+        if (when_ms < 0 && setInListpack(o, field, value, &result)) return result;
+        convert(o);
+        hash = dictHash(rootOf(o)->fields, field);
+    }
+    hashTableRoot *root = rootOf(o);
+    void **ref = dictFindRef(root->fields, field, hash);
+    if (!ref) {
+        hashField *f = hashFieldCreate(field, value, when_ms == HASH_KEEP_TIME ? HASH_NO_TIME : when_ms);
+        dictAddNew(root->fields, f, hash);
+        if (unlikely(when_ms >= 0)) indexAdd(root, f);
+        return HASH_ADDED;
+    }
+    hashField *old = *ref;
+    int64_t old_ms = hashFieldTime(old);
+    bool over = hashHidden(old_ms);
+    if (unlikely(when_ms == HASH_KEEP_TIME)) when_ms = over ? HASH_NO_TIME : old_ms;
+    hashField *f = hashFieldSetTake(old, value, when_ms);
+    *ref = f;
+    indexMove(root, old, old_ms, f);
+    return over ? HASH_REPLACED_OVER : HASH_REPLACED;
+}
+
+bool hashDelete(robj *o, slice field, uint64_t hash) {
+    if (o->encoding == OBJ_ENC_LISTPACK) {
+        uint8_t *lp = listpackOf(o);
+        const uint8_t *at = findInListpack(lp, field);
+        if (!at) return false;
+        objectSetStructure(o, OBJ_ENC_LISTPACK, listpackDelete(lp, &at, 2));
+        return true;
+    }
+    hashTableRoot *root = rootOf(o);
+    hashField *f = dictPop(root->fields, field, hash);
+    if (!f) return false;
+    int64_t when_ms = hashFieldTime(f);
+    if (unlikely(when_ms != HASH_NO_TIME)) indexRemove(root, f, when_ms);
+    hashFieldFree(f);
+    (void)dictShrinkIfNeeded(root->fields);
+    return true;
+}
+
+void hashSetTime(robj *o, slice field, uint64_t hash, int64_t when_ms) {
+    if (o->encoding == OBJ_ENC_LISTPACK) {
+        if (when_ms == HASH_NO_TIME) return;
+        convert(o);
+        hash = dictHash(rootOf(o)->fields, field);
+    }
+    hashTableRoot *root = rootOf(o);
+    void **ref = dictFindRef(root->fields, field, hash);
+    serverAssert(ref);
+    hashField *old = *ref;
+    int64_t old_ms = hashFieldTime(old);
+    hashField *f = hashFieldSetTimeTake(old, when_ms);
+    *ref = f;
+    indexMove(root, old, old_ms, f);
+}
+
+/* ---- Walking ---- */
+
+void hashIterBegin(hashIter *it, const robj *o) {
+    it->table = o->encoding == OBJ_ENC_HASHTABLE;
+    it->next = it->count = 0;
+    if (it->table) dictIterBegin(&it->fields, rootOf(o)->fields, false);
+    else it->at = listpackFirst(listpackOf(o));
+}
+
+static bool lookAhead(hashIter *it) {
+    it->next = it->count = 0;
+    for (const hashField *f; it->count < HASH_ITER_AHEAD && (f = dictIterNext(&it->fields));) {
+        prefetchRead(f);
+        it->ahead[it->count++] = f;
+    }
+    return it->count > 0;
+}
+
+const hashPair *hashIterNext(hashIter *it) {
+    hashPair *pair = &it->pair;
+    if (it->table) {
+        if (it->next == it->count && !lookAhead(it)) return NULL;
+        const hashField *f = it->ahead[it->next++];
+        pair->name = hashFieldName(f);
+        pair->value = hashFieldValue(f);
+        pair->when_ms = hashFieldTime(f);
+        return pair;
+    }
+    if (!it->at) return NULL;
+    const uint8_t *value = listpackNext(it->at);
+    pair->name = listpackText(it->at, pair->name_digits);
+    pair->value = listpackText(value, pair->value_digits);
+    pair->when_ms = HASH_NO_TIME;
+    it->at = listpackNext(value);
+    return pair;
+}
+
+void hashIterEnd(hashIter *it) {
+    if (it->table) dictIterEnd(&it->fields);
+}
+
+/* One of those that are not over, when most are: each replaces the one before with a probability that makes all as
+ * likely. */
+static const hashField *randomOfFew(const hashTableRoot *root) {
+    const hashField *chosen = NULL;
+    size_t seen = 0;
+    dictIterator it;
+    dictIterBegin(&it, root->fields, false);
+    for (const hashField *f; (f = dictIterNext(&it));)
+        if (!hashHidden(hashFieldTime(f)) && rngBelow(rngThread(), ++seen) == 0) chosen = f;
+    dictIterEnd(&it);
+    return chosen;
+}
+
+static bool randomLive(const hashTableRoot *root, hashPair *out) {
+    const hashField *f = NULL;
+    for (int tries = 0; tries < RANDOM_TRIES; tries++) {
+        f = dictRandomEntry(root->fields);
+        if (!f) return false;
+        if (!hashHidden(hashFieldTime(f))) break;
+        f = NULL;
+    }
+    if (!f) f = randomOfFew(root);
+    if (!f) return false;
+    *out = (hashPair){.name = hashFieldName(f), .value = hashFieldValue(f), .when_ms = hashFieldTime(f)};
+    return true;
+}
+
+bool hashRandom(const robj *o, hashPair *out) {
+    if (o->encoding == OBJ_ENC_HASHTABLE) return randomLive(rootOf(o), out);
+    const uint8_t *lp = listpackOf(o);
+    size_t n = listpackCount(lp) / 2;
+    if (n == 0) return false;
+    const uint8_t *at = listpackIndex(lp, (long)(2 * rngBelow(rngThread(), n)));
+    out->name = listpackText(at, out->name_digits);
+    out->value = listpackText(listpackNext(at), out->value_digits);
+    out->when_ms = HASH_NO_TIME;
+    return true;
+}
+
+/* ---- What the keyspace asks ---- */
+
+static void opFree(void *structure, int encoding) {
+    if (encoding == OBJ_ENC_LISTPACK) listpackFree(structure);
+    else hashRootFree(structure);
+}
+
+static size_t opFreeEffort(const void *structure, int encoding) {
+    return encoding == OBJ_ENC_LISTPACK ? 1 : dictSize(((const hashTableRoot *)structure)->fields);
+}
+
+static size_t opMemUsage(const void *structure, int encoding, size_t samples) {
+    if (encoding == OBJ_ENC_LISTPACK) return zmallocSize(structure);
+    const hashTableRoot *root = structure;
+    size_t bytes = zmallocSize(root) + dictMemUsage(root->fields), sum = 0, seen = 0;
+    if (root->times) bytes += timeIndexMemUsage(root->times);
+    dictIterator it;
+    dictIterBegin(&it, root->fields, false);
+    for (const hashField *f; (samples == 0 || seen < samples) && (f = dictIterNext(&it)); seen++)
+        sum += hashFieldMemUsage(f);
+    dictIterEnd(&it);
+    return bytes + (seen ? (size_t)((double)sum / (double)seen * (double)dictSize(root->fields)) : 0);
+}
+
+/* Without the fields that are over, unless that would leave nothing. */
+static void *opDup(const void *structure, int encoding, int *new_encoding) {
+    *new_encoding = encoding;
+    if (encoding == OBJ_ENC_LISTPACK) {
+        uint8_t *copy = listpackDup(structure);
+        serverAssert(copy);
+        return copy;
+    }
+    const hashTableRoot *root = structure;
+    hashTableRoot *copy = hashRootCreate(dictSize(root->fields));
+    for (int all = 0; all <= 1 && dictSize(copy->fields) == 0; all++) {
+        dictIterator it;
+        dictIterBegin(&it, root->fields, false);
+        for (const hashField *f; (f = dictIterNext(&it));) {
+            int64_t when_ms = hashFieldTime(f);
+            if (all || !hashHidden(when_ms)) hashRootAdd(copy, hashFieldName(f), hashFieldValue(f), when_ms);
+        }
+        dictIterEnd(&it);
+    }
+    return copy;
+}
+
+static void opPrefetch(const void *structure, int encoding) {
+    unused(encoding);
+    prefetchRead(structure);
+}
+
+static const dict *opElements(const void *structure, int encoding) {
+    return encoding == OBJ_ENC_HASHTABLE ? ((const hashTableRoot *)structure)->fields : NULL;
+}
+
+static void digestPair(digest *d, slice name, slice value) {
+    digest pair = {{0}};
+    digestMix(&pair, name);
+    digestMix(&pair, value);
+    digestXor(d, sliceOf(pair.bytes, DIGEST_BYTES));
+}
+
+static void opDigest(const void *structure, int encoding, digest *d) {
+    if (encoding == OBJ_ENC_LISTPACK) {
+        char name_digits[LONG_STR_SIZE], value_digits[LONG_STR_SIZE];
+        for (const uint8_t *at = listpackFirst(structure); at;) {
+            const uint8_t *value = listpackNext(at);
+            digestPair(d, listpackText(at, name_digits), listpackText(value, value_digits));
+            at = listpackNext(value);
+        }
+        return;
+    }
+    dictIterator it;
+    dictIterBegin(&it, ((const hashTableRoot *)structure)->fields, false);
+    for (const hashField *f; (f = dictIterNext(&it));)
+        if (!hashHidden(hashFieldTime(f))) digestPair(d, hashFieldName(f), hashFieldValue(f));
+    dictIterEnd(&it);
+}
+
+static void opCheck(const void *structure, int encoding) {
+    if (encoding == OBJ_ENC_LISTPACK) {
+        hashTableRoot *root = hashRootOfListpack(structure);
+        serverAssert(root);
+        hashRootFree(root);
+        return;
+    }
+    const hashTableRoot *root = structure;
+    dictCheck(root->fields);
+    size_t with_time = 0;
+    dictIterator it;
+    dictIterBegin(&it, root->fields, false);
+    for (const hashField *f; (f = dictIterNext(&it));) with_time += hashFieldTime(f) != HASH_NO_TIME;
+    dictIterEnd(&it);
+    serverAssert(with_time == (root->times ? timeIndexSize(root->times) : 0));
+    serverAssert(!root->times || with_time > 0);
+    if (root->times) timeIndexCheck(root->times);
+}
+
+static bool opHasTimes(const void *structure, int encoding) {
+    return encoding == OBJ_ENC_HASHTABLE && ((const hashTableRoot *)structure)->times;
+}
+
+static size_t opDropDue(void *structure, int encoding, int64_t before_ms, size_t max, bool *empty) {
+    if (encoding == OBJ_ENC_LISTPACK) return 0;
+    hashTableRoot *root = structure;
+    void *due[DROP_BATCH];
+    size_t dropped = 0, n = 1;
+    while (root->times && dropped < max && n > 0) {
+        n = timeIndexTakeBefore(root->times, before_ms, due, max - dropped < DROP_BATCH ? max - dropped : DROP_BATCH);
+        for (size_t i = 0; i < n; i++) {
+            bool found = dictPopEntry(root->fields, due[i], dictHash(root->fields, hashFieldName(due[i])));
+            serverAssert(found);
+            hashFieldFree(due[i]);
+        }
+        dropped += n;
+        if (timeIndexSize(root->times) == 0) {
+            timeIndexFree(root->times);
+            root->times = NULL;
+        }
+    }
+    if (dropped) (void)dictShrinkIfNeeded(root->fields);
+    *empty = dictSize(root->fields) == 0;
+    return dropped;
+}
+
+const objectTypeOps hash_type_ops = {
+    .name = "hash",
+    .free = opFree,
+    .freeEffort = opFreeEffort,
+    .memUsage = opMemUsage,
+    .dup = opDup,
+    .prefetch = opPrefetch,
+    .elements = opElements,
+    .digest = opDigest,
+    .rdbCat = hashRdbCat,
+    .rdbRead = hashRdbRead,
+    .check = opCheck,
+    .hasTimes = opHasTimes,
+    .dropDue = opDropDue,
+};

@@ -1,0 +1,73 @@
+/* value_hash.h -- hashes: fields with values, some of which may have a time at which they are gone.
+ *
+ * A field whose time is over (object_horizon_ms) is there until a write puts another in its place or hashDropDue()
+ * takes it out; hashLength() counts it, and whoever reads hides it (hashHidden()).
+ *
+ * Hashes of fields are dictHash()'s; where hashNeedsHashes() is false they are not looked at.
+ *
+ * Runs on: main; functions that take a const robj change nothing.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef OBJECT_VALUE_HASH_H
+#define OBJECT_VALUE_HASH_H
+
+#include "dict.h"
+#include "hash_field.h"
+#include "object.h"
+
+extern const objectTypeOps hash_type_ops;
+
+#define HASH_KEEP_TIME ((int64_t)-2) /* for hashSet(): the time that the field has */
+
+static inline bool hashHidden(int64_t when_ms) {
+    return unlikely(when_ms != HASH_NO_TIME) && when_ms < object_horizon_ms;
+}
+
+robj *hashCreate(slice key); /* an empty one: whoever makes it fills it, or nobody sees it */
+size_t hashLength(const robj *o);
+bool hashHasTimes(const robj *o);
+static inline bool hashNeedsHashes(const robj *o) {
+    return o->encoding == OBJ_ENC_HASHTABLE;
+}
+
+typedef struct hashPair {
+    slice name, value; /* borrowed: from the hash, or from this struct */
+    int64_t when_ms;   /* HASH_NO_TIME */
+    char name_digits[LONG_STR_SIZE], value_digits[LONG_STR_SIZE];
+} hashPair;
+
+/* False when the field is not there, or its time is over. The value and its time are filled in. */
+bool hashFind(const robj *o, slice field, uint64_t hash, hashPair *out);
+
+/* Make ready for `pairs` more (0: as many as there may come) whose longest part has so many bytes. */
+void hashPrepare(robj *o, size_t pairs, size_t longest);
+/* Bytes that hashSet() will take for a new field, for commandMemoryReserve(). */
+size_t hashSetBytes(slice field, slice value);
+typedef enum { HASH_ADDED, HASH_REPLACED, HASH_REPLACED_OVER } hashSetResult; /* OVER: one whose time was over */
+hashSetResult hashSet(robj *o, slice field, uint64_t hash, slice value, int64_t when_ms);
+/* Take a field out, whatever its time. False when it is not there. */
+bool hashDelete(robj *o, slice field, uint64_t hash);
+/* Give a field that is there another time. */
+void hashSetTime(robj *o, slice field, uint64_t hash, int64_t when_ms);
+
+/* All fields, those that are over too. The hash must not change meanwhile. */
+#define HASH_ITER_AHEAD 16
+typedef struct hashIter {
+    const uint8_t *at; /* of a listpack: what comes next */
+    dictIterator fields;
+    const hashField *ahead[HASH_ITER_AHEAD]; /* of a table: asked for */
+    unsigned next, count;
+    bool table, begun;
+    hashPair pair;
+} hashIter;
+void hashIterBegin(hashIter *it, const robj *o);
+const hashPair *hashIterNext(hashIter *it); /* NULL: the end; the last pair is gone with the next call */
+void hashIterEnd(hashIter *it);
+
+/* A random field that is not over; false when there is none. */
+bool hashRandom(const robj *o, hashPair *out);
+
+/* The table of fields (hashField), NULL of a listpack. */
+const dict *hashTable(const robj *o);
+
+#endif

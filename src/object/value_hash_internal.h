@@ -1,0 +1,29 @@
+/* value_hash_internal.h -- what lies behind the entry of a hash, for value_hash*.c.
+ *
+ * listpack: the block itself, field, value, field, value. hashtable: a hashTableRoot.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef OBJECT_VALUE_HASH_INTERNAL_H
+#define OBJECT_VALUE_HASH_INTERNAL_H
+
+#include "time_index.h"
+#include "value_hash.h"
+
+typedef struct hashTableRoot {
+    dict *fields;     /* owns; entries are hashField */
+    timeIndex *times; /* owns; those that have a time; NULL: none has */
+} hashTableRoot;
+
+hashTableRoot *hashRootCreate(size_t fields);
+void hashRootFree(hashTableRoot *root);
+/* Add a field; false when there is one of that name. */
+bool hashRootAdd(hashTableRoot *root, slice field, slice value, int64_t when_ms);
+/* A table of a listpack's pairs; NULL when a field is in it twice. */
+hashTableRoot *hashRootOfListpack(const uint8_t *lp);
+
+/* RDB's form, for hash_type_ops. */
+char *hashRdbCat(char *out, const void *structure, int encoding, bool compress);
+struct rdbReader;
+void *hashRdbRead(struct rdbReader *r, unsigned rdb_type, int *encoding);
+
+#endif

@@ -1,0 +1,145 @@
+/* value_hash_rdb.c -- hashes as RDB writes them.
+ *
+ *   listpack                        16: the block as a string
+ *   hashtable, none with a time      4: count, then field and value of each
+ *   hashtable, some with a time     22: the same, each with 8 bytes of time, -1 for none
+ *
+ * Threads     any: a function knows only its arguments; settings of encodings are read.
+ * Tests       tests/unit/object/value_hash_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "listpack.h"
+#include "object_settings.h"
+#include "rdb_value.h"
+#include "value_hash_internal.h"
+#include "ziplist.h"
+
+static sds catType(sds out, unsigned char type) {
+    return sdsCatLen(out, &type, 1);
+}
+
+char *hashRdbCat(char *out, const void *structure, int encoding, bool compress) {
+    if (encoding == OBJ_ENC_LISTPACK) {
+        slice bytes = sliceOf(structure, listpackBytes(structure));
+        return rdbCatString(catType(out, RDB_TYPE_HASH_LISTPACK), bytes, compress);
+    }
+    const hashTableRoot *root = structure;
+    out = catType(out, root->times ? RDB_TYPE_HASH_2 : RDB_TYPE_HASH);
+    out = rdbCatLength(out, dictSize(root->fields));
+    dictIterator it;
+    dictIterBegin(&it, root->fields, false);
+    for (const hashField *f; (f = dictIterNext(&it));) {
+        out = rdbCatString(out, hashFieldName(f), compress);
+        out = rdbCatString(out, hashFieldValue(f), compress);
+        if (root->times) out = rdbCatMs(out, hashFieldTime(f));
+    }
+    dictIterEnd(&it);
+    return out;
+}
+
+/* ---- Reading ---- */
+
+#define EXPAND_AHEAD_MAX 4096 /* places taken for a count that nothing vouches for */
+
+static bool readPair(rdbReader *r, hashTableRoot *root, bool with_time, size_t *longest) {
+    rdbText field, value;
+    int64_t when_ms = HASH_NO_TIME;
+    if (!rdbReadText(r, &field)) return false;
+    if (!rdbReadText(r, &value)) {
+        rdbTextFree(&field);
+        return false;
+    }
+    bool ok = !with_time || rdbReadMs(r, &when_ms);
+    if (ok && when_ms < HASH_NO_TIME) ok = false;
+    if (ok) ok = hashRootAdd(root, field.text, value.text, when_ms);
+    if (field.text.len > *longest) *longest = field.text.len;
+    if (value.text.len > *longest) *longest = value.text.len;
+    rdbTextFree(&field);
+    rdbTextFree(&value);
+    return ok;
+}
+
+/* A few short pairs become a listpack, in the order in which they came: read again from `r`. */
+static uint8_t *readListpack(rdbReader *r, uint64_t count) {
+    uint8_t *lp = listpackCreate(0);
+    for (uint64_t i = 0; lp && i < 2 * count; i++) {
+        rdbText part;
+        uint8_t *longer = NULL;
+        if (rdbReadText(r, &part)) {
+            longer = listpackAppend(lp, part.text);
+            rdbTextFree(&part);
+        }
+        if (!longer) listpackFree(lp);
+        lp = longer;
+    }
+    return lp;
+}
+
+static void *readTable(rdbReader *r, bool with_time, int *encoding) {
+    uint64_t count;
+    if (!rdbReadCount(r, &count) || count == 0) return NULL;
+    rdbReader start = *r;
+    size_t longest = 0;
+    hashTableRoot *root = hashRootCreate(count < EXPAND_AHEAD_MAX ? count : EXPAND_AHEAD_MAX);
+    for (uint64_t i = 0; i < count; i++) {
+        if (readPair(r, root, with_time, &longest)) continue;
+        hashRootFree(root);
+        return NULL;
+    }
+    *encoding = OBJ_ENC_HASHTABLE;
+    if (with_time || count > (uint64_t)object_settings.hash_max_listpack_entries ||
+        longest > (size_t)object_settings.hash_max_listpack_value)
+        return root;
+    uint8_t *lp = readListpack(&start, count);
+    if (!lp) return root;
+    hashRootFree(root);
+    *encoding = OBJ_ENC_LISTPACK;
+    return lp;
+}
+
+/* A listpack of pairs, which is the hash itself unless it is to be a table. NULL: no hash. Takes the listpack. */
+static void *adoptListpack(uint8_t *lp, bool check_lengths, int *encoding) {
+    hashTableRoot *root = NULL;
+    size_t count = listpackRecount(lp);
+    if (count > 0 && count % 2 == 0) root = hashRootOfListpack(lp);
+    if (!root) {
+        listpackFree(lp);
+        return NULL;
+    }
+    bool large = count / 2 > (size_t)object_settings.hash_max_listpack_entries;
+    for (const uint8_t *at = check_lengths ? listpackFirst(lp) : NULL; at && !large; at = listpackNext(at)) {
+        char digits[LONG_STR_SIZE];
+        large = listpackText(at, digits).len > (size_t)object_settings.hash_max_listpack_value;
+    }
+    if (large) {
+        listpackFree(lp);
+        *encoding = OBJ_ENC_HASHTABLE;
+        return root;
+    }
+    hashRootFree(root);
+    *encoding = OBJ_ENC_LISTPACK;
+    return lp;
+}
+
+static void *readPacked(rdbReader *r, unsigned rdb_type, int *encoding) {
+    rdbText text;
+    uint8_t *lp = NULL;
+    if (!rdbReadText(r, &text)) return NULL;
+    const uint8_t *bytes = (const uint8_t *)text.text.ptr;
+    switch (rdb_type) {
+    case RDB_TYPE_HASH_ZIPMAP: lp = zipmapToListpack(bytes, text.text.len); break;
+    case RDB_TYPE_HASH_ZIPLIST: lp = ziplistToListpack(bytes, text.text.len); break;
+    default:
+        if (listpackValidate(bytes, text.text.len, true, NULL, NULL)) lp = listpackDup(bytes);
+    }
+    rdbTextFree(&text);
+    return lp ? adoptListpack(lp, rdb_type == RDB_TYPE_HASH_ZIPMAP, encoding) : NULL;
+}
+
+void *hashRdbRead(rdbReader *r, unsigned rdb_type, int *encoding) {
+    switch (rdb_type) {
+    case RDB_TYPE_HASH: return readTable(r, false, encoding);
+    case RDB_TYPE_HASH_2: return readTable(r, true, encoding);
+    default: return readPacked(r, rdb_type, encoding);
+    }
+}
