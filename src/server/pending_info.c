@@ -92,8 +92,6 @@ static const infoFields fields[] = {
            "total_net_cluster_slot_export_bytes:0")},
     {"stats", 120, LINES("instantaneous_input_repl_kbps:0.00", "instantaneous_output_repl_kbps:0.00")},
     {"stats", 150, LINES("sync_full:0", "sync_partial_ok:0", "sync_partial_err:0")},
-    {"stats", 190, LINES("expired_fields:0")},
-    {"stats", 210, LINES("expired_keys_with_volatile_items_stale_perc:0.00")},
     {"stats", 260, LINES("evicted_scripts:0")},
     {"stats", 310, LINES("pubsub_channels:0", "pubsub_patterns:0", "pubsubshard_channels:0")},
     {"stats", 340,

@@ -1,7 +1,8 @@
 /* db.c -- the keyspace: lookups, and every way in which a key comes, changes or goes.
  *
- * A database is two dicts over the same entries: all keys, and those with an expire. An entry carries its own
- * expire, so a lookup never asks the second dict; it exists for the expire cycle and for the volatile-* policies.
+ * A database is three dicts over the same entries: all keys, those with an expire, and those with elements that have
+ * times of their own. An entry carries its own expire, so a lookup never asks the second dict; it exists for the expire
+ * cycle and for the volatile-* policies, as the third does for the part of the cycle that takes elements out.
  *
  * Not here    finding expired keys that nobody asks for (expire.c); what goes when memory is full (evict.c);
  *             what happens to a dead object (lazyfree.c).
@@ -10,7 +11,8 @@
  * Invariants  (dbCheck() asserts the first three)
  *             1. An entry is in `expires` exactly when it is in `keys` and objectExpire() is not -1.
  *             2. An entry in `keys` has a key, a reference and LRU bits other than 0.
- *             3. Both dicts are sound (dictCheck()).
+ *             3. An entry is in `timed` exactly when its in_timed is set, and when objectHasTimes(). All three dicts
+ *                are sound (dictCheck()).
  *             4. What a command changes the command tells (keyspace_events.h); what goes by itself is told here, when
  *                it is done, with a key that lives until the observers return.
  * Cost        lookup: one dictFind, one compare, at most one store. Overwrite: one dictFindRef and a pointer exchange,
@@ -72,8 +74,11 @@ void dbInit(int count) {
     dbs = zcalloc((size_t)count, sizeof(*dbs));
     db_count = count;
     for (int i = 0; i < count; i++)
-        dbs[i] = (serverDb){
-            .id = i, .keys = dictCreate(&keys_type), .expires = dictCreate(&expires_type), .selected = i == 0};
+        dbs[i] = (serverDb){.id = i,
+                            .keys = dictCreate(&keys_type),
+                            .expires = dictCreate(&expires_type),
+                            .timed = dictCreate(&expires_type),
+                            .selected = i == 0};
 }
 
 int dbCount(void) {
@@ -112,9 +117,10 @@ bool dbExpand(serverDb *db, size_t keys) {
 
 void dbCheck(const serverDb *db) {
     assertMainRole();
-    size_t with_expire = 0;
+    size_t with_expire = 0, with_times = 0;
     dictCheck(db->keys);
     dictCheck(db->expires);
+    dictCheck(db->timed);
     dictIterator it;
     dictIterBegin(&it, db->keys, false);
     for (const robj *o; (o = dictIterNext(&it));) {
@@ -123,9 +129,12 @@ void dbCheck(const serverDb *db) {
         const robj *in_expires = dictFind(db->expires, name, hashBytes(name.ptr, name.len));
         serverAssert(in_expires == (objectExpire(o) == -1 ? NULL : o));
         with_expire += in_expires != NULL;
+        bool timed = dictHoldsEntry(db->timed, o, hashBytes(name.ptr, name.len));
+        serverAssert(timed == o->in_timed && timed == objectHasTimes(o));
+        with_times += timed;
     }
     dictIterEnd(&it);
-    serverAssert(dictSize(db->expires) == with_expire);
+    serverAssert(dictSize(db->expires) == with_expire && dictSize(db->timed) == with_times);
 }
 
 /* Debug builds look at one database at each tick, while it is small. */
@@ -147,12 +156,16 @@ void dbResizeTick(void) {
         serverDb *db = &dbs[next_shrink++ % db_count];
         dictShrinkIfNeeded(db->keys);
         dictShrinkIfNeeded(db->expires);
+        dictShrinkIfNeeded(db->timed);
     }
     next_shrink %= db_count;
     if (!store_settings.activerehashing) return;
     for (int i = 0; i < n; i++) {
         serverDb *db = &dbs[next_rehash];
-        dict *d = dictIsRehashing(db->keys) ? db->keys : dictIsRehashing(db->expires) ? db->expires : NULL;
+        dict *d = dictIsRehashing(db->keys)      ? db->keys
+                  : dictIsRehashing(db->expires) ? db->expires
+                  : dictIsRehashing(db->timed)   ? db->timed
+                                                 : NULL;
         if (d) {
             dictRehashMicroseconds(d, REHASH_TICK_US);
             return; /* one table at a tick: its millisecond is used */
@@ -170,11 +183,33 @@ static void popExpire(serverDb *db, const robj *entry, uint64_t hash) {
     serverAssert(found);
 }
 
+/* ---- Times of elements ---- */
+
+static void trackTimes(serverDb *db, robj *entry, uint64_t hash) {
+    entry->in_timed = 1;
+    dictAddNew(db->timed, entry, hash);
+}
+
+static void forgetTimes(serverDb *db, robj *entry, uint64_t hash) {
+    bool found = dictPopEntry(db->timed, entry, hash);
+    serverAssert(found);
+    entry->in_timed = 0;
+}
+
+void dbTimesChanged(serverDb *db, robj *entry, hashedKey key) {
+    assertMainRole();
+    bool has = objectHasTimes(entry);
+    if (has == entry->in_timed) return;
+    if (has) trackTimes(db, entry, key.hash);
+    else forgetTimes(db, entry, key.hash);
+}
+
 bool dbTakeEntry(serverDb *db, robj *entry, uint64_t hash) {
     assertMainRole();
     if (!dictPopEntry(db->keys, entry, hash)) return false;
     keyspaceOwe(db, hash);
     if (objectExpire(entry) != -1) popExpire(db, entry, hash);
+    if (unlikely(entry->in_timed)) forgetTimes(db, entry, hash);
     return true;
 }
 
@@ -185,6 +220,24 @@ static bool dropExpired(serverDb *db, robj *entry, uint64_t hash, changeCause ca
     if (store_settings.lazyfree_expire) objectReleaseLazily(entry);
     else objectReleaseNow(entry);
     return true;
+}
+
+size_t dbDropDueElements(serverDb *db, robj *entry, uint64_t hash, size_t max) {
+    assertMainRole();
+    bool empty;
+    hashedKey key = {objectKey(entry), hash};
+    size_t dropped = objectDropDue(entry, store_expire_horizon_ms, max, &empty);
+    if (dropped == 0) return 0;
+    keyspaceOwe(db, hash);
+    dbTimesChanged(db, entry, key);
+    store_stats.expired_fields += (long long)dropped;
+    keyspaceTellElementsExpired(db, key);
+    if (!empty) return dropped;
+    bool taken = dbTakeEntry(db, entry, hash);
+    serverAssert(taken);
+    keyspaceTellEmptied(db, key);
+    objectReleaseNow(entry);
+    return dropped;
 }
 
 bool dbDropExpired(serverDb *db, robj *entry, uint64_t hash) {
@@ -294,6 +347,7 @@ static void addNew(serverDb *db, robj *entry, uint64_t hash) {
     if (entry->lru == 0) entry->lru = lruInitialBits() & LRU_CLOCK_MAX;
     dictAddNew(db->keys, entry, hash);
     if (unlikely(objectExpire(entry) != -1)) dictAddNew(db->expires, entry, hash);
+    if (unlikely(entry->type != OBJ_STRING && objectHasTimes(entry))) trackTimes(db, entry, hash);
     notifyKeyspaceEvent(db, NOTIFY_NEW, "new", objectKey(entry));
     tellIfReady(db, entry, hash);
 }
@@ -328,6 +382,8 @@ bool setKeyTake(serverDb *db, robj *entry, hashedKey key, bool keep_ttl) {
     inheritUse(entry, old);
     *ref = entry;
     if (unlikely(had || objectExpire(entry) != -1)) exchangeExpires(db, old, entry, key);
+    if (unlikely(old->in_timed)) forgetTimes(db, old, key.hash);
+    if (unlikely(entry->type != OBJ_STRING && objectHasTimes(entry))) trackTimes(db, entry, key.hash);
     tellIfReady(db, entry, key.hash);
     objectRelease(old);
     return is_new;
@@ -363,6 +419,7 @@ robj *dbUnlink(serverDb *db, hashedKey key) {
     if (!o) return NULL;
     keyspaceOwe(db, key.hash);
     if (objectExpire(o) != -1) popExpire(db, o, key.hash);
+    if (unlikely(o->in_timed)) forgetTimes(db, o, key.hash);
     return o;
 }
 
@@ -424,14 +481,18 @@ bool dbRemoveExpire(serverDb *db, robj *entry, hashedKey key) {
 static void emptyOne(serverDb *db, bool async) {
     if (async && dictSize(db->keys) > 0) {
         lazyfreeDicts(db->keys, db->expires);
+        dictRelease(db->timed);
         db->keys = dictCreate(&keys_type);
         db->expires = dictCreate(&expires_type);
+        db->timed = dictCreate(&expires_type);
     } else {
+        dictEmpty(db->timed, NULL);
         dictEmpty(db->expires, NULL);
         dictEmpty(db->keys, NULL);
     }
     db->avg_ttl_ms = 0;
     db->expire_cursor = 0;
+    db->timed_cursor = 0;
 }
 
 long long dbEmpty(int id, bool async) {

@@ -62,6 +62,13 @@ robj *dbUnlink(serverDb *db, hashedKey key);
 robj *dbSetExpire(serverDb *db, robj *entry, hashedKey key, int64_t when_ms);
 bool dbRemoveExpire(serverDb *db, robj *entry, hashedKey key); /* PERSIST: false when none */
 
+/* Elements of the entry's value have got times, or may have none any more: keeps the table of such entries in step. */
+void dbTimesChanged(serverDb *db, robj *entry, hashedKey key);
+
+/* Take out up to `max` elements of the entry whose time is over; with the last element the key goes. Returns how many
+ * it were. */
+size_t dbDropDueElements(serverDb *db, robj *entry, uint64_t hash, size_t max);
+
 /* Empty one database (or all, id -1); returns keys removed. async: tables go to a background thread. */
 long long dbEmpty(int id, bool async);
 bool dbSwap(int a, int b); /* false out of range */

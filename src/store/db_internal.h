@@ -2,7 +2,8 @@
  *
  *            keys                    expires
  *   name --> entry <---------------- the same entry, if it has an expire
- *            (key, expire, value)
+ *            (key, expire, value)    timed
+ *               ^------------------- the same entry, if elements of its value have times
  *
  * Everybody else sees keys (db.h), walks over all of them (db_walk.h) and a table to look ahead in (dbDict()), so that
  * how many tables a database has is decided here.
@@ -19,7 +20,9 @@ struct serverDb {
     int id;
     dict *keys;             /* owns; entries are robj with a key */
     dict *expires;          /* owns; the same entries, those with an expire: borrowed from keys */
+    dict *timed;            /* owns; the same entries, those whose elements have times (robj.in_timed) */
     uint64_t expire_cursor; /* of the active expire cycle */
+    uint64_t timed_cursor;  /* of its part for elements */
     long long avg_ttl_ms;   /* estimate, for INFO */
     bool selected;          /* a client has named it; number 0 is always in use */
 };

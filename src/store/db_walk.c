@@ -32,11 +32,13 @@ dbFigures dbGetFigures(const serverDb *db) {
     return (dbFigures){
         .keys = dictSize(db->keys),
         .expires = dictSize(db->expires),
+        .timed = dictSize(db->timed),
         .keys_bytes = dictMemUsage(db->keys),
-        .expires_bytes = dictMemUsage(db->expires),
-        .tables_bytes = dictMemTables(db->keys) + dictMemTables(db->expires),
-        .rehashing = (size_t)dictIsRehashing(db->keys) + (size_t)dictIsRehashing(db->expires),
-        .rehashing_bytes = dictMemRehashing(db->keys) + dictMemRehashing(db->expires),
+        .expires_bytes = dictMemUsage(db->expires) + dictMemUsage(db->timed),
+        .tables_bytes = dictMemTables(db->keys) + dictMemTables(db->expires) + dictMemTables(db->timed),
+        .rehashing = (size_t)dictIsRehashing(db->keys) + (size_t)dictIsRehashing(db->expires) +
+                     (size_t)dictIsRehashing(db->timed),
+        .rehashing_bytes = dictMemRehashing(db->keys) + dictMemRehashing(db->expires) + dictMemRehashing(db->timed),
         .avg_ttl_ms = db->avg_ttl_ms,
         .in_use = db->selected || dictSize(db->keys) > 0,
     };

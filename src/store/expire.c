@@ -5,6 +5,8 @@
  *
  *   scan some buckets --> pointers, each entry asked for --> look at the times --> drop those that are over
  *
+ * Values whose elements have times of their own are met in the same way; what is over in each is known to the value.
+ *
  * Looking comes a step after asking, so that the cache misses of a sample overlap instead of being paid one by one.
  *
  * Not here    whether one key counts as gone, and its deletion (db.c).
@@ -115,6 +117,45 @@ static void learnTtl(serverDb *db, const stepResult *r) {
     db->avg_ttl_ms = db->avg_ttl_ms == 0 ? avg_ms : db->avg_ttl_ms / 50 * 49 + avg_ms / 50;
 }
 
+/* ---- Elements ---- */
+
+#define ELEMENTS_AT_ONCE 64
+
+/* Take elements out of one value, for as long as there are some that are over and the time is not up. */
+static bool expireElementsOf(serverDb *db, robj *entry, uint64_t deadline_us, bool *any) {
+    slice name = objectKey(entry);
+    uint64_t hash = hashBytes(name.ptr, name.len);
+    size_t dropped = dbDropDueElements(db, entry, hash, ELEMENTS_AT_ONCE);
+    *any = dropped > 0;
+    while (dropped == ELEMENTS_AT_ONCE && clockMonotonicUs() < deadline_us && dictHoldsEntry(db->timed, entry, hash))
+        dropped = dbDropDueElements(db, entry, hash, ELEMENTS_AT_ONCE);
+    return dropped == ELEMENTS_AT_ONCE && clockMonotonicUs() >= deadline_us;
+}
+
+/* As expireDb(), for keys whose elements have times. */
+static bool expireElements(serverDb *db, const effort *e, uint64_t deadline_us, stepResult *total) {
+    for (;;) {
+        sample s = {.count = 0};
+        size_t keys = dictSize(db->timed), want = keys < e->step_keys ? keys : e->step_keys, stale = 0;
+        bool more = true, any;
+        if (keys == 0) return false;
+        for (size_t buckets = 0; more && s.count < want && buckets < want * STEP_BUCKETS_PER_KEY; buckets++) {
+            db->timed_cursor = dictScan(db->timed, db->timed_cursor, collect, &s);
+            more = db->timed_cursor != 0;
+        }
+        for (size_t i = 0; i < s.count; i++) {
+            bool cut_short = expireElementsOf(db, s.entries[i], deadline_us, &any);
+            stale += any;
+            if (cut_short) return true;
+        }
+        total->sampled += s.count;
+        total->expired += stale;
+        bool many_stale = s.count == 0 || (double)stale * 100 > e->stale_acceptable * (double)s.count;
+        if (!more || !many_stale) return false;
+        if (clockMonotonicUs() >= deadline_us) return true;
+    }
+}
+
 /* ---- The cycle ---- */
 
 /* Steps in one db until few of the keys met are over, or the walk has come round. True when the time is up. */
@@ -157,7 +198,7 @@ static uint64_t callLength(expireCycleKind kind, const effort *e, uint64_t now_u
 }
 
 /* Dbs in turn, until all have had theirs or the time is up (cut_short). */
-static stepResult expireDbs(const effort *e, uint64_t deadline_us) {
+static stepResult expireDbs(const effort *e, uint64_t deadline_us, stepResult *elements) {
     int count = dbCount();
     /* A call that ran out of time leaves work everywhere: then all dbs have their turn. */
     int dbs_now = cycle.cut_short || count < DBS_PER_CALL ? count : DBS_PER_CALL;
@@ -165,8 +206,8 @@ static stepResult expireDbs(const effort *e, uint64_t deadline_us) {
     cycle.cut_short = false;
     for (int i = 0; i < dbs_now && !cycle.cut_short; i++) {
         serverDb *db = dbGet(cycle.next_db++ % count);
-        if (dictSize(db->expires) == 0) continue;
-        cycle.cut_short = expireDb(db, e, deadline_us, &total);
+        if (dictSize(db->expires) > 0) cycle.cut_short = expireDb(db, e, deadline_us, &total);
+        if (dictSize(db->timed) > 0 && !cycle.cut_short) cycle.cut_short = expireElements(db, e, deadline_us, elements);
         if (i % CLOCK_EVERY_DBS == CLOCK_EVERY_DBS - 1 && clockMonotonicUs() >= deadline_us) cycle.cut_short = true;
     }
     cycle.next_db %= count;
@@ -185,11 +226,13 @@ bool activeExpireCycle(expireCycleKind kind) {
     uint64_t slice_us = callLength(kind, &e, start_us);
     if (slice_us == 0) return false;
 
-    stepResult total = expireDbs(&e, start_us + slice_us);
+    stepResult elements = {0}, total = expireDbs(&e, start_us + slice_us, &elements);
     uint64_t used_us = clockMonotonicUs() - start_us;
     store_stats.expire_cycle_cpu_us += (long long)used_us;
     double stale_now = total.sampled ? (double)total.expired * 100 / (double)total.sampled : 0;
     store_stats.expired_stale_perc = stale_now * 0.05 + store_stats.expired_stale_perc * 0.95;
+    stale_now = elements.sampled ? (double)elements.expired * 100 / (double)elements.sampled : 0;
+    store_stats.elements_stale_perc = stale_now * 0.05 + store_stats.elements_stale_perc * 0.95;
     if (kind != EXPIRE_CYCLE_FAST) {
         bool more = cycle.cut_short && used_us < cycle.left_us;
         cycle.left_us = more ? cycle.left_us - used_us : 0;

@@ -158,6 +158,17 @@ void keyspaceTellExpired(serverDb *db, hashedKey key, changeCause cause) {
     store_stats.expired_keys++;
 }
 
+void keyspaceTellElementsExpired(serverDb *db, hashedKey key) {
+    notifyKeyspaceEvent(db, NOTIFY_HASH, "hexpired", key.name);
+    tellModified(db, key, CHANGED_BY_EXPIRY);
+}
+
+void keyspaceTellEmptied(serverDb *db, hashedKey key) {
+    notifyKeyspaceEvent(db, NOTIFY_GENERIC, "del", key.name);
+    tellModified(db, key, CHANGED_BY_EXPIRY);
+    tellRemoved(db, key.name, false);
+}
+
 void keyspaceTellEvicted(serverDb *db, hashedKey key) {
     tellModified(db, key, CHANGED_BY_EVICTION);
     notifyKeyspaceEvent(db, NOTIFY_EVICTED, "evicted", key.name);

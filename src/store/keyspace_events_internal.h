@@ -17,6 +17,9 @@ static inline void notifyKeyspaceEvent(serverDb *db, int event_class, const char
 
 /* The key has been taken out because its time is over; by a command when that has set such a time. */
 void keyspaceTellExpired(serverDb *db, hashedKey key, changeCause cause);
+/* Elements of its value have been taken out because their time is over; and nothing was left of it. */
+void keyspaceTellElementsExpired(serverDb *db, hashedKey key);
+void keyspaceTellEmptied(serverDb *db, hashedKey key);
 void keyspaceTellEvicted(serverDb *db, hashedKey key);
 /* Databases: `keys` of one or all (-1) are about to go; two are about to change places. */
 void keyspaceTellFlushed(int dbid, bool async, long long keys);

@@ -36,6 +36,14 @@ static void expired(infoOut *o) {
     infoLine(o, "expired_keys:%lld", store_stats.expired_keys);
 }
 
+static void expiredElements(infoOut *o) {
+    infoLine(o, "expired_fields:%lld", store_stats.expired_fields);
+}
+
+static void elementsStale(infoOut *o) {
+    infoLine(o, "expired_keys_with_volatile_items_stale_perc:%.2f", store_stats.elements_stale_perc);
+}
+
 static void expiredStale(infoOut *o) {
     infoLine(o, "expired_stale_perc:%.2f", store_stats.expired_stale_perc);
 }
@@ -58,8 +66,8 @@ static void databases(infoOut *o) {
     for (int i = 0; i < dbCount(); i++) {
         dbFigures f = dbGetFigures(dbGet(i));
         if (f.keys == 0) continue;
-        infoLine(o, "db%d:keys=%zu,expires=%zu,avg_ttl=%lld,keys_with_volatile_items=0", i, f.keys, f.expires,
-                 f.avg_ttl_ms);
+        infoLine(o, "db%d:keys=%zu,expires=%zu,avg_ttl=%lld,keys_with_volatile_items=%zu", i, f.keys, f.expires,
+                 f.avg_ttl_ms, f.timed);
     }
 }
 
@@ -71,11 +79,13 @@ static void resetStats(void) {
 
 void storeInfoRegister(void) {
     static const infoSection sections[] = {{"keyspace", "Keyspace", 170, INFO_DEFAULT | INFO_IN_CRASH}, {.name = NULL}};
-    static const infoFields fields[] = {{"server", 240, .write = clock},      {"memory", 310, .write = limit},
-                                        {"memory", 550, .write = freed},      {"persistence", 90, .write = changes},
-                                        {"stats", 180, .write = expired},     {"stats", 200, .write = expiredStale},
-                                        {"stats", 220, .write = expireCycle}, {"stats", 270, .write = lookups},
-                                        {"keyspace", 10, .write = databases}, {.section = NULL}};
+    static const infoFields fields[] = {
+        {"server", 240, .write = clock},        {"memory", 310, .write = limit},
+        {"memory", 550, .write = freed},        {"persistence", 90, .write = changes},
+        {"stats", 180, .write = expired},       {"stats", 190, .write = expiredElements},
+        {"stats", 210, .write = elementsStale}, {"stats", 200, .write = expiredStale},
+        {"stats", 220, .write = expireCycle},   {"stats", 270, .write = lookups},
+        {"keyspace", 10, .write = databases},   {.section = NULL}};
     infoTableAddSections(sections);
     infoTableAddFields(fields);
     infoTableOnReset(resetStats);

@@ -12,8 +12,10 @@
 typedef struct storeStats {
     long long keyspace_hits, keyspace_misses;
     long long expired_keys, evicted_keys;
+    long long expired_fields; /* elements of values that had a time of their own */
     long long expired_time_cap_reached, expire_cycle_cpu_us;
     double expired_stale_perc;
+    double elements_stale_perc;            /* of the keys with such elements: how many had some that were over */
     long long eviction_exceeded_us, dirty; /* dirty: changes since the last save */
     long long lazyfreed_objects;           /* as of the last call of lazyfreeDone() */
 } storeStats;
