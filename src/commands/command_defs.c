@@ -51,6 +51,9 @@ static serverCommand connection_commands[] = {
 static serverCommand generic_commands[] = {
 #include "generic.def"
 };
+static serverCommand hash_commands[] = {
+#include "hash.def"
+};
 static serverCommand list_commands[] = {
 #include "list.def"
 };
@@ -74,6 +77,7 @@ void commandsRegister(void) {
     commandTableRegister(bitmap_commands, array_len(bitmap_commands));
     commandTableRegister(connection_commands, array_len(connection_commands));
     commandTableRegister(generic_commands, array_len(generic_commands));
+    commandTableRegister(hash_commands, array_len(hash_commands));
     commandTableRegister(list_commands, array_len(list_commands));
     commandTableRegister(server_commands, array_len(server_commands));
     commandTableRegister(set_commands, array_len(set_commands));

@@ -74,6 +74,36 @@ void ttlCommand(client *c);
 void typeCommand(client *c);
 void unlinkCommand(client *c);
 
+/* hash.def */
+void hdelCommand(client *c);
+void hexistsCommand(client *c);
+void hexpireCommand(client *c);
+void hexpireatCommand(client *c);
+void hexpiretimeCommand(client *c);
+void hgetCommand(client *c);
+void hgetallCommand(client *c);
+void hgetdelCommand(client *c);
+void hgetexCommand(client *c);
+void hincrbyCommand(client *c);
+void hincrbyfloatCommand(client *c);
+void hkeysCommand(client *c);
+void hlenCommand(client *c);
+void hmgetCommand(client *c);
+void hmsetCommand(client *c);
+void hpersistCommand(client *c);
+void hpexpireCommand(client *c);
+void hpexpireatCommand(client *c);
+void hpexpiretimeCommand(client *c);
+void hpttlCommand(client *c);
+void hrandfieldCommand(client *c);
+void hscanCommand(client *c);
+void hsetCommand(client *c);
+void hsetexCommand(client *c);
+void hsetnxCommand(client *c);
+void hstrlenCommand(client *c);
+void httlCommand(client *c);
+void hvalsCommand(client *c);
+
 /* list.def */
 void lindexCommand(client *c);
 void linsertCommand(client *c);

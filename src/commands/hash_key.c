@@ -1,0 +1,58 @@
+/* hash_key.c -- what commands of hashes share.
+ *
+ * Not here    the commands (t_hash.c, t_hash_expire.c).
+ * Threads     main.
+ * Tests       tests/type/hash.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "hash_key.h"
+
+#include "command_memory.h"
+#include "db.h"
+
+fieldWalk fieldWalkBegin(client *c, const robj *o, uint32_t first, uint32_t step, uint32_t count) {
+    fieldWalk w;
+    w.c = c;
+    w.o = o;
+    w.next = first;
+    w.step = step;
+    w.left = count;
+    w.taken = w.count = 0;
+    return w;
+}
+
+void fieldWalkAhead(fieldWalk *w) {
+    dictLookup ahead[FIELD_WALK_AHEAD];
+    const dict *table = hashTable(w->o);
+    w->taken = 0;
+    w->count = w->left < FIELD_WALK_AHEAD ? w->left : FIELD_WALK_AHEAD;
+    for (uint32_t i = 0; i < w->count; i++, w->next += w->step) {
+        w->hash[i] = clientElementHash(w->c, w->next);
+        ahead[i] = (dictLookup){.d = table, .key = w->c->argv[w->next], .hash = w->hash[i]};
+    }
+    if (w->count > 1) dictPrefetch(ahead, w->count);
+    w->left -= w->count;
+}
+
+bool hashArgsReserve(client *c, uint32_t first, size_t *longest) {
+    size_t bytes = 0;
+    *longest = 0;
+    for (uint32_t i = first; i < c->argc; i++) {
+        size_t len = c->argv[i].len;
+        if (len > *longest) *longest = len;
+        bytes += len;
+    }
+    if (likely(bytes < COMMAND_MEMORY_LARGE)) return true;
+    for (uint32_t i = first; i + 1 < c->argc; i += 2) bytes += hashSetBytes(c->argv[i], c->argv[i + 1]);
+    return commandMemoryReserve(c, bytes);
+}
+
+void hashTellOver(client *c, hashedKey key, size_t fields) {
+    if (likely(fields == 0)) return;
+    store_stats.expired_fields += (long long)fields;
+    keyEvent(c, key, NOTIFY_HASH, "hexpired");
+}
+
+void hashTimesChanged(client *c, hashedKey key, robj *o) {
+    dbTimesChanged(c->db, o, key);
+}

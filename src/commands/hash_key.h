@@ -1,0 +1,43 @@
+/* hash_key.h -- what commands of hashes share: fields that are looked up together, changes that are told.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef COMMANDS_HASH_KEY_H
+#define COMMANDS_HASH_KEY_H
+
+#include "memory_prefetch.h"
+#include "typed_key.h"
+#include "value_hash.h"
+
+/* Fields in the arguments first, first + step, ... whose lines in a table are asked for a batch ahead. */
+#define FIELD_WALK_AHEAD 32
+typedef struct fieldWalk {
+    client *c;
+    uint32_t next, step, left; /* argument that is to be asked for next; fields from there on */
+    uint32_t taken, count;
+    const robj *o;
+    uint64_t hash[FIELD_WALK_AHEAD];
+} fieldWalk;
+
+fieldWalk fieldWalkBegin(client *c, const robj *o, uint32_t first, uint32_t step, uint32_t count);
+void fieldWalkAhead(fieldWalk *w);
+/* The hash of the next field; 0 while there is no table, which may come between two fields. */
+static inline uint64_t fieldWalkNext(fieldWalk *w) {
+    if (!hashNeedsHashes(w->o)) {
+        w->next += w->step;
+        w->left--;
+        return 0;
+    }
+    if (w->taken == w->count) fieldWalkAhead(w);
+    return w->hash[w->taken++];
+}
+
+/* The longest of the arguments from `first` on, and a reserve for what is large in them. False: the error was sent. */
+bool hashArgsReserve(client *c, uint32_t first, size_t *longest) must_check;
+/* Fields whose time was over have gone because others took their place. */
+void hashTellOver(client *c, hashedKey key, size_t fields);
+/* The store is to know whether fields of it have times now. */
+void hashTimesChanged(client *c, hashedKey key, robj *o);
+
+#endif

@@ -1,0 +1,444 @@
+/* t_hash.c -- commands of hashes, but for those that are about the times of fields.
+ *
+ * Not here    times of fields (t_hash_expire.c); encodings (object/value_hash.c).
+ * Threads     main.
+ * Invariants  1. A command that answers with an error has changed nothing.
+ *             2. A field whose time is over is as good as none. Only a field put in its place, and the expire cycle,
+ *                take it out.
+ * Tests       tests/type/hash.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "commands.h"
+#include "db.h"
+#include "hash_key.h"
+#include "reply.h"
+#include "rng.h"
+#include "scan.h"
+#include "zmalloc.h"
+
+#include <limits.h>
+#include <math.h>
+
+/* ---- HSET and its kin -------------------------------------------------------------------------------------------- */
+
+/* The hash at key, made if there is none. False: it is something else, the error was sent. */
+static bool hashForWrite(client *c, hashedKey key, robj **out) {
+    if (!typedKeyWrite(c, key, OBJ_HASH, out)) return false;
+    if (!*out) {
+        *out = hashCreate(key.name);
+        dbAddTake(c->db, *out, key);
+    }
+    return true;
+}
+
+static uint64_t fieldHash(const client *c, const robj *o, uint32_t index) {
+    return hashNeedsHashes(o) ? clientElementHash(c, index) : 0;
+}
+
+/* All pairs of the command; `added` counts those that were not there. False after an error. */
+static bool setPairs(client *c, long long *added) {
+    hashedKey key = clientKeyAt(c, 1);
+    robj *o;
+    size_t longest, over = 0, pairs = c->argc / 2 - 1;
+
+    if (c->argc % 2 == 1) {
+        addReplyErrorArity(c);
+        return false;
+    }
+    if (!hashArgsReserve(c, 2, &longest) || !hashForWrite(c, key, &o)) return false;
+    hashPrepare(o, pairs, longest);
+    bool had_times = hashHasTimes(o);
+    *added = 0;
+    if (pairs == 1) {
+        hashSetResult r = hashSet(o, c->argv[2], fieldHash(c, o, 2), c->argv[3], HASH_NO_TIME);
+        *added = r != HASH_REPLACED;
+        over = r == HASH_REPLACED_OVER;
+    } else {
+        fieldWalk walk = fieldWalkBegin(c, o, 2, 2, (uint32_t)pairs);
+        for (uint32_t i = 2; i < c->argc; i += 2) {
+            hashSetResult r = hashSet(o, c->argv[i], fieldWalkNext(&walk), c->argv[i + 1], HASH_NO_TIME);
+            *added += r != HASH_REPLACED;
+            over += r == HASH_REPLACED_OVER;
+        }
+    }
+    if (unlikely(had_times)) hashTimesChanged(c, key, o);
+    hashTellOver(c, key, over);
+    keyChanged(c, key, NOTIFY_HASH, "hset", (long long)pairs);
+    return true;
+}
+
+void hsetCommand(client *c) {
+    long long added;
+
+    if (setPairs(c, &added)) addReplyLongLong(c, added);
+}
+
+void hmsetCommand(client *c) {
+    long long added;
+
+    if (setPairs(c, &added)) addReplyOk(c);
+}
+
+/* Write a field for a command that has checked all; it keeps its time. */
+static void storeField(client *c, hashedKey key, robj *o, slice value, const char *event) {
+    slice field = c->argv[2];
+
+    if (!o) {
+        o = hashCreate(key.name);
+        dbAddTake(c->db, o, key);
+    }
+    hashPrepare(o, 0, field.len > value.len ? field.len : value.len);
+    bool had_times = hashHasTimes(o);
+    hashSetResult r = hashSet(o, field, fieldHash(c, o, 2), value, HASH_KEEP_TIME);
+    if (unlikely(had_times)) hashTimesChanged(c, key, o);
+    hashTellOver(c, key, r == HASH_REPLACED_OVER);
+    keyChanged(c, key, NOTIFY_HASH, event, 1);
+}
+
+void hsetnxCommand(client *c) {
+    hashedKey key = clientKeyAt(c, 1);
+    robj *o;
+    hashPair pair;
+    size_t longest;
+
+    if (!typedKeyWrite(c, key, OBJ_HASH, &o)) return;
+    if (o && hashFind(o, c->argv[2], fieldHash(c, o, 2), &pair)) {
+        addReplyZero(c);
+        return;
+    }
+    if (!hashArgsReserve(c, 2, &longest)) return;
+    storeField(c, key, o, c->argv[3], "hset");
+    addReplyOne(c);
+}
+
+void hincrbyCommand(client *c) {
+    hashedKey key = clientKeyAt(c, 1);
+    robj *o;
+    hashPair pair;
+    long long by, value = 0;
+    char digits[LONG_STR_SIZE];
+
+    if (!getLongLongFromArg(c, 3, &by, NULL) || !typedKeyWrite(c, key, OBJ_HASH, &o)) return;
+    if (o && hashFind(o, c->argv[2], fieldHash(c, o, 2), &pair) && !string2ll(pair.value.ptr, pair.value.len, &value)) {
+        addReplyError(c, "hash value is not an integer");
+        return;
+    }
+    if (__builtin_add_overflow(value, by, &value)) {
+        addReplyError(c, "increment or decrement would overflow");
+        return;
+    }
+    storeField(c, key, o, sliceOf(digits, ll2string(digits, value)), "hincrby");
+    addReplyLongLong(c, value);
+}
+
+void hincrbyfloatCommand(client *c) {
+    hashedKey key = clientKeyAt(c, 1);
+    robj *o;
+    hashPair pair;
+    long double by, value = 0;
+    char digits[LONG_DOUBLE_STR_SIZE];
+
+    if (!getLongDoubleFromArg(c, 3, &by, NULL)) return;
+    if (isnan(by) || isinf(by)) {
+        addReplyError(c, "value is NaN or Infinity");
+        return;
+    }
+    if (!typedKeyWrite(c, key, OBJ_HASH, &o)) return;
+    if (o && hashFind(o, c->argv[2], fieldHash(c, o, 2), &pair) && !string2ld(pair.value.ptr, pair.value.len, &value)) {
+        addReplyError(c, "hash value is not a float");
+        return;
+    }
+    value += by;
+    if (isnan(value) || isinf(value)) {
+        addReplyError(c, "increment would produce NaN or Infinity");
+        return;
+    }
+    slice text = sliceOf(digits, ld2string(digits, sizeof(digits), value, true));
+    storeField(c, key, o, text, "hincrbyfloat");
+    addReplyBulk(c, text);
+}
+
+void hdelCommand(client *c) {
+    hashedKey key = clientKeyAt(c, 1);
+    robj *o;
+    hashPair pair;
+    long long deleted = 0;
+
+    if (!typedKeyWrite(c, key, OBJ_HASH, &o)) return;
+    if (!o) {
+        addReplyZero(c);
+        return;
+    }
+    bool had_times = hashHasTimes(o);
+    fieldWalk walk = fieldWalkBegin(c, o, 2, 1, c->argc - 2);
+    for (uint32_t i = 2; i < c->argc && hashLength(o) > 0; i++) {
+        uint64_t hash = fieldWalkNext(&walk);
+        if (unlikely(had_times) && !hashFind(o, c->argv[i], hash, &pair)) continue; /* it is over: not ours to take */
+        deleted += hashDelete(o, c->argv[i], hash);
+    }
+    if (deleted) {
+        if (unlikely(had_times)) hashTimesChanged(c, key, o);
+        keyChanged(c, key, NOTIFY_HASH, "hdel", deleted);
+        if (hashLength(o) == 0) deleteEmptied(c, key);
+    }
+    addReplyLongLong(c, deleted);
+}
+
+/* ---- HGET and its kin -------------------------------------------------------------------------------------------- */
+
+void hgetCommand(client *c) {
+    robj *o;
+    hashPair pair;
+
+    if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_HASH, &o)) return;
+    if (o && hashFind(o, c->argv[2], fieldHash(c, o, 2), &pair)) addReplyBulk(c, pair.value);
+    else addReplyNull(c);
+}
+
+void hmgetCommand(client *c) {
+    robj *o;
+    hashPair pair;
+
+    if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_HASH, &o)) return;
+    addReplyArrayLen(c, c->argc - 2);
+    fieldWalk walk;
+    if (o) walk = fieldWalkBegin(c, o, 2, 1, c->argc - 2);
+    for (uint32_t i = 2; i < c->argc; i++) {
+        if (o && hashFind(o, c->argv[i], fieldWalkNext(&walk), &pair)) addReplyBulk(c, pair.value);
+        else addReplyNull(c);
+    }
+}
+
+void hlenCommand(client *c) {
+    robj *o;
+
+    if (typedKeyRead(c, clientKeyAt(c, 1), OBJ_HASH, &o)) addReplyLongLong(c, o ? (long long)hashLength(o) : 0);
+}
+
+void hstrlenCommand(client *c) {
+    robj *o;
+    hashPair pair;
+
+    if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_HASH, &o)) return;
+    bool found = o && hashFind(o, c->argv[2], fieldHash(c, o, 2), &pair);
+    addReplyLongLong(c, found ? (long long)pair.value.len : 0);
+}
+
+void hexistsCommand(client *c) {
+    robj *o;
+    hashPair pair;
+
+    if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_HASH, &o)) return;
+    if (o && hashFind(o, c->argv[2], fieldHash(c, o, 2), &pair)) addReplyOne(c);
+    else addReplyZero(c);
+}
+
+/* ---- Whole hashes ------------------------------------------------------------------------------------------------ */
+
+enum { WITH_NAMES = 1, WITH_VALUES = 2 };
+
+static void addPair(client *c, const hashPair *pair, unsigned what) {
+    if (what & WITH_NAMES) addReplyBulk(c, pair->name);
+    if (what & WITH_VALUES) addReplyBulk(c, pair->value);
+}
+
+/* Fields that are not over. */
+static size_t countLive(const robj *o) {
+    if (likely(!hashHasTimes(o))) return hashLength(o);
+    size_t n = 0;
+    hashIter it;
+    hashIterBegin(&it, o);
+    for (const hashPair *pair; (pair = hashIterNext(&it));) n += !hashHidden(pair->when_ms);
+    hashIterEnd(&it);
+    return n;
+}
+
+static void addLive(client *c, const robj *o, unsigned what) {
+    hashIter it;
+    hashIterBegin(&it, o);
+    for (const hashPair *pair; (pair = hashIterNext(&it));)
+        if (!hashHidden(pair->when_ms)) addPair(c, pair, what);
+    hashIterEnd(&it);
+}
+
+static void getAllGeneric(client *c, unsigned what) {
+    robj *o;
+
+    if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_HASH, &o)) return;
+    long long n = o ? (long long)countLive(o) : 0;
+    if (what == (WITH_NAMES | WITH_VALUES)) addReplyMapLen(c, n);
+    else addReplyArrayLen(c, n);
+    if (n) addLive(c, o, what);
+}
+
+void hkeysCommand(client *c) {
+    getAllGeneric(c, WITH_NAMES);
+}
+
+void hvalsCommand(client *c) {
+    getAllGeneric(c, WITH_VALUES);
+}
+
+void hgetallCommand(client *c) {
+    getAllGeneric(c, WITH_NAMES | WITH_VALUES);
+}
+
+static bool fieldHidden(const void *entry) {
+    return hashHidden(hashFieldTime(entry));
+}
+
+static void addField(client *c, const void *entry, bool keys_only) {
+    addReplyBulk(c, hashFieldName(entry));
+    if (!keys_only) addReplyBulk(c, hashFieldValue(entry));
+}
+
+void hscanCommand(client *c) {
+    static const scanElements elements = {.hidden = fieldHidden, .parts = 2, .add = addField};
+    uint64_t cursor;
+    scanOptions options;
+    robj *o;
+
+    if (!scanParseCursor(c, 2, &cursor) || !typedKeyRead(c, clientKeyAt(c, 1), OBJ_HASH, &o)) return;
+    if (!o) {
+        addReplyScanCursor(c, 0);
+        addReplyEmptyArray(c);
+        return;
+    }
+    if (!scanParseOptions(c, 3, SCAN_HASH, &options)) return;
+    const dict *table = hashTable(o);
+    if (table) {
+        scanReplyTable(c, (dict *)(uintptr_t)table, cursor, &options, &elements);
+        return;
+    }
+    addReplyScanCursor(c, 0);
+    void *len = addReplyDeferredLen(c);
+    long long n = 0;
+    hashIter it;
+    hashIterBegin(&it, o);
+    for (const hashPair *pair; (pair = hashIterNext(&it));) {
+        if (!scanWants(&options, pair->name)) continue;
+        addPair(c, pair, options.keys_only ? WITH_NAMES : WITH_NAMES | WITH_VALUES);
+        n += options.keys_only ? 1 : 2;
+    }
+    hashIterEnd(&it);
+    setDeferredArrayLen(c, len, n);
+}
+
+/* ---- HRANDFIELD -------------------------------------------------------------------------------------------------- */
+
+static void addRandom(client *c, const hashPair *pair, bool with_values) {
+    if (with_values && c->resp > 2) addReplyArrayLen(c, 2);
+    addPair(c, pair, with_values ? WITH_NAMES | WITH_VALUES : WITH_NAMES);
+}
+
+static void addRandomLen(client *c, long long n, bool with_values) {
+    addReplyArrayLen(c, with_values && c->resp == 2 ? 2 * n : n);
+}
+
+/* Fields of a table that are not over; *n of them. NULL: there is no memory. */
+static const hashField **gatherLive(const robj *o, size_t *n) {
+    const hashField **live = ztrymalloc((hashLength(o) + 1) * sizeof(*live));
+    dictIterator it;
+
+    *n = 0;
+    if (!live) return NULL;
+    dictIterBegin(&it, (dict *)(uintptr_t)hashTable(o), false);
+    for (const hashField *f; (f = dictIterNext(&it));)
+        if (!hashHidden(hashFieldTime(f))) live[(*n)++] = f;
+    dictIterEnd(&it);
+    return live;
+}
+
+/* `count` fields, each drawn from all. Where some may be over, those that are not are looked for once. */
+static void randomRepeated(client *c, const robj *o, unsigned long long count, bool with_values) {
+    hashPair pair;
+    size_t n = hashLength(o);
+    const hashField **live = NULL;
+
+    if (hashHasTimes(o) && !(live = gatherLive(o, &n))) {
+        addReplyNoMemory(c);
+        return;
+    }
+    if (n == 0) count = 0;
+    addRandomLen(c, (long long)count, with_values);
+    for (unsigned long long i = 0; i < count && !(c->flags & CLIENT_CLOSE_ASAP); i++) {
+        if (live) {
+            const hashField *f = live[rngBelow(rngThread(), n)];
+            pair.name = hashFieldName(f);
+            pair.value = hashFieldValue(f);
+        } else if (!hashRandom(o, &pair)) {
+            break;
+        }
+        addRandom(c, &pair, with_values);
+    }
+    zfree(live);
+}
+
+/* `count` of `live` fields, no field twice: each is taken with the probability that leaves every choice as likely. */
+static void randomDistinct(client *c, const robj *o, size_t count, size_t live, bool with_values) {
+    hashIter it;
+    hashIterBegin(&it, o);
+    for (const hashPair *pair; count && (pair = hashIterNext(&it));) {
+        if (hashHidden(pair->when_ms)) continue;
+        if (rngBelow(rngThread(), live--) >= count) continue;
+        addRandom(c, pair, with_values);
+        count--;
+    }
+    hashIterEnd(&it);
+}
+
+#define FEW_MAX 64     /* so few of many are drawn until they differ */
+#define FEW_OF_MANY 16 /* and so many more are many */
+
+/* The same for few of a table none of whose fields is over: what it takes does not depend on the table's size. */
+static void randomFew(client *c, const robj *o, size_t count, bool with_values) {
+    const char *drawn[FEW_MAX];
+    hashPair pair;
+
+    for (size_t n = 0; n < count && hashRandom(o, &pair);) {
+        size_t i = 0;
+        while (i < n && drawn[i] != pair.name.ptr) i++;
+        if (i < n) continue;
+        drawn[n++] = pair.name.ptr;
+        addRandom(c, &pair, with_values);
+    }
+}
+
+static void randomMany(client *c, const robj *o, long long count, bool with_values) {
+    if (count < 0) {
+        randomRepeated(c, o, 0ull - (unsigned long long)count, with_values);
+        return;
+    }
+    size_t live = countLive(o), n = (unsigned long long)count < live ? (size_t)count : live;
+    addRandomLen(c, (long long)n, with_values);
+    if (n <= FEW_MAX && live / FEW_OF_MANY >= n && hashTable(o) && !hashHasTimes(o)) randomFew(c, o, n, with_values);
+    else randomDistinct(c, o, n, live, with_values);
+}
+
+void hrandfieldCommand(client *c) {
+    long long count = 1;
+    bool with_values = c->argc == 4;
+    robj *o;
+    hashPair pair;
+
+    if (c->argc > 2) {
+        if (!getRangeLongFromArg(c, 2, -LLONG_MAX, LLONG_MAX, &count, NULL)) return;
+        if (c->argc > 4 || (with_values && !sliceIs(c->argv[3], "withvalues"))) {
+            addReplySyntaxError(c);
+            return;
+        }
+        if (with_values && (count < -LLONG_MAX / 2 || count > LLONG_MAX / 2)) {
+            addReplyError(c, "value is out of range");
+            return;
+        }
+    }
+    if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_HASH, &o)) return;
+    if (c->argc == 2) {
+        if (o && hashRandom(o, &pair)) addReplyBulk(c, pair.name);
+        else addReplyNull(c);
+    } else if (!o || count == 0) {
+        addReplyEmptyArray(c);
+    } else {
+        randomMany(c, o, count, with_values);
+    }
+}

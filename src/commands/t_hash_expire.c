@@ -1,0 +1,477 @@
+/* t_hash_expire.c -- commands of hashes that are about the times of fields.
+ *
+ * A time in the past takes the field out at once. A field whose time is over is as good as none, and stays where it is:
+ * these commands do not reap.
+ *
+ * Not here    what happens when the time comes (store/expire.c); other commands (t_hash.c).
+ * Threads     main.
+ * Invariants  1. A command that answers with an error has changed nothing.
+ *             2. No hash is left without fields, and none is made that would be.
+ * Tests       tests/type/hash_expire.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "commands.h"
+#include "db.h"
+#include "hash_key.h"
+#include "reply.h"
+
+#include <limits.h>
+
+#define MS_PER_S 1000
+
+typedef enum { UNIT_SECONDS, UNIT_MILLISECONDS } timeUnit;
+
+/* What replies say of a field. */
+enum { FIELD_MISSING = -2, FIELD_NO_TIME = -1, FIELD_CONDITION = 0, FIELD_SET = 1, FIELD_DELETED = 2 };
+
+static const char numfields_error[] = "numfields should be greater than 0 and match the provided number of fields";
+
+/* ---- Parts of many commands -------------------------------------------------------------------------------------- */
+
+/* `step` arguments for each field from behind the number in argument `index` to the end. False: the error was sent. */
+static bool parseCount(client *c, uint32_t index, uint32_t step, const char *mismatch) {
+    long long count;
+
+    if (!getLongLongFromArg(c, index, &count, NULL)) return false;
+    long long left = c->argc - index - 1;
+    if (count > 0 && count <= left && count * step == left) return true;
+    if (mismatch) addReplyError(c, mismatch);
+    else addReplySyntaxError(c);
+    return false;
+}
+
+/* The word FIELDS, from argument `at` on, with something behind it. False: the error was sent. */
+static bool findFields(client *c, uint32_t at, uint32_t *fields) {
+    while (at < c->argc && !sliceIs(c->argv[at], "fields")) at++;
+    *fields = at;
+    if (at + 1 < c->argc) return true;
+    addReplyError(c, numfields_error);
+    return false;
+}
+
+/* Milliseconds since 1970 of the number in argument `index`. False: the error was sent. */
+static bool parseWhen(client *c, uint32_t index, int64_t base_ms, timeUnit unit, int64_t *when_ms) {
+    long long when;
+
+    if (!getLongLongFromArg(c, index, &when, NULL)) return false;
+    if (when < 0 || (unit == UNIT_SECONDS && when > LLONG_MAX / MS_PER_S)) goto bad;
+    if (unit == UNIT_SECONDS) when *= MS_PER_S;
+    if (when > LLONG_MAX - base_ms) goto bad;
+    *when_ms = when + base_ms;
+    return true;
+bad:
+    addReplyErrorExpire(c);
+    return false;
+}
+
+static bool isPast(int64_t when_ms) {
+    return when_ms <= storeNowMs() && expireDeletionAllowed();
+}
+
+/* The hash at key for fields in the arguments from `first` on; NULL: no key. False: the error was sent. */
+static bool beginWrite(client *c, uint32_t first, robj **o, fieldWalk *walk) {
+    if (!typedKeyWrite(c, clientKeyAt(c, 1), OBJ_HASH, o)) return false;
+    if (*o) *walk = fieldWalkBegin(c, *o, first, 1, c->argc - first);
+    return true;
+}
+
+/* What a command has done to the times of a hash's fields, which it has not told yet. */
+typedef struct timeChanges {
+    long long set, cleared, deleted;
+} timeChanges;
+
+/* Tell of them; a hash without fields goes. */
+static void tellTimes(client *c, hashedKey key, robj *o, const timeChanges *changes) {
+    if (changes->set + changes->cleared + changes->deleted == 0) return;
+    hashTimesChanged(c, key, o);
+    if (changes->set) keyChanged(c, key, NOTIFY_HASH, "hexpire", changes->set);
+    if (changes->cleared) keyChanged(c, key, NOTIFY_HASH, "hpersist", changes->cleared);
+    if (!changes->deleted) return;
+    store_stats.expired_fields += changes->deleted;
+    keyChanged(c, key, NOTIFY_HASH, "hexpired", changes->deleted);
+    if (hashLength(o) == 0) deleteEmptied(c, key);
+}
+
+/* The field in argument `index`, which is there, gets a time. */
+static int setTime(client *c, robj *o, uint32_t index, uint64_t hash, int64_t when_ms, timeChanges *changes) {
+    if (isPast(when_ms)) {
+        hashDelete(o, c->argv[index], hash);
+        changes->deleted++;
+        return FIELD_DELETED;
+    }
+    hashSetTime(o, c->argv[index], hash, when_ms);
+    changes->set++;
+    return FIELD_SET;
+}
+
+/* ---- HEXPIRE ----------------------------------------------------------------------------------------------------- */
+
+enum { IF_NONE = 1, IF_SOME = 2, IF_GREATER = 4, IF_LESS = 8 }; /* NX XX GT LT */
+
+/* Conditions from argument 3 up to FIELDS. False: the error was sent. */
+static bool parseConditions(client *c, uint32_t fields, unsigned *conditions) {
+    *conditions = 0;
+    for (uint32_t i = 3; i < fields; i++) {
+        slice word = c->argv[i];
+        if (sliceIs(word, "nx")) {
+            *conditions |= IF_NONE;
+        } else if (sliceIs(word, "xx")) {
+            *conditions |= IF_SOME;
+        } else if (sliceIs(word, "gt")) {
+            *conditions |= IF_GREATER;
+        } else if (sliceIs(word, "lt")) {
+            *conditions |= IF_LESS;
+        } else {
+            sds text = sdsCatLen(sdsNew("Unsupported option "), word.ptr, strnlen(word.ptr, word.len));
+            addReplyErrorSlice(c, sdsSlice(text));
+            sdsFree(text);
+            return false;
+        }
+    }
+    if ((*conditions & IF_NONE) && (*conditions & ~(unsigned)IF_NONE)) {
+        addReplyError(c, "NX and XX, GT or LT options at the same time are not compatible");
+        return false;
+    }
+    if ((*conditions & IF_GREATER) && (*conditions & IF_LESS)) {
+        addReplyError(c, "GT and LT options at the same time are not compatible");
+        return false;
+    }
+    return true;
+}
+
+/* A field without a time lives longer than any time that could be set. */
+static bool conditionsHold(unsigned conditions, int64_t current_ms, int64_t when_ms) {
+    if ((conditions & IF_NONE) && current_ms != HASH_NO_TIME) return false;
+    if ((conditions & IF_SOME) && current_ms == HASH_NO_TIME) return false;
+    if ((conditions & IF_GREATER) && (current_ms == HASH_NO_TIME || when_ms <= current_ms)) return false;
+    if ((conditions & IF_LESS) && current_ms != HASH_NO_TIME && when_ms >= current_ms) return false;
+    return true;
+}
+
+static void expireGeneric(client *c, int64_t base_ms, timeUnit unit) {
+    unsigned conditions;
+    uint32_t fields;
+    int64_t when_ms;
+    robj *o;
+    fieldWalk walk;
+    hashPair pair;
+
+    if (!findFields(c, 3, &fields) || !parseConditions(c, fields, &conditions) ||
+        !parseCount(c, fields + 1, 1, numfields_error) || !parseWhen(c, 2, base_ms, unit, &when_ms) ||
+        !beginWrite(c, fields + 2, &o, &walk))
+        return;
+    timeChanges changes = {0};
+    addReplyArrayLen(c, c->argc - fields - 2);
+    for (uint32_t i = fields + 2; i < c->argc; i++) {
+        int result = FIELD_MISSING;
+        uint64_t hash = o ? fieldWalkNext(&walk) : 0;
+        if (o && hashFind(o, c->argv[i], hash, &pair))
+            result = conditionsHold(conditions, pair.when_ms, when_ms) ? setTime(c, o, i, hash, when_ms, &changes)
+                                                                       : FIELD_CONDITION;
+        addReplyLongLong(c, result);
+    }
+    if (o) tellTimes(c, clientKeyAt(c, 1), o, &changes);
+}
+
+void hexpireCommand(client *c) {
+    expireGeneric(c, storeNowMs(), UNIT_SECONDS);
+}
+
+void hpexpireCommand(client *c) {
+    expireGeneric(c, storeNowMs(), UNIT_MILLISECONDS);
+}
+
+void hexpireatCommand(client *c) {
+    expireGeneric(c, 0, UNIT_SECONDS);
+}
+
+void hpexpireatCommand(client *c) {
+    expireGeneric(c, 0, UNIT_MILLISECONDS);
+}
+
+void hpersistCommand(client *c) {
+    robj *o;
+    fieldWalk walk;
+    hashPair pair;
+
+    if (!sliceIs(c->argv[2], "fields")) {
+        addReplySyntaxError(c);
+        return;
+    }
+    if (!parseCount(c, 3, 1, numfields_error) || !beginWrite(c, 4, &o, &walk)) return;
+    timeChanges changes = {0};
+    addReplyArrayLen(c, c->argc - 4);
+    for (uint32_t i = 4; i < c->argc; i++) {
+        int result = FIELD_MISSING;
+        uint64_t hash = o ? fieldWalkNext(&walk) : 0;
+        if (o && hashFind(o, c->argv[i], hash, &pair)) {
+            result = pair.when_ms == HASH_NO_TIME ? FIELD_NO_TIME : FIELD_SET;
+            if (result == FIELD_SET) {
+                hashSetTime(o, c->argv[i], hash, HASH_NO_TIME);
+                changes.cleared++;
+            }
+        }
+        addReplyLongLong(c, result);
+    }
+    if (o) tellTimes(c, clientKeyAt(c, 1), o, &changes);
+}
+
+/* ---- HTTL -------------------------------------------------------------------------------------------------------- */
+
+static long long timeReply(int64_t when_ms, timeUnit unit, bool absolute) {
+    if (when_ms == HASH_NO_TIME) return FIELD_NO_TIME;
+    int64_t ms = absolute ? when_ms : when_ms - storeNowMs();
+    if (ms < 0) ms = 0;
+    return unit == UNIT_SECONDS ? (int64_t)(((uint64_t)ms + MS_PER_S / 2) / MS_PER_S) : ms;
+}
+
+static void ttlGeneric(client *c, timeUnit unit, bool absolute) {
+    robj *o;
+    fieldWalk walk;
+    hashPair pair;
+
+    if (!sliceIs(c->argv[2], "fields")) {
+        addReplySyntaxError(c);
+        return;
+    }
+    if (!parseCount(c, 3, 1, NULL) || !typedKeyRead(c, clientKeyAt(c, 1), OBJ_HASH, &o)) return;
+    if (o) walk = fieldWalkBegin(c, o, 4, 1, c->argc - 4);
+    addReplyArrayLen(c, c->argc - 4);
+    for (uint32_t i = 4; i < c->argc; i++) {
+        bool found = o && hashFind(o, c->argv[i], fieldWalkNext(&walk), &pair);
+        addReplyLongLong(c, found ? timeReply(pair.when_ms, unit, absolute) : FIELD_MISSING);
+    }
+}
+
+void httlCommand(client *c) {
+    ttlGeneric(c, UNIT_SECONDS, false);
+}
+
+void hpttlCommand(client *c) {
+    ttlGeneric(c, UNIT_MILLISECONDS, false);
+}
+
+void hexpiretimeCommand(client *c) {
+    ttlGeneric(c, UNIT_SECONDS, true);
+}
+
+void hpexpiretimeCommand(client *c) {
+    ttlGeneric(c, UNIT_MILLISECONDS, true);
+}
+
+/* ---- HGETEX, HSETEX ---------------------------------------------------------------------------------------------- */
+
+enum {
+    OPT_NX = 1 << 0,
+    OPT_XX = 1 << 1,
+    OPT_FNX = 1 << 2,
+    OPT_FXX = 1 << 3,
+    OPT_KEEPTTL = 1 << 4,
+    OPT_PERSIST = 1 << 5,
+    OPT_EX = 1 << 6,
+    OPT_PX = 1 << 7,
+    OPT_EXAT = 1 << 8,
+    OPT_PXAT = 1 << 9
+};
+#define OPT_TIME (OPT_EX | OPT_PX | OPT_EXAT | OPT_PXAT)
+#define OPT_EXPIRATION (OPT_TIME | OPT_KEEPTTL | OPT_PERSIST)
+
+typedef enum { GETEX_OPTIONS = 1, SETEX_OPTIONS = 2 } optionSet;
+
+typedef struct fieldOptions {
+    uint32_t flags;
+    uint32_t time_arg; /* 0: none */
+    uint32_t fields;   /* the argument FIELDS */
+    int64_t when_ms;
+} fieldOptions;
+
+static const struct {
+    const char *word;
+    uint32_t flag;
+    unsigned sets;
+    uint32_t excludes;
+} option_words[] = {
+    {"NX", OPT_NX, SETEX_OPTIONS, OPT_XX},
+    {"XX", OPT_XX, SETEX_OPTIONS, OPT_NX},
+    {"FNX", OPT_FNX, SETEX_OPTIONS, OPT_FXX},
+    {"FXX", OPT_FXX, SETEX_OPTIONS, OPT_FNX},
+    {"KEEPTTL", OPT_KEEPTTL, SETEX_OPTIONS, OPT_EXPIRATION & ~OPT_KEEPTTL},
+    {"PERSIST", OPT_PERSIST, GETEX_OPTIONS, OPT_EXPIRATION & ~OPT_PERSIST},
+    {"EX", OPT_EX, GETEX_OPTIONS | SETEX_OPTIONS, OPT_EXPIRATION & ~OPT_EX},
+    {"PX", OPT_PX, GETEX_OPTIONS | SETEX_OPTIONS, OPT_EXPIRATION & ~OPT_PX},
+    {"EXAT", OPT_EXAT, GETEX_OPTIONS | SETEX_OPTIONS, OPT_EXPIRATION & ~OPT_EXAT},
+    {"PXAT", OPT_PXAT, GETEX_OPTIONS | SETEX_OPTIONS, OPT_EXPIRATION & ~OPT_PXAT},
+};
+
+/* Take the option at argument `at`: how many arguments it has, 0 when it fits nothing. */
+static uint32_t takeOption(const client *c, uint32_t at, optionSet set, fieldOptions *opts) {
+    for (size_t i = 0; i < array_len(option_words); i++) {
+        uint32_t flag = option_words[i].flag;
+        if (!sliceIs(c->argv[at], option_words[i].word)) continue;
+        if (!(option_words[i].sets & set) || (opts->flags & option_words[i].excludes)) return 0;
+        opts->flags |= flag;
+        if (!(flag & OPT_TIME)) return 1;
+        if (at + 1 == opts->fields) return 0;
+        opts->time_arg = at + 1;
+        return 2;
+    }
+    return 0;
+}
+
+/* The field takes a key of that name for the word. Here it is a key, unless there is no other word. */
+static bool hasWordFields(const client *c) {
+    for (uint32_t i = 2; i < c->argc; i++)
+        if (sliceIs(c->argv[i], "fields")) return true;
+    return false;
+}
+
+/* Options from argument 2 up to FIELDS, and how many fields there are. False: the error was sent. */
+static bool parseOptions(client *c, optionSet set, fieldOptions *opts) {
+    *opts = (fieldOptions){.when_ms = HASH_NO_TIME};
+    if (!findFields(c, hasWordFields(c) ? 2 : 1, &opts->fields)) return false;
+    for (uint32_t at = 2; at < opts->fields;) {
+        uint32_t taken = takeOption(c, at, set, opts);
+        if (taken == 0) {
+            addReplySyntaxError(c);
+            return false;
+        }
+        at += taken;
+    }
+    return parseCount(c, opts->fields + 1, set == SETEX_OPTIONS ? 2 : 1, numfields_error);
+}
+
+/* The time that they name. False: the error was sent. */
+static bool parseTime(client *c, fieldOptions *opts) {
+    if (!opts->time_arg) return true;
+    int64_t base_ms = opts->flags & (OPT_EX | OPT_PX) ? storeNowMs() : 0;
+    timeUnit unit = opts->flags & (OPT_EX | OPT_EXAT) ? UNIT_SECONDS : UNIT_MILLISECONDS;
+    return parseWhen(c, opts->time_arg, base_ms, unit, &opts->when_ms);
+}
+
+void hgetexCommand(client *c) {
+    fieldOptions opts;
+    robj *o;
+    fieldWalk walk;
+    hashPair pair;
+
+    if (!parseOptions(c, GETEX_OPTIONS, &opts)) return;
+    uint32_t first = opts.fields + 2;
+    if (!beginWrite(c, first, &o, &walk) || !parseTime(c, &opts)) return;
+    timeChanges changes = {0};
+    addReplyArrayLen(c, c->argc - first);
+    for (uint32_t i = first; i < c->argc; i++) {
+        uint64_t hash = o ? fieldWalkNext(&walk) : 0;
+        if (!o || !hashFind(o, c->argv[i], hash, &pair)) {
+            addReplyNull(c);
+            continue;
+        }
+        addReplyBulk(c, pair.value);
+        if (opts.time_arg) {
+            setTime(c, o, i, hash, opts.when_ms, &changes);
+        } else if ((opts.flags & OPT_PERSIST) && pair.when_ms != HASH_NO_TIME) {
+            hashSetTime(o, c->argv[i], hash, HASH_NO_TIME);
+            changes.cleared++;
+        }
+    }
+    if (o) tellTimes(c, clientKeyAt(c, 1), o, &changes);
+}
+
+/* FNX, FXX: none of the fields, or all of them, are there. */
+static bool fieldConditionHolds(client *c, const robj *o, const fieldOptions *opts) {
+    hashPair pair;
+    uint32_t first = opts->fields + 2;
+
+    if (!(opts->flags & (OPT_FNX | OPT_FXX))) return true;
+    if (!o) return opts->flags & OPT_FNX;
+    fieldWalk walk = fieldWalkBegin(c, o, first, 2, (c->argc - first) / 2);
+    for (uint32_t i = first; i < c->argc; i += 2)
+        if (hashFind(o, c->argv[i], fieldWalkNext(&walk), &pair) == !!(opts->flags & OPT_FNX)) return false;
+    return true;
+}
+
+/* HSETEX with a time that is over: what stands in the way goes, and nothing comes. */
+static void setExpired(client *c, hashedKey key, robj *o, uint32_t first) {
+    long long deleted = 0;
+
+    if (o) {
+        fieldWalk walk = fieldWalkBegin(c, o, first, 2, (c->argc - first) / 2);
+        for (uint32_t i = first; i < c->argc && hashLength(o) > 0; i += 2)
+            deleted += hashDelete(o, c->argv[i], fieldWalkNext(&walk));
+        hashTimesChanged(c, key, o);
+    }
+    store_stats.expired_fields += deleted;
+    if (deleted) keyChanged(c, key, NOTIFY_HASH, "hset", deleted);
+    else keyEvent(c, key, NOTIFY_HASH, "hset");
+    keyEvent(c, key, NOTIFY_HASH, "hexpire");
+    keyEvent(c, key, NOTIFY_HASH, "hexpired");
+    if (!o) keyEvent(c, key, NOTIFY_GENERIC, "del");
+    else if (hashLength(o) == 0) deleteEmptied(c, key);
+}
+
+void hsetexCommand(client *c) {
+    fieldOptions opts;
+    hashedKey key = clientKeyAt(c, 1);
+    robj *o;
+    size_t longest, over = 0;
+
+    if (!parseOptions(c, SETEX_OPTIONS, &opts)) return;
+    uint32_t first = opts.fields + 2;
+    if (!typedKeyWrite(c, key, OBJ_HASH, &o)) return;
+    bool holds = !(opts.flags & (o ? OPT_NX : OPT_XX));
+    if (holds && !parseTime(c, &opts)) return;
+    if (!holds || !fieldConditionHolds(c, o, &opts)) {
+        addReplyZero(c);
+        return;
+    }
+    if (opts.time_arg && isPast(opts.when_ms)) {
+        setExpired(c, key, o, first);
+        addReplyOne(c);
+        return;
+    }
+    if (!hashArgsReserve(c, first, &longest)) return;
+    if (!o) {
+        o = hashCreate(key.name);
+        dbAddTake(c->db, o, key);
+    }
+    hashPrepare(o, 0, longest);
+    int64_t when_ms = opts.flags & OPT_KEEPTTL ? HASH_KEEP_TIME : opts.when_ms;
+    fieldWalk walk = fieldWalkBegin(c, o, first, 2, (c->argc - first) / 2);
+    for (uint32_t i = first; i < c->argc; i += 2)
+        over += hashSet(o, c->argv[i], fieldWalkNext(&walk), c->argv[i + 1], when_ms) == HASH_REPLACED_OVER;
+    hashTimesChanged(c, key, o);
+    hashTellOver(c, key, over);
+    keyChanged(c, key, NOTIFY_HASH, "hset", (c->argc - first) / 2);
+    if (opts.time_arg) keyEvent(c, key, NOTIFY_HASH, "hexpire");
+    addReplyOne(c);
+}
+
+/* ---- HGETDEL ----------------------------------------------------------------------------------------------------- */
+
+void hgetdelCommand(client *c) {
+    hashedKey key = clientKeyAt(c, 1);
+    robj *o;
+    fieldWalk walk;
+    hashPair pair;
+    long long deleted = 0;
+
+    if (!sliceIs(c->argv[2], "fields")) {
+        addReplySyntaxError(c);
+        return;
+    }
+    if (!parseCount(c, 3, 1, numfields_error) || !beginWrite(c, 4, &o, &walk)) return;
+    addReplyArrayLen(c, c->argc - 4);
+    for (uint32_t i = 4; i < c->argc; i++) {
+        uint64_t hash = o ? fieldWalkNext(&walk) : 0;
+        if (!o || !hashFind(o, c->argv[i], hash, &pair)) {
+            addReplyNull(c);
+            continue;
+        }
+        addReplyBulk(c, pair.value);
+        hashDelete(o, c->argv[i], hash);
+        deleted++;
+    }
+    if (!deleted) return;
+    hashTimesChanged(c, key, o);
+    keyChanged(c, key, NOTIFY_HASH, "hdel", deleted);
+    if (hashLength(o) == 0) deleteEmptied(c, key);
+}
