@@ -57,6 +57,9 @@ static serverCommand hash_commands[] = {
 static serverCommand list_commands[] = {
 #include "list.def"
 };
+static serverCommand hyperloglog_commands[] = {
+#include "hyperloglog.def"
+};
 static serverCommand server_commands[] = {
 #include "server.def"
 };
@@ -79,6 +82,7 @@ void commandsRegister(void) {
     commandTableRegister(generic_commands, array_len(generic_commands));
     commandTableRegister(hash_commands, array_len(hash_commands));
     commandTableRegister(list_commands, array_len(list_commands));
+    commandTableRegister(hyperloglog_commands, array_len(hyperloglog_commands));
     commandTableRegister(server_commands, array_len(server_commands));
     commandTableRegister(set_commands, array_len(set_commands));
     commandTableRegister(sorted_set_commands, array_len(sorted_set_commands));

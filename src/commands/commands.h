@@ -104,6 +104,13 @@ void hstrlenCommand(client *c);
 void httlCommand(client *c);
 void hvalsCommand(client *c);
 
+/* hyperloglog.def */
+void pfaddCommand(client *c);
+void pfcountCommand(client *c);
+void pfdebugCommand(client *c);
+void pfmergeCommand(client *c);
+void pfselftestCommand(client *c);
+
 /* list.def */
 void lindexCommand(client *c);
 void linsertCommand(client *c);

@@ -26,6 +26,8 @@ typedef struct example {
     const char *events; /* that it tells, "new" left out; NULL: not looked at */
 } example;
 
+#define EMPTY_HLL "set a \"HYLL\\x01\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x80\\x7f\\xff\""
+
 static const example examples[] = {
     /* string.def */
     {"", "set a 1", true, "set a;"},
@@ -227,6 +229,18 @@ static const example examples[] = {
     {"zadd a 1 x|zadd b 2 y", "zinterstore c 2 a b", false, ""},
     {"zadd a 1 x|zadd b 2 y", "zdiffstore b 2 a b", true, "zdiffstore b;"},
     {"zadd a 1 x", "zdiffstore c 2 a a", false, ""},
+    /* hyperloglog.def */
+    {"", "pfadd a", true, "pfadd a;"},
+    {"", "pfadd a x y", true, "pfadd a;"},
+    {EMPTY_HLL, "pfadd a z", true, "pfadd a;"},
+    {EMPTY_HLL, "pfadd a", false, ""},
+    {"set a 1", "pfadd a x", false, ""},
+    {"", "pfmerge a", true, "pfadd a;"},
+    {EMPTY_HLL, "pfmerge b a", true, "pfadd b;"},
+    {"set a 1", "pfmerge b a", false, ""},
+    {EMPTY_HLL, "pfdebug todense a", true, ""},
+    {EMPTY_HLL, "pfdebug getreg a", true, ""},
+    {EMPTY_HLL, "pfdebug decode a", false, ""},
     /* server.def: databases are told of as a whole */
     {"set a 1", "flushdb", true, ""},
     {"set a 1", "flushdb later", false, ""},

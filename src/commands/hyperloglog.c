@@ -1,0 +1,214 @@
+/* hyperloglog.c -- strings that count different elements: PFADD, PFCOUNT, PFMERGE.
+ *
+ * PFCOUNT only reads: a count that is stored in the value and up to date is taken, another one is computed and not
+ * stored, so that a value is what the last write made of it.
+ *
+ * Not here    registers and estimates (ds/hyperloglog.h); PFDEBUG, PFSELFTEST (hyperloglog_debug.c).
+ * Threads     main.
+ * Invariants  1. A corrupt value is refused before anything has changed.
+ * Tests       tests/type/hyperloglog.tcl, tests/unit/ds/hyperloglog_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "hyperloglog_key.h"
+
+#include "command_memory.h"
+#include "commands.h"
+#include "key_prefetch.h"
+#include "object_settings.h"
+#include "string_change.h"
+
+/* ---- Values that are HyperLogLogs -------------------------------------------------------------------------------- */
+
+bool checkHyperloglog(client *c, const robj *o, char digits[LONG_STR_SIZE], slice *hll) {
+    if (checkType(c, o, OBJ_STRING)) return false;
+    *hll = objectString(o, digits);
+    if (hllIsOne(*hll)) return true;
+    addReplyError(c, "-WRONGTYPE Key is not a valid HyperLogLog string value.");
+    return false;
+}
+
+void addReplyCorruptHyperloglog(client *c) {
+    addReplyError(c, "-INVALIDOBJ Corrupted HLL object detected");
+}
+
+/* Room to change it where it lies, `capacity` bytes of it. NULL: there is none, an error was sent. */
+static char *makeRoom(client *c, openHll *hll, size_t capacity) {
+    if (!commandMemoryReserve(c, objectWritableNeeds(hll->o, capacity))) return NULL;
+    hll->o = stringMakeWritable(c, hll->key, hll->o, capacity);
+    char *bytes = objectWritableBytes(hll->o);
+    hll->bytes = sliceOf(bytes, hll->bytes.len);
+    return bytes;
+}
+
+static void setLength(openHll *hll, size_t len) {
+    objectSetStringLen(hll->o, len);
+    hll->bytes.len = len;
+}
+
+/* A new and empty one. */
+static bool createEmpty(client *c, openHll *hll) {
+    hll->o = stringOpen(c, hll->key, NULL, HLL_EMPTY_BYTES, 0);
+    if (!hll->o) return false;
+    char *bytes = objectWritableBytes(hll->o);
+    hllWriteEmpty(bytes);
+    hll->bytes = sliceOf(bytes, HLL_EMPTY_BYTES);
+    return true;
+}
+
+/* Make these its registers, in the dense form. */
+static bool storeDense(client *c, openHll *hll, const uint8_t *registers) {
+    char *bytes = makeRoom(c, hll, HLL_DENSE_BYTES);
+    if (!bytes) return false;
+    hllWriteDense(bytes, registers);
+    setLength(hll, HLL_DENSE_BYTES);
+    return true;
+}
+
+bool hyperloglogMakeDense(client *c, openHll *hll) {
+    uint8_t registers[HLL_REGISTERS] = {0};
+    if (hllMerge(registers, hll->bytes)) return storeDense(c, hll, registers);
+    addReplyCorruptHyperloglog(c);
+    return false;
+}
+
+static size_t sparseBytesMax(void) {
+    return (size_t)object_settings.hll_sparse_max_bytes;
+}
+
+/* ---- PFADD ------------------------------------------------------------------------------------------------------- */
+
+/* 1: a register has changed; 0: none needs to; -1: an error was sent. */
+static int addElement(client *c, openHll *hll, slice element) {
+    hllElement e = hllElementOf(element);
+    hllPlace place = {0};
+    hllAnswer answer = hllAsk(hll->bytes, e, sparseBytesMax(), &place);
+
+    if (answer == HLL_PRESENT) return 0;
+    if (answer == HLL_CORRUPT) {
+        addReplyCorruptHyperloglog(c);
+        return -1;
+    }
+    if (answer == HLL_RAISES_DENSE && !hyperloglogMakeDense(c, hll)) return -1;
+    char *bytes = makeRoom(c, hll, hll->bytes.len + (hllIsDense(hll->bytes) ? 0 : HLL_GROWTH));
+    if (!bytes) return -1;
+    setLength(hll, hllRaise(bytes, hll->bytes.len, e, &place));
+    return 1;
+}
+
+void pfaddCommand(client *c) {
+    openHll hll = {.key = clientKeyAt(c, 1)};
+    char digits[LONG_STR_SIZE];
+    long long changes = 0;
+
+    hll.o = lookupKeyWrite(c->db, hll.key);
+    if (hll.o) {
+        if (!checkHyperloglog(c, hll.o, digits, &hll.bytes)) return;
+        /* One element is refused before it changes anything; the second of several would be too late. */
+        if (c->argc > 3 && !hllIsSound(hll.bytes)) {
+            addReplyCorruptHyperloglog(c);
+            return;
+        }
+    } else {
+        if (!createEmpty(c, &hll)) return;
+        changes++;
+    }
+    for (uint32_t i = 2; i < c->argc; i++) {
+        int changed = addElement(c, &hll, c->argv[i]);
+        if (changed < 0) return;
+        changes += changed;
+    }
+    if (changes == 0) {
+        addReplyZero(c);
+        return;
+    }
+    hllForgetCount(objectWritableBytes(hll.o));
+    keyChanged(c, hll.key, NOTIFY_STRING, "pfadd", changes);
+    addReplyOne(c);
+}
+
+/* ---- PFCOUNT ----------------------------------------------------------------------------------------------------- */
+
+/* Raise `registers` to those of the `count` keys from argument `first` on. *dense: one of them is. False after an
+ * error. */
+static bool mergeKeys(client *c, uint32_t first, uint32_t count, uint8_t *registers, bool *dense) {
+    char digits[LONG_STR_SIZE];
+    slice hll;
+
+    *dense = false;
+    for (uint32_t i = 0, ready = 0; i < count; i++) {
+        if (i == ready) ready += keysPrefetch(c, first + i, 1, count - i);
+        const robj *o = lookupKeyRead(c->db, clientKeyAt(c, first + i));
+        if (!o) continue;
+        if (!checkHyperloglog(c, o, digits, &hll)) return false;
+        *dense |= hllIsDense(hll);
+        if (hllMerge(registers, hll)) continue;
+        addReplyCorruptHyperloglog(c);
+        return false;
+    }
+    return true;
+}
+
+static void countOne(client *c) {
+    char digits[LONG_STR_SIZE];
+    const robj *o = lookupKeyRead(c->db, clientKeyAt(c, 1));
+    uint64_t count;
+    slice hll;
+
+    if (!o) addReplyZero(c);
+    else if (!checkHyperloglog(c, o, digits, &hll)) return;
+    else if (hllStoredCount(hll, &count) || hllEstimate(hll, &count)) addReplyLongLong(c, (long long)count);
+    else addReplyCorruptHyperloglog(c);
+}
+
+void pfcountCommand(client *c) {
+    uint8_t registers[HLL_REGISTERS];
+    bool dense;
+
+    if (c->argc == 2) {
+        countOne(c);
+        return;
+    }
+    memset(registers, 0, sizeof(registers));
+    if (mergeKeys(c, 1, c->argc - 1, registers, &dense))
+        addReplyLongLong(c, (long long)hllEstimateRegisters(registers));
+}
+
+/* ---- PFMERGE ----------------------------------------------------------------------------------------------------- */
+
+/* Raise a sparse one to `registers`, which makes it dense when it grows too long. False after an error. */
+static bool raiseSparse(client *c, openHll *hll, const uint8_t *registers) {
+    hllPlace place = {0};
+
+    for (unsigned index = 0; index < HLL_REGISTERS; index++) {
+        hllElement e = {index, registers[index]};
+        if (e.rank == 0) continue;
+        switch (hllAsk(hll->bytes, e, sparseBytesMax(), &place)) {
+        case HLL_PRESENT:
+        case HLL_CORRUPT: break; /* it has been read to its end */
+        case HLL_RAISES_DENSE: return storeDense(c, hll, registers);
+        case HLL_RAISES:;
+            char *bytes = makeRoom(c, hll, hll->bytes.len + HLL_GROWTH);
+            if (!bytes) return false;
+            setLength(hll, hllRaise(bytes, hll->bytes.len, e, &place));
+        }
+    }
+    return true;
+}
+
+void pfmergeCommand(client *c) {
+    openHll hll = {.key = clientKeyAt(c, 1)};
+    uint8_t registers[HLL_REGISTERS] = {0};
+    char digits[LONG_STR_SIZE];
+    bool dense;
+
+    if (!mergeKeys(c, 1, c->argc - 1, registers, &dense)) return;
+    hll.o = lookupKeyWrite(c->db, hll.key);
+    if (hll.o) hll.bytes = objectString(hll.o, digits);
+    else if (!createEmpty(c, &hll)) return;
+    if (!(dense ? storeDense(c, &hll, registers) : raiseSparse(c, &hll, registers))) return;
+    char *bytes = makeRoom(c, &hll, hll.bytes.len);
+    if (!bytes) return;
+    hllForgetCount(bytes);
+    keyChanged(c, hll.key, NOTIFY_STRING, "pfadd", 1);
+    addReplyOk(c);
+}

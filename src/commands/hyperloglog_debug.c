@@ -1,0 +1,125 @@
+/* hyperloglog_debug.c -- HyperLogLogs from inside: PFDEBUG, PFSELFTEST.
+ *
+ * Threads     main.
+ * Tests       tests/type/hyperloglog.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "hyperloglog_key.h"
+
+#include "commands.h"
+#include <math.h>
+
+/* ---- PFDEBUG ----------------------------------------------------------------------------------------------------- */
+
+/* Make it dense, and tell of it. False after an error. */
+static bool convert(client *c, openHll *hll) {
+    if (!hyperloglogMakeDense(c, hll)) return false;
+    keyChanged(c, hll->key, 0, NULL, 1);
+    return true;
+}
+
+static void replyWithRegisters(client *c, openHll *hll) {
+    uint8_t registers[HLL_REGISTERS] = {0};
+
+    if (!hllIsDense(hll->bytes) && !convert(c, hll)) return;
+    if (!hllMerge(registers, hll->bytes)) return;
+    addReplyArrayLen(c, HLL_REGISTERS);
+    for (unsigned i = 0; i < HLL_REGISTERS; i++) addReplyLongLong(c, registers[i]);
+}
+
+/* Runs as text: z:N and Z:N of zeros, v:VALUE,N of others. */
+static void replyWithRuns(client *c, slice hll) {
+    size_t at = HLL_HEADER_BYTES;
+    sds text = sdsEmpty();
+    hllRun run;
+
+    if (hllIsDense(hll)) {
+        sdsFree(text);
+        addReplyError(c, "HLL encoding is not sparse");
+        return;
+    }
+    for (unsigned runs = 0; runs <= HLL_REGISTERS && hllNextRun(hll, &at, &run); runs++) {
+        if (sdsLen(text)) text = sdsCat(text, " ");
+        if (run.value) text = sdsCatPrintf(text, "v:%u,%u", run.value, run.length);
+        else text = sdsCatPrintf(text, "%c:%u", run.two_bytes ? 'Z' : 'z', run.length);
+    }
+    if (at == hll.len) {
+        addReplyBulkSds(c, text);
+    } else {
+        sdsFree(text);
+        addReplyCorruptHyperloglog(c);
+    }
+}
+
+/* There is one way to compute, whatever the processor: the switch is known, and has nothing to do. */
+static void setSimd(client *c) {
+    if (sliceIs(c->argv[2], "on")) addReplyStatus(c, "enabled");
+    else if (sliceIs(c->argv[2], "off")) addReplyStatus(c, "disabled");
+    else addReplyError(c, "Argument must be ON or OFF");
+}
+
+void pfdebugCommand(client *c) {
+    char digits[LONG_STR_SIZE];
+    slice word = c->argv[1];
+
+    if (sliceIs(word, "simd")) {
+        setSimd(c);
+        return;
+    }
+    openHll hll = {.key = clientKeyAt(c, 2)};
+    hll.o = lookupKeyWrite(c->db, hll.key);
+    if (!hll.o) {
+        addReplyError(c, "The specified key does not exist");
+        return;
+    }
+    if (!checkHyperloglog(c, hll.o, digits, &hll.bytes)) return;
+    if (sliceIs(word, "getreg")) {
+        replyWithRegisters(c, &hll);
+    } else if (sliceIs(word, "decode")) {
+        replyWithRuns(c, hll.bytes);
+    } else if (sliceIs(word, "encoding")) {
+        addReplyStatus(c, hllIsDense(hll.bytes) ? "dense" : "sparse");
+    } else if (sliceIs(word, "todense")) {
+        bool sparse = !hllIsDense(hll.bytes);
+        if (!sparse || convert(c, &hll)) addReplyLongLong(c, sparse);
+    } else {
+        addReplyErrorFormat(c, "Unknown PFDEBUG subcommand '%.*s'", (int)(word.len < 128 ? word.len : 128), word.ptr);
+    }
+}
+
+/* ---- PFSELFTEST -------------------------------------------------------------------------------------------------- */
+
+#define TEST_ELEMENTS 100000
+
+/* A sparse and a dense one get the same elements: their registers must be equal, and the estimate within six times the
+ * error to be expected, 1.04 / sqrt(HLL_REGISTERS). */
+static bool selfTest(void) {
+    static char sparse[2 * HLL_REGISTERS + HLL_HEADER_BYTES + HLL_GROWTH], dense[HLL_DENSE_BYTES];
+    uint8_t registers[2][HLL_REGISTERS] = {{0}, {0}};
+    const double error = 1.04 / 128;
+    uint64_t next_check = 1, count;
+    size_t len = HLL_EMPTY_BYTES;
+
+    hllWriteEmpty(sparse);
+    memset(dense, 0, sizeof(dense));
+    hllWriteDense(dense, registers[0]);
+    for (uint64_t i = 1; i <= TEST_ELEMENTS; i++) {
+        hllElement e = hllElementOf(sliceOf((const char *)&i, sizeof(i)));
+        hllPlace place = {0};
+        if (hllAsk(sliceOf(sparse, len), e, SIZE_MAX, &place) == HLL_RAISES) len = hllRaise(sparse, len, e, &place);
+        if (hllAsk(sliceOf(dense, sizeof(dense)), e, 0, &place) == HLL_RAISES)
+            hllRaise(dense, sizeof(dense), e, &place);
+        if (i != next_check) continue;
+        next_check *= 10;
+        if (!hllEstimate(sliceOf(dense, sizeof(dense)), &count)) return false;
+        if (fabs((double)count - (double)i) > ceil(6 * error * (double)i)) return false;
+    }
+    if (!hllMerge(registers[0], sliceOf(sparse, len))) return false;
+    if (!hllMerge(registers[1], sliceOf(dense, sizeof(dense)))) return false;
+    return memcmp(registers[0], registers[1], HLL_REGISTERS) == 0;
+}
+
+void pfselftestCommand(client *c) {
+    if (selfTest()) addReplyOk(c);
+    else addReplyError(c, "TESTFAILED the HyperLogLog code gives wrong answers");
+}

@@ -1,0 +1,386 @@
+/* hyperloglog.c -- how many different elements were seen, estimated from 16384 registers, in the published layout.
+ *
+ * An element's hash is 64 bits: the lowest 14 name a register, and the register keeps the largest number of zero bits
+ * (and one more) that the other 50 of any element began with, counted from the low end. (P. Flajolet et al.,
+ * "HyperLogLog", 2007; S. Heule et al., "HyperLogLog in Practice", 2013, for 64 bits and the sparse form.) The
+ * estimate is O. Ertl's, "New cardinality estimation algorithms for HyperLogLog sketches", 2017: a function of how
+ * many registers have each value, good over the whole range without tables of corrections.
+ *
+ * A sparse one is changed where it lies: the run of the register is cut in up to three, and then a few runs from the
+ * one before are looked at for neighbours of the same value that fit in one. Both are part of the published behaviour,
+ * as they decide about the bytes.
+ *
+ * Not here    strings, keys, errors (commands/hyperloglog.c).
+ * Threads     any: a function knows only its arguments.
+ * Invariants  1. No byte outside the slice is read, whatever the runs say.
+ *             2. A run covers at least one register, so a search ends after HLL_REGISTERS of them.
+ * Cost        An element: the hash, and the runs before its register if sparse. An estimate: one pass.
+ * Tests       tests/unit/ds/hyperloglog_test.c, tests/fuzz/hyperloglog_fuzz.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "hyperloglog.h"
+
+#include "endian.h"
+#include <math.h>
+
+#define INDEX_BITS 14
+#define HASH_BITS 50 /* that ranks are made of */
+#define RANK_MAX (HASH_BITS + 1)
+#define REGISTER_MAX 63 /* that the dense form can hold */
+#define HASH_SEED 0xadc83b19
+static_assert(HLL_REGISTERS == 1 << INDEX_BITS, "an index for each register");
+
+enum { ENCODING_DENSE, ENCODING_SPARSE };
+#define ENCODING_AT 4
+#define COUNT_AT 8
+#define STALE_BIT 0x80 /* of the last byte of the count */
+
+#define ZERO_MAX 64
+#define VALUE_MAX 32
+#define VALUE_LENGTH_MAX 4
+#define TWO_BYTES 0x40
+#define IS_VALUE 0x80
+#define JOIN_RUNS 5 /* runs that are looked at for neighbours to join */
+/* More bytes than that, and some run is one too many. */
+#define SPARSE_BYTES_MAX (HLL_HEADER_BYTES + 2 * HLL_REGISTERS)
+
+/* ---- The header -------------------------------------------------------------------------------------------------- */
+
+bool hllIsOne(slice hll) {
+    if (hll.len < HLL_HEADER_BYTES || memcmp(hll.ptr, "HYLL", 4) != 0) return false;
+    return hll.ptr[ENCODING_AT] == ENCODING_SPARSE ||
+           (hll.ptr[ENCODING_AT] == ENCODING_DENSE && hll.len == HLL_DENSE_BYTES);
+}
+
+bool hllIsDense(slice hll) {
+    return hll.ptr[ENCODING_AT] == ENCODING_DENSE;
+}
+
+static void writeHeader(char *out, char encoding) {
+    memcpy(out, "HYLL", 4);
+    out[ENCODING_AT] = encoding;
+    memset(out + ENCODING_AT + 1, 0, COUNT_AT - ENCODING_AT - 1);
+}
+
+void hllWriteEmpty(char *out) {
+    writeHeader(out, ENCODING_SPARSE);
+    memset(out + COUNT_AT, 0, 8);
+    out[HLL_HEADER_BYTES] = (char)(TWO_BYTES | ((HLL_REGISTERS - 1) >> 8));
+    out[HLL_HEADER_BYTES + 1] = (char)((HLL_REGISTERS - 1) & 0xff);
+    hllForgetCount(out);
+}
+
+bool hllStoredCount(slice hll, uint64_t *count) {
+    *count = loadLe64(hll.ptr + COUNT_AT);
+    return !(hll.ptr[COUNT_AT + 7] & STALE_BIT);
+}
+
+void hllForgetCount(char *hll) {
+    hll[COUNT_AT + 7] = (char)(hll[COUNT_AT + 7] | STALE_BIT);
+}
+
+/* ---- Elements ---------------------------------------------------------------------------------------------------- */
+
+/* MurmurHash64A (A. Appleby, public domain). */
+static uint64_t hashOf(const char *p, size_t len) {
+    const uint64_t m = 0xc6a4a7935bd1e995;
+    uint64_t h = HASH_SEED ^ (len * m);
+
+    for (; len >= 8; p += 8, len -= 8) {
+        uint64_t k = loadLe64(p) * m;
+        h = (h ^ ((k ^ (k >> 47)) * m)) * m;
+    }
+    if (len) {
+        uint64_t k = 0;
+        for (size_t i = len; i > 0; i--) k = k << 8 | (unsigned char)p[i - 1];
+        h = (h ^ k) * m;
+    }
+    h = (h ^ (h >> 47)) * m;
+    return h ^ (h >> 47);
+}
+
+hllElement hllElementOf(slice bytes) {
+    uint64_t hash = hashOf(bytes.ptr, bytes.len);
+    uint64_t rest = hash >> INDEX_BITS | (uint64_t)1 << HASH_BITS;
+
+    return (hllElement){.index = hash & (HLL_REGISTERS - 1), .rank = (unsigned)__builtin_ctzll(rest) + 1};
+}
+
+/* ---- Dense ------------------------------------------------------------------------------------------------------- */
+
+#define GROUP_BYTES 6 /* eight registers */
+#define GROUPS (HLL_REGISTERS / 8)
+
+static uint64_t loadGroup(const char *dense, size_t group) {
+    uint64_t w = 0;
+    memcpy(&w, dense + HLL_HEADER_BYTES + group * GROUP_BYTES, GROUP_BYTES);
+    return LE64(w);
+}
+
+static void storeGroup(char *dense, size_t group, uint64_t w) {
+    w = LE64(w);
+    memcpy(dense + HLL_HEADER_BYTES + group * GROUP_BYTES, &w, GROUP_BYTES);
+}
+
+static unsigned denseGet(const char *dense, unsigned index) {
+    return loadGroup(dense, index / 8) >> (index % 8 * 6) & REGISTER_MAX;
+}
+
+static void denseSet(char *dense, unsigned index, unsigned value) {
+    unsigned shift = index % 8 * 6;
+    uint64_t w = loadGroup(dense, index / 8) & ~((uint64_t)REGISTER_MAX << shift);
+    storeGroup(dense, index / 8, w | (uint64_t)value << shift);
+}
+
+/* Eight registers of 6 bits each as eight bytes, the first lowest; and back. */
+static uint64_t spread(uint64_t w) {
+    w = (w & 0xffffff) | (w & 0xffffff000000) << 8;
+    w = (w & 0x00000fff00000fff) | (w & 0x00fff00000fff000) << 4;
+    return (w & 0x003f003f003f003f) | (w & 0x0fc00fc00fc00fc0) << 2;
+}
+
+static uint64_t gather(uint64_t w) {
+    w = (w & 0x003f003f003f003f) | (w & 0x3f003f003f003f00) >> 2;
+    w = (w & 0x00000fff00000fff) | (w & 0x0fff00000fff0000) >> 4;
+    return (w & 0xffffff) | (w & 0x00ffffff00000000) >> 8;
+}
+
+static void mergeDense(uint8_t *registers, const char *dense) {
+    for (size_t group = 0; group < GROUPS; group++) {
+        uint8_t eight[8];
+        storeLe64(eight, spread(loadGroup(dense, group)));
+        uint8_t *to = registers + group * 8;
+        for (int i = 0; i < 8; i++) to[i] = eight[i] > to[i] ? eight[i] : to[i];
+    }
+}
+
+void hllWriteDense(char *out, const uint8_t registers[HLL_REGISTERS]) {
+    writeHeader(out, ENCODING_DENSE);
+    for (size_t group = 0; group < GROUPS; group++) storeGroup(out, group, gather(loadLe64(registers + group * 8)));
+}
+
+/* ---- Sparse ------------------------------------------------------------------------------------------------------ */
+
+bool hllNextRun(slice hll, size_t *at, hllRun *run) {
+    if (*at >= hll.len) return false;
+    unsigned first = (unsigned char)hll.ptr[*at];
+    run->two_bytes = !(first & IS_VALUE) && (first & TWO_BYTES);
+    run->value = 0;
+    if (first & IS_VALUE) {
+        run->value = (first >> 2 & 0x1f) + 1;
+        run->length = (first & 3) + 1;
+    } else if (!run->two_bytes) {
+        run->length = (first & 0x3f) + 1;
+    } else {
+        if (*at + 1 >= hll.len) return false;
+        run->length = ((first & 0x3f) << 8 | (unsigned char)hll.ptr[*at + 1]) + 1;
+    }
+    *at += 1 + run->two_bytes;
+    return true;
+}
+
+/* Look for the run in which the register lies. False: there is none. */
+static bool findRun(slice hll, unsigned index, hllPlace *place) {
+    /* The starts of the last three runs: the one before the run that is found, and two more, from where a later search
+     * may begin although that one is joined with others. */
+    struct {
+        size_t at;
+        unsigned first;
+    } last[3];
+    size_t at = place->resume_at ? place->resume_at : HLL_HEADER_BYTES;
+    unsigned first = place->resume_at ? place->resume_first : 0;
+    hllRun run;
+
+    if (hll.len > SPARSE_BYTES_MAX) return false;
+    for (int i = 0; i < 3; i++) {
+        last[i].at = at;
+        last[i].first = first;
+    }
+    for (size_t start = at; hllNextRun(hll, &at, &run); start = at, first += run.length) {
+        if (index < first + run.length) {
+            *place = (hllPlace){start, last[2].at, first, run.length, run.value, last[0].at, last[0].first};
+            return true;
+        }
+        last[0] = last[1];
+        last[1] = last[2];
+        last[2].at = start;
+        last[2].first = first;
+    }
+    return false;
+}
+
+static size_t putZeros(unsigned char *out, unsigned length) {
+    if (length == 0) return 0;
+    if (length <= ZERO_MAX) {
+        out[0] = (unsigned char)(length - 1);
+        return 1;
+    }
+    out[0] = (unsigned char)(TWO_BYTES | (length - 1) >> 8);
+    out[1] = (unsigned char)((length - 1) & 0xff);
+    return 2;
+}
+
+static size_t putValues(unsigned char *out, unsigned value, unsigned length) {
+    if (length == 0) return 0;
+    out[0] = (unsigned char)(IS_VALUE | (value - 1) << 2 | (length - 1));
+    return 1;
+}
+
+#define CUT_BYTES 5 /* zeros, a value, zeros */
+
+/* What takes the place of the run once the register is `rank`. */
+static size_t cutRun(unsigned char out[CUT_BYTES], hllElement element, const hllPlace *place) {
+    unsigned left = element.index - place->first, right = place->length - left - 1;
+    size_t n = place->value ? putValues(out, place->value, left) : putZeros(out, left);
+
+    n += putValues(out + n, element.rank, 1);
+    n += place->value ? putValues(out + n, place->value, right) : putZeros(out + n, right);
+    return n;
+}
+
+static size_t runBytes(char first) {
+    return !(first & IS_VALUE) && (first & TWO_BYTES) ? 2 : 1;
+}
+
+/* Join runs of the same value from `at` on, as far as they are looked at. Gives the new length. */
+static size_t joinRuns(char *hll, size_t len, size_t at) {
+    for (int looked = 0; looked < JOIN_RUNS && at < len; looked++) {
+        unsigned here = (unsigned char)hll[at], next = at + 1 < len ? (unsigned char)hll[at + 1] : 0;
+        unsigned length = (here & 3) + (next & 3) + 2;
+        if (!(here & IS_VALUE) || (here & ~3u) != (next & ~3u) || length > VALUE_LENGTH_MAX) {
+            at += runBytes(hll[at]);
+            continue;
+        }
+        hll[at] = (char)((here & ~3u) | (length - 1));
+        memmove(hll + at + 1, hll + at + 2, len - at - 2);
+        len--;
+    }
+    return len;
+}
+
+hllAnswer hllAsk(slice hll, hllElement element, size_t sparse_max, hllPlace *place) {
+    unsigned char cut[CUT_BYTES];
+
+    if (hllIsDense(hll)) return denseGet(hll.ptr, element.index) >= element.rank ? HLL_PRESENT : HLL_RAISES;
+    if (!findRun(hll, element.index, place)) return HLL_CORRUPT;
+    if (place->value >= element.rank) return HLL_PRESENT;
+    if (element.rank > VALUE_MAX) return HLL_RAISES_DENSE;
+    size_t had = runBytes(hll.ptr[place->at]), needs = cutRun(cut, element, place);
+    return needs > had && hll.len + needs - had > sparse_max ? HLL_RAISES_DENSE : HLL_RAISES;
+}
+
+size_t hllRaise(char *hll, size_t len, hllElement element, const hllPlace *place) {
+    unsigned char cut[CUT_BYTES];
+
+    if (hllIsDense(sliceOf(hll, len))) {
+        denseSet(hll, element.index, element.rank);
+        return len;
+    }
+    size_t had = runBytes(hll[place->at]), needs = cutRun(cut, element, place), behind = place->at + had;
+    memmove(hll + place->at + needs, hll + behind, len - behind);
+    memcpy(hll + place->at, cut, needs);
+    return joinRuns(hll, len - had + needs, place->previous);
+}
+
+/* ---- All registers ----------------------------------------------------------------------------------------------- */
+
+/* How many registers have each value. */
+typedef struct histogram {
+    uint32_t of[REGISTER_MAX + 1];
+} histogram;
+
+/* Read all runs into `registers`, `counts`, or neither (NULL). False when they do not make up the registers. */
+static bool readRuns(slice hll, uint8_t *registers, histogram *counts) {
+    size_t at = HLL_HEADER_BYTES;
+    unsigned first = 0;
+    hllRun run;
+
+    if (hll.len > SPARSE_BYTES_MAX) return false;
+    while (hllNextRun(hll, &at, &run)) {
+        if (run.length > HLL_REGISTERS - first) return false;
+        if (counts) counts->of[run.value] += run.length;
+        for (unsigned i = 0; registers && run.value && i < run.length; i++) {
+            if (registers[first + i] < run.value) registers[first + i] = (uint8_t)run.value;
+        }
+        first += run.length;
+    }
+    return at == hll.len && first == HLL_REGISTERS;
+}
+
+bool hllIsSound(slice hll) {
+    return hllIsDense(hll) || readRuns(hll, NULL, NULL);
+}
+
+bool hllMerge(uint8_t registers[HLL_REGISTERS], slice hll) {
+    if (!hllIsDense(hll)) return readRuns(hll, registers, NULL);
+    mergeDense(registers, hll.ptr);
+    return true;
+}
+
+/* ---- The estimate ------------------------------------------------------------------------------------------------ */
+
+/* Ertl's sigma, for registers that nothing has reached, and tau, for those that cannot rise further. Both are series
+ * that are summed until they stand still. */
+static double sigma(double x) {
+    if (x == 1.0) return INFINITY;
+    double sum = x, before, factor = 1;
+    do {
+        x *= x;
+        before = sum;
+        sum += x * factor;
+        factor += factor;
+    } while (sum != before);
+    return sum;
+}
+
+static double tau(double x) {
+    if (x == 0.0 || x == 1.0) return 0.0;
+    double sum = 1 - x, before, factor = 1;
+    do {
+        x = sqrt(x);
+        before = sum;
+        factor *= 0.5;
+        sum -= (1 - x) * (1 - x) * factor;
+    } while (sum != before);
+    return sum / 3;
+}
+
+static uint64_t estimate(const histogram *counts) {
+    const double m = HLL_REGISTERS, alpha = 0.721347520444481703680; /* 1 / (2 ln 2) */
+    double z = m * tau((m - counts->of[RANK_MAX]) / m);
+
+    for (int rank = HASH_BITS; rank >= 1; rank--) z = (z + counts->of[rank]) * 0.5;
+    z += m * sigma(counts->of[0] / m);
+    return (uint64_t)llroundl(alpha * m * m / z);
+}
+
+/* Four sums beside each other: neighbours of the same value do not wait for one another. */
+static void countBytes(const uint8_t *bytes, size_t count, uint32_t sums[4][256]) {
+    for (size_t i = 0; i < count; i += 4) {
+        for (int lane = 0; lane < 4; lane++) sums[lane][bytes[i + (size_t)lane]]++;
+    }
+}
+
+uint64_t hllEstimateRegisters(const uint8_t registers[HLL_REGISTERS]) {
+    uint32_t sums[4][256] = {0};
+    histogram counts;
+
+    countBytes(registers, HLL_REGISTERS, sums);
+    for (int v = 0; v <= REGISTER_MAX; v++) counts.of[v] = sums[0][v] + sums[1][v] + sums[2][v] + sums[3][v];
+    return estimate(&counts);
+}
+
+bool hllEstimate(slice hll, uint64_t *count) {
+    if (hllIsDense(hll)) {
+        uint8_t registers[HLL_REGISTERS];
+        for (size_t group = 0; group < GROUPS; group++) {
+            storeLe64(registers + group * 8, spread(loadGroup(hll.ptr, group)));
+        }
+        *count = hllEstimateRegisters(registers);
+        return true;
+    }
+    histogram counts = {{0}};
+    if (!readRuns(hll, NULL, &counts)) return false;
+    *count = estimate(&counts);
+    return true;
+}
