@@ -278,6 +278,37 @@ start_server {each {r FLUSHALL}} {
         }
     }
 
+    test "--keystats tells heaviest and longest keys, and the spread" {
+        for {set i 0} {$i < 99} {incr i} {
+            r SET key:$i x
+        }
+        r SET heavy [string repeat x 100000]
+        set out [cli --keystats --top 2]
+        assert_match "*Sampled 100 keys in the keyspace!\n*" $out
+        assert_regexp {Heaviest keys\n +1\. +1\d{5} bytes  string  "heavy"\n +2\. +\d+ bytes  string  "key:\d+"\n\n} $out
+        assert_match "*\nMost elements\nstring   \"heavy\" has 100000 bytes\n*" $out
+        assert_regexp {\n  99\.0% of keys: at most \d{2,3} bytes\n} $out
+        assert_regexp {\n 100\.0% of keys: at most 1\d{5} bytes\n} $out
+        assert_regexp {\nstring +100 100\.00% +\d+ +[\d.]+ +100099 +1000\.99\n} $out
+        assert_no_match "*Not all keys*" $out
+    }
+
+    test "--keystats tells each type" {
+        one_of_each_type
+        foreach out [list [cli --keystats] [cli --keystats-samples 0]] {
+            foreach {type size} {list "3 items" hash "2 fields" set "4 members" zset "1 members" stream "1 entries"} {
+                assert_match "*\n[format %-8s $type] \"$type\" has $size\n*" $out
+                assert_regexp "\\n$type +1 +16\\.67% +\\d+ +\\d+\\.00 +[lindex $size 0] +[lindex $size 0]\\.00\\n" $out
+            }
+        }
+    }
+
+    test "--keystats of nothing, and from a cursor" {
+        assert_match "*Sampled 0 keys in the keyspace!\n" [cli --keystats]
+        assert_match "*ERROR: ERR invalid cursor*" [lindex [cli_with "" --keystats --cursor x] 2]
+        assert_match "*option --top: a number*" [lindex [cli_with "" --keystats --top 0] 2]
+    }
+
     test "--memkeys asks for so many samples as it is told" {
         r SET key [string repeat x 1000]
         assert_match "*Biggest string found '\"key\"' has [r MEMORY USAGE key SAMPLES 0] bytes*" [cli --memkeys-samples 0]

@@ -59,6 +59,9 @@ typedef enum {
     OPT_COUNT,
     OPT_PIPE_TIMEOUT,
     OPT_MEMKEYS_SAMPLES,
+    OPT_KEYSTATS_SAMPLES,
+    OPT_TOP,
+    OPT_CURSOR,
     OPT_HOTKEYS_COUNT,
     OPT_INTRINSIC,
     OPT_EVAL,
@@ -90,6 +93,9 @@ static const struct {
     {"--count", OPT_COUNT},
     {"--pipe-timeout", OPT_PIPE_TIMEOUT},
     {"--memkeys-samples", OPT_MEMKEYS_SAMPLES},
+    {"--keystats-samples", OPT_KEYSTATS_SAMPLES},
+    {"--top", OPT_TOP},
+    {"--cursor", OPT_CURSOR},
     {"--hotkeys-count", OPT_HOTKEYS_COUNT},
     {"--intrinsic-latency", OPT_INTRINSIC},
     {"--eval", OPT_EVAL},
@@ -118,6 +124,7 @@ static const struct {
     {"--scan", MODE_SCAN},
     {"--bigkeys", MODE_BIGKEYS},
     {"--memkeys", MODE_MEMKEYS},
+    {"--keystats", MODE_KEYSTATS},
     {"--hotkeys", MODE_HOTKEYS},
     {"--pipe", MODE_PIPE},
     {"--help", MODE_HELP},
@@ -268,6 +275,12 @@ static void takeValue(cliOptions *o, optionId id, const char *word, const char *
         o->memory_samples = numberOf(word, value, 0, INT64_MAX);
         o->mode = MODE_MEMKEYS;
         break;
+    case OPT_KEYSTATS_SAMPLES:
+        o->memory_samples = numberOf(word, value, 0, INT64_MAX);
+        o->mode = MODE_KEYSTATS;
+        break;
+    case OPT_TOP: o->keystats_top = numberOf(word, value, 1, 1000000); break;
+    case OPT_CURSOR: o->cursor = value; break;
     case OPT_HOTKEYS_COUNT:
         o->hotkeys = numberOf(word, value, 1, 1000000);
         o->mode = MODE_HOTKEYS;
@@ -332,6 +345,7 @@ void cliOptionsParse(cliOptions *o, int argc, char **argv) {
                       .pipe_timeout_s = 30,
                       .memory_samples = -1,
                       .hotkeys = 16,
+                      .keystats_top = 10,
                       .hints = true,
                       .show_pushes = isatty(STDOUT_FILENO)};
     o->password = pass ? pass : getenv("REDISCLI_AUTH");
@@ -411,6 +425,10 @@ void cliUsage(void) {
           "  --bigkeys          the one with most elements of each type, and averages\n"
           "  --memkeys          the same by memory\n"
           "  --memkeys-samples N  the same, N elements of a key looked at (0: all)\n"
+          "  --keystats         both, the heaviest keys, and how sizes are spread\n"
+          "  --keystats-samples N  the same, N elements of a key looked at (0: all)\n"
+          "  --top N            how many of the heaviest it shows (10)\n"
+          "  --cursor N         where it begins: what it said when it was ended early\n"
           "  --hotkeys          the 16 most used; the server needs an LFU maxmemory-policy\n"
           "  --hotkeys-count N  the same, N of them\n"
           "  --pattern GLOB     only keys like this (*)\n"

@@ -15,6 +15,7 @@ typedef enum {
     MODE_SCAN,
     MODE_BIGKEYS,
     MODE_MEMKEYS,
+    MODE_KEYSTATS,
     MODE_HOTKEYS,
     MODE_PIPE,
     MODE_INTRINSIC,
@@ -43,7 +44,8 @@ typedef struct cliOptions {
     bool hints;
     cliMode mode;
     const char *pattern;
-    long long scan_count, memory_samples, pipe_timeout_s, intrinsic_s, hotkeys, lru_keys;
+    long long scan_count, memory_samples, pipe_timeout_s, intrinsic_s, hotkeys, lru_keys, keystats_top;
+    const char *cursor; /* of --keystats; NULL: the beginning */
     const char *eval_file;
     char **command; /* borrowed */
     int command_count;

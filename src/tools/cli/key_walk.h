@@ -12,7 +12,7 @@
 
 /* Print what is going to happen, and how to be gentle with a busy server. */
 void keyWalkTell(const cliSession *s, const char *question);
-/* One step of SCAN with the options' pattern and count. Returns the keys (in the reply, which is the caller's) and moves
+/* One step of SCAN with the options' pattern and count. Returns the keys (in the reply, the caller's) and moves
  * the cursor, a block of zmalloc. */
 replyValue *keyWalkStep(cliSession *s, char **cursor, const replyValue **keys);
 /* The reply, which is the caller's. */

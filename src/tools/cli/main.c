@@ -114,6 +114,7 @@ static int runMode(cliSession *s) {
     case MODE_SCAN: return modeScan(s);
     case MODE_BIGKEYS: return modeBigKeys(s, false);
     case MODE_MEMKEYS: return modeBigKeys(s, true);
+    case MODE_KEYSTATS: return modeKeyStats(s);
     case MODE_HOTKEYS: return modeHotKeys(s);
     case MODE_PIPE: return modePipe(s);
     case MODE_LRU_TEST: return modeLruTest(s);

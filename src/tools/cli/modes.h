@@ -14,6 +14,7 @@ int modeLatencyDist(cliSession *s);
 int modeIntrinsicLatency(long long seconds);
 int modeScan(cliSession *s);
 int modeBigKeys(cliSession *s, bool by_memory);
+int modeKeyStats(cliSession *s);
 int modeHotKeys(cliSession *s);
 int modePipe(cliSession *s);
 int modeLruTest(cliSession *s);
