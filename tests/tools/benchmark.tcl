@@ -47,6 +47,66 @@ start_server {each {r FLUSHALL; r CONFIG RESETSTAT}} {
         assert_equal 3 [string length [r GET key:000000000007]]
     }
 
+    # What a test of each name leaves behind, and what it has called.
+    foreach {name commands key type length} {
+        lpush {lpush 300} mylist list {r LLEN mylist}
+        rpush {rpush 300} mylist list {r LLEN mylist}
+        sadd {sadd 300} myset set {r SCARD myset}
+        hset {hset 300} myhash hash {r HLEN myhash}
+        zadd {zadd 300} myzset zset {r ZCARD myzset}
+        xadd {xadd 300} mystream stream {r XLEN mystream}
+    } {
+        test "-t $name fills a $type" {
+            need_command $name
+            lassign [bench -t $name -n 300 -c 3 -d 5 -q] code out
+            assert_equal 0 $code
+            assert_regexp "[string toupper $name]: \\d" $out
+            assert_equal [lindex $commands 1] [calls_of [lindex $commands 0]]
+            assert_equal $type [r TYPE $key]
+            assert_equal [expr {$name in {sadd hset zadd} ? 1 : 300}] [eval $length]
+            r FLUSHALL
+            bench -t $name -n 300 -c 3 -r 20 -q
+            assert_equal [expr {$name in {sadd hset zadd} ? 20 : 300}] [eval $length]
+        }
+    }
+
+    test "-t of what takes away, with and without elements" {
+        foreach {name fill} {lpop {RPUSH mylist} rpop {RPUSH mylist} spop {SADD myset} zpopmin {ZADD myzset}} {
+            need_command $name
+            r FLUSHALL
+            r CONFIG RESETSTAT
+            for {set i 0} {$i < 30} {incr i} {
+                r {*}$fill {*}[expr {$name eq "zpopmin" ? [list $i m$i] : $i}]
+            }
+            lassign [bench -t $name -n 40 -c 2 -q] code
+            assert_equal 0 $code
+            assert_equal 40 [calls_of $name]
+            assert_equal 0 [r EXISTS [lindex $fill 1]]
+        }
+    }
+
+    test "-t lrange fills a list and asks for four lengths" {
+        need_command LRANGE
+        lassign [bench -t lrange -n 700 -q -d 3] code out
+        assert_equal 0 $code
+        assert_regexp {LPUSH \(needed to benchmark LRANGE\).*LRANGE_100.*LRANGE_300.*LRANGE_500.*LRANGE_600} $out
+        assert_equal {700 2800} [list [calls_of lpush] [calls_of lrange]]
+        r CONFIG RESETSTAT
+        bench -t lrange_300 -n 100 -q
+        assert_equal {100 100} [list [calls_of lpush] [calls_of lrange]]
+    }
+
+    test "Without -t everything the server knows is measured, in the order of the field" {
+        foreach command {LPUSH SADD HSET ZADD XADD FCALL} {
+            need_command $command
+        }
+        lassign [bench -n 50 -c 2 -q] code out
+        assert_equal 0 $code
+        set titles [regexp -all -inline {[A-Z][A-Z_0-9]+(?= ?[^\n\r:]*: [\d.]+ requests per second)} $out]
+        assert_equal [concat PING_INLINE PING_MBULK SET GET INCR LPUSH RPUSH LPOP RPOP SADD HSET SPOP ZADD ZPOPMIN \
+            LPUSH LRANGE LRANGE_100 LRANGE_300 LRANGE_500 LRANGE_600 MSET MGET XADD FUNCTION LOAD FCALL] $titles
+    }
+
     test "--sequential meets every key" {
         bench -t set -n 500 -r 500 --sequential -P 4 -q -d 10
         assert_equal 500 [r DBSIZE]
