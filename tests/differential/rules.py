@@ -184,6 +184,21 @@ class Scanned:
         return None
 
 
+class Counted:
+    """DBSIZE: keys whose time is over count until somebody meets them, and whom SCAN and RANDOMKEY meet is chance. KEYS
+    meets all.
+    """
+
+    def judge(self, command, answers, ask):
+        if answers[0][0] == answers[1][0]:
+            return None
+        again = []
+        for i in (0, 1):
+            ask(i, [b"KEYS", b"*"])
+            again.append(ask(i, command)[0])
+        return None if again[0] == again[1] else "differs"
+
+
 def flat(value):
     if isinstance(value, list):
         return [item for part in value for item in flat(part)]

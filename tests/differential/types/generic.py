@@ -12,6 +12,7 @@ REPLIES = {
     "scan": ("cursors and order", rules.Scanned(at=1)),
     "keys": ("order", rules.unordered),
     "randomkey": ("chance", rules.kind),
+    "dbsize": ("who meets an expired key first", rules.Counted()),
     "object|freq": ("chance", rules.kind_or_error),
     "object|idletime": ("time", rules.kind_or_error),
     "object|help": ("prose; server_compare.py compares the names", rules.kind),
