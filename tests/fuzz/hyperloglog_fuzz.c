@@ -1,4 +1,5 @@
-/* hyperloglog_fuzz.c -- a string that any client can set: every function of hyperloglog.h, on bytes of their exact size.
+/* hyperloglog_fuzz.c -- a string that any client can set: every function of hyperloglog.h, on bytes of their exact
+ * size.
  *
  * The first two bytes of the input say which register is raised, and to what; the rest are runs.
  *
