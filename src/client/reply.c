@@ -336,6 +336,62 @@ void addReplyBulk(client *c, slice bytes) {
     append(c, "\r\n", 2);
 }
 
+/* A short text in pieces that may overlap: a call of memcpy costs as much as most of them. */
+static inline void copyShort(char *out, slice text) {
+    const char *p = text.ptr;
+    size_t len = text.len;
+    uint64_t a, b;
+
+    if (len > 16) {
+        for (size_t at = 0; at + 16 <= len; at += 16) memcpy(out + at, p + at, 16);
+        memcpy(out + len - 16, p + len - 16, 16);
+    } else if (len >= 8) {
+        memcpy(&a, p, 8), memcpy(&b, p + len - 8, 8);
+        memcpy(out, &a, 8), memcpy(out + len - 8, &b, 8);
+    } else if (len >= 4) {
+        memcpy(out, p, 4);
+        memcpy(out + len - 4, p + len - 4, 4);
+    } else if (len) {
+        out[0] = p[0];
+        out[len / 2] = p[len / 2];
+        out[len - 1] = p[len - 1];
+    }
+}
+
+#define SHORT_BULK_MAX (5 + LISTPACK_SHORT_MAX + 2)
+
+/* As many short texts as fit between out and limit, from *at on: the end of what was written. */
+static inline char *putShortTexts(char *out, const char *limit, const uint8_t **at, size_t *n) {
+    slice text;
+    const uint8_t *next;
+
+    while (*n && (size_t)(limit - out) >= SHORT_BULK_MAX && listpackShortText(*at, &text, &next)) {
+        out += putHeader(out, '$', (long long)text.len);
+        copyShort(out, text);
+        memcpy(out + text.len, "\r\n", 2);
+        out += text.len + 2;
+        *at = next;
+        --*n;
+    }
+    return out;
+}
+
+void addReplyListpack(client *c, const uint8_t *lp, const uint8_t *at, size_t n, bool backward) {
+    if (!mayReply(c)) return;
+    while (n) {
+        replyBlock *b = c->reply_tail;
+        if (likely(b && !backward)) {
+            char *start = b->data + b->used;
+            account(c, b, (size_t)(putShortTexts(start, start + replyBlockRoom(b), &at, &n) - start), 0);
+            if (n == 0) return;
+        }
+        listpackValue v = listpackGet(at);
+        if (v.str) addReplyBulk(c, sliceOf(v.str, v.len));
+        else addReplyBulkLongLong(c, v.num);
+        if (--n) at = backward ? listpackPrev(lp, at) : listpackNext(at);
+    }
+}
+
 void addReplyBulkCString(client *c, const char *s) {
     if (s) addReplyBulk(c, sliceStr(s));
     else addReplyNull(c);

@@ -13,6 +13,7 @@
 #define CLIENT_REPLY_H
 
 #include "client.h"
+#include "listpack.h"
 #include "reply_block.h"
 
 /* Take the client's chain for the stream (NULL if none); its bytes stay counted in c->output_bytes until
@@ -69,6 +70,8 @@ void addReplyBulkCString(client *c, const char *s); /* NULL: null */
 void addReplyBulkSds(client *c, sds s);             /* frees s */
 void addReplyBulkLongLong(client *c, long long n);
 void addReplyBulkFormat(client *c, const char *fmt, ...) printf_like(2, 3);
+/* `n` entries of a listpack as bulks, that at `at` and those behind it, or, backward, before it. */
+void addReplyListpack(client *c, const uint8_t *lp, const uint8_t *at, size_t n, bool backward);
 /* A string value as bulk: by reference when offload is on and it is large enough, else copied. The object's own count
  * is raised. */
 void addReplyBulkObject(client *c, robj *o);

@@ -23,21 +23,13 @@ static void addReplyElement(client *c, const listpackValue *v) {
     else addReplyBulkLongLong(c, v->num);
 }
 
-static void addReplyRun(client *c, const uint8_t *lp, const uint8_t *at, size_t n, bool backward) {
-    while (n--) {
-        listpackValue v = listpackGet(at);
-        addReplyElement(c, &v);
-        at = backward ? listpackPrev(lp, at) : listpackNext(at);
-    }
-}
-
 void addReplyListRange(client *c, const robj *o, size_t from, size_t n, bool backward) {
     valueListIter it;
     const uint8_t *lp, *at;
     slice plain;
     valueListIterBegin(&it, o, (long)from, backward);
     for (size_t run; n && (run = valueListIterRun(&it, n, &lp, &at, &plain)); n -= run) {
-        if (at) addReplyRun(c, lp, at, run, backward);
+        if (at) addReplyListpack(c, lp, at, run, backward);
         else addReplyBulk(c, plain);
     }
     valueListIterEnd(&it);

@@ -63,6 +63,16 @@ typedef struct listpackValue {
 } listpackValue;
 
 listpackValue listpackGet(const uint8_t *at);
+/* For those who read many entries: an entry of a text of at most 63 bytes, which most are. *next is what lies behind it,
+ * also when that is the end. False: any other entry; look with listpackGet(). */
+#define LISTPACK_SHORT_MAX 63
+static inline bool listpackShortText(const uint8_t *at, slice *text, const uint8_t **next) {
+    unsigned head = *at;
+    if ((head & 0xc0) != 0x80) return false;
+    *text = sliceOf(at + 1, head & LISTPACK_SHORT_MAX);
+    *next = at + 2 + text->len;
+    return true;
+}
 /* The value as text: in the listpack, or written to `buf` if it is an integer. */
 slice listpackText(const uint8_t *at, char buf[LONG_STR_SIZE]);
 /* Whether it is an integer, stored as such or as text; if so, it is in *num. */

@@ -415,6 +415,42 @@ TEST(random_sequences_equal_plain_concatenation) {
     }
 }
 
+/* The same bytes as one bulk each, either way, from any entry, with blocks that end anywhere. */
+TEST(listpack_runs_equal_single_bulks) {
+    uint64_t rng = unitRandomSeed();
+    char text[300];
+    memset(text, 't', sizeof(text));
+    for (int round = 0; round < 60; round++) {
+        uint8_t *lp = listpackCreate(LISTPACK_BYTES_MIN);
+        size_t count = 1 + unitRandom(&rng) % 400, from = unitRandom(&rng) % count;
+        for (size_t i = 0; i < count; i++) {
+            size_t kind = unitRandom(&rng) % 8, len = kind < 7 ? unitRandom(&rng) % 66 : sizeof(text);
+            text[0] = (char)('a' + unitRandom(&rng) % 26);
+            if (kind == 0) lp = listpackAppendInteger(lp, (int64_t)unitRandom(&rng) >> unitRandom(&rng) % 64);
+            else lp = listpackAppend(lp, sliceOf(text, len));
+        }
+        bool backward = round % 2;
+        size_t n = 1 + unitRandom(&rng) % (backward ? from + 1 : count - from);
+        client *c = fixtureClient(2), *single = fixtureClient(2);
+        const uint8_t *at = listpackIndex(lp, (long)from);
+        addReplyListpack(c, lp, at, n, backward);
+        addReplyOk(c);
+        for (size_t i = 0; i < n; i++, at = backward ? listpackPrev(lp, at) : listpackNext(at)) {
+            char digits[LONG_STR_SIZE];
+            addReplyBulk(single, listpackText(at, digits));
+        }
+        addReplyOk(single);
+        CHECK_EQ_INT(c->output_bytes, single->output_bytes);
+        replyCheck(c);
+        sds want = fixtureReplies(single);
+        CHECK_REPLY(c, want);
+        sdsFree(want);
+        clientFree(c);
+        clientFree(single);
+        listpackFree(lp);
+    }
+}
+
 TEST(chains_start_small_and_grow) {
     client *c = fixtureClient(2);
     char bytes[3000] = {0};
