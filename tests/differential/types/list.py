@@ -23,8 +23,8 @@ def commands(g):
     value = lambda: g.member() if g.chance(0.97) else "z" * g.r.choice([4080, 4088, 4096, 4097, 8184, 8185, 8192, 8193])
     values = lambda: [value() for _ in range(g.many())]
     side = lambda: g.case(g.r.choice(["LEFT", "RIGHT"]) if g.chance(0.97) else "MIDDLE")
-    # Beyond 32 bits LSET of 9.1 takes other elements than the one that is named.
-    index = lambda: str(g.r.randrange(-8, 30))
+    # Beyond 32 bits LSET of 9.1 takes other elements than the one that is named: a sequence is not damaged.
+    index = lambda: str(g.r.randrange(-8, 30)) if g.chance(0.97) else g.r.choice(["", "x", "1.5", "+1", "01", " 1"])
     return {
         "lpush": (3, lambda: [key()] + values()),
         "rpush": (3, lambda: [key()] + values()),
@@ -34,7 +34,7 @@ def commands(g):
         "rpop": lambda: [key()] + g.options([g.count]),
         "llen": lambda: [key()],
         "lindex": lambda: [key(), g.small()],
-        "lset": (2, lambda: [key(), index(), value()]),
+        "lset": (2, lambda: g.sequence([g.case("LSET"), key(), index(), value()])),
         "linsert": (2, lambda: [key(), g.case(g.r.choice(["BEFORE", "AFTER"]) if g.chance(0.97) else "AT"), element(),
                                 value()]),
         "lrange": lambda: [key(), g.small(), g.small()],
