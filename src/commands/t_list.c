@@ -35,10 +35,17 @@ void addReplyListRange(client *c, const robj *o, size_t from, size_t n, bool bac
     valueListIterEnd(&it);
 }
 
-void listElementsTaken(client *c, hashedKey key, robj *o, const char *event, size_t n) {
+/* `n` elements have been taken, or are to go with the key. */
+static void tellTaken(client *c, hashedKey key, robj *o, size_t n, const char *event, bool emptied) {
     keyChanged(c, key, NOTIFY_LIST, event, (long long)n);
-    if (valueListCount(o) == 0) deleteEmptied(c, key);
+    if (emptied) deleteEmptied(c, key);
     else valueListShrink(o);
+}
+
+void listTakeElements(client *c, hashedKey key, robj *o, listEnd end, size_t n, const char *event) {
+    bool all = n == valueListCount(o);
+    if (!all) valueListDrop(o, end, n);
+    tellTaken(c, key, o, n, event, all);
 }
 
 /* The elements that start and end mean, both within and counted from the end when negative: how many. */
@@ -99,8 +106,7 @@ void rpushxCommand(client *c) {
 static void popOne(client *c, hashedKey key, robj *o, listEnd end) {
     char digits[LONG_STR_SIZE];
     addReplyBulk(c, valueListEnd(o, end, digits));
-    valueListDrop(o, end, 1);
-    listElementsTaken(c, key, o, end == LIST_HEAD ? "lpop" : "rpop", 1);
+    listTakeElements(c, key, o, end, 1, end == LIST_HEAD ? "lpop" : "rpop");
 }
 
 static void popSeveral(client *c, hashedKey key, robj *o, listEnd end, size_t n) {
@@ -109,8 +115,7 @@ static void popSeveral(client *c, hashedKey key, robj *o, listEnd end, size_t n)
     addReplyArrayLen(c, (long long)n);
     if (n == 0) return;
     addReplyListRange(c, o, end == LIST_HEAD ? 0 : count - 1, n, end == LIST_TAIL);
-    valueListDrop(o, end, n);
-    listElementsTaken(c, key, o, end == LIST_HEAD ? "lpop" : "rpop", n);
+    listTakeElements(c, key, o, end, n, end == LIST_HEAD ? "lpop" : "rpop");
 }
 
 /* LPOP key [count] */
@@ -271,11 +276,11 @@ void ltrimCommand(client *c) {
         return;
     }
     size_t count = valueListCount(o), keep = rangeOf(start, end, count, &from);
-    size_t behind = count - from - keep;
-    if (keep == 0) from = count, behind = 0;
-    valueListDrop(o, LIST_HEAD, from);
-    valueListDrop(o, LIST_TAIL, behind);
-    listElementsTaken(c, key, o, "ltrim", count - keep);
+    if (keep) {
+        valueListDrop(o, LIST_HEAD, from);
+        valueListDrop(o, LIST_TAIL, count - from - keep);
+    }
+    tellTaken(c, key, o, count - keep, "ltrim", keep == 0);
     addReplyOk(c);
 }
 
@@ -292,7 +297,7 @@ void lremCommand(client *c) {
     }
     size_t max = n == 0 ? SIZE_MAX : (size_t)(n < 0 ? -n : n);
     size_t removed = valueListDeleteEqual(o, c->argv[3], n < 0 ? LIST_TAIL : LIST_HEAD, max);
-    if (removed) listElementsTaken(c, key, o, "lrem", removed);
+    if (removed) tellTaken(c, key, o, removed, "lrem", valueListCount(o) == 0);
     addReplyLongLong(c, (long long)removed);
 }
 

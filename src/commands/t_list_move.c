@@ -43,7 +43,8 @@ static void rotate(client *c, hashedKey key, robj *o, listEnd from_end, listEnd 
     valueListPush(o, to_end, &text, 1);
     tellPushed(c, key, to_end);
     addReplyBulk(c, text);
-    listElementsTaken(c, key, o, popEvent(from_end), 1);
+    keyChanged(c, key, NOTIFY_LIST, popEvent(from_end), 1);
+    valueListShrink(o);
     sdsFree(value);
 }
 
@@ -69,8 +70,7 @@ static void moveGeneric(client *c, listEnd from_end, listEnd to_end) {
     if (comes) dbAddTake(c->db, target, to);
     tellPushed(c, to, to_end);
     addReplyBulk(c, value);
-    valueListDrop(source, from_end, 1);
-    listElementsTaken(c, from, source, popEvent(from_end), 1);
+    listTakeElements(c, from, source, from_end, 1, popEvent(from_end));
 }
 
 /* LMOVE source destination LEFT|RIGHT LEFT|RIGHT */
@@ -92,8 +92,7 @@ static void popFrom(client *c, hashedKey key, robj *o, listEnd end, size_t n) {
     addReplyBulk(c, key.name);
     addReplyArrayLen(c, (long long)n);
     addReplyListRange(c, o, end == LIST_HEAD ? 0 : count - 1, n, end == LIST_TAIL);
-    valueListDrop(o, end, n);
-    listElementsTaken(c, key, o, popEvent(end), n);
+    listTakeElements(c, key, o, end, n, popEvent(end));
 }
 
 /* LMPOP numkeys key [key ...] LEFT|RIGHT [COUNT count] */
