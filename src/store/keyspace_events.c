@@ -159,7 +159,7 @@ void keyspaceTellExpired(serverDb *db, hashedKey key, changeCause cause) {
 }
 
 void keyspaceTellElementsExpired(serverDb *db, hashedKey key) {
-    notifyKeyspaceEvent(db, NOTIFY_HASH, "hexpired", key.name);
+    notifyKeyspaceEvent(db, NOTIFY_EXPIRED, "hexpired", key.name);
     tellModified(db, key, CHANGED_BY_EXPIRY);
 }
 
