@@ -14,23 +14,45 @@
 
 #include "zmalloc.h"
 
-static size_t bytesFor(size_t name_len, size_t value_len, bool has_time) {
-    size_t header = 2 + (size_t)(name_len >= HASH_FIELD_LONG ? 8 : 0) + (size_t)(has_time ? 8 : 0);
+static size_t bytesFor(size_t name_len, size_t value_len, size_t time_bytes) {
+    size_t header = 2 + (size_t)(name_len >= HASH_FIELD_LONG ? 8 : 0) + time_bytes;
     return header + name_len + (value_len >= HASH_VALUE_BLOCK ? 16 : value_len);
 }
 
 static size_t fieldBytes(const hashField *f) {
-    return bytesFor(hashFieldName(f).len, hashFieldValue(f).len, f[0] & 0x80);
+    return bytesFor(hashFieldName(f).len, hashFieldValue(f).len, hashFieldTimeBytes(f));
 }
 
+static bool isShort(int64_t when_ms) {
+    return when_ms == HASH_NO_TIME || (uint64_t)when_ms < HASH_TIME_NONE;
+}
+
+/* Whether its room for a time is the right one. */
+static bool timeFits(const hashField *f, int64_t when_ms) {
+    size_t bytes = hashFieldTimeBytes(f);
+    return bytes == 0 ? when_ms == HASH_NO_TIME : bytes == 6 ? isShort(when_ms) : true;
+}
+
+static void putShortTime(hashField *at, uint64_t time) {
+    uint32_t low = (uint32_t)time;
+    uint16_t high = (uint16_t)(time >> 32);
+    memcpy(at, &low, sizeof(low));
+    memcpy(at + sizeof(low), &high, sizeof(high));
+}
+
+/* Into the room, which fits. */
 static void setTime(hashField *f, int64_t when_ms) {
-    memcpy(f + 2 + ((f[0] & 0x7f) == HASH_FIELD_LONG ? 8 : 0), &when_ms, sizeof(when_ms));
+    hashField *at = f + 2 + ((f[0] & 0x7f) == HASH_FIELD_LONG ? 8 : 0);
+    size_t bytes = hashFieldTimeBytes(f);
+    if (bytes == 6) putShortTime(at, when_ms == HASH_NO_TIME ? HASH_TIME_NONE : (uint64_t)when_ms);
+    else if (bytes) memcpy(at + 6, &when_ms, sizeof(when_ms));
 }
 
 /* Header and name; the value's place is left to the caller. */
 static hashField *createBare(slice name, size_t value_len, int64_t when_ms) {
     bool has_time = when_ms != HASH_NO_TIME, in_block = value_len >= HASH_VALUE_BLOCK;
-    hashField *f = zmalloc(bytesFor(name.len, value_len, has_time)), *at = f + 2;
+    size_t time_bytes = !has_time ? 0 : isShort(when_ms) ? 6 : 14;
+    hashField *f = zmalloc(bytesFor(name.len, value_len, time_bytes)), *at = f + 2;
     f[0] = (hashField)((name.len < HASH_FIELD_LONG ? name.len : HASH_FIELD_LONG) | (has_time ? 0x80 : 0));
     f[1] = (hashField)(in_block ? 0x80 : value_len);
     if (unlikely(name.len >= HASH_FIELD_LONG)) {
@@ -39,8 +61,9 @@ static hashField *createBare(slice name, size_t value_len, int64_t when_ms) {
         at += sizeof(len);
     }
     if (has_time) {
-        memcpy(at, &when_ms, sizeof(when_ms));
-        at += sizeof(when_ms);
+        putShortTime(at, time_bytes == 6 ? (uint64_t)when_ms : HASH_TIME_LONG);
+        setTime(f, when_ms);
+        at += time_bytes;
     }
     if (in_block) at += 16;
     if (name.len) memcpy(at, name.ptr, name.len);
@@ -92,10 +115,11 @@ static bool sameClass(size_t a, size_t b) {
 /* Write the value over the old one; false when it does not fit there. */
 static bool overwrite(hashField *f, slice value) {
     slice old = hashFieldValue(f), name = hashFieldName(f);
-    bool has_time = f[0] & 0x80;
+    size_t time_bytes = hashFieldTimeBytes(f);
     if ((old.len >= HASH_VALUE_BLOCK) != (value.len >= HASH_VALUE_BLOCK)) return false;
     if (value.len < HASH_VALUE_BLOCK) {
-        if (!sameClass(bytesFor(name.len, old.len, has_time), bytesFor(name.len, value.len, has_time))) return false;
+        if (!sameClass(bytesFor(name.len, old.len, time_bytes), bytesFor(name.len, value.len, time_bytes)))
+            return false;
         f[1] = (hashField)value.len;
         if (value.len) memcpy(placeOf(f) + name.len, value.ptr, value.len);
         return true;
@@ -112,8 +136,8 @@ static bool overwrite(hashField *f, slice value) {
 }
 
 hashField *hashFieldSetTake(hashField *f, slice value, int64_t when_ms) {
-    if ((f[0] & 0x80 || when_ms == HASH_NO_TIME) && likely(overwrite(f, value))) {
-        if (f[0] & 0x80) setTime(f, when_ms);
+    if (likely(timeFits(f, when_ms)) && likely(overwrite(f, value))) {
+        setTime(f, when_ms);
         return f;
     }
     hashField *fresh = hashFieldCreate(hashFieldName(f), value, when_ms);
@@ -122,16 +146,15 @@ hashField *hashFieldSetTake(hashField *f, slice value, int64_t when_ms) {
 }
 
 hashField *hashFieldSetTimeTake(hashField *f, int64_t when_ms) {
-    if (f[0] & 0x80) {
+    if (timeFits(f, when_ms)) {
         setTime(f, when_ms);
         return f;
     }
-    if (when_ms == HASH_NO_TIME) return f;
     slice name = hashFieldName(f), value = hashFieldValue(f);
     hashField *fresh = createBare(name, value.len, when_ms);
     if (f[1] & 0x80) setBlock(fresh, (char *)(uintptr_t)value.ptr, value.len);
     else putValue(fresh, value);
-    zfreeSized(f, bytesFor(name.len, value.len, false));
+    zfreeSized(f, bytesFor(name.len, value.len, hashFieldTimeBytes(f)));
     return fresh;
 }
 

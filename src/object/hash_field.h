@@ -3,10 +3,10 @@
  *   +---------+---------+------------+------------------+-----------------+------+---------+
  *   | T name  | B value | [name len] | [time]           | [block, length] | name | [value] |
  *   +---------+---------+------------+------------------+-----------------+------+---------+
- *    1 byte    1 byte    8            8, ms or -1        16
+ *    1 byte    1 byte    8            6, or 6 and 8      16
  *
  * Seven bits say how long the name is (127: see the eight bytes), seven how long the value is. T: there is room for a
- * time. B: the value, of 128 bytes and more, lies in a block of exactly its bytes.
+ * time, of 48 bits, which go to the year 10889; all of them set say that the time is in the eight bytes behind. B: the value, of 128 bytes and more, lies in a block of exactly its bytes.
  *
  * Threads     any: a function knows only its arguments.
  *
@@ -17,9 +17,11 @@
 #include "slice.h"
 
 #define HASH_NO_TIME ((int64_t)-1)
-#define HASH_FIELD_WITHIN 34 /* bytes before the name at most */
+#define HASH_FIELD_WITHIN 40 /* bytes before the name at most */
 #define HASH_FIELD_LONG 127
-#define HASH_VALUE_BLOCK 128 /* a value of so many bytes has a block of its own */
+#define HASH_TIME_LONG (((uint64_t)1 << 48) - 1) /* of six bytes: the time is behind them */
+#define HASH_TIME_NONE (HASH_TIME_LONG - 1)      /* room for a time, but none */
+#define HASH_VALUE_BLOCK 128                     /* a value of so many bytes has a block of its own */
 
 typedef unsigned char hashField; /* the allocation's first byte */
 
@@ -30,9 +32,25 @@ hashField *hashFieldSetTake(hashField *f, slice value, int64_t when_ms);
 hashField *hashFieldSetTimeTake(hashField *f, int64_t when_ms);
 size_t hashFieldMemUsage(const hashField *f);
 
+/* The six bytes of time of a field that has them. */
+static inline uint64_t hashFieldShortTime(const hashField *f) {
+    const hashField *at = f + 2 + ((f[0] & 0x7f) == HASH_FIELD_LONG ? 8 : 0);
+    uint32_t low;
+    uint16_t high;
+    memcpy(&low, at, sizeof(low));
+    memcpy(&high, at + sizeof(low), sizeof(high));
+    return (uint64_t)high << 32 | low;
+}
+
+/* Bytes of its room for a time. */
+static inline size_t hashFieldTimeBytes(const hashField *f) {
+    if (likely(!(f[0] & 0x80))) return 0;
+    return unlikely(hashFieldShortTime(f) == HASH_TIME_LONG) ? 14 : 6;
+}
+
 static inline slice hashFieldName(const hashField *f) {
     unsigned len = f[0] & 0x7f;
-    const hashField *at = f + 2 + (f[0] & 0x80 ? 8 : 0) + (f[1] & 0x80 ? 16 : 0);
+    const hashField *at = f + 2 + hashFieldTimeBytes(f) + (f[1] & 0x80 ? 16 : 0);
     if (likely(len != HASH_FIELD_LONG)) return sliceOf(at, len);
     uint64_t long_len;
     memcpy(&long_len, f + 2, sizeof(long_len));
@@ -41,8 +59,11 @@ static inline slice hashFieldName(const hashField *f) {
 
 static inline int64_t hashFieldTime(const hashField *f) {
     if (likely(!(f[0] & 0x80))) return HASH_NO_TIME;
+    uint64_t time = hashFieldShortTime(f);
+    if (likely(time < HASH_TIME_NONE)) return (int64_t)time;
+    if (time == HASH_TIME_NONE) return HASH_NO_TIME;
     int64_t when_ms;
-    memcpy(&when_ms, f + 2 + ((f[0] & 0x7f) == HASH_FIELD_LONG ? 8 : 0), sizeof(when_ms));
+    memcpy(&when_ms, f + 2 + ((f[0] & 0x7f) == HASH_FIELD_LONG ? 8 : 0) + 6, sizeof(when_ms));
     return when_ms;
 }
 

@@ -73,8 +73,10 @@ static robj *throughRdb(const robj *o) {
     return copy;
 }
 
-/* One time, kept while it is over too: what has none, what is over, what is to come. */
+/* Times that are over, to come, and on both sides of what six bytes hold. */
 static int64_t drawTime(uint64_t *seed) {
+    if (unitRandom(seed) % 8 == 0) return (int64_t)(((uint64_t)1 << 48) - 4 + unitRandom(seed) % 8);
+    if (unitRandom(seed) % 8 == 0) return INT64_MAX - (int64_t)(unitRandom(seed) % 2);
     return unitRandom(seed) % 3 == 0 ? (int64_t)(unitRandom(seed) % 1000) : 2000 + (int64_t)(unitRandom(seed) % 1000);
 }
 
