@@ -6,7 +6,8 @@
  *    1 byte    1 byte    8            6, or 6 and 8      16
  *
  * Seven bits say how long the name is (127: see the eight bytes), seven how long the value is. T: there is room for a
- * time, of 48 bits, which go to the year 10889; all of them set say that the time is in the eight bytes behind. B: the value, of 128 bytes and more, lies in a block of exactly its bytes.
+ * time, of 48 bits, which go to the year 10889; all of them set say that the time is in the eight bytes behind.
+ * B: the value, of 128 bytes and more, lies in a block of exactly its bytes.
  *
  * Threads     any: a function knows only its arguments.
  *

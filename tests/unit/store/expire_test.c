@@ -3,7 +3,9 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "db_internal.h"
 #include "expire.h"
+#include "object_types.h"
 #include "store_support.h"
+#include "value_hash.h"
 
 static void fill(int id, const char *prefix, long n, int64_t when_ms) {
     for (long i = 0; i < n; i++) {
@@ -100,4 +102,78 @@ TEST(expire_cycle_is_cut_short_and_the_fast_one_goes_on) {
     store_settings.hz = 10;
     for (int i = 0; i < 200 && dbSize(dbGet(0)); i++) tick();
     CHECK_EQ_INT(dbSize(dbGet(0)), 0);
+}
+
+/* ---- Elements with times of their own ---- */
+
+static slice fieldN(long i, char *buf, size_t size) {
+    return sliceOf(buf, (size_t)snprintf(buf, size, "field:%ld", i));
+}
+
+/* A hash of `fields` that end at `when_ms`, and one more without a time if `stays`. */
+static void addHash(int id, hashedKey key, long fields, int64_t when_ms, bool stays) {
+    char buf[32];
+    robj *o = hashCreate(key.name);
+    for (long i = 0; i < fields; i++) {
+        slice field = fieldN(i, buf, sizeof(buf));
+        hashSet(o, field, hashBytes(field.ptr, field.len), sliceStr("value"), when_ms);
+    }
+    slice field = sliceStr("stays");
+    if (stays) hashSet(o, field, hashBytes(field.ptr, field.len), sliceStr("value"), HASH_NO_TIME);
+    dbAddTake(dbGet(id), o, key);
+}
+
+TEST(expire_cycle_takes_elements_that_are_over) {
+    storeReset();
+    objectTypesRegister();
+    for (long i = 0; i < 200; i++) addHash(0, keyN("small", i), 1 + i % 3, 1000500, i % 2);
+    addHash(0, keyN("later", 0), 100, 2000000, false);
+    addHash(0, keyN("large", 0), 20000, 1000500, true);
+    addHash(1, keyN("emptied", 0), 20000, 1000500, false);
+    dbCheck(dbGet(0));
+    CHECK_EQ_INT(dictSize(dbGet(0)->timed), 202);
+    tick();
+    CHECK_EQ_INT(store_stats.expired_fields, 0);
+    storeSetNowMs(1000501);
+    for (int i = 0; i < 3000 && store_stats.expired_fields < 40399; i++) tick();
+    CHECK_EQ_INT(store_stats.expired_fields, 40399);
+    CHECK_EQ_INT(dbSize(dbGet(0)), 102);
+    CHECK_EQ_INT(dbSize(dbGet(1)), 0);
+    CHECK_EQ_INT(dictSize(dbGet(0)->timed), 1);
+    CHECK_EQ_INT(store_stats.expired_keys, 0);
+    dbCheck(dbGet(0));
+    dbCheck(dbGet(1));
+    CHECK(store_stats.elements_stale_perc > 0);
+    storeReset();
+}
+
+TEST(keys_with_timed_elements_are_known_wherever_they_go) {
+    storeReset();
+    objectTypesRegister();
+    hashedKey a = keyN("a", 0), b = keyN("b", 0);
+    addHash(0, a, 3, 2000000, false);
+    robj *moved = objectRenameTake(dbUnlink(dbGet(0), a), b.name);
+    CHECK_EQ_INT(dictSize(dbGet(0)->timed), 0);
+    dbAddTake(dbGet(0), moved, b);
+    dbSwap(0, 1);
+    CHECK_EQ_INT(dictSize(dbGet(1)->timed), 1);
+    dbCheck(dbGet(1));
+    dbAddTake(dbGet(1), objectDup(moved, a.name), a);
+    CHECK_EQ_INT(dictSize(dbGet(1)->timed), 2);
+    setKeyTake(dbGet(1), stringEntry(b, 1, 5), b, false);
+    CHECK_EQ_INT(dictSize(dbGet(1)->timed), 1);
+    robj *o = lookupKeyWrite(dbGet(1), a);
+    char buf[32];
+    for (long i = 0; i < 3; i++) {
+        slice field = fieldN(i, buf, sizeof(buf));
+        hashSetTime(o, field, hashBytes(field.ptr, field.len), HASH_NO_TIME);
+    }
+    dbTimesChanged(dbGet(1), o, a);
+    CHECK_EQ_INT(dictSize(dbGet(1)->timed), 0);
+    dbCheck(dbGet(1));
+    addHash(1, keyN("c", 0), 3, 2000000, false);
+    dbEmpty(1, true);
+    CHECK_EQ_INT(dictSize(dbGet(1)->timed), 0);
+    dbSwap(0, 1);
+    storeReset();
 }

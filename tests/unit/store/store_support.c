@@ -27,7 +27,7 @@ static void hearModified(serverDb *db, hashedKey key, changeCause cause) {
 static void hearEvent(serverDb *db, int type, const char *event, slice key) {
     CHECK(key.ptr != NULL && db == dbGet(dbId(db)));
     ears.events++;
-    if (type == NOTIFY_EXPIRED) ears.expired += CHECK_EQ_STR(event, "expired");
+    if (type == NOTIFY_EXPIRED && strcmp(event, "hexpired") != 0) ears.expired += CHECK_EQ_STR(event, "expired");
     if (type == NOTIFY_EVICTED) ears.evicted += CHECK_EQ_STR(event, "evicted");
     if (type == NOTIFY_NEW) ears.new += CHECK_EQ_STR(event, "new");
     if (type == NOTIFY_KEY_MISS) ears.miss += CHECK_EQ_STR(event, "keymiss");
