@@ -23,6 +23,11 @@ static size_t fieldBytes(const hashField *f) {
     return bytesFor(hashFieldName(f).len, hashFieldValue(f).len, hashFieldTimeBytes(f));
 }
 
+/* What the allocator gave. */
+static hashField *allocationOf(const hashField *f) {
+    return (hashField *)(uintptr_t)f - (f[1] & 0x80 ? 16 : 0);
+}
+
 static bool isShort(int64_t when_ms) {
     return when_ms == HASH_NO_TIME || (uint64_t)when_ms < HASH_TIME_NONE;
 }
@@ -52,7 +57,9 @@ static void setTime(hashField *f, int64_t when_ms) {
 static hashField *createBare(slice name, size_t value_len, int64_t when_ms) {
     bool has_time = when_ms != HASH_NO_TIME, in_block = value_len >= HASH_VALUE_BLOCK;
     size_t time_bytes = !has_time ? 0 : isShort(when_ms) ? 6 : 14;
-    hashField *f = zmalloc(bytesFor(name.len, value_len, time_bytes)), *at = f + 2;
+    hashField *f = zmalloc(bytesFor(name.len, value_len, time_bytes));
+    if (in_block) f += 16;
+    hashField *at = f + 2;
     f[0] = (hashField)((name.len < HASH_FIELD_LONG ? name.len : HASH_FIELD_LONG) | (has_time ? 0x80 : 0));
     f[1] = (hashField)(in_block ? 0x80 : value_len);
     if (unlikely(name.len >= HASH_FIELD_LONG)) {
@@ -65,7 +72,6 @@ static hashField *createBare(slice name, size_t value_len, int64_t when_ms) {
         setTime(f, when_ms);
         at += time_bytes;
     }
-    if (in_block) at += 16;
     if (name.len) memcpy(at, name.ptr, name.len);
     return f;
 }
@@ -75,9 +81,8 @@ static char *placeOf(const hashField *f) {
 }
 
 static void setBlock(hashField *f, char *block, uint64_t len) {
-    char *name = placeOf(f);
-    memcpy(name - 16, &block, sizeof(block));
-    memcpy(name - 8, &len, sizeof(len));
+    memcpy(f - 16, &block, sizeof(block));
+    memcpy(f - 8, &len, sizeof(len));
 }
 
 static void putValue(hashField *f, slice value) {
@@ -105,7 +110,7 @@ static void freeBlock(const hashField *f) {
 void hashFieldFree(hashField *f) {
     size_t bytes = fieldBytes(f);
     freeBlock(f);
-    zfreeSized(f, bytes);
+    zfreeSized(allocationOf(f), bytes);
 }
 
 static bool sameClass(size_t a, size_t b) {
@@ -154,10 +159,10 @@ hashField *hashFieldSetTimeTake(hashField *f, int64_t when_ms) {
     hashField *fresh = createBare(name, value.len, when_ms);
     if (f[1] & 0x80) setBlock(fresh, (char *)(uintptr_t)value.ptr, value.len);
     else putValue(fresh, value);
-    zfreeSized(f, bytesFor(name.len, value.len, hashFieldTimeBytes(f)));
+    zfreeSized(allocationOf(f), bytesFor(name.len, value.len, hashFieldTimeBytes(f)));
     return fresh;
 }
 
 size_t hashFieldMemUsage(const hashField *f) {
-    return zmallocSize(f) + (f[1] & 0x80 ? zmallocSize(hashFieldValue(f).ptr) : 0);
+    return zmallocSize(allocationOf(f)) + (f[1] & 0x80 ? zmallocSize(hashFieldValue(f).ptr) : 0);
 }

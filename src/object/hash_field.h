@@ -1,13 +1,15 @@
 /* hash_field.h -- a field of a hash in a table: name, value and, where it has one, time, in one allocation.
  *
- *   +---------+---------+------------+------------------+-----------------+------+---------+
- *   | T name  | B value | [name len] | [time]           | [block, length] | name | [value] |
- *   +---------+---------+------------+------------------+-----------------+------+---------+
- *    1 byte    1 byte    8            6, or 6 and 8      16
+ *   +-----------------+---------+---------+------------+---------------+------+---------+
+ *   | [block, length] | T name  | B value | [name len] | [time]        | name | [value] |
+ *   +-----------------+---------+---------+------------+---------------+------+---------+
+ *    16                1 byte    1 byte    8            6, or 6 and 8
+ *                      ^ the field's address
  *
  * Seven bits say how long the name is (127: see the eight bytes), seven how long the value is. T: there is room for a
  * time, of 48 bits, which go to the year 10889; all of them set say that the time is in the eight bytes behind.
- * B: the value, of 128 bytes and more, lies in a block of exactly its bytes.
+ * B: the value, of 128 bytes and more, lies in a block of exactly its bytes, whose address stands before the header,
+ * where it is aligned.
  *
  * Threads     any: a function knows only its arguments.
  *
@@ -18,13 +20,13 @@
 #include "slice.h"
 
 #define HASH_NO_TIME ((int64_t)-1)
-#define HASH_FIELD_WITHIN 40 /* bytes before the name at most */
+#define HASH_FIELD_WITHIN 24 /* bytes before the name at most */
 #define HASH_FIELD_LONG 127
 #define HASH_TIME_LONG (((uint64_t)1 << 48) - 1) /* of six bytes: the time is behind them */
 #define HASH_TIME_NONE (HASH_TIME_LONG - 1)      /* room for a time, but none */
 #define HASH_VALUE_BLOCK 128                     /* a value of so many bytes has a block of its own */
 
-typedef unsigned char hashField; /* the allocation's first byte */
+typedef unsigned char hashField; /* the first byte of the header */
 
 hashField *hashFieldCreate(slice name, slice value, int64_t when_ms);
 void hashFieldFree(hashField *f);
@@ -51,7 +53,7 @@ static inline size_t hashFieldTimeBytes(const hashField *f) {
 
 static inline slice hashFieldName(const hashField *f) {
     unsigned len = f[0] & 0x7f;
-    const hashField *at = f + 2 + hashFieldTimeBytes(f) + (f[1] & 0x80 ? 16 : 0);
+    const hashField *at = f + 2 + hashFieldTimeBytes(f);
     if (likely(len != HASH_FIELD_LONG)) return sliceOf(at, len);
     uint64_t long_len;
     memcpy(&long_len, f + 2, sizeof(long_len));
@@ -73,8 +75,8 @@ static inline slice hashFieldValue(const hashField *f) {
     if (likely(!(f[1] & 0x80))) return sliceOf(name.ptr + name.len, f[1]);
     const char *block;
     uint64_t len;
-    memcpy(&block, name.ptr - 16, sizeof(block));
-    memcpy(&len, name.ptr - 8, sizeof(len));
+    memcpy(&block, f - 16, sizeof(block));
+    memcpy(&len, f - 8, sizeof(len));
     return sliceOf(block, len);
 }
 

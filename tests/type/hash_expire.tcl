@@ -403,7 +403,8 @@ start_server {each {
             r HSET hash f[expr {$i + 1}] [string repeat x [expr {$i % 200}]]
         }
         assert_equal 3000 [r HLEN hash]
-        assert_equal {-1 1000} [times hash f1 f2]
+        assert_equal -1 [times hash f1]
+        assert_between 900 1000 [times hash f2]
         assert_equal 3000 [llength [r HPERSIST hash FIELDS 3000 {*}$fields]]
         assert_equal 0 [volatile_keys]
     }
