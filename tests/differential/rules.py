@@ -143,10 +143,15 @@ class Popped:
 
 
 def take_over(key, ask):
-    """The server's key becomes the peer's: what chance has made different, where the order of members is seen."""
+    """The server's key becomes the peer's: what chance has made different, where the order of members is seen. It is
+    compact, perhaps from a time when the thresholds were larger.
+    """
     ends = ask(1, [b"PEXPIRETIME", key])[1].lstrip(b":")
     payload = ask(1, [b"DUMP", key])[1]
+    thresholds = flat(ask(0, [b"CONFIG", b"GET", b"set-max-*"])[1])
+    ask(0, [b"CONFIG", b"SET", *[word for name in thresholds[::2] for word in (name, b"1000000")]])
     ask(0, [b"RESTORE", key, b"0" if ends.startswith(b"-") else ends, payload, b"REPLACE", b"ABSTTL"])
+    ask(0, [b"CONFIG", b"SET", *thresholds])
 
 
 class Scanned:
