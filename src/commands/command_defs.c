@@ -42,6 +42,35 @@ static int bitfieldGetKeys(const serverCommand *cmd, const slice *argv, uint32_t
     return 1;
 }
 
+static int sortRoGetKeys(const serverCommand *cmd, const slice *argv, uint32_t argc, requestKey *out, int cap) {
+    unused(cmd), unused(argv), unused(argc);
+    if (cap > 0) {
+        out[0].index = 1;
+        out[0].flags = CMD_KEY_RO | CMD_KEY_ACCESS;
+    }
+    return 1;
+}
+
+/* SORT: the last STORE counts, as it does when the command runs; a word behind BY, GET or LIMIT is none. */
+static int sortGetKeys(const serverCommand *cmd, const slice *argv, uint32_t argc, requestKey *out, int cap) {
+    uint32_t store = 0;
+    for (uint32_t i = 2; i < argc; i++) {
+        if (sliceIs(argv[i], "limit")) {
+            i += 2;
+        } else if (sliceIs(argv[i], "get") || sliceIs(argv[i], "by")) {
+            i++;
+        } else if (sliceIs(argv[i], "store") && i + 1 < argc) {
+            store = ++i;
+        }
+    }
+    sortRoGetKeys(cmd, argv, argc, out, cap);
+    if (store && cap > 1) {
+        out[1].index = store;
+        out[1].flags = CMD_KEY_OW | CMD_KEY_UPDATE;
+    }
+    return store ? 2 : 1;
+}
+
 static serverCommand bitmap_commands[] = {
 #include "bitmap.def"
 };

@@ -69,6 +69,8 @@ void renameCommand(client *c);
 void renamenxCommand(client *c);
 void restoreCommand(client *c);
 void scanCommand(client *c);
+void sortCommand(client *c);
+void sortRoCommand(client *c);
 void touchCommand(client *c);
 void ttlCommand(client *c);
 void typeCommand(client *c);

@@ -162,6 +162,12 @@ static const example examples[] = {
     {"hset a f 1 g 1", "hgetdel a fields 1 f", true, "hdel a;"},
     {"hset a f 1", "hgetdel a fields 1 f", true, "hdel a;del a;"},
     {"hset a f 1", "hgetdel a fields 1 x", false, ""},
+    {"sadd a 2 1", "sort a store b", true, "sortstore b;"},
+    {"sadd a 2 1", "sort a by nosort store a", true, "sortstore a;"},
+    {"set b 1", "sort a store b", true, "del b;"},
+    {"sadd a 2 1", "sort a", false, ""},
+    {"sadd a x", "sort a store b", false, ""},
+    {"", "sort a store b", false, ""},
     /* set.def */
     {"", "sadd a 1 2", true, "sadd a;"},
     {"sadd a 1", "sadd a 2", true, "sadd a;"},

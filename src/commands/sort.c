@@ -1,0 +1,499 @@
+/* sort.c -- SORT and SORT_RO: elements of a list, set or sorted set in another order, or what they stand for.
+ *
+ *   elements --BY--> weights --> order, as far as LIMIT shows it --GET--> reply, or a new list
+ *
+ * The elements are borrowed from the value, which nothing changes before the result is stored; each is an item with its
+ * weight. Order is total: what compares equal is as it was. So it does not matter how it is made, and a part of it can
+ * be made alone: quicksort goes only into the parts that LIMIT shows.
+ *
+ * Not here    keys that patterns name (sort_pattern.c).
+ * Owns        the items of one command.
+ * Threads     main.
+ * Invariants  1. A command that answers with an error has changed nothing.
+ *             2. No item is read after the destination has been replaced.
+ * Cost        O(N + M log M) compares for M of N elements shown.
+ * Tests       tests/type/sort.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "command_memory.h"
+#include "commands.h"
+#include "rng.h"
+#include "sort_pattern.h"
+#include "typed_key.h"
+#include "value_list.h"
+#include "value_set.h"
+#include "value_zset.h"
+#include "zmalloc.h"
+
+#include <limits.h>
+#include <locale.h>
+
+#define GETS_INLINE 8
+#define STORE_GROUP 64 /* values that are pushed together */
+
+/* ---- Options ---- */
+
+typedef struct sortOptions {
+    bool desc, alpha;
+    bool unsorted; /* a BY without a star */
+    bool has_by;
+    sortPattern by;
+    long long offset, limit; /* limit -1: all */
+    uint32_t store_arg;      /* 0: none */
+    uint32_t gets;
+    sortPattern *get; /* owns unless it is few */
+    sortPattern few[GETS_INLINE];
+} sortOptions;
+
+static bool addGet(sortOptions *opts, slice pattern, uint32_t most) {
+    if (opts->gets == GETS_INLINE && opts->get == opts->few) {
+        opts->get = ztrymalloc(most * sizeof(*opts->get));
+        if (!opts->get) {
+            opts->get = opts->few;
+            return false;
+        }
+        memcpy(opts->get, opts->few, sizeof(opts->few));
+    }
+    opts->get[opts->gets++] = sortPatternOf(pattern);
+    return true;
+}
+
+static void optionsFree(sortOptions *opts) {
+    if (opts->get != opts->few) zfree(opts->get);
+}
+
+/* The option at argument `at`: how many arguments it has. 0: an error was sent. */
+static uint32_t takeOption(client *c, uint32_t at, bool may_store, sortOptions *opts) {
+    slice word = c->argv[at];
+    uint32_t behind = c->argc - at - 1;
+    if (sliceIs(word, "asc") || sliceIs(word, "desc")) {
+        opts->desc = sliceIs(word, "desc");
+        return 1;
+    }
+    if (sliceIs(word, "alpha")) {
+        opts->alpha = true;
+        return 1;
+    }
+    if (sliceIs(word, "limit") && behind >= 2) {
+        if (!getLongLongFromArg(c, at + 1, &opts->offset, NULL)) return 0;
+        return getLongLongFromArg(c, at + 2, &opts->limit, NULL) ? 3 : 0;
+    }
+    if (may_store && sliceIs(word, "store") && behind >= 1) {
+        opts->store_arg = at + 1;
+        return 2;
+    }
+    if (sliceIs(word, "by") && behind >= 1) {
+        opts->by = sortPatternOf(c->argv[at + 1]);
+        opts->has_by = opts->by.has_star;
+        opts->unsorted |= !opts->has_by;
+        return 2;
+    }
+    if (sliceIs(word, "get") && behind >= 1) {
+        if (addGet(opts, c->argv[at + 1], c->argc)) return 2;
+        addReplyNoMemory(c);
+        return 0;
+    }
+    addReplySyntaxError(c);
+    return 0;
+}
+
+static bool parseOptions(client *c, bool may_store, sortOptions *opts) {
+    *opts = (sortOptions){.limit = -1};
+    opts->get = opts->few;
+    for (uint32_t at = 2, taken; at < c->argc; at += taken) {
+        taken = takeOption(c, at, may_store, opts);
+        if (taken == 0) {
+            optionsFree(opts);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- Items ---- */
+
+typedef struct sortItem {
+    union {
+        double score;
+        slice weight; /* ALPHA; ptr NULL: nothing, which is before all else */
+    };
+    slice text; /* borrowed from the value, or from `digits` */
+    size_t index;
+} sortItem;
+
+typedef struct sorting {
+    sortItem *items; /* owns */
+    size_t count, longest;
+    size_t from, to; /* of the order: what is shown */
+    char *digits;    /* owns: texts of integers; NULL as long as there are none */
+    char *weights;   /* owns: ends with NUL bytes, for strcoll(); or digits */
+    bool desc, alpha, has_by;
+    bool collate; /* by the locale's rules */
+} sorting;
+
+static void sortingFree(sorting *s) {
+    zfree(s->items);
+    zfree(s->digits);
+    zfree(s->weights);
+}
+
+/* Where the next item can keep the text of an integer. NULL: no memory. */
+static char *digitsOfNext(sorting *s, size_t room) {
+    if (!s->digits) s->digits = ztrymalloc(room * LONG_STR_SIZE);
+    return s->digits ? s->digits + s->count * LONG_STR_SIZE : NULL;
+}
+
+static void addText(sorting *s, slice text) {
+    if (text.len > s->longest) s->longest = text.len;
+    s->items[s->count] = (sortItem){.text = text, .index = s->count};
+    s->count++;
+}
+
+/* False: no memory for the text of an integer. */
+static bool addItem(sorting *s, size_t room, const listpackValue *v) {
+    char *digits = NULL;
+    if (!v->str && !(digits = digitsOfNext(s, room))) return false;
+    addText(s, v->str ? sliceOf(v->str, v->len) : sliceOf(digits, ll2string(digits, v->num)));
+    return true;
+}
+
+static bool isSortable(const robj *o) {
+    return !o || o->type == OBJ_LIST || o->type == OBJ_SET || o->type == OBJ_ZSET;
+}
+
+static size_t elementsOf(const robj *o) {
+    if (!o) return 0;
+    return o->type == OBJ_LIST ? valueListCount(o) : o->type == OBJ_ZSET ? zsetCount(o) : setSize(o);
+}
+
+/* The first of `from` and following elements, or from the end. */
+static bool loadList(sorting *s, const robj *o, size_t from, size_t n, bool backward) {
+    valueListIter it;
+    listpackValue v;
+    bool ok = true;
+    valueListIterBegin(&it, o, backward ? -(long)from - 1 : (long)from, backward);
+    while (ok && s->count < n && valueListIterNext(&it, &v)) ok = addItem(s, n, &v);
+    valueListIterEnd(&it);
+    return ok;
+}
+
+static bool loadSet(sorting *s, const robj *o, size_t from, size_t n) {
+    setIterator it;
+    setMember m;
+    bool ok = true;
+    setIterBegin(&it, o);
+    for (size_t i = 0; ok && s->count < n && setIterNext(&it, &m); i++)
+        if (i >= from) ok = addItem(s, n, &m);
+    setIterEnd(&it);
+    return ok;
+}
+
+/* A member may be text that the iterator has printed, and prints over with the next. */
+static bool loadZset(sorting *s, const robj *o, size_t from, size_t n, bool backward) {
+    zsetIter it = zsetIterAt(o, backward ? zsetCount(o) - 1 - from : from, backward);
+    zsetElement e;
+    while (s->count < n && zsetIterNext(&it, &e)) {
+        if ((uintptr_t)e.member.ptr - (uintptr_t)&it < sizeof(it)) {
+            char *digits = digitsOfNext(s, n);
+            if (!digits) return false;
+            memcpy(digits, e.member.ptr, e.member.len);
+            e.member.ptr = digits;
+        }
+        addText(s, e.member);
+    }
+    return true;
+}
+
+/* Where nothing is to be sorted, only what is shown is loaded, in the order of the value. */
+static bool load(sorting *s, const robj *o, const sortOptions *opts) {
+    size_t size = elementsOf(o);
+    s->from = opts->offset < 0 ? 0 : (unsigned long long)opts->offset < size ? (size_t)opts->offset : size;
+    s->to = opts->limit < 0 || (unsigned long long)opts->limit >= size - s->from ? size : s->from + (size_t)opts->limit;
+    size_t from = 0, n = size;
+    if (opts->unsorted) {
+        from = s->from;
+        n = s->to - s->from;
+        s->from = 0;
+        s->to = n;
+    }
+    if (n == 0) return true;
+    s->items = ztrymalloc(n * sizeof(*s->items));
+    if (!s->items) return false;
+    bool backward = opts->unsorted && opts->desc;
+    if (o->type == OBJ_LIST) return loadList(s, o, from, n, backward);
+    if (o->type == OBJ_ZSET) return loadZset(s, o, from, n, backward);
+    return loadSet(s, o, from, n);
+}
+
+/* ---- Weights ---- */
+
+static slice untilNul(slice text) {
+    return sliceOf(text.ptr, text.ptr ? strnlen(text.ptr, text.len) : 0);
+}
+
+static bool parseScore(slice text, double *score) {
+    text = untilNul(text);
+    return string2d(text.ptr, text.len, score);
+}
+
+/* The weight of an item is `text`, ptr NULL: none. False when it is no number but has to be. */
+static bool weigh(const sorting *s, sortItem *item, slice text, bool by_bytes) {
+    if (s->alpha) {
+        item->weight = by_bytes ? text : untilNul(text);
+        return true;
+    }
+    item->score = 0;
+    return !text.ptr || parseScore(text, &item->score);
+}
+
+/* Digits of a value that is an integer are the lookup's own: they move to where the item can keep them. */
+static bool keepDigits(sorting *s, size_t i, const sortValue *v) {
+    if (!s->alpha || v->text.ptr != v->digits) return true;
+    if (!s->weights && !(s->weights = ztrymalloc(s->count * LONG_STR_SIZE))) return false;
+    char *copy = s->weights + i * LONG_STR_SIZE;
+    memcpy(copy, v->digits, LONG_STR_SIZE);
+    s->items[i].weight.ptr = copy;
+    return true;
+}
+
+typedef enum { WEIGHED, NOT_A_NUMBER, NO_MEMORY } weighResult;
+
+static weighResult weighBy(sorting *s, client *c, const sortPattern *by, bool by_bytes) {
+    sortLookups *l = sortLookupsCreate(by, 1, s->longest);
+    weighResult result = l ? WEIGHED : NO_MEMORY;
+    for (size_t at = 0; result == WEIGHED && at < s->count;) {
+        size_t end = at;
+        sortLookupsBegin(l);
+        while (end < s->count && sortLookupsAdd(l, by, s->items[end].text)) end++;
+        const sortValue *v = sortLookupsRun(l, c);
+        for (; at < end && result == WEIGHED; at++, v++) {
+            if (!weigh(s, &s->items[at], v->text, by_bytes)) result = NOT_A_NUMBER;
+            else if (!keepDigits(s, at, v)) result = NO_MEMORY;
+        }
+    }
+    sortLookupsFree(l);
+    return result;
+}
+
+static weighResult weighElements(sorting *s, bool by_bytes) {
+    for (size_t i = 0; i < s->count; i++)
+        if (!weigh(s, &s->items[i], s->items[i].text, by_bytes)) return NOT_A_NUMBER;
+    return WEIGHED;
+}
+
+/* strcoll() wants strings that end with NUL. */
+static bool copyWeights(sorting *s) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < s->count; i++) bytes += s->items[i].weight.len + 1;
+    char *copies = ztrymalloc(bytes ? bytes : 1), *at = copies;
+    if (!copies) return false;
+    for (size_t i = 0; i < s->count; i++) {
+        slice *weight = &s->items[i].weight;
+        if (!weight->ptr) continue;
+        memcpy(at, weight->ptr, weight->len);
+        at[weight->len] = '\0';
+        weight->ptr = at;
+        at += weight->len + 1;
+    }
+    zfree(s->weights);
+    s->weights = copies;
+    return true;
+}
+
+static bool localeHasRules(void) {
+    const char *name = setlocale(LC_COLLATE, NULL);
+    return name && strcmp(name, "C") != 0 && strcmp(name, "POSIX") != 0;
+}
+
+/* Give each item its weight. False after an error. What is stored is ordered by bytes, the same everywhere. */
+static bool weighAll(sorting *s, client *c, const sortOptions *opts) {
+    bool stored = opts->store_arg != 0;
+    weighResult result = s->has_by ? weighBy(s, c, &opts->by, stored) : weighElements(s, stored);
+    if (result == WEIGHED && s->alpha && !stored && localeHasRules()) {
+        s->collate = true;
+        if (!copyWeights(s)) result = NO_MEMORY;
+    }
+    if (result == NOT_A_NUMBER) addReplyError(c, "One or more scores can't be converted into double");
+    if (result == NO_MEMORY) addReplyNoMemory(c);
+    return result == WEIGHED;
+}
+
+/* ---- Order ---- */
+
+static int compareWeights(const sorting *s, const sortItem *a, const sortItem *b) {
+    if (!s->alpha) {
+        if (a->score != b->score) return a->score > b->score ? 1 : -1;
+        return sliceCmp(a->text, b->text);
+    }
+    if (!a->weight.ptr || !b->weight.ptr) return (a->weight.ptr != NULL) - (b->weight.ptr != NULL);
+    return s->collate ? strcoll(a->weight.ptr, b->weight.ptr) : sliceCmp(a->weight, b->weight);
+}
+
+static bool isBefore(const sorting *s, const sortItem *a, const sortItem *b) {
+    int order = compareWeights(s, a, b);
+    if (order) return s->desc ? order > 0 : order < 0;
+    return a->index < b->index;
+}
+
+static void swapItems(sortItem *a, sortItem *b) {
+    sortItem was = *a;
+    *a = *b;
+    *b = was;
+}
+
+#define INSERT_MAX 12 /* items that are put in order one by one */
+
+static void insertAll(const sorting *s, sortItem *items, size_t n) {
+    for (size_t i = 1; i < n; i++) {
+        sortItem one = items[i];
+        size_t at = i;
+        for (; at && isBefore(s, &one, &items[at - 1]); at--) items[at] = items[at - 1];
+        items[at] = one;
+    }
+}
+
+/* Put a random item where it belongs, what is before it before it; its place. */
+static size_t splitAround(const sorting *s, sortItem *items, size_t n) {
+    swapItems(&items[rngBelow(rngThread(), n)], &items[n - 1]);
+    size_t place = 0;
+    for (size_t i = 0; i < n - 1; i++)
+        if (isBefore(s, &items[i], &items[n - 1])) swapItems(&items[i], &items[place++]);
+    swapItems(&items[place], &items[n - 1]);
+    return place;
+}
+
+/* Order [low, high) as far as it meets what is shown. The smaller part by a call, so that calls are few deep. */
+static void orderPart(const sorting *s, size_t low, size_t high) {
+    while (high - low > INSERT_MAX && low < s->to && high > s->from) {
+        size_t place = low + splitAround(s, s->items + low, high - low);
+        if (place - low < high - place) {
+            orderPart(s, low, place);
+            low = place + 1;
+        } else {
+            orderPart(s, place + 1, high);
+            high = place;
+        }
+    }
+    if (high - low <= INSERT_MAX) insertAll(s, s->items + low, high - low);
+}
+
+/* ---- Results ---- */
+
+static void addReplyValue(client *c, const sortValue *v) {
+    if (v->string) addReplyBulkObject(c, v->string);
+    else if (v->text.ptr) addReplyBulk(c, v->text);
+    else addReplyNull(c);
+}
+
+static void storeValue(robj *list, slice text) {
+    slice value = text.ptr ? text : sliceOf("", 0);
+    valueListPush(list, LIST_TAIL, &value, 1);
+}
+
+/* What is shown, into the reply, or to the end of `list`. */
+static void showItems(const sorting *s, client *c, robj *list) {
+    for (size_t i = s->from; i < s->to; i++) {
+        if (list) storeValue(list, s->items[i].text);
+        else addReplyBulk(c, s->items[i].text);
+    }
+}
+
+/* The same by the patterns of GET. */
+static void showValues(const sorting *s, client *c, const sortOptions *opts, sortLookups *l, robj *list) {
+    size_t item = s->from;
+    uint32_t get = 0;
+    while (item < s->to) {
+        size_t n = 0;
+        sortLookupsBegin(l);
+        while (item < s->to && sortLookupsAdd(l, &opts->get[get], s->items[item].text)) {
+            n++;
+            if (++get < opts->gets) continue;
+            get = 0;
+            item++;
+        }
+        for (const sortValue *v = sortLookupsRun(l, c); n; n--, v++) {
+            if (list) storeValue(list, v->text);
+            else addReplyValue(c, v);
+        }
+    }
+}
+
+static void storeTake(client *c, const sortOptions *opts, robj *list) {
+    hashedKey key = clientKeyAt(c, opts->store_arg);
+    long long count = (long long)valueListCount(list);
+    if (count) {
+        setKeyTake(c->db, list, key, false);
+        keyChanged(c, key, NOTIFY_LIST, "sortstore", count);
+    } else {
+        objectFree(list);
+        if (lookupKeyWrite(c->db, key)) {
+            dbDelete(c->db, key);
+            keyChanged(c, key, NOTIFY_GENERIC, "del", 1);
+        }
+    }
+    addReplyLongLong(c, count);
+}
+
+/* Memory for what is to be stored, of the elements at least. */
+static bool reserveStored(const sorting *s, client *c, const sortOptions *opts) {
+    size_t bytes = 0;
+    for (size_t i = s->from; i < s->to; i++) bytes += listpackEntryBytesMax(s->items[i].text.len);
+    return commandMemoryReserve(c, bytes * (opts->gets ? opts->gets : 1));
+}
+
+static void show(const sorting *s, client *c, const sortOptions *opts) {
+    sortLookups *l = NULL;
+    robj *list = NULL;
+    if (opts->gets && !(l = sortLookupsCreate(opts->get, opts->gets, s->longest))) {
+        addReplyNoMemory(c);
+        return;
+    }
+    if (opts->store_arg) {
+        if (!reserveStored(s, c, opts)) goto cleanup;
+        list = valueListCreate(c->argv[opts->store_arg]);
+    } else {
+        addReplyArrayLen(c, (long long)(s->to - s->from) * (opts->gets ? opts->gets : 1));
+    }
+    if (opts->gets) showValues(s, c, opts, l, list);
+    else showItems(s, c, list);
+    if (list) storeTake(c, opts, list);
+cleanup:
+    sortLookupsFree(l);
+}
+
+/* ---- The commands ---- */
+
+static void sortValueOf(client *c, const robj *o, sortOptions *opts) {
+    /* What has no order gets one before it is stored: it must be the same on every server. */
+    if (opts->unsorted && opts->store_arg && o && o->type == OBJ_SET) {
+        opts->unsorted = opts->has_by = false;
+        opts->alpha = true;
+    }
+    sorting s = {.desc = opts->desc, .alpha = opts->alpha, .has_by = opts->has_by};
+    if (!load(&s, o, opts)) {
+        addReplyNoMemory(c);
+    } else if (opts->unsorted || weighAll(&s, c, opts)) {
+        if (!opts->unsorted) orderPart(&s, 0, s.count);
+        show(&s, c, opts);
+    }
+    sortingFree(&s);
+}
+
+static void sortGeneric(client *c, bool may_store) {
+    sortOptions opts;
+    if (!parseOptions(c, may_store, &opts)) return;
+    robj *o = lookupKeyRead(c->db, clientKeyAt(c, 1));
+    if (!isSortable(o)) addReplyWrongType(c);
+    else sortValueOf(c, o, &opts);
+    optionsFree(&opts);
+}
+
+/* SORT key [BY pattern] [LIMIT offset count] [GET pattern ...] [ASC|DESC] [ALPHA] [STORE destination] */
+void sortCommand(client *c) {
+    sortGeneric(c, true);
+}
+
+/* SORT_RO key [BY pattern] [LIMIT offset count] [GET pattern ...] [ASC|DESC] [ALPHA] */
+void sortRoCommand(client *c) {
+    sortGeneric(c, false);
+}

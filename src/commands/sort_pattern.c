@@ -1,0 +1,123 @@
+/* sort_pattern.c -- what the patterns of SORT's BY and GET stand for: values of other keys, found by groups.
+ *
+ * The names of a group of keys are written behind each other and hashed, dictPrefetch() walks all of them through the
+ * keyspace at once, and then each is looked up as any key that is read. A group ends when it is full, or its names have
+ * filled the block, which has room for the longest one.
+ *
+ * Not here    the order of elements, and what is replied (sort.c).
+ * Owns        the block of names.
+ * Threads     main.
+ * Tests       tests/type/sort.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "sort_pattern.h"
+
+#include "db.h"
+#include "memory_prefetch.h"
+#include "zmalloc.h"
+
+#define GROUP DICT_PREFETCH_MAX
+#define NAMES_BYTES ((size_t)8192) /* of a group, unless one name is longer */
+
+typedef struct lookup {
+    const sortPattern *pattern;
+    hashedKey key; /* without a star: name.ptr is NULL */
+    slice element;
+} lookup;
+
+struct sortLookups {
+    size_t count, used, size; /* lookups; bytes of names, and room for them */
+    lookup lookups[GROUP];
+    sortValue values[GROUP];
+    dictLookup keys[GROUP];
+    char names[];
+};
+
+sortPattern sortPatternOf(slice text) {
+    sortPattern p = {.is_element = text.len == 1 && text.ptr[0] == '#'};
+    const char *star = text.len ? memchr(text.ptr, '*', text.len) : NULL;
+    if (p.is_element || !star) return p;
+    const char *end = text.ptr + text.len, *after = star + 1;
+    const char *arrow = memmem(after, (size_t)(end - after), "->", 2);
+    p.has_star = true;
+    p.before = sliceOf(text.ptr, (size_t)(star - text.ptr));
+    if (arrow && arrow + 2 < end) {
+        p.field = sliceOf(arrow + 2, (size_t)(end - arrow - 2));
+        end = arrow;
+    }
+    p.after = sliceOf(after, (size_t)(end - after));
+    return p;
+}
+
+static size_t nameBytes(const sortPattern *p, size_t element) {
+    return p->before.len + element + p->after.len;
+}
+
+sortLookups *sortLookupsCreate(const sortPattern *patterns, size_t count, size_t longest) {
+    size_t size = NAMES_BYTES;
+    for (size_t i = 0; i < count; i++)
+        if (nameBytes(&patterns[i], longest) > size) size = nameBytes(&patterns[i], longest);
+    sortLookups *l = ztrymalloc(sizeof(*l) + size);
+    if (!l) return NULL;
+    l->size = size;
+    sortLookupsBegin(l);
+    return l;
+}
+
+void sortLookupsFree(sortLookups *l) {
+    zfree(l);
+}
+
+void sortLookupsBegin(sortLookups *l) {
+    l->count = l->used = 0;
+}
+
+static char *put(char *at, slice s) {
+    if (s.len) memcpy(at, s.ptr, s.len);
+    return at + s.len;
+}
+
+bool sortLookupsAdd(sortLookups *l, const sortPattern *pattern, slice element) {
+    bool names_key = pattern->has_star;
+    size_t bytes = names_key ? nameBytes(pattern, element.len) : 0;
+    if (l->count == GROUP || bytes > l->size - l->used) return false;
+    lookup *one = &l->lookups[l->count++];
+    *one = (lookup){.pattern = pattern, .element = element};
+    if (!names_key) return true;
+    char *name = l->names + l->used;
+    put(put(put(name, pattern->before), element), pattern->after);
+    one->key = hashedKeyOf(sliceOf(name, bytes));
+    l->used += bytes;
+    return true;
+}
+
+/* The entry of each lookup; NULL where there is none. */
+static void findKeys(sortLookups *l, client *c, robj *entries[GROUP]) {
+    const dict *d = dbDict(c->db, -1);
+    size_t n = 0;
+    for (size_t i = 0; i < l->count; i++)
+        if (l->lookups[i].pattern->has_star)
+            l->keys[n++] = (dictLookup){.d = d, .key = l->lookups[i].key.name, .hash = l->lookups[i].key.hash};
+    if (n) dictPrefetch(l->keys, n);
+    for (size_t i = 0; i < l->count; i++)
+        entries[i] = l->lookups[i].pattern->has_star ? lookupKeyRead(c->db, l->lookups[i].key) : NULL;
+}
+
+const sortValue *sortLookupsRun(sortLookups *l, client *c) {
+    robj *entries[GROUP];
+    findKeys(l, c, entries);
+    for (size_t i = 0; i < l->count; i++) {
+        const sortPattern *p = l->lookups[i].pattern;
+        sortValue *v = &l->values[i];
+        robj *o = entries[i];
+        v->string = NULL;
+        v->text = sliceOf(NULL, 0);
+        if (p->is_element) {
+            v->text = l->lookups[i].element;
+        } else if (o && o->type == OBJ_STRING && !p->field.ptr) {
+            v->string = o;
+            v->text = objectString(o, v->digits);
+        }
+    }
+    return l->values;
+}
