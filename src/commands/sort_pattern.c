@@ -1,8 +1,8 @@
 /* sort_pattern.c -- what the patterns of SORT's BY and GET stand for: values of other keys, found by groups.
  *
  * The names of a group of keys are written behind each other and hashed, dictPrefetch() walks all of them through the
- * keyspace at once, and then each is looked up as any key that is read. A group ends when it is full, or its names have
- * filled the block, which has room for the longest one.
+ * keyspace at once, and then each is looked up as any key that is read; fields of hashes are fetched likewise. A group
+ * ends when it is full, or its names have filled the block, which has room for the longest one.
  *
  * Not here    the order of elements, and what is replied (sort.c).
  * Owns        the block of names.
@@ -14,6 +14,7 @@
 
 #include "db.h"
 #include "memory_prefetch.h"
+#include "value_hash.h"
 #include "zmalloc.h"
 
 #define GROUP DICT_PREFETCH_MAX
@@ -29,7 +30,7 @@ struct sortLookups {
     size_t count, used, size; /* lookups; bytes of names, and room for them */
     lookup lookups[GROUP];
     sortValue values[GROUP];
-    dictLookup keys[GROUP];
+    dictLookup fetched[GROUP];
     char names[];
 };
 
@@ -97,15 +98,42 @@ static void findKeys(sortLookups *l, client *c, robj *entries[GROUP]) {
     size_t n = 0;
     for (size_t i = 0; i < l->count; i++)
         if (l->lookups[i].pattern->has_star)
-            l->keys[n++] = (dictLookup){.d = d, .key = l->lookups[i].key.name, .hash = l->lookups[i].key.hash};
-    if (n) dictPrefetch(l->keys, n);
+            l->fetched[n++] = (dictLookup){.d = d, .key = l->lookups[i].key.name, .hash = l->lookups[i].key.hash};
+    if (n) dictPrefetch(l->fetched, n);
     for (size_t i = 0; i < l->count; i++)
         entries[i] = l->lookups[i].pattern->has_star ? lookupKeyRead(c->db, l->lookups[i].key) : NULL;
+}
+
+static bool isField(const lookup *one, const robj *o) {
+    return one->pattern->field.ptr && o && o->type == OBJ_HASH;
+}
+
+/* Ask for the fields that are in tables. */
+static void fetchFields(sortLookups *l, robj *entries[GROUP]) {
+    size_t n = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        slice field = l->lookups[i].pattern->field;
+        const dict *d = isField(&l->lookups[i], entries[i]) ? hashTable(entries[i]) : NULL;
+        if (d) l->fetched[n++] = (dictLookup){.d = d, .key = field, .hash = dictHash(d, field)};
+    }
+    if (n) dictPrefetch(l->fetched, n);
+}
+
+/* Text that is printed into the pair moves to the value. */
+static void readField(const robj *o, slice field, sortValue *v) {
+    hashPair pair;
+    const dict *d = hashTable(o);
+    if (!hashFind(o, field, d ? dictHash(d, field) : 0, &pair)) return;
+    v->text = pair.value;
+    if (pair.value.ptr != pair.value_digits) return;
+    memcpy(v->digits, pair.value_digits, pair.value.len);
+    v->text.ptr = v->digits;
 }
 
 const sortValue *sortLookupsRun(sortLookups *l, client *c) {
     robj *entries[GROUP];
     findKeys(l, c, entries);
+    fetchFields(l, entries);
     for (size_t i = 0; i < l->count; i++) {
         const sortPattern *p = l->lookups[i].pattern;
         sortValue *v = &l->values[i];
@@ -117,6 +145,8 @@ const sortValue *sortLookupsRun(sortLookups *l, client *c) {
         } else if (o && o->type == OBJ_STRING && !p->field.ptr) {
             v->string = o;
             v->text = objectString(o, v->digits);
+        } else if (isField(&l->lookups[i], o)) {
+            readField(o, p->field, v);
         }
     }
     return l->values;

@@ -251,6 +251,55 @@ start_server {each {r FLUSHALL} env {LC_ALL C}} {
         assert_equal {1 2} [r SORT list BY w_*_w GET w_*_w]
     }
 
+    # ---- Fields of hashes -------------------------------------------------------------------------------------
+
+    foreach {encoding more} {listpack 0 hashtable 600} {
+        test "BY and GET of fields ($encoding)" {
+            r RPUSH list a b c
+            foreach {element weight} {a 20 b 10} {
+                for {set i 0} {$i < $more} {incr i} {
+                    lappend fields($element) other:$i $i
+                }
+                lappend fields($element) weight $weight name text:$element
+                r HSET hash:$element:h {*}$fields($element)
+                assert_equal $encoding [r OBJECT ENCODING hash:$element:h]
+            }
+            unset fields
+            assert_equal {c b a} [r SORT list BY hash:*:h->weight]
+            assert_equal {c b a} [r SORT list BY hash:*:h->weight ALPHA]
+            assert_equal {text:a 20 text:b 10 (nil) (nil)} [r SORT list ALPHA GET hash:*:h->name GET hash:*:h->weight]
+            assert_equal {(nil) (nil) (nil)} [r SORT list ALPHA GET hash:*:h->none]
+            assert_equal 3 [r SORT list BY nosort GET hash:*:h->weight STORE to]
+            assert_equal {20 10 {}} [r LRANGE to 0 -1]
+        }
+    }
+
+    test "A field is all behind the first arrow that follows the star" {
+        r RPUSH list a b
+        r HSET h_a x->y 2 f* 1
+        r HSET h_b x->y 1 f* 2
+        r MSET a->x_a 2 a->x_b 1 h_a-> 2 h_b-> 1
+        assert_equal {1 2} [r SORT list BY h_*->x->y GET h_*->x->y]
+        assert_equal {1 2} [r SORT list BY h_*->f* GET h_*->f*]
+        assert_equal {1 2} [r SORT list BY a->x_* GET a->x_*]
+        assert_equal {1 2} [r SORT list BY h_*-> GET h_*->]
+    }
+
+    test "A field of what is no hash, and a hash without a field, are null" {
+        r RPUSH list a
+        r SET s_a x
+        r HSET h_a f x
+        assert_equal {(nil) (nil)} [r SORT list ALPHA GET s_*->f GET h_*]
+    }
+
+    test "A field whose time is over is null" {
+        r RPUSH list a
+        r HSET h_a f x g y
+        r HPEXPIRE h_a 1 FIELDS 1 f
+        after 20
+        assert_equal {(nil) y} [r SORT list ALPHA GET h_*->f GET h_*->g]
+    }
+
     # ---- STORE ------------------------------------------------------------------------------------------------
 
     test "STORE makes a list of what is shown, and says how long it is" {

@@ -30,7 +30,8 @@ REPLIES = {
 
 
 def commands(g):
-    source = lambda: g.key(g.r.choice(["list", "list", "set", "zset"]))
+    # No sorted sets: the peer's SORT makes a skiplist of a listpack that it reads. tests/type/sort.tcl has them.
+    source = lambda: g.r.choice(["list:1", "list:2", "list:3", "set:1", "set:2", "set:3", "none"])
     name = lambda prefix: prefix + g.member()
 
     def sort(store):
