@@ -338,6 +338,11 @@ static bool rowOfListpack(const robj *o, memberRow *row) {
     return true;
 }
 
+/* Nobody hears the rest of the reply: the client is closed, because it got too large, or has replies off. */
+static bool isUnheard(const client *c) {
+    return c->flags & (CLIENT_CLOSE_ASAP | CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP);
+}
+
 /* The members of `n` ranks: those in `ranks`, or, where that is NULL, random ones. */
 static void replyRanks(client *c, const robj *o, const size_t *ranks, size_t n, bool with_scores) {
     size_t size = zsetCount(o);
@@ -347,7 +352,7 @@ static void replyRanks(client *c, const robj *o, const size_t *ranks, size_t n, 
         return;
     }
     addReplyMembersLen(c, n, with_scores);
-    for (size_t i = 0; i < n && !(c->flags & CLIENT_CLOSE_ASAP); i++) {
+    for (size_t i = 0; i < n && !isUnheard(c); i++) {
         size_t rank = ranks ? ranks[i] : rngBelow(rngThread(), size);
         if (row.elements) addReplyMember(c, row.elements[rank].member, row.elements[rank].score, with_scores);
         else replyRank(c, o, rank, with_scores);

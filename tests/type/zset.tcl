@@ -412,6 +412,27 @@ foreach encoding {listpack skiplist} {
         assert_error $syntax {r ZRANDMEMBER key 1 SCORES}
     }
 
+    test "$encoding: a ZRANDMEMBER without end stops where nobody hears it" {
+        r ZADD key 1 a
+        with_clients c {
+            $c pipeline {{CLIENT REPLY OFF} {ZRANDMEMBER key -4611686018427387904} {CLIENT REPLY ON}}
+            assert_equal OK [$c reply]
+            $c pipeline {{CLIENT REPLY SKIP} {ZRANDMEMBER key -4611686018427387904} {ECHO behind}}
+            assert_equal behind [$c reply]
+        }
+    }
+
+    test "$encoding: a ZRANDMEMBER without end stops when the client is closed for it" {
+        r ZADD key 1 a
+        with_config {client-output-buffer-limit "normal 1mb 0 0"} {
+            with_clients c {
+                $c send ZRANDMEMBER key -4611686018427387904
+                assert [$c closed_within 10000]
+            }
+        }
+        assert_equal PONG [r PING]
+    }
+
     test "$encoding: ZSCAN visits every member" {
         for {set i 0} {$i < 100} {incr i} {
             r ZADD key $i m:$i
