@@ -334,7 +334,7 @@ static bool reserveResult(client *c, const request *q) {
     for (uint32_t i = 0; i < q->keys; i++) {
         const source *s = &q->sources[i];
         if (!s->o || (q->op == OP_DIFF && i > 0)) continue;
-        size_t needs = objectMemUsage(s->o, 5) + s->count * 3 * sizeof(void *);
+        size_t needs = objectMemUsage(s->o, 5) + s->count * 5 * sizeof(void *);
         if (q->op != OP_INTER) bytes += needs;
         else if (i == 0) bytes = needs;
     }

@@ -77,10 +77,18 @@ void zsetBuildPrefetch(const zsetBuilder *b, const slice *members, const uint64_
 
 /* ---- Sorting ---- */
 
+/* A score as an integer of the same order beside its entry, so that sorting reads entries only where scores are equal. */
 typedef struct scoredEntry {
-    double score;
+    uint64_t ordinal;
     zsetEntry *entry;
 } scoredEntry;
+
+static uint64_t ordinalOf(double score) {
+    uint64_t u;
+    score += 0.0; /* -0.0 becomes 0.0 */
+    memcpy(&u, &score, sizeof(u));
+    return u >> 63 ? ~u : u | UINT64_C(1) << 63;
+}
 
 static int compareEntries(const zsetEntry *a, const zsetEntry *b) {
     if (a->score != b->score) return a->score < b->score ? -1 : 1;
@@ -89,7 +97,7 @@ static int compareEntries(const zsetEntry *a, const zsetEntry *b) {
 
 static int compareScored(const void *pa, const void *pb) {
     const scoredEntry *a = pa, *b = pb;
-    if (a->score != b->score) return a->score < b->score ? -1 : 1;
+    if (a->ordinal != b->ordinal) return a->ordinal < b->ordinal ? -1 : 1;
     return sliceCmp(zsetMemberOf(a->entry), zsetMemberOf(b->entry));
 }
 
@@ -110,16 +118,58 @@ static void reverse(zsetBuilder *b) {
     }
 }
 
-/* Scores beside the pointers, so that comparing reads no entry but where scores are equal. */
-static void sortEntries(zsetBuilder *b) {
-    scoredEntry *row = zmalloc(b->count * sizeof(*row));
-    for (size_t i = 0; i < b->count; i++) {
-        if (i + PREFETCH_AHEAD < b->count) prefetchRead(b->entries[i + PREFETCH_AHEAD]);
-        zsetEntry *entry = b->entries[i];
-        row[i] = (scoredEntry){entry->score, entry};
+enum { DIGITS = 8, DIGIT_VALUES = 256, RADIX_MIN = 512 };
+
+static unsigned digitOf(uint64_t ordinal, int digit) {
+    return (unsigned)(ordinal >> 8 * digit) & (DIGIT_VALUES - 1);
+}
+
+/* By ordinal, a digit of eight bits at a time from the lowest; a digit that is the same in all of them costs nothing,
+ * and integers have several. Returns which of the two rows has the result. */
+static scoredEntry *radixSort(scoredEntry *row, scoredEntry *spare, size_t n) {
+    size_t counts[DIGITS][DIGIT_VALUES] = {{0}};
+    for (size_t i = 0; i < n; i++)
+        for (int digit = 0; digit < DIGITS; digit++) counts[digit][digitOf(row[i].ordinal, digit)]++;
+    for (int digit = 0; digit < DIGITS; digit++) {
+        size_t *place = counts[digit], sum = 0;
+        if (place[digitOf(row[0].ordinal, digit)] == n) continue;
+        for (int value = 0; value < DIGIT_VALUES; value++) {
+            size_t count = place[value];
+            place[value] = sum;
+            sum += count;
+        }
+        for (size_t i = 0; i < n; i++) spare[place[digitOf(row[i].ordinal, digit)]++] = row[i];
+        scoredEntry *sorted = spare;
+        spare = row;
+        row = sorted;
     }
-    qsort(row, b->count, sizeof(*row), compareScored);
-    for (size_t i = 0; i < b->count; i++) b->entries[i] = row[i].entry;
+    return row;
+}
+
+/* Entries of equal scores, by member. */
+static void sortEqual(scoredEntry *row, size_t n) {
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && row[end].ordinal == row[i].ordinal;) end++;
+        if (end - i > 1) qsort(row + i, end - i, sizeof(*row), compareScored);
+    }
+}
+
+static void sortEntries(zsetBuilder *b) {
+    size_t n = b->count;
+    bool radix = n >= RADIX_MIN;
+    scoredEntry *row = zmalloc((radix ? 2 : 1) * n * sizeof(*row)), *sorted = row;
+    for (size_t i = 0; i < n; i++) {
+        if (i + PREFETCH_AHEAD < n) prefetchRead(b->entries[i + PREFETCH_AHEAD]);
+        zsetEntry *entry = b->entries[i];
+        row[i] = (scoredEntry){ordinalOf(entry->score), entry};
+    }
+    if (radix) {
+        sorted = radixSort(row, row + n, n);
+        sortEqual(sorted, n);
+    } else {
+        qsort(row, n, sizeof(*row), compareScored);
+    }
+    for (size_t i = 0; i < n; i++) b->entries[i] = sorted[i].entry;
     zfree(row);
 }
 
