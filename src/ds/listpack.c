@@ -667,6 +667,59 @@ void listpackDropLast(uint8_t *lp, size_t n) {
     lp[bytes] = END;
 }
 
+/* ---- Bare -------------------------------------------------------------------------------------------------------- */
+
+/* An entry without its backlen. The spans of the table have one byte of it. */
+static inline size_t bareSpan(const uint8_t *at) {
+    size_t span = spans[*at];
+    if (likely(span)) return span - 1;
+    return *at < TEXT12_BELOW ? 2 + text12Length(at) : 5 + (size_t)loadLe32(at + 1);
+}
+
+const uint8_t *listpackBareNext(const uint8_t *at) {
+    return unlessEnd(at + bareSpan(at));
+}
+
+uint8_t *listpackBare(const uint8_t *lp) {
+    uint8_t scratch[LISTPACK_BARE_MAX], *to = scratch + HEADER;
+    serverAssert(listpackBytes(lp) <= LISTPACK_BARE_MAX);
+    for (const uint8_t *at = lp + HEADER; *at != END; at += spanOf(at)) {
+        size_t n = bareSpan(at);
+        memcpy(to, at, n);
+        to += n;
+    }
+    *to++ = END;
+    size_t bytes = (size_t)(to - scratch);
+    setHeader(scratch, bytes, knownCount(lp));
+    uint8_t *bare = zmalloc(bytes);
+    memcpy(bare, scratch, bytes);
+    return bare;
+}
+
+uint8_t *listpackOfBare(const uint8_t *bare) {
+    size_t bytes = listpackBytes(bare), count = knownCount(bare);
+    for (const uint8_t *at = bare + HEADER; *at != END; at += bareSpan(at)) bytes += backlenBytes(bareSpan(at));
+    uint8_t *lp = unknownSize(zmalloc(bytes)), *to = lp + HEADER;
+    for (const uint8_t *at = bare + HEADER; *at != END;) {
+        size_t n = bareSpan(at);
+        memcpy(to, at, n);
+        writeBacklen(to + n, n);
+        to += n + backlenBytes(n);
+        at += n;
+    }
+    *to = END;
+    setHeader(lp, bytes, count);
+    return lp;
+}
+
+bool listpackBareSet(uint8_t *bare, const uint8_t *at, int64_t num) {
+    encoding e;
+    encodeInteger(&e, num);
+    if (e.head_len != bareSpan(at)) return false;
+    memcpy(bare + (at - bare), e.head, e.head_len);
+    return true;
+}
+
 /* ---- Both -------------------------------------------------------------------------------------------------------- */
 
 /* Both are known, or the sum is not. */

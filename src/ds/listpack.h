@@ -148,6 +148,20 @@ uint8_t *listpackPrependWithin(uint8_t *lp, slice value, size_t room);
 uint8_t *listpackDropFirst(uint8_t *lp, size_t n);
 void listpackDropLast(uint8_t *lp, size_t n);
 
+/* ---- Bare: entries without what leads backwards ----
+ * For what is full, read often and hardly changed: each entry is a byte shorter, or more where it is long. A bare
+ * listpack is a block of exactly its bytes, with the header and end of a listpack. listpackFirst(), listpackGet(),
+ * listpackText(), listpackInteger() and listpackEquals() read it. */
+
+/* A bare copy; never NULL for up to LISTPACK_BARE_MAX bytes, which the listpack must not exceed. */
+#define LISTPACK_BARE_MAX 16384
+uint8_t *listpackBare(const uint8_t *lp) must_check;
+/* The listpack that it was. */
+uint8_t *listpackOfBare(const uint8_t *bare) must_check;
+const uint8_t *listpackBareNext(const uint8_t *at);
+/* Put an integer where one is that takes as many bytes; false: it does not, nothing has changed. */
+bool listpackBareSet(uint8_t *bare, const uint8_t *at, int64_t num) must_check;
+
 /* ---- Trust ---- */
 
 /* Called for each entry that has been found whole; false refuses the listpack. Only this entry and those before it may

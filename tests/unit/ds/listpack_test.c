@@ -642,3 +642,47 @@ TEST(listpack_deletes_what_is_equal) {
         }
     }
 }
+
+/* ---- Bare ---- */
+
+TEST(listpack_bare_holds_the_same) {
+    static char text[5000];
+    uint64_t rng = unitRandomSeed();
+    memset(text, 'b', sizeof(text));
+    for (int round = 0; round < 300; round++) {
+        uint8_t *lp = listpackCreate(0);
+        size_t n = unitRandom(&rng) % 40;
+        for (size_t i = 0; i < n; i++) {
+            size_t len = unitRandom(&rng) % (unitRandom(&rng) % 8 ? 130 : 5000);
+            if (listpackBytes(lp) + len + 20 > LISTPACK_BARE_MAX) break;
+            if (unitRandom(&rng) % 2) lp = listpackAppend(lp, sliceOf(text, len));
+            else lp = listpackAppendInteger(lp, (int64_t)unitRandom(&rng) >> unitRandom(&rng) % 64);
+        }
+        uint8_t *bare = listpackBare(lp);
+        CHECK(zmallocSize(bare) == zmallocGoodSize(listpackBytes(bare)));
+        const uint8_t *at = listpackFirst(bare), *wanted = listpackFirst(lp);
+        for (; at && wanted; at = listpackBareNext(at), wanted = listpackNext(wanted)) {
+            char a[LONG_STR_SIZE], b[LONG_STR_SIZE];
+            CHECK(sliceEq(listpackText(at, a), listpackText(wanted, b)));
+        }
+        CHECK(!at && !wanted);
+        uint8_t *again = listpackOfBare(bare);
+        CHECK_EQ_INT(listpackBytes(again), listpackBytes(lp));
+        CHECK_MEM(again, lp, listpackBytes(lp));
+        listpackFree(again);
+        listpackFree(bare);
+        listpackFree(lp);
+    }
+}
+
+TEST(listpack_bare_integers_change_where_they_fit) {
+    uint8_t *lp = of(3, (const char *const[]){"7", "a", "300"}), *bare = listpackBare(lp);
+    const uint8_t *at = listpackFirst(bare);
+    CHECK(listpackBareSet(bare, at, 127) && listpackGet(at).num == 127);
+    CHECK(!listpackBareSet(bare, at, 128) && listpackGet(at).num == 127);
+    at = listpackBareNext(listpackBareNext(at));
+    CHECK(listpackBareSet(bare, at, -4096) && listpackGet(at).num == -4096);
+    CHECK(!listpackBareSet(bare, at, 5));
+    listpackFree(bare);
+    listpackFree(lp);
+}
