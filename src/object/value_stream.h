@@ -95,6 +95,8 @@ typedef struct streamIterator {
     streamId start, end;
     bool backward;
     bool in_tail, walking; /* walking: `nodes` has been begun */
+    bool bare;             /* the node */
+    uint8_t *copy;         /* owns: the node, where it had to be made a listpack to be walked backwards */
     /* the node */
     streamId key;
     const uint8_t *lp, *fields, *entries; /* fields: the master's; entries: the first */

@@ -8,6 +8,8 @@
 
 /* The tail is full: put it into the tree. A new one must follow. */
 void streamKeepTail(stream *s);
+/* The bytes of a node that stands in the tree, and whether they are bare. */
+uint8_t *streamNodeBytes(const void *node, bool *bare);
 /* Find first_id anew. */
 void streamFindFirst(stream *s);
 

@@ -3,8 +3,9 @@
  *   stream --- nodes: rax   first ID -> node   first ID -> node   first ID -> node
  *          \-- tail: the last node, which is not in the tree
  *
- * What is appended goes to the tail without a way through the tree. A tail that is full is cut to its size and put
- * there, and the next begins with as much room as that one took.
+ * What is appended goes to the tail without a way through the tree. A tail that is full is made bare (listpack.h),
+ * which is a sixth to a third smaller, in a block of exactly its bytes, and put into the tree; the next begins with as
+ * much room as that one took. A node of more than LISTPACK_BARE_MAX bytes stays the listpack that it is.
  *
  * Not here    the layout of a node (value_stream_node.c), groups (value_stream_groups.c), RDB (value_stream_rdb.c), the
  *             operations of the type (value_stream_type.c).
@@ -73,13 +74,34 @@ uint64_t streamTreeNodes(const stream *s) {
     return s->tail ? s->tree_nodes + (uint64_t)streamShapeAdded(s->nodes, s->tail_key) : s->tree_nodes;
 }
 
+/* What stands in the tree for a full node: the lowest bit of the address says that it is bare. */
+static void *sealTake(uint8_t *lp) {
+    if (listpackBytes(lp) > LISTPACK_BARE_MAX) return listpackShrinkToFit(lp);
+    uint8_t *bare = listpackBare(lp);
+    listpackFree(lp);
+    return (void *)((uintptr_t)bare | 1);
+}
+
+uint8_t *streamNodeBytes(const void *node, bool *bare) {
+    *bare = (uintptr_t)node & 1;
+    return (uint8_t *)((uintptr_t)node & ~(uintptr_t)1);
+}
+
+static uint8_t *unsealTake(void *node) {
+    bool bare;
+    uint8_t *bytes = streamNodeBytes(node, &bare);
+    if (!bare) return bytes;
+    uint8_t *lp = listpackOfBare(bytes);
+    listpackFree(bytes);
+    return lp;
+}
+
 void streamKeepTail(stream *s) {
     uint8_t key[STREAM_ID_BYTES];
     if (!s->nodes) s->nodes = raxCreate();
     streamIdToBytes(s->tail_key, key);
     s->tree_nodes += (uint64_t)streamShapeAdded(s->nodes, s->tail_key);
-    s->tail = listpackShrinkToFit(s->tail);
-    raxResult added = raxTryInsert(s->nodes, sliceOf(key, sizeof(key)), s->tail, NULL);
+    raxResult added = raxTryInsert(s->nodes, sliceOf(key, sizeof(key)), sealTake(s->tail), NULL);
     serverAssert(added == RAX_ADDED);
     s->tail = NULL;
 }
@@ -87,12 +109,13 @@ void streamKeepTail(stream *s) {
 /* Take a node out of the tree and free it. */
 static void dropNode(stream *s, streamId key) {
     uint8_t bytes[STREAM_ID_BYTES];
-    void *lp;
+    void *node;
+    bool bare;
     streamIdToBytes(key, bytes);
-    bool there = raxRemove(s->nodes, sliceOf(bytes, sizeof(bytes)), &lp);
+    bool there = raxRemove(s->nodes, sliceOf(bytes, sizeof(bytes)), &node);
     serverAssert(there);
     s->tree_nodes -= (uint64_t)streamShapeAdded(s->nodes, key);
-    listpackFree(lp);
+    listpackFree(streamNodeBytes(node, &bare));
 }
 
 /* The tail has gone: the last node of the tree is the tail now. */
@@ -105,48 +128,63 @@ static void dropTail(stream *s) {
     bool found = raxIterSeek(&it, RAX_SEEK_LAST, sliceStr(""));
     serverAssert(found);
     s->tail_key = streamIdFromBytes((const uint8_t *)raxIterKey(&it).ptr);
-    s->tail = raxIterValue(&it);
+    s->tail = unsealTake(raxIterValue(&it));
     raxRemove(s->nodes, raxIterKey(&it), NULL);
     raxIterEnd(&it);
     s->tree_nodes -= (uint64_t)streamShapeAdded(s->nodes, s->tail_key);
 }
 
-/* The node that would hold this ID; NULL: none does. `place`: where its address stands. */
-static uint8_t *nodeOf(const stream *s, streamId id, streamId *key, void ***place) {
-    if (place) *place = NULL;
-    if (!s->tail) return NULL;
-    if (streamIdCmp(s->tail_key, id) <= 0) {
-        *key = s->tail_key;
-        return s->tail;
-    }
-    if (!hasNodes(s)) return NULL;
-    uint8_t bytes[STREAM_ID_BYTES], *lp = NULL;
+/* A node of a stream. */
+typedef struct foundNode {
+    streamId key;
+    uint8_t *lp; /* NULL: there is none */
+    bool bare, in_tree;
+} foundNode;
+
+static foundNode theTail(const stream *s) {
+    return (foundNode){.key = s->tail_key, .lp = s->tail};
+}
+
+static foundNode inTree(const raxIterator *it) {
+    foundNode n = {.key = streamIdFromBytes((const uint8_t *)raxIterKey(it).ptr), .in_tree = true};
+    n.lp = streamNodeBytes(raxIterValue(it), &n.bare);
+    return n;
+}
+
+/* The node that would hold this ID. */
+static foundNode nodeOf(const stream *s, streamId id) {
+    foundNode n = {.lp = NULL};
+    if (!s->tail) return n;
+    if (streamIdCmp(s->tail_key, id) <= 0) return theTail(s);
+    if (!hasNodes(s)) return n;
+    uint8_t bytes[STREAM_ID_BYTES];
     raxIterator it;
     streamIdToBytes(id, bytes);
     raxIterBegin(&it, s->nodes);
-    if (raxIterSeek(&it, RAX_SEEK_LE, sliceOf(bytes, sizeof(bytes)))) {
-        *key = streamIdFromBytes((const uint8_t *)raxIterKey(&it).ptr);
-        lp = raxIterValue(&it);
-        if (place) *place = raxFindRef(s->nodes, raxIterKey(&it));
-    }
+    if (raxIterSeek(&it, RAX_SEEK_LE, sliceOf(bytes, sizeof(bytes)))) n = inTree(&it);
     raxIterEnd(&it);
-    return lp;
+    return n;
 }
 
-/* The node at the front; NULL: none. */
-static uint8_t *firstNode(const stream *s, streamId *key) {
-    if (!hasNodes(s)) {
-        *key = s->tail_key;
-        return s->tail;
-    }
+/* The node at the front. */
+static foundNode firstNode(const stream *s) {
+    if (!hasNodes(s)) return theTail(s);
     raxIterator it;
     raxIterBegin(&it, s->nodes);
     bool found = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr(""));
     serverAssert(found);
-    *key = streamIdFromBytes((const uint8_t *)raxIterKey(&it).ptr);
-    uint8_t *lp = raxIterValue(&it);
+    foundNode n = inTree(&it);
     raxIterEnd(&it);
-    return lp;
+    return n;
+}
+
+/* A node of the tree has moved, or has become what it was not. */
+static void setInTree(stream *s, streamId key, void *node) {
+    uint8_t bytes[STREAM_ID_BYTES];
+    streamIdToBytes(key, bytes);
+    void **place = raxFindRef(s->nodes, sliceOf(bytes, sizeof(bytes)));
+    serverAssert(place);
+    *place = node;
 }
 
 /* ---- Append ------------------------------------------------------------------------------------------------------ */
@@ -226,30 +264,47 @@ void streamFindFirst(stream *s) {
 }
 
 bool streamHas(const stream *s, streamId id) {
-    streamId key;
     streamNodeEntry e;
-    const uint8_t *lp = nodeOf(s, id, &key, NULL);
-    return lp && streamNodeFind(lp, key, id, &e);
+    foundNode n = nodeOf(s, id);
+    return n.lp && streamNodeFind(n.lp, n.bare, n.key, id, &e);
 }
 
-/* Store where a node is after a change. */
-static void nodeMoved(stream *s, void **place, uint8_t *lp) {
-    if (place) *place = lp;
-    else s->tail = lp;
+/* Make a node a listpack that can be changed: the one in the tree is not there until closeNode(). */
+static void openNode(foundNode *n) {
+    if (!n->bare) return;
+    uint8_t *lp = listpackOfBare(n->lp);
+    listpackFree(n->lp);
+    n->lp = lp;
+    n->bare = false;
+}
+
+static void closeNode(stream *s, const foundNode *n) {
+    if (n->in_tree) setInTree(s, n->key, sealTake(n->lp));
+    else s->tail = n->lp;
+}
+
+/* Mark an entry, which is not the node's last live one. */
+static void deleteInNode(stream *s, foundNode *n, streamNodeEntry *e) {
+    if (n->bare) {
+        if (streamNodeDeleteBare(n->lp, e->at)) return;
+        streamId id = e->id;
+        openNode(n);
+        bool there = streamNodeFind(n->lp, false, n->key, id, e);
+        serverAssert(there);
+    }
+    n->lp = streamNodeDelete(n->lp, e->at);
+    serverAssert(n->lp);
+    closeNode(s, n);
 }
 
 bool streamDelete(stream *s, streamId id) {
-    streamId key;
     streamNodeEntry e;
-    void **place;
-    uint8_t *lp = nodeOf(s, id, &key, &place);
-    if (!lp || !streamNodeFind(lp, key, id, &e)) return false;
-    if (streamNodeLive(lp) > 1) {
-        lp = streamNodeDelete(lp, e.at);
-        serverAssert(lp);
-        nodeMoved(s, place, lp);
-    } else if (place) {
-        dropNode(s, key);
+    foundNode n = nodeOf(s, id);
+    if (!n.lp || !streamNodeFind(n.lp, n.bare, n.key, id, &e)) return false;
+    if (streamNodeLive(n.lp) > 1) {
+        deleteInNode(s, &n, &e);
+    } else if (n.in_tree) {
+        dropNode(s, n.key);
     } else {
         dropTail(s);
     }
@@ -269,18 +324,18 @@ streamId streamLastEntry(const stream *s) {
     return id;
 }
 
-static streamId lastOfNode(const uint8_t *lp, streamId key) {
+static streamId lastOfNode(const foundNode *n) {
     streamNodeMaster m;
     streamNodeEntry e;
-    streamNodeReadMaster(lp, &m);
-    streamNodeReadEntry(&m, key, streamNodeLastEntry(lp, &m), &e);
+    streamNodeReadMaster(n->lp, n->bare, &m);
+    streamNodeReadEntry(&m, n->key, streamNodeLastEntry(n->lp, &m), &e);
     return e.id;
 }
 
 /* Does all of a node at the front go? */
-static bool wholeNodeGoes(const stream *s, const streamTrimSpec *spec, const uint8_t *lp, streamId key) {
-    if (spec->kind == STREAM_TRIM_MAXLEN) return s->length - streamNodeLive(lp) >= spec->maxlen;
-    return streamIdCmp(lastOfNode(lp, key), spec->minid) < 0;
+static bool wholeNodeGoes(const stream *s, const streamTrimSpec *spec, const foundNode *n) {
+    if (spec->kind == STREAM_TRIM_MAXLEN) return s->length - streamNodeLive(n->lp) >= spec->maxlen;
+    return streamIdCmp(lastOfNode(n), spec->minid) < 0;
 }
 
 static bool entryGoes(const stream *s, const streamTrimSpec *spec, streamId id) {
@@ -289,31 +344,26 @@ static bool entryGoes(const stream *s, const streamTrimSpec *spec, streamId id) 
 }
 
 /* Mark the first entries of the first node, the last of which stays, be it live or not. */
-static uint64_t trimFirstNode(stream *s, const streamTrimSpec *spec, uint8_t *lp, streamId key) {
+static uint64_t trimFirstNode(stream *s, const streamTrimSpec *spec, foundNode *n) {
     uint64_t gone = 0;
-    void **place = NULL;
-    if (lp != s->tail) {
-        uint8_t bytes[STREAM_ID_BYTES];
-        streamIdToBytes(key, bytes);
-        place = raxFindRef(s->nodes, sliceOf(bytes, sizeof(bytes)));
-    }
     streamNodeMaster m;
     streamNodeEntry e;
-    streamNodeReadMaster(lp, &m);
-    for (const uint8_t *at = m.entries; at && streamNodeLive(lp) > 0; at = streamNodeNextEntry(&e)) {
-        streamNodeReadEntry(&m, key, at, &e);
+    openNode(n);
+    streamNodeReadMaster(n->lp, false, &m);
+    for (const uint8_t *at = m.entries; at && streamNodeLive(n->lp) > 0; at = streamNodeNextEntry(&m, &e)) {
+        streamNodeReadEntry(&m, n->key, at, &e);
         if (!entryGoes(s, spec, e.id)) break;
         if (e.deleted) continue;
         /* The node may move, and what is in it. */
-        size_t offset = (size_t)(at - lp), before = listpackBytes(lp);
-        lp = streamNodeDelete(lp, at);
-        serverAssert(lp);
-        streamNodeReadMaster(lp, &m);
-        streamNodeReadEntry(&m, key, lp + offset + (listpackBytes(lp) - before), &e);
+        size_t offset = (size_t)(at - n->lp), before = listpackBytes(n->lp);
+        n->lp = streamNodeDelete(n->lp, at);
+        serverAssert(n->lp);
+        streamNodeReadMaster(n->lp, false, &m);
+        streamNodeReadEntry(&m, n->key, n->lp + offset + (listpackBytes(n->lp) - before), &e);
         s->length--;
         gone++;
     }
-    nodeMoved(s, place, lp);
+    closeNode(s, n);
     return gone;
 }
 
@@ -323,17 +373,16 @@ uint64_t streamTrim(stream *s, const streamTrimSpec *spec) {
     if (spec->kind == STREAM_TRIM_MAXLEN ? s->length <= spec->maxlen : streamIdCmp(s->first_id, spec->minid) >= 0)
         return 0;
     while (s->tail) {
-        streamId key;
-        uint8_t *lp = firstNode(s, &key);
-        uint64_t live = streamNodeLive(lp);
+        foundNode n = firstNode(s);
+        uint64_t live = streamNodeLive(n.lp);
         if (spec->kind == STREAM_TRIM_MAXLEN && s->length <= spec->maxlen) break;
         if (spec->limit && gone + live > spec->limit) break;
-        if (!wholeNodeGoes(s, spec, lp, key)) {
-            if (!spec->approximate) gone += trimFirstNode(s, spec, lp, key);
+        if (!wholeNodeGoes(s, spec, &n)) {
+            if (!spec->approximate) gone += trimFirstNode(s, spec, &n);
             break;
         }
-        if (lp == s->tail) dropTail(s);
-        else dropNode(s, key);
+        if (n.in_tree) dropNode(s, n.key);
+        else dropTail(s);
         s->length -= live;
         gone += live;
     }
@@ -344,11 +393,12 @@ uint64_t streamTrim(stream *s, const streamTrimSpec *spec) {
 /* ---- Iterator ---------------------------------------------------------------------------------------------------- */
 
 /* Enter a node; where the range begins in it is found on the way. */
-static void enterNode(streamIterator *it, streamId key, const uint8_t *lp) {
+static void enterNode(streamIterator *it, streamId key, const uint8_t *lp, bool bare) {
     streamNodeMaster m;
-    streamNodeReadMaster(lp, &m);
+    streamNodeReadMaster(lp, bare, &m);
     it->key = key;
     it->lp = lp;
+    it->bare = bare;
     it->fields = m.fields;
     it->field_count = m.field_count;
     it->entries = m.entries;
@@ -357,12 +407,18 @@ static void enterNode(streamIterator *it, streamId key, const uint8_t *lp) {
 
 static void enterTail(streamIterator *it) {
     it->in_tail = true;
-    enterNode(it, it->s->tail_key, it->s->tail);
+    enterNode(it, it->s->tail_key, it->s->tail, false);
 }
 
 static void enterTreeNode(streamIterator *it) {
+    foundNode n = inTree(&it->nodes);
     it->in_tail = false;
-    enterNode(it, streamIdFromBytes((const uint8_t *)raxIterKey(&it->nodes).ptr), raxIterValue(&it->nodes));
+    if (it->backward && n.bare) {
+        listpackFree(it->copy);
+        n.lp = it->copy = listpackOfBare(n.lp);
+        n.bare = false;
+    }
+    enterNode(it, n.key, n.lp, n.bare);
 }
 
 static void walkTree(streamIterator *it) {
@@ -400,7 +456,10 @@ void streamIterBegin(streamIterator *it, const stream *s, streamId start, stream
     it->walking = false;
     it->next = NULL;
     it->left = 0;
-    it->lp = NULL;
+    it->bare = false;
+    it->lp = it->fields = it->entries = NULL;
+    it->field_count = 0;
+    it->copy = NULL;
     if (!s->tail || streamIdCmp(start, end) > 0) return;
     streamId from = backward ? end : start;
     if (!hasNodes(s) || streamIdCmp(s->tail_key, from) <= 0) {
@@ -414,8 +473,13 @@ void streamIterBegin(streamIterator *it, const stream *s, streamId start, stream
     else if (!backward && raxIterSeek(&it->nodes, RAX_SEEK_FIRST, sliceStr(""))) enterTreeNode(it);
 }
 
+static inline streamNodeMaster masterOf(const streamIterator *it) {
+    return (streamNodeMaster){
+        .bare = it->bare, .field_count = it->field_count, .fields = it->fields, .entries = it->entries};
+}
+
 bool streamIterNext(streamIterator *it, streamId *id, size_t *fields) {
-    streamNodeMaster m = {.field_count = it->field_count, .fields = it->fields, .entries = it->entries};
+    streamNodeMaster m = masterOf(it);
     streamNodeEntry e;
     for (;;) {
         if (!it->next) {
@@ -425,11 +489,11 @@ bool streamIterNext(streamIterator *it, streamId *id, size_t *fields) {
                 it->lp = NULL;
                 return false;
             }
-            m = (streamNodeMaster){.field_count = it->field_count, .fields = it->fields, .entries = it->entries};
+            m = masterOf(it);
             continue;
         }
         streamNodeReadEntry(&m, it->key, it->next, &e);
-        it->next = it->backward ? streamNodePrevEntry(it->lp, &m, e.at) : streamNodeNextEntry(&e);
+        it->next = it->backward ? streamNodePrevEntry(it->lp, &m, e.at) : streamNodeNextEntry(&m, &e);
         bool before = streamIdCmp(e.id, it->start)<0, behind = streamIdCmp(e.id, it->end)> 0;
         if (it->backward ? before : behind) {
             it->next = NULL;
@@ -448,21 +512,26 @@ bool streamIterNext(streamIterator *it, streamId *id, size_t *fields) {
     return true;
 }
 
+static inline const uint8_t *nextIn(const streamIterator *it, const uint8_t *at) {
+    return it->bare ? listpackBareNext(at) : listpackNext(at);
+}
+
 void streamIterField(streamIterator *it, slice *field, slice *value, char field_buf[LONG_STR_SIZE],
                      char value_buf[LONG_STR_SIZE]) {
     debugAssert(it->left > 0);
     it->left--;
     *field = listpackText(it->field_at, field_buf);
-    const uint8_t *value_at = it->same_fields ? it->value_at : listpackNext(it->field_at);
+    const uint8_t *value_at = it->same_fields ? it->value_at : nextIn(it, it->field_at);
     *value = listpackText(value_at, value_buf);
     if (it->same_fields) {
-        it->field_at = listpackNext(it->field_at);
-        it->value_at = listpackNext(value_at);
+        it->field_at = nextIn(it, it->field_at);
+        it->value_at = nextIn(it, value_at);
     } else {
-        it->field_at = listpackNext(value_at);
+        it->field_at = nextIn(it, value_at);
     }
 }
 
 void streamIterEnd(streamIterator *it) {
     if (it->walking) raxIterEnd(&it->nodes);
+    listpackFree(it->copy);
 }

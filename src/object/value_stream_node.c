@@ -24,45 +24,51 @@ static inline int64_t integerAt(const uint8_t *at) {
     return n;
 }
 
-static const uint8_t *skip(const uint8_t *at, size_t n) {
-    for (; n; n--) at = listpackNext(at);
+static inline const uint8_t *nextIn(bool bare, const uint8_t *at) {
+    return bare ? listpackBareNext(at) : listpackNext(at);
+}
+
+static const uint8_t *skip(bool bare, const uint8_t *at, size_t n) {
+    for (; n; n--) at = nextIn(bare, at);
     return at;
 }
 
 /* ---- Reading ---- */
 
-void streamNodeReadMaster(const uint8_t *lp, streamNodeMaster *m) {
+void streamNodeReadMaster(const uint8_t *lp, bool bare, streamNodeMaster *m) {
     const uint8_t *at = listpackFirst(lp);
+    m->bare = bare;
     m->live = (uint64_t)integerAt(at);
-    at = listpackNext(at);
+    at = nextIn(bare, at);
     m->deleted = (uint64_t)integerAt(at);
-    at = listpackNext(at);
+    at = nextIn(bare, at);
     m->field_count = (size_t)integerAt(at);
-    m->fields = listpackNext(at);
-    m->entries = listpackNext(skip(m->fields, m->field_count));
+    m->fields = nextIn(bare, at);
+    m->entries = nextIn(bare, skip(bare, m->fields, m->field_count));
 }
 
 void streamNodeReadEntry(const streamNodeMaster *m, streamId key, const uint8_t *at, streamNodeEntry *e) {
     e->at = at;
     int64_t flags = integerAt(at);
-    at = listpackNext(at);
+    at = nextIn(m->bare, at);
     e->id.ms = key.ms + (uint64_t)integerAt(at);
-    at = listpackNext(at);
+    at = nextIn(m->bare, at);
     e->id.seq = key.seq + (uint64_t)integerAt(at);
-    at = listpackNext(at);
+    at = nextIn(m->bare, at);
     e->deleted = flags & FLAG_DELETED;
     e->same_fields = flags & FLAG_SAME_FIELDS;
     if (e->same_fields) {
         e->field_count = m->field_count;
     } else {
         e->field_count = (size_t)integerAt(at);
-        at = listpackNext(at);
+        at = nextIn(m->bare, at);
     }
     e->data = at;
 }
 
-const uint8_t *streamNodeNextEntry(const streamNodeEntry *e) {
-    return listpackNext(skip(e->data, e->same_fields ? e->field_count : 2 * e->field_count));
+const uint8_t *streamNodeNextEntry(const streamNodeMaster *m, const streamNodeEntry *e) {
+    size_t values = e->same_fields ? e->field_count : 2 * e->field_count;
+    return nextIn(m->bare, skip(m->bare, e->data, values));
 }
 
 /* `end` is the count of elements behind an entry: where that begins. */
@@ -77,13 +83,21 @@ const uint8_t *streamNodePrevEntry(const uint8_t *lp, const streamNodeMaster *m,
 }
 
 const uint8_t *streamNodeLastEntry(const uint8_t *lp, const streamNodeMaster *m) {
-    return m->entries ? entryOfCount(lp, listpackLast(lp)) : NULL;
+    if (!m->entries) return NULL;
+    if (!m->bare) return entryOfCount(lp, listpackLast(lp));
+    const uint8_t *last = NULL;
+    streamNodeEntry e;
+    for (const uint8_t *at = m->entries; at; at = streamNodeNextEntry(m, &e)) {
+        streamNodeReadEntry(m, STREAM_ID_MIN, at, &e);
+        last = at;
+    }
+    return last;
 }
 
-bool streamNodeFind(const uint8_t *lp, streamId key, streamId id, streamNodeEntry *e) {
+bool streamNodeFind(const uint8_t *lp, bool bare, streamId key, streamId id, streamNodeEntry *e) {
     streamNodeMaster m;
-    streamNodeReadMaster(lp, &m);
-    for (const uint8_t *at = m.entries; at; at = streamNodeNextEntry(e)) {
+    streamNodeReadMaster(lp, bare, &m);
+    for (const uint8_t *at = m.entries; at; at = streamNodeNextEntry(&m, e)) {
         streamNodeReadEntry(&m, key, at, e);
         int order = streamIdCmp(e->id, id);
         if (order == 0) return !e->deleted;
@@ -137,7 +151,7 @@ static bool hasFields(const streamNodeMaster *m, const slice *pairs, size_t coun
 
 uint8_t *streamNodeAppend(uint8_t *lp, streamId key, streamId id, const slice *pairs, size_t count) {
     streamNodeMaster m;
-    streamNodeReadMaster(lp, &m);
+    streamNodeReadMaster(lp, false, &m);
     bool same = hasFields(&m, pairs, count);
     int64_t ms = (int64_t)(id.ms - key.ms), seq = (int64_t)(id.seq - key.seq);
     int64_t elements = (int64_t)(same ? HEAD_ELEMENTS + count / 2 : HEAD_ELEMENTS + 1 + count);
@@ -173,6 +187,19 @@ uint8_t *streamNodeDelete(uint8_t *lp, const uint8_t *at) {
     serverAssert(lp);
     count = listpackNext(count);
     return setInteger(lp, &count, integerAt(count) + 1);
+}
+
+bool streamNodeDeleteBare(uint8_t *bare, const uint8_t *at) {
+    const uint8_t *live = listpackFirst(bare), *deleted = listpackBareNext(live);
+    int64_t before = integerAt(live), flags = integerAt(at);
+    if (!listpackBareSet(bare, live, before - 1)) return false;
+    bool done = listpackBareSet(bare, deleted, integerAt(deleted) + 1);
+    if (done && listpackBareSet(bare, at, flags | FLAG_DELETED)) return true;
+    /* Back to what it was, which fits. */
+    if (done) done = listpackBareSet(bare, deleted, integerAt(deleted) - 1);
+    done = listpackBareSet(bare, live, before);
+    serverAssert(done);
+    return false;
 }
 
 /* ---- Trust ---- */

@@ -17,6 +17,7 @@
 #include "value_stream.h"
 
 typedef struct streamNodeMaster {
+    bool bare; /* without what leads backwards: a full node, see listpackBare() */
     uint64_t live, deleted;
     size_t field_count;
     const uint8_t *fields;  /* the first, or the 0 behind none */
@@ -31,17 +32,17 @@ typedef struct streamNodeEntry {
     const uint8_t *data; /* the first field, or value where the fields are the master's */
 } streamNodeEntry;
 
-void streamNodeReadMaster(const uint8_t *lp, streamNodeMaster *m);
+void streamNodeReadMaster(const uint8_t *lp, bool bare, streamNodeMaster *m);
 void streamNodeReadEntry(const streamNodeMaster *m, streamId key, const uint8_t *at, streamNodeEntry *e);
-/* The entry behind, or before; NULL: none. */
-const uint8_t *streamNodeNextEntry(const streamNodeEntry *e);
+/* The entry behind, or, in a node that is not bare, before; NULL: none. */
+const uint8_t *streamNodeNextEntry(const streamNodeMaster *m, const streamNodeEntry *e);
 const uint8_t *streamNodePrevEntry(const uint8_t *lp, const streamNodeMaster *m, const uint8_t *at);
 /* The last entry; NULL: none. */
 const uint8_t *streamNodeLastEntry(const uint8_t *lp, const streamNodeMaster *m);
 /* The entry of that ID which is not deleted. */
-bool streamNodeFind(const uint8_t *lp, streamId key, streamId id, streamNodeEntry *e);
+bool streamNodeFind(const uint8_t *lp, bool bare, streamId key, streamId id, streamNodeEntry *e);
 
-/* Live and deleted entries. */
+/* Live and deleted entries, of one that is not bare. */
 uint64_t streamNodeEntries(const uint8_t *lp);
 uint64_t streamNodeLive(const uint8_t *lp);
 
@@ -52,6 +53,8 @@ uint8_t *streamNodeCreate(const slice *pairs, size_t count, size_t room) must_ch
 uint8_t *streamNodeAppend(uint8_t *lp, streamId key, streamId id, const slice *pairs, size_t count) must_check;
 /* Mark an entry as deleted. */
 uint8_t *streamNodeDelete(uint8_t *lp, const uint8_t *at) must_check;
+/* The same in a bare one; false: it cannot be done where it lies. */
+bool streamNodeDeleteBare(uint8_t *bare, const uint8_t *at) must_check;
 
 /* Are these bytes, from wherever they come, a node of that key? Its entries are above `after` (NULL: any), which
  * becomes the last entry's ID, and ascend. */

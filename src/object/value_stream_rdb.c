@@ -38,13 +38,25 @@ static sds catNode(sds out, streamId key, const uint8_t *lp, bool compress) {
     return rdbCatString(out, sliceOf(lp, listpackBytes(lp)), compress);
 }
 
+/* A node of the tree. */
+static sds catFullNode(sds out, streamId key, const void *node, bool compress) {
+    bool bare;
+    uint8_t *bytes = streamNodeBytes(node, &bare);
+    if (!bare) return catNode(out, key, bytes, compress);
+    uint8_t *lp = listpackOfBare(bytes);
+    out = catNode(out, key, lp, compress);
+    listpackFree(lp);
+    return out;
+}
+
 static sds catNodes(sds out, const stream *s, bool compress) {
     out = rdbCatLength(out, streamNodeCount(s));
     if (s->nodes) {
         raxIterator it;
         raxIterBegin(&it, s->nodes);
         for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
-            out = catNode(out, streamIdFromBytes((const uint8_t *)raxIterKey(&it).ptr), raxIterValue(&it), compress);
+            out =
+                catFullNode(out, streamIdFromBytes((const uint8_t *)raxIterKey(&it).ptr), raxIterValue(&it), compress);
         raxIterEnd(&it);
     }
     return s->tail ? catNode(out, s->tail_key, s->tail, compress) : out;

@@ -13,8 +13,9 @@
 #include "value_stream_node.h"
 #include "zmalloc.h"
 
-static void freeNode(void *lp) {
-    listpackFree(lp);
+static void freeNode(void *node) {
+    bool bare;
+    listpackFree(streamNodeBytes(node, &bare));
 }
 
 static void freeGroup(void *g) {
@@ -65,11 +66,16 @@ static size_t groupBytes(const void *g) {
     return streamGroupMemUsage(g);
 }
 
+static size_t nodeBytes(const void *node) {
+    bool bare;
+    return zmallocSize(streamNodeBytes(node, &bare));
+}
+
 static size_t memUsage(const void *structure, int encoding, size_t samples) {
     const stream *s = structure;
     unused(encoding);
     size_t bytes = zmallocSize(s) + (s->tail ? zmallocSize(s->tail) : 0);
-    if (s->nodes) bytes += raxMemUsage(s->nodes) + sampledBytes(s->nodes, samples, zmallocSize);
+    if (s->nodes) bytes += raxMemUsage(s->nodes) + sampledBytes(s->nodes, samples, nodeBytes);
     if (s->groups) bytes += raxMemUsage(s->groups) + sampledBytes(s->groups, samples, groupBytes);
     return bytes;
 }
@@ -80,6 +86,13 @@ static uint8_t *dupNode(const uint8_t *lp) {
     return copy;
 }
 
+/* As a listpack. */
+static uint8_t *dupTreeNode(const void *node) {
+    bool bare;
+    const uint8_t *bytes = streamNodeBytes(node, &bare);
+    return bare ? listpackOfBare(bytes) : dupNode(bytes);
+}
+
 stream *streamDup(const stream *s) {
     stream *copy = streamCreate();
     if (s->nodes) {
@@ -87,7 +100,7 @@ stream *streamDup(const stream *s) {
         raxIterBegin(&it, s->nodes);
         for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
             copy->tail_key = streamIdFromBytes((const uint8_t *)raxIterKey(&it).ptr);
-            copy->tail = dupNode(raxIterValue(&it));
+            copy->tail = dupTreeNode(raxIterValue(&it));
             streamKeepTail(copy);
         }
         raxIterEnd(&it);
@@ -154,6 +167,12 @@ static void checkNode(const stream *s, streamId key, const uint8_t *lp, streamId
     *length += streamNodeLive(lp);
 }
 
+static void checkTreeNode(const stream *s, streamId key, const void *node, streamId *last, uint64_t *length) {
+    uint8_t *lp = dupTreeNode(node);
+    checkNode(s, key, lp, last, length);
+    listpackFree(lp);
+}
+
 static void checkStructure(const void *structure, int encoding) {
     const stream *s = structure;
     streamId last = STREAM_ID_MIN;
@@ -164,7 +183,8 @@ static void checkStructure(const void *structure, int encoding) {
         raxIterator it;
         raxIterBegin(&it, s->nodes);
         for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
-            checkNode(s, streamIdFromBytes((const uint8_t *)raxIterKey(&it).ptr), raxIterValue(&it), &last, &length);
+            checkTreeNode(s, streamIdFromBytes((const uint8_t *)raxIterKey(&it).ptr), raxIterValue(&it), &last,
+                          &length);
         raxIterEnd(&it);
     }
     if (s->tail) checkNode(s, s->tail_key, s->tail, &last, &length);

@@ -298,6 +298,12 @@ TEST(stream_random_operations_one_entry_a_node) {
 TEST(stream_random_operations_nodes_of_the_default_size) {
     runModel(100, 4096, 8000);
 }
+TEST(stream_random_operations_nodes_of_more_than_128_entries) {
+    runModel(400, 0, 8000);
+}
+TEST(stream_random_operations_nodes_on_both_sides_of_bare) {
+    runModel(0, LISTPACK_BARE_MAX + 300, 8000);
+}
 TEST(stream_random_operations_nodes_without_bound) {
     runModel(0, 0, 4000);
 }
@@ -334,8 +340,10 @@ TEST(stream_a_full_node_takes_its_bytes_only) {
     raxIterator it;
     raxIterBegin(&it, s->nodes);
     for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
-        const uint8_t *lp = raxIterValue(&it);
-        CHECK_EQ_INT(zmallocSize(lp), zmallocGoodSize(listpackBytes(lp)));
+        bool bare;
+        const uint8_t *bytes = streamNodeBytes(raxIterValue(&it), &bare);
+        CHECK(bare);
+        CHECK_EQ_INT(zmallocSize(bytes), zmallocGoodSize(listpackBytes(bytes)));
     }
     raxIterEnd(&it);
     streamFree(s);
