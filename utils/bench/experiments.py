@@ -18,6 +18,7 @@ from pathlib import Path
 import callgrind
 import load as loads
 import stats
+import type_experiments
 from load import Generator, Load, get, mget, mset, put
 from server import Connection, Fleet, Server
 
@@ -112,10 +113,10 @@ class Context:
         self.results['records'].append({'experiment': self.experiment, 'server': server.name,
                                         'variant': server.variant, 'load': load_name, 'round': number, **values})
 
-    def measure(self, server, load, number, variant=None, seconds=None):
-        """One run of one load: its record."""
+    def measure(self, server, load, number, variant=None, seconds=None, requests=None):
+        """One run of one load, for a time or a number of requests: its record."""
         before, cpu, main = server.info(), *server.cpu()
-        report = self.generator.run(server.port, load, seconds or self.seconds)
+        report = self.generator.run(server.port, load, None if requests else seconds or self.seconds, requests)
         cpu2, main2 = server.cpu()
         after = server.info()
 
@@ -482,6 +483,7 @@ ALL = {
     'stalled': (stalled, ('15',)),
     'instructions': (instructions, ('2',)),
     'micro': (micro, ('7',)),
+    **type_experiments.ALL,
 }
 
 

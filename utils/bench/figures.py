@@ -5,9 +5,13 @@ is the one that is worse for us. Pure functions of the records, so that a report
 
 SPDX-License-Identifier: BSD-3-Clause
 """
+from math import exp, log
+
 from stats import median, ratios, reached, spread
 
 OURS = 'this server'
+SIMPLE = ('LPUSH', 'RPUSH', 'LPOP', 'RPOP', 'SADD', 'HSET', 'SPOP', 'ZADD', 'ZPOPMIN', 'INCR')
+DEFAULT_TESTS = SIMPLE[:9] + ('LRANGE_100', 'LRANGE_300', 'LRANGE_500', 'LRANGE_600', 'XADD', 'INCR', 'MSET')
 NO_PIPELINE = ('1 client', '10 clients', '50 clients', '650 clients')
 
 
@@ -173,10 +177,48 @@ def headline(results):
     for load in ('monitor', 'pipeline'):
         own('15', 'A client that does not read: resident memory it costs / its output limit (32 MB)', load, 1.3,
             'rss_by_limit', ('stalled', load, ''), 'x', 'x')
+    rows += type_figures(records, peer, own, own_ratio)
+    rows.sort(key=lambda r: int(r['row']))
     for r in rows:
         if r['value'] is None and 'peer' in r['part'] + r['what'] and len(records.servers()) == 1:
             r['note'] = 'no peer given'
     return rows
+
+
+def type_figures(records, peer, own, own_ratio):
+    """Rows 16 to 23, of data types; peer, own and own_ratio add one each to what headline() returns."""
+    cpu, ns = 'server CPU per request, ours / peer', 'ns'
+    default = f'The default tests of valkey-benchmark, one thread, P16: {cpu}'
+    logarithms = []
+    for name in DEFAULT_TESTS:
+        where = ('types', name, '1 thread')
+        value = median(against_peers(records, 'cpu_ns', where)[0])
+        logarithms += [log(value)] if value else []
+        peer('16', default, name, 0.85 if name.startswith('LRANGE') else 0.75, 'cpu_ns', where, ns)
+    mean = [exp(sum(logarithms) / len(logarithms))] if len(logarithms) == len(DEFAULT_TESTS) else []
+    for name in SIMPLE:
+        own('17', 'The simple ones with io-threads 2: CPU of the main thread per command', name, 400, 'main_ns',
+            ('types', name, '2 threads'), 'ns', 'ns')
+    for shape, title in (('small', '10M small values'), ('table', 'one table of 10M')):
+        for name in ('HGET', 'HSET', 'SISMEMBER', 'ZSCORE'):
+            load = f'{name} {shape}'
+            own_ratio('18', f'{title}, P16: requests per second, prefetch 16 / 0', name, 1.3, 'rps',
+                      ('nested', load, '16'), ('nested', load, '0'), extra='cpu_ns')
+    for name in ('HGETALL', 'SMEMBERS', 'ZRANGE', 'LRANGE'):
+        peer('19', f'All of 1,000 elements: {cpu}', name, 0.8, 'cpu_ns', ('whole', name, ''), ns)
+    for name in ('ZADD new', 'ZADD present', 'ZRANK', 'ZRANGEBYSCORE 100'):
+        peer('20', f'A sorted set of 1M members: {cpu}', name, 0.7, 'cpu_ns', ('zset', name, ''), ns)
+    for name in ('SINTER', 'ZUNIONSTORE'):
+        peer('21', 'Two of 1M members: server CPU of one command, ours / peer', name, 0.5, 'cpu_ns', ('algebra', name, ''),
+             ns)
+    for shape, title in (('one key', '1M members in one key'), ('many keys', '1M keys of 10 members')):
+        for name in ('list', 'hash', 'set', 'sorted set', 'stream'):
+            peer('22', f'Memory of {title}, ours / peer', name, 0.75 if name == 'sorted set' else 0.9, 'bytes_per_key',
+                 ('type_memory', f'{name}, {shape}', ''), 'bytes')
+    values = [a - b for a, b in zip(records.values('bytes_per_key', 'type_memory', 'fields with times', OURS, ''),
+                                    records.values('bytes_per_key', 'type_memory', 'fields', OURS, ''))]
+    return [figure('16', default, 'geometric mean', 0.65, '<=', 'x', mean),
+            figure('23', 'A hash of 1M fields: memory of a field\'s time', 'bytes a field', 16, '<=', 'B', values)]
 
 
 def micro_figures(rows):

@@ -126,6 +126,11 @@ class Generator:
                 '-P', '1' if bulky else '64', '--'] + key_command('set KEY DATA')
         Running(self.program, args).finish()
 
+    def fill_with(self, port, n, words):
+        """A command of one's own N times; what stands for a number counts up."""
+        args = ['-p', str(port), '-r', str(n), '-n', str(n), '--sequential', '-c', '10', '-P', '64', '--'] + words.split()
+        Running(self.program, args).finish()
+
     def start(self, port, load, seconds=None, requests=None):
         amount = ['--duration', str(seconds)] if seconds else ['-n', str(requests)]
         return Running(self.program, load.arguments(port) + amount + ['--'] + load.command, load.threads or 1)

@@ -14,6 +14,7 @@ import figures
 import load
 import report
 import stats
+import type_experiments
 
 REPORT = '''\r get: rps=1.0 (overall: 1.0)\r====== get ======
   3002 requests completed in 1.00 seconds
@@ -150,7 +151,19 @@ class Figures(unittest.TestCase):
 
     def test_every_row_is_there(self):
         self.assertEqual({r['row'] for r in figures.headline(self.results())},
-                         {str(n) for n in range(1, 16)})
+                         {str(n) for n in range(1, 24)})
+
+    def test_geometric_mean_wants_every_test(self):
+        records = [record('types', name, server, 1, '1 thread', cpu_ns=ns) for name in figures.DEFAULT_TESTS
+                   for server, ns in ((figures.OURS, 50), ('peer', 100))]
+        self.assertAlmostEqual(self.row(self.results(records), '16', 'geometric mean')['value'], 0.5)
+        self.assertIsNone(self.row(self.results(records[2:]), '16', 'geometric mean')['value'])
+        self.assertEqual(figures.DEFAULT_TESTS, tuple(name for name, _ in type_experiments.DEFAULT_TESTS))
+
+    def test_memory_of_times(self):
+        records = [record('type_memory', load, figures.OURS, 1, bytes_per_key=b)
+                   for load, b in (('fields', 60), ('fields with times', 72))]
+        self.assertEqual(self.row(self.results(records), '23', 'bytes a field')['value'], 12)
 
     def test_remarks_are_shown_for_missed_bars_only(self):
         records = [record('threads', 'GET 1 client', figures.OURS, 1, v, rps=rps, generator_limited=False)
