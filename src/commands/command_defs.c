@@ -42,6 +42,24 @@ static int bitfieldGetKeys(const serverCommand *cmd, const slice *argv, uint32_t
     return 1;
 }
 
+/* GEORADIUS and GEORADIUSBYMEMBER read their first key and write the last that a word before it names as store. */
+static int georadiusGetKeys(const serverCommand *cmd, const slice *argv, uint32_t argc, requestKey *out, int cap) {
+    unused(cmd);
+    uint32_t store = 0;
+    for (uint32_t i = 5; i + 1 < argc; i++) {
+        if (sliceIs(argv[i], "store") || sliceIs(argv[i], "storedist")) store = ++i;
+    }
+    if (cap > 0) {
+        out[0].index = 1;
+        out[0].flags = CMD_KEY_RO | CMD_KEY_ACCESS;
+    }
+    if (cap > 1 && store) {
+        out[1].index = store;
+        out[1].flags = CMD_KEY_OW | CMD_KEY_UPDATE;
+    }
+    return store ? 2 : 1;
+}
+
 static int sortRoGetKeys(const serverCommand *cmd, const slice *argv, uint32_t argc, requestKey *out, int cap) {
     unused(cmd), unused(argv), unused(argc);
     if (cap > 0) {
@@ -80,14 +98,17 @@ static serverCommand connection_commands[] = {
 static serverCommand generic_commands[] = {
 #include "generic.def"
 };
+static serverCommand geo_commands[] = {
+#include "geo.def"
+};
 static serverCommand hash_commands[] = {
 #include "hash.def"
 };
-static serverCommand list_commands[] = {
-#include "list.def"
-};
 static serverCommand hyperloglog_commands[] = {
 #include "hyperloglog.def"
+};
+static serverCommand list_commands[] = {
+#include "list.def"
 };
 static serverCommand server_commands[] = {
 #include "server.def"
@@ -109,9 +130,10 @@ void commandsRegister(void) {
     commandTableRegister(bitmap_commands, array_len(bitmap_commands));
     commandTableRegister(connection_commands, array_len(connection_commands));
     commandTableRegister(generic_commands, array_len(generic_commands));
+    commandTableRegister(geo_commands, array_len(geo_commands));
     commandTableRegister(hash_commands, array_len(hash_commands));
-    commandTableRegister(list_commands, array_len(list_commands));
     commandTableRegister(hyperloglog_commands, array_len(hyperloglog_commands));
+    commandTableRegister(list_commands, array_len(list_commands));
     commandTableRegister(server_commands, array_len(server_commands));
     commandTableRegister(set_commands, array_len(set_commands));
     commandTableRegister(sorted_set_commands, array_len(sorted_set_commands));

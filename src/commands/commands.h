@@ -76,6 +76,18 @@ void ttlCommand(client *c);
 void typeCommand(client *c);
 void unlinkCommand(client *c);
 
+/* geo.def */
+void geoaddCommand(client *c);
+void geodistCommand(client *c);
+void geohashCommand(client *c);
+void geoposCommand(client *c);
+void georadiusCommand(client *c);
+void georadiusRoCommand(client *c);
+void georadiusbymemberCommand(client *c);
+void georadiusbymemberRoCommand(client *c);
+void geosearchCommand(client *c);
+void geosearchstoreCommand(client *c);
+
 /* hash.def */
 void hdelCommand(client *c);
 void hexistsCommand(client *c);

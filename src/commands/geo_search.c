@@ -1,0 +1,416 @@
+/* geo_search.c -- places within a circle, a box or a polygon: GEOSEARCH, GEORADIUS and their kin.
+ *
+ * Arguments are read into a geoSearch; the set is searched range by range (ds/geohash.h) into a list of what was found,
+ * which is sorted where that was asked for, and becomes the reply or a sorted set.
+ *
+ * Threads     main.
+ * Invariants  1. What is stored is a set of its own: the destination may be the source.
+ * Cost        The members of up to nine cells are looked at.
+ * Tests       tests/type/geo.tcl, tests/unit/ds/geohash_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "command_memory.h"
+#include "commands.h"
+#include "geo_args.h"
+#include "typed_key.h"
+#include "value_zset.h"
+#include "zmalloc.h"
+#include <limits.h>
+#include <stdlib.h>
+
+enum {
+    FROM_NOTHING = 0,
+    FROM_LONLAT = 1,
+    FROM_MEMBER = 2,
+};
+
+typedef enum { SORT_NONE, SORT_ASC, SORT_DESC } sortOrder;
+
+/* What a command of the family is. */
+typedef struct searchCommand {
+    bool geosearch;      /* from and by are options */
+    bool by_member;      /* GEORADIUSBYMEMBER */
+    bool may_store;      /* STORE and STOREDIST with a key */
+    uint32_t store_arg;  /* GEOSEARCHSTORE: the destination; 0: none */
+    uint32_t source_arg; /* the key that is searched */
+    const char *event;   /* of storing */
+} searchCommand;
+
+typedef struct geoSearch {
+    geoShape shape;
+    geoPoint *vertices; /* owns */
+    double metres;      /* of the unit of distances */
+    int from;           /* FROM_ */
+    bool has_shape;
+    bool with_dist, with_hash, with_coord;
+    bool any;
+    sortOrder order;
+    long long count;    /* 0: all */
+    uint32_t store_arg; /* 0: reply */
+    bool store_dist;
+} geoSearch;
+
+/* ---- Arguments --------------------------------------------------------------------------------------------------- */
+
+/* The place of the member in argument `index` becomes the center. False after an error. */
+static bool centerFromMember(client *c, const robj *o, uint32_t index, geoSearch *s) {
+    double score;
+    slice member = c->argv[index];
+
+    if (!o) return true;
+    if (!zsetScore(o, member, clientElementHash(c, index), &score)) {
+        addReplyErrorFormat(c, "member %.*s does not exist", (int)(member.len < INT_MAX ? member.len : INT_MAX),
+                            member.ptr);
+        return false;
+    }
+    s->shape.center = geoDecode(geoNumberOfScore(score));
+    return true;
+}
+
+/* Radius and unit. */
+static bool parseCircle(client *c, uint32_t index, geoSearch *s) {
+    if (!getDoubleFromArg(c, index, &s->shape.radius, "need numeric radius")) return false;
+    if (s->shape.radius < 0) {
+        addReplyError(c, "radius cannot be negative");
+        return false;
+    }
+    if (!getUnitFromArg(c, index + 1, &s->metres)) return false;
+    s->shape.radius *= s->metres;
+    s->shape.kind = GEO_CIRCLE;
+    return true;
+}
+
+/* Width, height and unit. */
+static bool parseBox(client *c, uint32_t index, geoSearch *s) {
+    if (!getDoubleFromArg(c, index, &s->shape.width, "need numeric width")) return false;
+    if (!getDoubleFromArg(c, index + 1, &s->shape.height, "need numeric height")) return false;
+    if (s->shape.width < 0 || s->shape.height < 0) {
+        addReplyError(c, "height or width cannot be negative");
+        return false;
+    }
+    if (!getUnitFromArg(c, index + 2, &s->metres)) return false;
+    s->shape.width *= s->metres;
+    s->shape.height *= s->metres;
+    s->shape.kind = GEO_BOX;
+    return true;
+}
+
+/* The number of vertices in argument `index` and the vertices. */
+static bool parsePolygon(client *c, uint32_t index, geoSearch *s, uint32_t *taken) {
+    int count;
+
+    if (!getIntFromArg(c, index, &count, "invalid number of vertices")) return false;
+    if (count < 3 || (uint32_t)count > (c->argc - index - 1) / 2) {
+        addReplyError(c, "GEOSEARCH BYPOLYGON must have at least 3 vertices");
+        return false;
+    }
+    size_t bytes = (size_t)count * sizeof(geoPoint);
+    if (!commandMemoryReserve(c, bytes)) return false;
+    zfree(s->vertices);
+    s->vertices = zmalloc(bytes);
+    for (int i = 0; i < count; i++) {
+        if (!getPointFromArgs(c, index + 1 + 2 * (uint32_t)i, &s->vertices[i])) return false;
+    }
+    s->shape.kind = GEO_POLYGON;
+    s->shape.vertices = s->vertices;
+    s->shape.vertex_count = (size_t)count;
+    s->shape.center = geoPolygonCenter(s->vertices, (size_t)count);
+    s->metres = 1;
+    *taken = 2 + 2 * (uint32_t)count;
+    return true;
+}
+
+typedef enum { OPTION_UNKNOWN, OPTION_TAKEN, OPTION_ERROR } optionResult;
+
+static optionResult takenIf(bool good) {
+    return good ? OPTION_TAKEN : OPTION_ERROR;
+}
+
+/* An option that says where to search, at argument *at, which moves behind it. */
+static optionResult parseArea(client *c, const robj *o, uint32_t *at, geoSearch *s) {
+    slice word = c->argv[*at];
+    uint32_t first = *at + 1, left = c->argc - first, taken = 0;
+    bool polygon = s->has_shape && s->shape.kind == GEO_POLYGON, good = false;
+
+    if (sliceIs(word, "frommember") && left >= 1 && s->from != FROM_LONLAT && !polygon) {
+        s->from = FROM_MEMBER;
+        good = centerFromMember(c, o, first, s);
+        taken = 2;
+    } else if (sliceIs(word, "fromlonlat") && left >= 2 && s->from != FROM_MEMBER && !polygon) {
+        s->from = FROM_LONLAT;
+        good = getPointFromArgs(c, first, &s->shape.center);
+        taken = 3;
+    } else if (sliceIs(word, "byradius") && left >= 2 && (!s->has_shape || s->shape.kind == GEO_CIRCLE)) {
+        good = parseCircle(c, first, s);
+        s->has_shape = true;
+        taken = 3;
+    } else if (sliceIs(word, "bybox") && left >= 3 && (!s->has_shape || s->shape.kind == GEO_BOX)) {
+        good = parseBox(c, first, s);
+        s->has_shape = true;
+        taken = 4;
+    } else if (sliceIs(word, "bypolygon") && left >= 2 && (!s->has_shape || polygon) && s->from == FROM_NOTHING) {
+        good = parsePolygon(c, first, s, &taken);
+        s->has_shape = true;
+    } else {
+        return OPTION_UNKNOWN;
+    }
+    *at += taken;
+    return takenIf(good);
+}
+
+static bool parseCount(client *c, uint32_t index, geoSearch *s) {
+    if (!getLongLongFromArg(c, index, &s->count, NULL)) return false;
+    if (s->count > 0) return true;
+    addReplyError(c, "COUNT must be > 0");
+    return false;
+}
+
+/* An option that says what to do with what is found. */
+static optionResult parseResultOption(client *c, const searchCommand *cmd, uint32_t *at, geoSearch *s) {
+    slice word = c->argv[*at];
+    bool more = *at + 1 < c->argc;
+
+    if (sliceIs(word, "withdist")) s->with_dist = true;
+    else if (sliceIs(word, "withhash")) s->with_hash = true;
+    else if (sliceIs(word, "withcoord")) s->with_coord = true;
+    else if (sliceIs(word, "any")) s->any = true;
+    else if (sliceIs(word, "asc")) s->order = SORT_ASC;
+    else if (sliceIs(word, "desc")) s->order = SORT_DESC;
+    else if (cmd->store_arg && sliceIs(word, "storedist")) s->store_dist = true;
+    else if (more && sliceIs(word, "count")) {
+        *at += 2;
+        return takenIf(parseCount(c, *at - 1, s));
+    } else if (more && cmd->may_store && (sliceIs(word, "store") || sliceIs(word, "storedist"))) {
+        s->store_dist = !sliceIs(word, "store");
+        s->store_arg = *at + 1;
+        *at += 2;
+        return OPTION_TAKEN;
+    } else {
+        return OPTION_UNKNOWN;
+    }
+    *at += 1;
+    return OPTION_TAKEN;
+}
+
+/* What of the options does not go together. False after an error. */
+static bool checkOptions(client *c, const searchCommand *cmd, const geoSearch *s) {
+    bool polygon = s->has_shape && s->shape.kind == GEO_POLYGON;
+
+    if (s->store_arg && (s->with_dist || s->with_hash || s->with_coord)) {
+        addReplyErrorFormat(c, "%s is not compatible with WITHDIST, WITHHASH and WITHCOORD options",
+                            cmd->geosearch ? "GEOSEARCHSTORE" : "STORE option in GEORADIUS");
+    } else if (cmd->geosearch && s->from == FROM_NOTHING && !polygon) {
+        addReplyErrorFormat(c, "exactly one of FROMMEMBER or FROMLONLAT can be specified for %s",
+                            cmd->store_arg ? "geosearchstore" : "geosearch");
+    } else if (cmd->geosearch && !s->has_shape) {
+        addReplyErrorFormat(c, "exactly one of BYRADIUS, BYBOX and BYPOLYGON can be specified for %s",
+                            cmd->store_arg ? "geosearchstore" : "geosearch");
+    } else if (s->any && !s->count) {
+        addReplyError(c, "the ANY argument requires COUNT argument");
+    } else {
+        return true;
+    }
+    return false;
+}
+
+/* The arguments of GEORADIUS and GEORADIUSBYMEMBER before the options, which begin at *at. */
+static bool parseFixed(client *c, const searchCommand *cmd, const robj *o, geoSearch *s, uint32_t *at) {
+    s->has_shape = true;
+    if (cmd->by_member) {
+        *at = 5;
+        return !o || (centerFromMember(c, o, 2, s) && parseCircle(c, 3, s));
+    }
+    *at = 6;
+    return getPointFromArgs(c, 2, &s->shape.center) && parseCircle(c, 4, s);
+}
+
+/* False after an error. */
+static bool parseSearch(client *c, const searchCommand *cmd, const robj *o, geoSearch *s) {
+    uint32_t at = cmd->source_arg + 1;
+
+    *s = (geoSearch){.metres = 1, .store_arg = cmd->store_arg};
+    if (!cmd->geosearch && !parseFixed(c, cmd, o, s, &at)) return false;
+    while (at < c->argc) {
+        optionResult result = parseResultOption(c, cmd, &at, s);
+        if (result == OPTION_UNKNOWN && cmd->geosearch) result = parseArea(c, o, &at, s);
+        if (result == OPTION_UNKNOWN) addReplySyntaxError(c);
+        if (result != OPTION_TAKEN) return false;
+    }
+    return checkOptions(c, cmd, s);
+}
+
+/* ---- Searching --------------------------------------------------------------------------------------------------- */
+
+typedef struct place {
+    double distance, score;
+    geoPoint point;
+    const char *member; /* borrowed from the set; NULL: `digits` */
+    size_t len;
+    size_t nth; /* as found */
+    char digits[LONG_STR_SIZE];
+} place;
+
+typedef struct placeList {
+    place *places; /* owns */
+    size_t count, room;
+} placeList;
+
+#define PLACES_AT_FIRST 16
+
+/* Room for one more. False after an error. */
+static bool makeRoom(client *c, placeList *list) {
+    if (list->count < list->room) return true;
+    size_t room = list->room ? 2 * list->room : PLACES_AT_FIRST;
+    if (!commandMemoryReserve(c, room * sizeof(place))) return false;
+    list->places = zrealloc(list->places, room * sizeof(place));
+    list->room = room;
+    return true;
+}
+
+/* A member's bytes lie in the set, but those of an integer in a listpack are printed into the iterator. */
+static void keepMember(place *p, slice member, const zsetIter *it) {
+    p->member = member.ptr;
+    p->len = member.len;
+    if (member.ptr < it->digits || member.ptr >= it->digits + sizeof(it->digits)) return;
+    memcpy(p->digits, member.ptr, member.len);
+    p->member = NULL;
+}
+
+static slice memberOf(const place *p) {
+    return sliceOf(p->member ? p->member : p->digits, p->len);
+}
+
+/* Add what lies in one range of numbers and in the shape. False after an error. */
+static bool searchRange(client *c, const robj *o, const geoSearch *s, geoRange numbers, placeList *list) {
+    zsetScoreRange range = {.min = (double)numbers.first, .max = (double)numbers.end, .max_open = true};
+    zsetRanks ranks = zsetRanksByScore(o, &range);
+    zsetElement e;
+
+    if (ranks.count == 0) return true;
+    zsetIter it = zsetIterAt(o, ranks.first, false);
+    for (size_t i = 0; i < ranks.count && zsetIterNext(&it, &e); i++) {
+        geoPoint point = geoDecode(geoNumberOfScore(e.score));
+        double distance;
+        if (!geoShapeHas(&s->shape, point, &distance)) continue;
+        if (!makeRoom(c, list)) return false;
+        place *p = &list->places[list->count];
+        p->distance = distance;
+        p->score = e.score;
+        p->point = point;
+        p->nth = list->count++;
+        keepMember(p, e.member, &it);
+        if (s->any && list->count == (size_t)s->count) break;
+    }
+    return true;
+}
+
+static bool searchAll(client *c, const robj *o, const geoSearch *s, placeList *list) {
+    geoRange ranges[GEO_RANGES_MAX];
+    int count = geoShapeRanges(&s->shape, ranges);
+
+    for (int i = 0; i < count; i++) {
+        if (!searchRange(c, o, s, ranges[i], list)) return false;
+        if (s->any && list->count == (size_t)s->count) break;
+    }
+    return true;
+}
+
+static int nearerFirst(const void *a, const void *b) {
+    const place *p = a, *q = b;
+    if (p->distance != q->distance) return p->distance < q->distance ? -1 : 1;
+    return p->nth < q->nth ? -1 : 1;
+}
+
+static int fartherFirst(const void *a, const void *b) {
+    const place *p = a, *q = b;
+    if (p->distance != q->distance) return p->distance > q->distance ? -1 : 1;
+    return p->nth < q->nth ? -1 : 1;
+}
+
+/* Sort, and cut to COUNT: that means the nearest unless said otherwise. */
+static void sortAndCut(const geoSearch *s, placeList *list) {
+    sortOrder order = s->order == SORT_NONE && s->count && !s->any ? SORT_ASC : s->order;
+
+    if (order != SORT_NONE && list->count > 1)
+        qsort(list->places, list->count, sizeof(place), order == SORT_ASC ? nearerFirst : fartherFirst);
+    if (s->count && list->count > (size_t)s->count) list->count = (size_t)s->count;
+}
+
+/* ---- What was found ---------------------------------------------------------------------------------------------- */
+
+static void replyWith(client *c, const geoSearch *s, const placeList *list) {
+    int parts = 1 + s->with_dist + s->with_hash + s->with_coord;
+
+    addReplyArrayLen(c, (long long)list->count);
+    for (size_t i = 0; i < list->count; i++) {
+        const place *p = &list->places[i];
+        if (parts > 1) addReplyArrayLen(c, parts);
+        addReplyBulk(c, memberOf(p));
+        if (s->with_dist) addReplyDistance(c, p->distance / s->metres);
+        if (s->with_hash) addReplyLongLong(c, (long long)geoNumberOfScore(p->score));
+        if (s->with_coord) addReplyPoint(c, p->point);
+    }
+}
+
+static void store(client *c, const searchCommand *cmd, const geoSearch *s, const placeList *list) {
+    hashedKey key = clientKeyAt(c, s->store_arg);
+    zsetBuilder b;
+    size_t bytes = 0;
+
+    if (list->count == 0) {
+        if (dbDelete(c->db, key)) keyChanged(c, key, NOTIFY_GENERIC, "del", 1);
+        addReplyZero(c);
+        return;
+    }
+    for (size_t i = 0; i < list->count; i++) bytes += zsetAddNeeds(NULL, list->places[i].len);
+    if (!commandMemoryReserve(c, 2 * bytes)) return;
+    zsetBuildBegin(&b, list->count);
+    for (size_t i = 0; i < list->count; i++) {
+        const place *p = &list->places[i];
+        zsetBuildAdd(&b, memberOf(p), s->store_dist ? p->distance / s->metres : p->score);
+    }
+    setKeyTake(c->db, zsetBuildObject(&b, key.name), key, false);
+    keyChanged(c, key, NOTIFY_ZSET, cmd->event, (long long)list->count);
+    addReplyLongLong(c, (long long)list->count);
+}
+
+static void search(client *c, const searchCommand *cmd) {
+    placeList list = {0};
+    geoSearch s;
+    robj *o;
+
+    if (!typedKeyRead(c, clientKeyAt(c, cmd->source_arg), OBJ_ZSET, &o)) return;
+    if (parseSearch(c, cmd, o, &s) && (!o || searchAll(c, o, &s, &list))) {
+        sortAndCut(&s, &list);
+        if (s.store_arg) store(c, cmd, &s, &list);
+        else replyWith(c, &s, &list);
+    }
+    zfree(list.places);
+    zfree(s.vertices);
+}
+
+/* ---- Commands ---------------------------------------------------------------------------------------------------- */
+
+void geosearchCommand(client *c) {
+    search(c, &(searchCommand){.geosearch = true, .source_arg = 1});
+}
+
+void geosearchstoreCommand(client *c) {
+    search(c, &(searchCommand){.geosearch = true, .store_arg = 1, .source_arg = 2, .event = "geosearchstore"});
+}
+
+void georadiusCommand(client *c) {
+    search(c, &(searchCommand){.may_store = true, .source_arg = 1, .event = "georadiusstore"});
+}
+
+void georadiusRoCommand(client *c) {
+    search(c, &(searchCommand){.source_arg = 1});
+}
+
+void georadiusbymemberCommand(client *c) {
+    search(c, &(searchCommand){.by_member = true, .may_store = true, .source_arg = 1, .event = "georadiusstore"});
+}
+
+void georadiusbymemberRoCommand(client *c) {
+    search(c, &(searchCommand){.by_member = true, .source_arg = 1});
+}
