@@ -63,8 +63,8 @@ typedef struct listpackValue {
 } listpackValue;
 
 listpackValue listpackGet(const uint8_t *at);
-/* For those who read many entries: an entry of a text of at most 63 bytes, which most are. *next is what lies behind it,
- * also when that is the end. False: any other entry; look with listpackGet(). */
+/* For those who read many entries: an entry of a text of at most 63 bytes, which most are. *next is what lies behind
+ * it, also when that is the end. False: any other entry; look with listpackGet(). */
 #define LISTPACK_SHORT_MAX 63
 static inline bool listpackShortText(const uint8_t *at, slice *text, const uint8_t **next) {
     unsigned head = *at;

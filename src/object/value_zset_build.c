@@ -77,7 +77,8 @@ void zsetBuildPrefetch(const zsetBuilder *b, const slice *members, const uint64_
 
 /* ---- Sorting ---- */
 
-/* A score as an integer of the same order beside its entry, so that sorting reads entries only where scores are equal. */
+/* A score as an integer of the same order beside its entry, so that sorting reads entries only where scores are
+ * equal. */
 typedef struct scoredEntry {
     uint64_t ordinal;
     zsetEntry *entry;
