@@ -8,8 +8,7 @@
  * Owns        the table of type operations, filled at boot.
  * Threads     main changes objects and counts; a thread may make an object and use it until it gives it away;
  *             objectFree() runs on any thread for an object nobody else knows.
- * Invariants  1. Every entry that is neither EMBSTR nor INT has an expire slot: what may be large, or referred to by
- *                replies, does not move for an expire.
+ * Invariants  1. Every RAW entry has an expire slot: what replies may refer to does not move for an expire.
  *             2. RAW, and types with a structure, have a non-NULL pointer.
  *             3. With refcount > 1 the bytes of the value do not change; expire and LRU may.
  * Tests       tests/unit/object/object_test.c
@@ -54,7 +53,7 @@ size_t entrySize(const robj *o) {
 
 robj *entryCreate(slice key, objectTypeId type, int encoding, bool expire_slot, size_t embedded, unsigned owner) {
     bool long_key = key.len >= KEY_LEN_LONG;
-    size_t header = entryHeaderSize(encoding, expire_slot, long_key);
+    size_t header = entryHeaderSize((unsigned)encoding, expire_slot, long_key);
     robj *o = zmalloc(header + key.len + embedded);
     *o = (robj){.type = type,
                 .encoding = (uint32_t)encoding & 0xf,
@@ -85,9 +84,17 @@ void entryInherit(robj *to, const robj *from) {
 
 robj *objectCreateTake(slice key, objectTypeId type, int encoding, void *structure) {
     serverAssert(type != OBJ_STRING && structure);
-    robj *o = entryCreate(key, type, encoding, true, 0, object_main_owner);
-    entrySetPointer(o, structure);
+    robj *o = entryCreate(key, type, encoding, false, 0, 0);
+    entrySetStructure(o, structure);
     return o;
+}
+
+/* An entry for another structure, or the same one: with the expire and the use of `o`. */
+static robj *structureEntry(const robj *o, slice key, int encoding, bool expire_slot, void *structure) {
+    robj *entry = entryCreate(key, o->type, encoding, expire_slot, 0, 0);
+    entrySetStructure(entry, structure);
+    entryInherit(entry, o);
+    return entry;
 }
 
 robj *objectDup(const robj *o, slice new_key) {
@@ -95,10 +102,8 @@ robj *objectDup(const robj *o, slice new_key) {
     const objectTypeOps *ops = type_ops[o->type];
     serverAssert(ops && ops->dup);
     int encoding = o->encoding;
-    void *structure = ops->dup(entryPointer(o), o->encoding, &encoding);
-    robj *copy = objectCreateTake(new_key, o->type, encoding, structure);
-    entryInherit(copy, o);
-    return copy;
+    void *structure = ops->dup(entryStructure(o), o->encoding, &encoding);
+    return structureEntry(o, new_key, encoding, o->has_expire_slot, structure);
 }
 
 /* The block or structure moves to an entry of the new key. What is embedded is copied anyway, and what others refer
@@ -110,11 +115,15 @@ robj *objectRenameTake(robj *o, slice new_key) {
         decrRefCount(o);
         return renamed;
     }
-    renamed = entryCreate(new_key, o->type, o->encoding, o->has_expire_slot, 0, o->owner);
-    renamed->value_len = o->value_len;
-    renamed->block_exact = o->block_exact;
-    memcpy(entryPlace(renamed), entryPlace(o), sizeof(void *));
-    entryInherit(renamed, o);
+    if (o->type != OBJ_STRING) {
+        renamed = structureEntry(o, new_key, o->encoding, o->has_expire_slot, entryStructure(o));
+    } else {
+        renamed = entryCreate(new_key, o->type, o->encoding, o->has_expire_slot, 0, o->owner);
+        renamed->value_len = o->value_len;
+        renamed->block_exact = o->block_exact;
+        memcpy(entryPlace(renamed), entryPlace(o), sizeof(void *));
+        entryInherit(renamed, o);
+    }
     entryFree(o);
     return renamed;
 }
@@ -129,27 +138,27 @@ slice objectKey(const robj *o) {
 
 void *objectStructure(const robj *o) {
     debugAssert(o->type != OBJ_STRING);
-    return entryPointer(o);
+    return entryStructure(o);
 }
 
 void objectSetStructure(robj *o, int encoding, void *structure) {
     debugAssert(o->type != OBJ_STRING && structure);
     o->encoding = (uint32_t)encoding & 0xf;
-    entrySetPointer(o, structure);
+    entrySetStructure(o, structure);
 }
 
 const struct dict *objectElements(const robj *o) {
     const objectTypeOps *ops = type_ops[o->type];
-    return ops && ops->elements ? ops->elements(entryPointer(o), o->encoding) : NULL;
+    return ops && ops->elements ? ops->elements(entryStructure(o), o->encoding) : NULL;
 }
 
 bool objectHasTimes(const robj *o) {
     const objectTypeOps *ops = type_ops[o->type];
-    return ops && ops->hasTimes && ops->hasTimes(entryPointer(o), o->encoding);
+    return ops && ops->hasTimes && ops->hasTimes(entryStructure(o), o->encoding);
 }
 
 size_t objectDropDue(robj *o, int64_t before_ms, size_t max, bool *empty) {
-    return type_ops[o->type]->dropDue(entryPointer(o), o->encoding, before_ms, max, empty);
+    return type_ops[o->type]->dropDue(entryStructure(o), o->encoding, before_ms, max, empty);
 }
 
 const objectTypeOps *objectOps(objectTypeId type) {
@@ -160,17 +169,28 @@ size_t objectMemUsage(const robj *o, size_t samples) {
     size_t bytes = zmallocSize(o);
     if (o->type == OBJ_STRING) return bytes + (o->encoding == OBJ_ENC_RAW ? zmallocSize(entryPointer(o)) : 0);
     const objectTypeOps *ops = type_ops[o->type];
-    return bytes + (ops && ops->memUsage ? ops->memUsage(entryPointer(o), o->encoding, samples) : 0);
+    return bytes + (ops && ops->memUsage ? ops->memUsage(entryStructure(o), o->encoding, samples) : 0);
 }
 
 /* ---- Expire ---- */
 
+static robj *copyWithSlot(robj *o) {
+    robj *with_slot = stringCopy(o, objectKey(o), true);
+    decrRefCount(o);
+    return with_slot;
+}
+
+static robj *moveToSlot(robj *o) {
+    debugAssert(o->refcount == 1);
+    robj *with_slot = structureEntry(o, objectKey(o), o->encoding, true, entryStructure(o));
+    entryFree(o);
+    return with_slot;
+}
+
 robj *objectSetExpireTake(robj *o, int64_t when_ms) {
     if (!o->has_expire_slot) {
         if (when_ms == -1) return o;
-        robj *with_slot = stringCopy(o, objectKey(o), true);
-        decrRefCount(o);
-        o = with_slot;
+        o = o->type == OBJ_STRING ? copyWithSlot(o) : moveToSlot(o);
     }
     memcpy(entryExpirePlace(o), &when_ms, sizeof(when_ms));
     return o;
@@ -198,7 +218,7 @@ void objectFree(robj *o) {
     if (o->type != OBJ_STRING) {
         const objectTypeOps *ops = type_ops[o->type];
         serverAssert(ops && ops->free);
-        ops->free(entryPointer(o), o->encoding);
+        ops->free(entryStructure(o), o->encoding);
     } else if (o->encoding == OBJ_ENC_RAW) {
         prefetchForReuse(o);
         if (o->block_exact) zfreeSized(entryPointer(o), o->value_len ? o->value_len : 1);
@@ -210,7 +230,7 @@ void objectFree(robj *o) {
 size_t objectFreeEffort(const robj *o) {
     if (o->type == OBJ_STRING) return 1;
     const objectTypeOps *ops = type_ops[o->type];
-    return ops && ops->freeEffort ? ops->freeEffort(entryPointer(o), o->encoding) : 1;
+    return ops && ops->freeEffort ? ops->freeEffort(entryStructure(o), o->encoding) : 1;
 }
 
 /* ---- As a dict's entry ---- */
@@ -238,7 +258,7 @@ void objectPrefetchValue(const void *entry) {
     const robj *o = entry;
     if (o->type != OBJ_STRING) {
         const objectTypeOps *ops = type_ops[o->type];
-        void *structure = entryPointer(o);
+        void *structure = entryStructure(o);
         if (ops && ops->prefetch) ops->prefetch(structure, o->encoding);
         else prefetchRead(structure);
     } else if (o->encoding == OBJ_ENC_EMBSTR) {

@@ -1,7 +1,7 @@
 /* object.h -- robj: a key's entry and its value in one allocation.
  *
  *   +--------+--------+----------+-----------+--------------+------------+--------------+
- *   | word 0 | word 1 | [expire] | [pointer] | [long key n] | key bytes  | [value bytes]|
+ *   | word 0 | word 1 | [expire] | [place]   | [long key n] | key bytes  | [value bytes]|
  *   +--------+--------+----------+-----------+--------------+------------+--------------+
  *     type     value    int64 ms   value block  size_t, only   key_len      value_len, when
  *     refs     length   or -1      or integer   past 65534 B                embedded (EMBSTR)
@@ -10,9 +10,10 @@
  *
  * Small strings (EMBSTR) lie in the entry. Larger ones (RAW) are a block of exactly their bytes, without
  * a header of their own, so that 512 or 4096 bytes fill their size class; room to grow is what
- * the allocator gave. An integer (INT) lies in the pointer's place. Other types keep their structure behind the
- * pointer. The expire slot is part of every entry whose value lies elsewhere; EMBSTR and INT, which are copied easily,
- * get one when they need it.
+ * the allocator gave. An integer (INT) lies in the block's place. Other types have the address of
+ * their structure where strings have length and owner, and no place: so a small collection costs no more around it than
+ * two words and its key. RAW has an expire slot always, because it must not move while replies refer to it; the others
+ * get one when they need it, in a new entry.
  *
  * Reference counts are plain: only main changes them (and a thread that alone knows a new object). A value that
  * replies in flight refer to (refcount > 1) is never changed in place: objectMakeWritableTake() copies first.
@@ -55,8 +56,8 @@ typedef struct robj {
     uint32_t block_exact : 1; /* RAW: the block was asked for with exactly value_len bytes */
     uint32_t in_timed : 1;    /* the store's: it is in the table of those whose elements have times */
     /* word 1 */
-    uint64_t value_len : 40; /* strings: bytes; other types: not used */
-    uint64_t owner : 8;      /* thread whose arena it came from: it frees it */
+    uint64_t value_len : 40; /* strings: bytes; other types: with owner, the structure's address */
+    uint64_t owner : 8;      /* strings: thread whose arena it came from: it frees it */
     uint64_t key_len : 16;   /* 65535: the length stands before the key */
 } robj;
 static_assert(sizeof(robj) == 16, "two words before the optional parts");

@@ -5,12 +5,15 @@
 #define OBJECT_OBJECT_INTERNAL_H
 
 #include "object.h"
+#include "panic.h"
 
 #define KEY_LEN_LONG 65535u /* key_len that says: the length stands before the key */
 
-/* A value block or structure pointer, or an INT's number, in the place between expire and key. */
-static inline bool entryHasPlace(const robj *o) {
-    return o->encoding != OBJ_ENC_EMBSTR;
+/* RAW has a block's address, INT its number, between expire and key; a structure's address lies in word 1. */
+static_assert(OBJ_ENC_RAW < OBJ_ENC_EMBSTR && OBJ_ENC_INT < OBJ_ENC_EMBSTR && OBJ_ENC_HASHTABLE > OBJ_ENC_EMBSTR,
+              "one comparison tells the three");
+static inline bool encodingHasPlace(unsigned encoding) {
+    return encoding < OBJ_ENC_EMBSTR;
 }
 
 static inline char *entryExpirePlace(const robj *o) {
@@ -21,8 +24,8 @@ static inline char *entryPlace(const robj *o) {
     return (char *)(uintptr_t)o + sizeof(robj) + (o->has_expire_slot ? sizeof(int64_t) : 0);
 }
 
-static inline size_t entryHeaderSize(int encoding, bool expire_slot, bool long_key) {
-    return sizeof(robj) + (expire_slot ? sizeof(int64_t) : 0) + (encoding != OBJ_ENC_EMBSTR ? sizeof(void *) : 0) +
+static inline size_t entryHeaderSize(unsigned encoding, bool expire_slot, bool long_key) {
+    return sizeof(robj) + (expire_slot ? sizeof(int64_t) : 0) + (encodingHasPlace(encoding) ? sizeof(void *) : 0) +
            (long_key ? sizeof(size_t) : 0);
 }
 
@@ -41,8 +44,28 @@ static inline char *entryEmbedded(const robj *o) {
     return key + key_len;
 }
 
+#define STRUCTURE_BITS 48
+#define STRUCTURE_MASK ((1ull << STRUCTURE_BITS) - 1)
+
+/* Other types. An address of user space has at most 47 bits; the key's length is what lies above. */
+static inline void *entryStructure(const robj *o) {
+    uint64_t word;
+    debugAssert(o->type != OBJ_STRING);
+    memcpy(&word, (const char *)o + 8, sizeof(word));
+    return (void *)(uintptr_t)(word & STRUCTURE_MASK);
+}
+
+static inline void entrySetStructure(robj *o, const void *structure) {
+    uint64_t word;
+    memcpy(&word, (char *)o + 8, sizeof(word));
+    word = (word & ~STRUCTURE_MASK) | (uintptr_t)structure;
+    memcpy((char *)o + 8, &word, sizeof(word));
+}
+
+/* RAW's block. */
 static inline void *entryPointer(const robj *o) {
     void *p;
+    debugAssert(o->type == OBJ_STRING && encodingHasPlace(o->encoding));
     memcpy(&p, entryPlace(o), sizeof(p));
     return p;
 }
@@ -57,8 +80,8 @@ const objectTypeOps *objectOps(objectTypeId type);
 /* Bytes that were asked for when the entry was made. */
 size_t entrySize(const robj *o);
 /* A new entry, refcount 1, LRU 0, key copied, expire -1 where there is a slot; value and its length are for the
- * caller to fill in. `embedded` bytes are reserved behind the key. Every encoding but EMBSTR and INT has the expire
- * slot. */
+ * caller to fill in. `embedded` bytes are reserved behind the key. RAW has the expire slot. `owner` is that of a
+ * string. */
 robj *entryCreate(slice key, objectTypeId type, int encoding, bool expire_slot, size_t embedded, unsigned owner);
 /* Free the entry only; its value has been taken or freed. */
 void entryFree(robj *o);

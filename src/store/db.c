@@ -446,6 +446,17 @@ bool dbDeleteAsync(serverDb *db, hashedKey key) {
 
 /* ---- Expire of a key ---- */
 
+/* The entry gets a slot, and with it another place. */
+static robj *moveForExpire(serverDb *db, robj *entry, hashedKey key, int64_t when_ms) {
+    bool timed = entry->in_timed;
+    void **ref = dictFindRef(db->keys, objectKey(entry), key.hash);
+    serverAssert(ref && *ref == entry);
+    if (timed) forgetTimes(db, entry, key.hash);
+    *ref = entry = objectSetExpireTake(entry, when_ms);
+    if (timed) trackTimes(db, entry, key.hash);
+    return entry;
+}
+
 robj *dbSetExpire(serverDb *db, robj *entry, hashedKey key, int64_t when_ms) {
     assertMainRole();
     if (when_ms == -1) {
@@ -454,13 +465,8 @@ robj *dbSetExpire(serverDb *db, robj *entry, hashedKey key, int64_t when_ms) {
     }
     keyspaceOwe(db, key.hash);
     bool had = objectExpire(entry) != -1;
-    if (unlikely(!entry->has_expire_slot)) {
-        void **ref = dictFindRef(db->keys, objectKey(entry), key.hash);
-        serverAssert(ref && *ref == entry);
-        *ref = entry = objectSetExpireTake(entry, when_ms);
-    } else {
-        entry = objectSetExpireTake(entry, when_ms);
-    }
+    if (unlikely(!entry->has_expire_slot)) entry = moveForExpire(db, entry, key, when_ms);
+    else entry = objectSetExpireTake(entry, when_ms);
     if (!had) dictAddNew(db->expires, entry, key.hash);
     return entry;
 }

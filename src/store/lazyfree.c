@@ -99,7 +99,7 @@ static bool dropOrOffer(robj *o) {
         objectDropShared(o);
         return true;
     }
-    return o->owner != 0 && free_sink && likely(!isLargeString(o)) && free_sink(o);
+    return o->type == OBJ_STRING && o->owner != 0 && free_sink && likely(!isLargeString(o)) && free_sink(o);
 }
 
 void objectRelease(robj *o) {

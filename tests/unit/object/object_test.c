@@ -219,6 +219,10 @@ TEST(object_structures_go_through_their_operations) {
     CHECK(objectStructure(o) == box);
     CHECK_EQ_INT(objectFreeEffort(o), 77);
     CHECK_EQ_INT(objectMemUsage(o, 5), 1005 + zmallocSize(o));
+    size_t without_expire = zmallocSize(o);
+    o = objectSetExpireTake(o, 99); /* in another place, with the same structure */
+    CHECK(objectStructure(o) == box);
+    CHECK(zmallocSize(o) >= without_expire);
     CHECK(objectSetExpireTake(o, 99) == o);
     robj *dup = objectDup(o, sliceStr("other"));
     CHECK_EQ_INT(objectExpire(dup), 99);

@@ -297,6 +297,40 @@ static void checkDamaged(void *arg) {
     dbCheck(db);
 }
 
+static void freeNothing(void *structure, int encoding) {
+    unused(structure), unused(encoding);
+}
+
+static bool hasTimes(const void *structure, int encoding) {
+    unused(encoding);
+    return *(const int *)structure != 0;
+}
+
+/* A collection has no room for an expire until it gets one; then it is another entry, in all three tables. */
+TEST(db_moves_a_collection_that_gets_an_expire) {
+    static const objectTypeOps ops = {.name = "hash", .free = freeNothing, .hasTimes = hasTimes};
+    static int structure;
+    objectRegisterType(OBJ_HASH, &ops);
+    storeReset();
+    serverDb *db = dbGet(0);
+    for (structure = 0; structure < 2; structure++) {
+        hashedKey key = keyOf(structure ? "with times" : "without");
+        dbAddTake(db, objectCreateTake(key.name, OBJ_HASH, OBJ_ENC_HASHTABLE, &structure), key);
+        dbTimesChanged(db, lookupKeyWrite(db, key), key);
+        robj *o = dbSetExpire(db, lookupKeyWrite(db, key), key, 1ll << 50);
+        CHECK(lookupKeyWrite(db, key) == o);
+        CHECK(objectStructure(o) == &structure);
+        CHECK_EQ_INT(objectExpire(o), 1ll << 50);
+        dbCheck(db);
+        CHECK(dbRemoveExpire(db, o, key));
+        CHECK(dbSetExpire(db, o, key, 1ll << 51) == o); /* the room stays */
+        dbCheck(db);
+        CHECK(dbDelete(db, key));
+        dbCheck(db);
+    }
+    storeReset();
+}
+
 TEST(db_check_finds_damage) {
     storeReset();
     serverDb *db = dbGet(0);
