@@ -120,6 +120,10 @@ void bitposCommand(client *c) {
         addReplyError(c, "The bit argument must be 1 or 0.");
         return;
     }
+    if (c->argc > 6) {
+        addReplySyntaxError(c);
+        return;
+    }
     if (!parseRange(c, 3, &range) || !typedKeyRead(c, clientKeyAt(c, 1), OBJ_STRING, &o)) return;
     if (!o) {
         addReplyLongLong(c, bit ? -1 : 0);

@@ -262,6 +262,7 @@ start_server {each {r FLUSHALL}} {
         assert_error $not_integer {r BITPOS key 1 1 BIT}
         assert_error $syntax {r BITPOS key 1 1 2 WORD}
         assert_error $syntax {r BITPOS key 1 1 2 BIT 4}
+        assert_error $syntax {r BITPOS key 1 a b BIT 4}
     }
 
     # ---- BITOP ------------------------------------------------------------------------------------------------
