@@ -71,13 +71,13 @@ typedef struct bitRange {
 static bool parseRange(client *c, uint32_t first, bitRange *range) {
     *range = (bitRange){.from = 0, .to = -1};
     if (c->argc > first && !getLongLongFromArg(c, first, &range->from, NULL)) return false;
-    if (c->argc > first + 1 && !getLongLongFromArg(c, first + 1, &range->to, NULL)) return false;
     range->has_end = c->argc > first + 1;
-    if (c->argc <= first + 2) return true;
-    range->in_bits = sliceIs(c->argv[first + 2], "bit");
-    if (c->argc == first + 3 && (range->in_bits || sliceIs(c->argv[first + 2], "byte"))) return true;
-    addReplySyntaxError(c);
-    return false;
+    range->in_bits = c->argc > first + 2 && sliceIs(c->argv[first + 2], "bit");
+    if (c->argc > first + 2 && !range->in_bits && !sliceIs(c->argv[first + 2], "byte")) {
+        addReplySyntaxError(c);
+        return false;
+    }
+    return !range->has_end || getLongLongFromArg(c, first + 1, &range->to, NULL);
 }
 
 /* The range as bits from..end of a string of `len` bytes. False: there are none. */

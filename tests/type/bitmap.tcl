@@ -263,6 +263,8 @@ start_server {each {r FLUSHALL}} {
         assert_error $syntax {r BITPOS key 1 1 2 WORD}
         assert_error $syntax {r BITPOS key 1 1 2 BIT 4}
         assert_error $syntax {r BITPOS key 1 a b BIT 4}
+        assert_error $syntax {r BITPOS key 1 1 b WORD}
+        assert_error $syntax {r BITCOUNT key 1 b WORD}
     }
 
     # ---- BITOP ------------------------------------------------------------------------------------------------
