@@ -26,8 +26,8 @@ static bool endFromArg(client *c, uint32_t index, listEnd *end) {
 
 /* ---- LMOVE, RPOPLPUSH -------------------------------------------------------------------------------------------- */
 
-static void tellPushed(client *c, hashedKey to, listEnd end) {
-    keyChanged(c, to, NOTIFY_LIST, end == LIST_HEAD ? "lpush" : "rpush", 0);
+static const char *pushEvent(listEnd end) {
+    return end == LIST_HEAD ? "lpush" : "rpush";
 }
 
 static const char *popEvent(listEnd end) {
@@ -41,7 +41,7 @@ static void rotate(client *c, hashedKey key, robj *o, listEnd from_end, listEnd 
     slice text = sdsSlice(value);
     valueListDrop(o, from_end, 1);
     valueListPush(o, to_end, &text, 1);
-    tellPushed(c, key, to_end);
+    keyEvent(c, key, NOTIFY_LIST, pushEvent(to_end)); /* of the change that is told below */
     addReplyBulk(c, text);
     keyChanged(c, key, NOTIFY_LIST, popEvent(from_end), 1);
     valueListShrink(o);
@@ -68,7 +68,7 @@ static void moveGeneric(client *c, listEnd from_end, listEnd to_end) {
     if (comes) target = valueListCreate(to.name);
     valueListPush(target, to_end, &value, 1);
     if (comes) dbAddTake(c->db, target, to);
-    tellPushed(c, to, to_end);
+    keyChanged(c, to, NOTIFY_LIST, pushEvent(to_end), 0);
     addReplyBulk(c, value);
     listTakeElements(c, from, source, from_end, 1, popEvent(from_end));
 }
