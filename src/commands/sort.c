@@ -117,9 +117,18 @@ typedef struct sortItem {
         double score;
         slice weight; /* ALPHA; ptr NULL: nothing, which is before all else */
     };
-    slice text; /* borrowed from the value, or from `digits` */
+    slice text; /* borrowed from the value, or from `digits` or `kept` */
     size_t index;
 } sortItem;
+
+/* Texts that live elsewhere only until the next one is read. */
+typedef struct keptTexts {
+    struct keptTexts *next; /* owns */
+    size_t used, room;
+    char bytes[];
+} keptTexts;
+
+#define KEPT_BYTES 65536
 
 typedef struct sorting {
     sortItem *items; /* owns */
@@ -127,6 +136,7 @@ typedef struct sorting {
     size_t from, to; /* of the order: what is shown */
     char *digits;    /* owns: texts of integers; NULL as long as there are none */
     char *weights;   /* owns: ends with NUL bytes, for strcoll(); or digits */
+    keptTexts *kept; /* owns */
     bool desc, alpha, has_by;
     bool collate; /* by the locale's rules */
 } sorting;
@@ -135,6 +145,26 @@ static void sortingFree(sorting *s) {
     zfree(s->items);
     zfree(s->digits);
     zfree(s->weights);
+    for (keptTexts *k = s->kept, *next; k; k = next) {
+        next = k->next;
+        zfree(k);
+    }
+}
+
+/* A copy of a text; NULL: no memory. */
+static const char *keepText(sorting *s, slice text) {
+    keptTexts *k = s->kept;
+    if (!k || k->room - k->used < text.len) {
+        size_t room = text.len < KEPT_BYTES ? KEPT_BYTES : text.len;
+        k = ztrymalloc(sizeof(*k) + room);
+        if (!k) return NULL;
+        *k = (keptTexts){.next = s->kept, .room = room};
+        s->kept = k;
+    }
+    char *copy = k->bytes + k->used;
+    if (text.len) memcpy(copy, text.ptr, text.len);
+    k->used += text.len;
+    return copy;
 }
 
 /* Where the next item can keep the text of an integer. NULL: no memory. */
@@ -172,7 +202,10 @@ static bool loadList(sorting *s, const robj *o, size_t from, size_t n, bool back
     listpackValue v;
     bool ok = true;
     valueListIterBegin(&it, o, backward ? -(long)from - 1 : (long)from, backward);
-    while (ok && s->count < n && valueListIterNext(&it, &v)) ok = addItem(s, n, &v);
+    while (ok && s->count < n && valueListIterNext(&it, &v)) {
+        if (v.str && valueListIterUnpacked(&it)) ok = (v.str = keepText(s, sliceOf(v.str, v.len))) != NULL;
+        ok = ok && addItem(s, n, &v);
+    }
     valueListIterEnd(&it);
     return ok;
 }

@@ -87,6 +87,8 @@ typedef struct quicklistIter {
  * given lives until the next one is. */
 void quicklistIterBegin(quicklistIter *it, const quicklist *q, long index, bool backward);
 bool quicklistIterNext(quicklistIter *it, listpackValue *value);
+/* Whether what was given last lies in a compressed node, and so in memory of the iterator. */
+bool quicklistIterUnpacked(const quicklistIter *it);
 /* The same for several: a run of at most `max` elements, that at *at in the listpack *lp and those behind it (backward:
  * before it), or one plain one: then *at is NULL and it is in *plain. How many; 0 at the end. */
 size_t quicklistIterRun(quicklistIter *it, size_t max, const uint8_t **lp, const uint8_t **at, slice *plain);

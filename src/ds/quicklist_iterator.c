@@ -77,6 +77,10 @@ bool quicklistIterNext(quicklistIter *it, listpackValue *value) {
     return true;
 }
 
+bool quicklistIterUnpacked(const quicklistIter *it) {
+    return it->given && nodeIsCompressed(it->node);
+}
+
 size_t quicklistIterRun(quicklistIter *it, size_t max, const uint8_t **lp, const uint8_t **at, slice *plain) {
     if (it->given) advance(it);
     if (!it->node || max == 0) return 0;

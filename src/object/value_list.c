@@ -146,6 +146,10 @@ bool valueListIterNext(valueListIter *it, listpackValue *value) {
     return listpackIterNext(&it->in_listpack, value, &it->last);
 }
 
+bool valueListIterUnpacked(const valueListIter *it) {
+    return !it->is_listpack && quicklistIterUnpacked(&it->in_quicklist);
+}
+
 size_t valueListIterRun(valueListIter *it, size_t max, const uint8_t **lp, const uint8_t **at, slice *plain) {
     if (!it->is_listpack) return quicklistIterRun(&it->in_quicklist, max, lp, at, plain);
     size_t n = it->left < max ? it->left : max;

@@ -40,6 +40,9 @@ typedef struct valueListIter {
 /* From the element of that number on, negative from the end. */
 void valueListIterBegin(valueListIter *it, const robj *o, long index, bool backward);
 bool valueListIterNext(valueListIter *it, listpackValue *value);
+/* Whether what was given last is text of a compressed node: it lives until the next is given. Other text lives as long
+ * as the list does not change. */
+bool valueListIterUnpacked(const valueListIter *it);
 /* As quicklistIterRun(). */
 size_t valueListIterRun(valueListIter *it, size_t max, const uint8_t **lp, const uint8_t **at, slice *plain);
 void valueListIterEnd(valueListIter *it);

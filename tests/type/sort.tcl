@@ -29,6 +29,21 @@ start_server {each {r FLUSHALL} env {LC_ALL C}} {
 
     # ---- Order ------------------------------------------------------------------------------------------------
 
+    test "SORT of a list whose inner nodes are compressed" {
+        r CONFIG SET list-max-listpack-size 4 list-compress-depth 1
+        set words {}
+        for {set i 0} {$i < 200} {incr i} {
+            lappend words [format "%03d-%s" [expr {$i * 77 % 200}] [string repeat w 60]]
+        }
+        r RPUSH list {*}$words
+        assert_equal [lsort $words] [r SORT list ALPHA]
+        assert_equal [lsort -decreasing $words] [r SORT list ALPHA DESC]
+        assert_equal $words [r SORT list BY nosort]
+        assert_equal 200 [r SORT list ALPHA STORE sorted]
+        assert_equal [lsort $words] [r LRANGE sorted 0 -1]
+        r CONFIG SET list-max-listpack-size -2 list-compress-depth 0
+    }
+
     test "Numbers are sorted as numbers, either way" {
         r RPUSH list 3 1 2 10 -5
         assert_equal {-5 1 2 3 10} [r SORT list]
