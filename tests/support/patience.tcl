@@ -29,7 +29,10 @@ namespace eval patience {
     # Milliseconds that PID has stood ready without being run: each of its threads' as a flat list TID MS ...
     proc waits {pid} {
         set all {}
-        foreach path [glob -nocomplain /proc/$pid/task/*/schedstat] {
+        if {[catch {glob -nocomplain /proc/$pid/task/*/schedstat} paths]} {
+            set paths {} ;# it has gone while it was looked at
+        }
+        foreach path $paths {
             if {[regexp {^\d+ (\d+) } [proc_file $path] whole ns]} {
                 lappend all [file tail [file dirname $path]] [expr {$ns / 1000000}]
             }

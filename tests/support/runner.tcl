@@ -144,6 +144,7 @@ proc more_output {channel} {
     # Its sum is the last that a file says. What it has left running would keep the channel open.
     if {[regexp {\[sum\] \d+ \d+ \d+\n$} [dict get $state($channel) output]]} {
         end_group [dict get $state($channel) group]
+        return
     }
     after cancel [dict get $state($channel) timer]
     be_patient $channel
