@@ -13,6 +13,7 @@
 #include "hash_key.h"
 #include "reply.h"
 #include "rng.h"
+#include "random_reply.h"
 #include "scan.h"
 #include "zmalloc.h"
 
@@ -360,8 +361,9 @@ static void randomRepeated(client *c, const robj *o, unsigned long long count, b
         return;
     }
     if (n == 0) count = 0;
-    addRandomLen(c, (long long)count, with_values);
-    for (unsigned long long i = 0; i < count && !(c->flags & CLIENT_CLOSE_ASAP); i++) {
+    if (!randomReplyMayHave(c, with_values ? 2 * count : count)) count = 0;
+    else addRandomLen(c, (long long)count, with_values);
+    for (unsigned long long i = 0; i < count && !randomReplyUnheard(c); i++) {
         if (live) {
             const hashField *f = live[rngBelow(rngThread(), n)];
             pair.name = hashFieldName(f);

@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "commands.h"
 #include "memory_prefetch.h"
+#include "random_reply.h"
 #include "scan.h"
 #include "typed_key.h"
 #include "value_set.h"
@@ -264,11 +265,10 @@ void spopCommand(client *c) {
 
 /* ---- SRANDMEMBER ---- */
 
-/* A client that is closed, because the reply got too large for it, ends the loop. */
 static bool replyPicked(void *arg, const setMember *m) {
     client *c = arg;
     addReplyMember(c, m);
-    return !(c->flags & CLIENT_CLOSE_ASAP);
+    return !randomReplyUnheard(c);
 }
 
 static void srandmemberCount(client *c) {
@@ -281,6 +281,7 @@ static void srandmemberCount(client *c) {
         return;
     }
     if (count < 0) {
+        if (!randomReplyMayHave(c, (uint64_t)-count)) return;
         addReplyArrayLen(c, -count);
         setRandomRepeating(o, (uint64_t)-count, replyPicked, c);
         return;

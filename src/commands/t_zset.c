@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "memory_prefetch.h"
 #include "rng.h"
+#include "random_reply.h"
 #include "scan.h"
 #include "zmalloc.h"
 #include <limits.h>
@@ -338,11 +339,6 @@ static bool rowOfListpack(const robj *o, memberRow *row) {
     return true;
 }
 
-/* Nobody hears the rest of the reply: the client is closed, because it got too large, or has replies off. */
-static bool isUnheard(const client *c) {
-    return c->flags & (CLIENT_CLOSE_ASAP | CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP);
-}
-
 /* The members of `n` ranks: those in `ranks`, or, where that is NULL, random ones. */
 static void replyRanks(client *c, const robj *o, const size_t *ranks, size_t n, bool with_scores) {
     size_t size = zsetCount(o);
@@ -352,7 +348,7 @@ static void replyRanks(client *c, const robj *o, const size_t *ranks, size_t n, 
         return;
     }
     addReplyMembersLen(c, n, with_scores);
-    for (size_t i = 0; i < n && !isUnheard(c); i++) {
+    for (size_t i = 0; i < n && !randomReplyUnheard(c); i++) {
         size_t rank = ranks ? ranks[i] : rngBelow(rngThread(), size);
         if (row.elements) addReplyMember(c, row.elements[rank].member, row.elements[rank].score, with_scores);
         else replyRank(c, o, rank, with_scores);
@@ -416,7 +412,8 @@ void zrandmemberCommand(client *c) {
     } else if (count == 0) {
         addReplyEmptyArray(c);
     } else if (count < 0) {
-        replyRanks(c, o, NULL, (size_t)-count, with_scores);
+        size_t n = (size_t)-count;
+        if (randomReplyMayHave(c, with_scores ? 2 * n : n)) replyRanks(c, o, NULL, n, with_scores);
     } else {
         size_t size = zsetCount(o);
         replyDifferent(c, o, (unsigned long long)count < size ? (size_t)count : size, with_scores);

@@ -365,4 +365,13 @@ start_server {each {
         assert_equal 7 [r HGET hash field:99:7]
         assert_equal 1 [r HEXISTS hash [r HRANDFIELD hash]]
     }
+
+    test "HRANDFIELD: a number that no reply can have is refused" {
+        r HSET key a 1 b 2
+        assert_error "OOM *" {r HRANDFIELD key -4000000000000000000}
+        with_clients c {
+            $c write [string cat "CLIENT REPLY SKIP\r\n" "HRANDFIELD key -4000000000000\r\n" "PING\r\n"]
+            assert_equal PONG [$c reply]
+        }
+    }
 }

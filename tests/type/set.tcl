@@ -774,4 +774,13 @@ start_server {each {
             assert_equal [list $command $count] [list $command [expr {[changes] - $before}]]
         }
     }
+
+    test "SRANDMEMBER: a number that no reply can have is refused" {
+        r SADD key a b
+        assert_error "OOM *" {r SRANDMEMBER key -4000000000000000000}
+        with_clients c {
+            $c write [string cat "CLIENT REPLY SKIP\r\n" "SRANDMEMBER key -4000000000000\r\n" "PING\r\n"]
+            assert_equal PONG [$c reply]
+        }
+    }
 }

@@ -426,7 +426,7 @@ foreach encoding {listpack skiplist} {
         r ZADD key 1 a
         with_config {client-output-buffer-limit "normal 1mb 0 0"} {
             with_clients c {
-                $c send ZRANDMEMBER key -4611686018427387904
+                $c send ZRANDMEMBER key -100000000
                 assert [$c closed_within 10000]
             }
         }
@@ -633,5 +633,14 @@ foreach encoding {listpack skiplist} {
         assert_equal 15000 [r ZCOUNT dst 0 0]
         assert_equal 15000 [r ZREMRANGEBYRANK key 0 -1]
         assert_equal 0 [r EXISTS key]
+    }
+
+    test "ZRANDMEMBER: a number that no reply can have is refused" {
+        r ZADD key 1 a 2 b
+        assert_error "OOM *" {r ZRANDMEMBER key -4000000000000000000}
+        with_clients c {
+            $c write [string cat "CLIENT REPLY SKIP\r\n" "ZRANDMEMBER key -4000000000000\r\n" "PING\r\n"]
+            assert_equal PONG [$c reply]
+        }
     }
 }
