@@ -7,6 +7,8 @@
 #include "store_support.h"
 #include "value_hash.h"
 
+#include <stdio.h>
+
 static void fill(int id, const char *prefix, long n, int64_t when_ms) {
     for (long i = 0; i < n; i++) {
         robj *o = stringEntry(keyN(prefix, i), i, (size_t)(i % 130));
