@@ -9,11 +9,20 @@
 
 #define KEY_LEN_LONG 65535u /* key_len that says: the length stands before the key */
 
+/* LeakSanitizer looks for addresses in whole words: for it, structures have theirs in a place of its own as well. */
+#if defined(__SANITIZE_ADDRESS__)
+#define STRUCTURES_SHOWN true
+#elif defined(__has_feature)
+#define STRUCTURES_SHOWN __has_feature(address_sanitizer)
+#else
+#define STRUCTURES_SHOWN false
+#endif
+
 /* RAW has a block's address, INT its number, between expire and key; a structure's address lies in word 1. */
 static_assert(OBJ_ENC_RAW < OBJ_ENC_EMBSTR && OBJ_ENC_INT < OBJ_ENC_EMBSTR && OBJ_ENC_HASHTABLE > OBJ_ENC_EMBSTR,
               "one comparison tells the three");
 static inline bool encodingHasPlace(unsigned encoding) {
-    return encoding < OBJ_ENC_EMBSTR;
+    return encoding < OBJ_ENC_EMBSTR || (STRUCTURES_SHOWN && encoding > OBJ_ENC_EMBSTR);
 }
 
 static inline char *entryExpirePlace(const robj *o) {
@@ -60,6 +69,7 @@ static inline void entrySetStructure(robj *o, const void *structure) {
     memcpy(&word, (char *)o + 8, sizeof(word));
     word = (word & ~STRUCTURE_MASK) | (uintptr_t)structure;
     memcpy((char *)o + 8, &word, sizeof(word));
+    if (STRUCTURES_SHOWN) memcpy(entryPlace(o), &structure, sizeof(structure));
 }
 
 /* RAW's block. */
