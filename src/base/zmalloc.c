@@ -435,9 +435,13 @@ static bool failNow(void) {
     return unlikely(fail_after > 0) && --fail_after == 0;
 }
 
+#define BEYOND_MACHINE 4 /* times its memory: no swap helps */
+
 bool zmallocReserve(size_t size) {
     if (reserve.asked && reserve.asked_size >= size) return true;
     void *p = NULL;
+    /* Addresses alone are cheap, and a sanitizer's allocator ends the process instead of saying no. */
+    if (size / BEYOND_MACHINE > zmallocTotalSystemMemory()) return false;
     if (failNow() || !reserveMake(&p, atLeastOne(size))) return false;
     zmallocUnreserve();
     reserve.asked = p;
