@@ -8,6 +8,7 @@
 
 #include "value_hash.h"
 #include "value_list.h"
+#include "value_set.h"
 #include "value_zset.h"
 #include "value_stream.h"
 

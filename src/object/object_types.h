@@ -4,10 +4,6 @@
 #ifndef OBJECT_OBJECT_TYPES_H
 #define OBJECT_OBJECT_TYPES_H
 
-#include "object.h"
-
-extern const objectTypeOps set_type_ops;
-
 /* Register the operations of each. Boot only. */
 void objectTypesRegister(void);
 

@@ -21,6 +21,8 @@
 #include "listpack.h"
 #include "object.h"
 
+extern const objectTypeOps set_type_ops;
+
 /* A member that is there: borrowed until the set changes. `str` NULL: the integer `num`. */
 typedef listpackValue setMember;
 
