@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "commands.h"
 #include "db.h"
+#include "expire_conditions.h"
 #include "key_changed.h"
 #include "reply.h"
 
@@ -19,38 +20,6 @@
 typedef enum { UNIT_SECONDS, UNIT_MILLISECONDS } timeUnit;
 
 /* ---- EXPIRE ---- */
-
-enum { IF_NONE = 1, IF_SOME = 2, IF_GREATER = 4, IF_LESS = 8 }; /* NX XX GT LT */
-
-static bool parseConditions(client *c, unsigned *conditions) {
-    *conditions = 0;
-    for (uint32_t i = 3; i < c->argc; i++) {
-        slice word = c->argv[i];
-        if (sliceIs(word, "nx")) {
-            *conditions |= IF_NONE;
-        } else if (sliceIs(word, "xx")) {
-            *conditions |= IF_SOME;
-        } else if (sliceIs(word, "gt")) {
-            *conditions |= IF_GREATER;
-        } else if (sliceIs(word, "lt")) {
-            *conditions |= IF_LESS;
-        } else {
-            sds text = sdsCatLen(sdsNew("Unsupported option "), word.ptr, strnlen(word.ptr, word.len));
-            addReplyErrorSlice(c, sdsSlice(text));
-            sdsFree(text);
-            return false;
-        }
-    }
-    if ((*conditions & IF_NONE) && (*conditions & ~(unsigned)IF_NONE)) {
-        addReplyError(c, "NX and XX, GT or LT options at the same time are not compatible");
-        return false;
-    }
-    if ((*conditions & IF_GREATER) && (*conditions & IF_LESS)) {
-        addReplyError(c, "GT and LT options at the same time are not compatible");
-        return false;
-    }
-    return true;
-}
 
 /* Milliseconds since 1970 of the number in argument 2, counted from base_ms. */
 static bool parseWhen(client *c, int64_t base_ms, timeUnit unit, int64_t *when_ms) {
@@ -65,23 +34,14 @@ static bool parseWhen(client *c, int64_t base_ms, timeUnit unit, int64_t *when_m
     return true;
 }
 
-/* A key without expire lives longer than any time that could be set. */
-static bool conditionsHold(unsigned conditions, int64_t current_ms, int64_t when_ms) {
-    if ((conditions & IF_NONE) && current_ms != -1) return false;
-    if ((conditions & IF_SOME) && current_ms == -1) return false;
-    if ((conditions & IF_GREATER) && (current_ms == -1 || when_ms <= current_ms)) return false;
-    if ((conditions & IF_LESS) && current_ms != -1 && when_ms >= current_ms) return false;
-    return true;
-}
-
 static void expireGeneric(client *c, int64_t base_ms, timeUnit unit) {
     unsigned conditions;
     int64_t when_ms;
-    if (!parseConditions(c, &conditions) || !parseWhen(c, base_ms, unit, &when_ms)) return;
+    if (!expireConditionsParse(c, 3, c->argc, &conditions) || !parseWhen(c, base_ms, unit, &when_ms)) return;
 
     hashedKey key = clientKeyAt(c, 1);
     robj *o = lookupKeyWrite(c->db, key);
-    if (!o || !conditionsHold(conditions, objectExpire(o), when_ms)) {
+    if (!o || !expireConditionsHold(conditions, objectExpire(o), when_ms)) {
         addReplyZero(c);
         return;
     }

@@ -12,6 +12,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "commands.h"
 #include "db.h"
+#include "expire_conditions.h"
 #include "hash_key.h"
 #include "reply.h"
 
@@ -106,48 +107,6 @@ static int setTime(client *c, robj *o, uint32_t index, uint64_t hash, int64_t wh
 
 /* ---- HEXPIRE ----------------------------------------------------------------------------------------------------- */
 
-enum { IF_NONE = 1, IF_SOME = 2, IF_GREATER = 4, IF_LESS = 8 }; /* NX XX GT LT */
-
-/* Conditions from argument 3 up to FIELDS. False: the error was sent. */
-static bool parseConditions(client *c, uint32_t fields, unsigned *conditions) {
-    *conditions = 0;
-    for (uint32_t i = 3; i < fields; i++) {
-        slice word = c->argv[i];
-        if (sliceIs(word, "nx")) {
-            *conditions |= IF_NONE;
-        } else if (sliceIs(word, "xx")) {
-            *conditions |= IF_SOME;
-        } else if (sliceIs(word, "gt")) {
-            *conditions |= IF_GREATER;
-        } else if (sliceIs(word, "lt")) {
-            *conditions |= IF_LESS;
-        } else {
-            sds text = sdsCatLen(sdsNew("Unsupported option "), word.ptr, strnlen(word.ptr, word.len));
-            addReplyErrorSlice(c, sdsSlice(text));
-            sdsFree(text);
-            return false;
-        }
-    }
-    if ((*conditions & IF_NONE) && (*conditions & ~(unsigned)IF_NONE)) {
-        addReplyError(c, "NX and XX, GT or LT options at the same time are not compatible");
-        return false;
-    }
-    if ((*conditions & IF_GREATER) && (*conditions & IF_LESS)) {
-        addReplyError(c, "GT and LT options at the same time are not compatible");
-        return false;
-    }
-    return true;
-}
-
-/* A field without a time lives longer than any time that could be set. */
-static bool conditionsHold(unsigned conditions, int64_t current_ms, int64_t when_ms) {
-    if ((conditions & IF_NONE) && current_ms != HASH_NO_TIME) return false;
-    if ((conditions & IF_SOME) && current_ms == HASH_NO_TIME) return false;
-    if ((conditions & IF_GREATER) && (current_ms == HASH_NO_TIME || when_ms <= current_ms)) return false;
-    if ((conditions & IF_LESS) && current_ms != HASH_NO_TIME && when_ms >= current_ms) return false;
-    return true;
-}
-
 static void expireGeneric(client *c, int64_t base_ms, timeUnit unit) {
     unsigned conditions;
     uint32_t fields;
@@ -156,7 +115,7 @@ static void expireGeneric(client *c, int64_t base_ms, timeUnit unit) {
     fieldWalk walk;
     hashPair pair;
 
-    if (!findFields(c, 3, &fields) || !parseConditions(c, fields, &conditions) ||
+    if (!findFields(c, 3, &fields) || !expireConditionsParse(c, 3, fields, &conditions) ||
         !parseCount(c, fields + 1, 1, numfields_error) || !parseWhen(c, 2, base_ms, unit, &when_ms) ||
         !beginWrite(c, fields + 2, &o, &walk))
         return;
@@ -166,8 +125,8 @@ static void expireGeneric(client *c, int64_t base_ms, timeUnit unit) {
         int result = FIELD_MISSING;
         uint64_t hash = o ? fieldWalkNext(&walk) : 0;
         if (o && hashFind(o, c->argv[i], hash, &pair))
-            result = conditionsHold(conditions, pair.when_ms, when_ms) ? setTime(c, o, i, hash, when_ms, &changes)
-                                                                       : FIELD_CONDITION;
+            result = expireConditionsHold(conditions, pair.when_ms, when_ms) ? setTime(c, o, i, hash, when_ms, &changes)
+                                                                             : FIELD_CONDITION;
         addReplyLongLong(c, result);
     }
     if (o) tellTimes(c, clientKeyAt(c, 1), o, &changes);

@@ -408,4 +408,15 @@ start_server {each {
         assert_equal 3000 [llength [r HPERSIST hash FIELDS 3000 {*}$fields]]
         assert_equal 0 [volatile_keys]
     }
+
+    test "GT and LT refuse the time that a field has already" {
+        set when [expr {[clock seconds] + 1000}]
+        r HSET hash f v
+        assert_equal 1 [r HEXPIREAT hash $when FIELDS 1 f]
+        foreach condition {GT LT} {
+            assert_equal 0 [r HEXPIREAT hash $when $condition FIELDS 1 f]
+        }
+        assert_equal 1 [r HEXPIREAT hash [expr {$when + 1}] GT FIELDS 1 f]
+        assert_equal 1 [r HEXPIREAT hash $when LT FIELDS 1 f]
+    }
 }

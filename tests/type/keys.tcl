@@ -588,4 +588,14 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
             assert_equal [info exists timed($key)] [expr {[r TTL $key] > 0}]
         }
     }
+
+    test "GT and LT refuse the time that is there already" {
+        set when [expr {[clock seconds] + 1000}]
+        r SET key x EXAT $when
+        foreach condition {GT LT} {
+            assert_equal 0 [r EXPIREAT key $when $condition]
+        }
+        assert_equal 1 [r EXPIREAT key [expr {$when + 1}] GT]
+        assert_equal 1 [r EXPIREAT key $when LT]
+    }
 }
