@@ -94,6 +94,13 @@ class Context:
         products = self.products[:1] if only_ours else self.products
         return Fleet([self.server(p, v, o) for v, o in (variants or {'': []}).items() for p in products])
 
+    def two_threads(self):
+        """One server per product, with two threads. Ours would let any thread execute, which leaves nothing to read in
+        the account of its main thread: here that one does it all."""
+        options = ['--io-threads', '2']
+        return Fleet([self.server(p, '2 threads', options + (['--main-role', 'keep'] if p[0] == OURS else []))
+                      for p in self.products])
+
     def fill(self, fleet, keys, size):
         self.say(f'    filling {len(fleet.servers)} servers: {keys:,} keys of {stats.size_text(size)}')
         for s in fleet.servers:
@@ -194,13 +201,11 @@ def thread_variants(counts):
 
 
 def threads(ctx):
-    """io-threads 1, 2 and 9, each product: rps, and what the server and its main thread pay."""
-    counts = [n for n in (1, 2, 9) if ctx.wanted(('4',)) or n == 2]
-    only_ours = ctx.rows is not None and '3' not in ctx.rows
-    with ctx.fleet(thread_variants(counts), only_ours) as fleet:
+    """io-threads 1, 2 and 9, each product: rps, and what the server pays."""
+    with ctx.fleet(thread_variants((1, 2, 9)), only_ours=ctx.rows is not None) as fleet:
         n = ctx.keys(1_000_000, 200_000, 900, len(fleet.servers))
         ctx.fill(fleet, n, 512)
-        todo = [make(f'{word} P16', pipeline=16, keys=n, rows=('3', '4')) for make, word in ((get, 'GET'), (put, 'SET'))]
+        todo = [make(f'{word} P16', pipeline=16, keys=n, rows=('4',)) for make, word in ((get, 'GET'), (put, 'SET'))]
         for clients in (50,) if ctx.quick else (1, 10, 50, 650):
             name = f'{clients} client{"s" if clients > 1 else ""}'
             todo += [make(f'{word} {name}', clients=clients, keys=n, rows=('4',))
@@ -211,6 +216,17 @@ def threads(ctx):
             return [s for s in fleet.servers if s.name == OURS or load.clients == 50 and
                     (s.variant == '2 threads' or not ctx.quick)]
         ctx.rounds_of(fleet, ctx.pick(todo), servers_of)
+
+
+def main_thread(ctx):
+    """io-threads 2: what the main thread pays for a command, where it executes."""
+    with ctx.two_threads() as fleet:
+        n = ctx.keys(1_000_000, 200_000, 900, len(fleet.servers))
+        ctx.fill(fleet, n, 512)
+        todo = [make(f'{word} {name}', pipeline=pipeline, keys=n, rows=rows)
+                for name, pipeline, rows in (('P16', 16, ('3',)), ('50 clients', 1, ()))
+                for make, word in ((get, 'GET'), (put, 'SET'))]
+        ctx.rounds_of(fleet, ctx.pick(todo))
 
 
 def sizes(ctx):
@@ -297,8 +313,7 @@ def many_keys(ctx):
 
 def offload(ctx):
     """io-threads 2, GET by value size: main-thread CPU per command, replies by reference on and off."""
-    variant = {'2 threads': ['--io-threads', '2']}
-    with ctx.fleet(variant) as fleet:
+    with ctx.two_threads() as fleet:
         ours = fleet.servers[0]
         for size in (512, 4096, 16384, 65536, MB):
             rows = ('10',) if size in (512, 65536) else ()
@@ -471,7 +486,8 @@ def micro(ctx):
 ALL = {
     'single': (single, ('1', '5')),
     'sizes': (sizes, ('11',)),
-    'threads': (threads, ('3', '4')),
+    'threads': (threads, ('4',)),
+    'main_thread': (main_thread, ('3',)),
     'offload': (offload, ('10',)),
     'prefetch': (prefetch, ('8',)),
     'mget': (many_keys, ('9',)),

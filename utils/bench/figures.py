@@ -135,7 +135,7 @@ def headline(results):
             ('instructions', f'{word} P16', ''), '', 'instructions')
     for word, bar in (('GET', 0.30), ('SET', 0.33)):
         peer('3', 'io-threads 2, P16, 512 B: CPU of the main thread per command, ours / peer', word, bar, 'main_ns',
-             ('threads', f'{word} P16', '2 threads'), ns)
+             ('main_thread', f'{word} P16', '2 threads'), ns)
     for n in (2, 9):
         variant, beside = f'{n} threads', f'io-threads {n} / one thread'
         loads = [f'{word} {clients}' for word in ('GET', 'SET') for clients in NO_PIPELINE]
@@ -198,7 +198,7 @@ def type_figures(records, peer, own, own_ratio):
     mean = [exp(sum(logarithms) / len(logarithms))] if len(logarithms) == len(DEFAULT_TESTS) else []
     for name in SIMPLE:
         own('17', 'The simple ones with io-threads 2: CPU of the main thread per command', name, 400, 'main_ns',
-            ('types', name, '2 threads'), 'ns', 'ns')
+            ('types_main', name, '2 threads'), 'ns', 'ns')
     for shape, title in (('small', '10M small values'), ('table', 'one table of 10M')):
         for name in ('HGET', 'HSET', 'SISMEMBER', 'ZSCORE'):
             load = f'{name} {shape}'
@@ -264,8 +264,8 @@ def cost_inputs(results):
     found = []
     for load in ('GET P16', 'SET P16', 'GET 50 clients', 'SET 50 clients'):
         for name in records.servers():
-            main = records.median('main_ns', 'threads', load, name, '2 threads')
-            io = records.median('io_ns', 'threads', load, name, '2 threads')
+            main = records.median('main_ns', 'main_thread', load, name, '2 threads')
+            io = records.median('io_ns', 'main_thread', load, name, '2 threads')
             if main and io and io > 0.1 * main:
                 found.append((name, load, main, io))
     return found

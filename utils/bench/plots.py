@@ -192,13 +192,13 @@ class Plots:
     def main_thread(self):
         groups = [('In pipelines of 16', ['GET P16', 'SET P16'], 2400),
                   ('No pipeline', ['GET 50 clients', 'SET 50 clients'], 4000)]
-        groups = [(t, self.have('threads', ws, 'main_ns', '2 threads'), c) for t, ws, c in groups]
+        groups = [(t, self.have('main_thread', ws, 'main_ns', '2 threads'), c) for t, ws, c in groups]
         groups = [g for g in groups if g[1]]
         if not groups:
             return
         figure, axes = plt.subplots(1, len(groups), figsize=(5.3 * len(groups), 3.4), squeeze=False)
         for axis, (title, loads, clip) in zip(axes.flat, groups):
-            self.bars(axis, [w.split()[0] for w in loads], self.by_server('main_ns', 'threads', loads, '2 threads'),
+            self.bars(axis, [w.split()[0] for w in loads], self.by_server('main_ns', 'main_thread', loads, '2 threads'),
                       clip=clip)
             axis.set_title(f'{title}: ns on the main thread')
         figure.tight_layout()

@@ -97,7 +97,7 @@ class Parsing(unittest.TestCase):
 
     def test_only(self):
         self.assertEqual(set(experiments.chosen([])), set(experiments.ALL))
-        self.assertEqual(experiments.chosen(['3', '4', 'idle']), {'threads': {'3', '4'}, 'idle': None})
+        self.assertEqual(experiments.chosen(['1', '5', 'idle']), {'single': {'1', '5'}, 'idle': None})
         self.assertEqual(experiments.chosen(['threads', '4']), {'threads': None})
         with self.assertRaises(KeyError):
             experiments.chosen(['99'])

@@ -29,28 +29,34 @@ DEFAULT_TESTS = [
 ]
 
 
-def default_tests(ctx):
-    """The default tests of valkey-benchmark in their order, pipelines of 16, one thread and io-threads 2."""
-    variants = {'1 thread': [], '2 threads': ['--io-threads', '2']}
-    if ctx.rows is not None:
-        variants = {name: options for name, options in variants.items()
-                    if ({'1 thread': '16', '2 threads': '17'}[name]) in ctx.rows}
-    n = 100_000 if ctx.quick else MILLION
-    with ctx.fleet(variants) as fleet:
-        for number in range(1, ctx.rounds + 1):
+def default_tests_of(ctx, fleet, n):
+    """The default tests of valkey-benchmark in their order, pipelines of 16."""
+    for number in range(1, ctx.rounds + 1):
+        for s in fleet.servers:
+            fleet.turn(s).call('FLUSHALL', 'SYNC')
+        for name, words in DEFAULT_TESTS:
+            line = []
             for s in fleet.servers:
-                fleet.turn(s).call('FLUSHALL', 'SYNC')
-            for name, words in DEFAULT_TESTS:
-                line = []
-                for s in fleet.servers:
-                    fleet.turn(s)
-                    load = words_load(name, words, size=3, pipeline=16, keys=n)
-                    if name == 'LRANGE_100':  # the list has been popped empty
-                        ctx.generator.run(s.port, words_load('fill', 'lpush mylist __data__', size=3, pipeline=64),
-                                          requests=1000)
-                    got = ctx.measure(s, load, number, requests=n // 10 if name.startswith('LRANGE') else n)
-                    line.append(f'{s.name} {s.variant} {got["cpu_ns"]:.0f} ns ({got["main_ns"]:.0f} on main)')
-                ctx.say(f'    {number}  {name}: ' + ' | '.join(line))
+                fleet.turn(s)
+                load = words_load(name, words, size=3, pipeline=16, keys=n)
+                if name == 'LRANGE_100':  # the list has been popped empty
+                    ctx.generator.run(s.port, words_load('fill', 'lpush mylist __data__', size=3, pipeline=64),
+                                      requests=1000)
+                got = ctx.measure(s, load, number, requests=n // 10 if name.startswith('LRANGE') else n)
+                line.append(f'{s.name} {got["cpu_ns"]:.0f} ns ({got["main_ns"]:.0f} on main)')
+            ctx.say(f'    {number}/{ctx.rounds}  {name}: ' + ' | '.join(line))
+
+
+def default_tests(ctx):
+    """The default tests of valkey-benchmark, pipelines of 16, one thread."""
+    with ctx.fleet({'1 thread': []}) as fleet:
+        default_tests_of(ctx, fleet, 100_000 if ctx.quick else MILLION)
+
+
+def default_tests_on_main(ctx):
+    """The same with io-threads 2: what the main thread pays for a command, where it executes."""
+    with ctx.two_threads() as fleet:
+        default_tests_of(ctx, fleet, 100_000 if ctx.quick else MILLION)
 
 
 def nested_prefetch(ctx):
@@ -187,7 +193,8 @@ def type_memory(ctx):
 
 # name: (function, figures it serves)
 ALL = {
-    'types': (default_tests, ('16', '17')),
+    'types': (default_tests, ('16',)),
+    'types_main': (default_tests_on_main, ('17',)),
     'nested': (nested_prefetch, ('18',)),
     'whole': (whole_values, ('19',)),
     'zset': (large_sorted_set, ('20',)),
