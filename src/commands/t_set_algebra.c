@@ -97,17 +97,26 @@ static bool reserveResult(client *c, const inputSets *in, uint32_t count) {
 
 typedef struct memberBatch {
     size_t count;
-    bool hashed;
+    uint64_t known; /* bits of hash[], see dictIterMany(); 0: none */
     slice text[BATCH];
     uint64_t hash[BATCH];
     dictLookup lookups[BATCH];
     char digits[BATCH][LONG_STR_SIZE]; /* text of integers */
 } memberBatch;
 
+#define WHOLE_HASH UINT64_MAX
+
+/* The next members. All entries of a table are taken before the first of them is read: the iterator asks for them. */
 static bool batchFill(memberBatch *b, setIterator *it) {
+    const void *entries[BATCH];
     setMember m;
     b->count = 0;
-    b->hashed = false;
+    b->known = 0;
+    if (setIsTable(it->set)) {
+        b->count = dictIterMany(&it->table, BATCH, entries, b->hash, &b->known);
+        for (size_t i = 0; i < b->count; i++) b->text[i] = setEntryText(entries[i]);
+        return b->count > 0;
+    }
     while (b->count < BATCH && setIterNext(it, &m)) {
         b->text[b->count] = setMemberText(&m, b->digits[b->count]);
         b->count++;
@@ -115,15 +124,21 @@ static bool batchFill(memberBatch *b, setIterator *it) {
     return b->count > 0;
 }
 
-static void batchHash(memberBatch *b) {
-    if (b->hashed) return;
+/* Have these bits of the hashes, and what buckets keep. */
+static void batchHash(memberBatch *b, uint64_t bits) {
+    if (b->known && (bits & ~b->known) == 0) return;
     for (size_t i = 0; i < b->count; i++) b->hash[i] = hashBytes(b->text[i].ptr, b->text[i].len);
-    b->hashed = true;
+    b->known = WHOLE_HASH;
+}
+
+/* The whole hash of one member: a result may have become a table in the middle of a batch. */
+static uint64_t memberHash(const memberBatch *b, size_t i) {
+    return b->known == WHOLE_HASH ? b->hash[i] : hashBytes(b->text[i].ptr, b->text[i].len);
 }
 
 /* Look all up in a table: lookups[i].entry. */
 static void batchFind(memberBatch *b, const dict *d) {
-    batchHash(b);
+    batchHash(b, dictHashMask(d));
     for (size_t i = 0; i < b->count; i++)
         b->lookups[i] = (dictLookup){.d = d, .key = b->text[i], .hash = b->hash[i], .skip_value = true};
     dictPrefetch(b->lookups, b->count);
@@ -151,19 +166,21 @@ static void batchReply(client *c, const memberBatch *b) {
 static void batchAdd(memberBatch *b, robj *result, bool all_new) {
     bool find = setIsTable(result) && !all_new;
     if (find) batchFind(b, setTable(result));
-    else if (setIsTable(result)) batchHash(b);
+    if (setIsTable(result)) batchHash(b, WHOLE_HASH);
     for (size_t i = 0; i < b->count; i++) {
-        if (!setIsTable(result)) setAdd(result, b->text[i], 0);
-        else if (!find && !all_new) setAdd(result, b->text[i], hashBytes(b->text[i].ptr, b->text[i].len));
-        else if (all_new || !b->lookups[i].entry)
-            setAddNew(result, b->text[i], b->hashed ? b->hash[i] : hashBytes(b->text[i].ptr, b->text[i].len));
+        bool table = setIsTable(result);
+        uint64_t hash = table ? memberHash(b, i) : 0;
+        if (!table || (!find && !all_new)) setAdd(result, b->text[i], hash);
+        else if (all_new || !b->lookups[i].entry) setAddNew(result, b->text[i], hash);
     }
 }
 
 static void batchRemove(memberBatch *b, robj *result) {
-    if (setIsTable(result)) batchFind(b, setTable(result));
+    bool table = setIsTable(result);
+    if (table) batchFind(b, setTable(result));
+    if (table) batchHash(b, WHOLE_HASH);
     for (size_t i = 0; i < b->count; i++)
-        if (!setIsTable(result) || b->lookups[i].entry) setRemove(result, b->text[i], b->hashed ? b->hash[i] : 0);
+        if (!table || b->lookups[i].entry) setRemove(result, b->text[i], table ? b->hash[i] : 0);
 }
 
 /* ---- Results ---- */

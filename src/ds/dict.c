@@ -843,16 +843,28 @@ static bool iterNextBucket(dictIterator *it) {
     }
 }
 
-void *dictIterNext(dictIterator *it) {
-    if (!it->started) {
-        it->started = true;
-        it->index = it->d->rehash_idx;
-        if (it->safe) dictPauseRehash(it->d);
-        if (!iterNextBucket(it)) return NULL;
-    } else if (!it->bucket) {
-        return NULL;
+/* False at the end. */
+static bool iterReady(dictIterator *it) {
+    if (likely(it->started)) return it->bucket != NULL;
+    it->started = true;
+    it->index = it->d->rehash_idx;
+    if (it->safe) dictPauseRehash(it->d);
+    return iterNextBucket(it);
+}
+
+/* Go on behind a bucket that has been read. */
+static void iterLeaveBucket(dictIterator *it) {
+    if (bucketIsChained(it->bucket)) {
+        it->bucket = bucketNext(it->bucket);
+        it->pos = 0;
+    } else if (!iterNextBucket(it)) {
+        it->bucket = NULL;
     }
-    for (;;) {
+}
+
+void *dictIterNext(dictIterator *it) {
+    if (!iterReady(it)) return NULL;
+    while (it->bucket) {
         dictBucket *b = it->bucket;
         unsigned m = occupiedMask(b) >> it->pos;
         if (m) {
@@ -860,14 +872,32 @@ void *dictIterNext(dictIterator *it) {
             it->pos = pos + 1;
             return b->slot[pos];
         }
-        if (bucketIsChained(b)) {
-            it->bucket = bucketNext(b);
-            it->pos = 0;
-        } else if (!iterNextBucket(it)) {
-            it->bucket = NULL;
-            return NULL;
-        }
+        iterLeaveBucket(it);
     }
+    return NULL;
+}
+
+size_t dictIterMany(dictIterator *it, size_t max, const void **entries, uint64_t *hashes, uint64_t *known) {
+    size_t n = 0;
+    *known = UINT64_MAX;
+    if (!iterReady(it)) return 0;
+    while (it->bucket && n < max) {
+        const dictBucket *b = it->bucket;
+        unsigned m = occupiedMask(b) >> it->pos << it->pos;
+        for (; m && n < max; m &= m - 1) {
+            int pos = __builtin_ctz(m);
+            entries[n] = b->slot[pos];
+            hashes[n++] = (uint64_t)b->tag[pos] << TAG_SHIFT | (it->index - 1);
+            it->pos = pos + 1;
+        }
+        *known &= it->d->t[it->table].mask;
+        if (!m) iterLeaveBucket(it);
+    }
+    return n;
+}
+
+uint64_t dictHashMask(const dict *d) {
+    return d->t[0].mask | d->t[1].mask;
 }
 
 void dictIterEnd(dictIterator *it) {

@@ -116,6 +116,12 @@ typedef struct dictIterator {
 void dictIterBegin(dictIterator *it, dict *d, bool safe);
 void *dictIterNext(dictIterator *it);
 void dictIterEnd(dictIterator *it);
+/* The next entries, `max` at most, not yet read, and of each the part of its hash that its place tells: the bits of
+ * *known, the same for all of them, and what buckets keep of it. Such a hash finds the same key in any dict for which
+ * dictHashMask() has no other bits. Returns how many, 0 at the end. */
+size_t dictIterMany(dictIterator *it, size_t max, const void **entries, uint64_t *hashes, uint64_t *known);
+/* The bits of a hash that say where in the dict to look. Changes with its tables. */
+uint64_t dictHashMask(const dict *d);
 
 /* Assert the numbered invariants at the top of dict.c. Every entry is visited and its key read. */
 void dictCheck(const dict *d);

@@ -52,8 +52,10 @@ struct dict {
 #endif
 };
 
+#define TAG_SHIFT 56 /* of the hash's top byte */
+
 static inline uint8_t bucketTag(uint64_t hash) {
-    uint8_t tag = (uint8_t)(hash >> 56);
+    uint8_t tag = (uint8_t)(hash >> TAG_SHIFT);
     return tag ? tag : 1;
 }
 

@@ -154,7 +154,7 @@ def set_algebra(ctx):
 TEN = ' '.join(f'element:{i}' for i in range(10))
 MEMORY_SHAPES = [
     ('list', 'rpush k element:__rand_int__', f'rpush k:__rand_int__ {TEN}'),
-    ('hash', 'hset k field:__rand_int__ value:__rand_int__',
+    ('hash', 'hset k field:__rand_1st__ value:__rand_1st__',
      'hset k:__rand_int__ ' + ' '.join(f'field:{i} value:{i}' for i in range(10))),
     ('set', 'sadd k element:__rand_int__', f'sadd k:__rand_int__ {TEN}'),
     ('sorted set', 'zadd k __rand_2nd__ element:__rand_1st__',
@@ -177,7 +177,7 @@ def grown(ctx, server, fills, n):
 def type_memory(ctx):
     """Memory of 1M members in one key, and of 1M keys of 10 members, by type; of 1M fields with times and without."""
     n = ctx.keys(MILLION, 100_000, 5000, 1)  # a stream of few entries takes most
-    times = ['hset k field:__rand_int__ value:__rand_int__', 'hpexpire k 100000000 fields 1 field:__rand_int__']
+    times = ['hset k field:__rand_1st__ value:__rand_1st__', 'hpexpire k 100000000 fields 1 field:__rand_int__']
     for number in range(1, (1 if ctx.quick else 3) + 1):
         for product in ctx.products:
             # An entry of a stream is a command of its own: ten rounds over all keys.

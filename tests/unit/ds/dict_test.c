@@ -114,6 +114,29 @@ static void modelReplace(model *m, uint32_t n) {
     *ref = m->in[n] = newItem(n, pick(m, 1000));
 }
 
+/* A walk in pieces of up to `MOST`, with what places tell of hashes. */
+static void checkIterMany(model *m) {
+    enum { MOST = 9 };
+    uint8_t seen[KEYS] = {0};
+    const void *entries[MOST];
+    uint64_t hashes[MOST], known;
+    size_t met = 0, got;
+    dictIterator it;
+    dictIterBegin(&it, m->d, false);
+    while ((got = dictIterMany(&it, 1 + pick(m, MOST), entries, hashes, &known)) > 0) {
+        bool enough = (dictHashMask(m->d) & ~known) == 0;
+        for (size_t i = 0; i < got; i++, met++) {
+            const item *e = entries[i];
+            CHECK(e == m->in[e->number] && !seen[e->number]);
+            seen[e->number] = 1;
+            CHECK_EQ_INT((hashes[i] ^ hashOf(m, e->number)) & known, 0);
+            if (enough) CHECK(dictFind(m->d, keyOf(&e->number), hashes[i]) == e);
+        }
+    }
+    dictIterEnd(&it);
+    CHECK_EQ_INT(met, m->count);
+}
+
 /* Everything there, nothing else. */
 static void modelCheck(model *m) {
     dictCheck(m->d);
@@ -134,6 +157,7 @@ static void modelCheck(model *m) {
     }
     dictIterEnd(&it);
     CHECK_EQ_INT(met, m->count);
+    checkIterMany(m);
 }
 
 static void checkRandomPicks(model *m) {
