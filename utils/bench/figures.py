@@ -186,7 +186,7 @@ def headline(results):
 
 
 def type_figures(records, peer, own, own_ratio):
-    """Rows 16 to 23, of data types; peer, own and own_ratio add one each to what headline() returns."""
+    """Rows 16 to 24, of data types; peer, own and own_ratio add one each to what headline() returns."""
     cpu, ns = 'server CPU per request, ours / peer', 'ns'
     default = f'The default tests of valkey-benchmark, one thread, P16: {cpu}'
     logarithms = []
@@ -215,6 +215,10 @@ def type_figures(records, peer, own, own_ratio):
         for name in ('list', 'hash', 'set', 'sorted set', 'stream'):
             peer('22', f'Memory of {title}, ours / peer', name, 0.75 if name == 'sorted set' else 0.9, 'bytes_per_key',
                  ('type_memory', f'{name}, {shape}', ''), 'bytes')
+    for name in ('list', 'hash', 'set', 'sorted set', 'stream'):
+        for what in ('grows', 'DEL', 'memory comes back'):
+            own('24', 'A value of 10M elements: the longest command meanwhile', f'{name}: {what}', 1, 'longest_ms',
+                ('stalls', f'{name} {what}', ''), 'ms', 'ms')
     values = [a - b for a, b in zip(records.values('bytes_per_key', 'type_memory', 'fields with times', OURS, ''),
                                     records.values('bytes_per_key', 'type_memory', 'fields', OURS, ''))]
     return [figure('16', default, 'geometric mean', 0.65, '<=', 'x', mean),

@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.ticker import FuncFormatter  # noqa: E402
 from PIL import Image  # noqa: E402
 
-from figures import NO_PIPELINE, OURS, Records, cost_inputs, micro_curve, micro_keys  # noqa: E402
+from figures import NO_PIPELINE, OURS, SIMPLE, Records, cost_inputs, micro_curve, micro_keys  # noqa: E402
 from stats import cost_curve, median, size_text, spread, threads_to_saturate  # noqa: E402
 
 INK, FAINT, GRID = '#1f2933', '#7b8794', '#e4e7eb'
@@ -419,11 +419,75 @@ class Plots:
         figure.tight_layout()
         self.save(figure, 'micro')
 
+    # ---- Data types --------------------------------------------------------------------------------------------------
+    def rows_by_server(self, name, rows):
+        """Bars by server: a row of them for each (title, experiment, loads, variant, field, unit, digits) that was
+        measured. What stands behind a comma in a load's name is not shown."""
+        rows = [(t, e, self.have(e, loads, field, v), v, field, unit, digits)
+                for t, e, loads, v, field, unit, digits in rows]
+        rows = [r for r in rows if r[2]]
+        if not rows:
+            return
+        figure, axes = plt.subplots(len(rows), 1, figsize=(10.5, 3.0 * len(rows)), squeeze=False)
+        for axis, (title, experiment, loads, variant, field, unit, digits) in zip(axes[:, 0], rows):
+            series = [(label, colour, [[v / unit for v in cell] for cell in cells], None)
+                      for label, colour, cells, _ in self.by_server(field, experiment, loads, variant)]
+            self.bars(axis, [load.split(',')[0] for load in loads], series, digits=digits, text_size=7)
+            axis.set_title(title)
+        figure.tight_layout()
+        self.legend(figure, axes[0, 0])
+        self.save(figure, name)
+
+    def types(self):
+        small = ('LPUSH', 'RPUSH', 'LPOP', 'RPOP', 'SADD', 'HSET', 'XADD', 'INCR')
+        large = ('SPOP', 'ZADD', 'ZPOPMIN', 'MSET', 'LRANGE_100', 'LRANGE_300', 'LRANGE_500', 'LRANGE_600')
+        title = 'server CPU per request, one thread, pipelines of 16'
+        self.rows_by_server('types', [(f'ns of {title}', 'types', small, '1 thread', 'cpu_ns', 1, '{:,.0f}'),
+                                (f'µs of {title}', 'types', large, '1 thread', 'cpu_ns', 1000, '{:,.1f}')])
+
+    def types_main(self):
+        self.rows_by_server('types_main', [('ns on the main thread per command, io-threads 2, pipelines of 16', 'types_main',
+                                      SIMPLE, '2 threads', 'main_ns', 1, '{:,.0f}')])
+
+    def large_values(self):
+        self.rows_by_server('large_values', [
+            ('All of 1,000 elements: µs of server CPU', 'whole', ('HGETALL', 'SMEMBERS', 'ZRANGE', 'LRANGE'), '',
+             'cpu_ns', 1000, '{:,.0f}'),
+            ('A sorted set of 1M members: µs of server CPU', 'zset',
+             ('ZADD new', 'ZADD present', 'ZRANK', 'ZRANGEBYSCORE 100'), '', 'cpu_ns', 1000, '{:,.1f}'),
+            ('Two of 1M members: ms of server CPU', 'algebra', ('SINTER', 'ZUNIONSTORE'), '', 'cpu_ns', 1e6, '{:,.0f}')])
+
+    def nested(self):
+        shapes = [(title, [f'{name} {shape}' for name in ('HGET', 'HSET', 'SISMEMBER', 'ZSCORE')])
+                  for shape, title in (('small', '10M small values'), ('table', 'one value of 10M elements'))]
+        shapes = [(title, self.have('nested', loads, 'rps', '16')) for title, loads in shapes]
+        shapes = [(title, loads) for title, loads in shapes if loads]
+        if not shapes:
+            return
+        figure, axes = plt.subplots(1, len(shapes), figsize=(5.3 * len(shapes), 3.3), squeeze=False, sharey=True)
+        for axis, (title, loads) in zip(axes.flat, shapes):
+            series = [(label, colour, self.cells('rps', 'nested', loads, OURS, batch), None)
+                      for label, colour, batch in (('one after another', '#94a3b8', '0'), ('in turns', OUR_COLOUR, '16'))]
+            self.bars(axis, [load.split()[0] for load in loads], series, 1000)
+            axis.set_title(f'{title}: thousand requests/s')
+        figure.tight_layout()
+        self.legend(figure, axes[0, 0])
+        self.save(figure, 'nested')
+
+    def type_memory(self):
+        names = ('list', 'hash', 'set', 'sorted set', 'stream')
+        self.rows_by_server('type_memory', [
+            ('1M elements in one key: bytes of resident memory each', 'type_memory',
+             [f'{n}, one key' for n in names], '', 'bytes_per_key', 1, '{:,.0f}'),
+            ('1M keys of 10 elements: bytes each', 'type_memory', [f'{n}, many keys' for n in names[:4]], '',
+             'bytes_per_key', 1, '{:,.0f}')])
+
     def all(self):
         for draw in (self.cpu_by_size, self.no_pipeline, self.instructions, self.rps_by_threads, self.main_thread,
                      self.role,
                      self.prefetch, self.many_keys, self.offload, self.latency, self.memory, self.cost_model,
-                     self.mixed, self.idle, self.micro):
+                     self.mixed, self.idle, self.micro, self.types, self.types_main, self.large_values, self.nested,
+                     self.type_memory):
             try:
                 draw()
             except Exception as error:  # a plot that fails must not cost the report

@@ -33,11 +33,20 @@ THEMES = [
     ('prefetch', 'Prefetching', 'Keys of a batch are looked up in turns, so that their cache misses overlap. A hot key '
      'has no misses; there, prefetching must cost nothing.'),
     ('many_keys', 'Commands of many keys', 'MGET and MSET prefetch within one command.'),
-    ('offload', 'Large values', 'A reply refers to its value; whoever writes to the socket sends it from where it '
+    ('offload', 'Large strings', 'A reply refers to its value; whoever writes to the socket sends it from where it '
      'lies. So main pays the same for every size.'),
     ('latency', 'Small requests beside large ones', 'GETs of 512 B, 4,000 a second, while four clients read a 10 MB '
      'value 50 times a second.'),
     ('memory', 'Memory', 'Growth of resident memory over a fill, divided by the keys.'),
+    ('types', 'What commands on values cost', 'The default tests of valkey-benchmark: they find a million elements '
+     'in one value, or make them.'),
+    ('types_main', 'Values and the main thread', 'The same commands, where only one thread may execute.'),
+    ('large_values', 'Large values', 'All of a value in one reply, a sorted set of a million, and two large values in one '
+     'command.'),
+    ('nested', 'Looking ahead into values', 'A batch goes on from its keys into the tables of fields and members that '
+     'are behind them. Without it each command waits for its own cache misses.'),
+    ('type_memory', 'Memory of values', 'Growth of resident memory over a fill, divided by elements or keys. Streams '
+     'of ten entries a key (a tenth of the peers\' memory) are in the table only.'),
     ('mixed', 'A mixed load', 'Reads, writes and multi-key reads in one pipeline.'),
     ('idle', 'Doing nothing', 'What 1,000 open connections cost a server with nine threads.'),
     ('micro', 'The dict by itself', 'Time per lookup, one key after another and in interleaved batches.'),

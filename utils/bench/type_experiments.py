@@ -191,6 +191,40 @@ def type_memory(ctx):
                     ctx.say(f'    {product[0]}  {name}: {used:.0f} B')
 
 
+# What adds one element to each type.
+GROWING = [('list', 'rpush k e:__rand_int__'), ('hash', 'hset k f:__rand_1st__ v:__rand_1st__'),
+           ('set', 'sadd k m:__rand_int__'), ('sorted set', 'zadd k __rand_2nd__ m:__rand_1st__'),
+           ('stream', 'xadd k * f v:__rand_int__')]
+
+
+def longest(server):
+    """The longest command of the server's own log, in ms; the log begins anew."""
+    durations = [entry[2] for entry in server.call('SLOWLOG', 'GET', '-1')]
+    server.call('SLOWLOG', 'RESET')
+    return max(durations, default=0) / 1000
+
+
+def stalls(ctx):
+    """A value of 10M elements grows, goes by DEL, and its memory comes back: the longest command meanwhile, by the
+    server's own log."""
+    n = ctx.keys(10 * MILLION, MILLION, 150, 1)
+    after = words_load('SET', 'set key:__rand_int__ __data__', size=64, pipeline=16, keys=100_000)
+    for number in range(1, (1 if ctx.quick else 3) + 1):
+        for name, words in GROWING:
+            with ctx.fleet(only_ours=True) as fleet:
+                server = fleet.servers[0]
+                server.config('slowlog-log-slower-than', 100)
+                ctx.generator.fill_with(server.port, n, words)
+                grow = longest(server)
+                server.call('DEL', 'k')
+                gone = longest(server)
+                ctx.generator.run(server.port, after, 2)
+                back = longest(server)
+                for what, value in (('grows', grow), ('DEL', gone), ('memory comes back', back)):
+                    ctx.record(server, f'{name} {what}', number, longest_ms=value, keys=n)
+                ctx.say(f'    {number}  {name}: grows {grow} ms, DEL {gone} ms, after it {back} ms')
+
+
 # name: (function, figures it serves)
 ALL = {
     'types': (default_tests, ('16',)),
@@ -200,5 +234,6 @@ ALL = {
     'zset': (large_sorted_set, ('20',)),
     'algebra': (set_algebra, ('21',)),
     'type_memory': (type_memory, ('22', '23')),
+    'stalls': (stalls, ('24',)),
 }
 
