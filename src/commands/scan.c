@@ -192,12 +192,13 @@ static void filterElements(const dict *d, const scanOptions *options, const scan
     g->count = kept;
 }
 
-void scanReplyTable(client *c, dict *d, uint64_t cursor, const scanOptions *options, const scanElements *elements) {
+void scanReplyTable(client *c, const dict *d, uint64_t cursor, const scanOptions *options,
+                    const scanElements *elements) {
     gathered g;
     gatheredInit(&g);
     size_t steps_max = scanStepsMax(options), steps = 0;
     do {
-        cursor = dictScan(d, cursor, gather, &g);
+        cursor = dictScanRead(d, cursor, gather, &g);
     } while (cursor && ++steps < steps_max && g.count < options->count && !g.failed);
     if (g.failed) {
         addReplyNoMemory(c);

@@ -23,7 +23,7 @@ typedef struct scanOptions {
 bool scanParseCursor(client *c, uint32_t index, uint64_t *cursor) must_check;
 /* The options from argument `first` on; TYPE, NOVALUES and NOSCORES belong to one kind each. False after an error. */
 bool scanParseOptions(client *c, uint32_t first, scanKind kind, scanOptions *out) must_check;
-/* Calls of dictScan() after which a walk over mostly empty buckets ends without `count` elements. */
+/* Calls of dictScanRead() after which a walk over mostly empty buckets ends without `count` elements. */
 size_t scanStepsMax(const scanOptions *options);
 /* Whether MATCH lets the name pass. */
 bool scanWants(const scanOptions *options, slice name);
@@ -38,6 +38,7 @@ typedef struct scanElements {
 } scanElements;
 /* The whole reply of a call of HSCAN, SSCAN or ZSCAN over a table, whose entries' keys are what MATCH looks at. Where
  * there is no table, all elements are one call's: cursor 0. */
-void scanReplyTable(client *c, dict *d, uint64_t cursor, const scanOptions *options, const scanElements *elements);
+void scanReplyTable(client *c, const dict *d, uint64_t cursor, const scanOptions *options,
+                    const scanElements *elements);
 
 #endif

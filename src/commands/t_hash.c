@@ -308,7 +308,7 @@ void hscanCommand(client *c) {
     if (!scanParseOptions(c, 3, SCAN_HASH, &options)) return;
     const dict *table = hashTable(o);
     if (table) {
-        scanReplyTable(c, (dict *)(uintptr_t)table, cursor, &options, &elements);
+        scanReplyTable(c, table, cursor, &options, &elements);
         return;
     }
     addReplyScanCursor(c, 0);

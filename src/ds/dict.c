@@ -794,18 +794,33 @@ static uint64_t cursorNext(uint64_t cursor, uint64_t mask) {
     return (cursor & (bit - 1)) | bit;
 }
 
-static void scanBucket(dict *d, dictTable *t, size_t idx, void (*fn)(void *arg, void **ref), void *arg) {
-    dictBucket *head = &t->buckets[idx];
+static void scanBucket(dictBucket *head, void (*fn)(void *arg, void **ref), void *arg) {
     for (dictBucket *b = head; b; b = bucketNext(b)) {
         prefetchBucketEntries(b);
         for (unsigned m = occupiedMask(b); m; m &= m - 1) fn(arg, &b->slot[__builtin_ctz(m)]);
     }
-    if (unlikely(bucketIsChained(head)) && d->pause_rehash == 1) compactChain(t, head);
+}
+
+/* The mask by which a walk goes: of two tables that of the smaller one. */
+static size_t scanMask(const dict *d) {
+    return d->rehashing && d->t[1].mask < d->t[0].mask ? d->t[1].mask : d->t[0].mask;
 }
 
 /* All buckets of `t` that a bucket of a table with `mask` + 1 buckets splits into: one where the tables are equal. */
-static void scanFamily(dict *d, dictTable *t, size_t idx, size_t mask, void (*fn)(void *arg, void **ref), void *arg) {
-    for (; idx <= t->mask; idx += mask + 1) scanBucket(d, t, idx, fn, arg);
+static void scanFamily(const dictTable *t, size_t idx, size_t mask, void (*fn)(void *arg, void **ref), void *arg) {
+    for (; idx <= t->mask; idx += mask + 1) scanBucket(&t->buckets[idx], fn, arg);
+}
+
+/* The same; what `fn` has deleted leaves no holes. */
+static void scanFamilyTidy(dict *d, dictTable *t, size_t idx, size_t mask, void (*fn)(void *arg, void **ref),
+                           void *arg) {
+    for (; idx <= t->mask; idx += mask + 1) {
+        dictBucket *head = &t->buckets[idx];
+        scanBucket(head, fn, arg);
+        if (likely(!bucketIsChained(head)) || d->pause_rehash > 1) continue;
+        countChange(d);
+        compactChain(t, head);
+    }
 }
 
 /* When a table doubles, a bucket splits into two whose indexes differ in a new high bit: they follow each other in
@@ -813,11 +828,17 @@ static void scanFamily(dict *d, dictTable *t, size_t idx, size_t mask, void (*fn
  * tables exist, the walk goes by the smaller one. */
 uint64_t dictScan(dict *d, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg) {
     if (dictSize(d) == 0) return 0;
-    size_t mask = d->t[0].mask;
-    if (d->rehashing && d->t[1].mask < mask) mask = d->t[1].mask;
+    size_t mask = scanMask(d);
     dictPauseRehash(d); /* fn may delete: nothing may move under the walk */
-    for (int i = 0; i <= (int)d->rehashing; i++) scanFamily(d, &d->t[i], cursor & mask, mask, fn, arg);
+    for (int i = 0; i <= (int)d->rehashing; i++) scanFamilyTidy(d, &d->t[i], cursor & mask, mask, fn, arg);
     dictResumeRehash(d);
+    return cursorNext(cursor, mask);
+}
+
+uint64_t dictScanRead(const dict *d, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg) {
+    if (dictSize(d) == 0) return 0;
+    size_t mask = scanMask(d);
+    for (int i = 0; i <= (int)d->rehashing; i++) scanFamily(&d->t[i], cursor & mask, mask, fn, arg);
     return cursorNext(cursor, mask);
 }
 

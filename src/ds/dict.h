@@ -102,6 +102,8 @@ size_t dictSampleEntries(const dict *d, void **out, size_t n);
  * happens between (reverse binary cursor). `fn` gets the place of the entry, so that it may exchange the entry
  * (defrag); it may delete the entry it is given, and no other. */
 uint64_t dictScan(dict *d, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg);
+/* The same walk, and nothing changes: `fn` only looks. The two may go on with each other's cursors. */
+uint64_t dictScanRead(const dict *d, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg);
 
 /* Iterate all entries. Safe: the dict may be changed meanwhile (rehash pauses; entries added may or
  * may not be seen; the current entry may be deleted). Not safe: it must not be changed. Must be ended by

@@ -24,8 +24,8 @@ void dbIterEnd(dbIterator *it) {
     dictIterEnd(&it->it);
 }
 
-uint64_t dbScan(serverDb *db, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg) {
-    return dictScan(db->keys, cursor, fn, arg);
+uint64_t dbScan(const serverDb *db, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg) {
+    return dictScanRead(db->keys, cursor, fn, arg);
 }
 
 dbFigures dbGetFigures(const serverDb *db) {

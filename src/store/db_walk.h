@@ -16,8 +16,8 @@ void dbIterBegin(dbIterator *it, serverDb *db, bool safe);
 robj *dbIterNext(dbIterator *it); /* borrowed; NULL after the last */
 void dbIterEnd(dbIterator *it);
 
-/* As dictScan(): a part of the entries for each call, from cursor 0 until the result is 0. */
-uint64_t dbScan(serverDb *db, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg);
+/* As dictScanRead(): a part of the entries for each call, from cursor 0 until the result is 0. */
+uint64_t dbScan(const serverDb *db, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg);
 
 typedef struct dbFigures {
     size_t keys, expires;              /* entries */

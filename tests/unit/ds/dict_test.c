@@ -620,6 +620,44 @@ TEST(dict_scan_may_delete_and_exchange) {
     }
 }
 
+typedef struct placesSeen {
+    void **at[600];
+    size_t count;
+} placesSeen;
+
+static void keepPlace(void *arg, void **ref) {
+    placesSeen *p = arg;
+    if (p->count < array_len(p->at)) p->at[p->count] = ref;
+    p->count++;
+}
+
+/* Chains full of holes, as a safe iterator leaves them: each entry is met, and stays in its place. */
+TEST(dict_scan_read_changes_nothing) {
+    const dictType *types[] = {&good_type, &bad_type};
+    for (size_t t = 0; t < 2; t++) {
+        static model m;
+        static placesSeen walks[2];
+        modelInit(&m, types[t]);
+        for (uint32_t n = 0; n < 500; n++) modelAdd(&m, n);
+        dictPauseRehash(m.d);
+        for (uint32_t n = 0; n < 500; n++)
+            if (n % 4) modelRemove(&m, n, 0);
+        dictResumeRehash(m.d);
+        size_t bytes = dictMemUsage(m.d);
+        memset(walks, 0, sizeof(walks));
+        for (int walk = 0; walk < 2; walk++) {
+            uint64_t cursor = 0;
+            do cursor = dictScanRead(m.d, cursor, keepPlace, &walks[walk]);
+            while (cursor);
+            CHECK_EQ_INT(walks[walk].count, 125);
+        }
+        CHECK(memcmp(walks[0].at, walks[1].at, sizeof(walks[0].at)) == 0);
+        CHECK_EQ_INT(dictMemUsage(m.d), bytes);
+        modelCheck(&m);
+        modelFree(&m);
+    }
+}
+
 /* ---- iterate, random ---- */
 
 TEST(dict_safe_iterator_allows_changes) {
