@@ -117,6 +117,8 @@ double geoDistance(geoPoint a, geoPoint b) {
 
 /* ---- Shapes ------------------------------------------------------------------------------------------------------ */
 
+/* Where the sum of the vertices as vectors points to. It is not divided by their number: the direction would stay, but
+ * not the last bits of distances from there, which clients see where they are stored. */
 geoPoint geoPolygonCenter(const geoPoint *vertices, size_t count) {
     double x = 0, y = 0, z = 0;
 
@@ -126,9 +128,6 @@ geoPoint geoPolygonCenter(const geoPoint *vertices, size_t count) {
         y += cos(lat) * sin(lon);
         z += sin(lat);
     }
-    x /= (double)count;
-    y /= (double)count;
-    z /= (double)count;
     return (geoPoint){degrees(atan2(y, x)), degrees(atan2(z, sqrt(x * x + y * y)))};
 }
 

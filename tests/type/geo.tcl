@@ -176,6 +176,20 @@ start_server {each {r FLUSHALL}} {
         assert_equal 50 [llength [r GEOSEARCH key FROMLONLAT 0 0 BYRADIUS 100 km COUNT 9223372036854775807]]
     }
 
+    test "COUNT takes the first of all, whatever it is, and of equally far ones those that are met first" {
+        for {set i 0} {$i < 300} {incr i} {
+            r GEOADD key [expr {int(rand() * 20) * 0.01}] [expr {int(rand() * 5) * 0.01}] $i
+        }
+        foreach order {ASC DESC} {
+            set all [r GEOSEARCH key FROMLONLAT 0.1 0.02 BYRADIUS 100 km $order]
+            assert_equal 300 [llength $all]
+            foreach count {1 2 3 7 64 299 300 301} {
+                assert_equal [lrange $all 0 $count-1] \
+                    [r GEOSEARCH key FROMLONLAT 0.1 0.02 BYRADIUS 100 km COUNT $count $order]
+            }
+        }
+    }
+
     foreach limit {0 1000} {
         test "Searches agree with asking every place (zset-max-listpack-entries $limit)" {
             r CONFIG SET zset-max-listpack-entries $limit
@@ -233,6 +247,12 @@ start_server {each {r FLUSHALL}} {
         assert_equal {Catania 56.4412578701582 Palermo 190.44242984775784} [r ZRANGE to 0 -1 WITHSCORES]
         assert_equal 1 [r GEOSEARCHSTORE Sicily Sicily FROMLONLAT 15 37 BYRADIUS 200 km COUNT 1]
         assert_equal Catania [r ZRANGE Sicily 0 -1]
+    }
+
+    test "GEOSEARCHSTORE of a polygon: distances from its center, to the last digit" {
+        sicily
+        assert_equal 2 [r GEOSEARCHSTORE to Sicily BYPOLYGON 5 12 36 17 35.5 17.1 40 12 39.7 11.5 38 STOREDIST]
+        assert_equal {Palermo 5.627834179241586e+4 Catania 1.1038319099317437e+5} [r ZRANGE to 0 -1 WITHSCORES]
     }
 
     test "GEORADIUS stores by the last of its destinations" {

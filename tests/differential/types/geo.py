@@ -55,12 +55,6 @@ def commands(g):
         vertices = g.r.randrange(3, 7)
         return [g.case("BYPOLYGON"), str(vertices)] + [word for _ in range(vertices) for word in place()]
 
-    def stored_shape():
-        """Distances from the middle of a polygon may differ in their last digit."""
-        words = shape()
-        polygon = words[0].upper() == "BYPOLYGON"
-        return words if polygon else words + g.options([g.word("STOREDIST")], 0.4)
-
     # COUNT of equally far ones would store others: it goes with ANY, which takes them as they lie.
     any_count = lambda: g.options([lambda: [g.case("COUNT"), g.count(), "ANY"]], 0.3)
     store = lambda: [g.r.choice(["STORE", "storedist"]), key()]
@@ -71,7 +65,7 @@ def commands(g):
         "geohash": lambda: [key()] + g.some(member, 0, 4),
         "geodist": lambda: [key(), member(), member()] + g.options([lambda: [unit()]], 0.5),
         "geosearch": (4, lambda: [key()] + shape() + count() + order() + reply()),
-        "geosearchstore": (2, lambda: [key(), key()] + stored_shape() + any_count()),
+        "geosearchstore": (2, lambda: [key(), key()] + shape() + g.options([g.word("STOREDIST")], 0.4) + any_count()),
         "georadius": (2, lambda: [key()] + place() + [size(), unit()] +
                       (store() + any_count() if g.chance(0.3) else count() + order() + reply())),
         "georadius_ro": lambda: [key()] + place() + [size(), unit()] + count() + order() + reply(),
