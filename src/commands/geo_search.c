@@ -5,7 +5,7 @@
  *
  * Threads     main.
  * Invariants  1. What is stored is a set of its own: the destination may be the source.
- * Cost        The members of up to nine cells are looked at.
+ * Cost        The members of up to nine cells are looked at; of n that are found and k wanted, n log k at most.
  * Tests       tests/type/geo.tcl, tests/unit/ds/geohash_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -250,10 +250,37 @@ typedef struct place {
     char digits[LONG_STR_SIZE];
 } place;
 
+/* What was found. Where only so many are wanted of those that come first in some order, no more are kept: they are a
+ * heap then, whose first place comes last. */
 typedef struct placeList {
     place *places; /* owns */
     size_t count, room;
+    size_t seen;                                /* that were kept, and that were not */
+    size_t bound;                               /* 0: none */
+    int (*compare)(const void *, const void *); /* NULL: as found */
 } placeList;
+
+static int nearerFirst(const void *a, const void *b) {
+    const place *p = a, *q = b;
+    if (p->distance != q->distance) return p->distance < q->distance ? -1 : 1;
+    return p->nth < q->nth ? -1 : 1;
+}
+
+static int fartherFirst(const void *a, const void *b) {
+    const place *p = a, *q = b;
+    if (p->distance != q->distance) return p->distance > q->distance ? -1 : 1;
+    return p->nth < q->nth ? -1 : 1;
+}
+
+/* COUNT means the nearest unless said otherwise, and with ANY those that are met first. */
+static placeList listFor(const geoSearch *s) {
+    bool chosen = s->count && !s->any;
+    sortOrder order = s->order == SORT_NONE && chosen ? SORT_ASC : s->order;
+    return (placeList){.bound = chosen ? (size_t)s->count : 0,
+                       .compare = order == SORT_ASC    ? nearerFirst
+                                  : order == SORT_DESC ? fartherFirst
+                                                       : NULL};
+}
 
 #define PLACES_AT_FIRST 16
 
@@ -264,6 +291,39 @@ static bool makeRoom(client *c, placeList *list) {
     if (!commandMemoryReserve(c, room * sizeof(place))) return false;
     list->places = zrealloc(list->places, room * sizeof(place));
     list->room = room;
+    return true;
+}
+
+/* Put `p` at `at` or below, where what lies below comes before it. */
+static void siftDown(placeList *list, size_t at, const place *p) {
+    for (size_t below; (below = 2 * at + 1) < list->count; at = below) {
+        if (below + 1 < list->count && list->compare(&list->places[below], &list->places[below + 1]) < 0) below++;
+        if (list->compare(p, &list->places[below]) > 0) break;
+        list->places[at] = list->places[below];
+    }
+    list->places[at] = *p;
+}
+
+static void makeHeap(placeList *list) {
+    for (size_t at = list->count / 2; at--;) {
+        place p = list->places[at];
+        siftDown(list, at, &p);
+    }
+}
+
+static bool isFull(const placeList *list) {
+    return list->bound && list->count == list->bound;
+}
+
+/* False after an error. */
+static bool addPlace(client *c, placeList *list, const place *p) {
+    if (isFull(list)) {
+        siftDown(list, 0, p);
+        return true;
+    }
+    if (!makeRoom(c, list)) return false;
+    list->places[list->count++] = *p;
+    if (isFull(list)) makeHeap(list);
     return true;
 }
 
@@ -290,15 +350,12 @@ static bool searchRange(client *c, const robj *o, const geoSearch *s, geoRange n
     zsetIter it = zsetIterAt(o, ranks.first, false);
     for (size_t i = 0; i < ranks.count && zsetIterNext(&it, &e); i++) {
         geoPoint point = geoDecode(geoNumberOfScore(e.score));
-        double distance;
-        if (!geoShapeHas(&s->shape, point, &distance)) continue;
-        if (!makeRoom(c, list)) return false;
-        place *p = &list->places[list->count];
-        p->distance = distance;
-        p->score = e.score;
-        p->point = point;
-        p->nth = list->count++;
-        keepMember(p, e.member, &it);
+        place p = {.score = e.score, .point = point, .nth = list->seen};
+        if (!geoShapeHas(&s->shape, point, &p.distance)) continue;
+        list->seen++;
+        if (isFull(list) && list->compare(&p, &list->places[0]) > 0) continue;
+        keepMember(&p, e.member, &it);
+        if (!addPlace(c, list, &p)) return false;
         if (s->any && list->count == (size_t)s->count) break;
     }
     return true;
@@ -313,27 +370,6 @@ static bool searchAll(client *c, const robj *o, const geoSearch *s, placeList *l
         if (s->any && list->count == (size_t)s->count) break;
     }
     return true;
-}
-
-static int nearerFirst(const void *a, const void *b) {
-    const place *p = a, *q = b;
-    if (p->distance != q->distance) return p->distance < q->distance ? -1 : 1;
-    return p->nth < q->nth ? -1 : 1;
-}
-
-static int fartherFirst(const void *a, const void *b) {
-    const place *p = a, *q = b;
-    if (p->distance != q->distance) return p->distance > q->distance ? -1 : 1;
-    return p->nth < q->nth ? -1 : 1;
-}
-
-/* Sort, and cut to COUNT: that means the nearest unless said otherwise. */
-static void sortAndCut(const geoSearch *s, placeList *list) {
-    sortOrder order = s->order == SORT_NONE && s->count && !s->any ? SORT_ASC : s->order;
-
-    if (order != SORT_NONE && list->count > 1)
-        qsort(list->places, list->count, sizeof(place), order == SORT_ASC ? nearerFirst : fartherFirst);
-    if (s->count && list->count > (size_t)s->count) list->count = (size_t)s->count;
 }
 
 /* ---- What was found ---------------------------------------------------------------------------------------------- */
@@ -375,13 +411,14 @@ static void store(client *c, const searchCommand *cmd, const geoSearch *s, const
 }
 
 static void search(client *c, const searchCommand *cmd) {
-    placeList list = {0};
     geoSearch s;
     robj *o;
 
     if (!typedKeyRead(c, clientKeyAt(c, cmd->source_arg), OBJ_ZSET, &o)) return;
-    if (parseSearch(c, cmd, o, &s) && (!o || searchAll(c, o, &s, &list))) {
-        sortAndCut(&s, &list);
+    bool parsed = parseSearch(c, cmd, o, &s);
+    placeList list = listFor(&s);
+    if (parsed && (!o || searchAll(c, o, &s, &list))) {
+        if (list.compare && list.count > 1) qsort(list.places, list.count, sizeof(place), list.compare);
         if (s.store_arg) store(c, cmd, &s, &list);
         else replyWith(c, &s, &list);
     }
