@@ -27,6 +27,11 @@
 
 #include <errno.h>
 
+/* A name has no NUL in it. */
+static settingRow *findWhole(const sds name) {
+    return strlen(name) == sdsLen(name) ? settingFind(name) : NULL;
+}
+
 /* ---- SET ------------------------------------------------------------------------------------------ */
 
 typedef struct change {
@@ -108,7 +113,7 @@ static void notePending(const change *changes, int count) {
             serverLog(LL_NOTICE, "CONFIG SET: '%s' is kept but has no effect in this version", changes[i].name);
 }
 
-bool configChange(char **pairs, int count, const char **culprit, const char **err) {
+bool configChange(sds *pairs, int count, const char **culprit, const char **err) {
     change *changes = zcalloc((size_t)count + 1, sizeof(change));
     for (int i = 0; i < count; i++) {
         settingRow *row = settingFind(pairs[2 * i]);
@@ -143,9 +148,9 @@ static bool namedBefore(char **pairs, int index, const settingRow *row) {
 }
 
 /* False when the reply was an error. */
-static bool allowedAll(client *c, char **pairs, int count) {
+static bool allowedAll(client *c, sds *pairs, int count) {
     for (int i = 0; i < count; i++) {
-        const settingRow *row = settingFind(pairs[2 * i]);
+        const settingRow *row = findWhole(pairs[2 * i]);
         if (!row) {
             addReplyErrorFormat(c, "Unknown option or number of arguments for CONFIG SET - '%s'", pairs[2 * i]);
             return false;
@@ -203,7 +208,7 @@ static void findPattern(found *f, slice pattern, const settingRow *rows, size_t 
 
 static void findExact(found *f, slice asked, const settingRow *rows) {
     sds name = sdsFromSlice(asked);
-    const settingRow *row = settingFind(name);
+    const settingRow *row = findWhole(name);
     sdsFree(name);
     if (!row || f->names[row - rows].len) return;
     f->names[row - rows] = asked;
@@ -212,7 +217,7 @@ static void findExact(found *f, slice asked, const settingRow *rows) {
 
 static bool isPattern(slice s) {
     for (size_t i = 0; i < s.len; i++)
-        if (strchr("*?[", s.ptr[i]) && s.ptr[i]) return true;
+        if (strchr("*?[", s.ptr[i])) return true;
     return false;
 }
 
@@ -221,7 +226,9 @@ void configGetCommand(client *c) {
     const settingRow *rows = settingRows(&nrows);
     found f = {zcalloc(nrows + 1, sizeof(slice)), 0};
     for (uint32_t i = 2; i < c->argc; i++) {
-        if (isPattern(c->argv[i])) findPattern(&f, c->argv[i], rows, nrows);
+        /* A pattern ends at a NUL, a name is none then. */
+        slice pattern = sliceOf(c->argv[i].ptr, strnlen(c->argv[i].ptr, c->argv[i].len));
+        if (isPattern(pattern)) findPattern(&f, pattern, rows, nrows);
         else findExact(&f, c->argv[i], rows);
     }
     addReplyMapLen(c, (long long)f.count);

@@ -15,7 +15,7 @@
 
 /* Change settings as CONFIG SET does, all or none: names and values alternate, `count` is the number of pairs.
  * False with *culprit (one of the names) and *err. The names exist and may be changed: the caller checks. */
-bool configChange(char **pairs, int count, const char **culprit, const char **err);
+bool configChange(sds *pairs, int count, const char **culprit, const char **err);
 
 void configGetCommand(client *c);
 void configSetCommand(client *c);

@@ -97,13 +97,13 @@ static bool parseNames(const setting *s, char **words, int count, long long *out
     return true;
 }
 
-static bool parseNumber(const setting *s, char **words, int count, long long *out, const char **err) {
+static bool parseNumber(const setting *s, sds *words, int count, long long *out, const char **err) {
     switch (s->type) {
     case SETTING_BOOL:
         *out = !strcasecmp(words[0], "yes");
         return *out || !strcasecmp(words[0], "no") || refuse(err, "argument must be 'yes' or 'no'");
     case SETTING_INT:
-        if (!string2ll(words[0], strlen(words[0]), out))
+        if (!string2ll(words[0], sdsLen(words[0]), out))
             return refuse(err, "argument couldn't be parsed into an integer");
         return inRange(s, *out, err);
     case SETTING_MEMORY:
@@ -112,6 +112,7 @@ static bool parseNumber(const setting *s, char **words, int count, long long *ou
     case SETTING_ENUM:
     case SETTING_FLAGS: return parseNames(s, words, count, out, err);
     case SETTING_STRING:
+    case SETTING_BYTES:
     case SETTING_SPECIAL: break;
     }
     return true;
@@ -121,6 +122,12 @@ static void storeString(const setting *s, const char *text) {
     char **place = s->value, *old = *place;
     *place = (s->empty_is_null && !*text) ? NULL : zstrdup(text);
     zfree(old);
+}
+
+static void storeBytes(const setting *s, const sds bytes) {
+    sds *place = s->value;
+    sdsFree(*place);
+    *place = sdsLen(bytes) ? sdsDup(bytes) : NULL;
 }
 
 static void storeNumber(const setting *s, long long number) {
@@ -136,7 +143,7 @@ static bool takesWords(const setting *s) {
     return (s->flags & SETTING_MULTI_ARG) || s->type == SETTING_FLAGS;
 }
 
-static bool setWords(const setting *s, char **words, int count, bool checked, const char **err) {
+static bool setWords(const setting *s, sds *words, int count, bool checked, const char **err) {
     long long number = 0;
     if (!takesWords(s) && count != 1) return refuse(err, "wrong number of arguments");
     if (s->type == SETTING_SPECIAL) return s->set(s, words, count, err);
@@ -144,21 +151,22 @@ static bool setWords(const setting *s, char **words, int count, bool checked, co
     const char *text = s->type == SETTING_STRING ? words[0] : NULL;
     if (checked && s->check && !s->check(text, number, err)) return false;
     if (s->type == SETTING_STRING) storeString(s, text);
+    else if (s->type == SETTING_BYTES) storeBytes(s, words[0]);
     else storeNumber(s, number);
     return true;
 }
 
 /* One word is split at each blank, strictly: two blanks make an empty word, which no setting takes. */
-static bool setText(const setting *s, char *text, bool checked, const char **err) {
+static bool setText(const setting *s, sds text, bool checked, const char **err) {
     int count = 0;
     if (!takesWords(s)) return setWords(s, &text, 1, checked, err);
-    sds *words = sdsSplitLen(text, strlen(text), " ", 1, &count);
+    sds *words = sdsSplitLen(text, sdsLen(text), " ", 1, &count);
     bool ok = setWords(s, words, *text ? count : 0, checked, err);
     sdsFreeSplitRes(words, count);
     return ok;
 }
 
-bool settingSetWords(const setting *s, char **words, int count, const char **err) {
+bool settingSetWords(const setting *s, sds *words, int count, const char **err) {
     *err = "Invalid argument";
     return count == 1 ? setText(s, words[0], true, err) : setWords(s, words, count, true, err);
 }
@@ -208,6 +216,7 @@ sds settingText(const setting *s) {
     case SETTING_ENUM: return catEnum(sdsEmpty(), s);
     case SETTING_FLAGS: return catFlags(sdsEmpty(), s);
     case SETTING_STRING: return sdsNew(*(char **)s->value ? *(char **)s->value : "");
+    case SETTING_BYTES: return *(sds *)s->value ? sdsDup(*(sds *)s->value) : sdsEmpty();
     case SETTING_SPECIAL: return s->get(s);
     }
     serverPanic("Setting '%s' has no type", s->name);
@@ -229,7 +238,8 @@ sds settingCatFileText(sds out, const setting *s) {
     if (s->type == SETTING_PERCENT_OR_MEMORY && *(long long *)s->value > 0)
         return catMemory(out, *(long long *)s->value);
     sds text = settingText(s);
-    bool quoted = s->type == SETTING_STRING || (s->type == SETTING_SPECIAL && !(s->flags & SETTING_MULTI_ARG));
+    bool quoted = s->type == SETTING_STRING || s->type == SETTING_BYTES ||
+                  (s->type == SETTING_SPECIAL && !(s->flags & SETTING_MULTI_ARG));
     out = quoted || !sdsLen(text) ? sdsCatRepr(out, text, sdsLen(text)) : sdsCatSlice(out, sdsSlice(text));
     sdsFree(text);
     return out;

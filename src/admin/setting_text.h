@@ -9,9 +9,9 @@
 #include "sds.h"
 #include "setting.h"
 
-/* Store the value that `words` spell. A setting of several words also takes them as one word with blanks between. False
- * with *err (valid until the next call) when they are refused; nothing is changed then. */
-bool settingSetWords(const setting *s, char **words, int count, const char **err) must_check;
+/* Store the value that `words`, which are sds, spell. A setting of several words also takes them as one word with
+ * blanks between. False with *err (valid until the next call) when they are refused; nothing is changed then. */
+bool settingSetWords(const setting *s, sds *words, int count, const char **err) must_check;
 /* Put back a text that settingText() gave, unchecked. */
 void settingRestore(const setting *s, const sds text);
 /* Store the default. */

@@ -22,6 +22,7 @@ typedef enum {
     SETTING_ENUM,              /* int, names in `names` */
     SETTING_FLAGS,             /* int, one or more names joined by spaces */
     SETTING_STRING,            /* char *, zmalloc'ed; "" or NULL when empty as `empty_is_null` says */
+    SETTING_BYTES,             /* char *, an sds of any bytes, NULL when empty: passwords */
     SETTING_SPECIAL            /* parsed and printed by the functions below */
 } settingType;
 
@@ -53,14 +54,14 @@ typedef struct setting {
     const settingName *names; /* ENUM, FLAGS; ended by a NULL name */
     bool empty_is_null; /* STRING: "" is stored as NULL. STRING, SPECIAL: CONFIG REWRITE leaves an empty one out */
     /* Check a new value that is in range before it is stored; false with *err set refuses it. `text` is given for
-     * STRING, `number` for the others but SPECIAL (BOOL: 0 or 1). Not called for defaults. */
+     * STRING, `number` for the others but BYTES and SPECIAL (BOOL: 0 or 1). Not called for defaults. */
     bool (*check)(const char *text, long long number, const char **err);
     /* Put the stored value into force, at run time only (CONFIG SET), once per call for each distinct function. False
      * with *err: the old values come back and apply is called again. */
     bool (*apply)(const char **err);
     /* SPECIAL. set: words of the value, false with *err and nothing changed. With MULTI_ARG an empty value comes as
      * count 0; without, count is 1. Also called at boot with the words of default_text (not when that is NULL). get:
-     * returns a new sds; what it gives, split at blanks for MULTI_ARG, is what set takes. */
+     * returns a new sds; what it gives, split at blanks for MULTI_ARG, is what set takes. Words are sds. */
     bool (*set)(const struct setting *s, char **words, int count, const char **err);
     char *(*get)(const struct setting *s);
     /* SPECIAL that is written in more than one line (save, user ...): appends "name value\n" lines to an sds; else

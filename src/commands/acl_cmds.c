@@ -32,13 +32,13 @@ void aclUsersCommand(client *c) {
 }
 
 static void passwordHash(char out[65]) {
-    const char *password = authPassword();
-    sha256Hex(out, password, strlen(password));
+    slice password = authPassword();
+    sha256Hex(out, password.ptr, password.len);
 }
 
 void aclListCommand(client *c) {
     char access[80] = "nopass";
-    if (authPassword()) {
+    if (authRequired()) {
         access[0] = '#';
         passwordHash(access + 1);
     }
@@ -57,7 +57,7 @@ void aclGetuserCommand(client *c) {
         addReplyNull(c);
         return;
     }
-    bool has_password = authPassword();
+    bool has_password = authRequired();
     addReplyMapLen(c, 7);
     addReplyBulkCString(c, "flags");
     addReplySetLen(c, has_password ? 1 : 2);

@@ -16,15 +16,15 @@
 #include "panic.h"
 #include "reply.h"
 
-const char *authPassword(void) {
+slice authPassword(void) {
     assertMainRole();
-    const char *password = engine_settings.requirepass;
-    return password && *password ? password : NULL;
+    sds password = engine_settings.requirepass;
+    return password ? sdsSlice(password) : sliceOf(NULL, 0);
 }
 
 bool authRequired(void) {
     assertMainRole();
-    return authPassword() != NULL;
+    return authPassword().len > 0;
 }
 
 bool authUserExists(slice name) {
@@ -33,12 +33,12 @@ bool authUserExists(slice name) {
 }
 
 /* Digests have one length whatever the passwords have, so that time tells neither length nor common start. */
-static bool passwordIs(slice given, const char *want) {
+static bool passwordIs(slice given, slice want) {
     char a[65], b[65];
     unsigned char differ = 0;
 
     sha256Hex(a, given.ptr, given.len);
-    sha256Hex(b, want, strlen(want));
+    sha256Hex(b, want.ptr, want.len);
     for (size_t i = 0; i < 64; i++) differ |= (unsigned char)(a[i] ^ b[i]);
     return differ == 0;
 }
@@ -51,9 +51,9 @@ static void setAuthenticated(client *c, bool on) {
 
 bool authClient(client *c, slice user, slice password) {
     assertMainRole();
-    const char *want = authPassword();
+    slice want = authPassword();
 
-    if (!authUserExists(user) || (want && !passwordIs(password, want))) {
+    if (!authUserExists(user) || (want.len && !passwordIs(password, want))) {
         engine_stats.acl_denied_auth++;
         return false;
     }

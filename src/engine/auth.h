@@ -10,7 +10,7 @@
 
 /* Whether a client must tell a password before anything else. */
 bool authRequired(void);
-const char *authPassword(void); /* NULL: none is needed */
+slice authPassword(void); /* empty: none is needed */
 
 /* Users are named exactly; there is only "default". */
 bool authUserExists(slice name);

@@ -36,7 +36,7 @@ static bool setPercentiles(const setting *s, char **words, int count, const char
         return false;
     }
     for (int i = 0; i < count; i++) {
-        if (!string2d(words[i], strlen(words[i]), &values[i])) {
+        if (!string2d(words[i], sdsLen(words[i]), &values[i])) {
             *err = "Invalid latency-tracking-info-percentiles parameters";
             return false;
         }
@@ -72,7 +72,7 @@ static char *getPercentiles(const setting *s) {
 static const setting rows[] = {
     {.name = "requirepass",
      .flags = SETTING_SENSITIVE,
-     .type = SETTING_STRING,
+     .type = SETTING_BYTES,
      .value = &engine_settings.requirepass,
      .empty_is_null = true},
     NUMBER("commandlog-execution-slower-than", "slowlog-log-slower-than", slower_than_us, "10000", -1),

@@ -11,7 +11,7 @@
 #define LATENCY_PERCENTILES_MAX 64
 
 typedef struct engineSettings {
-    char *requirepass; /* owns; of the default user; NULL: none */
+    char *requirepass; /* owns: an sds; of the default user; NULL: none */
     long long slower_than_us, slow_max_len;
     long long request_larger_than, request_max_len;
     long long reply_larger_than, reply_max_len;

@@ -56,6 +56,27 @@ start_server {overrides {maxmemory 10mb}} {
         r CONFIG SET timeout 0
     }
 
+    test "CONFIG: what has a NUL in it is no name and no integer, and a password is kept whole" {
+        assert_error "ERR Unknown option or number of arguments for CONFIG SET - 'hz'" {r CONFIG SET "hz\0x" 11}
+        assert_error [format $failed hz "argument couldn't be parsed into an integer"] {r CONFIG SET hz "11\0x"}
+        assert_error [format $failed hz "argument couldn't be parsed into an integer"] {r CONFIG SET hz "11\0"}
+        assert_error [format $failed latency-tracking-info-percentiles \
+            "Invalid latency-tracking-info-percentiles parameters"] \
+            {r CONFIG SET latency-tracking-info-percentiles "50\0x 99"}
+        assert_equal {hz 10} [r CONFIG GET hz]
+        assert_equal {} [r CONFIG GET "hz\0x"]
+        assert_equal {} [r CONFIG GET "hz\0*"]
+        assert_equal {hz 10} [r CONFIG GET "h?\0x"]
+        foreach name {requirepass masterauth} {
+            r CONFIG SET $name "x\0y"
+            assert_equal [list $name "x\0y"] [r CONFIG GET $name]
+        }
+        assert_error "WRONGPASS *" {r AUTH x}
+        assert_error "WRONGPASS *" {r AUTH "x\0z"}
+        assert_equal OK [r AUTH "x\0y"]
+        r CONFIG SET requirepass "" masterauth ""
+    }
+
     test "CONFIG SET of several settings" {
         assert_equal OK [r CONFIG SET timeout 100 maxmemory-samples 7 HZ 15]
         assert_equal {100 7 15} [list [config_value timeout] [config_value maxmemory-samples] [config_value hz]]

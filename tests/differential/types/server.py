@@ -70,7 +70,7 @@ def commands(g):
                                         "active-expire-effort", "latency-*", "maxclients", "notify-keyspace-events"])],
             lambda: ["GET", "hz", "maxmemory", "hz"],
             lambda: ["SET", g.r.choice(["maxmemory-samples", "hz", "timeout", "lfu-log-factor", "nosuch", "databases",
-                                        "slowlog-max-len"]), g.small().strip("\x00")],
+                                        "slowlog-max-len"]), g.small()],
             lambda: ["SET", "maxmemory", g.r.choice(["0", "100mb", "1gb", "1g", "x", "-1", "10xb", "200m", "1.5gb", ""])],
             lambda: ["SET", "maxmemory-policy", g.r.choice(["allkeys-lru", "noeviction", "x", "VOLATILE-TTL"])],
             lambda: ["SET", "appendfsync", g.r.choice(["always", "no", "sometimes"])],

@@ -111,9 +111,11 @@ static void start(void) {
 static const char *set(const char *name, const char *value) {
     static char answer[512];
     const char *err = NULL;
-    char *words[] = {(char *)value};
+    sds words[] = {sdsNew(value)};
     const setting *s = settingFind(name)->entry->def;
-    if (!settingSetWords(s, words, 1, &err)) return err;
+    bool taken = settingSetWords(s, words, 1, &err);
+    sdsFree(words[0]);
+    if (!taken) return err;
     sds text = settingText(s);
     snprintf(answer, sizeof(answer), "%s", text);
     sdsFree(text);
@@ -205,14 +207,25 @@ TEST(setting_values_strings) {
 
 /* ---- Changing ------------------------------------------------------------------------------------- */
 
+static bool change(char **texts, int count, const char **culprit, const char **err) {
+    sds pairs[6];
+    for (int i = 0; i < 2 * count; i++) pairs[i] = sdsNew(texts[i]);
+    bool ok = configChange(pairs, count, culprit, err);
+    for (int i = 0; i < 2 * count; i++) {
+        if (!ok && *culprit == pairs[i]) *culprit = texts[i];
+        sdsFree(pairs[i]);
+    }
+    return ok;
+}
+
 TEST(setting_change_is_all_or_none) {
     const char *culprit = NULL, *err = NULL;
     char *good[] = {"number", "6", "bytes", "1kb", "color", "green"};
     char *bad[] = {"number", "7", "color", "red", "bytes", "nonsense"};
     start();
-    CHECK(configChange(good, 3, &culprit, &err));
+    CHECK(change(good, 3, &culprit, &err));
     CHECK_EQ_INT(conf.applied, 1); /* one function, two options */
-    CHECK(!configChange(bad, 3, &culprit, &err));
+    CHECK(!change(bad, 3, &culprit, &err));
     CHECK_EQ_STR(culprit, "bytes");
     CHECK_EQ_STR(err, "argument must be a memory value");
     CHECK_EQ_STR(get("number"), "6");
@@ -225,7 +238,7 @@ TEST(setting_change_that_fails_in_force_comes_back) {
     char *pairs[] = {"list", "x y", "number", "8"};
     start();
     conf.refuse_apply = true;
-    CHECK(!configChange(pairs, 2, &culprit, &err));
+    CHECK(!change(pairs, 2, &culprit, &err));
     CHECK_EQ_STR(culprit, "number");
     CHECK_EQ_STR(err, "no");
     CHECK_EQ_STR(get("number"), "5");
@@ -237,7 +250,7 @@ TEST(setting_change_to_the_same_value_applies_nothing) {
     const char *culprit = NULL, *err = NULL;
     char *pairs[] = {"number", "5"};
     start();
-    CHECK(configChange(pairs, 1, &culprit, &err));
+    CHECK(change(pairs, 1, &culprit, &err));
     CHECK_EQ_INT(conf.applied, 0);
 }
 

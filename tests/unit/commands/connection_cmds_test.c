@@ -17,6 +17,11 @@ static serverIdentity identity(void) {
     return (serverIdentity){"valkey", "9.1.2", "standalone", "master", "az1"};
 }
 
+static void setPassword(const char *text) {
+    sdsFree(engine_settings.requirepass);
+    engine_settings.requirepass = text ? sdsNew(text) : NULL;
+}
+
 static client *newClient(const char *with_password) {
     static bool wired;
     client *c = fixtureClient(2);
@@ -26,7 +31,7 @@ static client *newClient(const char *with_password) {
         gateSet(GATE_PAUSE, pauseGate);
         connectionSetIdentity(identity);
     }
-    engine_settings.requirepass = (char *)with_password;
+    setPassword(with_password);
     authForget(c);
     return c;
 }
@@ -177,7 +182,7 @@ TEST(acl_knows_the_default_user) {
     sds got = run(c, aclGenpassCommand, "acl genpass 5");
     CHECK(strncmp(got, "$2\r\n", 4) == 0);
     sdsFree(got);
-    engine_settings.requirepass = "pw";
+    setPassword("pw");
     RUN(c, aclListCommand, "acl list",
         "*1\r\n$93\r\nuser default on #30c952fab122c3f9759f02a6d95c3758b246b4fee239957b2d4fee46e26170c4 ~* &* "
         "+@all\r\n");

@@ -19,7 +19,11 @@ static const setting *percentiles(void) {
 }
 
 static bool set(char **words, int count, const char **err) {
-    return percentiles()->set(percentiles(), words, count, err);
+    sds own[8];
+    for (int i = 0; i < count; i++) own[i] = sdsNew(words[i]);
+    bool ok = percentiles()->set(percentiles(), own, count, err);
+    for (int i = 0; i < count; i++) sdsFree(own[i]);
+    return ok;
 }
 
 static void checkShown(const char *want) {
