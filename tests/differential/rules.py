@@ -142,14 +142,14 @@ class Popped:
         return None
 
 
-def take_over(key, ask):
+def take_over(key, ask, settings=b"set-max-*", threshold=b"1000000"):
     """The server's key becomes the peer's: what chance has made different, where the order of members is seen. It is
-    compact, perhaps from a time when the thresholds were larger.
+    compact, perhaps from a time when the thresholds were larger; or of a threshold of 0.
     """
     ends = ask(1, [b"PEXPIRETIME", key])[1].lstrip(b":")
     payload = ask(1, [b"DUMP", key])[1]
-    thresholds = flat(ask(0, [b"CONFIG", b"GET", b"set-max-*"])[1])
-    ask(0, [b"CONFIG", b"SET", *[word for name in thresholds[::2] for word in (name, b"1000000")]])
+    thresholds = flat(ask(0, [b"CONFIG", b"GET", settings])[1])
+    ask(0, [b"CONFIG", b"SET", *[word for name in thresholds[::2] for word in (name, threshold)]])
     ask(0, [b"RESTORE", key, b"0" if ends.startswith(b"-") else ends, payload, b"REPLACE", b"ABSTTL"])
     ask(0, [b"CONFIG", b"SET", *thresholds])
 
@@ -168,6 +168,8 @@ class Scanned:
             return None if answers[0][0] == answers[1][0] else "differs"
         if answers[0][0][:1] != answers[1][0][:1]:
             return "another kind of reply"
+        if self.at == 1:
+            meet_all(ask)
         if command[self.at] != b"0":
             return None
         pairs = self.pairs and not any(word.upper() in (b"NOVALUES", b"NOSCORES") for word in command[self.at:])
@@ -189,19 +191,24 @@ class Scanned:
         return None
 
 
-class Counted:
-    """DBSIZE: keys whose time is over count until somebody meets them, and whom SCAN and RANDOMKEY meet is chance. KEYS
-    meets all.
+def meet_all(ask):
+    """Keys whose time is over count, in DBSIZE and among the changes of FLUSHALL, until somebody meets them. Whom SCAN and
+    RANDOMKEY meet is chance: then a walk meets all of them, on both servers. (KEYS only hides them.)
     """
+    for i in (0, 1):
+        cursor = b"0"
+        while True:
+            cursor = ask(i, [b"SCAN", cursor, b"COUNT", b"1000"])[1][0]
+            if cursor == b"0":
+                break
+
+
+class Met:
+    """RANDOMKEY: the kind of reply."""
 
     def judge(self, command, answers, ask):
-        if answers[0][0] == answers[1][0]:
-            return None
-        again = []
-        for i in (0, 1):
-            ask(i, [b"KEYS", b"*"])
-            again.append(ask(i, command)[0])
-        return None if again[0] == again[1] else "differs"
+        meet_all(ask)
+        return None if answers[0][0][:1] == answers[1][0][:1] else "another kind of reply"
 
 
 def flat(value):

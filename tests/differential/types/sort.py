@@ -11,7 +11,16 @@ WEIGHT = 0.5
 
 
 class Sorted:
+    """The peer's SORT makes a skiplist of a sorted set's listpack that it reads; then it is made one here, too."""
+
     def judge(self, command, answers, ask):
+        if len(command) > 1 and answers[1][0][:1] != b"-":
+            encodings = [ask(i, [b"OBJECT", b"ENCODING", command[1]])[1] for i in (0, 1)]
+            if encodings == [b"listpack", b"skiplist"]:
+                rules.take_over(command[1], ask, b"zset-max-listpack-entries", b"0")
+        return self.compare(command, answers)
+
+    def compare(self, command, answers):
         if answers[0][0] == answers[1][0]:
             return None
         words = [word.upper() for word in command]
@@ -30,8 +39,7 @@ REPLIES = {
 
 
 def commands(g):
-    # No sorted sets: the peer's SORT makes a skiplist of a listpack that it reads. tests/type/sort.tcl has them.
-    source = lambda: g.r.choice(["list:1", "list:2", "list:3", "set:1", "set:2", "set:3", "none"])
+    source = lambda: g.r.choice(["list:1", "list:2", "list:3", "set:1", "set:2", "set:3", "zset:1", "zset:2", "none"])
     name = lambda prefix: prefix + g.member()
 
     def sort(store):

@@ -1,11 +1,9 @@
 """zset.py -- generators of the sorted-set group.
 
-Scores are such that both servers print them alike: the reference server's printer now and then gives a digit more than
-is needed. There is no -0 either: a listpack makes it 0, and where the reference server has a listpack on the way to its
-result (ZRANGESTORE) this one has none.
-
 SPDX-License-Identifier: BSD-3-Clause
 """
+
+import struct
 
 import rules
 
@@ -31,15 +29,17 @@ def read(key):
 def commands(g):
     odd = ["inf", "-inf", "+inf", "nan", "abc", "", " 1", "1x", "0x10", "1e400", "1e-5", "1e20", "123456.125",
            "9007199254740993", "4611686018427387904", "4611686018427388416", "-4611686018427387904", "5000000000000000000",
-           "1e18", ".5", "5.", "1e300", "-1e300", "infinity"]
+           "1e18", ".5", "5.", "1e300", "-1e300", "infinity", "-0", "-0.0", "5e-324", "1e21", "-1e-400"]
 
     def score():
         kind = g.r.random()
         if kind < 0.7:
             return str(g.r.randrange(-5, 12))
-        if kind < 0.9:
+        if kind < 0.85:
             return repr(g.r.randrange(-400, 400) / 8)
-        return g.r.choice(odd)
+        if kind < 0.9:
+            return repr(struct.unpack("<d", g.r.randbytes(8))[0])
+        return g.r.choice(odd) if kind < 0.97 else g.score()
 
     def bound():
         return g.r.choice(["", "", "", "("]) + score()
@@ -85,7 +85,7 @@ def commands(g):
         words = [str(n) if g.chance(0.95) else g.small()] + [g.key("zset" if g.chance(0.8) else "set") for _ in range(n)]
         some = []
         if weighted:
-            some += [lambda: [g.case("WEIGHTS")] + [g.r.choice(["1", "2", "0.5", "inf", "x"]) if g.chance(0.5)
+            some += [lambda: [g.case("WEIGHTS")] + [g.r.choice(["1", "2", "0.5", "-0.0", "0", "inf", "x"]) if g.chance(0.5)
                                                     else "1" for _ in range(n)],
                      lambda: [g.case("AGGREGATE"), g.case(g.r.choice(["SUM", "MIN", "MAX", "SUM", "AVG"]))]]
         if with_scores:
