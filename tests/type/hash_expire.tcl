@@ -169,6 +169,18 @@ start_server {each {
         assert_equal "*1\r\n\$-1\r\n" [[default_client] raw HGETEX nothing EX 10 FIELDS 1 a]
     }
 
+    test "Keys and fields may have the names of options" {
+        foreach key {FIELDS fields EX FNX} {
+            assert_equal 1 [r HSETEX $key EX 100 FIELDS 2 FIELDS 1 EX 2]
+            assert_equal {1 2} [r HGETEX $key PERSIST FIELDS 2 FIELDS EX]
+            assert_equal {2 (nil)} [r HGETEX $key FIELDS 2 EX fields]
+            assert_equal 1 [r HEXPIRE $key 100 NX FIELDS 1 FIELDS]
+            assert_between 1 100 [r HTTL $key FIELDS 1 FIELDS]
+            assert_equal {1 2} [r HGETDEL $key FIELDS 2 FIELDS EX]
+            assert_equal 0 [r EXISTS $key]
+        }
+    }
+
     test "HSETEX writes with one time for all" {
         assert_equal 1 [r HSETEX hash EX 100 FIELDS 2 a 1 b 2]
         assert_equal {100 100} [times hash a b]
