@@ -80,8 +80,14 @@ void hmsetCommand(client *c) {
     if (setPairs(c, &added)) addReplyOk(c);
 }
 
-/* Write a field for a command that has checked all; it keeps its time. */
-static void storeField(client *c, hashedKey key, robj *o, slice value, const char *event) {
+/* Whether the field in argument 2 is there; *spot: where storeField() writes it. */
+static bool findField(client *c, robj *o, hashPair *pair, hashSpot *spot) {
+    spot->encoding = HASH_NO_SPOT;
+    return o && hashFindSpot(o, c->argv[2], fieldHash(c, o, 2), pair, spot);
+}
+
+/* Write it, for a command that has checked all; it keeps its time. */
+static void storeField(client *c, hashedKey key, robj *o, const hashSpot *spot, slice value, const char *event) {
     slice field = c->argv[2];
 
     if (!o) {
@@ -90,7 +96,7 @@ static void storeField(client *c, hashedKey key, robj *o, slice value, const cha
     }
     hashPrepare(o, 0, field.len > value.len ? field.len : value.len);
     bool had_times = hashHasTimes(o);
-    hashSetResult r = hashSet(o, field, fieldHash(c, o, 2), value, HASH_KEEP_TIME);
+    hashSetResult r = hashSetAt(o, spot, field, fieldHash(c, o, 2), value, HASH_KEEP_TIME);
     if (unlikely(had_times)) hashTimesChanged(c, key, o);
     hashTellOver(c, key, r == HASH_REPLACED_OVER);
     keyChanged(c, key, NOTIFY_HASH, event, 1);
@@ -100,15 +106,16 @@ void hsetnxCommand(client *c) {
     hashedKey key = clientKeyAt(c, 1);
     robj *o;
     hashPair pair;
+    hashSpot spot;
     size_t longest;
 
     if (!typedKeyWrite(c, key, OBJ_HASH, &o)) return;
-    if (o && hashFind(o, c->argv[2], fieldHash(c, o, 2), &pair)) {
+    if (findField(c, o, &pair, &spot)) {
         addReplyZero(c);
         return;
     }
     if (!hashArgsReserve(c, 2, &longest)) return;
-    storeField(c, key, o, c->argv[3], "hset");
+    storeField(c, key, o, &spot, c->argv[3], "hset");
     addReplyOne(c);
 }
 
@@ -116,11 +123,12 @@ void hincrbyCommand(client *c) {
     hashedKey key = clientKeyAt(c, 1);
     robj *o;
     hashPair pair;
+    hashSpot spot;
     long long by, value = 0;
     char digits[LONG_STR_SIZE];
 
     if (!getLongLongFromArg(c, 3, &by, NULL) || !typedKeyWrite(c, key, OBJ_HASH, &o)) return;
-    if (o && hashFind(o, c->argv[2], fieldHash(c, o, 2), &pair) && !string2ll(pair.value.ptr, pair.value.len, &value)) {
+    if (findField(c, o, &pair, &spot) && !string2ll(pair.value.ptr, pair.value.len, &value)) {
         addReplyError(c, "hash value is not an integer");
         return;
     }
@@ -128,7 +136,7 @@ void hincrbyCommand(client *c) {
         addReplyError(c, "increment or decrement would overflow");
         return;
     }
-    storeField(c, key, o, sliceOf(digits, ll2string(digits, value)), "hincrby");
+    storeField(c, key, o, &spot, sliceOf(digits, ll2string(digits, value)), "hincrby");
     addReplyLongLong(c, value);
 }
 
@@ -136,6 +144,7 @@ void hincrbyfloatCommand(client *c) {
     hashedKey key = clientKeyAt(c, 1);
     robj *o;
     hashPair pair;
+    hashSpot spot;
     long double by, value = 0;
     char digits[LONG_DOUBLE_STR_SIZE];
 
@@ -145,7 +154,7 @@ void hincrbyfloatCommand(client *c) {
         return;
     }
     if (!typedKeyWrite(c, key, OBJ_HASH, &o)) return;
-    if (o && hashFind(o, c->argv[2], fieldHash(c, o, 2), &pair) && !string2ld(pair.value.ptr, pair.value.len, &value)) {
+    if (findField(c, o, &pair, &spot) && !string2ld(pair.value.ptr, pair.value.len, &value)) {
         addReplyError(c, "hash value is not a float");
         return;
     }
@@ -155,7 +164,7 @@ void hincrbyfloatCommand(client *c) {
         return;
     }
     slice text = sliceOf(digits, ld2string(digits, sizeof(digits), value, true));
-    storeField(c, key, o, text, "hincrbyfloat");
+    storeField(c, key, o, &spot, text, "hincrbyfloat");
     addReplyBulk(c, text);
 }
 

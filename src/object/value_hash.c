@@ -202,34 +202,48 @@ size_t hashSetBytes(slice field, slice value) {
     return FIELD_OVERHEAD + field.len + field.len / 4 + value.len + value.len / 4;
 }
 
-/* False when the listpack cannot hold it: nothing has changed. */
-static bool setInListpack(robj *o, slice field, slice value, hashSetResult *result) {
-    uint8_t *lp = listpackOf(o), *changed;
-    const uint8_t *at = findInListpack(lp, field);
-    if (at) {
-        at = listpackNext(at);
-        changed = listpackInsert(lp, &at, LISTPACK_REPLACE, value);
-        *result = HASH_REPLACED;
+/* Where the field is. */
+static inline void look(robj *o, slice field, uint64_t hash, hashSpot *spot) {
+    *spot = (hashSpot){.encoding = o->encoding};
+    if (o->encoding == OBJ_ENC_LISTPACK) {
+        const uint8_t *at = findInListpack(listpackOf(o), field);
+        if (at) spot->value = listpackNext(at);
     } else {
-        slice pair[2] = {field, value};
-        changed = listpackAppendBatch(lp, pair, 2);
-        *result = HASH_ADDED;
+        spot->field = dictFindRef(rootOf(o)->fields, field, hash);
     }
-    if (!changed) return false;
-    objectSetStructure(o, OBJ_ENC_LISTPACK, changed);
-    if (!at && hashLength(o) > (size_t)object_settings.hash_max_listpack_entries) convert(o);
+}
+
+bool hashFindSpot(robj *o, slice field, uint64_t hash, hashPair *out, hashSpot *spot) {
+    look(o, field, hash, spot);
+    if (spot->value) {
+        out->value = listpackText(spot->value, out->value_digits);
+        out->when_ms = HASH_NO_TIME;
+        return true;
+    }
+    if (!spot->field) return false;
+    out->when_ms = hashFieldTime(*spot->field);
+    if (hashHidden(out->when_ms)) return false;
+    out->value = hashFieldValue(*spot->field);
     return true;
 }
 
-hashSetResult hashSet(robj *o, slice field, uint64_t hash, slice value, int64_t when_ms) {
-    hashSetResult result;
-    if (o->encoding == OBJ_ENC_LISTPACK) {
-        if (when_ms < 0 && setInListpack(o, field, value, &result)) return result;
-        convert(o);
-        hash = dictHash(rootOf(o)->fields, field);
-    }
-    hashTableRoot *root = rootOf(o);
-    void **ref = dictFindRef(root->fields, field, hash);
+/* At `at`, or behind the last. False when the listpack cannot hold it: nothing has changed. */
+static bool setInListpack(robj *o, const uint8_t *at, slice field, slice value, hashSetResult *result) {
+    uint8_t *lp = listpackOf(o), *changed;
+    slice pair[2] = {field, value};
+    bool is_new = !at;
+    if (is_new) changed = listpackAppendBatch(lp, pair, 2);
+    else changed = listpackInsert(lp, &at, LISTPACK_REPLACE, value);
+    if (!changed) return false;
+    objectSetStructure(o, OBJ_ENC_LISTPACK, changed);
+    if (is_new && hashLength(o) > (size_t)object_settings.hash_max_listpack_entries) convert(o);
+    *result = is_new ? HASH_ADDED : HASH_REPLACED;
+    return true;
+}
+
+/* At `ref`, or NULL: it is new. */
+static inline hashSetResult setInTable(hashTableRoot *root, void **ref, slice field, uint64_t hash, slice value,
+                                       int64_t when_ms) {
     if (!ref) {
         hashField *f = hashFieldCreate(field, value, when_ms == HASH_KEEP_TIME ? HASH_NO_TIME : when_ms);
         dictAddNew(root->fields, f, hash);
@@ -244,6 +258,28 @@ hashSetResult hashSet(robj *o, slice field, uint64_t hash, slice value, int64_t 
     *ref = f;
     indexMove(root, old, old_ms, f);
     return over ? HASH_REPLACED_OVER : HASH_REPLACED;
+}
+
+static inline hashSetResult setAt(robj *o, hashSpot spot, slice field, uint64_t hash, slice value, int64_t when_ms) {
+    hashSetResult result;
+    if (o->encoding == OBJ_ENC_LISTPACK) {
+        if (when_ms < 0 && setInListpack(o, spot.value, field, value, &result)) return result;
+        convert(o);
+        hash = dictHash(rootOf(o)->fields, field);
+        look(o, field, hash, &spot);
+    }
+    return setInTable(rootOf(o), spot.field, field, hash, value, when_ms);
+}
+
+hashSetResult hashSet(robj *o, slice field, uint64_t hash, slice value, int64_t when_ms) {
+    hashSpot spot;
+    look(o, field, hash, &spot);
+    return setAt(o, spot, field, hash, value, when_ms);
+}
+
+hashSetResult hashSetAt(robj *o, const hashSpot *spot, slice field, uint64_t hash, slice value, int64_t when_ms) {
+    if (spot->encoding != o->encoding) return hashSet(o, field, hash, value, when_ms);
+    return setAt(o, *spot, field, hash, value, when_ms);
 }
 
 bool hashDelete(robj *o, slice field, uint64_t hash) {

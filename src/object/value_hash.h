@@ -39,12 +39,24 @@ typedef struct hashPair {
 /* False when the field is not there, or its time is over. The value and its time are filled in. */
 bool hashFind(const robj *o, slice field, uint64_t hash, hashPair *out);
 
+/* The same for a command that looks at a field before it sets it; where it lies, or that it is nowhere, is kept for
+ * hashSetAt(), and holds until the hash changes. */
+typedef struct hashSpot {
+    int encoding;         /* of the hash then; HASH_NO_SPOT: it was not looked for */
+    const uint8_t *value; /* in a listpack; NULL: nowhere */
+    void **field;         /* in a table, one whose time is over too; NULL: nowhere */
+} hashSpot;
+#define HASH_NO_SPOT (-1)
+bool hashFindSpot(robj *o, slice field, uint64_t hash, hashPair *out, hashSpot *spot);
+
 /* Make ready for `pairs` more (0: as many as there may come) whose longest part has so many bytes. */
 void hashPrepare(robj *o, size_t pairs, size_t longest);
 /* Bytes that hashSet() will take for a new field, for commandMemoryReserve(). */
 size_t hashSetBytes(slice field, slice value);
 typedef enum { HASH_ADDED, HASH_REPLACED, HASH_REPLACED_OVER } hashSetResult; /* OVER: one whose time was over */
 hashSetResult hashSet(robj *o, slice field, uint64_t hash, slice value, int64_t when_ms);
+/* The same at a spot; the field is looked for if the hash has become a table since. */
+hashSetResult hashSetAt(robj *o, const hashSpot *spot, slice field, uint64_t hash, slice value, int64_t when_ms);
 /* Take a field out, whatever its time. False when it is not there. */
 bool hashDelete(robj *o, slice field, uint64_t hash);
 /* Give a field that is there another time. */

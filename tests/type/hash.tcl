@@ -42,6 +42,25 @@ start_server {each {
     limits
 }} {
 
+    test "Counters and HSETNX find their place in a hash that becomes a table on the way" {
+        foreach {value entries command result} {
+            3 100 {HINCRBY hash n 900} 1000     3 100 {HINCRBYFLOAT hash n 0.25} 100.25     3 100 {HSETNX hash new long} 1
+            10 3 {HINCRBY hash new 5} 5         10 3 {HINCRBYFLOAT hash new 0.5} 0.5        10 3 {HSETNX hash new 1} 1
+        } {
+            r DEL hash
+            limits
+            r HSET hash a 1 b 2 n 100
+            assert_equal listpack [encoding hash]
+            limits $entries $value
+            assert_equal $result [r {*}$command]
+            assert_equal hashtable [encoding hash]
+            lassign $command - - field by
+            assert_equal [expr {[lindex $command 0] eq "HSETNX" ? $by : $result}] [r HGET hash $field]
+            assert_equal [expr {$field eq "n" ? 3 : 4}] [r HLEN hash]
+            assert_equal 2 [r HGET hash b]
+        }
+    }
+
     # ---- In each encoding -------------------------------------------------------------------------------------
 
     foreach encoding {listpack hashtable} {
