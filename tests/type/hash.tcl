@@ -44,8 +44,8 @@ start_server {each {
 
     test "Counters and HSETNX find their place in a hash that becomes a table on the way" {
         foreach {value entries command result} {
-            3 100 {HINCRBY hash n 900} 1000     3 100 {HINCRBYFLOAT hash n 0.25} 100.25     3 100 {HSETNX hash new long} 1
-            10 3 {HINCRBY hash new 5} 5         10 3 {HINCRBYFLOAT hash new 0.5} 0.5        10 3 {HSETNX hash new 1} 1
+            3 100 {HINCRBY hash n 900} 1000   3 100 {HINCRBYFLOAT hash n 0.25} 100.25   3 100 {HSETNX hash new long} 1
+            10 3 {HINCRBY hash new 5} 5       10 3 {HINCRBYFLOAT hash new 0.5} 0.5      10 3 {HSETNX hash new 1} 1
         } {
             r DEL hash
             limits
