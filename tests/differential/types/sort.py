@@ -11,10 +11,12 @@ WEIGHT = 0.5
 
 
 class Sorted:
-    """The peer's SORT makes a skiplist of a sorted set's listpack that it reads; then it is made one here, too."""
+    """The peer's SORT makes a skiplist of a sorted set's listpack that it reads, even where it fails then; it is made one
+    here, too.
+    """
 
     def judge(self, command, answers, ask):
-        if len(command) > 1 and answers[1][0][:1] != b"-":
+        if len(command) > 1:
             encodings = [ask(i, [b"OBJECT", b"ENCODING", command[1]])[1] for i in (0, 1)]
             if encodings == [b"listpack", b"skiplist"]:
                 rules.take_over(command[1], ask, b"zset-max-listpack-entries", b"0")
