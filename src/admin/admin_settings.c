@@ -30,7 +30,7 @@ static const setting rows[] = {
     BOOL("enable-debug-assert", enable_debug_assert, "no", SETTING_IMMUTABLE | SETTING_HIDDEN),
     BOOL("hide-user-data-from-log", hide_user_data_from_log, "yes", 0),
     BOOL("extended-redis-compatibility", extended_redis_compatibility, "no", 0),
-    STRING("availability-zone", availability_zone, 0),
+    {.name = "availability-zone", .type = SETTING_BYTES, .value = &admin_settings.availability_zone},
     STRING("debug-context", debug_context, SETTING_HIDDEN),
     SETTINGS_END,
 };

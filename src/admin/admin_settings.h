@@ -16,7 +16,8 @@ typedef struct adminSettings {
     bool enable_debug_assert;
     bool hide_user_data_from_log; /* crash reports included */
     bool extended_redis_compatibility;
-    char *availability_zone, *debug_context; /* own */
+    char *availability_zone; /* owns: an sds; NULL: none */
+    char *debug_context;     /* owns */
 } adminSettings;
 extern adminSettings admin_settings;
 

@@ -8,6 +8,7 @@
 
 #include "admin_settings.h"
 #include "rng.h"
+#include "sds.h"
 #include "version.h"
 
 #define ID_DIGITS 40
@@ -33,11 +34,12 @@ void identityChangeReplId(void) {
 
 serverIdentity identityForHello(void) {
     bool compatible = admin_settings.extended_redis_compatibility;
+    sds zone = admin_settings.availability_zone;
     return (serverIdentity){
         .name = compatible ? "redis" : "valkey",
         .version = compatible ? REDIS_COMPATIBLE_VERSION : VALKEY_VERSION,
         .mode = "standalone",
         .role = "master",
-        .availability_zone = admin_settings.availability_zone,
+        .availability_zone = zone ? sdsSlice(zone) : sliceOf(NULL, 0),
     };
 }

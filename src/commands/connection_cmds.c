@@ -135,7 +135,7 @@ static void replyPair(client *c, const char *key, const char *value) {
 static void replyIdentity(client *c) {
     serverAssert(get_identity);
     serverIdentity is = get_identity();
-    bool has_zone = is.availability_zone && *is.availability_zone;
+    bool has_zone = is.availability_zone.len > 0;
 
     addReplyMapLen(c, 7 + has_zone);
     replyPair(c, "server", is.name);
@@ -148,7 +148,9 @@ static void replyIdentity(client *c) {
     replyPair(c, "role", is.role);
     addReplyBulkCString(c, "modules");
     addReplyEmptyArray(c);
-    if (has_zone) replyPair(c, "availability_zone", is.availability_zone);
+    if (!has_zone) return;
+    addReplyBulkCString(c, "availability_zone");
+    addReplyBulk(c, is.availability_zone);
 }
 
 void helloCommand(client *c) {

@@ -67,14 +67,15 @@ start_server {overrides {maxmemory 10mb}} {
         assert_equal {} [r CONFIG GET "hz\0x"]
         assert_equal {} [r CONFIG GET "hz\0*"]
         assert_equal {hz 10} [r CONFIG GET "h?\0x"]
-        foreach name {requirepass masterauth} {
+        foreach name {requirepass masterauth availability-zone} {
             r CONFIG SET $name "x\0y"
             assert_equal [list $name "x\0y"] [r CONFIG GET $name]
         }
         assert_error "WRONGPASS *" {r AUTH x}
         assert_error "WRONGPASS *" {r AUTH "x\0z"}
         assert_equal OK [r AUTH "x\0y"]
-        r CONFIG SET requirepass "" masterauth ""
+        assert_match "*availability_zone x\0y" [r HELLO]
+        r CONFIG SET requirepass "" masterauth "" availability-zone ""
     }
 
     test "CONFIG SET of several settings" {

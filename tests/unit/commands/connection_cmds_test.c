@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 static serverIdentity identity(void) {
-    return (serverIdentity){"valkey", "9.1.2", "standalone", "master", "az1"};
+    return (serverIdentity){"valkey", "9.1.2", "standalone", "master", sliceOf("az1", 3)};
 }
 
 static void setPassword(const char *text) {
