@@ -1,6 +1,6 @@
 /* debug_malloc.c -- DEBUG MALLCTL and MALLCTL-STR: the allocator's own switches.
  *
- * The one place beside base/zmalloc.c that talks to jemalloc by name. A switch is a bool, a 32-bit or a 64-bit number,
+ * The one place beside base/zmalloc*.c that talks to jemalloc by name. A switch is a bool, a 32-bit or a 64-bit number,
  * and the allocator refuses a wrong width, so all are tried. Without jemalloc no form of the subcommands is known.
  *
  * Threads     main.
