@@ -794,10 +794,22 @@ static uint64_t cursorNext(uint64_t cursor, uint64_t mask) {
     return (cursor & (bit - 1)) | bit;
 }
 
-static void scanBucket(dictBucket *head, void (*fn)(void *arg, void **ref), void *arg) {
+typedef struct scanVisitor {
+    void (*fn)(void *arg, void **ref);
+    void *arg;
+    blockMover *move; /* overflow buckets are offered to it; NULL: they are not */
+} scanVisitor;
+
+static void moveNextBucket(dictBucket *b, blockMover *move) {
+    void *moved = bucketIsChained(b) ? move(b->slot[BUCKET_SLOTS - 1]) : NULL;
+    if (moved) b->slot[BUCKET_SLOTS - 1] = moved;
+}
+
+static void scanBucket(dictBucket *head, const scanVisitor *v) {
     for (dictBucket *b = head; b; b = bucketNext(b)) {
+        if (unlikely(v->move != NULL)) moveNextBucket(b, v->move);
         prefetchBucketEntries(b);
-        for (unsigned m = occupiedMask(b); m; m &= m - 1) fn(arg, &b->slot[__builtin_ctz(m)]);
+        for (unsigned m = occupiedMask(b); m; m &= m - 1) v->fn(v->arg, &b->slot[__builtin_ctz(m)]);
     }
 }
 
@@ -807,16 +819,15 @@ static size_t scanMask(const dict *d) {
 }
 
 /* All buckets of `t` that a bucket of a table with `mask` + 1 buckets splits into: one where the tables are equal. */
-static void scanFamily(const dictTable *t, size_t idx, size_t mask, void (*fn)(void *arg, void **ref), void *arg) {
-    for (; idx <= t->mask; idx += mask + 1) scanBucket(&t->buckets[idx], fn, arg);
+static void scanFamily(const dictTable *t, size_t idx, size_t mask, const scanVisitor *v) {
+    for (; idx <= t->mask; idx += mask + 1) scanBucket(&t->buckets[idx], v);
 }
 
 /* The same; what `fn` has deleted leaves no holes. */
-static void scanFamilyTidy(dict *d, dictTable *t, size_t idx, size_t mask, void (*fn)(void *arg, void **ref),
-                           void *arg) {
+static void scanFamilyTidy(dict *d, dictTable *t, size_t idx, size_t mask, const scanVisitor *v) {
     for (; idx <= t->mask; idx += mask + 1) {
         dictBucket *head = &t->buckets[idx];
-        scanBucket(head, fn, arg);
+        scanBucket(head, v);
         if (likely(!bucketIsChained(head)) || d->pause_rehash > 1) continue;
         countChange(d);
         compactChain(t, head);
@@ -826,20 +837,41 @@ static void scanFamilyTidy(dict *d, dictTable *t, size_t idx, size_t mask, void 
 /* When a table doubles, a bucket splits into two whose indexes differ in a new high bit: they follow each other in
  * scan order, and what has been visited stays visited. When it halves, the two fall together likewise. While two
  * tables exist, the walk goes by the smaller one. */
-uint64_t dictScan(dict *d, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg) {
+static uint64_t scan(dict *d, uint64_t cursor, const scanVisitor *v) {
     if (dictSize(d) == 0) return 0;
     size_t mask = scanMask(d);
     dictPauseRehash(d); /* fn may delete: nothing may move under the walk */
-    for (int i = 0; i <= (int)d->rehashing; i++) scanFamilyTidy(d, &d->t[i], cursor & mask, mask, fn, arg);
+    for (int i = 0; i <= (int)d->rehashing; i++) scanFamilyTidy(d, &d->t[i], cursor & mask, mask, v);
     dictResumeRehash(d);
     return cursorNext(cursor, mask);
+}
+
+uint64_t dictScan(dict *d, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg) {
+    return scan(d, cursor, &(scanVisitor){.fn = fn, .arg = arg});
 }
 
 uint64_t dictScanRead(const dict *d, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg) {
     if (dictSize(d) == 0) return 0;
     size_t mask = scanMask(d);
-    for (int i = 0; i <= (int)d->rehashing; i++) scanFamily(&d->t[i], cursor & mask, mask, fn, arg);
+    scanVisitor v = {.fn = fn, .arg = arg};
+    for (int i = 0; i <= (int)d->rehashing; i++) scanFamily(&d->t[i], cursor & mask, mask, &v);
     return cursorNext(cursor, mask);
+}
+
+uint64_t dictScanDefrag(dict *d, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg, blockMover *move) {
+    return scan(d, cursor, &(scanVisitor){.fn = fn, .arg = arg, .move = move});
+}
+
+/* Large tables are of whole pages: no place is better for them. */
+dict *dictDefrag(dict *d, blockMover *move) {
+    debugAssert(d->pause_rehash == 0);
+    for (int i = 0; i < 2; i++) {
+        dictTable *t = &d->t[i];
+        void *moved = t->buckets && tableBytes(t) < HUGE_PAGE ? move(t->buckets) : NULL;
+        if (moved) t->buckets = moved;
+    }
+    dict *moved = move(d);
+    return moved ? moved : d;
 }
 
 void dictIterBegin(dictIterator *it, dict *d, bool safe) {

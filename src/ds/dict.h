@@ -16,6 +16,7 @@
 #define DS_DICT_H
 
 #include "slice.h"
+#include "zmalloc_move.h"
 
 typedef struct dict dict;
 
@@ -104,6 +105,11 @@ size_t dictSampleEntries(const dict *d, void **out, size_t n);
 uint64_t dictScan(dict *d, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg);
 /* The same walk, and nothing changes: `fn` only looks. The two may go on with each other's cursors. */
 uint64_t dictScanRead(const dict *d, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg);
+
+/* Defragmentation. Offer the dict's own block and its tables: the dict's address from now on. Not while it is walked. A
+ * dictScan() that offers the overflow buckets it passes; entries are offered by `fn`. */
+dict *dictDefrag(dict *d, blockMover *move);
+uint64_t dictScanDefrag(dict *d, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg, blockMover *move);
 
 /* Iterate all entries. Safe: the dict may be changed meanwhile (rehash pauses; entries added may or
  * may not be seen; the current entry may be deleted). Not safe: it must not be changed. Must be ended by

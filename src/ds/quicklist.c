@@ -27,6 +27,7 @@ struct quicklist {
     uint32_t nodes, depth;
     int fill;
     uint32_t entries_max, bytes_max; /* of a node, from fill */
+    quicklistNode *defrag_next;      /* borrowed from the chain: the next one to be offered; NULL: none */
 };
 
 #define ENTRY_OVERHEAD 8 /* what an element is taken to need beyond its bytes, whatever they are */
@@ -119,6 +120,7 @@ static void unlinkFree(quicklist *q, quicklistNode *n) {
     else q->head = n->next;
     if (n->next) n->next->prev = n->prev;
     else q->tail = n->prev;
+    if (unlikely(q->defrag_next == n)) q->defrag_next = n->next;
     q->nodes--;
     nodeFree(n);
 }
@@ -513,12 +515,35 @@ size_t quicklistMemory(const quicklist *q, size_t samples) {
     return zmallocSize(q) + bytes;
 }
 
+/* The node and its block; where the node is now. */
+static quicklistNode *defragNode(quicklist *q, quicklistNode *n, blockMover *move) {
+    void *moved = move(n->block);
+    if (moved) n->block = moved;
+    if ((moved = move(n)) == NULL) return n;
+    n = moved;
+    *(n->prev ? &n->prev->next : &q->head) = n;
+    *(n->next ? &n->next->prev : &q->tail) = n;
+    return n;
+}
+
+bool quicklistDefrag(quicklist *q, bool begin, size_t nodes, blockMover *move) {
+    quicklistNode *n = begin ? q->head : q->defrag_next;
+    for (; n && nodes; nodes--) {
+        if (n->next) prefetchRead(n->next);
+        n = defragNode(q, n, move)->next;
+    }
+    q->defrag_next = n;
+    return n == NULL;
+}
+
 void quicklistCheck(const quicklist *q) {
+    bool next_found = q->defrag_next == NULL;
     size_t count = 0, nodes = 0, number = 0;
     uint8_t *scratch = NULL;
     const quicklistNode *before = NULL;
     for (const quicklistNode *n = q->head; n; before = n, n = n->next, number++) {
         serverAssert(n->prev == before);
+        next_found |= n == q->defrag_next;
         serverAssert(!nodeIsCompressed(n) || (number >= q->depth && q->nodes - 1 - number >= q->depth && q->depth));
         const uint8_t *bytes = nodeRead(n, &scratch);
         if (!nodeIsPlain(n)) {
@@ -530,5 +555,5 @@ void quicklistCheck(const quicklist *q) {
         nodes++;
     }
     zfree(scratch);
-    serverAssert(q->tail == before && q->count == count && q->nodes == nodes);
+    serverAssert(q->tail == before && q->count == count && q->nodes == nodes && next_found);
 }

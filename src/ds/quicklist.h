@@ -15,6 +15,7 @@
 #define DS_QUICKLIST_H
 
 #include "listpack.h"
+#include "zmalloc_move.h"
 
 typedef struct quicklist quicklist;
 typedef struct quicklistNode quicklistNode;
@@ -48,6 +49,10 @@ bool quicklistAppendPlain(quicklist *q, slice value) must_check;
 /* The listpack of a list that has but one node, which is one within the bounds that `fill` means, or, with `half`,
  * within half of them: the list is gone then. NULL otherwise. */
 uint8_t *quicklistToListpackTake(quicklist *q, int fill, bool half);
+
+/* Defragmentation. Offer up to `nodes` nodes and their blocks to `move`, from the head on with `begin`, else from where
+ * the last call stopped. True when all have been offered. The list stays where it is. */
+bool quicklistDefrag(quicklist *q, bool begin, size_t nodes, blockMover *move);
 
 typedef struct quicklistStats {
     size_t nodes, compressed; /* nodes */

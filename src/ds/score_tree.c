@@ -875,7 +875,7 @@ bool scoreTreeEntryMoved(scoreTree *t, const void *from, void *to) {
     return true;
 }
 
-size_t scoreTreeDefragNodes(scoreTree *t, size_t rank, void *(*move)(void *block)) {
+size_t scoreTreeDefragNodes(scoreTree *t, size_t rank, blockMover *move) {
     scorePath p;
     void *moved;
     if (!t->root || rank >= t->size) return 0;

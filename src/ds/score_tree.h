@@ -16,7 +16,7 @@
 #ifndef DS_SCORE_TREE_H
 #define DS_SCORE_TREE_H
 
-#include "platform.h"
+#include "zmalloc_move.h"
 
 typedef struct scoreTree scoreTree;
 
@@ -102,10 +102,9 @@ void scoreTreeRankMany(scoreTreeLookup *lookups, size_t n);
 /* Defragmentation. An entry has moved: the tree holds its new address from now on; `from` is not read. False if it was
  * not in the tree. */
 bool scoreTreeEntryMoved(scoreTree *t, const void *from, void *to);
-/* Offer the leaf at `rank` to `move`, and the nodes above it of which it is the first leaf. `move` copies a block to a
- * better place, frees the old one and returns the new address, or NULL if it stays. Returns the rank at which to go on,
- * 0 when all have been offered. */
-size_t scoreTreeDefragNodes(scoreTree *t, size_t rank, void *(*move)(void *block));
+/* Offer the leaf at `rank` to `move`, and the nodes above it of which it is the first leaf. Returns the rank at which
+ * to go on, 0 when all have been offered. */
+size_t scoreTreeDefragNodes(scoreTree *t, size_t rank, blockMover *move);
 
 /* Assert the numbered invariants at the top of score_tree.c. Every entry is read. */
 void scoreTreeCheck(const scoreTree *t);

@@ -323,6 +323,14 @@ size_t timeIndexTakeBefore(timeIndex *t, int64_t time, void **out, size_t max) {
     return n;
 }
 
+size_t timeIndexDefrag(timeIndex *t, size_t number, blockMover *move) {
+    void *moved;
+    if (number >= t->leaves) return 0;
+    if (number == 0 && (moved = move(t->dir)) != NULL) t->dir = moved;
+    if ((moved = move(t->dir[number].leaf)) != NULL) t->dir[number].leaf = moved;
+    return number + 1 < t->leaves ? number + 1 : 0;
+}
+
 void timeIndexCheck(const timeIndex *t) {
     size_t count = 0;
     serverAssert(t->leaves <= t->room);

@@ -8,7 +8,7 @@
 #ifndef DS_TIME_INDEX_H
 #define DS_TIME_INDEX_H
 
-#include "platform.h"
+#include "zmalloc_move.h"
 
 typedef struct timeIndex timeIndex;
 
@@ -29,6 +29,11 @@ int64_t timeIndexEarliest(const timeIndex *t);
 /* Take out up to `max` entries that are earlier than `time`, earlier ones not always first. Returns how many. What it
  * reads besides them is bounded. */
 size_t timeIndexTakeBefore(timeIndex *t, int64_t time, void **out, size_t max);
+
+/* Defragmentation. Offer the leaf of that number to `move`, with the first one also the directory. Returns the number
+ * at which to go on, 0 when all have been offered; one that is too large does no harm. Entries are not read: one that
+ * has moved is taken out and added anew. */
+size_t timeIndexDefrag(timeIndex *t, size_t number, blockMover *move);
 
 /* Assert the invariants at the top of time_index.c; reads every entry. */
 void timeIndexCheck(const timeIndex *t);

@@ -199,6 +199,22 @@ static void runAllQueued(void) {
     while (queued_count) runQueued(0);
 }
 
+static void moveItem(void *arg, void **ref) {
+    model *m = arg;
+    item *moved = zmallocMover(*ref);
+    if (!CHECK(moved && m->in[moved->number] == *ref)) return;
+    *ref = m->in[moved->number] = moved;
+}
+
+/* Everything that it meets moves, entries too. */
+static void modelDefrag(model *m, bool paused) {
+    zmallocMoveAll(true);
+    if (!paused) m->d = dictDefrag(m->d, zmallocMover);
+    uint64_t cursor = unitRandom(&m->rng);
+    for (int i = 0; i < 5; i++) cursor = dictScanDefrag(m->d, cursor, moveItem, m, zmallocMover);
+    zmallocMoveAll(false);
+}
+
 /* Operations in waves: mostly adding to a random size, then mostly removing. */
 static void runModel(const dictType *type, int operations, uint32_t range) {
     static model m;
@@ -212,9 +228,10 @@ static void runModel(const dictType *type, int operations, uint32_t range) {
         else if (dice < 75) modelRemove(&m, n, pick(&m, 3));
         else if (dice < 85) modelReplace(&m, n);
         else if (dice < 90) checkRandomPicks(&m);
-        else if (dice < 94) CHECK(dictFind(m.d, keyOf(&n), hashOf(&m, n)) == m.in[n]);
+        else if (dice < 93) CHECK(dictFind(m.d, keyOf(&n), hashOf(&m, n)) == m.in[n]);
         else if (dice == 94 && pick(&m, 20) == 0) dictExpand(m.d, pick(&m, range * 2));
         else if (dice == 95) dictRehash(m.d, pick(&m, 50));
+        else if (dice == 93) modelDefrag(&m, paused > 0);
         else if (dice == 96) dictShrinkIfNeeded(m.d);
         else if (dice == 97 && pick(&m, 10) == 0 && paused < 3) dictPauseRehash(m.d), paused++;
         else if (dice == 98 && paused) dictResumeRehash(m.d), paused--;

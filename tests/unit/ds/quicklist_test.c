@@ -15,6 +15,7 @@ typedef struct model {
     size_t len[MODEL_MAX];
     size_t n;
     uint64_t rng;
+    bool defragmented; /* all nodes: the next piece begins anew */
 } model;
 
 static size_t pick(model *m, size_t n) {
@@ -176,6 +177,13 @@ static void opCopy(model *m) {
     m->q = copy;
 }
 
+/* A piece in which everything moves. */
+static void opDefrag(model *m) {
+    zmallocMoveAll(true);
+    m->defragmented = quicklistDefrag(m->q, m->defragmented, 1 + pick(m, 4), zmallocMover);
+    zmallocMoveAll(false);
+}
+
 static void modelRun(int fill, unsigned depth, uint64_t seed) {
     static model m;
     char buf[TEXT_MAX];
@@ -189,6 +197,7 @@ static void modelRun(int fill, unsigned depth, uint64_t seed) {
         else if (op < 18) opDelete(&m);
         else if (op < 19) opDeleteEqual(&m);
         else if (i % 8 == 0) opCopy(&m);
+        if (pick(&m, 2)) opDefrag(&m);
         if (i % 4 == 0 || i < 50) modelCheck(&m);
     }
     quicklistStats stats;

@@ -66,6 +66,13 @@ static void runModel(uint64_t spread, size_t n, size_t rounds) {
             CHECK_EQ_INT(timeIndexSize(t), in);
             CHECK(timeIndexEarliest(t) <= earliestOf(items, n));
         }
+        if (round % 1009 == 0) {
+            zmallocMoveAll(true);
+            for (size_t leaf = unitRandom(&seed) % 3; (leaf = timeIndexDefrag(t, leaf, zmallocMover));) {
+            }
+            zmallocMoveAll(false);
+            timeIndexCheck(t);
+        }
         if (round % 5003 == 0) {
             size_t bite = 1 + unitRandom(&seed) % 100;
             reap(t, items, n, (int64_t)(unitRandom(&seed) % (spread + 2)), bite);
