@@ -163,6 +163,15 @@ hashField *hashFieldSetTimeTake(hashField *f, int64_t when_ms) {
     return fresh;
 }
 
+hashField *hashFieldDefrag(hashField *f, blockMover *move) {
+    bool in_block = f[1] & 0x80;
+    slice value = hashFieldValue(f);
+    char *block = in_block ? move((char *)(uintptr_t)value.ptr) : NULL;
+    if (block) setBlock(f, block, value.len);
+    hashField *allocation = move(allocationOf(f));
+    return allocation ? allocation + (in_block ? 16 : 0) : f;
+}
+
 size_t hashFieldMemUsage(const hashField *f) {
     return zmallocSize(allocationOf(f)) + (f[1] & 0x80 ? zmallocSize(hashFieldValue(f).ptr) : 0);
 }

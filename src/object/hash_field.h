@@ -18,6 +18,7 @@
 #define OBJECT_HASH_FIELD_H
 
 #include "slice.h"
+#include "zmalloc_move.h"
 
 #define HASH_NO_TIME ((int64_t)-1)
 #define HASH_FIELD_WITHIN 24 /* bytes before the name at most */
@@ -33,6 +34,8 @@ void hashFieldFree(hashField *f);
 /* The field with another value or time: where it was, or at a new place, and then `f` is gone. */
 hashField *hashFieldSetTake(hashField *f, slice value, int64_t when_ms);
 hashField *hashFieldSetTimeTake(hashField *f, int64_t when_ms);
+/* Offer its blocks to `move`; where the field is now. */
+hashField *hashFieldDefrag(hashField *f, blockMover *move);
 size_t hashFieldMemUsage(const hashField *f);
 
 /* The six bytes of time of a field that has them. */

@@ -16,11 +16,14 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "object_internal.h"
 
+#include "dict.h"
 #include "panic.h"
 #include "zmalloc.h"
 
 unsigned object_main_owner;
 int64_t object_horizon_ms;
+
+#define DEFRAG_ENTRIES_PER_BUCKET 5
 
 static const objectTypeOps *type_ops[OBJ_TYPES]; /* borrowed: const after boot */
 
@@ -170,6 +173,31 @@ size_t objectMemUsage(const robj *o, size_t samples) {
     if (o->type == OBJ_STRING) return bytes + (o->encoding == OBJ_ENC_RAW ? zmallocSize(entryPointer(o)) : 0);
     const objectTypeOps *ops = type_ops[o->type];
     return bytes + (ops && ops->memUsage ? ops->memUsage(entryStructure(o), o->encoding, samples) : 0);
+}
+
+/* ---- Defragmentation ---- */
+
+bool objectDefragTable(dict *d, defragCursor *cursor, size_t budget, void (*fn)(void *arg, void **ref), void *arg,
+                       blockMover *move) {
+    size_t buckets = budget / DEFRAG_ENTRIES_PER_BUCKET + 1;
+    do cursor->at = dictScanDefrag(d, cursor->at, fn, arg, move);
+    while (cursor->at && --buckets);
+    return cursor->at == 0;
+}
+
+bool objectDefragValue(robj *o, defragCursor *cursor, size_t budget, blockMover *move) {
+    debugAssert(objectMayMove(o));
+    if (o->type == OBJ_STRING) {
+        void *block = o->encoding == OBJ_ENC_RAW ? move(entryPointer(o)) : NULL;
+        if (block) entrySetPointer(o, block);
+        return true;
+    }
+    const objectTypeOps *ops = type_ops[o->type];
+    if (!ops || !ops->defrag) return true;
+    void *structure = entryStructure(o);
+    bool done = ops->defrag(&structure, o->encoding, cursor, budget, move);
+    entrySetStructure(o, structure);
+    return done;
 }
 
 /* ---- Expire ---- */

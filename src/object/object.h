@@ -25,6 +25,7 @@
 
 #include "numbers.h"
 #include "slice.h"
+#include "zmalloc_move.h"
 
 typedef enum { OBJ_STRING, OBJ_LIST, OBJ_SET, OBJ_ZSET, OBJ_HASH, OBJ_MODULE, OBJ_STREAM, OBJ_TYPES } objectTypeId;
 
@@ -67,6 +68,13 @@ static_assert(sizeof(robj) == 16, "two words before the optional parts");
 struct digest;
 struct rdbReader;
 struct dict;
+
+/* Where the defragmentation of a large value goes on: zeros at first, then what the type has put there. A type takes
+ * what it once put there as well when its value has changed, or is another one. */
+typedef struct defragCursor {
+    uint64_t at, phase;
+} defragCursor;
+
 typedef struct objectTypeOps {
     const char *name;                                          /* "list", "hash" ...: reply of TYPE */
     void (*free)(void *structure, int encoding);               /* any thread */
@@ -88,6 +96,9 @@ typedef struct objectTypeOps {
      * is before `before_ms`: how many it were. *empty: nothing is left. NULL: they never have. */
     bool (*hasTimes)(const void *structure, int encoding);
     size_t (*dropDue)(void *structure, int encoding, int64_t before_ms, size_t max, bool *empty);
+    /* Offer blocks of the value to `move`, from *cursor on, and stop when about `budget` elements or nodes have been
+     * passed; true: that were all. The structure itself may move. NULL: the value stays where it is. */
+    bool (*defrag)(void **structure, int encoding, defragCursor *cursor, size_t budget, blockMover *move);
 } objectTypeOps;
 /* Elements whose time is before this are over: kept by the store, which knows when time stands still. Main. */
 extern int64_t object_horizon_ms;
@@ -172,6 +183,16 @@ void objectSetStringLen(robj *o, size_t len);         /* after writing into it *
 robj *objectSetIntegerTake(robj *o, long long value); /* in place when INT and unshared */
 /* Other types: the structure has moved, or has been exchanged for one of another encoding. The entry stays. */
 void objectSetStructure(robj *o, int encoding, void *structure);
+
+/* --- Defragmentation (main) ----------------------------------------------------------------------- */
+
+/* Whether nobody else knows where its blocks lie. */
+static inline bool objectMayMove(const robj *o) {
+    return o->refcount == 1;
+}
+/* Offer the blocks of its value to `move`, as objectTypeOps.defrag does. The entry is a block as well, which whoever
+ * knows its address may offer. */
+bool objectDefragValue(robj *o, defragCursor *cursor, size_t budget, blockMover *move) must_check;
 
 /* --- Life ---------------------------------------------------------------------------------------- */
 

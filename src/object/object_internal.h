@@ -84,6 +84,11 @@ static inline void entrySetPointer(robj *o, void *p) {
     memcpy(entryPlace(o), &p, sizeof(p));
 }
 
+/* For objectTypeOps.defrag: offer a table's entries to `fn`, which has *ref exchanged for what has moved, from
+ * cursor->at on, some `budget` of them. True: that were all, and cursor->at is 0. */
+bool objectDefragTable(struct dict *d, defragCursor *cursor, size_t budget, void (*fn)(void *arg, void **ref),
+                       void *arg, blockMover *move);
+
 /* What was registered for the type; NULL: nothing. */
 const objectTypeOps *objectOps(objectTypeId type);
 

@@ -20,6 +20,7 @@
 
 #include "digest.h"
 #include "listpack.h"
+#include "object_internal.h"
 #include "object_settings.h"
 #include "panic.h"
 #include "rng.h"
@@ -521,6 +522,39 @@ static size_t opDropDue(void *structure, int encoding, int64_t before_ms, size_t
     return dropped;
 }
 
+typedef struct fieldDefrag {
+    hashTableRoot *root;
+    blockMover *move;
+} fieldDefrag;
+
+static void defragField(void *arg, void **ref) {
+    const fieldDefrag *d = arg;
+    hashField *old = *ref, *f = hashFieldDefrag(old, d->move);
+    int64_t when_ms = hashFieldTime(f);
+    *ref = f;
+    if (unlikely(when_ms != HASH_NO_TIME)) indexMove(d->root, old, when_ms, f);
+}
+
+enum { DEFRAG_FIELDS, DEFRAG_TIMES };
+
+static bool opDefrag(void **structure, int encoding, defragCursor *cursor, size_t budget, blockMover *move) {
+    void *moved = NULL;
+    if (encoding == OBJ_ENC_LISTPACK || (cursor->phase == DEFRAG_FIELDS && cursor->at == 0)) moved = move(*structure);
+    if (moved) *structure = moved;
+    if (encoding == OBJ_ENC_LISTPACK) return true;
+    hashTableRoot *root = *structure;
+    if (cursor->phase == DEFRAG_FIELDS) {
+        if (cursor->at == 0) root->fields = dictDefrag(root->fields, move);
+        if (!objectDefragTable(root->fields, cursor, budget, defragField, &(fieldDefrag){root, move}, move))
+            return false;
+        cursor->phase = DEFRAG_TIMES;
+        return root->times == NULL;
+    }
+    do cursor->at = root->times ? timeIndexDefrag(root->times, cursor->at, move) : 0;
+    while (cursor->at && --budget);
+    return cursor->at == 0;
+}
+
 const objectTypeOps hash_type_ops = {
     .name = "hash",
     .free = opFree,
@@ -535,4 +569,5 @@ const objectTypeOps hash_type_ops = {
     .check = opCheck,
     .hasTimes = opHasTimes,
     .dropDue = opDropDue,
+    .defrag = opDefrag,
 };

@@ -227,6 +227,16 @@ static void check(const void *structure, int encoding) {
     else quicklistCheck(structure);
 }
 
+/* A quicklist remembers by itself where to go on, and its header stays. */
+static bool defragList(void **structure, int encoding, defragCursor *cursor, size_t budget, blockMover *move) {
+    if (encoding == OBJ_ENC_LISTPACK) {
+        void *moved = move(*structure);
+        if (moved) *structure = moved;
+        return true;
+    }
+    return quicklistDefrag(*structure, cursor->at++ == 0, budget, move);
+}
+
 const objectTypeOps list_type_ops = {
     .name = "list",
     .free = freeList,
@@ -237,4 +247,5 @@ const objectTypeOps list_type_ops = {
     .rdbCat = valueListRdbCat,
     .rdbRead = valueListRdbRead,
     .check = check,
+    .defrag = defragList,
 };

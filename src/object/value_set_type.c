@@ -10,6 +10,7 @@
 #include "digest.h"
 #include "hash.h"
 #include "intset.h"
+#include "object_internal.h"
 #include "object_types.h"
 #include "panic.h"
 #include "rdb_value.h"
@@ -72,6 +73,23 @@ static void *setDup(const void *structure, int encoding, int *new_encoding) {
 
 static const dict *setElements(const void *structure, int encoding) {
     return encoding == OBJ_ENC_HASHTABLE ? structure : NULL;
+}
+
+/* ---- Defragmentation ---- */
+
+static void defragMember(void *move, void **ref) {
+    void *moved = (*(blockMover **)move)(*ref);
+    if (moved) *ref = moved;
+}
+
+static bool setDefrag(void **structure, int encoding, defragCursor *cursor, size_t budget, blockMover *move) {
+    if (encoding != OBJ_ENC_HASHTABLE) {
+        void *moved = move(*structure);
+        if (moved) *structure = moved;
+        return true;
+    }
+    if (cursor->at == 0) *structure = dictDefrag(*structure, move);
+    return objectDefragTable(*structure, cursor, budget, defragMember, &move, move);
 }
 
 /* ---- All members ---- */
@@ -250,4 +268,5 @@ const objectTypeOps set_type_ops = {
     .rdbCat = setRdbCat,
     .rdbRead = setRead,
     .check = setCheck,
+    .defrag = setDefrag,
 };

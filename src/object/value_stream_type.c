@@ -192,6 +192,36 @@ static void checkStructure(const void *structure, int encoding) {
     checkGroups(s);
 }
 
+static void defragNode(raxIterator *it, rax *nodes, blockMover *move) {
+    bool bare;
+    uint8_t *moved = move(streamNodeBytes(raxIterValue(it), &bare));
+    if (moved) raxIterSetValue(it, nodes, (void *)((uintptr_t)moved | bare));
+}
+
+/* The header, the tail and the nodes of entries, `budget` of these; the cursor is the ID of the next. What a tree is
+ * made of, and groups, stay. */
+static bool defragStream(void **structure, int encoding, defragCursor *cursor, size_t budget, blockMover *move) {
+    streamId from = {cursor->at, cursor->phase};
+    unused(encoding);
+    if (streamIdIsZero(from)) {
+        void *moved = move(*structure);
+        if (moved) *structure = moved;
+    }
+    stream *s = *structure;
+    uint8_t key[STREAM_ID_BYTES], *tail = s->tail && streamIdIsZero(from) ? move(s->tail) : NULL;
+    if (tail) s->tail = tail;
+    if (!s->nodes) return true;
+    raxIterator it;
+    streamIdToBytes(from, key);
+    raxIterBegin(&it, s->nodes);
+    bool on = raxIterSeek(&it, RAX_SEEK_GE, sliceOf(key, sizeof(key)));
+    for (; on && budget; on = raxIterNext(&it), budget--) defragNode(&it, s->nodes, move);
+    if (on) from = streamIdFromBytes((const uint8_t *)raxIterKey(&it).ptr);
+    raxIterEnd(&it);
+    *cursor = (defragCursor){.at = from.ms, .phase = from.seq};
+    return !on;
+}
+
 const objectTypeOps stream_type_ops = {.name = "stream",
                                        .free = freeStructure,
                                        .freeEffort = freeEffort,
@@ -201,4 +231,5 @@ const objectTypeOps stream_type_ops = {.name = "stream",
                                        .digest = digestStructure,
                                        .rdbCat = streamRdbCat,
                                        .rdbRead = streamRdbRead,
-                                       .check = checkStructure};
+                                       .check = checkStructure,
+                                       .defrag = defragStream};

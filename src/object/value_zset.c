@@ -25,6 +25,7 @@
 
 #include "hash.h"
 #include "memory_prefetch.h"
+#include "object_internal.h"
 #include "object_settings.h"
 #include "panic.h"
 #include "zmalloc.h"
@@ -451,6 +452,39 @@ static void check(const void *structure, int encoding) {
     }
 }
 
+typedef struct memberDefrag {
+    zsetTree *z;
+    blockMover *move;
+} memberDefrag;
+
+static void defragMember(void *arg, void **ref) {
+    const memberDefrag *d = arg;
+    void *old = *ref, *moved = d->move(old);
+    if (!moved) return;
+    *ref = moved;
+    bool found = scoreTreeEntryMoved(d->z->scores, old, moved);
+    serverAssert(found);
+}
+
+enum { DEFRAG_TABLE, DEFRAG_TREE };
+
+static bool zsetDefrag(void **structure, int encoding, defragCursor *cursor, size_t budget, blockMover *move) {
+    void *moved = NULL;
+    if (encoding == OBJ_ENC_LISTPACK || (cursor->phase == DEFRAG_TABLE && cursor->at == 0)) moved = move(*structure);
+    if (moved) *structure = moved;
+    if (encoding == OBJ_ENC_LISTPACK) return true;
+    zsetTree *z = *structure;
+    if (cursor->phase == DEFRAG_TABLE) {
+        if (cursor->at == 0) z->table = dictDefrag(z->table, move);
+        if (objectDefragTable(z->table, cursor, budget, defragMember, &(memberDefrag){z, move}, move))
+            cursor->phase = DEFRAG_TREE;
+        return false;
+    }
+    do cursor->at = scoreTreeDefragNodes(z->scores, cursor->at, move);
+    while (cursor->at && --budget);
+    return cursor->at == 0;
+}
+
 const objectTypeOps zset_type_ops = {
     .name = "zset",
     .free = zsetFree,
@@ -462,4 +496,5 @@ const objectTypeOps zset_type_ops = {
     .rdbCat = zsetRdbCat,
     .rdbRead = zsetRdbRead,
     .check = check,
+    .defrag = zsetDefrag,
 };

@@ -1,6 +1,7 @@
 /* value_hash_test.c -- hashes against a plain array, on both sides of each threshold, with times of fields; RDB's form.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "defrag_support.h"
 #include "hash.h"
 #include "object_settings.h"
 #include "object_types.h"
@@ -91,6 +92,7 @@ static void runModel(long long entries, long long value, bool times, size_t roun
     static modelField model[NAMES];
     uint64_t seed = unitRandomSeed() + (uint64_t)entries;
     char buf[BYTES_MAX];
+    defragCursor cursor = {0};
     ready(entries, value);
     memset(model, 0, sizeof(model));
     robj *o = hashCreate(sliceStr("key"));
@@ -126,6 +128,7 @@ static void runModel(long long entries, long long value, bool times, size_t roun
             CHECK(empty == (hashLength(o) == 0));
         }
         CHECK(o->encoding == OBJ_ENC_HASHTABLE || hashLength(o) <= (size_t)entries);
+        if (round % 3 == 0) defragPiece(o, &cursor, &seed);
         if (round % 50) continue;
         checkAgainst(o, model);
         if (hashLength(o) == 0) continue;
@@ -146,6 +149,22 @@ TEST(hash_agrees_with_an_array) {
     runModel(0, 0, false, 3000);
     runModel(512, 64, true, 8000);
     runModel(0, 0, true, 8000);
+}
+
+/* Fields, blocks of their values, leaves of the index. */
+TEST(hash_defragmentation_meets_every_field) {
+    enum { FIELDS = 3000 };
+    char buf[BYTES_MAX], value[200];
+    ready(0, 0);
+    memset(value, 'v', sizeof(value));
+    robj *o = hashCreate(sliceStr("key"));
+    for (int i = 0; i < FIELDS; i++) {
+        slice name = sliceOf(buf, (size_t)snprintf(buf, BYTES_MAX, "f%d", i));
+        hashSet(o, name, hashOf(name), sliceOf(value, i % 2 ? 200 : 5), i % 3 ? 2000 + i : HASH_NO_TIME);
+    }
+    CHECK(defragWhole(o) >= FIELDS + FIELDS / 2 + FIELDS * 2 / 3 / 512);
+    hash_type_ops.check(objectStructure(o), o->encoding);
+    decrRefCount(o);
 }
 
 TEST(hash_field_is_small) {

@@ -1,6 +1,7 @@
 /* value_list_test.c -- lists against an array of texts, on both sides of the bounds; and as RDB has them.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "defrag_support.h"
 #include "value_list.h"
 
 #include "digest.h"
@@ -170,6 +171,7 @@ static void modelRun(uint64_t seed) {
     static model m;
     static char buf[3 * TEXT_MAX];
     m = (model){.o = valueListCreate(sliceStr("key")), .rng = seed};
+    defragCursor cursor = {0};
     for (int i = 0; i < 1500; i++) {
         size_t op = pick(&m, 12);
         if (op < 4) opPush(&m, buf);
@@ -178,6 +180,7 @@ static void modelRun(uint64_t seed) {
         else if (op < 11) opDeleteEqual(&m, buf);
         else if (m.n) roundTrip(&m);
         valueListShrink(m.o);
+        if (i % 2) defragPiece(m.o, &cursor, &m.rng);
         checkContent(m.o, &m);
         if (m.n == 0) continue;
         char digits[LONG_STR_SIZE];

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "value_set.h"
 
+#include "defrag_support.h"
 #include "digest.h"
 #include "hash.h"
 #include "object_settings.h"
@@ -152,9 +153,11 @@ TEST(set_agrees_with_a_model) {
         char buf[256];
         limits(t[0], t[1], t[2]);
         model m = {.rng = seed + round};
+        defragCursor cursor = {0};
         m.set = setCreate(sliceStr("k"), poolMember((int)(unitRandom(&m.rng) % POOL), buf), 1);
         for (int step = 0; step < 3000; step++) {
             modelStep(&m, step % 1000 > 600);
+            if (step % 3 == 0) defragPiece(m.set, &cursor, &m.rng);
             if (step % 500 == 499) modelCompare(&m);
             if (step % 500 == 499 && m.count) modelCopies(&m);
         }
@@ -259,6 +262,21 @@ TEST(set_picks_and_pops_are_fair) {
         }
         objectFree(o);
     }
+    limits(512, 128, 64);
+}
+
+TEST(set_defragmentation_meets_every_member) {
+    robj *o = numbers(OBJ_ENC_HASHTABLE, 5000);
+    CHECK(defragWhole(o) >= 5000);
+    checkSound(o);
+    objectFree(o);
+    o = numbers(OBJ_ENC_LISTPACK, 50);
+    CHECK_EQ_INT(defragWhole(o), 1);
+    objectFree(o);
+    o = numbers(OBJ_ENC_INTSET, 50);
+    CHECK_EQ_INT(defragWhole(o), 1);
+    checkSound(o);
+    objectFree(o);
     limits(512, 128, 64);
 }
 

@@ -39,6 +39,7 @@ typedef struct model {
     size_t count;
     uint64_t added, random;
     streamId last, max_deleted;
+    defragCursor defrag;
 } model;
 
 static uint64_t below(model *m, uint64_t n) {
@@ -261,6 +262,31 @@ static void checkRoundTrip(const stream *s) {
     streamFree(copy);
 }
 
+/* Everything moves. */
+static void defragStreamPiece(model *m) {
+    void *structure = m->s;
+    zmallocMoveAll(true);
+    if (stream_type_ops.defrag(&structure, OBJ_ENC_STREAM, &m->defrag, 1 + below(m, 20), zmallocMover))
+        m->defrag = (defragCursor){0};
+    zmallocMoveAll(false);
+    m->s = structure;
+}
+
+TEST(stream_defragmentation_meets_every_node) {
+    static model m;
+    m = (model){.s = streamCreate(), .random = unitRandomSeed()};
+    while (m.count < 5000) modelAdd(&m);
+    long long before = zmallocMoverCounts()->moved, pieces = 0;
+    do {
+        defragStreamPiece(&m);
+        pieces++;
+    } while (m.defrag.at || m.defrag.phase);
+    CHECK_EQ_INT(zmallocMoverCounts()->moved - before, streamNodeCount(m.s) + 1);
+    CHECK(pieces > 1);
+    modelCheck(&m);
+    streamFree(m.s);
+}
+
 static void runModel(long long entries_max, long long bytes_max, int operations) {
     static model m;
     objectSettings saved = object_settings;
@@ -268,6 +294,7 @@ static void runModel(long long entries_max, long long bytes_max, int operations)
     object_settings.stream_node_max_bytes = bytes_max;
     m = (model){.s = streamCreate(), .random = unitRandomSeed()};
     for (int i = 0; i < operations; i++) {
+        if (i % 3 == 0) defragStreamPiece(&m);
         uint64_t what = below(&m, 100);
         if (what < 75) modelAdd(&m);
         else if (what < 90) modelDelete(&m);

@@ -1,12 +1,13 @@
 /* value_zset_test.c -- sorted sets against a naive model, on both sides of each threshold; RDB to bytes and back.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "defrag_support.h"
 #include "digest.h"
 #include "object_settings.h"
 #include "object_types.h"
 #include "rdb_value.h"
 #include "unit.h"
-#include "value_zset.h"
+#include "value_zset_internal.h"
 #include "zmalloc.h"
 
 #include <math.h>
@@ -181,6 +182,7 @@ static void runModel(uint64_t *rng, long long entries, long long value, size_t k
     limits(entries, value);
     m.n = 0;
     robj *o = emptySet();
+    defragCursor cursor = {0};
     for (int step = 0; step < steps; step++) {
         unsigned action = (unsigned)(unitRandom(rng) % 10);
         if (action < 7 || m.n == 0) {
@@ -198,6 +200,7 @@ static void runModel(uint64_t *rng, long long entries, long long value, size_t k
             zsetRemoveRanks(o, (zsetRanks){first, count});
             modelRemove(&m, first, count);
         }
+        if (step % 2) defragPiece(o, &cursor, rng);
         if (step % 7) continue;
         if (m.n) checkSet(o);
         checkAgainst(o, &m);
@@ -310,6 +313,14 @@ static bool sameSet(const robj *a, const robj *b) {
     while (zsetIterNext(&x, &ex))
         if (!zsetIterNext(&y, &ey) || !sliceEq(ex.member, ey.member) || ex.score != ey.score) return false;
     return true;
+}
+
+TEST(zset_defragmentation_meets_members_and_nodes) {
+    limits(128, 64);
+    robj *o = sample(3000);
+    CHECK(defragWhole(o) >= (long long)(3000 + scoreTreeNodes(((zsetTree *)objectStructure(o))->scores)));
+    checkSet(o);
+    decrRefCount(o);
 }
 
 TEST(zset_copies_are_deep_and_alike) {
