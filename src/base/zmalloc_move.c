@@ -14,6 +14,7 @@
  * Owns        nothing.
  * Threads     any. What is asked once is asked under `once`.
  * Cost        one thread, random order, 200,000 blocks left of a million: 40 to 50 ns to ask, 300 ns to move.
+ *             docs/design/defrag.md
  * Tests       tests/unit/base/zmalloc_move_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */

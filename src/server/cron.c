@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "debug.h"
+#include "defrag.h"
 #include "evict.h"
 #include "expire.h"
 #include "lru.h"
@@ -34,6 +35,20 @@ static void expireAtTick(aeEventLoop *loop) {
         expiring = aeCreateTimeEvent(loop, 0, onExpire, &expiring) >= 0;
 }
 
+/* Defragmentation paces itself. */
+static long long onDefrag(aeEventLoop *loop, long long id, void *arg) {
+    unused(loop), unused(id);
+    bool *scheduled = arg;
+    long long again_ms = defragRun();
+    *scheduled = again_ms != 0;
+    return *scheduled ? again_ms : AE_NOMORE;
+}
+
+static void defragAtTick(aeEventLoop *loop) {
+    static bool scheduled;
+    if (defragTick() && !scheduled) scheduled = aeCreateTimeEvent(loop, 0, onDefrag, &scheduled) >= 0;
+}
+
 static long long onTick(aeEventLoop *loop, long long id, void *arg) {
     unused(id), unused(arg);
     shutdownCron();
@@ -46,6 +61,7 @@ static long long onTick(aeEventLoop *loop, long long id, void *arg) {
     netCron();
     expireAtTick(loop);
     dbResizeTick();
+    defragAtTick(loop);
     return 1000 / server_settings.hz;
 }
 

@@ -71,7 +71,6 @@ static const infoFields fields[] = {
            "mem_replicas_repl_buffer:0")},
     {"memory", 480,
      LINES("mem_cluster_links:0", "mem_cluster_slot_import:0", "mem_cluster_slot_export:0", "mem_aof_buffer:0")},
-    {"memory", 540, LINES("active_defrag_running:0")},
 
     {"persistence", 10,
      LINES("loading:0", "async_loading:0", "current_cow_peak:0", "current_cow_size:0", "current_cow_size_age:0",
@@ -96,9 +95,6 @@ static const infoFields fields[] = {
     {"stats", 310, LINES("pubsub_channels:0", "pubsub_patterns:0", "pubsubshard_channels:0")},
     {"stats", 340,
      LINES("latest_fork_usec:0", "total_forks:0", "migrate_cached_sockets:0", "slave_expires_tracked_keys:0")},
-    {"stats", 380,
-     LINES("active_defrag_hits:0", "active_defrag_misses:0", "active_defrag_key_hits:0", "active_defrag_key_misses:0",
-           "total_active_defrag_time:0", "current_active_defrag_time:0")},
     {"stats", 440, LINES("tracking_total_keys:0", "tracking_total_items:0", "tracking_total_prefixes:0")},
     {"stats", 490, LINES("dump_payload_sanitizations:0")},
     {"stats", 700,

@@ -69,13 +69,11 @@ static struct {
     int tls_auth_clients, tls_auth_clients_user;
     long long max_new_tls_connections_per_cycle, tls_auto_reload_interval, tls_port, tls_session_cache_size;
     long long tls_session_cache_timeout, rdma_completion_vector, rdma_port, rdma_rx_size;
-    /* Access, tracking, scripts, defragmentation. */
+    /* Access, tracking, scripts. */
     int acl_pubsub_default;
     char *aclfile;
     long long acllog_max_len, tracking_table_max_keys;
-    bool activedefrag, lua_enable_insecure_api;
-    long long active_defrag_cycle_max, active_defrag_cycle_min, active_defrag_cycle_us, active_defrag_ignore_bytes;
-    long long active_defrag_max_scan_fields, active_defrag_threshold_lower, active_defrag_threshold_upper;
+    bool lua_enable_insecure_api;
     long long min_io_threads_avoid_copy_reply, min_string_size_avoid_copy_reply, min_string_size_avoid_copy_threaded;
 } pending_settings;
 
@@ -150,12 +148,6 @@ static bool checkNodeName(const char *text, long long number, const char **err) 
 static bool checkNodeIp(const char *text, long long number, const char **err) {
     unused(number);
     return fitsNodesFile(text) || refuse(err, "cluster-announce-ip contains invalid character");
-}
-
-static bool checkDefrag(const char *text, long long number, const char **err) {
-    unused(text);
-    return !number || refuse(err, "Active defragmentation cannot be enabled: it requires a server compiled with a "
-                                  "modified Jemalloc like the one shipped by default with the source distribution");
 }
 
 /* ---- What CONFIG SET finds when it puts a value into force ------------------------------------------ */
@@ -407,16 +399,6 @@ static const setting rows[] = {
     INT("acllog-max-len", acllog_max_len, "128", 0, LLONG_MAX, 0, NO_ALIAS),
     INT("tracking-table-max-keys", tracking_table_max_keys, "1000000", 0, LLONG_MAX, 0, NO_ALIAS),
     BOOL("lua-enable-insecure-api", lua_enable_insecure_api, "no", HIDDEN | SETTING_PROTECTED, NO_ALIAS),
-
-    /* Active defragmentation. */
-    BOOL("activedefrag", activedefrag, "no", 0, .check = checkDefrag),
-    MEMORY("active-defrag-ignore-bytes", active_defrag_ignore_bytes, "100mb", 1, 0, NO_ALIAS),
-    INT("active-defrag-threshold-lower", active_defrag_threshold_lower, "10", 0, 1000, 0, NO_ALIAS),
-    INT("active-defrag-threshold-upper", active_defrag_threshold_upper, "100", 0, 1000, 0, NO_ALIAS),
-    INT("active-defrag-cycle-min", active_defrag_cycle_min, "1", 1, 99, 0, NO_ALIAS),
-    INT("active-defrag-cycle-max", active_defrag_cycle_max, "25", 1, 99, 0, NO_ALIAS),
-    INT("active-defrag-cycle-us", active_defrag_cycle_us, "500", 0, 100000, 0, NO_ALIAS),
-    INT("active-defrag-max-scan-fields", active_defrag_max_scan_fields, "1000", 1, LLONG_MAX, 0, NO_ALIAS),
 
     /* The field's thresholds for replies by reference. */
     INT("min-io-threads-avoid-copy-reply", min_io_threads_avoid_copy_reply, "7", 0, INT_MAX, HIDDEN, NO_ALIAS),

@@ -411,6 +411,31 @@ void dbReplaceEntry(serverDb *db, robj *old, robj *entry, hashedKey key) {
     if (objectExpire(entry) != -1) dictAddNew(db->expires, entry, key.hash);
 }
 
+/* ---- Defragmentation ---- */
+
+/* The entry at `from`, which is not read, is at `to` now: in a dict that had it. */
+static void entryMoved(dict *d, const robj *from, robj *to, uint64_t hash) {
+    bool found = popDead(d, from, hash);
+    serverAssert(found);
+    dictAddNew(d, to, hash);
+}
+
+/* Besides the dicts only the pool of evict.c knows addresses, and it follows none that a dict does not confirm. */
+robj *dbDefragEntry(serverDb *db, void **ref, blockMover *move) {
+    assertMainRole();
+    debugAssert(objectMayMove(*ref));
+    robj *old = *ref, *entry = move(old);
+    if (!entry) return old;
+    *ref = entry;
+    bool expires = objectExpire(entry) != -1;
+    if (likely(!expires && !entry->in_timed)) return entry;
+    slice name = objectKey(entry);
+    uint64_t hash = hashBytes(name.ptr, name.len);
+    if (expires) entryMoved(db->expires, old, entry, hash);
+    if (entry->in_timed) entryMoved(db->timed, old, entry, hash);
+    return entry;
+}
+
 /* ---- Delete ---- */
 
 robj *dbUnlink(serverDb *db, hashedKey key) {

@@ -27,4 +27,8 @@ struct serverDb {
     bool selected;          /* a client has named it; number 0 is always in use */
 };
 
+/* The keyspace's door for defrag.c, inside a dictScan() of db->keys: offer the entry at *ref, which nobody else refers
+ * to, to `move`, and have all that knows its address learn the new one. Where the entry is now. */
+robj *dbDefragEntry(serverDb *db, void **ref, blockMover *move);
+
 #endif

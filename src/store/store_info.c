@@ -7,6 +7,7 @@
 #include "store_info.h"
 
 #include "db_walk.h"
+#include "defrag.h"
 #include "evict.h"
 #include "info_table.h"
 #include "lazyfree.h"
@@ -62,6 +63,19 @@ static void lookups(infoOut *o) {
     infoLine(o, "keyspace_misses:%lld", store_stats.keyspace_misses);
 }
 
+static void defragState(infoOut *o) {
+    infoLine(o, "active_defrag_running:%d", defragPercent());
+}
+
+static void defragFigures(infoOut *o) {
+    infoLine(o, "active_defrag_hits:%lld", store_stats.defrag_hits);
+    infoLine(o, "active_defrag_misses:%lld", store_stats.defrag_misses);
+    infoLine(o, "active_defrag_key_hits:%lld", store_stats.defrag_key_hits);
+    infoLine(o, "active_defrag_key_misses:%lld", store_stats.defrag_key_misses);
+    infoLine(o, "total_active_defrag_time:%lld", defragTotalMs());
+    infoLine(o, "current_active_defrag_time:%lld", defragNowMs());
+}
+
 static void databases(infoOut *o) {
     for (int i = 0; i < dbCount(); i++) {
         dbFigures f = dbGetFigures(dbGet(i));
@@ -85,6 +99,7 @@ void storeInfoRegister(void) {
         {"stats", 180, .write = expired},       {"stats", 190, .write = expiredElements},
         {"stats", 210, .write = elementsStale}, {"stats", 200, .write = expiredStale},
         {"stats", 220, .write = expireCycle},   {"stats", 270, .write = lookups},
+        {"memory", 540, .write = defragState},  {"stats", 380, .write = defragFigures},
         {"keyspace", 10, .write = databases},   {.section = NULL}};
     infoTableAddSections(sections);
     infoTableAddFields(fields);

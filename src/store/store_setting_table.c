@@ -13,6 +13,7 @@
 #include "sds.h"
 #include "setting.h"
 #include "zmalloc.h"
+#include "zmalloc_move.h"
 
 #include <limits.h>
 
@@ -43,6 +44,13 @@ static bool applyMaxmemory(const char **err) {
                   (unsigned long long)store_settings.maxmemory, used);
     evictPerform();
     return true;
+}
+
+static bool checkDefrag(const char *text, long long number, const char **err) {
+    unused(text);
+    if (!number || store_settings.active_defrag_all || zmallocCanMove()) return true;
+    *err = "the allocator of this build does not tell which blocks to move; jemalloc from 5.2 on does";
+    return false;
 }
 
 static bool setNotify(const setting *s, char **words, int count, const char **err) {
@@ -97,6 +105,28 @@ static const setting rows[] = {
     BOOL_SETTING("lazyfree-lazy-server-del", lazyfree_server_del, "yes"),
     BOOL_SETTING("lazyfree-lazy-user-del", lazyfree_user_del, "yes"),
     BOOL_SETTING("lazyfree-lazy-user-flush", lazyfree_user_flush, "yes"),
+    {.name = "activedefrag",
+     .type = SETTING_BOOL,
+     .value = &store_settings.activedefrag,
+     .default_text = "no",
+     .check = checkDefrag},
+    {.name = "active-defrag-all",
+     .flags = SETTING_HIDDEN,
+     .type = SETTING_BOOL,
+     .value = &store_settings.active_defrag_all,
+     .default_text = "no"},
+    {.name = "active-defrag-ignore-bytes",
+     .type = SETTING_MEMORY,
+     .value = &store_settings.active_defrag_ignore_bytes,
+     .default_text = "104857600",
+     .min = 1,
+     .max = LLONG_MAX},
+    INT_SETTING("active-defrag-threshold-lower", active_defrag_threshold_lower, "10", 0, 1000),
+    INT_SETTING("active-defrag-threshold-upper", active_defrag_threshold_upper, "100", 0, 1000),
+    INT_SETTING("active-defrag-cycle-min", active_defrag_cycle_min, "1", 1, 99),
+    INT_SETTING("active-defrag-cycle-max", active_defrag_cycle_max, "25", 1, 99),
+    INT_SETTING("active-defrag-cycle-us", active_defrag_cycle_us, "500", 0, 100000),
+    INT_SETTING("active-defrag-max-scan-fields", active_defrag_max_scan_fields, "1000", 1, LLONG_MAX),
     {.name = "notify-keyspace-events", .type = SETTING_SPECIAL, .set = setNotify, .get = getNotify},
     SETTINGS_END,
 };

@@ -25,4 +25,11 @@ storeSettings store_settings = {
     .lazyfree_user_del = true,
     .lazyfree_user_flush = true,
     .activerehashing = true,
+    .active_defrag_cycle_max = 25,
+    .active_defrag_cycle_min = 1,
+    .active_defrag_cycle_us = 500,
+    .active_defrag_ignore_bytes = 100 << 20,
+    .active_defrag_max_scan_fields = 1000,
+    .active_defrag_threshold_lower = 10,
+    .active_defrag_threshold_upper = 100,
 };

@@ -15,7 +15,10 @@ typedef struct storeSettings {
     int notify_events;    /* NOTIFY_* of keyspace_events.h */
     long long lfu_log_factor, lfu_decay_time, active_expire_effort, hz;
     bool lazyfree_eviction, lazyfree_expire, lazyfree_server_del, lazyfree_user_del, lazyfree_user_flush;
-    bool activerehashing;
+    bool activerehashing, activedefrag;
+    bool active_defrag_all; /* for tests: everything moves, at any time */
+    long long active_defrag_cycle_max, active_defrag_cycle_min, active_defrag_cycle_us, active_defrag_ignore_bytes;
+    long long active_defrag_max_scan_fields, active_defrag_threshold_lower, active_defrag_threshold_upper;
 } storeSettings;
 extern storeSettings store_settings;
 

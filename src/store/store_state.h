@@ -17,7 +17,9 @@ typedef struct storeStats {
     double expired_stale_perc;
     double elements_stale_perc;            /* of the keys with such elements: how many had some that were over */
     long long eviction_exceeded_us, dirty; /* dirty: changes since the last save */
-    long long lazyfreed_objects;           /* as of the last call of lazyfreeDone() */
+    long long defrag_hits, defrag_misses;  /* blocks that have moved, and that were looked at and stayed */
+    long long defrag_key_hits, defrag_key_misses, defrag_us;
+    long long lazyfreed_objects; /* as of the last call of lazyfreeDone() */
 } storeStats;
 extern storeStats store_stats;
 

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "bio.h"
 #include "db_internal.h"
+#include "defrag.h"
 #include "lru.h"
 #include "store_support.h"
 #include "zmalloc.h"
@@ -144,8 +145,16 @@ static void rare(void) {
     }
 }
 
+/* A slice of defragmentation in which everything moves. */
+static void defragSome(void) {
+    defragTick();
+    CHECK(defragRun() > 0);
+}
+
 TEST(db_random_commands_match_a_model) {
     storeReset();
+    store_settings.activedefrag = store_settings.active_defrag_all = true;
+    store_settings.active_defrag_cycle_us = 0;
     state = unitRandomSeed();
     memset(model, 0, sizeof(model));
     now_ms = 1000000;
@@ -160,6 +169,7 @@ TEST(db_random_commands_match_a_model) {
         else if (what < 97) deleteKey(id, i);
         else if (what < 99) storeSetNowMs(now_ms += (int64_t)pick(60));
         else if (pick(20) == 0) rare();
+        if (step % 8 == 0) defragSome();
         dbCheck(dbGet(id));
         if (step % 10000 == 9999) {
             for (int d = 0; d < TEST_DBS; d++) {
@@ -168,6 +178,8 @@ TEST(db_random_commands_match_a_model) {
             }
         }
     }
+    store_settings.activedefrag = false;
+    CHECK_EQ_INT(defragRun(), 0);
 }
 
 TEST(db_counts_hits_misses_and_events) {

@@ -1,0 +1,238 @@
+/* defrag.c -- active defragmentation: a walk over all keys that has badly placed blocks moved.
+ *
+ *   tick, once a second: fragmented? --no--> rest
+ *      | yes                                     ^
+ *      v                                         | not any more, or a walk found next to nothing to move
+ *   walk: slice -- pause -- slice ... all keys --+
+ *      ^                                         | still fragmented
+ *      +-----------------------------------------+
+ *
+ * A slice takes the keys bucket by bucket. What is large is only noted by name, and its value is offered in pieces
+ * before the walk goes on: it is looked up anew for each piece, so it may change or go between them.
+ *
+ * How hard it works lies between active-defrag-cycle-min and -max as fragmentation does between the two thresholds. A
+ * pause after each slice keeps it at that share of one processor.
+ *
+ * Not here    which blocks are worth moving (base/zmalloc_move.c); the blocks of a value (objectTypeOps.defrag);
+ *             what refers to an entry (dbDefragEntry()).
+ * Owns        where the walk stands, the names of large values.
+ * Threads     main; on its own thread alone, for the timer is there.
+ * Invariants  1. What others refer to (a count above one) stays where it is.
+ *             2. Off, it is one comparison a tick.
+ *             3. A slice ends after active-defrag-cycle-us and at most a bucket's entries with PIECE elements of each.
+ * Cost        docs/design/defrag.md
+ * Tests       tests/unit/store/defrag_test.c, tests/engine/defrag.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "defrag.h"
+
+#include "clock.h"
+#include "db_internal.h"
+#include "panic.h"
+#include "sds.h"
+#include "zmalloc.h"
+
+#include <limits.h>
+
+#define LOOK_EVERY_US 1000000
+#define FRUITLESS_REST_US 10000000 /* what is fragmented are no keys: they are not walked again before */
+#define FRUITLESS_SHARE 1000       /* one block in so many moved */
+#define SLICE_US_MIN 100
+#define PIECE 64 /* elements of a large value between two looks at the clock */
+
+/* A value that is offered in pieces. */
+typedef struct largeValue {
+    sds key; /* owns */
+    int dbid;
+    defragCursor cursor;
+} largeValue;
+
+static struct {
+    bool running;
+    int percent;
+    uint64_t began_us, next_look_us, slice_end_us;
+    int dbid;        /* where the walk is */
+    uint64_t cursor; /* in that database's keys */
+    largeValue *large;
+    size_t large_count, large_room;
+    long long moved, seen; /* blocks, by this walk */
+} defrag;
+
+/* ---- How fragmented ---- */
+
+/* Percent of what is live that lies idle in pages that are in use; 0: too little to care about. */
+static long long fragmentation(void) {
+    allocatorInfo info;
+    zmallocAllocatorInfo(&info);
+    if (info.allocated == 0 || info.active <= info.allocated) return 0;
+    size_t idle = info.active - info.allocated;
+    if (idle < (size_t)store_settings.active_defrag_ignore_bytes) return 0;
+    return (long long)((double)idle * 100 / (double)info.allocated);
+}
+
+/* The share of a processor that this asks for; 0: none. */
+static int percentFor(long long fragmented) {
+    const storeSettings *s = &store_settings;
+    long long low = s->active_defrag_threshold_lower, high = s->active_defrag_threshold_upper;
+    long long least = s->active_defrag_cycle_min, most = s->active_defrag_cycle_max;
+    if (s->active_defrag_all) return (int)most;
+    if (fragmented == 0 || fragmented < low) return 0;
+    if (most < least) most = least;
+    if (fragmented >= high || high <= low) return (int)most;
+    return (int)(least + (most - least) * (fragmented - low) / (high - low));
+}
+
+/* ---- One key ---- */
+
+static void noteLarge(const serverDb *db, const robj *o, defragCursor cursor) {
+    if (defrag.large_count == defrag.large_room) {
+        defrag.large_room = defrag.large_room * 2 + 8;
+        defrag.large = zrealloc(defrag.large, defrag.large_room * sizeof(*defrag.large));
+    }
+    defrag.large[defrag.large_count++] =
+        (largeValue){.key = sdsFromSlice(objectKey(o)), .dbid = db->id, .cursor = cursor};
+}
+
+/* All of a small value; of one that takes longer than there is time what has been left is noted. */
+static void offerValue(const serverDb *db, robj *o) {
+    defragCursor cursor = {0};
+    bool large = o->type != OBJ_STRING && objectFreeEffort(o) > (size_t)store_settings.active_defrag_max_scan_fields;
+    bool done = false, time_up = large;
+    while (!done && !time_up) {
+        done = objectDefragValue(o, &cursor, PIECE, zmallocMover);
+        time_up = !done && clockMonotonicUs() >= defrag.slice_end_us;
+    }
+    if (!done) noteLarge(db, o, cursor);
+}
+
+static void visitEntry(void *arg, void **ref) {
+    serverDb *db = arg;
+    if (!objectMayMove(*ref)) return;
+    long long moved_before = zmallocMoverCounts()->moved;
+    offerValue(db, dbDefragEntry(db, ref, zmallocMover));
+    if (zmallocMoverCounts()->moved > moved_before) store_stats.defrag_key_hits++;
+    else store_stats.defrag_key_misses++;
+}
+
+/* ---- Large values ---- */
+
+static void forgetLastLarge(void) {
+    sdsFree(defrag.large[--defrag.large_count].key);
+}
+
+/* A piece of the one noted last, unless it has gone. Another may have its name by now, of another type even: then a
+ * part of that is left out, at most. */
+static void offerPiece(void) {
+    largeValue *v = &defrag.large[defrag.large_count - 1];
+    slice name = sdsSlice(v->key);
+    const serverDb *db = dbGet(v->dbid);
+    robj *o = dictFind(db->keys, name, hashBytes(name.ptr, name.len));
+    if (!o || !objectMayMove(o) || objectDefragValue(o, &v->cursor, PIECE, zmallocMover)) forgetLastLarge();
+}
+
+/* ---- The walk ---- */
+
+static void beginWalk(void) {
+    defrag.dbid = 0;
+    defrag.cursor = 0;
+    defrag.moved = defrag.seen = 0;
+    zmallocDropCache();
+}
+
+static void rest(uint64_t until_us) {
+    while (defrag.large_count) forgetLastLarge();
+    zfree(defrag.large);
+    defrag.large = NULL;
+    defrag.large_room = 0;
+    if (defrag.running) store_stats.defrag_us += (long long)(clockMonotonicUs() - defrag.began_us);
+    defrag.running = false;
+    defrag.percent = 0;
+    defrag.next_look_us = until_us;
+    zmallocMoveAll(false);
+}
+
+/* A step: a piece, or the entries of a bucket. True when the walk has come to its end. */
+static bool step(void) {
+    if (defrag.large_count) {
+        offerPiece();
+        return false;
+    }
+    if (defrag.dbid == dbCount()) return true;
+    serverDb *db = dbGet(defrag.dbid);
+    defrag.cursor = dictScanDefrag(db->keys, defrag.cursor, visitEntry, db, zmallocMover);
+    if (defrag.cursor == 0) defrag.dbid++;
+    return false;
+}
+
+/* Steps until the slice's time is up. True when the walk has come to its end. */
+static bool workSlice(void) {
+    moverCounts *counts = zmallocMoverCounts(), before = *counts;
+    uint64_t length_us = (uint64_t)store_settings.active_defrag_cycle_us;
+    defrag.slice_end_us = clockMonotonicUs() + (length_us < SLICE_US_MIN ? SLICE_US_MIN : length_us);
+    bool at_end = false;
+    while (!at_end && clockMonotonicUs() < defrag.slice_end_us) at_end = step();
+    long long moved = counts->moved - before.moved, left = counts->left - before.left;
+    store_stats.defrag_hits += moved;
+    store_stats.defrag_misses += left;
+    defrag.moved += moved;
+    defrag.seen += moved + left;
+    return at_end;
+}
+
+/* All keys have been met. False: there is no need to meet them again. */
+static bool walkAgain(uint64_t now_us) {
+    bool fruitless = !store_settings.active_defrag_all && defrag.moved * FRUITLESS_SHARE <= defrag.seen;
+    defrag.percent = percentFor(fragmentation());
+    if (defrag.percent && !fruitless) {
+        beginWalk();
+        return true;
+    }
+    rest(now_us + (defrag.percent ? FRUITLESS_REST_US : LOOK_EVERY_US));
+    return false;
+}
+
+bool defragTick(void) {
+    assertMainRole();
+    if (likely(!store_settings.activedefrag)) return false;
+    uint64_t now_us = clockMonotonicUs();
+    if (now_us < defrag.next_look_us) return false;
+    defrag.next_look_us = now_us + LOOK_EVERY_US;
+    int percent = percentFor(fragmentation());
+    if (defrag.running) {
+        if (percent > defrag.percent) defrag.percent = percent;
+        return false;
+    }
+    if (percent == 0) return false;
+    zmallocMoveAll(store_settings.active_defrag_all);
+    defrag.running = true;
+    defrag.percent = percent;
+    defrag.began_us = now_us;
+    beginWalk();
+    return true;
+}
+
+long long defragRun(void) {
+    assertMainThread();
+    uint64_t begin_us = clockMonotonicUs();
+    if (!store_settings.activedefrag) rest(0);
+    if (!defrag.running) return 0;
+    bool at_end = workSlice();
+    uint64_t now_us = clockMonotonicUs();
+    if (at_end && !walkAgain(now_us)) return 0;
+    uint64_t pause_us = (now_us - begin_us) * (uint64_t)(100 - defrag.percent) / (uint64_t)defrag.percent;
+    return (long long)(pause_us + 999) / 1000 + (pause_us == 0);
+}
+
+/* ---- Figures ---- */
+
+int defragPercent(void) {
+    return defrag.percent;
+}
+
+long long defragNowMs(void) {
+    return defrag.running ? (long long)(clockMonotonicUs() - defrag.began_us) / 1000 : 0;
+}
+
+long long defragTotalMs(void) {
+    return store_stats.defrag_us / 1000 + defragNowMs();
+}
