@@ -85,7 +85,7 @@ void storeSetFreeSink(bool (*sink)(robj *dead)) {
 }
 
 static bool isLargeString(const robj *o) {
-    return o->value_len >= LARGE_STRING; /* other types leave it at 0 */
+    return o->type == OBJ_STRING && o->value_len >= LARGE_STRING;
 }
 
 static void submitAlone(robj *o, size_t counted) {

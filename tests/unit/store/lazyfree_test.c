@@ -116,10 +116,12 @@ TEST(lazyfree_structures_go_where_the_options_say) {
     CHECK_EQ_INT(lazyfreePending(), 1);
     objectReleaseLazily(box());
     CHECK_EQ_INT(lazyfreePending(), 2);
+    size_t pending = lazyfreePendingBytes();
     objectReleaseNow(box());
     setLazy(false);
     objectRelease(box());
     CHECK_EQ_INT(lazyfreePending(), 2);
+    CHECK_EQ_INT(lazyfreePendingBytes(), pending);
     objectReleaseLazily(box());
     CHECK_EQ_INT(lazyfreePending(), 3);
     openGate();
