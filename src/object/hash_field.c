@@ -4,14 +4,20 @@
  * fetched to. A new value stays where the old one was when both need an allocation of the same size class: counters
  * and values of one length are written over, and the bytes asked for always tell the class (zfreeSized).
  *
- * Not here    tables of fields, times in order (value_hash.c).
- * Threads     any.
+ * A value that replies refer to is not written over: a large one is a string with a count, and another large value
+ * takes that string's place in the field.
+ *
+ * Not here    tables of fields, times in order (value_hash.c); what becomes of a string that replies still refer to
+ *             (objectDropElement()).
+ * Threads     see hash_field.h.
  * Invariants  1. The allocation's size class is that of fieldBytes(), a block's that of its value's length.
+ *             2. A value is a string exactly from HASH_VALUE_OBJECT bytes on: RAW, without a key.
  * Tests       tests/unit/object/value_hash_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "hash_field.h"
 
+#include "panic.h"
 #include "zmalloc.h"
 
 static size_t bytesFor(size_t name_len, size_t value_len, size_t time_bytes) {
@@ -19,8 +25,15 @@ static size_t bytesFor(size_t name_len, size_t value_len, size_t time_bytes) {
     return header + name_len + (value_len >= HASH_VALUE_BLOCK ? 16 : value_len);
 }
 
+/* Its value's length, without looking at a string. */
+static size_t valueLen(const hashField *f) {
+    uint64_t len = f[1];
+    if (f[1] & 0x80) memcpy(&len, f - 8, sizeof(len));
+    return len;
+}
+
 static size_t fieldBytes(const hashField *f) {
-    return bytesFor(hashFieldName(f).len, hashFieldValue(f).len, hashFieldTimeBytes(f));
+    return bytesFor(hashFieldName(f).len, valueLen(f), hashFieldTimeBytes(f));
 }
 
 /* What the allocator gave. */
@@ -61,7 +74,7 @@ static hashField *createBare(slice name, size_t value_len, int64_t when_ms) {
     if (in_block) f += 16;
     hashField *at = f + 2;
     f[0] = (hashField)((name.len < HASH_FIELD_LONG ? name.len : HASH_FIELD_LONG) | (has_time ? 0x80 : 0));
-    f[1] = (hashField)(in_block ? 0x80 : value_len);
+    f[1] = (hashField)(!in_block ? value_len : value_len < HASH_VALUE_OBJECT ? 0x80 : 0x80 | HASH_IN_OBJECT);
     if (unlikely(name.len >= HASH_FIELD_LONG)) {
         uint64_t len = name.len;
         memcpy(at, &len, sizeof(len));
@@ -80,13 +93,20 @@ static char *placeOf(const hashField *f) {
     return (char *)(uintptr_t)hashFieldName(f).ptr;
 }
 
-static void setBlock(hashField *f, char *block, uint64_t len) {
+/* A block, or a string of that length. */
+static void setBlock(hashField *f, void *block, uint64_t len) {
     memcpy(f - 16, &block, sizeof(block));
     memcpy(f - 8, &len, sizeof(len));
 }
 
+static robj *createObject(slice value) {
+    return objectCreateRawString(sliceOf(NULL, 0), value, object_main_owner);
+}
+
 static void putValue(hashField *f, slice value) {
-    if (value.len >= HASH_VALUE_BLOCK) {
+    if (unlikely(value.len >= HASH_VALUE_OBJECT)) {
+        setBlock(f, createObject(value), value.len);
+    } else if (value.len >= HASH_VALUE_BLOCK) {
         char *block = zmalloc(value.len);
         memcpy(block, value.ptr, value.len);
         setBlock(f, block, value.len);
@@ -103,6 +123,11 @@ hashField *hashFieldCreate(slice name, slice value, int64_t when_ms) {
 
 static void freeBlock(const hashField *f) {
     if (likely(!(f[1] & 0x80))) return;
+    robj *object = hashFieldObject(f);
+    if (unlikely(object)) {
+        objectDropElement(object);
+        return;
+    }
     slice value = hashFieldValue(f);
     zfreeSized((char *)(uintptr_t)value.ptr, value.len);
 }
@@ -117,11 +142,23 @@ static bool sameClass(size_t a, size_t b) {
     return a == b || zmallocGoodSize(a) == zmallocGoodSize(b);
 }
 
+/* Where there was a string there is another. */
+static void exchangeObject(hashField *f, robj *value) {
+    robj *old = hashFieldObject(f);
+    setBlock(f, value, objectStringLen(value));
+    objectDropElement(old);
+}
+
 /* Write the value over the old one; false when it does not fit there. */
 static bool overwrite(hashField *f, slice value) {
     slice old = hashFieldValue(f), name = hashFieldName(f);
     size_t time_bytes = hashFieldTimeBytes(f);
     if ((old.len >= HASH_VALUE_BLOCK) != (value.len >= HASH_VALUE_BLOCK)) return false;
+    if ((old.len >= HASH_VALUE_OBJECT) != (value.len >= HASH_VALUE_OBJECT)) return false;
+    if (unlikely(value.len >= HASH_VALUE_OBJECT)) {
+        exchangeObject(f, createObject(value));
+        return true;
+    }
     if (value.len < HASH_VALUE_BLOCK) {
         if (!sameClass(bytesFor(name.len, old.len, time_bytes), bytesFor(name.len, value.len, time_bytes)))
             return false;
@@ -150,28 +187,60 @@ hashField *hashFieldSetTake(hashField *f, slice value, int64_t when_ms) {
     return fresh;
 }
 
+/* A block or string goes over to the new place. */
 hashField *hashFieldSetTimeTake(hashField *f, int64_t when_ms) {
     if (timeFits(f, when_ms)) {
         setTime(f, when_ms);
         return f;
     }
-    slice name = hashFieldName(f), value = hashFieldValue(f);
-    hashField *fresh = createBare(name, value.len, when_ms);
-    if (f[1] & 0x80) setBlock(fresh, (char *)(uintptr_t)value.ptr, value.len);
-    else putValue(fresh, value);
-    zfreeSized(allocationOf(f), bytesFor(name.len, value.len, hashFieldTimeBytes(f)));
+    slice name = hashFieldName(f);
+    size_t len = valueLen(f);
+    hashField *fresh = createBare(name, len, when_ms);
+    if (f[1] & 0x80) memcpy(fresh - 16, f - 16, 16);
+    else putValue(fresh, hashFieldValue(f));
+    zfreeSized(allocationOf(f), bytesFor(name.len, len, hashFieldTimeBytes(f)));
     return fresh;
+}
+
+/* A string that replies refer to stays, with its block. */
+static void defragObject(hashField *f, robj *o, blockMover *move) {
+    defragCursor cursor = {0};
+    if (!objectMayMove(o)) return;
+    robj *moved = move(o);
+    if (moved) setBlock(f, o = moved, valueLen(f));
+    bool done = objectDefragValue(o, &cursor, 1, move);
+    serverAssert(done); /* a string is one block */
+}
+
+static void defragValue(hashField *f, blockMover *move) {
+    robj *object = hashFieldObject(f);
+    if (object) {
+        defragObject(f, object, move);
+    } else if (f[1] & 0x80) {
+        slice value = hashFieldValue(f);
+        void *block = move((char *)(uintptr_t)value.ptr);
+        if (block) setBlock(f, block, value.len);
+    }
 }
 
 hashField *hashFieldDefrag(hashField *f, blockMover *move) {
     bool in_block = f[1] & 0x80;
-    slice value = hashFieldValue(f);
-    char *block = in_block ? move((char *)(uintptr_t)value.ptr) : NULL;
-    if (block) setBlock(f, block, value.len);
+    defragValue(f, move);
     hashField *allocation = move(allocationOf(f));
     return allocation ? allocation + (in_block ? 16 : 0) : f;
 }
 
 size_t hashFieldMemUsage(const hashField *f) {
-    return zmallocSize(allocationOf(f)) + (f[1] & 0x80 ? zmallocSize(hashFieldValue(f).ptr) : 0);
+    size_t bytes = zmallocSize(allocationOf(f));
+    const robj *object = hashFieldObject(f);
+    if (unlikely(object)) return bytes + objectMemUsage(object, 0);
+    return bytes + (f[1] & 0x80 ? zmallocSize(hashFieldValue(f).ptr) : 0);
+}
+
+void hashFieldCheck(const hashField *f) {
+    const robj *object = hashFieldObject(f);
+    serverAssert(!!object == (hashFieldValue(f).len >= HASH_VALUE_OBJECT));
+    if (!object) return;
+    serverAssert(object->type == OBJ_STRING && object->encoding == OBJ_ENC_RAW && !object->has_key);
+    serverAssert(object->refcount > 0 && objectStringLen(object) == valueLen(f));
 }

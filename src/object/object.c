@@ -25,7 +25,8 @@ int64_t object_horizon_ms;
 
 #define DEFRAG_ENTRIES_PER_BUCKET 5
 
-static const objectTypeOps *type_ops[OBJ_TYPES]; /* borrowed: const after boot */
+static const objectTypeOps *type_ops[OBJ_TYPES];     /* borrowed: const after boot */
+static void (*drop_element)(robj *o) = decrRefCount; /* const after boot */
 
 /* ---- Types ---- */
 
@@ -229,6 +230,14 @@ robj *objectSetExpireTake(robj *o, int64_t when_ms) {
 void decrRefCount(robj *o) {
     if (o->refcount > 1) objectDropShared(o);
     else objectFree(o);
+}
+
+void objectSetElementDrop(void (*drop)(robj *o)) {
+    drop_element = drop;
+}
+
+void objectDropElement(robj *o) {
+    drop_element(o);
 }
 
 #define REUSE_PREFETCH_BYTES 1024

@@ -222,6 +222,10 @@ static inline void objectDropShared(robj *o) {
 void decrRefCount(robj *o);
 /* Free an object whose refcount is 1 or 0 and which nobody else knows. Any thread. */
 void objectFree(robj *o);
+/* A structure lets go of an object that is one of its elements. Main, or the thread that frees a structure which nobody
+ * can find any more. Replies may refer to it: what then becomes of it the store says (lazyfreeDropElement()). */
+void objectDropElement(robj *o);
+void objectSetElementDrop(void (*drop)(robj *o)); /* boot only; unless it is called, it is decrRefCount() */
 /* Cost of freeing in allocations, for lazy freeing: 1 for strings. */
 size_t objectFreeEffort(const robj *o);
 

@@ -48,7 +48,13 @@ static const void *fieldPrefetchKey(const void *entry) {
     return (uintptr_t)last / CACHE_LINE == (uintptr_t)entry / CACHE_LINE ? NULL : last;
 }
 
+/* Of a string only its head: a reply refers to the rest. */
 static void fieldPrefetchValue(const void *entry) {
+    const robj *object = hashFieldObject(entry);
+    if (unlikely(object)) {
+        prefetchRead(object);
+        return;
+    }
     slice value = hashFieldValue(entry);
     prefetchRead(value.ptr);
     if (value.len > CACHE_LINE) prefetchRead(value.ptr + CACHE_LINE);
@@ -177,14 +183,18 @@ bool hashFind(const robj *o, slice field, uint64_t hash, hashPair *out) {
         const uint8_t *at = findInListpack(listpackOf(o), field);
         if (!at) return false;
         out->value = listpackText(listpackNext(at), out->value_digits);
+        out->object = NULL;
         out->when_ms = HASH_NO_TIME;
         return true;
     }
     const hashField *f = dictFind(rootOf(o)->fields, field, hash);
     if (!f) return false;
-    out->when_ms = hashFieldTime(f);
-    if (hashHidden(out->when_ms)) return false;
-    out->value = hashFieldValue(f);
+    int64_t when_ms = hashFieldTime(f);
+    if (hashHidden(when_ms)) return false;
+    slice value = hashFieldValue(f);
+    out->object = hashFieldObject(f);
+    out->value = value;
+    out->when_ms = when_ms;
     return true;
 }
 
@@ -218,6 +228,7 @@ bool hashFindSpot(robj *o, slice field, uint64_t hash, hashPair *out, hashSpot *
     look(o, field, hash, spot);
     if (spot->value) {
         out->value = listpackText(spot->value, out->value_digits);
+        out->object = NULL;
         out->when_ms = HASH_NO_TIME;
         return true;
     }
@@ -225,6 +236,7 @@ bool hashFindSpot(robj *o, slice field, uint64_t hash, hashPair *out, hashSpot *
     out->when_ms = hashFieldTime(*spot->field);
     if (hashHidden(out->when_ms)) return false;
     out->value = hashFieldValue(*spot->field);
+    out->object = hashFieldObject(*spot->field);
     return true;
 }
 
@@ -339,16 +351,14 @@ const hashPair *hashIterNext(hashIter *it) {
     hashPair *pair = &it->pair;
     if (it->table) {
         if (it->next == it->count && !lookAhead(it)) return NULL;
-        const hashField *f = it->ahead[it->next++];
-        pair->name = hashFieldName(f);
-        pair->value = hashFieldValue(f);
-        pair->when_ms = hashFieldTime(f);
+        hashPairOfField(pair, it->ahead[it->next++]);
         return pair;
     }
     if (!it->at) return NULL;
     const uint8_t *value = listpackNext(it->at);
     pair->name = listpackText(it->at, pair->name_digits);
     pair->value = listpackText(value, pair->value_digits);
+    pair->object = NULL;
     pair->when_ms = HASH_NO_TIME;
     it->at = listpackNext(value);
     return pair;
@@ -381,7 +391,7 @@ static bool randomLive(const hashTableRoot *root, hashPair *out) {
     }
     if (!f) f = randomOfFew(root);
     if (!f) return false;
-    *out = (hashPair){.name = hashFieldName(f), .value = hashFieldValue(f), .when_ms = hashFieldTime(f)};
+    hashPairOfField(out, f);
     return true;
 }
 
@@ -393,6 +403,7 @@ bool hashRandom(const robj *o, hashPair *out) {
     const uint8_t *at = listpackIndex(lp, (long)(2 * rngBelow(rngThread(), n)));
     out->name = listpackText(at, out->name_digits);
     out->value = listpackText(listpackNext(at), out->value_digits);
+    out->object = NULL;
     out->when_ms = HASH_NO_TIME;
     return true;
 }
@@ -488,7 +499,10 @@ static void opCheck(const void *structure, int encoding) {
     size_t with_time = 0;
     dictIterator it;
     dictIterBegin(&it, root->fields, false);
-    for (const hashField *f; (f = dictIterNext(&it));) with_time += hashFieldTime(f) != HASH_NO_TIME;
+    for (const hashField *f; (f = dictIterNext(&it));) {
+        hashFieldCheck(f);
+        with_time += hashFieldTime(f) != HASH_NO_TIME;
+    }
     dictIterEnd(&it);
     serverAssert(with_time == (root->times ? timeIndexSize(root->times) : 0));
     serverAssert(!root->times || with_time > 0);

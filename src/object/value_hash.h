@@ -32,9 +32,21 @@ static inline bool hashNeedsHashes(const robj *o) {
 
 typedef struct hashPair {
     slice name, value; /* borrowed: from the hash, or from this struct */
+    robj *object;      /* borrowed: the string that is the value (hashFieldObject), or NULL */
     int64_t when_ms;   /* HASH_NO_TIME */
     char name_digits[LONG_STR_SIZE], value_digits[LONG_STR_SIZE];
 } hashPair;
+
+/* All is read before anything is written: a field's bytes may be anything's to the compiler. */
+static inline void hashPairOfField(hashPair *out, const hashField *f) {
+    slice name = hashFieldName(f), value = hashFieldValue(f);
+    robj *object = hashFieldObject(f);
+    int64_t when_ms = hashFieldTime(f);
+    out->name = name;
+    out->value = value;
+    out->object = object;
+    out->when_ms = when_ms;
+}
 
 /* False when the field is not there, or its time is over. The value and its time are filled in. */
 bool hashFind(const robj *o, slice field, uint64_t hash, hashPair *out);

@@ -71,6 +71,7 @@ void dbInit(int count) {
     assertMainRole();
     serverAssert(!dbs && count > 0);
     dictSetBackground(dictJob, BACKGROUND_TABLE_BYTES);
+    objectSetElementDrop(lazyfreeDropElement);
     dbs = zcalloc((size_t)count, sizeof(*dbs));
     db_count = count;
     for (int i = 0; i < count; i++)

@@ -8,13 +8,13 @@
  *
  * Not here    which key goes (db.c, expire.c, evict.c).
  * Owns        what has been submitted; the list of entries that came back.
- * Threads     main, except lazyfreeBlock() and lazyfreeUnknown(), which any thread may call, and the jobs and
- *             lazyfreeDropEntry() inside them, which run on BIO_LAZY_FREE. They meet in the counters (atomic, relaxed:
- *             read for INFO and for the eviction's estimate) and in the list (lock).
+ * Threads     main, except lazyfreeBlock() and lazyfreeUnknown(), which any thread may call, and the jobs with
+ *             lazyfreeDropEntry() and lazyfreeDropElement() inside them, which run on BIO_LAZY_FREE. They meet in the
+ *             counters (atomic, relaxed: read for INFO and for the eviction's estimate) and in the list (lock).
  * Invariants  1. An object that is submitted alone has a count of one and is known to nobody else.
- *             2. A table's entries may be referred to by replies: the background frees those whose count it sees at one
- *                (objectIsShared: nobody can find them any more, so that is final) and gives the others back. Main
- *                alone changes counts.
+ *             2. A table's entries, and the elements of a structure, may be referred to by replies: the background
+ *                frees those whose count it sees at one (objectIsShared: nobody can find them any more, so that is
+ *                final) and gives the others back. Main alone changes counts.
  * Tests       tests/unit/store/lazyfree_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -41,7 +41,7 @@ typedef struct freeJob {
 } freeJob;
 
 typedef struct returnedEntry {
-    robj *entry; /* the table's reference is still counted */
+    robj *entry; /* or element; the table's reference is still counted */
     struct returnedEntry *next;
 } returnedEntry;
 
@@ -171,6 +171,12 @@ void lazyfreeDropEntry(void *entry) {
     } else {
         lazyfreeObjectNow(o);
     }
+}
+
+void lazyfreeDropElement(robj *o) {
+    if (!in_background) objectReleaseNow(o);
+    else if (objectIsShared(o)) giveBack(o);
+    else objectFree(o);
 }
 
 void lazyfreeCollect(void) {

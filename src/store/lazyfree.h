@@ -34,6 +34,8 @@ void lazyfreeBlock(void *block, size_t bytes);
 void lazyfreeDicts(dict *keys, dict *expires);
 /* The entryFree of the keyspace's dicts: drops the dict's reference, on main or in the background. */
 void lazyfreeDropEntry(void *entry);
+/* What structures do with elements that are objects (objectDropElement()): the same for an element. */
+void lazyfreeDropElement(robj *o);
 /* Take back what the background could not free because a reply refers to it. Called at each tick; cheap when there
  * is nothing. */
 void lazyfreeCollect(void);

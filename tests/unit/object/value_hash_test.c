@@ -13,13 +13,14 @@
 #include <stdio.h>
 
 #define NAMES 60
-#define BYTES_MAX 400
+#define BYTES_MAX 400                        /* of a name, and of nearly all values */
+#define VALUE_MAX (HASH_VALUE_OBJECT + 2000) /* on both sides of what is a string of its own */
 
 typedef struct modelField {
     bool there;
     int64_t when_ms;
     size_t len;
-    char value[BYTES_MAX];
+    char value[VALUE_MAX];
 } modelField;
 
 static void ready(long long entries, long long value) {
@@ -82,10 +83,45 @@ static int64_t drawTime(uint64_t *seed) {
 }
 
 static size_t drawValue(uint64_t *seed, char *value) {
+    if (unitRandom(seed) % 16 == 0) {
+        size_t len = HASH_VALUE_OBJECT - 2 + (unitRandom(seed) % 2 ? unitRandom(seed) % 4 : unitRandom(seed) % 2000);
+        memset(value, (int)('a' + unitRandom(seed) % 26), len);
+        return len;
+    }
     if (unitRandom(seed) % 3 == 0) return (size_t)snprintf(value, BYTES_MAX, "%d", (int)(unitRandom(seed) % 100000));
     size_t len = unitRandom(seed) % 4 ? unitRandom(seed) % 20 : unitRandom(seed) % BYTES_MAX;
     memset(value, (int)('a' + unitRandom(seed) % 26), len);
     return len;
+}
+
+/* As replies do: references to values that outlive what happens to the hash. */
+#define HELD_MAX 16
+static struct {
+    robj *object; /* counted; or NULL */
+    size_t len;
+    char byte;
+} held[HELD_MAX];
+
+static void letGo(unsigned i) {
+    if (!held[i].object) return;
+    slice value = objectRawString(held[i].object);
+    CHECK_EQ_INT(value.len, held[i].len);
+    CHECK(value.ptr[0] == held[i].byte && memcmp(value.ptr, value.ptr + 1, value.len - 1) == 0);
+    decrRefCount(held[i].object);
+    held[i].object = NULL;
+}
+
+/* In place of another reference, to the value of a field that is there. */
+static void holdValue(const robj *o, slice name, unsigned i) {
+    hashPair pair;
+    letGo(i);
+    if (!hashFind(o, name, hashOf(name), &pair)) return;
+    CHECK((pair.object != NULL) == (o->encoding == OBJ_ENC_HASHTABLE && pair.value.len >= HASH_VALUE_OBJECT));
+    if (!pair.object) return;
+    held[i].object = pair.object;
+    held[i].len = pair.value.len;
+    held[i].byte = pair.value.ptr[0];
+    incrRefCount(pair.object);
 }
 
 static void runModel(long long entries, long long value, bool times, size_t rounds) {
@@ -95,6 +131,7 @@ static void runModel(long long entries, long long value, bool times, size_t roun
     defragCursor cursor = {0};
     ready(entries, value);
     memset(model, 0, sizeof(model));
+    size_t used = zmallocUsed();
     robj *o = hashCreate(sliceStr("key"));
     for (size_t round = 0; round < rounds; round++) {
         unsigned i = (unsigned)(unitRandom(&seed) % NAMES);
@@ -129,6 +166,7 @@ static void runModel(long long entries, long long value, bool times, size_t roun
         }
         CHECK(o->encoding == OBJ_ENC_HASHTABLE || hashLength(o) <= (size_t)entries);
         if (round % 3 == 0) defragPiece(o, &cursor, &seed);
+        holdValue(o, nameOf((unsigned)(unitRandom(&seed) % NAMES), buf), (unsigned)(unitRandom(&seed) % HELD_MAX));
         if (round % 50) continue;
         checkAgainst(o, model);
         if (hashLength(o) == 0) continue;
@@ -140,6 +178,8 @@ static void runModel(long long entries, long long value, bool times, size_t roun
         decrRefCount(copy);
     }
     decrRefCount(o);
+    for (unsigned i = 0; i < HELD_MAX; i++) letGo(i);
+    CHECK_EQ_INT(zmallocUsed(), used);
 }
 
 TEST(hash_agrees_with_an_array) {

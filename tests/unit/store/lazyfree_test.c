@@ -153,6 +153,70 @@ TEST(lazyfree_sink_gets_other_threads_objects_only) {
     CHECK(offered != NULL);
 }
 
+static void dropElementOfBox(void *structure, int encoding) {
+    unused(encoding);
+    robj **elements = structure;
+    for (; *elements; elements++) objectDropElement(*elements);
+    zfree(structure);
+}
+
+static void boxesHaveElements(void) {
+    static const objectTypeOps ops = {.name = "list", .free = dropElementOfBox, .freeEffort = boxEffort};
+    bioDrain(BIO_LAZY_FREE);
+    objectRegisterType(OBJ_LIST, &ops);
+}
+
+/* A structure of `n` strings. */
+static robj *boxOf(robj **elements, size_t n) {
+    robj **structure = zcalloc(n + 1, sizeof(*structure));
+    memcpy(structure, elements, n * sizeof(*structure));
+    return objectCreateTake(sliceStr("box"), OBJ_LIST, OBJ_ENC_QUICKLIST, structure);
+}
+
+static robj *element(size_t len) {
+    char text[1000] = "element";
+    return objectCreateRawString(sliceOf(NULL, 0), sliceOf(text, len), object_main_owner);
+}
+
+/* Replies refer to elements of a structure that goes: here, and in the background, where they are given back. */
+TEST(lazyfree_leaves_elements_to_who_refers_to_them) {
+    storeReset();
+    boxesHaveElements();
+    size_t used = zmallocUsed();
+    for (int lazy = 0; lazy < 2; lazy++) {
+        robj *elements[2] = {element(1000), element(1000)};
+        robj *structure = boxOf(elements, 2);
+        incrRefCount(elements[1]);
+        if (lazy) objectReleaseLazily(structure);
+        else objectReleaseNow(structure);
+        bioDrain(BIO_LAZY_FREE);
+        CHECK_EQ_INT(elements[1]->refcount, 1 + lazy);
+        lazyfreeCollect();
+        CHECK_EQ_INT(elements[1]->refcount, 1);
+        CHECK_MEM(objectRawString(elements[1]).ptr, "element", 7);
+        objectRelease(elements[1]);
+        CHECK_EQ_INT(zmallocUsed(), used);
+    }
+}
+
+TEST(lazyfree_of_a_structure_races_with_replies) {
+    storeReset();
+    boxesHaveElements();
+    enum { ROUNDS = 30, ELEMENTS = 1000 };
+    robj *elements[ELEMENTS];
+    size_t used = zmallocUsed();
+    for (int round = 0; round < ROUNDS; round++) {
+        for (size_t i = 0; i < ELEMENTS; i++) elements[i] = element(i);
+        for (size_t i = 0; i < ELEMENTS; i += 3) incrRefCount(elements[i]);
+        objectReleaseLazily(boxOf(elements, ELEMENTS));
+        for (size_t i = 0; i < ELEMENTS; i += 3) objectRelease(elements[i]);
+        if (round % 2) lazyfreeCollect();
+    }
+    bioDrain(BIO_LAZY_FREE);
+    lazyfreeCollect();
+    CHECK_EQ_INT(zmallocUsed(), used);
+}
+
 /* References are dropped while the background frees the table they came from. */
 TEST(lazyfree_flush_races_with_replies) {
     storeReset();
