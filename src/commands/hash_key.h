@@ -7,6 +7,7 @@
 #define COMMANDS_HASH_KEY_H
 
 #include "memory_prefetch.h"
+#include "reply.h"
 #include "typed_key.h"
 #include "value_hash.h"
 
@@ -31,6 +32,12 @@ static inline uint64_t fieldWalkNext(fieldWalk *w) {
     }
     if (w->taken == w->count) fieldWalkAhead(w);
     return w->hash[w->taken++];
+}
+
+/* The value of a field: a large one that lies in a string of its own is referred to. */
+static inline void addReplyHashValue(client *c, const hashPair *pair) {
+    if (unlikely(pair->object)) addReplyBulkObject(c, pair->object);
+    else addReplyBulk(c, pair->value);
 }
 
 /* The longest of the arguments from `first` on, and a reserve for what is large in them. False: the error was sent. */

@@ -201,7 +201,7 @@ void hgetCommand(client *c) {
     hashPair pair;
 
     if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_HASH, &o)) return;
-    if (o && hashFind(o, c->argv[2], fieldHash(c, o, 2), &pair)) addReplyBulk(c, pair.value);
+    if (o && hashFind(o, c->argv[2], fieldHash(c, o, 2), &pair)) addReplyHashValue(c, &pair);
     else addReplyNull(c);
 }
 
@@ -214,7 +214,7 @@ void hmgetCommand(client *c) {
     fieldWalk walk;
     if (o) walk = fieldWalkBegin(c, o, 2, 1, c->argc - 2);
     for (uint32_t i = 2; i < c->argc; i++) {
-        if (o && hashFind(o, c->argv[i], fieldWalkNext(&walk), &pair)) addReplyBulk(c, pair.value);
+        if (o && hashFind(o, c->argv[i], fieldWalkNext(&walk), &pair)) addReplyHashValue(c, &pair);
         else addReplyNull(c);
     }
 }
@@ -249,7 +249,7 @@ enum { WITH_NAMES = 1, WITH_VALUES = 2 };
 
 static void addPair(client *c, const hashPair *pair, unsigned what) {
     if (what & WITH_NAMES) addReplyBulk(c, pair->name);
-    if (what & WITH_VALUES) addReplyBulk(c, pair->value);
+    if (what & WITH_VALUES) addReplyHashValue(c, pair);
 }
 
 /* Fields that are not over. */
@@ -298,8 +298,12 @@ static bool fieldHidden(const void *entry) {
 }
 
 static void addField(client *c, const void *entry, bool keys_only) {
+    hashPair pair;
+
     addReplyBulk(c, hashFieldName(entry));
-    if (!keys_only) addReplyBulk(c, hashFieldValue(entry));
+    if (keys_only) return;
+    hashPairOfField(&pair, entry);
+    addReplyHashValue(c, &pair);
 }
 
 void hscanCommand(client *c) {
@@ -374,9 +378,7 @@ static void randomRepeated(client *c, const robj *o, unsigned long long count, b
     else addRandomLen(c, (long long)count, with_values);
     for (unsigned long long i = 0; i < count && !randomReplyUnheard(c); i++) {
         if (live) {
-            const hashField *f = live[rngBelow(rngThread(), n)];
-            pair.name = hashFieldName(f);
-            pair.value = hashFieldValue(f);
+            hashPairOfField(&pair, live[rngBelow(rngThread(), n)]);
         } else if (!hashRandom(o, &pair)) {
             break;
         }

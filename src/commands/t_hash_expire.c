@@ -324,7 +324,7 @@ void hgetexCommand(client *c) {
             addReplyNull(c);
             continue;
         }
-        addReplyBulk(c, pair.value);
+        addReplyHashValue(c, &pair);
         if (opts.time_arg) {
             setTime(c, o, i, hash, opts.when_ms, &changes);
         } else if ((opts.flags & OPT_PERSIST) && pair.when_ms != HASH_NO_TIME) {
@@ -425,7 +425,7 @@ void hgetdelCommand(client *c) {
             addReplyNull(c);
             continue;
         }
-        addReplyBulk(c, pair.value);
+        addReplyHashValue(c, &pair);
         hashDelete(o, c->argv[i], hash);
         deleted++;
     }
