@@ -47,6 +47,12 @@ bool hashArgsReserve(client *c, uint32_t first, size_t *longest) {
     return commandMemoryReserve(c, bytes);
 }
 
+hashSetResult hashSetLargeArg(client *c, robj *o, uint32_t index, uint64_t hash, int64_t when_ms) {
+    if (!hashTable(o)) return hashSet(o, c->argv[index], hash, c->argv[index + 1], when_ms);
+    robj *value = clientEntryOfArg(c, sliceOf(NULL, 0), index + 1, false);
+    return hashSetObjectTake(o, c->argv[index], hash, value, when_ms);
+}
+
 void hashTellOver(client *c, hashedKey key, size_t fields) {
     if (likely(fields == 0)) return;
     store_stats.expired_fields += (long long)fields;

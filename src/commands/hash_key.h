@@ -42,6 +42,14 @@ static inline void addReplyHashValue(client *c, const hashPair *pair) {
 
 /* The longest of the arguments from `first` on, and a reserve for what is large in them. False: the error was sent. */
 bool hashArgsReserve(client *c, uint32_t first, size_t *longest) must_check;
+/* hashSet() of the field in argument `index` with the value behind it: a large one that came in an allocation of its
+ * own is taken. Ask in ascending order. */
+hashSetResult hashSetLargeArg(client *c, robj *o, uint32_t index, uint64_t hash, int64_t when_ms);
+static inline hashSetResult hashSetArg(client *c, robj *o, uint32_t index, uint64_t hash, int64_t when_ms) {
+    slice value = c->argv[index + 1];
+    if (unlikely(value.len >= HASH_VALUE_OBJECT)) return hashSetLargeArg(c, o, index, hash, when_ms);
+    return hashSet(o, c->argv[index], hash, value, when_ms);
+}
 /* Fields whose time was over have gone because others took their place. */
 void hashTellOver(client *c, hashedKey key, size_t fields);
 /* The store is to know whether fields of it have times now. */

@@ -51,13 +51,13 @@ static bool setPairs(client *c, long long *added) {
     bool had_times = hashHasTimes(o);
     *added = 0;
     if (pairs == 1) {
-        hashSetResult r = hashSet(o, c->argv[2], fieldHash(c, o, 2), c->argv[3], HASH_NO_TIME);
+        hashSetResult r = hashSetArg(c, o, 2, fieldHash(c, o, 2), HASH_NO_TIME);
         *added = r != HASH_REPLACED;
         over = r == HASH_REPLACED_OVER;
     } else {
         fieldWalk walk = fieldWalkBegin(c, o, 2, 2, (uint32_t)pairs);
         for (uint32_t i = 2; i < c->argc; i += 2) {
-            hashSetResult r = hashSet(o, c->argv[i], fieldWalkNext(&walk), c->argv[i + 1], HASH_NO_TIME);
+            hashSetResult r = hashSetArg(c, o, i, fieldWalkNext(&walk), HASH_NO_TIME);
             *added += r != HASH_REPLACED;
             over += r == HASH_REPLACED_OVER;
         }
@@ -86,7 +86,7 @@ static bool findField(client *c, robj *o, hashPair *pair, hashSpot *spot) {
     return o && hashFindSpot(o, c->argv[2], fieldHash(c, o, 2), pair, spot);
 }
 
-/* Write it, for a command that has checked all; it keeps its time. */
+/* Write it, for a command that has checked all; it keeps its time. What is large can only be argument 3. */
 static void storeField(client *c, hashedKey key, robj *o, const hashSpot *spot, slice value, const char *event) {
     slice field = c->argv[2];
 
@@ -96,7 +96,9 @@ static void storeField(client *c, hashedKey key, robj *o, const hashSpot *spot, 
     }
     hashPrepare(o, 0, field.len > value.len ? field.len : value.len);
     bool had_times = hashHasTimes(o);
-    hashSetResult r = hashSetAt(o, spot, field, fieldHash(c, o, 2), value, HASH_KEEP_TIME);
+    uint64_t hash = fieldHash(c, o, 2);
+    hashSetResult r = value.len < HASH_VALUE_OBJECT ? hashSetAt(o, spot, field, hash, value, HASH_KEEP_TIME)
+                                                    : hashSetLargeArg(c, o, 2, hash, HASH_KEEP_TIME);
     if (unlikely(had_times)) hashTimesChanged(c, key, o);
     hashTellOver(c, key, r == HASH_REPLACED_OVER);
     keyChanged(c, key, NOTIFY_HASH, event, 1);

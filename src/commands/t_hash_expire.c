@@ -396,7 +396,7 @@ void hsetexCommand(client *c) {
     int64_t when_ms = opts.flags & OPT_KEEPTTL ? HASH_KEEP_TIME : opts.when_ms;
     fieldWalk walk = fieldWalkBegin(c, o, first, 2, (c->argc - first) / 2);
     for (uint32_t i = first; i < c->argc; i += 2)
-        over += hashSet(o, c->argv[i], fieldWalkNext(&walk), c->argv[i + 1], when_ms) == HASH_REPLACED_OVER;
+        over += hashSetArg(c, o, i, fieldWalkNext(&walk), when_ms) == HASH_REPLACED_OVER;
     hashTimesChanged(c, key, o);
     hashTellOver(c, key, over);
     keyChanged(c, key, NOTIFY_HASH, "hset", (c->argc - first) / 2);

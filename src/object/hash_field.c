@@ -121,6 +121,14 @@ hashField *hashFieldCreate(slice name, slice value, int64_t when_ms) {
     return f;
 }
 
+hashField *hashFieldCreateOfObject(slice name, robj *value, int64_t when_ms) {
+    size_t len = objectStringLen(value);
+    debugAssert(value->encoding == OBJ_ENC_RAW && len >= HASH_VALUE_OBJECT);
+    hashField *f = createBare(name, len, when_ms);
+    setBlock(f, value, len);
+    return f;
+}
+
 static void freeBlock(const hashField *f) {
     if (likely(!(f[1] & 0x80))) return;
     robj *object = hashFieldObject(f);
@@ -183,6 +191,17 @@ hashField *hashFieldSetTake(hashField *f, slice value, int64_t when_ms) {
         return f;
     }
     hashField *fresh = hashFieldCreate(hashFieldName(f), value, when_ms);
+    hashFieldFree(f);
+    return fresh;
+}
+
+hashField *hashFieldSetObjectTake(hashField *f, robj *value, int64_t when_ms) {
+    if (hashFieldObject(f) && timeFits(f, when_ms)) {
+        exchangeObject(f, value);
+        setTime(f, when_ms);
+        return f;
+    }
+    hashField *fresh = hashFieldCreateOfObject(hashFieldName(f), value, when_ms);
     hashFieldFree(f);
     return fresh;
 }

@@ -36,9 +36,12 @@
 typedef unsigned char hashField; /* the first byte of the header */
 
 hashField *hashFieldCreate(slice name, slice value, int64_t when_ms);
+/* The same with a RAW string of HASH_VALUE_OBJECT bytes or more, which it takes. */
+hashField *hashFieldCreateOfObject(slice name, robj *value, int64_t when_ms);
 void hashFieldFree(hashField *f);
 /* The field with another value or time: where it was, or at a new place, and then `f` is gone. */
 hashField *hashFieldSetTake(hashField *f, slice value, int64_t when_ms);
+hashField *hashFieldSetObjectTake(hashField *f, robj *value, int64_t when_ms); /* takes the value as well */
 hashField *hashFieldSetTimeTake(hashField *f, int64_t when_ms);
 /* Offer its blocks to `move`; where the field is now. */
 hashField *hashFieldDefrag(hashField *f, blockMover *move);

@@ -254,11 +254,13 @@ static bool setInListpack(robj *o, const uint8_t *at, slice field, slice value, 
     return true;
 }
 
-/* At `ref`, or NULL: it is new. */
+/* At `ref`, or NULL: it is new. `object`, which is taken, or a copy of `value`. */
 static inline hashSetResult setInTable(hashTableRoot *root, void **ref, slice field, uint64_t hash, slice value,
-                                       int64_t when_ms) {
+                                       robj *object, int64_t when_ms) {
     if (!ref) {
-        hashField *f = hashFieldCreate(field, value, when_ms == HASH_KEEP_TIME ? HASH_NO_TIME : when_ms);
+        if (when_ms == HASH_KEEP_TIME) when_ms = HASH_NO_TIME;
+        hashField *f = object ? hashFieldCreateOfObject(field, object, when_ms)
+                              : hashFieldCreate(field, value, when_ms);
         dictAddNew(root->fields, f, hash);
         if (unlikely(when_ms >= 0)) indexAdd(root, f);
         return HASH_ADDED;
@@ -267,7 +269,7 @@ static inline hashSetResult setInTable(hashTableRoot *root, void **ref, slice fi
     int64_t old_ms = hashFieldTime(old);
     bool over = hashHidden(old_ms);
     if (unlikely(when_ms == HASH_KEEP_TIME)) when_ms = over ? HASH_NO_TIME : old_ms;
-    hashField *f = hashFieldSetTake(old, value, when_ms);
+    hashField *f = object ? hashFieldSetObjectTake(old, object, when_ms) : hashFieldSetTake(old, value, when_ms);
     *ref = f;
     indexMove(root, old, old_ms, f);
     return over ? HASH_REPLACED_OVER : HASH_REPLACED;
@@ -281,7 +283,7 @@ static inline hashSetResult setAt(robj *o, hashSpot spot, slice field, uint64_t 
         hash = dictHash(rootOf(o)->fields, field);
         look(o, field, hash, &spot);
     }
-    return setInTable(rootOf(o), spot.field, field, hash, value, when_ms);
+    return setInTable(rootOf(o), spot.field, field, hash, value, NULL, when_ms);
 }
 
 hashSetResult hashSet(robj *o, slice field, uint64_t hash, slice value, int64_t when_ms) {
@@ -293,6 +295,11 @@ hashSetResult hashSet(robj *o, slice field, uint64_t hash, slice value, int64_t 
 hashSetResult hashSetAt(robj *o, const hashSpot *spot, slice field, uint64_t hash, slice value, int64_t when_ms) {
     if (spot->encoding != o->encoding) return hashSet(o, field, hash, value, when_ms);
     return setAt(o, *spot, field, hash, value, when_ms);
+}
+
+hashSetResult hashSetObjectTake(robj *o, slice field, uint64_t hash, robj *value, int64_t when_ms) {
+    hashTableRoot *root = rootOf(o);
+    return setInTable(root, dictFindRef(root->fields, field, hash), field, hash, sliceOf(NULL, 0), value, when_ms);
 }
 
 bool hashDelete(robj *o, slice field, uint64_t hash) {

@@ -69,6 +69,8 @@ typedef enum { HASH_ADDED, HASH_REPLACED, HASH_REPLACED_OVER } hashSetResult; /*
 hashSetResult hashSet(robj *o, slice field, uint64_t hash, slice value, int64_t when_ms);
 /* The same at a spot; the field is looked for if the hash has become a table since. */
 hashSetResult hashSetAt(robj *o, const hashSpot *spot, slice field, uint64_t hash, slice value, int64_t when_ms);
+/* The same in a table with a RAW string without a key, of HASH_VALUE_OBJECT bytes or more, which it takes. */
+hashSetResult hashSetObjectTake(robj *o, slice field, uint64_t hash, robj *value, int64_t when_ms);
 /* Take a field out, whatever its time. False when it is not there. */
 bool hashDelete(robj *o, slice field, uint64_t hash);
 /* Give a field that is there another time. */

@@ -124,6 +124,13 @@ static void holdValue(const robj *o, slice name, unsigned i) {
     incrRefCount(pair.object);
 }
 
+/* Where that may be a large value is given, not copied. */
+static hashSetResult setAnyWay(robj *o, slice name, slice value, int64_t when_ms, bool give) {
+    if (!give || value.len < HASH_VALUE_OBJECT || !hashTable(o)) return hashSet(o, name, hashOf(name), value, when_ms);
+    robj *object = objectCreateString(sliceOf(NULL, 0), value, false, object_main_owner);
+    return hashSetObjectTake(o, name, hashOf(name), object, when_ms);
+}
+
 static void runModel(long long entries, long long value, bool times, size_t rounds) {
     static modelField model[NAMES];
     uint64_t seed = unitRandomSeed() + (uint64_t)entries;
@@ -144,7 +151,7 @@ static void runModel(long long entries, long long value, bool times, size_t roun
             m->len = drawValue(&seed, m->value);
             hashPrepare(o, 1, name.len > m->len ? name.len : m->len);
             hashSetResult want = !m->there ? HASH_ADDED : over ? HASH_REPLACED_OVER : HASH_REPLACED;
-            CHECK_EQ_INT(hashSet(o, name, hashOf(name), sliceOf(m->value, m->len), when_ms), want);
+            CHECK_EQ_INT(setAnyWay(o, name, sliceOf(m->value, m->len), when_ms, unitRandom(&seed) % 2), want);
             if (when_ms != HASH_KEEP_TIME) m->when_ms = when_ms;
             else if (!m->there || over) m->when_ms = HASH_NO_TIME;
             m->there = true;
