@@ -19,7 +19,8 @@
 
 #define KEYS_MAX 16
 #define EFFORT_MAX 300
-#define BYTES_MAX 4096
+#define BYTES_MAX 4096                   /* of a string */
+#define STRUCTURE_BYTES_MAX (128 * 1024) /* digests of hashes of large values would be all that a debug build does */
 
 static uint64_t mix(uint64_t sum, uint64_t word) {
     return (sum ^ word) * 0x9e3779b97f4a7c15ull + (sum >> 29);
@@ -33,9 +34,12 @@ static uint64_t fingerprintOf(const robj *o) {
         if (table) sum = mix(mix(mix(sum, dictSize(table)), dictMemUsage(table)), dictChanges(table));
     }
     if (objectFreeEffort(o) > EFFORT_MAX || (o->type == OBJ_STRING && objectStringLen(o) > BYTES_MAX)) return sum;
+    size_t bytes = objectMemUsage(o, 0);
+    sum = mix(sum, bytes);
+    if (bytes > STRUCTURE_BYTES_MAX) return sum;
     digest d = {{0}};
     digestMixValue(&d, o);
-    return mix(mix(sum, objectMemUsage(o, 0)), hashBytes((const char *)d.bytes, DIGEST_BYTES));
+    return mix(sum, hashBytes((const char *)d.bytes, DIGEST_BYTES));
 }
 
 static uint64_t fingerprintOfKeys(const client *c) {
