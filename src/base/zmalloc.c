@@ -427,8 +427,10 @@ void zfreeSized(void *p, size_t size) {
 
 static _Thread_local long fail_after;
 
-void zmallocFailAfter(long n) {
+long zmallocFailAfter(long n) {
+    long left = fail_after;
     fail_after = n;
+    return left;
 }
 
 static bool failNow(void) {

@@ -71,8 +71,8 @@ int64_t zmallocThreadHeld(void);
 void zmallocSetOomHandler(void (*handler)(size_t size));
 
 /* Fail the n-th allocation from now (1 = the next) in the calling thread's `try` functions; 0 turns
- * it off. For tests. */
-void zmallocFailAfter(long n);
+ * it off. For tests. Returns how many had still to come of those that were asked for before: 0 when it has failed. */
+long zmallocFailAfter(long n);
 
 /* What the operating system and the allocator say. RSS in bytes; the fields of allocatorInfo are 0
  * where the build has no jemalloc. */

@@ -152,27 +152,28 @@ static int comparePair(const uint8_t *at, double score, slice member) {
     return sliceCmp(listpackText(at, digits), member);
 }
 
-/* Put a pair behind *at, or at the end (NULL). NULL: it does not fit, and nothing has changed. */
-static uint8_t *listpackPutPair(uint8_t *lp, const uint8_t *before, slice member, double score) {
+/* Put a pair before that one, or at the end (NULL). False: it does not fit, or there is no memory; the listpack may
+ * have moved, and holds what it held. */
+static bool listpackPutPair(uint8_t **lp, const uint8_t *before, slice member, double score) {
     const uint8_t *at = before;
     uint8_t *grown;
-    if (!listpackMayGrow(lp, listpackEntryBytes(member) + listpackEntryBytesMax(DOUBLE_STR_SIZE), SIZE_MAX))
-        return NULL;
+    if (!listpackMayGrow(*lp, listpackEntryBytes(member) + listpackEntryBytesMax(DOUBLE_STR_SIZE), SIZE_MAX))
+        return false;
     if (before) {
-        grown = listpackInsert(lp, &at, LISTPACK_BEFORE, member);
+        grown = listpackInsert(*lp, &at, LISTPACK_BEFORE, member);
     } else {
-        grown = listpackAppend(lp, member);
+        grown = listpackAppend(*lp, member);
         if (grown) at = listpackLast(grown);
     }
-    if (!grown) return NULL;
-    lp = grown;
+    if (!grown) return false;
+    *lp = grown;
     const uint8_t *added = at;
-    grown = listpackPutScore(lp, &at, LISTPACK_AFTER, score);
-    if (likely(grown)) return grown;
-    return listpackDelete(lp, &added, 1); /* never: there is room, and what it takes is small */
+    grown = listpackPutScore(grown, &at, LISTPACK_AFTER, score);
+    *lp = likely(grown) ? grown : listpackDelete(*lp, &added, 1);
+    return grown != NULL;
 }
 
-uint8_t *zsetListpackAppend(uint8_t *lp, slice member, double score) {
+bool zsetListpackAppend(uint8_t **lp, slice member, double score) {
     return listpackPutPair(lp, NULL, member, score);
 }
 
@@ -195,7 +196,9 @@ static uint8_t *listpackUpdate(uint8_t *lp, const uint8_t *at, slice member, dou
     if ((!next || comparePair(next, score, member) > 0) && (!prev || comparePair(prev, score, member) < 0))
         return listpackPutScore(lp, &value, LISTPACK_REPLACE, score);
     lp = listpackDelete(lp, &at, 2);
-    return listpackPutPair(lp, listpackPlace(lp, member, score), member, score);
+    bool put = listpackPutPair(&lp, listpackPlace(lp, member, score), member, score);
+    serverAssert(put); /* as much as it had; who adds to a large one has reserved what it needs */
+    return lp;
 }
 
 bool zsetFitsListpack(size_t members, size_t longest) {
@@ -345,13 +348,14 @@ zsetAddResult zsetAdd(robj *o, slice member, uint64_t hash, double score, int fl
         if (flags & ZSET_XX) return ZSET_REFUSED;
         if (!zsetFitsListpack(listpackCount(lp) / 2 + 1, member.len))
             return convertAndSet(o, member, hash, score, flags, result);
-        uint8_t *grown = listpackPutPair(lp, listpackPlace(lp, member, score), member, score);
-        if (!grown) return convertAndSet(o, member, hash, score, flags, result);
+        bool put = listpackPutPair(&lp, listpackPlace(lp, member, score), member, score);
+        objectSetStructure(o, OBJ_ENC_LISTPACK, lp);
+        if (!put) return convertAndSet(o, member, hash, score, flags, result);
         *result = score;
-        lp = grown;
+        return ZSET_ADDED;
     }
     objectSetStructure(o, OBJ_ENC_LISTPACK, lp);
-    return at ? ZSET_UPDATED : ZSET_ADDED;
+    return ZSET_UPDATED;
 }
 
 size_t zsetAddNeeds(const robj *o, size_t member_len) {

@@ -197,12 +197,9 @@ static uint8_t *buildListpack(const zsetBuilder *b) {
     uint8_t *lp = listpackCreate(0);
     for (size_t i = 0; i < b->count; i++) {
         const zsetEntry *entry = b->entries[i];
-        uint8_t *grown = zsetListpackAppend(lp, zsetMemberOf(entry), entry->score);
-        if (!grown) {
-            listpackFree(lp);
-            return NULL;
-        }
-        lp = grown;
+        if (zsetListpackAppend(&lp, zsetMemberOf(entry), entry->score)) continue;
+        listpackFree(lp);
+        return NULL;
     }
     return lp;
 }

@@ -53,8 +53,8 @@ void zsetTreeFree(zsetTree *z);
 bool zsetFitsListpack(size_t members, size_t longest);
 /* The score at this place of a listpack; what is no number is 0. */
 double zsetListpackScore(const uint8_t *at);
-/* Append to a listpack; NULL: it does not fit, and nothing has changed. */
-uint8_t *zsetListpackAppend(uint8_t *lp, slice member, double score);
+/* Append to a listpack, which may move. False: it does not fit, or there is no memory, and it holds what it held. */
+bool zsetListpackAppend(uint8_t **lp, slice member, double score) must_check;
 /* The skiplist of the same members. NULL: no memory, or a member is in it twice. */
 zsetTree *zsetTreeOfListpack(const uint8_t *lp);
 

@@ -1,9 +1,9 @@
 /* restore_fuzz.c -- bytes that RESTORE could be given, foot aside: refused, or a value that is good for all its type
  * does.
  *
- * The first byte of the input chooses the settings of encodings; the rest is RDB's type byte and value. What is
- * accepted is checked, copied, digested, measured, written and read back: each copy must be whole and have the same
- * digest.
+ * The first byte of the input chooses the settings of encodings, and which allocation is refused when it is read for
+ * the first time; the rest is RDB's type byte and value. What is accepted is checked, copied, digested, measured,
+ * written and read back: each copy must be whole and have the same digest.
  *
  * Corpus      tests/fuzz/corpus/restore, made of tests/type/vectors.txt by its own script, make_restore_corpus.py.
  *
@@ -81,6 +81,18 @@ static void writeAndRead(const robj *o, bool compress) {
     sdsFree(out);
 }
 
+/* One allocation is refused: nothing, or something whole. */
+static void readWithoutMemory(const char *bytes, size_t size, long which) {
+    rdbReader r = {bytes, bytes + size};
+    if (which == 0) return;
+    zmallocFailAfter(which);
+    robj *o = rdbReadValue(&r, key, false);
+    zmallocFailAfter(0);
+    if (!o) return;
+    mustBeWhole(o);
+    objectFree(o);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static bool ready = false;
     if (!ready) objectTypesRegister();
@@ -90,6 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     /* A block of its own, so that a step outside is seen at both ends. */
     char *bytes = zmalloc(size);
     memcpy(bytes, data + 1, size - 1);
+    readWithoutMemory(bytes, size - 1, data[0] >> 3 & 15);
     rdbReader r = {bytes, bytes + size - 1};
     robj *o = rdbReadValue(&r, key, data[0] & 0x80);
     zfree(bytes);
