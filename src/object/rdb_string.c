@@ -215,6 +215,15 @@ bool rdbReadText(rdbReader *r, rdbText *out) {
     return true;
 }
 
+#define PROBE_BYTES_MIN ((size_t)1 << 20)
+
+bool rdbHasRoomFor(slice text) {
+    if (likely(text.len < PROBE_BYTES_MIN)) return true;
+    void *probe = ztrymalloc(text.len);
+    zfree(probe);
+    return probe != NULL;
+}
+
 void rdbTextFree(rdbText *t) {
     zfree(t->block);
     t->block = NULL;

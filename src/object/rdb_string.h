@@ -54,6 +54,8 @@ typedef struct rdbText {
     char digits[LONG_STR_SIZE];
 } rdbText;
 bool rdbReadText(rdbReader *r, rdbText *out) must_check;
+/* A text may be two hundred times as long as its compressed bytes: is there memory for a copy? */
+bool rdbHasRoomFor(slice text) must_check;
 void rdbTextFree(rdbText *t);
 
 #endif

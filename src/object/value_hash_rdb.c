@@ -13,7 +13,6 @@
 #include "rdb_value.h"
 #include "value_hash_internal.h"
 #include "ziplist.h"
-#include "zmalloc.h"
 
 static sds catType(sds out, unsigned char type) {
     return sdsCatLen(out, &type, 1);
@@ -40,16 +39,7 @@ char *hashRdbCat(char *out, const void *structure, int encoding, bool compress) 
 
 /* ---- Reading ---- */
 
-#define PROBE_BYTES_MIN ((size_t)1 << 20)
 #define EXPAND_AHEAD_MAX 4096 /* places taken for a count that nothing vouches for */
-
-/* A text may be a thousand times as long as its compressed bytes: is there memory for a copy? */
-static bool hasRoomFor(slice text) {
-    if (likely(text.len < PROBE_BYTES_MIN)) return true;
-    void *probe = ztrymalloc(text.len);
-    zfree(probe);
-    return probe != NULL;
-}
 
 static bool readPair(rdbReader *r, hashTableRoot *root, bool with_time, size_t *longest) {
     rdbText field, value;
@@ -61,7 +51,7 @@ static bool readPair(rdbReader *r, hashTableRoot *root, bool with_time, size_t *
     }
     bool ok = !with_time || rdbReadMs(r, &when_ms);
     if (ok && when_ms < HASH_NO_TIME) ok = false;
-    if (ok) ok = hasRoomFor(field.text) && hasRoomFor(value.text);
+    if (ok) ok = rdbHasRoomFor(field.text) && rdbHasRoomFor(value.text);
     if (ok) ok = hashRootAdd(root, field.text, value.text, when_ms);
     if (field.text.len > *longest) *longest = field.text.len;
     if (value.text.len > *longest) *longest = value.text.len;

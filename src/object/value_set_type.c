@@ -145,10 +145,10 @@ static sds setRdbCat(sds out, const void *structure, int encoding, bool compress
 /* ---- RDB, reading ---- */
 
 static bool addToTable(dict *d, slice member) {
-    return setTableTryAdd(d, member);
+    return rdbHasRoomFor(member) && setTableTryAdd(d, member);
 }
 
-/* A table of the members of a listpack; NULL when one is there twice. */
+/* A table of the members of a listpack; NULL when one is there twice, or there is no memory. */
 static dict *tableOfListpack(const uint8_t *lp) {
     dict *d = setTableCreate();
     char buf[LONG_STR_SIZE];
@@ -210,7 +210,7 @@ static bool readMembers(rdbReader *r, robj *o, uint64_t count) {
     for (uint64_t i = 0; i < count; i++) {
         rdbText t;
         if (!rdbReadText(r, &t)) return false;
-        bool added = setAdd(o, t.text, setIsTable(o) ? hashBytes(t.text.ptr, t.text.len) : 0);
+        bool added = rdbHasRoomFor(t.text) && setAdd(o, t.text, setIsTable(o) ? hashBytes(t.text.ptr, t.text.len) : 0);
         rdbTextFree(&t);
         if (!added) return false;
     }

@@ -226,6 +226,26 @@ TEST(no_memory_to_read_a_value) {
     bounds(512, 64);
 }
 
+/* A long text that comes compressed is there twice for a while: both may be refused. */
+TEST(no_memory_for_a_long_text) {
+    slice text = sliceOf(long_text, VERY_LONG);
+    for (int type = 0; type < 4; type++) {
+        double score;
+        bounds(0, 0);
+        robj *o = type == 0 ? valueListCreate(key()) : type == 1 ? makeSet(1) : type == 2 ? makeHash(1) : makeZset(1);
+        if (type == 0) valueListPush(o, LIST_TAIL, &text, 1);
+        if (type == 1) setAdd(o, text, hashOf(text));
+        if (type == 2) hashSet(o, text, hashOf(text), text, HASH_NO_TIME);
+        if (type == 3) zsetAdd(o, text, zsetHash(text), 1, 0, &score);
+        sds payload = rdbCatValue(sdsEmpty(), o, true);
+        CHECK(sdsLen(payload) < VERY_LONG / 10);
+        CHECK(readFailing(objectTypeName(o), payload, digestOf(o)) >= (type == 2 ? 4 : 2));
+        sdsFree(payload);
+        objectFree(o);
+    }
+    bounds(512, 64);
+}
+
 /* ---- Adding ---- */
 
 /* A compact set or hash that gets no memory to grow is a table from then on. */
