@@ -7,6 +7,7 @@
 # Not here    the processes of test files (runner.tcl).
 # Invariants  1. A server is a descendant of its test file's process group, so whoever ends the group ends it.
 #             2. servers is a stack: the innermost start_server is its last element and the one `r` talks to.
+#             3. A pinned setting is what ./runtest --pin says, whatever a test asks for.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -20,6 +21,7 @@ namespace eval srv {
     variable count 0
     variable stack {}
     variable slow 1
+    variable pinned {}
     variable clients
     array set clients {}
 }
@@ -133,6 +135,7 @@ proc start_server {options body} {
     set server [dict create dir $dir port $port pid $pid conf $dir/valkey.conf expect_exit 0]
     await_ready $server
     lappend srv::stack $server
+    pin_settings
     set outer_each $testing::before_each
     set testing::before_each $given(each)
     set code [catch {uplevel 1 $body} message options]
@@ -236,6 +239,32 @@ proc restart_server {} {
     dict set server pid [launch $dir [list $dir/valkey.conf {*}$srv::extra]]
     await_ready $server
     lset srv::stack end $server
+    pin_settings
+}
+
+# What ./runtest --pin asked for: settings, and dict-resizing, which is no setting but a word of DEBUG.
+proc pin_settings {} {
+    dict for {name value} $srv::pinned {
+        if {$name eq "dict-resizing"} {
+            [default_client] DEBUG DICT-RESIZING $value
+        } else {
+            [default_client] CONFIG SET $name $value
+        }
+    }
+    if {[dict size $srv::pinned]} {
+        forget_default_client
+    }
+}
+
+# The words of a CONFIG SET without the settings that are pinned.
+proc without_pinned {words} {
+    set left {}
+    foreach {name value} $words {
+        if {![dict exists $srv::pinned $name]} {
+            lappend left $name $value
+        }
+    }
+    return $left
 }
 
 # A new connection to the innermost server.
@@ -261,6 +290,12 @@ proc with_clients {names body} {
 
 # Send a command over the innermost server's default connection and return the reply.
 proc r {args} {
+    if {[dict size $srv::pinned] && [string equal -nocase [lrange $args 0 1] "CONFIG SET"]} {
+        set args [list CONFIG SET {*}[without_pinned [lrange $args 2 end]]]
+        if {[llength $args] == 2} {
+            return OK
+        }
+    }
     return [[default_client] {*}$args]
 }
 

@@ -12,6 +12,8 @@ foreach part {patience resp_client assert server} {
 }
 
 set srv::extra [lassign $argv test_file srv::binary srv::root srv::base_port srv::port_span testing::only srv::slow]
+set srv::pinned [split [expr {[info exists env(RUNTEST_PIN)] ? $env(RUNTEST_PIN) : ""}]]
+set testing::any_encoding [expr {[dict size [dict remove $srv::pinned dict-resizing]] > 0}]
 set resp::patience [expr {15 * $srv::slow}]
 set argv {}
 fconfigure stdout -buffering line

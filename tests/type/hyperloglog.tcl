@@ -57,6 +57,7 @@ start_server {each {r FLUSHALL; r CONFIG SET hll-sparse-max-bytes 3000}} {
     }
 
     test "The bytes are those that every server makes" {
+        needs_free_encodings
         r PFADD key a b c
         assert_equal [sparse \x60\xf3\x80\x50\xb1\x84\x4b\xfb\x80\x42\x5a] [r GET key]
         r PFADD key d
@@ -95,6 +96,7 @@ start_server {each {r FLUSHALL; r CONFIG SET hll-sparse-max-bytes 3000}} {
     }
 
     test "One that grows beyond hll-sparse-max-bytes becomes dense" {
+        needs_free_encodings
         add_numbers key 0 500
         assert_equal sparse [r PFDEBUG ENCODING key]
         add_numbers key 500 2500
@@ -306,6 +308,7 @@ start_server {each {r FLUSHALL; r CONFIG SET hll-sparse-max-bytes 3000}} {
     # ---- PFDEBUG and PFSELFTEST -------------------------------------------------------------------------------
 
     test "PFDEBUG DECODE shows runs" {
+        needs_free_encodings
         r PFADD key
         assert_equal Z:16384 [r PFDEBUG DECODE key]
         r PFADD key a b c
@@ -315,6 +318,7 @@ start_server {each {r FLUSHALL; r CONFIG SET hll-sparse-max-bytes 3000}} {
     }
 
     test "PFDEBUG TODENSE says whether there was something to do" {
+        needs_free_encodings
         r PFADD key a b
         assert_equal 1 [changes {assert_equal 1 [r PFDEBUG TODENSE key]}]
         assert_equal 0 [changes {assert_equal 0 [r PFDEBUG TODENSE key]}]

@@ -431,6 +431,7 @@ start_server {each {r FLUSHALL}} {
     }
 
     test "DEBUG OBJECT describes the nodes of a quicklist" {
+        needs_free_encodings
         with_config {list-max-listpack-size 2} {
             fresh key a b c
             assert_match {*encoding:quicklist * ql_nodes:2 ql_avg_node:1.50 ql_listpack_max:2 ql_compressed:0\
@@ -441,6 +442,7 @@ start_server {each {r FLUSHALL}} {
     }
 
     test "DEBUG QUICKLIST-PACKED-THRESHOLD makes shorter elements nodes of their own" {
+        needs_free_encodings
         assert_equal OK [r DEBUG QUICKLIST-PACKED-THRESHOLD 3b]
         with_config {list-max-listpack-size 2} {
             fresh key a b aa bbb c
@@ -457,6 +459,7 @@ start_server {each {r FLUSHALL}} {
     }
 
     test "DEBUG LISTPACK and QUICKLIST want values of that encoding" {
+        needs_free_encodings
         fresh key a b
         assert_match {Listpack structure*} [r DEBUG LISTPACK key]
         assert_error {ERR Not a quicklist encoded object.} {r DEBUG QUICKLIST key}
@@ -467,6 +470,7 @@ start_server {each {r FLUSHALL}} {
     }
 
     test "MEMORY USAGE of a list grows with it" {
+        needs_free_encodings
         fresh key a
         set small [r MEMORY USAGE key]
         fresh key {*}[lrepeat 5000 [string repeat x 50]]

@@ -201,6 +201,7 @@ start_server {each {r FLUSHALL}} {
     }
 
     test "XINFO STREAM tells of nodes" {
+        needs_free_encodings
         r CONFIG SET stream-node-max-entries 10
         add_entries s 1 95
         assert_equal 10 [info_of s radix-tree-keys]
@@ -316,6 +317,7 @@ start_server {each {r FLUSHALL}} {
     }
 
     test "XTRIM about drops whole nodes, within LIMIT" {
+        needs_free_encodings
         r CONFIG SET stream-node-max-entries 10
         add_entries s 1 100
         assert_equal 60 [r XTRIM s MAXLEN ~ 35]
@@ -739,6 +741,7 @@ start_server {each {r FLUSHALL}} {
     # ---- XINFO ------------------------------------------------------------------------------------------------
 
     test "XINFO STREAM" {
+        needs_free_encodings
         add_entries s 1 3
         r XDEL s 2
         assert_equal [list length 2 radix-tree-keys 1 radix-tree-nodes 2 last-generated-id 3-0 max-deleted-entry-id 2-0 \

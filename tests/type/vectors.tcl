@@ -73,6 +73,10 @@ proc in_order {type value} {
     switch -- $type {
         set { return [lsort $value] }
         hash { return [lsort -stride 2 $value] }
+        zset {
+            # A listpack is taken as it comes, even out of order: a tree has an order.
+            return [expr {$testing::any_encoding ? [lsort -stride 2 $value] : $value}]
+        }
         default { return $value }
     }
 }
@@ -113,6 +117,13 @@ proc under {settings body} {
         return [uplevel 1 $body]
     }
     return [uplevel 1 [list with_config $settings $body]]
+}
+
+# Where encodings are pinned the bytes are others, and the content says what counts.
+proc assert_same_dump {expected dump} {
+    if {!$testing::any_encoding} {
+        assert_equal [binary encode hex $expected] [binary encode hex $dump]
+    }
 }
 
 set vectors [read_vectors [file join [file dirname $test_file] vectors.txt]]
@@ -163,7 +174,8 @@ start_server {each {r FLUSHALL}} {
                 }
                 assert_equal $encoding [r OBJECT ENCODING k]
                 if {[dict exists $vector value]} {
-                    assert_equal [in_order [dict get $vector type] [dict get $vector value]] [content k]
+                    set type [dict get $vector type]
+                    assert_equal [in_order $type [dict get $vector value]] [in_order $type [content k]]
                 }
                 if {[dict exists $vector xinfo]} {
                     assert_equal [all_words [dict get $vector xinfo]] [xinfo_words k]
@@ -173,7 +185,7 @@ start_server {each {r FLUSHALL}} {
                     set again [dict get $vector again]
                 }
                 if {"order" ni [dict get $vector varies] && "lzf" ni [dict get $vector varies]} {
-                    assert_equal [binary encode hex $again] [binary encode hex [r DUMP k]]
+                    assert_same_dump $again [r DUMP k]
                 }
             }
         }
@@ -192,9 +204,12 @@ start_server {each {r FLUSHALL}} {
                     set dump [r DUMP k]
                 }
                 set made [content k]
+                if {$testing::any_encoding && [string match HYLL* $made]} {
+                    skip "the bytes of a HyperLogLog are its encoding"
+                }
                 set digest [r DEBUG DIGEST-VALUE k]
                 if {[llength [dict get $vector varies]] == 0} {
-                    assert_equal [binary encode hex [dict get $vector payload]] [binary encode hex $dump]
+                    assert_same_dump [dict get $vector payload] $dump
                 }
                 # Its own bytes, and the other server's, give the same.
                 assert_equal +OK [restore own $dump]
