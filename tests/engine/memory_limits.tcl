@@ -161,3 +161,146 @@ start_server {} {
         still_alive
     }
 }
+
+# ---- Types ----------------------------------------------------------------------------------------------------------
+
+# How many elements there are of what the tests below make: a digest of large ones takes long.
+proc how_many {} {
+    return [list [r DBSIZE] [r LLEN list] [r HLEN hash] [r SCARD set] [r ZCARD zset] [r XLEN stream] \
+        [r LLEN other] [r STRLEN hll] [r HSTRLEN hash f] [r ZSCORE zset b]]
+}
+
+# A command either does what it does without a limit, or is refused and has changed nothing.
+proc done_or_refused {command} {
+    set before [how_many]
+    set result done
+    with_clients c {
+        if {[catch {$c {*}$command} message]} {
+            assert_regexp {^(ERR|OOM) |closed|pipe|reset} [string range $message 0 200]
+            assert_equal $before [how_many]
+            set result refused
+        }
+    }
+    return $result
+}
+
+start_server {} {
+
+    test "Bits far away that cannot be had: an error, and nothing has changed" {
+        r SET small abc
+        limit_server [expr {200 * $mb}]
+        set far [expr {400 * $mb}]
+        foreach key {new small} {
+            set before [r DEBUG DIGEST-VALUE $key]
+            assert_error "OOM *" {r SETBIT $key [expr {8 * $far}] 1}
+            assert_error "OOM *" {r BITFIELD $key SET u8 0 1 SET u8 #$far 1}
+            assert_error "OOM *" {r BITFIELD $key INCRBY i64 [expr {8 * $far}] 1}
+            assert_equal $before [r DEBUG DIGEST-VALUE $key]
+        }
+        assert_equal 0 [r EXISTS new]
+        r SETBIT half [expr {8 * 120 * $mb}] 1
+        assert_error "OOM *" {r BITOP NOT other half}
+        assert_equal 0 [r EXISTS other]
+        r DEL half
+        still_alive
+    }
+}
+
+# One element of so many zeros in each type, as DUMP has it: a hundredth of that.
+set element_bytes [expr {24 * $mb}]
+set bombs {}
+start_server {} {
+    test "DUMP of large elements of zeros is small" {
+        set zeros [string repeat \0 $element_bytes]
+        foreach {name command} {
+            list {RPUSH key ZEROS}   set {SADD key ZEROS}   field {HSET key ZEROS value}   value {HSET key field ZEROS}
+            zset {ZADD key 1 ZEROS}   stream {XADD key 1-1 field ZEROS}
+        } {
+            r {*}[lmap word $command {expr {$word eq "ZEROS" ? $zeros : $word}}]
+            dict set bombs $name [r DUMP key]
+            assert_between 50000 [expr {2 * $mb}] [string length [dict get $bombs $name]]
+            r DEL key
+        }
+        unset zeros
+    }
+}
+
+foreach room {16 40 64} {
+    start_server {} {
+        test "RESTORE of large elements with room for $room MB: refused, or there" {
+            limit_server [expr {$room * $mb}]
+            dict for {name bomb} $bombs {
+                if {[catch {r RESTORE key 0 $bomb} message]} {
+                    assert_equal "$name ERR Bad data format" "$name $message"
+                    assert_equal 0 [r EXISTS key]
+                } else {
+                    assert_between $element_bytes [expr {3 * $element_bytes}] [r MEMORY USAGE key]
+                    if {[catch {r COPY key copy} message]} {
+                        assert_match "OOM *" $message
+                    }
+                    r DEL key copy
+                }
+                assert_equal "$name PONG" "$name [r PING]"
+            }
+            still_alive
+        }
+    }
+}
+
+start_server {} {
+
+    test "Large elements of each type: done, or refused and nothing has changed" {
+        set large [string repeat x $mb]
+        foreach name {list hash set zset stream} command {
+            {RPUSH list a b} {HSET hash f v n 1} {SADD set 1 2} {ZADD zset 1 a} {XADD stream 1-1 f v}
+        } {
+            r {*}$command
+        }
+        r XGROUP CREATE stream group 0
+        limit_server [expr {24 * $mb}]
+        set done 0
+        set refused 0
+        foreach i {0 1} {
+            foreach command [list \
+                [list RPUSH list $i$large] [list LPUSH list $i$large $large] [list LSET list 0 $large] \
+                [list LINSERT list BEFORE b $large] {LMOVE list other RIGHT LEFT} {COPY list copied} \
+                [list HSET hash f $i$large g $large] [list HSET hash $i$large v] [list HSETNX hash m$i $large] \
+                {COPY hash copied} [list SADD set $i$large 3] {SUNIONSTORE stored set set} {SMOVE set other:set 3} \
+                [list ZADD zset 1 $i$large 2 b] [list ZINCRBY zset 1 x$large] {ZUNIONSTORE stored:z 2 zset zset} \
+                {ZRANGESTORE stored:r zset 0 -1} [list XADD stream * f $large] [list XADD stream * $large v] \
+                [list XGROUP CREATE stream $i$large 0] [list XREADGROUP GROUP group $i$large STREAMS stream >] \
+                {COPY stream copied:s} {SORT list ALPHA STORE sorted} [list PFADD hll $large] \
+            ] {
+                incr [done_or_refused $command]
+                assert_equal PONG [r PING]
+            }
+            r UNLINK copied stored stored:z stored:r copied:s sorted other
+        }
+        assert {$done > 10 && $refused > 10}
+        still_alive
+    }
+}
+
+start_server {} {
+
+    test "COPY of many large blocks, with room for nearly all of them" {
+        set large [string repeat x [expr {2 * $mb + 100}]]
+        for {set i 0} {$i < 8} {incr i} {
+            r RPUSH list $large
+            r HSET hash $i $large
+        }
+        foreach key {list hash} {
+            set usage [r MEMORY USAGE $key SAMPLES 0]
+            foreach percent {95 100 101 103 106 110 115 120 125 130 140} {
+                limit_server [expr {$usage * $percent / 100}]
+                if {[catch {r COPY $key copy} message]} {
+                    assert_match "OOM *" $message
+                } else {
+                    assert_equal [r MEMORY USAGE $key SAMPLES 0] [r MEMORY USAGE copy SAMPLES 0]
+                }
+                r DEL copy
+            }
+        }
+        still_alive
+    }
+}
