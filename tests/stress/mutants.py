@@ -135,6 +135,8 @@ class Mutants:
         self.known = {name.decode().lower() for name in names}
         self.reading = {name.decode().lower() for name in
                         server.ask([b"COMMAND", b"LIST", b"FILTERBY", b"ACLCAT", b"read"])[1]}
+        # A field whose time is over is there until the timer comes, which is none of the commands' doing.
+        server.ask([b"DEBUG", b"SET-ACTIVE-EXPIRE", b"0"])
         self.values = [bytes(payload[:-FOOT]) for _, payload in self.modules["vectors"].read_payloads()]
         self.settings = {}
         for module in self.modules.values():

@@ -173,6 +173,10 @@ start_server {each {r FLUSHALL}} {
         assert_equal {0 1 2} [r GEOSEARCH key FROMLONLAT 0 0 BYRADIUS 100 km COUNT 3]
         assert_equal {49 48 47} [r GEOSEARCH key FROMLONLAT 0 0 BYRADIUS 100 km COUNT 3 DESC]
         assert_equal 3 [llength [r GEOSEARCH key FROMLONLAT 0 0 BYRADIUS 100 km COUNT 3 ANY]]
+        # The first cell is not the nearest: what comes first is not sorted, unless it is asked for.
+        r GEOADD mixed 0.3 0 far 0.31 0 farther 0.1 0 near 0.2 0 middle
+        assert_equal {near middle} [r GEOSEARCH mixed FROMLONLAT 0.305 0 BYRADIUS 100 km COUNT 2 ANY]
+        assert_equal {middle near} [r GEOSEARCH mixed FROMLONLAT 0.305 0 BYRADIUS 100 km COUNT 2 ANY ASC]
         assert_equal 50 [llength [r GEOSEARCH key FROMLONLAT 0 0 BYRADIUS 100 km COUNT 9223372036854775807]]
     }
 
@@ -188,6 +192,12 @@ start_server {each {r FLUSHALL}} {
                     [r GEOSEARCH key FROMLONLAT 0.1 0.02 BYRADIUS 100 km COUNT $count $order]
             }
         }
+    }
+
+    test "Places of the same distance stand as they were found, either way" {
+        r GEOADD key 1 1 c 1 1 a 1 1 b 1.1 1 d
+        assert_equal {a b c d} [r GEOSEARCH key FROMLONLAT 1 1 BYRADIUS 100 km ASC]
+        assert_equal {d a b c} [r GEOSEARCH key FROMLONLAT 1 1 BYRADIUS 100 km DESC]
     }
 
     foreach limit {0 1000} {

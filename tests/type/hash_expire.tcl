@@ -138,6 +138,8 @@ start_server {each {
         assert_error {ERR invalid expire time in 'hexpire' command} {r HEXPIRE hash 9223372036854775807 FIELDS 1 a}
         assert_error {ERR invalid expire time in 'hpexpire' command} {r HPEXPIRE hash 9223372036854775807 FIELDS 1 a}
         assert_error {ERR invalid expire time in 'hexpireat' command} {r HEXPIREAT hash 9223372036854776 FIELDS 1 a}
+        assert_equal 1 [r HEXPIREAT hash 9223372036854775 FIELDS 1 a]
+        assert_equal 9223372036854775000 [r HPEXPIRETIME hash FIELDS 1 a]
         assert_equal 1 [r HPEXPIREAT hash 9223372036854775807 FIELDS 1 a]
         assert_equal 9223372036854775807 [r HPEXPIRETIME hash FIELDS 1 a]
     }

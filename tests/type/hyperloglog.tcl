@@ -191,6 +191,12 @@ start_server {each {r FLUSHALL; r CONFIG SET hll-sparse-max-bytes 3000}} {
         assert_near 5002 [r PFCOUNT small]
         r PFMERGE big other
         assert_equal dense [r PFDEBUG ENCODING big]
+        add_numbers dense:two 0 10
+        r PFDEBUG TODENSE dense:two
+        r PFADD sparse c
+        r PFMERGE into dense:two sparse
+        assert_equal dense [r PFDEBUG ENCODING into]
+        assert_near 11 [r PFCOUNT into]
     }
 
     test "PFMERGE of sparse ones may become dense" {

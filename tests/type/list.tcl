@@ -68,7 +68,7 @@ start_server {each {r FLUSHALL}} {
                 fresh key a b c d e
                 foreach {start end elements} {
                     0 -1 {a b c d e}   1 3 {b c d}   -2 -1 {d e}   -100 1 {a b}   3 100 {d e}
-                    3 2 {}   5 9 {}   2 2 c   -1 -2 {}   -9223372036854775808 9223372036854775807 {a b c d e}
+                    0 5 {a b c d e}   4 5 e   3 2 {}   5 9 {}   5 5 {}   2 2 c   -1 -2 {}   -9223372036854775808 9223372036854775807 {a b c d e}
                 } {
                     assert_equal $elements [r LRANGE key $start $end]
                 }
@@ -108,6 +108,11 @@ start_server {each {r FLUSHALL}} {
                 r LREM key 0 b
                 assert_equal 1 [r LREM key 0 c]
                 assert_equal 0 [r EXISTS key]
+                fresh key a 1 a 2 a 3 a 4 a
+                assert_equal 1 [r LREM key -1 a]
+                assert_equal {a 1 a 2 a 3 a 4} [all key]
+                assert_equal 3 [r LREM key -3 a]
+                assert_equal {a 1 2 3 4} [all key]
             }
 
             test "LTRIM keeps what lies between start and end ($encoding)" {

@@ -256,6 +256,18 @@ start_server {each {
         }
     }
 
+    test "The longest integer of an intset, of either sign, decides what a word makes of it" {
+        foreach {integers expected} {{-100 5} hashtable   {-5 1000} hashtable   {-10 100} listpack   {100 101} listpack} {
+            limits 512 128 3
+            r DEL set
+            r SADD set {*}$integers
+            assert_equal intset [encoding]
+            r SADD set x
+            assert_equal "$integers $expected" "$integers [encoding]"
+            assert_same_set [list {*}$integers x] [r SMEMBERS set]
+        }
+    }
+
     # ---- SISMEMBER, SMISMEMBER, SMEMBERS ----------------------------------------------------------------------
 
     test "Reading a missing key finds nothing" {
@@ -768,6 +780,9 @@ start_server {each {
             {SPOP set 1} 1
             {SPOP set 9} 1
             {SPOP set} 0
+            {SADD many 1 2 3 4 5 6 7 8 9} 9
+            {SPOP many 2} 2
+            {SPOP many 6} 6
         } {
             set before [changes]
             r {*}$command

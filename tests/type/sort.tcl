@@ -455,4 +455,13 @@ start_server {each {r FLUSHALL} env {LC_ALL C}} {
         assert_equal list [r COMMAND GETKEYS SORT_RO list STORE to]
         assert_equal {{list {RO access}} {to {OW update}}} [r COMMAND GETKEYSANDFLAGS SORT list STORE to]
     }
+
+    test "Each element that is stored is a change" {
+        r RPUSH key 3 1 2
+        foreach {changes command} {3 {SORT key STORE to}   1 {SORT nothing STORE to}   0 {SORT nothing STORE to}   0 {SORT key}} {
+            set before [info_field rdb_changes_since_last_save]
+            r {*}$command
+            assert_equal "$changes $command" "[expr {[info_field rdb_changes_since_last_save] - $before}] $command"
+        }
+    }
 }

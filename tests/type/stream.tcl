@@ -373,6 +373,8 @@ start_server {each {r FLUSHALL}} {
         }
         r XSETID s 9 MAXDELETEDID 8
         assert_error "ERR The ID specified in XSETID is smaller than current max_deleted_entry_id" {r XSETID s 7}
+        assert_equal OK [r XSETID s 8]
+        assert_equal OK [r XSETID s 8 ENTRIESADDED 3 MAXDELETEDID 8]
         r SET t text
         assert_error $wrong_type {r XSETID t 1}
     }
@@ -652,6 +654,63 @@ start_server {each {r FLUSHALL}} {
         assert_equal {} [r XCLAIM s g d 10000000 1]
     }
 
+    test "Reading the history delivers again" {
+        add_entries s 1 3
+        r XGROUP CREATE s g 0
+        r XREADGROUP GROUP g c STREAMS s >
+        assert_equal {2-0 3-0} [ids [lindex [r XREADGROUP GROUP g c STREAMS s 1] 0 1]]
+        assert_equal {1 2 2} [lmap entry [r XPENDING s g - + 10] {lindex $entry 3}]
+        r XREADGROUP GROUP g c COUNT 1 STREAMS s 0
+        assert_equal {2 2 2} [lmap entry [r XPENDING s g - + 10] {lindex $entry 3}]
+    }
+
+    test "XREADGROUP behind the last possible id reads what is new" {
+        add_entries s 1 2
+        r XGROUP CREATE s g 0
+        set last 18446744073709551615-18446744073709551615
+        assert_equal {1-0 2-0} [ids [lindex [r XREADGROUP GROUP g c STREAMS s $last] 0 1]]
+        assert_equal (nil) [r XREADGROUP GROUP g c STREAMS s $last]
+    }
+
+    test "XCLAIM and XAUTOCLAIM make a consumer active where they give it something" {
+        add_entries s 1 2
+        r XGROUP CREATE s g 0
+        r XREADGROUP GROUP g c STREAMS s >
+        foreach command {{XCLAIM s g d 0 9} {XAUTOCLAIM s g d 1000000 0}} {
+            r {*}$command
+            assert_equal -1 [dict get [lindex [r XINFO CONSUMERS s g] 1] inactive]
+        }
+        foreach {name command} {e {XCLAIM s g e 0 1} f {XAUTOCLAIM s g f 0 0}} {
+            r {*}$command
+            assert_equal $name [dict get [lindex [r XINFO CONSUMERS s g] end] name]
+            assert_between 0 100000 [dict get [lindex [r XINFO CONSUMERS s g] end] inactive]
+        }
+    }
+
+    test "XAUTOCLAIM looks at ten entries for each that it may claim" {
+        add_entries s 1 12
+        r XGROUP CREATE s g 0
+        r XREADGROUP GROUP g c STREAMS s >
+        r XCLAIM s g c 0 10 12 IDLE 5000000 JUSTID
+        assert_equal {11-0 10-0 {}} [r XAUTOCLAIM s g d 4000000 0 COUNT 1 JUSTID]
+        assert_equal {11-0 {} {}} [r XAUTOCLAIM s g d 4000000 0 COUNT 1 JUSTID]
+        assert_equal {0-0 12-0 {}} [r XAUTOCLAIM s g d 4000000 11 COUNT 1 JUSTID]
+    }
+
+    test "What is delivered, claimed or set is a change" {
+        r XGROUP CREATE s g 0 MKSTREAM
+        foreach {changes command} {
+            1 {XADD s 1-0 f v}   1 {XADD s 2-0 f v}   1 {XADD s 3-0 f v}   2 {XREADGROUP GROUP g c STREAMS s >}
+            1 {XREADGROUP GROUP g c STREAMS s 0}   2 {XACK s g 1-0 2-0 9-0}   0 {XACK s g 1-0}
+            2 {XCLAIM s g d 0 3-0 LASTID 1-0}   1 {XCLAIM s g d 0 9-0 LASTID 7-0}   0 {XCLAIM s g d 0 9-0}
+            2 {XDEL s 1-0 2-0 9-0}   0 {XDEL s 1-0}   1 {XTRIM s MAXLEN 0}   0 {XTRIM s MAXLEN 0}
+        } {
+            set before [info_field rdb_changes_since_last_save]
+            r {*}$command
+            assert_equal "$changes $command" "[expr {[info_field rdb_changes_since_last_save] - $before}] $command"
+        }
+    }
+
     test "XCLAIM sets times and counts" {
         add_entries s 1 3
         r XGROUP CREATE s g 0
@@ -665,6 +724,7 @@ start_server {each {r FLUSHALL}} {
         assert_equal 1 [llength [r XPENDING s g IDLE 10000000 - + 10]]
         r XCLAIM s g c 0 3 TIME 99999999999999
         assert_between 0 100000 [lindex [r XPENDING s g 3 3 1] 0 2]
+        assert_between 1 9999999999999 [lindex [dict get [lindex [dict get [r XINFO STREAM s FULL] groups] 0] pending] 2 2]
     }
 
     test "XCLAIM FORCE makes entries pending that were not" {

@@ -59,6 +59,9 @@ foreach encoding {listpack skiplist} {
         assert_equal 2 [r ZADD key LT CH 4 a 7 b 1 c]
         assert_equal {c 1 a 4 b 6} [r ZRANGE key 0 -1 WITHSCORES]
         assert_equal 0 [r ZADD key XX GT 9 d]
+        assert_equal (nil) [r ZADD key GT INCR 0 a]
+        assert_equal (nil) [r ZADD key LT INCR 0 a]
+        assert_equal 4.5 [r ZADD key GT INCR 0.5 a]
     }
 
     test "$encoding: ZADD with INCR adds and gives the score, null where it does nothing" {
@@ -616,6 +619,26 @@ foreach encoding {listpack skiplist} {
         }
         assert_equal x [r GET text]
         assert_error $wrong_type {r GET key}
+    }
+
+    test "Scores are read before the key" {
+        r SET text x
+        assert_error "ERR value is not a valid float" {r ZADD text x a}
+        assert_error "ERR value is not a valid float" {r ZINCRBY text x a}
+        assert_error "ERR value is not a valid float" {r ZADD key 1 a x b}
+        assert_equal 0 [r EXISTS key]
+    }
+
+    test "Each member that comes, changes or goes is a change" {
+        foreach {changes command} {
+            3 {ZADD key 1 a 2 b 3 c}   2 {ZADD key 1 a 5 b 4 d}   0 {ZADD key 1 a}   0 {ZADD key NX 9 a}   1 {ZINCRBY key 1 a}
+            0 {ZADD key GT 1 a}   2 {ZREM key a b x}   0 {ZREM key x}   1 {ZPOPMIN key}   0 {ZPOPMIN key 0}
+            2 {ZADD key 1 e 2 f}   2 {ZREMRANGEBYRANK key 0 1}   0 {ZREMRANGEBYSCORE key 100 200}   1 {ZPOPMAX key 9}
+        } {
+            set before [info_field rdb_changes_since_last_save]
+            r {*}$command
+            assert_equal "$changes $command" "[expr {[info_field rdb_changes_since_last_save] - $before}] $command"
+        }
     }
 
     test "A large set: ranks, ranges and its end" {

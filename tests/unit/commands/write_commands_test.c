@@ -154,6 +154,7 @@ static const example examples[] = {
     {"hsetex a ex 100 fields 1 f 1", "hgetex a persist fields 1 f", true, "hpersist a;"},
     {"hset a f 1 g 1", "hgetex a pxat 1 fields 1 f", true, "hexpired a;"},
     {"hset a f 1", "hgetex a fields 1 f", false, ""},
+    {"hset a f 1", "hgetex a persist fields 1 f", false, ""},
     {"", "hsetex a fields 1 f 1", true, "hset a;"},
     {"hset a f 1", "hsetex a ex 100 fields 1 f 1", true, "hset a;hexpire a;"},
     {"hset a f 1", "hsetex a pxat 1 fields 1 f 1", true, "hset a;hexpire a;hexpired a;del a;"},
