@@ -544,6 +544,39 @@ TEST(write_commands_tell_what_they_change) {
     clientFree(c);
 }
 
+static int ready_seen;
+
+static void sawReady(serverDb *db, hashedKey key, int type) {
+    unused(db), unused(key), unused(type);
+    ready_seen++;
+}
+
+/* Who waits for a key hears of it when it comes, and of a stream when it has more, or loses a group. */
+TEST(write_commands_tell_of_keys_that_others_wait_for) {
+    static const struct {
+        const char *setup, *line;
+        int ready;
+    } cases[] = {
+        {"", "rpush a x", 1},
+        {"", "zadd a 1 x", 1},
+        {"", "xadd a 1-0 f v", 1},
+        {"xadd a 1-0 f v", "xadd a 2-0 f v", 1},
+        {"xadd a 1-0 f v", "xadd a 1-0 f v", 0},
+        {"xadd a 1-0 f v|xgroup create a g 0", "xgroup destroy a g", 1},
+        {"xadd a 1-0 f v", "xgroup destroy a g", 0},
+        {"", "sadd a x", 0},
+    };
+    client *c = startUp();
+    storeObserveReady(sawReady);
+    for (size_t i = 0; i < array_len(cases); i++) {
+        runSetup(c, cases[i].setup);
+        ready_seen = 0;
+        sdsFree(runLine(c, cases[i].line));
+        if (!CHECK_EQ_INT(ready_seen, cases[i].ready)) printf("    %s -> %s\n", cases[i].setup, cases[i].line);
+    }
+    clientFree(c);
+}
+
 /* Whether the line begins with the command's name, a subcommand's with both words. */
 static bool isOf(const char *line, const serverCommand *cmd) {
     const char *name = cmd->fullname;
