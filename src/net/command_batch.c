@@ -27,20 +27,13 @@
 #include "io_threads.h"
 #include "memory_gate.h"
 #include "memory_prefetch.h"
-#include "net_stats.h"
 #include "panic.h"
+#include "record_prefetch.h"
 #include "session_output.h"
-
-#include <string.h>
 
 #define COMMANDS_WITHOUT_PREFETCH 16 /* batch length when prefetching is off */
 #define DEBUG_CHECK_CLIENTS_MAX 64
 #define SERVED_AT_ONCE 16 /* commands of one client, while a long one lets others in between */
-
-typedef struct batchItem {
-    client *c;
-    parsedCommand *req;
-} batchItem;
 
 static struct {
     client *head, *tail; /* ready clients */
@@ -135,114 +128,23 @@ static parsedCommand *nextRecord(const requestBlock **b, const parsedCommand *p)
 }
 
 /* Take the next commands of the queue's first clients, without changing anything. */
-static size_t collect(batchItem *items, size_t max) {
+static size_t collect(recordItem *items, size_t max) {
     size_t n = 0;
     for (client *c = queue.head; c && n < max; c = c->next_ready) {
         if (!batchMayExecute(c)) continue;
         const requestBlock *b = c->blocks_head;
         for (parsedCommand *p = b->current; p && n < max; p = nextRecord(&b, p)) {
             prefetchRead(p);
-            items[n++] = (batchItem){c, p};
+            items[n++] = (recordItem){c, p};
         }
     }
     return n;
-}
-
-/* The keys of a batch, each once: a hot key that many clients ask for is fetched for all of them. */
-typedef struct keyBatch {
-    dictLookup lookups[DICT_PREFETCH_MAX];
-    size_t n;
-    uint64_t seen; /* a bit for the top six bits of each hash */
-} keyBatch;
-
-/* The lookup of a key that is there already, or NULL. */
-static dictLookup *findKey(keyBatch *keys, const dict *d, uint64_t hash) {
-    if (likely(!(keys->seen & 1ull << (hash >> 58)))) return NULL;
-    for (size_t i = 0; i < keys->n; i++)
-        if (keys->lookups[i].hash == hash && keys->lookups[i].d == d) return &keys->lookups[i];
-    return NULL;
-}
-
-static void addKey(keyBatch *keys, const dict *d, slice name, uint64_t hash, bool skip_value) {
-    if (findKey(keys, d, hash)) return;
-    keys->seen |= 1ull << (hash >> 58);
-    dictLookup *l = &keys->lookups[keys->n++];
-    l->d = d;
-    l->key = name;
-    l->hash = hash;
-    l->skip_value = skip_value;
-    prefetchRead(name.ptr);
 }
 
 /* Main does not touch a value that is replaced, nor one that another thread sends. What main itself sends it had
  * better have asked for early. */
 static bool sentElsewhere(const client *c) {
     return client_settings.offload && c->stream->home != ioThreadActing();
-}
-
-/* A command whose elements are to be fetched when its first key has been found. */
-typedef struct insideItem {
-    const parsedCommand *req;
-    const dictLookup *key;
-} insideItem;
-
-/* From the keys on into their values' own tables: the lines that the walk over the keys has asked for say which table
- * that is; those of all tables are asked for before the first is walked. */
-static __attribute__((noinline)) void prefetchElements(const insideItem *items, size_t n, size_t max) {
-    dictLookup lookups[DICT_PREFETCH_MAX];
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++) {
-        const robj *o = items[i].key->entry;
-        const dict *table = o ? objectElements(o) : NULL;
-        if (!table) continue;
-        prefetchRead(table);
-        const requestKey *e = requestElements(items[i].req);
-        uint32_t elements = requestElementCount(items[i].req);
-        /* A command with more than the batch holds fetches them by itself. */
-        if (elements > max - count) continue;
-        for (uint32_t k = 0; k < elements; k++)
-            lookups[count++] = (dictLookup){.d = table, .key = items[i].req->argv[e[k].index], .hash = e[k].hash};
-    }
-    if (count == 0) return;
-    dictPrefetch(lookups, count);
-    net_stats.prefetch_entries += (long long)count;
-}
-
-/* Walk the keys of all items through their dicts. Commands with more keys than the batch holds fetch the rest by
- * themselves. */
-static void prefetchBatch(const batchItem *items, size_t n, size_t max_keys) {
-    keyBatch keys;
-    insideItem inside[DICT_PREFETCH_MAX];
-    keys.n = 0;
-    keys.seen = 0;
-    size_t covered = 0; /* keys asked for, a hot one as often as it stands in the batch */
-    size_t inside_count = 0;
-    const client *last = NULL;
-    bool elsewhere = false;
-    for (size_t i = 0; i < n; i++) prefetchRead(items[i].req->argv);
-    for (size_t i = 0; i < n && keys.n < max_keys; i++) {
-        parsedCommand *p = items[i].req;
-        if (p->nkeys == 0 || p->nkeys > max_keys - keys.n || p->flags & REQ_PREFETCHED) continue;
-        if (items[i].c != last) {
-            last = items[i].c;
-            elsewhere = sentElsewhere(last);
-        }
-        bool skip_value = elsewhere || p->cmd->flags & CMD_BUILDS_VALUE;
-        for (uint32_t k = 0; k < p->nkeys; k++)
-            addKey(&keys, dbDict(items[i].c->db, p->slot), p->argv[p->keys[k].index], p->keys[k].hash, skip_value);
-        if (p->flags & REQ_ELEMENTS) {
-            dictLookup *l = findKey(&keys, dbDict(items[i].c->db, p->slot), p->keys[0].hash);
-            l->skip_value = false;
-            inside[inside_count++] = (insideItem){p, l};
-        }
-        covered += p->nkeys;
-        p->flags |= REQ_PREFETCHED;
-    }
-    if (covered == 0) return;
-    if (keys.n > 1 || inside_count) dictPrefetch(keys.lookups, keys.n); /* one walk has nothing to overlap with */
-    net_stats.prefetch_batches++;
-    net_stats.prefetch_entries += (long long)covered;
-    if (inside_count) prefetchElements(inside, inside_count, DICT_PREFETCH_MAX);
 }
 
 static void returnBlock(client *c) {
@@ -279,7 +181,7 @@ static void settleHead(client *c) {
 }
 
 /* Execute one item; false when it waits for main's own thread, and with it everything behind it. */
-static bool executeItem(const batchItem *item, monotime *now, size_t *ran) {
+static bool executeItem(const recordItem *item, monotime *now, size_t *ran) {
     client *c = item->c;
     switch (processCommand(c, item->req, now)) {
     case CALL_DONE:
@@ -293,12 +195,12 @@ static bool executeItem(const batchItem *item, monotime *now, size_t *ran) {
     return true;
 }
 
-static bool isNext(const batchItem *item) {
+static bool isNext(const recordItem *item) {
     const requestBlock *b = item->c->blocks_head;
     return b && b->current == item->req;
 }
 
-static size_t executeItems(const batchItem *items, size_t n) {
+static size_t executeItems(const recordItem *items, size_t n) {
     monotime now = clockTicks(), told = now; /* when storeNowMs() was set */
     size_t ran = 0;
     queue.open = true;
@@ -386,7 +288,7 @@ size_t batchExecute(size_t max) {
     assertMainRole();
     serverAssert(!queue.open);
     debugCheckBatch();
-    batchItem items[DICT_PREFETCH_MAX];
+    recordItem items[DICT_PREFETCH_MAX];
     size_t ran = 0;
     queue.for_main = false;
     while (queue.head && ran < max && !queue.for_main) {
@@ -399,7 +301,7 @@ size_t batchExecute(size_t max) {
         }
         storeSetNowMs(clockWallMs());
         memoryGateBatch();
-        if (prefetch && n > 1) prefetchBatch(items, n, size);
+        if (prefetch && n > 1) recordsPrefetch(items, n, size, sentElsewhere);
         size_t done = executeItems(items, n);
         ran += done ? done : 1;
     }
@@ -413,7 +315,7 @@ static size_t serveClient(client *c, size_t max) {
     monotime now = clockTicks();
     size_t ran = 0;
     while (ran < max && batchMayExecute(c) && c->blocks_head) {
-        const batchItem item = {c, c->blocks_head->current};
+        const recordItem item = {c, c->blocks_head->current};
         size_t before = ran;
         if (!executeItem(&item, &now, &ran) || ran == before) break;
     }

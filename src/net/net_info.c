@@ -18,6 +18,7 @@
 #include "net.h"
 #include "net_settings.h"
 #include "net_stats.h"
+#include "record_prefetch.h"
 
 #include <stdio.h>
 
@@ -61,7 +62,7 @@ static void resetStats(void) {
     /* What the balance of threads is judged by stays. */
     net_stats.lent_commands = 0;
     net_stats.connections_received = net_stats.rejected_connections = 0;
-    net_stats.prefetch_batches = net_stats.prefetch_entries = 0;
+    prefetch_stats = (prefetchStats){0};
     net_stats.cycles = net_stats.cycle_ns = net_stats.command_cycles_ns = 0;
     clientEvictionResetStats();
 }
@@ -116,8 +117,8 @@ static void threads(infoOut *o) {
     infoLine(o, "io_threaded_freed_objects:%llu", (unsigned long long)io.freed);
     infoLine(o, "io_threaded_accept_processed:0"); /* main accepts */
     infoLine(o, "io_threaded_poll_processed:%llu", (unsigned long long)io.polls);
-    infoLine(o, "io_threaded_total_prefetch_batches:%lld", net_stats.prefetch_batches);
-    infoLine(o, "io_threaded_total_prefetch_entries:%lld", net_stats.prefetch_entries);
+    infoLine(o, "io_threaded_total_prefetch_batches:%lld", prefetch_stats.batches);
+    infoLine(o, "io_threaded_total_prefetch_entries:%lld", prefetch_stats.entries);
     infoLine(o, "main_role_moves:%llu", (unsigned long long)mainRoleMoves());
     infoLine(o, "main_role_lent_commands:%lld", net_stats.lent_commands);
 }

@@ -10,7 +10,6 @@
 
 typedef struct netStats {
     long long connections_received, rejected_connections;
-    long long prefetch_batches, prefetch_entries;
     uint64_t cycles, cycle_ns, command_cycles_ns; /* eventloop_* */
     uint64_t main_active_ns;                      /* worked by main's own thread */
     uint64_t busy_ns;                             /* worked by main, on any thread; never set back */

@@ -9,6 +9,7 @@
 #include "engine_settings.h"
 #include "log.h"
 #include "panic.h"
+#include "record_prefetch.h"
 #include "sessions.h"
 #include "unit.h"
 #include "zmalloc.h"
@@ -174,12 +175,12 @@ TEST(batch_prefetch_goes_on_into_values) {
     wire = catWords(wire, "ELEMENTS text a");
     wire = catWords(wire, "ELEMENTS nosuch a");
     wire = catWords(wire, "ELEMENTS members");
-    long long entries = net_stats.prefetch_entries;
+    long long entries = prefetch_stats.entries;
     tables_asked = 0;
     fixtureSend(peer, wire, sdsLen(wire));
     sdsFree(fixtureReceiveBytes(peer, 6 * 5));
     CHECK_EQ_INT(tables_asked, 2);
-    CHECK_EQ_INT(net_stats.prefetch_entries - entries, 6 + 5);
+    CHECK_EQ_INT(prefetch_stats.entries - entries, 6 + 5);
 
     /* More than are hashed ahead, and than a batch holds. */
     sdsFree(wire);
@@ -208,11 +209,11 @@ TEST(batch_prefetch_is_counted) {
     } cases[] = {{0, 0, 0}, {1, 0, 0}, {16, 2, 32}, {32, 1, 32}, {128, 1, 32}};
     for (size_t i = 0; i < array_len(cases); i++) {
         engine_settings.prefetch_batch_max_size = cases[i].size;
-        long long batches = net_stats.prefetch_batches, entries = net_stats.prefetch_entries;
+        long long batches = prefetch_stats.batches, entries = prefetch_stats.entries;
         fixtureSend(peer, wire, sdsLen(wire));
         sdsFree(fixtureReceiveBytes(peer, 32 * 5));
-        CHECK_EQ_INT(net_stats.prefetch_batches - batches, cases[i].batches);
-        CHECK_EQ_INT(net_stats.prefetch_entries - entries, cases[i].entries);
+        CHECK_EQ_INT(prefetch_stats.batches - batches, cases[i].batches);
+        CHECK_EQ_INT(prefetch_stats.entries - entries, cases[i].entries);
     }
     engine_settings.prefetch_batch_max_size = 16;
     sdsFree(wire);

@@ -1,0 +1,109 @@
+/* record_prefetch.c -- the keys of many commands, and what they look up in those keys' values, asked for at once.
+ *
+ * Commands that will run one after another, of many clients or of one transaction, would miss the cache one after
+ * another: at the bucket, at the entry, and again in the value's own table. Here they do so together.
+ *
+ * Not here    how a walk overlaps (ds/memory_prefetch.c); which commands run next (net/command_batch.c).
+ * Owns        nothing but counters.
+ * Threads     main.
+ * Invariants  1. Hints never change a reply: without them every command does the same.
+ * Tests       tests/unit/net/command_batch_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "record_prefetch.h"
+
+#include "command_table.h"
+#include "memory_prefetch.h"
+#include "panic.h"
+
+prefetchStats prefetch_stats;
+
+/* The keys of a batch, each once: a hot key that many clients ask for is fetched for all of them. */
+typedef struct keyBatch {
+    dictLookup lookups[DICT_PREFETCH_MAX];
+    size_t n;
+    uint64_t seen; /* a bit for the top six bits of each hash */
+} keyBatch;
+
+/* The lookup of a key that is there already, or NULL. */
+static dictLookup *findKey(keyBatch *keys, const dict *d, uint64_t hash) {
+    if (likely(!(keys->seen & 1ull << (hash >> 58)))) return NULL;
+    for (size_t i = 0; i < keys->n; i++)
+        if (keys->lookups[i].hash == hash && keys->lookups[i].d == d) return &keys->lookups[i];
+    return NULL;
+}
+
+static void addKey(keyBatch *keys, const dict *d, slice name, uint64_t hash, bool skip_value) {
+    if (findKey(keys, d, hash)) return;
+    keys->seen |= 1ull << (hash >> 58);
+    dictLookup *l = &keys->lookups[keys->n++];
+    l->d = d;
+    l->key = name;
+    l->hash = hash;
+    l->skip_value = skip_value;
+    prefetchRead(name.ptr);
+}
+
+/* A command whose elements are to be fetched when its first key has been found. */
+typedef struct insideItem {
+    const parsedCommand *req;
+    const dictLookup *key;
+} insideItem;
+
+/* From the keys on into their values' own tables: the lines that the walk over the keys has asked for say which table
+ * that is; those of all tables are asked for before the first is walked. */
+static __attribute__((noinline)) void prefetchElements(const insideItem *items, size_t n, size_t max) {
+    dictLookup lookups[DICT_PREFETCH_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        const robj *o = items[i].key->entry;
+        const dict *table = o ? objectElements(o) : NULL;
+        if (!table) continue;
+        prefetchRead(table);
+        const requestKey *e = requestElements(items[i].req);
+        uint32_t elements = requestElementCount(items[i].req);
+        /* A command with more than the batch holds fetches them by itself. */
+        if (elements > max - count) continue;
+        for (uint32_t k = 0; k < elements; k++)
+            lookups[count++] = (dictLookup){.d = table, .key = items[i].req->argv[e[k].index], .hash = e[k].hash};
+    }
+    if (count == 0) return;
+    dictPrefetch(lookups, count);
+    prefetch_stats.entries += (long long)count;
+}
+
+void recordsPrefetch(const recordItem *items, size_t n, size_t max_keys, recordSentElsewhere *sent_elsewhere) {
+    assertMainRole();
+    keyBatch keys;
+    insideItem inside[DICT_PREFETCH_MAX];
+    keys.n = 0;
+    keys.seen = 0;
+    size_t covered = 0; /* keys asked for, a hot one as often as it stands in the batch */
+    size_t inside_count = 0;
+    const client *last = NULL;
+    bool elsewhere = false;
+    for (size_t i = 0; i < n; i++) prefetchRead(items[i].req->argv);
+    for (size_t i = 0; i < n && keys.n < max_keys; i++) {
+        parsedCommand *p = items[i].req;
+        if (p->nkeys == 0 || p->nkeys > max_keys - keys.n || p->flags & REQ_PREFETCHED) continue;
+        if (items[i].c != last) {
+            last = items[i].c;
+            elsewhere = sent_elsewhere && sent_elsewhere(last);
+        }
+        bool skip_value = elsewhere || p->cmd->flags & CMD_BUILDS_VALUE;
+        for (uint32_t k = 0; k < p->nkeys; k++)
+            addKey(&keys, dbDict(items[i].c->db, p->slot), p->argv[p->keys[k].index], p->keys[k].hash, skip_value);
+        if (p->flags & REQ_ELEMENTS) {
+            dictLookup *l = findKey(&keys, dbDict(items[i].c->db, p->slot), p->keys[0].hash);
+            l->skip_value = false;
+            inside[inside_count++] = (insideItem){p, l};
+        }
+        covered += p->nkeys;
+        p->flags |= REQ_PREFETCHED;
+    }
+    if (covered == 0) return;
+    if (keys.n > 1 || inside_count) dictPrefetch(keys.lookups, keys.n); /* one walk has nothing to overlap with */
+    prefetch_stats.batches++;
+    prefetch_stats.entries += (long long)covered;
+    if (inside_count) prefetchElements(inside, inside_count, DICT_PREFETCH_MAX);
+}
