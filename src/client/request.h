@@ -29,6 +29,7 @@ enum {
     REQ_LARGE = 1024,            /* what is made of its arguments must not be taken for granted (command_memory.h) */
     REQ_SCATTERED = 2048,        /* some arguments lie in allocations of their own: there is no wire form */
     REQ_ELEMENTS = 4096,         /* hashes of elements stand behind the keys (requestElements()) */
+    REQ_QUEUED = 8192,           /* it waits in a transaction: its value stays with it */
 
     REQ_MALFORMED = REQ_BAD_ARITY | REQ_PROTOCOL_ERROR | REQ_UNKNOWN_COMMAND | REQ_UNKNOWN_SUBCOMMAND,
 };

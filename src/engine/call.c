@@ -24,6 +24,7 @@
 #include "panic.h"
 #include "readonly_check.h"
 #include "reply.h"
+#include "transaction_queue.h"
 
 engineStats engine_stats;
 
@@ -64,10 +65,12 @@ static void refuseMalformed(client *c, const parsedCommand *req) {
 }
 
 /* A command may copy its arguments, names and values alike, and make something of each. A value that was built when it
- * was read is there already. */
-static bool refuseLarge(client *c, const parsedCommand *req) {
+ * was read is there already. False after an error. */
+static bool beginLarge(client *c, const parsedCommand *req) {
     size_t bytes = (req->value ? 0 : 2 * (size_t)req->wire_len) + 64 * (size_t)req->argc;
-    return !commandMemoryReserve(c, bytes);
+    if (!commandMemoryReserve(c, bytes)) return false;
+    memoryGateLook();
+    return true;
 }
 
 /* What makes the record of a request anything but ordinary. */
@@ -82,6 +85,7 @@ static verdict verdictOf(gateResult result) {
     case GATE_REFUSED: return REFUSED;
     case GATE_DIVERTED: return DIVERTED;
     case GATE_POSTPONED: return WAITS;
+    case GATE_FOR_MAIN_THREAD: return FOR_MAIN_THREAD;
     }
     return RUN;
 }
@@ -96,10 +100,7 @@ static verdict judge(client *c, const parsedCommand *req) {
         refuseMalformed(c, req);
         return REFUSED;
     }
-    if (req->flags & REQ_LARGE) {
-        if (refuseLarge(c, req)) return REFUSED;
-        memoryGateLook();
-    }
+    if (req->flags & REQ_LARGE && !beginLarge(c, req)) return REFUSED;
     return verdictOf(gatesAsk(c, GATE_AUTH + 1, GATE_STAGES - 1));
 }
 
@@ -117,10 +118,11 @@ static void call(client *c, monotime *now) {
     const serverCommand *cmd = c->cmd;
     size_t output_before = c->output_bytes;
     unsigned long errors_before = c->error_replies;
-    long long dirty_before = store_stats.dirty;
+    long long dirty_before = store_stats.dirty, commands_before = engine_stats.commands_processed;
+    uint64_t ns_before = engine_stats.command_ns;
 
 #ifdef DEBUG_ASSERTIONS
-    readonlyMark mark = readonlyBegin(c, engine_stats.commands_processed);
+    readonlyMark mark = readonlyBegin(c, commands_before);
 #endif
     if (unlikely(c->flags & CLIENT_NO_TOUCH)) callUntouched(c);
     else cmd->proc(c);
@@ -128,7 +130,8 @@ static void call(client *c, monotime *now) {
     readonlyEnd(c, &mark, engine_stats.commands_processed);
 #endif
     debugAssert(keyspaceAllTold());
-    debugAssert(store_stats.dirty <= dirty_before || cmd->flags & CMD_WRITE);
+    debugAssert(store_stats.dirty <= dirty_before || cmd->flags & CMD_WRITE ||
+                engine_stats.commands_processed != commands_before);
     /* After the handler, which says what must not be shown, and with the database it has selected. */
     if (unlikely(monitor_count > 0) && !(cmd->flags & (CMD_SKIP_MONITOR | CMD_ADMIN))) monitorFeed(c);
 
@@ -141,7 +144,7 @@ static void call(client *c, monotime *now) {
     stats->microseconds += us;
     if (unlikely(c->error_replies != errors_before)) stats->failed_calls++;
     if (engine_settings.latency_tracking) latencyTrackCommand(stats, ns);
-    engine_stats.command_ns += ns;
+    engine_stats.command_ns = ns_before + ns; /* with the time of commands that ran inside it */
     engine_stats.commands_processed++;
     if (engine_settings.latency_monitor_threshold_ms)
         latencyAddSampleIfNeeded(cmd->flags & CMD_FAST ? "fast-command" : "command", us / 1000);
@@ -151,6 +154,7 @@ static void call(client *c, monotime *now) {
 }
 
 static void rejected(client *c) {
+    transactionRefused(c);
     if (c->cmd && c->cmd->stats) c->cmd->stats->rejected_calls++;
 }
 
@@ -169,6 +173,27 @@ static void ended(client *c, bool postponed) {
         c->flags |= CLIENT_REPLY_SKIP;
         c->flags &= ~(uint32_t)CLIENT_REPLY_SKIP_NEXT;
     }
+}
+
+void callQueued(client *c, const parsedCommand *req, monotime *now) {
+    const parsedCommand *outer_req = c->req;
+    const serverCommand *outer_cmd = c->cmd;
+    slice *outer_argv = c->argv;
+    uint32_t outer_argc = c->argc;
+    bool refused = req->flags & REQ_LARGE && !beginLarge(c, req);
+    c->req = req;
+    c->argv = req->argv;
+    c->argc = req->argc;
+    c->cmd = req->cmd;
+    if (!refused) {
+        call(c, now);
+        c->commands++;
+    }
+    if (unlikely(c->flags & (CLIENT_RESERVED | CLIENT_ARGS_TAKEN))) ended(c, true);
+    c->req = outer_req;
+    c->argv = outer_argv;
+    c->argc = outer_argc;
+    c->cmd = outer_cmd;
 }
 
 callResult processCommand(client *c, const parsedCommand *req, monotime *now) {

@@ -23,6 +23,8 @@ typedef enum { CALL_DONE, CALL_POSTPONED, CALL_FOR_MAIN_THREAD } callResult;
  * acts as main. Everything else, errors too, is DONE. `*now` is the time the command starts, and is moved to when it
  * has ended, so that a run of commands reads the clock once each. */
 callResult processCommand(client *c, const parsedCommand *req, monotime *now);
+/* Execute a command of a transaction while its EXEC runs; the gates were asked when it was queued. */
+void callQueued(client *c, const parsedCommand *req, monotime *now);
 /* The command that runs at this moment and its client; NULL between commands. For the crash report and blocked time. */
 client *callCurrentClient(void);
 

@@ -1,4 +1,5 @@
-/* engine_commands.c -- the commands whose handlers are in this layer: COMMANDLOG, LATENCY, MONITOR, SLOWLOG.
+/* engine_commands.c -- the commands whose handlers are in this layer: COMMANDLOG, LATENCY, MONITOR, SLOWLOG, and those
+ * of transactions.
  *
  * Owns        the array, for good.
  * Threads     main, at boot.
@@ -11,6 +12,7 @@
 #include "commandlog.h"
 #include "latency.h"
 #include "monitor.h"
+#include "transaction.h"
 
 static serverCommand rows[] = {
 #include "engine_commands.def"

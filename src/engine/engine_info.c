@@ -11,11 +11,20 @@
 #include "info_table.h"
 #include "pause.h"
 #include "sds.h"
+#include "watch.h"
 
 static void paused(infoOut *o) {
     infoLine(o, "paused_reason:%s", pauseReasonText());
     infoLine(o, "paused_actions:%s", pauseActionsText());
     infoLine(o, "paused_timeout_milliseconds:%lld", (long long)pauseEndsInMs());
+}
+
+static void watching(infoOut *o) {
+    infoLine(o, "watching_clients:%zu", watch_totals.clients);
+}
+
+static void watched(infoOut *o) {
+    infoLine(o, "total_watched_keys:%zu", watch_totals.keys);
 }
 
 static void processed(infoOut *o) {
@@ -72,7 +81,9 @@ static void resetStats(void) {
 void engineInfoRegister(void) {
     static const infoSection sections[] = {
         {"commandstats", "Commandstats", 110, INFO_IN_CRASH}, {"latencystats", "Latencystats", 130, 0}, {.name = NULL}};
-    static const infoFields fields[] = {{"clients", 140, .write = paused},
+    static const infoFields fields[] = {{"clients", 90, .write = watching},
+                                        {"clients", 110, .write = watched},
+                                        {"clients", 140, .write = paused},
                                         {"stats", 20, .write = processed},
                                         {"stats", 680, .write = denied},
                                         {"commandstats", 10, .write = allCounters},

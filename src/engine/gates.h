@@ -32,9 +32,10 @@ typedef enum {
 
 typedef enum {
     GATE_PASSED,
-    GATE_REFUSED,   /* the entry has answered with an error */
-    GATE_DIVERTED,  /* the entry has answered, and nothing is wrong (QUEUED) */
-    GATE_POSTPONED, /* the command stays the next to run; the entry knows when */
+    GATE_REFUSED,        /* the entry has answered with an error */
+    GATE_DIVERTED,       /* the entry has answered, and nothing is wrong (QUEUED) */
+    GATE_POSTPONED,      /* the command stays the next to run; the entry knows when */
+    GATE_FOR_MAIN_THREAD /* the same, until main's own thread acts as main */
 } gateResult;
 
 /* Looks at c->cmd (NULL in GATE_AUTH for a command that does not exist), c->req and the client. */

@@ -25,6 +25,7 @@
 #include "evict.h"
 #include "panic.h"
 #include "reply.h"
+#include "transaction_queue.h"
 #include "zmalloc.h"
 
 #define BATCH_COMMANDS_MIN 16
@@ -82,7 +83,9 @@ static bool roomIsLeft(const client *c) {
 
 gateResult memoryGate(client *c) {
     assertMainRole();
-    if (roomIsLeft(c) || look() || !(c->cmd->flags & CMD_DENYOOM)) return GATE_PASSED;
-    addReplyError(c, "-OOM command not allowed when used memory > 'maxmemory'.");
+    if (roomIsLeft(c) || look() || !(commandFlagsNow(c) & CMD_DENYOOM)) return GATE_PASSED;
+    const char *error = "-OOM command not allowed when used memory > 'maxmemory'.";
+    if (c->cmd->flags & CMD_DENYOOM) addReplyError(c, error);
+    else transactionRefuseExec(c, error);
     return GATE_REFUSED;
 }

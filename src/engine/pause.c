@@ -15,6 +15,7 @@
 #include "adlist.h"
 #include "clock.h"
 #include "panic.h"
+#include "transaction_queue.h"
 
 static struct {
     pauseKind kind[PAUSE_REASONS];
@@ -107,7 +108,7 @@ gateResult pauseGate(client *c) {
     assertMainRole();
     pauseKind kind = pauseInForce();
     if (kind == PAUSE_NONE || c->flags & CLIENT_REPLICA) return GATE_PASSED;
-    if (kind != PAUSE_ALL && !(c->cmd->flags & (CMD_WRITE | CMD_MAY_REPLICATE))) return GATE_PASSED;
+    if (kind != PAUSE_ALL && !(commandFlagsNow(c) & (CMD_WRITE | CMD_MAY_REPLICATE))) return GATE_PASSED;
     postpone(c);
     return GATE_POSTPONED;
 }

@@ -30,6 +30,7 @@
 #include "panic.h"
 #include "record_prefetch.h"
 #include "session_output.h"
+#include "transaction_queue.h"
 
 #define COMMANDS_WITHOUT_PREFETCH 16 /* batch length when prefetching is off */
 #define DEBUG_CHECK_CLIENTS_MAX 64
@@ -149,6 +150,7 @@ static bool sentElsewhere(const client *c) {
 
 static void returnBlock(client *c) {
     requestBlock *b = c->blocks_head;
+    if (unlikely(c->flags & CLIENT_MULTI)) transactionLeaveBlock(c);
     c->blocks_head = b->next;
     if (!c->blocks_head) c->blocks_tail = NULL;
     c->input_bytes -= b->wire_bytes;
@@ -160,7 +162,7 @@ static void returnBlock(client *c) {
 static void advance(client *c) {
     requestBlock *b = c->blocks_head;
     parsedCommand *p = b->current;
-    if (unlikely(p->value != NULL)) {
+    if (unlikely(p->value != NULL) && !(p->flags & REQ_QUEUED)) {
         objectRelease(p->value);
         p->value = NULL;
     }

@@ -13,10 +13,12 @@
 #include "client_check.h"
 #include "command_batch.h"
 #include "log.h"
+#include "net_settings.h"
 #include "panic.h"
 #include "pause.h"
 #include "rebalance.h"
 #include "session_output.h"
+#include "transaction_queue.h"
 #include "zmalloc.h"
 
 static void repliesWritten(clientStream *s, replyBlock *chain, size_t bytes) {
@@ -27,6 +29,18 @@ static void repliesWritten(clientStream *s, replyBlock *chain, size_t bytes) {
     }
     if (unlikely(clientOutputWritten(c, chain, bytes))) batchClientReady(c);
     clientDebugCheck(c);
+}
+
+static void reachedQueryLimit(client *c) {
+    client_state.query_limit_disconnections++;
+    serverLog(LL_WARNING, "Closing client that reached max query buffer length: id=%llu addr=%s",
+              (unsigned long long)c->id, c->peer);
+    clientCloseAsap(c);
+}
+
+/* What a transaction has queued counts like what has come and not run yet. */
+static bool queuesTooMuch(const client *c) {
+    return transactionBytes(c) + c->input_bytes > (size_t)net_settings.client_query_buffer_limit;
 }
 
 static void requestsArrived(clientStream *s, requestBlock *b) {
@@ -41,6 +55,7 @@ static void requestsArrived(clientStream *s, requestBlock *b) {
     if (c->input_bytes > c->input_buffer_peak) c->input_buffer_peak = c->input_bytes;
     c->net_input += (long long)b->wire_bytes;
     batchAdd(c, b);
+    if (unlikely(c->flags & CLIENT_MULTI) && queuesTooMuch(c)) reachedQueryLimit(c);
 }
 
 static void streamEnded(clientStream *s, endReason why) {
@@ -48,12 +63,7 @@ static void streamEnded(clientStream *s, endReason why) {
     if (!c) return;
     switch (why) {
     case END_DRAINED: clientCloseAsap(c); return;
-    case END_QUERY_LIMIT:
-        client_state.query_limit_disconnections++;
-        serverLog(LL_WARNING, "Closing client that reached max query buffer length: id=%llu addr=%s",
-                  (unsigned long long)c->id, c->peer);
-        clientCloseAsap(c);
-        return;
+    case END_QUERY_LIMIT: reachedQueryLimit(c); return;
     case END_CROSS_PROTOCOL:
         serverLog(LL_WARNING,
                   "Possible SECURITY ATTACK detected. POST or Host: came as a command, as it does when a web page "
@@ -115,6 +125,7 @@ void sessionsFreeClosing(void) {
         serverAssert(c->flags & CLIENT_CLOSE_ASAP);
         batchForget(c);
         pauseForget(c);
+        transactionDrop(c); /* what it has queued may lie in the blocks */
         sessionDropBlocks(c->blocks_head);
         c->blocks_head = c->blocks_tail = NULL;
         c->input_bytes = 0;

@@ -41,6 +41,7 @@
 #include "setting_table.h"
 #include "store_info.h"
 #include "store_setting_table.h"
+#include "transaction_queue.h"
 #include "yield.h"
 #include "store_state.h"
 
@@ -81,10 +82,13 @@ void wiringHooks(void) {
     commandTableSeal();
     gateSet(GATE_AUTH, authGate);
     gateSet(GATE_PROTECTED, debugGate);
+    gateSet(GATE_TRANSACTION, transactionGate);
     gateSet(GATE_MEMORY, memoryGate);
     gateSet(GATE_BUSY, yieldGate);
     gateSet(GATE_REPLICA_CLIENT, replicaClientGate);
     gateSet(GATE_PAUSE, pauseGate);
+    gateSet(GATE_QUEUE, queueGate);
+    transactionQueueInit();
     connectionSetIdentity(identityForHello);
     monitorInit();
     storeAddStandstill(pauseHoldsDataset);

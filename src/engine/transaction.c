@@ -1,0 +1,82 @@
+/* transaction.c -- MULTI, EXEC, DISCARD, WATCH, UNWATCH: commands that run as one, if nothing has come between.
+ *
+ * EXEC runs the queue as batches: keys of what runs next are walked together, as those of many clients are.
+ *
+ * Not here    the queue and what is asked while it grows (transaction_queue.c), who watches which key (watch.c), what
+ *             one command takes (call.c).
+ * Owns        nothing.
+ * Threads     main.
+ * Tests       tests/engine/transaction.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "transaction.h"
+
+#include "call.h"
+#include "memory_prefetch.h"
+#include "record_prefetch.h"
+#include "reply.h"
+#include "transaction_queue.h"
+
+void multiCommand(client *c) {
+    transactionBegin(c);
+    addReplyOk(c);
+}
+
+void discardCommand(client *c) {
+    if (!(c->flags & CLIENT_MULTI)) {
+        addReplyError(c, "DISCARD without MULTI");
+        return;
+    }
+    transactionEnd(c);
+    addReplyOk(c);
+}
+
+/* Keys of what runs next are asked for as those of a batch are; what has come with EXEC has been already. */
+static uint32_t prefetchFrom(client *c, uint32_t first) {
+    const multiState *m = c->multi;
+    recordItem items[DICT_PREFETCH_MAX];
+    size_t n = 0, size = (size_t)engine_settings.prefetch_batch_max_size;
+    if (size == 0) return m->count;
+    for (uint32_t i = first; i < m->count && n < size; i++) items[n++] = (recordItem){c, m->queue[i]};
+    if (n > 1) recordsPrefetch(items, n, size, NULL);
+    return first + (uint32_t)n;
+}
+
+static void runQueue(client *c) {
+    multiState *m = c->multi;
+    monotime now = clockTicks();
+    bool denied = c->flags & CLIENT_DENY_BLOCKING;
+    c->flags |= CLIENT_DENY_BLOCKING;
+    addReplyArrayLen(c, m->count);
+    for (uint32_t i = 0, ready = 0; i < m->count; i++) {
+        if (i == ready) ready = prefetchFrom(c, i);
+        callQueued(c, m->queue[i], &now);
+    }
+    if (!denied) c->flags &= ~(uint32_t)CLIENT_DENY_BLOCKING;
+}
+
+void execCommand(client *c) {
+    if (!(c->flags & CLIENT_MULTI)) {
+        addReplyError(c, "EXEC without MULTI");
+        return;
+    }
+    multiState *m = c->multi;
+    if (watchHasExpired(&m->watched)) c->flags |= CLIENT_DIRTY_CAS;
+    watchForget(&m->watched);
+    if (c->flags & CLIENT_DIRTY_EXEC) addReplyError(c, "-EXECABORT Transaction discarded because of previous errors.");
+    else if (c->flags & CLIENT_DIRTY_CAS) addReplyNullArray(c);
+    else runQueue(c);
+    transactionEnd(c);
+}
+
+void watchCommand(client *c) {
+    if (!(c->flags & CLIENT_DIRTY_CAS))
+        for (uint32_t i = 1; i < c->argc; i++) watchKey(&transactionState(c)->watched, c, clientKeyAt(c, i));
+    addReplyOk(c);
+}
+
+void unwatchCommand(client *c) {
+    if (c->multi) watchForget(&c->multi->watched);
+    c->flags &= ~(uint32_t)CLIENT_DIRTY_CAS;
+    addReplyOk(c);
+}

@@ -1,0 +1,13 @@
+/* transaction.h -- MULTI, EXEC, DISCARD, WATCH, UNWATCH: commands that run as one, if nothing has come between.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ENGINE_TRANSACTION_H
+#define ENGINE_TRANSACTION_H
+
+#include "command_table.h"
+
+commandHandler multiCommand, execCommand, discardCommand, watchCommand, unwatchCommand;
+
+#endif

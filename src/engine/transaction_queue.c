@@ -1,0 +1,175 @@
+/* transaction_queue.c -- a client in MULTI: what it has queued, what it watches, and what is asked of it meanwhile.
+ *
+ * What is queued is the record that the thread made which read it: keys found and hashed, values built. While its
+ * request block is the client's first one it stays there, so that a transaction that comes in one piece is not copied;
+ * when the block goes back, records that still wait get a home of their own.
+ *
+ *   queue:  [0 .. detached)      recordDetach(), owned
+ *           [detached .. count)  in the client's first block, borrowed; REQ_QUEUED keeps their values there
+ *
+ * Not here    what runs the queue (transaction.c), who watches which key (watch.c).
+ * Owns        a client's multiState: the queue, what it watches.
+ * Threads     main.
+ * Invariants  1. CLIENT_MULTI is set exactly from MULTI to EXEC, DISCARD, RESET or the client's end.
+ *             2. Once it is certain that the transaction will not run, nothing more is queued.
+ * Tests       tests/engine/transaction.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "transaction_queue.h"
+
+#include "command_record.h"
+#include "panic.h"
+#include "reply.h"
+#include "zmalloc.h"
+
+/* What a client in MULTI runs at once. */
+static const serverCommand *exec_cmd, *discard_cmd, *quit_cmd, *reset_cmd;
+
+multiState *transactionState(client *c) {
+    assertMainRole();
+    if (!c->multi) c->multi = zcalloc(1, sizeof(multiState));
+    return c->multi;
+}
+
+/* ---- The queue ---- */
+
+static void dropBorrowed(parsedCommand *p) {
+    if (p->value) objectRelease(p->value);
+    p->value = NULL;
+    p->flags &= (uint16_t)~REQ_QUEUED;
+}
+
+static void emptyQueue(multiState *m) {
+    for (uint32_t i = 0; i < m->count; i++) {
+        if (i < m->detached) recordFree(m->queue[i]);
+        else dropBorrowed(m->queue[i]);
+    }
+    zfree(m->queue);
+    m->queue = NULL;
+    m->count = m->capacity = m->detached = 0;
+    m->cmd_flags = 0;
+    m->bytes = m->memory = 0;
+    m->main_thread = false;
+}
+
+void transactionBegin(client *c) {
+    transactionState(c);
+    c->flags |= CLIENT_MULTI;
+    gateArmClient(c, GATE_TRANSACTION, true);
+    gateArmClient(c, GATE_QUEUE, true);
+}
+
+void transactionEnd(client *c) {
+    assertMainRole();
+    multiState *m = c->multi;
+    if (m) {
+        emptyQueue(m);
+        watchForget(&m->watched);
+    }
+    c->flags &= ~(uint32_t)(CLIENT_MULTI | CLIENT_DIRTY_CAS | CLIENT_DIRTY_EXEC);
+    gateArmClient(c, GATE_TRANSACTION, false);
+    gateArmClient(c, GATE_QUEUE, false);
+}
+
+static void append(multiState *m, parsedCommand *p) {
+    if (m->count == m->capacity) {
+        m->capacity = m->capacity ? m->capacity * 2 : 16;
+        m->queue = zrealloc(m->queue, m->capacity * sizeof(*m->queue));
+    }
+    p->flags |= REQ_QUEUED;
+    m->queue[m->count++] = p;
+    m->cmd_flags |= p->cmd->flags;
+    m->bytes += p->wire_len;
+    m->main_thread |= (p->flags & REQ_MAIN_THREAD) != 0;
+}
+
+/* The values of large arguments were counted when they came: only copies are new memory. */
+void transactionLeaveBlock(client *c) {
+    assertMainRole();
+    multiState *m = c->multi;
+    while (m && m->detached < m->count) {
+        parsedCommand *p = m->queue[m->detached], *kept = recordDetach(p);
+        if (!kept) {
+            for (uint32_t i = m->detached; i < m->count; i++) dropBorrowed(m->queue[i]);
+            m->count = m->detached;
+            c->flags |= CLIENT_DIRTY_EXEC;
+            return;
+        }
+        p->flags &= (uint16_t)~REQ_QUEUED;
+        m->queue[m->detached++] = kept;
+        m->memory += recordMemory(kept);
+    }
+}
+
+size_t transactionBytes(const client *c) {
+    assertMainRole();
+    return c->multi ? c->multi->bytes : 0;
+}
+
+void transactionDrop(client *c) {
+    assertMainRole();
+    if (c->multi) transactionEnd(c);
+}
+
+static void freed(client *c) {
+    transactionDrop(c);
+    zfree(c->multi);
+    c->multi = NULL;
+}
+
+static void shown(const client *c, clientInfoExtra *extra) {
+    const multiState *m = c->multi;
+    if (!m) return;
+    if (c->flags & CLIENT_MULTI) extra->multi = m->count;
+    extra->watched = m->watched.count;
+    extra->multi_bytes = m->bytes;
+    extra->other_bytes += m->memory + m->capacity * sizeof(*m->queue) + m->watched.bytes + sizeof(*m);
+}
+
+/* ---- The gates ---- */
+
+gateResult transactionGate(client *c) {
+    assertMainRole();
+    if (!(c->cmd->flags & CMD_NO_MULTI)) return GATE_PASSED;
+    addReplyErrorFormat(c, "Command '%s' not allowed inside a transaction", c->cmd->fullname);
+    return GATE_REFUSED;
+}
+
+gateResult queueGate(client *c) {
+    assertMainRole();
+    if (c->cmd == exec_cmd) {
+        bool elsewhere = c->multi->main_thread && !panicOnMainThread();
+        return elsewhere ? GATE_FOR_MAIN_THREAD : GATE_PASSED;
+    }
+    if (c->cmd == discard_cmd || c->cmd == quit_cmd || c->cmd == reset_cmd) return GATE_PASSED;
+    if (!(c->flags & (CLIENT_DIRTY_EXEC | CLIENT_DIRTY_CAS))) append(c->multi, (parsedCommand *)(uintptr_t)c->req);
+    addReplyStatus(c, "QUEUED");
+    return GATE_DIVERTED;
+}
+
+void transactionRefused(client *c) {
+    assertMainRole();
+    if (c->flags & CLIENT_MULTI) c->flags |= CLIENT_DIRTY_EXEC;
+}
+
+uint32_t transactionFlags(const client *c) {
+    assertMainRole();
+    return c->cmd->flags | (c->cmd == exec_cmd ? c->multi->cmd_flags : 0);
+}
+
+void transactionRefuseExec(client *c, const char *error) {
+    assertMainRole();
+    addReplyErrorFormat(c, "-EXECABORT Transaction discarded because of: %s", error + (*error == '-'));
+    transactionEnd(c);
+}
+
+void transactionQueueInit(void) {
+    assertMainRole();
+    exec_cmd = commandLookupByName(sliceStr("exec"));
+    discard_cmd = commandLookupByName(sliceStr("discard"));
+    quit_cmd = commandLookupByName(sliceStr("quit"));
+    reset_cmd = commandLookupByName(sliceStr("reset"));
+    clientOnFree(freed);
+    clientOnReset(transactionDrop);
+    clientOnInfo(shown);
+}

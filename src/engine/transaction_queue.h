@@ -1,0 +1,54 @@
+/* transaction_queue.h -- a client in MULTI: what it has queued, what it watches, and what is asked of it meanwhile.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ENGINE_TRANSACTION_QUEUE_H
+#define ENGINE_TRANSACTION_QUEUE_H
+
+#include "command_table.h"
+#include "gates.h"
+#include "watch.h"
+
+typedef struct multiState {
+    watchList watched;
+    parsedCommand **queue; /* owns the array, and the records as the drawing says */
+    uint32_t count, capacity, detached;
+    uint32_t cmd_flags; /* of all that is queued */
+    size_t bytes;       /* of its arguments */
+    size_t memory;      /* of detached records */
+    bool main_thread;   /* some of it works on main's own thread only */
+} multiState;
+
+/* Boot: behind the sealing of the command table. */
+void transactionQueueInit(void);
+
+/* The client's state, made with its first MULTI or WATCH. */
+multiState *transactionState(client *c);
+/* MULTI; and the end of it, by whatever way: nothing is queued and nothing watched any more. */
+void transactionBegin(client *c);
+void transactionEnd(client *c);
+
+/* GATE_TRANSACTION: what does not go into MULTI. GATE_QUEUE: what is queued. Armed for clients in MULTI. */
+gateResult transactionGate(client *c);
+gateResult queueGate(client *c);
+
+/* A command of a client in MULTI has been refused: the transaction will not run. */
+void transactionRefused(client *c);
+/* EXEC itself is refused, for what `error` says ("-OOM ..." or without a code): nothing of it has run. */
+void transactionRefuseExec(client *c, const char *error);
+/* The running command's flags: those of EXEC and of all that is queued. */
+uint32_t transactionFlags(const client *c);
+static inline uint32_t commandFlagsNow(const client *c) {
+    return unlikely(c->flags & CLIENT_MULTI) ? transactionFlags(c) : c->cmd->flags;
+}
+
+/* Bytes of the requests that are queued. */
+size_t transactionBytes(const client *c);
+
+/* The block that queued records lie in goes back to its reader, or the client goes: what is queued is kept elsewhere,
+ * or dropped. */
+void transactionLeaveBlock(client *c);
+void transactionDrop(client *c);
+
+#endif

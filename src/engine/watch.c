@@ -1,0 +1,209 @@
+/* watch.c -- WATCH: which clients wait to hear that a key has changed.
+ *
+ *   tables[db]: dict of watchedKey --first--> watcher --next--> watcher      of one key, by client
+ *                                               ^ watchList.first --next_own--> ...   of one client, by key
+ *
+ * Not here    what becomes of a transaction whose keys have changed (transaction.c).
+ * Owns        the tables; the watchers, which two lists hold together.
+ * Threads     main.
+ * Invariants  1. A key is in a table as long as it has a watcher.
+ *             2. A client watches a key of a database once.
+ * Cost        nothing until the first key is watched; then a look-up for each change of a key of that database.
+ * Tests       tests/engine/transaction.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "watch.h"
+
+#include "panic.h"
+#include "zmalloc.h"
+
+typedef struct watchedKey {
+    struct watcher *first; /* owns with the clients' lists; not NULL */
+    size_t len;
+    char name[];
+} watchedKey;
+
+/* Who watches what: found by both, so that neither a key with many clients nor a client with many keys is dear. */
+typedef struct watchPair {
+    watchList *list; /* borrowed */
+    watchedKey *key; /* borrowed */
+} watchPair;
+
+typedef struct watcher {
+    watchPair pair;
+    struct watcher *next, **link; /* of the same key; what points to this one */
+    struct watcher *next_own;     /* of the same client */
+    int dbid;
+    bool was_over; /* its time was over when it was watched */
+} watcher;
+
+watchTotals watch_totals;
+
+static dict **tables; /* owns: one for each database, NULL until it is needed */
+static dict *pairs;   /* owns: of all watchers, which the lists own */
+
+/* ---- The tables ---- */
+
+static slice watchedName(const void *entry) {
+    const watchedKey *k = entry;
+    return sliceOf(k->name, k->len);
+}
+
+static void watchedFree(void *entry) {
+    zfree(entry);
+}
+
+static const dictType watched_type = {.entryKey = watchedName, .entryFree = watchedFree};
+
+static slice pairOf(const void *entry) {
+    return sliceOf(&((const watcher *)entry)->pair, sizeof(watchPair));
+}
+
+static const dictType pairs_type = {.entryKey = pairOf};
+
+static uint64_t pairHash(const watchPair *pair) {
+    return hashBytes(pair, sizeof(*pair));
+}
+
+/* ---- What is told ---- */
+
+static void keyModified(serverDb *db, hashedKey key, changeCause cause) {
+    unused(cause);
+    const dict *table = tables[dbId(db)];
+    const watchedKey *k = table ? dictFind(table, key.name, key.hash) : NULL;
+    if (!k) return;
+    bool there = dbExists(db, key);
+    for (watcher *w = k->first, *next; w; w = next) {
+        next = w->next;
+        if (w->was_over && !there) {
+            w->was_over = false; /* it was not there before either */
+        } else {
+            w->pair.list->c->flags |= CLIENT_DIRTY_CAS;
+            watchForget(w->pair.list); /* frees w, and with the last one k */
+        }
+    }
+}
+
+#define LOOK_ONLY (LOOKUP_NOTOUCH | LOOKUP_NOSTATS | LOOKUP_NONOTIFY | LOOKUP_NOEXPIRE)
+
+static bool isLive(serverDb *db, hashedKey key) {
+    return lookupKeyReadWithFlags(db, key, LOOK_ONLY) != NULL;
+}
+
+/* The database gets what is in `next`, or nothing. Who watched one of its keys goes on doing so, as at the field's
+ * other servers; to the transaction it is the same. */
+static void contentsGo(int dbid, serverDb *next) {
+    if (!tables[dbid]) return;
+    dictIterator it;
+    dictIterBegin(&it, tables[dbid], false);
+    for (const watchedKey *k; (k = dictIterNext(&it)) != NULL;) {
+        hashedKey key = hashedKeyOf(watchedName(k));
+        bool was = dbExists(dbGet(dbid), key);
+        bool comes = next && dbExists(next, key), comes_live = comes && isLive(next, key);
+        for (watcher *w = k->first; w; w = w->next) {
+            bool was_there = was && !w->was_over;
+            if (was_there || comes_live) w->pair.list->c->flags |= CLIENT_DIRTY_CAS;
+            else w->was_over = comes;
+        }
+    }
+    dictIterEnd(&it);
+}
+
+static void databaseFlushed(int dbid, bool async) {
+    unused(async);
+    for (int i = 0; i < dbCount(); i++)
+        if (dbid == -1 || dbid == i) contentsGo(i, NULL);
+}
+
+static void databasesSwapped(int a, int b) {
+    contentsGo(a, dbGet(b));
+    contentsGo(b, dbGet(a));
+}
+
+/* ---- Watching ---- */
+
+static dict *tableOf(int dbid) {
+    if (!tables) {
+        tables = zcalloc((size_t)dbCount(), sizeof(dict *));
+        pairs = dictCreate(&pairs_type);
+        storeObserveModified(keyModified);
+        storeObserveFlushed(databaseFlushed);
+        storeObserveSwapped(databasesSwapped);
+    }
+    if (!tables[dbid]) tables[dbid] = dictCreate(&watched_type);
+    return tables[dbid];
+}
+
+static watchedKey *findOrAdd(dict *table, hashedKey key) {
+    watchedKey *k = dictFind(table, key.name, key.hash);
+    if (k) return k;
+    k = zmalloc(sizeof(*k) + key.name.len);
+    k->first = NULL;
+    k->len = key.name.len;
+    if (k->len) memcpy(k->name, key.name.ptr, k->len);
+    dictAddNew(table, k, key.hash);
+    watch_totals.keys++;
+    return k;
+}
+
+static void linkWatcher(watchedKey *k, watcher *w) {
+    w->next = k->first;
+    w->link = &k->first;
+    if (w->next) w->next->link = &w->next;
+    k->first = w;
+}
+
+static size_t costOf(const watcher *w) {
+    return sizeof(*w) + sizeof(watchedKey) + w->pair.key->len;
+}
+
+void watchKey(watchList *list, client *c, hashedKey key) {
+    assertMainRole();
+    int dbid = dbId(c->db);
+    watchedKey *k = findOrAdd(tableOf(dbid), key);
+    const watchPair pair = {list, k};
+    if (dictFind(pairs, sliceOf(&pair, sizeof(pair)), pairHash(&pair))) return;
+    watcher *w = zmalloc(sizeof(*w));
+    *w = (watcher){.pair = pair, .dbid = dbid, .next_own = list->first};
+    w->was_over = dbExists(c->db, key) && !isLive(c->db, key);
+    linkWatcher(k, w);
+    dictAddNew(pairs, w, pairHash(&pair));
+    if (list->count++ == 0) watch_totals.clients++;
+    list->first = w;
+    list->c = c;
+    list->bytes += costOf(w);
+}
+
+static void unlinkWatcher(watcher *w) {
+    dictPopEntry(pairs, w, pairHash(&w->pair));
+    *w->link = w->next;
+    if (w->next) w->next->link = w->link;
+    if (w->pair.key->first) return;
+    slice name = watchedName(w->pair.key);
+    dictDelete(tables[w->dbid], name, hashBytes(name.ptr, name.len));
+    watch_totals.keys--;
+}
+
+void watchForget(watchList *list) {
+    assertMainRole();
+    if (list->count == 0) return;
+    while (list->first) {
+        watcher *w = list->first;
+        list->first = w->next_own;
+        unlinkWatcher(w);
+        zfree(w);
+    }
+    list->count = list->bytes = 0;
+    watch_totals.clients--;
+}
+
+bool watchHasExpired(const watchList *list) {
+    assertMainRole();
+    for (const watcher *w = list->first; w; w = w->next_own) {
+        if (w->was_over) continue;
+        serverDb *db = dbGet(w->dbid);
+        hashedKey key = hashedKeyOf(watchedName(w->pair.key));
+        if (dbExists(db, key) && !isLive(db, key)) return true;
+    }
+    return false;
+}
