@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include <limits.h>
 
+#include "blocking.h"
 #include "commands.h"
 #include "pause.h"
 #include "reply.h"
@@ -163,7 +164,10 @@ void clientUnblockCommand(client *c) {
         return;
     }
     if (!getLongLongFromArg(c, 2, &id, NULL)) return;
-    addReplyZero(c);
+    client *target = id > 0 ? clientById((uint64_t)id) : NULL;
+    bool error = c->argc == 4 && sliceIs(c->argv[3], "error");
+    const char *text = error ? "-UNBLOCKED client unblocked via CLIENT UNBLOCK" : NULL;
+    addReplyLongLong(c, target && blockingEnd(target, text));
 }
 
 void clientHelpCommand(client *c) {

@@ -126,6 +126,11 @@ void pfmergeCommand(client *c);
 void pfselftestCommand(client *c);
 
 /* list.def */
+void blmoveCommand(client *c);
+void blmpopCommand(client *c);
+void blpopCommand(client *c);
+void brpopCommand(client *c);
+void brpoplpushCommand(client *c);
 void lindexCommand(client *c);
 void linsertCommand(client *c);
 void llenCommand(client *c);
@@ -186,6 +191,9 @@ void sunionCommand(client *c);
 void sunionstoreCommand(client *c);
 
 /* sorted_set.def */
+void bzmpopCommand(client *c);
+void bzpopmaxCommand(client *c);
+void bzpopminCommand(client *c);
 void zaddCommand(client *c);
 void zcardCommand(client *c);
 void zcountCommand(client *c);

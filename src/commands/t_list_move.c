@@ -1,9 +1,11 @@
-/* t_list_move.c -- commands of more than one list: LMOVE, RPOPLPUSH, LMPOP.
+/* t_list_move.c -- commands of more than one list: LMOVE, RPOPLPUSH, LMPOP, and all that wait for one to have
+ * something: BLMOVE, BRPOPLPUSH, BLMPOP, BLPOP, BRPOP.
  *
  * Threads     main.
  * Tests       tests/type/list.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "block_args.h"
 #include "command_memory.h"
 #include "commands.h"
 #include "db.h"
@@ -48,12 +50,16 @@ static void rotate(client *c, hashedKey key, robj *o, listEnd from_end, listEnd 
     sdsFree(value);
 }
 
-static void moveGeneric(client *c, listEnd from_end, listEnd to_end) {
+/* `wait`: until when it may wait for the source to have something; NULL: not at all. */
+static void moveGeneric(client *c, listEnd from_end, listEnd to_end, const int64_t *wait) {
     hashedKey from = clientKeyAt(c, 1), to = clientKeyAt(c, 2);
     robj *source, *target;
     if (!typedKeyWrite(c, from, OBJ_LIST, &source)) return;
     if (!source) {
-        addReplyNull(c);
+        const blockFor what = {
+            .type = OBJ_LIST, .first_key = 1, .keys = 1, .null_bulk = true, .deadline_ms = wait ? *wait : 0};
+        if (wait) blockForKeys(c, &what);
+        else addReplyNull(c);
         return;
     }
     if (!typedKeyWrite(c, to, OBJ_LIST, &target)) return;
@@ -76,11 +82,24 @@ static void moveGeneric(client *c, listEnd from_end, listEnd to_end) {
 /* LMOVE source destination LEFT|RIGHT LEFT|RIGHT */
 void lmoveCommand(client *c) {
     listEnd from_end, to_end;
-    if (endFromArg(c, 3, &from_end) && endFromArg(c, 4, &to_end)) moveGeneric(c, from_end, to_end);
+    if (endFromArg(c, 3, &from_end) && endFromArg(c, 4, &to_end)) moveGeneric(c, from_end, to_end, NULL);
+}
+
+/* BLMOVE source destination LEFT|RIGHT LEFT|RIGHT timeout */
+void blmoveCommand(client *c) {
+    listEnd from_end, to_end;
+    int64_t wait;
+    if (!endFromArg(c, 3, &from_end) || !endFromArg(c, 4, &to_end) || !getTimeoutFromArg(c, 5, &wait)) return;
+    moveGeneric(c, from_end, to_end, &wait);
 }
 
 void rpoplpushCommand(client *c) {
-    moveGeneric(c, LIST_TAIL, LIST_HEAD);
+    moveGeneric(c, LIST_TAIL, LIST_HEAD, NULL);
+}
+
+void brpoplpushCommand(client *c) {
+    int64_t wait;
+    if (getTimeoutFromArg(c, 3, &wait)) moveGeneric(c, LIST_TAIL, LIST_HEAD, &wait);
 }
 
 /* ---- LMPOP ------------------------------------------------------------------------------------------------------- */
@@ -95,16 +114,16 @@ static void popFrom(client *c, hashedKey key, robj *o, listEnd end, size_t n) {
     listTakeElements(c, key, o, end, n, popEvent(end));
 }
 
-/* LMPOP numkeys key [key ...] LEFT|RIGHT [COUNT count] */
-void lmpopCommand(client *c) {
+/* numkeys key [key ...] LEFT|RIGHT [COUNT count], numkeys being argument `at`. */
+static void multiplePop(client *c, uint32_t at, const int64_t *wait) {
     long long keys, n = -1;
     listEnd end;
-    if (!getRangeLongFromArg(c, 1, 1, LONG_MAX, &keys, "numkeys should be greater than 0")) return;
-    if (keys > (long long)c->argc - 3) {
+    if (!getRangeLongFromArg(c, at, 1, LONG_MAX, &keys, "numkeys should be greater than 0")) return;
+    if (keys > (long long)c->argc - at - 2) {
         addReplySyntaxError(c);
         return;
     }
-    uint32_t where = (uint32_t)keys + 2;
+    uint32_t first = at + 1, where = first + (uint32_t)keys;
     if (!endFromArg(c, where, &end)) return;
     for (uint32_t i = where + 1; i < c->argc; i += 2) {
         if (n != -1 || i + 1 == c->argc || !sliceIs(c->argv[i], "count")) {
@@ -113,7 +132,7 @@ void lmpopCommand(client *c) {
         }
         if (!getRangeLongFromArg(c, i + 1, 1, LONG_MAX, &n, "count should be greater than 0")) return;
     }
-    for (uint32_t i = 2; i < where; i++) {
+    for (uint32_t i = first; i < where; i++) {
         hashedKey key = clientKeyAt(c, i);
         robj *o;
         if (!typedKeyWrite(c, key, OBJ_LIST, &o)) return;
@@ -121,5 +140,48 @@ void lmpopCommand(client *c) {
         popFrom(c, key, o, end, n == -1 ? 1 : (size_t)n);
         return;
     }
-    addReplyNullArray(c);
+    if (!wait) {
+        addReplyNullArray(c);
+        return;
+    }
+    blockForKeys(c, &(blockFor){.type = OBJ_LIST, .first_key = first, .keys = (uint32_t)keys, .deadline_ms = *wait});
+}
+
+void lmpopCommand(client *c) {
+    multiplePop(c, 1, NULL);
+}
+
+/* BLMPOP timeout numkeys ... */
+void blmpopCommand(client *c) {
+    int64_t wait;
+    if (getTimeoutFromArg(c, 1, &wait)) multiplePop(c, 2, &wait);
+}
+
+/* ---- BLPOP, BRPOP ------------------------------------------------------------------------------------------------ */
+
+/* key [key ...] timeout */
+static void blockingPop(client *c, listEnd end) {
+    int64_t wait;
+    uint32_t last = c->argc - 1;
+    if (!getTimeoutFromArg(c, last, &wait)) return;
+    for (uint32_t i = 1; i < last; i++) {
+        hashedKey key = clientKeyAt(c, i);
+        robj *o;
+        if (!typedKeyWrite(c, key, OBJ_LIST, &o)) return;
+        if (!o) continue;
+        addReplyArrayLen(c, 2);
+        addReplyBulk(c, key.name);
+        addReplyListRange(c, o, end == LIST_HEAD ? 0 : valueListCount(o) - 1, 1, false);
+        listTakeElements(c, key, o, end, 1, popEvent(end));
+        return;
+    }
+    blockForKeys(c, &(blockFor){.type = OBJ_LIST, .first_key = 1, .keys = last - 1, .deadline_ms = wait});
+}
+
+void blpopCommand(client *c) {
+    blockingPop(c, LIST_HEAD);
+}
+
+void brpopCommand(client *c) {
+    blockingPop(c, LIST_TAIL);
 }

@@ -1,6 +1,7 @@
 /* t_stream_read.c -- XREAD and XREADGROUP: what came after an ID, of several streams.
  *
- * Nobody waits here: with BLOCK a command that finds nothing answers as one does whose time is over.
+ * With BLOCK a command that finds nothing waits and runs again when a stream has more. "$" is then what it was at
+ * first.
  *
  * Not here    ranges of one stream (t_stream.c), what becomes of pending entries (t_stream_pending.c).
  * Threads     main.
@@ -9,10 +10,13 @@
  * Tests       tests/type/stream.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "block_args.h"
 #include "commands.h"
 #include "db.h"
 #include "stream_args.h"
 #include "typed_key.h"
+#include "zmalloc.h"
+
 #include <limits.h>
 
 typedef struct readOptions {
@@ -22,21 +26,11 @@ typedef struct readOptions {
     uint32_t streams;     /* how many keys; as many IDs follow them */
     size_t count;         /* 0: all */
     bool noack;
+    bool waits;          /* BLOCK was given */
+    int64_t deadline_ms; /* until then */
 } readOptions;
 
 /* ---- Arguments --------------------------------------------------------------------------------------------------- */
-
-static bool takeTimeout(client *c, uint32_t index) {
-    long long timeout_ms;
-    if (!getLongLongFromArg(c, index, &timeout_ms, "timeout is not an integer or out of range")) return false;
-    if (timeout_ms >= 0) {
-        if (timeout_ms <= LLONG_MAX - storeNowMs()) return true;
-        addReplyError(c, "timeout is out of range");
-        return false;
-    }
-    addReplyError(c, "timeout is negative");
-    return false;
-}
 
 static bool takeStreams(client *c, uint32_t at, readOptions *opts) {
     uint32_t left = c->argc - at;
@@ -53,7 +47,10 @@ static bool takeStreams(client *c, uint32_t at, readOptions *opts) {
 /* One of the options but STREAMS, `more` arguments being behind it. How many arguments; 0: the error was sent. */
 static uint32_t takeReadOption(client *c, uint32_t at, uint32_t more, readOptions *opts) {
     long long count;
-    if (sliceIs(c->argv[at], "block") && more) return takeTimeout(c, at + 1) ? 2 : 0;
+    if (sliceIs(c->argv[at], "block") && more) {
+        opts->waits = true;
+        return getTimeoutMsFromArg(c, at + 1, &opts->deadline_ms) ? 2 : 0;
+    }
     if (sliceIs(c->argv[at], "count") && more) {
         if (!getLongLongFromArg(c, at + 1, &count, NULL)) return 0;
         opts->count = count < 0 ? 0 : (size_t)count;
@@ -175,8 +172,46 @@ static void addReplyStreamKey(client *c, readReply *reply, slice key) {
     addReplyBulk(c, key);
 }
 
-static void endReply(client *c, const readReply *reply) {
-    if (reply->streams == 0) addReplyNullArray(c);
+/* The arguments, with an ID in the place of each "$" and "+": what the stream ends with now. One allocation; NULL: no
+ * memory. */
+static slice *argsWithIds(client *c, const readOptions *opts) {
+    slice *args = ztrymalloc(c->argc * sizeof(*args) + opts->streams * (size_t)STREAM_ID_TEXT_SIZE);
+    if (!args) return NULL;
+    char *text = (char *)(args + c->argc);
+    memcpy(args, c->argv, c->argc * sizeof(*args));
+    for (uint32_t i = 0; i < opts->streams; i++, text += STREAM_ID_TEXT_SIZE) {
+        slice *id = &args[opts->streams_arg + opts->streams + i];
+        readPlan plan;
+        if ((!isWord(*id, '$') && !isWord(*id, '+')) || !planStream(c, opts, i, &plan)) continue;
+        *id = streamIdText(plan.after, text);
+    }
+    return args;
+}
+
+static void waitForMore(client *c, const readOptions *opts) {
+    const blockFor what = {.type = OBJ_STREAM,
+                           .first_key = opts->streams_arg,
+                           .keys = opts->streams,
+                           .deadline_ms = opts->deadline_ms,
+                           .until_gone = opts->is_group};
+    if (opts->is_group || blockingRunsAgain(c)) {
+        blockForKeys(c, &what);
+        return;
+    }
+    slice *given = c->argv, *args = argsWithIds(c, opts);
+    if (!args) {
+        addReplyNoMemory(c);
+        return;
+    }
+    c->argv = args;
+    blockForKeys(c, &what);
+    c->argv = given;
+    zfree(args);
+}
+
+static void endReply(client *c, const readOptions *opts, const readReply *reply) {
+    if (reply->streams == 0 && opts->waits) waitForMore(c, opts);
+    else if (reply->streams == 0) addReplyNullArray(c);
     else if (c->resp == 2) setDeferredArrayLen(c, reply->place, reply->streams);
     else setDeferredMapLen(c, reply->place, reply->streams);
 }
@@ -200,7 +235,7 @@ void xreadCommand(client *c) {
         (void)!streamIdNext(&plan.after);
         addReplyStreamRange(c, plan.s, plan.after, STREAM_ID_MAX, false, opts.count);
     }
-    endReply(c, &reply);
+    endReply(c, &opts, &reply);
 }
 
 /* ---- XREADGROUP -------------------------------------------------------------------------------------------------- */
@@ -289,5 +324,5 @@ void xreadgroupCommand(client *c) {
     for (uint32_t i = 0; i < opts.streams; i++) {
         if (planStream(c, &opts, i, &plan) && !readAsConsumer(c, &opts, i, &plan, &reply)) return;
     }
-    endReply(c, &reply);
+    endReply(c, &opts, &reply);
 }

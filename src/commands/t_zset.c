@@ -10,6 +10,7 @@
 #include "t_zset.h"
 
 #include "command_memory.h"
+#include "block_args.h"
 #include "commands.h"
 #include "memory_prefetch.h"
 #include "rng.h"
@@ -279,17 +280,19 @@ syntax:
     return false;
 }
 
-void zmpopCommand(client *c) {
+/* numkeys being argument `at`. `wait`: until when it may wait for one of them to have something; NULL: not at all. */
+static void multiplePop(client *c, uint32_t at, const int64_t *wait) {
     long long keys, wanted;
     bool highest;
-    if (!getRangeLongFromArg(c, 1, 1, LONG_MAX, &keys, "numkeys should be greater than 0")) return;
-    if (keys > (long long)c->argc - 3) {
+    if (!getRangeLongFromArg(c, at, 1, LONG_MAX, &keys, "numkeys should be greater than 0")) return;
+    if (keys > (long long)c->argc - at - 2) {
         addReplySyntaxError(c);
         return;
     }
-    if (!parsePopOptions(c, 2 + (uint32_t)keys, &highest, &wanted)) return;
+    uint32_t first = at + 1;
+    if (!parsePopOptions(c, first + (uint32_t)keys, &highest, &wanted)) return;
     for (uint32_t i = 0; i < keys; i++) {
-        hashedKey key = clientKeyAt(c, 2 + i);
+        hashedKey key = clientKeyAt(c, first + i);
         robj *o;
         if (!typedKeyWrite(c, key, OBJ_ZSET, &o)) return;
         if (!o) continue;
@@ -301,7 +304,47 @@ void zmpopCommand(client *c) {
         popFrom(c, key, o, highest, count, true);
         return;
     }
-    addReplyNullArray(c);
+    if (!wait) {
+        addReplyNullArray(c);
+        return;
+    }
+    blockForKeys(c, &(blockFor){.type = OBJ_ZSET, .first_key = first, .keys = (uint32_t)keys, .deadline_ms = *wait});
+}
+
+void zmpopCommand(client *c) {
+    multiplePop(c, 1, NULL);
+}
+
+/* BZMPOP timeout numkeys ... */
+void bzmpopCommand(client *c) {
+    int64_t wait;
+    if (getTimeoutFromArg(c, 1, &wait)) multiplePop(c, 2, &wait);
+}
+
+/* BZPOPMIN, BZPOPMAX: key [key ...] timeout */
+static void blockingPop(client *c, bool highest) {
+    int64_t wait;
+    uint32_t last = c->argc - 1;
+    if (!getTimeoutFromArg(c, last, &wait)) return;
+    for (uint32_t i = 1; i < last; i++) {
+        hashedKey key = clientKeyAt(c, i);
+        robj *o;
+        if (!typedKeyWrite(c, key, OBJ_ZSET, &o)) return;
+        if (!o) continue;
+        addReplyArrayLen(c, 3);
+        addReplyBulk(c, key.name);
+        popFrom(c, key, o, highest, 1, false);
+        return;
+    }
+    blockForKeys(c, &(blockFor){.type = OBJ_ZSET, .first_key = 1, .keys = last - 1, .deadline_ms = wait});
+}
+
+void bzpopminCommand(client *c) {
+    blockingPop(c, false);
+}
+
+void bzpopmaxCommand(client *c) {
+    blockingPop(c, true);
 }
 
 /* ---- ZRANDMEMBER ---- */

@@ -13,6 +13,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "call.h"
 
+#include "blocking.h"
 #include "client_check.h"
 #include "command_memory.h"
 #include "commandlog.h"
@@ -119,7 +120,6 @@ static void call(client *c, monotime *now) {
     size_t output_before = c->output_bytes;
     unsigned long errors_before = c->error_replies;
     long long dirty_before = store_stats.dirty, commands_before = engine_stats.commands_processed;
-    uint64_t ns_before = engine_stats.command_ns;
 
 #ifdef DEBUG_ASSERTIONS
     readonlyMark mark = readonlyBegin(c, commands_before);
@@ -133,18 +133,20 @@ static void call(client *c, monotime *now) {
     debugAssert(store_stats.dirty <= dirty_before || cmd->flags & CMD_WRITE ||
                 engine_stats.commands_processed != commands_before);
     /* After the handler, which says what must not be shown, and with the database it has selected. */
-    if (unlikely(monitor_count > 0) && !(cmd->flags & (CMD_SKIP_MONITOR | CMD_ADMIN))) monitorFeed(c);
+    if (unlikely(monitor_count > 0) && !(cmd->flags & (CMD_SKIP_MONITOR | CMD_ADMIN)) && !blockingRunsAgain(c))
+        monitorFeed(c);
 
     monotime end = clockTicks();
     uint64_t ns = clockTicksToNs(end - *now);
     *now = end;
     long long us = (long long)(ns / 1000);
+    engine_stats.command_ns += ns;
     commandStats *stats = cmd->stats;
-    stats->calls++;
     stats->microseconds += us;
+    if (unlikely(c->flags & CLIENT_BLOCKED)) return; /* it counts when it has ended */
+    stats->calls++;
     if (unlikely(c->error_replies != errors_before)) stats->failed_calls++;
     if (engine_settings.latency_tracking) latencyTrackCommand(stats, ns);
-    engine_stats.command_ns = ns_before + ns; /* with the time of commands that ran inside it */
     engine_stats.commands_processed++;
     if (engine_settings.latency_monitor_threshold_ms)
         latencyAddSampleIfNeeded(cmd->flags & CMD_FAST ? "fast-command" : "command", us / 1000);
@@ -175,17 +177,17 @@ static void ended(client *c, bool postponed) {
     }
 }
 
-void callQueued(client *c, const parsedCommand *req, monotime *now) {
+/* A command that did not come just now: what runs around it is as before when it has ended. */
+static void runRecord(client *c, const parsedCommand *req, monotime *now) {
     const parsedCommand *outer_req = c->req;
     const serverCommand *outer_cmd = c->cmd;
     slice *outer_argv = c->argv;
     uint32_t outer_argc = c->argc;
-    bool refused = req->flags & REQ_LARGE && !beginLarge(c, req);
     c->req = req;
     c->argv = req->argv;
     c->argc = req->argc;
     c->cmd = req->cmd;
-    if (!refused) {
+    if (!(req->flags & REQ_LARGE) || beginLarge(c, req)) {
         call(c, now);
         c->commands++;
     }
@@ -194,6 +196,24 @@ void callQueued(client *c, const parsedCommand *req, monotime *now) {
     c->argv = outer_argv;
     c->argc = outer_argc;
     c->cmd = outer_cmd;
+}
+
+void callQueued(client *c, const parsedCommand *req, monotime *now) {
+    uint64_t ns_before = engine_stats.command_ns;
+    runRecord(c, req, now);
+    engine_stats.command_ns = ns_before; /* EXEC's time has it */
+}
+
+void callServeBlocked(monotime *now) {
+    assertMainRole();
+    client *outer = current_client;
+    for (client *c; (c = blockingNext()) != NULL;) {
+        current_client = c;
+        runRecord(c, blockingRun(c), now);
+        blockingHasRun(c);
+        clientDebugCheck(c);
+    }
+    current_client = outer;
 }
 
 callResult processCommand(client *c, const parsedCommand *req, monotime *now) {

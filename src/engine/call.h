@@ -25,6 +25,9 @@ typedef enum { CALL_DONE, CALL_POSTPONED, CALL_FOR_MAIN_THREAD } callResult;
 callResult processCommand(client *c, const parsedCommand *req, monotime *now);
 /* Execute a command of a transaction while its EXEC runs; the gates were asked when it was queued. */
 void callQueued(client *c, const parsedCommand *req, monotime *now);
+/* Run the commands of clients that waited for what has come (blocking_ready), and of those that these let run. Not
+ * within a command. */
+void callServeBlocked(monotime *now);
 /* The command that runs at this moment and its client; NULL between commands. For the crash report and blocked time. */
 client *callCurrentClient(void);
 

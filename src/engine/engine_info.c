@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "engine_info.h"
 
+#include "blocking.h"
 #include "call.h"
 #include "histogram.h"
 #include "info_table.h"
@@ -25,6 +26,15 @@ static void watching(infoOut *o) {
 
 static void watched(infoOut *o) {
     infoLine(o, "total_watched_keys:%zu", watch_totals.keys);
+}
+
+static void waiting(infoOut *o) {
+    infoLine(o, "clients_in_timeout_table:%zu", blocking_totals.timeouts);
+}
+
+static void waitedFor(infoOut *o) {
+    infoLine(o, "total_blocking_keys:%zu", blocking_totals.keys);
+    infoLine(o, "total_blocking_keys_on_nokey:%zu", blocking_totals.nokey);
 }
 
 static void processed(infoOut *o) {
@@ -82,7 +92,9 @@ void engineInfoRegister(void) {
     static const infoSection sections[] = {
         {"commandstats", "Commandstats", 110, INFO_IN_CRASH}, {"latencystats", "Latencystats", 130, 0}, {.name = NULL}};
     static const infoFields fields[] = {{"clients", 90, .write = watching},
+                                        {"clients", 100, .write = waiting},
                                         {"clients", 110, .write = watched},
+                                        {"clients", 120, .write = waitedFor},
                                         {"clients", 140, .write = paused},
                                         {"stats", 20, .write = processed},
                                         {"stats", 680, .write = denied},

@@ -21,6 +21,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "command_batch.h"
 
+#include "blocking.h"
 #include "call.h"
 #include "client_settings.h"
 #include "engine_settings.h"
@@ -189,6 +190,7 @@ static bool executeItem(const recordItem *item, monotime *now, size_t *ran) {
     case CALL_DONE:
         advance(c);
         ++*ran;
+        if (unlikely(blocking_ready)) callServeBlocked(now);
         break;
     case CALL_POSTPONED: break;
     case CALL_FOR_MAIN_THREAD: return false;
@@ -284,6 +286,13 @@ static void debugCheckBatch(void) {
 /* Clients at the head of the queue that cannot run now would stop collect(): let them go. */
 static void dropIdleHeads(void) {
     while (queue.head && (!batchMayExecute(queue.head) || !queue.head->blocks_head)) settleHead(queue.head);
+}
+
+/* A client that has waited in the middle of its commands: behind those that are ready now. */
+void batchUnblocked(client *c) {
+    assertMainRole();
+    if (c->blocks_head) batchClientReady(c);
+    else if (c->stream && c->stream->ended) sessionCloseAfterOutput(c);
 }
 
 size_t batchExecute(size_t max) {

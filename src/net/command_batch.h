@@ -12,6 +12,8 @@
 void batchAdd(client *c, requestBlock *b);
 /* The client has (again) commands to execute: pauses and blocking end through this. */
 void batchClientReady(client *c);
+/* The client has waited for a key, in the middle of its commands, and may go on. */
+void batchUnblocked(client *c);
 /* The client is about to be freed. */
 void batchForget(client *c);
 /* Whether commands of the client may run now. */

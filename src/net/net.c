@@ -12,6 +12,7 @@
 #include "net.h"
 
 #include "call.h"
+#include "blocking.h"
 #include "client_eviction.h"
 #include "command_batch.h"
 #include "evict.h"
@@ -67,6 +68,30 @@ static size_t transientLeftOut(void) {
     return bytes < most ? bytes : most;
 }
 
+/* --- clients that wait with a time ----------------------------------------------------------------- */
+
+static int64_t deadline_ms; /* that a timer of main's own loop is set for; 0: none */
+
+static long long onDeadline(aeEventLoop *loop, long long id, void *arg);
+
+static void setDeadline(int64_t wall_ms) {
+    if (deadline_ms && deadline_ms <= wall_ms) return;
+    int64_t after_ms = wall_ms - clockWallMs();
+    deadline_ms = wall_ms;
+    (void)aeCreateTimeEvent(ioThreadHolder(ioThreadMain())->loop, after_ms > 0 ? after_ms : 0, onDeadline,
+                            (void *)(uintptr_t)wall_ms);
+}
+
+/* One that was set before an earlier one comes for nothing. */
+static long long onDeadline(aeEventLoop *loop, long long id, void *arg) {
+    unused(loop), unused(id);
+    if ((int64_t)(uintptr_t)arg != deadline_ms) return AE_NOMORE;
+    deadline_ms = 0;
+    int64_t next_ms = blockingExpire(clockWallMs());
+    if (next_ms) setDeadline(next_ms);
+    return AE_NOMORE;
+}
+
 void netInit(aeEventLoop *loop) {
     assertMainThread();
     const ioThreadHooks hooks = {.to_session = sessionDeliver,
@@ -81,6 +106,8 @@ void netInit(aeEventLoop *loop) {
     netEachTurn(holdTakePublished);
     holdSetWake(ioThreadsWakeMain);
     yieldSetServe(netServeOthers);
+    blockingInit(batchUnblocked);
+    blockingOnDeadline(setDeadline);
     turns.woke = clockTicks();
 }
 

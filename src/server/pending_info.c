@@ -57,8 +57,6 @@ static const infoFields fields[] = {
            "tls_client_cert_expires_in_seconds:0", "tls_ca_cert_serial:none", "tls_ca_cert_expires_in_seconds:0")},
 
     {"clients", 20, LINES("cluster_connections:0")},
-    {"clients", 100, LINES("clients_in_timeout_table:0")},
-    {"clients", 120, LINES("total_blocking_keys:0", "total_blocking_keys_on_nokey:0")},
 
     {"memory", 180,
      LINES("used_memory_lua:0", "used_memory_vm_eval:0", "used_memory_lua_human:0B", "used_memory_scripts_eval:0",

@@ -1,0 +1,390 @@
+/* blocking.c -- clients that wait for a key: BLPOP, BZPOPMIN, XREAD BLOCK and their kin.
+ *
+ *   tables[db]: dict of waitedKey --first--> waiter --next--> waiter      of one key, in the order of arrival
+ *                                              ^ blockingState.waiters[]  of one client
+ *   heap: clients that wait with a time, the earliest first
+ *
+ * What happens to keys only marks them (ready list). When the command that did it has ended, whoever waits is served:
+ * key by key in the order in which they became ready, client by client in the order of arrival. What those do may mark
+ * keys again (BLMOVE): they come behind, so a chain of any length is a loop.
+ *
+ * Not here    how a command runs again (callServeBlocked() in call.c), when (net/command_batch.c), how long it waits
+ *             (commands/block_args.c).
+ * Owns        the tables, the heap, the records of those who wait.
+ * Threads     main.
+ * Invariants  1. CLIENT_BLOCKED is set while a client has waiters, but not while its command runs again.
+ *             2. A key is in a table as long as it has a waiter, or is being served.
+ * Cost        nothing until the first client waits; a ready key costs those who wait for it, up to the one that empties
+ *             it; a time costs the logarithm of how many there are.
+ * Tests       tests/engine/blocking.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "blocking.h"
+
+#include "clock.h"
+#include "command_record.h"
+#include "panic.h"
+#include "reply.h"
+#include "zmalloc.h"
+
+typedef struct waitedKey {
+    struct waiter *first, *last; /* owned by the clients' states */
+    struct waitedKey *next_ready;
+    size_t nokey; /* waiters that want to know when it goes */
+    int dbid;
+    bool ready;   /* on the ready list */
+    bool serving; /* its waiters are being served: it stays although it may have none */
+    size_t len;
+    char name[];
+} waitedKey;
+
+typedef struct waiter {
+    client *c; /* borrowed */
+    waitedKey *key;
+    struct waiter *prev, *next; /* of the same key */
+} waiter;
+
+typedef struct blockingState {
+    parsedCommand *record; /* owns: its command */
+    waiter *waiters;       /* owns */
+    uint32_t count;
+    objectTypeId type;
+    bool until_gone;
+    bool again;          /* its command runs again */
+    int64_t deadline_ms; /* 0: none */
+    size_t heap_index;
+} blockingState;
+
+blockingTotals blocking_totals;
+bool blocking_ready;
+
+static dict **tables; /* owns: one for each database, NULL until it is needed */
+static void (*tell_unblocked)(client *c);
+static void (*tell_deadline)(int64_t wall_ms);
+
+/* ---- Keys that are waited for ---- */
+
+static slice waitedName(const void *entry) {
+    const waitedKey *k = entry;
+    return sliceOf(k->name, k->len);
+}
+
+static void waitedFree(void *entry) {
+    zfree(entry);
+}
+
+static const dictType waited_type = {.entryKey = waitedName, .entryFree = waitedFree};
+
+static struct {
+    waitedKey *head, *tail;
+    waitedKey *serving; /* whose waiters are being served, and the next of them */
+    waiter *cursor;
+} ready;
+
+static void markReady(waitedKey *k) {
+    if (k->ready) return;
+    k->ready = true;
+    k->next_ready = NULL;
+    if (ready.tail) ready.tail->next_ready = k;
+    else ready.head = k;
+    ready.tail = k;
+    blocking_ready = true;
+}
+
+static void forgetIfUnused(waitedKey *k) {
+    if (k->first || k->ready || k->serving) return;
+    slice name = waitedName(k);
+    dictDelete(tables[k->dbid], name, hashBytes(name.ptr, name.len));
+}
+
+static waitedKey *findWaited(int dbid, hashedKey key) {
+    return tables[dbid] ? dictFind(tables[dbid], key.name, key.hash) : NULL;
+}
+
+static void keyReady(serverDb *db, hashedKey key, int type) {
+    unused(type);
+    waitedKey *k = findWaited(dbId(db), key);
+    if (k) markReady(k);
+}
+
+static void keyModified(serverDb *db, hashedKey key, changeCause cause) {
+    unused(cause);
+    if (blocking_totals.nokey == 0) return;
+    waitedKey *k = findWaited(dbId(db), key);
+    if (k && k->nokey) markReady(k);
+}
+
+static void markAll(int dbid, bool nokey_only) {
+    if (!tables[dbid]) return;
+    dictIterator it;
+    dictIterBegin(&it, tables[dbid], false);
+    for (waitedKey *k; (k = dictIterNext(&it)) != NULL;)
+        if (k->nokey || !nokey_only) markReady(k);
+    dictIterEnd(&it);
+}
+
+static void databaseFlushed(int dbid, bool async) {
+    unused(async);
+    if (blocking_totals.nokey == 0) return;
+    for (int i = 0; i < dbCount(); i++)
+        if (dbid == -1 || dbid == i) markAll(i, true);
+}
+
+static void databasesSwapped(int a, int b) {
+    markAll(a, false);
+    markAll(b, false);
+}
+
+static dict *tableOf(int dbid) {
+    if (!tables) {
+        tables = zcalloc((size_t)dbCount(), sizeof(dict *));
+        storeObserveReady(keyReady);
+        storeObserveModified(keyModified);
+        storeObserveFlushed(databaseFlushed);
+        storeObserveSwapped(databasesSwapped);
+    }
+    if (!tables[dbid]) tables[dbid] = dictCreate(&waited_type);
+    return tables[dbid];
+}
+
+static waitedKey *findOrAdd(int dbid, hashedKey key) {
+    dict *table = tableOf(dbid);
+    waitedKey *k = dictFind(table, key.name, key.hash);
+    if (k) return k;
+    k = zmalloc(sizeof(*k) + key.name.len);
+    *k = (waitedKey){.dbid = dbid, .len = key.name.len};
+    if (k->len) memcpy(k->name, key.name.ptr, k->len);
+    dictAddNew(table, k, key.hash);
+    return k;
+}
+
+/* ---- Who waits for them ---- */
+
+static void addWaiter(client *c, waiter *w, hashedKey key) {
+    waitedKey *k = findOrAdd(dbId(c->db), key);
+    *w = (waiter){.c = c, .key = k, .prev = k->last};
+    if (k->last) k->last->next = w;
+    else k->first = w;
+    k->last = w;
+    if (!w->prev) blocking_totals.keys++;
+    if (c->blocking->until_gone && k->nokey++ == 0) blocking_totals.nokey++;
+}
+
+static void removeWaiter(waiter *w, bool until_gone) {
+    waitedKey *k = w->key;
+    if (ready.cursor == w) ready.cursor = w->next;
+    if (w->prev) w->prev->next = w->next;
+    else k->first = w->next;
+    if (w->next) w->next->prev = w->prev;
+    else k->last = w->prev;
+    if (!k->first) blocking_totals.keys--;
+    if (until_gone && --k->nokey == 0) blocking_totals.nokey--;
+    forgetIfUnused(k);
+}
+
+/* ---- Times: a heap ---- */
+
+static struct {
+    client **at; /* owns the array */
+    size_t count, room;
+} heap;
+
+static int64_t deadlineAt(size_t i) {
+    return heap.at[i]->blocking->deadline_ms;
+}
+
+static void put(size_t i, client *c) {
+    heap.at[i] = c;
+    c->blocking->heap_index = i;
+}
+
+static void siftUp(size_t i, client *c) {
+    for (; i > 0 && deadlineAt((i - 1) / 2) > c->blocking->deadline_ms; i = (i - 1) / 2) put(i, heap.at[(i - 1) / 2]);
+    put(i, c);
+}
+
+static void siftDown(size_t i, client *c) {
+    for (size_t child; (child = 2 * i + 1) < heap.count; i = child) {
+        if (child + 1 < heap.count && deadlineAt(child + 1) < deadlineAt(child)) child++;
+        if (deadlineAt(child) >= c->blocking->deadline_ms) break;
+        put(i, heap.at[child]);
+    }
+    put(i, c);
+}
+
+static void heapAdd(client *c) {
+    if (heap.count == heap.room) {
+        heap.room = heap.room ? heap.room * 2 : 16;
+        heap.at = zrealloc(heap.at, heap.room * sizeof(*heap.at));
+    }
+    siftUp(heap.count++, c);
+    blocking_totals.timeouts = heap.count;
+    if (heap.at[0] == c && tell_deadline) tell_deadline(c->blocking->deadline_ms);
+}
+
+static void heapRemove(const client *c) {
+    size_t i = c->blocking->heap_index;
+    client *last = heap.at[--heap.count];
+    blocking_totals.timeouts = heap.count;
+    if (last == c) return;
+    if (i > 0 && deadlineAt((i - 1) / 2) > last->blocking->deadline_ms) siftUp(i, last);
+    else siftDown(i, last);
+}
+
+/* ---- To begin and to end ---- */
+
+static void stateFree(client *c) {
+    blockingState *b = c->blocking;
+    for (uint32_t i = 0; i < b->count; i++) removeWaiter(&b->waiters[i], b->until_gone);
+    if (b->deadline_ms) heapRemove(c);
+    recordFree(b->record);
+    zfree(b->waiters);
+    zfree(b);
+    c->blocking = NULL;
+    c->flags &= ~(uint32_t)CLIENT_BLOCKED;
+}
+
+void blockForKeys(client *c, const blockFor *what) {
+    assertMainRole();
+    if (c->blocking) {
+        serverAssert(c->blocking->again);
+        c->flags |= CLIENT_BLOCKED;
+        return;
+    }
+    if (c->flags & CLIENT_DENY_BLOCKING) {
+        if (what->null_bulk) addReplyNull(c);
+        else addReplyNullArray(c);
+        return;
+    }
+    waiter *waiters = ztrymalloc(what->keys * sizeof(*waiters));
+    parsedCommand as_rewritten = *c->req;
+    as_rewritten.argv = c->argv;
+    parsedCommand *record = waiters ? recordDetach(&as_rewritten) : NULL;
+    if (!record) {
+        zfree(waiters);
+        addReplyNoMemory(c);
+        return;
+    }
+    blockingState *b = zmalloc(sizeof(*b));
+    *b = (blockingState){.record = record,
+                         .waiters = waiters,
+                         .count = what->keys,
+                         .type = what->type,
+                         .until_gone = what->until_gone,
+                         .deadline_ms = what->deadline_ms};
+    c->blocking = b;
+    c->flags |= CLIENT_BLOCKED;
+    for (uint32_t i = 0; i < b->count; i++) addWaiter(c, &waiters[i], clientKeyAt(c, what->first_key + i));
+    if (b->deadline_ms) heapAdd(c);
+}
+
+bool blockingRunsAgain(const client *c) {
+    return c->blocking && c->blocking->again;
+}
+
+static void finish(client *c) {
+    stateFree(c);
+    tell_unblocked(c);
+}
+
+bool blockingEnd(client *c, const char *error) {
+    assertMainRole();
+    if (!(c->flags & CLIENT_BLOCKED)) return false;
+    if (error) addReplyError(c, error);
+    else addReplyNullArray(c);
+    finish(c);
+    return true;
+}
+
+int64_t blockingExpire(int64_t wall_ms) {
+    assertMainRole();
+    while (heap.count && deadlineAt(0) <= wall_ms) blockingEnd(heap.at[0], NULL);
+    return heap.count ? deadlineAt(0) : 0;
+}
+
+static void freed(client *c) {
+    if (c->blocking) stateFree(c);
+}
+
+static void shown(const client *c, clientInfoExtra *extra) {
+    const blockingState *b = c->blocking;
+    if (b) extra->other_bytes += sizeof(*b) + b->count * sizeof(waiter) + recordMemory(b->record);
+}
+
+/* ---- To serve ---- */
+
+#define LOOK_ONLY (LOOKUP_NOTOUCH | LOOKUP_NOSTATS | LOOKUP_NONOTIFY | LOOKUP_NOEXPIRE)
+
+/* Whether what is in the key, or that it is gone, is for the waiter. */
+static bool concerns(const waiter *w, const robj *o) {
+    const blockingState *b = w->c->blocking;
+    return o && o->type == b->type ? true : b->until_gone;
+}
+
+static void beginKey(void) {
+    waitedKey *k = ready.head;
+    ready.head = k->next_ready;
+    if (!ready.head) ready.tail = NULL;
+    k->ready = false;
+    k->serving = true;
+    ready.serving = k;
+    ready.cursor = k->first;
+}
+
+static void endKey(void) {
+    waitedKey *k = ready.serving;
+    ready.serving = NULL;
+    k->serving = false;
+    forgetIfUnused(k);
+}
+
+/* The next one of this key; NULL: nothing is left, or nobody. */
+static client *nextOfKey(void) {
+    const waitedKey *k = ready.serving;
+    const robj *o = lookupKeyReadWithFlags(dbGet(k->dbid), hashedKeyOf(waitedName(k)), LOOK_ONLY);
+    if (!o && k->nokey == 0) return NULL;
+    while (ready.cursor && !concerns(ready.cursor, o)) ready.cursor = ready.cursor->next;
+    if (!ready.cursor) return NULL;
+    client *c = ready.cursor->c;
+    ready.cursor = ready.cursor->next;
+    return c;
+}
+
+client *blockingNext(void) {
+    assertMainRole();
+    for (;;) {
+        if (!ready.serving && !ready.head) break;
+        if (!ready.serving) beginKey();
+        client *c = nextOfKey();
+        if (c) return c;
+        endKey();
+    }
+    blocking_ready = false;
+    return NULL;
+}
+
+const parsedCommand *blockingRun(client *c) {
+    assertMainRole();
+    blockingState *b = c->blocking;
+    b->again = true;
+    c->flags &= ~(uint32_t)CLIENT_BLOCKED;
+    return b->record;
+}
+
+void blockingHasRun(client *c) {
+    assertMainRole();
+    blockingState *b = c->blocking;
+    b->again = false;
+    if (!(c->flags & CLIENT_BLOCKED)) finish(c);
+}
+
+void blockingInit(void (*unblocked)(client *c)) {
+    assertMainRole();
+    tell_unblocked = unblocked;
+    clientOnFree(freed);
+    clientOnInfo(shown);
+}
+
+void blockingOnDeadline(void (*set)(int64_t wall_ms)) {
+    tell_deadline = set;
+}

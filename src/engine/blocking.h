@@ -1,0 +1,54 @@
+/* blocking.h -- clients that wait for a key: BLPOP, BZPOPMIN, XREAD BLOCK and their kin.
+ *
+ * A handler that finds nothing calls blockForKeys() and returns without a reply. Its record is kept; when one of the
+ * keys has something the handler runs again, and calls blockForKeys() again if that was gone already. So a command that
+ * waits is the same as one that does not.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ENGINE_BLOCKING_H
+#define ENGINE_BLOCKING_H
+
+#include "client.h"
+
+typedef struct blockingTotals {
+    size_t keys;     /* that somebody waits for */
+    size_t nokey;    /* of these: whose end somebody waits for as well */
+    size_t timeouts; /* clients that wait with a time */
+} blockingTotals;
+extern blockingTotals blocking_totals;
+
+/* Boot. `unblocked` is told of a client whose commands may go on. */
+void blockingInit(void (*unblocked)(client *c));
+/* Boot: `set` is told the earliest time, of the wall clock, at which blockingExpire() has something to do. */
+void blockingOnDeadline(void (*set)(int64_t wall_ms));
+
+typedef struct blockFor {
+    objectTypeId type;  /* what values wake it */
+    uint32_t first_key; /* argument */
+    uint32_t keys;
+    int64_t deadline_ms; /* of the wall clock; 0: none */
+    bool until_gone;     /* also woken when a key goes, or becomes another type (XREADGROUP) */
+    bool null_bulk;      /* where it may not wait it is answered by a null, not by a null array */
+} blockFor;
+/* The running command waits (CLIENT_BLOCKED), and will run again with the arguments that c->argv has now. Where it may
+ * not wait (in a transaction) it is answered as if its time were over. */
+void blockForKeys(client *c, const blockFor *what);
+/* Whether the running command has waited, and runs again. */
+bool blockingRunsAgain(const client *c);
+
+/* Something has come for somebody: callServeBlocked() is to be called when the command has ended. */
+extern bool blocking_ready;
+/* Who waits, in order: the next one whose command is to run again; NULL: no more. Then blockingRun(), the command, and
+ * blockingHasRun(). */
+client *blockingNext(void);
+const parsedCommand *blockingRun(client *c);
+void blockingHasRun(client *c);
+
+/* End the wait: as if its time were over, or by an error (CLIENT UNBLOCK). False: it does not wait. */
+bool blockingEnd(client *c, const char *error);
+/* End the wait of those whose time is over; when there is one whose is not, its time, else 0. */
+int64_t blockingExpire(int64_t wall_ms);
+
+#endif

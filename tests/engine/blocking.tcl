@@ -1,0 +1,366 @@
+# blocking.tcl -- clients that wait for a key: who is served, in what order, and every way in which a wait ends.
+#
+# SPDX-License-Identifier: BSD-3-Clause
+
+proc blocked_count {} {
+    return [info_field blocked_clients clients]
+}
+
+# Send a command that is to wait, and see that it does.
+proc waits {c args} {
+    set before [blocked_count]
+    $c send {*}$args
+    wait_for_condition 10 {[blocked_count] == $before + 1}
+}
+
+proc nobody_waits {} {
+    assert_equal {0 0 0 0} [lmap field {blocked_clients total_blocking_keys total_blocking_keys_on_nokey clients_in_timeout_table} {
+        info_field $field clients
+    }]
+}
+
+start_server {each {r FLUSHALL; r SELECT 0}} {
+
+    # ---- What each one is served with ---------------------------------------------------------------------------
+
+    foreach {command feed reply} {
+        {BLPOP k 0} {RPUSH k a b} {k a}
+        {BRPOP k 0} {RPUSH k a b} {k b}
+        {BLPOP other k 0} {RPUSH k a} {k a}
+        {BLMOVE k dst LEFT RIGHT 0} {RPUSH k a b} a
+        {BRPOPLPUSH k dst 0} {RPUSH k a b} b
+        {BLMPOP 0 2 other k LEFT} {RPUSH k a b c} {k a}
+        {BLMPOP 0 1 k RIGHT COUNT 2} {RPUSH k a b c} {k {c b}}
+        {BZPOPMIN k 0} {ZADD k 1 a 2 b} {k a 1}
+        {BZPOPMAX other k 0} {ZADD k 1 a 2 b} {k b 2}
+        {BZMPOP 0 1 k MIN COUNT 2} {ZADD k 1 a 2 b 3 c} {k {{a 1} {b 2}}}
+        {XREAD BLOCK 0 STREAMS k $} {XADD k 5-1 f v} {{k {{5-1 {f v}}}}}
+        {XREAD COUNT 1 BLOCK 0 STREAMS other k 0 0} {XADD k 5-1 f v} {{k {{5-1 {f v}}}}}
+        {XREAD BLOCK 0 STREAMS k +} {XADD k 5-1 f v} {{k {{5-1 {f v}}}}}
+    } {
+        test "[lindex $command 0] waits ($command)" {
+            with_clients c {
+                waits $c {*}$command
+                r {*}$feed
+                assert_equal $reply [$c reply]
+                nobody_waits
+            }
+        }
+
+        test "[lindex $command 0] does not wait when there is something ($command)" {
+            if {[string match *STREAMS* $command]} return
+            with_clients c {
+                r {*}$feed
+                assert_equal $reply [$c {*}$command]
+            }
+        }
+    }
+
+    test "XREADGROUP BLOCK waits for what the group has not seen" {
+        r XGROUP CREATE k g $ MKSTREAM
+        with_clients c {
+            waits $c XREADGROUP GROUP g me BLOCK 0 STREAMS k >
+            assert_equal 1 [info_field total_blocking_keys_on_nokey clients]
+            r XADD k 5-1 f v
+            assert_equal {{k {{5-1 {f v}}}}} [$c reply]
+            assert_equal 1 [lindex [r XPENDING k g] 0]
+            nobody_waits
+        }
+    }
+
+    test "\$ is what the stream ended with when the wait began, also with several streams" {
+        r XADD a 1-1 f old
+        r XADD b 7-7 f old
+        with_clients c {
+            waits $c XREAD BLOCK 0 STREAMS a b \$ \$
+            r XADD b 7-8 f new
+            assert_equal {{b {{7-8 {f new}}}}} [$c reply]
+        }
+    }
+
+    # ---- Order --------------------------------------------------------------------------------------------------
+
+    test "who came first is served first, each with one element" {
+        with_clients {a b c} {
+            foreach client {a b c} {waits [set $client] BLPOP k 0}
+            r RPUSH k 1 2
+            assert_equal {{k 1} {k 2}} [list [$a reply] [$b reply]]
+            assert [$c silent_for 50]
+            r RPUSH k 3
+            assert_equal {k 3} [$c reply]
+        }
+    }
+
+    test "of several keys the first one that has something, as if the command came now" {
+        with_clients {a b} {
+            waits $a BLPOP one two 0
+            waits $b BLPOP two one 0
+            r MULTI
+            r RPUSH two x
+            r RPUSH one y
+            r EXEC
+            assert_equal {one y} [$a reply]
+            assert_equal {two x} [$b reply]
+        }
+    }
+
+    test "what is pushed and taken again in one transaction wakes nobody" {
+        with_clients c {
+            waits $c BLPOP k 0
+            r MULTI
+            r RPUSH k a
+            r DEL k
+            r EXEC
+            assert [$c silent_for 50]
+            r RPUSH k b
+            assert_equal {k b} [$c reply]
+        }
+    }
+
+    test "a chain of moves, of any length" {
+        set clients {}
+        for {set i 0} {$i < 50} {incr i} {
+            set c [connect]
+            lappend clients $c
+            waits $c BLMOVE list:$i list:[expr {$i + 1}] LEFT RIGHT 0
+        }
+        r RPUSH list:0 x
+        foreach c $clients {
+            assert_equal x [$c reply]
+            $c destroy
+        }
+        assert_equal x [r LRANGE list:50 0 -1]
+    }
+
+    test "a ring of moves goes round once" {
+        with_clients {a b} {
+            waits $a BLMOVE x y LEFT RIGHT 0
+            waits $b BLMOVE y x LEFT RIGHT 0
+            r RPUSH x v
+            assert_equal {v v} [list [$a reply] [$b reply]]
+            assert_equal v [r LRANGE x 0 -1]
+        }
+    }
+
+    test "commands behind one that waits come after it" {
+        with_clients c {
+            $c pipeline {{SET before 1} {BLPOP k 0} {SET after 1} {BLPOP k 0} {GET after}}
+            assert_equal OK [$c reply]
+            wait_for_condition 10 {[blocked_count] == 1}
+            assert_equal 0 [r EXISTS after]
+            r RPUSH k x
+            assert_equal {{k x} OK} [$c replies 2]
+            assert [$c silent_for 50]
+            r RPUSH k y
+            assert_equal {{k y} 1} [$c replies 2]
+        }
+    }
+
+    test "in a transaction nobody waits" {
+        r MULTI
+        foreach command {{BLPOP k 0} {BLMOVE a b LEFT LEFT 0} {BZPOPMIN k 0} {XREAD BLOCK 0 STREAMS k $}} {r {*}$command}
+        assert_equal {(nil) (nil) (nil) (nil)} [r EXEC]
+        nobody_waits
+    }
+
+    # ---- What else makes a key ready ----------------------------------------------------------------------------
+
+    foreach {title prepare feed} {
+        "LPUSH" {} {LPUSH k v}
+        "RENAME" {r RPUSH src v} {RENAME src k}
+        "COPY" {r RPUSH src v} {COPY src k}
+        "COPY over another type" {r RPUSH src v; r SET k text} {COPY src k REPLACE}
+        "LMOVE" {r RPUSH src v} {LMOVE src k LEFT LEFT}
+        "SORT STORE" {r RPUSH src v} {SORT src ALPHA STORE k}
+        "MOVE" {r SELECT 3; r RPUSH k v} {MOVE k 0}
+        "SWAPDB" {r SELECT 3; r RPUSH k v} {SWAPDB 0 3}
+    } {
+        test "$title serves those who wait for a list" {
+            with_clients c {
+                waits $c BLPOP k 0
+                eval $prepare
+                r {*}$feed
+                assert_equal {k v} [$c reply]
+            }
+        }
+    }
+
+    test "RESTORE serves those who wait for a list" {
+        with_clients c {
+            r RPUSH src v
+            waits $c BLPOP k 0
+            r RESTORE k 0 [r DUMP src]
+            assert_equal {k v} [$c reply]
+        }
+    }
+
+    test "a key of another type, or another database, leaves a client waiting" {
+        with_clients {c other} {
+            waits $c BLPOP k 0
+            r SET k v
+            r DEL k
+            r ZADD k 1 m
+            $other SELECT 1
+            $other RPUSH k elsewhere
+            assert [$c silent_for 50]
+            r DEL k
+            r RPUSH k v
+            assert_equal {k v} [$c reply]
+        }
+    }
+
+    test "clients of two types wait for one key" {
+        with_clients {l z} {
+            waits $l BLPOP k 0
+            waits $z BZPOPMIN k 0
+            r ZADD k 1 m
+            assert_equal {k m 1} [$z reply]
+            r RPUSH k v
+            assert_equal {k v} [$l reply]
+        }
+    }
+
+    test "BLMOVE to a key of another type is an error when it is served" {
+        with_clients c {
+            waits $c BLMOVE src dst LEFT LEFT 0
+            r SET dst text
+            r RPUSH src v
+            assert_error "WRONGTYPE*" {$c reply}
+            assert_equal v [r LRANGE src 0 -1]
+        }
+    }
+
+    foreach {title change error} {
+        "deleted" {DEL k} {NOGROUP *}
+        "overwritten" {SET k v} {WRONGTYPE *}
+        "flushed" {FLUSHALL} {NOGROUP *}
+        "exchanged by SWAPDB" {SWAPDB 0 1} {NOGROUP *}
+        "without its group" {XGROUP DESTROY k g} {NOGROUP *}
+        "renamed" {RENAME k l} {NOGROUP *}
+    } {
+        test "XREADGROUP ends when its stream is $title" {
+            with_clients c {
+                r XGROUP CREATE k g $ MKSTREAM
+                waits $c XREADGROUP GROUP g me BLOCK 0 STREAMS k >
+                r {*}$change
+                assert_error $error {$c reply}
+                nobody_waits
+            }
+        }
+    }
+
+    # ---- Ways out -----------------------------------------------------------------------------------------------
+
+    foreach {command reply} {
+        {BLPOP k 0.05} (nil) {BRPOP k l 0.05} (nil) {BLMOVE k l LEFT LEFT 0.05} (nil) {BRPOPLPUSH k l 0.05} (nil)
+        {BLMPOP 0.05 1 k LEFT} (nil) {BZPOPMIN k 0.05} (nil) {BZMPOP 0.05 1 k MAX} (nil) {XREAD BLOCK 50 STREAMS k $} (nil)
+    } {
+        test "a time that is over ends [lindex $command 0]" {
+            assert_equal $reply [r {*}$command]
+            nobody_waits
+        }
+    }
+
+    test "times end in their own order, not in that of the commands" {
+        with_clients {a b c} {
+            $a send BLPOP k 0.3
+            $b send BLPOP k 0.1
+            $c send BLPOP k 0.2
+            foreach client {b c a} {assert_equal (nil) [[set $client] reply]}
+            nobody_waits
+        }
+    }
+
+    test "timeouts that are none" {
+        foreach {timeout error} {
+            -1 "ERR timeout is negative" -inf "ERR timeout is negative" x "ERR timeout is not a float or out of range"
+            nan "ERR timeout is not a float or out of range" inf "ERR timeout is out of range" 1e300 "ERR timeout is out of range"
+            9223372036854775 "ERR timeout is out of range"
+        } {
+            assert_error $error {r BLPOP k $timeout}
+            assert_error $error {r BZMPOP $timeout 1 k MIN}
+        }
+        assert_error "ERR timeout is negative" {r XREAD BLOCK -1 STREAMS k 0}
+        assert_error "ERR timeout is not an integer or out of range" {r XREAD BLOCK 1.5 STREAMS k 0}
+        nobody_waits
+    }
+
+    test "CLIENT UNBLOCK ends a wait as its time would, or by an error" {
+        with_clients c {
+            set id [$c CLIENT ID]
+            assert_equal 0 [r CLIENT UNBLOCK $id]
+            waits $c BLPOP k 0
+            assert_equal b [client_field [r CLIENT LIST ID $id] flags]
+            assert_equal 1 [r CLIENT UNBLOCK $id]
+            assert_equal (nil) [$c reply]
+            waits $c BLPOP k 0
+            assert_equal 1 [r CLIENT UNBLOCK $id ERROR]
+            assert_error "UNBLOCKED client unblocked via CLIENT UNBLOCK" {$c reply}
+            assert_equal 0 [r CLIENT UNBLOCK 999999]
+            nobody_waits
+        }
+    }
+
+    foreach {title way} {
+        "is killed" {r CLIENT KILL ID $id}
+        "hangs up" {$c destroy}
+    } {
+        test "a client that waits and $title is forgotten" {
+            set c [connect]
+            set id [$c CLIENT ID]
+            waits $c BLPOP k l m 100
+            eval $way
+            wait_for_condition 10 {[blocked_count] == 0}
+            nobody_waits
+            r RPUSH k v
+            assert_equal v [r LRANGE k 0 -1]
+            catch {$c destroy}
+        }
+    }
+
+    test "many keys, some of them twice" {
+        with_clients c {
+            set keys {}
+            for {set i 0} {$i < 500} {incr i} {lappend keys key:[expr {$i % 300}]}
+            waits $c BLPOP {*}$keys 0
+            assert_equal 300 [info_field total_blocking_keys clients]
+            r RPUSH key:299 v
+            assert_equal {key:299 v} [$c reply]
+            nobody_waits
+        }
+    }
+
+    test "a thousand clients on one key get one element each" {
+        set clients {}
+        for {set i 0} {$i < 1000} {incr i} {
+            set c [connect]
+            lappend clients $c
+            $c send BLPOP k 0
+        }
+        wait_for_condition 20 {[blocked_count] == 1000}
+        set elements {}
+        for {set i 0} {$i < 1000} {incr i} {lappend elements $i}
+        r RPUSH k {*}$elements
+        set got [lmap c $clients {lindex [$c reply] 1}]
+        foreach c $clients {$c destroy}
+        assert_equal $elements [lsort -integer $got]
+        assert_equal 0 [r EXISTS k]
+    }
+
+    test "MONITOR and the counters know a command that waited once" {
+        with_clients {watcher c} {
+            r CONFIG RESETSTAT
+            $watcher MONITOR
+            waits $c BLPOP k 0
+            r RPUSH k v
+            $c reply
+            r PING done
+            set shown {}
+            while {![string match *done* [set line [$watcher reply]]]} {
+                if {[string match {*"BLPOP"*} $line]} {incr shown_blpop}
+            }
+            assert_equal 1 $shown_blpop
+            assert_match "calls=1,*" [info_field cmdstat_blpop]
+        }
+    }
+}
