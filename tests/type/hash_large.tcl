@@ -63,6 +63,7 @@ proc scanned {key} {
 proc ask_and_wait {commands} {
     set channel [socket 127.0.0.1 [srv port]]
     fconfigure $channel -translation binary -blocking 1 -buffersize 1000000
+    lappend ::slow_channels $channel
     puts -nonewline $channel "CLIENT SETNAME slow\r\n[join $commands \r\n]\r\nECHO sent\r\n"
     flush $channel
     wait_for_condition 30 {[regexp {name=slow [^\n]* omem=\d{7,} [^\n]*cmd=echo} [r CLIENT LIST]]}
@@ -77,6 +78,15 @@ proc read_on {channel bytes} {
     assert {$got eq $expected}
     close $channel
 }
+
+# What a test that failed has left open would keep what the next one waits for.
+proc close_slow {} {
+    foreach channel $::slow_channels {
+        catch {close $channel}
+    }
+    set ::slow_channels {}
+}
+set slow_channels {}
 
 proc bulk {value} {
     return "\$[string length $value]\r\n$value\r\n"
@@ -97,7 +107,7 @@ proc while_referred {count body} {
     set before [used]
     set channel [ask_and_wait [lrepeat $asked "HGET big f0"]]
     if {[llength [r CONFIG GET io-threads-reply-offload]]} {
-        assert_between 0 2000000 [expr {[used] - $before}]
+        wait_for_condition 10 {[used] - $before < 2000000}
     }
     uplevel 1 $body
     r SET filler [string repeat y 200000]
@@ -114,7 +124,7 @@ proc assert_memory_back {before} {
     wait_for_condition 20 {[used] < $before + 150000 && [info_field connected_clients clients] == 1}
 }
 
-start_server {each {r FLUSHALL}} {
+start_server {each {close_slow; r FLUSHALL}} {
 
     foreach offload {yes no} {
         test "Large values come back whole from every command (reply offload $offload)" {
@@ -196,7 +206,7 @@ start_server {each {r FLUSHALL}} {
     }
 }
 
-start_server {each {r FLUSHALL}} {
+start_server {each {close_slow; r FLUSHALL}} {
 
     set warm 0
     foreach {what body} {
