@@ -315,10 +315,11 @@ static void shown(const client *c, clientInfoExtra *extra) {
 
 #define LOOK_ONLY (LOOKUP_NOTOUCH | LOOKUP_NOSTATS | LOOKUP_NONOTIFY | LOOKUP_NOEXPIRE)
 
-/* Whether what is in the key, or that it is gone, is for the waiter. */
+/* Whether what is in the key, or that it is gone, is for the waiter. Who is about to be closed gets nothing. */
 static bool concerns(const waiter *w, const robj *o) {
     const blockingState *b = w->c->blocking;
-    return o && o->type == b->type ? true : b->until_gone;
+    if (w->c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY)) return false;
+    return (o && o->type == b->type) || b->until_gone;
 }
 
 static void beginKey(void) {

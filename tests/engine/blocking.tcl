@@ -318,6 +318,15 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         }
     }
 
+    test "a client that is killed in the same breath gets nothing" {
+        with_clients c {
+            set id [$c CLIENT ID]
+            waits $c BLPOP k 0
+            r pipeline [list [list CLIENT KILL ID $id] {RPUSH k v} {LRANGE k 0 -1}]
+            assert_equal {1 1 v} [r replies 3]
+        }
+    }
+
     test "many keys, some of them twice" {
         with_clients c {
             set keys {}
