@@ -202,6 +202,16 @@ static const example examples[] = {
     {"rpush a x|set b 1", "rpoplpush a b", false, ""},
     {"rpush b x y", "lmpop 2 a b left", true, "lpop b;"},
     {"", "lmpop 2 a b left", false, ""},
+    {"rpush b x", "blpop a b 0", true, "lpop b;del b;"},
+    {"", "blpop a 0", false, ""},
+    {"rpush a x y", "brpop a 0", true, "rpop a;"},
+    {"set a 1", "brpop a 0", false, ""},
+    {"rpush a x y", "blmove a b left right 0", true, "rpush b;lpop a;"},
+    {"", "blmove a b left right 0", false, ""},
+    {"rpush a x", "brpoplpush a b 0", true, "lpush b;rpop a;del a;"},
+    {"", "brpoplpush a b 0", false, ""},
+    {"rpush b x y z", "blmpop 0 2 a b left count 2", true, "lpop b;"},
+    {"", "blmpop 0 1 a left", false, ""},
     /* set.def */
     {"", "sadd a 1 2", true, "sadd a;"},
     {"sadd a 1", "sadd a 2", true, "sadd a;"},
@@ -252,6 +262,12 @@ static const example examples[] = {
     {"zadd b 1 x 2 y", "zmpop 2 a b max", true, "zpopmax b;"},
     {"zadd b 1 x", "zmpop 2 a b min count 5", true, "zpopmin b;del b;"},
     {"", "zmpop 1 a min", false, ""},
+    {"zadd b 1 x 2 y", "bzpopmin a b 0", true, "zpopmin b;"},
+    {"", "bzpopmin a 0", false, ""},
+    {"zadd a 1 x", "bzpopmax a 0", true, "zpopmax a;del a;"},
+    {"", "bzpopmax a 0", false, ""},
+    {"zadd a 1 x 2 y", "bzmpop 0 1 a max", true, "zpopmax a;"},
+    {"", "bzmpop 0 1 a max", false, ""},
     {"zadd a 1 x 2 y", "zremrangebyrank a 0 0", true, "zremrangebyrank a;"},
     {"zadd a 1 x 2 y", "zremrangebyrank a 2 3", false, ""},
     {"zadd a 1 x 2 y", "zremrangebyscore a 1 9", true, "zremrangebyscore a;del a;"},
@@ -494,6 +510,7 @@ static client *startUp(void) {
     storeSetNowMs(clockWallMs());
     client *c = fixtureClient(2);
     c->authenticated = true;
+    c->flags |= CLIENT_DENY_BLOCKING; /* where others wait it is told that there is nothing */
     if (!payload) {
         runSetup(c, "set a dumped");
         sds reply = runLine(c, "dump a");
