@@ -70,23 +70,29 @@ static size_t transientLeftOut(void) {
 
 /* --- clients that wait with a time ----------------------------------------------------------------- */
 
-static int64_t deadline_ms; /* that a timer of main's own loop is set for; 0: none */
+#define WAIT_TIMER_MAX_MS 3600000 /* then a later time is looked at again: the wall clock may have been set */
+
+static struct {
+    int64_t deadline_ms; /* that it is set for; 0: it is not */
+    long long id;
+} wait_timer; /* of main's own loop */
 
 static long long onDeadline(aeEventLoop *loop, long long id, void *arg);
 
 static void setDeadline(int64_t wall_ms) {
-    if (deadline_ms && deadline_ms <= wall_ms) return;
+    aeEventLoop *loop = ioThreadHolder(ioThreadMain())->loop;
+    if (wait_timer.deadline_ms && wait_timer.deadline_ms <= wall_ms) return;
+    if (wait_timer.deadline_ms) aeDeleteTimeEvent(loop, wait_timer.id);
     int64_t after_ms = wall_ms - clockWallMs();
-    deadline_ms = wall_ms;
-    (void)aeCreateTimeEvent(ioThreadHolder(ioThreadMain())->loop, after_ms > 0 ? after_ms : 0, onDeadline,
-                            (void *)(uintptr_t)wall_ms);
+    if (after_ms < 0) after_ms = 0;
+    if (after_ms > WAIT_TIMER_MAX_MS) after_ms = WAIT_TIMER_MAX_MS;
+    wait_timer.id = aeCreateTimeEvent(loop, after_ms, onDeadline, NULL);
+    wait_timer.deadline_ms = wall_ms;
 }
 
-/* One that was set before an earlier one comes for nothing. */
 static long long onDeadline(aeEventLoop *loop, long long id, void *arg) {
-    unused(loop), unused(id);
-    if ((int64_t)(uintptr_t)arg != deadline_ms) return AE_NOMORE;
-    deadline_ms = 0;
+    unused(loop), unused(id), unused(arg);
+    wait_timer.deadline_ms = 0;
     int64_t next_ms = blockingExpire(clockWallMs());
     if (next_ms) setDeadline(next_ms);
     return AE_NOMORE;

@@ -271,6 +271,20 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         }
     }
 
+    test "a time that is centuries away keeps nobody awake" {
+        with_clients {a b c} {
+            waits $a BLPOP k 9000000000000000
+            waits $b BLPOP k 1000000000
+            waits $c BLPOP k 999999999
+            set before [info_field eventloop_cycles stats]
+            after 300
+            assert {[info_field eventloop_cycles stats] - $before < 100}
+            assert_equal 3 [info_field clients_in_timeout_table clients]
+            r RPUSH k 1 2 3
+            assert_equal {{k 1} {k 2} {k 3}} [list [$a reply] [$b reply] [$c reply]]
+        }
+    }
+
     test "timeouts that are none" {
         foreach {timeout error} {
             -1 "ERR timeout is negative" -inf "ERR timeout is negative" x "ERR timeout is not a float or out of range"
