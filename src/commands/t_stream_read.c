@@ -183,7 +183,7 @@ static slice *argsWithIds(client *c, const readOptions *opts) {
         slice *id = &args[opts->streams_arg + opts->streams + i];
         readPlan plan;
         if ((!isWord(*id, '$') && !isWord(*id, '+')) || !planStream(c, opts, i, &plan)) continue;
-        *id = streamIdText(plan.after, text);
+        *id = streamIdText(plan.s ? plan.s->last_id : STREAM_ID_MIN, text);
     }
     return args;
 }

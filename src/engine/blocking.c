@@ -21,7 +21,6 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "blocking.h"
 
-#include "clock.h"
 #include "command_record.h"
 #include "panic.h"
 #include "reply.h"

@@ -187,10 +187,7 @@ static void runRecord(client *c, const parsedCommand *req, monotime *now) {
     c->argv = req->argv;
     c->argc = req->argc;
     c->cmd = req->cmd;
-    if (!(req->flags & REQ_LARGE) || beginLarge(c, req)) {
-        call(c, now);
-        c->commands++;
-    }
+    if (!(req->flags & REQ_LARGE) || beginLarge(c, req)) call(c, now);
     if (unlikely(c->flags & (CLIENT_RESERVED | CLIENT_ARGS_TAKEN))) ended(c, true);
     c->req = outer_req;
     c->argv = outer_argv;
@@ -201,6 +198,7 @@ static void runRecord(client *c, const parsedCommand *req, monotime *now) {
 void callQueued(client *c, const parsedCommand *req, monotime *now) {
     uint64_t ns_before = engine_stats.command_ns;
     runRecord(c, req, now);
+    c->commands++;
     engine_stats.command_ns = ns_before; /* EXEC's time has it */
 }
 

@@ -11,8 +11,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "net.h"
 
-#include "call.h"
 #include "blocking.h"
+#include "call.h"
 #include "client_eviction.h"
 #include "command_batch.h"
 #include "evict.h"
@@ -215,6 +215,10 @@ static bool work(void) {
 static bool turn(void) {
     for (int i = 0; i < turns.njobs; i++) turns.jobs[i]();
     uint64_t command_ns = engine_stats.command_ns;
+    if (unlikely(blocking_ready)) { /* by a timer: a key that has expired */
+        monotime begin = clockTicks();
+        callServeBlocked(&begin);
+    }
     bool more = work();
     monotime now = clockTicks();
     uint64_t turn_ns = clockTicksToNs(now - turns.woke);

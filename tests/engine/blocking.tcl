@@ -78,6 +78,27 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         }
     }
 
+    test "+ of a stream that has been emptied waits for what comes behind its last ID" {
+        r XADD k 2-1 f v
+        r XDEL k 2-1
+        with_clients {c other} {
+            waits $c XREAD BLOCK 0 STREAMS k +
+            $other SELECT 1
+            foreach id {2-0 2-1 2-2} {$other XADD k $id f v}
+            r SWAPDB 0 1
+            assert_equal {{k {{2-2 {f v}}}}} [$c reply]
+        }
+    }
+
+    test "XREADGROUP ends when its stream expires, though nobody sends anything" {
+        r XGROUP CREATE k g $ MKSTREAM
+        with_clients c {
+            waits $c XREADGROUP GROUP g me BLOCK 0 STREAMS k >
+            r PEXPIRE k 50
+            assert_error "NOGROUP *" {$c reply}
+        }
+    }
+
     # ---- Order --------------------------------------------------------------------------------------------------
 
     test "who came first is served first, each with one element" {
