@@ -1,7 +1,7 @@
 /* t_stream_read.c -- XREAD and XREADGROUP: what came after an ID, of several streams.
  *
  * With BLOCK a command that finds nothing waits and runs again when a stream has more. "$" is then what it was at
- * first.
+ * first, "+" what it is by then: the last entry.
  *
  * Not here    ranges of one stream (t_stream.c), what becomes of pending entries (t_stream_pending.c).
  * Threads     main.
@@ -172,7 +172,7 @@ static void addReplyStreamKey(client *c, readReply *reply, slice key) {
     addReplyBulk(c, key);
 }
 
-/* The arguments, with an ID in the place of each "$" and "+": what the stream ends with now. One allocation; NULL: no
+/* The arguments, with an ID in the place of each "$": what the stream ends with now. One allocation; NULL: no
  * memory. */
 static slice *argsWithIds(client *c, const readOptions *opts) {
     slice *args = ztrymalloc(c->argc * sizeof(*args) + opts->streams * (size_t)STREAM_ID_TEXT_SIZE);
@@ -182,7 +182,7 @@ static slice *argsWithIds(client *c, const readOptions *opts) {
     for (uint32_t i = 0; i < opts->streams; i++, text += STREAM_ID_TEXT_SIZE) {
         slice *id = &args[opts->streams_arg + opts->streams + i];
         readPlan plan;
-        if ((!isWord(*id, '$') && !isWord(*id, '+')) || !planStream(c, opts, i, &plan)) continue;
+        if (!isWord(*id, '$') || !planStream(c, opts, i, &plan)) continue;
         *id = streamIdText(plan.s ? plan.s->last_id : STREAM_ID_MIN, text);
     }
     return args;

@@ -78,15 +78,34 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         }
     }
 
-    test "+ of a stream that has been emptied waits for what comes behind its last ID" {
-        r XADD k 2-1 f v
-        r XDEL k 2-1
+    # Waits for + of `k`, and what k then becomes is a stream with entries IDS, the ones of GONE being deleted from it.
+    proc plus_of_a_stream_that_becomes {ids gone} {
         with_clients {c other} {
             waits $c XREAD BLOCK 0 STREAMS k +
             $other SELECT 1
-            foreach id {2-0 2-1 2-2} {$other XADD k $id f v}
+            foreach id $ids {$other XADD k $id f v}
+            if {[llength $gone]} {$other XDEL k {*}$gone}
             r SWAPDB 0 1
-            assert_equal {{k {{2-2 {f v}}}}} [$c reply]
+            if {[llength $gone]} {
+                assert [$c silent_for 50]
+                r XADD k 9-9 f v
+            }
+            return [$c reply]
+        }
+    }
+
+    test "+ where there is no stream waits for what will be the last entry" {
+        assert_equal {{k {{3-3 {f v}}}}} [plus_of_a_stream_that_becomes {1-1 2-2 3-3} {}]
+        r FLUSHALL
+        assert_equal {{k {{9-9 {f v}}}}} [plus_of_a_stream_that_becomes {1-1 2-2 3-3} 3-3]
+    }
+
+    test "+ of a stream that has been emptied waits for the last entry, whatever its ID" {
+        foreach ids {{2-0 2-1 2-2 2-3} {1-0 1-1}} {
+            r FLUSHALL
+            r XADD k 2-1 f v
+            r XDEL k 2-1
+            assert_equal [list [list k [list [list [lindex $ids end] {f v}]]]] [plus_of_a_stream_that_becomes $ids {}]
         }
     }
 
