@@ -5,7 +5,7 @@
 #
 # A file's output is shown when the file has ended: failures and skips always, the rest with --verbose. A file of which
 # no test ends for --timeout seconds (of its own processes, patience.tcl) is ended with everything it started and counts
-# as failed; what it left stays in DIR.
+# as failed; what it left stays in DIR. What failed is in DIR/failed too, for who sums up several runs.
 #
 # Owns        the processes it starts. Each leads a session of its own; its number is in DIR/groups, so that
 #             ./runtest can end what is left when it is interrupted.
@@ -163,6 +163,23 @@ proc too_long {channel} {
     file_ended $channel
 }
 
+# Write down what failed in the file NAME with OUTPUT: the lines of each test that did, up to the next test's.
+proc note_failures {name output} {
+    global options
+    set notes [open $options(--tmp)/failed a]
+    puts $notes "FAIL $name"
+    set noted 0
+    foreach line [split $output \n] {
+        if {[regexp {^\[(ok|skip|fail)\] } $line all verdict]} {
+            set noted [expr {$verdict eq "fail"}]
+        }
+        if {$noted && [string trim $line] ne ""} {
+            puts $notes "       $line"
+        }
+    }
+    close $notes
+}
+
 proc file_ended {channel} {
     global state total running free_slots verbose finished
     fileevent $channel readable {}
@@ -189,6 +206,7 @@ proc file_ended {channel} {
     }
     if {$failed} {
         puts "       (what it left: [dict get $state($channel) root])"
+        note_failures $name $output
     }
     flush stdout
     incr total(passed) $passed

@@ -61,10 +61,11 @@ proc make_server_dir {} {
 }
 
 # Start the binary with ARGUMENTS in DIR. Its output goes to DIR/stdout and DIR/stderr, its exit code to DIR/exit.
-# Returns the process id.
+# Returns the process id. What the shell would say of a process that a signal ended is not shown: a test asks for it.
 proc launch {dir arguments} {
     file delete -force $dir/pid $dir/exit
-    set shell [exec sh -c {cd "$0" && { "$@" >>stdout 2>>stderr & echo $! >pid.new; mv pid.new pid; wait $!; echo $? >exit; }} \
+    set shell [exec sh -c {cd "$0" && { "$@" >>stdout 2>>stderr & echo $! >pid.new; mv pid.new pid; exec 2>/dev/null; \
+        wait $!; echo $? >exit; }} \
         $dir $srv::binary {*}$arguments >@stdout 2>@stderr &]
     set limit [patience::start 10 $shell]
     while {![file exists $dir/pid]} {
