@@ -254,8 +254,9 @@ TEST(threads_lose_no_answer_while_the_role_moves) {
 
 static struct {
     clientStream *stream, *caller; /* of thread 1, and of thread 2, which is to make a turn */
-    bool posted;                   /* main's: by whoever has the role */
     _Atomic bool answered, called;
+    _Atomic bool turned; /* a turn has ended that took the call */
+    _Atomic bool posted; /* it was thread 2's, as is wanted */
 } crowd;
 
 static void crowdDeliver(const ioMessage *m) {
@@ -267,20 +268,38 @@ static void crowdDeliver(const ioMessage *m) {
 /* Messages that need no answer, and one that does. */
 static turnEnd crowdTurn(void) {
     ioThreadsPoll(100);
-    if (ioThreadId(ioThreadActing()) == 2 && !crowd.posted) {
-        crowd.posted = true;
+    bool called = atomic_load(&crowd.called);
+    if (called && ioThreadId(ioThreadActing()) == 2 && !atomic_load(&crowd.posted)) {
+        atomic_store(&crowd.posted, true);
         ioMessage nothing = {.type = IO_MSG_OUTPUT, .stream = crowd.stream},
                   leave = {.type = IO_MSG_LEAVE, .stream = crowd.stream};
         for (int i = 0; i < CROWD; i++) ioThreadPost(ioThreadGet(1), &nothing);
         ioThreadPost(ioThreadGet(1), &leave);
     }
     ioThreadsFlush();
+    if (called) atomic_store(&crowd.turned, true);
     return TURN_DONE;
 }
 
 static void postTo(unsigned id, messageType type, clientStream *s) {
     ioMessage m = {.type = (uint16_t)type, .stream = s};
     ioThreadPost(ioThreadGet(id), &m);
+}
+
+/* Main's own thread begins to wait, and thread 2 has something to tell. True when it has made the turn itself. */
+static bool letThread2Turn(void) {
+    atomic_store(&crowd.turned, false);
+    for (bool slept = false; !slept;) {
+        atomic_store(&crowd.called, false);
+        postTo(2, IO_MSG_JOIN, crowd.caller);
+        postTo(2, IO_MSG_LEAVE, crowd.caller);
+        ioThreadsFlush();
+        slept = ioThreadsMainSleeps(true);
+        /* The thread was quicker: its message is there, and the role was kept. Once more. */
+        while (!slept && !atomic_load(&crowd.called)) ioThreadsPoll(100);
+    }
+    while (!atomic_load(&crowd.turned)) poll(NULL, 0, 1);
+    return atomic_load(&crowd.posted);
 }
 
 /* Main's own thread waits for long. What a turn on thread 2 could not put into the ring of thread 1 arrives there
@@ -296,17 +315,11 @@ TEST(threads_offer_again_what_their_turn_left_over) {
     fixturePair(other, false);
     crowd.stream = clientStreamCreate(connCreateAcceptedUnix(fds[0], NULL), true);
     crowd.caller = clientStreamCreate(connCreateAcceptedUnix(other[0], NULL), true);
-    crowd.posted = false;
+    atomic_store(&crowd.posted, false);
     atomic_store(&crowd.answered, false);
     postTo(1, IO_MSG_JOIN, crowd.stream);
-    for (bool slept = false; !slept;) {
-        atomic_store(&crowd.called, false);
-        postTo(2, IO_MSG_JOIN, crowd.caller);
-        postTo(2, IO_MSG_LEAVE, crowd.caller);
-        ioThreadsFlush();
-        slept = ioThreadsMainSleeps(true);
-        /* The thread was quicker: its message is there, and the role was kept. Once more. */
-        while (!slept && !atomic_load(&crowd.called)) ioThreadsPoll(100);
+    while (!letThread2Turn()) {
+        ioThreadsMainAwake(); /* thread 1 was quicker, and took the call of thread 2 along */
     }
     uint64_t end = clockMonotonicMs() + 20000;
     while (!atomic_load(&crowd.answered) && clockMonotonicMs() < end) poll(NULL, 0, 1);
