@@ -270,6 +270,22 @@ void **raxFindRef(rax *r, slice key) {
     return findPlace(r, key);
 }
 
+void raxEachPrefix(const rax *r, slice text, void (*fn)(void *arg, void *value), void *arg) {
+    slotRef at = {(void **)&r->root, (uint8_t *)&r->root_kind};
+    while (isNode(at)) {
+        const node *n = *at.ptr;
+        if (text.len < n->prefix_len || !bytesEq(n->prefix, text.ptr, n->prefix_len)) return;
+        text = sliceOf(text.ptr + n->prefix_len, text.len - n->prefix_len);
+        if (n->has_value) fn(arg, *nodeValue(n));
+        unsigned pos;
+        if (text.len == 0 || !nodeFindChild(n, (uint8_t)text.ptr[0], &pos, &at)) return;
+        text = sliceOf(text.ptr + 1, text.len - 1);
+    }
+    if (*at.kind == KIND_NONE) return;
+    slice tail = leafTail((slot){*at.ptr, *at.kind});
+    if (tail.len <= text.len && bytesEq(tail.ptr, text.ptr, tail.len)) fn(arg, *leafValue(at));
+}
+
 size_t raxSize(const rax *r) {
     return r->count;
 }

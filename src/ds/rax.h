@@ -44,6 +44,10 @@ bool raxFind(const rax *r, slice key, void **value);
  * until the next insertion or removal. */
 void **raxFindRef(rax *r, slice key);
 
+/* Call `fn` with the value of each key that `text` begins with, the empty one and `text` itself too, shortest first.
+ * `fn` must not change the tree. */
+void raxEachPrefix(const rax *r, slice text, void (*fn)(void *arg, void *value), void *arg);
+
 size_t raxSize(const rax *r);     /* keys */
 size_t raxMemUsage(const rax *r); /* bytes of all blocks, in the allocator's sizes; a load */
 /* About how many blocks raxRelease() has to free; a load or two. */

@@ -103,6 +103,32 @@ static void modelFind(model *m, slice key) {
     if (has && pick(m, 2)) *ref = m->items[rank].value = newValue(m);
 }
 
+/* What raxEachPrefix() told, in order. */
+typedef struct prefixes {
+    void *values[8192];
+    size_t count;
+} prefixes;
+static void notePrefix(void *arg, void *value) {
+    prefixes *p = arg;
+    if (CHECK(p->count < array_len(p->values))) p->values[p->count++] = value;
+}
+
+/* All keys that the text begins with, by asking for each of its beginnings. */
+static void checkPrefixes(model *m, slice text) {
+    static prefixes got;
+    size_t want = 0;
+    got.count = 0;
+    raxEachPrefix(m->r, text, notePrefix, &got);
+    for (size_t len = 0; len <= text.len; len++) {
+        slice beginning = sliceOf(text.ptr, len);
+        size_t rank = rankOf(m, beginning);
+        if (!modelHas(m, rank, beginning)) continue;
+        CHECK(want < got.count && got.values[want] == m->items[rank].value);
+        want++;
+    }
+    CHECK_EQ_INT(got.count, want);
+}
+
 /* The iterator stands on the element of that rank (count: on none). */
 static bool standsAt(const model *m, const raxIterator *it, bool on, size_t rank) {
     if (!CHECK(on == (rank < m->count))) return false;
@@ -270,7 +296,7 @@ static void runModel(slice (*makeKey)(model *m), int operations, size_t most) {
         if (dice < (up ? 60u : 10u)) modelAdd(&m, makeKey(&m), dice % 2);
         else if (dice < 80 && m.count && pick(&m, 2)) modelRemove(&m, keyAt(&m, pick(&m, m.count)));
         else if (dice < 80) modelRemove(&m, makeKey(&m));
-        else if (dice < 90) modelFind(&m, makeKey(&m));
+        else if (dice < 90) modelFind(&m, makeKey(&m)), checkPrefixes(&m, makeKey(&m));
         else checkSeeks(&m, makeKey(&m));
         if (i % 499 == 0) walkAmidChanges(&m, makeKey);
         if (m.count < 100 || i % 37 == 0) raxCheck(m.r);
