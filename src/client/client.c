@@ -95,6 +95,7 @@ void clientFree(client *c) {
         listDelNode(client_state.clients, c->node);
     }
     replyBlockReleaseChain(c->reply_head);
+    replyBlockReleaseChain(c->held_head);
     sdsFree(c->name);
     sdsFree(c->lib_name);
     sdsFree(c->lib_ver);

@@ -58,6 +58,8 @@ enum {
     CLIENT_OUTPUT_FULL = 1 << 27   /* commands wait until enough of its output is gone (output_limits.h) */
 };
 
+#define CLIENT_PUSHES_HELD (1u << 31) /* messages wait for the end of its command (push.h); an int has no such bit */
+
 enum { CLIENT_CAPA_REDIRECT = 1 }; /* client.capa: CLIENT CAPA redirect */
 
 /* The field keeps this much output in a buffer of the client that limits do not see (obl). */
@@ -127,7 +129,8 @@ typedef struct client {
     struct multiState *multi;       /* made when needed */
     struct pubsubState *pubsub;
     struct trackingState *tracking;
-    struct replyHold *hold; /* reply_hold.c; made when needed */
+    struct replyHold *hold;                   /* reply_hold.c; made when needed */
+    struct replyBlock *held_head, *held_tail; /* owns: messages that wait for the end of its command (push.c) */
 } client;
 static_assert(offsetof(client, output_blocks) < 3 * CACHE_LINE, "what commands and batches touch is three lines");
 

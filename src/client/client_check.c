@@ -18,7 +18,7 @@
  *                soft limit, and is not to be closed.
  *             6. CLIENT_RESERVED and CLIENT_ARGS_TAKEN are set only while a command of the client runs.
  *             7. Without blocks of requests there are no bytes of requests.
- *             8. Between commands no deferred length is open.
+ *             8. Between commands no deferred length is open, and no message waits.
  * Cost        blocks of the open chain; clients.
  * Tests       tests/unit/client/client_check_test.c
  *
@@ -49,6 +49,8 @@ static void checkCommand(const client *c) {
     serverAssert(c->blocks_head || c->input_bytes == 0);
     serverAssert(c->req || !(c->flags & (CLIENT_RESERVED | CLIENT_ARGS_TAKEN)));
     serverAssert(c->req || c->deferred == NULL);
+    serverAssert(((c->flags & CLIENT_PUSHES_HELD) != 0) == (c->held_head != NULL));
+    serverAssert(c->req || !c->held_head);
 }
 
 /* What was handed to the stream and has not come back: bytes may be gone before their block is back, never after it. */

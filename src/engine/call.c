@@ -23,6 +23,7 @@
 #include "memory_gate.h"
 #include "monitor.h"
 #include "panic.h"
+#include "push.h"
 #include "readonly_check.h"
 #include "reply.h"
 #include "transaction_queue.h"
@@ -160,15 +161,21 @@ static void rejected(client *c) {
     if (c->cmd && c->cmd->stats) c->cmd->stats->rejected_calls++;
 }
 
-#define CLEAR_AT_END (CLIENT_REPLY_SKIP | CLIENT_REPLY_SKIP_NEXT | CLIENT_RESERVED | CLIENT_ARGS_TAKEN)
+#define RELEASE_AT_END (CLIENT_RESERVED | CLIENT_ARGS_TAKEN)
+#define CLEAR_AT_END (CLIENT_REPLY_SKIP | CLIENT_REPLY_SKIP_NEXT | RELEASE_AT_END | CLIENT_PUSHES_HELD)
 
-/* CLIENT REPLY SKIP silences the command behind it, and only that. */
-static void ended(client *c, bool postponed) {
+static void releaseTaken(client *c) {
     if (c->flags & CLIENT_RESERVED) {
         commandMemoryEnd(c);
         memoryGateLook();
     }
     if (c->flags & CLIENT_ARGS_TAKEN) clientArgsEnd(c);
+}
+
+/* CLIENT REPLY SKIP silences the command behind it, and only that. */
+static void ended(client *c, bool postponed) {
+    releaseTaken(c);
+    if (c->flags & CLIENT_PUSHES_HELD) pushesRelease(c);
     if (postponed) return;
     c->flags &= ~(uint32_t)CLIENT_REPLY_SKIP;
     if (c->flags & CLIENT_REPLY_SKIP_NEXT) {
@@ -188,7 +195,7 @@ static void runRecord(client *c, const parsedCommand *req, monotime *now) {
     c->argc = req->argc;
     c->cmd = req->cmd;
     if (!(req->flags & REQ_LARGE) || beginLarge(c, req)) call(c, now);
-    if (unlikely(c->flags & (CLIENT_RESERVED | CLIENT_ARGS_TAKEN))) ended(c, true);
+    if (unlikely(c->flags & RELEASE_AT_END)) releaseTaken(c);
     c->req = outer_req;
     c->argv = outer_argv;
     c->argc = outer_argc;
@@ -208,6 +215,7 @@ void callServeBlocked(monotime *now) {
     for (client *c; (c = blockingNext()) != NULL;) {
         current_client = c;
         runRecord(c, blockingRun(c), now);
+        if (unlikely(c->flags & CLIENT_PUSHES_HELD)) pushesRelease(c);
         blockingHasRun(c);
         clientDebugCheck(c);
     }
