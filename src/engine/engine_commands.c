@@ -1,5 +1,5 @@
-/* engine_commands.c -- the commands whose handlers are in this layer: COMMANDLOG, LATENCY, MONITOR, SLOWLOG, and those
- * of transactions.
+/* engine_commands.c -- the commands whose handlers are in this layer: COMMANDLOG, LATENCY, MONITOR, SLOWLOG, those of
+ * transactions and of publish and subscribe.
  *
  * Owns        the array, for good.
  * Threads     main, at boot.
@@ -12,6 +12,7 @@
 #include "commandlog.h"
 #include "latency.h"
 #include "monitor.h"
+#include "pubsub_commands.h"
 #include "transaction.h"
 
 static serverCommand rows[] = {

@@ -11,6 +11,7 @@
 #include "histogram.h"
 #include "info_table.h"
 #include "pause.h"
+#include "pubsub.h"
 #include "sds.h"
 #include "watch.h"
 
@@ -35,6 +36,12 @@ static void waiting(infoOut *o) {
 static void waitedFor(infoOut *o) {
     infoLine(o, "total_blocking_keys:%zu", blocking_totals.keys);
     infoLine(o, "total_blocking_keys_on_nokey:%zu", blocking_totals.nokey);
+}
+
+static void listenedTo(infoOut *o) {
+    infoLine(o, "pubsub_channels:%zu", pubsubNames(PUBSUB_CHANNEL));
+    infoLine(o, "pubsub_patterns:%zu", pubsubNames(PUBSUB_PATTERN));
+    infoLine(o, "pubsubshard_channels:%zu", pubsubNames(PUBSUB_SHARD_CHANNEL));
 }
 
 static void processed(infoOut *o) {
@@ -97,6 +104,7 @@ void engineInfoRegister(void) {
                                         {"clients", 120, .write = waitedFor},
                                         {"clients", 140, .write = paused},
                                         {"stats", 20, .write = processed},
+                                        {"stats", 310, .write = listenedTo},
                                         {"stats", 680, .write = denied},
                                         {"commandstats", 10, .write = allCounters},
                                         {"latencystats", 10, .write = allLatencies},

@@ -89,7 +89,6 @@ static const infoFields fields[] = {
     {"stats", 120, LINES("instantaneous_input_repl_kbps:0.00", "instantaneous_output_repl_kbps:0.00")},
     {"stats", 150, LINES("sync_full:0", "sync_partial_ok:0", "sync_partial_err:0")},
     {"stats", 260, LINES("evicted_scripts:0")},
-    {"stats", 310, LINES("pubsub_channels:0", "pubsub_patterns:0", "pubsubshard_channels:0")},
     {"stats", 340,
      LINES("latest_fork_usec:0", "total_forks:0", "migrate_cached_sockets:0", "slave_expires_tracked_keys:0")},
     {"stats", 440, LINES("tracking_total_keys:0", "tracking_total_items:0", "tracking_total_prefixes:0")},

@@ -35,6 +35,8 @@
 #include "pause.h"
 #include "pending_info.h"
 #include "pending_settings.h"
+#include "pubsub.h"
+#include "pubsub_commands.h"
 #include "server_commands.h"
 #include "server_info.h"
 #include "server_settings.h"
@@ -84,6 +86,7 @@ void wiringHooks(void) {
     gateSet(GATE_PROTECTED, debugGate);
     gateSet(GATE_TRANSACTION, transactionGate);
     gateSet(GATE_MEMORY, memoryGate);
+    gateSet(GATE_SUBSCRIBED, subscribedGate);
     gateSet(GATE_BUSY, yieldGate);
     gateSet(GATE_REPLICA_CLIENT, replicaClientGate);
     gateSet(GATE_PAUSE, pauseGate);
@@ -91,6 +94,8 @@ void wiringHooks(void) {
     transactionQueueInit();
     connectionSetIdentity(identityForHello);
     monitorInit();
+    pubsubInit();
+    pubsubCommandsInit();
     storeAddStandstill(pauseHoldsDataset);
     serverSettingsOnTitle(daemonSetTitle);
 }
