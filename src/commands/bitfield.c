@@ -223,8 +223,8 @@ static void writeFields(client *c, const fieldNeeds *needs) {
         if (!commandMemoryReserve(c, objectWritableNeeds(string.o, string.bytes.len))) return;
     }
     long long changes = performAll(c, needs, &string, grown);
-    if (grown && changes == 0) changes = 1; /* the length is a change, whatever OVERFLOW FAIL kept back */
     if (changes) keyChanged(c, string.key, NOTIFY_STRING, "setbit", changes);
+    else if (grown) keyChanged(c, string.key, 0, NULL, 1); /* only the length, by what OVERFLOW FAIL kept back */
 }
 
 void bitfieldCommand(client *c) {

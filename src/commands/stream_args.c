@@ -145,6 +145,13 @@ bool streamRead(client *c, hashedKey key, const stream **out) {
     return true;
 }
 
+bool streamReadToWrite(client *c, hashedKey key, stream **out) {
+    robj *o;
+    if (!typedKeyRead(c, key, OBJ_STREAM, &o)) return false;
+    *out = o ? objectStructure(o) : NULL;
+    return true;
+}
+
 bool streamWrite(client *c, hashedKey key, stream **out) {
     robj *o;
     if (!typedKeyWrite(c, key, OBJ_STREAM, &o)) return false;

@@ -35,6 +35,8 @@ bool addReplyStreamEntryOf(client *c, const stream *s, streamId id);
 /* The stream under a key; false when it holds another type: then WRONGTYPE was sent. *out is NULL without a key. */
 bool streamRead(client *c, hashedKey key, const stream **out) must_check;
 bool streamWrite(client *c, hashedKey key, stream **out) must_check;
+/* For commands that count as reading the key, a hit or a miss, although they may change it. */
+bool streamReadToWrite(client *c, hashedKey key, stream **out) must_check;
 /* A consumer of the group; it is made, and told of, where there is none. NULL: the error was sent. */
 streamConsumer *streamConsumerWanted(client *c, hashedKey key, streamGroup *g, slice name);
 

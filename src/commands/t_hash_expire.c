@@ -315,7 +315,8 @@ void hgetexCommand(client *c) {
 
     if (!parseOptions(c, GETEX_OPTIONS, &opts)) return;
     uint32_t first = opts.fields + 2;
-    if (!beginWrite(c, first, &o, &walk) || !parseTime(c, &opts)) return;
+    if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_HASH, &o) || !parseTime(c, &opts)) return; /* counts as reading */
+    if (o) walk = fieldWalkBegin(c, o, first, 1, c->argc - first);
     timeChanges changes = {0};
     addReplyArrayLen(c, c->argc - first);
     for (uint32_t i = first; i < c->argc; i++) {
@@ -348,6 +349,12 @@ static bool fieldConditionHolds(client *c, const robj *o, const fieldOptions *op
     return true;
 }
 
+/* Nothing was there, and nothing comes: told as if it had come. */
+static void tellNeverSet(client *c, hashedKey key, const robj *o) {
+    if (!o) keyEvent(c, key, NOTIFY_NEW, "new");
+    keyEvent(c, key, NOTIFY_HASH, "hset");
+}
+
 /* HSETEX with a time that is over: what stands in the way goes, and nothing comes. */
 static void setExpired(client *c, hashedKey key, robj *o, uint32_t first) {
     long long deleted = 0;
@@ -360,7 +367,7 @@ static void setExpired(client *c, hashedKey key, robj *o, uint32_t first) {
     }
     store_stats.expired_fields += deleted;
     if (deleted) keyChanged(c, key, NOTIFY_HASH, "hset", deleted);
-    else keyEvent(c, key, NOTIFY_HASH, "hset");
+    else tellNeverSet(c, key, o);
     keyEvent(c, key, NOTIFY_HASH, "hexpire");
     keyEvent(c, key, NOTIFY_HASH, "hexpired");
     if (!o) keyEvent(c, key, NOTIFY_GENERIC, "del");

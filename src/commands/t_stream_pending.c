@@ -29,7 +29,7 @@ void xackCommand(client *c) {
     long long confirmed = 0;
 
     hashedKey key = clientKeyAt(c, 1);
-    if (!streamWrite(c, key, &s)) return;
+    if (!streamReadToWrite(c, key, &s)) return;
     streamGroup *g = s ? streamGroupFind(s, c->argv[2]) : NULL;
     if (!g) {
         addReplyZero(c);
@@ -234,7 +234,7 @@ void xclaimCommand(client *c) {
     int64_t now_ms = storeNowMs();
 
     hashedKey key = clientKeyAt(c, 1);
-    if (!streamWrite(c, key, &s)) return;
+    if (!streamReadToWrite(c, key, &s)) return;
     streamGroup *g = s ? streamGroupFind(s, c->argv[2]) : NULL;
     if (!g) {
         addReplyNoGroup(c);
@@ -341,7 +341,7 @@ void xautoclaimCommand(client *c) {
 
     if (!parseAutoclaim(c, &opts)) return;
     hashedKey key = clientKeyAt(c, 1);
-    if (!streamWrite(c, key, &s)) return;
+    if (!streamReadToWrite(c, key, &s)) return;
     streamGroup *g = s ? streamGroupFind(s, c->argv[2]) : NULL;
     if (!g) {
         addReplyNoGroup(c);

@@ -172,6 +172,8 @@ static void addReplyStreamKey(client *c, readReply *reply, slice key) {
     addReplyBulk(c, key);
 }
 
+#define SEEN_ALREADY (LOOKUP_NOTOUCH | LOOKUP_NOSTATS | LOOKUP_NONOTIFY)
+
 /* The arguments, with an ID in the place of each "$": what the stream ends with now. One allocation; NULL: no
  * memory. */
 static slice *argsWithIds(client *c, const readOptions *opts) {
@@ -181,9 +183,9 @@ static slice *argsWithIds(client *c, const readOptions *opts) {
     memcpy(args, c->argv, c->argc * sizeof(*args));
     for (uint32_t i = 0; i < opts->streams; i++, text += STREAM_ID_TEXT_SIZE) {
         slice *id = &args[opts->streams_arg + opts->streams + i];
-        readPlan plan;
-        if (!isWord(*id, '$') || !planStream(c, opts, i, &plan)) continue;
-        *id = streamIdText(plan.s ? plan.s->last_id : STREAM_ID_MIN, text);
+        if (!isWord(*id, '$')) continue;
+        const robj *o = lookupKeyReadWithFlags(c->db, clientKeyAt(c, opts->streams_arg + i), SEEN_ALREADY);
+        *id = streamIdText(o ? ((const stream *)objectStructure(o))->last_id : STREAM_ID_MIN, text);
     }
     return args;
 }
