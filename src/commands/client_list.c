@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client_filter.h"
 #include "commands.h"
+#include "pubsub.h"
 #include "reply.h"
 
 static sds catMatching(sds s, const clientFilter *f) {
@@ -36,6 +37,12 @@ void clientListCommand(client *c) {
     clientFilterFree(&filter);
 }
 
+/* It is freed when it may be; for who publishes it has gone already. */
+static void killOther(client *c) {
+    pubsubEnd(c);
+    clientCloseAsap(c);
+}
+
 /* Ends all that match but `asking`, which is to hear how many they were; *self: it is one of them. */
 static long long killMatching(client *asking, const clientFilter *f, bool *self) {
     long long killed = 0;
@@ -46,7 +53,7 @@ static long long killMatching(client *asking, const clientFilter *f, bool *self)
         client *c = listNodeValue(n);
         if (!clientFilterMatches(f, c)) continue;
         if (c == asking) *self = true;
-        else clientCloseAsap(c);
+        else killOther(c);
         killed++;
     }
     return killed;
@@ -61,7 +68,7 @@ static void killByAddress(client *c) {
         if (!sliceEq(sdsSlice(other->peer), c->argv[2])) continue;
         addReplyOk(c);
         if (other == c) c->flags |= CLIENT_CLOSE_AFTER_REPLY;
-        else clientCloseAsap(other);
+        else killOther(other);
         return;
     }
     addReplyError(c, "No such client");

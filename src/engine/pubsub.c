@@ -152,7 +152,8 @@ void pubsubUnsubscribe(client *c, pubsubKind kind, hashedKey name) {
     if (!listens(c)) setSubscribed(c, false);
 }
 
-static void endAll(client *c) {
+void pubsubEnd(client *c) {
+    assertMainRole();
     if (!c->pubsub) return;
     for (int kind = 0; kind < PUBSUB_KINDS; kind++)
         while (c->pubsub->first[kind]) end(c, (pubsubKind)kind, c->pubsub->first[kind]);
@@ -185,8 +186,8 @@ void pubsubInit(void) {
     subscriptions.names[PUBSUB_CHANNEL] = dictCreate(&names_type);
     subscriptions.names[PUBSUB_SHARD_CHANNEL] = dictCreate(&names_type);
     subscriptions.pairs = dictCreate(&pairs_type);
-    clientOnFree(endAll);
-    clientOnReset(endAll);
+    clientOnFree(pubsubEnd);
+    clientOnReset(pubsubEnd);
     clientOnInfo(shown);
 }
 

@@ -22,6 +22,8 @@ void pubsubInit(void);
 bool pubsubSubscribe(client *c, pubsubKind kind, hashedKey name) must_check;
 /* It listens to it no longer, if it did. */
 void pubsubUnsubscribe(client *c, pubsubKind kind, hashedKey name);
+/* The client listens to nothing any more. Not while a message is delivered. */
+void pubsubEnd(client *c);
 /* The name of that kind that the client has subscribed to first; NULL: it listens to none. */
 const topic *pubsubFirst(const client *c, pubsubKind kind);
 /* Subscriptions of the client. */

@@ -310,8 +310,8 @@ start_server {each {wait_for_condition 10 {[info_field pubsub_clients clients] =
             $b QUIT
             $c destroy
             wait_for_condition 10 {[r PUBSUB NUMSUB x y] eq {x 1 y 1}}
-            r CLIENT KILL TYPE pubsub
-            wait_for_condition 10 {[r PUBSUB CHANNELS] eq {}}
+            r pipeline {{CLIENT KILL TYPE pubsub} {PUBLISH x y} {PUBSUB CHANNELS}}
+            assert_equal {1 0 {}} [r replies 3]
             assert_equal {0 {}} [list [r PUBSUB NUMPAT] [r PUBSUB SHARDCHANNELS]]
             assert_equal 0 [r PUBLISH x y]
         }
