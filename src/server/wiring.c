@@ -30,6 +30,7 @@
 #include "monitor.h"
 #include "net_info.h"
 #include "net_setting_table.h"
+#include "notifications.h"
 #include "object_settings.h"
 #include "object_types.h"
 #include "pause.h"
@@ -96,6 +97,7 @@ void wiringHooks(void) {
     monitorInit();
     pubsubInit();
     pubsubCommandsInit();
+    notificationsInit();
     storeAddStandstill(pauseHoldsDataset);
     serverSettingsOnTitle(daemonSetTitle);
 }

@@ -1,0 +1,49 @@
+/* notifications.c -- keyspace notifications: what happens to keys, published to channels that are named after them.
+ *
+ *   __keyspace@<db>__:<key>    with K in notify-keyspace-events; the message is the event
+ *   __keyevent@<db>__:<event>  with E; the message is the key
+ *
+ * Who is told of both gets them in this order.
+ *
+ * Not here    which command says what (store/keyspace_events.h), which classes are on (store_settings.c).
+ * Owns        nothing.
+ * Threads     main.
+ * Cost        a call where nobody listens to anything; else two names, and what publishing costs.
+ * Tests       tests/engine/notifications.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "notifications.h"
+
+#include "db.h"
+#include "pubsub.h"
+#include "zmalloc.h"
+#include <stdio.h>
+
+#define NAME_ON_STACK 512
+
+/* To the channel "__<kind>@<db>__:<name>". A name for which there is no memory has no subscriber that could have it. */
+static void publish(const char *kind, int dbid, slice name, slice message) {
+    char room[NAME_ON_STACK], *channel = room;
+    size_t len = (size_t)snprintf(room, sizeof(room), "__%s@%d__:", kind, dbid);
+    if (len + name.len > sizeof(room)) {
+        channel = ztrymalloc(len + name.len);
+        if (!channel) return;
+        memcpy(channel, room, len);
+    }
+    memcpy(channel + len, name.ptr, name.len);
+    pubsubMessage m = {.payload = message};
+    pubsubPublish(PUBSUB_CHANNEL, hashedKeyOf(sliceOf(channel, len + name.len)), &m);
+    if (channel != room) zfree(channel);
+}
+
+static void keyEvent(serverDb *db, int event_class, const char *event, slice key) {
+    unused(event_class);
+    if (pubsubNames(PUBSUB_CHANNEL) == 0 && pubsubNames(PUBSUB_PATTERN) == 0) return;
+    slice what = sliceStr(event);
+    if (store_settings.notify_events & NOTIFY_KEYSPACE) publish("keyspace", dbId(db), key, what);
+    if (store_settings.notify_events & NOTIFY_KEYEVENT) publish("keyevent", dbId(db), what, key);
+}
+
+void notificationsInit(void) {
+    storeObserveEvents(keyEvent);
+}
