@@ -66,8 +66,8 @@ static void push(client *c, frame *f, robj *shared) {
 void pubsubMessageDeliver(pubsubMessage *m, pubsubHeading heading, client *const *clients, uint32_t count) {
     assertMainRole();
     frame f;
-    if (count) share(m);
     if (count == 0) return;
+    share(m);
     if (!makeFrame(&f, m, heading)) {
         m->failed = true;
         return;

@@ -369,4 +369,100 @@ start_server {each {wait_for_condition 10 {[info_field pubsub_clients clients] =
             assert_equal N [client_field [r CLIENT LIST ID $id] flags]
         }
     }
+
+    # ---- Limits -------------------------------------------------------------------------------------------------
+
+    # Publish MESSAGE to `a` until its one subscriber, which does not read, has been closed: how much memory the server
+    # has used at most beside what it used before.
+    proc publish_until_closed {message batch} {
+        set before [info_field used_memory]
+        set most 0
+        for {set i 0} {$i < 400} {incr i} {
+            r pipeline [concat [lrepeat $batch [list PUBLISH a $message]] [list {INFO memory}]]
+            set most [expr {max($most, [field_of [lindex [r replies [expr {$batch + 1}]] end] used_memory] - $before)}]
+            if {[r PUBSUB NUMSUB a] eq {a 0}} {
+                return $most
+            }
+        }
+        fail "the subscriber was not closed"
+    }
+
+    foreach {what message batch} [list large [string repeat m 1000000] 1 small [string repeat m 100] 1000] {
+        test "a subscriber that does not read is closed at the limit of its class ($what messages)" {
+            with_config {client-output-buffer-limit {pubsub 8mb 0 0}} {
+                with_clients {c other} {
+                    $c send SUBSCRIBE a
+                    $other HELLO 3
+                    wait_for_condition 10 {[r PUBSUB NUMSUB a] eq {a 1}}
+                    assert_between 4000000 16000000 [publish_until_closed $message $batch]
+                    assert_equal 1 [info_field client_output_buffer_limit_disconnections]
+                    assert_equal PONG [$other PING]
+                }
+                r CONFIG RESETSTAT
+            }
+        }
+    }
+
+    test "a large message is in memory once, however many have not read it" {
+        with_config {client-output-buffer-limit {pubsub 100mb 0 0}} {
+            with_clients {a b c d e} {
+                foreach client [list $a $b $c $d $e] {ask $client 1 SUBSCRIBE a}
+                set before [info_field used_memory]
+                assert_equal 5 [r PUBLISH a [string repeat m 20000000]]
+                assert_between 15000000 50000000 [expr {[info_field used_memory] - $before}]
+                foreach client [list $a $b $c $d $e] {
+                    assert_equal 20000000 [string length [lindex [messages $client 1] 0 2]]
+                }
+            }
+        }
+    }
+
+    test "what a client is subscribed to is counted as its memory" {
+        with_clients c {
+            set id [$c CLIENT ID]
+            set before [client_field [r CLIENT LIST ID $id] tot-mem]
+            foreach command {SUBSCRIBE PSUBSCRIBE SSUBSCRIBE} {
+                set names {}
+                for {set i 0} {$i < 1000} {incr i} {lappend names "name of a channel or pattern, some bytes $i"}
+                ask $c 1000 $command {*}$names
+            }
+            assert_between 20000 1000000 [expr {[client_field [r CLIENT LIST ID $id] tot-mem] - $before}]
+            foreach command {UNSUBSCRIBE PUNSUBSCRIBE SUNSUBSCRIBE} {ask $c 1000 $command}
+            assert_between 0 50000 [expr {[client_field [r CLIENT LIST ID $id] tot-mem] - $before}]
+        }
+    }
+
+    test "a client is evicted for what it is subscribed to, unless it must not be" {
+        with_config {maxmemory-clients 2mb} {
+            with_clients {spared c} {
+                $spared CLIENT NO-EVICT on
+                foreach client [list $spared $c] {
+                    set names {}
+                    for {set i 0} {$i < 1000} {incr i} {lappend names [string repeat n 4000]$i}
+                    $client send SUBSCRIBE {*}$names
+                }
+                assert [$c closed_within 10000]
+                assert_equal 1000 [llength [messages $spared 1000]]
+                assert_equal 1000 [llength [r PUBSUB CHANNELS]]
+            }
+        }
+    }
+
+    # ---- Many ---------------------------------------------------------------------------------------------------
+
+    test "20,000 channels, shard channels and patterns of a client, and their end" {
+        with_clients c {
+            set names {}
+            for {set i 0} {$i < 20000} {incr i} {lappend names $i.*}
+            foreach {command many} {SUBSCRIBE 20000 PSUBSCRIBE 40000 SSUBSCRIBE 20000} {
+                assert_equal [list [string tolower $command] 19999.* $many] [lindex [ask $c 20000 $command {*}$names] end]
+            }
+            assert_equal 1 [r PUBLISH 777.x m]
+            assert_equal 2 [r PUBLISH 7777.* m]
+            messages $c 3
+            $c destroy
+            wait_for_condition 30 {[info_field pubsub_clients] == 0}
+            assert_equal {0 0 0} [lmap f {pubsub_channels pubsub_patterns pubsubshard_channels} {info_field $f}]
+        }
+    }
 }
