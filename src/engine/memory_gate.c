@@ -24,6 +24,7 @@
 #include "engine_settings.h"
 #include "evict.h"
 #include "panic.h"
+#include "push.h"
 #include "reply.h"
 #include "transaction_queue.h"
 #include "zmalloc.h"
@@ -83,7 +84,9 @@ static bool roomIsLeft(const client *c) {
 
 gateResult memoryGate(client *c) {
     assertMainRole();
-    if (roomIsLeft(c) || look() || !(commandFlagsNow(c) & CMD_DENYOOM)) return GATE_PASSED;
+    bool fits = roomIsLeft(c) || look();
+    if (unlikely(c->flags & CLIENT_PUSHES_HELD)) pushesRelease(c); /* of what was evicted: before the command runs */
+    if (fits || !(commandFlagsNow(c) & CMD_DENYOOM)) return GATE_PASSED;
     const char *error = "-OOM command not allowed when used memory > 'maxmemory'.";
     if (c->cmd->flags & CMD_DENYOOM) addReplyError(c, error);
     else transactionRefuseExec(c, error);
