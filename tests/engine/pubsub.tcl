@@ -444,7 +444,7 @@ start_server {each {wait_for_condition 10 {[info_field pubsub_clients clients] =
                 }
                 assert [$c closed_within 10000]
                 assert_equal 1000 [llength [messages $spared 1000]]
-                assert_equal 1000 [llength [r PUBSUB CHANNELS]]
+                assert_equal 1000 [info_field pubsub_channels]
             }
         }
     }
