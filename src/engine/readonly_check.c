@@ -19,14 +19,18 @@
 
 #define KEYS_MAX 16
 #define EFFORT_MAX 300
-#define BYTES_MAX 4096                   /* of a string */
-#define STRUCTURE_BYTES_MAX (128 * 1024) /* digests of hashes of large values would be all that a debug build does */
+#define BYTES_MAX 4096 /* of a string */
+/* Digests of large values would be all that a debug build does: those above SMALL are made for every sixteenth command,
+ * those above MAX for none. */
+#define STRUCTURE_BYTES_SMALL 2048
+#define STRUCTURE_BYTES_MAX (128 * 1024)
+#define EVERY 16
 
 static uint64_t mix(uint64_t sum, uint64_t word) {
     return (sum ^ word) * 0x9e3779b97f4a7c15ull + (sum >> 29);
 }
 
-static uint64_t fingerprintOf(const robj *o) {
+static uint64_t fingerprintOf(const robj *o, long long commands) {
     uint64_t sum = mix((uintptr_t)o, (uint64_t)o->type << 8 | o->encoding);
     if (o->type != OBJ_STRING) {
         const dict *table = objectElements(o);
@@ -36,19 +40,19 @@ static uint64_t fingerprintOf(const robj *o) {
     if (objectFreeEffort(o) > EFFORT_MAX || (o->type == OBJ_STRING && objectStringLen(o) > BYTES_MAX)) return sum;
     size_t bytes = objectMemUsage(o, 0);
     sum = mix(sum, bytes);
-    if (bytes > STRUCTURE_BYTES_MAX) return sum;
+    if (bytes > (commands % EVERY ? STRUCTURE_BYTES_SMALL : STRUCTURE_BYTES_MAX) && o->type != OBJ_STRING) return sum;
     digest d = {{0}};
     digestMixValue(&d, o);
     return mix(sum, hashBytes((const char *)d.bytes, DIGEST_BYTES));
 }
 
-static uint64_t fingerprintOfKeys(const client *c) {
+static uint64_t fingerprintOfKeys(const client *c, long long commands) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < c->req->nkeys && i < KEYS_MAX; i++) {
         const requestKey *k = &c->req->keys[i];
         hashedKey key = {c->req->argv[k->index], k->hash};
         const robj *o = dictFind(dbDict(c->db, c->req->slot), key.name, key.hash);
-        sum = mix(sum, o ? fingerprintOf(o) : 1);
+        sum = mix(sum, o ? fingerprintOf(o, commands) : 1);
     }
     return mix(sum, dictChanges(dbDict(c->db, c->req->slot)));
 }
@@ -56,7 +60,7 @@ static uint64_t fingerprintOfKeys(const client *c) {
 readonlyMark readonlyBegin(const client *c, long long commands) {
     if ((c->cmd->flags & (CMD_READONLY | CMD_WRITE)) != CMD_READONLY || !c->req) return (readonlyMark){.on = false};
     return (readonlyMark){.on = true,
-                          .fingerprint = fingerprintOfKeys(c),
+                          .fingerprint = fingerprintOfKeys(c, commands),
                           .expired = store_stats.expired_keys,
                           .commands = commands,
                           .errors = c->error_replies};
@@ -66,6 +70,6 @@ void readonlyEnd(const client *c, const readonlyMark *before, long long commands
     if (!before->on || before->expired != store_stats.expired_keys || before->errors != c->error_replies ||
         before->commands != commands)
         return;
-    serverAssert(fingerprintOfKeys(c) == before->fingerprint);
+    serverAssert(fingerprintOfKeys(c, commands) == before->fingerprint);
 }
 #endif
