@@ -17,6 +17,7 @@ from pathlib import Path
 
 import callgrind
 import load as loads
+import session_experiments
 import stats
 import type_experiments
 from load import Generator, Load, get, mget, mset, put
@@ -500,6 +501,7 @@ ALL = {
     'instructions': (instructions, ('2',)),
     'micro': (micro, ('7',)),
     **type_experiments.ALL,
+    **session_experiments.ALL,
 }
 
 

@@ -178,6 +178,7 @@ def headline(results):
         own('15', 'A client that does not read: resident memory it costs / its output limit (32 MB)', load, 1.3,
             'rss_by_limit', ('stalled', load, ''), 'x', 'x')
     rows += type_figures(records, peer, own, own_ratio)
+    session_figures(peer, own, own_ratio)
     rows.sort(key=lambda r: int(r['row']))
     for r in rows:
         if r['value'] is None and 'peer' in r['part'] + r['what'] and len(records.servers()) == 1:
@@ -223,6 +224,29 @@ def type_figures(records, peer, own, own_ratio):
                                     records.values('bytes_per_key', 'type_memory', 'fields', OURS, ''))]
     return [figure('16', default, 'geometric mean', 0.65, '<=', 'x', mean),
             figure('23', 'A hash of 1M fields: memory of a field\'s time', 'bytes a field', 16, '<=', 'B', values)]
+
+
+def session_figures(peer, own, own_ratio):
+    """Rows 25 to 32, of channels, transactions, waiting clients and client-side caching."""
+    cpu, ns = 'server CPU, ours / peer', 'ns'
+    for name in ('P16', 'one by one'):
+        peer('25', f'PUBLISH of 100 B to 1,000 subscribers, a delivered message: {cpu}', name, 0.7, 'cpu_ns',
+             ('publish', f'PUBLISH {name}', '1 thread'), ns)
+        own('26', 'The same with io-threads 2: CPU of the main thread', name, 100, 'main_ns',
+            ('publish_main', f'PUBLISH {name}', '2 threads'), 'ns', 'ns')
+    own('27', 'A subscriber that does not read, limit 32 MB: resident memory until it is cut', 'MB', 40, 'grown_mb',
+        ('deaf_subscriber', 'deaf subscriber', ''), 'MB', 'MB')
+    for name in ('SET', 'GET'):
+        peer('28', f'MULTI, ten commands, EXEC in one write, 50 clients: {cpu}', f'10 x {name}', 0.65, 'cpu_ns',
+             ('transactions', f'10 x {name}', ''), 'ns a command')
+    peer('29', f'LPUSH of 50 clients, BLPOP of 50 others, an element: {cpu}', 'ours / peer', 0.75, 'cpu_ns',
+         ('hand_over', 'LPUSH and BLPOP', ''), ns)
+    own_ratio('30', 'GET beside 100,000 clients: server CPU, all waiting / all idle', 'each for its own key', 1.02, 'cpu_ns',
+              ('waiting', 'GET', 'waiting'), ('waiting', 'GET', 'idle'), '<=')
+    own_ratio('31', 'GET P16 of 1M keys, io-threads 2: CPU of the main thread', 'tracking / none', 1.15, 'main_ns',
+              ('tracking', 'GET', 'on'), ('tracking', 'GET', 'off'), '<=')
+    own('32', 'Memory of a tracked key, 1M keys of one client', 'bytes a key', 40, 'bytes_per_key',
+        ('tracking', 'tracked key', '2 threads'), 'B', 'bytes')
 
 
 def micro_figures(rows):

@@ -27,6 +27,7 @@ class Load:
     keys: int = 0
     rps: int = 0
     threads: int = 0
+    tracking: bool = False
     rows: tuple = ()          # figures of the headline table that need it
     what: dict = field(default_factory=dict)
 
@@ -38,6 +39,8 @@ class Load:
             args += ['--rps', str(self.rps)]
         if self.threads:
             args += ['--threads', str(self.threads)]
+        if self.tracking:
+            args.append('--enable-tracking')
         return args
 
 
