@@ -409,5 +409,6 @@ sds clientCatInfo(sds s, const client *c) {
         c->stream ? (queued ? "rw" : "r") : "", clientCommandName(c->cmd ? c->cmd : c->last_cmd), extra.user,
         extra.redirect, c->resp);
     return sdsCatPrintf(s, " lib-name=%s lib-ver=%s tot-net-in=%lld tot-net-out=%lld tot-cmds=%lld",
-                        textOr(c->lib_name), textOr(c->lib_ver), c->net_input, c->net_output, c->commands);
+                        textOr(c->lib_name), textOr(c->lib_ver), c->net_input,
+                        c->net_output + (long long)extra.fanned_bytes, c->commands);
 }

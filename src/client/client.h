@@ -62,6 +62,9 @@ enum {
 
 enum { CLIENT_CAPA_REDIRECT = 1 }; /* client.capa: CLIENT CAPA redirect */
 
+/* One more of the flags above: messages wait for the end of its command (push.h). */
+#define CLIENT_PUSHES_WAIT (1u << 31)
+
 /* The field keeps this much output in a buffer of the client that limits do not see (obl). */
 #define CLIENT_OUTPUT_BUFFER 16384
 /* So the memory of a client's first two blocks, one small and one large, never breaks a limit either. */
@@ -142,8 +145,9 @@ static inline size_t clientQueuedOutput(const client *c) {
 typedef struct clientState {
     list *clients; /* all with a connection, in order of id */
     uint64_t next_id;
-    client *pending_write; /* with output for their stream; drained by net (clientPopPendingWrite) before sleep */
-    client *closing;       /* to be freed; drained by net (clientPopClosing) before sleep */
+    client *pending_write;       /* with output for their stream; drained by net (clientPopPendingWrite) before sleep */
+    client *closing;             /* to be freed; drained by net (clientPopClosing) before sleep */
+    uint64_t subscriber_outputs; /* how often a client that is sent pushes began to have output pending */
     long long total_error_replies, unexpected_error_replies;
     long long output_limit_disconnections, query_limit_disconnections;
     size_t recent_max_input, recent_max_output;
@@ -162,6 +166,7 @@ typedef struct clientInfoExtra {
     bool unblocked;                /* unblocked, its commands not yet gone on with */
     const char *user;              /* "default" */
     size_t query_used, query_free; /* qbuf= qbuf-free= */
+    uint64_t fanned_bytes;         /* sent of messages for many (fan_out.h), which net_output does not count */
     monotime last_bytes;           /* part of a request came or part of a reply went; 0 for never */
     size_t multi_bytes;            /* multi-mem= */
     size_t other_bytes;            /* memory that no field above shows */

@@ -49,6 +49,7 @@ static __attribute__((noinline)) bool startReplying(client *c) {
 
     if (c->flags & CLIENT_PUSHING) silent &= ~(uint32_t)(CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP);
     if (c->flags & silent) return false;
+    if (c->flags & (CLIENT_PUBSUB | CLIENT_TRACKING)) client_state.subscriber_outputs++;
     clientPendWrite(c);
     return true;
 }
@@ -175,6 +176,13 @@ bool clientOutputWritten(client *c, replyBlock *done, size_t bytes) {
     c->net_output += (long long)bytes;
     if (unlikely(c->soft_limit_since)) outputLimitCheck(c);
     return unlikely(c->flags & CLIENT_OUTPUT_FULL) && outputFullEnds(c);
+}
+
+void clientOutputKept(client *c, const keptOutput *kept) {
+    assertMainRole();
+    c->output_bytes += kept->bytes;
+    c->output_blocks += kept->blocks;
+    accountMemory(c, kept->cost);
 }
 
 bool clientHasReplies(const client *c) {

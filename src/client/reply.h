@@ -22,6 +22,13 @@ replyBlock *clientTakeReplies(client *c);
 /* `bytes` of what was taken are on the wire, or were thrown away with the connection; the blocks in `done` (NULL: none)
  * are not needed any more: takes them. True when that ended CLIENT_OUTPUT_FULL: its commands may go on. */
 bool clientOutputWritten(client *c, replyBlock *done, size_t bytes);
+/* Output that came to the stream without being counted (fan_out.h), and that a socket has not taken: it is counted from
+ * now on, until clientOutputWritten(). */
+typedef struct keptOutput {
+    size_t bytes, cost; /* on the wire; in memory (replyBlockCost) */
+    uint32_t blocks;
+} keptOutput;
+void clientOutputKept(client *c, const keptOutput *kept);
 /* Bytes waiting in the chain. */
 bool clientHasReplies(const client *c);
 /* Assert that the open chain, and the places of deferred lengths in it, are sound (clientCheck() does). */

@@ -61,6 +61,37 @@ static replyBlock *poolGet(blockPool *pool, uint32_t capacity) {
     return b;
 }
 
+static replyBlock *startEmpty(replyBlock *b) {
+    b->next = NULL;
+    b->nrefs = 0;
+    b->used = b->total = b->sent = b->beyond = 0;
+    return b;
+}
+
+replyBlock *replyBlockMake(size_t room, bool first) {
+    size_t capacity = CAPACITY_OF(first ? REPLY_BLOCK_SMALL : REPLY_BLOCK_LARGE);
+    if (room > capacity) capacity = CAPACITY_OF(REPLY_BLOCK_LARGE);
+    debugAssert(room <= capacity);
+    replyBlock *b = makeBlock((uint32_t)capacity);
+    return b ? startEmpty(b) : NULL;
+}
+
+void replyBlockAddBytes(replyBlock *b, slice bytes) {
+    debugAssert(bytes.len <= replyBlockRoom(b));
+    memcpy(b->data + b->used, bytes.ptr, bytes.len);
+    b->used += bytes.len;
+    b->total += bytes.len;
+}
+
+size_t replyBlockAddRef(replyBlock *b, robj *o, slice part) {
+    debugAssert(replyBlockRoom(b) >= sizeof(replyRef));
+    size_t before = replyBlockCost(b);
+    *replyBlockRef(b, b->nrefs++) = (replyRef){.obj = o, .ptr = part.ptr, .len = part.len, .offset = b->used};
+    b->total += part.len;
+    b->beyond += objectStringLen(o) - part.len;
+    return replyBlockCost(b) - before;
+}
+
 replyBlock *replyBlockGet(size_t room, bool first) {
     assertMainRole();
     replyBlock *b;
@@ -72,11 +103,7 @@ replyBlock *replyBlockGet(size_t room, bool first) {
     } else {
         b = makeToMeasure(room);
     }
-    if (unlikely(!b)) return NULL;
-    b->next = NULL;
-    b->nrefs = 0;
-    b->used = b->total = b->sent = b->beyond = 0;
-    return b;
+    return likely(b) ? startEmpty(b) : NULL;
 }
 
 void replyBlockRelease(replyBlock *b) {

@@ -8,7 +8,7 @@
  * Main fills a block, hands it to the thread that holds the connection, and gets it back when its bytes have gone, or
  * have been moved into another block that waits there.
  *
- * Runs on: main, but for replyBlockMove().
+ * Runs on: main, where it does not say something else.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CLIENT_REPLY_BLOCK_H
@@ -58,6 +58,12 @@ static inline size_t replyBlockCost(const replyBlock *b) {
 /* An empty block with room for at least `room` bytes (at most REPLY_BLOCK_CAPACITY_MAX), of the small kind if `first`
  * and that is enough. NULL when there is no memory. */
 replyBlock *replyBlockGet(size_t room, bool first) must_check;
+/* The same on any thread: not from the pool, where main looks. */
+replyBlock *replyBlockMake(size_t room, bool first) must_check;
+/* Add bytes, or a reference to bytes of a RAW string, to a block that has room for them. Runs on: the thread that has
+ * the block. Who adds a reference sees to it that main counts it. Returns how much more the block costs by it. */
+void replyBlockAddBytes(replyBlock *b, slice bytes);
+size_t replyBlockAddRef(replyBlock *b, robj *o, slice part);
 /* Move everything `from` holds behind what `to` holds, if it fits: then `from` is empty and costs itself only, and the
  * sum of both costs is what it was. False: nothing was changed. Runs on: the thread that has both, which for blocks
  * that were handed over is the holder. No count changes: a reference moves. */

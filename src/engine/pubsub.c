@@ -194,7 +194,7 @@ void pubsubInit(void) {
 /* ---- Publishing ---- */
 
 static void deliverToPattern(void *arg, topic *t) {
-    pubsubMessageDeliver(arg, (pubsubHeading){sliceStr("pmessage"), t->name}, t->clients, t->count);
+    pubsubMessageDeliver(arg, (pubsubHeading){sliceStr("pmessage"), t->name}, t);
 }
 
 void pubsubPublish(pubsubKind kind, hashedKey channel, pubsubMessage *m) {
@@ -202,9 +202,7 @@ void pubsubPublish(pubsubKind kind, hashedKey channel, pubsubMessage *m) {
     const topic *t = findTopic(kind, channel);
     bool shard = kind == PUBSUB_SHARD_CHANNEL;
     m->channel = channel.name;
-    if (t)
-        pubsubMessageDeliver(m, (pubsubHeading){.kind = sliceStr(shard ? "smessage" : "message")}, t->clients,
-                             t->count);
+    if (t) pubsubMessageDeliver(m, (pubsubHeading){.kind = sliceStr(shard ? "smessage" : "message")}, t);
     if (!shard) patternsMatch(channel.name, deliverToPattern, m);
     pubsubMessageEnd(m);
 }

@@ -1,49 +1,51 @@
 /* pubsub_message.c -- one message on its way to subscribers.
  *
- * Its bytes are made once and copied to each subscriber; RESP2 and RESP3 differ in the first of them only. A large
- * payload is made a value instead, to which all subscribers' replies refer, so that it is in memory once.
+ * Its bytes are made once, for all who get it (client/fan_out.h). A large payload is made a value instead, to which
+ * all subscribers' replies refer, so that it is in memory once however many patterns match.
  *
  * Not here    who gets it (pubsub.c), what holds it back from a client whose command runs (client/push.h).
  * Owns        a count on the value.
  * Threads     main.
- * Cost        for each client: a copy of the message, or of its heading and a reference.
+ * Cost        the heading; for a large payload, for each client a copy of it and a reference.
  * Tests       tests/engine/pubsub.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "pubsub_message.h"
 
+#include "fan_out.h"
 #include "panic.h"
 #include "push.h"
 #include "reply.h"
 #include "reply_format.h"
 #include "zmalloc.h"
 
-#define SHARED_MIN 4096 /* payloads from here on are not copied for each subscriber */
+#define SHARED_MIN 65536 /* payloads from here on are not copied for each heading */
+#define HEAD_SMALL 512
 
-/* What is sent as bytes: all of the message, or what comes before a payload that is referred to. */
-typedef struct frame {
-    char *bytes; /* owns */
+/* What comes before the payload, and its first byte, which RESP2 and RESP3 have different. */
+typedef struct heading {
+    char *bytes; /* owns, unless it is `small` */
     size_t len;
-} frame;
+    char small[HEAD_SMALL];
+} heading;
 
-static void addBulk(frame *f, slice s) {
-    f->len += respHeader(f->bytes + f->len, '$', (long long)s.len);
-    if (s.len) memcpy(f->bytes + f->len, s.ptr, s.len);
-    memcpy(f->bytes + f->len + s.len, "\r\n", 2);
-    f->len += s.len + 2;
+static void addBulk(heading *h, slice s) {
+    h->len += respHeader(h->bytes + h->len, '$', (long long)s.len);
+    if (s.len) memcpy(h->bytes + h->len, s.ptr, s.len);
+    memcpy(h->bytes + h->len + s.len, "\r\n", 2);
+    h->len += s.len + 2;
 }
 
-/* False when there is no memory. */
-static bool makeFrame(frame *f, const pubsubMessage *m, pubsubHeading heading) {
-    size_t payload = m->shared ? 0 : m->payload.len;
-    *f = (frame){0};
-    f->bytes = ztrymalloc(5 * RESP_HEADER_MAX + heading.kind.len + heading.pattern.len + m->channel.len + payload + 8);
-    if (!f->bytes) return false;
-    f->len = respHeader(f->bytes, '*', heading.pattern.ptr ? 4 : 3);
-    addBulk(f, heading.kind);
-    if (heading.pattern.ptr) addBulk(f, heading.pattern);
-    addBulk(f, m->channel);
-    if (!m->shared) addBulk(f, m->payload);
+/* The heading, and the length of the payload if that is to follow as bytes. False when there is no memory. */
+static bool makeHeading(heading *h, const pubsubMessage *m, pubsubHeading what) {
+    size_t most = 5 * RESP_HEADER_MAX + what.kind.len + what.pattern.len + m->channel.len + 6;
+    h->bytes = most <= sizeof(h->small) ? h->small : ztrymalloc(most);
+    if (!h->bytes) return false;
+    h->len = respHeader(h->bytes, '*', what.pattern.ptr ? 4 : 3);
+    addBulk(h, what.kind);
+    if (what.pattern.ptr) addBulk(h, what.pattern);
+    addBulk(h, m->channel);
+    if (!m->shared) h->len += respHeader(h->bytes + h->len, '$', (long long)m->payload.len);
     return true;
 }
 
@@ -55,26 +57,32 @@ static void share(pubsubMessage *m) {
     else m->shared = objectTryCreateString(no_key, m->payload, false, object_main_owner);
 }
 
-static void push(client *c, frame *f, robj *shared) {
+static void push(client *c, heading *h, robj *shared) {
     pushBegin(c);
-    f->bytes[0] = c->resp >= 3 ? '>' : '*';
-    addReplyProto(c, f->bytes, f->len);
-    if (shared) addReplyBulkObject(c, shared);
+    h->bytes[0] = fanMark(c->resp);
+    addReplyProto(c, h->bytes, h->len);
+    addReplyBulkObject(c, shared);
     pushEnd(c);
 }
 
-void pubsubMessageDeliver(pubsubMessage *m, pubsubHeading heading, client *const *clients, uint32_t count) {
+void pubsubMessageDeliver(pubsubMessage *m, pubsubHeading what, const topic *t) {
     assertMainRole();
-    frame f;
-    if (count == 0) return;
+    heading h;
+    if (t->count == 0) return;
     share(m);
-    if (!makeFrame(&f, m, heading)) {
+    if (!makeHeading(&h, m, what)) {
         m->failed = true;
         return;
     }
-    for (uint32_t i = 0; i < count; i++) push(clients[i], &f, m->shared);
-    m->receivers += count;
-    zfree(f.bytes);
+    if (m->shared) {
+        for (uint32_t i = 0; i < t->count; i++) push(t->clients[i], &h, m->shared);
+    } else {
+        const fanAudience to = {t->clients, t->count, t->version};
+        const fanText text = {sliceOf(h.bytes + 1, h.len - 1), m->payload, sliceStr("\r\n")};
+        fanOut(&to, &text);
+    }
+    m->receivers += t->count;
+    if (h.bytes != h.small) zfree(h.bytes);
 }
 
 void pubsubMessageEnd(pubsubMessage *m) {

@@ -6,7 +6,7 @@
 #ifndef ENGINE_PUBSUB_MESSAGE_H
 #define ENGINE_PUBSUB_MESSAGE_H
 
-#include "client.h"
+#include "pubsub_topic.h"
 
 /* A message as it is delivered to a channel's subscribers and then to those of each pattern. Starts with the first two
  * fields; everything is borrowed until pubsubMessageEnd(). */
@@ -24,8 +24,9 @@ typedef struct pubsubHeading {
     slice kind, pattern; /* pattern.ptr NULL: none */
 } pubsubHeading;
 
-/* Deliver the message to `count` clients. Output limits may ask for the end of some of them; none is freed. */
-void pubsubMessageDeliver(pubsubMessage *m, pubsubHeading heading, client *const *clients, uint32_t count);
+/* Deliver the message to the subscribers of a topic. Output limits may ask for the end of some of them; none is freed
+ * here. */
+void pubsubMessageDeliver(pubsubMessage *m, pubsubHeading heading, const topic *t);
 void pubsubMessageEnd(pubsubMessage *m);
 
 #endif

@@ -31,6 +31,11 @@ void topicClear(topic *t) {
     zfree(t->places);
 }
 
+static void changed(topic *t) {
+    static uint64_t last;
+    t->version = ++last;
+}
+
 static void resize(topic *t, uint32_t capacity) {
     t->clients = zrealloc(t->clients, capacity * sizeof(*t->clients));
     t->places = zrealloc(t->places, capacity * sizeof(*t->places));
@@ -43,6 +48,7 @@ void topicJoin(topic *t, client *c, subscription *s) {
     s->at = t->count;
     t->clients[t->count] = c;
     t->places[t->count++] = s;
+    changed(t);
 }
 
 void topicLeave(topic *t, const subscription *s) {
@@ -53,6 +59,7 @@ void topicLeave(topic *t, const subscription *s) {
     t->places[s->at] = t->places[last];
     t->places[s->at]->at = s->at;
     if (t->capacity > CAPACITY_FEW && t->count <= t->capacity / 4) resize(t, t->capacity / 2);
+    changed(t);
 }
 
 void topicCheck(const topic *t) {

@@ -16,8 +16,9 @@ typedef struct topic {
     client **clients;             /* owns the array: `count` subscribers */
     struct subscription **places; /* owns the array: the subscription of each */
     uint32_t count, capacity;
-    uint64_t hash; /* of its name */
-    slice name;    /* lies behind the topic, in the same allocation */
+    uint64_t version; /* of these clients: no two sets of subscribers, of this topic or another one, have the same */
+    uint64_t hash;    /* of its name */
+    slice name;       /* lies behind the topic, in the same allocation */
 } topic;
 
 /* What a client and a topic have in common: by it each is found in the other. */

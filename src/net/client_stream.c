@@ -90,9 +90,14 @@ static void closeStream(clientStream *s) {
 }
 
 void clientStreamDeliver(clientStreamHolder *h, const ioMessage *m) {
+    if (m->type == IO_MSG_FAN) {
+        clientStreamTakeFan(h, m->fan);
+        return;
+    }
     clientStream *s = m->stream;
     if (m->type != IO_MSG_JOIN) {
         debugAssert(s->holder == h);
+        if (unlikely(s->in_fan)) clientStreamsFan(h);
         clientStreamDebugCheck(s);
     }
     switch ((messageType)m->type) {
@@ -109,7 +114,9 @@ void clientStreamDeliver(clientStreamHolder *h, const ioMessage *m) {
         break;
     case IO_MSG_DRAIN: drainAndClose(s); break;
     case IO_MSG_CLOSE: closeStream(s); return;
+    case IO_MSG_FAN:
     case IO_MSG_FREE:
+    case IO_MSG_FANNED:
     case IO_MSG_REQUESTS:
     case IO_MSG_WRITTEN:
     case IO_MSG_END:
@@ -138,5 +145,6 @@ void clientStreamFree(clientStream *s) {
     serverAssert(!s->has_unreported && s->linger_timer < 0);
     serverAssert(!s->returning && !s->held_replies && !s->moving_to);
     serverAssert(!s->on_returning && !s->on_draining);
+    serverAssert(!s->in_fan && !s->fan_head);
     zfree(s);
 }

@@ -34,6 +34,7 @@ typedef struct clientStream {
     bool drain_and_close;      /* report the end when all output is written */
     bool end_reported;         /* IO_MSG_END was sent, once */
     bool has_unreported;       /* on the thread's list of streams with written blocks to report */
+    bool in_fan;               /* a batch that is not given back yet names it */
     bool read_filled;          /* the last read took all that there was room for */
 
     /* Line 1 -- holder: writing. */
@@ -42,13 +43,15 @@ typedef struct clientStream {
     replyBlock *done;                                       /* owns: written blocks not yet reported to main */
     size_t done_bytes;                                      /* written since the last report, whole blocks or not */
     struct clientStream *next_unreported, *prev_unreported; /* the first one's prev_unreported says nothing */
+    fanEntry *fan_head, *fan_tail; /* what the next clientStreamsFan() sends, in batches of the holder */
 
     /* Line 2 -- holder: the parser. */
     alignas(CACHE_LINE) requestReader reader;
     size_t request_start; /* in the partial block's buffer: first byte of the request being read */
     _Atomic size_t query_used,
-        query_room;              /* atomic, relaxed: of the partial block, for CLIENT LIST and maxmemory-clients */
-    _Atomic monotime last_bytes; /* atomic, relaxed: when bytes moved that no command of that moment accounts for */
+        query_room;                /* atomic, relaxed: of the partial block, for CLIENT LIST and maxmemory-clients */
+    _Atomic uint64_t fanned_bytes; /* atomic, relaxed: written of messages for many, which no report to main counts */
+    _Atomic monotime last_bytes;   /* atomic, relaxed: when bytes moved that no command of that moment accounts for */
 
     /* The output is with the kernel and the peer has not got all of it: -1, or a timer of the holder's loop that looks
      * how it goes on. */
@@ -84,6 +87,8 @@ void clientStreamFree(clientStream *s);
 void clientStreamDeliver(clientStreamHolder *h, const ioMessage *m);
 /* Tell main of everything that was written and not yet reported (the `report` of ioThreadHooks). */
 void clientStreamsReport(clientStreamHolder *h);
+/* Write the messages for many that have come since the last time (the `delivered` of ioThreadHooks). */
+void clientStreamsFan(clientStreamHolder *h);
 /* Assert what holds of an attached or detached stream between two of its functions (client_stream_check.c). */
 void clientStreamCheck(const clientStream *s);
 

@@ -22,9 +22,10 @@ typedef struct clientStreamHolder {
     requestPool pool;
     requestArg *args; /* owns: scratch of the parser */
     size_t args_cap;
-    struct clientStream *unreported; /* streams with written blocks to report */
-    unsigned reads;                  /* sockets read and ... */
-    unsigned commands;               /* ... commands handed over; io_threads.c resets both when it has looked */
+    struct clientStream *unreported;      /* streams with written blocks to report */
+    struct fanBatch *fan_head, *fan_tail; /* own: messages for many streams, to be written (client_stream_fan.c) */
+    unsigned reads;                       /* sockets read and ... */
+    unsigned commands;                    /* ... commands handed over; io_threads.c resets both when it has looked */
     alignas(CACHE_LINE) holderStats stats;
 } clientStreamHolder;
 

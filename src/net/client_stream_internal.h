@@ -45,8 +45,14 @@ void clientStreamDropInput(clientStream *s);
 void clientStreamTakeOutput(clientStream *s, replyBlock *chain);
 /* To a new holder's loop: go on when the socket has room, if output waits. */
 void clientStreamWatchOutput(clientStream *s);
+/* The peer takes no more: give the output back, and tell main. */
+void clientStreamWriteFailed(clientStream *s);
 /* The connection is closed: unsent output is done, unwritten. */
 void clientStreamDropOutput(clientStream *s);
+
+/* --- client_stream_fan.c --------------------------------------------------------------------------- */
+/* The same bytes are for many streams of the holder (takes the batch). They are written by clientStreamsFan(). */
+void clientStreamTakeFan(clientStreamHolder *h, fanBatch *b);
 
 /* --- all of them ----------------------------------------------------------------------------------- */
 /* Part of a request has come or part of the output has gone: the client is not idle. Not called where a command runs

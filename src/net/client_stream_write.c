@@ -127,7 +127,6 @@ static bool writevToClient(clientStream *s) {
         ssize_t n = writeSome(s, WRITE_PER_EVENT - total, &wanted);
         if (n <= 0) {
             if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break; /* the socket is full */
-            s->write_failed = true;
             return false;
         }
         total += (size_t)n;
@@ -159,12 +158,17 @@ static void giveOutputBack(clientStream *s) {
     clientStreamReportLater(s);
 }
 
+void clientStreamWriteFailed(clientStream *s) {
+    s->write_failed = true;
+    connSetWriteHandler(s->conn, NULL);
+    giveOutputBack(s);
+    if (s->drain_and_close) clientStreamReportDrained(s);
+    else clientStreamReportEnd(s, END_ERROR);
+}
+
 static void writeAndWatch(clientStream *s) {
     if (!writevToClient(s)) {
-        connSetWriteHandler(s->conn, NULL);
-        giveOutputBack(s);
-        if (s->drain_and_close) clientStreamReportDrained(s);
-        else clientStreamReportEnd(s, END_ERROR);
+        clientStreamWriteFailed(s);
         return;
     }
     connSetWriteHandler(s->conn, s->out_head ? onWritable : NULL);

@@ -145,7 +145,10 @@ static bool takeMessages(ioThread *t) {
         deliverToThread(t, m);
         any = true;
     }
-    if (any) spscRelease(&t->from_main.ring);
+    if (any) {
+        io.hooks.delivered(&t->holder);
+        spscRelease(&t->from_main.ring);
+    }
     return any;
 }
 
@@ -364,7 +367,7 @@ static void threadEnd(ioThread *t) {
 void ioThreadsInit(aeEventLoop *main_loop, const ioThreadHooks *hooks) {
     assertMainThread();
     serverAssert(!io.threads[0]);
-    serverAssert(hooks->to_session && hooks->to_stream && hooks->report && hooks->turn);
+    serverAssert(hooks->to_session && hooks->to_stream && hooks->delivered && hooks->report && hooks->turn);
     io.hooks = *hooks;
     io.threads[0] = io.acting = io.direct = threadCreate(0);
     io.threads[0]->holder.loop = main_loop;

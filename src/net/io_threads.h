@@ -27,6 +27,7 @@ typedef enum {
 typedef struct ioThreadHooks {
     void (*to_session)(const ioMessage *m);                       /* main */
     void (*to_stream)(clientStreamHolder *h, const ioMessage *m); /* the holder; not IO_MSG_FREE */
+    void (*delivered)(clientStreamHolder *h);                     /* the holder: behind a run of messages to it */
     void (*report)(clientStreamHolder *h);                        /* the holder: post what was written */
     turnEnd (*turn)(void); /* main, on a thread that has taken the role; calls ioThreadsPoll() and ioThreadsFlush() */
 } ioThreadHooks;

@@ -7,7 +7,7 @@
 #ifndef NET_MESSAGES_H
 #define NET_MESSAGES_H
 
-#include "object.h"
+#include "reply.h"
 
 struct clientStream;
 struct replyBlock;
@@ -20,10 +20,12 @@ typedef enum {
     IO_MSG_END,      /* nothing more will come from this stream: end of file, error, or drained; number = endReason */
     IO_MSG_LEFT,     /* the stream is attached nowhere: main may hand it to its next holder */
     IO_MSG_GONE,     /* the connection is closed; reply: unsent and unreported output */
+    IO_MSG_FANNED,   /* fan: delivered; of no one stream */
     /* to the stream's holder */
     IO_MSG_JOIN,   /* take this stream */
     IO_MSG_LEAVE,  /* let it go: answer IO_MSG_LEFT */
     IO_MSG_OUTPUT, /* reply: to be written; block: executed, to be reused; number: CLIENT_STREAM_ flags */
+    IO_MSG_FAN,    /* fan: the same bytes for many streams of this holder; of no one stream */
     IO_MSG_DRAIN,  /* stop reading, write all, then IO_MSG_END */
     IO_MSG_CLOSE,  /* close now: answer IO_MSG_GONE */
     IO_MSG_FREE    /* free dead objects that this thread allocated: dead */
@@ -40,6 +42,31 @@ typedef struct deadBatch {
     robj *objects[DEAD_BATCH];
 } deadBatch;
 
+/* A stream that is to be sent the bytes of a batch. */
+typedef struct fanEntry {
+    struct clientStream *stream; /* NULL: is not, any more */
+    struct fanEntry *next;       /* holder: of those that the stream is to be sent, in order */
+    const struct fanBatch *batch;
+} fanEntry;
+
+/* What a socket has not taken of them. */
+typedef struct fanKept {
+    struct clientStream *stream;
+    keptOutput output;
+    uint32_t refs; /* to the bytes: to be counted */
+} fanKept;
+
+/* The same bytes for many streams of one holder (client/fan_out.h): main makes it, the holder gives it back. */
+typedef struct fanBatch {
+    struct fanBatch *next; /* holder: of those that are to be written */
+    robj *bytes;           /* counted: main drops it */
+    slice text;            /* in it */
+    fanKept *kept;         /* owns */
+    size_t kept_count, kept_room;
+    size_t count;
+    fanEntry entries[];
+} fanBatch;
+
 typedef struct ioMessage {
     uint16_t type;
     uint16_t number;
@@ -52,6 +79,7 @@ typedef struct ioMessage {
     union {
         struct replyBlock *reply;
         deadBatch *dead;
+        struct fanBatch *fan;
     };
 } ioMessage;
 static_assert(sizeof(ioMessage) == 32, "two messages to a line");

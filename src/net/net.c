@@ -55,6 +55,7 @@ static void fillQuerySizes(const client *c, clientInfoExtra *extra) {
     if (!s) return;
     extra->query_used = atomic_load_explicit(&s->query_used, memory_order_relaxed);
     extra->query_free = atomic_load_explicit(&s->query_room, memory_order_relaxed);
+    extra->fanned_bytes = atomic_load_explicit(&s->fanned_bytes, memory_order_relaxed);
     extra->last_bytes = atomic_load_explicit(&s->last_bytes, memory_order_relaxed);
 }
 
@@ -102,6 +103,7 @@ void netInit(aeEventLoop *loop) {
     assertMainThread();
     const ioThreadHooks hooks = {.to_session = sessionDeliver,
                                  .to_stream = clientStreamDeliver,
+                                 .delivered = clientStreamsFan,
                                  .report = clientStreamsReport,
                                  .turn = netLentTurn};
     ioThreadsInit(loop, &hooks);

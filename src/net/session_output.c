@@ -17,9 +17,11 @@
 #include "session_output.h"
 
 #include "client_check.h"
+#include "fan_out.h"
 #include "io_threads.h"
 #include "panic.h"
 #include "reply_hold.h"
+#include "session_fan.h"
 
 static struct {
     clientStream *returning; /* streams with used-up blocks to give back, by next_returning */
@@ -131,6 +133,10 @@ static void flushDrains(void) {
 void sessionsFlush(void) {
     assertMainRole();
     clientListsDebugCheck();
+    if (fanHasRuns()) {
+        sessionFanFlush();
+        clientStreamsFan(ioThreadHolder(ioThreadActing())); /* to its own streams messages are plain calls */
+    }
     client *c, *unfinished = NULL;
     while ((c = clientPopPendingWrite()) != NULL) {
         if (c->flags & CLIENT_CLOSE_ASAP || !c->stream || holdsReplies(c)) continue;

@@ -12,11 +12,13 @@
 
 #include "client_check.h"
 #include "command_batch.h"
+#include "fan_out.h"
 #include "log.h"
 #include "net_settings.h"
 #include "panic.h"
 #include "pause.h"
 #include "rebalance.h"
+#include "session_fan.h"
 #include "session_output.h"
 #include "transaction_queue.h"
 #include "zmalloc.h"
@@ -95,6 +97,10 @@ static void streamGone(clientStream *s, replyBlock *chain) {
 
 void sessionDeliver(const ioMessage *m) {
     assertMainRole();
+    if (m->type == IO_MSG_FANNED) {
+        sessionFanned(m->fan);
+        return;
+    }
     clientStream *s = m->stream;
     switch ((messageType)m->type) {
     case IO_MSG_REQUESTS:
@@ -105,6 +111,8 @@ void sessionDeliver(const ioMessage *m) {
     case IO_MSG_END: streamEnded(s, (endReason)m->number); break;
     case IO_MSG_LEFT: rebalanceLeft(s); break;
     case IO_MSG_GONE: streamGone(s, m->reply); break;
+    case IO_MSG_FAN:
+    case IO_MSG_FANNED:
     case IO_MSG_JOIN:
     case IO_MSG_LEAVE:
     case IO_MSG_OUTPUT:
@@ -117,6 +125,7 @@ void sessionDeliver(const ioMessage *m) {
 void sessionsFreeClosing(void) {
     assertMainRole();
     serverAssert(!batchIsOpen());
+    debugAssert(!fanHasRuns()); /* they name clients */
     if (!client_state.closing) return;
     client *c;
     while ((c = clientPopClosing()) != NULL) {

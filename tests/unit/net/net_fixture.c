@@ -273,8 +273,11 @@ void netFixtureInit(void) {
                                  .client_query_buffer_limit = 1024 * 1024 * 1024};
     fixture_loop = aeCreateEventLoop(1024);
     /* As netInit(), with the switches of the tests. */
-    const ioThreadHooks hooks = {
-        .to_session = deliver, .to_stream = clientStreamDeliver, .report = report, .turn = lentTurn};
+    const ioThreadHooks hooks = {.to_session = deliver,
+                                 .to_stream = clientStreamDeliver,
+                                 .delivered = clientStreamsFan,
+                                 .report = report,
+                                 .turn = lentTurn};
     ioThreadsInit(fixture_loop, &hooks);
     storeSetFreeSink(ioThreadsFreeElsewhere);
     netShareSettings();

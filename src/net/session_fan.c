@@ -1,0 +1,160 @@
+/* session_fan.c -- messages for many clients, on their way from main to the holders of their streams and back.
+ *
+ *   fanRun (clients) --sort by holder--> fanBatch (streams), one a holder and protocol --> client_stream_fan.c
+ *                                        fanBatch, with what sockets have not taken   <--
+ *
+ * Not here    who is in a run (client/fan_out.c), how it is written (client_stream_fan.c).
+ * Owns        batches that have come back, and the list by which runs are sorted.
+ * Threads     main.
+ * Invariants  1. A stream is in a batch only while its holder has it: not between two holders.
+ *             2. What is kept in a stream is counted with its client before anything of it is reported as written.
+ * Cost        per client two lines, its own second and the one main has of its stream; nothing when the batch comes
+ *             back but for those who read slowly.
+ * Tests       tests/unit/net/session_fan_test.c, tests/engine/pubsub.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "session_fan.h"
+
+#include "client_check.h"
+#include "client_stream.h"
+#include "fan_out.h"
+#include "io_threads.h"
+#include "log.h"
+#include "panic.h"
+#include "push.h"
+#include "reply_hold.h"
+#include "zmalloc.h"
+
+#define AHEAD 8
+
+/* Where the streams of one run go: counted first, then put into batches of just that size. */
+static struct {
+    clientStream **streams; /* owns: of the run, NULL where there is none */
+    size_t room;
+    size_t counts[IO_THREADS_MAX];
+    fanBatch *batches[IO_THREADS_MAX];
+    unsigned threads; /* numbers below this have been met */
+} sorting;
+
+/* The client's stream, if the message can go to its holder now. Else it goes behind the client's other output. */
+static clientStream *streamFor(client *c, slice text) {
+    clientStream *s = c->stream;
+    if (!s || c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY)) return NULL;
+    if (likely(!s->moving_to && !holdsReplies(c))) return s;
+    pushBegin(c);
+    addReplyProto(c, text.ptr, text.len);
+    pushEnd(c);
+    return NULL;
+}
+
+/* There is no memory to tell a holder of a message. A copy would come behind what has been sent since. */
+static void closeForMemory(client *c) {
+    if (c->flags & CLIENT_CLOSE_ASAP) return;
+    serverLog(LL_WARNING, "Client id=%llu addr=%s scheduled to be closed: there is no memory to send it a message.",
+              (unsigned long long)c->id, c->peer);
+    clientCloseAsap(c);
+}
+
+static void countStream(clientStream *s) {
+    unsigned id = ioThreadId(s->home);
+    if (id >= sorting.threads) {
+        memset(sorting.counts + sorting.threads, 0, (id + 1 - sorting.threads) * sizeof(*sorting.counts));
+        sorting.threads = id + 1;
+    }
+    sorting.counts[id]++;
+}
+
+/* Room for so many streams. False: there is no memory for them. */
+static bool makeRoom(size_t count) {
+    if (count <= sorting.room) return true;
+    zfree(sorting.streams);
+    sorting.streams = ztrymalloc(count * sizeof(*sorting.streams));
+    sorting.room = sorting.streams ? count : 0;
+    return sorting.streams != NULL;
+}
+
+static void findStreams(const fanRun *run, int protocol, slice text) {
+    size_t count = run->count[protocol];
+    sorting.threads = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (likely(i + AHEAD < count)) {
+            client *ahead = fanRunClient(run, protocol, i + AHEAD);
+            prefetchRead(&ahead->stream);
+        }
+        clientStream *s = sorting.streams[i] = streamFor(fanRunClient(run, protocol, i), text);
+        if (s) prefetchRead(&s->session);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (sorting.streams[i]) countStream(sorting.streams[i]);
+}
+
+static void makeBatches(robj *bytes, slice text) {
+    for (unsigned id = 0; id < sorting.threads; id++) {
+        sorting.batches[id] = NULL;
+        if (sorting.counts[id] == 0) continue;
+        fanBatch *b = sorting.batches[id] = ztrymalloc(sizeof(*b) + sorting.counts[id] * sizeof(fanEntry));
+        if (!b) continue;
+        *b = (fanBatch){.bytes = bytes, .text = text};
+        incrRefCount(bytes);
+    }
+}
+
+static void postBatches(void) {
+    for (unsigned id = 0; id < sorting.threads; id++) {
+        fanBatch *b = sorting.batches[id];
+        if (!b) continue;
+        debugAssert(b->count == sorting.counts[id]);
+        ioMessage m = {.type = IO_MSG_FAN, .fan = b};
+        ioThreadPost(ioThreadGet(id), &m);
+    }
+}
+
+static void sendRun(const fanRun *run, int protocol) {
+    robj *bytes = run->bytes[protocol];
+    if (!bytes) return;
+    slice text = objectRawString(bytes);
+    if (!makeRoom(run->count[protocol])) {
+        for (size_t i = 0; i < run->count[protocol]; i++) closeForMemory(fanRunClient(run, protocol, i));
+        return;
+    }
+    findStreams(run, protocol, text);
+    makeBatches(bytes, text);
+    for (size_t i = 0; i < run->count[protocol]; i++) {
+        clientStream *s = sorting.streams[i];
+        if (!s) continue;
+        fanBatch *b = sorting.batches[ioThreadId(s->home)];
+        if (unlikely(!b)) {
+            closeForMemory(s->session);
+            continue;
+        }
+        b->entries[b->count++] = (fanEntry){.stream = s, .batch = b};
+    }
+    postBatches();
+}
+
+void sessionFanFlush(void) {
+    assertMainRole();
+    fanRun *run = fanTakeRuns();
+    while (run) {
+        fanRun *next = run->next;
+        sendRun(run, 0);
+        sendRun(run, 1);
+        fanRunFree(run);
+        run = next;
+    }
+}
+
+void sessionFanned(fanBatch *b) {
+    assertMainRole();
+    for (size_t i = 0; i < b->kept_count; i++) {
+        const fanKept *k = &b->kept[i];
+        for (uint32_t n = 0; n < k->refs; n++) incrRefCount(b->bytes);
+        client *c = k->stream->session;
+        if (!c) continue;
+        clientOutputKept(c, &k->output);
+        clientDebugCheck(c);
+    }
+    zfree(b->kept);
+    decrRefCount(b->bytes);
+    zfree(b);
+}
