@@ -618,6 +618,20 @@ void *dictFind(const dict *d, slice key, uint64_t hash) {
     return ref ? *ref : NULL;
 }
 
+void *dictFindByHash(const dict *d, uint64_t hash) {
+    for (int i = dictFirstTable(d, hash); i <= d->rehashing; i++) {
+        const dictTable *t = &d->t[i];
+        if (!t->buckets) return NULL;
+        for (const dictBucket *b = &t->buckets[hash & t->mask]; b; b = bucketNext(b)) {
+            for (unsigned m = bucketMatch(b, bucketTag(hash)); m; m &= m - 1) {
+                void *entry = b->slot[__builtin_ctz(m)];
+                if (dictHash(d, d->type->entryKey(entry)) == hash) return entry;
+            }
+        }
+    }
+    return NULL;
+}
+
 void **dictFindRef(dict *d, slice key, uint64_t hash) {
     rehashStep(d);
     return findSlot(d, key, hash, NULL);

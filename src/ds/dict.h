@@ -58,6 +58,8 @@ uint64_t dictHash(const dict *d, slice key);
 
 /* The entry with that key, or NULL. */
 void *dictFind(const dict *d, slice key, uint64_t hash);
+/* The entry whose key has that hash, when the key itself is not known: keys of entries that could be it are hashed. */
+void *dictFindByHash(const dict *d, uint64_t hash);
 /* The place that holds the entry, or NULL; lets the caller exchange the entry for another with the
  * same key by one store. Valid until the next call that may change or rehash the dict. May do a rehash step. */
 void **dictFindRef(dict *d, slice key, uint64_t hash);

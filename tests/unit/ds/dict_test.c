@@ -107,6 +107,8 @@ static void modelRemove(model *m, uint32_t n, uint32_t how) {
 }
 
 static void modelReplace(model *m, uint32_t n) {
+    const void *by_hash = dictFindByHash(m->d, hashOf(m, n));
+    CHECK(by_hash ? dictHash(m->d, itemKey(by_hash)) == hashOf(m, n) : m->in[n] == NULL);
     void **ref = dictFindRef(m->d, keyOf(&n), hashOf(m, n));
     CHECK((ref ? *ref : NULL) == m->in[n]);
     if (!ref) return;
