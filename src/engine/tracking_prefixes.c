@@ -1,0 +1,259 @@
+/* tracking_prefixes.c -- BCAST: who hears of every change of keys with a prefix.
+ *
+ *   prefixes: rax of trackedPrefix --first--> prefixLink --next--> prefixLink     clients of one prefix
+ *                      |                        ^ prefixList.links[]              prefixes of one client
+ *                      `-- changed: rax of keys, each with the client that was the last to change it
+ *
+ * A change goes down the tree of prefixes once. Keys are collected until prefixesTell(), so a key that changes a
+ * hundred times in a batch is told once, and a hundred keys are one message.
+ *
+ * Not here    what a message looks like and where it goes (tracking.c).
+ * Owns        prefixes, links, what has changed.
+ * Threads     main.
+ * Invariants  1. A prefix is in the tree as long as somebody has it.
+ *             2. A prefix is on the list of changed ones exactly while it has something to tell.
+ *             3. No prefix of a client begins with another one of its own, but for the empty one.
+ * Cost        of a change: a step for each byte of the key that prefixes share, and one insertion for each prefix that
+ *             fits.
+ * Tests       tests/unit/engine/tracking_prefixes_test.c, tests/engine/tracking.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+
+#include "tracking_prefixes.h"
+
+#include "panic.h"
+#include "rax.h"
+#include "rax_iterator.h"
+#include "zmalloc.h"
+
+typedef struct trackedPrefix {
+    struct prefixLink *first; /* owned by the clients' lists */
+    rax *changed;             /* owns; values: ids of clients */
+    struct trackedPrefix *next_changed,
+        **changed_link; /* of the changed ones; what points to this one, NULL: not there */
+    bool names_missing;
+    size_t len;
+    char name[];
+} trackedPrefix;
+
+typedef struct prefixLink {
+    trackedPrefix *prefix;
+    void *owner;                     /* borrowed */
+    struct prefixLink *next, **link; /* of the same prefix; what points to this one */
+} prefixLink;
+
+size_t tracking_prefix_count;
+bool tracking_prefix_news;
+
+static rax *prefixes; /* owns; made with the first prefix */
+static trackedPrefix *changed_prefixes;
+
+static slice prefixName(const trackedPrefix *p) {
+    return sliceOf(p->name, p->len);
+}
+
+/* ---- Who has which prefix ---- */
+
+static trackedPrefix *findOrAdd(slice name) {
+    void *found;
+    if (!prefixes) prefixes = raxCreate();
+    if (raxFind(prefixes, name, &found)) return found;
+    trackedPrefix *p = ztrymalloc(sizeof(*p) + name.len);
+    if (!p) return NULL;
+    *p = (trackedPrefix){.changed = raxCreate(), .len = name.len};
+    if (name.len) memcpy(p->name, name.ptr, name.len);
+    if (raxTryInsert(prefixes, name, p, NULL) != RAX_ADDED) {
+        raxRelease(p->changed, NULL);
+        zfree(p);
+        return NULL;
+    }
+    tracking_prefix_count++;
+    return p;
+}
+
+static void linkChanged(trackedPrefix *p) {
+    p->next_changed = changed_prefixes;
+    p->changed_link = &changed_prefixes;
+    if (p->next_changed) p->next_changed->changed_link = &p->next_changed;
+    changed_prefixes = p;
+    tracking_prefix_news = true;
+}
+
+static void unlinkChanged(trackedPrefix *p) {
+    *p->changed_link = p->next_changed;
+    if (p->next_changed) p->next_changed->changed_link = p->changed_link;
+    p->changed_link = NULL;
+    tracking_prefix_news = changed_prefixes != NULL;
+}
+
+static void forget(trackedPrefix *p) {
+    if (p->changed_link) unlinkChanged(p);
+    bool found = raxRemove(prefixes, prefixName(p), NULL);
+    serverAssert(found);
+    raxRelease(p->changed, NULL);
+    zfree(p);
+    tracking_prefix_count--;
+}
+
+slice prefixesAt(const prefixList *l, size_t i) {
+    return prefixName(l->links[i]->prefix);
+}
+
+/* How many of the list's prefixes come before `prefix`. */
+static size_t rankOf(const prefixList *l, slice prefix) {
+    size_t low = 0, high = l->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (sliceCmp(prefixesAt(l, middle), prefix) < 0) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+static size_t costOf(const trackedPrefix *p) {
+    return sizeof(prefixLink) + sizeof(prefixLink *) + sizeof(*p) + p->len;
+}
+
+bool prefixesJoin(prefixList *l, void *owner, slice prefix) {
+    assertMainRole();
+    trackedPrefix *p = findOrAdd(prefix);
+    if (!p) return false;
+    size_t at = rankOf(l, prefix);
+    if (l->count == l->capacity) {
+        l->capacity = l->capacity ? l->capacity * 2 : 4;
+        l->links = zrealloc(l->links, l->capacity * sizeof(prefixLink *));
+    }
+    memmove(l->links + at + 1, l->links + at, (l->count - at) * sizeof(prefixLink *));
+    prefixLink *link = zmalloc(sizeof(*link));
+    *link = (prefixLink){.prefix = p, .owner = owner, .next = p->first, .link = &p->first};
+    if (link->next) link->next->link = &link->next;
+    p->first = link;
+    l->links[at] = link;
+    l->count++;
+    l->bytes += costOf(p);
+    return true;
+}
+
+void prefixesLeave(prefixList *l) {
+    assertMainRole();
+    for (size_t i = 0; i < l->count; i++) {
+        prefixLink *link = l->links[i];
+        *link->link = link->next;
+        if (link->next) link->next->link = link->link;
+        if (!link->prefix->first) forget(link->prefix);
+        zfree(link);
+    }
+    zfree(l->links);
+    *l = (prefixList){NULL, 0, 0, 0};
+}
+
+static bool beginsWith(slice text, slice prefix) {
+    return text.len >= prefix.len && bytesEq(text.ptr, prefix.ptr, prefix.len);
+}
+
+/* By invariant 3 only neighbours can overlap, or the empty prefix, which is the first of all. */
+bool prefixesOverlap(const prefixList *l, slice prefix, slice *with) {
+    assertMainRole();
+    if (l->count == 0) return false;
+    size_t rank = rankOf(l, prefix);
+    const size_t candidates[] = {0, rank ? rank - 1 : 0, rank};
+    for (size_t i = 0; i < array_len(candidates); i++) {
+        if (candidates[i] >= l->count) continue;
+        *with = prefixesAt(l, candidates[i]);
+        if (beginsWith(*with, prefix) || beginsWith(prefix, *with)) return true;
+    }
+    return false;
+}
+
+/* ---- What has changed ---- */
+
+typedef struct change {
+    slice key;
+    uint64_t by;
+} change;
+
+static void noteFor(void *arg, void *value) {
+    const change *what = arg;
+    trackedPrefix *p = value;
+    if (!p->changed_link) linkChanged(p);
+    if (raxInsert(p->changed, what->key, (void *)(uintptr_t)what->by, NULL) == RAX_NO_MEMORY) p->names_missing = true;
+}
+
+void prefixesNote(slice key, uint64_t by) {
+    assertMainRole();
+    change what = {key, by};
+    raxEachPrefix(prefixes, key, noteFor, &what);
+}
+
+/* ---- Telling ---- */
+
+static sds catBulk(sds s, slice bytes) {
+    s = sdsCatPrintf(s, "$%zu\r\n", bytes.len);
+    s = sdsCatLen(s, bytes.ptr, bytes.len);
+    return sdsCatLen(s, "\r\n", 2);
+}
+
+/* The names of all that has changed, but for what the client `without` has changed last (0: nobody). False: there was
+ * no memory to go through a long one. */
+static bool catNames(sds *names, const trackedPrefix *p, uint64_t without, size_t *count) {
+    raxIterator it;
+    *count = 0;
+    raxIterBegin(&it, p->changed);
+    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
+        if (without && (uintptr_t)raxIterValue(&it) == (uintptr_t)without) continue;
+        *names = catBulk(*names, raxIterKey(&it));
+        ++*count;
+    }
+    bool complete = !it.failed;
+    raxIterEnd(&it);
+    return complete;
+}
+
+/* NULL when there is nothing to tell, or when not all can be (p->names_missing). */
+static sds arrayOf(trackedPrefix *p, uint64_t without) {
+    size_t count;
+    sds names = sdsEmpty(), array = NULL;
+    if (!catNames(&names, p, without, &count)) {
+        p->names_missing = true;
+    } else if (count) {
+        array = sdsCatPrintf(sdsEmpty(), "*%zu\r\n", count);
+        array = sdsCatLen(array, names, sdsLen(names));
+    }
+    sdsFree(names);
+    return array;
+}
+
+sds prefixNewsWithout(const prefixNews *news, uint64_t id) {
+    assertMainRole();
+    sds array = arrayOf(news->prefix, id);
+    return array || !news->prefix->names_missing ? array : sdsNewLen(news->keys.ptr, news->keys.len);
+}
+
+static void tellOf(trackedPrefix *p, void (*tell)(void *owner, const prefixNews *news)) {
+    sds array = p->names_missing ? NULL : arrayOf(p, 0);
+    const prefixNews news = {array ? sdsSlice(array) : sliceOf(NULL, 0), p};
+    for (const prefixLink *link = p->first; link; link = link->next) tell(link->owner, &news);
+    sdsFree(array);
+    raxEmpty(p->changed, NULL);
+    p->names_missing = false;
+}
+
+static int inOrder(const void *a, const void *b) {
+    const trackedPrefix *const *x = a, *const *y = b;
+    return sliceCmp(prefixName(*x), prefixName(*y));
+}
+
+void prefixesTell(void (*tell)(void *owner, const prefixNews *news)) {
+    assertMainRole();
+    size_t count = 0, i = 0;
+    for (const trackedPrefix *p = changed_prefixes; p; p = p->next_changed) count++;
+    trackedPrefix **order = zmalloc(count * sizeof(trackedPrefix *));
+    for (trackedPrefix *p = changed_prefixes; p; p = p->next_changed) order[i++] = p;
+    qsort(order, count, sizeof(trackedPrefix *), inOrder);
+    for (i = 0; i < count; i++) {
+        unlinkChanged(order[i]);
+        tellOf(order[i], tell);
+    }
+    zfree(order);
+}

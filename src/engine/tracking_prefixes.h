@@ -1,0 +1,44 @@
+/* tracking_prefixes.h -- BCAST: clients that hear of every change of keys with a prefix, whether they have read them or
+ * not, and the keys that have changed since they were told.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ENGINE_TRACKING_PREFIXES_H
+#define ENGINE_TRACKING_PREFIXES_H
+
+#include "sds.h"
+
+/* The prefixes of one client, in order. Starts as zeroes. */
+typedef struct prefixList {
+    struct prefixLink **links; /* owns */
+    size_t count, capacity, bytes;
+} prefixList;
+
+extern size_t tracking_prefix_count; /* prefixes that somebody has */
+extern bool tracking_prefix_news;    /* keys have changed: prefixesTell() has something to do */
+
+/* The list's owner hears of keys that begin with `prefix` from now on; it has no such prefix yet. False: no memory for
+ * it. */
+bool prefixesJoin(prefixList *l, void *owner, slice prefix) must_check;
+/* It hears of nothing any more, not even of what has changed already. */
+void prefixesLeave(prefixList *l);
+/* Whether one of the list's prefixes begins with `prefix` or the other way round; then `with` is the first of them. */
+bool prefixesOverlap(const prefixList *l, slice prefix, slice *with);
+slice prefixesAt(const prefixList *l, size_t i);
+
+/* The key has changed, by the doing of the client with that id (0: nobody's). */
+void prefixesNote(slice key, uint64_t by);
+
+/* What is told of one prefix: an array of names in RESP; ptr NULL: names are missing, anything may have changed. */
+typedef struct prefixNews {
+    slice keys;
+    struct trackedPrefix *prefix; /* for prefixNewsWithout() */
+} prefixNews;
+/* Tell every owner what has changed, prefix by prefix in their order, and forget it. `tell` changes no list. */
+void prefixesTell(void (*tell)(void *owner, const prefixNews *news));
+/* The same array without the keys that the client with that id was the last to change: an sds for the caller; NULL when
+ * that leaves none. */
+sds prefixNewsWithout(const prefixNews *news, uint64_t id);
+
+#endif

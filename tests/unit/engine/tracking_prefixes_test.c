@@ -1,0 +1,185 @@
+/* tracking_prefixes_test.c -- clients with prefixes and keys that change, against walks over all of them.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "tracking_prefixes.h"
+
+#include "panic.h"
+#include "rng.h"
+#include "unit.h"
+#include "zmalloc.h"
+
+#define OWNERS 6
+#define NAMES 120 /* all words of up to four letters of three; the empty one is the first */
+
+static char names[NAMES][8];
+
+/* What the model knows: who has which prefix, which keys have changed and by whom. */
+static struct {
+    prefixList lists[OWNERS];
+    bool has[OWNERS][NAMES];
+    uint64_t changed_by[OWNERS][NAMES][NAMES]; /* of an owner's prefix, each key; 0: has not changed */
+    rng r;
+    int told;
+} m;
+
+static void makeNames(void) {
+    size_t n = 1;
+    for (size_t from = 0; n < NAMES; from++) {
+        for (char letter = 'a'; letter <= 'c' && n < NAMES; letter++, n++) {
+            size_t len = strlen(names[from]);
+            memcpy(names[n], names[from], len);
+            names[n][len] = letter;
+        }
+    }
+}
+
+static bool begins(size_t name, size_t prefix) {
+    return strncmp(names[name], names[prefix], strlen(names[prefix])) == 0;
+}
+
+static void join(size_t owner, size_t prefix) {
+    slice with = {NULL, 0};
+    size_t overlaps = 0;
+    bool named = false;
+    bool got = prefixesOverlap(&m.lists[owner], sliceStr(names[prefix]), &with);
+    for (size_t i = 0; i < NAMES; i++) {
+        if (!m.has[owner][i] || (!begins(i, prefix) && !begins(prefix, i))) continue;
+        overlaps++;
+        named |= got && sliceIs(with, names[i]);
+    }
+    CHECK(got == (overlaps > 0) && named == got);
+    if (got) return;
+    CHECK(prefixesJoin(&m.lists[owner], &m.lists[owner], sliceStr(names[prefix])));
+    m.has[owner][prefix] = true;
+}
+
+static void leave(size_t owner) {
+    prefixesLeave(&m.lists[owner]);
+    memset(m.has[owner], 0, sizeof(m.has[owner]));
+    memset(m.changed_by[owner], 0, sizeof(m.changed_by[owner]));
+}
+
+/* What one of many has to tell of a prefix goes to all of them, also to one that has come later. */
+static void change(size_t key, uint64_t by) {
+    if (tracking_prefix_count) prefixesNote(sliceStr(names[key]), by);
+    for (size_t o = 0; o < OWNERS; o++)
+        for (size_t p = 0; p < NAMES; p++)
+            if (m.has[o][p] && begins(key, p)) m.changed_by[o][p][key] = by;
+}
+
+static sds arrayWithout(size_t owner, size_t prefix, uint64_t without) {
+    sds list = sdsEmpty();
+    long count = 0;
+    /* The names in order: those of the tree. */
+    for (bool more = true; more;) {
+        more = false;
+        static char last[8];
+        size_t next = NAMES;
+        if (count == 0 && sdsLen(list) == 0) strcpy(last, "");
+        for (size_t k = 0; k < NAMES; k++) {
+            uint64_t by = m.changed_by[owner][prefix][k];
+            if (by == 0 || by == without) continue;
+            bool behind = count == 0 || strcmp(names[k], last) > 0;
+            if (behind && (next == NAMES || strcmp(names[k], names[next]) < 0)) next = k;
+        }
+        if (next == NAMES) break;
+        list = sdsCatPrintf(list, "$%zu\r\n%s\r\n", strlen(names[next]), names[next]);
+        strcpy(last, names[next]);
+        count++;
+        more = true;
+    }
+    sds array = count ? sdsCatPrintf(sdsEmpty(), "*%ld\r\n%s", count, list) : NULL;
+    sdsFree(list);
+    return array;
+}
+
+static void checkTold(size_t owner, size_t prefix, const prefixNews *news) {
+    sds all = arrayWithout(owner, prefix, 0), others = arrayWithout(owner, prefix, 1), got = prefixNewsWithout(news, 1);
+    CHECK(all && sliceEq(sdsSlice(all), news->keys));
+    CHECK((others != NULL) == (got != NULL));
+    CHECK(!got || !others || sliceEq(sdsSlice(got), sdsSlice(others)));
+    sdsFree(all);
+    sdsFree(others);
+    sdsFree(got);
+    memset(m.changed_by[owner][prefix], 0, sizeof(m.changed_by[owner][prefix]));
+}
+
+/* Which prefix it is: the one of the owner's with just these changes that is the first in order. */
+static void told(void *list, const prefixNews *news) {
+    size_t owner = (size_t)((prefixList *)list - m.lists);
+    m.told++;
+    size_t first = NAMES;
+    for (size_t p = 0; p < NAMES; p++) {
+        bool any = false;
+        for (size_t k = 0; k < NAMES; k++) any |= m.changed_by[owner][p][k] != 0;
+        if (any && (first == NAMES || strcmp(names[p], names[first]) < 0)) first = p;
+    }
+    if (CHECK(first < NAMES)) checkTold(owner, first, news);
+}
+
+static void tell(void) {
+    prefixesTell(told);
+    CHECK(!tracking_prefix_news);
+    for (size_t o = 0; o < OWNERS; o++)
+        for (size_t p = 0; p < NAMES; p++)
+            for (size_t k = 0; k < NAMES; k++) CHECK_EQ_INT(m.changed_by[o][p][k], 0);
+}
+
+static size_t countPrefixes(void) {
+    size_t count = 0;
+    for (size_t p = 0; p < NAMES; p++) {
+        bool any = false;
+        for (size_t o = 0; o < OWNERS; o++) any |= m.has[o][p];
+        count += any;
+    }
+    return count;
+}
+
+TEST(tracking_prefixes_random_operations) {
+    panicSetMainThread();
+    makeNames();
+    rngSeed(&m.r, unitRandomSeed());
+    for (int step = 0; step < 6000; step++) {
+        size_t owner = rngBelow(&m.r, OWNERS), name = rngBelow(&m.r, NAMES);
+        uint64_t what = rngBelow(&m.r, 100);
+        if (what < 20 && !tracking_prefix_news) join(owner, name);
+        else if (what < 22) leave(owner);
+        else if (what < 90) change(name, 1 + rngBelow(&m.r, 3));
+        else tell();
+        CHECK_EQ_INT(tracking_prefix_count, countPrefixes());
+        size_t count = 0;
+        for (size_t p = 0; p < NAMES; p++) count += m.has[owner][p];
+        CHECK_EQ_INT(m.lists[owner].count, count);
+        for (size_t i = 1; i < count; i++)
+            CHECK(sliceCmp(prefixesAt(&m.lists[owner], i - 1), prefixesAt(&m.lists[owner], i)) < 0);
+    }
+    for (size_t o = 0; o < OWNERS; o++) leave(o);
+    CHECK_EQ_INT(tracking_prefix_count, 0);
+    CHECK(!tracking_prefix_news && m.told > 100);
+}
+
+static bool everything;
+
+static void noteEverything(void *owner, const prefixNews *news) {
+    (void)owner;
+    everything = news->keys.ptr == NULL;
+}
+
+/* A name that cannot be kept is told as: anything may have changed. */
+TEST(tracking_prefixes_without_memory) {
+    panicSetMainThread();
+    prefixList l = {NULL, 0, 0, 0};
+    size_t len = 100000;
+    sds name = sdsNewLen(NULL, len);
+    CHECK(prefixesJoin(&l, &l, sliceOf("", 0)));
+    zmallocFailAfter(1);
+    prefixesNote(sdsSlice(name), 1);
+    zmallocFailAfter(1);
+    CHECK(!prefixesJoin(&l, &l, sdsSlice(name)));
+    zmallocFailAfter(0);
+    CHECK(tracking_prefix_news);
+    prefixesTell(noteEverything);
+    CHECK(everything);
+    prefixesLeave(&l);
+    sdsFree(name);
+}
