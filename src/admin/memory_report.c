@@ -17,6 +17,7 @@
 #include "client.h"
 #include "db_walk.h"
 #include "metrics.h"
+#include "tracking.h"
 
 static void addClients(memoryReport *r) {
     listIter it = listBegin(client_state.clients, false);
@@ -66,7 +67,7 @@ void memoryReportMake(memoryReport *out) {
     addAllocator(out);
     addClients(out);
     addDatabases(out);
-    out->overhead = out->startup + out->clients_normal + out->clients_replicas + out->tables;
+    out->overhead = out->startup + out->clients_normal + out->clients_replicas + out->tables + trackingMemory();
     out->dataset = out->used > out->overhead ? out->used - out->overhead : 0;
     size_t grown = out->used > out->startup ? out->used - out->startup : 0;
     out->dataset_percent = grown ? (float)out->dataset * 100 / (float)grown : 0;

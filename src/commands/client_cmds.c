@@ -1,6 +1,7 @@
 /* client_cmds.c -- CLIENT: what a connection asks about itself, and how it wants to be treated.
  *
- * Not here    CLIENT LIST and KILL (client_list.c), what the flags do (client/, engine/call.c, engine/pause.c).
+ * Not here    CLIENT LIST and KILL (client_list.c), client-side caching (client_tracking.c), what the flags do
+ *             (client/, engine/call.c, engine/pause.c).
  * Owns        nothing.
  * Threads     main.
  * Tests       tests/unit/commands/connection_cmds_test.c, tests/engine/client.tcl
@@ -107,21 +108,6 @@ void clientReplyCommand(client *c) {
     } else {
         addReplySyntaxError(c);
     }
-}
-
-void clientGetredirCommand(client *c) {
-    addReplyLongLong(c, -1); /* invalidations go nowhere without tracking */
-}
-
-void clientTrackinginfoCommand(client *c) {
-    addReplyMapLen(c, 3);
-    addReplyBulkCString(c, "flags");
-    addReplySetLen(c, 1);
-    addReplyBulkCString(c, "off");
-    addReplyBulkCString(c, "redirect");
-    addReplyLongLong(c, -1);
-    addReplyBulkCString(c, "prefixes");
-    addReplyEmptyArray(c);
 }
 
 /* ---- When it is served ------------------------------------------------------------------------------------------ */

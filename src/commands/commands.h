@@ -19,6 +19,7 @@ void setbitCommand(client *c);
 
 /* connection.def */
 void authCommand(client *c);
+void clientCachingCommand(client *c);
 void clientCapaCommand(client *c);
 void clientGetnameCommand(client *c);
 void clientGetredirCommand(client *c);
@@ -34,6 +35,7 @@ void clientPauseCommand(client *c);
 void clientReplyCommand(client *c);
 void clientSetinfoCommand(client *c);
 void clientSetnameCommand(client *c);
+void clientTrackingCommand(client *c);
 void clientTrackinginfoCommand(client *c);
 void clientUnblockCommand(client *c);
 void clientUnpauseCommand(client *c);

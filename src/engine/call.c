@@ -26,6 +26,7 @@
 #include "push.h"
 #include "readonly_check.h"
 #include "reply.h"
+#include "tracking.h"
 #include "transaction_queue.h"
 
 engineStats engine_stats;
@@ -144,7 +145,10 @@ static void call(client *c, monotime *now) {
     engine_stats.command_ns += ns;
     commandStats *stats = cmd->stats;
     stats->microseconds += us;
-    if (unlikely(c->flags & CLIENT_BLOCKED)) return; /* it counts when it has ended */
+    if (unlikely(c->flags & (CLIENT_BLOCKED | CLIENT_TRACKING))) {
+        if (c->flags & CLIENT_TRACKING) trackingRemember(c);
+        if (c->flags & CLIENT_BLOCKED) return; /* it counts when it has ended */
+    }
     stats->calls++;
     if (unlikely(c->error_replies != errors_before)) stats->failed_calls++;
     if (engine_settings.latency_tracking) latencyTrackCommand(stats, ns);
@@ -162,7 +166,8 @@ static void rejected(client *c) {
 }
 
 #define RELEASE_AT_END (CLIENT_RESERVED | CLIENT_ARGS_TAKEN)
-#define CLEAR_AT_END (CLIENT_REPLY_SKIP | CLIENT_REPLY_SKIP_NEXT | RELEASE_AT_END | CLIENT_PUSHES_HELD)
+#define CLEAR_AT_END \
+    (CLIENT_REPLY_SKIP | CLIENT_REPLY_SKIP_NEXT | RELEASE_AT_END | CLIENT_PUSHES_HELD | CLIENT_TRACKING)
 
 static void releaseTaken(client *c) {
     if (c->flags & CLIENT_RESERVED) {
@@ -177,6 +182,7 @@ static void ended(client *c, bool postponed) {
     releaseTaken(c);
     if (c->flags & CLIENT_PUSHES_HELD) pushesRelease(c);
     if (postponed) return;
+    if (c->flags & CLIENT_TRACKING) trackingCommandEnded(c);
     c->flags &= ~(uint32_t)CLIENT_REPLY_SKIP;
     if (c->flags & CLIENT_REPLY_SKIP_NEXT) {
         c->flags |= CLIENT_REPLY_SKIP;
@@ -217,6 +223,7 @@ void callServeBlocked(monotime *now) {
         runRecord(c, blockingRun(c), now);
         if (unlikely(c->flags & CLIENT_PUSHES_HELD)) pushesRelease(c);
         blockingHasRun(c);
+        if (unlikely(c->flags & CLIENT_TRACKING)) trackingCommandEnded(c);
         clientDebugCheck(c);
     }
     current_client = outer;

@@ -13,6 +13,7 @@
 #include "pause.h"
 #include "pubsub.h"
 #include "sds.h"
+#include "tracking.h"
 #include "watch.h"
 
 static void paused(infoOut *o) {
@@ -42,6 +43,13 @@ static void listenedTo(infoOut *o) {
     infoLine(o, "pubsub_channels:%zu", pubsubNames(PUBSUB_CHANNEL));
     infoLine(o, "pubsub_patterns:%zu", pubsubNames(PUBSUB_PATTERN));
     infoLine(o, "pubsubshard_channels:%zu", pubsubNames(PUBSUB_SHARD_CHANNEL));
+}
+
+static void tracked(infoOut *o) {
+    trackingTotals t = trackingGetTotals();
+    infoLine(o, "tracking_total_keys:%zu", t.keys);
+    infoLine(o, "tracking_total_items:%zu", t.items);
+    infoLine(o, "tracking_total_prefixes:%zu", t.prefixes);
 }
 
 static void processed(infoOut *o) {
@@ -105,6 +113,7 @@ void engineInfoRegister(void) {
                                         {"clients", 140, .write = paused},
                                         {"stats", 20, .write = processed},
                                         {"stats", 310, .write = listenedTo},
+                                        {"stats", 440, .write = tracked},
                                         {"stats", 680, .write = denied},
                                         {"commandstats", 10, .write = allCounters},
                                         {"latencystats", 10, .write = allLatencies},

@@ -92,6 +92,7 @@ static const setting rows[] = {
      .default_text = "50 99 99.9",
      .set = setPercentiles,
      .get = getPercentiles},
+    NUMBER("tracking-table-max-keys", NULL, tracking_table_max_keys, "1000000", 0),
     {.name = "prefetch-batch-max-size",
      .type = SETTING_INT,
      .value = &engine_settings.prefetch_batch_max_size,

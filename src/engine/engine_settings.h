@@ -17,6 +17,7 @@ typedef struct engineSettings {
     long long reply_larger_than, reply_max_len;
     long long latency_monitor_threshold_ms;
     bool latency_tracking;
+    long long tracking_table_max_keys;           /* keys remembered for client-side caching; 0: no limit */
     long long prefetch_batch_max_size;           /* keys fetched together: 0 (no prefetching) to 128 */
     int npercentiles;                            /* of INFO latencystats, in the order they were given */
     double percentiles[LATENCY_PERCENTILES_MAX]; /* 0..100 */

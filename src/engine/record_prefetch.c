@@ -15,6 +15,7 @@
 #include "command_table.h"
 #include "memory_prefetch.h"
 #include "panic.h"
+#include "tracking.h"
 
 prefetchStats prefetch_stats;
 
@@ -102,6 +103,8 @@ void recordsPrefetch(const recordItem *items, size_t n, size_t max_keys, recordS
         p->flags |= REQ_PREFETCHED;
     }
     if (covered == 0) return;
+    if (unlikely(tracking_has_keys))
+        for (size_t i = 0; i < keys.n; i++) trackingPrefetch(keys.lookups[i].hash);
     if (keys.n > 1 || inside_count) dictPrefetch(keys.lookups, keys.n); /* one walk has nothing to overlap with */
     prefetch_stats.batches++;
     prefetch_stats.entries += (long long)covered;

@@ -22,6 +22,7 @@
 #include "panic.h"
 #include "reply_hold.h"
 #include "session_fan.h"
+#include "tracking.h"
 
 static struct {
     clientStream *returning; /* streams with used-up blocks to give back, by next_returning */
@@ -132,6 +133,7 @@ static void flushDrains(void) {
 
 void sessionsFlush(void) {
     assertMainRole();
+    if (unlikely(tracking_prefix_news)) trackingTellNews();
     clientListsDebugCheck();
     if (fanHasRuns()) {
         sessionFanFlush();

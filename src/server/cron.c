@@ -17,6 +17,7 @@
 #include "net.h"
 #include "server_settings.h"
 #include "shutdown.h"
+#include "tracking.h"
 #include "zmalloc.h"
 
 static aeEventLoop *main_loop; /* borrowed */
@@ -61,6 +62,7 @@ static long long onTick(aeEventLoop *loop, long long id, void *arg) {
     netCron();
     expireAtTick(loop);
     dbResizeTick();
+    trackingTick();
     defragAtTick(loop);
     return 1000 / server_settings.hz;
 }

@@ -91,7 +91,6 @@ static const infoFields fields[] = {
     {"stats", 260, LINES("evicted_scripts:0")},
     {"stats", 340,
      LINES("latest_fork_usec:0", "total_forks:0", "migrate_cached_sockets:0", "slave_expires_tracked_keys:0")},
-    {"stats", 440, LINES("tracking_total_keys:0", "tracking_total_items:0", "tracking_total_prefixes:0")},
     {"stats", 490, LINES("dump_payload_sanitizations:0")},
     {"stats", 700,
      LINES("acl_access_denied_key:0", "acl_access_denied_channel:0", "acl_access_denied_tls_cert:0",

@@ -69,10 +69,10 @@ static struct {
     int tls_auth_clients, tls_auth_clients_user;
     long long max_new_tls_connections_per_cycle, tls_auto_reload_interval, tls_port, tls_session_cache_size;
     long long tls_session_cache_timeout, rdma_completion_vector, rdma_port, rdma_rx_size;
-    /* Access, tracking, scripts. */
+    /* Access, scripts. */
     int acl_pubsub_default;
     char *aclfile;
-    long long acllog_max_len, tracking_table_max_keys;
+    long long acllog_max_len;
     bool lua_enable_insecure_api;
     long long min_io_threads_avoid_copy_reply, min_string_size_avoid_copy_reply, min_string_size_avoid_copy_threaded;
 } pending_settings;
@@ -393,11 +393,10 @@ static const setting rows[] = {
     INT("rdma-rx-size", rdma_rx_size, "1048576", 65536, 16777216, FIXED, NO_ALIAS),
     INT("rdma-completion-vector", rdma_completion_vector, "-1", -1, 1024, FIXED, NO_ALIAS),
 
-    /* Users, tracking, scripts. */
+    /* Users, scripts. */
     STRING("aclfile", aclfile, NULL, FIXED, NO_ALIAS),
     ENUM("acl-pubsub-default", acl_pubsub_default, "resetchannels", pubsub_names, 0),
     INT("acllog-max-len", acllog_max_len, "128", 0, LLONG_MAX, 0, NO_ALIAS),
-    INT("tracking-table-max-keys", tracking_table_max_keys, "1000000", 0, LLONG_MAX, 0, NO_ALIAS),
     BOOL("lua-enable-insecure-api", lua_enable_insecure_api, "no", HIDDEN | SETTING_PROTECTED, NO_ALIAS),
 
     /* The field's thresholds for replies by reference. */

@@ -12,6 +12,7 @@
 #include "admin_info.h"
 #include "admin_settings.h"
 #include "auth.h"
+#include "call.h"
 #include "client_info.h"
 #include "client_settings.h"
 #include "command_defs.h"
@@ -44,6 +45,7 @@
 #include "setting_table.h"
 #include "store_info.h"
 #include "store_setting_table.h"
+#include "tracking.h"
 #include "transaction_queue.h"
 #include "yield.h"
 #include "store_state.h"
@@ -98,6 +100,7 @@ void wiringHooks(void) {
     pubsubInit();
     pubsubCommandsInit();
     notificationsInit();
+    trackingInit(callCurrentClient);
     storeAddStandstill(pauseHoldsDataset);
     serverSettingsOnTitle(daemonSetTitle);
 }

@@ -302,6 +302,11 @@ bool dbExists(serverDb *db, hashedKey key) {
     return dictFind(db->keys, key.name, key.hash) != NULL;
 }
 
+robj *dbFindByHash(const serverDb *db, uint64_t hash) {
+    assertMainRole();
+    return dictFindByHash(db->keys, hash);
+}
+
 /* Expired keys are removed on the way. Where that is not allowed and every key has an expire, all may be expired: after
  * some tries one of them is as good an answer as any. */
 robj *dbRandomKey(serverDb *db) {

@@ -39,6 +39,8 @@ robj *lookupKeyReadWithFlags(serverDb *db, hashedKey key, int flags);
 robj *lookupKeyWrite(serverDb *db, hashedKey key);
 robj *lookupKeyWriteWithFlags(serverDb *db, hashedKey key, int flags);
 bool dbExists(serverDb *db, hashedKey key); /* no side effect, expired keys count as there */
+/* The entry of the key with that hash, whose name is not known. No side effect, expired keys count as there. */
+robj *dbFindByHash(const serverDb *db, uint64_t hash);
 
 /* --- Change ------------------------------------------------------------------------------------ */
 /* These move entries. Who calls them by command tells what it has done through the door of keyspace_events.h. */
