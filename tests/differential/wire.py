@@ -1,4 +1,4 @@
-"""wire.py -- a server process of a differential test, and one connection to it.
+"""wire.py -- a server process of a differential test, and connections to it.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -23,82 +23,20 @@ def tmp_dir():
     return path
 
 
-class Server:
-    """A server process with one connection; empty again with every fresh()."""
+class Connection:
+    """A connection to PORT; what comes is read as whole replies (reply()) or as bytes (take())."""
 
-    def __init__(self, binary, port, extra):
-        self.port = port
-        self.dir = tempfile.mkdtemp(prefix="differential-", dir=tmp_dir())
-        self.log = open(os.path.join(self.dir, "log"), "wb")
-        self.process = subprocess.Popen(
-            [binary, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", self.dir,
-             "--enable-debug-command", "yes", *extra],
-            stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL)
-        self.sock = None
-        self.buf = bytearray()
-        self.defaults = dict(DEFAULTS)
-        self.await_ready()
-
-    def await_ready(self):
-        deadline = time.time() + 120
-        while time.time() < deadline:
-            if self.process.poll() is not None:
-                break
-            try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
-                return
-            except OSError:
-                time.sleep(0.05)
-        raise SystemExit("the server did not start:\n" + self.log_text()[-2000:])
-
-    def log_text(self):
-        self.log.flush()
-        with open(self.log.name, "rb") as file:
-            return file.read().decode("utf-8", "replace")
-
-    def connect(self):
-        if self.sock:
-            self.sock.close()
-        self.sock = socket.create_connection(("127.0.0.1", self.port), 5)
+    def __init__(self, port):
+        self.sock = socket.create_connection(("127.0.0.1", port), 5)
         self.sock.settimeout(60)
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.buf = bytearray()
+        # Bytes of this connection so far: what the server calls tot-net-in and tot-net-out.
+        self.sent = 0
+        self.received = 0
 
-    def remember(self, setting):
-        """Today's value of SETTING is what fresh() sets it back to; None where the server has no such setting."""
-        value = self.ask([b"CONFIG", b"GET", setting])[1]
-        if not value:
-            return None
-        self.defaults[setting] = value[1]
-        return value[1]
-
-    def fresh(self, protocol, settings=()):
-        """A new connection to an empty server with the settings it started with, SETTINGS (name, value) aside.
-
-        Time acts on keys and fields only as they are met: the timer's cycle would act on one server before the other.
-        """
-        self.connect()
-        wanted = {**self.defaults, **dict(settings)}
-        config = [word for pair in wanted.items() for word in pair]
-        for command in ([b"CLIENT", b"UNPAUSE"], [b"FLUSHALL"], [b"CONFIG", b"RESETSTAT"], [b"SLOWLOG", b"RESET"],
-                        [b"CONFIG", b"SET", *config], [b"DEBUG", b"SET-ACTIVE-EXPIRE", b"0"]):
-            raw = self.ask(command)[0]
-            if raw.startswith(b"-") and command[0] == b"CONFIG":
-                raise SystemExit("port %d: %r: %r" % (self.port, command, raw))
-        if protocol == 3:
-            self.ask([b"HELLO", b"3"])
-
-    def ask(self, command):
-        self.send([command])
-        return self.reply()
-
-    def changes(self):
-        """rdb_changes_since_last_save"""
-        for line in self.ask([b"INFO", b"persistence"])[1].split(b"\r\n"):
-            name, _, value = line.partition(b":")
-            if name == b"rdb_changes_since_last_save":
-                return int(value)
-        return 0
+    def close(self):
+        self.sock.close()
 
     def send(self, commands):
         out = bytearray()
@@ -107,12 +45,30 @@ class Server:
             for word in command:
                 out += b"$%d\r\n%s\r\n" % (len(word), word)
         self.sock.sendall(out)
+        self.sent += len(out)
+
+    def ask(self, command):
+        self.send([command])
+        return self.reply()
 
     def fill(self):
         chunk = self.sock.recv(65536)
         if not chunk:
             raise ConnectionError("closed by the server")
         self.buf += chunk
+        self.received += len(chunk)
+
+    def take(self, received=None):
+        """All bytes not read yet, once RECEIVED in all have come; without a number, all until the server closes."""
+        try:
+            while received is None or self.received < received:
+                self.fill()
+        except ConnectionError:
+            if received is not None:
+                raise
+        raw = bytes(self.buf)
+        self.buf.clear()
+        return raw
 
     def reply(self):
         """One reply as its raw bytes and as nested Python values."""
@@ -151,9 +107,88 @@ class Server:
             return at, items
         return at, None if kind == b"_" else line
 
+
+class Server:
+    """A server process with a connection of its own; empty again with every fresh()."""
+
+    def __init__(self, binary, port, extra):
+        self.port = port
+        self.dir = tempfile.mkdtemp(prefix="differential-", dir=tmp_dir())
+        self.log = open(os.path.join(self.dir, "log"), "wb")
+        self.process = subprocess.Popen(
+            [binary, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", self.dir,
+             "--enable-debug-command", "yes", *extra],
+            stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL)
+        self.link = None
+        self.defaults = dict(DEFAULTS)
+        self.await_ready()
+
+    def await_ready(self):
+        deadline = time.time() + 120
+        while time.time() < deadline:
+            if self.process.poll() is not None:
+                break
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return
+            except OSError:
+                time.sleep(0.05)
+        raise SystemExit("the server did not start:\n" + self.log_text()[-2000:])
+
+    def log_text(self):
+        self.log.flush()
+        with open(self.log.name, "rb") as file:
+            return file.read().decode("utf-8", "replace")
+
+    def connect(self):
+        if self.link:
+            self.link.close()
+        self.link = Connection(self.port)
+
+    def remember(self, setting):
+        """Today's value of SETTING is what fresh() sets it back to; None where the server has no such setting."""
+        value = self.ask([b"CONFIG", b"GET", setting])[1]
+        if not value:
+            return None
+        self.defaults[setting] = value[1]
+        return value[1]
+
+    def fresh(self, protocol, settings=()):
+        """A new connection to an empty server with the settings it started with, SETTINGS (name, value) aside.
+
+        Time acts on keys and fields only as they are met: the timer's cycle would act on one server before the other.
+        """
+        self.connect()
+        wanted = {**self.defaults, **dict(settings)}
+        config = [word for pair in wanted.items() for word in pair]
+        for command in ([b"CLIENT", b"UNPAUSE"], [b"FLUSHALL"], [b"CONFIG", b"RESETSTAT"], [b"SLOWLOG", b"RESET"],
+                        [b"CONFIG", b"SET", *config], [b"DEBUG", b"SET-ACTIVE-EXPIRE", b"0"]):
+            raw = self.ask(command)[0]
+            if raw.startswith(b"-") and command[0] == b"CONFIG":
+                raise SystemExit("port %d: %r: %r" % (self.port, command, raw))
+        if protocol == 3:
+            self.ask([b"HELLO", b"3"])
+
+    def ask(self, command):
+        return self.link.ask(command)
+
+    def changes(self):
+        """rdb_changes_since_last_save"""
+        for line in self.ask([b"INFO", b"persistence"])[1].split(b"\r\n"):
+            name, _, value = line.partition(b":")
+            if name == b"rdb_changes_since_last_save":
+                return int(value)
+        return 0
+
+    def send(self, commands):
+        self.link.send(commands)
+
+    def reply(self):
+        return self.link.reply()
+
     def stop(self):
-        if self.sock:
-            self.sock.close()
+        if self.link:
+            self.link.close()
         self.process.terminate()
         try:
             code = self.process.wait(20)
