@@ -15,6 +15,7 @@
 #include "output_limits.h"
 #include "panic.h"
 #include "reply.h"
+#include "transaction_queue.h"
 
 slice authPassword(void) {
     assertMainRole();
@@ -73,6 +74,8 @@ gateResult authGate(client *c) {
     if (!c->known && outputLimitCheckStranger(c)) return GATE_REFUSED;
     if (c->cmd && c->cmd->flags & CMD_NO_AUTH) return GATE_PASSED;
     if (c->req->flags & REQ_PROTOCOL_ERROR) return GATE_PASSED;
-    addReplyError(c, "-NOAUTH Authentication required.");
+    const char *error = "-NOAUTH Authentication required.";
+    if (transactionIsExec(c)) transactionRefuseExec(c, error);
+    else addReplyError(c, error);
     return GATE_REFUSED;
 }

@@ -62,6 +62,8 @@ static void refuseMalformed(client *c, const parsedCommand *req) {
         replyUnknownCommand(c, req);
     } else if (req->flags & REQ_UNKNOWN_SUBCOMMAND) {
         addReplyUnknownSubcommand(c);
+    } else if (transactionIsExec(c)) {
+        transactionRefuseExec(c, "wrong number of arguments for 'exec' command");
     } else {
         addReplyErrorArity(c);
     }

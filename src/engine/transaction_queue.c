@@ -149,7 +149,14 @@ gateResult queueGate(client *c) {
 
 void transactionRefused(client *c) {
     assertMainRole();
-    if (c->flags & CLIENT_MULTI) c->flags |= CLIENT_DIRTY_EXEC;
+    if (!(c->flags & CLIENT_MULTI)) return;
+    c->flags |= CLIENT_DIRTY_EXEC;
+    emptyQueue(c->multi);
+}
+
+bool transactionIsExec(const client *c) {
+    assertMainRole();
+    return c->cmd == exec_cmd;
 }
 
 uint32_t transactionFlags(const client *c) {

@@ -33,9 +33,10 @@ void transactionEnd(client *c);
 gateResult transactionGate(client *c);
 gateResult queueGate(client *c);
 
-/* A command of a client in MULTI has been refused: the transaction will not run. */
+/* A command of a client in MULTI has been refused: the transaction will not run, what was queued is dropped. */
 void transactionRefused(client *c);
-/* EXEC itself is refused, for what `error` says ("-OOM ..." or without a code): nothing of it has run. */
+/* EXEC itself is refused, in MULTI or not, for what `error` says ("-OOM ..." or without a code): nothing of it runs. */
+bool transactionIsExec(const client *c);
 void transactionRefuseExec(client *c, const char *error);
 /* The running command's flags: those of EXEC and of all that is queued. */
 uint32_t transactionFlags(const client *c);

@@ -66,6 +66,27 @@ start_server {each {r CONFIG SET maxmemory 0; r FLUSHALL; r SELECT 0}} {
         assert_error "ERR DISCARD without MULTI" {r DISCARD}
     }
 
+    test "an EXEC that is refused ends the transaction, and says EXECABORT" {
+        set arity {EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command}
+        assert_error $arity {r EXEC x}
+        r MULTI
+        r SET k v
+        assert_error $arity {r EXEC x}
+        assert_equal {PONG 0} [list [r PING] [r EXISTS k]]
+        r MULTI
+        assert_error "ERR wrong number of arguments for 'discard' command" {r DISCARD x}
+        assert_error $aborted {r EXEC}
+        with_clients stranger {
+            r CONFIG SET requirepass secret
+            $stranger RESET
+            catch {$stranger EXEC} first
+            catch {$stranger EXEC x} second
+            r CONFIG SET requirepass ""
+            assert_equal "EXECABORT Transaction discarded because of: NOAUTH Authentication required." $first
+            assert_equal $first $second
+        }
+    }
+
     test "a transaction in one write, and in as many as it has commands" {
         r pipeline {MULTI {SET a 1} {INCR a} {MSET b 1 c 2} {MGET a b c} EXEC}
         assert_equal {OK QUEUED QUEUED QUEUED QUEUED {OK 2 OK {2 1 2}}} [r replies 6]
@@ -272,6 +293,21 @@ start_server {each {r CONFIG SET maxmemory 0; r FLUSHALL; r SELECT 0}} {
             r SET k 1
             set line [r CLIENT LIST ID [$b CLIENT ID]]
             assert_equal d [client_field $line flags]
+        }
+    }
+
+    test "a transaction that will not run keeps nothing of what was queued" {
+        with_clients a {
+            set id [$a CLIENT ID]
+            $a MULTI
+            $a SET k [string repeat v 1000]
+            $a GET k
+            assert_error "ERR unknown command*" {$a NOSUCH}
+            $a SET k v
+            set line [r CLIENT LIST ID $id]
+            assert_equal {x 0 0} [list [client_field $line flags] [client_field $line multi] \
+                                      [client_field $line multi-mem]]
+            assert_error $aborted {$a EXEC}
         }
     }
 
