@@ -165,6 +165,7 @@ static void call(client *c, monotime *now) {
 static void rejected(client *c) {
     transactionRefused(c);
     if (c->cmd && c->cmd->stats) c->cmd->stats->rejected_calls++;
+    if (c->req->flags & (REQ_UNKNOWN_COMMAND | REQ_UNKNOWN_SUBCOMMAND)) c->cmd = c->last_cmd = NULL; /* CLIENT LIST */
 }
 
 #define RELEASE_AT_END (CLIENT_RESERVED | CLIENT_ARGS_TAKEN)

@@ -49,6 +49,16 @@ start_server {each {r FLUSHALL}} {
         }
     }
 
+    test "CLIENT LIST shows NULL for a command that there is not" {
+        with_clients c {
+            set id [$c CLIENT ID]
+            foreach {command shown} {PING ping NOSUCH NULL GET get {CLIENT NOSUCH} NULL {CLIENT GETNAME} client|getname} {
+                catch {$c {*}$command}
+                assert_equal $shown [client_field [r CLIENT LIST ID $id] cmd]
+            }
+        }
+    }
+
     test "CLIENT LIST shows these fields in this order" {
         set line [lindex [list_clients] 0]
         set fields [lmap word [split $line " "] {lindex [split $word =] 0}]
