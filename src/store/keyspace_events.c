@@ -190,7 +190,7 @@ void keyspaceTellFlushed(int dbid, bool async, long long keys) {
 
 void keyspaceTellSwapped(int a, int b) {
     assertMainRole();
-    for (unsigned i = 0; i < swapped_count; i++) swapped[i](a, b);
+    for (unsigned i = 0; i < swapped_count && a != b; i++) swapped[i](a, b);
     store_stats.dirty++;
 }
 

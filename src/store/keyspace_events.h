@@ -26,7 +26,7 @@ typedef void keyspaceEventFn(serverDb *db, int event_class, const char *event, s
 typedef void keyRemovedFn(serverDb *db, slice key, bool evicted);
 /* -1: all. Called before the keys go, also when there are none: the command is propagated. */
 typedef void dbFlushedFn(int dbid, bool async);
-/* Called before the databases change places. */
+/* Called before two databases change places. One that is swapped with itself is not told of. */
 typedef void dbSwappedFn(int a, int b);
 /* A key is there now, or has new elements, that commands may wait for. Called in the middle of a change: remember it,
  * do nothing else. */

@@ -218,6 +218,7 @@ start_server {each {r CONFIG SET maxmemory 0; r FLUSHALL; r SELECT 0}} {
         "missing, in FLUSHALL" {} {$other FLUSHALL}
         "missing, in a SWAPDB of empty databases" {} {$other SWAPDB 0 1}
         "of other databases than those swapped" {r SET k 1} {$other SWAPDB 1 2}
+        "of a database that is swapped with itself" {r SET k 1} {$other SWAPDB 0 0}
     } {
         test "EXEC runs after a watched key was $title" {
             eval $prepare
