@@ -283,6 +283,7 @@ bool blockingRunsAgain(const client *c) {
 
 static void finish(client *c) {
     stateFree(c);
+    c->flags &= ~(uint32_t)CLIENT_REPLY_SKIP; /* it was for the reply that has come now */
     tell_unblocked(c);
 }
 

@@ -180,7 +180,7 @@ static void releaseTaken(client *c) {
     if (c->flags & CLIENT_ARGS_TAKEN) clientArgsEnd(c);
 }
 
-/* CLIENT REPLY SKIP silences the command behind it, and only that. */
+/* CLIENT REPLY SKIP silences the command behind it, and only that: also when it waits first (blocking.c). */
 static void ended(client *c, bool postponed) {
     releaseTaken(c);
     if (c->flags & CLIENT_PUSHES_HELD) pushesRelease(c);
@@ -251,7 +251,7 @@ callResult processCommand(client *c, const parsedCommand *req, monotime *now) {
     }
     c->last_interaction = *now;
     bool postponed = v == WAITS || v == FOR_MAIN_THREAD;
-    if (unlikely(c->flags & CLEAR_AT_END)) ended(c, postponed);
+    if (unlikely(c->flags & CLEAR_AT_END)) ended(c, postponed || c->flags & CLIENT_BLOCKED);
     c->req = NULL;
     current_client = outer;
     clientDebugCheck(c);

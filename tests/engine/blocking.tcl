@@ -339,6 +339,24 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         nobody_waits
     }
 
+    foreach {way timeout end} {
+        "an element" 0 {r RPUSH k a}
+        "a time that is over" 0.3 {}
+        "CLIENT UNBLOCK" 0 {r CLIENT UNBLOCK $id ERROR}
+    } {
+        test "CLIENT REPLY SKIP silences a command that waits, and no other: $way" {
+            with_clients c {
+                set id [$c CLIENT ID]
+                $c send CLIENT REPLY SKIP
+                waits $c BLPOP k $timeout
+                $c send PING
+                eval $end
+                assert_equal PONG [$c reply]
+                assert_equal next [$c ECHO next]
+            }
+        }
+    }
+
     test "CLIENT UNBLOCK ends a wait as its time would, or by an error" {
         with_clients c {
             set id [$c CLIENT ID]
