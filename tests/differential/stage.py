@@ -1,0 +1,324 @@
+"""stage.py -- several connections to each of two servers, and a script that both play in the same order.
+
+A script is a list of steps. After each step a barrier: the next one begins when both servers have reacted as far as
+they will, and that is asked, not waited for. CLIENT LIST says of every connection how many bytes the server has read
+from it and written to it, what is queued either way and whether it waits; when all is read (or the client blocked),
+nothing queued, and a second look finds the same, then exactly that many bytes are read. So it does not matter how many
+replies or pushes a step has, and where: a missing one is a difference and not a hang.
+
+Compared after each step: the bytes of every connection; what CLIENT LIST says about it (FACTS). At the end, and where a
+step says so: counts of INFO, channels; at the end keys, and the number of changes.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+import collections
+import re
+import time
+
+from wire import Connection
+
+# kind: "send"    the commands in one write, unless the client is blocked (the peer says)
+#       "behind"  the same, blocked or not
+#       "wait"    as "send"; the barrier lasts until the client is not blocked: for short timeouts
+#       "close"   the client goes, and another one takes its place
+#       "rest"    time passes: what lives a millisecond is over
+#       "look"    counts of INFO and channels are compared
+# client: 0, 1, ...; the last one is the operator, whom the generators never let wait.
+Step = collections.namedtuple("Step", "kind client commands")
+# protocols: of each client. steps: as above.
+Script = collections.namedtuple("Script", "protocols settings steps")
+# at: number of the step (behind the last: at the end); where: "client 1" ...; answers: the server's, the peer's.
+Difference = collections.namedtuple("Difference", "at where answers")
+
+
+class IdOf(collections.namedtuple("IdOf", "client")):
+    """A word of a command: the ID of a client of the script."""
+
+
+FACTS = (b"flags", b"db", b"sub", b"psub", b"ssub", b"multi", b"watch", b"cmd", b"redir", b"resp")
+TRAFFIC = (b"tot-net-in", b"tot-net-out", b"qbuf", b"obl", b"oll", b"omem")
+COUNTS = (b"connected_clients", b"blocked_clients", b"clients_in_timeout_table", b"watching_clients",
+          b"total_watched_keys", b"total_blocking_keys", b"total_blocking_keys_on_nokey", b"pubsub_clients",
+          b"tracking_clients", b"pubsub_channels", b"pubsub_patterns", b"pubsubshard_channels", b"tracking_total_keys",
+          b"tracking_total_items", b"tracking_total_prefixes", b"expired_keys", b"total_error_replies")
+PATIENCE_S = 10
+# A server that has read so much behind a blocked command may stop reading: that the client has gone is then seen late.
+BEHIND_MOST = 3
+REST_S = 0.003
+DATABASES = (b"0", b"1")
+
+
+class Host:
+    """One of the two servers, with the connections of a script."""
+
+    def __init__(self, server, known):
+        self.server = server
+        # Commands that both servers have.
+        self.known = known
+        self.clients = []
+        self.protocols = []
+        self.facts = []
+        self.ids = []
+
+    # ---- Coming and going ----
+
+    def enter(self, settings):
+        """An empty server that nobody is connected to but ourselves; returns the ID of that connection."""
+        for client in self.clients:
+            client.close()
+        self.clients = []
+        self.server.fresh(2, settings)
+        deadline = time.time() + PATIENCE_S
+        while len(self.list_clients()) > 1:
+            # Those whose going was not noticed: a difference then, and not one of all scripts to come.
+            self.server.ask([b"CLIENT", b"KILL", b"SKIPME", b"yes"])
+            if time.time() > deadline:
+                raise TimeoutError("clients do not go: %r" % self.list_clients())
+        # Those who have just gone may have been served by what fresh() did.
+        self.server.ask([b"FLUSHALL"])
+        self.server.ask([b"CONFIG", b"RESETSTAT"])
+        return int(self.server.ask([b"CLIENT", b"ID"])[1][1:])
+
+    def skip_ids(self, count):
+        """Use up COUNT client IDs."""
+        for _ in range(count):
+            passer = Connection(self.server.port)
+            passer.ask([b"PING"])
+            passer.close()
+
+    def populate(self, protocols):
+        self.protocols = protocols
+        self.clients = [None] * len(protocols)
+        self.ids = [None] * len(protocols)
+        self.facts = [{}] * len(protocols)
+        for n in range(len(protocols)):
+            self.connect(n)
+
+    def connect(self, n):
+        client = Connection(self.server.port)
+        if self.protocols[n] == 3:
+            client.ask([b"HELLO", b"3"])
+        self.ids[n] = client.ask([b"CLIENT", b"ID"])[1][1:]
+        self.clients[n] = client
+        self.facts[n] = {}
+
+    # ---- A step ----
+
+    def list_clients(self):
+        """CLIENT LIST: fields by client ID."""
+        found = {}
+        for line in self.server.ask([b"CLIENT", b"LIST"])[1].splitlines():
+            fields = dict(field.partition(b"=")[::2] for field in line.split(b" "))
+            found[fields[b"id"]] = fields
+        return found
+
+    def is_blocked(self, n):
+        return b"b" in self.facts[n].get(b"flags", b"")
+
+    def send(self, n, commands):
+        self.clients[n].send([[self.ids[word.client] if isinstance(word, IdOf) else word for word in command]
+                              for command in commands])
+
+    def settle(self, awaited=None, gone=None):
+        """Wait until nothing more will happen; AWAITED must not be blocked, GONE must have left. Returns a list: what
+        each client has received."""
+        deadline = time.time() + PATIENCE_S
+        before = None
+        while True:
+            listed = self.list_clients()
+            now = [[listed[i][name] for name in FACTS + TRAFFIC] if i in listed else None for i in self.ids]
+            if now == before and all(self.is_quiet(n, listed.get(i), n == awaited, n == gone)
+                                     for n, i in enumerate(self.ids)):
+                return [self.collect(n, listed.get(i), n == gone) for n, i in enumerate(self.ids)]
+            if time.time() > deadline:
+                raise TimeoutError("does not come to rest: %r" % [listed.get(i) for i in self.ids])
+            before = now
+
+    def is_quiet(self, n, fields, awaited, gone):
+        if fields is None or gone:
+            return fields is None
+        flags = fields[b"flags"]
+        if fields[b"obl"] != b"0" or fields[b"oll"] != b"0" or b"c" in flags or b"A" in flags:
+            return False
+        if b"b" in flags:
+            return not awaited
+        return fields[b"qbuf"] == b"0" and int(fields[b"tot-net-in"]) == self.clients[n].sent
+
+    def collect(self, n, fields, gone):
+        """What client N has received, once all that was written has come. One that has gone is replaced."""
+        if fields is not None:
+            self.facts[n] = fields
+            return self.clients[n].take(int(fields[b"tot-net-out"]))
+        raw = b"" if gone else self.clients[n].take() + b"(closed)"
+        self.clients[n].close()
+        self.connect(n)
+        return raw
+
+    # ---- What is compared beside replies ----
+
+    def look(self):
+        """Counts and channels, by what they are called."""
+        found = dict(line.split(b":", 1) for line in self.server.ask([b"INFO"])[1].splitlines() if b":" in line)
+        found = {name: found[name] for name in COUNTS if name in found}
+        for command in ([b"PUBSUB", b"CHANNELS"], [b"PUBSUB", b"SHARDCHANNELS"], [b"PUBSUB", b"NUMPAT"]):
+            if "pubsub" in self.known:
+                value = self.server.ask(command)[1]
+                found[b" ".join(command)] = sorted(value) if isinstance(value, list) else value
+        return found
+
+    def keys(self):
+        """All keys with their contents, by database."""
+        found = []
+        for database in DATABASES:
+            self.server.ask([b"SELECT", database])
+            for key in sorted(self.server.ask([b"KEYS", b"*"])[1]):
+                found.append((database, key, self.server.ask([b"TYPE", key])[1],
+                              self.server.ask([b"DEBUG", b"DIGEST-VALUE", key])[1]))
+        self.server.ask([b"SELECT", b"0"])
+        return found
+
+
+class Stage:
+    """Two hosts, the server under test first, and a script played on them."""
+
+    def __init__(self, servers, known):
+        self.hosts = [Host(server, known) for server in servers]
+        # Those to whom "unsubscribe from everything" was sent: order_messages().
+        self.left_all = set()
+        # How often something was sent to each client while it was blocked.
+        self.behind = []
+
+    def play(self, script):
+        """The first Difference, or None."""
+        try:
+            self.prepare(script)
+        except (OSError, ValueError) as error:
+            return Difference(0, "connecting: %s" % error, (b"", b""))
+        for at, step in enumerate(script.steps):
+            try:
+                found = self.play_step(step)
+            except (OSError, ValueError) as error:
+                found = "no answer: %s" % error, (b"", b"")
+            if found:
+                return Difference(at, *found)
+        try:
+            found = self.compare_ends()
+        except (OSError, ValueError) as error:
+            found = "no answer: %s" % error, (b"", b"")
+        return Difference(len(script.steps), *found) if found else None
+
+    def prepare(self, script):
+        """Clients of the same ID on both: replies that name one are the same bytes."""
+        self.left_all = set()
+        self.behind = [0] * len(script.protocols)
+        ids = [host.enter(script.settings) for host in self.hosts]
+        for host, own in zip(self.hosts, ids):
+            host.skip_ids(max(ids) - own)
+        for host in self.hosts:
+            host.changes = host.server.changes()
+            host.populate(script.protocols)
+            host.settle()
+
+    def may_send(self, step):
+        if not self.hosts[1].is_blocked(step.client):
+            self.behind[step.client] = 0
+            return True
+        self.behind[step.client] += 1
+        return step.kind == "behind" and self.behind[step.client] <= BEHIND_MOST
+
+    def play_step(self, step):
+        """None, or (where, answers)."""
+        n = step.client
+        if step.kind == "rest":
+            time.sleep(REST_S)
+            return None
+        if step.kind == "look":
+            return self.look()
+        if step.kind == "close":
+            for host in self.hosts:
+                host.clients[n].close()
+        elif self.may_send(step):
+            self.left_all |= {n} if any(leaves_all(command) for command in step.commands) else set()
+            for host in self.hosts:
+                host.send(n, step.commands)
+        else:
+            return None
+        received = [host.settle(awaited=n if step.kind == "wait" else None, gone=n if step.kind == "close" else None)
+                    for host in self.hosts]
+        for client in range(len(received[0])):
+            raws = [MODULES.sub(rb"\1*0\r\n", order_messages(raw[client], client in self.left_all)) for raw in received]
+            found = differing("client %d" % client, raws)
+            if found:
+                return found
+        for client in range(len(received[0])):
+            found = differing("CLIENT LIST, client %d" % client, [facts_of(host.facts[client]) for host in self.hosts])
+            if found:
+                return found
+        return None
+
+    def look(self):
+        """Of what both servers have; that one lacks a field is for server_compare.py to say."""
+        found = [host.look() for host in self.hosts]
+        both = [name for name in found[1] if name in found[0]]
+        return differing("INFO, PUBSUB", [[(name, counts[name]) for name in both] for counts in found])
+
+    def compare_ends(self):
+        return (self.look() or
+                differing("changes", [host.server.changes() - host.changes for host in self.hosts]) or
+                differing("keys", [host.keys() for host in self.hosts]))
+
+
+def facts_of(fields):
+    """FACTS of a line of CLIENT LIST. multi= is that of a transaction which may run: out of MULTI the reference server
+    says -1 or 0, as the client has used WATCH or MULTI before or not (here it is -1), and it drops a queue at once when
+    a watched key changes (here at EXEC).
+    """
+    flags = fields.get(b"flags", b"")
+    return [(name, fields.get(name)) for name in FACTS if name != b"multi" or (b"x" in flags and b"d" not in flags)]
+
+
+def differing(where, answers):
+    """None, or (where, answers) with what they have in common left out, where they are lists."""
+    if answers[0] == answers[1]:
+        return None
+    if isinstance(answers[0], list):
+        answers = [[item for item in mine if item not in other]
+                   for mine, other in ((answers[0], answers[1]), (answers[1], answers[0]))]
+    return where, answers
+
+
+# ---- What need not be the same bytes -----------------------------------------------------------------------------
+
+
+def leaves_all(command):
+    return len(command) == 1 and command[0].upper() in (b"UNSUBSCRIBE", b"PUNSUBSCRIBE", b"SUNSUBSCRIBE")
+
+
+# HELLO lists modules; what the reference server counts as one (Lua) may be part of another server.
+MODULES = re.compile(rb"(\$7\r\nmodules\r\n)\*1\r\n[%*]\d\r\n\$4\r\nname\r\n\$3\r\nlua\r\n.*?\*0\r\n", re.DOTALL)
+
+
+def order_messages(raw, left_all):
+    """RAW with the order taken out that is a table's: of the patterns that one message has met, and, for a client that
+    has LEFT_ALL, of the names in a run of unsubscribe messages (the counts behind them stay where they are).
+    """
+    lines = raw.split(b"\r\n")
+    at = 0
+    while at < len(lines):
+        size, name, end = 1, 0, at + 1
+        if lines[at] in (b"*4", b">4") and lines[at + 2:at + 3] == [b"pmessage"]:
+            size, name = 9, 5
+        elif left_all and lines[at] in (b"*3", b">3") and lines[at + 2].endswith(b"unsubscribe"):
+            size, name = 6, 5
+        if size > 1:
+            # A run: frames that are the same but for the name; the count at the end of an unsubscribe message apart.
+            same = lambda i: lines[i:i + 3] + (lines[i + name:i + size] if size == 9 else [])
+            end = at + size
+            while same(end) == same(at):
+                end += size
+            names = sorted(tuple(lines[i + 3:i + name]) for i in range(at, end, size))
+            for i, words in zip(range(at, end, size), names):
+                lines[i + 3:i + name] = words
+        at = end
+    return b"\r\n".join(lines)
