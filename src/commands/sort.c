@@ -459,10 +459,7 @@ static void storeTake(client *c, const sortOptions *opts, robj *list) {
         keyChanged(c, key, NOTIFY_LIST, "sortstore", count);
     } else {
         objectFree(list);
-        if (lookupKeyWrite(c->db, key)) {
-            dbDelete(c->db, key);
-            keyChanged(c, key, NOTIFY_GENERIC, "del", 1);
-        }
+        if (dbDelete(c->db, key)) keyChanged(c, key, NOTIFY_GENERIC, "del", 1);
     }
     addReplyLongLong(c, count);
 }

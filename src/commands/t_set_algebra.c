@@ -228,10 +228,7 @@ static void storeResultTake(client *c, hashedKey key, robj *result, const char *
         return;
     }
     if (result) objectFree(result);
-    if (lookupKeyWrite(c->db, key)) {
-        dbDelete(c->db, key);
-        keyChanged(c, key, NOTIFY_GENERIC, "del", 1);
-    }
+    if (dbDelete(c->db, key)) keyChanged(c, key, NOTIFY_GENERIC, "del", 1);
     addReplyZero(c);
 }
 

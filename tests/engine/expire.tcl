@@ -91,6 +91,21 @@ start_server {each {r FLUSHALL; r DEBUG SET-ACTIVE-EXPIRE 1}} {
         assert_equal 10 [info_field expired_keys stats]
     }
 
+    foreach command {{SORT d STORE k} {SINTERSTORE k d d} {ZUNIONSTORE k 1 d} {ZRANGESTORE k d 0 -1} {BITOP AND k d d}} {
+        test "A key whose time is up and for which nothing comes is deleted, not expired: [lindex $command 0]" {
+            r FLUSHALL
+            r DEBUG SET-ACTIVE-EXPIRE 0
+            r SET k value PX 1
+            after 20
+            r CONFIG RESETSTAT
+            set changes [info_field rdb_changes_since_last_save persistence]
+            assert_equal 0 [r {*}$command]
+            assert_equal {0 1} [list [info_field expired_keys stats] \
+                [expr {[info_field rdb_changes_since_last_save persistence] - $changes}]]
+            r DEBUG SET-ACTIVE-EXPIRE 1
+        }
+    }
+
     test "INFO keyspace counts keys with an expire time" {
         r MSET a 1 b 2 c 3
         r EXPIRE a 100
