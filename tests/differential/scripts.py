@@ -37,8 +37,8 @@ class Draw:
         # Whether anybody waits for keys in this script, and whether keys may live for a millisecond.
         self.waiting = False
         self.brief = False
-        # Whether streams have groups, or else clients may WATCH: below 9.1.3 a change of a group is to the reference
-        # server no change of its key.
+        # Whether streams have groups and XSETID, or else clients may WATCH: below 9.1.3 a change of a group, and of the
+        # last ID, is to the reference server no change of the key.
         self.groups = self.chance(0.5)
         # Clients either quit or ask for no replies: a client that gets none is not let go by the reference server's
         # QUIT.
@@ -154,24 +154,22 @@ class Writer:
         else:
             commands, kind = [self.plain() for _ in range(d.r.randint(1, 3))], "behind"
         rest = d.brief and any(isinstance(command, Short) or command[0] == "EXEC" for command in commands)
-        step = Step(kind, n, [to_words(command) for command in commands])
-        return [step, Step("rest", None, [])] if rest else [step]
+        return Step(kind, n, [to_words(command) for command in commands], rest)
 
     def operator_step(self):
-        commands = [self.draw_row(self.operations if self.operations and self.d.chance(0.6) else self.changes)]
-        rest = [Step("rest", None, [])] if isinstance(commands[0], Short) else []
-        return [Step("send", self.d.clients, [to_words(command) for command in commands])] + rest
+        command = self.draw_row(self.operations if self.operations and self.d.chance(0.6) else self.changes)
+        return Step("send", self.d.clients, [to_words(command)], isinstance(command, Short))
 
     def write(self):
         steps = []
         while len(steps) < self.count:
             way = self.d.r.random()
             if way < 0.015:
-                steps.append(Step("look", None, []))
+                steps.append(Step("look", None))
             elif way < 0.03:
-                steps.append(Step("close", self.d.r.randrange(self.d.clients), []))
+                steps.append(Step("close", self.d.r.randrange(self.d.clients)))
             elif way < 0.2:
-                steps += self.operator_step()
+                steps.append(self.operator_step())
             else:
-                steps += self.client_step()
+                steps.append(self.client_step())
         return Script(self.protocols, self.settings, steps)

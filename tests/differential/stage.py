@@ -22,10 +22,10 @@ from wire import Connection
 #       "behind"  the same, blocked or not
 #       "wait"    as "send"; the barrier lasts until the client is not blocked: for short timeouts
 #       "close"   the client goes, and another one takes its place
-#       "rest"    time passes: what lives a millisecond is over
 #       "look"    counts of INFO and channels are compared
 # client: 0, 1, ...; the last one is the operator, whom the generators never let wait.
-Step = collections.namedtuple("Step", "kind client commands")
+# rest: then time passes, so that what lives a millisecond is over.
+Step = collections.namedtuple("Step", "kind client commands rest", defaults=([], False))
 # protocols: of each client. steps: as above.
 Script = collections.namedtuple("Script", "protocols settings steps")
 # at: number of the step (behind the last: at the end); where: "client 1" ...; answers: the server's, the peer's.
@@ -230,9 +230,6 @@ class Stage:
     def play_step(self, step):
         """None, or (where, answers)."""
         n = step.client
-        if step.kind == "rest":
-            time.sleep(REST_S)
-            return None
         if step.kind == "look":
             return self.look()
         if step.kind == "close":
@@ -246,6 +243,8 @@ class Stage:
             return None
         received = [host.settle(awaited=n if step.kind == "wait" else None, gone=n if step.kind == "close" else None)
                     for host in self.hosts]
+        if step.rest:
+            time.sleep(REST_S)
         for client in range(len(received[0])):
             raws = [MODULES.sub(rb"\1*0\r\n", order_messages(raw[client], client in self.left_all)) for raw in received]
             found = differing("client %d" % client, raws)
