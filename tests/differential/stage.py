@@ -40,8 +40,8 @@ FACTS = (b"flags", b"db", b"sub", b"psub", b"ssub", b"multi", b"watch", b"cmd", 
 TRAFFIC = (b"tot-net-in", b"tot-net-out", b"qbuf", b"obl", b"oll", b"omem")
 COUNTS = (b"connected_clients", b"blocked_clients", b"clients_in_timeout_table", b"watching_clients",
           b"total_watched_keys", b"total_blocking_keys", b"total_blocking_keys_on_nokey", b"pubsub_clients",
-          b"tracking_clients", b"pubsub_channels", b"pubsub_patterns", b"pubsubshard_channels", b"tracking_total_keys",
-          b"tracking_total_items", b"tracking_total_prefixes", b"expired_keys", b"total_error_replies")
+          b"tracking_clients", b"pubsub_channels", b"pubsub_patterns", b"pubsubshard_channels",
+          b"tracking_total_prefixes", b"expired_keys", b"total_error_replies")
 PATIENCE_S = 10
 # A server that has read so much behind a blocked command may stop reading: that the client has gone is then seen late.
 BEHIND_MOST = 3
