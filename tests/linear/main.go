@@ -4,23 +4,21 @@
 // server's threads, batches and ways of replying change; then a checker looks for an order of the commands that
 // explains every reply.
 //
-//	linear --addr 127.0.0.1:PORT [--seconds N] [--seed S] [--clients N]
+//	linear --addr 127.0.0.1:PORT [--seconds N] [--seed S] [--clients N] [--poppers N]
 //
-// Time is cut into rounds. Each round has pairs of keys of its own, so that a history stays short enough to be checked,
-// and is checked while the next one runs.
+// Time is cut into rounds. Each round has groups of keys of its own, so that a history stays short enough to be
+// checked, and is checked while the next one runs. In a group one kind of commands prevails: those of one type, of all
+// types, or blocking pops; transactions are everywhere.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"math/rand"
 	"os"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,9 +27,10 @@ import (
 )
 
 const (
-	pairsPerRound  = 4
+	groupsPerRound = int(flavours)
 	roundLength    = 100 * time.Millisecond
-	roundOps       = 120 // most commands of a client in a round
+	roundOps       = 150 // most commands of a client in a round
+	popperOps      = 40  // and of one that waits
 	pipelineMax    = 6
 	checkTimeLimit = 20 * time.Second
 )
@@ -41,6 +40,7 @@ var (
 	seconds = flag.Int("seconds", 10, "how long")
 	seed    = flag.Int64("seed", 0, "0: from the clock")
 	clients = flag.Int("clients", 6, "concurrent clients")
+	poppers = flag.Int("poppers", 4, "clients that do blocking pops")
 	keep    = flag.String("keep", "", "write a picture of a history that fails to this file (HTML)")
 )
 
@@ -54,6 +54,10 @@ const unansweredReturn = int64(1) << 62
 type totals struct {
 	ops, unanswered, kills, changes, rounds, undecided atomic.Int64
 
+	transactions, aborted            atomic.Int64
+	waits, served, timeouts, unknown atomic.Int64 // blocking pops by their end
+	seen                             atomic.Int64 // and how many were seen waiting
+
 	failed atomic.Bool
 }
 
@@ -64,198 +68,44 @@ func complain(format string, args ...interface{}) {
 	fmt.Printf("FAILED: "+format+"\n", args...)
 }
 
-// A value that says who wrote it, of 0 to 4 KB: large enough often enough to be replied by reference.
-func makeValue(r *rand.Rand, client, n int) string {
-	stamp := fmt.Sprintf("%d.%d;", client, n)
-	switch r.Intn(4) {
-	case 0:
-		return strconv.Itoa(r.Intn(1000))
-	case 1:
-		return stamp
-	}
-	return strings.Repeat(stamp, 1+r.Intn(4096)/len(stamp))
-}
-
-func makeInput(r *rand.Rand, pair, client, n int, seen string) input {
-	in := input{pair: pair, kind: opKind(r.Intn(int(opKinds))), side: r.Intn(2)}
-	if r.Intn(3) == 0 {
-		in.kind = opGet
-	}
-	switch in.kind {
-	case opSet, opSetNX, opSetXX, opSetGet, opGetSet:
-		in.value = makeValue(r, client, n)
-	case opMSet:
-		in.value, in.other = makeValue(r, client, n), makeValue(r, client, n)
-	case opSetIfEq:
-		in.value, in.other = makeValue(r, client, n), seen
-	case opAppend:
-		in.value = fmt.Sprintf("+%d.%d", client, n)
-	case opSetRange:
-		in.value, in.offset = fmt.Sprintf("<%d.%d>", client, n), r.Intn(600)
-	}
-	return in
-}
-
-type recorder struct {
-	id   int
-	rnd  *rand.Rand
-	conn *respConn
-	n    int
-	seen string // the last value read: what IFEQ is tried with
-	// The connection: its number within the round, and commands sent over it in this round.
-	session, sent int
-	ops           []porcupine.Operation
-}
-
-var nextSession atomic.Int64 // within the round
-
-// One pipeline: written at once, replies read one by one. False when the connection is gone.
-func (c *recorder) pipeline(firstPair int) bool {
-	if c.conn == nil {
-		conn, err := dial(*addr)
-		if err != nil {
-			complain("client %d cannot connect: %v", c.id, err)
-			return false
-		}
-		c.conn = conn
-		c.session, c.sent = int(nextSession.Add(1)-1), 0
-	}
-	count := 1 + c.rnd.Intn(pipelineMax)
-	ins := make([]input, count)
-	var bytes []byte
-	for i := range ins {
-		c.n++
-		c.sent++
-		ins[i] = makeInput(c.rnd, firstPair+c.rnd.Intn(pairsPerRound), c.id, c.n, c.seen)
-		ins[i].session, ins[i].number = c.session, c.sent
-		bytes = appendCommand(bytes, ins[i].words()...)
-	}
-	call := now()
-	err := c.conn.write(bytes)
-	answered := 0
-	for i := range ins {
-		op := porcupine.Operation{ClientId: c.id, Input: ins[i], Call: call, Return: unansweredReturn,
-			Output: output{unknown: true}}
-		if err == nil {
-			var v reply
-			if v, err = c.conn.read(); err == nil {
-				op.Output, op.Return = output{value: v}, now()
-				answered++
-				if s, ok := v.(string); ok && s != "OK" {
-					c.seen = s
-				}
-			} else {
-				var bad errProtocol
-				if errors.As(err, &bad) {
-					complain("client %d: %v", c.id, err)
-				} else if t, ok := err.(interface{ Timeout() bool }); ok && t.Timeout() {
-					complain("client %d: no reply to %v", c.id, describe(ins[i], output{unknown: true}))
-				}
-			}
-		}
-		if op.Return != unansweredReturn || changesState(ins[i].kind) {
-			c.ops = append(c.ops, op)
-		}
-	}
-	total.ops.Add(int64(count))
-	if err != nil {
-		total.unanswered.Add(int64(count - answered))
-		c.conn.close()
-		c.conn = nil
-	}
-	return !total.failed.Load()
-}
-
-// The threads, batches and ways of replying of the server, and who lives.
-func disturb(stop <-chan struct{}, r *rand.Rand, done *sync.WaitGroup) {
-	defer done.Done()
-	conn, err := dial(*addr)
-	if err != nil {
-		complain("the disturber cannot connect: %v", err)
-		return
-	}
-	defer conn.close()
-	yesNo := []string{"yes", "no"}
-	for {
-		select {
-		case <-stop:
-			return
-		case <-time.After(time.Duration(1+r.Intn(20)) * time.Millisecond):
-		}
-		var words []string
-		switch r.Intn(6) {
-		case 0:
-			words = []string{"CONFIG", "SET", "io-threads", strconv.Itoa(1 + r.Intn(4))}
-		case 1:
-			words = []string{"CONFIG", "SET", "io-threads-always-active", yesNo[r.Intn(2)]}
-		case 2:
-			words = []string{"CONFIG", "SET", "prefetch-batch-max-size", []string{"0", "1", "2", "16", "128"}[r.Intn(5)]}
-		case 3:
-			words = []string{"CONFIG", "SET", "io-threads-reply-offload", yesNo[r.Intn(2)]}
-		default:
-			words = nil
-		}
-		if words != nil {
-			v, err := conn.do(words...)
-			if err != nil {
-				complain("%v: %v", words, err)
-				return
-			}
-			if _, bad := v.(replyError); bad && !strings.Contains(fmt.Sprint(v), "Unknown option") {
-				complain("%v: %v", words, v)
-				return
-			}
-			total.changes.Add(1)
-			continue
-		}
-		killOne(conn, r)
-	}
-}
-
-func killOne(conn *respConn, r *rand.Rand) {
-	v, err := conn.do("CLIENT", "LIST")
-	text, ok := v.(string)
-	if err != nil || !ok {
-		complain("CLIENT LIST: %v %v", v, err)
-		return
-	}
-	mine, err := conn.do("CLIENT", "ID")
-	if err != nil {
-		complain("CLIENT ID: %v", err)
-		return
-	}
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	id := strings.TrimPrefix(strings.Fields(lines[r.Intn(len(lines))])[0], "id=")
-	if id == fmt.Sprint(mine) {
-		return
-	}
-	if _, err := conn.do("CLIENT", "KILL", "ID", id); err != nil {
-		complain("CLIENT KILL: %v", err)
-	}
-	total.kills.Add(1)
-}
-
-func check(round int, history []porcupine.Operation) {
-	result, info := porcupine.CheckOperationsVerbose(pairModel, history, checkTimeLimit)
+// checkRound checks the groups of a round one by one.
+func checkRound(round int, history []porcupine.Operation) {
 	total.rounds.Add(1)
-	switch result {
-	case porcupine.Illegal:
-		complain("round %d: %d commands that no order explains (seed %d)", round, len(history), *seed)
-		if *keep != "" {
-			if f, err := os.Create(*keep); err == nil {
-				_ = porcupine.Visualize(pairModel, info, f)
-				_ = f.Close()
-				fmt.Println("a picture of it is in", *keep)
-			}
+	groups := map[int][]porcupine.Operation{}
+	for _, op := range history {
+		g := op.Input.(input).group
+		groups[g] = append(groups[g], op)
+	}
+	undecided := false
+	for g, ops := range groups {
+		result, info := checkGroup(ops, checkTimeLimit)
+		switch result {
+		case porcupine.Illegal:
+			complain("round %d, %v: %d commands that no order explains (seed %d)", round, flavourOf(g), len(ops), *seed)
+			keepPicture(info)
+		case porcupine.Unknown:
+			undecided = true
+			fmt.Printf("round %d, %v: not decided within %v, %d commands\n", round, flavourOf(g), checkTimeLimit, len(ops))
 		}
-	case porcupine.Unknown:
+	}
+	if undecided {
 		total.undecided.Add(1)
-		fmt.Printf("round %d: not decided within %v, %d commands\n", round, checkTimeLimit, len(history))
 	}
 }
 
-// What each pair holds when the round is over, seen by a client that was not part of it.
-func readAll(firstPair int) []porcupine.Operation {
+func keepPicture(info porcupine.LinearizationInfo) {
+	if *keep == "" {
+		return
+	}
+	if f, err := os.Create(*keep); err == nil {
+		_ = porcupine.Visualize(groupModel, info, f)
+		_ = f.Close()
+		fmt.Println("a picture of it is in", *keep)
+	}
+}
+
+// What each group holds when the round is over, seen by a client that was not part of it.
+func readAll(firstGroup int) []porcupine.Operation {
 	conn, err := dial(*addr)
 	if err != nil {
 		complain("the last reader cannot connect: %v", err)
@@ -264,9 +114,10 @@ func readAll(firstPair int) []porcupine.Operation {
 	defer func() { conn.close() }()
 	session := int(nextSession.Add(1) - 1)
 	var ops []porcupine.Operation
-	for p := 0; p < pairsPerRound; {
-		in := input{pair: firstPair + p, kind: opMGet, session: session, number: p + 1}
-		op := porcupine.Operation{ClientId: *clients, Input: in, Call: now()}
+	for turn := 0; turn < groupsPerRound*len(readEach); {
+		in := readEach[turn%len(readEach)]
+		in.group, in.session, in.turn = firstGroup+turn/len(readEach), session, turn+1
+		op := porcupine.Operation{ClientId: *clients + *poppers, Input: in, Call: now()}
 		v, err := conn.do(in.words()...)
 		if err != nil { // killed; a read that is not answered changes nothing
 			conn.close()
@@ -278,32 +129,81 @@ func readAll(firstPair int) []porcupine.Operation {
 		}
 		op.Return, op.Output = now(), output{value: v}
 		ops = append(ops, op)
-		p++
+		turn++
 	}
 	return ops
 }
 
-// One round: all clients until the time is over or they have done enough; their common history.
+var readEach = []input{{kind: opMGet}, {kind: opRange}, {kind: opRange, side: 1}, {kind: opHGetAll}, {kind: opZRange}}
+
+// One round: all clients until the time is over or the recorders have done enough; their common history.
 func playRound(round int, all []*recorder) []porcupine.Operation {
-	firstPair := round * pairsPerRound
-	nextSession.Store(int64(len(all)))
-	end := time.Now().Add(roundLength)
-	var done sync.WaitGroup
+	firstGroup := round * groupsPerRound
+	nextSession.Store(int64(len(all) + len(popping)))
+	deadline := time.Now().Add(roundLength)
+	slow := round%3 == 0 // few commands, so that there is nothing to pop more often
+	var recording, waiting sync.WaitGroup
+	var over atomic.Bool
 	for i, c := range all {
 		c.ops, c.session, c.sent = nil, i, 0
-		done.Add(1)
+		recording.Add(1)
 		go func(c *recorder) {
-			defer done.Done()
-			for time.Now().Before(end) && len(c.ops) < roundOps && c.pipeline(firstPair) {
+			defer recording.Done()
+			for time.Now().Before(deadline) && len(c.ops) < roundOps && c.act(firstGroup) {
+				if slow {
+					time.Sleep(time.Duration(c.rnd.Intn(5000)) * time.Microsecond)
+				}
 			}
 		}(c)
 	}
-	done.Wait()
+	for i, p := range popping {
+		p.ops, p.session, p.sent = nil, len(all)+i, 0
+		waiting.Add(1)
+		go func(p *popper) {
+			defer waiting.Done()
+			for !over.Load() && len(p.ops) < popperOps && p.act(firstGroup) {
+			}
+		}(p)
+	}
+	recording.Wait()
+	over.Store(true)
+	waiting.Wait()
 	var history []porcupine.Operation
 	for _, c := range all {
 		history = append(history, c.ops...)
 	}
-	return append(history, readAll(firstPair)...)
+	for _, p := range popping {
+		history = append(history, p.ops...)
+	}
+	return append(history, readAll(firstGroup)...)
+}
+
+func playAll(rnd *rand.Rand, jobs chan<- job) {
+	all := make([]*recorder, *clients)
+	popping = make([]*popper, *poppers)
+	for i := range all {
+		all[i] = &recorder{id: i, rnd: rand.New(rand.NewSource(rnd.Int63()))}
+	}
+	for i := range popping {
+		popping[i] = &popper{recorder: recorder{id: *clients + i, rnd: rand.New(rand.NewSource(rnd.Int63()))}}
+	}
+	stop := make(chan struct{})
+	var others sync.WaitGroup
+	others.Add(2)
+	go disturb(stop, rand.New(rand.NewSource(rnd.Int63())), &others)
+	go spot(stop, &others)
+	deadline := time.Now().Add(time.Duration(*seconds) * time.Second)
+	for round := 0; time.Now().Before(deadline) && !total.failed.Load(); round++ {
+		jobs <- job{round, playRound(round, all)}
+	}
+	close(stop)
+	others.Wait()
+	close(jobs)
+}
+
+type job struct {
+	round   int
+	history []porcupine.Operation
 }
 
 func main() {
@@ -311,43 +211,27 @@ func main() {
 	if *seed == 0 {
 		*seed = time.Now().UnixNano() % 1000000007
 	}
-	if *clients < 1 || *seconds < 1 {
+	if *clients < 1 || *seconds < 1 || *poppers < 0 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	rnd := rand.New(rand.NewSource(*seed))
-	all := make([]*recorder, *clients)
-	for i := range all {
-		all[i] = &recorder{id: i, rnd: rand.New(rand.NewSource(rnd.Int63()))}
-	}
-	stop := make(chan struct{})
-	var disturber, checker sync.WaitGroup
-	disturber.Add(1)
-	go disturb(stop, rand.New(rand.NewSource(rnd.Int63())), &disturber)
-
-	type job struct {
-		round   int
-		history []porcupine.Operation
-	}
 	jobs := make(chan job, 4)
+	var checker sync.WaitGroup
 	checker.Add(1)
 	go func() {
 		defer checker.Done()
 		for j := range jobs {
-			check(j.round, j.history)
+			checkRound(j.round, j.history)
 		}
 	}()
-	end := time.Now().Add(time.Duration(*seconds) * time.Second)
-	for round := 0; time.Now().Before(end) && !total.failed.Load(); round++ {
-		jobs <- job{round, playRound(round, all)}
-	}
-	close(stop)
-	disturber.Wait()
-	close(jobs)
+	playAll(rand.New(rand.NewSource(*seed)), jobs)
 	checker.Wait()
 	fmt.Printf("%d commands in %d rounds, %d without a reply, %d kills, %d settings changed, %d rounds undecided "+
 		"(seed %d)\n", total.ops.Load(), total.rounds.Load(), total.unanswered.Load(), total.kills.Load(),
 		total.changes.Load(), total.undecided.Load(), *seed)
+	fmt.Printf("%d transactions, %d aborted; %d blocking pops: %d served, %d not, %d without a reply, %d seen waiting\n",
+		total.transactions.Load(), total.aborted.Load(), total.waits.Load(), total.served.Load(),
+		total.timeouts.Load(), total.unknown.Load(), total.seen.Load())
 	switch {
 	case total.failed.Load():
 		os.Exit(1)

@@ -1,61 +1,57 @@
-// model.go -- what a pair of string keys must look like to its clients: one command after another, in some order that
+// model.go -- what a group of keys must look like to its clients: one command after another, in some order that
 // respects real time.
 //
-// A partition of the history is one pair of keys, because MSET, MGET and DEL span both. The state is the two values,
-// and how far each connection has come: commands of one pipeline are concurrent by the clock (all are called by one
-// write), but must take effect in the order in which they were sent.
+// A partition of the history is one group of keys: two strings, two lists, a hash and a sorted set, because commands
+// and transactions span several of them. The state is their contents, who watches which of them (transaction.go), who
+// waits for one of them (waiting.go), and how far each connection has come: commands of one pipeline are concurrent by
+// the clock (all are called by one write), but must take effect in the order in which they were sent.
 //
 // An operation without a reply (its client was killed) may have happened or not: its output says `unknown`, every
 // output fits, and it returns at the end of time. "Not happened" is then "happened after everything else", which
-// no other operation can tell apart.
+// no other operation can tell apart. Blocking pops are different: see waiting.go.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 
 package main
 
 import (
-	"fmt"
+	"sort"
 	"strconv"
 	"strings"
 
 	"github.com/anishathalye/porcupine"
 )
 
-type opKind int
-
+// The keys of a group, in the order of their numbers.
 const (
-	opGet opKind = iota
-	opSet
-	opSetNX
-	opSetXX
-	opSetIfEq
-	opSetGet
-	opGetSet
-	opGetDel
-	opAppend
-	opIncr
-	opSetRange
-	opDel
-	opStrlen
-	opMSet
-	opMGet
-	opDelBoth
-	opKinds
+	stringKey = iota // and the next
+	_
+	listKey // and the next
+	_
+	hashKey
+	zsetKey
+	keysPerGroup
 )
 
-var kindNames = [...]string{"GET", "SET", "SET NX", "SET XX", "SET IFEQ", "SET GET", "GETSET", "GETDEL", "APPEND",
-	"INCR", "SETRANGE", "DEL", "STRLEN", "MSET", "MGET", "DEL both"}
+const hashFields = 4
 
-// input is one command. `side` says which key of the pair a command of one key names.
+// input is one operation: a command, or a transaction from MULTI to EXEC or DISCARD. `side` says which of the two
+// strings or lists a command of one key names.
 type input struct {
-	pair   int
-	kind   opKind
-	side   int
-	value  string
-	other  string // second value of MSET; what SET IFEQ compares with
-	offset int
+	group int
+	kind  opKind
+	side  int
+	value string
+	other string // second value of MSET and HSET; what SET IFEQ compares with
+	// Offset of SETRANGE, first field of a hash, score, index of LSET, mask of the keys of WATCH, session of CLIENT KILL.
+	number int
+	// Ends of lists: where to push or pop, and where LMOVE pushes.
+	right, toRight bool
+	queued         []input // of a transaction
+	wait           waitKind
+	seen           bool // waits: it has been seen waiting
 	// Which connection of the round asked, and the how manieth of its commands this is, from 1.
-	session, number int
+	session, turn int
 }
 
 // output is what came back; unknown when nothing did.
@@ -69,18 +65,27 @@ type cell struct {
 	value  string
 }
 
-type pairState [2]cell
+// groupState can be compared, and copied by assignment: lists are their elements, each with a newline behind it.
+type groupState struct {
+	text [2]cell
+	list [2]string
+	hash [hashFields]cell
+	zset string // "SCORE MEMBER\n" in order; scores have one digit
+	// transaction.go and waiting.go
+	watches string
+	waiting string
+}
 
 // history is the state of the model. `last` says which command of each session came last; it follows from which
-// operations have been placed, so two states are equal when their pairs are.
+// operations have been placed, so two states are equal when their groups are.
 type history struct {
-	pair pairState
-	last []int
+	group groupState
+	last  []int
 }
 
 // advance notes that `in` has been placed; false when a later command of its connection was before it.
 func (h history) advance(in input) (history, bool) {
-	if in.session < len(h.last) && h.last[in.session] >= in.number {
+	if in.session < len(h.last) && h.last[in.session] >= in.turn {
 		return h, false
 	}
 	size := len(h.last)
@@ -89,96 +94,301 @@ func (h history) advance(in input) (history, bool) {
 	}
 	last := make([]int, size)
 	copy(last, h.last)
-	last[in.session] = in.number
-	return history{h.pair, last}, true
+	last[in.session] = in.turn
+	return history{h.group, last}, true
 }
 
-// The state after `in` on `before`, and the reply it must have given. Pure.
-func apply(before pairState, in input) (pairState, reply) {
-	after := before
-	c := &after[in.side]
-	had := *c
+// change is a state while one command, or one transaction, is applied to it.
+type change struct {
+	groupState
+	ready []int // keys that have got something, in order
+	wrong bool  // somebody was given what it has not got
+}
+
+// The state after `in` on `before`, and the reply it must have given; not possible when `got` cannot have been given.
+// Pure.
+func apply(before groupState, in input, got output) (after groupState, want reply, possible bool) {
+	c := change{groupState: before}
+	replied := got
+	switch in.kind {
+	case opWatch:
+		want = c.watch(in)
+	case opUnwatch, opDiscard:
+		want = c.unwatch(in)
+	case opExec:
+		want = c.exec(in)
+	case opWait:
+		c.arrive(in, got)
+		replied.unknown = true
+	case opWaitEnd:
+		c.leave(in, got)
+		replied.unknown = true
+	case opKill:
+		c.stopWaiting(in.number)
+		want = int64(1)
+	default:
+		want = c.command(in)
+	}
+	if !replied.unknown && !sameReply(want, ordered(in, got.value)) {
+		return before, want, false
+	}
+	c.serve()
+	return c.groupState, want, !c.wrong
+}
+
+// One command of any kind, also within a transaction; without what follows from it.
+func (c *change) command(in input) reply {
+	switch {
+	case in.kind < opPush:
+		return c.stringCommand(in)
+	case in.kind < opHSet:
+		return c.listCommand(in)
+	case in.kind < opZAdd:
+		return c.hashCommand(in)
+	}
+	return c.zsetCommand(in)
+}
+
+func (c *change) setText(side int, now cell) reply {
+	if now.exists || c.text[side].exists {
+		c.touch(stringKey + side)
+	}
+	c.text[side] = now
+	return "OK"
+}
+
+func (c *change) stringCommand(in input) reply {
+	had := c.text[in.side]
 	var old reply
 	if had.exists {
 		old = had.value
 	}
 	switch in.kind {
 	case opGet:
-		return after, old
+		return old
+	case opStrlen:
+		return int64(len(had.value))
+	case opMGet:
+		return []reply{c.text[0].reply(), c.text[1].reply()}
 	case opSet:
-		*c = cell{true, in.value}
-		return after, "OK"
-	case opSetNX:
-		if had.exists {
-			return after, nil
+		return c.setText(in.side, cell{true, in.value})
+	case opSetNX, opSetXX, opSetIfEq:
+		if had.exists == (in.kind == opSetNX) || in.kind == opSetIfEq && had.value != in.other {
+			return nil
 		}
-		*c = cell{true, in.value}
-		return after, "OK"
-	case opSetXX:
-		if !had.exists {
-			return after, nil
-		}
-		*c = cell{true, in.value}
-		return after, "OK"
-	case opSetIfEq:
-		if !had.exists || had.value != in.other {
-			return after, nil
-		}
-		*c = cell{true, in.value}
-		return after, "OK"
+		return c.setText(in.side, cell{true, in.value})
 	case opSetGet, opGetSet:
-		*c = cell{true, in.value}
-		return after, old
+		c.setText(in.side, cell{true, in.value})
+		return old
 	case opGetDel:
-		*c = cell{}
-		return after, old
+		c.setText(in.side, cell{})
+		return old
 	case opAppend:
-		*c = cell{true, had.value + in.value}
-		return after, int64(len(c.value))
+		c.setText(in.side, cell{true, had.value + in.value})
+		return int64(len(had.value) + len(in.value))
 	case opIncr:
-		n := int64(0)
-		if had.exists {
-			var ok bool
-			if n, ok = integer(had.value); !ok {
-				return before, replyError("ERR value is not an integer or out of range")
-			}
+		now, result := increment(had)
+		if _, refused := result.(replyError); !refused {
+			c.setText(in.side, now)
 		}
-		*c = cell{true, strconv.FormatInt(n+1, 10)}
-		return after, n + 1
+		return result
 	case opSetRange:
-		end := in.offset + len(in.value)
 		bytes := []byte(had.value)
-		if len(bytes) < end {
+		if end := in.number + len(in.value); len(bytes) < end {
 			bytes = append(bytes, make([]byte, end-len(bytes))...)
 		}
-		copy(bytes[in.offset:], in.value)
-		*c = cell{true, string(bytes)}
-		return after, int64(len(c.value))
+		copy(bytes[in.number:], in.value)
+		c.setText(in.side, cell{true, string(bytes)})
+		return int64(len(bytes))
 	case opDel:
-		*c = cell{}
-		return after, count(had.exists)
-	case opStrlen:
-		return after, int64(len(had.value))
+		c.setText(in.side, cell{})
+		return count(had.exists)
 	case opMSet:
-		after = pairState{{true, in.value}, {true, in.other}}
-		return after, "OK"
-	case opMGet:
-		both := make([]reply, 2)
-		for i, c := range before {
-			if c.exists {
-				both[i] = c.value
-			}
-		}
-		return after, both
+		c.setText(0, cell{true, in.value})
+		return c.setText(1, cell{true, in.other})
 	case opDelBoth:
-		return pairState{}, count(before[0].exists) + count(before[1].exists)
+		n := count(c.text[0].exists) + count(c.text[1].exists)
+		c.setText(0, cell{})
+		c.setText(1, cell{})
+		return n
 	}
 	panic("no such kind")
 }
 
-// A command without reply that changes nothing has no place in a history.
-func changesState(k opKind) bool {
-	return k != opGet && k != opStrlen && k != opMGet
+func (c *change) listCommand(in input) reply {
+	key := listKey + in.side
+	switch in.kind {
+	case opPush:
+		for _, element := range strings.Fields(in.value) {
+			c.push(in.side, in.right, element)
+		}
+		return int64(strings.Count(c.list[in.side], "\n"))
+	case opPop:
+		return c.pop(in.side, in.right).reply()
+	case opLen:
+		return int64(strings.Count(c.list[in.side], "\n"))
+	case opRange:
+		return elements(c.list[in.side])
+	case opMove:
+		moved := c.pop(in.side, in.right)
+		if moved.exists {
+			c.push(1-in.side, in.toRight, moved.value)
+		}
+		return moved.reply()
+	case opListSet:
+		all := elements(c.list[in.side])
+		if len(all) == 0 {
+			return replyError("ERR no such key")
+		}
+		if in.number >= len(all) {
+			return replyError("ERR index out of range")
+		}
+		all[in.number] = in.value
+		c.list[in.side] = ""
+		for _, element := range all {
+			c.list[in.side] += element.(string) + "\n"
+		}
+		c.touch(key)
+		return "OK"
+	case opListDel:
+		had := c.list[in.side] != ""
+		if had {
+			c.touch(key)
+		}
+		c.list[in.side] = ""
+		return count(had)
+	}
+	panic("no such kind")
+}
+
+func (c *change) push(side int, right bool, element string) {
+	if right {
+		c.list[side] += element + "\n"
+	} else {
+		c.list[side] = element + "\n" + c.list[side]
+	}
+	c.touch(listKey + side)
+	c.becameReady(listKey + side)
+}
+
+func (c *change) pop(side int, right bool) cell {
+	list := c.list[side]
+	if list == "" {
+		return cell{}
+	}
+	c.touch(listKey + side)
+	if right {
+		at := strings.LastIndexByte(list[:len(list)-1], '\n') + 1
+		c.list[side] = list[:at]
+		return cell{true, list[at : len(list)-1]}
+	}
+	at := strings.IndexByte(list, '\n')
+	c.list[side] = list[at+1:]
+	return cell{true, list[:at]}
+}
+
+func (c *change) hashCommand(in input) reply {
+	field := &c.hash[in.number]
+	had := *field
+	switch in.kind {
+	case opHSet: // two fields, or one when they are the same
+		next := &c.hash[(in.number+1)%hashFields]
+		added := count(!field.exists) + count(!next.exists)
+		*field, *next = cell{true, in.value}, cell{true, in.other}
+		c.touch(hashKey)
+		return added
+	case opHSetNX:
+		if had.exists {
+			return int64(0)
+		}
+		*field = cell{true, in.value}
+		c.touch(hashKey)
+		return int64(1)
+	case opHGet:
+		return had.reply()
+	case opHDel:
+		if had.exists {
+			*field = cell{}
+			c.touch(hashKey)
+		}
+		return count(had.exists)
+	case opHIncr:
+		now, result := increment(had)
+		if _, refused := result.(replyError); refused {
+			return replyError("ERR hash value is not an integer")
+		}
+		*field = now
+		c.touch(hashKey)
+		return result
+	case opHGetAll:
+		all := []reply{}
+		for i, f := range c.hash {
+			if f.exists {
+				all = append(all, fieldName(i), f.value)
+			}
+		}
+		return all
+	case opHLen:
+		n := int64(0)
+		for _, f := range c.hash {
+			n += count(f.exists)
+		}
+		return n
+	}
+	panic("no such kind")
+}
+
+func (c *change) zsetCommand(in input) reply {
+	switch in.kind {
+	case opZAdd: // members are never added twice
+		all := append(elements(c.zset), strconv.Itoa(in.number)+" "+in.value)
+		sort.Slice(all, func(i, j int) bool { return all[i].(string) < all[j].(string) })
+		c.zset = ""
+		for _, entry := range all {
+			c.zset += entry.(string) + "\n"
+		}
+		c.touch(zsetKey)
+		c.becameReady(zsetKey)
+		return int64(1)
+	case opZPop:
+		return c.popMin()
+	case opZRange:
+		all := elements(c.zset)
+		for i := range all {
+			all[i] = all[i].(string)[2:]
+		}
+		return all
+	}
+	panic("no such kind")
+}
+
+// popMin gives member and score, or nothing.
+func (c *change) popMin() []reply {
+	at := strings.IndexByte(c.zset, '\n')
+	if at < 0 {
+		return []reply{}
+	}
+	entry := c.zset[:at]
+	c.zset = c.zset[at+1:]
+	c.touch(zsetKey)
+	return []reply{entry[2:], entry[:1]}
+}
+
+func (c cell) reply() reply {
+	if c.exists {
+		return c.value
+	}
+	return nil
+}
+
+func elements(list string) []reply {
+	all := []reply{}
+	for list != "" {
+		at := strings.IndexByte(list, '\n')
+		all = append(all, list[:at])
+		list = list[at+1:]
+	}
+	return all
 }
 
 func count(b bool) int64 {
@@ -188,6 +398,17 @@ func count(b bool) int64 {
 	return 0
 }
 
+func increment(had cell) (cell, reply) {
+	n := int64(0)
+	if had.exists {
+		var ok bool
+		if n, ok = integer(had.value); !ok {
+			return had, replyError("ERR value is not an integer or out of range")
+		}
+	}
+	return cell{true, strconv.FormatInt(n+1, 10)}, n + 1
+}
+
 // An integer as INCR takes it: no leading zero, no plus sign, and with room for one more.
 func integer(s string) (int64, bool) {
 	n, err := strconv.ParseInt(s, 10, 64)
@@ -195,6 +416,33 @@ func integer(s string) (int64, bool) {
 		return 0, false
 	}
 	return n, true
+}
+
+// ordered brings the fields of HGETALL into the order of the model.
+func ordered(in input, r reply) reply {
+	all, isArray := r.([]reply)
+	switch {
+	case !isArray:
+	case in.kind == opHGetAll:
+		sorted := make([]reply, 0, len(all))
+		for i := 0; i < hashFields; i++ {
+			for at := 0; at+1 < len(all); at += 2 {
+				if all[at] == fieldName(i) {
+					sorted = append(sorted, all[at], all[at+1])
+				}
+			}
+		}
+		if len(sorted) == len(all) { // else a field is there twice, or one that is none
+			return sorted
+		}
+	case in.kind == opExec && len(all) == len(in.queued):
+		each := make([]reply, len(all))
+		for i := range all {
+			each[i] = ordered(in.queued[i], all[i])
+		}
+		return each
+	}
+	return r
 }
 
 func sameReply(a, b reply) bool {
@@ -214,108 +462,20 @@ func sameReply(a, b reply) bool {
 	return true
 }
 
-func (in input) words() []string {
-	key := func(side int) string { return fmt.Sprintf("linear:{%d}:%d", in.pair, side) }
-	k := key(in.side)
-	switch in.kind {
-	case opGet:
-		return []string{"GET", k}
-	case opSet:
-		return []string{"SET", k, in.value}
-	case opSetNX:
-		return []string{"SET", k, in.value, "NX"}
-	case opSetXX:
-		return []string{"SET", k, in.value, "XX"}
-	case opSetIfEq:
-		return []string{"SET", k, in.value, "IFEQ", in.other}
-	case opSetGet:
-		return []string{"SET", k, in.value, "GET"}
-	case opGetSet:
-		return []string{"GETSET", k, in.value}
-	case opGetDel:
-		return []string{"GETDEL", k}
-	case opAppend:
-		return []string{"APPEND", k, in.value}
-	case opIncr:
-		return []string{"INCR", k}
-	case opSetRange:
-		return []string{"SETRANGE", k, strconv.Itoa(in.offset), in.value}
-	case opDel:
-		return []string{"DEL", k}
-	case opStrlen:
-		return []string{"STRLEN", k}
-	case opMSet:
-		return []string{"MSET", key(0), in.value, key(1), in.other}
-	case opMGet:
-		return []string{"MGET", key(0), key(1)}
-	case opDelBoth:
-		return []string{"DEL", key(0), key(1)}
+func step(state, in, out interface{}) (bool, interface{}) {
+	h, inOrder := state.(history).advance(in.(input))
+	if !inOrder {
+		return false, state
 	}
-	panic("no such kind")
+	after, _, possible := apply(h.group, in.(input), out.(output))
+	h.group = after
+	return possible, h
 }
 
-func short(r reply) string {
-	switch v := r.(type) {
-	case nil:
-		return "nil"
-	case string:
-		if len(v) > 12 {
-			return fmt.Sprintf("%q..(%d)", v[:12], len(v))
-		}
-		return fmt.Sprintf("%q", v)
-	case []reply:
-		parts := make([]string, len(v))
-		for i := range v {
-			parts[i] = short(v[i])
-		}
-		return "[" + strings.Join(parts, " ") + "]"
-	}
-	return fmt.Sprint(r)
-}
-
-func describe(in, out interface{}) string {
-	i, o := in.(input), out.(output)
-	text := fmt.Sprintf("%s %d", kindNames[i.kind], i.side)
-	if i.value != "" {
-		text += " " + short(i.value)
-	}
-	if i.kind == opMSet || i.kind == opSetIfEq {
-		text += " " + short(i.other)
-	}
-	if o.unknown {
-		return text + " -> ?"
-	}
-	return text + " -> " + short(o.value)
-}
-
-var pairModel = porcupine.Model{
-	Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
-		parts := map[int][]porcupine.Operation{}
-		for _, op := range history {
-			p := op.Input.(input).pair
-			parts[p] = append(parts[p], op)
-		}
-		all := make([][]porcupine.Operation, 0, len(parts))
-		for _, p := range parts {
-			all = append(all, p)
-		}
-		return all
-	},
-	Init: func() interface{} { return history{} },
-	Step: func(state, in, out interface{}) (bool, interface{}) {
-		h, inOrder := state.(history).advance(in.(input))
-		if !inOrder {
-			return false, state
-		}
-		after, want := apply(h.pair, in.(input))
-		h.pair = after
-		o := out.(output)
-		return o.unknown || sameReply(want, o.value), h
-	},
-	Equal:             func(a, b interface{}) bool { return a.(history).pair == b.(history).pair },
+var groupModel = porcupine.Model{
+	Init:              func() interface{} { return history{} },
+	Step:              step,
+	Equal:             func(a, b interface{}) bool { return a.(history).group == b.(history).group },
 	DescribeOperation: describe,
-	DescribeState: func(state interface{}) string {
-		s := state.(history).pair
-		return fmt.Sprintf("%v %s, %v %s", s[0].exists, short(s[0].value), s[1].exists, short(s[1].value))
-	},
+	DescribeState:     func(state interface{}) string { return describeState(state.(history).group) },
 }

@@ -5,8 +5,10 @@
 package main
 
 import (
+	"fmt"
 	"math/rand"
 	"testing"
+	"time"
 
 	"github.com/anishathalye/porcupine"
 )
@@ -15,8 +17,14 @@ const forever = unansweredReturn
 
 // at makes an operation; its session is `client`, so numbers must rise per client.
 func at(client, number int, call, ret int64, in input, out reply) porcupine.Operation {
-	in.session, in.number = client, number
+	in.session, in.turn = client, number
 	return porcupine.Operation{ClientId: client, Input: in, Call: call, Return: ret, Output: output{value: out}}
+}
+
+// right says whether there is an order.
+func right(ops []porcupine.Operation) bool {
+	result, _ := checkGroup(ops, time.Minute)
+	return result == porcupine.Ok
 }
 
 func unanswered(op porcupine.Operation) porcupine.Operation {
@@ -30,12 +38,22 @@ func appendTo(v string) input { return input{kind: opAppend, value: v} }
 func both(kind opKind) input  { return input{kind: kind, value: "x", other: "y"} }
 func incr() input             { return input{kind: opIncr} }
 
-func TestHistories(t *testing.T) {
-	cases := []struct {
-		name  string
-		right bool
-		ops   []porcupine.Operation
-	}{
+type testCase struct {
+	name  string
+	right bool
+	ops   []porcupine.Operation
+}
+
+func checkCases(t *testing.T, cases []testCase) {
+	for _, c := range cases {
+		if right(c.ops) != c.right {
+			t.Errorf("%s: expected right = %v", c.name, c.right)
+		}
+	}
+}
+
+func TestStrings(t *testing.T) {
+	cases := []testCase{
 		{"a read after a write", true, []porcupine.Operation{
 			at(0, 1, 0, 1, set("a"), "OK"), at(1, 1, 2, 3, get(), "a")}},
 		{"a stale read", false, []porcupine.Operation{
@@ -75,38 +93,240 @@ func TestHistories(t *testing.T) {
 		{"two SET NX that both win", false, []porcupine.Operation{
 			at(0, 1, 0, 9, input{kind: opSetNX, value: "a"}, "OK"), at(1, 1, 0, 9, input{kind: opSetNX, value: "b"}, "OK")}},
 	}
-	for _, c := range cases {
-		if porcupine.CheckOperations(pairModel, c.ops) != c.right {
-			t.Errorf("%s: expected right = %v", c.name, c.right)
-		}
+	checkCases(t, cases)
+}
+
+func push(element string) input { return input{kind: opPush, right: true, value: element} }
+func pop() input                { return input{kind: opPop} }
+func list() input               { return input{kind: opRange} }
+func hset(v string) input       { return input{kind: opHSet, value: v, other: v} }
+
+func TestListsAndHashes(t *testing.T) {
+	checkCases(t, []testCase{
+		{"an element that is popped twice", false, []porcupine.Operation{
+			at(0, 1, 0, 1, push("a"), int64(1)), at(1, 1, 2, 9, pop(), "a"), at(2, 1, 2, 9, pop(), "a")}},
+		{"an element that is lost", false, []porcupine.Operation{
+			at(0, 1, 0, 1, push("a b"), int64(2)), at(1, 1, 2, 3, pop(), "a"), at(1, 2, 4, 5, list(), []reply{})}},
+		{"elements out of order", false, []porcupine.Operation{
+			at(0, 1, 0, 1, push("a b"), int64(2)), at(1, 1, 2, 3, pop(), "b")}},
+		{"LMOVE that is seen half", false, []porcupine.Operation{
+			at(0, 1, 0, 1, push("a"), int64(1)), at(0, 2, 2, 9, input{kind: opMove}, "a"),
+			at(1, 1, 3, 4, list(), []reply{}), at(1, 2, 5, 6, input{kind: opRange, side: 1}, []reply{})}},
+		{"LMOVE", true, []porcupine.Operation{
+			at(0, 1, 0, 1, push("a"), int64(1)), at(0, 2, 2, 9, input{kind: opMove}, "a"),
+			at(1, 1, 3, 4, list(), []reply{}), at(1, 2, 5, 6, input{kind: opRange, side: 1}, []reply{"a"})}},
+		{"LSET behind the end", true, []porcupine.Operation{
+			at(0, 1, 0, 1, push("a"), int64(1)),
+			at(0, 2, 2, 3, input{kind: opListSet, number: 1, value: "x"}, replyError("ERR index out of range"))}},
+		{"HSET of two fields that is seen half", false, []porcupine.Operation{
+			at(0, 1, 0, 1, hset("a"), int64(2)), at(0, 2, 2, 9, hset("b"), int64(0)),
+			at(1, 1, 3, 4, input{kind: opHGetAll}, []reply{"f0", "b", "f1", "a"})}},
+		{"HGETALL in another order of fields", true, []porcupine.Operation{
+			at(0, 1, 0, 1, hset("a"), int64(2)), at(1, 1, 3, 4, input{kind: opHGetAll}, []reply{"f1", "a", "f0", "a"})}},
+		{"HGETALL with a field twice", false, []porcupine.Operation{
+			at(0, 1, 0, 1, hset("a"), int64(2)),
+			at(1, 1, 3, 4, input{kind: opHGetAll}, []reply{"f1", "a", "f0", "a", "f0", "a"})}},
+		{"two HINCRBY of which one is lost", false, []porcupine.Operation{
+			at(0, 1, 0, 9, input{kind: opHIncr}, int64(1)), at(1, 1, 0, 9, input{kind: opHIncr}, int64(1))}},
+		{"a sorted set that is not in order", false, []porcupine.Operation{
+			at(0, 1, 0, 1, input{kind: opZAdd, number: 5, value: "a"}, int64(1)),
+			at(0, 2, 2, 3, input{kind: opZAdd, number: 4, value: "b"}, int64(1)),
+			at(0, 3, 4, 5, input{kind: opZPop}, []reply{"a", "5"})}},
+	})
+}
+
+// Key 0 is the string that get() and set() are about, key 1 another one.
+func watch(mask int) input          { return input{kind: opWatch, number: mask} }
+func exec(queued ...input) input    { return input{kind: opExec, queued: queued} }
+func replies(each ...reply) []reply { return each }
+
+func TestTransactions(t *testing.T) {
+	checkCases(t, []testCase{
+		{"a transaction", true, []porcupine.Operation{
+			at(0, 1, 0, 1, exec(set("a"), get()), replies("OK", "a")), at(1, 1, 2, 3, get(), "a")}},
+		{"a transaction that is seen half", false, []porcupine.Operation{
+			at(0, 1, 0, 9, exec(set("a"), push("x")), replies("OK", int64(1))), at(1, 1, 1, 2, get(), "a"),
+			at(1, 2, 3, 4, list(), []reply{})}},
+		{"another client's write within a transaction", false, []porcupine.Operation{
+			at(0, 1, 0, 9, exec(set("a"), get()), replies("OK", "b")), at(1, 1, 0, 9, set("b"), "OK")}},
+		{"DISCARD that was carried out", false, []porcupine.Operation{
+			at(0, 1, 0, 1, input{kind: opDiscard, queued: []input{set("a")}}, "OK"), at(1, 1, 2, 3, get(), "a")}},
+		{"WATCH, and nobody writes", true, []porcupine.Operation{
+			at(0, 1, 0, 1, watch(1), "OK"), at(0, 2, 2, 3, get(), nil), at(0, 3, 4, 5, exec(set("a")), replies("OK"))}},
+		{"a lost update", false, []porcupine.Operation{
+			at(0, 1, 0, 1, watch(1), "OK"), at(0, 2, 2, 3, get(), nil), at(1, 1, 4, 5, set("b"), "OK"),
+			at(0, 3, 6, 7, exec(set("a")), replies("OK"))}},
+		{"two lost updates of each other", false, []porcupine.Operation{
+			at(0, 1, 0, 1, watch(1), "OK"), at(1, 1, 0, 1, watch(1), "OK"), at(0, 2, 2, 3, get(), nil),
+			at(1, 2, 2, 3, get(), nil), at(0, 3, 4, 9, exec(set("a")), replies("OK")),
+			at(1, 3, 4, 9, exec(set("b")), replies("OK"))}},
+		{"one of two aborts", true, []porcupine.Operation{
+			at(0, 1, 0, 1, watch(1), "OK"), at(1, 1, 0, 1, watch(1), "OK"), at(0, 2, 2, 3, get(), nil),
+			at(1, 2, 2, 3, get(), nil), at(0, 3, 4, 9, exec(set("a")), replies("OK")), at(1, 3, 4, 9, exec(set("b")), nil)}},
+		{"both abort", false, []porcupine.Operation{
+			at(0, 1, 0, 1, watch(1), "OK"), at(1, 1, 0, 1, watch(1), "OK"), at(0, 3, 4, 9, exec(set("a")), nil),
+			at(1, 3, 4, 9, exec(set("b")), nil)}},
+		{"an abort without reason", false, []porcupine.Operation{
+			at(0, 1, 0, 1, watch(1), "OK"), at(0, 2, 2, 3, exec(set("a")), nil)}},
+		{"an abort for another key", false, []porcupine.Operation{
+			at(0, 1, 0, 1, watch(2), "OK"), at(1, 1, 2, 3, set("b"), "OK"), at(0, 2, 4, 5, exec(set("a")), nil)}},
+		{"an abort for a write before WATCH", false, []porcupine.Operation{
+			at(1, 1, 0, 1, set("b"), "OK"), at(0, 1, 2, 3, watch(1), "OK"), at(0, 2, 4, 5, exec(set("a")), nil)}},
+		{"an abort for a write that may have been between", true, []porcupine.Operation{
+			unanswered(at(1, 1, 0, 1, set("b"), nil)), at(0, 1, 2, 3, watch(1), "OK"), at(0, 2, 4, 5, exec(set("a")), nil)}},
+		{"the same, but it is never seen", false, []porcupine.Operation{
+			unanswered(at(1, 1, 0, 1, set("b"), nil)), at(0, 1, 2, 3, watch(1), "OK"), at(0, 2, 4, 5, exec(set("a")), nil),
+			at(0, 3, 6, 7, get(), nil)}},
+		{"UNWATCH", true, []porcupine.Operation{
+			at(0, 1, 0, 1, watch(1), "OK"), at(1, 1, 2, 3, set("b"), "OK"), at(0, 2, 4, 5, input{kind: opUnwatch}, "OK"),
+			at(0, 3, 6, 7, exec(set("a")), replies("OK"))}},
+		{"a WATCH that outlives EXEC", false, []porcupine.Operation{
+			at(0, 1, 0, 1, watch(1), "OK"), at(0, 2, 2, 3, exec(set("a")), replies("OK")), at(0, 3, 4, 5, exec(set("b")), nil)}},
+		{"DEL of nothing is no write", false, []porcupine.Operation{
+			at(0, 1, 0, 1, watch(1), "OK"), at(1, 1, 2, 3, input{kind: opDel}, int64(0)), at(0, 2, 4, 5, exec(set("a")), nil)}},
+	})
+}
+
+// waits is a BLPOP of the first list from `call` to `ret`, seen waiting at `seen` unless that is 0.
+func waits(client, number int, call, seen, ret int64, w waitKind, out output) []porcupine.Operation {
+	in := input{kind: opWait, wait: w, seen: seen != 0, session: client, turn: number}
+	first := porcupine.Operation{ClientId: client, Input: in, Call: call, Return: ret, Output: out}
+	if in.seen {
+		first.Return = seen
 	}
+	in.kind, in.turn = opWaitEnd, number+1
+	return []porcupine.Operation{first, {ClientId: client, Input: in, Call: call, Return: ret, Output: out}}
+}
+
+// lasting says that the wait has not ended before.
+func lasting(until int64, w []porcupine.Operation) []porcupine.Operation {
+	w[1].Call = until
+	return w
+}
+
+func gets(element string) output { return output{value: []reply{keyReply(listKey), element}} }
+
+var (
+	blpop  = waitKind{}
+	blmove = waitKind{verb: waitMove}
+	nobody = output{}
+	lost   = output{unknown: true}
+)
+
+func join(parts ...[]porcupine.Operation) (all []porcupine.Operation) {
+	for _, p := range parts {
+		all = append(all, p...)
+	}
+	return all
+}
+
+func TestWaiting(t *testing.T) {
+	one := func(ops ...porcupine.Operation) []porcupine.Operation { return ops }
+	minimum := output{value: []reply{keyReply(zsetKey), "m", "3"}}
+	checkCases(t, []testCase{
+		{"an element that is waited for", true, join(
+			waits(0, 1, 0, 2, 9, blpop, gets("a")),
+			one(at(1, 1, 4, 5, push("a"), int64(1)), at(1, 2, 6, 7, list(), []reply{})))},
+		{"an element that is there", true, join(
+			one(at(1, 1, 0, 1, push("a"), int64(1))), waits(0, 1, 2, 0, 3, blpop, gets("a")))},
+		{"an element for two", false, join(
+			waits(0, 1, 0, 1, 9, blpop, gets("a")), waits(2, 1, 0, 1, 9, blpop, gets("a")),
+			one(at(1, 1, 4, 5, push("a"), int64(1))))},
+		{"served in the order of arrival", true, join(
+			waits(0, 1, 0, 1, 9, blpop, gets("a")), waits(2, 1, 2, 3, 9, blpop, gets("b")),
+			one(at(1, 1, 4, 5, push("a b"), int64(2))))},
+		{"served against the order of arrival", false, join(
+			waits(0, 1, 0, 1, 9, blpop, gets("b")), waits(2, 1, 2, 3, 9, blpop, gets("a")),
+			one(at(1, 1, 4, 5, push("a b"), int64(2))))},
+		{"of two whose order is not known the other one", true, join(
+			waits(0, 1, 0, 2, 9, blpop, gets("b")), waits(2, 1, 1, 3, 9, blpop, gets("a")),
+			one(at(1, 1, 4, 5, push("a b"), int64(2))))},
+		{"who came later is served alone", false, join(
+			lasting(8, waits(0, 1, 0, 1, 9, blpop, nobody)), waits(2, 1, 2, 3, 9, blpop, gets("a")),
+			one(at(1, 1, 4, 5, push("a"), int64(1))))},
+		{"nothing, and the list was empty", true, join(
+			waits(0, 1, 0, 0, 3, blpop, nobody), one(at(1, 1, 2, 5, push("a"), int64(1))))},
+		{"nothing, and the list was never empty", false, join(
+			one(at(1, 1, 0, 1, push("a"), int64(1))), waits(0, 1, 2, 0, 9, blpop, nobody))},
+		{"nothing, though something came while it waited", false, join(
+			lasting(8, waits(0, 1, 0, 1, 9, blpop, nobody)),
+			one(at(1, 1, 3, 4, push("a"), int64(1)), at(1, 2, 5, 6, list(), []reply{"a"})))},
+		{"a client that is killed while it waits", true, join(
+			waits(0, 1, 0, 1, 3, blpop, lost), one(at(1, 1, 4, 5, push("a"), int64(1)), at(1, 2, 6, 7, list(), []reply{"a"})))},
+		{"a client that takes an element after its death", false, join(
+			waits(0, 1, 0, 1, 3, blpop, lost), one(at(1, 1, 4, 5, push("a"), int64(1)), at(1, 2, 6, 7, list(), []reply{})))},
+		{"the same, not seen", false, join(
+			waits(0, 1, 0, 0, 3, blpop, lost), one(at(1, 1, 4, 5, push("a"), int64(1)), at(1, 2, 6, 7, list(), []reply{})))},
+		{"a client that is killed just before something is pushed", true, join(
+			waits(0, 1, 0, 1, 9, blpop, lost), one(at(1, 1, 3, 8, input{kind: opKill, number: 0}, int64(1)),
+				at(1, 2, 3, 8, push("a"), int64(1)), at(1, 3, 9, 10, list(), []reply{"a"})))},
+		{"and is given it all the same", false, join(
+			waits(0, 1, 0, 1, 9, blpop, lost), one(at(1, 1, 3, 8, input{kind: opKill, number: 0}, int64(1)),
+				at(1, 2, 3, 8, push("a"), int64(1)), at(1, 3, 9, 10, list(), []reply{})))},
+		{"a client that was given something before", true, join(
+			waits(0, 1, 0, 1, 6, blpop, lost), one(at(1, 1, 4, 5, push("a"), int64(1)), at(1, 2, 7, 8, list(), []reply{})))},
+		{"a client that was killed before it arrived", true, join(
+			one(at(1, 1, 0, 1, push("a"), int64(1))), waits(0, 1, 2, 0, 3, blpop, lost),
+			one(at(1, 2, 7, 8, list(), []reply{"a"})))},
+		{"a client that was killed when it had arrived", false, join(
+			one(at(1, 1, 0, 1, push("a"), int64(1))), waits(0, 1, 2, 3, 4, blpop, lost),
+			one(at(1, 2, 7, 8, list(), []reply{"a"})))},
+		{"what a transaction has left", true, join(
+			waits(0, 1, 0, 1, 9, blpop, gets("b")),
+			one(at(1, 1, 3, 4, exec(push("a b"), pop()), replies(int64(2), "a"))))},
+		{"an element out of the middle of a transaction", false, join(
+			waits(0, 1, 0, 1, 9, blpop, gets("a")),
+			one(at(1, 1, 3, 4, exec(push("a b"), pop()), replies(int64(2), "b"))))},
+		{"BLMOVE, for whom somebody waits in turn", true, join(
+			waits(0, 1, 0, 1, 9, waitKind{side: 1}, output{value: []reply{keyReply(listKey + 1), "a"}}),
+			waits(2, 1, 2, 3, 9, blmove, output{value: "a"}), one(at(1, 1, 4, 5, push("a"), int64(1))))},
+		{"BLMOVE that drops it", false, join(
+			waits(2, 1, 2, 3, 9, blmove, output{value: "a"}), one(at(1, 1, 4, 5, push("a"), int64(1)),
+				at(1, 2, 10, 11, input{kind: opRange, side: 1}, []reply{})))},
+		{"BZPOPMIN", true, join(waits(0, 1, 0, 1, 9, waitKind{verb: waitMin}, minimum),
+			one(at(1, 1, 3, 4, exec(input{kind: opZAdd, number: 4, value: "n"}, input{kind: opZAdd, number: 3, value: "m"}),
+				replies(int64(1), int64(1)))))},
+		{"BZPOPMIN of what is not the least", false, join(waits(0, 1, 0, 1, 9, waitKind{verb: waitMin}, minimum),
+			one(at(1, 1, 3, 4, exec(input{kind: opZAdd, number: 2, value: "n"}, input{kind: opZAdd, number: 3, value: "m"}),
+				replies(int64(1), int64(1)))))},
+		{"who watches sees that somebody was served", false, join(waits(0, 1, 0, 1, 9, blmove, output{value: "a"}),
+			one(at(2, 1, 2, 3, watch(2<<listKey), "OK"), at(1, 1, 4, 5, push("a"), int64(1)),
+				at(2, 2, 6, 7, exec(set("x")), replies("OK"))))},
+	})
 }
 
 // A long history made by the model itself is right; with one reply exchanged it is wrong.
 func TestOneWrongReplyInMany(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
-	for trial := 0; trial < 20; trial++ {
-		var state pairState
+	for trial := 0; trial < 10*int(flavours); trial++ {
+		group := trial
+		var state groupState
 		var ops []porcupine.Operation
 		var reads []int
-		for i := 0; i < 300; i++ {
-			in := makeInput(r, 0, i%5, i, "")
-			in.session, in.number = i%5, i+1
-			after, out := apply(state, in)
+		for i := 0; i < 200; i++ {
+			in := makeInput(r, group, i%5, i, "")
+			switch i % 20 {
+			case 5, 10:
+				in = input{group: group, kind: opWatch, number: someKeys(r, flavourOf(group))}
+			case 15, 0:
+				in = exec(in, makeInput(r, group, i%5, i, "x"))
+			}
+			in.group, in.session, in.turn = group, i%5, i+1
+			after, out, _ := apply(state, in, output{unknown: true})
 			state = after
-			if in.kind == opGet {
+			if !changesState(in.kind) {
 				reads = append(reads, i)
 			}
 			// Each overlaps its neighbours.
 			ops = append(ops, porcupine.Operation{ClientId: i % 5, Input: in, Call: int64(10 * i), Return: int64(10*i + 35),
 				Output: output{value: out}})
 		}
-		if !porcupine.CheckOperations(pairModel, ops) {
-			t.Fatal("a right history was refused")
+		if !right(ops) {
+			t.Fatal("a right history was refused: ", flavourOf(group))
 		}
-		ops[reads[r.Intn(len(reads))]].Output = output{value: "never written"}
-		if porcupine.CheckOperations(pairModel, ops) {
-			t.Fatal("a wrong reply was accepted")
+		ops[reads[r.Intn(len(reads))]].Output = output{value: fmt.Sprint("never written")}
+		if right(ops) {
+			t.Fatal("a wrong reply was accepted: ", flavourOf(group))
 		}
 	}
 }

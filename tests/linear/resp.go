@@ -112,6 +112,9 @@ func (r *respConn) read() (reply, error) {
 		if err != nil {
 			return nil, errProtocol{s}
 		}
+		if n < 0 {
+			return nil, nil
+		}
 		all := make([]reply, n)
 		for i := range all {
 			if all[i], err = r.read(); err != nil {

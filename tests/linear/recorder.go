@@ -1,0 +1,297 @@
+// recorder.go -- a client that draws commands, sends them in pipelines and writes down what came back.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math/rand"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// flavour is what prevails in a group.
+type flavour int
+
+const (
+	flavourStrings flavour = iota
+	flavourLists
+	flavourHashes
+	flavourAll
+	flavourQueues // lists
+	flavourScores // a sorted set as a queue
+	flavours
+)
+
+func flavourOf(group int) flavour { return flavour(group % int(flavours)) }
+
+func (f flavour) String() string {
+	return [...]string{"strings", "lists", "hashes", "all types", "queues", "scores"}[f]
+}
+
+// The kinds of each flavour; several times where more of them are wanted.
+var kindsOf = [flavours][]opKind{
+	flavourStrings: {opGet, opGet, opGet, opGet, opSet, opSetNX, opSetXX, opSetIfEq, opSetGet, opGetSet, opGetDel,
+		opAppend, opIncr, opSetRange, opDel, opStrlen, opMSet, opMGet, opDelBoth},
+	flavourLists:  {opPush, opPush, opPush, opPop, opPop, opLen, opRange, opRange, opMove, opMove, opListSet, opListDel},
+	flavourHashes: {opHSet, opHSet, opHSetNX, opHGet, opHGet, opHGet, opHDel, opHIncr, opHIncr, opHGetAll, opHGetAll,
+		opHLen},
+	flavourAll: {opGet, opSet, opAppend, opDel, opPush, opPop, opRange, opHSet, opHGet, opHDel, opHGetAll, opZAdd, opZPop,
+		opZRange},
+	flavourQueues: {opPush, opPush, opPush, opPush, opPop, opRange, opRange, opRange, opMove, opListDel},
+	flavourScores: {opZAdd, opZAdd, opZAdd, opZPop, opZRange, opZRange},
+}
+
+// A value that says who wrote it, of 0 to 4 KB: large enough often enough to be replied by reference.
+func makeValue(r *rand.Rand, client, n int) string {
+	stamp := fmt.Sprintf("%d.%d;", client, n)
+	switch r.Intn(4) {
+	case 0:
+		return strconv.Itoa(r.Intn(1000))
+	case 1:
+		return stamp
+	}
+	return strings.Repeat(stamp, 1+r.Intn(4096)/len(stamp))
+}
+
+// An element that says who pushed it: mostly short, for a state holds all of them.
+func makeElement(r *rand.Rand, client, n int) string {
+	element := fmt.Sprintf("%d.%d;", client, n)
+	if r.Intn(20) == 0 {
+		element = strings.Repeat(element, 1+r.Intn(600)/len(element))
+	}
+	return element
+}
+
+func makeInput(r *rand.Rand, group, client, n int, seen string) input {
+	kinds := kindsOf[flavourOf(group)]
+	in := input{group: group, kind: kinds[r.Intn(len(kinds))], side: r.Intn(2)}
+	switch in.kind {
+	case opSet, opSetNX, opSetXX, opSetGet, opGetSet:
+		in.value = makeValue(r, client, n)
+	case opMSet:
+		in.value, in.other = makeValue(r, client, n), makeValue(r, client, n)
+	case opSetIfEq:
+		in.value, in.other = makeValue(r, client, n), seen
+	case opAppend:
+		in.value = fmt.Sprintf("+%d.%d", client, n)
+	case opSetRange:
+		in.value, in.number = fmt.Sprintf("<%d.%d>", client, n), r.Intn(600)
+	case opPush:
+		in.value, in.right = makeElement(r, client, n), r.Intn(2) == 0
+		if r.Intn(3) == 0 {
+			in.value += " " + makeElement(r, client, n) + "2"
+		}
+	case opPop, opMove:
+		in.right, in.toRight = r.Intn(2) == 0, r.Intn(2) == 0
+	case opListSet:
+		in.value, in.number = makeElement(r, client, n), r.Intn(4)
+	case opHSet, opHSetNX:
+		in.value, in.other, in.number = makeValue(r, client, n), makeValue(r, client, n), r.Intn(hashFields)
+	case opHGet, opHDel, opHIncr:
+		in.number = r.Intn(hashFields)
+	case opZAdd:
+		in.value, in.number = makeElement(r, client, n), r.Intn(10)
+	}
+	return in
+}
+
+func makeWait(r *rand.Rand, f flavour) waitKind {
+	if f == flavourScores {
+		return waitKind{verb: waitMin}
+	}
+	w := waitKind{verb: waitVerb(r.Intn(int(waitMin))), side: r.Intn(2)}
+	w.both = w.verb <= waitRight && r.Intn(2) == 0
+	return w
+}
+
+// someKeys is a mask for WATCH, of keys that the flavour uses, and sometimes of others.
+func someKeys(r *rand.Rand, f flavour) int {
+	used := [flavours]int{3 << stringKey, 3 << listKey, 1 << hashKey, 1<<keysPerGroup - 1, 3 << listKey, 1 << zsetKey}[f]
+	if mask := r.Intn(1<<keysPerGroup) & used; mask != 0 {
+		return mask
+	}
+	return 1 + r.Intn(1<<keysPerGroup-1)
+}
+
+type recorder struct {
+	id   int
+	rnd  *rand.Rand
+	conn *respConn
+	n    int
+	seen string // the last value read: what IFEQ is tried with
+	// The connection: its number within the round, and commands sent over it in this round.
+	session, sent int
+	firstGroup    int // of the round
+	ops           []porcupine.Operation
+}
+
+var nextSession atomic.Int64 // within the round
+
+func (c *recorder) connect() bool {
+	if c.conn != nil {
+		return true
+	}
+	conn, err := dial(*addr)
+	if err != nil {
+		complain("client %d cannot connect: %v", c.id, err)
+		return false
+	}
+	c.conn = conn
+	c.session, c.sent = int(nextSession.Add(1)-1), 0
+	return true
+}
+
+func (c *recorder) draw(group int) input {
+	c.n++
+	return makeInput(c.rnd, group, c.id, c.n, c.seen)
+}
+
+// act is a pipeline or a transaction; false when all is over.
+func (c *recorder) act(firstGroup int) bool {
+	c.firstGroup = firstGroup
+	if !c.connect() {
+		return false
+	}
+	if target := c.target(); target != nil {
+		c.kill(target)
+	} else if c.rnd.Intn(3) == 0 {
+		c.transact(firstGroup + c.rnd.Intn(groupsPerRound))
+	} else {
+		ins := make([]input, 1+c.rnd.Intn(pipelineMax))
+		for i := range ins {
+			ins[i] = c.draw(firstGroup + c.rnd.Intn(groupsPerRound))
+		}
+		c.send(ins)
+	}
+	return !total.failed.Load()
+}
+
+// target is now and then a popper that has been seen waiting.
+func (c *recorder) target() *sighting {
+	if len(popping) == 0 || c.rnd.Intn(30) > 0 {
+		return nil
+	}
+	s := popping[c.rnd.Intn(len(popping))].under.Load()
+	if s == nil || s.at.Load() == 0 || s.group < c.firstGroup { // not seen waiting, or of the round before
+		return nil
+	}
+	return s
+}
+
+// kill kills a popper and pushes in the same pipeline: what is pushed is for somebody else.
+func (c *recorder) kill(target *sighting) {
+	kill := input{group: target.group, kind: opKill, value: target.client, number: target.session}
+	c.n++
+	more := input{group: target.group, kind: opPush, value: fmt.Sprintf("%d.%d", c.id, c.n), side: c.rnd.Intn(2)}
+	if flavourOf(target.group) == flavourScores {
+		more.kind, more.number = opZAdd, c.rnd.Intn(10)
+	}
+	c.send([]input{kill, more})
+}
+
+// transact watches, reads, and writes when nobody else has: in one pipeline, or with a pause in which others come.
+func (c *recorder) transact(group int) {
+	first, last := []input{}, input{group: group, kind: opExec}
+	for i := c.rnd.Intn(5); i > 0; i-- {
+		last.queued = append(last.queued, c.draw(group))
+	}
+	if f := flavourOf(group); f >= flavourQueues && c.rnd.Intn(3) == 0 {
+		last.queued = append(last.queued, input{group: group, kind: opWait, wait: makeWait(c.rnd, f)})
+	}
+	if c.rnd.Intn(4) > 0 {
+		for i := 1 + c.rnd.Intn(2); i > 0; i-- {
+			first = append(first, input{group: group, kind: opWatch, number: someKeys(c.rnd, flavourOf(group))})
+		}
+		for i := c.rnd.Intn(3); i > 0; i-- {
+			first = append(first, c.draw(group))
+		}
+	}
+	switch c.rnd.Intn(12) {
+	case 0:
+		last.kind = opDiscard
+	case 1:
+		first = append(first, input{group: group, kind: opUnwatch})
+	}
+	if len(first) > 0 && c.rnd.Intn(3) > 0 {
+		if !c.send(first) {
+			return
+		}
+		first = nil
+		if c.rnd.Intn(2) == 0 {
+			time.Sleep(time.Duration(c.rnd.Intn(2000)) * time.Microsecond)
+		}
+	}
+	c.send(append(first, last))
+}
+
+// send writes all operations at once and reads the replies one by one. False when the connection is gone.
+func (c *recorder) send(ins []input) bool {
+	var bytes []byte
+	for i := range ins {
+		c.sent++
+		ins[i].session, ins[i].turn = c.session, c.sent
+		bytes = ins[i].appendTo(bytes)
+	}
+	call := now()
+	err := c.conn.write(bytes)
+	answered := 0
+	for _, in := range ins {
+		op := porcupine.Operation{ClientId: c.id, Input: in, Call: call, Return: unansweredReturn,
+			Output: output{unknown: true}}
+		if err == nil {
+			var v reply
+			if v, err = in.readReply(c.conn); err == nil {
+				op.Output, op.Return = output{value: v}, now()
+				answered++
+				if in.kind == opKill && v == int64(0) { // it was gone
+					continue
+				}
+				c.noteReply(in, v)
+			} else {
+				c.noteError(in, err)
+			}
+		}
+		if op.Return != unansweredReturn || changesState(in.kind) {
+			c.ops = append(c.ops, op)
+		}
+	}
+	total.ops.Add(int64(len(ins)))
+	if err != nil {
+		total.unanswered.Add(int64(len(ins) - answered))
+		c.conn.close()
+		c.conn = nil
+	}
+	return err == nil
+}
+
+func (c *recorder) noteReply(in input, v reply) {
+	if s, ok := v.(string); ok && in.kind == opGet {
+		c.seen = s
+	}
+	if in.kind == opKill {
+		killedAt.Store(in.value, now())
+		total.kills.Add(1)
+	}
+	if in.kind == opExec {
+		total.transactions.Add(1)
+		if v == nil {
+			total.aborted.Add(1)
+		}
+	}
+}
+
+func (c *recorder) noteError(in input, err error) {
+	var bad errProtocol
+	if errors.As(err, &bad) {
+		complain("client %d: %v", c.id, err)
+	} else if t, ok := err.(interface{ Timeout() bool }); ok && t.Timeout() {
+		complain("client %d: no reply to %v", c.id, in)
+	}
+}

@@ -1,0 +1,231 @@
+// waiting.go -- BLPOP, BRPOP, BLMOVE and BZPOPMIN in the model.
+//
+// A blocking pop is two operations. `opWait` is its arrival: it takes what is there, or stands behind all who wait
+// already. What is pushed later is given to those who wait, in the order of their arrival, as part of the command (or
+// transaction) that pushed. `opWaitEnd` is its reply: null, which a client gets only while it still waits, or what it
+// was given before.
+//
+// What ends with null because its time is over was waiting for all of it: its opWaitEnd begins when that may be.
+// Arrival lies between the call and the moment when the client was seen waiting (or its reply), so the order of
+// service is checked as far as it can be observed. A client that was killed ends in an opWaitEnd that fits whatever it
+// was given, but not later than the moment when its connection is known to be closed: nothing may be given to it after
+// that. Whether a client that was killed without having been seen had arrived is not known: checkGroup() tries both.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// waitKind is which command, and its keys.
+type waitKind struct {
+	verb waitVerb
+	side int  // which list; the first of two
+	both bool // BLPOP and BRPOP: for both lists
+}
+
+type waitVerb int
+
+const (
+	waitLeft waitVerb = iota
+	waitRight
+	waitMove // from the left of a list to the right of the other one
+	waitMin
+	waitVerbs
+)
+
+func (w waitKind) String() string {
+	name := [...]string{"BLPOP", "BRPOP", "BLMOVE", "BZPOPMIN"}[w.verb]
+	if w.both {
+		return fmt.Sprintf("%s %d %d", name, w.side, 1-w.side)
+	}
+	return fmt.Sprintf("%s %d", name, w.side)
+}
+
+func (w waitKind) wants(key int) bool {
+	if w.verb == waitMin {
+		return key == zsetKey
+	}
+	return key == listKey+w.side || w.both && key == listKey+1-w.side
+}
+
+// keyReply stands for the name of a key in a reply: names differ between groups.
+type keyReply int
+
+// take pops now; nil when there is nothing.
+func (c *change) take(w waitKind) reply {
+	switch w.verb {
+	case waitMin:
+		if pair := c.popMin(); len(pair) == 2 {
+			return []reply{keyReply(zsetKey), pair[0], pair[1]}
+		}
+		return nil
+	case waitMove:
+		moved := c.pop(w.side, false)
+		if moved.exists {
+			c.push(1-w.side, true, moved.value)
+		}
+		return moved.reply()
+	}
+	sides := []int{w.side}
+	if w.both {
+		sides = append(sides, 1-w.side)
+	}
+	for _, side := range sides {
+		if popped := c.pop(side, w.verb == waitRight); popped.exists {
+			return []reply{keyReply(listKey + side), popped.value}
+		}
+	}
+	return nil
+}
+
+// waiter is who waits, and what it is known to get in the end ("?" when its reply was lost). To know that ahead is what
+// makes the search short: an order in which somebody else's element comes to it is left at once.
+type waiter struct {
+	session int
+	wait    waitKind
+	expects string
+}
+
+func expectation(o output) string {
+	if o.unknown {
+		return "?"
+	}
+	return fmt.Sprint(o.value)
+}
+
+// The state has them as bytes, in the order of arrival.
+func (w waiter) bytes() string {
+	n := len(w.expects)
+	return string([]byte{byte(w.session), byte(w.session >> 8), byte(w.wait.verb),
+		byte(w.wait.side)*2 + byte(count(w.wait.both)), byte(n), byte(n >> 8)}) + w.expects
+}
+
+// waiterAt also tells where the next one begins.
+func waiterAt(waiting string, at int) (w waiter, next int) {
+	b := waiting[at : at+6]
+	next = at + 6 + int(b[4]) + int(b[5])<<8
+	return waiter{int(b[0]) | int(b[1])<<8, waitKind{waitVerb(b[2]), int(b[3] / 2), b[3]%2 == 1},
+		waiting[at+6 : next]}, next
+}
+
+func (c *change) becameReady(key int) {
+	if c.waiting == "" {
+		return
+	}
+	for _, k := range c.ready {
+		if k == key {
+			return
+		}
+	}
+	c.ready = append(c.ready, key)
+}
+
+func (c *change) arrive(in input, got output) {
+	w := waiter{in.session, in.wait, expectation(got)}
+	if taken := c.take(in.wait); taken != nil {
+		c.give(w, taken)
+	} else {
+		c.waiting += w.bytes()
+	}
+}
+
+func (c *change) give(w waiter, taken reply) {
+	if w.expects != "?" && w.expects != fmt.Sprint(taken) {
+		c.wrong = true
+	}
+}
+
+func (c *change) has(key int) bool {
+	if key == zsetKey {
+		return c.zset != ""
+	}
+	return c.list[key-listKey] != ""
+}
+
+// serve gives what a command has left to those who wait: key by key as they became ready, client by client as they
+// came.
+func (c *change) serve() {
+	for len(c.ready) > 0 {
+		key := c.ready[0]
+		c.ready = c.ready[1:]
+		for at := 0; at < len(c.waiting) && c.has(key) && !c.wrong; {
+			w, next := waiterAt(c.waiting, at)
+			if !w.wait.wants(key) {
+				at = next
+				continue
+			}
+			c.give(w, c.take(w.wait))
+			c.waiting = c.waiting[:at] + c.waiting[next:]
+		}
+	}
+}
+
+func (c *change) stopWaiting(session int) bool {
+	for at := 0; at < len(c.waiting); {
+		w, next := waiterAt(c.waiting, at)
+		if w.session == session {
+			c.waiting = c.waiting[:at] + c.waiting[next:]
+			return true
+		}
+		at = next
+	}
+	return false
+}
+
+// leave is the end of a wait: who got null has waited until now, who got something had been given it.
+func (c *change) leave(in input, got output) {
+	waited := c.stopWaiting(in.session)
+	if !got.unknown && waited != (got.value == nil) {
+		c.wrong = true
+	}
+}
+
+// The most waits of unknown fate that are tried both ways.
+const doubtsMax = 5
+
+// checkGroup looks for an order of a group's operations, for each of the fates that killed clients may have had.
+func checkGroup(ops []porcupine.Operation, limit time.Duration) (porcupine.CheckResult, porcupine.LinearizationInfo) {
+	var doubtful []turnOf
+	for _, op := range ops {
+		in := op.Input.(input)
+		if in.kind == opWait && !in.seen && op.Output.(output).unknown && len(doubtful) < doubtsMax {
+			doubtful = append(doubtful, turnOf{in.session, in.turn})
+		}
+	}
+	info := porcupine.LinearizationInfo{}
+	deadline := time.Now().Add(limit)
+	for fates := 0; fates < 1<<len(doubtful); fates++ {
+		absent := map[turnOf]bool{}
+		for i, t := range doubtful {
+			absent[t] = fates&(1<<i) == 0
+		}
+		var kept []porcupine.Operation
+		for _, op := range ops {
+			in := op.Input.(input)
+			end := in.kind == opWaitEnd
+			if !absent[turnOf{in.session, in.turn - int(count(end))}] || !end && in.kind != opWait {
+				kept = append(kept, op)
+			}
+		}
+		one, oneInfo := porcupine.CheckOperationsVerbose(groupModel, kept, max(time.Until(deadline), time.Millisecond))
+		if one == porcupine.Ok {
+			return one, oneInfo
+		}
+		if one == porcupine.Unknown {
+			return one, oneInfo
+		}
+		if fates == 0 {
+			info = oneInfo
+		}
+	}
+	return porcupine.Illegal, info
+}
+
+// turnOf names a command within a round.
+type turnOf struct{ session, turn int }
