@@ -6,25 +6,11 @@ SPDX-License-Identifier: BSD-3-Clause
 import sys
 import threading
 import time
-import traceback
 
 import valkey
 
-PORT = int(sys.argv[1])
-TESTS = []
-
-
-def test(function):
-    TESTS.append((function, ()))
-    return function
-
-
-def test_of(*commands):
-    """A test that is skipped, by name, where the server has not got one of these commands."""
-    def keep(function):
-        TESTS.append((function, commands))
-        return function
-    return keep
+import valkey_sessions  # noqa: F401  its tests belong to the same list
+from valkey_tests import PORT, run_all, test, test_of
 
 
 @test
@@ -292,31 +278,4 @@ def many_threads(c):
     assert c.get("shared") == b"1600"
 
 
-def main():
-    passed = failed = skipped = 0
-    asking = valkey.Valkey(port=PORT)
-    known = {name.upper() for name in asking.command()}
-    asking.close()
-    for protocol in (2, 3):
-        for function, commands in TESTS:
-            missing = [name for name in commands if name not in known]
-            if missing:
-                skipped += 1
-                print("[skip] %s (RESP%d): the server has no %s" % (function.__name__, protocol, " ".join(missing)))
-                continue
-            client = valkey.Valkey(port=PORT, protocol=protocol, socket_timeout=20)
-            try:
-                client.flushall()
-                function(client)
-                passed += 1
-            except Exception:
-                failed += 1
-                print("[fail] %s (RESP%d)" % (function.__name__, protocol))
-                traceback.print_exc(file=sys.stdout)
-            finally:
-                client.close()
-    print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
-    return 1 if failed else 0
-
-
-sys.exit(main())
+sys.exit(run_all())
