@@ -28,5 +28,5 @@ fi
 
 start_server "${1:-22912}"
 # Beside its modules, for that is where Node looks for them.
-cp "$here/node/types.mjs" "$installed/"
+cp "$here"/node/*.mjs "$installed/"
 timeout 300 node "$installed/types.mjs" "$port"

@@ -14,7 +14,8 @@ from valkey_tests import PORT, test, test_of
 
 
 def another(c, **options):
-    return valkey.Valkey(port=PORT, protocol=c.connection_pool.connection_kwargs["protocol"], socket_timeout=20, **options)
+    protocol = c.connection_pool.connection_kwargs["protocol"]
+    return valkey.Valkey(port=PORT, protocol=protocol, socket_timeout=20, **options)
 
 
 def within(seconds, condition):

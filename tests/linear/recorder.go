@@ -39,7 +39,7 @@ func (f flavour) String() string {
 var kindsOf = [flavours][]opKind{
 	flavourStrings: {opGet, opGet, opGet, opGet, opSet, opSetNX, opSetXX, opSetIfEq, opSetGet, opGetSet, opGetDel,
 		opAppend, opIncr, opSetRange, opDel, opStrlen, opMSet, opMGet, opDelBoth},
-	flavourLists:  {opPush, opPush, opPush, opPop, opPop, opLen, opRange, opRange, opMove, opMove, opListSet, opListDel},
+	flavourLists: {opPush, opPush, opPush, opPop, opPop, opLen, opRange, opRange, opMove, opMove, opListSet, opListDel},
 	flavourHashes: {opHSet, opHSet, opHSetNX, opHGet, opHGet, opHGet, opHDel, opHIncr, opHIncr, opHGetAll, opHGetAll,
 		opHLen},
 	flavourAll: {opGet, opSet, opAppend, opDel, opPush, opPop, opRange, opHSet, opHGet, opHDel, opHGetAll, opZAdd, opZPop,

@@ -210,7 +210,7 @@ func main() {
 	c.Close()
 	passed, failed, skipped := 0, 0, 0
 	for _, protocol := range []int{2, 3} {
-		for _, t := range tests {
+		for _, t := range append(tests, sessionTests...) {
 			missing := slices.DeleteFunc(strings.Fields(t.commands), func(name string) bool {
 				return known[strings.ToLower(name)] != nil
 			})
