@@ -76,7 +76,7 @@ class Connection:
                 raise Wrong("a bulk reply of %d bytes has no end" % n)
             return body[:-2]
         if kind == b"*":
-            return [self.reply() for _ in range(int(rest))]
+            return None if rest == b"-1" else [self.reply() for _ in range(int(rest))]
         if kind == b":":
             return int(rest)
         if kind in b"+-":
