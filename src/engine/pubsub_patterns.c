@@ -127,11 +127,17 @@ typedef struct matching {
     void *arg;
 } matching;
 
+/* As in the field no star matches a channel without a name. */
+static bool matches(const pattern *p, slice channel) {
+    if (channel.len == 0) return textOf(p).len == 0;
+    return globMatch(textOf(p), channel, false);
+}
+
 static void matchGroup(void *arg, void *value) {
     const matching *m = arg;
     const group *g = value;
     for (uint32_t i = 0; i < g->count; i++)
-        if (globMatch(textOf(g->patterns[i]), m->channel, false)) m->fn(m->arg, &g->patterns[i]->t);
+        if (matches(g->patterns[i], m->channel)) m->fn(m->arg, &g->patterns[i]->t);
 }
 
 void patternsMatch(slice channel, void (*fn)(void *arg, topic *t), void *arg) {

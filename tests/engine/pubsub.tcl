@@ -159,7 +159,8 @@ start_server {each {wait_for_condition 10 {[info_field pubsub_clients clients] =
             h\\?llo {h?llo} {hello}
             literal {literal} {literally litera}
             {[unclosed} {u n} {[unclosed}
-            * {anything} {}
+            * {anything} {{}}
+            ** {anything} {{}}
             *tail {tail longtail} {tails}
             new* {new news} {ne xnew}
         } {

@@ -101,7 +101,9 @@ static void publish(int kind, size_t name) {
         size_t want = subscribed[i][kind][name];
         for (size_t n = 0; kind == PUBSUB_CHANNEL && n < NAMES; n++) {
             slice pattern = sliceStr(names[PUBSUB_PATTERN][n]);
-            want += subscribed[i][PUBSUB_PATTERN][n] && globMatch(pattern, keyOf(kind, name).name, false);
+            slice channel = keyOf(kind, name).name;
+            bool matches = channel.len ? globMatch(pattern, channel, false) : pattern.len == 0;
+            want += subscribed[i][PUBSUB_PATTERN][n] && matches;
         }
         CHECK_EQ_INT(received(clients[i], payload), want);
         total += want;
