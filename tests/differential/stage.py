@@ -247,6 +247,7 @@ class Stage:
             time.sleep(REST_S)
         for client in range(len(received[0])):
             raws = [MODULES.sub(rb"\1*0\r\n", order_messages(raw[client], client in self.left_all)) for raw in received]
+            raws = [invalidations_last(ALL_KEYS.sub(rb"\1_\r\n", raw)) for raw in raws]
             found = differing("client %d" % client, raws)
             if found:
                 return found
@@ -296,6 +297,35 @@ def leaves_all(command):
 
 # HELLO lists modules; what the reference server counts as one (Lua) may be part of another server.
 MODULES = re.compile(rb"(\$7\r\nmodules\r\n)\*1\r\n[%*]\d\r\n\$4\r\nname\r\n\$3\r\nlua\r\n.*?\*0\r\n", re.DOTALL)
+
+
+# All keys may have changed: 9.1.2 says so in the protocol of the client whose messages are redirected, which the one
+# that receives them need not speak.
+ALL_KEYS = re.compile(rb"(\$10\r\ninvalidate\r\n|\$20\r\n__redis__:invalidate\r\n)(?:_|\$-1)\r\n")
+
+
+def invalidations_last(raw):
+    """RAW with the pushes of each run of them in an order of its own: first those of channels, then those of tracking.
+    Which of a change's two comes first differs from command to command there.
+    """
+    lines, out, at = raw.split(b"\r\n"), [], 0
+    while at < len(lines):
+        others, invalidations = [], []
+        while True:
+            size = 0
+            if lines[at:at + 1] == [b">4"] and lines[at + 2] == b"pmessage":
+                size = 9
+            elif lines[at:at + 1] == [b">3"] and lines[at + 2] == b"message":
+                size = 7
+            elif lines[at:at + 1] == [b">2"] and lines[at + 2] == b"invalidate":
+                size = 4 + (2 * int(lines[at + 3][1:]) if lines[at + 3][:1] == b"*" else 0)
+            if size == 0:
+                break
+            (invalidations if lines[at] == b">2" else others).extend(lines[at:at + size])
+            at += size
+        out += others + invalidations + lines[at:at + 1]
+        at += 1
+    return b"\r\n".join(out)
 
 
 def order_messages(raw, left_all):

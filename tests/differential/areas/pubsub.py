@@ -42,6 +42,6 @@ def operator(d):
         (6, lambda: ["PUBLISH", d.one(*CHANNELS), "from above"]),
         (3, lambda: ["SPUBLISH", d.one(*SHARDED), "from above"]),
         (1, lambda: ["CLIENT", "KILL", "ID", d.client()]), (0.3, lambda: ["CLIENT", "KILL", "TYPE", "pubsub"]),
-        (2, lambda: ["CONFIG", "SET", "notify-keyspace-events", d.one("", "KEA", "KEAnm", "K$", "Egx", "EAz", "KEhq")]),
+        (2, lambda: ["CONFIG", "SET", "notify-keyspace-events", d.one("", "KEA", "KEAnm", "K$", "Egx", "EAz", "KEh")]),
         (1, lambda: ["CONFIG", "GET", "notify-keyspace-events"]),
     ]
