@@ -4,6 +4,7 @@
 #ifndef TESTS_CLIENT_FIXTURE_H
 #define TESTS_CLIENT_FIXTURE_H
 
+#include "bio.h"
 #include "client.h"
 #include "client_check.h"
 #include "panic.h"
@@ -11,6 +12,14 @@
 
 /* A stream that nobody looks into: the client counts as connected. */
 static char fixture_stream;
+
+/* Once in a program: threads for what large tables have done in the background. Drain them at the end. */
+__attribute__((weak)) bool fixture_has_background;
+static inline void fixtureBackground(void) {
+    if (fixture_has_background) return;
+    fixture_has_background = true;
+    bioInit(NULL);
+}
 
 static inline void fixtureInit(void) {
     if (client_state.clients) return;

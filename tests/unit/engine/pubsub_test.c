@@ -28,6 +28,7 @@ static void begin(void) {
     fixtureInit();
     if (begun) return;
     begun = true;
+    fixtureBackground();
     gateSet(GATE_SUBSCRIBED, subscribedGate);
     pubsubInit();
 }
@@ -171,6 +172,7 @@ TEST(pubsub_many_of_both) {
     clientFree(c);
     CHECK_EQ_INT(pubsubNames(PUBSUB_CHANNEL) + pubsubNames(PUBSUB_PATTERN), 0);
     CHECK(!unitLimitOver(&limit));
+    bioDrain(BIO_LAZY_FREE);
 }
 
 /* Each allocation that may fail does once; then the client is subscribed to what it was. */

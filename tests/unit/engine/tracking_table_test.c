@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "../client/client_fixture.h"
 #include "bio.h"
 #include "rng.h"
 #include "sds.h"
@@ -152,7 +153,7 @@ TEST(tracking_table_random_operations_at_the_last_line) {
 
 TEST(tracking_table_of_a_million_keys_takes_less_than_forty_bytes_each) {
     zmallocThreadInit();
-    bioInit(NULL);
+    fixtureBackground();
     memset(gone, 0, sizeof(gone));
     trackingTable *t = trackingTableCreate(isAlive);
     size_t before = zmallocUsed();
