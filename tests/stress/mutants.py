@@ -26,7 +26,7 @@ sys.path.insert(0, DIFFERENTIAL)
 sys.dont_write_bytecode = True
 
 from arguments import Random, Sequence  # noqa: E402
-from wire import Server  # noqa: E402
+from wire import Connection  # noqa: E402
 
 KEY, OTHER = b"mutant", b"other"
 FOOT = 10
@@ -98,17 +98,11 @@ def mutate(r, value, others):
 # ---- The server ---------------------------------------------------------------------------------------------------
 
 
-class Connection(Server):
-    """A connection to a server that somebody else has started."""
+class Asker(Connection):
+    """A connection to a server that somebody else has started, and that may be slow."""
 
     def __init__(self, port):
-        self.port = port
-        self.sock = None
-        self.buf = bytearray()
-        self.connect()
-
-    def connect(self):
-        super().connect()
+        super().__init__(port)
         self.sock.settimeout(120)
 
     def all(self, commands):
@@ -234,7 +228,7 @@ def main():
     mutants = None
     tried = 0
     try:
-        mutants = Mutants(Connection(options.port), seed)
+        mutants = Mutants(Asker(options.port), seed)
         deadline = time.time() + options.seconds
         while time.time() < deadline:
             mutants.one()
