@@ -250,7 +250,9 @@ class Sessions:
                 "total_blocking_keys", "total_watched_keys") if int(now.get(name, 0)) != 0]
             if int(now["connected_clients"]) != 1:
                 wrong.append("%s clients are connected" % now["connected_clients"])
-            if int(now["used_memory"]) > before + 3000000:
+            # Spare blocks of replies and requests and the tables of those who were there stay: 3.4 MB after a minute,
+            # 3.8 MB after seven.
+            if int(now["used_memory"]) > before + 6000000:
                 wrong.append("used_memory was %d and is %s" % (before, now["used_memory"]))
             if not wrong or time.time() > limit:
                 break
