@@ -102,32 +102,40 @@ static bool overlap(slice a, slice b) {
 }
 
 static int inOrder(const void *a, const void *b) {
-    const slice *x = a, *y = b;
-    return sliceCmp(*x, *y);
+    const slice *const *x = a, *const *y = b;
+    return sliceCmp(**x, **y);
 }
 
-/* In order, one that begins with another stands right behind one that does. */
-static bool anyOverlap(const trackingArgs *args) {
-    size_t n = args->prefix_count;
-    slice *order = zmalloc((n + 1) * sizeof(slice));
-    if (n) memcpy(order, args->prefixes, n * sizeof(slice));
-    qsort(order, n, sizeof(slice), inOrder);
-    bool found = false;
-    for (size_t i = 1; i < n && !found; i++) found = overlap(order[i - 1], order[i]);
+/* The first of the arguments that overlaps another one; as many as there are: none does. In order, those that begin
+ * with another stand right behind it. */
+static size_t firstOverlapping(const trackingArgs *args) {
+    size_t n = args->prefix_count, first = n;
+    const slice **order = zmalloc((n + 1) * sizeof(*order));
+    for (size_t i = 0; i < n; i++) order[i] = &args->prefixes[i];
+    qsort(order, n, sizeof(*order), inOrder);
+    for (size_t base = 0, i = 1; i < n; i++) {
+        if (!overlap(*order[base], *order[i])) {
+            base = i;
+            continue;
+        }
+        size_t one = (size_t)(order[base] - args->prefixes), other = (size_t)(order[i] - args->prefixes);
+        if (one < first) first = one;
+        if (other < first) first = other;
+    }
     zfree(order);
-    return found;
+    return first;
 }
 
 /* Each prefix against those that the client has and those behind it. */
 static bool prefixesFit(client *c, const trackingArgs *args) {
-    bool any = anyOverlap(args);
+    size_t first = firstOverlapping(args);
     for (size_t i = 0; i < args->prefix_count; i++) {
         slice prefix = args->prefixes[i], with;
         if (isOn(c) && prefixesOverlap(&c->tracking->prefixes, prefix, &with)) {
             replyOverlap(c, prefix, "an existing", with);
             return false;
         }
-        for (size_t k = i + 1; any && k < args->prefix_count; k++) {
+        for (size_t k = i + 1; i == first && k < args->prefix_count; k++) {
             if (!overlap(prefix, args->prefixes[k])) continue;
             replyOverlap(c, prefix, "another provided", args->prefixes[k]);
             return false;

@@ -444,6 +444,9 @@ start_server {each {r FLUSHALL; r SELECT 0; r CONFIG SET tracking-table-max-keys
         {PREFIX a PREFIX ab} {} {Prefix 'a' overlaps with another provided prefix 'ab'}
         {PREFIX ab PREFIX a} {} {Prefix 'ab' overlaps with another provided prefix 'a'}
         {PREFIX a PREFIX b PREFIX a} {} {Prefix 'a' overlaps with another provided prefix 'a'}
+        {PREFIX abc PREFIX x PREFIX ab PREFIX a} {} {Prefix 'abc' overlaps with another provided prefix 'ab'}
+        {PREFIX b PREFIX ac PREFIX abd PREFIX a PREFIX ab} {} {Prefix 'ac' overlaps with another provided prefix 'a'}
+        {PREFIX b PREFIX c PREFIX {} PREFIX b} {} {Prefix 'b' overlaps with another provided prefix ''}
         {PREFIX b} {foo bar} {}
         {PREFIX fo} {foo bar} {Prefix 'fo' overlaps with an existing prefix 'foo'}
         {PREFIX foo} {foo bar} {Prefix 'foo' overlaps with an existing prefix 'foo'}
