@@ -11,7 +11,9 @@
  *                pending is in no run that begins, and net hands runs over before pending output.
  *             2. Only the last run takes further messages, and only while all of its audience is in it and nobody
  *                who is sent pushes has got other output since (client_state.subscriber_outputs).
- * Cost        per client and run about 10 instructions and its first line, asked for ahead; per message a copy.
+ *             3. `bytes` is what the runs take and what fanHold() was told of; no run begins or grows while it is more
+ *                than FAN_BYTES_MAX.
+ * Cost        per client and run its first line, asked for ahead, and a store; per message a copy.
  * Tests       tests/unit/client/fan_out_test.c, tests/engine/pubsub.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -23,7 +25,6 @@
 #include "zmalloc.h"
 
 #define AHEAD 8                /* clients whose flags are asked for before they are looked at */
-#define CLIENTS_MAX 1000000    /* in all runs of a flush; further ones get copies */
 #define RUN_BYTES_MAX 65536    /* from here on a run takes no further message */
 #define RUN_BYTES_AT_FIRST 512 /* room for a few more messages */
 
@@ -35,7 +36,7 @@ static struct {
     fanRun *head, *tail; /* own */
     fanRun *open;        /* the last one, if all of its audience is in it */
     uint64_t outputs;    /* client_state.subscriber_outputs when it was made */
-    size_t clients;      /* in all of them */
+    size_t bytes;        /* of all runs that are not freed, and of what is on the way to holders */
 } fan;
 
 bool fanHasRuns(void) {
@@ -46,11 +47,28 @@ fanRun *fanTakeRuns(void) {
     assertMainRole();
     fanRun *head = fan.head;
     fan.head = fan.tail = fan.open = NULL;
-    fan.clients = 0;
     return head;
 }
 
+void fanHold(size_t bytes) {
+    fan.bytes += bytes;
+}
+
+void fanLetGo(size_t bytes) {
+    debugAssert(bytes <= fan.bytes);
+    fan.bytes -= bytes;
+}
+
+/* What a run takes: itself, and its bytes with what is kept free behind them. */
+static size_t costOf(const fanRun *run) {
+    size_t bytes = sizeof(*run) + run->room * sizeof(client *);
+    for (int p = 0; p < 2; p++)
+        if (run->bytes[p]) bytes += RUN_BYTES_AT_FIRST + objectStringLen(run->bytes[p]);
+    return bytes;
+}
+
 void fanRunFree(fanRun *run) {
+    fanLetGo(costOf(run));
     for (int p = 0; p < 2; p++)
         if (run->bytes[p]) decrRefCount(run->bytes[p]);
     zfree(run);
@@ -89,6 +107,7 @@ static bool hasRoom(const robj *o, size_t len) {
 static bool addToRun(fanRun *run, const fanAudience *to, const fanText *t) {
     if (!run || run->audience != to->version || fan.outputs != client_state.subscriber_outputs) return false;
     size_t len = wireLen(t);
+    if (fan.bytes > FAN_BYTES_MAX) return false;
     for (int p = 0; p < 2; p++)
         if (!hasRoom(run->bytes[p], len)) return false;
     for (int p = 0; p < 2; p++) {
@@ -98,6 +117,7 @@ static bool addToRun(fanRun *run, const fanAudience *to, const fanText *t) {
         o = run->bytes[p] = objectMakeWritableTake(o, used + len);
         writeWire(objectWritableBytes(o) + used, p + 2, t);
         objectSetStringLen(o, used + len);
+        fanHold(len);
     }
     return true;
 }
@@ -132,7 +152,7 @@ static void addClient(fanRun *run, client *c, const fanText *t) {
 }
 
 static fanRun *makeRun(const fanAudience *to) {
-    if (fan.clients + to->count > CLIENTS_MAX) return NULL;
+    if (fan.bytes > FAN_BYTES_MAX) return NULL;
     fanRun *run = ztrymalloc(sizeof(*run) + to->count * sizeof(client *));
     if (!run) return NULL;
     *run = (fanRun){.audience = to->version, .room = to->count};
@@ -159,7 +179,6 @@ static void appendRun(fanRun *run) {
     if (fan.tail) fan.tail->next = run;
     else fan.head = run;
     fan.tail = run;
-    fan.clients += run->count[0] + run->count[1];
     /* With somebody left out the next message needs a look at each again. */
     fan.open = run->count[0] + run->count[1] == run->room ? run : NULL;
     fan.outputs = client_state.subscriber_outputs;
@@ -178,6 +197,8 @@ void fanOut(const fanAudience *to, const fanText *t) {
         if (likely(i + AHEAD < to->count)) prefetchRead(to->clients[i + AHEAD]);
         addClient(run, to->clients[i], t);
     }
-    if (fillRun(run, t)) appendRun(run);
+    bool any = fillRun(run, t);
+    fanHold(costOf(run));
+    if (any) appendRun(run);
     else fanRunFree(run);
 }

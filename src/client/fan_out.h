@@ -6,7 +6,8 @@
  * same audience one after another become one run, as long as nobody of it is sent anything else in between: then a
  * message costs its own bytes, however many are to read it.
  *
- * What a run sends is not counted as a client's output until a socket has refused it (clientOutputKept()).
+ * What a run sends is not counted as a client's output until a socket has refused it (clientOutputKept()). So what runs
+ * and batches take has a bound of its own: beyond FAN_BYTES_MAX clients get copies, which output limits see.
  *
  * Runs on: main.
  *
@@ -26,6 +27,8 @@ typedef struct fanText {
 static inline char fanMark(int resp) {
     return resp == 2 ? '*' : '>';
 }
+
+#define FAN_BYTES_MAX ((size_t)32 << 20)
 
 /* Who is to get a message. */
 typedef struct fanAudience {
@@ -52,6 +55,9 @@ fanRun *fanTakeRuns(void);
 /* Whether fanTakeRuns() has something. */
 bool fanHasRuns(void);
 void fanRunFree(fanRun *run);
+/* What is on the way to holders and back takes so much memory more, or less. */
+void fanHold(size_t bytes);
+void fanLetGo(size_t bytes);
 /* The i-th client of a run that speaks RESP2 (`protocol` 0) or RESP3 (1). */
 static inline client *fanRunClient(const fanRun *run, int protocol, size_t i) {
     return run->clients[protocol == 0 ? i : run->room - 1 - i];

@@ -88,6 +88,10 @@ static void findStreams(const fanRun *run, int protocol, slice text) {
         if (sorting.streams[i]) countStream(sorting.streams[i]);
 }
 
+static size_t costOf(const fanBatch *b, size_t entries) {
+    return sizeof(*b) + entries * sizeof(fanEntry) + b->text.len;
+}
+
 static void makeBatches(robj *bytes, slice text) {
     for (unsigned id = 0; id < sorting.threads; id++) {
         sorting.batches[id] = NULL;
@@ -95,6 +99,7 @@ static void makeBatches(robj *bytes, slice text) {
         fanBatch *b = sorting.batches[id] = ztrymalloc(sizeof(*b) + sorting.counts[id] * sizeof(fanEntry));
         if (!b) continue;
         *b = (fanBatch){.bytes = bytes, .text = text};
+        fanHold(costOf(b, sorting.counts[id]));
         incrRefCount(bytes);
     }
 }
@@ -154,6 +159,7 @@ void sessionFanned(fanBatch *b) {
         clientOutputKept(c, &k->output);
         clientDebugCheck(c);
     }
+    fanLetGo(costOf(b, b->count));
     zfree(b->kept);
     decrRefCount(b->bytes);
     zfree(b);

@@ -137,6 +137,37 @@ TEST(fan_a_run_has_an_end) {
     end();
 }
 
+/* As many runs as one likes take a bounded memory: then clients get copies, in order behind what the runs bring. */
+TEST(fan_memory_of_runs_has_a_bound) {
+    begin();
+    char *body = zmalloc(60001);
+    memset(body, 'x', 60000);
+    body[60000] = '\0';
+    size_t before = zmallocUsed(), messages = 4 * FAN_BYTES_MAX / 60000, copied = 0;
+    for (size_t i = 0; i < messages; i++) {
+        audience.version++;
+        say(body);
+        copied += client_state.pending_write != NULL;
+        if (copied) break;
+    }
+    CHECK_EQ_INT(copied, 1);
+    CHECK(zmallocUsed() - before < FAN_BYTES_MAX + FAN_BYTES_MAX / 8);
+    for (int i = 0; i < CLIENTS; i++) {
+        sds got = fixtureReplies(clients[i]);
+        CHECK_EQ_INT(sdsLen(got), 60000 + 7);
+        sdsFree(got);
+    }
+    while (clientPopPendingWrite()) continue;
+    for (fanRun *run = fanTakeRuns(), *next; run; run = next) {
+        next = run->next;
+        fanRunFree(run);
+    }
+    say("a");
+    CHECK(checkRun(fanTakeRuns(), "*1\r\n+a\r\n", ">1\r\n+a\r\n", 3, 3) == NULL);
+    zfree(body);
+    end();
+}
+
 /* Without memory nobody is left out: copies, or the end of the connection where those cannot be had either. */
 TEST(fan_without_memory_nobody_misses_a_message) {
     begin();
