@@ -39,8 +39,8 @@
 #define FIRED_PER_TURN 512
 
 typedef struct fileEvent {
-    aeFileProc *read_proc, *write_proc;
-    void *read_arg, *write_arg; /* borrowed until the event is deleted */
+    aeFileProc *read_proc, *write_proc; /* read_proc: of AE_INPUT */
+    void *read_arg, *write_arg;         /* borrowed until the event is deleted */
     int mask;
     uint32_t generation;
 } fileEvent;
@@ -175,8 +175,10 @@ int aeCreateFileEvent(aeEventLoop *loop, int fd, int mask, aeFileProc *proc, voi
     }
     fileEvent *event = &loop->files[fd];
     serverAssert((mask & AE_IO_MASK) != 0);
-    if (changeMask(loop, fd, event->mask | mask) != C_OK) return C_ERR;
-    if (mask & AE_READABLE) {
+    serverAssert((mask & AE_INPUT) != AE_INPUT);
+    int others = event->mask & ~(mask & AE_INPUT ? AE_INPUT : 0);
+    if (changeMask(loop, fd, others | mask) != C_OK) return C_ERR;
+    if (mask & AE_INPUT) {
         event->read_proc = proc;
         event->read_arg = arg;
     }
@@ -209,22 +211,24 @@ static aeFileProc *dispatch(aeEventLoop *loop, const aeFired *fired, int directi
     const fileEvent *event = &loop->files[fired->fd];
 
     if (!(event->mask & fired->mask & direction) || event->generation != fired->generation) return NULL;
-    aeFileProc *proc = direction == AE_READABLE ? event->read_proc : event->write_proc;
-    proc(loop, fired->fd, direction == AE_READABLE ? event->read_arg : event->write_arg, fired->mask & event->mask);
+    aeFileProc *proc = direction == AE_INPUT ? event->read_proc : event->write_proc;
+    proc(loop, fired->fd, direction == AE_INPUT ? event->read_arg : event->write_arg, fired->mask & event->mask);
     return proc;
 }
 
-static bool hasOneHandler(const aeEventLoop *loop, int fd) {
-    const fileEvent *event = &loop->files[fd];
-    return (event->mask & AE_IO_MASK) == AE_IO_MASK && event->read_proc == event->write_proc &&
+/* Whether both directions are asked for, and ready, and have the same handler. */
+static bool isOneCall(const aeEventLoop *loop, const aeFired *fired) {
+    const fileEvent *event = &loop->files[fired->fd];
+    int ready = event->mask & fired->mask;
+    return ready & AE_INPUT && ready & AE_WRITABLE && event->read_proc == event->write_proc &&
            event->read_arg == event->write_arg;
 }
 
 /* Run the handlers of one ready descriptor; one that serves both directions runs once. Returns 1 if any ran. */
 static int dispatchBoth(aeEventLoop *loop, const aeFired *fired) {
     if (unlikely(fired->fd >= loop->setsize)) return 0;
-    bool once = fired->mask == AE_IO_MASK && hasOneHandler(loop, fired->fd);
-    aeFileProc *first = dispatch(loop, fired, AE_READABLE);
+    bool once = fired->mask & AE_WRITABLE && isOneCall(loop, fired);
+    aeFileProc *first = dispatch(loop, fired, AE_INPUT);
     aeFileProc *second = first && once ? NULL : dispatch(loop, fired, AE_WRITABLE);
 
     if (loop->after_event) loop->after_event(loop, loop->after_event_arg);
@@ -406,7 +410,7 @@ int aeWait(int fd, int mask, long long timeout_ms) {
     int result = AE_NONE;
     if (polled.revents & POLLIN) result |= AE_READABLE;
     if (polled.revents & POLLOUT) result |= AE_WRITABLE;
-    if (polled.revents & (POLLERR | POLLHUP | POLLNVAL)) result |= mask & AE_IO_MASK;
+    if (polled.revents & (POLLERR | POLLHUP | POLLNVAL)) result |= mask & (AE_READABLE | AE_WRITABLE);
     return result;
 }
 

@@ -17,6 +17,9 @@ typedef struct aeEventLoop aeEventLoop;
 #define AE_NONE 0
 #define AE_READABLE 1
 #define AE_WRITABLE 2
+/* The peer has closed its half, or the whole, whatever it has sent before: AE_READABLE for those who do not read. Told
+ * where the system tells it; a failed connection is told everywhere. */
+#define AE_HANGUP 4
 
 #define AE_NOMORE (-1) /* a timer's result: do not run again */
 
@@ -34,7 +37,8 @@ int aeGetSetSize(const aeEventLoop *loop);
 /* C_ERR when a descriptor above the new size is in use. */
 int aeResizeSetSize(aeEventLoop *loop, int setsize);
 
-/* C_ERR with errno when fd >= setsize (ERANGE) or the kernel refuses. */
+/* C_ERR with errno when fd >= setsize (ERANGE) or the kernel refuses. AE_READABLE and AE_HANGUP have one handler, and a
+ * descriptor is waited for in one of the two ways: the one that is asked for takes the place of the other. */
 int aeCreateFileEvent(aeEventLoop *loop, int fd, int mask, aeFileProc *proc, void *arg) must_check;
 void aeDeleteFileEvent(aeEventLoop *loop, int fd, int mask);
 int aeGetFileEvents(const aeEventLoop *loop, int fd);

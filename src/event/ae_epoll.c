@@ -55,6 +55,7 @@ static int epollChange(void *p, int fd, uint32_t generation, int old_mask, int m
 
     if (mask & AE_READABLE) event.events |= EPOLLIN;
     if (mask & AE_WRITABLE) event.events |= EPOLLOUT;
+    if (mask & AE_HANGUP) event.events |= EPOLLRDHUP;
     if (mask & AE_EDGE) event.events |= EPOLLET;
     event.data.u64 = (uint64_t)generation << 32 | (uint32_t)fd;
     int op = mask == AE_NONE ? EPOLL_CTL_DEL : old_mask == AE_NONE ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
@@ -71,6 +72,7 @@ static int epollWait(void *p, int timeout_ms, aeFired *fired, int max) {
         int mask = AE_NONE;
         if (event->events & EPOLLIN) mask |= AE_READABLE;
         if (event->events & EPOLLOUT) mask |= AE_WRITABLE;
+        if (event->events & EPOLLRDHUP) mask |= AE_HANGUP;
         if (event->events & (EPOLLERR | EPOLLHUP)) mask |= AE_IO_MASK;
         fired[i] = (aeFired){(int)(uint32_t)event->data.u64, (uint32_t)(event->data.u64 >> 32), mask};
     }

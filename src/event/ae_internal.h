@@ -6,14 +6,15 @@
 
 #include "ae.h"
 
-#define AE_IO_MASK (AE_READABLE | AE_WRITABLE)
+#define AE_INPUT (AE_READABLE | AE_HANGUP) /* a registration has one of the two */
+#define AE_IO_MASK (AE_INPUT | AE_WRITABLE)
 #define AE_EDGE 64 /* of a registration: told once of each thing that comes, where the backend can (`edges`) */
 
 /* One descriptor that is ready. `generation` is the one the descriptor's registration had when it was armed. */
 typedef struct aeFired {
     int fd;
     uint32_t generation;
-    int mask; /* an error or hang-up counts as both directions, so that whoever is registered learns of it */
+    int mask; /* an error or the end of both directions counts as all, so that whoever is registered learns of it */
 } aeFired;
 
 typedef struct aeBackend {

@@ -22,6 +22,10 @@
 #include <poll.h>
 #include <string.h>
 
+#ifndef POLLRDHUP
+#define POLLRDHUP 0 /* only the end of both directions is told */
+#endif
+
 typedef struct pollState {
     int setsize, count;
     int next;              /* place at which the next report starts, so that a full report starves nobody */
@@ -79,6 +83,7 @@ static int pollChange(void *p, int fd, uint32_t generation, int old_mask, int ma
     short events = 0;
     if (mask & AE_READABLE) events |= POLLIN;
     if (mask & AE_WRITABLE) events |= POLLOUT;
+    if (mask & AE_HANGUP) events |= POLLRDHUP;
     state->polled[state->place[fd]] = (struct pollfd){.fd = fd, .events = events};
     state->generation[state->place[fd]] = generation;
     return C_OK;
@@ -96,6 +101,7 @@ static int pollWait(void *p, int timeout_ms, aeFired *fired, int max) {
         int mask = AE_NONE;
         if (entry->revents & POLLIN) mask |= AE_READABLE;
         if (entry->revents & POLLOUT) mask |= AE_WRITABLE;
+        if (entry->revents & POLLRDHUP) mask |= AE_HANGUP;
         if (entry->revents & (POLLERR | POLLHUP | POLLNVAL)) mask |= AE_IO_MASK;
         if (mask) fired[found++] = (aeFired){entry->fd, state->generation[at], mask};
         if (++at == state->count) at = 0;

@@ -1,6 +1,6 @@
 /* connection.c -- one byte stream to a peer, over TCP or a Unix socket.
  *
- * The loop knows descriptors and masks; a connection knows two handlers. onReadable() and onWritable() translate: they
+ * The loop knows descriptors and masks; a connection knows handlers. onInput() and onWritable() translate: they
  * are the only functions that the loop is given, with the connection as argument.
  *
  * Not here    the table of clients, buffers, limits (client/, net/); TLS, which is a type of its own.
@@ -133,13 +133,14 @@ void connClose(connection *c) {
 /* -------------------------------------------------------------------------------------------- loop */
 
 /* The handler may close the connection; nothing of it is touched afterwards. */
-static void onReadable(aeEventLoop *loop, int fd, void *arg, int mask) {
+static void onInput(aeEventLoop *loop, int fd, void *arg, int mask) {
     connection *c = arg;
 
     unused(loop);
     unused(fd);
     unused(mask);
-    c->on_readable(c);
+    if (likely(c->on_readable != NULL)) c->on_readable(c);
+    else c->on_hangup(c);
 }
 
 static void onWritable(aeEventLoop *loop, int fd, void *arg, int mask) {
@@ -152,13 +153,18 @@ static void onWritable(aeEventLoop *loop, int fd, void *arg, int mask) {
 }
 
 static int arm(connection *c, int direction) {
-    return aeCreateFileEvent(c->loop, c->fd, direction, direction == AE_READABLE ? onReadable : onWritable, c);
+    return aeCreateFileEvent(c->loop, c->fd, direction, direction == AE_WRITABLE ? onWritable : onInput, c);
+}
+
+static int inputDirection(const connection *c) {
+    return c->on_readable ? AE_READABLE : c->on_hangup ? AE_HANGUP : AE_NONE;
 }
 
 int connAttach(connection *c, aeEventLoop *loop) {
     serverAssert(c->loop == NULL);
     c->loop = loop;
-    if ((!c->on_readable || arm(c, AE_READABLE) == C_OK) && (!c->on_writable || arm(c, AE_WRITABLE) == C_OK)) {
+    int input = inputDirection(c);
+    if ((input == AE_NONE || arm(c, input) == C_OK) && (!c->on_writable || arm(c, AE_WRITABLE) == C_OK)) {
         return C_OK;
     }
     int saved = errno;
@@ -169,27 +175,40 @@ int connAttach(connection *c, aeEventLoop *loop) {
 
 void connDetach(connection *c) {
     if (!c->loop) return;
-    aeDeleteFileEvent(c->loop, c->fd, AE_READABLE | AE_WRITABLE);
+    aeDeleteFileEvent(c->loop, c->fd, AE_READABLE | AE_HANGUP | AE_WRITABLE);
     c->loop = NULL;
 }
 
-/* Change one handler; on failure the slot is as before. A handler for another is no matter of the kernel's. */
-static int setHandler(connection *c, connHandler **slot, connHandler *fn, int direction) {
-    bool armed = *slot != NULL;
-
-    if (c->loop && fn && !armed && arm(c, direction) != C_OK) {
+/* From waiting for `before` to waiting for `now`, each one direction or none; C_ERR when the kernel refuses. */
+static int rearm(connection *c, int before, int now) {
+    if (!c->loop || before == now) return C_OK; /* a handler for another is no matter of the kernel's */
+    if (now == AE_NONE) {
+        aeDeleteFileEvent(c->loop, c->fd, before);
+    } else if (arm(c, now) != C_OK) {
         c->last_errno = errno;
         return C_ERR;
     }
-    if (c->loop && !fn && armed) aeDeleteFileEvent(c->loop, c->fd, direction);
-    *slot = fn;
+    return C_OK;
+}
+
+/* On failure the handlers are as before. */
+static int setInput(connection *c, connHandler *readable, connHandler *hangup) {
+    if (rearm(c, inputDirection(c), readable ? AE_READABLE : hangup ? AE_HANGUP : AE_NONE) != C_OK) return C_ERR;
+    c->on_readable = readable;
+    c->on_hangup = hangup;
     return C_OK;
 }
 
 int connSetReadHandler(connection *c, connHandler *fn) {
-    return setHandler(c, &c->on_readable, fn, AE_READABLE);
+    return setInput(c, fn, NULL);
+}
+
+int connSetHangupHandler(connection *c, connHandler *fn) {
+    return setInput(c, NULL, fn);
 }
 
 int connSetWriteHandler(connection *c, connHandler *fn) {
-    return setHandler(c, &c->on_writable, fn, AE_WRITABLE);
+    if (rearm(c, c->on_writable ? AE_WRITABLE : AE_NONE, fn ? AE_WRITABLE : AE_NONE) != C_OK) return C_ERR;
+    c->on_writable = fn;
+    return C_OK;
 }

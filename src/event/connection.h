@@ -40,7 +40,8 @@ struct connection {
     int last_errno;             /* holder */
     aeEventLoop *loop;          /* holder; NULL while it moves between threads */
     connHandler *on_readable, *on_writable;
-    void *owner; /* borrowed: whoever set it */
+    connHandler *on_hangup; /* not together with on_readable */
+    void *owner;            /* borrowed: whoever set it */
 };
 
 /* Take a non-blocking descriptor. State CONN_ACCEPTING. The connection owns fd. */
@@ -52,6 +53,9 @@ int connAttach(connection *c, aeEventLoop *loop) must_check;
 void connDetach(connection *c);
 /* Set or clear (NULL) a handler. Effective at once if attached. */
 int connSetReadHandler(connection *c, connHandler *fn);
+/* Instead of reading: hear of it when the peer has closed its half or the whole (AE_HANGUP). Takes the read handler's
+ * place, as that takes its. Runs again with each turn until it is taken off. */
+int connSetHangupHandler(connection *c, connHandler *fn);
 int connSetWriteHandler(connection *c, connHandler *fn);
 
 static inline int connAccept(connection *c, connHandler *done) {

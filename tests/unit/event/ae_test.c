@@ -124,6 +124,38 @@ TEST(ae_hang_up_reaches_whoever_is_registered) {
     withEachBackend(testHangUp);
 }
 
+/* Who does not read hears that the peer has closed its half, and of nothing before. */
+static void testHangUpWithoutReading(aeEventLoop *loop) {
+    int fds[2];
+    openPair(fds);
+    CHECK(aeCreateFileEvent(loop, fds[0], AE_READABLE, noteRead, NULL) == C_OK);
+    CHECK(write(fds[1], "x", 1) == 1);
+    CHECK_EQ_STR(turn(loop), "r");
+    CHECK(aeCreateFileEvent(loop, fds[0], AE_HANGUP, noteMask, NULL) == C_OK);
+    CHECK_EQ_INT(aeGetFileEvents(loop, fds[0]), AE_HANGUP);
+    CHECK_EQ_STR(turn(loop), "");
+    CHECK(aeCreateFileEvent(loop, fds[0], AE_WRITABLE, noteWrite, NULL) == C_OK);
+    CHECK_EQ_STR(turn(loop), "w");
+    shutdown(fds[1], SHUT_WR);
+    CHECK_EQ_STR(turn(loop), "6w"); /* both of them, for the first handler */
+    aeDeleteFileEvent(loop, fds[0], AE_WRITABLE);
+    CHECK_EQ_STR(turn(loop), "4");
+    CHECK(aeCreateFileEvent(loop, fds[0], AE_READABLE, noteRead, NULL) == C_OK);
+    CHECK_EQ_INT(aeGetFileEvents(loop, fds[0]), AE_READABLE);
+    CHECK_EQ_STR(turn(loop), "r");
+    CHECK(aeCreateFileEvent(loop, fds[0], AE_HANGUP, noteMask, NULL) == C_OK);
+    aeDeleteFileEvent(loop, fds[0], AE_HANGUP);
+    CHECK_EQ_STR(turn(loop), "");
+    CHECK(aeCreateFileEvent(loop, fds[0], AE_HANGUP, noteMask, NULL) == C_OK);
+    close(fds[1]);
+    CHECK_EQ_STR(turn(loop), "4");
+    aeDeleteFileEvent(loop, fds[0], AE_HANGUP);
+    close(fds[0]);
+}
+TEST(ae_hang_up_reaches_who_does_not_read) {
+    withEachBackend(testHangUpWithoutReading);
+}
+
 static void testErrors(aeEventLoop *loop) {
     int fds[2];
     openPair(fds);

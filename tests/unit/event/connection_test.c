@@ -31,7 +31,7 @@ static bool openUnix(int fds[2]) {
 }
 
 typedef struct counters {
-    int accepted, reads, writes;
+    int accepted, reads, hangups, writes;
 } counters;
 
 static void onAccept(connection *c) {
@@ -42,6 +42,9 @@ static void onRead(connection *c) {
 }
 static void onWrite(connection *c) {
     ((counters *)c->owner)->writes++;
+}
+static void onHangup(connection *c) {
+    ((counters *)c->owner)->hangups++;
 }
 static void closeInRead(connection *c) {
     onRead(c);
@@ -138,6 +141,44 @@ TEST(connection_peer_closes_half) {
         CHECK_EQ_INT(read(fds[1], buf, sizeof(buf)), 0);
         connClose(c);
         close(fds[1]);
+    }
+}
+
+/* One of the two ways of listening takes the other's place, also for a connection that is on its way to a loop. */
+TEST(connection_hears_of_the_end_without_reading) {
+    for (int tcp = 0; tcp < 2; tcp++) {
+        int fds[2];
+        counters n = {0};
+        aeEventLoop *loop = aeCreateEventLoop(1024), *second = aeCreateEventLoop(1024);
+        connection *c = makeConnection(tcp, fds, &n);
+
+        CHECK(connAccept(c, NULL) == C_OK);
+        CHECK(connAttach(c, loop) == C_OK);
+        CHECK(connSetReadHandler(c, onRead) == C_OK);
+        CHECK(write(fds[1], "q", 1) == 1);
+        CHECK(aeWait(c->fd, AE_READABLE, 1000) == AE_READABLE);
+        CHECK(connSetHangupHandler(c, onHangup) == C_OK);
+        CHECK(c->on_readable == NULL);
+        CHECK_EQ_INT(aeGetFileEvents(loop, c->fd), AE_HANGUP);
+        CHECK_EQ_INT(aeProcessEvents(loop, TURN_NOW), 0);
+        connDetach(c);
+        CHECK_EQ_INT(aeGetFileEvents(loop, c->fd), AE_NONE);
+        CHECK(connAttach(c, second) == C_OK);
+        close(fds[1]);
+        CHECK_EQ_INT(aeProcessEvents(second, AE_FILE_EVENTS), 1);
+        CHECK_EQ_INT(n.hangups, 1);
+        CHECK_EQ_INT(n.reads, 0);
+        CHECK(connSetHangupHandler(c, NULL) == C_OK);
+        CHECK_EQ_INT(aeProcessEvents(second, TURN_NOW), 0);
+        CHECK(connSetHangupHandler(c, onHangup) == C_OK);
+        CHECK(connSetReadHandler(c, onRead) == C_OK);
+        CHECK(c->on_hangup == NULL);
+        CHECK_EQ_INT(aeProcessEvents(second, TURN_NOW), 1);
+        CHECK_EQ_INT(n.hangups, 1);
+        CHECK_EQ_INT(n.reads, 1);
+        connClose(c);
+        aeDeleteEventLoop(loop);
+        aeDeleteEventLoop(second);
     }
 }
 
