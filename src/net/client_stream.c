@@ -120,6 +120,7 @@ void clientStreamDeliver(clientStreamHolder *h, const ioMessage *m) {
     case IO_MSG_REQUESTS:
     case IO_MSG_WRITTEN:
     case IO_MSG_END:
+    case IO_MSG_HANGUP:
     case IO_MSG_LEFT:
     case IO_MSG_GONE: serverPanic("message %d is not for a stream", m->type);
     }

@@ -27,7 +27,8 @@ typedef struct clientStream {
     size_t inflight_bytes;      /* handed to main and not yet returned */
     uint32_t inflight_blocks;
     bool authenticated;        /* as of the last message from main */
-    bool reading_stopped;      /* back-pressure, protocol error, drain: no read handler installed */
+    bool reading_stopped;      /* back-pressure, protocol error: no read handler installed */
+    bool hangup_told;          /* IO_MSG_HANGUP was sent, once */
     bool parse_waits_for_auth; /* a limit was met while a command that may authenticate is still with main */
     bool input_ended;          /* end of file, error or protocol error: nothing more will be read */
     bool write_failed;         /* the peer takes no more; also when it had closed its half before */
@@ -73,6 +74,7 @@ typedef struct clientStream {
     bool closing;      /* the session is gone; IO_MSG_CLOSE is to be sent, or was */
     bool drain_sent;   /* IO_MSG_DRAIN is to be sent, or was */
     bool ended;        /* IO_MSG_END has come: close when the commands before it have run */
+    bool hung_up;      /* IO_MSG_HANGUP has come: close when a command waits */
 } clientStream;
 
 static_assert(offsetof(clientStream, session) % CACHE_LINE == 0, "main's fields keep apart from the holder's");

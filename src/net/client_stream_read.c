@@ -187,18 +187,33 @@ static void parseAndHandOver(clientStream *s) {
 
 /* --- reading ------------------------------------------------------------------------------------- */
 
+/* Main is behind: nothing more is read for now. That the peer goes is heard all the same, as commands of a client that
+ * waits for something will not run again before it is served, and then nobody would take what it is given. */
 static bool tooFarAhead(const clientStream *s) {
     return s->inflight_blocks >= INFLIGHT_BLOCKS_MAX || s->inflight_bytes >= INFLIGHT_BYTES_MAX ||
            s->parse_waits_for_auth;
 }
 
+static void onHangup(connection *conn) {
+    clientStream *s = conn->owner;
+    clientStreamDebugCheck(s);
+    connSetHangupHandler(conn, NULL); /* or each turn would tell it again */
+    if (s->end_reported) return;
+    s->hangup_told = true;
+    ioMessage m = {.type = IO_MSG_HANGUP, .stream = s};
+    ioThreadPostToMain(s->holder, &m);
+    clientStreamDebugCheck(s);
+}
+
 void clientStreamUpdateReading(clientStream *s) {
     if (!s->conn || !s->conn->loop) return;
-    bool stop = s->input_ended || tooFarAhead(s);
-    if (s->drain_and_close) stop = false; /* it goes on listening: a reset arrives as readable */
-    if (stop == s->reading_stopped) return;
-    s->reading_stopped = stop;
-    if (likely(connSetReadHandler(s->conn, stop ? NULL : onReadable) == C_OK)) return;
+    connHandler *read = NULL, *hangup = NULL;
+    if (s->drain_and_close) read = onReadable; /* a reset arrives as readable */
+    else if (!s->input_ended && !tooFarAhead(s)) read = onReadable;
+    else if (!s->input_ended && !s->hangup_told) hangup = onHangup;
+    s->reading_stopped = !read;
+    if (s->conn->on_readable == read && s->conn->on_hangup == hangup) return;
+    if (likely((read ? connSetReadHandler(s->conn, read) : connSetHangupHandler(s->conn, hangup)) == C_OK)) return;
     /* The system has no room for one more descriptor to wait for: nothing would ever be heard of the peer. */
     s->reading_stopped = true;
     if (s->drain_and_close) clientStreamReportDrained(s);

@@ -177,7 +177,7 @@ static void settleHead(client *c) {
     else batchForget(c);
     if (c->blocks_head) {
         if (batchMayExecute(c)) batchClientReady(c);
-        else if (c->stream->ended && !batchWaitsForOutput(c)) sessionCloseAfterOutput(c);
+        else if ((c->stream->ended || c->stream->hung_up) && !batchWaitsForOutput(c)) sessionCloseAfterOutput(c);
     } else if (unlikely(c->stream->ended)) {
         sessionCloseAfterOutput(c);
     }

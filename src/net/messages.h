@@ -18,6 +18,7 @@ typedef enum {
     IO_MSG_REQUESTS, /* block: parsed commands; reply, written: as with WRITTEN, what is unreported of the stream */
     IO_MSG_WRITTEN,  /* reply: written blocks; bytes: written since the last such message */
     IO_MSG_END,      /* nothing more will come from this stream: end of file, error, or drained; number = endReason */
+    IO_MSG_HANGUP,   /* the peer has gone, behind bytes that are not read while main is so far behind */
     IO_MSG_LEFT,     /* the stream is attached nowhere: main may hand it to its next holder */
     IO_MSG_GONE,     /* the connection is closed; reply: unsent and unreported output */
     IO_MSG_FANNED,   /* fan: delivered; of no one stream */

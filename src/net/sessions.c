@@ -86,6 +86,15 @@ static void streamEnded(clientStream *s, endReason why) {
     if (!c->blocks_head || !batchMayExecute(c)) sessionCloseAfterOutput(c);
 }
 
+/* A client that cannot go on until somebody else does something has nobody to go on for. What it has sent behind the
+ * command that waits is dropped, as it would be had it been read. */
+static void streamHungUp(clientStream *s) {
+    client *c = s->session;
+    if (!c) return;
+    s->hung_up = true;
+    if (!batchMayExecute(c) && !batchWaitsForOutput(c)) sessionCloseAfterOutput(c);
+}
+
 static void streamGone(clientStream *s, replyBlock *chain) {
     serverAssert(s->closing && !s->session);
     replyBlockReleaseChain(chain);
@@ -109,6 +118,7 @@ void sessionDeliver(const ioMessage *m) {
         break;
     case IO_MSG_WRITTEN: repliesWritten(s, m->reply, m->bytes); break;
     case IO_MSG_END: streamEnded(s, (endReason)m->number); break;
+    case IO_MSG_HANGUP: streamHungUp(s); break;
     case IO_MSG_LEFT: rebalanceLeft(s); break;
     case IO_MSG_GONE: streamGone(s, m->reply); break;
     case IO_MSG_FAN:

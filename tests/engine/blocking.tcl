@@ -390,6 +390,53 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         }
     }
 
+    # Commands in a write of their own each are so many messages to the thread that executes, which bounds how far ahead a
+    # connection is read.
+    proc send_apart {c commands} {
+        foreach command $commands {
+            $c pipeline [list $command]
+            r PING
+            after 1
+        }
+    }
+
+    foreach {title way} {
+        "hangs up" {$c destroy}
+        "closes its half" {$c half_close}
+    } {
+        test "a client that waits, has sent much behind, and $title is forgotten with it" {
+            set c [connect]
+            waits $c BLPOP k 0
+            send_apart $c [lrepeat 50 {RPUSH behind x}]
+            eval $way
+            wait_for_condition 10 {[blocked_count] == 0}
+            nobody_waits
+            r RPUSH k v
+            assert_equal v [r LRANGE k 0 -1]
+            assert_equal 0 [r EXISTS behind]
+            catch {$c destroy}
+        }
+
+        test "a client that $title while the server is busy, and then comes to wait, is forgotten" {
+            set c [connect]
+            set busy [connect]
+            $busy pipeline {{DEBUG SLEEP 0.3}}
+            after 50
+            foreach write [concat {{{RPUSH before x} {BLPOP k 0} {RPUSH behind x}}} [lrepeat 20 {{RPUSH behind x}}]] {
+                $c pipeline $write
+                after 2
+            }
+            eval $way
+            $busy reply
+            wait_for_condition 10 {[r EXISTS before] && [blocked_count] == 0}
+            r RPUSH k v
+            assert_equal v [r LRANGE k 0 -1]
+            assert_equal 0 [r EXISTS behind]
+            catch {$c destroy}
+            $busy destroy
+        }
+    }
+
     test "a client that is killed in the same breath gets nothing" {
         with_clients c {
             set id [$c CLIENT ID]

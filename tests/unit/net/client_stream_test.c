@@ -21,7 +21,7 @@ static struct {
     sds seen; /* records as text */
     requestBlock *held, **held_end;
     size_t blocks, written, replies_back;
-    int ends, end_reason;
+    int ends, end_reason, hangups;
     bool gone, left;
 } rig;
 
@@ -74,6 +74,10 @@ static void rigDeliver(const ioMessage *m) {
     case IO_MSG_END:
         rig.ends++;
         rig.end_reason = m->number;
+        break;
+    case IO_MSG_HANGUP:
+        CHECK_EQ_INT(rig.ends, 0);
+        rig.hangups++;
         break;
     case IO_MSG_LEFT: rig.left = true; break;
     case IO_MSG_GONE:
@@ -655,6 +659,60 @@ TEST(stream_reports_the_end_once_at_any_stage) {
             rigClose();
         }
     }
+}
+
+static void fallBehind(void) {
+    for (int i = 0; i < 10 && !rig.s->reading_stopped; i++) putText("PING\r\n");
+    CHECK(rig.s->reading_stopped);
+    CHECK(send(rig.peer, "PING\r\nlast\r\n", 12, MSG_NOSIGNAL) == 12);
+    for (int i = 0; i < 3; i++) turn();
+    CHECK_EQ_INT(rig.hangups, 0);
+}
+
+/* A peer that goes while main is far behind is heard at once, once; what it had sent is read when main has caught up,
+ * and then comes the end. */
+TEST(stream_hears_of_the_end_while_main_is_behind) {
+    for (int how = 0; how < 6; how++) {
+        rigOpen(how % 2, true);
+        fallBehind();
+        size_t before = rig.blocks;
+        if (how / 2 == 1) { /* also at the next holder */
+            post(IO_MSG_LEAVE, 0, NULL, NULL);
+            CHECK(rig.left);
+            post(IO_MSG_JOIN, CLIENT_STREAM_AUTHENTICATED, NULL, NULL);
+            for (int i = 0; i < 3; i++) turn();
+            CHECK_EQ_INT(rig.hangups, 0);
+        }
+        shutdown(rig.peer, SHUT_WR);
+        for (int i = 0; i < 3; i++) turn();
+        CHECK_EQ_INT(rig.hangups, 1);
+        CHECK_EQ_INT(rig.blocks, before);
+        CHECK_EQ_INT(rig.ends, 0);
+        if (how / 2 == 2) { /* the next holder does not tell it again */
+            post(IO_MSG_LEAVE, 0, NULL, NULL);
+            post(IO_MSG_JOIN, CLIENT_STREAM_AUTHENTICATED, NULL, NULL);
+            for (int i = 0; i < 3; i++) turn();
+        }
+        rigReturn();
+        for (int i = 0; i < 3; i++) turn();
+        CHECK(strstr(rig.seen, "<last>") != NULL);
+        CHECK_EQ_INT(rig.hangups, 1);
+        CHECK_EQ_INT(rig.ends, 1);
+        CHECK_EQ_INT(rig.end_reason, END_EOF);
+        rigClose();
+    }
+}
+
+/* A stream that drains reads again; one whose input has ended tells nothing more. */
+TEST(stream_that_drains_tells_of_no_hang_up) {
+    rigOpen(false, true);
+    fallBehind();
+    post(IO_MSG_DRAIN, 0, NULL, NULL);
+    close(rig.peer), rig.peer = -1;
+    for (int i = 0; i < 3; i++) turn();
+    CHECK_EQ_INT(rig.hangups, 0);
+    CHECK_EQ_INT(rig.end_reason, END_DRAINED);
+    rigClose();
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
