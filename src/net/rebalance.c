@@ -10,7 +10,7 @@
  * Measured over windows of WINDOW_MS. Going up needs UP_WINDOWS busy ones in a row, going down DOWN_WINDOWS quiet
  * ones, so that a load at the edge does not swing.
  *
- * Owns        the per-thread lists of streams.
+ * Owns        the per-thread lists of streams; output that waits for a stream's next holder.
  * Threads     main; a move is IO_MSG_LEAVE, IO_MSG_LEFT, IO_MSG_JOIN.
  * Invariants  1. home is the thread that holds the stream or, while moving_to is set, held it last.
  *             2. Behind IO_MSG_LEAVE nothing is sent to the holder that a stream leaves.
@@ -123,6 +123,14 @@ static void move(clientStream *s, ioThread *to) {
     s->moving_to = to;
     ioMessage m = {.type = IO_MSG_LEAVE, .stream = s};
     ioThreadPost(s->home, &m);
+}
+
+void rebalanceKeepOutput(clientStream *s, replyBlock *chain) {
+    assertMainRole();
+    debugAssert(s->moving_to != NULL);
+    replyBlock **end = &s->held_replies;
+    while (*end) end = &(*end)->next;
+    *end = chain;
 }
 
 void rebalanceLeft(clientStream *s) {

@@ -13,6 +13,9 @@
 void rebalanceAdopt(clientStream *s);
 /* The stream has left its holder (IO_MSG_LEFT): hand it to the next, or close it if its client is gone. */
 void rebalanceLeft(clientStream *s);
+/* Output for a stream that is between two holders (takes the chain, which is counted): the next one gets it, in the
+ * order of these calls. */
+void rebalanceKeepOutput(clientStream *s, replyBlock *chain);
 /* The stream is gone (IO_MSG_GONE). */
 void rebalanceForget(clientStream *s);
 /* Look at the load, at most every few milliseconds; cheap to call each turn. */

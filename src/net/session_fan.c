@@ -21,8 +21,7 @@
 #include "io_threads.h"
 #include "log.h"
 #include "panic.h"
-#include "push.h"
-#include "reply_hold.h"
+#include "rebalance.h"
 #include "zmalloc.h"
 
 #define AHEAD 8
@@ -36,23 +35,35 @@ static struct {
     unsigned threads; /* numbers below this have been met */
 } sorting;
 
-/* The client's stream, if the message can go to its holder now. Else it goes behind the client's other output. */
-static clientStream *streamFor(client *c, slice text) {
-    clientStream *s = c->stream;
-    if (!s || c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY)) return NULL;
-    if (likely(!s->moving_to && !holdsReplies(c))) return s;
-    pushBegin(c);
-    addReplyProto(c, text.ptr, text.len);
-    pushEnd(c);
-    return NULL;
-}
-
 /* There is no memory to tell a holder of a message. A copy would come behind what has been sent since. */
 static void closeForMemory(client *c) {
     if (c->flags & CLIENT_CLOSE_ASAP) return;
     serverLog(LL_WARNING, "Client id=%llu addr=%s scheduled to be closed: there is no memory to send it a message.",
               (unsigned long long)c->id, c->peer);
     clientCloseAsap(c);
+}
+
+/* What is pending of the client was made behind the message: it may not go first. */
+static void keepWhileMoving(client *c, robj *bytes, slice text) {
+    replyBlock *b = replyBlockMake(sizeof(replyRef), true);
+    if (!b) {
+        closeForMemory(c);
+        return;
+    }
+    incrRefCount(bytes);
+    replyBlockAddRef(b, bytes, text);
+    const keptOutput kept = {.bytes = text.len, .cost = replyBlockCost(b), .blocks = 1};
+    rebalanceKeepOutput(c->stream, b);
+    clientOutputKept(c, &kept);
+}
+
+/* The client's stream, if it has a holder to which the message can go. */
+static clientStream *streamFor(client *c, robj *bytes, slice text) {
+    clientStream *s = c->stream;
+    if (!s || c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY)) return NULL;
+    if (likely(!s->moving_to)) return s;
+    keepWhileMoving(c, bytes, text);
+    return NULL;
 }
 
 static void countStream(clientStream *s) {
@@ -73,7 +84,7 @@ static bool makeRoom(size_t count) {
     return sorting.streams != NULL;
 }
 
-static void findStreams(const fanRun *run, int protocol, slice text) {
+static void findStreams(const fanRun *run, int protocol, robj *bytes, slice text) {
     size_t count = run->count[protocol];
     sorting.threads = 0;
     for (size_t i = 0; i < count; i++) {
@@ -81,7 +92,7 @@ static void findStreams(const fanRun *run, int protocol, slice text) {
             client *ahead = fanRunClient(run, protocol, i + AHEAD);
             prefetchRead(&ahead->stream);
         }
-        clientStream *s = sorting.streams[i] = streamFor(fanRunClient(run, protocol, i), text);
+        clientStream *s = sorting.streams[i] = streamFor(fanRunClient(run, protocol, i), bytes, text);
         if (s) prefetchRead(&s->session);
     }
     for (size_t i = 0; i < count; i++)
@@ -122,7 +133,7 @@ static void sendRun(const fanRun *run, int protocol) {
         for (size_t i = 0; i < run->count[protocol]; i++) closeForMemory(fanRunClient(run, protocol, i));
         return;
     }
-    findStreams(run, protocol, text);
+    findStreams(run, protocol, bytes, text);
     makeBatches(bytes, text);
     for (size_t i = 0; i < run->count[protocol]; i++) {
         clientStream *s = sorting.streams[i];

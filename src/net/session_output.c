@@ -4,8 +4,7 @@
  * carries all replies of a client's batch together with the blocks of its requests.
  *
  * Not here    what a message does to the stream (client_stream.c), messages from streams (sessions.c).
- * Owns        the lists of streams with used-up blocks and of those to be drained; replies held back while a stream is
- *             between two holders.
+ * Owns        the lists of streams with used-up blocks and of those to be drained.
  * Threads     main.
  * Invariants  1. Replies reach the stream in the order in which they were made, each once.
  *             2. Between IO_MSG_LEAVE and IO_MSG_LEFT nothing is sent to a stream.
@@ -20,6 +19,7 @@
 #include "fan_out.h"
 #include "io_threads.h"
 #include "panic.h"
+#include "rebalance.h"
 #include "reply_hold.h"
 #include "session_fan.h"
 #include "tracking.h"
@@ -94,18 +94,11 @@ static void sendToStream(clientStream *s, replyBlock *chain) {
     ioThreadPost(s->home, &m);
 }
 
-/* Replies made while the stream is between two holders wait here. */
-static void keepWhileMoving(clientStream *s, replyBlock *chain) {
-    replyBlock **end = &s->held_replies;
-    while (*end) end = &(*end)->next;
-    *end = chain;
-}
-
 static void flushClient(client *c) {
     clientStream *s = c->stream;
     replyBlock *chain = clientTakeReplies(c);
     if (!chain) return;
-    if (s->moving_to) keepWhileMoving(s, chain);
+    if (s->moving_to) rebalanceKeepOutput(s, chain);
     else sendToStream(s, chain);
 }
 

@@ -115,6 +115,15 @@ TEST(fan_not_into_a_reply) {
     CHECK_REPLY(clients[2], "*2\r\n:1\r\n:1\r\n>1\r\n+a\r\n>1\r\n+b\r\n");
     fanRun *run = checkRun(fanTakeRuns(), NULL, ">1\r\n+a\r\n", 0, 5);
     CHECK(checkRun(run, NULL, ">1\r\n+b\r\n", 0, 5) == NULL);
+    /* Also where the reply has not begun. */
+    while (clientPopPendingWrite()) continue;
+    clients[4]->req = &record;
+    say("c");
+    addReplyOne(clients[4]);
+    pushesRelease(clients[4]);
+    clients[4]->req = NULL;
+    CHECK_REPLY(clients[4], ":1\r\n>1\r\n+c\r\n");
+    CHECK(checkRun(fanTakeRuns(), NULL, ">1\r\n+c\r\n", 0, 5) == NULL);
     end();
 }
 

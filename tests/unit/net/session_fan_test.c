@@ -1,13 +1,14 @@
 /* session_fan_test.c -- messages for many clients over sockets: each gets all of its own, in order, among its replies.
  *
- * A model keeps what each client is to read. Some do not read for a while, some go away, protocols change, streams move
- * between threads.
+ * A model keeps what each client is to read. Some do not read for a while, some go away, protocols change, output is
+ * held back, streams move between threads.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "fan_out.h"
 #include "net_fixture.h"
 #include "rebalance.h"
 #include "net_settings.h"
+#include "reply_hold.h"
 #include "unit.h"
 #include "zmalloc.h"
 
@@ -32,6 +33,11 @@ static struct {
     fanAudience to;
 } audiences[AUDIENCES];
 static uint64_t versions;
+
+static struct {
+    holdSequence seq;
+    uint64_t offset; /* to which somebody's output waits */
+} hold = {.seq = -1};
 
 static void choose(int a, uint64_t *seed) {
     size_t n = 0;
@@ -105,16 +111,20 @@ static bool onlyMain(void *arg) {
     return ioThreadsCount() == 1 && !ioThreadGet(1);
 }
 
-static void setThreads(int n) {
+static void askForThreads(int n) {
     const char *err = NULL;
     net_settings.io_threads = n;
     net_settings.io_threads_always_active = n > 1;
     CHECK(netApplyThreads(&err));
+}
+
+static void setThreads(int n) {
+    askForThreads(n);
     fixtureTurn();
     if (n == 1) CHECK(fixtureUntil(onlyMain, NULL, 10000));
 }
 
-static void step(uint64_t *seed, unsigned number) {
+static void step(uint64_t *seed, unsigned number, int threads) {
     int a = (int)(unitRandom(seed) % AUDIENCES), i = (int)(unitRandom(seed) % CLIENTS);
     uint64_t what = unitRandom(seed) % 100;
     if (what < 70) {
@@ -130,15 +140,22 @@ static void step(uint64_t *seed, unsigned number) {
         crowd.reads[i] = !crowd.reads[i];
     } else if (what < 93) {
         if (crowd.c[i]) crowd.c[i]->resp = 5 - crowd.c[i]->resp, reply(i, number);
+    } else if (what < 94) {
+        if (crowd.c[i]) holdReplies(crowd.c[i], hold.seq, ++hold.offset);
+    } else if (what < 95) {
+        holdReached(hold.seq, hold.offset);
+    } else if (what < 96 && threads > 1) {
+        askForThreads(1 + (int)(unitRandom(seed) % (unsigned)threads)); /* streams leave in the middle of the turn */
     } else {
         fixtureTurn();
-        if (what < 96) readAll();
+        if (what < 98) readAll();
     }
 }
 
 static void crowdOf(int threads, int steps) {
     netFixtureInit();
     uint64_t seed = unitRandomSeed() + (uint64_t)threads;
+    if (hold.seq < 0) hold.seq = holdSequenceAdd();
     setThreads(threads);
     for (int i = 0; i < CLIENTS; i++) {
         crowd.c[i] = fixtureConnect(&crowd.peer[i], i % 2);
@@ -150,7 +167,7 @@ static void crowdOf(int threads, int steps) {
     }
     for (int a = 0; a < AUDIENCES; a++) choose(a, &seed);
     for (int n = 0; n < steps; n++) {
-        step(&seed, (unsigned)n);
+        step(&seed, (unsigned)n, threads);
         if (n % 400 != 399) continue;
         int i = (int)(unitRandom(&seed) % CLIENTS);
         if (crowd.c[i]) {
@@ -159,6 +176,7 @@ static void crowdOf(int threads, int steps) {
             for (int a = 0; a < AUDIENCES; a++) choose(a, &seed);
         }
     }
+    holdReached(hold.seq, hold.offset);
     for (int i = 0; i < CLIENTS; i++) crowd.reads[i] = true;
     CHECK(fixtureUntil(allThere, NULL, 30000));
     CHECK(fixtureUntil(noneOwes, NULL, 30000));
