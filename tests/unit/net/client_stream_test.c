@@ -715,6 +715,20 @@ TEST(stream_that_drains_tells_of_no_hang_up) {
     rigClose();
 }
 
+TEST(stream_that_cannot_be_written_to_tells_of_no_hang_up) {
+    rigOpen(false, true);
+    fallBehind();
+    replyBlock *b = replyBlockGet(64, true);
+    replyBlockAddBytes(b, sliceStr("+OK\r\n"));
+    close(rig.peer), rig.peer = -1;
+    post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, b);
+    CHECK_EQ_INT(rig.ends, 1);
+    for (int i = 0; i < 3; i++) turn();
+    CHECK_EQ_INT(rig.hangups, 0);
+    CHECK_EQ_INT(rig.ends, 1);
+    rigClose();
+}
+
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
 /* A chain of blocks of random bytes with random references. The objects' counts are given to the chain. */
