@@ -105,7 +105,11 @@ void recordsPrefetch(const recordItem *items, size_t n, size_t max_keys, recordS
     if (covered == 0) return;
     if (unlikely(tracking_has_keys))
         for (size_t i = 0; i < keys.n; i++) trackingPrefetch(keys.lookups[i].hash);
-    if (keys.n > 1 || inside_count) dictPrefetch(keys.lookups, keys.n); /* one walk has nothing to overlap with */
+    if (keys.n > 1 || inside_count) { /* one walk has nothing to overlap with */
+        dictPrefetch(keys.lookups, keys.n);
+        if (unlikely(tracking_has_keys))
+            for (size_t i = 0; i < keys.n; i++) trackingPrefetchReaders(keys.lookups[i].hash);
+    }
     prefetch_stats.batches++;
     prefetch_stats.entries += (long long)covered;
     if (inside_count) prefetchElements(inside, inside_count, DICT_PREFETCH_MAX);

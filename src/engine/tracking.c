@@ -253,6 +253,10 @@ void trackingPrefetch(uint64_t hash) {
     if (table) trackingTablePrefetch(table, hash);
 }
 
+void trackingPrefetchReaders(uint64_t hash) {
+    if (table) trackingTablePrefetchReaders(table, hash);
+}
+
 /* ---- On and off ---- */
 
 static void makeTable(void) {

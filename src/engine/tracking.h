@@ -52,8 +52,10 @@ void trackingOff(client *c);
 void trackingRemember(client *c);
 /* A command of the client has ended, by whatever way (CLIENT_TRACKING is set): CLIENT CACHING is for one. */
 void trackingCommandEnded(client *c);
-/* Ask for what trackingRemember() or a change will touch of the key. */
+/* Ask for what trackingRemember() or a change will touch of the key: first for where it is remembered, and, when that
+ * has had time to come, for what stands there. */
 void trackingPrefetch(uint64_t hash);
+void trackingPrefetchReaders(uint64_t hash);
 /* Tell what BCAST clients are to hear (tracking_prefix_news). Not within a command, but for one that lets others in
  * between. */
 void trackingTellNews(void);

@@ -365,6 +365,12 @@ void trackingTablePrefetch(const trackingTable *t, uint64_t hash) {
     if (s->lines) prefetchRead(lineAt(s, homeLine(s, hash)));
 }
 
+void trackingTablePrefetchReaders(const trackingTable *t, uint64_t hash) {
+    if (t->items == t->keys || !t->shards) return; /* one reader each */
+    const trackedKey *k = find(shardOf(t, hash), hash);
+    if (k && !isPair(k->readers)) prefetchWrite(setOf(k->readers));
+}
+
 bool trackingTableTake(trackingTable *t, uint64_t hash, trackedKey *out) {
     if (t->keys == 0) return false;
     shard *s = shardOf(t, hash);

@@ -36,8 +36,10 @@ void trackingTableEmpty(trackingTable *t);
 bool trackingTableAdd(trackingTable *t, uint64_t hash, uint32_t reader);
 /* Keep the name of a key that is in the table, has no name yet, and is not in the keyspace. */
 void trackingTableName(trackingTable *t, uint64_t hash, slice name);
-/* Ask for the line in which the key will be looked for. */
+/* Ask for the line in which the key will be looked for; and, some time later, for what it refers to if it has more
+ * readers than fit into it. */
 void trackingTablePrefetch(const trackingTable *t, uint64_t hash);
+void trackingTablePrefetchReaders(const trackingTable *t, uint64_t hash);
 
 /* Take the key out of the table, or any key. False: it is not there, or there is none. Else `out` owns what is to be
  * given back by trackedKeyFree(). */
