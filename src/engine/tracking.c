@@ -8,7 +8,7 @@
  * not: then the keyspace is asked by the hash, and a key that was not there when it was read has its name in the table.
  *
  * Not here    the commands (commands/client_tracking.c).
- * Owns        clients' trackingStates, their numbers, the table.
+ * Owns        clients' trackingStates, the table.
  * Threads     main.
  * Invariants  1. CLIENT_TRACKING is set exactly while a client's state is in the list of those with tracking on.
  *             2. A key without a name in the table is in the keyspace: all that takes keys out of it is told here.
@@ -25,51 +25,23 @@
 #include "panic.h"
 #include "push.h"
 #include "reply.h"
+#include "tracking_readers.h"
 #include "tracking_table.h"
 #include "zmalloc.h"
 
 bool tracking_has_keys;
 
 static trackingTable *table;    /* owns; made with the first client, and so are the observers */
-static dict *readers;           /* owns: trackingStates by number; the clients own them */
 static trackingState *tracking; /* those with tracking on */
-static uint32_t last_reader;    /* number that was given out last */
 static client *(*running_client)(void);
 static const serverCommand *container; /* CLIENT */
 
 /* ---- Who tracks ---- */
 
-static slice readerKey(const uint32_t *reader) {
-    return sliceOf(reader, sizeof(*reader));
-}
-
-static slice stateKey(const void *entry) {
-    return readerKey(&((const trackingState *)entry)->reader);
-}
-
-static const dictType readers_type = {.entryKey = stateKey};
-
-static trackingState *stateOf(uint32_t reader) {
-    return dictFind(readers, readerKey(&reader), dictHash(readers, readerKey(&reader)));
-}
-
-static bool isAlive(uint32_t reader) {
-    return stateOf(reader) != NULL;
-}
-
-/* Numbers are used again after two thousand million others. */
-static uint32_t newReader(void) {
-    do {
-        last_reader = last_reader < TRACKING_READER_MAX ? last_reader + 1 : 1;
-    } while (stateOf(last_reader));
-    return last_reader;
-}
-
 static trackingState *makeState(client *c) {
     trackingState *s = zcalloc(1, sizeof(*s));
     s->c = c;
-    s->reader = newReader();
-    dictAddNew(readers, s, dictHash(readers, stateKey(s)));
+    s->reader = readerNew(s);
     c->tracking = s;
     return s;
 }
@@ -142,7 +114,7 @@ static void tellKey(trackingState *s, slice name) {
 static void tellReaders(trackedKey *k, slice name, const client *by) {
     uint32_t at = 0, reader;
     while ((reader = trackedKeyNext(k, &at)) != 0) {
-        trackingState *s = stateOf(reader);
+        trackingState *s = readerState(reader);
         if (!s || !(s->c->flags & CLIENT_TRACKING) || s->mode & TRACKING_BCAST) continue;
         if (s->c == by && s->mode & TRACKING_NOLOOP) continue;
         tellKey(s, name);
@@ -260,8 +232,7 @@ void trackingPrefetchReaders(uint64_t hash) {
 /* ---- On and off ---- */
 
 static void makeTable(void) {
-    table = trackingTableCreate(isAlive);
-    readers = dictCreate(&readers_type);
+    table = trackingTableCreate(readerIsAlive);
     storeObserveModified(keyModified);
     storeObserveFlushed(databaseFlushed);
 }
@@ -310,8 +281,7 @@ static void freed(client *c) {
     trackingOff(c);
     trackingState *s = c->tracking;
     if (!s) return;
-    bool found = dictPopEntry(readers, s, dictHash(readers, stateKey(s)));
-    serverAssert(found);
+    readerForget(s->reader);
     zfree(s);
     c->tracking = NULL;
 }
@@ -333,7 +303,7 @@ trackingTotals trackingGetTotals(void) {
 }
 
 size_t trackingMemory(void) {
-    return table ? trackingTableMemory(table) : 0;
+    return (table ? trackingTableMemory(table) : 0) + readersMemory();
 }
 
 void trackingInit(client *(*running)(void)) {

@@ -63,6 +63,6 @@ void trackingTellNews(void);
 void trackingTick(void);
 
 trackingTotals trackingGetTotals(void);
-size_t trackingMemory(void); /* of the table of keys */
+size_t trackingMemory(void); /* of the table of keys, and of the numbers in it */
 
 #endif
