@@ -38,6 +38,7 @@
 #define LINE_KEYS 4
 #define LINE_BYTES (LINE_KEYS * sizeof(trackedKey))
 #define EMPTY_AT_ONCE 1024 /* so many keys are freed here and now */
+#define SWEEP_IN_PLACE 64  /* readers; a larger set is made anew when some have gone, as small as it can be */
 
 static_assert(LINE_BYTES == CACHE_LINE, "a look-up is one line");
 
@@ -96,10 +97,15 @@ static char *nameOf(const readerSet *s) {
     return (char *)(s->ids + roomOf(s));
 }
 
-/* A set for so many readers at least: small ones may be full, larger ones keep a quarter free. */
+/* Readers that it may have: small ones may be full, larger ones keep a quarter free. */
+static size_t setCapacity(unsigned log_room) {
+    return ((size_t)1 << log_room) - (log_room > 2 ? (size_t)1 << (log_room - 2) : 0);
+}
+
+/* A set for so many readers at least. */
 static readerSet *setNew(trackingTable *t, size_t count, bool named, slice name) {
     unsigned log_room = 0;
-    while (count > (1u << log_room) - (log_room > 2 ? 1u << (log_room - 2) : 0)) log_room++;
+    while (count > setCapacity(log_room)) log_room++;
     size_t bytes = setBytes(log_room, name.len);
     readerSet *s = zmalloc(bytes);
     *s = (readerSet){.log_room = (uint8_t)log_room, .named = named, .name_len = (uint16_t)name.len};
@@ -115,8 +121,7 @@ static void setFree(trackingTable *t, readerSet *s) {
 }
 
 static bool setIsFull(const readerSet *s) {
-    uint32_t room = roomOf(s);
-    return s->count >= room - (s->log_room > 2 ? room / 4 : 0);
+    return s->count >= setCapacity(s->log_room);
 }
 
 /* Where the reader is, or the free place for it; NULL: neither. */
@@ -134,17 +139,37 @@ static void setPut(readerSet *s, uint32_t reader) {
     s->count++;
 }
 
-/* Room for one more; readers that are gone are left out, so a key that many short-lived clients read does not grow. */
-static readerSet *setRemake(trackingTable *t, readerSet *old) {
-    size_t alive = 0;
-    for (uint32_t i = 0; i < roomOf(old); i++) {
-        if (old->ids[i] && !t->alive(old->ids[i])) old->ids[i] = 0;
-        alive += old->ids[i] != 0;
+/* Take those out that are gone. */
+static void setSweep(trackingTable *t, readerSet *s) {
+    uint32_t gone = 0;
+    for (uint32_t i = 0; i < roomOf(s); i++) {
+        if (s->ids[i] == 0 || t->alive(s->ids[i])) continue;
+        s->ids[i] = 0;
+        gone++;
     }
-    readerSet *s = setNew(t, alive + 1, old->named, sliceOf(nameOf(old), old->name_len));
-    for (uint32_t i = 0; i < roomOf(old); i++)
-        if (old->ids[i]) setPut(s, old->ids[i]);
-    t->items -= old->count - alive;
+    s->count -= gone;
+    t->items -= gone;
+}
+
+/* After a sweep nobody may be found: put all in their places again. */
+static void setPutAll(readerSet *s, const uint32_t *ids, uint32_t room) {
+    s->count = 0;
+    for (uint32_t i = 0; i < room; i++)
+        if (ids[i]) setPut(s, ids[i]);
+}
+
+/* Room for one more. Readers that are gone are left out, so a key that many short-lived clients read does not grow. */
+static readerSet *setMakeRoom(trackingTable *t, readerSet *old) {
+    uint32_t ids[SWEEP_IN_PLACE], room = roomOf(old);
+    setSweep(t, old);
+    if (room <= SWEEP_IN_PLACE && !setIsFull(old)) {
+        memcpy(ids, old->ids, room * sizeof(*ids));
+        memset(old->ids, 0, room * sizeof(*ids));
+        setPutAll(old, ids, room);
+        return old;
+    }
+    readerSet *s = setNew(t, old->count + 1, old->named, sliceOf(nameOf(old), old->name_len));
+    setPutAll(s, old->ids, room);
     setFree(t, old);
     return s;
 }
@@ -154,7 +179,7 @@ static void addToSet(trackingTable *t, trackedKey *k, uint32_t reader) {
     uint32_t *place = setPlace(s, reader);
     if (place && *place == reader) return;
     if (setIsFull(s)) {
-        s = setRemake(t, s);
+        s = setMakeRoom(t, s);
         k->readers = readersOf(s);
     }
     setPut(s, reader);
