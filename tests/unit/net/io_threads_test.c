@@ -512,9 +512,11 @@ static void commandBesideBabble(bool lend) {
     atomic_store(&command_came, false);
     CHECK(send(quiet, "PING\r\n", 6, MSG_NOSIGNAL) == 6);
     if (lend) {
-        CHECK(ioThreadsMainSleeps(true));
+        bool sleeps = false;
+        while (!atomic_load(&command_came) && !(sleeps = ioThreadsMainSleeps(true)))
+            ioThreadsPoll(100); /* came before */
         for (int i = 0; i < 20000 && !atomic_load(&command_came); i++) poll(NULL, 0, 1);
-        ioThreadsMainAwake();
+        if (sleeps) ioThreadsMainAwake();
     } else {
         bool woken = true;
         while (woken && !atomic_load(&command_came))
