@@ -10,7 +10,7 @@
 #include "output_limits.h"
 #include "setting.h"
 
-clientSettings client_settings = {.offload = true, .offload_min_size = 64};
+clientSettings client_settings = {.offload = true};
 
 static bool setLimits(const setting *s, char **words, int count, const char **err) {
     unused(s);

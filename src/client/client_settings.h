@@ -7,8 +7,7 @@
 #include "platform.h"
 
 typedef struct clientSettings {
-    bool offload;               /* io-threads-reply-offload */
-    long long offload_min_size; /* smaller values are copied */
+    bool offload; /* io-threads-reply-offload */
 } clientSettings;
 extern clientSettings client_settings;
 

@@ -322,26 +322,34 @@ static __attribute__((noinline)) void addLargeBulk(client *c, slice bytes) {
     account(c, b, len + bytes.len + 2, 0);
 }
 
-void addReplyBulk(client *c, slice bytes) {
-    if (!mayReply(c)) return;
-    replyBlock *b = reserve(c, RESP_HEADER_MAX);
-    if (unlikely(!b)) return;
-    char *out = b->data + b->used;
-    size_t len = putHeader(out, '$', (long long)bytes.len);
-
-    if (likely(bytes.len <= REPLY_BLOCK_LARGE && replyBlockRoom(b) >= len + bytes.len + 2)) {
-        if (bytes.len) memcpy(out + len, bytes.ptr, bytes.len);
-        memcpy(out + len + bytes.len, "\r\n", 2);
-        account(c, b, len + bytes.len + 2, 0);
-        return;
-    }
-    if (bytes.len >= BULK_LARGE && bytes.len <= REPLY_BLOCK_CAPACITY_MAX - RESP_HEADER_MAX - 2) {
-        addLargeBulk(c, bytes);
-        return;
-    }
-    account(c, b, len, 0);
+static void addBulkInParts(client *c, replyBlock *b, slice bytes) {
+    account(c, b, putHeader(b->data + b->used, '$', (long long)bytes.len), 0);
     append(c, bytes.ptr, bytes.len);
     append(c, "\r\n", 2);
+}
+
+/* There is no open block with `room`: a new one, or the bulk is added some other way and it returns NULL. */
+static __attribute__((noinline)) replyBlock *blockForBulk(client *c, slice bytes, size_t room) {
+    replyBlock *b = reserve(c, RESP_HEADER_MAX);
+    if (!b || replyBlockRoom(b) >= room) return b;
+    if (bytes.len >= BULK_LARGE && room <= REPLY_BLOCK_CAPACITY_MAX) addLargeBulk(c, bytes);
+    else addBulkInParts(c, b, bytes);
+    return NULL;
+}
+
+void addReplyBulk(client *c, slice bytes) {
+    if (!mayReply(c)) return;
+    size_t room = RESP_HEADER_MAX + bytes.len + 2;
+    replyBlock *b = c->reply_tail;
+    if (unlikely(!b || replyBlockRoom(b) < room)) {
+        b = blockForBulk(c, bytes, room);
+        if (!b) return;
+    }
+    char *out = b->data + b->used;
+    size_t len = putHeader(out, '$', (long long)bytes.len);
+    if (bytes.len) memcpy(out + len, bytes.ptr, bytes.len);
+    memcpy(out + len + bytes.len, "\r\n", 2);
+    account(c, b, len + bytes.len + 2, 0);
 }
 
 /* A short text in pieces that may overlap: a call of memcpy costs as much as most of them. */
@@ -427,11 +435,17 @@ void addReplyBulkFormat(client *c, const char *fmt, ...) {
     sdsFree(owned);
 }
 
+static size_t refer_from = REPLY_COPIED_ELSEWHERE;
+
+void replyWrittenHere(bool here) {
+    assertMainRole();
+    refer_from = here ? REPLY_COPIED_HERE : REPLY_COPIED_ELSEWHERE;
+}
+
 /* Whether `len` bytes of the RAW string are worth a reference. Only RAW values lie in a block that outlives a change
  * of the key. */
 static inline bool mayRefer(const robj *o, size_t len) {
-    return client_settings.offload && (long long)len >= client_settings.offload_min_size &&
-           o->refcount < OBJ_REFCOUNT_MAX;
+    return len >= refer_from && client_settings.offload && o->refcount < OBJ_REFCOUNT_MAX;
 }
 
 /* `beyond`: how much longer the value is than `bytes`. */
@@ -460,12 +474,15 @@ static __attribute__((noinline)) void addBulkCopy(client *c, const robj *o, size
     addReplyBulk(c, sliceOf(whole.ptr + from, len));
 }
 
+static __attribute__((noinline)) void addWholeReference(client *c, robj *o) {
+    if (mayReply(c)) addBulkReference(c, o, objectRawString(o), 0);
+}
+
+/* Each way is a call of its own at the end, so that none pays for the registers of another. */
 void addReplyBulkObject(client *c, robj *o) {
-    if (likely(o->encoding == OBJ_ENC_RAW) && mayRefer(o, o->value_len)) {
-        if (mayReply(c)) addBulkReference(c, o, objectRawString(o), 0);
-    } else {
-        addBulkCopy(c, o, 0, objectStringLen(o));
-    }
+    if (unlikely(o->encoding != OBJ_ENC_RAW)) addBulkCopy(c, o, 0, objectStringLen(o));
+    else if (mayRefer(o, o->value_len)) addWholeReference(c, o);
+    else addReplyBulk(c, objectRawString(o));
 }
 
 /* A reference to part of a value keeps all of it alive, also when it has been replaced, so all of it is what the

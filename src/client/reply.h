@@ -79,8 +79,14 @@ void addReplyBulkLongLong(client *c, long long n);
 void addReplyBulkFormat(client *c, const char *fmt, ...) printf_like(2, 3);
 /* `n` entries of a listpack as bulks, that at `at` and those behind it, or, backward, before it. */
 void addReplyListpack(client *c, const uint8_t *lp, const uint8_t *at, size_t n, bool backward);
-/* A string value as bulk: by reference when offload is on and it is large enough, else copied. The object's own count
- * is raised. */
+/* Whether replies made from now on will be written by the thread that makes them. Another one is sent references to all
+ * but the smallest values, so that main never touches their bytes; where the same thread does both, a copy costs less
+ * than a piece of its own does the kernel, up to REPLY_COPIED_HERE. */
+#define REPLY_COPIED_ELSEWHERE 64
+#define REPLY_COPIED_HERE 1536
+void replyWrittenHere(bool here);
+/* A string value as bulk: by reference when offload is on and it is so large at least, else copied. The object's own
+ * count is raised. */
 void addReplyBulkObject(client *c, robj *o);
 /* A part of a string value (GETRANGE), same rule. */
 void addReplyBulkObjectRange(client *c, robj *o, size_t from, size_t len);

@@ -143,10 +143,14 @@ static size_t collect(recordItem *items, size_t max) {
     return n;
 }
 
+static bool writtenElsewhere(const client *c) {
+    return c->stream->home != ioThreadActing();
+}
+
 /* Main does not touch a value that is replaced, nor one that another thread sends. What main itself sends it had
  * better have asked for early. */
 static bool sentElsewhere(const client *c) {
-    return client_settings.offload && c->stream->home != ioThreadActing();
+    return client_settings.offload && writtenElsewhere(c);
 }
 
 static void returnBlock(client *c) {
@@ -206,11 +210,14 @@ static bool isNext(const recordItem *item) {
 
 static size_t executeItems(const recordItem *items, size_t n) {
     monotime now = clockTicks(), told = now; /* when storeNowMs() was set */
+    const client *last = NULL;
     size_t ran = 0;
     queue.open = true;
     queue.served = false;
     for (size_t i = 0; i < n && !queue.for_main; i++) {
         client *c = items[i].c;
+        if (c != last) replyWrittenHere(!writtenElsewhere(c));
+        last = c;
         if (unlikely(queue.served) && !isNext(&items[i])) {
             /* it has run in between */
         } else if (likely(batchMayExecute(c))) {
@@ -325,6 +332,7 @@ size_t batchExecute(size_t max) {
 static size_t serveClient(client *c, size_t max) {
     monotime now = clockTicks();
     size_t ran = 0;
+    replyWrittenHere(!writtenElsewhere(c));
     while (ran < max && batchMayExecute(c) && c->blocks_head) {
         const recordItem item = {c, c->blocks_head->current};
         size_t before = ran;

@@ -200,6 +200,28 @@ TEST(large_values_go_by_reference) {
     clientFree(c);
 }
 
+/* Who writes decides from which size on a reference is the cheaper way. */
+TEST(values_are_referred_to_as_their_writer_likes_it) {
+    static const struct {
+        size_t len;
+        bool here, refers;
+    } cases[] = {{63, false, false},  {64, false, true},   {64, true, false},
+                 {1535, true, false}, {1535, false, true}, {1536, true, true}};
+    client *c = fixtureClient(2);
+    for (size_t i = 0; i < array_len(cases); i++) {
+        robj *o = rawString(cases[i].len, 'v');
+        replyWrittenHere(cases[i].here);
+        addReplyBulkObject(c, o);
+        CHECK_EQ_INT(o->refcount, cases[i].refers ? 2 : 1);
+        sds got = fixtureReplies(c);
+        CHECK(got[sdsLen(got) - 3] == 'v');
+        sdsFree(got);
+        objectRelease(o);
+    }
+    replyWrittenHere(false);
+    clientFree(c);
+}
+
 TEST(small_values_and_full_counts_are_copied) {
     client *c = fixtureClient(2);
     robj *small = rawString(10, 's'), *busy = rawString(512, 'b'),
