@@ -14,8 +14,10 @@
  * Threads     main.
  * Invariants  1. CLIENT_BLOCKED is set while a client has waiters, but not while its command runs again.
  *             2. A key is in a table as long as it has a waiter, or is being served.
+ *             3. A client has one waiter of a key, however often its command names it.
  * Cost        nothing until the first client waits; a ready key costs those who wait for it, up to the one that empties
- *             it; a time costs the logarithm of how many there are.
+ *             it; a command runs again once for all its keys that have become ready together; a time costs the
+ *             logarithm of how many there are.
  * Tests       tests/engine/blocking.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -29,7 +31,8 @@
 typedef struct waitedKey {
     struct waiter *first, *last; /* owned by the clients' states */
     struct waitedKey *next_ready;
-    size_t nokey; /* waiters that want to know when it goes */
+    size_t nokey;    /* waiters that want to know when it goes */
+    uint64_t marked; /* ready.marks when it was marked last */
     int dbid;
     bool ready;   /* on the ready list */
     bool serving; /* its waiters are being served: it stays although it may have none */
@@ -45,8 +48,10 @@ typedef struct waiter {
 
 typedef struct blockingState {
     parsedCommand *record; /* owns: its command */
-    waiter *waiters;       /* owns */
-    uint32_t count;
+    waiter *waiters;       /* owns: as many as the command names keys */
+    uint32_t count;        /* of them in use: one for each key */
+    size_t bytes;          /* of waiters, and of the keys, although others may share them */
+    uint64_t looked;       /* ready.marks when its command ran again last: it has seen what was marked by then */
     objectTypeId type;
     bool until_gone;
     bool again;          /* its command runs again */
@@ -78,9 +83,11 @@ static struct {
     waitedKey *head, *tail;
     waitedKey *serving; /* whose waiters are being served, and the next of them */
     waiter *cursor;
+    uint64_t marks; /* so far */
 } ready;
 
 static void markReady(waitedKey *k) {
+    k->marked = ++ready.marks;
     if (k->ready) return;
     k->ready = true;
     k->next_ready = NULL;
@@ -159,14 +166,24 @@ static waitedKey *findOrAdd(int dbid, hashedKey key) {
 
 /* ---- Who waits for them ---- */
 
-static void addWaiter(client *c, waiter *w, hashedKey key) {
+/* What is waited for, with its places in the table. */
+static size_t costOf(const waitedKey *k) {
+    return sizeof(*k) + k->len + 4 * sizeof(void *);
+}
+
+/* A client's waiters come together: if it has one of this key already, that is the last one. */
+static void addWaiter(client *c, hashedKey key) {
+    blockingState *b = c->blocking;
     waitedKey *k = findOrAdd(dbId(c->db), key);
+    if (k->last && k->last->c == c) return;
+    waiter *w = &b->waiters[b->count++];
     *w = (waiter){.c = c, .key = k, .prev = k->last};
+    b->bytes += costOf(k);
     if (k->last) k->last->next = w;
     else k->first = w;
     k->last = w;
     if (!w->prev) blocking_totals.keys++;
-    if (c->blocking->until_gone && k->nokey++ == 0) blocking_totals.nokey++;
+    if (b->until_gone && k->nokey++ == 0) blocking_totals.nokey++;
 }
 
 static void removeWaiter(waiter *w, bool until_gone) {
@@ -267,13 +284,13 @@ void blockForKeys(client *c, const blockFor *what) {
     blockingState *b = zmalloc(sizeof(*b));
     *b = (blockingState){.record = record,
                          .waiters = waiters,
-                         .count = what->keys,
+                         .bytes = what->keys * sizeof(*waiters),
                          .type = what->type,
                          .until_gone = what->until_gone,
                          .deadline_ms = what->deadline_ms};
     c->blocking = b;
     c->flags |= CLIENT_BLOCKED;
-    for (uint32_t i = 0; i < b->count; i++) addWaiter(c, &waiters[i], clientKeyAt(c, what->first_key + i));
+    for (uint32_t i = 0; i < what->keys; i++) addWaiter(c, clientKeyAt(c, what->first_key + i));
     if (b->deadline_ms) heapAdd(c);
 }
 
@@ -308,16 +325,18 @@ static void freed(client *c) {
 
 static void shown(const client *c, clientInfoExtra *extra) {
     const blockingState *b = c->blocking;
-    if (b) extra->other_bytes += sizeof(*b) + b->count * sizeof(waiter) + recordMemory(b->record);
+    if (b) extra->other_bytes += sizeof(*b) + b->bytes + recordMemory(b->record);
 }
 
 /* ---- To serve ---- */
 
 #define LOOK_ONLY (LOOKUP_NOTOUCH | LOOKUP_NOSTATS | LOOKUP_NONOTIFY | LOOKUP_NOEXPIRE)
 
-/* Whether what is in the key, or that it is gone, is for the waiter. Who is about to be closed gets nothing. */
+/* Whether what is in the key, or that it is gone, is for the waiter: not if its command has run since, for another of
+ * its keys. Who is about to be closed gets nothing. */
 static bool concerns(const waiter *w, const robj *o) {
     const blockingState *b = w->c->blocking;
+    if (b->looked >= w->key->marked) return false;
     if (w->c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY)) return false;
     return (o && o->type == b->type) || b->until_gone;
 }
@@ -368,6 +387,7 @@ const parsedCommand *blockingRun(client *c) {
     assertMainRole();
     blockingState *b = c->blocking;
     b->again = true;
+    b->looked = ready.marks;
     c->flags &= ~(uint32_t)CLIENT_BLOCKED;
     return b->record;
 }

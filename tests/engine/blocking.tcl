@@ -458,6 +458,57 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         }
     }
 
+    # Each of these took more than ten seconds when the command ran again for each key that was marked.
+    test "a command that names one key thousands of times runs again once, and is one of its key's waiters" {
+        with_clients {c next} {
+            r XADD k 5-0 f v
+            waits $c XREAD BLOCK 0 STREAMS {*}[lrepeat 10000 k] {*}[lrepeat 10000 9-0]
+            assert {[elapsed_ms {r XADD k 6-0 f v}] < 3000}
+            assert [$c silent_for 50]
+            r XADD k 9-1 f v
+            assert_equal [lrepeat 10000 {k {{9-1 {f v}}}}] [$c reply]
+            waits $c BLPOP {*}[lrepeat 1000 l] l 0
+            waits $next BLPOP l 0
+            r RPUSH l 1 2
+            assert_equal {{l 1} {l 2}} [list [$c reply] [$next reply]]
+            nobody_waits
+        }
+    }
+
+    test "a command whose thousands of keys change at once runs again once" {
+        with_clients c {
+            set keys [lmap i [lrepeat 10000 x] {incr n; string cat s $n}]
+            unset n
+            waits $c XREAD BLOCK 0 STREAMS {*}$keys {*}[lrepeat 10000 5-0]
+            r pipeline [list MULTI {*}[lmap key $keys {list XADD $key 1-1 f v}]]
+            r replies 10001
+            assert {[elapsed_ms {r EXEC}] < 3000}
+            assert [$c silent_for 50]
+            r MULTI
+            r XADD s7777 4-1 f v
+            r XADD s5555 6-1 f v
+            r EXEC
+            assert_equal {{s5555 {{6-1 {f v}}}}} [$c reply]
+            nobody_waits
+        }
+    }
+
+    test "what a client that waits makes the server hold is counted as its memory" {
+        with_clients c {
+            set id [$c CLIENT ID]
+            set used [info_field used_memory memory]
+            set before [client_field [r CLIENT LIST ID $id] tot-mem]
+            for {set i 0} {$i < 20000} {incr i} {lappend keys "a name of a key $i"}
+            waits $c BLPOP {*}$keys 0
+            wait_for_condition 10 {[client_field [r CLIENT LIST ID $id] qbuf] == 0}
+            set counted [expr {[client_field [r CLIENT LIST ID $id] tot-mem] - $before}]
+            assert_between 2500000 6000000 $counted
+            r RPUSH "a name of a key 77" x
+            $c reply
+            assert_between -100000 100000 [expr {[client_field [r CLIENT LIST ID $id] tot-mem] - $before}]
+        }
+    }
+
     test "a thousand clients on one key get one element each" {
         set clients {}
         for {set i 0} {$i < 1000} {incr i} {
