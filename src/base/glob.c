@@ -1,8 +1,10 @@
 /* glob.c -- glob patterns, with one star to come back to.
  *
  * When a later part of the pattern fails, only the last star may take one byte more: whatever an
- * earlier star could still take, the last one can take as well. So the time is the product of the two
- * lengths at worst, where the recursive form is exponential in the number of stars.
+ * earlier star could still take, the last one can take as well. What stands behind the last star is compared
+ * with the end of the text, a part of plain bytes is searched for in linear time. So the time is that of reading both;
+ * where '?', '\' or classes stand between two stars it is the product of the lengths at worst, where the recursive form
+ * is exponential in the number of stars.
  *
  * Tests       tests/unit/base/glob_test.c
  *
@@ -60,6 +62,19 @@ static bool matchOne(const char *p, const char *end, unsigned char c, bool nocas
     return nocase ? lower((unsigned char)*p) == lower(c) : (unsigned char)*p == c;
 }
 
+/* How many bytes of text what stands before the next star or the end matches; *stop is where that is. */
+static size_t partLength(const char *p, const char *end, const char **stop, bool *literal) {
+    size_t n = 0;
+    *literal = true;
+    for (; p < end && *p != '*'; n++) {
+        if (*p == '?' || *p == '[' || *p == '\\') *literal = false;
+        if (*p == '[') matchClass(p + 1, end, 0, false, &p);
+        else p += *p == '\\' && end - p >= 2 ? 2 : 1;
+    }
+    *stop = p;
+    return n;
+}
+
 bool globMatch(slice pattern, slice text, bool nocase) {
     const char *p = pattern.ptr, *p_end = p + pattern.len;
     const char *t = text.ptr, *t_end = t + text.len;
@@ -71,6 +86,18 @@ bool globMatch(slice pattern, slice text, bool nocase) {
             star = ++p;
             star_text = t;
             if (p == p_end) return true;
+            bool literal;
+            size_t n = partLength(p, p_end, &next, &literal);
+            if (n > (size_t)(t_end - t)) return false;
+            if (next == p_end) {
+                t = t_end - n; /* the last part can stand in one place only */
+                star = NULL;
+            } else if (literal && !nocase) {
+                t = memmem(t, (size_t)(t_end - t), p, n);
+                if (!t) return false;
+                t += n;
+                p = next;
+            }
         } else if (p < p_end && matchOne(p, p_end, (unsigned char)*t, nocase, &next)) {
             p = next;
             t++;

@@ -8,8 +8,8 @@
 
 #include "slice.h"
 
-/* Whether all of `text` matches. Linear in the text for each star at worst (no exponential blow-up:
- * only the last star is retried). Results equal the field's, also on malformed patterns such as an
+/* Whether all of `text` matches. Linear in both, but where '?', '\' or a class stands between two
+ * stars: that part is tried at each place of the text. Results equal the field's, also on malformed patterns such as an
  * unclosed bracket (which ends at the pattern's end) and nested stars. Empty text matches the empty pattern and "*"
  * alone, but not "**". */
 bool globMatch(slice pattern, slice text, bool nocase);

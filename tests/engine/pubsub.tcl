@@ -177,6 +177,16 @@ start_server {each {wait_for_condition 10 {[info_field pubsub_clients clients] =
         }
     }
 
+    # A product of the lengths would be minutes for each.
+    test "a pattern is compared with a channel in the time that it takes to read both" {
+        with_clients c {
+            set many [string repeat a 1000000]
+            ask $c 3 PSUBSCRIBE *${many}b *${many}b* *[string repeat ?a 400000]b
+            assert {[elapsed_ms {assert_equal 0 [r PUBLISH $many$many x]}] < 5000}
+            assert {[elapsed_ms {assert_equal 3 [r PUBLISH ${many}${many}b x]}] < 5000}
+        }
+    }
+
     # ---- Subscribers of RESP2 -----------------------------------------------------------------------------------
 
     test "a subscriber of RESP2 may only change its subscriptions, ask for life, and leave" {

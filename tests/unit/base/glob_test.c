@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool matches(const char *pattern, const char *text) {
@@ -61,6 +62,25 @@ TEST(many_stars_stay_cheap) {
     pattern[sizeof(pattern) - 2] = 'b';
     pattern[sizeof(pattern) - 1] = '\0';
     CHECK(!matches(pattern, text));
+}
+
+/* A product of the lengths would take an hour here. */
+TEST(long_parts_stay_cheap) {
+    const size_t len = 4000000;
+    char *text = malloc(len), *pattern = malloc(len);
+    memset(text, 'a', len);
+    memset(pattern, 'a', len);
+    pattern[0] = '*';
+    pattern[len / 2] = 'b';
+    slice last = sliceOf(pattern, len / 2 + 1);
+    CHECK(!globMatch(last, sliceOf(text, len), false));
+    pattern[len / 2 + 1] = '*';
+    CHECK(!globMatch(sliceOf(pattern, len / 2 + 2), sliceOf(text, len), false));
+    for (size_t i = 1; i < len / 2; i += 2) pattern[i] = '?';
+    CHECK(!globMatch(last, sliceOf(text, len), false));
+    CHECK(globMatch(sliceOf(pattern, len / 2), sliceOf(text, len), false));
+    free(text);
+    free(pattern);
 }
 
 static bool slowClass(const char *p, const char *end, char c, const char **next) {
