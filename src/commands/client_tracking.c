@@ -150,10 +150,8 @@ static bool prefixesFit(client *c, const trackingArgs *args) {
 static bool addPrefixes(client *c, const trackingArgs *args) {
     slice empty = sliceOf("", 0);
     const prefixList *has = &c->tracking->prefixes;
-    if (args->prefix_count == 0) return (has->count && prefixesAt(has, 0).len == 0) || trackingAddPrefix(c, empty);
-    for (size_t i = 0; i < args->prefix_count; i++)
-        if (!trackingAddPrefix(c, args->prefixes[i])) return false;
-    return true;
+    if (args->prefix_count) return trackingAddPrefixes(c, args->prefixes, args->prefix_count);
+    return (has->count && prefixesAt(has, 0).len == 0) || trackingAddPrefixes(c, &empty, 1);
 }
 
 static void turnOn(client *c, const trackingArgs *args) {

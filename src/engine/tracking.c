@@ -260,9 +260,9 @@ void trackingOn(client *c, uint32_t mode, uint64_t redirect) {
     s->redirect = redirect;
 }
 
-bool trackingAddPrefix(client *c, slice prefix) {
+bool trackingAddPrefixes(client *c, const slice *prefixes, size_t count) {
     assertMainRole();
-    return prefixesJoin(&c->tracking->prefixes, c->tracking, prefix);
+    return prefixesJoin(&c->tracking->prefixes, c->tracking, prefixes, count);
 }
 
 /* Its number stays, so that keys it has read before are told when it tracks again. */

@@ -44,8 +44,8 @@ void trackingInit(client *(*running)(void));
 /* Tracking is on from now on in this mode (TRACKING_BCAST to TRACKING_NOLOOP), also if it was on before; messages go to
  * the client with the id `redirect`, or, 0, to the client itself. */
 void trackingOn(client *c, uint32_t mode, uint64_t redirect);
-/* BCAST: one prefix more, which overlaps none that the client has. False: no memory. */
-bool trackingAddPrefix(client *c, slice prefix) must_check;
+/* BCAST: more prefixes; no two of them and of those that the client has overlap. False: no memory. */
+bool trackingAddPrefixes(client *c, const slice *prefixes, size_t count) must_check;
 void trackingOff(client *c);
 
 /* A command of the client has run (CLIENT_TRACKING is set): remember what it has read. */

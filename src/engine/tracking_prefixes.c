@@ -43,6 +43,8 @@ typedef struct prefixLink {
     struct prefixLink *next, **link; /* of the same prefix; what points to this one */
 } prefixLink;
 
+#define TREES_BYTES 80 /* of a prefix: its empty tree of changes, its node in the tree of prefixes */
+
 size_t tracking_prefix_count;
 bool tracking_prefix_news;
 
@@ -100,9 +102,9 @@ slice prefixesAt(const prefixList *l, size_t i) {
     return prefixName(l->links[i]->prefix);
 }
 
-/* How many of the list's prefixes come before `prefix`. */
-static size_t rankOf(const prefixList *l, slice prefix) {
-    size_t low = 0, high = l->count;
+/* How many of the first `count` prefixes of the list come before `prefix`. */
+static size_t rankOf(const prefixList *l, size_t count, slice prefix) {
+    size_t low = 0, high = count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (sliceCmp(prefixesAt(l, middle), prefix) < 0) low = middle + 1;
@@ -112,38 +114,69 @@ static size_t rankOf(const prefixList *l, slice prefix) {
 }
 
 static size_t costOf(const trackedPrefix *p) {
-    return sizeof(prefixLink) + sizeof(prefixLink *) + sizeof(*p) + p->len;
+    return sizeof(prefixLink) + sizeof(prefixLink *) + sizeof(*p) + p->len + TREES_BYTES;
 }
 
-bool prefixesJoin(prefixList *l, void *owner, slice prefix) {
-    assertMainRole();
+static prefixLink *makeLink(void *owner, slice prefix) {
     trackedPrefix *p = findOrAdd(prefix);
-    if (!p) return false;
-    size_t at = rankOf(l, prefix);
-    if (l->count == l->capacity) {
-        l->capacity = l->capacity ? l->capacity * 2 : 4;
-        l->links = zrealloc(l->links, l->capacity * sizeof(prefixLink *));
-    }
-    memmove(l->links + at + 1, l->links + at, (l->count - at) * sizeof(prefixLink *));
+    if (!p) return NULL;
     prefixLink *link = zmalloc(sizeof(*link));
     *link = (prefixLink){.prefix = p, .owner = owner, .next = p->first, .link = &p->first};
     if (link->next) link->next->link = &link->next;
     p->first = link;
-    l->links[at] = link;
-    l->count++;
-    l->bytes += costOf(p);
-    return true;
+    return link;
+}
+
+static void dropLink(prefixLink *link) {
+    *link->link = link->next;
+    if (link->next) link->next->link = link->link;
+    if (!link->prefix->first) forget(link->prefix);
+    zfree(link);
+}
+
+static int linksInOrder(const void *a, const void *b) {
+    const prefixLink *const *x = a, *const *y = b;
+    return sliceCmp(prefixName((*x)->prefix), prefixName((*y)->prefix));
+}
+
+static void makeRoom(prefixList *l, size_t count) {
+    if (count <= l->capacity) return;
+    l->capacity = l->capacity * 2 > count ? l->capacity * 2 : count;
+    l->links = zrealloc(l->links, l->capacity * sizeof(prefixLink *));
+}
+
+/* Links in order take their places among those that are there, from the last one on: each of the others moves once. */
+static void merge(prefixList *l, prefixLink **links, size_t count) {
+    makeRoom(l, l->count + count);
+    size_t end = l->count;
+    for (size_t i = count; i-- > 0;) {
+        size_t at = rankOf(l, end, prefixName(links[i]->prefix));
+        memmove(l->links + at + i + 1, l->links + at, (end - at) * sizeof(prefixLink *));
+        l->links[at + i] = links[i];
+        l->bytes += costOf(links[i]->prefix);
+        end = at;
+    }
+    l->count += count;
+}
+
+bool prefixesJoin(prefixList *l, void *owner, const slice *names, size_t count) {
+    assertMainRole();
+    prefixLink **links = zmalloc(count * sizeof(*links));
+    size_t made = 0;
+    while (made < count && (links[made] = makeLink(owner, names[made])) != NULL) made++;
+    if (made == count) {
+        qsort(links, count, sizeof(*links), linksInOrder);
+        merge(l, links, count);
+    } else {
+        while (made) dropLink(links[--made]);
+    }
+    zfree(links);
+    return made == count;
 }
 
 void prefixesLeave(prefixList *l) {
     assertMainRole();
-    for (size_t i = 0; i < l->count; i++) {
-        prefixLink *link = l->links[i];
-        *link->link = link->next;
-        if (link->next) link->next->link = link->link;
-        if (!link->prefix->first) forget(link->prefix);
-        zfree(link);
-    }
+    for (size_t i = 0; i < l->count; i++) dropLink(l->links[i]);
     zfree(l->links);
     *l = (prefixList){NULL, 0, 0, 0};
 }
@@ -156,7 +189,7 @@ static bool beginsWith(slice text, slice prefix) {
 bool prefixesOverlap(const prefixList *l, slice prefix, slice *with) {
     assertMainRole();
     if (l->count == 0) return false;
-    size_t rank = rankOf(l, prefix);
+    size_t rank = rankOf(l, l->count, prefix);
     const size_t candidates[] = {0, rank ? rank - 1 : 0, rank};
     for (size_t i = 0; i < array_len(candidates); i++) {
         if (candidates[i] >= l->count) continue;

@@ -18,9 +18,9 @@ typedef struct prefixList {
 extern size_t tracking_prefix_count; /* prefixes that somebody has */
 extern bool tracking_prefix_news;    /* keys have changed: prefixesTell() has something to do */
 
-/* The list's owner hears of keys that begin with `prefix` from now on; it has no such prefix yet. False: no memory for
- * it. */
-bool prefixesJoin(prefixList *l, void *owner, slice prefix) must_check;
+/* The list's owner hears of keys that begin with one of these from now on; no two of them and of the list's overlap.
+ * Costs what they are and one walk of the list. False: no memory, nothing has changed. */
+bool prefixesJoin(prefixList *l, void *owner, const slice *names, size_t count) must_check;
 /* It hears of nothing any more, not even of what has changed already. */
 void prefixesLeave(prefixList *l);
 /* Whether one of the list's prefixes begins with `prefix` or the other way round; then `with` is the first of them. */

@@ -483,6 +483,20 @@ start_server {each {r FLUSHALL; r SELECT 0; r CONFIG SET tracking-table-max-keys
 
     # ---- REDIRECT -------------------------------------------------------------------------------------------------
 
+    # More than a minute where each prefix moved all those behind it.
+    test "half a million prefixes in falling order take no longer than in another one" {
+        with_clients c {
+            set words {}
+            for {set i 0} {$i < 400000} {incr i} {lappend words PREFIX [format p%07d [expr {1000000 - 2 * $i}]]}
+            assert {[elapsed_ms {$c CLIENT TRACKING on BCAST {*}$words}] < 20000}
+            $c CLIENT TRACKING on BCAST PREFIX p0999999 PREFIX p0200003 PREFIX a PREFIX z
+            set all [lindex [$c CLIENT TRACKINGINFO] 5]
+            assert_equal {400004 a p0200002 p0200003 p0200004 p0999998 p0999999 p1000000 z} \
+                [concat [llength $all] [lrange $all 0 3] [lrange $all end-3 end]]
+            assert_equal $all [lsort $all]
+        }
+    }
+
     test "REDIRECT: another client gets the messages" {
         tracking c {} {
             with_clients {source other} {

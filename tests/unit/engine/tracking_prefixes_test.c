@@ -37,20 +37,35 @@ static bool begins(size_t name, size_t prefix) {
     return strncmp(names[name], names[prefix], strlen(names[prefix])) == 0;
 }
 
-static void join(size_t owner, size_t prefix) {
+/* Whether the owner has a prefix that overlaps this one: asked, and found out. */
+static bool overlaps(size_t owner, size_t prefix) {
     slice with = {NULL, 0};
-    size_t overlaps = 0;
+    size_t count = 0;
     bool named = false;
     bool got = prefixesOverlap(&m.lists[owner], sliceStr(names[prefix]), &with);
     for (size_t i = 0; i < NAMES; i++) {
         if (!m.has[owner][i] || (!begins(i, prefix) && !begins(prefix, i))) continue;
-        overlaps++;
+        count++;
         named |= got && sliceIs(with, names[i]);
     }
-    CHECK(got == (overlaps > 0) && named == got);
-    if (got) return;
-    CHECK(prefixesJoin(&m.lists[owner], &m.lists[owner], sliceStr(names[prefix])));
-    m.has[owner][prefix] = true;
+    CHECK(got == (count > 0) && named == got);
+    return got;
+}
+
+/* Up to so many prefixes more, in any order. */
+static void join(size_t owner, size_t most) {
+    slice taken[NAMES];
+    size_t count = 0, which[NAMES];
+    for (size_t tries = 0; tries < most; tries++) {
+        size_t prefix = rngBelow(&m.r, NAMES);
+        bool fits = !overlaps(owner, prefix);
+        for (size_t i = 0; i < count; i++) fits &= !begins(which[i], prefix) && !begins(prefix, which[i]);
+        if (!fits) continue;
+        which[count] = prefix;
+        taken[count++] = sliceStr(names[prefix]);
+    }
+    if (count) CHECK(prefixesJoin(&m.lists[owner], &m.lists[owner], taken, count));
+    for (size_t i = 0; i < count; i++) m.has[owner][which[i]] = true;
 }
 
 static void leave(size_t owner) {
@@ -140,11 +155,11 @@ TEST(tracking_prefixes_random_operations) {
     makeNames();
     rngSeed(&m.r, unitRandomSeed());
     for (int step = 0; step < 6000; step++) {
-        size_t owner = rngBelow(&m.r, OWNERS), name = rngBelow(&m.r, NAMES);
+        size_t owner = rngBelow(&m.r, OWNERS);
         uint64_t what = rngBelow(&m.r, 100);
-        if (what < 20 && !tracking_prefix_news) join(owner, name);
+        if (what < 20 && !tracking_prefix_news) join(owner, 1 + rngBelow(&m.r, 20));
         else if (what < 22) leave(owner);
-        else if (what < 90) change(name, 1 + rngBelow(&m.r, 3));
+        else if (what < 90) change(rngBelow(&m.r, NAMES), 1 + rngBelow(&m.r, 3));
         else tell();
         CHECK_EQ_INT(tracking_prefix_count, countPrefixes());
         size_t count = 0;
@@ -171,12 +186,20 @@ TEST(tracking_prefixes_without_memory) {
     prefixList l = {NULL, 0, 0, 0};
     size_t len = 100000;
     sds name = sdsNewLen(NULL, len);
-    CHECK(prefixesJoin(&l, &l, sliceOf("", 0)));
+    const slice empty = sliceOf("", 0);
+    CHECK(prefixesJoin(&l, &l, &empty, 1));
     zmallocFailAfter(1);
     prefixesNote(sdsSlice(name), 1);
-    zmallocFailAfter(1);
-    CHECK(!prefixesJoin(&l, &l, sdsSlice(name)));
     zmallocFailAfter(0);
+    const slice more[] = {sliceStr("a"), sdsSlice(name)};
+    for (long n = 1, left = 0; left == 0; n++) {
+        prefixList other = {NULL, 0, 0, 0};
+        zmallocFailAfter(n);
+        bool joined = prefixesJoin(&other, &other, more, 2);
+        left = zmallocFailAfter(0);
+        CHECK(joined == (left > 0) && tracking_prefix_count == (joined ? 3 : 1));
+        prefixesLeave(&other);
+    }
     CHECK(tracking_prefix_news);
     prefixesTell(noteEverything);
     CHECK(everything);
