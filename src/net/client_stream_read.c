@@ -30,6 +30,7 @@
 #define INFLIGHT_BLOCKS_MAX 4
 #define KEEP_PARSED_ARGS 64  /* a request cut off before it had so many arguments ... */
 #define KEEP_BODY_BYTES 4096 /* ... and not inside one so long, is parsed again from its start */
+#define KEEP_ARGS_ROOM 16384 /* an array with room for more arguments is not kept for other requests */
 
 static void onReadable(connection *conn);
 
@@ -56,7 +57,7 @@ static void lendArgs(clientStream *s) {
 }
 
 static void takeArgsBack(clientStream *s) {
-    if (s->holder->args) {
+    if (s->holder->args || s->reader.args_cap > KEEP_ARGS_ROOM) {
         zfree(s->reader.args);
     } else {
         s->holder->args = s->reader.args;
