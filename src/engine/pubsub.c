@@ -85,9 +85,10 @@ static subscription *findSubscription(const client *c, topic *t) {
     return dictFind(subscriptions.pairs, sliceOf(&pair, sizeof(pair)), pairHash(&pair));
 }
 
-/* What a subscription costs: itself, its places in the tables, its part of the topic. */
-static size_t costOf(const topic *t) {
-    return sizeof(subscription) + 4 * sizeof(void *) + sizeof(topic) + t->name.len;
+/* What a subscription costs: itself, its places in the tables, its part of the topic; the tree of patterns. */
+static size_t costOf(pubsubKind kind, const topic *t) {
+    size_t bytes = sizeof(subscription) + 4 * sizeof(void *) + sizeof(topic) + t->name.len;
+    return kind == PUBSUB_PATTERN ? bytes + PATTERN_BYTES : bytes;
 }
 
 static void setSubscribed(client *c, bool on) {
@@ -123,7 +124,7 @@ bool pubsubSubscribe(client *c, pubsubKind kind, hashedKey name) {
     topicJoin(t, c, s);
     enlist(c->pubsub, kind, s);
     dictAddNew(subscriptions.pairs, s, pairHash(&s->pair));
-    c->pubsub->bytes += costOf(t);
+    c->pubsub->bytes += costOf(kind, t);
     setSubscribed(c, true);
     return true;
 }
@@ -131,7 +132,7 @@ bool pubsubSubscribe(client *c, pubsubKind kind, hashedKey name) {
 static void end(client *c, pubsubKind kind, subscription *s) {
     topic *t = s->pair.t;
     dictPopEntry(subscriptions.pairs, s, pairHash(&s->pair));
-    c->pubsub->bytes -= costOf(t);
+    c->pubsub->bytes -= costOf(kind, t);
     strike(c->pubsub, kind, s);
     topicLeave(t, s);
     zfree(s);

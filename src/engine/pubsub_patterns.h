@@ -8,6 +8,8 @@
 
 #include "pubsub_topic.h"
 
+#define PATTERN_BYTES 96 /* what a pattern costs beside a topic and its name: its group, its place in the tree */
+
 /* The pattern with this text, or NULL. */
 topic *patternsFind(hashedKey text);
 /* Add one that is not there. NULL when there is no memory for the text. */

@@ -153,8 +153,9 @@ static void linkWatcher(watchedKey *k, watcher *w) {
     k->first = w;
 }
 
+/* With its places in both tables, and the key, which others may watch too. */
 static size_t costOf(const watcher *w) {
-    return sizeof(*w) + sizeof(watchedKey) + w->pair.key->len;
+    return sizeof(*w) + sizeof(watchedKey) + w->pair.key->len + 4 * sizeof(void *);
 }
 
 void watchKey(watchList *list, client *c, hashedKey key) {

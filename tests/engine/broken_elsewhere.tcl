@@ -488,6 +488,58 @@ start_server {each {r FLUSHALL; r CONFIG SET maxmemory 0}} {
     }
 }
 
+# ---- What one client can make the server hold ---------------------------------------------------------------------------
+
+proc used_memory {} {
+    return [info_field used_memory memory]
+}
+
+# COUNT different names, 30 bytes each.
+proc names {count} {
+    set all {}
+    for {set i 0} {$i < $count} {incr i} {lappend all [format "a name among many, %012d" $i]}
+    return $all
+}
+
+start_server {each {r FLUSHALL}} {
+
+    foreach {what replies commands} {
+        "channels" 30000 {[list SUBSCRIBE {*}[names 30000]]}
+        "shard channels" 30000 {[list SSUBSCRIBE {*}[names 30000]]}
+        "patterns" 30000 {[list PSUBSCRIBE {*}[names 30000]]}
+        "patterns with a star first" 30000 {[list PSUBSCRIBE {*}[lmap name [names 30000] {string cat * $name}]]}
+        "watched keys" 1 {[list WATCH {*}[names 30000]]}
+        "keys that are waited for" 0 {[list BLPOP {*}[names 30000] 0]}
+        "prefixes" 1 {[list CLIENT TRACKING on BCAST {*}[concat {*}[lmap name [lreverse [names 30000]] {list PREFIX $name}]]]}
+        "queued commands" 30001 {MULTI {*}[lmap name [names 30000] {list SET $name $name}]}
+    } {
+        test "30,000 $what of one client are counted as its memory, and leave nothing behind" {
+            for {set round 0} {$round < 2} {incr round} {
+                set before [used_memory]
+                set c [connect]
+                $c HELLO 3
+                set id [$c CLIENT ID]
+                set own [client_field [client_line $id] tot-mem]
+                $c pipeline [subst -nobackslashes "\[list $commands\]"]
+                for {set i 0} {$i < $replies} {incr i} {$c decode}
+                wait_for_condition 20 {[client_field [client_line $id] tot-mem] - $own > 1000000}
+                set counted [expr {[client_field [client_line $id] tot-mem] - $own}]
+                set used [expr {[used_memory] - $before}]
+                assert_between 0.65 1.5 [expr {double($counted) / $used}]
+                $c destroy
+                # The first round fills what is kept for all clients.
+                if {$round} {memory_comes_back_to [expr {$before + 200000}]} else {memory_comes_back_to [expr {$before + 3000000}]}
+            }
+        }
+    }
+
+    test "100,000 arguments leave no room for as many behind" {
+        set before [used_memory]
+        assert_equal 0 [r EXISTS {*}[lrepeat 100000 k]]
+        memory_comes_back_to [expr {$before + 1000000}]
+    }
+}
+
 start_server {overrides {requirepass secret}} {
 
     test "HELLO whose AUTH fails changes nothing" {
