@@ -232,6 +232,27 @@ void addReplyProto(client *c, const char *p, size_t len) {
     if (mayReply(c)) append(c, p, len);
 }
 
+#define SHARE_MIN 65536
+
+robj *replyShare(slice bytes) {
+    assertMainRole();
+    if (bytes.len < SHARE_MIN || bytes.len > OBJ_STRING_MAX) return NULL;
+    return objectTryCreateString(sliceOf("", 0), bytes, false, object_main_owner);
+}
+
+void addReplyShared(client *c, slice bytes, robj *shared) {
+    if (!shared || shared->refcount >= OBJ_REFCOUNT_MAX) {
+        addReplyProto(c, bytes.ptr, bytes.len);
+        return;
+    }
+    replyBlock *b = mayReply(c) ? reserve(c, sizeof(replyRef)) : NULL;
+    if (!b) return;
+    *replyBlockRef(b, b->nrefs) = (replyRef){shared, objectRawString(shared).ptr, bytes.len, b->used};
+    b->nrefs++;
+    incrRefCount(shared);
+    account(c, b, 0, bytes.len);
+}
+
 void addReplySds(client *c, sds s) {
     addReplyProto(c, s, sdsLen(s));
     sdsFree(s);

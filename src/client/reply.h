@@ -36,7 +36,12 @@ void replyCheck(const client *c);
 
 /* --- raw ----------------------------------------------------------------------------------------- */
 void addReplyProto(client *c, const char *p, size_t len); /* bytes that are RESP already */
-void addReplySds(client *c, sds s);                       /* the same, frees s */
+/* Bytes that go to many clients: made a value once (counted for the caller), to which the replies refer. NULL: too few
+ * to be worth it, or no memory; then addReplyShared() copies. */
+robj *replyShare(slice bytes) must_check;
+/* Bytes that are RESP already, or part of it; `shared` is what replyShare() made of them. */
+void addReplyShared(client *c, slice bytes, robj *shared);
+void addReplySds(client *c, sds s); /* the same, frees s */
 
 /* --- shared -------------------------------------------------------------------------------------- */
 void addReplyOk(client *c);

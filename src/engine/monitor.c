@@ -1,6 +1,6 @@
 /* monitor.c -- MONITOR: clients that are shown each command as it runs.
  *
- * The line is made once and copied into the replies of every monitor.
+ * The line is made once; the replies of monitors get a copy, of a long one a reference.
  *
  * Not here    which commands are shown (call.c), which arguments are hidden (redact.h).
  * Owns        the list of monitors; the clients are the client layer's.
@@ -61,9 +61,11 @@ void monitorFeed(client *c) {
     assertMainRole();
     if (unlikely(c->req->flags & REQ_LARGE) && !commandMemoryTry(c, LINE_BYTES_MAX(c))) return;
     sds line = lineOf(c);
+    robj *shared = monitor_count > 1 ? replyShare(sdsSlice(line)) : NULL;
     listIter it = listBegin(monitors, false);
 
-    for (listNode *n = listNext(&it); n; n = listNext(&it)) addReplyProto(listNodeValue(n), line, sdsLen(line));
+    for (listNode *n = listNext(&it); n; n = listNext(&it)) addReplyShared(listNodeValue(n), sdsSlice(line), shared);
+    if (shared) decrRefCount(shared);
     sdsFree(line);
 }
 

@@ -1,10 +1,11 @@
 /* pubsub_message.c -- one message on its way to subscribers.
  *
  * Its bytes are made once, for all who get it (client/fan_out.h). A large payload is made a value instead, to which
- * all subscribers' replies refer, so that it is in memory once however many patterns match.
+ * all subscribers' replies refer, so that it is in memory once however many patterns match. So is a large name of a
+ * channel.
  *
  * Not here    who gets it (pubsub.c), what holds it back from a client whose command runs (client/push.h).
- * Owns        a count on the value.
+ * Owns        a count on each value.
  * Threads     main.
  * Cost        the heading; for a large payload, for each client a copy of it and a reference.
  * Tests       tests/engine/pubsub.tcl
@@ -22,7 +23,8 @@
 #define SHARED_MIN 65536 /* payloads from here on are not copied for each heading */
 #define HEAD_SMALL 512
 
-/* What comes before the payload, and its first byte, which RESP2 and RESP3 have different. */
+/* What comes before the payload, or before the channel if that is shared. Its first byte RESP2 and RESP3 have
+ * different. */
 typedef struct heading {
     char *bytes; /* owns, unless it is `small` */
     size_t len;
@@ -36,32 +38,42 @@ static void addBulk(heading *h, slice s) {
     h->len += s.len + 2;
 }
 
+/* Whether each subscriber gets its parts one by one, which refer to what is large. */
+static bool inParts(const pubsubMessage *m) {
+    return m->shared || m->shared_channel;
+}
+
 /* The heading, and the length of the payload if that is to follow as bytes. False when there is no memory. */
 static bool makeHeading(heading *h, const pubsubMessage *m, pubsubHeading what) {
-    size_t most = 5 * RESP_HEADER_MAX + what.kind.len + what.pattern.len + m->channel.len + 6;
+    size_t most = 5 * RESP_HEADER_MAX + what.kind.len + what.pattern.len + 6;
+    if (!m->shared_channel) most += m->channel.len;
     h->bytes = most <= sizeof(h->small) ? h->small : ztrymalloc(most);
     if (!h->bytes) return false;
     h->len = respHeader(h->bytes, '*', what.pattern.ptr ? 4 : 3);
     addBulk(h, what.kind);
     if (what.pattern.ptr) addBulk(h, what.pattern);
-    addBulk(h, m->channel);
-    if (!m->shared) h->len += respHeader(h->bytes + h->len, '$', (long long)m->payload.len);
+    if (!m->shared_channel) addBulk(h, m->channel);
+    if (!inParts(m)) h->len += respHeader(h->bytes + h->len, '$', (long long)m->payload.len);
     return true;
 }
 
-/* Without memory for the value the payload stays what it is. */
+/* Without memory for a value its bytes stay what they are. */
 static void share(pubsubMessage *m) {
-    if (m->payload.len < SHARED_MIN || m->shared) return;
     const slice no_key = sliceOf("", 0);
+    if (m->channel.len >= SHARED_MIN && !m->shared_channel)
+        m->shared_channel = objectTryCreateString(no_key, m->channel, false, object_main_owner);
+    if (m->payload.len < SHARED_MIN || m->shared) return;
     if (m->from) m->shared = clientEntryOfArg(m->from, no_key, m->argument, false);
     else m->shared = objectTryCreateString(no_key, m->payload, false, object_main_owner);
 }
 
-static void push(client *c, heading *h, robj *shared) {
+static void push(client *c, heading *h, const pubsubMessage *m) {
     pushBegin(c);
     h->bytes[0] = fanMark(c->resp);
     addReplyProto(c, h->bytes, h->len);
-    addReplyBulkObject(c, shared);
+    if (m->shared_channel) addReplyBulkObject(c, m->shared_channel);
+    if (m->shared) addReplyBulkObject(c, m->shared);
+    else addReplyBulk(c, m->payload);
     pushEnd(c);
 }
 
@@ -74,8 +86,8 @@ void pubsubMessageDeliver(pubsubMessage *m, pubsubHeading what, const topic *t) 
         m->failed = true;
         return;
     }
-    if (m->shared) {
-        for (uint32_t i = 0; i < t->count; i++) push(t->clients[i], &h, m->shared);
+    if (inParts(m)) {
+        for (uint32_t i = 0; i < t->count; i++) push(t->clients[i], &h, m);
     } else {
         const fanAudience to = {t->clients, t->count, t->version};
         const fanText text = {sliceOf(h.bytes + 1, h.len - 1), m->payload, sliceStr("\r\n")};
@@ -88,5 +100,6 @@ void pubsubMessageDeliver(pubsubMessage *m, pubsubHeading what, const topic *t) 
 void pubsubMessageEnd(pubsubMessage *m) {
     assertMainRole();
     if (m->shared) decrRefCount(m->shared);
-    m->shared = NULL;
+    if (m->shared_channel) decrRefCount(m->shared_channel);
+    m->shared = m->shared_channel = NULL;
 }

@@ -14,7 +14,9 @@ typedef struct pubsubMessage {
     slice channel, payload;
     client *from; /* whose running command brings the payload as argument `argument`; NULL: nobody's */
     uint32_t argument;
-    robj *shared; /* counted: a large payload, as a value that the subscribers' replies refer to; made when needed */
+    /* Counted: a large payload, or name of a channel, as a value that the subscribers' replies refer to; made when
+     * needed. */
+    robj *shared, *shared_channel;
     size_t receivers; /* so far */
     bool failed;      /* there was no memory to deliver it to all */
 } pubsubMessage;

@@ -48,11 +48,11 @@ static trackingState *makeState(client *c) {
 
 /* ---- Messages ---- */
 
-/* What one message says: names of keys as RESP, or, ptr NULL, that all keys may have changed. */
-static void addNames(client *to, slice names) {
-    if (names.ptr) addReplyProto(to, names.ptr, names.len);
-    else addReplyNull(to);
-}
+/* What messages to several clients say: names of keys as RESP, or, ptr NULL, that all keys may have changed. */
+typedef struct forgetting {
+    slice names;
+    robj *shared; /* replyShare() of them */
+} forgetting;
 
 static void addHeading(client *to) {
     if (to->resp > 2) {
@@ -89,20 +89,22 @@ static client *beginMessage(trackingState *s) {
     return to;
 }
 
-static void tellNames(trackingState *s, slice names) {
+static void tellNames(trackingState *s, forgetting what) {
     client *to = beginMessage(s);
     if (!to) return;
-    addNames(to, names);
+    if (what.names.ptr) addReplyShared(to, what.names, what.shared);
+    else addReplyNull(to);
     pushEnd(to);
 }
 
-/* name.ptr NULL: nobody knows which key it was. */
-static void tellKey(trackingState *s, slice name) {
+/* name.ptr NULL: nobody knows which key it was. `large`: the name as a value, if it is to be referred to. */
+static void tellKey(trackingState *s, slice name, robj *large) {
     client *to = beginMessage(s);
     if (!to) return;
     if (name.ptr) {
         addReplyArrayLen(to, 1);
-        addReplyBulk(to, name);
+        if (large) addReplyBulkObject(to, large);
+        else addReplyBulk(to, name);
     } else {
         addReplyNull(to);
     }
@@ -113,12 +115,14 @@ static void tellKey(trackingState *s, slice name) {
  * itself. */
 static void tellReaders(trackedKey *k, slice name, const client *by) {
     uint32_t at = 0, reader;
+    robj *large = replyShare(name);
     while ((reader = trackedKeyNext(k, &at)) != 0) {
         trackingState *s = readerState(reader);
         if (!s || !(s->c->flags & CLIENT_TRACKING) || s->mode & TRACKING_BCAST) continue;
         if (s->c == by && s->mode & TRACKING_NOLOOP) continue;
-        tellKey(s, name);
+        tellKey(s, name, large);
     }
+    if (large) decrRefCount(large);
     trackedKeyFree(k);
 }
 
@@ -142,18 +146,18 @@ static void databaseFlushed(int dbid, bool async) {
     tracking_has_keys = false;
     for (trackingState *s = tracking, *next; s; s = next) {
         next = s->next;
-        tellNames(s, sliceOf(NULL, 0));
+        tellNames(s, (forgetting){sliceOf(NULL, 0), NULL});
     }
 }
 
 static void tellOwner(void *owner, const prefixNews *news) {
     trackingState *s = owner;
     if (!(s->mode & TRACKING_NOLOOP) || !news->keys.ptr) {
-        tellNames(s, news->keys);
+        tellNames(s, (forgetting){news->keys, news->shared});
         return;
     }
     sds others = prefixNewsWithout(news, s->c->id);
-    if (others) tellNames(s, sdsSlice(others));
+    if (others) tellNames(s, (forgetting){sdsSlice(others), NULL});
     sdsFree(others);
 }
 

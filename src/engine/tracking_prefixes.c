@@ -25,6 +25,7 @@
 #include "panic.h"
 #include "rax.h"
 #include "rax_iterator.h"
+#include "reply.h"
 #include "zmalloc.h"
 
 typedef struct trackedPrefix {
@@ -265,8 +266,11 @@ sds prefixNewsWithout(const prefixNews *news, uint64_t id) {
 
 static void tellOf(trackedPrefix *p, void (*tell)(void *owner, const prefixNews *news)) {
     sds array = p->names_missing ? NULL : arrayOf(p, 0);
-    const prefixNews news = {array ? sdsSlice(array) : sliceOf(NULL, 0), p};
+    const slice keys = array ? sdsSlice(array) : sliceOf(NULL, 0);
+    robj *shared = p->first && p->first->next ? replyShare(keys) : NULL;
+    const prefixNews news = {keys, shared, p};
     for (const prefixLink *link = p->first; link; link = link->next) tell(link->owner, &news);
+    if (shared) decrRefCount(shared);
     sdsFree(array);
     raxEmpty(p->changed, NULL);
     p->names_missing = false;

@@ -7,6 +7,7 @@
 #ifndef ENGINE_TRACKING_PREFIXES_H
 #define ENGINE_TRACKING_PREFIXES_H
 
+#include "object.h"
 #include "sds.h"
 
 /* The prefixes of one client, in order. Starts as zeroes. */
@@ -33,6 +34,7 @@ void prefixesNote(slice key, uint64_t by);
 /* What is told of one prefix: an array of names in RESP; ptr NULL: names are missing, anything may have changed. */
 typedef struct prefixNews {
     slice keys;
+    robj *shared;                 /* replyShare() of it; borrowed */
     struct trackedPrefix *prefix; /* for prefixNewsWithout() */
 } prefixNews;
 /* Tell every owner what has changed, prefix by prefix in their order, and forget it. `tell` changes no list. */

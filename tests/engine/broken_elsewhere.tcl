@@ -533,6 +533,46 @@ start_server {each {r FLUSHALL}} {
         }
     }
 
+    set large [string repeat n 1000000]
+    foreach {what before command told} {
+        "the name of a channel" {{HELLO 2} {PSUBSCRIBE *}} {PUBLISH $large x} {[list pmessage * $large x]}
+        "the name of a channel, and a payload" {{HELLO 3} {PSUBSCRIBE *}} {PUBLISH $large $large} {[list pmessage * $large $large]}
+        "a key that many have read" {{HELLO 3} {CLIENT TRACKING on} {GET $large}} {SET $large x} {[list invalidate [list $large]]}
+        "a key that is told to all" {{HELLO 3} {CLIENT TRACKING on BCAST}} {SET $large x} {[list invalidate [list $large]]}
+        "many keys that are told to all" {{HELLO 3} {CLIENT TRACKING on BCAST}} {} {[list invalidate [names 30000]]}
+        "a command that monitors are shown" {{HELLO 3} MONITOR} {SET k $large} {*"SET" "k" "$large"}
+    } {
+        test "What many clients are told is in memory once: $what" {
+            set clients [lmap i [lrepeat 30 x] {connect}]
+            foreach c $clients {
+                foreach one $before {
+                    $c send {*}[subst $one]
+                    $c decode
+                }
+            }
+            set used [used_memory]
+            if {$what eq "many keys that are told to all"} {
+                set arguments {}
+                foreach name [names 30000] {lappend arguments $name x}
+                r MSET {*}$arguments
+            } else {
+                r {*}[subst $command]
+            }
+            set grown [expr {[used_memory] - $used}]
+            set expected [subst $told]
+            foreach c $clients {
+                set got [lindex [$c decode] 1]
+                # A monitor has been shown what went before.
+                while {[string match *MONITOR $before] && ![string match {*"SET"*} $got]} {set got [lindex [$c decode] 1]}
+                if {$got ne $expected && !([string match *MONITOR $before] && [string match $expected $got])} {
+                    fail "got [shorten $got]"
+                }
+                $c destroy
+            }
+            assert_between 0 10000000 $grown
+        }
+    }
+
     test "100,000 arguments leave no room for as many behind" {
         set before [used_memory]
         assert_equal 0 [r EXISTS {*}[lrepeat 100000 k]]
