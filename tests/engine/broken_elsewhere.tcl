@@ -580,6 +580,223 @@ start_server {each {r FLUSHALL}} {
     }
 }
 
+# ---- Transactions, waiting, messages -------------------------------------------------------------------------------------
+
+proc blocked_count {} {
+    return [info_field blocked_clients clients]
+}
+
+# Send a command that is to wait, and see that it does.
+proc waits {c args} {
+    set before [blocked_count]
+    $c send {*}$args
+    wait_for_condition 10 {[blocked_count] == $before + 1}
+}
+
+proc nobody_waits {} {
+    wait_for_condition 10 {[blocked_count] == 0}
+    foreach field {total_blocking_keys total_blocking_keys_on_nokey clients_in_timeout_table} {
+        assert_equal "$field 0" "$field [info_field $field clients]"
+    }
+}
+
+start_server {each {r CLIENT UNPAUSE; r FLUSHALL; r SELECT 0}} {
+
+    test "Of those who wait for a key the second is killed while the first is served" {
+        with_clients {a b c} {
+            set second [$b CLIENT ID]
+            foreach client [list $a $b $c] {waits $client BLPOP k 0}
+            r pipeline [list MULTI {RPUSH k 1 2} [list CLIENT KILL ID $second] {RPUSH k 3} EXEC]
+            assert_equal {2 1 3} [lindex [r replies 5] 4]
+            assert_equal {{k 1} {k 2}} [list [$a reply] [$c reply]]
+            assert [$b closed_within 5000]
+            nobody_waits
+            assert_equal 3 [r LRANGE k 0 -1]
+        }
+    }
+
+    test "Who is served with more than its output limit allows is sent away, and the next one is served" {
+        with_config {client-output-buffer-limit {normal 1mb 0 0}} {
+            with_clients {a b} {
+                waits $a BLPOP k 0
+                waits $b BLPOP k 0
+                r RPUSH k [string repeat x 3000000] small
+                assert_equal {k small} [$b reply]
+                assert [$a closed_within 5000]
+                nobody_waits
+            }
+        }
+    }
+
+    test "A client that waits for much is evicted by maxmemory-clients, and its keys with it" {
+        with_clients {a b} {
+            $a send BLPOP {*}[names 30000] 0
+            waits $b BLPOP "a name among many, 000000000007" 0
+            with_config {maxmemory-clients 2mb} {
+                assert [$a closed_within 10000]
+                wait_for_condition 10 {[blocked_count] == 1}
+                assert_equal 1 [info_field total_blocking_keys clients]
+                r RPUSH "a name among many, 000000000007" x
+                assert_equal {{a name among many, 000000000007} x} [$b reply]
+            }
+            nobody_waits
+        }
+    }
+
+    test "Three watch a key, of the second it was over when it was watched" {
+        with_clients {a b c} {
+            r DEBUG SET-ACTIVE-EXPIRE 0
+            $a WATCH k
+            r SET k 1 PX 1
+            after 10
+            $b WATCH k
+            $c WATCH k other
+            r SET k 2
+            r DEBUG SET-ACTIVE-EXPIRE 1
+            foreach client [list $a $b $c] {
+                $client MULTI
+                assert_equal (nil) [$client EXEC]
+            }
+            assert_equal 0 [info_field total_watched_keys]
+        }
+    }
+
+    foreach {command refused} {FLUSHALL {1 1 1} {FLUSHDB} {1 0 1} {SWAPDB 0 1} {1 1 1} {SWAPDB 1 2} {0 1 1}} {
+        test "Clients that watch several keys of several databases: $command" {
+            with_clients {a b c} {
+                foreach db {0 1} {
+                    r SELECT $db
+                    r MSET k 1 l 1
+                }
+                r SELECT 0
+                $a WATCH k l none k
+                $b SELECT 1
+                $b WATCH l none k
+                $c WATCH none k l
+                $c SELECT 1
+                $c WATCH k l none
+                r {*}$command
+                set got {}
+                foreach client [list $a $b $c] {
+                    $client MULTI
+                    lappend got [expr {[$client EXEC] eq "(nil)"}]
+                }
+                assert_equal $refused $got
+                assert_equal {0 0} [list [info_field watching_clients] [info_field total_watched_keys]]
+            }
+        }
+    }
+
+    test "A time that is shorter than the clock can tell is no time for ever" {
+        foreach timeout {0.0001 0.0009 0.001 1e-9} {
+            assert {[elapsed_ms {assert_equal (nil) [r BLPOP k $timeout]}] < 3000}
+            assert_equal (nil) [r BZMPOP $timeout 1 k MIN]
+        }
+        nobody_waits
+    }
+
+    test "CLIENT PAUSE before and during a wait does not take its time away" {
+        with_clients {a b} {
+            waits $a BLPOP k 0.3
+            r CLIENT PAUSE 600 WRITE
+            $b send BLPOP k 0.2
+            assert {[elapsed_ms {assert_equal {(nil) (nil)} [list [$a reply] [$b reply]]}] < 5000}
+            nobody_waits
+        }
+    }
+
+    test "CLIENT UNBLOCK leaves a client alone that is paused" {
+        with_clients c {
+            set id [$c CLIENT ID]
+            r CLIENT PAUSE 100000 WRITE
+            $c send SET k v
+            assert [$c silent_for 100]
+            assert_equal {0 0} [list [r CLIENT UNBLOCK $id] [r CLIENT UNBLOCK $id ERROR]]
+            assert [$c silent_for 100]
+            assert_equal 0 [r EXISTS k]
+            r CLIENT UNPAUSE
+            assert_equal OK [$c reply]
+        }
+    }
+
+    test "A command waits for its keys, and for none of its other arguments" {
+        with_clients {a b c} {
+            waits $a BZMPOP 0 1 k MIN COUNT 3
+            waits $b BLMPOP 0 2 k k2 LEFT
+            waits $c XREAD COUNT 7 BLOCK 0 STREAMS k3 5-0
+            assert_equal 3 [info_field total_blocking_keys clients]
+            foreach key {MIN COUNT 0 1 3} {r ZADD $key 1 m}
+            foreach key {LEFT 2} {r RPUSH $key m}
+            foreach key {STREAMS 5-0 BLOCK 7} {r XADD $key 9-9 f v}
+            foreach client [list $a $b $c] {assert [$client silent_for 30]}
+            r ZADD k 1 m
+            assert_equal {k {{m 1}}} [$a reply]
+            r RPUSH k2 m
+            assert_equal {k2 m} [$b reply]
+            r XADD k3 6-0 f v
+            assert_equal {{k3 {{6-0 {f v}}}}} [$c reply]
+        }
+    }
+
+    test "maxmemory that is reached while clients wait: they are served all the same, or told" {
+        with_clients {a b c} {
+            r RPUSH src v w x
+            waits $a BLMOVE k dst LEFT LEFT 0
+            waits $b BLPOP k 0
+            waits $c BZPOPMIN z 0
+            with_config {maxmemory-policy noeviction maxmemory 1} {
+                assert_error "OOM*" {r RPUSH k v}
+                r RENAME src k
+                catch {$a reply} told
+                assert {$told eq "v" || [string match "OOM*" $told]}
+                assert_equal {k w} [$b reply]
+                assert_equal 1 [blocked_count]
+                assert_error "OOM*" {r ZADD z 1 m}
+            }
+            r ZADD z 1 m
+            assert_equal {z m 1} [$c reply]
+            nobody_waits
+        }
+    }
+
+    test "A subscriber is killed in a transaction that publishes to it" {
+        with_clients {a b} {
+            set id [$a CLIENT ID]
+            foreach client [list $a $b] {
+                $client HELLO 3
+                foreach command {{SUBSCRIBE x} {PSUBSCRIBE x*} {SSUBSCRIBE x}} {
+                    $client send {*}$command
+                    $client decode
+                }
+            }
+            r pipeline [list MULTI {PUBLISH x 1} {SPUBLISH x 1} [list CLIENT KILL ID $id] {PUBLISH x 2} {SPUBLISH x 2} EXEC]
+            assert_equal {4 2 1 2 1} [lindex [r replies 7] 6]
+            set got [lmap i {1 2 3 4 5 6} {lindex [$b decode] 1}]
+            assert_equal {{message x 1} {pmessage x* x 1} {smessage x 1} {message x 2} {pmessage x* x 2} {smessage x 2}} $got
+            assert [$a closed_within 5000]
+            assert_equal {x 1} [r PUBSUB NUMSUB x]
+        }
+    }
+
+    test "Everybody waits for the same keys, and everything goes at once" {
+        set clients [lmap i [lrepeat 300 x] {connect}]
+        r XGROUP CREATE s g $ MKSTREAM
+        set i 0
+        foreach c $clients {
+            $c send {*}[lindex {{BLPOP k l 0} {BZPOPMIN k z 0} {XREADGROUP GROUP g c BLOCK 0 STREAMS s >} {BLMOVE l k LEFT LEFT 0}} \
+                [expr {[incr i] % 4}]]
+        }
+        wait_for_condition 20 {[blocked_count] == 300}
+        r FLUSHALL
+        wait_for_condition 20 {[blocked_count] == 225}
+        r pipeline {MULTI {RPUSH k a} {ZADD z 1 m} {RPUSH l b} {SWAPDB 0 1} {FLUSHALL} {CLIENT KILL TYPE normal} EXEC}
+        assert_equal 300 [lindex [r replies 8] 7 5]
+        foreach c $clients {$c destroy}
+        nobody_waits
+        assert_equal 0 [r DBSIZE]
+    }
+}
+
 start_server {overrides {requirepass secret}} {
 
     test "HELLO whose AUTH fails changes nothing" {
