@@ -749,13 +749,21 @@ start_server {each {r CLIENT UNPAUSE; r FLUSHALL; r SELECT 0}} {
                 r RENAME src k
                 catch {$a reply} told
                 assert {$told eq "v" || [string match "OOM*" $told]}
-                assert_equal {k w} [$b reply]
+                assert_equal [list k [expr {$told eq "v" ? "w" : "v"}]] [$b reply]
                 assert_equal 1 [blocked_count]
                 assert_error "OOM*" {r ZADD z 1 m}
             }
             r ZADD z 1 m
             assert_equal {z m 1} [$c reply]
             nobody_waits
+        }
+    }
+
+    test "What stands in an argument is no line of MONITOR's" {
+        with_clients c {
+            $c MONITOR
+            r SET "k\r\n+OK" "a\"b\x00"
+            assert_match {*] "SET" "k\\r\\n+OK" "a\\"b\\x00"} [$c reply]
         }
     }
 
