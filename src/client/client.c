@@ -381,6 +381,12 @@ uint64_t clientIdleNs(const client *c) {
     return idleNs(c, &extra);
 }
 
+/* While EXEC runs its queue it is EXEC that shows, to the commands in the queue too. */
+static const struct serverCommand *shownCommand(const client *c) {
+    bool runs_queue = c->req && c->flags & CLIENT_MULTI;
+    return runs_queue || !c->cmd ? c->last_cmd : c->cmd;
+}
+
 static const char *textOr(const sds s) {
     return s ? s : "";
 }
@@ -406,8 +412,8 @@ sds clientCatInfo(sds s, const client *c) {
     s = sdsCatPrintf(
         s, " rbs=%zu rbp=%zu obl=%zu oll=%zu omem=%zu tot-mem=%zu events=%s cmd=%s user=%s redir=%lld resp=%d",
         open_bytes, c->reply_peak, buffered, queued ? (size_t)c->output_blocks : 0, queued, memUsage(c, &extra),
-        c->stream ? (queued ? "rw" : "r") : "", clientCommandName(c->cmd ? c->cmd : c->last_cmd), extra.user,
-        extra.redirect, c->resp);
+        c->stream ? (queued ? "rw" : "r") : "", clientCommandName(shownCommand(c)), extra.user, extra.redirect,
+        c->resp);
     return sdsCatPrintf(s, " lib-name=%s lib-ver=%s tot-net-in=%lld tot-net-out=%lld tot-cmds=%lld",
                         textOr(c->lib_name), textOr(c->lib_ver), c->net_input,
                         c->net_output + (long long)extra.fanned_bytes, c->commands);

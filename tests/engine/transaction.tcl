@@ -360,6 +360,11 @@ start_server {each {r CONFIG SET maxmemory 0; r FLUSHALL; r SELECT 0}} {
         }
     }
 
+    test "CLIENT INFO in a transaction: it is EXEC that runs" {
+        set info [lindex [transaction {{CLIENT INFO} {GET k}}] 0]
+        assert_equal {exec x 2} [lmap field {cmd flags multi} {client_field $info $field}]
+    }
+
     test "each command of a transaction is counted, and in the slow log" {
         r CONFIG RESETSTAT
         with_config {slowlog-log-slower-than 0} {
