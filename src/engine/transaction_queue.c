@@ -18,6 +18,7 @@
 #include "transaction_queue.h"
 
 #include "command_record.h"
+#include "monitor.h"
 #include "panic.h"
 #include "reply.h"
 #include "zmalloc.h"
@@ -168,6 +169,7 @@ void transactionRefuseExec(client *c, const char *error) {
     assertMainRole();
     addReplyErrorFormat(c, "-EXECABORT Transaction discarded because of: %s", error + (*error == '-'));
     transactionEnd(c);
+    if (unlikely(monitor_count > 0)) monitorFeed(c);
 }
 
 void transactionQueueInit(void) {

@@ -35,7 +35,8 @@ gateResult queueGate(client *c);
 
 /* A command of a client in MULTI has been refused: the transaction will not run, what was queued is dropped. */
 void transactionRefused(client *c);
-/* EXEC itself is refused, in MULTI or not, for what `error` says ("-OOM ..." or without a code): nothing of it runs. */
+/* EXEC itself is refused, in MULTI or not, for what `error` says ("-OOM ..." or without a code): nothing of it runs.
+ * Monitors are shown it, as the end of what they were shown the MULTI of. */
 bool transactionIsExec(const client *c);
 void transactionRefuseExec(client *c, const char *error);
 /* The running command's flags: those of EXEC and of all that is queued. */

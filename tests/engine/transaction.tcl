@@ -360,6 +360,22 @@ start_server {each {r CONFIG SET maxmemory 0; r FLUSHALL; r SELECT 0}} {
         }
     }
 
+    test "MONITOR shows an EXEC that is refused, as the end of its transaction" {
+        with_clients {watcher c} {
+            $watcher MONITOR
+            $c MULTI
+            assert_error "EXECABORT *" {$c EXEC x}
+            $c SUBSCRIBE channel
+            assert_error "EXECABORT *" {$c EXEC}
+            set shown {}
+            foreach i {1 2 3 4} {
+                regexp {^[^"]*(".*)$} [$watcher reply] -> line
+                lappend shown $line
+            }
+            assert_equal {{"MULTI"} {"EXEC" "x"} {"SUBSCRIBE" "channel"} {"EXEC"}} $shown
+        }
+    }
+
     test "CLIENT INFO in a transaction: it is EXEC that runs" {
         set info [lindex [transaction {{CLIENT INFO} {GET k}}] 0]
         assert_equal {exec x 2} [lmap field {cmd flags multi} {client_field $info $field}]
