@@ -146,7 +146,7 @@ void restoreCommand(client *c) {
     }
 
     bool deleted = options.replace && dbDelete(c->db, key);
-    if (when_ms && when_ms <= storeNowMs() && expireDeletionAllowed()) {
+    if (when_ms && when_ms <= storeNowMs()) {
         objectReleaseNow(o);
         restoreExpired(c, key, deleted);
         return;

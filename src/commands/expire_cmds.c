@@ -3,7 +3,8 @@
  * Not here    what happens when the time is over (store/db.c, store/expire.c).
  * Threads     main.
  * Invariants  1. Errors are told in this order: options, number, range; only then is the key looked up.
- *             2. A time in the past deletes the key at once, unless this server may not delete.
+ *             2. A time in the past deletes the key at once, as DEL would, also in a transaction that began a
+ *                pause.
  * Tests       tests/unit/commands/keys_test.c, tests/type/keys.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -45,7 +46,7 @@ static void expireGeneric(client *c, int64_t base_ms, timeUnit unit) {
         addReplyZero(c);
         return;
     }
-    if (when_ms <= storeNowMs() && expireDeletionAllowed()) {
+    if (when_ms <= storeNowMs()) {
         dbExpireNow(c->db, o, key);
     } else {
         dbSetExpire(c->db, o, key, when_ms);

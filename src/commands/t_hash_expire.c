@@ -66,7 +66,7 @@ bad:
 }
 
 static bool isPast(int64_t when_ms) {
-    return when_ms <= storeNowMs() && expireDeletionAllowed();
+    return when_ms <= storeNowMs();
 }
 
 /* The hash at key for fields in the arguments from `first` on; NULL: no key. False: the error was sent. */

@@ -397,6 +397,14 @@ start_server {each {r FLUSHALL}} {
         wait_for_condition 5 {[r DBSIZE] == 0}
     }
 
+    test "A time in the past deletes also in a transaction that has begun a pause" {
+        r SET key value
+        r HSET hash f 1
+        r pipeline {MULTI {CLIENT PAUSE 100000 WRITE} {PEXPIREAT key 1} {HPEXPIREAT hash 1 FIELDS 1 f} DBSIZE EXEC}
+        assert_equal {OK 1 2 0} [lindex [r replies 6] end]
+        r CLIENT UNPAUSE
+    }
+
     # ---- REPLY NO-EVICT NO-TOUCH ------------------------------------------------------------------------------
 
     test "CLIENT REPLY OFF silences until ON" {
