@@ -44,7 +44,7 @@ static slice entryId(const void *entry) {
 static const dictType id_dict_type = {.entryKey = entryId};
 
 void clientsInit(void) {
-    client_state = (clientState){.clients = listCreate(), .next_id = 1};
+    client_state = (clientState){.clients = listCreate(), .next_id = 1, .turn = 1};
     clients_by_id = dictCreate(&id_dict_type);
 }
 
@@ -271,6 +271,31 @@ static clientInfoExtra gatherExtra(const client *c) {
     return extra;
 }
 
+void clientNoteUnblocked(client *c) {
+    assertMainRole();
+    c->unblocked_turn = client_state.turn;
+    c->unblocked_at = c->last_interaction;
+}
+
+static bool waits(const client *c, const clientInfoExtra *extra) {
+    return c->flags & CLIENT_BLOCKED || (c->flags & CLIENT_PAUSED && !extra->pause_ended);
+}
+
+bool clientIsBlocked(const client *c) {
+    assertMainRole();
+    if (!(c->flags & (CLIENT_BLOCKED | CLIENT_PAUSED))) return false;
+    clientInfoExtra extra = gatherExtra(c);
+    return waits(c, &extra);
+}
+
+/* Its wait has ended, and it has not gone on yet. */
+static bool isUnblocked(const client *c, const clientInfoExtra *extra) {
+    if (c->flags & CLIENT_BLOCKED || c->req) return false;
+    if (c->flags & CLIENT_PAUSED) return extra->pause_ended;
+    if (c->unblocked_turn == 0 || c->unblocked_at != c->last_interaction) return false;
+    return c->unblocked_turn == client_state.turn || c->flags & CLIENT_READY;
+}
+
 /* ---- Arguments -------------------------------------------------------------------------------------------------- */
 
 robj *clientEntryOfArg(client *c, slice key, uint32_t index, bool with_expire) {
@@ -333,13 +358,13 @@ static const char *flagLetters(const client *c, const clientInfoExtra *extra, ch
         {c->flags & CLIENT_PRIMARY, 'M'},
         {c->flags & CLIENT_PUBSUB, 'P'},
         {c->flags & CLIENT_MULTI, 'x'},
-        {c->flags & CLIENT_BLOCKED, 'b'},
+        {waits(c, extra), 'b'},
         {c->flags & CLIENT_TRACKING, 't'},
         {extra->tracking_broken_redirect, 'R'},
         {extra->tracking_bcast, 'B'},
         {c->flags & CLIENT_DIRTY_CAS, 'd'},
         {c->flags & CLIENT_CLOSE_AFTER_REPLY, 'c'},
-        {extra->unblocked, 'u'},
+        {isUnblocked(c, extra), 'u'},
         {c->flags & CLIENT_CLOSE_ASAP, 'A'},
         {c->flags & CLIENT_UNIX_SOCKET, 'U'},
         {c->flags & CLIENT_READONLY, 'r'},

@@ -62,9 +62,6 @@ enum {
 
 enum { CLIENT_CAPA_REDIRECT = 1 }; /* client.capa: CLIENT CAPA redirect */
 
-/* One more of the flags above: messages wait for the end of its command (push.h). */
-#define CLIENT_PUSHES_WAIT (1u << 31)
-
 /* The field keeps this much output in a buffer of the client that limits do not see (obl). */
 #define CLIENT_OUTPUT_BUFFER 16384
 /* So the memory of a client's first two blocks, one small and one large, never breaks a limit either. */
@@ -112,7 +109,8 @@ typedef struct client {
     unsigned long error_replies; /* sent to this client, to tell whether a command failed */
     void *deferred;              /* reply.c: the innermost open place of a deferred length */
     uint64_t id;
-    uint32_t output_blocks; /* counted in output_memory */
+    uint32_t output_blocks;  /* counted in output_memory */
+    uint32_t unblocked_turn; /* clientNoteUnblocked() */
 
     /* Cold. */
     struct client *next_closing;
@@ -120,6 +118,7 @@ typedef struct client {
     sds name, lib_name, lib_ver; /* own; NULL when unset */
     sds peer, local;             /* own: "ip:port" */
     monotime created;
+    monotime unblocked_at;     /* its last interaction then */
     monotime soft_limit_since; /* 0: below the soft limit */
     long long net_input, net_output;
     size_t input_buffer_peak;
@@ -147,6 +146,7 @@ typedef struct clientState {
     uint64_t next_id;
     client *pending_write;       /* with output for their stream; drained by net (clientPopPendingWrite) before sleep */
     client *closing;             /* to be freed; drained by net (clientPopClosing) before sleep */
+    uint32_t turn;               /* net counts them, from 1 */
     uint64_t subscriber_outputs; /* how often a client that is sent pushes began to have output pending */
     long long total_error_replies, unexpected_error_replies;
     long long output_limit_disconnections, query_limit_disconnections;
@@ -163,7 +163,7 @@ typedef struct clientInfoExtra {
     size_t watched;
     long long redirect; /* -1: no tracking; 0: tracking without redirection; else the client's id */
     bool tracking_broken_redirect, tracking_bcast;
-    bool unblocked;                /* unblocked, its commands not yet gone on with */
+    bool pause_ended;              /* it is on the list of the paused, but does not wait any more */
     const char *user;              /* "default" */
     size_t query_used, query_free; /* qbuf= qbuf-free= */
     uint64_t fanned_bytes;         /* sent of messages for many (fan_out.h), which net_output does not count */
@@ -189,6 +189,10 @@ void clientPendWrite(client *c);
  * CLIENT_CLOSE_ASAP stays. */
 client *clientPopPendingWrite(void);
 client *clientPopClosing(void);
+/* A wait has ended, and what the client has sent may run. It is shown as unblocked until it does, or the turn ends. */
+void clientNoteUnblocked(client *c);
+/* Whether it waits: for a key, or for the end of a pause. */
+bool clientIsBlocked(const client *c);
 clientType clientTypeOf(const client *c);
 const char *clientTypeName(clientType t); /* "normal" "slave" "pubsub" "primary" */
 int clientTypeByName(slice name);         /* also "replica" and "master"; -1 unknown */

@@ -26,7 +26,7 @@ static void countClients(void) {
     while ((node = listNext(&it)) != NULL) {
         const client *c = listNodeValue(node);
         if (clientTypeOf(c) != CLIENT_TYPE_REPLICA) counts.connected++;
-        if (c->flags & CLIENT_BLOCKED) counts.blocked++;
+        if (clientIsBlocked(c)) counts.blocked++;
         if (c->flags & CLIENT_TRACKING) counts.tracking++;
         if (c->flags & CLIENT_PUBSUB) counts.pubsub++;
     }

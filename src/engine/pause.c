@@ -113,6 +113,15 @@ gateResult pauseGate(client *c) {
     return GATE_POSTPONED;
 }
 
+static void shown(const client *c, clientInfoExtra *extra) {
+    if (c->flags & CLIENT_PAUSED) extra->pause_ended = pauseInForce() == PAUSE_NONE;
+}
+
+void pauseInit(void) {
+    assertMainRole();
+    clientOnInfo(shown);
+}
+
 void pauseForget(client *c) {
     assertMainRole();
     if (!(c->flags & CLIENT_PAUSED)) return;

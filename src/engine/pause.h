@@ -12,6 +12,8 @@ typedef enum { PAUSE_NONE, PAUSE_WRITES, PAUSE_ALL } pauseKind;
 /* Who asked; each has its own end, the strictest kind and latest end win. */
 typedef enum { PAUSE_BY_CLIENT_COMMAND, PAUSE_DURING_SHUTDOWN, PAUSE_DURING_FAILOVER, PAUSE_REASONS } pauseReason;
 
+/* Boot. */
+void pauseInit(void);
 /* A later end or a stricter kind than the one in force for that reason prevails. */
 void pauseClients(pauseReason why, pauseKind kind, int64_t end_wall_ms);
 void unpauseClients(pauseReason why);

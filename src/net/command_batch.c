@@ -298,6 +298,7 @@ static void dropIdleHeads(void) {
 /* A client that has waited in the middle of its commands: behind those that are ready now. */
 void batchUnblocked(client *c) {
     assertMainRole();
+    clientNoteUnblocked(c);
     if (c->blocks_head) batchClientReady(c);
     else if (c->stream && c->stream->ended) sessionCloseAfterOutput(c);
 }

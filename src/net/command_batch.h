@@ -10,9 +10,9 @@
 
 /* The client has parsed commands more (takes the block). */
 void batchAdd(client *c, requestBlock *b);
-/* The client has (again) commands to execute: pauses and blocking end through this. */
+/* The client has (again) commands to execute: what has waited comes through the next. */
 void batchClientReady(client *c);
-/* The client has waited for a key, in the middle of its commands, and may go on. */
+/* The client has waited, for a key or the end of a pause, and may go on. */
 void batchUnblocked(client *c);
 /* The client is about to be freed. */
 void batchForget(client *c);

@@ -179,7 +179,7 @@ bool netListenerInfo(int i, char *out, size_t size) {
 
 static void resumeClients(void) {
     client *c;
-    while ((c = pauseTakeReleased()) != NULL) batchClientReady(c);
+    while ((c = pauseTakeReleased()) != NULL) batchUnblocked(c);
 }
 
 /* Close what is to be closed and publish. Closing may free output, and flushing may close, so until nothing is left. */
@@ -190,6 +190,7 @@ static void settle(void) {
         sessionsFreeClosing();
     } while (client_state.pending_write || client_state.closing);
     ioThreadsFlush();
+    if (unlikely(++client_state.turn == 0)) client_state.turn = 1;
 }
 
 /* Whether the turn should end although there is more to do. */

@@ -97,6 +97,7 @@ void wiringHooks(void) {
     transactionQueueInit();
     connectionSetIdentity(identityForHello);
     monitorInit();
+    pauseInit();
     pubsubInit();
     pubsubCommandsInit();
     notificationsInit();

@@ -526,6 +526,18 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         assert_equal 0 [r EXISTS k]
     }
 
+    test "CLIENT LIST shows who is unblocked and has not gone on yet" {
+        with_clients c {
+            set id [$c CLIENT ID]
+            waits $c BLPOP k 0
+            assert_equal b [client_field [r CLIENT LIST ID $id] flags]
+            r pipeline [list {RPUSH k v} [list CLIENT LIST ID $id]]
+            assert_equal u [client_field [lindex [r replies 2] 1] flags]
+            assert_equal N [client_field [r CLIENT LIST ID $id] flags]
+            $c reply
+        }
+    }
+
     test "MONITOR and the counters know a command that waited once" {
         with_clients {watcher c} {
             r CONFIG RESETSTAT

@@ -377,6 +377,40 @@ start_server {each {r FLUSHALL}} {
         assert_equal none [info_field paused_reason clients]
     }
 
+    test "Who waits for the end of a pause is shown as blocked" {
+        with_clients {a b} {
+            set id [$a CLIENT ID]
+            r CLIENT PAUSE 100000 WRITE
+            $a send SET key value
+            wait_for_condition 5 {[client_field [r CLIENT LIST ID $id] flags] eq "b"}
+            assert_equal 1 [info_field blocked_clients clients]
+            assert_equal set [client_field [r CLIENT LIST ID $id] cmd]
+            assert_equal 0 [r CLIENT UNBLOCK $id]
+            # Until its turn has come.
+            r pipeline [list {CLIENT UNPAUSE} [list CLIENT LIST ID $id] {INFO clients}]
+            lassign [r replies 3] ok line info
+            assert_equal {u 0} [list [client_field $line flags] [field_of $info blocked_clients]]
+            assert_equal OK [$a reply]
+            assert_equal N [client_field [r CLIENT LIST ID $id] flags]
+        }
+    }
+
+    test "Who has waited goes on in the order of arrival, monitors do not wait" {
+        with_clients {monitor a b} {
+            set id_a [$a CLIENT ID]
+            set id_b [$b CLIENT ID]
+            $monitor MONITOR
+            r CLIENT PAUSE 100000 ALL
+            $a send CLIENT LIST ID $id_a $id_b
+            wait_for_condition 5 {[string match "* flags=b *" [$monitor CLIENT LIST ID $id_a]]}
+            $b send GET key
+            wait_for_condition 5 {[string match "* flags=b *" [$monitor CLIENT LIST ID $id_b]]}
+            assert_equal OK [$monitor CLIENT UNPAUSE]
+            assert_equal {N u} [lmap line [lsort [split [string trim [$a reply]] \n]] {client_field $line flags}]
+            assert_equal (nil) [$b reply]
+        }
+    }
+
     test "CLIENT PAUSE refuses bad times and modes" {
         assert_error "ERR timeout is not an integer or out of range" {r CLIENT PAUSE x}
         assert_error "ERR timeout is negative" {r CLIENT PAUSE -1}
