@@ -14,7 +14,8 @@
 
 #include "panic.h"
 
-#define LINGER_LOOK_MS 2000 /* a peer that takes nothing for so long, or needs so many looks, is not waited for */
+#define LINGER_FIRST_LOOK_MS 50 /* a peer that is near has said by then that it has all */
+#define LINGER_LOOK_MS 2000     /* a peer that takes nothing for so long, or needs so many looks, is not waited for */
 #define LINGER_LOOKS_MAX 30
 
 void clientStreamReportDrained(clientStream *s) {
@@ -28,7 +29,9 @@ static long long onLingerTimer(aeEventLoop *loop, long long id, void *arg) {
     serverAssert(s->linger_timer == id);
     serverAssert(!s->out_head);
     size_t unsent = connUnsent(s->conn);
-    if (unsent && unsent < s->linger_unsent && ++s->linger_looks < LINGER_LOOKS_MAX) {
+    uint32_t look = s->linger_looks++;
+    bool moves = look == 0 || unsent < s->linger_unsent; /* the first comes too early to tell */
+    if (unsent && moves && look < LINGER_LOOKS_MAX) {
         s->linger_unsent = unsent;
         return LINGER_LOOK_MS;
     }
@@ -53,7 +56,7 @@ void clientStreamOutputDrained(clientStream *s) {
     }
     connFinish(s->conn);
     s->linger_looks = 0;
-    s->linger_timer = aeCreateTimeEvent(s->holder->loop, LINGER_LOOK_MS, onLingerTimer, s);
+    s->linger_timer = aeCreateTimeEvent(s->holder->loop, LINGER_FIRST_LOOK_MS, onLingerTimer, s);
 }
 
 void clientStreamDiscardInput(clientStream *s) {

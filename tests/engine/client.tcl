@@ -507,6 +507,19 @@ start_server {each {r FLUSHALL}} {
         }
     }
 
+    test "QUIT: who does not close its own end is gone soon, too" {
+        with_clients c {
+            set id [$c CLIENT ID]
+            for {set i 0} {$i < 20} {incr i} {$c PING}
+            unhurried 1500 {
+                assert_between 0 1500 [elapsed_ms {
+                    catch {$c QUIT}
+                    wait_for_condition 10 {[r CLIENT LIST ID $id] eq ""}
+                }]
+            }
+        }
+    }
+
     test "CLIENT HELP lists the subcommands" {
         assert_match "CLIENT <subcommand>*KILL <ip:port>*UNPAUSE*" [join [r CLIENT HELP] \n]
     }
