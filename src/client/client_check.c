@@ -49,8 +49,8 @@ static void checkCommand(const client *c) {
     serverAssert(c->blocks_head || c->input_bytes == 0);
     serverAssert(c->req || !(c->flags & (CLIENT_RESERVED | CLIENT_ARGS_TAKEN)));
     serverAssert(c->req || c->deferred == NULL);
-    serverAssert(((c->flags & CLIENT_PUSHES_HELD) != 0) == (c->held_head != NULL));
-    serverAssert(c->req || !c->held_head);
+    serverAssert(c->flags & CLIENT_PUSHES_HELD || !c->held_head);
+    serverAssert(c->req || !(c->flags & CLIENT_PUSHES_HELD));
 }
 
 /* What was handed to the stream and has not come back: bytes may be gone before their block is back, never after it. */

@@ -6,7 +6,7 @@
  * Not here    who gets which message (engine/pubsub.c).
  * Owns        the chain of messages that wait: held_head .. held_tail of each client.
  * Threads     main.
- * Invariants  1. Messages wait only while a command of the client runs; CLIENT_PUSHES_HELD is set when some do.
+ * Invariants  1. Messages wait only while a command of the client runs; CLIENT_PUSHES_HELD is set then.
  *             2. From pushBegin() to pushEnd() the two chains of such a client have changed places.
  * Tests       tests/unit/client/push_test.c, tests/engine/pubsub.tcl
  *
@@ -42,6 +42,7 @@ void pushEnd(client *c) {
 void pushesRelease(client *c) {
     assertMainRole();
     c->flags &= ~CLIENT_PUSHES_HELD;
+    if (!c->held_head) return;
     if (c->reply_tail) c->reply_tail->next = c->held_head;
     else c->reply_head = c->held_head;
     c->reply_tail = c->held_tail;

@@ -15,7 +15,7 @@
  * other client's pushes either, and pairs do not nest. */
 void pushBegin(client *c);
 void pushEnd(client *c);
-/* The command has ended (CLIENT_PUSHES_HELD is set). */
+/* The command has ended (CLIENT_PUSHES_HELD is set, which upper layers do for messages that they have not made yet). */
 void pushesRelease(client *c);
 
 #endif

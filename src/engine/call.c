@@ -23,7 +23,6 @@
 #include "memory_gate.h"
 #include "monitor.h"
 #include "panic.h"
-#include "push.h"
 #include "readonly_check.h"
 #include "reply.h"
 #include "tracking.h"
@@ -183,7 +182,7 @@ static void releaseTaken(client *c) {
 /* CLIENT REPLY SKIP silences the command behind it, and only that: also when it waits first (blocking.c). */
 static void ended(client *c, bool postponed) {
     releaseTaken(c);
-    if (c->flags & CLIENT_PUSHES_HELD) pushesRelease(c);
+    if (c->flags & CLIENT_PUSHES_HELD) trackingReleasePushes(c);
     if (postponed) return;
     if (c->flags & CLIENT_TRACKING) trackingCommandEnded(c);
     c->flags &= ~(uint32_t)CLIENT_REPLY_SKIP;
@@ -224,7 +223,7 @@ void callServeBlocked(monotime *now) {
     for (client *c; (c = blockingNext()) != NULL;) {
         current_client = c;
         runRecord(c, blockingRun(c), now);
-        if (unlikely(c->flags & CLIENT_PUSHES_HELD)) pushesRelease(c);
+        if (unlikely(c->flags & CLIENT_PUSHES_HELD)) trackingReleasePushes(c);
         blockingHasRun(c);
         if (unlikely(c->flags & CLIENT_TRACKING)) trackingCommandEnded(c);
         clientDebugCheck(c);

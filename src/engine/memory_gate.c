@@ -24,8 +24,8 @@
 #include "engine_settings.h"
 #include "evict.h"
 #include "panic.h"
-#include "push.h"
 #include "reply.h"
+#include "tracking.h"
 #include "transaction_queue.h"
 #include "zmalloc.h"
 
@@ -85,7 +85,7 @@ static bool roomIsLeft(const client *c) {
 gateResult memoryGate(client *c) {
     assertMainRole();
     bool fits = roomIsLeft(c) || look();
-    if (unlikely(c->flags & CLIENT_PUSHES_HELD)) pushesRelease(c); /* of what was evicted: before the command runs */
+    if (unlikely(c->flags & CLIENT_PUSHES_HELD)) trackingReleasePushes(c); /* of evictions: before it runs */
     if (fits || !(commandFlagsNow(c) & CMD_DENYOOM)) return GATE_PASSED;
     const char *error = "-OOM command not allowed when used memory > 'maxmemory'.";
     if (c->cmd->flags & CMD_DENYOOM) addReplyError(c, error);

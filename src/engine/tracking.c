@@ -1,7 +1,8 @@
 /* tracking.c -- client-side caching: clients hear when keys change that they may have cached.
  *
  * Without BCAST: a read command remembers its keys (tracking_table.c); a key that changes is forgotten, and its readers
- * are told at once, the client whose command it was behind its reply (client/push.c). With BCAST: changes are collected
+ * are told at once. The client whose command it was is told when that has ended, in the protocol and to whom it wants
+ * to be told then, as EXEC may have changed both: what it is to hear waits as names. With BCAST: changes are collected
  * (tracking_prefixes.c) and told before the output of a batch is sent.
  *
  * A message needs the name of the key. What changes a key has it. What forgets a key because there are too many has
@@ -98,7 +99,7 @@ static void tellNames(trackingState *s, forgetting what) {
 }
 
 /* name.ptr NULL: nobody knows which key it was. `large`: the name as a value, if it is to be referred to. */
-static void tellKey(trackingState *s, slice name, robj *large) {
+static void tellKeyNow(trackingState *s, slice name, robj *large) {
     client *to = beginMessage(s);
     if (!to) return;
     if (name.ptr) {
@@ -109,6 +110,51 @@ static void tellKey(trackingState *s, slice name, robj *large) {
         addReplyNull(to);
     }
     pushEnd(to);
+}
+
+/* Lengths and names, one behind the other. */
+#define WAITING_BYTES_MAX 16384
+#define ANY_KEY UINT32_MAX
+
+static void tellWaiting(trackingState *s) {
+    sds waiting = s->waiting;
+    s->waiting = NULL;
+    for (size_t at = 0; at < sdsLen(waiting);) {
+        uint32_t len;
+        memcpy(&len, waiting + at, sizeof(len));
+        at += sizeof(len);
+        tellKeyNow(s, len == ANY_KEY ? sliceOf(NULL, 0) : sliceOf(waiting + at, len), NULL);
+        if (len != ANY_KEY) at += len;
+    }
+    sdsFree(waiting);
+}
+
+/* name.ptr NULL: nobody knows which key it was, or all may have changed. What is too much to wait is told now. */
+static void tellKey(trackingState *s, slice name, robj *large) {
+    size_t waiting = s->waiting ? sdsLen(s->waiting) : 0;
+    bool waits = s->c == running_client();
+    if (waits && waiting + name.len > WAITING_BYTES_MAX) {
+        if (s->waiting) tellWaiting(s);
+        waits = false;
+    }
+    if (!waits) {
+        tellKeyNow(s, name, large);
+        return;
+    }
+    uint32_t len = name.ptr ? (uint32_t)name.len : ANY_KEY;
+    if (!s->waiting) s->waiting = sdsEmpty();
+    s->waiting = sdsCatLen(s->waiting, &len, sizeof(len));
+    if (name.len) s->waiting = sdsCatLen(s->waiting, name.ptr, name.len);
+    s->c->flags |= CLIENT_PUSHES_HELD;
+}
+
+void trackingReleasePushes(client *c) {
+    assertMainRole();
+    trackingState *s = c->tracking;
+    pushesRelease(c);
+    if (!s || !s->waiting) return;
+    tellWaiting(s);
+    if (c->flags & CLIENT_PUSHES_HELD) pushesRelease(c);
 }
 
 /* Tell the readers of a key that has left the table, but for one that does not want to hear of what it has done
@@ -146,7 +192,7 @@ static void databaseFlushed(int dbid, bool async) {
     tracking_has_keys = false;
     for (trackingState *s = tracking, *next; s; s = next) {
         next = s->next;
-        tellNames(s, (forgetting){sliceOf(NULL, 0), NULL});
+        tellKey(s, sliceOf(NULL, 0), NULL);
     }
 }
 
@@ -286,6 +332,7 @@ static void freed(client *c) {
     trackingState *s = c->tracking;
     if (!s) return;
     readerForget(s->reader);
+    sdsFree(s->waiting);
     zfree(s);
     c->tracking = NULL;
 }
@@ -293,7 +340,7 @@ static void freed(client *c) {
 static void shown(const client *c, clientInfoExtra *extra) {
     const trackingState *s = c->tracking;
     if (!s) return;
-    extra->other_bytes += sizeof(*s) + s->prefixes.bytes;
+    extra->other_bytes += sizeof(*s) + s->prefixes.bytes + (s->waiting ? sdsAllocSize(s->waiting) : 0);
     if (!(c->flags & CLIENT_TRACKING)) return;
     extra->redirect = (long long)s->redirect;
     extra->tracking_broken_redirect = s->mode & TRACKING_BROKEN;

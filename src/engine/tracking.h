@@ -28,6 +28,7 @@ typedef struct trackingState {
     uint64_t redirect;
     client *c; /* borrowed: belongs to it */
     prefixList prefixes;
+    sds waiting; /* owns: what it is to hear when its running command has ended; NULL for nothing */
     struct trackingState *prev, *next; /* of those with tracking on */
 } trackingState;
 
@@ -52,6 +53,8 @@ void trackingOff(client *c);
 void trackingRemember(client *c);
 /* A command of the client has ended, by whatever way (CLIENT_TRACKING is set): CLIENT CACHING is for one. */
 void trackingCommandEnded(client *c);
+/* In place of pushesRelease(): also what the client has done itself is told. */
+void trackingReleasePushes(client *c);
 /* Ask for what trackingRemember() or a change will touch of the key: first for where it is remembered, and, when that
  * has had time to come, for what stands there. */
 void trackingPrefetch(uint64_t hash);

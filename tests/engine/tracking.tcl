@@ -791,6 +791,55 @@ start_server {each {r FLUSHALL; r SELECT 0; r CONFIG SET tracking-table-max-keys
         }
     }
 
+    test "What a transaction has changed is told to its own client in the protocol in which EXEC ends" {
+        foreach {commands messages} {
+            {{SET k 1} {HELLO 2}} {}
+            {{SET k 1} {HELLO 2} {HELLO 3}} {{> invalidate k}}
+            {{SET k 1} {CLIENT TRACKING OFF}} {{> invalidate k}}
+            {FLUSHALL {HELLO 2}} {}
+            {FLUSHALL {HELLO 2} {HELLO 3}} {{> invalidate (nil)}}
+        } {
+            r SET k v
+            tracking c {} {
+                $c GET k
+                $c pipeline [list MULTI {*}$commands EXEC {PING end}]
+                $c replies [expr {[llength $commands] + 2}]
+                assert_equal end [$c reply]
+                assert_equal $messages [lmap push [$c take_pushes] {list > {*}$push}]
+            }
+        }
+    }
+
+    test "What a transaction has changed is told to whom its client's messages go when EXEC ends" {
+        with_clients {first second} {
+            $first HELLO 3
+            $second HELLO 3
+            tracking c "REDIRECT [$first CLIENT ID]" {
+                r SET k v
+                r SET l v
+                $c MGET k l
+                $c MULTI
+                $c SET k 1
+                $c CLIENT TRACKING ON REDIRECT [$second CLIENT ID]
+                $c SET l 1
+                $c EXEC
+                assert_equal {} [told $first]
+                assert_equal {k l} [invalidated $second]
+            }
+        }
+    }
+
+    test "A client hears of all that its own transaction has changed, however much that is" {
+        tracking c {} {
+            set keys {}
+            for {set i 0} {$i < 200} {incr i} {lappend keys [string repeat x 200]$i}
+            $c MGET {*}$keys
+            $c pipeline [list MULTI {*}[lmap key $keys {list SET $key 1}] EXEC]
+            $c replies 202
+            assert_equal $keys [invalidated $c]
+        }
+    }
+
     test "tracking-table-max-keys 1, in a transaction, with keys that go meanwhile" {
         r CONFIG SET tracking-table-max-keys 1
         tracking c {} {

@@ -56,6 +56,18 @@ TEST(push_of_a_command_without_reply) {
     clientFree(c);
 }
 
+TEST(push_that_is_made_too_late_to_be_held) {
+    client *c = fixtureClient(3);
+    c->req = &request;
+    addReplyOne(c);
+    c->flags |= CLIENT_PUSHES_HELD;
+    pushesRelease(c);
+    c->req = NULL;
+    clientCheck(c);
+    CHECK_REPLY(c, ":1\r\n");
+    clientFree(c);
+}
+
 TEST(push_comes_although_replies_are_off) {
     const uint32_t silent[] = {CLIENT_REPLY_OFF, CLIENT_REPLY_SKIP};
     for (size_t i = 0; i < array_len(silent); i++) {
