@@ -101,6 +101,7 @@ class Writer:
         d.clients = d.r.randint(2, 6)
         d.waiting = any(area.WAITS for area in areas)
         d.brief = d.chance(0.25)
+        self.pauses = any(getattr(area, "PAUSES", False) for area in areas)
         d.groups &= all(area.GROUPS for area in areas)
         version = d.r.choice([2, 3, None])
         self.protocols = [version or d.r.choice([2, 3]) for _ in range(d.clients + 1)]
@@ -168,8 +169,10 @@ class Writer:
                 steps.append(Step("look", None))
             elif way < 0.03:
                 steps.append(Step("close", self.d.r.randrange(self.d.clients)))
+            elif way < 0.06 and self.pauses:
+                steps.append(Step("go on", None))
             elif way < 0.2:
                 steps.append(self.operator_step())
             else:
                 steps.append(self.client_step())
-        return Script(self.protocols, self.settings, steps)
+        return Script(self.protocols, self.settings, steps, self.pauses)

@@ -16,18 +16,19 @@ import collections
 import re
 import time
 
-from wire import Connection
+from wire import MONITORED, Connection
 
 # kind: "send"    the commands in one write, unless the client is blocked (the peer says)
 #       "behind"  the same, blocked or not
 #       "wait"    as "send"; the barrier lasts until the client is not blocked: for short timeouts
 #       "close"   the client goes, and another one takes its place
 #       "look"    counts of INFO and channels are compared
+#       "go on"   the observer ends a pause
 # client: 0, 1, ...; the last one is the operator, whom the generators never let wait.
 # rest: then time passes, so that what lives a millisecond is over.
 Step = collections.namedtuple("Step", "kind client commands rest", defaults=([], False))
-# protocols: of each client. steps: as above.
-Script = collections.namedtuple("Script", "protocols settings steps")
+# protocols: of each client. steps: as above. pauses: whether there may be some.
+Script = collections.namedtuple("Script", "protocols settings steps pauses")
 # at: number of the step (behind the last: at the end); where: "client 1" ...; answers: the server's, the peer's.
 Difference = collections.namedtuple("Difference", "at where answers")
 
@@ -41,7 +42,7 @@ TRAFFIC = (b"tot-net-in", b"tot-net-out", b"qbuf", b"obl", b"oll", b"omem")
 COUNTS = (b"connected_clients", b"blocked_clients", b"clients_in_timeout_table", b"watching_clients",
           b"total_watched_keys", b"total_blocking_keys", b"total_blocking_keys_on_nokey", b"pubsub_clients",
           b"tracking_clients", b"pubsub_channels", b"pubsub_patterns", b"pubsubshard_channels",
-          b"tracking_total_prefixes", b"expired_keys", b"total_error_replies")
+          b"tracking_total_prefixes", b"expired_keys", b"total_error_replies", b"paused_reason", b"paused_actions")
 PATIENCE_S = 10
 REST_S = 0.003
 DATABASES = (b"0", b"1")
@@ -58,6 +59,8 @@ class Host:
         self.protocols = []
         self.facts = []
         self.ids = []
+        # Who has which address: names by addresses, as monitors are shown them.
+        self.names = {}
 
     # ---- Coming and going ----
 
@@ -66,17 +69,32 @@ class Host:
         for client in self.clients:
             client.close()
         self.clients = []
+        self.await_empty()
+        self.end_rules()
         self.server.fresh(2, settings)
-        deadline = time.time() + PATIENCE_S
-        while len(self.list_clients()) > 1:
-            # Those whose going was not noticed: a difference then, and not one of all scripts to come.
-            self.server.ask([b"CLIENT", b"KILL", b"SKIPME", b"yes"])
-            if time.time() > deadline:
-                raise TimeoutError("clients do not go: %r" % self.list_clients())
+        self.await_empty()
         # Those who have just gone may have been served by what fresh() did.
         self.server.ask([b"FLUSHALL"])
         self.server.ask([b"CONFIG", b"RESETSTAT"])
         return int(self.server.ask([b"CLIENT", b"ID"])[1][1:])
+
+    def await_empty(self):
+        """Nobody but the observer is left. What waited for the end of a pause may have begun another one."""
+        deadline = time.time() + PATIENCE_S
+        while len(self.list_clients()) > 1:
+            self.server.ask([b"CLIENT", b"UNPAUSE"])
+            # Those whose going was not noticed: a difference then, and not one of all scripts to come.
+            self.server.ask([b"CLIENT", b"KILL", b"SKIPME", b"yes"])
+            if time.time() > deadline:
+                raise TimeoutError("clients do not go: %r" % self.list_clients())
+
+    def end_rules(self):
+        """Nothing is paused, no password asked for, and the observer is no monitor any more."""
+        for command in ([b"CLIENT", b"UNPAUSE"], [b"CONFIG", b"SET", b"requirepass", b""], [b"RESET"]):
+            self.server.ask(command)
+
+    def has_pause(self):
+        return self.pauses and b"paused_actions:none" not in self.info()
 
     def skip_ids(self, count):
         """Use up COUNT client IDs."""
@@ -85,7 +103,12 @@ class Host:
             passer.ask([b"PING"])
             passer.close()
 
-    def populate(self, protocols):
+    def populate(self, protocols, pauses):
+        self.pauses = pauses
+        self.names = {self.server.link.address(): b"observer"}
+        if pauses:
+            # So that it is not paused.
+            self.server.ask([b"MONITOR"])
         self.protocols = protocols
         self.clients = [None] * len(protocols)
         self.ids = [None] * len(protocols)
@@ -94,12 +117,19 @@ class Host:
             self.connect(n)
 
     def connect(self, n):
+        """Nothing is waited for but that the server knows it: it may be paused, or want a password."""
         client = Connection(self.server.port)
-        if self.protocols[n] == 3:
-            client.ask([b"HELLO", b"3"])
-        self.ids[n] = client.ask([b"CLIENT", b"ID"])[1][1:]
+        address = client.address()
+        deadline = time.time() + PATIENCE_S
+        while address not in (listed := {fields[b"addr"]: i for i, fields in self.list_clients().items()}):
+            if time.time() > deadline:
+                raise TimeoutError("a client does not come in")
+        self.ids[n] = listed[address]
+        self.names[address] = b"client-%d" % n
         self.clients[n] = client
         self.facts[n] = {}
+        if self.protocols[n] == 3:
+            client.send([[b"HELLO", b"3"]])
 
     # ---- A step ----
 
@@ -107,7 +137,7 @@ class Host:
         """CLIENT LIST: fields by client ID."""
         found = {}
         for line in self.server.ask([b"CLIENT", b"LIST"])[1].splitlines():
-            fields = dict(field.partition(b"=")[::2] for field in line.split(b" "))
+            fields = fields_of(line)
             found[fields[b"id"]] = fields
         return found
 
@@ -120,7 +150,21 @@ class Host:
 
     def settle(self, awaited=None, gone=None):
         """Wait until nothing more will happen; AWAITED must not be blocked, GONE must have left. Returns a list: what
-        each client has received."""
+        each client has received. Whoever has gone is replaced, and that is waited for, too: others may be shown it."""
+        # In a pause times may be over or not: who waits for a time waits for the end of the pause, too.
+        if awaited is not None and self.has_pause():
+            awaited = None
+        listed = self.await_rest(awaited, gone)
+        received = [self.collect(n, listed.get(i), n == gone) for n, i in enumerate(self.ids)]
+        absent = [n for n, i in enumerate(self.ids) if i not in listed]
+        for n in absent:
+            self.connect(n)
+        if absent:
+            self.await_rest(None, None)
+        return received
+
+    def await_rest(self, awaited, gone):
+        """CLIENT LIST when nothing more will happen."""
         deadline = time.time() + PATIENCE_S
         before = None
         while True:
@@ -128,7 +172,7 @@ class Host:
             now = [[listed[i][name] for name in FACTS + TRAFFIC] if i in listed else None for i in self.ids]
             if now == before and all(self.is_quiet(n, listed.get(i), n == awaited, n == gone)
                                      for n, i in enumerate(self.ids)):
-                return [self.collect(n, listed.get(i), n == gone) for n, i in enumerate(self.ids)]
+                return listed
             if time.time() > deadline:
                 raise TimeoutError("does not come to rest: %r" % [listed.get(i) for i in self.ids])
             before = now
@@ -139,25 +183,27 @@ class Host:
         flags = fields[b"flags"]
         if fields[b"obl"] != b"0" or fields[b"oll"] != b"0" or b"c" in flags or b"A" in flags:
             return False
-        if b"b" in flags:
-            return not awaited
-        return fields[b"qbuf"] == b"0" and int(fields[b"tot-net-in"]) == self.clients[n].sent
+        if int(fields[b"tot-net-in"]) != self.clients[n].sent:
+            return False
+        return not awaited if b"b" in flags else fields[b"qbuf"] == b"0"
 
     def collect(self, n, fields, gone):
-        """What client N has received, once all that was written has come. One that has gone is replaced."""
+        """What client N has received, once all that was written has come."""
         if fields is not None:
             self.facts[n] = fields
             return self.clients[n].take(int(fields[b"tot-net-out"]))
         raw = b"" if gone else self.clients[n].take() + b"(closed)"
         self.clients[n].close()
-        self.connect(n)
         return raw
 
     # ---- What is compared beside replies ----
 
+    def info(self):
+        return self.server.ask([b"INFO"])[1].splitlines()
+
     def look(self):
         """Counts and channels, by what they are called."""
-        found = dict(line.split(b":", 1) for line in self.server.ask([b"INFO"])[1].splitlines() if b":" in line)
+        found = dict(line.split(b":", 1) for line in self.info() if b":" in line)
         found = {name: found[name] for name in COUNTS if name in found}
         for command in ([b"PUBSUB", b"CHANNELS"], [b"PUBSUB", b"SHARDCHANNELS"], [b"PUBSUB", b"NUMPAT"]):
             if "pubsub" in self.known:
@@ -167,6 +213,7 @@ class Host:
 
     def keys(self):
         """All keys with their contents, by database."""
+        self.end_rules()
         found = []
         for database in DATABASES:
             self.server.ask([b"SELECT", database])
@@ -182,6 +229,8 @@ class Stage:
 
     def __init__(self, servers, known):
         self.hosts = [Host(server, known) for server in servers]
+        # How many writes were for each client since it began to wait.
+        self.behind = collections.Counter()
         # Those to whom "unsubscribe from everything" was sent: order_messages().
         self.left_all = set()
 
@@ -207,31 +256,41 @@ class Stage:
     def prepare(self, script):
         """Clients of the same ID on both: replies that name one are the same bytes."""
         self.left_all = set()
+        self.behind = collections.Counter()
         ids = [host.enter(script.settings) for host in self.hosts]
         for host, own in zip(self.hosts, ids):
             host.skip_ids(max(ids) - own)
         for host in self.hosts:
             host.changes = host.server.changes()
-            host.populate(script.protocols)
+            host.populate(script.protocols, script.pauses)
             host.settle()
 
     def may_send(self, step):
-        return step.kind == "behind" or not self.hosts[1].is_blocked(step.client)
+        """The peer says who is blocked. Behind what waits, three writes: the server under test leaves others unread
+        until it goes on, and then they come later than what other clients have been waiting for."""
+        if not self.hosts[1].is_blocked(step.client):
+            self.behind[step.client] = 0
+            return True
+        self.behind[step.client] += step.kind == "behind"
+        return step.kind == "behind" and self.behind[step.client] <= 3
 
     def play_step(self, step):
         """None, or (where, answers)."""
         n = step.client
         if step.kind == "look":
             return self.look()
-        if step.kind == "close":
+        if step.kind == "go on":
+            for host in self.hosts:
+                host.server.ask([b"CLIENT", b"UNPAUSE"])
+        elif step.kind == "close":
             for host in self.hosts:
                 host.clients[n].close()
-        elif self.may_send(step):
+        elif not self.may_send(step):
+            return None
+        else:
             self.left_all |= {n} if any(leaves_all(command) for command in step.commands) else set()
             for host in self.hosts:
                 host.send(n, step.commands)
-        else:
-            return None
         received = [host.settle(awaited=n if step.kind == "wait" else None, gone=n if step.kind == "close" else None)
                     for host in self.hosts]
         if step.rest:
@@ -239,6 +298,7 @@ class Stage:
         for client in range(len(received[0])):
             raws = [MODULES.sub(rb"\1*0\r\n", order_messages(raw[client], client in self.left_all)) for raw in received]
             raws = [invalidations_last(ALL_KEYS.sub(rb"\1_\r\n", raw)) for raw in raws]
+            raws = [told_of_clients(raw, host.names) for host, raw in zip(self.hosts, raws)]
             found = differing("client %d" % client, raws)
             if found:
                 return found
@@ -254,10 +314,22 @@ class Stage:
         both = [name for name in found[1] if name in found[0]]
         return differing("INFO, PUBSUB", [[(name, counts[name]) for name in both] for counts in found])
 
+    def end_pauses(self):
+        """Whoever is paused goes on, and may begin another pause."""
+        found = None
+        while not found and any([host.has_pause() for host in self.hosts]):
+            found = self.play_step(Step("go on", None))
+        return found
+
     def compare_ends(self):
-        return (self.look() or
+        return (self.end_pauses() or self.look() or
                 differing("changes", [host.server.changes() - host.changes for host in self.hosts]) or
                 differing("keys", [host.keys() for host in self.hosts]))
+
+
+def fields_of(line):
+    """Of a line of CLIENT LIST."""
+    return dict(field.partition(b"=")[::2] for field in line.split(b" "))
 
 
 def facts_of(fields):
@@ -290,31 +362,50 @@ def leaves_all(command):
 MODULES = re.compile(rb"(\$7\r\nmodules\r\n)\*1\r\n[%*]\d\r\n\$4\r\nname\r\n\$3\r\nlua\r\n.*?\*0\r\n", re.DOTALL)
 
 
+# Lines of CLIENT LIST or INFO in a reply. Their order is the one that the timer has left there.
+LISTED = re.compile(rb"[$=]\d+\r\n(?:txt:)?((?:id=\d+ addr=[^\n]*\n)+)\r\n")
+
+
+def told_of_clients(raw, names):
+    """RAW with FACTS in place of lines of CLIENT LIST, and without times and with NAMES in place of addresses in what
+    monitors are shown."""
+    def facts(match):
+        found = sorted([fields_of(line) for line in match[1].splitlines()], key=lambda fields: int(fields[b"id"]))
+        return b"%r\r\n" % [(fields[b"id"], fields[b"name"], facts_of(fields)) for fields in found
+                            if names.get(fields[b"addr"]) != b"observer"]
+
+    raw = LISTED.sub(facts, raw)
+    return MONITORED.sub(lambda match: b"+[%s %s] " % (match[1], names.get(match[2], match[2])), raw)
+
+
 # All keys may have changed: 9.1.2 says so in the protocol of the client whose messages are redirected, which the one
 # that receives them need not speak.
 ALL_KEYS = re.compile(rb"(\$10\r\ninvalidate\r\n|\$20\r\n__redis__:invalidate\r\n)(?:_|\$-1)\r\n")
 
 
 def invalidations_last(raw):
-    """RAW with the pushes of each run of them in an order of its own: first those of channels, then those of tracking.
-    Which of a change's two comes first differs from command to command there.
+    """RAW with the pushes of each run of them in an order of its own: those of channels, then that a redirection is
+    broken, then invalidations. Which of a change's messages comes first differs from command to command there, and for
+    what all keys concern from client to client.
     """
     lines, out, at = raw.split(b"\r\n"), [], 0
     while at < len(lines):
-        others, invalidations = [], []
+        others, broken, invalidations = [], [], []
         while True:
-            size = 0
+            size, kind = 0, others
             if lines[at:at + 1] == [b">4"] and lines[at + 2] == b"pmessage":
                 size = 9
             elif lines[at:at + 1] == [b">3"] and lines[at + 2] == b"message":
                 size = 7
+            elif lines[at:at + 1] == [b">2"] and lines[at + 2] == b"tracking-redir-broken":
+                size, kind = 4, broken
             elif lines[at:at + 1] == [b">2"] and lines[at + 2] == b"invalidate":
-                size = 4 + (2 * int(lines[at + 3][1:]) if lines[at + 3][:1] == b"*" else 0)
+                size, kind = 4 + (2 * int(lines[at + 3][1:]) if lines[at + 3][:1] == b"*" else 0), invalidations
             if size == 0:
                 break
-            (invalidations if lines[at] == b">2" else others).extend(lines[at:at + size])
+            kind.extend(lines[at:at + size])
             at += size
-        out += others + invalidations + lines[at:at + 1]
+        out += others + broken + invalidations + lines[at:at + 1]
         at += 1
     return b"\r\n".join(out)
 

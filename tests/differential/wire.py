@@ -4,6 +4,7 @@ SPDX-License-Identifier: BSD-3-Clause
 """
 
 import os
+import re
 import socket
 import subprocess
 import tempfile
@@ -22,6 +23,9 @@ def tmp_dir():
     os.makedirs(path, exist_ok=True)
     return path
 
+# What begins a line that a monitor is shown: the time, the database, who sent the command.
+MONITORED = re.compile(rb"\+\d+\.\d{6} \[(\d+) ([^] ]+)\] ")
+
 
 class Connection:
     """A connection to PORT; what comes is read as whole replies (reply()) or as bytes (take())."""
@@ -34,6 +38,10 @@ class Connection:
         # Bytes of this connection so far: what the server calls tot-net-in and tot-net-out.
         self.sent = 0
         self.received = 0
+
+    def address(self):
+        """What the server calls it."""
+        return b"%s:%d" % (self.sock.getsockname()[0].encode(), self.sock.getsockname()[1])
 
     def close(self):
         self.sock.close()
@@ -59,15 +67,17 @@ class Connection:
         self.received += len(chunk)
 
     def take(self, received=None):
-        """All bytes not read yet, once RECEIVED in all have come; without a number, all until the server closes."""
+        """All bytes not read yet, up to the one that makes RECEIVED in all; without a number, all until the server
+        closes."""
         try:
             while received is None or self.received < received:
                 self.fill()
         except ConnectionError:
             if received is not None:
                 raise
-        raw = bytes(self.buf)
-        self.buf.clear()
+        end = len(self.buf) if received is None else len(self.buf) - (self.received - received)
+        raw = bytes(self.buf[:end])
+        del self.buf[:end]
         return raw
 
     def reply(self):
@@ -75,7 +85,7 @@ class Connection:
         at, value = self.decode(0)
         raw = bytes(self.buf[:at])
         del self.buf[:at]
-        if raw[:1] == b">":
+        if raw[:1] == b">" or MONITORED.match(raw):
             return self.reply()
         return raw, value
 
