@@ -13,7 +13,7 @@ import (
 
 type opKind int
 
-// Strings, lists, the hash, the sorted set: each type's kinds lie together, which command() relies on.
+// Strings, lists, the hash, the sorted set, the stream: each type's kinds lie together, which command() relies on.
 const (
 	opGet opKind = iota
 	opSet
@@ -52,6 +52,14 @@ const (
 	opZPop
 	opZRange
 
+	opXAdd
+	opXLen
+	opXRange
+	opXRead
+	opXReadNew
+	opXDestroy
+	opXGroup
+
 	opWatch
 	opUnwatch
 	opExec
@@ -59,17 +67,19 @@ const (
 	opWait
 	opWaitEnd
 	opKill
+	opUnblock
 )
 
 var kindNames = [...]string{"GET", "SET", "SET NX", "SET XX", "SET IFEQ", "SET GET", "GETSET", "GETDEL", "APPEND",
 	"INCR", "SETRANGE", "DEL", "STRLEN", "MSET", "MGET", "DEL both", "PUSH", "POP", "LLEN", "LRANGE", "LMOVE", "LSET",
-	"DEL list", "HSET", "HSETNX", "HGET", "HDEL", "HINCRBY", "HGETALL", "HLEN", "ZADD", "ZPOPMIN", "ZRANGE", "WATCH",
-	"UNWATCH", "EXEC", "DISCARD", "waits", "has waited", "CLIENT KILL"}
+	"DEL list", "HSET", "HSETNX", "HGET", "HDEL", "HINCRBY", "HGETALL", "HLEN", "ZADD", "ZPOPMIN", "ZRANGE", "XADD",
+	"XLEN", "XRANGE", "XREAD", "XREADGROUP", "DEL stream", "XGROUP CREATE", "WATCH", "UNWATCH", "EXEC", "DISCARD", "waits",
+	"has waited", "CLIENT KILL", "CLIENT UNBLOCK"}
 
 // A command without reply that changes nothing has no place in a history.
 func changesState(k opKind) bool {
 	switch k {
-	case opGet, opStrlen, opMGet, opLen, opRange, opHGet, opHGetAll, opHLen, opZRange:
+	case opGet, opStrlen, opMGet, opLen, opRange, opHGet, opHGetAll, opHLen, opZRange, opXLen, opXRange, opXRead:
 		return false
 	}
 	return true
@@ -94,6 +104,8 @@ func (in input) words() []string {
 		return in.listWords()
 	case in.kind < opZAdd:
 		return in.hashWords()
+	case in.kind >= opXAdd && in.kind < opWatch:
+		return in.streamWords()
 	}
 	zset := keyName(in.group, zsetKey)
 	switch in.kind {
@@ -112,14 +124,24 @@ func (in input) words() []string {
 	case opUnwatch:
 		return []string{"UNWATCH"}
 	case opWait:
-		return in.wait.words(in.group, "0.05")
+		return in.wait.words(in.group, 50)
 	case opKill:
 		return []string{"CLIENT", "KILL", "ID", in.value}
+	case opUnblock:
+		how := "TIMEOUT"
+		if in.right {
+			how = "ERROR"
+		}
+		return []string{"CLIENT", "UNBLOCK", in.value, how}
 	}
 	panic("no such kind")
 }
 
-func (w waitKind) words(group int, timeout string) []string {
+func (w waitKind) words(group, timeoutMs int) []string {
+	if w.verb >= waitRead {
+		return w.streamWords(group, strconv.Itoa(timeoutMs))
+	}
+	timeout := fmt.Sprintf("0.%03d", timeoutMs)
 	first, second := keyName(group, listKey+w.side), keyName(group, listKey+1-w.side)
 	switch w.verb {
 	case waitMin:
@@ -232,6 +254,7 @@ func (in input) readReply(conn *respConn) (reply, error) {
 
 // withKeys puts a number for the name of the key into the replies of blocking pops.
 func (in input) withKeys(v reply) reply {
+	v = in.nameKeys(v)
 	all, isArray := v.([]reply)
 	switch {
 	case !isArray:
@@ -306,6 +329,9 @@ func describeState(s groupState) string {
 		text += " " + short(f.reply())
 	}
 	text += "; " + short(elements(s.zset))
+	if s.stream != (streamState{}) {
+		text += fmt.Sprintf("; stream of %d, group at %d (%v)", s.stream.added, s.stream.delivered, !s.stream.noGroup)
+	}
 	for session, w := range []byte(s.watches) {
 		if w != 0 {
 			text += fmt.Sprintf("; %d watches %b", session, w)
@@ -315,6 +341,9 @@ func describeState(s groupState) string {
 		var w waiter
 		w, at = waiterAt(s.waiting, at)
 		text += fmt.Sprintf("; %d in %v", w.session, w.wait)
+		if w.unblocked {
+			text += ", unblocked"
+		}
 	}
 	return text
 }

@@ -76,7 +76,7 @@ func clientLines(conn *respConn) []string {
 
 func idOf(line string) string { return strings.TrimPrefix(strings.Fields(line)[0], "id=") }
 
-// endOne kills some client, or ends its waiting.
+// endOne kills some client.
 func endOne(conn *respConn, r *rand.Rand) {
 	lines := clientLines(conn)
 	mine, err := conn.do("CLIENT", "ID")
@@ -86,12 +86,6 @@ func endOne(conn *respConn, r *rand.Rand) {
 	}
 	id := idOf(lines[r.Intn(len(lines))])
 	if id == fmt.Sprint(mine) {
-		return
-	}
-	if r.Intn(4) == 0 { // by an error: TIMEOUT could not be told from a time that is over
-		if _, err := conn.do("CLIENT", "UNBLOCK", id, "ERROR"); err != nil {
-			complain("CLIENT UNBLOCK: %v", err)
-		}
 		return
 	}
 	killed, err := conn.do("CLIENT", "KILL", "ID", id)

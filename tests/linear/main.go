@@ -40,7 +40,7 @@ var (
 	seconds = flag.Int("seconds", 10, "how long")
 	seed    = flag.Int64("seed", 0, "0: from the clock")
 	clients = flag.Int("clients", 6, "concurrent clients")
-	poppers = flag.Int("poppers", 4, "clients that do blocking pops")
+	poppers = flag.Int("poppers", 6, "clients that do blocking pops")
 	keep    = flag.String("keep", "", "write a picture of a history that fails to this file (HTML)")
 )
 
@@ -57,6 +57,7 @@ type totals struct {
 	transactions, aborted            atomic.Int64
 	waits, served, timeouts, unknown atomic.Int64 // blocking pops by their end
 	seen                             atomic.Int64 // and how many were seen waiting
+	unblocked                        atomic.Int64 // by CLIENT UNBLOCK
 
 	failed atomic.Bool
 }
@@ -134,11 +135,35 @@ func readAll(firstGroup int) []porcupine.Operation {
 	return ops
 }
 
-var readEach = []input{{kind: opMGet}, {kind: opRange}, {kind: opRange, side: 1}, {kind: opHGetAll}, {kind: opZRange}}
+var readEach = []input{{kind: opMGet}, {kind: opRange}, {kind: opRange, side: 1}, {kind: opHGetAll}, {kind: opZRange},
+	{kind: opXRange}}
+
+// Each stream has its group when a round begins.
+func makeStreams(firstGroup int) {
+	conn, err := dial(*addr)
+	if err != nil {
+		complain("the maker of streams cannot connect: %v", err)
+		return
+	}
+	defer func() { conn.close() }()
+	for g := firstGroup; g < firstGroup+groupsPerRound; {
+		v, err := conn.do(input{group: g, kind: opXGroup}.words()...)
+		if _, refused := v.(replyError); err == nil && (v == "OK" || refused) { // refused: it was killed after the first time
+			g++
+			continue
+		}
+		conn.close()
+		if conn, err = dial(*addr); err != nil {
+			complain("the maker of streams cannot connect: %v", err)
+			return
+		}
+	}
+}
 
 // One round: all clients until the time is over or the recorders have done enough; their common history.
 func playRound(round int, all []*recorder) []porcupine.Operation {
 	firstGroup := round * groupsPerRound
+	makeStreams(firstGroup)
 	nextSession.Store(int64(len(all) + len(popping)))
 	deadline := time.Now().Add(roundLength)
 	slow := round%3 == 0 // few commands, so that there is nothing to pop more often
@@ -158,10 +183,11 @@ func playRound(round int, all []*recorder) []porcupine.Operation {
 	}
 	for i, p := range popping {
 		p.ops, p.session, p.sent = nil, len(all)+i, 0
+		p.choose(firstGroup)
 		waiting.Add(1)
 		go func(p *popper) {
 			defer waiting.Done()
-			for !over.Load() && len(p.ops) < popperOps && p.act(firstGroup) {
+			for !over.Load() && len(p.ops) < popperOps && p.act() {
 			}
 		}(p)
 	}
@@ -229,9 +255,10 @@ func main() {
 	fmt.Printf("%d commands in %d rounds, %d without a reply, %d kills, %d settings changed, %d rounds undecided "+
 		"(seed %d)\n", total.ops.Load(), total.rounds.Load(), total.unanswered.Load(), total.kills.Load(),
 		total.changes.Load(), total.undecided.Load(), *seed)
-	fmt.Printf("%d transactions, %d aborted; %d blocking pops: %d served, %d not, %d without a reply, %d seen waiting\n",
+	fmt.Printf("%d transactions, %d aborted; %d blocking pops: %d served, %d not, %d without a reply, %d seen waiting, "+
+		"%d unblocked\n",
 		total.transactions.Load(), total.aborted.Load(), total.waits.Load(), total.served.Load(),
-		total.timeouts.Load(), total.unknown.Load(), total.seen.Load())
+		total.timeouts.Load(), total.unknown.Load(), total.seen.Load(), total.unblocked.Load())
 	switch {
 	case total.failed.Load():
 		os.Exit(1)

@@ -1,8 +1,8 @@
 // model.go -- what a group of keys must look like to its clients: one command after another, in some order that
 // respects real time.
 //
-// A partition of the history is one group of keys: two strings, two lists, a hash and a sorted set, because commands
-// and transactions span several of them. The state is their contents, who watches which of them (transaction.go), who
+// A partition of the history is one group of keys: two strings, two lists, a hash, a sorted set and a stream, because
+// commands and transactions span several of them. The state is their contents, who watches which of them (transaction.go), who
 // waits for one of them (waiting.go), and how far each connection has come: commands of one pipeline are concurrent by
 // the clock (all are called by one write), but must take effect in the order in which they were sent.
 //
@@ -30,6 +30,7 @@ const (
 	_
 	hashKey
 	zsetKey
+	streamKey
 	keysPerGroup
 )
 
@@ -43,13 +44,15 @@ type input struct {
 	side  int
 	value string
 	other string // second value of MSET and HSET; what SET IFEQ compares with
-	// Offset of SETRANGE, first field of a hash, score, index of LSET, mask of the keys of WATCH, session of CLIENT KILL.
+	// Offset of SETRANGE, first field of a hash, score, index of LSET, mask of the keys of WATCH, session of CLIENT KILL
+	// and CLIENT UNBLOCK, number of an entry of a stream, COUNT of XREADGROUP; 1: XGROUP CREATE with "$".
 	number int
-	// Ends of lists: where to push or pop, and where LMOVE pushes.
+	// Ends of lists: where to push or pop, and where LMOVE pushes. CLIENT UNBLOCK: by ERROR.
 	right, toRight bool
 	queued         []input // of a transaction
 	wait           waitKind
 	seen           bool // waits: it has been seen waiting
+	early          bool // the end of a wait: null before its time was over
 	// Which connection of the round asked, and the how manieth of its commands this is, from 1.
 	session, turn int
 }
@@ -71,6 +74,8 @@ type groupState struct {
 	list [2]string
 	hash [hashFields]cell
 	zset string // "SCORE MEMBER\n" in order; scores have one digit
+	// stream.go
+	stream streamState
 	// transaction.go and waiting.go
 	watches string
 	waiting string
@@ -145,8 +150,12 @@ func (c *change) command(in input) reply {
 		return c.listCommand(in)
 	case in.kind < opZAdd:
 		return c.hashCommand(in)
+	case in.kind < opXAdd:
+		return c.zsetCommand(in)
+	case in.kind == opUnblock:
+		return c.unblock(in)
 	}
-	return c.zsetCommand(in)
+	return c.streamCommand(in)
 }
 
 func (c *change) setText(side int, now cell) reply {

@@ -295,6 +295,110 @@ func TestWaiting(t *testing.T) {
 	})
 }
 
+// unblock is CLIENT UNBLOCK of a client that waits.
+func unblock(session int, byError bool) input {
+	return input{kind: opUnblock, number: session, right: byError}
+}
+
+// early says that null came before the time was over.
+func early(w []porcupine.Operation) []porcupine.Operation {
+	in := w[1].Input.(input)
+	in.early = true
+	w[1].Input = in
+	return w
+}
+
+func TestUnblock(t *testing.T) {
+	one := func(ops ...porcupine.Operation) []porcupine.Operation { return ops }
+	refused := output{value: unblockedError}
+	checkCases(t, []testCase{
+		{"unblocked by TIMEOUT", true, join(early(waits(0, 1, 0, 1, 9, blpop, nobody)),
+			one(at(1, 1, 3, 4, unblock(0, false), int64(1))))},
+		{"unblocked by ERROR", true, join(waits(0, 1, 0, 1, 9, blpop, refused),
+			one(at(1, 1, 3, 4, unblock(0, true), int64(1))))},
+		{"unblocked by TIMEOUT, told of an error", false, join(waits(0, 1, 0, 1, 9, blpop, refused),
+			one(at(1, 1, 3, 4, unblock(0, false), int64(1))))},
+		{"nothing too early, and nobody has unblocked", false, early(waits(0, 1, 0, 1, 9, blpop, nobody))},
+		{"nothing too early, but it was not waiting", false, join(early(waits(0, 1, 0, 1, 9, blpop, nobody)),
+			one(at(1, 1, 3, 4, unblock(0, false), int64(0))))},
+		{"an error, and nobody has unblocked", false, waits(0, 1, 0, 1, 9, blpop, refused)},
+		{"who is unblocked takes nothing that comes later", true, join(waits(0, 1, 0, 1, 9, blpop, refused),
+			one(at(1, 1, 3, 4, unblock(0, true), int64(1)), at(1, 2, 5, 6, push("a"), int64(1)),
+				at(1, 3, 7, 8, list(), []reply{"a"})))},
+		{"but it has", false, join(waits(0, 1, 0, 1, 9, blpop, gets("a")),
+			one(at(1, 1, 3, 4, unblock(0, true), int64(1)), at(1, 2, 5, 6, push("a"), int64(1))))},
+		{"who is served is not unblocked", true, join(waits(0, 1, 0, 1, 9, blpop, gets("a")),
+			one(at(1, 1, 3, 4, push("a"), int64(1)), at(1, 2, 5, 6, unblock(0, false), int64(0))))},
+		{"an element that is lost between both", false, join(early(waits(0, 1, 0, 1, 9, blpop, nobody)),
+			one(at(1, 1, 3, 6, push("a"), int64(1)), at(1, 2, 3, 6, unblock(0, false), int64(1)),
+				at(1, 3, 7, 8, list(), []reply{})))},
+		{"unblocked twice", false, join(early(waits(0, 1, 0, 1, 9, blpop, nobody)),
+			one(at(1, 1, 3, 4, unblock(0, false), int64(1)), at(1, 2, 5, 6, unblock(0, false), int64(1))))},
+		{"unblocked in a transaction that has pushed", true, join(early(waits(0, 1, 0, 1, 9, blpop, nobody)),
+			one(at(1, 1, 3, 4, exec(push("a"), unblock(0, false)), replies(int64(1), int64(1))),
+				at(1, 2, 5, 6, list(), []reply{"a"})))},
+		{"an unblocking without a reply", true, join(early(waits(0, 1, 0, 1, 9, blpop, nobody)),
+			one(unanswered(at(1, 1, 3, 4, unblock(0, false), nil))))},
+	})
+}
+
+func xadd(value string) input { return input{kind: opXAdd, value: value} }
+func xrange() input           { return input{kind: opXRange} }
+
+// some are entries of a stream in a reply: of XRANGE, and of a read with the name of the key.
+func some(first int, values ...string) (all []reply) {
+	for i, v := range values {
+		all = append(all, []reply{entryID(first + i), []reply{"f", v}})
+	}
+	return all
+}
+
+func read(first int, values ...string) output { return output{value: ofStream(some(first, values...))} }
+
+func TestStreams(t *testing.T) {
+	one := func(ops ...porcupine.Operation) []porcupine.Operation { return ops }
+	dollar, group := waitKind{verb: waitRead, after: newest}, waitKind{verb: waitNew}
+	behind := func(after int) waitKind { return waitKind{verb: waitRead, after: after} }
+	checkCases(t, []testCase{
+		{"entries in order", true, one(at(0, 1, 0, 1, xadd("a"), "0-1"), at(0, 2, 0, 1, xadd("b"), "0-2"),
+			at(1, 1, 2, 3, xrange(), some(1, "a", "b")))},
+		{"an ID that is given twice", false, one(at(0, 1, 0, 1, xadd("a"), "0-1"), at(1, 1, 0, 1, xadd("b"), "0-1"))},
+		{"an entry for two consumers", false, one(at(0, 1, 0, 1, xadd("a"), "0-1"),
+			at(0, 2, 2, 9, input{kind: opXReadNew, number: 1}, read(1, "a").value),
+			at(1, 1, 2, 9, input{kind: opXReadNew, number: 1}, read(1, "a").value))},
+		{"XREAD that waits", true, join(waits(0, 1, 0, 1, 9, dollar, read(1, "a")), waits(2, 1, 0, 1, 9, behind(0), read(1, "a")),
+			one(at(1, 1, 3, 4, xadd("a"), "0-1")))},
+		{"XREAD of what is there", true, join(one(at(1, 1, 0, 1, xadd("a"), "0-1"), at(1, 2, 2, 3, xadd("b"), "0-2")),
+			waits(0, 1, 4, 0, 9, behind(0), read(1, "a", "b")), waits(2, 1, 4, 0, 9, behind(1), read(2, "b")))},
+		{"$ is what is there at the beginning", false, join(one(at(1, 1, 0, 1, xadd("a"), "0-1")),
+			waits(0, 1, 2, 3, 9, dollar, read(1, "a", "b")), one(at(1, 2, 5, 6, xadd("b"), "0-2")))},
+		{"XREAD that misses an entry of a transaction", false, join(waits(0, 1, 0, 1, 9, dollar, read(1, "a")),
+			one(at(1, 1, 3, 4, exec(xadd("a"), xadd("b")), replies("0-1", "0-2"))))},
+		{"XREAD that skips an entry", false, join(waits(0, 1, 0, 1, 9, dollar, read(2, "b")),
+			one(at(1, 1, 3, 4, xadd("a"), "0-1"), at(1, 2, 5, 6, xadd("b"), "0-2")))},
+		{"XREAD that is not served", false, join(lasting(8, waits(0, 1, 0, 1, 9, dollar, nobody)),
+			one(at(1, 1, 3, 4, xadd("a"), "0-1")))},
+		{"XREAD behind what is not there yet", true, join(waits(0, 1, 0, 1, 9, behind(1), read(2, "b")),
+			one(at(1, 1, 3, 4, xadd("a"), "0-1"), at(1, 2, 5, 6, xadd("b"), "0-2")))},
+		{"each entry to one consumer, in the order of arrival", true, join(waits(0, 1, 0, 1, 9, group, read(1, "a")),
+			waits(2, 1, 2, 3, 9, group, read(2, "b")),
+			one(at(1, 1, 4, 5, xadd("a"), "0-1"), at(1, 2, 6, 7, xadd("b"), "0-2")))},
+		{"against the order of arrival", false, join(waits(0, 1, 0, 1, 9, group, read(2, "b")),
+			waits(2, 1, 2, 3, 9, group, read(1, "a")),
+			one(at(1, 1, 4, 5, xadd("a"), "0-1"), at(1, 2, 6, 7, xadd("b"), "0-2")))},
+		{"an entry for two consumers that wait", false, join(waits(0, 1, 0, 1, 9, group, read(1, "a")),
+			waits(2, 1, 0, 1, 9, group, read(1, "a")), one(at(1, 1, 4, 5, xadd("a"), "0-1")))},
+		{"COUNT leaves the rest to the next", true, join(
+			waits(0, 1, 0, 1, 9, waitKind{verb: waitNew, most: 1}, read(1, "a")), waits(2, 1, 2, 3, 9, group, read(2, "b")),
+			one(at(1, 1, 4, 5, exec(xadd("a"), xadd("b")), replies("0-1", "0-2"))))},
+		{"a group that goes while somebody waits", true, join(waits(0, 1, 0, 1, 9, group, output{value: noGroup}),
+			lasting(8, waits(2, 1, 0, 1, 9, dollar, nobody)), one(at(1, 1, 4, 5, input{kind: opXDestroy}, int64(1))))},
+		{"an entry that a consumer was to get is lost to an unblocking", false, join(
+			early(waits(0, 1, 0, 1, 9, group, nobody)), one(at(1, 1, 3, 6, xadd("a"), "0-1"),
+				at(1, 2, 3, 6, unblock(0, false), int64(1)), at(1, 3, 7, 8, input{kind: opXReadNew, number: 1}, nil)))},
+	})
+}
+
 // A long history made by the model itself is right; with one reply exchanged it is wrong.
 func TestOneWrongReplyInMany(t *testing.T) {
 	r := rand.New(rand.NewSource(1))

@@ -6,7 +6,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -23,14 +22,22 @@ type sighting struct {
 type popper struct {
 	recorder
 	client string // the connection's id
+	group  int    // of the round
+	last   int    // number of the last entry of the stream that it has seen
 	under  atomic.Pointer[sighting]
 }
 
 // popping are all poppers.
 var popping []*popper
 
+// In a round a popper waits in one group: so the history of that group has all that becomes of it.
+func (p *popper) choose(firstGroup int) {
+	p.group = firstGroup + int(flavourQueues) + p.rnd.Intn(int(flavours-flavourQueues))
+	p.last = 0
+}
+
 // act is one blocking pop, sometimes with a command in the same pipeline behind it; false when all is over.
-func (p *popper) act(firstGroup int) bool {
+func (p *popper) act() bool {
 	if p.conn == nil {
 		if !p.connect() {
 			return false
@@ -42,16 +49,15 @@ func (p *popper) act(firstGroup int) bool {
 		}
 		p.client = fmt.Sprint(id)
 	}
-	f := flavourQueues
-	if p.rnd.Intn(3) == 0 {
-		f = flavourScores
-	}
-	group := firstGroup + int(f)
-	in := input{group: group, kind: opWait, wait: makeWait(p.rnd, f), session: p.session, turn: p.sent + 1}
+	group := p.group
+	in := input{group: group, kind: opWait, wait: p.draw(), session: p.session, turn: p.sent + 1}
 	p.sent += 2
 	timeoutMs := 1 + p.rnd.Intn(40)
-	bytes := appendCommand(nil, in.wait.words(group, fmt.Sprintf("0.%03d", timeoutMs))...)
+	bytes := appendCommand(nil, in.wait.words(group, timeoutMs)...)
 	behind := input{group: group, kind: opRange, side: in.wait.side, session: p.session, turn: p.sent + 1}
+	if flavourOf(group) == flavourStreams {
+		behind.kind = opXLen
+	}
 	more := p.rnd.Intn(4) == 0
 	if more {
 		p.sent++
@@ -82,6 +88,15 @@ func (p *popper) act(firstGroup int) bool {
 	return !total.failed.Load()
 }
 
+// draw chooses what to wait with: XREAD mostly goes on where it was.
+func (p *popper) draw() waitKind {
+	w := makeWait(p.rnd, flavourOf(p.group))
+	if w.verb == waitRead && p.rnd.Intn(3) > 0 {
+		w.after = max(0, p.last-p.rnd.Intn(3))
+	}
+	return w
+}
+
 func (p *popper) hangUp() {
 	p.conn.close()
 	p.conn = nil
@@ -95,18 +110,13 @@ func (p *popper) note(in input, v reply, err error, call, returned, seenAt, time
 	total.ops.Add(1)
 	total.waits.Add(1)
 	ended := call
-	if refused, ok := v.(replyError); ok && strings.HasPrefix(string(refused), "UNBLOCKED") {
-		v = nil
-	} else if err == nil && v == nil {
-		ended = call + timeout - earliness
-		if ended < call {
-			ended = call
-		}
-		if ended >= returned {
-			complain("client %d: %v was answered after %d us with %d us to wait", p.id, in, (returned-call)/1000, timeout/1000)
-			ended = call
+	if err == nil && v == nil {
+		ended = max(call, call+timeout-earliness)
+		if ended >= returned { // then only CLIENT UNBLOCK explains it
+			ended, in.early = call, true
 		}
 	}
+	p.last = max(p.last, lastNumber(v))
 	out := output{value: v}
 	switch {
 	case err != nil:
@@ -117,7 +127,7 @@ func (p *popper) note(in input, v reply, err error, call, returned, seenAt, time
 		if at, killed := killedAt.Load(p.client); killed && at.(int64) < returned && at.(int64) > call {
 			returned = at.(int64)
 		}
-	case v == nil:
+	case v == nil || v == unblockedError:
 		total.timeouts.Add(1)
 	default:
 		total.served.Add(1)

@@ -26,13 +26,14 @@ const (
 	flavourAll
 	flavourQueues // lists
 	flavourScores // a sorted set as a queue
+	flavourStreams
 	flavours
 )
 
 func flavourOf(group int) flavour { return flavour(group % int(flavours)) }
 
 func (f flavour) String() string {
-	return [...]string{"strings", "lists", "hashes", "all types", "queues", "scores"}[f]
+	return [...]string{"strings", "lists", "hashes", "all types", "queues", "scores", "streams"}[f]
 }
 
 // The kinds of each flavour; several times where more of them are wanted.
@@ -43,9 +44,11 @@ var kindsOf = [flavours][]opKind{
 	flavourHashes: {opHSet, opHSet, opHSetNX, opHGet, opHGet, opHGet, opHDel, opHIncr, opHIncr, opHGetAll, opHGetAll,
 		opHLen},
 	flavourAll: {opGet, opSet, opAppend, opDel, opPush, opPop, opRange, opHSet, opHGet, opHDel, opHGetAll, opZAdd, opZPop,
-		opZRange},
+		opZRange, opXAdd, opXRange, opXReadNew, opXDestroy},
 	flavourQueues: {opPush, opPush, opPush, opPush, opPop, opRange, opRange, opRange, opMove, opListDel},
 	flavourScores: {opZAdd, opZAdd, opZAdd, opZPop, opZRange, opZRange},
+	flavourStreams: {opXAdd, opXAdd, opXAdd, opXAdd, opXAdd, opXAdd, opXAdd, opXAdd, opXAdd, opXAdd, opXLen, opXLen,
+		opXRange, opXRead, opXRead, opXRead, opXReadNew, opXReadNew, opXGroup, opXDestroy},
 }
 
 // A value that says who wrote it, of 0 to 4 KB: large enough often enough to be replied by reference.
@@ -98,13 +101,24 @@ func makeInput(r *rand.Rand, group, client, n int, seen string) input {
 		in.number = r.Intn(hashFields)
 	case opZAdd:
 		in.value, in.number = makeElement(r, client, n), r.Intn(10)
+	case opXAdd:
+		in.value = makeElement(r, client, n)
+	case opXRead:
+		in.number = r.Intn(40)
+	case opXReadNew:
+		in.number = 1 + r.Intn(3)
+	case opXGroup:
+		in.number = r.Intn(2)
 	}
 	return in
 }
 
 func makeWait(r *rand.Rand, f flavour) waitKind {
-	if f == flavourScores {
+	switch f {
+	case flavourScores:
 		return waitKind{verb: waitMin}
+	case flavourStreams:
+		return waitKind{verb: waitRead + waitVerb(r.Intn(2)), after: newest, most: max(0, r.Intn(6)-2)}
 	}
 	w := waitKind{verb: waitVerb(r.Intn(int(waitMin))), side: r.Intn(2)}
 	w.both = w.verb <= waitRight && r.Intn(2) == 0
@@ -113,7 +127,8 @@ func makeWait(r *rand.Rand, f flavour) waitKind {
 
 // someKeys is a mask for WATCH, of keys that the flavour uses, and sometimes of others.
 func someKeys(r *rand.Rand, f flavour) int {
-	used := [flavours]int{3 << stringKey, 3 << listKey, 1 << hashKey, 1<<keysPerGroup - 1, 3 << listKey, 1 << zsetKey}[f]
+	used := [flavours]int{3 << stringKey, 3 << listKey, 1 << hashKey, 1<<keysPerGroup - 1, 3 << listKey, 1 << zsetKey,
+		1 << streamKey}[f]
 	if mask := r.Intn(1<<keysPerGroup) & used; mask != 0 {
 		return mask
 	}
@@ -159,8 +174,10 @@ func (c *recorder) act(firstGroup int) bool {
 	if !c.connect() {
 		return false
 	}
-	if target := c.target(); target != nil {
+	if target := c.target(); target != nil && c.rnd.Intn(4) == 0 {
 		c.kill(target)
+	} else if target != nil {
+		c.unblock(target)
 	} else if c.rnd.Intn(3) == 0 {
 		c.transact(firstGroup + c.rnd.Intn(groupsPerRound))
 	} else {
@@ -173,27 +190,53 @@ func (c *recorder) act(firstGroup int) bool {
 	return !total.failed.Load()
 }
 
-// target is now and then a popper that has been seen waiting.
+// target is now and then a popper in the midst of a command.
 func (c *recorder) target() *sighting {
-	if len(popping) == 0 || c.rnd.Intn(30) > 0 {
+	if len(popping) == 0 || c.rnd.Intn(12) > 0 {
 		return nil
 	}
 	s := popping[c.rnd.Intn(len(popping))].under.Load()
-	if s == nil || s.at.Load() == 0 || s.group < c.firstGroup { // not seen waiting, or of the round before
+	if s == nil || s.group < c.firstGroup { // of the round before
 		return nil
 	}
 	return s
 }
 
-// kill kills a popper and pushes in the same pipeline: what is pushed is for somebody else.
-func (c *recorder) kill(target *sighting) {
-	kill := input{group: target.group, kind: opKill, value: target.client, number: target.session}
+// feed is something for those who wait in a group.
+func (c *recorder) feed(group int) input {
 	c.n++
-	more := input{group: target.group, kind: opPush, value: fmt.Sprintf("%d.%d", c.id, c.n), side: c.rnd.Intn(2)}
-	if flavourOf(target.group) == flavourScores {
-		more.kind, more.number = opZAdd, c.rnd.Intn(10)
+	in := input{group: group, kind: opPush, value: fmt.Sprintf("%d.%d", c.id, c.n), side: c.rnd.Intn(2)}
+	switch flavourOf(group) {
+	case flavourScores:
+		in.kind, in.number = opZAdd, c.rnd.Intn(10)
+	case flavourStreams:
+		in.kind = opXAdd
 	}
-	c.send([]input{kill, more})
+	return in
+}
+
+// kill kills a popper that was seen waiting and pushes in the same pipeline: what is pushed is for somebody else.
+func (c *recorder) kill(target *sighting) {
+	if target.at.Load() == 0 {
+		return
+	}
+	kill := input{group: target.group, kind: opKill, value: target.client, number: target.session}
+	c.send([]input{kill, c.feed(target.group)})
+}
+
+// unblock ends a popper's waiting just before or just after it is given something, or in the same transaction.
+func (c *recorder) unblock(target *sighting) {
+	group := target.group
+	ins := []input{{group: group, kind: opUnblock, value: target.client, number: target.session, right: c.rnd.Intn(2) == 0}}
+	switch c.rnd.Intn(4) {
+	case 0:
+		ins = append(ins, c.feed(group))
+	case 1:
+		ins = append([]input{c.feed(group)}, ins...)
+	case 2:
+		ins = []input{{group: group, kind: opExec, queued: append([]input{c.feed(group)}, ins...)}}
+	}
+	c.send(ins)
 }
 
 // transact watches, reads, and writes when nobody else has: in one pipeline, or with a pause in which others come.
@@ -275,9 +318,12 @@ func (c *recorder) noteReply(in input, v reply) {
 	if s, ok := v.(string); ok && in.kind == opGet {
 		c.seen = s
 	}
-	if in.kind == opKill {
+	switch {
+	case in.kind == opKill:
 		killedAt.Store(in.value, now())
 		total.kills.Add(1)
+	case in.kind == opUnblock && v == int64(1):
+		total.unblocked.Add(1)
 	}
 	if in.kind == opExec {
 		total.transactions.Add(1)

@@ -1,9 +1,13 @@
-// waiting.go -- BLPOP, BRPOP, BLMOVE and BZPOPMIN in the model.
+// waiting.go -- BLPOP, BRPOP, BLMOVE, BZPOPMIN, XREAD and XREADGROUP with BLOCK, and CLIENT UNBLOCK in the model.
 //
 // A blocking pop is two operations. `opWait` is its arrival: it takes what is there, or stands behind all who wait
 // already. What is pushed later is given to those who wait, in the order of their arrival, as part of the command (or
 // transaction) that pushed. `opWaitEnd` is its reply: null, which a client gets only while it still waits, or what it
 // was given before.
+//
+// CLIENT UNBLOCK takes a client out of those who wait and answers 1; from then on its opWaitEnd can be null, or
+// UNBLOCKED. Of a client that has been given something it answers 0: so who is unblocked and served at the same time
+// gets one of the two, and what it does not get is there for others.
 //
 // What ends with null because its time is over was waiting for all of it: its opWaitEnd begins when that may be.
 // Arrival lies between the call and the moment when the client was seen waiting (or its reply), so the order of
@@ -17,6 +21,8 @@ package main
 
 import (
 	"fmt"
+	"hash/fnv"
+	"strconv"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -27,6 +33,8 @@ type waitKind struct {
 	verb waitVerb
 	side int  // which list; the first of two
 	both bool // BLPOP and BRPOP: for both lists
+	// XREAD: number of the entry behind which it reads; XREAD and XREADGROUP: COUNT, or 0.
+	after, most int
 }
 
 type waitVerb int
@@ -36,11 +44,15 @@ const (
 	waitRight
 	waitMove // from the left of a list to the right of the other one
 	waitMin
-	waitVerbs
+	waitRead // XREAD
+	waitNew  // XREADGROUP
 )
 
 func (w waitKind) String() string {
-	name := [...]string{"BLPOP", "BRPOP", "BLMOVE", "BZPOPMIN"}[w.verb]
+	name := [...]string{"BLPOP", "BRPOP", "BLMOVE", "BZPOPMIN", "XREAD", "XREADGROUP"}[w.verb]
+	if w.verb >= waitRead {
+		return fmt.Sprintf("%s behind %d, %d", name, w.after, w.most)
+	}
 	if w.both {
 		return fmt.Sprintf("%s %d %d", name, w.side, 1-w.side)
 	}
@@ -48,8 +60,11 @@ func (w waitKind) String() string {
 }
 
 func (w waitKind) wants(key int) bool {
-	if w.verb == waitMin {
+	switch w.verb {
+	case waitMin:
 		return key == zsetKey
+	case waitRead, waitNew:
+		return key == streamKey
 	}
 	return key == listKey+w.side || w.both && key == listKey+1-w.side
 }
@@ -57,9 +72,16 @@ func (w waitKind) wants(key int) bool {
 // keyReply stands for the name of a key in a reply: names differ between groups.
 type keyReply int
 
-// take pops now; nil when there is nothing.
+// take pops or reads now; nil when there is nothing.
 func (c *change) take(w waitKind) reply {
 	switch w.verb {
+	case waitRead:
+		if w.after == newest {
+			return nil
+		}
+		return ofStream(c.stream.behind(w.after, w.most))
+	case waitNew:
+		return c.readNew(w.most)
 	case waitMin:
 		if pair := c.popMin(); len(pair) == 2 {
 			return []reply{keyReply(zsetKey), pair[0], pair[1]}
@@ -87,31 +109,48 @@ func (c *change) take(w waitKind) reply {
 // waiter is who waits, and what it is known to get in the end ("?" when its reply was lost). To know that ahead is what
 // makes the search short: an order in which somebody else's element comes to it is left at once.
 type waiter struct {
-	session int
-	wait    waitKind
-	expects string
+	session   int
+	wait      waitKind
+	unblocked bool // it waits no longer, but has not been told yet
+	expects   string
+}
+
+const unblockedError = replyError("UNBLOCKED")
+
+// summary tells replies apart; long ones by a hash, for a state holds it.
+func summary(v reply) string {
+	text := fmt.Sprint(v)
+	if len(text) > 40 {
+		hash := fnv.New64a()
+		_, _ = hash.Write([]byte(text))
+		return text[:16] + strconv.FormatUint(hash.Sum64(), 16)
+	}
+	return text
 }
 
 func expectation(o output) string {
 	if o.unknown {
 		return "?"
 	}
-	return fmt.Sprint(o.value)
+	return summary(o.value)
 }
+
+const waiterHead = 8
 
 // The state has them as bytes, in the order of arrival.
 func (w waiter) bytes() string {
-	n := len(w.expects)
+	after := w.wait.after + 1
 	return string([]byte{byte(w.session), byte(w.session >> 8), byte(w.wait.verb),
-		byte(w.wait.side)*2 + byte(count(w.wait.both)), byte(n), byte(n >> 8)}) + w.expects
+		byte(w.wait.side)*4 + byte(count(w.wait.both))*2 + byte(count(w.unblocked)), byte(after), byte(after >> 8),
+		byte(w.wait.most), byte(len(w.expects))}) + w.expects
 }
 
 // waiterAt also tells where the next one begins.
 func waiterAt(waiting string, at int) (w waiter, next int) {
-	b := waiting[at : at+6]
-	next = at + 6 + int(b[4]) + int(b[5])<<8
-	return waiter{int(b[0]) | int(b[1])<<8, waitKind{waitVerb(b[2]), int(b[3] / 2), b[3]%2 == 1},
-		waiting[at+6 : next]}, next
+	b := waiting[at : at+waiterHead]
+	next = at + waiterHead + int(b[7])
+	wait := waitKind{waitVerb(b[2]), int(b[3] / 4), b[3]&2 != 0, int(b[4]) + int(b[5])<<8 - 1, int(b[6])}
+	return waiter{int(b[0]) | int(b[1])<<8, wait, b[3]&1 != 0, waiting[at+waiterHead : next]}, next
 }
 
 func (c *change) becameReady(key int) {
@@ -127,8 +166,11 @@ func (c *change) becameReady(key int) {
 }
 
 func (c *change) arrive(in input, got output) {
-	w := waiter{in.session, in.wait, expectation(got)}
-	if taken := c.take(in.wait); taken != nil {
+	w := waiter{in.session, in.wait, false, expectation(got)}
+	if in.wait.verb == waitRead && in.wait.after == newest {
+		w.wait.after = c.stream.added
+	}
+	if taken := c.take(w.wait); taken != nil {
 		c.give(w, taken)
 	} else {
 		c.waiting += w.bytes()
@@ -136,14 +178,18 @@ func (c *change) arrive(in input, got output) {
 }
 
 func (c *change) give(w waiter, taken reply) {
-	if w.expects != "?" && w.expects != fmt.Sprint(taken) {
+	if w.expects != "?" && w.expects != summary(taken) {
 		c.wrong = true
 	}
 }
 
+// has says whether somebody may be served; a stream has something for one and nothing for another.
 func (c *change) has(key int) bool {
-	if key == zsetKey {
+	switch key {
+	case zsetKey:
 		return c.zset != ""
+	case streamKey:
+		return true
 	}
 	return c.list[key-listKey] != ""
 }
@@ -156,34 +202,64 @@ func (c *change) serve() {
 		c.ready = c.ready[1:]
 		for at := 0; at < len(c.waiting) && c.has(key) && !c.wrong; {
 			w, next := waiterAt(c.waiting, at)
-			if !w.wait.wants(key) {
+			var taken reply
+			if w.wait.wants(key) && !w.unblocked {
+				taken = c.take(w.wait)
+			}
+			if taken == nil {
 				at = next
 				continue
 			}
-			c.give(w, c.take(w.wait))
+			c.give(w, taken)
 			c.waiting = c.waiting[:at] + c.waiting[next:]
 		}
 	}
 }
 
-func (c *change) stopWaiting(session int) bool {
+// stopWaiting also tells whether the session was among those who wait.
+func (c *change) stopWaiting(session int) (was waiter, found bool) {
 	for at := 0; at < len(c.waiting); {
 		w, next := waiterAt(c.waiting, at)
 		if w.session == session {
 			c.waiting = c.waiting[:at] + c.waiting[next:]
-			return true
+			return w, true
 		}
 		at = next
 	}
-	return false
+	return waiter{}, false
 }
 
-// leave is the end of a wait: who got null has waited until now, who got something had been given it.
+// leave is the end of a wait: who got null has waited until now, or was unblocked; who got something had been given it.
 func (c *change) leave(in input, got output) {
-	waited := c.stopWaiting(in.session)
-	if !got.unknown && waited != (got.value == nil) {
+	was, waited := c.stopWaiting(in.session)
+	switch {
+	case got.unknown:
+	case got.value == nil:
+		c.wrong = !waited || in.early && !was.unblocked
+	case got.value == unblockedError:
+		c.wrong = !was.unblocked
+	default:
+		c.wrong = waited
+	}
+}
+
+// unblock is CLIENT UNBLOCK: its client stays among those who wait, but is given nothing any more.
+func (c *change) unblock(in input) reply {
+	was, waited := c.stopWaiting(in.number)
+	if !waited {
+		return int64(0)
+	}
+	told := summary(nil)
+	if in.right {
+		told = summary(unblockedError)
+	}
+	done := !was.unblocked
+	if done && was.expects != "?" && was.expects != told {
 		c.wrong = true
 	}
+	was.unblocked = true
+	c.waiting += was.bytes()
+	return count(done)
 }
 
 // The most waits of unknown fate that are tried both ways.
