@@ -106,7 +106,8 @@ void clientFree(client *c) {
 
 client *clientById(uint64_t id) {
     assertMainRole();
-    return dictFind(clients_by_id, idKey(&id), dictHash(clients_by_id, idKey(&id)));
+    client *c = dictFind(clients_by_id, idKey(&id), dictHash(clients_by_id, idKey(&id)));
+    return c && c->flags & CLIENT_CLOSE_ASAP ? NULL : c;
 }
 
 void clientCloseAsap(client *c) {

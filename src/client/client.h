@@ -179,6 +179,7 @@ void clientsInit(void);
 client *clientCreate(struct clientStream *stream, int fd, const char *peer, const char *local, bool is_unix);
 /* Free what the session owns. The stream must be gone or detached by net before. Runs the hooks below. */
 void clientFree(client *c);
+/* NULL: nobody, or one that is about to be closed: for others it has gone already. */
 client *clientById(uint64_t id);
 /* Ask for the end of a client at the next safe point (net drains client_state.closing). Works at any stage; on a fake
  * client it has no effect, because that belongs to whoever made it. */

@@ -38,7 +38,7 @@ static void checkSession(const client *c) {
     serverAssert(fake == (c->stream == NULL));
     serverAssert(fake == (c->node == NULL));
     serverAssert(fake || listNodeValue(c->node) == c);
-    serverAssert(clientById(c->id) == (fake ? NULL : c));
+    serverAssert(clientById(c->id) == (fake || c->flags & CLIENT_CLOSE_ASAP ? NULL : (client *)c));
     serverAssert(!fake || !(c->flags & (CLIENT_PENDING_WRITE | CLIENT_CLOSE_ASAP | CLIENT_READY)));
     serverAssert(c->resp == 2 || c->resp == 3);
     serverAssert(c->db && c->peer && c->local);

@@ -51,7 +51,7 @@ static long long killMatching(client *asking, const clientFilter *f, bool *self)
     *self = false;
     for (listNode *n = listNext(&it); n; n = listNext(&it)) {
         client *c = listNodeValue(n);
-        if (!clientFilterMatches(f, c)) continue;
+        if (c->flags & CLIENT_CLOSE_ASAP || !clientFilterMatches(f, c)) continue;
         if (c == asking) *self = true;
         else killOther(c);
         killed++;
@@ -65,7 +65,7 @@ static void killByAddress(client *c) {
 
     for (listNode *n = listNext(&it); n; n = listNext(&it)) {
         client *other = listNodeValue(n);
-        if (!sliceEq(sdsSlice(other->peer), c->argv[2])) continue;
+        if (other->flags & CLIENT_CLOSE_ASAP || !sliceEq(sdsSlice(other->peer), c->argv[2])) continue;
         addReplyOk(c);
         if (other == c) c->flags |= CLIENT_CLOSE_AFTER_REPLY;
         else killOther(other);

@@ -373,6 +373,20 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         }
     }
 
+    test "who was killed in the same pipeline is nobody any more" {
+        foreach wait {0 1} {
+            set c [connect]
+            set id [$c CLIENT ID]
+            if {$wait} {waits $c BLPOP k 0}
+            r write [join [lmap command [list {MULTI} "CLIENT KILL ID $id" "CLIENT UNBLOCK $id" "CLIENT KILL ID $id" \
+                "CLIENT TRACKING ON REDIRECT $id" {RPUSH k v} {EXEC} {LPOP k}] {string cat $command "\r\n"}] ""]
+            for {set i 0} {$i < 6} {incr i} {r reply}
+            assert_equal {1 0 0 {(error) ERR The client ID you want redirect to does not exist} 1} [r reply]
+            assert_equal v [r reply]
+            catch {$c destroy}
+        }
+    }
+
     foreach {title way} {
         "is killed" {r CLIENT KILL ID $id}
         "hangs up" {$c destroy}
