@@ -8,7 +8,7 @@
 //
 // Time is cut into rounds. Each round has groups of keys of its own, so that a history stays short enough to be
 // checked, and is checked while the next one runs. In a group one kind of commands prevails: those of one type, of all
-// types, or blocking pops; transactions are everywhere.
+// types, or blocking pops and reads, ended by CLIENT UNBLOCK as well; transactions are everywhere.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 
@@ -201,6 +201,7 @@ func playRound(round int, all []*recorder) []porcupine.Operation {
 	for _, p := range popping {
 		history = append(history, p.ops...)
 	}
+	endSooner(history)
 	return append(history, readAll(firstGroup)...)
 }
 

@@ -2,9 +2,10 @@
 // respects real time.
 //
 // A partition of the history is one group of keys: two strings, two lists, a hash, a sorted set and a stream, because
-// commands and transactions span several of them. The state is their contents, who watches which of them (transaction.go), who
-// waits for one of them (waiting.go), and how far each connection has come: commands of one pipeline are concurrent by
-// the clock (all are called by one write), but must take effect in the order in which they were sent.
+// commands and transactions span several of them. The state is their contents, who watches which of them
+// (transaction.go), who waits for one of them (waiting.go), and how far each connection has come: commands of one
+// pipeline are concurrent by the clock (all are called by one write), but must take effect in the order in which they
+// were sent.
 //
 // An operation without a reply (its client was killed) may have happened or not: its output says `unknown`, every
 // output fits, and it returns at the end of time. "Not happened" is then "happened after everything else", which
@@ -51,8 +52,9 @@ type input struct {
 	right, toRight bool
 	queued         []input // of a transaction
 	wait           waitKind
-	seen           bool // waits: it has been seen waiting
-	early          bool // the end of a wait: null before its time was over
+	seen           bool  // waits: it has been seen waiting
+	early          bool  // the end of a wait: null before its time was over
+	called         int64 // the end of a wait: when it was asked for
 	// Which connection of the round asked, and the how manieth of its commands this is, from 1.
 	session, turn int
 }

@@ -194,7 +194,7 @@ func waits(client, number int, call, seen, ret int64, w waitKind, out output) []
 	if in.seen {
 		first.Return = seen
 	}
-	in.kind, in.turn = opWaitEnd, number+1
+	in.kind, in.turn, in.called = opWaitEnd, number+1, call
 	return []porcupine.Operation{first, {ClientId: client, Input: in, Call: call, Return: ret, Output: out}}
 }
 
@@ -308,6 +308,11 @@ func early(w []porcupine.Operation) []porcupine.Operation {
 	return w
 }
 
+func soonerEnded(ops []porcupine.Operation) []porcupine.Operation {
+	endSooner(ops)
+	return ops
+}
+
 func TestUnblock(t *testing.T) {
 	one := func(ops ...porcupine.Operation) []porcupine.Operation { return ops }
 	refused := output{value: unblockedError}
@@ -337,6 +342,12 @@ func TestUnblock(t *testing.T) {
 		{"unblocked in a transaction that has pushed", true, join(early(waits(0, 1, 0, 1, 9, blpop, nobody)),
 			one(at(1, 1, 3, 4, exec(push("a"), unblock(0, false)), replies(int64(1), int64(1))),
 				at(1, 2, 5, 6, list(), []reply{"a"})))},
+		{"who is unblocked before its time but hears of it late goes on meanwhile", true, soonerEnded(join(
+			lasting(7, waits(0, 1, 0, 1, 9, blpop, nobody)), one(at(0, 3, 0, 9, list(), []reply{}),
+				at(1, 1, 2, 3, unblock(0, false), int64(1)), at(1, 2, 4, 5, push("a"), int64(1)))))},
+		{"who is not goes on when its time is over", false, soonerEnded(join(
+			lasting(7, waits(0, 1, 0, 1, 9, blpop, nobody)), one(at(0, 3, 0, 9, list(), []reply{}),
+				at(1, 1, 2, 3, unblock(5, false), int64(0)), at(1, 2, 4, 5, push("a"), int64(1)))))},
 		{"an unblocking without a reply", true, join(early(waits(0, 1, 0, 1, 9, blpop, nobody)),
 			one(unanswered(at(1, 1, 3, 4, unblock(0, false), nil))))},
 	})
@@ -366,8 +377,8 @@ func TestStreams(t *testing.T) {
 		{"an entry for two consumers", false, one(at(0, 1, 0, 1, xadd("a"), "0-1"),
 			at(0, 2, 2, 9, input{kind: opXReadNew, number: 1}, read(1, "a").value),
 			at(1, 1, 2, 9, input{kind: opXReadNew, number: 1}, read(1, "a").value))},
-		{"XREAD that waits", true, join(waits(0, 1, 0, 1, 9, dollar, read(1, "a")), waits(2, 1, 0, 1, 9, behind(0), read(1, "a")),
-			one(at(1, 1, 3, 4, xadd("a"), "0-1")))},
+		{"XREAD that waits", true, join(waits(0, 1, 0, 1, 9, dollar, read(1, "a")),
+			waits(2, 1, 0, 1, 9, behind(0), read(1, "a")), one(at(1, 1, 3, 4, xadd("a"), "0-1")))},
 		{"XREAD of what is there", true, join(one(at(1, 1, 0, 1, xadd("a"), "0-1"), at(1, 2, 2, 3, xadd("b"), "0-2")),
 			waits(0, 1, 4, 0, 9, behind(0), read(1, "a", "b")), waits(2, 1, 4, 0, 9, behind(1), read(2, "b")))},
 		{"$ is what is there at the beginning", false, join(one(at(1, 1, 0, 1, xadd("a"), "0-1")),

@@ -141,6 +141,6 @@ func (p *popper) note(in input, v reply, err error, call, returned, seenAt, time
 		}
 	}
 	p.ops = append(p.ops, porcupine.Operation{ClientId: p.id, Input: in, Call: call, Return: arrived, Output: out})
-	in.kind, in.turn = opWaitEnd, in.turn+1
+	in.kind, in.turn, in.called = opWaitEnd, in.turn+1, call
 	p.ops = append(p.ops, porcupine.Operation{ClientId: p.id, Input: in, Call: ended, Return: returned, Output: out})
 }

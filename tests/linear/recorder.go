@@ -227,7 +227,8 @@ func (c *recorder) kill(target *sighting) {
 // unblock ends a popper's waiting just before or just after it is given something, or in the same transaction.
 func (c *recorder) unblock(target *sighting) {
 	group := target.group
-	ins := []input{{group: group, kind: opUnblock, value: target.client, number: target.session, right: c.rnd.Intn(2) == 0}}
+	byError := c.rnd.Intn(2) == 0
+	ins := []input{{group: group, kind: opUnblock, value: target.client, number: target.session, right: byError}}
 	switch c.rnd.Intn(4) {
 	case 0:
 		ins = append(ins, c.feed(group))

@@ -262,6 +262,43 @@ func (c *change) unblock(in input) reply {
 	return count(done)
 }
 
+// unblocks are the sessions whose waiting an operation may have ended.
+func unblocks(op porcupine.Operation) (sessions []int) {
+	in, out := op.Input.(input), op.Output.(output)
+	for i, q := range append([]input{in}, in.queued...) {
+		answer := out.value
+		if all, isArray := answer.([]reply); isArray && i > 0 && i <= len(all) {
+			answer = all[i-1]
+		}
+		if q.kind == opUnblock && (out.unknown || answer == int64(1)) {
+			sessions = append(sessions, q.number)
+		}
+	}
+	return sessions
+}
+
+// endSooner lets those waits end at any time that may have been unblocked meanwhile, although they got null so late that
+// their time was over: what their clients have sent behind runs when they are unblocked, not when they hear of it.
+func endSooner(history []porcupine.Operation) {
+	by := map[int][]porcupine.Operation{}
+	for _, op := range history {
+		for _, session := range unblocks(op) {
+			by[session] = append(by[session], op)
+		}
+	}
+	for i := range history {
+		in := history[i].Input.(input)
+		if in.kind != opWaitEnd {
+			continue
+		}
+		for _, op := range by[in.session] {
+			if op.Call <= history[i].Return && op.Return >= in.called {
+				history[i].Call = in.called
+			}
+		}
+	}
+}
+
 // The most waits of unknown fate that are tried both ways.
 const doubtsMax = 5
 
