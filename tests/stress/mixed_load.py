@@ -75,8 +75,10 @@ class Connection:
             if body[-2:] != b"\r\n":
                 raise Wrong("a bulk reply of %d bytes has no end" % n)
             return body[:-2]
-        if kind == b"*":
-            return None if rest == b"-1" else [self.reply() for _ in range(int(rest))]
+        if kind in b"*>%":
+            return None if rest == b"-1" else [self.reply() for _ in range(int(rest) * (2 if kind == b"%" else 1))]
+        if kind == b"_":
+            return None
         if kind == b":":
             return int(rest)
         if kind in b"+-":
