@@ -66,7 +66,7 @@ class Victim:
         if first in (self.listens, self.tracks) and self.rng.random() < 0.5:
             first()
             first = self.rng.choice([self.waits, self.queues, self.listens, self.tracks])
-        if first is self.waits and self.rng.random() < 0.3:
+        if first == self.waits and self.rng.random() < 0.3:
             self.kill_before_a_push()
         else:
             first()
@@ -171,13 +171,18 @@ class Victim:
         return states_of(self.other.call("CLIENT", "LIST", "ID", self.number))
 
     def kill_before_a_push(self):
-        """The client is killed and something comes in the same pipeline: it must stay."""
+        """The client is killed and something comes in the same pipeline, or transaction: it must stay."""
         before, wait, push, pop = self.rng.choice([w for w in self.ways_to_wait() if w[3]])
         self.conn.sock.sendall(before + wait)
         if self.rng.random() < 0.5:
             time.sleep(self.rng.random() * 0.005)
-        self.other.sock.sendall(encode("CLIENT", "KILL", "ID", self.number) + push + pop)
-        killed, _, kept = self.other.reply(), self.other.reply(), self.other.reply()
+        both = encode("CLIENT", "KILL", "ID", self.number) + push
+        if self.rng.random() < 0.5:
+            self.other.sock.sendall(encode("MULTI") + both + encode("EXEC") + pop)
+            killed, kept = [self.other.reply() for _ in range(4)][-1][0], self.other.reply()
+        else:
+            self.other.sock.sendall(both + pop)
+            killed, kept = [self.other.reply() for _ in range(2)][0], self.other.reply()
         # The group may not have been made yet.
         if killed == 1 and b"kept" not in repr(kept).encode() and b"NOGROUP" not in repr(kept).encode():
             raise Wrong("a killed client was given an element: %r" % kept)
