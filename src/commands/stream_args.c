@@ -168,6 +168,6 @@ streamConsumer *streamConsumerWanted(client *c, hashedKey key, streamGroup *g, s
         addReplyNoMemory(c);
         return NULL;
     }
-    keyChanged(c, key, NOTIFY_STREAM, "xgroup-createconsumer", 1);
+    keyGroupsChanged(c, key, NOTIFY_STREAM, "xgroup-createconsumer", 1);
     return consumer;
 }

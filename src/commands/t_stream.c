@@ -354,6 +354,6 @@ void xsetidCommand(client *c) {
     }
     uint64_t entries_added = (uint64_t)added;
     streamSetId(s, last, added == -1 ? NULL : &entries_added, has_max_deleted ? &max_deleted : NULL);
-    keyChanged(c, key, NOTIFY_STREAM, "xsetid", 1);
+    keyGroupsChanged(c, key, NOTIFY_STREAM, "xsetid", 1);
     addReplyOk(c);
 }

@@ -93,7 +93,8 @@ void xgroupCreateCommand(client *c) {
         return;
     }
     if (is_new) dbAddTake(c->db, objectCreateTake(key.name, OBJ_STREAM, OBJ_ENC_STREAM, s), key);
-    keyChanged(c, key, NOTIFY_STREAM, "xgroup-create", 1);
+    if (is_new) keyChanged(c, key, NOTIFY_STREAM, "xgroup-create", 1);
+    else keyGroupsChanged(c, key, NOTIFY_STREAM, "xgroup-create", 1);
     addReplyOk(c);
 }
 
@@ -108,7 +109,7 @@ void xgroupSetidCommand(client *c) {
     if (!g || !getGroupId(c, STREAM_ARG_ENDS, s, &id)) return;
     g->last_id = id;
     g->entries_read = entries_read;
-    keyChanged(c, clientKeyAt(c, 2), NOTIFY_STREAM, "xgroup-setid", 1);
+    keyGroupsChanged(c, clientKeyAt(c, 2), NOTIFY_STREAM, "xgroup-setid", 1);
     addReplyOk(c);
 }
 
@@ -121,7 +122,7 @@ void xgroupDestroyCommand(client *c) {
         addReplyZero(c);
         return;
     }
-    keyChanged(c, key, NOTIFY_STREAM, "xgroup-destroy", 1);
+    keyGroupsChanged(c, key, NOTIFY_STREAM, "xgroup-destroy", 1);
     dbKeyReady(c->db, key, OBJ_STREAM);
     addReplyOne(c);
 }
@@ -144,7 +145,7 @@ void xgroupDelconsumerCommand(client *c) {
         return;
     }
     size_t pending = streamConsumerDelete(g, consumer);
-    keyChanged(c, clientKeyAt(c, 2), NOTIFY_STREAM, "xgroup-delconsumer", 1);
+    keyGroupsChanged(c, clientKeyAt(c, 2), NOTIFY_STREAM, "xgroup-delconsumer", 1);
     addReplyLongLong(c, (long long)pending);
 }
 

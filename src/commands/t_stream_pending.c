@@ -41,7 +41,7 @@ void xackCommand(client *c) {
     for (uint32_t i = 3; i < c->argc; i++) {
         if (parseStreamId(c->argv[i], STREAM_ARG_STRICT, 0, &id)) confirmed += streamPendingRemove(g, id);
     }
-    if (confirmed) keyChanged(c, key, 0, NULL, confirmed);
+    if (confirmed) keyGroupsChanged(c, key, 0, NULL, confirmed);
     addReplyLongLong(c, confirmed);
 }
 
@@ -257,7 +257,7 @@ void xclaimCommand(client *c) {
     setDeferredArrayLen(c, place, claimed);
     if (claimed) consumer->active_ms = now_ms;
     if (moved && changes == 0) changes = 1;
-    if (changes) keyChanged(c, key, 0, NULL, changes);
+    if (changes) keyGroupsChanged(c, key, 0, NULL, changes);
 }
 
 /* ---- XAUTOCLAIM -------------------------------------------------------------------------------------------------- */
@@ -358,5 +358,5 @@ void xautoclaimCommand(client *c) {
     addReplyClaimed(c, s, &found, opts.justid);
     zfree(found.ids);
     if (found.claimed) consumer->active_ms = storeNowMs();
-    if (found.claimed + found.gone) keyChanged(c, key, 0, NULL, (long long)(found.claimed + found.gone));
+    if (found.claimed + found.gone) keyGroupsChanged(c, key, 0, NULL, (long long)(found.claimed + found.gone));
 }

@@ -268,7 +268,7 @@ static void readNew(client *c, hashedKey key, stream *s, streamGroup *g, streamC
     streamIterEnd(&it);
     setDeferredArrayLen(c, place, (long long)shown);
     if (!opts->noack) consumer->active_ms = now_ms;
-    keyChanged(c, key, 0, NULL, 1);
+    keyGroupsChanged(c, key, 0, NULL, 1);
 }
 
 /* The consumer's own pending entries behind an ID; of those that were deleted only the ID is left. */
@@ -292,7 +292,7 @@ static void readHistory(client *c, hashedKey key, const stream *s, streamGroup *
         addReplyNullArray(c);
     }
     setDeferredArrayLen(c, place, (long long)shown);
-    keyChanged(c, key, 0, NULL, 1);
+    keyGroupsChanged(c, key, 0, NULL, 1);
 }
 
 /* One stream. False: the error was sent. */

@@ -18,6 +18,11 @@ static inline void keyChanged(client *c, hashedKey key, int event_class, const c
     dbKeyChanged(c->db, key, event_class, event, changes);
 }
 
+/* What a stream knows beside its entries has changed: consumer groups, the last ID. */
+static inline void keyGroupsChanged(client *c, hashedKey key, int event_class, const char *event, long long changes) {
+    dbKeyGroupsChanged(c->db, key, event_class, event, changes);
+}
+
 static inline void keyEvent(client *c, hashedKey key, int event_class, const char *event) {
     dbKeyEvent(c->db, key, event_class, event);
 }

@@ -177,7 +177,7 @@ static void tellReaders(trackedKey *k, slice name, const client *by) {
 /* What expires or is evicted while a command runs is nobody's doing. */
 static void keyModified(serverDb *db, hashedKey key, changeCause cause) {
     unused(db);
-    const client *by = cause == CHANGED_BY_COMMAND ? running_client() : NULL;
+    const client *by = cause == CHANGED_BY_COMMAND || cause == CHANGED_GROUPS ? running_client() : NULL;
     trackedKey k;
     if (tracking_has_keys && trackingTableTake(table, key.hash, &k)) {
         tracking_has_keys = trackingTableKeys(table) != 0;

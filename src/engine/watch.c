@@ -68,7 +68,7 @@ static uint64_t pairHash(const watchPair *pair) {
 /* ---- What is told ---- */
 
 static void keyModified(serverDb *db, hashedKey key, changeCause cause) {
-    unused(cause);
+    if (cause == CHANGED_GROUPS) return;
     const dict *table = tables[dbId(db)];
     const watchedKey *k = table ? dictFind(table, key.name, key.hash) : NULL;
     if (!k) return;

@@ -135,8 +135,8 @@ static void tellRemoved(serverDb *db, slice key, bool evicted) {
     for (unsigned i = 0; i < removed_count; i++) removed[i](db, key, evicted);
 }
 
-void keyspaceTellChanged(serverDb *db, hashedKey key, int event_class, const char *event) {
-    tellModified(db, key, CHANGED_BY_COMMAND);
+void keyspaceTellChanged(serverDb *db, hashedKey key, changeCause cause, int event_class, const char *event) {
+    tellModified(db, key, cause);
     notifyKeyspaceEvent(db, event_class, event, key.name);
 }
 

@@ -17,8 +17,9 @@
 typedef struct serverDb serverDb;
 
 /* Whose doing a change is. That of the running command, by which its client is known (callCurrentClient()); or that of
- * the server, whoever happened to ask for the key. */
-typedef enum { CHANGED_BY_COMMAND, CHANGED_BY_EXPIRY, CHANGED_BY_EVICTION } changeCause;
+ * the server, whoever happened to ask for the key. CHANGED_GROUPS: the command's, but what a stream knows beside its
+ * entries, consumer groups and their like, which those who watch the key do not count. */
+typedef enum { CHANGED_BY_COMMAND, CHANGED_GROUPS, CHANGED_BY_EXPIRY, CHANGED_BY_EVICTION } changeCause;
 
 typedef void keyModifiedFn(serverDb *db, hashedKey key, changeCause cause);
 typedef void keyspaceEventFn(serverDb *db, int event_class, const char *event, slice key);
@@ -61,7 +62,7 @@ enum {
 
 /* For the inlines below. */
 extern unsigned keyspace_modified_observers;
-void keyspaceTellChanged(serverDb *db, hashedKey key, int event_class, const char *event);
+void keyspaceTellChanged(serverDb *db, hashedKey key, changeCause cause, int event_class, const char *event);
 void keyspaceTellEvent(serverDb *db, int event_class, const char *event, slice key);
 #ifdef DEBUG_ASSERTIONS
 void keyspaceSettle(const serverDb *db, uint64_t hash);
@@ -78,7 +79,15 @@ static inline void dbKeyChanged(serverDb *db, hashedKey key, int event_class, co
     store_stats.dirty += changes;
     keyspaceSettle(db, key.hash);
     if (unlikely(keyspace_modified_observers != 0 || (store_settings.notify_events & event_class) != 0))
-        keyspaceTellChanged(db, key, event_class, event);
+        keyspaceTellChanged(db, key, CHANGED_BY_COMMAND, event_class, event);
+}
+
+/* The same for CHANGED_GROUPS. */
+static inline void dbKeyGroupsChanged(serverDb *db, hashedKey key, int event_class, const char *event,
+                                      long long changes) {
+    store_stats.dirty += changes;
+    keyspaceSettle(db, key.hash);
+    keyspaceTellChanged(db, key, CHANGED_GROUPS, event_class, event);
 }
 
 /* A further event of a change that has been told: "expire" after "set", "del" after the event that emptied a list. */

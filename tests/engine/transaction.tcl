@@ -219,6 +219,23 @@ start_server {each {r CONFIG SET maxmemory 0; r FLUSHALL; r SELECT 0}} {
         "missing, in a SWAPDB of empty databases" {} {$other SWAPDB 0 1}
         "of other databases than those swapped" {r SET k 1} {$other SWAPDB 1 2}
         "of a database that is swapped with itself" {r SET k 1} {$other SWAPDB 0 0}
+        "a stream, and its groups changed" {
+            r XADD k 1-1 f v
+            r XADD k 1-2 f v
+            r XGROUP CREATE k g 0
+            r XREADGROUP GROUP g c COUNT 1 STREAMS k >
+        } {
+            $other XREADGROUP GROUP g new STREAMS k >
+            $other XACK k g 1-1
+            $other XCLAIM k g other 0 1-2
+            $other XAUTOCLAIM k g c 0 0
+            $other XGROUP CREATE k h 0
+            $other XGROUP CREATECONSUMER k g third
+            $other XGROUP SETID k g 0
+            $other XGROUP DELCONSUMER k g c
+            $other XGROUP DESTROY k g
+            $other XSETID k 5-5
+        }
     } {
         test "EXEC runs after a watched key was $title" {
             eval $prepare

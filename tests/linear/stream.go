@@ -6,7 +6,7 @@
 // away: who waits with it gets all that is behind the ID it asked for when it is served, and "$" is the last ID when it
 // arrives.
 //
-// What changes the group changes the key, also for those who watch it. (Valkey 9.1 does not count that.)
+// Who watches the key watches its entries: what changes the group alone does not count.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 
@@ -23,7 +23,6 @@ type streamState struct {
 	added     int
 	delivered int // number of the last entry that the group has given out
 	noGroup   bool
-	consumer  bool // it has its only consumer, which comes when it reads
 }
 
 const newest = -1 // for waitKind.after: "$"
@@ -62,10 +61,6 @@ func (c *change) readNew(most int) reply {
 		return noGroup
 	}
 	given := c.stream.behind(c.stream.delivered, most)
-	if !c.stream.consumer || len(given) > 0 {
-		c.touch(streamKey)
-	}
-	c.stream.consumer = true
 	c.stream.delivered += len(given)
 	return ofStream(given)
 }
@@ -99,8 +94,10 @@ func (c *change) streamCommand(in input) reply {
 		if !s.noGroup {
 			return replyError("BUSYGROUP")
 		}
-		s.noGroup, s.consumer, s.delivered = false, false, in.number*s.added
-		c.touch(streamKey)
+		s.noGroup, s.delivered = false, in.number*s.added
+		if s.added == 0 { // the stream comes with it
+			c.touch(streamKey)
+		}
 		return "OK"
 	}
 	panic("no such kind")
