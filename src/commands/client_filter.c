@@ -76,7 +76,7 @@ static long long secondsSince(monotime then) {
 }
 
 bool clientFilterMatches(const clientFilter *f, const client *c) {
-    if (f->skip_me && c == f->me) return false;
+    if (c->flags & CLIENT_CLOSE_ASAP || (f->skip_me && c == f->me)) return false;
     if (f->age_s_min && secondsSince(c->created) < f->age_s_min) return false;
     if (f->idle_s_min && (long long)(clientIdleNs(c) / 1000000000ull) < f->idle_s_min) return false;
     for (int i = 0; i < FILTER_CRITERIA; i++) {

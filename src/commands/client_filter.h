@@ -43,7 +43,7 @@ typedef struct clientFilter {
 /* Take the options in c's arguments from `index` on. False: an error was sent. To be freed either way. */
 bool clientFilterParse(clientFilter *f, client *c, uint32_t index, bool skip_me) must_check;
 void clientFilterFree(clientFilter *f);
-/* All criteria that were given hold. */
+/* All criteria that were given hold. They never do for a client that is about to be freed. */
 bool clientFilterMatches(const clientFilter *f, const client *c);
 
 #endif

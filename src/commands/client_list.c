@@ -51,7 +51,7 @@ static long long killMatching(client *asking, const clientFilter *f, bool *self)
     *self = false;
     for (listNode *n = listNext(&it); n; n = listNext(&it)) {
         client *c = listNodeValue(n);
-        if (c->flags & CLIENT_CLOSE_ASAP || !clientFilterMatches(f, c)) continue;
+        if (!clientFilterMatches(f, c)) continue;
         if (c == asking) *self = true;
         else killOther(c);
         killed++;

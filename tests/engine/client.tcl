@@ -520,6 +520,18 @@ start_server {each {r FLUSHALL}} {
         }
     }
 
+    test "Whom CLIENT KILL has ended is gone for the next command, from CLIENT LIST too" {
+        with_clients {a b} {
+            set id [$a CLIENT ID]
+            set address [client_field [$a CLIENT INFO] addr]
+            $a send BLPOP none 0
+            wait_for_condition 5 {[string match "* flags=b *" [r CLIENT LIST ID $id]]}
+            $b pipeline [list MULTI [list CLIENT KILL ID $id] [list CLIENT KILL ID $id] [list CLIENT KILL $address] \
+                [list CLIENT UNBLOCK $id] [list CLIENT LIST ID $id] EXEC]
+            assert_equal {1 0 {(error) ERR No such client} 0 {}} [string map {\n {}} [lindex [$b replies 7] end]]
+        }
+    }
+
     test "CLIENT HELP lists the subcommands" {
         assert_match "CLIENT <subcommand>*KILL <ip:port>*UNPAUSE*" [join [r CLIENT HELP] \n]
     }
