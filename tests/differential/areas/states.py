@@ -15,7 +15,7 @@ def commands(d):
     channel = lambda: d.one("news", "__redis__:invalidate", "__keyspace@0__:a")
     return [
         (6, lambda: ["MULTI"]), (6, lambda: ["EXEC"]), (2, lambda: ["DISCARD"]), (3, lambda: ["WATCH", k()]),
-        (1, lambda: ["UNWATCH"]), (0.5, lambda: [d.one("EXEC", "MULTI", "DISCARD", "WATCH", "RESET", "QUIT"), "x"]),
+        (1, lambda: ["UNWATCH"]), (0.5, lambda: [d.one("EXEC", "MULTI", "DISCARD", "WATCH", "RESET"), "x"]),
         (3, lambda: ["SUBSCRIBE", channel()]), (1, lambda: ["PSUBSCRIBE", d.one("n*", "*")]),
         (1, lambda: ["SSUBSCRIBE", "news"]), (2, lambda: ["UNSUBSCRIBE", channel()]),
         (1, lambda: ["PUNSUBSCRIBE", d.one("n*", "*")]), (1, lambda: ["SUNSUBSCRIBE", "news"]),
