@@ -198,7 +198,7 @@ static void databaseFlushed(int dbid, bool async) {
 
 static void tellOwner(void *owner, const prefixNews *news) {
     trackingState *s = owner;
-    if (!(s->mode & TRACKING_NOLOOP) || !news->keys.ptr) {
+    if (!(s->mode & TRACKING_NOLOOP) || !news->keys.ptr || !prefixNewsMayBeOf(news, s->c->id)) {
         tellNames(s, (forgetting){news->keys, news->shared});
         return;
     }

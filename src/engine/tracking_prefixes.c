@@ -33,6 +33,8 @@ typedef struct trackedPrefix {
     rax *changed;             /* owns; values: ids of clients */
     struct trackedPrefix *next_changed,
         **changed_link; /* of the changed ones; what points to this one, NULL: not there */
+    uint64_t by;        /* of what has changed: whose doing the first was */
+    bool several;       /* and that others have done something too */
     bool names_missing;
     size_t len;
     char name[];
@@ -210,7 +212,13 @@ typedef struct change {
 static void noteFor(void *arg, void *value) {
     const change *what = arg;
     trackedPrefix *p = value;
-    if (!p->changed_link) linkChanged(p);
+    if (!p->changed_link) {
+        linkChanged(p);
+        p->by = what->by;
+        p->several = false;
+    } else if (p->by != what->by) {
+        p->several = true;
+    }
     if (raxInsert(p->changed, what->key, (void *)(uintptr_t)what->by, NULL) == RAX_NO_MEMORY) p->names_missing = true;
 }
 
@@ -256,6 +264,10 @@ static sds arrayOf(trackedPrefix *p, uint64_t without) {
     }
     sdsFree(names);
     return array;
+}
+
+bool prefixNewsMayBeOf(const prefixNews *news, uint64_t id) {
+    return news->prefix->several || news->prefix->by == id;
 }
 
 sds prefixNewsWithout(const prefixNews *news, uint64_t id) {

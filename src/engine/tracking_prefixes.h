@@ -39,6 +39,8 @@ typedef struct prefixNews {
 } prefixNews;
 /* Tell every owner what has changed, prefix by prefix in their order, and forget it. `tell` changes no list. */
 void prefixesTell(void (*tell)(void *owner, const prefixNews *news));
+/* False: none of it is the doing of the client with that id. */
+bool prefixNewsMayBeOf(const prefixNews *news, uint64_t id);
 /* The same array without the keys that the client with that id was the last to change: an sds for the caller; NULL when
  * that leaves none. */
 sds prefixNewsWithout(const prefixNews *news, uint64_t id);

@@ -112,6 +112,7 @@ static void checkTold(size_t owner, size_t prefix, const prefixNews *news) {
     sds all = arrayWithout(owner, prefix, 0), others = arrayWithout(owner, prefix, 1), got = prefixNewsWithout(news, 1);
     CHECK(all && sliceEq(sdsSlice(all), news->keys));
     CHECK((others != NULL) == (got != NULL));
+    CHECK(prefixNewsMayBeOf(news, 1) || (others && sliceEq(sdsSlice(all), sdsSlice(others))));
     CHECK(!got || !others || sliceEq(sdsSlice(got), sdsSlice(others)));
     sdsFree(all);
     sdsFree(others);
