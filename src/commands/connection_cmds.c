@@ -162,7 +162,7 @@ void helloCommand(client *c) {
         replyWrongPassword(c);
         return;
     }
-    if (!c->authenticated && authRequired()) {
+    if (!c->authenticated) { /* also when no password is needed any more */
         addReplyError(
             c, "-NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH "
                "<user> <pass> option can be used to authenticate the client and select the RESP protocol version "

@@ -37,8 +37,8 @@ class Draw:
         # Whether anybody waits for keys in this script, and whether keys may live for a millisecond.
         self.waiting = False
         self.brief = False
-        # Whether streams have groups and XSETID, or else clients may WATCH: below 9.1.3 a change of a group, and of the
-        # last ID, is to the reference server no change of the key.
+        # Whether streams have groups and XSETID. Not together with tracking: to the reference server a change of a group,
+        # and of the last ID, is no change of the key.
         self.groups = self.chance(0.5)
         # Clients either quit or ask for no replies: a client that gets none is not let go by the reference server's
         # QUIT.

@@ -528,6 +528,17 @@ start_server {overrides {requirepass secret}} {
         }
     }
 
+    test "HELLO asks for AUTH of who came while there was a password, also when there is none any more" {
+        with_clients {c other} {
+            assert_error "NOAUTH Authentication required." {$c GET k}
+            $other AUTH secret
+            $other CONFIG SET requirepass ""
+            set answers [list [$c GET k] [catch {$c HELLO 3} error] $error [catch {$c HELLO 2 AUTH default any}]]
+            $other CONFIG SET requirepass secret
+            assert_match "(nil) 1 {NOAUTH HELLO must be called with *} 0" $answers
+        }
+    }
+
     test "HELLO with AUTH and SETNAME does all at once" {
         with_clients c {
             assert_match "*proto 3*" [$c HELLO 3 AUTH default secret SETNAME me]

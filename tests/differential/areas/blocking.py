@@ -41,7 +41,7 @@ def commands(d):
     return endless + timed + wrong + [
         (0.3, lambda: ["BLMPOP", "0", d.one("0", "3", "x"), k(), end()]),
         (0.3, lambda: ["BZMPOP", "0", "1", k(), "MIN", "COUNT", "0"]),
-        (0.5, lambda: ["RESET"]), (0 if d.groups else 0.2, lambda: ["WATCH", k()]),
+        (0.5, lambda: ["RESET"]), (0.2, lambda: ["WATCH", k()]),
         (0.3, lambda: ["CLIENT", "UNBLOCK", d.client()])]
 
 

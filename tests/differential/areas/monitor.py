@@ -36,7 +36,7 @@ def commands(d):
         (1, d.leave_or_hush),
         # What others do.
         (2, lambda: ["MULTI"]), (3, lambda: ["EXEC"]), (1, lambda: ["DISCARD"]),
-        (0 if d.groups else 1, lambda: ["WATCH", k()]),
+        (1, lambda: ["WATCH", k()]),
         (1, lambda: ["SUBSCRIBE", d.one("news", "n")]), (1, lambda: ["PSUBSCRIBE", "n*"]),
         (1, lambda: ["UNSUBSCRIBE", "news"]), (2, lambda: ["PUBLISH", d.one("news", "n"), d.one("a b", "\"\\", "")]),
         (0.5, lambda: ["OBJECT", "HELP", "x"]), (0.5, lambda: ["COMMAND", "GETKEYS", "GET", k()]),

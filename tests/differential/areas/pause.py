@@ -37,7 +37,7 @@ def commands(d):
         (1, lambda: ["CLIENT", "UNBLOCK", d.client()]),
         # What else a client may be meanwhile.
         (2, lambda: ["MULTI"]), (3, lambda: ["EXEC"]), (1, lambda: ["DISCARD"]),
-        (0 if d.groups else 2, lambda: ["WATCH", k()]),
+        (2, lambda: ["WATCH", k()]),
         (1, lambda: ["SUBSCRIBE", "news"]), (1, lambda: ["UNSUBSCRIBE", "news"]), (1, lambda: ["SSUBSCRIBE", "news"]),
         (1, lambda: ["MONITOR"]), (1, lambda: ["RESET"]), (1, d.leave_or_hush),
         (1, lambda: ["CLIENT", "NO-EVICT", d.one("ON", "OFF")]), (1, lambda: ["CLIENT", "INFO"]),

@@ -15,7 +15,7 @@ def commands(d):
     k = d.key
     return [
         (6, lambda: ["MULTI"]), (9, lambda: ["EXEC"]), (1, lambda: ["DISCARD"]),
-        (0 if d.groups else 6, lambda: ["WATCH"] + d.keys(3)), (2, lambda: ["UNWATCH"]), (1, lambda: ["RESET"]),
+        (6, lambda: ["WATCH"] + d.keys(3)), (2, lambda: ["UNWATCH"]), (1, lambda: ["RESET"]),
         # Errors of their own.
         (0.3, lambda: ["MULTI", "x"]), (0.3, lambda: ["EXEC", "x"]), (0.3, lambda: ["WATCH"]),
         (0.3, lambda: ["UNWATCH", k()]),
