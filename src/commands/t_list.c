@@ -105,7 +105,9 @@ void rpushxCommand(client *c) {
 
 static void popOne(client *c, hashedKey key, robj *o, listEnd end) {
     char digits[LONG_STR_SIZE];
-    addReplyBulk(c, valueListEnd(o, end, digits));
+    slice value = valueListEnd(o, end, digits);
+    if (value.len >= COMMAND_MEMORY_LARGE && !commandMemoryReserve(c, 2 * value.len)) return; /* it would be lost */
+    addReplyBulk(c, value);
     listTakeElements(c, key, o, end, 1, end == LIST_HEAD ? "lpop" : "rpop");
 }
 

@@ -65,7 +65,7 @@ static void moveGeneric(client *c, listEnd from_end, listEnd to_end, const int64
     if (!typedKeyWrite(c, to, OBJ_LIST, &target)) return;
     char digits[LONG_STR_SIZE];
     slice value = valueListEnd(source, from_end, digits);
-    if (!commandMemoryReserve(c, valueListNeeds(&value, 1))) return;
+    if (!commandMemoryReserve(c, valueListNeeds(&value, 1) + value.len)) return; /* and its reply */
     if (source == target) {
         rotate(c, from, source, from_end, to_end);
         return;

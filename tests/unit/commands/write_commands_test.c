@@ -422,7 +422,7 @@ static void noteModified(serverDb *db, hashedKey key, changeCause cause) {
     toldKey *k = &told.keys[told.count++];
     k->db = dbId(db);
     snprintf(k->name, sizeof(k->name), "%.*s", (int)key.name.len, key.name.ptr);
-    told.by_server |= cause != CHANGED_BY_COMMAND;
+    told.by_server |= cause != CHANGED_BY_COMMAND && cause != CHANGED_GROUPS;
 }
 
 static void noteEvent(serverDb *db, int event_class, const char *event, slice key) {
