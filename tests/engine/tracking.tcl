@@ -50,7 +50,12 @@ proc flags {c} {
     return [dict get [$c CLIENT TRACKINGINFO] flags]
 }
 
-start_server {each {r FLUSHALL; r SELECT 0; r CONFIG SET tracking-table-max-keys 1000000}} {
+# Clients of the test before may not be gone yet.
+proc nobody_tracks {} {
+    wait_for_condition 10 {[info_field tracking_clients] == 0}
+}
+
+start_server {each {r FLUSHALL; r SELECT 0; r CONFIG SET tracking-table-max-keys 1000000; nobody_tracks}} {
 
     # ---- Which keys ---------------------------------------------------------------------------------------------
 
