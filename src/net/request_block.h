@@ -16,9 +16,9 @@
 
 #include <stdatomic.h>
 
-#define REQUEST_BUF_BYTES (16 * 1024) /* input bytes of an ordinary block */
-#define REQUEST_ARENA_BYTES (8 * 1024)
-#define REQUEST_POOL_MAX 64 /* free blocks a thread keeps */
+#define REQUEST_BUF_BYTES (16 * 1024)        /* input bytes of an ordinary block */
+#define REQUEST_ARENA_BYTES (8 * 1024 - 128) /* a whole block is an allocator class */
+#define REQUEST_POOL_MAX 64                  /* free blocks a thread keeps */
 
 /* When so much of an argument has come the rest is believed: see requestBlockLargeRoom(). */
 #define LARGE_ARG_TRUSTED (1024 * 1024)
@@ -39,6 +39,7 @@ typedef struct requestBlock {
     alignas(16) char inline_arena[REQUEST_ARENA_BYTES];
     char inline_buf[REQUEST_BUF_BYTES];
 } requestBlock;
+static_assert(sizeof(requestBlock) <= 24 * 1024, "a few bytes more take 28 KB of the allocator's");
 
 /* One thread's blocks, and what it has just looked up: clients send the same command again and again. */
 typedef struct requestPool {
