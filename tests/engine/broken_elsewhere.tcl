@@ -514,6 +514,9 @@ start_server {each {r FLUSHALL}} {
         "queued commands" 30001 {MULTI {*}[lmap name [names 30000] {list SET $name $name}]}
     } {
         test "30,000 $what of one client are counted as its memory, and leave nothing behind" {
+            if {$srv::slow > 1} {
+                skip "a sanitizer's allocator gives memory back when it likes"
+            }
             for {set round 0} {$round < 2} {incr round} {
                 set before [used_memory]
                 set c [connect]
