@@ -2,23 +2,6 @@
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-proc blocked_count {} {
-    return [info_field blocked_clients clients]
-}
-
-# Send a command that is to wait, and see that it does.
-proc waits {c args} {
-    set before [blocked_count]
-    $c send {*}$args
-    wait_for_condition 10 {[blocked_count] == $before + 1}
-}
-
-proc nobody_waits {} {
-    assert_equal {0 0 0 0} [lmap field {blocked_clients total_blocking_keys total_blocking_keys_on_nokey clients_in_timeout_table} {
-        info_field $field clients
-    }]
-}
-
 start_server {each {r FLUSHALL; r SELECT 0}} {
 
     # ---- What each one is served with ---------------------------------------------------------------------------

@@ -589,24 +589,6 @@ start_server {each {r FLUSHALL}} {
 
 # ---- Transactions, waiting, messages -------------------------------------------------------------------------------------
 
-proc blocked_count {} {
-    return [info_field blocked_clients clients]
-}
-
-# Send a command that is to wait, and see that it does.
-proc waits {c args} {
-    set before [blocked_count]
-    $c send {*}$args
-    wait_for_condition 10 {[blocked_count] == $before + 1}
-}
-
-proc nobody_waits {} {
-    wait_for_condition 10 {[blocked_count] == 0}
-    foreach field {total_blocking_keys total_blocking_keys_on_nokey clients_in_timeout_table} {
-        assert_equal "$field 0" "$field [info_field $field clients]"
-    }
-}
-
 start_server {each {r CLIENT UNPAUSE; r FLUSHALL; r SELECT 0}} {
 
     test "Of those who wait for a key the second is killed while the first is served" {

@@ -7,7 +7,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 set support [file dirname [file normalize [info script]]]
-foreach part {patience resp_client assert server} {
+foreach part {patience resp_client assert server waiting} {
     source [file join $support $part.tcl]
 }
 
