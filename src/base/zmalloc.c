@@ -445,14 +445,18 @@ bool zmallocReserve(size_t size) {
     /* Addresses alone are cheap, and a sanitizer's allocator ends the process instead of saying no. */
     if (size / BEYOND_MACHINE > zmallocTotalSystemMemory()) return false;
     if (failNow() || !reserveMake(&p, atLeastOne(size))) return false;
-    zmallocUnreserve();
+    reserveFree(&reserve.asked);
     reserve.asked = p;
     reserve.asked_size = size;
     return true;
 }
 
-void zmallocUnreserve(void) {
-    reserveFree(&reserve.asked);
+size_t zmallocReserved(void) {
+    return reserve.asked ? reserve.asked_size : 0;
+}
+
+void zmallocUnreserve(size_t before) {
+    if (before == 0) reserveFree(&reserve.asked);
 }
 
 static void reserveDrop(void) {

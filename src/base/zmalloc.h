@@ -33,11 +33,13 @@ void *ztrycallocAligned(size_t align, size_t size) must_check;
 
 /* A reserve of the calling thread: memory that is set aside, not touched, and given up when an allocation would fail,
  * so that what has begun can be brought to its end. zmallocReserve() makes sure of `size` bytes for what comes until
- * zmallocUnreserve(): more than is reserved already, or false and all is as before. zmallocKeepReserve() holds a small
- * one (4 MiB) all the time; it is called where memory may have become free, at the end of a turn for example, to make
- * it again if it was spent. What it cannot get it does without, and tries again at the next call. */
+ * zmallocUnreserve(): more than is reserved already, or false and all is as before. Reserves nest: zmallocReserved()
+ * before the first call is what goes into zmallocUnreserve(), and who finds a reserve leaves one. zmallocKeepReserve()
+ * holds a small one (4 MiB) all the time; it is called where memory may have become free, at the end of a turn for
+ * example, to make it again if it was spent. What it cannot get it does without, and tries again at the next call. */
 bool zmallocReserve(size_t size) must_check;
-void zmallocUnreserve(void);
+size_t zmallocReserved(void);
+void zmallocUnreserve(size_t before);
 void zmallocKeepReserve(void);
 
 /* Parts of live blocks that nobody has written to cost addresses and no pages: they do not count as used. Whoever has

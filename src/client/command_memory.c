@@ -47,7 +47,7 @@ void commandMemoryEnd(client *c) {
     assertMainRole();
     serverAssert(reserved.commands > 0);
     if (--reserved.commands == 0) {
-        zmallocUnreserve();
+        zmallocUnreserve(0);
         reserved.bytes = 0;
     }
     c->flags &= ~(uint32_t)CLIENT_RESERVED;

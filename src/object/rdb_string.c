@@ -215,13 +215,11 @@ bool rdbReadText(rdbReader *r, rdbText *out) {
     return true;
 }
 
-#define PROBE_BYTES_MIN ((size_t)1 << 20)
+#define RESERVE_BYTES_MIN ((size_t)1 << 20)
 
-bool rdbHasRoomFor(slice text) {
-    if (likely(text.len < PROBE_BYTES_MIN)) return true;
-    void *probe = ztrymalloc(text.len);
-    zfree(probe);
-    return probe != NULL;
+bool rdbReserveFor(size_t bytes) {
+    /* And what the allocator rounds up to: a quarter at most. */
+    return likely(bytes < RESERVE_BYTES_MIN) || zmallocReserve(bytes + bytes / 4);
 }
 
 void rdbTextFree(rdbText *t) {

@@ -54,8 +54,9 @@ typedef struct rdbText {
     char digits[LONG_STR_SIZE];
 } rdbText;
 bool rdbReadText(rdbReader *r, rdbText *out) must_check;
-/* A text may be two hundred times as long as its compressed bytes: is there memory for a copy? */
-bool rdbHasRoomFor(slice text) must_check;
+/* A text may be two hundred times as long as its compressed bytes: make sure of the memory for entries that hold so
+ * many bytes of texts. It is reserved, until rdbReadValue() gives it back. */
+bool rdbReserveFor(size_t bytes) must_check;
 void rdbTextFree(rdbText *t);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "object_internal.h"
 #include "panic.h"
+#include "zmalloc.h"
 
 /* Whose value it is; -1: nobody's. */
 static int typeOf(unsigned rdb_type) {
@@ -61,6 +62,8 @@ robj *rdbReadValue(rdbReader *r, slice key, bool with_expire) {
     if (type == OBJ_STRING) return rdbReadStringObject(r, key, with_expire);
     const objectTypeOps *ops = type == -1 ? NULL : objectOps((objectTypeId)type);
     if (!ops || !ops->rdbRead) return NULL;
+    size_t before = zmallocReserved();
     void *structure = ops->rdbRead(r, rdb_type, &encoding);
+    zmallocUnreserve(before);
     return structure ? objectCreateTake(key, (objectTypeId)type, encoding, structure) : NULL;
 }

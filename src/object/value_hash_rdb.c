@@ -51,7 +51,7 @@ static bool readPair(rdbReader *r, hashTableRoot *root, bool with_time, size_t *
     }
     bool ok = !with_time || rdbReadMs(r, &when_ms);
     if (ok && when_ms < HASH_NO_TIME) ok = false;
-    if (ok) ok = rdbHasRoomFor(field.text) && rdbHasRoomFor(value.text);
+    if (ok) ok = rdbReserveFor(field.text.len + value.text.len);
     if (ok) ok = hashRootAdd(root, field.text, value.text, when_ms);
     if (field.text.len > *longest) *longest = field.text.len;
     if (value.text.len > *longest) *longest = value.text.len;

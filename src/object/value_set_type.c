@@ -145,7 +145,7 @@ static sds setRdbCat(sds out, const void *structure, int encoding, bool compress
 /* ---- RDB, reading ---- */
 
 static bool addToTable(dict *d, slice member) {
-    return rdbHasRoomFor(member) && setTableTryAdd(d, member);
+    return rdbReserveFor(member.len) && setTableTryAdd(d, member);
 }
 
 /* A table of the members of a listpack; NULL when one is there twice, or there is no memory. */
@@ -210,7 +210,8 @@ static bool readMembers(rdbReader *r, robj *o, uint64_t count) {
     for (uint64_t i = 0; i < count; i++) {
         rdbText t;
         if (!rdbReadText(r, &t)) return false;
-        bool added = rdbHasRoomFor(t.text) && setAdd(o, t.text, setIsTable(o) ? hashBytes(t.text.ptr, t.text.len) : 0);
+        bool added = rdbReserveFor(t.text.len) &&
+                     setAdd(o, t.text, setIsTable(o) ? hashBytes(t.text.ptr, t.text.len) : 0);
         rdbTextFree(&t);
         if (!added) return false;
     }

@@ -68,9 +68,10 @@ robj *objectCreateString(slice key, slice value, bool with_expire, unsigned owne
 
 robj *objectTryCreateString(slice key, slice value, bool with_expire, unsigned owner) {
     if (likely(key.len + value.len < TRY_BYTES_MIN)) return objectCreateString(key, value, with_expire, owner);
+    size_t before = zmallocReserved();
     if (!zmallocReserve(key.len + value.len)) return NULL;
     robj *o = objectCreateString(key, value, with_expire, owner);
-    zmallocUnreserve();
+    zmallocUnreserve(before);
     return o;
 }
 
@@ -100,10 +101,11 @@ robj *objectCreateFromExactTake(slice key, char *block, size_t len, unsigned own
 }
 
 robj *objectTryCreateFromExactTake(slice key, char *block, size_t len, unsigned owner) {
-    bool large_key = key.len >= TRY_BYTES_MIN;
-    if (unlikely(large_key) && !zmallocReserve(key.len)) return NULL;
+    if (likely(key.len < TRY_BYTES_MIN)) return objectCreateFromExactTake(key, block, len, owner);
+    size_t before = zmallocReserved();
+    if (!zmallocReserve(key.len)) return NULL;
     robj *o = objectCreateFromExactTake(key, block, len, owner);
-    if (unlikely(large_key)) zmallocUnreserve();
+    zmallocUnreserve(before);
     return o;
 }
 

@@ -149,7 +149,12 @@ TEST(reserves_are_there_when_nothing_else_is) {
     CHECK_EQ_INT(zmallocUsed(), used);
     zmallocFailAfter(1);
     CHECK(!zmallocReserve(2000000));
-    zmallocUnreserve();
+    CHECK_EQ_INT(zmallocReserved(), 1000000);
+    CHECK(zmallocReserve(2000000));
+    zmallocUnreserve(1000000); /* to whoever had asked before, what there is now is enough */
+    CHECK_EQ_INT(zmallocReserved(), 2000000);
+    zmallocUnreserve(0);
+    CHECK_EQ_INT(zmallocReserved(), 0);
     CHECK_EQ_INT(zmallocUsed(), used);
 }
 

@@ -423,3 +423,31 @@ TEST(set_settles_as_intset_where_all_are_integers) {
     }
     limits(512, 128, 64);
 }
+
+/* What a large member is sure of while it is read is nobody's afterwards, unless it was somebody's before. */
+TEST(set_payload_gives_back_what_it_reserved) {
+    sds member = sdsNewLen(NULL, 3 << 20);
+    memset(member, 'x', sdsLen(member));
+    robj *o = setCreateCompact(sliceStr("k"), OBJ_ENC_LISTPACK);
+    slice text = sliceOf(member, sdsLen(member));
+    CHECK(setAdd(o, text, hashOf(text)));
+    sds bytes = dumpOf(o);
+    objectFree(o);
+
+    zmallocFailAfter(2); /* after the text */
+    CHECK(!restored(bytes, sdsLen(bytes)));
+    CHECK_EQ_INT(zmallocReserved(), 0);
+    zmallocFailAfter(0);
+    for (size_t before = 0; before <= 100; before += 100) {
+        CHECK(before == 0 || zmallocReserve(before));
+        robj *read = restored(bytes, sdsLen(bytes));
+        if (CHECK(read)) {
+            CHECK_EQ_INT(setSize(read), 1);
+            objectFree(read);
+        }
+        CHECK(before ? zmallocReserved() >= before : zmallocReserved() == 0);
+    }
+    zmallocUnreserve(0);
+    sdsFree(bytes);
+    sdsFree(member);
+}
