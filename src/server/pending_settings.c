@@ -30,16 +30,6 @@
 
 /* One value per setting below; the type is the table's. */
 static struct {
-    /* Persistence. */
-    bool appendonly, aof_load_truncated, aof_rewrite_incremental_fsync, aof_timestamp_enabled, aof_use_rdb_preamble;
-    bool no_appendfsync_on_rewrite, rdb_del_sync_files, rdb_save_incremental_fsync, rdbchecksum;
-    bool stop_writes_on_bgsave_error;
-    char *appenddirname, *appendfilename, *dbfilename, *aof_rewrite_cpulist, *bgsave_cpulist;
-    int appendfsync;
-    long long auto_aof_rewrite_min_size, auto_aof_rewrite_percentage, rdb_key_save_delay, key_load_delay;
-    long long loading_process_events_interval_bytes;
-    long long *save; /* owns: pairs of seconds and changes */
-    int save_count;  /* numbers in `save` */
     /* Replication. */
     char *replicaof, *primaryauth, *primaryuser, *replica_announce_ip;
     bool dual_channel, import_mode, repl_disable_tcp_nodelay, repl_diskless_sync, repl_mptcp, replica_announced;
@@ -79,7 +69,6 @@ static struct {
 
 /* ---- Names ---------------------------------------------------------------------------------------- */
 
-static const settingName fsync_names[] = {{"everysec", 1}, {"always", 2}, {"no", 0}, {NULL, 0}};
 static const settingName propagation_names[] = {{"ignore", 0}, {"panic", 1}, {"panic-on-replicas", 2}, {NULL, 0}};
 static const settingName diskless_names[] = {
     {"disabled", 0}, {"on-empty-db", 1}, {"swapdb", 2}, {"flush-before-load", 3}, {NULL, 0}};
@@ -95,17 +84,6 @@ static bool refuse(const char **err, const char *text) {
     *err = text;
     return false;
 }
-
-/* File names that must be there and must not lead elsewhere. */
-#define FILENAME_CHECK(function, name, kind)                                             \
-    static bool function(const char *text, long long number, const char **err) {         \
-        unused(number);                                                                  \
-        if (!*text) return refuse(err, name " can't be empty");                          \
-        return !strchr(text, '/') || refuse(err, name " can't be a path, just a " kind); \
-    }
-FILENAME_CHECK(checkAppendDir, "appenddirname", "dirname")
-FILENAME_CHECK(checkAppendFile, "appendfilename", "filename")
-FILENAME_CHECK(checkDbFile, "dbfilename", "filename")
 
 static bool checkClusterFile(const char *text, long long number, const char **err) {
     unused(number);
@@ -171,33 +149,7 @@ static bool applyBacklog(const char **err) {
     return true;
 }
 
-/* ---- save, replicaof, rdma-bind ---------------------------------------------------------------------- */
-
-static bool setSave(const setting *s, char **words, int count, const char **err) {
-    unused(s);
-    if (count & 1) return refuse(err, "Invalid save parameters");
-    long long *points = zmalloc(((size_t)count + 1) * sizeof(long long));
-    for (int i = 0; i < count; i++) {
-        /* Seconds from 1, changes from 0; a blank at the end of the value stands for 0 changes. */
-        points[i] = 0;
-        if ((i & 1) && !*words[i]) continue;
-        if (string2ll(words[i], strlen(words[i]), &points[i]) && points[i] >= !(i & 1)) continue;
-        zfree(points);
-        return refuse(err, "Invalid save parameters");
-    }
-    zfree(pending_settings.save);
-    pending_settings.save = points;
-    pending_settings.save_count = count;
-    return true;
-}
-
-static sds getSave(const setting *s) {
-    sds out = sdsEmpty();
-    unused(s);
-    for (int i = 0; i < pending_settings.save_count; i++)
-        out = sdsCatPrintf(out, "%s%lld", i ? " " : "", pending_settings.save[i]);
-    return out;
-}
+/* ---- replicaof, rdma-bind ---------------------------------------------------------------------- */
 
 static bool setReplicaOf(const setting *s, char **words, int count, const char **err) {
     long long port;
@@ -254,39 +206,6 @@ static sds getRdmaBind(const setting *s) {
 #define NO_ALIAS .alias = NULL
 
 static const setting rows[] = {
-    /* Snapshots. */
-    {.name = "save",
-     .type = SETTING_SPECIAL,
-     .default_text = "3600 1 300 100 60 10000",
-     .flags = SETTING_PENDING | SETTING_MULTI_ARG | SETTING_ACCUMULATES,
-     .set = setSave,
-     .get = getSave},
-    STRING("dbfilename", dbfilename, "dump.rdb", SETTING_PROTECTED, .check = checkDbFile),
-    BOOL("rdbchecksum", rdbchecksum, "yes", FIXED, NO_ALIAS),
-    BOOL("rdb-del-sync-files", rdb_del_sync_files, "no", 0, NO_ALIAS),
-    BOOL("rdb-save-incremental-fsync", rdb_save_incremental_fsync, "yes", 0, NO_ALIAS),
-    BOOL("stop-writes-on-bgsave-error", stop_writes_on_bgsave_error, "yes", 0, NO_ALIAS),
-    STRING("bgsave-cpulist", bgsave_cpulist, NULL, FIXED, .alias = "bgsave_cpulist", .empty_is_null = true),
-    INT("rdb-key-save-delay", rdb_key_save_delay, "0", INT_MIN, INT_MAX, HIDDEN, NO_ALIAS),
-    INT("key-load-delay", key_load_delay, "0", INT_MIN, INT_MAX, HIDDEN, NO_ALIAS),
-    INT("loading-process-events-interval-bytes", loading_process_events_interval_bytes, "2097152", 1024, INT_MAX,
-        HIDDEN, NO_ALIAS),
-
-    /* Append-only file. */
-    BOOL("appendonly", appendonly, "no", SETTING_DENY_LOADING, NO_ALIAS),
-    STRING("appendfilename", appendfilename, "appendonly.aof", FIXED, .check = checkAppendFile),
-    STRING("appenddirname", appenddirname, "appendonlydir", FIXED, .check = checkAppendDir),
-    ENUM("appendfsync", appendfsync, "everysec", fsync_names, 0),
-    BOOL("no-appendfsync-on-rewrite", no_appendfsync_on_rewrite, "no", 0, NO_ALIAS),
-    INT("auto-aof-rewrite-percentage", auto_aof_rewrite_percentage, "100", 0, INT_MAX, 0, NO_ALIAS),
-    MEMORY("auto-aof-rewrite-min-size", auto_aof_rewrite_min_size, "64mb", 0, 0, NO_ALIAS),
-    BOOL("aof-load-truncated", aof_load_truncated, "yes", 0, NO_ALIAS),
-    BOOL("aof-use-rdb-preamble", aof_use_rdb_preamble, "yes", 0, NO_ALIAS),
-    BOOL("aof-timestamp-enabled", aof_timestamp_enabled, "no", 0, NO_ALIAS),
-    BOOL("aof-rewrite-incremental-fsync", aof_rewrite_incremental_fsync, "yes", 0, NO_ALIAS),
-    STRING("aof-rewrite-cpulist", aof_rewrite_cpulist, NULL, FIXED, .alias = "aof_rewrite_cpulist",
-           .empty_is_null = true),
-
     /* Replication. */
     {.name = "replicaof",
      .alias = "slaveof",
@@ -429,8 +348,9 @@ static const struct {
 };
 
 static const setting *pendingByName(const char *name) {
-    for (const setting *s = rows; s->name; s++)
-        if (!strcmp(s->name, name)) return s;
+    for (const setting *const *table = settingTables(); *table; table++)
+        for (const setting *s = *table; s->name; s++)
+            if (s->flags & SETTING_PENDING && !strcmp(s->name, name)) return s;
     serverPanic("'%s' is no longer pending", name);
 }
 

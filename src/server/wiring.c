@@ -37,6 +37,7 @@
 #include "pause.h"
 #include "pending_info.h"
 #include "pending_settings.h"
+#include "persist_settings.h"
 #include "pubsub.h"
 #include "pubsub_commands.h"
 #include "server_commands.h"
@@ -56,6 +57,7 @@ void wiringSettings(void) {
     clientSettingsRegister();
     engineSettingsRegister();
     objectSettingsRegister();
+    persistSettingsRegister();
     serverSettingsRegister();
     adminSettingsRegister();
     pendingSettingsRegister();

@@ -1,0 +1,38 @@
+/* persist_settings.h -- the settings of this layer: snapshots and the append-only file.
+ *
+ * Runs on: main. A child has those of the moment of its fork.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef PERSIST_PERSIST_SETTINGS_H
+#define PERSIST_PERSIST_SETTINGS_H
+
+#include "platform.h"
+
+typedef enum { FSYNC_NO, FSYNC_EVERYSEC, FSYNC_ALWAYS } fsyncPolicy;
+
+/* A snapshot is due when there were at least so many changes and the last one is more than so many seconds ago. */
+typedef struct savePoint {
+    long long seconds, changes;
+} savePoint;
+
+typedef struct persistSettings {
+    /* Snapshots. */
+    savePoint *save_points; /* owns */
+    int save_point_count;
+    char *dbfilename, *bgsave_cpulist;
+    bool rdbchecksum, rdb_del_sync_files, rdb_save_incremental_fsync, stop_writes_on_bgsave_error;
+    long long rdb_key_save_delay, key_load_delay; /* microseconds; -n: one for about each n-th key */
+    long long loading_process_events_interval_bytes;
+    /* The append-only file. */
+    bool appendonly, no_appendfsync_on_rewrite, aof_load_truncated, aof_use_rdb_preamble, aof_timestamp_enabled;
+    bool aof_rewrite_incremental_fsync;
+    char *appendfilename, *appenddirname, *aof_rewrite_cpulist;
+    int appendfsync; /* fsyncPolicy */
+    long long auto_aof_rewrite_percentage, auto_aof_rewrite_min_size;
+} persistSettings;
+extern persistSettings persist_settings;
+
+/* Boot only. */
+void persistSettingsRegister(void);
+
+#endif
