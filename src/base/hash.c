@@ -1,8 +1,7 @@
-/* hash.c -- SipHash-1-2 under one key, cyclic checksums by table, SHA-1 and SHA-256.
+/* hash.c -- SipHash-1-2 under one key, CRC-16 by table, SHA-1 and SHA-256.
  *
- * The tables of the checksums are made once, before main() (16 KiB for eight bytes of CRC-64 a step).
- *
- * Owns        the hash key and the tables, const after boot.
+ * Not here    CRC-64 (crc64.c).
+ * Owns        the hash key and the table, const after boot.
  * Threads     any.
  * Cost        hashBytes(): one round per 8 bytes and three more; a 16-byte key takes about 10 ns.
  * Tests       tests/unit/base/hash_test.c
@@ -94,30 +93,15 @@ uint64_t hashBytesNoCase(const void *p, size_t len) {
     return siphash12(p, len, true);
 }
 
-/* ---- Cyclic checksums ---------------------------------------------------------------------------- */
+/* ---- Cluster slots ---------------------------------------------------------------------------- */
 
 static uint16_t crc16_table[256];
-static uint64_t crc64_table[8][256]; /* [k][b]: byte b followed by k zero bytes */
 
-/* 0xad93d23594c935a9 with its bits in reverse order, as the reflected form needs it. */
-#define CRC64_POLY_REFLECTED 0x95ac9329ac4bc9b5u
-
-__attribute__((constructor)) static void makeTables(void) {
+__attribute__((constructor)) static void makeTable(void) {
     for (unsigned b = 0; b < 256; b++) {
         uint16_t c = (uint16_t)(b << 8);
-        uint64_t d = b;
-        for (int bit = 0; bit < 8; bit++) {
-            c = (uint16_t)((c << 1) ^ (c & 0x8000 ? 0x1021 : 0));
-            d = (d >> 1) ^ (d & 1 ? CRC64_POLY_REFLECTED : 0);
-        }
+        for (int bit = 0; bit < 8; bit++) c = (uint16_t)((c << 1) ^ (c & 0x8000 ? 0x1021 : 0));
         crc16_table[b] = c;
-        crc64_table[0][b] = d;
-    }
-    for (int k = 1; k < 8; k++) {
-        for (unsigned b = 0; b < 256; b++) {
-            uint64_t d = crc64_table[k - 1][b];
-            crc64_table[k][b] = (d >> 8) ^ crc64_table[0][d & 0xff];
-        }
     }
 }
 
@@ -125,18 +109,6 @@ uint16_t crc16(const void *p, size_t len) {
     const uint8_t *at = p;
     uint16_t crc = 0;
     for (; len; len--) crc = (uint16_t)((crc << 8) ^ crc16_table[(crc >> 8) ^ *at++]);
-    return crc;
-}
-
-uint64_t crc64(uint64_t crc, const void *p, size_t len) {
-    const uint8_t *at = p;
-    for (; len >= 8; len -= 8, at += 8) {
-        uint64_t w = crc ^ loadLe64(at);
-        crc = crc64_table[7][w & 0xff] ^ crc64_table[6][w >> 8 & 0xff] ^ crc64_table[5][w >> 16 & 0xff] ^
-              crc64_table[4][w >> 24 & 0xff] ^ crc64_table[3][w >> 32 & 0xff] ^ crc64_table[2][w >> 40 & 0xff] ^
-              crc64_table[1][w >> 48 & 0xff] ^ crc64_table[0][w >> 56];
-    }
-    for (; len; len--) crc = (crc >> 8) ^ crc64_table[0][(crc ^ *at++) & 0xff];
     return crc;
 }
 

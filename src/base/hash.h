@@ -1,4 +1,4 @@
-/* hash.h -- the keyed hash of every dict, and the checksums of wire and disk formats.
+/* hash.h -- the keyed hash of every dict, hash slots, and digests of passwords and scripts.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BASE_HASH_H
@@ -15,9 +15,6 @@ uint64_t hashBytesNoCase(const void *p, size_t len);
 
 /* CRC-16/XMODEM (polynomial 0x1021, start 0), as cluster key slots use it. */
 uint16_t crc16(const void *p, size_t len);
-/* CRC-64/Jones as RDB and DUMP use it (polynomial 0xad93d23594c935a9, reflected, start and xor-out
- * 0); continues from `crc`. "123456789" from 0 gives 0xe9c6d914c4b8d9ca. */
-uint64_t crc64(uint64_t crc, const void *p, size_t len);
 
 /* Hash slot (0..16383) of a key: crc16 of the part between the first '{' and the next '}' when that
  * is not empty, else of the whole key. */

@@ -14,6 +14,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "command_memory.h"
 #include "commands.h"
+#include "crc64.h"
 #include "db.h"
 #include "endian.h"
 #include "key_changed.h"

@@ -9,7 +9,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "banner.h"
 
-#include "hash.h"
+#include "crc64.h"
 #include "log.h"
 #include "net.h"
 #include "server_settings.h"

@@ -71,23 +71,6 @@ TEST(crc16_xmodem) {
     CHECK_EQ_INT(crc16("", 0), 0);
 }
 
-TEST(crc64_jones) {
-    CHECK(crc64(0, "123456789", 9) == 0xe9c6d914c4b8d9cau);
-    uint64_t seed = unitRandomSeed();
-    uint8_t buf[200];
-    for (int round = 0; round < 500; round++) {
-        size_t len = unitRandom(&seed) % sizeof(buf), cut = len ? unitRandom(&seed) % len : 0;
-        for (size_t i = 0; i < len; i++) buf[i] = (uint8_t)unitRandom(&seed);
-        uint64_t slow = 0;
-        for (size_t i = 0; i < len; i++) {
-            slow ^= buf[i];
-            for (int bit = 0; bit < 8; bit++) slow = (slow >> 1) ^ (slow & 1 ? 0x95ac9329ac4bc9b5u : 0);
-        }
-        if (!CHECK(crc64(0, buf, len) == slow)) return;
-        if (!CHECK(crc64(crc64(0, buf, cut), buf + cut, len - cut) == slow)) return;
-    }
-}
-
 TEST(key_slots) {
     CHECK_EQ_INT(keyHashSlot("foo", 3), 12182);
     CHECK_EQ_INT(keyHashSlot("a{foo}b", 7), 12182);
