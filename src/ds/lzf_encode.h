@@ -1,0 +1,15 @@
+/* lzf_encode.h -- compress bytes into the LZF format, which liblzf and every RDB reader decompress.
+ *
+ * Threads     any.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef DS_LZF_ENCODE_H
+#define DS_LZF_ENCODE_H
+
+#include "platform.h"
+
+/* Compress `len` bytes of `in` into at most `room` bytes of `out`, which do not overlap. Returns how many it took, 0
+ * when they do not fit (or there are none). */
+size_t lzfEncode(const void *in, size_t len, void *out, size_t room) must_check;
+
+#endif
