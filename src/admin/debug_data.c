@@ -109,7 +109,7 @@ bool debugHtstatsKey(client *c) {
 
 /* Bytes of the value in a dump file. */
 static size_t serializedLength(const robj *o) {
-    sds value = rdbCatValue(sdsEmpty(), o, object_settings.compression);
+    sds value = rdbValueBytes(o, object_settings.compression);
     size_t len = sdsLen(value) - 1; /* without the type */
     sdsFree(value);
     return len;

@@ -34,7 +34,7 @@ void dumpCommand(client *c) {
     }
     /* Compressed or not, and room that grew ahead of it. */
     if (!commandMemoryReserve(c, 3 * objectMemUsage(o, 0))) return;
-    sds payload = rdbCatValue(sdsEmpty(), o, object_settings.compression);
+    sds payload = rdbValueBytes(o, object_settings.compression);
     char footer[FOOTER_SIZE];
     storeLe16(footer, RDB_VERSION);
     payload = sdsCatLen(payload, footer, FOOTER_SIZE - CRC_SIZE);

@@ -67,6 +67,7 @@ static_assert(sizeof(robj) == 16, "two words before the optional parts");
  * pointer. A function that takes it const writes nothing. Any thread that alone knows the object, else main. */
 struct digest;
 struct rdbReader;
+struct rdbWriter;
 struct dict;
 
 /* Where the defragmentation of a large value goes on: zeros at first, then what the type has put there. A type takes
@@ -87,9 +88,10 @@ typedef struct objectTypeOps {
     /* The table in which elements are found by name, to look ahead in it; NULL where there is none. NULL: never one. */
     const struct dict *(*elements)(const void *structure, int encoding);
     void (*digest)(const void *structure, int encoding, struct digest *d); /* digest.h */
-    /* Append RDB's type byte and value; read a value of an RDB type that rdb_value.c knows as this type's: NULL when it
-     * is malformed or there is no memory. What is read comes from anywhere. */
-    char *(*rdbCat)(char *out, const void *structure, int encoding, bool compress);
+    /* RDB's type byte for the value, and the value; read a value of an RDB type that rdb_value.c knows as this type's:
+     * NULL when it is malformed or there is no memory. What is read comes from anywhere. */
+    uint8_t (*rdbType)(const void *structure, int encoding);
+    void (*rdbWrite)(struct rdbWriter *w, const void *structure, int encoding);
     void *(*rdbRead)(struct rdbReader *r, unsigned rdb_type, int *encoding);
     void (*check)(const void *structure, int encoding); /* assert what holds; reads all of it */
     /* Elements may have a time at which they are gone. Whether some have; and take out up to `max` of those whose time

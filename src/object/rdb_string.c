@@ -6,7 +6,7 @@
  * Not here    value types, versions, checksums (rdb_value.c and whoever frames a payload).
  * Owns        nothing.
  * Threads     any.
- * Invariants  1. Output equals the reference server's to the byte, compressed or not.
+ * Invariants  1. What is not compressed equals the reference server's to the byte.
  *             2. Reading allocates at most LZF_EXPANSION_MAX times what was given, and what cannot be had is bad input.
  * Tests       tests/unit/object/rdb_string_test.c
  *
@@ -14,6 +14,7 @@
 #include "rdb_string.h"
 
 #include "endian.h"
+#include "lzf_encode.h"
 #include "zmalloc.h"
 
 #include <limits.h>
@@ -31,98 +32,130 @@ enum { ENCODING_INT8, ENCODING_INT16, ENCODING_INT32, ENCODING_LZF };
 
 /* ---- Writing ---- */
 
-sds rdbCatLength(sds out, uint64_t len) {
-    unsigned char head[9];
-    size_t size;
+#define LENGTH_BYTES_MAX 9
+#define COMPRESSED_HEAD_MAX (1 + 5 + 5) /* what LZF takes has less than 2^32 bytes */
+#define IN_PLACE_MAX 65536    /* where the buffer grows: it should not become much larger than what is in it */
+#define COPY_AT_ONCE_MAX 1024 /* strings of this size are written after one look at the room */
+static_assert(LENGTH_BYTES_MAX + COPY_AT_ONCE_MAX <= RDB_WRITER_SIZE_MIN, "head and string fit the room");
+
+/* Writes a length at `at`, where there is room for the largest form: the byte behind it. */
+static inline char *putLength(char *at, uint64_t len) {
     if (len < 1u << 6) {
-        head[0] = (unsigned char)(LEN_6BIT | len);
-        size = 1;
-    } else if (len < 1u << 14) {
-        head[0] = (unsigned char)(LEN_14BIT | len >> 8);
-        head[1] = (unsigned char)len;
-        size = 2;
-    } else if (len <= UINT32_MAX) {
-        head[0] = LEN_32BIT;
-        storeLe32(head + 1, __builtin_bswap32((uint32_t)len));
-        size = 5;
-    } else {
-        head[0] = LEN_64BIT;
-        storeLe64(head + 1, __builtin_bswap64(len));
-        size = 9;
+        at[0] = (char)(LEN_6BIT | len);
+        return at + 1;
     }
-    return sdsCatLen(out, head, size);
+    if (len < 1u << 14) {
+        at[0] = (char)(LEN_14BIT | len >> 8);
+        at[1] = (char)len;
+        return at + 2;
+    }
+    if (len <= UINT32_MAX) {
+        at[0] = (char)LEN_32BIT;
+        storeLe32(at + 1, __builtin_bswap32((uint32_t)len));
+        return at + 5;
+    }
+    at[0] = (char)LEN_64BIT;
+    storeLe64(at + 1, __builtin_bswap64(len));
+    return at + 9;
+}
+
+void rdbWriteLength(rdbWriter *w, uint64_t len) {
+    w->at = putLength(rdbWriterRoom(w, LENGTH_BYTES_MAX), len);
 }
 
 static bool fitsInteger(long long value) {
     return value >= INT32_MIN && value <= INT32_MAX;
 }
 
-static sds catInteger(sds out, long long value) {
-    unsigned char bytes[5];
-    uint32_t bits = (uint32_t)value;
-    storeLe32(bytes + 1, bits);
-    if (value >= INT8_MIN && value <= INT8_MAX) {
-        bytes[0] = LEN_ENCODED | ENCODING_INT8;
-        return sdsCatLen(out, bytes, 2);
-    }
-    if (value >= INT16_MIN && value <= INT16_MAX) {
-        bytes[0] = LEN_ENCODED | ENCODING_INT16;
-        return sdsCatLen(out, bytes, 3);
-    }
-    bytes[0] = LEN_ENCODED | ENCODING_INT32;
-    return sdsCatLen(out, bytes, 5);
+static void writeInteger(rdbWriter *w, long long value) {
+    char *at = rdbWriterRoom(w, 1 + sizeof(uint32_t));
+    bool is_int8 = value >= INT8_MIN && value <= INT8_MAX, is_int16 = value >= INT16_MIN && value <= INT16_MAX;
+    at[0] = (char)(LEN_ENCODED | (is_int8 ? ENCODING_INT8 : is_int16 ? ENCODING_INT16 : ENCODING_INT32));
+    storeLe32(at + 1, (uint32_t)value);
+    w->at = at + (is_int8 ? 2 : is_int16 ? 3 : 5);
 }
 
-sds rdbCatCompressed(sds out, slice packed, size_t raw_bytes) {
-    unsigned char head = LEN_ENCODED | ENCODING_LZF;
-    out = sdsCatLen(out, &head, 1);
-    out = rdbCatLength(out, packed.len);
-    out = rdbCatLength(out, raw_bytes);
-    return sdsCatSlice(out, packed);
+static char *putCompressedHead(char *at, size_t packed_bytes, size_t raw_bytes) {
+    *at = (char)(LEN_ENCODED | ENCODING_LZF);
+    return putLength(putLength(at + 1, packed_bytes), raw_bytes);
 }
 
-/* NULL when compression does not pay: nothing was appended then. */
-static sds catCompressed(sds out, slice text) {
-    if (text.len > UINT_MAX) return NULL;
-    unsigned room = (unsigned)text.len - COMPRESS_SAVES_MIN;
-    char *packed = zmalloc(room);
-    unsigned packed_len = lzf_compress(text.ptr, (unsigned)text.len, packed, room);
-    out = packed_len ? rdbCatCompressed(out, sliceOf(packed, packed_len), text.len) : NULL;
+void rdbWriteCompressed(rdbWriter *w, slice packed, size_t raw_bytes) {
+    w->at = putCompressedHead(rdbWriterRoom(w, COMPRESSED_HEAD_MAX), packed.len, raw_bytes);
+    rdbWriteBytes(w, packed);
+}
+
+/* Compressed into the writer's room, behind the head that the worst case needs; a shorter one has the bytes follow
+ * it. False: it does not pay, and nothing was written. */
+static bool compressInPlace(rdbWriter *w, slice text) {
+    char head[COMPRESSED_HEAD_MAX], *at = rdbWriterRoom(w, COMPRESSED_HEAD_MAX + text.len);
+    size_t room = text.len - COMPRESS_SAVES_MIN;
+    size_t reserved = (size_t)(putCompressedHead(head, room, text.len) - head);
+    size_t packed_bytes = lzfEncode(text.ptr, text.len, at + reserved, room);
+    if (packed_bytes == 0) return false;
+    size_t needed = (size_t)(putCompressedHead(head, packed_bytes, text.len) - head);
+    if (needed < reserved) memmove(at + needed, at + reserved, packed_bytes);
+    memcpy(at, head, needed);
+    w->at = at + needed + packed_bytes;
+    return true;
+}
+
+/* The same for what is too large for the writer's buffer. */
+static bool compressInBlock(rdbWriter *w, slice text) {
+    size_t room = text.len - COMPRESS_SAVES_MIN;
+    char *packed = ztrymalloc(room);
+    size_t packed_bytes = packed ? lzfEncode(text.ptr, text.len, packed, room) : 0;
+    if (packed_bytes) rdbWriteCompressed(w, sliceOf(packed, packed_bytes), text.len);
     zfree(packed);
-    return out;
+    return packed_bytes > 0;
 }
 
-static sds catText(sds out, slice text) {
-    return sdsCatSlice(rdbCatLength(out, text.len), text);
+static bool writeCompressed(rdbWriter *w, slice text) {
+    if (text.len > UINT_MAX) return false;
+    size_t fits = w->flush ? rdbWriterRoomMax(w) : IN_PLACE_MAX;
+    return text.len + COMPRESSED_HEAD_MAX <= fits ? compressInPlace(w, text) : compressInBlock(w, text);
 }
 
-sds rdbCatString(sds out, slice text, bool compress) {
-    long long number;
-    if (text.len <= INTEGER_DIGITS_MAX && string2ll(text.ptr, text.len, &number) && fitsInteger(number))
-        return catInteger(out, number);
-    if (compress && text.len > COMPRESS_ABOVE) {
-        sds packed = catCompressed(out, text);
-        if (packed) return packed;
+static void writeText(rdbWriter *w, slice text) {
+    if (unlikely(text.len > COPY_AT_ONCE_MAX)) {
+        rdbWriteLength(w, text.len);
+        rdbWriteBytes(w, text);
+        return;
     }
-    return catText(out, text);
+    char *at = putLength(rdbWriterRoom(w, LENGTH_BYTES_MAX + text.len), text.len);
+    memcpy(at, text.ptr, text.len);
+    w->at = at + text.len;
 }
 
-sds rdbCatStringObject(sds out, const robj *o, bool compress) {
+void rdbWriteString(rdbWriter *w, slice text) {
+    long long number;
+    if (text.len <= INTEGER_DIGITS_MAX) {
+        if (string2ll(text.ptr, text.len, &number) && fitsInteger(number)) {
+            writeInteger(w, number);
+            return;
+        }
+    } else if (w->compress && text.len > COMPRESS_ABOVE && writeCompressed(w, text)) {
+        return;
+    }
+    writeText(w, text);
+}
+
+void rdbWriteStringObject(rdbWriter *w, const robj *o) {
     char digits[LONG_STR_SIZE];
-    if (o->encoding == OBJ_ENC_INT && fitsInteger(objectInteger(o))) return catInteger(out, objectInteger(o));
-    return rdbCatString(out, objectString(o, digits), compress);
+    if (o->encoding == OBJ_ENC_INT && fitsInteger(objectInteger(o))) writeInteger(w, objectInteger(o));
+    else rdbWriteString(w, objectString(o, digits));
 }
 
-sds rdbCatMs(sds out, int64_t ms) {
-    char bytes[sizeof(ms)];
-    storeLe64(bytes, (uint64_t)ms);
-    return sdsCatLen(out, bytes, sizeof(bytes));
+void rdbWriteMs(rdbWriter *w, int64_t ms) {
+    char *at = rdbWriterRoom(w, sizeof(ms));
+    storeLe64(at, (uint64_t)ms);
+    w->at = at + sizeof(ms);
 }
 
-sds rdbCatDouble(sds out, double d) {
+void rdbWriteDouble(rdbWriter *w, double d) {
     int64_t bits;
     memcpy(&bits, &d, sizeof(bits));
-    return rdbCatMs(out, bits);
+    rdbWriteMs(w, bits);
 }
 
 /* ---- Reading ---- */

@@ -15,7 +15,7 @@
 #define OBJECT_RDB_STRING_H
 
 #include "object.h"
-#include "sds.h"
+#include "rdb_writer.h"
 
 /* What is left to be read. A function that fails has found malformed or missing bytes, or there is no memory for what
  * they stand for; the place is then undefined. */
@@ -23,17 +23,18 @@ typedef struct rdbReader {
     const char *p, *end;
 } rdbReader;
 
-/* --- Writing: each appends to `out` and returns it ------------------------------------------------ */
-sds rdbCatLength(sds out, uint64_t len);
-sds rdbCatDouble(sds out, double d); /* 8 bytes, least significant first */
-sds rdbCatMs(sds out, int64_t ms);   /* a time, likewise */
-/* A string in its shortest form: as integer when its digits are canonical and fit 32 bits, with LZF when `compress`
- * and that saves at least 4 bytes of more than 20. */
-sds rdbCatString(sds out, slice text, bool compress);
+/* --- Writing ----------------------------------------------------------------------------------------- */
+void rdbWriteLength(rdbWriter *w, uint64_t len);
+void rdbWriteDouble(rdbWriter *w, double d); /* 8 bytes, least significant first */
+void rdbWriteMs(rdbWriter *w, int64_t ms);   /* a time, likewise */
+/* A string in its shortest form: as integer when its digits are canonical and fit 32 bits, with LZF when the writer
+ * compresses and that saves at least 4 bytes of more than 20. One that is larger than the writer's buffer is compressed
+ * in a block of its own; where there is no memory for that it is written as it is. */
+void rdbWriteString(rdbWriter *w, slice text);
 /* The same for a string object. */
-sds rdbCatStringObject(sds out, const robj *o, bool compress);
+void rdbWriteStringObject(rdbWriter *w, const robj *o);
 /* A string that LZF has made these bytes of, out of so many. */
-sds rdbCatCompressed(sds out, slice packed, size_t raw_bytes);
+void rdbWriteCompressed(rdbWriter *w, slice packed, size_t raw_bytes);
 
 /* --- Reading -------------------------------------------------------------------------------------- */
 /* A length, or an encoding's number in *len with *encoded set. */

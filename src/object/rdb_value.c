@@ -45,14 +45,30 @@ bool rdbVersionIsReadable(unsigned version, bool relaxed) {
     return version <= RDB_VERSION && (version < RDB_VERSION_FOREIGN_MIN || version > RDB_VERSION_FOREIGN_MAX);
 }
 
-sds rdbCatValue(sds out, const robj *o, bool compress) {
-    if (o->type == OBJ_STRING) {
-        unsigned char type = RDB_TYPE_STRING;
-        return rdbCatStringObject(sdsCatLen(out, &type, 1), o, compress);
-    }
+static const objectTypeOps *writingOps(const robj *o) {
     const objectTypeOps *ops = objectOps(o->type);
-    serverAssert(ops && ops->rdbCat);
-    return ops->rdbCat(out, objectStructure(o), o->encoding, compress);
+    serverAssert(ops && ops->rdbType && ops->rdbWrite);
+    return ops;
+}
+
+uint8_t rdbTypeOf(const robj *o) {
+    if (o->type == OBJ_STRING) return RDB_TYPE_STRING;
+    return writingOps(o)->rdbType(objectStructure(o), o->encoding);
+}
+
+void rdbWriteValue(rdbWriter *w, const robj *o) {
+    if (o->type == OBJ_STRING) rdbWriteStringObject(w, o);
+    else writingOps(o)->rdbWrite(w, objectStructure(o), o->encoding);
+}
+
+#define FIRST_ROOM 128
+
+sds rdbValueBytes(const robj *o, bool compress) {
+    rdbWriter w;
+    rdbWriterBegin(&w, compress, FIRST_ROOM);
+    rdbWriteByte(&w, rdbTypeOf(o));
+    rdbWriteValue(&w, o);
+    return rdbWriterTake(&w);
 }
 
 robj *rdbReadValue(rdbReader *r, slice key, bool with_expire) {

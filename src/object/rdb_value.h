@@ -40,8 +40,11 @@ enum {
 /* Whether a payload of this version is accepted; `relaxed` takes every version there can be. */
 bool rdbVersionIsReadable(unsigned version, bool relaxed);
 
-/* Append type and value to `out`. */
-sds rdbCatValue(sds out, const robj *o, bool compress);
+/* The type's byte of an object as it is now, and the value that follows it (in a file the key lies between them). */
+uint8_t rdbTypeOf(const robj *o);
+void rdbWriteValue(rdbWriter *w, const robj *o);
+/* Type and value as bytes of their own. */
+sds rdbValueBytes(const robj *o, bool compress);
 /* An entry for `key` from type and value; NULL when the type is unknown or the bytes are malformed. */
 robj *rdbReadValue(rdbReader *r, slice key, bool with_expire) must_check;
 

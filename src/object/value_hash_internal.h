@@ -22,7 +22,8 @@ bool hashRootAdd(hashTableRoot *root, slice field, slice value, int64_t when_ms)
 hashTableRoot *hashRootOfListpack(const uint8_t *lp);
 
 /* RDB's form, for hash_type_ops. */
-char *hashRdbCat(char *out, const void *structure, int encoding, bool compress);
+uint8_t hashRdbType(const void *structure, int encoding);
+void hashRdbWrite(struct rdbWriter *w, const void *structure, int encoding);
 struct rdbReader;
 void *hashRdbRead(struct rdbReader *r, unsigned rdb_type, int *encoding);
 

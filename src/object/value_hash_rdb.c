@@ -14,27 +14,26 @@
 #include "value_hash_internal.h"
 #include "ziplist.h"
 
-static sds catType(sds out, unsigned char type) {
-    return sdsCatLen(out, &type, 1);
+uint8_t hashRdbType(const void *structure, int encoding) {
+    if (encoding == OBJ_ENC_LISTPACK) return RDB_TYPE_HASH_LISTPACK;
+    return ((const hashTableRoot *)structure)->times ? RDB_TYPE_HASH_2 : RDB_TYPE_HASH;
 }
 
-char *hashRdbCat(char *out, const void *structure, int encoding, bool compress) {
+void hashRdbWrite(rdbWriter *w, const void *structure, int encoding) {
     if (encoding == OBJ_ENC_LISTPACK) {
-        slice bytes = sliceOf(structure, listpackBytes(structure));
-        return rdbCatString(catType(out, RDB_TYPE_HASH_LISTPACK), bytes, compress);
+        rdbWriteString(w, sliceOf(structure, listpackBytes(structure)));
+        return;
     }
     const hashTableRoot *root = structure;
-    out = catType(out, root->times ? RDB_TYPE_HASH_2 : RDB_TYPE_HASH);
-    out = rdbCatLength(out, dictSize(root->fields));
+    rdbWriteLength(w, dictSize(root->fields));
     dictIterator it;
     dictIterBegin(&it, root->fields, false);
     for (const hashField *f; (f = dictIterNext(&it));) {
-        out = rdbCatString(out, hashFieldName(f), compress);
-        out = rdbCatString(out, hashFieldValue(f), compress);
-        if (root->times) out = rdbCatMs(out, hashFieldTime(f));
+        rdbWriteString(w, hashFieldName(f));
+        rdbWriteString(w, hashFieldValue(f));
+        if (root->times) rdbWriteMs(w, hashFieldTime(f));
     }
     dictIterEnd(&it);
-    return out;
 }
 
 /* ---- Reading ---- */

@@ -10,7 +10,8 @@
 /* An empty one with today's bounds. */
 quicklist *valueListQuicklist(void);
 /* objectTypeOps */
-sds valueListRdbCat(sds out, const void *structure, int encoding, bool compress);
+uint8_t valueListRdbType(const void *structure, int encoding);
+void valueListRdbWrite(rdbWriter *w, const void *structure, int encoding);
 void *valueListRdbRead(rdbReader *r, unsigned rdb_type, int *encoding);
 
 #endif

@@ -20,25 +20,29 @@ enum { CONTAINER_PLAIN = 1, CONTAINER_PACKED = 2 };
 
 /* ---- Writing ---- */
 
-static sds catNode(sds out, const quicklistPart *part, bool compress) {
-    out = rdbCatLength(out, part->plain ? CONTAINER_PLAIN : CONTAINER_PACKED);
-    return part->compressed ? rdbCatCompressed(out, part->bytes, part->raw_bytes)
-                            : rdbCatString(out, part->bytes, compress);
+static void writeNode(rdbWriter *w, const quicklistPart *part) {
+    rdbWriteLength(w, part->plain ? CONTAINER_PLAIN : CONTAINER_PACKED);
+    if (part->compressed) rdbWriteCompressed(w, part->bytes, part->raw_bytes);
+    else rdbWriteString(w, part->bytes);
 }
 
-sds valueListRdbCat(sds out, const void *structure, int encoding, bool compress) {
-    unsigned char type = RDB_TYPE_LIST_QUICKLIST_2;
-    out = sdsCatLen(out, &type, 1);
+uint8_t valueListRdbType(const void *structure, int encoding) {
+    unused(structure);
+    unused(encoding);
+    return RDB_TYPE_LIST_QUICKLIST_2;
+}
+
+void valueListRdbWrite(rdbWriter *w, const void *structure, int encoding) {
     if (encoding == OBJ_ENC_LISTPACK) {
         size_t bytes = listpackBytes(structure);
         quicklistPart all = {.bytes = sliceOf(structure, bytes), .raw_bytes = bytes};
-        return catNode(rdbCatLength(out, 1), &all, compress);
+        rdbWriteLength(w, 1);
+        writeNode(w, &all);
+        return;
     }
-    out = rdbCatLength(out, quicklistNodeCount(structure));
+    rdbWriteLength(w, quicklistNodeCount(structure));
     quicklistPart part;
-    for (const quicklistNode *n = NULL; (n = quicklistNextPart(structure, n, &part));)
-        out = catNode(out, &part, compress);
-    return out;
+    for (const quicklistNode *n = NULL; (n = quicklistNextPart(structure, n, &part));) writeNode(w, &part);
 }
 
 /* ---- Reading ---- */

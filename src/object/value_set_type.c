@@ -120,26 +120,25 @@ static void setDigest(const void *structure, int encoding, digest *d) {
 
 /* ---- RDB, writing ---- */
 
-typedef struct memberWriter {
-    sds out;
-    bool compress;
-} memberWriter;
-
 static void writeMember(void *arg, slice member) {
-    memberWriter *w = arg;
-    w->out = rdbCatString(w->out, member, w->compress);
+    rdbWriteString(arg, member);
 }
 
-static sds setRdbCat(sds out, const void *structure, int encoding, bool compress) {
-    unsigned char type = encoding == OBJ_ENC_INTSET     ? RDB_TYPE_SET_INTSET
-                         : encoding == OBJ_ENC_LISTPACK ? RDB_TYPE_SET_LISTPACK
-                                                        : RDB_TYPE_SET;
-    out = sdsCatLen(out, &type, 1);
-    if (encoding == OBJ_ENC_INTSET) return rdbCatString(out, sliceOf(structure, intsetBytes(structure)), compress);
-    if (encoding == OBJ_ENC_LISTPACK) return rdbCatString(out, sliceOf(structure, listpackBytes(structure)), compress);
-    memberWriter w = {rdbCatLength(out, dictSize(structure)), compress};
-    eachMember(structure, encoding, writeMember, &w);
-    return w.out;
+static uint8_t setRdbType(const void *structure, int encoding) {
+    unused(structure);
+    switch (encoding) {
+    case OBJ_ENC_INTSET: return RDB_TYPE_SET_INTSET;
+    case OBJ_ENC_LISTPACK: return RDB_TYPE_SET_LISTPACK;
+    default: return RDB_TYPE_SET;
+    }
+}
+
+static void setRdbWrite(rdbWriter *w, const void *structure, int encoding) {
+    switch (encoding) {
+    case OBJ_ENC_INTSET: rdbWriteString(w, sliceOf(structure, intsetBytes(structure))); return;
+    case OBJ_ENC_LISTPACK: rdbWriteString(w, sliceOf(structure, listpackBytes(structure))); return;
+    default: rdbWriteLength(w, dictSize(structure)); eachMember(structure, encoding, writeMember, w);
+    }
 }
 
 /* ---- RDB, reading ---- */
@@ -266,7 +265,8 @@ const objectTypeOps set_type_ops = {
     .dup = setDup,
     .elements = setElements,
     .digest = setDigest,
-    .rdbCat = setRdbCat,
+    .rdbType = setRdbType,
+    .rdbWrite = setRdbWrite,
     .rdbRead = setRead,
     .check = setCheck,
     .defrag = setDefrag,

@@ -24,7 +24,8 @@ struct streamConsumer;
 void streamPendingRemoveAllOf(struct streamGroup *g, struct streamConsumer *c);
 
 /* value_stream_rdb.c */
-char *streamRdbCat(char *out, const void *structure, int encoding, bool compress);
+uint8_t streamRdbType(const void *structure, int encoding);
+void streamRdbWrite(struct rdbWriter *w, const void *structure, int encoding);
 void *streamRdbRead(struct rdbReader *r, unsigned rdb_type, int *encoding);
 
 #endif

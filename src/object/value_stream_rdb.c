@@ -21,98 +21,101 @@
 
 /* ---- Writing ----------------------------------------------------------------------------------------------------- */
 
-static sds catId(sds out, streamId id) {
-    return rdbCatLength(rdbCatLength(out, id.ms), id.seq);
+static void writeId(rdbWriter *w, streamId id) {
+    rdbWriteLength(w, id.ms);
+    rdbWriteLength(w, id.seq);
 }
 
-static sds catRawId(sds out, streamId id) {
+static void writeRawId(rdbWriter *w, streamId id) {
     uint8_t bytes[STREAM_ID_BYTES];
     streamIdToBytes(id, bytes);
-    return sdsCatLen(out, bytes, sizeof(bytes));
+    rdbWriteBytes(w, sliceOf(bytes, sizeof(bytes)));
 }
 
-static sds catNode(sds out, streamId key, const uint8_t *lp, bool compress) {
+static void writeNode(rdbWriter *w, streamId key, const uint8_t *lp) {
     uint8_t bytes[STREAM_ID_BYTES];
     streamIdToBytes(key, bytes);
-    out = rdbCatString(out, sliceOf(bytes, sizeof(bytes)), false);
-    return rdbCatString(out, sliceOf(lp, listpackBytes(lp)), compress);
+    rdbWriteString(w, sliceOf(bytes, sizeof(bytes)));
+    rdbWriteString(w, sliceOf(lp, listpackBytes(lp)));
 }
 
 /* A node of the tree. */
-static sds catFullNode(sds out, streamId key, const void *node, bool compress) {
+static void writeFullNode(rdbWriter *w, streamId key, const void *node) {
     bool bare;
     uint8_t *bytes = streamNodeBytes(node, &bare);
-    if (!bare) return catNode(out, key, bytes, compress);
+    if (!bare) {
+        writeNode(w, key, bytes);
+        return;
+    }
     uint8_t *lp = listpackOfBare(bytes);
-    out = catNode(out, key, lp, compress);
+    writeNode(w, key, lp);
     listpackFree(lp);
-    return out;
 }
 
-static sds catNodes(sds out, const stream *s, bool compress) {
-    out = rdbCatLength(out, streamNodeCount(s));
+static void writeNodes(rdbWriter *w, const stream *s) {
+    rdbWriteLength(w, streamNodeCount(s));
     if (s->nodes) {
         raxIterator it;
         raxIterBegin(&it, s->nodes);
         for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
-            out =
-                catFullNode(out, streamIdFromBytes((const uint8_t *)raxIterKey(&it).ptr), raxIterValue(&it), compress);
+            writeFullNode(w, streamIdFromBytes((const uint8_t *)raxIterKey(&it).ptr), raxIterValue(&it));
         raxIterEnd(&it);
     }
-    return s->tail ? catNode(out, s->tail_key, s->tail, compress) : out;
+    if (s->tail) writeNode(w, s->tail_key, s->tail);
 }
 
-static sds catConsumer(sds out, const streamGroup *g, const streamConsumer *c, bool compress) {
-    out = rdbCatString(out, streamConsumerName(c), compress);
-    out = rdbCatMs(out, c->seen_ms);
-    out = rdbCatMs(out, c->active_ms);
-    out = rdbCatLength(out, c->pending);
-    streamPendingWalk w;
-    streamPendingFrom(&w, g, c, STREAM_ID_MIN);
-    for (const streamPending *p; (p = streamPendingNext(&w));) out = catRawId(out, p->id);
-    return out;
+static void writeConsumer(rdbWriter *w, const streamGroup *g, const streamConsumer *c) {
+    rdbWriteString(w, streamConsumerName(c));
+    rdbWriteMs(w, c->seen_ms);
+    rdbWriteMs(w, c->active_ms);
+    rdbWriteLength(w, c->pending);
+    streamPendingWalk walk;
+    streamPendingFrom(&walk, g, c, STREAM_ID_MIN);
+    for (const streamPending *p; (p = streamPendingNext(&walk));) writeRawId(w, p->id);
 }
 
-static sds catGroup(sds out, slice name, const streamGroup *g, bool compress) {
-    out = rdbCatString(out, name, compress);
-    out = catId(out, g->last_id);
-    out = rdbCatLength(out, g->entries_read);
-    out = rdbCatLength(out, g->pending);
-    streamPendingWalk w;
-    streamPendingFrom(&w, g, NULL, STREAM_ID_MIN);
-    for (const streamPending *p; (p = streamPendingNext(&w));) {
-        out = catRawId(out, p->id);
-        out = rdbCatMs(out, p->delivered_ms);
-        out = rdbCatLength(out, p->deliveries);
+static void writeGroup(rdbWriter *w, slice name, const streamGroup *g) {
+    rdbWriteString(w, name);
+    writeId(w, g->last_id);
+    rdbWriteLength(w, g->entries_read);
+    rdbWriteLength(w, g->pending);
+    streamPendingWalk walk;
+    streamPendingFrom(&walk, g, NULL, STREAM_ID_MIN);
+    for (const streamPending *p; (p = streamPendingNext(&walk));) {
+        writeRawId(w, p->id);
+        rdbWriteMs(w, p->delivered_ms);
+        rdbWriteLength(w, p->deliveries);
     }
-    out = rdbCatLength(out, raxSize(g->consumers));
+    rdbWriteLength(w, raxSize(g->consumers));
     raxIterator it;
     raxIterBegin(&it, g->consumers);
     for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
-        out = catConsumer(out, g, raxIterValue(&it), compress);
+        writeConsumer(w, g, raxIterValue(&it));
     raxIterEnd(&it);
-    return out;
 }
 
-char *streamRdbCat(char *out, const void *structure, int encoding, bool compress) {
-    const stream *s = structure;
-    unsigned char type = RDB_TYPE_STREAM_3;
+uint8_t streamRdbType(const void *structure, int encoding) {
+    unused(structure);
     unused(encoding);
-    out = sdsCatLen(out, &type, 1);
-    out = catNodes(out, s, compress);
-    out = rdbCatLength(out, s->length);
-    out = catId(out, s->last_id);
-    out = catId(out, s->first_id);
-    out = catId(out, s->max_deleted_id);
-    out = rdbCatLength(out, s->entries_added);
-    out = rdbCatLength(out, streamGroupCount(s));
-    if (!s->groups) return out;
+    return RDB_TYPE_STREAM_3;
+}
+
+void streamRdbWrite(rdbWriter *w, const void *structure, int encoding) {
+    const stream *s = structure;
+    unused(encoding);
+    writeNodes(w, s);
+    rdbWriteLength(w, s->length);
+    writeId(w, s->last_id);
+    writeId(w, s->first_id);
+    writeId(w, s->max_deleted_id);
+    rdbWriteLength(w, s->entries_added);
+    rdbWriteLength(w, streamGroupCount(s));
+    if (!s->groups) return;
     raxIterator it;
     raxIterBegin(&it, s->groups);
     for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
-        out = catGroup(out, raxIterKey(&it), raxIterValue(&it), compress);
+        writeGroup(w, raxIterKey(&it), raxIterValue(&it));
     raxIterEnd(&it);
-    return out;
 }
 
 /* ---- Reading ----------------------------------------------------------------------------------------------------- */

@@ -61,7 +61,8 @@ zsetTree *zsetTreeOfListpack(const uint8_t *lp);
 /* The structure of what was built, and its encoding. */
 void *zsetBuildStructure(zsetBuilder *b, int *encoding);
 
-char *zsetRdbCat(char *out, const void *structure, int encoding, bool compress);
+uint8_t zsetRdbType(const void *structure, int encoding);
+void zsetRdbWrite(struct rdbWriter *w, const void *structure, int encoding);
 void *zsetRdbRead(rdbReader *r, unsigned rdb_type, int *encoding);
 void zsetDigest(const void *structure, int encoding, struct digest *d);
 

@@ -23,23 +23,24 @@
 
 /* ---- Writing ---- */
 
-static sds catType(sds out, unsigned char type) {
-    return sdsCatLen(out, &type, 1);
+uint8_t zsetRdbType(const void *structure, int encoding) {
+    unused(structure);
+    return encoding == OBJ_ENC_LISTPACK ? RDB_TYPE_ZSET_LISTPACK : RDB_TYPE_ZSET_2;
 }
 
-char *zsetRdbCat(char *out, const void *structure, int encoding, bool compress) {
-    if (encoding == OBJ_ENC_LISTPACK)
-        return rdbCatString(catType(out, RDB_TYPE_ZSET_LISTPACK), sliceOf(structure, listpackBytes(structure)),
-                            compress);
+void zsetRdbWrite(rdbWriter *w, const void *structure, int encoding) {
+    if (encoding == OBJ_ENC_LISTPACK) {
+        rdbWriteString(w, sliceOf(structure, listpackBytes(structure)));
+        return;
+    }
     const zsetTree *z = structure;
     size_t count = scoreTreeSize(z->scores);
-    out = rdbCatLength(catType(out, RDB_TYPE_ZSET_2), count);
+    rdbWriteLength(w, count);
     scoreTreeIter it = scoreTreeSeekRank(z->scores, count);
     for (const zsetEntry *entry; (entry = scoreTreePrev(&it)) != NULL;) {
-        out = rdbCatString(out, zsetMemberOf(entry), compress);
-        out = rdbCatDouble(out, entry->score);
+        rdbWriteString(w, zsetMemberOf(entry));
+        rdbWriteDouble(w, entry->score);
     }
-    return out;
 }
 
 /* ---- Reading ---- */

@@ -65,7 +65,9 @@ def cross(key, modules, differs, ask):
     module = modules.get(ask(1, [b"TYPE", key])[1].decode().lstrip("+"))
     payloads = [ask(i, [b"DUMP", key]) for i in (0, 1)]
     encoding = ask(1, [b"OBJECT", b"ENCODING", key])[1] or b""
-    if encoding.decode() in getattr(module, "SAME_DUMP", ()) and payloads[0][0] != payloads[1][0]:
+    # What LZF has packed (0xc3) is another encoder's choice.
+    packed = any(b"\xc3" in p[1] for p in payloads if p[1])
+    if encoding.decode() in getattr(module, "SAME_DUMP", ()) and not packed and payloads[0][0] != payloads[1][0]:
         return "other bytes", [b"DUMP", key], payloads
     if None in (payloads[0][1], payloads[1][1]):
         return "no dump", [b"DUMP", key], payloads

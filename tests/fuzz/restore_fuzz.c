@@ -71,7 +71,7 @@ static void mustBeSame(const robj *a, const robj *b) {
 
 /* Written, and read again: all of what is written, and the same value. */
 static void writeAndRead(const robj *o, bool compress) {
-    sds out = rdbCatValue(sdsEmpty(), o, compress);
+    sds out = rdbValueBytes(o, compress);
     rdbReader r = {out, out + sdsLen(out)};
     robj *again = rdbReadValue(&r, key, false);
     serverAssert(again && r.p == r.end);

@@ -378,7 +378,7 @@ static void takeSnapshot(snapshot *s) {
             if (!CHECK(s->count < array_len(s->keys))) break;
             s->keys[s->count++] = (keyState){.db = id,
                                              .name = sdsNewLen(objectKey(o).ptr, objectKey(o).len),
-                                             .value = rdbCatValue(sdsEmpty(), o, false),
+                                             .value = rdbValueBytes(o, false),
                                              .expire = objectExpire(o)};
         }
         dbIterEnd(&it);

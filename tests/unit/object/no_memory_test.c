@@ -212,7 +212,7 @@ TEST(no_memory_to_read_a_value) {
         CHECK_EQ_INT(o->encoding, samples[i].encoding);
         int refused = 0;
         for (int compress = 0; compress < 2; compress++) {
-            sds payload = rdbCatValue(sdsEmpty(), o, compress);
+            sds payload = rdbValueBytes(o, compress);
             /* At the bounds it was made at, and at those that make something else of it. */
             bounds(samples[i].entries, samples[i].value);
             refused += readFailing(samples[i].name, payload, want);
@@ -238,7 +238,7 @@ TEST(no_memory_for_a_long_text) {
         if (type == 1) setAdd(o, text, hashOf(text));
         if (type == 2) hashSet(o, text, hashOf(text), text, HASH_NO_TIME);
         if (type == 3) zsetAdd(o, text, zsetHash(text), 1, 0, &score);
-        sds payload = rdbCatValue(sdsEmpty(), o, true);
+        sds payload = rdbValueBytes(o, true);
         CHECK(sdsLen(payload) < VERY_LONG / 10);
         CHECK(readFailing(objectTypeName(o), payload, digestOf(o)) >= (type == 2 ? 3 : 2));
         sdsFree(payload);

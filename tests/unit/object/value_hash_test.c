@@ -67,7 +67,7 @@ static void checkAgainst(const robj *o, const modelField *model) {
 
 /* The value as RDB writes it, read again. */
 static robj *throughRdb(const robj *o) {
-    sds bytes = rdbCatValue(sdsEmpty(), o, true);
+    sds bytes = rdbValueBytes(o, true);
     rdbReader r = {bytes, bytes + sdsLen(bytes)};
     robj *copy = rdbReadValue(&r, sliceStr("copy"), false);
     CHECK(copy && r.p == r.end);
@@ -305,7 +305,7 @@ TEST(hash_survives_damaged_values) {
             slice name = nameOf(i, buf);
             hashSet(o, name, hashOf(name), sliceStr(i % 2 ? "value" : "12345"), kind == 2 ? 5000 + i : HASH_NO_TIME);
         }
-        sds bytes = rdbCatValue(sdsEmpty(), o, kind == 1);
+        sds bytes = rdbValueBytes(o, kind == 1);
         for (size_t cut = 1; cut < sdsLen(bytes); cut++) {
             rdbReader r = {bytes, bytes + cut};
             CHECK(!rdbReadValue(&r, sliceStr("cut"), false));

@@ -100,7 +100,7 @@ static digest digestOf(const robj *o) {
 
 /* Written and read again, and copied: the same; then either goes on. */
 static void roundTrip(model *m) {
-    sds bytes = rdbCatValue(sdsEmpty(), m->o, pick(m, 2));
+    sds bytes = rdbValueBytes(m->o, pick(m, 2));
     rdbReader r = {bytes, bytes + sdsLen(bytes)};
     robj *read = rdbReadValue(&r, sliceStr("key"), false), *copy = objectDup(m->o, sliceStr("key"));
     if (CHECK(read != NULL) && CHECK(r.p == r.end)) {
@@ -314,12 +314,12 @@ TEST(list_nodes_beyond_todays_bounds_are_kept) {
     object_settings.list_max_listpack_size = -5;
     for (int i = 0; i < 15; i++) valueListPush(o, LIST_TAIL, &(slice){text, sizeof(text)}, 1);
     CHECK_EQ_STR(objectEncodingName(o), "listpack");
-    sds bytes = rdbCatValue(sdsEmpty(), o, false);
+    sds bytes = rdbValueBytes(o, false);
     object_settings.list_max_listpack_size = -1;
     robj *read = readBytes(bytes, sdsLen(bytes));
     if (CHECK(read != NULL)) {
         CHECK_EQ_STR(objectEncodingName(read), "quicklist");
-        sds again = rdbCatValue(sdsEmpty(), read, false);
+        sds again = rdbValueBytes(read, false);
         CHECK(sdsLen(again) == sdsLen(bytes) && memcmp(again, bytes, sdsLen(bytes)) == 0);
         sdsFree(again);
         decrRefCount(read);

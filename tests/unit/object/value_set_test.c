@@ -96,7 +96,7 @@ static void modelTake(void *arg, const setMember *member) {
 }
 
 static sds dumpOf(const robj *o) {
-    return ops()->rdbCat(sdsEmpty(), objectStructure(o), o->encoding, true);
+    return rdbValueBytes(o, true);
 }
 
 static robj *restored(const char *bytes, size_t len) {

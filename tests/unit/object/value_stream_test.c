@@ -234,7 +234,11 @@ static robj *readPayload(slice bytes) {
 }
 
 static sds payloadOf(const stream *s, bool compress) {
-    return streamRdbCat(sdsNew(""), s, OBJ_ENC_STREAM, compress);
+    rdbWriter w;
+    rdbWriterBegin(&w, compress, 64);
+    rdbWriteByte(&w, streamRdbType(s, OBJ_ENC_STREAM));
+    streamRdbWrite(&w, s, OBJ_ENC_STREAM);
+    return rdbWriterTake(&w);
 }
 
 static void checkRoundTrip(const stream *s) {
@@ -593,8 +597,15 @@ TEST(stream_payloads_of_other_servers_are_read) {
             checkStream(s);
             checkShape(s);
             sds again = payloadOf(s, true);
-            if (bytes[0] == RDB_TYPE_STREAM_3)
-                CHECK(sliceEq(sliceOf(again, sdsLen(again)), sliceOf(bytes, sdsLen(bytes))));
+            /* Nodes are compressed by another encoder here: not one byte more, and the same when they are not. */
+            if (bytes[0] == RDB_TYPE_STREAM_3) CHECK(sdsLen(again) <= sdsLen(bytes));
+            sds plain = payloadOf(s, false);
+            robj *packed = readPayload(sdsSlice(again));
+            sds plain_again = packed ? payloadOf(objectStructure(packed), false) : sdsEmpty();
+            CHECK(sliceEq(sdsSlice(plain), sdsSlice(plain_again)));
+            if (packed) objectFree(packed);
+            sdsFree(plain);
+            sdsFree(plain_again);
             sdsFree(again);
             objectFree(o);
         } else {
@@ -668,14 +679,16 @@ static sds payloadOfNode(const char *const *items, uint64_t length, uint64_t las
     uint8_t key[STREAM_ID_BYTES], *lp = listpackCreate(0);
     for (; *items; items++) lp = listpackAppend(lp, sliceStr(*items));
     streamIdToBytes((streamId){1, 1}, key);
-    char type = RDB_TYPE_STREAM_3;
-    sds out = rdbCatLength(sdsNewLen(&type, 1), 1);
-    out = rdbCatString(out, sliceOf(key, sizeof(key)), false);
-    out = rdbCatString(out, sliceOf(lp, listpackBytes(lp)), false);
-    out = rdbCatLength(out, length);
-    for (int i = 0; i < 8; i++) out = rdbCatLength(out, i == 0 ? last_ms : 0);
+    rdbWriter w;
+    rdbWriterBegin(&w, false, 64);
+    rdbWriteByte(&w, RDB_TYPE_STREAM_3);
+    rdbWriteLength(&w, 1);
+    rdbWriteString(&w, sliceOf(key, sizeof(key)));
+    rdbWriteString(&w, sliceOf(lp, listpackBytes(lp)));
+    rdbWriteLength(&w, length);
+    for (int i = 0; i < 8; i++) rdbWriteLength(&w, i == 0 ? last_ms : 0);
     listpackFree(lp);
-    return out;
+    return rdbWriterTake(&w);
 }
 
 TEST(stream_nodes_that_lie_are_refused) {
@@ -718,22 +731,28 @@ TEST(stream_nodes_that_lie_are_refused) {
 /* A stream without entries and one group: which pending IDs, and whose. */
 static bool readsGroup(const char *pending, const char *first, const char *second, const char *second_name) {
     char head[] = {RDB_TYPE_STREAM_3, 0, 0, 9, 0, 0, 0, 0, 0, 0, 1, 1, 'g', 9, 0, 0};
-    sds out = sdsNewLen(head, sizeof(head));
+    rdbWriter w;
+    rdbWriterBegin(&w, false, 64);
+    rdbWriteBytes(&w, sliceOf(head, sizeof(head)));
     const char *ids[3] = {pending, first, second};
     for (int i = 0; i < 3; i++) {
-        if (i == 1) out = rdbCatLength(out, 2);
+        if (i == 1) rdbWriteLength(&w, 2);
         if (i > 0) {
-            out = rdbCatString(out, sliceStr(i == 1 ? "a" : second_name), false);
-            out = rdbCatMs(rdbCatMs(out, 1), 1);
+            rdbWriteString(&w, sliceStr(i == 1 ? "a" : second_name));
+            rdbWriteMs(&w, 1);
+            rdbWriteMs(&w, 1);
         }
-        out = rdbCatLength(out, strlen(ids[i]));
+        rdbWriteLength(&w, strlen(ids[i]));
         for (const char *p = ids[i]; *p; p++) {
             uint8_t id[STREAM_ID_BYTES];
             streamIdToBytes((streamId){(uint64_t)*p, 0}, id);
-            out = sdsCatLen(out, id, sizeof(id));
-            if (i == 0) out = rdbCatLength(rdbCatMs(out, 5), 1);
+            rdbWriteBytes(&w, sliceOf(id, sizeof(id)));
+            if (i > 0) continue;
+            rdbWriteMs(&w, 5);
+            rdbWriteLength(&w, 1);
         }
     }
+    sds out = rdbWriterTake(&w);
     robj *o = readPayload(sliceOf(out, sdsLen(out)));
     sdsFree(out);
     if (o) objectFree(o);
