@@ -20,6 +20,19 @@ robj *dbIterNext(dbIterator *it) {
     return dictIterNext(&it->it);
 }
 
+#define MANY_MAX 64
+
+size_t dbIterMany(dbIterator *it, size_t max, const robj **entries) {
+    const void *found[MANY_MAX];
+    uint64_t hashes[MANY_MAX], known;
+    size_t n = dictIterMany(&it->it, max < MANY_MAX ? max : MANY_MAX, found, hashes, &known);
+    for (size_t i = 0; i < n; i++) {
+        prefetchRead(found[i]);
+        entries[i] = found[i];
+    }
+    return n;
+}
+
 void dbIterEnd(dbIterator *it) {
     dictIterEnd(&it->it);
 }

@@ -15,6 +15,9 @@ typedef struct dbIterator {
 void dbIterBegin(dbIterator *it, serverDb *db, bool safe);
 robj *dbIterNext(dbIterator *it); /* borrowed; NULL after the last */
 void dbIterEnd(dbIterator *it);
+/* The next entries, `max` at most (64 if it is more), not yet read, but asked for from memory. Returns how many, 0 at
+ * the end. */
+size_t dbIterMany(dbIterator *it, size_t max, const robj **entries);
 
 /* As dictScanRead(): a part of the entries for each call, from cursor 0 until the result is 0. */
 uint64_t dbScan(const serverDb *db, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg);
