@@ -14,15 +14,13 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "setting_rewrite.h"
 
+#include "durable_file.h"
 #include "setting_file.h"
 #include "setting_table.h"
 #include "zmalloc.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -172,39 +170,16 @@ failed:;
     return NULL;
 }
 
-static int writeAll(int fd, const sds text) {
-    for (size_t done = 0; done < sdsLen(text);) {
-        ssize_t n = write(fd, text + done, sdsLen(text) - done);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return C_ERR;
-        done += (size_t)n;
-    }
-    return C_OK;
-}
-
-/* The rename itself lasts only when the folder is on disk. */
-static int syncFolder(const char *path) {
-    sds copy = sdsNew(path);
-    int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int rc = fd < 0 || fsync(fd) ? C_ERR : C_OK;
-    if (fd >= 0) close(fd);
-    sdsFree(copy);
-    return rc;
-}
-
 static int replaceFile(const char *path, const sds text, mode_t mode) {
-    sds temporary = sdsCatPrintf(sdsEmpty(), "%s.XXXXXX", path);
-    int rc = C_ERR, fd = mkostemp(temporary, O_CLOEXEC);
-    if (fd < 0) goto cleanup;
-    if (writeAll(fd, text) || fchmod(fd, mode) || fsync(fd)) goto cleanup;
-    if (rename(temporary, path) == 0) rc = syncFolder(path);
-cleanup:;
+    durableFile f;
+    sds temporary = sdsCatPrintf(sdsEmpty(), "%s.%d", path, (int)getpid());
+    bool made = durableCreate(&f, temporary, mode), done = false;
+    if (made && durableWrite(&f, sdsSlice(text)) && fchmod(f.fd, mode) == 0) done = durableReplace(&f, path);
     int error = errno;
-    if (fd >= 0) close(fd);
-    if (rc && fd >= 0) unlink(temporary);
+    if (made) durableAbandon(&f);
     sdsFree(temporary);
     errno = error;
-    return rc;
+    return done ? C_OK : C_ERR;
 }
 
 int settingRewrite(const char *path) {
