@@ -28,52 +28,52 @@
 #define MATCH_MIN 4u
 #define MATCH_MAX 264u
 #define MATCH_SHORT_MAX 8u /* longer ones have a byte more */
-#define TABLE_BITS 13
-#define TABLE_BITS_SHORT 12 /* for texts up to SHORT_MAX */
-#define SHORT_MAX 2048u
-#define PATIENCE_SHIFT 5 /* after 2^5 places without a match every second one is looked at, and so on */
-
-typedef struct encoder {
-    const uint8_t *in, *end; /* borrowed */
-    uint8_t *out, *out_end;  /* borrowed: next byte to write, end of the room */
-} encoder;
+#define TABLE_BITS 13      /* 32 KiB */
+#define PATIENCE_SHIFT 4   /* after 2^4 places without a match every second one is looked at, and so on */
 
 static _Thread_local uint32_t places[1 << TABLE_BITS];
 static _Thread_local uint32_t texts_end; /* the place after the last text; wraps */
 
-static inline unsigned slotOf(uint32_t word, unsigned bits) {
-    return (word * 2654435761u) >> (32 - bits);
+static inline unsigned slotOf(uint32_t word) {
+    return (word * 2654435761u) >> (32 - TABLE_BITS);
 }
 
-/* Bytes as they are; false: no room. */
-static bool putLiterals(encoder *e, const uint8_t *from, size_t n) {
-    if (n + (n + LITERALS_MAX - 1) / LITERALS_MAX > (size_t)(e->out_end - e->out)) return false;
+#define COPY_BYTES LITERALS_MAX /* copied at once, where so many may be read and written */
+
+static inline void copyBytes(uint8_t *to, const uint8_t *from, size_t n, bool may_overrun) {
+    if (likely(may_overrun)) memcpy(to, from, COPY_BYTES);
+    else memcpy(to, from, n);
+}
+
+/* Bytes as they are, up to `to`; behind them is room for a match. The end of what was written, NULL: no room. */
+static inline uint8_t *putLiterals(uint8_t *out, const uint8_t *out_end, const uint8_t *from, const uint8_t *to,
+                                   const uint8_t *end) {
+    size_t n = (size_t)(to - from);
+    if (n + (n + LITERALS_MAX - 1) / LITERALS_MAX > (size_t)(out_end - out)) return NULL;
     while (n) {
         size_t run = n < LITERALS_MAX ? n : LITERALS_MAX;
-        *e->out++ = (uint8_t)(run - 1);
-        memcpy(e->out, from, run);
-        e->out += run;
+        *out++ = (uint8_t)(run - 1);
+        copyBytes(out, from, run, end - from >= (ptrdiff_t)COPY_BYTES && out_end - out >= (ptrdiff_t)COPY_BYTES);
+        out += run;
         from += run;
         n -= run;
     }
-    return true;
+    return out;
 }
 
-static bool putMatch(encoder *e, size_t distance, size_t len) {
-    if (e->out_end - e->out < (len <= MATCH_SHORT_MAX ? 2 : 3)) return false;
-    size_t back = distance - 1;
-    if (len <= MATCH_SHORT_MAX) {
-        *e->out++ = (uint8_t)((len - 2) << 5 | back >> 8);
-    } else {
-        *e->out++ = (uint8_t)(7u << 5 | back >> 8);
-        *e->out++ = (uint8_t)(len - 9);
-    }
-    *e->out++ = (uint8_t)back;
-    return true;
+static inline uint8_t *putMatch(uint8_t *out, const uint8_t *out_end, size_t distance, size_t len) {
+    bool is_long = len > MATCH_SHORT_MAX;
+    size_t back = distance - 1, n = is_long ? MATCH_SHORT_MAX + 1 : len;
+    if (out_end - out < 2 + is_long) return NULL;
+    out[0] = (uint8_t)((n - 2) << 5 | back >> 8);
+    out[1] = (uint8_t)(len - 9); /* overwritten when it is short */
+    out += 1 + is_long;
+    *out = (uint8_t)back;
+    return out + 1;
 }
 
 /* How many bytes from `at` on equal those from `ref` on, up to `end`. */
-static size_t equalBytes(const uint8_t *at, const uint8_t *ref, const uint8_t *end) {
+static inline size_t equalBytes(const uint8_t *at, const uint8_t *ref, const uint8_t *end) {
     const uint8_t *start = at;
     for (; end - at >= 8; at += 8, ref += 8) {
         uint64_t differ = loadLe64(at) ^ loadLe64(ref);
@@ -83,42 +83,45 @@ static size_t equalBytes(const uint8_t *at, const uint8_t *ref, const uint8_t *e
     return (size_t)(at - start);
 }
 
-/* The match at `at`, `distance` back: what lies before it and after it belongs to it as well. Returns the byte behind
- * it, NULL when there is no room. */
-static const uint8_t *takeMatch(encoder *e, const uint8_t *literals, const uint8_t *at, size_t distance) {
-    const uint8_t *limit = (size_t)(e->end - at) < MATCH_MAX ? e->end : at + MATCH_MAX;
-    const uint8_t *behind = at + MATCH_MIN + equalBytes(at + MATCH_MIN, at - distance + MATCH_MIN, limit);
-    while (at > literals && (size_t)(at - e->in) > distance && (size_t)(behind - at) < MATCH_MAX &&
-           at[-1] == at[-1 - (ptrdiff_t)distance])
-        at--;
-    if (!putLiterals(e, literals, (size_t)(at - literals))) return NULL;
-    return putMatch(e, distance, (size_t)(behind - at)) ? behind : NULL;
-}
-
-static size_t encode(encoder *e, uint32_t first_place, unsigned bits) {
-    const uint8_t *out_start = e->out, *at = e->in, *literals = e->in;
-    unsigned misses = 0;
-    while (e->end - at >= (ptrdiff_t)MATCH_MIN) { /* a step may lead behind the end */
-        uint32_t word = loadLe32(at), *place = &places[slotOf(word, bits)];
-        uint32_t here = first_place + (uint32_t)(at - e->in), distance = here - *place;
-        *place = here;
-        if (distance - 1 >= DISTANCE_MAX || distance > (size_t)(at - e->in) || loadLe32(at - distance) != word) {
-            at += 1 + (misses++ >> PATIENCE_SHIFT);
-            continue;
+/* The next match from `at` on, and its distance; NULL: there is none up to `last`, the last place with MATCH_MIN bytes.
+ * Whether a place is good for anything and whether its bytes are equal is one branch: the first alone is a gamble. */
+static inline const uint8_t *nextMatch(const uint8_t *in, const uint8_t *at, const uint8_t *last, uint32_t first_place,
+                                       uint32_t *distance) {
+    for (unsigned step = 1u << PATIENCE_SHIFT; at <= last; at += step++ >> PATIENCE_SHIFT) {
+        uint32_t word = loadLe32(at), *place = &places[slotOf(word)], offset = (uint32_t)(at - in);
+        uint32_t reach = at - in < DISTANCE_MAX ? offset : DISTANCE_MAX;
+        uint32_t back = first_place + offset - *place;
+        *place = first_place + offset;
+        bool within = back - 1 < reach;
+        const uint8_t *ref = within ? at - back : at;
+        if (within & (loadLe32(ref) == word)) {
+            *distance = back;
+            return at;
         }
-        misses = 0;
-        at = literals = takeMatch(e, literals, at, distance);
-        if (!at) return 0;
-        if ((size_t)(e->end - at) >= 2) /* one place within the match, so that what repeats it is found from there */
-            places[slotOf(loadLe32(at - 2), bits)] = first_place + (uint32_t)(at - 2 - e->in);
     }
-    if (!putLiterals(e, literals, (size_t)(e->end - literals))) return 0;
-    return (size_t)(e->out - out_start);
+    return NULL;
 }
 
-size_t lzfEncode(const void *in, size_t len, void *out, size_t room) {
-    encoder e = {in, (const uint8_t *)in + len, out, (uint8_t *)out + room};
-    uint32_t first_place = texts_end;
+size_t lzfEncode(const void *in_bytes, size_t len, void *out, size_t room) {
+    const uint8_t *in = in_bytes, *end = in + len, *at = in, *literals = in;
+    const uint8_t *last = len < MATCH_MIN ? NULL : end - MATCH_MIN, *out_end = (uint8_t *)out + room;
+    uint8_t *to = out;
+    uint32_t distance, first_place = texts_end;
     texts_end += (uint32_t)len;
-    return encode(&e, first_place, len <= SHORT_MAX ? TABLE_BITS_SHORT : TABLE_BITS);
+    while (last && (at = nextMatch(in, at, last, first_place, &distance))) {
+        const uint8_t *limit = end - at < (ptrdiff_t)MATCH_MAX ? end : at + MATCH_MAX;
+        const uint8_t *behind = at + MATCH_MIN + equalBytes(at + MATCH_MIN, at - distance + MATCH_MIN, limit);
+        /* What lies before it belongs to it as well: places may have been passed over. */
+        while (at > literals && at - in > (ptrdiff_t)distance && behind - at < (ptrdiff_t)MATCH_MAX &&
+               at[-1] == at[-1 - (ptrdiff_t)distance])
+            at--;
+        to = putLiterals(to, out_end, literals, at, end);
+        if (to) to = putMatch(to, out_end, distance, (size_t)(behind - at));
+        if (!to) return 0;
+        at = literals = behind;
+        if (at <= last) /* one place within the match, so that what repeats it is found from there */
+            places[slotOf(loadLe32(at - 2))] = first_place + (uint32_t)(at - 2 - in);
+    }
+    to = putLiterals(to, out_end, literals, end, end);
+    return to ? (size_t)(to - (uint8_t *)out) : 0;
 }

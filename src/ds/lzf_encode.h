@@ -8,8 +8,8 @@
 
 #include "platform.h"
 
-/* Compress `len` bytes of `in` into at most `room` bytes of `out`, which do not overlap. Returns how many it took, 0
- * when they do not fit (or there are none). */
-size_t lzfEncode(const void *in, size_t len, void *out, size_t room) must_check;
+/* Compress `len` bytes of `in_bytes` into at most `room` bytes of `out`, which do not overlap. Returns how many it has
+ * taken, 0 when they do not fit (or there are none). */
+size_t lzfEncode(const void *in_bytes, size_t len, void *out, size_t room) must_check;
 
 #endif
