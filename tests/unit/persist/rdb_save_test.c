@@ -37,8 +37,8 @@
 static void setUp(void) {
     static storeSettings store_defaults;
     static objectSettings object_defaults;
+    panicSetMainThread();
     if (!dbGet(0)) {
-        panicSetMainThread();
         logSetLevel(LL_NOTHING);
         clockInit();
         objectTypesRegister();
