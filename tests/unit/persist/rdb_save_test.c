@@ -26,6 +26,8 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -448,6 +450,49 @@ TEST(rdb_save_into_a_full_disk) {
     CHECK_EQ_INT(filesInFolder(), 1);
     dbEmpty(-1, false);
     checkFile("dump.rdb", &f);
+}
+
+/* Kilobytes that this process shares with nobody; -1: the system does not say. */
+static long ownKilobytes(void) {
+    char text[4096];
+    int fd = open("/proc/self/smaps_rollup", O_RDONLY);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+    if (fd >= 0) close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    const char *at = strstr(text, "Private_Dirty:");
+    return at ? atol(at + strlen("Private_Dirty:")) : -1;
+}
+
+static void saveAndCompare(void *arg) {
+    long *grown = arg, before = ownKilobytes();
+    rdbSaveOptions options = plain();
+    bool done = rdbSaveFile("dump.rdb", &options);
+    *grown = before == -1 ? 0 : ownKilobytes() - before;
+    _exit(done ? 0 : 1);
+}
+
+/* Each page of the dataset that a child wrote to would be its own then. */
+TEST(rdb_save_writes_to_nothing_of_the_dataset) {
+    char output[2000], value[400];
+    long *grown = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    setUp();
+    memset(value, 'v', sizeof(value));
+    object_settings.list_compress_depth = 1;
+    for (int db = 0; db < 8; db++) putOneOfEach(db);
+    for (long i = 0; i < 50000; i++) put(9, stringOf(textN("key", i), value, sizeof(value)));
+    for (long i = 0; i < 2000; i++) {
+        put(10, hashOf(textN("hash", i), 60, HASH_NO_TIME));
+        put(10, setOf(textN("set", i), "member", 150));
+        put(10, zsetOf(textN("zset", i), 150));
+        put(10, listOf(textN("list", i), 60));
+        put(10, streamOf(textN("stream", i)));
+    }
+    size_t dataset = zmallocUsed();
+    CHECK(dataset > (size_t)40 << 20);
+    CHECK_EQ_INT(unitInChild(saveAndCompare, grown, output, sizeof(output)), 0);
+    if (!CHECK(*grown < 4 << 10)) printf("    %ld KiB of its own, with a dataset of %zu KiB\n", *grown, dataset >> 10);
+    munmap(grown, 4096);
+    setUp();
 }
 
 TEST(rdb_save_in_another_folder) {

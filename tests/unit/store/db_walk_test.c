@@ -40,8 +40,21 @@ TEST(db_walk_meets_every_key) {
     CHECK_EQ_INT(cursor, 0);
     for (size_t i = 0; i < KEYS; i++)
         if (!CHECK_EQ_INT(seen[i], 1) || !CHECK(scanned[i] >= 1)) break;
+    const robj *some[64];
+    size_t total = 0, n;
+    dbIterBegin(&it, db, false);
+    while ((n = dbIterMany(&it, 1 + total % 70, some)) > 0) {
+        CHECK(n <= 64 && n <= 1 + total % 70);
+        for (size_t i = 0; i < n; i++) mark(seen, some[i]);
+        total += n;
+    }
+    dbIterEnd(&it);
+    CHECK_EQ_INT(total, KEYS);
+    for (size_t i = 0; i < KEYS; i++)
+        if (!CHECK_EQ_INT(seen[i], 2)) break;
     dbIterBegin(&it, dbGet(0), true);
     CHECK(dbIterNext(&it) == NULL);
+    CHECK_EQ_INT(dbIterMany(&it, 5, some), 0);
     dbIterEnd(&it);
 }
 
