@@ -231,7 +231,7 @@ static const seenKey no_key = {.when_ms = -1, .idle_s = -1, .freq = -1};
 
 /* One thing that stands between the keys, or a key; false: the end. */
 static bool checkNext(seenFile *f, rdbReader *r, seenKey *key) {
-    uint64_t a, b;
+    uint64_t a = 0, b = 0;
     uint8_t op = (uint8_t)*r->p++;
     size_t used = strlen(f->dbs);
     switch (op) {
