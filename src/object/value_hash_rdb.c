@@ -8,7 +8,7 @@
  * Tests       tests/unit/object/value_hash_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "listpack.h"
+#include "listpack_twice.h"
 #include "object_settings.h"
 #include "rdb_value.h"
 #include "value_hash_internal.h"
@@ -101,8 +101,7 @@ static void *readTable(rdbReader *r, bool with_time, int *encoding) {
 static void *adoptListpack(uint8_t *lp, bool check_lengths, int *encoding) {
     hashTableRoot *root = NULL;
     size_t count = listpackRecount(lp);
-    if (count > 0 && count % 2 == 0) root = hashRootOfListpack(lp);
-    if (!root) {
+    if (count == 0 || count % 2) {
         listpackFree(lp);
         return NULL;
     }
@@ -111,14 +110,11 @@ static void *adoptListpack(uint8_t *lp, bool check_lengths, int *encoding) {
         char digits[LONG_STR_SIZE];
         large = listpackText(at, digits).len > (size_t)object_settings.hash_max_listpack_value;
     }
-    if (large) {
-        listpackFree(lp);
-        *encoding = OBJ_ENC_HASHTABLE;
-        return root;
-    }
-    hashRootFree(root);
-    *encoding = OBJ_ENC_LISTPACK;
-    return lp;
+    *encoding = large ? OBJ_ENC_HASHTABLE : OBJ_ENC_LISTPACK;
+    if (!large && !listpackHasTwice(lp, count, 2)) return lp;
+    if (large) root = hashRootOfListpack(lp);
+    listpackFree(lp);
+    return root;
 }
 
 static void *readPacked(rdbReader *r, unsigned rdb_type, int *encoding) {

@@ -10,14 +10,13 @@
 #include "digest.h"
 #include "hash.h"
 #include "intset.h"
+#include "listpack_twice.h"
 #include "object_internal.h"
 #include "object_types.h"
 #include "panic.h"
 #include "rdb_value.h"
 #include "value_set_internal.h"
 #include "zmalloc.h"
-
-#define COMPARE_ALL_MAX 64 /* members of a listpack that are compared each with each; more go through a table */
 
 /* ---- Life, size ---- */
 
@@ -159,18 +158,6 @@ static dict *tableOfListpack(const uint8_t *lp) {
     return d;
 }
 
-static bool membersDiffer(const uint8_t *lp, size_t count) {
-    if (count > COMPARE_ALL_MAX) {
-        dict *d = tableOfListpack(lp);
-        dictRelease(d);
-        return d != NULL;
-    }
-    char buf[LONG_STR_SIZE];
-    for (const uint8_t *at = listpackFirst(lp); at; at = listpackNext(at))
-        if (listpackFind(listpackNext(at), listpackText(at, buf), 0)) return false;
-    return true;
-}
-
 static void *readListpack(slice bytes, int *encoding) {
     if (!listpackValidate((const uint8_t *)bytes.ptr, bytes.len, true, NULL, NULL)) return NULL;
     uint8_t *lp = listpackDup((const uint8_t *)bytes.ptr);
@@ -180,7 +167,7 @@ static void *readListpack(slice bytes, int *encoding) {
     if (count && !setFitsListpack(count, 0)) {
         *encoding = OBJ_ENC_HASHTABLE;
         result = tableOfListpack(lp);
-    } else if (count && membersDiffer(lp, count)) {
+    } else if (count && !listpackHasTwice(lp, count, 1)) {
         *encoding = OBJ_ENC_LISTPACK;
         return lp;
     }
@@ -251,7 +238,7 @@ static void setCheck(const void *structure, int encoding) {
         serverAssert(intsetValidate(structure, intsetBytes(structure), true));
     } else if (encoding == OBJ_ENC_LISTPACK) {
         serverAssert(listpackValidate(structure, listpackBytes(structure), true, NULL, NULL));
-        serverAssert(membersDiffer(structure, listpackCount(structure)));
+        serverAssert(!listpackHasTwice(structure, listpackCount(structure), 1));
     } else {
         dictCheck(structure);
     }

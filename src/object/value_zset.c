@@ -98,7 +98,7 @@ zsetTree *zsetTreeCreate(size_t expected) {
     return z;
 }
 
-void zsetTreeFree(zsetTree *z) {
+static void zsetTreeFree(zsetTree *z) {
     scoreTreeFree(z->scores);
     dictRelease(z->table);
     zfree(z);

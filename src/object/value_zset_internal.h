@@ -47,7 +47,6 @@ zsetEntry *zsetEntryCreate(slice member, double score);
 
 /* An empty skiplist with room for so many. */
 zsetTree *zsetTreeCreate(size_t expected);
-void zsetTreeFree(zsetTree *z);
 
 /* Whether a set of so many members, the longest of so many bytes, is a listpack by the settings. */
 bool zsetFitsListpack(size_t members, size_t longest);

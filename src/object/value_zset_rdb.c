@@ -16,6 +16,7 @@
 #include "value_zset_internal.h"
 
 #include "digest.h"
+#include "listpack_twice.h"
 #include "object_settings.h"
 #include "ziplist.h"
 
@@ -104,39 +105,14 @@ static bool pairsAreSound(const uint8_t *lp) {
     return true;
 }
 
-#define COMPARE_PAIRS_MAX 32 /* in longer ones a table finds what is twice in them */
-
-static bool isTwice(const uint8_t *lp) {
-    for (const uint8_t *at = listpackFirst(lp); at;) {
-        char digits[LONG_STR_SIZE];
-        const uint8_t *next = listpackNext(listpackNext(at));
-        if (next && listpackFind(next, listpackText(at, digits), 1)) return true;
-        at = next;
-    }
-    return false;
-}
-
 /* A value of a listpack whose entries are sound; takes it. */
 static void *valueOfListpackTake(uint8_t *lp, int *encoding) {
     size_t members = listpackRecount(lp) / 2;
-    bool stays = (long long)members <= object_settings.zset_max_listpack_entries, twice = false;
+    bool stays = (long long)members <= object_settings.zset_max_listpack_entries, sound = pairsAreSound(lp);
     zsetTree *z = NULL;
-    if (!pairsAreSound(lp)) {
-        listpackFree(lp);
-        return NULL;
-    }
-    if (stays && members <= COMPARE_PAIRS_MAX) {
-        twice = isTwice(lp);
-    } else {
-        z = zsetTreeOfListpack(lp);
-        twice = !z;
-    }
     *encoding = stays ? OBJ_ENC_LISTPACK : OBJ_ENC_SKIPLIST;
-    if (stays && z) {
-        zsetTreeFree(z);
-        z = NULL;
-    }
-    if (stays && !twice) return lp;
+    if (sound && stays && !listpackHasTwice(lp, 2 * members, 2)) return lp;
+    if (sound && !stays) z = zsetTreeOfListpack(lp);
     listpackFree(lp);
     return z;
 }
