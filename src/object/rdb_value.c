@@ -8,9 +8,13 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "rdb_value.h"
 
+#include "listpack.h"
 #include "object_internal.h"
 #include "panic.h"
+#include "ziplist.h"
 #include "zmalloc.h"
+
+#define PACKED_NODE 2 /* of the two containers that a list has */
 
 /* Whose value it is; -1: nobody's. */
 static int typeOf(unsigned rdb_type) {
@@ -71,9 +75,7 @@ sds rdbValueBytes(const robj *o, bool compress) {
     return rdbWriterTake(&w);
 }
 
-robj *rdbReadValue(rdbReader *r, slice key, bool with_expire) {
-    if (r->p == r->end) return NULL;
-    unsigned rdb_type = (unsigned char)*r->p++;
+robj *rdbReadValueOf(rdbReader *r, unsigned rdb_type, slice key, bool with_expire) {
     int type = typeOf(rdb_type), encoding = 0;
     if (type == OBJ_STRING) return rdbReadStringObject(r, key, with_expire);
     const objectTypeOps *ops = type == -1 ? NULL : objectOps((objectTypeId)type);
@@ -82,4 +84,61 @@ robj *rdbReadValue(rdbReader *r, slice key, bool with_expire) {
     void *structure = ops->rdbRead(r, rdb_type, &encoding);
     zmallocUnreserve(before);
     return structure ? objectCreateTake(key, (objectTypeId)type, encoding, structure) : NULL;
+}
+
+robj *rdbReadValue(rdbReader *r, slice key, bool with_expire) {
+    if (r->p == r->end) return NULL;
+    unsigned rdb_type = (unsigned char)*r->p++;
+    return rdbReadValueOf(r, rdb_type, key, with_expire);
+}
+
+/* ---- Nothing in it ---- */
+
+static bool textIsEmpty(slice text, bool is_ziplist) {
+    const uint8_t *bytes = (const uint8_t *)text.ptr;
+    uint8_t *lp = is_ziplist ? ziplistToListpack(bytes, text.len) : NULL;
+    bool empty = is_ziplist ? lp && listpackRecount(lp) == 0
+                            : listpackValidate(bytes, text.len, true, NULL, NULL) && !listpackFirst(bytes);
+    listpackFree(lp);
+    return empty;
+}
+
+static bool readEmptyPacked(rdbReader *r, bool is_ziplist) {
+    rdbText t;
+    if (!rdbReadText(r, &t)) return false;
+    bool empty = textIsEmpty(t.text, is_ziplist);
+    rdbTextFree(&t);
+    return empty;
+}
+
+/* A list of nodes of which none has an element. */
+static bool nodesAreEmpty(rdbReader *r, bool with_container) {
+    uint64_t count, container = PACKED_NODE;
+    if (!rdbReadCount(r, &count)) return false;
+    for (; count; count--) {
+        if (with_container && (!rdbReadCount(r, &container) || container != PACKED_NODE)) return false;
+        if (!readEmptyPacked(r, !with_container)) return false;
+    }
+    return true;
+}
+
+bool rdbValueIsEmpty(rdbReader r, unsigned rdb_type) {
+    uint64_t count;
+    switch (rdb_type) {
+    case RDB_TYPE_LIST:
+    case RDB_TYPE_SET:
+    case RDB_TYPE_ZSET:
+    case RDB_TYPE_HASH:
+    case RDB_TYPE_ZSET_2:
+    case RDB_TYPE_HASH_2: return rdbReadCount(&r, &count) && count == 0;
+    case RDB_TYPE_LIST_ZIPLIST:
+    case RDB_TYPE_ZSET_ZIPLIST:
+    case RDB_TYPE_HASH_ZIPLIST: return readEmptyPacked(&r, true);
+    case RDB_TYPE_HASH_LISTPACK:
+    case RDB_TYPE_ZSET_LISTPACK:
+    case RDB_TYPE_SET_LISTPACK: return readEmptyPacked(&r, false);
+    case RDB_TYPE_LIST_QUICKLIST:
+    case RDB_TYPE_LIST_QUICKLIST_2: return nodesAreEmpty(&r, rdb_type == RDB_TYPE_LIST_QUICKLIST_2);
+    default: return false;
+    }
 }

@@ -16,6 +16,8 @@ enum {
     RDB_TYPE_ZSET = 3, /* old: scores as text */
     RDB_TYPE_HASH = 4,
     RDB_TYPE_ZSET_2 = 5,
+    RDB_TYPE_MODULE_OLD = 6,    /* nobody reads it */
+    RDB_TYPE_MODULE = 7,        /* a module's; nobody's here */
     RDB_TYPE_HASH_ZIPMAP = 9,   /* old */
     RDB_TYPE_LIST_ZIPLIST = 10, /* old */
     RDB_TYPE_SET_INTSET = 11,
@@ -47,5 +49,10 @@ void rdbWriteValue(rdbWriter *w, const robj *o);
 sds rdbValueBytes(const robj *o, bool compress);
 /* An entry for `key` from type and value; NULL when the type is unknown or the bytes are malformed. */
 robj *rdbReadValue(rdbReader *r, slice key, bool with_expire) must_check;
+/* The same where the type does not stand before the value. */
+robj *rdbReadValueOf(rdbReader *r, unsigned rdb_type, slice key, bool with_expire) must_check;
+/* Whether it is a value that could not be read because nothing is in it: other servers have left such keys behind. A
+ * stream may be empty, and what should never have been written so (an intset, a zipmap) is malformed. */
+bool rdbValueIsEmpty(rdbReader r, unsigned rdb_type);
 
 #endif
