@@ -17,6 +17,7 @@
 #include "command_memory.h"
 #include "glob.h"
 #include "info_table.h"
+#include "loading.h"
 #include "log.h"
 #include "memory_gate.h"
 #include "panic.h"
@@ -153,6 +154,10 @@ static bool allowedAll(client *c, sds *pairs, int count) {
         const settingRow *row = findWhole(pairs[2 * i]);
         if (!row) {
             addReplyErrorFormat(c, "Unknown option or number of arguments for CONFIG SET - '%s'", pairs[2 * i]);
+            return false;
+        }
+        if (row->entry->def->flags & SETTING_DENY_LOADING && loadingIsActive()) {
+            loadingRefuse(c);
             return false;
         }
         const char *err = whyForbidden(c, row->entry->def);

@@ -167,6 +167,14 @@ void zmallocThreadExit(void) {
     unlockRegistry();
 }
 
+unsigned zmallocArena(void) {
+    return 0;
+}
+
+void zmallocUseArena(unsigned arena) {
+    unused(arena);
+}
+
 static uint64_t sharedAllocated(void) {
     return slotAllocated(&shared);
 }
@@ -211,6 +219,16 @@ void zmallocThreadExit(void) {
     s->allocated = s->freed = NULL;
     s->taken = false;
     unlockRegistry();
+}
+
+unsigned zmallocArena(void) {
+    unsigned arena = 0;
+    size_t len = sizeof(arena);
+    return mallctl("thread.arena", &arena, &len, NULL, 0) == 0 ? arena : 0;
+}
+
+void zmallocUseArena(unsigned arena) {
+    mallctl("thread.arena", NULL, NULL, &arena, sizeof(arena));
 }
 
 static uint64_t sharedAllocated(void) {

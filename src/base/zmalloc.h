@@ -63,6 +63,11 @@ char *zstrdup(const char *s);
 void zmallocThreadInit(void);
 void zmallocThreadExit(void);
 
+/* Arenas: where small blocks that one thread allocates lie together. The one of the calling thread, and having the
+ * calling thread allocate from that of another, for which it makes things. Nothing where the allocator has none. */
+unsigned zmallocArena(void);
+void zmallocUseArena(unsigned arena);
+
 /* Bytes allocated now, by all threads, in size classes. Never negative. O(threads). */
 size_t zmallocUsed(void);
 

@@ -661,6 +661,28 @@ void *dictAdd(dict *d, void *entry, uint64_t hash) {
 }
 
 /* Empty a place. The chain is put in order and the table may start to shrink, unless paused. */
+static bool mayHold(const dict *d, uint64_t hash) {
+    for (int i = dictFirstTable(d, hash); i <= d->rehashing; i++) {
+        const dictTable *t = &d->t[i];
+        if (unlikely(!t->buckets)) continue;
+        for (const dictBucket *b = &t->buckets[hash & t->mask]; b; b = bucketNext(b))
+            if (unlikely(bucketMatch(b, bucketTag(hash)))) return true;
+    }
+    return false;
+}
+
+void *dictAddUnread(dict *d, void *entry, uint64_t hash) {
+    rehashStep(d);
+    if (unlikely(mayHold(d, hash))) return dictAdd(d, entry, hash);
+    addEntry(d, entry, hash);
+    return NULL;
+}
+
+void dictPrefetchAdd(const dict *d, uint64_t hash) {
+    const dictTable *t = &d->t[d->rehashing];
+    if (likely(t->buckets != NULL)) prefetchWrite(&t->buckets[hash & t->mask]);
+}
+
 static void clearPlace(dict *d, const entryPlace *at) {
     countChange(d);
     at->bucket->tag[at->pos] = 0;

@@ -67,6 +67,10 @@ void **dictFindRef(dict *d, slice key, uint64_t hash);
 void dictAddNew(dict *d, void *entry, uint64_t hash);
 /* Add unless the key is there: returns NULL when added, else the entry in the way (nothing changed). */
 void *dictAdd(dict *d, void *entry, uint64_t hash);
+/* The same for an entry that is in no cache: it is read only when one that is there could have the same key. */
+void *dictAddUnread(dict *d, void *entry, uint64_t hash);
+/* Ask for the line that it will look at and write to. */
+void dictPrefetchAdd(const dict *d, uint64_t hash);
 /* Is exactly this entry in the dict, under this hash? Only addresses are compared: it may be freed memory. */
 bool dictHoldsEntry(const dict *d, const void *entry, uint64_t hash);
 /* Take the entry out and return it without freeing it; NULL when there is none. */

@@ -284,22 +284,27 @@ void netAfterSleep(void) {
     turns.woke = clockTicks();
 }
 
-/* --- while a command works for long -------------------------------------------------------------------- */
+/* --- while main works for long ------------------------------------------------------------------------- */
 
-/* Read the sockets of this thread, take messages, execute what may be executed, send replies. The command is on the
- * stack, and so may be the loop: their hooks do nothing meanwhile. */
+/* Read the sockets of this thread, take messages, execute what may be executed, send replies. A command may be on the
+ * stack, and so may be the loop: their hooks do nothing meanwhile. Without a command, at a start, a batch is as good as
+ * in a turn, and clients that have gone are freed. */
 void netServeOthers(void) {
     assertMainRole();
-    serverAssert(batchIsOpen());
     serverAssert(!turns.serving);
     clientStreamHolder *h = ioThreadHolder(ioThreadActing());
     turns.serving = true;
     aeProcessEvents(h->loop, AE_FILE_EVENTS | AE_DONT_WAIT);
     ioThreadsPoll(MESSAGES_PER_POLL);
-    net_stats.executed += (long long)batchServe(COMMANDS_PER_TURN);
-    clientStreamsReport(h);
-    sessionsFlush();
-    ioThreadsFlush();
+    if (batchIsOpen()) {
+        net_stats.executed += (long long)batchServe(COMMANDS_PER_TURN);
+        clientStreamsReport(h);
+        sessionsFlush();
+        ioThreadsFlush();
+    } else {
+        net_stats.executed += (long long)batchExecute(COMMANDS_PER_TURN);
+        settle();
+    }
     turns.serving = false;
 }
 

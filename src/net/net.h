@@ -29,7 +29,7 @@ void netAfterSleep(void);
 void netAfterEvent(void);
 /* A turn of main on an I/O thread that has borrowed the role (the `turn` of ioThreadHooks). */
 turnEnd netLentTurn(void);
-/* Serve others while a command works for long (yieldSetServe). */
+/* Serve others while a command, or a start, works for long (yieldSetServe). */
 void netServeOthers(void);
 /* Ten times a second: clients that are idle or owe too much memory, threads that have retired. */
 void netCron(void);

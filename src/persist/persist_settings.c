@@ -69,10 +69,10 @@ static sds getSave(const setting *s) {
 /* ---- Table ---------------------------------------------------------------------------------------------- */
 
 #define FIXED SETTING_IMMUTABLE
+#define PENDING SETTING_PENDING
 #define HIDDEN SETTING_HIDDEN
-#define VALUE(name_, type_, field, default_, flags_)                                          \
-    .name = name_, .type = type_, .value = &persist_settings.field, .default_text = default_, \
-    .flags = SETTING_PENDING | (flags_)
+#define VALUE(name_, type_, field, default_, flags_) \
+    .name = name_, .type = type_, .value = &persist_settings.field, .default_text = default_, .flags = flags_
 #define BOOL(name_, field, default_, flags_, ...) \
     { VALUE(name_, SETTING_BOOL, field, default_, flags_), __VA_ARGS__ }
 #define INT(name_, field, default_, min_, max_, flags_, ...) \
@@ -95,28 +95,28 @@ static const setting rows[] = {
      .get = getSave},
     STRING("dbfilename", dbfilename, "dump.rdb", SETTING_PROTECTED, .check = checkDbFile),
     BOOL("rdbchecksum", rdbchecksum, "yes", FIXED, NO_ALIAS),
-    BOOL("rdb-del-sync-files", rdb_del_sync_files, "no", 0, NO_ALIAS),
-    BOOL("rdb-save-incremental-fsync", rdb_save_incremental_fsync, "yes", 0, NO_ALIAS),
-    BOOL("stop-writes-on-bgsave-error", stop_writes_on_bgsave_error, "yes", 0, NO_ALIAS),
-    STRING("bgsave-cpulist", bgsave_cpulist, NULL, FIXED, .alias = "bgsave_cpulist", .empty_is_null = true),
-    INT("rdb-key-save-delay", rdb_key_save_delay, "0", INT_MIN, INT_MAX, HIDDEN, NO_ALIAS),
+    BOOL("rdb-del-sync-files", rdb_del_sync_files, "no", PENDING, NO_ALIAS),
+    BOOL("rdb-save-incremental-fsync", rdb_save_incremental_fsync, "yes", PENDING, NO_ALIAS),
+    BOOL("stop-writes-on-bgsave-error", stop_writes_on_bgsave_error, "yes", PENDING, NO_ALIAS),
+    STRING("bgsave-cpulist", bgsave_cpulist, NULL, PENDING | FIXED, .alias = "bgsave_cpulist", .empty_is_null = true),
+    INT("rdb-key-save-delay", rdb_key_save_delay, "0", INT_MIN, INT_MAX, PENDING | HIDDEN, NO_ALIAS),
     INT("key-load-delay", key_load_delay, "0", INT_MIN, INT_MAX, HIDDEN, NO_ALIAS),
     INT("loading-process-events-interval-bytes", loading_process_events_interval_bytes, "2097152", 1024, INT_MAX,
         HIDDEN, NO_ALIAS),
 
     /* Append-only file. */
-    BOOL("appendonly", appendonly, "no", SETTING_DENY_LOADING, NO_ALIAS),
-    STRING("appendfilename", appendfilename, "appendonly.aof", FIXED, .check = checkAppendFile),
-    STRING("appenddirname", appenddirname, "appendonlydir", FIXED, .check = checkAppendDir),
-    ENUM("appendfsync", appendfsync, "everysec", fsync_names, 0),
-    BOOL("no-appendfsync-on-rewrite", no_appendfsync_on_rewrite, "no", 0, NO_ALIAS),
-    INT("auto-aof-rewrite-percentage", auto_aof_rewrite_percentage, "100", 0, INT_MAX, 0, NO_ALIAS),
-    MEMORY("auto-aof-rewrite-min-size", auto_aof_rewrite_min_size, "64mb", 0, 0, NO_ALIAS),
-    BOOL("aof-load-truncated", aof_load_truncated, "yes", 0, NO_ALIAS),
-    BOOL("aof-use-rdb-preamble", aof_use_rdb_preamble, "yes", 0, NO_ALIAS),
-    BOOL("aof-timestamp-enabled", aof_timestamp_enabled, "no", 0, NO_ALIAS),
-    BOOL("aof-rewrite-incremental-fsync", aof_rewrite_incremental_fsync, "yes", 0, NO_ALIAS),
-    STRING("aof-rewrite-cpulist", aof_rewrite_cpulist, NULL, FIXED, .alias = "aof_rewrite_cpulist",
+    BOOL("appendonly", appendonly, "no", PENDING | SETTING_DENY_LOADING, NO_ALIAS),
+    STRING("appendfilename", appendfilename, "appendonly.aof", PENDING | FIXED, .check = checkAppendFile),
+    STRING("appenddirname", appenddirname, "appendonlydir", PENDING | FIXED, .check = checkAppendDir),
+    ENUM("appendfsync", appendfsync, "everysec", fsync_names, PENDING),
+    BOOL("no-appendfsync-on-rewrite", no_appendfsync_on_rewrite, "no", PENDING, NO_ALIAS),
+    INT("auto-aof-rewrite-percentage", auto_aof_rewrite_percentage, "100", 0, INT_MAX, PENDING, NO_ALIAS),
+    MEMORY("auto-aof-rewrite-min-size", auto_aof_rewrite_min_size, "64mb", 0, PENDING, NO_ALIAS),
+    BOOL("aof-load-truncated", aof_load_truncated, "yes", PENDING, NO_ALIAS),
+    BOOL("aof-use-rdb-preamble", aof_use_rdb_preamble, "yes", PENDING, NO_ALIAS),
+    BOOL("aof-timestamp-enabled", aof_timestamp_enabled, "no", PENDING, NO_ALIAS),
+    BOOL("aof-rewrite-incremental-fsync", aof_rewrite_incremental_fsync, "yes", PENDING, NO_ALIAS),
+    STRING("aof-rewrite-cpulist", aof_rewrite_cpulist, NULL, PENDING | FIXED, .alias = "aof_rewrite_cpulist",
            .empty_is_null = true),
     SETTINGS_END,
 };

@@ -67,6 +67,16 @@ static long long onTick(aeEventLoop *loop, long long id, void *arg) {
     return 1000 / server_settings.hz;
 }
 
+/* Nothing that changes the dataset, nor what relies on it. */
+void cronWhileLoading(void) {
+    shutdownCron();
+    int64_t now_ms = clockWallMs();
+    storeSetNowMs(now_ms);
+    lruClockRefresh(now_ms);
+    zmallocKeepReserve();
+    metricsCron();
+}
+
 static long long onMinute(aeEventLoop *loop, long long id, void *arg) {
     unused(loop), unused(id), unused(arg);
     clockRefreshTimezone(); /* daylight saving may have begun */

@@ -10,5 +10,7 @@
 
 /* Boot: put the timer and the hooks into the loop. */
 void cronStart(aeEventLoop *loop);
+/* What is done at intervals while a dataset is read: no timer runs then. */
+void cronWhileLoading(void);
 
 #endif

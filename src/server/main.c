@@ -12,6 +12,7 @@
 #include "config.h"
 #include "cron.h"
 #include "daemon.h"
+#include "dataset.h"
 #include "db.h"
 #include "hash.h"
 #include "log.h"
@@ -138,6 +139,7 @@ int main(int argc, char **argv) {
     settingFileWarnPending();
     serverLog(LL_NOTICE, "Server initialized");
     metricsSetStartupMemory();
+    if (!datasetLoadAtStart()) return 1;
     bannerReady();
     pendingSettingsWarn();
     daemonNotifyReady();

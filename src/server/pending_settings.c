@@ -226,7 +226,7 @@ static const setting rows[] = {
     BOOL("replica-announced", replica_announced, "yes", 0, NO_ALIAS),
     STRING("replica-announce-ip", replica_announce_ip, NULL, 0, .alias = "slave-announce-ip", .empty_is_null = true),
     INT("replica-announce-port", replica_announce_port, "0", 0, PORT_MAX, 0, .alias = "slave-announce-port"),
-    BOOL("repl-diskless-sync", repl_diskless_sync, "yes", SETTING_DENY_LOADING, NO_ALIAS),
+    BOOL("repl-diskless-sync", repl_diskless_sync, "yes", 0, NO_ALIAS),
     INT("repl-diskless-sync-delay", repl_diskless_sync_delay, "5", 0, INT_MAX, 0, NO_ALIAS),
     INT("repl-diskless-sync-max-replicas", repl_diskless_sync_max_replicas, "0", 0, INT_MAX, 0, NO_ALIAS),
     ENUM("repl-diskless-load", repl_diskless_load, "disabled", diskless_names, SETTING_DENY_LOADING),

@@ -20,6 +20,7 @@
 #include "connection_cmds.h"
 #include "debug.h"
 #include "crash_sections.h"
+#include "cron.h"
 #include "daemon.h"
 #include "engine_commands.h"
 #include "engine_info.h"
@@ -27,6 +28,7 @@
 #include "identity.h"
 #include "info.h"
 #include "info_table.h"
+#include "loading.h"
 #include "memory_gate.h"
 #include "monitor.h"
 #include "net_info.h"
@@ -69,6 +71,7 @@ void wiringInfo(void) {
     clientInfoRegister();
     engineInfoRegister();
     netInfoRegister();
+    loadingInfoRegister();
     adminInfoRegister();
     serverInfoRegister();
     pendingInfoRegister();
@@ -92,6 +95,7 @@ void wiringHooks(void) {
     gateSet(GATE_TRANSACTION, transactionGate);
     gateSet(GATE_MEMORY, memoryGate);
     gateSet(GATE_SUBSCRIBED, subscribedGate);
+    gateSet(GATE_LOADING, loadingGate);
     gateSet(GATE_BUSY, yieldGate);
     gateSet(GATE_REPLICA_CLIENT, replicaClientGate);
     gateSet(GATE_PAUSE, pauseGate);
@@ -105,5 +109,7 @@ void wiringHooks(void) {
     notificationsInit();
     trackingInit(callCurrentClient);
     storeAddStandstill(pauseHoldsDataset);
+    storeAddStandstill(loadingIsActive);
+    loadingOnTick(cronWhileLoading);
     serverSettingsOnTitle(daemonSetTitle);
 }

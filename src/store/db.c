@@ -364,6 +364,43 @@ void dbAddTake(serverDb *db, robj *entry, hashedKey key) {
     addNew(db, entry, key.hash);
 }
 
+/* ---- Keys of a file ---- */
+
+#define LOADED_AHEAD 24 /* lines under way at once: more than a core asks for gain nothing */
+
+/* As RESTORE does it. A long idle time wraps with the clock. */
+static void applyUse(robj *entry, int64_t use) {
+    if (store_settings.maxmemory_policy & MAXMEMORY_FLAG_LFU) lfuSetFrequency(entry, (unsigned)use);
+    else lruSetIdle(entry, use & LRU_CLOCK_MAX);
+}
+
+static void prefetchLoaded(const serverDb *db, const loadedKey *k) {
+    dictPrefetchAdd(db->keys, k->hash);
+    if (unlikely(k->has_expire)) dictPrefetchAdd(db->expires, k->hash);
+    if (unlikely(k->use >= 0)) prefetchWrite(k->entry);
+}
+
+size_t dbAddLoaded(serverDb *db, const loadedKey *keys, size_t n) {
+    assertMainRole();
+    for (size_t i = 0; i < n && i < LOADED_AHEAD; i++) prefetchLoaded(db, &keys[i]);
+    for (size_t i = 0; i < n; i++) {
+        const loadedKey *k = &keys[i];
+        if (i + LOADED_AHEAD < n) prefetchLoaded(db, &keys[i + LOADED_AHEAD]);
+        if (unlikely(dictAddUnread(db->keys, k->entry, k->hash) != NULL)) return i;
+        if (unlikely(k->use >= 0)) applyUse(k->entry, k->use);
+        if (unlikely(k->has_expire)) dictAddNew(db->expires, k->entry, k->hash);
+        if (unlikely(k->has_times)) trackTimes(db, k->entry, k->hash);
+    }
+    return n;
+}
+
+void dbExpandLoaded(serverDb *db, size_t keys, size_t with_expire) {
+    assertMainRole();
+    if (keys && !dictExpand(db->keys, dictSize(db->keys) + keys)) return;
+    /* What the second table has not got it grows by and by. */
+    if (with_expire && !dictExpand(db->expires, dictSize(db->expires) + with_expire)) return;
+}
+
 /* A write counts as a use of what was there. */
 static void inheritUse(robj *entry, robj *old) {
     entry->lru = old->lru;

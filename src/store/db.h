@@ -88,6 +88,20 @@ void dbResizeTick(void);
  * false when it is not there. The reference goes to the caller. */
 bool dbTakeEntry(serverDb *db, robj *entry, uint64_t hash);
 
+/* --- Keys of a file that is read ------------------------------------------------------------------ */
+/* No event, no change that counts: whoever reads the file answers for that. */
+typedef struct loadedKey {
+    robj *entry; /* owns: its LRU bits are set, unless `use` is; not read where that can be helped */
+    uint64_t hash;
+    int64_t use;     /* -1; or seconds since it was used, or how often, as the policy means it */
+    bool has_expire; /* objectExpire() is not -1 */
+    bool has_times;  /* objectHasTimes() */
+} loadedKey;
+/* Add keys in order, as many as are new (takes these entries): less than `n` when the next one is there already. */
+size_t dbAddLoaded(serverDb *db, const loadedKey *keys, size_t n);
+/* Make room for so many more keys, and so many of them with an expire; as far as there is memory. */
+void dbExpandLoaded(serverDb *db, size_t keys, size_t with_expire);
+
 /* --- Expire ------------------------------------------------------------------------------------- */
 static inline bool keyIsExpired(const robj *entry) {
     int64_t when_ms = objectExpire(entry);

@@ -1,0 +1,143 @@
+/* loading.c -- the dataset is being read: clients are told so, and how far it is.
+ *
+ * Not here    reading (rdb_load.c), how clients are served (engine/yield.h).
+ * Owns        what is known of the load under way, and of the last one.
+ * Threads     main.
+ * Invariants  1. GATE_LOADING is armed exactly between loadingBegin() and loadingEnd().
+ * Tests       tests/persist/loading.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "loading.h"
+
+#include "clock.h"
+#include "command_table.h"
+#include "info_table.h"
+#include "panic.h"
+#include "reply.h"
+#include "transaction_queue.h"
+#include "yield.h"
+
+#include <time.h>
+
+#define TICK_NS 100000000
+#define ERROR_TEXT "-LOADING Valkey is loading the dataset in memory"
+
+static struct {
+    bool active;
+    time_t started;
+    monotime began, ticked;
+    uint64_t total, loaded;
+    long long used_memory;
+    long long keys_loaded, keys_expired; /* by the last load, or this one so far */
+    void (*tick)(void);
+} loading;
+
+void loadingBegin(uint64_t total_bytes) {
+    assertMainRole();
+    serverAssert(!loading.active);
+    loading.active = true;
+    loading.started = time(NULL);
+    loading.began = loading.ticked = clockTicks();
+    loading.total = total_bytes;
+    loading.loaded = 0;
+    loading.used_memory = loading.keys_loaded = loading.keys_expired = 0;
+    gateArm(GATE_LOADING, true);
+}
+
+void loadingEnd(void) {
+    assertMainRole();
+    serverAssert(loading.active);
+    loading.active = false;
+    gateArm(GATE_LOADING, false);
+}
+
+bool loadingIsActive(void) {
+    return loading.active;
+}
+
+void loadingProgress(uint64_t bytes) {
+    loading.loaded = bytes;
+}
+
+void loadingSetUsedMemory(long long bytes) {
+    loading.used_memory = bytes;
+}
+
+void loadingSetKeys(long long loaded, long long expired) {
+    loading.keys_loaded = loaded;
+    loading.keys_expired = expired;
+}
+
+void loadingOnTick(void (*tick)(void)) {
+    loading.tick = tick;
+}
+
+void loadingServe(void) {
+    static const yieldJob job = {CMD_LOADING, ERROR_TEXT};
+    assertMainRole();
+    yieldNow(&job);
+    monotime now = clockTicks();
+    if (!loading.tick || clockTicksToNs(now - loading.ticked) < TICK_NS) return;
+    loading.ticked = now;
+    loading.tick();
+}
+
+/* What was queued before the load began may need the dataset. */
+static bool queueMayRun(const client *c) {
+    const multiState *m = c->multi;
+    for (uint32_t i = 0; m && i < m->count; i++)
+        if (!(m->queue[i]->cmd->flags & CMD_LOADING)) return false;
+    return true;
+}
+
+void loadingRefuse(client *c) {
+    addReplyError(c, ERROR_TEXT);
+}
+
+gateResult loadingGate(client *c) {
+    if (transactionIsExec(c) && !queueMayRun(c)) {
+        transactionRefuseExec(c, ERROR_TEXT);
+        return GATE_REFUSED;
+    }
+    if (c->cmd->flags & CMD_LOADING) return GATE_PASSED;
+    loadingRefuse(c);
+    return GATE_REFUSED;
+}
+
+/* ---- INFO ---------------------------------------------------------------------------------------------- */
+
+static void writeState(infoOut *o) {
+    infoLine(o, "loading:%d", loading.active);
+    infoLine(o, "async_loading:0");
+}
+
+static void writeLast(infoOut *o) {
+    infoLine(o, "rdb_last_load_keys_expired:%lld", loading.keys_expired);
+    infoLine(o, "rdb_last_load_keys_loaded:%lld", loading.keys_loaded);
+}
+
+static uint64_t etaSeconds(void) {
+    if (loading.loaded == 0) return 1;
+    uint64_t took_s = (uint64_t)(time(NULL) - loading.started);
+    uint64_t left = loading.total > loading.loaded ? loading.total - loading.loaded : 0;
+    return (uint64_t)((double)took_s * (double)left / (double)loading.loaded);
+}
+
+static void writeProgress(infoOut *o) {
+    if (!loading.active) return;
+    double percent = loading.total ? (double)loading.loaded * 100 / (double)loading.total : 0;
+    infoLine(o, "loading_start_time:%lld", (long long)loading.started);
+    infoLine(o, "loading_total_bytes:%llu", (unsigned long long)loading.total);
+    infoLine(o, "loading_rdb_used_mem:%lld", loading.used_memory);
+    infoLine(o, "loading_loaded_bytes:%llu", (unsigned long long)loading.loaded);
+    infoLine(o, "loading_loaded_perc:%.2f", percent);
+    infoLine(o, "loading_eta_seconds:%llu", (unsigned long long)etaSeconds());
+}
+
+void loadingInfoRegister(void) {
+    static const infoFields fields[] = {{"persistence", 10, .write = writeState},
+                                        {"persistence", 170, .write = writeLast},
+                                        {"persistence", 900, .write = writeProgress},
+                                        {.section = NULL}};
+    infoTableAddFields(fields);
+}

@@ -1,0 +1,40 @@
+/* rdb_load.h -- a snapshot into the keyspace.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef PERSIST_RDB_LOAD_H
+#define PERSIST_RDB_LOAD_H
+
+#include "rdb_scan.h"
+
+typedef enum {
+    RDB_LOAD_DONE,
+    RDB_LOAD_NO_FILE,
+    RDB_LOAD_FAILED,  /* the file cannot be opened or threads not be had: `error` */
+    RDB_LOAD_REFUSED, /* no snapshot, or a version that is not read: nothing has been touched */
+    RDB_LOAD_BROKEN   /* `fault`; keys before it have been added */
+} rdbLoadEnd;
+
+typedef struct rdbLoadOptions {
+    bool keep_expired;   /* what follows the file decides about keys that are over: the base of an append-only file */
+    bool merge;          /* a key that is there already is replaced, instead of a fault */
+    bool hide_user_data; /* no names of keys in the log */
+    void (*begin)(void); /* called when the file has turned out to be a snapshot, before the first key; or NULL */
+    uint64_t behind;     /* bytes of other files that were loaded before, for the progress */
+} rdbLoadOptions;
+
+typedef struct rdbLoadResult {
+    rdbLoadEnd end;
+    int error;           /* errno */
+    rdbFault fault;      /* REFUSED, BROKEN; owns its key */
+    uint64_t end_offset; /* DONE: bytes of the snapshot; something else may follow */
+    long long keys_loaded, keys_expired, fields_expired, empty_skipped;
+} rdbLoadResult;
+
+/* Load `path`. What is wrong with it is in the log already. Clients are served meanwhile (loading.h), whose state the
+ * caller begins and ends. */
+rdbLoadResult rdbLoadFile(const char *path, const rdbLoadOptions *options);
+void rdbLoadResultFree(rdbLoadResult *r);
+
+#endif

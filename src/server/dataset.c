@@ -1,0 +1,45 @@
+/* dataset.c -- the dataset that a start finds on disk.
+ *
+ * Not here    reading (persist/rdb_load.c).
+ * Threads     main's own.
+ * Tests       tests/persist/loading.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "dataset.h"
+
+#include "admin_settings.h"
+#include "clock.h"
+#include "loading.h"
+#include "log.h"
+#include "persist_settings.h"
+#include "rdb_load.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static uint64_t fileBytes(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+static bool loadSnapshot(void) {
+    const char *path = persist_settings.dbfilename;
+    const rdbLoadOptions options = {.hide_user_data = admin_settings.hide_user_data_from_log};
+    monotime began = clockTicks();
+    loadingBegin(fileBytes(path));
+    rdbLoadResult r = rdbLoadFile(path, &options);
+    loadingEnd();
+    rdbLoadResultFree(&r);
+    if (r.end == RDB_LOAD_NO_FILE) return true;
+    if (r.end != RDB_LOAD_DONE) {
+        serverLog(LL_WARNING, "Fatal error loading the DB, check server logs. Exiting.");
+        return false;
+    }
+    serverLog(LL_NOTICE, "DB loaded from disk: %.3f seconds", (double)clockTicksToUs(clockTicks() - began) / 1e6);
+    return true;
+}
+
+bool datasetLoadAtStart(void) {
+    return persist_settings.appendonly || loadSnapshot();
+}

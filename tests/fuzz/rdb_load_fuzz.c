@@ -1,0 +1,92 @@
+/* rdb_load_fuzz.c -- bytes that a start could find as its snapshot: refused, or whole keys.
+ *
+ * What follows the magic of a version that the first byte chooses is the input, without a checksum. All is scanned and
+ * decoded as the threads do it, and what comes of it must be good for what the keyspace does with it.
+ *
+ * Corpus      tests/fuzz/corpus/rdb_load, made by make_rdb_corpus.py.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "lru.h"
+#include "object_internal.h"
+#include "object_settings.h"
+#include "object_types.h"
+#include "panic.h"
+#include "rdb_decode.h"
+#include "rdb_fault.h"
+#include "rdb_value.h"
+#include "zmalloc.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void prepare(void) {
+    static bool ready = false;
+    if (ready) return;
+    ready = true;
+    objectTypesRegister();
+    object_settings.hash_max_listpack_entries = 512;
+    object_settings.hash_max_listpack_value = 64;
+    object_settings.set_max_intset_entries = 512;
+    object_settings.set_max_listpack_entries = 128;
+    object_settings.set_max_listpack_value = 64;
+    object_settings.zset_max_listpack_entries = 128;
+    object_settings.zset_max_listpack_value = 64;
+    object_settings.list_max_listpack_size = -2;
+    object_settings.stream_node_max_bytes = 4096;
+    object_settings.stream_node_max_entries = 100;
+}
+
+/* An open file with the bytes behind a magic. */
+static int makeFile(const uint8_t *data, size_t size) {
+    static const char *const magics[] = {"VALKEY080", "REDIS0011", "REDIS0004", "VALKEY200"};
+    int fd = memfd_create("rdb", MFD_CLOEXEC);
+    serverAssert(write(fd, magics[data[0] % 4], 9) == 9);
+    serverAssert(write(fd, data + 1, size - 1) == (ssize_t)(size - 1));
+    lseek(fd, 0, SEEK_SET);
+    return fd;
+}
+
+static void lookAt(const rdbDecoded *d) {
+    for (size_t i = 0; i < d->count; i++) {
+        const loadedKey *k = &d->keys[i];
+        const robj *o = k->entry;
+        slice key = objectKey(o);
+        serverAssert(k->hash == hashBytes(key.ptr, key.len) && o->lru != 0 && o->refcount == 1);
+        serverAssert(k->has_expire == (objectExpire(o) != -1) || k->has_expire);
+        const objectTypeOps *ops = o->type == OBJ_STRING ? NULL : objectOps((objectTypeId)o->type);
+        serverAssert(k->has_times == (ops && objectHasTimes(o)));
+        if (ops && ops->check) ops->check(objectStructure(o), o->encoding);
+    }
+}
+
+static void putIntoWords(const rdbFault *f, unsigned version) {
+    sdsFree(rdbFaultText(f, version));
+    sdsFree(rdbFaultPlace(f, false));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    prepare();
+    if (size == 0) return 0;
+    int fd = makeFile(data, size);
+    const rdbScanOptions scan = {.relaxed = true, .checksum = data[0] & 4};
+    const rdbDecodeOptions decode = {.drop_before_ms = data[0] & 8 ? 1000000 : INT64_MIN};
+    rdbScanner *s = rdbScanCreate(fd, &scan);
+    rdbPiece piece = {0};
+    rdbDecoded decoded = {0};
+    bool more = true;
+    while (more) {
+        more = rdbScanNext(s, &piece);
+        rdbDecode(&piece, &decode, 1, &decoded);
+        lookAt(&decoded);
+        putIntoWords(&decoded.fault, rdbScanVersion(s));
+        if (piece.count && piece.items[piece.count - 1].kind == RDB_ITEM_END) more = false;
+    }
+    putIntoWords(rdbScanFault(s), rdbScanVersion(s));
+    rdbDecodedFree(&decoded);
+    rdbPieceFree(&piece);
+    rdbScanFree(s);
+    close(fd);
+    return 0;
+}

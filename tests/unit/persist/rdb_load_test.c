@@ -1,0 +1,197 @@
+/* rdb_load_test.c -- snapshots into the keyspace: all of them, or a fault and nothing leaked.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "rdb_load.h"
+
+#include "bio.h"
+#include "db_walk.h"
+#include "digest.h"
+#include "lru.h"
+#include "object_settings.h"
+#include "persist_settings.h"
+#include "rdb_test_file.h"
+#include "unit.h"
+#include "zmalloc.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static rdbLoadEnd load(slice bytes, const rdbLoadOptions *options) {
+    static const rdbLoadOptions none;
+    rdbLoadResult r = rdbLoadFile(rdbTestPath(bytes), options ? options : &none);
+    rdbLoadResultFree(&r);
+    return r.end;
+}
+
+/* Of all keys of a database: names, values, times. */
+static digest digestOfDb(int id) {
+    digest d = {{0}};
+    dbIterator it;
+    dbIterBegin(&it, dbGet(id), false);
+    for (const robj *o; (o = dbIterNext(&it)) != NULL;) {
+        digest one = {{0}};
+        digestMix(&one, objectKey(o));
+        digestMixValue(&one, o);
+        digestMixNumber(&one, (uint32_t)(objectExpire(o) >> 10));
+        digestXor(&d, sliceOf(one.bytes, DIGEST_BYTES));
+    }
+    dbIterEnd(&it);
+    return d;
+}
+
+static const int64_t far_ms = 4102444800000;
+
+/* Keys in two databases, and as a file. */
+static sds randomDataset(uint64_t *random, size_t keys, size_t size) {
+    sds f = rdbTestBegin();
+    for (int db = 0; db < 2; db++) {
+        f = rdbTestCatDb(f, 3 * db, keys, keys / 3);
+        for (size_t i = 0; i < keys; i++) {
+            char text[40];
+            hashedKey key = hashedKeyOf(sliceOf(text, (size_t)snprintf(text, sizeof(text), "key:%zu", i)));
+            robj *o = rdbTestValue(random, key.name, size);
+            int64_t when_ms = i % 3 ? -1 : far_ms;
+            f = rdbTestCatKey(f, key.name, o, when_ms);
+            if (when_ms != -1) o = objectSetExpireTake(o, when_ms);
+            dbAddTake(dbGet(3 * db), o, key);
+        }
+    }
+    return rdbTestEnd(f);
+}
+
+TEST(load_gives_what_was_saved) {
+    rdbTestReset();
+    uint64_t random = unitRandomSeed();
+    for (size_t size = 4; size <= 40000; size *= 10) {
+        sds f = randomDataset(&random, 200, size);
+        digest a = digestOfDb(0), b = digestOfDb(3);
+        rdbTestReset();
+        CHECK_EQ_INT(load(sdsSlice(f), NULL), RDB_LOAD_DONE);
+        digest c = digestOfDb(0), d = digestOfDb(3);
+        CHECK_MEM(c.bytes, a.bytes, DIGEST_BYTES);
+        CHECK_MEM(d.bytes, b.bytes, DIGEST_BYTES);
+        CHECK_EQ_INT(dbSize(dbGet(0)), 200);
+        dbCheck(dbGet(0));
+        dbCheck(dbGet(3));
+        rdbTestReset();
+        sdsFree(f);
+    }
+}
+
+TEST(load_many_small_keys) {
+    rdbTestReset();
+    const int keys = 100000;
+    sds f = rdbTestBegin();
+    for (int i = 0; i < keys; i++) {
+        char text[40];
+        slice key = sliceOf(text, (size_t)snprintf(text, sizeof(text), "key:%d", i));
+        robj *o = objectCreateString(key, key, false, 0);
+        f = rdbTestCatKey(f, key, o, -1);
+        objectFree(o);
+    }
+    f = rdbTestEnd(f);
+    CHECK_EQ_INT(load(sdsSlice(f), NULL), RDB_LOAD_DONE);
+    CHECK_EQ_INT(dbSize(dbGet(0)), keys);
+    dbCheck(dbGet(0));
+    /* Again: each key is there; and again with leave to replace them. */
+    CHECK_EQ_INT(load(sdsSlice(f), NULL), RDB_LOAD_BROKEN);
+    rdbLoadOptions merge = {.merge = true};
+    CHECK_EQ_INT(load(sdsSlice(f), &merge), RDB_LOAD_DONE);
+    CHECK_EQ_INT(dbSize(dbGet(0)), keys);
+    dbCheck(dbGet(0));
+    rdbTestReset();
+    sdsFree(f);
+}
+
+TEST(load_a_cut_file_leaves_nothing_behind) {
+    rdbTestReset();
+    uint64_t random = unitRandomSeed();
+    sds f = randomDataset(&random, 8, 12);
+    rdbTestReset();
+    for (size_t len = 0; len < sdsLen(f); len++) {
+        rdbTestReset();
+        CHECK(load(sliceOf(f, len), NULL) == (len < 9 ? RDB_LOAD_REFUSED : RDB_LOAD_BROKEN));
+        dbCheck(dbGet(0));
+    }
+    rdbTestReset();
+    CHECK_EQ_INT(load(sdsSlice(f), NULL), RDB_LOAD_DONE);
+    rdbTestReset();
+    sdsFree(f);
+}
+
+TEST(load_flipped_bits_do_no_harm) {
+    rdbTestReset();
+    uint64_t random = unitRandomSeed();
+    sds f = randomDataset(&random, 10, 12);
+    persist_settings.rdbchecksum = false;
+    for (int round = 0; round < 2000; round++) {
+        rdbTestReset();
+        persist_settings.rdbchecksum = false;
+        sds bad = sdsNewLen(f, sdsLen(f));
+        for (uint64_t flips = 1 + unitRandom(&random) % 3; flips; flips--)
+            bad[unitRandom(&random) % sdsLen(bad)] ^= (char)(1 << unitRandom(&random) % 8);
+        rdbLoadEnd end = load(sdsSlice(bad), NULL);
+        CHECK(end == RDB_LOAD_DONE || end == RDB_LOAD_BROKEN || end == RDB_LOAD_REFUSED);
+        for (int i = 0; i < dbCount(); i++) dbCheck(dbGet(i));
+        sdsFree(bad);
+    }
+    rdbTestReset();
+    sdsFree(f);
+}
+
+TEST(load_a_wrong_checksum_is_found) {
+    rdbTestReset();
+    uint64_t random = unitRandomSeed();
+    sds f = randomDataset(&random, 3, 12);
+    rdbTestReset();
+    f[sdsLen(f) - 1] ^= 1;
+    CHECK_EQ_INT(load(sdsSlice(f), NULL), RDB_LOAD_BROKEN);
+    rdbTestReset();
+    persist_settings.rdbchecksum = false;
+    CHECK_EQ_INT(load(sdsSlice(f), NULL), RDB_LOAD_DONE);
+    rdbTestReset();
+    sdsFree(f);
+}
+
+/* Whatever fails, memory is as before. */
+TEST(load_frees_what_it_does_not_keep) {
+    rdbTestReset();
+    uint64_t random = unitRandomSeed();
+    sds f = randomDataset(&random, 3000, 30);
+    rdbTestReset();
+    for (int round = 0; round < 20; round++) {
+        bioDrain(BIO_LAZY_FREE);
+        size_t before = zmallocUsed();
+        sds bad = sdsNewLen(f, sdsLen(f));
+        bad[unitRandom(&random) % sdsLen(bad)] ^= 0x55;
+        load(sdsSlice(bad), NULL);
+        sdsFree(bad);
+        rdbTestReset();
+        bioDrain(BIO_LAZY_FREE);
+        size_t after = zmallocUsed();
+        CHECK(after < before + (1 << 19));
+    }
+    sdsFree(f);
+}
+
+TEST(load_times_that_are_over) {
+    rdbTestReset();
+    slice key = sliceStr("k");
+    robj *o = objectCreateString(key, sliceStr("v"), false, 0);
+    sds f = rdbTestEnd(rdbTestCatKey(rdbTestBegin(), key, o, 1000));
+    CHECK_EQ_INT(load(sdsSlice(f), NULL), RDB_LOAD_DONE);
+    CHECK_EQ_INT(dbSize(dbGet(0)), 0);
+    rdbLoadOptions keep = {.keep_expired = true};
+    CHECK_EQ_INT(load(sdsSlice(f), &keep), RDB_LOAD_DONE);
+    CHECK_EQ_INT(dbSize(dbGet(0)), 1);
+    objectFree(o);
+    rdbTestReset();
+    sdsFree(f);
+}
+
+TEST(load_no_file) {
+    rdbTestReset();
+    static const rdbLoadOptions none;
+    rdbLoadResult r = rdbLoadFile("no/such/file", &none);
+    CHECK_EQ_INT(r.end, RDB_LOAD_NO_FILE);
+}
