@@ -39,6 +39,15 @@ static digest digestOfDb(int id) {
     return d;
 }
 
+/* Builds with debug checks look at all of a table again and again. */
+#ifdef DEBUG_ASSERTIONS
+#define LARGEST 400
+#define ROUNDS 300
+#else
+#define LARGEST 40000
+#define ROUNDS 2000
+#endif
+
 static const int64_t far_ms = 4102444800000;
 
 /* Keys in two databases, and as a file. */
@@ -62,7 +71,7 @@ static sds randomDataset(uint64_t *random, size_t keys, size_t size) {
 TEST(load_gives_what_was_saved) {
     rdbTestReset();
     uint64_t random = unitRandomSeed();
-    for (size_t size = 4; size <= 40000; size *= 10) {
+    for (size_t size = 4; size <= LARGEST; size *= 10) {
         sds f = randomDataset(&random, 200, size);
         digest a = digestOfDb(0), b = digestOfDb(3);
         rdbTestReset();
@@ -124,7 +133,7 @@ TEST(load_flipped_bits_do_no_harm) {
     uint64_t random = unitRandomSeed();
     sds f = randomDataset(&random, 10, 12);
     persist_settings.rdbchecksum = false;
-    for (int round = 0; round < 2000; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
         rdbTestReset();
         persist_settings.rdbchecksum = false;
         sds bad = sdsNewLen(f, sdsLen(f));
