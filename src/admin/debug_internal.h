@@ -17,6 +17,8 @@ bool debugObject(client *c);
 bool debugPlainThreshold(client *c);
 bool debugPopulate(client *c);
 bool debugQuicklist(client *c);
+/* debug_reload.c: the same. */
+bool debugReload(client *c);
 /* debug_malloc.c: the same. */
 bool debugMallctl(client *c);
 bool debugMallctlStr(client *c);

@@ -1,0 +1,79 @@
+/* debug_reload.c -- DEBUG RELOAD: the dataset goes to disk and comes back.
+ *
+ * Not here    what a snapshot is (persist).
+ * Threads     main's own.
+ * Tests       tests/persist/reload.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "debug_internal.h"
+
+#include "admin_settings.h"
+#include "db.h"
+#include "loading.h"
+#include "log.h"
+#include "persist_settings.h"
+#include "rdb_load.h"
+#include "rdb_save.h"
+#include "reply.h"
+
+#include <sys/stat.h>
+
+typedef struct reloadWords {
+    bool merge, noflush, nosave;
+} reloadWords;
+
+static bool parseWords(client *c, reloadWords *out) {
+    *out = (reloadWords){0};
+    for (uint32_t i = 2; i < c->argc; i++) {
+        if (sliceIs(c->argv[i], "merge")) out->merge = true;
+        else if (sliceIs(c->argv[i], "noflush")) out->noflush = true;
+        else if (sliceIs(c->argv[i], "nosave")) out->nosave = true;
+        else return false;
+    }
+    return true;
+}
+
+static void emptyAll(void) {
+    dbEmpty(-1, false);
+}
+
+/* What there is goes when the file has turned out to be a snapshot, not before. */
+static rdbLoadEnd reload(const char *path, const reloadWords *words) {
+    struct stat st;
+    const rdbLoadOptions options = {.merge = words->merge,
+                                    .begin = words->noflush ? NULL : emptyAll,
+                                    .hide_user_data = admin_settings.hide_user_data_from_log};
+    loadingBegin(stat(path, &st) == 0 ? (uint64_t)st.st_size : 0);
+    rdbLoadResult r = rdbLoadFile(path, &options);
+    loadingEnd();
+    rdbLoadResultFree(&r);
+    if (r.end == RDB_LOAD_BROKEN && !words->noflush) emptyAll(); /* nothing rather than half of it */
+    return r.end;
+}
+
+bool debugReload(client *c) {
+    reloadWords words;
+    const char *path = persist_settings.dbfilename;
+    if (!parseWords(c, &words)) {
+        addReplyError(c, "DEBUG RELOAD only supports the MERGE, NOFLUSH and NOSAVE options.");
+        return true;
+    }
+    long long dirty = store_stats.dirty;
+    if (!words.nosave) {
+        rdbSaveOptions save = rdbSaveDefaults();
+        if (!rdbSaveFile(path, &save)) {
+            addReplyError(c, "Error trying to save the dataset, check server logs.");
+            return true;
+        }
+        dirty = 0;
+    }
+    rdbLoadEnd end = reload(path, &words);
+    store_stats.dirty = dirty; /* what is loaded is no change, and what was emptied for it neither */
+    if (end != RDB_LOAD_DONE) {
+        addReplyError(c, "Error trying to load the RDB dump, check server logs.");
+        return true;
+    }
+    serverLog(LL_WARNING, "DB reloaded by DEBUG RELOAD");
+    addReplyOk(c);
+    return true;
+}
