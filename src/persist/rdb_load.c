@@ -1,7 +1,7 @@
 /* rdb_load.c -- a snapshot into the keyspace: what threads have decoded is inserted, in the order of the file.
  *
  * Not here    threads (rdb_pipeline.c), entries (rdb_decode.c), clients that are served meanwhile (loading.c).
- * Owns        nothing beyond the call.
+ * Owns        the threads of a load under way.
  * Threads     main.
  * Invariants  1. Nothing of the keyspace is touched before the file's magic and version have been found good.
  *             2. An entry is taken from its batch when it is in the keyspace, so each is freed once, whatever happens.
@@ -45,6 +45,8 @@ typedef struct loader {
     long long functions;
     bool begun;
 } loader;
+
+static rdbPipeline *running; /* borrowed: that of the load under way; NULL */
 
 /* ---- AUX fields -------------------------------------------------------------------------------------- */
 
@@ -313,7 +315,7 @@ static void loadOpened(int fd, const char *path, const rdbLoadOptions *options, 
                                  .checksum = persist_settings.rdbchecksum};
     const rdbDecodeOptions decode = {.drop_before_ms = options->keep_expired ? INT64_MIN : clockWallMs(),
                                      .lfu = store_settings.maxmemory_policy & MAXMEMORY_FLAG_LFU};
-    l.pipeline = rdbPipelineStart(fd, &scan, &decode, decoderCount());
+    l.pipeline = running = rdbPipelineStart(fd, &scan, &decode, decoderCount());
     if (!l.pipeline) {
         r->error = errno;
         serverLog(LL_WARNING, "Threads that load %s cannot be started: %s", path, strerror(errno));
@@ -323,7 +325,12 @@ static void loadOpened(int fd, const char *path, const rdbLoadOptions *options, 
     if (r->end == RDB_LOAD_DONE && rdbScanWithoutChecksum(rdbPipelineScanner(l.pipeline)) && scan.checksum)
         serverLog(LL_NOTICE, "RDB file was saved with checksum disabled: no check performed.");
     logEnd(&l, path);
-    rdbPipelineStop(l.pipeline);
+    rdbLoadAbort();
+}
+
+void rdbLoadAbort(void) {
+    if (running) rdbPipelineStop(running);
+    running = NULL;
 }
 
 rdbLoadResult rdbLoadFile(const char *path, const rdbLoadOptions *options) {

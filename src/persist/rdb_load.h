@@ -36,5 +36,7 @@ typedef struct rdbLoadResult {
  * caller begins and ends. */
 rdbLoadResult rdbLoadFile(const char *path, const rdbLoadOptions *options);
 void rdbLoadResultFree(rdbLoadResult *r);
+/* The process ends while rdbLoadFile() is on the stack, or not: end the threads. There is no way back into it. */
+void rdbLoadAbort(void);
 
 #endif

@@ -13,6 +13,7 @@
 #include "daemon.h"
 #include "log.h"
 #include "net.h"
+#include "rdb_load.h"
 #include "reply.h"
 #include "server_settings.h"
 #include "signals.h"
@@ -37,6 +38,7 @@ static bool shutDown(int flags, const client *asker) {
     sdsFree(who);
     daemonNotifyStopping();
     netStopListening();
+    rdbLoadAbort();
     daemonRemovePidFile();
     netShutdown();
     serverLog(LL_WARNING, "Valkey is now ready to exit, bye bye...");
