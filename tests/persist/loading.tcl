@@ -119,6 +119,18 @@ foreach given $rdb_files {
     }
 }
 
+with_snapshot [lindex [lmap given $rdb_files {
+    if {[dict get $given name] ne "mixed"} continue
+    dict get $given rdb
+}] 0] {} {
+    test "the log says what a snapshot tells of itself" {
+        assert_match "*Loading RDB produced by Valkey version 9.1.2\n*RDB age * seconds\n*RDB memory usage when\
+created * Mb\n*Done loading RDB, keys loaded: 18, keys expired: 0, all fields expired hashes: 0.\n*DB loaded from\
+disk: * seconds\n*Ready to accept connections*" [srv log]
+        assert_no_match "*is base AOF*" [srv log]
+    }
+}
+
 # ---- Files that are not whole -----------------------------------------------------------------------------------
 
 proc rdb_file {name} {

@@ -9,6 +9,7 @@
 #include "unit.h"
 #include "zmalloc.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -170,6 +171,29 @@ TEST(scan_versions_and_magic) {
     CHECK(faultOf("VALKEY080", "\xf6", 1, false) == RDB_FAULT_TYPE);
     CHECK(faultOf("VALKEY080", "\xfe\x82", 2, false) == RDB_FAULT_LENGTH);
     CHECK(faultOf("VALKEY080", "\x00\xc4", 2, false) == RDB_FAULT_LENGTH);
+}
+
+static rdbFaultKind firstFault(int fd, long failing) {
+    rdbScanner *s = rdbScanCreate(fd, &all_checks);
+    rdbPiece p = {0};
+    zmallocFailAfter(failing);
+    bool good = rdbScanNext(s, &p);
+    zmallocFailAfter(0);
+    rdbFaultKind kind = rdbScanFault(s)->kind;
+    CHECK(good == (kind == RDB_FAULT_NONE));
+    rdbPieceFree(&p);
+    rdbScanFree(s);
+    close(fd);
+    return kind;
+}
+
+TEST(scan_says_when_it_cannot_read_or_has_no_memory) {
+    rdbTestReset();
+    sds f = rdbTestEnd(rdbTestBegin());
+    CHECK(firstFault(rdbTestOpen(sdsSlice(f)), 0) == RDB_FAULT_NONE);
+    CHECK(firstFault(rdbTestOpen(sdsSlice(f)), 1) == RDB_FAULT_MEMORY);
+    CHECK(firstFault(open("/", O_RDONLY), 0) == RDB_FAULT_READ);
+    sdsFree(f);
 }
 
 TEST(scan_a_modules_value_is_passed) {
