@@ -36,7 +36,7 @@ static _Atomic int line_format = LOG_FORMAT_LEGACY;
 static _Atomic int line_time = LOG_TIME_LEGACY;
 static _Atomic char role_letter = 'M';
 static atomic_bool to_syslog;
-static atomic_bool in_crash;
+static atomic_bool lockless;
 
 void logSetFile(const char *p) {
     snprintf(path, sizeof(path), "%s", p);
@@ -109,8 +109,8 @@ static void formatTime(char *out, size_t size, logTimeFormat form) {
     }
 }
 
-void logBeginCrash(void) {
-    atomic_store(&in_crash, true);
+void logBeginLockless(void) {
+    atomic_store(&lockless, true);
 }
 
 /* What syslog(3) does, without its lock and its allocations: the process may have crashed inside either, or stand still
@@ -135,7 +135,7 @@ static bool sendToSyslog(int priority, const char *text) {
 
 static void toSyslog(int priority, const char *text) {
     if (likely(!atomic_load_explicit(&to_syslog, memory_order_relaxed))) return;
-    if (likely(!atomic_load_explicit(&in_crash, memory_order_relaxed))) syslog(priority, "%s", text);
+    if (likely(!atomic_load_explicit(&lockless, memory_order_relaxed))) syslog(priority, "%s", text);
     else if (!sendToSyslog(priority, text)) atomic_store(&to_syslog, false); /* the file shall get the rest in time */
 }
 

@@ -35,8 +35,9 @@ void serverLog(logLevel level, const char *fmt, ...) printf_like(2, 3);
 /* Write bytes as they are, without a prefix (banner, multi-line reports). */
 void serverLogRaw(const char *text);
 
-/* From here on no line takes a lock or allocates, whatever it goes to: for a crash report, which ends the process. */
-void logBeginCrash(void);
+/* From here on no line takes a lock or allocates, whatever it goes to: for a crash report, which ends the process, and
+ * for a forked child, in which a lock may be held by a thread that it does not have. */
+void logBeginLockless(void);
 
 /* Log without malloc, locks or stdio, for signal handlers. */
 void serverLogFromSignal(logLevel level, const char *text);

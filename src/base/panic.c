@@ -310,7 +310,7 @@ static void becomeReporter(int sig) {
         if (nobody == me) return;
         for (;;) pause();
     }
-    logBeginCrash();
+    logBeginLockless();
     if (handlers_installed) {
         limitTime(sig);
         parkingStopOthers(panicHoldsMainRole);
