@@ -12,12 +12,12 @@
 #include "admin_settings.h"
 #include "clock.h"
 #include "debug_internal.h"
-#include "dict.h"
 #include "expire.h"
 #include "identity.h"
 #include "log.h"
 #include "panic.h"
 #include "reply.h"
+#include "shared_pages.h"
 #include "zmalloc.h"
 
 #include <stdlib.h>
@@ -92,7 +92,7 @@ static bool debugPauseCron(client *c) {
 }
 
 static bool debugDictResizing(client *c) {
-    dictSetResizePolicy(argNumber(c, 2) != 0 ? DICT_RESIZE_ENABLE : DICT_RESIZE_FORBID);
+    sharedPagesAllowResizing(argNumber(c, 2) != 0);
     addReplyOk(c);
     return true;
 }

@@ -112,10 +112,10 @@ static verdict judge(client *c, const parsedCommand *req) {
 
 /* CLIENT NO-TOUCH: look-ups leave the time of last use alone, but for TOUCH itself. */
 static void callUntouched(client *c) {
-    bool before = lru_frozen;
-    lruSetFrozen(before || c->cmd != commandLookupByName(sliceStr("touch")));
+    bool before = lru_frozen & LRU_FROZEN_BY_CLIENT;
+    lruSetFrozen(LRU_FROZEN_BY_CLIENT, before || c->cmd != commandLookupByName(sliceStr("touch")));
     c->cmd->proc(c);
-    lruSetFrozen(before);
+    lruSetFrozen(LRU_FROZEN_BY_CLIENT, before);
 }
 
 static void call(client *c, monotime *now) {

@@ -30,6 +30,7 @@
 #include "db_internal.h"
 #include "panic.h"
 #include "sds.h"
+#include "shared_pages.h"
 #include "zmalloc.h"
 
 #include <limits.h>
@@ -193,7 +194,7 @@ static bool walkAgain(uint64_t now_us) {
 
 bool defragTick(void) {
     assertMainRole();
-    if (likely(!store_settings.activedefrag)) return false;
+    if (likely(!store_settings.activedefrag) || sharedPages()) return false;
     uint64_t now_us = clockMonotonicUs();
     if (now_us < defrag.next_look_us) return false;
     defrag.next_look_us = now_us + LOOK_EVERY_US;
@@ -214,7 +215,7 @@ bool defragTick(void) {
 long long defragRun(void) {
     assertMainThread();
     uint64_t begin_us = clockMonotonicUs();
-    if (!store_settings.activedefrag) rest(0);
+    if (!store_settings.activedefrag || sharedPages()) rest(0);
     if (!defrag.running) return 0;
     bool at_end = workSlice();
     uint64_t now_us = clockMonotonicUs();

@@ -24,7 +24,7 @@
 #define LFU_MINUTES_MASK 0xffffu
 
 uint32_t lru_clock = 1;
-bool lru_frozen;
+unsigned lru_frozen;
 static uint32_t lfu_minutes;
 
 void lruClockRefresh(int64_t now_ms) {
@@ -35,9 +35,10 @@ void lruClockRefresh(int64_t now_ms) {
     lfu_minutes = (uint32_t)(seconds / 60) & LFU_MINUTES_MASK;
 }
 
-void lruSetFrozen(bool frozen) {
+void lruSetFrozen(unsigned why, bool frozen) {
     assertMainRole();
-    lru_frozen = frozen;
+    if (frozen) lru_frozen |= why;
+    else lru_frozen &= ~why;
 }
 
 static uint32_t lfuBits(unsigned counter) {

@@ -24,9 +24,11 @@ static inline uint32_t lruClock(void) {
 void lruClockRefresh(int64_t now_ms);
 uint32_t lruInitialBits(void); /* for a new object: LRU now, or LFU counter 5 */
 void lfuTouch(robj *o);
-/* While a child process shares the pages, a touch would copy a page for each key read: none is made while frozen. */
-extern bool lru_frozen;
-void lruSetFrozen(bool frozen);
+/* No touch is made for a client that asked for it, nor while a child process shares the pages, where each would copy
+ * the page of a key that is only read. */
+enum { LRU_FROZEN_BY_CLIENT = 1, LRU_FROZEN_BY_CHILD = 2 };
+extern unsigned lru_frozen; /* LRU_FROZEN_ */
+void lruSetFrozen(unsigned why, bool frozen);
 
 /* A lookup has happened. The clock moves once a second, so most lookups of a hot key write nothing. */
 static inline void lruTouch(robj *o) {

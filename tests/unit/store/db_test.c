@@ -277,7 +277,7 @@ TEST(db_lookup_touches_lru) {
     lookupKeyRead(db, keyOf("k"));
     CHECK_EQ_INT(lruIdleMs(o), 0);
     lruClockRefresh(1000000 + 9000);
-    lruSetFrozen(true);
+    lruSetFrozen(LRU_FROZEN_BY_CHILD, true);
     lookupKeyRead(db, keyOf("k"));
     CHECK_EQ_INT(lruIdleMs(o), 4000);
 }

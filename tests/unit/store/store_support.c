@@ -76,7 +76,7 @@ void storeReset(void) {
     storeSetExpireIgnored(false);
     storeSetNowMs(1000000);
     lruClockRefresh(1000000);
-    lruSetFrozen(false);
+    lruSetFrozen(LRU_FROZEN_BY_CLIENT | LRU_FROZEN_BY_CHILD, false);
     storeSetFreeSink(NULL);
     stand_still = false;
     expireSetActive(true);
