@@ -457,10 +457,22 @@ void addReplyBulkFormat(client *c, const char *fmt, ...) {
 }
 
 static size_t refer_from = REPLY_COPIED_ELSEWHERE;
+static size_t refer_limits[2] = {REPLY_COPIED_ELSEWHERE, REPLY_COPIED_HERE};
 
 void replyWrittenHere(bool here) {
     assertMainRole();
-    refer_from = here ? REPLY_COPIED_HERE : REPLY_COPIED_ELSEWHERE;
+    refer_from = refer_limits[here];
+}
+
+void replyCopyShared(bool shared) {
+    assertMainRole();
+    refer_limits[0] = shared ? REPLY_COPIED_SHARED : REPLY_COPIED_ELSEWHERE;
+    refer_limits[1] = shared ? REPLY_COPIED_SHARED : REPLY_COPIED_HERE;
+    refer_from = refer_limits[0]; /* until it is said again who writes */
+}
+
+bool replyCopiesShared(void) {
+    return refer_limits[0] == REPLY_COPIED_SHARED;
 }
 
 /* Whether `len` bytes of the RAW string are worth a reference. Only RAW values lie in a block that outlives a change

@@ -90,6 +90,11 @@ void addReplyListpack(client *c, const uint8_t *lp, const uint8_t *at, size_t n,
 #define REPLY_COPIED_ELSEWHERE 64
 #define REPLY_COPIED_HERE 1536
 void replyWrittenHere(bool here);
+/* While a child process shares the pages of the values (store/shared_pages.h) a reference, which raises a count beside
+ * the value, copies a page: only values beside which that is nothing are referred to. */
+#define REPLY_COPIED_SHARED (256 * 1024)
+void replyCopyShared(bool shared);
+bool replyCopiesShared(void);
 /* A string value as bulk: by reference when offload is on and it is so large at least, else copied. The object's own
  * count is raised. */
 void addReplyBulkObject(client *c, robj *o);

@@ -30,6 +30,7 @@
 #include "memory_prefetch.h"
 #include "panic.h"
 #include "record_prefetch.h"
+#include "reply.h"
 #include "session_output.h"
 #include "transaction_queue.h"
 
@@ -320,7 +321,7 @@ size_t batchExecute(size_t max) {
         }
         storeSetNowMs(clockWallMs());
         memoryGateBatch();
-        if (prefetch && n > 1) recordsPrefetch(items, n, size, sentElsewhere);
+        if (prefetch && n > 1) recordsPrefetch(items, n, size, replyCopiesShared() ? NULL : sentElsewhere);
         size_t done = executeItems(items, n);
         ran += done ? done : 1;
     }

@@ -204,13 +204,17 @@ TEST(large_values_go_by_reference) {
 TEST(values_are_referred_to_as_their_writer_likes_it) {
     static const struct {
         size_t len;
-        bool here, refers;
-    } cases[] = {{63, false, false},  {64, false, true},   {64, true, false},
-                 {1535, true, false}, {1535, false, true}, {1536, true, true}};
+        bool here, shared, refers;
+    } cases[] = {{63, false, false, false},      {64, false, false, true},        {64, true, false, false},
+                 {1535, true, false, false},     {1535, false, false, true},      {1536, true, false, true},
+                 {1536, false, true, false},     {1536, true, true, false},       {256 * 1024 - 1, false, true, false},
+                 {256 * 1024, true, true, true}, {256 * 1024, false, true, true}, {64, false, false, true}};
     client *c = fixtureClient(2);
     for (size_t i = 0; i < array_len(cases); i++) {
         robj *o = rawString(cases[i].len, 'v');
+        replyCopyShared(cases[i].shared);
         replyWrittenHere(cases[i].here);
+        CHECK_EQ_INT(replyCopiesShared(), cases[i].shared);
         addReplyBulkObject(c, o);
         CHECK_EQ_INT(o->refcount, cases[i].refers ? 2 : 1);
         sds got = fixtureReplies(c);
