@@ -32,6 +32,10 @@ void identityChangeReplId(void) {
     rngSecureHex(repl_id, ID_DIGITS);
 }
 
+const char *identityProduct(void) {
+    return admin_settings.extended_redis_compatibility ? "Redis" : "Valkey";
+}
+
 serverIdentity identityForHello(void) {
     bool compatible = admin_settings.extended_redis_compatibility;
     sds zone = admin_settings.availability_zone;

@@ -14,6 +14,8 @@ const char *identityRunId(void);
 const char *identityReplId(void);
 /* Draw a new one (DEBUG CHANGE-REPL-ID). */
 void identityChangeReplId(void);
+/* "Valkey", or "Redis" for those who expect that (extended-redis-compatibility), in error texts. */
+const char *identityProduct(void);
 /* What HELLO says; for connectionSetIdentity(). */
 serverIdentity identityForHello(void);
 

@@ -1,4 +1,4 @@
-/* role.h -- ROLE and LASTSAVE.
+/* role.h -- ROLE.
  *
  * Runs on: main.
  *
@@ -9,6 +9,5 @@
 #include "client.h"
 
 void roleCommand(client *c);
-void lastsaveCommand(client *c);
 
 #endif

@@ -5,6 +5,8 @@
  * Tests       tests/unit/commands/keys_test.c, tests/type/keys.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "db_cmds.h"
+
 #include "clock.h"
 #include "commands.h"
 #include "db.h"
@@ -30,10 +32,17 @@ static bool parseFlushMode(client *c, bool *async) {
     return true;
 }
 
+static void (*after_flushall)(void); /* const after boot; NULL: nothing */
+
+void flushallSetAfter(void (*after)(void)) {
+    after_flushall = after;
+}
+
 static void flushGeneric(client *c, int dbid) {
     bool async;
     if (!parseFlushMode(c, &async)) return;
     dbEmpty(dbid, async);
+    if (dbid == ALL_DBS && after_flushall) after_flushall();
     addReplyOk(c);
 }
 

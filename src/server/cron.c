@@ -17,6 +17,7 @@
 #include "net.h"
 #include "server_settings.h"
 #include "shutdown.h"
+#include "snapshot.h"
 #include "tracking.h"
 #include "zmalloc.h"
 
@@ -62,6 +63,7 @@ static long long onTick(aeEventLoop *loop, long long id, void *arg) {
     netCron();
     expireAtTick(loop);
     dbResizeTick();
+    snapshotTick();
     trackingTick();
     defragAtTick(loop);
     return 1000 / server_settings.hz;

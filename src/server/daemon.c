@@ -68,9 +68,9 @@ static sds listenAddress(void) {
     return sdsNew(net_settings.unixsocket ? net_settings.unixsocket : "");
 }
 
-static sds expandField(sds out, const char *name, size_t len) {
+static sds expandField(sds out, const char *program, const char *name, size_t len) {
     slice field = sliceOf(name, len);
-    if (sliceIs(field, "title")) return sdsCat(out, process.argv0);
+    if (sliceIs(field, "title")) return sdsCat(out, program);
     if (sliceIs(field, "port")) return sdsCatPrintf(out, "%lld", net_settings.port);
     if (sliceIs(field, "unixsocket")) return sdsCat(out, net_settings.unixsocket ? net_settings.unixsocket : "");
     if (sliceIs(field, "config-file")) return sdsCat(out, settingFilePath() ? settingFilePath() : "");
@@ -83,14 +83,14 @@ static sds expandField(sds out, const char *name, size_t len) {
     return out; /* server-mode: empty unless a cluster or sentinel runs */
 }
 
-void daemonSetTitle(void) {
+static void setTitle(const char *program) {
     if (!server_settings.set_proc_title) return;
     sds title = sdsEmpty();
     const char *p = server_settings.proc_title_template;
     while (*p) {
         const char *close = *p == '{' ? strchr(p, '}') : NULL;
         if (close) {
-            title = expandField(title, p + 1, (size_t)(close - p - 1));
+            title = expandField(title, program, p + 1, (size_t)(close - p - 1));
             p = close + 1;
         } else {
             title = sdsCatLen(title, p++, 1);
@@ -102,6 +102,14 @@ void daemonSetTitle(void) {
     size_t len = sdsLen(title) < room - 1 ? sdsLen(title) : room - 1;
     memcpy(process.title_start, title, len);
     sdsFree(title);
+}
+
+void daemonSetTitle(void) {
+    setTitle(process.argv0);
+}
+
+void daemonSetChildTitle(const char *title) {
+    setTitle(title);
 }
 
 const char *daemonExecutable(void) {

@@ -19,8 +19,9 @@ void daemonRemovePidFile(void);
 void daemonNotifyReady(void);
 void daemonNotifyStopping(void);
 const char *daemonSupervisedName(void); /* INFO process_supervised: "no" "systemd" "upstart" */
-/* Show the process under proc-title-template. */
+/* Show the process under proc-title-template; a child under `title` in place of the program's name. */
 void daemonSetTitle(void);
+void daemonSetChildTitle(const char *title);
 /* Absolute path of the program, for INFO. */
 const char *daemonExecutable(void);
 /* Raise the limit of open files for maxclients, or lower maxclients with a word in the log. */

@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "banner.h"
 #include "bio.h"
+#include "child.h"
 #include "clock.h"
 #include "config.h"
 #include "cron.h"
@@ -24,6 +25,7 @@
 #include "rng.h"
 #include "server_settings.h"
 #include "signals.h"
+#include "snapshot.h"
 #include "version.h"
 #include "wiring.h"
 #include "zmalloc.h"
@@ -86,6 +88,13 @@ static void applyHashSeed(void) {
     hashSetKey((const uint8_t *)hex);
 }
 
+/* What a child's process is called, and that the kernel had better kill it than its parent. */
+static void settleChild(childPurpose purpose) {
+    const char *err;
+    daemonSetChildTitle(purpose == CHILD_RDB ? "valkey-rdb-bgsave" : "valkey-aof-rewrite");
+    if (!serverApplyOomScore(OOM_CHILD, &err)) serverLog(LL_WARNING, "%s", err);
+}
+
 int main(int argc, char **argv) {
     panicThreadInit();
     daemonInit(argc, argv);
@@ -130,6 +139,8 @@ int main(int argc, char **argv) {
     dbInit((int)store_settings.databases);
     bannerShow();
     netInit(loop);
+    childInit(loop, settleChild);
+    snapshotInit();
     threadSetCpuAffinity(net_settings.cpulist);
     if (!netListen()) return 1;
     bioInit(server_settings.bio_cpulist);

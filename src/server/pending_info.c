@@ -16,11 +16,6 @@
 
 #define ZERO_ID "0000000000000000000000000000000000000000"
 
-static void saved(infoOut *o) {
-    infoLine(o, "rdb_bgsave_in_progress:0");
-    infoLine(o, "rdb_last_save_time:%lld", (long long)infoStartedAt()); /* the start counts as the last save */
-}
-
 static void replId(infoOut *o) {
     infoLine(o, "master_replid:%s", identityReplId());
 }
@@ -69,13 +64,6 @@ static const infoFields fields[] = {
     {"memory", 480,
      LINES("mem_cluster_links:0", "mem_cluster_slot_import:0", "mem_cluster_slot_export:0", "mem_aof_buffer:0")},
 
-    {"persistence", 30,
-     LINES("current_cow_peak:0", "current_cow_size:0", "current_cow_size_age:0", "current_fork_perc:0.00",
-           "current_save_keys_processed:0", "current_save_keys_total:0")},
-    {"persistence", 100, .write = saved},
-    {"persistence", 120,
-     LINES("rdb_last_bgsave_status:ok", "rdb_last_bgsave_time_sec:-1", "rdb_current_bgsave_time_sec:-1", "rdb_saves:0",
-           "rdb_last_cow_size:0")},
     {"persistence", 190,
      LINES("aof_enabled:0", "aof_rewrite_in_progress:0", "aof_rewrite_scheduled:0", "aof_last_rewrite_time_sec:-1",
            "aof_current_rewrite_time_sec:-1", "aof_last_bgrewrite_status:ok", "aof_rewrites:0",
@@ -89,8 +77,7 @@ static const infoFields fields[] = {
     {"stats", 120, LINES("instantaneous_input_repl_kbps:0.00", "instantaneous_output_repl_kbps:0.00")},
     {"stats", 150, LINES("sync_full:0", "sync_partial_ok:0", "sync_partial_err:0")},
     {"stats", 260, LINES("evicted_scripts:0")},
-    {"stats", 340,
-     LINES("latest_fork_usec:0", "total_forks:0", "migrate_cached_sockets:0", "slave_expires_tracked_keys:0")},
+    {"stats", 360, LINES("migrate_cached_sockets:0", "slave_expires_tracked_keys:0")},
     {"stats", 490, LINES("dump_payload_sanitizations:0")},
     {"stats", 700,
      LINES("acl_access_denied_key:0", "acl_access_denied_channel:0", "acl_access_denied_tls_cert:0",

@@ -332,13 +332,13 @@ void pendingSettingsRegister(void) {
 
 /* ---- What the user does not get --------------------------------------------------------------------- */
 
-/* By what is missed; the defaults count as well, for who sets nothing expects snapshots. */
+/* By what is missed. */
 static const struct {
     const char *words;
     const char *settings[4];
 } missing[] = {
-    {"nothing is written to disk and nothing was read from it: what is stored here ends with this process",
-     {"save", "appendonly"}},
+    {"no append-only file is written and none was read: what changes after the last snapshot ends with this process",
+     {"appendonly"}},
     {"this server follows no primary: it has none of its data and accepts writes of its own", {"replicaof"}},
     {"no replica is waited for: writes are accepted however few there are", {"min-replicas-to-write"}},
     {"this server is in no cluster: it serves all slots alone and finds no other node", {"cluster-enabled"}},

@@ -1,7 +1,8 @@
 /* shutdown.c -- the orderly end of the process.
  *
- * What clients are owed is sent as far as their sockets take it, listeners are closed, the pid file and the
- * Unix socket's path removed, threads joined.
+ * The dataset is saved if that is wanted; what cannot be saved keeps the server running. Then what clients are owed is
+ * sent as far as their sockets take it, listeners are closed, the pid file and the Unix socket's path removed, threads
+ * joined.
  *
  * Threads     main.
  * Tests       tests/server/process.tcl
@@ -17,6 +18,7 @@
 #include "reply.h"
 #include "server_settings.h"
 #include "signals.h"
+#include "snapshot.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -28,14 +30,27 @@ static sds whoIs(const client *c) {
     return sdsCatPrintf(who, " name=%s", !c->name ? "" : hidden ? "*redacted*" : c->name);
 }
 
+/* The dataset's last file; false when there should be one and is none. A child that is still at one is in the way: what
+ * it writes is older. */
+static bool saveBeforeExit(int flags) {
+    bool wanted = flags & STOP_SAVE || (!(flags & STOP_NOSAVE) && snapshotHasSavePoints());
+    snapshotAbandon();
+    if (!wanted) return true;
+    serverLog(LL_NOTICE, "Saving the final RDB snapshot before exiting.");
+    if (snapshotWriteNow()) return true;
+    if (flags & STOP_FORCE) serverLog(LL_WARNING, "Error trying to save the DB. Exiting anyway.");
+    else serverLog(LL_WARNING, "Error trying to save the DB, can't exit.");
+    return flags & STOP_FORCE;
+}
+
 /* Does not return when the shutdown succeeds; false when it may not be done now. `flags` are STOP_ of
  * server_settings.h; `asker` is NULL for a signal, whose name the log has already. */
 static bool shutDown(int flags, const client *asker) {
-    unused(flags);
     sds who = asker ? whoIs(asker) : NULL;
     if (who) serverLog(LL_NOTICE, "User requested shutdown... (SHUTDOWN was sent by client %s)", who);
     else serverLog(LL_NOTICE, "User requested shutdown...");
     sdsFree(who);
+    if (!saveBeforeExit(flags)) return false;
     daemonNotifyStopping();
     netStopListening();
     rdbLoadAbort();
@@ -80,6 +95,10 @@ void shutdownCommand(client *c) {
     }
     if (abort) { /* a shutdown is never under way between two commands: there are no replicas to wait for */
         addReplyError(c, "No shutdown in progress.");
+        return;
+    }
+    if (flags & STOP_FAILOVER) {
+        addReplyError(c, "SHUTDOWN FAILOVER is only supported in cluster mode.");
         return;
     }
     if (!shutDown(flags, c)) addReplyError(c, "Errors trying to SHUTDOWN. Check logs.");

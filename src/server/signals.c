@@ -8,6 +8,7 @@
 #include "signals.h"
 
 #include "log.h"
+#include "snapshot.h"
 
 #include <signal.h>
 #include <string.h>
@@ -18,6 +19,7 @@ static volatile sig_atomic_t shutdown_asked;
 static void onShutdown(int signo) {
     if (shutdown_asked && signo == SIGINT) {
         serverLogFromSignal(LL_WARNING, "You insist... exiting now.");
+        snapshotAbandonFromSignal();
         _exit(1);
     }
     serverLogFromSignal(LL_WARNING, signo == SIGINT ? "Received SIGINT scheduling shutdown..."
@@ -28,6 +30,7 @@ static void onShutdown(int signo) {
 void signalsInstall(void) {
     signal(SIGHUP, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error of the write */
     struct sigaction act;
     memset(&act, 0, sizeof(act));
     sigemptyset(&act.sa_mask);

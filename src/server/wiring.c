@@ -18,7 +18,9 @@
 #include "command_defs.h"
 #include "command_table.h"
 #include "connection_cmds.h"
+#include "db_cmds.h"
 #include "debug.h"
+#include "disk_gate.h"
 #include "crash_sections.h"
 #include "cron.h"
 #include "daemon.h"
@@ -39,6 +41,8 @@
 #include "pause.h"
 #include "pending_info.h"
 #include "pending_settings.h"
+#include "persist_commands.h"
+#include "persist_info.h"
 #include "persist_settings.h"
 #include "pubsub.h"
 #include "pubsub_commands.h"
@@ -46,6 +50,7 @@
 #include "server_info.h"
 #include "server_settings.h"
 #include "setting_table.h"
+#include "snapshot.h"
 #include "store_info.h"
 #include "store_setting_table.h"
 #include "tracking.h"
@@ -72,6 +77,7 @@ void wiringInfo(void) {
     engineInfoRegister();
     netInfoRegister();
     loadingInfoRegister();
+    persistInfoRegister();
     adminInfoRegister();
     serverInfoRegister();
     pendingInfoRegister();
@@ -83,6 +89,7 @@ void wiringInfo(void) {
 void wiringCommands(void) {
     commandsRegister();
     engineCommandsRegister();
+    persistCommandsRegister();
     adminCommandsRegister();
     serverCommandsRegister();
 }
@@ -94,6 +101,7 @@ void wiringHooks(void) {
     gateSet(GATE_PROTECTED, debugGate);
     gateSet(GATE_TRANSACTION, transactionGate);
     gateSet(GATE_MEMORY, memoryGate);
+    gateSet(GATE_DISK, diskGate);
     gateSet(GATE_SUBSCRIBED, subscribedGate);
     gateSet(GATE_LOADING, loadingGate);
     gateSet(GATE_BUSY, yieldGate);
@@ -102,6 +110,8 @@ void wiringHooks(void) {
     gateSet(GATE_QUEUE, queueGate);
     transactionQueueInit();
     connectionSetIdentity(identityForHello);
+    diskGateInit(identityProduct);
+    flushallSetAfter(snapshotAllFlushed);
     monitorInit();
     pauseInit();
     pubsubInit();

@@ -180,19 +180,19 @@ test "daemonize: an idle server gives freed memory back" {
 }
 
 test "The last words of a start say what options without effect do not give" {
-    set none "# WARNING: nothing is written to disk and nothing was read from it"
+    set none "# WARNING: no append-only file is written and none was read"
     foreach {arguments words} [list \
         {--save ""} "" \
-        {} "$none*(without effect in this version: save)" \
-        {--save 3600 1} "$none*(without effect in this version: save)" \
+        {} "" \
+        {--save 3600 1} "" \
         {--save "" --appendonly yes} "$none*(without effect in this version: appendonly)" \
-        {--save 60 1 --appendonly yes} "$none*(without effect in this version: save, appendonly)" \
+        {--save 60 1 --appendonly yes} "$none*(without effect in this version: appendonly)" \
         {--save "" --replicaof 192.0.2.1 6379} "# WARNING: this server follows no primary*: replicaof)" \
         {--save "" --cluster-enabled yes} "# WARNING: this server is in no cluster*: cluster-enabled)" \
         {--save "" --min-replicas-to-write 1} "# WARNING: no replica is waited for*: min-replicas-to-write)" \
         {--save "" --tls-port 6380} "# WARNING: nothing is encrypted*: tls-port)" \
         {--save "" --aclfile users.acl} "# WARNING: no users are read*: aclfile)" \
-        {--save 60 1 --replicaof 192.0.2.1 6379} "$none*# WARNING: this server follows no primary*: replicaof)"] {
+        {--appendonly yes --replicaof 192.0.2.1 6379} "$none*# WARNING: this server follows no primary*: replicaof)"] {
         set dir [make_server_dir]
         set pid [launch $dir [list --port [free_port] --bind 127.0.0.1 --dir $dir {*}$arguments]]
         await_ready [dict create dir $dir pid $pid]

@@ -1,0 +1,361 @@
+/* child.c -- a forked child that writes the dataset as it was at one moment: its start, what it tells, its end.
+ *
+ *   parent   childStart() ---- fork ----> onReport() ... onReport() ----> end of the pipe, waitpid() --> job.ended()
+ *                               |             ^              ^                  ^
+ *   child                   settleIn() --> work() -- childProgress() -- last --'--> _exit()
+ *
+ * The child has one thread, and whatever lock another one held at the fork stays locked in it for good. So it takes
+ * none: its log goes the way of a crash report's, it ends by _exit(), and memory comes from the allocator alone, which
+ * sees to itself in a fork. Of what was open it keeps the standard streams and its end of the pipe: a socket that it
+ * kept would outlive the parent's close.
+ *
+ * It ends with its parent: the kernel kills it (that is bound to the thread that forked, so only main's own thread
+ * does), and where a parent is gone without that, the next report finds a pipe that nobody reads.
+ *
+ * Not here    what is written (rdb_save.c), what its end means (snapshot.c).
+ * Owns        the pipe's end, the figures that came by it.
+ * Threads     main's own; the child's only one.
+ * Invariants  1. Pages count as shared exactly while there is a child.
+ *             2. job.ended() is called once for each childStart() that was true.
+ * Cost        in the child a reading of the clock for each few keys, a system call ten times a second; once a second,
+ *             and for less than a tenth of the time, a walk of the kernel over the child's pages.
+ * Tests       tests/persist/snapshot.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "child.h"
+
+#include "bio.h"
+#include "clock.h"
+#include "db.h"
+#include "latency.h"
+#include "log.h"
+#include "panic.h"
+#include "reply.h"
+#include "shared_pages.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define REPORT_FD 3
+#define REPORT_EVERY_US 100000
+#define COW_EVERY_US 1000000
+#define COW_SHARE 10 /* of the child's time, at most a tenth, goes into looking at its pages */
+#define REAP_AGAIN_MS 1
+
+/* What goes through the pipe: less than PIPE_BUF, so never half of one. */
+typedef struct childReport {
+    uint64_t keys_done, cow_bytes, cow_looks;
+} childReport;
+
+static struct {
+    aeEventLoop *loop;            /* borrowed */
+    void (*settle)(childPurpose); /* const after boot */
+    childJob job;
+    pid_t pid; /* 0: none */
+    int fd;    /* owns: the pipe's end; -1 when its other end has gone */
+    childFigures figures;
+    uint64_t cow_looks, cow_seen_us;
+    long long forks;
+    uint64_t fork_us;
+} child = {.fd = -1};
+
+/* ---- In the child ----------------------------------------------------------------------------------------- */
+
+static struct {
+    bool here; /* this process is a child */
+    uint64_t next_report_us, next_cow_us;
+    childReport report;
+} self;
+
+/* Sum of the lines "Private_Dirty: N kB". The rollup has one of them, the list for each mapping has many. */
+static uint64_t sumPrivateDirty(int fd) {
+    static const char field[] = "Private_Dirty:";
+    char buf[4096];
+    size_t kept = 0;
+    uint64_t kb = 0;
+    for (ssize_t n; (n = read(fd, buf + kept, sizeof(buf) - 1 - kept)) > 0;) {
+        size_t len = kept + (size_t)n;
+        buf[len] = '\0';
+        char *line = buf;
+        for (char *end; (end = strchr(line, '\n')) != NULL; line = end + 1)
+            if (!strncmp(line, field, sizeof(field) - 1)) kb += strtoull(line + sizeof(field) - 1, NULL, 10);
+        kept = len - (size_t)(line - buf);
+        if (kept >= sizeof(buf) - 1) kept = 0; /* a line longer than any that matters */
+        memmove(buf, line, kept);
+    }
+    return kb * 1024;
+}
+
+/* Bytes that this process has for itself: pages that it, or its parent, has written to since the fork. */
+static void lookAtPages(uint64_t now_us) {
+    int fd = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) fd = open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        self.report.cow_bytes = sumPrivateDirty(fd);
+        self.report.cow_looks++;
+        close(fd);
+    }
+    uint64_t took_us = clockMonotonicUs() - now_us;
+    self.next_cow_us = now_us + took_us * COW_SHARE;
+    if (self.next_cow_us < now_us + COW_EVERY_US) self.next_cow_us = now_us + COW_EVERY_US;
+}
+
+/* A full pipe is read later; one that nobody reads any more belonged to a parent that is gone. */
+static void sendReport(void) {
+    ssize_t n;
+    do n = write(REPORT_FD, &self.report, sizeof(self.report));
+    while (n < 0 && errno == EINTR);
+    if (n < 0 && errno == EPIPE) _exit(1);
+}
+
+void childProgress(void *unused_arg, size_t keys) {
+    unused(unused_arg);
+    if (!self.here) return;
+    self.report.keys_done = keys;
+    uint64_t now_us = clockMonotonicUs();
+    if (likely(now_us < self.next_report_us)) return;
+    if (now_us >= self.next_cow_us) lookAtPages(now_us);
+    sendReport();
+    self.next_report_us = clockMonotonicUs() + REPORT_EVERY_US;
+}
+
+static void closeFrom(int first) {
+#ifdef SYS_close_range
+    if (syscall(SYS_close_range, (unsigned)first, ~0u, 0u) == 0) return;
+#endif
+    long last = sysconf(_SC_OPEN_MAX);
+    for (int fd = first; fd < last; fd++) close(fd);
+}
+
+/* What the parent does at a signal is not the child's to do. A terminal's interrupt is for the parent, which decides;
+ * SIGTERM is for whoever it was sent to. */
+static void settleSignals(void) {
+    static const int ignored[] = {SIGINT, SIGHUP, SIGPIPE};
+    static const int ordinary[] = {SIGTERM, SIGUSR1, SIGCHLD};
+    sigset_t none;
+    for (size_t i = 0; i < array_len(ignored); i++) signal(ignored[i], SIG_IGN);
+    for (size_t i = 0; i < array_len(ordinary); i++) signal(ordinary[i], SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void settleIn(pid_t parent, int fd) {
+    logSetRole('C');
+    logBeginLockless();
+    panicSetMainThread();
+    if (fd != REPORT_FD) dup2(fd, REPORT_FD);
+    closeFrom(REPORT_FD + 1);
+#ifdef PR_SET_PDEATHSIG
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+    if (getppid() != parent) _exit(1);
+    settleSignals();
+    self.here = true;
+    self.next_report_us = clockMonotonicUs() + REPORT_EVERY_US;
+    threadSetCpuAffinity(child.job.cpulist);
+    if (child.settle) child.settle(child.job.purpose);
+}
+
+noreturn_fn static void beChild(pid_t parent, int fd) {
+    settleIn(parent, fd);
+    bool ok = child.job.work(child.job.arg);
+    lookAtPages(clockMonotonicUs());
+    sendReport();
+    _exit(ok ? 0 : 1);
+}
+
+/* ---- Its parent ---------------------------------------------------------------------------------------------- */
+
+static void shared(bool on) {
+    sharedPagesSet(on);
+    replyCopyShared(on);
+}
+
+static void closePipe(void) {
+    if (child.fd < 0) return;
+    aeDeleteFileEvent(child.loop, child.fd, AE_READABLE);
+    close(child.fd);
+    child.fd = -1;
+}
+
+static void takeReport(const childReport *r) {
+    childFigures *f = &child.figures;
+    f->keys_done = (size_t)r->keys_done;
+    f->cow_bytes = (size_t)r->cow_bytes;
+    if (f->cow_peak_bytes < f->cow_bytes) f->cow_peak_bytes = f->cow_bytes;
+    if (r->cow_looks == child.cow_looks) return;
+    child.cow_looks = r->cow_looks;
+    child.cow_seen_us = clockMonotonicUs();
+}
+
+/* All that has come. False when no more will. */
+static bool takeReports(void) {
+    childReport r;
+    for (;;) {
+        ssize_t n = read(child.fd, &r, sizeof(r));
+        if (n == (ssize_t)sizeof(r)) takeReport(&r);
+        else if (n < 0 && errno == EINTR) continue;
+        else return n < 0 && errno == EAGAIN;
+    }
+}
+
+/* It is gone, and `status` says how. */
+static void finish(int status) {
+    childEnd how = {.pid = child.pid};
+    childJob job = child.job;
+    if (child.fd >= 0) (void)takeReports();
+    closePipe();
+    if (WIFEXITED(status)) how.exit_code = WEXITSTATUS(status);
+    if (WIFSIGNALED(status)) how.signal = WTERMSIG(status);
+    how.ok = WIFEXITED(status) && how.exit_code == 0;
+    how.on_purpose = how.signal == SIGUSR1;
+    how.cow_bytes = child.figures.cow_peak_bytes;
+    child.job = (childJob){.purpose = CHILD_NONE};
+    child.figures = (childFigures){0};
+    child.pid = 0;
+    shared(false);
+    job.ended(job.arg, &how);
+}
+
+/* True when there is none any more. */
+static bool reap(bool wait) {
+    int status;
+    if (!child.pid) return true;
+    pid_t pid;
+    do pid = waitpid(child.pid, &status, wait ? 0 : WNOHANG);
+    while (pid < 0 && errno == EINTR);
+    if (pid == 0) return false;
+    if (pid < 0) {
+        serverLog(LL_WARNING, "The child with pid %d cannot be waited for: %s. It counts as failed.", (int)child.pid,
+                  strerror(errno));
+        status = 1 << 8; /* as if it had exited with 1 */
+    }
+    finish(status);
+    return true;
+}
+
+static long long onReapAgain(aeEventLoop *loop, long long id, void *arg) {
+    unused(loop), unused(id), unused(arg);
+    return reap(false) ? AE_NOMORE : REAP_AGAIN_MS;
+}
+
+/* Its end of the pipe closes a moment before it can be waited for. */
+static void onReport(aeEventLoop *loop, int fd, void *arg, int mask) {
+    unused(fd), unused(arg), unused(mask);
+    if (takeReports()) return;
+    closePipe();
+    if (!reap(false)) aeCreateTimeEvent(loop, REAP_AGAIN_MS, onReapAgain, NULL);
+}
+
+void childInit(aeEventLoop *loop, void (*settle)(childPurpose purpose)) {
+    assertMainThread();
+    child.loop = loop;
+    child.settle = settle;
+}
+
+static size_t countKeys(void) {
+    size_t keys = 0;
+    for (int i = 0; i < dbCount(); i++) keys += dbSize(dbGet(i));
+    return keys;
+}
+
+/* fork(), with all signals blocked, so that none is answered in the child as the parent would. */
+static pid_t forkQuietly(void) {
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    uint64_t begin_us = clockMonotonicUs();
+    pid_t pid = fork();
+    int error = errno;
+    if (pid == 0) return 0; /* settleIn() unblocks them */
+    child.fork_us = clockMonotonicUs() - begin_us;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return pid;
+}
+
+bool childStart(const childJob *job) {
+    assertMainThread();
+    serverAssert(!child.pid && job->purpose != CHILD_NONE);
+    int fds[2];
+    pid_t parent = getpid();
+    if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) == -1) return false;
+    if (aeCreateFileEvent(child.loop, fds[0], AE_READABLE, onReport, NULL) == C_ERR) goto failed;
+    child.job = *job;
+    child.figures = (childFigures){.keys_total = countKeys()};
+    child.cow_looks = 0;
+    pid_t pid = forkQuietly();
+    if (pid == 0) beChild(parent, fds[1]);
+    if (pid < 0) {
+        int error = errno;
+        child.job = (childJob){.purpose = CHILD_NONE};
+        child.figures = (childFigures){0};
+        aeDeleteFileEvent(child.loop, fds[0], AE_READABLE);
+        errno = error;
+        goto failed;
+    }
+    close(fds[1]);
+    child.fd = fds[0];
+    child.pid = pid;
+    child.forks++;
+    child.cow_seen_us = clockMonotonicUs();
+    latencyAddSampleIfNeeded("fork", (long long)(child.fork_us / 1000));
+    shared(true);
+    return true;
+failed:;
+    int error = errno;
+    close(fds[0]);
+    close(fds[1]);
+    errno = error;
+    return false;
+}
+
+childPurpose childRunning(void) {
+    return child.job.purpose;
+}
+
+pid_t childPid(void) {
+    return child.pid;
+}
+
+void childKill(void) {
+    assertMainRole();
+    if (child.pid) kill(child.pid, SIGUSR1);
+}
+
+void childKillAndWait(void) {
+    assertMainThread();
+    childKill();
+    (void)reap(true);
+}
+
+void childTick(void) {
+    assertMainThread();
+    (void)reap(false);
+}
+
+childFigures childLook(void) {
+    childFigures f = child.figures;
+    if (child.pid) f.cow_age_s = (clockMonotonicUs() - child.cow_seen_us) / 1000000;
+    return f;
+}
+
+long long childForks(void) {
+    return child.forks;
+}
+
+uint64_t childLastForkUs(void) {
+    return child.fork_us;
+}
+
+void childResetStats(void) {
+    child.forks = 0;
+    child.fork_us = 0;
+}

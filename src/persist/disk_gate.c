@@ -1,0 +1,58 @@
+/* disk_gate.c -- nothing is changed that the disk will not have: MISCONF while the last save has failed.
+ *
+ * Who pings is told as well: that is what watches a server. The stage is armed while a save has failed; the settings
+ * that may allow writes all the same are looked at for each command, so that they act at once.
+ *
+ * Not here    when a save counts as failed (snapshot.c).
+ * Owns        the arming of GATE_DISK.
+ * Threads     main.
+ * Tests       tests/persist/snapshot.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "disk_gate.h"
+
+#include "command_table.h"
+#include "panic.h"
+#include "persist_settings.h"
+#include "reply.h"
+#include "transaction_queue.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct {
+    const serverCommand *ping;    /* const after boot; borrowed */
+    const char *(*product)(void); /* const after boot */
+} gate;
+
+void diskGateInit(const char *(*product)(void)) {
+    gate.ping = commandLookupByName(sliceStr("ping"));
+    gate.product = product;
+}
+
+void diskGateSetSnapshotFailed(bool failed) {
+    assertMainRole();
+    gateArm(GATE_DISK, failed);
+}
+
+/* Whether the settings want writes refused for it. */
+static bool snapshotsMatter(void) {
+    return persist_settings.stop_writes_on_bgsave_error && persist_settings.save_point_count > 0;
+}
+
+gateResult diskGate(client *c) {
+    char error[512];
+    assertMainRole();
+    if (!snapshotsMatter()) return GATE_PASSED;
+    bool refused = c->cmd->flags & CMD_WRITE || c->cmd == gate.ping;
+    if (!refused && !(commandFlagsNow(c) & CMD_WRITE)) return GATE_PASSED;
+    snprintf(error, sizeof(error),
+             "-MISCONF %s is configured to save RDB snapshots, but it's currently unable to persist to disk. Commands "
+             "that may modify the data set are disabled, because this instance is configured to report errors during "
+             "writes if RDB snapshotting fails (stop-writes-on-bgsave-error option). Please check the %s logs for "
+             "details about the RDB error.",
+             gate.product(), gate.product());
+    if (refused) addReplyError(c, error);
+    else transactionRefuseExec(c, error);
+    return GATE_REFUSED;
+}

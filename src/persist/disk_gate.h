@@ -1,0 +1,18 @@
+/* disk_gate.h -- nothing is changed that the disk will not have: MISCONF while the last save has failed.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef PERSIST_DISK_GATE_H
+#define PERSIST_DISK_GATE_H
+
+#include "gates.h"
+
+/* Boot, behind the sealing of the command table. `product` says whose name the errors have: "Valkey". */
+void diskGateInit(const char *(*product)(void));
+/* The last snapshot has failed, or has not: whether that keeps writes out is asked of the settings at each command. */
+void diskGateSetSnapshotFailed(bool failed);
+/* The entry of GATE_DISK. */
+gateResult diskGate(client *c);
+
+#endif

@@ -1,0 +1,21 @@
+/* persist_commands.c -- the commands whose handlers are in this layer: SAVE, BGSAVE, LASTSAVE.
+ *
+ * Owns        the array, for good.
+ * Threads     main, at boot.
+ * Tests       tests/type/command.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "persist_commands.h"
+
+#include "command_rows.h"
+#include "snapshot.h"
+
+static serverCommand rows[] = {
+#include "persist_commands.def"
+};
+
+void persistCommandsRegister(void) {
+    commandTableRegister(rows, array_len(rows));
+    commandSetMainThread("bgsave"); /* a child ends with the thread that has forked it */
+    commandSetMainThread("save");
+}

@@ -1,0 +1,52 @@
+/* persist_info.c -- what INFO says of snapshots and children.
+ *
+ * Threads     main; sections in crash reports also a thread that crashes.
+ * Tests       tests/persist/snapshot.tcl, tests/server/info.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "persist_info.h"
+
+#include "child.h"
+#include "info_table.h"
+#include "snapshot.h"
+
+static void progress(infoOut *o) {
+    childFigures f = childLook();
+    double percent = f.keys_total ? (double)f.keys_done * 100 / (double)f.keys_total : 0;
+    infoLine(o, "current_cow_peak:%zu", f.cow_peak_bytes);
+    infoLine(o, "current_cow_size:%zu", f.cow_bytes);
+    infoLine(o, "current_cow_size_age:%llu", (unsigned long long)f.cow_age_s);
+    infoLine(o, "current_fork_perc:%.2f", percent);
+    infoLine(o, "current_save_keys_processed:%zu", f.keys_done);
+    infoLine(o, "current_save_keys_total:%zu", f.keys_total);
+}
+
+static void snapshots(infoOut *o) {
+    snapshotFigures f = snapshotLook();
+    infoLine(o, "rdb_bgsave_in_progress:%d", f.in_progress);
+    infoLine(o, "rdb_last_save_time:%lld", (long long)f.last_save_s);
+    infoLine(o, "rdb_last_bgsave_status:%s", f.last_ok ? "ok" : "err");
+    infoLine(o, "rdb_last_bgsave_time_sec:%lld", f.last_took_s);
+    infoLine(o, "rdb_current_bgsave_time_sec:%lld", f.current_took_s);
+    infoLine(o, "rdb_saves:%lld", f.saves);
+    infoLine(o, "rdb_last_cow_size:%zu", f.last_cow_bytes);
+}
+
+static void forks(infoOut *o) {
+    infoLine(o, "latest_fork_usec:%llu", (unsigned long long)childLastForkUs());
+    infoLine(o, "total_forks:%lld", childForks());
+}
+
+static void resetStats(void) {
+    childResetStats();
+    snapshotResetStats();
+}
+
+void persistInfoRegister(void) {
+    static const infoFields fields[] = {{"persistence", 30, .write = progress},
+                                        {"persistence", 100, .write = snapshots},
+                                        {"stats", 340, .write = forks},
+                                        {.section = NULL}};
+    infoTableAddFields(fields);
+    infoTableOnReset(resetStats);
+}

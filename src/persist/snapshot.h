@@ -1,0 +1,44 @@
+/* snapshot.h -- the life of snapshots: when one is made, by whom, and what its end means.
+ *
+ * Runs on: main; what may fork or wait for the disk, main's own thread.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef PERSIST_SNAPSHOT_H
+#define PERSIST_SNAPSHOT_H
+
+#include "client.h"
+
+/* Boot: from now on there is a last save. */
+void snapshotInit(void);
+/* Each tick: start what is due or scheduled; say again that snapshots fail. */
+void snapshotTick(void);
+/* Whether the settings have a save point. */
+bool snapshotHasSavePoints(void);
+/* Write the dataset to its file and wait for the disk; the changes of which it consists count no more. False with a
+ * line in the log. */
+bool snapshotWriteNow(void);
+/* End a child that writes a snapshot, and remove what it has written. Waits for both. */
+void snapshotAbandon(void);
+/* The same without waiting, from a signal handler that ends the process. */
+void snapshotAbandonFromSignal(void);
+/* FLUSHALL has emptied all databases: a child that still writes them ends, and so does what the file has of them. */
+void snapshotAllFlushed(void);
+
+/* What INFO shows. Seconds of the wall clock; -1: never, or not now. */
+typedef struct snapshotFigures {
+    bool in_progress, last_ok;
+    int64_t last_save_s;
+    long long last_took_s, current_took_s;
+    long long saves;
+    size_t last_cow_bytes;
+} snapshotFigures;
+snapshotFigures snapshotLook(void);
+/* CONFIG RESETSTAT. */
+void snapshotResetStats(void);
+
+/* SAVE, BGSAVE [SCHEDULE | CANCEL], LASTSAVE */
+void saveCommand(client *c);
+void bgsaveCommand(client *c);
+void lastsaveCommand(client *c);
+
+#endif
