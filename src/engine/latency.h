@@ -16,6 +16,8 @@ static inline void latencyAddSampleIfNeeded(const char *event, long long ms) {
     if (engine_settings.latency_monitor_threshold_ms && ms >= engine_settings.latency_monitor_threshold_ms)
         latencyAddSample(event, ms);
 }
+/* A fork took so long while so much memory was in use: LATENCY DOCTOR tells the rate beside the event "fork". */
+void latencyNoteFork(size_t used_bytes, uint64_t us);
 /* Record one execution of a command in its histogram (latency-tracking). */
 void latencyTrackCommand(commandStats *stats, uint64_t ns);
 

@@ -146,6 +146,12 @@ typedef struct report {
     unsigned advice;
 } report;
 
+static double fork_rate; /* GiB of used memory in a second of the last fork's time; 0: none yet */
+
+void latencyNoteFork(size_t used_bytes, uint64_t us) {
+    fork_rate = us ? (double)used_bytes * 1000000 / (double)us / (1 << 30) : 0;
+}
+
 static void reportSeries(void *arg, const latencySeries *series) {
     report *r = arg;
     seriesSummary is = summarize(series, r->now_s);
@@ -153,9 +159,12 @@ static void reportSeries(void *arg, const latencySeries *series) {
     if (r->events++ == 0) r->text = sdsCat(r->text, "What took longer than latency-monitor-threshold allows:\n\n");
     r->text = sdsCatPrintf(r->text,
                            "%d. %s x%zu: %lld ms on average (+- %lld ms), once in %.2f s; the longest ever: "
-                           "%lld ms.\n",
+                           "%lld ms.",
                            r->events, series->event, series->count, is.mean_ms, is.deviation_ms, is.period_s,
                            series->worst_ms);
+    if (fork_rate > 0 && !strcmp(series->event, "fork"))
+        r->text = sdsCatPrintf(r->text, " Fork rate is %.2f GB/sec.", fork_rate);
+    r->text = sdsCatLen(r->text, "\n", 1);
     for (size_t i = 0; i < array_len(causes); i++) {
         if (strncmp(series->event, causes[i].event, strlen(causes[i].event)) == 0) r->advice |= causes[i].advice;
     }

@@ -32,6 +32,7 @@
 #include "panic.h"
 #include "reply.h"
 #include "shared_pages.h"
+#include "zmalloc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -306,6 +307,7 @@ bool childStart(const childJob *job) {
     child.pid = pid;
     child.forks++;
     child.cow_seen_us = clockMonotonicUs();
+    latencyNoteFork(zmallocUsed(), child.fork_us);
     latencyAddSampleIfNeeded("fork", (long long)(child.fork_us / 1000));
     shared(true);
     return true;

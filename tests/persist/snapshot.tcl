@@ -402,6 +402,20 @@ start_server {each {r FLUSHALL}} {
     }
 }
 
+# 100 MB in pages of 4 KB: to copy the tables that name them takes more than a millisecond on most machines.
+test "A fork is an event of the latency monitor" {
+    start_server {overrides {latency-monitor-threshold 1}} {
+        r DEBUG POPULATE 200000 key 512
+        r BGSAVE
+        saved
+        if {[info_field latest_fork_usec stats] < 1000} {
+            skip "this machine forks in no time"
+        }
+        assert_match "*fork*" [r LATENCY LATEST]
+        assert_match "*fork*Fork rate is *GB/sec*" [r LATENCY DOCTOR]
+    }
+}
+
 # ---- Save points ------------------------------------------------------------------------------------------------------
 
 start_server {overrides {save "1 2"}} {
