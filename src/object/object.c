@@ -161,8 +161,8 @@ bool objectHasTimes(const robj *o) {
     return ops && ops->hasTimes && ops->hasTimes(entryStructure(o), o->encoding);
 }
 
-size_t objectDropDue(robj *o, int64_t before_ms, size_t max, bool *empty) {
-    return type_ops[o->type]->dropDue(entryStructure(o), o->encoding, before_ms, max, empty);
+size_t objectDropDue(robj *o, int64_t before_ms, size_t max, bool *empty, elementGoneFn *gone, void *arg) {
+    return type_ops[o->type]->dropDue(entryStructure(o), o->encoding, before_ms, max, empty, gone, arg);
 }
 
 const objectTypeOps *objectOps(objectTypeId type) {

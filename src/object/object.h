@@ -76,6 +76,9 @@ typedef struct defragCursor {
     uint64_t at, phase;
 } defragCursor;
 
+/* An element, by its name, is about to be freed. */
+typedef void elementGoneFn(void *arg, slice element);
+
 typedef struct objectTypeOps {
     const char *name;                                          /* "list", "hash" ...: reply of TYPE */
     void (*free)(void *structure, int encoding);               /* any thread */
@@ -95,9 +98,11 @@ typedef struct objectTypeOps {
     void *(*rdbRead)(struct rdbReader *r, unsigned rdb_type, int *encoding);
     void (*check)(const void *structure, int encoding); /* assert what holds; reads all of it */
     /* Elements may have a time at which they are gone. Whether some have; and take out up to `max` of those whose time
-     * is before `before_ms`: how many it were. *empty: nothing is left. NULL: they never have. */
+     * is before `before_ms`: how many it were, `gone` being told the name of each. *empty: nothing is left. NULL: they
+     * never have. */
     bool (*hasTimes)(const void *structure, int encoding);
-    size_t (*dropDue)(void *structure, int encoding, int64_t before_ms, size_t max, bool *empty);
+    size_t (*dropDue)(void *structure, int encoding, int64_t before_ms, size_t max, bool *empty, elementGoneFn *gone,
+                      void *arg);
     /* Offer blocks of the value to `move`, from *cursor on, and stop when about `budget` elements or nodes have been
      * passed; true: that were all. The structure itself may move. NULL: the value stays where it is. */
     bool (*defrag)(void **structure, int encoding, defragCursor *cursor, size_t budget, blockMover *move);
@@ -158,7 +163,7 @@ void *objectStructure(const robj *o);   /* other types */
 const struct dict *objectElements(const robj *o);
 /* Whether elements of it have times at which they are gone, and taking out those that are (objectTypeOps). */
 bool objectHasTimes(const robj *o);
-size_t objectDropDue(robj *o, int64_t before_ms, size_t max, bool *empty);
+size_t objectDropDue(robj *o, int64_t before_ms, size_t max, bool *empty, elementGoneFn *gone, void *arg);
 /* false when the string is not a number */
 bool objectGetLongLong(const robj *o, long long *out) must_check;
 bool objectGetLongDouble(const robj *o, long double *out) must_check;

@@ -520,7 +520,8 @@ static bool opHasTimes(const void *structure, int encoding) {
     return encoding == OBJ_ENC_HASHTABLE && ((const hashTableRoot *)structure)->times;
 }
 
-static size_t opDropDue(void *structure, int encoding, int64_t before_ms, size_t max, bool *empty) {
+static size_t opDropDue(void *structure, int encoding, int64_t before_ms, size_t max, bool *empty, elementGoneFn *gone,
+                        void *arg) {
     if (encoding == OBJ_ENC_LISTPACK) return 0;
     hashTableRoot *root = structure;
     void *due[DROP_BATCH];
@@ -530,6 +531,7 @@ static size_t opDropDue(void *structure, int encoding, int64_t before_ms, size_t
         for (size_t i = 0; i < n; i++) {
             bool found = dictPopEntry(root->fields, due[i], dictHash(root->fields, hashFieldName(due[i])));
             serverAssert(found);
+            gone(arg, hashFieldName(due[i]));
             hashFieldFree(due[i]);
         }
         dropped += n;

@@ -223,21 +223,34 @@ static bool dropExpired(serverDb *db, robj *entry, uint64_t hash, changeCause ca
     return true;
 }
 
+typedef struct elementsOf {
+    serverDb *db;
+    slice key;
+} elementsOf;
+
+static void elementRemoved(void *arg, slice element) {
+    const elementsOf *of = arg;
+    keyspaceTellElementRemoved(of->db, of->key, &element);
+}
+
 size_t dbDropDueElements(serverDb *db, robj *entry, uint64_t hash, size_t max) {
     assertMainRole();
     bool empty;
     hashedKey key = {objectKey(entry), hash};
-    size_t dropped = objectDropDue(entry, store_expire_horizon_ms, max, &empty);
+    elementsOf of = {db, key.name};
+    size_t dropped = objectDropDue(entry, store_expire_horizon_ms, max, &empty, elementRemoved, &of);
     if (dropped == 0) return 0;
     keyspaceOwe(db, hash);
     dbTimesChanged(db, entry, key);
     store_stats.expired_fields += (long long)dropped;
     keyspaceTellElementsExpired(db, key);
-    if (!empty) return dropped;
-    bool taken = dbTakeEntry(db, entry, hash);
-    serverAssert(taken);
-    keyspaceTellEmptied(db, key);
-    objectReleaseNow(entry);
+    if (empty) {
+        bool taken = dbTakeEntry(db, entry, hash);
+        serverAssert(taken);
+        keyspaceTellEmptied(db, key);
+    }
+    keyspaceTellElementRemoved(db, key.name, NULL);
+    if (empty) objectReleaseNow(entry);
     return dropped;
 }
 

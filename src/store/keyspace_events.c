@@ -28,11 +28,12 @@
 static keyModifiedFn *modified[OBSERVERS_MAX];
 static keyspaceEventFn *events[OBSERVERS_MAX];
 static keyRemovedFn *removed[OBSERVERS_MAX];
+static elementRemovedFn *elements_removed[OBSERVERS_MAX];
 static dbFlushedFn *flushed[OBSERVERS_MAX];
 static dbSwappedFn *swapped[OBSERVERS_MAX];
 static keyReadyFn *ready[OBSERVERS_MAX];
 unsigned keyspace_modified_observers;
-static unsigned events_count, removed_count, flushed_count, swapped_count, ready_count;
+static unsigned events_count, removed_count, elements_removed_count, flushed_count, swapped_count, ready_count;
 
 void storeObserveModified(keyModifiedFn *fn) {
     assertMainRole();
@@ -50,6 +51,12 @@ void storeObserveRemoved(keyRemovedFn *fn) {
     assertMainRole();
     serverAssert(removed_count < OBSERVERS_MAX);
     removed[removed_count++] = fn;
+}
+
+void storeObserveElementsRemoved(elementRemovedFn *fn) {
+    assertMainRole();
+    serverAssert(elements_removed_count < OBSERVERS_MAX);
+    elements_removed[elements_removed_count++] = fn;
 }
 
 void storeObserveFlushed(dbFlushedFn *fn) {
@@ -156,6 +163,10 @@ void keyspaceTellExpired(serverDb *db, hashedKey key, changeCause cause) {
     if (cause == CHANGED_BY_COMMAND) store_stats.dirty++;
     else tellRemoved(db, key.name, false);
     store_stats.expired_keys++;
+}
+
+void keyspaceTellElementRemoved(serverDb *db, slice key, const slice *element) {
+    for (unsigned i = 0; i < elements_removed_count; i++) elements_removed[i](db, key, element);
 }
 
 void keyspaceTellElementsExpired(serverDb *db, hashedKey key) {

@@ -25,6 +25,9 @@ typedef void keyModifiedFn(serverDb *db, hashedKey key, changeCause cause);
 typedef void keyspaceEventFn(serverDb *db, int event_class, const char *event, slice key);
 /* Expired or evicted by the server: to be propagated as DEL or UNLINK, before the running command. */
 typedef void keyRemovedFn(serverDb *db, slice key, bool evicted);
+/* An element of the key whose time is over has been taken out: to be propagated as HDEL. NULL: that were all of this
+ * time; the key itself, if none is left, has been told before that. */
+typedef void elementRemovedFn(serverDb *db, slice key, const slice *element);
 /* -1: all. Called before the keys go, also when there are none: the command is propagated. */
 typedef void dbFlushedFn(int dbid, bool async);
 /* Called before two databases change places. One that is swapped with itself is not told of. */
@@ -35,6 +38,7 @@ typedef void keyReadyFn(serverDb *db, hashedKey key, int type);
 void storeObserveModified(keyModifiedFn *fn);
 void storeObserveEvents(keyspaceEventFn *fn); /* only classes that notify-keyspace-events names */
 void storeObserveRemoved(keyRemovedFn *fn);
+void storeObserveElementsRemoved(elementRemovedFn *fn);
 void storeObserveFlushed(dbFlushedFn *fn);
 void storeObserveSwapped(dbSwappedFn *fn);
 void storeObserveReady(keyReadyFn *fn);

@@ -17,6 +17,8 @@ static inline void notifyKeyspaceEvent(serverDb *db, int event_class, const char
 
 /* The key has been taken out because its time is over; by a command when that has set such a time. */
 void keyspaceTellExpired(serverDb *db, hashedKey key, changeCause cause);
+/* One of its elements goes because its time is over; NULL: no more. */
+void keyspaceTellElementRemoved(serverDb *db, slice key, const slice *element);
 /* Elements of its value have been taken out because their time is over; and nothing was left of it. */
 void keyspaceTellElementsExpired(serverDb *db, hashedKey key);
 void keyspaceTellEmptied(serverDb *db, hashedKey key);

@@ -131,6 +131,11 @@ static hashSetResult setAnyWay(robj *o, slice name, slice value, int64_t when_ms
     return hashSetObjectTake(o, name, hashOf(name), object, when_ms);
 }
 
+static void countGone(void *arg, slice name) {
+    CHECK(name.len > 0);
+    (*(size_t *)arg)++;
+}
+
 static void runModel(long long entries, long long value, bool times, size_t rounds) {
     static modelField model[NAMES];
     uint64_t seed = unitRandomSeed() + (uint64_t)entries;
@@ -164,11 +169,12 @@ static void runModel(long long entries, long long value, bool times, size_t roun
         } else if (times && unitRandom(&seed) % 8 == 0 && hash_type_ops.hasTimes(objectStructure(o), o->encoding)) {
             int64_t before = (int64_t)(unitRandom(&seed) % 1000);
             bool empty;
-            size_t due = 0, dropped = objectDropDue(o, before, 1000, &empty);
+            size_t gone = 0, due = 0, dropped = objectDropDue(o, before, 1000, &empty, countGone, &gone);
             for (unsigned j = 0; j < NAMES; j++)
                 if (model[j].there && model[j].when_ms != HASH_NO_TIME && model[j].when_ms < before)
                     model[j].there = false, due++;
             CHECK_EQ_INT(dropped, due);
+            CHECK_EQ_INT(gone, due);
             CHECK(empty == (hashLength(o) == 0));
         }
         CHECK(o->encoding == OBJ_ENC_HASHTABLE || hashLength(o) <= (size_t)entries);
