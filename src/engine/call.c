@@ -23,6 +23,7 @@
 #include "memory_gate.h"
 #include "monitor.h"
 #include "panic.h"
+#include "propagate.h"
 #include "readonly_check.h"
 #include "reply.h"
 #include "tracking.h"
@@ -118,6 +119,14 @@ static void callUntouched(client *c) {
     lruSetFrozen(LRU_FROZEN_BY_CLIENT, before);
 }
 
+static void callPropagated(client *c) {
+    propagateFrame outer;
+    propagateCommandBegins(&outer);
+    if (unlikely(c->flags & CLIENT_NO_TOUCH)) callUntouched(c);
+    else c->cmd->proc(c);
+    propagateCommandEnds(c, &outer);
+}
+
 static void call(client *c, monotime *now) {
     const serverCommand *cmd = c->cmd;
     size_t output_before = c->output_bytes;
@@ -127,7 +136,8 @@ static void call(client *c, monotime *now) {
 #ifdef DEBUG_ASSERTIONS
     readonlyMark mark = readonlyBegin(c, commands_before);
 #endif
-    if (unlikely(c->flags & CLIENT_NO_TOUCH)) callUntouched(c);
+    if (unlikely(propagateWanted())) callPropagated(c);
+    else if (unlikely(c->flags & CLIENT_NO_TOUCH)) callUntouched(c);
     else cmd->proc(c);
 #ifdef DEBUG_ASSERTIONS
     readonlyEnd(c, &mark, engine_stats.commands_processed);

@@ -12,6 +12,7 @@
 
 #include "glob.h"
 #include "panic.h"
+#include "propagate.h"
 #include "pubsub.h"
 #include "reply.h"
 #include "transaction_queue.h"
@@ -101,6 +102,7 @@ void sunsubscribeCommand(client *c) {
 static void publish(client *c, pubsubKind kind) {
     pubsubMessage m = {.payload = c->argv[2], .from = c, .argument = 2};
     pubsubPublish(kind, clientKeyAt(c, 1), &m);
+    propagateAsSentTo(PROPAGATE_REPLICAS);
     if (m.failed) addReplyNoMemory(c);
     else addReplyLongLong(c, (long long)m.receivers);
 }

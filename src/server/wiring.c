@@ -44,6 +44,7 @@
 #include "persist_commands.h"
 #include "persist_info.h"
 #include "persist_settings.h"
+#include "propagate.h"
 #include "pubsub.h"
 #include "pubsub_commands.h"
 #include "server_commands.h"
@@ -117,6 +118,7 @@ void wiringHooks(void) {
     pubsubInit();
     pubsubCommandsInit();
     notificationsInit();
+    propagateInit();
     trackingInit(callCurrentClient);
     storeAddStandstill(pauseHoldsDataset);
     storeAddStandstill(loadingIsActive);
