@@ -20,6 +20,7 @@
 #include "key_changed.h"
 #include "lru.h"
 #include "object_settings.h"
+#include "propagate.h"
 #include "rdb_value.h"
 #include "reply.h"
 
@@ -120,7 +121,18 @@ static void applyUse(robj *o, const restoreOptions *options) {
 /* The time is over already: what was there goes, nothing comes. */
 static void restoreExpired(client *c, hashedKey key, bool deleted) {
     if (deleted) keyChanged(c, key, NOTIFY_GENERIC, "del", 1);
+    if (deleted) propagateExpired(c, key.name);
     addReplyOk(c);
+}
+
+/* The command with a time that does not count from now. */
+static void propagateAbsolute(const client *c, int64_t when_ms) {
+    if (!propagateRewritten(c)) return;
+    propagateArg(c->argv[1]);
+    propagateNumber(when_ms);
+    propagateArgs(c, 3, c->argc);
+    propagateWord("ABSTTL");
+    propagateDone();
 }
 
 /* RESTORE key ttl payload [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency] */
@@ -147,7 +159,7 @@ void restoreCommand(client *c) {
     }
 
     bool deleted = options.replace && dbDelete(c->db, key);
-    if (when_ms && when_ms <= storeNowMs()) {
+    if (when_ms && storeTimeIsOver(when_ms)) {
         objectReleaseNow(o);
         restoreExpired(c, key, deleted);
         return;
@@ -156,5 +168,6 @@ void restoreCommand(client *c) {
     applyUse(o, &options);
     dbAddTake(c->db, o, key);
     keyChanged(c, key, NOTIFY_GENERIC, "restore", 1);
+    if (when_ms && !options.absolute_ttl) propagateAbsolute(c, when_ms);
     addReplyOk(c);
 }

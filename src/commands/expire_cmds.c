@@ -12,6 +12,7 @@
 #include "db.h"
 #include "expire_conditions.h"
 #include "key_changed.h"
+#include "propagate.h"
 #include "reply.h"
 
 #include <limits.h>
@@ -35,6 +36,15 @@ static bool parseWhen(client *c, int64_t base_ms, timeUnit unit, int64_t *when_m
     return true;
 }
 
+/* PEXPIREAT, with the conditions: they hold elsewhere as they did here. */
+static void propagateTime(const client *c, int64_t when_ms) {
+    if (!propagateInstead(c, "PEXPIREAT")) return;
+    propagateArg(c->argv[1]);
+    propagateNumber(when_ms);
+    propagateArgs(c, 3, c->argc);
+    propagateDone();
+}
+
 static void expireGeneric(client *c, int64_t base_ms, timeUnit unit) {
     unsigned conditions;
     int64_t when_ms;
@@ -46,11 +56,13 @@ static void expireGeneric(client *c, int64_t base_ms, timeUnit unit) {
         addReplyZero(c);
         return;
     }
-    if (when_ms <= storeNowMs()) {
+    if (storeTimeIsOver(when_ms)) {
         dbExpireNow(c->db, o, key);
+        propagateExpired(c, key.name);
     } else {
         dbSetExpire(c->db, o, key, when_ms);
         keyChanged(c, key, NOTIFY_GENERIC, "expire", 1);
+        if (base_ms || unit == UNIT_SECONDS) propagateTime(c, when_ms);
     }
     addReplyOne(c);
 }

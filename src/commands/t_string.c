@@ -15,6 +15,7 @@
 #include "db.h"
 #include "key_changed.h"
 #include "key_prefetch.h"
+#include "propagate.h"
 #include "reply.h"
 #include "string_change.h"
 #include "string_limits.h"
@@ -172,6 +173,57 @@ static bool checkLength(client *c, unsigned long long len, unsigned long long mo
     return false;
 }
 
+/* ---- What others get ---- */
+
+/* `name` with the command's key, and no more. */
+static void propagateKey(const client *c, const char *name) {
+    if (!propagateInstead(c, name)) return;
+    propagateArg(c->argv[1]);
+    propagateDone();
+}
+
+static void propagateKeyTime(const client *c, const char *name, int64_t when_ms) {
+    if (!propagateInstead(c, name)) return;
+    propagateArg(c->argv[1]);
+    propagateNumber(when_ms);
+    propagateDone();
+}
+
+/* SET of the command's key; with a time, which is absolute, or without. */
+static void propagateSet(const client *c, slice value, int64_t when_ms) {
+    if (!propagateInstead(c, "SET")) return;
+    propagateArg(c->argv[1]);
+    propagateArg(value);
+    if (when_ms != NO_EXPIRE) {
+        propagateWord("PXAT");
+        propagateNumber(when_ms);
+    }
+    propagateDone();
+}
+
+/* SET with options: GET is for the client, and a time that counts from now is none for others. Conditions hold there as
+ * they did here. */
+static void propagateSetOptions(const client *c, const stringOptions *opts) {
+    if (!propagateWanted() || opts->flags & OPT_PXAT) return;
+    if (opts->expire_arg) {
+        propagateSet(c, c->argv[2], opts->when_ms);
+    } else if (opts->flags & OPT_GET && propagateRewritten(c)) {
+        for (uint32_t i = 1; i < c->argc; i++)
+            if (i < 3 || i == opts->ifeq_arg || !sliceIs(c->argv[i], "get")) propagateArg(c->argv[i]);
+        propagateDone();
+    }
+}
+
+/* MSETEX: the time becomes absolute. */
+static void propagateSetMany(const client *c, const stringOptions *opts) {
+    if (!opts->expire_arg || opts->flags & OPT_PXAT || !propagateRewritten(c)) return;
+    propagateArgs(c, 1, opts->expire_arg - 1);
+    propagateWord("PXAT");
+    propagateNumber(opts->when_ms);
+    propagateArgs(c, opts->expire_arg + 1, c->argc);
+    propagateDone();
+}
+
 /* ---- GET and its kin --------------------------------------------------------------------------------------------- */
 
 void getCommand(client *c) {
@@ -201,6 +253,7 @@ void getdelCommand(client *c) {
     if (checkType(c, o, OBJ_STRING)) return;
     addReplyBulkObject(c, o);
     deleteKey(c, key);
+    propagateKey(c, "DEL");
 }
 
 void getexCommand(client *c) {
@@ -216,13 +269,16 @@ void getexCommand(client *c) {
     if (checkType(c, o, OBJ_STRING)) return;
     addReplyBulkObject(c, o);
 
-    if (opts.expire_arg && opts.when_ms <= storeNowMs()) {
+    if (opts.expire_arg && storeTimeIsOver(opts.when_ms)) {
         dbExpireNow(c->db, o, key);
+        propagateExpired(c, key.name);
     } else if (opts.expire_arg) {
         dbSetExpire(c->db, o, key, opts.when_ms);
         keyChanged(c, key, NOTIFY_GENERIC, "expire", 1);
+        propagateKeyTime(c, "PEXPIREAT", opts.when_ms);
     } else if ((opts.flags & OPT_PERSIST) && dbRemoveExpire(c->db, o, key)) {
         keyChanged(c, key, NOTIFY_GENERIC, "persist", 1);
+        propagateKey(c, "PERSIST");
     }
 }
 
@@ -271,11 +327,13 @@ static void setWithOptions(client *c, hashedKey key, const stringOptions *opts) 
         if (condition == CONDITION_FAILED && !get) addReplyNull(c);
         if (condition != CONDITION_MET) return;
     }
-    if (opts->expire_arg && opts->when_ms <= storeNowMs()) {
+    if (opts->expire_arg && storeTimeIsOver(opts->when_ms)) {
         robj *old = lookupKeyWrite(c->db, key);
         if (old) dbExpireNow(c->db, old, key);
+        if (old) propagateExpired(c, key.name);
     } else {
         storeOnlyKey(c, key, 2, opts->when_ms, opts->flags & OPT_KEEPTTL);
+        propagateSetOptions(c, opts);
     }
     if (!get) addReplyOk(c);
 }
@@ -307,6 +365,7 @@ static void setexGeneric(client *c, uint32_t unit) {
 
     if (!parseExpire(c, 2, unit, &when_ms)) return;
     storeOnlyKey(c, clientKeyAt(c, 1), 3, when_ms, false);
+    propagateSet(c, c->argv[3], when_ms);
     addReplyOk(c);
 }
 
@@ -321,7 +380,9 @@ void psetexCommand(client *c) {
 void getsetCommand(client *c) {
     hashedKey key = clientKeyAt(c, 1);
 
-    if (replyWithValue(c, key)) storeOnlyKey(c, key, 2, NO_EXPIRE, false);
+    if (!replyWithValue(c, key)) return;
+    storeOnlyKey(c, key, 2, NO_EXPIRE, false);
+    propagateSet(c, c->argv[2], NO_EXPIRE);
 }
 
 void delifeqCommand(client *c) {
@@ -334,6 +395,7 @@ void delifeqCommand(client *c) {
         return;
     }
     deleteKey(c, key);
+    propagateKey(c, "DEL");
     addReplyOne(c);
 }
 
@@ -397,6 +459,7 @@ void msetexCommand(client *c) {
         return;
     }
     storePairs(c, 2, keys, opts.when_ms, opts.flags & OPT_KEEPTTL);
+    propagateSetMany(c, &opts);
     addReplyOne(c);
 }
 
@@ -514,5 +577,11 @@ void incrbyfloatCommand(client *c) {
     slice text = sliceOf(digits, ld2string(digits, sizeof(digits), value, true));
     setKeyTake(c->db, objectCreateTextString(key.name, text, false, object_main_owner), key, true);
     valueChanged(c, key, "incrbyfloat");
+    if (propagateInstead(c, "SET")) {
+        propagateArg(key.name);
+        propagateCopied(text);
+        propagateWord("KEEPTTL");
+        propagateDone();
+    }
     addReplyBulk(c, text);
 }

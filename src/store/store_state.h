@@ -39,5 +39,10 @@ void storeAddStandstill(bool (*in_force)(void));
 bool storeStandsStill(void);
 /* Expires below this are over: the time, or INT64_MIN while expires are ignored. */
 extern int64_t store_expire_horizon_ms;
+/* Whether a time that a command gives is over already, so that what it is for goes at once. Not while expires are
+ * ignored: it will be told to go. */
+static inline bool storeTimeIsOver(int64_t when_ms) {
+    return when_ms <= store_expire_horizon_ms;
+}
 
 #endif
