@@ -11,6 +11,7 @@
 
 #include "command_memory.h"
 #include "commands.h"
+#include "propagate.h"
 #include "typed_key.h"
 #include "value_zset.h"
 
@@ -80,6 +81,19 @@ static bool checkPlaces(client *c, uint32_t first, size_t *bytes, size_t *longes
     return true;
 }
 
+/* ZADD with the numbers of the places. */
+static void propagatePlaces(client *c, uint32_t first) {
+    geoPoint p;
+    if (!propagateInstead(c, "ZADD")) return;
+    propagateArgs(c, 1, first);
+    for (uint32_t at = first; at < c->argc; at += 3) {
+        if (!getPointFromArgs(c, at, &p)) break; /* it was checked */
+        propagateNumber((long long)geoEncode(p));
+        propagateArg(c->argv[at + 2]);
+    }
+    propagateDone();
+}
+
 void geoaddCommand(client *c) {
     long long added = 0, updated = 0;
     bool changed = false;
@@ -114,7 +128,10 @@ void geoaddCommand(client *c) {
         updated += result == ZSET_UPDATED;
     }
     if (is_new) dbAddTake(c->db, o, key);
-    if (added || updated) keyChanged(c, key, NOTIFY_ZSET, "zadd", added + updated);
+    if (added || updated) {
+        keyChanged(c, key, NOTIFY_ZSET, "zadd", added + updated);
+        propagatePlaces(c, first);
+    }
     addReplyLongLong(c, added + (changed ? updated : 0));
 }
 

@@ -9,6 +9,7 @@
 #include "command_memory.h"
 #include "commands.h"
 #include "db.h"
+#include "propagate.h"
 #include "t_list.h"
 
 #include <limits.h>
@@ -50,6 +51,13 @@ static void rotate(client *c, hashedKey key, robj *o, listEnd from_end, listEnd 
     sdsFree(value);
 }
 
+/* Of a command that may wait: the one that does not, whose arguments are the same but for the time at the end. */
+static void propagateMove(const client *c) {
+    if (!propagateInstead(c, c->argc == 4 ? "RPOPLPUSH" : "LMOVE")) return;
+    propagateArgs(c, 1, c->argc - 1);
+    propagateDone();
+}
+
 /* `wait`: until when it may wait for the source to have something; NULL: not at all. */
 static void moveGeneric(client *c, listEnd from_end, listEnd to_end, const int64_t *wait) {
     hashedKey from = clientKeyAt(c, 1), to = clientKeyAt(c, 2);
@@ -66,6 +74,7 @@ static void moveGeneric(client *c, listEnd from_end, listEnd to_end, const int64
     char digits[LONG_STR_SIZE];
     slice value = valueListEnd(source, from_end, digits);
     if (!commandMemoryReserve(c, valueListNeeds(&value, 1) + value.len)) return; /* and its reply */
+    if (wait) propagateMove(c);
     if (source == target) {
         rotate(c, from, source, from_end, to_end);
         return;
@@ -104,9 +113,18 @@ void brpoplpushCommand(client *c) {
 
 /* ---- LMPOP ------------------------------------------------------------------------------------------------------- */
 
+/* LPOP or RPOP; `count` 0: of one element, without saying so. */
+static void propagatePop(const client *c, slice key, listEnd end, size_t count) {
+    if (!propagateInstead(c, end == LIST_HEAD ? "LPOP" : "RPOP")) return;
+    propagateArg(key);
+    if (count) propagateNumber((long long)count);
+    propagateDone();
+}
+
 static void popFrom(client *c, hashedKey key, robj *o, listEnd end, size_t n) {
     size_t count = valueListCount(o);
     if (n > count) n = count;
+    propagatePop(c, key.name, end, n);
     addReplyArrayLen(c, 2);
     addReplyBulk(c, key.name);
     addReplyArrayLen(c, (long long)n);
@@ -172,6 +190,7 @@ static void blockingPop(client *c, listEnd end) {
         addReplyArrayLen(c, 2);
         addReplyBulk(c, key.name);
         addReplyListRange(c, o, end == LIST_HEAD ? 0 : valueListCount(o) - 1, 1, false);
+        propagatePop(c, key.name, end, 0);
         listTakeElements(c, key, o, end, 1, popEvent(end));
         return;
     }

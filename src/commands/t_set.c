@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "commands.h"
 #include "memory_prefetch.h"
+#include "propagate.h"
 #include "random_reply.h"
 #include "scan.h"
 #include "typed_key.h"
@@ -204,8 +205,49 @@ void sscanCommand(client *c) {
 
 /* ---- SPOP ---- */
 
+#define SREM_MEMBERS 1024 /* of one SREM in its place */
+
+/* Members that go: they are shown, and others get an SREM of them. */
+typedef struct takenMembers {
+    client *c;
+    unsigned told; /* in the SREM that is being written; 0: none is */
+} takenMembers;
+
+static void tellTaken(takenMembers *t, const setMember *m) {
+    char buf[LONG_STR_SIZE];
+    if (t->told == 0) {
+        if (!propagateInstead(t->c, "SREM")) return;
+        propagateArg(t->c->argv[1]);
+    }
+    propagateCopied(setMemberText(m, buf));
+    if (++t->told < SREM_MEMBERS) return;
+    propagateDone();
+    t->told = 0;
+}
+
+static void endTaken(takenMembers *t) {
+    if (t->told) propagateDone();
+}
+
 static void replyTaken(void *arg, const setMember *m) {
-    addReplyMember(arg, m);
+    takenMembers *t = arg;
+    addReplyMember(t->c, m);
+    tellTaken(t, m);
+}
+
+static void replyAllTaken(takenMembers *t, const robj *o) {
+    setIterator it;
+    setMember m;
+    setIterBegin(&it, o);
+    while (setIterNext(&it, &m)) replyTaken(t, &m);
+    setIterEnd(&it);
+}
+
+/* Nothing is left of the set. */
+static void propagateWhole(const client *c) {
+    if (!propagateInstead(c, store_settings.lazyfree_server_del ? "UNLINK" : "DEL")) return;
+    propagateArg(c->argv[1]);
+    propagateDone();
 }
 
 static void keepTaken(void *arg, const setMember *m) {
@@ -216,10 +258,10 @@ static void keepTaken(void *arg, const setMember *m) {
 }
 
 /* All but `left` members go. Those that stay move to a new set, and the old one is freed with what it still has. */
-static void popAllBut(client *c, robj *o, size_t left) {
+static void popAllBut(takenMembers *t, robj *o, size_t left) {
     robj *stays = setCreateCompact(sliceOf(NULL, 0), o->encoding == OBJ_ENC_INTSET ? OBJ_ENC_INTSET : OBJ_ENC_LISTPACK);
     setPopMany(o, left, keepTaken, stays);
-    addReplyAllMembers(c, o);
+    replyAllTaken(t, o);
     lazyfreeObject(setExchange(o, stays));
 }
 
@@ -233,10 +275,13 @@ static void spopCount(client *c, hashedKey key) {
         return;
     }
     size_t size = setSize(o), go = (unsigned long long)count < size ? (size_t)count : size, left = size - go;
+    takenMembers taken = {.c = c};
     addReplySetLen(c, (long long)go);
     if (left == 0) addReplyAllMembers(c, o);
-    else if (left * FEW_STAY > go) setPopMany(o, go, replyTaken, c);
-    else popAllBut(c, o, left);
+    else if (left * FEW_STAY > go) setPopMany(o, go, replyTaken, &taken);
+    else popAllBut(&taken, o, left);
+    endTaken(&taken);
+    if (left == 0) propagateWhole(c);
     keyChanged(c, key, NOTIFY_SET, "spop", (long long)go);
     if (left == 0) deleteEmptied(c, key);
 }
@@ -258,7 +303,9 @@ void spopCommand(client *c) {
         addReplyNull(c);
         return;
     }
-    setPop(o, replyTaken, c);
+    takenMembers taken = {.c = c};
+    setPop(o, replyTaken, &taken);
+    endTaken(&taken);
     keyChanged(c, key, NOTIFY_SET, "spop", 1);
     if (setSize(o) == 0) deleteEmptied(c, key);
 }

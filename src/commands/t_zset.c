@@ -13,6 +13,7 @@
 #include "block_args.h"
 #include "commands.h"
 #include "memory_prefetch.h"
+#include "propagate.h"
 #include "rng.h"
 #include "random_reply.h"
 #include "scan.h"
@@ -280,6 +281,14 @@ syntax:
     return false;
 }
 
+/* ZPOPMIN or ZPOPMAX; `count` 0: of one member, without saying so. */
+static void propagatePop(const client *c, slice key, bool highest, size_t count) {
+    if (!propagateInstead(c, highest ? "ZPOPMAX" : "ZPOPMIN")) return;
+    propagateArg(key);
+    if (count) propagateNumber((long long)count);
+    propagateDone();
+}
+
 /* numkeys being argument `at`. `wait`: until when it may wait for one of them to have something; NULL: not at all. */
 static void multiplePop(client *c, uint32_t at, const int64_t *wait) {
     long long keys, wanted;
@@ -301,6 +310,7 @@ static void multiplePop(client *c, uint32_t at, const int64_t *wait) {
         addReplyArrayLen(c, 2);
         addReplyBulk(c, key.name);
         addReplyArrayLen(c, (long long)count);
+        propagatePop(c, key.name, highest, count);
         popFrom(c, key, o, highest, count, true);
         return;
     }
@@ -333,6 +343,7 @@ static void blockingPop(client *c, bool highest) {
         if (!o) continue;
         addReplyArrayLen(c, 3);
         addReplyBulk(c, key.name);
+        propagatePop(c, key.name, highest, 0);
         popFrom(c, key, o, highest, 1, false);
         return;
     }
