@@ -9,6 +9,7 @@
 
 #include "command_memory.h"
 #include "db.h"
+#include "zmalloc.h"
 
 fieldWalk fieldWalkBegin(client *c, const robj *o, uint32_t first, uint32_t step, uint32_t count) {
     fieldWalk w;
@@ -51,6 +52,48 @@ hashSetResult hashSetLargeArg(client *c, robj *o, uint32_t index, uint64_t hash,
     if (!hashTable(o)) return hashSet(o, c->argv[index], hash, c->argv[index + 1], when_ms);
     robj *value = clientEntryOfArg(c, sliceOf(NULL, 0), index + 1, false);
     return hashSetObjectTake(o, c->argv[index], hash, value, when_ms);
+}
+
+/* ---- What others get ---- */
+
+static struct {
+    uint32_t *args; /* owns: kept */
+    size_t count, room;
+} changed;
+
+void changedFieldsBegin(void) {
+    changed.count = 0;
+}
+
+void changedFieldAdd(uint32_t index) {
+    if (changed.count == changed.room) {
+        changed.room = changed.room ? changed.room * 2 : 64;
+        changed.args = zrealloc(changed.args, changed.room * sizeof(*changed.args));
+    }
+    changed.args[changed.count++] = index;
+}
+
+void propagateFields(const client *c, const char *name, int64_t when_ms, bool counted) {
+    if (changed.count == 0 || !propagateInstead(c, name)) return;
+    propagateArg(c->argv[1]);
+    if (when_ms != HASH_NO_TIME) propagateNumber(when_ms);
+    if (counted) {
+        propagateWord("FIELDS");
+        propagateNumber((long long)changed.count);
+    }
+    for (size_t i = 0; i < changed.count; i++) propagateArg(c->argv[changed.args[i]]);
+    propagateDone();
+}
+
+void propagatePairs(const client *c) {
+    if (changed.count == 0 || !propagateInstead(c, "HSET")) return;
+    propagateArg(c->argv[1]);
+    for (size_t i = 0; i < changed.count; i++) propagateArgs(c, changed.args[i], changed.args[i] + 2);
+    propagateDone();
+}
+
+void propagateNamedFields(const client *c, const char *name, uint32_t first, bool counted) {
+    if (changed.count < c->argc - first) propagateFields(c, name, HASH_NO_TIME, counted);
 }
 
 void hashTellOver(client *c, hashedKey key, size_t fields) {

@@ -7,6 +7,7 @@
 #define COMMANDS_HASH_KEY_H
 
 #include "memory_prefetch.h"
+#include "propagate.h"
 #include "reply.h"
 #include "typed_key.h"
 #include "value_hash.h"
@@ -50,6 +51,20 @@ static inline hashSetResult hashSetArg(client *c, robj *o, uint32_t index, uint6
     if (unlikely(value.len >= HASH_VALUE_OBJECT)) return hashSetLargeArg(c, o, index, hash, when_ms);
     return hashSet(o, c->argv[index], hash, value, when_ms);
 }
+/* Arguments that name fields which the running command has changed, in order, for what is propagated in its place: the
+ * same command elsewhere would find those, too, whose time is over. They are noted where somebody wants to know. */
+void changedFieldsBegin(void);
+void changedFieldAdd(uint32_t index);
+static inline void changedField(uint32_t index) {
+    if (propagateWanted()) changedFieldAdd(index);
+}
+/* "name key [when_ms] [FIELDS n] field ..." of those that were noted, if there are any. */
+void propagateFields(const client *c, const char *name, int64_t when_ms, bool counted);
+/* "HSET key field value ..." of them. */
+void propagatePairs(const client *c);
+/* A command that names fields from argument `first` to the end stands for itself where all of them were changed; else
+ * what propagateFields() makes does. */
+void propagateNamedFields(const client *c, const char *name, uint32_t first, bool counted);
 /* Fields whose time was over have gone because others took their place. */
 void hashTellOver(client *c, hashedKey key, size_t fields);
 /* The store is to know whether fields of it have times now. */

@@ -14,7 +14,9 @@
 #include "key_prefetch.h"
 #include "lru.h"
 #include "panic.h"
+#include "propagate.h"
 #include "reply.h"
+#include "value_hash.h"
 
 #define MS_PER_S 1000
 
@@ -186,6 +188,21 @@ static bool parseCopyOptions(client *c, serverDb **to, bool *replace) {
     return true;
 }
 
+/* Fields whose time is over are not copied; elsewhere they are, and have to go. */
+static void propagateCopy(const client *c, const robj *from, const robj *copy, const serverDb *to_db, slice to) {
+    if (from->type != OBJ_HASH || hashLength(from) == hashLength(copy) || !propagateRewritten(c)) return;
+    propagateArgs(c, 1, c->argc);
+    propagateDone();
+    propagateBegin(dbId(to_db), sliceStr("HDEL"));
+    propagateArg(to);
+    hashIter it;
+    hashIterBegin(&it, from);
+    for (const hashPair *pair; (pair = hashIterNext(&it));)
+        if (hashHidden(pair->when_ms)) propagateCopied(pair->name);
+    hashIterEnd(&it);
+    propagateDone();
+}
+
 /* COPY source destination [DB db] [REPLACE] */
 void copyCommand(client *c) {
     serverDb *to_db = c->db;
@@ -210,6 +227,7 @@ void copyCommand(client *c) {
     if (taken) dbDelete(to_db, to);
     dbAddTake(to_db, copy, to);
     dbKeyChanged(to_db, to, NOTIFY_GENERIC, "copy_to", 1);
+    propagateCopy(c, o, copy, to_db, to.name);
     addReplyOne(c);
 }
 

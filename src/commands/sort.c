@@ -17,6 +17,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "command_memory.h"
 #include "commands.h"
+#include "db.h"
+#include "propagate.h"
 #include "rng.h"
 #include "sort_pattern.h"
 #include "typed_key.h"
@@ -139,6 +141,7 @@ typedef struct sorting {
     keptTexts *kept; /* owns */
     bool desc, alpha, has_by;
     bool collate; /* by the locale's rules */
+    bool unsure;  /* elsewhere the same command may find more */
 } sorting;
 
 static void sortingFree(sorting *s) {
@@ -304,6 +307,7 @@ static weighResult weighBy(sorting *s, client *c, const sortPattern *by, bool by
             else if (!keepDigits(s, at, v)) result = NO_MEMORY;
         }
     }
+    if (l) s->unsure = sortLookupsUnsure(l);
     sortLookupsFree(l);
     return result;
 }
@@ -451,9 +455,27 @@ static void showValues(const sorting *s, client *c, const sortOptions *opts, sor
     }
 }
 
-static void storeTake(client *c, const sortOptions *opts, robj *list) {
+/* What is stored, for those who would not find the same. */
+static void propagateStored(const client *c, slice key, const robj *list) {
+    char digits[LONG_STR_SIZE];
+    listpackValue v;
+    valueListIter it;
+    if (!propagateInstead(c, "DEL")) return;
+    propagateArg(key);
+    propagateDone();
+    if (valueListCount(list) == 0 || !propagateInstead(c, "RPUSH")) return;
+    propagateArg(key);
+    valueListIterBegin(&it, list, 0, false);
+    while (valueListIterNext(&it, &v))
+        propagateCopied(v.str ? sliceOf(v.str, v.len) : sliceOf(digits, ll2string(digits, v.num)));
+    valueListIterEnd(&it);
+    propagateDone();
+}
+
+static void storeTake(client *c, const sortOptions *opts, bool unsure, robj *list) {
     hashedKey key = clientKeyAt(c, opts->store_arg);
     long long count = (long long)valueListCount(list);
+    if (unsure && (count || lookupKeyWrite(c->db, key))) propagateStored(c, key.name, list);
     if (count) {
         setKeyTake(c->db, list, key, false);
         keyChanged(c, key, NOTIFY_LIST, "sortstore", count);
@@ -486,7 +508,7 @@ static void show(const sorting *s, client *c, const sortOptions *opts) {
     }
     if (opts->gets) showValues(s, c, opts, l, list);
     else showItems(s, c, list);
-    if (list) storeTake(c, opts, list);
+    if (list) storeTake(c, opts, s->unsure || (l && sortLookupsUnsure(l)), list);
 cleanup:
     sortLookupsFree(l);
 }

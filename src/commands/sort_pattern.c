@@ -28,6 +28,7 @@ typedef struct lookup {
 
 struct sortLookups {
     size_t count, used, size; /* lookups; bytes of names, and room for them */
+    bool unsure;
     lookup lookups[GROUP];
     sortValue values[GROUP];
     dictLookup fetched[GROUP];
@@ -61,6 +62,7 @@ sortLookups *sortLookupsCreate(const sortPattern *patterns, size_t count, size_t
     sortLookups *l = ztrymalloc(sizeof(*l) + size);
     if (!l) return NULL;
     l->size = size;
+    l->unsure = false;
     sortLookupsBegin(l);
     return l;
 }
@@ -119,15 +121,20 @@ static void fetchFields(sortLookups *l, robj *entries[GROUP]) {
     if (n) dictPrefetch(l->fetched, n);
 }
 
-/* Text that is printed into the pair moves to the value. */
-static void readField(const robj *o, slice field, sortValue *v) {
+/* Text that is printed into the pair moves to the value. False: there is no such field. */
+static bool readField(const robj *o, slice field, sortValue *v) {
     hashPair pair;
     const dict *d = hashTable(o);
-    if (!hashFind(o, field, d ? dictHash(d, field) : 0, &pair)) return;
+    if (!hashFind(o, field, d ? dictHash(d, field) : 0, &pair)) return false;
     v->text = pair.value;
-    if (pair.value.ptr != pair.value_digits) return;
+    if (pair.value.ptr != pair.value_digits) return true;
     memcpy(v->digits, pair.value_digits, pair.value.len);
     v->text.ptr = v->digits;
+    return true;
+}
+
+bool sortLookupsUnsure(const sortLookups *l) {
+    return l->unsure;
 }
 
 const sortValue *sortLookupsRun(sortLookups *l, client *c) {
@@ -146,7 +153,7 @@ const sortValue *sortLookupsRun(sortLookups *l, client *c) {
             v->string = o;
             v->text = objectString(o, v->digits);
         } else if (isField(&l->lookups[i], o)) {
-            readField(o, p->field, v);
+            l->unsure |= !readField(o, p->field, v) && hashHasTimes(o);
         }
     }
     return l->values;

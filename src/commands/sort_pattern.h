@@ -33,5 +33,8 @@ void sortLookupsBegin(sortLookups *l);
 bool sortLookupsAdd(sortLookups *l, const sortPattern *pattern, slice element) must_check;
 /* The values, in the order in which they were added; until the next sortLookupsBegin() or change of the keyspace. */
 const sortValue *sortLookupsRun(sortLookups *l, client *c);
+/* Whether a field was not found in a hash that has some with a time: elsewhere it may be there, as its time is not
+ * looked at. */
+bool sortLookupsUnsure(const sortLookups *l);
 
 #endif

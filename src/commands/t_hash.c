@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "db.h"
 #include "hash_key.h"
+#include "propagate.h"
 #include "reply.h"
 #include "rng.h"
 #include "random_reply.h"
@@ -87,7 +88,8 @@ static bool findField(client *c, robj *o, hashPair *pair, hashSpot *spot) {
 }
 
 /* Write it, for a command that has checked all; it keeps its time. What is large can only be argument 3. */
-static void storeField(client *c, hashedKey key, robj *o, const hashSpot *spot, slice value, const char *event) {
+static hashSetResult storeField(client *c, hashedKey key, robj *o, const hashSpot *spot, slice value,
+                                const char *event) {
     slice field = c->argv[2];
 
     if (!o) {
@@ -102,6 +104,24 @@ static void storeField(client *c, hashedKey key, robj *o, const hashSpot *spot, 
     if (unlikely(had_times)) hashTimesChanged(c, key, o);
     hashTellOver(c, key, r == HASH_REPLACED_OVER);
     keyChanged(c, key, NOTIFY_HASH, event, 1);
+    return r;
+}
+
+/* HSET of the command's field, or HSETEX where it keeps the time that it has. */
+static void propagateField(const client *c, slice value, int64_t when_ms) {
+    bool timed = when_ms != HASH_NO_TIME;
+    if (!propagateInstead(c, timed ? "HSETEX" : "HSET")) return;
+    propagateArg(c->argv[1]);
+    if (timed) {
+        propagateWord("PXAT");
+        propagateNumber(when_ms);
+        propagateWord("FIELDS");
+        propagateNumber(1);
+    }
+    propagateArg(c->argv[2]);
+    if (value.ptr == c->argv[3].ptr) propagateArg(value);
+    else propagateCopied(value);
+    propagateDone();
 }
 
 void hsetnxCommand(client *c) {
@@ -117,7 +137,9 @@ void hsetnxCommand(client *c) {
         return;
     }
     if (!hashArgsReserve(c, 2, &longest)) return;
-    storeField(c, key, o, &spot, c->argv[3], "hset");
+    /* Elsewhere a field whose time is over is still there. */
+    if (storeField(c, key, o, &spot, c->argv[3], "hset") == HASH_REPLACED_OVER)
+        propagateField(c, c->argv[3], HASH_NO_TIME);
     addReplyOne(c);
 }
 
@@ -130,7 +152,9 @@ void hincrbyCommand(client *c) {
     char digits[LONG_STR_SIZE];
 
     if (!getLongLongFromArg(c, 3, &by, NULL) || !typedKeyWrite(c, key, OBJ_HASH, &o)) return;
-    if (findField(c, o, &pair, &spot) && !string2ll(pair.value.ptr, pair.value.len, &value)) {
+    bool found = findField(c, o, &pair, &spot);
+    int64_t when_ms = found ? pair.when_ms : HASH_NO_TIME;
+    if (found && !string2ll(pair.value.ptr, pair.value.len, &value)) {
         addReplyError(c, "hash value is not an integer");
         return;
     }
@@ -138,7 +162,9 @@ void hincrbyCommand(client *c) {
         addReplyError(c, "increment or decrement would overflow");
         return;
     }
-    storeField(c, key, o, &spot, sliceOf(digits, ll2string(digits, value)), "hincrby");
+    slice text = sliceOf(digits, ll2string(digits, value));
+    if (storeField(c, key, o, &spot, text, "hincrby") == HASH_REPLACED_OVER || when_ms != HASH_NO_TIME)
+        propagateField(c, text, when_ms);
     addReplyLongLong(c, value);
 }
 
@@ -156,7 +182,9 @@ void hincrbyfloatCommand(client *c) {
         return;
     }
     if (!typedKeyWrite(c, key, OBJ_HASH, &o)) return;
-    if (findField(c, o, &pair, &spot) && !string2ld(pair.value.ptr, pair.value.len, &value)) {
+    bool found = findField(c, o, &pair, &spot);
+    int64_t when_ms = found ? pair.when_ms : HASH_NO_TIME;
+    if (found && !string2ld(pair.value.ptr, pair.value.len, &value)) {
         addReplyError(c, "hash value is not a float");
         return;
     }
@@ -167,6 +195,7 @@ void hincrbyfloatCommand(client *c) {
     }
     slice text = sliceOf(digits, ld2string(digits, sizeof(digits), value, true));
     storeField(c, key, o, &spot, text, "hincrbyfloat");
+    propagateField(c, text, when_ms);
     addReplyBulk(c, text);
 }
 
@@ -182,12 +211,15 @@ void hdelCommand(client *c) {
         return;
     }
     bool had_times = hashHasTimes(o);
+    changedFieldsBegin();
     fieldWalk walk = fieldWalkBegin(c, o, 2, 1, c->argc - 2);
     for (uint32_t i = 2; i < c->argc && hashLength(o) > 0; i++) {
         uint64_t hash = fieldWalkNext(&walk);
         if (unlikely(had_times) && !hashFind(o, c->argv[i], hash, &pair)) continue; /* it is over: not ours to take */
         deleted += hashDelete(o, c->argv[i], hash);
+        if (unlikely(had_times)) changedField(i);
     }
+    if (unlikely(had_times)) propagateNamedFields(c, "HDEL", 2, false);
     if (deleted) {
         if (unlikely(had_times)) hashTimesChanged(c, key, o);
         keyChanged(c, key, NOTIFY_HASH, "hdel", deleted);

@@ -65,10 +65,6 @@ bad:
     return false;
 }
 
-static bool isPast(int64_t when_ms) {
-    return when_ms <= storeNowMs();
-}
-
 /* The hash at key for fields in the arguments from `first` on; NULL: no key. False: the error was sent. */
 static bool beginWrite(client *c, uint32_t first, robj **o, fieldWalk *walk) {
     if (!typedKeyWrite(c, clientKeyAt(c, 1), OBJ_HASH, o)) return false;
@@ -95,7 +91,7 @@ static void tellTimes(client *c, hashedKey key, robj *o, const timeChanges *chan
 
 /* The field in argument `index`, which is there, gets a time. */
 static int setTime(client *c, robj *o, uint32_t index, uint64_t hash, int64_t when_ms, timeChanges *changes) {
-    if (isPast(when_ms)) {
+    if (storeTimeIsOver(when_ms)) {
         hashDelete(o, c->argv[index], hash);
         changes->deleted++;
         return FIELD_DELETED;
@@ -106,6 +102,15 @@ static int setTime(client *c, robj *o, uint32_t index, uint64_t hash, int64_t wh
 }
 
 /* ---- HEXPIRE ----------------------------------------------------------------------------------------------------- */
+
+/* HPEXPIREAT with all else as it was sent. */
+static void propagateTimes(const client *c, int64_t when_ms) {
+    if (!propagateInstead(c, "HPEXPIREAT")) return;
+    propagateArg(c->argv[1]);
+    propagateNumber(when_ms);
+    propagateArgs(c, 3, c->argc);
+    propagateDone();
+}
 
 static void expireGeneric(client *c, int64_t base_ms, timeUnit unit) {
     unsigned conditions;
@@ -120,6 +125,8 @@ static void expireGeneric(client *c, int64_t base_ms, timeUnit unit) {
         !beginWrite(c, fields + 2, &o, &walk))
         return;
     timeChanges changes = {0};
+    bool had_times = o && hashHasTimes(o), missing = false;
+    changedFieldsBegin();
     addReplyArrayLen(c, c->argc - fields - 2);
     for (uint32_t i = fields + 2; i < c->argc; i++) {
         int result = FIELD_MISSING;
@@ -127,9 +134,14 @@ static void expireGeneric(client *c, int64_t base_ms, timeUnit unit) {
         if (o && hashFind(o, c->argv[i], hash, &pair))
             result = expireConditionsHold(conditions, pair.when_ms, when_ms) ? setTime(c, o, i, hash, when_ms, &changes)
                                                                              : FIELD_CONDITION;
+        if (result > FIELD_CONDITION) changedField(i);
+        missing |= result == FIELD_MISSING;
         addReplyLongLong(c, result);
     }
     if (o) tellTimes(c, clientKeyAt(c, 1), o, &changes);
+    if (changes.deleted) propagateFields(c, "HDEL", HASH_NO_TIME, false);
+    else if (changes.set && missing && had_times) propagateFields(c, "HPEXPIREAT", when_ms, true);
+    else if (changes.set && (base_ms || unit == UNIT_SECONDS)) propagateTimes(c, when_ms);
 }
 
 void hexpireCommand(client *c) {
@@ -150,6 +162,7 @@ void hpexpireatCommand(client *c) {
 
 void hpersistCommand(client *c) {
     robj *o;
+    bool missing = false;
     fieldWalk walk;
     hashPair pair;
 
@@ -159,6 +172,7 @@ void hpersistCommand(client *c) {
     }
     if (!parseCount(c, 3, 1, numfields_error) || !beginWrite(c, 4, &o, &walk)) return;
     timeChanges changes = {0};
+    changedFieldsBegin();
     addReplyArrayLen(c, c->argc - 4);
     for (uint32_t i = 4; i < c->argc; i++) {
         int result = FIELD_MISSING;
@@ -168,11 +182,14 @@ void hpersistCommand(client *c) {
             if (result == FIELD_SET) {
                 hashSetTime(o, c->argv[i], hash, HASH_NO_TIME);
                 changes.cleared++;
+                changedField(i);
             }
         }
+        missing |= result == FIELD_MISSING;
         addReplyLongLong(c, result);
     }
     if (o) tellTimes(c, clientKeyAt(c, 1), o, &changes);
+    if (missing) propagateFields(c, "HPERSIST", HASH_NO_TIME, true);
 }
 
 /* ---- HTTL -------------------------------------------------------------------------------------------------------- */
@@ -318,6 +335,7 @@ void hgetexCommand(client *c) {
     if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_HASH, &o) || !parseTime(c, &opts)) return; /* counts as reading */
     if (o) walk = fieldWalkBegin(c, o, first, 1, c->argc - first);
     timeChanges changes = {0};
+    changedFieldsBegin();
     addReplyArrayLen(c, c->argc - first);
     for (uint32_t i = first; i < c->argc; i++) {
         uint64_t hash = o ? fieldWalkNext(&walk) : 0;
@@ -328,12 +346,17 @@ void hgetexCommand(client *c) {
         addReplyHashValue(c, &pair);
         if (opts.time_arg) {
             setTime(c, o, i, hash, opts.when_ms, &changes);
+            changedField(i);
         } else if ((opts.flags & OPT_PERSIST) && pair.when_ms != HASH_NO_TIME) {
             hashSetTime(o, c->argv[i], hash, HASH_NO_TIME);
             changes.cleared++;
+            changedField(i);
         }
     }
     if (o) tellTimes(c, clientKeyAt(c, 1), o, &changes);
+    if (changes.deleted) propagateFields(c, "HDEL", HASH_NO_TIME, false);
+    else if (changes.set) propagateFields(c, "HPEXPIREAT", opts.when_ms, true);
+    else propagateFields(c, "HPERSIST", HASH_NO_TIME, true);
 }
 
 /* FNX, FXX: none of the fields, or all of them, are there. */
@@ -359,12 +382,17 @@ static void tellNeverSet(client *c, hashedKey key, const robj *o) {
 static void setExpired(client *c, hashedKey key, robj *o, uint32_t first) {
     long long deleted = 0;
 
+    changedFieldsBegin();
     if (o) {
         fieldWalk walk = fieldWalkBegin(c, o, first, 2, (c->argc - first) / 2);
-        for (uint32_t i = first; i < c->argc && hashLength(o) > 0; i += 2)
-            deleted += hashDelete(o, c->argv[i], fieldWalkNext(&walk));
+        for (uint32_t i = first; i < c->argc && hashLength(o) > 0; i += 2) {
+            if (!hashDelete(o, c->argv[i], fieldWalkNext(&walk))) continue;
+            deleted++;
+            changedField(i);
+        }
         hashTimesChanged(c, key, o);
     }
+    propagateFields(c, "HDEL", HASH_NO_TIME, false);
     store_stats.expired_fields += deleted;
     if (deleted) keyChanged(c, key, NOTIFY_HASH, "hset", deleted);
     else tellNeverSet(c, key, o);
@@ -372,6 +400,22 @@ static void setExpired(client *c, hashedKey key, robj *o, uint32_t first) {
     keyEvent(c, key, NOTIFY_HASH, "hexpired");
     if (!o) keyEvent(c, key, NOTIFY_GENERIC, "del");
     else if (hashLength(o) == 0) deleteEmptied(c, key);
+}
+
+/* HSETEX without its conditions, which were judged here, and with a time that does not count from now. What has come in
+ * the place of a field whose time is over does not keep that time: elsewhere it is put there without one before. */
+static void propagateSetFields(const client *c, const fieldOptions *opts) {
+    if (opts->flags & OPT_KEEPTTL) propagatePairs(c);
+    if (!propagateRewritten(c)) return;
+    propagateArg(c->argv[1]);
+    if (opts->time_arg) {
+        propagateWord("PXAT");
+        propagateNumber(opts->when_ms);
+    } else if (opts->flags & OPT_KEEPTTL) {
+        propagateWord("KEEPTTL");
+    }
+    propagateArgs(c, opts->fields, c->argc);
+    propagateDone();
 }
 
 void hsetexCommand(client *c) {
@@ -389,7 +433,7 @@ void hsetexCommand(client *c) {
         addReplyZero(c);
         return;
     }
-    if (opts.time_arg && isPast(opts.when_ms)) {
+    if (opts.time_arg && storeTimeIsOver(opts.when_ms)) {
         setExpired(c, key, o, first);
         addReplyOne(c);
         return;
@@ -402,8 +446,13 @@ void hsetexCommand(client *c) {
     hashPrepare(o, 0, longest);
     int64_t when_ms = opts.flags & OPT_KEEPTTL ? HASH_KEEP_TIME : opts.when_ms;
     fieldWalk walk = fieldWalkBegin(c, o, first, 2, (c->argc - first) / 2);
-    for (uint32_t i = first; i < c->argc; i += 2)
-        over += hashSetArg(c, o, i, fieldWalkNext(&walk), when_ms) == HASH_REPLACED_OVER;
+    changedFieldsBegin();
+    for (uint32_t i = first; i < c->argc; i += 2) {
+        if (hashSetArg(c, o, i, fieldWalkNext(&walk), when_ms) != HASH_REPLACED_OVER) continue;
+        over++;
+        changedField(i);
+    }
+    propagateSetFields(c, &opts);
     hashTimesChanged(c, key, o);
     hashTellOver(c, key, over);
     keyChanged(c, key, NOTIFY_HASH, "hset", (c->argc - first) / 2);
@@ -425,6 +474,8 @@ void hgetdelCommand(client *c) {
         return;
     }
     if (!parseCount(c, 3, 1, numfields_error) || !beginWrite(c, 4, &o, &walk)) return;
+    bool had_times = o && hashHasTimes(o);
+    changedFieldsBegin();
     addReplyArrayLen(c, c->argc - 4);
     for (uint32_t i = 4; i < c->argc; i++) {
         uint64_t hash = o ? fieldWalkNext(&walk) : 0;
@@ -435,8 +486,10 @@ void hgetdelCommand(client *c) {
         addReplyHashValue(c, &pair);
         hashDelete(o, c->argv[i], hash);
         deleted++;
+        changedField(i);
     }
     if (!deleted) return;
+    if (had_times) propagateNamedFields(c, "HDEL", 4, false);
     hashTimesChanged(c, key, o);
     keyChanged(c, key, NOTIFY_HASH, "hdel", deleted);
     if (hashLength(o) == 0) deleteEmptied(c, key);
