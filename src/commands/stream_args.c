@@ -8,6 +8,7 @@
 #include "stream_args.h"
 
 #include "command_memory.h"
+#include "propagate.h"
 #include "typed_key.h"
 
 #define ID_TEXT_MAX 127
@@ -170,4 +171,49 @@ streamConsumer *streamConsumerWanted(client *c, hashedKey key, streamGroup *g, s
     }
     keyGroupsChanged(c, key, NOTIFY_STREAM, "xgroup-createconsumer", 1);
     return consumer;
+}
+
+/* ---- What others get --------------------------------------------------------------------------------------------- */
+
+static void propagateStreamId(streamId id) {
+    char text[STREAM_ID_TEXT_SIZE];
+    propagateCopied(streamIdText(id, text));
+}
+
+void propagateClaim(const client *c, slice key, slice group, const streamGroup *g, const streamPending *p) {
+    if (!propagateInstead(c, "XCLAIM")) return;
+    propagateArg(key);
+    propagateArg(group);
+    propagateCopied(streamConsumerName(p->consumer));
+    propagateNumber(0);
+    propagateStreamId(p->id);
+    propagateWord("TIME");
+    propagateNumber(p->delivered_ms);
+    propagateWord("RETRYCOUNT");
+    propagateNumber((long long)p->deliveries);
+    propagateWord("FORCE");
+    propagateWord("JUSTID");
+    propagateWord("LASTID");
+    propagateStreamId(g->last_id);
+    propagateDone();
+}
+
+void propagateGroupId(const client *c, slice key, slice group, const streamGroup *g) {
+    if (!propagateInstead(c, "XGROUP")) return;
+    propagateWord("SETID");
+    propagateArg(key);
+    propagateArg(group);
+    propagateStreamId(g->last_id);
+    propagateWord("ENTRIESREAD");
+    propagateNumber(g->entries_read == STREAM_READ_UNKNOWN ? -1 : (long long)g->entries_read);
+    propagateDone();
+}
+
+void propagateConsumer(const client *c, slice key, slice group, slice consumer) {
+    if (!propagateInstead(c, "XGROUP")) return;
+    propagateWord("CREATECONSUMER");
+    propagateArg(key);
+    propagateArg(group);
+    propagateArg(consumer);
+    propagateDone();
 }

@@ -37,6 +37,14 @@ bool streamRead(client *c, hashedKey key, const stream **out) must_check;
 bool streamWrite(client *c, hashedKey key, stream **out) must_check;
 /* For commands that count as reading the key, a hit or a miss, although they may change it. */
 bool streamReadToWrite(client *c, hashedKey key, stream **out) must_check;
+/* What others get of groups: `group` and `consumer` are names.
+ * XCLAIM: the consumer has this entry, which was delivered then and so often, or which the stream has not any more. */
+void propagateClaim(const client *c, slice key, slice group, const streamGroup *g, const streamPending *p);
+/* XGROUP SETID: what the group has read. */
+void propagateGroupId(const client *c, slice key, slice group, const streamGroup *g);
+/* XGROUP CREATECONSUMER: a consumer that has come, and of which nothing else tells. */
+void propagateConsumer(const client *c, slice key, slice group, slice consumer);
+
 /* A consumer of the group; it is made, and told of, where there is none. NULL: the error was sent. */
 streamConsumer *streamConsumerWanted(client *c, hashedKey key, streamGroup *g, slice name);
 

@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "db.h"
 #include "object_settings.h"
+#include "propagate.h"
 #include "stream_args.h"
 #include "typed_key.h"
 
@@ -25,6 +26,7 @@ typedef struct addOptions {
     bool auto_id, auto_seq; /* "*", "ms-*" */
     streamId id;
     uint32_t fields_arg; /* the first field */
+    uint32_t bound_arg;  /* of the trimming */
 } addOptions;
 
 #define TRIM_LIMIT_NODES 100 /* nodes that one call trims, when it is only about */
@@ -44,6 +46,7 @@ static uint32_t takeStrategy(client *c, uint32_t at, streamTrimKind kind, addOpt
         opts->trim.approximate = *next.ptr == '~';
         taken = 3;
     }
+    opts->bound_arg = at + taken - 1;
     if (kind == STREAM_TRIM_MINID)
         return getStreamIdFromArg(c, at + taken - 1, STREAM_ARG_STRICT, 0, &opts->trim.minid) ? taken : 0;
     long long maxlen;
@@ -94,10 +97,12 @@ static bool checkTrim(client *c, addOptions *opts) {
         addReplyError(c, "syntax error, LIMIT cannot be used without specifying a trimming strategy");
         return false;
     }
-    if (opts->has_limit && !opts->trim.approximate) {
+    /* But those who were told what another server has trimmed: there it was about. */
+    if (opts->has_limit && !opts->trim.approximate && !(c->flags & (CLIENT_FAKE | CLIENT_PRIMARY))) {
         addReplyError(c, "syntax error, LIMIT cannot be used without the special ~ option");
         return false;
     }
+    if (!opts->trim.approximate) opts->trim.limit = 0;
     if (!opts->trim.approximate || opts->has_limit) return true;
     long long entries = object_settings.stream_node_max_entries;
     long long limit = entries > TRIM_LIMIT_MAX / TRIM_LIMIT_NODES ? TRIM_LIMIT_MAX : TRIM_LIMIT_NODES * entries;
@@ -129,6 +134,31 @@ static bool parseAdd(client *c, addOptions *opts) {
         return false;
     }
     return true;
+}
+
+/* ---- What others get --------------------------------------------------------------------------------------------- */
+
+static void propagateId(streamId id) {
+    char text[STREAM_ID_TEXT_SIZE];
+    propagateCopied(streamIdText(id, text));
+}
+
+/* Arguments from `first` up to `end`; where it was trimmed only about, exactly what is left of the stream. */
+static void propagateTrimmed(const client *c, const addOptions *opts, const stream *s, uint32_t first, uint32_t end) {
+    for (uint32_t i = first; i < end; i++) {
+        if (!opts->trim.approximate || i + 1 < opts->bound_arg || i > opts->bound_arg) propagateArg(c->argv[i]);
+        else if (i < opts->bound_arg) propagateWord("=");
+        else if (opts->trim.kind == STREAM_TRIM_MAXLEN) propagateNumber((long long)s->length);
+        else propagateId(s->length ? s->first_id : STREAM_ID_MAX);
+    }
+}
+
+static void propagateAdded(const client *c, const addOptions *opts, const stream *s, streamId id) {
+    if (!(opts->auto_id || opts->auto_seq || opts->trim.approximate) || !propagateRewritten(c)) return;
+    propagateTrimmed(c, opts, s, 1, opts->fields_arg - 1);
+    propagateId(id);
+    propagateArgs(c, opts->fields_arg, c->argc);
+    propagateDone();
 }
 
 /* ---- XADD -------------------------------------------------------------------------------------------------------- */
@@ -209,6 +239,7 @@ void xaddCommand(client *c) {
     if (is_new) dbAddTake(c->db, objectCreateTake(key.name, OBJ_STREAM, OBJ_ENC_STREAM, s), key);
     addReplyStreamId(c, id);
     toldOfAdd(c, key, is_new, opts.trim.kind == STREAM_TRIM_NONE ? 0 : streamTrim(s, &opts.trim));
+    propagateAdded(c, &opts, s, id);
 }
 
 /* ---- XTRIM ------------------------------------------------------------------------------------------------------- */
@@ -238,6 +269,10 @@ void xtrimCommand(client *c) {
     if (!streamWrite(c, key, &s)) return;
     uint64_t trimmed = s ? streamTrim(s, &opts.trim) : 0;
     if (trimmed) keyChanged(c, key, NOTIFY_STREAM, "xtrim", (long long)trimmed);
+    if (trimmed && opts.trim.approximate && propagateRewritten(c)) {
+        propagateTrimmed(c, &opts, s, 1, c->argc);
+        propagateDone();
+    }
     addReplyLongLong(c, (long long)trimmed);
 }
 

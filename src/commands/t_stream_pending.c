@@ -9,6 +9,7 @@
 #include "command_memory.h"
 #include "commands.h"
 #include "db.h"
+#include "propagate.h"
 #include "stream_args.h"
 #include "typed_key.h"
 #include "zmalloc.h"
@@ -207,6 +208,7 @@ static bool claimEntry(client *c, stream *s, streamGroup *g, streamConsumer *con
     streamPending *p = streamPendingFind(g, id);
     if (!streamHas(s, id)) {
         if (!p) return false;
+        propagateClaim(c, c->argv[1], c->argv[2], g, p);
         streamPendingRemove(g, id);
         ++*changes;
         return false;
@@ -224,8 +226,25 @@ static bool claimEntry(client *c, stream *s, streamGroup *g, streamConsumer *con
     else if (!opts->justid) p->deliveries++;
     if (opts->justid) addReplyStreamId(c, id);
     else addReplyStreamEntryOf(c, s, id);
+    propagateClaim(c, c->argv[1], c->argv[2], g, p);
     ++*changes;
     return true;
+}
+
+/* The consumer that claims. NULL: the error was sent. */
+static streamConsumer *claimant(client *c, hashedKey key, streamGroup *g, bool *comes) {
+    *comes = !streamConsumerFind(g, c->argv[3]);
+    streamConsumer *consumer = streamConsumerWanted(c, key, g, c->argv[3]);
+    if (!consumer) return NULL;
+    consumer->seen_ms = storeNowMs();
+    propagateNothing(); /* but each entry that has another owner */
+    return consumer;
+}
+
+/* So many entries are its own now. */
+static void claimEnds(client *c, streamConsumer *consumer, bool comes, size_t claimed) {
+    if (claimed) consumer->active_ms = storeNowMs();
+    else if (comes) propagateConsumer(c, c->argv[1], c->argv[2], c->argv[3]);
 }
 
 void xclaimCommand(client *c) {
@@ -241,9 +260,9 @@ void xclaimCommand(client *c) {
         return;
     }
     if (!parseClaim(c, now_ms, &opts)) return;
-    streamConsumer *consumer = streamConsumerWanted(c, key, g, c->argv[3]);
+    bool comes;
+    streamConsumer *consumer = claimant(c, key, g, &comes);
     if (!consumer) return;
-    consumer->seen_ms = now_ms;
 
     bool moved = streamIdCmp(opts.last_id, g->last_id) > 0;
     if (moved) g->last_id = opts.last_id;
@@ -255,8 +274,11 @@ void xclaimCommand(client *c) {
         claimed += claimEntry(c, s, g, consumer, id, &opts, &changes);
     }
     setDeferredArrayLen(c, place, claimed);
-    if (claimed) consumer->active_ms = now_ms;
-    if (moved && changes == 0) changes = 1;
+    claimEnds(c, consumer, comes, (size_t)claimed);
+    if (moved && changes == 0) {
+        propagateGroupId(c, key.name, c->argv[2], g);
+        changes = 1;
+    }
     if (changes) keyGroupsChanged(c, key, 0, NULL, changes);
 }
 
@@ -297,8 +319,8 @@ typedef struct claimed {
     streamId cursor; /* where to go on; 0-0: nowhere */
 } claimed;
 
-static void autoclaim(const stream *s, streamGroup *g, streamConsumer *consumer, const autoclaimOptions *opts,
-                      claimed *found) {
+static void autoclaim(const client *c, const stream *s, streamGroup *g, streamConsumer *consumer,
+                      const autoclaimOptions *opts, claimed *found) {
     int64_t now_ms = storeNowMs();
     unsigned long long looks = (unsigned long long)opts->count * CLAIM_LOOKS;
     streamPendingWalk w;
@@ -309,6 +331,7 @@ static void autoclaim(const stream *s, streamGroup *g, streamConsumer *consumer,
         looks--;
         if (!streamHas(s, id)) {
             found->ids[found->room - ++found->gone] = id;
+            propagateClaim(c, c->argv[1], c->argv[2], g, p);
             streamPendingRemove(g, id);
             if (!streamIdNext(&id)) return;
             streamPendingFrom(&w, g, NULL, id);
@@ -318,6 +341,7 @@ static void autoclaim(const stream *s, streamGroup *g, streamConsumer *consumer,
         streamPendingGive(g, p, consumer);
         p->delivered_ms = now_ms;
         if (!opts->justid) p->deliveries++;
+        propagateClaim(c, c->argv[1], c->argv[2], g, p);
         found->ids[found->claimed++] = id;
     }
     if (p) found->cursor = p->id;
@@ -350,13 +374,13 @@ void xautoclaimCommand(client *c) {
     claimed found = {.room = (size_t)opts.count < g->pending ? (size_t)opts.count : g->pending};
     size_t bytes = found.room * sizeof(*found.ids);
     if (bytes >= COMMAND_MEMORY_LARGE && !commandMemoryReserve(c, bytes)) return;
-    streamConsumer *consumer = streamConsumerWanted(c, key, g, c->argv[3]);
+    bool comes;
+    streamConsumer *consumer = claimant(c, key, g, &comes);
     if (!consumer) return;
-    consumer->seen_ms = storeNowMs();
     if (found.room) found.ids = zmalloc(bytes);
-    autoclaim(s, g, consumer, &opts, &found);
+    autoclaim(c, s, g, consumer, &opts, &found);
     addReplyClaimed(c, s, &found, opts.justid);
     zfree(found.ids);
-    if (found.claimed) consumer->active_ms = storeNowMs();
+    claimEnds(c, consumer, comes, found.claimed);
     if (found.claimed + found.gone) keyGroupsChanged(c, key, 0, NULL, (long long)(found.claimed + found.gone));
 }

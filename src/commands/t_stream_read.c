@@ -13,6 +13,7 @@
 #include "block_args.h"
 #include "commands.h"
 #include "db.h"
+#include "propagate.h"
 #include "stream_args.h"
 #include "typed_key.h"
 #include "zmalloc.h"
@@ -249,6 +250,7 @@ static void readNew(client *c, hashedKey key, stream *s, streamGroup *g, streamC
     streamId from = g->last_id, id;
     size_t fields, shown = 0;
     int64_t now_ms = storeNowMs();
+    slice group = c->argv[opts->group_arg];
     void *place = addReplyDeferredLen(c);
 
     (void)!streamIdNext(&from);
@@ -264,8 +266,10 @@ static void readNew(client *c, hashedKey key, stream *s, streamGroup *g, streamC
         else p = streamPendingAdd(g, id, consumer);
         p->delivered_ms = now_ms;
         p->deliveries = 1;
+        propagateClaim(c, key.name, group, g, p);
     }
     streamIterEnd(&it);
+    propagateGroupId(c, key.name, group, g);
     setDeferredArrayLen(c, place, (long long)shown);
     if (!opts->noack) consumer->active_ms = now_ms;
     keyGroupsChanged(c, key, 0, NULL, 1);
@@ -273,7 +277,7 @@ static void readNew(client *c, hashedKey key, stream *s, streamGroup *g, streamC
 
 /* The consumer's own pending entries behind an ID; of those that were deleted only the ID is left. */
 static void readHistory(client *c, hashedKey key, const stream *s, streamGroup *g, const streamConsumer *consumer,
-                        streamId after, size_t count) {
+                        streamId after, const readOptions *opts) {
     streamPendingWalk w;
     size_t shown = 0;
     int64_t now_ms = storeNowMs();
@@ -281,10 +285,11 @@ static void readHistory(client *c, hashedKey key, const stream *s, streamGroup *
 
     (void)!streamIdNext(&after);
     streamPendingFrom(&w, g, consumer, after);
-    for (streamPending *p; (count == 0 || shown < count) && (p = streamPendingNext(&w)); shown++) {
+    for (streamPending *p; (opts->count == 0 || shown < opts->count) && (p = streamPendingNext(&w)); shown++) {
         if (addReplyStreamEntryOf(c, s, p->id)) {
             p->delivered_ms = now_ms;
             p->deliveries++;
+            propagateClaim(c, key.name, c->argv[opts->group_arg], g, p);
             continue;
         }
         addReplyArrayLen(c, 2);
@@ -301,13 +306,16 @@ static bool readAsConsumer(client *c, const readOptions *opts, uint32_t i, const
     stream *s;
     if (!streamWrite(c, key, &s) || !s) return true;
     streamGroup *g = streamGroupFind(s, c->argv[opts->group_arg]);
-    streamConsumer *consumer = g ? streamConsumerWanted(c, key, g, c->argv[opts->group_arg + 1]) : NULL;
+    slice name = c->argv[opts->group_arg + 1];
+    bool comes = g && !streamConsumerFind(g, name), has_new = g && plan->is_new && hasBehind(s, g->last_id);
+    streamConsumer *consumer = g ? streamConsumerWanted(c, key, g, name) : NULL;
     if (!consumer) return reply->streams > 0;
     consumer->seen_ms = storeNowMs();
+    if (comes && (opts->noack || !has_new)) propagateConsumer(c, key.name, c->argv[opts->group_arg], name);
     if (!plan->is_new) {
         addReplyStreamKey(c, reply, key.name);
-        readHistory(c, key, s, g, consumer, plan->after, opts->count);
-    } else if (hasBehind(s, g->last_id)) {
+        readHistory(c, key, s, g, consumer, plan->after, opts);
+    } else if (has_new) {
         addReplyStreamKey(c, reply, key.name);
         readNew(c, key, s, g, consumer, opts);
     }
@@ -319,6 +327,7 @@ void xreadgroupCommand(client *c) {
     readReply reply = {.streams = 0};
     readPlan plan;
 
+    propagateNothing(); /* but what its parts say: whom a group gave an entry depends on when it was asked */
     if (!parseRead(c, &opts)) return;
     for (uint32_t i = 0; i < opts.streams; i++) {
         if (!planStream(c, &opts, i, &plan)) return;
