@@ -6,9 +6,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "../client/client_fixture.h"
+#include "command_fixture.h"
 #include "call.h"
 #include "clock.h"
-#include "command_defs.h"
 #include "command_record.h"
 #include "db_walk.h"
 #include "object_types.h"
@@ -496,7 +496,7 @@ static void init(void) {
     panicSetMainThread();
     fixtureInit();
     objectTypesRegister();
-    commandsRegister();
+    fixtureCommands();
     storeObserveModified(noteModified);
     storeObserveEvents(noteEvent);
     storeObserveFlushed(noteFlushed);
