@@ -35,7 +35,7 @@
 #define LONG_ARG 4096               /* from here on an argument is referred to */
 #define LONG_WIRE 16384             /* what is longer does not wait to be the only item of a transaction */
 #define KEPT_BYTES (64 * 1024)      /* of the form when a unit has ended */
-#define TARGETS 2
+#define TARGETS 3
 
 uint32_t propagate_armed;
 
@@ -310,6 +310,7 @@ void propagateCommandBegins(propagateFrame *outer) {
 
 void propagateCommandEnds(const client *c, const propagateFrame *outer) {
     bool changed = store_stats.dirty > outer->dirty || unit.flushed;
+    debugAssert(!form.open);
     if (changed && !unit.said && c->cmd->flags & CMD_WRITE) addAsSent(c, PROPAGATE_ALL);
     else if (unlikely(unit.forced & propagate_armed)) addAsSent(c, unit.forced);
     if (--unit.depth == 0) endUnit();

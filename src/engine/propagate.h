@@ -24,7 +24,12 @@
 
 /* --- Who takes it ----------------------------------------------------------------------------------------------- */
 
-enum { PROPAGATE_AOF = 1, PROPAGATE_REPLICAS = 2, PROPAGATE_ALL = PROPAGATE_AOF | PROPAGATE_REPLICAS };
+enum {
+    PROPAGATE_AOF = 1,
+    PROPAGATE_REPLICAS = 2,
+    PROPAGATE_CHECK = 4, /* of debug builds (propagate_check.h) */
+    PROPAGATE_ALL = PROPAGATE_AOF | PROPAGATE_REPLICAS | PROPAGATE_CHECK
+};
 
 /* A command in its wire form ("*2\r\n$4\r\nINCR\r\n..."): the bytes of all pieces, one behind the other, as a rule one
  * piece. Borrowed until the call returns. MULTI and EXEC are items of their own, with dbid -1. */
@@ -37,7 +42,7 @@ typedef struct propagateItem {
 } propagateItem;
 
 typedef struct propagateSink {
-    uint32_t target; /* PROPAGATE_AOF or PROPAGATE_REPLICAS */
+    uint32_t target; /* one of them */
     /* Takes what it wants to keep; cannot fail, and runs no commands. */
     void (*take)(const propagateItem *item);
 } propagateSink;

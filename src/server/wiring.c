@@ -45,6 +45,7 @@
 #include "persist_info.h"
 #include "persist_settings.h"
 #include "propagate.h"
+#include "propagate_check.h"
 #include "pubsub.h"
 #include "pubsub_commands.h"
 #include "server_commands.h"
@@ -119,6 +120,7 @@ void wiringHooks(void) {
     pubsubCommandsInit();
     notificationsInit();
     propagateInit();
+    propagateCheckInit();
     trackingInit(callCurrentClient);
     storeAddStandstill(pauseHoldsDataset);
     storeAddStandstill(loadingIsActive);
