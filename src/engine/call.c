@@ -121,12 +121,9 @@ static void callUntouched(client *c) {
 
 /* Somebody wants to know what the command does, or it leaves no trace of use. Apart, as call() is dearer with it. */
 static __attribute__((noinline)) void callWatched(client *c) {
-    bool propagated = propagateWanted();
-    propagateFrame outer;
-    if (propagated) propagateCommandBegins(&outer);
-    if (unlikely(c->flags & CLIENT_NO_TOUCH)) callUntouched(c);
-    else c->cmd->proc(c);
-    if (propagated) propagateCommandEnds(c, &outer);
+    commandHandler *run = unlikely(c->flags & CLIENT_NO_TOUCH) ? callUntouched : c->cmd->proc;
+    if (propagateWanted()) propagateRun(c, run);
+    else run(c);
 }
 
 static void call(client *c, monotime *now) {

@@ -40,6 +40,7 @@
 uint32_t propagate_armed;
 
 static const propagateSink *sinks[TARGETS]; /* borrowed */
+static size_t sink_count;
 
 /* A long argument that lies elsewhere: behind so many bytes of the form. */
 typedef struct formRef {
@@ -64,41 +65,34 @@ static struct {
     bool waits;     /* the form is the first item */
     bool multi;     /* there has been a second one */
     uint32_t begun; /* targets that have had the MULTI */
-    /* Of the running command. */
-    uint32_t forced; /* targets that get it as it was sent, whatever it has done */
-    bool said;       /* its handler has spoken */
-    bool flushed;
+    /* What the running command has done: SAID, FLUSHED, and targets that get it as it was sent, whatever it did. */
+    uint32_t running;
     bool elements; /* fields whose time is over go: the form is their HDEL */
 } unit;
+enum { SAID = 1 << 8, FLUSHED = 1 << 9 }; /* its handler has spoken */
 
 /* ---- Sinks ---- */
-
-static void noteTargets(void) {
-    propagate_armed = 0;
-    for (size_t i = 0; i < TARGETS; i++)
-        if (sinks[i]) propagate_armed |= sinks[i]->target;
-}
 
 void propagateAddSink(const propagateSink *sink) {
     assertMainRole();
     serverAssert(!(propagate_armed & sink->target));
-    size_t i = 0;
-    while (sinks[i]) i++;
-    sinks[i] = sink;
-    noteTargets();
+    sinks[sink_count++] = sink;
+    propagate_armed |= sink->target;
 }
 
 void propagateRemoveSink(const propagateSink *sink) {
     assertMainRole();
-    for (size_t i = 0; i < TARGETS; i++)
-        if (sinks[i] == sink) sinks[i] = NULL;
+    serverAssert(propagate_armed & sink->target);
+    size_t i = 0;
+    while (sinks[i] != sink) i++;
+    sinks[i] = sinks[--sink_count];
+    propagate_armed &= ~sink->target;
     unit.begun &= ~sink->target;
-    noteTargets();
 }
 
-static void give(const propagateItem *item, uint32_t targets) {
-    for (size_t i = 0; i < TARGETS; i++)
-        if (sinks[i] && sinks[i]->target & targets) sinks[i]->take(item);
+static inline void give(const propagateItem *item, uint32_t targets) {
+    for (size_t i = 0; i < sink_count; i++)
+        if (sinks[i]->target & targets) sinks[i]->take(item);
 }
 
 static void giveWord(slice wire, bool ends_unit, uint32_t targets) {
@@ -176,7 +170,7 @@ static void giveForm(bool within_multi) {
 /* ---- The unit ---- */
 
 /* A second item comes, or the first one cannot wait. */
-static void becomeMulti(void) {
+static __attribute__((noinline)) void becomeMulti(void) {
     unit.multi = true;
     if (unit.waits) giveForm(true);
     unit.waits = false;
@@ -210,7 +204,7 @@ static void endForm(void) {
     else unit.waits = true;
 }
 
-static void endUnit(void) {
+static __attribute__((noinline)) void endUnit(void) {
     if (unit.waits) giveForm(false);
     if (unit.begun) giveWord(sliceStr("*1\r\n$4\r\nEXEC\r\n"), true, unit.begun);
     unit.waits = unit.multi = false;
@@ -220,12 +214,12 @@ static void endUnit(void) {
 /* ---- What handlers say ---- */
 
 void propagateSaid(void) {
-    unit.said = true;
+    unit.running |= SAID;
 }
 
 void propagateBegin(int dbid, slice name) {
     assertMainRole();
-    unit.said = true;
+    unit.running |= SAID;
     beginForm(dbid, PROPAGATE_ALL, name);
 }
 
@@ -262,62 +256,64 @@ void propagateExpired(const client *c, slice key) {
 }
 
 void propagateAsSentTo(uint32_t targets) {
-    if (propagateWanted()) unit.forced = targets;
+    if (propagateWanted()) unit.running |= targets;
 }
 
 /* ---- As it was sent ---- */
 
-static void addWire(int dbid, slice wire, uint32_t targets) {
-    propagateItem item = {.dbid = dbid, .count = 1, .bytes = wire.len, .pieces = &wire};
-    bool first = !unit.waits && !unit.multi;
-    if (first && unit.depth == 1) { /* and the only one */
-        item.ends_unit = true;
-        give(&item, targets);
+/* An item among others. The first one of them is kept until there is another one. */
+static __attribute__((noinline)) void addWire(const propagateItem *item, uint32_t targets) {
+    slice wire = item->pieces[0];
+    if (unit.waits || unit.multi || wire.len > LONG_WIRE) {
+        becomeMulti();
+        giveWithinMulti(item, targets);
         return;
     }
-    if (first && wire.len <= LONG_WIRE) {
-        clearForm(dbid, targets, 0);
-        makeRoom(wire.len);
-        memcpy(form.bytes, wire.ptr, wire.len);
-        form.len = wire.len;
-        unit.waits = true;
-        return;
-    }
-    becomeMulti();
-    giveWithinMulti(&item, targets);
+    clearForm(item->dbid, targets, 0);
+    makeRoom(wire.len);
+    memcpy(form.bytes, wire.ptr, wire.len);
+    form.len = wire.len;
+    unit.waits = true;
 }
 
-/* The wire form that the client sent, or one that is made of its arguments: it has none, or its handler has put others
- * in their place. */
-static void addAsSent(const client *c, uint32_t targets) {
-    const parsedCommand *req = c->req;
-    bool none = req->flags & (REQ_INLINE | REQ_SCATTERED) || !req->wire || req->wire_len == UINT32_MAX;
-    if (likely(!none && c->argv == req->argv)) {
-        addWire(dbId(c->db), sliceOf(req->wire, req->wire_len), targets);
-        return;
-    }
+/* A command that has no wire form, or whose handler has put other arguments in the place of its own. */
+static __attribute__((noinline)) void addArguments(const client *c, uint32_t targets) {
     beginForm(dbId(c->db), targets, c->argv[0]);
     propagateArgs(c, 1, c->argc);
     endForm();
 }
 
-void propagateCommandBegins(propagateFrame *outer) {
-    *outer = (propagateFrame){store_stats.dirty, unit.forced, unit.said, unit.flushed};
-    unit.depth++;
-    unit.forced = 0;
-    unit.said = unit.flushed = false;
+static void addAsSent(const client *c, uint32_t targets) {
+    const parsedCommand *req = c->req;
+    bool none = req->flags & (REQ_INLINE | REQ_SCATTERED) || !req->wire || req->wire_len == UINT32_MAX;
+    if (unlikely(none || c->argv != req->argv)) {
+        addArguments(c, targets);
+        return;
+    }
+    const slice wire = {req->wire, req->wire_len};
+    const bool alone = unit.depth == 1 && !unit.waits && !unit.multi;
+    const propagateItem item = {dbId(c->db), alone, 1, wire.len, &wire};
+    if (likely(alone)) give(&item, targets);
+    else addWire(&item, targets);
 }
 
-void propagateCommandEnds(const client *c, const propagateFrame *outer) {
-    bool changed = store_stats.dirty > outer->dirty || unit.flushed;
+void propagateRun(client *c, void (*run)(client *c)) {
+    long long dirty = store_stats.dirty;
+    uint32_t outer = unit.running;
+    unit.depth++;
+    unit.running = 0;
+    run(c);
     debugAssert(!form.open);
-    if (changed && !unit.said && c->cmd->flags & CMD_WRITE) addAsSent(c, PROPAGATE_ALL);
-    else if (unlikely(unit.forced & propagate_armed)) addAsSent(c, unit.forced);
-    if (--unit.depth == 0) endUnit();
-    else if (unit.waits && form.ref_count) becomeMulti(); /* long arguments go with their command */
-    unit.forced = outer->forced;
-    unit.said = outer->said;
-    unit.flushed = outer->flushed;
+    uint32_t targets = unit.running & PROPAGATE_ALL;
+    bool changed = store_stats.dirty > dirty || unit.running & FLUSHED;
+    if (changed && !(unit.running & SAID) && c->cmd->flags & CMD_WRITE) targets = PROPAGATE_ALL;
+    if (targets & propagate_armed) addAsSent(c, targets);
+    if (--unit.depth > 0) {
+        if (unit.waits && form.ref_count) becomeMulti(); /* long arguments go with their command */
+    } else if (unit.waits || unit.multi) {
+        endUnit();
+    }
+    unit.running = outer;
 }
 
 /* ---- What the store tells ---- */
@@ -353,7 +349,7 @@ static void elementRemoved(serverDb *db, slice key, const slice *element) {
 
 static void databaseFlushed(int dbid, bool async) {
     unused(dbid), unused(async);
-    unit.flushed = true;
+    unit.running |= FLUSHED;
 }
 
 void propagateInit(void) {

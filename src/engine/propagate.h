@@ -99,15 +99,8 @@ void propagateAsSentTo(uint32_t targets);
 
 /* --- For call() -------------------------------------------------------------------------------------------------- */
 
-/* What is put aside while a command runs within another one, or beside it. */
-typedef struct propagateFrame {
-    long long dirty;
-    uint32_t forced;
-    bool said, flushed;
-} propagateFrame;
-/* Around a handler while propagateWanted() was true at its start. Ends: the command as it was sent is added, if that is
- * what stands for it; behind the outermost one the unit is complete. */
-void propagateCommandBegins(propagateFrame *outer);
-void propagateCommandEnds(const client *c, const propagateFrame *outer);
+/* Run a command by `run`, its handler or what calls that. What stands for it is added; behind the outermost command the
+ * unit is complete. While somebody wants to know. */
+void propagateRun(client *c, void (*run)(client *c));
 
 #endif
