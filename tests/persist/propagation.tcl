@@ -1,9 +1,9 @@
 # propagation.tcl -- what the append-only file gets of each command, word by word.
 #
 # A case has commands that come before, those that are looked at (a '|' between; "@" before one that waits, of a client
-# of its own; SLEEP in milliseconds), and what the increment file then has more. In it MS stands for a time of today in
-# milliseconds, ID for one as an ID, $DUMP for a payload. SELECT is left out. The same cases hold for Valkey 9.1; where
-# this server writes something else there is a rule, and tests/unit/commands/propagated_test.c.
+# of its own; SLEEP in milliseconds; AWAIT a reply), and what the increment file then has more. In it MS stands for a
+# time of today in milliseconds, ID for one as an ID, $DUMP for a payload. SELECT is left out. The same cases hold for
+# Valkey 9.1; where this server writes something else there is a rule: tests/unit/commands/propagated_test.c.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -45,6 +45,8 @@ proc run_line {line} {
         waits $client {*}[string range $line 1 end]
     } elseif {[lindex $line 0] eq "SLEEP"} {
         after [lindex $line 1]
+    } elseif {[lindex $line 0] eq "AWAIT"} {
+        wait_for_condition 10 {[r {*}[lrange $line 2 end]] eq [lindex $line 1]}
     } elseif {[llength $line]} {
         catch {r {*}[lmap word $line {expr {$word eq "\$DUMP" ? $::dump : $word}}]}
     }
@@ -228,7 +230,6 @@ start_server {
     propagates {} {@BLMOVE l m LEFT RIGHT 0|@BRPOPLPUSH m n 0|RPUSH l a} \
         {RPUSH l a; LMOVE l m LEFT RIGHT; RPOPLPUSH m n}
     propagates {} {@BLPOP l 0|MULTI|RPUSH l a b|SET k v|EXEC} {MULTI; RPUSH l a b; SET k v; EXEC; LPOP l}
-    propagates {} {@BLPOP l 0.01|SLEEP 100|GET x} {}
     propagates {} {@BLMPOP 0 1 l RIGHT COUNT 2|RPUSH l a b c|SET k v} {RPUSH l a b c; RPOP l 2; SET k v}
 
     # ---- Sets ------------------------------------------------------------------------------------------------------
@@ -451,10 +452,10 @@ start_server {
     propagates {CONFIG SET lazyfree-lazy-expire no|SET k v} {EXPIRE k -1|CONFIG SET lazyfree-lazy-expire yes} {DEL k}
     propagates {CONFIG SET lazyfree-lazy-server-del no|SADD s a} {SPOP s 5|CONFIG SET lazyfree-lazy-server-del yes} \
         {DEL s}
-    propagates $over {DEBUG SET-ACTIVE-EXPIRE 1|SLEEP 400|DEBUG SET-ACTIVE-EXPIRE 0} {UNLINK k; UNLINK l}
-    propagates $hidden {DEBUG SET-ACTIVE-EXPIRE 1|SLEEP 400|DEBUG SET-ACTIVE-EXPIRE 0} {HDEL h e f}
+    propagates $over {DEBUG SET-ACTIVE-EXPIRE 1|AWAIT 0 DBSIZE|DEBUG SET-ACTIVE-EXPIRE 0} {UNLINK k; UNLINK l}
+    propagates $hidden {DEBUG SET-ACTIVE-EXPIRE 1|AWAIT 1 HLEN h|DEBUG SET-ACTIVE-EXPIRE 0} {HDEL h e f}
     propagates {HSETEX h PX 1 FIELDS 2 f 1 e 1|SLEEP 30} \
-        {DEBUG SET-ACTIVE-EXPIRE 1|SLEEP 400|DEBUG SET-ACTIVE-EXPIRE 0} \
+        {DEBUG SET-ACTIVE-EXPIRE 1|AWAIT 0 DBSIZE|DEBUG SET-ACTIVE-EXPIRE 0} \
         {MULTI; HDEL h e f; UNLINK h; EXEC}
     propagates {} {PING|CONFIG SET hz 10|CLIENT SETNAME x|DEBUG POPULATE 3} {}
 }
