@@ -56,13 +56,19 @@ hashSetResult hashSetLargeArg(client *c, robj *o, uint32_t index, uint64_t hash,
 
 /* ---- What others get ---- */
 
+#define FIELDS_KEPT 4096 /* room for so many is kept */
+
 static struct {
-    uint32_t *args; /* owns: kept */
+    uint32_t *args; /* owns */
     size_t count, room;
 } changed;
 
 void changedFieldsBegin(void) {
     changed.count = 0;
+    if (likely(changed.room <= FIELDS_KEPT)) return;
+    zfree(changed.args);
+    changed.args = NULL;
+    changed.room = 0;
 }
 
 void changedFieldAdd(uint32_t index) {

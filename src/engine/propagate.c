@@ -34,7 +34,8 @@
 #define HEADER_ROOM RESP_HEADER_MAX /* before the arguments, for how many there are: known when the form is done */
 #define LONG_ARG 4096               /* from here on an argument is referred to */
 #define LONG_WIRE 16384             /* what is longer does not wait to be the only item of a transaction */
-#define KEPT_BYTES (64 * 1024)      /* of the form when a unit has ended */
+#define KEPT_REFS 256
+#define KEPT_BYTES (64 * 1024) /* of the form when a unit has ended */
 #define TARGETS 3
 
 uint32_t propagate_armed;
@@ -161,10 +162,18 @@ static void giveForm(bool within_multi) {
     item.ends_unit = !within_multi;
     if (within_multi) giveWithinMulti(&item, form.targets);
     else give(&item, form.targets);
-    if (likely(form.room <= KEPT_BYTES)) return;
-    zfree(form.bytes);
-    form.bytes = NULL;
-    form.len = form.room = 0;
+    if (unlikely(form.room > KEPT_BYTES)) {
+        zfree(form.bytes);
+        form.bytes = NULL;
+        form.len = form.room = 0;
+    }
+    if (unlikely(form.refs_room > KEPT_REFS)) {
+        zfree(form.refs);
+        zfree(form.pieces);
+        form.refs = NULL;
+        form.pieces = NULL;
+        form.refs_room = form.ref_count = 0;
+    }
 }
 
 /* ---- The unit ---- */

@@ -458,4 +458,15 @@ start_server {
         {DEBUG SET-ACTIVE-EXPIRE 1|AWAIT 0 DBSIZE|DEBUG SET-ACTIVE-EXPIRE 0} \
         {MULTI; HDEL h e f; UNLINK h; EXEC}
     propagates {} {PING|CONFIG SET hz 10|CLIENT SETNAME x|DEBUG POPULATE 3} {}
+
+    test "A key that is evicted goes before the command that needs the room" {
+        if {[increment_file] eq ""} {skip "no append-only file is written"}
+        r SET victim [string repeat x 500000] EX 1000
+        set from [file size [increment_file]]
+        r CONFIG SET maxmemory-policy volatile-ttl maxmemory [expr {[info_field used_memory memory] - 200000}]
+        r SET k v
+        r CONFIG SET maxmemory 0
+        set got [commands_of [string range [read_file [increment_file]] $from end]]
+        assert_equal {{UNLINK victim} {SET k v}} $got
+    }
 }
