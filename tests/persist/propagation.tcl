@@ -469,4 +469,31 @@ start_server {
         set got [commands_of [string range [read_file [increment_file]] $from end]]
         assert_equal {{UNLINK victim} {SET k v}} $got
     }
+
+    # Arguments of some kilobytes are referred to, of 32 KB and more they come in allocations of their own, which values
+    # take; in a transaction such a value may be gone before it ends.
+    foreach length {3000 5000 20000 40000 300000} {
+        test "Arguments of $length bytes are read again as they were" {
+            if {[increment_file] eq ""} {skip "no append-only file is written"}
+            set long [string repeat abcde [expr {$length / 5}]]
+            foreach line {
+                {SET k $long} {SET e $long EX 1000} {SET g $long} {SET g x$long GET} {GETSET g y$long}
+                {SETEX x 1000 $long}
+                {MSETEX 2 m $long n $long EX 1000} {APPEND a $long} {HSET h $long $long f $long}
+                {HSETEX i EX 1000 FIELDS 2 f $long $long g} {RPUSH l $long $long} {LMPOP 1 l RIGHT COUNT 1}
+                {SADD s $long} {SADD t $long u} {SPOP s} {ZADD z 1 $long 2 y$long} {XADD q * f $long}
+                {SET $long key} {EXPIRE $long 1000}
+                MULTI {SET p $long} {APPEND p y$long} {SET p2 $long} {SET p2 small}
+                {HSETEX i EX 1000 FIELDS 1 h $long} EXEC
+                MULTI {SET r $long} {GET r} EXEC
+                MULTI {SET r2 $long EX 1000} EXEC
+            } {
+                r {*}[subst $line]
+            }
+            set digest [r DEBUG DIGEST]
+            restart_server
+            assert_equal $digest [r DEBUG DIGEST]
+            assert_equal $long$long [string map {y ""} [r GET p]]
+        }
+    }
 }
