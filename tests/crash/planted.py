@@ -64,6 +64,7 @@ def by_power(options, plant, way, most, seed):
              "--seconds", "4" if way == "everysec" else "2"]
     run = power_loss.prepare(power_loss.arguments().parse_args(words))
     run.server_arguments = SETTINGS.get(plant)
+    run.like_9_1 = True
     run.plant = "" if plant in SETTINGS else plant
     tried, found = power_loss.play_recordings(run)
     if not found:
