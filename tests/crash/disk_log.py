@@ -25,8 +25,8 @@ class Record:
 
     def __repr__(self):
         names = ["", "open", "write", "sync begins", "synced", "rename", "unlink", "truncate", "mkdir", "link"]
-        return "%s %s%s inode %d at %d, %d bytes" % (names[self.op], self.path, " to " + self.other if self.other else "",
-                                                     self.inode, self.offset, len(self.data))
+        path = self.path + (" to " + self.other if self.other else "")
+        return "%s %s inode %d at %d, %d bytes" % (names[self.op], path, self.inode, self.offset, len(self.data))
 
 
 def read_log(path):
@@ -38,7 +38,8 @@ def read_log(path):
         if at + size > len(raw):
             break
         r = Record()
-        r.op, r.is_folder, r.pid, r.time, r.inode, r.offset, r.existed = op, is_folder, pid, when, inode, offset, existed
+        r.op, r.is_folder, r.pid, r.time = op, is_folder, pid, when
+        r.inode, r.offset, r.existed = inode, offset, existed
         middle = at + HEAD.size
         r.path = raw[middle:middle + first].decode()
         r.other = raw[middle + first:middle + first + second].decode()
@@ -133,7 +134,8 @@ class Disk:
         self.root, self.any_order = root, any_order
         self.names = {}  # path: File, or None for a folder; those that are there for good
         self.files = {}  # inode: File
-        self.changes = []  # of names, not safe yet: (number, paths it changes, their folders, whose sync it needs, what)
+        # Of names, not safe yet: (number, paths it changes, their folders, the folder whose sync it needs, what).
+        self.changes = []
         self.count = 0  # of all changes that there ever were
         self.begun = {}  # (process, sync, inode): what it covers
         for base, folders, names in os.walk(root):
@@ -204,13 +206,14 @@ class Disk:
             until[where] = until.get(where, 0) + 1
         until = {where: rng.randrange(count + 1) for where, count in until.items()}
         missing = set()
-        for number, paths, folders, where, what in self.changes:
+        for _, paths, folders, where, what in self.changes:
             until[where] -= 1
             takes = {"all": True, "none": False, "first": until[where] >= 0, "some": rng.random() < 0.5}[way]
-            if not takes or paths & missing or folders & missing:
-                missing |= paths
+            if takes and not paths & missing and not folders & missing:
+                change_names(names, what)
                 continue
-            change_names(names, what)
+            missing |= paths
+            until[where] = 0  # in order, nothing of this folder comes any more
         return names
 
     def state(self, rng):

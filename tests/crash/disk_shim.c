@@ -78,9 +78,9 @@ enum plant {
     BARE_TRANSACTIONS /* MULTI and EXEC are left out, and what is written comes in two pieces */
 };
 
-static const char *const plant_names[] = {"",           "drop-sync",   "drop-some-syncs", "drop-temp-sync",
-                                          "drop-folder-sync", "late-write", "lose-write",  "twice-write",
-                                          "swap-writes", "bare-transactions"};
+static const char *const plant_names[] = {
+    "",           "drop-sync",  "drop-some-syncs", "drop-temp-sync", "drop-folder-sync",
+    "late-write", "lose-write", "twice-write",     "swap-writes",    "bare-transactions"};
 
 static struct {
     char root[PATH_MAX];
@@ -89,10 +89,10 @@ static struct {
     struct control *control;
     enum plant plant;
     _Atomic uint64_t syncs, writes;
-    _Atomic(char *) paths[FD_MAX];   /* of descriptors below the root; never freed, there are few */
-    _Atomic(bool) by_stdio[FD_MAX];  /* written by stdio */
-    _Atomic int64_t seen[FD_MAX];    /* of such: how much of it is in the log */
-    char *held;                      /* owns; a write that a plant keeps back */
+    _Atomic(char *) paths[FD_MAX];  /* of descriptors below the root; never freed, there are few */
+    _Atomic(bool) by_stdio[FD_MAX]; /* written by stdio */
+    _Atomic int64_t seen[FD_MAX];   /* of such: how much of it is in the log */
+    char *held;                     /* owns; a write that a plant keeps back */
     size_t held_length;
     _Atomic int lock;
 } shim = {.log_fd = -1};
@@ -291,8 +291,12 @@ static void note_opened(int fd, const char *path, int flags, bool existed, bool 
     }
     atomic_store(&shim.paths[fd], strdup(path));
     if (!is_folder && (flags & O_ACCMODE) == O_RDONLY) return;
-    note((struct record){.op = OP_OPEN, .inode = inode, .offset = flags & (O_CREAT | O_TRUNC), .existed = existed,
-                         .is_folder = is_folder}, path, NULL, NULL, 0);
+    note((struct record){.op = OP_OPEN,
+                         .inode = inode,
+                         .offset = flags & (O_CREAT | O_TRUNC),
+                         .existed = existed,
+                         .is_folder = is_folder},
+         path, NULL, NULL, 0);
 }
 
 /* ---- Faults on demand ---- */
@@ -432,13 +436,13 @@ static int open_below(const char *path, int flags, mode_t mode, int folder, cons
     return fd;
 }
 
-#define TAKE_MODE(flags)                                                                                               \
-    mode_t mode = 0;                                                                                                   \
-    if ((flags) & (O_CREAT | O_TMPFILE)) {                                                                             \
-        va_list list;                                                                                                  \
-        va_start(list, flags);                                                                                         \
-        mode = (mode_t)va_arg(list, int);                                                                              \
-        va_end(list);                                                                                                  \
+#define TAKE_MODE(flags)                   \
+    mode_t mode = 0;                       \
+    if ((flags) & (O_CREAT | O_TMPFILE)) { \
+        va_list list;                      \
+        va_start(list, flags);             \
+        mode = (mode_t)va_arg(list, int);  \
+        va_end(list);                      \
     }
 
 EXPORT int open(const char *path, int flags, ...) {
@@ -591,7 +595,9 @@ static int sync_by(int fd, int (*call)(int)) {
         delay(path, shim.control->sync_delay_us);
         if (fails(path, shim.control->sync_error)) return -1;
     }
-    struct record r = {.op = OP_SYNC_BEGIN, .inode = inode, .offset = (int64_t)atomic_fetch_add(&shim.syncs, 1),
+    struct record r = {.op = OP_SYNC_BEGIN,
+                       .inode = inode,
+                       .offset = (int64_t)atomic_fetch_add(&shim.syncs, 1),
                        .is_folder = is_folder};
     note(r, path, NULL, NULL, 0);
     int rc = call(fd);
@@ -625,7 +631,10 @@ static int rename_by(int from, const char *old, int to, const char *new) {
     char a[PATH_MAX], b[PATH_MAX];
     bool ours = below_root_at(from, old, a) && below_root_at(to, new, b);
 
-    if (ours && shim.control && (fails(a, shim.control->rename_error) || fails(b, shim.control->rename_error))) return -1;
+    if (ours && shim.control) {
+        int64_t error = shim.control->rename_error;
+        if (fails(a, error) || fails(b, error)) return -1;
+    }
     if (ours) note_all_added();
     int rc = from == AT_FDCWD && to == AT_FDCWD ? real_rename(old, new) : real_renameat(from, old, to, new);
     if (rc == 0 && ours) note((struct record){.op = OP_RENAME}, a, b, NULL, 0);

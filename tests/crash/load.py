@@ -198,7 +198,7 @@ class Player(Link):
         self.pending.extend([(None, False)] * (len(queued) + 1))
         self.pending.append((number, False))
 
-    # -- operations on own keys: words, and what becomes of which key ------------------------------------------------------
+    # -- operations on own keys: words, and what becomes of which key -----------------------------------------------
 
     def own(self, state=None):
         state = self.history.state if state is None else state
@@ -304,7 +304,8 @@ class Player(Link):
         entry = b"%d-1" % (self.history.count + 1)
         if entries and int(entries[-1][0].split(b"-")[0]) >= self.history.count + 1:
             return [b"DEL", key], {place: None}
-        return [b"XADD", key, entry, b"f", self.fresh], {place: ("stream", entries + ((entry, (b"f", self.fresh)),), -1)}
+        entries += ((entry, (b"f", self.fresh)),)
+        return [b"XADD", key, entry, b"f", self.fresh], {place: ("stream", entries, -1)}
 
     def own_away(self, key, place, old, state):
         """Keys that change their name and their database."""
@@ -320,7 +321,7 @@ class Player(Link):
         value = self.text()
         return [b"SET", key, value], {place: ("string", value, -1)}
 
-    # -- replies -----------------------------------------------------------------------------------------------------------
+    # -- replies ----------------------------------------------------------------------------------------------------
 
     def on_reply(self, value):
         number, is_ticket = self.pending.popleft()
@@ -361,8 +362,10 @@ class Consumer(Link):
 
     def play(self):
         queue = self.queue
-        words = [b"BLMOVE", queue.key, queue.done, b"LEFT", b"RIGHT", b"0"] if queue.moves else [b"BLPOP", queue.key, b"0"]
-        self.send(encode(words))
+        if queue.moves:
+            self.send(encode([b"BLMOVE", queue.key, queue.done, b"LEFT", b"RIGHT", b"0"]))
+        else:
+            self.send(encode([b"BLPOP", queue.key, b"0"]))
 
     def on_reply(self, value):
         queue = self.queue

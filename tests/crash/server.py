@@ -33,6 +33,7 @@ class Server:
         os.makedirs(folder, exist_ok=True)
 
     def start(self, environment=None, more=()):
+        self.how = environment, more
         self.log = open(self.log_path, "ab")
         self.log_from = self.log.tell()
         words = [self.binary, "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.folder,
@@ -48,6 +49,12 @@ class Server:
         pause = 0.002
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
+                # A connection of somebody has the port for its own end; nothing has been loaded yet.
+                if "Address already in use" in self.log_text():
+                    self.reap()
+                    time.sleep(0.2)
+                    self.start(*self.how)
+                    continue
                 raise DidNotStart("exit %d\n%s" % (self.process.returncode, self.log_text()[-1500:]))
             try:
                 link = Connection(self.port)
