@@ -707,6 +707,15 @@ EXPORT int link(const char *old, const char *new) {
     return rc;
 }
 
+/* What open() is where the compiler checks its arguments. */
+EXPORT int __open_2(const char *path, int flags) {
+    return open(path, flags);
+}
+
+EXPORT int __open64_2(const char *path, int flags) {
+    return open(path, flags);
+}
+
 /* The names that programs compiled for large files use are the same calls. */
 #define SAME(name, of) extern __typeof__(of) name __attribute__((alias(#of), visibility("default")))
 #undef open64

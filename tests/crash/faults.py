@@ -65,7 +65,7 @@ class Stage:
         self.server = Server(options.server, self.folder, options.port, arguments)
         self.environment = {"LD_PRELOAD": options.shim, "DISK_SHIM_ROOT": self.folder, "DISK_SHIM_CONTROL": self.path}
         self.link = None
-        self.answered, self.refused, self.unknown = [], [], []
+        self.answered, self.refused, self.unknown, self.when = [], [], [], {}
         self.next = 0
 
     def start(self):
@@ -104,6 +104,7 @@ class Stage:
         raw = self.ask("SET", key, b"x" * size)[0]
         self.unknown.pop()
         (self.refused if raw.startswith(b"-") else self.answered).append(key)
+        self.when[key] = time.monotonic()
         self.last = raw
         return raw == b"+OK\r\n"
 
@@ -177,18 +178,21 @@ class Stage:
                 break
             time.sleep(0.02)
 
-    def again(self, kill=True, lost=0):
-        """Start on the files without faults: all that was answered is there but for LOST, nothing that was refused."""
+    def again(self, kill=True, lost_s=0):
+        """Start on the files without faults: all is there that was answered, but for that of the last LOST_S seconds;
+        nothing that was refused."""
         if kill and self.server.is_alive():
-            self.await_handed_over()
+            if not lost_s:
+                self.await_handed_over()
             self.server.kill()
             self.server.reap()
+        before = time.monotonic() - lost_s
         self.put("times", 0)
         self.link = self.server.start().await_ready()
         found = {key for _, key in contents.read(self.link)}
-        missing = set(self.answered) - found
-        if len(missing) > lost:
-            raise Wrong("%d answered writes are lost: %s" % (len(missing), sorted(missing)[:5]))
+        missing = [key for key in self.answered if key not in found and self.when[key] < before]
+        if missing:
+            raise Wrong("%d answered writes are lost: %s" % (len(missing), missing[:5]))
         if found & set(self.refused):
             raise Wrong("there is what was refused: %s" % sorted(found & set(self.refused))[:5])
         self.answered = [key for key in self.answered if key in found]
@@ -259,10 +263,12 @@ def no_full_disk(stage):
 
 @case(*EVERYSEC)
 def everysec_full_disk_then_kill(stage):
-    """What was answered before the fault showed was kept back, not lost, as long as the server lives; then only it."""
+    """What was answered before the fault showed is kept in memory, so it goes with the server; and nothing else."""
     stage.fault(".incr.", write_error=errno.ENOSPC, write_bytes_left=3001)
     stage.write_until_refused()
-    stage.again(lost=20)
+    stage.again(lost_s=PROMISED_S)
+    if len(stage.answered) < 3001 // 150:
+        raise Wrong("what was written is lost as well: only %d are there" % len(stage.answered))
     stage.set()
     stage.again()
 
