@@ -333,7 +333,10 @@ static ssize_t allowed(const char *path, size_t length) {
     }
     if (c->write_error == 0) return (ssize_t)length;
     if (c->write_bytes_left <= 0) return fails(path, c->write_error) ? -1 : (ssize_t)length;
-    if ((int64_t)length > c->write_bytes_left) length = (size_t)c->write_bytes_left;
+    if ((int64_t)length > c->write_bytes_left) {
+        atomic_fetch_add(&c->count, 1);
+        length = (size_t)c->write_bytes_left;
+    }
     c->write_bytes_left -= (int64_t)length;
     return (ssize_t)length;
 }
