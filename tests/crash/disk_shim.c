@@ -385,7 +385,7 @@ static void write_bare(int fd, const char *data, size_t length) {
         at += skip ? skip : 1;
     }
     write_whole(fd, out, n / 2);
-    struct timespec t = {0, 300000};
+    struct timespec t = {0, 3000000};
     nanosleep(&t, NULL);
     write_whole(fd, out + n / 2, n - n / 2);
     free(out);

@@ -78,14 +78,14 @@ def main():
     parser.add_argument("--server", required=True)
     parser.add_argument("--shim", required=True)
     parser.add_argument("--port", type=int, default=24800)
-    parser.add_argument("--only", default="", help="what is planted has this in its name")
+    parser.add_argument("--only", default="", help="only if this is in what is planted and how data is kept")
     parser.add_argument("--seed", type=int, default=random.randrange(10 ** 6))
     options = parser.parse_args()
     options.server, options.shim = os.path.abspath(options.server), os.path.abspath(options.shim)
     print("seed %d" % options.seed, flush=True)
     bad = 0
     for check, plant, way, most in PLANTED:
-        if options.only not in plant:
+        if options.only not in "%s %s" % (plant, way):
             continue
         with contextlib.redirect_stdout(io.StringIO()):
             tried, text = (by_kills if check == "kill" else by_power)(options, plant, way, most, options.seed)
