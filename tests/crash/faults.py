@@ -55,7 +55,7 @@ class Stage:
     """A server with a control of faults, and what it has answered."""
 
     def __init__(self, options, name, arguments):
-        self.top = tempfile.mkdtemp(prefix="fault-%s-" % name)
+        self.top = os.path.realpath(tempfile.mkdtemp(prefix="fault-%s-" % name))
         self.path = os.path.join(self.top, "control")
         with open(self.path, "wb") as file:
             file.write(b"\0" * SIZE)

@@ -61,7 +61,7 @@ class Game:
         self.options, self.name = options, name
         self.rng = random.Random("game " + name)
         self.way, self.arguments, self.chores = settings_of(self.rng, options)
-        folder = tempfile.mkdtemp(prefix="kill-%s-" % name)
+        folder = os.path.realpath(tempfile.mkdtemp(prefix="kill-%s-" % name))
         self.server = Server(options.server, os.path.join(folder, "data"), options.port, self.arguments)
         self.load = Load(self.rng, options.port, clients=self.rng.choice([1, 4, 8, 12]))
         self.snapshot = None  # all that was answered before this time is in a snapshot that is complete

@@ -47,7 +47,8 @@ def by_kills(options, plant, way, most, seed):
     words = ["--server", options.server, "--port", str(options.port), "--rounds", str(most), "--seed", str(seed),
              "--way", way]
     run = kill_rounds.prepare(kill_rounds.arguments().parse_args(words))
-    run.environment = {"LD_PRELOAD": options.shim, "DISK_SHIM_ROOT": tempfile.gettempdir(), "DISK_SHIM_PLANT": plant}
+    folder = os.path.realpath(tempfile.gettempdir())
+    run.environment = {"LD_PRELOAD": options.shim, "DISK_SHIM_ROOT": folder, "DISK_SHIM_PLANT": plant}
     rounds, found = kill_rounds.play_games(run)
     if not found:
         return rounds, None

@@ -60,7 +60,7 @@ class Recording:
         self.rng = random.Random("power " + name)
         self.way = options.way or self.rng.choice(WAYS)
         self.arguments, self.chores = settings_of(self.rng, self.way)
-        self.top = tempfile.mkdtemp(prefix="power-%s-" % name)
+        self.top = os.path.realpath(tempfile.mkdtemp(prefix="power-%s-" % name))
         self.root = os.path.join(self.top, "data")
         self.log = os.path.join(self.top, "shim.log")
         self.server = Server(options.server, self.root, options.port, self.arguments)
