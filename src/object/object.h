@@ -76,7 +76,7 @@ typedef struct defragCursor {
     uint64_t at, phase;
 } defragCursor;
 
-/* An element, by its name, is about to be freed. */
+/* An element, by its name, is about to be freed. NULL: nobody wants to know. */
 typedef void elementGoneFn(void *arg, slice element);
 
 typedef struct objectTypeOps {

@@ -531,7 +531,7 @@ static size_t opDropDue(void *structure, int encoding, int64_t before_ms, size_t
         for (size_t i = 0; i < n; i++) {
             bool found = dictPopEntry(root->fields, due[i], dictHash(root->fields, hashFieldName(due[i])));
             serverAssert(found);
-            gone(arg, hashFieldName(due[i]));
+            if (gone) gone(arg, hashFieldName(due[i]));
             hashFieldFree(due[i]);
         }
         dropped += n;
