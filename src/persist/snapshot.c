@@ -119,6 +119,7 @@ static bool childWork(void *arg) {
 static void endedWell(const childEnd *how) {
     serverLog(LL_NOTICE, "Background saving terminated with success (%zu MB copied on write)", how->cow_bytes / MB);
     store_stats.dirty -= snapshot.dirty_at_fork;
+    if (store_stats.dirty < 0) store_stats.dirty = 0; /* DEBUG RELOAD has set it back meanwhile */
     snapshot.last_cow_bytes = how->cow_bytes;
     snapshot.last_save_s = nowS();
     setOk(true);

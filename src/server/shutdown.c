@@ -12,6 +12,7 @@
 
 #include "admin_settings.h"
 #include "daemon.h"
+#include "loading.h"
 #include "log.h"
 #include "net.h"
 #include "rdb_load.h"
@@ -31,11 +32,11 @@ static sds whoIs(const client *c) {
 }
 
 /* The dataset's last file; false when there should be one and is none. A child that is still at one is in the way: what
- * it writes is older. */
+ * it writes is older. Half a dataset, while one is read, never takes the place of the file that has all of it. */
 static bool saveBeforeExit(int flags) {
     bool wanted = flags & STOP_SAVE || (!(flags & STOP_NOSAVE) && snapshotHasSavePoints());
     snapshotAbandon();
-    if (!wanted) return true;
+    if (!wanted || loadingIsActive()) return true;
     serverLog(LL_NOTICE, "Saving the final RDB snapshot before exiting.");
     if (snapshotWriteNow()) return true;
     if (flags & STOP_FORCE) serverLog(LL_WARNING, "Error trying to save the DB. Exiting anyway.");

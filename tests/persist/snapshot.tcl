@@ -664,3 +664,28 @@ test "A second SIGINT ends the process at once, and its temporary files go" {
         assert_match "*You insist... exiting now.*" [srv log]
     }
 }
+
+test "A shutdown while the dataset is read leaves its file alone" {
+    foreach end {{kill -TERM} {SHUTDOWN SAVE}} {
+        set dir [make_server_dir]
+        set port [free_port]
+        start_server {} {
+            r DEBUG POPULATE 20000
+            r SAVE
+            file rename [srv dir]/dump.rdb $dir/dump.rdb
+        }
+        set size [file size $dir/dump.rdb]
+        set pid [launch $dir [list --port $port --save 3600 1 --dir $dir --key-load-delay 1000 \
+            --loading-process-events-interval-bytes 1024 {*}$srv::extra]]
+        wait_for_condition 20 {![catch {set c [RespClient new $port]}]}
+        wait_for_condition 10 {[string match "*loading:1*" [$c INFO persistence]]}
+        if {$end eq "kill -TERM"} {
+            exec kill -TERM $pid
+        } else {
+            $c send {*}$end
+        }
+        assert_equal 0 [wait_exit $dir 15]
+        $c destroy
+        assert_equal $size [file size $dir/dump.rdb]
+    }
+}
