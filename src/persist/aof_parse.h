@@ -1,0 +1,34 @@
+/* aof_parse.h -- the bytes of an append-only file as commands: stricter than what clients may send.
+ *
+ *   #TS:1700000000\r\n                      an annotation: at most 1024 bytes, skipped
+ *   *2\r\n$4\r\nINCR\r\n$1\r\nk\r\n         a command: arrays of bulk strings, nothing else
+ *
+ * Runs on: any thread.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef PERSIST_AOF_PARSE_H
+#define PERSIST_AOF_PARSE_H
+
+#include "slice.h"
+
+#define AOF_ANNOTATION_MAX 1024
+
+typedef enum {
+    AOF_COMMAND,    /* a whole command */
+    AOF_ANNOTATION, /* a whole annotation line */
+    AOF_MORE,       /* the bytes end inside of it */
+    AOF_BAD         /* neither */
+} aofItemKind;
+
+typedef struct aofItem {
+    size_t bytes; /* COMMAND, ANNOTATION: its length. MORE: it has at least so many */
+    size_t argc;  /* COMMAND */
+    slice *args;  /* COMMAND: owns; grown as needed, kept for the next call */
+    size_t room;
+} aofItem;
+
+/* Look at the item that begins with the first byte of `in`, which is not empty. Arguments point into `in`. */
+aofItemKind aofParse(aofItem *item, slice in);
+void aofItemFree(aofItem *item);
+
+#endif

@@ -1,0 +1,79 @@
+/* aof_stream.h -- the bytes of the log on their way from main to the thread that writes them.
+ *
+ * A chain of blocks of one size. Main copies into the last one; the thread writes from the first one. What main has
+ * told of (aofStreamPublish) the thread may see. Offsets only grow.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef PERSIST_AOF_STREAM_H
+#define PERSIST_AOF_STREAM_H
+
+#include "platform.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#define AOF_BLOCK_BYTES (64 * 1024 - 16) /* with its link it just fits a size class */
+
+typedef struct aofBlock {
+    struct aofBlock *next;
+    char bytes[AOF_BLOCK_BYTES];
+} aofBlock;
+
+typedef struct aofStream {
+    /* main */
+    alignas(CACHE_LINE) aofBlock *tail; /* owned by the chain */
+    size_t used;                        /* bytes in it */
+    uint64_t appended;
+    aofBlock *spare; /* owns: to be used again */
+    size_t spares;
+
+    /* thread */
+    alignas(CACHE_LINE) aofBlock *head; /* owns the chain */
+    size_t taken;                       /* bytes of it that are done with */
+    uint64_t consumed;
+
+    /* atomic */
+    alignas(CACHE_LINE) _Atomic uint64_t published; /* seq_cst by main: bytes before it, and the links to them */
+    alignas(CACHE_LINE) _Atomic(aofBlock *) back;   /* release by the thread: blocks that are done with, a stack */
+} aofStream;
+
+/* `begin` is the offset of its first byte. */
+void aofStreamInit(aofStream *s, uint64_t begin);
+/* Nobody uses it any more. */
+void aofStreamDestroy(aofStream *s);
+
+/* --- Runs on: main --------------------------------------------------------------------------------------- */
+/* Another block behind the last one, which is full. */
+void aofStreamGrow(aofStream *s);
+static inline void aofStreamAppend(aofStream *s, const void *bytes, size_t len) {
+    const char *from = bytes;
+    s->appended += len;
+    for (;;) {
+        size_t room = AOF_BLOCK_BYTES - s->used;
+        if (likely(len <= room)) break;
+        memcpy(s->tail->bytes + s->used, from, room);
+        from += room;
+        len -= room;
+        aofStreamGrow(s);
+    }
+    memcpy(s->tail->bytes + s->used, from, len);
+    s->used += len;
+}
+/* Everything that was appended may be written. True when that is news. */
+static inline bool aofStreamPublish(aofStream *s) {
+    if (atomic_load_explicit(&s->published, memory_order_relaxed) == s->appended) return false;
+    atomic_store(&s->published, s->appended);
+    return true;
+}
+/* Free blocks that have come back and are more than a busy moment needs; now and then. */
+void aofStreamTrim(aofStream *s);
+
+/* --- Runs on: the thread --------------------------------------------------------------------------------- */
+/* The bytes from `consumed` to `limit` (at most `published`), in up to `max` parts: gives how many, their sum in
+ * *bytes. */
+int aofStreamLook(const aofStream *s, uint64_t limit, struct iovec *parts, int max, size_t *bytes);
+/* So many bytes are done with. */
+void aofStreamConsume(aofStream *s, size_t bytes);
+
+#endif

@@ -1,0 +1,104 @@
+/* aof_stream_test.c -- bytes come out as they went in, whatever the sizes, with one thread and with two.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "aof_stream.h"
+
+#include "unit.h"
+#include "zmalloc.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+/* The byte at an offset. */
+static char byteAt(uint64_t offset) {
+    return (char)((offset * 0x9E3779B97F4A7C15ull) >> 56);
+}
+
+static void append(aofStream *s, size_t len) {
+    char bytes[4096];
+    while (len > 0) {
+        size_t part = len < sizeof(bytes) ? len : sizeof(bytes);
+        for (size_t i = 0; i < part; i++) bytes[i] = byteAt(s->appended + i);
+        aofStreamAppend(s, bytes, part);
+        len -= part;
+    }
+}
+
+/* Take up to `limit`; false when a byte is not as it should be. */
+static bool take(aofStream *s, uint64_t limit, uint64_t *seed) {
+    struct iovec parts[3];
+    size_t bytes, seen = 0;
+    int n = aofStreamLook(s, limit, parts, 3, &bytes);
+    for (int i = 0; i < n; i++) {
+        for (size_t j = 0; j < parts[i].iov_len; j++)
+            if (((char *)parts[i].iov_base)[j] != byteAt(s->consumed + seen + j)) return false;
+        seen += parts[i].iov_len;
+    }
+    if (seen != bytes || s->consumed + bytes > limit || (n < 3 && s->consumed + bytes != limit)) return false;
+    aofStreamConsume(s, unitRandom(seed) % 4 ? bytes : bytes / 2);
+    return true;
+}
+
+static size_t someLength(uint64_t *seed) {
+    size_t most = unitRandom(seed) % 8 ? 300 : unitRandom(seed) % 4 ? AOF_BLOCK_BYTES : 5 * AOF_BLOCK_BYTES;
+    return unitRandom(seed) % (most + 1);
+}
+
+TEST(stream_keeps_bytes_in_order) {
+    uint64_t seed = unitRandomSeed();
+    aofStream s;
+    aofStreamInit(&s, 1000);
+    for (int i = 0; i < 3000; i++) {
+        append(&s, someLength(&seed));
+        if (unitRandom(&seed) % 2) aofStreamPublish(&s);
+        if (unitRandom(&seed) % 2 && !CHECK(take(&s, atomic_load(&s.published), &seed))) break;
+        if (unitRandom(&seed) % 64 == 0) aofStreamTrim(&s);
+    }
+    CHECK(!aofStreamPublish(&s) || !aofStreamPublish(&s));
+    while (s.consumed < s.appended && CHECK(take(&s, s.appended, &seed))) continue;
+    aofStreamDestroy(&s);
+}
+
+/* What goes to the end of a block exactly. */
+TEST(stream_at_the_ends_of_blocks) {
+    uint64_t seed = unitRandomSeed();
+    aofStream s;
+    aofStreamInit(&s, 0);
+    for (int i = 0; i < 50; i++) {
+        append(&s, AOF_BLOCK_BYTES);
+        aofStreamPublish(&s);
+        while (s.consumed < s.appended && CHECK(take(&s, s.appended, &seed))) continue;
+    }
+    CHECK(s.spares <= 2);
+    aofStreamDestroy(&s);
+}
+
+#define THREADED_BYTES (64u << 20)
+static void *consumer(void *arg) {
+    aofStream *s = arg;
+    uint64_t seed = 7;
+    while (s->consumed < THREADED_BYTES) {
+        uint64_t limit = atomic_load(&s->published);
+        if (limit == s->consumed) sched_yield();
+        else if (!take(s, limit, &seed)) return NULL;
+    }
+    return s;
+}
+
+TEST(stream_between_two_threads) {
+    uint64_t seed = unitRandomSeed();
+    aofStream s;
+    pthread_t thread;
+    void *good;
+    aofStreamInit(&s, 0);
+    pthread_create(&thread, NULL, consumer, &s);
+    while (s.appended < THREADED_BYTES) {
+        size_t len = someLength(&seed), left = THREADED_BYTES - s.appended;
+        append(&s, len < left ? len : left);
+        aofStreamPublish(&s);
+        if (unitRandom(&seed) % 64 == 0) aofStreamTrim(&s);
+    }
+    pthread_join(thread, &good);
+    CHECK(good != NULL);
+    aofStreamDestroy(&s);
+}

@@ -1,0 +1,485 @@
+/* aof_thread_test.c -- what is called safe is on the disk, whatever fails and whenever the power goes.
+ *
+ * Bytes of a known sequence go in, with cuts, new bases, syncs; before each system call the files that a start would
+ * find are put together. They must be a beginning of the sequence, and reach as far as was promised.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "aof_thread.h"
+
+#include "clock.h"
+#include "log.h"
+#include "model_disk.h"
+#include "panic.h"
+#include "unit.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FOLDER "d"
+#define STEM "a"
+
+static holdSequence written_seq, synced_seq;
+static aofThread *thread;
+static uint64_t begin_offset; /* sequences only grow, so each run begins where the last one ended */
+
+static char byteAt(uint64_t offset) {
+    return (char)((offset * 0x9E3779B97F4A7C15ull) >> 56);
+}
+
+static void once(void) {
+    static bool done;
+    if (done) return;
+    done = true;
+    clockInit();
+    panicSetMainThread();
+    logSetLevel(LL_NOTHING);
+    written_seq = holdSequenceAdd();
+    synced_seq = holdSequenceAdd();
+}
+
+/* --- what a start would find ----------------------------------------------------------------------------- */
+
+static _Atomic uint64_t promised; /* offset that was called synced */
+static long views_checked;
+static bool view_failed; /* in this run: once is enough */
+
+/* The bytes of all files in their order, or NULL when one is missing. */
+static sds putTogether(diskView view) {
+    sds text = diskContent(view, FOLDER "/" STEM ".manifest"), all = sdsEmpty();
+    aofManifestFault fault = {.line = 0};
+    aofManifest *m = text ? aofManifestParse(sdsSlice(text), &fault) : NULL;
+    sdsFree(text);
+    sdsFree(fault.text);
+    for (size_t i = 0; m && all && i < m->count; i++) {
+        if (m->files[i].type == AOF_FILE_HISTORY) continue;
+        sds path = aofPath(FOLDER, m->files[i].name), part = diskContent(view, path);
+        if (part && m->files[i].type == AOF_FILE_BASE) sdsClear(all);
+        all = part ? sdsCatLen(all, part, sdsLen(part)) : (sdsFree(all), NULL);
+        sdsFree(part);
+        sdsFree(path);
+    }
+    if (!m) sdsFree(all), all = NULL;
+    aofManifestFree(m);
+    return all;
+}
+
+/* While a failed sync leaves a gap there is no more to be said than what was promised, and what the system has. */
+static size_t bytesToCheck(const sds all, diskView view) {
+    size_t bytes = sdsLen(all), safe = (size_t)(atomic_load(&promised) - begin_offset);
+    bool gap = view != DISK_ALL && aofThreadProgress(thread).sync_broken;
+    return gap && safe < bytes ? safe : bytes;
+}
+
+static bool isPrefix(const sds all, diskView view) {
+    for (size_t i = 0, bytes = bytesToCheck(all, view); i < bytes; i++)
+        if (all[i] != byteAt(begin_offset + i)) return false;
+    return true;
+}
+
+/* Runs on whichever thread makes a call, with the disk standing still. */
+static void checkViews(void) {
+    if (view_failed || !thread) return;
+    for (diskView view = DISK_LEAST; view < DISK_VIEWS; view++) {
+        sds all = putTogether(view);
+        views_checked++;
+        if (!CHECK(all != NULL) || !CHECK(isPrefix(all, view)) ||
+            !CHECK(begin_offset + sdsLen(all) >= atomic_load(&promised))) {
+            printf("  view %d, %zu bytes, promised %llu\n", view, all ? sdsLen(all) : 0,
+                   (unsigned long long)(atomic_load(&promised) - begin_offset));
+            view_failed = true;
+        }
+        sdsFree(all);
+    }
+}
+
+/* --- a thread over the model ----------------------------------------------------------------------------- */
+
+static void start(fsyncPolicy policy, uint64_t second_ms) {
+    once();
+    thread = NULL;
+    view_failed = false;
+    diskBegin(checkViews);
+    aofManifest *m = aofManifestCreate();
+    aofManifestSwitchBase(m, STEM, "aof", 0);
+    aofManifestAddIncr(m, STEM);
+    sds text = aofManifestText(m);
+    diskPut(FOLDER "/" STEM ".manifest", sdsSlice(text));
+    diskPut(FOLDER "/a.1.base.aof", sliceOf("", 0));
+    diskPut(FOLDER "/a.1.incr.aof", sliceOf("", 0));
+    sdsFree(text);
+    int fd = aofSystemNow()->open(FOLDER "/a.1.incr.aof", 0, 0);
+    atomic_store(&promised, begin_offset);
+    aofThreadOptions o = {.folder = FOLDER,
+                          .stem = STEM,
+                          .manifest = m,
+                          .fd = fd,
+                          .begin = begin_offset,
+                          .written_seq = written_seq,
+                          .synced_seq = synced_seq,
+                          .policy = policy,
+                          .second_ms = second_ms};
+    thread = aofThreadStart(&o);
+}
+
+static void append(size_t len) {
+    aofStream *s = aofThreadStream(thread);
+    char bytes[1024];
+    while (len > 0) {
+        size_t part = len < sizeof(bytes) ? len : sizeof(bytes);
+        for (size_t i = 0; i < part; i++) bytes[i] = byteAt(s->appended + i);
+        aofStreamAppend(s, bytes, part);
+        len -= part;
+    }
+}
+
+/* What main would promise: what is called synced now. */
+static void promise(void) {
+    uint64_t synced = aofThreadProgress(thread).synced;
+    if (synced > atomic_load(&promised)) atomic_store(&promised, synced);
+}
+
+static aofJob *waitForJob(aofJobType type) {
+    for (unitLimit limit = unitLimitStart(20000); !unitLimitOver(&limit);) {
+        aofJob *job = aofThreadFinished(thread);
+        promise();
+        if (job && job->type == type) return job;
+        if (job) aofJobFree(job);
+        else usleep(200);
+    }
+    CHECK(false);
+    return NULL;
+}
+
+static bool doJob(aofJob *job) {
+    aofJobType type = job->type;
+    aofThreadSubmit(thread, job);
+    aofJob *done = waitForJob(type);
+    bool ok = done && done->ok;
+    if (done) aofJobFree(done);
+    return ok;
+}
+
+static bool stop(void) {
+    bool ok = doJob(aofJobCreate(AOF_JOB_END));
+    aofThreadWaitForEnd(thread);
+    if (ok) CHECK_EQ_INT(aofThreadProgress(thread).synced, aofThreadStream(thread)->appended);
+    checkViews();
+    begin_offset = aofThreadStream(thread)->appended;
+    aofThreadFree(thread);
+    thread = NULL;
+    CHECK_EQ_INT(diskOpenFiles(), 0);
+    diskEnd();
+    return ok;
+}
+
+static bool waitSynced(uint64_t offset) {
+    for (unitLimit limit = unitLimitStart(20000); !unitLimitOver(&limit); usleep(100))
+        if (aofThreadProgress(thread).synced >= offset) return true;
+    return false;
+}
+
+/* --- policies -------------------------------------------------------------------------------------------- */
+
+TEST(thread_always_syncs_what_is_published) {
+    start(FSYNC_ALWAYS, 0);
+    for (int i = 0; i < 200; i++) {
+        append(100);
+        aofThreadPublish(thread);
+        if (!CHECK(waitSynced(aofThreadStream(thread)->appended))) break;
+        promise();
+    }
+    CHECK(stop());
+}
+
+/* While a sync runs main goes on: what it has published meanwhile is one more sync, not one each. */
+TEST(thread_always_commits_in_groups) {
+    start(FSYNC_ALWAYS, 0);
+    diskSlow(5000);
+    for (int i = 0; i < 1000; i++) {
+        append(20);
+        aofThreadPublish(thread);
+        if (i % 100 == 0) usleep(3000);
+    }
+    CHECK(waitSynced(aofThreadStream(thread)->appended));
+    CHECK(diskCalls(CALL_SYNC) < 50);
+    CHECK(stop());
+}
+
+TEST(thread_everysec_writes_at_once_and_syncs_each_second) {
+    start(FSYNC_EVERYSEC, 100);
+    uint64_t began_ms = clockMonotonicMs();
+    for (int i = 0; i < 100; i++) {
+        append(50);
+        aofThreadPublish(thread);
+        usleep(3000);
+    }
+    uint64_t passed_ms = clockMonotonicMs() - began_ms;
+    CHECK(diskCalls(CALL_SYNC) <= (long)(passed_ms / 100) + 1);
+    uint64_t all = aofThreadStream(thread)->appended;
+    CHECK(waitSynced(all)); /* the tail, too, although nothing more comes */
+    CHECK(stop());
+}
+
+TEST(thread_no_syncs_only_when_told) {
+    start(FSYNC_NO, 20);
+    append(50);
+    aofThreadPublish(thread);
+    for (unitLimit limit = unitLimitStart(20000); aofThreadProgress(thread).written == begin_offset;)
+        if (unitLimitOver(&limit)) break;
+    usleep(100000);
+    CHECK_EQ_INT(diskCalls(CALL_SYNC), 0);
+    CHECK(doJob(aofJobCreate(AOF_JOB_SYNC)));
+    CHECK_EQ_INT(aofThreadProgress(thread).synced, aofThreadStream(thread)->appended);
+    CHECK(stop());
+}
+
+TEST(thread_holds_syncs_back_from_an_offset_on) {
+    start(FSYNC_ALWAYS, 0);
+    append(50);
+    aofThreadPublish(thread);
+    CHECK(waitSynced(begin_offset + 50));
+    aofThreadSetNoSyncFrom(thread, begin_offset + 50);
+    append(50);
+    aofThreadPublish(thread);
+    usleep(50000);
+    CHECK_EQ_INT(aofThreadProgress(thread).written, begin_offset + 100);
+    CHECK_EQ_INT(aofThreadProgress(thread).synced, begin_offset + 50);
+    aofThreadSetNoSyncFrom(thread, UINT64_MAX);
+    CHECK(waitSynced(begin_offset + 100));
+    CHECK(stop());
+}
+
+/* A thread that polls, and one that sleeps, both hear of the policy that makes replies wait. */
+TEST(thread_takes_another_policy) {
+    start(FSYNC_NO, 0);
+    for (int i = 0; i < 6; i++) {
+        append(50);
+        aofThreadPublish(thread);
+        if (i % 2) usleep(50000);
+        aofThreadSetPolicy(thread, FSYNC_ALWAYS);
+        CHECK(waitSynced(aofThreadStream(thread)->appended));
+        aofThreadSetPolicy(thread, FSYNC_NO);
+    }
+    CHECK(stop());
+}
+
+static bool was_reached;
+static void reached(holdWaiter *w) {
+    (void)w;
+    was_reached = true;
+}
+
+TEST(thread_tells_of_writes_who_asks_for_them) {
+    holdWaiter w = {.reached = NULL};
+    start(FSYNC_NO, 0);
+    aofThreadTellWrites(thread, true);
+    was_reached = false;
+    append(50);
+    holdWait(&w, written_seq, begin_offset + 50, reached);
+    aofThreadPublish(thread);
+    for (unitLimit limit = unitLimitStart(20000); !was_reached && !unitLimitOver(&limit); usleep(100))
+        holdTakePublished();
+    CHECK(was_reached);
+    CHECK(stop());
+}
+
+/* --- errors ---------------------------------------------------------------------------------------------- */
+
+static bool waitError(bool write, bool there) {
+    for (unitLimit limit = unitLimitStart(20000); !unitLimitOver(&limit); usleep(100)) {
+        aofProgress p = aofThreadProgress(thread);
+        if ((write ? p.write_error : p.sync_error) ? there : !there) return true;
+    }
+    return false;
+}
+
+TEST(thread_tries_a_failed_write_again) {
+    start(FSYNC_EVERYSEC, 20);
+    diskFail(CALL_WRITE, 1000, ENOSPC);
+    append(200000);
+    aofThreadPublish(thread);
+    CHECK(waitError(true, true));
+    CHECK_EQ_INT(aofThreadProgress(thread).write_error, ENOSPC);
+    append(1000);
+    aofThreadPublish(thread);
+    usleep(100000);
+    CHECK_EQ_INT(aofThreadProgress(thread).written, begin_offset);
+    long tried = diskCalls(CALL_WRITE);
+    CHECK(tried >= 2 && tried <= 10);
+    diskFail(CALL_WRITE, 0, 0);
+    CHECK(waitError(true, false));
+    CHECK(waitSynced(aofThreadStream(thread)->appended));
+    CHECK(stop());
+}
+
+/* What cannot be cut off again counts as written. */
+TEST(thread_goes_on_behind_a_short_write) {
+    start(FSYNC_EVERYSEC, 5);
+    diskFail(CALL_TRUNCATE, 1000, EIO);
+    diskFail(CALL_WRITE, 700, ENOSPC);
+    for (int i = 0; i < 20; i++) {
+        append(5000);
+        aofThreadPublish(thread);
+        usleep(3000);
+    }
+    diskFail(CALL_WRITE, 0, 0);
+    CHECK(waitSynced(aofThreadStream(thread)->appended));
+    CHECK(stop());
+}
+
+TEST(thread_never_calls_safe_what_a_failed_sync_covered) {
+    start(FSYNC_EVERYSEC, 20);
+    diskFail(CALL_SYNC, 1000, EIO);
+    append(100);
+    aofThreadPublish(thread);
+    CHECK(waitError(false, true));
+    diskFail(CALL_SYNC, 0, 0);
+    CHECK(waitError(false, false));
+    append(100);
+    aofThreadPublish(thread);
+    usleep(100000);
+    aofProgress p = aofThreadProgress(thread);
+    CHECK(p.sync_broken);
+    CHECK_EQ_INT(p.synced, begin_offset);
+    CHECK(!stop());
+}
+
+static void failAlways(void *arg) {
+    diskCall kind = *(diskCall *)arg;
+    logSetLevel(LL_WARNING);
+    diskFail(kind, 1000, kind == CALL_SYNC ? EIO : ENOSPC);
+    append(10);
+    aofThreadPublish(thread);
+    sleep(5);
+}
+
+static void startAndFail(void *arg) {
+    start(FSYNC_ALWAYS, 0);
+    failAlways(arg);
+}
+
+TEST(thread_always_ends_the_process_with_an_error) {
+    char output[2048];
+    diskCall kind = CALL_WRITE;
+    once();
+    int status = unitInChild(startAndFail, &kind, output, sizeof(output));
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    CHECK(strstr(output, "Can't recover from AOF write error when the AOF fsync policy is 'always'. Exiting..."));
+    kind = CALL_SYNC;
+    status = unitInChild(startAndFail, &kind, output, sizeof(output));
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    CHECK(strstr(output, "Can't persist AOF for fsync error when the AOF fsync policy is 'always': Input/output error. "
+                         "Exiting..."));
+}
+
+TEST(thread_end_gives_up_on_a_full_disk) {
+    start(FSYNC_EVERYSEC, 0);
+    diskFail(CALL_WRITE, 1000, ENOSPC);
+    append(100);
+    aofThreadPublish(thread);
+    CHECK(waitError(true, true));
+    CHECK(!stop());
+}
+
+/* --- files ----------------------------------------------------------------------------------------------- */
+
+/* A base with all that was appended before the cut. */
+static aofJob *baseUpTo(uint64_t offset) {
+    sds all = sdsGrowZero(sdsEmpty(), offset - begin_offset);
+    for (size_t i = 0; i < sdsLen(all); i++) all[i] = byteAt(begin_offset + i);
+    aofJob *job = aofJobCreate(AOF_JOB_SWITCH_BASE);
+    static int number;
+    job->path = sdsCatPrintf(sdsEmpty(), FOLDER "/temp-%d", number++);
+    job->ending = number % 2 ? "rdb" : "aof";
+    diskPut(job->path, sdsSlice(all));
+    sdsFree(all);
+    return job;
+}
+
+TEST(thread_goes_through_a_rewrite) {
+    start(FSYNC_EVERYSEC, 50);
+    append(1000);
+    CHECK(doJob(aofJobCreate(AOF_JOB_CUT)));
+    uint64_t cut = aofThreadStream(thread)->appended;
+    append(500);
+    aofThreadPublish(thread);
+    CHECK(doJob(baseUpTo(cut)));
+    append(10);
+    CHECK(doJob(aofJobCreate(AOF_JOB_DELETE)));
+    CHECK(diskContent(DISK_ALL, FOLDER "/a.1.incr.aof") == NULL);
+    sds incr = diskContent(DISK_ALL, FOLDER "/a.2.incr.aof");
+    CHECK_EQ_INT(incr ? sdsLen(incr) : 0, 510);
+    sdsFree(incr);
+    CHECK(stop());
+}
+
+/* A new base makes safe again what a failed sync has left in doubt. */
+TEST(thread_is_safe_again_behind_a_new_base) {
+    start(FSYNC_EVERYSEC, 20);
+    append(100);
+    diskFail(CALL_SYNC, 1000, EIO);
+    aofThreadPublish(thread);
+    CHECK(waitError(false, true));
+    CHECK(!doJob(aofJobCreate(AOF_JOB_CUT)));
+    diskFail(CALL_SYNC, 0, 0);
+    CHECK(waitError(false, false));
+    CHECK(doJob(aofJobCreate(AOF_JOB_CUT)));
+    uint64_t cut = aofThreadStream(thread)->appended;
+    append(100);
+    aofThreadPublish(thread);
+    CHECK_EQ_INT(aofThreadProgress(thread).synced, begin_offset);
+    CHECK(doJob(baseUpTo(cut)));
+    CHECK(waitSynced(aofThreadStream(thread)->appended));
+    CHECK(stop());
+}
+
+/* --- the model ------------------------------------------------------------------------------------------- */
+
+static void randomFaults(uint64_t *seed) {
+    static const int errors[CALL_KINDS] = {EIO, ENOSPC, EIO, EIO, EIO, EIO};
+    for (int kind = 0; kind < CALL_KINDS; kind++)
+        diskFail((diskCall)kind, unitRandom(seed) % 3 ? 0 : (int)(unitRandom(seed) % 300), errors[kind]);
+    if (unitRandom(seed) % 4) diskFail(CALL_SYNC, 0, 0);
+}
+
+/* Random bytes, jobs and faults; a rewrite may be under way, and then its cut is `cut`. */
+static void randomRun(fsyncPolicy policy, bool faults, uint64_t *seed) {
+    uint64_t cut = 0;
+    start(policy, 3);
+    for (int i = 0; i < 300; i++) {
+        append(unitRandom(seed) % 10 ? unitRandom(seed) % 200 : unitRandom(seed) % 200000 / (cut ? 8 : 1));
+        if (unitRandom(seed) % 3) aofThreadPublish(thread);
+        if (faults && i % 40 == 0) randomFaults(seed);
+        if (unitRandom(seed) % 20 == 0) doJob(aofJobCreate(AOF_JOB_SYNC));
+        if (!cut && unitRandom(seed) % 20 == 0) {
+            cut = aofThreadStream(thread)->appended;
+            if (!doJob(aofJobCreate(AOF_JOB_CUT))) cut = 0;
+        } else if (cut && unitRandom(seed) % 10 == 0) {
+            if (doJob(baseUpTo(cut)) && unitRandom(seed) % 2) doJob(aofJobCreate(AOF_JOB_DELETE));
+            cut = 0;
+        }
+        promise();
+        if (unitRandom(seed) % 10 == 0) usleep((useconds_t)(unitRandom(seed) % 3000));
+        if (begin_offset + 2000000 < aofThreadStream(thread)->appended) break;
+    }
+    for (int kind = 0; kind < CALL_KINDS; kind++) diskFail((diskCall)kind, 0, 0);
+    CHECK(stop() || faults);
+}
+
+TEST(thread_random_runs) {
+    uint64_t seed = unitRandomSeed();
+    for (int round = 0; round < 3; round++) {
+        randomRun(FSYNC_ALWAYS, false, &seed);
+        randomRun(FSYNC_EVERYSEC, false, &seed);
+    }
+}
+
+TEST(thread_random_runs_with_faults) {
+    uint64_t seed = unitRandomSeed();
+    for (int round = 0; round < 6; round++) randomRun(round % 3 ? FSYNC_EVERYSEC : FSYNC_NO, true, &seed);
+    CHECK(views_checked > 1000);
+}

@@ -1,0 +1,237 @@
+/* model_disk.c -- a disk in memory that knows what would be left of it.
+ *
+ * A file has its bytes and those that a sync has covered; a name has the file that it means, and the one that it meant
+ * when its folder was synced last. There is one folder. A failed sync covers nothing, and its bytes are never covered
+ * by a later one, as systems have it.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "model_disk.h"
+
+#include "unit.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define FILES_MAX 4096
+#define NAMES_MAX 4096
+#define FOLDER_FD 100000
+
+typedef struct modelFile {
+    sds bytes, synced; /* own; synced: a prefix, as far as it is known to be there */
+    bool lost;         /* a sync has failed: what it did not cover never will be */
+    bool is_open;
+} modelFile;
+
+typedef struct modelName {
+    char path[64];
+    int now, durable; /* file, -1: none */
+} modelName;
+
+static struct {
+    pthread_mutex_t lock;
+    modelFile files[FILES_MAX];
+    int file_count;
+    modelName names[NAMES_MAX];
+    int name_count;
+    int per_mille[CALL_KINDS], error[CALL_KINDS];
+    long calls[CALL_KINDS], open_files;
+    int slow_us;
+    uint64_t seed;
+    void (*check)(void);
+} disk = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static modelName *findName(const char *path) {
+    for (int i = 0; i < disk.name_count; i++)
+        if (!strcmp(disk.names[i].path, path)) return &disk.names[i];
+    return NULL;
+}
+
+static modelName *makeName(const char *path) {
+    modelName *n = findName(path);
+    if (n) return n;
+    n = &disk.names[disk.name_count++];
+    snprintf(n->path, sizeof(n->path), "%s", path);
+    n->now = n->durable = -1;
+    return n;
+}
+
+static int makeFile(void) {
+    disk.files[disk.file_count] = (modelFile){.bytes = sdsEmpty(), .synced = sdsEmpty()};
+    return disk.file_count++;
+}
+
+/* At the start of each call: look at what would be left, and say whether it is to fail. */
+static bool enter(diskCall kind) {
+    pthread_mutex_lock(&disk.lock);
+    disk.calls[kind]++;
+    if (disk.check) disk.check();
+    bool fails = (int)(unitRandom(&disk.seed) % 1000) < disk.per_mille[kind];
+    if (fails) errno = disk.error[kind];
+    return !fails;
+}
+
+static int leave(int rc) {
+    int error = errno;
+    pthread_mutex_unlock(&disk.lock);
+    errno = error;
+    return rc;
+}
+
+static int modelOpen(const char *path, int flags, mode_t mode) {
+    unused(mode);
+    if (!enter(CALL_OPEN)) return leave(-1);
+    if (flags & O_DIRECTORY) return leave(FOLDER_FD);
+    modelName *n = flags & O_CREAT ? makeName(path) : findName(path);
+    if (!n || (n->now < 0 && !(flags & O_CREAT))) {
+        errno = ENOENT;
+        return leave(-1);
+    }
+    if (n->now < 0) n->now = makeFile();
+    if (flags & O_TRUNC) sdsClear(disk.files[n->now].bytes), sdsClear(disk.files[n->now].synced);
+    disk.files[n->now].is_open = true;
+    disk.open_files++;
+    return leave(n->now);
+}
+
+static int modelClose(int fd) {
+    pthread_mutex_lock(&disk.lock);
+    if (fd != FOLDER_FD) {
+        CHECK(disk.files[fd].is_open);
+        disk.files[fd].is_open = false;
+        disk.open_files--;
+    }
+    return leave(0);
+}
+
+static ssize_t modelWritev(int fd, const struct iovec *parts, int count) {
+    bool good = enter(CALL_WRITE);
+    size_t total = 0, done = 0;
+    for (int i = 0; i < count; i++) total += parts[i].iov_len;
+    size_t most = good ? total : unitRandom(&disk.seed) % 2 ? unitRandom(&disk.seed) % total : 0;
+    CHECK(disk.files[fd].is_open);
+    for (int i = 0; i < count && done < most; i++) {
+        size_t n = parts[i].iov_len < most - done ? parts[i].iov_len : most - done;
+        disk.files[fd].bytes = sdsCatLen(disk.files[fd].bytes, parts[i].iov_base, n);
+        done += n;
+    }
+    leave(0);
+    return done || good ? (ssize_t)done : -1;
+}
+
+static int modelSync(int fd) {
+    bool good = enter(CALL_SYNC);
+    if (disk.slow_us) usleep((useconds_t)disk.slow_us);
+    if (fd == FOLDER_FD) {
+        for (int i = 0; good && i < disk.name_count; i++) disk.names[i].durable = disk.names[i].now;
+        return leave(good ? 0 : -1);
+    }
+    modelFile *f = &disk.files[fd];
+    CHECK(f->is_open);
+    f->lost |= !good && sdsLen(f->synced) < sdsLen(f->bytes);
+    if (good && !f->lost) f->synced = sdsCpyLen(f->synced, f->bytes, sdsLen(f->bytes));
+    return leave(good ? 0 : -1);
+}
+
+static int modelTruncate(int fd, off_t size) {
+    if (!enter(CALL_TRUNCATE)) return leave(-1);
+    modelFile *f = &disk.files[fd];
+    CHECK((size_t)size >= sdsLen(f->synced));
+    sdsIncrLen(f->bytes, (ptrdiff_t)size - (ptrdiff_t)sdsLen(f->bytes));
+    return leave(0);
+}
+
+static int modelRename(const char *from, const char *to) {
+    if (!enter(CALL_RENAME)) return leave(-1);
+    modelName *a = findName(from);
+    if (!a || a->now < 0) {
+        errno = ENOENT;
+        return leave(-1);
+    }
+    makeName(to)->now = a->now;
+    a->now = -1;
+    return leave(0);
+}
+
+static int modelUnlink(const char *path) {
+    if (!enter(CALL_UNLINK)) return leave(-1);
+    modelName *n = findName(path);
+    errno = ENOENT;
+    if (!n || n->now < 0) return leave(-1);
+    n->now = -1;
+    return leave(0);
+}
+
+static int modelFolder(const char *path, mode_t mode) {
+    unused(path), unused(mode);
+    return 0;
+}
+
+static const aofSystem model = {.open = modelOpen,
+                                .close = modelClose,
+                                .writev = modelWritev,
+                                .sync = modelSync,
+                                .truncate = modelTruncate,
+                                .rename = modelRename,
+                                .unlink = modelUnlink,
+                                .make_folder = modelFolder};
+
+void diskBegin(void (*check)(void)) {
+    disk.file_count = disk.name_count = disk.slow_us = 0;
+    memset(disk.per_mille, 0, sizeof(disk.per_mille));
+    memset(disk.calls, 0, sizeof(disk.calls));
+    disk.open_files = 0;
+    if (!disk.seed) disk.seed = unitRandomSeed();
+    disk.check = check;
+    aofSystemSet(&model);
+}
+
+void diskEnd(void) {
+    for (int i = 0; i < disk.file_count; i++) sdsFree(disk.files[i].bytes), sdsFree(disk.files[i].synced);
+    disk.file_count = 0;
+    aofSystemSet(NULL);
+}
+
+void diskFail(diskCall kind, int per_mille, int error) {
+    pthread_mutex_lock(&disk.lock);
+    disk.per_mille[kind] = per_mille;
+    disk.error[kind] = error;
+    pthread_mutex_unlock(&disk.lock);
+}
+
+void diskSlow(int us) {
+    pthread_mutex_lock(&disk.lock);
+    disk.slow_us = us;
+    pthread_mutex_unlock(&disk.lock);
+}
+
+sds diskContent(diskView view, const char *path) {
+    modelName *n = findName(path);
+    int file = !n ? -1 : view == DISK_LEAST ? n->durable : n->now;
+    if (file < 0) return NULL;
+    return sdsDup(view == DISK_ALL ? disk.files[file].bytes : disk.files[file].synced);
+}
+
+void diskPut(const char *path, slice bytes) {
+    pthread_mutex_lock(&disk.lock);
+    int file = makeFile();
+    disk.files[file].bytes = sdsCatSlice(disk.files[file].bytes, bytes);
+    disk.files[file].synced = sdsCatSlice(disk.files[file].synced, bytes);
+    modelName *n = makeName(path);
+    n->now = n->durable = file;
+    pthread_mutex_unlock(&disk.lock);
+}
+
+long diskCalls(diskCall kind) {
+    pthread_mutex_lock(&disk.lock);
+    long n = disk.calls[kind];
+    pthread_mutex_unlock(&disk.lock);
+    return n;
+}
+
+long diskOpenFiles(void) {
+    return disk.open_files;
+}
