@@ -61,12 +61,13 @@ typedef struct clientStream {
     uint32_t linger_looks;
 
     /* Main. */
-    alignas(CACHE_LINE) client *session; /* NULL once the session is gone */
-    struct ioThread *home;               /* who holds it, as main knows it; changed when IO_MSG_LEFT arrives */
-    struct ioThread *moving_to;          /* a move is under way: where it goes */
-    requestBlock *returning;             /* owns: executed blocks to be given back with the next message */
-    struct clientStream *prev, *next;    /* list of home */
-    replyBlock *held_replies;            /* owns: output made while the stream is between two holders */
+    alignas(CACHE_LINE) client *session;     /* NULL once the session is gone */
+    struct ioThread *home;                   /* who holds it, as main knows it; changed when IO_MSG_LEFT arrives */
+    struct ioThread *moving_to;              /* a move is under way: where it goes */
+    requestBlock *returning;                 /* owns: executed blocks to be given back with the next message */
+    struct clientStream *prev, *next;        /* list of home */
+    replyBlock *held_replies;                /* owns: output made while the stream is between two holders */
+    struct heldPart *held_first, *held_last; /* own: output that waits until it may leave (session_hold.c) */
     /* The lists of session_output.c. The first one's prev_draining says nothing. */
     struct clientStream *next_returning, *next_draining, *prev_draining;
     bool on_returning; /* on the list by next_returning, even if the blocks have gone by another way */

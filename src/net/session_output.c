@@ -8,7 +8,8 @@
  * Threads     main.
  * Invariants  1. Replies reach the stream in the order in which they were made, each once.
  *             2. Between IO_MSG_LEAVE and IO_MSG_LEFT nothing is sent to a stream.
- *             3. Output that is held (client/reply_hold.h) stays with its client, and so does the word to drain.
+ *             3. Output that is held (client/reply_hold.h, session_hold.c) stays on main, and so does the word to
+ *                drain.
  *             4. A reply with an open length (client/reply.c) stays until it is whole.
  * Tests       tests/unit/net/client_stream_test.c, tests/unit/net/command_batch_test.c
  *
@@ -22,7 +23,14 @@
 #include "rebalance.h"
 #include "reply_hold.h"
 #include "session_fan.h"
+#include "session_hold.h"
 #include "tracking.h"
+
+static bool (*gate)(holdSequence *seq, uint64_t *offset); /* const after boot */
+
+void sessionsSetGate(bool (*ask)(holdSequence *seq, uint64_t *offset)) {
+    gate = ask;
+}
 
 static struct {
     clientStream *returning; /* streams with used-up blocks to give back, by next_returning */
@@ -84,22 +92,9 @@ void sessionDropBlocks(requestBlock *chain) {
     }
 }
 
-static void sendToStream(clientStream *s, replyBlock *chain) {
-    debugAssert(chain || s->returning);
-    debugAssert(!s->moving_to && !s->closing);
-    client *c = s->session;
-    ioMessage m = {.type = IO_MSG_OUTPUT, .stream = s, .block = s->returning, .reply = chain};
-    if (c && c->authenticated) m.number = CLIENT_STREAM_AUTHENTICATED;
-    s->returning = NULL;
-    ioThreadPost(s->home, &m);
-}
-
 static void flushClient(client *c) {
-    clientStream *s = c->stream;
     replyBlock *chain = clientTakeReplies(c);
-    if (!chain) return;
-    if (s->moving_to) rebalanceKeepOutput(s, chain);
-    else sendToStream(s, chain);
+    if (chain) sessionSend(c->stream, chain);
 }
 
 static void flushReturning(void) {
@@ -107,7 +102,7 @@ static void flushReturning(void) {
         clientStream *s = outgoing.returning;
         outgoing.returning = s->next_returning;
         s->on_returning = false;
-        if (s->returning && !s->moving_to) sendToStream(s, NULL);
+        if (s->returning && !s->moving_to) sessionSend(s, NULL);
     }
 }
 
@@ -133,17 +128,20 @@ void sessionsFlush(void) {
         clientStreamsFan(ioThreadHolder(ioThreadActing())); /* to its own streams messages are plain calls */
     }
     client *c, *unfinished = NULL;
+    outputMark mark = {.offset = 0};
+    bool wait = gate && gate(&mark.seq, &mark.offset);
     while ((c = clientPopPendingWrite()) != NULL) {
-        if (c->flags & CLIENT_CLOSE_ASAP || !c->stream || holdsReplies(c)) continue;
-        if (likely(!c->deferred)) flushClient(c);
-        else unfinished = c; /* its command lets others in between */
+        if (c->flags & CLIENT_CLOSE_ASAP || !c->stream) continue;
+        if (unlikely(c->deferred != NULL)) unfinished = c; /* its command lets others in between */
+        else if (unlikely(wait || c->stream->held_first)) sessionHold(c, wait ? &mark : NULL);
+        else if (likely(!holdsReplies(c))) flushClient(c);
     }
     if (unlikely(unfinished != NULL)) clientPendWrite(unfinished);
     flushReturning();
     flushDrains();
 }
 
-/* --- the end ---------------------------------------------------------------------------------------- */
+/* --- the end --------------------------------------------------------------------------------------------- */
 
 /* Clients are freed behind a flush, which leaves nobody on the list of used-up blocks. */
 static void forgetReturning(clientStream *s) {
@@ -158,6 +156,7 @@ static void forget(clientStream *s) {
     if (unlikely(s->on_returning)) forgetReturning(s);
     sessionDropBlocks(s->returning);
     s->returning = NULL;
+    if (unlikely(s->held_first != NULL)) sessionHoldForget(s);
 }
 
 void sessionCloseStream(clientStream *s) {

@@ -7,6 +7,7 @@
 #define NET_SESSION_OUTPUT_H
 
 #include "client_stream.h"
+#include "reply_hold.h"
 
 /* Give an executed block back to the stream (takes it), with the next message. */
 void sessionReturnBlock(clientStream *s, requestBlock *b);
@@ -19,6 +20,8 @@ void sessionDrain(client *c);
 void sessionCloseAfterOutput(client *c);
 /* Hand all that is pending to the streams: the one point where replies leave main. */
 void sessionsFlush(void);
+/* Who is asked before replies leave: true when all there is now must wait for `*seq` to reach `*offset`. Boot only. */
+void sessionsSetGate(bool (*gate)(holdSequence *seq, uint64_t *offset));
 /* The session is gone (its client is freed): let the stream go, too. */
 void sessionCloseStream(clientStream *s);
 

@@ -13,14 +13,14 @@
  * later offset is called synced either, until a new base has all of it. With `always` both end the process: the reply
  * must not be sent, and cannot be taken back.
  *
- * Not here    the system calls (aof_system.c), the queue of bytes (aof_stream.c), what is in them.
+ * Not here    the system calls (aof_system.c), the queue of bytes (aof_stream.c), what is in them (aof.c).
  * Owns        the manifest, the descriptor of the increment, jobs that are not done.
  * Threads     main and this one; who writes each field is said in the struct. Hand-overs: stream.published and `jobs`
  *             (main to thread), `finished` and the atomics of progress (thread to main), all seq_cst or release.
  * Invariants  1. synced <= written <= published; none of them goes back.
  *             2. Bytes behind a cut go to a file that the manifest on disk names, and what is before it is synced.
  *             3. synced moves only by a sync that has worked, while none has failed since the last base.
- * Tests       tests/unit/persist/aof_thread_test.c
+ * Tests       tests/unit/persist/aof_thread_test.c, tests/persist/aof.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "aof_thread.h"

@@ -1,4 +1,4 @@
-/* disk_gate.c -- nothing is changed that the disk will not have: MISCONF while the last save has failed.
+/* disk_gate.c -- nothing is changed that the disk will not have: MISCONF while a save or an append fails.
  *
  * Who pings is told as well: that is what watches a server. The stage is armed while a save has failed; the settings
  * that may allow writes all the same are looked at for each command, so that they act at once.
@@ -23,6 +23,8 @@
 static struct {
     const serverCommand *ping;    /* const after boot; borrowed */
     const char *(*product)(void); /* const after boot */
+    bool snapshot_failed;
+    int aof_error; /* errno, or 0 */
 } gate;
 
 void diskGateInit(const char *(*product)(void)) {
@@ -32,26 +34,42 @@ void diskGateInit(const char *(*product)(void)) {
 
 void diskGateSetSnapshotFailed(bool failed) {
     assertMainRole();
-    gateArm(GATE_DISK, failed);
+    gate.snapshot_failed = failed;
+    gateArm(GATE_DISK, gate.snapshot_failed || gate.aof_error);
+}
+
+void diskGateSetAofError(int error) {
+    assertMainRole();
+    gate.aof_error = error;
+    gateArm(GATE_DISK, gate.snapshot_failed || gate.aof_error);
 }
 
 /* Whether the settings want writes refused for it. */
 static bool snapshotsMatter(void) {
-    return persist_settings.stop_writes_on_bgsave_error && persist_settings.save_point_count > 0;
+    return gate.snapshot_failed && persist_settings.stop_writes_on_bgsave_error &&
+           persist_settings.save_point_count > 0;
 }
 
-gateResult diskGate(client *c) {
-    char error[512];
-    assertMainRole();
-    if (!snapshotsMatter()) return GATE_PASSED;
-    bool refused = c->cmd->flags & CMD_WRITE || c->cmd == gate.ping;
-    if (!refused && !(commandFlagsNow(c) & CMD_WRITE)) return GATE_PASSED;
-    snprintf(error, sizeof(error),
+static void sayWhy(char *error, size_t size) {
+    if (!snapshotsMatter()) {
+        snprintf(error, size, "-MISCONF Errors writing to the AOF file: %s", strerror(gate.aof_error));
+        return;
+    }
+    snprintf(error, size,
              "-MISCONF %s is configured to save RDB snapshots, but it's currently unable to persist to disk. Commands "
              "that may modify the data set are disabled, because this instance is configured to report errors during "
              "writes if RDB snapshotting fails (stop-writes-on-bgsave-error option). Please check the %s logs for "
              "details about the RDB error.",
              gate.product(), gate.product());
+}
+
+gateResult diskGate(client *c) {
+    char error[512];
+    assertMainRole();
+    if (!snapshotsMatter() && !gate.aof_error) return GATE_PASSED;
+    bool refused = c->cmd->flags & CMD_WRITE || c->cmd == gate.ping;
+    if (!refused && !(commandFlagsNow(c) & CMD_WRITE)) return GATE_PASSED;
+    sayWhy(error, sizeof(error));
     if (refused) addReplyError(c, error);
     else transactionRefuseExec(c, error);
     return GATE_REFUSED;

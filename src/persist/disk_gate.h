@@ -1,4 +1,4 @@
-/* disk_gate.h -- nothing is changed that the disk will not have: MISCONF while the last save has failed.
+/* disk_gate.h -- nothing is changed that the disk will not have: MISCONF while a save or an append fails.
  *
  * Runs on: main.
  *
@@ -12,6 +12,8 @@
 void diskGateInit(const char *(*product)(void));
 /* The last snapshot has failed, or has not: whether that keeps writes out is asked of the settings at each command. */
 void diskGateSetSnapshotFailed(bool failed);
+/* The append-only file cannot be written or synced, for the reason `error` (errno); 0: it can. */
+void diskGateSetAofError(int error);
 /* The entry of GATE_DISK. */
 gateResult diskGate(client *c);
 

@@ -16,6 +16,7 @@
 #include <string.h>
 
 persistSettings persist_settings;
+static persistAppendHooks append_hooks; /* const after boot */
 
 static const settingName fsync_names[] = {
     {"everysec", FSYNC_EVERYSEC}, {"always", FSYNC_ALWAYS}, {"no", FSYNC_NO}, {NULL, 0}};
@@ -66,6 +67,20 @@ static sds getSave(const setting *s) {
     return out;
 }
 
+/* --- The append-only file -------------------------------------------------------------------------------- */
+
+#define APPLY_HOOK(function, hook)                           \
+    static bool function(const char **err) {                 \
+        return !append_hooks.hook || append_hooks.hook(err); \
+    }
+APPLY_HOOK(applyAppendOnly, appendonly)
+APPLY_HOOK(applyAppendSync, appendfsync)
+APPLY_HOOK(applyNoAppendSync, no_appendfsync_on_rewrite)
+
+void persistSettingsOnAppend(const persistAppendHooks *hooks) {
+    append_hooks = *hooks;
+}
+
 /* ---- Table ---------------------------------------------------------------------------------------------- */
 
 #define FIXED SETTING_IMMUTABLE
@@ -81,8 +96,8 @@ static sds getSave(const setting *s) {
     { VALUE(name_, SETTING_MEMORY, field, default_, flags_), .min = min_, .max = LLONG_MAX, __VA_ARGS__ }
 #define STRING(name_, field, default_, flags_, ...) \
     { VALUE(name_, SETTING_STRING, field, default_, flags_), __VA_ARGS__ }
-#define ENUM(name_, field, default_, names_, flags_) \
-    { VALUE(name_, SETTING_ENUM, field, default_, flags_), .names = names_ }
+#define ENUM(name_, field, default_, names_, flags_, ...) \
+    { VALUE(name_, SETTING_ENUM, field, default_, flags_), .names = names_, __VA_ARGS__ }
 #define NO_ALIAS .alias = NULL
 
 static const setting rows[] = {
@@ -105,16 +120,16 @@ static const setting rows[] = {
         HIDDEN, NO_ALIAS),
 
     /* Append-only file. */
-    BOOL("appendonly", appendonly, "no", PENDING | SETTING_DENY_LOADING, NO_ALIAS),
-    STRING("appendfilename", appendfilename, "appendonly.aof", PENDING | FIXED, .check = checkAppendFile),
-    STRING("appenddirname", appenddirname, "appendonlydir", PENDING | FIXED, .check = checkAppendDir),
-    ENUM("appendfsync", appendfsync, "everysec", fsync_names, PENDING),
-    BOOL("no-appendfsync-on-rewrite", no_appendfsync_on_rewrite, "no", PENDING, NO_ALIAS),
+    BOOL("appendonly", appendonly, "no", SETTING_DENY_LOADING, .apply = applyAppendOnly),
+    STRING("appendfilename", appendfilename, "appendonly.aof", FIXED, .check = checkAppendFile),
+    STRING("appenddirname", appenddirname, "appendonlydir", FIXED, .check = checkAppendDir),
+    ENUM("appendfsync", appendfsync, "everysec", fsync_names, 0, .apply = applyAppendSync),
+    BOOL("no-appendfsync-on-rewrite", no_appendfsync_on_rewrite, "no", 0, .apply = applyNoAppendSync),
     INT("auto-aof-rewrite-percentage", auto_aof_rewrite_percentage, "100", 0, INT_MAX, PENDING, NO_ALIAS),
     MEMORY("auto-aof-rewrite-min-size", auto_aof_rewrite_min_size, "64mb", 0, PENDING, NO_ALIAS),
-    BOOL("aof-load-truncated", aof_load_truncated, "yes", PENDING, NO_ALIAS),
-    BOOL("aof-use-rdb-preamble", aof_use_rdb_preamble, "yes", PENDING, NO_ALIAS),
-    BOOL("aof-timestamp-enabled", aof_timestamp_enabled, "no", PENDING, NO_ALIAS),
+    BOOL("aof-load-truncated", aof_load_truncated, "yes", 0, NO_ALIAS),
+    BOOL("aof-use-rdb-preamble", aof_use_rdb_preamble, "yes", 0, NO_ALIAS),
+    BOOL("aof-timestamp-enabled", aof_timestamp_enabled, "no", 0, NO_ALIAS),
     BOOL("aof-rewrite-incremental-fsync", aof_rewrite_incremental_fsync, "yes", PENDING, NO_ALIAS),
     STRING("aof-rewrite-cpulist", aof_rewrite_cpulist, NULL, PENDING | FIXED, .alias = "aof_rewrite_cpulist",
            .empty_is_null = true),

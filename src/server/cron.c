@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "cron.h"
 
+#include "aof.h"
 #include "clock.h"
 #include "debug.h"
 #include "defrag.h"
@@ -64,6 +65,7 @@ static long long onTick(aeEventLoop *loop, long long id, void *arg) {
     expireAtTick(loop);
     dbResizeTick();
     snapshotTick();
+    aofTick();
     trackingTick();
     defragAtTick(loop);
     return 1000 / server_settings.hz;

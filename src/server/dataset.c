@@ -8,6 +8,7 @@
 #include "dataset.h"
 
 #include "admin_settings.h"
+#include "aof.h"
 #include "clock.h"
 #include "loading.h"
 #include "log.h"
@@ -41,5 +42,6 @@ static bool loadSnapshot(void) {
 }
 
 bool datasetLoadAtStart(void) {
-    return persist_settings.appendonly || loadSnapshot();
+    if (persist_settings.appendonly) return aofStart(admin_settings.hide_user_data_from_log);
+    return loadSnapshot();
 }

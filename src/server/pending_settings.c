@@ -337,8 +337,6 @@ static const struct {
     const char *words;
     const char *settings[4];
 } missing[] = {
-    {"no append-only file is written and none was read: what changes after the last snapshot ends with this process",
-     {"appendonly"}},
     {"this server follows no primary: it has none of its data and accepts writes of its own", {"replicaof"}},
     {"no replica is waited for: writes are accepted however few there are", {"min-replicas-to-write"}},
     {"this server is in no cluster: it serves all slots alone and finds no other node", {"cluster-enabled"}},

@@ -11,6 +11,7 @@
 #include "shutdown.h"
 
 #include "admin_settings.h"
+#include "aof.h"
 #include "daemon.h"
 #include "loading.h"
 #include "log.h"
@@ -55,6 +56,7 @@ static bool shutDown(int flags, const client *asker) {
     daemonNotifyStopping();
     netStopListening();
     rdbLoadAbort();
+    aofStop();
     daemonRemovePidFile();
     netShutdown();
     serverLog(LL_WARNING, "Valkey is now ready to exit, bye bye...");

@@ -11,6 +11,8 @@
 #include "admin_commands.h"
 #include "admin_info.h"
 #include "admin_settings.h"
+#include "aof.h"
+#include "aof_info.h"
 #include "auth.h"
 #include "call.h"
 #include "client_info.h"
@@ -51,6 +53,7 @@
 #include "server_commands.h"
 #include "server_info.h"
 #include "server_settings.h"
+#include "session_output.h"
 #include "setting_table.h"
 #include "snapshot.h"
 #include "store_info.h"
@@ -80,6 +83,7 @@ void wiringInfo(void) {
     netInfoRegister();
     loadingInfoRegister();
     persistInfoRegister();
+    aofInfoRegister();
     adminInfoRegister();
     serverInfoRegister();
     pendingInfoRegister();
@@ -120,6 +124,8 @@ void wiringHooks(void) {
     pubsubCommandsInit();
     notificationsInit();
     propagateInit();
+    aofInit();
+    sessionsSetGate(aofBeforeReplies);
     propagateCheckInit();
     trackingInit(callCurrentClient);
     storeAddStandstill(pauseHoldsDataset);

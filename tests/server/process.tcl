@@ -180,19 +180,18 @@ test "daemonize: an idle server gives freed memory back" {
 }
 
 test "The last words of a start say what options without effect do not give" {
-    set none "# WARNING: no append-only file is written and none was read"
     foreach {arguments words} [list \
         {--save ""} "" \
         {} "" \
         {--save 3600 1} "" \
-        {--save "" --appendonly yes} "$none*(without effect in this version: appendonly)" \
-        {--save 60 1 --appendonly yes} "$none*(without effect in this version: appendonly)" \
+        {--save 60 1 --appendonly yes} "" \
         {--save "" --replicaof 192.0.2.1 6379} "# WARNING: this server follows no primary*: replicaof)" \
         {--save "" --cluster-enabled yes} "# WARNING: this server is in no cluster*: cluster-enabled)" \
         {--save "" --min-replicas-to-write 1} "# WARNING: no replica is waited for*: min-replicas-to-write)" \
         {--save "" --tls-port 6380} "# WARNING: nothing is encrypted*: tls-port)" \
         {--save "" --aclfile users.acl} "# WARNING: no users are read*: aclfile)" \
-        {--appendonly yes --replicaof 192.0.2.1 6379} "$none*# WARNING: this server follows no primary*: replicaof)"] {
+        {--aclfile users.acl --replicaof 192.0.2.1 6379} \
+            "# WARNING: this server follows no primary*: replicaof)*# WARNING: no users are read*: aclfile)"] {
         set dir [make_server_dir]
         set pid [launch $dir [list --port [free_port] --bind 127.0.0.1 --dir $dir {*}$arguments]]
         await_ready [dict create dir $dir pid $pid]

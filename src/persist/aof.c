@@ -1,0 +1,333 @@
+/* aof.c -- the append-only file on main: what is propagated becomes bytes, and replies wait for them.
+ *
+ * A sink of propagate.h appends to the stream of the thread: one copy of the command's own bytes, SELECT where the
+ * database changes. Before replies leave main tells the thread how far it may write (one store), and that is all it
+ * does for the disk.
+ *
+ * always: every client with output waits until all that was appended so far is synced, a reader too: it may have seen
+ * what is not safe yet. Main goes on with the next turn meanwhile, so one sync serves all commands of the turns that
+ * it takes (group commit).
+ *
+ * everysec, no: replies leave at once, unless the thread has fallen behind by more than LAG_MS (everysec: with a sync;
+ * no: with a write): then they wait as with always until it has caught up. So what an acknowledged write may be lost by
+ * has a bound that does not depend on the disk.
+ *
+ * Not here    system calls (aof_thread.c), what is propagated (engine/propagate.c), reading (aof_load.c).
+ * Owns        the state of the log on main.
+ * Threads     main.
+ * Invariants  1. Nothing is published between two items of a unit.
+ *             2. While the log is on each propagated item is in the stream, in its order.
+ * Cost        off: nothing. On: a copy per command; per flush a store and a few loads.
+ * Tests       tests/persist/aof.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "aof.h"
+
+#include "aof_files.h"
+#include "aof_load.h"
+#include "aof_thread.h"
+#include "clock.h"
+#include "disk_gate.h"
+#include "evict.h"
+#include "log.h"
+#include "numbers.h"
+#include "panic.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define LAG_MS 1500  /* an everysec sync begins a second after the last one; the rest is for the disk */
+#define MARK_MS 100  /* how exactly the age of what is not safe is known */
+#define MARKS_MAX 64 /* a power of two */
+
+/* Everything before `offset` was appended before `ms`. */
+typedef struct ageMark {
+    uint64_t offset, ms;
+} ageMark;
+
+static struct {
+    holdSequence written_seq, synced_seq; /* const after boot */
+    aofThread *thread;                    /* owns; NULL: off */
+    aofStream *stream;                    /* the thread's */
+    sds folder;                           /* owns: absolute, of the running log */
+    uint64_t begin;                       /* where the stream of the next thread begins */
+    int dbid;                             /* of the last SELECT in the increment; -1: none */
+    int64_t stamped_s;                    /* of the last timestamp in it */
+    bool inside;                          /* between two items of a unit */
+    bool child_lives;
+    int error;                   /* that main knows of */
+    off_t base_size, older_size; /* the base; increments before the last one */
+    long long delayed_sync;
+    bool behind; /* replies wait although the policy is not always */
+    ageMark marks[MARKS_MAX];
+    unsigned first_mark, marks_count;
+} aof;
+
+/* --- what is propagated ------------------------------------------------------------------------------------- */
+
+static void appendSelect(int dbid) {
+    char text[64], number[24];
+    size_t digits = ll2string(number, dbid);
+    int n = snprintf(text, sizeof(text), "*2\r\n$6\r\nSELECT\r\n$%zu\r\n%s\r\n", digits, number);
+    aofStreamAppend(aof.stream, text, (size_t)n);
+    aof.dbid = dbid;
+}
+
+/* The second in which what follows was executed, when it is not that of the last line. */
+static void appendTimestamp(void) {
+    int64_t now_s = storeNowMs() / 1000;
+    if (now_s == aof.stamped_s) return;
+    char text[48];
+    int n = snprintf(text, sizeof(text), "#TS:%lld\r\n", (long long)now_s);
+    aofStreamAppend(aof.stream, text, (size_t)n);
+    aof.stamped_s = now_s;
+}
+
+static void takeItem(const propagateItem *item) {
+    assertMainRole();
+    if (unlikely(persist_settings.aof_timestamp_enabled) && !aof.inside) appendTimestamp();
+    if (unlikely(item->dbid != aof.dbid) && item->dbid >= 0) appendSelect(item->dbid);
+    for (uint32_t i = 0; i < item->count; i++) aofStreamAppend(aof.stream, item->pieces[i].ptr, item->pieces[i].len);
+    aof.inside = !item->ends_unit;
+}
+
+static const propagateSink sink = {.target = PROPAGATE_AOF, .take = takeItem};
+
+/* --- may replies leave? --------------------------------------------------------------------------------------- */
+
+/* How long the oldest byte behind `safe` has waited, at most; 0 when there is none. */
+static uint64_t ageBehind(uint64_t safe, uint64_t now_ms) {
+    while (aof.marks_count > 1) {
+        const ageMark *second = &aof.marks[(aof.first_mark + 1) % MARKS_MAX];
+        if (second->offset > safe) break;
+        aof.first_mark = (aof.first_mark + 1) % MARKS_MAX;
+        aof.marks_count--;
+    }
+    if (aof.stream->appended <= safe || aof.marks_count == 0) return 0;
+    return now_ms - aof.marks[aof.first_mark].ms;
+}
+
+/* Note when what comes from now on was appended. Without room the last mark stands for more: what is behind seems
+ * older. */
+static void mark(uint64_t before, uint64_t now_ms) {
+    const ageMark *last = &aof.marks[(aof.first_mark + aof.marks_count - 1) % MARKS_MAX];
+    if (aof.marks_count == MARKS_MAX || (aof.marks_count && now_ms - last->ms < MARK_MS)) return;
+    aof.marks[(aof.first_mark + aof.marks_count) % MARKS_MAX] = (ageMark){before, now_ms};
+    aof.marks_count++;
+}
+
+/* The thread has met an error, or it is over. */
+static void lookForErrors(const aofProgress *p) {
+    int error = p->write_error ? p->write_error : p->sync_error;
+    if (likely(error == aof.error)) return;
+    aof.error = error;
+    diskGateSetAofError(error);
+}
+
+static bool syncsHeldBack(void) {
+    return aof.child_lives && persist_settings.no_appendfsync_on_rewrite;
+}
+
+/* Whether what is not safe is too old for replies to go on. Nobody waits for a disk that has failed: writes are
+ * refused then. */
+static bool fellBehind(const aofProgress *p, bool by_sync, uint64_t now_ms) {
+    if (p->write_error || p->sync_error) return false;
+    bool behind = ageBehind(by_sync ? p->synced : p->written, now_ms) > LAG_MS;
+    if (behind && !aof.behind) {
+        aof.delayed_sync++;
+        serverLog(LL_NOTICE, "The disk is behind the append-only file by more than %d ms: replies wait for it.",
+                  LAG_MS);
+    }
+    if (behind != aof.behind) aofThreadTellWrites(aof.thread, behind && !by_sync);
+    aof.behind = behind;
+    return behind;
+}
+
+bool aofBeforeReplies(holdSequence *seq, uint64_t *offset) {
+    assertMainRole();
+    if (!aof.thread) return false;
+    serverAssert(!aof.inside);
+    uint64_t before = atomic_load_explicit(&aof.stream->published, memory_order_relaxed), now_ms = 0;
+    bool always = persist_settings.appendfsync == FSYNC_ALWAYS, held_back = syncsHeldBack();
+    if (aof.stream->appended != before) {
+        now_ms = clockMonotonicMs();
+        mark(before, now_ms);
+        aofThreadPublish(aof.thread);
+    }
+    aofProgress p = aofThreadProgress(aof.thread);
+    lookForErrors(&p);
+    bool by_sync = persist_settings.appendfsync != FSYNC_NO && !held_back && !p.sync_broken;
+    uint64_t safe = by_sync ? p.synced : p.written;
+    if (safe >= aof.stream->appended) return false;
+    if (!always && !fellBehind(&p, by_sync, now_ms ? now_ms : clockMonotonicMs())) return false;
+    if (always && !by_sync) aofThreadTellWrites(aof.thread, true);
+    *seq = by_sync ? aof.synced_seq : aof.written_seq;
+    *offset = aof.stream->appended;
+    /* The thread may have come there before it knew that it is to tell. */
+    if (!by_sync) holdReached(aof.written_seq, aofThreadProgress(aof.thread).written);
+    return true;
+}
+
+/* --- on and off ------------------------------------------------------------------------------------------------ */
+
+/* Load what there is, or begin with nothing. The manifest, or NULL with lines in the log. */
+static aofManifest *findAndLoad(const char *stem, bool hide_user_data) {
+    aofLoaded loaded = {.base_size = 0};
+    aofManifest *m = aofFilesFind(aof.folder, stem);
+    if (!m) return NULL;
+    bool ok = m->count > 0 ? aofLoad(aof.folder, m, hide_user_data, &loaded) : aofFilesBegin(aof.folder, stem, m);
+    aof.base_size = loaded.base_size;
+    aof.older_size = aofManifestLastIncr(m) ? loaded.incrs_size - loaded.last_size : 0;
+    if (ok) return m;
+    aofManifestFree(m);
+    return NULL;
+}
+
+static void beginStream(void) {
+    aof.stream = aofThreadStream(aof.thread);
+    aof.dbid = -1;
+    aof.stamped_s = 0;
+    aof.inside = aof.behind = false;
+    aof.marks_count = 0;
+    propagateAddSink(&sink);
+}
+
+/* Start the thread on the manifest's last increment (takes the manifest). */
+static bool startThread(aofManifest *m, const char *stem) {
+    aofThreadOptions o = {.folder = aof.folder,
+                          .stem = stem,
+                          .manifest = m,
+                          .begin = aof.begin,
+                          .written_seq = aof.written_seq,
+                          .synced_seq = aof.synced_seq,
+                          .policy = (fsyncPolicy)persist_settings.appendfsync};
+    bool history = m->incrs > m->history;
+    o.fd = aofFilesOpenIncr(aof.folder, stem, m, &o.size);
+    aof.thread = o.fd < 0 ? NULL : aofThreadStart(&o);
+    if (!aof.thread) {
+        if (o.fd >= 0) serverLog(LL_WARNING, "No thread for the append-only file: %s", strerror(errno));
+        aofManifestFree(m);
+        return false;
+    }
+    beginStream();
+    if (history) aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_DELETE));
+    return true;
+}
+
+bool aofStart(bool hide_user_data) {
+    assertMainThread();
+    serverAssert(!aof.thread);
+    if (!persist_settings.appendonly) return true;
+    const char *stem = persist_settings.appendfilename;
+    sdsFree(aof.folder);
+    aof.folder = aofFolderPath(persist_settings.appenddirname);
+    aofManifest *m = aof.folder ? findAndLoad(stem, hide_user_data) : NULL;
+    return m && startThread(m, stem);
+}
+
+/* What jobs have brought. */
+static void takeFinished(void) {
+    for (aofJob *job; (job = aofThreadFinished(aof.thread)) != NULL;) {
+        if (!job->ok && job->type == AOF_JOB_END)
+            serverLog(LL_WARNING, "The append-only file could not be written to its end: %s", strerror(job->error));
+        aofJobFree(job);
+    }
+}
+
+void aofStop(void) {
+    assertMainThread();
+    if (!aof.thread) return;
+    propagateRemoveSink(&sink);
+    serverLog(LL_NOTICE, "Calling fsync() on the AOF file.");
+    aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_END));
+    uint64_t end = aof.stream->appended;
+    aofThreadWaitForEnd(aof.thread);
+    takeFinished();
+    aofThreadFree(aof.thread);
+    aof.thread = NULL;
+    aof.stream = NULL;
+    aof.begin = end;
+    aof.error = 0;
+    diskGateSetAofError(0);
+    /* Nobody waits any more for what is not going to be made safe. */
+    holdReached(aof.written_seq, end);
+    holdReached(aof.synced_seq, end);
+}
+
+/* --- settings ----------------------------------------------------------------------------------------------------- */
+
+/* appendonly at run time. The dataset must become the base of a new log: that is a rewrite. */
+static bool applyEnabled(const char **err) {
+    if (persist_settings.appendonly == (aof.thread != NULL)) return true;
+    if (!persist_settings.appendonly) {
+        aofStop();
+        return true;
+    }
+    *err = "The append-only file can be turned on at the start only";
+    return false;
+}
+
+static bool applyPolicy(const char **err) {
+    if (!aof.thread) return true;
+    bool always = persist_settings.appendfsync == FSYNC_ALWAYS;
+    if (always && aofThreadProgress(aof.thread).sync_broken) {
+        *err = "A sync of the append-only file has failed: rewrite it first";
+        return false;
+    }
+    aofThreadSetPolicy(aof.thread, (fsyncPolicy)persist_settings.appendfsync);
+    /* Replies may wait for a sync that the new policy would not make. */
+    if (!always) aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_SYNC));
+    return true;
+}
+
+static void applySyncsHeldBack(void) {
+    if (!aof.thread) return;
+    aofThreadSetNoSyncFrom(aof.thread, syncsHeldBack() ? aof.stream->appended : UINT64_MAX);
+    aofThreadTellWrites(aof.thread, false);
+}
+
+static bool applyNoSync(const char **err) {
+    unused(err);
+    applySyncsHeldBack();
+    return true;
+}
+
+void aofChildLives(bool lives) {
+    assertMainRole();
+    aof.child_lives = lives;
+    applySyncsHeldBack();
+}
+
+/* --- figures ------------------------------------------------------------------------------------------------------ */
+
+void aofTick(void) {
+    if (!aof.thread) return;
+    takeFinished();
+    aofStreamTrim(aof.stream);
+}
+
+/* Bytes on their way to the disk do not count for eviction, which would make more of them. */
+static size_t bytesQueued(void) {
+    return aof.thread ? (size_t)(aof.stream->appended - aofThreadProgress(aof.thread).written) : 0;
+}
+
+aofFigures aofLook(void) {
+    aofFigures f = {.on = aof.thread != NULL, .write_ok = aof.error == 0, .delayed_sync = aof.delayed_sync};
+    if (!f.on) return f;
+    aofProgress p = aofThreadProgress(aof.thread);
+    f.buffer_length = (size_t)(aof.stream->appended - p.written);
+    f.base_size = aof.base_size;
+    f.current_size = aof.base_size + aof.older_size + p.incr_size;
+    f.pending_sync = p.syncing;
+    return f;
+}
+
+void aofInit(void) {
+    aof.written_seq = holdSequenceAdd();
+    aof.synced_seq = holdSequenceAdd();
+    evictAddUncounted(bytesQueued);
+    persistSettingsOnAppend(&(const persistAppendHooks){applyEnabled, applyPolicy, applyNoSync});
+}

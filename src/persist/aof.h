@@ -1,0 +1,41 @@
+/* aof.h -- the append-only file as the server sees it: turned on and off, fed with what is propagated, asked whether
+ * replies may leave.
+ *
+ * Runs on: main; beginning and end on main's own thread.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef PERSIST_AOF_H
+#define PERSIST_AOF_H
+
+#include "propagate.h"
+#include "reply_hold.h"
+
+#include <sys/types.h>
+
+/* Boot. */
+void aofInit(void);
+/* At the start, with appendonly yes: load what there is, or make the first files, and begin to append. False with lines
+ * in the log: the process is to end. `hide_user_data`: no names of keys there. */
+bool aofStart(bool hide_user_data) must_check;
+/* Write and sync all there is and end the thread. Waits for the disk. Also with the log off. */
+void aofStop(void);
+
+/* Before replies leave: give what was appended to the thread. True when they must wait for `*seq` to reach
+ * `*offset`. */
+bool aofBeforeReplies(holdSequence *seq, uint64_t *offset);
+/* Ten times a second. */
+void aofTick(void);
+/* A child lives, or does no more: no-appendfsync-on-rewrite. */
+void aofChildLives(bool lives);
+
+/* What INFO shows. */
+typedef struct aofFigures {
+    bool on, write_ok;
+    off_t current_size, base_size;
+    size_t buffer_length;
+    bool pending_sync;
+    long long delayed_sync;
+} aofFigures;
+aofFigures aofLook(void);
+
+#endif

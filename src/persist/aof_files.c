@@ -1,0 +1,228 @@
+/* aof_files.c -- the folder of the append-only file at a start: found, taken over from older servers, begun.
+ *
+ * Owns        nothing.
+ * Threads     main.
+ * Tests       tests/persist/aof.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "aof_files.h"
+
+#include "aof_system.h"
+#include "log.h"
+#include "persist_settings.h"
+#include "rdb_save.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MANIFEST_MAX ((off_t)64 << 20)
+
+sds aofFolderPath(const char *dirname) {
+    char here[PATH_MAX];
+    if (getcwd(here, sizeof(here))) return aofPath(here, dirname);
+    serverLog(LL_WARNING, "The working directory has no name: %s", strerror(errno));
+    return NULL;
+}
+
+static bool exists(const char *path) {
+    return access(path, F_OK) == 0;
+}
+
+/* --- the manifest ---------------------------------------------------------------------------------------- */
+
+/* The bytes of a small file; NULL with errno. */
+static sds readFile(const char *path) {
+    struct stat st;
+    sds text = NULL;
+    int fd = aofSystemNow()->open(path, O_RDONLY, 0);
+    if (fd < 0) return NULL;
+    if (fstat(fd, &st) != 0 || st.st_size > MANIFEST_MAX) goto cleanup;
+    text = sdsNewLen(NULL, (size_t)st.st_size);
+    for (size_t have = 0; have < (size_t)st.st_size;) {
+        ssize_t n = read(fd, text + have, (size_t)st.st_size - have);
+        if (n > 0) {
+            have += (size_t)n;
+        } else if (n == 0 || errno != EINTR) {
+            sdsFree(text);
+            text = NULL;
+            break;
+        }
+    }
+cleanup:;
+    int error = errno;
+    aofSystemNow()->close(fd);
+    errno = error;
+    return text;
+}
+
+static aofManifest *parseLogged(slice bytes) {
+    aofManifestFault fault;
+    aofManifest *m = aofManifestParse(bytes, &fault);
+    if (m) return m;
+    serverLog(LL_WARNING, "*** FATAL AOF MANIFEST FILE ERROR ***");
+    if (fault.line) {
+        serverLog(LL_WARNING, "Reading the manifest file, at line %d", fault.line);
+        serverLog(LL_WARNING, ">>> '%s'", fault.text);
+    }
+    serverLog(LL_WARNING, "%s", fault.error);
+    sdsFree(fault.text);
+    return NULL;
+}
+
+static aofManifest *readManifest(const char *folder, const char *stem) {
+    sds name = aofManifestName(stem), path = aofPath(folder, name);
+    aofManifest *m = NULL;
+    if (!exists(path)) {
+        m = aofManifestCreate();
+    } else {
+        sds text = readFile(path);
+        if (text) m = parseLogged(sdsSlice(text));
+        else
+            serverLog(LL_WARNING, "Fatal error: can't open the AOF manifest file %s for reading: %s", name,
+                      strerror(errno));
+        sdsFree(text);
+    }
+    sdsFree(name);
+    sdsFree(path);
+    return m;
+}
+
+static bool writeManifest(const char *folder, const char *stem, const aofManifest *m) {
+    sds text = aofManifestText(m), name = aofManifestName(stem), temporary = sdsCat(sdsNew("temp-"), name);
+    bool replaced;
+    errno = ENAMETOOLONG;
+    bool ok = text && aofReplaceFile(folder, temporary, name, sdsSlice(text), &replaced) == 0;
+    if (!ok) serverLog(LL_WARNING, "The AOF manifest %s could not be written: %s", name, strerror(errno));
+    sdsFree(text);
+    sdsFree(name);
+    sdsFree(temporary);
+    return ok;
+}
+
+/* --- files of older servers ------------------------------------------------------------------------------ */
+
+/* The folder's files know nothing of the old one, or say that it is the base and was not moved yet. */
+static bool wantsOldFile(const aofManifest *m, const char *folder, const char *stem) {
+    if (m->count == 0) return true;
+    const aofFile *base = aofManifestBase(m);
+    if (m->count != 1 || !base || strcmp(base->name, stem) != 0) return false;
+    sds path = aofPath(folder, stem);
+    bool moved = exists(path);
+    sdsFree(path);
+    return !moved;
+}
+
+/* First the manifest that names it, then the move: a crash between the two is seen above. */
+static bool takeOldFile(const char *folder, const char *stem, const char *old, aofManifest *m) {
+    sds path = aofPath(folder, stem);
+    bool ok = true;
+    if (m->count == 0) {
+        aofManifestAdoptBase(m, stem);
+        ok = writeManifest(folder, stem, m);
+    }
+    if (ok && (aofSystemNow()->rename(old, path) != 0 || aofSyncFolder(folder) != 0)) {
+        serverLog(LL_WARNING, "The AOF file %s could not be moved into the folder %s: %s", stem, folder,
+                  strerror(errno));
+        ok = false;
+    }
+    sdsFree(path);
+    if (ok)
+        serverLog(LL_NOTICE, "Successfully migrated an old-style AOF file (%s) into the AOF directory (%s).", stem,
+                  persist_settings.appenddirname);
+    return ok;
+}
+
+static bool makeFolder(const char *folder) {
+    if (aofSystemNow()->make_folder(folder, 0755) == 0) return aofSyncFolder(".") == 0;
+    return errno == EEXIST;
+}
+
+aofManifest *aofFilesFind(const char *folder, const char *stem) {
+    if (!aofNameFits(stem)) {
+        serverLog(LL_WARNING, "appendfilename is too long for the names that are made of it");
+        return NULL;
+    }
+    if (!makeFolder(folder)) {
+        serverLog(LL_WARNING, "Can't open or create append-only dir %s: %s", folder, strerror(errno));
+        return NULL;
+    }
+    aofManifest *m = readManifest(folder, stem);
+    if (!m || !exists(stem) || !wantsOldFile(m, folder, stem)) return m;
+    if (takeOldFile(folder, stem, stem, m)) return m;
+    aofManifestFree(m);
+    return NULL;
+}
+
+/* --- the first files ------------------------------------------------------------------------------------- */
+
+/* Whether a file of the next number lies there, although no manifest names it: the rest of a log that somebody may want
+ * back. Nothing is written over it. */
+static bool isTaken(const char *folder, const char *stem, long long seq, const char *ending) {
+    sds name = sdsCatPrintf(sdsEmpty(), "%s.%lld.%s", stem, seq, ending), path = aofPath(folder, name);
+    bool taken = exists(path);
+    if (taken) serverLog(LL_WARNING, "The file %s is not in the AOF manifest: it is left alone and not loaded", name);
+    sdsFree(name);
+    sdsFree(path);
+    return taken;
+}
+
+static bool writeEmptyBase(const char *folder, const char *name) {
+    sds temporary = sdsCatPrintf(sdsEmpty(), "temp-rewriteaof-%d.aof", (int)getpid());
+    bool replaced, ok = aofReplaceFile(folder, temporary, name, sliceOf("", 0), &replaced) == 0;
+    sdsFree(temporary);
+    return ok;
+}
+
+/* The dataset is empty at this time. */
+static bool writeEmptySnapshot(const char *folder, const char *name) {
+    rdbSaveOptions options = rdbSaveDefaults();
+    options.is_aof_base = true;
+    sds path = aofPath(folder, name);
+    bool ok = rdbSaveFile(path, &options);
+    sdsFree(path);
+    return ok;
+}
+
+bool aofFilesBegin(const char *folder, const char *stem, aofManifest *m) {
+    while (isTaken(folder, stem, m->base_seq + 1, "base.aof") || isTaken(folder, stem, m->base_seq + 1, "base.rdb"))
+        m->base_seq++;
+    bool snapshot = persist_settings.aof_use_rdb_preamble;
+    aofManifestSwitchBase(m, stem, snapshot ? "rdb" : "aof", 0);
+    const char *name = aofManifestBase(m)->name;
+    bool ok = snapshot ? writeEmptySnapshot(folder, name) : writeEmptyBase(folder, name);
+    if (ok) serverLog(LL_NOTICE, "Creating AOF base file %s on server start", name);
+    else serverLog(LL_WARNING, "The AOF base file %s could not be made: %s", name, strerror(errno));
+    return ok;
+}
+
+static int openAppending(const char *folder, const char *name, int flags, off_t *size) {
+    struct stat st;
+    sds path = aofPath(folder, name);
+    int fd = aofSystemNow()->open(path, O_WRONLY | O_APPEND | O_CREAT | flags, 0644);
+    if (fd >= 0 && fstat(fd, &st) == 0) *size = st.st_size;
+    else serverLog(LL_WARNING, "Can't open the append-only file %s: %s", name, strerror(errno));
+    sdsFree(path);
+    return fd;
+}
+
+int aofFilesOpenIncr(const char *folder, const char *stem, aofManifest *m, off_t *size) {
+    const aofFile *last = aofManifestLastIncr(m);
+    *size = 0;
+    if (last) {
+        serverLog(LL_NOTICE, "Opening AOF incr file %s on server start", last->name);
+        return openAppending(folder, last->name, 0, size);
+    }
+    while (isTaken(folder, stem, m->incr_seq + 1, "incr.aof")) m->incr_seq++;
+    aofManifestAddIncr(m, stem);
+    last = aofManifestLastIncr(m);
+    int fd = openAppending(folder, last->name, O_EXCL, size);
+    if (fd < 0) return fd;
+    serverLog(LL_NOTICE, "Creating AOF incr file %s on server start", last->name);
+    if (writeManifest(folder, stem, m)) return fd;
+    aofSystemNow()->close(fd);
+    return -1;
+}

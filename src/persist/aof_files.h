@@ -1,0 +1,24 @@
+/* aof_files.h -- the folder of the append-only file at a start: found, taken over from older servers, begun.
+ *
+ * Runs on: main, before the AOF thread or after its end. All of it waits for the disk.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef PERSIST_AOF_FILES_H
+#define PERSIST_AOF_FILES_H
+
+#include "aof_manifest.h"
+
+#include <sys/types.h>
+
+/* The folder's absolute path, owned by the caller. NULL with a line in the log. */
+sds aofFolderPath(const char *dirname) must_check;
+/* What the folder says: a manifest without files when there is none. An old single file beside the folder becomes the
+ * first base. NULL with lines in the log when something is wrong. */
+aofManifest *aofFilesFind(const char *folder, const char *stem) must_check;
+/* Begin a log of nothing: a base without commands, in `m`, which has no files. The manifest is not written yet. */
+bool aofFilesBegin(const char *folder, const char *stem, aofManifest *m) must_check;
+/* Open the last increment to append to it; when there is none make the next one, and write the manifest. Gives its
+ * descriptor and *size; -1 with a line in the log. */
+int aofFilesOpenIncr(const char *folder, const char *stem, aofManifest *m, off_t *size) must_check;
+
+#endif

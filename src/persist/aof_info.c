@@ -1,0 +1,43 @@
+/* aof_info.c -- what INFO says of the append-only file.
+ *
+ * Threads     main; sections in crash reports also a thread that crashes.
+ * Tests       tests/persist/aof.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "aof_info.h"
+
+#include "aof.h"
+#include "info_table.h"
+
+static void enabled(infoOut *o) {
+    infoLine(o, "aof_enabled:%d", aofLook().on);
+}
+
+static void writeStatus(infoOut *o) {
+    infoLine(o, "aof_last_write_status:%s", aofLook().write_ok ? "ok" : "err");
+}
+
+/* Only with the log on. */
+static void sizes(infoOut *o) {
+    aofFigures f = aofLook();
+    if (!f.on) return;
+    infoLine(o, "aof_current_size:%lld", (long long)f.current_size);
+    infoLine(o, "aof_base_size:%lld", (long long)f.base_size);
+    infoLine(o, "aof_pending_rewrite:0");
+    infoLine(o, "aof_buffer_length:%zu", f.buffer_length);
+    infoLine(o, "aof_pending_bio_fsync:%d", f.pending_sync);
+    infoLine(o, "aof_delayed_fsync:%lld", f.delayed_sync);
+}
+
+static void bufferMemory(infoOut *o) {
+    infoLine(o, "mem_aof_buffer:%zu", aofLook().buffer_length);
+}
+
+void aofInfoRegister(void) {
+    static const infoFields fields[] = {{"persistence", 190, .write = enabled},
+                                        {"persistence", 270, .write = writeStatus},
+                                        {"persistence", 320, .write = sizes},
+                                        {"memory", 510, .write = bufferMemory},
+                                        {.section = NULL}};
+    infoTableAddFields(fields);
+}

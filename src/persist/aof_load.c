@@ -1,0 +1,314 @@
+/* aof_load.c -- read the append-only files and execute what they hold.
+ *
+ * A reader thread makes records (aof_reader.c); here they are executed, a prefetch batch at a time, for a client that
+ * has no connection. What it executes is the log's own: nobody's rights are asked, no limit and no gate stops it, and
+ * no key expires: the log says itself what was removed.
+ *
+ * Not here    what bytes mean (aof_parse.c), which files there are (aof_files.c).
+ * Owns        the client, while it loads.
+ * Threads     main.
+ * Tests       tests/persist/aof.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "aof_load.h"
+
+#include "aof_reader.h"
+#include "aof_system.h"
+#include "call.h"
+#include "client.h"
+#include "clock.h"
+#include "db.h"
+#include "loading.h"
+#include "log.h"
+#include "memory_prefetch.h"
+#include "panic.h"
+#include "persist_settings.h"
+#include "rdb_load.h"
+#include "record_prefetch.h"
+#include "reply.h"
+#include "reply_block.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ERROR_SHOWN_MAX 512
+
+static struct {
+    client *c; /* owns; NULL: nothing is loaded */
+    const serverCommand *multi, *exec;
+    bool in_multi, hide_user_data;
+    uint64_t behind;      /* bytes of the files before this one */
+    unsigned long errors; /* that the client had got when they were last looked at */
+} load;
+
+/* --- executing ------------------------------------------------------------------------------------------- */
+
+/* The last reply in `chain` is an error: its text without "-" and line end. */
+static sds lastError(const replyBlock *chain) {
+    sds all = replyBlockCatChain(sdsEmpty(), chain);
+    size_t end = sdsLen(all);
+    while (end > 0 && (all[end - 1] == '\n' || all[end - 1] == '\r')) end--;
+    size_t start = end;
+    while (start > 0 && all[start - 1] != '\n') start--;
+    if (start < end && all[start] == '-') start++;
+    sds text = sdsNewLen(all + start, end - start < ERROR_SHOWN_MAX ? end - start : ERROR_SHOWN_MAX);
+    sdsFree(all);
+    return text;
+}
+
+/* Nobody reads the replies. One that is an error means that the log and the dataset do not fit: it is told, and what
+ * follows is executed all the same. */
+static void dropReplies(const parsedCommand *last) {
+    replyBlock *chain = clientTakeReplies(load.c);
+    if (unlikely(load.c->error_replies != load.errors)) {
+        sds error = lastError(chain);
+        serverLog(LL_WARNING,
+                  "== CRITICAL == This server is sending an error to its AOF-loading-client: '%s' after processing the "
+                  "command '%s'",
+                  error, clientCommandName(last->cmd));
+        sdsFree(error);
+        load.errors = load.c->error_replies;
+    }
+    load.c->output_bytes = load.c->output_memory = 0;
+    load.c->output_blocks = 0;
+    replyBlockReleaseChain(chain);
+}
+
+/* MULTI and EXEC say which commands belong together; batches have whole transactions only. The rest of what changes
+ * nothing has no business in a log. */
+static bool isToRun(const parsedCommand *p) {
+    bool exec = p->cmd == load.exec;
+    if (p->cmd == load.multi || (exec && load.in_multi)) {
+        load.in_multi = !exec;
+        return false;
+    }
+    return !(p->cmd->flags & (CMD_ADMIN | CMD_PUBSUB | CMD_NO_AUTH | CMD_PROTECTED)) || p->cmd->flags & CMD_WRITE;
+}
+
+/* Execute up to `size` commands from `p` on; gives the one behind them. */
+static parsedCommand *executeSome(parsedCommand *p, size_t size, monotime *now) {
+    recordItem items[DICT_PREFETCH_MAX];
+    size_t n = 0;
+    for (; p && n < size; p = p->next) items[n++] = (recordItem){load.c, p};
+    if (n > 1) recordsPrefetch(items, n, size, NULL);
+    for (size_t i = 0; i < n; i++) {
+        const parsedCommand *req = items[i].req;
+        if (!isToRun(req)) continue;
+        callQueued(load.c, req, now);
+        if (unlikely(load.c->error_replies != load.errors)) dropReplies(req);
+    }
+    if (load.c->reply_head) dropReplies(NULL);
+    return p;
+}
+
+static void executeBatch(const aofBatch *b) {
+    size_t size = (size_t)engine_settings.prefetch_batch_max_size;
+    monotime now = clockTicks();
+    if (size == 0 || size > DICT_PREFETCH_MAX) size = DICT_PREFETCH_MAX;
+    storeSetNowMs(clockWallMs());
+    for (parsedCommand *p = b->first; p;) {
+        p = executeSome(p, size, &now);
+        loadingServe();
+    }
+    loadingProgress(load.behind + (uint64_t)b->end);
+}
+
+/* --- a file ---------------------------------------------------------------------------------------------- */
+
+typedef struct fileToLoad {
+    sds name;  /* borrowed */
+    sds path;  /* owns */
+    int fd;    /* owns */
+    bool last; /* only empty ones follow */
+    off_t size;
+} fileToLoad;
+
+/* The file ends early: cut it to what is whole, if that is allowed. */
+static bool cutShort(fileToLoad *f, const aofBatch *b) {
+    if (b->in_multi) serverLog(LL_WARNING, "Revert incomplete MULTI/EXEC transaction in AOF file %s", f->name);
+    if (!persist_settings.aof_load_truncated) {
+        serverLog(LL_WARNING,
+                  "Unexpected end of file reading the append only file %s. You can: 1) Make a backup of your AOF file, "
+                  "then use ./valkey-check-aof --fix <filename.manifest>. 2) Alternatively you can set the "
+                  "'aof-load-truncated' configuration option to yes and restart the server.",
+                  f->name);
+        return false;
+    }
+    serverLog(LL_WARNING, "!!! Warning: short read while loading the AOF file %s!!!", f->name);
+    serverLog(LL_WARNING, "!!! Truncating the AOF %s at offset %llu !!!", f->name, (unsigned long long)b->end);
+    if (truncate(f->path, b->end) != 0) {
+        serverLog(LL_WARNING, "The AOF file %s could not be truncated: %s", f->name, strerror(errno));
+        return false;
+    }
+    f->size = b->end;
+    if (!f->last) {
+        serverLog(LL_WARNING, "Fatal error: the truncated file is not the last file");
+        return false;
+    }
+    serverLog(LL_WARNING, "AOF %s loaded anyway because aof-load-truncated is enabled", f->name);
+    return true;
+}
+
+/* What follows the last batch; false: the file is not to be used. */
+static bool judgeEnd(fileToLoad *f, const aofBatch *b) {
+    switch (b->state) {
+    case AOF_READ_ON:
+    case AOF_READ_END: break;
+    case AOF_READ_SHORT: return cutShort(f, b);
+    case AOF_READ_BAD:
+        serverLog(LL_WARNING,
+                  "Bad file format reading the append only file %s: make a backup of your AOF file, then use "
+                  "./valkey-check-aof --fix <filename.manifest>",
+                  f->name);
+        return false;
+    case AOF_READ_WRONG:
+        serverLog(LL_WARNING, "Error reading the append only file %s, error: %s", f->name, b->error);
+        return false;
+    case AOF_READ_FAILED:
+        serverLog(LL_WARNING, "Unrecoverable error reading the append only file %s: %s", f->name,
+                  strerror(b->error_number));
+        return false;
+    }
+    return true;
+}
+
+static bool loadCommands(fileToLoad *f, off_t from) {
+    aofReader *r = aofReaderStart(f->fd, from);
+    if (!r) {
+        serverLog(LL_WARNING, "No thread to read the append only file %s: %s", f->name, strerror(errno));
+        return false;
+    }
+    bool good = true, more = true;
+    load.in_multi = false;
+    load.c->db = dbSelect(0);
+    while (more) {
+        aofBatch *b = aofReaderNext(r);
+        executeBatch(b);
+        more = b->state == AOF_READ_ON;
+        good = judgeEnd(f, b);
+        aofReaderReturn(r, b);
+    }
+    aofReaderStop(r);
+    return good;
+}
+
+/* Whether the file begins as a snapshot does. */
+static bool isSnapshot(int fd) {
+    char head[6];
+    ssize_t n = pread(fd, head, sizeof(head), 0);
+    return (n >= 5 && !memcmp(head, "REDIS", 5)) || (n >= 6 && !memcmp(head, "VALKEY", 6));
+}
+
+/* The snapshot at the file's start. Gives where it ends; -1 with lines in the log. */
+static off_t loadSnapshot(const fileToLoad *f) {
+    const rdbLoadOptions options = {.keep_expired = true, .hide_user_data = load.hide_user_data, .behind = load.behind};
+    rdbLoadResult r = rdbLoadFile(f->path, &options);
+    off_t end = r.end == RDB_LOAD_DONE ? (off_t)r.end_offset : -1;
+    rdbLoadResultFree(&r);
+    if (end < 0)
+        serverLog(LL_WARNING, "Error reading the RDB preamble of the AOF file %s, AOF loading aborted", f->name);
+    return end;
+}
+
+static bool loadFile(fileToLoad *f, bool base) {
+    off_t from = 0;
+    if (base && isSnapshot(f->fd)) {
+        serverLog(LL_NOTICE, "Reading RDB base file on AOF loading...");
+        from = loadSnapshot(f);
+        if (from < 0) return false;
+        if (from == f->size) return true;
+        serverLog(LL_NOTICE, "Reading the remaining AOF tail...");
+    }
+    return loadCommands(f, from);
+}
+
+/* --- all of them ----------------------------------------------------------------------------------------- */
+
+static bool openFile(fileToLoad *f, const char *folder, sds name) {
+    struct stat st;
+    *f = (fileToLoad){.name = name, .path = aofPath(folder, name)};
+    f->fd = aofSystemNow()->open(f->path, O_RDONLY, 0);
+    if (f->fd >= 0 && fstat(f->fd, &st) == 0) {
+        f->size = st.st_size;
+        return true;
+    }
+    serverLog(LL_WARNING, "Unable to obtain the AOF file %s length. stat: %s", name, strerror(errno));
+    return false;
+}
+
+static void closeFile(fileToLoad *f) {
+    if (f->fd >= 0) aofSystemNow()->close(f->fd);
+    sdsFree(f->path);
+}
+
+/* Base and increments, in order. */
+static size_t filesToLoad(const aofManifest *m, const char *folder, fileToLoad *files) {
+    size_t n = 0;
+    for (size_t i = 0; i < m->count; i++)
+        if (m->files[i].type != AOF_FILE_HISTORY && !openFile(&files[n++], folder, m->files[i].name)) break;
+    off_t behind = 0;
+    for (size_t i = n; i-- > 0;) {
+        files[i].last = behind == 0;
+        behind += files[i].size;
+    }
+    return n;
+}
+
+static bool loadAll(const aofManifest *m, fileToLoad *files, size_t n, aofLoaded *loaded) {
+    uint64_t all_began = clockMonotonicUs();
+    for (size_t i = 0; i < n; i++) {
+        fileToLoad *f = &files[i];
+        bool base = i == 0 && aofManifestBase(m);
+        if (f->fd < 0) return false;
+        uint64_t began = clockMonotonicUs();
+        if (!loadFile(f, base)) return false;
+        serverLog(LL_NOTICE, "DB loaded from %s file %s: %.3f seconds", base ? "base" : "incr", f->name,
+                  (double)(clockMonotonicUs() - began) / 1e6);
+        *(base ? &loaded->base_size : &loaded->incrs_size) += f->size;
+        loaded->last_size = f->size;
+        load.behind += (uint64_t)f->size;
+    }
+    serverLog(LL_NOTICE, "DB loaded from append only file: %.3f seconds",
+              (double)(clockMonotonicUs() - all_began) / 1e6);
+    return true;
+}
+
+static void begin(uint64_t bytes, bool hide_user_data) {
+    loadingBegin(bytes);
+    load.behind = 0;
+    load.hide_user_data = hide_user_data;
+    load.c = clientCreate(NULL, -1, "", "", false);
+    load.c->authenticated = true;
+    load.c->flags |= CLIENT_DENY_BLOCKING;
+    load.errors = load.c->error_replies;
+    load.multi = commandLookupByName(sliceStr("multi"));
+    load.exec = commandLookupByName(sliceStr("exec"));
+    storeSetExpireIgnored(true);
+}
+
+static void end(void) {
+    storeSetExpireIgnored(false);
+    clientFree(load.c);
+    load.c = NULL;
+    store_stats.dirty = 0;
+    loadingEnd();
+}
+
+bool aofLoad(const char *folder, const aofManifest *m, bool hide_user_data, aofLoaded *loaded) {
+    assertMainRole();
+    serverAssert(!load.c);
+    fileToLoad *files = zcalloc(m->count + 1, sizeof(*files));
+    *loaded = (aofLoaded){.base_size = 0};
+    size_t n = filesToLoad(m, folder, files);
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < n; i++) bytes += (uint64_t)files[i].size;
+    begin(bytes, hide_user_data);
+    bool good = loadAll(m, files, n, loaded);
+    end();
+    for (size_t i = 0; i < n; i++) closeFile(&files[i]);
+    zfree(files);
+    return good;
+}

@@ -1,0 +1,503 @@
+# aof.tcl -- the append-only file: what it holds, what a start makes of it, and what clients are told when it fails.
+#
+# SPDX-License-Identifier: BSD-3-Clause
+
+set on {appendonly yes appendfsync always aof-use-rdb-preamble no}
+
+# A command as it stands in the file.
+proc resp {args} {
+    set out "*[llength $args]\r\n"
+    foreach word $args {
+        append out "\$[string length $word]\r\n$word\r\n"
+    }
+    return $out
+}
+
+proc resp_all {commands} {
+    set out ""
+    foreach command $commands {
+        append out [resp {*}$command]
+    }
+    return $out
+}
+
+proc aof_dir {dir} {
+    return [file join $dir appendonlydir]
+}
+
+# The file of the running server that is written to.
+proc last_incr {} {
+    return [lindex [lsort -dictionary [glob [aof_dir [srv dir]]/*.incr.aof]] end]
+}
+
+proc incr_text {} {
+    return [read_file [last_incr]]
+}
+
+# Wait until the file holds TEXT and no more.
+proc incr_is {text} {
+    set limit [patience::start 5 [server_pids]]
+    while {[incr_text] ne $text && ![patience::over $limit]} {
+        after 5
+    }
+    assert_equal $text [incr_text]
+}
+
+# A directory with a log: FILES is a list of name content; a manifest of them unless one is given.
+proc make_log {files {manifest ""}} {
+    set dir [make_server_dir]
+    file mkdir [aof_dir $dir]
+    foreach {name content} $files {
+        write_file [aof_dir $dir]/$name $content
+        if {[regexp {\.(\d+)\.(base|incr)\.} $name -> seq kind]} {
+            append lines "file $name seq $seq type [string index $kind 0]\n"
+        }
+    }
+    if {$manifest eq "" && [info exists lines]} {
+        set manifest $lines
+    }
+    if {$manifest ne "none"} {
+        write_file [aof_dir $dir]/appendonly.aof.manifest $manifest
+    }
+    return $dir
+}
+
+set base appendonly.aof.1.base.aof
+set incr appendonly.aof.1.incr.aof
+
+proc launch_args {dir args} {
+    set srv::log_port [free_port]
+    return [list --port $srv::log_port --dir $dir --save "" --appendonly yes --aof-use-rdb-preamble no {*}$args]
+}
+
+# Start on DIR, run BODY with the server, stop it.
+proc with_log {dir settings body} {
+    uplevel 1 [list start_server [list args [list --dir $dir --appendonly yes --aof-use-rdb-preamble no {*}$settings]] \
+        $body]
+}
+
+# Start on DIR: the server must refuse with exit code 1 and say TEXT.
+proc refuses {dir text args} {
+    lassign [run_to_end [launch_args $dir {*}$args] $dir] code output
+    assert_equal 1 $code
+    assert_match "*$text*" $output
+}
+
+# ---- What is written ------------------------------------------------------------------------------------------
+
+start_server [list overrides $on] {
+    test "A start without files makes a base, an increment and the manifest" {
+        assert_equal "file $base seq 1 type b\nfile $incr seq 1 type i\n" \
+            [read_file [aof_dir [srv dir]]/appendonly.aof.manifest]
+        assert_equal "" [incr_text]
+        assert_equal 1 [info_field aof_enabled]
+        assert_equal 0 [info_field aof_current_size]
+    }
+
+    test "Commands are written as they came, with SELECT where the database changes" {
+        r set k v
+        r get k
+        r DEL nothing
+        r SELECT 9
+        r Incr n
+        incr_is [resp_all {{SELECT 0} {set k v} {SELECT 9} {Incr n}}]
+        r SELECT 0
+    }
+
+    test "A transaction is written between MULTI and EXEC, MULTI before the SELECT" {
+        set before [incr_text]
+        r MULTI
+        r SET a 1
+        r SET b 2
+        r EXEC
+        incr_is $before[resp_all {MULTI {SELECT 0} {SET a 1} {SET b 2} EXEC}]
+    }
+
+    test "One with one change is written bare, one without any not at all" {
+        set before [incr_text]
+        r MULTI
+        r GET a
+        r SET a 2
+        r EXEC
+        r MULTI
+        r GET a
+        r EXEC
+        incr_is $before[resp_all {{SET a 2}}]
+    }
+
+    test "What was written is there after kill -9" {
+        r RPUSH list a b c
+        set digest [r DEBUG DIGEST]
+        exec kill -KILL [srv pid]
+        wait_exit [srv dir] 5
+        expect_exit 137
+        start_server [list args [list --dir [srv dir] {*}{--appendonly yes}]] {
+            assert_equal $digest [r DEBUG DIGEST]
+            r SELECT 9
+            assert_equal 1 [r GET n]
+        }
+    }
+}
+
+start_server [list overrides [list {*}$on aof-timestamp-enabled yes]] {
+    test "Timestamps stand before what was executed in their second, once" {
+        r SET a 1
+        r SET b 2
+        assert_match "#TS:1*\r\n[resp SELECT 0][resp SET a 1]*[resp SET b 2]" [incr_text]
+        assert_equal 1 [expr {[regexp -all {#TS:} [incr_text]] <= 2}]
+        after 1100
+        r MULTI
+        r SET c 1
+        r SET d 1
+        r EXEC
+        assert_match "*#TS:1*\r\n[resp MULTI][resp SET c 1][resp SET d 1][resp EXEC]" [incr_text]
+    }
+}
+
+foreach policy {always everysec no} {
+    start_server [list overrides [list appendonly yes aof-use-rdb-preamble no appendfsync $policy]] {
+        test "$policy: a stop and a start keep everything" {
+            for {set i 0} {$i < 2000} {incr i} {
+                [default_client] send SET key:$i [string repeat $i 20]
+            }
+            for {set i 0} {$i < 2000} {incr i} {
+                [default_client] reply
+            }
+            r ZADD z 1 a 2 b
+            r HSET h f v
+            r PEXPIRE h 1000000
+            set digest [r DEBUG DIGEST]
+            restart_server
+            assert_equal $digest [r DEBUG DIGEST]
+            r SET after restart
+            restart_server
+            assert_equal restart [r GET after]
+        }
+    }
+}
+
+start_server [list overrides [list appendonly yes aof-use-rdb-preamble no appendfsync everysec]] {
+    test "The policy can be changed while there is a load" {
+        with_clients {a b} {
+            for {set i 0} {$i < 300} {incr i} {
+                r CONFIG SET appendfsync [lindex {always no everysec} [expr {$i % 3}]]
+                $a send SET k $i
+                $b send GET k
+                assert_equal OK [$a reply]
+                $b reply
+            }
+        }
+        set digest [r DEBUG DIGEST]
+        restart_server
+        assert_equal $digest [r DEBUG DIGEST]
+    }
+
+    test "Turned off it is complete, and not written to any more" {
+        r SET last one
+        r CONFIG SET appendonly no
+        assert_equal 0 [info_field aof_enabled]
+        set text [incr_text]
+        assert_match "*[resp SET last one]" $text
+        r SET more yes
+        after 50
+        assert_equal $text [incr_text]
+    }
+}
+
+start_server [list overrides $on] {
+    test "always: a pipeline gets all its replies in their order" {
+        with_clients {a b} {
+            for {set i 0} {$i < 5000} {incr i} {
+                $a send INCR n
+                if {$i % 10 == 0} {
+                    $b send INCR m
+                }
+            }
+            for {set i 1} {$i <= 5000} {incr i} {
+                assert_equal $i [$a reply]
+            }
+            for {set i 1} {$i <= 500} {incr i} {
+                assert_equal $i [$b reply]
+            }
+        }
+    }
+
+    test "always: a client that quits gets what it is owed, one that vanishes harms nobody" {
+        with_clients {a b} {
+            $a send SET q 1
+            $a send QUIT
+            assert_equal OK [$a reply]
+            assert_equal OK [$a reply]
+            for {set i 0} {$i < 100} {incr i} {
+                $b send SET v $i
+            }
+        }
+        r SET x y
+        assert_equal y [r GET x]
+    }
+
+    test "always: clients move between threads with replies that wait" {
+        need_config io-threads
+        with_clients {a b c} {
+            foreach threads {1 3 2 4} {
+                r CONFIG SET io-threads $threads
+                foreach client [list $a $b $c] {
+                    for {set i 0} {$i < 200} {incr i} {
+                        $client send APPEND $client$threads x
+                    }
+                }
+                foreach client [list $a $b $c] {
+                    for {set i 1} {$i <= 200} {incr i} {
+                        assert_equal $i [$client reply]
+                    }
+                }
+            }
+        }
+    }
+}
+
+# ---- What a start makes of the files ----------------------------------------------------------------------------
+
+set two [resp_all {{SELECT 0} {SET a 1} {RPUSH l x y}}]
+
+test "Base and increments are loaded in their order" {
+    set dir [make_log [list $base $two appendonly.aof.1.incr.aof [resp_all {{SELECT 1} {SET b 2}}] \
+        appendonly.aof.2.incr.aof [resp_all {{SET c 3} {APPEND a 2}}]]]
+    with_log $dir {} {
+        assert_equal 12 [r GET a]
+        assert_equal 3 [r GET c]
+        r SELECT 1
+        assert_equal 2 [r GET b]
+        r SELECT 0
+        assert_equal 0 [info_field rdb_changes_since_last_save]
+        assert_equal [string length $two] [info_field aof_base_size]
+    }
+}
+
+test "A tail that is cut anywhere is taken off, and what is written then is there at the next start" {
+    set whole [resp_all {{SELECT 0} {SET a 1}}]
+    set tail [resp_all {MULTI {SET b 2} {SET c 3} EXEC}]
+    set step [expr {$srv::slow > 1 ? 17 : 5}]
+    for {set cut 1} {$cut < [string length $tail]} {incr cut $step} {
+        set dir [make_log [list $base "" $incr $whole[string range $tail 0 $cut-1]]]
+        with_log $dir {} {
+            assert_equal {1 (nil) (nil)} [r MGET a b c]
+            assert_equal $whole [read_file [aof_dir $dir]/$incr]
+            r SET d 4
+            if {$cut == 1} {
+                assert_match "*short read while loading the AOF file $incr*Truncating the AOF $incr at offset\
+                    [string length $whole] *loaded anyway because aof-load-truncated is enabled*" [srv log]
+            }
+            if {$cut > 20} {
+                assert_match "*Revert incomplete MULTI/EXEC transaction in AOF file $incr*" [srv log]
+            }
+        }
+        with_log $dir {} {
+            assert_equal {1 (nil) (nil) 4} [r MGET a b c d]
+        }
+    }
+}
+
+test "A tail that is cut is refused with aof-load-truncated no" {
+    set dir [make_log [list $base "" $incr [string range $two 0 end-3]]]
+    refuses $dir "Unexpected end of file reading the append only file $incr. You can: 1) Make a backup of your AOF file,\
+        then use ./valkey-check-aof --fix <filename.manifest>. 2) Alternatively you can set the 'aof-load-truncated'\
+        configuration option to yes and restart the server." --aof-load-truncated no
+    assert_equal [string range $two 0 end-3] [read_file [aof_dir $dir]/$incr]
+}
+
+test "A file before the last one that is cut ends the start" {
+    set dir [make_log [list $base "" $incr [string range $two 0 end-3] appendonly.aof.2.incr.aof [resp SET b 2]]]
+    refuses $dir "Fatal error: the truncated file is not the last file"
+}
+
+test "What is no command ends the start" {
+    foreach bad {"SET a 1\r\n" "*1\n\$4\nPING\n" "*0\r\n" "\0\0\0\0" "*1\r\n+PING\r\n" "*2\r\n\$4\r\nPINGxx"} {
+        set dir [make_log [list $base "" $incr $two$bad]]
+        refuses $dir "Bad file format reading the append only file $incr: make a backup of your AOF file, then use\
+            ./valkey-check-aof --fix <filename.manifest>"
+        assert_equal $two$bad [read_file [aof_dir $dir]/$incr]
+    }
+    set dir [make_log [list $base "" $incr "#[string repeat x 1100]\r\n"]]
+    refuses $dir "Bad file format"
+}
+
+test "A command that this server does not have ends the start" {
+    foreach {command error} {
+        {FOO x} "unknown command 'FOO', with args beginning with: 'x' "
+        {XGROUP FOO k} "unknown subcommand 'FOO'. Try XGROUP HELP."
+        {SET k} "wrong number of arguments for 'set' command"
+    } {
+        refuses [make_log [list $base "" $incr $two[resp {*}$command]]] \
+            "Error reading the append only file $incr, error: $error"
+        refuses [make_log [list $base "" $incr [resp MULTI][resp {*}$command][resp EXEC]]] $error
+    }
+}
+
+test "A file of the manifest that is not there ends the start" {
+    refuses [make_log [list $base ""] "file $base seq 1 type b\nfile $incr seq 1 type i\n"] \
+        "Unable to obtain the AOF file $incr length. stat: No such file or directory"
+}
+
+test "A manifest that is wrong ends the start" {
+    refuses [make_log [list $base ""] "file a/b seq 1 type b\n"] "*FATAL AOF MANIFEST FILE ERROR*Reading the manifest\
+        file, at line 1*>>> 'file a/b seq 1 type b'*File can't be a path, just a filename"
+    set dir [make_log [list $base ""] "#"]
+    write_file [aof_dir $dir]/appendonly.aof.manifest ""
+    refuses $dir "Found an empty AOF manifest"
+}
+
+test "What does not fit is told and what follows is executed" {
+    set dir [make_log [list $base "" $incr [resp_all {EXEC {SELECT 0} {SET a 1} {LPUSH a x} {SELECT 99} {SET b 2}
+        MULTI MULTI {SET c 3} EXEC PING}]]]
+    with_log $dir {} {
+        assert_equal {1 2 3} [r MGET a b c]
+        assert_match "*== CRITICAL == This server is sending an error to its AOF-loading-client: 'WRONGTYPE Operation\
+            against a key holding the wrong kind of value' after processing the command 'lpush'*" [srv log]
+        assert_match "*EXEC without MULTI' after processing the command 'exec'*" [srv log]
+    }
+}
+
+test "An annotation is skipped; one that is cut at the end is taken off" {
+    set text "#TS:1\r\n$two#TS:2\r\n"
+    set dir [make_log [list $base "" $incr "$text#TS:3"]]
+    with_log $dir {} {
+        assert_equal 1 [r GET a]
+        assert_equal $text [read_file [aof_dir $dir]/$incr]
+    }
+}
+
+test "Keys whose time is over stay until the log removes them" {
+    set dir [make_log [list $base "" $incr [resp_all {{SELECT 0} {SET a 1 PXAT 1000} {PERSIST a} {SET b 1 PXAT 1000}
+        {RENAME b c}}]]]
+    with_log $dir {} {
+        assert_equal 1 [r GET a]
+        assert_equal (nil) [r GET c]
+    }
+}
+
+test "An old single file becomes the base" {
+    set dir [make_server_dir]
+    write_file $dir/appendonly.aof $two
+    with_log $dir {} {
+        assert_equal 1 [r GET a]
+        assert_match "*Successfully migrated an old-style AOF file (appendonly.aof) into the AOF directory\
+            (appendonlydir).*" [srv log]
+        assert_equal 0 [file exists $dir/appendonly.aof]
+        assert_match "file appendonly.aof seq 1 type b\n*" [read_file [aof_dir $dir]/appendonly.aof.manifest]
+        r SET b 2
+    }
+    write_file $dir/appendonly.aof [resp SET not this]
+    with_log $dir {} {
+        assert_equal {1 2 (nil)} [r MGET a b not]
+    }
+}
+
+test "A crash between the manifest and the move of an old file is mended" {
+    set dir [make_log {} "file appendonly.aof seq 1 type b\n"]
+    write_file $dir/appendonly.aof $two
+    with_log $dir {} {
+        assert_equal 1 [r GET a]
+        assert_equal $two [read_file [aof_dir $dir]/appendonly.aof]
+    }
+}
+
+test "History is deleted" {
+    set dir [make_log [list $base $two $incr "" appendonly.aof.9.incr.aof junk] \
+        "file $base seq 1 type b\nfile appendonly.aof.9.incr.aof seq 9 type h\nfile $incr seq 1 type i\n"]
+    with_log $dir {} {
+        wait_for_condition 5 {![file exists [aof_dir $dir]/appendonly.aof.9.incr.aof]}
+        wait_for_condition 5 {![string match *history* [read_file [aof_dir $dir]/appendonly.aof.manifest]]}
+        assert_equal 1 [r GET a]
+    }
+}
+
+# ---- A snapshot as base ---------------------------------------------------------------------------------------------
+
+start_server {overrides {appendonly yes appendfsync always}} {
+    test "With aof-use-rdb-preamble the first base is an empty snapshot" {
+        assert_match "VALKEY080*aof-base*" [read_file [aof_dir [srv dir]]/appendonly.aof.1.base.rdb]
+        assert_equal "file appendonly.aof.1.base.rdb seq 1 type b\nfile $incr seq 1 type i\n" \
+            [read_file [aof_dir [srv dir]]/appendonly.aof.manifest]
+        r SET a 1
+        restart_server
+        assert_equal 1 [r GET a]
+        assert_equal 0 [info_field loading]
+    }
+
+    test "A base that is a snapshot is loaded, and its keys do not expire before the log has said more" {
+        r SET kept 1 PX 1
+        r SET a 2
+        set dir [make_server_dir]
+        file copy [aof_dir [srv dir]] [aof_dir $dir]
+        with_log $dir {} {
+            assert_equal {2 (nil)} [r MGET a kept]
+        }
+    }
+}
+
+test "An old single file that begins with a snapshot is loaded to its end" {
+    set dir [make_server_dir]
+    start_server {overrides {appendonly yes}} {
+        file copy [aof_dir [srv dir]]/appendonly.aof.1.base.rdb $dir/appendonly.aof
+    }
+    write_file $dir/appendonly.aof [read_file $dir/appendonly.aof]$two
+    with_log $dir {} {
+        assert_equal 1 [r GET a]
+        assert_match "*Reading the remaining AOF tail...*" [srv log]
+    }
+}
+
+test "A base that is a snapshot and is cut ends the start" {
+    set dir [make_server_dir]
+    start_server {overrides {appendonly yes}} {
+        file copy [aof_dir [srv dir]] [aof_dir $dir]
+    }
+    set name [aof_dir $dir]/appendonly.aof.1.base.rdb
+    set snapshot [read_file $name]
+    write_file $name [string range $snapshot 0 end-4]
+    refuses $dir "Error reading the RDB preamble of the AOF file appendonly.aof.1.base.rdb, AOF loading aborted"
+    assert_equal [string range $snapshot 0 end-4] [read_file $name]
+}
+
+# ---- A disk that does not take it ---------------------------------------------------------------------------------
+
+# The largest file that the process may write, its log included; the thread that writes gets an error and no signal.
+proc limit_files {bytes} {
+    exec prlimit --pid [srv pid] --fsize=$bytes:unlimited
+}
+
+start_server {overrides {appendonly yes aof-use-rdb-preamble no appendfsync everysec}} {
+    test "Writes and PING are refused while the file cannot be written, and work again when it can" {
+        r SET before 1
+        limit_files 20000
+        r SET lost [string repeat x 30000]
+        wait_for_condition 10 {[info_field aof_last_write_status] eq "err"}
+        assert_error "MISCONF Errors writing to the AOF file: No space left on device" {r SET a 1}
+        assert_error "MISCONF Errors writing to the AOF file: No space left on device" {r PING}
+        assert_equal 1 [r GET before]
+        r MULTI
+        catch {r SET a 1}
+        assert_error "EXECABORT*" {r EXEC}
+        assert_equal 1 [expr {[info_field aof_buffer_length] > 10000}]
+        limit_files unlimited
+        wait_for_condition 10 {[info_field aof_last_write_status] eq "ok"}
+        assert_match "*AOF write error looks solved. The server can write again.*" [srv log]
+        r SET after 2
+        set digest [r DEBUG DIGEST]
+        restart_server
+        assert_equal $digest [r DEBUG DIGEST]
+        assert_equal [string repeat x 30000] [r GET lost]
+    }
+}
+
+start_server {overrides {appendonly yes aof-use-rdb-preamble no appendfsync always}} {
+    test "always: an error ends the process, and the write gets no reply" {
+        r SET before 1
+        limit_files 20000
+        expect_exit 1
+        assert_error * {r SET lost [string repeat x 30000]}
+        assert_equal 1 [wait_exit [srv dir] 10]
+        assert_match "*Can't recover from AOF write error when the AOF fsync policy is 'always'. Exiting...*" [srv log]
+    }
+}
