@@ -75,6 +75,8 @@ static void insertAt(aofManifest *m, size_t index, aofFile file) {
 
 /* --- reading --------------------------------------------------------------------------------------------- */
 
+#define SEQ_MAX (LLONG_MAX / 2) /* that of a file; so the next ones have numbers, too */
+
 static const char INVALID[] = "Invalid AOF manifest file format";
 
 /* A number as programs of the field read it: what stands behind its digits does not count. */
@@ -98,7 +100,7 @@ static const char *takePairs(sds *words, int count, aofFile *out) {
             type = value[0];
         }
     }
-    if (!out->name || sdsLen(out->name) == 0 || out->seq <= 0 || !type) return INVALID;
+    if (!out->name || sdsLen(out->name) == 0 || out->seq <= 0 || out->seq > SEQ_MAX || !type) return INVALID;
     out->type = (aofFileType)type;
     return NULL;
 }

@@ -70,6 +70,9 @@ TEST(manifest_refuses_what_is_no_line_of_it) {
     expect("\n", invalid, 1);
     expect("file a seq 0 type b\n", invalid, 1);
     expect("file a seq x type b\n", invalid, 1);
+    expect("file a seq 4611686018427387904 type b\n", invalid, 1);
+    expect("file a seq 9223372036854775807 type i\n", invalid, 1);
+    expect("file a seq 98765432109876543210 type i\n", invalid, 1);
     expect("name a seq 1 type b\n", invalid, 1);
     expect("file a seq 1 kind b\n", invalid, 1);
     expect("file \"a seq 1 type b\n", invalid, 1);
