@@ -58,8 +58,12 @@ static struct {
     int64_t stamped_s;                    /* of the last timestamp in it */
     bool inside;                          /* between two items of a unit */
     bool child_lives;
-    int error;                   /* that main knows of */
-    off_t base_size, older_size; /* the base; increments before the last one */
+    int error;                         /* that main knows of */
+    off_t base_size, older_size;       /* the base; increments before the last one */
+    off_t settled_size;                /* of all, after the last rewrite or the start */
+    aofDoneFn *cut_done, *switch_done; /* a rewrite waits for it */
+    void (*on_stop)(void);             /* const after boot */
+    bool ending;                       /* the thread takes no more jobs */
     long long delayed_sync;
     bool behind; /* replies wait although the policy is not always */
     ageMark marks[MARKS_MAX];
@@ -181,6 +185,7 @@ static aofManifest *findAndLoad(const char *stem, bool hide_user_data) {
     bool ok = m->count > 0 ? aofLoad(aof.folder, m, hide_user_data, &loaded) : aofFilesBegin(aof.folder, stem, m);
     aof.base_size = loaded.base_size;
     aof.older_size = aofManifestLastIncr(m) ? loaded.incrs_size - loaded.last_size : 0;
+    aof.settled_size = aof.base_size;
     if (ok) return m;
     aofManifestFree(m);
     return NULL;
@@ -228,18 +233,77 @@ bool aofStart(bool hide_user_data) {
     return m && startThread(m, stem);
 }
 
+static void tell(aofDoneFn **done, const aofJob *job) {
+    aofDoneFn *fn = *done;
+    *done = NULL;
+    if (fn) fn(job->ok, job->error);
+}
+
+static void baseIsThere(const aofJob *job) {
+    aof.base_size = job->base_size;
+    aof.older_size = 0;
+    aof.settled_size = aof.base_size + aofThreadProgress(aof.thread).incr_size;
+    if (!persist_settings.aof_disable_auto_gc && !aof.ending) aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_DELETE));
+}
+
+static void finished(const aofJob *job) {
+    switch (job->type) {
+    case AOF_JOB_CUT:
+        if (job->ok) aof.older_size += job->incr_size;
+        tell(&aof.cut_done, job);
+        break;
+    case AOF_JOB_SWITCH_BASE:
+        if (job->ok) baseIsThere(job);
+        tell(&aof.switch_done, job);
+        break;
+    case AOF_JOB_END:
+        if (!job->ok)
+            serverLog(LL_WARNING, "The append-only file could not be written to its end: %s", strerror(job->error));
+        break;
+    case AOF_JOB_SYNC:
+    case AOF_JOB_DELETE: break;
+    }
+}
+
 /* What jobs have brought. */
 static void takeFinished(void) {
     for (aofJob *job; (job = aofThreadFinished(aof.thread)) != NULL;) {
-        if (!job->ok && job->type == AOF_JOB_END)
-            serverLog(LL_WARNING, "The append-only file could not be written to its end: %s", strerror(job->error));
+        finished(job);
         aofJobFree(job);
     }
+}
+
+bool aofIsOn(void) {
+    return aof.thread != NULL;
+}
+
+void aofCut(aofDoneFn *done) {
+    assertMainThread();
+    serverAssert(aof.thread && !aof.inside);
+    aof.cut_done = done;
+    aof.dbid = -1;
+    aof.stamped_s = 0;
+    aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_CUT));
+}
+
+void aofSwitchBase(char *path, const char *ending, aofDoneFn *done) {
+    serverAssert(aof.thread);
+    aofJob *job = aofJobCreate(AOF_JOB_SWITCH_BASE);
+    job->path = path;
+    job->ending = ending;
+    aof.switch_done = done;
+    aofThreadSubmit(aof.thread, job);
+}
+
+void aofOnStop(void (*fn)(void)) {
+    aof.on_stop = fn;
 }
 
 void aofStop(void) {
     assertMainThread();
     if (!aof.thread) return;
+    if (aof.on_stop) aof.on_stop();
+    aof.ending = true;
     propagateRemoveSink(&sink);
     serverLog(LL_NOTICE, "Calling fsync() on the AOF file.");
     aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_END));
@@ -249,6 +313,7 @@ void aofStop(void) {
     aofThreadFree(aof.thread);
     aof.thread = NULL;
     aof.stream = NULL;
+    aof.ending = false;
     aof.begin = end;
     aof.error = 0;
     diskGateSetAofError(0);
@@ -295,6 +360,13 @@ static bool applyNoSync(const char **err) {
     return true;
 }
 
+/* History that has been kept goes. */
+static bool applyAutoGc(const char **err) {
+    unused(err);
+    if (aof.thread && !persist_settings.aof_disable_auto_gc) aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_DELETE));
+    return true;
+}
+
 void aofChildLives(bool lives) {
     assertMainRole();
     aof.child_lives = lives;
@@ -319,7 +391,7 @@ aofFigures aofLook(void) {
     if (!f.on) return f;
     aofProgress p = aofThreadProgress(aof.thread);
     f.buffer_length = (size_t)(aof.stream->appended - p.written);
-    f.base_size = aof.base_size;
+    f.base_size = aof.settled_size;
     f.current_size = aof.base_size + aof.older_size + p.incr_size;
     f.pending_sync = p.syncing;
     return f;
@@ -329,5 +401,5 @@ void aofInit(void) {
     aof.written_seq = holdSequenceAdd();
     aof.synced_seq = holdSequenceAdd();
     evictAddUncounted(bytesQueued);
-    persistSettingsOnAppend(&(const persistAppendHooks){applyEnabled, applyPolicy, applyNoSync});
+    persistSettingsOnAppend(&(const persistAppendHooks){applyEnabled, applyPolicy, applyNoSync, applyAutoGc});
 }

@@ -19,12 +19,22 @@ void aofInit(void);
 bool aofStart(bool hide_user_data) must_check;
 /* Write and sync all there is and end the thread. Waits for the disk. Also with the log off. */
 void aofStop(void);
+/* Who is told before the log stops: a rewrite must have ended. Boot only. */
+void aofOnStop(void (*fn)(void));
 
 /* Before replies leave: give what was appended to the thread. True when they must wait for `*seq` to reach
  * `*offset`. */
 bool aofBeforeReplies(holdSequence *seq, uint64_t *offset);
 /* Ten times a second. */
 void aofTick(void);
+/* Whether there is a log. */
+bool aofIsOn(void);
+/* For a rewrite, while it is on: what is appended from now on goes to the next increment; and the complete file `path`
+ * (taken: an sds), with all up to the last cut, becomes the base ("rdb" or "aof"), after which history is deleted.
+ * `done` hears how it went, at a tick; `error` is errno. */
+typedef void aofDoneFn(bool ok, int error);
+void aofCut(aofDoneFn *done);
+void aofSwitchBase(char *path, const char *ending, aofDoneFn *done);
 /* A child lives, or does no more: no-appendfsync-on-rewrite. */
 void aofChildLives(bool lives);
 

@@ -199,6 +199,33 @@ bool aofFilesBegin(const char *folder, const char *stem, aofManifest *m) {
     return ok;
 }
 
+static void deleteHistory(const char *folder, const char *stem, aofManifest *m) {
+    for (size_t i = m->history; i < m->incrs; i++) {
+        sds path = aofPath(folder, m->files[i].name);
+        if (aofSystemNow()->unlink(path) != 0 && errno != ENOENT)
+            serverLog(LL_WARNING, "The history file %s of the AOF could not be removed: %s", path, strerror(errno));
+        sdsFree(path);
+    }
+    aofManifestDropHistory(m);
+    (void)writeManifest(folder, stem, m);
+}
+
+bool aofFilesTakeBase(const char *folder, const char *stem, const char *path, const char *ending) {
+    aofManifest *m = makeFolder(folder) ? readManifest(folder, stem) : NULL;
+    if (!m) return false;
+    while (isTaken(folder, stem, m->base_seq + 1, "base.aof") || isTaken(folder, stem, m->base_seq + 1, "base.rdb"))
+        m->base_seq++;
+    aofManifestSwitchBase(m, stem, ending, 0);
+    sds base = aofPath(folder, aofManifestBase(m)->name);
+    bool ok = aofSystemNow()->rename(path, base) == 0 && aofSyncFolder(folder) == 0;
+    if (!ok) serverLog(LL_WARNING, "The AOF base file %s could not be put into its place: %s", base, strerror(errno));
+    if (ok) ok = writeManifest(folder, stem, m);
+    if (ok && !persist_settings.aof_disable_auto_gc) deleteHistory(folder, stem, m);
+    sdsFree(base);
+    aofManifestFree(m);
+    return ok;
+}
+
 static int openAppending(const char *folder, const char *name, int flags, off_t *size) {
     struct stat st;
     sds path = aofPath(folder, name);

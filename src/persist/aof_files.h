@@ -17,6 +17,9 @@ sds aofFolderPath(const char *dirname) must_check;
 aofManifest *aofFilesFind(const char *folder, const char *stem) must_check;
 /* Begin a log of nothing: a base without commands, in `m`, which has no files. The manifest is not written yet. */
 bool aofFilesBegin(const char *folder, const char *stem, aofManifest *m) must_check;
+/* Without a running log: the complete file `path` becomes the base ("rdb" or "aof"), and all that was there is deleted.
+ * False with lines in the log: `path` may still be there. Any thread. */
+bool aofFilesTakeBase(const char *folder, const char *stem, const char *path, const char *ending) must_check;
 /* Open the last increment to append to it; when there is none make the next one, and write the manifest. Gives its
  * descriptor and *size; -1 with a line in the log. */
 int aofFilesOpenIncr(const char *folder, const char *stem, aofManifest *m, off_t *size) must_check;

@@ -7,10 +7,26 @@
 #include "aof_info.h"
 
 #include "aof.h"
+#include "aof_rewrite.h"
 #include "info_table.h"
 
 static void enabled(infoOut *o) {
     infoLine(o, "aof_enabled:%d", aofLook().on);
+}
+
+static void rewriting(infoOut *o) {
+    aofRewriteFigures f = aofRewriteLook();
+    infoLine(o, "aof_rewrite_in_progress:%d", f.in_progress);
+    infoLine(o, "aof_rewrite_scheduled:%d", f.scheduled);
+    infoLine(o, "aof_last_rewrite_time_sec:%lld", f.last_took_s);
+    infoLine(o, "aof_current_rewrite_time_sec:%lld", f.current_took_s);
+    infoLine(o, "aof_last_bgrewrite_status:%s", f.last_ok ? "ok" : "err");
+    infoLine(o, "aof_rewrites:%lld", f.started);
+    infoLine(o, "aof_rewrites_consecutive_failures:%lld", f.failures);
+}
+
+static void copied(infoOut *o) {
+    infoLine(o, "aof_last_cow_size:%zu", aofRewriteLook().last_cow_bytes);
 }
 
 static void writeStatus(infoOut *o) {
@@ -23,7 +39,7 @@ static void sizes(infoOut *o) {
     if (!f.on) return;
     infoLine(o, "aof_current_size:%lld", (long long)f.current_size);
     infoLine(o, "aof_base_size:%lld", (long long)f.base_size);
-    infoLine(o, "aof_pending_rewrite:0");
+    infoLine(o, "aof_pending_rewrite:%d", aofRewriteLook().scheduled);
     infoLine(o, "aof_buffer_length:%zu", f.buffer_length);
     infoLine(o, "aof_pending_bio_fsync:%d", f.pending_sync);
     infoLine(o, "aof_delayed_fsync:%lld", f.delayed_sync);
@@ -35,7 +51,9 @@ static void bufferMemory(infoOut *o) {
 
 void aofInfoRegister(void) {
     static const infoFields fields[] = {{"persistence", 190, .write = enabled},
+                                        {"persistence", 200, .write = rewriting},
                                         {"persistence", 270, .write = writeStatus},
+                                        {"persistence", 280, .write = copied},
                                         {"persistence", 320, .write = sizes},
                                         {"memory", 510, .write = bufferMemory},
                                         {.section = NULL}};

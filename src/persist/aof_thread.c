@@ -356,7 +356,7 @@ static void restoreManifest(aofThread *t, long long base_seq, long long incr_seq
 }
 
 /* What is before the cut must be safe before something behind it is: the log is a prefix after a loss of power, too. */
-static bool doCut(aofThread *t) {
+static bool doCut(aofThread *t, aofJob *job) {
     const aofSystem *sys = aofSystemNow();
     bool replaced = false;
     if (t->sync_tried != t->stream.consumed && !syncNow(t)) return false;
@@ -373,6 +373,7 @@ static bool doCut(aofThread *t) {
         serverLog(LL_NOTICE, "Creating AOF incr file %s on background rewrite", aofManifestLastIncr(t->manifest)->name);
         sys->close(t->fd);
         t->fd = fd;
+        job->incr_size = t->size;
         t->size = 0;
         t->failed_since_cut = false;
         atomic_store_explicit(&t->incr_size, 0, memory_order_relaxed);
@@ -441,7 +442,7 @@ static bool doEnd(aofThread *t) {
 static void doJob(aofThread *t, aofJob *job) {
     errno = 0;
     switch (job->type) {
-    case AOF_JOB_CUT: job->ok = doCut(t); break;
+    case AOF_JOB_CUT: job->ok = doCut(t, job); break;
     case AOF_JOB_SYNC: job->ok = syncNow(t); break;
     case AOF_JOB_SWITCH_BASE: job->ok = doSwitchBase(t, job); break;
     case AOF_JOB_DELETE: job->ok = doDelete(t); break;

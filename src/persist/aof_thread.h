@@ -47,6 +47,7 @@ typedef struct aofJob {
     bool ok;            /* from here on: the thread's answer */
     int error;          /* errno, when not ok */
     off_t base_size;    /* SWITCH_BASE */
+    off_t incr_size;    /* CUT: of the increment that ends there */
 } aofJob;
 
 /* Start it. NULL with errno when the system gives no thread; then nothing was taken. */

@@ -58,6 +58,7 @@ typedef struct childReport {
 static struct {
     aeEventLoop *loop;            /* borrowed */
     void (*settle)(childPurpose); /* const after boot */
+    void (*on_life)(bool lives);  /* const after boot */
     childJob job;
     pid_t pid; /* 0: none */
     int fd;    /* owns: the pipe's end; -1 when its other end has gone */
@@ -177,6 +178,11 @@ noreturn_fn static void beChild(pid_t parent, int fd) {
 static void shared(bool on) {
     sharedPagesSet(on);
     replyCopyShared(on);
+    if (child.on_life) child.on_life(on);
+}
+
+void childOnLife(void (*fn)(bool lives)) {
+    child.on_life = fn;
 }
 
 static void closePipe(void) {

@@ -43,6 +43,9 @@ typedef struct childFigures {
  * kill first. */
 void childInit(aeEventLoop *loop, void (*settle)(childPurpose purpose));
 
+/* Who hears that a child lives, or does no more. Boot only. */
+void childOnLife(void (*fn)(bool lives));
+
 /* Fork, and let the child do the job; `job` is copied. False with errno, and nothing has happened. Not while there is
  * one. From here to its end pages are shared (store/shared_pages.h, replyCopyShared()). */
 bool childStart(const childJob *job) must_check;

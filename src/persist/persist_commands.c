@@ -1,4 +1,4 @@
-/* persist_commands.c -- the commands whose handlers are in this layer: SAVE, BGSAVE, LASTSAVE.
+/* persist_commands.c -- the commands whose handlers are in this layer: SAVE, BGSAVE, LASTSAVE, BGREWRITEAOF.
  *
  * Owns        the array, for good.
  * Threads     main, at boot.
@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "persist_commands.h"
 
+#include "aof_rewrite.h"
 #include "command_rows.h"
 #include "snapshot.h"
 
@@ -16,6 +17,7 @@ static serverCommand rows[] = {
 
 void persistCommandsRegister(void) {
     commandTableRegister(rows, array_len(rows));
+    commandSetMainThread("bgrewriteaof");
     commandSetMainThread("bgsave"); /* a child ends with the thread that has forked it */
     commandSetMainThread("save");
 }

@@ -76,6 +76,7 @@ static sds getSave(const setting *s) {
 APPLY_HOOK(applyAppendOnly, appendonly)
 APPLY_HOOK(applyAppendSync, appendfsync)
 APPLY_HOOK(applyNoAppendSync, no_appendfsync_on_rewrite)
+APPLY_HOOK(applyAutoGc, aof_disable_auto_gc)
 
 void persistSettingsOnAppend(const persistAppendHooks *hooks) {
     append_hooks = *hooks;
@@ -125,13 +126,14 @@ static const setting rows[] = {
     STRING("appenddirname", appenddirname, "appendonlydir", FIXED, .check = checkAppendDir),
     ENUM("appendfsync", appendfsync, "everysec", fsync_names, 0, .apply = applyAppendSync),
     BOOL("no-appendfsync-on-rewrite", no_appendfsync_on_rewrite, "no", 0, .apply = applyNoAppendSync),
-    INT("auto-aof-rewrite-percentage", auto_aof_rewrite_percentage, "100", 0, INT_MAX, PENDING, NO_ALIAS),
-    MEMORY("auto-aof-rewrite-min-size", auto_aof_rewrite_min_size, "64mb", 0, PENDING, NO_ALIAS),
+    INT("auto-aof-rewrite-percentage", auto_aof_rewrite_percentage, "100", 0, INT_MAX, 0, NO_ALIAS),
+    MEMORY("auto-aof-rewrite-min-size", auto_aof_rewrite_min_size, "64mb", 0, 0, NO_ALIAS),
     BOOL("aof-load-truncated", aof_load_truncated, "yes", 0, NO_ALIAS),
     BOOL("aof-use-rdb-preamble", aof_use_rdb_preamble, "yes", 0, NO_ALIAS),
     BOOL("aof-timestamp-enabled", aof_timestamp_enabled, "no", 0, NO_ALIAS),
-    BOOL("aof-rewrite-incremental-fsync", aof_rewrite_incremental_fsync, "yes", PENDING, NO_ALIAS),
-    STRING("aof-rewrite-cpulist", aof_rewrite_cpulist, NULL, PENDING | FIXED, .alias = "aof_rewrite_cpulist",
+    BOOL("aof-disable-auto-gc", aof_disable_auto_gc, "no", HIDDEN, .apply = applyAutoGc),
+    BOOL("aof-rewrite-incremental-fsync", aof_rewrite_incremental_fsync, "yes", 0, NO_ALIAS),
+    STRING("aof-rewrite-cpulist", aof_rewrite_cpulist, NULL, FIXED, .alias = "aof_rewrite_cpulist",
            .empty_is_null = true),
     SETTINGS_END,
 };

@@ -26,6 +26,7 @@ typedef struct persistSettings {
     /* The append-only file. */
     bool appendonly, no_appendfsync_on_rewrite, aof_load_truncated, aof_use_rdb_preamble, aof_timestamp_enabled;
     bool aof_rewrite_incremental_fsync;
+    bool aof_disable_auto_gc; /* files that are no longer needed stay; read by the background, too */
     char *appendfilename, *appenddirname, *aof_rewrite_cpulist;
     int appendfsync; /* fsyncPolicy */
     long long auto_aof_rewrite_percentage, auto_aof_rewrite_min_size;
@@ -40,6 +41,7 @@ typedef struct persistAppendHooks {
     bool (*appendonly)(const char **err);
     bool (*appendfsync)(const char **err);
     bool (*no_appendfsync_on_rewrite)(const char **err);
+    bool (*aof_disable_auto_gc)(const char **err);
 } persistAppendHooks;
 void persistSettingsOnAppend(const persistAppendHooks *hooks);
 

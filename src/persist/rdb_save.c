@@ -13,6 +13,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "rdb_save.h"
 
+#include "aof_base.h"
 #include "db_walk.h"
 #include "endian.h"
 #include "file_writer.h"
@@ -93,6 +94,10 @@ static void writeUse(const saving *s, const robj *o) {
 }
 
 static void writeEntry(const saving *s, const robj *o) {
+    if (unlikely(s->options->as_commands)) {
+        aofBaseWriteKey(s->out, o);
+        return;
+    }
     int64_t when_ms = objectExpire(o);
     if (when_ms != -1) {
         rdbWriteByte(s->out, RDB_OP_EXPIRE_MS);
@@ -131,14 +136,19 @@ static void writeBatch(saving *s, const keyBatch *b) {
     }
 }
 
+static void writeDbHead(rdbWriter *out, int id, const dbFigures *figures) {
+    rdbWriteByte(out, RDB_OP_SELECTDB);
+    rdbWriteLength(out, (uint64_t)id);
+    rdbWriteByte(out, RDB_OP_RESIZEDB);
+    rdbWriteLength(out, figures->keys);
+    rdbWriteLength(out, figures->expires);
+}
+
 static void writeDb(saving *s, serverDb *db) {
     dbFigures figures = dbGetFigures(db);
     if (figures.keys == 0) return;
-    rdbWriteByte(s->out, RDB_OP_SELECTDB);
-    rdbWriteLength(s->out, (uint64_t)dbId(db));
-    rdbWriteByte(s->out, RDB_OP_RESIZEDB);
-    rdbWriteLength(s->out, figures.keys);
-    rdbWriteLength(s->out, figures.expires);
+    if (s->options->as_commands) aofBaseWriteDb(s->out, dbId(db));
+    else writeDbHead(s->out, dbId(db), &figures);
     dbIterator it;
     keyBatch batches[2];
     dbIterBegin(&it, db, false);
@@ -155,10 +165,11 @@ static void writeDataset(rdbWriter *out, const rdbSaveOptions *options) {
                 .options = options,
                 .use_flags = store_settings.maxmemory_policy & (MAXMEMORY_FLAG_LRU | MAXMEMORY_FLAG_LFU),
                 .delayed = persist_settings.rdb_key_save_delay != 0};
-    writeHead(out, options);
+    if (options->as_commands) aofBaseWriteHead(out);
+    else writeHead(out, options);
     for (int id = 0; id < dbCount() && !out->failed; id++) writeDb(&s, dbGet(id));
     if (options->progress) options->progress(options->progress_arg, s.keys);
-    rdbWriteByte(out, RDB_OP_EOF);
+    if (!options->as_commands) rdbWriteByte(out, RDB_OP_EOF);
 }
 
 /* ---- The file ---- */
@@ -188,7 +199,7 @@ bool rdbSaveFile(const char *path, const rdbSaveOptions *options) {
                                                     .incremental_sync = options->incremental_sync});
     if (done) {
         writeDataset(&f.out, options);
-        done = writeChecksum(&f);
+        done = options->as_commands ? fileWriterFlush(&f) : writeChecksum(&f);
         if (done) done = fileWriterReplace(&f, path);
         else fileWriterAbandon(&f);
     }

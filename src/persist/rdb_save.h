@@ -24,6 +24,7 @@ typedef struct rdbSaveOptions {
     bool compression, checksum; /* rdbcompression, rdbchecksum */
     bool incremental_sync;      /* rdb-save-incremental-fsync, aof-rewrite-incremental-fsync */
     bool is_aof_base;           /* what the file says of itself */
+    bool as_commands;           /* no snapshot, but the commands that make the dataset (aof_base.h) */
     const char
         *temporary; /* borrowed: name of the temporary file; NULL: rdbTemporaryName() of this process, beside `path` */
     const rdbReplication *replication; /* borrowed; NULL: none */

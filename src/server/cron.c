@@ -8,6 +8,7 @@
 #include "cron.h"
 
 #include "aof.h"
+#include "aof_rewrite.h"
 #include "clock.h"
 #include "debug.h"
 #include "defrag.h"
@@ -64,8 +65,9 @@ static long long onTick(aeEventLoop *loop, long long id, void *arg) {
     netCron();
     expireAtTick(loop);
     dbResizeTick();
-    snapshotTick();
     aofTick();
+    aofRewriteTick();
+    snapshotTick();
     trackingTick();
     defragAtTick(loop);
     return 1000 / server_settings.hz;

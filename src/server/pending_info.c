@@ -63,11 +63,6 @@ static const infoFields fields[] = {
            "mem_replicas_repl_buffer:0")},
     {"memory", 480, LINES("mem_cluster_links:0", "mem_cluster_slot_import:0", "mem_cluster_slot_export:0")},
 
-    {"persistence", 200,
-     LINES("aof_rewrite_in_progress:0", "aof_rewrite_scheduled:0", "aof_last_rewrite_time_sec:-1",
-           "aof_current_rewrite_time_sec:-1", "aof_last_bgrewrite_status:ok", "aof_rewrites:0",
-           "aof_rewrites_consecutive_failures:0")},
-    {"persistence", 280, LINES("aof_last_cow_size:0")},
     {"persistence", 290,
      LINES("module_fork_in_progress:0", "module_fork_last_cow_size:0", "slot_migration_fork_in_progress:0")},
 

@@ -12,6 +12,7 @@
 
 #include "admin_settings.h"
 #include "aof.h"
+#include "aof_rewrite.h"
 #include "daemon.h"
 #include "loading.h"
 #include "log.h"
@@ -37,6 +38,7 @@ static sds whoIs(const client *c) {
 static bool saveBeforeExit(int flags) {
     bool wanted = flags & STOP_SAVE || (!(flags & STOP_NOSAVE) && snapshotHasSavePoints());
     snapshotAbandon();
+    aofRewriteAbandon();
     if (!wanted || loadingIsActive()) return true;
     serverLog(LL_NOTICE, "Saving the final RDB snapshot before exiting.");
     if (snapshotWriteNow()) return true;

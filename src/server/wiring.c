@@ -13,8 +13,10 @@
 #include "admin_settings.h"
 #include "aof.h"
 #include "aof_info.h"
+#include "aof_rewrite.h"
 #include "auth.h"
 #include "call.h"
+#include "child.h"
 #include "client_info.h"
 #include "client_settings.h"
 #include "command_defs.h"
@@ -125,6 +127,8 @@ void wiringHooks(void) {
     notificationsInit();
     propagateInit();
     aofInit();
+    aofRewriteInit();
+    childOnLife(aofChildLives);
     sessionsSetGate(aofBeforeReplies);
     propagateCheckInit();
     trackingInit(callCurrentClient);

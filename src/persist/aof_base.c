@@ -1,0 +1,291 @@
+/* aof_base.c -- the whole dataset as commands that make it.
+ *
+ *   SELECT   SET | RPUSH .. | SADD .. | ZADD .. | HSETEX .. HMSET .. | XADD .. XSETID XGROUP .. XCLAIM ..   PEXPIREAT
+ *
+ * A large value is many commands of at most ITEMS elements, so that whoever reads them never has a large one. Times of
+ * keys and fields that are over are written like others: the log behind the base says when they go.
+ *
+ * What a command cannot say is lost, as in the field: when a consumer was last seen, and which pending entries the
+ * stream has no more.
+ *
+ * Not here    the walk over the keys, the file (rdb_save.c).
+ * Owns        nothing.
+ * Threads     who has main's role, or the only thread of a child.
+ * Invariants  1. Nothing of the dataset is written to.
+ *             2. A command announces as many arguments as follow.
+ * Tests       tests/persist/rewrite.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "aof_base.h"
+
+#include "clock.h"
+#include "panic.h"
+#include "persist_settings.h"
+#include "reply_format.h"
+#include "value_hash.h"
+#include "value_list.h"
+#include "value_set.h"
+#include "value_stream_groups.h"
+#include "value_zset.h"
+
+#include <stdio.h>
+
+#define ITEMS 64 /* of a value in one command */
+
+/* ---- Commands ---- */
+
+static void putHeader(rdbWriter *out, char prefix, size_t n) {
+    char *at = rdbWriterRoom(out, RESP_HEADER_MAX);
+    out->at = at + respHeader(at, prefix, (long long)n);
+}
+
+static void putArg(rdbWriter *out, slice bytes) {
+    putHeader(out, '$', bytes.len);
+    rdbWriteBytes(out, bytes);
+    rdbWriteBytes(out, sliceOf("\r\n", 2));
+}
+
+static void putWord(rdbWriter *out, const char *word) {
+    putArg(out, sliceStr(word));
+}
+
+static void putNumber(rdbWriter *out, long long n) {
+    char digits[LONG_STR_SIZE];
+    putArg(out, sliceOf(digits, ll2string(digits, n)));
+}
+
+static void putStreamId(rdbWriter *out, streamId id) {
+    char text[STREAM_ID_TEXT_SIZE];
+    putArg(out, streamIdText(id, text));
+}
+
+/* A command of so many arguments begins, with its name among them. */
+static void begin(rdbWriter *out, const char *name, size_t argc) {
+    putHeader(out, '*', argc);
+    putWord(out, name);
+}
+
+/* One that adds elements to the key's value: behind `done` of `total` of them the next command begins. Each has `parts`
+ * arguments. */
+static void beginSome(rdbWriter *out, const char *name, slice key, size_t done, size_t total, size_t parts) {
+    if (done % ITEMS) return;
+    size_t some = total - done < ITEMS ? total - done : ITEMS;
+    begin(out, name, 2 + some * parts);
+    putArg(out, key);
+}
+
+/* ---- Values ---- */
+
+static void writeString(rdbWriter *out, slice key, const robj *o) {
+    char digits[LONG_STR_SIZE];
+    begin(out, "SET", 3);
+    putArg(out, key);
+    putArg(out, objectString(o, digits));
+}
+
+static void writeList(rdbWriter *out, slice key, const robj *o) {
+    size_t total = valueListCount(o);
+    valueListIter it;
+    listpackValue v;
+    char digits[LONG_STR_SIZE];
+    valueListIterBegin(&it, o, 0, false);
+    for (size_t i = 0; valueListIterNext(&it, &v); i++) {
+        beginSome(out, "RPUSH", key, i, total, 1);
+        putArg(out, v.str ? sliceOf(v.str, v.len) : sliceOf(digits, ll2string(digits, v.num)));
+    }
+    valueListIterEnd(&it);
+}
+
+static void writeSet(rdbWriter *out, slice key, const robj *o) {
+    size_t total = setSize(o);
+    setIterator it;
+    setMember m;
+    char digits[LONG_STR_SIZE];
+    setIterBegin(&it, o);
+    for (size_t i = 0; setIterNext(&it, &m); i++) {
+        beginSome(out, "SADD", key, i, total, 1);
+        putArg(out, setMemberText(&m, digits));
+    }
+    setIterEnd(&it);
+}
+
+static void writeZset(rdbWriter *out, slice key, const robj *o) {
+    size_t total = zsetCount(o);
+    zsetIter it = zsetIterAt(o, 0, false);
+    zsetElement e;
+    char digits[DOUBLE_STR_SIZE];
+    for (size_t i = 0; zsetIterNext(&it, &e); i++) {
+        beginSome(out, "ZADD", key, i, total, 2);
+        putArg(out, sliceOf(digits, d2string(digits, sizeof(digits), e.score)));
+        putArg(out, e.member);
+    }
+}
+
+/* Each field that has a time, with it; how many have none. */
+static size_t writeTimedFields(rdbWriter *out, slice key, const robj *o) {
+    size_t others = 0;
+    hashIter it;
+    hashIterBegin(&it, o);
+    for (const hashPair *p; (p = hashIterNext(&it)) != NULL;) {
+        if (p->when_ms == HASH_NO_TIME) {
+            others++;
+            continue;
+        }
+        begin(out, "HSETEX", 8);
+        putArg(out, key);
+        putWord(out, "PXAT");
+        putNumber(out, p->when_ms);
+        putWord(out, "FIELDS");
+        putNumber(out, 1);
+        putArg(out, p->name);
+        putArg(out, p->value);
+    }
+    hashIterEnd(&it);
+    return others;
+}
+
+static void writeHash(rdbWriter *out, slice key, const robj *o) {
+    size_t total = hashHasTimes(o) ? writeTimedFields(out, key, o) : hashLength(o), i = 0;
+    hashIter it;
+    hashIterBegin(&it, o);
+    for (const hashPair *p; (p = hashIterNext(&it)) != NULL;) {
+        if (p->when_ms != HASH_NO_TIME) continue;
+        beginSome(out, "HMSET", key, i++, total, 2);
+        putArg(out, p->name);
+        putArg(out, p->value);
+    }
+    hashIterEnd(&it);
+}
+
+/* ---- Streams ---- */
+
+static void writeEntries(rdbWriter *out, slice key, const stream *s) {
+    streamIterator it;
+    streamId id;
+    size_t fields;
+    char field_digits[LONG_STR_SIZE], value_digits[LONG_STR_SIZE];
+    streamIterBegin(&it, s, STREAM_ID_MIN, STREAM_ID_MAX, false);
+    while (streamIterNext(&it, &id, &fields)) {
+        begin(out, "XADD", 3 + 2 * fields);
+        putArg(out, key);
+        putStreamId(out, id);
+        for (size_t i = 0; i < fields; i++) {
+            slice field, value;
+            streamIterField(&it, &field, &value, field_digits, value_digits);
+            putArg(out, field);
+            putArg(out, value);
+        }
+    }
+    streamIterEnd(&it);
+}
+
+/* A stream without entries is made with one, which goes again. */
+static void writeEmptyStream(rdbWriter *out, slice key) {
+    begin(out, "XADD", 7);
+    putArg(out, key);
+    putWord(out, "MAXLEN");
+    putWord(out, "0");
+    putWord(out, "0-1");
+    putWord(out, "x");
+    putWord(out, "y");
+}
+
+static void writePending(rdbWriter *out, slice key, slice group, const streamPending *p) {
+    begin(out, "XCLAIM", 12);
+    putArg(out, key);
+    putArg(out, group);
+    putArg(out, streamConsumerName(p->consumer));
+    putNumber(out, 0);
+    putStreamId(out, p->id);
+    putWord(out, "TIME");
+    putNumber(out, p->delivered_ms);
+    putWord(out, "RETRYCOUNT");
+    putNumber(out, (long long)p->deliveries);
+    putWord(out, "JUSTID");
+    putWord(out, "FORCE");
+}
+
+static void writeConsumer(rdbWriter *out, slice key, slice group, const streamGroup *g, const streamConsumer *c) {
+    if (c->pending == 0) {
+        begin(out, "XGROUP", 5);
+        putWord(out, "CREATECONSUMER");
+        putArg(out, key);
+        putArg(out, group);
+        putArg(out, streamConsumerName(c));
+        return;
+    }
+    streamPendingWalk w;
+    streamPendingFrom(&w, g, c, STREAM_ID_MIN);
+    for (const streamPending *p; (p = streamPendingNext(&w)) != NULL;) writePending(out, key, group, p);
+}
+
+static void writeGroup(rdbWriter *out, slice key, slice name, const streamGroup *g) {
+    begin(out, "XGROUP", 7);
+    putWord(out, "CREATE");
+    putArg(out, key);
+    putArg(out, name);
+    putStreamId(out, g->last_id);
+    putWord(out, "ENTRIESREAD");
+    putNumber(out, g->entries_read == STREAM_READ_UNKNOWN ? -1 : (long long)g->entries_read);
+    raxIterator it;
+    raxIterBegin(&it, g->consumers);
+    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
+        writeConsumer(out, key, name, g, raxIterValue(&it));
+    raxIterEnd(&it);
+}
+
+static void writeStream(rdbWriter *out, slice key, const robj *o) {
+    const stream *s = objectStructure(o);
+    if (s->length) writeEntries(out, key, s);
+    else writeEmptyStream(out, key);
+    begin(out, "XSETID", 7);
+    putArg(out, key);
+    putStreamId(out, s->last_id);
+    putWord(out, "ENTRIESADDED");
+    putNumber(out, (long long)s->entries_added);
+    putWord(out, "MAXDELETEDID");
+    putStreamId(out, s->max_deleted_id);
+    if (!s->groups) return;
+    raxIterator it;
+    raxIterBegin(&it, s->groups);
+    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
+        writeGroup(out, key, raxIterKey(&it), raxIterValue(&it));
+    raxIterEnd(&it);
+}
+
+/* ---- The whole ---- */
+
+void aofBaseWriteHead(rdbWriter *out) {
+    if (!persist_settings.aof_timestamp_enabled) return;
+    char text[48];
+    int n = snprintf(text, sizeof(text), "#TS:%lld\r\n", (long long)(clockWallMs() / 1000));
+    rdbWriteBytes(out, sliceOf(text, (size_t)n));
+}
+
+void aofBaseWriteDb(rdbWriter *out, int dbid) {
+    begin(out, "SELECT", 2);
+    putNumber(out, dbid);
+}
+
+static void writeValue(rdbWriter *out, slice key, const robj *o) {
+    switch ((objectTypeId)o->type) {
+    case OBJ_STRING: writeString(out, key, o); break;
+    case OBJ_LIST: writeList(out, key, o); break;
+    case OBJ_SET: writeSet(out, key, o); break;
+    case OBJ_ZSET: writeZset(out, key, o); break;
+    case OBJ_HASH: writeHash(out, key, o); break;
+    case OBJ_STREAM: writeStream(out, key, o); break;
+    case OBJ_MODULE:
+    case OBJ_TYPES: serverPanic("no such type");
+    }
+}
+
+void aofBaseWriteKey(rdbWriter *out, const robj *o) {
+    slice key = objectKey(o);
+    int64_t when_ms = objectExpire(o);
+    writeValue(out, key, o);
+    if (when_ms == -1) return;
+    begin(out, "PEXPIREAT", 3);
+    putArg(out, key);
+    putNumber(out, when_ms);
+}

@@ -1,0 +1,271 @@
+/* aof_rewrite.c -- the log is written anew from the dataset, so that it does not grow for ever.
+ *
+ *   begin: fork ---- child writes temp-rewriteaof-PID.aof, renames it to temp-rewriteaof-bg-PID.aof ----> ended
+ *        `-- cut: what main appends from here on goes to the next increment          (ok)  |
+ *                                                                                          v
+ *   settled <-- history is deleted <-- manifest names it <-- the AOF thread makes it the base
+ *
+ * Until the manifest names the new base, base and all increments of before are the log; whatever fails, they stay it.
+ * The cut is where the child was forked: main does both without anything between them. Should the thread not be able to
+ * make the next increment, the child is ended, and the log goes on in the old one.
+ *
+ * Without a log there is nothing to cut: the base is made all the same, and put in its place in the background.
+ *
+ * Not here    what is in the base (rdb_save.c, aof_base.c), files and manifest (aof_thread.c, aof_files.c).
+ * Owns        the schedule, the figures; the temporary file of a child that has not ended well.
+ * Threads     main; takeBase() a background thread.
+ * Invariants  1. One rewrite at a time, from begin() to settle().
+ * Tests       tests/persist/rewrite.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "aof_rewrite.h"
+
+#include "aof.h"
+#include "aof_files.h"
+#include "aof_system.h"
+#include "bio.h"
+#include "child.h"
+#include "clock.h"
+#include "log.h"
+#include "persist_settings.h"
+#include "rdb_save.h"
+#include "reply.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FAILURES_FREE 3 /* in a row; the next automatic ones wait 1, 2, 4 ... minutes */
+#define WAIT_MAX_S 3600
+#define US_PER_S 1000000
+#define MB ((size_t)1 << 20)
+#define NAME_SIZE 48
+
+typedef enum { IDLE, WRITING, TAKING_BASE } rewriteState;
+
+static struct {
+    rewriteState state;
+    bool scheduled, last_ok, cut_failed, as_commands;
+    int64_t began_s, last_end_s;
+    long long last_took_s; /* -1: none yet */
+    long long started, failures;
+    size_t last_cow_bytes;
+    char folder[PATH_MAX]; /* where the child writes: `dir` may change meanwhile */
+} rewrite = {.last_ok = true, .last_took_s = -1};
+
+static int64_t nowS(void) {
+    return clockWallUs() / US_PER_S;
+}
+
+static void settle(bool ok) {
+    rewrite.state = IDLE;
+    rewrite.last_ok = ok;
+    rewrite.failures = ok ? 0 : rewrite.failures + 1;
+    rewrite.last_end_s = nowS();
+    if (ok) serverLog(LL_NOTICE, "Background AOF rewrite finished successfully");
+}
+
+/* ---- The files of a child ---- */
+
+static void nameOf(char out[NAME_SIZE], bool complete, pid_t pid) {
+    snprintf(out, NAME_SIZE, "temp-rewriteaof-%s%d.aof", complete ? "bg-" : "", (int)pid);
+}
+
+static sds pathOf(bool complete, pid_t pid) {
+    char name[NAME_SIZE];
+    nameOf(name, complete, pid);
+    return aofPath(rewrite.folder, name);
+}
+
+static void unlinkJob(void *arg) {
+    sds path = arg;
+    unlink(path);
+    sdsFree(path);
+}
+
+static void removeFiles(pid_t pid) {
+    for (int complete = 0; complete < 2; complete++) bioSubmit(BIO_CLOSE_FILE, unlinkJob, pathOf(complete, pid));
+}
+
+/* ---- Without a log: the base goes into its place in the background ---- */
+
+typedef struct baseTaking {
+    sds folder, path; /* own */
+    const char *ending;
+} baseTaking;
+
+static _Atomic int taken; /* 0: not yet; 1: done; -1: failed. Release by the background thread */
+
+static void takeBase(void *arg) {
+    baseTaking *b = arg;
+    bool ok = aofFilesTakeBase(b->folder, persist_settings.appendfilename, b->path, b->ending);
+    if (!ok) unlink(b->path);
+    sdsFree(b->folder);
+    sdsFree(b->path);
+    zfree(b);
+    atomic_store_explicit(&taken, ok ? 1 : -1, memory_order_release);
+}
+
+/* ---- The child's end ---- */
+
+static void onSwitched(bool ok, int error) {
+    if (!ok) serverLog(LL_WARNING, "The rewritten AOF could not become the base: %s", strerror(error));
+    settle(ok);
+}
+
+static const char *ending(void) {
+    return rewrite.as_commands ? "aof" : "rdb";
+}
+
+static void useBase(pid_t pid) {
+    rewrite.state = TAKING_BASE;
+    if (aofIsOn()) {
+        aofSwitchBase(pathOf(true, pid), ending(), onSwitched);
+        return;
+    }
+    baseTaking *b = zcalloc(1, sizeof(*b));
+    b->folder = aofPath(rewrite.folder, persist_settings.appenddirname);
+    b->path = pathOf(true, pid);
+    b->ending = ending();
+    atomic_store_explicit(&taken, 0, memory_order_relaxed);
+    bioSubmit(BIO_FSYNC, takeBase, b);
+}
+
+static void childEnded(void *arg, const childEnd *how) {
+    unused(arg);
+    rewrite.last_took_s = nowS() - rewrite.began_s;
+    if (how->ok && !rewrite.cut_failed) {
+        serverLog(LL_NOTICE, "Background AOF rewrite terminated with success (%zu MB copied on write)",
+                  how->cow_bytes / MB);
+        rewrite.last_cow_bytes = how->cow_bytes;
+        useBase(how->pid);
+        return;
+    }
+    removeFiles(how->pid);
+    if (how->on_purpose && !rewrite.cut_failed) {
+        serverLog(LL_NOTICE, "Background AOF rewrite was ended on purpose");
+        rewrite.state = IDLE;
+        return;
+    }
+    if (how->signal) serverLog(LL_WARNING, "Background AOF rewrite terminated by signal %d", how->signal);
+    else serverLog(LL_WARNING, "Background AOF rewrite terminated with error");
+    settle(false);
+}
+
+/* ---- Its beginning ---- */
+
+static bool childWork(void *arg) {
+    char temporary[NAME_SIZE], complete[NAME_SIZE];
+    unused(arg);
+    rdbSaveOptions options = rdbSaveDefaults();
+    options.is_aof_base = true;
+    options.as_commands = rewrite.as_commands;
+    options.incremental_sync = persist_settings.aof_rewrite_incremental_fsync;
+    options.temporary = temporary;
+    options.progress = childProgress;
+    nameOf(temporary, false, getpid());
+    nameOf(complete, true, getpid());
+    return rdbSaveFile(complete, &options);
+}
+
+static void onCut(bool ok, int error) {
+    if (ok || rewrite.state == IDLE) return;
+    serverLog(LL_WARNING, "No new AOF increment could be made: %s. The rewrite is given up.", strerror(error));
+    rewrite.cut_failed = true;
+    if (rewrite.state == WRITING) childKill();
+}
+
+/* False with a line in the log: there is no child. */
+static bool begin(void) {
+    childJob job = {
+        .purpose = CHILD_AOF, .cpulist = persist_settings.aof_rewrite_cpulist, .work = childWork, .ended = childEnded};
+    rewrite.scheduled = rewrite.cut_failed = false;
+    rewrite.as_commands = !persist_settings.aof_use_rdb_preamble;
+    rewrite.began_s = rewrite.last_end_s = nowS();
+    if (!getcwd(rewrite.folder, sizeof(rewrite.folder))) rewrite.folder[0] = '\0';
+    if (!childStart(&job)) {
+        serverLog(LL_WARNING, "Can't rewrite append only file in background: fork: %s", strerror(errno));
+        settle(false);
+        return false;
+    }
+    rewrite.state = WRITING;
+    rewrite.started++;
+    if (aofIsOn()) aofCut(onCut);
+    serverLog(LL_NOTICE, "Background append only file rewriting started by pid %d", (int)childPid());
+    return true;
+}
+
+/* ---- When ---- */
+
+static bool mayTryAgain(int64_t now_s) {
+    if (rewrite.failures < FAILURES_FREE) return true;
+    long long more = rewrite.failures - FAILURES_FREE, wait_s = more < 6 ? 60LL << more : WAIT_MAX_S;
+    return now_s - rewrite.last_end_s >= (wait_s < WAIT_MAX_S ? wait_s : WAIT_MAX_S);
+}
+
+/* The log has grown by so much that it is worth it. */
+static bool isDue(int64_t now_s) {
+    aofFigures f = aofLook();
+    if (!f.on || !persist_settings.auto_aof_rewrite_percentage || !mayTryAgain(now_s)) return false;
+    if (f.current_size <= persist_settings.auto_aof_rewrite_min_size) return false;
+    long long base = f.base_size ? f.base_size : 1, growth = (f.current_size - base) * 100 / base;
+    if (growth < persist_settings.auto_aof_rewrite_percentage) return false;
+    serverLog(LL_NOTICE, "Starting automatic rewriting of AOF on %lld%% growth", growth);
+    return true;
+}
+
+void aofRewriteTick(void) {
+    if (rewrite.state == TAKING_BASE && !aofIsOn()) {
+        int result = atomic_load_explicit(&taken, memory_order_acquire);
+        if (result) settle(result > 0);
+    }
+    if (rewrite.state != IDLE || childRunning() != CHILD_NONE) return;
+    if (rewrite.scheduled || isDue(nowS())) (void)begin();
+}
+
+void aofRewriteAbandon(void) {
+    if (childRunning() == CHILD_AOF) {
+        serverLog(LL_WARNING, "A child is rewriting the append-only file: it is ended.");
+        childKillAndWait();
+    }
+    rewrite.scheduled = false;
+}
+
+void aofRewriteInit(void) {
+    aofOnStop(aofRewriteAbandon);
+}
+
+aofRewriteFigures aofRewriteLook(void) {
+    bool running = rewrite.state != IDLE;
+    return (aofRewriteFigures){.in_progress = running,
+                               .scheduled = rewrite.scheduled,
+                               .last_ok = rewrite.last_ok,
+                               .last_took_s = rewrite.last_took_s,
+                               .current_took_s = running ? nowS() - rewrite.began_s : -1,
+                               .started = rewrite.started,
+                               .failures = rewrite.failures,
+                               .last_cow_bytes = rewrite.last_cow_bytes};
+}
+
+/* ---- The command ---- */
+
+void bgrewriteaofCommand(client *c) {
+    if (rewrite.state != IDLE) {
+        addReplyError(c, "Background append only file rewriting already in progress");
+        return;
+    }
+    rewrite.failures = 0;
+    if (childRunning() != CHILD_NONE || c->flags & CLIENT_MULTI) {
+        rewrite.scheduled = true;
+        addReplyStatus(c, "Background append only file rewriting scheduled");
+    } else if (begin()) {
+        addReplyStatus(c, "Background append only file rewriting started");
+    } else {
+        addReplyError(c,
+                      "Can't execute an AOF background rewriting. Please check the server logs for more information.");
+    }
+}
