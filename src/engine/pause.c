@@ -74,12 +74,12 @@ bool pauseHoldsDataset(void) {
 int64_t pauseEndsInMs(void) {
     assertMainRole();
     int i = strictest();
-    return i < 0 ? 0 : pauses.end_ms[i] - clockWallMs();
+    return i < 0 || pauses.end_ms[i] == PAUSE_WITHOUT_END ? 0 : pauses.end_ms[i] - clockWallMs();
 }
 
 const char *pauseReasonText(void) {
     assertMainRole();
-    static const char *const names[] = {"client_pause", "shutdown_in_progress", "failover_in_progress"};
+    static const char *const names[] = {"client_pause", "shutdown_in_progress", "failover_in_progress", "slow_disk"};
     int i = strictest();
     return i < 0 ? "none" : names[i];
 }

@@ -10,7 +10,15 @@
 
 typedef enum { PAUSE_NONE, PAUSE_WRITES, PAUSE_ALL } pauseKind;
 /* Who asked; each has its own end, the strictest kind and latest end win. */
-typedef enum { PAUSE_BY_CLIENT_COMMAND, PAUSE_DURING_SHUTDOWN, PAUSE_DURING_FAILOVER, PAUSE_REASONS } pauseReason;
+typedef enum {
+    PAUSE_BY_CLIENT_COMMAND,
+    PAUSE_DURING_SHUTDOWN,
+    PAUSE_DURING_FAILOVER,
+    PAUSE_FOR_DISK, /* it does not take the log as fast as it grows */
+    PAUSE_REASONS
+} pauseReason;
+
+#define PAUSE_WITHOUT_END INT64_MAX /* until unpauseClients() */
 
 /* Boot. */
 void pauseInit(void);
@@ -26,7 +34,7 @@ static inline pauseKind pauseInForce(void) {
 /* In every pause the dataset stands still, so that it is the same at both ends of a switch-over: store asks before it
  * expires or evicts. */
 bool pauseHoldsDataset(void);
-int64_t pauseEndsInMs(void);        /* 0 when not paused */
+int64_t pauseEndsInMs(void);        /* 0 when not paused, or without an end */
 const char *pauseReasonText(void);  /* "none" "client_pause" ...: INFO paused_reason */
 const char *pauseActionsText(void); /* "none" "write" "all": INFO paused_actions */
 

@@ -8,15 +8,17 @@
  * what is not safe yet. Main goes on with the next turn meanwhile, so one sync serves all commands of the turns that
  * it takes (group commit).
  *
- * everysec, no: replies leave at once, unless the thread has fallen behind by more than LAG_MS (everysec: with a sync;
- * no: with a write): then they wait as with always until it has caught up. So what an acknowledged write may be lost by
- * has a bound that does not depend on the disk.
+ * everysec, no: replies leave at once, unless the thread has fallen behind. WRITE_LAG_MS with a write is too much, or
+ * LAG_MS where a sync is under way, for which a write may have to wait; so is, with everysec, LAG_MS with a sync. Then
+ * replies wait as with always, until it has caught up: what an acknowledged write may be lost by has a bound that does
+ * not depend on the disk. For what clients send without waiting for replies it is QUEUE_MAX: then writes are paused.
  *
  * Not here    system calls (aof_thread.c), what is propagated (engine/propagate.c), reading (aof_load.c).
  * Owns        the state of the log on main.
  * Threads     main.
  * Invariants  1. Nothing is published between two items of a unit.
  *             2. While the log is on each propagated item is in the stream, in its order.
+ *             3. Writes are paused for the log exactly while `room` waits.
  * Cost        off: nothing. On: a copy per command; per flush a store and a few loads.
  * Tests       tests/persist/aof.tcl
  *
@@ -32,6 +34,7 @@
 #include "log.h"
 #include "numbers.h"
 #include "panic.h"
+#include "pause.h"
 #include "zmalloc.h"
 
 #include <errno.h>
@@ -39,9 +42,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define LAG_MS 1500  /* an everysec sync begins a second after the last one; the rest is for the disk */
-#define MARK_MS 100  /* how exactly the age of what is not safe is known */
-#define MARKS_MAX 64 /* a power of two */
+#define LAG_MS 1500      /* an everysec sync begins a second after the last one; the rest is for the disk */
+#define WRITE_LAG_MS 250 /* the thread looks each millisecond; the rest is for a machine or a disk that is busy */
+#define MARK_MS 10       /* how exactly the age of what is not safe is known */
+#define MARKS_MAX 256    /* a power of two */
+#define QUEUE_MAX ((uint64_t)64 << 20)
+#define QUEUE_LOW (QUEUE_MAX / 2) /* writes go on */
+
+/* Replies wait although the policy is not always: for a write, or for a sync. */
+typedef enum { ON_TIME, WRITE_LATE, SYNC_LATE } lateness;
 
 /* Everything before `offset` was appended before `ms`. */
 typedef struct ageMark {
@@ -65,7 +74,10 @@ static struct {
     void (*on_stop)(void);             /* const after boot */
     bool ending;                       /* the thread takes no more jobs */
     long long delayed_sync;
-    bool behind; /* replies wait although the policy is not always */
+    lateness late;
+    uint64_t written_wanted; /* something waits until so much is written */
+    bool hears_of_writes;
+    holdWaiter room; /* for the queue to be short again */
     ageMark marks[MARKS_MAX];
     unsigned first_mark, marks_count;
 } aof;
@@ -102,25 +114,66 @@ static const propagateSink sink = {.target = PROPAGATE_AOF, .take = takeItem};
 
 /* --- may replies leave? --------------------------------------------------------------------------------------- */
 
-/* How long the oldest byte behind `safe` has waited, at most; 0 when there is none. */
-static uint64_t ageBehind(uint64_t safe, uint64_t now_ms) {
-    while (aof.marks_count > 1) {
-        const ageMark *second = &aof.marks[(aof.first_mark + 1) % MARKS_MAX];
-        if (second->offset > safe) break;
+static const ageMark *markAt(unsigned i) {
+    return &aof.marks[(aof.first_mark + i) % MARKS_MAX];
+}
+
+static void dropMarks(uint64_t safe) {
+    while (aof.marks_count > 1 && markAt(1)->offset <= safe) {
         aof.first_mark = (aof.first_mark + 1) % MARKS_MAX;
         aof.marks_count--;
     }
-    if (aof.stream->appended <= safe || aof.marks_count == 0) return 0;
-    return now_ms - aof.marks[aof.first_mark].ms;
+}
+
+/* How long the oldest byte behind `safe` has waited, at most; 0 when there is none. */
+static uint64_t ageBehind(uint64_t safe, uint64_t now_ms) {
+    unsigned i = aof.marks_count;
+    if (aof.stream->appended <= safe || i == 0) return 0;
+    while (i > 1 && markAt(i - 1)->offset > safe) i--;
+    return now_ms - markAt(i - 1)->ms;
 }
 
 /* Note when what comes from now on was appended. Without room the last mark stands for more: what is behind seems
  * older. */
 static void mark(uint64_t before, uint64_t now_ms) {
-    const ageMark *last = &aof.marks[(aof.first_mark + aof.marks_count - 1) % MARKS_MAX];
-    if (aof.marks_count == MARKS_MAX || (aof.marks_count && now_ms - last->ms < MARK_MS)) return;
+    if (aof.marks_count == MARKS_MAX) return;
+    if (aof.marks_count && now_ms - markAt(aof.marks_count - 1)->ms < MARK_MS) return;
     aof.marks[(aof.first_mark + aof.marks_count) % MARKS_MAX] = (ageMark){before, now_ms};
     aof.marks_count++;
+}
+
+/* Main hears of each write while something waits for one. */
+static void hearOfWrites(const aofProgress *p) {
+    bool waited = aof.written_wanted > p->written;
+    if (likely(waited == aof.hears_of_writes)) return;
+    aof.hears_of_writes = waited;
+    aofThreadTellWrites(aof.thread, waited);
+    /* The thread may have come there before it knew that it is to tell. */
+    if (waited) holdReached(aof.written_seq, aofThreadProgress(aof.thread).written);
+}
+
+static void wantWritten(const aofProgress *p, uint64_t offset) {
+    if (aof.written_wanted < offset) aof.written_wanted = offset;
+    hearOfWrites(p);
+}
+
+static void endPause(void) {
+    unpauseClients(PAUSE_FOR_DISK);
+    holdCancel(&aof.room);
+}
+
+static void thereIsRoom(holdWaiter *w) {
+    unused(w);
+    endPause();
+}
+
+/* The disk does not take what clients send: their writes wait for it. */
+static void pauseIfFull(const aofProgress *p) {
+    if (likely(aof.stream->appended - p->written <= QUEUE_MAX) || aof.room.reached || p->write_error) return;
+    pauseClients(PAUSE_FOR_DISK, PAUSE_WRITES, PAUSE_WITHOUT_END);
+    uint64_t offset = aof.stream->appended - QUEUE_LOW;
+    holdWait(&aof.room, aof.written_seq, offset, thereIsRoom);
+    wantWritten(p, offset);
 }
 
 /* The thread has met an error, or it is over. */
@@ -129,6 +182,7 @@ static void lookForErrors(const aofProgress *p) {
     if (likely(error == aof.error)) return;
     aof.error = error;
     diskGateSetAofError(error);
+    if (p->write_error) endPause();
 }
 
 static bool syncsHeldBack(void) {
@@ -137,17 +191,21 @@ static bool syncsHeldBack(void) {
 
 /* Whether what is not safe is too old for replies to go on. Nobody waits for a disk that has failed: writes are
  * refused then. */
-static bool fellBehind(const aofProgress *p, bool by_sync, uint64_t now_ms) {
-    if (p->write_error || p->sync_error) return false;
-    bool behind = ageBehind(by_sync ? p->synced : p->written, now_ms) > LAG_MS;
-    if (behind && !aof.behind) {
+static lateness lookHowLate(const aofProgress *p, bool by_sync, uint64_t now_ms) {
+    if (p->write_error || p->sync_error) return ON_TIME;
+    dropMarks(by_sync ? p->synced : p->written);
+    if (by_sync && ageBehind(p->synced, now_ms) > LAG_MS) return SYNC_LATE;
+    return ageBehind(p->written, now_ms) > (p->syncing ? LAG_MS : WRITE_LAG_MS) ? WRITE_LATE : ON_TIME;
+}
+
+static void setLate(lateness late) {
+    if (late == aof.late) return;
+    if (late == SYNC_LATE) {
         aof.delayed_sync++;
         serverLog(LL_NOTICE, "The disk is behind the append-only file by more than %d ms: replies wait for it.",
                   LAG_MS);
     }
-    if (behind != aof.behind) aofThreadTellWrites(aof.thread, behind && !by_sync);
-    aof.behind = behind;
-    return behind;
+    aof.late = late;
 }
 
 bool aofBeforeReplies(holdSequence *seq, uint64_t *offset) {
@@ -163,15 +221,19 @@ bool aofBeforeReplies(holdSequence *seq, uint64_t *offset) {
     }
     aofProgress p = aofThreadProgress(aof.thread);
     lookForErrors(&p);
+    hearOfWrites(&p);
+    pauseIfFull(&p);
     bool by_sync = persist_settings.appendfsync != FSYNC_NO && !held_back && !p.sync_broken;
     uint64_t safe = by_sync ? p.synced : p.written;
-    if (safe >= aof.stream->appended) return false;
-    if (!always && !fellBehind(&p, by_sync, now_ms ? now_ms : clockMonotonicMs())) return false;
-    if (always && !by_sync) aofThreadTellWrites(aof.thread, true);
-    *seq = by_sync ? aof.synced_seq : aof.written_seq;
+    if (safe >= aof.stream->appended) {
+        setLate(ON_TIME);
+        return false;
+    }
+    setLate(always ? (by_sync ? ON_TIME : WRITE_LATE) : lookHowLate(&p, by_sync, now_ms ? now_ms : clockMonotonicMs()));
+    if (!always && aof.late == ON_TIME) return false;
+    *seq = aof.late == WRITE_LATE ? aof.written_seq : aof.synced_seq;
     *offset = aof.stream->appended;
-    /* The thread may have come there before it knew that it is to tell. */
-    if (!by_sync) holdReached(aof.written_seq, aofThreadProgress(aof.thread).written);
+    if (aof.late == WRITE_LATE) wantWritten(&p, *offset);
     return true;
 }
 
@@ -195,7 +257,8 @@ static void beginStream(void) {
     aof.stream = aofThreadStream(aof.thread);
     aof.dbid = -1;
     aof.stamped_s = 0;
-    aof.inside = aof.behind = false;
+    aof.inside = aof.hears_of_writes = false;
+    aof.late = ON_TIME;
     aof.marks_count = 0;
     propagateAddSink(&sink);
 }
@@ -351,7 +414,6 @@ static bool applyPolicy(const char **err) {
 static void applySyncsHeldBack(void) {
     if (!aof.thread) return;
     aofThreadSetNoSyncFrom(aof.thread, syncsHeldBack() ? aof.stream->appended : UINT64_MAX);
-    aofThreadTellWrites(aof.thread, false);
 }
 
 static bool applyNoSync(const char **err) {

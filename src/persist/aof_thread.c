@@ -4,9 +4,10 @@
  *
  *   wait -> write all that was published, up to the next job -> the job -> sync if it is due -> wait
  *
- * With `always` it sleeps until main wakes it: a reply waits for it. Else, as long as there is something to do, it
- * looks once in POLL_MS, so that main pays no system call, and sleeps deeply when nothing has come for IDLE_MS; then
- * main's next publication wakes it.
+ * With `always` it sleeps until main wakes it: a reply waits for it, and it syncs itself, since the next write would
+ * need the next sync anyway. Else, as long as there is something to do, it looks once in POLL_MS, so that main pays no
+ * system call, and sleeps deeply when nothing has come for IDLE_MS; then main's next publication wakes it. The sync of
+ * each second is made in the background (aof_sync.c), and writes go on meanwhile.
  *
  * A write that fails, or is short, is cut off again and tried each second; main is told and refuses writes meanwhile.
  * What a failed sync covered may be lost although a later sync works: the system drops what it could not write. So no
@@ -25,6 +26,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "aof_thread.h"
 
+#include "aof_sync.h"
 #include "aof_system.h"
 #include "bio.h"
 #include "clock.h"
@@ -74,6 +76,7 @@ struct aofThread {
     /* thread */
     alignas(CACHE_LINE) aofManifest *manifest; /* owns */
     aofJob *next_job;                          /* owns: taken, in their order */
+    aofSync sync;                              /* the one in the background */
     int fd;
     off_t size;          /* of the increment: where the next byte goes */
     uint64_t sync_tried; /* the last sync, good or not, covered so much */
@@ -288,18 +291,41 @@ static void syncWorked(aofThread *t, uint64_t covered) {
     holdPublish(t->synced_seq, covered);
 }
 
+static void syncBegins(aofThread *t) {
+    atomic_store_explicit(&t->syncing, true, memory_order_relaxed);
+    t->last_sync_ms = clockMonotonicMs();
+}
+
+static void syncEnds(aofThread *t, uint64_t covered, int error) {
+    atomic_store_explicit(&t->syncing, false, memory_order_relaxed);
+    t->sync_tried = covered;
+    if (error == 0) syncWorked(t, covered);
+    else syncFailed(t, error);
+}
+
+/* What the sync in the background has brought. True when it has ended. */
+static bool takeSync(aofThread *t) {
+    uint64_t covered;
+    int error;
+    if (!aofSyncTake(&t->sync, &covered, &error)) return false;
+    syncEnds(t, covered, error);
+    return true;
+}
+
+static void waitForSync(aofThread *t) {
+    aofSyncWait(&t->sync);
+    (void)takeSync(t);
+}
+
 /* False with errno. */
 static bool syncNow(aofThread *t) {
     uint64_t covered = t->stream.consumed;
-    atomic_store_explicit(&t->syncing, true, memory_order_relaxed);
-    t->last_sync_ms = clockMonotonicMs();
-    int rc = aofSystemNow()->sync(t->fd), error = errno;
-    atomic_store_explicit(&t->syncing, false, memory_order_relaxed);
-    t->sync_tried = covered;
-    if (rc == 0) syncWorked(t, covered);
-    else syncFailed(t, error);
+    waitForSync(t);
+    syncBegins(t);
+    int error = aofSystemNow()->sync(t->fd) == 0 ? 0 : errno;
+    syncEnds(t, covered, error);
     errno = error;
-    return rc == 0;
+    return error == 0;
 }
 
 /* Milliseconds until something is to be synced; -1: nothing is. */
@@ -310,13 +336,19 @@ static int64_t syncDueIn(const aofThread *t, uint64_t now_ms) {
     if (t->sync_tried == t->stream.consumed && !failed) return -1;
     if (t->sync_tried >= atomic_load(&t->no_sync_from)) return -1;
     if (policy == FSYNC_ALWAYS) return 0;
+    if (aofSyncIsUnderWay(&t->sync)) return -1;
     uint64_t passed = now_ms - t->last_sync_ms;
     return passed >= t->second_ms ? 0 : (int64_t)(t->second_ms - passed);
 }
 
 static bool syncIfDue(aofThread *t) {
     if (syncDueIn(t, clockMonotonicMs()) != 0) return false;
-    syncNow(t);
+    if (syncsAlways(t)) {
+        syncNow(t);
+    } else {
+        syncBegins(t);
+        aofSyncBegin(&t->sync, t->fd, t->stream.consumed);
+    }
     return true;
 }
 
@@ -440,6 +472,7 @@ static bool doEnd(aofThread *t) {
 }
 
 static void doJob(aofThread *t, aofJob *job) {
+    if (job->type != AOF_JOB_DELETE) waitForSync(t);
     errno = 0;
     switch (job->type) {
     case AOF_JOB_CUT: job->ok = doCut(t, job); break;
@@ -474,10 +507,11 @@ static bool jobIfDue(aofThread *t, aofJob *job) {
 
 /* True when something was done. */
 static bool step(aofThread *t) {
+    bool done = takeSync(t);
     aofJob *job = firstJob(t);
     uint64_t limit = atomic_load(&t->stream.published);
     if (job && job->offset < limit) limit = job->offset;
-    bool done = writeUpTo(t, limit, job && job->type == AOF_JOB_END);
+    done |= writeUpTo(t, limit, job && job->type == AOF_JOB_END);
     done |= jobIfDue(t, job);
     if (!t->ended) done |= syncIfDue(t);
     return done;
@@ -485,7 +519,7 @@ static bool step(aofThread *t) {
 
 /* Something has come that the thread has not seen, and that it can do something about. */
 static bool hasNews(aofThread *t) {
-    if (atomic_load(&t->jobs)) return true;
+    if (atomic_load(&t->jobs) || aofSyncHasEnded(&t->sync)) return true;
     return atomic_load(&t->stream.published) != t->stream.consumed && !atomic_load(&t->write_error) && !t->next_job;
 }
 
@@ -536,6 +570,10 @@ static void rest(aofThread *t, bool worked) {
     } else {
         sleepDeeply(t);
     }
+}
+
+static void syncHasEnded(void *arg) {
+    wakeThread(arg);
 }
 
 static void *threadMain(void *arg) {
@@ -596,6 +634,7 @@ aofThread *aofThreadStart(const aofThreadOptions *o) {
     atomic_init(&t->incr_size, (long long)o->size);
     atomic_init(&t->policy, (int)o->policy);
     atomic_init(&t->no_sync_from, UINT64_MAX);
+    aofSyncInit(&t->sync, syncHasEnded, t);
     t->last_work_ms = t->last_sync_ms = clockMonotonicMs();
     initWait(t);
     sigset_t before;

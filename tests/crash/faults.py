@@ -18,9 +18,11 @@ import hashlib
 import mmap
 import os
 import shutil
+import socket
 import struct
 import sys
 import tempfile
+import threading
 import time
 
 import contents
@@ -425,6 +427,34 @@ def everysec_very_slow_sync(stage):
 @case(*EVERYSEC)
 def everysec_slow_write(stage):
     return slow_everysec(stage, write_delay_us=200000)
+
+
+@case(*EVERYSEC)
+def everysec_flood_on_a_slow_disk(stage):
+    """Who sends without reading replies is slowed down: what waits for the disk has a bound, and nothing is lost."""
+    stage.fault(".incr.", write_delay_us=300000)
+    sets = b"".join(b"*3\r\n$3\r\nSET\r\n$3\r\nf%02d\r\n$1000000\r\n%s\r\n" % (i, b"x" * 1000000) for i in range(20))
+    flood = socket.create_connection(("127.0.0.1", stage.server.port), timeout=60)
+    sender = threading.Thread(target=lambda: [flood.sendall(sets) for _ in range(20)])
+    sender.start()
+    paused = False
+    while sender.is_alive() and not paused:
+        paused = b"paused_reason:slow_disk" in stage.ask("INFO", "clients")[1]
+        stage.expect_bounded()
+        time.sleep(0.01)
+    stage.mend()
+    if not paused:
+        raise Wrong("writes were never paused")
+    replies = b""
+    while len(replies) < 20 * 20 * len(b"+OK\r\n"):
+        replies += flood.recv(100000)
+    sender.join()
+    for i in range(20):
+        stage.answered.append(b"f%02d" % i)
+        stage.when[b"f%02d" % i] = time.monotonic()
+    if replies != b"+OK\r\n" * 400 or b"paused_reason:none" not in stage.ask("INFO", "clients")[1]:
+        raise Wrong("it does not go on as before")
+    stage.again()
 
 
 # ---- Rewrites ----------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@
 #include "clock.h"
 #include "log.h"
 #include "model_disk.h"
-#include "panic.h"
+#include "rdb_test_file.h"
 #include "unit.h"
 #include "zmalloc.h"
 
@@ -26,16 +26,20 @@ static holdSequence written_seq, synced_seq;
 static aofThread *thread;
 static uint64_t begin_offset; /* sequences only grow, so each run begins where the last one ended */
 
-static char byteAt(uint64_t offset) {
-    return (char)((offset * 0x9E3779B97F4A7C15ull) >> 56);
+/* Bytes of a run, as they are to be in the files. */
+#define RUN_MAX (300 * 20000)
+static char sequence[RUN_MAX];
+
+static void makeSequence(void) {
+    for (uint64_t i = 0; i < RUN_MAX; i++) sequence[i] = (char)((i * 0x9E3779B97F4A7C15ull) >> 56);
 }
 
 static void once(void) {
     static bool done;
     if (done) return;
     done = true;
-    clockInit();
-    panicSetMainThread();
+    rdbTestReset();
+    makeSequence();
     logSetLevel(LL_NOTHING);
     written_seq = holdSequenceAdd();
     synced_seq = holdSequenceAdd();
@@ -75,9 +79,7 @@ static size_t bytesToCheck(const sds all, diskView view) {
 }
 
 static bool isPrefix(const sds all, diskView view) {
-    for (size_t i = 0, bytes = bytesToCheck(all, view); i < bytes; i++)
-        if (all[i] != byteAt(begin_offset + i)) return false;
-    return true;
+    return memcmp(all, sequence, bytesToCheck(all, view)) == 0;
 }
 
 /* Runs on whichever thread makes a call, with the disk standing still. */
@@ -127,13 +129,7 @@ static void start(fsyncPolicy policy, uint64_t second_ms) {
 
 static void append(size_t len) {
     aofStream *s = aofThreadStream(thread);
-    char bytes[1024];
-    while (len > 0) {
-        size_t part = len < sizeof(bytes) ? len : sizeof(bytes);
-        for (size_t i = 0; i < part; i++) bytes[i] = byteAt(s->appended + i);
-        aofStreamAppend(s, bytes, part);
-        len -= part;
-    }
+    aofStreamAppend(s, sequence + (s->appended - begin_offset), len);
 }
 
 /* What main would promise: what is called synced now. */
@@ -221,6 +217,57 @@ TEST(thread_everysec_writes_at_once_and_syncs_each_second) {
     CHECK(diskCalls(CALL_SYNC) <= (long)(passed_ms / 100) + 1);
     uint64_t all = aofThreadStream(thread)->appended;
     CHECK(waitSynced(all)); /* the tail, too, although nothing more comes */
+    CHECK(stop());
+}
+
+static bool waitWritten(uint64_t offset) {
+    for (unitLimit limit = unitLimitStart(20000); !unitLimitOver(&limit); usleep(100))
+        if (aofThreadProgress(thread).written >= offset) return true;
+    return false;
+}
+
+/* And what is written while a sync lasts is not covered by it. */
+TEST(thread_writes_while_a_sync_lasts) {
+    start(FSYNC_EVERYSEC, 1);
+    append(100);
+    aofThreadPublish(thread);
+    CHECK(waitSynced(begin_offset + 100));
+    diskSlow(100000);
+    int during = 0;
+    for (int i = 0; i < 300; i++) {
+        append(100);
+        uint64_t all = aofThreadStream(thread)->appended;
+        bool before = aofThreadProgress(thread).syncing;
+        uint64_t synced = aofThreadProgress(thread).synced;
+        aofThreadPublish(thread);
+        if (!CHECK(waitWritten(all))) break;
+        aofProgress p = aofThreadProgress(thread);
+        during += before && p.syncing && p.synced == synced;
+        promise();
+    }
+    CHECK(during > 100);
+    diskSlow(0);
+    CHECK(waitSynced(aofThreadStream(thread)->appended));
+    CHECK(stop());
+}
+
+/* Jobs that depend on what is synced wait for the one that lasts, and so does the end. */
+TEST(thread_jobs_wait_for_a_sync_that_lasts) {
+    start(FSYNC_EVERYSEC, 1);
+    diskSlow(20000);
+    for (int i = 0; i < 8; i++) {
+        append(100);
+        aofThreadPublish(thread);
+        for (unitLimit limit = unitLimitStart(20000); !aofThreadProgress(thread).syncing;)
+            if (unitLimitOver(&limit)) break;
+        append(100);
+        uint64_t all = aofThreadStream(thread)->appended;
+        CHECK(doJob(aofJobCreate(i % 2 ? AOF_JOB_CUT : AOF_JOB_SYNC)));
+        CHECK(aofThreadProgress(thread).synced >= all);
+        promise();
+    }
+    append(100);
+    aofThreadPublish(thread);
     CHECK(stop());
 }
 
@@ -389,8 +436,7 @@ TEST(thread_end_gives_up_on_a_full_disk) {
 
 /* A base with all that was appended before the cut. */
 static aofJob *baseUpTo(uint64_t offset) {
-    sds all = sdsGrowZero(sdsEmpty(), offset - begin_offset);
-    for (size_t i = 0; i < sdsLen(all); i++) all[i] = byteAt(begin_offset + i);
+    sds all = sdsNewLen(sequence, offset - begin_offset);
     aofJob *job = aofJobCreate(AOF_JOB_SWITCH_BASE);
     static int number;
     job->path = sdsCatPrintf(sdsEmpty(), FOLDER "/temp-%d", number++);
@@ -450,8 +496,9 @@ static void randomFaults(uint64_t *seed) {
 static void randomRun(fsyncPolicy policy, bool faults, uint64_t *seed) {
     uint64_t cut = 0;
     start(policy, 3);
+    diskSlow(unitRandom(seed) % 2 ? 0 : (int)(unitRandom(seed) % 5000));
     for (int i = 0; i < 300; i++) {
-        append(unitRandom(seed) % 10 ? unitRandom(seed) % 200 : unitRandom(seed) % 200000 / (cut ? 8 : 1));
+        append(unitRandom(seed) % 30 ? unitRandom(seed) % 200 : unitRandom(seed) % 20000);
         if (unitRandom(seed) % 3) aofThreadPublish(thread);
         if (faults && i % 40 == 0) randomFaults(seed);
         if (unitRandom(seed) % 20 == 0) doJob(aofJobCreate(AOF_JOB_SYNC));
@@ -464,7 +511,6 @@ static void randomRun(fsyncPolicy policy, bool faults, uint64_t *seed) {
         }
         promise();
         if (unitRandom(seed) % 10 == 0) usleep((useconds_t)(unitRandom(seed) % 3000));
-        if (begin_offset + 2000000 < aofThreadStream(thread)->appended) break;
     }
     for (int kind = 0; kind < CALL_KINDS; kind++) diskFail((diskCall)kind, 0, 0);
     CHECK(stop() || faults);

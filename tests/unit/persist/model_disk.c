@@ -122,17 +122,30 @@ static ssize_t modelWritev(int fd, const struct iovec *parts, int count) {
     return done || good ? (ssize_t)done : -1;
 }
 
+/* A sync may last, and others go on meanwhile. */
+static void dwell(void) {
+    int us = disk.slow_us;
+    if (us == 0) return;
+    leave(0);
+    usleep((useconds_t)us);
+    pthread_mutex_lock(&disk.lock);
+}
+
+/* The least that it may do: what was written when it began. */
 static int modelSync(int fd) {
     bool good = enter(CALL_SYNC);
-    if (disk.slow_us) usleep((useconds_t)disk.slow_us);
+    int error = errno;
+    size_t bytes = fd == FOLDER_FD ? 0 : sdsLen(disk.files[fd].bytes);
+    dwell();
+    errno = error;
     if (fd == FOLDER_FD) {
         for (int i = 0; good && i < disk.name_count; i++) disk.names[i].durable = disk.names[i].now;
         return leave(good ? 0 : -1);
     }
     modelFile *f = &disk.files[fd];
     CHECK(f->is_open);
-    f->lost |= !good && sdsLen(f->synced) < sdsLen(f->bytes);
-    if (good && !f->lost) f->synced = sdsCpyLen(f->synced, f->bytes, sdsLen(f->bytes));
+    f->lost |= !good && sdsLen(f->synced) < bytes;
+    if (good && !f->lost) f->synced = sdsCpyLen(f->synced, f->bytes, bytes);
     return leave(good ? 0 : -1);
 }
 

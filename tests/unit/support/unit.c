@@ -142,6 +142,14 @@ bool unitLimitOver(const unitLimit *limit) {
     return passed > limit->length_ms + (waited > limit->waited_ms ? waited - limit->waited_ms : 0);
 }
 
+#ifdef __SANITIZE_THREAD__
+/* A test may let a child end as a server would, with threads of its own. */
+__attribute__((visibility("default"))) const char *__tsan_default_options(void);
+const char *__tsan_default_options(void) {
+    return "die_after_fork=0";
+}
+#endif
+
 int unitInChild(void (*body)(void *arg), void *arg, char *output, size_t size) {
     int fds[2], status = -1;
     fflush(NULL);
