@@ -52,10 +52,9 @@ enum {
     CLIENT_PUSHING = 1 << 24,    /* a push message may be sent although replies are off */
     CLIENT_IN_CLOSING = 1 << 25, /* on clientState's closing list */
     CLIENT_IMPORT_SOURCE = 1 << 26,
-    CLIENT_REPLIES_HELD = 1 << 29, /* its output waits until an offset is safe (reply_hold.h) */
-    CLIENT_RESERVED = 1 << 28,     /* memory is reserved for its command (command_memory.h) */
-    CLIENT_ARGS_TAKEN = 1 << 30,   /* its command has taken large arguments (clientEntryOfArg) */
-    CLIENT_OUTPUT_FULL = 1 << 27   /* commands wait until enough of its output is gone (output_limits.h) */
+    CLIENT_RESERVED = 1 << 28,   /* memory is reserved for its command (command_memory.h) */
+    CLIENT_ARGS_TAKEN = 1 << 30, /* its command has taken large arguments (clientEntryOfArg) */
+    CLIENT_OUTPUT_FULL = 1 << 27 /* commands wait until enough of its output is gone (output_limits.h) */
 };
 
 #define CLIENT_PUSHES_HELD (1u << 31) /* messages wait for the end of its command (push.h); an int has no such bit */
@@ -131,7 +130,6 @@ typedef struct client {
     struct multiState *multi;       /* made when needed */
     struct pubsubState *pubsub;
     struct trackingState *tracking;
-    struct replyHold *hold;                   /* reply_hold.c; made when needed */
     struct replyBlock *held_head, *held_tail; /* owns: messages that wait for the end of its command (push.c) */
 } client;
 static_assert(offsetof(client, output_blocks) < 3 * CACHE_LINE, "what commands and batches touch is three lines");

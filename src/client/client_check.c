@@ -73,7 +73,7 @@ static void checkOutput(const client *c) {
     serverAssert(c->output_blocks > 0 || !(c->flags & CLIENT_OUTPUT_FULL));
     bool owes = c->soft_limit_since || c->flags & CLIENT_OUTPUT_FULL;
     serverAssert(!owes || output_limits_watched || c->flags & CLIENT_CLOSE_ASAP);
-    bool must_be_listed = c->reply_head && c->stream && !(c->flags & (CLIENT_CLOSE_ASAP | CLIENT_REPLIES_HELD));
+    bool must_be_listed = c->reply_head && c->stream && !(c->flags & CLIENT_CLOSE_ASAP);
     serverAssert(!must_be_listed || c->flags & CLIENT_PENDING_WRITE);
 }
 

@@ -8,7 +8,7 @@
  * Owns        the runs until net takes them.
  * Threads     main.
  * Invariants  1. For each client the order of messages and replies is that in which they were sent: who has output
- *                pending or held back is in no run that begins, and net hands runs over before pending output.
+ *                pending is in no run that begins, and net hands runs over before pending output.
  *             2. Only the last run takes further messages, and only while all of its audience is in it and nobody
  *                who is sent pushes has got other output since (client_state.subscriber_outputs).
  *             3. `bytes` is what the runs take and what fanHold() was told of; no run begins or grows while it is more
@@ -30,7 +30,7 @@
 
 /* Who gets nothing, and who gets a copy behind what waits for it. */
 #define SILENT (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY | CLIENT_PRIMARY)
-#define APART (CLIENT_PENDING_WRITE | CLIENT_REPLIES_HELD | CLIENT_FAKE)
+#define APART (CLIENT_PENDING_WRITE | CLIENT_FAKE)
 
 static struct {
     fanRun *head, *tail; /* own */

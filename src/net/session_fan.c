@@ -3,6 +3,9 @@
  *   fanRun (clients) --sort by holder--> fanBatch (streams), one a holder and protocol --> client_stream_fan.c
  *                                        fanBatch, with what sockets have not taken   <--
  *
+ * Where the message cannot go now, because the stream has no holder or because output waits, it becomes output of the
+ * client: a block that refers to the shared bytes.
+ *
  * Not here    who is in a run (client/fan_out.c), how it is written (client_stream_fan.c).
  * Owns        batches that have come back, and the list by which runs are sorted.
  * Threads     main.
@@ -43,26 +46,34 @@ static void closeForMemory(client *c) {
     clientCloseAsap(c);
 }
 
-/* What is pending of the client was made behind the message: it may not go first. */
-static void keepWhileMoving(client *c, robj *bytes, slice text) {
+/* The message as output of the client, counted as such. NULL: there is no memory. */
+static replyBlock *makeOutput(client *c, robj *bytes, slice text) {
     replyBlock *b = replyBlockMake(sizeof(replyRef), true);
     if (!b) {
         closeForMemory(c);
-        return;
+        return NULL;
     }
     incrRefCount(bytes);
     replyBlockAddRef(b, bytes, text);
     const keptOutput kept = {.bytes = text.len, .cost = replyBlockCost(b), .blocks = 1};
-    rebalanceKeepOutput(c->stream, b);
     clientOutputKept(c, &kept);
+    return b;
 }
 
-/* The client's stream, if it has a holder to which the message can go. */
+static bool isSent(const client *c) {
+    return c->stream && !(c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY));
+}
+
+/* The client's stream, if the message can go to its holder now. What is pending of the client was made behind the
+ * message and may not go first: so the message cannot wait among that. */
 static clientStream *streamFor(client *c, robj *bytes, slice text) {
     clientStream *s = c->stream;
-    if (!s || c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY)) return NULL;
-    if (likely(!s->moving_to)) return s;
-    keepWhileMoving(c, bytes, text);
+    if (!isSent(c)) return NULL;
+    if (likely(!s->moving_to && !sessionHolds(s))) return s;
+    replyBlock *b = makeOutput(c, bytes, text);
+    if (!b) return NULL;
+    if (sessionHolds(s)) sessionHold(s, b, NULL);
+    else rebalanceKeepOutput(s, b);
     return NULL;
 }
 
@@ -127,7 +138,6 @@ static void postBatches(void) {
 
 static void sendRun(const fanRun *run, int protocol) {
     robj *bytes = run->bytes[protocol];
-    if (!bytes) return;
     slice text = objectRawString(bytes);
     if (!makeRoom(run->count[protocol])) {
         for (size_t i = 0; i < run->count[protocol]; i++) closeForMemory(fanRunClient(run, protocol, i));
@@ -148,13 +158,26 @@ static void sendRun(const fanRun *run, int protocol) {
     postBatches();
 }
 
-void sessionFanFlush(void) {
+static void holdRun(const fanRun *run, int protocol, const outputMark *mark) {
+    robj *bytes = run->bytes[protocol];
+    slice text = objectRawString(bytes);
+    for (size_t i = 0; i < run->count[protocol]; i++) {
+        client *c = fanRunClient(run, protocol, i);
+        replyBlock *b = isSent(c) ? makeOutput(c, bytes, text) : NULL;
+        if (b) sessionHold(c->stream, b, mark);
+    }
+}
+
+void sessionFanFlush(const outputMark *mark) {
     assertMainRole();
     fanRun *run = fanTakeRuns();
     while (run) {
         fanRun *next = run->next;
-        sendRun(run, 0);
-        sendRun(run, 1);
+        for (int protocol = 0; protocol < 2; protocol++) {
+            if (!run->bytes[protocol]) continue;
+            if (unlikely(mark != NULL)) holdRun(run, protocol, mark);
+            else sendRun(run, protocol);
+        }
         fanRunFree(run);
         run = next;
     }

@@ -7,9 +7,11 @@
 #define NET_SESSION_FAN_H
 
 #include "messages.h"
+#include "session_hold.h"
 
-/* Hand over all runs that there are (client/fan_out.h), before the output that is pending. */
-void sessionFanFlush(void);
+/* Hand over all runs that there are (client/fan_out.h), before the output that is pending; when `mark` is reached, or
+ * now (NULL). */
+void sessionFanFlush(const outputMark *mark);
 /* A holder has delivered a batch (takes it). */
 void sessionFanned(fanBatch *batch);
 

@@ -1,17 +1,18 @@
-/* session_hold.c -- replies on their way to their stream: at once, or when an offset is safe, each when its own is.
+/* session_hold.c -- output on its way to its stream: at once, or when an offset is safe, each piece when its own is.
  *
  *   stream --held_first--> [chain | offset 120] -> [chain | offset 180] <--held_last
  *
- * holdReplies() keeps all of a client's output until the last offset asked for. Where each turn has an offset of its
- * own a client that never pauses would get nothing at all: so what it has said by then is put aside as a part.
+ * What a client is sent in a turn depends on what was written by then, and on nothing later: so it is put aside as a
+ * part with a mark of its own. To wait for the last write instead would mean to get nothing at all while there are
+ * writes.
  *
  * Owns        the parts, and the chains in them.
  * Threads     main.
  * Invariants  1. Parts of a stream leave in their order: their marks are of one sequence and rise, or of another one
  *                since the policy has changed; then a part waits for those before it as well.
- *             2. CLIENT_REPLIES_HELD is set while a stream has parts.
+ *             2. While a stream has parts nothing is sent past them.
  * Cost        an allocation per client and turn, of memory that comes back.
- * Tests       tests/persist/aof.tcl
+ * Tests       tests/unit/net/session_hold_test.c, tests/persist/aof.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "session_hold.h"
@@ -25,6 +26,7 @@ typedef struct heldPart {
     holdWaiter waiter;    /* first: its address is the part's */
     clientStream *stream; /* borrowed: where it lies */
     replyBlock *chain;    /* owns */
+    replyBlock *tail;     /* of the chain */
     struct heldPart *next;
     bool reached; /* its mark is, but those before it are not */
 } heldPart;
@@ -52,10 +54,7 @@ static void sendReached(clientStream *s) {
         sessionSend(s, part->chain);
         zfree(part);
     }
-    if (s->held_first) return;
-    s->held_last = NULL;
-    s->session->flags &= ~(uint32_t)CLIENT_REPLIES_HELD;
-    clientPendWrite(s->session);
+    if (!s->held_first) s->held_last = NULL;
 }
 
 static void partReached(holdWaiter *w) {
@@ -64,30 +63,34 @@ static void partReached(holdWaiter *w) {
     sendReached(part->stream);
 }
 
-static void addToPart(heldPart *part, replyBlock *chain) {
-    replyBlock *last = part->chain;
-    while (last->next) last = last->next;
-    last->next = chain;
+static replyBlock *tailOf(replyBlock *chain) {
+    while (chain->next) chain = chain->next;
+    return chain;
 }
 
-void sessionHold(client *c, const outputMark *mark) {
+/* Whether what is to wait for `mark` may leave together with the part. */
+static bool waitsFor(const heldPart *part, const outputMark *mark) {
+    if (part->reached) return false;
+    return !mark || (part->waiter.seq == mark->seq && part->waiter.offset == mark->offset);
+}
+
+void sessionHold(clientStream *s, replyBlock *chain, const outputMark *mark) {
     assertMainRole();
-    clientStream *s = c->stream;
     heldPart *last = s->held_last;
-    replyBlock *chain = clientTakeReplies(c);
-    if (!chain) return;
-    if (last && !last->reached && (!mark || (last->waiter.seq == mark->seq && last->waiter.offset == mark->offset))) {
-        addToPart(last, chain);
+    debugAssert(mark || last);
+    if (last && waitsFor(last, mark)) {
+        last->tail->next = chain;
+        last->tail = tailOf(chain);
         return;
     }
     heldPart *part = zcalloc(1, sizeof(*part));
     part->stream = s;
     part->chain = chain;
+    part->tail = tailOf(chain);
     part->reached = !mark;
     if (last) last->next = part;
     else s->held_first = part;
     s->held_last = part;
-    c->flags |= CLIENT_REPLIES_HELD;
     if (mark) holdWait(&part->waiter, mark->seq, mark->offset, partReached);
 }
 

@@ -1,4 +1,4 @@
-/* session_hold.h -- replies on their way to their stream: at once, or when an offset is safe, each when its own is.
+/* session_hold.h -- output on its way to its stream: at once, or when an offset is safe, each piece when its own is.
  *
  * Runs on: main.
  *
@@ -14,12 +14,15 @@ typedef struct outputMark {
     uint64_t offset;
 } outputMark;
 
-/* Post replies to the stream, together with its used-up blocks (takes both); while it moves they are kept. NULL: blocks
+/* Post output to the stream, together with its used-up blocks (takes both); while it moves it is kept. NULL: blocks
  * alone; the stream does not move then. */
 void sessionSend(clientStream *s, replyBlock *chain);
-/* Take the client's replies and send them when `mark` is reached; NULL: with those that wait already. What it says
- * later comes behind them. */
-void sessionHold(client *c, const outputMark *mark);
+/* Something of the client's output waits: all that comes behind it goes by sessionHold(), too. */
+static inline bool sessionHolds(const clientStream *s) {
+    return s->held_first != NULL;
+}
+/* Send the chain, output of the stream's client (takes it), when `mark` is reached; NULL: with what waits already. */
+void sessionHold(clientStream *s, replyBlock *chain, const outputMark *mark);
 /* The session ends: nothing that waits is sent. */
 void sessionHoldForget(clientStream *s);
 

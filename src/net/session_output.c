@@ -8,10 +8,11 @@
  * Threads     main.
  * Invariants  1. Replies reach the stream in the order in which they were made, each once.
  *             2. Between IO_MSG_LEAVE and IO_MSG_LEFT nothing is sent to a stream.
- *             3. Output that is held (client/reply_hold.h, session_hold.c) stays on main, and so does the word to
- *                drain.
- *             4. A reply with an open length (client/reply.c) stays until it is whole.
- * Tests       tests/unit/net/client_stream_test.c, tests/unit/net/command_batch_test.c
+ *             3. Output that is held (session_hold.c) stays on main, and so does the word to drain.
+ *             4. Whatever a client is sent, in whatever way, the gate is asked behind it and before it leaves main.
+ *             5. A reply with an open length (client/reply.c) stays until it is whole.
+ * Tests       tests/unit/net/client_stream_test.c, tests/unit/net/command_batch_test.c,
+ *             tests/unit/net/session_hold_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "session_output.h"
@@ -21,7 +22,6 @@
 #include "io_threads.h"
 #include "panic.h"
 #include "rebalance.h"
-#include "reply_hold.h"
 #include "session_fan.h"
 #include "session_hold.h"
 #include "tracking.h"
@@ -92,9 +92,12 @@ void sessionDropBlocks(requestBlock *chain) {
     }
 }
 
-static void flushClient(client *c) {
+/* NULL: nothing keeps it back but what the client is owed already. */
+static inline void flushClient(client *c, const outputMark *mark) {
     replyBlock *chain = clientTakeReplies(c);
-    if (chain) sessionSend(c->stream, chain);
+    if (!chain) return;
+    if (unlikely(mark || sessionHolds(c->stream))) sessionHold(c->stream, chain, mark);
+    else sessionSend(c->stream, chain);
 }
 
 static void flushReturning(void) {
@@ -112,7 +115,7 @@ static void flushDrains(void) {
         next = s->next_draining;
         /* There is more to write than the stream knows, or it cannot be told now. */
         serverAssert(!s->closing && s->session);
-        if (s->moving_to || holdsReplies(s->session)) continue;
+        if (s->moving_to || sessionHolds(s)) continue;
         takeDraining(s);
         ioMessage m = {.type = IO_MSG_DRAIN, .stream = s};
         ioThreadPost(s->home, &m);
@@ -123,18 +126,17 @@ void sessionsFlush(void) {
     assertMainRole();
     if (unlikely(tracking_prefix_news)) trackingTellNews();
     clientListsDebugCheck();
+    outputMark until = {.offset = 0};
+    const outputMark *mark = gate && gate(&until.seq, &until.offset) ? &until : NULL;
     if (fanHasRuns()) {
-        sessionFanFlush();
+        sessionFanFlush(mark);
         clientStreamsFan(ioThreadHolder(ioThreadActing())); /* to its own streams messages are plain calls */
     }
     client *c, *unfinished = NULL;
-    outputMark mark = {.offset = 0};
-    bool wait = gate && gate(&mark.seq, &mark.offset);
     while ((c = clientPopPendingWrite()) != NULL) {
         if (c->flags & CLIENT_CLOSE_ASAP || !c->stream) continue;
         if (unlikely(c->deferred != NULL)) unfinished = c; /* its command lets others in between */
-        else if (unlikely(wait || c->stream->held_first)) sessionHold(c, wait ? &mark : NULL);
-        else if (likely(!holdsReplies(c))) flushClient(c);
+        else flushClient(c, mark);
     }
     if (unlikely(unfinished != NULL)) clientPendWrite(unfinished);
     flushReturning();
@@ -156,7 +158,7 @@ static void forget(clientStream *s) {
     if (unlikely(s->on_returning)) forgetReturning(s);
     sessionDropBlocks(s->returning);
     s->returning = NULL;
-    if (unlikely(s->held_first != NULL)) sessionHoldForget(s);
+    if (unlikely(sessionHolds(s))) sessionHoldForget(s);
 }
 
 void sessionCloseStream(clientStream *s) {

@@ -18,9 +18,9 @@ void sessionDrain(client *c);
 /* Nothing more comes from the client. A peer that has closed only its half still gets the replies to what it has sent.
  */
 void sessionCloseAfterOutput(client *c);
-/* Hand all that is pending to the streams: the one point where replies leave main. */
+/* Hand all that is pending to the streams: the one point where output leaves main. */
 void sessionsFlush(void);
-/* Who is asked before replies leave: true when all there is now must wait for `*seq` to reach `*offset`. Boot only. */
+/* Who is asked before output leaves: true when all there is now must wait for `*seq` to reach `*offset`. Boot only. */
 void sessionsSetGate(bool (*gate)(holdSequence *seq, uint64_t *offset));
 /* The session is gone (its client is freed): let the stream go, too. */
 void sessionCloseStream(clientStream *s);

@@ -501,3 +501,81 @@ start_server {overrides {appendonly yes aof-use-rdb-preamble no appendfsync alwa
         assert_match "*Can't recover from AOF write error when the AOF fsync policy is 'always'. Exiting...*" [srv log]
     }
 }
+
+# What others are sent because of a write: each begins to listen on a client of its own, and must hear nothing of a write
+# that is lost. Two or more of a kind are sent the same bytes by another way than one.
+foreach {how listen write} {
+    "a keyspace event" {SUBSCRIBE __keyevent@0__:set} {{SET lost %s}}
+    "a pattern of events" {PSUBSCRIBE __key*} {{SET lost %s}}
+    "a message" {SUBSCRIBE news} {MULTI {SET lost %s} {PUBLISH news lost} EXEC}
+    "an invalidation" {CLIENT TRACKING ON BCAST} {{SET lost %s}}
+    "what MONITOR shows" {MONITOR} {{SET lost %s}}
+    "the end of a wait" {BLPOP lost other 0} {{RPUSH lost %s %s}}
+} {
+    foreach listeners {1 3} {
+        start_server {overrides {appendonly yes aof-use-rdb-preamble no appendfsync always
+            notify-keyspace-events KEA}} {
+            test "always: nobody hears of a write that is lost, $listeners by $how" {
+                limit_files 20000
+                expect_exit 1
+                with_clients {a b c writer} {
+                    set heard [lrange [list $a $b $c] 0 $listeners-1]
+                    foreach client $heard {
+                        $client HELLO 3
+                    }
+                    foreach client $heard {
+                        if {[lindex $listen 0] eq "BLPOP"} {
+                            waits $client {*}$listen
+                        } else {
+                            $client raw {*}$listen
+                        }
+                    }
+                    foreach command $write {
+                        append pipeline [resp {*}[string map [list %s [string repeat x 30000]] $command]]
+                    }
+                    $writer write $pipeline
+                    foreach client [concat $heard $writer] {
+                        assert_equal "" [$client raw_until_eof]
+                    }
+                }
+                assert_equal 1 [wait_exit [srv dir] 10]
+                unset pipeline
+            }
+        }
+    }
+}
+
+start_server {overrides {appendonly yes appendfsync always notify-keyspace-events KEA}} {
+    test "always: events, messages and replies keep their order when they wait" {
+        with_clients {a b c writer} {
+            foreach client [list $a $b $c] {
+                $client SUBSCRIBE news
+                $client SUBSCRIBE __keyevent@0__:incrby
+            }
+            for {set i 1} {$i <= 500} {incr i} {
+                $writer send INCR n
+                $writer send PUBLISH news $i
+                if {$i % 7 == 0} {
+                    $a send PING $i
+                }
+            }
+            for {set i 1} {$i <= 500} {incr i} {
+                assert_equal $i [$writer reply]
+                assert_equal 3 [$writer reply]
+            }
+            foreach client [list $a $b $c] {
+                set pongs 0
+                for {set i 1} {$i <= 500} {incr i} {
+                    foreach want [list "message __keyevent@0__:incrby n" "message news $i"] {
+                        set got [$client reply]
+                        while {[lindex $got 0] eq "pong"} {
+                            assert_equal [incr pongs 7] [lindex $got 1]
+                            set got [$client reply]
+                        }
+                        assert_equal $want $got
+                    }
+                }
+            }
+        }
+    }
+}

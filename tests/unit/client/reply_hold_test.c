@@ -1,10 +1,9 @@
-/* reply_hold_test.c -- waiters are called in order of their offsets, once; clients are held while any sequence lacks.
+/* reply_hold_test.c -- waiters are called in order of their offsets, once, whoever tells of the progress.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "reply_hold.h"
 
 #include "client_fixture.h"
-#include "reply.h"
 #include "unit.h"
 
 #include <pthread.h>
@@ -19,8 +18,6 @@ static void begin(void) {
     synced = holdSequenceAdd();
     acked = holdSequenceAdd();
 }
-
-/* --- waiters ------------------------------------------------------------------------------------ */
 
 #define WAITERS 200
 typedef struct note {
@@ -51,6 +48,7 @@ TEST(hold_random_waiters_against_a_table) {
             last_offset = 0;
             holdWait(&notes[i].w, synced, notes[i].offset, called);
             CHECK_EQ_INT(notes[i].called != 0, notes[i].offset <= safe);
+            CHECK_EQ_INT(holdIsReached(synced, notes[i].offset), notes[i].offset <= safe);
         }
         while (safe < base + 500) {
             int victim = (int)(unitRandom(&seed) % WAITERS);
@@ -66,42 +64,6 @@ TEST(hold_random_waiters_against_a_table) {
                 CHECK_EQ_INT(notes[i].called != 0, notes[i].offset <= safe && !cancelled[i]);
         }
     }
-}
-
-/* --- clients ------------------------------------------------------------------------------------- */
-
-static bool isPending(client *want) {
-    bool found = false;
-    client *c;
-    while ((c = clientPopPendingWrite()) != NULL) found |= c == want;
-    return found;
-}
-
-TEST(hold_replies_until_all_sequences_are_there) {
-    begin();
-    client *c = fixtureClient(2);
-    uint64_t sync_at = 1000000, ack_at = 1000000;
-    holdReached(synced, sync_at);
-    holdReached(acked, ack_at);
-    holdReplies(c, synced, sync_at); /* safe already */
-    CHECK(!holdsReplies(c));
-    addReplyOk(c);
-    holdReplies(c, synced, sync_at + 10);
-    holdReplies(c, acked, ack_at + 5);
-    holdReplies(c, synced, sync_at + 7); /* less than asked before */
-    CHECK(holdsReplies(c));
-    CHECK(isPending(c)); /* as any client with output; taken off the list it waits */
-    holdReached(synced, sync_at + 9);
-    holdReached(acked, ack_at + 5);
-    CHECK(holdsReplies(c) && !isPending(c));
-    holdReplies(c, synced, sync_at + 20); /* a further write meanwhile */
-    holdReached(synced, sync_at + 19);
-    CHECK(holdsReplies(c));
-    holdReached(synced, sync_at + 20);
-    CHECK(!holdsReplies(c) && isPending(c));
-    holdReplies(c, synced, sync_at + 30);
-    clientFree(c); /* gone while it waits */
-    holdReached(synced, sync_at + 30);
 }
 
 /* --- other threads --------------------------------------------------------------------------------- */
@@ -121,16 +83,14 @@ static void *publish(void *arg) {
 TEST(hold_published_by_threads_is_taken_by_main) {
     begin();
     uint64_t base = 5000000;
-    client *c = fixtureClient(2);
+    note last = {.offset = base + 10000};
     pthread_t threads[2];
     holdReached(acked, base);
-    holdReplies(c, acked, base + 10000);
+    holdWait(&last.w, acked, last.offset, called);
     holdSetWake(countWake);
     for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, publish, &base);
-    while (holdsReplies(c)) holdTakePublished();
+    while (!last.called) holdTakePublished();
     for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
     holdSetWake(NULL);
     CHECK_EQ_INT(wakes, 20000);
-    CHECK(isPending(c));
-    clientFree(c);
 }

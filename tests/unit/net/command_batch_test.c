@@ -5,7 +5,6 @@
 #include "rebalance.h"
 #include "output_limits.h"
 #include "pause.h"
-#include "reply_hold.h"
 #include "engine_settings.h"
 #include "log.h"
 #include "panic.h"
@@ -412,88 +411,6 @@ TEST(batch_half_closed_clients_get_their_replies) {
     }
 }
 
-static uint64_t safe; /* of the sequence below */
-
-static holdSequence heldSequence(void) {
-    static holdSequence seq = -1;
-    if (seq < 0) seq = holdSequenceAdd();
-    return seq;
-}
-
-/* Replies that wait for an offset leave when it is safe, whole and in order; others meanwhile, and the end of a client
- * that has said QUIT behind them. */
-TEST(batch_replies_are_held_until_an_offset_is_safe) {
-    netFixtureInit();
-    holdSequence seq = heldSequence();
-    for (int quit = 0; quit < 2; quit++) {
-        int peer, other;
-        client *c = fixtureConnect(&peer, false);
-        fixtureConnect(&other, false);
-        sds wire = catWords(catWords(sdsEmpty(), "ECHO one"), "ECHO two"), got = sdsEmpty();
-        holdReplies(c, seq, safe + 10);
-        if (quit) wire = catWords(wire, "QUIT");
-        fixtureSend(peer, wire, sdsLen(wire));
-        fixtureSend(other, "PING\r\n", 6);
-        sds pong = fixtureReceiveBytes(other, 7);
-        CHECK_EQ_STR(pong, "+PONG\r\n");
-        for (int i = 0; i < 20; i++) fixtureTurn();
-        CHECK(fixtureReceive(peer, &got));
-        CHECK_EQ_STR(got, "");
-        fixtureSend(peer, "PING\r\n", 6); /* still served, or not after a QUIT */
-        for (int i = 0; i < 20; i++) fixtureTurn();
-        holdReached(seq, safe += 10);
-        sdsFree(got);
-        const char *want = quit ? "$3\r\none\r\n$3\r\ntwo\r\n+OK\r\n" : "$3\r\none\r\n$3\r\ntwo\r\n+PONG\r\n";
-        got = fixtureReceiveBytes(peer, strlen(want) + (quit ? 1 : 0));
-        CHECK_EQ_STR(got, want);
-        close(peer);
-        close(other);
-        allGone();
-        sdsFree(got);
-        sdsFree(pong);
-        sdsFree(wire);
-    }
-}
-
-/* Clients that have said QUIT and wait for their offset are closed from outside, anywhere in the list of those to be
- * drained: the others get their replies and their end. */
-TEST(batch_draining_clients_end_anywhere) {
-    netFixtureInit();
-    uint64_t seed = unitRandomSeed();
-    for (int round = 0; round < 30; round++) {
-        int peers[CLIENTS];
-        client *c[CLIENTS];
-        bool closed[CLIENTS] = {false};
-        for (int i = 0; i < CLIENTS; i++) {
-            c[i] = fixtureConnect(&peers[i], false);
-            holdReplies(c[i], heldSequence(), safe + 10);
-            fixtureSend(peers[i], "PING\r\nQUIT\r\n", 12);
-            while (!(c[i]->flags & CLIENT_CLOSE_AFTER_REPLY)) fixtureTurn();
-            CHECK(c[i]->stream->on_draining);
-        }
-        for (size_t n = unitRandom(&seed) % (CLIENTS + 1); n > 0; n--) {
-            size_t i = unitRandom(&seed) % CLIENTS;
-            if (!closed[i]) clientCloseAsap(c[i]);
-            closed[i] = true;
-            fixtureTurn();
-        }
-        holdReached(heldSequence(), safe += 10);
-        for (int i = 0; i < CLIENTS; i++) {
-            sds got = fixtureReceiveBytes(peers[i], closed[i] ? 1 : 13); /* and the end */
-            CHECK_EQ_STR(got, closed[i] ? "" : "+PONG\r\n+OK\r\n");
-            sdsFree(got);
-            close(peers[i]);
-        }
-        allGone();
-    }
-}
-
-static void *publishLater(void *arg) {
-    poll(NULL, 0, 20);
-    holdPublish(0, *(const uint64_t *)arg);
-    return NULL;
-}
-
 typedef struct laterSends {
     const int *peers;
     const char *const *sent;
@@ -513,32 +430,6 @@ static long long tooLate(aeEventLoop *loop, long long id, void *arg) {
     unused(loop), unused(id);
     *(bool *)arg = true;
     return AE_NOMORE;
-}
-
-/* A thread that syncs a file tells of it, and main's wait ends. */
-TEST(batch_published_offsets_wake_main) {
-    netFixtureInit();
-    int peer;
-    client *c = fixtureConnect(&peer, false);
-    uint64_t offset = 1000000;
-    bool late = false;
-    pthread_t thread;
-    for (int i = 0; i < 5; i++) fixtureTurn();
-    holdReplies(c, 0, offset);
-    addReplyOk(c);
-    long long id = aeCreateTimeEvent(fixture_loop, 20000, tooLate, &late);
-    CHECK(pthread_create(&thread, NULL, publishLater, &offset) == 0);
-    aeProcessEvents(fixture_loop, AE_ALL_EVENTS);
-    CHECK(!late);
-    fixtureTurn();
-    CHECK(!holdsReplies(c));
-    if (!late) aeDeleteTimeEvent(fixture_loop, id);
-    pthread_join(thread, NULL);
-    sds got = fixtureReceiveBytes(peer, 5);
-    CHECK_EQ_STR(got, "+OK\r\n");
-    sdsFree(got);
-    close(peer);
-    allGone();
 }
 
 /* While LONG works, others get what it allows or its error, also those whose commands are in the same batch; what

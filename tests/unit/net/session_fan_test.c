@@ -36,8 +36,16 @@ static uint64_t versions;
 
 static struct {
     holdSequence seq;
-    uint64_t offset; /* to which somebody's output waits */
+    uint64_t offset; /* of the last mark */
+    bool waits;      /* what leaves main is given marks */
 } hold = {.seq = -1};
+
+static bool gate(holdSequence *seq, uint64_t *offset) {
+    if (!hold.waits) return false;
+    *seq = hold.seq;
+    *offset = ++hold.offset;
+    return true;
+}
 
 static void choose(int a, uint64_t *seed) {
     size_t n = 0;
@@ -141,9 +149,9 @@ static void step(uint64_t *seed, unsigned number, int threads) {
     } else if (what < 93) {
         if (crowd.c[i]) crowd.c[i]->resp = 5 - crowd.c[i]->resp, reply(i, number);
     } else if (what < 94) {
-        if (crowd.c[i]) holdReplies(crowd.c[i], hold.seq, ++hold.offset);
+        hold.waits = !hold.waits;
     } else if (what < 95) {
-        holdReached(hold.seq, hold.offset);
+        holdReached(hold.seq, hold.offset - unitRandom(seed) % (hold.offset / 2 + 1));
     } else if (what < 96 && threads > 1) {
         askForThreads(1 + (int)(unitRandom(seed) % (unsigned)threads)); /* streams leave in the middle of the turn */
     } else {
@@ -156,6 +164,7 @@ static void crowdOf(int threads, int steps) {
     netFixtureInit();
     uint64_t seed = unitRandomSeed() + (uint64_t)threads;
     if (hold.seq < 0) hold.seq = holdSequenceAdd();
+    sessionsSetGate(gate);
     setThreads(threads);
     for (int i = 0; i < CLIENTS; i++) {
         crowd.c[i] = fixtureConnect(&crowd.peer[i], i % 2);
@@ -176,6 +185,8 @@ static void crowdOf(int threads, int steps) {
             for (int a = 0; a < AUDIENCES; a++) choose(a, &seed);
         }
     }
+    sessionsSetGate(NULL);
+    hold.waits = false;
     holdReached(hold.seq, hold.offset);
     for (int i = 0; i < CLIENTS; i++) crowd.reads[i] = true;
     CHECK(fixtureUntil(allThere, NULL, 30000));
