@@ -9,7 +9,7 @@
  * keys again (BLMOVE): they come behind, so a chain of any length is a loop.
  *
  * Not here    how a command runs again (callServeBlocked() in call.c), when (net/command_batch.c), how long it waits
- *             (commands/block_args.c).
+ *             (block_args.c).
  * Owns        the tables, the heap, the records of those who wait.
  * Threads     main.
  * Invariants  1. CLIENT_BLOCKED is set while a client has waiters, but not while its command runs again.

@@ -3,8 +3,8 @@
  * Runs on: main.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#ifndef COMMANDS_BLOCK_ARGS_H
-#define COMMANDS_BLOCK_ARGS_H
+#ifndef ENGINE_BLOCK_ARGS_H
+#define ENGINE_BLOCK_ARGS_H
 
 #include "blocking.h"
 
