@@ -24,6 +24,8 @@
 #include "blocking.h"
 
 #include "command_record.h"
+#include "command_table.h"
+#include "engine_stats.h"
 #include "panic.h"
 #include "reply.h"
 #include "zmalloc.h"
@@ -304,11 +306,20 @@ static void finish(client *c) {
     tell_unblocked(c);
 }
 
+/* A command that ends without having run again. Its time was counted when it began to wait. */
+static void countEnded(const client *c, bool refused) {
+    commandStats *stats = c->last_cmd->stats;
+    stats->calls++;
+    if (refused) stats->rejected_calls++;
+    engine_stats.commands_processed++;
+}
+
 bool blockingEnd(client *c, const char *error) {
     assertMainRole();
     if (!(c->flags & CLIENT_BLOCKED)) return false;
     if (error) addReplyError(c, error);
     else addReplyNullArray(c);
+    countEnded(c, error != NULL);
     finish(c);
     return true;
 }

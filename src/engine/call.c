@@ -29,8 +29,6 @@
 #include "tracking.h"
 #include "transaction_queue.h"
 
-engineStats engine_stats;
-
 static client *current_client; /* borrowed: whose command runs */
 
 client *callCurrentClient(void) {

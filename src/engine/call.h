@@ -8,13 +8,7 @@
 
 #include "command_table.h"
 #include "engine_settings.h"
-
-typedef struct engineStats {
-    long long commands_processed;
-    long long acl_denied_auth, acl_denied_cmd;
-    uint64_t command_ns; /* time spent in commands, for eventloop_duration_cmd_sum */
-} engineStats;
-extern engineStats engine_stats;
+#include "engine_stats.h"
 
 typedef enum { CALL_DONE, CALL_POSTPONED, CALL_FOR_MAIN_THREAD } callResult;
 

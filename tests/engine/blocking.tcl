@@ -39,6 +39,28 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         }
     }
 
+    test "A command that waits counts as a call when its wait has ended, however that was" {
+        r CONFIG RESETSTAT
+        with_clients c {
+            set id [$c CLIENT ID]
+            waits $c BLPOP k 0
+            assert_equal "" [info_field cmdstat_blpop]
+            r RPUSH k a
+            $c reply
+            assert_match "calls=1,*,rejected_calls=0,failed_calls=0" [info_field cmdstat_blpop]
+            $c BLPOP k 0.01
+            assert_match "calls=2,*,rejected_calls=0,failed_calls=0" [info_field cmdstat_blpop]
+            waits $c BLPOP k 0
+            r CLIENT UNBLOCK $id TIMEOUT
+            $c reply
+            assert_match "calls=3,*,rejected_calls=0,failed_calls=0" [info_field cmdstat_blpop]
+            waits $c BLPOP k 0
+            r CLIENT UNBLOCK $id ERROR
+            catch {$c reply}
+            assert_match "calls=4,*,rejected_calls=1,failed_calls=0" [info_field cmdstat_blpop]
+        }
+    }
+
     test "XREADGROUP BLOCK waits for what the group has not seen" {
         r XGROUP CREATE k g $ MKSTREAM
         with_clients c {

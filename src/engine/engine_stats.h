@@ -1,0 +1,18 @@
+/* engine_stats.h -- what the engine counts.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ENGINE_ENGINE_STATS_H
+#define ENGINE_ENGINE_STATS_H
+
+#include <stdint.h>
+
+typedef struct engineStats {
+    long long commands_processed;
+    long long acl_denied_auth, acl_denied_cmd;
+    uint64_t command_ns; /* time spent in commands, for eventloop_duration_cmd_sum */
+} engineStats;
+extern engineStats engine_stats;
+
+#endif
