@@ -1,4 +1,4 @@
-/* blocking.c -- clients that wait for a key: BLPOP, BZPOPMIN, XREAD BLOCK and their kin.
+/* blocking.c -- clients that wait: for a key (BLPOP, BZPOPMIN, XREAD BLOCK and their kin), or to be told.
  *
  *   tables[db]: dict of waitedKey --first--> waiter --next--> waiter      of one key, in the order of arrival
  *                                              ^ blockingState.waiters[]  of one client
@@ -8,17 +8,19 @@
  * key by key in the order in which they became ready, client by client in the order of arrival. What those do may mark
  * keys again (BLMOVE): they come behind, so a chain of any length is a loop.
  *
+ * Who waits to be told has no waiters and no record: its time and its end are here, the rest is the owner's.
+ *
  * Not here    how a command runs again (callServeBlocked() in call.c), when (net/command_batch.c), how long it waits
  *             (block_args.c).
  * Owns        the tables, the heap, the records of those who wait.
  * Threads     main.
- * Invariants  1. CLIENT_BLOCKED is set while a client has waiters, but not while its command runs again.
+ * Invariants  1. CLIENT_BLOCKED is set while a client waits, but not while its command runs again.
  *             2. A key is in a table as long as it has a waiter, or is being served.
  *             3. A client has one waiter of a key, however often its command names it.
  * Cost        nothing until the first client waits; a ready key costs those who wait for it, up to the one that empties
  *             it; a command runs again once for all its keys that have become ready together; a time costs the
  *             logarithm of how many there are.
- * Tests       tests/engine/blocking.tcl
+ * Tests       tests/engine/blocking.tcl, tests/persist/waitaof.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "blocking.h"
@@ -49,11 +51,13 @@ typedef struct waiter {
 } waiter;
 
 typedef struct blockingState {
-    parsedCommand *record; /* owns: its command */
-    waiter *waiters;       /* owns: as many as the command names keys */
-    uint32_t count;        /* of them in use: one for each key */
-    size_t bytes;          /* of waiters, and of the keys, although others may share them */
-    uint64_t looked;       /* ready.marks when its command ran again last: it has seen what was marked by then */
+    parsedCommand *record; /* owns: its command; NULL: it waits to be told */
+    const blockOwner *owner;
+    void *wait;      /* the owner's */
+    waiter *waiters; /* owns: as many as the command names keys */
+    uint32_t count;  /* of them in use: one for each key */
+    size_t bytes;    /* of waiters, and of the keys, although others may share them */
+    uint64_t looked; /* ready.marks when its command ran again last: it has seen what was marked by then */
     objectTypeId type;
     bool until_gone;
     bool again;          /* its command runs again */
@@ -255,6 +259,7 @@ static void stateFree(client *c) {
     blockingState *b = c->blocking;
     for (uint32_t i = 0; i < b->count; i++) removeWaiter(&b->waiters[i], b->until_gone);
     if (b->deadline_ms) heapRemove(c);
+    if (b->owner) b->owner->forget(c, b->wait);
     recordFree(b->record);
     zfree(b->waiters);
     zfree(b);
@@ -296,6 +301,15 @@ void blockForKeys(client *c, const blockFor *what) {
     if (b->deadline_ms) heapAdd(c);
 }
 
+void blockUntilTold(client *c, const blockOwner *owner, void *wait, int64_t deadline_ms) {
+    assertMainRole();
+    serverAssert(!c->blocking && !(c->flags & CLIENT_DENY_BLOCKING));
+    c->blocking = zmalloc(sizeof(*c->blocking));
+    *c->blocking = (blockingState){.owner = owner, .wait = wait, .deadline_ms = deadline_ms};
+    c->flags |= CLIENT_BLOCKED;
+    if (deadline_ms) heapAdd(c);
+}
+
 bool blockingRunsAgain(const client *c) {
     return c->blocking && c->blocking->again;
 }
@@ -318,6 +332,7 @@ bool blockingEnd(client *c, const char *error) {
     assertMainRole();
     if (!(c->flags & CLIENT_BLOCKED)) return false;
     if (error) addReplyError(c, error);
+    else if (c->blocking->owner) c->blocking->owner->reply(c, c->blocking->wait);
     else addReplyNullArray(c);
     countEnded(c, error != NULL);
     finish(c);
@@ -336,7 +351,7 @@ static void freed(client *c) {
 
 static void shown(const client *c, clientInfoExtra *extra) {
     const blockingState *b = c->blocking;
-    if (b) extra->other_bytes += sizeof(*b) + b->bytes + recordMemory(b->record);
+    if (b) extra->other_bytes += sizeof(*b) + b->bytes + (b->record ? recordMemory(b->record) : 0);
 }
 
 /* ---- To serve ---- */

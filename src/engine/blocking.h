@@ -1,8 +1,11 @@
-/* blocking.h -- clients that wait for a key: BLPOP, BZPOPMIN, XREAD BLOCK and their kin.
+/* blocking.h -- clients that wait: for a key (BLPOP, BZPOPMIN, XREAD BLOCK and their kin), or to be told.
  *
  * A handler that finds nothing calls blockForKeys() and returns without a reply. Its record is kept; when one of the
  * keys has something the handler runs again, and calls blockForKeys() again if that was gone already. So a command that
  * waits is the same as one that does not.
+ *
+ * What is no key (an offset that is to be safe) has an owner who knows when it is there: blockUntilTold(). The owner
+ * ends the wait.
  *
  * Runs on: main.
  *
@@ -35,6 +38,13 @@ typedef struct blockFor {
 /* The running command waits (CLIENT_BLOCKED), and will run again with the arguments that c->argv has now. Where it may
  * not wait (in a transaction) it is answered as if its time were over. */
 void blockForKeys(client *c, const blockFor *what);
+/* A wait that its owner ends, by blockingEnd(). */
+typedef struct blockOwner {
+    void (*reply)(client *c, void *wait);  /* the command's answer as things stand now */
+    void (*forget)(client *c, void *wait); /* the wait is over, answered or not: the client may have gone */
+} blockOwner;
+/* The running command, which may wait, does so (CLIENT_BLOCKED), and does not run again. `wait` is the owner's. */
+void blockUntilTold(client *c, const blockOwner *owner, void *wait, int64_t deadline_ms);
 /* Whether the running command has waited, and runs again. */
 bool blockingRunsAgain(const client *c);
 
@@ -46,7 +56,7 @@ client *blockingNext(void);
 const parsedCommand *blockingRun(client *c);
 void blockingHasRun(client *c);
 
-/* End the wait: as if its time were over, or by an error (CLIENT UNBLOCK). False: it does not wait. */
+/* End the wait: as if its time were over, or by an error. False: it does not wait. */
 bool blockingEnd(client *c, const char *error);
 /* End the wait of those whose time is over; when there is one whose is not, its time, else 0. */
 int64_t blockingExpire(int64_t wall_ms);

@@ -28,6 +28,7 @@
 #include "aof_files.h"
 #include "aof_load.h"
 #include "aof_thread.h"
+#include "call.h"
 #include "clock.h"
 #include "disk_gate.h"
 #include "evict.h"
@@ -48,6 +49,7 @@
 #define MARKS_MAX 256    /* a power of two */
 #define QUEUE_MAX ((uint64_t)64 << 20)
 #define QUEUE_LOW (QUEUE_MAX / 2) /* writes go on */
+#define STOP_HOOKS_MAX 2
 
 /* Replies wait although the policy is not always: for a write, or for a sync. */
 typedef enum { ON_TIME, WRITE_LATE, SYNC_LATE } lateness;
@@ -67,12 +69,12 @@ static struct {
     int64_t stamped_s;                    /* of the last timestamp in it */
     bool inside;                          /* between two items of a unit */
     bool child_lives;
-    int error;                         /* that main knows of */
-    off_t base_size, older_size;       /* the base; increments before the last one */
-    off_t settled_size;                /* of all, after the last rewrite or the start */
-    aofDoneFn *cut_done, *switch_done; /* a rewrite waits for it */
-    void (*on_stop)(void);             /* const after boot */
-    bool ending;                       /* the thread takes no more jobs */
+    int error;                             /* that main knows of */
+    off_t base_size, older_size;           /* the base; increments before the last one */
+    off_t settled_size;                    /* of all, after the last rewrite or the start */
+    aofDoneFn *cut_done, *switch_done;     /* a rewrite waits for it */
+    void (*on_stop[STOP_HOOKS_MAX])(void); /* const after boot */
+    bool ending;                           /* the thread takes no more jobs */
     long long delayed_sync;
     lateness late;
     uint64_t written_wanted; /* something waits until so much is written */
@@ -108,6 +110,8 @@ static void takeItem(const propagateItem *item) {
     if (unlikely(item->dbid != aof.dbid) && item->dbid >= 0) appendSelect(item->dbid);
     for (uint32_t i = 0; i < item->count; i++) aofStreamAppend(aof.stream, item->pieces[i].ptr, item->pieces[i].len);
     aof.inside = !item->ends_unit;
+    client *writer = aof.inside ? NULL : callCurrentClient();
+    if (writer) writer->write_offset = aof.stream->appended;
 }
 
 static const propagateSink sink = {.target = PROPAGATE_AOF, .take = takeItem};
@@ -237,6 +241,15 @@ bool aofBeforeReplies(holdSequence *seq, uint64_t *offset) {
     return true;
 }
 
+bool aofIsSynced(uint64_t offset) {
+    return aof.thread && holdIsReached(aof.synced_seq, offset);
+}
+
+void aofWhenSynced(holdWaiter *w, uint64_t offset, void (*reached)(holdWaiter *w)) {
+    serverAssert(aof.thread);
+    holdWait(w, aof.synced_seq, offset, reached);
+}
+
 /* --- on and off ------------------------------------------------------------------------------------------------ */
 
 /* Load what there is, or begin with nothing. The manifest, or NULL with lines in the log. */
@@ -359,13 +372,16 @@ void aofSwitchBase(char *path, const char *ending, aofDoneFn *done) {
 }
 
 void aofOnStop(void (*fn)(void)) {
-    aof.on_stop = fn;
+    int i = 0;
+    while (i < STOP_HOOKS_MAX && aof.on_stop[i]) i++;
+    serverAssert(i < STOP_HOOKS_MAX);
+    aof.on_stop[i] = fn;
 }
 
 void aofStop(void) {
     assertMainThread();
     if (!aof.thread) return;
-    if (aof.on_stop) aof.on_stop();
+    for (int i = 0; i < STOP_HOOKS_MAX && aof.on_stop[i]; i++) aof.on_stop[i]();
     aof.ending = true;
     propagateRemoveSink(&sink);
     serverLog(LL_NOTICE, "Calling fsync() on the AOF file.");

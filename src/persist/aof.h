@@ -19,12 +19,16 @@ void aofInit(void);
 bool aofStart(bool hide_user_data) must_check;
 /* Write and sync all there is and end the thread. Waits for the disk. Also with the log off. */
 void aofStop(void);
-/* Who is told before the log stops: a rewrite must have ended. Boot only. */
+/* Who is told before the log stops, in the order in which they have said so. Boot only. */
 void aofOnStop(void (*fn)(void));
 
 /* Before replies leave: give what was appended to the thread. True when they must wait for `*seq` to reach
  * `*offset`. */
 bool aofBeforeReplies(holdSequence *seq, uint64_t *offset);
+/* Whether what was appended up to `offset` is synced, as far as main knows; false while the log is off. */
+bool aofIsSynced(uint64_t offset);
+/* While it is on: call w->reached then (holdWait()). Who waits when the log stops cancels before. */
+void aofWhenSynced(holdWaiter *w, uint64_t offset, void (*reached)(holdWaiter *w));
 /* Ten times a second. */
 void aofTick(void);
 /* Whether there is a log. */

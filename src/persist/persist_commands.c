@@ -1,4 +1,5 @@
-/* persist_commands.c -- the commands whose handlers are in this layer: SAVE, BGSAVE, LASTSAVE, BGREWRITEAOF.
+/* persist_commands.c -- the commands whose handlers are in this layer: SAVE, BGSAVE, LASTSAVE, BGREWRITEAOF, WAIT,
+ * WAITAOF.
  *
  * Owns        the array, for good.
  * Threads     main, at boot.
@@ -10,6 +11,7 @@
 #include "aof_rewrite.h"
 #include "command_rows.h"
 #include "snapshot.h"
+#include "wait_commands.h"
 
 static serverCommand rows[] = {
 #include "persist_commands.def"

@@ -62,6 +62,7 @@
 #include "store_setting_table.h"
 #include "tracking.h"
 #include "transaction_queue.h"
+#include "wait_commands.h"
 #include "yield.h"
 #include "store_state.h"
 
@@ -128,6 +129,7 @@ void wiringHooks(void) {
     propagateInit();
     aofInit();
     aofRewriteInit();
+    waitCommandsInit();
     childOnLife(aofChildLives);
     sessionsSetGate(aofBeforeReplies);
     propagateCheckInit();
