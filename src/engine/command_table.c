@@ -52,8 +52,10 @@ typedef struct tableEntry {
 static struct {
     tableSlot *slots;
     uint64_t mask;       /* number of slots - 1 */
-    tableEntry *entries; /* top-level commands in order of registration */
+    tableEntry *entries; /* top-level commands in order of group and name, without those that were removed */
     size_t count;
+    serverCommand **all; /* all that were registered */
+    size_t all_count;
     size_t names; /* with subcommands */
     bool has_long_names;
     bool sealed;
@@ -148,6 +150,26 @@ serverCommand *commandLookupByName(slice fullname) {
     const serverCommand *container = findTop(sliceOf(fullname.ptr, top_len));
     if (!container || container->nsubcommands == 0) return NULL;
     return findSub(container, sliceOf(bar + 1, fullname.len - top_len - 1));
+}
+
+static serverCommand *findOwnName(slice name) {
+    for (size_t i = 0; i < command_table.all_count; i++)
+        if (sliceIs(name, command_table.all[i]->name)) return command_table.all[i];
+    return NULL;
+}
+
+serverCommand *commandLookupByOwnName(const slice *argv, uint32_t argc, bool *bad_sub) {
+    *bad_sub = false;
+    serverCommand *cmd = argc ? findOwnName(argv[0]) : NULL;
+    if (!cmd || cmd->nsubcommands == 0 || argc == 1) return cmd;
+    for (int i = 0; i < cmd->nsubcommands; i++)
+        if (sliceIs(argv[1], cmd->subcommands[i].name)) return &cmd->subcommands[i];
+    *bad_sub = true;
+    return cmd;
+}
+
+const serverCommand *commandNamed(const char *name) {
+    return findOwnName(sliceStr(name));
 }
 
 /* ---- Boot ------------------------------------------------------------------------------------------------------- */
@@ -248,8 +270,10 @@ void commandTableRegister(serverCommand *commands, size_t count) {
     serverAssert(!command_table.sealed);
     clientSetCommandNamer(fullnameOf);
     command_table.entries = zrealloc(command_table.entries, (command_table.count + count) * sizeof(tableEntry));
+    command_table.all = zrealloc(command_table.all, (command_table.all_count + count) * sizeof(serverCommand *));
     for (size_t i = 0; i < count; i++) {
         completeCommand(&commands[i], NULL);
+        command_table.all[command_table.all_count++] = &commands[i];
         command_table.entries[command_table.count++] = (tableEntry){zstrdup(commands[i].name), &commands[i]};
     }
     qsort(command_table.entries, command_table.count, sizeof(tableEntry), compareEntries);

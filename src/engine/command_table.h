@@ -161,6 +161,11 @@ void commandTableSeal(void);
 serverCommand *commandLookup(const slice *argv, uint32_t argc, bool *bad_sub);
 /* By "get" or "config|get". */
 serverCommand *commandLookupByName(slice fullname);
+/* As commandLookup(), by the names that commands have themselves, whatever clients call them by: what the server writes
+ * into its files has those. O(commands). Any thread. */
+serverCommand *commandLookupByOwnName(const slice *argv, uint32_t argc, bool *bad_sub);
+/* The command (no subcommand) whose own name this is: "exec". NULL: it is not registered. O(commands). Any thread. */
+const serverCommand *commandNamed(const char *name);
 bool commandArityOk(const serverCommand *cmd, uint32_t argc);
 /* Keys of a request whose arity is right. As commandKeysFn: -1 for bad syntax. Arguments that a spec marks NOT_KEY
  * (shard channels) are left out. Any thread. */

@@ -195,8 +195,8 @@ static const serverCommand *exec_cmd;
 
 void pubsubCommandsInit(void) {
     assertMainRole();
-    for (size_t i = 0; i < array_len(allowed); i++) allowed[i] = commandLookupByName(sliceStr(allowed_names[i]));
-    exec_cmd = commandLookupByName(sliceStr("exec"));
+    for (size_t i = 0; i < array_len(allowed); i++) allowed[i] = commandNamed(allowed_names[i]);
+    exec_cmd = commandNamed("exec");
 }
 
 #define NOT_ALLOWED \

@@ -360,7 +360,7 @@ size_t trackingMemory(void) {
 void trackingInit(client *(*running)(void)) {
     assertMainRole();
     running_client = running;
-    container = commandLookupByName(sliceStr("client"));
+    container = commandNamed("client");
     clientOnFree(freed);
     clientOnReset(trackingOff);
     clientOnInfo(shown);

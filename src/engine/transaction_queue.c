@@ -174,10 +174,10 @@ void transactionRefuseExec(client *c, const char *error) {
 
 void transactionQueueInit(void) {
     assertMainRole();
-    exec_cmd = commandLookupByName(sliceStr("exec"));
-    discard_cmd = commandLookupByName(sliceStr("discard"));
-    quit_cmd = commandLookupByName(sliceStr("quit"));
-    reset_cmd = commandLookupByName(sliceStr("reset"));
+    exec_cmd = commandNamed("exec");
+    discard_cmd = commandNamed("discard");
+    quit_cmd = commandNamed("quit");
+    reset_cmd = commandNamed("reset");
     clientOnFree(freed);
     clientOnReset(transactionDrop);
     clientOnInfo(shown);

@@ -28,7 +28,7 @@ static struct {
 } gate;
 
 void diskGateInit(const char *(*product)(void)) {
-    gate.ping = commandLookupByName(sliceStr("ping"));
+    gate.ping = commandNamed("ping");
     gate.product = product;
 }
 

@@ -272,3 +272,13 @@ start_server {overrides {rename-command {GET fetch}}} {
         assert_error {ERR wrong number of arguments for 'get' command} {r FETCH}
     }
 }
+
+start_server {overrides {rename-command {MULTI begin} rename-command {EXEC commit} rename-command {PING ""}}} {
+    test "Renamed MULTI and EXEC are a transaction" {
+        assert_equal OK [r BEGIN]
+        assert_equal QUEUED [r SET a 1]
+        assert_equal QUEUED [r INCR a]
+        assert_equal {OK 2} [r COMMIT]
+        assert_error {ERR unknown command 'PING'*} {r PING}
+    }
+}

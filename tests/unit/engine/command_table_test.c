@@ -119,6 +119,16 @@ static const char *nameOf(const char *text) {
     return name;
 }
 
+static const char *ownNameOf(const char *text) {
+    slice argv[8];
+    uint32_t argc = splitWords(text, argv);
+    bool bad_sub;
+    const serverCommand *cmd = commandLookupByOwnName(argv, argc, &bad_sub);
+    static char name[64];
+    snprintf(name, sizeof(name), "%s%s", cmd ? cmd->fullname : "(none)", bad_sub ? " ?" : "");
+    return name;
+}
+
 TEST(command_names_match_in_any_case) {
     registerOnce();
     CHECK_EQ_STR(nameOf("get k"), "get");
@@ -246,6 +256,11 @@ TEST(renamed_commands_keep_their_own_name) {
     CHECK(commandTableRename("third", ""));
     CHECK_EQ_STR(nameOf("third"), "(none)");
     CHECK_EQ_INT(commandCount(), before - 1);
+    CHECK(commandNamed("FIRST") == &renamed[0] && commandNamed("third") == &renamed[2] && !commandNamed("primero"));
+    CHECK_EQ_STR(ownNameOf("Third"), "third");
+    CHECK_EQ_STR(ownNameOf("Box In"), "box|in");
+    CHECK_EQ_STR(ownNameOf("box out"), "box ?");
+    CHECK_EQ_STR(ownNameOf("crate in"), "(none)");
 }
 
 /* Keys of a request as "index index ...", or "bad". */
