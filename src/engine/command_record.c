@@ -200,6 +200,7 @@ static const serverCommand *lookUp(recordCache *cache, const parsedCommand *p, b
     slice name = p->argv[0];
     if (likely(cache->recent && sliceEq(name, sliceOf(cache->name, cache->name_len)))) return cache->recent;
     const serverCommand *cmd = commandLookup(p->argv, p->argc, unknown_sub);
+    if (unlikely(!cmd && cache->own_names)) cmd = commandLookupByOwnName(p->argv, p->argc, unknown_sub);
     if (cmd && !cmd->parent && !cmd->subcommands && name.len <= sizeof(cache->name)) {
         cache->recent = cmd;
         cache->name_len = name.len;

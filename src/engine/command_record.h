@@ -30,6 +30,8 @@ bool recordArenaPrepare(recordArena *a, size_t argc) must_check;
 
 /* What a thread has looked up last: clients send the same command again and again. Starts as zeroes. */
 typedef struct recordCache {
+    bool own_names;                     /* const: a name that clients do not know may be a command's own
+                                           (commandLookupByOwnName()) */
     const struct serverCommand *recent; /* borrowed; the command called `name`, which has no subcommands */
     size_t name_len;
     char name[16];

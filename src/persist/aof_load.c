@@ -284,8 +284,8 @@ static void begin(uint64_t bytes, bool hide_user_data) {
     load.c->authenticated = true;
     load.c->flags |= CLIENT_DENY_BLOCKING;
     load.errors = load.c->error_replies;
-    load.multi = commandLookupByName(sliceStr("multi"));
-    load.exec = commandLookupByName(sliceStr("exec"));
+    load.multi = commandNamed("multi");
+    load.exec = commandNamed("exec");
     storeSetExpireIgnored(true);
 }
 

@@ -267,8 +267,9 @@ aofReader *aofReaderStart(int fd, off_t from) {
     r->fd = fd;
     r->at = from;
     r->left = sdsEmpty();
-    r->multi = commandLookupByName(sliceStr("multi"));
-    r->exec = commandLookupByName(sliceStr("exec"));
+    r->cache.own_names = true; /* the server writes those, clients what rename-command has made of them */
+    r->multi = commandNamed("multi");
+    r->exec = commandNamed("exec");
     pthread_mutex_init(&r->lock, NULL);
     pthread_cond_init(&r->ready, NULL);
     pthread_cond_init(&r->free, NULL);

@@ -322,6 +322,34 @@ test "What is no command ends the start" {
     refuses $dir "Bad file format"
 }
 
+set renamed {rename-command {SET FOO} rename-command {MULTI M} rename-command {EXEC E} rename-command {INCR ""}}
+
+start_server [list overrides [list {*}$on {*}$renamed]] {
+    test "rename-command: the log has the names that clients use, and what the server writes by its own names" {
+        r FOO a 1
+        r GETSET a 2
+        r M
+        r FOO b 1
+        r foo c 1
+        r E
+        incr_is [resp_all {{SELECT 0} {FOO a 1} {SET a 2} MULTI {FOO b 1} {foo c 1} EXEC}]
+    }
+
+    test "rename-command: the log is read with both, also of a command that clients do not have" {
+        write_file [last_incr] [incr_text][resp INCR a]
+        restart_server
+        assert_equal {3 1 1} [r MGET a b c]
+        assert_error {ERR unknown command 'SET'*} {r SET a 1}
+        assert_error {ERR unknown command 'INCR'*} {r INCR a}
+    }
+
+    test "rename-command: without it the names are unknown" {
+        set dir [make_log [list $base "" $incr [incr_text]]]
+        refuses $dir "Error reading the append only file $incr, error: unknown command 'FOO', with args beginning\
+            with: 'a' '1' "
+    }
+}
+
 test "A command that this server does not have ends the start" {
     foreach {command error} {
         {FOO x} "unknown command 'FOO', with args beginning with: 'x' "
