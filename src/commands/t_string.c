@@ -189,9 +189,8 @@ static void propagateKeyTime(const client *c, const char *name, int64_t when_ms)
     propagateDone();
 }
 
-/* SET of the command's key; with a time, which is absolute, or without. */
-static void propagateSet(const client *c, slice value, int64_t when_ms) {
-    if (!propagateInstead(c, "SET")) return;
+/* The rest of a SET of the command's key; with a time, which is absolute, or without. */
+static void propagateSetWords(const client *c, slice value, int64_t when_ms) {
     propagateArg(c->argv[1]);
     propagateArg(value);
     if (when_ms != NO_EXPIRE) {
@@ -201,11 +200,17 @@ static void propagateSet(const client *c, slice value, int64_t when_ms) {
     propagateDone();
 }
 
+static void propagateSet(const client *c, slice value, int64_t when_ms) {
+    if (propagateInstead(c, "SET")) propagateSetWords(c, value, when_ms);
+}
+
 /* SET with options: GET is for the client, and a time that counts from now is none for others. Conditions hold there as
- * they did here. */
+ * they did here. The name stays as it was sent where the time is the only option. */
 static void propagateSetOptions(const client *c, const stringOptions *opts) {
     if (!propagateWanted() || opts->flags & OPT_PXAT) return;
-    if (opts->expire_arg) {
+    if (opts->expire_arg && c->argc == 5) {
+        if (propagateRewritten(c)) propagateSetWords(c, c->argv[2], opts->when_ms);
+    } else if (opts->expire_arg) {
         propagateSet(c, c->argv[2], opts->when_ms);
     } else if (opts->flags & OPT_GET && propagateRewritten(c)) {
         for (uint32_t i = 1; i < c->argc; i++)

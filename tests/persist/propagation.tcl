@@ -98,6 +98,7 @@ start_server {
     propagates {SET k v} {SET k w KEEPTTL GET} {SET k w KEEPTTL}
     propagates {SET k v EX 100} {SET k w KEEPTTL} {SET k w KEEPTTL}
     propagates {} {SET k v EX 100} {SET k v PXAT MS}
+    propagates {} {sEt k v px 100000} {sEt k v PXAT MS}
     propagates {} {set k v px 100000 nx get} {SET k v PXAT MS}
     propagates {} {SET k v EXAT 33177117420} {SET k v PXAT 33177117420000}
     propagates {} {set k v pxat 33177117420000} {set k v pxat 33177117420000}
