@@ -26,6 +26,7 @@
 #include "bio.h"
 #include "child.h"
 #include "clock.h"
+#include "libraries.h"
 #include "log.h"
 #include "persist_settings.h"
 #include "rdb_save.h"
@@ -184,7 +185,7 @@ static bool begin(void) {
     childJob job = {
         .purpose = CHILD_AOF, .cpulist = persist_settings.aof_rewrite_cpulist, .work = childWork, .ended = childEnded};
     rewrite.scheduled = rewrite.cut_failed = false;
-    rewrite.as_commands = !persist_settings.aof_use_rdb_preamble;
+    rewrite.as_commands = !persist_settings.aof_use_rdb_preamble && librariesCount() == 0; /* no command makes those */
     rewrite.began_s = rewrite.last_end_s = nowS();
     if (!getcwd(rewrite.folder, sizeof(rewrite.folder))) rewrite.folder[0] = '\0';
     if (!childStart(&job)) {

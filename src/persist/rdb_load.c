@@ -12,6 +12,7 @@
 #include "rdb_load.h"
 
 #include "clock.h"
+#include "libraries.h"
 #include "loading.h"
 #include "log.h"
 #include "lru.h"
@@ -42,7 +43,6 @@ typedef struct loader {
     serverDb *db;
     uint64_t file_bytes;   /* 0: unknown */
     uint64_t served_bytes; /* when clients were last looked at */
-    long long functions;
     bool begun;
 } loader;
 
@@ -153,13 +153,22 @@ static void onEmpty(loader *l, const rdbBatch *b, const rdbItem *item) {
     rdbTextFree(&name);
 }
 
+static bool onLibrary(loader *l, const rdbBatch *b, const rdbItem *item) {
+    rdbReader r = {b->piece.bytes + item->at, b->piece.bytes + item->end};
+    rdbText code;
+    if (!rdbReadText(&r, &code)) return fault(l, b, item, RDB_FAULT_VALUE, 0);
+    librariesAdd(code.text, l->options->merge);
+    rdbTextFree(&code);
+    return true;
+}
+
 static bool onItem(loader *l, const rdbBatch *b, const rdbItem *item) {
     switch ((rdbItemKind)item->kind) {
     case RDB_ITEM_KEY: onEmpty(l, b, item); return true;
     case RDB_ITEM_AUX: return onAux(l, b, item);
     case RDB_ITEM_DB: return onDb(l, b, item);
     case RDB_ITEM_RESIZE: onResize(l, b, item); return true;
-    case RDB_ITEM_FUNCTION: l->functions++; return true;
+    case RDB_ITEM_FUNCTION: return onLibrary(l, b, item);
     case RDB_ITEM_MODULE_AUX: return onModuleAux(l, b, item);
     case RDB_ITEM_SLOT_IMPORT: return fault(l, b, item, RDB_FAULT_IMPORT, 0);
     case RDB_ITEM_SLOT_INFO:
@@ -252,6 +261,13 @@ static bool isRefused(const rdbFault *f, unsigned version) {
     return f->kind == RDB_FAULT_SIGNATURE || f->kind == RDB_FAULT_VERSION || version == 0;
 }
 
+/* The file is good as far as magic and version. */
+static void begin(loader *l) {
+    l->begun = true;
+    if (!l->options->merge) librariesClear();
+    if (l->options->begin) l->options->begin();
+}
+
 static rdbLoadEnd insertAll(loader *l) {
     for (;;) {
         rdbBatch *b = rdbPipelineTake(l->pipeline, WAIT_MS);
@@ -266,8 +282,7 @@ static rdbLoadEnd insertAll(loader *l) {
             copyFault(&l->result->fault, f);
             return RDB_LOAD_REFUSED;
         }
-        if (!l->begun && l->options->begin) l->options->begin();
-        l->begun = true;
+        if (!l->begun) begin(l);
         if (!insertBatch(l, b)) return RDB_LOAD_BROKEN;
         if (last) {
             copyFault(&l->result->fault, f);
@@ -286,6 +301,16 @@ static unsigned decoderCount(void) {
     return cpus > 2 ? (unsigned)cpus - 1 : 1;
 }
 
+static void logLibraries(const char *path) {
+    sds names = librariesNames();
+    serverLog(
+        LL_WARNING,
+        "%s has function libraries (%zu: %s). They cannot be called here, as there is no FUNCTION, but they are in "
+        "each snapshot that is written, so that none is lost.",
+        path, librariesCount(), names);
+    sdsFree(names);
+}
+
 static void logEnd(const loader *l, const char *path) {
     const rdbLoadResult *r = l->result;
     if (r->end != RDB_LOAD_DONE) {
@@ -297,9 +322,7 @@ static void logEnd(const loader *l, const char *path) {
         sdsFree(place);
         return;
     }
-    if (l->functions)
-        serverLog(LL_WARNING, "%s has %lld function libraries, which this version does not know: they are left out",
-                  path, l->functions);
+    if (librariesCount()) logLibraries(path);
     char empty[64] = "";
     if (r->empty_skipped) snprintf(empty, sizeof(empty), ", empty keys skipped: %lld", r->empty_skipped);
     serverLog(LL_NOTICE, "Done loading RDB, keys loaded: %lld, keys expired: %lld%s, all fields expired hashes: %lld.",

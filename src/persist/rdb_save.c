@@ -17,6 +17,7 @@
 #include "db_walk.h"
 #include "endian.h"
 #include "file_writer.h"
+#include "libraries.h"
 #include "log.h"
 #include "lru.h"
 #include "object_settings.h"
@@ -64,6 +65,13 @@ static void writeAuxNumber(rdbWriter *out, const char *name, long long value) {
     writeAux(out, name, sliceOf(digits, ll2string(digits, value)));
 }
 
+static void writeLibraries(rdbWriter *out) {
+    for (size_t i = 0; i < librariesCount(); i++) {
+        rdbWriteByte(out, RDB_OP_FUNCTION);
+        rdbWriteString(out, librariesAt(i));
+    }
+}
+
 static void writeHead(rdbWriter *out, const rdbSaveOptions *options) {
     char magic[RDB_MAGIC_BYTES + 1];
     snprintf(magic, sizeof(magic), RDB_MAGIC "%03d", RDB_VERSION);
@@ -79,6 +87,7 @@ static void writeHead(rdbWriter *out, const rdbSaveOptions *options) {
         writeAuxNumber(out, RDB_AUX_REPL_OFFSET, r->offset);
     }
     writeAuxNumber(out, RDB_AUX_AOF_BASE, options->is_aof_base);
+    writeLibraries(out);
 }
 
 /* ---- Keys ---- */

@@ -27,6 +27,14 @@ proc read_rdb_files {path} {
 set here [file join [file dirname [file normalize [info script]]]]
 set rdb_files [read_rdb_files $here/rdb_files.txt]
 
+proc rdb_file {name} {
+    foreach given $::rdb_files {
+        if {[dict get $given name] eq $name} {
+            return [dict get $given rdb]
+        }
+    }
+}
+
 proc hex {words} {
     return [lmap word $words {expr {$word eq "-" ? "" : [binary decode hex $word]}}]
 }
@@ -119,10 +127,7 @@ foreach given $rdb_files {
     }
 }
 
-with_snapshot [lindex [lmap given $rdb_files {
-    if {[dict get $given name] ne "mixed"} continue
-    dict get $given rdb
-}] 0] {} {
+with_snapshot [rdb_file mixed] {} {
     test "the log says what a snapshot tells of itself" {
         assert_match "*Loading RDB produced by Valkey version 9.1.2\n*RDB age * seconds\n*RDB memory usage when\
 created * Mb\n*Done loading RDB, keys loaded: 18, keys expired: 0, all fields expired hashes: 0.\n*DB loaded from\
@@ -131,15 +136,35 @@ disk: * seconds\n*Ready to accept connections*" [srv log]
     }
 }
 
-# ---- Files that are not whole -----------------------------------------------------------------------------------
+# What the log says of libraries, each time.
+proc libraries_told {} {
+    return [regexp -all -inline {given.rdb has function libraries \([^)]*\)} [srv log]]
+}
 
-proc rdb_file {name} {
-    foreach given $::rdb_files {
-        if {[dict get $given name] eq $name} {
-            return [dict get $given rdb]
-        }
+with_snapshot [rdb_file functions-streams] {--aof-use-rdb-preamble no --rdbcompression no} {
+    set told "given.rdb has function libraries (2: lib2, lib1)"
+
+    test "function libraries of a snapshot are told, and stay in each that is written" {
+        assert_equal [list $told] [libraries_told]
+        assert_equal OK [r SET more 1]
+        assert_equal OK [r DEBUG RELOAD]
+        assert_equal OK [r DEBUG RELOAD MERGE]
+        assert_equal [list $told $told $told] [libraries_told]
+        assert_equal OK [r SAVE]
+        restart_server
+        assert_equal 1 [r GET more]
+        assert_equal [list $told] [libraries_told]
+    }
+
+    test "the base of the append-only file is a snapshot while there are libraries" {
+        assert_equal "Background append only file rewriting started" [r BGREWRITEAOF]
+        wait_for_condition 20 {[info_field aof_rewrite_in_progress persistence] == 0}
+        assert_match "VALKEY080*#!lua name=lib2*#!lua name=lib*" \
+            [read_file [glob [lindex [r CONFIG GET dir] 1]/appendonlydir/*.base.rdb]]
     }
 }
+
+# ---- Files that are not whole -----------------------------------------------------------------------------------
 
 foreach {what bytes text} [list \
     "an empty file" "" "Unexpected EOF reading RDB file" \
