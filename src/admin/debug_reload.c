@@ -13,8 +13,8 @@
 #include "log.h"
 #include "persist_settings.h"
 #include "rdb_load.h"
-#include "rdb_save.h"
 #include "reply.h"
+#include "snapshot.h"
 
 #include <sys/stat.h>
 
@@ -60,9 +60,8 @@ bool debugReload(client *c) {
     }
     long long dirty = store_stats.dirty;
     if (!words.nosave) {
-        rdbSaveOptions save = rdbSaveDefaults();
-        if (!rdbSaveFile(path, &save)) {
-            addReplyError(c, "Error trying to save the dataset, check server logs.");
+        if (!snapshotWriteNow()) {
+            addReplyError(c, "-ERR");
             return true;
         }
         dirty = 0;

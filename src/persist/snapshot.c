@@ -12,7 +12,7 @@
  * Threads     main; children are started on its own thread.
  * Invariants  1. The file that a start reads is replaced as a whole, or stays.
  *             2. last_ok is false exactly while GATE_DISK is armed for snapshots.
- * Tests       tests/persist/snapshot.tcl
+ * Tests       tests/persist/snapshot.tcl, tests/unit/persist/snapshot_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "snapshot.h"

@@ -455,24 +455,28 @@ start_server {overrides {save "1 2"}} {
 
 # ---- A disk that takes nothing ------------------------------------------------------------------------------------------
 
-test "A folder that is not there any more fails SAVE and BGSAVE, until there is another" {
-    start_server {overrides {enable-protected-configs yes save "3600 100000"}} {
-        r SET k v
-        set gone [srv dir]/gone
-        file mkdir $gone
-        r CONFIG SET dir $gone
-        file delete -force $gone
-        assert_error "ERR" {r SAVE}
-        assert_equal ok [persistence rdb_last_bgsave_status]
-        assert_equal "Background saving started" [r BGSAVE]
-        saved
-        assert_equal err [persistence rdb_last_bgsave_status]
-        assert_error $misconf {r SET k v}
-        assert_match "*Background saving error*" [srv log]
-        r CONFIG SET dir [srv dir]
-        assert_equal OK [r SAVE]
-        assert_equal OK [r SET k v]
-        assert [file exists [srv dir]/dump.rdb]
+foreach {command words} {SAVE {} DEBUG RELOAD} {
+    test "A folder that is not there any more fails SAVE, BGSAVE and DEBUG RELOAD, until another has a snapshot: $command" {
+        start_server {overrides {enable-protected-configs yes save "3600 100000"}} {
+            r SET k v
+            set gone [srv dir]/gone
+            file mkdir $gone
+            r CONFIG SET dir $gone
+            file delete -force $gone
+            assert_error "ERR" {r SAVE}
+            assert_equal ok [persistence rdb_last_bgsave_status]
+            assert_equal "Background saving started" [r BGSAVE]
+            saved
+            assert_equal err [persistence rdb_last_bgsave_status]
+            assert_error $misconf {r SET k v}
+            assert_match "*Background saving error*" [srv log]
+            assert_error "ERR" {r DEBUG RELOAD}
+            assert_equal v [r GET k]
+            r CONFIG SET dir [srv dir]
+            assert_equal OK [r $command {*}$words]
+            assert_equal OK [r SET k v]
+            assert [file exists [srv dir]/dump.rdb]
+        }
     }
 }
 

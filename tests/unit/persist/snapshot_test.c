@@ -1,0 +1,131 @@
+/* snapshot_test.c -- snapshots that fail for long: how often the log says so. What else snapshots do is seen from
+ * outside (tests/persist/snapshot.tcl).
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "snapshot.h"
+
+#include "child.h"
+#include "disk_gate.h"
+#include "failing_calls.h"
+#include "given_clock.h"
+#include "log.h"
+#include "persist_settings.h"
+#include "rdb_test_file.h"
+#include "unit.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BEGIN_S 1800000000
+#define FOLDER "folder" /* where the file should be: no rename puts one in its place */
+#define LOG ".log"
+
+static char blocked[] = FOLDER;
+static savePoint each_second = {.seconds = 1, .changes = 0};
+
+static void settle(childPurpose purpose) {
+    unused(purpose);
+}
+
+static void setUp(void) {
+    static aeEventLoop *loop;
+    rdbTestReset();
+    enterEmptyFolder();
+    if (!loop) {
+        childInit(loop = aeCreateEventLoop(64), settle);
+        gateSet(GATE_DISK, diskGate);
+    }
+    logSetFile(LOG);
+    logSetLevel(LL_WARNING);
+    givenClockSet(BEGIN_S);
+    snapshotInit();
+    persist_settings.dbfilename = blocked;
+    persist_settings.save_points = &each_second;
+    CHECK(mkdir(FOLDER, 0700) == 0);
+}
+
+static void tearDown(void) {
+    givenClockSet(0);
+    persist_settings.dbfilename = NULL;
+    persist_settings.save_points = NULL;
+    logSetFile("");
+    logSetLevel(LL_NOTHING);
+    unlink(LOG);
+}
+
+/* A tick at this second after the begin. */
+static void tickAt(int64_t s) {
+    givenClockSet(BEGIN_S + s);
+    snapshotTick();
+}
+
+/* One that begins a snapshot, which fails. */
+static void failAt(int64_t s) {
+    unitLimit limit = unitLimitStart(20000);
+    persist_settings.save_point_count = 1;
+    tickAt(s);
+    CHECK_EQ_INT(childRunning(), CHILD_RDB);
+    persist_settings.save_point_count = 0;
+    while (childRunning() != CHILD_NONE && CHECK(!unitLimitOver(&limit))) {
+        snapshotTick();
+        usleep(1000);
+    }
+    CHECK(!snapshotLook().last_ok);
+}
+
+/* What the log says of it, all times: "SECONDS since the last, SECONDS since the last try;" */
+static const char *told(void) {
+    static char text[1 << 14], out[512];
+    int fd = open(LOG, O_RDONLY);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = out[0] = '\0';
+    for (const char *at = text; (at = strstr(at, "There has been no snapshot for ")); at++) {
+        long long since = 0, tried = 0;
+        const char *try = strstr(at, "last try, ");
+        CHECK(sscanf(at, "There has been no snapshot for %lld seconds", &since) == 1);
+        CHECK(try && sscanf(try, "last try, %lld seconds ago", &tried) == 1);
+        snprintf(out + strlen(out), sizeof(out) - strlen(out), "%lld, %lld; ", since, tried);
+    }
+    return out;
+}
+
+TEST(failing_snapshots_are_told_of_every_ten_minutes) {
+    setUp();
+    tickAt(1);
+    failAt(10);
+    tickAt(11);
+    tickAt(609);
+    CHECK_EQ_STR(told(), "");
+    tickAt(610);
+    CHECK_EQ_STR(told(), "610, 600; ");
+    tickAt(611);
+    failAt(1000);
+    tickAt(1209);
+    CHECK_EQ_STR(told(), "610, 600; ");
+    tickAt(1210);
+    CHECK_EQ_STR(told(), "610, 600; 1210, 210; ");
+    tearDown();
+}
+
+TEST(a_snapshot_that_is_made_ends_the_reminders) {
+    setUp();
+    failAt(10);
+    CHECK(rmdir(FOLDER) == 0);
+    givenClockSet(BEGIN_S + 20);
+    CHECK(snapshotWriteNow());
+    CHECK(snapshotLook().last_ok);
+    tickAt(5000);
+    CHECK_EQ_STR(told(), "");
+    CHECK(unlink(FOLDER) == 0 && mkdir(FOLDER, 0700) == 0);
+    failAt(6000);
+    tickAt(6599);
+    CHECK_EQ_STR(told(), "");
+    tickAt(6600);
+    CHECK_EQ_STR(told(), "6580, 600; ");
+    CHECK(rmdir(FOLDER) == 0 && snapshotWriteNow());
+    tearDown();
+}
