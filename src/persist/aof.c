@@ -475,6 +475,10 @@ aofFigures aofLook(void) {
     return f;
 }
 
+void aofResetStats(void) {
+    aof.delayed_sync = 0;
+}
+
 void aofInit(void) {
     aof.written_seq = holdSequenceAdd();
     aof.synced_seq = holdSequenceAdd();

@@ -51,5 +51,7 @@ typedef struct aofFigures {
     long long delayed_sync;
 } aofFigures;
 aofFigures aofLook(void);
+/* CONFIG RESETSTAT. */
+void aofResetStats(void);
 
 #endif

@@ -9,6 +9,7 @@
 #include "aof.h"
 #include "aof_rewrite.h"
 #include "info_table.h"
+#include "persist_settings.h"
 
 static void enabled(infoOut *o) {
     infoLine(o, "aof_enabled:%d", aofLook().on);
@@ -33,10 +34,10 @@ static void writeStatus(infoOut *o) {
     infoLine(o, "aof_last_write_status:%s", aofLook().write_ok ? "ok" : "err");
 }
 
-/* Only with the log on. */
+/* Only with the log on, or about to be: while it is read all is 0. */
 static void sizes(infoOut *o) {
     aofFigures f = aofLook();
-    if (!f.on) return;
+    if (!f.on && !persist_settings.appendonly) return;
     infoLine(o, "aof_current_size:%lld", (long long)f.current_size);
     infoLine(o, "aof_base_size:%lld", (long long)f.base_size);
     infoLine(o, "aof_pending_rewrite:%d", aofRewriteLook().scheduled);
@@ -49,6 +50,11 @@ static void bufferMemory(infoOut *o) {
     infoLine(o, "mem_aof_buffer:%zu", aofLook().buffer_length);
 }
 
+static void resetStats(void) {
+    aofResetStats();
+    aofRewriteResetStats();
+}
+
 void aofInfoRegister(void) {
     static const infoFields fields[] = {{"persistence", 190, .write = enabled},
                                         {"persistence", 200, .write = rewriting},
@@ -58,4 +64,5 @@ void aofInfoRegister(void) {
                                         {"memory", 510, .write = bufferMemory},
                                         {.section = NULL}};
     infoTableAddFields(fields);
+    infoTableOnReset(resetStats);
 }

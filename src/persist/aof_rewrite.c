@@ -252,6 +252,10 @@ aofRewriteFigures aofRewriteLook(void) {
                                .last_cow_bytes = rewrite.last_cow_bytes};
 }
 
+void aofRewriteResetStats(void) {
+    rewrite.started = rewrite.failures = 0;
+}
+
 /* ---- The command ---- */
 
 void bgrewriteaofCommand(client *c) {

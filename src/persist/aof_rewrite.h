@@ -23,6 +23,8 @@ typedef struct aofRewriteFigures {
     size_t last_cow_bytes;
 } aofRewriteFigures;
 aofRewriteFigures aofRewriteLook(void);
+/* CONFIG RESETSTAT: how many began, and how many failed one after the other: the next one is tried at once. */
+void aofRewriteResetStats(void);
 
 void bgrewriteaofCommand(client *c);
 

@@ -69,7 +69,7 @@ static const settingName stop_names[] = {
 static bool checkStop(const char *text, long long number, const char **err) {
     unused(text);
     if ((number & STOP_SAVE) && (number & STOP_NOSAVE)) {
-        *err = "shutdown settings SAVE and NOSAVE can't be used simultaneously";
+        *err = "shutdown options SAVE and NOSAVE can't be used simultaneously";
         return false;
     }
     return true;

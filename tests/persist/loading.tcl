@@ -226,13 +226,19 @@ proc small_keys {count} {
     return "$bytes\xff\0\0\0\0\0\0\0\0"
 }
 
-# Start a server that takes seconds to load its snapshot, and run BODY in that time.
-proc with_slow_load {keys body} {
+# Start a server that takes seconds to load its snapshot, which may be the base of a log, and run BODY in that time.
+proc with_slow_load {keys body {appendonly no}} {
     set dir [make_server_dir]
     set port [free_port]
-    write_file $dir/given.rdb [small_keys $keys]
+    if {$appendonly} {
+        file mkdir $dir/appendonlydir
+        write_file $dir/appendonlydir/appendonly.aof.manifest "file base.rdb seq 1 type b\n"
+        write_file $dir/appendonlydir/base.rdb [small_keys $keys]
+    } else {
+        write_file $dir/given.rdb [small_keys $keys]
+    }
     set pid [launch $dir [list --port $port --save "" --dir $dir --dbfilename given.rdb --key-load-delay 500 \
-        --loading-process-events-interval-bytes 1024 {*}$srv::extra]]
+        --appendonly $appendonly --loading-process-events-interval-bytes 1024 {*}$srv::extra]]
     upvar 1 slow slow
     set slow [dict create dir $dir port $port pid $pid]
     set limit [patience::start [expr {10 * $srv::slow}] $pid]
@@ -245,6 +251,17 @@ proc with_slow_load {keys body} {
     catch {exec kill -KILL $pid}
     wait_exit $dir 5
     return -options $options $message
+}
+
+test "INFO while a log is loaded has sizes of the log, which are 0 as yet, and how far it is" {
+    with_slow_load 8000 {
+        set text [$::loading_client INFO persistence]
+        set fields [lmap line [split $text \n] {string trimright $line \r}]
+        set at [lsearch -exact $fields aof_current_size:0]
+        assert_equal "aof_current_size:0 aof_base_size:0 aof_pending_rewrite:0 aof_buffer_length:0\
+            aof_pending_bio_fsync:0 aof_delayed_fsync:0" [lrange $fields $at $at+5]
+        assert_match loading_start_time:* [lindex $fields $at+6]
+    } yes
 }
 
 test "clients are told while a snapshot is loaded" {

@@ -173,6 +173,8 @@ start_server {overrides {appendonly yes appendfsync always aof-use-rdb-preamble 
         wait_for_condition 5 {[temporaries] eq ""}
         assert_equal [expr {[llength $files] + 1}] [llength [aof_files]]
         r SET later 1
+        r CONFIG RESETSTAT
+        assert_equal {0 0 err} [lmap name {rewrites rewrites_consecutive_failures last_bgrewrite_status} {info_field aof_$name}]
         set digest [r DEBUG DIGEST]
         restart_server
         assert_equal $digest [r DEBUG DIGEST]

@@ -89,6 +89,14 @@ start_server {overrides {maxmemory 10mb}} {
         assert_equal {0 5 10} [list [config_value timeout] [config_value maxmemory-samples] [config_value hz]]
     }
 
+    test "CONFIG SET refuses to save and not to save at a signal" {
+        foreach name {shutdown-on-sigterm shutdown-on-sigint} {
+            assert_error [format $::failed $name "shutdown options SAVE and NOSAVE can't be used simultaneously"] \
+                {r CONFIG SET $name "nosave save"}
+            assert_equal default [config_value $name]
+        }
+    }
+
     test "CONFIG SET takes back what was set where a later setting cannot take effect" {
         with_clients c {
             set port [srv port]
