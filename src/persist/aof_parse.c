@@ -12,13 +12,9 @@
 
 #include "zmalloc.h"
 
-#include <limits.h>
-
 #define DIGITS_MAX 19 /* of a number */
-#define BULK_MAX ((uint64_t)1 << 40)
 
-/* A line "<mark><number>\r\n" at `at`: AOF_COMMAND when it is whole, and *at is behind it. */
-static aofItemKind takeHeader(slice in, size_t *at, char mark, uint64_t *number) {
+aofItemKind aofParseHeader(slice in, size_t *at, char mark, uint64_t *number) {
     size_t p = *at;
     uint64_t value = 0;
     if (p == in.len) return AOF_MORE;
@@ -53,13 +49,13 @@ static aofItemKind more(aofItem *item, size_t least) {
 static aofItemKind parseCommand(aofItem *item, slice in) {
     uint64_t argc, len;
     size_t at = 0;
-    aofItemKind kind = takeHeader(in, &at, '*', &argc);
+    aofItemKind kind = aofParseHeader(in, &at, '*', &argc);
     if (kind == AOF_MORE) return more(item, in.len + 1);
-    if (kind == AOF_BAD || argc < 1 || argc > INT_MAX) return AOF_BAD;
+    if (kind == AOF_BAD || argc < 1 || argc > AOF_ARGC_MAX) return AOF_BAD;
     for (uint64_t i = 0; i < argc; i++) {
-        kind = takeHeader(in, &at, '$', &len);
+        kind = aofParseHeader(in, &at, '$', &len);
         if (kind == AOF_MORE) return more(item, in.len + 1);
-        if (kind == AOF_BAD || len > BULK_MAX) return AOF_BAD;
+        if (kind == AOF_BAD || len > AOF_BULK_MAX) return AOF_BAD;
         if (in.len - at < len + 2) {
             if (in.len - at > len && in.ptr[at + len] != '\r') return AOF_BAD;
             return more(item, at + len + 2);

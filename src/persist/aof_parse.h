@@ -11,7 +11,11 @@
 
 #include "slice.h"
 
+#include <limits.h>
+
 #define AOF_ANNOTATION_MAX 1024
+#define AOF_ARGC_MAX ((uint64_t)INT_MAX)
+#define AOF_BULK_MAX ((uint64_t)1 << 40)
 
 typedef enum {
     AOF_COMMAND,    /* a whole command */
@@ -29,6 +33,8 @@ typedef struct aofItem {
 
 /* Look at the item that begins with the first byte of `in`, which is not empty. Arguments point into `in`. */
 aofItemKind aofParse(aofItem *item, slice in);
+/* The line "<mark><number>\r\n" at *at: AOF_COMMAND when it is whole, and *at is behind it then. */
+aofItemKind aofParseHeader(slice in, size_t *at, char mark, uint64_t *number);
 void aofItemFree(aofItem *item);
 
 #endif
