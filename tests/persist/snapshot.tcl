@@ -250,7 +250,8 @@ start_server {each {r FLUSHALL}} {
                 read_values $c 0 3000
                 set before [private_kb [child_pid]]
                 read_values $c 3000 30000
-                assert_between 0 700 [expr {[private_kb [child_pid]] - $before}]
+                # Values that are written to would be 43 MB; what replies pass through is some, more on a busy machine.
+                assert_between 0 8000 [expr {[private_kb [child_pid]] - $before}]
             }
         }
     }
