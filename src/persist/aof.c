@@ -26,6 +26,7 @@
 #include "aof.h"
 
 #include "aof_files.h"
+#include "aof_latency.h"
 #include "aof_load.h"
 #include "aof_thread.h"
 #include "call.h"
@@ -457,6 +458,7 @@ void aofTick(void) {
     if (!aof.thread) return;
     takeFinished();
     aofStreamTrim(aof.stream);
+    aofLatencyTell();
 }
 
 /* Bytes on their way to the disk do not count for eviction, which would make more of them. */

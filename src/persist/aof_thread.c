@@ -26,6 +26,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "aof_thread.h"
 
+#include "aof_latency.h"
 #include "aof_sync.h"
 #include "aof_system.h"
 #include "bio.h"
@@ -250,8 +251,12 @@ static bool writeUpTo(aofThread *t, uint64_t limit, bool at_once) {
         struct iovec parts[PARTS_MAX];
         size_t bytes;
         int count = aofStreamLook(&t->stream, limit, parts, PARTS_MAX, &bytes);
+        uint64_t began_us = clockMonotonicUs();
         ssize_t n = aofSystemNow()->writev(t->fd, parts, count);
         if (n < 0 && errno == EINTR) continue;
+        int error = errno;
+        aofLatencyNote(AOF_LATENCY_WRITE, began_us);
+        errno = error;
         t->last_try_ms = now_ms;
         if (n != (ssize_t)bytes) {
             writeFailed(t, n, bytes, now_ms);
@@ -322,7 +327,9 @@ static bool syncNow(aofThread *t) {
     uint64_t covered = t->stream.consumed;
     waitForSync(t);
     syncBegins(t);
+    uint64_t began_us = clockMonotonicUs();
     int error = aofSystemNow()->sync(t->fd) == 0 ? 0 : errno;
+    if (syncsAlways(t)) aofLatencyNote(AOF_LATENCY_SYNC_ALWAYS, began_us);
     syncEnds(t, covered, error);
     errno = error;
     return error == 0;

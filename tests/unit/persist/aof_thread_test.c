@@ -6,7 +6,10 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "aof_thread.h"
 
+#include "aof_latency.h"
 #include "clock.h"
+#include "engine_settings.h"
+#include "latency_internal.h"
 #include "log.h"
 #include "model_disk.h"
 #include "rdb_test_file.h"
@@ -528,4 +531,35 @@ TEST(thread_random_runs_with_faults) {
     uint64_t seed = unitRandomSeed();
     for (int round = 0; round < 6; round++) randomRun(round % 3 ? FSYNC_EVERYSEC : FSYNC_NO, true, &seed);
     CHECK(views_checked > 1000);
+}
+
+/* Milliseconds of the longest that LATENCY has of this event. */
+static long long worst(const char *event) {
+    aofLatencyTell();
+    const latencySeries *series = latencySeriesFind(sliceStr(event));
+    return series ? series->worst_ms : -1;
+}
+
+TEST(a_disk_that_takes_its_time_is_an_event_of_latency) {
+    once();
+    (void)worst("aof-write"); /* what earlier tests have left */
+    engine_settings.latency_monitor_threshold_ms = 2;
+    start(FSYNC_EVERYSEC, 1);
+    diskSlow(20000);
+    append(100);
+    CHECK(doJob(aofJobCreate(AOF_JOB_SYNC)));
+    CHECK_EQ_INT(worst("aof-fsync-always"), -1);
+    aofThreadSetPolicy(thread, FSYNC_ALWAYS);
+    append(100);
+    CHECK(doJob(aofJobCreate(AOF_JOB_SYNC)));
+    CHECK(worst("aof-fsync-always") >= 20);
+    diskSlow(0);
+    CHECK(stop());
+    engine_settings.latency_monitor_threshold_ms = 10000;
+    aofLatencyNote(AOF_LATENCY_WRITE, clockMonotonicUs() - 9000000);
+    CHECK(worst("aof-write") < 9000);
+    engine_settings.latency_monitor_threshold_ms = 9000;
+    aofLatencyNote(AOF_LATENCY_WRITE, clockMonotonicUs() - 9000000);
+    CHECK(worst("aof-write") >= 9000);
+    engine_settings.latency_monitor_threshold_ms = 0;
 }
