@@ -22,8 +22,13 @@
 void rdbFaultAt(rdbFault *f, rdbFaultKind kind, const rdbPiece *piece, const rdbItem *item) {
     f->kind = kind;
     f->offset = piece->offset + item->at - 1;
+    f->reached = piece->offset + item->end;
     f->db = item->db;
     f->type = -1;
+    f->step = item->kind == RDB_ITEM_KEY   ? RDB_STEP_VALUE
+              : item->kind == RDB_ITEM_AUX ? RDB_STEP_AUX
+              : item->kind == RDB_ITEM_DB  ? RDB_STEP_LENGTH
+                                           : RDB_STEP_TYPE;
     if (item->kind != RDB_ITEM_KEY) return;
     f->type = item->type;
     rdbReader r = {piece->bytes + item->at, piece->bytes + item->value};

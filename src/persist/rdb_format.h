@@ -46,5 +46,7 @@ enum {
 #define RDB_AUX_REPL_OFFSET "repl-offset"
 #define RDB_AUX_AOF_BASE "aof-base"
 #define RDB_AUX_AOF_PREAMBLE "aof-preamble" /* the same, of older servers */
+#define RDB_AUX_SLOT_INFO "slot-info"
+#define RDB_AUX_LUA "lua" /* a script, of older servers */
 
 #endif

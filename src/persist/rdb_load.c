@@ -18,6 +18,7 @@
 #include "lru.h"
 #include "object_settings.h"
 #include "persist_settings.h"
+#include "rdb_aux.h"
 #include "rdb_fault.h"
 #include "rdb_format.h"
 #include "rdb_pipeline.h"
@@ -50,37 +51,8 @@ static rdbPipeline *running; /* borrowed: that of the load under way; NULL */
 
 /* ---- AUX fields -------------------------------------------------------------------------------------- */
 
-typedef struct auxField {
-    sds name, value; /* owns */
-} auxField;
-
-static bool readAux(const rdbPiece *p, const rdbItem *item, auxField *out) {
-    rdbReader r = {p->bytes + item->at, p->bytes + item->end};
-    rdbText name, value;
-    if (!rdbReadText(&r, &name)) return false;
-    if (!rdbReadText(&r, &value)) {
-        rdbTextFree(&name);
-        return false;
-    }
-    *out = (auxField){sdsFromSlice(name.text), sdsFromSlice(value.text)};
-    rdbTextFree(&name);
-    rdbTextFree(&value);
-    return true;
-}
-
-/* "slot,keys,keys with an expire": three numbers at least. */
-static bool slotInfoIsGood(const char *text) {
-    for (int i = 0; i < 3; i++) {
-        char *end;
-        strtoull(text, &end, 10);
-        if (end == text || (i < 2 && *end != ',')) return false;
-        text = end + 1;
-    }
-    return true;
-}
-
 /* False when it is malformed. */
-static bool applyAux(const auxField *f) {
+static bool applyAux(const rdbAux *f) {
     const char *name = f->name, *value = f->value;
     if (*name == '%') {
         serverLog(LL_NOTICE, "RDB '%s': %s", name, value);
@@ -99,10 +71,8 @@ static bool applyAux(const auxField *f) {
         if (strtoll(value, NULL, 10)) serverLog(LL_NOTICE, "RDB is base AOF");
     } else if (!strcasecmp(name, RDB_AUX_AOF_PREAMBLE)) {
         if (strtoll(value, NULL, 10)) serverLog(LL_NOTICE, "RDB has an AOF tail");
-    } else if (!strcasecmp(name, "slot-info")) {
-        return slotInfoIsGood(value);
     }
-    return true;
+    return rdbAuxIsGood(f);
 }
 
 /* ---- Items that are no keys ---------------------------------------------------------------------------- */
@@ -114,11 +84,10 @@ static bool fault(loader *l, const rdbBatch *b, const rdbItem *item, rdbFaultKin
 }
 
 static bool onAux(loader *l, const rdbBatch *b, const rdbItem *item) {
-    auxField f;
-    if (!readAux(&b->piece, item, &f)) return fault(l, b, item, RDB_FAULT_AUX, 0);
+    rdbAux f;
+    if (!rdbAuxRead(&b->piece, item, &f)) return fault(l, b, item, RDB_FAULT_AUX, 0);
     bool good = applyAux(&f);
-    sdsFree(f.name);
-    sdsFree(f.value);
+    rdbAuxFree(&f);
     return good || fault(l, b, item, RDB_FAULT_AUX, 0);
 }
 

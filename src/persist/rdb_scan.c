@@ -114,28 +114,6 @@ static bool isKey(unsigned opcode) {
     return opcode < array_len(type_patterns);
 }
 
-/* ---- Faults ------------------------------------------------------------------------------------------ */
-
-static bool fail(rdbScanner *s, const rdbPiece *p, rdbFaultKind kind, uint64_t number) {
-    rdbFault *f = &s->fault;
-    f->kind = kind;
-    f->number = number;
-    f->db = s->next.db;
-    f->type = -1;
-    f->offset = p->offset + p->len;
-    if (!s->in_item) return false;
-    f->offset = p->offset + s->item.at - 1;
-    if (!isKey(s->opcode)) return false;
-    f->type = (int)s->opcode;
-    rdbText name;
-    rdbReader r = {p->bytes + s->item.at, p->bytes + s->item.value};
-    if (s->item.value && rdbReadText(&r, &name)) {
-        f->key = sdsFromSlice(name.text);
-        rdbTextFree(&name);
-    }
-    return false;
-}
-
 /* ---- Walking a pattern --------------------------------------------------------------------------------- */
 
 typedef enum { WALK_ON, WALK_DONE, WALK_MORE, WALK_BAD } walkEnd;
@@ -281,6 +259,78 @@ static walkEnd walk(rdbScanner *s, const rdbPiece *p, size_t *at) {
         end = walkStep(s, p, at);
     } while (end == WALK_ON);
     return end;
+}
+
+/* ---- Faults ------------------------------------------------------------------------------------------ */
+
+/* Behind the lengths at `at` that are whole, of a compressed string up to three; of one that is cut the first byte
+ * counts. */
+static size_t behindLengths(const rdbPiece *p, size_t at, bool of_string) {
+    for (int i = 0; i < 3; i++) {
+        uint64_t len;
+        bool encoded;
+        if (takeLength(p, &at, &len, &encoded) != WALK_ON) return at + (at < p->len);
+        if (!of_string || (i == 0 ? !encoded || len != ENCODING_LZF : encoded)) return at;
+    }
+    return at;
+}
+
+/* Walk the item under way once more, from its begin, to where it stopped: behind the last thing that is whole. The
+ * length of a string is one, its bytes are another. */
+static size_t walkAgain(rdbScanner *s, const rdbPiece *p) {
+    size_t at = s->item.at;
+    s->pattern = opcodePattern(s, s->opcode);
+    s->skip = 0;
+    s->depth = 0;
+    s->field = 0;
+    for (;;) {
+        size_t before = at;
+        if (s->skip && !pass(s, p, &at)) return before;
+        before = at;
+        walkEnd end = walkStep(s, p, &at);
+        if (end == WALK_DONE) return at;
+        if (end != WALK_ON) return at == before ? behindLengths(p, at, (s->field ? s->field : *s->pattern) == 's') : at;
+    }
+}
+
+static rdbStep stepOf(const rdbScanner *s) {
+    if (isKey(s->opcode)) return s->item.value ? RDB_STEP_VALUE : RDB_STEP_KEY;
+    switch (s->opcode) {
+    case RDB_OP_EXPIRE_MS:
+    case RDB_OP_EXPIRE_S: return RDB_STEP_EXPIRE;
+    case RDB_OP_SELECTDB:
+    case RDB_OP_RESIZEDB: return RDB_STEP_LENGTH;
+    case RDB_OP_AUX: return RDB_STEP_AUX;
+    case RDB_OP_MODULE_AUX: return RDB_STEP_MODULE_AUX;
+    case RDB_OP_FUNCTION: return RDB_STEP_FUNCTION;
+    case RDB_OP_EOF: return RDB_STEP_CHECKSUM;
+    default: return RDB_STEP_TYPE;
+    }
+}
+
+static bool fail(rdbScanner *s, const rdbPiece *p, rdbFaultKind kind, uint64_t number) {
+    rdbFault *f = &s->fault;
+    f->kind = kind;
+    f->number = number;
+    f->db = s->next.db;
+    f->type = -1;
+    f->offset = f->reached = p->offset + p->len;
+    f->step = s->begun ? RDB_STEP_TYPE : RDB_STEP_START;
+    if (!s->begun) f->reached = p->len < RDB_MAGIC_BYTES ? 0 : RDB_MAGIC_BYTES;
+    if (!s->in_item || p->len == 0) return false; /* a piece has none of its bytes when there is no memory for it */
+    bool unknown = kind == RDB_FAULT_TYPE || kind == RDB_FAULT_FOREIGN;
+    f->offset = p->offset + s->item.at - 1;
+    f->reached = p->offset + (unknown ? s->item.at : walkAgain(s, p));
+    f->step = unknown ? RDB_STEP_TYPE : stepOf(s);
+    if (!isKey(s->opcode)) return false;
+    f->type = (int)s->opcode;
+    rdbText name;
+    rdbReader r = {p->bytes + s->item.at, p->bytes + s->item.value};
+    if (s->item.value && rdbReadText(&r, &name)) {
+        f->key = sdsFromSlice(name.text);
+        rdbTextFree(&name);
+    }
+    return false;
 }
 
 /* ---- Items ------------------------------------------------------------------------------------------------ */

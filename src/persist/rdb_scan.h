@@ -72,9 +72,25 @@ typedef enum {
     RDB_FAULT_TWICE     /* the key is there already */
 } rdbFaultKind;
 
+/* What was being read. */
+typedef enum {
+    RDB_STEP_START, /* magic and version */
+    RDB_STEP_TYPE,  /* a type or an opcode, and what has no step of its own */
+    RDB_STEP_EXPIRE,
+    RDB_STEP_KEY,
+    RDB_STEP_VALUE,
+    RDB_STEP_LENGTH, /* numbers of a database */
+    RDB_STEP_AUX,
+    RDB_STEP_MODULE_AUX,
+    RDB_STEP_FUNCTION,
+    RDB_STEP_CHECKSUM
+} rdbStep;
+
 typedef struct rdbFault {
     rdbFaultKind kind;
+    rdbStep step;
     uint64_t offset;              /* in the file: where the item with the fault begins */
+    uint64_t reached;             /* and where what could be read of it ends: nothing that is cut counts */
     uint64_t number, wanted, got; /* CHECKSUM: what the file says, and what was summed */
     uint32_t db;
     int type; /* of the key with the fault; -1: it is none of a key */

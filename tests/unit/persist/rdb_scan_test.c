@@ -139,6 +139,62 @@ TEST(scan_lengths_are_not_trusted) {
     }
 }
 
+/* Where reading stopped, and at what. */
+static rdbStep stopOf(const char *rest, size_t len, uint64_t *reached) {
+    sds f = sdsCatLen(rdbTestBegin(), rest, len);
+    int fd = rdbTestOpen(sdsSlice(f));
+    rdbScanner *s = rdbScanCreate(fd, &all_checks);
+    rdbPiece p = {0};
+    while (rdbScanNext(s, &p)) CHECK(p.count > 0);
+    rdbStep step = rdbScanFault(s)->step;
+    *reached = rdbScanFault(s)->reached - RDB_MAGIC_BYTES;
+    rdbPieceFree(&p);
+    rdbScanFree(s);
+    close(fd);
+    sdsFree(f);
+    return step;
+}
+
+TEST(scan_tells_how_far_it_came) {
+    rdbTestReset();
+    static const struct {
+        const char *bytes;
+        size_t len;
+        rdbStep step;
+        uint64_t reached;
+    } cuts[] = {
+        {"", 0, RDB_STEP_TYPE, 0},
+        {"\xfc\1\2", 3, RDB_STEP_EXPIRE, 1},
+        {"\xfe\x40", 2, RDB_STEP_LENGTH, 2},
+        {"\xfe\x80\1\2", 4, RDB_STEP_LENGTH, 2},
+        {"\xfe\x82", 2, RDB_STEP_LENGTH, 2},
+        {"\xfa\1", 2, RDB_STEP_AUX, 2},
+        {"\xfa\1a\2b", 5, RDB_STEP_AUX, 4},
+        {"\xf5", 1, RDB_STEP_FUNCTION, 1},
+        {"\xf7\1\2", 3, RDB_STEP_MODULE_AUX, 3},
+        {"\xf7\1\2\1\6", 5, RDB_STEP_MODULE_AUX, 5},
+        {"\xf8", 1, RDB_STEP_TYPE, 1},
+        {"\xff\1\2", 3, RDB_STEP_CHECKSUM, 1},
+        {"\0\3k", 3, RDB_STEP_KEY, 2},
+        {"\0\xc4", 2, RDB_STEP_KEY, 2},
+        {"\0\1k", 3, RDB_STEP_VALUE, 3},
+        {"\0\1k\xc3", 4, RDB_STEP_VALUE, 4},
+        {"\0\1k\xc3\x40", 5, RDB_STEP_VALUE, 5},
+        {"\0\1k\xc3\x40\x80\x41\0abc", 11, RDB_STEP_VALUE, 8},
+        {"\0\1k\xc1z", 5, RDB_STEP_VALUE, 4},
+        {"\2\1k\3\1a\1b", 8, RDB_STEP_VALUE, 8},
+        {"\3\1k\1\1a\5"
+         "1.",
+         9, RDB_STEP_VALUE, 7},
+        {"\x17", 1, RDB_STEP_TYPE, 1},
+    };
+    for (size_t i = 0; i < array_len(cuts); i++) {
+        uint64_t reached;
+        CHECK_EQ_INT(stopOf(cuts[i].bytes, cuts[i].len, &reached), cuts[i].step);
+        CHECK_EQ_INT(reached, cuts[i].reached);
+    }
+}
+
 static rdbFaultKind faultOf(const char *head, const char *rest, size_t len, bool relaxed) {
     sds f = sdsCatLen(sdsNew(head), rest, len);
     rdbScanOptions options = {.relaxed = relaxed, .checksum = true};
