@@ -140,14 +140,17 @@ objects = $(patsubst %.c,$(OUT)/%.o,$(call sources,$1))
 
 PROGRAMS := $(if $(wildcard src/server/main.c),valkey-server) \
             $(if $(call sources,src/tools/cli),valkey-cli) $(if $(call sources,src/tools/bench),valkey-benchmark)
+# Links to the server's binary, which knows by its name what it is (src/server/programs.c).
+PROGRAM_LINKS := $(if $(filter valkey-server,$(PROGRAMS)),valkey-check-rdb)
 # Copies beside the sources, where people and scripts look for them, for the default release build only.
 COPIES := $(if $(filter build/release,$(OUT)),$(addprefix src/,$(PROGRAMS)))
+LINK_COPIES := $(if $(COPIES),$(addprefix src/,$(PROGRAM_LINKS)))
 TESTED_LAYERS := $(if $(wildcard tests/unit/tools/*_test.c),tools) \
                  $(foreach l,$(LAYERS),$(if $(wildcard tests/unit/$l/*_test.c),$l))
 UNIT_BINARIES := $(foreach l,$(TESTED_LAYERS),$(OUT)/unit/$l)
 
 .PHONY: all unit unit-build fuzz fuzz-build microbench microbench-build bench test demo check format install uninstall clean distclean
-all: $(call archives,$(LAYERS)) $(addprefix $(BIN)/,$(PROGRAMS)) $(COPIES)
+all: $(call archives,$(LAYERS)) $(addprefix $(BIN)/,$(PROGRAMS) $(PROGRAM_LINKS)) $(COPIES) $(LINK_COPIES)
 
 # ---- Hot files ----------------------------------------------------------------------------------------------------
 # What each GET and SET runs through: here a local whose address is passed on asks for no guard, an array of char does.
@@ -222,6 +225,12 @@ $(BIN)/$1: $(call objects,src/tools/$2) $(call objects,src/tools/common) $(call 
 endef
 $(eval $(call tool_rules,valkey-cli,cli))
 $(eval $(call tool_rules,valkey-benchmark,bench))
+
+$(addprefix $(BIN)/,$(PROGRAM_LINKS)): $(BIN)/valkey-server
+	@ln -sf valkey-server $@
+
+$(LINK_COPIES): src/valkey-server
+	@ln -sf valkey-server $@
 
 $(COPIES): src/%: $(BIN)/%
 	@cp -f $< $@.new && mv -f $@.new $@
@@ -308,8 +317,9 @@ UNIT_WORDS = -e 's|@BINDIR@|$(BIN_DIR)|' -e 's|@CONFIG@|$(CONFIG_DIR)/valkey.con
 
 install: all
 	@install -d $(addprefix $(DESTDIR),$(BIN_DIR) $(CONFIG_DIR) $(UNIT_DIR))
-	@set -e; for p in $(PROGRAMS); do \
-	    install -m 755 $(BIN)/$$p $(DESTDIR)$(BIN_DIR)/; echo "  INSTALL $(BIN_DIR)/$$p"; \
+	@set -e; for p in $(PROGRAMS) $(PROGRAM_LINKS); do \
+	    if [ -L $(BIN)/$$p ]; then ln -sf valkey-server $(DESTDIR)$(BIN_DIR)/$$p; \
+	    else install -m 755 $(BIN)/$$p $(DESTDIR)$(BIN_DIR)/; fi; echo "  INSTALL $(BIN_DIR)/$$p"; \
 	    if [ "$(REDIS_LINKS)" = yes ]; then \
 	        ln -sf $$p $(DESTDIR)$(BIN_DIR)/redis-$${p#valkey-}; echo "  LINK    $(BIN_DIR)/redis-$${p#valkey-}"; fi; done
 	@if [ -e $(DESTDIR)$(CONFIG_DIR)/valkey.conf ]; then echo "  KEEP    $(CONFIG_DIR)/valkey.conf"; \
@@ -320,7 +330,7 @@ install: all
 
 # Takes away what install made: a link only if it is ours, the configuration only if nobody has changed it.
 uninstall:
-	@cd $(DESTDIR)$(BIN_DIR) 2>/dev/null || exit 0; for p in server cli benchmark; do rm -f valkey-$$p; \
+	@cd $(DESTDIR)$(BIN_DIR) 2>/dev/null || exit 0; for p in server cli benchmark check-rdb; do rm -f valkey-$$p; \
 	    if [ "$$(readlink redis-$$p)" = valkey-$$p ]; then rm -f redis-$$p; fi; done
 	@rm -f $(DESTDIR)$(UNIT_DIR)/valkey-server.service
 	@if cmp -s valkey.conf $(DESTDIR)$(CONFIG_DIR)/valkey.conf; then rm -f $(DESTDIR)$(CONFIG_DIR)/valkey.conf; \
@@ -331,4 +341,4 @@ clean:
 	rm -rf $(OUT)
 
 distclean:
-	rm -rf $(BUILD) tests/tmp $(addprefix src/,valkey-server valkey-cli valkey-benchmark)
+	rm -rf $(BUILD) tests/tmp $(addprefix src/,valkey-server valkey-cli valkey-benchmark valkey-check-rdb)

@@ -13,8 +13,8 @@
 #define MODULE_NAME_CHARS 9
 #define MODULE_VERSION_BITS 10
 
-/* The nine letters of a module's id, six bits each from the top. */
-static sds moduleName(uint64_t id) {
+/* Six bits a letter, from the top. */
+sds rdbModuleName(uint64_t id) {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     char name[MODULE_NAME_CHARS];
     id >>= MODULE_VERSION_BITS;
@@ -23,7 +23,7 @@ static sds moduleName(uint64_t id) {
 }
 
 static sds moduleText(const rdbFault *f) {
-    sds name = moduleName(f->number);
+    sds name = rdbModuleName(f->number);
     bool is_value = f->type >= 0;
     sds text = sdsCatPrintf(sdsEmpty(), "The RDB file contains %smodule data I can't load: no matching module %s'%s'",
                             is_value ? "" : "AUX ", is_value ? "type " : "", name);

@@ -22,6 +22,7 @@
 #include "net.h"
 #include "panic.h"
 #include "pending_settings.h"
+#include "programs.h"
 #include "rng.h"
 #include "server_settings.h"
 #include "signals.h"
@@ -98,7 +99,6 @@ static void settleChild(childPurpose purpose) {
 int main(int argc, char **argv) {
     panicThreadInit();
     daemonInit(argc, argv);
-    answerAndExit(argc, argv);
     zmallocThreadInit();
     zmallocSetOomHandler(onOutOfMemory);
     zmallocKeepReserve();
@@ -106,6 +106,9 @@ int main(int argc, char **argv) {
     panicSetMainThread();
     clockRefreshTimezone();
     seedHash();
+    int exit_code;
+    if (programsRun(argc, argv, &exit_code)) return exit_code;
+    answerAndExit(argc, argv);
 
     wiringCommands();
     wiringSettings();

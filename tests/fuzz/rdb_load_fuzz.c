@@ -1,11 +1,13 @@
 /* rdb_load_fuzz.c -- bytes that a start could find as its snapshot: refused, or whole keys.
  *
  * What follows the magic of a version that the first byte chooses is the input, without a checksum. All is scanned and
- * decoded as the threads do it, and what comes of it must be good for what the keyspace does with it.
+ * decoded as the threads do it, and what comes of it must be good for what the keyspace does with it. Then it is
+ * checked as valkey-check-rdb does it, which must not call a file good where a load finds a fault.
  *
  * Corpus      tests/fuzz/corpus/rdb_load, made by make_rdb_corpus.py.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "check_rdb_report.h"
 #include "lru.h"
 #include "object_internal.h"
 #include "object_settings.h"
@@ -66,6 +68,27 @@ static void putIntoWords(const rdbFault *f, unsigned version) {
     sdsFree(rdbFaultPlace(f, false));
 }
 
+/* Whether the program says that the file is good. Figures are slow here. */
+static bool isCheckedGood(int fd, bool with_figures) {
+    static FILE *nowhere;
+    if (!nowhere) nowhere = fopen("/dev/null", "w");
+    checkRdbStats *stats = checkRdbStatsCreate();
+    checkRdbBiggest biggest = {.capacity = 5};
+    const checkRdbPassOptions options = {.lines = nowhere, .stats = with_figures ? stats : NULL, .biggest = &biggest};
+    checkRdbFound found;
+    lseek(fd, 0, SEEK_SET);
+    checkRdbPass(fd, "fuzz", &options, &found);
+    checkRdbBiggestSort(&biggest);
+    checkRdbPutStats(nowhere, CHECK_RDB_CSV, stats);
+    checkRdbPutObject(nowhere, "fuzz", &found, stats, &biggest);
+    bool good = found.is_good;
+    serverAssert(good == (found.fault == NULL));
+    checkRdbFoundFree(&found);
+    checkRdbBiggestFree(&biggest);
+    checkRdbStatsFree(stats);
+    return good;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     prepare();
     if (size == 0) return 0;
@@ -75,15 +98,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     rdbScanner *s = rdbScanCreate(fd, &scan);
     rdbPiece piece = {0};
     rdbDecoded decoded = {0};
-    bool more = true;
+    bool more = true, bad = false;
     while (more) {
         more = rdbScanNext(s, &piece);
         rdbDecode(&piece, &decode, 1, &decoded);
         lookAt(&decoded);
+        bad |= decoded.fault.kind != RDB_FAULT_NONE && decoded.fault.kind != RDB_FAULT_MODULE;
         putIntoWords(&decoded.fault, rdbScanVersion(s));
         if (piece.count && piece.items[piece.count - 1].kind == RDB_ITEM_END) more = false;
     }
     putIntoWords(rdbScanFault(s), rdbScanVersion(s));
+    bad |= rdbScanFault(s)->kind != RDB_FAULT_NONE;
+    serverAssert(!isCheckedGood(fd, data[0] & 16) || !bad);
     rdbDecodedFree(&decoded);
     rdbPieceFree(&piece);
     rdbScanFree(s);

@@ -1,0 +1,134 @@
+/* check_rdb.c -- the program valkey-check-rdb: is a snapshot whole, and what is in it.
+ *
+ * Not here    how the file is read (check_rdb_pass.c), how figures are written (check_rdb_report.c), what decides that
+ *             the process is this program (server/programs.c).
+ * Threads     main.
+ * Tests       tests/persist/check_rdb.tcl, tests/differential/check_rdb
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "check_rdb.h"
+
+#include "check_rdb_report.h"
+#include "numbers.h"
+#include "object_types.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BIGGEST_USUAL 10 /* in JSON */
+
+typedef struct arguments {
+    const char *path, *output;
+    checkRdbFormat format;
+    bool stats;
+    long long biggest; /* -1: not said */
+} arguments;
+
+static int printUsage(const char *program) {
+    fprintf(stderr,
+            "Usage: %s FILE [--stats] [--biggest N] [--format table|info|csv|json] [--output FILE]\n"
+            "\n"
+            "  --stats          figures of each database and type\n"
+            "  --biggest N      the N keys that take most of the file, at most %d\n"
+            "  --format WORD    how figures are written; json: one object with all that is found, and nothing else\n"
+            "  --output FILE    figures, or the object, go to this file\n"
+            "  -v, --version    show the version\n"
+            "\n"
+            "Exit code: 0 the file is good, 1 it is damaged or cannot be read.\n",
+            program, CHECK_RDB_BIGGEST_MAX);
+    return 1;
+}
+
+static bool formatNamed(const char *word, checkRdbFormat *out) {
+    static const char *const names[] = {"table", "info", "csv", "json"};
+    for (size_t i = 0; i < array_len(names); i++) {
+        if (strcmp(word, names[i])) continue;
+        *out = (checkRdbFormat)i;
+        return true;
+    }
+    return false;
+}
+
+static bool parse(int argc, char **argv, arguments *out) {
+    *out = (arguments){.biggest = -1};
+    if (argc < 2) return false;
+    out->path = argv[1];
+    for (int i = 2; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (!strcmp(argv[i], "--stats")) {
+            out->stats = true;
+            continue;
+        }
+        if (!value) return false;
+        if (!strcmp(argv[i], "--format")) {
+            if (!formatNamed(value, &out->format)) return false;
+        } else if (!strcmp(argv[i], "--output")) {
+            out->output = value;
+        } else if (!strcmp(argv[i], "--biggest")) {
+            if (!string2ll(value, strlen(value), &out->biggest)) return false;
+            if (out->biggest < 0 || out->biggest > CHECK_RDB_BIGGEST_MAX) return false;
+        } else {
+            return false;
+        }
+        i++;
+    }
+    return true;
+}
+
+/* Check what is open, and write figures to `out`. */
+static bool check(int fd, const arguments *a, FILE *out) {
+    bool json = a->format == CHECK_RDB_JSON;
+    long long wanted = a->biggest >= 0 ? a->biggest : json ? BIGGEST_USUAL : 0;
+    checkRdbBiggest biggest = {.capacity = (size_t)wanted};
+    checkRdbStats *stats = a->stats || json || wanted ? checkRdbStatsCreate() : NULL;
+    const checkRdbPassOptions options = {.lines = json ? NULL : stdout,
+                                         .bar = isatty(STDERR_FILENO) ? stderr : NULL,
+                                         .stats = stats,
+                                         .biggest = &biggest};
+    checkRdbFound found;
+    checkRdbPass(fd, a->path, &options, &found);
+    bool good = found.is_good;
+    checkRdbBiggestSort(&biggest);
+    if (json) {
+        checkRdbPutObject(out, a->path, &found, stats, &biggest);
+    } else {
+        if (a->stats) checkRdbPutStats(out, a->format, stats);
+        checkRdbPutBiggest(out, &biggest);
+        checkRdbSayEnd(stdout, &found);
+    }
+    checkRdbFoundFree(&found);
+    checkRdbBiggestFree(&biggest);
+    checkRdbStatsFree(stats);
+    return good;
+}
+
+static int fileFault(const char *path, const char *what) {
+    fprintf(stderr, "%s cannot be %s: %s\n", path, what, strerror(errno));
+    return 1;
+}
+
+/* All that was written has arrived. */
+static bool finish(FILE *out) {
+    return fflush(out) == 0 && !ferror(out);
+}
+
+int checkRdbMain(int argc, char **argv) {
+    arguments a;
+    if (!parse(argc, argv, &a)) return printUsage(argv[0]);
+    objectTypesRegister();
+    int fd = open(a.path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        if (a.format != CHECK_RDB_JSON)
+            printf("[offset 0] Checking RDB file %s\n[offset 0] Check RDB returned error code 1 (0 means success)\n",
+                   a.path);
+        return fileFault(a.path, "opened");
+    }
+    FILE *out = a.output ? fopen(a.output, "we") : stdout;
+    if (!out) return fileFault(a.output, "written");
+    bool good = check(fd, &a, out);
+    bool told = finish(out) && finish(stdout);
+    if (!told) fileFault(a.output ? a.output : "The output", "written");
+    return good && told ? 0 : 1;
+}

@@ -1,0 +1,384 @@
+/* check_rdb_pass.c -- a snapshot read from its begin to its end, as a load would, and what is found in it.
+ *
+ * The scanner finds where keys begin and end; each is decoded by itself, counted, and freed. A fault in a value stands
+ * before one of the framing behind it. Of what a load would ask a server there is nothing here: which modules it has,
+ * how many databases, which keys are there already.
+ *
+ * Not here    bytes (rdb_scan.c), values (rdb_decode.c), figures (check_rdb_stats.c), the command line (check_rdb.c).
+ * Owns        nothing beyond a call.
+ * Threads     one.
+ * Invariants  1. Memory is that of a piece and of one value, but for what `stats` and `biggest` keep.
+ * Tests       tests/persist/check_rdb.tcl, tests/differential/check_rdb, tests/fuzz/rdb_load_fuzz.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "check_rdb_pass.h"
+
+#include "check_rdb_text.h"
+#include "clock.h"
+#include "rdb_aux.h"
+#include "rdb_decode.h"
+#include "rdb_fault.h"
+#include "rdb_format.h"
+
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#define BAR_CELLS 40
+#define SLOT_JOB_BYTES 40
+#define SLOT_MAX 16383
+
+typedef struct pass {
+    const checkRdbPassOptions *options; /* borrowed */
+    checkRdbFound *found;               /* borrowed */
+    const rdbPiece *piece;              /* borrowed: of the item under way */
+    rdbDecoded decoded;
+    int64_t now_ms;
+    uint64_t file_bytes; /* 0: unknown */
+    int bar_percent;     /* -1: no bar is on the screen */
+} pass;
+
+const char *checkRdbStepName(rdbStep step) {
+    switch (step) {
+    case RDB_STEP_START: return "start";
+    case RDB_STEP_TYPE: return "read-type";
+    case RDB_STEP_EXPIRE: return "read-expire";
+    case RDB_STEP_KEY: return "read-key";
+    case RDB_STEP_VALUE: return "read-object-value";
+    case RDB_STEP_LENGTH: return "read-len";
+    case RDB_STEP_AUX: return "read-aux";
+    case RDB_STEP_MODULE_AUX: return "read-module-aux";
+    case RDB_STEP_FUNCTION: return "read-functions";
+    case RDB_STEP_CHECKSUM: return "check-sum";
+    }
+    return "unknown";
+}
+
+static bool isForeign(unsigned version) {
+    return version >= RDB_VERSION_FOREIGN_MIN && version <= RDB_VERSION_FOREIGN_MAX;
+}
+
+bool checkRdbNeedsRelaxed(unsigned version) {
+    return isForeign(version) || version > RDB_VERSION;
+}
+
+/* ---- Lines, and the bar ---- */
+
+static void hideBar(pass *c) {
+    if (c->bar_percent < 0) return;
+    fputs("\r\033[K", c->options->bar);
+    fflush(c->options->bar);
+    c->bar_percent = -1;
+}
+
+static void showBar(pass *c, uint64_t offset) {
+    static const char cells[BAR_CELLS + 1] = "########################################";
+    if (!c->options->bar || c->file_bytes == 0) return;
+    int percent = offset < c->file_bytes ? (int)((double)offset * 100 / (double)c->file_bytes) : 100;
+    if (percent == c->bar_percent) return;
+    c->bar_percent = percent;
+    fprintf(c->options->bar, "\r[%-*.*s] %3d %%", BAR_CELLS, percent * BAR_CELLS / 100, cells, percent);
+    fflush(c->options->bar);
+}
+
+static void sayAt(pass *c, uint64_t offset, const char *format, ...) printf_like(3, 4);
+static void sayAt(pass *c, uint64_t offset, const char *format, ...) {
+    FILE *to = c->options->lines;
+    if (!to) return;
+    hideBar(c);
+    fprintf(to, "[offset %llu] ", (unsigned long long)offset);
+    va_list args;
+    va_start(args, format);
+    vfprintf(to, format, args);
+    va_end(args);
+    fputc('\n', to);
+}
+
+/* ---- Faults ---- */
+
+/* As the field's tool says it, where that has words of its own. */
+static sds faultText(const rdbFault *f, unsigned version) {
+    if (f->kind == RDB_FAULT_SIGNATURE) return sdsNew("Wrong signature trying to load DB from file");
+    if (f->kind == RDB_FAULT_CHECKSUM) return sdsNew("RDB CRC error");
+    if (f->kind == RDB_FAULT_SHORT && f->step == RDB_STEP_FUNCTION)
+        return sdsNew("Failed loading library, Failed loading library payload");
+    if (f->kind == RDB_FAULT_SHORT) return sdsNew("Unexpected EOF reading RDB file");
+    if (f->kind == RDB_FAULT_IMPORT) return sdsNew("A slot import in the RDB file is malformed");
+    if (f->kind == RDB_FAULT_TYPE && f->number == RDB_OP_FUNCTION_OLD)
+        return sdsCatPrintf(sdsEmpty(), "Pre-release function format not supported %u", version);
+    bool unknown = f->kind == RDB_FAULT_TYPE && f->number != RDB_TYPE_MODULE_OLD;
+    bool is_new = f->kind == RDB_FAULT_FOREIGN || (unknown && f->number > RDB_TYPE_HASH_2);
+    if (is_new && checkRdbNeedsRelaxed(version))
+        return sdsCatPrintf(sdsEmpty(), "Unknown object type %d in RDB file with %s version %u", (int)f->number,
+                            isForeign(version) ? "foreign" : "future", version);
+    if (unknown) return sdsCatPrintf(sdsEmpty(), "Invalid object type: %d", (int)f->number);
+    return rdbFaultText(f, version);
+}
+
+static bool takeFault(pass *c, const rdbFault *f) {
+    checkRdbFound *found = c->found;
+    found->fault = faultText(f, found->version);
+    found->step = f->step;
+    bool in_key = f->step == RDB_STEP_KEY || f->step == RDB_STEP_VALUE;
+    found->fault_type = in_key ? f->type : -1;
+    found->fault_key = in_key && f->key ? checkRdbText(sdsSlice(f->key)) : NULL;
+    found->offset = f->reached;
+    return false;
+}
+
+static bool faultAt(pass *c, const rdbItem *item, rdbFaultKind kind, rdbStep step, uint64_t number) {
+    rdbFault f = {0};
+    rdbFaultAt(&f, kind, c->piece, item);
+    f.step = step;
+    f.number = number;
+    takeFault(c, &f);
+    sdsFree(f.key);
+    return false;
+}
+
+/* ---- Items between keys ---- */
+
+static bool onAux(pass *c, const rdbItem *item) {
+    rdbAux f;
+    checkRdbFound *found = c->found;
+    if (!rdbAuxRead(c->piece, item, &f)) return faultAt(c, item, RDB_FAULT_AUX, RDB_STEP_AUX, 0);
+    bool good = rdbAuxIsGood(&f);
+    sds name = checkRdbText(sdsSlice(f.name)), value = checkRdbText(sdsSlice(f.value));
+    if (!strcasecmp(f.name, RDB_AUX_LUA)) found->scripts++;
+    sayAt(c, c->piece->offset + item->end, "AUX FIELD %s = '%s'", name, value);
+    if (found->aux_count < CHECK_RDB_AUX_MAX) {
+        found->aux[found->aux_count][0] = name;
+        found->aux[found->aux_count++][1] = value;
+    } else {
+        sdsFree(name);
+        sdsFree(value);
+    }
+    rdbAuxFree(&f);
+    return good || faultAt(c, item, RDB_FAULT_AUX, RDB_STEP_AUX, 0);
+}
+
+static bool onFunction(pass *c, const rdbItem *item) {
+    rdbReader r = {c->piece->bytes + item->at, c->piece->bytes + item->end};
+    rdbText code;
+    if (!rdbReadText(&r, &code)) return faultAt(c, item, RDB_FAULT_VALUE, RDB_STEP_FUNCTION, 0);
+    rdbTextFree(&code);
+    c->found->functions++;
+    return true;
+}
+
+#define MODULE_UNSIGNED 2 /* the kind of the number that says when data of a module was saved */
+
+static bool onModuleAux(pass *c, const rdbItem *item) {
+    rdbReader r = {c->piece->bytes + item->at, c->piece->bytes + item->end};
+    uint64_t id, kind, when;
+    if (!rdbReadCount(&r, &id) || !rdbReadCount(&r, &kind) || kind != MODULE_UNSIGNED || !rdbReadCount(&r, &when))
+        return faultAt(c, item, RDB_FAULT_VALUE, RDB_STEP_MODULE_AUX, 0);
+    sds name = rdbModuleName(id);
+    sayAt(c, c->piece->offset + (uint64_t)(r.p - c->piece->bytes), "MODULE AUX for: %s", name);
+    sdsFree(name);
+    return true;
+}
+
+static bool slotImportIsGood(rdbReader r) {
+    rdbText job;
+    uint64_t ranges, first, last;
+    if (!rdbReadText(&r, &job)) return false;
+    bool good = job.text.len == SLOT_JOB_BYTES;
+    rdbTextFree(&job);
+    if (!good || !rdbReadCount(&r, &ranges)) return false;
+    for (; ranges; ranges--)
+        if (!rdbReadCount(&r, &first) || !rdbReadCount(&r, &last) || first > last || last > SLOT_MAX) return false;
+    return true;
+}
+
+static bool onSlotImport(pass *c, const rdbItem *item) {
+    rdbReader r = {c->piece->bytes + item->at, c->piece->bytes + item->end};
+    return slotImportIsGood(r) || faultAt(c, item, RDB_FAULT_IMPORT, RDB_STEP_TYPE, 0);
+}
+
+/* ---- Keys ---- */
+
+/* What clients call it. */
+static objectTypeId objectTypeOf(int rdb_type) {
+    switch (rdb_type) {
+    case RDB_TYPE_STRING: return OBJ_STRING;
+    case RDB_TYPE_LIST:
+    case RDB_TYPE_LIST_ZIPLIST:
+    case RDB_TYPE_LIST_QUICKLIST:
+    case RDB_TYPE_LIST_QUICKLIST_2: return OBJ_LIST;
+    case RDB_TYPE_SET:
+    case RDB_TYPE_SET_INTSET:
+    case RDB_TYPE_SET_LISTPACK: return OBJ_SET;
+    case RDB_TYPE_ZSET:
+    case RDB_TYPE_ZSET_2:
+    case RDB_TYPE_ZSET_ZIPLIST:
+    case RDB_TYPE_ZSET_LISTPACK: return OBJ_ZSET;
+    case RDB_TYPE_STREAM:
+    case RDB_TYPE_STREAM_2:
+    case RDB_TYPE_STREAM_3: return OBJ_STREAM;
+    case RDB_TYPE_MODULE: return OBJ_MODULE;
+    default: return OBJ_HASH;
+    }
+}
+
+/* Into the figures. */
+static void countKey(pass *c, const rdbItem *item, slice name, const robj *value, bool is_expired) {
+    const checkRdbPassOptions *o = c->options;
+    if (!o->stats) return;
+    checkRdbKey key = {.db = item->db,
+                       .type = objectTypeOf(item->type),
+                       .name_bytes = name.len,
+                       .file_bytes = item->end - item->value,
+                       .value = value,
+                       .has_expire = item->expire_ms != -1,
+                       .is_expired = is_expired};
+    uint64_t elements = checkRdbStatsAdd(o->stats, &key);
+    if (!o->biggest) return;
+    const checkRdbBig big = {.bytes = item->end - item->at,
+                             .elements = elements,
+                             .offset = c->piece->offset + item->at - 1,
+                             .db = item->db,
+                             .rdb_type = item->type};
+    checkRdbBiggestAdd(o->biggest, &big, name);
+}
+
+static bool onKey(pass *c, rdbItem *item) {
+    static const rdbDecodeOptions keep_all = {.drop_before_ms = INT64_MIN};
+    rdbPiece one = {.bytes = c->piece->bytes, .len = item->end, .items = item, .count = 1, .offset = c->piece->offset};
+    checkRdbFound *found = c->found;
+    found->keys++;
+    rdbDecode(&one, &keep_all, 1, &c->decoded);
+    const rdbDecoded *d = &c->decoded;
+    bool of_module = d->fault.kind == RDB_FAULT_MODULE;
+    if (d->fault.kind != RDB_FAULT_NONE && !of_module) return takeFault(c, &d->fault);
+    bool is_expired = item->expire_ms != -1 && item->expire_ms < c->now_ms;
+    found->expires += item->expire_ms != -1;
+    found->expired += is_expired;
+    found->empty += d->count == 0 && !of_module;
+    rdbReader r = {one.bytes + item->at, one.bytes + item->value};
+    rdbText name;
+    if (!rdbReadText(&r, &name)) return faultAt(c, item, RDB_FAULT_VALUE, RDB_STEP_KEY, 0);
+    countKey(c, item, name.text, d->count ? d->keys[0].entry : NULL, is_expired);
+    rdbTextFree(&name);
+    return true;
+}
+
+static bool onItem(pass *c, rdbItem *item) {
+    switch ((rdbItemKind)item->kind) {
+    case RDB_ITEM_KEY: return onKey(c, item);
+    case RDB_ITEM_AUX: return onAux(c, item);
+    case RDB_ITEM_DB:
+        sayAt(c, c->piece->offset + item->end, "Selecting DB ID %llu", (unsigned long long)item->number);
+        return true;
+    case RDB_ITEM_FUNCTION: return onFunction(c, item);
+    case RDB_ITEM_MODULE_AUX: return onModuleAux(c, item);
+    case RDB_ITEM_SLOT_IMPORT: return onSlotImport(c, item);
+    case RDB_ITEM_END: c->found->is_good = true; return true;
+    case RDB_ITEM_RESIZE:
+    case RDB_ITEM_SLOT_INFO: return true;
+    }
+    return true;
+}
+
+/* ---- The file ---- */
+
+static void sayVersion(pass *c) {
+    unsigned version = c->found->version;
+    if (isForeign(version)) sayAt(c, RDB_MAGIC_BYTES, "Foreign RDB version %u detected", version);
+    else if (version > RDB_VERSION) sayAt(c, RDB_MAGIC_BYTES, "Future RDB version %u detected", version);
+}
+
+static void readAll(pass *c, rdbScanner *s) {
+    rdbPiece piece = {0};
+    checkRdbFound *found = c->found;
+    bool more = true, begun = false;
+    c->piece = &piece;
+    while (more && !found->is_good && !found->fault) {
+        more = rdbScanNext(s, &piece);
+        found->version = rdbScanVersion(s);
+        if (!begun && rdbScanFault(s)->kind != RDB_FAULT_VERSION) sayVersion(c);
+        begun = true;
+        for (size_t i = 0; i < piece.count && !found->fault; i++) {
+            if (!onItem(c, &piece.items[i])) break;
+        }
+        if (!found->fault) {
+            found->offset = rdbScanOffset(s);
+            showBar(c, found->offset);
+        }
+    }
+    if (!found->fault && !found->is_good) {
+        const rdbFault *f = rdbScanFault(s);
+        found->keys += f->step == RDB_STEP_VALUE; /* of that key the name was read */
+        takeFault(c, f);
+    }
+    hideBar(c);
+    rdbDecodedFree(&c->decoded);
+    rdbPieceFree(&piece);
+}
+
+static void sayFigures(FILE *to, const checkRdbFound *found) {
+    fprintf(to, "[info] %llu keys read\n", (unsigned long long)found->keys);
+    fprintf(to, "[info] %llu expires\n", (unsigned long long)found->expires);
+    fprintf(to, "[info] %llu already expired\n", (unsigned long long)found->expired);
+    if (found->empty)
+        fprintf(to, "[info] %llu keys with nothing in them, which a load leaves out\n",
+                (unsigned long long)found->empty);
+    fprintf(to, "[info] %llu functions\n", (unsigned long long)found->functions);
+    if (found->scripts) fprintf(to, "[info] %llu lua scripts read\n", (unsigned long long)found->scripts);
+}
+
+static void sayGood(pass *c) {
+    const checkRdbFound *found = c->found;
+    if (found->has_checksum) sayAt(c, found->offset, "Checksum OK");
+    else if (found->version >= RDB_VERSION_CHECKSUM_MIN)
+        sayAt(c, found->offset, "RDB file was saved with checksum disabled: no check performed.");
+    sayAt(c, found->offset, "Check RDB returned error code 0 (0 means success)");
+    sayAt(c, found->offset, "\\o/ RDB looks OK%s",
+          checkRdbNeedsRelaxed(found->version) ? ", but loading requires config 'rdb-version-check relaxed'"
+                                               : "! \\o/");
+    if (c->options->lines) sayFigures(c->options->lines, found);
+}
+
+static void sayBad(pass *c) {
+    const checkRdbFound *found = c->found;
+    FILE *to = c->options->lines;
+    if (!to) return;
+    fputs("--- RDB ERROR DETECTED ---\n", to);
+    sayAt(c, found->offset, "%s", found->fault);
+    fprintf(to, "[additional info] While doing: %s\n", checkRdbStepName(found->step));
+    if (found->fault_key) fprintf(to, "[additional info] Reading key '%s'\n", found->fault_key);
+    if (found->fault_type >= 0)
+        fprintf(to, "[additional info] Reading type %d (%s)\n", found->fault_type, checkRdbTypeName(found->fault_type));
+    sayFigures(to, found);
+}
+
+void checkRdbSayEnd(FILE *lines, const checkRdbFound *found) {
+    if (found->is_good) return;
+    fprintf(lines, "[offset %llu] Check RDB returned error code 1 (0 means success)\n",
+            (unsigned long long)found->offset);
+}
+
+void checkRdbPass(int fd, const char *path, const checkRdbPassOptions *options, checkRdbFound *out) {
+    static const rdbScanOptions scan = {.relaxed = true, .checksum = true};
+    *out = (checkRdbFound){.fault_type = -1};
+    pass c = {.options = options, .found = out, .now_ms = clockWallMs(), .bar_percent = -1};
+    struct stat st;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) c.file_bytes = (uint64_t)st.st_size;
+    sayAt(&c, 0, "Checking RDB file %s", path);
+    rdbScanner *s = rdbScanCreate(fd, &scan);
+    readAll(&c, s);
+    out->has_checksum = out->is_good && !rdbScanWithoutChecksum(s);
+    rdbScanFree(s);
+    if (out->is_good) sayGood(&c);
+    else sayBad(&c);
+}
+
+void checkRdbFoundFree(checkRdbFound *f) {
+    sdsFree(f->fault);
+    sdsFree(f->fault_key);
+    for (size_t i = 0; i < f->aux_count; i++) {
+        sdsFree(f->aux[i][0]);
+        sdsFree(f->aux[i][1]);
+    }
+    *f = (checkRdbFound){0};
+}

@@ -1,0 +1,271 @@
+/* check_rdb_report.c -- what is found in a snapshot, written down: for people, for tables, for programs.
+ *
+ * A figure is a row; its columns are the types. The JSON object has the same figures under the same names, by database
+ * and type, without databases and types that have no key.
+ *
+ * Not here    the lines that tell of the file as it is read (check_rdb_pass.c).
+ * Owns        nothing.
+ * Threads     one.
+ * Tests       tests/persist/check_rdb.tcl, tests/differential/check_rdb
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "check_rdb_report.h"
+
+#include "check_rdb_text.h"
+
+#define GAP_MAX 65536 /* databases without keys have rows, too, when all numbers are below */
+
+typedef unsigned long long ull;
+
+/* ---- Figures ---- */
+
+static const char *const type_names[] = {
+    [OBJ_STRING] = "string", [OBJ_LIST] = "list",     [OBJ_SET] = "set",       [OBJ_ZSET] = "zset",
+    [OBJ_HASH] = "hash",     [OBJ_MODULE] = "module", [OBJ_STREAM] = "stream",
+};
+static_assert(array_len(type_names) == OBJ_TYPES, "a name for each type");
+
+typedef enum {
+    KEYS,
+    EXPIRE_KEYS,
+    EXPIRED_KEYS,
+    KEY_BYTES,
+    VALUE_BYTES,
+    ELEMENTS,
+    ELEMENT_BYTES,
+    COUNT_MAX,
+    COUNT_AVG,
+    COUNT_P99,
+    COUNT_P90,
+    COUNT_P50,
+    SIZE_LARGEST,
+    SIZE_AVG,
+    SIZE_P99,
+    SIZE_P90,
+    SIZE_P50,
+    FIGURES
+} figure;
+
+static const char *const figure_names[] = {
+    [KEYS] = "keys.total",
+    [EXPIRE_KEYS] = "expire_keys.total",
+    [EXPIRED_KEYS] = "already_expired.total",
+    [KEY_BYTES] = "keys.size",
+    [VALUE_BYTES] = "keys.value_size",
+    [ELEMENTS] = "elements.total",
+    [ELEMENT_BYTES] = "elements.size",
+    [COUNT_MAX] = "elements.num.max",
+    [COUNT_AVG] = "elements.num.avg",
+    [COUNT_P99] = "elements.num.p99",
+    [COUNT_P90] = "elements.num.p90",
+    [COUNT_P50] = "elements.num.p50",
+    [SIZE_LARGEST] = "elements.size.max",
+    [SIZE_AVG] = "elements.size.avg",
+    [SIZE_P99] = "elements.size.p99",
+    [SIZE_P90] = "elements.size.p90",
+    [SIZE_P50] = "elements.size.p50",
+};
+
+#define FIGURE_SIZE 32
+
+static void putCount(char out[FIGURE_SIZE], uint64_t n) {
+    snprintf(out, FIGURE_SIZE, "%llu", (ull)n);
+}
+
+static void putReal(char out[FIGURE_SIZE], double d) {
+    snprintf(out, FIGURE_SIZE, "%.2f", d);
+}
+
+static void putMean(char out[FIGURE_SIZE], uint64_t sum, uint64_t count) {
+    putReal(out, count ? (double)sum / (double)count : 0);
+}
+
+static void putPercentile(char out[FIGURE_SIZE], const checkRdbSamples *s, double percentile) {
+    putReal(out, (double)checkRdbPercentile(s, percentile));
+}
+
+/* Its digits; `t` NULL: no such keys. */
+static void figureText(char out[FIGURE_SIZE], figure which, const checkRdbTypeStats *t) {
+    static const checkRdbTypeStats none;
+    if (!t) t = &none;
+    switch (which) {
+    case KEYS: putCount(out, t->keys); break;
+    case EXPIRE_KEYS: putCount(out, t->expire_keys); break;
+    case EXPIRED_KEYS: putCount(out, t->expired_keys); break;
+    case KEY_BYTES: putCount(out, t->key_bytes); break;
+    case VALUE_BYTES:
+    case ELEMENT_BYTES: putCount(out, t->value_bytes); break;
+    case ELEMENTS: putCount(out, t->elements); break;
+    case COUNT_MAX: putCount(out, t->elements_max); break;
+    case COUNT_AVG: putMean(out, t->elements, t->keys); break;
+    case COUNT_P99: putPercentile(out, t->counts, 99); break;
+    case COUNT_P90: putPercentile(out, t->counts, 90); break;
+    case COUNT_P50: putPercentile(out, t->counts, 50); break;
+    case SIZE_LARGEST: putCount(out, t->element_max); break;
+    case SIZE_AVG: putMean(out, t->value_bytes, t->elements); break;
+    case SIZE_P99: putPercentile(out, t->sizes, 99); break;
+    case SIZE_P90: putPercentile(out, t->sizes, 90); break;
+    case SIZE_P50: putPercentile(out, t->sizes, 50); break;
+    case FIGURES: *out = '\0'; break;
+    }
+}
+
+/* ---- Rows ---- */
+
+static void putName(FILE *out, checkRdbFormat format, uint32_t db, const char *name) {
+    char text[64];
+    snprintf(text, sizeof(text), "db.%u.%s", db, name);
+    fprintf(out, format == CHECK_RDB_CSV ? "%s" : "%-30s", text);
+}
+
+static void putCell(FILE *out, checkRdbFormat format, const char *text) {
+    fprintf(out, format == CHECK_RDB_CSV ? ",%s" : "\t%-5s", text);
+}
+
+static void putRows(FILE *out, checkRdbFormat format, const checkRdbStats *s, uint32_t db) {
+    char text[FIGURE_SIZE];
+    putName(out, format, db, "type.name");
+    for (int type = 0; type < OBJ_TYPES; type++) putCell(out, format, type_names[type]);
+    fputc('\n', out);
+    for (figure f = 0; f < FIGURES; f++) {
+        putName(out, format, db, figure_names[f]);
+        for (int type = 0; type < OBJ_TYPES; type++) {
+            figureText(text, f, checkRdbStatsOf(s, db, (objectTypeId)type));
+            putCell(out, format, text);
+        }
+        fputc('\n', out);
+    }
+}
+
+static void putInfo(FILE *out, const checkRdbStats *s, uint32_t db) {
+    char text[FIGURE_SIZE];
+    for (figure f = 0; f < FIGURES; f++) {
+        for (int type = 0; type < OBJ_TYPES; type++) {
+            figureText(text, f, checkRdbStatsOf(s, db, (objectTypeId)type));
+            fprintf(out, "[info] db.%u.type.%s.%s:%s\n", db, type_names[type], figure_names[f], text);
+        }
+    }
+}
+
+static void putDb(FILE *out, checkRdbFormat format, const checkRdbStats *s, uint32_t db) {
+    if (format == CHECK_RDB_INFO) putInfo(out, s, db);
+    else putRows(out, format, s, db);
+}
+
+void checkRdbPutStats(FILE *out, checkRdbFormat format, const checkRdbStats *s) {
+    uint32_t db, row = 0;
+    for (size_t next = 0; checkRdbStatsNextDb(s, &next, &db);) {
+        for (; row < db && db < GAP_MAX; row++) putDb(out, format, s, row);
+        putDb(out, format, s, db);
+        row = db + 1;
+    }
+    if (row == 0) putDb(out, format, s, 0);
+    if (checkRdbStatsLeftOut(s))
+        fprintf(out, "[info] %llu keys of further databases are in no figure\n", (ull)checkRdbStatsLeftOut(s));
+}
+
+void checkRdbPutBiggest(FILE *out, const checkRdbBiggest *b) {
+    for (size_t i = 0; i < b->count; i++) {
+        const checkRdbBig *k = &b->keys[i];
+        fprintf(out, "[biggest] %llu bytes, %llu elements, type %d (%s), offset %llu, db %u, key '%s'\n", (ull)k->bytes,
+                (ull)k->elements, k->rdb_type, checkRdbTypeName(k->rdb_type), (ull)k->offset, k->db, k->name);
+    }
+}
+
+/* ---- JSON ---- */
+
+static void putType(FILE *out, const checkRdbTypeStats *t) {
+    char text[FIGURE_SIZE];
+    for (figure f = 0; f < FIGURES; f++) {
+        figureText(text, f, t);
+        fprintf(out, "%s\"%s\":%s", f ? "," : "{", figure_names[f], text);
+    }
+    fputc('}', out);
+}
+
+static void putDatabase(FILE *out, const checkRdbStats *s, uint32_t db) {
+    uint64_t keys = 0, expires = 0, expired = 0;
+    for (int type = 0; type < OBJ_TYPES; type++) {
+        const checkRdbTypeStats *t = checkRdbStatsOf(s, db, (objectTypeId)type);
+        if (!t) continue;
+        keys += t->keys;
+        expires += t->expire_keys;
+        expired += t->expired_keys;
+    }
+    fprintf(out, "{\"db\":%u,\"keys\":%llu,\"expires\":%llu,\"already_expired\":%llu,\"types\":{", db, (ull)keys,
+            (ull)expires, (ull)expired);
+    bool first = true;
+    for (int type = 0; type < OBJ_TYPES; type++) {
+        const checkRdbTypeStats *t = checkRdbStatsOf(s, db, (objectTypeId)type);
+        if (!t) continue;
+        fprintf(out, "%s\"%s\":", first ? "" : ",", type_names[type]);
+        putType(out, t);
+        first = false;
+    }
+    fputs("}}", out);
+}
+
+static void putFault(FILE *out, const checkRdbFound *found) {
+    if (found->is_good) {
+        fputs("null", out);
+        return;
+    }
+    fprintf(out, "{\"offset\":%llu,\"text\":", (ull)found->offset);
+    checkRdbPutJson(out, found->fault);
+    fprintf(out, ",\"doing\":\"%s\",\"key\":", checkRdbStepName(found->step));
+    if (found->fault_key) checkRdbPutJson(out, found->fault_key);
+    else fputs("null", out);
+    if (found->fault_type < 0) fputs(",\"type\":null}", out);
+    else fprintf(out, ",\"type\":\"%s\"}", checkRdbTypeName(found->fault_type));
+}
+
+static void putAux(FILE *out, const checkRdbFound *found) {
+    fputs(",\"aux\":[", out);
+    for (size_t i = 0; i < found->aux_count; i++) {
+        fputs(i ? ",{\"name\":" : "{\"name\":", out);
+        checkRdbPutJson(out, found->aux[i][0]);
+        fputs(",\"value\":", out);
+        checkRdbPutJson(out, found->aux[i][1]);
+        fputc('}', out);
+    }
+    fputc(']', out);
+}
+
+static void putBigKeys(FILE *out, const checkRdbBiggest *b) {
+    fputs(",\"biggest\":[", out);
+    for (size_t i = 0; i < b->count; i++) {
+        const checkRdbBig *k = &b->keys[i];
+        fprintf(out, "%s{\"db\":%u,\"key\":", i ? "," : "", k->db);
+        checkRdbPutJson(out, k->name);
+        fprintf(out, ",\"type\":\"%s\",\"bytes\":%llu,\"elements\":%llu,\"offset\":%llu}",
+                checkRdbTypeName(k->rdb_type), (ull)k->bytes, (ull)k->elements, (ull)k->offset);
+    }
+    fputc(']', out);
+}
+
+void checkRdbPutObject(FILE *out, const char *path, const checkRdbFound *found, const checkRdbStats *s,
+                       const checkRdbBiggest *b) {
+    uint32_t db;
+    sds file = checkRdbText(sliceStr(path));
+    fputs("{\"file\":", out);
+    checkRdbPutJson(out, file);
+    sdsFree(file);
+    fprintf(out, ",\"ok\":%s,\"version\":%u,\"needs_relaxed\":%s,\"checksum\":%s,\"offset\":%llu,\"error\":",
+            found->is_good ? "true" : "false", found->version, checkRdbNeedsRelaxed(found->version) ? "true" : "false",
+            found->has_checksum ? "true" : "false", (ull)found->offset);
+    putFault(out, found);
+    fprintf(
+        out,
+        ",\"keys\":%llu,\"expires\":%llu,\"already_expired\":%llu,\"empty\":%llu,\"functions\":%llu,\"scripts\":%llu",
+        (ull)found->keys, (ull)found->expires, (ull)found->expired, (ull)found->empty, (ull)found->functions,
+        (ull)found->scripts);
+    putAux(out, found);
+    fputs(",\"databases\":[", out);
+    for (size_t next = 0, i = 0; checkRdbStatsNextDb(s, &next, &db); i++) {
+        if (i) fputc(',', out);
+        putDatabase(out, s, db);
+    }
+    fprintf(out, "],\"keys_left_out\":%llu", (ull)checkRdbStatsLeftOut(s));
+    putBigKeys(out, b);
+    fputs("}\n", out);
+}

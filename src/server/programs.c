@@ -1,0 +1,51 @@
+/* programs.c -- other programs that the server's binary is, by the name that it is started with.
+ *
+ * Links lead to the binary, so the programs know whatever the server knows of its files. A name with something around
+ * it is the same program (valkey-check-rdb-9.1), and so is the one of old with redis in it.
+ *
+ * Threads     main, before there are others.
+ * Tests       tests/persist/check_rdb.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "programs.h"
+
+#include "banner.h"
+#include "check_rdb.h"
+#include "version.h"
+#include "zmalloc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct program {
+    const char *name, *old_name;
+    int (*main)(int argc, char **argv);
+} program;
+
+static const program programs[] = {
+    {"valkey-check-rdb", "redis-check-rdb", checkRdbMain},
+};
+
+static const program *programNamed(const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    for (size_t i = 0; i < array_len(programs); i++)
+        if (strstr(name, programs[i].name) || strstr(name, programs[i].old_name)) return &programs[i];
+    return NULL;
+}
+
+static bool asksForVersion(int argc, char **argv) {
+    return argc > 1 && (!strcmp(argv[1], "-v") || !strcmp(argv[1], "--version"));
+}
+
+bool programsRun(int argc, char **argv, int *exit_code) {
+    const program *p = argc > 0 ? programNamed(argv[0]) : NULL;
+    if (!p) return false;
+    if (asksForVersion(argc, argv)) {
+        printf("%s v=%s sha=00000000:0 malloc=%s bits=%zu build=%s\n", p->name, VALKEY_VERSION, zmallocLibrary(),
+               sizeof(long) * 8, bannerBuildId());
+        *exit_code = 0;
+    } else {
+        *exit_code = p->main(argc, argv);
+    }
+    return true;
+}
