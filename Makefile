@@ -141,7 +141,7 @@ objects = $(patsubst %.c,$(OUT)/%.o,$(call sources,$1))
 PROGRAMS := $(if $(wildcard src/server/main.c),valkey-server) \
             $(if $(call sources,src/tools/cli),valkey-cli) $(if $(call sources,src/tools/bench),valkey-benchmark)
 # Links to the server's binary, which knows by its name what it is (src/server/programs.c).
-PROGRAM_LINKS := $(if $(filter valkey-server,$(PROGRAMS)),valkey-check-rdb)
+PROGRAM_LINKS := $(if $(filter valkey-server,$(PROGRAMS)),valkey-check-rdb valkey-check-aof)
 # Copies beside the sources, where people and scripts look for them, for the default release build only.
 COPIES := $(if $(filter build/release,$(OUT)),$(addprefix src/,$(PROGRAMS)))
 LINK_COPIES := $(if $(COPIES),$(addprefix src/,$(PROGRAM_LINKS)))
@@ -330,7 +330,7 @@ install: all
 
 # Takes away what install made: a link only if it is ours, the configuration only if nobody has changed it.
 uninstall:
-	@cd $(DESTDIR)$(BIN_DIR) 2>/dev/null || exit 0; for p in server cli benchmark check-rdb; do rm -f valkey-$$p; \
+	@cd $(DESTDIR)$(BIN_DIR) 2>/dev/null || exit 0; for p in server cli benchmark check-rdb check-aof; do rm -f valkey-$$p; \
 	    if [ "$$(readlink redis-$$p)" = valkey-$$p ]; then rm -f redis-$$p; fi; done
 	@rm -f $(DESTDIR)$(UNIT_DIR)/valkey-server.service
 	@if cmp -s valkey.conf $(DESTDIR)$(CONFIG_DIR)/valkey.conf; then rm -f $(DESTDIR)$(CONFIG_DIR)/valkey.conf; \
@@ -341,4 +341,4 @@ clean:
 	rm -rf $(OUT)
 
 distclean:
-	rm -rf $(BUILD) tests/tmp $(addprefix src/,valkey-server valkey-cli valkey-benchmark valkey-check-rdb)
+	rm -rf $(BUILD) tests/tmp $(addprefix src/,valkey-server valkey-cli valkey-benchmark valkey-check-rdb valkey-check-aof)

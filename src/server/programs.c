@@ -4,14 +4,17 @@
  * it is the same program (valkey-check-rdb-9.1), and so is the one of old with redis in it.
  *
  * Threads     main, before there are others.
- * Tests       tests/persist/check_rdb.tcl
+ * Tests       tests/persist/check_rdb.tcl, tests/tools/check_aof.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "programs.h"
 
 #include "banner.h"
+#include "check_aof.h"
 #include "check_rdb.h"
+#include "command_table.h"
 #include "version.h"
+#include "wiring.h"
 #include "zmalloc.h"
 
 #include <stdio.h>
@@ -22,8 +25,16 @@ typedef struct program {
     int (*main)(int argc, char **argv);
 } program;
 
+/* It tells commands that this server has from others. */
+static int checkAof(int argc, char **argv) {
+    wiringCommands();
+    commandTableSeal();
+    return checkAofMain(argc, argv);
+}
+
 static const program programs[] = {
     {"valkey-check-rdb", "redis-check-rdb", checkRdbMain},
+    {"valkey-check-aof", "redis-check-aof", checkAof},
 };
 
 static const program *programNamed(const char *path) {
