@@ -14,6 +14,7 @@
 #include "log.h"
 #include "persist_settings.h"
 #include "rdb_load.h"
+#include "stale_files.h"
 
 #include <errno.h>
 #include <string.h>
@@ -42,6 +43,7 @@ static bool loadSnapshot(void) {
 }
 
 bool datasetLoadAtStart(void) {
+    staleFilesRemove(persist_settings.appenddirname, persist_settings.appendfilename);
     if (persist_settings.appendonly) return aofStart(admin_settings.hide_user_data_from_log);
     return loadSnapshot();
 }
