@@ -13,6 +13,14 @@
  * replies wait as with always, until it has caught up: what an acknowledged write may be lost by has a bound that does
  * not depend on the disk. For what clients send without waiting for replies it is QUEUE_MAX: then writes are paused.
  *
+ * Turned on while the server runs, it begins with a rewrite: from the fork on the thread writes a temporary increment
+ * (`first`), and replies wait for that as the policy says. But there is no log before base and increment are in their
+ * places: no error of the disk is told to clients, a try that fails is given up (the thread then ends by itself,
+ * `leaving`), and another one follows.
+ *
+ *   off -- wanted --> waits for the fork --> first -- switched --> on
+ *                            ^---- given up ----'
+ *
  * Not here    system calls (aof_thread.c), what is propagated (engine/propagate.c), reading (aof_load.c).
  * Owns        the state of the log on main.
  * Threads     main.
@@ -62,7 +70,10 @@ typedef struct ageMark {
 
 static struct {
     holdSequence written_seq, synced_seq; /* const after boot */
-    aofThread *thread;                    /* owns; NULL: off */
+    aofThread *thread;                    /* owns; NULL: off, or not begun */
+    aofThread *leaving;                   /* owns: of a first increment that was given up, until it has ended */
+    bool wanted;                          /* appendonly, as far as it is in force */
+    bool first;                           /* the thread has no log yet */
     aofStream *stream;                    /* the thread's */
     sds folder;                           /* owns: absolute, of the running log */
     uint64_t begin;                       /* where the stream of the next thread begins */
@@ -74,6 +85,8 @@ static struct {
     off_t base_size, older_size;           /* the base; increments before the last one */
     off_t settled_size;                    /* of all, after the last rewrite or the start */
     aofDoneFn *cut_done, *switch_done;     /* a rewrite waits for it */
+    void (*first_failed)(int error);       /* NULL: told already */
+    bool (*turn_on)(void);                 /* const after boot */
     void (*on_stop[STOP_HOOKS_MAX])(void); /* const after boot */
     bool ending;                           /* the thread takes no more jobs */
     long long delayed_sync;
@@ -183,6 +196,7 @@ static void pauseIfFull(const aofProgress *p) {
 
 /* The thread has met an error, or it is over. */
 static void lookForErrors(const aofProgress *p) {
+    if (unlikely(aof.first)) return; /* the tick does */
     int error = p->write_error ? p->write_error : p->sync_error;
     if (likely(error == aof.error)) return;
     aof.error = error;
@@ -192,6 +206,11 @@ static void lookForErrors(const aofProgress *p) {
 
 static bool syncsHeldBack(void) {
     return aof.child_lives && persist_settings.no_appendfsync_on_rewrite;
+}
+
+static void applySyncsHeldBack(void) {
+    if (!aof.thread) return;
+    aofThreadSetNoSyncFrom(aof.thread, syncsHeldBack() ? aof.stream->appended : UINT64_MAX);
 }
 
 /* Whether what is not safe is too old for replies to go on. Nobody waits for a disk that has failed: writes are
@@ -303,6 +322,7 @@ bool aofStart(bool hide_user_data) {
     assertMainThread();
     serverAssert(!aof.thread);
     if (!persist_settings.appendonly) return true;
+    aof.wanted = true;
     const char *stem = persist_settings.appendfilename;
     sdsFree(aof.folder);
     aof.folder = aofFolderPath(persist_settings.appenddirname);
@@ -323,14 +343,26 @@ static void baseIsThere(const aofJob *job) {
     if (!persist_settings.aof_disable_auto_gc && !aof.ending) aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_DELETE));
 }
 
+static void tellFirstFailed(int error) {
+    void (*fn)(int) = aof.first_failed;
+    aof.first_failed = NULL;
+    if (fn) fn(error);
+}
+
 static void finished(const aofJob *job) {
     switch (job->type) {
+    case AOF_JOB_FIRST:
+        if (!job->ok) tellFirstFailed(job->error);
+        break;
     case AOF_JOB_CUT:
         if (job->ok) aof.older_size += job->incr_size;
         tell(&aof.cut_done, job);
         break;
     case AOF_JOB_SWITCH_BASE:
-        if (job->ok) baseIsThere(job);
+        if (job->ok) {
+            aof.first = false;
+            baseIsThere(job);
+        }
         tell(&aof.switch_done, job);
         break;
     case AOF_JOB_END:
@@ -344,19 +376,23 @@ static void finished(const aofJob *job) {
 
 /* What jobs have brought. */
 static void takeFinished(void) {
-    for (aofJob *job; (job = aofThreadFinished(aof.thread)) != NULL;) {
+    for (aofJob *job; aof.thread && (job = aofThreadFinished(aof.thread)) != NULL;) {
         finished(job);
         aofJobFree(job);
     }
 }
 
 bool aofIsOn(void) {
-    return aof.thread != NULL;
+    return aof.thread && !aof.first;
+}
+
+bool aofIsTurningOn(void) {
+    return aof.wanted && !aofIsOn();
 }
 
 void aofCut(aofDoneFn *done) {
     assertMainThread();
-    serverAssert(aof.thread && !aof.inside);
+    serverAssert(aofIsOn() && !aof.inside);
     aof.cut_done = done;
     aof.dbid = -1;
     aof.stamped_s = 0;
@@ -372,6 +408,10 @@ void aofSwitchBase(char *path, const char *ending, aofDoneFn *done) {
     aofThreadSubmit(aof.thread, job);
 }
 
+void aofOnTurnOn(bool (*fn)(void)) {
+    aof.turn_on = fn;
+}
+
 void aofOnStop(void (*fn)(void)) {
     int i = 0;
     while (i < STOP_HOOKS_MAX && aof.on_stop[i]) i++;
@@ -379,10 +419,87 @@ void aofOnStop(void (*fn)(void)) {
     aof.on_stop[i] = fn;
 }
 
-void aofStop(void) {
+/* Nobody waits any more for what is not going to be made safe. */
+static void releaseAll(uint64_t end) {
+    holdReached(aof.written_seq, end);
+    holdReached(aof.synced_seq, end);
+}
+
+/* --- the first rewrite ------------------------------------------------------------------------------------------ */
+
+/* What has become of one that was given up. Its base may have got its place all the same; then it is a log that was
+ * turned off. */
+static void takeLeaving(bool wait) {
+    if (!aof.leaving) return;
+    if (wait) aofThreadWaitForEnd(aof.leaving);
+    bool ended = wait;
+    for (aofJob *job; (job = aofThreadFinished(aof.leaving)) != NULL; aofJobFree(job)) {
+        if (job->type == AOF_JOB_SWITCH_BASE) tell(&aof.switch_done, job);
+        ended |= job->type == AOF_JOB_END;
+    }
+    if (!ended) return;
+    if (!wait) aofThreadWaitForEnd(aof.leaving); /* it has nothing more to do */
+    aofThreadFree(aof.leaving);
+    aof.leaving = NULL;
+}
+
+bool aofMayBeginFirst(void) {
+    takeLeaving(false);
+    return !aof.thread && !aof.leaving;
+}
+
+bool aofBeginFirst(void (*failed)(int error)) {
     assertMainThread();
-    if (!aof.thread) return;
-    for (int i = 0; i < STOP_HOOKS_MAX && aof.on_stop[i]; i++) aof.on_stop[i]();
+    serverAssert(aofIsTurningOn() && aofMayBeginFirst());
+    sdsFree(aof.folder);
+    aof.folder = aofFolderPath(persist_settings.appenddirname);
+    if (!aof.folder) return false;
+    aofThreadOptions o = {.folder = aof.folder,
+                          .stem = persist_settings.appendfilename,
+                          .fd = -1,
+                          .begin = aof.begin,
+                          .written_seq = aof.written_seq,
+                          .synced_seq = aof.synced_seq,
+                          .policy = (fsyncPolicy)persist_settings.appendfsync};
+    aof.thread = aofThreadStart(&o);
+    if (!aof.thread) {
+        serverLog(LL_WARNING, "No thread for the append-only file: %s", strerror(errno));
+        return false;
+    }
+    aof.first = true;
+    aof.first_failed = failed;
+    aof.base_size = aof.older_size = aof.settled_size = 0;
+    beginStream();
+    applySyncsHeldBack();
+    aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_FIRST));
+    return true;
+}
+
+void aofGiveUpFirst(void) {
+    assertMainThread();
+    if (!aof.thread || !aof.first) return;
+    serverAssert(!aof.inside && !aof.leaving);
+    propagateRemoveSink(&sink);
+    aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_END));
+    aof.begin = aof.stream->appended;
+    aof.leaving = aof.thread;
+    aof.thread = NULL;
+    aof.stream = NULL;
+    aof.first = false;
+    aof.first_failed = NULL;
+    releaseAll(aof.begin);
+}
+
+/* Nobody is told of an error of the disk while there is no log: the try has failed. */
+static void lookAtFirst(void) {
+    if (!aof.thread || !aof.first) return;
+    aofProgress p = aofThreadProgress(aof.thread);
+    if (p.write_error || p.sync_error) tellFirstFailed(p.write_error ? p.write_error : p.sync_error);
+}
+
+/* --- the end ---------------------------------------------------------------------------------------------------- */
+
+static void stopThread(void) {
     aof.ending = true;
     propagateRemoveSink(&sink);
     serverLog(LL_NOTICE, "Calling fsync() on the AOF file.");
@@ -393,26 +510,46 @@ void aofStop(void) {
     aofThreadFree(aof.thread);
     aof.thread = NULL;
     aof.stream = NULL;
-    aof.ending = false;
+    aof.ending = aof.first = false;
+    aof.first_failed = NULL;
     aof.begin = end;
     aof.error = 0;
     diskGateSetAofError(0);
-    /* Nobody waits any more for what is not going to be made safe. */
-    holdReached(aof.written_seq, end);
-    holdReached(aof.synced_seq, end);
+    releaseAll(end);
+}
+
+static void tellStopping(void) {
+    for (int i = 0; i < STOP_HOOKS_MAX && aof.on_stop[i]; i++) aof.on_stop[i]();
+}
+
+void aofStop(void) {
+    assertMainThread();
+    if (aof.thread) tellStopping();
+    if (aof.thread) stopThread();
+    takeLeaving(true);
 }
 
 /* --- settings ----------------------------------------------------------------------------------------------------- */
 
-/* appendonly at run time. The dataset must become the base of a new log: that is a rewrite. */
+/* appendonly at run time. The dataset must become the base of a new log: that is a rewrite. One that is under way when
+ * it is turned off again is given up without waiting for the disk. */
 static bool applyEnabled(const char **err) {
-    if (persist_settings.appendonly == (aof.thread != NULL)) return true;
-    if (!persist_settings.appendonly) {
-        aofStop();
-        return true;
+    if (persist_settings.appendonly == aof.wanted) return true;
+    bool was_on = aofIsOn();
+    aof.wanted = persist_settings.appendonly;
+    if (aof.wanted) {
+        if (aof.turn_on && aof.turn_on()) return true;
+        aof.wanted = false;
+        *err = "Unable to turn on AOF. Check server logs.";
+        return false;
     }
-    *err = "The append-only file can be turned on at the start only";
-    return false;
+    if (was_on) {
+        aofStop();
+    } else {
+        tellStopping();
+        aofGiveUpFirst();
+    }
+    return true;
 }
 
 static bool applyPolicy(const char **err) {
@@ -428,11 +565,6 @@ static bool applyPolicy(const char **err) {
     return true;
 }
 
-static void applySyncsHeldBack(void) {
-    if (!aof.thread) return;
-    aofThreadSetNoSyncFrom(aof.thread, syncsHeldBack() ? aof.stream->appended : UINT64_MAX);
-}
-
 static bool applyNoSync(const char **err) {
     unused(err);
     applySyncsHeldBack();
@@ -442,7 +574,7 @@ static bool applyNoSync(const char **err) {
 /* History that has been kept goes. */
 static bool applyAutoGc(const char **err) {
     unused(err);
-    if (aof.thread && !persist_settings.aof_disable_auto_gc) aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_DELETE));
+    if (aofIsOn() && !persist_settings.aof_disable_auto_gc) aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_DELETE));
     return true;
 }
 
@@ -455,8 +587,10 @@ void aofChildLives(bool lives) {
 /* --- figures ------------------------------------------------------------------------------------------------------ */
 
 void aofTick(void) {
-    if (!aof.thread) return;
+    takeLeaving(false);
     takeFinished();
+    lookAtFirst();
+    if (!aof.stream) return;
     aofStreamTrim(aof.stream);
     aofLatencyTell();
 }
@@ -467,8 +601,8 @@ static size_t bytesQueued(void) {
 }
 
 aofFigures aofLook(void) {
-    aofFigures f = {.on = aof.thread != NULL, .write_ok = aof.error == 0, .delayed_sync = aof.delayed_sync};
-    if (!f.on) return f;
+    aofFigures f = {.on = aof.wanted, .write_ok = aof.error == 0, .delayed_sync = aof.delayed_sync};
+    if (!aof.thread) return f;
     aofProgress p = aofThreadProgress(aof.thread);
     f.buffer_length = (size_t)(aof.stream->appended - p.written);
     f.base_size = aof.settled_size;

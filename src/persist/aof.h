@@ -19,6 +19,9 @@ void aofInit(void);
 bool aofStart(bool hide_user_data) must_check;
 /* Write and sync all there is and end the thread. Waits for the disk. Also with the log off. */
 void aofStop(void);
+/* Who makes the first base of a log that is turned on while the server runs, now or at a tick (false: not at all, and
+ * it is off again). Boot only. */
+void aofOnTurnOn(bool (*fn)(void));
 /* Who is told before the log stops, in the order in which they have said so. Boot only. */
 void aofOnStop(void (*fn)(void));
 
@@ -31,14 +34,25 @@ bool aofIsSynced(uint64_t offset);
 void aofWhenSynced(holdWaiter *w, uint64_t offset, void (*reached)(holdWaiter *w));
 /* Ten times a second. */
 void aofTick(void);
-/* Whether there is a log. */
+/* Whether there is a log: files that a start would load, and that have what was answered. */
 bool aofIsOn(void);
+/* It is to be on, and its first base is not there yet. */
+bool aofIsTurningOn(void);
 /* For a rewrite, while it is on: what is appended from now on goes to the next increment; and the complete file `path`
  * (taken: an sds), with all up to the last cut, becomes the base ("rdb" or "aof"), after which history is deleted.
  * `done` hears how it went, at a tick; `error` is errno. */
 typedef void aofDoneFn(bool ok, int error);
 void aofCut(aofDoneFn *done);
 void aofSwitchBase(char *path, const char *ending, aofDoneFn *done);
+/* For the first rewrite, while it is turning on, at the moment of the fork: what is propagated from now on goes to a
+ * temporary increment, to which aofSwitchBase() then gives its place. `failed` hears, once, if it cannot be written.
+ * False with a line in the log: nothing has happened. */
+bool aofBeginFirst(void (*failed)(int error)) must_check;
+/* Another can begin: nothing is left of one that was given up. */
+bool aofMayBeginFirst(void);
+/* That was in vain, and its files are removed in the background: replies that wait for it leave. Nothing when there is
+ * none, or the log is on. */
+void aofGiveUpFirst(void);
 /* A child lives, or does no more: no-appendfsync-on-rewrite. */
 void aofChildLives(bool lives);
 

@@ -1,7 +1,7 @@
-/* aof_files.c -- the folder of the append-only file at a start: found, taken over from older servers, begun.
+/* aof_files.c -- the folder of the append-only file: found, taken over from older servers, begun.
  *
  * Owns        nothing.
- * Threads     main.
+ * Threads     as the header says.
  * Tests       tests/persist/aof.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MANIFEST_MAX ((off_t)64 << 20)
+#define MANIFEST_MAX ((size_t)64 << 20)
 
 sds aofFolderPath(const char *dirname) {
     char here[PATH_MAX];
@@ -29,34 +29,32 @@ sds aofFolderPath(const char *dirname) {
 }
 
 static bool exists(const char *path) {
-    return access(path, F_OK) == 0;
+    return aofSystemNow()->access(path, F_OK) == 0;
 }
 
 /* --- the manifest ---------------------------------------------------------------------------------------- */
 
 /* The bytes of a small file; NULL with errno. */
 static sds readFile(const char *path) {
-    struct stat st;
-    sds text = NULL;
+    char part[4096];
+    sds text = sdsEmpty();
+    ssize_t n;
     int fd = aofSystemNow()->open(path, O_RDONLY, 0);
-    if (fd < 0) return NULL;
-    if (fstat(fd, &st) != 0 || st.st_size > MANIFEST_MAX) goto cleanup;
-    text = sdsNewLen(NULL, (size_t)st.st_size);
-    for (size_t have = 0; have < (size_t)st.st_size;) {
-        ssize_t n = read(fd, text + have, (size_t)st.st_size - have);
-        if (n > 0) {
-            have += (size_t)n;
-        } else if (n == 0 || errno != EINTR) {
-            sdsFree(text);
-            text = NULL;
-            break;
-        }
+    if (fd < 0) goto failed;
+    while ((n = aofSystemNow()->read(fd, part, sizeof(part))) != 0) {
+        if (n < 0 && errno == EINTR) continue;
+        if (n > 0 && sdsLen(text) + (size_t)n > MANIFEST_MAX) errno = EFBIG, n = -1;
+        if (n < 0) goto failed;
+        text = sdsCatLen(text, part, (size_t)n);
     }
-cleanup:;
-    int error = errno;
     aofSystemNow()->close(fd);
-    errno = error;
     return text;
+failed:;
+    int error = errno;
+    if (fd >= 0) aofSystemNow()->close(fd);
+    sdsFree(text);
+    errno = error;
+    return NULL;
 }
 
 static aofManifest *parseLogged(slice bytes) {
@@ -137,11 +135,16 @@ static bool takeOldFile(const char *folder, const char *stem, const char *old, a
 }
 
 static bool makeFolder(const char *folder) {
-    if (aofSystemNow()->make_folder(folder, 0755) == 0) return aofSyncFolder(".") == 0;
-    return errno == EEXIST;
+    if (aofSystemNow()->make_folder(folder, 0755) != 0) return errno == EEXIST;
+    sds parent = aofPath(folder, "..");
+    bool ok = aofSyncFolder(parent) == 0;
+    int error = errno;
+    sdsFree(parent);
+    errno = error;
+    return ok;
 }
 
-aofManifest *aofFilesFind(const char *folder, const char *stem) {
+aofManifest *aofFilesLook(const char *folder, const char *stem) {
     if (!aofNameFits(stem)) {
         serverLog(LL_WARNING, "appendfilename is too long for the names that are made of it");
         return NULL;
@@ -150,7 +153,11 @@ aofManifest *aofFilesFind(const char *folder, const char *stem) {
         serverLog(LL_WARNING, "Can't open or create append-only dir %s: %s", folder, strerror(errno));
         return NULL;
     }
-    aofManifest *m = readManifest(folder, stem);
+    return readManifest(folder, stem);
+}
+
+aofManifest *aofFilesFind(const char *folder, const char *stem) {
+    aofManifest *m = aofFilesLook(folder, stem);
     if (!m || !exists(stem) || !wantsOldFile(m, folder, stem)) return m;
     if (takeOldFile(folder, stem, stem, m)) return m;
     aofManifestFree(m);
@@ -187,9 +194,22 @@ static bool writeEmptySnapshot(const char *folder, const char *name) {
     return ok;
 }
 
-bool aofFilesBegin(const char *folder, const char *stem, aofManifest *m) {
+static void skipTakenBases(const char *folder, const char *stem, aofManifest *m) {
     while (isTaken(folder, stem, m->base_seq + 1, "base.aof") || isTaken(folder, stem, m->base_seq + 1, "base.rdb"))
         m->base_seq++;
+}
+
+static void skipTakenIncrs(const char *folder, const char *stem, aofManifest *m) {
+    while (isTaken(folder, stem, m->incr_seq + 1, "incr.aof")) m->incr_seq++;
+}
+
+void aofFilesSkipTaken(const char *folder, const char *stem, aofManifest *m) {
+    skipTakenBases(folder, stem, m);
+    skipTakenIncrs(folder, stem, m);
+}
+
+bool aofFilesBegin(const char *folder, const char *stem, aofManifest *m) {
+    skipTakenBases(folder, stem, m);
     bool snapshot = persist_settings.aof_use_rdb_preamble;
     aofManifestSwitchBase(m, stem, snapshot ? "rdb" : "aof", 0);
     const char *name = aofManifestBase(m)->name;
@@ -213,8 +233,7 @@ static void deleteHistory(const char *folder, const char *stem, aofManifest *m) 
 bool aofFilesTakeBase(const char *folder, const char *stem, const char *path, const char *ending) {
     aofManifest *m = makeFolder(folder) ? readManifest(folder, stem) : NULL;
     if (!m) return false;
-    while (isTaken(folder, stem, m->base_seq + 1, "base.aof") || isTaken(folder, stem, m->base_seq + 1, "base.rdb"))
-        m->base_seq++;
+    skipTakenBases(folder, stem, m);
     aofManifestSwitchBase(m, stem, ending, 0);
     sds base = aofPath(folder, aofManifestBase(m)->name);
     bool ok = aofSystemNow()->rename(path, base) == 0 && aofSyncFolder(folder) == 0;
@@ -243,7 +262,7 @@ int aofFilesOpenIncr(const char *folder, const char *stem, aofManifest *m, off_t
         serverLog(LL_NOTICE, "Opening AOF incr file %s on server start", last->name);
         return openAppending(folder, last->name, 0, size);
     }
-    while (isTaken(folder, stem, m->incr_seq + 1, "incr.aof")) m->incr_seq++;
+    skipTakenIncrs(folder, stem, m);
     aofManifestAddIncr(m, stem);
     last = aofManifestLastIncr(m);
     int fd = openAppending(folder, last->name, O_EXCL, size);

@@ -1,6 +1,7 @@
-/* aof_files.h -- the folder of the append-only file at a start: found, taken over from older servers, begun.
+/* aof_files.h -- the folder of the append-only file: found, taken over from older servers, begun.
  *
- * Runs on: main, before the AOF thread or after its end. All of it waits for the disk.
+ * Runs on: who owns the folder: main before the AOF thread and after its end, that thread meanwhile; without a log the
+ * thread of background work. All of it waits for the disk.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_AOF_FILES_H
@@ -15,6 +16,10 @@ sds aofFolderPath(const char *dirname) must_check;
 /* What the folder says: a manifest without files when there is none. An old single file beside the folder becomes the
  * first base. NULL with lines in the log when something is wrong. */
 aofManifest *aofFilesFind(const char *folder, const char *stem) must_check;
+/* As aofFilesFind(), but an old single file stays where it is. */
+aofManifest *aofFilesLook(const char *folder, const char *stem) must_check;
+/* The next numbers of `m` are those of files that are not there. */
+void aofFilesSkipTaken(const char *folder, const char *stem, aofManifest *m);
 /* Begin a log of nothing: a base without commands, in `m`, which has no files. The manifest is not written yet. */
 bool aofFilesBegin(const char *folder, const char *stem, aofManifest *m) must_check;
 /* Without a running log: the complete file `path` becomes the base ("rdb" or "aof"), and all that was there is deleted.

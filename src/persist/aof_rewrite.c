@@ -9,6 +9,10 @@
  * The cut is where the child was forked: main does both without anything between them. Should the thread not be able to
  * make the next increment, the child is ended, and the log goes on in the old one.
  *
+ * The first one of a log that is turned on while the server runs cuts nothing either: what is appended begins at the
+ * fork, in a temporary increment, and the AOF thread puts both into their places. Should it fail, another one begins at
+ * the next tick; after the third failure in a row with waits between them.
+ *
  * Without a log there is nothing to cut: the base is made all the same, and put in its place in the background.
  *
  * Not here    what is in the base (rdb_save.c, aof_base.c), files and manifest (aof_thread.c, aof_files.c).
@@ -24,6 +28,7 @@
 #include "aof_files.h"
 #include "aof_system.h"
 #include "bio.h"
+#include "call.h"
 #include "child.h"
 #include "clock.h"
 #include "libraries.h"
@@ -42,15 +47,19 @@
 
 #define FAILURES_FREE 3 /* in a row; the next automatic ones wait 1, 2, 4 ... minutes */
 #define WAIT_MAX_S 3600
+#define NOT_YET_S (-(int64_t)WAIT_MAX_S)
 #define US_PER_S 1000000
 #define MB ((size_t)1 << 20)
 #define NAME_SIZE 48
 
-typedef enum { IDLE, WRITING, TAKING_BASE } rewriteState;
+/* TAKING_BASE: the AOF thread does, ALONE: background work, without a log. */
+typedef enum { IDLE, WRITING, TAKING_BASE, TAKING_ALONE } rewriteState;
 
 static struct {
     rewriteState state;
-    bool scheduled, last_ok, cut_failed, as_commands;
+    bool scheduled, last_ok, as_commands;
+    bool with_log, first; /* when it began: there was a log, or it was to be the first base of one */
+    bool incr_failed;     /* what is appended has no file to go to */
     int64_t began_s, last_end_s;
     long long last_took_s; /* -1: none yet */
     long long started, failures;
@@ -62,12 +71,22 @@ static int64_t nowS(void) {
     return clockWallUs() / US_PER_S;
 }
 
+/* How long an automatic one waits behind the last. */
+static int64_t waitS(void) {
+    if (rewrite.failures < FAILURES_FREE) return 0;
+    long long more = rewrite.failures - FAILURES_FREE, wait_s = more < 6 ? 60LL << more : WAIT_MAX_S;
+    return wait_s < WAIT_MAX_S ? wait_s : WAIT_MAX_S;
+}
+
 static void settle(bool ok) {
     rewrite.state = IDLE;
     rewrite.last_ok = ok;
     rewrite.failures = ok ? 0 : rewrite.failures + 1;
     rewrite.last_end_s = nowS();
     if (ok) serverLog(LL_NOTICE, "Background AOF rewrite finished successfully");
+    else if (aofIsTurningOn())
+        serverLog(LL_WARNING, "The append-only file is not on yet. The next try begins in %lld seconds.",
+                  (long long)waitS());
 }
 
 /* ---- The files of a child ---- */
@@ -115,6 +134,7 @@ static void takeBase(void *arg) {
 
 static void onSwitched(bool ok, int error) {
     if (!ok) serverLog(LL_WARNING, "The rewritten AOF could not become the base: %s", strerror(error));
+    if (rewrite.first && !ok) aofGiveUpFirst();
     settle(ok);
 }
 
@@ -123,8 +143,8 @@ static const char *ending(void) {
 }
 
 static void useBase(pid_t pid) {
-    rewrite.state = TAKING_BASE;
-    if (aofIsOn()) {
+    rewrite.state = rewrite.with_log ? TAKING_BASE : TAKING_ALONE;
+    if (rewrite.with_log) {
         aofSwitchBase(pathOf(true, pid), ending(), onSwitched);
         return;
     }
@@ -136,10 +156,15 @@ static void useBase(pid_t pid) {
     bioSubmit(BIO_FSYNC, takeBase, b);
 }
 
+/* What it has written has a place: nothing appended behind the fork is missing, and the log is still wanted. */
+static bool isOfUse(void) {
+    return !rewrite.incr_failed && (!rewrite.first || aofIsTurningOn());
+}
+
 static void childEnded(void *arg, const childEnd *how) {
     unused(arg);
     rewrite.last_took_s = nowS() - rewrite.began_s;
-    if (how->ok && !rewrite.cut_failed) {
+    if (how->ok && isOfUse()) {
         serverLog(LL_NOTICE, "Background AOF rewrite terminated with success (%zu MB copied on write)",
                   how->cow_bytes / MB);
         rewrite.last_cow_bytes = how->cow_bytes;
@@ -147,7 +172,8 @@ static void childEnded(void *arg, const childEnd *how) {
         return;
     }
     removeFiles(how->pid);
-    if (how->on_purpose && !rewrite.cut_failed) {
+    if (rewrite.first) aofGiveUpFirst();
+    if ((how->on_purpose || how->ok) && !rewrite.incr_failed) {
         serverLog(LL_NOTICE, "Background AOF rewrite was ended on purpose");
         rewrite.state = IDLE;
         return;
@@ -173,18 +199,39 @@ static bool childWork(void *arg) {
     return rdbSaveFile(complete, &options);
 }
 
+static void giveUp(void) {
+    rewrite.incr_failed = true;
+    childKill();
+}
+
 static void onCut(bool ok, int error) {
     if (ok || rewrite.state == IDLE) return;
     serverLog(LL_WARNING, "No new AOF increment could be made: %s. The rewrite is given up.", strerror(error));
-    rewrite.cut_failed = true;
-    if (rewrite.state == WRITING) childKill();
+    if (rewrite.state == WRITING) giveUp();
+}
+
+/* While the base is on its way to its place the thread says so itself. */
+static void onFirstFailed(int error) {
+    if (rewrite.state != WRITING) return;
+    serverLog(LL_WARNING, "The first AOF increment could not be written: %s. The rewrite is given up.",
+              strerror(error));
+    giveUp();
+    aofGiveUpFirst();
+}
+
+/* What main appends from here on goes behind the fork. */
+static void divideLog(void) {
+    if (rewrite.first && !aofBeginFirst(onFirstFailed)) giveUp();
+    else if (!rewrite.first && rewrite.with_log) aofCut(onCut);
 }
 
 /* False with a line in the log: there is no child. */
 static bool begin(void) {
     childJob job = {
         .purpose = CHILD_AOF, .cpulist = persist_settings.aof_rewrite_cpulist, .work = childWork, .ended = childEnded};
-    rewrite.scheduled = rewrite.cut_failed = false;
+    rewrite.scheduled = rewrite.incr_failed = false;
+    rewrite.first = aofIsTurningOn();
+    rewrite.with_log = rewrite.first || aofIsOn();
     rewrite.as_commands = !persist_settings.aof_use_rdb_preamble && librariesCount() == 0; /* no command makes those */
     rewrite.began_s = rewrite.last_end_s = nowS();
     if (!getcwd(rewrite.folder, sizeof(rewrite.folder))) rewrite.folder[0] = '\0';
@@ -195,23 +242,26 @@ static bool begin(void) {
     }
     rewrite.state = WRITING;
     rewrite.started++;
-    if (aofIsOn()) aofCut(onCut);
     serverLog(LL_NOTICE, "Background append only file rewriting started by pid %d", (int)childPid());
+    divideLog();
     return true;
 }
 
 /* ---- When ---- */
 
 static bool mayTryAgain(int64_t now_s) {
-    if (rewrite.failures < FAILURES_FREE) return true;
-    long long more = rewrite.failures - FAILURES_FREE, wait_s = more < 6 ? 60LL << more : WAIT_MAX_S;
-    return now_s - rewrite.last_end_s >= (wait_s < WAIT_MAX_S ? wait_s : WAIT_MAX_S);
+    return now_s - rewrite.last_end_s >= waitS();
+}
+
+/* None is under way, nor what is left of one, nor another child. */
+static bool mayBegin(void) {
+    return rewrite.state == IDLE && childRunning() == CHILD_NONE && (!aofIsTurningOn() || aofMayBeginFirst());
 }
 
 /* The log has grown by so much that it is worth it. */
 static bool isDue(int64_t now_s) {
     aofFigures f = aofLook();
-    if (!f.on || !persist_settings.auto_aof_rewrite_percentage || !mayTryAgain(now_s)) return false;
+    if (!aofIsOn() || !persist_settings.auto_aof_rewrite_percentage || !mayTryAgain(now_s)) return false;
     if (f.current_size <= persist_settings.auto_aof_rewrite_min_size) return false;
     long long base = f.base_size ? f.base_size : 1, growth = (f.current_size - base) * 100 / base;
     if (growth < persist_settings.auto_aof_rewrite_percentage) return false;
@@ -220,12 +270,28 @@ static bool isDue(int64_t now_s) {
 }
 
 void aofRewriteTick(void) {
-    if (rewrite.state == TAKING_BASE && !aofIsOn()) {
+    if (rewrite.state == TAKING_ALONE) {
         int result = atomic_load_explicit(&taken, memory_order_acquire);
         if (result) settle(result > 0);
     }
-    if (rewrite.state != IDLE || childRunning() != CHILD_NONE) return;
-    if (rewrite.scheduled || isDue(nowS())) (void)begin();
+    if (!mayBegin()) return;
+    bool due = aofIsTurningOn() ? mayTryAgain(nowS()) : isDue(nowS());
+    if (due || rewrite.scheduled) (void)begin();
+}
+
+/* The log is to be on. A child that was at a base before has not what is appended from here on; in a transaction there
+ * is no fork in the middle of its unit. */
+static bool turnOn(void) {
+    const client *c = callCurrentClient();
+    rewrite.last_end_s = NOT_YET_S;
+    if (childRunning() == CHILD_AOF) childKill();
+    if (mayBegin() && !(c && c->flags & CLIENT_MULTI)) return begin();
+    serverLog(LL_NOTICE, "The append-only file is to be on: its first rewrite begins when nothing else is under way");
+    return true;
+}
+
+bool aofRewriteIsFirst(void) {
+    return rewrite.state != IDLE && rewrite.first && aofIsTurningOn();
 }
 
 void aofRewriteAbandon(void) {
@@ -237,13 +303,14 @@ void aofRewriteAbandon(void) {
 }
 
 void aofRewriteInit(void) {
+    aofOnTurnOn(turnOn);
     aofOnStop(aofRewriteAbandon);
 }
 
 aofRewriteFigures aofRewriteLook(void) {
     bool running = rewrite.state != IDLE;
     return (aofRewriteFigures){.in_progress = running,
-                               .scheduled = rewrite.scheduled,
+                               .scheduled = rewrite.scheduled || (!running && aofIsTurningOn()),
                                .last_ok = rewrite.last_ok,
                                .last_took_s = rewrite.last_took_s,
                                .current_took_s = running ? nowS() - rewrite.began_s : -1,
@@ -264,7 +331,7 @@ void bgrewriteaofCommand(client *c) {
         return;
     }
     rewrite.failures = 0;
-    if (childRunning() != CHILD_NONE || c->flags & CLIENT_MULTI) {
+    if (!mayBegin() || c->flags & CLIENT_MULTI) {
         rewrite.scheduled = true;
         addReplyStatus(c, "Background append only file rewriting scheduled");
     } else if (begin()) {

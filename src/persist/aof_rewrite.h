@@ -14,6 +14,8 @@ void aofRewriteInit(void);
 void aofRewriteTick(void);
 /* End a running one and wait until its child is gone; the log goes on as it was. */
 void aofRewriteAbandon(void);
+/* The first base of a log that was turned on is being made. */
+bool aofRewriteIsFirst(void);
 
 /* What INFO shows. */
 typedef struct aofRewriteFigures {

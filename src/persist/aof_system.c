@@ -30,6 +30,8 @@ static int syncFile(int fd) {
 
 static const aofSystem real_system = {.open = openFile,
                                       .close = close,
+                                      .access = access,
+                                      .read = read,
                                       .writev = writev,
                                       .sync = syncFile,
                                       .truncate = ftruncate,

@@ -13,6 +13,8 @@
 typedef struct aofSystem {
     int (*open)(const char *path, int flags, mode_t mode);
     int (*close)(int fd);
+    int (*access)(const char *path, int mode);
+    ssize_t (*read)(int fd, void *bytes, size_t len);
     ssize_t (*writev)(int fd, const struct iovec *parts, int count);
     int (*sync)(int fd); /* the bytes and what it takes to find them */
     int (*truncate)(int fd, off_t size);

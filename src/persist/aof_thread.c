@@ -14,18 +14,24 @@
  * later offset is called synced either, until a new base has all of it. With `always` both end the process: the reply
  * must not be sent, and cannot be taken back.
  *
+ * A log that is turned on while the server runs has no files at first. Its bytes go to a temporary increment beside
+ * those of an older log, which stays what it is. The rename of the manifest that names base and increment is the moment
+ * from which on there is a log; what is in the increment was synced before. An error before that makes the try fail.
+ *
  * Not here    the system calls (aof_system.c), the queue of bytes (aof_stream.c), what is in them (aof.c).
  * Owns        the manifest, the descriptor of the increment, jobs that are not done.
  * Threads     main and this one; who writes each field is said in the struct. Hand-overs: stream.published and `jobs`
  *             (main to thread), `finished` and the atomics of progress (thread to main), all seq_cst or release.
  * Invariants  1. synced <= written <= published; none of them goes back.
  *             2. Bytes behind a cut go to a file that the manifest on disk names, and what is before it is synced.
- *             3. synced moves only by a sync that has worked, while none has failed since the last base.
+ *             3. While `first`, no manifest on disk names a file of this thread, and its files go when it ends.
+ *             4. synced moves only by a sync that has worked, while none has failed since the last base.
  * Tests       tests/unit/persist/aof_thread_test.c, tests/persist/aof.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "aof_thread.h"
 
+#include "aof_files.h"
 #include "aof_latency.h"
 #include "aof_sync.h"
 #include "aof_system.h"
@@ -75,14 +81,16 @@ struct aofThread {
     _Atomic bool asleep;        /* seq_cst, against stream.published and `jobs` */
 
     /* thread */
-    alignas(CACHE_LINE) aofManifest *manifest; /* owns */
+    alignas(CACHE_LINE) aofManifest *manifest; /* owns; NULL: not looked for yet */
     aofJob *next_job;                          /* owns: taken, in their order */
     aofSync sync;                              /* the one in the background */
-    int fd;
-    off_t size;          /* of the increment: where the next byte goes */
-    uint64_t sync_tried; /* the last sync, good or not, covered so much */
+    int fd;                                    /* -1: there is no increment yet */
+    off_t size;                                /* of the increment: where the next byte goes */
+    uint64_t sync_tried;                       /* the last sync, good or not, covered so much */
     uint64_t last_work_ms, last_sync_ms, last_try_ms, last_complaint_ms;
     bool ended;
+    bool first;            /* the increment is a temporary file that no manifest names */
+    int first_error;       /* errno: what there is of it is of no use */
     bool failed_since_cut; /* a sync of the increment that is open: no base that is being made has what it covered */
 
     pthread_mutex_t lock; /* a leaf; for the wait alone */
@@ -200,6 +208,16 @@ static bool syncsAlways(const aofThread *t) {
     return atomic_load(&t->policy) == FSYNC_ALWAYS;
 }
 
+/* The increment cannot become part of a log. */
+static void firstFailed(aofThread *t, int error) {
+    if (t->first && !t->first_error) t->first_error = error ? error : EINVAL;
+}
+
+/* Replies may have to be kept back for good. */
+static bool diesOfErrors(const aofThread *t) {
+    return syncsAlways(t) && !t->first;
+}
+
 /* So many bytes have gone to the file. */
 static void wrote(aofThread *t, size_t bytes) {
     t->size += (off_t)bytes;
@@ -224,7 +242,8 @@ static void writeFailed(aofThread *t, ssize_t n, size_t wanted, uint64_t now_ms)
                   strerror(errno));
         wrote(t, (size_t)n);
     }
-    if (syncsAlways(t)) giveUp("Can't recover from AOF write error when the AOF fsync policy is 'always'. Exiting...");
+    firstFailed(t, error);
+    if (diesOfErrors(t)) giveUp("Can't recover from AOF write error when the AOF fsync policy is 'always'. Exiting...");
     if (!atomic_load_explicit(&t->write_error, memory_order_relaxed) || n < 0) {
         atomic_store(&t->write_error, error);
         tellMain(t);
@@ -242,7 +261,7 @@ static void writeWorks(aofThread *t) {
 /* Write what there is before `limit`, in one write if it is no more than that takes. True when something was done. */
 static bool writeUpTo(aofThread *t, uint64_t limit, bool at_once) {
     bool any = false;
-    if (t->stream.consumed == limit) return false;
+    if (t->stream.consumed == limit || t->first_error) return false;
     uint64_t now_ms = clockMonotonicMs();
     if (atomic_load_explicit(&t->write_error, memory_order_relaxed) && !at_once &&
         now_ms - t->last_try_ms < t->second_ms)
@@ -272,7 +291,8 @@ static bool writeUpTo(aofThread *t, uint64_t limit, bool at_once) {
 /* --- syncing --------------------------------------------------------------------------------------------- */
 
 static void syncFailed(aofThread *t, int error) {
-    if (syncsAlways(t)) {
+    firstFailed(t, error);
+    if (diesOfErrors(t)) {
         serverLog(LL_WARNING, "Can't persist AOF for fsync error when the AOF fsync policy is 'always': %s. Exiting...",
                   strerror(error));
         _exit(1);
@@ -339,7 +359,7 @@ static bool syncNow(aofThread *t) {
 static int64_t syncDueIn(const aofThread *t, uint64_t now_ms) {
     bool failed = atomic_load_explicit(&t->sync_error, memory_order_relaxed) != 0;
     int policy = atomic_load(&t->policy);
-    if (policy == FSYNC_NO && !failed) return -1;
+    if (t->first_error || (policy == FSYNC_NO && !failed)) return -1;
     if (t->sync_tried == t->stream.consumed && !failed) return -1;
     if (t->sync_tried >= atomic_load(&t->no_sync_from)) return -1;
     if (policy == FSYNC_ALWAYS) return 0;
@@ -444,7 +464,7 @@ static bool doSwitchBase(aofThread *t, aofJob *job) {
     else aofManifestFree(next);
     int error = errno;
     if (!ok && replaced) restoreManifest(t, base_seq, incr_seq);
-    else if (!ok && moved) sys->unlink(path);
+    else if (!ok) sys->unlink(moved ? path : job->path);
     if (ok && stat(path, &st) == 0) job->base_size = st.st_size;
     if (ok && atomic_load(&t->sync_broken) && !t->failed_since_cut) {
         atomic_store(&t->sync_broken, false);
@@ -453,6 +473,90 @@ static bool doSwitchBase(aofThread *t, aofJob *job) {
     sdsFree(path);
     errno = error;
     return ok;
+}
+
+static sds firstPath(const aofThread *t) {
+    sds name = sdsCatPrintf(sdsEmpty(), "temp-%s.incr", t->stem), path = aofPath(t->folder, name);
+    sdsFree(name);
+    return path;
+}
+
+static bool doFirst(aofThread *t) {
+    if (!t->manifest) t->manifest = aofFilesLook(t->folder, t->stem);
+    if (!t->manifest) return false;
+    sds path = firstPath(t);
+    t->fd = aofSystemNow()->open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0644);
+    int error = errno;
+    if (t->fd >= 0) serverLog(LL_NOTICE, "Creating AOF incr file temp-%s.incr on background rewrite", t->stem);
+    else serverLog(LL_WARNING, "Can't open or create append-only dir %s: %s", t->folder, strerror(error));
+    sdsFree(path);
+    errno = error;
+    return t->fd >= 0;
+}
+
+/* What the folder had before is there again, for good: the manifest of an older log, or none. */
+static bool putManifestBack(aofThread *t) {
+    bool replaced;
+    if (t->manifest->count > 0) return adoptManifest(t, aofManifestDup(t->manifest), &replaced);
+    sds name = aofManifestName(t->stem), path = aofPath(t->folder, name);
+    bool ok = aofSystemNow()->unlink(path) == 0 && aofSyncFolder(t->folder) == 0;
+    sdsFree(name);
+    sdsFree(path);
+    return ok;
+}
+
+/* The files of a log that could not be begun go, wherever they are by now. If its manifest may be there they stay. */
+static void removeFirst(aofThread *t, const char *const *paths, size_t count, bool replaced) {
+    if (replaced && !putManifestBack(t)) {
+        serverLog(LL_WARNING, "The AOF manifest could not be put back: %s", strerror(errno));
+        return;
+    }
+    for (size_t i = 0; i < count; i++) aofSystemNow()->unlink(paths[i]);
+}
+
+/* The first increment and its base get their places. The increment's bytes are safe before a manifest names it, so
+ * what was answered since its beginning is in the log from its first moment on. */
+static bool doSwitchFirst(aofThread *t, aofJob *job) {
+    const aofSystem *sys = aofSystemNow();
+    struct stat st;
+    bool replaced = false;
+    aofManifest *next = aofManifestDup(t->manifest);
+    aofFilesSkipTaken(t->folder, t->stem, next);
+    aofManifestSwitchBase(next, t->stem, job->ending, 0);
+    aofManifestAddIncr(next, t->stem);
+    sds base = aofPath(t->folder, aofManifestBase(next)->name), from = firstPath(t);
+    sds incr = aofPath(t->folder, aofManifestLastIncr(next)->name);
+    bool ok = syncNow(t) && sys->rename(job->path, base) == 0 && sys->rename(from, incr) == 0 &&
+              aofSyncFolder(t->folder) == 0;
+    if (ok) ok = adoptManifest(t, next, &replaced);
+    else aofManifestFree(next);
+    int error = errno;
+    if (ok) {
+        serverLog(LL_NOTICE, "The append-only file is on: %s and what follows it in %s",
+                  aofManifestBase(t->manifest)->name, aofManifestLastIncr(t->manifest)->name);
+        t->first = false;
+        if (stat(base, &st) == 0) job->base_size = st.st_size;
+    } else {
+        firstFailed(t, error);
+        removeFirst(t, (const char *const[]){job->path, from, base, incr}, 4, replaced);
+    }
+    sdsFree(base);
+    sdsFree(from);
+    sdsFree(incr);
+    errno = error;
+    return ok;
+}
+
+/* The end of a try. */
+static bool endFirst(aofThread *t) {
+    if (t->fd >= 0) {
+        sds path = firstPath(t);
+        aofSystemNow()->unlink(path);
+        aofSystemNow()->close(t->fd);
+        sdsFree(path);
+    }
+    t->ended = true;
+    return true;
 }
 
 static bool doDelete(aofThread *t) {
@@ -470,6 +574,7 @@ static bool doDelete(aofThread *t) {
 }
 
 static bool doEnd(aofThread *t) {
+    if (t->first) return endFirst(t);
     bool written = t->stream.consumed == atomic_load(&t->stream.published);
     bool ok = (t->sync_tried == t->stream.consumed && !atomic_load(&t->sync_error)) || syncNow(t);
     aofSystemNow()->close(t->fd);
@@ -478,13 +583,27 @@ static bool doEnd(aofThread *t) {
     return ok && written && !atomic_load(&t->sync_broken);
 }
 
+/* The increment that it is for is of no use. */
+static void refuseJob(const aofThread *t, aofJob *job) {
+    if (job->path) aofSystemNow()->unlink(job->path);
+    job->error = t->first_error;
+}
+
 static void doJob(aofThread *t, aofJob *job) {
     if (job->type != AOF_JOB_DELETE) waitForSync(t);
+    if (t->first_error && job->type != AOF_JOB_END) {
+        refuseJob(t, job);
+        return;
+    }
     errno = 0;
     switch (job->type) {
+    case AOF_JOB_FIRST:
+        job->ok = doFirst(t);
+        if (!job->ok) firstFailed(t, errno);
+        break;
     case AOF_JOB_CUT: job->ok = doCut(t, job); break;
     case AOF_JOB_SYNC: job->ok = syncNow(t); break;
-    case AOF_JOB_SWITCH_BASE: job->ok = doSwitchBase(t, job); break;
+    case AOF_JOB_SWITCH_BASE: job->ok = t->first ? doSwitchFirst(t, job) : doSwitchBase(t, job); break;
     case AOF_JOB_DELETE: job->ok = doDelete(t); break;
     case AOF_JOB_END: job->ok = doEnd(t); break;
     }
@@ -500,9 +619,10 @@ static aofJob *firstJob(aofThread *t) {
     return t->next_job;
 }
 
-/* The first job, if all before it is written. The end does not wait for a disk that is full. */
+/* The first job, if all before it is written. The end does not wait for a disk that is full, and nothing waits for
+ * bytes that are of no use. */
 static bool jobIfDue(aofThread *t, aofJob *job) {
-    if (!job || (t->stream.consumed < job->offset && job->type != AOF_JOB_END)) return false;
+    if (!job || (t->stream.consumed < job->offset && job->type != AOF_JOB_END && !t->first_error)) return false;
     t->next_job = job->next;
     doJob(t, job);
     push(&t->finished, job);
@@ -518,7 +638,8 @@ static bool step(aofThread *t) {
     aofJob *job = firstJob(t);
     uint64_t limit = atomic_load(&t->stream.published);
     if (job && job->offset < limit) limit = job->offset;
-    done |= writeUpTo(t, limit, job && job->type == AOF_JOB_END);
+    bool end = job && job->type == AOF_JOB_END;
+    if (!(end && t->first)) done |= writeUpTo(t, limit, end);
     done |= jobIfDue(t, job);
     if (!t->ended) done |= syncIfDue(t);
     return done;
@@ -527,7 +648,8 @@ static bool step(aofThread *t) {
 /* Something has come that the thread has not seen, and that it can do something about. */
 static bool hasNews(aofThread *t) {
     if (atomic_load(&t->jobs) || aofSyncHasEnded(&t->sync)) return true;
-    return atomic_load(&t->stream.published) != t->stream.consumed && !atomic_load(&t->write_error) && !t->next_job;
+    return atomic_load(&t->stream.published) != t->stream.consumed && !atomic_load(&t->write_error) && !t->next_job &&
+           !t->first_error;
 }
 
 static int64_t sooner(int64_t a, int64_t b) {
@@ -538,7 +660,7 @@ static int64_t sooner(int64_t a, int64_t b) {
 static int64_t dueIn(aofThread *t) {
     uint64_t now_ms = clockMonotonicMs();
     int64_t due = syncDueIn(t, now_ms);
-    if (!atomic_load_explicit(&t->write_error, memory_order_relaxed)) return due;
+    if (!atomic_load_explicit(&t->write_error, memory_order_relaxed) || t->first_error) return due;
     uint64_t passed = now_ms - t->last_try_ms;
     return sooner(due, passed >= t->second_ms ? 0 : (int64_t)(t->second_ms - passed));
 }
@@ -637,6 +759,7 @@ aofThread *aofThreadStart(const aofThreadOptions *o) {
     t->second_ms = o->second_ms ? o->second_ms : SECOND_MS;
     t->manifest = o->manifest;
     t->fd = o->fd;
+    t->first = o->fd < 0;
     t->size = o->size;
     atomic_init(&t->incr_size, (long long)o->size);
     atomic_init(&t->policy, (int)o->policy);

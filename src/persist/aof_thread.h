@@ -4,6 +4,10 @@
  * is written. The thread tells how far it has written and synced by two sequences (client/reply_hold.h), whose
  * offsets are those of the stream.
  *
+ * A thread can begin without files, for a log that is turned on while the server runs: AOF_JOB_FIRST makes a temporary
+ * increment, and AOF_JOB_SWITCH_BASE gives it its place together with its base. Until then the log is not there: an
+ * error with `always` ends nothing but this try, and AOF_JOB_END removes the increment.
+ *
  * Runs on: main, all of it.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -19,8 +23,8 @@ typedef struct aofThread aofThread;
 
 typedef struct aofThreadOptions {
     const char *folder, *stem; /* appenddirname (a path), appendfilename; copied */
-    aofManifest *manifest;     /* taken: as it stands on the disk; its last increment is open as fd */
-    int fd;                    /* taken */
+    aofManifest *manifest;     /* taken: as it stands on the disk; its last increment is open as fd. NULL: none yet */
+    int fd;                    /* taken; -1: none yet */
     off_t size;                /* of that increment */
     uint64_t begin;            /* offset of the first byte to come; the sequences have reached it */
     holdSequence written_seq, synced_seq;
@@ -30,9 +34,11 @@ typedef struct aofThreadOptions {
 } aofThreadOptions;
 
 typedef enum {
+    AOF_JOB_FIRST,       /* from here on the first increment, a temporary file; only as the first job of a thread */
     AOF_JOB_CUT,         /* from here on the next increment */
     AOF_JOB_SYNC,        /* sync what is written, whatever the policy says */
-    AOF_JOB_SWITCH_BASE, /* the file `path` becomes the next base; all increments but the last are history */
+    AOF_JOB_SWITCH_BASE, /* the file `path` becomes the next base; all increments but the last are history. A first
+                          * increment gets its name here; if that fails all its files are removed */
     AOF_JOB_DELETE,      /* delete what is history */
     AOF_JOB_END          /* write and sync the rest and end the thread */
 } aofJobType;

@@ -34,9 +34,14 @@ static sds whoIs(const client *c) {
 }
 
 /* The dataset's last file; false when there should be one and is none. A child that is still at one is in the way: what
- * it writes is older. Half a dataset, while one is read, never takes the place of the file that has all of it. */
+ * it writes is older. Half a dataset, while one is read, never takes the place of the file that has all of it. Nor does
+ * a log that is on its way end unfinished: it was asked for, and without it the dataset may be gone. */
 static bool saveBeforeExit(int flags) {
     bool wanted = flags & STOP_SAVE || (!(flags & STOP_NOSAVE) && snapshotHasSavePoints());
+    if (aofRewriteIsFirst() && !(flags & STOP_FORCE)) {
+        serverLog(LL_WARNING, "Writing initial AOF, can't exit.");
+        return false;
+    }
     snapshotAbandon();
     aofRewriteAbandon();
     if (!wanted || loadingIsActive()) return true;

@@ -1,7 +1,8 @@
 /* aof_thread_test.c -- what is called safe is on the disk, whatever fails and whenever the power goes.
  *
  * Bytes of a known sequence go in, with cuts, new bases, syncs; before each system call the files that a start would
- * find are put together. They must be a beginning of the sequence, and reach as far as was promised.
+ * find are put together. They must be a beginning of the sequence, and reach as far as was promised. While a log is
+ * turned on there may also be what was there before: nothing, or an older log.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "aof_thread.h"
@@ -85,12 +86,27 @@ static bool isPrefix(const sds all, diskView view) {
     return memcmp(all, sequence, bytesToCheck(all, view)) == 0;
 }
 
+static bool turning_on;   /* the log may not be there yet */
+static const char *older; /* what the one before it has; NULL: there is none */
+
+static bool isOlder(const sds all, diskView view) {
+    if (older) return all && !strcmp(all, older);
+    sds text = diskContent(view, FOLDER "/" STEM ".manifest");
+    bool none = text == NULL;
+    sdsFree(text);
+    return none;
+}
+
 /* Runs on whichever thread makes a call, with the disk standing still. */
 static void checkViews(void) {
     if (view_failed || !thread) return;
     for (diskView view = DISK_LEAST; view < DISK_VIEWS; view++) {
         sds all = putTogether(view);
         views_checked++;
+        if (turning_on && isOlder(all, view)) {
+            sdsFree(all);
+            continue;
+        }
         if (!CHECK(all != NULL) || !CHECK(isPrefix(all, view)) ||
             !CHECK(begin_offset + sdsLen(all) >= atomic_load(&promised))) {
             printf("  view %d, %zu bytes, promised %llu\n", view, all ? sdsLen(all) : 0,
@@ -122,6 +138,32 @@ static void start(fsyncPolicy policy, uint64_t second_ms) {
                           .stem = STEM,
                           .manifest = m,
                           .fd = fd,
+                          .begin = begin_offset,
+                          .written_seq = written_seq,
+                          .synced_seq = synced_seq,
+                          .policy = policy,
+                          .second_ms = second_ms};
+    thread = aofThreadStart(&o);
+}
+
+/* The same without a log, or with an older one that was turned off. */
+static void startFirst(fsyncPolicy policy, uint64_t second_ms, bool with_older) {
+    once();
+    thread = NULL;
+    view_failed = false;
+    turning_on = true;
+    older = with_older ? "older log" : NULL;
+    diskBegin(checkViews);
+    if (with_older) {
+        diskPut(FOLDER "/" STEM ".manifest",
+                sliceStr("file a.7.base.rdb seq 7 type b\nfile a.3.incr.aof seq 3 type i\n"));
+        diskPut(FOLDER "/a.7.base.rdb", sliceStr("older "));
+        diskPut(FOLDER "/a.3.incr.aof", sliceStr("log"));
+    }
+    atomic_store(&promised, begin_offset);
+    aofThreadOptions o = {.folder = FOLDER,
+                          .stem = STEM,
+                          .fd = -1,
                           .begin = begin_offset,
                           .written_seq = written_seq,
                           .synced_seq = synced_seq,
@@ -165,13 +207,14 @@ static bool doJob(aofJob *job) {
 static bool stop(void) {
     bool ok = doJob(aofJobCreate(AOF_JOB_END));
     aofThreadWaitForEnd(thread);
-    if (ok) CHECK_EQ_INT(aofThreadProgress(thread).synced, aofThreadStream(thread)->appended);
+    if (ok && !turning_on) CHECK_EQ_INT(aofThreadProgress(thread).synced, aofThreadStream(thread)->appended);
     checkViews();
     begin_offset = aofThreadStream(thread)->appended;
     aofThreadFree(thread);
     thread = NULL;
     CHECK_EQ_INT(diskOpenFiles(), 0);
     diskEnd();
+    turning_on = false;
     return ok;
 }
 
@@ -486,6 +529,120 @@ TEST(thread_is_safe_again_behind_a_new_base) {
     CHECK(stop());
 }
 
+/* --- turned on ------------------------------------------------------------------------------------------- */
+
+static bool isThere(const char *name) {
+    sds path = aofPath(FOLDER, name), text = diskContent(DISK_ALL, path);
+    bool there = text != NULL;
+    sdsFree(text);
+    sdsFree(path);
+    return there;
+}
+
+/* From here on a start finds this log and no other. */
+static bool switchOn(aofJob *base) {
+    if (!doJob(base)) return false;
+    promise();
+    turning_on = false;
+    checkViews();
+    return true;
+}
+
+static void turnOn(bool with_older) {
+    startFirst(FSYNC_ALWAYS, 0, with_older);
+    CHECK(doJob(aofJobCreate(AOF_JOB_FIRST)));
+    append(1000);
+    aofThreadPublish(thread);
+    CHECK(waitSynced(begin_offset + 1000));
+    promise();
+    append(500);
+    CHECK(switchOn(baseUpTo(begin_offset)));
+    CHECK_EQ_INT(aofThreadProgress(thread).synced, begin_offset + 1500);
+    CHECK(isThere(with_older ? "a.4.incr.aof" : "a.1.incr.aof"));
+    CHECK(!isThere("temp-a.incr"));
+    CHECK(doJob(aofJobCreate(AOF_JOB_DELETE)));
+    CHECK(!isThere("a.7.base.rdb") && !isThere("a.3.incr.aof"));
+    append(100);
+    aofThreadPublish(thread);
+    CHECK(waitSynced(begin_offset + 1600));
+    promise();
+    CHECK(doJob(aofJobCreate(AOF_JOB_CUT)));
+    append(100);
+    CHECK(stop());
+}
+
+TEST(thread_turns_a_log_on) {
+    turnOn(false);
+}
+
+TEST(thread_turns_a_log_on_behind_an_older_one) {
+    turnOn(true);
+}
+
+/* Numbers of files that no manifest names are left out. */
+TEST(thread_writes_over_no_file_when_it_turns_on) {
+    startFirst(FSYNC_EVERYSEC, 0, true);
+    diskPut(FOLDER "/a.8.base.aof", sliceStr("somebody's"));
+    diskPut(FOLDER "/a.4.incr.aof", sliceStr("somebody's"));
+    CHECK(doJob(aofJobCreate(AOF_JOB_FIRST)));
+    append(10);
+    CHECK(switchOn(baseUpTo(begin_offset)));
+    CHECK(isThere("a.5.incr.aof") && isThere("a.4.incr.aof") && isThere("a.8.base.aof"));
+    CHECK(stop());
+}
+
+TEST(thread_gives_up_a_first_increment) {
+    startFirst(FSYNC_ALWAYS, 0, true);
+    CHECK(doJob(aofJobCreate(AOF_JOB_FIRST)));
+    append(100000);
+    CHECK(stop());
+    startFirst(FSYNC_ALWAYS, 0, false);
+    diskFail(CALL_OPEN, 1000, EACCES);
+    CHECK(!doJob(aofJobCreate(AOF_JOB_FIRST)));
+    append(1000);
+    aofThreadPublish(thread);
+    CHECK(!doJob(aofJobCreate(AOF_JOB_SYNC)));
+    CHECK(stop());
+}
+
+/* Whatever call fails, there is what was there before and no file more; with `always` the process goes on. */
+TEST(thread_leaves_nothing_of_a_log_that_could_not_be_turned_on) {
+    static const diskCall kinds[] = {CALL_OPEN, CALL_WRITE, CALL_SYNC, CALL_RENAME};
+    for (size_t i = 0; i < 2 * array_len(kinds); i++) {
+        startFirst(FSYNC_ALWAYS, 0, i % 2);
+        CHECK(doJob(aofJobCreate(AOF_JOB_FIRST)));
+        append(100);
+        aofJob *base = baseUpTo(begin_offset);
+        sds path = sdsDup(base->path);
+        diskFail(kinds[i / 2], 1000, EIO);
+        CHECK(!doJob(base));
+        CHECK(!doJob(baseUpTo(begin_offset)));
+        diskFail(kinds[i / 2], 0, 0);
+        CHECK(diskContent(DISK_ALL, path) == NULL);
+        CHECK(!isThere("a.1.base.rdb") && !isThere("a.1.base.aof") && !isThere("a.8.base.rdb") &&
+              !isThere("a.8.base.aof") && !isThere("a.1.incr.aof") && !isThere("a.4.incr.aof"));
+        sdsFree(path);
+        CHECK(stop());
+    }
+}
+
+TEST(thread_removes_a_first_increment_that_is_not_to_be) {
+    startFirst(FSYNC_NO, 0, false);
+    CHECK(doJob(aofJobCreate(AOF_JOB_FIRST)));
+    append(10);
+    aofThreadPublish(thread);
+    CHECK(isThere("temp-a.incr"));
+    CHECK(doJob(aofJobCreate(AOF_JOB_END)));
+    CHECK(!isThere("temp-a.incr"));
+    aofThreadWaitForEnd(thread);
+    begin_offset = aofThreadStream(thread)->appended;
+    aofThreadFree(thread);
+    thread = NULL;
+    CHECK_EQ_INT(diskOpenFiles(), 0);
+    diskEnd();
+    turning_on = false;
+}
+
 /* --- the model ------------------------------------------------------------------------------------------- */
 
 static void randomFaults(uint64_t *seed) {
@@ -525,6 +682,33 @@ TEST(thread_random_runs) {
         randomRun(FSYNC_ALWAYS, false, &seed);
         randomRun(FSYNC_EVERYSEC, false, &seed);
     }
+}
+
+/* On or given up; then, without faults, some more. */
+static void randomFirst(fsyncPolicy policy, uint64_t *seed) {
+    startFirst(policy, 3, unitRandom(seed) % 2);
+    bool works = doJob(aofJobCreate(AOF_JOB_FIRST));
+    int faults_from = (int)(unitRandom(seed) % 40), steps = (int)(unitRandom(seed) % 40);
+    for (int i = 0; i < steps; i++) {
+        append(unitRandom(seed) % 10 ? unitRandom(seed) % 200 : unitRandom(seed) % 100000);
+        if (unitRandom(seed) % 3) aofThreadPublish(thread);
+        if (i == faults_from) randomFaults(seed);
+        promise();
+        if (unitRandom(seed) % 5 == 0) usleep((useconds_t)(unitRandom(seed) % 3000));
+    }
+    if (unitRandom(seed) % 2) randomFaults(seed);
+    aofJob *base = baseUpTo(begin_offset);
+    works = works && switchOn(base);
+    if (!works && turning_on) aofThreadPublish(thread);
+    for (int kind = 0; kind < CALL_KINDS; kind++) diskFail((diskCall)kind, 0, 0);
+    append(1000);
+    if (works) CHECK(doJob(aofJobCreate(AOF_JOB_SYNC)) || aofThreadProgress(thread).sync_broken);
+    stop();
+}
+
+TEST(thread_random_turns) {
+    uint64_t seed = unitRandomSeed();
+    for (int round = 0; round < 150; round++) randomFirst(round % 2 ? FSYNC_EVERYSEC : FSYNC_NO, &seed);
 }
 
 TEST(thread_random_runs_with_faults) {

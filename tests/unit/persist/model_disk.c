@@ -24,6 +24,7 @@ typedef struct modelFile {
     sds bytes, synced; /* own; synced: a prefix, as far as it is known to be there */
     bool lost;         /* a sync has failed: what it did not cover never will be */
     bool is_open;
+    size_t read_to; /* by the one who has opened it last */
 } modelFile;
 
 typedef struct modelName {
@@ -93,6 +94,7 @@ static int modelOpen(const char *path, int flags, mode_t mode) {
     if (n->now < 0) n->now = makeFile();
     if (flags & O_TRUNC) sdsClear(disk.files[n->now].bytes), sdsClear(disk.files[n->now].synced);
     disk.files[n->now].is_open = true;
+    disk.files[n->now].read_to = 0;
     disk.open_files++;
     return leave(n->now);
 }
@@ -105,6 +107,26 @@ static int modelClose(int fd) {
         disk.open_files--;
     }
     return leave(0);
+}
+
+static int modelAccess(const char *path, int mode) {
+    unused(mode);
+    pthread_mutex_lock(&disk.lock);
+    const modelName *n = findName(path);
+    bool there = n && n->now >= 0;
+    errno = ENOENT;
+    return leave(there ? 0 : -1);
+}
+
+static ssize_t modelRead(int fd, void *bytes, size_t len) {
+    pthread_mutex_lock(&disk.lock);
+    modelFile *f = &disk.files[fd];
+    size_t n = sdsLen(f->bytes) - f->read_to;
+    if (n > len) n = len;
+    memcpy(bytes, f->bytes + f->read_to, n);
+    f->read_to += n;
+    leave(0);
+    return (ssize_t)n;
 }
 
 static ssize_t modelWritev(int fd, const struct iovec *parts, int count) {
@@ -185,6 +207,8 @@ static int modelFolder(const char *path, mode_t mode) {
 
 static const aofSystem model = {.open = modelOpen,
                                 .close = modelClose,
+                                .access = modelAccess,
+                                .read = modelRead,
                                 .writev = modelWritev,
                                 .sync = modelSync,
                                 .truncate = modelTruncate,

@@ -1,0 +1,384 @@
+# turn_on.tcl -- CONFIG SET appendonly yes: the log begins with a rewrite, and is there when that has ended.
+#
+# SPDX-License-Identifier: BSD-3-Clause
+
+set never 10000000 ;# microseconds for each key: a child that does not end by itself
+
+proc aof_path {name} {
+    return [file join [srv dir] appendonlydir $name]
+}
+
+proc aof_files {} {
+    return [lsort -dictionary [lmap path [glob -nocomplain -directory [file join [srv dir] appendonlydir] *] {file tail $path}]]
+}
+
+proc manifest {} {
+    return [read_file [aof_path appendonly.aof.manifest]]
+}
+
+# Files of a rewrite that has not ended.
+proc temporaries {} {
+    return [lsort [concat [glob -nocomplain -tails -directory [srv dir] temp*] [lsearch -all -inline [aof_files] temp*]]]
+}
+
+proc child_pid {} {
+    return [lindex [regexp -all -inline {started by pid (\d+)} [srv log]] end]
+}
+
+proc started {} {
+    wait_for_condition 20 {[info_field aof_rewrite_in_progress] == 1 && [llength [temporaries]] == 2}
+}
+
+# One is under way, or will be.
+proc rewriting {} {
+    return [expr {![regexp {aof_rewrite_in_progress:0\s+aof_rewrite_scheduled:0\s} [r INFO persistence]]}]
+}
+
+# The log is on, and what is not needed any more is gone.
+proc is_on {} {
+    wait_for_condition 20 {![rewriting]}
+    assert_equal {1 ok} [list [info_field aof_enabled] [info_field aof_last_bgrewrite_status]]
+    wait_for_condition 5 {[temporaries] eq "" && [llength [aof_files]] == 3}
+}
+
+proc is_off {} {
+    assert_equal {0 0 0} [list [info_field aof_enabled] [info_field aof_rewrite_in_progress] [info_field aof_rewrite_scheduled]]
+    wait_for_condition 5 {[temporaries] eq ""}
+}
+
+# Kill the server, and run BODY with one that starts from its log.
+proc after_kill {body} {
+    exec kill -KILL [srv pid]
+    wait_exit [srv dir] 5
+    expect_exit 137
+    forget_default_client
+    uplevel 1 [list start_server [list args [list --dir [srv dir] --appendonly yes]] $body]
+}
+
+foreach {form preamble policy} {rdb yes everysec aof no always} {
+    start_server [list overrides [list aof-use-rdb-preamble $preamble appendfsync $policy]] {
+        test "base.$form, $policy: nothing is a log before its base is complete" {
+            r SET before 1
+            r SELECT 2
+            r RPUSH list a b
+            r SELECT 0
+            r CONFIG SET rdb-key-save-delay $never
+            assert_equal OK [r CONFIG SET appendonly yes]
+            assert_equal 1 [info_field aof_enabled]
+            started
+            assert_equal temp-appendonly.aof.incr [aof_files]
+            r SET meanwhile 2
+            wait_for_condition 5 {[file size [aof_path temp-appendonly.aof.incr]] > 0}
+            assert_equal temp-appendonly.aof.incr [aof_files]
+            assert {[info_field aof_current_size] > 0}
+        }
+
+        test "base.$form, $policy: then all of it is, what was written meanwhile included" {
+            r CONFIG SET appendonly no
+            is_off
+            assert_equal {} [aof_files]
+            r DEL meanwhile
+            r CONFIG SET rdb-key-save-delay 20000
+            for {set i 0} {$i < 20} {incr i} {r SET key:$i $i}
+            r CONFIG SET appendonly yes
+            set n 0
+            while {[rewriting]} {
+                r MULTI
+                r INCR counter
+                r SELECT 5
+                r RPUSH counted x
+                r SELECT 0
+                r EXEC
+                incr n
+            }
+            is_on
+            assert_equal "file appendonly.aof.1.base.$form seq 1 type b\nfile appendonly.aof.1.incr.aof seq 1 type i\n" [manifest]
+            assert_equal $n [r GET counter]
+            r SET after 3
+            set digest [r DEBUG DIGEST]
+            after_kill {
+                assert_equal $digest [r DEBUG DIGEST]
+                assert_equal {1 3} [r MGET before after]
+                assert_equal $n [r GET counter]
+            }
+        }
+    }
+}
+
+start_server {overrides {appendfsync always}} {
+    test "In a transaction the rewrite begins behind it" {
+        r SET a 1
+        r MULTI
+        r INCR a
+        r CONFIG SET appendonly yes
+        r INCR a
+        assert_equal {2 OK 3} [r EXEC]
+        r INCR a
+        is_on
+        r INCR a
+        set digest [r DEBUG DIGEST]
+        after_kill {
+            assert_equal 5 [r GET a]
+            assert_equal $digest [r DEBUG DIGEST]
+        }
+    }
+}
+
+start_server {overrides {}} {
+    test "With a snapshot's child it waits until that has ended" {
+        r SET a 1
+        r CONFIG SET rdb-key-save-delay $never
+        r BGSAVE
+        assert_equal OK [r CONFIG SET appendonly yes]
+        assert_equal {1 0 1} [list [info_field aof_enabled] [info_field aof_rewrite_in_progress] [info_field aof_rewrite_scheduled]]
+        r SET b 2
+        r CONFIG SET rdb-key-save-delay 0
+        r BGSAVE CANCEL
+        is_on
+        r CONFIG SET appendonly no
+    }
+
+    test "A rewrite without a log gives way: its base has not what follows" {
+        r CONFIG SET rdb-key-save-delay $never
+        r BGREWRITEAOF
+        set first [child_pid]
+        r SET c 3
+        assert_equal OK [r CONFIG SET appendonly yes rdb-key-save-delay 0]
+        is_on
+        assert_not_equal $first [child_pid]
+        set digest [r DEBUG DIGEST]
+        after_kill {
+            assert_equal $digest [r DEBUG DIGEST]
+        }
+    }
+}
+
+start_server {overrides {appendfsync always}} {
+    test "Turned on, off and on again at any moment it is what was said last" {
+        for {set i 0} {$i < 200} {incr i} {r SET key:$i $i}
+        for {set i 0} {$i < 24} {incr i} {
+            r CONFIG SET rdb-key-save-delay [expr {$i % 3 * 100}]
+            r CONFIG SET appendonly yes
+            with_clients {a} {
+                $a send SET moment $i
+                after [expr {$i * 5 % 70}]
+                r CONFIG SET appendonly no
+                r CONFIG SET appendonly yes
+                $a send SET moment again:$i
+                assert_equal {OK OK} [list [$a reply] [$a reply]]
+            }
+            if {$i % 4} {
+                r CONFIG SET appendonly no
+            } else {
+                is_on
+                r CONFIG SET appendonly no
+                assert_equal again:$i [r GET moment]
+            }
+        }
+        is_off
+        r CONFIG SET rdb-key-save-delay 0 appendonly yes
+        is_on
+        r SET last one
+        set digest [r DEBUG DIGEST]
+        after_kill {
+            assert_equal $digest [r DEBUG DIGEST]
+        }
+    }
+
+}
+
+# ---- What was there before ------------------------------------------------------------------------------------------
+
+start_server {overrides {appendonly yes appendfsync always}} {
+    test "An older log stays until the switch; then its numbers go on and its files are deleted" {
+        r SET old 1
+        r CONFIG SET appendonly no
+        set old [manifest]
+        r SET new 1
+        r CONFIG SET rdb-key-save-delay $never appendonly yes
+        started
+        r SET newer 1
+        assert_equal $old [manifest]
+        r CONFIG SET appendonly no rdb-key-save-delay 0
+        is_off
+        assert_equal $old [manifest]
+        write_file [aof_path appendonly.aof.2.base.rdb] "somebody's"
+        write_file [aof_path appendonly.aof.2.incr.aof] "somebody's"
+        r CONFIG SET appendonly yes
+        wait_for_condition 20 {[manifest] eq
+            "file appendonly.aof.3.base.rdb seq 3 type b\nfile appendonly.aof.3.incr.aof seq 3 type i\n"}
+        wait_for_condition 5 {[llength [aof_files]] == 5}
+        assert_equal "somebody's" [read_file [aof_path appendonly.aof.2.incr.aof]]
+        assert_equal "somebody's" [read_file [aof_path appendonly.aof.2.base.rdb]]
+        set digest [r DEBUG DIGEST]
+        after_kill {
+            assert_equal $digest [r DEBUG DIGEST]
+        }
+    }
+}
+
+start_server {overrides {appendonly yes appendfsync always}} {
+    test "A kill before the switch leaves the older log, and a start removes what was not complete" {
+        r SET old 1
+        r CONFIG SET appendonly no
+        r SET new 1
+        r CONFIG SET rdb-key-save-delay $never appendonly yes
+        started
+        r SET newer 1
+        after_kill {
+            assert_equal {1 (nil) (nil)} [r MGET old new newer]
+            assert_equal {} [temporaries]
+        }
+    }
+}
+
+start_server {overrides {}} {
+    test "Without one nothing is a log" {
+        r SET new 1
+        r CONFIG SET rdb-key-save-delay $never appendonly yes
+        started
+        after_kill {
+            assert_equal 0 [r DBSIZE]
+            assert_equal {} [temporaries]
+        }
+    }
+}
+
+start_server {overrides {}} {
+    test "A manifest that cannot be read is not written over" {
+        r SET a 1
+        file mkdir [file join [srv dir] appendonlydir]
+        write_file [aof_path appendonly.aof.manifest] "file a/b seq 1 type b\n"
+        r CONFIG SET appendonly yes
+        wait_for_condition 10 {[info_field aof_rewrites_consecutive_failures] == 3}
+        assert_match "*File can't be a path, just a filename*The append-only file is not on yet*" [srv log]
+        assert_equal "file a/b seq 1 type b\n" [manifest]
+        assert_equal {1 err} [list [info_field aof_enabled] [info_field aof_last_bgrewrite_status]]
+        wait_for_condition 5 {[temporaries] eq ""}
+        file delete [aof_path appendonly.aof.manifest]
+        r BGREWRITEAOF
+        is_on
+    }
+
+    test "A folder that cannot be made is told, and tried again" {
+        r CONFIG SET appendonly no
+        file delete -force [file join [srv dir] appendonlydir]
+        write_file [file join [srv dir] appendonlydir] "a file"
+        r CONFIG SET appendonly yes
+        wait_for_condition 10 {[info_field aof_rewrites_consecutive_failures] == 3}
+        assert_match "*Can't open or create append-only dir [file join [srv dir] appendonlydir]: Not a directory*" [srv log]
+        assert_equal PONG [r PING]
+        wait_for_condition 5 {[temporaries] eq ""}
+        file delete [file join [srv dir] appendonlydir]
+        r BGREWRITEAOF
+        is_on
+    }
+}
+
+# ---- Tries that fail ------------------------------------------------------------------------------------------------
+
+start_server {overrides {appendfsync always auto-aof-rewrite-percentage 0}} {
+    test "A child that is killed is followed by another one; after three there is a wait" {
+        r SET a 1
+        r CONFIG SET rdb-key-save-delay $never appendonly yes
+        for {set i 1} {$i <= 3} {incr i} {
+            wait_for_condition 10 {[info_field aof_rewrites] == $i}
+            started
+            r INCR tries
+            exec kill -KILL [child_pid]
+            wait_for_condition 10 {[info_field aof_rewrites_consecutive_failures] == $i}
+        }
+        wait_for_condition 5 {[temporaries] eq ""}
+        assert_equal {1 0 1 err} [list [info_field aof_enabled] [info_field aof_rewrite_in_progress] \
+            [info_field aof_rewrite_scheduled] [info_field aof_last_bgrewrite_status]]
+        assert_match "*The append-only file is not on yet. The next try begins in 60 seconds.*" [srv log]
+        r INCR tries
+        r CONFIG SET rdb-key-save-delay 0
+        r BGREWRITEAOF
+        is_on
+        r INCR tries
+        after_kill {
+            assert_equal 5 [r GET tries]
+        }
+    }
+}
+
+# The largest file that the process may write, its log included.
+proc limit_files {bytes} {
+    exec prlimit --pid [srv pid] --fsize=$bytes:unlimited
+}
+
+foreach policy {always everysec} {
+    start_server [list overrides [list appendfsync $policy auto-aof-rewrite-percentage 0]] {
+        test "$policy: a full disk ends the try; clients hear nothing of it" {
+            r SET a 1
+            r CONFIG SET rdb-key-save-delay $never appendonly yes
+            started
+            r CONFIG SET rdb-key-save-delay 0
+            limit_files 50000
+            assert_equal OK [r SET large [string repeat x 100000]]
+            wait_for_condition 20 {[info_field aof_rewrites_consecutive_failures] >= 1}
+            assert_match "*The first AOF increment could not be written: No space left on device.*" [srv log]
+            assert_equal PONG [r PING]
+            assert_equal OK [r SET b 2]
+            assert_equal ok [info_field aof_last_write_status]
+            limit_files unlimited
+            is_on
+            set digest [r DEBUG DIGEST]
+            after_kill {
+                assert_equal $digest [r DEBUG DIGEST]
+            }
+        }
+    }
+}
+
+# ---- Meanwhile ------------------------------------------------------------------------------------------------------
+
+start_server {overrides {appendfsync always}} {
+    test "Other work on the dataset answers as beside any rewrite" {
+        r SET a 1
+        r CONFIG SET rdb-key-save-delay $never appendonly yes
+        started
+        assert_error "ERR Background append only file rewriting already in progress" {r BGREWRITEAOF}
+        assert_error "ERR Another child process is active (AOF?): can't BGSAVE*" {r BGSAVE}
+        assert_error "ERR Errors trying to SHUTDOWN. Check logs." {r SHUTDOWN}
+        assert_error "ERR Errors trying to SHUTDOWN. Check logs." {r SHUTDOWN NOSAVE}
+        exec kill -TERM [srv pid]
+        wait_for_condition 5 {[string match "*Received SIGTERM*Writing initial AOF, can't exit.*" [srv log]]}
+        assert_equal 1 [info_field aof_rewrite_in_progress]
+        r CONFIG SET appendonly no rdb-key-save-delay 0
+        is_off
+    }
+
+    test "What FLUSHALL and DEBUG RELOAD leave is what the log has" {
+        r SET gone 1
+        for {set i 0} {$i < 50} {incr i} {r SET key:$i $i}
+        r CONFIG SET rdb-key-save-delay 20000 appendonly yes
+        started
+        exec kill -STOP [child_pid]
+        r FLUSHALL
+        r SET b 1
+        r CONFIG SET rdb-key-save-delay 0
+        r DEBUG RELOAD
+        r SET c 1
+        assert_equal 1 [info_field aof_rewrite_in_progress]
+        exec kill -CONT [child_pid]
+        is_on
+        r SET d 1
+        after_kill {
+            assert_equal {b c d} [lsort [r KEYS *]]
+        }
+    }
+}
+
+start_server {overrides {}} {
+    test "SHUTDOWN FORCE ends it and leaves nothing of it" {
+        r SET a 1
+        r CONFIG SET rdb-key-save-delay $never appendonly yes
+        started
+        catch {r SHUTDOWN FORCE}
+        assert_equal 0 [wait_exit [srv dir] 10]
+        assert_equal {} [temporaries]
+        assert_equal {} [aof_files]
+    }
+}
