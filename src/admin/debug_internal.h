@@ -19,6 +19,7 @@ bool debugPopulate(client *c);
 bool debugQuicklist(client *c);
 /* debug_reload.c: the same. */
 bool debugReload(client *c);
+bool debugLoadAof(client *c);
 /* debug_malloc.c: the same. */
 bool debugMallctl(client *c);
 bool debugMallctlStr(client *c);

@@ -1,13 +1,14 @@
-/* debug_reload.c -- DEBUG RELOAD: the dataset goes to disk and comes back.
+/* debug_reload.c -- DEBUG RELOAD, DEBUG LOADAOF: the dataset comes back from disk.
  *
  * Not here    what a snapshot is (persist).
  * Threads     main's own.
- * Tests       tests/persist/reload.tcl
+ * Tests       tests/persist/reload.tcl, tests/persist/turn_on.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "debug_internal.h"
 
 #include "admin_settings.h"
+#include "aof.h"
 #include "db.h"
 #include "loading.h"
 #include "log.h"
@@ -73,6 +74,16 @@ bool debugReload(client *c) {
         return true;
     }
     serverLog(LL_WARNING, "DB reloaded by DEBUG RELOAD");
+    addReplyOk(c);
+    return true;
+}
+
+bool debugLoadAof(client *c) {
+    if (!aofReload(admin_settings.hide_user_data_from_log)) {
+        addReplyError(c, "Error trying to load the AOF files, check server logs.");
+        return true;
+    }
+    serverLog(LL_WARNING, "Append Only File loaded by DEBUG LOADAOF");
     addReplyOk(c);
     return true;
 }

@@ -39,6 +39,7 @@
 #include "aof_thread.h"
 #include "call.h"
 #include "clock.h"
+#include "db.h"
 #include "disk_gate.h"
 #include "evict.h"
 #include "log.h"
@@ -58,6 +59,7 @@
 #define MARKS_MAX 256    /* a power of two */
 #define QUEUE_MAX ((uint64_t)64 << 20)
 #define QUEUE_LOW (QUEUE_MAX / 2) /* writes go on */
+#define WAIT_US 500
 #define STOP_HOOKS_MAX 2
 
 /* Replies wait although the policy is not always: for a write, or for a sync. */
@@ -86,6 +88,7 @@ static struct {
     off_t settled_size;                    /* of all, after the last rewrite or the start */
     aofDoneFn *cut_done, *switch_done;     /* a rewrite waits for it */
     void (*first_failed)(int error);       /* NULL: told already */
+    const aofJob *awaited;                 /* the thread's */
     bool (*turn_on)(void);                 /* const after boot */
     void (*on_stop[STOP_HOOKS_MAX])(void); /* const after boot */
     bool ending;                           /* the thread takes no more jobs */
@@ -350,6 +353,7 @@ static void tellFirstFailed(int error) {
 }
 
 static void finished(const aofJob *job) {
+    if (job == aof.awaited) aof.awaited = NULL;
     switch (job->type) {
     case AOF_JOB_FIRST:
         if (!job->ok) tellFirstFailed(job->error);
@@ -527,6 +531,61 @@ void aofStop(void) {
     if (aof.thread) tellStopping();
     if (aof.thread) stopThread();
     takeLeaving(true);
+}
+
+/* --- loaded again ----------------------------------------------------------------------------------------------- */
+
+/* Wait until the thread has done all that it was told: its bytes are in the files. */
+static bool waitForThread(void) {
+    aofJob *job = aofJobCreate(AOF_JOB_SYNC);
+    aof.awaited = job;
+    aofThreadSubmit(aof.thread, job);
+    while (aof.awaited && !aofThreadProgress(aof.thread).write_error) {
+        takeFinished();
+        if (aof.awaited) usleep(WAIT_US);
+    }
+    bool ok = !aof.awaited;
+    aof.awaited = NULL;
+    if (!ok) serverLog(LL_WARNING, "The append-only file does not have all yet: it cannot be written");
+    return ok;
+}
+
+/* The files' last state, or NULL with lines in the log. */
+static aofManifest *manifestToLoad(const char *folder) {
+    if (aof.thread && !waitForThread()) return NULL;
+    aofManifest *m = aofFilesRead(folder, persist_settings.appendfilename);
+    if (!m || m->count > 0) return m;
+    serverLog(LL_WARNING, "There is no append-only file in %s", folder);
+    aofManifestFree(m);
+    return NULL;
+}
+
+/* What is loaded is in the log already. */
+static bool replaceDataset(const char *folder, const aofManifest *m, bool hide_user_data) {
+    aofLoaded loaded;
+    if (aof.thread) propagateRemoveSink(&sink);
+    dbEmpty(-1, false);
+    bool ok = aofLoad(folder, m, hide_user_data, &loaded);
+    if (!ok) dbEmpty(-1, false); /* nothing rather than half of it */
+    if (aof.thread) propagateAddSink(&sink);
+    return ok;
+}
+
+bool aofReload(bool hide_user_data) {
+    assertMainThread();
+    bool turning_on = aofIsTurningOn(), ok = false;
+    if (turning_on) { /* the base that is being made has another dataset */
+        tellStopping();
+        aofGiveUpFirst();
+        takeLeaving(true);
+    }
+    sds folder = aof.thread ? sdsDup(aof.folder) : aofFolderPath(persist_settings.appenddirname);
+    aofManifest *m = folder ? manifestToLoad(folder) : NULL;
+    if (m) ok = replaceDataset(folder, m, hide_user_data);
+    aofManifestFree(m);
+    sdsFree(folder);
+    if (turning_on) (void)aof.turn_on();
+    return ok;
 }
 
 /* --- settings ----------------------------------------------------------------------------------------------------- */

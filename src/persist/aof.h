@@ -53,6 +53,9 @@ bool aofMayBeginFirst(void);
 /* That was in vain, and its files are removed in the background: replies that wait for it leave. Nothing when there is
  * none, or the log is on. */
 void aofGiveUpFirst(void);
+/* DEBUG LOADAOF: empty the dataset, and load what the files have. False with lines in the log: without files the
+ * dataset is as it was, else it is empty. Waits for the disk; clients are served meanwhile (loading.h). */
+bool aofReload(bool hide_user_data) must_check;
 /* A child lives, or does no more: no-appendfsync-on-rewrite. */
 void aofChildLives(bool lives);
 

@@ -71,7 +71,7 @@ static aofManifest *parseLogged(slice bytes) {
     return NULL;
 }
 
-static aofManifest *readManifest(const char *folder, const char *stem) {
+aofManifest *aofFilesRead(const char *folder, const char *stem) {
     sds name = aofManifestName(stem), path = aofPath(folder, name);
     aofManifest *m = NULL;
     if (!exists(path)) {
@@ -153,7 +153,7 @@ aofManifest *aofFilesLook(const char *folder, const char *stem) {
         serverLog(LL_WARNING, "Can't open or create append-only dir %s: %s", folder, strerror(errno));
         return NULL;
     }
-    return readManifest(folder, stem);
+    return aofFilesRead(folder, stem);
 }
 
 aofManifest *aofFilesFind(const char *folder, const char *stem) {
@@ -231,7 +231,7 @@ static void deleteHistory(const char *folder, const char *stem, aofManifest *m) 
 }
 
 bool aofFilesTakeBase(const char *folder, const char *stem, const char *path, const char *ending) {
-    aofManifest *m = makeFolder(folder) ? readManifest(folder, stem) : NULL;
+    aofManifest *m = makeFolder(folder) ? aofFilesRead(folder, stem) : NULL;
     if (!m) return false;
     skipTakenBases(folder, stem, m);
     aofManifestSwitchBase(m, stem, ending, 0);

@@ -16,6 +16,8 @@ sds aofFolderPath(const char *dirname) must_check;
 /* What the folder says: a manifest without files when there is none. An old single file beside the folder becomes the
  * first base. NULL with lines in the log when something is wrong. */
 aofManifest *aofFilesFind(const char *folder, const char *stem) must_check;
+/* Only what its manifest says; nothing is made. */
+aofManifest *aofFilesRead(const char *folder, const char *stem) must_check;
 /* As aofFilesFind(), but an old single file stays where it is. */
 aofManifest *aofFilesLook(const char *folder, const char *stem) must_check;
 /* The next numbers of `m` are those of files that are not there. */

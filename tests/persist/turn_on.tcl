@@ -1,4 +1,5 @@
-# turn_on.tcl -- CONFIG SET appendonly yes: the log begins with a rewrite, and is there when that has ended.
+# turn_on.tcl -- CONFIG SET appendonly yes: the log begins with a rewrite, and is there when that has ended; DEBUG
+# LOADAOF.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -46,8 +47,9 @@ proc is_off {} {
     wait_for_condition 5 {[temporaries] eq ""}
 }
 
-# Kill the server, and run BODY with one that starts from its log.
+# Kill the server, which has handed what it was told to the system, and run BODY with one that starts from its log.
 proc after_kill {body} {
+    wait_for_condition 5 {[info_field aof_buffer_length] == 0}
     exec kill -KILL [srv pid]
     wait_exit [srv dir] 5
     expect_exit 137
@@ -380,5 +382,65 @@ start_server {overrides {}} {
         assert_equal 0 [wait_exit [srv dir] 10]
         assert_equal {} [temporaries]
         assert_equal {} [aof_files]
+    }
+}
+
+# ---- DEBUG LOADAOF --------------------------------------------------------------------------------------------------
+
+start_server {overrides {appendonly yes appendfsync always save "3600 1"}} {
+    test "DEBUG LOADAOF brings back what the log has, and the log goes on" {
+        r SET a 1
+        r SELECT 3
+        r RPUSH l x
+        for {set i 0} {$i < 2000} {incr i} {r SET key:$i $i}
+        set digest [r DEBUG DIGEST]
+        set size [info_field aof_current_size]
+        assert_equal OK [r DEBUG LOADAOF]
+        assert_equal $digest [r DEBUG DIGEST]
+        assert_equal 0 [info_field rdb_changes_since_last_save]
+        r SET b 2
+        assert_equal OK [r DEBUG LOADAOF]
+        assert_equal 2 [r GET b]
+        r DEL b
+        assert {[info_field aof_current_size] < $size + 200}
+        after_kill {
+            assert_equal $digest [r DEBUG DIGEST]
+        }
+    }
+}
+
+start_server {overrides {appendonly yes appendfsync always}} {
+    test "With the log off, or turning on, it loads the one that is there" {
+        r SET a 1
+        r CONFIG SET appendonly no
+        r SET b 2
+        r DEBUG LOADAOF
+        assert_equal {1 (nil)} [r MGET a b]
+        r SET b 2
+        r CONFIG SET rdb-key-save-delay $never appendonly yes
+        started
+        r CONFIG SET rdb-key-save-delay 0
+        assert_equal OK [r DEBUG LOADAOF]
+        assert_equal {1 (nil)} [r MGET a b]
+        r SET c 3
+        is_on
+        after_kill {
+            assert_equal {1 (nil) 3} [r MGET a b c]
+        }
+    }
+}
+
+start_server {overrides {}} {
+    test "Without files DEBUG LOADAOF keeps the dataset; what is wrong in one leaves nothing" {
+        r SET a 1
+        assert_error "ERR Error trying to load the AOF files, check server logs." {r DEBUG LOADAOF}
+        assert_equal 1 [r GET a]
+        assert_equal 0 [file exists [file join [srv dir] appendonlydir]]
+        r CONFIG SET appendonly yes
+        is_on
+        r CONFIG SET appendonly no
+        write_file [aof_path appendonly.aof.1.incr.aof] "no command"
+        assert_error "ERR Error trying to load the AOF files, check server logs." {r DEBUG LOADAOF}
+        assert_equal 0 [r DBSIZE]
     }
 }
