@@ -11,7 +11,7 @@
  * Threads     any.
  * Invariants  1. good <= unit <= where it stands, in a transaction; else good is the end of the last item.
  * Cost        one pread(2) per WINDOW bytes; none for the middle of arguments that are longer than it.
- * Tests       tests/unit/persist/aof_scan_test.c, tests/tools/check_aof.tcl
+ * Tests       tests/unit/persist/aof_scan_test.c, tests/fuzz/aof_scan_fuzz.c, tests/tools/check_aof.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "aof_scan.h"
