@@ -144,7 +144,9 @@ static bool failNumber(aofScanner *s, slice in) {
     memcpy(text, in.ptr, newline ? (size_t)(newline - in.ptr) + 1 : in.len);
     long long number = 0;
     if (text[1] == '-' || (text[1] >= '0' && text[1] <= '9')) number = strtoll(text + 1, &end, 10);
-    if (end[0] != '\r' || end[1] != '\n' || end == text + 1) return failNewline(s, sliceOf(end, 2));
+    bool at_end = end[0] == '\r' && end[1] == '\n';
+    if (at_end && end == text + 1) return fail(s, "Expected number behind '%c'", text[0]);
+    if (!at_end) return failNewline(s, sliceOf(end, 2));
     s->lines++;
     return failRange(s, text[0], number); /* below zero, or of more digits than there are bytes */
 }
