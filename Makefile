@@ -288,7 +288,7 @@ FUZZ_LAYERS := persist engine client store object event resp ds base
 FUZZ_SANITIZER := address,undefined,fuzzer-no-link
 FUZZ ?= $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
 SECONDS_EACH ?= 10
-$(OUT)/tests/fuzz/%.o: INCLUDES = $(addprefix -Isrc/,$(FUZZ_LAYERS)) $(LAYER_FLAGS)
+$(OUT)/tests/fuzz/%.o: INCLUDES = -Itests/unit/support $(addprefix -Isrc/,$(FUZZ_LAYERS)) $(LAYER_FLAGS)
 $(OUT)/tests/fuzz/%.o: tests/fuzz/%.c $(OUT)/flags
 	$(call say,CC  ,$<) $(COMPILE)
 $(addprefix $(OUT)/fuzz/,$(FUZZ)): $(OUT)/fuzz/%: $(OUT)/tests/fuzz/%_fuzz.o $(call archives,$(FUZZ_LAYERS)) \

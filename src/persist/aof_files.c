@@ -219,15 +219,13 @@ bool aofFilesBegin(const char *folder, const char *stem, aofManifest *m) {
     return ok;
 }
 
-static void deleteHistory(const char *folder, const char *stem, aofManifest *m) {
+void aofFilesDeleteHistory(const char *folder, const aofManifest *m) {
     for (size_t i = m->history; i < m->incrs; i++) {
         sds path = aofPath(folder, m->files[i].name);
         if (aofSystemNow()->unlink(path) != 0 && errno != ENOENT)
             serverLog(LL_WARNING, "The history file %s of the AOF could not be removed: %s", path, strerror(errno));
         sdsFree(path);
     }
-    aofManifestDropHistory(m);
-    (void)writeManifest(folder, stem, m);
 }
 
 bool aofFilesTakeBase(const char *folder, const char *stem, const char *path, const char *ending) {
@@ -239,7 +237,11 @@ bool aofFilesTakeBase(const char *folder, const char *stem, const char *path, co
     bool ok = aofSystemNow()->rename(path, base) == 0 && aofSyncFolder(folder) == 0;
     if (!ok) serverLog(LL_WARNING, "The AOF base file %s could not be put into its place: %s", base, strerror(errno));
     if (ok) ok = writeManifest(folder, stem, m);
-    if (ok && !persist_settings.aof_disable_auto_gc) deleteHistory(folder, stem, m);
+    if (ok && !persist_settings.aof_disable_auto_gc) {
+        aofFilesDeleteHistory(folder, m);
+        aofManifestDropHistory(m);
+        (void)writeManifest(folder, stem, m);
+    }
     sdsFree(base);
     aofManifestFree(m);
     return ok;

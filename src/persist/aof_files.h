@@ -27,6 +27,8 @@ bool aofFilesBegin(const char *folder, const char *stem, aofManifest *m) must_ch
 /* Without a running log: the complete file `path` becomes the base ("rdb" or "aof"), and all that was there is deleted.
  * False with lines in the log: `path` may still be there. Any thread. */
 bool aofFilesTakeBase(const char *folder, const char *stem, const char *path, const char *ending) must_check;
+/* Delete the files that are history; what fails is told by the log. The manifest still names them. Any thread. */
+void aofFilesDeleteHistory(const char *folder, const aofManifest *m);
 /* Open the last increment to append to it; when there is none make the next one, and write the manifest. Gives its
  * descriptor and *size; -1 with a line in the log. */
 int aofFilesOpenIncr(const char *folder, const char *stem, aofManifest *m, off_t *size) must_check;

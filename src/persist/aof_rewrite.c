@@ -31,6 +31,7 @@
 #include "call.h"
 #include "child.h"
 #include "clock.h"
+#include "durable_file.h"
 #include "libraries.h"
 #include "log.h"
 #include "persist_settings.h"
@@ -101,14 +102,8 @@ static sds pathOf(bool complete, pid_t pid) {
     return aofPath(rewrite.folder, name);
 }
 
-static void unlinkJob(void *arg) {
-    sds path = arg;
-    unlink(path);
-    sdsFree(path);
-}
-
 static void removeFiles(pid_t pid) {
-    for (int complete = 0; complete < 2; complete++) bioSubmit(BIO_CLOSE_FILE, unlinkJob, pathOf(complete, pid));
+    for (int complete = 0; complete < 2; complete++) removeInBackground(pathOf(complete, pid));
 }
 
 /* ---- Without a log: the base goes into its place in the background ---- */

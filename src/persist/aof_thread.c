@@ -560,15 +560,9 @@ static bool endFirst(aofThread *t) {
 }
 
 static bool doDelete(aofThread *t) {
-    const aofManifest *m = t->manifest;
     bool replaced;
-    for (size_t i = m->history; i < m->incrs; i++) {
-        sds path = aofPath(t->folder, m->files[i].name);
-        if (aofSystemNow()->unlink(path) != 0 && errno != ENOENT)
-            serverLog(LL_WARNING, "The history file %s of the AOF could not be removed: %s", path, strerror(errno));
-        sdsFree(path);
-    }
-    aofManifest *next = aofManifestDup(m);
+    aofFilesDeleteHistory(t->folder, t->manifest);
+    aofManifest *next = aofManifestDup(t->manifest);
     aofManifestDropHistory(next);
     return adoptManifest(t, next, &replaced);
 }

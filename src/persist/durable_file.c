@@ -11,6 +11,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "durable_file.h"
 
+#include "bio.h"
 #include "zmalloc.h"
 
 #include <errno.h>
@@ -82,4 +83,14 @@ void durableAbandon(durableFile *f) {
     f->fd = -1;
     f->temporary = NULL;
     errno = error;
+}
+
+static void unlinkJob(void *arg) {
+    sds path = arg;
+    unlink(path);
+    sdsFree(path);
+}
+
+void removeInBackground(sds path) {
+    bioSubmit(BIO_CLOSE_FILE, unlinkJob, path);
 }

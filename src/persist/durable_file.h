@@ -10,7 +10,7 @@
 #ifndef PERSIST_DURABLE_FILE_H
 #define PERSIST_DURABLE_FILE_H
 
-#include "slice.h"
+#include "sds.h"
 
 #include <sys/types.h>
 
@@ -30,5 +30,8 @@ bool durableWrite(durableFile *f, slice bytes) must_check;
 bool durableReplace(durableFile *f, const char *path) must_check;
 /* End it, and remove the temporary file, if it is still there. Keeps errno. */
 void durableAbandon(durableFile *f);
+
+/* Remove a file, takes `path`: elsewhere, because to free the blocks of a large one takes a while. Main. */
+void removeInBackground(sds path);
 
 #endif

@@ -17,10 +17,10 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "snapshot.h"
 
-#include "bio.h"
 #include "child.h"
 #include "clock.h"
 #include "disk_gate.h"
+#include "durable_file.h"
 #include "log.h"
 #include "panic.h"
 #include "persist_settings.h"
@@ -94,17 +94,8 @@ bool snapshotWriteNow(void) {
     return true;
 }
 
-static void unlinkJob(void *arg) {
-    sds path = arg;
-    unlink(path);
-    sdsFree(path);
-}
-
-/* Elsewhere: to free the blocks of a large file takes a while. */
-static void removeTemp(bool wait) {
-    sds path = sdsCatPrintf(sdsEmpty(), "%s/%s", snapshot.folder, snapshot.child_file);
-    if (wait) unlinkJob(path);
-    else bioSubmit(BIO_CLOSE_FILE, unlinkJob, path);
+static sds tempPath(void) {
+    return sdsCatPrintf(sdsEmpty(), "%s/%s", snapshot.folder, snapshot.child_file);
 }
 
 /* ---- The child ---------------------------------------------------------------------------------------------- */
@@ -147,7 +138,7 @@ static void childEnded(void *arg, const childEnd *how) {
         endedWell(how);
         return;
     }
-    removeTemp(false);
+    removeInBackground(tempPath());
     if (how->on_purpose) {
         serverLog(LL_NOTICE, "Background saving was ended on purpose");
         return;
@@ -183,7 +174,9 @@ void snapshotAbandon(void) {
     if (childRunning() != CHILD_RDB) return;
     serverLog(LL_WARNING, "A child is writing a snapshot: it is ended.");
     childKillAndWait();
-    removeTemp(true);
+    sds path = tempPath();
+    unlink(path);
+    sdsFree(path);
 }
 
 void snapshotAbandonFromSignal(void) {

@@ -10,12 +10,12 @@
 #include "check_rdb_report.h"
 #include "lru.h"
 #include "object_internal.h"
-#include "object_settings.h"
 #include "object_types.h"
 #include "panic.h"
 #include "rdb_decode.h"
 #include "rdb_fault.h"
 #include "rdb_value.h"
+#include "usual_objects.h"
 #include "zmalloc.h"
 
 #include <sys/mman.h>
@@ -28,16 +28,7 @@ static void prepare(void) {
     if (ready) return;
     ready = true;
     objectTypesRegister();
-    object_settings.hash_max_listpack_entries = 512;
-    object_settings.hash_max_listpack_value = 64;
-    object_settings.set_max_intset_entries = 512;
-    object_settings.set_max_listpack_entries = 128;
-    object_settings.set_max_listpack_value = 64;
-    object_settings.zset_max_listpack_entries = 128;
-    object_settings.zset_max_listpack_value = 64;
-    object_settings.list_max_listpack_size = -2;
-    object_settings.stream_node_max_bytes = 4096;
-    object_settings.stream_node_max_entries = 100;
+    object_settings = usual_objects;
 }
 
 /* An open file with the bytes behind a magic. */

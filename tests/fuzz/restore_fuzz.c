@@ -10,10 +10,10 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "digest.h"
 #include "object_internal.h"
-#include "object_settings.h"
 #include "object_types.h"
 #include "panic.h"
 #include "rdb_value.h"
+#include "usual_objects.h"
 #include "zmalloc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -22,19 +22,7 @@ static const slice key = {"key", 3};
 
 /* The defaults, nothing compact, little compact, nodes as small or as large as they may be. */
 static void chooseSettings(unsigned choice) {
-    static const objectSettings usual = {.hash_max_listpack_entries = 512,
-                                         .hash_max_listpack_value = 64,
-                                         .set_max_intset_entries = 512,
-                                         .set_max_listpack_entries = 128,
-                                         .set_max_listpack_value = 64,
-                                         .zset_max_listpack_entries = 128,
-                                         .zset_max_listpack_value = 64,
-                                         .list_max_listpack_size = -2,
-                                         .stream_node_max_bytes = 4096,
-                                         .stream_node_max_entries = 100,
-                                         .hll_sparse_max_bytes = 3000,
-                                         .compression = true};
-    object_settings = usual;
+    object_settings = usual_objects;
     if (choice % 4 == 0) return;
     bool none = choice % 4 == 1;
     long long entries = none ? 0 : choice % 4 == 2 ? 2 : 1 << 30;

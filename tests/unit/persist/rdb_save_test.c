@@ -9,13 +9,13 @@
 #include "failing_calls.h"
 #include "log.h"
 #include "lru.h"
-#include "object_settings.h"
 #include "object_types.h"
 #include "panic.h"
 #include "persist_settings.h"
 #include "rdb_format.h"
 #include "rdb_save.h"
 #include "unit.h"
+#include "usual_objects.h"
 #include "value_hash.h"
 #include "value_list.h"
 #include "value_set.h"
@@ -38,29 +38,16 @@
 
 static void setUp(void) {
     static storeSettings store_defaults;
-    static objectSettings object_defaults;
     panicSetMainThread();
     if (!dbGet(0)) {
         logSetLevel(LL_NOTHING);
         clockInit();
         objectTypesRegister();
-        object_settings = (objectSettings){.hash_max_listpack_entries = 512,
-                                           .hash_max_listpack_value = 64,
-                                           .set_max_intset_entries = 512,
-                                           .set_max_listpack_entries = 128,
-                                           .set_max_listpack_value = 64,
-                                           .zset_max_listpack_entries = 128,
-                                           .zset_max_listpack_value = 64,
-                                           .list_max_listpack_size = -2,
-                                           .stream_node_max_bytes = 4096,
-                                           .stream_node_max_entries = 100,
-                                           .compression = true};
         dbInit(16);
         store_defaults = store_settings;
-        object_defaults = object_settings;
     }
     store_settings = store_defaults;
-    object_settings = object_defaults;
+    object_settings = usual_objects;
     persist_settings.rdb_key_save_delay = 0;
     dbEmpty(-1, false);
     storeSetNowMs(NOW_MS);

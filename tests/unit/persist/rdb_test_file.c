@@ -9,12 +9,12 @@
 #include "db.h"
 #include "endian.h"
 #include "lru.h"
-#include "object_settings.h"
 #include "object_types.h"
 #include "panic.h"
 #include "persist_settings.h"
 #include "rdb_format.h"
 #include "unit.h"
+#include "usual_objects.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -33,19 +33,7 @@ void rdbTestReset(void) {
         dbInit(DATABASES);
         made = true;
     }
-    static const objectSettings usual = {.hash_max_listpack_entries = 512,
-                                         .hash_max_listpack_value = 64,
-                                         .set_max_intset_entries = 512,
-                                         .set_max_listpack_entries = 128,
-                                         .set_max_listpack_value = 64,
-                                         .zset_max_listpack_entries = 128,
-                                         .zset_max_listpack_value = 64,
-                                         .list_max_listpack_size = -2,
-                                         .stream_node_max_bytes = 4096,
-                                         .stream_node_max_entries = 100,
-                                         .hll_sparse_max_bytes = 3000,
-                                         .compression = true};
-    object_settings = usual;
+    object_settings = usual_objects;
     persist_settings.rdbchecksum = true;
     persist_settings.loading_process_events_interval_bytes = 1 << 21;
     storeSetNowMs(clockWallMs());
