@@ -1,4 +1,4 @@
-/* durable_file.c -- the steps by which a file is replaced: all rename() of data is here.
+/* durable_file.c -- the steps by which a file is replaced.
  *
  * A file that was renamed before its bytes were on disk can be an empty one after a loss of power, and a rename lasts
  * only when the folder is on disk. No step is left out, and the first that fails ends it.
