@@ -17,6 +17,7 @@ from pathlib import Path
 
 import callgrind
 import load as loads
+import persist_experiments
 import session_experiments
 import stats
 import type_experiments
@@ -502,6 +503,7 @@ ALL = {
     'micro': (micro, ('7',)),
     **type_experiments.ALL,
     **session_experiments.ALL,
+    **persist_experiments.ALL,
 }
 
 

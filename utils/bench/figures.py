@@ -179,6 +179,7 @@ def headline(results):
             'rss_by_limit', ('stalled', load, ''), 'x', 'x')
     rows += type_figures(records, peer, own, own_ratio)
     session_figures(peer, own, own_ratio)
+    persist_figures(peer, own, own_ratio)
     rows.sort(key=lambda r: int(r['row']))
     for r in rows:
         if r['value'] is None and 'peer' in r['part'] + r['what'] and len(records.servers()) == 1:
@@ -247,6 +248,28 @@ def session_figures(peer, own, own_ratio):
               ('tracking', 'GET', 'on'), ('tracking', 'GET', 'off'), '<=')
     own('32', 'Memory of a tracked key, 1M keys of one client', 'bytes a key', 40, 'bytes_per_key',
         ('tracking', 'tracked key', '2 threads'), 'B', 'bytes')
+
+
+def persist_figures(peer, own, own_ratio):
+    """Rows 33 to 39, of snapshots, the append-only file and forks."""
+    for name, title in (('strings', '5M strings of 512 B'), ('collections', '200K hashes, sets and sorted sets of 50')):
+        peer('33', 'A snapshot in the page cache, two cores: time to load, ours / peer', title, 0.5, 'load_s',
+             ('snapshots', f'load {name}', ''), 's')
+        peer('34', 'BGSAVE of the same: CPU of the child, ours / peer', title, 0.75, 'child_s',
+             ('snapshots', f'save {name}', ''), 's')
+    main = 'SET P16, 512 B, appendfsync everysec: CPU of the main thread per command'
+    own_ratio('35', main, 'with / without an append-only file', 1.25, 'main_ns', ('everysec', 'SET P16', 'everysec'),
+              ('everysec', 'SET P16', 'off'), '<=')
+    peer('35', main, 'ours / peer', 0.5, 'main_ns', ('everysec', 'SET P16', 'everysec'), 'ns')
+    peer('36', 'SET of 50 clients, no pipeline, appendfsync always: requests per second', 'ours / peer', 2.5, 'rps',
+         ('always', 'SET 50 clients', 'always'), 'rps', low_is_good=False)
+    for name in ('BGREWRITEAOF', 'BGSAVE'):
+        peer('37', 'A pinging client beside 50 % writes while a child saves: p99.9, ours / peer', name, 0.7, 'p999_ms',
+             ('pings', name, 'everysec'), 'ms')
+    own('38', 'BGSAVE while GETs go on: memory that is copied', 'share of the dataset', 3, 'copied_percent',
+        ('shared_pages', 'GET P16', ''), '%', '%')
+    peer('39', 'SET at 10,000 a second, everysec, a sync takes 200 ms: p99.9', 'ours / peer', None, 'p999_ms',
+         ('slow_disk', 'SET', 'everysec'), 'ms')
 
 
 def micro_figures(rows):

@@ -110,12 +110,20 @@ def esc(value):
     return html.escape(str(value))
 
 
-def mark(reached):
-    kind, word = {True: ('yes', 'reached'), False: ('no', 'not reached'), None: ('none', 'not measured')}[reached]
-    return f'<span class="mark {kind}">{word}</span>'
+def verdict(row):
+    if row['reached'] is None:
+        return 'not measured' if row['value'] is None else 'measured'
+    return 'reached' if row['reached'] else 'not reached'
+
+
+def mark(row):
+    kind = {True: 'yes', False: 'no', None: 'none'}[row['reached']]
+    return f'<span class="mark {kind}">{verdict(row)}</span>'
 
 
 def bar_text(row):
+    if row['bar'] is None:
+        return 'none'
     sign = {'<=': '≤', '>=': '≥', '<': '<'}[row['direction']]
     bar = f'{row["bar"]:,.2f}' if row['unit'] == 'x' else f'{row["bar"]:,} {row["unit"]}'
     return f'{sign} {bar}'.rstrip()
@@ -139,7 +147,7 @@ def headline_html(rows):
             out.append(f'<tr{" class=first" if i == 0 else ""}>{head}<td>{esc(p["part"])}</td>'
                        f'<td class="n value">{esc(figure_text(p["value"], p["unit"]))}</td>'
                        f'<td class="n">{esc(range_text(p))}</td><td class="n">{esc(bar_text(p))}</td>'
-                       f'<td>{mark(p["reached"])}</td><td class="note">{esc(p["note"])}</td></tr>')
+                       f'<td>{mark(p)}</td><td class="note">{esc(p["note"])}</td></tr>')
     return '\n'.join(out + ['</table></div>'])
 
 
@@ -147,8 +155,9 @@ def tiles(results, rows):
     """The few figures that say most."""
     found = []
     measured = [r for r in rows if r['value'] is not None]
-    if measured:
-        found.append((f'{sum(r["reached"] for r in measured)} of {len(measured)}', 'bars reached'))
+    judged = [r['reached'] for r in rows if r['reached'] is not None]
+    if judged:
+        found.append((f'{sum(judged)} of {len(judged)}', 'bars reached'))
 
     def add(row, part, text, words):
         figure = next((r for r in measured if r['row'] == row and r['part'] == part), None)
@@ -281,7 +290,6 @@ def write(results, folder):
 
 def text(results):
     """The headline table for a terminal."""
-    words = {True: 'reached', False: 'NOT reached', None: 'not measured'}
     return text_table([{'#': r['row'], 'part': f'{r["what"]}: {r["part"]}', 'value': figure_text(r['value'], r['unit']),
-                        'bar': bar_text(r), 'result': words[r['reached']], 'measured': r['note']}
+                        'bar': bar_text(r), 'result': verdict(r).replace('not reached', 'NOT reached'), 'measured': r['note']}
                        for r in figures.headline(results)], ['#', 'part', 'value', 'bar', 'result', 'measured'])

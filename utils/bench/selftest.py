@@ -4,14 +4,22 @@ SPDX-License-Identifier: BSD-3-Clause
 """
 import csv
 import io
+import os
+import socket
+import subprocess
 import tempfile
+import threading
+import time
 import unittest
 from pathlib import Path
 
 import callgrind
 import experiments
 import figures
+import forks
 import load
+import persist_experiments
+import pinger
 import report
 import stats
 import type_experiments
@@ -58,6 +66,7 @@ class Arithmetic(unittest.TestCase):
         self.assertFalse(stats.reached(0.3, 0.3, '<'))
         self.assertFalse(stats.reached(1.2, 1.25, '>='))
         self.assertIsNone(stats.reached(None, 1, '<='))
+        self.assertIsNone(stats.reached(5, None, '<='))
 
     def test_cost_model(self):
         # Main can do 4 million; a thread 1 million: four threads keep main busy.
@@ -151,7 +160,7 @@ class Figures(unittest.TestCase):
 
     def test_every_row_is_there(self):
         self.assertEqual({r['row'] for r in figures.headline(self.results())},
-                         {str(n) for n in range(1, 33)})
+                         {str(n) for n in range(1, 40)})
 
     def test_geometric_mean_wants_every_test(self):
         records = [record('types', name, server, 1, '1 thread', cpu_ns=ns) for name in figures.DEFAULT_TESTS
@@ -159,6 +168,37 @@ class Figures(unittest.TestCase):
         self.assertAlmostEqual(self.row(self.results(records), '16', 'geometric mean')['value'], 0.5)
         self.assertIsNone(self.row(self.results(records[2:]), '16', 'geometric mean')['value'])
         self.assertEqual(figures.DEFAULT_TESTS, tuple(name for name, _ in type_experiments.DEFAULT_TESTS))
+
+    def test_loading_is_compared_with_the_faster_peer(self):
+        records = [record('snapshots', 'load strings', name, n, load_s=s) for n in (1, 2)
+                   for name, s in ((figures.OURS, 2 * n), ('slow', 10 * n), ('fast', 5 * n))]
+        row = self.row(self.results(records), '33', '5M strings of 512 B')
+        self.assertAlmostEqual(row['value'], 0.4)
+        self.assertTrue(row['reached'])
+
+    def test_everysec_is_compared_with_itself_and_with_peers(self):
+        records = [record('everysec', 'SET P16', name, 1, variant, main_ns=ns) for name, variant, ns in
+                   ((figures.OURS, 'off', 400), (figures.OURS, 'everysec', 600), ('peer', 'everysec', 1000))]
+        self.assertAlmostEqual(self.row(self.results(records), '35', 'with / without an append-only file')['value'], 1.5)
+        self.assertAlmostEqual(self.row(self.results(records), '35', 'ours / peer')['value'], 0.6)
+
+    def test_more_requests_are_better_with_always(self):
+        records = [record('always', 'SET 50 clients', name, 1, 'always', rps=rps, generator_limited=False)
+                   for name, rps in ((figures.OURS, 300), ('a', 100), ('b', 150))]
+        row = self.row(self.results(records), '36', 'ours / peer')
+        self.assertAlmostEqual(row['value'], 2)
+        self.assertFalse(row['reached'])
+
+    def test_a_figure_without_a_bar(self):
+        records = [record('slow_disk', 'SET', name, 1, 'everysec', p999_ms=ms) for name, ms in
+                   ((figures.OURS, 1), ('peer', 4))]
+        row = self.row(self.results(records), '39', 'ours / peer')
+        self.assertEqual((row['value'], row['reached']), (0.25, None))
+        self.assertEqual((report.verdict(row), report.bar_text(row)), ('measured', 'none'))
+        self.assertEqual(report.verdict(self.row(self.results(), '39', 'ours / peer')), 'not measured')
+        with tempfile.TemporaryDirectory() as folder:
+            report.write(self.results(records), Path(folder))
+            self.assertNotIn('bars reached', (Path(folder) / 'index.html').read_text())
 
     def test_memory_of_times(self):
         records = [record('type_memory', load, figures.OURS, 1, bytes_per_key=b)
@@ -189,6 +229,65 @@ class Figures(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             report.write(self.results(), Path(folder))
             self.assertIn('</html>', (Path(folder) / 'index.html').read_text())
+
+
+class Persistence(unittest.TestCase):
+    def test_percentiles(self):
+        self.assertIsNone(pinger.percentile([], 99.9))
+        hundred = list(range(1, 101))
+        self.assertEqual([pinger.percentile(hundred, p) for p in (0, 1, 50, 99, 99.9, 100)], [1, 1, 50, 99, 100, 100])
+        self.assertEqual(pinger.percentile(list(range(1, 10001)), 99.9), 9990)
+
+    def test_a_server_that_stands_still_delays_all_that_were_due(self):
+        with socket.create_server(('127.0.0.1', 0)) as listener:
+            threading.Thread(target=answer_after, args=(listener, 0.3), daemon=True).start()
+            told = pinger.summary(pinger.ping(listener.getsockname()[1], 0.2, 100))
+        self.assertEqual(told['pings'], 20)
+        self.assertGreater(told['max_ms'], 250)
+        self.assertGreater(told['p50_ms'], 150)
+
+    def test_memory_of_a_process(self):
+        text = '55d0-7ffc ---p 00000000 00:00 0  [rollup]\nRss:  10 kB\nPrivate_Dirty:  4 kB\nPrivate_Dirty:  2 kB\n'
+        self.assertEqual(forks.memory_of(text), {'Rss': 10240, 'Private_Dirty': 6144})
+
+    def test_parent_of_a_process_with_any_name(self):
+        self.assertEqual(forks.parent_of('12 (a) b (c) S 34 12 12 0'), 34)
+
+    def test_a_child_is_found(self):
+        with subprocess.Popen(['sleep', '60']) as child:
+            try:
+                self.assertEqual(forks.child_of(os.getpid()), child.pid)
+            finally:
+                child.kill()
+
+    def test_cpu_of_children(self):
+        info = {'used_cpu_user_children': '1.500000', 'used_cpu_sys_children': '0.250000'}
+        self.assertEqual(forks.child_seconds(info), 1.75)
+
+    def test_a_failed_child_is_no_figure(self):
+        server = type('', (), {'name': 'x'})
+        forks.must_be_ok(server, {'rdb_last_bgsave_status': 'ok'})
+        with self.assertRaises(RuntimeError):
+            forks.must_be_ok(server, {'rdb_last_bgsave_status': 'err'})
+
+    def test_the_file_system_of_a_folder(self):
+        mounts = ('22 1 254:0 / / rw - ext4 /dev/vda rw\n23 22 0:5 / /dev/shm rw shared:1 - tmpfs tmpfs rw\n'
+                  '24 22 0:9 / /mnt/a\\040b rw - xfs /dev/vdb rw\n')
+        for path, wanted in (('/tmp', ('ext4', '/dev/vda')), ('/dev/shm/x', ('tmpfs', 'tmpfs')),
+                             ('/dev/shmx', ('ext4', '/dev/vda')), ('/mnt/a b/c', ('xfs', '/dev/vdb'))):
+            self.assertEqual(persist_experiments.mount_of(path, mounts), wanted)
+
+
+def answer_after(listener, pause):
+    """A server that stands still for a while, and then answers every PING."""
+    link, _ = listener.accept()
+    time.sleep(pause)
+    with link:
+        while True:
+            got = link.recv(1 << 16)
+            if not got:
+                return
+            link.sendall(b'+PONG\r\n' * got.count(b'\n'))
 
 
 if __name__ == '__main__':

@@ -65,7 +65,8 @@ class Server:
         self.stopped = False
 
     # ---- Life --------------------------------------------------------------------------------------------------------
-    def start(self, timeout=60):
+    def start(self, timeout=600):
+        """Until it serves: what it reads at its start has been read then."""
         self.dir = tempfile.mkdtemp(prefix='valkey-bench.')
         log = open(Path(self.dir) / 'log', 'wb')
         command = self.under + [str(self.path), '--port', str(self.port), '--bind', '127.0.0.1', '--save', '',
@@ -83,7 +84,7 @@ class Server:
                 if self.link.call('PING') == 'PONG':
                     break
             except (OSError, ServerError):
-                time.sleep(0.05)
+                time.sleep(0.005)
         self.pid = int(self.info()['process_id'])
         return self
 

@@ -33,8 +33,8 @@ def per_command(total, commands):
 
 
 def reached(value, bar, direction):
-    """Whether the bar is met; None where nothing was measured. direction is '<=', '<' or '>='."""
-    if value is None:
+    """Whether the bar is met; None where nothing was measured or there is no bar. direction is '<=', '<' or '>='."""
+    if value is None or bar is None:
         return None
     return {'<=': value <= bar, '<': value < bar, '>=': value >= bar}[direction]
 
