@@ -1,16 +1,18 @@
 /* listpack_twice.c -- whether something is in a listpack twice.
  *
- * A table of places, open addressing, found by the keyed hash: who makes the listpack cannot know which elements meet.
- * For as many as a compact value has it lies on the stack.
+ * A table of places, open addressing, found by a hash of the texts that is cheap (a multiplication for 8 bytes) and
+ * begins with a secret of this process: who makes the listpack cannot know which elements meet, and a snapshot may have
+ * millions of small values. For as many as a compact value has the table lies on the stack.
  *
  * Owns        nothing beyond the call.
  * Threads     any.
- * Cost        40 instructions and one hash per element; a text is compared when 32 bits of the hash are the same.
- * Tests       tests/unit/ds/listpack_test.c
+ * Cost        85 instructions per element of 10 bytes; a text is compared when 32 bits of the hash are the same.
+ * Tests       tests/unit/ds/listpack_twice_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "listpack_twice.h"
 
+#include "endian.h"
 #include "hash.h"
 #include "zmalloc.h"
 
@@ -21,11 +23,33 @@ typedef struct place {
     uint32_t at;  /* offset of the element; 0: nothing here */
 } place;
 
+/* The upper half of a product into its lower one, so that each bit of `a` has a say in all of it. */
+static inline uint64_t fold(uint64_t a, uint64_t b) {
+    __extension__ typedef unsigned __int128 u128;
+    u128 product = (u128)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* The last 8 bytes as a word, or all of fewer. */
+static inline uint64_t lastWord(const char *p, size_t n) {
+    const uint8_t *u = (const uint8_t *)p;
+    if (likely(n >= 8)) return loadLe64(p + n - 8);
+    if (n >= 4) return loadLe32(p) | (uint64_t)loadLe32(p + n - 4) << 32;
+    return n ? u[0] | (uint64_t)u[n / 2] << 8 | (uint64_t)u[n - 1] << 16 : 0;
+}
+
+static inline uint64_t hashOf(slice text, uint64_t secret) {
+    const uint64_t factor = 0x9e3779b97f4a7c15u;
+    uint64_t h = secret ^ text.len;
+    for (size_t i = 0; i + 8 < text.len; i += 8) h = fold(h ^ loadLe64(text.ptr + i), factor);
+    return fold(fold(h ^ lastWord(text.ptr, text.len), secret | 1), factor); /* one alone leaves rows as rows */
+}
+
 /* The element is entered, unless its text is there. */
-static bool enter(place *places, size_t mask, const uint8_t *lp, const uint8_t *at) {
+static bool enter(place *places, size_t mask, uint64_t secret, const uint8_t *lp, const uint8_t *at) {
     char digits[LONG_STR_SIZE], other[LONG_STR_SIZE];
     slice text = listpackText(at, digits);
-    uint64_t hash = hashBytes(text.ptr, text.len);
+    uint64_t hash = hashOf(text, secret);
     uint32_t tag = (uint32_t)(hash >> 32);
     size_t i = hash & mask;
     for (; places[i].at; i = (i + 1) & mask)
@@ -41,9 +65,10 @@ bool listpackHasTwice(const uint8_t *lp, size_t count, unsigned step) {
     if (slots > PLACES_ON_STACK) places = ztrycalloc(slots, sizeof(*places));
     else memset(few, 0, slots * sizeof(*places));
     if (!places) return true;
+    const uint64_t secret = hashBytes("", 0);
     bool twice = false;
     for (const uint8_t *at = listpackFirst(lp); at && !twice;) {
-        twice = !enter(places, slots - 1, lp, at);
+        twice = !enter(places, slots - 1, secret, lp, at);
         for (unsigned i = 0; at && i < step; i++) at = listpackNext(at);
     }
     if (places != few) zfree(places);
