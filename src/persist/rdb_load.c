@@ -264,10 +264,11 @@ static rdbLoadEnd insertAll(loader *l) {
     }
 }
 
+/* One for each processor: the scanner and main need little beside decoders (strings of 512 bytes a third of the
+ * instructions, small collections a twentieth), and fill in while one of those waits for memory. */
 static unsigned decoderCount(void) {
     cpu_set_t set;
-    int cpus = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-    return cpus > 2 ? (unsigned)cpus - 1 : 1;
+    return sched_getaffinity(0, sizeof(set), &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
 }
 
 static void logLibraries(const char *path) {
