@@ -426,12 +426,6 @@ static void *sendLater(void *arg) {
     return NULL;
 }
 
-static long long tooLate(aeEventLoop *loop, long long id, void *arg) {
-    unused(loop), unused(id);
-    *(bool *)arg = true;
-    return AE_NOMORE;
-}
-
 /* While LONG works, others get what it allows or its error, also those whose commands are in the same batch; what
  * stands behind it in its own pipeline waits. */
 static void workLong(int threads) {

@@ -11,6 +11,7 @@
 #include "key_changed.h"
 #include "log.h"
 #include "memory_gate.h"
+#include "output_limits.h"
 #include "panic.h"
 #include "pause.h"
 #include "rebalance.h"
@@ -286,6 +287,13 @@ void netFixtureInit(void) {
     yieldSetServe(netServeOthers);
     fixtureSuspend(false);
     atexit(cleanUp);
+}
+
+void fixtureNoPubsubLimit(void) {
+    char kind[] = "pubsub", none[] = "0";
+    char *words[] = {kind, none, none, none};
+    const char *err = NULL;
+    CHECK(outputLimitsSet(words, array_len(words), &err));
 }
 
 void fixtureSuspend(bool suspended) {

@@ -23,6 +23,8 @@ extern void (*fixture_before_report)(const clientStreamHolder *h);
 extern sds fixture_log; /* the NOTE command appends to it */
 
 void netFixtureInit(void);
+/* From now on no subscriber is closed for what it is owed, however long that takes. */
+void fixtureNoPubsubLimit(void);
 /* A connected pair of non-blocking sockets: TCP over loopback, or Unix. */
 void fixturePair(int fds[2], bool tcp);
 /* Turns read and parse only; nothing is executed until it ends. */

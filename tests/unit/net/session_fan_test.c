@@ -162,6 +162,7 @@ static void step(uint64_t *seed, unsigned number, int threads) {
 
 static void crowdOf(int threads, int steps) {
     netFixtureInit();
+    fixtureNoPubsubLimit();
     uint64_t seed = unitRandomSeed() + (uint64_t)threads;
     if (hold.seq < 0) hold.seq = holdSequenceAdd();
     sessionsSetGate(gate);

@@ -411,6 +411,7 @@ static bool onlyMain(void *arg) {
 
 static void fillHall(int threads, unsigned steps) {
     openBook();
+    fixtureNoPubsubLimit();
     book.asked = seatsAsked;
     uint64_t seed = unitRandomSeed() + (uint64_t)threads;
     askForThreads(threads);
