@@ -72,16 +72,16 @@ static void putCount(char out[FIGURE_SIZE], uint64_t n) {
     snprintf(out, FIGURE_SIZE, "%llu", (ull)n);
 }
 
-static void putReal(char out[FIGURE_SIZE], double d) {
-    snprintf(out, FIGURE_SIZE, "%.2f", d);
+static void putReal(char out[FIGURE_SIZE], long double d) {
+    snprintf(out, FIGURE_SIZE, "%.2Lf", d);
 }
 
 static void putMean(char out[FIGURE_SIZE], uint64_t sum, uint64_t count) {
-    putReal(out, count ? (double)sum / (double)count : 0);
+    putReal(out, count ? (long double)sum / (long double)count : 0);
 }
 
 static void putPercentile(char out[FIGURE_SIZE], const checkRdbSamples *s, double percentile) {
-    putReal(out, (double)checkRdbPercentile(s, percentile));
+    putReal(out, (long double)checkRdbPercentile(s, percentile));
 }
 
 /* Its digits; `t` NULL: no such keys. */

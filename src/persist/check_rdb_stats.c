@@ -173,7 +173,7 @@ static void addZset(checkRdbTypeStats *t, const robj *o) {
     zsetIter it = zsetIterAt(o, 0, false);
     zsetElement e;
     char digits[DOUBLE_STR_SIZE];
-    while (zsetIterNext(&it, &e)) addElement(t, e.member.len + d2string(digits, sizeof(digits), e.score));
+    while (zsetIterNext(&it, &e)) addElement(t, e.member.len + d2shortest(digits, sizeof(digits), e.score));
 }
 
 static void addHash(checkRdbTypeStats *t, const robj *o) {

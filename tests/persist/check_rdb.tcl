@@ -195,6 +195,15 @@ start_server {each {r FLUSHALL}} {
         assert_no_match "*db.0*" [lindex [check_rdb $path] 1]
     }
 
+    test "an average that is half a digit, and digits of scores" {
+        foreach n {1 2 1 1 1 1 1 1 1 1} {r RPUSH l [string repeat x $n]}
+        for {set i 0} {$i < 40} {incr i} {r SET key:$i [string repeat x [expr {$i ? 13 : 2}]]}
+        r ZADD z 100000000000000 m 0.1 m2
+        set f [figures_of [lindex [check_rdb [saved] --stats --format csv] 1]]
+        assert_equal {12.73 1.10} [lrange [dict get $f db.0.elements.size.avg] 0 1]
+        assert_equal 11 [lindex [dict get $f db.0.elements.size] 3]
+    }
+
     test "--output takes the figures, and nothing else" {
         r SET key value
         set path [saved]
