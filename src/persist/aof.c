@@ -654,9 +654,10 @@ void aofTick(void) {
     aofLatencyTell();
 }
 
-/* Bytes on their way to the disk do not count for eviction, which would make more of them. */
-static size_t bytesQueued(void) {
-    return aof.thread ? (size_t)(aof.stream->appended - aofThreadProgress(aof.thread).written) : 0;
+/* What takes bytes to the disk does not count for eviction, which would make more of them; nor do blocks that wait for
+ * the next busy moment, for a small dataset would go before they do. */
+static size_t streamMemory(void) {
+    return aof.thread ? aofStreamMemory(aof.stream) : 0;
 }
 
 aofFigures aofLook(void) {
@@ -664,6 +665,7 @@ aofFigures aofLook(void) {
     if (!aof.thread) return f;
     aofProgress p = aofThreadProgress(aof.thread);
     f.buffer_length = (size_t)(aof.stream->appended - p.written);
+    f.buffer_memory = streamMemory();
     f.base_size = aof.settled_size;
     f.current_size = aof.base_size + aof.older_size + p.incr_size;
     f.pending_sync = p.syncing;
@@ -677,6 +679,6 @@ void aofResetStats(void) {
 void aofInit(void) {
     aof.written_seq = holdSequenceAdd();
     aof.synced_seq = holdSequenceAdd();
-    evictAddUncounted(bytesQueued);
+    evictAddUncounted(streamMemory);
     persistSettingsOnAppend(&(const persistAppendHooks){applyEnabled, applyPolicy, applyNoSync, applyAutoGc});
 }

@@ -63,7 +63,8 @@ void aofChildLives(bool lives);
 typedef struct aofFigures {
     bool on, write_ok;
     off_t current_size, base_size;
-    size_t buffer_length;
+    size_t buffer_length; /* bytes that are not written yet */
+    size_t buffer_memory; /* of blocks, those of the next busy moment too */
     bool pending_sync;
     long long delayed_sync;
 } aofFigures;

@@ -47,7 +47,7 @@ static void sizes(infoOut *o) {
 }
 
 static void bufferMemory(infoOut *o) {
-    infoLine(o, "mem_aof_buffer:%zu", aofLook().buffer_length);
+    infoLine(o, "mem_aof_buffer:%zu", aofLook().buffer_memory);
 }
 
 static void resetStats(void) {

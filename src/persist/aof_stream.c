@@ -35,6 +35,7 @@ static aofBlock *makeBlock(void) {
 void aofStreamInit(aofStream *s, uint64_t begin) {
     memset(s, 0, sizeof(*s));
     s->head = s->tail = makeBlock();
+    s->blocks = 1;
     s->appended = s->consumed = begin;
     atomic_init(&s->published, begin);
     atomic_init(&s->back, NULL);
@@ -70,7 +71,10 @@ static void takeBack(aofStream *s) {
 
 static aofBlock *takeSpare(aofStream *s) {
     if (!s->spare) takeBack(s);
-    if (!s->spare) return makeBlock();
+    if (!s->spare) {
+        s->blocks++;
+        return makeBlock();
+    }
     aofBlock *b = s->spare;
     s->spare = b->next;
     s->spares--;
@@ -91,6 +95,7 @@ void aofStreamTrim(aofStream *s) {
         aofBlock *b = s->spare;
         s->spare = b->next;
         s->spares--;
+        s->blocks--;
         zfree(b);
     }
 }

@@ -27,6 +27,7 @@ typedef struct aofStream {
     uint64_t appended;
     aofBlock *spare; /* owns: to be used again */
     size_t spares;
+    size_t blocks; /* all there are, wherever */
 
     /* thread */
     alignas(CACHE_LINE) aofBlock *head; /* owns the chain */
@@ -68,6 +69,10 @@ static inline bool aofStreamPublish(aofStream *s) {
 }
 /* Free blocks that have come back and are more than a busy moment needs; now and then. */
 void aofStreamTrim(aofStream *s);
+/* Memory of all its blocks. */
+static inline size_t aofStreamMemory(const aofStream *s) {
+    return s->blocks * sizeof(aofBlock);
+}
 
 /* --- Runs on: the thread --------------------------------------------------------------------------------- */
 /* The bytes from `consumed` to `limit` (at most `published`), in up to `max` parts: gives how many, their sum in

@@ -607,3 +607,17 @@ start_server {overrides {appendonly yes appendfsync always notify-keyspace-event
         }
     }
 }
+
+start_server {overrides {appendonly yes appendfsync always maxmemory-policy allkeys-lru}} {
+    test "What a busy moment has put into the log takes no room from the dataset" {
+        for {set i 0} {$i < 50} {incr i} {
+            r SET key:$i [string repeat x 2000]
+        }
+        r CONFIG SET maxmemory [expr {[info_field used_memory memory] + 500000}]
+        with_clients c {
+            $c pipeline [lrepeat 2000 [list SETRANGE key:0 0 [string repeat y 2000]]]
+            assert_equal [lrepeat 2000 2000] [$c replies 2000]
+        }
+        assert_equal {50 0} [list [r DBSIZE] [info_field evicted_keys stats]]
+    }
+}

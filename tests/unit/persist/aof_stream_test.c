@@ -53,9 +53,12 @@ TEST(stream_keeps_bytes_in_order) {
         if (unitRandom(&seed) % 2) aofStreamPublish(&s);
         if (unitRandom(&seed) % 2 && !CHECK(take(&s, atomic_load(&s.published), &seed))) break;
         if (unitRandom(&seed) % 64 == 0) aofStreamTrim(&s);
+        CHECK(aofStreamMemory(&s) >= s.appended - s.consumed);
     }
     CHECK(!aofStreamPublish(&s) || !aofStreamPublish(&s));
     while (s.consumed < s.appended && CHECK(take(&s, s.appended, &seed))) continue;
+    aofStreamTrim(&s);
+    CHECK(aofStreamMemory(&s) <= 34 * sizeof(aofBlock));
     aofStreamDestroy(&s);
 }
 
