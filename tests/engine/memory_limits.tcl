@@ -4,6 +4,8 @@
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
+own_files ;# a reload needs more memory than they have
+
 set mb [expr {1024 * 1024}]
 
 proc address_space {} {

@@ -2,6 +2,8 @@
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
+own_files
+
 set on {appendonly yes appendfsync always aof-use-rdb-preamble no}
 
 # A command as it stands in the file.

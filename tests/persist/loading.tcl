@@ -2,6 +2,8 @@
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
+own_files
+
 # Snapshots with what becomes of them: rdb_files.txt says what its lines are.
 proc read_rdb_files {path} {
     set files {}

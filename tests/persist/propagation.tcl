@@ -7,6 +7,8 @@
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
+own_files
+
 proc increment_file {} {
     return [lindex [glob -nocomplain [file join [srv dir] appendonlydir *.incr.aof]] 0]
 }

@@ -2,6 +2,8 @@
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
+own_files
+
 start_server {overrides {hide-user-data-from-log no} each {r FLUSHALL; r SELECT 0}} {
 
     test "DEBUG RELOAD keeps keys of every type, in every database, with their times" {

@@ -2,6 +2,8 @@
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
+own_files
+
 proc aof_files {} {
     return [lsort -dictionary [lmap path [glob -nocomplain -directory [file join [srv dir] appendonlydir] *] {file tail $path}]]
 }

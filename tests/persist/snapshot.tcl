@@ -2,6 +2,8 @@
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
+own_files
+
 proc persistence {name} {
     return [info_field $name persistence]
 }

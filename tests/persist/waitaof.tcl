@@ -4,6 +4,8 @@
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
+own_files
+
 set log {appendonly yes aof-use-rdb-preamble no}
 set off "ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled."
 

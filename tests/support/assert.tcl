@@ -23,8 +23,10 @@ proc test {name body} {
     }
     set started [clock milliseconds]
     set code [catch {
+        persist_mode::before_test
         eval_at_global $testing::before_each
         uplevel 1 $body
+        persist_mode::after_test
     } message options]
     set took [expr {[clock milliseconds] - $started}]
     if {$code == 1 && [lindex [dict get $options -errorcode] 0] eq "SKIP"} {

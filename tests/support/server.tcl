@@ -127,13 +127,15 @@ proc start_server {options body} {
     array set given $options
     set dir [make_server_dir]
     set port [free_port]
-    set settings [list bind 127.0.0.1 port $port dir $dir save {""} enable-debug-command yes]
+    set settings [list bind 127.0.0.1 port $port dir $dir save {""} enable-debug-command yes \
+        {*}[persist_mode::settings $given(tags)]]
     foreach {name value} $given(overrides) {
         lappend settings $name $value
     }
     write_file $dir/valkey.conf [config_text $settings]
     set pid [launch $dir [list $dir/valkey.conf {*}$srv::extra {*}$given(args)]]
-    set server [dict create dir $dir port $port pid $pid conf $dir/valkey.conf expect_exit 0]
+    set server [dict create dir $dir port $port pid $pid conf $dir/valkey.conf expect_exit 0 \
+        tags $given(tags)]
     await_ready $server
     lappend srv::stack $server
     pin_settings
@@ -142,9 +144,15 @@ proc start_server {options body} {
     set code [catch {uplevel 1 $body} message options]
     set testing::before_each $outer_each
     forget_default_client
+    set complaints {}
+    if {[catch {persist_mode::before_stop} wanted]} {
+        lappend complaints $wanted
+        set wanted {}
+    }
     set server [lindex $srv::stack end]
     set srv::stack [lrange $srv::stack 0 end-1]
-    foreach complaint [stop_server $server] {
+    lappend complaints {*}[stop_server $server] {*}[persist_mode::after_stop $server $wanted]
+    foreach complaint $complaints {
         incr testing::failed
         puts "\[fail\] server in $dir: $complaint"
         puts [server_log_tail $dir]
@@ -297,7 +305,11 @@ proc r {args} {
             return OK
         }
     }
-    return [[default_client] {*}$args]
+    set reply [[default_client] {*}$args]
+    if {[string equal -nocase [lrange $args 0 1] "DEBUG POPULATE"]} {
+        persist_mode::populated
+    }
+    return $reply
 }
 
 proc default_client {} {

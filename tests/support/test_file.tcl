@@ -7,12 +7,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 set support [file dirname [file normalize [info script]]]
-foreach part {patience resp_client assert server waiting} {
+foreach part {patience resp_client assert server persist_mode waiting} {
     source [file join $support $part.tcl]
 }
 
 set srv::extra [lassign $argv test_file srv::binary srv::root srv::base_port srv::port_span testing::only srv::slow]
 set srv::pinned [split [expr {[info exists env(RUNTEST_PIN)] ? $env(RUNTEST_PIN) : ""}]]
+set persist_mode::mode [expr {[info exists env(RUNTEST_PERSIST)] ? $env(RUNTEST_PERSIST) : ""}]
 set testing::any_encoding [expr {[dict size [dict remove $srv::pinned dict-resizing]] > 0}]
 set resp::patience [expr {15 * $srv::slow}]
 set argv {}

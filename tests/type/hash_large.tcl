@@ -115,7 +115,7 @@ proc while_referred {count body} {
 }
 
 proc used {} {
-    return [info_field used_memory memory]
+    return [expr {[info_field used_memory memory] - [info_field mem_aof_buffer memory]}]
 }
 
 # Everything is gone, and so is its memory.
