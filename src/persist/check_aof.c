@@ -10,7 +10,8 @@
  * Nothing is opened for writing before a cut, and a cut is made only if the file is as long as when it was read: a
  * server that appends meanwhile shows by that.
  *
- * Not here    what is wrong with a file (aof_scan.c), with a snapshot (rdb_scan.c), with a manifest (aof_manifest.c).
+ * Not here    what is wrong with a file (aof_scan.c), with a snapshot (check_rdb_pass.c), with a manifest
+ *             (aof_manifest.c).
  * Owns        the options, what was counted.
  * Threads     main.
  * Invariants  1. Only a file is cut behind which no byte follows in the manifest's other files.
@@ -25,10 +26,10 @@
 #include "aof_scan.h"
 #include "check_aof_stats.h"
 #include "check_progress.h"
+#include "check_rdb_pass.h"
 #include "command_table.h"
 #include "log.h"
-#include "rdb_fault.h"
-#include "rdb_format.h"
+#include "object_types.h"
 #include "zmalloc.h"
 
 #include <errno.h>
@@ -231,35 +232,13 @@ static bool isSnapshot(int fd, off_t size) {
 
 /* Where it ends; 0 with lines that say what is wrong. */
 static uint64_t checkSnapshot(const checkedFile *f) {
-    const rdbScanOptions scan_options = {.relaxed = true, .checksum = true};
-    rdbPiece piece = {.bytes = NULL};
-    uint64_t keys = 0, expires = 0, functions = 0;
-    bool more = lseek(f->fd, 0, SEEK_SET) == 0, ended = false;
-    rdbScanner *s = rdbScanCreate(f->fd, &scan_options);
-    printf("[offset 0] Checking RDB file %s\n", f->path);
-    while (more && !ended) {
-        more = rdbScanNext(s, &piece);
-        for (size_t i = 0; i < piece.count; i++) {
-            const rdbItem *item = &piece.items[i];
-            keys += item->kind == RDB_ITEM_KEY;
-            expires += item->kind == RDB_ITEM_KEY && item->expire_ms >= 0;
-            functions += item->kind == RDB_ITEM_FUNCTION;
-            ended = item->kind == RDB_ITEM_END;
-        }
-        checkProgressAt(counted.behind + rdbScanOffset(s));
-    }
-    uint64_t at = ended ? rdbScanOffset(s) : rdbScanFault(s)->offset;
-    checkProgressHide();
-    if (!ended) {
-        sds text = rdbFaultText(rdbScanFault(s), rdbScanVersion(s));
-        printf("--- RDB ERROR DETECTED ---\n[offset %" PRIu64 "] %s\n", at, text);
-        sdsFree(text);
-    }
-    printf("[info] %" PRIu64 " keys read\n[info] %" PRIu64 " expires\n[info] %" PRIu64 " functions\n", keys, expires,
-           functions);
-    rdbPieceFree(&piece);
-    rdbScanFree(s);
-    return ended ? at : 0;
+    const checkRdbPassOptions pass = {.lines = stdout, .behind = counted.behind};
+    checkRdbFound found = {.is_good = false};
+    if (lseek(f->fd, 0, SEEK_SET) == 0) checkRdbPass(f->fd, f->path, &pass, &found);
+    uint64_t end = found.is_good ? found.offset : 0;
+    checkRdbSayEnd(stdout, &found);
+    checkRdbFoundFree(&found);
+    return end;
 }
 
 /* --- files ----------------------------------------------------------------------------------------------- */
@@ -481,6 +460,7 @@ int checkAofMain(int argc, char **argv) {
         return 0;
     }
     if (!readOptions(argc, argv)) return 1;
+    objectTypesRegister();
     if (options.stats) counted.stats = aofStatsCreate();
     bool good = checkPath();
     if (counted.stats) aofStatsPrint(counted.stats, stdout);

@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "check_rdb.h"
 
+#include "check_progress.h"
 #include "check_rdb_report.h"
 #include "numbers.h"
 #include "object_types.h"
@@ -15,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define BIGGEST_USUAL 10 /* in JSON */
@@ -83,11 +85,10 @@ static bool check(int fd, const arguments *a, FILE *out) {
     long long wanted = a->biggest >= 0 ? a->biggest : json ? BIGGEST_USUAL : 0;
     checkRdbBiggest biggest = {.capacity = (size_t)wanted};
     checkRdbStats *stats = a->stats || json || wanted ? checkRdbStatsCreate() : NULL;
-    const checkRdbPassOptions options = {.lines = json ? NULL : stdout,
-                                         .bar = isatty(STDERR_FILENO) ? stderr : NULL,
-                                         .stats = stats,
-                                         .biggest = &biggest};
+    const checkRdbPassOptions options = {.lines = json ? NULL : stdout, .stats = stats, .biggest = &biggest};
+    struct stat st;
     checkRdbFound found;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) checkProgressBegin((uint64_t)st.st_size);
     checkRdbPass(fd, a->path, &options, &found);
     bool good = found.is_good;
     checkRdbBiggestSort(&biggest);

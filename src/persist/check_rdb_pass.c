@@ -4,7 +4,8 @@
  * before one of the framing behind it. Of what a load would ask a server there is nothing here: which modules it has,
  * how many databases, which keys are there already.
  *
- * Not here    bytes (rdb_scan.c), values (rdb_decode.c), figures (check_rdb_stats.c), the command line (check_rdb.c).
+ * Not here    bytes (rdb_scan.c), values (rdb_decode.c), figures (check_rdb_stats.c), the command line (check_rdb.c),
+ *             the bar (check_progress.c).
  * Owns        nothing beyond a call.
  * Threads     one.
  * Invariants  1. Memory is that of a piece and of one value, but for what `stats` and `biggest` keep.
@@ -13,6 +14,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "check_rdb_pass.h"
 
+#include "check_progress.h"
 #include "check_rdb_text.h"
 #include "clock.h"
 #include "rdb_aux.h"
@@ -22,9 +24,7 @@
 
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
-#define BAR_CELLS 40
 #define SLOT_JOB_BYTES 40
 #define SLOT_MAX 16383
 
@@ -34,8 +34,6 @@ typedef struct pass {
     const rdbPiece *piece;              /* borrowed: of the item under way */
     rdbDecoded decoded;
     int64_t now_ms;
-    uint64_t file_bytes; /* 0: unknown */
-    int bar_percent;     /* -1: no bar is on the screen */
 } pass;
 
 const char *checkRdbStepName(rdbStep step) {
@@ -62,30 +60,13 @@ bool checkRdbNeedsRelaxed(unsigned version) {
     return isForeign(version) || version > RDB_VERSION;
 }
 
-/* ---- Lines, and the bar ---- */
-
-static void hideBar(pass *c) {
-    if (c->bar_percent < 0) return;
-    fputs("\r\033[K", c->options->bar);
-    fflush(c->options->bar);
-    c->bar_percent = -1;
-}
-
-static void showBar(pass *c, uint64_t offset) {
-    static const char cells[BAR_CELLS + 1] = "########################################";
-    if (!c->options->bar || c->file_bytes == 0) return;
-    int percent = offset < c->file_bytes ? (int)((double)offset * 100 / (double)c->file_bytes) : 100;
-    if (percent == c->bar_percent) return;
-    c->bar_percent = percent;
-    fprintf(c->options->bar, "\r[%-*.*s] %3d %%", BAR_CELLS, percent * BAR_CELLS / 100, cells, percent);
-    fflush(c->options->bar);
-}
+/* ---- Lines ---- */
 
 static void sayAt(pass *c, uint64_t offset, const char *format, ...) printf_like(3, 4);
 static void sayAt(pass *c, uint64_t offset, const char *format, ...) {
     FILE *to = c->options->lines;
     if (!to) return;
-    hideBar(c);
+    checkProgressHide();
     fprintf(to, "[offset %llu] ", (unsigned long long)offset);
     va_list args;
     va_start(args, format);
@@ -303,7 +284,7 @@ static void readAll(pass *c, rdbScanner *s) {
         }
         if (!found->fault) {
             found->offset = rdbScanOffset(s);
-            showBar(c, found->offset);
+            checkProgressAt(c->options->behind + found->offset);
         }
     }
     if (!found->fault && !found->is_good) {
@@ -311,7 +292,7 @@ static void readAll(pass *c, rdbScanner *s) {
         found->keys += f->step == RDB_STEP_VALUE; /* of that key the name was read */
         takeFault(c, f);
     }
-    hideBar(c);
+    checkProgressHide();
     rdbDecodedFree(&c->decoded);
     rdbPieceFree(&piece);
 }
@@ -361,9 +342,7 @@ void checkRdbSayEnd(FILE *lines, const checkRdbFound *found) {
 void checkRdbPass(int fd, const char *path, const checkRdbPassOptions *options, checkRdbFound *out) {
     static const rdbScanOptions scan = {.relaxed = true, .checksum = true};
     *out = (checkRdbFound){.fault_type = -1};
-    pass c = {.options = options, .found = out, .now_ms = clockWallMs(), .bar_percent = -1};
-    struct stat st;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) c.file_bytes = (uint64_t)st.st_size;
+    pass c = {.options = options, .found = out, .now_ms = clockWallMs()};
     sayAt(&c, 0, "Checking RDB file %s", path);
     rdbScanner *s = rdbScanCreate(fd, &scan);
     readAll(&c, s);

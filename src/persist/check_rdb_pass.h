@@ -18,7 +18,7 @@
 
 typedef struct checkRdbPassOptions {
     FILE *lines;              /* borrowed: told what is found, as it is found; NULL: nobody is */
-    FILE *bar;                /* borrowed: a terminal that is shown how far it is; NULL */
+    uint64_t behind;          /* for the bar: bytes of other files that have been read (check_progress.h) */
     checkRdbStats *stats;     /* borrowed; NULL: not asked for */
     checkRdbBiggest *biggest; /* borrowed; NULL. Only with `stats`, which counts elements */
 } checkRdbPassOptions;
