@@ -11,7 +11,7 @@
  * Owns        the batches.
  * Threads     main and the reader; a batch belongs to whom it was given, under the lock.
  * Invariants  1. At most BATCHES batches exist.
- * Tests       tests/persist/aof.tcl
+ * Tests       tests/unit/persist/aof_reader_test.c, tests/persist/aof.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "aof_reader.h"
