@@ -270,7 +270,9 @@ int aofFilesOpenIncr(const char *folder, const char *stem, aofManifest *m, off_t
     int fd = openAppending(folder, last->name, O_EXCL, size);
     if (fd < 0) return fd;
     serverLog(LL_NOTICE, "Creating AOF incr file %s on server start", last->name);
-    if (writeManifest(folder, stem, m)) return fd;
+    int rc = aofSyncFolder(folder);
+    if (rc != 0) serverLog(LL_WARNING, "The folder of the append-only file cannot be synced: %s", strerror(errno));
+    if (rc == 0 && writeManifest(folder, stem, m)) return fd;
     aofSystemNow()->close(fd);
     return -1;
 }

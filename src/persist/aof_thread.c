@@ -414,7 +414,8 @@ static void restoreManifest(aofThread *t, long long base_seq, long long incr_seq
     errno = error;
 }
 
-/* What is before the cut must be safe before something behind it is: the log is a prefix after a loss of power, too. */
+/* What is before the cut must be safe before something behind it is: the log is a prefix after a loss of power, too.
+ * And the next increment must be there before a manifest that names it. */
 static bool doCut(aofThread *t, aofJob *job) {
     const aofSystem *sys = aofSystemNow();
     bool replaced = false;
@@ -425,7 +426,7 @@ static bool doCut(aofThread *t, aofJob *job) {
     sds path = aofPath(t->folder, aofManifestLastIncr(next)->name);
     int fd = sys->open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0644);
     bool ok = false;
-    if (fd < 0) aofManifestFree(next);
+    if (fd < 0 || aofSyncFolder(t->folder) != 0) aofManifestFree(next);
     else ok = adoptManifest(t, next, &replaced);
     int error = errno;
     if (ok) {

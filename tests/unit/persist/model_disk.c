@@ -247,7 +247,8 @@ void diskSlow(int us) {
 
 sds diskContent(diskView view, const char *path) {
     modelName *n = findName(path);
-    int file = !n ? -1 : view == DISK_LEAST ? n->durable : n->now;
+    bool durable = view == DISK_LEAST || (view == DISK_MANIFEST && !strstr(path, ".manifest"));
+    int file = !n ? -1 : durable ? n->durable : n->now;
     if (file < 0) return NULL;
     return sdsDup(view == DISK_ALL ? disk.files[file].bytes : disk.files[file].synced);
 }

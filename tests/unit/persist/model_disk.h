@@ -12,8 +12,9 @@
 
 typedef enum { CALL_OPEN, CALL_WRITE, CALL_SYNC, CALL_TRUNCATE, CALL_RENAME, CALL_UNLINK, CALL_KINDS } diskCall;
 
-/* What may be there after a loss of power: the least, what a kill leaves, or names without the bytes. */
-typedef enum { DISK_LEAST, DISK_ALL, DISK_NAMES, DISK_VIEWS } diskView;
+/* What may be there after a loss of power: the least, what a kill leaves, names without the bytes, or the manifest's
+ * name before all others. */
+typedef enum { DISK_LEAST, DISK_ALL, DISK_NAMES, DISK_MANIFEST, DISK_VIEWS } diskView;
 
 /* Empty it, put it into force, and call `check`, on the thread that makes it, before each call. */
 void diskBegin(void (*check)(void));
