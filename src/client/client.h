@@ -52,6 +52,7 @@ enum {
     CLIENT_PUSHING = 1 << 24,    /* a push message may be sent although replies are off */
     CLIENT_IN_CLOSING = 1 << 25, /* on clientState's closing list */
     CLIENT_IMPORT_SOURCE = 1 << 26,
+    CLIENT_REPLAYS = 1 << 29,    /* its commands were executed before: the log is loaded */
     CLIENT_RESERVED = 1 << 28,   /* memory is reserved for its command (command_memory.h) */
     CLIENT_ARGS_TAKEN = 1 << 30, /* its command has taken large arguments (clientEntryOfArg) */
     CLIENT_OUTPUT_FULL = 1 << 27 /* commands wait until enough of its output is gone (output_limits.h) */

@@ -282,7 +282,7 @@ static void begin(uint64_t bytes, bool hide_user_data) {
     load.hide_user_data = hide_user_data;
     load.c = clientCreate(NULL, -1, "", "", false);
     load.c->authenticated = true;
-    load.c->flags |= CLIENT_DENY_BLOCKING;
+    load.c->flags |= CLIENT_DENY_BLOCKING | CLIENT_REPLAYS;
     load.errors = load.c->error_replies;
     load.multi = commandNamed("multi");
     load.exec = commandNamed("exec");
