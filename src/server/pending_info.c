@@ -58,9 +58,8 @@ static const infoFields fields[] = {
            "number_of_cached_scripts:0", "number_of_functions:0", "number_of_libraries:0", "used_memory_vm_functions:0",
            "used_memory_vm_total:0", "used_memory_vm_total_human:0B", "used_memory_functions:0",
            "used_memory_scripts:0", "used_memory_scripts_human:0B")},
-    {"memory", 420,
-     LINES("mem_not_counted_for_evict:0", "mem_replication_backlog:0", "mem_total_replication_buffers:0",
-           "mem_replicas_repl_buffer:0")},
+    {"memory", 430,
+     LINES("mem_replication_backlog:0", "mem_total_replication_buffers:0", "mem_replicas_repl_buffer:0")},
     {"memory", 480, LINES("mem_cluster_links:0", "mem_cluster_slot_import:0", "mem_cluster_slot_export:0")},
 
     {"persistence", 290,

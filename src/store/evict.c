@@ -57,14 +57,20 @@ void evictAddUncounted(size_t (*fn)(void)) {
     uncounted[uncounted_count++] = fn;
 }
 
+size_t evictUncounted(void) {
+    assertMainRole();
+    size_t bytes = 0;
+    for (unsigned i = 0; i < uncounted_count; i++) bytes += uncounted[i]();
+    return bytes;
+}
+
 /* ---- How much ---- */
 
 /* What counts, of all that is used; exact only above the limit, where what does not count is asked for. */
 static size_t countedMemory(size_t limit) {
     size_t used = zmallocUsed();
     if (likely(used <= limit)) return used;
-    size_t minus = lazyfreePendingBytes();
-    for (unsigned i = 0; i < uncounted_count; i++) minus += uncounted[i]();
+    size_t minus = lazyfreePendingBytes() + evictUncounted();
     return used > minus ? used - minus : 0;
 }
 

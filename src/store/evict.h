@@ -21,6 +21,7 @@ size_t evictRoom(void);
 /* Memory that does not count (what is on its way between threads; replication and AOF buffers): each layer that has
  * some registers a function that says how many bytes. Boot; at most 8. */
 void evictAddUncounted(size_t (*fn)(void));
+size_t evictUncounted(void); /* their sum */
 /* Timer hook: the server layer calls this from a timer while evictPerform() says RUNNING. */
 bool evictContinue(void); /* false: done */
 

@@ -19,6 +19,10 @@ static void clock(infoOut *o) {
     infoLine(o, "lru_clock:%u", (unsigned)lruClock());
 }
 
+static void uncounted(infoOut *o) {
+    infoLine(o, "mem_not_counted_for_evict:%zu", evictUncounted());
+}
+
 static void limit(infoOut *o) {
     infoBytes(o, "maxmemory", (size_t)store_settings.maxmemory);
     infoLine(o, "maxmemory_policy:%s", storeMaxmemoryPolicyName());
@@ -93,14 +97,21 @@ static void resetStats(void) {
 
 void storeInfoRegister(void) {
     static const infoSection sections[] = {{"keyspace", "Keyspace", 170, INFO_DEFAULT | INFO_IN_CRASH}, {.name = NULL}};
-    static const infoFields fields[] = {
-        {"server", 240, .write = clock},        {"memory", 310, .write = limit},
-        {"memory", 550, .write = freed},        {"persistence", 90, .write = changes},
-        {"stats", 180, .write = expired},       {"stats", 190, .write = expiredElements},
-        {"stats", 210, .write = elementsStale}, {"stats", 200, .write = expiredStale},
-        {"stats", 220, .write = expireCycle},   {"stats", 270, .write = lookups},
-        {"memory", 540, .write = defragState},  {"stats", 380, .write = defragFigures},
-        {"keyspace", 10, .write = databases},   {.section = NULL}};
+    static const infoFields fields[] = {{"server", 240, .write = clock},
+                                        {"memory", 310, .write = limit},
+                                        {"memory", 420, .write = uncounted},
+                                        {"memory", 550, .write = freed},
+                                        {"persistence", 90, .write = changes},
+                                        {"stats", 180, .write = expired},
+                                        {"stats", 190, .write = expiredElements},
+                                        {"stats", 210, .write = elementsStale},
+                                        {"stats", 200, .write = expiredStale},
+                                        {"stats", 220, .write = expireCycle},
+                                        {"stats", 270, .write = lookups},
+                                        {"memory", 540, .write = defragState},
+                                        {"stats", 380, .write = defragFigures},
+                                        {"keyspace", 10, .write = databases},
+                                        {.section = NULL}};
     infoTableAddSections(sections);
     infoTableAddFields(fields);
     infoTableOnReset(resetStats);

@@ -522,6 +522,7 @@ start_server {overrides {appendonly yes aof-use-rdb-preamble no appendfsync ever
         catch {r SET a 1}
         assert_error "EXECABORT*" {r EXEC}
         assert_equal 1 [expr {[info_field aof_buffer_length] > 10000}]
+        assert_equal 1 [expr {[info_field mem_not_counted_for_evict memory] > 10000}]
         limit_files unlimited
         wait_for_condition 10 {[info_field aof_last_write_status] eq "ok"}
         assert_match "*AOF write error looks solved. The server can write again.*" [srv log]
