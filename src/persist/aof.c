@@ -325,11 +325,11 @@ bool aofStart(bool hide_user_data) {
     assertMainThread();
     serverAssert(!aof.thread);
     if (!persist_settings.appendonly) return true;
-    aof.wanted = true;
     const char *stem = persist_settings.appendfilename;
     sdsFree(aof.folder);
     aof.folder = aofFolderPath(persist_settings.appenddirname);
     aofManifest *m = aof.folder ? findAndLoad(stem, hide_user_data) : NULL;
+    aof.wanted = m != NULL; /* not sooner: while it is read it is neither on nor about to be turned on */
     return m && startThread(m, stem);
 }
 
@@ -661,7 +661,7 @@ static size_t streamMemory(void) {
 }
 
 aofFigures aofLook(void) {
-    aofFigures f = {.on = aof.wanted, .write_ok = aof.error == 0, .delayed_sync = aof.delayed_sync};
+    aofFigures f = {.write_ok = aof.error == 0, .delayed_sync = aof.delayed_sync};
     if (!aof.thread) return f;
     aofProgress p = aofThreadProgress(aof.thread);
     f.buffer_length = (size_t)(aof.stream->appended - p.written);

@@ -61,7 +61,7 @@ void aofChildLives(bool lives);
 
 /* What INFO shows. */
 typedef struct aofFigures {
-    bool on, write_ok;
+    bool write_ok;
     off_t current_size, base_size;
     size_t buffer_length; /* bytes that are not written yet */
     size_t buffer_memory; /* of blocks, those of the next busy moment too */

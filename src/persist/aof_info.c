@@ -12,7 +12,7 @@
 #include "persist_settings.h"
 
 static void enabled(infoOut *o) {
-    infoLine(o, "aof_enabled:%d", aofLook().on);
+    infoLine(o, "aof_enabled:%d", persist_settings.appendonly);
 }
 
 static void rewriting(infoOut *o) {
@@ -34,10 +34,10 @@ static void writeStatus(infoOut *o) {
     infoLine(o, "aof_last_write_status:%s", aofLook().write_ok ? "ok" : "err");
 }
 
-/* Only with the log on, or about to be: while it is read all is 0. */
+/* Only with the log on, or about to be: until it is there all is 0. */
 static void sizes(infoOut *o) {
     aofFigures f = aofLook();
-    if (!f.on && !persist_settings.appendonly) return;
+    if (!persist_settings.appendonly) return;
     infoLine(o, "aof_current_size:%lld", (long long)f.current_size);
     infoLine(o, "aof_base_size:%lld", (long long)f.base_size);
     infoLine(o, "aof_pending_rewrite:%d", aofRewriteLook().scheduled);
