@@ -82,6 +82,13 @@ static int leave(int rc) {
     return rc;
 }
 
+/* What could not be written of it is of no interest any more. */
+static void emptyFile(modelFile *f) {
+    sdsClear(f->bytes);
+    sdsClear(f->synced);
+    f->lost = false;
+}
+
 static int modelOpen(const char *path, int flags, mode_t mode) {
     unused(mode);
     if (!enter(CALL_OPEN)) return leave(-1);
@@ -92,7 +99,7 @@ static int modelOpen(const char *path, int flags, mode_t mode) {
         return leave(-1);
     }
     if (n->now < 0) n->now = makeFile();
-    if (flags & O_TRUNC) sdsClear(disk.files[n->now].bytes), sdsClear(disk.files[n->now].synced);
+    if (flags & O_TRUNC) emptyFile(&disk.files[n->now]);
     disk.files[n->now].is_open = true;
     disk.files[n->now].read_to = 0;
     disk.open_files++;
