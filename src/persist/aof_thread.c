@@ -91,6 +91,7 @@ struct aofThread {
     bool ended;
     bool first;            /* the increment is a temporary file that no manifest names */
     int first_error;       /* errno: what there is of it is of no use */
+    int cut_error;         /* errno: the last cut has failed, so there is no increment that goes on where a base ends */
     bool failed_since_cut; /* a sync of the increment that is open: no base that is being made has what it covered */
 
     pthread_mutex_t lock; /* a leaf; for the wait alone */
@@ -455,6 +456,11 @@ static bool doSwitchBase(aofThread *t, aofJob *job) {
     const aofSystem *sys = aofSystemNow();
     struct stat st;
     bool replaced = false;
+    if (t->cut_error) { /* main could not know it yet */
+        sys->unlink(job->path);
+        errno = t->cut_error;
+        return false;
+    }
     aofManifest *next = aofManifestDup(t->manifest);
     aofManifestSwitchBase(next, t->stem, job->ending, 1);
     long long base_seq = next->base_seq, incr_seq = next->incr_seq;
@@ -596,7 +602,10 @@ static void doJob(aofThread *t, aofJob *job) {
         job->ok = doFirst(t);
         if (!job->ok) firstFailed(t, errno);
         break;
-    case AOF_JOB_CUT: job->ok = doCut(t, job); break;
+    case AOF_JOB_CUT:
+        job->ok = doCut(t, job);
+        t->cut_error = job->ok ? 0 : errno;
+        break;
     case AOF_JOB_SYNC: job->ok = syncNow(t); break;
     case AOF_JOB_SWITCH_BASE: job->ok = t->first ? doSwitchFirst(t, job) : doSwitchBase(t, job); break;
     case AOF_JOB_DELETE: job->ok = doDelete(t); break;

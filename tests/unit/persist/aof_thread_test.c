@@ -509,6 +509,27 @@ TEST(thread_goes_through_a_rewrite) {
     CHECK(stop());
 }
 
+/* A base is told of before main knows that its cut has failed: the increment still has what is in that base. */
+TEST(thread_takes_no_base_without_its_cut) {
+    start(FSYNC_EVERYSEC, 50);
+    append(1000);
+    long opened = diskCalls(CALL_OPEN);
+    diskFail(CALL_OPEN, 1000, EMFILE);
+    aofThreadSubmit(thread, aofJobCreate(AOF_JOB_CUT));
+    uint64_t cut = aofThreadStream(thread)->appended;
+    for (unitLimit limit = unitLimitStart(20000); diskCalls(CALL_OPEN) == opened && !unitLimitOver(&limit);)
+        usleep(100);
+    diskFail(CALL_OPEN, 0, 0);
+    append(500);
+    CHECK(!doJob(baseUpTo(cut)));
+    append(500);
+    CHECK(doJob(aofJobCreate(AOF_JOB_CUT)));
+    cut = aofThreadStream(thread)->appended;
+    append(100);
+    CHECK(doJob(baseUpTo(cut)));
+    CHECK(stop());
+}
+
 /* A new base makes safe again what a failed sync has left in doubt. */
 TEST(thread_is_safe_again_behind_a_new_base) {
     start(FSYNC_EVERYSEC, 20);
