@@ -430,6 +430,16 @@ def everysec_slow_write(stage):
 
 
 @case(*EVERYSEC)
+def everysec_very_slow_write(stage):
+    """However long a write takes, kill -9 takes back no answer that is older than two seconds."""
+    stage.fault(".incr.", write_delay_us=4000000)
+    end = time.monotonic() + 9
+    while time.monotonic() < end:
+        stage.set(1000)
+    stage.again(lost_s=PROMISED_S)
+
+
+@case(*EVERYSEC)
 def everysec_flood_on_a_slow_disk(stage):
     """Who sends without reading replies is slowed down: what waits for the disk has a bound, and nothing is lost."""
     stage.fault(".incr.", write_delay_us=300000)
