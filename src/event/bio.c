@@ -28,16 +28,10 @@
 
 #define THREAD_NAME_SIZE 16 /* the system's limit, NUL included */
 
-typedef struct bioJob {
-    void (*fn)(void *arg);
-    void *arg; /* owns until fn is called */
-    struct bioJob *next;
-} bioJob;
-
 typedef struct bioQueue {
     alignas(CACHE_LINE) pthread_mutex_t lock; /* a leaf: nothing else is locked while it is held */
     pthread_cond_t submitted_more, finished_more;
-    bioJob *first, *last;         /* under lock; owns */
+    bioJob *first, *last;         /* under lock; owns those that are made here */
     uint64_t submitted, finished; /* under lock */
     bool running;                 /* main */
 } bioQueue;
@@ -124,7 +118,7 @@ static bioJob takeJob(bioQueue *queue) {
     queue->first = node->next;
     if (!queue->first) queue->last = NULL;
     pthread_mutex_unlock(&queue->lock);
-    zfree(node);
+    if (job.is_made) zfree(node);
     return job;
 }
 
@@ -171,11 +165,8 @@ void bioInit(const char *cpulist) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void bioSubmit(bioKind kind, void (*fn)(void *arg), void *arg) {
+static void submit(bioKind kind, bioJob *job) {
     bioQueue *queue = &queues[kind];
-    bioJob *job = zmalloc(sizeof(*job));
-
-    *job = (bioJob){.fn = fn, .arg = arg};
     pthread_mutex_lock(&queue->lock);
     if (queue->last) queue->last->next = job;
     else queue->first = job;
@@ -183,6 +174,18 @@ void bioSubmit(bioKind kind, void (*fn)(void *arg), void *arg) {
     queue->submitted++;
     pthread_cond_signal(&queue->submitted_more);
     pthread_mutex_unlock(&queue->lock);
+}
+
+void bioSubmit(bioKind kind, void (*fn)(void *arg), void *arg) {
+    bioJob *job = zmalloc(sizeof(*job));
+    *job = (bioJob){.fn = fn, .arg = arg, .is_made = true};
+    submit(kind, job);
+}
+
+void bioSubmitJob(bioKind kind, bioJob *job) {
+    job->next = NULL;
+    job->is_made = false;
+    submit(kind, job);
 }
 
 size_t bioPending(bioKind kind) {

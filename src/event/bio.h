@@ -16,6 +16,14 @@ typedef enum { BIO_CLOSE_FILE, BIO_FSYNC, BIO_LAZY_FREE, BIO_KINDS } bioKind;
 void bioInit(const char *cpulist);
 /* Run fn(arg) on the kind's thread. fn takes ownership of arg. Any thread but the kind's own. */
 void bioSubmit(bioKind kind, void (*fn)(void *arg), void *arg);
+/* The same without an allocation: `job` is the caller's, and nobody here touches it once its `fn` is called. */
+typedef struct bioJob {
+    void (*fn)(void *arg);
+    void *arg;
+    struct bioJob *next; /* bio.c's, as the next */
+    bool is_made;
+} bioJob;
+void bioSubmitJob(bioKind kind, bioJob *job);
 /* Jobs not finished. Any thread. */
 size_t bioPending(bioKind kind);
 /* Wait until all jobs submitted so far have finished. */

@@ -13,7 +13,6 @@
 #include "aof_sync.h"
 
 #include "aof_system.h"
-#include "bio.h"
 #include "panic.h"
 
 #include <errno.h>
@@ -38,7 +37,8 @@ void aofSyncBegin(aofSync *s, int fd, uint64_t covers) {
     s->fd = fd;
     s->covers = covers;
     atomic_store(&s->state, SYNC_RUNNING);
-    bioSubmit(BIO_FSYNC, syncInBackground, s);
+    s->job = (bioJob){.fn = syncInBackground, .arg = s};
+    bioSubmitJob(BIO_FSYNC, &s->job);
 }
 
 bool aofSyncIsUnderWay(const aofSync *s) {

@@ -6,12 +6,13 @@
 #ifndef PERSIST_AOF_SYNC_H
 #define PERSIST_AOF_SYNC_H
 
-#include "platform.h"
+#include "bio.h"
 
 #include <stdatomic.h>
 
 typedef struct aofSync {
-    /* the asker's, but while it runs the background thread's; handed over by bioSubmit() and `state` */
+    bioJob job; /* made with it: no allocation may fail where one is due */
+    /* the asker's, but while it runs the background thread's; handed over by bioSubmitJob() and `state` */
     int fd, error;
     uint64_t covers;
     /* const */
