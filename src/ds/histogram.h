@@ -13,6 +13,8 @@ typedef struct histogram histogram;
 
 /* `lowest` >= 1, `highest` >= 2*lowest, significant digits 1..4: as hdr_init's parameters. */
 histogram *histogramCreate(int64_t lowest, int64_t highest, int significant_digits);
+/* The same; NULL when there is no memory for it. */
+histogram *histogramTryCreate(int64_t lowest, int64_t highest, int significant_digits) must_check;
 void histogramFree(histogram *h);
 void histogramReset(histogram *h);
 /* O(1), no branch on the count. False when out of range. */

@@ -93,7 +93,8 @@ void latencyAddSample(const char *event, long long ms) {
 
 void latencyTrackCommand(commandStats *stats, uint64_t ns) {
     assertMainRole();
-    if (unlikely(!stats->latency)) stats->latency = histogramCreate(1, HISTOGRAM_MAX_NS, HISTOGRAM_DIGITS);
+    if (unlikely(!stats->latency)) stats->latency = histogramTryCreate(1, HISTOGRAM_MAX_NS, HISTOGRAM_DIGITS);
+    if (unlikely(!stats->latency)) return;                     /* no memory: the calls that find some are counted */
     histogramRecord(stats->latency, ns > 0 ? (int64_t)ns : 1); /* what is beyond its range counts as the largest */
 }
 

@@ -1,8 +1,10 @@
 /* latency_test.c -- the ring of spikes, their drawing and the prose about them.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "histogram.h"
 #include "latency_internal.h"
 #include "unit.h"
+#include "zmalloc.h"
 
 #include <stdio.h>
 
@@ -92,4 +94,15 @@ TEST(latency_doctor_reports_and_advises) {
     text = latencyDoctor(109);
     CHECK(strstr(text, "CONFIG SET") == NULL);
     sdsFree(text);
+}
+
+TEST(latency_of_a_command_without_memory_is_not_kept) {
+    commandStats stats = {.latency = NULL};
+    zmallocFailAfter(1);
+    latencyTrackCommand(&stats, 1000);
+    CHECK_EQ_INT(zmallocFailAfter(0), 0);
+    CHECK(stats.latency == NULL);
+    latencyTrackCommand(&stats, 1000);
+    if (CHECK(stats.latency != NULL)) CHECK_EQ_INT(histogramTotal(stats.latency), 1);
+    histogramFree(stats.latency);
 }
