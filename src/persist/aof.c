@@ -127,6 +127,7 @@ static void takeItem(const propagateItem *item) {
     if (unlikely(item->dbid != aof.dbid) && item->dbid >= 0) appendSelect(item->dbid);
     for (uint32_t i = 0; i < item->count; i++) aofStreamAppend(aof.stream, item->pieces[i].ptr, item->pieces[i].len);
     aof.inside = !item->ends_unit;
+    if (item->ends_unit) aofStreamEndUnit(aof.stream);
     client *writer = aof.inside ? NULL : callCurrentClient();
     if (writer) writer->write_offset = aof.stream->appended;
 }

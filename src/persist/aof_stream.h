@@ -25,6 +25,7 @@ typedef struct aofStream {
     alignas(CACHE_LINE) aofBlock *tail; /* owned by the chain */
     size_t used;                        /* bytes in it */
     uint64_t appended;
+    uint64_t units;  /* of what was appended: ends of what one reply stands for */
     aofBlock *spare; /* owns: to be used again */
     size_t spares;
     size_t blocks; /* all there are, wherever */
@@ -36,6 +37,7 @@ typedef struct aofStream {
 
     /* atomic */
     alignas(CACHE_LINE) _Atomic uint64_t published; /* seq_cst by main: bytes before it, and the links to them */
+    _Atomic uint64_t published_units;               /* by main, before `published`, which releases it */
     alignas(CACHE_LINE) _Atomic(aofBlock *) back;   /* release by the thread: blocks that are done with, a stack */
 } aofStream;
 
@@ -61,9 +63,14 @@ static inline void aofStreamAppend(aofStream *s, const void *bytes, size_t len) 
     memcpy(s->tail->bytes + s->used, from, len);
     s->used += len;
 }
+/* What was appended last ends a unit. */
+static inline void aofStreamEndUnit(aofStream *s) {
+    s->units++;
+}
 /* Everything that was appended may be written. True when that is news. */
 static inline bool aofStreamPublish(aofStream *s) {
     if (atomic_load_explicit(&s->published, memory_order_relaxed) == s->appended) return false;
+    atomic_store_explicit(&s->published_units, s->units, memory_order_relaxed);
     atomic_store(&s->published, s->appended);
     return true;
 }

@@ -5,7 +5,8 @@
  *   wait -> write all that was published, up to the next job -> the job -> sync if it is due -> wait
  *
  * With `always` it sleeps until main wakes it: a reply waits for it, and it syncs itself, since the next write would
- * need the next sync anyway. Else, as long as there is something to do, it looks once in POLL_MS, so that main pays no
+ * need the next sync anyway. Before that it may wait for more writes (aof_gather.c); main wakes it when there are as
+ * many as it wants. Else, as long as there is something to do, it looks once in POLL_MS, so that main pays no
  * system call, and sleeps deeply when nothing has come for IDLE_MS; then main's next publication wakes it. The sync of
  * each second is made in the background (aof_sync.c), and writes go on meanwhile.
  *
@@ -32,6 +33,7 @@
 #include "aof_thread.h"
 
 #include "aof_files.h"
+#include "aof_gather.h"
 #include "aof_latency.h"
 #include "aof_sync.h"
 #include "aof_system.h"
@@ -54,6 +56,7 @@
 #define IDLE_MS 20
 #define SECOND_MS 1000 /* between two syncs of everysec, and until a failed write is tried again */
 #define COMPLAIN_MS 30000
+#define GATHER_MAX_US 5000
 
 struct aofThread {
     aofStream stream; /* both; its header says which part is whose */
@@ -79,6 +82,7 @@ struct aofThread {
     _Atomic long long incr_size;
     _Atomic(aofJob *) finished; /* release: a stack */
     _Atomic bool asleep;        /* seq_cst, against stream.published and `jobs` */
+    _Atomic uint64_t wake_at;   /* units; seq_cst, stored before `asleep`: fewer are not worth waking it for */
 
     /* thread */
     alignas(CACHE_LINE) aofManifest *manifest; /* owns; NULL: not looked for yet */
@@ -87,6 +91,8 @@ struct aofThread {
     int fd;                                    /* -1: there is no increment yet */
     off_t size;                                /* of the increment: where the next byte goes */
     uint64_t sync_tried;                       /* the last sync, good or not, covered so much */
+    uint64_t units, units_synced;              /* of the stream: seen by step(), covered by the last sync */
+    aofGather gather;
     uint64_t last_work_ms, last_sync_ms, last_try_ms, last_complaint_ms;
     bool ended;
     bool first;            /* the increment is a temporary file that no manifest names */
@@ -117,7 +123,7 @@ aofStream *aofThreadStream(aofThread *t) {
 
 void aofThreadPublish(aofThread *t) {
     assertMainRole();
-    if (aofStreamPublish(&t->stream)) wakeThread(t);
+    if (aofStreamPublish(&t->stream) && t->stream.units >= atomic_load(&t->wake_at)) wakeThread(t);
 }
 
 static void push(_Atomic(aofJob *) *stack, aofJob *job) {
@@ -351,6 +357,8 @@ static bool syncNow(aofThread *t) {
     uint64_t began_us = clockMonotonicUs();
     int error = aofSystemNow()->sync(t->fd) == 0 ? 0 : errno;
     if (syncsAlways(t)) aofLatencyNote(AOF_LATENCY_SYNC_ALWAYS, began_us);
+    aofGatherSynced(&t->gather, t->units - t->units_synced, clockMonotonicUs() - began_us);
+    t->units_synced = t->units;
     syncEnds(t, covered, error);
     errno = error;
     return error == 0;
@@ -636,11 +644,16 @@ static bool jobIfDue(aofThread *t, aofJob *job) {
 
 /* --- the thread ------------------------------------------------------------------------------------------ */
 
+static uint64_t publishedUnits(const aofThread *t) {
+    return atomic_load_explicit(&t->stream.published_units, memory_order_relaxed);
+}
+
 /* True when something was done. */
 static bool step(aofThread *t) {
     bool done = takeSync(t);
     aofJob *job = firstJob(t);
     uint64_t limit = atomic_load(&t->stream.published);
+    t->units = publishedUnits(t);
     if (job && job->offset < limit) limit = job->offset;
     bool end = job && job->type == AOF_JOB_END;
     if (!(end && t->first)) done |= writeUpTo(t, limit, end);
@@ -669,15 +682,16 @@ static int64_t dueIn(aofThread *t) {
     return sooner(due, passed >= t->second_ms ? 0 : (int64_t)(t->second_ms - passed));
 }
 
-static void waitFor(aofThread *t, int64_t ms) {
+/* Microseconds; less than 0: until it is woken. */
+static void waitFor(aofThread *t, int64_t us) {
     struct timespec until;
-    if (ms < 0) {
+    if (us < 0) {
         pthread_cond_wait(&t->wake, &t->lock);
         return;
     }
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += ms / 1000;
-    until.tv_nsec += (ms % 1000) * 1000000;
+    until.tv_sec += us / 1000000;
+    until.tv_nsec += (us % 1000000) * 1000;
     if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
     pthread_cond_timedwait(&t->wake, &t->lock, &until);
 }
@@ -688,16 +702,33 @@ static void sleepDeeply(aofThread *t) {
     pthread_mutex_lock(&t->lock);
     atomic_store(&t->asleep, true);
     int64_t due = dueIn(t);
-    if (due != 0 && !hasNews(t)) waitFor(t, due);
+    if (due != 0 && !hasNews(t)) waitFor(t, due < 0 ? due : due * 1000);
     atomic_store(&t->asleep, false);
     pthread_mutex_unlock(&t->lock);
+}
+
+/* Before the next sync: those whom the last one has let go may write again at once. */
+static void gather(aofThread *t) {
+    uint64_t more, us = aofGatherBegin(&t->gather, &more);
+    if (us == 0) return;
+    uint64_t before = publishedUnits(t);
+    pthread_mutex_lock(&t->lock);
+    atomic_store(&t->wake_at, before + more);
+    atomic_store(&t->asleep, true);
+    (void)atomic_load(&t->stream.published); /* main has seen `asleep`, or its units are seen here */
+    if (publishedUnits(t) < before + more && !atomic_load(&t->jobs)) waitFor(t, (int64_t)us);
+    atomic_store(&t->asleep, false);
+    atomic_store(&t->wake_at, 0);
+    pthread_mutex_unlock(&t->lock);
+    aofGatherEnd(&t->gather, more, publishedUnits(t) - before);
 }
 
 static void rest(aofThread *t, bool worked) {
     uint64_t now_ms = clockMonotonicMs();
     if (worked) t->last_work_ms = now_ms;
     if (syncsAlways(t)) {
-        if (!worked) sleepDeeply(t); /* else look again at once: what came during a sync is the next one's */
+        if (worked) gather(t); /* and look again: what came during a sync is the next one's */
+        else sleepDeeply(t);
     } else if (now_ms - t->last_work_ms < IDLE_MS) {
         nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000}, NULL);
     } else {
@@ -769,6 +800,7 @@ aofThread *aofThreadStart(const aofThreadOptions *o) {
     atomic_init(&t->policy, (int)o->policy);
     atomic_init(&t->no_sync_from, UINT64_MAX);
     aofSyncInit(&t->sync, syncHasEnded, t);
+    aofGatherInit(&t->gather, o->gather_max_us ? o->gather_max_us : GATHER_MAX_US);
     t->last_work_ms = t->last_sync_ms = clockMonotonicMs();
     initWait(t);
     sigset_t before;

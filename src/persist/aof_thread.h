@@ -30,7 +30,9 @@ typedef struct aofThreadOptions {
     holdSequence written_seq, synced_seq;
     fsyncPolicy policy;
     const char *cpulist; /* may be NULL */
-    uint64_t second_ms;  /* how long a second is, for tests; 0: as usual */
+    /* for tests; 0: as usual */
+    uint64_t second_ms;     /* how long a second is */
+    uint64_t gather_max_us; /* how long a sync with `always` may wait for more */
 } aofThreadOptions;
 
 typedef enum {

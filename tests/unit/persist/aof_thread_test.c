@@ -119,7 +119,8 @@ static void checkViews(void) {
 
 /* --- a thread over the model ----------------------------------------------------------------------------- */
 
-static void start(fsyncPolicy policy, uint64_t second_ms) {
+/* Of the options policy and times. */
+static void startWith(aofThreadOptions o) {
     once();
     thread = NULL;
     view_failed = false;
@@ -134,16 +135,18 @@ static void start(fsyncPolicy policy, uint64_t second_ms) {
     sdsFree(text);
     int fd = aofSystemNow()->open(FOLDER "/a.1.incr.aof", 0, 0);
     atomic_store(&promised, begin_offset);
-    aofThreadOptions o = {.folder = FOLDER,
-                          .stem = STEM,
-                          .manifest = m,
-                          .fd = fd,
-                          .begin = begin_offset,
-                          .written_seq = written_seq,
-                          .synced_seq = synced_seq,
-                          .policy = policy,
-                          .second_ms = second_ms};
+    o.folder = FOLDER;
+    o.stem = STEM;
+    o.manifest = m;
+    o.fd = fd;
+    o.begin = begin_offset;
+    o.written_seq = written_seq;
+    o.synced_seq = synced_seq;
     thread = aofThreadStart(&o);
+}
+
+static void start(fsyncPolicy policy, uint64_t second_ms) {
+    startWith((aofThreadOptions){.policy = policy, .second_ms = second_ms});
 }
 
 /* The same without a log, or with an older one that was turned off. */
@@ -248,6 +251,32 @@ TEST(thread_always_commits_in_groups) {
     }
     CHECK(waitSynced(aofThreadStream(thread)->appended));
     CHECK(diskCalls(CALL_SYNC) < 50);
+    CHECK(stop());
+}
+
+/* Ten writers that each wait for their own bytes: a sync that begins as soon as the last one has ended would find half
+ * of them waiting, so each of their writes would last two syncs. */
+TEST(thread_always_waits_for_whom_it_has_let_go) {
+    enum { WRITERS = 10, WRITES = 8 };
+    uint64_t waits_for[WRITERS] = {0};
+    int left[WRITERS], writing = WRITERS;
+    startWith((aofThreadOptions){.policy = FSYNC_ALWAYS, .gather_max_us = 10000000});
+    diskSlow(100000);
+    for (int i = 0; i < WRITERS; i++) left[i] = WRITES;
+    for (unitLimit limit = unitLimitStart(60000); writing && !unitLimitOver(&limit);) {
+        for (int i = 0; i < WRITERS; i++) {
+            usleep(1000); /* they do not write all at once */
+            if (!left[i] || aofThreadProgress(thread).synced < waits_for[i]) continue;
+            append(20);
+            aofStreamEndUnit(aofThreadStream(thread));
+            waits_for[i] = aofThreadStream(thread)->appended;
+            aofThreadPublish(thread);
+            if (--left[i] == 0) writing--;
+        }
+    }
+    CHECK(waitSynced(aofThreadStream(thread)->appended));
+    long syncs = diskCalls(CALL_SYNC);
+    if (!CHECK(syncs <= WRITES + WRITES / 2)) printf("  %ld syncs\n", syncs);
     CHECK(stop());
 }
 
