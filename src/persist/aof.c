@@ -90,6 +90,7 @@ static struct {
     void (*first_failed)(int error);       /* NULL: told already */
     const aofJob *awaited;                 /* the thread's */
     bool (*turn_on)(void);                 /* const after boot */
+    void (*on_begin)(void);                /* const after boot */
     void (*on_stop[STOP_HOOKS_MAX])(void); /* const after boot */
     bool ending;                           /* the thread takes no more jobs */
     long long delayed_sync;
@@ -266,11 +267,11 @@ bool aofBeforeReplies(holdSequence *seq, uint64_t *offset) {
 }
 
 bool aofIsSynced(uint64_t offset) {
-    return aof.thread && holdIsReached(aof.synced_seq, offset);
+    return aofIsOn() && holdIsReached(aof.synced_seq, offset);
 }
 
 void aofWhenSynced(holdWaiter *w, uint64_t offset, void (*reached)(holdWaiter *w)) {
-    serverAssert(aof.thread);
+    serverAssert(aofIsOn());
     holdWait(w, aof.synced_seq, offset, reached);
 }
 
@@ -347,6 +348,13 @@ static void baseIsThere(const aofJob *job) {
     if (!persist_settings.aof_disable_auto_gc && !aof.ending) aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_DELETE));
 }
 
+static void switched(const aofJob *job) {
+    bool begins = aof.first;
+    aof.first = false;
+    baseIsThere(job);
+    if (begins && !aof.ending && aof.on_begin) aof.on_begin();
+}
+
 static void tellFirstFailed(int error) {
     void (*fn)(int) = aof.first_failed;
     aof.first_failed = NULL;
@@ -364,10 +372,7 @@ static void finished(const aofJob *job) {
         tell(&aof.cut_done, job);
         break;
     case AOF_JOB_SWITCH_BASE:
-        if (job->ok) {
-            aof.first = false;
-            baseIsThere(job);
-        }
+        if (job->ok) switched(job);
         tell(&aof.switch_done, job);
         break;
     case AOF_JOB_END:
@@ -415,6 +420,11 @@ void aofSwitchBase(char *path, const char *ending, aofDoneFn *done) {
 
 void aofOnTurnOn(bool (*fn)(void)) {
     aof.turn_on = fn;
+}
+
+void aofOnBegin(void (*fn)(void)) {
+    serverAssert(!aof.on_begin);
+    aof.on_begin = fn;
 }
 
 void aofOnStop(void (*fn)(void)) {

@@ -22,13 +22,15 @@ void aofStop(void);
 /* Who makes the first base of a log that is turned on while the server runs, now or at a tick (false: not at all, and
  * it is off again). Boot only. */
 void aofOnTurnOn(bool (*fn)(void));
+/* Who is told when a log that was turned on while the server runs is there. Boot only. */
+void aofOnBegin(void (*fn)(void));
 /* Who is told before the log stops, in the order in which they have said so. Boot only. */
 void aofOnStop(void (*fn)(void));
 
 /* Before replies leave: give what was appended to the thread. True when they must wait for `*seq` to reach
  * `*offset`. */
 bool aofBeforeReplies(holdSequence *seq, uint64_t *offset);
-/* Whether what was appended up to `offset` is synced, as far as main knows; false while the log is off. */
+/* Whether what was appended up to `offset` is synced, as far as main knows; false while the log is not there. */
 bool aofIsSynced(uint64_t offset);
 /* While it is on: call w->reached then (holdWait()). Who waits when the log stops cancels before. */
 void aofWhenSynced(holdWaiter *w, uint64_t offset, void (*reached)(holdWaiter *w));

@@ -1,8 +1,8 @@
 /* wait_commands.c -- WAIT and WAITAOF: a client waits until its writes are safe.
  *
  * On the disk of this server a client's writes are safe when the append-only file is synced up to the end of the last
- * of them (client.write_offset). No replica is ever connected: none has received anything, and who waits for one waits
- * until its time is over.
+ * of them (client.write_offset), and is there: not while it is being turned on. No replica is ever connected: none has
+ * received anything, and who waits for one waits until its time is over.
  *
  * Not here    when the file is synced (aof_thread.c), how long clients wait (engine/blocking.c).
  * Owns        the waits of those who wait for the disk.
@@ -23,6 +23,7 @@
 typedef struct diskWait {
     holdWaiter synced; /* first: its address is the wait's */
     client *c;         /* borrowed */
+    bool for_disk;     /* and for nothing else */
     bool log_off;      /* the log was turned off meanwhile */
     struct diskWait *prev, *next;
 } diskWait;
@@ -58,9 +59,10 @@ static void forgetWait(client *c, void *wait) {
 
 static const blockOwner waitaof_owner = {.reply = replySafe, .forget = forgetWait};
 
-static diskWait *addWait(client *c) {
+static diskWait *addWait(client *c, bool for_disk) {
     diskWait *w = zcalloc(1, sizeof(*w));
     w->c = c;
+    w->for_disk = for_disk;
     w->next = waits;
     if (waits) waits->prev = w;
     waits = w;
@@ -71,6 +73,20 @@ static void isSynced(holdWaiter *synced) {
     blockingEnd(((diskWait *)synced)->c, NULL);
 }
 
+static void waitForDisk(diskWait *w) {
+    if (w->for_disk && aofIsOn()) aofWhenSynced(&w->synced, w->c->write_offset, isSynced);
+}
+
+/* It was being turned on. What was written before its first base is in that. */
+static void logBegins(void) {
+    diskWait *next;
+    for (diskWait *w = waits; w; w = next) {
+        next = w->next;
+        if (w->for_disk && aofIsSynced(w->c->write_offset)) blockingEnd(w->c, NULL);
+        else waitForDisk(w);
+    }
+}
+
 void waitaofCommand(client *c) {
     assertMainRole();
     long long local, replicas;
@@ -78,7 +94,7 @@ void waitaofCommand(client *c) {
     if (!getRangeLongFromArg(c, 1, 0, 1, &local, NULL)) return;
     if (!getPositiveLongFromArg(c, 2, &replicas, NULL)) return;
     if (!getTimeoutMsFromArg(c, 3, &deadline_ms)) return;
-    if (local && !aofIsOn()) {
+    if (local && !aofIsOn() && !aofIsTurningOn()) {
         replyLogOff(c);
         return;
     }
@@ -87,9 +103,9 @@ void waitaofCommand(client *c) {
         replySafe(c, NULL);
         return;
     }
-    diskWait *w = local ? addWait(c) : NULL;
+    diskWait *w = local ? addWait(c, replicas == 0) : NULL;
     blockUntilTold(c, &waitaof_owner, w, deadline_ms);
-    if (replicas == 0) aofWhenSynced(&w->synced, c->write_offset, isSynced);
+    if (w) waitForDisk(w);
 }
 
 /* The log is about to stop: turned off, and nobody will know any more what is safe; or the server ends, and with it all
@@ -127,5 +143,6 @@ void waitCommand(client *c) {
 }
 
 void waitCommandsInit(void) {
+    aofOnBegin(logBegins);
     aofOnStop(logStops);
 }

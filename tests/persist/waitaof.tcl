@@ -325,3 +325,53 @@ start_server [list overrides [list {*}$log appendfsync everysec]] {
         }
     }
 }
+
+# ---- While the log is being turned on ---------------------------------------------------------------------------
+
+start_server {overrides {appendfsync no rdb-key-save-delay 0}} {
+    # It begins with a rewrite, which lasts until release_rewrite.
+    proc turn_on_slowly {} {
+        r CONFIG SET rdb-key-save-delay 10000000
+        r CONFIG SET appendonly yes
+        wait_for_condition 20 {[info_field aof_rewrite_in_progress] == 1}
+    }
+
+    # The child goes, and the next one is quick.
+    proc release_rewrite {} {
+        r CONFIG SET rdb-key-save-delay 0
+        exec kill -KILL [lindex [regexp -all -inline {started by pid (\d+)} [srv log]] end]
+    }
+
+    test "Who waits for a log that is being turned on has its writes in it in the end" {
+        with_clients {before during everywhere} {
+            $before SET k 1
+            turn_on_slowly
+            $during SET k 2
+            assert_equal {0 0} [$during WAITAOF 0 0 0]
+            assert_equal {0 0} [$during WAITAOF 1 0 20]
+            waits $before WAITAOF 1 0 0
+            waits $during WAITAOF 1 0 0
+            waits $everywhere WAITAOF 1 1 0
+            release_rewrite
+            assert_equal {1 0} [$before reply]
+            assert_equal {1 0} [$during reply]
+            assert_equal 1 [info_field blocked_clients]
+            end_wait
+            assert_equal {1 0} [$everywhere reply]
+        }
+    }
+
+    test "It is turned off before it was there: who waits gets an error" {
+        r CONFIG SET appendonly no
+        with_clients {local both} {
+            turn_on_slowly
+            $local SET k 3
+            waits $local WAITAOF 1 0 0
+            waits $both WAITAOF 1 1 100000
+            r CONFIG SET appendonly no
+            assert_error $off {$local reply}
+            assert_error $off {$both reply}
+            nobody_waits
+        }
+    }
+}
