@@ -155,7 +155,7 @@ test "What is good is not opened for writing" {
 test "Nothing is cut from a file that has grown meanwhile" {
     set dir [files f "$set_k*3\r\n"]
     set channel [open |[list sh -c {cd "$0" && exec "$@"} $dir $tool --fix f 2>@1] r+]
-    fconfigure $channel -buffering none
+    fconfigure $channel -buffering line
     set out ""
     while {![string match "*Continue?*" $out] && ![eof $channel]} {
         append out [read $channel 1]
