@@ -46,6 +46,8 @@ parsedCommand *recordCreate(recordArena *a, size_t argc);
  * the record has those of the spec. Returns the bytes that building the value took: a large argument is taken
  * (request.h). */
 size_t recordComplete(recordArena *a, recordCache *cache, parsedCommand *p, unsigned owner);
+/* The same for what is read from a file, by threads that own nothing. */
+size_t recordCompleteStored(recordArena *a, recordCache *cache, parsedCommand *p);
 
 /* A record in one allocation of its own: copies of the arguments in their wire form, keys, hashes, flags; the value
  * and large arguments move to it. NULL when memory is refused (`p` is as before). */

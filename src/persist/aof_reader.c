@@ -135,7 +135,7 @@ static parsedCommand *addRecord(aofReader *r, aofBatch *b, slice wire) {
     memcpy(p->argv, r->item.args, r->item.argc * sizeof(*p->argv));
     p->wire = wire.ptr;
     p->wire_len = wire.len < UINT32_MAX ? (uint32_t)wire.len : UINT32_MAX;
-    recordComplete(&b->arena, &r->cache, p, 0);
+    recordCompleteStored(&b->arena, &r->cache, p);
     p->next = NULL;
     if (b->last) b->last->next = p;
     else b->first = p;
