@@ -130,17 +130,22 @@ static parsedCommand *nextRecord(const requestBlock **b, const parsedCommand *p)
     return *b ? (*b)->current : NULL;
 }
 
-/* Take the next commands of the queue's first clients, without changing anything. */
+/* Take the next commands of a client behind the `n` items that there are, without changing anything. How many there are
+ * then. */
+static size_t collectOf(client *c, recordItem *items, size_t n, size_t max) {
+    const requestBlock *b = c->blocks_head;
+    for (parsedCommand *p = b->current; p && n < max; p = nextRecord(&b, p)) {
+        prefetchRead(p);
+        items[n++] = (recordItem){c, p};
+    }
+    return n;
+}
+
+/* Of the queue's first clients. */
 static size_t collect(recordItem *items, size_t max) {
     size_t n = 0;
-    for (client *c = queue.head; c && n < max; c = c->next_ready) {
-        if (!batchMayExecute(c)) continue;
-        const requestBlock *b = c->blocks_head;
-        for (parsedCommand *p = b->current; p && n < max; p = nextRecord(&b, p)) {
-            prefetchRead(p);
-            items[n++] = (recordItem){c, p};
-        }
-    }
+    for (client *c = queue.head; c && n < max; c = c->next_ready)
+        if (batchMayExecute(c)) n = collectOf(c, items, n, max);
     return n;
 }
 
@@ -209,15 +214,14 @@ static bool isNext(const recordItem *item) {
     return b && b->current == item->req;
 }
 
+/* Returns how many have run. */
 static size_t executeItems(const recordItem *items, size_t n) {
     monotime now = clockTicks(), told = now; /* when storeNowMs() was set */
     const client *last = NULL;
     size_t ran = 0;
-    queue.open = true;
-    queue.served = false;
     for (size_t i = 0; i < n && !queue.for_main; i++) {
         client *c = items[i].c;
-        if (c != last) replyWrittenHere(!writtenElsewhere(c));
+        if (c != last || unlikely(queue.served)) replyWrittenHere(!writtenElsewhere(c));
         last = c;
         if (unlikely(queue.served) && !isNext(&items[i])) {
             /* it has run in between */
@@ -231,7 +235,6 @@ static size_t executeItems(const recordItem *items, size_t n) {
         }
         if (i + 1 == n || items[i + 1].c != c || queue.for_main) settleHead(c);
     }
-    queue.open = false;
     return ran;
 }
 
@@ -322,7 +325,10 @@ size_t batchExecute(size_t max) {
         storeSetNowMs(clockWallMs());
         memoryGateBatch();
         if (prefetch && n > 1) recordsPrefetch(items, n, size, replyCopiesShared() ? NULL : sentElsewhere);
+        queue.open = true;
+        queue.served = false;
         size_t done = executeItems(items, n);
+        queue.open = false;
         ran += done ? done : 1;
     }
     if (!queue.head) queue.waiting = 0;
@@ -330,16 +336,12 @@ size_t batchExecute(size_t max) {
     return ran;
 }
 
-/* Commands of one client, one after another; false when it has none that may run now. */
+/* Commands of one client. */
 static size_t serveClient(client *c, size_t max) {
-    monotime now = clockTicks();
-    size_t ran = 0;
-    replyWrittenHere(!writtenElsewhere(c));
-    while (ran < max && batchMayExecute(c) && c->blocks_head) {
-        const recordItem item = {c, c->blocks_head->current};
-        size_t before = ran;
-        if (!executeItem(&item, &now, &ran) || ran == before) break;
-    }
+    recordItem items[SERVED_AT_ONCE];
+    size_t n = 0;
+    if (batchMayExecute(c) && c->blocks_head) n = collectOf(c, items, n, max < SERVED_AT_ONCE ? max : SERVED_AT_ONCE);
+    size_t ran = executeItems(items, n);
     settleHead(c);
     return ran;
 }
@@ -352,7 +354,7 @@ size_t batchServe(size_t max) {
     queue.served = true;
     for (client *c = queue.head; c && ran < max; c = next) {
         next = c == last ? NULL : c->next_ready; /* those that are served go to the end, behind `last` */
-        if (c != busy) ran += serveClient(c, SERVED_AT_ONCE);
+        if (c != busy) ran += serveClient(c, max - ran);
     }
     return ran;
 }
