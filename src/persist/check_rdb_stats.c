@@ -50,8 +50,9 @@ struct checkRdbStats {
 
 /* ---- Samples ---- */
 
-static histogram *histogramOf(const checkRdbSamples *s) {
-    histogram *h = histogramCreate(1, SAMPLE_MAX, SAMPLE_DIGITS);
+/* Of those that are kept, with counters for values up to `highest`. */
+static histogram *histogramOf(const checkRdbSamples *s, int64_t highest) {
+    histogram *h = histogramCreate(1, highest, SAMPLE_DIGITS);
     for (size_t i = 0; i < s->count; i++) histogramRecord(h, s->kept[i]);
     return h;
 }
@@ -60,7 +61,7 @@ static void addSample(checkRdbSamples **samples, uint64_t value) {
     if (!*samples) *samples = zcalloc(1, sizeof(**samples));
     checkRdbSamples *s = *samples;
     int64_t n = value < (uint64_t)SAMPLE_MAX ? (int64_t)value : SAMPLE_MAX;
-    if (!s->all && s->count == SAMPLES_KEPT) s->all = histogramOf(s);
+    if (!s->all && s->count == SAMPLES_KEPT) s->all = histogramOf(s, SAMPLE_MAX);
     if (s->all) histogramRecord(s->all, n);
     else s->kept[s->count++] = n;
 }
@@ -74,7 +75,10 @@ static void freeSamples(checkRdbSamples *s) {
 uint64_t checkRdbPercentile(const checkRdbSamples *s, double percentile) {
     if (!s) return 0;
     if (s->all) return (uint64_t)histogramPercentile(s->all, percentile);
-    histogram *h = histogramOf(s);
+    int64_t highest = 2;
+    for (size_t i = 0; i < s->count; i++)
+        if (s->kept[i] > highest) highest = s->kept[i];
+    histogram *h = histogramOf(s, highest);
     uint64_t value = (uint64_t)histogramPercentile(h, percentile);
     histogramFree(h);
     return value;
