@@ -4,7 +4,7 @@
 #   make SANITIZER=address        also undefined, thread, or a list: address,undefined
 #   make DEBUG=1                  no optimization, every debugAssert
 #   make bench [BENCHARGS="--quick --peer redis=PATH"]     this server beside its peers: utils/bench/README.md
-#   make unit [LAYER=ds] [FILTER=word]      unit tests of all layers, or one, or some of one
+#   make unit [LAYER=ds] [FILTER=word]      unit tests of all layers, or some, or some tests of them
 #   make microbench [MICROARGS="--quick --csv FILE"]      nanoseconds of dict, parser, ring, listpack
 #   make fuzz [FUZZ=listpack] [SECONDS_EACH=10]      clang's fuzzer on what decodes foreign bytes
 #   make test | check | format | demo | clean | distclean
@@ -241,9 +241,16 @@ $(COPIES): src/%: $(BIN)/%
 # ---- Tests ---------------------------------------------------------------------------------------------------------
 unit-build: $(UNIT_BINARIES)
 
-unit: $(if $(LAYER),$(OUT)/unit/$(LAYER),$(UNIT_BINARIES))
-	@bad=; for t in $^; do echo "--- $$t"; $(RUN) $$t $(FILTER) || bad="$$bad $$t"; done; \
-	if [ -n "$$bad" ]; then echo "failed:$$bad"; exit 1; fi
+# With -j several layers at once, each with what it prints in one piece.
+UNIT_RUNS := $(addprefix run-unit-,$(or $(LAYER),$(TESTED_LAYERS)))
+.PHONY: $(UNIT_RUNS)
+$(UNIT_RUNS): run-unit-%: $(OUT)/unit/%
+	@rm -f $<.failed; { echo "--- $<"; $(RUN) $< $(FILTER) || echo $< >$<.failed; } \
+	    $(if $(word 2,$(UNIT_RUNS)),>$<.log 2>&1; cat $<.log)
+
+unit: $(UNIT_RUNS)
+	@bad=$$(cat $(UNIT_RUNS:run-unit-%=$(OUT)/unit/%.failed) 2>/dev/null); \
+	if [ -n "$$bad" ]; then echo "failed:" $$bad; exit 1; fi
 
 # runtest finds the programs of this variant in VALKEY_BIN_DIR.
 test: all
