@@ -222,7 +222,7 @@ bool aofFilesBegin(const char *folder, const char *stem, aofManifest *m) {
 void aofFilesDeleteHistory(const char *folder, const aofManifest *m) {
     for (size_t i = m->history; i < m->incrs; i++) {
         sds path = aofPath(folder, m->files[i].name);
-        if (aofSystemNow()->unlink(path) != 0 && errno != ENOENT)
+        if (aofRemoveFile(path) != 0 && errno != ENOENT)
             serverLog(LL_WARNING, "The history file %s of the AOF could not be removed: %s", path, strerror(errno));
         sdsFree(path);
     }

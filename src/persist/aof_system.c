@@ -8,6 +8,7 @@
 #include "aof_system.h"
 
 #include "aof_manifest.h"
+#include "bio.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,6 +54,19 @@ int aofSyncFolder(const char *path) {
     if (fd < 0) return -1;
     int rc = in_force->sync(fd), error = errno;
     in_force->close(fd);
+    errno = error;
+    return rc;
+}
+
+static void closeInBackground(void *fd) {
+    in_force->close((int)(intptr_t)fd);
+}
+
+/* While it is open removing its name is quick; closing it then is not. */
+int aofRemoveFile(const char *path) {
+    int fd = in_force->open(path, O_RDONLY | O_NONBLOCK, 0);
+    int rc = in_force->unlink(path), error = errno;
+    if (fd >= 0) bioSubmit(BIO_CLOSE_FILE, closeInBackground, (void *)(intptr_t)fd);
     errno = error;
     return rc;
 }

@@ -29,6 +29,9 @@ void aofSystemSet(const aofSystem *s); /* NULL: the system's own */
 
 /* Make sure of a folder's entries. */
 int aofSyncFolder(const char *path) must_check;
+/* Remove a file of any size: what it takes to free its blocks, a second for a gigabyte, is done in the background. -1
+ * with errno. */
+int aofRemoveFile(const char *path);
 /* Put `bytes` in the place of folder/name, as a whole or not at all, by way of folder/temporary: -1 with errno. When
  * the last step fails (*replaced), they stand there, and nobody knows whether after a loss of power they still do. */
 int aofReplaceFile(const char *folder, const char *temporary, const char *name, slice bytes, bool *replaced) must_check;

@@ -465,7 +465,7 @@ static bool doSwitchBase(aofThread *t, aofJob *job) {
     struct stat st;
     bool replaced = false;
     if (t->cut_error) { /* main could not know it yet */
-        sys->unlink(job->path);
+        aofRemoveFile(job->path);
         errno = t->cut_error;
         return false;
     }
@@ -479,7 +479,7 @@ static bool doSwitchBase(aofThread *t, aofJob *job) {
     else aofManifestFree(next);
     int error = errno;
     if (!ok && replaced) restoreManifest(t, base_seq, incr_seq);
-    else if (!ok) sys->unlink(moved ? path : job->path);
+    else if (!ok) aofRemoveFile(moved ? path : job->path);
     if (ok && stat(path, &st) == 0) job->base_size = st.st_size;
     if (ok && atomic_load(&t->sync_broken) && !t->failed_since_cut) {
         atomic_store(&t->sync_broken, false);
@@ -526,7 +526,7 @@ static void removeFirst(aofThread *t, const char *const *paths, size_t count, bo
         serverLog(LL_WARNING, "The AOF manifest could not be put back: %s", strerror(errno));
         return;
     }
-    for (size_t i = 0; i < count; i++) aofSystemNow()->unlink(paths[i]);
+    for (size_t i = 0; i < count; i++) aofRemoveFile(paths[i]);
 }
 
 /* The first increment and its base get their places. The increment's bytes are safe before a manifest names it, so
@@ -594,7 +594,7 @@ static bool doEnd(aofThread *t) {
 
 /* The increment that it is for is of no use. */
 static void refuseJob(const aofThread *t, aofJob *job) {
-    if (job->path) aofSystemNow()->unlink(job->path);
+    if (job->path) aofRemoveFile(job->path);
     job->error = t->first_error;
 }
 

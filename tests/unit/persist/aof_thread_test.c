@@ -8,6 +8,7 @@
 #include "aof_thread.h"
 
 #include "aof_latency.h"
+#include "bio.h"
 #include "clock.h"
 #include "engine_settings.h"
 #include "latency_internal.h"
@@ -215,6 +216,7 @@ static bool stop(void) {
     begin_offset = aofThreadStream(thread)->appended;
     aofThreadFree(thread);
     thread = NULL;
+    bioDrain(BIO_CLOSE_FILE); /* what was removed */
     CHECK_EQ_INT(diskOpenFiles(), 0);
     diskEnd();
     turning_on = false;
@@ -532,6 +534,7 @@ TEST(thread_goes_through_a_rewrite) {
     append(10);
     CHECK(doJob(aofJobCreate(AOF_JOB_DELETE)));
     CHECK(diskContent(DISK_ALL, FOLDER "/a.1.incr.aof") == NULL);
+    CHECK_EQ_INT(diskFreedByAof(), 0); /* which can take a second, and replies would wait for the next write */
     sds incr = diskContent(DISK_ALL, FOLDER "/a.2.incr.aof");
     CHECK_EQ_INT(incr ? sdsLen(incr) : 0, 510);
     sdsFree(incr);
@@ -688,6 +691,7 @@ TEST(thread_removes_a_first_increment_that_is_not_to_be) {
     begin_offset = aofThreadStream(thread)->appended;
     aofThreadFree(thread);
     thread = NULL;
+    bioDrain(BIO_CLOSE_FILE); /* what was removed */
     CHECK_EQ_INT(diskOpenFiles(), 0);
     diskEnd();
     turning_on = false;

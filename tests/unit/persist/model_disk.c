@@ -23,7 +23,7 @@
 typedef struct modelFile {
     sds bytes, synced; /* own; synced: a prefix, as far as it is known to be there */
     bool lost;         /* a sync has failed: what it did not cover never will be */
-    bool is_open;
+    int opens;
     size_t read_to; /* by the one who has opened it last */
 } modelFile;
 
@@ -39,7 +39,7 @@ static struct {
     modelName names[NAMES_MAX];
     int name_count;
     int per_mille[CALL_KINDS], error[CALL_KINDS];
-    long calls[CALL_KINDS], open_files;
+    long calls[CALL_KINDS], open_files, freed_by_aof;
     int slow_us;
     uint64_t seed;
     void (*check)(void);
@@ -100,18 +100,29 @@ static int modelOpen(const char *path, int flags, mode_t mode) {
     }
     if (n->now < 0) n->now = makeFile();
     if (flags & O_TRUNC) emptyFile(&disk.files[n->now]);
-    disk.files[n->now].is_open = true;
+    disk.files[n->now].opens++;
     disk.files[n->now].read_to = 0;
     disk.open_files++;
     return leave(n->now);
 }
 
+/* Who takes the last way to a file has to free its blocks. */
+static void freeIfGone(int file) {
+    char name[32] = "";
+    for (int i = 0; i < disk.name_count; i++)
+        if (disk.names[i].now == file) return;
+    if (disk.files[file].opens > 0) return;
+    pthread_getname_np(pthread_self(), name, sizeof(name));
+    disk.freed_by_aof += !strcmp(name, "aof");
+}
+
 static int modelClose(int fd) {
     pthread_mutex_lock(&disk.lock);
     if (fd != FOLDER_FD) {
-        CHECK(disk.files[fd].is_open);
-        disk.files[fd].is_open = false;
+        CHECK(disk.files[fd].opens > 0);
+        disk.files[fd].opens--;
         disk.open_files--;
+        freeIfGone(fd);
     }
     return leave(0);
 }
@@ -141,7 +152,7 @@ static ssize_t modelWritev(int fd, const struct iovec *parts, int count) {
     size_t total = 0, done = 0;
     for (int i = 0; i < count; i++) total += parts[i].iov_len;
     size_t most = good ? total : unitRandom(&disk.seed) % 2 ? unitRandom(&disk.seed) % total : 0;
-    CHECK(disk.files[fd].is_open);
+    CHECK(disk.files[fd].opens > 0);
     for (int i = 0; i < count && done < most; i++) {
         size_t n = parts[i].iov_len < most - done ? parts[i].iov_len : most - done;
         disk.files[fd].bytes = sdsCatLen(disk.files[fd].bytes, parts[i].iov_base, n);
@@ -172,7 +183,7 @@ static int modelSync(int fd) {
         return leave(good ? 0 : -1);
     }
     modelFile *f = &disk.files[fd];
-    CHECK(f->is_open);
+    CHECK(f->opens > 0);
     f->lost |= !good && sdsLen(f->synced) < bytes;
     if (good && !f->lost) f->synced = sdsCpyLen(f->synced, f->bytes, bytes);
     return leave(good ? 0 : -1);
@@ -203,7 +214,9 @@ static int modelUnlink(const char *path) {
     modelName *n = findName(path);
     errno = ENOENT;
     if (!n || n->now < 0) return leave(-1);
+    int file = n->now;
     n->now = -1;
+    freeIfGone(file);
     return leave(0);
 }
 
@@ -227,7 +240,7 @@ void diskBegin(void (*check)(void)) {
     disk.file_count = disk.name_count = disk.slow_us = 0;
     memset(disk.per_mille, 0, sizeof(disk.per_mille));
     memset(disk.calls, 0, sizeof(disk.calls));
-    disk.open_files = 0;
+    disk.open_files = disk.freed_by_aof = 0;
     if (!disk.seed) disk.seed = unitRandomSeed();
     disk.check = check;
     aofSystemSet(&model);
@@ -275,6 +288,10 @@ long diskCalls(diskCall kind) {
     long n = disk.calls[kind];
     pthread_mutex_unlock(&disk.lock);
     return n;
+}
+
+long diskFreedByAof(void) {
+    return disk.freed_by_aof;
 }
 
 long diskOpenFiles(void) {

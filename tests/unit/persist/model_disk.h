@@ -30,5 +30,7 @@ void diskPut(const char *path, slice bytes);
 /* Calls of a kind so far. */
 long diskCalls(diskCall kind);
 long diskOpenFiles(void);
+/* Files whose blocks the AOF thread had to free. */
+long diskFreedByAof(void);
 
 #endif
