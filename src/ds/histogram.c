@@ -30,8 +30,8 @@ struct histogram {
     int64_t counts[];
 };
 
-/* All but the counters. */
-static histogram layoutFor(int64_t lowest, int64_t highest, int significant_digits) {
+/* Fill in all but the counters. */
+static void layOut(histogram *h, int64_t lowest, int64_t highest, int significant_digits) {
     serverAssert(lowest >= 1 && lowest <= INT64_MAX / 4 && highest >= 2 * lowest);
     serverAssert(significant_digits >= 1 && significant_digits <= 4);
     int64_t fine = 2;
@@ -41,12 +41,12 @@ static histogram layoutFor(int64_t lowest, int64_t highest, int significant_digi
     /* Doublings needed until the range covers `highest`. */
     size_t ranges = 1;
     for (int bits = m + unit; bits < 63 && ((int64_t)1 << bits) <= highest; bits++) ranges++;
-    return (histogram){.unit = unit,
-                       .half = m - 1,
-                       .fine_mask = (((uint64_t)1 << m) - 1) << unit,
-                       .len = (ranges + 1) << (m - 1),
-                       .highest = highest,
-                       .min = INT64_MAX};
+    *h = (histogram){.unit = unit,
+                     .half = m - 1,
+                     .fine_mask = (((uint64_t)1 << m) - 1) << unit,
+                     .len = (ranges + 1) << (m - 1),
+                     .highest = highest,
+                     .min = INT64_MAX};
 }
 
 static size_t bytesOf(const histogram *h) {
@@ -54,15 +54,17 @@ static size_t bytesOf(const histogram *h) {
 }
 
 histogram *histogramCreate(int64_t lowest, int64_t highest, int significant_digits) {
-    histogram layout = layoutFor(lowest, highest, significant_digits);
-    histogram *h = zcalloc(1, bytesOf(&layout));
+    histogram layout, *h;
+    layOut(&layout, lowest, highest, significant_digits);
+    h = zcalloc(1, bytesOf(&layout));
     *h = layout;
     return h;
 }
 
 histogram *histogramTryCreate(int64_t lowest, int64_t highest, int significant_digits) {
-    histogram layout = layoutFor(lowest, highest, significant_digits);
-    histogram *h = ztrycalloc(1, bytesOf(&layout));
+    histogram layout, *h;
+    layOut(&layout, lowest, highest, significant_digits);
+    h = ztrycalloc(1, bytesOf(&layout));
     if (h) *h = layout;
     return h;
 }
