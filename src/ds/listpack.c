@@ -274,6 +274,10 @@ uint8_t *listpackDup(const uint8_t *lp) {
     return copy;
 }
 
+uint8_t *listpackOfBlockTake(void *block) {
+    return unknownSize(block);
+}
+
 /* Room for `bytes` bytes. NULL: too many, nothing has changed. */
 static uint8_t *reserve(uint8_t *lp, size_t bytes) {
     if (bytes > LISTPACK_BYTES_MAX) return NULL;

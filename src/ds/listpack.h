@@ -30,6 +30,8 @@ uint8_t *listpackCreate(size_t capacity);
 void listpackFree(uint8_t *lp); /* NULL is allowed */
 /* A copy of a listpack, which may also be the valid bytes of a file. NULL: no memory. */
 uint8_t *listpackDup(const uint8_t *lp) must_check;
+/* A block (zmalloc) that begins with a sound listpack becomes it. */
+uint8_t *listpackOfBlockTake(void *block);
 /* Give back room that is not used. */
 uint8_t *listpackShrinkToFit(uint8_t *lp) must_check;
 /* Bytes with header and end: the block begins with so many bytes that a file takes. */

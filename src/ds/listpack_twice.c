@@ -48,7 +48,9 @@ static inline uint64_t hashOf(slice text, uint64_t secret) {
 /* The element is entered, unless its text is there. */
 static bool enter(place *places, size_t mask, uint64_t secret, const uint8_t *lp, const uint8_t *at) {
     char digits[LONG_STR_SIZE], other[LONG_STR_SIZE];
-    slice text = listpackText(at, digits);
+    const uint8_t *next;
+    slice text;
+    if (unlikely(!listpackShortText(at, &text, &next))) text = listpackText(at, digits);
     uint64_t hash = hashOf(text, secret);
     uint32_t tag = (uint32_t)(hash >> 32);
     size_t i = hash & mask;

@@ -14,6 +14,7 @@
 #include "rdb_string.h"
 
 #include "endian.h"
+#include "listpack.h"
 #include "lzf_encode.h"
 #include "zmalloc.h"
 
@@ -258,6 +259,17 @@ bool rdbReserveFor(size_t bytes) {
 void rdbTextFree(rdbText *t) {
     zfree(t->block);
     t->block = NULL;
+}
+
+uint8_t *rdbTextTakeListpack(rdbText *t) {
+    const uint8_t *bytes = (const uint8_t *)t->text.ptr;
+    uint8_t *lp = NULL;
+    if (listpackValidate(bytes, t->text.len, true, NULL, NULL)) {
+        lp = t->block ? listpackOfBlockTake(t->block) : listpackDup(bytes);
+        t->block = NULL;
+    }
+    rdbTextFree(t);
+    return lp;
 }
 
 robj *rdbReadStringObject(rdbReader *r, slice key, bool with_expire) {

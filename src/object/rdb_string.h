@@ -59,5 +59,8 @@ bool rdbReadText(rdbReader *r, rdbText *out) must_check;
  * many bytes of texts. It is reserved, until rdbReadValue() gives it back. */
 bool rdbReserveFor(size_t bytes) must_check;
 void rdbTextFree(rdbText *t);
+/* The text as a listpack of its own, whose entries have been checked, instead of rdbTextFree(): its block, where it
+ * has one. NULL: it is no listpack, or there is no memory. */
+uint8_t *rdbTextTakeListpack(rdbText *t);
 
 #endif

@@ -125,8 +125,7 @@ static void *readPacked(rdbReader *r, unsigned rdb_type, int *encoding) {
     switch (rdb_type) {
     case RDB_TYPE_HASH_ZIPMAP: lp = zipmapToListpack(bytes, text.text.len); break;
     case RDB_TYPE_HASH_ZIPLIST: lp = ziplistToListpack(bytes, text.text.len); break;
-    default:
-        if (listpackValidate(bytes, text.text.len, true, NULL, NULL)) lp = listpackDup(bytes);
+    default: lp = rdbTextTakeListpack(&text);
     }
     rdbTextFree(&text);
     return lp ? adoptListpack(lp, rdb_type == RDB_TYPE_HASH_ZIPMAP, encoding) : NULL;

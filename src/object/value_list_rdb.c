@@ -47,12 +47,6 @@ void valueListRdbWrite(rdbWriter *w, const void *structure, int encoding) {
 
 /* ---- Reading ---- */
 
-/* A listpack of its own from bytes of anyone; NULL: they are none, or there is no memory. */
-static uint8_t *checkedListpack(slice bytes) {
-    const uint8_t *lp = (const uint8_t *)bytes.ptr;
-    return listpackValidate(lp, bytes.len, true, NULL, NULL) ? listpackDup(lp) : NULL;
-}
-
 static bool appendListpack(quicklist *q, uint8_t *lp) {
     if (!lp) return false;
     if (quicklistAppendListpackTake(q, lp)) return true;
@@ -98,7 +92,7 @@ static bool readNode(rdbReader *r, quicklist *q) {
     bool good;
     if (t.text.len == 0) good = false;
     else if (container == CONTAINER_PLAIN) good = quicklistAppendPlain(q, t.text);
-    else good = appendListpack(q, checkedListpack(t.text));
+    else good = appendListpack(q, rdbTextTakeListpack(&t));
     rdbTextFree(&t);
     return good;
 }

@@ -158,9 +158,8 @@ static dict *tableOfListpack(const uint8_t *lp) {
     return d;
 }
 
-static void *readListpack(slice bytes, int *encoding) {
-    if (!listpackValidate((const uint8_t *)bytes.ptr, bytes.len, true, NULL, NULL)) return NULL;
-    uint8_t *lp = listpackDup((const uint8_t *)bytes.ptr);
+static void *readListpack(rdbText *text, int *encoding) {
+    uint8_t *lp = rdbTextTakeListpack(text);
     if (!lp) return NULL;
     size_t count = listpackRecount(lp);
     void *result = NULL;
@@ -226,7 +225,7 @@ static void *setRead(rdbReader *r, unsigned rdb_type, int *encoding) {
     if (rdb_type == RDB_TYPE_SET) return readTable(r, encoding);
     rdbText t;
     if (!rdbReadText(r, &t)) return NULL;
-    void *structure = rdb_type == RDB_TYPE_SET_INTSET ? readIntset(t.text, encoding) : readListpack(t.text, encoding);
+    void *structure = rdb_type == RDB_TYPE_SET_INTSET ? readIntset(t.text, encoding) : readListpack(&t, encoding);
     rdbTextFree(&t);
     return structure;
 }

@@ -123,7 +123,7 @@ static void *readPacked(rdbReader *r, bool is_ziplist, int *encoding) {
     if (!rdbReadText(r, &text)) return NULL;
     const uint8_t *bytes = (const uint8_t *)text.text.ptr;
     if (is_ziplist) lp = ziplistToListpack(bytes, text.text.len);
-    else if (listpackValidate(bytes, text.text.len, true, NULL, NULL)) lp = listpackDup(bytes);
+    else lp = rdbTextTakeListpack(&text);
     rdbTextFree(&text);
     return lp ? valueOfListpackTake(lp, encoding) : NULL;
 }
