@@ -7,7 +7,7 @@
  *
  * Not here    when one is due, and what its failure means (aof_thread.c).
  * Threads     who asks, and the background thread BIO_FSYNC.
- * Tests       tests/unit/persist/aof_thread_test.c
+ * Tests       tests/unit/persist/aof_sync_test.c, aof_thread_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "aof_sync.h"

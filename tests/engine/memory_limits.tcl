@@ -307,17 +307,3 @@ start_server {} {
         still_alive
     }
 }
-
-# The log has a thread of its own, which has made nothing yet when memory ends.
-start_server {overrides {appendonly yes appendfsync everysec}} {
-    test "A log goes on, and is synced, when there is no memory left" {
-        r SET k 1
-        limit_server 0
-        for {set i 0} {$i < 30} {incr i} {
-            r INCR k
-            after 100
-        }
-        assert_equal 31 [r GET k]
-        wait_for_condition 10 {[info_field aof_pending_bio_fsync] == 0}
-    }
-}
