@@ -291,9 +291,15 @@ long diskCalls(diskCall kind) {
 }
 
 long diskFreedByAof(void) {
-    return disk.freed_by_aof;
+    pthread_mutex_lock(&disk.lock);
+    long n = disk.freed_by_aof;
+    pthread_mutex_unlock(&disk.lock);
+    return n;
 }
 
 long diskOpenFiles(void) {
-    return disk.open_files;
+    pthread_mutex_lock(&disk.lock);
+    long n = disk.open_files;
+    pthread_mutex_unlock(&disk.lock);
+    return n;
 }
