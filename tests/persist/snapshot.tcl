@@ -653,8 +653,8 @@ test "The child ends when its parent is killed, and holds no connection meanwhil
             assert_equal "" [$c raw_until_eof]
         }
         wait_for_condition 5 {![alive $child]}
-        close [socket -server none -myaddr 127.0.0.1 [srv port]]
         assert_equal 137 [wait_exit [srv dir] 10]
+        close [socket -server none -myaddr 127.0.0.1 [srv port]]
     }
 }
 
