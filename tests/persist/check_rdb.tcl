@@ -113,6 +113,7 @@ test "what cannot be opened or read" {
 }
 
 test "a terminal shows how far it is, a file does not" {
+    needs_terminal
     set path [rdb_file [binary format a*H* VALKEY080 ff0000000000000000]]
     set out [exec script -qec "$checker $path" /dev/null </dev/null]
     assert_match "*\\\[[string repeat = 40]\\\] 100% of *?\033\\\[K*looks OK!*" $out

@@ -58,6 +58,16 @@ proc needs_free_encodings {} {
     }
 }
 
+# For tests of what a program shows on a terminal.
+proc needs_terminal {} {
+    if {[auto_execok script] eq ""} {
+        skip "no script(1)"
+    }
+    if {[catch {exec script -qec true /dev/null </dev/null}]} {
+        skip "no pseudo-terminal can be opened here (/dev/pts)"
+    }
+}
+
 # End the running test without a verdict; WHY says what is missing.
 proc skip {why} {
     return -code error -errorcode SKIP $why

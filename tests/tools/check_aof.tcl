@@ -287,6 +287,7 @@ test "A command that the server does not know is noted, and is no fault" {
 }
 
 test "A bar is shown on a terminal, and only there" {
+    needs_terminal
     set dir [files f [string repeat $set_k 20000]]
     assert_equal "" [lindex [check_with $dir "" f] 2]
     set shown [exec script -qfec "cd $dir && $tool f" /dev/null <@stdin]
