@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "admin_commands.h"
 
+#include "acl_cmds.h"
 #include "command_rows.h"
 #include "config.h"
 #include "debug.h"

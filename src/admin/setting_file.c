@@ -12,6 +12,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "setting_file.h"
 
+#include "acl_file.h"
 #include "command_table.h"
 #include "log.h"
 #include "setting_table.h"
@@ -144,7 +145,7 @@ static const char *directive(char **words, int count, int depth, bool *known) {
     *known = true;
     if (!strcasecmp(name, "include") && count == 2) return include(words[1], depth);
     if (!strcasecmp(name, "rename-command") && count == 3) return renameCommand(words);
-    if (!strcasecmp(name, "user")) return "ACL users are not supported by this version; see requirepass";
+    if (!strcasecmp(name, "user")) return aclFileAddLine(words, count);
     if (!strcasecmp(name, "loadmodule") && count >= 2) return "Modules are not supported by this version";
     if (!strcasecmp(name, "sentinel")) return "sentinel directive while not in sentinel mode";
     if (settingNameIsObsolete(name) && count == 2) return NULL;

@@ -12,7 +12,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client_filter.h"
 
-#include "auth.h"
+#include "acl.h"
 #include "numbers.h"
 #include "reply.h"
 #include "zmalloc.h"
@@ -66,7 +66,7 @@ static bool has(const client *c, int criterion, const filterValue *v) {
     case FILTER_LIB_VER: return textIs(c->lib_ver, v->text);
     case FILTER_NAME: return textIs(c->name, v->text);
     case FILTER_TYPE: return clientTypeOf(c) == v->number;
-    case FILTER_USER: break; /* that it exists was checked, and there is one */
+    case FILTER_USER: return sliceEq(v->text, aclUserName(c));
     }
     return true;
 }
@@ -144,7 +144,7 @@ static bool takeValue(client *c, uint32_t index, int criterion, bool deny, filte
     case FILTER_FLAGS: return checkLetters(c, text, FLAG_LETTERS, "flags", deny ? "NOT-FLAGS" : "provided");
     case FILTER_CAPA: return checkLetters(c, text, CAPA_LETTERS, "capa", deny ? "NOT-CAPA" : "provided");
     case FILTER_USER:
-        if (authUserExists(text)) return true;
+        if (aclUser(text)) return true;
         addReplyErrorFormat(c, "No such user '%.*s'", (int)text.len, text.ptr);
         return false;
     case FILTER_TYPE:

@@ -152,13 +152,6 @@ void rpushCommand(client *c);
 void rpushxCommand(client *c);
 
 /* server.def */
-void aclCatCommand(client *c);
-void aclGenpassCommand(client *c);
-void aclGetuserCommand(client *c);
-void aclHelpCommand(client *c);
-void aclListCommand(client *c);
-void aclUsersCommand(client *c);
-void aclWhoamiCommand(client *c);
 void commandCommand(client *c);
 void commandCountCommand(client *c);
 void commandDocsCommand(client *c);

@@ -77,7 +77,7 @@ void authCommand(client *c) {
         return;
     }
     for (uint32_t i = 1; i < c->argc; i++) redactArgument(c, i);
-    if (c->argc == 2 && !authRequired()) {
+    if (c->argc == 2 && authDefaultHasNone()) {
         addReplyError(c,
                       "AUTH <password> called without any password configured for the default user. Are you sure your "
                       "configuration is correct?");

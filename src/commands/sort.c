@@ -15,6 +15,7 @@
  * Tests       tests/type/sort.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "acl.h"
 #include "command_memory.h"
 #include "commands.h"
 #include "db.h"
@@ -88,9 +89,15 @@ static uint32_t takeOption(client *c, uint32_t at, bool may_store, sortOptions *
         opts->by = sortPatternOf(c->argv[at + 1]);
         opts->has_by = opts->by.has_star;
         opts->unsorted |= !opts->has_by;
-        return 2;
+        if (!opts->has_by || aclMayReadAllKeys(c)) return 2;
+        addReplyError(c, "BY option of SORT denied due to insufficient ACL permissions.");
+        return 0;
     }
     if (sliceIs(word, "get") && behind >= 1) {
+        if (!aclMayReadAllKeys(c)) {
+            addReplyError(c, "GET option of SORT denied due to insufficient ACL permissions.");
+            return 0;
+        }
         if (addGet(opts, c->argv[at + 1], c->argc)) return 2;
         addReplyNoMemory(c);
         return 0;

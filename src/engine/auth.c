@@ -1,7 +1,7 @@
-/* auth.c -- who a client is: the default user and its password.
+/* auth.c -- who a client is: it says a name and a password.
  *
- * Not here    the words of AUTH and HELLO (commands/connection_cmds.c).
- * Owns        nothing: the password is the setting requirepass, read at each use.
+ * Not here    users and their passwords (acl.c, acl_user.c), the words of AUTH and HELLO (commands/connection_cmds.c).
+ * Owns        nothing.
  * Threads     main.
  * Cost        a comparison takes as long for a wrong password as for the right one.
  * Tests       tests/unit/commands/connection_cmds_test.c
@@ -9,39 +9,22 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "auth.h"
 
-#include "call.h"
-#include "engine_settings.h"
-#include "hash.h"
+#include "acl.h"
+#include "acl_log.h"
 #include "output_limits.h"
 #include "panic.h"
 #include "reply.h"
 #include "transaction_queue.h"
 
-slice authPassword(void) {
-    assertMainRole();
-    sds password = engine_settings.requirepass;
-    return password ? sdsSlice(password) : sliceOf(NULL, 0);
-}
-
 bool authRequired(void) {
     assertMainRole();
-    return authPassword().len > 0;
+    const user *u = aclDefaultUser();
+    return !u->nopass || !u->enabled;
 }
 
-bool authUserExists(slice name) {
+bool authDefaultHasNone(void) {
     assertMainRole();
-    return sliceEq(name, sliceStr("default"));
-}
-
-/* Digests have one length whatever the passwords have, so that time tells neither length nor common start. */
-static bool passwordIs(slice given, slice want) {
-    char a[65], b[65];
-    unsigned char differ = 0;
-
-    sha256Hex(a, given.ptr, given.len);
-    sha256Hex(b, want.ptr, want.len);
-    for (size_t i = 0; i < 64; i++) differ |= (unsigned char)(a[i] ^ b[i]);
-    return differ == 0;
+    return aclDefaultUser()->nopass;
 }
 
 static void setAuthenticated(client *c, bool on) {
@@ -50,20 +33,23 @@ static void setAuthenticated(client *c, bool on) {
     gateArmClient(c, GATE_AUTH, !on);
 }
 
-bool authClient(client *c, slice user, slice password) {
+bool authClient(client *c, slice name, slice password) {
     assertMainRole();
-    slice want = authPassword();
-
-    if (!authUserExists(user) || (want.len && !passwordIs(password, want))) {
-        engine_stats.acl_denied_auth++;
+    user *u = aclUser(name);
+    /* A name that is not there takes as long as one with another password. */
+    bool right = userPasswordIs(u ? u : aclDefaultUser(), password);
+    if (!u || !u->enabled || !right) {
+        aclLogAdd(c, ACL_NO_AUTH, ACL_IN_TOPLEVEL, c->argv[0], name);
         return false;
     }
+    aclBecome(c, u);
     setAuthenticated(c, true);
     return true;
 }
 
 void authForget(client *c) {
     assertMainRole();
+    aclBecome(c, aclDefaultUser());
     setAuthenticated(c, !authRequired());
 }
 

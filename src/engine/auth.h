@@ -1,4 +1,4 @@
-/* auth.h -- who a client is: the default user and its password.
+/* auth.h -- who a client is: it says a name and a password.
  *
  * Runs on: main.
  *
@@ -8,15 +8,15 @@
 
 #include "gates.h"
 
-/* Whether a client must tell a password before anything else. */
+/* Whether a new client must tell a password before anything else. */
 bool authRequired(void);
-slice authPassword(void); /* empty: none is needed */
+/* Whether the default user has no password: AUTH with a password alone is a mistake then. */
+bool authDefaultHasNone(void);
 
-/* Users are named exactly; there is only "default". */
-bool authUserExists(slice name);
-/* Check a pair and let the client in. False, counted, with the client as it was when it is wrong: no reply is added. */
+/* Check a pair and let the client in as that user. False, counted and logged, with the client as it was when it is
+ * wrong or the user is switched off: no reply is added. */
 bool authClient(client *c, slice user, slice password) must_check;
-/* A new connection, or one that is as new: in if no password is needed. */
+/* A new connection, or one that is as new: the default user's, and in if that needs no password. */
 void authForget(client *c);
 
 /* The entry of GATE_AUTH, which is armed for each client that has not authenticated. */

@@ -397,6 +397,10 @@ size_t commandCount(void) {
     return command_table.count;
 }
 
+int commandIdCount(void) {
+    return command_table.next_id;
+}
+
 void commandEach(void (*fn)(void *arg, serverCommand *cmd), void *arg) {
     for (size_t i = 0; i < command_table.count; i++) fn(arg, command_table.entries[i].cmd);
 }

@@ -171,6 +171,7 @@ bool commandArityOk(const serverCommand *cmd, uint32_t argc);
  * (shard channels) are left out. Any thread. */
 int commandExtractKeys(const serverCommand *cmd, const slice *argv, uint32_t argc, requestKey *out, int cap);
 size_t commandCount(void); /* without subcommands */
+int commandIdCount(void);  /* one more than the largest id: of all that were registered, with subcommands */
 /* Visit all commands (not subcommands), in the order of the table. */
 void commandEach(void (*fn)(void *arg, serverCommand *cmd), void *arg);
 const char *commandFlagName(int bit);    /* NULL for flags that are not shown */

@@ -7,13 +7,12 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "engine_settings.h"
 
+#include "numbers.h"
+#include "sds.h"
 #include "setting.h"
 
 #include <limits.h>
 #include <stdio.h>
-
-#include "numbers.h"
-#include "sds.h"
 
 engineSettings engine_settings = {.prefetch_batch_max_size = 16};
 
@@ -69,12 +68,40 @@ static char *getPercentiles(const setting *s) {
         .default_text = default_, .min = min_, .max = LLONG_MAX                               \
     }
 
+static void (*on_password)(slice password); /* const after boot */
+
+void engineSettingsOnPassword(void (*fn)(slice password)) {
+    on_password = fn;
+}
+
+static bool applyRequirepass(const char **err) {
+    unused(err);
+    sds password = engine_settings.requirepass;
+    if (on_password) on_password(password ? sdsSlice(password) : sliceOf(NULL, 0));
+    return true;
+}
+
+static const settingName pubsub_names[] = {
+    {"allchannels", ACL_CHANNELS_ALL}, {"resetchannels", ACL_CHANNELS_NONE}, {NULL, 0}};
+
 static const setting rows[] = {
     {.name = "requirepass",
      .flags = SETTING_SENSITIVE,
      .type = SETTING_BYTES,
      .value = &engine_settings.requirepass,
+     .empty_is_null = true,
+     .apply = applyRequirepass},
+    {.name = "aclfile",
+     .flags = SETTING_IMMUTABLE,
+     .type = SETTING_STRING,
+     .value = &engine_settings.aclfile,
      .empty_is_null = true},
+    {.name = "acl-pubsub-default",
+     .type = SETTING_ENUM,
+     .value = &engine_settings.acl_pubsub_default,
+     .default_text = "resetchannels",
+     .names = pubsub_names},
+    NUMBER("acllog-max-len", NULL, acllog_max_len, "128", 0),
     NUMBER("commandlog-execution-slower-than", "slowlog-log-slower-than", slower_than_us, "10000", -1),
     NUMBER("commandlog-slow-execution-max-len", "slowlog-max-len", slow_max_len, "128", 0),
     NUMBER("commandlog-request-larger-than", NULL, request_larger_than, "1048576", -1),

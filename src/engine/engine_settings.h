@@ -6,12 +6,17 @@
 #ifndef ENGINE_ENGINE_SETTINGS_H
 #define ENGINE_ENGINE_SETTINGS_H
 
-#include "platform.h"
+#include "slice.h"
 
 #define LATENCY_PERCENTILES_MAX 64
 
+enum { ACL_CHANNELS_NONE, ACL_CHANNELS_ALL }; /* what a new user may hear */
+
 typedef struct engineSettings {
-    char *requirepass; /* owns: an sds; of the default user; NULL: none */
+    char *requirepass;      /* owns: an sds; of the default user; NULL: none */
+    char *aclfile;          /* owns; NULL: users stand in the configuration file */
+    int acl_pubsub_default; /* ACL_CHANNELS_ */
+    long long acllog_max_len;
     long long slower_than_us, slow_max_len;
     long long request_larger_than, request_max_len;
     long long reply_larger_than, reply_max_len;
@@ -26,6 +31,8 @@ extern engineSettings engine_settings;
 
 /* Boot only. */
 void engineSettingsRegister(void);
+/* Who is told that requirepass has changed: empty, there is none. Boot only. */
+void engineSettingsOnPassword(void (*fn)(slice password));
 
 /* A percentile as its setting and INFO show it ("99.9"); `size` of 32 is enough. Returns its length. */
 size_t enginePercentileText(char *out, size_t size, double percentile);

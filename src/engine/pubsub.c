@@ -163,6 +163,13 @@ void pubsubEnd(client *c) {
     c->pubsub = NULL;
 }
 
+bool pubsubAny(const client *c, bool (*fn)(const client *c, pubsubKind kind, slice name)) {
+    for (pubsubKind kind = 0; c->pubsub && kind < PUBSUB_KINDS; kind++)
+        for (const subscription *s = c->pubsub->first[kind]; s; s = s->next)
+            if (fn(c, kind, s->pair.t->name)) return true;
+    return false;
+}
+
 const topic *pubsubFirst(const client *c, pubsubKind kind) {
     assertMainRole();
     const subscription *s = c->pubsub ? c->pubsub->first[kind] : NULL;

@@ -26,6 +26,8 @@ void pubsubUnsubscribe(client *c, pubsubKind kind, hashedKey name);
 void pubsubEnd(client *c);
 /* The name of that kind that the client has subscribed to first; NULL: it listens to none. */
 const topic *pubsubFirst(const client *c, pubsubKind kind);
+/* Whether `fn` says yes to one of its subscriptions; it asks no more then. */
+bool pubsubAny(const client *c, bool (*fn)(const client *c, pubsubKind kind, slice name));
 /* Subscriptions of the client. */
 size_t pubsubCount(const client *c, pubsubKind kind);
 

@@ -11,6 +11,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "transaction.h"
 
+#include "acl.h"
 #include "call.h"
 #include "memory_prefetch.h"
 #include "record_prefetch.h"
@@ -50,7 +51,7 @@ static void runQueue(client *c) {
     addReplyArrayLen(c, m->count);
     for (uint32_t i = 0, ready = 0; i < m->count; i++) {
         if (i == ready) ready = prefetchFrom(c, i);
-        callQueued(c, m->queue[i], &now);
+        if (aclMayRunQueued(c, m->queue[i])) callQueued(c, m->queue[i], &now);
     }
     if (!denied) c->flags &= ~(uint32_t)CLIENT_DENY_BLOCKING;
 }

@@ -6,6 +6,7 @@
  * Tests       tests/server/process.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "acl_file.h"
 #include "banner.h"
 #include "bio.h"
 #include "child.h"
@@ -141,6 +142,7 @@ int main(int argc, char **argv) {
     clientsInit();
     dbInit((int)store_settings.databases);
     bannerShow();
+    if (!aclFileStart()) return 1;
     netInit(loop);
     childInit(loop, settleChild);
     snapshotInit();

@@ -73,9 +73,6 @@ static const infoFields fields[] = {
     {"stats", 260, LINES("evicted_scripts:0")},
     {"stats", 360, LINES("migrate_cached_sockets:0", "slave_expires_tracked_keys:0")},
     {"stats", 490, LINES("dump_payload_sanitizations:0")},
-    {"stats", 700,
-     LINES("acl_access_denied_key:0", "acl_access_denied_channel:0", "acl_access_denied_tls_cert:0",
-           "acl_access_denied_db:0")},
 
     {"replication", 10,
      LINES("role:master", "connected_slaves:0", "replicas_waiting_psync:0", "master_failover_state:no-failover")},

@@ -59,10 +59,7 @@ static struct {
     int tls_auth_clients, tls_auth_clients_user;
     long long max_new_tls_connections_per_cycle, tls_auto_reload_interval, tls_port, tls_session_cache_size;
     long long tls_session_cache_timeout, rdma_completion_vector, rdma_port, rdma_rx_size;
-    /* Access, scripts. */
-    int acl_pubsub_default;
-    char *aclfile;
-    long long acllog_max_len;
+    /* Scripts. */
     bool lua_enable_insecure_api;
     long long min_io_threads_avoid_copy_reply, min_string_size_avoid_copy_reply, min_string_size_avoid_copy_threaded;
 } pending_settings;
@@ -76,7 +73,6 @@ static const settingName save_behavior_names[] = {{"sync", 0}, {"best-effort", 1
 static const settingName endpoint_names[] = {{"ip", 0}, {"hostname", 1}, {"unknown-endpoint", 2}, {NULL, 0}};
 static const settingName tls_auth_names[] = {{"no", 0}, {"yes", 1}, {"optional", 2}, {NULL, 0}};
 static const settingName tls_user_names[] = {{"CN", 0}, {"URI", 1}, {"off", 2}, {NULL, 0}};
-static const settingName pubsub_names[] = {{"allchannels", 1}, {"resetchannels", 0}, {NULL, 0}};
 
 /* ---- Checks --------------------------------------------------------------------------------------- */
 
@@ -312,10 +308,7 @@ static const setting rows[] = {
     INT("rdma-rx-size", rdma_rx_size, "1048576", 65536, 16777216, FIXED, NO_ALIAS),
     INT("rdma-completion-vector", rdma_completion_vector, "-1", -1, 1024, FIXED, NO_ALIAS),
 
-    /* Users, scripts. */
-    STRING("aclfile", aclfile, NULL, FIXED, NO_ALIAS),
-    ENUM("acl-pubsub-default", acl_pubsub_default, "resetchannels", pubsub_names, 0),
-    INT("acllog-max-len", acllog_max_len, "128", 0, LLONG_MAX, 0, NO_ALIAS),
+    /* Scripts. */
     BOOL("lua-enable-insecure-api", lua_enable_insecure_api, "no", HIDDEN | SETTING_PROTECTED, NO_ALIAS),
 
     /* The field's thresholds for replies by reference. */
@@ -342,7 +335,6 @@ static const struct {
     {"this server is in no cluster: it serves all slots alone and finds no other node", {"cluster-enabled"}},
     {"nothing is encrypted: TLS is not listened for, and what other ports carry is plain text",
      {"tls-port", "tls-cluster", "tls-replication"}},
-    {"no users are read: there is the default user alone, who may do everything", {"aclfile"}},
 };
 
 static const setting *pendingByName(const char *name) {

@@ -14,6 +14,7 @@
 #include "aof.h"
 #include "aof_info.h"
 #include "aof_rewrite.h"
+#include "acl.h"
 #include "auth.h"
 #include "call.h"
 #include "child.h"
@@ -106,9 +107,11 @@ void wiringCommands(void) {
 void wiringHooks(void) {
     objectTypesRegister();
     commandTableSeal();
+    aclInit();
     gateSet(GATE_AUTH, authGate);
     gateSet(GATE_PROTECTED, debugGate);
     gateSet(GATE_TRANSACTION, transactionGate);
+    gateSet(GATE_ACL, aclGate);
     gateSet(GATE_MEMORY, memoryGate);
     gateSet(GATE_DISK, diskGate);
     gateSet(GATE_SUBSCRIBED, subscribedGate);

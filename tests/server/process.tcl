@@ -189,9 +189,8 @@ test "The last words of a start say what options without effect do not give" {
         {--save "" --cluster-enabled yes} "# WARNING: this server is in no cluster*: cluster-enabled)" \
         {--save "" --min-replicas-to-write 1} "# WARNING: no replica is waited for*: min-replicas-to-write)" \
         {--save "" --tls-port 6380} "# WARNING: nothing is encrypted*: tls-port)" \
-        {--save "" --aclfile users.acl} "# WARNING: no users are read*: aclfile)" \
-        {--aclfile users.acl --replicaof 192.0.2.1 6379} \
-            "# WARNING: this server follows no primary*: replicaof)*# WARNING: no users are read*: aclfile)"] {
+        {--tls-port 6380 --replicaof 192.0.2.1 6379} \
+            "# WARNING: this server follows no primary*: replicaof)*# WARNING: nothing is encrypted*: tls-port)"] {
         set dir [make_server_dir]
         set pid [launch $dir [list --port [free_port] --bind 127.0.0.1 --dir $dir {*}$arguments]]
         await_ready [dict create dir $dir pid $pid]

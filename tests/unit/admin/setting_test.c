@@ -1,6 +1,7 @@
 /* setting_test.c -- options as text: values, files, the command line, changes all or none, rewriting.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "acl.h"
 #include "admin_settings.h"
 #include "config.h"
 #include "setting_rewrite.h"
@@ -101,7 +102,10 @@ static const setting test_settings[] = {
 };
 
 static void start(void) {
-    if (!*settingTables()) settingRegister(test_settings);
+    if (!*settingTables()) {
+        settingRegister(test_settings);
+        aclInit();
+    }
     settingTableInit();
     conf.applied = 0;
     conf.refuse_apply = false;

@@ -1,6 +1,7 @@
 /* client_filter_test.c -- options of CLIENT LIST and KILL: what is taken, what is refused, who matches.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "acl.h"
 #include "client_filter.h"
 #include "unit.h"
 
@@ -13,6 +14,7 @@ static client *me; /* id unknown; name and address as below */
 static client *clientWithWords(const char *line, slice *argv) {
     if (!me) {
         me = fixtureClient(2);
+        if (!aclDefaultUser()) aclInit();
         me->name = sdsNew("me");
     }
     int count;

@@ -1,6 +1,7 @@
-/* connection_cmds_test.c -- the handshake, passwords, ACL and CLIENT as one connection sees them.
+/* connection_cmds_test.c -- the handshake, passwords and CLIENT as one connection sees them.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "acl.h"
 #include "auth.h"
 #include "commands.h"
 #include "connection_cmds.h"
@@ -18,8 +19,7 @@ static serverIdentity identity(void) {
 }
 
 static void setPassword(const char *text) {
-    sdsFree(engine_settings.requirepass);
-    engine_settings.requirepass = text ? sdsNew(text) : NULL;
+    aclSetDefaultPassword(sliceStr(text ? text : ""));
 }
 
 static client *newClient(const char *with_password) {
@@ -27,7 +27,9 @@ static client *newClient(const char *with_password) {
     client *c = fixtureClient(2);
     if (!wired) {
         wired = true;
+        if (!aclDefaultUser()) aclInit();
         gateSet(GATE_AUTH, authGate);
+        gateSet(GATE_ACL, aclGate);
         gateSet(GATE_PAUSE, pauseGate);
         connectionSetIdentity(identity);
     }
@@ -167,24 +169,5 @@ TEST(client_pause_checks_its_arguments) {
     CHECK_EQ_INT(pauseInForce(), PAUSE_WRITES);
     RUN(c, clientUnpauseCommand, "client unpause", "+OK\r\n");
     CHECK_EQ_INT(pauseInForce(), PAUSE_NONE);
-    clientFree(c);
-}
-
-TEST(acl_knows_the_default_user) {
-    client *c = newClient(NULL);
-    RUN(c, aclWhoamiCommand, "acl whoami", "$7\r\ndefault\r\n");
-    RUN(c, aclListCommand, "acl list", "*1\r\n$34\r\nuser default on nopass ~* &* +@all\r\n");
-    RUN(c, aclGetuserCommand, "acl getuser foo", "$-1\r\n");
-    RUN(c, aclCatCommand, "acl cat foo", "-ERR Unknown category 'foo'\r\n");
-    RUN(c, aclGenpassCommand, "acl genpass 0",
-        "-ERR ACL GENPASS argument must be the number of bits for the output password, a positive number up to "
-        "4096\r\n");
-    sds got = run(c, aclGenpassCommand, "acl genpass 5");
-    CHECK(strncmp(got, "$2\r\n", 4) == 0);
-    sdsFree(got);
-    setPassword("pw");
-    RUN(c, aclListCommand, "acl list",
-        "*1\r\n$93\r\nuser default on #30c952fab122c3f9759f02a6d95c3758b246b4fee239957b2d4fee46e26170c4 ~* &* "
-        "+@all\r\n");
     clientFree(c);
 }

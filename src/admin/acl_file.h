@@ -1,0 +1,24 @@
+/* acl_file.h -- users in files: lines of the configuration, or a file of their own (aclfile).
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ADMIN_ACL_FILE_H
+#define ADMIN_ACL_FILE_H
+
+#include "sds.h"
+
+/* A line "user NAME RULE ..." of the configuration, kept until aclFileStart(): NULL, or what is wrong with it. Boot. */
+const char *aclFileAddLine(char **words, int count) must_check;
+/* All users of the configuration or of aclfile, and requirepass. False with a line in the log: the process ends. Boot,
+ * when the configuration has been read. */
+bool aclFileStart(void) must_check;
+/* The file's users take the place of all there are. NULL, or the text of an error, which is the caller's, and nothing
+ * has changed. */
+sds aclFileLoad(void) must_check;
+/* The lines of all users as the configuration has them; none when there is an aclfile. The caller owns them. */
+sds aclFileLines(void) must_check;
+/* Write all users to the file. False with errno. */
+bool aclFileSave(void) must_check;
+
+#endif

@@ -1,0 +1,291 @@
+/* acl.c -- which users there are, who a client is, and what it may do.
+ *
+ * A client whose user may do everything, as nearly all are, has no gate armed: its commands pay nothing.
+ *
+ * Not here    what a user is (acl_user.c), what a command needs (acl_check.c), passwords that clients send (auth.c).
+ * Owns        the users.
+ * Threads     main.
+ * Invariants  1. There is a user "default", always the same object.
+ *             2. GATE_ACL is armed for exactly the clients whose user is restricted.
+ *             3. No client has a user that is not in the table.
+ * Tests       tests/engine/acl.tcl, tests/differential/acl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "acl.h"
+
+#include "acl_log.h"
+#include "call.h"
+#include "db.h"
+#include "engine_settings.h"
+#include "panic.h"
+#include "pubsub.h"
+#include "rax_iterator.h"
+#include "reply.h"
+#include "transaction_queue.h"
+#include "zmalloc.h"
+
+static struct {
+    rax *by_name; /* owns users */
+    user *default_user;
+    const client *leaves; /* borrowed, until its command has ended: it has taken its own user away */
+} acl;
+
+user *aclDefaultUser(void) {
+    return acl.default_user;
+}
+
+user *aclUser(slice name) {
+    void *found;
+    return raxFind(acl.by_name, name, &found) ? found : NULL;
+}
+
+size_t aclUsers(void) {
+    return raxSize(acl.by_name);
+}
+
+void aclEachUser(void (*fn)(void *arg, const user *u), void *arg) {
+    raxIterator it;
+    raxIterBegin(&it, acl.by_name);
+    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
+        fn(arg, raxIterValue(&it));
+    raxIterEnd(&it);
+}
+
+/* ---- Clients ---------------------------------------------------------------------------------------------------- */
+
+void aclBecome(client *c, user *u) {
+    assertMainRole();
+    c->user = u;
+    gateArmClient(c, GATE_ACL, !u->unrestricted);
+}
+
+static bool mayNotHear(const client *c, pubsubKind kind, slice name) {
+    return !aclMaySubscribe(c->user, name, kind == PUBSUB_PATTERN);
+}
+
+/* Who asks for it itself has the reply first. */
+static void letGo(client *c) {
+    if (c == callCurrentClient()) acl.leaves = c;
+    else clientCloseAsap(c);
+}
+
+void aclAfterReply(client *c) {
+    if (acl.leaves == c) c->flags |= CLIENT_CLOSE_AFTER_REPLY;
+    acl.leaves = NULL;
+}
+
+/* The rules of a user have changed. Who listens to what it may not hear any more is let go. */
+static void rulesChanged(user *u) {
+    listIter it = listBegin(client_state.clients, false);
+    for (listNode *node; (node = listNext(&it)) != NULL;) {
+        client *c = listNodeValue(node);
+        if (c->user != u) continue;
+        aclBecome(c, u);
+        if (pubsubAny(c, mayNotHear)) letGo(c);
+    }
+}
+
+/* The user goes, and with it those who have come in as it. */
+static void letAllGo(const user *u) {
+    listIter it = listBegin(client_state.clients, false);
+    for (listNode *node; (node = listNext(&it)) != NULL;) {
+        client *c = listNodeValue(node);
+        if (c->user != u) continue;
+        aclBecome(c, acl.default_user);
+        letGo(c);
+    }
+}
+
+slice aclUserName(const client *c) {
+    return sdsSlice((c->user ? c->user : acl.default_user)->name);
+}
+
+static void shown(const client *c, clientInfoExtra *extra) {
+    if (c->user) extra->user = c->user->name;
+}
+
+/* ---- Users ------------------------------------------------------------------------------------------------------ */
+
+static user *makeDefault(void) {
+    user *u = userCreate(sliceStr("default"));
+    static const char *const words[] = {"on", "nopass", "~*", "&*", "+@all"};
+    for (size_t i = 0; i < array_len(words); i++)
+        if (userApply(u, sliceStr(words[i]))) serverPanic("The default user is not understood");
+    return u;
+}
+
+void aclInit(void) {
+    serverAssert(!acl.by_name);
+    aclCheckInit();
+    acl.by_name = raxCreate();
+    acl.default_user = makeDefault();
+    raxInsert(acl.by_name, sdsSlice(acl.default_user->name), acl.default_user, NULL);
+    clientOnInfo(shown);
+    engineSettingsOnPassword(aclSetDefaultPassword);
+}
+
+/* The words on a copy, so that nothing has changed when one is wrong. */
+static sds applyWords(user *u, const slice *words, int count) {
+    slice open = {NULL, 0};
+    sds *joined = aclJoinWords(words, &count, &open), err = NULL;
+    if (!joined)
+        return sdsCatPrintf(sdsEmpty(), "Unmatched parenthesis in acl selector starting at '%.*s'.", (int)open.len,
+                            open.ptr);
+    for (int i = 0; i < count && !err; i++) {
+        const char *why = userApply(u, sdsSlice(joined[i]));
+        if (why) err = sdsCatPrintf(sdsEmpty(), "Error in ACL SETUSER modifier '%s': %s", joined[i], why);
+    }
+    sdsFreeSplitRes(joined, count);
+    return err;
+}
+
+bool aclIsPlain(void) {
+    const user *u = acl.default_user;
+    bool password = engine_settings.requirepass != NULL;
+    return aclUsers() == 1 && u->enabled && u->unrestricted && u->selectors_count == 1 && u->nopass == !password &&
+           u->passwords_count == password;
+}
+
+sds aclSetUser(slice name, const slice *words, int count) {
+    assertMainRole();
+    if (aclHasBlank(name)) return sdsNew("Usernames can't contain spaces or null characters");
+    user *old = aclUser(name), *changed = old ? userDup(old) : userCreate(name);
+    sds err = applyWords(changed, words, count);
+    if (err) {
+        userFree(changed);
+        return err;
+    }
+    if (old) {
+        userTake(old, changed);
+        rulesChanged(old);
+    } else {
+        raxInsert(acl.by_name, name, changed, NULL);
+    }
+    return NULL;
+}
+
+bool aclDeleteUser(slice name) {
+    void *removed;
+    serverAssert(!sliceEq(name, sliceStr("default")));
+    if (!raxRemove(acl.by_name, name, &removed)) return false;
+    letAllGo(removed);
+    userFree(removed);
+    return true;
+}
+
+/* Each user that stays is the same object, to which its clients point. */
+void aclReplaceUsers(rax *users) {
+    assertMainRole();
+    rax *old = acl.by_name;
+    raxIterator it;
+    if (!raxFind(users, sliceStr("default"), NULL)) raxInsert(users, sliceStr("default"), makeDefault(), NULL);
+    raxIterBegin(&it, old);
+    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
+        user *u = raxIterValue(&it);
+        void **now = raxFindRef(users, raxIterKey(&it));
+        if (!now) {
+            letAllGo(u);
+            userFree(u);
+            continue;
+        }
+        userTake(u, *now);
+        *now = u;
+        rulesChanged(u);
+    }
+    raxIterEnd(&it);
+    acl.by_name = users;
+    raxRelease(old, NULL);
+}
+
+void aclSetDefaultPassword(slice password) {
+    sds word = sdsCatSlice(sdsNew(">"), password);
+    const char *err = userApply(acl.default_user, sliceStr(password.len ? "resetpass" : "nopass"));
+    if (password.len && !err) err = userApply(acl.default_user, sdsSlice(word));
+    serverAssert(!err);
+    sdsFree(word);
+}
+
+/* ---- Refusals --------------------------------------------------------------------------------------------------- */
+
+static slice refusedObject(const aclQuestion *q, aclVerdict verdict, uint32_t index) {
+    return verdict == ACL_NO_COMMAND ? sliceStr(q->cmd->fullname) : q->argv[index];
+}
+
+sds aclCatRefusal(sds out, const user *u, aclVerdict verdict, const aclQuestion *q, uint32_t index) {
+    slice what = refusedObject(q, verdict, index);
+    int len = (int)what.len;
+    switch (verdict) {
+    case ACL_NO_COMMAND:
+        return sdsCatPrintf(out, "User %s has no permissions to run the '%.*s' command", u->name, len, what.ptr);
+    case ACL_NO_KEY:
+        return sdsCatPrintf(out, "User %s has no permissions to access the '%.*s' key", u->name, len, what.ptr);
+    case ACL_NO_CHANNEL:
+        return sdsCatPrintf(out, "User %s has no permissions to access the '%.*s' channel", u->name, len, what.ptr);
+    case ACL_NO_DB:
+        return sdsCatPrintf(out, "User %s has no permissions to access database %.*s", u->name, len, what.ptr);
+    case ACL_ALLOWED:
+    case ACL_NO_AUTH: break;
+    }
+    return out;
+}
+
+/* What a client is told names neither keys nor channels. */
+static sds catError(sds out, const user *u, aclVerdict verdict, const aclQuestion *q) {
+    switch (verdict) {
+    case ACL_NO_KEY: return sdsCat(out, "No permissions to access a key");
+    case ACL_NO_CHANNEL: return sdsCat(out, "No permissions to access a channel");
+    case ACL_NO_DB: return sdsCat(out, "No permissions to access database");
+    default: return aclCatRefusal(out, u, verdict, q, 0);
+    }
+}
+
+/* What the client asks for, if it may not; noted then. */
+static aclVerdict refuse(client *c, const parsedCommand *req, aclContext context, aclQuestion *q) {
+    *q = (aclQuestion){.cmd = req->cmd,
+                       .argv = req->argv,
+                       .argc = req->argc,
+                       .keys = req->keys,
+                       .nkeys = req->nkeys,
+                       .dbid = dbId(c->db)};
+    uint32_t index;
+    aclVerdict verdict = aclCheck(c->user, q, &index);
+    if (unlikely(verdict != ACL_ALLOWED))
+        aclLogAdd(c, verdict, context, refusedObject(q, verdict, index), sdsSlice(c->user->name));
+    return verdict;
+}
+
+gateResult aclGate(client *c) {
+    assertMainRole();
+    aclQuestion q;
+    aclVerdict verdict = refuse(c, c->req, c->flags & CLIENT_MULTI ? ACL_IN_MULTI : ACL_IN_TOPLEVEL, &q);
+    if (likely(verdict == ACL_ALLOWED)) return GATE_PASSED;
+    sds error = catError(sdsNew("-NOPERM "), c->user, verdict, &q);
+    if (transactionIsExec(c)) transactionRefuseExec(c, error);
+    else addReplyErrorSlice(c, sdsSlice(error));
+    sdsFree(error);
+    return GATE_REFUSED;
+}
+
+bool aclMayRunQueued(client *c, const parsedCommand *req) {
+    assertMainRole();
+    static const char *const reasons[] = {
+        [ACL_ALLOWED] = "",
+        [ACL_NO_COMMAND] = "no permission to execute the command or subcommand",
+        [ACL_NO_KEY] = "no permission to touch the specified keys",
+        [ACL_NO_AUTH] = "no permission",
+        [ACL_NO_CHANNEL] = "no permission to access one of the channels used as arguments",
+        [ACL_NO_DB] = "no permission"};
+    aclQuestion q;
+    if (likely(!c->user || c->user->unrestricted)) return true;
+    aclVerdict verdict = refuse(c, req, ACL_IN_MULTI, &q);
+    if (verdict == ACL_ALLOWED) return true;
+    addReplyErrorFormat(c,
+                        "-NOPERM ACLs rules changed between the moment the transaction was accumulated and the EXEC "
+                        "call. This command is no longer allowed for the following reason: %s",
+                        reasons[verdict]);
+    return false;
+}
+
+bool aclMayReadAllKeys(const client *c) {
+    return !c->user || c->user->unrestricted || aclMayReadAll(c->user, c->cmd);
+}

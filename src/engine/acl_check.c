@@ -1,0 +1,215 @@
+/* acl_check.c -- may a user run a command with these arguments?
+ *
+ * A selector allows a command as a whole or not at all: each database, its bit, each key with what is done to it, each
+ * channel. Keys are those that the record has; where a key's flags depend on the options they are asked for again.
+ *
+ * Not here    what is answered and logged (acl.c).
+ * Owns        nothing.
+ * Threads     main.
+ * Cost        a bit for each selector; a key costs a comparison a pattern.
+ * Tests       tests/engine/acl.tcl, tests/differential/acl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "acl_check.h"
+
+#include "db.h"
+#include "numbers.h"
+#include "panic.h"
+#include "zmalloc.h"
+
+/* Arguments that are names of channels, or numbers of databases: from the first on, so many (-1: all). */
+typedef struct argumentRun {
+    const char *name; /* of the command */
+    uint32_t first;
+    int count;
+    bool is_pattern;
+} argumentRun;
+
+static const argumentRun channel_runs[] = {{"publish", 1, 1, false},
+                                           {"spublish", 1, 1, false},
+                                           {"subscribe", 1, -1, false},
+                                           {"ssubscribe", 1, -1, false},
+                                           {"psubscribe", 1, -1, true}};
+#define DB_ARGS_MAX 2
+static const argumentRun db_runs[] = {{"select", 1, 1, false}, {"swapdb", 1, 2, false}, {"move", 2, 1, false}};
+
+static struct {
+    const serverCommand *channels[array_len(channel_runs)], *dbs[array_len(db_runs)], *copy; /* borrowed */
+} special;
+
+void aclCheckInit(void) {
+    for (size_t i = 0; i < array_len(channel_runs); i++) special.channels[i] = commandNamed(channel_runs[i].name);
+    for (size_t i = 0; i < array_len(db_runs); i++) special.dbs[i] = commandNamed(db_runs[i].name);
+    special.copy = commandNamed("copy");
+}
+
+/* ---- Commands --------------------------------------------------------------------------------------------------- */
+
+static bool firstArgAllowed(const aclSelector *s, const aclQuestion *q) {
+    if (!s->has_first_args || q->argc < 2) return false;
+    for (uint32_t i = 0; i < s->rules_count; i++) {
+        const aclCommandRule *rule = &s->rules[i];
+        if (rule->first_arg_of == q->cmd && sliceIs(q->argv[1], rule->name + strlen(q->cmd->fullname) + 1)) return true;
+    }
+    return false;
+}
+
+/* ---- Keys ------------------------------------------------------------------------------------------------------- */
+
+static unsigned accessOf(uint32_t key_flags) {
+    unsigned access = key_flags & CMD_KEY_ACCESS ? ACL_READ : 0;
+    return access | (key_flags & (CMD_KEY_INSERT | CMD_KEY_DELETE | CMD_KEY_UPDATE) ? ACL_WRITE : 0);
+}
+
+static bool hasVariableFlags(const serverCommand *cmd) {
+    for (int i = 0; i < cmd->nspecs; i++)
+        if (cmd->specs[i].flags & CMD_KEY_VARIABLE_FLAGS) return true;
+    return false;
+}
+
+static bool keysAllowed(const aclSelector *s, const aclQuestion *q, const requestKey *keys, uint32_t count,
+                        uint32_t *index) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (aclPatternsMatch(&s->keys, q->argv[keys[i].index], accessOf(keys[i].flags))) continue;
+        *index = keys[i].index;
+        return false;
+    }
+    return true;
+}
+
+/* What cannot be parsed names no keys: the command itself will say what is wrong. */
+static bool extractedKeysAllowed(const aclSelector *s, const aclQuestion *q, uint32_t *index) {
+    requestKey few[8], *keys = few;
+    int count = commandExtractKeys(q->cmd, q->argv, q->argc, keys, array_len(few));
+    if (count > (int)array_len(few)) {
+        keys = zmalloc((size_t)count * sizeof(*keys));
+        count = commandExtractKeys(q->cmd, q->argv, q->argc, keys, count);
+    }
+    bool ok = count < 0 || keysAllowed(s, q, keys, (uint32_t)count, index);
+    if (keys != few) zfree(keys);
+    return ok;
+}
+
+static bool allKeysAllowed(const aclSelector *s, const aclQuestion *q, uint32_t *index) {
+    if (s->keys.all) return true;
+    if (!q->keys || (q->cmd->get_keys && hasVariableFlags(q->cmd))) return extractedKeysAllowed(s, q, index);
+    return keysAllowed(s, q, q->keys, q->nkeys, index);
+}
+
+/* ---- Channels --------------------------------------------------------------------------------------------------- */
+
+static const argumentRun *runOf(const serverCommand *cmd, const serverCommand *const *of, const argumentRun *runs,
+                                size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (of[i] == cmd) return &runs[i];
+    return NULL;
+}
+
+static bool channelAllowed(const aclSelector *s, slice name, bool is_pattern) {
+    return is_pattern ? aclPatternsHave(&s->channels, name) : aclPatternsMatch(&s->channels, name, 0);
+}
+
+static bool channelsAllowed(const aclSelector *s, const aclQuestion *q, uint32_t *index) {
+    if (s->channels.all) return true;
+    const argumentRun *run = runOf(q->cmd, special.channels, channel_runs, array_len(channel_runs));
+    if (!run) return true;
+    uint32_t end = run->count < 0 ? q->argc : run->first + (uint32_t)run->count;
+    for (uint32_t i = run->first; i < end && i < q->argc; i++) {
+        if (channelAllowed(s, q->argv[i], run->is_pattern)) continue;
+        *index = i;
+        return false;
+    }
+    return true;
+}
+
+/* ---- Databases -------------------------------------------------------------------------------------------------- */
+
+static bool dbAllowed(const aclSelector *s, long long id) {
+    for (uint32_t i = 0; i < s->dbs_count; i++)
+        if (s->dbs[i] == id) return true;
+    return false;
+}
+
+static bool isDb(slice text, long long *id) {
+    return string2ll(text.ptr, text.len, id) && *id >= 0 && *id < dbCount();
+}
+
+/* Where one is no database's number the command will say so. */
+static bool dbArgsAllowed(const aclSelector *s, const aclQuestion *q, uint32_t first, uint32_t count, uint32_t *index) {
+    long long ids[DB_ARGS_MAX];
+    for (uint32_t i = 0; i < count; i++)
+        if (first + i >= q->argc || !isDb(q->argv[first + i], &ids[i])) return true;
+    for (uint32_t i = 0; i < count; i++) {
+        if (dbAllowed(s, ids[i])) continue;
+        *index = first + i;
+        return false;
+    }
+    return true;
+}
+
+static bool copyDbAllowed(const aclSelector *s, const aclQuestion *q, uint32_t *index) {
+    for (uint32_t i = 3; i + 1 < q->argc; i++)
+        if (sliceIs(q->argv[i], "db") && !dbArgsAllowed(s, q, i + 1, 1, index)) return false;
+    return true;
+}
+
+static bool usesSelectedDb(const serverCommand *cmd) {
+    return cmd->flags & (CMD_WRITE | CMD_READONLY | CMD_MOVABLE_KEYS) || cmd->first_key > 0 ||
+           cmd->acl_categories & ACL_CATEGORY_KEYSPACE;
+}
+
+static bool dbsAllowed(const aclSelector *s, const aclQuestion *q, uint32_t *index) {
+    if (s->all_dbs) return true;
+    const argumentRun *run = runOf(q->cmd, special.dbs, db_runs, array_len(db_runs));
+    if (run && !dbArgsAllowed(s, q, run->first, (uint32_t)run->count, index)) return false;
+    if (q->cmd == special.copy && !copyDbAllowed(s, q, index)) return false;
+    bool only_named = run && run->first == 1; /* SELECT and SWAPDB */
+    if (q->cmd->flags & CMD_ALL_DBS) return false;
+    return only_named || !usesSelectedDb(q->cmd) || dbAllowed(s, q->dbid);
+}
+
+/* ---- All of it -------------------------------------------------------------------------------------------------- */
+
+static aclVerdict askSelector(const aclSelector *s, const aclQuestion *q, uint32_t *index) {
+    *index = 0;
+    bool always = q->cmd->flags & CMD_NO_AUTH; /* one may always become another user */
+    if (!dbsAllowed(s, q, index)) return ACL_NO_DB;
+    if (!always && !aclSelectorHasCommand(s, q->cmd) && !firstArgAllowed(s, q)) return ACL_NO_COMMAND;
+    if (!allKeysAllowed(s, q, index)) return ACL_NO_KEY;
+    if (!channelsAllowed(s, q, index)) return ACL_NO_CHANNEL;
+    return ACL_ALLOWED;
+}
+
+aclVerdict aclCheck(const user *u, const aclQuestion *q, uint32_t *index) {
+    aclVerdict worst = ACL_ALLOWED;
+    *index = 0;
+    if (u->unrestricted) return ACL_ALLOWED;
+    for (uint32_t i = 0; i < u->selectors_count; i++) {
+        uint32_t at;
+        aclVerdict verdict = askSelector(u->selectors[i], q, &at);
+        if (verdict == ACL_ALLOWED) return ACL_ALLOWED;
+        if (verdict < worst || (verdict == worst && at <= *index)) continue;
+        worst = verdict;
+        *index = at;
+    }
+    return worst;
+}
+
+static bool readsAll(const aclPatterns *keys) {
+    if (keys->all) return true;
+    for (uint32_t i = 0; i < keys->count; i++)
+        if (keys->items[i].access & ACL_READ && sliceIs(sdsSlice(keys->items[i].text), "*")) return true;
+    return false;
+}
+
+bool aclMayReadAll(const user *u, const serverCommand *cmd) {
+    for (uint32_t i = 0; i < u->selectors_count; i++)
+        if (aclSelectorHasCommand(u->selectors[i], cmd) && readsAll(&u->selectors[i]->keys)) return true;
+    return false;
+}
+
+bool aclMaySubscribe(const user *u, slice name, bool is_pattern) {
+    for (uint32_t i = 0; i < u->selectors_count; i++)
+        if (channelAllowed(u->selectors[i], name, is_pattern)) return true;
+    return false;
+}

@@ -1,0 +1,34 @@
+/* acl_check.h -- may a user run a command with these arguments?
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ENGINE_ACL_CHECK_H
+#define ENGINE_ACL_CHECK_H
+
+#include "acl_user.h"
+
+/* Why not. Of several selectors the one counts that comes furthest in this order. */
+typedef enum { ACL_ALLOWED, ACL_NO_DB, ACL_NO_COMMAND, ACL_NO_KEY, ACL_NO_AUTH, ACL_NO_CHANNEL } aclVerdict;
+
+/* A command whose arity is right. */
+typedef struct aclQuestion {
+    const serverCommand *cmd;
+    const slice *argv;
+    uint32_t argc;
+    const requestKey *keys; /* as they were extracted with the record; NULL: they have not been */
+    uint32_t nkeys;
+    int dbid; /* selected */
+} aclQuestion;
+
+/* With the argument that is refused (0: the command itself). */
+aclVerdict aclCheck(const user *u, const aclQuestion *q, uint32_t *index);
+/* Whether it may read any key with this command. */
+bool aclMayReadAll(const user *u, const serverCommand *cmd);
+/* Whether a subscriber may listen: for a pattern it must stand there letter by letter. */
+bool aclMaySubscribe(const user *u, slice name, bool is_pattern);
+
+/* Resolve the names of commands that are special here. Boot, once, when all are registered. */
+void aclCheckInit(void);
+
+#endif

@@ -1,0 +1,155 @@
+/* acl_log.c -- what users were refused lately: ACL LOG.
+ *
+ * Not here    when something is refused (acl.c, auth.c).
+ * Owns        the entries, newest first.
+ * Threads     main.
+ * Invariants  1. No more than acllog-max-len entries, each of a few kilobytes.
+ *             2. Ids grow by one, also across a reset.
+ * Tests       tests/engine/acl.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "acl_log.h"
+
+#include "engine_settings.h"
+#include "engine_stats.h"
+#include "panic.h"
+#include "reply.h"
+#include "zmalloc.h"
+
+#define SAME_WITHIN_MS 60000
+#define LOOK_BACK 10  /* entries among which the same is looked for */
+#define TEXT_MAX 1024 /* of what a client names */
+
+typedef struct logEntry {
+    aclVerdict verdict;
+    aclContext context;
+    long long id, count;
+    int64_t created_ms, updated_ms;
+    sds object, user_name, client_info; /* own */
+} logEntry;
+
+static struct {
+    list *entries; /* owns; NULL until the first one comes */
+    long long next_id;
+} log;
+
+static void entryFree(void *p) {
+    logEntry *e = p;
+    sdsFree(e->object);
+    sdsFree(e->user_name);
+    sdsFree(e->client_info);
+    zfree(e);
+}
+
+static void countRefusal(aclVerdict verdict) {
+    switch (verdict) {
+    case ACL_ALLOWED: break;
+    case ACL_NO_COMMAND: engine_stats.acl_denied_cmd++; break;
+    case ACL_NO_KEY: engine_stats.acl_denied_key++; break;
+    case ACL_NO_AUTH: engine_stats.acl_denied_auth++; break;
+    case ACL_NO_CHANNEL: engine_stats.acl_denied_channel++; break;
+    case ACL_NO_DB: engine_stats.acl_denied_db++; break;
+    }
+}
+
+static slice shortened(slice text) {
+    return text.len <= TEXT_MAX ? text : sliceOf(text.ptr, TEXT_MAX);
+}
+
+static listNode *findSame(const logEntry *e) {
+    listNode *node = listFirst(log.entries);
+    for (int i = 0; node && i < LOOK_BACK; i++, node = node->next) {
+        const logEntry *old = listNodeValue(node);
+        if (old->verdict == e->verdict && old->context == e->context &&
+            e->created_ms - old->created_ms <= SAME_WITHIN_MS && sdsCmp(old->object, e->object) == 0 &&
+            sdsCmp(old->user_name, e->user_name) == 0)
+            return node;
+    }
+    return NULL;
+}
+
+/* The older of two that are the same goes on, at the head. */
+static void join(listNode *node, logEntry *e) {
+    logEntry *old = listNodeValue(node);
+    sds info = old->client_info;
+    old->client_info = e->client_info;
+    e->client_info = info;
+    old->updated_ms = e->updated_ms;
+    old->count++;
+    entryFree(e);
+    listUnlinkNode(log.entries, node);
+    zfree(node);
+    listAddNodeHead(log.entries, old);
+}
+
+void aclLogAdd(const client *c, aclVerdict verdict, aclContext context, slice object, slice user_name) {
+    assertMainRole();
+    countRefusal(verdict);
+    if (!log.entries) {
+        log.entries = listCreate();
+        log.entries->free = entryFree;
+    }
+    logEntry *e = zmalloc(sizeof(*e));
+    int64_t now_ms = (int64_t)clockWallMs();
+    *e = (logEntry){.verdict = verdict,
+                    .context = context,
+                    .count = 1,
+                    .created_ms = now_ms,
+                    .updated_ms = now_ms,
+                    .object = sdsFromSlice(shortened(object)),
+                    .user_name = sdsFromSlice(shortened(user_name)),
+                    .client_info = clientCatInfo(sdsEmpty(), c)};
+    listNode *same = findSame(e);
+    if (same) {
+        join(same, e);
+    } else {
+        e->id = log.next_id++;
+        listAddNodeHead(log.entries, e);
+    }
+    while ((long long)listLength(log.entries) > engine_settings.acllog_max_len)
+        listDelNode(log.entries, listLast(log.entries));
+}
+
+/* ---- As a reply ------------------------------------------------------------------------------------------------- */
+
+static const char *const reasons[] = {[ACL_ALLOWED] = "",     [ACL_NO_COMMAND] = "command", [ACL_NO_KEY] = "key",
+                                      [ACL_NO_AUTH] = "auth", [ACL_NO_CHANNEL] = "channel", [ACL_NO_DB] = "database"};
+static const char *const contexts[] = {[ACL_IN_TOPLEVEL] = "toplevel", [ACL_IN_MULTI] = "multi", [ACL_IN_LUA] = "lua"};
+
+static void replyEntry(client *c, const logEntry *e, int64_t now_ms) {
+    addReplyMapLen(c, 10);
+    addReplyBulkCString(c, "count");
+    addReplyLongLong(c, e->count);
+    addReplyBulkCString(c, "reason");
+    addReplyBulkCString(c, reasons[e->verdict]);
+    addReplyBulkCString(c, "context");
+    addReplyBulkCString(c, contexts[e->context]);
+    addReplyBulkCString(c, "object");
+    addReplyBulk(c, sdsSlice(e->object));
+    addReplyBulkCString(c, "username");
+    addReplyBulk(c, sdsSlice(e->user_name));
+    addReplyBulkCString(c, "age-seconds");
+    addReplyDouble(c, (double)(now_ms - e->created_ms) / 1000);
+    addReplyBulkCString(c, "client-info");
+    addReplyBulk(c, sdsSlice(e->client_info));
+    addReplyBulkCString(c, "entry-id");
+    addReplyLongLong(c, e->id);
+    addReplyBulkCString(c, "timestamp-created");
+    addReplyLongLong(c, e->created_ms);
+    addReplyBulkCString(c, "timestamp-last-updated");
+    addReplyLongLong(c, e->updated_ms);
+}
+
+void aclLogReply(client *c, long long count) {
+    int64_t now_ms = (int64_t)clockWallMs();
+    long long there = log.entries ? (long long)listLength(log.entries) : 0;
+    if (count > there) count = there;
+    addReplyArrayLen(c, (size_t)count);
+    listNode *node = there ? listFirst(log.entries) : NULL;
+    for (; count > 0; count--, node = node->next) replyEntry(c, listNodeValue(node), now_ms);
+}
+
+void aclLogReset(void) {
+    assertMainRole();
+    if (log.entries) listEmpty(log.entries);
+}

@@ -1,0 +1,210 @@
+/* acl_user.c -- a user: its passwords, and what it may do.
+ *
+ * Not here    what a selector allows (acl_selector.c), which users there are (acl.c).
+ * Owns        name, hashes and selectors of a user.
+ * Threads     main.
+ * Invariants  1. There is a first selector.
+ *             2. No password is kept but its hash.
+ * Tests       tests/unit/engine/acl_user_test.c, tests/differential/acl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "acl_user.h"
+
+#include "hash.h"
+#include "zmalloc.h"
+
+static const char syntax_error[] = "Syntax error";
+
+user *userCreate(slice name) {
+    user *u = zcalloc(1, sizeof(*u));
+    u->name = sdsFromSlice(name);
+    u->selectors = zmalloc(sizeof(*u->selectors));
+    u->selectors[0] = aclSelectorCreate();
+    u->selectors_count = 1;
+    return u;
+}
+
+user *userDup(const user *u) {
+    user *copy = zmalloc(sizeof(*copy));
+    *copy = *u;
+    copy->name = sdsDup(u->name);
+    copy->passwords = u->passwords_count ? zmalloc(u->passwords_count * sizeof(*u->passwords)) : NULL;
+    for (uint32_t i = 0; i < u->passwords_count; i++) copy->passwords[i] = sdsDup(u->passwords[i]);
+    copy->selectors = zmalloc(u->selectors_count * sizeof(*u->selectors));
+    for (uint32_t i = 0; i < u->selectors_count; i++) copy->selectors[i] = aclSelectorDup(u->selectors[i]);
+    return copy;
+}
+
+static void clearPasswords(user *u) {
+    for (uint32_t i = 0; i < u->passwords_count; i++) sdsFree(u->passwords[i]);
+    zfree(u->passwords);
+    u->passwords = NULL;
+    u->passwords_count = 0;
+}
+
+static void clearSelectors(user *u) {
+    while (u->selectors_count > 1) aclSelectorFree(u->selectors[--u->selectors_count]);
+}
+
+void userFree(user *u) {
+    if (!u) return;
+    clearPasswords(u);
+    clearSelectors(u);
+    aclSelectorFree(u->selectors[0]);
+    zfree(u->selectors);
+    sdsFree(u->name);
+    zfree(u);
+}
+
+void userTake(user *u, user *from) {
+    user old = *u;
+    *u = *from;
+    *from = old;
+    userFree(from);
+}
+
+/* ---- Passwords -------------------------------------------------------------------------------------------------- */
+
+static int findPassword(const user *u, slice hash) {
+    for (uint32_t i = 0; i < u->passwords_count; i++)
+        if (sliceEq(sdsSlice(u->passwords[i]), hash)) return (int)i;
+    return -1;
+}
+
+static const char *addPassword(user *u, slice hash) {
+    u->nopass = false;
+    if (findPassword(u, hash) >= 0) return NULL;
+    u->passwords = zrealloc(u->passwords, (u->passwords_count + 1) * sizeof(*u->passwords));
+    u->passwords[u->passwords_count++] = sdsFromSlice(hash);
+    return NULL;
+}
+
+static const char *removePassword(user *u, slice hash) {
+    int at = findPassword(u, hash);
+    if (at < 0) return "The password you are trying to remove from the user does not exist";
+    sdsFree(u->passwords[at]);
+    u->passwords_count--;
+    memmove(&u->passwords[at], &u->passwords[at + 1], (u->passwords_count - (uint32_t)at) * sizeof(*u->passwords));
+    return NULL;
+}
+
+static bool isHash(slice text) {
+    if (text.len != PASSWORD_HASH_LEN) return false;
+    for (size_t i = 0; i < text.len; i++)
+        if (!((text.ptr[i] >= '0' && text.ptr[i] <= '9') || (text.ptr[i] >= 'a' && text.ptr[i] <= 'f'))) return false;
+    return true;
+}
+
+/* >password, <password, #hash, !hash. */
+static const char *applyPassword(user *u, slice word) {
+    char digits[PASSWORD_HASH_LEN + 1];
+    slice hash = sliceOf(word.ptr + 1, word.len - 1);
+    bool plain = word.ptr[0] == '>' || word.ptr[0] == '<';
+    if (plain) {
+        sha256Hex(digits, hash.ptr, hash.len);
+        hash = sliceOf(digits, PASSWORD_HASH_LEN);
+    } else if (!isHash(hash)) {
+        return "The password hash must be exactly 64 characters and contain only lowercase hexadecimal characters";
+    }
+    return word.ptr[0] == '>' || word.ptr[0] == '#' ? addPassword(u, hash) : removePassword(u, hash);
+}
+
+/* Hashes have one length whatever the passwords have, so that time tells neither length nor common start. */
+bool userPasswordIs(const user *u, slice password) {
+    char digits[PASSWORD_HASH_LEN + 1];
+    bool found = false;
+    sha256Hex(digits, password.ptr, password.len);
+    for (uint32_t i = 0; i < u->passwords_count; i++) {
+        unsigned char differ = 0;
+        for (size_t at = 0; at < PASSWORD_HASH_LEN; at++) differ |= (unsigned char)(digits[at] ^ u->passwords[i][at]);
+        found |= differ == 0;
+    }
+    return u->nopass || found;
+}
+
+/* ---- Rules ------------------------------------------------------------------------------------------------------ */
+
+/* "(words)": each of them is a selector's. */
+static const char *addSelector(user *u, slice word) {
+    int count;
+    if (word.len < 2 || word.ptr[word.len - 1] != ')') return syntax_error;
+    sds inside = sdsNewLen(word.ptr + 1, word.len - 2);
+    sds *words = sdsSplitArgs(inside, &count);
+    sdsFree(inside);
+    if (!words) return syntax_error;
+    aclSelector *s = aclSelectorCreate();
+    const char *err = NULL;
+    for (int i = 0; i < count && !err; i++) err = aclSelectorApply(s, sdsSlice(words[i]));
+    sdsFreeSplitRes(words, count);
+    if (err) {
+        aclSelectorFree(s);
+        return err;
+    }
+    u->selectors = zrealloc(u->selectors, (u->selectors_count + 1) * sizeof(*u->selectors));
+    u->selectors[u->selectors_count++] = s;
+    return NULL;
+}
+
+static void resetUser(user *u) {
+    clearPasswords(u);
+    clearSelectors(u);
+    aclSelectorFree(u->selectors[0]);
+    u->selectors[0] = aclSelectorCreate();
+    u->enabled = u->nopass = false;
+}
+
+static const char *applyWord(user *u, slice word) {
+    if (word.len == 0) return syntax_error;
+    if (sliceIs(word, "on")) u->enabled = true;
+    else if (sliceIs(word, "off")) u->enabled = false;
+    else if (sliceIs(word, "nopass")) clearPasswords(u), u->nopass = true;
+    else if (sliceIs(word, "resetpass")) clearPasswords(u), u->nopass = false;
+    else if (sliceIs(word, "reset")) resetUser(u);
+    else if (sliceIs(word, "clearselectors")) clearSelectors(u);
+    /* Payloads of RESTORE are always checked, whoever sends them. */
+    else if (sliceIs(word, "sanitize-payload") || sliceIs(word, "skip-sanitize-payload")) return NULL;
+    else if (strchr("><#!", word.ptr[0])) return applyPassword(u, word);
+    else if (word.ptr[0] == '(') return addSelector(u, word);
+    else return aclSelectorApply(u->selectors[0], word);
+    return NULL;
+}
+
+const char *userApply(user *u, slice word) {
+    const char *err = applyWord(u, word);
+    u->unrestricted = aclSelectorIsOpen(u->selectors[0]);
+    return err;
+}
+
+/* ---- As text ---------------------------------------------------------------------------------------------------- */
+
+sds userCat(sds out, const user *u) {
+    out = sdsCatSlice(out, sdsSlice(u->name));
+    out = sdsCat(out, u->enabled ? " on " : " off ");
+    if (u->nopass) out = sdsCat(out, "nopass ");
+    for (uint32_t i = 0; i < u->passwords_count; i++) out = sdsCatPrintf(out, "#%s ", u->passwords[i]);
+    out = aclSelectorCat(out, u->selectors[0]);
+    for (uint32_t i = 1; i < u->selectors_count; i++)
+        out = sdsCat(aclSelectorCat(sdsCat(out, " ("), u->selectors[i]), ")");
+    return out;
+}
+
+sds *aclJoinWords(const slice *words, int *count, slice *open) {
+    sds *out = zmalloc(((size_t)*count + 1) * sizeof(*out));
+    int n = 0;
+    bool inside = false;
+    for (int i = 0; i < *count; i++) {
+        slice word = words[i];
+        if (inside) {
+            out[n - 1] = sdsCatSlice(sdsCat(out[n - 1], " "), word);
+        } else {
+            out[n++] = sdsFromSlice(word);
+            inside = word.len && word.ptr[0] == '(';
+            if (inside) *open = word;
+        }
+        if (inside && word.len && word.ptr[word.len - 1] == ')') inside = false;
+    }
+    *count = n;
+    if (!inside) return out;
+    sdsFreeSplitRes(out, n);
+    return NULL;
+}

@@ -1,0 +1,168 @@
+/* acl_user_test.c -- rules as text and back, patterns against globMatch(), memory.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "acl_user.h"
+
+#include "glob.h"
+#include "unit.h"
+#include "zmalloc.h"
+
+#include <stdio.h>
+
+static void handler(client *c) {
+    unused(c);
+}
+
+#define IN(categories) .proc = handler, .arity = -1, .acl_categories = categories
+
+static serverCommand in_box[] = {{.name = "open", IN(ACL_CATEGORY_SLOW | ACL_CATEGORY_PUBSUB)},
+                                 {.name = "shut", IN(ACL_CATEGORY_FAST)},
+                                 {.name = NULL}};
+static serverCommand commands[] = {{.name = "acl-tell", IN(ACL_CATEGORY_PUBSUB | ACL_CATEGORY_FAST)},
+                                   {.name = "acl-hear", IN(ACL_CATEGORY_PUBSUB | ACL_CATEGORY_SLOW)},
+                                   {.name = "acl-wait", IN(ACL_CATEGORY_SLOW)},
+                                   {.name = "acl-box", .arity = -2, .subcommands = in_box}};
+
+static void once(void) {
+    static bool done;
+    if (!done) commandTableRegister(commands, array_len(commands));
+    done = true;
+}
+
+static const char *const words[] = {"on",
+                                    "off",
+                                    "nopass",
+                                    "resetpass",
+                                    ">p",
+                                    ">q",
+                                    "<p",
+                                    "<q",
+                                    "~*",
+                                    "~a*",
+                                    "%R~a*",
+                                    "%W~b",
+                                    "%RW~c?",
+                                    "resetkeys",
+                                    "allkeys",
+                                    "&*",
+                                    "&n*",
+                                    "&m",
+                                    "resetchannels",
+                                    "allchannels",
+                                    "+@all",
+                                    "-@all",
+                                    "+@pubsub",
+                                    "-@pubsub",
+                                    "+@slow",
+                                    "-@fast",
+                                    "+acl-tell",
+                                    "-acl-tell",
+                                    "+acl-wait",
+                                    "+pubsub",
+                                    "-pubsub",
+                                    "+pubsub|channels",
+                                    "-pubsub|numsub",
+                                    "+acl-tell|c",
+                                    "+acl-tell|d",
+                                    "+acl-hear|C",
+                                    "-acl-hear",
+                                    "db=1,2",
+                                    "db=3",
+                                    "alldbs",
+                                    "resetdbs",
+                                    "(~x +acl-tell)",
+                                    "(-@all)",
+                                    "(%W~y &z db=0 +@pubsub)",
+                                    "clearselectors",
+                                    "reset",
+                                    "nonsense",
+                                    "+nosuch",
+                                    "%~a",
+                                    "db=,"};
+
+static sds textOf(const user *u) {
+    return userCat(sdsEmpty(), u);
+}
+
+/* A user made of the words in which another one is shown is the same. */
+static void checkComesBack(const user *u) {
+    int count;
+    slice open, pieces[200];
+    sds text = textOf(u);
+    sds *shown = sdsSplitLen(text, sdsLen(text), " ", 1, &count);
+    CHECK(count <= (int)array_len(pieces));
+    for (int i = 1; i < count; i++) pieces[i - 1] = sdsSlice(shown[i]);
+    int joined_count = count - 1;
+    sds *joined = aclJoinWords(pieces, &joined_count, &open);
+    user *back = userCreate(sdsSlice(shown[0]));
+    for (int i = 0; i < joined_count; i++) {
+        const char *err = userApply(back, sdsSlice(joined[i]));
+        if (!CHECK(!err)) printf("    %s: %s\n", joined[i], err);
+    }
+    sds again = textOf(back);
+    if (!CHECK(sdsCmp(text, again) == 0)) printf("    '%s' became '%s'\n", text, again);
+    CHECK_EQ_INT(back->selectors_count, u->selectors_count);
+    for (uint32_t i = 0; i < u->selectors_count && i < back->selectors_count; i++)
+        for (int id = 0; id < commandIdCount(); id++) {
+            serverCommand cmd = {.id = id};
+            CHECK_EQ_INT(aclSelectorHasCommand(back->selectors[i], &cmd), aclSelectorHasCommand(u->selectors[i], &cmd));
+        }
+    CHECK_EQ_INT(back->unrestricted, u->unrestricted);
+    sdsFreeSplitRes(joined, joined_count);
+    sdsFreeSplitRes(shown, count);
+    sdsFree(text);
+    sdsFree(again);
+    userFree(back);
+}
+
+TEST(acl_user_random_rules_come_back_from_their_text) {
+    once();
+    uint64_t seed = unitRandomSeed();
+    size_t before = zmallocUsed();
+    for (int round = 0; round < 500; round++) {
+        user *u = userCreate(sliceStr("u"));
+        for (uint64_t n = unitRandom(&seed) % 40; n; n--) {
+            user *copy = userDup(u);
+            const char *err = userApply(copy, sliceStr(words[unitRandom(&seed) % array_len(words)]));
+            sds was = textOf(u), is = textOf(copy);
+            if (err) CHECK(sdsCmp(was, is) == 0); /* nothing has changed */
+            sdsFree(was);
+            sdsFree(is);
+            userTake(u, copy);
+        }
+        checkComesBack(u);
+        userFree(u);
+    }
+    CHECK_EQ_INT(zmallocUsed(), before);
+}
+
+TEST(acl_user_passwords) {
+    once();
+    user *u = userCreate(sliceStr("u"));
+    CHECK(!userPasswordIs(u, sliceStr("")));
+    CHECK(!userApply(u, sliceStr(">p")) && !userApply(u, sliceStr(">")));
+    CHECK(userPasswordIs(u, sliceStr("p")) && userPasswordIs(u, sliceStr("")) && !userPasswordIs(u, sliceStr("P")));
+    CHECK(!userApply(u, sliceStr("<")));
+    CHECK(!userPasswordIs(u, sliceStr("")));
+    CHECK(!userApply(u, sliceStr("nopass")));
+    CHECK(userPasswordIs(u, sliceStr("anything")) && u->passwords_count == 0);
+    userFree(u);
+}
+
+/* What is known of a pattern ahead changes nothing. */
+TEST(acl_patterns_match_as_globs_do) {
+    static const char letters[] = "ab*?[]^-\\";
+    uint64_t seed = unitRandomSeed();
+    for (int round = 0; round < 200000; round++) {
+        char pattern[8], text[6];
+        size_t n = unitRandom(&seed) % sizeof(pattern), m = unitRandom(&seed) % sizeof(text);
+        for (size_t i = 0; i < n; i++) pattern[i] = letters[unitRandom(&seed) % (round % 2 ? 3 : sizeof(letters) - 1)];
+        for (size_t i = 0; i < m; i++) text[i] = "ab"[unitRandom(&seed) % 2];
+        aclPatterns p = {.all = false};
+        aclPatternsAdd(&p, sliceOf(pattern, n), ACL_READ);
+        CHECK_EQ_INT(aclPatternsMatch(&p, sliceOf(text, m), ACL_READ),
+                     globMatch(sliceOf(pattern, n), sliceOf(text, m), false));
+        CHECK(!aclPatternsMatch(&p, sliceOf(text, m), ACL_WRITE));
+        aclPatternsClear(&p, false);
+    }
+}
