@@ -557,6 +557,9 @@ start_server {each {r FLUSHALL}} {
                     $c decode
                 }
             }
+            # Those of the test before are gone, with what waited for them.
+            wait_for_condition 10 {[info_field connected_clients clients] == 31}
+            wait_for_condition 10 {[info_field lazyfree_pending_objects] == 0}
             set used [used_memory]
             if {$command eq ""} {
                 set arguments {}
