@@ -416,7 +416,7 @@ proc users_file {} {
 
 set dir [make_server_dir]
 write_file [file join $dir users.acl] "user a on nopass ~* +@all\n\n   user default on nopass ~* &* +@all  \n"
-start_server [list overrides [list aclfile [file join $dir users.acl]]] {
+start_server [list tags own-files overrides [list aclfile [file join $dir users.acl]]] {
     set file [lindex [r CONFIG GET aclfile] 1]
 
     test "A start reads the file" {
@@ -480,7 +480,7 @@ test "A start with a file that is wrong, or that is not there, is refused" {
     assert_match "*$file:1: Syntax error.*" $output
 }
 
-start_server {overrides {user {a on nopass ~x +get} requirepass p USER {b off}}} {
+start_server {tags own-files overrides {user {a on nopass ~x +get} requirepass p USER {b off}}} {
     set written {}
 
     test "Users stand in the configuration, and CONFIG REWRITE writes them" {
@@ -523,7 +523,7 @@ test "A configuration with users and an aclfile, or the same user twice, is refu
     assert_match "*user 'a' are wrong*'+nosuch'*" $output
 }
 
-start_server {} {
+start_server {tags own-files} {
     test "CONFIG REWRITE writes no user where there is the default user alone" {
         r CONFIG REWRITE
         assert_no_match "*\nuser *" [read_file [srv conf]]
