@@ -4,7 +4,7 @@
  *             (commands/table).
  * Owns        nothing.
  * Threads     main.
- * Tests       tests/engine/acl.tcl, tests/unit/commands/connection_cmds_test.c
+ * Tests       tests/engine/acl.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "acl_cmds.h"

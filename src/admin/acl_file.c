@@ -27,6 +27,9 @@ typedef struct configLine {
     struct configLine *next;
 } configLine;
 
+#define NO_FILE ((mode_t)-1)
+#define MODE_OF_NEW 0600 /* hashes are better not read by everybody */
+
 static configLine *first_line, **last_line = &first_line;
 
 static void freeUser(void *u) {
@@ -166,10 +169,10 @@ static void takeLine(rax *users, const char *path, int number, sds line, sds *er
 
 sds aclFileLoad(void) {
     const char *path = engine_settings.aclfile;
-    mode_t mode = 0;
+    mode_t mode = NO_FILE;
     sds text = textFileRead(path, &mode), errors = sdsEmpty();
-    if (text && !mode) errno = ENOENT;
-    if (!text || !mode) {
+    if (text && mode == NO_FILE) errno = ENOENT;
+    if (!text || mode == NO_FILE) {
         sdsFree(text);
         return sdsCatPrintf(errors, "Error loading ACLs, opening file '%s': %s", path, strerror(errno));
     }
@@ -195,9 +198,11 @@ static void catLine(void *arg, const user *u) {
 }
 
 bool aclFileSave(void) {
-    sds text = sdsEmpty();
-    aclEachUser(catLine, &text);
-    bool ok = textFileReplace(engine_settings.aclfile, sdsSlice(text), 0644);
+    mode_t mode = MODE_OF_NEW; /* one that is there keeps its own */
+    sds old = textFileRead(engine_settings.aclfile, &mode), text = sdsEmpty();
+    if (old) aclEachUser(catLine, &text);
+    bool ok = old && textFileReplace(engine_settings.aclfile, sdsSlice(text), mode);
     sdsFree(text);
+    sdsFree(old);
     return ok;
 }

@@ -14,7 +14,6 @@
 #include "acl.h"
 
 #include "acl_log.h"
-#include "call.h"
 #include "db.h"
 #include "engine_settings.h"
 #include "panic.h"
@@ -65,7 +64,7 @@ static bool mayNotHear(const client *c, pubsubKind kind, slice name) {
 
 /* Who asks for it itself has the reply first. */
 static void letGo(client *c) {
-    if (c == callCurrentClient()) acl.leaves = c;
+    if (c->req) acl.leaves = c;
     else clientCloseAsap(c);
 }
 
@@ -266,7 +265,18 @@ gateResult aclGate(client *c) {
     return GATE_REFUSED;
 }
 
-bool aclMayRunQueued(client *c, const parsedCommand *req) {
+bool aclAskServed(client *c, const parsedCommand *req) {
+    assertMainRole();
+    aclQuestion q;
+    aclVerdict verdict = refuse(c, req, ACL_IN_TOPLEVEL, &q);
+    if (verdict == ACL_ALLOWED) return true;
+    sds error = catError(sdsNew("-NOPERM "), c->user, verdict, &q);
+    addReplyErrorSlice(c, sdsSlice(error));
+    sdsFree(error);
+    return false;
+}
+
+bool aclAskQueued(client *c, const parsedCommand *req) {
     assertMainRole();
     static const char *const reasons[] = {
         [ACL_ALLOWED] = "",
@@ -276,7 +286,6 @@ bool aclMayRunQueued(client *c, const parsedCommand *req) {
         [ACL_NO_CHANNEL] = "no permission to access one of the channels used as arguments",
         [ACL_NO_DB] = "no permission"};
     aclQuestion q;
-    if (likely(!c->user || c->user->unrestricted)) return true;
     aclVerdict verdict = refuse(c, req, ACL_IN_MULTI, &q);
     if (verdict == ACL_ALLOWED) return true;
     addReplyErrorFormat(c,

@@ -42,7 +42,15 @@ void aclAfterReply(client *c);
 gateResult aclGate(client *c);
 /* The same for a command of a transaction when EXEC comes to it: rules may have changed since it was queued. False
  * after an error. */
-bool aclMayRunQueued(client *c, const parsedCommand *req) must_check;
+bool aclAskQueued(client *c, const parsedCommand *req) must_check;
+static inline bool aclMayRunQueued(client *c, const parsedCommand *req) {
+    return likely(!(c->gates >> GATE_ACL & 1)) || aclAskQueued(c, req);
+}
+/* The same for a command that has waited for a key, when it is to have what has come. */
+bool aclAskServed(client *c, const parsedCommand *req) must_check;
+static inline bool aclMayBeServed(client *c, const parsedCommand *req) {
+    return likely(!(c->gates >> GATE_ACL & 1)) || aclAskServed(c, req);
+}
 /* Whether the running command may read keys that are not among its arguments: the patterns of SORT. */
 bool aclMayReadAllKeys(const client *c);
 /* Why not, as ACL DRYRUN says it; appended to an sds. */

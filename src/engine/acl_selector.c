@@ -164,6 +164,7 @@ static void setCommand(aclSelector *s, const serverCommand *cmd, bool allow) {
 
 /* A command that is allowed with one first argument: select|0. */
 static const char *allowFirstArg(aclSelector *s, const serverCommand *cmd, slice arg) {
+    if (aclHasBlank(arg)) return syntax_error;
     if (memchr(arg.ptr, '|', arg.len)) return unknown_name;
     sds rule = sdsCatSlice(sdsCatPrintf(sdsEmpty(), "%s|", cmd->fullname), arg);
     addRule(s, sdsSlice(rule), true, cmd);

@@ -163,7 +163,7 @@ static const char *applyWord(user *u, slice word) {
     else if (sliceIs(word, "clearselectors")) clearSelectors(u);
     /* Payloads of RESTORE are always checked, whoever sends them. */
     else if (sliceIs(word, "sanitize-payload") || sliceIs(word, "skip-sanitize-payload")) return NULL;
-    else if (strchr("><#!", word.ptr[0])) return applyPassword(u, word);
+    else if (memchr("><#!", word.ptr[0], 4)) return applyPassword(u, word);
     else if (word.ptr[0] == '(') return addSelector(u, word);
     else return aclSelectorApply(u->selectors[0], word);
     return NULL;

@@ -13,6 +13,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "call.h"
 
+#include "acl.h"
 #include "blocking.h"
 #include "client_check.h"
 #include "command_memory.h"
@@ -228,7 +229,8 @@ void callServeBlocked(monotime *now) {
     client *outer = current_client;
     for (client *c; (c = blockingNext()) != NULL;) {
         current_client = c;
-        runRecord(c, blockingRun(c), now);
+        const parsedCommand *req = blockingRun(c);
+        if (aclMayBeServed(c, req)) runRecord(c, req, now);
         if (unlikely(c->flags & CLIENT_PUSHES_HELD)) trackingReleasePushes(c);
         blockingHasRun(c);
         if (unlikely(c->flags & CLIENT_TRACKING)) trackingCommandEnded(c);

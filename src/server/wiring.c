@@ -8,13 +8,13 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "wiring.h"
 
+#include "acl.h"
 #include "admin_commands.h"
 #include "admin_info.h"
 #include "admin_settings.h"
 #include "aof.h"
 #include "aof_info.h"
 #include "aof_rewrite.h"
-#include "acl.h"
 #include "auth.h"
 #include "call.h"
 #include "child.h"

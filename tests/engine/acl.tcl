@@ -94,6 +94,7 @@ start_server {} {
         +nosuch {Unknown command or category name in ACL}
         +config|nosuch {Unknown command or category name in ACL}
         +@nosuch {Unknown command or category name in ACL}
+        "+get|a b" {Syntax error}
         -get|x {Unknown command or category name in ACL}
         +select|0|1 {Unknown command or category name in ACL}
         + {Unknown command or category name in ACL}
@@ -235,6 +236,23 @@ start_server {} {
                 assert_equal [list "(error) $why $reason" OK] [$c EXEC]
             }
             assert_equal multi [dict get [lindex [r ACL LOG] 0] context]
+        }
+    }
+
+    test "Who waits for a key that it may not have any more gets an error, and the element stays" {
+        foreach {rules error} {
+            -blpop "NOPERM User u has no permissions to run the 'blpop' command"
+            {resetkeys ~other} "NOPERM No permissions to access a key"
+        } {
+            r ACL SETUSER u reset on >p ~* +@all
+            as_user u {
+                $c send BLPOP waited 0
+                wait_for_condition 10 {[info_field blocked_clients clients] == 1}
+                r ACL SETUSER u {*}$rules
+                r RPUSH waited x
+                assert_error $error {$c reply}
+            }
+            assert_equal x [r LPOP waited]
         }
     }
 
