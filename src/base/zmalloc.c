@@ -482,8 +482,8 @@ static void reserveDrop(void) {
     reserveFree(&reserve.kept);
 }
 
-void zmallocKeepReserve(void) {
-    if (!reserve.kept) reserveMake(&reserve.kept, KEPT_RESERVE);
+bool zmallocKeepReserve(void) {
+    return likely(reserve.kept != NULL) || reserveMake(&reserve.kept, KEPT_RESERVE);
 }
 
 void *ztrymalloc(size_t size) {

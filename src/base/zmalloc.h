@@ -36,11 +36,12 @@ void *ztrycallocAligned(size_t align, size_t size) must_check;
  * zmallocUnreserve(): more than is reserved already, or false and all is as before. Reserves nest: zmallocReserved()
  * before the first call is what goes into zmallocUnreserve(), and who finds a reserve leaves one. zmallocKeepReserve()
  * holds a small one (4 MiB) all the time; it is called where memory may have become free, at the end of a turn for
- * example, to make it again if it was spent. What it cannot get it does without, and tries again at the next call. */
+ * example, to make it again if it was spent. False: there is no memory for it now, and who can wait begins nothing new;
+ * the next call tries again. */
 bool zmallocReserve(size_t size) must_check;
 size_t zmallocReserved(void);
 void zmallocUnreserve(size_t before);
-void zmallocKeepReserve(void);
+bool zmallocKeepReserve(void);
 
 /* Parts of live blocks that nobody has written to cost addresses and no pages: they do not count as used. Whoever has
  * such a block says so (bytes > 0), and takes it back (bytes < 0) as he fills it, or when it has been freed. */

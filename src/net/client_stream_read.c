@@ -22,6 +22,7 @@
 
 #include <limits.h>
 #include <string.h>
+#include <time.h>
 
 #define READS_PER_EVENT 4                 /* then other clients of the thread get their turn */
 #define READ_LARGE_BYTES (64 * 1024)      /* room for a read while arguments of some kilobytes come faster than it */
@@ -30,6 +31,7 @@
 #define INFLIGHT_BLOCKS_MAX 4
 #define KEEP_PARSED_ARGS 64  /* a request cut off before it had so many arguments ... */
 #define KEEP_BODY_BYTES 4096 /* ... and not inside one so long, is parsed again from its start */
+#define RESERVE_TRIES 20     /* a millisecond each */
 #define KEEP_ARGS_ROOM 16384 /* an array with room for more arguments is not kept for other requests */
 
 static void onReadable(connection *conn);
@@ -342,6 +344,13 @@ static bool readOnce(clientStream *s) {
     return full || connHasPending(s->conn);
 }
 
+/* A thread without a reserve begins nothing that others could wait for: main closes clients for their replies, whose
+ * memory comes back within a turn or two. When nothing comes it is tried with what there is. */
+static __attribute__((noinline)) void waitForMemory(void) {
+    struct timespec pause = {.tv_nsec = 1000 * 1000};
+    for (int i = 0; i < RESERVE_TRIES && !zmallocKeepReserve(); i++) nanosleep(&pause, NULL);
+}
+
 static void onReadable(connection *conn) {
     clientStream *s = conn->owner;
     clientStreamDebugCheck(s);
@@ -351,6 +360,7 @@ static void onReadable(connection *conn) {
         clientStreamDebugCheck(s);
         return;
     }
+    if (unlikely(!zmallocKeepReserve())) waitForMemory();
     for (int i = 0; i < READS_PER_EVENT && !s->input_ended && !tooFarAhead(s); i++)
         if (!readOnce(s)) break;
     showQuerySize(s);

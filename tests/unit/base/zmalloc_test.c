@@ -125,10 +125,13 @@ static void spendTwice(void *arg) {
         size_t n = 0;
         while (n < array_len(all) && (all[n] = ztrymalloc(64 * 1024))) n++;
         if (n == array_len(all)) _exit(43);
+        if (!zmallocKeepReserve()) _exit(45);
         void *last = aligned ? zmallocAligned(CACHE_LINE, 64 * 1024) : zmalloc(64 * 1024);
+        while ((all[n] = ztrymalloc(64 * 1024))) n++; /* what is left of the reserve */
+        if (zmallocKeepReserve()) _exit(44);
         zfree(last);
         while (n) zfree(all[--n]);
-        zmallocKeepReserve();
+        if (!zmallocKeepReserve()) _exit(45);
     }
     _exit(0);
 }
