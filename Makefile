@@ -111,6 +111,9 @@ $(error Library liblzf is missing. Install it with: deps/install)
 endif
 LZF_FLAGS := $(if $(filter-out /usr/include/,$(LZF_DIR)),-isystem $(LZF_DIR))
 LZF_LIBS := -llzf
+$(if $(filter script server,$(or $(LAYER),server)),$(call need,lua5.1))
+LUA_FLAGS := $(shell $(PKG_CONFIG) --cflags lua5.1)
+LUA_LIBS := $(shell $(PKG_CONFIG) --libs-only-L lua5.1) -llua5.1
 ifeq ($(call has,libsystemd),yes)
 SYSTEMD_FLAGS := -DHAVE_LIBSYSTEMD
 SYSTEMD_LIBS := $(shell $(PKG_CONFIG) --libs libsystemd)
@@ -118,7 +121,7 @@ endif
 endif
 
 CFLAGS_ALL := $(BASE_FLAGS) $(MODE_FLAGS) $(CPPFLAGS) $(CFLAGS)
-LAYER_FLAGS := $(LZF_FLAGS) $(SYSTEMD_FLAGS)
+LAYER_FLAGS := $(LZF_FLAGS) $(LUA_FLAGS) $(SYSTEMD_FLAGS)
 BASE_LIBS := $(MALLOC_LIBS) -lm -ldl
 TOOL_LIBS := $(BASE_LIBS)
 
@@ -132,7 +135,7 @@ $(foreach m,$(LAYER_MAP),$(eval BELOW_$(firstword $(subst =, ,$m)) := $(subst $(
 TOOL_LAYERS := event resp ds base
 
 layer_includes = -Isrc/$1 $(addprefix -I,$(wildcard src/$1/table)) $(addprefix -Isrc/,$(BELOW_$1))
-layer_libs = $(if $(filter ds,$1 $(BELOW_$1)),$(LZF_LIBS)) $(if $(filter server,$1),$(SYSTEMD_LIBS)) $(BASE_LIBS)
+layer_libs = $(if $(filter ds,$1 $(BELOW_$1)),$(LZF_LIBS)) $(if $(filter script,$1 $(BELOW_$1)),$(LUA_LIBS)) $(if $(filter server,$1),$(SYSTEMD_LIBS)) $(BASE_LIBS)
 archive = $(OUT)/lib$1.a
 archives = $(foreach l,$1,$(call archive,$l))
 sources = $(sort $(wildcard $1/*.c))
@@ -173,7 +176,7 @@ ALL_DIRS := $(addprefix src/,$(LAYERS)) src/tools/common src/tools/cli src/tools
             $(addprefix tests/unit/,$(LAYERS) tools support)
 $(shell mkdir -p $(BIN) $(OUT)/unit $(OUT)/micro $(OUT)/tests/bench/micro $(OUT)/fuzz $(OUT)/tests/fuzz $(addprefix $(OUT)/,$(ALL_DIRS)))
 $(call remember,$(OUT)/flags,$(CC) $(PROTECTOR) $(HOT_FILES) $(CFLAGS_ALL) $(LAYER_FLAGS) $(LAYER_MAP))
-$(call remember,$(OUT)/link,$(CC) $(LINK_FLAGS) $(LDFLAGS) $(LZF_LIBS) $(SYSTEMD_LIBS) $(TOOL_LIBS))
+$(call remember,$(OUT)/link,$(CC) $(LINK_FLAGS) $(LDFLAGS) $(LZF_LIBS) $(LUA_LIBS) $(SYSTEMD_LIBS) $(TOOL_LIBS))
 $(foreach d,$(ALL_DIRS),$(call remember,$(OUT)/$d/list,$(call sources,$d)))
 endif
 

@@ -10,5 +10,11 @@
 #define VALKEY_RELEASE_STAGE "ga"
 /* What INFO calls redis_version, for clients that ask for it. */
 #define REDIS_COMPATIBLE_VERSION "7.2.4"
+/* The same as numbers, a byte for each part. */
+#define VALKEY_VERSION_NUMBER 0x090102
+#define REDIS_COMPATIBLE_VERSION_NUMBER 0x070204
+/* The same as numbers, a byte for each part. */
+#define VALKEY_VERSION_NUMBER 0x090102
+#define REDIS_COMPATIBLE_VERSION_NUMBER 0x070204
 
 #endif

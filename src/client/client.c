@@ -58,7 +58,7 @@ client *clientCreate(struct clientStream *stream, int fd, const char *peer, cons
         .resp = 2,
         .db = dbGet(0),
         .stream = stream,
-        .id = client_state.next_id++,
+        .id = stream ? client_state.next_id++ : UINT64_MAX,
         .fd = fd,
         .peer = sdsNew(peer ? peer : ""),
         .local = sdsNew(local ? local : ""),

@@ -175,7 +175,8 @@ typedef void clientInfoFn(const client *c, clientInfoExtra *extra);
 
 /* Boot: after hashSetKey() and dbInit(). */
 void clientsInit(void);
-/* A session with the next id, name-less, db 0, RESP2. stream NULL makes a fake client, which is in no list. */
+/* A session with the next id, name-less, db 0, RESP2. stream NULL makes a fake client, which is in no list and
+ * whose id is no one's. */
 client *clientCreate(struct clientStream *stream, int fd, const char *peer, const char *local, bool is_unix);
 /* Free what the session owns. The stream must be gone or detached by net before. Runs the hooks below. */
 void clientFree(client *c);

@@ -156,6 +156,21 @@ replyBlock *clientTakeReplies(client *c) {
     return head;
 }
 
+void clientDropReplies(client *c) {
+    assertMainRole();
+    replyBlock *b = c->reply_head;
+    debugAssert(!c->stream && !c->deferred);
+    if (likely(b && !b->next && !b->nrefs && replyBlockAllocSize(b) == REPLY_BLOCK_SMALL)) {
+        b->used = b->total = 0;
+        c->output_bytes = 0;
+        return;
+    }
+    replyBlockReleaseChain(b);
+    c->reply_head = c->reply_tail = NULL;
+    c->output_bytes = c->output_memory = 0;
+    c->output_blocks = 0;
+}
+
 bool clientOutputWritten(client *c, replyBlock *done, size_t bytes) {
     assertMainRole();
     size_t cost = 0;

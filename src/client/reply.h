@@ -22,6 +22,8 @@ replyBlock *clientTakeReplies(client *c);
 /* `bytes` of what was taken are on the wire, or were thrown away with the connection; the blocks in `done` (NULL: none)
  * are not needed any more: takes them. True when that ended CLIENT_OUTPUT_FULL: its commands may go on. */
 bool clientOutputWritten(client *c, replyBlock *done, size_t bytes);
+/* Throw away what the chain has, for a client without a stream: its first block stays for what comes. */
+void clientDropReplies(client *c);
 /* Output that came to the stream without being counted (fan_out.h), and that a socket has not taken: it is counted from
  * now on, until clientOutputWritten(). */
 typedef struct keptOutput {
@@ -61,6 +63,10 @@ void addReplyStatusFormat(client *c, const char *fmt, ...) printf_like(2, 3);
 void addReplyError(client *c, const char *text);
 void addReplyErrorFormat(client *c, const char *fmt, ...) printf_like(2, 3);
 void addReplyErrorSlice(client *c, slice text);
+/* An error that was counted when it arose, under another client's name or another code: here the command has failed,
+ * no more. clientCountError() counts one of this code. */
+void addReplyErrorCounted(client *c, slice text);
+void clientCountError(slice code);
 void addReplyErrorArity(client *c);  /* wrong number of arguments for '%s' command */
 void addReplyErrorExpire(client *c); /* invalid expire time in '%s' command */
 void addReplySyntaxError(client *c);

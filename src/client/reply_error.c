@@ -98,12 +98,13 @@ static bool isLineEnd(char ch) {
     return ch == '\r' || ch == '\n';
 }
 
-void addReplyErrorSlice(client *c, slice text) {
-    assertMainRole();
+static slice withoutLineEnds(slice text) {
     while (text.len && isLineEnd(text.ptr[text.len - 1])) text.len--;
     while (text.len && isLineEnd(text.ptr[0])) text = sliceOf(text.ptr + 1, text.len - 1);
-    countError(c, text);
+    return text;
+}
 
+static void send(client *c, slice text) {
     /* One piece, so that a limit that is broken on the way cannot cut a reply in two. */
     sds line = text.len && text.ptr[0] == '-' ? sdsEmpty() : sdsNew("-ERR ");
     size_t start = sdsLen(line);
@@ -112,6 +113,25 @@ void addReplyErrorSlice(client *c, slice text) {
         if (isLineEnd(line[i])) line[i] = ' ';
     }
     addReplySds(c, sdsCatLen(line, "\r\n", 2));
+}
+
+void addReplyErrorSlice(client *c, slice text) {
+    assertMainRole();
+    text = withoutLineEnds(text);
+    countError(c, text);
+    send(c, text);
+}
+
+void addReplyErrorCounted(client *c, slice text) {
+    assertMainRole();
+    c->error_replies++;
+    send(c, withoutLineEnds(text));
+}
+
+void clientCountError(slice code) {
+    assertMainRole();
+    client_state.total_error_replies++;
+    countCode(code);
 }
 
 void addReplyError(client *c, const char *text) {

@@ -98,7 +98,7 @@ static bool checkTrim(client *c, addOptions *opts) {
         return false;
     }
     /* But those who were told what another server has trimmed: there it was about. */
-    if (opts->has_limit && !opts->trim.approximate && !(c->flags & (CLIENT_FAKE | CLIENT_PRIMARY))) {
+    if (opts->has_limit && !opts->trim.approximate && !(c->flags & (CLIENT_REPLAYS | CLIENT_PRIMARY))) {
         addReplyError(c, "syntax error, LIMIT cannot be used without the special ~ option");
         return false;
     }

@@ -239,13 +239,9 @@ static sds catError(sds out, const user *u, aclVerdict verdict, const aclQuestio
 }
 
 /* What the client asks for, if it may not; noted then. */
-static aclVerdict refuse(client *c, const parsedCommand *req, aclContext context, aclQuestion *q) {
-    *q = (aclQuestion){.cmd = req->cmd,
-                       .argv = req->argv,
-                       .argc = req->argc,
-                       .keys = req->keys,
-                       .nkeys = req->nkeys,
-                       .dbid = dbId(c->db)};
+static aclVerdict refuse(client *c, int dbid, const parsedCommand *req, aclContext context, aclQuestion *q) {
+    *q = (aclQuestion){
+        .cmd = req->cmd, .argv = req->argv, .argc = req->argc, .keys = req->keys, .nkeys = req->nkeys, .dbid = dbid};
     uint32_t index;
     aclVerdict verdict = aclCheck(c->user, q, &index);
     if (unlikely(verdict != ACL_ALLOWED))
@@ -256,7 +252,7 @@ static aclVerdict refuse(client *c, const parsedCommand *req, aclContext context
 gateResult aclGate(client *c) {
     assertMainRole();
     aclQuestion q;
-    aclVerdict verdict = refuse(c, c->req, c->flags & CLIENT_MULTI ? ACL_IN_MULTI : ACL_IN_TOPLEVEL, &q);
+    aclVerdict verdict = refuse(c, dbId(c->db), c->req, c->flags & CLIENT_MULTI ? ACL_IN_MULTI : ACL_IN_TOPLEVEL, &q);
     if (likely(verdict == ACL_ALLOWED)) return GATE_PASSED;
     sds error = catError(sdsNew("-NOPERM "), c->user, verdict, &q);
     if (transactionIsExec(c)) transactionRefuseExec(c, error);
@@ -268,7 +264,7 @@ gateResult aclGate(client *c) {
 bool aclAskServed(client *c, const parsedCommand *req) {
     assertMainRole();
     aclQuestion q;
-    aclVerdict verdict = refuse(c, req, ACL_IN_TOPLEVEL, &q);
+    aclVerdict verdict = refuse(c, dbId(c->db), req, ACL_IN_TOPLEVEL, &q);
     if (verdict == ACL_ALLOWED) return true;
     sds error = catError(sdsNew("-NOPERM "), c->user, verdict, &q);
     addReplyErrorSlice(c, sdsSlice(error));
@@ -286,12 +282,25 @@ bool aclAskQueued(client *c, const parsedCommand *req) {
         [ACL_NO_CHANNEL] = "no permission to access one of the channels used as arguments",
         [ACL_NO_DB] = "no permission"};
     aclQuestion q;
-    aclVerdict verdict = refuse(c, req, ACL_IN_MULTI, &q);
+    aclVerdict verdict = refuse(c, dbId(c->db), req, ACL_IN_MULTI, &q);
     if (verdict == ACL_ALLOWED) return true;
     addReplyErrorFormat(c,
                         "-NOPERM ACLs rules changed between the moment the transaction was accumulated and the EXEC "
                         "call. This command is no longer allowed for the following reason: %s",
                         reasons[verdict]);
+    return false;
+}
+
+/* It counts as NOPERM, which its text does not say. */
+bool aclAskProgram(client *c, client *self, const parsedCommand *req) {
+    assertMainRole();
+    aclQuestion q;
+    aclVerdict verdict = refuse(c, dbId(self->db), req, ACL_IN_LUA, &q);
+    if (verdict == ACL_ALLOWED) return true;
+    clientCountError(sliceStr("NOPERM"));
+    sds error = catError(sdsNew("-ERR ACL failure in script: "), c->user, verdict, &q);
+    addReplyErrorCounted(self, sdsSlice(error));
+    sdsFree(error);
     return false;
 }
 

@@ -288,6 +288,12 @@ void commandSetMainThread(const char *fullname) {
     for (serverCommand *sub = cmd->subcommands; sub && sub->name; sub++) sub->flags |= CMD_MAIN_THREAD;
 }
 
+void commandSetFlagsOf(const char *fullname, commandFlagsFn *fn) {
+    serverCommand *cmd = commandLookupByName(sliceStr(fullname));
+    if (!cmd) serverPanic("No command '%s' whose flags follow from its arguments", fullname);
+    cmd->flags_of = fn;
+}
+
 bool commandTableRename(const char *from, const char *to) {
     serverAssert(!command_table.sealed);
     serverCommand *cmd = findTop(sliceStr(from));

@@ -82,13 +82,18 @@ static bool roomIsLeft(const client *c) {
     return taken < 0 || (size_t)taken < headroom.room;
 }
 
+bool memoryGateIsFull(const client *c) {
+    assertMainRole();
+    return unlikely(gates_armed >> GATE_MEMORY & 1) && !roomIsLeft(c) && !look();
+}
+
 gateResult memoryGate(client *c) {
     assertMainRole();
     bool fits = roomIsLeft(c) || look();
     if (unlikely(c->flags & CLIENT_PUSHES_HELD)) trackingReleasePushes(c); /* of evictions: before it runs */
     if (fits || !(commandFlagsNow(c) & CMD_DENYOOM)) return GATE_PASSED;
     const char *error = "-OOM command not allowed when used memory > 'maxmemory'.";
-    if (c->cmd->flags & CMD_DENYOOM) addReplyError(c, error);
-    else transactionRefuseExec(c, error);
+    if (transactionIsExec(c)) transactionRefuseExec(c, error);
+    else addReplyError(c, error);
     return GATE_REFUSED;
 }

@@ -12,6 +12,8 @@
 void memoryGateBatch(void);
 /* The same at once: a command takes, or may have taken, much, or the limit may have changed. */
 void memoryGateLook(void);
+/* Whether the limit is reached and nothing can be evicted, as the running command of `c` finds it. */
+bool memoryGateIsFull(const client *c);
 /* The entry of GATE_MEMORY. */
 gateResult memoryGate(client *c);
 

@@ -72,6 +72,15 @@ static struct {
 } unit;
 enum { SAID = 1 << 8, FLUSHED = 1 << 9 }; /* its handler has spoken */
 
+static uint32_t limit = PROPAGATE_ALL;
+
+uint32_t propagateLimit(uint32_t targets) {
+    assertMainRole();
+    uint32_t before = limit;
+    limit = targets | PROPAGATE_CHECK;
+    return before;
+}
+
 /* ---- Sinks ---- */
 
 void propagateAddSink(const propagateSink *sink) {
@@ -229,7 +238,7 @@ void propagateSaid(void) {
 void propagateBegin(int dbid, slice name) {
     assertMainRole();
     unit.running |= SAID;
-    beginForm(dbid, PROPAGATE_ALL, name);
+    beginForm(dbid, limit, name);
 }
 
 void propagateArg(slice bytes) {
@@ -316,6 +325,7 @@ void propagateRun(client *c, void (*run)(client *c)) {
     uint32_t targets = unit.running & PROPAGATE_ALL;
     bool changed = store_stats.dirty > dirty || unit.running & FLUSHED;
     if (changed && !(unit.running & SAID) && c->cmd->flags & CMD_WRITE) targets = PROPAGATE_ALL;
+    targets &= limit;
     if (targets & propagate_armed) addAsSent(c, targets);
     if (--unit.depth > 0) {
         if (unit.waits && form.ref_count) becomeMulti(); /* long arguments go with their command */

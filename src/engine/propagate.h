@@ -97,6 +97,10 @@ void propagateDone(void);
 /* The running command is sent on as it came, to some only, although it changes nothing (PUBLISH). */
 void propagateAsSentTo(uint32_t targets);
 
+/* What runs from now on goes to these targets only, whatever its handlers say; what the store removes goes to all.
+ * Returns what was in force. */
+uint32_t propagateLimit(uint32_t targets);
+
 /* --- For call() -------------------------------------------------------------------------------------------------- */
 
 /* Run a command by `run`, its handler or what calls that. What stands for it is added; behind the outermost command the

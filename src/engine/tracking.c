@@ -248,20 +248,28 @@ static bool wantsKeys(const trackingState *s) {
     return !(s->mode & TRACKING_OPTOUT && s->mode & TRACKING_CACHING);
 }
 
-void trackingRemember(client *c) {
-    assertMainRole();
+static void remember(const client *c, serverDb *db, const parsedCommand *req) {
     const trackingState *s = c->tracking;
-    const parsedCommand *req = c->req;
-    if (!(c->cmd->flags & CMD_READONLY) || !wantsKeys(s)) return;
+    if (!(req->cmd->flags & CMD_READONLY) || !wantsKeys(s)) return;
     size_t came = 0;
     for (uint32_t i = 0; i < req->nkeys; i++) {
         hashedKey key = {req->argv[req->keys[i].index], req->keys[i].hash};
         if (likely(!trackingTableAdd(table, key.hash, s->reader))) continue;
         came++;
         tracking_has_keys = true;
-        if (!dbExists(c->db, key)) trackingTableName(table, key.hash, key.name);
+        if (!dbExists(db, key)) trackingTableName(table, key.hash, key.name);
     }
     if (came) forgetSome(came + FORGET_AT_ONCE);
+}
+
+void trackingRemember(client *c) {
+    assertMainRole();
+    remember(c, c->db, c->req);
+}
+
+void trackingRememberProgram(client *c, serverDb *db, const parsedCommand *req) {
+    assertMainRole();
+    remember(c, db, req);
 }
 
 void trackingCommandEnded(client *c) {

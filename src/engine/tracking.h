@@ -51,6 +51,8 @@ void trackingOff(client *c);
 
 /* A command of the client has run (CLIENT_TRACKING is set): remember what it has read. */
 void trackingRemember(client *c);
+/* The same for a command that a program of the client has run. */
+void trackingRememberProgram(client *c, serverDb *db, const parsedCommand *req);
 /* A command of the client has ended, by whatever way (CLIENT_TRACKING is set): CLIENT CACHING is for one. */
 void trackingCommandEnded(client *c);
 /* In place of pushesRelease(): also what the client has done itself is told. */

@@ -79,7 +79,7 @@ static void append(multiState *m, parsedCommand *p) {
     }
     p->flags |= REQ_QUEUED;
     m->queue[m->count++] = p;
-    m->cmd_flags |= p->cmd->flags;
+    m->cmd_flags |= commandFlags(p->cmd, p->argv, p->argc);
     m->bytes += p->wire_len;
     m->main_thread |= (p->flags & REQ_MAIN_THREAD) != 0;
 }
@@ -162,7 +162,7 @@ bool transactionIsExec(const client *c) {
 
 uint32_t transactionFlags(const client *c) {
     assertMainRole();
-    return c->cmd->flags | (c->cmd == exec_cmd ? c->multi->cmd_flags : 0);
+    return commandFlags(c->cmd, c->argv, c->argc) | (c->cmd == exec_cmd ? c->multi->cmd_flags : 0);
 }
 
 void transactionRefuseExec(client *c, const char *error) {

@@ -42,7 +42,7 @@ void transactionRefuseExec(client *c, const char *error);
 /* The running command's flags: those of EXEC and of all that is queued. */
 uint32_t transactionFlags(const client *c);
 static inline uint32_t commandFlagsNow(const client *c) {
-    return unlikely(c->flags & CLIENT_MULTI) ? transactionFlags(c) : c->cmd->flags;
+    return unlikely(c->flags & CLIENT_MULTI) ? transactionFlags(c) : commandFlags(c->cmd, c->argv, c->argc);
 }
 
 /* Bytes of the requests that are queued. */

@@ -53,11 +53,6 @@ static const infoFields fields[] = {
 
     {"clients", 20, LINES("cluster_connections:0")},
 
-    {"memory", 180,
-     LINES("used_memory_lua:0", "used_memory_vm_eval:0", "used_memory_lua_human:0B", "used_memory_scripts_eval:0",
-           "number_of_cached_scripts:0", "number_of_functions:0", "number_of_libraries:0", "used_memory_vm_functions:0",
-           "used_memory_vm_total:0", "used_memory_vm_total_human:0B", "used_memory_functions:0",
-           "used_memory_scripts:0", "used_memory_scripts_human:0B")},
     {"memory", 430,
      LINES("mem_replication_backlog:0", "mem_total_replication_buffers:0", "mem_replicas_repl_buffer:0")},
     {"memory", 480, LINES("mem_cluster_links:0", "mem_cluster_slot_import:0", "mem_cluster_slot_export:0")},
@@ -70,7 +65,6 @@ static const infoFields fields[] = {
            "total_net_cluster_slot_export_bytes:0")},
     {"stats", 120, LINES("instantaneous_input_repl_kbps:0.00", "instantaneous_output_repl_kbps:0.00")},
     {"stats", 150, LINES("sync_full:0", "sync_partial_ok:0", "sync_partial_err:0")},
-    {"stats", 260, LINES("evicted_scripts:0")},
     {"stats", 360, LINES("migrate_cached_sockets:0", "slave_expires_tracked_keys:0")},
     {"stats", 490, LINES("dump_payload_sanitizations:0")},
 
@@ -85,9 +79,6 @@ static const infoFields fields[] = {
     {"module_list", 10, MODULES},
     {"modules", 10, MODULES},
     {"cluster", 10, LINES("cluster_enabled:0")},
-    {"scriptingengines", 10,
-     LINES("engines_count:1", "engines_total_used_memory:0", "engines_total_memory_overhead:0",
-           "engine_0:name=LUA,module=lua,abi_version=4,used_memory=0,memory_overhead=0")},
     {.section = NULL},
 };
 

@@ -319,8 +319,6 @@ static const setting rows[] = {
     BOOL("use-exit-on-panic", use_exit_on_panic, "no", SETTING_HIDDEN, .alias = NULL),
 
     INT("hz", hz, "10", 0, INT_MAX, .apply = applyHz),
-    INT("busy-reply-threshold", busy_reply_threshold_ms, "5000", 0, LLONG_MAX, .alias = "lua-time-limit",
-        .flags = SETTING_PENDING),
     INT("shutdown-timeout", shutdown_timeout_s, "10", 0, INT_MAX, .flags = SETTING_PENDING),
     {.name = "shutdown-on-sigint",
      .type = SETTING_FLAGS,

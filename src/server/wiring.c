@@ -53,6 +53,9 @@
 #include "propagate_check.h"
 #include "pubsub.h"
 #include "pubsub_commands.h"
+#include "script_commands.h"
+#include "script_info.h"
+#include "script_settings.h"
 #include "server_commands.h"
 #include "server_info.h"
 #include "server_settings.h"
@@ -74,6 +77,7 @@ void wiringSettings(void) {
     engineSettingsRegister();
     objectSettingsRegister();
     persistSettingsRegister();
+    scriptSettingsRegister();
     serverSettingsRegister();
     adminSettingsRegister();
     pendingSettingsRegister();
@@ -88,6 +92,7 @@ void wiringInfo(void) {
     loadingInfoRegister();
     persistInfoRegister();
     aofInfoRegister();
+    scriptInfoRegister();
     adminInfoRegister();
     serverInfoRegister();
     pendingInfoRegister();
@@ -100,6 +105,7 @@ void wiringCommands(void) {
     commandsRegister();
     engineCommandsRegister();
     persistCommandsRegister();
+    scriptCommandsRegister();
     adminCommandsRegister();
     serverCommandsRegister();
 }
@@ -133,6 +139,7 @@ void wiringHooks(void) {
     aofInit();
     aofRewriteInit();
     waitCommandsInit();
+    scriptInit(identityProduct);
     childOnLife(aofChildLives);
     sessionsSetGate(aofBeforeReplies);
     propagateCheckInit();

@@ -1,0 +1,137 @@
+/* program.c -- commands that a program (a script, a function) runs for a client.
+ *
+ * They pass few of the gates: those in front of the program's own command have been asked, and what may change with
+ * each command is asked here, in the order in which programs know the errors.
+ *
+ * Not here    what a program is (script/), how a command runs (call.c).
+ * Owns        nothing.
+ * Threads     main.
+ * Cost        beyond call(): some branches.
+ * Tests       tests/script/eval.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "program.h"
+
+#include "acl.h"
+#include "acl_check.h"
+#include "call.h"
+#include "gates.h"
+#include "memory_gate.h"
+#include "panic.h"
+#include "propagate.h"
+#include "reply.h"
+#include "tracking.h"
+#include <stdio.h>
+
+static const char *(*product_name)(void);
+
+void programInit(const char *(*product)(void)) {
+    product_name = product;
+}
+
+client *programClientCreate(void) {
+    assertMainRole();
+    client *c = clientCreate(NULL, -1, "lua", "", false);
+    c->flags |= CLIENT_DENY_BLOCKING;
+    return c;
+}
+
+void programBegin(program *p, client *self, client *caller) {
+    *p = (program){.caller = caller,
+                   .self = self,
+                   .memory_full = memoryGateIsFull(caller),
+                   .targets = PROPAGATE_ALL,
+                   .now = clockTicks()};
+    self->db = caller->db;
+    self->user = caller->user;
+    self->resp = 2;
+    if (unlikely((self->flags ^ caller->flags) & CLIENT_NO_TOUCH)) self->flags ^= CLIENT_NO_TOUCH;
+}
+
+static bool refused(program *p, const parsedCommand *req, const char *error) {
+    if (req->cmd && req->cmd->stats) req->cmd->stats->rejected_calls++;
+    addReplyError(p->self, error);
+    return false;
+}
+
+static bool isForPrograms(program *p, const parsedCommand *req) {
+    char error[128];
+    bool here = !(req->flags & REQ_MAIN_THREAD) || panicOnMainThread();
+    if (likely(here && !(req->cmd->flags & (CMD_NOSCRIPT | CMD_PROTECTED)))) return true;
+    snprintf(error, sizeof(error), "This %s command is not allowed from script", product_name());
+    return refused(p, req, error);
+}
+
+/* A command that writes, or takes memory. Who has written before goes on: half of what it does is worse. */
+static bool mayChange(program *p, const parsedCommand *req) {
+    const uint32_t flags = req->cmd->flags;
+    if (flags & (CMD_WRITE | CMD_MAY_REPLICATE) && p->read_only)
+        return refused(p, req, "Write commands are not allowed from read-only scripts.");
+    if (flags & CMD_DENYOOM && p->memory_full && !p->allow_oom && !p->has_written)
+        return refused(p, req, "-OOM command not allowed when used memory > 'maxmemory'.");
+    return true;
+}
+
+/* The stages look at the command that the client executes. */
+static bool gatesPass(client *self, const parsedCommand *req) {
+    if (likely(!gatesArmedFor(self))) return true;
+    self->req = req;
+    self->cmd = req->cmd;
+    self->argv = req->argv;
+    self->argc = req->argc;
+    bool pass = gatesAsk(self, GATE_CLUSTER, GATE_CLUSTER) == GATE_PASSED &&
+                gatesAsk(self, GATE_DISK, GATE_REPLICAS) == GATE_PASSED;
+    if (!pass) req->cmd->stats->rejected_calls++;
+    self->req = NULL;
+    return pass;
+}
+
+static bool mayRun(program *p, const parsedCommand *req) {
+    if (unlikely(req->flags & REQ_MALFORMED)) {
+        if (req->flags & REQ_UNKNOWN_COMMAND) return refused(p, req, "Unknown command called from script");
+        if (req->flags & REQ_UNKNOWN_SUBCOMMAND) {
+            p->self->cmd = req->cmd;
+            p->self->argv = req->argv;
+            p->self->argc = req->argc;
+            addReplyUnknownSubcommand(p->self);
+            return false;
+        }
+        return refused(p, req, "Wrong number of args calling command from script");
+    }
+    if (unlikely(!isForPrograms(p, req))) return false;
+    if (unlikely(!aclMayRunProgram(p->caller, p->self, req))) {
+        req->cmd->stats->rejected_calls++;
+        return false;
+    }
+    if (req->cmd->flags & (CMD_WRITE | CMD_MAY_REPLICATE | CMD_DENYOOM) && unlikely(!mayChange(p, req))) return false;
+    return gatesPass(p->self, req);
+}
+
+void programCall(program *p, const parsedCommand *req) {
+    assertMainRole();
+    client *self = p->self;
+    if (unlikely(!mayRun(p, req))) return;
+    if (req->cmd->flags & CMD_WRITE) p->has_written = true;
+    if (likely(p->targets == PROPAGATE_ALL || !propagateWanted())) {
+        callQueued(self, req, &p->now);
+    } else {
+        uint32_t before = propagateLimit(p->targets);
+        callQueued(self, req, &p->now);
+        propagateLimit(before);
+    }
+    if (unlikely(p->caller->flags & CLIENT_TRACKING)) trackingRememberProgram(p->caller, self->db, req);
+    debugAssert(!(self->flags & CLIENT_BLOCKED));
+}
+
+bool programMayCall(const program *p, const parsedCommand *req) {
+    const client *c = p->caller;
+    if (likely(!(c->gates >> GATE_ACL & 1))) return true;
+    aclQuestion q = {.cmd = req->cmd,
+                     .argv = req->argv,
+                     .argc = req->argc,
+                     .keys = req->keys,
+                     .nkeys = req->nkeys,
+                     .dbid = dbId(p->self->db)};
+    uint32_t index;
+    return aclCheck(c->user, &q, &index) == ACL_ALLOWED;
+}

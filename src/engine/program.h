@@ -1,0 +1,38 @@
+/* program.h -- commands that a program (a script, a function) runs for a client.
+ *
+ * A program has a client of its own, without a connection, in whose name its commands run and which gets their replies.
+ * What it may do is what the client may that has called it, and what its kind allows.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ENGINE_PROGRAM_H
+#define ENGINE_PROGRAM_H
+
+#include "client.h"
+
+typedef struct program {
+    client *caller;   /* borrowed: whose command runs the program */
+    client *self;     /* borrowed: the program's own client */
+    bool read_only;   /* it may not write */
+    bool allow_oom;   /* it may take memory although there is none left */
+    bool memory_full; /* maxmemory was reached when it began */
+    bool has_written; /* a command that writes has begun: it cannot be ended halfway */
+    uint32_t targets; /* PROPAGATE_: who gets what it does */
+    monotime now;     /* when its last command ended */
+} program;
+
+/* A client for programs: no list has it, it is never blocked, it is in RESP2 and database 0. */
+client *programClientCreate(void);
+/* The product's name in the error about commands that are not for programs: "Valkey". Boot only. */
+void programInit(const char *(*product)(void));
+
+/* Begin to run something for `caller`: its client is in the caller's database and RESP2. The other fields are false. */
+void programBegin(program *p, client *self, client *caller);
+/* Run the command of a record that recordComplete() has made. Its reply, or the error that keeps it from running, is
+ * the whole output of p->self. */
+void programCall(program *p, const parsedCommand *req);
+/* Whether the caller may run such a command: what is wrong otherwise is no concern of a program. */
+bool programMayCall(const program *p, const parsedCommand *req);
+
+#endif

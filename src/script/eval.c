@@ -1,0 +1,104 @@
+/* eval.c -- EVAL, EVALSHA, EVAL_RO, EVALSHA_RO: run a script by its text or by the SHA1 of it.
+ *
+ * Not here    which scripts there are (eval_cache.c), how one runs (script_run.c).
+ * Owns        nothing.
+ * Threads     main.
+ * Tests       tests/script/eval.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "eval.h"
+
+#include "eval_cache.h"
+#include "monitor.h"
+#include "reply.h"
+#include "script_run.h"
+
+enum { SCRIPT_ARG = 1, NUMKEYS_ARG, FIRST_KEY_ARG };
+
+static bool countKeys(client *c, uint32_t *keys) {
+    long long count;
+    if (!getLongLongFromArg(c, NUMKEYS_ARG, &count, NULL)) return false;
+    if (count > (long long)c->argc - FIRST_KEY_ARG) {
+        addReplyError(c, "Number of keys can't be greater than number of args");
+        return false;
+    }
+    if (count < 0) {
+        addReplyError(c, "Number of keys can't be negative");
+        return false;
+    }
+    *keys = (uint32_t)count;
+    return true;
+}
+
+/* The script's own commands come behind it. */
+static void show(client *c) {
+    if (unlikely(monitor_count > 0)) monitorFeed(c);
+}
+
+uint32_t evalFlags(const slice *argv, uint32_t argc) {
+    scriptHead head;
+    unused(argc);
+    sds error = scriptReadHead(argv[SCRIPT_ARG], &head);
+    if (!error) return scriptCommandFlags(head.flags);
+    sdsFree(error);
+    return 0;
+}
+
+uint32_t evalshaFlags(const slice *argv, uint32_t argc) {
+    unused(argc);
+    const evalScript *s = evalCacheFind(argv[SCRIPT_ARG]);
+    return s ? scriptCommandFlags(s->flags) : 0;
+}
+
+static void run(client *c, const evalScript *s, uint32_t keys, bool read_only) {
+    const scriptCall call = {.in = evalInterpreter(),
+                             .function = s->function,
+                             .flags = s->flags,
+                             .read_only = read_only,
+                             .first = FIRST_KEY_ARG,
+                             .keys = keys};
+    scriptCallRun(c, &call);
+}
+
+static void eval(client *c, bool read_only) {
+    uint32_t keys;
+    sds error;
+    show(c);
+    if (!countKeys(c, &keys)) return;
+    const evalScript *s = evalCacheAdd(c->argv[SCRIPT_ARG], false, &error);
+    if (s) {
+        run(c, s, keys, read_only);
+        return;
+    }
+    addReplyErrorSlice(c, sdsSlice(error));
+    sdsFree(error);
+}
+
+static void evalSha(client *c, bool read_only) {
+    uint32_t keys;
+    show(c);
+    evalScript *s = evalCacheFind(c->argv[SCRIPT_ARG]);
+    if (s) evalCacheUsed(s);
+    if (c->argv[SCRIPT_ARG].len != SHA1_HEX) {
+        addReplyError(c, "-NOSCRIPT No matching script.");
+    } else if (countKeys(c, &keys)) {
+        if (s) run(c, s, keys, read_only);
+        else addReplyError(c, "-NOSCRIPT No matching script.");
+    }
+}
+
+void evalCommand(client *c) {
+    eval(c, false);
+}
+
+void evalRoCommand(client *c) {
+    eval(c, true);
+}
+
+void evalshaCommand(client *c) {
+    evalSha(c, false);
+}
+
+void evalshaRoCommand(client *c) {
+    evalSha(c, true);
+}

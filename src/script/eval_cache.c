@@ -1,0 +1,208 @@
+/* eval_cache.c -- scripts of EVAL and SCRIPT LOAD that the server keeps, by the SHA1 of their text.
+ *
+ * Not here    running them (script_run.c), commands (eval.c).
+ * Owns        the scripts, the interpreter.
+ * Threads     main.
+ * Invariants  1. A script has a compiled function as long as it is here.
+ *             2. Those with a node are EVAL_SCRIPTS_MAX at most; the list goes from the longest unused to the last used.
+ * Tests       tests/script/observed.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "eval_cache.h"
+
+#include "bio.h"
+#include "dict.h"
+#include "hash.h"
+#include "info_table.h"
+#include "panic.h"
+#include "sandbox.h"
+#include "script_api.h"
+#include "script_error.h"
+#include "script_flags.h"
+#include "script_run.h"
+#include "zmalloc.h"
+
+#include <ctype.h>
+
+static struct {
+    interpreter *in; /* owns */
+    dict *scripts;   /* owns: evalScript */
+    list *forgettable;
+    size_t text_bytes;
+    long long evicted;
+} cache;
+
+static slice shaOf(const void *entry) {
+    return sliceOf(((const evalScript *)entry)->sha, SHA1_HEX);
+}
+
+static void freeScript(void *entry) {
+    evalScript *s = entry;
+    sdsFree(s->text);
+    zfree(s);
+}
+
+static void openApi(lua_State *L) {
+    scriptApiPush(L);
+    lua_pushcfunction(L, scriptErrorHandler);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, LUA_GLOBALSINDEX, "__redis__err__handler");
+    lua_setfield(L, LUA_GLOBALSINDEX, "__server__err__handler");
+}
+
+static void openInterpreter(void) {
+    cache.in = zmalloc(sizeof(*cache.in));
+    interpreterInit(cache.in);
+    if (!sandboxOpen(cache.in, openApi)) serverPanic("There is no memory for a Lua interpreter.");
+    scriptRunWatch(cache.in);
+}
+
+static void resetCounters(void) {
+    cache.evicted = 0;
+}
+
+void evalCacheInit(void) {
+    static const dictType type = {.entryKey = shaOf, .entryFree = freeScript};
+    cache.scripts = dictCreate(&type);
+    cache.forgettable = listCreate();
+    infoTableOnReset(resetCounters);
+    openInterpreter();
+}
+
+interpreter *evalInterpreter(void) {
+    return cache.in;
+}
+
+/* --- Finding and forgetting ------------------------------------------------------------------------------------- */
+
+static evalScript *find(const char sha[SHA1_HEX]) {
+    slice key = {sha, SHA1_HEX};
+    return dictFind(cache.scripts, key, dictHash(cache.scripts, key));
+}
+
+void evalCacheUsed(evalScript *s) {
+    if (!s->node || s->node == listLast(cache.forgettable)) return;
+    listUnlinkNode(cache.forgettable, s->node);
+    listLinkNodeTail(cache.forgettable, s->node);
+}
+
+evalScript *evalCacheFind(slice sha) {
+    char lower[SHA1_HEX];
+    assertMainRole();
+    if (sha.len != SHA1_HEX) return NULL;
+    for (size_t i = 0; i < SHA1_HEX; i++) lower[i] = (char)tolower((unsigned char)sha.ptr[i]);
+    return find(lower);
+}
+
+static size_t costOf(const evalScript *s) {
+    return zmallocSize(s) + sdsAllocSize(s->text) + (s->node ? sizeof(listNode) : 0);
+}
+
+static void forget(evalScript *s) {
+    slice key = shaOf(s);
+    luaL_unref(cache.in->L, LUA_REGISTRYINDEX, s->function);
+    cache.text_bytes -= costOf(s);
+    if (s->node) listDelNode(cache.forgettable, s->node);
+    dictDelete(cache.scripts, key, dictHash(cache.scripts, key));
+}
+
+/* --- Adding ------------------------------------------------------------------------------------------------------ */
+
+typedef struct compilation {
+    slice code;
+    int function;
+    sds error;
+} compilation;
+
+/* lua_CFunction: what takes memory of Lua. */
+static int compile(lua_State *L) {
+    compilation *to = lua_touserdata(L, 1);
+    if (interpreterLoad(L, to->code, "@user_script") == 0) {
+        to->function = luaL_ref(L, LUA_REGISTRYINDEX);
+        return 0;
+    }
+    to->error = sdsCatPrintf(sdsEmpty(), "Error compiling script (new function): %s", lua_tostring(L, -1));
+    return 0;
+}
+
+static bool compileInto(evalScript *s, slice code, sds *error) {
+    compilation to = {.code = code, .function = LUA_NOREF};
+    if (lua_cpcall(cache.in->L, compile, &to) != 0) {
+        lua_pop(cache.in->L, 1);
+        to.error = sdsNew("Error compiling script (new function): not enough memory");
+    }
+    s->function = to.function;
+    *error = to.error;
+    return !to.error;
+}
+
+static evalScript *addNew(slice text, const char sha[SHA1_HEX], bool stay, sds *error) {
+    scriptHead head;
+    if ((*error = scriptReadHead(text, &head))) return NULL;
+    evalScript *s = zcalloc(1, sizeof(*s));
+    if (!compileInto(s, head.code, error)) {
+        zfree(s);
+        return NULL;
+    }
+    memcpy(s->sha, sha, SHA1_HEX);
+    s->flags = head.flags;
+    s->text = sdsNewLen(text.ptr, text.len);
+    dictAddNew(cache.scripts, s, dictHash(cache.scripts, shaOf(s)));
+    if (!stay) {
+        listAddNodeTail(cache.forgettable, s);
+        s->node = listLast(cache.forgettable);
+    }
+    cache.text_bytes += costOf(s);
+    if (listLength(cache.forgettable) > EVAL_SCRIPTS_MAX) {
+        forget(listNodeValue(listFirst(cache.forgettable)));
+        cache.evicted++;
+    }
+    return s;
+}
+
+static void keepForGood(evalScript *s) {
+    if (!s->node) return;
+    cache.text_bytes -= costOf(s);
+    listDelNode(cache.forgettable, s->node);
+    s->node = NULL;
+    cache.text_bytes += costOf(s);
+}
+
+evalScript *evalCacheAdd(slice text, bool stay, sds *error) {
+    char sha[SHA1_HEX + 1];
+    assertMainRole();
+    *error = NULL;
+    sha1Hex(sha, text.ptr, text.len);
+    evalScript *s = find(sha);
+    if (!s) return addNew(text, sha, stay, error);
+    if (stay) keepForGood(s);
+    else evalCacheUsed(s);
+    return s;
+}
+
+/* --- All of it --------------------------------------------------------------------------------------------------- */
+
+static void closeInterpreter(void *arg) {
+    interpreterFree(arg);
+    zfree(arg);
+}
+
+void evalCacheFlush(bool async) {
+    assertMainRole();
+    serverAssert(!scriptRunning());
+    dictEmpty(cache.scripts, NULL);
+    listEmpty(cache.forgettable);
+    cache.text_bytes = 0;
+    interpreter *old = cache.in;
+    openInterpreter();
+    if (async) bioSubmit(BIO_LAZY_FREE, closeInterpreter, old);
+    else closeInterpreter(old);
+}
+
+evalTotals evalCacheTotals(void) {
+    assertMainRole();
+    return (evalTotals){.scripts = dictSize(cache.scripts),
+                        .memory = cache.text_bytes + (dictSize(cache.scripts) ? dictMemUsage(cache.scripts) : 0),
+                        .interpreter = cache.in->memory,
+                        .evicted = cache.evicted};
+}

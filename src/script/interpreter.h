@@ -1,0 +1,36 @@
+/* interpreter.h -- a Lua state whose memory is counted and bounded, which runs text and never bytecode.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCRIPT_INTERPRETER_H
+#define SCRIPT_INTERPRETER_H
+
+#include "slice.h"
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+
+typedef struct interpreter {
+    lua_State *L;  /* owns */
+    size_t memory; /* bytes that it has */
+    unsigned runs; /* since the collector was last given a turn */
+} interpreter;
+
+/* A state without any library. It stays where it is. Ends the process when there is no memory: at boot and after a
+ * flush. */
+void interpreterInit(interpreter *in);
+/* Ends the state: all that it has is collected. */
+void interpreterFree(interpreter *in);
+/* Bytes that it may still have. */
+size_t interpreterRoom(lua_State *L);
+
+/* As luaL_loadbuffer(), of text only: what begins like bytecode is a syntax error. `name` is as Lua wants it
+ * ("@user_script"). Leaves the function or the error's text on the stack; the result is lua_load()'s. Throws when there
+ * is no memory. */
+int interpreterLoad(lua_State *L, slice text, const char *name);
+/* Between two runs: the collector goes on, a little. */
+void interpreterPace(interpreter *in);
+
+#endif

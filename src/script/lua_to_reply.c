@@ -1,0 +1,201 @@
+/* lua_to_reply.c -- Lua values as replies.
+ *
+ *   string, number    bulk, integer (what is behind the point is cut off)
+ *   boolean           1 and null; of a script that has set RESP3 a boolean
+ *   table             {err}, {ok}, {double}, {big_number}, {verbatim_string}, {map}, {set}, in this order; else an
+ *                     array up to the first nil
+ *   all else          null
+ *
+ * Fields are read past metatables, and no code of the script runs meanwhile.
+ *
+ * Not here    the way there (reply_to_lua.c).
+ * Owns        nothing.
+ * Threads     main.
+ * Tests       tests/script/eval.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "lua_values.h"
+
+#include "numbers.h"
+#include "reply.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define STACK_EACH_LEVEL 8
+
+static void replyTop(lua_State *L, client *c, int resp);
+
+static size_t numberText(lua_Number n, char digits[LUA_ARG_DIGITS]) {
+    char text[DOUBLE_STR_SIZE];
+    if (isnan(n)) return (size_t)snprintf(digits, LUA_ARG_DIGITS, "%s", signbit(n) ? "-nan" : "nan");
+    size_t len = d2string(text, sizeof(text), n == 0 ? 0.0 : n);
+    if (len >= LUA_ARG_DIGITS) len = LUA_ARG_DIGITS - 1;
+    memcpy(digits, text, len);
+    return len;
+}
+
+bool luaArgument(lua_State *L, int index, char digits[LUA_ARG_DIGITS], slice *out) {
+    int type = lua_type(L, index);
+    if (likely(type == LUA_TSTRING)) {
+        out->ptr = lua_tolstring(L, index, &out->len);
+        return true;
+    }
+    if (type != LUA_TNUMBER) return false;
+    out->ptr = digits;
+    out->len = numberText(lua_tonumber(L, index), digits);
+    return true;
+}
+
+/* Casting what is out of range is undefined in C; it has always been the smallest integer here. */
+static long long integerOf(lua_Number n) {
+    if (!(n >= -9223372036854775808.0 && n < 9223372036854775808.0)) return INT64_MIN;
+    return (long long)n;
+}
+
+/* Push the field past metatables; false, and nothing, when it is of another type. */
+static bool pushField(lua_State *L, const char *name, int type) {
+    lua_pushstring(L, name);
+    lua_rawget(L, -2);
+    if (lua_type(L, -1) == type) return true;
+    lua_pop(L, 1);
+    return false;
+}
+
+static slice textOf(lua_State *L) {
+    slice text;
+    text.ptr = lua_tolstring(L, -1, &text.len);
+    return text;
+}
+
+static sds withoutLineEnds(slice text) {
+    sds line = sdsNewLen(text.ptr, text.len);
+    for (size_t i = 0; i < text.len; i++)
+        if (line[i] == '\r' || line[i] == '\n') line[i] = ' ';
+    return line;
+}
+
+/* {err = text}: the text is the whole line behind the '-'. */
+static bool replyError(lua_State *L, client *c) {
+    if (!pushField(L, "err", LUA_TSTRING)) return false;
+    sds text = withoutLineEnds(textOf(L)), error = sdsCatSlice(sdsNew("-"), sdsSlice(text));
+    sdsFree(text);
+    lua_pop(L, 1);
+    lua_pushliteral(L, "ignore_error_stats_update");
+    lua_rawget(L, -2);
+    bool counted = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    if (counted) addReplyErrorCounted(c, sdsSlice(error));
+    else addReplyErrorSlice(c, sdsSlice(error));
+    sdsFree(error);
+    return true;
+}
+
+static bool replyStatus(lua_State *L, client *c) {
+    if (!pushField(L, "ok", LUA_TSTRING)) return false;
+    sds text = withoutLineEnds(textOf(L));
+    addReplySds(c, sdsCatLen(sdsCatSlice(sdsNew("+"), sdsSlice(text)), "\r\n", 2));
+    sdsFree(text);
+    lua_pop(L, 1);
+    return true;
+}
+
+static bool replyDouble(lua_State *L, client *c) {
+    if (!pushField(L, "double", LUA_TNUMBER)) return false;
+    addReplyDouble(c, lua_tonumber(L, -1));
+    lua_pop(L, 1);
+    return true;
+}
+
+/* {map = t} and {set = t}: what next() gives, without metamethods. */
+static bool replyPairs(lua_State *L, client *c, int resp, const char *name, bool has_values) {
+    if (!pushField(L, name, LUA_TTABLE)) return false;
+    long long count = 0;
+    void *place = addReplyDeferredLen(c);
+    lua_pushnil(L);
+    while (lua_next(L, -2)) {
+        lua_pushvalue(L, -2); /* table, key, value, key */
+        replyTop(L, c, resp);
+        if (has_values) replyTop(L, c, resp);
+        else lua_pop(L, 1);
+        count++;
+    }
+    if (has_values) setDeferredMapLen(c, place, count);
+    else setDeferredSetLen(c, place, count);
+    lua_pop(L, 1);
+    return true;
+}
+
+static bool replyBigNumber(lua_State *L, client *c) {
+    if (!pushField(L, "big_number", LUA_TSTRING)) return false;
+    sds digits = withoutLineEnds(textOf(L));
+    addReplyBigNum(c, sdsSlice(digits));
+    sdsFree(digits);
+    lua_pop(L, 1);
+    return true;
+}
+
+static bool replyVerbatim(lua_State *L, client *c) {
+    if (!pushField(L, "verbatim_string", LUA_TTABLE)) return false;
+    bool whole = false;
+    if (pushField(L, "string", LUA_TSTRING)) {
+        slice text = textOf(L);
+        lua_pushliteral(L, "format");
+        lua_rawget(L, -3);
+        if (lua_type(L, -1) == LUA_TSTRING) {
+            char ext[3] = {' ', ' ', ' '};
+            slice format = textOf(L);
+            memcpy(ext, format.ptr, format.len < 3 ? format.len : 3);
+            addReplyVerbatim(c, text, ext);
+            whole = true;
+        }
+        lua_pop(L, 2);
+    }
+    lua_pop(L, 1);
+    return whole;
+}
+
+static void replyArray(lua_State *L, client *c, int resp) {
+    long long count = 0;
+    void *place = addReplyDeferredLen(c);
+    for (;; count++) {
+        lua_rawgeti(L, -1, (int)count + 1);
+        if (lua_isnil(L, -1)) break;
+        replyTop(L, c, resp);
+    }
+    lua_pop(L, 1);
+    setDeferredArrayLen(c, place, count);
+}
+
+static void replyTable(lua_State *L, client *c, int resp) {
+    if (replyError(L, c) || replyStatus(L, c) || replyDouble(L, c)) return;
+    if (replyBigNumber(L, c) || replyVerbatim(L, c)) return;
+    if (replyPairs(L, c, resp, "map", true) || replyPairs(L, c, resp, "set", false)) return;
+    replyArray(L, c, resp);
+}
+
+/* Reply with the value on the top and pop it. */
+static void replyTop(lua_State *L, client *c, int resp) {
+    if (!lua_checkstack(L, STACK_EACH_LEVEL)) {
+        addReplyError(c, "reached lua stack limit");
+        lua_pop(L, 1);
+        return;
+    }
+    switch (lua_type(L, -1)) {
+    case LUA_TSTRING: addReplyBulk(c, textOf(L)); break;
+    case LUA_TNUMBER: addReplyLongLong(c, integerOf(lua_tonumber(L, -1))); break;
+    case LUA_TBOOLEAN:
+        if (resp > 2) addReplyBool(c, lua_toboolean(L, -1));
+        else if (lua_toboolean(L, -1)) addReplyOne(c);
+        else addReplyNull(c);
+        break;
+    case LUA_TTABLE: replyTable(L, c, resp); break;
+    default: addReplyNull(c);
+    }
+    lua_pop(L, 1);
+}
+
+void luaReplyValue(lua_State *L, client *c, int resp) {
+    replyTop(L, c, resp);
+}

@@ -1,0 +1,150 @@
+/* protected_table.c -- tables that scripts can read and not change.
+ *
+ *   proxy {}  --metatable-->  { __index = real, __newindex = refuse, [tag] = real, [shown] = what getmetatable() says }
+ *
+ * The tags are addresses in this file, so that no script can name them.
+ *
+ * Not here    which tables are protected (sandbox.c).
+ * Owns        nothing.
+ * Threads     main.
+ * Invariants  1. A proxy has no fields of its own: all that could give it one is replaced here.
+ *             2. No value that a script can reach is a real table or the metatable of a proxy.
+ * Cost        a global costs one miss in an empty table more than without.
+ * Tests       tests/script/errors.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "protected_table.h"
+
+static const char tag, shown;
+static lua_CFunction plain_setmetatable, plain_getmetatable, plain_next, plain_rawget, plain_rawset, plain_insert;
+
+static int refuse(lua_State *L) {
+    return luaL_error(L, "Attempt to modify a readonly table");
+}
+
+/* The same from a function that is called by name: 9.1 says no place. */
+static int refuseCalled(lua_State *L) {
+    lua_pushliteral(L, "Attempt to modify a readonly table");
+    return lua_error(L);
+}
+
+static void rawSetByAddress(lua_State *L, int table, const char *address) {
+    lua_pushlightuserdata(L, (void *)address);
+    lua_insert(L, -2);
+    lua_rawset(L, table < 0 ? table - 1 : table);
+}
+
+/* Push what the metatable on the top has at the address, in its place. */
+static void rawGetByAddress(lua_State *L, const char *address) {
+    lua_pushlightuserdata(L, (void *)address);
+    lua_rawget(L, -2);
+    lua_remove(L, -2);
+}
+
+static void makeProxy(lua_State *L) {
+    lua_newtable(L); /* real, proxy */
+    lua_newtable(L); /* real, proxy, metatable */
+    lua_pushvalue(L, -3);
+    lua_setfield(L, -2, "__index");
+    lua_pushcfunction(L, refuse);
+    lua_setfield(L, -2, "__newindex");
+    lua_pushvalue(L, -3);
+    rawSetByAddress(L, -2, &tag);
+}
+
+void protectTable(lua_State *L) {
+    makeProxy(L);
+    lua_setmetatable(L, -2);
+    lua_remove(L, -2);
+}
+
+void protectTableWith(lua_State *L, int index) {
+    lua_pushvalue(L, index);
+    protectTable(L);
+    lua_insert(L, -2); /* shown metatable, real */
+    makeProxy(L);
+    lua_pushvalue(L, -4);
+    rawSetByAddress(L, -2, &shown);
+    lua_setmetatable(L, -2);
+    lua_replace(L, -3);
+    lua_pop(L, 1);
+}
+
+/* If the value at `index` is a proxy push the real table; else push nothing. */
+static bool protectedReal(lua_State *L, int index) {
+    if (!lua_istable(L, index) || !lua_getmetatable(L, index)) return false;
+    rawGetByAddress(L, &tag);
+    if (lua_istable(L, -1)) return true;
+    lua_pop(L, 1);
+    return false;
+}
+
+/* --- What passes by metatables ----------------------------------------------------------------------------------- */
+
+static int knowingRawget(lua_State *L) {
+    if (protectedReal(L, 1)) lua_replace(L, 1);
+    return plain_rawget(L);
+}
+
+static int knowingRawset(lua_State *L) {
+    if (protectedReal(L, 1)) return refuseCalled(L);
+    return plain_rawset(L);
+}
+
+static int knowingSetmetatable(lua_State *L) {
+    if (protectedReal(L, 1)) return refuseCalled(L);
+    return plain_setmetatable(L);
+}
+
+static int knowingGetmetatable(lua_State *L) {
+    if (!protectedReal(L, 1)) return plain_getmetatable(L);
+    lua_getmetatable(L, 1);
+    rawGetByAddress(L, &shown);
+    return 1;
+}
+
+static int knowingNext(lua_State *L) {
+    if (protectedReal(L, 1)) lua_replace(L, 1);
+    return plain_next(L);
+}
+
+/* Upvalues: knowingNext, and the plain next, which walks a plain table without a look at each step. */
+static int knowingPairs(lua_State *L) {
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_pushvalue(L, lua_upvalueindex(protectedReal(L, 1) ? 1 : 2));
+    lua_pushvalue(L, 1);
+    lua_pushnil(L);
+    return 3;
+}
+
+static int knowingInsert(lua_State *L) {
+    if (protectedReal(L, 1)) return refuseCalled(L);
+    return plain_insert(L);
+}
+
+/* The function `name` of the table on the top is replaced; what it was goes to `plain`. */
+static void replace(lua_State *L, const char *name, lua_CFunction by, lua_CFunction *plain) {
+    lua_getfield(L, -1, name);
+    *plain = lua_tocfunction(L, -1);
+    lua_pop(L, 1);
+    lua_pushcfunction(L, by);
+    lua_setfield(L, -2, name);
+}
+
+void protectedInstall(lua_State *L) {
+    replace(L, "rawget", knowingRawget, &plain_rawget);
+    replace(L, "rawset", knowingRawset, &plain_rawset);
+    replace(L, "setmetatable", knowingSetmetatable, &plain_setmetatable);
+    replace(L, "getmetatable", knowingGetmetatable, &plain_getmetatable);
+    lua_getfield(L, -1, "next");
+    lua_insert(L, -2); /* plain next, globals */
+    replace(L, "next", knowingNext, &plain_next);
+    lua_getfield(L, -1, "next");
+    lua_pushvalue(L, -3);
+    lua_pushcclosure(L, knowingPairs, 2);
+    lua_setfield(L, -2, "pairs");
+    lua_remove(L, -2);
+    lua_getfield(L, -1, "table");
+    replace(L, "insert", knowingInsert, &plain_insert);
+    lua_pop(L, 1);
+}

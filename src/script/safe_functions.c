@@ -1,0 +1,190 @@
+/* safe_functions.c -- functions of Lua's own libraries in a form that cannot harm the server.
+ *
+ *   load, loadstring      text only: whoever writes bytecode can write and read any memory
+ *   unpack                the number of results is computed without overflow
+ *   find, match, gmatch,  the matcher calls itself for each repetition in a pattern: so many and no more
+ *   gsub
+ *   rep                   what cannot be had is refused before it is begun
+ *   pcall                 an error that is a table with a text gives the text, as in Valkey
+ *   collectgarbage        cannot be switched off
+ *
+ * Not here    tables (protected_table.c).
+ * Owns        nothing but the addresses of what it replaces.
+ * Threads     main.
+ * Tests       tests/script/errors.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "safe_functions.h"
+
+#include "zmalloc.h"
+
+#include <limits.h>
+#include <string.h>
+
+#define REPETITIONS_MAX 4096 /* each takes up to some 200 bytes of the C stack */
+
+static lua_CFunction plain_pcall, plain_find, plain_match, plain_gmatch, plain_gsub, plain_rep, plain_collect;
+
+/* --- Loading ------------------------------------------------------------------------------------------------------ */
+
+/* What load() and loadstring() give for the result of lua_load(). */
+static int loaded(lua_State *L, int result) {
+    if (result == 0) return 1;
+    lua_pushnil(L);
+    lua_insert(L, -2);
+    return 2;
+}
+
+static int textLoadstring(lua_State *L) {
+    slice text;
+    text.ptr = luaL_checklstring(L, 1, &text.len);
+    const char *name = luaL_optstring(L, 2, text.ptr);
+    return loaded(L, interpreterLoad(L, text, name));
+}
+
+enum { READER = 1, NAME, PIECE, READ_ARGS = PIECE }; /* places on the stack of load() */
+
+typedef struct readerState {
+    bool begun;
+    bool marked; /* the first piece waits on the stack behind the blank that goes before it */
+} readerState;
+
+/* lua_Reader: pieces from the script's function. */
+static const char *readPiece(lua_State *L, void *arg, size_t *size) {
+    readerState *r = arg;
+    if (!r->marked) {
+        luaL_checkstack(L, 2, "too many nested functions");
+        lua_pushvalue(L, READER);
+        lua_call(L, 0, 1);
+        if (lua_isnil(L, -1)) {
+            *size = 0;
+            return NULL;
+        }
+        if (!lua_isstring(L, -1)) luaL_error(L, "reader function must return a string");
+        lua_replace(L, PIECE);
+    }
+    const char *piece = lua_tolstring(L, PIECE, size);
+    r->marked = !r->begun && *size && piece[0] == LUA_SIGNATURE[0];
+    if (*size) r->begun = true;
+    if (!r->marked) return piece;
+    *size = 1;
+    return " ";
+}
+
+static int textLoad(lua_State *L) {
+    readerState reader = {.begun = false};
+    const char *name = luaL_optstring(L, NAME, "=(load)");
+    luaL_checktype(L, READER, LUA_TFUNCTION);
+    lua_settop(L, NAME);
+    lua_pushstring(L, name); /* kept alive for the parser */
+    lua_replace(L, NAME);
+    lua_settop(L, READ_ARGS);
+    return loaded(L, lua_load(L, readPiece, &reader, name));
+}
+
+/* --- Tables and strings ------------------------------------------------------------------------------------------- */
+
+static int boundedUnpack(lua_State *L) {
+    luaL_checktype(L, 1, LUA_TTABLE);
+    int first = luaL_optint(L, 2, 1);
+    int last = lua_isnoneornil(L, 3) ? (int)lua_objlen(L, 1) : luaL_checkint(L, 3);
+    if (first > last) return 0;
+    long long count = (long long)last - first + 1;
+    if (count >= INT_MAX || !lua_checkstack(L, (int)count)) return luaL_error(L, "too many results to unpack");
+    for (long long i = first; i <= last; i++) lua_rawgeti(L, 1, (int)i);
+    return (int)count;
+}
+
+/* Each "x?" that matches takes a character. */
+static void checkPattern(lua_State *L) {
+    size_t text_len, len, optional = 0, repetitions = 0;
+    const char *p = lua_tolstring(L, 2, &len);
+    if (!p || len <= REPETITIONS_MAX || !lua_tolstring(L, 1, &text_len)) return;
+    for (size_t i = 0; i < len; i++) {
+        optional += p[i] == '?';
+        repetitions += strchr("*+-(", p[i]) != NULL;
+    }
+    if (repetitions + (optional < text_len ? optional : text_len) > REPETITIONS_MAX)
+        luaL_error(L, "pattern too complex");
+}
+
+static int boundedFind(lua_State *L) {
+    if (!lua_toboolean(L, 4)) checkPattern(L);
+    return plain_find(L);
+}
+
+static int boundedMatch(lua_State *L) {
+    checkPattern(L);
+    return plain_match(L);
+}
+
+static int boundedGmatch(lua_State *L) {
+    checkPattern(L);
+    return plain_gmatch(L);
+}
+
+static int boundedGsub(lua_State *L) {
+    checkPattern(L);
+    return plain_gsub(L);
+}
+
+static int boundedRep(lua_State *L) {
+    size_t len;
+    luaL_checklstring(L, 1, &len);
+    lua_Number times = luaL_checknumber(L, 2);
+    if (times >= INT_MAX || (times > 0 && (double)len * times > (double)interpreterRoom(L)))
+        return luaL_error(L, "not enough memory");
+    return plain_rep(L);
+}
+
+/* --- Control ------------------------------------------------------------------------------------------------------ */
+
+static int textPcall(lua_State *L) {
+    int results = plain_pcall(L);
+    if (lua_toboolean(L, 1) || !lua_istable(L, 2)) return results;
+    lua_pushliteral(L, "err");
+    lua_rawget(L, 2);
+    if (lua_isstring(L, -1)) lua_replace(L, 2);
+    lua_settop(L, 2);
+    return 2;
+}
+
+static int boundedCollect(lua_State *L) {
+    static const char *const harmless[] = {"collect", "count", "step", NULL};
+    const char *what = luaL_optstring(L, 1, "collect");
+    for (const char *const *at = harmless; *at; at++)
+        if (strcmp(what, *at) == 0) return plain_collect(L);
+    static const char *const known[] = {"stop", "restart", "setpause", "setstepmul", NULL};
+    luaL_checkoption(L, 1, "collect", known);
+    lua_pushinteger(L, 0);
+    return 1;
+}
+
+/* --- Installing --------------------------------------------------------------------------------------------------- */
+
+/* In the table on the top. `plain`: where the one before goes; NULL: nobody calls it. */
+static void replace(lua_State *L, const char *name, lua_CFunction by, lua_CFunction *plain) {
+    if (plain) {
+        lua_getfield(L, -1, name);
+        *plain = lua_tocfunction(L, -1);
+        lua_pop(L, 1);
+    }
+    lua_pushcfunction(L, by);
+    lua_setfield(L, -2, name);
+}
+
+void safeFunctionsInstall(lua_State *L) {
+    lua_pushvalue(L, LUA_GLOBALSINDEX);
+    replace(L, "load", textLoad, NULL);
+    replace(L, "loadstring", textLoadstring, NULL);
+    replace(L, "unpack", boundedUnpack, NULL);
+    replace(L, "pcall", textPcall, &plain_pcall);
+    replace(L, "collectgarbage", boundedCollect, &plain_collect);
+    lua_getfield(L, -1, "string");
+    replace(L, "find", boundedFind, &plain_find);
+    replace(L, "match", boundedMatch, &plain_match);
+    replace(L, "gmatch", boundedGmatch, &plain_gmatch);
+    replace(L, "gsub", boundedGsub, &plain_gsub);
+    replace(L, "rep", boundedRep, &plain_rep);
+    lua_pop(L, 2);
+}

@@ -1,0 +1,124 @@
+/* sandbox.c -- what scripts find in their interpreter: the libraries of Valkey's scripts, and nothing that reaches out.
+ *
+ * Files, modules, the debug library and environments are not there. Tables that scripts share are proxies
+ * (protected_table.c), the table of globals among them: it is the environment of every function.
+ *
+ * Not here    functions of Lua that are replaced because they could harm (safe_functions.c).
+ * Owns        nothing.
+ * Threads     main.
+ * Tests       tests/script/errors.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "sandbox.h"
+
+#include "protected_table.h"
+#include "safe_functions.h"
+
+static const char real_globals; /* its address is the key in the registry */
+
+static void openStandard(lua_State *L) {
+    static const luaL_Reg libraries[] = {{"", luaopen_base},
+                                         {LUA_TABLIBNAME, luaopen_table},
+                                         {LUA_STRLIBNAME, luaopen_string},
+                                         {LUA_MATHLIBNAME, luaopen_math},
+                                         {LUA_OSLIBNAME, luaopen_os}};
+    for (size_t i = 0; i < array_len(libraries); i++) {
+        lua_pushcfunction(L, libraries[i].func);
+        lua_pushstring(L, libraries[i].name);
+        lua_call(L, 1, 0);
+    }
+}
+
+/* What reaches out of a script: files, output, environments of others, objects with finalizers. */
+static void removeGlobals(lua_State *L) {
+    static const char *const names[] = {"dofile",  "loadfile", "print",   "getfenv", "setfenv", "newproxy",
+                                        "require", "module",   "package", "io",      "debug"};
+    for (size_t i = 0; i < array_len(names); i++) {
+        lua_pushnil(L);
+        lua_setfield(L, LUA_GLOBALSINDEX, names[i]);
+    }
+    lua_newtable(L);
+    lua_getfield(L, LUA_GLOBALSINDEX, "os");
+    lua_getfield(L, -1, "clock");
+    lua_setfield(L, -3, "clock");
+    lua_pop(L, 1);
+    lua_setfield(L, LUA_GLOBALSINDEX, "os");
+}
+
+static int globalMissing(lua_State *L) {
+    if (!lua_isstring(L, 2)) return luaL_error(L, "Script attempted to access nonexistent global variable");
+    return luaL_error(L, "Script attempted to access nonexistent global variable '%s'", lua_tostring(L, 2));
+}
+
+/* The library becomes its proxy. */
+static void protectLibrary(lua_State *L, const char *name) {
+    lua_getfield(L, LUA_GLOBALSINDEX, name);
+    protectTable(L);
+    lua_setfield(L, LUA_GLOBALSINDEX, name);
+}
+
+static void protectLibraries(lua_State *L) {
+    static const char *const names[] = {"string", "table", "math", "os", "coroutine"};
+    for (size_t i = 0; i < array_len(names); i++) protectLibrary(L, names[i]);
+    /* Strings: getmetatable("") shows a proxy of a table with the same __index. */
+    lua_pushliteral(L, "");
+    lua_getmetatable(L, -1);
+    lua_newtable(L);
+    lua_getfield(L, LUA_GLOBALSINDEX, "string");
+    lua_setfield(L, -2, "__index");
+    protectTable(L);
+    lua_setfield(L, -2, "__metatable");
+    lua_pop(L, 2);
+}
+
+/* The proxy of the globals takes their place, for all that is loaded from now on. */
+static void protectGlobals(lua_State *L) {
+    lua_newtable(L);
+    lua_pushcfunction(L, globalMissing);
+    lua_setfield(L, -2, "__index");
+    lua_pushvalue(L, LUA_GLOBALSINDEX);
+    lua_pushlightuserdata(L, (void *)&real_globals);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, LUA_REGISTRYINDEX);
+    protectTableWith(L, -2);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, LUA_GLOBALSINDEX, "_G");
+    lua_pushvalue(L, LUA_GLOBALSINDEX);
+    lua_pushvalue(L, -3);
+    lua_setmetatable(L, -2); /* what is not there either is an error */
+    lua_pop(L, 1);
+    lua_replace(L, LUA_GLOBALSINDEX);
+    lua_pop(L, 1);
+}
+
+static int openAll(lua_State *L) {
+    void (**open_api)(lua_State *) = lua_touserdata(L, 1);
+    openStandard(L);
+    removeGlobals(L);
+    safeFunctionsInstall(L);
+    lua_pushvalue(L, LUA_GLOBALSINDEX);
+    protectedInstall(L);
+    lua_pop(L, 1);
+    (*open_api)(L);
+    protectTable(L);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, LUA_GLOBALSINDEX, "redis");
+    lua_setfield(L, LUA_GLOBALSINDEX, "server");
+    protectLibraries(L);
+    protectGlobals(L);
+    return 0;
+}
+
+bool sandboxOpen(interpreter *in, void (*open_api)(lua_State *L)) {
+    if (lua_cpcall(in->L, openAll, &open_api) == 0) return true;
+    lua_pop(in->L, 1);
+    return false;
+}
+
+void sandboxSetGlobal(lua_State *L, const char *name) {
+    lua_pushlightuserdata(L, (void *)&real_globals);
+    lua_rawget(L, LUA_REGISTRYINDEX);
+    lua_insert(L, -2);
+    lua_setfield(L, -2, name);
+    lua_pop(L, 1);
+}

@@ -1,0 +1,17 @@
+/* sandbox.h -- what scripts find in their interpreter: the libraries of Valkey's scripts, and nothing that reaches out.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCRIPT_SANDBOX_H
+#define SCRIPT_SANDBOX_H
+
+#include "interpreter.h"
+
+/* Open the libraries in a fresh state. `open_api` leaves the table `redis` (and `server`) on the stack. From then on all
+ * globals are read-only for scripts; it is protected itself against want of memory: false. */
+bool sandboxOpen(interpreter *in, void (*open_api)(lua_State *L)) must_check;
+/* Take the value on the top of the stack for the global `name`: KEYS and ARGV. */
+void sandboxSetGlobal(lua_State *L, const char *name);
+
+#endif

@@ -1,0 +1,160 @@
+/* script_call.c -- redis.call(), redis.pcall() and redis.acl_check_cmd(): commands out of a script.
+ *
+ * Arguments stay where Lua has them, on its stack; the record of the command refers to them. It lies in an arena that is
+ * used for one call after the other. Commands are looked up by a small cache whose place follows from the address of the
+ * name: a script's constant has the same one each time, and a loop over three commands finds all three.
+ *
+ * Not here    what the command does with it (engine/program.c), values (reply_to_lua.c, lua_to_reply.c).
+ * Owns        the arena.
+ * Threads     main, within a script that runs.
+ * Cost        no allocation beyond what Lua takes for the result.
+ * Tests       tests/script/eval.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "script_call.h"
+
+#include "command_record.h"
+#include "lua_values.h"
+#include "reply.h"
+#include "script_error.h"
+#include "script_run.h"
+
+#include <string.h>
+
+#define ARENA_BYTES 8192
+#define CACHES 16 /* a power of two */
+#define NUMBERS_ON_STACK 16
+
+static struct {
+    alignas(16) char first[ARENA_BYTES];
+    recordArena arena;
+    recordCache caches[CACHES];
+} calls;
+
+void scriptCallInit(void) {
+    recordArenaInit(&calls.arena, calls.first, ARENA_BYTES);
+}
+
+/* Texts of numbers among the arguments: on the stack, or for many of them in memory of Lua. */
+typedef struct numberTexts {
+    char on_stack[NUMBERS_ON_STACK][LUA_ARG_DIGITS];
+    char *more;
+    uint32_t used;
+} numberTexts;
+
+static char *roomForNumber(lua_State *L, numberTexts *texts, int argc) {
+    if (texts->used < NUMBERS_ON_STACK) return texts->on_stack[texts->used++];
+    if (!texts->more) texts->more = lua_newuserdata(L, (size_t)argc * LUA_ARG_DIGITS);
+    return texts->more + (size_t)texts->used++ * LUA_ARG_DIGITS;
+}
+
+/* The arguments on the stack as a record, complete but for recordComplete(). NULL: one of them is no text. */
+static parsedCommand *makeRecord(lua_State *L, numberTexts *texts, int argc) {
+    size_t bytes = 0;
+    recordArenaFree(&calls.arena);
+    recordArenaInit(&calls.arena, calls.first, ARENA_BYTES);
+    if (unlikely(!recordArenaPrepare(&calls.arena, (size_t)argc))) luaL_error(L, "not enough memory");
+    parsedCommand *req = recordCreate(&calls.arena, (size_t)argc);
+    for (int i = 0; i < argc; i++) {
+        char *digits = lua_type(L, i + 1) == LUA_TNUMBER ? roomForNumber(L, texts, argc) : NULL;
+        if (!luaArgument(L, i + 1, digits, &req->argv[i])) return NULL;
+        bytes += req->argv[i].len + 16;
+    }
+    req->wire_len = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+    return req;
+}
+
+static recordCache *cacheFor(const parsedCommand *req) {
+    return &calls.caches[((uintptr_t)req->argv[0].ptr >> 5) % CACHES];
+}
+
+/* The value that was built ahead and that nobody has taken. */
+static void dropValue(parsedCommand *req) {
+    if (unlikely(req->value != NULL)) decrRefCount(req->value);
+    req->value = NULL;
+}
+
+static slice flatten(client *self, sds *copy) {
+    const replyBlock *b = self->reply_head;
+    if (likely(b && !b->next && !b->nrefs)) return sliceOf(b->data, b->used);
+    *copy = replyBlockCatChain(sdsEmpty(), b);
+    return sdsSlice(*copy);
+}
+
+typedef struct replyToPush {
+    slice bytes;
+    replyKind kind;
+} replyToPush;
+
+/* Under lua_cpcall's protection the copy of a reply that lies in pieces is freed whatever happens. */
+static int pushInPieces(lua_State *L) {
+    replyToPush *p = lua_touserdata(L, 1);
+    p->kind = luaPushReply(L, p->bytes);
+    return p->kind == REPLY_BROKEN ? 0 : 1;
+}
+
+static replyKind pushResult(lua_State *L, client *self) {
+    sds copy = NULL;
+    replyToPush reply = {.bytes = flatten(self, &copy), .kind = REPLY_BROKEN};
+    if (likely(!copy)) {
+        reply.kind = luaPushReply(L, reply.bytes);
+        return reply.kind;
+    }
+    lua_pushcfunction(L, pushInPieces);
+    lua_pushlightuserdata(L, &reply);
+    int failed = lua_pcall(L, 1, LUA_MULTRET, 0);
+    sdsFree(copy);
+    if (failed) lua_error(L);
+    return reply.kind;
+}
+
+/* Run the command of the arguments on the stack and leave its result there. */
+static replyKind callCommand(lua_State *L) {
+    scriptRun *run = scriptRunning();
+    client *self = run->program.self;
+    int argc = lua_gettop(L);
+    numberTexts texts = {.used = 0, .more = NULL};
+    clientDropReplies(self);
+    if (argc == 0) {
+        luaPushError(L, sliceStr("ERR Please specify at least one argument for this call"), false);
+        return REPLY_ERROR;
+    }
+    luaL_checkstack(L, 2, "too many arguments");
+    parsedCommand *req = makeRecord(L, &texts, argc);
+    if (unlikely(!req)) {
+        luaPushError(L, sliceStr("ERR Command arguments must be strings or integers"), false);
+        return REPLY_ERROR;
+    }
+    recordComplete(&calls.arena, cacheFor(req), req, object_main_owner);
+    programCall(&run->program, req);
+    dropValue(req);
+    lua_settop(L, 0);
+    replyKind kind = pushResult(L, self);
+    if (likely(kind != REPLY_BROKEN)) return kind;
+    luaPushError(L, sliceStr("OOM command not allowed: there is not enough memory for it"), false);
+    return REPLY_ERROR;
+}
+
+int scriptApiCall(lua_State *L) {
+    return callCommand(L) == REPLY_ERROR ? lua_error(L) : 1;
+}
+
+int scriptApiPcall(lua_State *L) {
+    callCommand(L);
+    return 1;
+}
+
+int scriptApiAclCheck(lua_State *L) {
+    int argc = lua_gettop(L);
+    numberTexts texts = {.used = 0, .more = NULL};
+    if (argc == 0) return scriptRaise(L, "ERR Please specify at least one argument for this call");
+    luaL_checkstack(L, 2, "too many arguments");
+    parsedCommand *req = makeRecord(L, &texts, argc);
+    if (!req) return scriptRaise(L, "ERR Command arguments must be strings or integers");
+    recordComplete(&calls.arena, cacheFor(req), req, object_main_owner);
+    dropValue(req);
+    if (req->flags & (REQ_UNKNOWN_COMMAND | REQ_UNKNOWN_SUBCOMMAND))
+        return scriptRaise(L, "ERR Invalid command passed to server.acl_check_cmd()");
+    lua_pushboolean(L, programMayCall(&scriptRunning()->program, req));
+    return 1;
+}

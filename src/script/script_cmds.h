@@ -1,0 +1,14 @@
+/* script_cmds.h -- SCRIPT LOAD, EXISTS, FLUSH, KILL, SHOW, HELP.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCRIPT_SCRIPT_CMDS_H
+#define SCRIPT_SCRIPT_CMDS_H
+
+#include "command_table.h"
+
+commandHandler scriptLoadCommand, scriptExistsCommand, scriptFlushCommand, scriptKillCommand, scriptShowCommand,
+    scriptHelpCommand;
+
+#endif

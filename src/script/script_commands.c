@@ -1,0 +1,33 @@
+/* script_commands.c -- the commands whose handlers are in this layer: EVAL and its kind, SCRIPT.
+ *
+ * Owns        the array, for good.
+ * Threads     main, at boot.
+ * Tests       tests/type/command.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "script_commands.h"
+
+#include "command_rows.h"
+#include "eval.h"
+#include "eval_cache.h"
+#include "program.h"
+#include "script_call.h"
+#include "script_cmds.h"
+#include "script_run.h"
+
+static serverCommand rows[] = {
+#include "script_commands.def"
+};
+
+void scriptCommandsRegister(void) {
+    commandTableRegister(rows, array_len(rows));
+    commandSetFlagsOf("eval", evalFlags);
+    commandSetFlagsOf("evalsha", evalshaFlags);
+}
+
+void scriptInit(const char *(*product)(void)) {
+    programInit(product);
+    scriptRunInit();
+    scriptCallInit();
+    evalCacheInit();
+}

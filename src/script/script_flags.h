@@ -1,0 +1,36 @@
+/* script_flags.h -- what a script or function says of itself: its first line, its flags, and whether it may run.
+ *
+ *   #!lua flags=no-writes,allow-oom
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCRIPT_SCRIPT_FLAGS_H
+#define SCRIPT_SCRIPT_FLAGS_H
+
+#include "client.h"
+
+enum {
+    SCRIPT_NO_WRITES = 1,
+    SCRIPT_ALLOW_OOM = 2,
+    SCRIPT_ALLOW_STALE = 4,
+    SCRIPT_NO_CLUSTER = 8,
+    SCRIPT_ALLOW_CROSS_SLOT_KEYS = 16,
+    SCRIPT_UNDECLARED = 32 /* it says nothing of itself: each of its commands is asked */
+};
+
+typedef struct scriptHead {
+    uint32_t flags;
+    slice code; /* the text without its first line, but with the end of it, so that lines keep their numbers */
+} scriptHead;
+
+/* Read the first line of a script. One without "#!" is SCRIPT_UNDECLARED and all code. NULL, or the text of an error,
+ * which is the caller's. */
+sds scriptReadHead(slice text, scriptHead *head) must_check;
+
+/* What a command that runs it is (CMD_WRITE, CMD_DENYOOM). */
+uint32_t scriptCommandFlags(uint32_t flags);
+/* May what has these flags run for `c` now? False after an error. `memory_full`: maxmemory is reached. */
+bool scriptMayRun(client *c, uint32_t flags, bool read_only, bool memory_full) must_check;
+
+#endif

@@ -1,0 +1,178 @@
+/* script_run.c -- one script or function that runs: what it may do, how it is called, how it is ended.
+ *
+ * All that can fail for want of memory happens in one protected call: the tables KEYS and ARGV, the function, and the
+ * reply of its result. A hook looks at the clock after many steps; past the threshold it lets others in, and if one of
+ * them has asked for the end it raises an error at each step from then on, which no pcall() outlives.
+ *
+ * Not here    what calls it (eval.c), what it calls (script_call.c).
+ * Owns        the program's client.
+ * Threads     main.
+ * Invariants  1. `running` is set exactly while a script runs.
+ * Tests       tests/script/eval.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "script_run.h"
+
+#include "command_table.h"
+#include "log.h"
+#include "lua_values.h"
+#include "panic.h"
+#include "reply.h"
+#include "sandbox.h"
+#include "script_error.h"
+#include "script_settings.h"
+#include "store_state.h"
+#include "yield.h"
+
+#define STEPS_PER_LOOK 100000
+
+static client *self;       /* owns */
+static scriptRun *running; /* borrowed */
+
+scriptRun *scriptRunning(void) {
+    return running;
+}
+
+void scriptRunInit(void) {
+    assertMainRole();
+    self = programClientCreate();
+}
+
+static uint64_t runMs(const scriptRun *run) {
+    return clockTicksToNs(clockTicks() - run->started) / 1000000;
+}
+
+/* --- Long ones --------------------------------------------------------------------------------------------------- */
+
+static void letOthersIn(void) {
+    static const yieldJob script = {
+        CMD_ALLOW_BUSY, "-BUSY Valkey is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."};
+    static const yieldJob function = {
+        CMD_ALLOW_BUSY, "-BUSY Valkey is busy running a script. You can only call FUNCTION KILL or SHUTDOWN NOSAVE."};
+    int64_t now_ms = storeNowMs(); /* a script sees one time, from its start to its end */
+    yieldNow(running->call->name ? &function : &script);
+    storeSetNowMs(now_ms);
+}
+
+static void onSteps(lua_State *L, lua_Debug *place) {
+    unused(place);
+    if (!running->slow) {
+        long long threshold = script_settings.busy_reply_threshold_ms;
+        uint64_t ms = runMs(running);
+        if (threshold == 0 || ms < (uint64_t)threshold) return;
+        running->slow = true;
+        serverLog(LL_WARNING,
+                  "A script has run for %llu ms and goes on: clients get errors until it ends. %s KILL ends it if it "
+                  "has not written.",
+                  (unsigned long long)ms, running->call->name ? "FUNCTION" : "SCRIPT");
+    }
+    if (!running->killed) letOthersIn();
+    if (!running->killed) return;
+    lua_sethook(L, onSteps, LUA_MASKCOUNT, 1);
+    luaPushError(L,
+                 sliceStr(running->call->name ? "ERR Error running script. Function killed by user with FUNCTION KILL."
+                                              : "ERR Error running script. Script killed by user with SCRIPT KILL."),
+                 false);
+    lua_error(L);
+}
+
+killResult scriptKill(bool function) {
+    assertMainRole();
+    if (!running) return KILL_NOTHING;
+    if (function != (running->call->name != NULL)) return KILL_OTHER_KIND;
+    if (running->program.has_written) return KILL_HAS_WRITTEN;
+    running->killed = true;
+    return KILL_DONE;
+}
+
+/* --- Running ------------------------------------------------------------------------------------------------------ */
+
+static void pushArguments(lua_State *L, const client *c, uint32_t from, uint32_t end) {
+    lua_createtable(L, (int)(end - from), 0);
+    for (uint32_t i = from; i < end; i++) {
+        lua_pushlstring(L, c->argv[i].ptr, c->argv[i].len);
+        lua_rawseti(L, -2, (int)(i - from) + 1);
+    }
+}
+
+/* lua_CFunction in the protected call: arguments in, function, reply out. */
+static int runAll(lua_State *L) {
+    const scriptCall *call = running->call;
+    client *c = running->program.caller;
+    uint32_t keys_end = call->first + call->keys;
+    lua_settop(L, 0);
+    if (call->as_arguments) {
+        lua_rawgeti(L, LUA_REGISTRYINDEX, call->function);
+        pushArguments(L, c, call->first, keys_end);
+        pushArguments(L, c, keys_end, c->argc);
+        lua_call(L, 2, 1);
+    } else {
+        pushArguments(L, c, call->first, keys_end);
+        sandboxSetGlobal(L, "KEYS");
+        pushArguments(L, c, keys_end, c->argc);
+        sandboxSetGlobal(L, "ARGV");
+        lua_rawgeti(L, LUA_REGISTRYINDEX, call->function);
+        lua_call(L, 0, 1);
+    }
+    luaReplyValue(L, c, running->resp);
+    return 0;
+}
+
+/* A field of the error table on the top, as text; NULL: there is none. It lives as long as the table. */
+static const char *errorField(lua_State *L, const char *name) {
+    lua_pushstring(L, name);
+    lua_rawget(L, -2);
+    const char *text = lua_tostring(L, -1);
+    lua_pop(L, 1);
+    return text;
+}
+
+/* The error on the top as the client's reply. */
+static void replyError(lua_State *L, client *c) {
+    if (!lua_istable(L, -1)) { /* no memory, or an error within the handler */
+        const char *text = lua_tostring(L, -1);
+        addReplyErrorFormat(c, "%s", text ? text : "unknown error");
+        return;
+    }
+    const char *text = errorField(L, "err"), *source = errorField(L, "source");
+    lua_pushliteral(L, "line");
+    lua_rawget(L, -2);
+    int line = (int)lua_tointeger(L, -1);
+    lua_pushliteral(L, "ignore_error_stats_update");
+    lua_rawget(L, -3);
+    bool counted = lua_toboolean(L, -1);
+    lua_pop(L, 2);
+    sds error = text ? sdsCatPrintf(sdsEmpty(), "-%s", text) : sdsNew("-ERR unknown error");
+    if (source) error = sdsCatPrintf(error, " script: on %s:%d.", source, line);
+    if (counted) addReplyErrorCounted(c, sdsSlice(error));
+    else addReplyErrorSlice(c, sdsSlice(error));
+    sdsFree(error);
+}
+
+static void call(scriptRun *run) {
+    lua_State *L = run->call->in->L;
+    lua_pushcfunction(L, scriptErrorHandler);
+    lua_pushcfunction(L, runAll);
+    if (unlikely(lua_pcall(L, 0, 0, -2) != 0)) replyError(L, run->program.caller);
+    lua_settop(L, 0);
+    if (unlikely(run->killed)) lua_sethook(L, onSteps, LUA_MASKCOUNT, STEPS_PER_LOOK);
+}
+
+void scriptCallRun(client *c, const scriptCall *what) {
+    assertMainRole();
+    scriptRun run = {.call = what, .resp = 2, .started = clockTicks()};
+    serverAssert(!running);
+    programBegin(&run.program, self, c);
+    if (!scriptMayRun(c, what->flags, what->read_only, run.program.memory_full)) return;
+    run.program.read_only = what->read_only || what->flags & SCRIPT_NO_WRITES;
+    run.program.allow_oom = what->flags & SCRIPT_ALLOW_OOM;
+    running = &run;
+    call(&run);
+    running = NULL;
+    clientDropReplies(self);
+    interpreterPace(what->in);
+}
+
+void scriptRunWatch(interpreter *in) {
+    lua_sethook(in->L, onSteps, LUA_MASKCOUNT, STEPS_PER_LOOK);
+}
