@@ -7,7 +7,7 @@
  * Owns        nothing.
  * Threads     main.
  * Cost        a bit for each selector; a key costs a comparison a pattern.
- * Tests       tests/engine/acl.tcl, tests/differential/acl
+ * Tests       tests/engine/acl.tcl, tests/engine/acl_table.tcl, tests/differential/acl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "acl_check.h"
@@ -56,7 +56,7 @@ static bool firstArgAllowed(const aclSelector *s, const aclQuestion *q) {
 
 /* ---- Keys ------------------------------------------------------------------------------------------------------- */
 
-static unsigned accessOf(uint32_t key_flags) {
+unsigned aclAccessOf(uint32_t key_flags) {
     unsigned access = key_flags & CMD_KEY_ACCESS ? ACL_READ : 0;
     return access | (key_flags & (CMD_KEY_INSERT | CMD_KEY_DELETE | CMD_KEY_UPDATE) ? ACL_WRITE : 0);
 }
@@ -70,30 +70,35 @@ static bool hasVariableFlags(const serverCommand *cmd) {
 static bool keysAllowed(const aclSelector *s, const aclQuestion *q, const requestKey *keys, uint32_t count,
                         uint32_t *index) {
     for (uint32_t i = 0; i < count; i++) {
-        if (aclPatternsMatch(&s->keys, q->argv[keys[i].index], accessOf(keys[i].flags))) continue;
+        if (aclPatternsMatch(&s->keys, q->argv[keys[i].index], aclAccessOf(keys[i].flags))) continue;
         *index = keys[i].index;
         return false;
     }
     return true;
 }
 
-/* What cannot be parsed names no keys: the command itself will say what is wrong. */
-static bool extractedKeysAllowed(const aclSelector *s, const aclQuestion *q, uint32_t *index) {
-    requestKey few[8], *keys = few;
-    int count = commandExtractKeys(q->cmd, q->argv, q->argc, keys, array_len(few));
-    if (count > (int)array_len(few)) {
-        keys = zmalloc((size_t)count * sizeof(*keys));
-        count = commandExtractKeys(q->cmd, q->argv, q->argc, keys, count);
+const requestKey *aclKeysOf(const aclQuestion *q, aclKeys *room, uint32_t *count) {
+    *room = (aclKeys){.more = NULL};
+    *count = q->nkeys;
+    if (q->keys && !(q->cmd->get_keys && hasVariableFlags(q->cmd))) return q->keys;
+    requestKey *keys = room->few;
+    int n = commandExtractKeys(q->cmd, q->argv, q->argc, keys, array_len(room->few));
+    if (n > (int)array_len(room->few)) {
+        keys = room->more = zmalloc((size_t)n * sizeof(*keys));
+        n = commandExtractKeys(q->cmd, q->argv, q->argc, keys, n);
     }
-    bool ok = count < 0 || keysAllowed(s, q, keys, (uint32_t)count, index);
-    if (keys != few) zfree(keys);
-    return ok;
+    *count = n < 0 ? 0 : (uint32_t)n;
+    return keys;
 }
 
 static bool allKeysAllowed(const aclSelector *s, const aclQuestion *q, uint32_t *index) {
     if (s->keys.all) return true;
-    if (!q->keys || (q->cmd->get_keys && hasVariableFlags(q->cmd))) return extractedKeysAllowed(s, q, index);
-    return keysAllowed(s, q, q->keys, q->nkeys, index);
+    aclKeys room;
+    uint32_t count;
+    const requestKey *keys = aclKeysOf(q, &room, &count);
+    bool ok = keysAllowed(s, q, keys, count, index);
+    zfree(room.more);
+    return ok;
 }
 
 /* ---- Channels --------------------------------------------------------------------------------------------------- */

@@ -21,6 +21,15 @@ typedef struct aclQuestion {
     int dbid; /* selected */
 } aclQuestion;
 
+/* The keys that are asked for, with the flags that these arguments give them. What cannot be parsed names none: the
+ * command itself will say what is wrong. They lie in the question or in `room`, whose `more` is the caller's. */
+typedef struct aclKeys {
+    requestKey few[8], *more; /* owns */
+} aclKeys;
+const requestKey *aclKeysOf(const aclQuestion *q, aclKeys *room, uint32_t *count);
+/* ACL_READ, ACL_WRITE: what a user must be allowed for a key with these CMD_KEY_ flags. */
+unsigned aclAccessOf(uint32_t key_flags);
+
 /* With the argument that is refused (0: the command itself). */
 aclVerdict aclCheck(const user *u, const aclQuestion *q, uint32_t *index);
 /* Whether it may read any key with this command. */

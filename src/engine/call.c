@@ -19,6 +19,7 @@
 #include "command_memory.h"
 #include "commandlog.h"
 #include "gates.h"
+#include "key_check.h"
 #include "latency.h"
 #include "lru.h"
 #include "memory_gate.h"
@@ -133,10 +134,13 @@ static void call(client *c, monotime *now) {
 
 #ifdef DEBUG_ASSERTIONS
     readonlyMark mark = readonlyBegin(c, commands_before);
+    keyMark keys;
+    keyCheckBegin(&keys, c);
 #endif
     if (unlikely(propagateWanted() || c->flags & CLIENT_NO_TOUCH)) callWatched(c);
     else cmd->proc(c);
 #ifdef DEBUG_ASSERTIONS
+    keyCheckEnd(&keys);
     readonlyEnd(c, &mark, engine_stats.commands_processed);
 #endif
     debugAssert(keyspaceAllTold());

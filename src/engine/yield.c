@@ -10,6 +10,7 @@
 #include "yield.h"
 
 #include "command_table.h"
+#include "key_check.h"
 #include "panic.h"
 #include "reply.h"
 
@@ -28,7 +29,14 @@ void yieldNow(const yieldJob *job) {
     if (waiting || !serve_others || clockTicksToNs(clockTicks() - served_at) < INTERVAL_NS) return;
     waiting = job;
     gateArm(GATE_BUSY, true);
+#ifdef DEBUG_ASSERTIONS
+    keyMark mark;
+    keyCheckPause(&mark);
+#endif
     serve_others();
+#ifdef DEBUG_ASSERTIONS
+    keyCheckEnd(&mark);
+#endif
     gateArm(GATE_BUSY, false);
     waiting = NULL;
     served_at = clockTicks();

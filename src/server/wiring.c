@@ -35,6 +35,7 @@
 #include "identity.h"
 #include "info.h"
 #include "info_table.h"
+#include "key_check.h"
 #include "loading.h"
 #include "memory_gate.h"
 #include "monitor.h"
@@ -143,6 +144,7 @@ void wiringHooks(void) {
     childOnLife(aofChildLives);
     sessionsSetGate(aofBeforeReplies);
     propagateCheckInit();
+    keyCheckInit();
     trackingInit(callCurrentClient);
     storeAddStandstill(pauseHoldsDataset);
     storeAddStandstill(loadingIsActive);

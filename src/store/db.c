@@ -282,6 +282,7 @@ static __attribute__((noinline)) robj *readMissed(serverDb *db, robj *expired, h
 
 robj *lookupKeyRead(serverDb *db, hashedKey key) {
     assertMainRole();
+    keyspaceTouched(db, key.hash, TOUCH_LOOKUP);
     robj *o = dictFind(db->keys, key.name, key.hash);
     if (unlikely(!o || keyIsExpired(o))) return readMissed(db, o, key, LOOKUP_NONE);
     lruTouch(o);
@@ -291,6 +292,7 @@ robj *lookupKeyRead(serverDb *db, hashedKey key) {
 
 robj *lookupKeyReadWithFlags(serverDb *db, hashedKey key, int flags) {
     assertMainRole();
+    keyspaceTouched(db, key.hash, TOUCH_LOOKUP);
     robj *o = dictFind(db->keys, key.name, key.hash);
     if (unlikely(!o || keyIsExpired(o))) return readMissed(db, o, key, flags);
     if (!(flags & LOOKUP_NOTOUCH)) lruTouch(o);
@@ -300,6 +302,7 @@ robj *lookupKeyReadWithFlags(serverDb *db, hashedKey key, int flags) {
 
 robj *lookupKeyWrite(serverDb *db, hashedKey key) {
     assertMainRole();
+    keyspaceTouched(db, key.hash, TOUCH_LOOKUP);
     robj *o = dictFind(db->keys, key.name, key.hash);
     if (unlikely(!o || keyIsExpired(o))) return o ? readMissed(db, o, key, LOOKUP_WRITE) : NULL;
     lruTouch(o);
@@ -312,11 +315,13 @@ robj *lookupKeyWriteWithFlags(serverDb *db, hashedKey key, int flags) {
 
 bool dbExists(serverDb *db, hashedKey key) {
     assertMainRole();
+    keyspaceTouched(db, key.hash, TOUCH_LOOKUP);
     return dictFind(db->keys, key.name, key.hash) != NULL;
 }
 
 robj *dbFindByHash(const serverDb *db, uint64_t hash) {
     assertMainRole();
+    keyspaceTouched(db, hash, TOUCH_LOOKUP);
     return dictFindByHash(db->keys, hash);
 }
 
@@ -324,6 +329,7 @@ robj *dbFindByHash(const serverDb *db, uint64_t hash) {
  * some tries one of them is as good an answer as any. */
 robj *dbRandomKey(serverDb *db) {
     assertMainRole();
+    keyspaceTouched(db, 0, TOUCH_READ_ALL);
     robj *o;
     for (int tries = 0; (o = dictRandomEntry(db->keys)); tries++) {
         if (likely(!keyIsExpired(o))) return o;
@@ -589,13 +595,18 @@ long long dbEmpty(int id, bool async) {
     long long keys = 0;
     for (int i = from; i < to; i++) keys += (long long)dictSize(dbs[i].keys);
     keyspaceTellFlushed(id, async, keys);
-    for (int i = from; i < to; i++) emptyOne(&dbs[i], async);
+    for (int i = from; i < to; i++) {
+        keyspaceTouched(&dbs[i], 0, TOUCH_CHANGE_ALL);
+        emptyOne(&dbs[i], async);
+    }
     return keys;
 }
 
 bool dbSwap(int a, int b) {
     assertMainRole();
     if (!dbGet(a) || !dbGet(b)) return false;
+    keyspaceTouched(&dbs[a], 0, TOUCH_CHANGE_ALL);
+    keyspaceTouched(&dbs[b], 0, TOUCH_CHANGE_ALL);
     keyspaceTellSwapped(a, b);
     serverDb was_a = dbs[a];
     dbs[a] = dbs[b];

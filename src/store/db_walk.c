@@ -13,6 +13,7 @@
 #include "db_internal.h"
 
 void dbIterBegin(dbIterator *it, serverDb *db, bool safe) {
+    keyspaceTouched(db, 0, TOUCH_READ_ALL);
     dictIterBegin(&it->it, db->keys, safe);
 }
 
@@ -38,6 +39,7 @@ void dbIterEnd(dbIterator *it) {
 }
 
 uint64_t dbScan(const serverDb *db, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg) {
+    keyspaceTouched(db, 0, TOUCH_READ_ALL);
     return dictScanRead(db->keys, cursor, fn, arg);
 }
 

@@ -150,6 +150,8 @@ void keyspaceTellChanged(serverDb *db, hashedKey key, changeCause cause, int eve
 void dbKeyMoved(serverDb *from_db, hashedKey from, const char *from_event, serverDb *to_db, hashedKey to,
                 const char *to_event) {
     store_stats.dirty++;
+    keyspaceTouched(from_db, from.hash, TOUCH_CHANGE);
+    keyspaceTouched(to_db, to.hash, TOUCH_CHANGE);
     tellModified(from_db, from, CHANGED_BY_COMMAND);
     tellModified(to_db, to, CHANGED_BY_COMMAND);
     notifyKeyspaceEvent(from_db, NOTIFY_GENERIC, from_event, from.name);
@@ -158,6 +160,7 @@ void dbKeyMoved(serverDb *from_db, hashedKey from, const char *from_event, serve
 
 /* What a command lets expire it is propagated for itself; what the server lets expire needs a DEL of its own. */
 void keyspaceTellExpired(serverDb *db, hashedKey key, changeCause cause) {
+    if (cause == CHANGED_BY_COMMAND) keyspaceTouched(db, key.hash, TOUCH_CHANGE);
     notifyKeyspaceEvent(db, NOTIFY_EXPIRED, "expired", key.name);
     tellModified(db, key, cause);
     if (cause == CHANGED_BY_COMMAND) store_stats.dirty++;

@@ -12,9 +12,8 @@
 #define STORE_KEYSPACE_EVENTS_H
 
 #include "hashed_key.h"
+#include "keyspace_touch.h"
 #include "store_state.h"
-
-typedef struct serverDb serverDb;
 
 /* Whose doing a change is. That of the running command, by which its client is known (callCurrentClient()); or that of
  * the server, whoever happened to ask for the key. CHANGED_GROUPS: the command's, but what a stream knows beside its
@@ -81,6 +80,7 @@ static inline void keyspaceSettle(const serverDb *db, uint64_t hash) {
  * is for changes that are not to be). Told when the change is done, once for each key and change. */
 static inline void dbKeyChanged(serverDb *db, hashedKey key, int event_class, const char *event, long long changes) {
     store_stats.dirty += changes;
+    keyspaceTouched(db, key.hash, TOUCH_CHANGE);
     keyspaceSettle(db, key.hash);
     if (unlikely(keyspace_modified_observers != 0 || (store_settings.notify_events & event_class) != 0))
         keyspaceTellChanged(db, key, CHANGED_BY_COMMAND, event_class, event);
@@ -90,6 +90,7 @@ static inline void dbKeyChanged(serverDb *db, hashedKey key, int event_class, co
 static inline void dbKeyGroupsChanged(serverDb *db, hashedKey key, int event_class, const char *event,
                                       long long changes) {
     store_stats.dirty += changes;
+    keyspaceTouched(db, key.hash, TOUCH_CHANGE);
     keyspaceSettle(db, key.hash);
     keyspaceTellChanged(db, key, CHANGED_GROUPS, event_class, event);
 }

@@ -1,0 +1,151 @@
+/* key_check.c -- debug builds see that a command touches the keys and databases it names, and no others.
+ *
+ * Users are asked by the keys that a record names (acl_check.c). A key that a handler finds by another way would be
+ * open to everybody, and one that it changes although it is named to be read, to readers. So each look and each change
+ * is compared, when it happens, with what aclCheck() is asked for; the suite of tests asks all commands.
+ *
+ * Not here    where the keyspace tells who touches it (store/keyspace_touch.h); refusals (tests/engine/acl_table.tcl).
+ * Owns        nothing: marks lie on the stack of call().
+ * Threads     main.
+ * Tests       the suite, under sanitizers
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "key_check.h"
+
+#ifdef DEBUG_ASSERTIONS
+#include "numbers.h"
+#include "panic.h"
+#include "zmalloc.h"
+
+#include <stdlib.h>
+
+static const keyMark *running;
+
+enum { ANY_KEY = 1, ALL_KEYS = 2, ARG_DBS = 4, ANY_DB = 8, CHANGES_READ = 16 };
+
+/* What names its keys otherwise. A container stands for its subcommands. */
+static const struct {
+    const char *name;
+    unsigned may;
+} exceptions[] = {
+    /* The database as a whole, and users are asked for that. */
+    {"flushdb", ALL_KEYS},
+    {"keys", ALL_KEYS},
+    {"randomkey", ALL_KEYS},
+    {"scan", ALL_KEYS},
+    /* All databases: CMD_ALL_DBS, and those that are arguments. */
+    {"flushall", ALL_KEYS | ANY_DB},
+    {"swapdb", ALL_KEYS | ARG_DBS},
+    {"copy", ARG_DBS},
+    {"move", ARG_DBS},
+    /* Its patterns make names of elements: aclMayReadAllKeys(). */
+    {"sort", ANY_KEY},
+    {"sort_ro", ANY_KEY},
+    /* Whether the time of a watched key is over: users were asked by WATCH. */
+    {"exec", ANY_KEY | ANY_DB},
+    /* A reader of a stream may read it as a group: the field's users have it so. */
+    {"xreadgroup", CHANGES_READ},
+    /* The form that a value has, which readers do not see. */
+    {"pfdebug", CHANGES_READ},
+    /* The dataset goes to disk, by a child that is a copy of this process in the middle of the command. */
+    {"save", ALL_KEYS | ANY_DB},
+    {"bgsave", ALL_KEYS | ANY_DB},
+    {"bgrewriteaof", ALL_KEYS | ANY_DB},
+    {"config|set", ALL_KEYS | ANY_DB},
+    {"shutdown", ALL_KEYS | ANY_DB},
+    /* For who looks into the server: DEBUG names its keys in many places. */
+    {"debug", ALL_KEYS | ANY_DB},
+};
+
+static unsigned exceptionsOf(const serverCommand *cmd) {
+    const char *name = cmd->parent ? cmd->parent->name : cmd->name;
+    for (size_t i = 0; i < array_len(exceptions); i++)
+        if (strcmp(exceptions[i].name, name) == 0 || strcmp(exceptions[i].name, cmd->fullname) == 0)
+            return exceptions[i].may;
+    return 0;
+}
+
+static bool isArgument(const aclQuestion *q, int id) {
+    for (uint32_t i = 1; i < q->argc; i++) {
+        long long n;
+        if (string2ll(q->argv[i].ptr, q->argv[i].len, &n) && n == id) return true;
+    }
+    return false;
+}
+
+static bool dbIsNamed(const aclQuestion *q, unsigned may, int id) {
+    return id == q->dbid || may & ANY_DB || (may & ARG_DBS && isArgument(q, id));
+}
+
+static bool keyIsNamed(const keyMark *m, unsigned may, uint64_t hash, keyTouch touch) {
+    if (may & ALL_KEYS || (may & ANY_KEY && touch == TOUCH_LOOKUP)) return true;
+    uint32_t low = 0, high = m->nkeys;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (m->keys[middle].hash < hash) low = middle + 1;
+        else high = middle;
+    }
+    for (; low < m->nkeys && m->keys[low].hash == hash; low++)
+        if (touch == TOUCH_LOOKUP || may & CHANGES_READ || m->keys[low].access & ACL_WRITE) return true;
+    return false;
+}
+
+static void touched(const serverDb *db, uint64_t hash, keyTouch touch) {
+    static const char *const does[] = {"looks for", "changes", "reads all of", "changes all of"};
+    const keyMark *m = running;
+    if (!m || m->off) return;
+    unsigned may = exceptionsOf(m->question.cmd);
+    bool all = touch == TOUCH_READ_ALL || touch == TOUCH_CHANGE_ALL;
+    if (dbIsNamed(&m->question, may, dbId(db)) && (all ? may & ALL_KEYS : keyIsNamed(m, may, hash, touch))) return;
+    serverPanic("'%s' %s what it does not name: key %016llx of database %d", m->question.cmd->fullname, does[touch],
+                (unsigned long long)hash, dbId(db));
+}
+
+void keyCheckInit(void) {
+    storeOnTouch(touched);
+}
+
+static int byHash(const void *a, const void *b) {
+    const namedKey *x = a, *y = b;
+    return (x->hash > y->hash) - (x->hash < y->hash);
+}
+
+static void nameKeys(keyMark *m) {
+    aclKeys room;
+    const requestKey *keys = aclKeysOf(&m->question, &room, &m->nkeys);
+    m->keys = m->nkeys > array_len(m->few) ? zmalloc(m->nkeys * sizeof(*m->keys)) : m->few;
+    for (uint32_t i = 0; i < m->nkeys; i++) {
+        slice name = m->question.argv[keys[i].index];
+        m->keys[i] = (namedKey){hashBytes(name.ptr, name.len), aclAccessOf(keys[i].flags)};
+    }
+    if (m->nkeys) qsort(m->keys, m->nkeys, sizeof(*m->keys), byHash);
+    zfree(room.more);
+}
+
+void keyCheckBegin(keyMark *mark, const client *c) {
+    *mark = (keyMark){.outer = running};
+    const parsedCommand *req = c->req;
+    mark->question = (aclQuestion){.cmd = c->cmd,
+                                   .argv = req->argv,
+                                   .argc = req->argc,
+                                   .keys = req->keys,
+                                   .nkeys = req->nkeys,
+                                   .dbid = dbId(c->db)};
+    nameKeys(mark);
+    running = mark;
+}
+
+void keyCheckPause(keyMark *mark) {
+    *mark = (keyMark){.outer = running, .off = true};
+    running = mark;
+}
+
+void keyCheckEnd(const keyMark *mark) {
+    serverAssert(running == mark);
+    running = mark->outer;
+    if (mark->keys != mark->few) zfree(mark->keys);
+}
+#else
+void keyCheckInit(void) {
+}
+#endif

@@ -1,0 +1,190 @@
+# acl_table.tcl -- every command of the table, asked for by users who may not: the command, one of its keys, what is
+# done to it, the database.
+#
+# What a handler touches beside the keys that it names is seen by debug builds (engine/key_check.h), which run these.
+#
+# SPDX-License-Identifier: BSD-3-Clause
+
+# A whole request for each command that names keys; all words that begin with "k:" are keys, and there are no others.
+# Commands with options that name keys, or change what is done to them, stand here once for each.
+set requests {
+    {bitcount k:1} {bitfield k:1 get u8 0} {bitfield k:1 set u8 0 1} {bitfield_ro k:1 get u8 0} {bitop and k:1 k:2 k:3}
+    {bitpos k:1 1} {getbit k:1 7} {setbit k:1 7 1}
+    {copy k:1 k:2} {copy k:1 k:2 db 0 replace} {del k:1 k:2} {dump k:1} {exists k:1 k:2} {expire k:1 100}
+    {expireat k:1 9999999999} {expiretime k:1} {move k:1 1} {object encoding k:1} {object freq k:1} {object idletime k:1}
+    {object refcount k:1} {persist k:1} {pexpire k:1 100000} {pexpireat k:1 9999999999999} {pexpiretime k:1} {pttl k:1}
+    {rename k:1 k:2} {renamenx k:1 k:2} {restore k:1 0 x} {sort k:1} {sort k:1 store k:2} {sort k:1 alpha STORE k:2 desc}
+    {sort_ro k:1} {touch k:1 k:2} {ttl k:1} {type k:1} {unlink k:1 k:2} {memory usage k:1}
+    {geoadd k:1 1 1 m} {geodist k:1 m n} {geohash k:1 m} {geopos k:1 m} {georadius k:1 1 1 1 km}
+    {georadius k:1 1 1 1 km store k:2} {georadius k:1 1 1 1 km STOREDIST k:2} {georadius_ro k:1 1 1 1 km}
+    {georadiusbymember k:1 m 1 km} {georadiusbymember k:1 m 1 km store k:2} {georadiusbymember k:1 m 1 km storedist k:2}
+    {georadiusbymember_ro k:1 m 1 km} {geosearch k:1 fromlonlat 1 1 byradius 1 km}
+    {geosearchstore k:1 k:2 fromlonlat 1 1 byradius 1 km}
+    {hdel k:1 f} {hexists k:1 f} {hexpire k:1 100 fields 1 f} {hexpireat k:1 9999999999 fields 1 f}
+    {hexpiretime k:1 fields 1 f} {hget k:1 f} {hgetall k:1} {hgetdel k:1 fields 1 f} {hgetex k:1 fields 1 f}
+    {hgetex k:1 ex 100 fields 1 f} {hincrby k:1 f 1} {hincrbyfloat k:1 f 1} {hkeys k:1} {hlen k:1} {hmget k:1 f}
+    {hmset k:1 f 1} {hpersist k:1 fields 1 f} {hpexpire k:1 100000 fields 1 f}
+    {hpexpireat k:1 9999999999999 fields 1 f} {hpexpiretime k:1 fields 1 f} {hpttl k:1 fields 1 f} {hrandfield k:1}
+    {hscan k:1 0} {hset k:1 f 1} {hsetex k:1 fields 1 f 1} {hsetnx k:1 f 1} {hstrlen k:1 f} {httl k:1 fields 1 f}
+    {hvals k:1}
+    {pfadd k:1 x} {pfcount k:1 k:2} {pfdebug getreg k:1} {pfmerge k:1 k:2 k:3}
+    {blmove k:1 k:2 left left 0.01} {blmpop 0.01 2 k:1 k:2 left} {blpop k:1 k:2 0.01} {brpop k:1 k:2 0.01}
+    {brpoplpush k:1 k:2 0.01} {lindex k:1 0} {linsert k:1 before x y} {llen k:1} {lmove k:1 k:2 left left}
+    {lmpop 2 k:1 k:2 left} {lpop k:1} {lpos k:1 x} {lpush k:1 x} {lpushx k:1 x} {lrange k:1 0 -1} {lrem k:1 0 x}
+    {lset k:1 0 x} {ltrim k:1 0 0} {rpop k:1} {rpoplpush k:1 k:2} {rpush k:1 x} {rpushx k:1 x}
+    {sadd k:1 x} {scard k:1} {sdiff k:1 k:2} {sdiffstore k:1 k:2 k:3} {sinter k:1 k:2} {sintercard 2 k:1 k:2}
+    {sinterstore k:1 k:2 k:3} {sismember k:1 x} {smembers k:1} {smismember k:1 x} {smove k:1 k:2 x} {spop k:1}
+    {srandmember k:1} {srem k:1 x} {sscan k:1 0} {sunion k:1 k:2} {sunionstore k:1 k:2 k:3}
+    {bzmpop 0.01 2 k:1 k:2 min} {bzpopmax k:1 k:2 0.01} {bzpopmin k:1 k:2 0.01} {zadd k:1 1 m} {zcard k:1}
+    {zcount k:1 0 1} {zdiff 2 k:1 k:2} {zdiffstore k:1 2 k:2 k:3} {zincrby k:1 1 m} {zinter 2 k:1 k:2}
+    {zintercard 2 k:1 k:2} {zinterstore k:1 2 k:2 k:3} {zlexcount k:1 - +} {zmpop 2 k:1 k:2 min} {zmscore k:1 m}
+    {zpopmax k:1} {zpopmin k:1} {zrandmember k:1} {zrange k:1 0 -1} {zrangebylex k:1 - +} {zrangebyscore k:1 0 1}
+    {zrangestore k:1 k:2 0 -1} {zrank k:1 m} {zrem k:1 m} {zremrangebylex k:1 - +} {zremrangebyrank k:1 0 1}
+    {zremrangebyscore k:1 0 1} {zrevrange k:1 0 -1} {zrevrangebylex k:1 + -} {zrevrangebyscore k:1 1 0} {zrevrank k:1 m}
+    {zscan k:1 0} {zscore k:1 m} {zunion 2 k:1 k:2} {zunionstore k:1 2 k:2 k:3 weights 1 2}
+    {xack k:1 g 1-1} {xadd k:1 * f 1} {xautoclaim k:1 g c 0 0} {xclaim k:1 g c 0 1-1} {xdel k:1 1-1}
+    {xgroup create k:1 g $ mkstream} {xgroup createconsumer k:1 g c} {xgroup delconsumer k:1 g c} {xgroup destroy k:1 g}
+    {xgroup setid k:1 g 0} {xinfo consumers k:1 g} {xinfo groups k:1} {xinfo stream k:1} {xlen k:1} {xpending k:1 g}
+    {xrange k:1 - +} {xread streams k:1 k:2 0 0} {xreadgroup group g c streams k:1 k:2 > >} {xrevrange k:1 + -}
+    {xsetid k:1 9-9} {xtrim k:1 maxlen 1}
+    {append k:1 x} {decr k:1} {decrby k:1 1} {delifeq k:1 x} {get k:1} {getdel k:1} {getex k:1} {getex k:1 ex 100}
+    {getrange k:1 0 1} {getset k:1 x} {incr k:1} {incrby k:1 1} {incrbyfloat k:1 1} {lcs k:1 k:2} {mget k:1 k:2}
+    {mset k:1 x k:2 y} {msetex 2 k:1 x k:2 y} {msetnx k:1 x k:2 y} {psetex k:1 100000 x} {set k:1 x} {set k:1 x get}
+    {setex k:1 100 x} {setnx k:1 x} {setrange k:1 1 x} {strlen k:1} {substr k:1 0 1}
+    {watch k:1 k:2}
+    {eval "return 1" 2 k:1 k:2 x} {eval_ro "return 1" 2 k:1 k:2 x} {evalsha 0 2 k:1 k:2 x} {evalsha_ro 0 2 k:1 k:2 x}
+    {fcall f 2 k:1 k:2 x} {fcall_ro f 2 k:1 k:2 x}
+}
+
+# What stands at its name for a user's rules: "config|get".
+proc full_name {request} {
+    lassign $request name sub
+    set found [lindex [r COMMAND INFO $name|$sub] 0]
+    return [expr {$found in {{} (nil)} ? $name : "$name|$sub"}]
+}
+
+proc keys_of {request} {
+    return [lsearch -all -inline $request k:*]
+}
+
+# Commands and subcommands, with their information.
+proc all_commands {} {
+    set found {}
+    foreach command [r COMMAND] {
+        dict set found [lindex $command 0] $command
+        foreach sub [lindex $command 9] {
+            dict set found [lindex $sub 0] $sub
+        }
+    }
+    return $found
+}
+
+# As many words as the command takes at least.
+proc some_request {name arity} {
+    set words [split $name |]
+    while {[llength $words] < abs($arity)} {
+        lappend words 1
+    }
+    return $words
+}
+
+proc is_refused {c request} {
+    return [expr {[catch {$c {*}$request} message] && [string match "NOPERM*" $message]}]
+}
+
+# A connection of user u, whose rules are RULES and that it may run all commands.
+proc with_rules {rules body} {
+    upvar c c
+    r ACL SETUSER u reset on >p +@all {*}$rules
+    with_clients c {
+        assert_equal OK [$c AUTH u p]
+        uplevel 1 $body
+    }
+}
+
+start_server {tags own-files} {
+    set table [all_commands]
+
+    test "A user without the permission is refused each command, and each with it alone is not" {
+        # One may always become another user.
+        set always {auth hello quit reset}
+        set asked 0
+        with_rules {~* &*} {
+            dict for {name info} $table {
+                lassign $info - arity
+                set subs [lindex $info 9]
+                if {$subs ne "" && $arity < -1} {
+                    continue ;# a container does nothing itself
+                }
+                r ACL SETUSER u +@all -$name
+                set request [some_request $name $arity]
+                set why "User u has no permissions to run the '$name' command"
+                if {$name in $always} {
+                    assert_equal OK [r ACL DRYRUN u {*}$request]
+                    continue
+                }
+                assert_equal $why [r ACL DRYRUN u {*}$request]
+                assert_error [expr {$name eq "exec" ? "EXECABORT *: NOPERM $why" : "NOPERM $why"}] {$c {*}$request}
+                r ACL SETUSER u -@all +$name
+                assert_equal OK [r ACL DRYRUN u {*}$request]
+                assert_no_match OK [r ACL DRYRUN u {*}[expr {$name eq "get" ? "set 1 1" : "get 1"}]]
+                incr asked
+            }
+        }
+        assert {$asked > 300}
+    }
+
+    test "All commands that name keys stand in this file" {
+        set here [lsort -unique [lmap request $requests {full_name $request}]]
+        set there {}
+        dict for {name info} $table {
+            lassign $info - - flags - - - - - specs
+            set names_keys [expr {"movablekeys" in $flags}]
+            foreach spec $specs {
+                if {"not_key" ni [dict get $spec flags]} {
+                    set names_keys 1
+                }
+            }
+            if {$names_keys} {
+                lappend there $name
+            }
+        }
+        assert_equal {} [lmap name $there {expr {$name in $here ? [continue] : $name}}]
+        assert_equal {} [lmap name $here {
+            expr {$name in $there || ![dict exists $table $name] ? [continue] : $name}
+        }]
+    }
+
+    foreach request $requests {
+        test "[string toupper [lindex $request 0]][string range $request [string length [lindex $request 0]] end]: refused for each key, for what is done to it, and in another database" {
+            need_command [lindex $request 0]
+            set keys [keys_of $request]
+            set listed [r COMMAND GETKEYSANDFLAGS {*}$request]
+            assert_same_set $keys [lmap entry $listed {lindex $entry 0}]
+            set all [lmap key $keys {string cat ~ $key}]
+            foreach entry $listed {
+                lassign $entry key flags
+                set others [lmap other $keys {expr {$other eq $key ? [continue] : [string cat ~ $other]}}]
+                # Neither at all, nor to write what is to be read and the other way round.
+                set too_few [list {}]
+                if {"access" in $flags} {
+                    lappend too_few %W~$key
+                }
+                if {"insert" in $flags || "update" in $flags || "delete" in $flags} {
+                    lappend too_few %R~$key
+                }
+                foreach rule $too_few {
+                    with_rules [list {*}$others {*}$rule] {
+                        assert_error "NOPERM No permissions to access a key" {$c {*}$request}
+                    }
+                }
+            }
+            with_rules [list {*}$all db=1] {
+                assert_error "NOPERM No permissions to access database" {$c {*}$request}
+            }
+            with_rules $all {
+                assert {![is_refused $c $request]}
+            }
+        }
+    }
+}
