@@ -364,6 +364,7 @@ static bool addSpec(keyList *list, const serverCommand *cmd, const keySpec *s, c
 
     if (s->find == KEYS_FIND_RANGE) {
         long long last;
+        if (s->last_key < 0 && begin == (long long)argc) return true; /* all the rest, and there is none: PFMERGE key */
         if (s->last_key >= 0) last = begin + s->last_key;
         else if (s->limit <= 1) last = (long long)argc + s->last_key;
         else last = begin + ((long long)argc - begin) / s->limit + s->last_key;

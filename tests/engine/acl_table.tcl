@@ -27,7 +27,7 @@ set requests {
     {hpexpireat k:1 9999999999999 fields 1 f} {hpexpiretime k:1 fields 1 f} {hpttl k:1 fields 1 f} {hrandfield k:1}
     {hscan k:1 0} {hset k:1 f 1} {hsetex k:1 fields 1 f 1} {hsetnx k:1 f 1} {hstrlen k:1 f} {httl k:1 fields 1 f}
     {hvals k:1}
-    {pfadd k:1 x} {pfcount k:1 k:2} {pfdebug getreg k:1} {pfmerge k:1 k:2 k:3}
+    {pfadd k:1 x} {pfcount k:1 k:2} {pfdebug getreg k:1} {pfmerge k:1} {pfmerge k:1 k:2 k:3}
     {blmove k:1 k:2 left left 0.01} {blmpop 0.01 2 k:1 k:2 left} {blpop k:1 k:2 0.01} {brpop k:1 k:2 0.01}
     {brpoplpush k:1 k:2 0.01} {lindex k:1 0} {linsert k:1 before x y} {llen k:1} {lmove k:1 k:2 left left}
     {lmpop 2 k:1 k:2 left} {lpop k:1} {lpos k:1 x} {lpush k:1 x} {lpushx k:1 x} {lrange k:1 0 -1} {lrem k:1 0 x}
