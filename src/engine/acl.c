@@ -305,5 +305,15 @@ bool aclAskProgram(client *c, client *self, const parsedCommand *req) {
 }
 
 bool aclMayReadAllKeys(const client *c) {
-    return !c->user || c->user->unrestricted || aclMayReadAll(c->user, c->cmd);
+    return !aclIsRestricted(c) || aclMayReadAll(c->user, c->cmd);
+}
+
+bool aclMayReadKey(const client *c, slice key, int dbid) {
+    return !aclIsRestricted(c) || aclMayRead(c->user, key, dbid);
+}
+
+bool aclDbsAreAlike(const client *c) {
+    for (uint32_t i = 0; aclIsRestricted(c) && i < c->user->selectors_count; i++)
+        if (!c->user->selectors[i]->all_dbs) return false;
+    return true;
 }

@@ -59,6 +59,14 @@ static inline bool aclMayRunProgram(client *c, client *self, const parsedCommand
 }
 /* Whether the running command may read keys that are not among its arguments: the patterns of SORT. */
 bool aclMayReadAllKeys(const client *c);
+/* Its user may not do everything. */
+static inline bool aclIsRestricted(const client *c) {
+    return c->user && !c->user->unrestricted;
+}
+/* Whether its user may read the key in that database; -1: in all of them. */
+bool aclMayReadKey(const client *c, slice key, int dbid);
+/* Whether there is no database in which it may do less than in others. */
+bool aclDbsAreAlike(const client *c);
 /* Why not, as ACL DRYRUN says it; appended to an sds. */
 sds aclCatRefusal(sds out, const user *u, aclVerdict verdict, const aclQuestion *q, uint32_t index);
 

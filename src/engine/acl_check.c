@@ -213,6 +213,14 @@ bool aclMayReadAll(const user *u, const serverCommand *cmd) {
     return false;
 }
 
+bool aclMayRead(const user *u, slice key, int dbid) {
+    for (uint32_t i = 0; i < u->selectors_count; i++) {
+        const aclSelector *s = u->selectors[i];
+        if ((s->all_dbs || dbAllowed(s, dbid)) && aclPatternsMatch(&s->keys, key, ACL_READ)) return true;
+    }
+    return false;
+}
+
 bool aclMaySubscribe(const user *u, slice name, bool is_pattern) {
     for (uint32_t i = 0; i < u->selectors_count; i++)
         if (channelAllowed(u->selectors[i], name, is_pattern)) return true;

@@ -34,6 +34,8 @@ unsigned aclAccessOf(uint32_t key_flags);
 aclVerdict aclCheck(const user *u, const aclQuestion *q, uint32_t *index);
 /* Whether it may read any key with this command. */
 bool aclMayReadAll(const user *u, const serverCommand *cmd);
+/* Whether it may read the key, by whatever command, in that database (-1: in all). */
+bool aclMayRead(const user *u, slice key, int dbid);
 /* Whether a subscriber may listen: for a pattern it must stand there letter by letter. */
 bool aclMaySubscribe(const user *u, slice name, bool is_pattern);
 

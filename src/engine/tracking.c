@@ -21,6 +21,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "tracking.h"
 
+#include "acl.h"
 #include "command_table.h"
 #include "engine_settings.h"
 #include "panic.h"
@@ -176,14 +177,13 @@ static void tellReaders(trackedKey *k, slice name, const client *by) {
 
 /* What expires or is evicted while a command runs is nobody's doing. */
 static void keyModified(serverDb *db, hashedKey key, changeCause cause) {
-    unused(db);
     const client *by = cause == CHANGED_BY_COMMAND || cause == CHANGED_GROUPS ? running_client() : NULL;
     trackedKey k;
     if (tracking_has_keys && trackingTableTake(table, key.hash, &k)) {
         tracking_has_keys = trackingTableKeys(table) != 0;
         tellReaders(&k, key.name, by);
     }
-    if (tracking_prefix_count) prefixesNote(key.name, by ? by->id : 0);
+    if (tracking_prefix_count) prefixesNote(key.name, dbId(db), by ? by->id : 0);
 }
 
 static void databaseFlushed(int dbid, bool async) {
@@ -196,15 +196,33 @@ static void databaseFlushed(int dbid, bool async) {
     }
 }
 
+/* Which names are for whom: not what it has done itself with NOLOOP, nor what its user may not read. */
+typedef struct hearer {
+    const client *c;
+    uint64_t without; /* 0: nobody */
+    int dbid;
+} hearer;
+
+static bool mayHear(void *arg, slice key, uint64_t by) {
+    const hearer *h = arg;
+    return (!h->without || h->without != by) && aclMayReadKey(h->c, key, h->dbid);
+}
+
+/* It forgets everything where it may not know what has changed, as it is not known in which database it was: that is
+ * never wrong. */
 static void tellOwner(void *owner, const prefixNews *news) {
     trackingState *s = owner;
-    if (!(s->mode & TRACKING_NOLOOP) || !news->keys.ptr || !prefixNewsMayBeOf(news, s->c->id)) {
-        tellNames(s, (forgetting){news->keys, news->shared});
+    bool own = s->mode & TRACKING_NOLOOP && prefixNewsMayBeOf(news, s->c->id);
+    bool unknown = news->dbid == -1 && !aclDbsAreAlike(s->c);
+    if (!news->keys.ptr || unknown || (!own && !aclIsRestricted(s->c))) {
+        tellNames(s, unknown ? (forgetting){{NULL, 0}, NULL} : (forgetting){news->keys, news->shared});
         return;
     }
-    sds others = prefixNewsWithout(news, s->c->id);
-    if (others) tellNames(s, (forgetting){sdsSlice(others), NULL});
-    sdsFree(others);
+    bool failed;
+    hearer h = {s->c, own ? s->c->id : 0, news->dbid};
+    sds some = prefixNewsOnly(news, mayHear, &h, &failed);
+    if (some || failed) tellNames(s, (forgetting){failed ? sliceOf(NULL, 0) : sdsSlice(some), NULL});
+    sdsFree(some);
 }
 
 void trackingTellNews(void) {

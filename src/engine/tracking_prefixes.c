@@ -34,6 +34,7 @@ typedef struct trackedPrefix {
     struct trackedPrefix *next_changed,
         **changed_link; /* of the changed ones; what points to this one, NULL: not there */
     uint64_t by;        /* of what has changed: whose doing the first was */
+    int dbid;           /* and where that was; -1: elsewhere, too */
     bool several;       /* and that others have done something too */
     bool names_missing;
     size_t len;
@@ -206,6 +207,7 @@ bool prefixesOverlap(const prefixList *l, slice prefix, slice *with) {
 
 typedef struct change {
     slice key;
+    int dbid;
     uint64_t by;
 } change;
 
@@ -215,16 +217,18 @@ static void noteFor(void *arg, void *value) {
     if (!p->changed_link) {
         linkChanged(p);
         p->by = what->by;
+        p->dbid = what->dbid;
         p->several = false;
-    } else if (p->by != what->by) {
-        p->several = true;
+    } else {
+        p->several |= p->by != what->by;
+        if (p->dbid != what->dbid) p->dbid = -1;
     }
     if (raxInsert(p->changed, what->key, (void *)(uintptr_t)what->by, NULL) == RAX_NO_MEMORY) p->names_missing = true;
 }
 
-void prefixesNote(slice key, uint64_t by) {
+void prefixesNote(slice key, int dbid, uint64_t by) {
     assertMainRole();
-    change what = {key, by};
+    change what = {key, dbid, by};
     raxEachPrefix(prefixes, key, noteFor, &what);
 }
 
@@ -236,14 +240,14 @@ static sds catBulk(sds s, slice bytes) {
     return sdsCatLen(s, "\r\n", 2);
 }
 
-/* The names of all that has changed, but for what the client `without` has changed last (0: nobody). False: there was
- * no memory to go through a long one. */
-static bool catNames(sds *names, const trackedPrefix *p, uint64_t without, size_t *count) {
+/* The names of all that has changed and that `keep` (NULL: nobody) does not leave out. False: there was no memory to go
+ * through a long one. */
+static bool catNames(sds *names, const trackedPrefix *p, prefixKeepFn *keep, void *arg, size_t *count) {
     raxIterator it;
     *count = 0;
     raxIterBegin(&it, p->changed);
     for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
-        if (without && (uintptr_t)raxIterValue(&it) == (uintptr_t)without) continue;
+        if (keep && !keep(arg, raxIterKey(&it), (uintptr_t)raxIterValue(&it))) continue;
         *names = catBulk(*names, raxIterKey(&it));
         ++*count;
     }
@@ -252,13 +256,12 @@ static bool catNames(sds *names, const trackedPrefix *p, uint64_t without, size_
     return complete;
 }
 
-/* NULL when there is nothing to tell, or when not all can be (p->names_missing). */
-static sds arrayOf(trackedPrefix *p, uint64_t without) {
+/* NULL when there is nothing to tell, or, *failed, when not all can be. */
+static sds arrayOf(const trackedPrefix *p, prefixKeepFn *keep, void *arg, bool *failed) {
     size_t count;
     sds names = sdsEmpty(), array = NULL;
-    if (!catNames(&names, p, without, &count)) {
-        p->names_missing = true;
-    } else if (count) {
+    *failed = !catNames(&names, p, keep, arg, &count);
+    if (!*failed && count) {
         array = sdsCatPrintf(sdsEmpty(), "*%zu\r\n", count);
         array = sdsCatLen(array, names, sdsLen(names));
     }
@@ -270,17 +273,17 @@ bool prefixNewsMayBeOf(const prefixNews *news, uint64_t id) {
     return news->prefix->several || news->prefix->by == id;
 }
 
-sds prefixNewsWithout(const prefixNews *news, uint64_t id) {
+sds prefixNewsOnly(const prefixNews *news, prefixKeepFn *keep, void *arg, bool *failed) {
     assertMainRole();
-    sds array = arrayOf(news->prefix, id);
-    return array || !news->prefix->names_missing ? array : sdsNewLen(news->keys.ptr, news->keys.len);
+    return arrayOf(news->prefix, keep, arg, failed);
 }
 
 static void tellOf(trackedPrefix *p, void (*tell)(void *owner, const prefixNews *news)) {
-    sds array = p->names_missing ? NULL : arrayOf(p, 0);
+    bool failed;
+    sds array = p->names_missing ? NULL : arrayOf(p, NULL, NULL, &failed);
     const slice keys = array ? sdsSlice(array) : sliceOf(NULL, 0);
     robj *shared = p->first && p->first->next ? replyShare(keys) : NULL;
-    const prefixNews news = {keys, shared, p};
+    const prefixNews news = {keys, shared, p, p->dbid};
     for (const prefixLink *link = p->first; link; link = link->next) tell(link->owner, &news);
     if (shared) decrRefCount(shared);
     sdsFree(array);

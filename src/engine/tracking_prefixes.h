@@ -28,21 +28,23 @@ void prefixesLeave(prefixList *l);
 bool prefixesOverlap(const prefixList *l, slice prefix, slice *with);
 slice prefixesAt(const prefixList *l, size_t i);
 
-/* The key has changed, by the doing of the client with that id (0: nobody's). */
-void prefixesNote(slice key, uint64_t by);
+/* The key has changed in that database, by the doing of the client with that id (0: nobody's). */
+void prefixesNote(slice key, int dbid, uint64_t by);
 
 /* What is told of one prefix: an array of names in RESP; ptr NULL: names are missing, anything may have changed. */
 typedef struct prefixNews {
     slice keys;
     robj *shared;                 /* replyShare() of it; borrowed */
-    struct trackedPrefix *prefix; /* for prefixNewsWithout() */
+    struct trackedPrefix *prefix; /* for prefixNewsOnly() */
+    int dbid;                     /* where they have changed; -1: in several databases */
 } prefixNews;
 /* Tell every owner what has changed, prefix by prefix in their order, and forget it. `tell` changes no list. */
 void prefixesTell(void (*tell)(void *owner, const prefixNews *news));
 /* False: none of it is the doing of the client with that id. */
 bool prefixNewsMayBeOf(const prefixNews *news, uint64_t id);
-/* The same array without the keys that the client with that id was the last to change: an sds for the caller; NULL when
- * that leaves none. */
-sds prefixNewsWithout(const prefixNews *news, uint64_t id);
+/* The same array with the keys alone that `keep` wants, which is told the client that was the last to change each: an
+ * sds for the caller; NULL when that leaves none, or, *failed, when there was no memory to find out. */
+typedef bool prefixKeepFn(void *arg, slice key, uint64_t by);
+sds prefixNewsOnly(const prefixNews *news, prefixKeepFn *keep, void *arg, bool *failed);
 
 #endif

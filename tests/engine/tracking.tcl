@@ -426,6 +426,52 @@ start_server {each {r FLUSHALL; r SELECT 0; r CONFIG SET tracking-table-max-keys
         }
     }
 
+    test "BCAST does not tell names of keys that the client's user may not read" {
+        r ACL SETUSER u reset on nopass &* +@all ~a* %R~r* %W~w* (~in0* +get db=0)
+        tracking c BCAST {
+            $c AUTH u x
+            $c CLIENT TRACKING off
+            $c CLIENT TRACKING on BCAST
+            r MSET a1 1 b1 1 r1 1 w1 1
+            assert_equal {{invalidate {a1 r1}}} [told $c]
+            r SET b1 2
+            assert_equal {} [told $c]
+            $c CLIENT TRACKING on BCAST NOLOOP
+            $c SET a1 2
+            r MSET a1 3 b1 3
+            assert_equal a1 [invalidated $c]
+            # Rules of this moment.
+            r ACL SETUSER u ~b*
+            r SET b1 4
+            assert_equal b1 [invalidated $c]
+            r ACL SETUSER u +@all ~* &* alldbs
+            r SET x 1
+            assert_equal x [invalidated $c]
+        }
+        r ACL DELUSER u
+    }
+
+    test "BCAST: nor of databases that it may not read; where that is not known it forgets everything" {
+        r ACL SETUSER u reset on nopass &* +@all ~* db=1
+        tracking c BCAST {
+            $c AUTH u x
+            r SET k 1
+            assert_equal {} [told $c]
+            r SELECT 1
+            r SET k 1
+            assert_equal k [invalidated $c]
+            r SELECT 0
+            r MULTI
+            r SET l 1
+            r SELECT 1
+            r SET m 1
+            r EXEC
+            assert_equal {{invalidate (nil)}} [told $c]
+            r SELECT 0
+        }
+        r ACL DELUSER u
+    }
+
     test "BCAST: no reading is remembered, and what was read before is not told twice" {
         tracking c {} {
             $c GET k
