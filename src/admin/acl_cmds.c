@@ -82,8 +82,8 @@ void aclGetuserCommand(client *c) {
     addReplyBulkCString(c, u->enabled ? "on" : "off");
     if (u->nopass) addReplyBulkCString(c, "nopass");
     addReplyBulkCString(c, "passwords");
-    addReplyArrayLen(c, u->passwords_count);
-    for (uint32_t i = 0; i < u->passwords_count; i++) addReplyBulk(c, sdsSlice(u->passwords[i]));
+    addReplyArrayLen(c, u->passwords.count);
+    for (const aclWord *p = u->passwords.first; p; p = p->next) addReplyBulk(c, sdsSlice(p->text));
     replySelector(c, u->selectors[0]);
     addReplyBulkCString(c, "selectors");
     addReplyArrayLen(c, u->selectors_count - 1);
@@ -108,15 +108,13 @@ void aclSetuserCommand(client *c) {
 }
 
 void aclDeluserCommand(client *c) {
-    long long deleted = 0;
     for (uint32_t i = 2; i < c->argc; i++) {
         redactArgument(c, i);
         if (!sliceEq(c->argv[i], sliceStr("default"))) continue;
         addReplyError(c, "The 'default' user cannot be removed");
         return;
     }
-    for (uint32_t i = 2; i < c->argc; i++) deleted += aclDeleteUser(c->argv[i]);
-    addReplyLongLong(c, deleted);
+    addReplyLongLong(c, (long long)aclDeleteUsers(c->argv + 2, c->argc - 2));
     aclAfterReply(c);
 }
 

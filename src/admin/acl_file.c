@@ -147,7 +147,9 @@ static void takeUser(rax *users, const char *path, int number, sds *words, int c
         break;
     }
     if (joined) sdsFreeSplitRes(joined, n);
-    raxInsert(users, sdsSlice(u->name), u, NULL);
+    if (raxInsert(users, sdsSlice(u->name), u, NULL) != RAX_NO_MEMORY) return;
+    *errors = sdsCatPrintf(*errors, "%s:%d: There is no memory for a name of this length. ", path, number);
+    userFree(u);
 }
 
 static void takeLine(rax *users, const char *path, int number, sds line, sds *errors) {

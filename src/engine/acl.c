@@ -73,25 +73,16 @@ void aclAfterReply(client *c) {
     acl.leaves = NULL;
 }
 
-/* The rules of a user have changed. Who listens to what it may not hear any more is let go. */
-static void rulesChanged(user *u) {
+/* Users have changed or go, one or all of them: one walk of the clients for all. Who listens to what it may not hear any
+ * more is let go, and so are those who have come in as a user that goes. */
+static void usersChanged(void) {
     listIter it = listBegin(client_state.clients, false);
     for (listNode *node; (node = listNext(&it)) != NULL;) {
         client *c = listNodeValue(node);
-        if (c->user != u) continue;
-        aclBecome(c, u);
-        if (pubsubAny(c, mayNotHear)) letGo(c);
-    }
-}
-
-/* The user goes, and with it those who have come in as it. */
-static void letAllGo(const user *u) {
-    listIter it = listBegin(client_state.clients, false);
-    for (listNode *node; (node = listNext(&it)) != NULL;) {
-        client *c = listNodeValue(node);
-        if (c->user != u) continue;
-        aclBecome(c, acl.default_user);
-        letGo(c);
+        user *u = c->user;
+        if (!u || !(u->changed || u->gone)) continue;
+        aclBecome(c, u->gone ? acl.default_user : u);
+        if (u->gone || pubsubAny(c, mayNotHear)) letGo(c);
     }
 }
 
@@ -142,7 +133,7 @@ bool aclIsPlain(void) {
     const user *u = acl.default_user;
     bool password = engine_settings.requirepass != NULL;
     return aclUsers() == 1 && u->enabled && u->unrestricted && u->selectors_count == 1 && u->nopass == !password &&
-           u->passwords_count == password;
+           u->passwords.count == password;
 }
 
 sds aclSetUser(slice name, const slice *words, int count) {
@@ -156,20 +147,30 @@ sds aclSetUser(slice name, const slice *words, int count) {
     }
     if (old) {
         userTake(old, changed);
-        rulesChanged(old);
-    } else {
-        raxInsert(acl.by_name, name, changed, NULL);
+        old->changed = true;
+        usersChanged();
+        old->changed = false;
+    } else if (raxInsert(acl.by_name, name, changed, NULL) == RAX_NO_MEMORY) {
+        userFree(changed);
+        return sdsNew("There is no memory for a name of this length");
     }
     return NULL;
 }
 
-bool aclDeleteUser(slice name) {
-    void *removed;
-    serverAssert(!sliceEq(name, sliceStr("default")));
-    if (!raxRemove(acl.by_name, name, &removed)) return false;
-    letAllGo(removed);
-    userFree(removed);
-    return true;
+size_t aclDeleteUsers(const slice *names, size_t count) {
+    user **gone = zmalloc((count + 1) * sizeof(*gone));
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        void *removed;
+        serverAssert(!sliceEq(names[i], sliceStr("default")));
+        if (!raxRemove(acl.by_name, names[i], &removed)) continue;
+        gone[n] = removed;
+        gone[n++]->gone = true;
+    }
+    if (n) usersChanged();
+    for (size_t i = 0; i < n; i++) userFree(gone[i]);
+    zfree(gone);
+    return n;
 }
 
 /* Each user that stays is the same object, to which its clients point. */
@@ -182,14 +183,18 @@ void aclReplaceUsers(rax *users) {
     for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
         user *u = raxIterValue(&it);
         void **now = raxFindRef(users, raxIterKey(&it));
-        if (!now) {
-            letAllGo(u);
-            userFree(u);
-            continue;
+        if (now) {
+            userTake(u, *now);
+            *now = u;
         }
-        userTake(u, *now);
-        *now = u;
-        rulesChanged(u);
+        u->changed = now != NULL;
+        u->gone = !now;
+    }
+    usersChanged();
+    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
+        user *u = raxIterValue(&it);
+        u->changed = false;
+        if (u->gone) userFree(u);
     }
     raxIterEnd(&it);
     acl.by_name = users;

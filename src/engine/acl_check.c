@@ -46,12 +46,7 @@ void aclCheckInit(void) {
 /* ---- Commands --------------------------------------------------------------------------------------------------- */
 
 static bool firstArgAllowed(const aclSelector *s, const aclQuestion *q) {
-    if (!s->has_first_args || q->argc < 2) return false;
-    for (uint32_t i = 0; i < s->rules_count; i++) {
-        const aclCommandRule *rule = &s->rules[i];
-        if (rule->first_arg_of == q->cmd && sliceIs(q->argv[1], rule->name + strlen(q->cmd->fullname) + 1)) return true;
-    }
-    return false;
+    return s->first_args && q->argc > 1 && aclSelectorHasFirstArg(s, q->cmd, q->argv[1]);
 }
 
 /* ---- Keys ------------------------------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
  * Most patterns are a prefix and a star, so most keys are told by comparing the prefix; the rest is for globMatch().
  *
  * Not here    who asks, and with which keys (acl_check.c).
- * Owns        texts.
+ * Owns        texts, and where each stands once there are many.
  * Threads     main.
  * Cost        a comparison a pattern; a walk by globMatch() where the literal part fits and more follows.
  * Tests       tests/unit/engine/acl_user_test.c
@@ -11,7 +11,9 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "acl_patterns.h"
 
+#include "acl_words.h"
 #include "glob.h"
+#include "panic.h"
 #include "zmalloc.h"
 
 bool aclHasBlank(slice text) {
@@ -26,10 +28,30 @@ static uint32_t literalBytes(slice text) {
     return n;
 }
 
+#define INDEXED_FROM 16
+
 static aclPattern *findPattern(const aclPatterns *p, slice text) {
+    char room[ACL_INDEX_KEY];
+    void *at;
+    if (p->by_text) return raxFind(p->by_text, aclIndexKey(text, room), &at) ? &p->items[(uintptr_t)at] : NULL;
     for (uint32_t i = 0; i < p->count; i++)
         if (sliceEq(sdsSlice(p->items[i].text), text)) return &p->items[i];
     return NULL;
+}
+
+/* Enter those from `from` on. */
+static void indexFrom(aclPatterns *p, uint32_t from) {
+    char room[ACL_INDEX_KEY];
+    if (p->count < INDEXED_FROM) return;
+    if (!p->by_text) {
+        p->by_text = raxCreate();
+        from = 0;
+    }
+    for (uint32_t i = from; i < p->count; i++) {
+        slice key = aclIndexKey(sdsSlice(p->items[i].text), room);
+        raxResult added = raxTryInsert(p->by_text, key, (void *)(uintptr_t)i, NULL);
+        serverAssert(added == RAX_ADDED);
+    }
 }
 
 void aclPatternsAdd(aclPatterns *p, slice text, unsigned access) {
@@ -38,27 +60,33 @@ void aclPatternsAdd(aclPatterns *p, slice text, unsigned access) {
         there->access |= (uint8_t)access;
         return;
     }
-    p->items = zrealloc(p->items, (p->count + 1) * sizeof(*p->items));
+    if (p->count == p->capacity) {
+        p->capacity = p->capacity ? p->capacity * 2 : 4;
+        p->items = zrealloc(p->items, p->capacity * sizeof(*p->items));
+    }
     uint32_t literal = literalBytes(text);
     p->items[p->count++] = (aclPattern){.text = sdsFromSlice(text),
                                         .literal = literal,
                                         .access = (uint8_t)access,
                                         .open = literal + 1 == text.len && text.ptr[literal] == '*'};
+    indexFrom(p, p->count - 1);
 }
 
 void aclPatternsClear(aclPatterns *p, bool all) {
     for (uint32_t i = 0; i < p->count; i++) sdsFree(p->items[i].text);
     zfree(p->items);
+    if (p->by_text) raxRelease(p->by_text, NULL);
     *p = (aclPatterns){.all = all};
 }
 
 aclPatterns aclPatternsDup(const aclPatterns *p) {
-    aclPatterns copy = *p;
+    aclPatterns copy = {.count = p->count, .all = p->all, .capacity = p->count};
     copy.items = p->count ? zmalloc(p->count * sizeof(*p->items)) : NULL;
     for (uint32_t i = 0; i < p->count; i++) {
         copy.items[i] = p->items[i];
         copy.items[i].text = sdsDup(p->items[i].text);
     }
+    indexFrom(&copy, 0);
     return copy;
 }
 

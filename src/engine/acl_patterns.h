@@ -22,6 +22,8 @@ typedef struct aclPatterns {
     aclPattern *items; /* owns */
     uint32_t count;
     bool all; /* everything is allowed, and `items` is empty */
+    uint32_t capacity;
+    struct rax *by_text; /* owns: where in `items`; NULL while there are few */
 } aclPatterns;
 
 /* Whether there is a byte that parts words, or a NUL: neither names of users nor patterns have one. */

@@ -17,6 +17,7 @@
 #include "zmalloc.h"
 
 #include <limits.h>
+#include <stdlib.h>
 
 static size_t bitmapWords(void) {
     return ((size_t)commandIdCount() + 63) / 64;
@@ -53,10 +54,12 @@ aclSelector *aclSelectorDup(const aclSelector *s) {
     *copy = *s;
     copy->commands = zmalloc(bitmapWords() * sizeof(*s->commands));
     memcpy(copy->commands, s->commands, bitmapWords() * sizeof(*s->commands));
-    copy->rules = s->rules_count ? zmalloc(s->rules_count * sizeof(*s->rules)) : NULL;
-    for (uint32_t i = 0; i < s->rules_count; i++) {
-        copy->rules[i] = s->rules[i];
-        copy->rules[i].name = sdsDup(s->rules[i].name);
+    copy->rules = (aclWords){.count = 0};
+    for (const aclWord *word = s->rules.first; word; word = word->next) {
+        aclCommandRule *rule = zmalloc(sizeof(*rule));
+        *rule = *(const aclCommandRule *)word;
+        rule->name.text = sdsDup(word->text);
+        aclWordsAppend(&copy->rules, &rule->name);
     }
     copy->keys = aclPatternsDup(&s->keys);
     copy->channels = aclPatternsDup(&s->channels);
@@ -66,11 +69,8 @@ aclSelector *aclSelectorDup(const aclSelector *s) {
 }
 
 static void clearRules(aclSelector *s) {
-    for (uint32_t i = 0; i < s->rules_count; i++) sdsFree(s->rules[i].name);
-    zfree(s->rules);
-    s->rules = NULL;
-    s->rules_count = 0;
-    s->has_first_args = false;
+    aclWordsClear(&s->rules);
+    s->first_args = 0;
 }
 
 void aclSelectorFree(aclSelector *s) {
@@ -94,26 +94,24 @@ static void allowAll(aclSelector *s, bool on) {
     s->from_all = on;
 }
 
-/* Whether a rule about `older` says nothing any more once there is one about `name`: the same, or a part of it. */
-static bool isOverruled(slice older, slice name) {
-    if (older.len == name.len) return sliceEq(older, name);
-    return older.len > name.len && memcmp(older.ptr, name.ptr, name.len) == 0 && older.ptr[name.len] == '|';
+static void dropRule(aclSelector *s, aclWord *word) {
+    if (((const aclCommandRule *)word)->first_arg_of) s->first_args--;
+    aclWordsDrop(&s->rules, word);
 }
 
-static void addRule(aclSelector *s, slice name, bool allow, const serverCommand *first_arg_of) {
-    uint32_t kept = 0;
-    s->has_first_args = first_arg_of != NULL;
-    for (uint32_t i = 0; i < s->rules_count; i++) {
-        if (isOverruled(sdsSlice(s->rules[i].name), name)) {
-            sdsFree(s->rules[i].name);
-            continue;
-        }
-        s->has_first_args |= s->rules[i].first_arg_of != NULL;
-        s->rules[kept++] = s->rules[i];
+/* Rules about the same, or a part of it, say nothing any more. Takes `name`. */
+static void addRule(aclSelector *s, sds name, bool allow, const serverCommand *first_arg_of) {
+    aclWord *older = aclWordsFind(&s->rules, sdsSlice(name));
+    if (older) dropRule(s, older);
+    if (!first_arg_of) {
+        sds parts = sdsCat(sdsDup(name), "|");
+        while ((older = aclWordsFindStart(&s->rules, sdsSlice(parts))) != NULL) dropRule(s, older);
+        sdsFree(parts);
     }
-    s->rules = zrealloc(s->rules, (kept + 1) * sizeof(*s->rules));
-    s->rules[kept] = (aclCommandRule){sdsFromSlice(name), allow, first_arg_of};
-    s->rules_count = kept + 1;
+    aclCommandRule *rule = zmalloc(sizeof(*rule));
+    *rule = (aclCommandRule){{.text = name}, first_arg_of, ++s->rules_made, allow};
+    s->first_args += first_arg_of != NULL;
+    aclWordsAppend(&s->rules, &rule->name);
 }
 
 typedef struct categoryChange {
@@ -128,12 +126,24 @@ static void changeIfInCategory(void *arg, serverCommand *cmd) {
     for (int i = 0; i < cmd->nsubcommands; i++) changeIfInCategory(arg, &cmd->subcommands[i]);
 }
 
-/* What was said of single first arguments of these commands is over; the words stay. */
+/* What was said of single first arguments of commands in the category is over; the words stay. */
 static void forgetFirstArgs(aclSelector *s, uint64_t category) {
-    for (uint32_t i = 0; i < s->rules_count; i++) {
-        const serverCommand *cmd = s->rules[i].first_arg_of;
-        if (cmd && cmd->acl_categories & category) s->rules[i].first_arg_of = NULL;
+    s->over[__builtin_ctzll(category)] = s->rules_made;
+}
+
+static bool firstArgHolds(const aclSelector *s, const aclCommandRule *rule) {
+    for (uint64_t left = rule->first_arg_of->acl_categories; left; left &= left - 1)
+        if (rule->number <= s->over[__builtin_ctzll(left)]) return false;
+    return true;
+}
+
+bool aclSelectorHasFirstArg(const aclSelector *s, const serverCommand *cmd, slice arg) {
+    for (const aclWord *word = s->rules.first; word; word = word->next) {
+        const aclCommandRule *rule = (const aclCommandRule *)word;
+        if (rule->first_arg_of == cmd && sliceIs(arg, word->text + strlen(cmd->fullname) + 1) && firstArgHolds(s, rule))
+            return true;
     }
+    return false;
 }
 
 static const char syntax_error[] = "Syntax error";
@@ -151,24 +161,21 @@ static const char *applyCategory(aclSelector *s, slice name, bool allow) {
     forgetFirstArgs(s, change.category);
     sds rule = sdsCatSlice(sdsNew("@"), name);
     sdsToLower(rule);
-    addRule(s, sdsSlice(rule), allow, NULL);
-    sdsFree(rule);
+    addRule(s, rule, allow, NULL);
     return NULL;
 }
 
 static void setCommand(aclSelector *s, const serverCommand *cmd, bool allow) {
     setBit(s, cmd, allow);
     for (int i = 0; i < cmd->nsubcommands; i++) setBit(s, &cmd->subcommands[i], allow);
-    addRule(s, sliceStr(cmd->fullname), allow, NULL);
+    addRule(s, sdsNew(cmd->fullname), allow, NULL);
 }
 
 /* A command that is allowed with one first argument: select|0. */
 static const char *allowFirstArg(aclSelector *s, const serverCommand *cmd, slice arg) {
     if (aclHasBlank(arg)) return syntax_error;
     if (memchr(arg.ptr, '|', arg.len)) return unknown_name;
-    sds rule = sdsCatSlice(sdsCatPrintf(sdsEmpty(), "%s|", cmd->fullname), arg);
-    addRule(s, sdsSlice(rule), true, cmd);
-    sdsFree(rule);
+    addRule(s, sdsCatSlice(sdsCatPrintf(sdsEmpty(), "%s|", cmd->fullname), arg), true, cmd);
     return NULL;
 }
 
@@ -255,14 +262,18 @@ static void setDbs(aclSelector *s, int *dbs, uint32_t count, bool all) {
     s->all_dbs = all;
 }
 
-/* In its place, if it is not there already. */
-static void insertDb(int *dbs, uint32_t *count, int id) {
-    uint32_t at = *count;
-    while (at > 0 && dbs[at - 1] >= id) at--;
-    if (at < *count && dbs[at] == id) return;
-    memmove(&dbs[at + 1], &dbs[at], (*count - at) * sizeof(*dbs));
-    dbs[at] = id;
-    (*count)++;
+static int ascending(const void *a, const void *b) {
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+/* In order, each once: how many that are. */
+static uint32_t sortDbs(int *dbs, uint32_t count) {
+    uint32_t kept = 0;
+    qsort(dbs, count, sizeof(*dbs), ascending);
+    for (uint32_t i = 0; i < count; i++)
+        if (i == 0 || dbs[i] != dbs[kept - 1]) dbs[kept++] = dbs[i];
+    return kept;
 }
 
 /* Numbers with commas between them. */
@@ -276,11 +287,11 @@ static const char *applyDbWord(aclSelector *s, slice list) {
         long long id;
         if (!string2ll(list.ptr + at, n, &id)) err = syntax_error;
         else if (id < 0 || id > INT_MAX) err = "The provided database ID is out of range";
-        else insertDb(dbs, &count, (int)id);
+        else dbs[count++] = (int)id;
         at += n + 1;
     }
     if (err) zfree(dbs);
-    else setDbs(s, dbs, count, false);
+    else setDbs(s, dbs, sortDbs(dbs, count), false);
     return err;
 }
 
@@ -306,9 +317,9 @@ const char *aclSelectorApply(aclSelector *s, slice word) {
 
 sds aclSelectorCatCommands(sds out, const aclSelector *s) {
     out = sdsCat(out, s->from_all ? "+@all" : "-@all");
-    for (uint32_t i = 0; i < s->rules_count; i++) {
-        out = sdsCat(out, s->rules[i].allow ? " +" : " -");
-        out = sdsCatSlice(out, sdsSlice(s->rules[i].name));
+    for (const aclWord *word = s->rules.first; word; word = word->next) {
+        out = sdsCat(out, ((const aclCommandRule *)word)->allow ? " +" : " -");
+        out = sdsCatSlice(out, sdsSlice(word->text));
     }
     return out;
 }

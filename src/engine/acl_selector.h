@@ -8,26 +8,30 @@
 #define ENGINE_ACL_SELECTOR_H
 
 #include "acl_patterns.h"
+#include "acl_words.h"
 #include "command_table.h"
 
 /* A word about commands, as it was given: +@read, -config|get, +select|0. */
 typedef struct aclCommandRule {
-    sds name; /* owns: lower case but for a first argument */
-    bool allow;
+    aclWord name;                      /* lower case but for a first argument */
     const serverCommand *first_arg_of; /* borrowed: the name is this command's and a first argument; else NULL */
+    uint64_t number;                   /* of all that the selector was given */
+    bool allow;
 } aclCommandRule;
 
 typedef struct aclSelector {
-    uint64_t *commands;    /* owns: a bit for each command and subcommand, by id */
-    bool all_commands;     /* all bits are set */
-    bool from_all;         /* the rules begin with all commands; else with none */
-    aclCommandRule *rules; /* owns: in their order */
-    uint32_t rules_count;
-    bool has_first_args;
+    uint64_t *commands; /* owns: a bit for each command and subcommand, by id */
+    bool all_commands;  /* all bits are set */
+    bool from_all;      /* the rules begin with all commands; else with none */
+    aclWords rules;     /* aclCommandRules */
+    uint64_t rules_made;
+    uint32_t first_args; /* rules that have one */
     aclPatterns keys, channels;
     int *dbs; /* owns: ascending */
     uint32_t dbs_count;
     bool all_dbs;
+    uint64_t over[ACL_CATEGORIES]; /* of each category: with rules up to this number first arguments are over, as a word
+                                      about the category came behind them */
 } aclSelector;
 
 /* No command, no key, all databases; channels as acl-pubsub-default says. */
@@ -40,6 +44,8 @@ const char *aclSelectorApply(aclSelector *s, slice word) must_check;
 static inline bool aclSelectorHasCommand(const aclSelector *s, const serverCommand *cmd) {
     return s->commands[cmd->id / 64] >> (cmd->id % 64) & 1;
 }
+/* Whether it has the command with this first argument. */
+bool aclSelectorHasFirstArg(const aclSelector *s, const serverCommand *cmd, slice arg);
 /* Everything is allowed. */
 bool aclSelectorIsOpen(const aclSelector *s);
 

@@ -24,22 +24,21 @@ user *userCreate(slice name) {
     return u;
 }
 
+static void keepPassword(user *u, slice hash) {
+    aclWord *word = zmalloc(sizeof(*word));
+    word->text = sdsFromSlice(hash);
+    aclWordsAppend(&u->passwords, word);
+}
+
 user *userDup(const user *u) {
     user *copy = zmalloc(sizeof(*copy));
     *copy = *u;
     copy->name = sdsDup(u->name);
-    copy->passwords = u->passwords_count ? zmalloc(u->passwords_count * sizeof(*u->passwords)) : NULL;
-    for (uint32_t i = 0; i < u->passwords_count; i++) copy->passwords[i] = sdsDup(u->passwords[i]);
+    copy->passwords = (aclWords){.count = 0};
+    for (const aclWord *p = u->passwords.first; p; p = p->next) keepPassword(copy, sdsSlice(p->text));
     copy->selectors = zmalloc(u->selectors_count * sizeof(*u->selectors));
     for (uint32_t i = 0; i < u->selectors_count; i++) copy->selectors[i] = aclSelectorDup(u->selectors[i]);
     return copy;
-}
-
-static void clearPasswords(user *u) {
-    for (uint32_t i = 0; i < u->passwords_count; i++) sdsFree(u->passwords[i]);
-    zfree(u->passwords);
-    u->passwords = NULL;
-    u->passwords_count = 0;
 }
 
 static void clearSelectors(user *u) {
@@ -48,7 +47,7 @@ static void clearSelectors(user *u) {
 
 void userFree(user *u) {
     if (!u) return;
-    clearPasswords(u);
+    aclWordsClear(&u->passwords);
     clearSelectors(u);
     aclSelectorFree(u->selectors[0]);
     zfree(u->selectors);
@@ -65,26 +64,16 @@ void userTake(user *u, user *from) {
 
 /* ---- Passwords -------------------------------------------------------------------------------------------------- */
 
-static int findPassword(const user *u, slice hash) {
-    for (uint32_t i = 0; i < u->passwords_count; i++)
-        if (sliceEq(sdsSlice(u->passwords[i]), hash)) return (int)i;
-    return -1;
-}
-
 static const char *addPassword(user *u, slice hash) {
     u->nopass = false;
-    if (findPassword(u, hash) >= 0) return NULL;
-    u->passwords = zrealloc(u->passwords, (u->passwords_count + 1) * sizeof(*u->passwords));
-    u->passwords[u->passwords_count++] = sdsFromSlice(hash);
+    if (!aclWordsFind(&u->passwords, hash)) keepPassword(u, hash);
     return NULL;
 }
 
 static const char *removePassword(user *u, slice hash) {
-    int at = findPassword(u, hash);
-    if (at < 0) return "The password you are trying to remove from the user does not exist";
-    sdsFree(u->passwords[at]);
-    u->passwords_count--;
-    memmove(&u->passwords[at], &u->passwords[at + 1], (u->passwords_count - (uint32_t)at) * sizeof(*u->passwords));
+    aclWord *found = aclWordsFind(&u->passwords, hash);
+    if (!found) return "The password you are trying to remove from the user does not exist";
+    aclWordsDrop(&u->passwords, found);
     return NULL;
 }
 
@@ -114,9 +103,9 @@ bool userPasswordIs(const user *u, slice password) {
     char digits[PASSWORD_HASH_LEN + 1];
     bool found = false;
     sha256Hex(digits, password.ptr, password.len);
-    for (uint32_t i = 0; i < u->passwords_count; i++) {
+    for (const aclWord *p = u->passwords.first; p; p = p->next) {
         unsigned char differ = 0;
-        for (size_t at = 0; at < PASSWORD_HASH_LEN; at++) differ |= (unsigned char)(digits[at] ^ u->passwords[i][at]);
+        for (size_t at = 0; at < PASSWORD_HASH_LEN; at++) differ |= (unsigned char)(digits[at] ^ p->text[at]);
         found |= differ == 0;
     }
     return u->nopass || found;
@@ -146,7 +135,7 @@ static const char *addSelector(user *u, slice word) {
 }
 
 static void resetUser(user *u) {
-    clearPasswords(u);
+    aclWordsClear(&u->passwords);
     clearSelectors(u);
     aclSelectorFree(u->selectors[0]);
     u->selectors[0] = aclSelectorCreate();
@@ -157,8 +146,8 @@ static const char *applyWord(user *u, slice word) {
     if (word.len == 0) return syntax_error;
     if (sliceIs(word, "on")) u->enabled = true;
     else if (sliceIs(word, "off")) u->enabled = false;
-    else if (sliceIs(word, "nopass")) clearPasswords(u), u->nopass = true;
-    else if (sliceIs(word, "resetpass")) clearPasswords(u), u->nopass = false;
+    else if (sliceIs(word, "nopass")) aclWordsClear(&u->passwords), u->nopass = true;
+    else if (sliceIs(word, "resetpass")) aclWordsClear(&u->passwords), u->nopass = false;
     else if (sliceIs(word, "reset")) resetUser(u);
     else if (sliceIs(word, "clearselectors")) clearSelectors(u);
     /* Payloads of RESTORE are always checked, whoever sends them. */
@@ -181,7 +170,7 @@ sds userCat(sds out, const user *u) {
     out = sdsCatSlice(out, sdsSlice(u->name));
     out = sdsCat(out, u->enabled ? " on " : " off ");
     if (u->nopass) out = sdsCat(out, "nopass ");
-    for (uint32_t i = 0; i < u->passwords_count; i++) out = sdsCatPrintf(out, "#%s ", u->passwords[i]);
+    for (const aclWord *p = u->passwords.first; p; p = p->next) out = sdsCatPrintf(out, "#%s ", p->text);
     out = aclSelectorCat(out, u->selectors[0]);
     for (uint32_t i = 1; i < u->selectors_count; i++)
         out = sdsCat(aclSelectorCat(sdsCat(out, " ("), u->selectors[i]), ")");

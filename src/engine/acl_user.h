@@ -13,9 +13,9 @@
 typedef struct user {
     sds name; /* owns */
     bool enabled, nopass;
-    bool unrestricted; /* every command on anything: nothing has to be asked */
-    sds *passwords;    /* own: hashes */
-    uint32_t passwords_count;
+    bool unrestricted;       /* every command on anything: nothing has to be asked */
+    bool changed, gone;      /* acl.c's, until its clients have been told */
+    aclWords passwords;      /* hashes */
     aclSelector **selectors; /* own: the first is the user's own, the others stand in parentheses */
     uint32_t selectors_count;
 } user;

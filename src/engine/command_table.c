@@ -429,7 +429,8 @@ static const char *const category_names[] = {
     "keyspace", "read",   "write",       "set",       "sortedset",  "list",        "hash",
     "string",   "bitmap", "hyperloglog", "geo",       "stream",     "pubsub",      "admin",
     "fast",     "slow",   "blocking",    "dangerous", "connection", "transaction", "scripting"};
-static_assert(1ull << (array_len(category_names) - 1) == ACL_CATEGORY_SCRIPTING, "a name for each category");
+static_assert(array_len(category_names) == ACL_CATEGORIES, "a name for each category");
+static_assert(1ull << (ACL_CATEGORIES - 1) == ACL_CATEGORY_SCRIPTING, "and a bit for each name");
 
 const char *commandFlagName(int bit) {
     return bit >= 0 && (size_t)bit < array_len(flag_names) ? flag_names[bit] : NULL;

@@ -61,6 +61,7 @@
 #define ACL_CATEGORY_CONNECTION (1ull << 18)
 #define ACL_CATEGORY_TRANSACTION (1ull << 19)
 #define ACL_CATEGORY_SCRIPTING (1ull << 20)
+#define ACL_CATEGORIES 21
 
 /* Key spec flags, as COMMAND INFO names them. */
 #define CMD_KEY_RO (1u << 0)

@@ -145,7 +145,79 @@ TEST(acl_user_passwords) {
     CHECK(!userApply(u, sliceStr("<")));
     CHECK(!userPasswordIs(u, sliceStr("")));
     CHECK(!userApply(u, sliceStr("nopass")));
-    CHECK(userPasswordIs(u, sliceStr("anything")) && u->passwords_count == 0);
+    CHECK(userPasswordIs(u, sliceStr("anything")) && u->passwords.count == 0);
+    userFree(u);
+}
+
+#define MANY 60000
+
+static void applyMany(user *u, const char *format) {
+    for (int i = 0; i < MANY; i++) {
+        sds word = sdsCatPrintf(sdsEmpty(), format, i);
+        CHECK(!userApply(u, sdsSlice(word)));
+        sdsFree(word);
+    }
+}
+
+/* A client chooses how many words there are: no word walks over all that came before it. (A test of quadratic time would
+ * be one that does not end.) */
+TEST(acl_user_with_many_words_of_each_kind) {
+    once();
+    size_t before = zmallocUsed();
+    user *u = userCreate(sliceStr("u"));
+    for (int round = 0; round < 2; round++) { /* the second one finds all there */
+        applyMany(u, "%%R~key:%d:*");
+        applyMany(u, "&channel:%d");
+        applyMany(u, ">%d");
+        applyMany(u, "+acl-tell|%d");
+        CHECK_EQ_INT(u->selectors[0]->keys.count, MANY);
+        CHECK_EQ_INT(u->selectors[0]->channels.count, MANY);
+        CHECK_EQ_INT(u->passwords.count, MANY);
+        CHECK_EQ_INT(u->selectors[0]->rules.count, MANY);
+    }
+    user *copy = userDup(u);
+    sds was = textOf(u), is = textOf(copy);
+    CHECK(sdsCmp(was, is) == 0);
+    sdsFree(was);
+    sdsFree(is);
+    applyMany(copy, "%%W~key:%d:*");
+    CHECK(aclPatternsMatch(&copy->selectors[0]->keys, sliceStr("key:777:x"), ACL_READ_WRITE));
+    CHECK(!aclPatternsMatch(&u->selectors[0]->keys, sliceStr("key:777:x"), ACL_READ_WRITE));
+    CHECK_EQ_INT(copy->selectors[0]->keys.count, MANY);
+    userFree(u);
+    applyMany(copy, "<%d");
+    CHECK_EQ_INT(copy->passwords.count, 0);
+    for (int i = 0; i < MANY / 2; i++) { /* one goes, and all */
+        sds word = sdsCatPrintf(sdsEmpty(), "+acl-hear|%d", i);
+        CHECK(!userApply(copy, sdsSlice(word)) && !userApply(copy, sliceStr("-@slow")));
+        sdsFree(word);
+    }
+    CHECK_EQ_INT(copy->selectors[0]->rules.count, MANY + MANY / 2 + 1);
+    CHECK(!userApply(copy, sliceStr("-acl-hear")) && !userApply(copy, sliceStr("+acl-tell")));
+    CHECK_EQ_INT(copy->selectors[0]->rules.count, 3);
+    CHECK_EQ_INT(copy->selectors[0]->first_args, 0);
+    userFree(copy);
+    CHECK_EQ_INT(zmallocUsed(), before);
+}
+
+/* Texts that a rax could refuse are kept under a digest, and stay different. */
+TEST(acl_words_of_any_length) {
+    once();
+    user *u = userCreate(sliceStr("u"));
+    for (int round = 0; round < 2; round++)
+        for (size_t n = 1; n <= 600; n++) {
+            sds word = sdsNewLen(NULL, n + 10);
+            memset(word, 'x', n + 10);
+            memcpy(word, "+acl-tell|", 10);
+            CHECK(!userApply(u, sdsSlice(word)));
+            word[9] = '~';
+            CHECK(!userApply(u, sliceOf(word + 9, n + 1)));
+            sdsFree(word);
+        }
+    CHECK_EQ_INT(u->selectors[0]->rules.count, 600);
+    CHECK_EQ_INT(u->selectors[0]->keys.count, 600);
+    CHECK(!userApply(u, sliceStr("+acl-tell")));
+    CHECK_EQ_INT(u->selectors[0]->rules.count, 1);
     userFree(u);
 }
 
