@@ -73,8 +73,8 @@ void aclAfterReply(client *c) {
     acl.leaves = NULL;
 }
 
-/* Users have changed or go, one or all of them: one walk of the clients for all. Who listens to what it may not hear any
- * more is let go, and so are those who have come in as a user that goes. */
+/* Users have changed or go, one or all of them: one walk of the clients for all. Who listens to what it may not hear
+ * any more is let go, and so are those who have come in as a user that goes. */
 static void usersChanged(void) {
     listIter it = listBegin(client_state.clients, false);
     for (listNode *node; (node = listNext(&it)) != NULL;) {

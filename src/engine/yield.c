@@ -13,6 +13,7 @@
 #include "key_check.h"
 #include "panic.h"
 #include "reply.h"
+#include "transaction_queue.h"
 
 #define INTERVAL_NS 2000000
 
@@ -44,6 +45,7 @@ void yieldNow(const yieldJob *job) {
 
 gateResult yieldGate(client *c) {
     if (!waiting || c->cmd->flags & waiting->allowed) return GATE_PASSED;
-    addReplyError(c, waiting->error);
+    if (transactionIsExec(c)) transactionRefuseExec(c, waiting->error);
+    else addReplyError(c, waiting->error);
     return GATE_REFUSED;
 }

@@ -4,7 +4,7 @@
  * Owns        the scripts, the interpreter.
  * Threads     main.
  * Invariants  1. A script has a compiled function as long as it is here.
- *             2. Those with a node are EVAL_SCRIPTS_MAX at most; the list goes from the longest unused to the last used.
+ *             2. Those with a node are EVAL_SCRIPTS_MAX at most; the list goes from the longest unused to the last one.
  * Tests       tests/script/observed.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -25,8 +25,9 @@
 #include <ctype.h>
 
 static struct {
-    interpreter *in; /* owns */
-    dict *scripts;   /* owns: evalScript */
+    interpreter *in;    /* owns */
+    dict *scripts;      /* owns: evalScript */
+    evalScript *recent; /* borrowed: found last */
     list *forgettable;
     size_t text_bytes;
     long long evicted;
@@ -54,7 +55,7 @@ static void openInterpreter(void) {
     cache.in = zmalloc(sizeof(*cache.in));
     interpreterInit(cache.in);
     if (!sandboxOpen(cache.in, openApi)) serverPanic("There is no memory for a Lua interpreter.");
-    scriptRunWatch(cache.in);
+    scriptRunPrepare(cache.in);
 }
 
 static void resetCounters(void) {
@@ -75,9 +76,11 @@ interpreter *evalInterpreter(void) {
 
 /* --- Finding and forgetting ------------------------------------------------------------------------------------- */
 
-static evalScript *find(const char sha[SHA1_HEX]) {
+static evalScript *find(const char *sha) {
     slice key = {sha, SHA1_HEX};
-    return dictFind(cache.scripts, key, dictHash(cache.scripts, key));
+    evalScript *s = dictFind(cache.scripts, key, dictHash(cache.scripts, key));
+    if (s) cache.recent = s;
+    return s;
 }
 
 void evalCacheUsed(evalScript *s) {
@@ -90,6 +93,9 @@ evalScript *evalCacheFind(slice sha) {
     char lower[SHA1_HEX];
     assertMainRole();
     if (sha.len != SHA1_HEX) return NULL;
+    if (likely(cache.recent && memcmp(cache.recent->sha, sha.ptr, SHA1_HEX) == 0)) return cache.recent;
+    evalScript *s = find(sha.ptr);
+    if (likely(s != NULL)) return s;
     for (size_t i = 0; i < SHA1_HEX; i++) lower[i] = (char)tolower((unsigned char)sha.ptr[i]);
     return find(lower);
 }
@@ -99,6 +105,7 @@ static size_t costOf(const evalScript *s) {
 }
 
 static void forget(evalScript *s) {
+    if (cache.recent == s) cache.recent = NULL;
     slice key = shaOf(s);
     luaL_unref(cache.in->L, LUA_REGISTRYINDEX, s->function);
     cache.text_bytes -= costOf(s);
@@ -190,6 +197,7 @@ static void closeInterpreter(void *arg) {
 void evalCacheFlush(bool async) {
     assertMainRole();
     serverAssert(!scriptRunning());
+    cache.recent = NULL;
     dictEmpty(cache.scripts, NULL);
     listEmpty(cache.forgettable);
     cache.text_bytes = 0;

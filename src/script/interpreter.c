@@ -1,6 +1,6 @@
 /* interpreter.c -- a Lua state whose memory is counted and bounded, which runs text and never bytecode.
  *
- * Lua asks for all of its memory here. What cannot be had is Lua's own error "not enough memory", which ends the script.
+ * Lua asks for all of its memory here. What cannot be had is Lua's own error "not enough memory": it ends the script.
  *
  * Not here    what scripts find in it (sandbox.c), running them (script_run.c).
  * Owns        the states.

@@ -115,10 +115,7 @@ bool sandboxOpen(interpreter *in, void (*open_api)(lua_State *L)) {
     return false;
 }
 
-void sandboxSetGlobal(lua_State *L, const char *name) {
+void sandboxPushGlobals(lua_State *L) {
     lua_pushlightuserdata(L, (void *)&real_globals);
     lua_rawget(L, LUA_REGISTRYINDEX);
-    lua_insert(L, -2);
-    lua_setfield(L, -2, name);
-    lua_pop(L, 1);
 }

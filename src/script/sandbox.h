@@ -8,10 +8,10 @@
 
 #include "interpreter.h"
 
-/* Open the libraries in a fresh state. `open_api` leaves the table `redis` (and `server`) on the stack. From then on all
- * globals are read-only for scripts; it is protected itself against want of memory: false. */
+/* Open the libraries in a fresh state. `open_api` leaves the table `redis` (and `server`) on the stack. From then on
+ * all globals are read-only for scripts; it is protected itself against want of memory: false. */
 bool sandboxOpen(interpreter *in, void (*open_api)(lua_State *L)) must_check;
-/* Take the value on the top of the stack for the global `name`: KEYS and ARGV. */
-void sandboxSetGlobal(lua_State *L, const char *name);
+/* Push the table of globals itself, past its proxy, for who sets KEYS and ARGV. */
+void sandboxPushGlobals(lua_State *L);
 
 #endif

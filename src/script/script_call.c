@@ -1,8 +1,8 @@
 /* script_call.c -- redis.call(), redis.pcall() and redis.acl_check_cmd(): commands out of a script.
  *
- * Arguments stay where Lua has them, on its stack; the record of the command refers to them. It lies in an arena that is
- * used for one call after the other. Commands are looked up by a small cache whose place follows from the address of the
- * name: a script's constant has the same one each time, and a loop over three commands finds all three.
+ * Arguments stay where Lua has them, on its stack; the record of the command refers to them. It lies in an arena that
+ * is used for one call after the other. Commands are looked up by a small cache whose place follows from the address of
+ * the name: a script's constant has the same one each time, and a loop over three commands finds all three.
  *
  * Not here    what the command does with it (engine/program.c), values (reply_to_lua.c, lua_to_reply.c).
  * Owns        the arena.

@@ -58,12 +58,7 @@ static void replyKilled(client *c, killResult result) {
                          "either wait the script termination or kill the server in a hard way using the SHUTDOWN "
                          "NOSAVE command.");
         break;
-    case KILL_OTHER_KIND:
-        addReplyError(c,
-                      scriptRunning()->call->name
-                          ? "-BUSY Valkey is busy running a script. You can only call FUNCTION KILL or SHUTDOWN NOSAVE."
-                          : "-BUSY Valkey is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.");
-        break;
+    case KILL_OTHER_KIND: addReplyError(c, scriptBusyError()); break;
     }
 }
 

@@ -21,6 +21,9 @@ static serverCommand rows[] = {
 
 void scriptCommandsRegister(void) {
     commandTableRegister(rows, array_len(rows));
+    /* A long one lets others in: their connections are accepted, and the server is ended, on main's own thread. */
+    static const char *const running[] = {"eval", "eval_ro", "evalsha", "evalsha_ro"};
+    for (size_t i = 0; i < array_len(running); i++) commandSetMainThread(running[i]);
     commandSetFlagsOf("eval", evalFlags);
     commandSetFlagsOf("evalsha", evalshaFlags);
 }

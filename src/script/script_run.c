@@ -44,13 +44,17 @@ static uint64_t runMs(const scriptRun *run) {
 
 /* --- Long ones --------------------------------------------------------------------------------------------------- */
 
+const char *scriptBusyError(void) {
+    if (!running) return NULL;
+    return running->call->name
+               ? "-BUSY Valkey is busy running a script. You can only call FUNCTION KILL or SHUTDOWN NOSAVE."
+               : "-BUSY Valkey is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.";
+}
+
 static void letOthersIn(void) {
-    static const yieldJob script = {
-        CMD_ALLOW_BUSY, "-BUSY Valkey is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."};
-    static const yieldJob function = {
-        CMD_ALLOW_BUSY, "-BUSY Valkey is busy running a script. You can only call FUNCTION KILL or SHUTDOWN NOSAVE."};
+    const yieldJob job = {CMD_ALLOW_BUSY, scriptBusyError()};
     int64_t now_ms = storeNowMs(); /* a script sees one time, from its start to its end */
-    yieldNow(running->call->name ? &function : &script);
+    yieldNow(&job);
     storeSetNowMs(now_ms);
 }
 
@@ -70,8 +74,8 @@ static void onSteps(lua_State *L, lua_Debug *place) {
     if (!running->killed) return;
     lua_sethook(L, onSteps, LUA_MASKCOUNT, 1);
     luaPushError(L,
-                 sliceStr(running->call->name ? "ERR Error running script. Function killed by user with FUNCTION KILL."
-                                              : "ERR Error running script. Script killed by user with SCRIPT KILL."),
+                 sliceStr(running->call->name ? "ERR Script killed by user with FUNCTION KILL."
+                                              : "ERR Script killed by user with SCRIPT KILL."),
                  false);
     lua_error(L);
 }
@@ -95,22 +99,29 @@ static void pushArguments(lua_State *L, const client *c, uint32_t from, uint32_t
     }
 }
 
+/* What the interpreter keeps at the bottom of its stack for each run, and the upvalues of the second. */
+enum { HANDLER_AT = 1, RUN_AT, BOTTOM = RUN_AT };
+#define GLOBALS lua_upvalueindex(1)
+#define KEYS_NAME lua_upvalueindex(2)
+#define ARGV_NAME lua_upvalueindex(3)
+
 /* lua_CFunction in the protected call: arguments in, function, reply out. */
 static int runAll(lua_State *L) {
     const scriptCall *call = running->call;
     client *c = running->program.caller;
     uint32_t keys_end = call->first + call->keys;
-    lua_settop(L, 0);
     if (call->as_arguments) {
         lua_rawgeti(L, LUA_REGISTRYINDEX, call->function);
         pushArguments(L, c, call->first, keys_end);
         pushArguments(L, c, keys_end, c->argc);
         lua_call(L, 2, 1);
     } else {
+        lua_pushvalue(L, KEYS_NAME);
         pushArguments(L, c, call->first, keys_end);
-        sandboxSetGlobal(L, "KEYS");
+        lua_rawset(L, GLOBALS);
+        lua_pushvalue(L, ARGV_NAME);
         pushArguments(L, c, keys_end, c->argc);
-        sandboxSetGlobal(L, "ARGV");
+        lua_rawset(L, GLOBALS);
         lua_rawgeti(L, LUA_REGISTRYINDEX, call->function);
         lua_call(L, 0, 1);
     }
@@ -151,10 +162,9 @@ static void replyError(lua_State *L, client *c) {
 
 static void call(scriptRun *run) {
     lua_State *L = run->call->in->L;
-    lua_pushcfunction(L, scriptErrorHandler);
-    lua_pushcfunction(L, runAll);
-    if (unlikely(lua_pcall(L, 0, 0, -2) != 0)) replyError(L, run->program.caller);
-    lua_settop(L, 0);
+    lua_pushvalue(L, RUN_AT);
+    if (unlikely(lua_pcall(L, 0, 0, HANDLER_AT) != 0)) replyError(L, run->program.caller);
+    lua_settop(L, BOTTOM);
     if (unlikely(run->killed)) lua_sethook(L, onSteps, LUA_MASKCOUNT, STEPS_PER_LOOK);
 }
 
@@ -173,6 +183,20 @@ void scriptCallRun(client *c, const scriptCall *what) {
     interpreterPace(what->in);
 }
 
-void scriptRunWatch(interpreter *in) {
-    lua_sethook(in->L, onSteps, LUA_MASKCOUNT, STEPS_PER_LOOK);
+static int prepare(lua_State *L) {
+    sandboxPushGlobals(L);
+    lua_pushliteral(L, "KEYS");
+    lua_pushliteral(L, "ARGV");
+    lua_pushcclosure(L, runAll, 3);
+    lua_pushcfunction(L, scriptErrorHandler);
+    lua_insert(L, -2);
+    return BOTTOM;
+}
+
+void scriptRunPrepare(interpreter *in) {
+    lua_State *L = in->L;
+    lua_pushcfunction(L, prepare);
+    if (lua_pcall(L, 0, BOTTOM, 0) != 0) serverPanic("There is no memory for a Lua interpreter.");
+    serverAssert(lua_gettop(L) == BOTTOM);
+    lua_sethook(L, onSteps, LUA_MASKCOUNT, STEPS_PER_LOOK);
 }

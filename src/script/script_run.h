@@ -38,12 +38,16 @@ scriptRun *scriptRunning(void);
 /* Run it for the command of `c`, and reply with its result. */
 void scriptCallRun(client *c, const scriptCall *call);
 
+/* What others are told while a script runs and lets them in. NULL: none runs. */
+const char *scriptBusyError(void);
+
 typedef enum { KILL_DONE, KILL_NOTHING, KILL_HAS_WRITTEN, KILL_OTHER_KIND } killResult;
 /* End what runs if it has not written: SCRIPT KILL a script, FUNCTION KILL a function. */
 killResult scriptKill(bool function);
 
-/* From now on what runs in the interpreter is looked at now and then, and can be ended. */
-void scriptRunWatch(interpreter *in);
+/* Make a sandbox ready for runs: what each needs stays at the bottom of its stack, and what runs in it is looked at now
+ * and then and can be ended. */
+void scriptRunPrepare(interpreter *in);
 /* Boot: the client of programs. */
 void scriptRunInit(void);
 

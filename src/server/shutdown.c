@@ -19,6 +19,7 @@
 #include "net.h"
 #include "rdb_load.h"
 #include "reply.h"
+#include "script_run.h"
 #include "server_settings.h"
 #include "signals.h"
 #include "snapshot.h"
@@ -105,6 +106,10 @@ void shutdownCommand(client *c) {
     }
     if (abort) { /* a shutdown is never under way between two commands: there are no replicas to wait for */
         addReplyError(c, "No shutdown in progress.");
+        return;
+    }
+    if (scriptBusyError() && !(flags & STOP_NOSAVE)) { /* what it has done so far is no dataset to be saved */
+        addReplyError(c, scriptBusyError());
         return;
     }
     if (flags & STOP_FAILOVER) {

@@ -159,8 +159,8 @@ static void applyMany(user *u, const char *format) {
     }
 }
 
-/* A client chooses how many words there are: no word walks over all that came before it. (A test of quadratic time would
- * be one that does not end.) */
+/* A client chooses how many words there are: no word walks over all that came before it. (A test of quadratic time
+ * would be one that does not end.) */
 TEST(acl_user_with_many_words_of_each_kind) {
     once();
     size_t before = zmallocUsed();
