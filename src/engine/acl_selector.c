@@ -329,8 +329,11 @@ sds aclSelectorCatKeys(sds out, const aclSelector *s) {
     if (s->keys.all) return sdsCat(out, "~*");
     for (uint32_t i = 0; i < s->keys.count; i++) {
         if (i > 0) out = sdsCat(out, " ");
-        out = sdsCat(out, words[s->keys.items[i].access]);
-        out = sdsCatSlice(out, sdsSlice(s->keys.items[i].text));
+        const aclPattern *p = &s->keys.items[i];
+        slice text = sdsSlice(p->text);
+        /* "~*" would be the word that takes the place of all others, and behind which there may be none. */
+        out = sdsCat(out, p->access == ACL_READ_WRITE && sliceIs(text, "*") ? "%RW~" : words[p->access]);
+        out = sdsCatSlice(out, text);
     }
     return out;
 }

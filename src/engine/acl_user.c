@@ -113,6 +113,14 @@ bool userPasswordIs(const user *u, slice password) {
 
 /* ---- Rules ------------------------------------------------------------------------------------------------------ */
 
+/* Within parentheses words may stand in quotes, and the last one ends with ")": a word that has one of these of its own
+ * would not be understood when the user's text is read again. */
+static bool comesBack(slice word) {
+    for (size_t i = 0; i < word.len; i++)
+        if (word.ptr[i] == '"' || word.ptr[i] == '\'') return false;
+    return word.len == 0 || word.ptr[word.len - 1] != ')';
+}
+
 /* "(words)": each of them is a selector's. */
 static const char *addSelector(user *u, slice word) {
     int count;
@@ -123,7 +131,8 @@ static const char *addSelector(user *u, slice word) {
     if (!words) return syntax_error;
     aclSelector *s = aclSelectorCreate();
     const char *err = NULL;
-    for (int i = 0; i < count && !err; i++) err = aclSelectorApply(s, sdsSlice(words[i]));
+    for (int i = 0; i < count && !err; i++)
+        err = comesBack(sdsSlice(words[i])) ? aclSelectorApply(s, sdsSlice(words[i])) : syntax_error;
     sdsFreeSplitRes(words, count);
     if (err) {
         aclSelectorFree(s);

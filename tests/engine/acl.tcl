@@ -44,6 +44,9 @@ start_server {} {
         {~a ~a %R~a %R~b %W~c %RW~d %W~b} "off ~a ~b %W~c ~d resetchannels -@all" \
         {~a allkeys} "off ~* resetchannels -@all" \
         {~a resetkeys %R~*} "off %R~* resetchannels -@all" \
+        {%RW~* ~b} "off %RW~* ~b resetchannels -@all" \
+        {~b %R~* %W~*} "off ~b %RW~* resetchannels -@all" \
+        {("~a" '+get')} "off resetchannels -@all (~a resetchannels -@all +get)" \
         {&a &a &b} "off resetchannels &a &b -@all" \
         {&a allchannels} "off &* -@all" \
         {db=3,1,1,2 db=2,0,2} "off resetchannels db=0,2 -@all" \
@@ -91,6 +94,10 @@ start_server {} {
         db=x {Syntax error}
         db=-1 {The provided database ID is out of range}
         (on) {Syntax error}
+        "(~a) ~b)" {Syntax error}
+        (~a)) {Syntax error}
+        {("~'a" +get)} {Syntax error}
+        {('~"a' +get)} {Syntax error}
         +nosuch {Unknown command or category name in ACL}
         +config|nosuch {Unknown command or category name in ACL}
         +@nosuch {Unknown command or category name in ACL}
