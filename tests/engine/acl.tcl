@@ -318,6 +318,43 @@ start_server {} {
         assert_error "ERR The 'default' user cannot be removed" {r ACL DELUSER x default}
     }
 
+    test "ACL DELUSER of oneself in a transaction: the rest runs unheard, as the default user, and then it is let go" {
+        foreach {default_rules done} {+set OK -set (nil)} {
+            r ACL SETUSER u reset on >p ~* +@all
+            r ACL SETUSER default {*}$default_rules
+            r DEL k
+            r ACL LOG RESET
+            with_clients c {
+                $c AUTH u p
+                foreach command {MULTI {SET first 1} {ACL DELUSER u} {SET k OK} {ACL WHOAMI}} {
+                    $c {*}$command
+                }
+                $c write "EXEC\r\n"
+                assert_equal "*4\r\n+OK\r\n:1\r\n" [$c raw_until_eof]
+            }
+            assert_equal $done [r GET k]
+            assert_equal [expr {$done eq "OK" ? {} : "default set"}] [join [lmap entry [r ACL LOG] {
+                concat [dict get $entry username] [dict get $entry object]
+            }]]
+            r ACL SETUSER default +@all
+        }
+    }
+
+    test "Whose user is deleted while it waits is let go, and the element stays" {
+        r ACL SETUSER u reset on >p ~* +@all
+        r DEL waited
+        as_user u {
+            $c send BLPOP waited 0
+            wait_for_condition 10 {[info_field blocked_clients clients] == 1}
+            r MULTI
+            r ACL DELUSER u
+            r RPUSH waited x
+            assert_equal {1 1} [r EXEC]
+            assert_error "*closed*" {$c reply}
+        }
+        assert_equal x [r LPOP waited]
+    }
+
     test "Who is switched off does not come in; who is in stays" {
         r ACL SETUSER u reset on nopass +@all
         with_clients {c d} {
