@@ -103,7 +103,7 @@ static void replyOkOr(client *c, sds err) {
 
 void aclSetuserCommand(client *c) {
     for (uint32_t i = 2; i < c->argc; i++) redactArgument(c, i);
-    sds err = aclSetUser(c->argv[2], c->argv + 3, (int)c->argc - 3);
+    sds err = aclSetUser(c->argv[2], c->argv + 3, (int)c->argc - 3, false);
     replyOkOr(c, err);
 }
 

@@ -58,8 +58,8 @@ static bool applyLine(const configLine *l) {
     bool is_default = strcmp(l->words[0], "default") == 0;
     sds err = NULL;
     /* Rules of the default user start from nothing here, as those of any other. */
-    if (is_default) err = aclSetUser(sdsSlice(l->words[0]), &(slice){"reset", 5}, 1);
-    if (!err) err = aclSetUser(sdsSlice(l->words[0]), rules, l->count - 1);
+    if (is_default) err = aclSetUser(sdsSlice(l->words[0]), &(slice){"reset", 5}, 1, true);
+    if (!err) err = aclSetUser(sdsSlice(l->words[0]), rules, l->count - 1, true);
     zfree(rules);
     if (!err) return true;
     serverLog(LL_WARNING, "The rules of user '%s' are wrong: %s", l->words[0], err);
@@ -141,9 +141,10 @@ static void takeUser(rax *users, const char *path, int number, sds *words, int c
         const char *why = userApply(u, sdsSlice(joined[i]));
         if (!why) continue;
         if (!strcmp(why, "Syntax error")) *errors = sdsCatPrintf(*errors, "%s:%d: %s. ", path, number, why);
-        else
-            *errors =
-                sdsCatPrintf(*errors, "%s:%d: Error in applying operation '%s': %s. ", path, number, joined[i], why);
+        else {
+            *errors = sdsCatPrintf(*errors, "%s:%d: Error in applying operation '", path, number);
+            *errors = sdsCatPrintf(aclCatShown(*errors, sdsSlice(joined[i])), "': %s. ", why);
+        }
         break;
     }
     if (joined) sdsFreeSplitRes(joined, n);

@@ -35,9 +35,22 @@ static void loadText(const sds text, int depth);
 
 /* ---- Errors --------------------------------------------------------------------------------------- */
 
+/* A line that has, or may have, a password; as far as its first word tells. */
+static bool isSecret(const char *line) {
+    sds name = sdsNewLen(line, strcspn(line, " \t"));
+    sdsTrim(name, "\"'");
+    settingRow *row = settingFind(name);
+    bool secret = !strcasecmp(name, "user") || (row && row->entry->def->flags & SETTING_SENSITIVE);
+    sdsFree(name);
+    return secret;
+}
+
 noreturn_fn static void failLine(int number, const char *line, const char *err) {
     fprintf(stderr, "\n*** FATAL CONFIG FILE ERROR (Version %s) ***\n", VALKEY_VERSION);
-    if (line) fprintf(stderr, "Reading the configuration file, at line %d\n>>> '%s'\n", number, line);
+    if (line && isSecret(line))
+        fprintf(stderr, "Reading the configuration file, at line %d\n>>> '%.*s (redacted)'\n", number,
+                (int)strcspn(line, " \t"), line);
+    else if (line) fprintf(stderr, "Reading the configuration file, at line %d\n>>> '%s'\n", number, line);
     fprintf(stderr, "%s\n", err);
     exit(1);
 }

@@ -114,16 +114,23 @@ void aclInit(void) {
     engineSettingsOnPassword(aclSetDefaultPassword);
 }
 
+static sds catWord(sds out, slice word, bool for_log) {
+    return for_log ? aclCatShown(out, word) : sdsCatSlice(out, word);
+}
+
 /* The words on a copy, so that nothing has changed when one is wrong. */
-static sds applyWords(user *u, const slice *words, int count) {
+static sds applyWords(user *u, const slice *words, int count, bool for_log) {
     slice open = {NULL, 0};
     sds *joined = aclJoinWords(words, &count, &open), err = NULL;
-    if (!joined)
-        return sdsCatPrintf(sdsEmpty(), "Unmatched parenthesis in acl selector starting at '%.*s'.", (int)open.len,
-                            open.ptr);
+    if (!joined) {
+        err = catWord(sdsNew("Unmatched parenthesis in acl selector starting at '"), open, for_log);
+        return sdsCat(err, "'.");
+    }
     for (int i = 0; i < count && !err; i++) {
         const char *why = userApply(u, sdsSlice(joined[i]));
-        if (why) err = sdsCatPrintf(sdsEmpty(), "Error in ACL SETUSER modifier '%s': %s", joined[i], why);
+        if (!why) continue;
+        err = catWord(sdsNew("Error in ACL SETUSER modifier '"), sdsSlice(joined[i]), for_log);
+        err = sdsCat(sdsCat(err, "': "), why);
     }
     sdsFreeSplitRes(joined, count);
     return err;
@@ -136,11 +143,11 @@ bool aclIsPlain(void) {
            u->passwords.count == password;
 }
 
-sds aclSetUser(slice name, const slice *words, int count) {
+sds aclSetUser(slice name, const slice *words, int count, bool for_log) {
     assertMainRole();
     if (aclHasBlank(name)) return sdsNew("Usernames can't contain spaces or null characters");
     user *old = aclUser(name), *changed = old ? userDup(old) : userCreate(name);
-    sds err = applyWords(changed, words, count);
+    sds err = applyWords(changed, words, count, for_log);
     if (err) {
         userFree(changed);
         return err;

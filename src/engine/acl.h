@@ -22,8 +22,9 @@ bool aclIsPlain(void);
 void aclEachUser(void (*fn)(void *arg, const user *u), void *arg);
 
 /* ACL SETUSER: all words or none, on a user that is made if it is not there. NULL, or the text of an error, which is
- * the caller's. Clients of the user are under the new rules at once. */
-sds aclSetUser(slice name, const slice *words, int count) must_check;
+ * the caller's: for the client that has sent the words, or for a log, where it shows no password. Clients of the user
+ * are under the new rules at once. */
+sds aclSetUser(slice name, const slice *words, int count, bool for_log) must_check;
 /* How many of them there were. Their clients are let go; the caller does not ask for the default user. */
 size_t aclDeleteUsers(const slice *names, size_t count);
 /* These take the place of all there are; `users` is given away. Clients of who is not among them are let go. Where

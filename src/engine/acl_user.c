@@ -186,6 +186,19 @@ sds userCat(sds out, const user *u) {
     return out;
 }
 
+/* It begins as a rule about commands, keys, channels or databases does. */
+static bool isHarmless(slice word) {
+    return word.len == 0 || memchr("+-~%&()", word.ptr[0], 7) || (word.len > 3 && strncasecmp(word.ptr, "db=", 3) == 0);
+}
+
+sds aclCatShown(sds out, slice word) {
+    bool harmless = isHarmless(word);
+    for (size_t at = 1; at < word.len; at++) /* a selector has more words */
+        if (memchr("( \t\"'", word.ptr[at - 1], 5)) harmless &= isHarmless(sliceOf(word.ptr + at, word.len - at));
+    if (harmless) return sdsCatSlice(out, word);
+    return sdsCat(memchr("><#!(", word.ptr[0], 5) ? sdsCatLen(out, word.ptr, 1) : out, "(redacted)");
+}
+
 sds *aclJoinWords(const slice *words, int *count, slice *open) {
     sds *out = zmalloc(((size_t)*count + 1) * sizeof(*out));
     int n = 0;

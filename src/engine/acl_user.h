@@ -31,6 +31,9 @@ void userTake(user *u, user *from);
 const char *userApply(user *u, slice word) must_check;
 /* Whether it may come in with this password. Takes as long for a wrong one as for the right one. */
 bool userPasswordIs(const user *u, slice password);
+/* A word of ACL SETUSER as a log may show it, appended to an sds: without what is a password, or may have been meant as
+ * one. */
+sds aclCatShown(sds out, slice word);
 /* As a line of ACL LIST without the word "user": name and words, appended to an sds. */
 sds userCat(sds out, const user *u);
 

@@ -585,6 +585,38 @@ test "A configuration with users and an aclfile, or the same user twice, is refu
     assert_match "*user 'a' are wrong*'+nosuch'*" $output
 }
 
+test "A configuration that is refused shows no password" {
+    foreach {line shown} {
+        {user default on >secret foo} {modifier '(redacted)': Syntax error}
+        {user a on <secret} {modifier '<(redacted)': The password you are}
+        {user a on #secret} {modifier '#(redacted)': The password hash}
+        {user a on secret} {modifier '(redacted)': Syntax error}
+        {user a on (~x >secret)} {modifier '((redacted)': Syntax error}
+        {user a on (secret} {starting at '((redacted)'}
+        {user a on (~x} {starting at '(~x'}
+        {user a on ">secret} {'user (redacted)'}
+        {requirepass secret foo} {'requirepass (redacted)'}
+        {"requirepass" secret foo} {'"requirepass" (redacted)'}
+        {masterauth secret foo} {'masterauth (redacted)'}
+        {port secretly} {'port secretly'}
+    } {
+        set dir [make_server_dir]
+        write_file [file join $dir server.conf] "port 0\n$line\n"
+        lassign [run_to_end [list [file join $dir server.conf]]] code output
+        assert_equal 1 $code
+        assert {[string first $shown $output] >= 0}
+        assert {$line eq "port secretly" || [string first secret $output] < 0}
+    }
+    set dir [make_server_dir]
+    set file [file join $dir users.acl]
+    write_file $file "user a <secret\nuser b #secret\nuser c secret\nuser d (~x <secret)\nuser e (~x secret\n"
+    lassign [run_to_end [list --port 0 --dir $dir --aclfile $file]] code output
+    assert_equal 1 $code
+    assert_match "*:1: Error in applying operation '<(redacted)': The password you*:2: *'#(redacted)': The password hash*:5: *" \
+        $output
+    assert {[string first secret $output] < 0}
+}
+
 start_server {tags own-files} {
     test "CONFIG REWRITE writes no user where there is the default user alone" {
         r CONFIG REWRITE
