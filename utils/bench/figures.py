@@ -228,7 +228,7 @@ def type_figures(records, peer, own, own_ratio):
 
 
 def session_figures(peer, own, own_ratio):
-    """Rows 25 to 32, of channels, transactions, waiting clients and client-side caching."""
+    """Rows 25 to 32 and 40, of channels, transactions, waiting clients, client-side caching and users."""
     cpu, ns = 'server CPU, ours / peer', 'ns'
     for name in ('P16', 'one by one'):
         peer('25', f'PUBLISH of 100 B to 1,000 subscribers, a delivered message: {cpu}', name, 0.7, 'cpu_ns',
@@ -248,6 +248,9 @@ def session_figures(peer, own, own_ratio):
               ('tracking', 'GET', 'on'), ('tracking', 'GET', 'off'), '<=')
     own('32', 'Memory of a tracked key, 1M keys of one client', 'bytes a key', 40, 'bytes_per_key',
         ('tracking', 'tracked key', '2 threads'), 'B', 'bytes')
+    own_ratio('40', 'GET P16 of 1M keys, io-threads 2: CPU of the main thread',
+              'a user with 10 key patterns and 20 command rules / the default user', 1.10, 'main_ns',
+              ('users', 'GET', 'app'), ('users', 'GET', 'default'), '<=')
 
 
 def persist_figures(peer, own, own_ratio):

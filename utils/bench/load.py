@@ -28,6 +28,7 @@ class Load:
     rps: int = 0
     threads: int = 0
     tracking: bool = False
+    user: str = ''            # with the password "bench"; '': the default user
     rows: tuple = ()          # figures of the headline table that need it
     what: dict = field(default_factory=dict)
 
@@ -41,6 +42,8 @@ class Load:
             args += ['--threads', str(self.threads)]
         if self.tracking:
             args.append('--enable-tracking')
+        if self.user:
+            args += ['--user', self.user, '-a', 'bench']
         return args
 
 

@@ -1,5 +1,5 @@
-"""session_experiments.py -- what is measured of channels, transactions, waiting clients and client-side caching. As
-experiments.py, which knows these by its table.
+"""session_experiments.py -- what is measured of channels, transactions, waiting clients, client-side caching and users.
+As experiments.py, which knows these by its table.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -241,6 +241,31 @@ def tracking(ctx):
             ctx.say(f'    {number}  GET, tracking: ' + ' | '.join(line))
 
 
+# ---- Users -----------------------------------------------------------------------------------------------------------
+# Ten patterns, of which the last one fits; twenty rules about commands.
+PATTERNS = [f'~app:{i}:*' for i in range(5)] + ['%R~cache:*', '%W~log:*', '~user:[0-9]*', '%R~?:shared', '~key:*']
+RULES = ['+@read', '+@write', '+@connection', '-@dangerous', '-@admin', '+@hash', '+@list', '-@scripting', '+get', '+set',
+         '+del', '+expire', '+select|0', '-flushall', '-flushdb', '-keys', '+info', '-swapdb', '+config|get', '-sort']
+
+
+def users(ctx):
+    """GET by a user with rules and by the default user, 1M keys, io-threads 2: main thread."""
+    with ctx.two_threads() as fleet:
+        n = ctx.keys(1_000_000, 200_000, 300, len(fleet.servers))
+        ctx.fill(fleet, n, 64)
+        for s in fleet.servers:
+            fleet.turn(s).call('ACL', 'SETUSER', 'app', 'reset', 'on', '>bench', *PATTERNS, *RULES)
+        loads = {user: get('GET', pipeline=16, size=64, keys=n, user=user) for user in ('', 'app')}
+        for number in range(1, ctx.rounds + 1):
+            line = []
+            for s in fleet.servers:
+                fleet.turn(s)
+                for user, load in loads.items():
+                    got = ctx.measure(s, load, number, variant=user or 'default')
+                    line.append(f'{s.name} {user or "default"} {got["main_ns"]:.0f} ns')
+            ctx.say(f'    {number}  GET, user: ' + ' | '.join(line))
+
+
 # name: (function, figures it serves)
 ALL = {
     'publish': (publish, ('25',)),
@@ -250,4 +275,5 @@ ALL = {
     'hand_over': (hand_over, ('29',)),
     'waiting': (waiting, ('30',)),
     'tracking': (tracking, ('31', '32')),
+    'users': (users, ('40',)),
 }
