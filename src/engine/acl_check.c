@@ -153,7 +153,7 @@ static bool copyDbAllowed(const aclSelector *s, const aclQuestion *q, uint32_t *
     return true;
 }
 
-static bool usesSelectedDb(const serverCommand *cmd) {
+bool aclUsesSelectedDb(const serverCommand *cmd) {
     return cmd->flags & (CMD_WRITE | CMD_READONLY | CMD_MOVABLE_KEYS) || cmd->first_key > 0 ||
            cmd->acl_categories & ACL_CATEGORY_KEYSPACE;
 }
@@ -165,7 +165,7 @@ static bool dbsAllowed(const aclSelector *s, const aclQuestion *q, uint32_t *ind
     if (q->cmd == special.copy && !copyDbAllowed(s, q, index)) return false;
     bool only_named = run && run->first == 1; /* SELECT and SWAPDB */
     if (q->cmd->flags & CMD_ALL_DBS) return false;
-    return only_named || !usesSelectedDb(q->cmd) || dbAllowed(s, q->dbid);
+    return only_named || !aclUsesSelectedDb(q->cmd) || dbAllowed(s, q->dbid);
 }
 
 /* ---- All of it -------------------------------------------------------------------------------------------------- */

@@ -29,6 +29,8 @@ typedef struct aclKeys {
 const requestKey *aclKeysOf(const aclQuestion *q, aclKeys *room, uint32_t *count);
 /* ACL_READ, ACL_WRITE: what a user must be allowed for a key with these CMD_KEY_ flags. */
 unsigned aclAccessOf(uint32_t key_flags);
+/* Whether a user must be allowed the selected database for the command. */
+bool aclUsesSelectedDb(const serverCommand *cmd);
 
 /* With the argument that is refused (0: the command itself). */
 aclVerdict aclCheck(const user *u, const aclQuestion *q, uint32_t *index);

@@ -34,7 +34,7 @@ static const struct {
     {"randomkey", ALL_KEYS},
     {"scan", ALL_KEYS},
     /* All databases: CMD_ALL_DBS, and those that are arguments. */
-    {"flushall", ALL_KEYS | ANY_DB},
+    {"flushall", ALL_KEYS},
     {"swapdb", ALL_KEYS | ARG_DBS},
     {"copy", ARG_DBS},
     {"move", ARG_DBS},
@@ -74,7 +74,8 @@ static bool isArgument(const aclQuestion *q, int id) {
 }
 
 static bool dbIsNamed(const aclQuestion *q, unsigned may, int id) {
-    return id == q->dbid || may & ANY_DB || (may & ARG_DBS && isArgument(q, id));
+    if (may & ANY_DB || q->cmd->flags & CMD_ALL_DBS) return true;
+    return (id == q->dbid && aclUsesSelectedDb(q->cmd)) || (may & ARG_DBS && isArgument(q, id));
 }
 
 static bool keyIsNamed(const keyMark *m, unsigned may, uint64_t hash, keyTouch touch) {

@@ -528,6 +528,30 @@ user default on nopass ~* &* +@all
         }
         assert_equal {a default} [r ACL USERS]
     }
+
+    test "ACL LOAD that takes users away from who loads, waits, listens and has a transaction open" {
+        write_file $file "user a on nopass ~* &* +@all\n"
+        assert_equal OK [r ACL LOAD]
+        with_clients {loads waits listens queues stays} {
+            foreach c [list $loads $waits $listens $queues] {
+                $c AUTH a x
+            }
+            $waits send BLPOP list 0
+            $listens SUBSCRIBE news
+            $queues MULTI
+            $queues SET k v
+            wait_for_condition 10 {[info_field blocked_clients clients] == 1}
+            write_file $file "user b on nopass ~* +@all\n"
+            assert_equal OK [$loads ACL LOAD]
+            foreach c [list $loads $listens $queues] {
+                assert_error "*closed*" {$c PING}
+            }
+            assert_error "*closed*" {$waits reply}
+            assert_equal PONG [$stays PING]
+        }
+        assert_equal {0 0} [list [r EXISTS k] [info_field blocked_clients clients]]
+        assert_equal {b default} [r ACL USERS]
+    }
 }
 
 test "A start with a file that is wrong, or that is not there, is refused" {
@@ -569,6 +593,25 @@ start_server {tags own-files overrides {user {a on nopass ~x +get} requirepass p
             assert_equal [string map {"\"~q\\\"'x\"" "~q\"'x"} $written] [$c ACL LIST]
             $c CONFIG REWRITE
             assert_equal $written [lsearch -all -inline [split [read_file [srv conf]] \n] "user *"]
+        }
+    }
+}
+
+start_server {tags own-files overrides {appendonly yes user {admin on nopass ~* &* +@all} USER {default off}}} {
+    test "The append-only file is read whatever the default user may not do" {
+        with_clients c {
+            assert_equal OK [$c AUTH admin x]
+            $c SET k 1
+            $c MULTI
+            $c RPUSH l 1
+            $c INCR k
+            assert_equal {1 2} [$c EXEC]
+        }
+        restart_server
+        with_clients c {
+            assert_error "NOAUTH*" {$c GET k}
+            assert_equal OK [$c AUTH admin x]
+            assert_equal {2 1} [list [$c GET k] [$c LLEN l]]
         }
     }
 }

@@ -6,17 +6,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # A whole request for each command that names keys; all words that begin with "k:" are keys, and there are no others.
-# Commands with options that name keys, or change what is done to them, stand here once for each.
+# Commands with options that name keys, or change what is done to them, stand here once for each; options that may be
+# repeated stand here twice (what the first of two names is no key where the last one counts).
 set requests {
-    {bitcount k:1} {bitfield k:1 get u8 0} {bitfield k:1 set u8 0 1} {bitfield_ro k:1 get u8 0} {bitop and k:1 k:2 k:3}
+    {bitcount k:1} {bitfield k:1 get u8 0} {bitfield k:1 set u8 0 1} {bitfield k:1 get u8 0 set u8 0 1 get u8 0} {bitfield_ro k:1 get u8 0} {bitop and k:1 k:2 k:3}
     {bitpos k:1 1} {getbit k:1 7} {setbit k:1 7 1}
-    {copy k:1 k:2} {copy k:1 k:2 db 0 replace} {del k:1 k:2} {dump k:1} {exists k:1 k:2} {expire k:1 100}
+    {copy k:1 k:2} {copy k:1 k:2 db 0 replace} {copy k:1 k:2 db 1 db 0} {del k:1 k:2} {dump k:1} {exists k:1 k:2} {expire k:1 100}
     {expireat k:1 9999999999} {expiretime k:1} {move k:1 1} {object encoding k:1} {object freq k:1} {object idletime k:1}
     {object refcount k:1} {persist k:1} {pexpire k:1 100000} {pexpireat k:1 9999999999999} {pexpiretime k:1} {pttl k:1}
     {rename k:1 k:2} {renamenx k:1 k:2} {restore k:1 0 x} {sort k:1} {sort k:1 store k:2} {sort k:1 alpha STORE k:2 desc}
+    {sort k:1 store other store k:2}
     {sort_ro k:1} {touch k:1 k:2} {ttl k:1} {type k:1} {unlink k:1 k:2} {memory usage k:1}
     {geoadd k:1 1 1 m} {geodist k:1 m n} {geohash k:1 m} {geopos k:1 m} {georadius k:1 1 1 1 km}
-    {georadius k:1 1 1 1 km store k:2} {georadius k:1 1 1 1 km STOREDIST k:2} {georadius_ro k:1 1 1 1 km}
+    {georadius k:1 1 1 1 km store k:2} {georadius k:1 1 1 1 km STOREDIST k:2}
+    {georadius k:1 1 1 1 km store other storedist k:2} {georadius_ro k:1 1 1 1 km}
     {georadiusbymember k:1 m 1 km} {georadiusbymember k:1 m 1 km store k:2} {georadiusbymember k:1 m 1 km storedist k:2}
     {georadiusbymember_ro k:1 m 1 km} {geosearch k:1 fromlonlat 1 1 byradius 1 km}
     {geosearchstore k:1 k:2 fromlonlat 1 1 byradius 1 km}
@@ -45,11 +48,11 @@ set requests {
     {xack k:1 g 1-1} {xadd k:1 * f 1} {xautoclaim k:1 g c 0 0} {xclaim k:1 g c 0 1-1} {xdel k:1 1-1}
     {xgroup create k:1 g $ mkstream} {xgroup createconsumer k:1 g c} {xgroup delconsumer k:1 g c} {xgroup destroy k:1 g}
     {xgroup setid k:1 g 0} {xinfo consumers k:1 g} {xinfo groups k:1} {xinfo stream k:1} {xlen k:1} {xpending k:1 g}
-    {xrange k:1 - +} {xread streams k:1 k:2 0 0} {xreadgroup group g c streams k:1 k:2 > >} {xrevrange k:1 + -}
+    {xrange k:1 - +} {xread streams k:1 k:2 0 0} {xread count 1 count 2 streams k:1 0} {xreadgroup group g c streams k:1 k:2 > >} {xrevrange k:1 + -}
     {xsetid k:1 9-9} {xtrim k:1 maxlen 1}
     {append k:1 x} {decr k:1} {decrby k:1 1} {delifeq k:1 x} {get k:1} {getdel k:1} {getex k:1} {getex k:1 ex 100}
     {getrange k:1 0 1} {getset k:1 x} {incr k:1} {incrby k:1 1} {incrbyfloat k:1 1} {lcs k:1 k:2} {mget k:1 k:2}
-    {mset k:1 x k:2 y} {msetex 2 k:1 x k:2 y} {msetnx k:1 x k:2 y} {psetex k:1 100000 x} {set k:1 x} {set k:1 x get}
+    {mset k:1 x k:2 y} {msetex 2 k:1 x k:2 y} {msetnx k:1 x k:2 y} {psetex k:1 100000 x} {set k:1 x} {set k:1 x get} {set k:1 x nx get} {set k:1 x GET keepttl}
     {setex k:1 100 x} {setnx k:1 x} {setrange k:1 1 x} {strlen k:1} {substr k:1 0 1}
     {watch k:1 k:2}
     {eval "return 1" 2 k:1 k:2 x} {eval_ro "return 1" 2 k:1 k:2 x} {evalsha 0 2 k:1 k:2 x} {evalsha_ro 0 2 k:1 k:2 x}
@@ -153,6 +156,45 @@ start_server {tags own-files} {
         assert_equal {} [lmap name $here {
             expr {$name in $there || ![dict exists $table $name] ? [continue] : $name}
         }]
+    }
+
+    test "All commands about channels: those that name some are refused for each" {
+        set named {publish spublish subscribe ssubscribe psubscribe}
+        set others {unsubscribe sunsubscribe punsubscribe pubsub|channels pubsub|numpat pubsub|numsub pubsub|shardchannels
+            pubsub|shardnumsub}
+        assert_same_set [concat $named $others] [r ACL CAT pubsub]
+        with_rules {~* &yes.* &yes} {
+            foreach {request refused} {
+                {publish no x} 1 {spublish no x} 1 {subscribe yes no} 1 {ssubscribe yes.1 no} 1 {psubscribe yes.* no*} 1
+                {psubscribe yes.1*} 1 {psubscribe *} 1 {publish yes.1 x} 0 {spublish yes x} 0
+            } {
+                assert_equal $refused [is_refused $c $request]
+            }
+        }
+    }
+
+    test "Where a database is named that the user may not use, or all are, the command is refused" {
+        with_rules {~* &* db=0,1} {
+            foreach {request refused} {
+                {select 2} 1 {swapdb 0 2} 1 {swapdb 2 1} 1 {move k:1 2} 1 {copy k:1 k:2 db 2} 1
+                {copy k:1 k:2 replace DB 2} 1 {copy k:1 k:2 db 2 db 0} 1 {copy k:1 k:2 db 0 db 2} 1 {flushall} 1 {flushall async} 1 {select 1} 0 {flushdb} 0 {swapdb 0 1} 0
+                {copy k:1 k:2 db 0} 0 {move k:1 0} 0
+            } {
+                assert_equal $refused [is_refused $c $request]
+            }
+        }
+        # Every command that reads or writes the keyspace asks for the selected one.
+        r ACL SETUSER u reset on +@all ~* &* db=1
+        set open {}
+        dict for {name info} $table {
+            lassign $info - arity flags
+            set verdict [expr {"write" in $flags || "readonly" in $flags || $name in {keys scan randomkey dbsize}
+                ? [r ACL DRYRUN u {*}[some_request $name $arity]] : "no database"}]
+            if {$verdict eq "OK"} {
+                lappend open $name
+            }
+        }
+        assert_equal {swapdb} $open ;# of 1 and 1
     }
 
     foreach request $requests {
