@@ -68,7 +68,8 @@ void swapdbCommand(client *c) {
 }
 
 void timeCommand(client *c) {
-    int64_t now_us = clockWallUs();
+    /* To a script, and whoever else runs commands without a connection, time stands still. */
+    int64_t now_us = c->flags & CLIENT_FAKE ? storeNowMs() * 1000 : clockWallUs();
     addReplyArrayLen(c, 2);
     addReplyBulkLongLong(c, now_us / US_PER_S);
     addReplyBulkLongLong(c, now_us % US_PER_S);

@@ -5,7 +5,7 @@
  * Threads     main.
  * Invariants  1. A script has a compiled function as long as it is here.
  *             2. Those with a node are EVAL_SCRIPTS_MAX at most; the list goes from the longest unused to the last one.
- * Tests       tests/script/observed.tcl
+ * Tests       tests/script/script_commands.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "eval_cache.h"

@@ -5,7 +5,7 @@
  * Not here    what scripts find in it (sandbox.c), running them (script_run.c).
  * Owns        the states.
  * Threads     main.
- * Tests       tests/script/errors.tcl
+ * Tests       tests/script/sandbox.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "interpreter.h"

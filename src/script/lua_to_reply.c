@@ -11,7 +11,7 @@
  * Not here    the way there (reply_to_lua.c).
  * Owns        nothing.
  * Threads     main.
- * Tests       tests/script/eval.tcl
+ * Tests       tests/script/conversion.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "lua_values.h"

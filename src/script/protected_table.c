@@ -10,13 +10,14 @@
  * Invariants  1. A proxy has no fields of its own: all that could give it one is replaced here.
  *             2. No value that a script can reach is a real table or the metatable of a proxy.
  * Cost        a global costs one miss in an empty table more than without.
- * Tests       tests/script/errors.tcl
+ * Tests       tests/script/sandbox.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "protected_table.h"
 
 static const char tag, shown;
-static lua_CFunction plain_setmetatable, plain_getmetatable, plain_next, plain_rawget, plain_rawset, plain_insert;
+static lua_CFunction plain_setmetatable, plain_getmetatable, plain_next, plain_rawget, plain_rawset, plain_insert,
+    plain_foreach;
 
 static int refuse(lua_State *L) {
     return luaL_error(L, "Attempt to modify a readonly table");
@@ -122,6 +123,11 @@ static int knowingInsert(lua_State *L) {
     return plain_insert(L);
 }
 
+static int knowingForeach(lua_State *L) {
+    if (protectedReal(L, 1)) lua_replace(L, 1);
+    return plain_foreach(L);
+}
+
 /* The function `name` of the table on the top is replaced; what it was goes to `plain`. */
 static void replace(lua_State *L, const char *name, lua_CFunction by, lua_CFunction *plain) {
     lua_getfield(L, -1, name);
@@ -146,5 +152,6 @@ void protectedInstall(lua_State *L) {
     lua_remove(L, -2);
     lua_getfield(L, -1, "table");
     replace(L, "insert", knowingInsert, &plain_insert);
+    replace(L, "foreach", knowingForeach, &plain_foreach);
     lua_pop(L, 1);
 }

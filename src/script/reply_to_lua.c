@@ -10,7 +10,7 @@
  * Not here    the way back (lua_to_reply.c).
  * Owns        nothing.
  * Threads     main.
- * Tests       tests/script/eval.tcl
+ * Tests       tests/script/conversion.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "lua_values.h"

@@ -11,7 +11,7 @@
  * Not here    tables (protected_table.c).
  * Owns        nothing but the addresses of what it replaces.
  * Threads     main.
- * Tests       tests/script/errors.tcl
+ * Tests       tests/script/sandbox.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "safe_functions.h"

@@ -6,11 +6,15 @@
  * Not here    functions of Lua that are replaced because they could harm (safe_functions.c).
  * Owns        nothing.
  * Threads     main.
- * Tests       tests/script/errors.tcl
+ * Tests       tests/script/sandbox.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "sandbox.h"
 
+#include "lib_bit.h"
+#include "lib_cjson.h"
+#include "lib_cmsgpack.h"
+#include "lib_struct.h"
 #include "protected_table.h"
 #include "safe_functions.h"
 
@@ -26,6 +30,18 @@ static void openStandard(lua_State *L) {
         lua_pushcfunction(L, libraries[i].func);
         lua_pushstring(L, libraries[i].name);
         lua_call(L, 1, 0);
+    }
+}
+
+static void openOurs(lua_State *L) {
+    static const struct {
+        const char *name;
+        void (*open)(lua_State *L);
+    } libraries[] = {
+        {"cjson", luaOpenCjson}, {"struct", luaOpenStruct}, {"cmsgpack", luaOpenCmsgpack}, {"bit", luaOpenBit}};
+    for (size_t i = 0; i < array_len(libraries); i++) {
+        libraries[i].open(L);
+        lua_setfield(L, LUA_GLOBALSINDEX, libraries[i].name);
     }
 }
 
@@ -58,7 +74,8 @@ static void protectLibrary(lua_State *L, const char *name) {
 }
 
 static void protectLibraries(lua_State *L) {
-    static const char *const names[] = {"string", "table", "math", "os", "coroutine"};
+    static const char *const names[] = {"string", "table",  "math",     "os", "coroutine",
+                                        "cjson",  "struct", "cmsgpack", "bit"};
     for (size_t i = 0; i < array_len(names); i++) protectLibrary(L, names[i]);
     /* Strings: getmetatable("") shows a proxy of a table with the same __index. */
     lua_pushliteral(L, "");
@@ -94,6 +111,7 @@ static void protectGlobals(lua_State *L) {
 static int openAll(lua_State *L) {
     void (**open_api)(lua_State *) = lua_touserdata(L, 1);
     openStandard(L);
+    openOurs(L);
     removeGlobals(L);
     safeFunctionsInstall(L);
     lua_pushvalue(L, LUA_GLOBALSINDEX);

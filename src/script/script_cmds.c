@@ -2,7 +2,7 @@
  *
  * Owns        nothing.
  * Threads     main.
- * Tests       tests/script/observed.tcl
+ * Tests       tests/script/script_commands.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "script_cmds.h"

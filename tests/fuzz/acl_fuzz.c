@@ -1,5 +1,5 @@
-/* acl_fuzz.c -- any bytes as the words of ACL SETUSER: each is refused and changes nothing, or the user's text makes the
- * same user again.
+/* acl_fuzz.c -- any bytes as the words of ACL SETUSER: each is refused and changes nothing, or what the user is shown
+ * as makes the same user again.
  *
  * Words end at a NUL or a line feed. What is written to a file must be read back: a server whose own users it cannot
  * read does not start.

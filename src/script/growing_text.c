@@ -1,0 +1,33 @@
+/* growing_text.c -- bytes that a C function of Lua puts together while it walks tables.
+ *
+ * Owns        nothing: the bytes are a userdata on the stack of Lua.
+ * Threads     main.
+ * Tests       tests/script/packing.tcl, tests/script/cjson.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "growing_text.h"
+
+#define FIRST_ROOM 256
+#define TEXT_MAX ((size_t)512 << 20) /* what no value of the server is longer than */
+
+void growingTextInit(growingText *t, lua_State *L) {
+    *t = (growingText){.L = L, .room = FIRST_ROOM};
+    t->bytes = lua_newuserdata(L, FIRST_ROOM);
+    t->place = lua_gettop(L);
+}
+
+void growingTextGrow(growingText *t, size_t more) {
+    if (more > TEXT_MAX - t->len) luaL_error(t->L, "not enough memory");
+    size_t room = t->room * 2;
+    if (room - t->len < more) room = t->len + more;
+    luaL_checkstack(t->L, 1, "no place for a text");
+    char *bytes = lua_newuserdata(t->L, room);
+    memcpy(bytes, t->bytes, t->len);
+    lua_replace(t->L, t->place);
+    t->bytes = bytes;
+    t->room = room;
+}
+
+void growingTextPush(growingText *t) {
+    lua_pushlstring(t->L, t->bytes, t->len);
+}

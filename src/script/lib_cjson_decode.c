@@ -1,0 +1,300 @@
+/* lib_cjson_decode.c -- cjson.decode(): JSON as a value.
+ *
+ * null is a light userdata that is NULL, so that it can be an element. A byte of zero ends the text.
+ *
+ * Owns        nothing.
+ * Threads     main.
+ * Tests       tests/script/cjson.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "lib_cjson_internal.h"
+
+#include "growing_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+typedef enum {
+    OBJECT_BEGIN,
+    OBJECT_END,
+    ARRAY_BEGIN,
+    ARRAY_END,
+    STRING,
+    NUMBER,
+    BOOLEAN,
+    NULL_WORD,
+    COLON,
+    COMMA,
+    END,
+    BROKEN
+} tokenKind;
+
+static const char *const token_names[] = {[OBJECT_BEGIN] = "T_OBJ_BEGIN",
+                                          [OBJECT_END] = "T_OBJ_END",
+                                          [ARRAY_BEGIN] = "T_ARR_BEGIN",
+                                          [ARRAY_END] = "T_ARR_END",
+                                          [STRING] = "T_STRING",
+                                          [NUMBER] = "T_NUMBER",
+                                          [BOOLEAN] = "T_BOOLEAN",
+                                          [NULL_WORD] = "T_NULL",
+                                          [COLON] = "T_COLON",
+                                          [COMMA] = "T_COMMA",
+                                          [END] = "T_END"};
+
+typedef struct token {
+    tokenKind kind;
+    size_t at;        /* where it begins, or where it is broken */
+    const char *what; /* BROKEN: how */
+    slice text;       /* STRING: in the input, or in the decoder's scratch */
+    lua_Number number;
+    bool truth;
+} token;
+
+typedef struct decoder {
+    const char *text; /* ends in a zero byte */
+    size_t at;
+    const cjsonSettings *settings;
+    growingText scratch; /* a string with escapes */
+    int depth;
+} decoder;
+
+static void broken(token *t, size_t at, const char *what) {
+    *t = (token){.kind = BROKEN, .at = at, .what = what};
+}
+
+/* --- Strings ------------------------------------------------------------------------------------------------------ */
+
+static int hexDigit(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* Four digits as a code; -1: they are not there. */
+static int hexCode(const char *p) {
+    int code = 0;
+    for (int i = 0; i < 4; i++) {
+        int digit = hexDigit(p[i]);
+        if (digit < 0) return -1;
+        code = code * 16 + digit;
+    }
+    return code;
+}
+
+static void addUtf8(growingText *out, unsigned code) {
+    if (code < 0x80) {
+        growingTextAddByte(out, (uint8_t)code);
+        return;
+    }
+    unsigned more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    static const uint8_t heads[] = {0, 0xc0, 0xe0, 0xf0};
+    growingTextAddByte(out, (uint8_t)(heads[more] | code >> 6 * more));
+    while (more--) growingTextAddByte(out, (uint8_t)(0x80 | (code >> 6 * more & 0x3f)));
+}
+
+/* \uXXXX at the decoder's place, and the second half of a pair. False: there is none. */
+static bool addCode(decoder *d) {
+    const char *p = d->text + d->at;
+    int code = hexCode(p + 2);
+    if (code < 0 || (code >= 0xdc00 && code <= 0xdfff)) return false;
+    d->at += 6;
+    if (code >= 0xd800 && code <= 0xdbff) {
+        int low = p[6] == '\\' && p[7] == 'u' ? hexCode(p + 8) : -1;
+        if (low < 0xdc00 || low > 0xdfff) return false;
+        code = 0x10000 + ((code - 0xd800) << 10 | (low - 0xdc00));
+        d->at += 6;
+    }
+    addUtf8(&d->scratch, (unsigned)code);
+    return true;
+}
+
+/* An escape at the decoder's place. False: `t` says what is wrong. */
+static bool addEscape(decoder *d, token *t) {
+    static const char letters[] = "\"\\/bfnrt", bytes[] = "\"\\/\b\f\n\r\t";
+    size_t start = d->at;
+    char c = d->text[start + 1];
+    if (c == 'u') {
+        if (addCode(d)) return true;
+        broken(t, start, "invalid unicode escape code");
+        return false;
+    }
+    const char *known = c ? strchr(letters, c) : NULL;
+    if (!known) {
+        broken(t, start, "invalid escape code");
+        return false;
+    }
+    growingTextAddByte(&d->scratch, (uint8_t)bytes[known - letters]);
+    d->at += 2;
+    return true;
+}
+
+static void readString(decoder *d, token *t) {
+    size_t start = ++d->at, run = start;
+    bool escaped = false;
+    d->scratch.len = 0;
+    for (;;) {
+        d->at += strcspn(d->text + d->at, "\"\\");
+        char c = d->text[d->at];
+        if (c == '\0') {
+            broken(t, d->at, "unexpected end of string");
+            return;
+        }
+        if (escaped || c == '\\') growingTextAdd(&d->scratch, d->text + run, d->at - run);
+        if (c == '"') break;
+        escaped = true;
+        if (!addEscape(d, t)) return;
+        run = d->at;
+    }
+    t->kind = STRING;
+    t->text = escaped ? sliceOf(d->scratch.bytes, d->scratch.len) : sliceOf(d->text + start, d->at - start);
+    d->at++;
+}
+
+/* --- Numbers ------------------------------------------------------------------------------------------------------ */
+
+/* What JSON does not know and strtod() does: a plus sign, zeros in front, hexadecimal, infinities, NaN. */
+static bool isForeignNumber(const char *p) {
+    if (*p == '+') return true;
+    if (*p == '-') p++;
+    if (*p == '0') return p[1] == 'x' || p[1] == 'X' || (p[1] >= '0' && p[1] <= '9');
+    return strncasecmp(p, "inf", 3) == 0 || strncasecmp(p, "nan", 3) == 0;
+}
+
+static void readNumber(decoder *d, token *t) {
+    const char *start = d->text + d->at;
+    char *end;
+    bool allowed = d->settings->decode_invalid == INVALID_ON || !isForeignNumber(start);
+    t->number = allowed ? strtod(start, &end) : 0;
+    if (!allowed || end == start) {
+        broken(t, d->at, "invalid number");
+        return;
+    }
+    t->kind = NUMBER;
+    d->at += (size_t)(end - start);
+}
+
+/* --- Tokens ------------------------------------------------------------------------------------------------------- */
+
+static bool readWord(decoder *d, const char *word) {
+    size_t len = strlen(word);
+    if (strncmp(d->text + d->at, word, len) != 0) return false;
+    d->at += len;
+    return true;
+}
+
+static void readWords(decoder *d, token *t) {
+    if (readWord(d, "true")) t->kind = BOOLEAN, t->truth = true;
+    else if (readWord(d, "false")) t->kind = BOOLEAN;
+    else if (readWord(d, "null")) t->kind = NULL_WORD;
+    else if (d->settings->decode_invalid == INVALID_ON && isForeignNumber(d->text + d->at)) readNumber(d, t);
+    else broken(t, d->at, "invalid token");
+}
+
+static void next(decoder *d, token *t) {
+    d->at += strspn(d->text + d->at, " \t\n\r");
+    *t = (token){.at = d->at};
+    switch (d->text[d->at]) {
+    case '\0': t->kind = END; break;
+    case '{': t->kind = OBJECT_BEGIN, d->at++; break;
+    case '}': t->kind = OBJECT_END, d->at++; break;
+    case '[': t->kind = ARRAY_BEGIN, d->at++; break;
+    case ']': t->kind = ARRAY_END, d->at++; break;
+    case ':': t->kind = COLON, d->at++; break;
+    case ',': t->kind = COMMA, d->at++; break;
+    case '"': readString(d, t); break;
+    case '+':
+    case '-':
+    case '0':
+    case '1':
+    case '2':
+    case '3':
+    case '4':
+    case '5':
+    case '6':
+    case '7':
+    case '8':
+    case '9': readNumber(d, t); break;
+    default: readWords(d, t);
+    }
+}
+
+/* --- Values ------------------------------------------------------------------------------------------------------- */
+
+static void pushValue(lua_State *L, decoder *d, const token *t);
+
+static void expected(lua_State *L, const char *what, const token *t) {
+    luaL_error(L, "Expected %s but found %s at character %d", what, t->kind == BROKEN ? t->what : token_names[t->kind],
+               (int)t->at + 1);
+}
+
+static void descend(lua_State *L, decoder *d) {
+    if (++d->depth > d->settings->decode_max_depth || !lua_checkstack(L, 4))
+        luaL_error(L, "Found too many nested data structures (%d) at character %d", d->depth, (int)d->at);
+}
+
+static void pushObject(lua_State *L, decoder *d) {
+    token t;
+    descend(L, d);
+    lua_newtable(L);
+    next(d, &t);
+    while (t.kind != OBJECT_END) {
+        if (t.kind != STRING) expected(L, "object key string", &t);
+        lua_pushlstring(L, t.text.ptr, t.text.len);
+        next(d, &t);
+        if (t.kind != COLON) expected(L, "colon", &t);
+        next(d, &t);
+        pushValue(L, d, &t);
+        lua_rawset(L, -3);
+        next(d, &t);
+        if (t.kind == OBJECT_END) break;
+        if (t.kind != COMMA) expected(L, "comma or object end", &t);
+        next(d, &t);
+        if (t.kind == OBJECT_END) expected(L, "object key string", &t);
+    }
+    d->depth--;
+}
+
+static void pushArray(lua_State *L, decoder *d) {
+    token t;
+    descend(L, d);
+    lua_newtable(L);
+    next(d, &t);
+    for (int i = 1; t.kind != ARRAY_END; i++) {
+        pushValue(L, d, &t);
+        lua_rawseti(L, -2, i);
+        next(d, &t);
+        if (t.kind == ARRAY_END) break;
+        if (t.kind != COMMA) expected(L, "comma or array end", &t);
+        next(d, &t);
+        if (t.kind == ARRAY_END) expected(L, "value", &t);
+    }
+    d->depth--;
+}
+
+static void pushValue(lua_State *L, decoder *d, const token *t) {
+    switch (t->kind) {
+    case STRING: lua_pushlstring(L, t->text.ptr, t->text.len); break;
+    case NUMBER: lua_pushnumber(L, t->number); break;
+    case BOOLEAN: lua_pushboolean(L, t->truth); break;
+    case OBJECT_BEGIN: pushObject(L, d); break;
+    case ARRAY_BEGIN: pushArray(L, d); break;
+    case NULL_WORD: lua_pushlightuserdata(L, NULL); break;
+    default: expected(L, "value", t);
+    }
+}
+
+int cjsonDecode(lua_State *L) {
+    decoder d = {.settings = cjsonSettingsOf(L)};
+    token t;
+    size_t len;
+    luaL_argcheck(L, lua_gettop(L) == 1, 1, "expected 1 argument");
+    d.text = luaL_checklstring(L, 1, &len);
+    if (len >= 2 && (!d.text[0] || !d.text[1])) luaL_error(L, "JSON parser does not support UTF-16 or UTF-32");
+    growingTextInit(&d.scratch, L);
+    next(&d, &t);
+    pushValue(L, &d, &t);
+    next(&d, &t);
+    if (t.kind != END) expected(L, "the end", &t);
+    return 1;
+}

@@ -1,0 +1,182 @@
+/* lib_cjson_encode.c -- cjson.encode(): a value as JSON.
+ *
+ * A table whose keys are positive integers is an array, with null for what is missing; any other, and an empty one, an
+ * object. Strings are bytes: what is beyond ASCII goes as it is.
+ *
+ * Owns        nothing.
+ * Threads     main.
+ * Tests       tests/script/cjson.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "lib_cjson_internal.h"
+
+#include "growing_text.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NUMBER_BYTES 32
+
+typedef struct encoder {
+    growingText out;
+    const cjsonSettings *settings;
+    int depth;
+} encoder;
+
+static void encodeValue(lua_State *L, encoder *e);
+
+static void addWord(encoder *e, const char *word) {
+    growingTextAdd(&e->out, word, strlen(word));
+}
+
+/* `what` is the type of the value at `index`. */
+static void refuse(lua_State *L, int index, const char *why) {
+    luaL_error(L, "Cannot serialise %s: %s", luaL_typename(L, index), why);
+}
+
+/* --- Strings ------------------------------------------------------------------------------------------------------ */
+
+/* What stands behind the backslash; 'u' for a code, 0 for a byte that is itself. */
+static char escapeOf(uint8_t byte) {
+    switch (byte) {
+    case '"':
+    case '\\':
+    case '/': return (char)byte;
+    case '\b': return 'b';
+    case '\t': return 't';
+    case '\n': return 'n';
+    case '\f': return 'f';
+    case '\r': return 'r';
+    case 127: return 'u';
+    default: return byte < 32 ? 'u' : '\0';
+    }
+}
+
+/* Runs of bytes that are themselves are copied at once. */
+static void encodeString(lua_State *L, encoder *e, int index) {
+    size_t len;
+    const char *text = lua_tolstring(L, index, &len);
+    growingTextReserve(&e->out, len + 2);
+    growingTextAddByte(&e->out, '"');
+    for (size_t at = 0, run = 0;; at++) {
+        char escape = at < len ? escapeOf((uint8_t)text[at]) : '\0';
+        if (at < len && !escape) continue;
+        growingTextAdd(&e->out, text + run, at - run);
+        if (at == len) break;
+        char code[8];
+        int n = escape == 'u' ? snprintf(code, sizeof(code), "\\u%04x", (uint8_t)text[at])
+                              : snprintf(code, sizeof(code), "\\%c", escape);
+        growingTextAdd(&e->out, code, (size_t)n);
+        run = at + 1;
+    }
+    growingTextAddByte(&e->out, '"');
+}
+
+/* --- Numbers ------------------------------------------------------------------------------------------------------ */
+
+static void encodeNumber(lua_State *L, encoder *e, int index) {
+    lua_Number n = lua_tonumber(L, index);
+    if (unlikely(!isfinite(n))) {
+        if (e->settings->encode_invalid == INVALID_OFF) refuse(L, index, "must not be NaN or Inf");
+        if (e->settings->encode_invalid == INVALID_NULL) addWord(e, "null");
+        else addWord(e, isnan(n) ? "nan" : n > 0 ? "inf" : "-inf");
+        return;
+    }
+    char digits[NUMBER_BYTES];
+    int len = snprintf(digits, sizeof(digits), "%.*g", e->settings->number_precision, n);
+    growingTextAdd(&e->out, digits, (size_t)len);
+}
+
+/* --- Tables ------------------------------------------------------------------------------------------------------- */
+
+/* The largest key of the array on the top of the stack; 0: it is an object. */
+static int arrayLength(lua_State *L, const encoder *e) {
+    lua_Number max = 0, count = 0;
+    for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+        lua_Number key = lua_type(L, -2) == LUA_TNUMBER ? lua_tonumber(L, -2) : 0;
+        if (!(key >= 1 && floor(key) == key)) {
+            lua_pop(L, 2);
+            return 0;
+        }
+        if (key > max) max = key;
+        count++;
+    }
+    const cjsonSettings *s = e->settings;
+    bool sparse = s->sparse_ratio > 0 && max > count * s->sparse_ratio && max > s->sparse_safe;
+    if (!sparse && max <= INT_MAX) return (int)max;
+    if (!s->sparse_convert) luaL_error(L, "Cannot serialise table: excessively sparse array");
+    return 0;
+}
+
+static void encodeArray(lua_State *L, encoder *e, int length) {
+    growingTextAddByte(&e->out, '[');
+    for (int i = 1; i <= length; i++) {
+        if (i > 1) growingTextAddByte(&e->out, ',');
+        lua_rawgeti(L, -1, i);
+        encodeValue(L, e);
+        lua_pop(L, 1);
+    }
+    growingTextAddByte(&e->out, ']');
+}
+
+static void encodeKey(lua_State *L, encoder *e, int index) {
+    switch (lua_type(L, index)) {
+    case LUA_TSTRING: encodeString(L, e, index); break;
+    case LUA_TNUMBER:
+        growingTextAddByte(&e->out, '"');
+        encodeNumber(L, e, index);
+        growingTextAddByte(&e->out, '"');
+        break;
+    default: refuse(L, index, "table key must be a number or string");
+    }
+}
+
+static void encodeObject(lua_State *L, encoder *e) {
+    bool first = true;
+    growingTextAddByte(&e->out, '{');
+    for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+        if (!first) growingTextAddByte(&e->out, ',');
+        first = false;
+        encodeKey(L, e, -2);
+        growingTextAddByte(&e->out, ':');
+        encodeValue(L, e);
+    }
+    growingTextAddByte(&e->out, '}');
+}
+
+static void encodeTable(lua_State *L, encoder *e) {
+    if (++e->depth > e->settings->encode_max_depth || !lua_checkstack(L, 5))
+        luaL_error(L, "Cannot serialise, excessive nesting (%d)", e->depth);
+    int length = arrayLength(L, e);
+    if (length > 0) encodeArray(L, e, length);
+    else encodeObject(L, e);
+    e->depth--;
+}
+
+/* The value on the top, which stays. */
+static void encodeValue(lua_State *L, encoder *e) {
+    switch (lua_type(L, -1)) {
+    case LUA_TSTRING: encodeString(L, e, -1); break;
+    case LUA_TNUMBER: encodeNumber(L, e, -1); break;
+    case LUA_TBOOLEAN: addWord(e, lua_toboolean(L, -1) ? "true" : "false"); break;
+    case LUA_TTABLE: encodeTable(L, e); break;
+    case LUA_TNIL: addWord(e, "null"); break;
+    case LUA_TLIGHTUSERDATA:
+        if (lua_touserdata(L, -1)) refuse(L, -1, "type not supported");
+        addWord(e, "null");
+        break;
+    default: refuse(L, -1, "type not supported");
+    }
+}
+
+int cjsonEncode(lua_State *L) {
+    encoder e = {.settings = cjsonSettingsOf(L)};
+    luaL_argcheck(L, lua_gettop(L) == 1, 1, "expected 1 argument");
+    growingTextInit(&e.out, L);
+    lua_pushvalue(L, 1);
+    encodeValue(L, &e);
+    growingTextPush(&e.out);
+    return 1;
+}

@@ -1,0 +1,294 @@
+/* lib_struct.c -- the Lua library `struct`: values as bytes and back, by a format.
+ *
+ *   <  >    little and big endian        !n   align to n, a power of two at most (none: that of doubles)
+ *   b B     byte, signed and not         h H  2 bytes       l L  8 bytes      T  8 bytes, a size
+ *   in In   n bytes (4)                  f d  float, double
+ *   x       a byte of padding            s    text up to a zero byte
+ *   cn      n bytes of text; c0: all of it, or as many as the number before it says
+ *
+ * Sizes and positions are checked in 64 bits before they are used.
+ *
+ * Owns        nothing.
+ * Threads     main.
+ * Tests       tests/script/packing.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "lib_struct.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <string.h>
+
+#define INTEGER_BYTES_MAX 32
+#define ALIGN_DEFAULT 8
+
+typedef struct format {
+    const char *at;
+    bool big_endian;
+    size_t align;
+} format;
+
+/* One option of the format. */
+typedef struct option {
+    char letter;
+    size_t size;  /* bytes that it takes; of 's' and "c0" 0 */
+    size_t align; /* padding before it makes its place a multiple of this */
+} option;
+
+/* The number at the format, or `otherwise`. */
+static size_t number(lua_State *L, format *f, size_t otherwise) {
+    if (!isdigit((unsigned char)*f->at)) return otherwise;
+    long long n = 0;
+    for (; isdigit((unsigned char)*f->at); f->at++) {
+        n = n * 10 + (*f->at - '0');
+        if (n > INT_MAX) luaL_error(L, "integral size overflow");
+    }
+    return (size_t)n;
+}
+
+static size_t integerSize(lua_State *L, format *f) {
+    size_t size = number(L, f, sizeof(int));
+    if (size > INTEGER_BYTES_MAX)
+        luaL_error(L, "integral size %d is larger than limit of %d", (int)size, INTEGER_BYTES_MAX);
+    return size;
+}
+
+static void setAlign(lua_State *L, format *f) {
+    size_t align = number(L, f, ALIGN_DEFAULT);
+    if (align == 0 || (align & (align - 1)) != 0) luaL_error(L, "alignment %d is not a power of 2", (int)align);
+    f->align = align;
+}
+
+/* Read the next option; what only sets something has letter 0. False at the end. */
+static bool nextOption(lua_State *L, format *f, option *o) {
+    if (*f->at == '\0') return false;
+    *o = (option){.letter = *f->at++};
+    switch (o->letter) {
+    case 'b':
+    case 'B': o->size = 1; break;
+    case 'h':
+    case 'H': o->size = 2; break;
+    case 'l':
+    case 'L':
+    case 'T': o->size = 8; break;
+    case 'i':
+    case 'I': o->size = integerSize(L, f); break;
+    case 'f': o->size = sizeof(float); break;
+    case 'd': o->size = sizeof(double); break;
+    case 'x': o->size = 1; break;
+    case 'c': o->size = number(L, f, 1); break;
+    case 's': break;
+    case '<': f->big_endian = false, o->letter = 0; break;
+    case '>': f->big_endian = true, o->letter = 0; break;
+    case '!': setAlign(L, f), o->letter = 0; break;
+    case ' ': o->letter = 0; break;
+    default: luaL_argerror(L, 1, lua_pushfstring(L, "invalid format option '%c'", o->letter));
+    }
+    bool aligned = o->letter && !strchr("xcs", o->letter) && o->size > 1;
+    o->align = !aligned ? 1 : o->size < f->align ? o->size : f->align;
+    return true;
+}
+
+/* Bytes of padding before what is aligned; sizes that are no powers of two are aligned by their bits, as ever. */
+static size_t padding(const option *o, size_t at) {
+    return o->align > 1 ? (o->align - (at & (o->align - 1))) & (o->align - 1) : 0;
+}
+
+static format formatArgument(lua_State *L) {
+    return (format){.at = luaL_checkstring(L, 1), .align = 1};
+}
+
+/* --- Packing ------------------------------------------------------------------------------------------------------ */
+
+static void addZeros(luaL_Buffer *b, size_t count) {
+    while (count--) luaL_addchar(b, '\0');
+}
+
+static uint64_t integerOf(lua_Number n) {
+    if (n < 0) return n > -9223372036854775808.0 ? (uint64_t)(int64_t)n : (uint64_t)1 << 63;
+    return n < 18446744073709551616.0 ? (uint64_t)n : 0;
+}
+
+/* Beyond eight bytes are zeros. */
+static void addInteger(luaL_Buffer *b, uint64_t n, size_t size, bool big_endian) {
+    char bytes[INTEGER_BYTES_MAX];
+    for (size_t i = 0; i < size; i++) {
+        bytes[big_endian ? size - 1 - i : i] = (char)n;
+        n >>= 8;
+    }
+    luaL_addlstring(b, bytes, size);
+}
+
+static void addFloat(luaL_Buffer *b, const void *value, size_t size, bool big_endian) {
+    char bytes[sizeof(double)];
+    memcpy(bytes, value, size);
+    if (big_endian)
+        for (size_t i = 0; i < size / 2; i++) {
+            char byte = bytes[i];
+            bytes[i] = bytes[size - 1 - i];
+            bytes[size - 1 - i] = byte;
+        }
+    luaL_addlstring(b, bytes, size);
+}
+
+/* The text, and so many bytes of it are added: returns them. */
+static size_t addText(lua_State *L, luaL_Buffer *b, const option *o, int index) {
+    size_t len;
+    const char *text = luaL_checklstring(L, index, &len);
+    size_t size = o->letter == 'c' && o->size ? o->size : len;
+    luaL_argcheck(L, len >= size, index + 1, "string too short");
+    luaL_addlstring(b, text, size);
+    if (o->letter == 'c') return size;
+    luaL_addchar(b, '\0');
+    return size + 1;
+}
+
+/* Arguments are read from below the buffer's own places on the stack. */
+static size_t addValue(lua_State *L, luaL_Buffer *b, const format *f, const option *o, int *index) {
+    if (o->letter == 'x') {
+        luaL_addchar(b, '\0');
+        return 1;
+    }
+    int at = (*index)++;
+    if (o->letter == 's' || o->letter == 'c') return addText(L, b, o, at);
+    double value = luaL_checknumber(L, at);
+    float narrow = (float)value;
+    if (o->letter == 'f') addFloat(b, &narrow, sizeof(narrow), f->big_endian);
+    else if (o->letter == 'd') addFloat(b, &value, sizeof(value), f->big_endian);
+    else addInteger(b, integerOf(value), o->size, f->big_endian);
+    return o->size;
+}
+
+static int structPack(lua_State *L) {
+    format f = formatArgument(L);
+    option o;
+    luaL_Buffer b;
+    int index = 2;
+    size_t total = 0;
+    lua_pushnil(L); /* what a missing argument is: nil, and not what the buffer has there */
+    luaL_buffinit(L, &b);
+    while (nextOption(L, &f, &o)) {
+        if (!o.letter) continue;
+        size_t pad = padding(&o, total);
+        addZeros(&b, pad);
+        total += pad + addValue(L, &b, &f, &o, &index);
+    }
+    luaL_pushresult(&b);
+    return 1;
+}
+
+/* --- Unpacking ---------------------------------------------------------------------------------------------------- */
+
+static void pushInteger(lua_State *L, const char *p, size_t size, bool big_endian, bool is_signed) {
+    uint64_t n = 0;
+    size_t used = size < 8 ? size : 8;
+    for (size_t i = 0; i < used; i++) n = n << 8 | (uint8_t)(big_endian ? p[size - used + i] : p[used - 1 - i]);
+    if (!is_signed) {
+        lua_pushnumber(L, (lua_Number)n);
+        return;
+    }
+    if (used && used < 8 && n >> (used * 8 - 1)) n |= ~(uint64_t)0 << (used * 8);
+    lua_pushnumber(L, (lua_Number)(int64_t)n);
+}
+
+static void pushFloat(lua_State *L, const char *p, size_t size, bool big_endian) {
+    char bytes[sizeof(double)];
+    float narrow;
+    double value;
+    for (size_t i = 0; i < size; i++) bytes[i] = p[big_endian ? size - 1 - i : i];
+    memcpy(size == sizeof(narrow) ? (void *)&narrow : (void *)&value, bytes, size);
+    lua_pushnumber(L, size == sizeof(narrow) ? (lua_Number)narrow : value);
+}
+
+/* What is read, and how far: `at` <= len always. */
+typedef struct input {
+    const char *bytes;
+    size_t len, at;
+    int pushed; /* values on the stack */
+} input;
+
+static void need(lua_State *L, const input *in, size_t size) {
+    luaL_argcheck(L, size <= in->len && in->at <= in->len - size, 2, "data string too short");
+}
+
+/* "c0": as many bytes as the number says that was read last, which goes. */
+static size_t sizeBefore(lua_State *L, input *in) {
+    if (in->pushed == 0 || lua_type(L, -1) != LUA_TNUMBER) luaL_error(L, "format 'c0' needs a previous size");
+    lua_Number n = lua_tonumber(L, -1);
+    lua_pop(L, 1);
+    in->pushed--;
+    return n >= 0 && n < 4611686018427387904.0 ? (size_t)n : SIZE_MAX;
+}
+
+static void pushText(lua_State *L, input *in, const option *o) {
+    if (o->letter == 'c') {
+        size_t size = o->size ? o->size : sizeBefore(L, in);
+        need(L, in, size);
+        lua_pushlstring(L, in->bytes + in->at, size);
+        in->at += size;
+        return;
+    }
+    const char *start = in->bytes + in->at, *end = memchr(start, '\0', in->len - in->at);
+    if (!end) luaL_error(L, "unfinished string in data");
+    lua_pushlstring(L, start, (size_t)(end - start));
+    in->at += (size_t)(end - start) + 1;
+}
+
+static void unpackOption(lua_State *L, input *in, const format *f, const option *o) {
+    size_t pad = padding(o, in->at);
+    need(L, in, pad);
+    in->at += pad;
+    need(L, in, o->size);
+    if (o->letter == 'x') {
+        in->at++;
+        return;
+    }
+    luaL_checkstack(L, 2, "too many results");
+    const char *p = in->bytes + in->at;
+    switch (o->letter) {
+    case 's':
+    case 'c': pushText(L, in, o); break;
+    case 'f':
+    case 'd': pushFloat(L, p, o->size, f->big_endian); break;
+    default: pushInteger(L, p, o->size, f->big_endian, islower((unsigned char)o->letter));
+    }
+    if (o->letter != 's' && o->letter != 'c') in->at += o->size;
+    in->pushed++;
+}
+
+static int structUnpack(lua_State *L) {
+    format f = formatArgument(L);
+    option o;
+    input in = {.at = 0};
+    in.bytes = luaL_checklstring(L, 2, &in.len);
+    lua_Number from = luaL_optnumber(L, 3, 1);
+    luaL_argcheck(L, !(from >= 0 && from < 1), 3, "offset must be 1 or greater");
+    in.at = from >= 1 && from - 1 <= (lua_Number)in.len ? (size_t)(from - 1) : SIZE_MAX;
+    luaL_argcheck(L, in.at <= in.len, 2, "data string too short");
+    lua_settop(L, 2);
+    while (nextOption(L, &f, &o))
+        if (o.letter) unpackOption(L, &in, &f, &o);
+    lua_pushnumber(L, (lua_Number)in.at + 1);
+    return in.pushed + 1;
+}
+
+static int structSize(lua_State *L) {
+    format f = formatArgument(L);
+    option o;
+    size_t total = 0;
+    while (nextOption(L, &f, &o)) {
+        if (!o.letter) continue;
+        luaL_argcheck(L, o.letter != 's', 1, "option 's' has no fixed size");
+        luaL_argcheck(L, o.letter != 'c' || o.size, 1, "option 'c0' has no fixed size");
+        total += padding(&o, total) + o.size;
+    }
+    lua_pushnumber(L, (lua_Number)total);
+    return 1;
+}
+
+void luaOpenStruct(lua_State *L) {
+    static const luaL_Reg functions[] = {
+        {"pack", structPack}, {"unpack", structUnpack}, {"size", structSize}, {NULL, NULL}};
+    lua_newtable(L);
+    luaL_register(L, NULL, functions);
+}
