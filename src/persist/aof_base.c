@@ -1,5 +1,6 @@
 /* aof_base.c -- the whole dataset as commands that make it.
  *
+ *   FUNCTION LOAD ..
  *   SELECT   SET | RPUSH .. | SADD .. | ZADD .. | HSETEX .. HMSET .. | XADD .. XSETID XGROUP .. XCLAIM ..   PEXPIREAT
  *
  * A large value is many commands of at most ITEMS elements, so that whoever reads them never has a large one. Times of
@@ -19,6 +20,7 @@
 #include "aof_base.h"
 
 #include "clock.h"
+#include "libraries.h"
 #include "panic.h"
 #include "persist_settings.h"
 #include "reply_format.h"
@@ -255,11 +257,21 @@ static void writeStream(rdbWriter *out, slice key, const robj *o) {
 
 /* ---- The whole ---- */
 
-void aofBaseWriteHead(rdbWriter *out) {
-    if (!persist_settings.aof_timestamp_enabled) return;
+static void writeLibrary(void *out, slice text) {
+    begin(out, "FUNCTION", 3);
+    putWord(out, "LOAD");
+    putArg(out, text);
+}
+
+static void writeTime(rdbWriter *out) {
     char text[48];
     int n = snprintf(text, sizeof(text), "#TS:%lld\r\n", (long long)(clockWallMs() / 1000));
     rdbWriteBytes(out, sliceOf(text, (size_t)n));
+}
+
+void aofBaseWriteHead(rdbWriter *out) {
+    if (persist_settings.aof_timestamp_enabled) writeTime(out);
+    librariesEach(writeLibrary, out);
 }
 
 void aofBaseWriteDb(rdbWriter *out, int dbid) {

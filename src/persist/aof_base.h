@@ -9,7 +9,7 @@
 #include "object.h"
 #include "rdb_writer.h"
 
-/* Before all: the time, where aof-timestamp-enabled wants it. */
+/* Before all: the time, where aof-timestamp-enabled wants it, and function libraries. */
 void aofBaseWriteHead(rdbWriter *out);
 /* Before the keys of a database that has some. */
 void aofBaseWriteDb(rdbWriter *out, int dbid);

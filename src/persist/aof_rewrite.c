@@ -32,7 +32,6 @@
 #include "child.h"
 #include "clock.h"
 #include "durable_file.h"
-#include "libraries.h"
 #include "log.h"
 #include "persist_settings.h"
 #include "rdb_save.h"
@@ -227,7 +226,7 @@ static bool begin(void) {
     rewrite.scheduled = rewrite.incr_failed = false;
     rewrite.first = aofIsTurningOn();
     rewrite.with_log = rewrite.first || aofIsOn();
-    rewrite.as_commands = !persist_settings.aof_use_rdb_preamble && librariesCount() == 0; /* no command makes those */
+    rewrite.as_commands = !persist_settings.aof_use_rdb_preamble;
     rewrite.began_s = rewrite.last_end_s = nowS();
     if (!getcwd(rewrite.folder, sizeof(rewrite.folder))) rewrite.folder[0] = '\0';
     if (!childStart(&job)) {

@@ -1,8 +1,6 @@
-/* libraries.h -- function libraries that a snapshot had: nobody here can run them, and none is to be lost.
+/* libraries.h -- function libraries in files: what another layer keeps of them, for those that write and read files.
  *
- * They are kept as text and stand in each snapshot that is written, as they were read.
- *
- * Runs on: who has main's role; librariesCount() and librariesAt() also the only thread of a child.
+ * Runs on: who has main's role; librariesEach() also the only thread of a child.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_LIBRARIES_H
@@ -10,13 +8,18 @@
 
 #include "sds.h"
 
-/* Take a copy of a library's text. `replace`: one of the same name goes; O(libraries). */
-void librariesAdd(slice code, bool replace);
+typedef struct librariesOwner {
+    void (*each)(void (*take)(void *arg, slice text), void *arg);
+    /* A file has one; `replace`: in place of one of its name. NULL, or the text of an error, which is the caller's. */
+    sds (*add)(slice text, bool replace);
+    void (*clear)(void);
+} librariesOwner;
+
+/* Boot. Without an owner there are none, and those of files are dropped. */
+void librariesSetOwner(const librariesOwner *owner);
+
+void librariesEach(void (*take)(void *arg, slice text), void *arg);
+sds librariesAdd(slice text, bool replace) must_check;
 void librariesClear(void);
-size_t librariesCount(void);
-/* Borrowed until the next call that changes something. */
-slice librariesAt(size_t index);
-/* Their names as "a, b, ..."; of many the first few. The caller's. */
-sds librariesNames(void);
 
 #endif

@@ -68,6 +68,7 @@ sds rdbFaultText(const rdbFault *f, unsigned version) {
                             "FATAL: Data file was created with a Valkey server configured to handle more than %llu "
                             "databases. Exiting",
                             (unsigned long long)f->number);
+    case RDB_FAULT_LIBRARY: return sdsCat(out, "A function library of the RDB file cannot be loaded");
     case RDB_FAULT_TWICE: return sdsCatPrintf(out, "RDB has duplicated key in DB %u", f->db);
     case RDB_FAULT_TYPE: sdsFree(out); return typeText(f, version);
     case RDB_FAULT_MODULE: sdsFree(out); return moduleText(f);

@@ -126,9 +126,12 @@ static bool onLibrary(loader *l, const rdbBatch *b, const rdbItem *item) {
     rdbReader r = {b->piece.bytes + item->at, b->piece.bytes + item->end};
     rdbText code;
     if (!rdbReadText(&r, &code)) return fault(l, b, item, RDB_FAULT_VALUE, 0);
-    librariesAdd(code.text, l->options->merge);
+    sds error = librariesAdd(code.text, l->options->merge);
     rdbTextFree(&code);
-    return true;
+    if (!error) return true;
+    serverLog(LL_WARNING, "Failed creating the functions library: %s", error);
+    sdsFree(error);
+    return fault(l, b, item, RDB_FAULT_LIBRARY, 0);
 }
 
 static bool onItem(loader *l, const rdbBatch *b, const rdbItem *item) {
@@ -271,16 +274,6 @@ static unsigned decoderCount(void) {
     return sched_getaffinity(0, sizeof(set), &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
 }
 
-static void logLibraries(const char *path) {
-    sds names = librariesNames();
-    serverLog(
-        LL_WARNING,
-        "%s has function libraries (%zu: %s). They cannot be called here, as there is no FUNCTION, but they are in "
-        "each snapshot that is written, so that none is lost.",
-        path, librariesCount(), names);
-    sdsFree(names);
-}
-
 static void logEnd(const loader *l, const char *path) {
     const rdbLoadResult *r = l->result;
     if (r->end != RDB_LOAD_DONE) {
@@ -292,7 +285,6 @@ static void logEnd(const loader *l, const char *path) {
         sdsFree(place);
         return;
     }
-    if (librariesCount()) logLibraries(path);
     char empty[64] = "";
     if (r->empty_skipped) snprintf(empty, sizeof(empty), ", empty keys skipped: %lld", r->empty_skipped);
     serverLog(LL_NOTICE, "Done loading RDB, keys loaded: %lld, keys expired: %lld%s, all fields expired hashes: %lld.",

@@ -65,11 +65,9 @@ static void writeAuxNumber(rdbWriter *out, const char *name, long long value) {
     writeAux(out, name, sliceOf(digits, ll2string(digits, value)));
 }
 
-static void writeLibraries(rdbWriter *out) {
-    for (size_t i = 0; i < librariesCount(); i++) {
-        rdbWriteByte(out, RDB_OP_FUNCTION);
-        rdbWriteString(out, librariesAt(i));
-    }
+static void writeLibrary(void *out, slice text) {
+    rdbWriteByte(out, RDB_OP_FUNCTION);
+    rdbWriteString(out, text);
 }
 
 static void writeHead(rdbWriter *out, const rdbSaveOptions *options) {
@@ -87,7 +85,7 @@ static void writeHead(rdbWriter *out, const rdbSaveOptions *options) {
         writeAuxNumber(out, RDB_AUX_REPL_OFFSET, r->offset);
     }
     writeAuxNumber(out, RDB_AUX_AOF_BASE, options->is_aof_base);
-    writeLibraries(out);
+    librariesEach(writeLibrary, out);
 }
 
 /* ---- Keys ---- */

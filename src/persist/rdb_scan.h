@@ -69,7 +69,8 @@ typedef enum {
     RDB_FAULT_AUX,      /* key: name of the field that is malformed */
     RDB_FAULT_IMPORT,   /* of slots, by a server that knows none */
     RDB_FAULT_DATABASE, /* number: there are so many */
-    RDB_FAULT_TWICE     /* the key is there already */
+    RDB_FAULT_TWICE,    /* the key is there already */
+    RDB_FAULT_LIBRARY   /* of functions, and refused */
 } rdbFaultKind;
 
 /* What was being read. */

@@ -71,6 +71,15 @@ void protectTableWith(lua_State *L, int index) {
     lua_pop(L, 1);
 }
 
+void protectExchange(lua_State *L, int index) {
+    lua_getmetatable(L, index); /* table, metatable */
+    lua_pushvalue(L, -2);
+    lua_setfield(L, -2, "__index");
+    lua_insert(L, -2);
+    rawSetByAddress(L, -2, &tag);
+    lua_pop(L, 1);
+}
+
 /* If the value at `index` is a proxy push the real table; else push nothing. */
 static bool protectedReal(lua_State *L, int index) {
     if (!lua_istable(L, index) || !lua_getmetatable(L, index)) return false;

@@ -17,6 +17,8 @@ void protectTable(lua_State *L);
 /* The same with the table at `index` as the metatable that scripts see; it is protected itself. Without, getmetatable()
  * says nil. */
 void protectTableWith(lua_State *L, int index);
+/* Take the table on the top of the stack and put it in the place of the real one behind the proxy at `index`. */
+void protectExchange(lua_State *L, int index);
 /* Put the functions that know proxies into the table of globals, which is on the top of the stack, and into its
  * "table". */
 void protectedInstall(lua_State *L);

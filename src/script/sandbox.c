@@ -137,3 +137,19 @@ void sandboxPushGlobals(lua_State *L) {
     lua_pushlightuserdata(L, (void *)&real_globals);
     lua_rawget(L, LUA_REGISTRYINDEX);
 }
+
+void sandboxRefuseMissing(lua_State *L) {
+    lua_newtable(L);
+    lua_pushcfunction(L, globalMissing);
+    lua_setfield(L, -2, "__index");
+    lua_setmetatable(L, -2);
+}
+
+void sandboxShowOnly(lua_State *L) {
+    protectExchange(L, LUA_GLOBALSINDEX);
+}
+
+void sandboxShowGlobals(lua_State *L) {
+    sandboxPushGlobals(L);
+    protectExchange(L, LUA_GLOBALSINDEX);
+}

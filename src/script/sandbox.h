@@ -13,5 +13,11 @@
 bool sandboxOpen(interpreter *in, void (*open_api)(lua_State *L)) must_check;
 /* Push the table of globals itself, past its proxy, for who sets KEYS and ARGV. */
 void sandboxPushGlobals(lua_State *L);
+/* Names that the table on the top of the stack does not have are an error, as with globals. */
+void sandboxRefuseMissing(lua_State *L);
+/* Take the table on the top of the stack: from now on it is all that code finds as globals, until the real ones are
+ * shown again. */
+void sandboxShowOnly(lua_State *L);
+void sandboxShowGlobals(lua_State *L);
 
 #endif

@@ -124,25 +124,35 @@ static int apiLog(lua_State *L) {
 
 /* --- The table ---------------------------------------------------------------------------------------------------- */
 
-static void setNumbers(lua_State *L) {
-    const struct {
-        const char *name;
-        lua_Number value;
-    } numbers[] = {{"LOG_DEBUG", 0},
-                   {"LOG_VERBOSE", 1},
-                   {"LOG_NOTICE", 2},
-                   {"LOG_WARNING", 3},
-                   {"REPL_NONE", REPL_NONE},
-                   {"REPL_AOF", REPL_AOF},
-                   {"REPL_SLAVE", REPL_REPLICA},
-                   {"REPL_REPLICA", REPL_REPLICA},
-                   {"REPL_ALL", REPL_ALL},
-                   {"REDIS_VERSION_NUM", REDIS_COMPATIBLE_VERSION_NUMBER},
-                   {"VALKEY_VERSION_NUM", VALKEY_VERSION_NUMBER}};
-    for (size_t i = 0; i < array_len(numbers); i++) {
+typedef struct namedNumber {
+    const char *name;
+    lua_Number value;
+} namedNumber;
+
+static void setNumbers(lua_State *L, const namedNumber *numbers, size_t count) {
+    for (size_t i = 0; i < count; i++) {
         lua_pushnumber(L, numbers[i].value);
         lua_setfield(L, -2, numbers[i].name);
     }
+}
+
+static void setLevelsAndVersions(lua_State *L) {
+    static const namedNumber numbers[] = {{"LOG_DEBUG", 0},
+                                          {"LOG_VERBOSE", 1},
+                                          {"LOG_NOTICE", 2},
+                                          {"LOG_WARNING", 3},
+                                          {"REDIS_VERSION_NUM", REDIS_COMPATIBLE_VERSION_NUMBER},
+                                          {"VALKEY_VERSION_NUM", VALKEY_VERSION_NUMBER}};
+    setNumbers(L, numbers, array_len(numbers));
+}
+
+static void setTargets(lua_State *L) {
+    static const namedNumber numbers[] = {{"REPL_NONE", REPL_NONE},
+                                          {"REPL_AOF", REPL_AOF},
+                                          {"REPL_SLAVE", REPL_REPLICA},
+                                          {"REPL_REPLICA", REPL_REPLICA},
+                                          {"REPL_ALL", REPL_ALL}};
+    setNumbers(L, numbers, array_len(numbers));
 }
 
 static void setTexts(lua_State *L) {
@@ -156,7 +166,8 @@ static void setTexts(lua_State *L) {
     }
 }
 
-void scriptApiPush(lua_State *L) {
+/* What both scripts and functions have. */
+static void pushCommon(lua_State *L) {
     static const luaL_Reg functions[] = {{"call", scriptApiCall},
                                          {"pcall", scriptApiPcall},
                                          {"acl_check_cmd", scriptApiAclCheck},
@@ -165,13 +176,30 @@ void scriptApiPush(lua_State *L) {
                                          {"sha1hex", apiSha1hex},
                                          {"setresp", apiSetresp},
                                          {"set_repl", apiSetRepl},
-                                         {"replicate_commands", apiReplicateCommands},
                                          {"log", apiLog},
-                                         {"breakpoint", apiBreakpoint},
-                                         {"debug", apiDebug},
                                          {NULL, NULL}};
     lua_newtable(L);
     luaL_register(L, NULL, functions);
-    setNumbers(L);
+    setTargets(L);
+    setLevelsAndVersions(L);
+    setTexts(L);
+}
+
+void scriptApiPush(lua_State *L) {
+    static const luaL_Reg functions[] = {
+        {"replicate_commands", apiReplicateCommands}, {"breakpoint", apiBreakpoint}, {"debug", apiDebug}, {NULL, NULL}};
+    pushCommon(L);
+    luaL_register(L, NULL, functions);
+}
+
+void scriptApiPushForFunctions(lua_State *L) {
+    pushCommon(L);
+}
+
+void scriptApiPushForLoading(lua_State *L) {
+    lua_newtable(L);
+    lua_pushcfunction(L, apiLog);
+    lua_setfield(L, -2, "log");
+    setLevelsAndVersions(L);
     setTexts(L);
 }

@@ -8,6 +8,10 @@
 
 #include "interpreter.h"
 
-/* Leave the table of what both scripts and functions have on the stack. */
+/* Leave the table on the stack: of scripts, of functions, and, without register_function(), of a library that is
+ * loaded. */
 void scriptApiPush(lua_State *L);
+void scriptApiPushForFunctions(lua_State *L);
+void scriptApiPushForLoading(lua_State *L);
+
 #endif

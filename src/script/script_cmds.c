@@ -49,7 +49,7 @@ void scriptFlushCommand(client *c) {
     addReplyOk(c);
 }
 
-static void replyKilled(client *c, killResult result) {
+void scriptReplyKilled(client *c, killResult result) {
     switch (result) {
     case KILL_DONE: addReplyOk(c); break;
     case KILL_NOTHING: addReplyError(c, "-NOTBUSY No scripts in execution right now."); break;
@@ -63,7 +63,7 @@ static void replyKilled(client *c, killResult result) {
 }
 
 void scriptKillCommand(client *c) {
-    replyKilled(c, scriptKill(false));
+    scriptReplyKilled(c, scriptKill(false));
 }
 
 void scriptHelpCommand(client *c) {

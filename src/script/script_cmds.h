@@ -7,8 +7,12 @@
 #define SCRIPT_SCRIPT_CMDS_H
 
 #include "command_table.h"
+#include "script_run.h"
 
 commandHandler scriptLoadCommand, scriptExistsCommand, scriptFlushCommand, scriptKillCommand, scriptShowCommand,
     scriptHelpCommand;
+
+/* What SCRIPT KILL and FUNCTION KILL say. */
+void scriptReplyKilled(client *c, killResult result);
 
 #endif

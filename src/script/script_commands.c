@@ -1,4 +1,4 @@
-/* script_commands.c -- the commands whose handlers are in this layer: EVAL and its kind, SCRIPT.
+/* script_commands.c -- the commands whose handlers are in this layer: EVAL and its kind, SCRIPT, FCALL, FUNCTION.
  *
  * Owns        the array, for good.
  * Threads     main, at boot.
@@ -10,6 +10,10 @@
 #include "command_rows.h"
 #include "eval.h"
 #include "eval_cache.h"
+#include "fcall.h"
+#include "function_cmds.h"
+#include "function_lua.h"
+#include "functions.h"
 #include "program.h"
 #include "script_call.h"
 #include "script_cmds.h"
@@ -22,10 +26,12 @@ static serverCommand rows[] = {
 void scriptCommandsRegister(void) {
     commandTableRegister(rows, array_len(rows));
     /* A long one lets others in: their connections are accepted, and the server is ended, on main's own thread. */
-    static const char *const running[] = {"eval", "eval_ro", "evalsha", "evalsha_ro"};
+    static const char *const running[] = {"eval", "eval_ro", "evalsha", "evalsha_ro", "fcall", "fcall_ro"};
     for (size_t i = 0; i < array_len(running); i++) commandSetMainThread(running[i]);
     commandSetFlagsOf("eval", evalFlags);
     commandSetFlagsOf("evalsha", evalshaFlags);
+    commandSetFlagsOf("fcall", fcallFlags);
+    commandSetFlagsOf("fcall_ro", fcallFlags);
 }
 
 void scriptInit(const char *(*product)(void)) {
@@ -33,4 +39,7 @@ void scriptInit(const char *(*product)(void)) {
     scriptRunInit();
     scriptCallInit();
     evalCacheInit();
+    functionLuaInit();
+    functionEngineSet(&function_lua);
+    functionsInit();
 }

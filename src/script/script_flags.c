@@ -15,6 +15,12 @@
 
 static const char *const names[] = {"no-writes", "allow-oom", "allow-stale", "no-cluster", "allow-cross-slot-keys"};
 
+static_assert(array_len(names) == SCRIPT_FLAGS, "a name for each");
+
+const char *scriptFlagName(unsigned i) {
+    return names[i];
+}
+
 static uint32_t flagByName(slice name) {
     for (uint32_t i = 0; i < array_len(names); i++)
         if (sliceEq(name, sliceStr(names[i]))) return 1u << i;

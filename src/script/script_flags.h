@@ -19,6 +19,10 @@ enum {
     SCRIPT_UNDECLARED = 32 /* it says nothing of itself: each of its commands is asked */
 };
 
+#define SCRIPT_FLAGS 5
+/* The name of flag 1 << i, for functions, which may write it in any case. */
+const char *scriptFlagName(unsigned i);
+
 typedef struct scriptHead {
     uint32_t flags;
     slice code; /* the text without its first line, but with the end of it, so that lines keep their numbers */

@@ -8,11 +8,15 @@
 #include "script_info.h"
 
 #include "eval_cache.h"
+#include "function_lua.h"
+#include "functions.h"
 #include "info_table.h"
 #include "numbers.h"
 
 static void memory(infoOut *o) {
     evalTotals eval = evalCacheTotals();
+    const functionTable *functions = functionsInUse();
+    size_t interpreter = functionLuaInterpreter()->memory, kept = functionTableMemory(functions);
     infoLine(o, "used_memory_lua:%zu", eval.interpreter);
     infoLine(o, "used_memory_vm_eval:%zu", eval.interpreter);
     char human[32];
@@ -20,12 +24,12 @@ static void memory(infoOut *o) {
     infoLine(o, "used_memory_lua_human:%s", human);
     infoLine(o, "used_memory_scripts_eval:%zu", eval.memory);
     infoLine(o, "number_of_cached_scripts:%zu", eval.scripts);
-    infoLine(o, "number_of_functions:0");
-    infoLine(o, "number_of_libraries:0");
-    infoLine(o, "used_memory_vm_functions:0");
-    infoBytes(o, "used_memory_vm_total", eval.interpreter);
-    infoLine(o, "used_memory_functions:0");
-    infoBytes(o, "used_memory_scripts", eval.memory);
+    infoLine(o, "number_of_functions:%zu", functions->count);
+    infoLine(o, "number_of_libraries:%zu", dictSize(functions->libraries));
+    infoLine(o, "used_memory_vm_functions:%zu", interpreter);
+    infoBytes(o, "used_memory_vm_total", eval.interpreter + interpreter);
+    infoLine(o, "used_memory_functions:%zu", kept);
+    infoBytes(o, "used_memory_scripts", eval.memory + kept);
 }
 
 static void evicted(infoOut *o) {
@@ -34,11 +38,12 @@ static void evicted(infoOut *o) {
 
 static void engines(infoOut *o) {
     evalTotals eval = evalCacheTotals();
+    size_t used = eval.interpreter + functionLuaInterpreter()->memory;
+    size_t kept = eval.memory + functionTableMemory(functionsInUse());
     infoLine(o, "engines_count:1");
-    infoLine(o, "engines_total_used_memory:%zu", eval.interpreter);
-    infoLine(o, "engines_total_memory_overhead:%zu", eval.memory);
-    infoLine(o, "engine_0:name=LUA,module=lua,abi_version=4,used_memory=%zu,memory_overhead=%zu", eval.interpreter,
-             eval.memory);
+    infoLine(o, "engines_total_used_memory:%zu", used);
+    infoLine(o, "engines_total_memory_overhead:%zu", kept);
+    infoLine(o, "engine_0:name=LUA,module=lua,abi_version=4,used_memory=%zu,memory_overhead=%zu", used, kept);
 }
 
 void scriptInfoRegister(void) {

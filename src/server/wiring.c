@@ -32,10 +32,12 @@
 #include "engine_commands.h"
 #include "engine_info.h"
 #include "engine_settings.h"
+#include "functions.h"
 #include "identity.h"
 #include "info.h"
 #include "info_table.h"
 #include "key_check.h"
+#include "libraries.h"
 #include "loading.h"
 #include "memory_gate.h"
 #include "monitor.h"
@@ -112,6 +114,7 @@ void wiringCommands(void) {
 }
 
 void wiringHooks(void) {
+    static const librariesOwner functions = {.each = functionsEach, .add = functionsTake, .clear = functionsClear};
     objectTypesRegister();
     commandTableSeal();
     aclInit();
@@ -141,6 +144,7 @@ void wiringHooks(void) {
     aofRewriteInit();
     waitCommandsInit();
     scriptInit(identityProduct);
+    librariesSetOwner(&functions);
     childOnLife(aofChildLives);
     sessionsSetGate(aofBeforeReplies);
     propagateCheckInit();

@@ -1,0 +1,14 @@
+/* function_cmds.h -- FUNCTION LOAD, DELETE, FLUSH, LIST, STATS, DUMP, RESTORE, KILL, HELP.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCRIPT_FUNCTION_CMDS_H
+#define SCRIPT_FUNCTION_CMDS_H
+
+#include "command_table.h"
+
+commandHandler functionLoadCommand, functionDeleteCommand, functionFlushCommand, functionListCommand,
+    functionStatsCommand, functionDumpCommand, functionRestoreCommand, functionKillCommand, functionHelpCommand;
+
+#endif

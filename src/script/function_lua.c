@@ -1,0 +1,146 @@
+/* function_lua.c -- functions written in Lua: the interpreter of all libraries.
+ *
+ * The text of a library runs once. Meanwhile the globals are others: a table `redis` (and `server`) with
+ * register_function(), log() and versions, and nothing else. Its functions have the same table of globals, behind whose
+ * proxy the real ones are again by the time they are called; so what a library keeps is its local variables, and what it
+ * took from the table `redis` while it was loaded stays of that kind.
+ *
+ * Not here    arguments of register_function() (function_register.c), calling functions (script_run.c).
+ * Owns        the interpreter.
+ * Threads     main.
+ * Invariants  1. The globals are the real ones unless a library is loaded.
+ * Tests       tests/script/functions.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "function_lua.h"
+
+#include "bio.h"
+#include "clock.h"
+#include "function_register.h"
+#include "lua_values.h"
+#include "panic.h"
+#include "protected_table.h"
+#include "sandbox.h"
+#include "script_api.h"
+#include "script_error.h"
+#include "script_run.h"
+#include "zmalloc.h"
+
+#define LOAD_MS_MAX 500
+#define STEPS_PER_LOOK 100000
+
+static struct {
+    interpreter *in; /* owns */
+    int globals;     /* while a library is loaded: in the registry */
+    monotime started;
+} lua;
+
+/* --- The interpreter ---------------------------------------------------------------------------------------------- */
+
+/* lua_CFunction: what a library finds while it is loaded. */
+static int makeGlobals(lua_State *L) {
+    lua_newtable(L);
+    sandboxRefuseMissing(L);
+    scriptApiPushForLoading(L);
+    lua_pushcfunction(L, functionRegister);
+    lua_setfield(L, -2, "register_function");
+    sandboxRefuseMissing(L);
+    protectTable(L);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -3, "redis");
+    lua_setfield(L, -2, "server");
+    lua.globals = luaL_ref(L, LUA_REGISTRYINDEX);
+    return 0;
+}
+
+static void openInterpreter(void) {
+    lua.in = zmalloc(sizeof(*lua.in));
+    interpreterInit(lua.in);
+    if (!sandboxOpen(lua.in, scriptApiPushForFunctions) || lua_cpcall(lua.in->L, makeGlobals, NULL) != 0)
+        serverPanic("There is no memory for a Lua interpreter.");
+    scriptRunPrepare(lua.in);
+}
+
+void functionLuaInit(void) {
+    openInterpreter();
+}
+
+interpreter *functionLuaInterpreter(void) {
+    return lua.in;
+}
+
+static void closeInterpreter(void *arg) {
+    interpreterFree(arg);
+    zfree(arg);
+}
+
+static void reset(bool async) {
+    interpreter *old = lua.in;
+    openInterpreter();
+    if (async) bioSubmit(BIO_LAZY_FREE, closeInterpreter, old);
+    else closeInterpreter(old);
+}
+
+/* --- Loading ------------------------------------------------------------------------------------------------------ */
+
+static void onSteps(lua_State *L, lua_Debug *place) {
+    unused(place);
+    if (clockTicksToNs(clockTicks() - lua.started) / 1000000 < LOAD_MS_MAX) return;
+    scriptRaise(L, "ERR FUNCTION LOAD timeout");
+}
+
+typedef struct compilation {
+    slice code;
+    bool compiled;
+} compilation;
+
+/* lua_CFunction in the protected call: a text that is no program leaves its error. */
+static int compileAndRun(lua_State *L) {
+    compilation *c = lua_touserdata(L, 1);
+    if (interpreterLoad(L, c->code, "@user_function") != 0) return lua_error(L);
+    c->compiled = true;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, lua.globals);
+    sandboxShowOnly(L);
+    lua_call(L, 0, 0);
+    return 0;
+}
+
+/* The error on the top: a table, or a text where the parser or want of memory has made it. */
+static sds errorText(lua_State *L, bool compiled) {
+    const char *what = compiled ? "Error registering functions" : "Error compiling function", *text;
+    if (functionRegisterRefused()) return sdsNew(functionRegisterRefused());
+    if (lua_istable(L, -1)) {
+        lua_pushliteral(L, "err");
+        lua_rawget(L, -2);
+    }
+    text = lua_tostring(L, -1);
+    if (!compiled && text && strncmp(text, "ERR ", 4) == 0) text += 4;
+    return sdsCatPrintf(sdsEmpty(), "%s: %s", what, text ? text : "unknown error");
+}
+
+static sds load(functionLibrary *library, slice code, bool limited) {
+    lua_State *L = lua.in->L;
+    compilation c = {.code = code};
+    sds error = NULL;
+    const lua_Hook watch = lua_gethook(L);
+    const int count = lua_gethookcount(L), bottom = lua_gettop(L);
+    lua.started = clockTicks();
+    if (limited) lua_sethook(L, onSteps, LUA_MASKCOUNT, STEPS_PER_LOOK);
+    else lua_sethook(L, NULL, 0, 0);
+    functionRegisterFor(library);
+    lua_pushcfunction(L, scriptErrorHandler);
+    lua_pushcfunction(L, compileAndRun);
+    lua_pushlightuserdata(L, &c);
+    if (lua_pcall(L, 1, 0, bottom + 1) != 0) error = errorText(L, c.compiled);
+    lua_settop(L, bottom);
+    sandboxShowGlobals(L);
+    functionRegisterFor(NULL);
+    lua_sethook(L, watch, LUA_MASKCOUNT, count);
+    return error;
+}
+
+static void forget(int function) {
+    luaL_unref(lua.in->L, LUA_REGISTRYINDEX, function);
+}
+
+const functionEngine function_lua = {.name = "LUA", .load = load, .forget = forget, .reset = reset};
