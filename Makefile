@@ -118,12 +118,17 @@ ifeq ($(call has,libsystemd),yes)
 SYSTEMD_FLAGS := -DHAVE_LIBSYSTEMD
 SYSTEMD_LIBS := $(shell $(PKG_CONFIG) --libs libsystemd)
 endif
+ifneq ($(filter-out base ds resp,$(or $(LAYER),all)),)
+$(call need,openssl)
+endif
+TLS_FLAGS := $(shell $(PKG_CONFIG) --cflags openssl)
+TLS_LIBS := $(shell $(PKG_CONFIG) --libs openssl)
 endif
 
 CFLAGS_ALL := $(BASE_FLAGS) $(MODE_FLAGS) $(CPPFLAGS) $(CFLAGS)
-LAYER_FLAGS := $(LZF_FLAGS) $(LUA_FLAGS) $(SYSTEMD_FLAGS)
+LAYER_FLAGS := $(LZF_FLAGS) $(LUA_FLAGS) $(TLS_FLAGS) $(SYSTEMD_FLAGS)
 BASE_LIBS := $(MALLOC_LIBS) -lm -ldl
-TOOL_LIBS := $(BASE_LIBS)
+TOOL_LIBS := $(TLS_LIBS) $(BASE_LIBS)
 
 # ---- Layers --------------------------------------------------------------------------------------------------------
 # Each word is layer=below,below,... with the layers below in link order (top first).
@@ -135,7 +140,8 @@ $(foreach m,$(LAYER_MAP),$(eval BELOW_$(firstword $(subst =, ,$m)) := $(subst $(
 TOOL_LAYERS := event resp ds base
 
 layer_includes = -Isrc/$1 $(addprefix -I,$(wildcard src/$1/table)) $(addprefix -Isrc/,$(BELOW_$1))
-layer_libs = $(if $(filter ds,$1 $(BELOW_$1)),$(LZF_LIBS)) $(if $(filter script,$1 $(BELOW_$1)),$(LUA_LIBS)) $(if $(filter server,$1),$(SYSTEMD_LIBS)) $(BASE_LIBS)
+layer_libs = $(if $(filter ds,$1 $(BELOW_$1)),$(LZF_LIBS)) $(if $(filter script,$1 $(BELOW_$1)),$(LUA_LIBS)) \
+    $(if $(filter event,$1 $(BELOW_$1)),$(TLS_LIBS)) $(if $(filter server,$1),$(SYSTEMD_LIBS)) $(BASE_LIBS)
 archive = $(OUT)/lib$1.a
 archives = $(foreach l,$1,$(call archive,$l))
 sources = $(sort $(wildcard $1/*.c))

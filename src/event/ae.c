@@ -43,6 +43,8 @@ typedef struct fileEvent {
     void *read_arg, *write_arg;         /* borrowed until the event is deleted */
     int mask;
     uint32_t generation;
+    bool raised; /* is to be called by the list of raised ones ... */
+    bool listed; /* ... on which it is, raised or not any more */
 } fileEvent;
 
 typedef struct timeEvent {
@@ -74,6 +76,9 @@ struct aeEventLoop {
     long long next_timer_id;
     uint64_t timers_now_us; /* the time of the timer round in progress, 0 outside one */
     runningTimer *running;
+    aeFired *raised; /* owns; a queue: what is raised while it is worked off is for the next turn */
+    size_t raised_first, raised_end, raised_cap;
+    uint64_t turn;
 };
 
 /* -------------------------------------------------------------------------------------------- life */
@@ -104,6 +109,7 @@ void aeDeleteEventLoop(aeEventLoop *loop) {
     loop->backend->destroy(loop->backend_state);
     zfree(loop->files);
     zfree(loop->heap);
+    zfree(loop->raised);
     zfree(loop);
 }
 
@@ -197,11 +203,38 @@ void aeDeleteFileEvent(aeEventLoop *loop, int fd, int mask) {
     if (!(left & AE_IO_MASK)) left = AE_NONE;
     /* The kernel can refuse only when the descriptor is closed already, and then has forgotten it by itself. */
     if (changeMask(loop, fd, left) != C_OK) event->mask = left;
-    if (left == AE_NONE) event->generation++;
+    if (left != AE_NONE) return;
+    event->generation++;
+    event->raised = event->listed = false;
 }
 
 int aeGetFileEvents(const aeEventLoop *loop, int fd) {
     return fd >= 0 && fd < loop->setsize ? loop->files[fd].mask : AE_NONE;
+}
+
+static void listRaised(aeEventLoop *loop, aeFired entry) {
+    if (loop->raised_end == loop->raised_cap && loop->raised_first > 0) {
+        loop->raised_end -= loop->raised_first;
+        memmove(loop->raised, loop->raised + loop->raised_first, loop->raised_end * sizeof(*loop->raised));
+        loop->raised_first = 0;
+    } else if (loop->raised_end == loop->raised_cap) {
+        loop->raised_cap = loop->raised_cap ? 2 * loop->raised_cap : 16;
+        loop->raised = zrealloc(loop->raised, loop->raised_cap * sizeof(*loop->raised));
+    }
+    loop->raised[loop->raised_end++] = entry;
+}
+
+void aeRaiseReadable(aeEventLoop *loop, int fd, bool raised) {
+    if (fd < 0 || fd >= loop->setsize) return;
+    fileEvent *event = &loop->files[fd];
+    event->raised = raised && event->mask != AE_NONE;
+    if (!event->raised || event->listed) return;
+    event->listed = true;
+    listRaised(loop, (aeFired){.fd = fd, .generation = event->generation, .mask = AE_READABLE});
+}
+
+uint64_t aeTurn(const aeEventLoop *loop) {
+    return loop->turn;
 }
 
 /* Run the handler of one direction if it is still asked for. The table is indexed anew because a handler may have
@@ -233,6 +266,22 @@ static int dispatchBoth(aeEventLoop *loop, const aeFired *fired) {
 
     if (loop->after_event) loop->after_event(loop, loop->after_event_arg);
     return first || second;
+}
+
+/* The first `n` of the list: those that were raised before this turn's handlers ran. */
+static int dispatchRaised(aeEventLoop *loop, size_t n) {
+    int handled = 0;
+
+    for (; n > 0 && loop->raised_first < loop->raised_end; n--) {
+        aeFired next = loop->raised[loop->raised_first++];
+        fileEvent *event = next.fd < loop->setsize ? &loop->files[next.fd] : NULL;
+        if (!event || event->generation != next.generation) continue;
+        bool raised = event->raised;
+        event->raised = event->listed = false;
+        if (raised) handled += dispatchBoth(loop, &next);
+    }
+    if (loop->raised_first == loop->raised_end) loop->raised_first = loop->raised_end = 0;
+    return handled;
 }
 
 /* ------------------------------------------------------------------------------------------ timers */
@@ -369,8 +418,9 @@ int aeProcessEvents(aeEventLoop *loop, int flags) {
     int timeout_ms = waitLimit(loop, flags);
     loop->waits_until_us = waitEnd(loop, flags, timeout_ms);
     if (loop->before_wait) loop->before_wait(loop, loop->before_wait_arg);
-    if (loop->dont_wait) timeout_ms = 0;
+    if (loop->dont_wait || (flags & AE_FILE_EVENTS && loop->raised_end)) timeout_ms = 0;
     loop->dont_wait = false;
+    loop->turn++;
     if (flags & AE_FILE_EVENTS) {
         count = loop->backend->wait(loop->backend_state, timeout_ms, fired, FIRED_PER_TURN);
     } else if (timeout_ms > 0) {
@@ -379,7 +429,9 @@ int aeProcessEvents(aeEventLoop *loop, int flags) {
     if (loop->after_sleep) loop->after_sleep(loop, loop->after_sleep_arg);
     loop->waits_until_us = 0;
 
+    size_t raised = flags & AE_FILE_EVENTS ? loop->raised_end - loop->raised_first : 0;
     for (int i = 0; i < count; i++) handled += dispatchBoth(loop, &fired[i]);
+    if (unlikely(raised)) handled += dispatchRaised(loop, raised);
     if (flags & AE_TIME_EVENTS) handled += runDueTimers(loop);
     return handled;
 }

@@ -2,7 +2,8 @@
  *
  * One loop belongs to one thread. One turn (aeProcessEvents):
  *   before_sleep(loop) -> how long may it wait? -> before_wait(loop) -> wait at most until the next timer ->
- *   after_sleep(loop) -> ready files (readable first, writable second), after_event(loop) behind each -> due timers.
+ *   after_sleep(loop) -> ready files (readable first, writable second; behind them those that were raised),
+ *   after_event(loop) behind each -> due timers.
  *
  * Runs on: the loop's own thread, except where said.
  *
@@ -42,6 +43,11 @@ int aeResizeSetSize(aeEventLoop *loop, int setsize);
 int aeCreateFileEvent(aeEventLoop *loop, int fd, int mask, aeFileProc *proc, void *arg) must_check;
 void aeDeleteFileEvent(aeEventLoop *loop, int fd, int mask);
 int aeGetFileEvents(const aeEventLoop *loop, int fd);
+/* Take fd for readable in the next turn, which does not wait, though the system may not say so: bytes of it lie in a
+ * buffer above. Or no more. Concerns the present registration only, and is over when its handler is called. */
+void aeRaiseReadable(aeEventLoop *loop, int fd, bool raised);
+/* The number of this turn. */
+uint64_t aeTurn(const aeEventLoop *loop);
 
 /* Timer ids start at 0 and grow. Timers are kept in a heap. A timer may delete itself or others.
  * Another thread may make and delete timers while the loop's own thread is between before_wait and after_sleep, if

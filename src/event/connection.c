@@ -12,7 +12,7 @@
  * Tests       tests/unit/event/connection_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "connection.h"
+#include "connection_internal.h"
 #include "panic.h"
 #include "zmalloc.h"
 
@@ -29,8 +29,7 @@
 
 /* ------------------------------------------------------------------------------------------ stream */
 
-/* Whether `result` of a system call is a failure that ends the connection; keeps errno. */
-static bool noteFailure(connection *c, ssize_t result) {
+bool connNoteFailure(connection *c, ssize_t result) {
     if (likely(result >= 0) || errno == EAGAIN || errno == EWOULDBLOCK) return false;
     c->last_errno = errno;
     if (c->state != CONN_CLOSED) c->state = CONN_ERROR;
@@ -45,7 +44,7 @@ static ssize_t socketRead(connection *c, void *buf, size_t len) {
     if (unlikely(got == 0 && len > 0)) {
         if (c->state != CONN_ERROR) c->state = CONN_CLOSED;
     } else {
-        noteFailure(c, got);
+        connNoteFailure(c, got);
     }
     return got;
 }
@@ -58,7 +57,7 @@ static ssize_t socketWritev(connection *c, const struct iovec *iov, int count) {
     /* One piece needs no list, which saves the kernel a copy of it. */
     do sent = count == 1 ? send(c->fd, iov->iov_base, iov->iov_len, MSG_NOSIGNAL) : sendmsg(c->fd, &msg, MSG_NOSIGNAL);
     while (unlikely(sent == -1 && errno == EINTR));
-    noteFailure(c, sent);
+    connNoteFailure(c, sent);
     return sent;
 }
 
@@ -73,7 +72,7 @@ static void socketFinish(connection *c) {
     shutdown(c->fd, SHUT_WR);
 }
 
-static size_t socketUnsent(const connection *c) {
+size_t connSocketUnsent(const connection *c) {
 #ifdef TIOCOUTQ
     int bytes = 0;
     if (ioctl(c->fd, TIOCOUTQ, &bytes) == 0 && bytes > 0) return (size_t)bytes;
@@ -94,7 +93,7 @@ static const connectionType tcp_type = {
     .read = socketRead,
     .writev = socketWritev,
     .finish = socketFinish,
-    .unsent = socketUnsent,
+    .unsent = connSocketUnsent,
     .close = socketClose,
 };
 
@@ -125,6 +124,11 @@ connection *connCreateAcceptedUnix(int fd, void *owner) {
     return createAccepted(&unix_type, fd, owner);
 }
 
+const char *connErrorText(const connection *c) {
+    const char *text = c->type->error_text ? c->type->error_text(c) : NULL;
+    return text ? text : strerror(c->last_errno);
+}
+
 void connClose(connection *c) {
     connDetach(c);
     c->type->close(c);
@@ -139,7 +143,9 @@ static void onInput(aeEventLoop *loop, int fd, void *arg, int mask) {
     unused(loop);
     unused(fd);
     unused(mask);
-    if (likely(c->on_readable != NULL)) c->on_readable(c);
+    if (unlikely(c->step)) c->type->go_on(c);
+    else if (unlikely(c->write_needs_read) && c->on_writable) c->on_writable(c);
+    else if (likely(c->on_readable != NULL)) c->on_readable(c);
     else c->on_hangup(c);
 }
 
@@ -149,22 +155,57 @@ static void onWritable(aeEventLoop *loop, int fd, void *arg, int mask) {
     unused(loop);
     unused(fd);
     unused(mask);
-    c->on_writable(c);
-}
-
-static int arm(connection *c, int direction) {
-    return aeCreateFileEvent(c->loop, c->fd, direction, direction == AE_WRITABLE ? onWritable : onInput, c);
+    if (unlikely(c->step)) c->type->go_on(c);
+    else if (unlikely(c->read_needs_write) && c->on_readable) c->on_readable(c);
+    else c->on_writable(c);
 }
 
 static int inputDirection(const connection *c) {
     return c->on_readable ? AE_READABLE : c->on_hangup ? AE_HANGUP : AE_NONE;
 }
 
+/* What is to be waited for. */
+static int wanted(const connection *c) {
+    if (unlikely(c->step)) return c->step;
+    int input = inputDirection(c), output = c->on_writable ? AE_WRITABLE : AE_NONE;
+    if (unlikely(c->write_needs_read) && c->on_writable) input = AE_READABLE;
+    if (unlikely(c->read_needs_write) && c->on_readable) output = AE_WRITABLE;
+    return input | output;
+}
+
+static int arm(connection *c, int direction) {
+    return aeCreateFileEvent(c->loop, c->fd, direction, direction == AE_WRITABLE ? onWritable : onInput, c);
+}
+
+int connRearm(connection *c) {
+    if (!c->loop) return C_OK;
+    int now = wanted(c), before = c->armed;
+    if (likely(now == before)) return C_OK; /* a handler for another is no matter of the kernel's */
+    int input = now & (AE_READABLE | AE_HANGUP), input_before = before & (AE_READABLE | AE_HANGUP);
+    if ((input && input != input_before && arm(c, input) != C_OK) ||
+        (now & ~before & AE_WRITABLE && arm(c, AE_WRITABLE) != C_OK)) {
+        c->armed = aeGetFileEvents(c->loop, c->fd) & (AE_READABLE | AE_HANGUP | AE_WRITABLE);
+        c->last_errno = errno;
+        return C_ERR;
+    }
+    int gone = before & ~now & (input ? AE_WRITABLE : ~0); /* the new input has taken the place of the old */
+    if (gone) aeDeleteFileEvent(c->loop, c->fd, gone);
+    c->armed = now;
+    return C_OK;
+}
+
+/* Who wants to read is told of what does not lie in the socket any more. */
+static void raisePending(connection *c) {
+    if (c->type->has_pending && c->loop && c->on_readable && !c->step)
+        aeRaiseReadable(c->loop, c->fd, c->type->has_pending(c));
+}
+
 int connAttach(connection *c, aeEventLoop *loop) {
     serverAssert(c->loop == NULL);
     c->loop = loop;
-    int input = inputDirection(c);
-    if ((input == AE_NONE || arm(c, input) == C_OK) && (!c->on_writable || arm(c, AE_WRITABLE) == C_OK)) {
+    c->armed = AE_NONE;
+    if (connRearm(c) == C_OK) {
+        raisePending(c);
         return C_OK;
     }
     int saved = errno;
@@ -177,26 +218,21 @@ void connDetach(connection *c) {
     if (!c->loop) return;
     aeDeleteFileEvent(c->loop, c->fd, AE_READABLE | AE_HANGUP | AE_WRITABLE);
     c->loop = NULL;
-}
-
-/* From waiting for `before` to waiting for `now`, each one direction or none; C_ERR when the kernel refuses. */
-static int rearm(connection *c, int before, int now) {
-    if (!c->loop || before == now) return C_OK; /* a handler for another is no matter of the kernel's */
-    if (now == AE_NONE) {
-        aeDeleteFileEvent(c->loop, c->fd, before);
-    } else if (arm(c, now) != C_OK) {
-        c->last_errno = errno;
-        return C_ERR;
-    }
-    return C_OK;
+    c->armed = AE_NONE;
 }
 
 /* On failure the handlers are as before. */
 static int setInput(connection *c, connHandler *readable, connHandler *hangup) {
-    if (rearm(c, inputDirection(c), readable ? AE_READABLE : hangup ? AE_HANGUP : AE_NONE) != C_OK) return C_ERR;
+    connHandler *readable_before = c->on_readable, *hangup_before = c->on_hangup;
     c->on_readable = readable;
     c->on_hangup = hangup;
-    return C_OK;
+    if (connRearm(c) == C_OK) {
+        raisePending(c);
+        return C_OK;
+    }
+    c->on_readable = readable_before;
+    c->on_hangup = hangup_before;
+    return C_ERR;
 }
 
 int connSetReadHandler(connection *c, connHandler *fn) {
@@ -208,7 +244,9 @@ int connSetHangupHandler(connection *c, connHandler *fn) {
 }
 
 int connSetWriteHandler(connection *c, connHandler *fn) {
-    if (rearm(c, c->on_writable ? AE_WRITABLE : AE_NONE, fn ? AE_WRITABLE : AE_NONE) != C_OK) return C_ERR;
+    connHandler *before = c->on_writable;
     c->on_writable = fn;
-    return C_OK;
+    if (connRearm(c) == C_OK) return C_OK;
+    c->on_writable = before;
+    return C_ERR;
 }

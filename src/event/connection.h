@@ -1,8 +1,8 @@
-/* connection.h -- one byte stream to a peer, whatever carries it: TCP, Unix socket, later TLS.
+/* connection.h -- one byte stream to a peer, whatever carries it: TCP, Unix socket, TLS (tls.h).
  *
- * A connection belongs to one thread at a time and registers with that thread's loop. TLS fits in as
- * a third connectionType: handshake behind connAccept(), records behind read and writev, and
- * has_pending for data decrypted but not read.
+ * A connection belongs to one thread at a time and registers with that thread's loop. Bytes that a type has taken off
+ * the socket and not given out (has_pending) are as good as a readable descriptor: the read handler runs for them with
+ * the next turn of whatever loop the connection is attached to then.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef EVENT_CONNECTION_H
@@ -19,10 +19,13 @@ typedef enum { CONN_NONE, CONN_CONNECTING, CONN_ACCEPTING, CONN_CONNECTED, CONN_
 
 typedef struct connectionType {
     const char *name; /* "tcp", "unix", "tls" */
-    /* Finish the accept (TLS handshake); `done` is called now or later, on the loop's thread. */
+    /* Finish what comes before the first byte (TLS: the handshake, of either side); `done` is called now or later, on
+     * the loop's thread, with the state CONNECTED or ERROR. Called again by the next holder if the connection has moved
+     * meanwhile, and by who has no loop when the descriptor is ready for `step`. */
     int (*accept)(connection *c, connHandler *done);
     /* As read(2)/writev(2)/sendmsg: -1 with errno EAGAIN when it would block (state stays CONNECTED);
-     * 0 from read is end of file and sets CONN_CLOSED; other errors set CONN_ERROR. */
+     * 0 from read is end of file and sets CONN_CLOSED; other errors set CONN_ERROR. After EAGAIN the next writev
+     * begins with the same bytes, at least as many as before. */
     ssize_t (*read)(connection *c, void *buf, size_t len);
     ssize_t (*writev)(connection *c, const struct iovec *iov, int count);
     void (*finish)(connection *c); /* no more will be written: the peer reads the end behind the last byte */
@@ -31,6 +34,9 @@ typedef struct connectionType {
     size_t (*unsent)(const connection *c);
     void (*close)(connection *c);       /* frees c */
     bool (*has_pending)(connection *c); /* decrypted data waits although the descriptor is not readable */
+    void (*go_on)(connection *c);       /* the descriptor is ready for `step` */
+    /* Why it has failed, in a line; NULL: strerror(last_errno) says it. */
+    const char *(*error_text)(const connection *c);
 } connectionType;
 
 struct connection {
@@ -42,6 +48,10 @@ struct connection {
     connHandler *on_readable, *on_writable;
     connHandler *on_hangup; /* not together with on_readable */
     void *owner;            /* borrowed: whoever set it */
+    int armed;              /* holder: what the loop waits for */
+    /* Holder: what the type waits for beside its owner. `step`: before all else, the handlers do not run meanwhile. */
+    int step; /* AE_READABLE, AE_WRITABLE or AE_NONE */
+    bool read_needs_write, write_needs_read;
 };
 
 /* Take a non-blocking descriptor. State CONN_ACCEPTING. The connection owns fd. */
@@ -76,6 +86,8 @@ static inline size_t connUnsent(const connection *c) {
 static inline bool connHasPending(connection *c) {
     return c->type->has_pending && c->type->has_pending(c);
 }
+/* Why the connection has failed. Until the connection's next function. */
+const char *connErrorText(const connection *c);
 void connClose(connection *c); /* leaves the loop, closes the descriptor, frees */
 
 #endif

@@ -86,6 +86,7 @@ static void reset(bool async) {
 static void onSteps(lua_State *L, lua_Debug *place) {
     unused(place);
     if (clockTicksToNs(clockTicks() - lua.started) / 1000000 < LOAD_MS_MAX) return;
+    lua_sethook(L, onSteps, LUA_MASKCOUNT, 1); /* no pcall() outlives it */
     scriptRaise(L, "ERR FUNCTION LOAD timeout");
 }
 

@@ -1,0 +1,417 @@
+/* tls.c -- connections over TLS: OpenSSL between a socket and whoever reads and writes.
+ *
+ *     CONNECTING, ACCEPTING --handshake--> CONNECTED --farewell of the peer--> CLOSED
+ *                 |                            |
+ *                 +-----------> ERROR <--------+
+ *
+ * Reading. OpenSSL takes from the socket what there is, up to a record; of that the reader may have asked for less, and
+ * nothing will be heard of the rest from the socket. `unread` says that something may be left, and the loop is asked to
+ * come back for it (aeRaiseReadable).
+ *
+ * Writing. One SSL_write makes one record, whatever its size, and one system call. So pieces that are smaller than a
+ * record are copied into one, and what is as large as a record is encrypted from where it lies. When the socket is full
+ * OpenSSL keeps the record, and must be offered the same bytes again, as many as before (`retry_len`).
+ *
+ * A handshake costs a thousand times as much as a request: of those that have come at once a thread takes
+ * HANDSHAKE_STEPS_PER_TURN steps and then sees to its other connections.
+ *
+ * Not here    certificates and options (tls_context.c), time limits (net/client_stream.c).
+ * Owns        the SSL object; a reference to the context.
+ * Threads     the holder alone: an SSL object has no lock.
+ * Invariants  1. Before each call of OpenSSL the thread's queue of errors is empty: what is found there is this call's.
+ *             2. `step` is set exactly while the handshake, or the farewell behind the last byte, waits for the socket.
+ *             3. After an error OpenSSL is not called again.
+ * Cost        writing: a copy of what is smaller than a record.
+ * Tests       tests/unit/event/tls_test.c, tests/server/tls.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "tls.h"
+
+#include "connection_internal.h"
+#include "panic.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define HANDSHAKE_STEPS_PER_TURN 4
+
+typedef struct tlsConnection {
+    connection base;     /* first: the connection's address is this one's */
+    SSL *ssl;            /* owns; NULL before the handshake */
+    tlsContext *context; /* counted */
+    char *sni;           /* owns; NULL: none */
+    connHandler *done;   /* of the handshake */
+    size_t retry_len;    /* bytes of the record that the socket had no room for */
+    bool unread;         /* something may lie behind what was read last */
+    bool farewell;       /* close_notify was sent, or cannot be */
+    bool broken;         /* by an error: OpenSSL is not to be called again */
+    int end;             /* READ_ON, or what the next read says: behind bytes that were read before it */
+    char error[TLS_ERR_LEN];
+} tlsConnection;
+
+enum { READ_ON, READ_END, READ_ERROR };
+
+static tlsConnection *tlsOf(connection *c) {
+    return (tlsConnection *)c;
+}
+
+/* The first error stays: `number` for errno, and OpenSSL's text. */
+static void noteError(tlsConnection *t, int number) {
+    if (!t->error[0]) tlsErrorText(t->error, sizeof(t->error));
+    ERR_clear_error();
+    if (!t->broken) t->base.last_errno = number;
+    t->broken = true;
+}
+
+/* The connection is over by our own or the peer's fault; `number` for errno. */
+static void setError(tlsConnection *t, int number) {
+    noteError(t, number);
+    t->base.step = AE_NONE;
+    if (t->base.state != CONN_CLOSED) t->base.state = CONN_ERROR;
+}
+
+/* What OpenSSL says of a call that has failed; a failure of the system call has its errno, else EPROTO. */
+static int whyFailed(tlsConnection *t, int result, int *number) {
+    int saved = errno;
+    int why = SSL_get_error(t->ssl, result);
+    *number = EPROTO;
+    if (why == SSL_ERROR_SYSCALL) {
+        *number = saved ? saved : ECONNRESET;
+        if (ERR_peek_error() == 0) snprintf(t->error, sizeof(t->error), "%s", strerror(*number));
+    }
+    return why;
+}
+
+/* ---- Handshake --------------------------------------------------------------------------------------------------- */
+
+static void handshakeOver(tlsConnection *t) {
+    connHandler *done = t->done;
+    t->done = NULL;
+    if (connRearm(&t->base) == C_ERR) setError(t, errno);
+    if (done) done(&t->base);
+}
+
+static void handshakeFailed(tlsConnection *t, int number) {
+    long verified = SSL_get_verify_result(t->ssl);
+    char why[256];
+    tlsErrorText(why, sizeof(why));
+    if (!t->error[0] && verified != X509_V_OK)
+        snprintf(t->error, sizeof(t->error), "%s (%s)", why, X509_verify_cert_error_string(verified));
+    else if (!t->error[0]) snprintf(t->error, sizeof(t->error), "%s", why);
+    setError(t, number);
+    handshakeOver(t);
+}
+
+static void handshake(tlsConnection *t) {
+    ERR_clear_error();
+    errno = 0;
+    int result = SSL_do_handshake(t->ssl), number, why;
+    if (result == 1) {
+        t->base.step = AE_NONE;
+        t->base.state = CONN_CONNECTED;
+        t->unread = SSL_has_pending(t->ssl); /* the first request may have come along */
+        handshakeOver(t);
+        return;
+    }
+    why = whyFailed(t, result, &number);
+    if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE) {
+        handshakeFailed(t, number);
+        return;
+    }
+    t->base.step = why == SSL_ERROR_WANT_READ ? AE_READABLE : AE_WRITABLE;
+    if (connRearm(&t->base) == C_OK) return;
+    setError(t, errno);
+    handshakeOver(t);
+}
+
+static bool makeSession(tlsConnection *t) {
+    t->ssl = tlsContextSession(t->context);
+    if (!t->ssl || SSL_set_fd(t->ssl, t->base.fd) != 1) return false;
+    return !t->sni || SSL_set_tlsext_host_name(t->ssl, t->sni) == 1;
+}
+
+static int tlsAccept(connection *c, connHandler *done) {
+    tlsConnection *t = tlsOf(c);
+    if (c->state != CONN_ACCEPTING && c->state != CONN_CONNECTING) return C_ERR;
+    t->done = done;
+    if (!t->ssl && !makeSession(t)) {
+        setError(t, ENOMEM);
+        handshakeOver(t);
+        return C_OK;
+    }
+    if (c->loop && c->state == CONN_ACCEPTING) { /* in its turn: many may have come at once */
+        c->step = c->step ? c->step : AE_READABLE;
+        if (connRearm(c) == C_OK) return C_OK;
+        setError(t, errno);
+        handshakeOver(t);
+        return C_OK;
+    }
+    handshake(t);
+    return C_OK;
+}
+
+/* Whether this turn of the thread's loop has room for one more step. If not the loop, which waits for levels, comes
+ * back with it. */
+static bool mayStep(const aeEventLoop *loop) {
+    static _Thread_local struct {
+        uint64_t turn;
+        int steps;
+    } taken;
+    if (!loop) return true;
+    if (taken.turn != aeTurn(loop)) {
+        taken.turn = aeTurn(loop);
+        taken.steps = 0;
+    }
+    return taken.steps++ < HANDSHAKE_STEPS_PER_TURN;
+}
+
+/* ---- The end ----------------------------------------------------------------------------------------------------- */
+
+/* Say farewell. False: the socket has no room for it now. */
+static bool sayFarewell(tlsConnection *t) {
+    if (t->farewell || !t->ssl || t->broken || t->retry_len || !SSL_is_init_finished(t->ssl)) return true;
+    ERR_clear_error();
+    errno = 0;
+    int result = SSL_shutdown(t->ssl), number;
+    bool later = result < 0 && whyFailed(t, result, &number) == SSL_ERROR_WANT_WRITE;
+    ERR_clear_error();
+    t->farewell = !later;
+    return !later;
+}
+
+static void tlsFinish(connection *c) {
+    tlsConnection *t = tlsOf(c);
+    bool said = sayFarewell(t);
+    c->step = said ? AE_NONE : AE_WRITABLE;
+    if (said) shutdown(c->fd, SHUT_WR);
+    connRearm(c);
+}
+
+static void tlsGoOn(connection *c) {
+    if (c->state == CONN_CONNECTED || c->state == CONN_CLOSED) tlsFinish(c);
+    else if (mayStep(c->loop)) handshake(tlsOf(c));
+}
+
+static void tlsClose(connection *c) {
+    tlsConnection *t = tlsOf(c);
+    if (c->state == CONN_CONNECTED || c->state == CONN_CLOSED) sayFarewell(t);
+    SSL_free(t->ssl);
+    if (c->fd != -1) close(c->fd);
+    tlsContextRelease(t->context);
+    zfree(t->sni);
+    zfree(t);
+}
+
+/* ---- Reading ----------------------------------------------------------------------------------------------------- */
+
+/* One SSL_read has brought nothing: what does that mean for the next? */
+static void readFailed(tlsConnection *t, int result) {
+    int number;
+    t->unread = false;
+    switch (whyFailed(t, result, &number)) {
+    case SSL_ERROR_WANT_READ: return;
+    case SSL_ERROR_WANT_WRITE: t->base.read_needs_write = true; return;
+    case SSL_ERROR_ZERO_RETURN: t->end = READ_END; break;
+    default:
+        t->end = READ_ERROR;
+        noteError(t, number);
+        break;
+    }
+}
+
+/* Nothing was read: say why. */
+static ssize_t readNothing(tlsConnection *t) {
+    connection *c = &t->base;
+    if (t->end == READ_END) {
+        if (c->state != CONN_ERROR) c->state = CONN_CLOSED;
+        return 0;
+    }
+    if (t->end == READ_ERROR) {
+        setError(t, c->last_errno);
+        errno = c->last_errno;
+        return -1;
+    }
+    errno = EAGAIN;
+    return -1;
+}
+
+static ssize_t tlsRead(connection *c, void *buf, size_t len) {
+    tlsConnection *t = tlsOf(c);
+    size_t got = 0, n;
+    if (len == 0) return 0;
+    if (unlikely(t->broken && t->end == READ_ON)) { /* a write has failed */
+        errno = c->last_errno;
+        return -1;
+    }
+    if (unlikely(!t->ssl || c->step)) {
+        errno = EAGAIN;
+        return -1;
+    }
+    bool needed_write = c->read_needs_write;
+    c->read_needs_write = false;
+    while (got < len && t->end == READ_ON) {
+        ERR_clear_error();
+        errno = 0;
+        int result = SSL_read_ex(t->ssl, (char *)buf + got, len - got, &n);
+        if (result != 1) {
+            readFailed(t, result);
+            break;
+        }
+        got += n;
+        t->unread = SSL_has_pending(t->ssl); /* or a part of a record: the next call finds out */
+        if (!t->unread) break;
+    }
+    if (unlikely(needed_write || c->read_needs_write)) connRearm(c);
+    if (c->loop && c->on_readable) aeRaiseReadable(c->loop, c->fd, t->unread || (got && t->end != READ_ON));
+    return got ? (ssize_t)got : readNothing(t);
+}
+
+static bool tlsHasPending(connection *c) {
+    const tlsConnection *t = tlsOf(c);
+    return t->unread || (t->end != READ_ON && c->state == CONN_CONNECTED);
+}
+
+/* ---- Writing ----------------------------------------------------------------------------------------------------- */
+
+/* Where the next record begins in the pieces. */
+typedef struct piecePlace {
+    const struct iovec *iov;
+    int left; /* pieces, this one included */
+    size_t offset;
+} piecePlace;
+
+static void advance(piecePlace *at, size_t n) {
+    while (at->left > 0 && n >= at->iov->iov_len - at->offset) {
+        n -= at->iov->iov_len - at->offset;
+        at->iov++;
+        at->left--;
+        at->offset = 0;
+    }
+    at->offset += n;
+}
+
+/* Up to `want` bytes in one piece: where they lie, or copied to `scratch`. */
+static const char *nextRecord(piecePlace at, size_t want, char *scratch, size_t *len) {
+    const char *here = (const char *)at.iov->iov_base + at.offset;
+    *len = at.iov->iov_len - at.offset;
+    if (*len >= want || at.left == 1) {
+        if (*len > want) *len = want;
+        return here;
+    }
+    size_t n = 0;
+    while (at.left > 0 && n < want) {
+        size_t room = want - n, have = at.iov->iov_len - at.offset;
+        size_t take = have < room ? have : room;
+        memcpy(scratch + n, (const char *)at.iov->iov_base + at.offset, take);
+        n += take;
+        advance(&at, take);
+    }
+    *len = n;
+    return scratch;
+}
+
+/* Encrypt and send one record. The bytes that it took; 0: the socket is full; -1: an error. */
+static ssize_t writeRecord(tlsConnection *t, const char *bytes, size_t len) {
+    connection *c = &t->base;
+    size_t written = 0;
+    int number;
+    ERR_clear_error();
+    errno = 0;
+    int result = SSL_write_ex(t->ssl, bytes, len, &written);
+    if (likely(result == 1)) {
+        t->retry_len = 0;
+        return (ssize_t)written;
+    }
+    switch (whyFailed(t, result, &number)) {
+    case SSL_ERROR_WANT_READ: c->write_needs_read = true; /* fall through */
+    case SSL_ERROR_WANT_WRITE: t->retry_len = len; return 0;
+    default: setError(t, number); return -1;
+    }
+}
+
+static ssize_t tlsWritev(connection *c, const struct iovec *iov, int count) {
+    static _Thread_local char scratch[TLS_RECORD_BYTES];
+    tlsConnection *t = tlsOf(c);
+    piecePlace at = {.iov = iov, .left = count};
+    ssize_t total = 0, n = 0;
+    if (unlikely(!t->ssl || c->step || t->broken)) {
+        errno = t->broken ? c->last_errno : EAGAIN;
+        return -1;
+    }
+    bool needed_read = c->write_needs_read;
+    c->write_needs_read = false;
+    advance(&at, 0); /* to the first byte */
+    while (at.left > 0) {
+        size_t len, want = t->retry_len ? t->retry_len : TLS_RECORD_BYTES;
+        const char *bytes = nextRecord(at, want, scratch, &len);
+        serverAssert(!t->retry_len || len == t->retry_len);
+        n = writeRecord(t, bytes, len);
+        if (n <= 0) break;
+        total += n;
+        advance(&at, (size_t)n);
+    }
+    if (unlikely(needed_read || c->write_needs_read)) connRearm(c);
+    if (total || at.left == 0) return total;
+    errno = n < 0 ? c->last_errno : EAGAIN;
+    return -1;
+}
+
+/* ---- Making ------------------------------------------------------------------------------------------------------ */
+
+static const char *tlsErrorOf(const connection *c) {
+    const tlsConnection *t = (const tlsConnection *)c;
+    return t->error[0] ? t->error : NULL;
+}
+
+static const connectionType tls_type = {
+    .name = "tls",
+    .accept = tlsAccept,
+    .read = tlsRead,
+    .writev = tlsWritev,
+    .finish = tlsFinish,
+    .unsent = connSocketUnsent,
+    .close = tlsClose,
+    .has_pending = tlsHasPending,
+    .go_on = tlsGoOn,
+    .error_text = tlsErrorOf,
+};
+
+static connection *create(int fd, tlsContext *context, connState state, void *owner) {
+    tlsConnection *t = zcalloc(1, sizeof(*t));
+    t->base.type = &tls_type;
+    t->base.fd = fd;
+    t->base.state = state;
+    t->base.owner = owner;
+    t->context = tlsContextRetain(context);
+    return &t->base;
+}
+
+connection *connCreateAcceptedTls(int fd, tlsContext *context, void *owner) {
+    return create(fd, context, CONN_ACCEPTING, owner);
+}
+
+connection *connCreateTlsClient(int fd, tlsContext *context, const char *sni, void *owner) {
+    connection *c = create(fd, context, CONN_CONNECTING, owner);
+    if (sni) tlsOf(c)->sni = zstrdup(sni);
+    return c;
+}
+
+const X509 *connTlsPeerCertificate(const connection *c) {
+    const tlsConnection *t = (const tlsConnection *)c;
+    if (c->type != &tls_type || !t->ssl || SSL_get_verify_result(t->ssl) != X509_V_OK) return NULL;
+    return SSL_get0_peer_certificate(t->ssl);
+}
+
+const char *connTlsProtocol(const connection *c) {
+    return SSL_get_version(((const tlsConnection *)c)->ssl);
+}
+
+const char *connTlsCipher(const connection *c) {
+    return SSL_get_cipher_name(((const tlsConnection *)c)->ssl);
+}

@@ -1,0 +1,599 @@
+/* tls_test.c -- handshakes in pieces, bytes that lie decrypted, writes against a slow reader, hand-over, bad options.
+ *
+ * Certificates are made by the test. Where the way matters a relay stands between the two ends and passes on as many
+ * bytes as it is told.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "anet.h"
+#include "clock.h"
+#include "tls.h"
+#include "unit.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TURN_NOW (AE_ALL_EVENTS | AE_DONT_WAIT)
+
+/* ---- Certificates ------------------------------------------------------------------------------------------------ */
+
+static char folder[64];
+
+static char *at(const char *name) {
+    static char paths[8][128];
+    static int next;
+    char *path = paths[next++ % 8];
+    snprintf(path, sizeof(paths[0]), "%s/%s", folder, name);
+    return path;
+}
+
+typedef struct pair {
+    EVP_PKEY *key;
+    X509 *cert;
+} pair;
+
+static void addExtension(X509 *x, int nid, const char *text) {
+    X509_EXTENSION *ext = X509V3_EXT_conf_nid(NULL, NULL, nid, text);
+    X509_add_ext(x, ext, -1);
+    X509_EXTENSION_free(ext);
+}
+
+static void writePair(const char *name, const pair *p, const char *pass) {
+    char file[64];
+    snprintf(file, sizeof(file), "%s.crt", name);
+    FILE *f = fopen(at(file), "w");
+    PEM_write_X509(f, p->cert);
+    fclose(f);
+    snprintf(file, sizeof(file), "%s.key", name);
+    f = fopen(at(file), "w");
+    PEM_write_PrivateKey(f, p->key, pass ? EVP_aes_128_cbc() : NULL, (const unsigned char *)pass,
+                         pass ? (int)strlen(pass) : 0, NULL, NULL);
+    fclose(f);
+}
+
+/* Signed by `by`, or by itself, which makes it an authority. */
+static pair makePair(const char *name, const char *cn, const pair *by, const char *pass) {
+    static long serial = 1000;
+    pair p = {.key = EVP_EC_gen("P-256"), .cert = X509_new()};
+    X509_set_version(p.cert, 2);
+    ASN1_INTEGER_set(X509_get_serialNumber(p.cert), ++serial);
+    X509_gmtime_adj(X509_getm_notBefore(p.cert), -3600);
+    X509_gmtime_adj(X509_getm_notAfter(p.cert), 86400);
+    X509_set_pubkey(p.cert, p.key);
+    X509_NAME_add_entry_by_txt(X509_get_subject_name(p.cert), "CN", MBSTRING_ASC, (const unsigned char *)cn, -1, -1, 0);
+    X509_set_issuer_name(p.cert, X509_get_subject_name(by ? by->cert : p.cert));
+    if (!by) addExtension(p.cert, NID_basic_constraints, "critical,CA:TRUE");
+    X509_sign(p.cert, by ? by->key : p.key, EVP_sha256());
+    writePair(name, &p, pass);
+    return p;
+}
+
+static void dropPair(pair *p) {
+    EVP_PKEY_free(p->key);
+    X509_free(p->cert);
+}
+
+static void makeCertificates(void) {
+    if (folder[0]) return;
+    clockInit();
+    signal(SIGPIPE, SIG_IGN);
+    snprintf(folder, sizeof(folder), "/tmp/tls-test-XXXXXX");
+    if (!mkdtemp(folder)) exit(1);
+    pair ca = makePair("ca", "Test CA", NULL, NULL), other = makePair("other", "Other CA", NULL, NULL);
+    pair server = makePair("server", "localhost", &ca, NULL), client = makePair("client", "alice", &ca, NULL);
+    pair locked = makePair("locked", "localhost", &ca, "secret");
+    pair *all[] = {&ca, &other, &server, &client, &locked};
+    for (size_t i = 0; i < array_len(all); i++) dropPair(all[i]);
+}
+
+static void removeCertificates(void) {
+    static const char *const names[] = {"ca", "other", "server", "client", "locked"};
+    char file[64];
+    for (size_t i = 0; i < array_len(names); i++) {
+        snprintf(file, sizeof(file), "%s.crt", names[i]);
+        unlink(at(file));
+        snprintf(file, sizeof(file), "%s.key", names[i]);
+        unlink(at(file));
+    }
+    rmdir(folder);
+    folder[0] = 0;
+}
+
+static tlsOptions serverOptions(void) {
+    makeCertificates();
+    return (tlsOptions){.cert_file = at("server.crt"), .key_file = at("server.key"), .ca_file = at("ca.crt")};
+}
+
+static tlsContext *makeServer(void) {
+    char err[TLS_ERR_LEN];
+    tlsOptions o = serverOptions();
+    tlsContext *t = tlsContextCreate(TLS_SERVER, &o, err);
+    if (!CHECK(t != NULL)) exit(1);
+    return t;
+}
+
+static tlsContext *makeClient(void) {
+    char err[TLS_ERR_LEN];
+    tlsOptions o = {.ca_file = at("ca.crt"), .peer = TLS_PEER_VERIFIED};
+    tlsContext *t = tlsContextCreate(TLS_CLIENT, &o, err);
+    if (!CHECK(t != NULL)) exit(1);
+    return t;
+}
+
+/* ---- Two ends ---------------------------------------------------------------------------------------------------- */
+
+typedef struct end {
+    connection *conn;
+    int begun, reads;
+    char *got;        /* owns; what onReadable has read */
+    size_t len, most; /* so much in one call of read, one call for each event */
+} end;
+
+static void onBegun(connection *c) {
+    ((end *)c->owner)->begun++;
+}
+
+static void onReadable(connection *c) {
+    end *e = c->owner;
+    e->reads++;
+    e->got = zrealloc(e->got, e->len + e->most);
+    ssize_t n = connRead(c, e->got + e->len, e->most);
+    if (n > 0) e->len += (size_t)n;
+    else if (n == 0 || errno != EAGAIN) connSetReadHandler(c, NULL);
+}
+
+static void noEvent(connection *c) {
+    unused(c);
+}
+
+/* Move what has come at `from` on to `to`, up to `most` bytes. */
+static size_t relay(int from, int to, size_t most) {
+    char buf[65536];
+    ssize_t n = recv(from, buf, most < sizeof(buf) ? most : sizeof(buf), MSG_DONTWAIT);
+    if (n <= 0) return 0;
+    CHECK(send(to, buf, (size_t)n, MSG_NOSIGNAL) == n);
+    return (size_t)n;
+}
+
+typedef struct ends {
+    aeEventLoop *loop;
+    end server, client;
+    int server_far, client_far; /* the relay's ends; -1 without one */
+} ends;
+
+static void openLink(ends *l, tlsContext *server, tlsContext *client, bool relayed) {
+    int a[2], b[2] = {-1, -1};
+    *l = (ends){.server_far = -1, .client_far = -1};
+    l->server.most = l->client.most = 65536;
+    l->loop = aeCreateEventLoop(1024);
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, a) == 0);
+    if (relayed) {
+        CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, b) == 0);
+        l->server_far = a[1];
+        l->client_far = b[1];
+    }
+    int client_fd = relayed ? b[0] : a[1];
+    anetNonBlock(NULL, a[0]);
+    anetNonBlock(NULL, client_fd);
+    l->server.conn = connCreateAcceptedTls(a[0], server, &l->server);
+    l->client.conn = connCreateTlsClient(client_fd, client, "localhost", &l->client);
+    CHECK(connAttach(l->server.conn, l->loop) == C_OK);
+    CHECK(connAttach(l->client.conn, l->loop) == C_OK);
+    CHECK(connAccept(l->server.conn, onBegun) == C_OK);
+    CHECK(connAccept(l->client.conn, onBegun) == C_OK);
+    tlsContextRelease(server);
+    tlsContextRelease(client);
+}
+
+static void turns(ends *l, int n) {
+    while (n-- > 0) aeProcessEvents(l->loop, TURN_NOW);
+}
+
+static bool bothBegin(ends *l) {
+    for (int i = 0; i < 100 && !(l->server.begun && l->client.begun); i++) turns(l, 1);
+    return CHECK(l->server.conn->state == CONN_CONNECTED) && CHECK(l->client.conn->state == CONN_CONNECTED);
+}
+
+static void closeLink(ends *l) {
+    if (l->server.conn) connClose(l->server.conn);
+    if (l->client.conn) connClose(l->client.conn);
+    if (l->server_far >= 0) close(l->server_far);
+    if (l->client_far >= 0) close(l->client_far);
+    aeDeleteEventLoop(l->loop);
+    zfree(l->server.got);
+    zfree(l->client.got);
+}
+
+static ssize_t writeText(connection *c, const char *text, size_t len) {
+    struct iovec iov = {.iov_base = (void *)(uintptr_t)text, .iov_len = len};
+    return connWritev(c, &iov, 1);
+}
+
+/* ---- Tests ------------------------------------------------------------------------------------------------------- */
+
+TEST(tls_both_ways) {
+    ends l;
+    makeCertificates();
+    openLink(&l, makeServer(), makeClient(), false);
+    if (!bothBegin(&l)) return;
+    CHECK(l.server.begun == 1 && l.client.begun == 1);
+    CHECK(strcmp(connTlsProtocol(l.server.conn), "TLSv1.3") == 0);
+    connSetReadHandler(l.server.conn, onReadable);
+    connSetReadHandler(l.client.conn, onReadable);
+    CHECK(writeText(l.client.conn, "question", 8) == 8);
+    turns(&l, 3);
+    CHECK(l.server.len == 8 && memcmp(l.server.got, "question", 8) == 0);
+    CHECK(writeText(l.server.conn, "answer", 6) == 6);
+    turns(&l, 3);
+    CHECK(l.client.len == 6 && memcmp(l.client.got, "answer", 6) == 0);
+    /* The end of one side is the end of input of the other, which may still write. */
+    connFinish(l.client.conn);
+    turns(&l, 3);
+    CHECK(l.server.conn->state == CONN_CLOSED);
+    CHECK(writeText(l.server.conn, "last", 4) == 4);
+    turns(&l, 3);
+    CHECK(l.client.len == 10 && memcmp(l.client.got + 6, "last", 4) == 0);
+    closeLink(&l);
+}
+
+/* One byte at a time, in both directions. */
+TEST(tls_handshake_in_single_bytes) {
+    ends l;
+    makeCertificates();
+    openLink(&l, makeServer(), makeClient(), true);
+    for (int i = 0; i < 100000 && !(l.server.begun && l.client.begun); i++) {
+        relay(l.client_far, l.server_far, 1);
+        relay(l.server_far, l.client_far, 1);
+        turns(&l, 1);
+    }
+    CHECK(l.server.conn->state == CONN_CONNECTED);
+    CHECK(l.client.conn->state == CONN_CONNECTED);
+    connSetReadHandler(l.server.conn, onReadable);
+    CHECK(writeText(l.client.conn, "by and by", 9) == 9);
+    for (int i = 0; i < 1000 && l.server.len < 9; i++) {
+        CHECK(l.server.len == 0); /* nothing is given out of a record that is not whole */
+        relay(l.client_far, l.server_far, 1);
+        turns(&l, 2);
+    }
+    CHECK(l.server.len == 9 && memcmp(l.server.got, "by and by", 9) == 0);
+    closeLink(&l);
+}
+
+/* The handshake cut off after each number of bytes: an end, not a hang or a crash. */
+TEST(tls_handshake_cut_off) {
+    makeCertificates();
+    bool whole = false;
+    for (size_t cut = 0; cut < 4096 && !whole; cut += cut < 16 ? 1 : 37) {
+        ends l;
+        openLink(&l, makeServer(), makeClient(), true);
+        size_t passed = 0;
+        for (int i = 0; i < 20; i++) {
+            if (passed < cut) passed += relay(l.client_far, l.server_far, cut - passed);
+            relay(l.server_far, l.client_far, SIZE_MAX);
+            turns(&l, 1);
+        }
+        shutdown(l.server_far, SHUT_WR);
+        turns(&l, 3);
+        whole = l.server.conn->state == CONN_CONNECTED;
+        CHECK(l.server.begun == 1);
+        CHECK(whole || l.server.conn->state == CONN_ERROR);
+        CHECK(whole || connErrorText(l.server.conn)[0] != 0);
+        closeLink(&l);
+    }
+    CHECK(whole); /* the loop has come to the end of the handshake */
+}
+
+/* What was decrypted and not read is read without another byte on the socket, also by another loop. */
+TEST(tls_pending_bytes_are_read) {
+    ends l;
+    char text[40000];
+    makeCertificates();
+    openLink(&l, makeServer(), makeClient(), false);
+    if (!bothBegin(&l)) return;
+    for (size_t i = 0; i < sizeof(text); i++) text[i] = (char)('a' + i % 23);
+    l.server.most = 100;
+    connSetReadHandler(l.server.conn, onReadable);
+    size_t sent = 0;
+    for (int i = 0; i < 1000 && sent < sizeof(text); i++) {
+        ssize_t n = writeText(l.client.conn, text + sent, sizeof(text) - sent);
+        if (n > 0) sent += (size_t)n;
+        turns(&l, 1);
+    }
+    CHECK(sent == sizeof(text));
+    connClose(l.client.conn); /* no more will come */
+    l.client.conn = NULL;
+    turns(&l, 50);
+    CHECK(l.server.len > 4000 && l.server.len < 20000);
+    connDetach(l.server.conn); /* to another thread */
+    aeEventLoop *other = aeCreateEventLoop(1024);
+    CHECK(connHasPending(l.server.conn));
+    CHECK(connAttach(l.server.conn, other) == C_OK);
+    for (int i = 0; i < 1000 && l.server.conn->state == CONN_CONNECTED; i++) aeProcessEvents(other, TURN_NOW);
+    CHECK(l.server.len == sizeof(text) && memcmp(l.server.got, text, sizeof(text)) == 0);
+    CHECK(l.server.conn->state == CONN_CLOSED);
+    connDetach(l.server.conn);
+    aeDeleteEventLoop(other);
+    closeLink(&l);
+}
+
+/* No more is read while there is no handler, and it goes on where it stopped when there is one. */
+TEST(tls_pending_waits_for_a_handler) {
+    ends l;
+    makeCertificates();
+    openLink(&l, makeServer(), makeClient(), false);
+    if (!bothBegin(&l)) return;
+    l.server.most = 4;
+    connSetReadHandler(l.server.conn, onReadable);
+    CHECK(writeText(l.client.conn, "twelve bytes", 12) == 12);
+    turns(&l, 1);
+    CHECK(l.server.len == 4);
+    connSetReadHandler(l.server.conn, NULL);
+    turns(&l, 5);
+    CHECK(l.server.len == 4);
+    connSetReadHandler(l.server.conn, onReadable);
+    turns(&l, 5);
+    CHECK(l.server.len == 12);
+    int reads = l.server.reads;
+    turns(&l, 5);
+    CHECK(l.server.reads == reads); /* and no event comes of nothing */
+    closeLink(&l);
+}
+
+/* Random pieces against a reader that takes little at a time, with a socket that is nearly always full. */
+TEST(tls_writes_against_a_slow_reader) {
+    ends l;
+    size_t total = 3 * 1024 * 1024, sent = 0;
+    uint64_t random = unitRandomSeed();
+    makeCertificates();
+    openLink(&l, makeServer(), makeClient(), false);
+    if (!bothBegin(&l)) return;
+    char *text = zmalloc(total);
+    for (size_t i = 0; i < total; i++) text[i] = (char)unitRandom(&random);
+    int small = 4096;
+    setsockopt(l.server.conn->fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+    l.client.most = 5000;
+    connSetReadHandler(l.client.conn, onReadable);
+    struct iovec iov[64];
+    size_t tried = 0; /* the next writev begins with the same bytes and offers no less */
+    int full = 0;
+    for (int round = 0; round < 1000000 && l.client.len < total; round++) {
+        if (sent < total) {
+            int n = 0;
+            size_t from = sent;
+            while (n < 64 && from < total && (n < 3 || from - sent < tried)) {
+                size_t len = unitRandom(&random) % 8 ? unitRandom(&random) % 300 : unitRandom(&random) % 60000;
+                if (n == 63 && from + len - sent < tried) len = tried - (from - sent);
+                if (len > total - from) len = total - from;
+                iov[n++] = (struct iovec){text + from, len};
+                from += len;
+            }
+            ssize_t wrote = connWritev(l.server.conn, iov, n);
+            if (wrote < 0) CHECK(errno == EAGAIN);
+            if (wrote < 0) full++;
+            size_t gone = wrote > 0 ? (size_t)wrote : 0;
+            tried = from - sent - gone;
+            sent += gone;
+        }
+        if (round % 3 == 0) turns(&l, 1);
+    }
+    CHECK(full > 10);
+    CHECK(l.client.len == total && memcmp(l.client.got, text, total) == 0);
+    zfree(text);
+    closeLink(&l);
+}
+
+/* Small pieces share a record, large ones are not copied into more records than they need. */
+TEST(tls_gathers_small_pieces) {
+    ends l;
+    char *text = zcalloc(1, 200000);
+    struct iovec iov[200];
+    makeCertificates();
+    openLink(&l, makeServer(), makeClient(), true);
+    for (int i = 0; i < 100 && !(l.server.begun && l.client.begun); i++) {
+        relay(l.client_far, l.server_far, SIZE_MAX);
+        relay(l.server_far, l.client_far, SIZE_MAX);
+        turns(&l, 1);
+    }
+    CHECK(l.client.conn->state == CONN_CONNECTED);
+    for (int i = 0; i < 200; i++) iov[i] = (struct iovec){text, 10};
+    CHECK(connWritev(l.client.conn, iov, 200) == 2000);
+    CHECK(relay(l.client_far, l.server_far, SIZE_MAX) < 2000 + 64); /* one record */
+    iov[0].iov_len = 10;
+    iov[1] = (struct iovec){text, 4 * TLS_RECORD_BYTES - 20};
+    iov[2].iov_len = 10;
+    CHECK(connWritev(l.client.conn, iov, 3) == 4 * TLS_RECORD_BYTES);
+    size_t wire = relay(l.client_far, l.server_far, SIZE_MAX);
+    while (1) {
+        size_t n = relay(l.client_far, l.server_far, SIZE_MAX);
+        if (!n) break;
+        wire += n;
+    }
+    CHECK(wire < 4 * (TLS_RECORD_BYTES + 32)); /* four records */
+    zfree(text);
+    closeLink(&l);
+}
+
+/* A handshake that goes on with another thread's loop, at each point where it can stop. */
+TEST(tls_moves_during_the_handshake) {
+    makeCertificates();
+    for (int after = 0; after < 4; after++) {
+        ends l;
+        openLink(&l, makeServer(), makeClient(), false);
+        turns(&l, after);
+        bool begun = l.server.begun;
+        connDetach(l.server.conn);
+        aeEventLoop *other = aeCreateEventLoop(1024);
+        CHECK(connAttach(l.server.conn, other) == C_OK);
+        if (!begun) CHECK(connAccept(l.server.conn, onBegun) == C_OK);
+        for (int i = 0; i < 20; i++) {
+            turns(&l, 1);
+            aeProcessEvents(other, TURN_NOW);
+        }
+        CHECK(l.server.begun == 1 && l.client.begun == 1);
+        CHECK(l.server.conn->state == CONN_CONNECTED && l.client.conn->state == CONN_CONNECTED);
+        connDetach(l.server.conn);
+        aeDeleteEventLoop(other);
+        closeLink(&l);
+    }
+}
+
+/* Handlers that an owner sets too early wait until the handshake is over. */
+TEST(tls_handlers_wait_for_the_handshake) {
+    ends l;
+    makeCertificates();
+    openLink(&l, makeServer(), makeClient(), false);
+    connSetReadHandler(l.server.conn, onReadable);
+    connSetWriteHandler(l.server.conn, noEvent);
+    CHECK(writeText(l.server.conn, "x", 1) == -1 && errno == EAGAIN);
+    if (!bothBegin(&l)) return;
+    CHECK(l.server.reads == 0);
+    connSetWriteHandler(l.server.conn, NULL);
+    CHECK(writeText(l.client.conn, "hello", 5) == 5);
+    turns(&l, 2);
+    CHECK(l.server.len == 5);
+    closeLink(&l);
+}
+
+TEST(tls_refuses_a_stranger) {
+    ends l;
+    char err[TLS_ERR_LEN];
+    tlsOptions o = serverOptions();
+    o.ca_file = at("other.crt");
+    o.peer = TLS_PEER_VERIFIED;
+    tlsOptions mine = {.ca_file = at("ca.crt"), .cert_file = at("client.crt"), .key_file = at("client.key")};
+    openLink(&l, tlsContextCreate(TLS_SERVER, &o, err), tlsContextCreate(TLS_CLIENT, &mine, err), false);
+    turns(&l, 10);
+    CHECK(l.server.begun == 1 && l.server.conn->state == CONN_ERROR);
+    CHECK(strstr(connErrorText(l.server.conn), "certificate") != NULL);
+    CHECK(connTlsPeerCertificate(l.server.conn) == NULL);
+    closeLink(&l);
+}
+
+TEST(tls_knows_its_peer) {
+    ends l;
+    char err[TLS_ERR_LEN];
+    tlsOptions o = serverOptions();
+    o.peer = TLS_PEER_VERIFIED;
+    tlsOptions mine = {.ca_file = at("ca.crt"), .cert_file = at("client.crt"), .key_file = at("client.key")};
+    openLink(&l, tlsContextCreate(TLS_SERVER, &o, err), tlsContextCreate(TLS_CLIENT, &mine, err), false);
+    if (!bothBegin(&l)) return;
+    CHECK(connTlsPeerCertificate(l.server.conn) != NULL);
+    CHECK(connTlsPeerCertificate(l.client.conn) != NULL);
+    closeLink(&l);
+}
+
+TEST(tls_plain_text_is_an_error) {
+    ends l;
+    makeCertificates();
+    openLink(&l, makeServer(), makeClient(), true);
+    CHECK(send(l.server_far, "*1\r\n$4\r\nPING\r\n", 14, 0) == 14);
+    turns(&l, 3);
+    CHECK(l.server.conn->state == CONN_ERROR);
+    CHECK(strstr(connErrorText(l.server.conn), "wrong version number") != NULL);
+    closeLink(&l);
+}
+
+/* Garbage behind the handshake ends the connection, behind what came before it. */
+TEST(tls_garbage_is_an_error) {
+    ends l;
+    makeCertificates();
+    openLink(&l, makeServer(), makeClient(), true);
+    for (int i = 0; i < 100 && !(l.server.begun && l.client.begun); i++) {
+        relay(l.client_far, l.server_far, SIZE_MAX);
+        relay(l.server_far, l.client_far, SIZE_MAX);
+        turns(&l, 1);
+    }
+    connSetReadHandler(l.server.conn, onReadable);
+    CHECK(writeText(l.client.conn, "good", 4) == 4);
+    relay(l.client_far, l.server_far, SIZE_MAX);
+    CHECK(send(l.server_far, "\x17\x03\x03\x00\x20 this is no record that was sealed", 40, 0) == 40);
+    turns(&l, 5);
+    CHECK(l.server.len == 4 && memcmp(l.server.got, "good", 4) == 0);
+    CHECK(l.server.conn->state == CONN_ERROR);
+    closeLink(&l);
+}
+
+/* Without a loop. */
+TEST(tls_client_that_blocks) {
+    int fds[2];
+    makeCertificates();
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
+    tlsContext *server = makeServer(), *client = makeClient();
+    pid_t child = fork();
+    if (child == 0) {
+        close(fds[0]);
+        connection *c = connCreateTlsClient(fds[1], client, NULL, NULL);
+        char buf[8];
+        connAccept(c, NULL);
+        bool good = c->state == CONN_CONNECTED && writeText(c, "ping", 4) == 4 && connRead(c, buf, 8) == 4;
+        _exit(good ? 0 : 1);
+    }
+    close(fds[1]);
+    connection *c = connCreateAcceptedTls(fds[0], server, NULL);
+    char buf[8];
+    connAccept(c, NULL);
+    CHECK(c->state == CONN_CONNECTED);
+    CHECK(connRead(c, buf, sizeof(buf)) == 4);
+    CHECK(writeText(c, "pong", 4) == 4);
+    int status;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    connClose(c);
+    tlsContextRelease(server);
+    tlsContextRelease(client);
+}
+
+static void expectRefused(const tlsOptions *o, const char *text) {
+    char err[TLS_ERR_LEN] = "";
+    tlsContext *t = tlsContextCreate(TLS_SERVER, o, err);
+    CHECK(t == NULL);
+    if (!CHECK(strstr(err, text) != NULL)) printf("    %s\n", err);
+    tlsContextRelease(t);
+}
+
+TEST(tls_options_that_are_refused) {
+    tlsOptions o = serverOptions();
+    expectRefused(&(tlsOptions){0}, "No tls-cert-file configured!");
+    expectRefused(&(tlsOptions){.cert_file = o.cert_file}, "No tls-key-file configured!");
+    o.key_file = at("client.key");
+    expectRefused(&o, "key values mismatch");
+    o = serverOptions();
+    o.peer = TLS_PEER_OPTIONAL;
+    o.ca_file = "";
+    expectRefused(&o, "Either tls-ca-cert-file or tls-ca-cert-dir must be specified");
+    o = serverOptions();
+    o.protocols = "TLSv1.2 TLSv1.9";
+    expectRefused(&o, "Invalid tls-protocols specified.");
+    o.protocols = "  ";
+    expectRefused(&o, "Invalid tls-protocols specified.");
+    o = serverOptions();
+    o.ciphers = "xyz";
+    expectRefused(&o, "Failed to configure ciphers: xyz");
+    o = serverOptions();
+    o.ciphersuites = "xyz";
+    expectRefused(&o, "Failed to configure ciphersuites: xyz");
+    o = serverOptions();
+    o.dh_params_file = at("server.key");
+    expectRefused(&o, "failed to read DH params");
+    o = serverOptions();
+    o.cert_file = o.key_file = at("locked.key");
+    o.cert_file = at("locked.crt");
+    expectRefused(&o, "Failed to load private key");
+    o.key_pass = "wrong";
+    expectRefused(&o, "Failed to load private key");
+    o.key_pass = "secret";
+    char err[TLS_ERR_LEN];
+    tlsContext *t = tlsContextCreate(TLS_SERVER, &o, err);
+    CHECK(t != NULL);
+    CHECK(tlsContextCert(t)->serial != NULL && tlsContextCert(t)->expires_s > 0);
+    CHECK(tlsContextCa(t)->serial != NULL);
+    tlsContextRelease(t);
+    removeCertificates();
+}
