@@ -235,7 +235,8 @@ sds aclCatRefusal(sds out, const user *u, aclVerdict verdict, const aclQuestion 
     case ACL_NO_DB:
         return sdsCatPrintf(out, "User %s has no permissions to access database %.*s", u->name, len, what.ptr);
     case ACL_ALLOWED:
-    case ACL_NO_AUTH: break;
+    case ACL_NO_AUTH:
+    case ACL_NO_CERT: break;
     }
     return out;
 }
@@ -292,7 +293,8 @@ bool aclAskQueued(client *c, const parsedCommand *req) {
         [ACL_NO_KEY] = "no permission to touch the specified keys",
         [ACL_NO_AUTH] = "no permission",
         [ACL_NO_CHANNEL] = "no permission to access one of the channels used as arguments",
-        [ACL_NO_DB] = "no permission"};
+        [ACL_NO_DB] = "no permission",
+        [ACL_NO_CERT] = ""};
     aclQuestion q;
     aclVerdict verdict = refuse(c, dbId(c->db), req, ACL_IN_MULTI, &q);
     if (verdict == ACL_ALLOWED) return true;

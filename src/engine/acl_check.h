@@ -9,7 +9,15 @@
 #include "acl_user.h"
 
 /* Why not. Of several selectors the one counts that comes furthest in this order. */
-typedef enum { ACL_ALLOWED, ACL_NO_DB, ACL_NO_COMMAND, ACL_NO_KEY, ACL_NO_AUTH, ACL_NO_CHANNEL } aclVerdict;
+typedef enum {
+    ACL_ALLOWED,
+    ACL_NO_DB,
+    ACL_NO_COMMAND,
+    ACL_NO_KEY,
+    ACL_NO_AUTH,
+    ACL_NO_CHANNEL,
+    ACL_NO_CERT
+} aclVerdict;
 
 /* A command whose arity is right. */
 typedef struct aclQuestion {

@@ -49,6 +49,7 @@ static void countRefusal(aclVerdict verdict) {
     case ACL_NO_AUTH: engine_stats.acl_denied_auth++; break;
     case ACL_NO_CHANNEL: engine_stats.acl_denied_channel++; break;
     case ACL_NO_DB: engine_stats.acl_denied_db++; break;
+    case ACL_NO_CERT: engine_stats.acl_denied_tls_cert++; break;
     }
 }
 
@@ -112,8 +113,9 @@ void aclLogAdd(const client *c, aclVerdict verdict, aclContext context, slice ob
 
 /* ---- As a reply ------------------------------------------------------------------------------------------------- */
 
-static const char *const reasons[] = {[ACL_ALLOWED] = "",     [ACL_NO_COMMAND] = "command", [ACL_NO_KEY] = "key",
-                                      [ACL_NO_AUTH] = "auth", [ACL_NO_CHANNEL] = "channel", [ACL_NO_DB] = "database"};
+static const char *const reasons[] = {
+    [ACL_ALLOWED] = "",           [ACL_NO_COMMAND] = "command", [ACL_NO_KEY] = "key",      [ACL_NO_AUTH] = "auth",
+    [ACL_NO_CHANNEL] = "channel", [ACL_NO_DB] = "database",     [ACL_NO_CERT] = "tls-cert"};
 static const char *const contexts[] = {[ACL_IN_TOPLEVEL] = "toplevel", [ACL_IN_MULTI] = "multi", [ACL_IN_LUA] = "lua"};
 
 static void replyEntry(client *c, const logEntry *e, int64_t now_ms) {

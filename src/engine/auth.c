@@ -11,10 +11,13 @@
 
 #include "acl.h"
 #include "acl_log.h"
+#include "log.h"
 #include "output_limits.h"
 #include "panic.h"
 #include "reply.h"
 #include "transaction_queue.h"
+
+#include <string.h>
 
 bool authRequired(void) {
     assertMainRole();
@@ -45,6 +48,21 @@ bool authClient(client *c, slice name, slice password) {
     aclBecome(c, u);
     setAuthenticated(c, true);
     return true;
+}
+
+void authByCertificate(client *c, slice names) {
+    assertMainRole();
+    for (size_t at = 0, len; at < names.len; at += len + 1) {
+        len = strnlen(names.ptr + at, names.len - at);
+        user *u = aclUser(sliceOf(names.ptr + at, len));
+        if (!u || !u->enabled) continue;
+        aclBecome(c, u);
+        setAuthenticated(c, true);
+        serverLog(LL_VERBOSE, "TLS: client id=%llu is a user by its certificate", (unsigned long long)c->id);
+        return;
+    }
+    serverLog(LL_VERBOSE, "TLS: no user is named as the certificate of client id=%llu", (unsigned long long)c->id);
+    aclLogAdd(c, ACL_NO_CERT, ACL_IN_TOPLEVEL, sliceOf("", 0), sliceOf(names.ptr, strnlen(names.ptr, names.len)));
 }
 
 void authForget(client *c) {

@@ -61,7 +61,7 @@ static void denied(infoOut *o) {
     infoLine(o, "acl_access_denied_cmd:%lld", engine_stats.acl_denied_cmd);
     infoLine(o, "acl_access_denied_key:%lld", engine_stats.acl_denied_key);
     infoLine(o, "acl_access_denied_channel:%lld", engine_stats.acl_denied_channel);
-    infoLine(o, "acl_access_denied_tls_cert:0"); /* there is no TLS */
+    infoLine(o, "acl_access_denied_tls_cert:%lld", engine_stats.acl_denied_tls_cert);
     infoLine(o, "acl_access_denied_db:%lld", engine_stats.acl_denied_db);
 }
 
@@ -104,7 +104,7 @@ static void resetStats(void) {
     /* command_ns stays: a turn of the loop measures its growth. */
     engine_stats.commands_processed = 0;
     engine_stats.acl_denied_auth = engine_stats.acl_denied_cmd = engine_stats.acl_denied_key = 0;
-    engine_stats.acl_denied_channel = engine_stats.acl_denied_db = 0;
+    engine_stats.acl_denied_channel = engine_stats.acl_denied_db = engine_stats.acl_denied_tls_cert = 0;
     commandStatsResetAll();
 }
 

@@ -11,6 +11,7 @@
 typedef struct engineStats {
     long long commands_processed;
     long long acl_denied_auth, acl_denied_cmd, acl_denied_key, acl_denied_channel, acl_denied_db;
+    long long acl_denied_tls_cert;
     uint64_t command_ns; /* time spent in commands, for eventloop_duration_cmd_sum */
 } engineStats;
 extern engineStats engine_stats;

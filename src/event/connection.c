@@ -29,7 +29,8 @@
 
 /* ------------------------------------------------------------------------------------------ stream */
 
-bool connNoteFailure(connection *c, ssize_t result) {
+/* Whether `result` of a system call is a failure that ends the connection; keeps errno. */
+static bool noteFailure(connection *c, ssize_t result) {
     if (likely(result >= 0) || errno == EAGAIN || errno == EWOULDBLOCK) return false;
     c->last_errno = errno;
     if (c->state != CONN_CLOSED) c->state = CONN_ERROR;
@@ -44,7 +45,7 @@ static ssize_t socketRead(connection *c, void *buf, size_t len) {
     if (unlikely(got == 0 && len > 0)) {
         if (c->state != CONN_ERROR) c->state = CONN_CLOSED;
     } else {
-        connNoteFailure(c, got);
+        noteFailure(c, got);
     }
     return got;
 }
@@ -57,7 +58,7 @@ static ssize_t socketWritev(connection *c, const struct iovec *iov, int count) {
     /* One piece needs no list, which saves the kernel a copy of it. */
     do sent = count == 1 ? send(c->fd, iov->iov_base, iov->iov_len, MSG_NOSIGNAL) : sendmsg(c->fd, &msg, MSG_NOSIGNAL);
     while (unlikely(sent == -1 && errno == EINTR));
-    connNoteFailure(c, sent);
+    noteFailure(c, sent);
     return sent;
 }
 

@@ -11,8 +11,6 @@
 /* Let the loop wait for what the handlers, `step` and the `needs` ask for. C_ERR with errno and last_errno when the
  * system refuses. */
 int connRearm(connection *c);
-/* Whether `result` of a system call is a failure that ends the connection; keeps errno. */
-bool connNoteFailure(connection *c, ssize_t result);
 /* Bytes of the socket's buffer that the peer has not acknowledged. */
 size_t connSocketUnsent(const connection *c);
 

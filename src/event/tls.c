@@ -40,6 +40,7 @@
 #include <unistd.h>
 
 #define HANDSHAKE_STEPS_PER_TURN 4
+#define NAME_MAX_BYTES 1024
 
 typedef struct tlsConnection {
     connection base;     /* first: the connection's address is this one's */
@@ -402,16 +403,46 @@ connection *connCreateTlsClient(int fd, tlsContext *context, const char *sni, vo
     return c;
 }
 
-const X509 *connTlsPeerCertificate(const connection *c) {
+/* ---- The peer's names -------------------------------------------------------------------------------------------- */
+
+static sds addName(sds names, const unsigned char *text, int len) {
+    if (!text || len <= 0 || len > NAME_MAX_BYTES || memchr(text, 0, (size_t)len)) return names;
+    if (!names) names = sdsEmpty();
+    names = sdsCatLen(names, (const char *)text, (size_t)len);
+    return sdsCatLen(names, "", 1);
+}
+
+/* The last one, which is the most specific. */
+static sds commonName(const X509 *x) {
+    X509_NAME *subject = X509_get_subject_name(x);
+    int at = -1, last = -1;
+    while ((at = X509_NAME_get_index_by_NID(subject, NID_commonName, at)) >= 0) last = at;
+    if (last < 0) return NULL;
+    unsigned char *utf8 = NULL;
+    int len = ASN1_STRING_to_UTF8(&utf8, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, last)));
+    sds names = addName(NULL, utf8, len);
+    OPENSSL_free(utf8);
+    return names;
+}
+
+static sds uris(const X509 *x) {
+    sds names = NULL;
+    GENERAL_NAMES *alternatives = X509_get_ext_d2i(x, NID_subject_alt_name, NULL, NULL);
+    for (int i = 0; i < sk_GENERAL_NAME_num(alternatives); i++) {
+        int type;
+        const ASN1_STRING *text = GENERAL_NAME_get0_value(sk_GENERAL_NAME_value(alternatives, i), &type);
+        if (type == GEN_URI) names = addName(names, ASN1_STRING_get0_data(text), ASN1_STRING_length(text));
+    }
+    GENERAL_NAMES_free(alternatives);
+    return names;
+}
+
+sds connTlsPeerNames(const connection *c, tlsNameField field) {
     const tlsConnection *t = (const tlsConnection *)c;
     if (c->type != &tls_type || !t->ssl || SSL_get_verify_result(t->ssl) != X509_V_OK) return NULL;
-    return SSL_get0_peer_certificate(t->ssl);
-}
-
-const char *connTlsProtocol(const connection *c) {
-    return SSL_get_version(((const tlsConnection *)c)->ssl);
-}
-
-const char *connTlsCipher(const connection *c) {
-    return SSL_get_cipher_name(((const tlsConnection *)c)->ssl);
+    const X509 *x = SSL_get0_peer_certificate(t->ssl);
+    if (!x) return NULL;
+    sds names = field == TLS_NAME_CN ? commonName(x) : uris(x);
+    ERR_clear_error();
+    return names;
 }

@@ -16,6 +16,7 @@
 #define EVENT_TLS_H
 
 #include "connection.h"
+#include "sds.h"
 #include "tls_context.h"
 
 /* A record holds so much: a piece so large is encrypted from where it lies, smaller ones are gathered. */
@@ -27,10 +28,9 @@ connection *connCreateAcceptedTls(int fd, tlsContext *context, void *owner);
 /* Take a descriptor that is connected, or about to be. State CONN_CONNECTING. `context` is of TLS_CLIENT. `sni` is the
  * name that the server is told it is asked for; NULL: none. */
 connection *connCreateTlsClient(int fd, tlsContext *context, const char *sni, void *owner);
-/* The certificate that the peer has shown and that was verified; NULL: none. Borrowed from the connection. */
-const X509 *connTlsPeerCertificate(const connection *c);
-/* As OpenSSL calls them: "TLSv1.3", "TLS_AES_256_GCM_SHA384". */
-const char *connTlsProtocol(const connection *c);
-const char *connTlsCipher(const connection *c);
+/* The names in the certificate that the peer has shown and that was verified, as an sds in which each ends with a zero
+ * byte; those with a zero byte of their own, and those longer than 1024 bytes, are left out. NULL: none, or no TLS. */
+typedef enum { TLS_NAME_CN, TLS_NAME_URI } tlsNameField;
+sds connTlsPeerNames(const connection *c, tlsNameField field);
 
 #endif

@@ -16,11 +16,17 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client_stream_internal.h"
 
+#include "anet.h"
 #include "io_threads.h"
+#include "log.h"
+#include "net_settings.h"
 #include "panic.h"
+#include "tls.h"
 #include "zmalloc.h"
 
 #include <string.h>
+
+#define HANDSHAKE_MAX_MS 30000 /* a thousand may have come at once, and the machine be slow */
 
 static void drainAndClose(clientStream *s) {
     serverAssert(!s->drain_and_close);
@@ -31,11 +37,60 @@ static void drainAndClose(clientStream *s) {
     else if (!s->out_head) clientStreamOutputDrained(s);
 }
 
+/* ---- The handshake ---- */
+
+static void stopHandshakeTimer(clientStream *s) {
+    if (s->handshake_timer >= 0) aeDeleteTimeEvent(s->holder->loop, s->handshake_timer);
+    s->handshake_timer = -1;
+}
+
+static void logHandshake(const connection *conn, const char *why) {
+    char ip[ANET_ADDR_LEN + 64], peer[ANET_ADDR_LEN + 128], local[ANET_ADDR_LEN + 128];
+    int port = 0;
+    anetFdToString(conn->fd, ip, sizeof(ip), &port, true);
+    anetFormatAddr(peer, sizeof(peer), ip, port);
+    anetFdToString(conn->fd, ip, sizeof(ip), &port, false);
+    anetFormatAddr(local, sizeof(local), ip, port);
+    serverLog(LL_WARNING, "Error accepting a client connection: %s (addr=%s laddr=%s)", why, peer, local);
+}
+
+static long long onHandshakeTimer(aeEventLoop *loop, long long id, void *arg) {
+    unused(loop), unused(id);
+    clientStream *s = arg;
+    s->handshake_timer = -1;
+    logHandshake(s->conn, "the TLS handshake takes too long");
+    clientStreamReportEnd(s, END_ERROR);
+    return AE_NOMORE;
+}
+
+/* The client may be a user by its certificate: main is asked before anything is read. */
+static void tellNames(clientStream *s) {
+    int field = atomic_load_explicit(&net_shared.tls_user_field, memory_order_relaxed);
+    sds names = field < 0 ? NULL : connTlsPeerNames(s->conn, (tlsNameField)field);
+    if (!names) return;
+    s->awaits_user = true;
+    ioMessage m = {.type = IO_MSG_NAMED, .stream = s, .names = names};
+    ioThreadPostToMain(s->holder, &m);
+}
+
+/* Main has said all that it has to say before the stream is read. */
+static void admit(clientStream *s, unsigned flags) {
+    if (likely(!(flags & CLIENT_STREAM_ADMITTED) || !s->awaits_user)) return;
+    s->awaits_user = false;
+    clientStreamUpdateReading(s);
+}
+
 /* The connection is (or, after a failed handshake, is not) ready for bytes. */
 static void onAccepted(connection *conn) {
     clientStream *s = conn->owner;
-    if (conn->state != CONN_CONNECTED) clientStreamReportEnd(s, END_ERROR);
-    else clientStreamUpdateReading(s);
+    stopHandshakeTimer(s);
+    if (conn->state != CONN_CONNECTED) {
+        logHandshake(conn, connErrorText(conn));
+        clientStreamReportEnd(s, END_ERROR);
+        return;
+    }
+    tellNames(s);
+    clientStreamUpdateReading(s);
 }
 
 static void attach(clientStream *s, clientStreamHolder *h) {
@@ -52,6 +107,8 @@ static void attach(clientStream *s, clientStreamHolder *h) {
     s->reading_stopped = true;
     if (s->conn->state == CONN_ACCEPTING) {
         connAccept(s->conn, onAccepted);
+        if (s->conn->state == CONN_ACCEPTING)
+            s->handshake_timer = aeCreateTimeEvent(h->loop, HANDSHAKE_MAX_MS, onHandshakeTimer, s);
         return;
     }
     clientStreamUpdateReading(s);
@@ -64,6 +121,7 @@ static void detach(clientStream *s) {
     clientStreamReportWritten(s);
     clientStreamForgetReport(s);
     clientStreamStopLingering(s);
+    stopHandshakeTimer(s);
     connDetach(s->conn);
     connSetReadHandler(s->conn, NULL);
     connSetWriteHandler(s->conn, NULL);
@@ -77,6 +135,7 @@ static void closeStream(clientStream *s) {
     serverAssert(s->conn != NULL);
     clientStreamForgetReport(s);
     clientStreamStopLingering(s);
+    stopHandshakeTimer(s);
     connClose(s->conn);
     s->conn = NULL;
     clientStreamDropOutput(s);
@@ -104,6 +163,7 @@ void clientStreamDeliver(clientStreamHolder *h, const ioMessage *m) {
     case IO_MSG_JOIN:
         attach(s, h);
         s->authenticated = m->number & CLIENT_STREAM_AUTHENTICATED;
+        admit(s, m->number);
         break;
     case IO_MSG_LEAVE: detach(s); return; /* the stream is its next holder's, or main's: not to be touched */
     case IO_MSG_OUTPUT:
@@ -111,6 +171,7 @@ void clientStreamDeliver(clientStreamHolder *h, const ioMessage *m) {
         /* Output first: a returned block may let more be parsed. */
         if (m->reply) clientStreamTakeOutput(s, m->reply);
         if (m->block) clientStreamTakeReturned(s, m->block);
+        admit(s, m->number);
         break;
     case IO_MSG_DRAIN: drainAndClose(s); break;
     case IO_MSG_CLOSE: closeStream(s); return;
@@ -122,6 +183,7 @@ void clientStreamDeliver(clientStreamHolder *h, const ioMessage *m) {
     case IO_MSG_END:
     case IO_MSG_HANGUP:
     case IO_MSG_LEFT:
+    case IO_MSG_NAMED:
     case IO_MSG_GONE: serverPanic("message %d is not for a stream", m->type);
     }
     clientStreamDebugCheck(s);
@@ -135,6 +197,7 @@ clientStream *clientStreamCreate(connection *conn, bool authenticated) {
     s->conn = conn;
     s->authenticated = authenticated;
     s->linger_timer = -1;
+    s->handshake_timer = -1;
     conn->owner = s;
     clientStreamInitReader(s);
     return s;
@@ -143,7 +206,7 @@ clientStream *clientStreamCreate(connection *conn, bool authenticated) {
 void clientStreamFree(clientStream *s) {
     serverAssert(!s->conn && !s->holder && !s->session);
     serverAssert(!s->partial && !s->reader.args && !s->out_head && !s->done);
-    serverAssert(!s->has_unreported && s->linger_timer < 0);
+    serverAssert(!s->has_unreported && s->linger_timer < 0 && s->handshake_timer < 0);
     serverAssert(!s->returning && !s->held_replies && !s->moving_to);
     serverAssert(!s->on_returning && !s->on_draining);
     serverAssert(!s->in_fan && !s->fan_head);

@@ -36,6 +36,7 @@ typedef struct clientStream {
     bool end_reported;         /* IO_MSG_END was sent, once */
     bool has_unreported;       /* on the thread's list of streams with written blocks to report */
     bool in_fan;               /* a batch that is not given back yet names it */
+    bool awaits_user;          /* main is to say first who the peer is by its certificate: IO_MSG_NAMED was sent */
     bool read_filled;          /* the last read took all that there was room for */
 
     /* Line 1 -- holder: writing. */
@@ -59,6 +60,7 @@ typedef struct clientStream {
     long long linger_timer;
     size_t linger_unsent; /* when it looked last */
     uint32_t linger_looks;
+    long long handshake_timer; /* -1, or the end of the peer's time for it */
 
     /* Main. */
     alignas(CACHE_LINE) client *session;     /* NULL once the session is gone */
@@ -75,6 +77,7 @@ typedef struct clientStream {
     bool closing;      /* the session is gone; IO_MSG_CLOSE is to be sent, or was */
     bool drain_sent;   /* IO_MSG_DRAIN is to be sent, or was */
     bool ended;        /* IO_MSG_END has come: close when the commands before it have run */
+    bool admitted;     /* IO_MSG_NAMED has come: the holder may read */
     bool hung_up;      /* IO_MSG_HANGUP has come: close when a command waits */
 } clientStream;
 

@@ -194,7 +194,7 @@ static void parseAndHandOver(clientStream *s) {
  * waits for something will not run again before it is served, and then nobody would take what it is given. */
 static bool tooFarAhead(const clientStream *s) {
     return s->inflight_blocks >= INFLIGHT_BLOCKS_MAX || s->inflight_bytes >= INFLIGHT_BYTES_MAX ||
-           s->parse_waits_for_auth;
+           s->parse_waits_for_auth || s->awaits_user;
 }
 
 static void onHangup(connection *conn) {

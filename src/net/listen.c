@@ -16,18 +16,22 @@
 #include "net_stats.h"
 #include "panic.h"
 #include "rebalance.h"
+#include "tls.h"
+#include "tls_settings.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#define LISTENERS_MAX (2 * BIND_MAX + 1)
+#define LISTENERS_MAX (2 * BIND_MAX + 1) /* of two ports, and the Unix socket */
+
+typedef enum { LISTEN_TCP, LISTEN_UNIX, LISTEN_TLS } listenKind; /* their numbers in INFO */
 #define ACCEPT_REST_MS 100
 
 typedef struct listener {
     int fd;
-    bool is_unix;
+    listenKind kind;
 } listener;
 
 static struct {
@@ -47,9 +51,11 @@ static const char protected_mode_error[] =
     "stranger can reach this port, turn the protection off: protected-mode no in the file, --protected-mode no on the "
     "command line, or CONFIG SET protected-mode no from the server's own machine.\r\n";
 
-static void refuse(int fd, const char *text, size_t len) {
+/* Over TLS nothing can be said before a handshake, which is what those who are too many would ask for. */
+static void refuse(int fd, listenKind kind, const char *text, size_t len) {
     /* The socket's buffer is empty: this fits, and if the peer has gone already nothing is lost. */
-    if (write(fd, text, len) < 0) serverLog(LL_VERBOSE, "Error writing to a refused connection: %s", strerror(errno));
+    if (kind != LISTEN_TLS && write(fd, text, len) < 0)
+        serverLog(LL_VERBOSE, "Error writing to a refused connection: %s", strerror(errno));
     close(fd);
     net_stats.rejected_connections++;
 }
@@ -58,13 +64,20 @@ static bool isLoopback(const char *ip) {
     return !strncmp(ip, "127.", 4) || !strcmp(ip, "::1") || !strncmp(ip, "::ffff:127.", 11);
 }
 
-static void acceptClient(int fd, const char *ip, bool is_unix) {
+static connection *connectionOf(int fd, listenKind kind) {
+    if (kind == LISTEN_UNIX) return connCreateAcceptedUnix(fd, NULL);
+    if (kind == LISTEN_TLS) return connCreateAcceptedTls(fd, tlsServerContext(), NULL);
+    return connCreateAcceptedSocket(fd, NULL);
+}
+
+static void acceptClient(int fd, const char *ip, listenKind kind) {
+    bool is_unix = kind == LISTEN_UNIX;
     if ((long long)listLength(client_state.clients) >= net_settings.maxclients) {
-        refuse(fd, max_clients_error, sizeof(max_clients_error) - 1);
+        refuse(fd, kind, max_clients_error, sizeof(max_clients_error) - 1);
         return;
     }
     if (!is_unix && net_settings.protected_mode && !authRequired() && !isLoopback(ip)) {
-        refuse(fd, protected_mode_error, sizeof(protected_mode_error) - 1);
+        refuse(fd, kind, protected_mode_error, sizeof(protected_mode_error) - 1);
         return;
     }
     char peer[ANET_ADDR_LEN + 128], local[ANET_ADDR_LEN + 128], addr[ANET_ADDR_LEN + 64];
@@ -80,8 +93,7 @@ static void acceptClient(int fd, const char *ip, bool is_unix) {
         anetNoDelay(NULL, fd, true);
         if (net_settings.tcp_keepalive_s > 0) anetKeepAlive(NULL, fd, (int)net_settings.tcp_keepalive_s);
     }
-    connection *conn = is_unix ? connCreateAcceptedUnix(fd, NULL) : connCreateAcceptedSocket(fd, NULL);
-    clientStream *s = clientStreamCreate(conn, !authRequired());
+    clientStream *s = clientStreamCreate(connectionOf(fd, kind), !authRequired());
     client *c = clientCreate(s, fd, peer, local, is_unix);
     authForget(c);
     s->session = c;
@@ -112,10 +124,13 @@ static void restFromAccepting(aeEventLoop *loop) {
 static void onAcceptable(aeEventLoop *loop, int fd, void *arg, int mask) {
     unused(mask);
     const listener *l = arg;
-    for (long long i = 0; i < net_settings.max_new_connections_per_cycle; i++) {
+    long long most = l->kind == LISTEN_TLS ? tls_settings.new_connections_per_cycle
+                                           : net_settings.max_new_connections_per_cycle;
+    for (long long i = 0; i < most; i++) {
         char ip[ANET_ADDR_LEN] = "", err[ANET_ERR_LEN];
         int port;
-        int client_fd = l->is_unix ? anetUnixAccept(err, fd) : anetTcpAccept(err, fd, ip, sizeof(ip), &port);
+        int client_fd = l->kind == LISTEN_UNIX ? anetUnixAccept(err, fd)
+                                               : anetTcpAccept(err, fd, ip, sizeof(ip), &port);
         if (client_fd < 0) {
             int why = errno;
             if (why == EAGAIN || why == EWOULDBLOCK) return;
@@ -123,20 +138,20 @@ static void onAcceptable(aeEventLoop *loop, int fd, void *arg, int mask) {
             if (why == EMFILE || why == ENFILE || why == ENOBUFS || why == ENOMEM) restFromAccepting(loop);
             return;
         }
-        acceptClient(client_fd, ip, l->is_unix);
+        acceptClient(client_fd, ip, l->kind);
     }
 }
 
 /* --- opening ----------------------------------------------------------------------------------------- */
 
-static bool addListener(int fd, bool is_unix) {
+static bool addListener(int fd, listenKind kind) {
     if (listeners.count == LISTENERS_MAX) {
         close(fd);
         return false;
     }
     listener *l = &listeners.at[listeners.count++];
     l->fd = fd;
-    l->is_unix = is_unix;
+    l->kind = kind;
     anetNonBlock(NULL, fd);
     anetCloexec(fd);
     if (net_settings.socket_mark_id > 0) anetSetMark(NULL, fd, (uint32_t)net_settings.socket_mark_id);
@@ -150,26 +165,34 @@ static bool isUnavailable(int err) {
 }
 
 /* One address of `bind`; a leading '-' makes it optional, "*" and "::*" are all of IPv4 and of IPv6. */
-static bool openAddress(const char *address) {
+static bool openAddress(const char *address, int port, listenKind kind) {
     bool optional = address[0] == '-';
     if (optional) address++;
     char err[ANET_ERR_LEN];
-    int port = (int)net_settings.port, backlog = (int)net_settings.tcp_backlog;
+    int backlog = (int)net_settings.tcp_backlog;
     int fd;
     if (!strcmp(address, "::*")) fd = anetTcp6Server(err, port, NULL, backlog, net_settings.mptcp);
     else if (strchr(address, ':')) fd = anetTcp6Server(err, port, address, backlog, net_settings.mptcp);
     else fd = anetTcpServer(err, port, strcmp(address, "*") ? address : NULL, backlog, net_settings.mptcp);
-    if (fd >= 0) return addListener(fd, false);
+    if (fd >= 0) return addListener(fd, kind);
     int why = errno;
     serverLog(LL_WARNING, "Warning: Could not create server TCP listening socket %s:%d: %s", address, port, err);
     return optional && isUnavailable(why);
 }
 
-static bool openTcp(void) {
-    if (net_settings.port == 0) return true;
+static bool openPort(long long port, listenKind kind) {
+    if (port == 0) return true;
     for (int i = 0; i < net_settings.bind_count; i++)
-        if (!openAddress(net_settings.bind[i])) return false;
+        if (!openAddress(net_settings.bind[i], (int)port, kind)) return false;
     return true;
+}
+
+static bool openTcp(void) {
+    return openPort(net_settings.port, LISTEN_TCP);
+}
+
+static bool openTls(void) {
+    return openPort(tls_settings.port, LISTEN_TLS);
 }
 
 static bool openUnix(void) {
@@ -178,7 +201,7 @@ static bool openUnix(void) {
     char err[ANET_ERR_LEN];
     int fd = anetUnixServer(err, net_settings.unixsocket, (mode_t)net_settings.unixsocketperm,
                             (int)net_settings.tcp_backlog, net_settings.unixsocketgroup);
-    if (fd >= 0) return addListener(fd, true);
+    if (fd >= 0) return addListener(fd, LISTEN_UNIX);
     serverLog(LL_WARNING, "Failed opening Unix socket: %s", err); /* which says what failed */
     return false;
 }
@@ -191,6 +214,10 @@ bool listenOpen(aeEventLoop *loop) {
         return false;
     }
     if (!openUnix()) return false;
+    if (!openTls()) {
+        serverLog(LL_WARNING, "Failed listening on port %lld (tls), aborting.", tls_settings.port);
+        return false;
+    }
     if (listeners.count == 0) {
         serverLog(LL_WARNING, "Configured to not listen anywhere, exiting.");
         return false;
@@ -218,27 +245,27 @@ bool listenReopen(const char **err) {
     /* The old sockets hold the addresses that the new set may share, so they go first. */
     closeListeners(listeners.at, listeners.count);
     listeners.count = 0;
-    if (openTcp() && openUnix()) return true;
+    if (openTcp() && openUnix() && openTls()) return true;
     closeListeners(listeners.at, listeners.count);
     listeners.count = 0;
     *err = "Unable to listen on this port. Check server logs.";
     return false;
 }
 
+static bool portInfo(const char *name, long long port, char *out, size_t size) {
+    if (port == 0) return false;
+    size_t n = (size_t)snprintf(out, size, "name=%s", name);
+    for (int b = 0; b < net_settings.bind_count && n < size; b++)
+        n += (size_t)snprintf(out + n, size - n, ",bind=%s", net_settings.bind[b]);
+    if (n < size) snprintf(out + n, size - n, ",port=%lld", port);
+    return true;
+}
+
 bool listenInfo(int i, char *out, size_t size) {
     assertMainRole();
-    bool tcp = net_settings.port != 0;
-    bool is_unix = net_settings.unixsocket && *net_settings.unixsocket;
-    if (i == 0 && tcp) {
-        size_t n = (size_t)snprintf(out, size, "name=tcp");
-        for (int b = 0; b < net_settings.bind_count && n < size; b++)
-            n += (size_t)snprintf(out + n, size - n, ",bind=%s", net_settings.bind[b]);
-        if (n < size) snprintf(out + n, size - n, ",port=%lld", net_settings.port);
-        return true;
-    }
-    if (i == (tcp ? 1 : 0) && is_unix) {
-        snprintf(out, size, "name=unix,bind=%s", net_settings.unixsocket);
-        return true;
-    }
-    return false;
+    if (i == LISTEN_TCP) return portInfo("tcp", net_settings.port, out, size);
+    if (i == LISTEN_TLS) return portInfo("tls", tls_settings.port, out, size);
+    if (!net_settings.unixsocket || !*net_settings.unixsocket) return false;
+    snprintf(out, size, "name=unix,bind=%s", net_settings.unixsocket);
+    return true;
 }

@@ -14,7 +14,8 @@ void listenClose(void);
 /* bind or port has changed: close all, open what the settings ask for now. False with *err: nothing is open, until the
  * settings are as before and this is called again. */
 bool listenReopen(const char **err);
-/* Line of INFO about listener i; false past the end. */
+/* Line of INFO about the listeners of kind i, which begins with "name="; false: there are none. */
+#define LISTENER_KINDS 3
 bool listenInfo(int i, char *out, size_t size);
 
 #endif

@@ -21,6 +21,7 @@ typedef enum {
     IO_MSG_HANGUP,   /* the peer has gone, behind bytes that are not read while main is so far behind */
     IO_MSG_LEFT,     /* the stream is attached nowhere: main may hand it to its next holder */
     IO_MSG_GONE,     /* the connection is closed; reply: unsent and unreported output */
+    IO_MSG_NAMED,    /* names: of the peer's certificate; nothing is read before the answer, CLIENT_STREAM_ADMITTED */
     IO_MSG_FANNED,   /* fan: delivered; of no one stream */
     /* to the stream's holder */
     IO_MSG_JOIN,   /* take this stream */
@@ -35,6 +36,7 @@ typedef enum {
 typedef enum { END_EOF, END_ERROR, END_DRAINED, END_QUERY_LIMIT, END_CROSS_PROTOCOL } endReason;
 
 #define CLIENT_STREAM_AUTHENTICATED 1u /* IO_MSG_OUTPUT, IO_MSG_JOIN: the client is authenticated */
+#define CLIENT_STREAM_ADMITTED 2u      /* the same: what IO_MSG_NAMED has said was looked at */
 
 /* Objects on the way back to the thread whose arena they came from. */
 #define DEAD_BATCH 62
@@ -81,6 +83,7 @@ typedef struct ioMessage {
         struct replyBlock *reply;
         deadBatch *dead;
         struct fanBatch *fan;
+        char *names; /* owns: an sds (connTlsPeerNames) */
     };
 } ioMessage;
 static_assert(sizeof(ioMessage) == 32, "two messages to a line");

@@ -29,6 +29,7 @@
 #include "reply_hold.h"
 #include "session_output.h"
 #include "sessions.h"
+#include "tls_settings.h"
 #include "yield.h"
 #include "zmalloc.h"
 
@@ -127,7 +128,7 @@ void netEachTurn(void (*job)(void)) {
 
 bool netListen(void) {
     assertMainThread();
-    if (!listenOpen(ioThreadHolder(ioThreadMain())->loop)) return false;
+    if (!tlsStart() || !listenOpen(ioThreadHolder(ioThreadMain())->loop)) return false;
     ioThreadsSetCount((int)net_settings.io_threads);
     rebalanceApply();
     return true;
@@ -358,6 +359,7 @@ void netCron(void) {
     closeIdleClients();
     checkOutputLimits();
     clientEvictionCheck();
+    tlsCron();
     ioThreadsReap(rebalanceIsIdle);
 }
 

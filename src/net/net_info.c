@@ -15,8 +15,10 @@
 #include "info_table.h"
 #include "io_threads.h"
 #include "main_role.h"
+#include "listen.h"
 #include "net.h"
 #include "net_settings.h"
+#include "tls_settings.h"
 #include "net_stats.h"
 #include "record_prefetch.h"
 
@@ -74,7 +76,7 @@ static void loopApi(infoOut *o) {
 }
 
 static void port(infoOut *o) {
-    infoLine(o, "tcp_port:%lld", net_settings.port);
+    infoLine(o, "tcp_port:%lld", net_settings.port ? net_settings.port : tls_settings.port);
 }
 
 static void activeThreads(infoOut *o) {
@@ -83,7 +85,8 @@ static void activeThreads(infoOut *o) {
 
 static void listeners(infoOut *o) {
     char listener[512];
-    for (int i = 0; netListenerInfo(i, listener, sizeof(listener)); i++) infoLine(o, "listener%d:%s", i, listener);
+    for (int i = 0; i < LISTENER_KINDS; i++)
+        if (netListenerInfo(i, listener, sizeof(listener))) infoLine(o, "listener%d:%s", i, listener);
 }
 
 static void maxClients(infoOut *o) {
@@ -145,6 +148,7 @@ static void activeTimes(infoOut *o) {
 }
 
 void netInfoRegister(void) {
+    tlsInfoRegister();
     static const infoFields fields[] = {{"server", 120, .write = loopApi},
                                         {"server", 170, .write = port},
                                         {"server", 270, .write = activeThreads},

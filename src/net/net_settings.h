@@ -31,6 +31,7 @@ extern netSettings net_settings;
  * request read meanwhile may see either value). */
 typedef struct netShared {
     _Atomic long long proto_max_bulk_len, client_query_buffer_limit;
+    _Atomic int tls_user_field; /* as tls_settings.auth_clients_user */
 } netShared;
 extern netShared net_shared;
 void netShareSettings(void);

@@ -109,7 +109,8 @@ static bool fits(const ioThread *t) {
 static void join(clientStream *s, ioThread *t) {
     linkStream(s, t);
     ioMessage m = {.type = IO_MSG_JOIN, .stream = s};
-    if (s->session && s->session->authenticated) m.number = CLIENT_STREAM_AUTHENTICATED;
+    if (s->admitted) m.number |= CLIENT_STREAM_ADMITTED;
+    if (s->session && s->session->authenticated) m.number |= CLIENT_STREAM_AUTHENTICATED;
     ioThreadPost(t, &m);
 }
 
@@ -148,7 +149,8 @@ void rebalanceLeft(clientStream *s) {
     }
     if (s->held_replies || s->returning) {
         ioMessage m = {.type = IO_MSG_OUTPUT, .stream = s, .block = s->returning, .reply = s->held_replies};
-        if (s->session->authenticated) m.number = CLIENT_STREAM_AUTHENTICATED;
+        if (s->admitted) m.number |= CLIENT_STREAM_ADMITTED;
+        if (s->session->authenticated) m.number |= CLIENT_STREAM_AUTHENTICATED;
         s->returning = NULL;
         s->held_replies = NULL;
         ioThreadPost(to, &m);

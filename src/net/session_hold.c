@@ -32,11 +32,12 @@ typedef struct heldPart {
 } heldPart;
 
 static void postToStream(clientStream *s, replyBlock *chain) {
-    debugAssert(chain || s->returning);
+    debugAssert(chain || s->returning || s->admitted);
     debugAssert(!s->moving_to && !s->closing);
     client *c = s->session;
     ioMessage m = {.type = IO_MSG_OUTPUT, .stream = s, .block = s->returning, .reply = chain};
-    if (c && c->authenticated) m.number = CLIENT_STREAM_AUTHENTICATED;
+    if (c && c->authenticated) m.number |= CLIENT_STREAM_AUTHENTICATED;
+    if (unlikely(s->admitted)) m.number |= CLIENT_STREAM_ADMITTED;
     s->returning = NULL;
     ioThreadPost(s->home, &m);
 }

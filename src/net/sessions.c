@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "sessions.h"
 
+#include "auth.h"
 #include "client_check.h"
 #include "command_batch.h"
 #include "fan_out.h"
@@ -95,6 +96,14 @@ static void streamHungUp(clientStream *s) {
     if (!batchMayExecute(c) && !batchWaitsForOutput(c)) sessionCloseAfterOutput(c);
 }
 
+/* The holder reads nothing before it has the answer; between two holders IO_MSG_JOIN brings it. */
+static void streamNamed(clientStream *s, sds names) {
+    if (s->session) authByCertificate(s->session, sdsSlice(names));
+    sdsFree(names);
+    s->admitted = true;
+    if (!s->closing && !s->moving_to) sessionSend(s, NULL);
+}
+
 static void streamGone(clientStream *s, replyBlock *chain) {
     serverAssert(s->closing && !s->session);
     replyBlockReleaseChain(chain);
@@ -119,6 +128,7 @@ void sessionDeliver(const ioMessage *m) {
     case IO_MSG_WRITTEN: repliesWritten(s, m->reply, m->bytes); break;
     case IO_MSG_END: streamEnded(s, (endReason)m->number); break;
     case IO_MSG_HANGUP: streamHungUp(s); break;
+    case IO_MSG_NAMED: streamNamed(s, m->names); break;
     case IO_MSG_LEFT: rebalanceLeft(s); break;
     case IO_MSG_GONE: streamGone(s, m->reply); break;
     case IO_MSG_FAN:

@@ -11,8 +11,10 @@
 
 #include "crc64.h"
 #include "log.h"
+#include "listen.h"
 #include "net.h"
 #include "server_settings.h"
+#include "tls_settings.h"
 #include "setting_file.h"
 #include "version.h"
 
@@ -86,12 +88,14 @@ void bannerShow(void) {
         showLogo();
         return;
     }
-    serverLog(LL_NOTICE, "Running mode=standalone, port=%lld.", net_settings.port);
+    serverLog(LL_NOTICE, "Running mode=standalone, port=%lld.",
+              net_settings.port ? net_settings.port : tls_settings.port);
     serverLog(LL_NOTICE, "PID: %d", (int)getpid());
 }
 
 void bannerReady(void) {
     char line[512];
-    for (int i = 0; netListenerInfo(i, line, sizeof(line)); i++)
-        serverLog(LL_NOTICE, "Ready to accept connections %s", line[5] == 'u' ? "unix" : "tcp");
+    for (int i = 0; i < LISTENER_KINDS; i++)
+        if (netListenerInfo(i, line, sizeof(line)))
+            serverLog(LL_NOTICE, "Ready to accept connections %.*s", (int)strcspn(line + 5, ","), line + 5);
 }

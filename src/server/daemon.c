@@ -13,6 +13,7 @@
 #include "panic.h"
 #include "sds.h"
 #include "server_settings.h"
+#include "tls_settings.h"
 #include "setting_file.h"
 #include "version.h"
 #include "zmalloc.h"
@@ -74,7 +75,7 @@ static sds expandField(sds out, const char *program, const char *name, size_t le
     if (sliceIs(field, "port")) return sdsCatPrintf(out, "%lld", net_settings.port);
     if (sliceIs(field, "unixsocket")) return sdsCat(out, net_settings.unixsocket ? net_settings.unixsocket : "");
     if (sliceIs(field, "config-file")) return sdsCat(out, settingFilePath() ? settingFilePath() : "");
-    if (sliceIs(field, "tls-port")) return sdsCat(out, "0");
+    if (sliceIs(field, "tls-port")) return sdsCatPrintf(out, "%lld", tls_settings.port);
     if (sliceIs(field, "listen-addr")) {
         sds addr = listenAddress();
         out = sdsCatSlice(out, sdsSlice(addr));

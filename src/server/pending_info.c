@@ -27,7 +27,6 @@ static void backlogSize(infoOut *o) {
 }
 
 static const infoSection sections[] = {
-    {"tls", "TLS", 20, 0},
     {"persistence", "Persistence", 50, INFO_DEFAULT | INFO_IN_CRASH},
     {"replication", "Replication", 70, INFO_DEFAULT},
     {"module_list", "Modules", 90, 0},
@@ -47,10 +46,6 @@ static const infoSection sections[] = {
           ",using=[],options=[handle-repl-async-load|handle-atomic-slot-migration]")
 
 static const infoFields fields[] = {
-    {"tls", 10,
-     LINES("tls_server_cert_serial:none", "tls_server_cert_expires_in_seconds:0", "tls_client_cert_serial:none",
-           "tls_client_cert_expires_in_seconds:0", "tls_ca_cert_serial:none", "tls_ca_cert_expires_in_seconds:0")},
-
     {"clients", 20, LINES("cluster_connections:0")},
 
     {"memory", 430,

@@ -18,6 +18,7 @@
 #include "numbers.h"
 #include "panic.h"
 #include "setting_text.h"
+#include "tls_settings.h"
 #include "zmalloc.h"
 
 #include <arpa/inet.h>
@@ -52,13 +53,9 @@ static struct {
     long long cluster_node_timeout, cluster_ping_interval, cluster_port, cluster_replica_validity_factor;
     long long cluster_slot_migration_log_max_len, slot_migration_max_failover_repl_bytes;
     /* TLS and RDMA. */
-    bool tls_cluster, tls_prefer_server_ciphers, tls_replication, tls_session_caching;
-    char *tls_ca_cert_dir, *tls_ca_cert_file, *tls_cert_file, *tls_ciphers, *tls_ciphersuites, *tls_client_cert_file;
-    char *tls_client_key_file, *tls_client_key_file_pass, *tls_dh_params_file, *tls_key_file, *tls_key_file_pass;
-    char *tls_protocols, *rdma_bind;
-    int tls_auth_clients, tls_auth_clients_user;
-    long long max_new_tls_connections_per_cycle, tls_auto_reload_interval, tls_port, tls_session_cache_size;
-    long long tls_session_cache_timeout, rdma_completion_vector, rdma_port, rdma_rx_size;
+    bool tls_cluster, tls_replication;
+    char *rdma_bind;
+    long long rdma_completion_vector, rdma_port, rdma_rx_size;
     /* Scripts. */
     bool lua_enable_insecure_api;
     long long min_io_threads_avoid_copy_reply, min_string_size_avoid_copy_reply, min_string_size_avoid_copy_threaded;
@@ -71,8 +68,6 @@ static const settingName diskless_names[] = {
     {"disabled", 0}, {"on-empty-db", 1}, {"swapdb", 2}, {"flush-before-load", 3}, {NULL, 0}};
 static const settingName save_behavior_names[] = {{"sync", 0}, {"best-effort", 1}, {NULL, 0}};
 static const settingName endpoint_names[] = {{"ip", 0}, {"hostname", 1}, {"unknown-endpoint", 2}, {NULL, 0}};
-static const settingName tls_auth_names[] = {{"no", 0}, {"yes", 1}, {"optional", 2}, {NULL, 0}};
-static const settingName tls_user_names[] = {{"CN", 0}, {"URI", 1}, {"off", 2}, {NULL, 0}};
 
 /* ---- Checks --------------------------------------------------------------------------------------- */
 
@@ -127,8 +122,7 @@ static bool checkNodeIp(const char *text, long long number, const char **err) {
 /* ---- What CONFIG SET finds when it puts a value into force ------------------------------------------ */
 
 static bool applyTls(const char **err) {
-    return (!pending_settings.tls_port && !pending_settings.tls_cluster && !pending_settings.tls_replication) ||
-           refuse(err, "Unable to update TLS configuration. Check server logs.");
+    return (!pending_settings.tls_cluster && !pending_settings.tls_replication) || tlsCheckSettings(err);
 }
 
 static bool applyRdmaBind(const char **err) {
@@ -273,29 +267,8 @@ static const setting rows[] = {
     STRING("cluster-announce-human-nodename", cluster_announce_human_nodename, NULL, 0, .check = checkNodeName),
 
     /* TLS. */
-    INT("tls-port", tls_port, "0", 0, PORT_MAX, 0, .apply = applyTls),
     BOOL("tls-cluster", tls_cluster, "no", 0, .apply = applyTls),
     BOOL("tls-replication", tls_replication, "no", 0, .apply = applyTls),
-    ENUM("tls-auth-clients", tls_auth_clients, "yes", tls_auth_names, 0),
-    ENUM("tls-auth-clients-user", tls_auth_clients_user, "off", tls_user_names, 0),
-    STRING("tls-cert-file", tls_cert_file, NULL, 0, .empty_is_null = true),
-    STRING("tls-key-file", tls_key_file, NULL, 0, .empty_is_null = true),
-    STRING("tls-key-file-pass", tls_key_file_pass, NULL, SETTING_SENSITIVE, .empty_is_null = true),
-    STRING("tls-client-cert-file", tls_client_cert_file, NULL, 0, .empty_is_null = true),
-    STRING("tls-client-key-file", tls_client_key_file, NULL, 0, .empty_is_null = true),
-    STRING("tls-client-key-file-pass", tls_client_key_file_pass, NULL, SETTING_SENSITIVE, .empty_is_null = true),
-    STRING("tls-dh-params-file", tls_dh_params_file, NULL, 0, .empty_is_null = true),
-    STRING("tls-ca-cert-file", tls_ca_cert_file, NULL, 0, .empty_is_null = true),
-    STRING("tls-ca-cert-dir", tls_ca_cert_dir, NULL, 0, .empty_is_null = true),
-    STRING("tls-protocols", tls_protocols, NULL, 0, .empty_is_null = true),
-    STRING("tls-ciphers", tls_ciphers, NULL, 0, .empty_is_null = true),
-    STRING("tls-ciphersuites", tls_ciphersuites, NULL, 0, .empty_is_null = true),
-    BOOL("tls-prefer-server-ciphers", tls_prefer_server_ciphers, "no", 0, NO_ALIAS),
-    BOOL("tls-session-caching", tls_session_caching, "yes", 0, NO_ALIAS),
-    INT("tls-session-cache-size", tls_session_cache_size, "20480", 0, INT_MAX, 0, NO_ALIAS),
-    INT("tls-session-cache-timeout", tls_session_cache_timeout, "300", 0, INT_MAX, 0, NO_ALIAS),
-    INT("tls-auto-reload-interval", tls_auto_reload_interval, "0", 0, INT_MAX, 0, NO_ALIAS),
-    INT("max-new-tls-connections-per-cycle", max_new_tls_connections_per_cycle, "1", 1, 1000, 0, NO_ALIAS),
 
     /* RDMA. */
     {.name = "rdma-bind",
@@ -333,8 +306,7 @@ static const struct {
     {"this server follows no primary: it has none of its data and accepts writes of its own", {"replicaof"}},
     {"no replica is waited for: writes are accepted however few there are", {"min-replicas-to-write"}},
     {"this server is in no cluster: it serves all slots alone and finds no other node", {"cluster-enabled"}},
-    {"nothing is encrypted: TLS is not listened for, and what other ports carry is plain text",
-     {"tls-port", "tls-cluster", "tls-replication"}},
+    {"links to other nodes are not encrypted: there are none yet", {"tls-cluster", "tls-replication"}},
 };
 
 static const setting *pendingByName(const char *name) {

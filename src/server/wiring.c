@@ -43,6 +43,7 @@
 #include "monitor.h"
 #include "net_info.h"
 #include "net_setting_table.h"
+#include "tls_settings.h"
 #include "notifications.h"
 #include "object_settings.h"
 #include "object_types.h"
@@ -75,6 +76,7 @@
 
 void wiringSettings(void) {
     netSettingsRegister();
+    tlsSettingsRegister();
     storeSettingsRegister();
     clientSettingsRegister();
     engineSettingsRegister();

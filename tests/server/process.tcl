@@ -188,9 +188,9 @@ test "The last words of a start say what options without effect do not give" {
         {--save "" --replicaof 192.0.2.1 6379} "# WARNING: this server follows no primary*: replicaof)" \
         {--save "" --cluster-enabled yes} "# WARNING: this server is in no cluster*: cluster-enabled)" \
         {--save "" --min-replicas-to-write 1} "# WARNING: no replica is waited for*: min-replicas-to-write)" \
-        {--save "" --tls-port 6380} "# WARNING: nothing is encrypted*: tls-port)" \
-        {--tls-port 6380 --replicaof 192.0.2.1 6379} \
-            "# WARNING: this server follows no primary*: replicaof)*# WARNING: nothing is encrypted*: tls-port)"] {
+        {--save "" --tls-cluster yes} "# WARNING: links to other nodes are not encrypted*: tls-cluster)" \
+        {--tls-replication yes --replicaof 192.0.2.1 6379} \
+            "# WARNING: this server follows no primary*: replicaof)*# WARNING: links to other nodes*: tls-replication)"] {
         set dir [make_server_dir]
         set pid [launch $dir [list --port [free_port] --bind 127.0.0.1 --dir $dir {*}$arguments]]
         await_ready [dict create dir $dir pid $pid]

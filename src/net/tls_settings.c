@@ -1,0 +1,252 @@
+/* tls_settings.c -- the settings of TLS, and the contexts that they make.
+ *
+ * Every change makes new contexts beside those in use, and only when they are whole do they take their place. So a
+ * CONFIG SET of files that do not fit each other changes nothing, and connections go on with what they began with.
+ *
+ * Files may change under the same names. CONFIG SET of a name reads the file again even if the name is the same, and
+ * every tls-auto-reload-interval seconds they are looked at: when one has another time, size or number new contexts are
+ * made. If that fails the old ones stay, and it is tried again at the next look.
+ *
+ * Not here    how a context is made (event/tls_context.c), the port's socket (listen.c).
+ * Owns        a reference to each context.
+ * Threads     main. What the streams' holders read is in net_shared.
+ * Tests       tests/server/tls.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "tls_settings.h"
+
+#include "clock.h"
+#include "info_table.h"
+#include "listen.h"
+#include "log.h"
+#include "net_settings.h"
+#include "panic.h"
+#include "setting.h"
+#include "tls.h"
+
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+tlsSettings tls_settings;
+
+#define WATCHED_FILES 7
+
+/* What tells one state of a file from another. */
+typedef struct fileMark {
+    dev_t device;
+    ino_t number;
+    off_t size;
+    struct timespec changed;
+} fileMark;
+
+static struct {
+    tlsContext *server, *client; /* counted; NULL: TLS is not in use */
+    bool started;
+    fileMark files[WATCHED_FILES]; /* as they were when the contexts were made, or when that failed last */
+    uint64_t looked_ms;
+} contexts;
+
+/* ---- Making contexts --------------------------------------------------------------------------------------------- */
+
+static tlsOptions optionsOf(tlsRole role) {
+    const tlsSettings *s = &tls_settings;
+    bool own = role == TLS_CLIENT && s->client_cert_file;
+    return (tlsOptions){.cert_file = own ? s->client_cert_file : s->cert_file,
+                        .key_file = own ? s->client_key_file : s->key_file,
+                        .key_pass = own ? s->client_key_pass : s->key_pass,
+                        .ca_file = s->ca_file,
+                        .ca_dir = s->ca_dir,
+                        .dh_params_file = s->dh_params_file,
+                        .protocols = s->protocols,
+                        .ciphers = s->ciphers,
+                        .ciphersuites = s->ciphersuites,
+                        .prefer_server_ciphers = s->prefer_server_ciphers,
+                        .session_caching = s->session_caching,
+                        .session_cache_size = s->session_cache_size,
+                        .session_cache_timeout_s = s->session_cache_timeout_s,
+                        /* The primary, and other nodes, are always verified if there is anything to go by. */
+                        .peer = role == TLS_SERVER        ? (tlsPeerCheck)s->auth_clients
+                                : s->ca_file || s->ca_dir ? TLS_PEER_VERIFIED
+                                                          : TLS_PEER_ANY,
+                        .kernel = s->kernel};
+}
+
+static void markFiles(fileMark *marks) {
+    const tlsSettings *s = &tls_settings;
+    const char *paths[WATCHED_FILES] = {
+        s->cert_file, s->key_file, s->client_cert_file, s->client_key_file, s->ca_file, s->dh_params_file, s->ca_dir};
+    memset(marks, 0, WATCHED_FILES * sizeof(*marks));
+    for (int i = 0; i < WATCHED_FILES; i++) {
+        struct stat st;
+        if (!paths[i] || stat(paths[i], &st) == -1) continue;
+        marks[i].device = st.st_dev;
+        marks[i].number = st.st_ino;
+        marks[i].size = st.st_size;
+        marks[i].changed = st.st_mtim;
+    }
+}
+
+/* Both, or none after a log line. */
+static bool makeContexts(tlsContext **server, tlsContext **client) {
+    char err[TLS_ERR_LEN];
+    tlsOptions o = optionsOf(TLS_SERVER);
+    *client = NULL;
+    *server = tlsContextCreate(TLS_SERVER, &o, err);
+    if (*server) {
+        o = optionsOf(TLS_CLIENT);
+        *client = tlsContextCreate(TLS_CLIENT, &o, err);
+    }
+    if (*client) return true;
+    serverLog(LL_WARNING, "%s", err);
+    tlsContextRelease(*server);
+    *server = NULL;
+    return false;
+}
+
+static void useContexts(tlsContext *server, tlsContext *client) {
+    tlsContextRelease(contexts.server);
+    tlsContextRelease(contexts.client);
+    contexts.server = server;
+    contexts.client = client;
+}
+
+static bool renew(void) {
+    tlsContext *server, *client;
+    markFiles(contexts.files); /* before they are read: what changes meanwhile is seen by the next look */
+    if (!makeContexts(&server, &client)) return false;
+    useContexts(server, client);
+    return true;
+}
+
+bool tlsStart(void) {
+    assertMainThread();
+    contexts.started = true;
+    if (!tls_settings.port || renew()) return true;
+    serverLog(LL_WARNING, "Failed to configure TLS. Check logs for more info.");
+    return false;
+}
+
+bool tlsCheckSettings(const char **err) {
+    assertMainRole();
+    tlsContext *server, *client;
+    if (makeContexts(&server, &client)) {
+        tlsContextRelease(server);
+        tlsContextRelease(client);
+        return true;
+    }
+    *err = "Unable to update TLS configuration. Check server logs.";
+    return false;
+}
+
+tlsContext *tlsServerContext(void) {
+    assertMainRole();
+    return contexts.server;
+}
+
+/* ---- Changes ----------------------------------------------------------------------------------------------------- */
+
+static bool applyContexts(const char **err) {
+    if (!contexts.started || !tls_settings.port) return true;
+    serverLog(LL_DEBUG, "Making new TLS contexts");
+    if (renew()) return true;
+    *err = "Unable to update TLS configuration. Check server logs.";
+    return false;
+}
+
+static bool applyPort(const char **err) {
+    if (!contexts.started) return true;
+    if (!tls_settings.port) useContexts(NULL, NULL);
+    else if (!contexts.server && !applyContexts(err)) return false;
+    return listenReopen(err);
+}
+
+static bool applyUser(const char **err) {
+    unused(err);
+    netShareSettings();
+    return true;
+}
+
+void tlsCron(void) {
+    assertMainThread();
+    if (tls_settings.auto_reload_s == 0 || !contexts.server) return;
+    uint64_t now_ms = clockMonotonicMs();
+    if (now_ms - contexts.looked_ms < (uint64_t)tls_settings.auto_reload_s * 1000) return;
+    contexts.looked_ms = now_ms;
+    fileMark marks[WATCHED_FILES];
+    markFiles(marks);
+    if (!memcmp(marks, contexts.files, sizeof(marks))) return;
+    if (renew()) serverLog(LL_NOTICE, "TLS: certificates or keys have changed and were read again");
+    else serverLog(LL_WARNING, "TLS: changed files do not fit and are not used; the old certificate stays");
+}
+
+/* ---- INFO -------------------------------------------------------------------------------------------------------- */
+
+static void certLines(infoOut *o, const char *which, const tlsCertInfo *cert) {
+    bool there = cert && cert->serial;
+    long long left = there ? cert->expires_s - (long long)(clockWallMs() / 1000) : 0;
+    infoLine(o, "tls_%s_cert_serial:%s", which, there ? cert->serial : "none");
+    infoLine(o, "tls_%s_cert_expires_in_seconds:%lld", which, left > 0 ? left : 0);
+}
+
+static void certificates(infoOut *o) {
+    bool own = contexts.client && tls_settings.client_cert_file;
+    certLines(o, "server", contexts.server ? tlsContextCert(contexts.server) : NULL);
+    certLines(o, "client", own ? tlsContextCert(contexts.client) : NULL);
+    certLines(o, "ca", contexts.server ? tlsContextCa(contexts.server) : NULL);
+}
+
+void tlsInfoRegister(void) {
+    static const infoSection sections[] = {{"tls", "TLS", 20, 0}, {.name = NULL}};
+    static const infoFields fields[] = {{"tls", 10, .write = certificates}, {.section = NULL}};
+    infoTableAddSections(sections);
+    infoTableAddFields(fields);
+}
+
+/* ---- Table ------------------------------------------------------------------------------------------------------- */
+
+static const settingName auth_names[] = {
+    {"no", TLS_PEER_ANY}, {"yes", TLS_PEER_VERIFIED}, {"optional", TLS_PEER_OPTIONAL}, {NULL, 0}};
+static const settingName user_names[] = {{"CN", TLS_NAME_CN}, {"URI", TLS_NAME_URI}, {"off", TLS_USER_OFF}, {NULL, 0}};
+
+#define VALUE(name_, type_, field, text) \
+    .name = name_, .type = type_, .value = &tls_settings.field, .default_text = text
+#define TEXT(name_, field, flags_)                                                                              \
+    {                                                                                                           \
+        VALUE(name_, SETTING_STRING, field, NULL), .flags = SETTING_VOLATILE | (flags_), .empty_is_null = true, \
+                                                   .apply = applyContexts                                       \
+    }
+#define BOOL(name_, field, text) \
+    { VALUE(name_, SETTING_BOOL, field, text), .apply = applyContexts }
+#define INT(name_, field, text, least, most, apply_) \
+    { VALUE(name_, SETTING_INT, field, text), .min = least, .max = most, .apply = apply_ }
+
+static const setting rows[] = {
+    INT("tls-port", port, "0", 0, 65535, applyPort),
+    {VALUE("tls-auth-clients", SETTING_ENUM, auth_clients, "yes"), .names = auth_names, .apply = applyContexts},
+    {VALUE("tls-auth-clients-user", SETTING_ENUM, auth_clients_user, "off"), .names = user_names, .apply = applyUser},
+    TEXT("tls-cert-file", cert_file, 0),
+    TEXT("tls-key-file", key_file, 0),
+    TEXT("tls-key-file-pass", key_pass, SETTING_SENSITIVE),
+    TEXT("tls-client-cert-file", client_cert_file, 0),
+    TEXT("tls-client-key-file", client_key_file, 0),
+    TEXT("tls-client-key-file-pass", client_key_pass, SETTING_SENSITIVE),
+    TEXT("tls-dh-params-file", dh_params_file, 0),
+    TEXT("tls-ca-cert-file", ca_file, 0),
+    TEXT("tls-ca-cert-dir", ca_dir, 0),
+    TEXT("tls-protocols", protocols, 0),
+    TEXT("tls-ciphers", ciphers, 0),
+    TEXT("tls-ciphersuites", ciphersuites, 0),
+    BOOL("tls-prefer-server-ciphers", prefer_server_ciphers, "no"),
+    BOOL("tls-session-caching", session_caching, "yes"),
+    {VALUE("tls-kernel", SETTING_BOOL, kernel, "no"), .flags = SETTING_HIDDEN, .apply = applyContexts},
+    INT("tls-session-cache-size", session_cache_size, "20480", 0, INT_MAX, applyContexts),
+    INT("tls-session-cache-timeout", session_cache_timeout_s, "300", 0, INT_MAX, applyContexts),
+    INT("tls-auto-reload-interval", auto_reload_s, "0", 0, INT_MAX, NULL),
+    INT("max-new-tls-connections-per-cycle", new_connections_per_cycle, "1", 1, 1000, NULL),
+    SETTINGS_END,
+};
+
+void tlsSettingsRegister(void) {
+    settingRegister(rows);
+}
