@@ -37,7 +37,7 @@ typedef struct fileMark {
     dev_t device;
     ino_t number;
     off_t size;
-    struct timespec changed;
+    struct timespec changed; /* of the file or of its name: a copy may keep the time of its contents */
 } fileMark;
 
 static struct {
@@ -83,7 +83,7 @@ static void markFiles(fileMark *marks) {
         marks[i].device = st.st_dev;
         marks[i].number = st.st_ino;
         marks[i].size = st.st_size;
-        marks[i].changed = st.st_mtim;
+        marks[i].changed = st.st_ctim;
     }
 }
 

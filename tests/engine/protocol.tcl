@@ -24,6 +24,9 @@ proc ask {bytes {count 1}} {
     }
 }
 
+# Bytes as they are on the socket, and connections that are closed by halves, which a Tcl channel over TLS cannot do.
+set srv::tls_certificates ""
+
 start_server {each {r FLUSHALL}} {
 
     # ---- Requests ---------------------------------------------------------------------------------------------

@@ -71,12 +71,15 @@ namespace eval resp {
 oo::class create RespClient {
     variable channel buf pos pushes
 
-    # TARGET is a port on 127.0.0.1, or HOST PORT.
+    # TARGET is a port on 127.0.0.1, or HOST PORT, or -channel and one that is connected already, which is ours then.
     constructor {args} {
-        if {[llength $args] == 1} {
-            set args [list 127.0.0.1 {*}$args]
+        if {[lindex $args 0] eq "-channel"} {
+            set channel [lindex $args 1]
+        } elseif {[llength $args] == 1} {
+            set channel [client_socket {*}$args]
+        } else {
+            set channel [socket {*}$args]
         }
-        set channel [socket {*}$args]
         fconfigure $channel -translation binary -blocking 0 -buffering full -buffersize 65536
         set buf ""
         set pos 0

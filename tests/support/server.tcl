@@ -24,6 +24,9 @@ namespace eval srv {
     variable pinned {}
     variable clients
     array set clients {}
+    variable tls_certificates ""
+    variable tls_ports
+    array set tls_ports {}
 }
 
 # A port nobody listens on, from this file's range.
@@ -129,6 +132,9 @@ proc start_server {options body} {
     set port [free_port]
     set settings [list bind 127.0.0.1 port $port dir $dir save {""} enable-debug-command yes \
         {*}[persist_mode::settings $given(tags)]]
+    if {$srv::tls_certificates ne "" && ![dict exists $given(overrides) tls-port]} {
+        lappend settings {*}[tls_settings $port]
+    }
     foreach {name value} $given(overrides) {
         lappend settings $name $value
     }
@@ -274,6 +280,27 @@ proc without_pinned {words} {
         }
     }
     return $left
+}
+
+# With ./runtest --tls a server has a second port, and clients of its first one are led there.
+proc tls_settings {port} {
+    set srv::tls_ports($port) [free_port]
+    set certs $srv::tls_certificates
+    return [list tls-port $srv::tls_ports($port) tls-cert-file $certs/server.crt tls-key-file $certs/server.key \
+        tls-ca-cert-file $certs/ca.crt tls-auth-clients no]
+}
+
+# A connected channel to PORT on this machine, over TLS if that is what is tested.
+proc client_socket {port} {
+    if {![info exists srv::tls_ports($port)]} {
+        return [socket 127.0.0.1 $port]
+    }
+    set channel [tls::socket -cafile $srv::tls_certificates/ca.crt 127.0.0.1 $srv::tls_ports($port)]
+    if {[catch {tls::handshake $channel} message]} {
+        close $channel
+        error $message
+    }
+    return $channel
 }
 
 # A new connection to the innermost server.

@@ -13,6 +13,10 @@ foreach part {patience resp_client assert server persist_mode waiting} {
 
 set srv::extra [lassign $argv test_file srv::binary srv::root srv::base_port srv::port_span testing::only srv::slow]
 set srv::pinned [split [expr {[info exists env(RUNTEST_PIN)] ? $env(RUNTEST_PIN) : ""}]]
+set srv::tls_certificates [expr {[info exists env(RUNTEST_TLS)] ? $env(RUNTEST_TLS) : ""}]
+if {$srv::tls_certificates ne ""} {
+    package require tls
+}
 set persist_mode::mode [expr {[info exists env(RUNTEST_PERSIST)] ? $env(RUNTEST_PERSIST) : ""}]
 set testing::any_encoding [expr {[dict size [dict remove $srv::pinned dict-resizing]] > 0}]
 set resp::patience [expr {15 * $srv::slow}]
