@@ -65,10 +65,10 @@ static bool isForPrograms(program *p, const parsedCommand *req) {
 /* A command that writes, or takes memory. Who has written before goes on: half of what it does is worse. */
 static bool mayChange(program *p, const parsedCommand *req) {
     const uint32_t flags = req->cmd->flags;
-    if (flags & (CMD_WRITE | CMD_MAY_REPLICATE) && p->read_only)
-        return refused(p, req, "Write commands are not allowed from read-only scripts.");
     if (flags & CMD_DENYOOM && p->memory_full && !p->allow_oom && !p->has_written)
         return refused(p, req, "-OOM command not allowed when used memory > 'maxmemory'.");
+    if (flags & (CMD_WRITE | CMD_MAY_REPLICATE) && p->read_only)
+        return refused(p, req, "Write commands are not allowed from read-only scripts.");
     return true;
 }
 

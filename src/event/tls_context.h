@@ -36,7 +36,7 @@ typedef struct tlsOptions {
 
 typedef struct tlsContext tlsContext;
 
-/* NULL with a line in `err` (TLS_ERR_LEN bytes) that names the option or file at fault. One reference is the caller's. */
+/* NULL with a line in `err` (TLS_ERR_LEN bytes) that says which option or file is at fault. Counted for the caller. */
 tlsContext *tlsContextCreate(tlsRole role, const tlsOptions *options, char *err);
 tlsContext *tlsContextRetain(tlsContext *t);
 void tlsContextRelease(tlsContext *t); /* NULL: nothing */

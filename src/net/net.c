@@ -128,7 +128,7 @@ void netEachTurn(void (*job)(void)) {
 
 bool netListen(void) {
     assertMainThread();
-    if (!tlsStart() || !listenOpen(ioThreadHolder(ioThreadMain())->loop)) return false;
+    if (!tlsStart(listenReopen) || !listenOpen(ioThreadHolder(ioThreadMain())->loop)) return false;
     ioThreadsSetCount((int)net_settings.io_threads);
     rebalanceApply();
     return true;

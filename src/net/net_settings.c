@@ -7,7 +7,6 @@
 #include "net_settings.h"
 
 #include "string_limits.h"
-#include "tls_settings.h"
 
 netSettings net_settings;
 netShared net_shared;
@@ -17,5 +16,4 @@ void netShareSettings(void) {
     atomic_store_explicit(&net_shared.proto_max_bulk_len, net_settings.proto_max_bulk_len, memory_order_relaxed);
     atomic_store_explicit(&net_shared.client_query_buffer_limit, net_settings.client_query_buffer_limit,
                           memory_order_relaxed);
-    atomic_store_explicit(&net_shared.tls_user_field, tls_settings.auth_clients_user, memory_order_relaxed);
 }

@@ -17,7 +17,6 @@
 
 #include "clock.h"
 #include "info_table.h"
-#include "listen.h"
 #include "log.h"
 #include "net_settings.h"
 #include "panic.h"
@@ -43,6 +42,7 @@ typedef struct fileMark {
 static struct {
     tlsContext *server, *client; /* counted; NULL: TLS is not in use */
     bool started;
+    bool (*reopen)(const char **err);
     fileMark files[WATCHED_FILES]; /* as they were when the contexts were made, or when that failed last */
     uint64_t looked_ms;
 } contexts;
@@ -119,9 +119,11 @@ static bool renew(void) {
     return true;
 }
 
-bool tlsStart(void) {
+bool tlsStart(bool (*reopen)(const char **err)) {
     assertMainThread();
     contexts.started = true;
+    contexts.reopen = reopen;
+    atomic_store_explicit(&net_shared.tls_user_field, tls_settings.auth_clients_user, memory_order_relaxed);
     if (!tls_settings.port || renew()) return true;
     serverLog(LL_WARNING, "Failed to configure TLS. Check logs for more info.");
     return false;
@@ -158,12 +160,12 @@ static bool applyPort(const char **err) {
     if (!contexts.started) return true;
     if (!tls_settings.port) useContexts(NULL, NULL);
     else if (!contexts.server && !applyContexts(err)) return false;
-    return listenReopen(err);
+    return contexts.reopen(err);
 }
 
 static bool applyUser(const char **err) {
     unused(err);
-    netShareSettings();
+    atomic_store_explicit(&net_shared.tls_user_field, tls_settings.auth_clients_user, memory_order_relaxed);
     return true;
 }
 

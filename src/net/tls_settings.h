@@ -22,8 +22,9 @@ extern tlsSettings tls_settings;
 #define TLS_USER_OFF (-1)
 
 void tlsSettingsRegister(void);
-/* Boot, before listening: make the contexts if anything is to be encrypted. False after a log line. */
-bool tlsStart(void);
+/* Boot, before listening: make the contexts if anything is to be encrypted. False after a log line. `reopen` is called
+ * when the port has changed at run time, and may refuse. */
+bool tlsStart(bool (*reopen)(const char **err));
 /* Whether contexts could be made of the settings; false with *err after a log line that says why not. For who uses TLS
  * beside the clients' port. */
 bool tlsCheckSettings(const char **err);

@@ -10,8 +10,8 @@
 
 /* The caller's. */
 sds functionDump(const functionTable *t);
-/* Load what functionDump() of some server has made into `t`. `relaxed`: any version. NULL, or the text of an error, which
- * is the caller's; the table may then have some of the libraries. */
+/* Load what functionDump() of some server has made into `t`. `relaxed`: any version. NULL, or the text of an error,
+ * which is the caller's; the table may then have some of the libraries. */
 sds functionDumpLoad(functionTable *t, slice payload, bool relaxed, functionLoading how) must_check;
 
 #endif

@@ -1,9 +1,9 @@
 /* function_lua.c -- functions written in Lua: the interpreter of all libraries.
  *
  * The text of a library runs once. Meanwhile the globals are others: a table `redis` (and `server`) with
- * register_function(), log() and versions, and nothing else. Its functions have the same proxy as their table of globals,
- * and behind it are the real ones again by the time they are called. So what a library keeps is its local variables, and
- * what it took from the table `redis` while it was loaded stays of that kind.
+ * register_function(), log() and versions, and nothing else. Its functions have the same proxy as their table of
+ * globals, and behind it are the real ones again by the time they are called. So what a library keeps is its local
+ * variables, and what it took from the table `redis` while it was loaded stays of that kind.
  *
  * Not here    arguments of register_function() (function_register.c), calling functions (script_run.c).
  * Owns        the interpreter.

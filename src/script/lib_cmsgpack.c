@@ -1,8 +1,8 @@
 /* lib_cmsgpack.c -- the Lua library `cmsgpack`: values as MessagePack and back.
  *
  * A table whose keys are 1 to n is an array, any other a map. A number is an integer if it is one of 64 bits, else the
- * shorter of float and double that has its value. What is no data (functions) is nil, and so are tables within more than
- * sixteen others. Binaries and extensions are not known.
+ * shorter of float and double that has its value. What is no data (functions) is nil, and so are tables within more
+ * than sixteen others. Binaries and extensions are not known.
  *
  * Format of MessagePack: https://github.com/msgpack/msgpack/blob/master/spec.md
  *
@@ -253,8 +253,8 @@ static void unpackValue(lua_State *L, input *in) {
     else unpackLong(L, in, what);
 }
 
-/* Up to `limit` values from `offset` on; where both are 0 all, else the place behind the last goes before them: -1 at the
- * end. */
+/* Up to `limit` values from `offset` on; where both are 0 all, else the place behind the last goes before them: -1 at
+ * the end. */
 static int unpack(lua_State *L, int limit, int offset) {
     size_t len;
     const char *bytes = luaL_checklstring(L, 1, &len);

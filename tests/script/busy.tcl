@@ -83,7 +83,7 @@ start_server {overrides {busy-reply-threshold 10} each {end_script; r FLUSHALL}}
         while_busy $endless {
             foreach {words flags} $table {
                 # These end the connection, the script or the server, say EXECABORT, or have a say of their own.
-                if {[lindex $words 0] in {quit exec shutdown module} || [lindex $words 1] in {kill stats}} continue
+                if {[lindex $words 0] in {quit shutdown module exec} || [lindex $words 1] in {kill stats}} continue
                 with_clients c {
                     catch {$c {*}$words} reply
                     if {($reply eq $busy) == ("allow_busy" in $flags)} {lappend odd $words}

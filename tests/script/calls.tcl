@@ -100,12 +100,12 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         client|import-source client|info client|kill client|list client|no-evict client|no-touch client|pause
         client|reply client|setinfo client|setname client|tracking client|trackinginfo client|unblock client|unpause
         cluster|reset config|get config|resetstat config|rewrite config|set debug discard eval eval_ro evalsha
-        evalsha_ro exec failover fcall fcall_ro function|delete function|dump function|flush function|kill
+        evalsha_ro failover fcall fcall_ro function|delete function|dump function|flush function|kill
         function|list function|load function|restore function|stats hello latency|doctor latency|graph
         latency|histogram latency|history latency|latest latency|reset module|list module|load module|loadex
         module|unload monitor multi psubscribe psync punsubscribe quit replconf replicaof reset role save
         script|debug script|exists script|flush script|kill script|load script|show shutdown slaveof ssubscribe
-        subscribe sunsubscribe sync unsubscribe unwatch watch
+        subscribe sunsubscribe sync unsubscribe unwatch watch exec
     } {
         test "A script may not run [string toupper [string map {| { }} $name]]" {
             set row [lindex [r COMMAND INFO $name] 0]
