@@ -58,7 +58,7 @@ client *clientCreate(struct clientStream *stream, int fd, const char *peer, cons
         .resp = 2,
         .db = dbGet(0),
         .stream = stream,
-        .id = stream ? client_state.next_id++ : UINT64_MAX,
+        .id = stream ? client_state.next_id++ : CLIENT_ID_NOBODY,
         .fd = fd,
         .peer = sdsNew(peer ? peer : ""),
         .local = sdsNew(local ? local : ""),

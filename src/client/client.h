@@ -60,6 +60,8 @@ enum {
 
 #define CLIENT_PUSHES_HELD (1u << 31) /* messages wait for the end of its command (push.h); an int has no such bit */
 
+#define CLIENT_ID_NOBODY UINT64_MAX /* of fake clients: no connection ever gets it */
+
 enum { CLIENT_CAPA_REDIRECT = 1 }; /* client.capa: CLIENT CAPA redirect */
 
 /* The field keeps this much output in a buffer of the client that limits do not see (obl). */
@@ -108,9 +110,9 @@ typedef struct client {
     long long commands;          /* that have run, refused ones not */
     unsigned long error_replies; /* sent to this client, to tell whether a command failed */
     void *deferred;              /* reply.c: the innermost open place of a deferred length */
-    uint64_t id;
-    uint32_t output_blocks;  /* counted in output_memory */
-    uint32_t unblocked_turn; /* clientNoteUnblocked() */
+    uint64_t id;                 /* CLIENT_ID_NOBODY for fake clients */
+    uint32_t output_blocks;      /* counted in output_memory */
+    uint32_t unblocked_turn;     /* clientNoteUnblocked() */
 
     /* Cold. */
     struct client *next_closing;
@@ -176,7 +178,7 @@ typedef void clientInfoFn(const client *c, clientInfoExtra *extra);
 /* Boot: after hashSetKey() and dbInit(). */
 void clientsInit(void);
 /* A session with the next id, name-less, db 0, RESP2. stream NULL makes a fake client, which is in no list and
- * whose id is no one's. */
+ * whose id is CLIENT_ID_NOBODY. */
 client *clientCreate(struct clientStream *stream, int fd, const char *peer, const char *local, bool is_unix);
 /* Free what the session owns. The stream must be gone or detached by net before. Runs the hooks below. */
 void clientFree(client *c);

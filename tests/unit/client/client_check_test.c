@@ -117,6 +117,15 @@ TEST(checks_hold_after_any_operation) {
     outputFullSetBytes(OUTPUT_FULL_BYTES);
 }
 
+TEST(checks_hold_of_a_fake_client) {
+    fixtureInit();
+    client *fake = clientCreate(NULL, -1, NULL, NULL, false);
+    CHECK(fake->id == CLIENT_ID_NOBODY);
+    clientCheck(fake);
+    clientListsCheck();
+    clientFree(fake);
+}
+
 /* ---- Damage ---- */
 
 static client *other;

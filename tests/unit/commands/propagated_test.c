@@ -212,6 +212,7 @@ static void begin(void) {
     propagateInit();
     reader = clientCreate(NULL, -1, "", "", false);
     reader->authenticated = true;
+    reader->flags |= CLIENT_REPLAYS;
     stream_text = sdsEmpty();
     for (unsigned i = 0; i < CLIENTS; i++) {
         clients[i] = fixtureClient(2);
