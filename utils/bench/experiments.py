@@ -18,8 +18,10 @@ from pathlib import Path
 import callgrind
 import load as loads
 import persist_experiments
+import program_experiments
 import session_experiments
 import stats
+import tls_experiments
 import type_experiments
 from load import Generator, Load, get, mget, mset, put
 from server import Connection, Fleet, Server
@@ -504,6 +506,8 @@ ALL = {
     **type_experiments.ALL,
     **session_experiments.ALL,
     **persist_experiments.ALL,
+    **program_experiments.ALL,
+    **tls_experiments.ALL,
 }
 
 

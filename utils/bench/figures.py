@@ -180,6 +180,7 @@ def headline(results):
     rows += type_figures(records, peer, own, own_ratio)
     session_figures(peer, own, own_ratio)
     persist_figures(peer, own, own_ratio)
+    program_figures(peer, own, own_ratio)
     rows.sort(key=lambda r: int(r['row']))
     for r in rows:
         if r['value'] is None and 'peer' in r['part'] + r['what'] and len(records.servers()) == 1:
@@ -273,6 +274,23 @@ def persist_figures(peer, own, own_ratio):
         ('shared_pages', 'GET P16', ''), '%', '%')
     peer('39', 'SET at 10,000 a second, everysec, a sync takes 200 ms: p99.9', 'ours / peer', None, 'p999_ms',
          ('slow_disk', 'SET', 'everysec'), 'ms')
+
+
+def program_figures(peer, own, own_ratio):
+    """Rows 41 to 45, of scripts, functions and TLS."""
+    cpu, ns = 'server CPU, ours / peer', 'ns'
+    peer('41', f'EVALSHA of a script of one GET, P16: {cpu}', 'ours / peer', 0.65, 'cpu_ns',
+         ('scripts', 'EVALSHA of a GET, P16', ''), ns)
+    for name in ('EVALSHA', 'FCALL'):
+        peer('42', f'A script of 100 commands, 50 clients: {cpu}', name, 0.75, 'cpu_ns',
+             ('scripts', f'{name} of 100 commands', ''), ns)
+    for name in ('GET of 512 B', 'GET P16 of 512 B', 'GET of 16 KB', 'GET P16 of 16 KB'):
+        peer('43', f'GET over TLS, 50 clients: {cpu}', name, 0.8, 'cpu_ns', ('tls', name, ''), ns)
+    own('44', 'GET P16 of 512 B over TLS, io-threads 2: CPU of the main thread', 'ns', 400, 'main_ns',
+        ('tls_main', 'GET P16 of 512 B', '2 threads'), 'ns', 'ns')
+    own_ratio('45', '50 plain clients, io-threads 2, 20,000 GETs a second: p99',
+              'beside 500 new TLS connections a second / without', 1.3, 'p99_ms', ('handshakes', 'GET', 'handshakes'),
+              ('handshakes', 'GET', 'alone'), '<=')
 
 
 def micro_figures(rows):

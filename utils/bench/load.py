@@ -29,11 +29,12 @@ class Load:
     threads: int = 0
     tracking: bool = False
     user: str = ''            # with the password "bench"; '': the default user
+    tls: tuple = ()           # (port, file of the authority): over TLS
     rows: tuple = ()          # figures of the headline table that need it
     what: dict = field(default_factory=dict)
 
     def arguments(self, port):
-        args = ['-p', str(port), '-d', str(self.size), '-c', str(self.clients), '-P', str(self.pipeline)]
+        args = ['-p', str(self.tls[0] if self.tls else port), '-d', str(self.size), '-c', str(self.clients), '-P', str(self.pipeline)]
         if self.keys:
             args += ['-r', str(self.keys)]
         if self.rps:
@@ -44,6 +45,8 @@ class Load:
             args.append('--enable-tracking')
         if self.user:
             args += ['--user', self.user, '-a', 'bench']
+        if self.tls:
+            args += ['--tls', '--cacert', str(self.tls[1])]
         return args
 
 
