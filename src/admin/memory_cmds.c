@@ -87,9 +87,9 @@ void memoryStatsCommand(client *c) {
     field(c, "cluster.links", 0);
     field(c, "cluster.slot_import", 0);
     field(c, "cluster.slot_export", 0);
-    field(c, "aof.buffer", 0);
-    field(c, "lua.caches", 0);
-    field(c, "functions.caches", 0);
+    field(c, "aof.buffer", r.aof_buffer);
+    field(c, "lua.caches", r.scripts);
+    field(c, "functions.caches", r.functions);
     long long databases = databaseFields(c);
     field(c, "overhead.db.hashtable.lut", r.tables);
     field(c, "overhead.db.hashtable.rehashing", r.tables_rehashing);

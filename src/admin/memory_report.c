@@ -15,7 +15,10 @@
 #include "memory_report.h"
 
 #include "client.h"
+#include "aof.h"
 #include "db_walk.h"
+#include "eval_cache.h"
+#include "functions.h"
 #include "metrics.h"
 #include "tracking.h"
 
@@ -63,11 +66,15 @@ void memoryReportMake(memoryReport *out) {
         .startup = metricsStartupMemory(),
         .rss = zmallocRss(),
         .total_system = zmallocTotalSystemMemory(),
+        .aof_buffer = aofLook().buffer_memory,
+        .scripts = evalCacheTotals().memory,
+        .functions = functionTableMemory(functionsInUse()),
     };
     addAllocator(out);
     addClients(out);
     addDatabases(out);
-    out->overhead = out->startup + out->clients_normal + out->clients_replicas + out->tables + trackingMemory();
+    out->overhead = out->startup + out->clients_normal + out->clients_replicas + out->tables + trackingMemory() +
+                    out->aof_buffer + out->scripts + out->functions;
     out->dataset = out->used > out->overhead ? out->used - out->overhead : 0;
     size_t grown = out->used > out->startup ? out->used - out->startup : 0;
     out->dataset_percent = grown ? (float)out->dataset * 100 / (float)grown : 0;

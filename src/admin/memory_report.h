@@ -16,8 +16,10 @@ typedef struct memoryReport {
     size_t tables;           /* of all databases, keys and expires; 0 without a key */
     size_t tables_rehashing; /* of these: being left */
     size_t databases_rehashing;
-    size_t overhead; /* all that is not data: startup, clients, tables */
-    size_t dataset;  /* used - overhead */
+    size_t aof_buffer;         /* what is to be written */
+    size_t scripts, functions; /* what keeping their texts takes */
+    size_t overhead;           /* all that is not data: startup, and the above */
+    size_t dataset;            /* used - overhead */
     size_t keys;
     float dataset_percent, peak_percent;
     float frag_ratio, rss_ratio, rss_overhead_ratio, total_ratio;

@@ -363,6 +363,21 @@ start_server {} {
         assert {[dict get $stats startup.allocated] <= [dict get $stats overhead.total]}
     }
 
+    test "MEMORY STATS counts what scripts, functions and the buffer of the append-only file keep" {
+        set before [r MEMORY STATS]
+        r SCRIPT LOAD "return '[string repeat x 10000]'"
+        r FUNCTION LOAD "#!lua name=kept\n-- [string repeat x 10000]\nserver.register_function('f', function() end)"
+        set after [r MEMORY STATS]
+        foreach {field info} {lua.caches used_memory_scripts_eval functions.caches used_memory_functions} {
+            assert {[dict get $after $field] - [dict get $before $field] > 10000}
+            assert_equal [info_field $info memory] [dict get $after $field]
+        }
+        assert_equal [info_field mem_aof_buffer memory] [dict get $after aof.buffer]
+        assert {[dict get $after overhead.total] - [dict get $before overhead.total] > 20000}
+        r SCRIPT FLUSH
+        r FUNCTION FLUSH
+    }
+
     test "MEMORY STATS has all its fields, in their order" {
         assert_equal [list {*}{peak.allocated total.allocated startup.allocated replication.backlog replicas.repl.buffer
             clients.slaves clients.normal cluster.links cluster.slot_import cluster.slot_export aof.buffer lua.caches
