@@ -13,6 +13,7 @@
 #include "call.h"
 #include "info.h"
 #include "panic.h"
+#include "redact.h"
 
 #define CLIENTS_SHOWN_MAX 1000
 #define ARGUMENTS_SHOWN_MAX 32
@@ -48,7 +49,7 @@ static void printArgument(uint32_t index, slice arg) {
 static void printArguments(const client *c) {
     if (!c->argv) return;
     for (uint32_t i = 0; i < c->argc && i < ARGUMENTS_SHOWN_MAX; i++) {
-        bool hidden = i > 0 && admin_settings.hide_user_data_from_log;
+        bool hidden = i > 0 && (admin_settings.hide_user_data_from_log || redactIsHidden(c, i));
         if (hidden) panicPrint("argv[%u]: %zu bytes\n", (unsigned)i, c->argv[i].len);
         else printArgument(i, c->argv[i]);
     }

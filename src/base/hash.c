@@ -197,6 +197,7 @@ static void sha256Block(uint32_t h[8], const uint8_t *p) {
         v[0] = t1 + s0 + majority;
     }
     for (int i = 0; i < 8; i++) h[i] += v[i];
+    explicit_bzero(w, sizeof(w)); /* passwords are hashed by this */
 }
 
 /* Both pad alike: a one bit, zeros, and the length in bits as the last eight bytes of a block. */
@@ -211,6 +212,7 @@ static void shaHex(char *out, const uint8_t *p, size_t len, uint32_t *h, int wor
     uint64_t bits = (uint64_t)len * 8;
     for (size_t i = 0; i < 8; i++) last[size - 1 - i] = (uint8_t)(bits >> (8 * i));
     for (size_t i = 0; i < size; i += 64) block(h, last + i);
+    explicit_bzero(last, size); /* of a password nothing stays on the stack */
     for (int i = 0; i < words * 8; i++) out[i] = "0123456789abcdef"[h[i / 8] >> (28 - i % 8 * 4) & 15];
     out[words * 8] = '\0';
 }

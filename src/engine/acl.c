@@ -13,6 +13,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "acl.h"
 
+#include <string.h>
+
 #include "acl_log.h"
 #include "db.h"
 #include "engine_settings.h"
@@ -114,6 +116,12 @@ void aclInit(void) {
     engineSettingsOnPassword(aclSetDefaultPassword);
 }
 
+/* Words may be passwords: their bytes do not stay behind in freed memory. */
+static void freeWords(sds *words, int count) {
+    for (int i = 0; i < count; i++) explicit_bzero(words[i], sdsLen(words[i]));
+    sdsFreeSplitRes(words, count);
+}
+
 static sds catWord(sds out, slice word, bool for_log) {
     return for_log ? aclCatShown(out, word) : sdsCatSlice(out, word);
 }
@@ -132,7 +140,7 @@ static sds applyWords(user *u, const slice *words, int count, bool for_log) {
         err = catWord(sdsNew("Error in ACL SETUSER modifier '"), sdsSlice(joined[i]), for_log);
         err = sdsCat(sdsCat(err, "': "), why);
     }
-    sdsFreeSplitRes(joined, count);
+    freeWords(joined, count);
     return err;
 }
 
@@ -213,6 +221,7 @@ void aclSetDefaultPassword(slice password) {
     const char *err = userApply(acl.default_user, sliceStr(password.len ? "resetpass" : "nopass"));
     if (password.len && !err) err = userApply(acl.default_user, sdsSlice(word));
     serverAssert(!err);
+    explicit_bzero(word, sdsLen(word));
     sdsFree(word);
 }
 

@@ -27,6 +27,7 @@
 #include "panic.h"
 #include "propagate.h"
 #include "readonly_check.h"
+#include "redact.h"
 #include "reply.h"
 #include "tracking.h"
 #include "transaction_queue.h"
@@ -170,6 +171,7 @@ static void call(client *c, monotime *now) {
     size_t reply_bytes = c->output_bytes - output_before;
     if (unlikely(commandlogWanted(us, c->req->wire_len, reply_bytes)) && !(cmd->flags & CMD_SKIP_COMMANDLOG))
         commandlogRecord(c, us, c->req->wire_len, reply_bytes);
+    if (unlikely(redact_pending)) redactWipe(c);
 }
 
 static void rejected(client *c) {

@@ -6,11 +6,14 @@
  * Not here    which arguments are secrets: each handler knows its own.
  * Owns        one growing list of positions.
  * Threads     main.
- * Tests       tests/unit/engine/commandlog_test.c
+ * Tests       tests/unit/engine/commandlog_test.c, tests/engine/acl.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "redact.h"
 
+#include <string.h>
+
+#include "command_table.h"
 #include "panic.h"
 #include "zmalloc.h"
 
@@ -20,6 +23,7 @@ static struct {
     uint32_t *hidden; /* owns */
     uint32_t count, capacity;
 } redactions;
+bool redact_pending;
 
 static bool isAbout(const client *c) {
     return redactions.client_id == c->id && redactions.commands == c->commands;
@@ -37,14 +41,36 @@ void redactArgument(client *c, uint32_t index) {
         redactions.hidden = zrealloc(redactions.hidden, redactions.capacity * sizeof(*redactions.hidden));
     }
     redactions.hidden[redactions.count++] = index;
+    redact_pending = true;
+}
+
+bool redactIsHidden(const client *c, uint32_t index) {
+    if (redactions.count == 0 || !isAbout(c)) return false;
+    for (uint32_t i = 0; i < redactions.count; i++)
+        if (redactions.hidden[i] == index) return true;
+    return false;
 }
 
 slice redactedArgument(const client *c, uint32_t index) {
     assertMainRole();
-    if (redactions.count > 0 && isAbout(c)) {
+    return redactIsHidden(c, index) ? sliceStr("(redacted)") : c->req->argv[index];
+}
+
+void redactCopied(const parsedCommand *p, const parsedCommand *copy) {
+    if (!(p->cmd->flags & CMD_NOSCRIPT)) return;
+    for (uint32_t i = 1; i < p->argc; i++)
+        if (p->argv[i].ptr != copy->argv[i].ptr) explicit_bzero((char *)p->argv[i].ptr, p->argv[i].len);
+}
+
+/* Arguments of clients with a connection lie in its request blocks, which are the server's to write to. */
+void redactWipe(const client *c) {
+    assertMainRole();
+    if (!(c->flags & CLIENT_FAKE) && isAbout(c)) {
         for (uint32_t i = 0; i < redactions.count; i++) {
-            if (redactions.hidden[i] == index) return sliceStr("(redacted)");
+            slice arg = c->req->argv[redactions.hidden[i]];
+            explicit_bzero((char *)arg.ptr, arg.len);
         }
     }
-    return c->req->argv[index];
+    redactions.count = 0;
+    redact_pending = false;
 }

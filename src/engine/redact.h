@@ -1,6 +1,7 @@
 /* redact.h -- arguments that logs and monitors must not show: passwords.
  *
- * Handlers that are given a secret say so while they run; commandlog.c and monitor.c, which come after, ask.
+ * Handlers that are given a secret say so while they run; commandlog.c and monitor.c, which come after, ask. Then the
+ * bytes are overwritten where they lie, so that neither a core nor a later reader of the block has them.
  *
  * Runs on: main.
  *
@@ -14,5 +15,15 @@
 void redactArgument(client *c, uint32_t index);
 /* Argument `index` as it may be shown: as it came, or "(redacted)". Borrowed as the request is. */
 slice redactedArgument(const client *c, uint32_t index);
+/* For the crash report, on any thread: would it be hidden? */
+bool redactIsHidden(const client *c, uint32_t index);
+
+/* True: redactWipe() must be called before the request's bytes are given back (call.c). */
+extern bool redact_pending;
+/* The command has ended and nobody asks any more. */
+void redactWipe(const client *c);
+/* A request has been copied to be run later: the bytes it came in are overwritten, if they may be secrets. Commands that
+ * are given some are none that scripts may run, which tells them apart. */
+void redactCopied(const parsedCommand *p, const parsedCommand *copy);
 
 #endif

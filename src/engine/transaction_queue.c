@@ -20,6 +20,7 @@
 #include "command_record.h"
 #include "monitor.h"
 #include "panic.h"
+#include "redact.h"
 #include "reply.h"
 #include "zmalloc.h"
 
@@ -97,6 +98,7 @@ void transactionLeaveBlock(client *c) {
             return;
         }
         p->flags &= (uint16_t)~REQ_QUEUED;
+        redactCopied(p, kept);
         m->queue[m->detached++] = kept;
         m->memory += recordMemory(kept);
     }

@@ -22,6 +22,29 @@ proc as_user {name body} {
     }
 }
 
+# Which of WORDS lie in what the process may write to.
+proc memory_with {pid words} {
+    set maps [open /proc/$pid/maps]
+    set memory [open /proc/$pid/mem rb]
+    set found {}
+    foreach line [split [read $maps] \n] {
+        if {![regexp {^([0-9a-f]+)-([0-9a-f]+) rw} $line -> from to]} continue
+        scan "$from $to" "%llx %llx" from to
+        # Shadows of sanitizers are terabytes of nothing.
+        if {$to - $from > 1 << 28} continue
+        seek $memory $from
+        if {[catch {set bytes [read $memory [expr {$to - $from}]]}]} continue
+        foreach word $words {
+            if {[string first $word $bytes] >= 0 && $word ni $found} {
+                lappend found $word
+            }
+        }
+    }
+    close $maps
+    close $memory
+    return $found
+}
+
 start_server {} {
 
     # ---- Rules as text ------------------------------------------------------------------------------------------
@@ -451,6 +474,35 @@ start_server {} {
             assert_no_match "*secret*" [r SLOWLOG GET]
         }
         r ACL DELUSER secretive
+    }
+
+    test "Passwords that were sent are in no memory of the server" {
+        set pid [info_field process_id server]
+        if {![file readable /proc/$pid/mem]} {
+            skip "this system does not let one process read another's memory"
+        }
+        if {$srv::tls_certificates ne ""} {
+            skip "OpenSSL keeps what it has decrypted until the next record comes"
+        }
+        set marks [lmap n {1 2 3 4} {string cat "plain-word-$n-" [pid]}]
+        lassign $marks set auth wrong hello
+        r ACL SETUSER careful on >$set >$auth >$hello ~* +@all
+        with_clients c {
+            assert_equal OK [$c AUTH careful $auth]
+            assert_error "WRONGPASS*" {$c AUTH careful $wrong}
+            $c HELLO 2 AUTH careful $hello
+            $c MULTI
+            $c AUTH careful $auth
+            $c ACL SETUSER careful >$set
+            assert_equal {OK OK} [$c EXEC]
+            assert_equal PONG [$c PING]
+            assert_equal {} [memory_with $pid $marks]
+            $c PING "seen-[lindex $marks 0]"
+            r SET kept "seen-[lindex $marks 1]"
+            assert_equal [list [lindex $marks 1]] [memory_with $pid [list [lindex $marks 1]]]
+        }
+        r DEL kept
+        r ACL DELUSER careful
     }
 
     # ---- Categories and passwords -------------------------------------------------------------------------------
