@@ -233,9 +233,13 @@ foreach room {16 40 50 52 54 56 64} {
         test "RESTORE of large elements with room for $room MB: refused, or there" {
             limit_server [expr {$room * $mb}]
             dict for {name bomb} $bombs {
-                if {[catch {r RESTORE key 0 $bomb} message]} {
-                    assert_equal "$name ERR Bad data format" "$name $message"
-                    assert_equal 0 [r EXISTS key]
+                with_clients c {
+                    set refused [catch {$c RESTORE key 0 $bomb} message]
+                }
+                if {$refused} {
+                    # With very little left the payload itself may find no room, beside what threads hold in reserve.
+                    assert_regexp {^ERR (Bad data format|Protocol error: out of memory)$} "$message"
+                    assert_equal "$name 0" "$name [r EXISTS key]"
                 } else {
                     assert_between $element_bytes [expr {3 * $element_bytes}] [r MEMORY USAGE key]
                     if {[catch {r COPY key copy} message]} {
