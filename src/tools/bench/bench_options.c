@@ -57,6 +57,15 @@ static const optionRow option_rows[] = {
     {"--seed", OPT_ULONG, FIELD(seed), 0, INT64_MAX},
     {"--num-functions", OPT_INT, FIELD(functions), 1, 100000},
     {"--num-keys-in-fcall", OPT_INT, FIELD(fcall_keys), 0, 100000},
+    {"--tls", OPT_FLAG, FIELD(tls.on), 0, 0},
+    {"--insecure", OPT_FLAG, FIELD(tls.insecure), 0, 0},
+    {"--sni", OPT_TEXT, FIELD(tls.sni), 0, 0},
+    {"--cacert", OPT_TEXT, FIELD(tls.ca_file), 0, 0},
+    {"--cacertdir", OPT_TEXT, FIELD(tls.ca_dir), 0, 0},
+    {"--cert", OPT_TEXT, FIELD(tls.cert_file), 0, 0},
+    {"--key", OPT_TEXT, FIELD(tls.key_file), 0, 0},
+    {"--tls-ciphers", OPT_TEXT, FIELD(tls.ciphers), 0, 0},
+    {"--tls-ciphersuites", OPT_TEXT, FIELD(tls.ciphersuites), 0, 0},
     {"-e", OPT_IGNORED, 0, 0, 0},
     {"--help", OPT_FLAG, FIELD(help), 0, 0},
     {"--version", OPT_FLAG, FIELD(version), 0, 0},
@@ -76,15 +85,6 @@ static const struct {
 } absent[] = {
     {"--cluster", "one server is measured at a time"},
     {"--rfr", "one server is measured at a time"},
-    {"--tls", "TLS is not built in"},
-    {"--sni", "TLS is not built in"},
-    {"--cacert", "TLS is not built in"},
-    {"--cacertdir", "TLS is not built in"},
-    {"--insecure", "TLS is not built in"},
-    {"--cert", "TLS is not built in"},
-    {"--key", "TLS is not built in"},
-    {"--tls-ciphers", "TLS is not built in"},
-    {"--tls-ciphersuites", "TLS is not built in"},
     {"--mptcp", "the load goes over plain TCP or a Unix socket"},
     {"--fuzz", "there is no fuzzer"},
     {"--fuzz-mode", "there is no fuzzer"},
@@ -125,6 +125,7 @@ static bool takeUri(benchOptions *o, const char *text) {
     if (uri.user) o->user = uri.user;
     if (uri.password) o->password = uri.password;
     if (uri.db >= 0) o->db = uri.db;
+    if (uri.tls) o->tls.on = true;
     return true;
 }
 
@@ -204,8 +205,7 @@ void benchUsage(void) {
           "  -u URI             all at once: valkey://USER:PASSWORD@HOST:PORT/DB\n"
           "  -a PASSWORD        log in\n"
           "  --user NAME        as this user, not as \"default\"\n"
-          "  --dbnum DB         in this database (0)\n"
-          "\n"
+          "  --dbnum DB         in this database (0)\n" TOOL_TLS_USAGE "\n"
           "How much load\n"
           "  -c N               connections (50)\n"
           "  -n N               requests in all (100000)\n"

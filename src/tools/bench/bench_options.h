@@ -5,6 +5,7 @@
 #define BENCH_OPTIONS_H
 
 #include "platform.h"
+#include "tool_tls.h"
 
 typedef struct benchOptions {
     const char *host, *socket, *user, *password, *tests; /* borrowed from argv or from `uri` */
@@ -13,7 +14,9 @@ typedef struct benchOptions {
     uint64_t key_range, seed;
     bool keep_alive, quiet, csv, loop, idle, read_stdin, resp3, sequential, tracking;
     bool help, version;
-    char **command; /* borrowed; words of a custom command, or count 0 */
+    toolTls tls;
+    tlsContext *tls_context; /* made of it by main(); NULL: plain */
+    char **command;          /* borrowed; words of a custom command, or count 0 */
     int command_count;
 } benchOptions;
 

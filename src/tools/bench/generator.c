@@ -27,6 +27,7 @@
 #include "clock.h"
 #include "panic.h"
 #include "reply_reader.h"
+#include "tls.h"
 #include "zmalloc.h"
 #include <errno.h>
 #include <pthread.h>
@@ -47,8 +48,7 @@ typedef struct benchThread benchThread;
 
 typedef struct benchClient {
     benchThread *thread;
-    int fd; /* -1: none */
-    bool connecting;
+    connection *conn;  /* owns; NULL: none */
     int greeting_left; /* replies to the greeting still to come */
     int outstanding;   /* replies to requests still to come */
     monotime sent_at;
@@ -98,7 +98,7 @@ struct generator {
 };
 
 static void sendNext(benchClient *c);
-static void onReadable(aeEventLoop *loop, int fd, void *arg, int mask);
+static void onReadable(connection *conn);
 
 /* ---- State of the run ------------------------------------------------------------------------------------------- */
 
@@ -133,10 +133,9 @@ static void threadEnds(generator *g) {
 /* ---- Clients ---------------------------------------------------------------------------------------------------- */
 
 static void clientDisconnect(benchClient *c) {
-    if (c->fd < 0) return;
-    aeDeleteFileEvent(c->thread->loop, c->fd, AE_READABLE | AE_WRITABLE);
-    close(c->fd);
-    c->fd = -1;
+    if (!c->conn) return;
+    connClose(c->conn);
+    c->conn = NULL;
     c->tail_len = c->rest_len = c->rest_pos = 0;
     atomic_fetch_sub_explicit(&c->thread->connected, 1, memory_order_relaxed);
 }
@@ -158,61 +157,79 @@ static void keepRest(benchClient *c, const char *p, size_t len) {
     c->rest_len = len;
 }
 
-static void onWritable(aeEventLoop *loop, int fd, void *arg, int mask) {
-    benchClient *c = arg;
-    unused(mask);
-    if (c->connecting) {
-        int error = anetGetError(fd);
-        if (error) {
-            runFailErrno(c->thread->run, "Could not connect to server", error);
-            clientFinish(c);
-            return;
-        }
-        c->connecting = false;
-        aeDeleteFileEvent(loop, fd, AE_WRITABLE);
-        sendNext(c);
-        return;
-    }
-    ssize_t n = write(fd, c->rest + c->rest_pos, c->rest_len - c->rest_pos);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+static void clientFail(benchClient *c, const char *what, const char *why) {
+    char text[ERROR_TEXT_MAX];
+    int len = snprintf(text, sizeof(text), "%s: %s", what, why);
+    runFail(c->thread->run, RUN_BROKEN, text, len < ERROR_TEXT_MAX ? (size_t)len : ERROR_TEXT_MAX - 1);
+    clientFinish(c);
+}
+
+/* What the last write left. */
+static void onWritable(connection *conn) {
+    benchClient *c = conn->owner;
+    struct iovec rest = {.iov_base = c->rest + c->rest_pos, .iov_len = c->rest_len - c->rest_pos};
+    ssize_t n = connWritev(conn, &rest, 1);
+    if (n < 0 && errno == EAGAIN) return;
     if (n < 0) {
-        runFailErrno(c->thread->run, "Writing to socket", errno);
-        clientFinish(c);
+        clientFail(c, "Writing to socket", connErrorText(conn));
         return;
     }
     c->rest_pos += (size_t)n;
-    if (c->rest_pos == c->rest_len) aeDeleteFileEvent(loop, fd, AE_WRITABLE);
+    if (c->rest_pos == c->rest_len) connSetWriteHandler(conn, NULL);
 }
 
 /* Write what the kernel takes and keep the rest. False when the connection is gone. */
 static bool clientWrite(benchClient *c, slice bytes) {
-    ssize_t n = write(c->fd, bytes.ptr, bytes.len);
+    struct iovec all = {.iov_base = (void *)(uintptr_t)bytes.ptr, .iov_len = bytes.len};
+    ssize_t n = connWritev(c->conn, &all, 1);
     if (likely(n == (ssize_t)bytes.len)) return true;
-    if (n < 0 && errno != EAGAIN && errno != EINTR) {
+    if (n < 0 && errno != EAGAIN) {
         runFailErrno(c->thread->run, "Writing to socket", errno);
         return false;
     }
     if (n < 0) n = 0;
     keepRest(c, bytes.ptr + n, bytes.len - (size_t)n);
-    return aeCreateFileEvent(c->thread->loop, c->fd, AE_WRITABLE, onWritable, c) == C_OK;
+    return connSetWriteHandler(c->conn, onWritable) == C_OK;
+}
+
+/* Bytes may go: with TLS, behind the handshake. */
+static void onReady(connection *conn) {
+    benchClient *c = conn->owner;
+    if (conn->state != CONN_CONNECTED) {
+        clientFail(c, "Could not connect to server: SSL_connect failed", connErrorText(conn));
+        return;
+    }
+    if (connSetReadHandler(conn, onReadable) == C_ERR) clientFail(c, "Watching a connection", connErrorText(conn));
+    else sendNext(c);
+}
+
+static void onConnected(connection *conn) {
+    int error = anetGetError(conn->fd);
+    if (error) {
+        clientFail(conn->owner, "Could not connect to server", strerror(error));
+        return;
+    }
+    connSetWriteHandler(conn, NULL);
+    connAccept(conn, onReady);
 }
 
 static bool clientConnect(benchClient *c) {
     const generatorConfig *config = c->thread->run->config;
     char err[ANET_ERR_LEN];
-    c->fd = config->unix_path ? anetUnixConnect(err, config->unix_path, true)
-                              : anetTcpConnect(err, config->ip, config->port, NULL, true);
-    if (c->fd < 0) {
+    int fd = config->unix_path ? anetUnixConnect(err, config->unix_path, true)
+                               : anetTcpConnect(err, config->ip, config->port, NULL, true);
+    if (fd < 0) {
         runFail(c->thread->run, RUN_BROKEN, err, strlen(err));
         return false;
     }
-    if (!config->unix_path) anetNoDelay(NULL, c->fd, true);
-    c->connecting = true;
+    if (!config->unix_path) anetNoDelay(NULL, fd, true);
+    c->conn = config->tls         ? connCreateTlsClient(fd, config->tls, config->sni, c)
+              : config->unix_path ? connCreateAcceptedUnix(fd, c)
+                                  : connCreateAcceptedSocket(fd, c);
     c->greeting_left = 0;
     replyScannerReset(&c->scanner);
     atomic_fetch_add_explicit(&c->thread->connected, 1, memory_order_relaxed);
-    if (aeCreateFileEvent(c->thread->loop, c->fd, AE_READABLE, onReadable, c) == C_ERR ||
-        aeCreateFileEvent(c->thread->loop, c->fd, AE_WRITABLE, onWritable, c) == C_ERR) {
+    if (connSetWriteHandler(c->conn, onConnected) == C_ERR || connAttach(c->conn, c->thread->loop) == C_ERR) {
         runFailErrno(c->thread->run, "Watching a connection", errno);
         return false;
     }
@@ -369,19 +386,18 @@ static int takeReplies(benchClient *c, const char *p, size_t len) {
     return replies <= c->outstanding ? replies : -1;
 }
 
-static void onReadable(aeEventLoop *loop, int fd, void *arg, int mask) {
-    benchClient *c = arg;
+static void onReadable(connection *conn) {
+    benchClient *c = conn->owner;
     benchThread *t = c->thread;
-    unused(loop);
-    unused(mask);
     if (c->tail_len) memcpy(t->input, c->tail, c->tail_len);
-    ssize_t n = read(fd, t->input + c->tail_len, INPUT_SIZE - c->tail_len);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    ssize_t n = connRead(conn, t->input + c->tail_len, INPUT_SIZE - c->tail_len);
+    if (n < 0 && errno == EAGAIN) return;
     if (n <= 0) {
-        if (n < 0 && c->connecting) runFailErrno(t->run, "Could not connect to server", errno);
-        else if (n < 0) runFailErrno(t->run, "Reading from socket", errno);
-        else runFail(t->run, RUN_BROKEN, "Server closed the connection", 28);
-        clientFinish(c);
+        if (n < 0) clientFail(c, "Reading from socket", connErrorText(conn));
+        else {
+            runFail(t->run, RUN_BROKEN, "Server closed the connection", 28);
+            clientFinish(c);
+        }
         return;
     }
     bool greeted = c->greeting_left > 0;
@@ -441,7 +457,7 @@ static void threadPrepare(generator *g, int index, const workload *w) {
     t->client_count = config->clients / g->thread_count + (index < config->clients % g->thread_count);
     t->clients = zcalloc((size_t)t->client_count + 1, sizeof(benchClient));
     t->waiting = zcalloc((size_t)t->client_count + 1, sizeof(benchClient *));
-    for (int i = 0; i < t->client_count; i++) t->clients[i] = (benchClient){.thread = t, .fd = -1};
+    for (int i = 0; i < t->client_count; i++) t->clients[i] = (benchClient){.thread = t};
 }
 
 generator *generatorStart(const generatorConfig *config, const workload *w) {
@@ -525,7 +541,7 @@ void generatorFree(generator *g) {
         benchThread *t = &g->threads[i];
         if (i < g->started) pthread_join(t->id, NULL);
         for (int j = 0; j < t->client_count; j++) {
-            if (t->clients[j].fd >= 0) close(t->clients[j].fd);
+            if (t->clients[j].conn) connClose(t->clients[j].conn);
             zfree(t->clients[j].tail);
             zfree(t->clients[j].rest);
         }

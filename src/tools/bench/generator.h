@@ -5,11 +5,14 @@
 #define BENCH_GENERATOR_H
 
 #include "histogram.h"
+#include "tls_context.h"
 #include "workload.h"
 
 typedef struct generatorConfig {
     const char *ip, *unix_path; /* borrowed; unix_path NULL: TCP */
     int port;
+    tlsContext *tls; /* NULL: plain */
+    const char *sni; /* of TLS; NULL: none */
     int clients, threads;
     bool keep_alive, idle;
     slice greeting; /* sent first on each connection (AUTH, SELECT ...); borrowed */

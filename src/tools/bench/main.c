@@ -63,7 +63,8 @@ noreturn_fn static void quitRefused(const benchOptions *o, const char *text) {
 /* Ends the program when the server cannot be reached or does not let us in. */
 static serverLink *connectServer(const benchOptions *o) {
     char err[LINK_ERR_LEN];
-    linkTarget target = {.host = o->host, .port = o->port, .unix_path = o->socket};
+    linkTarget target = {
+        .host = o->host, .port = o->port, .unix_path = o->socket, .tls = o->tls_context, .sni = o->tls.sni};
     serverLink *l = linkOpen(&target, err);
     if (!l) quitUnreachable(o, err);
     if (!o->password) return l;
@@ -193,6 +194,8 @@ static void runOnce(benchmark *b, const char *title, workload *w, int payload, b
         .ip = b->ip,
         .unix_path = o->socket,
         .port = o->port,
+        .tls = o->tls_context,
+        .sni = o->tls.sni,
         .clients = o->clients,
         .threads = o->threads,
         .keep_alive = o->keep_alive,
@@ -285,6 +288,8 @@ noreturn_fn static void runIdle(benchmark *b) {
         .ip = b->ip,
         .unix_path = o->socket,
         .port = o->port,
+        .tls = o->tls_context,
+        .sni = o->tls.sni,
         .clients = o->clients,
         .threads = 1,
         .idle = true,
@@ -319,6 +324,7 @@ int main(int argc, char **argv) {
                 "WARNING: with -k 0 each request takes a port of this machine for a minute. When they are used up, "
                 "connections fail;\n  sysctl net.ipv4.tcp_tw_reuse=1 lets Linux take them again earlier.\n");
     }
+    b.options.tls_context = toolTlsContext(&o->tls);
     askServer(&b);
     makeGreeting(&b);
     b.data = makeData(o->data_size);
@@ -332,6 +338,7 @@ int main(int argc, char **argv) {
         fflush(stdout);
     } while (o->loop);
     sdsFree(last_word);
+    tlsContextRelease(o->tls_context);
     sdsFree(b.greeting);
     sdsFree(b.data);
     zfree(b.host.save);

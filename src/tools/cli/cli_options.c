@@ -21,15 +21,6 @@
 static const struct {
     const char *word, *why;
 } absent[] = {
-    {"--tls", "TLS is not built in"},
-    {"--sni", "TLS is not built in"},
-    {"--cacert", "TLS is not built in"},
-    {"--cacertdir", "TLS is not built in"},
-    {"--insecure", "TLS is not built in"},
-    {"--cert", "TLS is not built in"},
-    {"--key", "TLS is not built in"},
-    {"--tls-ciphers", "TLS is not built in"},
-    {"--tls-ciphersuites", "TLS is not built in"},
     {"--replica", "this program cannot act as a replica"},
     {"--slave", "this program cannot act as a replica"},
     {"--rdb", "this program cannot act as a replica"},
@@ -102,6 +93,20 @@ static const struct {
     {"--lru-test", OPT_LRU_TEST},
 };
 
+/* Options whose value is kept as it is. */
+static const struct {
+    const char *word;
+    size_t offset;
+} texts[] = {
+    {"--sni", offsetof(cliOptions, tls.sni)},
+    {"--cacert", offsetof(cliOptions, tls.ca_file)},
+    {"--cacertdir", offsetof(cliOptions, tls.ca_dir)},
+    {"--cert", offsetof(cliOptions, tls.cert_file)},
+    {"--key", offsetof(cliOptions, tls.key_file)},
+    {"--tls-ciphers", offsetof(cliOptions, tls.ciphers)},
+    {"--tls-ciphersuites", offsetof(cliOptions, tls.ciphersuites)},
+};
+
 /* Options that set one field to true. */
 static const struct {
     const char *word;
@@ -110,6 +115,7 @@ static const struct {
     {"-x", offsetof(cliOptions, last_from_stdin)},     {"-c", offsetof(cliOptions, cluster)},
     {"-e", offsetof(cliOptions, exit_on_error)},       {"--mptcp", offsetof(cliOptions, multipath)},
     {"--askpass", offsetof(cliOptions, ask_password)}, {"--quoted-input", offsetof(cliOptions, quoted_input)},
+    {"--tls", offsetof(cliOptions, tls.on)},           {"--insecure", offsetof(cliOptions, tls.insecure)},
     {"--verbose", offsetof(cliOptions, verbose)},      {"--no-auth-warning", offsetof(cliOptions, no_auth_warning)},
 };
 
@@ -192,6 +198,7 @@ static void takeUri(cliOptions *o, const char *text) {
         o->password_in_args = true;
     }
     if (uri.db >= 0) o->db = uri.db;
+    if (uri.tls) o->tls.on = true;
 }
 
 static char *readLineHidden(void) {
@@ -300,16 +307,24 @@ static void takeValue(cliOptions *o, optionId id, const char *word, const char *
     }
 }
 
+noreturn_fn static void quitWithoutValue(const char *word) {
+    fprintf(stderr, "Option '%s' needs a value.\n", word);
+    exit(1);
+}
+
 /* `value` is NULL behind the last word. */
 static void takeOption(cliOptions *o, const char *word, const char *value) {
+    for (size_t i = 0; i < array_len(texts); i++) {
+        if (strcmp(word, texts[i].word) != 0) continue;
+        if (!value) quitWithoutValue(word);
+        *(const char **)((char *)o + texts[i].offset) = value;
+        return;
+    }
     for (size_t i = 0; i < array_len(valued); i++) {
         if (strcmp(word, valued[i].word) != 0) continue;
         if (!value && valued[i].id == OPT_HOST) o->mode = MODE_HELP; /* "-h" alone: what most programs take it for */
         else if (value) takeValue(o, valued[i].id, word, value);
-        else {
-            fprintf(stderr, "Option '%s' needs a value.\n", word);
-            exit(1);
-        }
+        else quitWithoutValue(word);
         return;
     }
     quitUnknown(word);
@@ -375,8 +390,7 @@ void cliUsage(void) {
           "  -4, -6             only IPv4, only IPv6 addresses of the host\n"
           "  -t SECONDS         give up connecting after that time (0: as the system does)\n"
           "  --mptcp            connect by Multipath TCP\n"
-          "  -c                 follow -MOVED and -ASK to other servers of a cluster\n"
-          "\n"
+          "  -c                 follow -MOVED and -ASK to other servers of a cluster\n" TOOL_TLS_USAGE "\n"
           "Who you are\n"
           "  -a PASSWORD        log in; other users of this machine can see it in the list\n"
           "  --pass PASSWORD    of processes, which the variable VALKEYCLI_AUTH avoids\n"

@@ -5,6 +5,7 @@
 #define CLI_OPTIONS_H
 
 #include "reply_text.h"
+#include "tool_tls.h"
 
 typedef enum {
     MODE_COMMAND,
@@ -31,6 +32,8 @@ typedef struct cliOptions {
     int family;     /* AF_INET, AF_INET6 or 0 */
     bool multipath; /* MPTCP */
     bool cluster;   /* follow redirections */
+    toolTls tls;
+    tlsContext *tls_context; /* made of it by main(); NULL: plain */
     double timeout_s, interval_s;
     bool interval_given, repeat_given;
     long long repeat; /* -1: for ever */

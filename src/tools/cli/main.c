@@ -130,6 +130,7 @@ int main(int argc, char **argv) {
     cliOptionsParse(&options, argc, argv);
     session = (cliSession){.options = &options, .db = options.db, .resp = options.resp};
     int code = 0;
+    if (options.mode != MODE_HELP && options.mode != MODE_VERSION) options.tls_context = toolTlsContext(&options.tls);
     switch (options.mode) {
     case MODE_HELP: cliUsage(); break;
     case MODE_VERSION: printf("valkey-cli %s\n", VALKEY_VERSION); break;
@@ -142,6 +143,7 @@ int main(int argc, char **argv) {
     default: code = runMode(&session);
     }
     sessionDisconnect(&session);
+    tlsContextRelease(options.tls_context);
     sdsFree(session.host);
     return code;
 }

@@ -77,9 +77,9 @@ static bool refill(transfer *t) {
 static bool sendSome(transfer *t) {
     if (t->pos == t->len && !refill(t)) return false;
     if (t->pos == t->len) return true;
-    ssize_t n = write(linkFd(t->s->link), t->buffer + t->pos, t->len - t->pos);
-    if (n < 0 && errno != EAGAIN && errno != EINTR) return fail("Error writing to the server", strerror(errno));
-    if (n > 0) t->pos += (size_t)n;
+    ssize_t n = linkWriteSome(t->s->link, t->buffer + t->pos, t->len - t->pos);
+    if (n < 0) return fail("Error writing to the server", linkError(t->s->link));
+    t->pos += (size_t)n;
     return true;
 }
 

@@ -62,7 +62,9 @@ bool sessionConnect(cliSession *s, bool quiet) {
                          .unix_path = o->socket,
                          .family = o->family,
                          .multipath = o->multipath,
-                         .timeout_s = o->timeout_s};
+                         .timeout_s = o->timeout_s,
+                         .tls = o->tls_context,
+                         .sni = o->tls.sni};
     s->link = linkOpen(&target, err);
     if (!s->link) {
         sds address = sessionAddress(s);
@@ -163,7 +165,7 @@ static bool showStream(cliSession *s) {
     }
     while (!session_interrupted) {
         struct pollfd p[2] = {{.fd = linkFd(s->link), .events = POLLIN}, {.fd = STDIN_FILENO, .events = POLLIN}};
-        if (!linkHasReply(s->link)) {
+        if (!linkHasReply(s->link) && !linkHasInput(s->link)) {
             int ready = poll(p, s->interactive && !s->monitoring ? 2 : 1, -1);
             if (ready < 0 && s->interactive && !s->monitoring) terminalSetKeys(); /* stopped and going on? */
             if (ready < 0) continue;

@@ -5,14 +5,15 @@
  *     input: | replies handed out | scanned part of the next | not yet scanned |
  *            0                    start                      scanned           end
  *
- * Not here    TLS, several connections at a time (bench/generator.c).
- * Tests       tests/tools/cli.tcl
+ * Not here    several connections at a time (bench/generator.c).
+ * Tests       tests/tools/cli.tcl, tests/tools/tls.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "server_link.h"
 #include "anet.h"
 #include "reply_reader.h"
 #include "sds.h"
+#include "tls.h"
 #include "zmalloc.h"
 #include <errno.h>
 #include <netdb.h>
@@ -24,13 +25,14 @@
 
 #define READ_SIZE 65536
 #define WORDS_MAX 32
+#define HANDSHAKE_MS 10000 /* a server that does not know TLS may say nothing at all */
 #ifndef IPPROTO_MPTCP
 #define IPPROTO_MPTCP 262 /* Linux 5.6; older headers do not name it */
 #endif
 
 struct serverLink {
-    int fd;
-    sds input; /* owns */
+    connection *conn; /* owns */
+    sds input;        /* owns */
     size_t start, scanned;
     replyScanner scanner;
     char err[LINK_ERR_LEN];
@@ -72,13 +74,33 @@ static int connectUnix(const char *path, char *err) {
     return fd;
 }
 
+/* Make the handshake over a descriptor that blocks. False with a reason. */
+static bool secure(connection *conn, int timeout_ms, char *err) {
+    int limit = timeout_ms > 0 ? timeout_ms : HANDSHAKE_MS;
+    anetRecvTimeout(NULL, conn->fd, limit);
+    connAccept(conn, NULL);
+    if (conn->state == CONN_CONNECTED) return anetRecvTimeout(NULL, conn->fd, 0) == C_OK;
+    if (conn->state == CONN_CONNECTING) snprintf(err, LINK_ERR_LEN, "no answer to the TLS handshake in %d ms", limit);
+    else snprintf(err, LINK_ERR_LEN, "SSL_connect failed: %s", connErrorText(conn));
+    return false;
+}
+
 serverLink *linkOpen(const linkTarget *target, char *err) {
     int timeout_ms = (int)(target->timeout_s * 1000);
     int fd = target->unix_path ? connectUnix(target->unix_path, err) : connectHost(target, timeout_ms, err);
     if (fd < 0) return NULL;
     if (timeout_ms > 0) anetSendTimeout(NULL, fd, 0);
+    connection *conn = target->tls         ? connCreateTlsClient(fd, target->tls, target->sni, NULL)
+                       : target->unix_path ? connCreateAcceptedUnix(fd, NULL)
+                                           : connCreateAcceptedSocket(fd, NULL);
+    if (!target->tls) {
+        connAccept(conn, NULL);
+    } else if (!secure(conn, timeout_ms, err)) {
+        connClose(conn);
+        return NULL;
+    }
     serverLink *l = zcalloc(1, sizeof(*l));
-    l->fd = fd;
+    l->conn = conn;
     l->input = sdsEmpty();
     replyScannerReset(&l->scanner);
     return l;
@@ -86,7 +108,7 @@ serverLink *linkOpen(const linkTarget *target, char *err) {
 
 void linkClose(serverLink *l) {
     if (!l) return;
-    close(l->fd);
+    connClose(l->conn);
     sdsFree(l->input);
     zfree(l);
 }
@@ -96,12 +118,19 @@ static bool broken(serverLink *l, const char *why) {
     return false;
 }
 
+ssize_t linkWriteSome(serverLink *l, const void *p, size_t len) {
+    struct iovec piece = {.iov_base = (void *)(uintptr_t)p, .iov_len = len};
+    ssize_t n = connWritev(l->conn, &piece, 1);
+    if (n < 0 && errno == EAGAIN) return 0;
+    if (n < 0) broken(l, connErrorText(l->conn));
+    return n;
+}
+
 bool linkSendBytes(serverLink *l, const void *p, size_t len) {
     const char *at = p;
     while (len > 0) {
-        ssize_t n = send(l->fd, at, len, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return broken(l, strerror(errno));
+        ssize_t n = linkWriteSome(l, at, len);
+        if (n < 0) return false;
         at += n;
         len -= (size_t)n;
     }
@@ -145,7 +174,7 @@ static replyValue *takeReply(serverLink *l) {
     return v;
 }
 
-/* Read what is there, waiting if nothing is. */
+/* Read what is there, waiting if nothing is. False: broken. A descriptor that does not block may bring nothing. */
 static bool fillInput(serverLink *l) {
     if (l->start > READ_SIZE) {
         sdsRange(l->input, (ptrdiff_t)l->start, -1);
@@ -153,10 +182,9 @@ static bool fillInput(serverLink *l) {
         l->start = 0;
     }
     l->input = sdsMakeRoomFor(l->input, READ_SIZE);
-    ssize_t n;
-    do n = read(l->fd, l->input + sdsLen(l->input), READ_SIZE);
-    while (n < 0 && errno == EINTR);
-    if (n < 0) return broken(l, strerror(errno));
+    ssize_t n = connRead(l->conn, l->input + sdsLen(l->input), READ_SIZE);
+    if (n < 0 && errno == EAGAIN) return true;
+    if (n < 0) return broken(l, connErrorText(l->conn));
     if (n == 0) return broken(l, "Server closed the connection");
     sdsIncrLen(l->input, n);
     return true;
@@ -169,8 +197,8 @@ replyValue *linkReadWithin(serverLink *l, int timeout_ms, bool *timed_out) {
             broken(l, "Protocol error: the reply makes no sense");
             return NULL;
         }
-        if (timeout_ms >= 0) {
-            struct pollfd p = {.fd = l->fd, .events = POLLIN};
+        if (timeout_ms >= 0 && !connHasPending(l->conn)) {
+            struct pollfd p = {.fd = l->conn->fd, .events = POLLIN};
             if (poll(&p, 1, timeout_ms) <= 0) {
                 *timed_out = true;
                 return NULL;
@@ -207,5 +235,9 @@ const char *linkError(const serverLink *l) {
     return l->err;
 }
 int linkFd(const serverLink *l) {
-    return l->fd;
+    return l->conn->fd;
+}
+
+bool linkHasInput(serverLink *l) {
+    return connHasPending(l->conn);
 }

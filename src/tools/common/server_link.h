@@ -5,6 +5,7 @@
 #define TOOLS_SERVER_LINK_H
 
 #include "reply_value.h"
+#include "tls_context.h"
 
 typedef struct serverLink serverLink;
 
@@ -18,6 +19,8 @@ typedef struct linkTarget {
     int family;            /* AF_INET, AF_INET6, or 0 for either */
     bool multipath;        /* MPTCP */
     double timeout_s;      /* to connect; 0: as long as the system allows */
+    tlsContext *tls;       /* NULL: plain */
+    const char *sni;       /* of TLS; NULL: none */
 } linkTarget;
 
 /* NULL with a reason in `err` (LINK_ERR_LEN bytes). */
@@ -35,7 +38,12 @@ replyValue *linkReadWithin(serverLink *l, int timeout_ms, bool *timed_out);
 replyValue *linkCall(serverLink *l, const char *word, ...) __attribute__((sentinel));
 replyValue *linkCallWords(serverLink *l, int argc, const slice *argv);
 const char *linkError(const serverLink *l);
-int linkFd(const serverLink *l);
 bool linkHasReply(serverLink *l); /* a whole reply lies in memory */
+
+/* --- For who waits for several things at once --- */
+int linkFd(const serverLink *l);
+bool linkHasInput(serverLink *l); /* bytes lie in memory of which poll(2) says nothing: do not wait, read */
+/* What the kernel takes of it, if the descriptor does not block; the rest is offered again as it is. -1: broken. */
+ssize_t linkWriteSome(serverLink *l, const void *p, size_t len);
 
 #endif

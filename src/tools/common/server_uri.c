@@ -2,8 +2,8 @@
  *
  *     scheme "://" [ [ user ":" ] password "@" | user ":" password "@" ] [ host [ ":" port ] ] [ "/" db ]
  *
- * One word before the "@" is a password: the default user needs no name. The scheme is valkey or redis. A host may
- * stand in brackets, as IPv6 addresses do.
+ * One word before the "@" is a password: the default user needs no name. The scheme is valkey or redis; with an s
+ * behind it, over TLS. A host may stand in brackets, as IPv6 addresses do.
  *
  * Tests       tests/unit/tools/server_uri_test.c
  *
@@ -94,16 +94,15 @@ static const char *parseBody(serverUri *uri, const char *p) {
 }
 
 const char *serverUriParse(serverUri *uri, const char *text) {
-    static const char *const schemes[] = {"valkey://", "redis://"};
-    static const char *const tls_schemes[] = {"valkeys://", "rediss://"};
+    static const struct {
+        const char *text;
+        bool tls;
+    } schemes[] = {{"valkey://", false}, {"redis://", false}, {"valkeys://", true}, {"rediss://", true}};
     *uri = (serverUri){.db = -1};
-    for (size_t i = 0; i < array_len(tls_schemes); i++) {
-        if (strncasecmp(text, tls_schemes[i], strlen(tls_schemes[i])) == 0)
-            return "valkeys:// and rediss:// are only supported when built with TLS";
-    }
     for (size_t i = 0; i < array_len(schemes); i++) {
-        size_t len = strlen(schemes[i]);
-        if (strncasecmp(text, schemes[i], len) != 0) continue;
+        size_t len = strlen(schemes[i].text);
+        if (strncasecmp(text, schemes[i].text, len) != 0) continue;
+        uri->tls = schemes[i].tls;
         const char *err = parseBody(uri, text + len);
         if (err) serverUriClear(uri);
         return err;

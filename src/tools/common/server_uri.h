@@ -6,14 +6,15 @@
 
 #include "platform.h"
 
-/* Strings are zmalloc'ed or NULL where the URI does not say; port 0 and db -1 mean the same. */
+/* Strings are zmalloc'ed or NULL where the URI does not say; port 0 and db -1 mean the same. tls: by its scheme. */
 typedef struct serverUri {
     char *host, *user, *password;
     int port, db;
+    bool tls;
 } serverUri;
 
 /* Take `text` apart; percent escapes in user and password are resolved. On failure returns the reason as one sentence
- * and leaves *uri empty. TLS schemes are refused. */
+ * and leaves *uri empty. */
 const char *serverUriParse(serverUri *uri, const char *text);
 void serverUriClear(serverUri *uri);
 

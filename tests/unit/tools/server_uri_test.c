@@ -28,6 +28,19 @@ TEST(uri_parts_are_optional) {
     expect("valkey://[::1]:6380/1", "::1", 6380, NULL, NULL, 1);
 }
 
+TEST(uri_scheme_says_whether_it_is_tls) {
+    static const struct {
+        const char *text;
+        bool tls;
+    } uris[] = {{"valkey://h", false}, {"redis://h", false}, {"valkeys://h", true}, {"REDISS://h", true}};
+    for (size_t i = 0; i < array_len(uris); i++) {
+        serverUri uri;
+        CHECK(serverUriParse(&uri, uris[i].text) == NULL);
+        CHECK(uri.tls == uris[i].tls);
+        serverUriClear(&uri);
+    }
+}
+
 TEST(uri_escapes_are_resolved_in_names_only) {
     expect("valkey://a%20b:p%40%2f@h", "h", 0, "a b", "p@/", -1);
     expect("valkey://u:p@x@h", "h", 0, "u", "p@x", -1);
@@ -45,8 +58,8 @@ TEST(uri_errors_are_told) {
                                       "valkey://%4@h",
                                       "valkey://%zz:x@h",
                                       "valkey://[::1",
-                                      "valkeys://h",
-                                      "rediss://h"};
+                                      "valkeyss://h",
+                                      "valkeys://h:0"};
     for (size_t i = 0; i < array_len(bad); i++) {
         serverUri uri;
         CHECK(serverUriParse(&uri, bad[i]) != NULL);
