@@ -4,7 +4,8 @@
 Many connections pipeline random commands on keys of their own, check every reply against a model, and end in every
 way a connection can end: closed with replies read, closed with replies unread, half closed, reset, killed by CLIENT KILL. Slow readers
 ask for large values and change them while they are being sent. Meanwhile options that move connections between threads
-change several times a second, and other databases are emptied and swapped.
+change several times a second, and other databases are emptied and swapped. With --tls-port half of the connections are
+over TLS.
 
 Exit code 0: all replies were right. 1: a wrong reply, a lost reply, or a connection that ended without reason.
 
@@ -17,6 +18,8 @@ import struct
 import sys
 import threading
 import time
+
+import tls_client
 
 REPLY_TIMEOUT_S = 60
 
@@ -31,13 +34,15 @@ def encode(*args):
 
 
 class Connection:
-    def __init__(self, port, receive_buffer=0):
+    def __init__(self, port, receive_buffer=0, context=None):
         self.sock = socket.socket()
         if receive_buffer:
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         self.sock.settimeout(REPLY_TIMEOUT_S)
         self.sock.connect(("127.0.0.1", port))
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if context:
+            self.sock = tls_client.TlsSocket(self.sock, context)
         self.file = self.sock.makefile("rb")
         self.sender = None
 
@@ -100,6 +105,8 @@ class Load:
     def __init__(self, options):
         self.port, self.seed, self.clients = options.port, options.seed, options.clients
         self.no_half_close = options.no_half_close
+        self.tls_port = options.tls_port
+        self.context = tls_client.trusting(options.cacert) if options.tls_port else None
         self.end = time.time() + options.seconds
         self.lock = threading.Lock()
         self.errors, self.replies, self.endings = [], 0, {}
@@ -186,10 +193,16 @@ class Load:
             if got != want:
                 raise Wrong("reply %d of %d is %r, not %r" % (n, len(expected), shorten(got), shorten(want)))
 
+    def connect(self, rng, receive_buffer=0):
+        if self.context and rng.random() < 0.5:
+            self.count(0, "over TLS")
+            return Connection(self.tls_port, receive_buffer, self.context)
+        return Connection(self.port, receive_buffer)
+
     # -- one connection's life -----------------------------------------------------------------------------------
 
     def life(self, rng, name):
-        conn = Connection(self.port, rng.choice([0, 0, 32768]))
+        conn = self.connect(rng, rng.choice([0, 0, 32768]))
         prefix, model = b"m:%d:%d" % (self.seed, self.unique()), {}
         victim = None
         if rng.random() < 0.2:
@@ -254,7 +267,7 @@ class Load:
         rng = random.Random("%d slow %d" % (self.seed, i))
         key = b"m:%d:slow:%d" % (self.seed, i)
         while self.running():
-            reader, writer = Connection(self.port, 65536), Connection(self.port)
+            reader, writer = self.connect(rng, 65536), self.connect(rng)
             value = bytes([97 + rng.randint(0, 25)]) * rng.choice([100000, 1000000, 2000000])
             if writer.call("SET", key, value) != b"+OK":
                 raise Wrong("SET of a large value")
@@ -363,6 +376,8 @@ def main():
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--clients", type=int, default=12)
     parser.add_argument("--no-half-close", action="store_true", help="for servers that drop replies at a half close")
+    parser.add_argument("--tls-port", type=int, default=0)
+    parser.add_argument("--cacert", help="the authority of the server's certificate")
     load = Load(parser.parse_args())
     print("seed %d" % load.seed, flush=True)
     load.run()
