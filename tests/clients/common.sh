@@ -7,6 +7,7 @@ server=${VALKEY_SERVER:-$root/build/release/bin/valkey-server}
 server_pid=""
 directory=""
 port=""
+tls=()
 
 skip() {
     echo "skipped: $*"
@@ -21,6 +22,43 @@ stop_server() {
         server_pid=""
     fi
     [ -n "$directory" ] && rm -rf "$directory"
+}
+
+# Certificates in the folder, and the options that make a server listen with them at the port. Their names are of
+# localhost, 127.0.0.1 and ::1.
+tls_options() {
+    local folder=$1 port=$2 key="-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30" name
+    mkdir -p "$folder"
+    # shellcheck disable=SC2086
+    openssl req -x509 $key -subj "/CN=Authority" -keyout "$folder/ca.key" -out "$folder/ca.crt"
+    for name in server client; do
+        # shellcheck disable=SC2086
+        openssl req -x509 $key -subj "/CN=$name" -CA "$folder/ca.crt" -CAkey "$folder/ca.key" \
+            -addext "subjectAltName=DNS:localhost,IP:127.0.0.1,IP:::1" -addext "basicConstraints=CA:false" \
+            -keyout "$folder/$name.key" -out "$folder/$name.crt"
+    done 2>/dev/null
+    tls=(--tls-port "$port" --tls-cert-file "$folder/server.crt" --tls-key-file "$folder/server.key"
+        --tls-ca-cert-file "$folder/ca.crt")
+}
+
+# Run COMMAND... PORT, and over TLS COMMAND... PORT FOLDER. Fails if one does.
+plain_and_tls() {
+    local port=$1 folder failed=0
+    shift
+    folder=$root/tests/tmp/certificates-$port
+    if command -v openssl >/dev/null; then
+        tls_options "$folder" $((port + 50)) 2>/dev/null
+    else
+        echo "over TLS: skipped, there is no openssl program"
+        tls=()
+    fi
+    start_server "$port" "${tls[@]}"
+    "$@" "$port" || failed=1
+    if [ ${#tls[@]} -gt 0 ]; then
+        echo "over TLS:"
+        "$@" $((port + 50)) "$folder" || failed=1
+    fi
+    return $failed
 }
 
 # Start the server on PORT with more OPTIONS and wait until it accepts connections.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # go.sh -- the published Go client go-redis against our server.
 #
-# Starts a server and runs go/main.go, for the first time with modules from the Go module proxy. Where there is no Go, or the
+# Starts a server and runs go/main.go, plain and over TLS, for the first time with modules from the Go module proxy. Where there is no Go, or the
 # modules cannot be had (no network), the test is skipped, and says so. VALKEY_SERVER names another binary.
 #
 # SPDX-License-Identifier: BSD-3-Clause
@@ -18,5 +18,4 @@ mkdir -p "$root/tests/tmp"
     skip "the Go client cannot be had (see tests/tmp/go.log)"
 (cd "$here/go" && go vet . && go build -o "$root/tests/tmp/go-client" .) || exit 1
 
-start_server "${1:-22913}"
-timeout 300 "$root/tests/tmp/go-client" "$port"
+plain_and_tls "${1:-22913}" timeout 300 "$root/tests/tmp/go-client"

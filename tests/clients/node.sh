@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # node.sh -- the published Node clients redis and ioredis against our server.
 #
-# Installs what node/package-lock.json names into tests/tmp/node once, starts a server, runs node/types.mjs. Where there is
+# Installs what node/package-lock.json names into tests/tmp/node once, starts a server, runs node/types.mjs, plain and over TLS. Where there is
 # no Node, or the clients cannot be installed (no network), the test is skipped, and says so. VALKEY_SERVER names
 # another binary.
 #
@@ -26,7 +26,6 @@ if ! cmp -s "$here/node/package-lock.json" "$installed/installed-lock.json"; the
     cp "$installed/package-lock.json" "$installed/installed-lock.json"
 fi
 
-start_server "${1:-22912}"
 # Beside its modules, for that is where Node looks for them.
 cp "$here"/node/*.mjs "$installed/"
-timeout 300 node "$installed/types.mjs" "$port"
+plain_and_tls "${1:-22912}" timeout 300 node "$installed/types.mjs"

@@ -10,7 +10,7 @@ import time
 import valkey
 
 import valkey_sessions  # noqa: F401  its tests belong to the same list
-from valkey_tests import PORT, run_all, test, test_of
+from valkey_tests import FILES, PORT, TLS, connect, run_all, test, test_of
 
 
 @test
@@ -253,7 +253,7 @@ def sorting(c):
 
 @test
 def databases(c):
-    other = valkey.Valkey(port=PORT, db=3)
+    other = connect(db=3)
     c.set("key", "zero")
     other.set("key", "three")
     assert c.get("key") == b"zero" and other.get("key") == b"three"
@@ -265,7 +265,7 @@ def databases(c):
 @test
 def many_threads(c):
     def work():
-        mine = valkey.Valkey(port=PORT)
+        mine = connect()
         for _ in range(200):
             mine.incr("shared")
         mine.close()
@@ -276,6 +276,21 @@ def many_threads(c):
     for thread in threads:
         thread.join()
     assert c.get("shared") == b"1600"
+
+
+@test
+def without_a_certificate(c):
+    """Over TLS the server asks for one; whom the client does not trust it does not talk to."""
+    if not FILES:
+        return
+    for wrong in (dict(TLS, ssl_certfile=None, ssl_keyfile=None), dict(TLS, ssl_ca_certs=None)):
+        mine = valkey.Valkey(port=PORT, **wrong)
+        try:
+            mine.ping()
+            raise AssertionError("a connection without %s" % ("a certificate" if wrong["ssl_ca_certs"] else "trust"))
+        except valkey.ConnectionError:
+            pass
+        mine.close()
 
 
 sys.exit(run_all())

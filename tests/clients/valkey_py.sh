@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # valkey_py.sh -- the published Python client of Valkey against our server.
 #
-# Installs the client from PyPI into tests/tmp/venv once, starts a server, runs valkey_py.py. Where the client cannot be
+# Installs the client from PyPI into tests/tmp/venv once, starts a server, runs valkey_py.py, plain and over TLS. Where the client cannot be
 # installed (no network) the test is skipped, and says so. VALKEY_SERVER names another binary.
 #
 # SPDX-License-Identifier: BSD-3-Clause
@@ -22,5 +22,4 @@ if [ ! -x "$venv/bin/python" ] ||
         skip "the Python client 'valkey' cannot be installed (see tests/tmp/venv.log)"
 fi
 
-start_server "${1:-${VALKEY_PY_PORT:-22910}}"
-"$venv/bin/python" "$here/valkey_py.py" "$port"
+plain_and_tls "${1:-${VALKEY_PY_PORT:-22910}}" "$venv/bin/python" "$here/valkey_py.py"

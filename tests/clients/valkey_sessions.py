@@ -10,12 +10,12 @@ import time
 
 import valkey
 
-from valkey_tests import PORT, test, test_of
+from valkey_tests import connect, test, test_of
 
 
 def another(c, **options):
     protocol = c.connection_pool.connection_kwargs["protocol"]
-    return valkey.Valkey(port=PORT, protocol=protocol, socket_timeout=20, **options)
+    return connect(protocol=protocol, socket_timeout=20, **options)
 
 
 def within(seconds, condition):
@@ -341,7 +341,7 @@ def cache(c):
 @test_of("CLIENT|TRACKING", "SUBSCRIBE")
 def invalidation_through_another_connection(c):
     """What a program in RESP2 does: messages come to a subscriber of __redis__:invalidate."""
-    listener = valkey.Valkey(port=PORT, protocol=2, socket_timeout=20)
+    listener = connect(protocol=2, socket_timeout=20)
     p = listener.pubsub()
     p.subscribe("__redis__:invalidate")
     message(p, "subscribe")

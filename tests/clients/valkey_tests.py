@@ -3,13 +3,22 @@
 SPDX-License-Identifier: BSD-3-Clause
 """
 
+import os
 import sys
 import traceback
 
 import valkey
 
 PORT = int(sys.argv[1])
+# The folder of the certificates, or plain.
+FILES = sys.argv[2] if len(sys.argv) > 2 else None
+TLS = dict(ssl=True, ssl_ca_certs=os.path.join(FILES, "ca.crt"), ssl_certfile=os.path.join(FILES, "client.crt"),
+           ssl_keyfile=os.path.join(FILES, "client.key")) if FILES else {}
 TESTS = []
+
+
+def connect(**options):
+    return valkey.Valkey(port=PORT, **TLS, **options)
 
 
 def test(function):
@@ -27,7 +36,7 @@ def test_of(*commands):
 
 def run_all():
     passed = failed = 0
-    asking = valkey.Valkey(port=PORT)
+    asking = connect()
     known = {name.decode().upper() for name in asking.execute_command("COMMAND LIST")}
     asking.close()
     for protocol in (2, 3):
@@ -37,7 +46,7 @@ def run_all():
                 failed += 1
                 print("[fail] %s (RESP%d): the server has no %s" % (function.__name__, protocol, " ".join(missing)))
                 continue
-            client = valkey.Valkey(port=PORT, protocol=protocol, socket_timeout=20)
+            client = connect(protocol=protocol, socket_timeout=20)
             try:
                 client.flushall()
                 function(client)

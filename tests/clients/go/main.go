@@ -6,6 +6,8 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"os"
 	"reflect"
@@ -188,9 +190,25 @@ var tests = []test{
 	}},
 }
 
+// trusted is what the folder of certificates makes; nil: plain.
+var trusted *tls.Config
+
+func load(folder string) {
+	authorities := x509.NewCertPool()
+	if !authorities.AppendCertsFromPEM(must(os.ReadFile(folder + "/ca.crt"))) {
+		panic("no authority in " + folder)
+	}
+	own := must(tls.LoadX509KeyPair(folder+"/client.crt", folder+"/client.key"))
+	trusted = &tls.Config{RootCAs: authorities, Certificates: []tls.Certificate{own}, ServerName: "localhost"}
+}
+
+func connect(port string, protocol int) *redis.Client {
+	return redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + port, Protocol: protocol, TLSConfig: trusted})
+}
+
 // run says whether the test passed.
 func run(t test, port string, protocol int) (passed bool) {
-	c := redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + port, Protocol: protocol})
+	c := connect(port, protocol)
 	defer c.Close()
 	defer func() {
 		if problem := recover(); problem != nil {
@@ -205,7 +223,10 @@ func run(t test, port string, protocol int) (passed bool) {
 
 func main() {
 	port := os.Args[1]
-	c := redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + port})
+	if len(os.Args) > 2 {
+		load(os.Args[2])
+	}
+	c := connect(port, 2)
 	known := must(c.Command(ctx).Result())
 	c.Close()
 	passed, failed := 0, 0

@@ -4,10 +4,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import Redis from "ioredis";
 import { BasicClientSideCache, createClient, WatchError } from "redis";
 
 const port = Number(process.argv[2]);
+// The folder of the certificates; not given: plain.
+const folder = process.argv[3];
+const file = (name) => readFileSync(`${folder}/${name}`);
+export const tls = folder ? { ca: file("ca.crt"), cert: file("client.crt"), key: file("client.key") } : undefined;
+/** Of the client redis: where the server is. */
+export const socket = { port, host: "localhost", tls: tls !== undefined, ...tls };
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
 /** Waits until the condition holds. */
@@ -96,7 +103,7 @@ export function register(testOf) {
     testOf("redis", ["CLIENT|TRACKING"], "the client's cache", async (c, protocol) => {
         if (protocol === 2) return; // the client has it in RESP3 only
         const cache = new BasicClientSideCache({ ttl: 0, maxEntries: 100 });
-        const mine = createClient({ socket: { port }, RESP: 3, clientSideCache: cache });
+        const mine = createClient({ socket, RESP: 3, clientSideCache: cache });
         await mine.on("error", () => {}).connect();
         await c.set("key", "one");
         assert.equal(await mine.get("key"), "one");

@@ -6,9 +6,8 @@
 import assert from "node:assert/strict";
 import Redis from "ioredis";
 import { createClient } from "redis";
-import { register } from "./sessions.mjs";
+import { register, socket, tls } from "./sessions.mjs";
 
-const port = Number(process.argv[2]);
 const tests = [];
 
 /** A test that fails, by name, where the server has not got one of these commands. */
@@ -160,8 +159,8 @@ register(testOf);
 // ---- Running --------------------------------------------------------------------------------------------------------
 
 async function connect(kind, protocol) {
-    if (kind === "ioredis") return new Redis(port, { maxRetriesPerRequest: 1 });
-    const client = createClient({ socket: { port }, RESP: protocol, unstableResp3: true });
+    if (kind === "ioredis") return new Redis(socket.port, { maxRetriesPerRequest: 1, tls });
+    const client = createClient({ socket, RESP: protocol, unstableResp3: true });
     client.on("error", () => {});
     return client.connect();
 }
