@@ -165,7 +165,28 @@ with_snapshot [rdb_file functions-streams] {--aof-use-rdb-preamble no --rdbcompr
 
 # ---- Files that are not whole -----------------------------------------------------------------------------------
 
+# A library as a snapshot has it.
+proc library_bytes {text} {
+    set length [string length $text]
+    return "\xf5[binary format cc [expr {0x40 | $length >> 8}] [expr {$length & 255}]]$text"
+}
+
+proc library_of {name function} {
+    return [library_bytes "#!lua name=$name\nredis.register_function('$function', function() return 1 end)"]
+}
+
 foreach {what bytes text} [list \
+    "a library that is no Lua" "VALKEY080[library_bytes "#!lua name=a\nthis is none"]\x00\x01k\x01v\xff\0\0\0\0\0\0\0\0" \
+        "Failed creating the functions library: Error compiling function: *the fault is at byte 9*" \
+    "a library of another language" "VALKEY080[library_bytes "#!perl name=a\n1"]\xff\0\0\0\0\0\0\0\0" \
+        "Failed creating the functions library: Engine 'perl' not found" \
+    "a library that fails" "VALKEY080[library_bytes "#!lua name=a\nlocal x = nil + 1"]\xff\0\0\0\0\0\0\0\0" \
+        "Failed creating the functions library: Error registering functions: *attempt to perform arithmetic*" \
+    "a library that comes twice" "VALKEY080[library_of a f][library_of a g]\xff\0\0\0\0\0\0\0\0" \
+        "Failed creating the functions library: Library 'a' already exists" \
+    "a function of two libraries" "VALKEY080[library_of a f][library_of b F]\xff\0\0\0\0\0\0\0\0" \
+        "Failed creating the functions library: Function F already exists" \
+    "a library that is cut" [string range "VALKEY080[library_of a f]" 0 end-3] "Unexpected EOF reading RDB file" \
     "an empty file" "" "Unexpected EOF reading RDB file" \
     "a file that is cut in its last byte" [string range [rdb_file mixed] 0 end-1] "Unexpected EOF reading RDB file" \
     "a file that is cut in a key" [string range [rdb_file mixed] 0 200] "Unexpected EOF reading RDB file" \
