@@ -20,6 +20,7 @@ void growingTextGrow(growingText *t, size_t more) {
     if (more > TEXT_MAX - t->len) luaL_error(t->L, "not enough memory");
     size_t room = t->room * 2;
     if (room - t->len < more) room = t->len + more;
+    if (room > TEXT_MAX) room = TEXT_MAX;
     luaL_checkstack(t->L, 1, "no place for a text");
     char *bytes = lua_newuserdata(t->L, room);
     memcpy(bytes, t->bytes, t->len);

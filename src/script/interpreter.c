@@ -98,6 +98,10 @@ static const char *readText(lua_State *L, void *arg, size_t *size) {
 /* The parser does not keep the name alive, and the collector may run meanwhile: it lies on the stack until the end. */
 int interpreterLoad(lua_State *L, slice text, const char *name) {
     textReader reader = {.rest = text};
+    if (text.len > SOURCE_MAX) {
+        lua_pushliteral(L, "chunk is too long");
+        return LUA_ERRSYNTAX;
+    }
     lua_pushstring(L, name);
     int result = lua_load(L, readText, &reader, name);
     lua_remove(L, -2);

@@ -26,6 +26,9 @@ void interpreterFree(interpreter *in);
 /* Bytes that it may still have. */
 size_t interpreterRoom(lua_State *L);
 
+/* Bytes of a program's text at most: Lua's parser counts some of them by an int. */
+#define SOURCE_MAX ((size_t)512 << 20)
+
 /* As luaL_loadbuffer(), of text only: what begins like bytecode is a syntax error. `name` is as Lua wants it
  * ("@user_script"). Leaves the function or the error's text on the stack; the result is lua_load()'s. Throws when there
  * is no memory. */

@@ -56,6 +56,7 @@ static char escapeOf(uint8_t byte) {
 
 /* Runs of bytes that are themselves are copied at once. */
 static void encodeString(lua_State *L, encoder *e, int index) {
+    static const char digits[] = "0123456789abcdef";
     size_t len;
     const char *text = lua_tolstring(L, index, &len);
     growingTextReserve(&e->out, len + 2);
@@ -65,10 +66,9 @@ static void encodeString(lua_State *L, encoder *e, int index) {
         if (at < len && !escape) continue;
         growingTextAdd(&e->out, text + run, at - run);
         if (at == len) break;
-        char code[8];
-        int n = escape == 'u' ? snprintf(code, sizeof(code), "\\u%04x", (uint8_t)text[at])
-                              : snprintf(code, sizeof(code), "\\%c", escape);
-        growingTextAdd(&e->out, code, (size_t)n);
+        uint8_t byte = (uint8_t)text[at];
+        const char code[] = {'\\', escape, '0', '0', digits[byte >> 4], digits[byte & 15]};
+        growingTextAdd(&e->out, code, escape == 'u' ? 6 : 2);
         run = at + 1;
     }
     growingTextAddByte(&e->out, '"');

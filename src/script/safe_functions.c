@@ -4,14 +4,17 @@
  *   unpack                the number of results is computed without overflow
  *   find, match, gmatch,  the matcher calls itself for each repetition in a pattern: so many and no more
  *   gsub
+ *   insert                a place far below the table's is refused: all between it and the end would be walked
  *   rep                   what cannot be had is refused before it is begun
+ *   resume, wrap          the hook sees what coroutines do, and an end that is asked for ends all of them
  *   pcall                 an error that is a table with a text gives the text, as in Valkey
+ *   xpcall                a handler is not called for the end that SCRIPT KILL asks for: no hook would end it
  *   collectgarbage        cannot be switched off
  *
  * Not here    tables (protected_table.c).
  * Owns        nothing but the addresses of what it replaces.
  * Threads     main.
- * Tests       tests/script/sandbox.tcl
+ * Tests       tests/script/sandbox.tcl, tests/script/exploits.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "safe_functions.h"
@@ -22,8 +25,12 @@
 #include <string.h>
 
 #define REPETITIONS_MAX 4096 /* each takes up to some 200 bytes of the C stack */
+#define RESUMES_PER_LOOK 64
+#define INSERT_MIN (-1000000)
+#define HOOK_OF_END 1 /* the count of a hook that raises errors until the script is at its end */
 
-static lua_CFunction plain_pcall, plain_find, plain_match, plain_gmatch, plain_gsub, plain_rep, plain_collect;
+static lua_CFunction plain_pcall, plain_xpcall, plain_find, plain_match, plain_gmatch, plain_gsub, plain_rep,
+    plain_collect, plain_insert, plain_create, plain_resume;
 
 /* --- Loading ------------------------------------------------------------------------------------------------------ */
 
@@ -47,6 +54,7 @@ enum { READER = 1, NAME, PIECE, READ_ARGS = PIECE }; /* places on the stack of l
 typedef struct readerState {
     bool begun;
     bool marked; /* the first piece waits on the stack behind the blank that goes before it */
+    size_t taken;
 } readerState;
 
 /* lua_Reader: pieces from the script's function. */
@@ -64,6 +72,8 @@ static const char *readPiece(lua_State *L, void *arg, size_t *size) {
         lua_replace(L, PIECE);
     }
     const char *piece = lua_tolstring(L, PIECE, size);
+    if (*size > SOURCE_MAX - r->taken) luaL_error(L, "chunk is too long");
+    r->taken += *size;
     r->marked = !r->begun && *size && piece[0] == LUA_SIGNATURE[0];
     if (*size) r->begun = true;
     if (!r->marked) return piece;
@@ -93,6 +103,12 @@ static int boundedUnpack(lua_State *L) {
     if (count >= INT_MAX || !lua_checkstack(L, (int)count)) return luaL_error(L, "too many results to unpack");
     for (long long i = first; i <= last; i++) lua_rawgeti(L, 1, (int)i);
     return (int)count;
+}
+
+static int boundedInsert(lua_State *L) {
+    if (lua_gettop(L) == 3 && lua_isnumber(L, 2) && luaL_checkint(L, 2) < INSERT_MIN)
+        return luaL_argerror(L, 2, "position out of bounds");
+    return plain_insert(L);
 }
 
 /* Each "x?" that matches takes a character. */
@@ -131,9 +147,10 @@ static int boundedGsub(lua_State *L) {
 static int boundedRep(lua_State *L) {
     size_t len;
     luaL_checklstring(L, 1, &len);
-    lua_Number times = luaL_checknumber(L, 2);
-    if (times >= INT_MAX || (times > 0 && (double)len * times > (double)interpreterRoom(L)))
-        return luaL_error(L, "not enough memory");
+    int times = luaL_checkint(L, 2);
+    if (len == 0) lua_settop(L, 1);
+    if (len == 0) return 1;
+    if (times > 0 && len > interpreterRoom(L) / (size_t)times) return luaL_error(L, "not enough memory");
     return plain_rep(L);
 }
 
@@ -149,6 +166,23 @@ static int textPcall(lua_State *L) {
     return 2;
 }
 
+/* The handler is the upvalue. Lua calls it within the hook that raises, and hooks do not run within hooks. */
+static int handleUnlessEnd(lua_State *L) {
+    if (lua_gethookcount(L) == HOOK_OF_END) return 1;
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    lua_call(L, 1, 1);
+    return 1;
+}
+
+static int endingXpcall(lua_State *L) {
+    if (lua_isfunction(L, 2)) {
+        lua_settop(L, 2);
+        lua_pushcclosure(L, handleUnlessEnd, 1);
+    }
+    return plain_xpcall(L);
+}
+
 static int boundedCollect(lua_State *L) {
     static const char *const harmless[] = {"collect", "count", "step", NULL};
     const char *what = luaL_optstring(L, 1, "collect");
@@ -157,6 +191,51 @@ static int boundedCollect(lua_State *L) {
     static const char *const known[] = {"stop", "restart", "setpause", "setstepmul", NULL};
     luaL_checkoption(L, 1, "collect", known);
     lua_pushinteger(L, 0);
+    return 1;
+}
+
+/* --- Coroutines --------------------------------------------------------------------------------------------------- */
+
+/* A coroutine counts its steps to the hook from the beginning, however short it lives: so many of them are a look. */
+static void lookNow(lua_State *L) {
+    static unsigned resumes;
+    lua_Hook hook = lua_gethook(L);
+    if (hook && ++resumes % RESUMES_PER_LOOK == 0) hook(L, NULL);
+}
+
+/* The hook has ended a coroutine and comes at each step: to who resumed it from now on, lest the error be caught. */
+static void passHook(lua_State *L, lua_State *co) {
+    int count = lua_gethookcount(L), sooner = lua_gethookcount(co);
+    if (sooner >= count) return;
+    lua_sethook(L, lua_gethook(L), lua_gethookmask(L), sooner);
+    lua_sethook(co, lua_gethook(co), lua_gethookmask(co), count);
+}
+
+static int lookingResume(lua_State *L) {
+    lua_State *co = lua_tothread(L, 1);
+    lookNow(L);
+    int results = plain_resume(L);
+    passHook(L, co);
+    return results;
+}
+
+/* What wrap() gives: the coroutine is its upvalue. An error that is a text gets the place of the call. */
+static int callWrapped(lua_State *L) {
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    int results = lookingResume(L);
+    if (lua_toboolean(L, -results)) return results - 1;
+    if (lua_isstring(L, -1)) {
+        luaL_where(L, 1);
+        lua_insert(L, -2);
+        lua_concat(L, 2);
+    }
+    return lua_error(L);
+}
+
+static int lookingWrap(lua_State *L) {
+    plain_create(L);
+    lua_pushcclosure(L, callWrapped, 1);
     return 1;
 }
 
@@ -179,6 +258,7 @@ void safeFunctionsInstall(lua_State *L) {
     replace(L, "loadstring", textLoadstring, NULL);
     replace(L, "unpack", boundedUnpack, NULL);
     replace(L, "pcall", textPcall, &plain_pcall);
+    replace(L, "xpcall", endingXpcall, &plain_xpcall);
     replace(L, "collectgarbage", boundedCollect, &plain_collect);
     lua_getfield(L, -1, "string");
     replace(L, "find", boundedFind, &plain_find);
@@ -186,5 +266,15 @@ void safeFunctionsInstall(lua_State *L) {
     replace(L, "gmatch", boundedGmatch, &plain_gmatch);
     replace(L, "gsub", boundedGsub, &plain_gsub);
     replace(L, "rep", boundedRep, &plain_rep);
+    lua_pop(L, 1);
+    lua_getfield(L, -1, "table");
+    replace(L, "insert", boundedInsert, &plain_insert);
+    lua_pop(L, 1);
+    lua_getfield(L, -1, "coroutine");
+    lua_getfield(L, -1, "create");
+    plain_create = lua_tocfunction(L, -1);
+    lua_pop(L, 1);
+    replace(L, "resume", lookingResume, &plain_resume);
+    replace(L, "wrap", lookingWrap, NULL);
     lua_pop(L, 2);
 }
