@@ -5,7 +5,7 @@
  * Not here    what scripts find in it (sandbox.c), running them (script_run.c).
  * Owns        the states.
  * Threads     main.
- * Tests       tests/script/sandbox.tcl
+ * Tests       tests/unit/script/interpreter_test.c, tests/script/sandbox.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "interpreter.h"
@@ -17,13 +17,6 @@
 #define STEP_KB 16
 #define BYTECODE_MARK 27 /* LUA_SIGNATURE begins with it */
 
-static size_t memory_max;
-
-static size_t mayHave(void) {
-    if (memory_max == 0) memory_max = zmallocTotalSystemMemory() / 2;
-    return memory_max;
-}
-
 /* lua_Alloc. Shrinking cannot fail, says Lua. */
 static void *allocate(void *arg, void *p, size_t old, size_t size) {
     interpreter *in = arg;
@@ -32,9 +25,10 @@ static void *allocate(void *arg, void *p, size_t old, size_t size) {
         in->memory -= old;
         return NULL;
     }
-    if (unlikely(size > old && in->memory + (size - old) > mayHave())) return NULL;
-    void *q = p ? ztryrealloc(p, size) : ztrymalloc(size);
+    bool allowed = size <= old || in->memory + (size - old) <= in->memory_max;
+    void *q = !allowed ? NULL : p ? ztryrealloc(p, size) : ztrymalloc(size);
     if (unlikely(!q)) {
+        in->refused = true;
         if (size > old) return NULL;
         q = p;
     }
@@ -51,7 +45,9 @@ static int atPanic(lua_State *L) {
 
 void interpreterInit(interpreter *in) {
     in->memory = 0;
+    in->memory_max = zmallocTotalSystemMemory() / 2;
     in->runs = 0;
+    in->refused = false;
     in->L = lua_newstate(allocate, in);
     if (!in->L) serverPanic("There is no memory for a Lua interpreter.");
     lua_atpanic(in->L, atPanic);
@@ -72,7 +68,7 @@ static interpreter *interpreterOf(lua_State *L) {
 
 size_t interpreterRoom(lua_State *L) {
     const interpreter *in = interpreterOf(L);
-    return in->memory < mayHave() ? mayHave() - in->memory : 0;
+    return in->memory < in->memory_max ? in->memory_max - in->memory : 0;
 }
 
 typedef struct textReader {
@@ -108,6 +104,23 @@ int interpreterLoad(lua_State *L, slice text, const char *name) {
     return result;
 }
 
+static int collectStep(lua_State *L) {
+    lua_gc(L, LUA_GCSTEP, STEP_KB);
+    return 0;
+}
+
+static int collectAll(lua_State *L) {
+    lua_gc(L, LUA_GCCOLLECT, 0);
+    return 0;
+}
+
+/* The collector may take memory, for a smaller table of strings, and gets nowhere without: then it may have more than
+ * scripts. */
 void interpreterPace(interpreter *in) {
-    if (++in->runs % RUNS_PER_STEP == 0) lua_gc(in->L, LUA_GCSTEP, STEP_KB);
+    if (likely(++in->runs % RUNS_PER_STEP != 0 && !in->refused)) return;
+    size_t max = in->memory_max;
+    in->memory_max = SIZE_MAX;
+    if (lua_cpcall(in->L, in->refused ? collectAll : collectStep, NULL) != 0) lua_pop(in->L, 1);
+    in->memory_max = max;
+    in->refused = false;
 }

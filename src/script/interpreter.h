@@ -13,9 +13,11 @@
 #include <lualib.h>
 
 typedef struct interpreter {
-    lua_State *L;  /* owns */
-    size_t memory; /* bytes that it has */
-    unsigned runs; /* since the collector was last given a turn */
+    lua_State *L;      /* owns */
+    size_t memory;     /* bytes that it has */
+    size_t memory_max; /* and may have */
+    unsigned runs;     /* since the collector was last given a turn */
+    bool refused;      /* it wanted more than there was */
 } interpreter;
 
 /* A state without any library. It stays where it is. Ends the process when there is no memory: at boot and after a
@@ -33,7 +35,7 @@ size_t interpreterRoom(lua_State *L);
  * ("@user_script"). Leaves the function or the error's text on the stack; the result is lua_load()'s. Throws when there
  * is no memory. */
 int interpreterLoad(lua_State *L, slice text, const char *name);
-/* Between two runs: the collector goes on, a little. */
+/* Between two runs: the collector goes on, a little; behind one that wanted more memory than there was all is collected. */
 void interpreterPace(interpreter *in);
 
 #endif

@@ -100,7 +100,7 @@ static void pushArguments(lua_State *L, const client *c, uint32_t from, uint32_t
 }
 
 /* What the interpreter keeps at the bottom of its stack for each run, and the upvalues of the second. */
-enum { HANDLER_AT = 1, RUN_AT, BOTTOM = RUN_AT };
+enum { HANDLER_AT = 1, RUN_AT, ERROR_AT, BOTTOM = ERROR_AT };
 #define GLOBALS lua_upvalueindex(1)
 #define KEYS_NAME lua_upvalueindex(2)
 #define ARGV_NAME lua_upvalueindex(3)
@@ -129,35 +129,39 @@ static int runAll(lua_State *L) {
     return 0;
 }
 
-/* A field of the error table on the top, as text; NULL: there is none. It lives as long as the table. */
+/* Push the field of the error table at 1, as text if it is one or a number; NULL: it is neither. */
 static const char *errorField(lua_State *L, const char *name) {
     lua_pushstring(L, name);
-    lua_rawget(L, -2);
-    const char *text = lua_tostring(L, -1);
-    lua_pop(L, 1);
-    return text;
+    lua_rawget(L, 1);
+    return lua_tostring(L, -1);
+}
+
+/* lua_CFunction: the error table as the client's reply. All that takes memory of Lua comes first, and stays on the
+ * stack: a field that is a number is a text there only. */
+static int replyErrorTable(lua_State *L) {
+    client *c = running->program.caller;
+    const char *text = errorField(L, "err"), *source = errorField(L, "source");
+    errorField(L, "line");
+    int line = (int)lua_tointeger(L, -1);
+    lua_pushliteral(L, "ignore_error_stats_update");
+    lua_rawget(L, 1);
+    sds error = text ? sdsCatPrintf(sdsEmpty(), "-%s", text) : sdsNew("-ERR unknown error");
+    if (source) error = sdsCatPrintf(error, " script: on %s:%d.", source, line);
+    if (lua_toboolean(L, -1)) addReplyErrorCounted(c, sdsSlice(error));
+    else addReplyErrorSlice(c, sdsSlice(error));
+    sdsFree(error);
+    return 0;
 }
 
 /* The error on the top as the client's reply. */
 static void replyError(lua_State *L, client *c) {
-    if (!lua_istable(L, -1)) { /* no memory, or an error within the handler */
-        const char *text = lua_tostring(L, -1);
-        addReplyErrorFormat(c, "%s", text ? text : "unknown error");
-        return;
+    if (lua_istable(L, -1)) {
+        lua_pushvalue(L, ERROR_AT);
+        lua_insert(L, -2);
+        if (lua_pcall(L, 1, 0, 0) == 0) return;
     }
-    const char *text = errorField(L, "err"), *source = errorField(L, "source");
-    lua_pushliteral(L, "line");
-    lua_rawget(L, -2);
-    int line = (int)lua_tointeger(L, -1);
-    lua_pushliteral(L, "ignore_error_stats_update");
-    lua_rawget(L, -3);
-    bool counted = lua_toboolean(L, -1);
-    lua_pop(L, 2);
-    sds error = text ? sdsCatPrintf(sdsEmpty(), "-%s", text) : sdsNew("-ERR unknown error");
-    if (source) error = sdsCatPrintf(error, " script: on %s:%d.", source, line);
-    if (counted) addReplyErrorCounted(c, sdsSlice(error));
-    else addReplyErrorSlice(c, sdsSlice(error));
-    sdsFree(error);
+    const char *text = lua_tostring(L, -1); /* no memory, or an error within the handler */
+    addReplyErrorFormat(c, "%s", text ? text : "unknown error");
 }
 
 static void call(scriptRun *run) {
@@ -190,6 +194,7 @@ static int prepare(lua_State *L) {
     lua_pushcclosure(L, runAll, 3);
     lua_pushcfunction(L, scriptErrorHandler);
     lua_insert(L, -2);
+    lua_pushcfunction(L, replyErrorTable);
     return BOTTOM;
 }
 
