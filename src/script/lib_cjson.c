@@ -3,7 +3,7 @@
  * Not here    what it does (lib_cjson_encode.c, lib_cjson_decode.c).
  * Owns        nothing: settings are memory of Lua.
  * Threads     main.
- * Tests       tests/script/cjson.tcl
+ * Tests       tests/unit/script/lib_test.c, tests/script/cjson.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "lib_cjson.h"

@@ -4,7 +4,7 @@
  *
  * Owns        nothing.
  * Threads     main.
- * Tests       tests/script/cjson.tcl
+ * Tests       tests/unit/script/lib_test.c, tests/script/cjson.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "lib_cjson_internal.h"

@@ -8,7 +8,7 @@
  *
  * Owns        nothing.
  * Threads     main.
- * Tests       tests/script/packing.tcl
+ * Tests       tests/unit/script/lib_test.c, tests/script/packing.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "lib_cmsgpack.h"

@@ -14,7 +14,7 @@
  * Not here    tables (protected_table.c).
  * Owns        nothing but the addresses of what it replaces.
  * Threads     main.
- * Tests       tests/script/sandbox.tcl, tests/script/exploits.tcl
+ * Tests       tests/unit/script/safe_functions_test.c, tests/script/sandbox.tcl, tests/script/exploits.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "safe_functions.h"

@@ -1,0 +1,97 @@
+/* lib_test.c -- cjson, cmsgpack, struct and bit: vectors, and each allocation of theirs refused.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "sandbox_fixture.h"
+#include "sds.h"
+#include "unit.h"
+
+static const char hex[] =
+    "local function hex(s) return (s:gsub('.', function(c) return ('%02x'):format(c:byte()) end)) "
+    "end ";
+
+static void givesHex(const char *call, const char *want) {
+    sds code = sdsCatPrintf(sdsEmpty(), "%s return hex(%s)", hex, call);
+    sandboxFixtureGives(code, want);
+    sdsFree(code);
+}
+
+TEST(cjson_vectors) {
+    static const char *const round[] = {"{}",
+                                        "[1]",
+                                        "[1,2,3]",
+                                        "{\"a\":[1,{\"b\":null}]}",
+                                        "[true,false,null,\"x\"]",
+                                        "[0.5,-1,1e+20]",
+                                        "\"\\u0000\\u001f\\\"\\\\\\/\\b\\f\\n\\r\\t\\u007f\""};
+    for (size_t i = 0; i < array_len(round); i++) {
+        sds code = sdsCatPrintf(sdsEmpty(), "return cjson.encode(cjson.decode([==[%s]==]))", round[i]);
+        sandboxFixtureGives(code, round[i]);
+        sdsFree(code);
+    }
+    givesHex("cjson.decode([[\"\\u00e9\\u20ac\\ud83d\\ude00\"]])", "c3a9e282acf09f9880");
+    sandboxFixtureFails("cjson.decode('[1,')", "Expected value but found T_END at character 4");
+    sandboxFixtureFails("local t = {} t[1] = t cjson.encode(t)", "Cannot serialise, excessive nesting (1001)");
+}
+
+TEST(cmsgpack_vectors) {
+    static const struct {
+        const char *value, *want;
+    } rows[] = {{"nil", "c0"},
+                {"true", "c3"},
+                {"127", "7f"},
+                {"128", "cc80"},
+                {"65536", "ce00010000"},
+                {"-1", "ff"},
+                {"-33", "d0df"},
+                {"-129", "d1ff7f"},
+                {"2^53", "cf0020000000000000"},
+                {"1.5", "ca3fc00000"},
+                {"0.1", "cb3fb999999999999a"},
+                {"'abc'", "a3616263"},
+                {"{1,2}", "920102"},
+                {"{a=1}", "81a16101"},
+                {"{}", "90"},
+                {"-2^63", "d38000000000000000"},
+                {"2^63", "ca5f000000"}};
+    for (size_t i = 0; i < array_len(rows); i++) {
+        sds call = sdsCatPrintf(sdsEmpty(), "cmsgpack.pack(%s)", rows[i].value);
+        givesHex(call, rows[i].want);
+        sdsFree(call);
+    }
+    sandboxFixtureFails("cmsgpack.unpack('\\146\\1')", "Missing bytes in input.");
+    sandboxFixtureGives("return cjson.encode(cmsgpack.unpack(cmsgpack.pack({a = {1, 'x', {b = true}}})))",
+                        "{\"a\":[1,\"x\",{\"b\":true}]}");
+}
+
+TEST(struct_vectors) {
+    givesHex("struct.pack('>I2<I2i1', 258, 258, -1)", "01020201ff");
+    givesHex("struct.pack('!4 b i4', 1, 2)", "0100000002000000");
+    givesHex("struct.pack('>d', 1.5)", "3ff8000000000000");
+    givesHex("struct.pack('c0s', 'ab', 'cd')", "6162636400");
+    givesHex("struct.pack('>i16', -1)", "0000000000000000ffffffffffffffff");
+    sandboxFixtureGives("return table.concat({struct.unpack('>I2 b s', '\\1\\2\\255ab\\0')}, ' ')", "258 -1 ab 7");
+    sandboxFixtureFails("struct.unpack('i33', '')", "integral size 33 is larger than limit of 32");
+}
+
+TEST(bit_vectors) {
+    sandboxFixtureGives("return table.concat({bit.tohex(-1), bit.tohex(255, 4), bit.tohex(255, -4),"
+                        " bit.tohex(1, -2^31)}, ' ')",
+                        "ffffffff 00ff 00FF 00000001");
+    sandboxFixtureGives(
+        "return table.concat({bit.lshift(1, 31), bit.arshift(-8, 1), bit.rol(1, 33), bit.bswap(1)}, ' ')",
+        "-2147483648 -4 2 16777216");
+}
+
+TEST(libraries_each_allocation_is_refused) {
+    static const char *const programs[] = {
+        "return cjson.encode({a = {1, 2, {b = 'x\\n'}}, c = string.rep('\\0', 300)}):sub(1, 1)",
+        "return cjson.decode('{\"a\":[1,2,{\"b\":\"' .. string.rep('\\\\n', 300) .. '\"}]}').a[3].b:sub(1, 2)",
+        "return type(cjson.new().encode({1, 2, 3}))",
+        "return cmsgpack.pack({1, 'x', {a = {b = {}}}}, string.rep('y', 600)):sub(1, 1)",
+        "return type(cmsgpack.unpack(cmsgpack.pack({1, 'x', {a = {b = {}}}, string.rep('y', 600)})))",
+        "return type(struct.pack('>I4sc0d', 1, string.rep('x', 2000), 'abc', 1.5))",
+        "return (select(3, struct.unpack('>I4c3s', '\\0\\0\\0\\1abcdef\\0')))",
+        "return bit.tohex(bit.bxor(1, 2, 4))",
+    };
+    for (size_t i = 0; i < array_len(programs); i++) sandboxFixtureRefuseEach(programs[i]);
+}
