@@ -35,7 +35,7 @@ size_t interpreterRoom(lua_State *L);
  * ("@user_script"). Leaves the function or the error's text on the stack; the result is lua_load()'s. Throws when there
  * is no memory. */
 int interpreterLoad(lua_State *L, slice text, const char *name);
-/* Between two runs: the collector goes on, a little; behind one that wanted more memory than there was all is collected. */
+/* Between two runs: the collector goes on, a little; behind one that was refused memory all is collected. */
 void interpreterPace(interpreter *in);
 
 #endif
