@@ -129,6 +129,7 @@ typedef struct client {
     listNode *paused_node; /* its place among the paused (engine/pause.c) while CLIENT_PAUSED is set */
     int fd;                /* for display only */
     int capa;
+    uint8_t script_debug;           /* the script layer's: what SCRIPT DEBUG has asked for */
     struct blockingState *blocking; /* made when needed */
     struct multiState *multi;       /* made when needed */
     struct pubsubState *pubsub;

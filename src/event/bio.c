@@ -38,6 +38,7 @@ typedef struct bioQueue {
 
 static bioQueue queues[BIO_KINDS];
 static char *thread_cpulist; /* owns; const after bioInit() */
+static bool run_inline;
 
 static const char *const thread_names[BIO_KINDS] = {
     [BIO_CLOSE_FILE] = "bio_close_file",
@@ -165,6 +166,10 @@ void bioInit(const char *cpulist) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+void bioRunInline(void) {
+    run_inline = true;
+}
+
 static void submit(bioKind kind, bioJob *job) {
     bioQueue *queue = &queues[kind];
     pthread_mutex_lock(&queue->lock);
@@ -177,12 +182,20 @@ static void submit(bioKind kind, bioJob *job) {
 }
 
 void bioSubmit(bioKind kind, void (*fn)(void *arg), void *arg) {
+    if (unlikely(run_inline)) {
+        fn(arg);
+        return;
+    }
     bioJob *job = zmalloc(sizeof(*job));
     *job = (bioJob){.fn = fn, .arg = arg, .is_made = true};
     submit(kind, job);
 }
 
 void bioSubmitJob(bioKind kind, bioJob *job) {
+    if (unlikely(run_inline)) {
+        job->fn(job->arg);
+        return;
+    }
     job->next = NULL;
     job->is_made = false;
     submit(kind, job);

@@ -24,6 +24,8 @@ typedef struct bioJob {
     bool is_made;
 } bioJob;
 void bioSubmitJob(bioKind kind, bioJob *job);
+/* In a forked child, which has none of the threads: from now on jobs run at once, in the call that submits them. */
+void bioRunInline(void);
 /* Jobs not finished. Any thread. */
 size_t bioPending(bioKind kind);
 /* Wait until all jobs submitted so far have finished. */

@@ -33,6 +33,7 @@ typedef struct connectionType {
      * where what was written is the peer's. */
     size_t (*unsent)(const connection *c);
     void (*close)(connection *c);       /* frees c */
+    void (*mute)(connection *c);        /* close() will say no farewell; NULL where it says none */
     bool (*has_pending)(connection *c); /* decrypted data waits although the descriptor is not readable */
     void (*go_on)(connection *c);       /* the descriptor is ready for `step` */
     /* Why it has failed, in a line; NULL: strerror(last_errno) says it. */
@@ -88,6 +89,10 @@ static inline bool connHasPending(connection *c) {
 }
 /* Why the connection has failed. Until the connection's next function. */
 const char *connErrorText(const connection *c);
+/* Another process goes on with the connection: nothing of what is done here from now on reaches the peer. */
+static inline void connMute(connection *c) {
+    if (c->type->mute) c->type->mute(c);
+}
 void connClose(connection *c); /* leaves the loop, closes the descriptor, frees */
 
 #endif

@@ -199,6 +199,10 @@ static void tlsGoOn(connection *c) {
     else if (mayStep(c->loop)) handshake(tlsOf(c));
 }
 
+static void tlsMute(connection *c) {
+    tlsOf(c)->farewell = true;
+}
+
 static void tlsClose(connection *c) {
     tlsConnection *t = tlsOf(c);
     if (c->state == CONN_CONNECTED || c->state == CONN_CLOSED) sayFarewell(t);
@@ -377,6 +381,7 @@ static const connectionType tls_type = {
     .writev = tlsWritev,
     .finish = tlsFinish,
     .unsent = connSocketUnsent,
+    .mute = tlsMute,
     .close = tlsClose,
     .has_pending = tlsHasPending,
     .go_on = tlsGoOn,

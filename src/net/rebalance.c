@@ -134,9 +134,30 @@ void rebalanceKeepOutput(clientStream *s, replyBlock *chain) {
     *end = chain;
 }
 
+void rebalanceLend(clientStream *s) {
+    assertMainRole();
+    serverAssert(!s->lent && !s->closing);
+    s->lent = true;
+    if (s->moving_to) return; /* it is about to be let go */
+    s->moving_to = s->home;
+    ioMessage m = {.type = IO_MSG_LEAVE, .stream = s};
+    ioThreadPost(s->home, &m);
+}
+
+void rebalanceReturn(clientStream *s) {
+    assertMainRole();
+    serverAssert(s->lent && s->lent_here);
+    s->lent = s->lent_here = false;
+    rebalanceLeft(s);
+}
+
 void rebalanceLeft(clientStream *s) {
     assertMainRole();
     serverAssert(s->moving_to != NULL);
+    if (unlikely(s->lent)) {
+        s->lent_here = true;
+        return;
+    }
     unlinkStream(s);
     ioThread *to = s->moving_to;
     s->moving_to = NULL;

@@ -13,6 +13,10 @@
 void rebalanceAdopt(clientStream *s);
 /* The stream has left its holder (IO_MSG_LEFT): hand it to the next, or close it if its client is gone. */
 void rebalanceLeft(clientStream *s);
+/* Take the stream from its holder and give it to no other until rebalanceReturn(): it is lent when `lent_here` is set,
+ * by a message that may have to be waited for. Meanwhile it is between two holders. */
+void rebalanceLend(clientStream *s);
+void rebalanceReturn(clientStream *s);
 /* Output for a stream that is between two holders (takes the chain, which is counted): the next one gets it, in the
  * order of these calls. */
 void rebalanceKeepOutput(clientStream *s, replyBlock *chain);

@@ -4,10 +4,8 @@
  *                               |             ^              ^                  ^
  *   child                   settleIn() --> work() -- childProgress() -- last --'--> _exit()
  *
- * The child has one thread, and whatever lock another one held at the fork stays locked in it for good. So it takes
- * none: its log goes the way of a crash report's, it ends by _exit(), and memory comes from the allocator alone, which
- * sees to itself in a fork. Of what was open it keeps the standard streams and its end of the pipe: a socket that it
- * kept would outlive the parent's close.
+ * The child takes no lock and ends by _exit() (base/forked.h), and memory comes from the allocator alone, which sees to
+ * itself in a fork. Of what was open it keeps the standard streams and its end of the pipe.
  *
  * It ends with its parent: the kernel kills it (that is bound to the thread that forked, so only main's own thread
  * does), and where a parent is gone without that, the next report finds a pipe that nobody reads.
@@ -27,6 +25,7 @@
 #include "bio.h"
 #include "clock.h"
 #include "db.h"
+#include "forked.h"
 #include "latency.h"
 #include "log.h"
 #include "panic.h"
@@ -39,8 +38,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -128,37 +125,9 @@ void childProgress(void *unused_arg, size_t keys) {
     self.next_report_us = clockMonotonicUs() + REPORT_EVERY_US;
 }
 
-static void closeFrom(int first) {
-#ifdef SYS_close_range
-    if (syscall(SYS_close_range, (unsigned)first, ~0u, 0u) == 0) return;
-#endif
-    long last = sysconf(_SC_OPEN_MAX);
-    for (int fd = first; fd < last; fd++) close(fd);
-}
-
-/* What the parent does at a signal is not the child's to do. A terminal's interrupt is for the parent, which decides;
- * SIGTERM is for whoever it was sent to. */
-static void settleSignals(void) {
-    static const int ignored[] = {SIGINT, SIGHUP, SIGPIPE};
-    static const int ordinary[] = {SIGTERM, SIGUSR1, SIGCHLD};
-    sigset_t none;
-    for (size_t i = 0; i < array_len(ignored); i++) signal(ignored[i], SIG_IGN);
-    for (size_t i = 0; i < array_len(ordinary); i++) signal(ordinary[i], SIG_DFL);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 static void settleIn(pid_t parent, int fd) {
-    logSetRole('C');
-    logBeginLockless();
-    panicSetMainThread();
     if (fd != REPORT_FD) dup2(fd, REPORT_FD);
-    closeFrom(REPORT_FD + 1);
-#ifdef PR_SET_PDEATHSIG
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-#endif
-    if (getppid() != parent) _exit(1);
-    settleSignals();
+    forkedSettle(parent, REPORT_FD);
     self.here = true;
     self.next_report_us = clockMonotonicUs() + REPORT_EVERY_US;
     threadSetCpuAffinity(child.job.cpulist);
@@ -273,21 +242,6 @@ static size_t countKeys(void) {
     return keys;
 }
 
-/* fork(), with all signals blocked, so that none is answered in the child as the parent would. */
-static pid_t forkQuietly(void) {
-    sigset_t all, before;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &before);
-    uint64_t begin_us = clockMonotonicUs();
-    pid_t pid = fork();
-    int error = errno;
-    if (pid == 0) return 0; /* settleIn() unblocks them */
-    child.fork_us = clockMonotonicUs() - begin_us;
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    errno = error;
-    return pid;
-}
-
 bool childStart(const childJob *job) {
     assertMainThread();
     serverAssert(!child.pid && job->purpose != CHILD_NONE);
@@ -298,8 +252,10 @@ bool childStart(const childJob *job) {
     child.job = *job;
     child.figures = (childFigures){.keys_total = countKeys()};
     child.cow_looks = 0;
+    uint64_t begin_us = clockMonotonicUs();
     pid_t pid = forkQuietly();
     if (pid == 0) beChild(parent, fds[1]);
+    uint64_t fork_us = clockMonotonicUs() - begin_us;
     if (pid < 0) {
         int error = errno;
         child.job = (childJob){.purpose = CHILD_NONE};
@@ -312,6 +268,7 @@ bool childStart(const childJob *job) {
     child.fd = fds[0];
     child.pid = pid;
     child.forks++;
+    child.fork_us = fork_us;
     child.cow_seen_us = clockMonotonicUs();
     latencyNoteFork(zmallocUsed(), child.fork_us);
     latencyAddSampleIfNeeded("fork", (long long)(child.fork_us / 1000));

@@ -8,9 +8,11 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "eval.h"
 
+#include "debugger.h"
 #include "eval_cache.h"
 #include "monitor.h"
 #include "reply.h"
+#include "script_debug.h"
 #include "script_run.h"
 
 enum { SCRIPT_ARG = 1, NUMKEYS_ARG, FIRST_KEY_ARG };
@@ -55,15 +57,15 @@ static void run(client *c, const evalScript *s, uint32_t keys, bool read_only) {
                              .function = s->function,
                              .flags = s->flags,
                              .read_only = read_only,
+                             .debugged = debuggerIsActive(),
                              .first = FIRST_KEY_ARG,
                              .keys = keys};
     scriptCallRun(c, &call);
 }
 
-static void eval(client *c, bool read_only) {
+static void evalText(client *c, bool read_only) {
     uint32_t keys;
     sds error;
-    show(c);
     if (!countKeys(c, &keys)) return;
     const evalScript *s = evalCacheAdd(c->argv[SCRIPT_ARG], false, &error);
     if (s) {
@@ -74,9 +76,23 @@ static void eval(client *c, bool read_only) {
     sdsFree(error);
 }
 
+static void eval(client *c, bool read_only) {
+    show(c);
+    if (likely(!scriptIsDebugged(c))) {
+        evalText(c, read_only);
+    } else if (scriptDebugBegin(c, c->argv[SCRIPT_ARG])) {
+        evalText(c, read_only);
+        scriptDebugEnd(c);
+    }
+}
+
 static void evalSha(client *c, bool read_only) {
     uint32_t keys;
     show(c);
+    if (unlikely(scriptIsDebugged(c))) {
+        addReplyError(c, "Please use EVAL instead of EVALSHA for debugging");
+        return;
+    }
     evalScript *s = evalCacheFind(c->argv[SCRIPT_ARG]);
     if (s) evalCacheUsed(s);
     if (c->argv[SCRIPT_ARG].len != SHA1_HEX) {

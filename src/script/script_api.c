@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "script_api.h"
 
+#include "debugger.h"
 #include "hash.h"
 #include "log.h"
 #include "lua_values.h"
@@ -89,14 +90,13 @@ static int apiReplicateCommands(lua_State *L) {
     return 1;
 }
 
-/* Where nobody debugs: no, and nothing. */
 static int apiBreakpoint(lua_State *L) {
-    lua_pushboolean(L, 0);
+    lua_pushboolean(L, debuggerBreak());
     return 1;
 }
 
 static int apiDebug(lua_State *L) {
-    unused(L);
+    debuggerNote(L);
     return 0;
 }
 

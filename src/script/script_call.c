@@ -14,6 +14,7 @@
 #include "script_call.h"
 
 #include "command_record.h"
+#include "debugger.h"
 #include "lua_values.h"
 #include "reply.h"
 #include "script_error.h"
@@ -81,6 +82,12 @@ static slice flatten(client *self, sds *copy) {
     return sdsSlice(*copy);
 }
 
+static void noteReply(client *self) {
+    sds copy = NULL;
+    debuggerNoteReply(flatten(self, &copy));
+    sdsFree(copy);
+}
+
 typedef struct replyToPush {
     slice bytes;
     replyKind kind;
@@ -126,8 +133,10 @@ static replyKind callCommand(lua_State *L) {
         return REPLY_ERROR;
     }
     recordComplete(&calls.arena, cacheFor(req), req, object_main_owner);
+    if (unlikely(run->call->debugged)) debuggerNoteCommand(req->argv, req->argc);
     programCall(&run->program, req);
     dropValue(req);
+    if (unlikely(run->call->debugged)) noteReply(self);
     lua_settop(L, 0);
     replyKind kind = pushResult(L, self);
     if (likely(kind != REPLY_BROKEN)) return kind;

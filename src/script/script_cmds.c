@@ -68,6 +68,9 @@ void scriptKillCommand(client *c) {
 
 void scriptHelpCommand(client *c) {
     static const char *lines[] = {
+        "DEBUG (YES|SYNC|NO) [<engine_name>]",
+        "    Run the scripts that this client sends line by line: in a process of their own, whose",
+        "    changes are lost (YES), or while the server waits (SYNC). The engine is lua.",
         "EXISTS <sha1> [<sha1> ...]",
         "    Of each script with such a sum: is it kept?",
         "FLUSH [ASYNC|SYNC]",

@@ -17,6 +17,7 @@
 #include "program.h"
 #include "script_call.h"
 #include "script_cmds.h"
+#include "script_debug.h"
 #include "script_run.h"
 
 static serverCommand rows[] = {

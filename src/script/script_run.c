@@ -14,6 +14,7 @@
 #include "script_run.h"
 
 #include "command_table.h"
+#include "debugger.h"
 #include "log.h"
 #include "lua_values.h"
 #include "panic.h"
@@ -167,9 +168,10 @@ static void replyError(lua_State *L, client *c) {
 static void call(scriptRun *run) {
     lua_State *L = run->call->in->L;
     lua_pushvalue(L, RUN_AT);
+    if (unlikely(run->call->debugged)) lua_sethook(L, debuggerHook, DEBUGGER_HOOK_MASK, STEPS_PER_LOOK);
     if (unlikely(lua_pcall(L, 0, 0, HANDLER_AT) != 0)) replyError(L, run->program.caller);
     lua_settop(L, BOTTOM);
-    if (unlikely(run->killed)) lua_sethook(L, onSteps, LUA_MASKCOUNT, STEPS_PER_LOOK);
+    if (unlikely(run->killed || run->call->debugged)) lua_sethook(L, onSteps, LUA_MASKCOUNT, STEPS_PER_LOOK);
 }
 
 void scriptCallRun(client *c, const scriptCall *what) {

@@ -20,6 +20,7 @@ typedef struct scriptCall {
     const char *name;     /* of a function; NULL for a script */
     bool as_arguments;    /* keys and arguments go to the function, in place of the globals KEYS and ARGV */
     bool read_only;       /* EVAL_RO and the like */
+    bool debugged;        /* it runs at the word of its client */
     uint32_t first, keys; /* c->argv[first] is the first of so many keys; arguments stand behind them */
 } scriptCall;
 

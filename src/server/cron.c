@@ -19,6 +19,7 @@
 #include "net.h"
 #include "server_settings.h"
 #include "shutdown.h"
+#include "script_debug.h"
 #include "snapshot.h"
 #include "tracking.h"
 #include "zmalloc.h"
@@ -68,6 +69,7 @@ static long long onTick(aeEventLoop *loop, long long id, void *arg) {
     aofTick();
     aofRewriteTick();
     snapshotTick();
+    scriptDebugTick();
     trackingTick();
     defragAtTick(loop);
     return 1000 / server_settings.hz;

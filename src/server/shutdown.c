@@ -22,6 +22,7 @@
 #include "script_run.h"
 #include "server_settings.h"
 #include "signals.h"
+#include "script_debug.h"
 #include "snapshot.h"
 
 #include <signal.h>
@@ -63,6 +64,7 @@ static bool shutDown(int flags, const client *asker) {
     if (!saveBeforeExit(flags)) return false;
     daemonNotifyStopping();
     netStopListening();
+    scriptDebugEndChildren();
     rdbLoadAbort();
     aofStop();
     daemonRemovePidFile();

@@ -58,6 +58,7 @@
 #include "pubsub.h"
 #include "pubsub_commands.h"
 #include "script_commands.h"
+#include "script_debug.h"
 #include "script_info.h"
 #include "script_settings.h"
 #include "server_commands.h"
@@ -67,6 +68,7 @@
 #include "setting_table.h"
 #include "snapshot.h"
 #include "store_info.h"
+#include "stream_loan.h"
 #include "store_setting_table.h"
 #include "tracking.h"
 #include "transaction_queue.h"
@@ -117,6 +119,7 @@ void wiringCommands(void) {
 
 void wiringHooks(void) {
     static const librariesOwner functions = {.each = functionsEach, .add = functionsTake, .clear = functionsClear};
+    static const debugLoan loan = {streamLoanTake, streamLoanReturn, streamLoanAbandon};
     objectTypesRegister();
     commandTableSeal();
     aclInit();
@@ -146,6 +149,7 @@ void wiringHooks(void) {
     aofRewriteInit();
     waitCommandsInit();
     scriptInit(identityProduct);
+    scriptDebugSetLoan(&loan);
     librariesSetOwner(&functions);
     childOnLife(aofChildLives);
     sessionsSetGate(aofBeforeReplies);

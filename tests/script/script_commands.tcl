@@ -131,10 +131,16 @@ start_server {each {r FLUSHALL; r SCRIPT FLUSH SYNC; r CONFIG RESETSTAT}} {
         assert {[info_field used_memory_vm_eval] < $vm + 100000}
     }
 
-    # ---- KILL, HELP -------------------------------------------------------------------------------------------
+    # ---- KILL, DEBUG, HELP --------------------------------------------------------------------------------------
 
     test "SCRIPT KILL without a script" {
         assert_error "NOTBUSY No scripts in execution right now." {r SCRIPT KILL}
+    }
+
+    test "SCRIPT DEBUG NO, and what is no mode" {
+        assert_equal OK [r SCRIPT DEBUG NO]
+        assert_equal OK [r script debug no]
+        assert_error "ERR Use SCRIPT DEBUG YES/SYNC/NO" {r SCRIPT DEBUG x}
     }
 
     test "SCRIPT HELP" {
@@ -154,6 +160,7 @@ start_server {each {r FLUSHALL; r SCRIPT FLUSH SYNC; r CONFIG RESETSTAT}} {
         {SHOW} "ERR wrong number of arguments for 'script|show' command"
         {SHOW a b} "ERR wrong number of arguments for 'script|show' command"
         {KILL x} "ERR wrong number of arguments for 'script|kill' command"
+        {DEBUG} "ERR wrong number of arguments for 'script|debug' command"
         {HELP x} "ERR wrong number of arguments for 'script|help' command"
     } {
         test "SCRIPT $words" {

@@ -1,0 +1,64 @@
+/* forked.c -- what every child process of a fork does first.
+ *
+ * Not here    what a child is for (persist/child.c, script/script_debug.c).
+ * Owns        nothing.
+ * Threads     main's own; the child's only one.
+ * Tests       tests/persist/snapshot.tcl, tests/script/debugger.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "forked.h"
+
+#include "log.h"
+#include "panic.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+pid_t forkQuietly(void) {
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    pid_t pid = fork();
+    int error = errno;
+    if (pid == 0) return 0; /* forkedSettle() unblocks them */
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return pid;
+}
+
+static void closeRange(int first, int last) {
+    if (first > last) return;
+#ifdef SYS_close_range
+    if (syscall(SYS_close_range, (unsigned)first, (unsigned)last, 0u) == 0) return;
+#endif
+    long limit = sysconf(_SC_OPEN_MAX);
+    for (int fd = first; fd <= last && fd < limit; fd++) close(fd);
+}
+
+/* What the parent does at a signal is not the child's to do. A terminal's interrupt is for the parent, which decides;
+ * SIGTERM is for whoever it was sent to. */
+static void settleSignals(void) {
+    static const int ignored[] = {SIGINT, SIGHUP, SIGPIPE};
+    static const int ordinary[] = {SIGTERM, SIGUSR1, SIGCHLD};
+    sigset_t none;
+    for (size_t i = 0; i < array_len(ignored); i++) signal(ignored[i], SIG_IGN);
+    for (size_t i = 0; i < array_len(ordinary); i++) signal(ordinary[i], SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+void forkedSettle(pid_t parent, int keep) {
+    logSetRole('C');
+    logBeginLockless();
+    panicSetMainThread();
+    closeRange(STDERR_FILENO + 1, keep - 1);
+    closeRange(keep > STDERR_FILENO ? keep + 1 : STDERR_FILENO + 1, __INT_MAX__);
+#ifdef PR_SET_PDEATHSIG
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+    if (getppid() != parent) _exit(1);
+    settleSignals();
+}

@@ -1,0 +1,51 @@
+/* stream_loan.c -- a connection that a command has for itself for a while.
+ *
+ * The stream leaves its holder as in any move (IO_MSG_LEAVE, IO_MSG_LEFT), and gets no other until it is given back.
+ * A command is under way, so its thread waits for the holder, which waits for nothing but its sockets.
+ *
+ * Not here    what is done with the connection (script/script_debug.c).
+ * Owns        nothing.
+ * Threads     main's own.
+ * Tests       tests/script/debugger.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "stream_loan.h"
+
+#include "client_stream.h"
+#include "io_threads.h"
+#include "panic.h"
+#include "rebalance.h"
+
+#include <sched.h>
+
+#define MESSAGES_PER_POLL 256
+
+connection *streamLoanTake(client *c) {
+    assertMainThread();
+    clientStream *s = c->stream;
+    if (!s || s->closing || c->flags & CLIENT_CLOSE_ASAP) return NULL;
+    rebalanceLend(s);
+    ioThreadsFlush();
+    while (!s->lent_here) {
+        if (ioThreadsPoll(MESSAGES_PER_POLL) == 0) sched_yield();
+        ioThreadsFlush(); /* what did not fit into a ring goes out when there is room */
+    }
+    bool written = !s->out_head && !s->held_replies && !s->held_first;
+    if (written && s->conn->state == CONN_CONNECTED && !s->ended) return s->conn;
+    rebalanceReturn(s);
+    return NULL;
+}
+
+void streamLoanReturn(client *c) {
+    assertMainThread();
+    rebalanceReturn(c->stream);
+}
+
+void streamLoanAbandon(client *c) {
+    assertMainThread();
+    clientStream *s = c->stream;
+    connMute(s->conn);
+    s->input_ended = true; /* what comes is for the other process */
+    clientCloseAsap(c);
+    rebalanceReturn(s);
+}

@@ -1,0 +1,24 @@
+/* stream_loan.h -- a connection that a command has for itself for a while.
+ *
+ * Between streamLoanTake() and its end no thread reads from it or writes to it but who has borrowed it. What the client
+ * is sent meanwhile waits.
+ *
+ * Runs on: main's own thread.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NET_STREAM_LOAN_H
+#define NET_STREAM_LOAN_H
+
+#include "client.h"
+#include "connection.h"
+
+/* The connection of the client whose command runs. It is attached to no loop. NULL, and nothing has happened: the
+ * client has none, or has not been sent all that it was owed before this turn; what is not on its way yet stays. */
+connection *streamLoanTake(client *c);
+/* The loan is over: the stream has a holder again, and what has waited is sent. */
+void streamLoanReturn(client *c);
+/* The loan is over, and another process goes on with the connection (a fork has it, too): the client is closed, and its
+ * peer hears nothing of that. */
+void streamLoanAbandon(client *c);
+
+#endif

@@ -1,0 +1,141 @@
+/* debug_source.c -- the text of the script that is debugged, by lines, and where it is to stop.
+ *
+ *     ->#12  local x = 1        the arrow: it has stopped here; '#': it stops here each time
+ *
+ * Not here    stopping (debugger.c).
+ * Owns        the text.
+ * Threads     main's own, or a forked child's only one.
+ * Tests       tests/script/debugger.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "debug_source.h"
+
+#include "debug_wire.h"
+#include "numbers.h"
+#include "zmalloc.h"
+
+#include <limits.h>
+#include <string.h>
+
+#define BREAKPOINTS_MAX 64
+#define LINES_MAX 1000000
+
+static struct {
+    sds text;     /* owns */
+    slice *lines; /* owns: into the text */
+    int count;
+    int breakpoints[BREAKPOINTS_MAX];
+    int nbreakpoints;
+} source;
+
+static int countLines(slice text) {
+    int lines = 0;
+    for (size_t at = 0; at < text.len && lines < LINES_MAX; lines++) {
+        const char *end = memchr(text.ptr + at, '\n', text.len - at);
+        at = end ? (size_t)(end - text.ptr) + 1 : text.len;
+    }
+    return lines ? lines : 1;
+}
+
+void debugSourceBegin(slice text) {
+    source.text = sdsNewLen(text.ptr, text.len);
+    source.count = countLines(text);
+    source.lines = zcalloc((size_t)source.count, sizeof(slice));
+    source.nbreakpoints = 0;
+    const char *begin = source.text, *end = begin + text.len;
+    for (int i = 0; i < source.count; i++) {
+        const char *stop = memchr(begin, '\n', (size_t)(end - begin));
+        source.lines[i] = sliceOf(begin, (size_t)((stop ? stop : end) - begin));
+        begin = stop ? stop + 1 : end;
+    }
+}
+
+void debugSourceEnd(void) {
+    sdsFree(source.text);
+    zfree(source.lines);
+    source.text = NULL;
+    source.lines = NULL;
+    source.count = source.nbreakpoints = 0;
+}
+
+/* ---- Breakpoints ------------------------------------------------------------------------------------------------- */
+
+/* Its place, or nbreakpoints. */
+static int find(int line) {
+    int i = 0;
+    while (i < source.nbreakpoints && source.breakpoints[i] != line) i++;
+    return i;
+}
+
+bool debugHasBreakpoint(int line) {
+    return find(line) < source.nbreakpoints;
+}
+
+bool debugHasBreakpoints(void) {
+    return source.nbreakpoints > 0;
+}
+
+void debugForgetBreakpoints(void) {
+    source.nbreakpoints = 0;
+}
+
+void debugSayBreakpoints(int current) {
+    if (source.nbreakpoints == 0) {
+        debugSayFormat("No breakpoints set. Use 'b <line>' to add one.");
+        return;
+    }
+    debugSayFormat("%d breakpoints set:", source.nbreakpoints);
+    for (int i = 0; i < source.nbreakpoints; i++) debugSayLine(source.breakpoints[i], current);
+}
+
+static void removeBreakpoint(int line) {
+    int i = find(line);
+    if (i == source.nbreakpoints) {
+        debugSayFormat("No breakpoint in the specified line.");
+        return;
+    }
+    source.nbreakpoints--;
+    memmove(source.breakpoints + i, source.breakpoints + i + 1, (size_t)(source.nbreakpoints - i) * sizeof(int));
+    debugSayFormat("Breakpoint removed.");
+}
+
+static void addBreakpoint(int line, int current) {
+    if (line > source.count || debugHasBreakpoint(line)) {
+        debugSayFormat("Wrong line number.");
+    } else if (source.nbreakpoints == BREAKPOINTS_MAX) {
+        debugSayFormat("Too many breakpoints set.");
+    } else {
+        source.breakpoints[source.nbreakpoints++] = line;
+        debugSayLinesAround(line, 1, current);
+    }
+}
+
+void debugBreakCommand(slice word, int current) {
+    long long line;
+    if (!string2ll(word.ptr, word.len, &line) || line < -INT_MAX || line > INT_MAX) {
+        debugSay(sdsCat(sdsCatLen(sdsNew("Invalid argument:'"), word.ptr, word.len), "'"));
+    } else if (line == 0) {
+        source.nbreakpoints = 0;
+        debugSayFormat("All breakpoints removed.");
+    } else if (line < 0) {
+        removeBreakpoint((int)-line);
+    } else {
+        addBreakpoint((int)line, current);
+    }
+}
+
+/* ---- Lines ------------------------------------------------------------------------------------------------------- */
+
+void debugSayLine(int line, int current) {
+    slice text = line >= 1 && line <= source.count ? source.lines[line - 1]
+                                                   : sliceStr("<out of range source code line>");
+    const char *arrow = line == current ? "->" : "  ", *mark = debugHasBreakpoint(line) ? "#" : " ";
+    debugSay(sdsCatLen(sdsCatPrintf(sdsEmpty(), "%s%s%-3d ", arrow, mark, line), text.ptr, text.len));
+}
+
+void debugSayLinesAround(int line, int context, int current) {
+    long long first = (long long)line - context, last = (long long)line + context;
+    if (first < 1) first = 1;
+    if (last > source.count) last = source.count;
+    for (long long i = first; i <= last; i++) debugSayLine((int)i, current);
+}

@@ -1,0 +1,446 @@
+/* debugger.c -- a script that runs line by line at the word of its client.
+ *
+ *     running --a line: step, breakpoint, redis.breakpoint()--> stopped: commands of the client
+ *             --100,000 steps, too long----------------------->    |
+ *        ^                                                         |
+ *        '---------------- step, continue -------------------------+---- abort, nonsense ----> the script's error
+ *
+ * A hook has the interpreter to itself: what the client has run meanwhile (eval, redis) runs in a coroutine of its own,
+ * so that it cannot go on forever either.
+ *
+ * Not here    the session's connection and process (script_debug.c), its form (debug_wire.c).
+ * Owns        nothing beyond the session.
+ * Threads     main's own, or a forked child's only one.
+ * Invariants  1. An error of the debugger is raised again at each step: no pcall() outlives it.
+ * Tests       tests/script/debugger.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "debugger.h"
+
+#include "clock.h"
+#include "debug_source.h"
+#include "debug_text.h"
+#include "debug_wire.h"
+#include "lua_values.h"
+#include "numbers.h"
+#include "panic.h"
+#include "sandbox.h"
+#include "script_settings.h"
+
+#include <limits.h>
+#include <string.h>
+
+#define LIST_CONTEXT 5
+#define CUT_LEAST 60
+#define STEPS_PER_LOOK 100000
+#define LOCALS_MAX 1000
+
+static struct {
+    bool active;
+    bool stepping;   /* stop at the next line */
+    bool asked;      /* the script has asked for it */
+    bool showing;    /* commands of the script are shown */
+    peerGone gone;   /* what to do then */
+    int line;        /* where the script is */
+    monotime since;  /* it runs, without a stop */
+    const char *end; /* the error that ends the script; NULL: it may run */
+} session;
+
+static bool ranTooLong(void) {
+    long long threshold = script_settings.busy_reply_threshold_ms;
+    return threshold > 0 && clockTicksToNs(clockTicks() - session.since) / 1000000 >= (uint64_t)threshold;
+}
+
+/* ---- Where it is ------------------------------------------------------------------------------------------------- */
+
+static bool isOfScript(const lua_Debug *place) {
+    return strcmp(place->short_src, "user_script") == 0;
+}
+
+static void sayTrace(lua_State *L) {
+    lua_Debug place;
+    for (int level = 0; lua_getstack(L, level, &place); level++) {
+        lua_getinfo(L, "Snl", &place);
+        if (!isOfScript(&place)) continue;
+        debugSayFormat("%s %s:", level == 0 ? "In" : "From", place.name ? place.name : "top level");
+        debugSayLine(place.currentline, session.line);
+    }
+}
+
+static void sayValue(lua_State *L, const char *before, const char *name) {
+    sds line = sdsNew(before);
+    if (name) line = sdsCatPrintf(line, "%s = ", name);
+    debugSayCut(debugCatValue(line, L, -1, sdsLen(line) + debugWorthSaying()));
+    lua_pop(L, 1);
+}
+
+static void sayLocals(lua_State *L) {
+    lua_Debug place;
+    const char *name = NULL;
+    int shown = 0;
+    if (!lua_getstack(L, 0, &place)) return;
+    for (int i = 1; i < LOCALS_MAX && (name = lua_getlocal(L, &place, i)) != NULL; i++) {
+        if (strcmp(name, "(*temporary)") == 0) {
+            lua_pop(L, 1);
+        } else {
+            sayValue(L, "<value> ", name);
+            shown++;
+        }
+    }
+    if (shown == 0) debugSayFormat("No local variables in the current context.");
+}
+
+/* The innermost variable of that name in the call of `level`: its index, 0 when there is none. */
+static int findLocal(lua_State *L, lua_Debug *place, slice wanted) {
+    const char *name;
+    int found = 0;
+    for (int i = 1; i < LOCALS_MAX && (name = lua_getlocal(L, place, i)) != NULL; i++) {
+        lua_pop(L, 1);
+        if (sliceEq(sliceStr(name), wanted)) found = i;
+    }
+    return found;
+}
+
+/* What the function of the call has of those around it. Pushes it. */
+static bool pushUpvalue(lua_State *L, lua_Debug *place, slice wanted) {
+    const char *name;
+    lua_getinfo(L, "f", place);
+    for (int i = 1; (name = lua_getupvalue(L, -1, i)) != NULL; i++) {
+        if (sliceEq(sliceStr(name), wanted)) {
+            lua_remove(L, -2);
+            return true;
+        }
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    return false;
+}
+
+static bool pushVariable(lua_State *L, slice wanted) {
+    lua_Debug place;
+    for (int level = 0; lua_getstack(L, level, &place); level++) {
+        int found = findLocal(L, &place, wanted);
+        if (found) {
+            lua_getlocal(L, &place, found);
+            return true;
+        }
+        if (level == 0 && pushUpvalue(L, &place, wanted)) return true;
+    }
+    if (!sliceEq(wanted, sliceStr("KEYS")) && !sliceEq(wanted, sliceStr("ARGV"))) return false;
+    sandboxPushGlobals(L);
+    lua_pushlstring(L, wanted.ptr, wanted.len);
+    lua_rawget(L, -2);
+    lua_remove(L, -2);
+    return true;
+}
+
+/* ---- What the client has run ------------------------------------------------------------------------------------- */
+
+typedef struct guestJob {
+    const slice *words;
+    int count;
+} guestJob;
+
+/* lua_Hook */
+static void onGuestSteps(lua_State *L, lua_Debug *place) {
+    unused(place);
+    if (ranTooLong()) luaL_error(L, "stopped: it takes too long");
+}
+
+static int sayGuestError(lua_State *L) {
+    if (lua_istable(L, -1)) {
+        lua_pushliteral(L, "err");
+        lua_rawget(L, -2);
+    }
+    const char *text = lua_tostring(L, -1);
+    debugSayCut(sdsCat(sdsNew("<error> "), text ? text : "an error that is no text"));
+    return 0;
+}
+
+/* lua_CFunction: an expression, or else statements. */
+static int runEval(lua_State *L) {
+    const guestJob *job = lua_touserdata(L, 1);
+    sds code = sdsNew("return ");
+    size_t before = sdsLen(code);
+    for (int i = 1; i < job->count; i++) {
+        if (i > 1) code = sdsCat(code, " ");
+        code = sdsCatLen(code, job->words[i].ptr, job->words[i].len);
+    }
+    lua_pushlstring(L, code, sdsLen(code)); /* the collector's from here on, whatever is thrown */
+    sdsFree(code);
+    size_t len;
+    const char *text = lua_tolstring(L, -1, &len);
+    if (interpreterLoad(L, sliceOf(text, len), "@ldb_eval") != 0) {
+        lua_pop(L, 1);
+        if (interpreterLoad(L, sliceOf(text + before, len - before), "@ldb_eval") != 0) {
+            debugSayCut(sdsCat(sdsNew("Error compiling code: "), lua_tostring(L, -1)));
+            return 0;
+        }
+    }
+    if (lua_pcall(L, 0, 1, 0) != 0) return sayGuestError(L);
+    sayValue(L, "<retval> ", NULL);
+    return 0;
+}
+
+/* lua_CFunction: as redis.pcall() does it. */
+static int runRedis(lua_State *L) {
+    const guestJob *job = lua_touserdata(L, 1);
+    luaL_checkstack(L, job->count + 4, "too many arguments");
+    sandboxPushGlobals(L);
+    lua_getfield(L, -1, "redis");
+    lua_getfield(L, -1, "pcall");
+    for (int i = 1; i < job->count; i++) lua_pushlstring(L, job->words[i].ptr, job->words[i].len);
+    session.showing = true;
+    int failed = lua_pcall(L, job->count - 1, 1, 0);
+    session.showing = false;
+    return failed ? sayGuestError(L) : 0;
+}
+
+static void runGuest(lua_State *L, lua_CFunction run, const slice *words, int count) {
+    guestJob job = {.words = words, .count = count};
+    lua_State *guest = lua_newthread(L);
+    lua_sethook(guest, onGuestSteps, LUA_MASKCOUNT, STEPS_PER_LOOK);
+    session.since = clockTicks();
+    if (lua_cpcall(guest, run, &job) != 0) sayGuestError(guest);
+    lua_pop(L, 1);
+}
+
+/* ---- Commands ---------------------------------------------------------------------------------------------------- */
+
+static int numberOf(slice word) {
+    long long number;
+    return string2ll(word.ptr, word.len, &number) && number > -INT_MAX && number < INT_MAX ? (int)number : 0;
+}
+
+static void doHelp(void) {
+    static const char *const lines[] = {
+        "Commands of the debugger; [x] is the short form:",
+        "[s]tep, [n]ext        Run this line and stop at the one behind it.",
+        "[c]ontinue            Run until a breakpoint, or to the end.",
+        "[l]ist [line] [ctx]   Show the lines around a line, or around this one; ctx on",
+        "                      either side of it.",
+        "[w]hole               Show the script.",
+        "[p]rint [var]         Show a variable, KEYS or ARGV; without a name all locals.",
+        "[b]reak [line|-line]  Stop at a line each time, or no more. 0: at none. Without",
+        "                      a line show where it stops.",
+        "[t]race               Show which function was called from where.",
+        "[e]val <code>         Run a piece of Lua. It does not see the script's locals.",
+        "[v]alkey <cmd>        Run a command; so do [r]edis and server.",
+        "[max]len [len]        Cut what is shown at len bytes. 0: nowhere. Without len show",
+        "                      where it is cut.",
+        "[a]bort               End the script here. In a synchronous session what it has",
+        "                      changed stays.",
+        "[h]elp                Show this.",
+        "A script stops by itself, too, where it calls redis.breakpoint(). redis.debug(...)",
+        "shows values. The client has restart and quit.",
+    };
+    for (size_t i = 0; i < array_len(lines); i++) debugSay(sdsNew(lines[i]));
+}
+
+static void doMaxlen(const slice *words, int count) {
+    long long len;
+    if (count == 1) {
+        debugSayFormat("Current maxlen is %zu", debugCutAt());
+    } else if (!string2ll(words[1].ptr, words[1].len, &len) || len < 0) {
+        debugSayFormat("<error> Invalid maxlen value.");
+    } else if (len == 0) {
+        debugSetCut(0);
+        debugSayFormat("<value> replies are not truncated.");
+    } else {
+        debugSetCut(len < CUT_LEAST ? CUT_LEAST : (size_t)len);
+        debugSayFormat("<value> replies are truncated at %zu bytes.", debugCutAt());
+    }
+}
+
+static void doList(const slice *words, int count) {
+    int line = count > 1 ? numberOf(words[1]) : 0;
+    debugSayLinesAround(line > 0 ? line : session.line, count > 2 ? numberOf(words[2]) : LIST_CONTEXT, session.line);
+}
+
+static void doPrint(lua_State *L, const slice *words, int count) {
+    if (count == 1) sayLocals(L);
+    else if (pushVariable(L, words[1])) sayValue(L, "<value> ", NULL);
+    else debugSayFormat("No such variable.");
+}
+
+typedef enum {
+    DO_HELP,
+    DO_STEP,
+    DO_CONTINUE,
+    DO_LIST,
+    DO_WHOLE,
+    DO_PRINT,
+    DO_BREAK,
+    DO_TRACE,
+    DO_EVAL,
+    DO_REDIS,
+    DO_MAXLEN,
+    DO_ABORT,
+    DO_NOTHING
+} debugAction;
+
+/* What its words ask for; DO_NOTHING: no such command, or not with so many words. */
+static debugAction understand(const slice *words, int count) {
+    static const struct {
+        const char *name, *short_name;
+        debugAction action;
+        int least, most;
+    } commands[] = {
+        {"step", "s", DO_STEP, 1, 1},
+        {"next", "n", DO_STEP, 1, 1},
+        {"continue", "c", DO_CONTINUE, 1, 1},
+        {"list", "l", DO_LIST, 1, 3},
+        {"whole", "w", DO_WHOLE, 1, 1},
+        {"print", "p", DO_PRINT, 1, 2},
+        {"break", "b", DO_BREAK, 1, 2},
+        {"trace", "t", DO_TRACE, 1, 1},
+        {"eval", "e", DO_EVAL, 2, DEBUG_WORDS_MAX},
+        {"valkey", "v", DO_REDIS, 2, DEBUG_WORDS_MAX},
+        {"redis", "r", DO_REDIS, 2, DEBUG_WORDS_MAX},
+        {"server", "server", DO_REDIS, 2, DEBUG_WORDS_MAX},
+        {"maxlen", "max", DO_MAXLEN, 1, 2},
+        {"abort", "a", DO_ABORT, 1, 1},
+        {"help", "h", DO_HELP, 1, 1},
+    };
+    for (size_t i = 0; i < array_len(commands); i++) {
+        if (!sliceIs(words[0], commands[i].name) && !sliceIs(words[0], commands[i].short_name)) continue;
+        return count >= commands[i].least && count <= commands[i].most ? commands[i].action : DO_NOTHING;
+    }
+    return DO_NOTHING;
+}
+
+/* False: the script goes on. */
+static bool obey(lua_State *L, const slice *words, int count) {
+    switch (understand(words, count)) {
+    case DO_STEP: session.stepping = true; return false;
+    case DO_CONTINUE: return false;
+    case DO_ABORT: session.end = "ERR script aborted for user request"; return false;
+    case DO_HELP: doHelp(); break;
+    case DO_LIST: doList(words, count); break;
+    case DO_WHOLE: debugSayLinesAround(1, INT_MAX, session.line); break;
+    case DO_PRINT: doPrint(L, words, count); break;
+    case DO_BREAK:
+        if (count == 1) debugSayBreakpoints(session.line);
+        else debugBreakCommand(words[1], session.line);
+        break;
+    case DO_TRACE: sayTrace(L); break;
+    case DO_EVAL: runGuest(L, runEval, words, count); break;
+    case DO_REDIS: runGuest(L, runRedis, words, count); break;
+    case DO_MAXLEN: doMaxlen(words, count); break;
+    case DO_NOTHING: debugSayFormat("<error> Unknown debugger command or wrong number of arguments."); break;
+    }
+    return true;
+}
+
+/* ---- Stopping ---------------------------------------------------------------------------------------------------- */
+
+static void peerIsGone(void) {
+    debugForgetBreakpoints();
+    if (session.gone == PEER_GONE_ENDS) session.end = "ERR the client of the debugging session is gone";
+}
+
+static void converse(lua_State *L) {
+    const slice *words;
+    int count;
+    while (debugSend()) {
+        switch (debugReceive(&words, &count)) {
+        case DEBUG_COMMAND:
+            if (!obey(L, words, count)) return;
+            break;
+        case DEBUG_GONE: peerIsGone(); return;
+        case DEBUG_MALFORMED: session.end = "ERR protocol error"; return;
+        case DEBUG_TOO_LONG: session.end = "ERR max client buffer reached"; return;
+        }
+    }
+    peerIsGone();
+}
+
+static void raiseEnd(lua_State *L) {
+    lua_sethook(L, debuggerHook, DEBUGGER_HOOK_MASK, 1);
+    luaPushError(L, sliceStr(session.end), false);
+    lua_error(L);
+}
+
+static void stop(lua_State *L, const char *reason) {
+    debugSayFormat("* Stopped at %d, stop reason = %s", session.line, reason);
+    debugSayLine(session.line, session.line);
+    session.stepping = session.asked = session.showing = false;
+    converse(L);
+    session.showing = session.stepping;
+    session.since = clockTicks();
+}
+
+void debuggerHook(lua_State *L, lua_Debug *place) {
+    if (session.end) raiseEnd(L);
+    lua_getinfo(L, "Sl", place);
+    if (!isOfScript(place)) return;
+    session.line = place->currentline;
+    if (place->event == LUA_HOOKCOUNT) {
+        if (ranTooLong()) stop(L, "timeout reached, infinite loop?");
+    } else if (session.asked) {
+        stop(L, "server.breakpoint() called");
+    } else if (debugHasBreakpoints() && debugHasBreakpoint(session.line)) {
+        stop(L, "break point");
+    } else if (session.stepping) {
+        stop(L, "step over");
+    }
+    if (session.end) raiseEnd(L);
+}
+
+/* ---- What the script says ---------------------------------------------------------------------------------------- */
+
+bool debuggerBreak(void) {
+    if (session.active) session.asked = true;
+    return session.active;
+}
+
+void debuggerNote(lua_State *L) {
+    if (!session.active) return;
+    int count = lua_gettop(L);
+    sds line = sdsCatPrintf(sdsEmpty(), "<debug> line %d: ", session.line);
+    for (int i = 1; i <= count; i++) {
+        if (i > 1) line = sdsCat(line, ", ");
+        line = debugCatValue(line, L, i, (size_t)1 << 20);
+    }
+    debugSay(line);
+}
+
+void debuggerNoteCommand(const slice *argv, uint32_t argc) {
+    if (!session.showing) return;
+    sds line = sdsNew("<command>");
+    for (uint32_t i = 0; i < argc; i++) line = sdsCatLen(sdsCat(line, " "), argv[i].ptr, argv[i].len);
+    debugSay(line);
+}
+
+void debuggerNoteReply(slice reply) {
+    if (!session.showing) return;
+    debugSayCut(debugCatReply(sdsNew("<reply> "), reply, debugWorthSaying()));
+    if (reply.len && reply.ptr[0] == '-') debugSay(sdsCatLen(sdsNew("<error> "), reply.ptr, reply.len));
+}
+
+/* ---- The session ------------------------------------------------------------------------------------------------- */
+
+void debuggerBegin(connection *conn, slice text, peerGone gone) {
+    serverAssert(!session.active);
+    debugWireBegin(conn);
+    debugSourceBegin(text);
+    session.active = session.stepping = true;
+    session.asked = session.showing = false;
+    session.gone = gone;
+    session.line = 0;
+    session.end = NULL;
+    session.since = clockTicks();
+}
+
+void debuggerEnd(slice last, bool closes) {
+    debugSayFormat("<endsession>");
+    if (debugSend() && closes) debugSendLast(last);
+    debugWireEnd();
+    debugSourceEnd();
+    session.active = session.stepping = session.asked = session.showing = false;
+    session.end = NULL;
+}
+
+bool debuggerIsActive(void) {
+    return session.active;
+}

@@ -1,0 +1,154 @@
+/* script_debug.c -- SCRIPT DEBUG, and the life of a debugging session: its connection, its process, its end.
+ *
+ *     EVAL --take the connection--> synchronous: session --> reply, close when it is written
+ *                               '-> fork --> child:  session --> reply, _exit()
+ *                                        '-> parent: forgets the client; the peer hears nothing of that
+ *
+ * Not here    what a session says and does (debugger.c).
+ * Owns        the pids of the children.
+ * Threads     main; sessions: main's own, and a child's only one.
+ * Invariants  1. A child answers its one client, and does nothing that lasts.
+ * Tests       tests/script/debugger.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "script_debug.h"
+
+#include "bio.h"
+#include "debugger.h"
+#include "forked.h"
+#include "lazyfree.h"
+#include "log.h"
+#include "panic.h"
+#include "reply.h"
+#include "yield.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CHILDREN_MAX 64
+
+enum { DEBUG_OFF, DEBUG_FORKED, DEBUG_SYNC };
+
+static struct {
+    debugLoan loan;   /* const after boot */
+    connection *conn; /* borrowed: of the session that is here */
+    bool forked;      /* this process is a child */
+    pid_t children[CHILDREN_MAX];
+    int nchildren;
+} sessions;
+
+void scriptDebugSetLoan(const debugLoan *loan) {
+    sessions.loan = *loan;
+}
+
+void scriptDebugCommand(client *c) {
+    if (c->argc > 4) {
+        addReplySubcommandSyntaxError(c);
+    } else if (c->argc == 4 && !sliceIs(c->argv[3], "lua")) {
+        addReplyErrorFormat(c, "No scripting engine found with name '%.*s' to enable debug",
+                            (int)(c->argv[3].len < 128 ? c->argv[3].len : 128), c->argv[3].ptr);
+    } else if (c->output_bytes != 0) {
+        addReplyError(c, "SCRIPT DEBUG must be called outside a pipeline");
+    } else if (sliceIs(c->argv[2], "no")) {
+        c->script_debug = DEBUG_OFF;
+        addReplyOk(c);
+    } else if (sliceIs(c->argv[2], "yes") || sliceIs(c->argv[2], "sync")) {
+        c->script_debug = sliceIs(c->argv[2], "yes") ? DEBUG_FORKED : DEBUG_SYNC;
+        addReplyOk(c);
+    } else {
+        addReplyError(c, "Use SCRIPT DEBUG YES/SYNC/NO");
+    }
+}
+
+/* ---- Children ---------------------------------------------------------------------------------------------------- */
+
+void scriptDebugTick(void) {
+    for (int i = 0; i < sessions.nchildren;) {
+        pid_t pid = waitpid(sessions.children[i], NULL, WNOHANG);
+        if (pid == 0 || (pid < 0 && errno == EINTR)) i++;
+        else sessions.children[i] = sessions.children[--sessions.nchildren];
+    }
+}
+
+void scriptDebugEndChildren(void) {
+    for (int i = 0; i < sessions.nchildren; i++) kill(sessions.children[i], SIGKILL);
+    for (int i = 0; i < sessions.nchildren; i++) {
+        pid_t pid;
+        do pid = waitpid(sessions.children[i], NULL, 0);
+        while (pid < 0 && errno == EINTR);
+    }
+    sessions.nchildren = 0;
+}
+
+/* Nobody else is there to do what the parent leaves to other threads, and nobody else is to be served. */
+static void beChild(pid_t parent) {
+    forkedSettle(parent, sessions.conn->fd);
+    bioRunInline();
+    storeSetFreeSink(NULL);
+    yieldSetServe(NULL);
+    sessions.forked = true;
+    sessions.nchildren = 0;
+    serverLog(LL_NOTICE, "Valkey forked for debugging eval");
+}
+
+/* True in the child. */
+static bool forkChild(client *c) {
+    pid_t parent = getpid(), pid = forkQuietly();
+    if (pid == 0) {
+        beChild(parent);
+        return true;
+    }
+    if (pid < 0) {
+        int error = errno;
+        serverLog(LL_WARNING, "There is no process for a debugging session: %s", strerror(error));
+        addReplyErrorFormat(c, "can't fork for debugging: %s", strerror(error));
+        sessions.loan.giveBack(c);
+    } else {
+        sessions.children[sessions.nchildren++] = pid;
+        sessions.loan.abandon(c);
+    }
+    sessions.conn = NULL;
+    return false;
+}
+
+/* ---- Sessions ---------------------------------------------------------------------------------------------------- */
+
+bool scriptDebugBegin(client *c, slice text) {
+    assertMainRole();
+    bool sync = c->script_debug == DEBUG_SYNC;
+    scriptDebugTick();
+    if (!sync && sessions.nchildren == CHILDREN_MAX) {
+        addReplyErrorFormat(c, "there are %d debugging sessions, and no more than that may be", CHILDREN_MAX);
+        return false;
+    }
+    sessions.conn = panicOnMainThread() && sessions.loan.take ? sessions.loan.take(c) : NULL;
+    if (!sessions.conn) {
+        addReplyError(c, "no debugging session here: the client has replies to read first");
+        return false;
+    }
+    if (sync) serverLog(LL_NOTICE, "Valkey synchronous debugging eval session started");
+    else if (!forkChild(c)) return false;
+    debuggerBegin(sessions.conn, text, sync ? PEER_GONE_RUNS_ON : PEER_GONE_ENDS);
+    return true;
+}
+
+noreturn_fn static void endChild(client *c) {
+    replyBlock *chain = clientTakeReplies(c);
+    sds reply = chain ? replyBlockCatChain(sdsEmpty(), chain) : sdsEmpty();
+    debuggerEnd(sdsSlice(reply), true);
+    serverLog(LL_NOTICE, "Lua debugging session child exiting");
+    _exit(0);
+}
+
+void scriptDebugEnd(client *c) {
+    if (sessions.forked) endChild(c);
+    debuggerEnd(sliceOf("", 0), false);
+    c->script_debug = DEBUG_OFF;
+    c->flags |= CLIENT_CLOSE_AFTER_REPLY;
+    sessions.conn = NULL;
+    sessions.loan.giveBack(c);
+    serverLog(LL_NOTICE, "Valkey synchronous debugging eval session ended");
+}
