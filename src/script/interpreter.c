@@ -71,6 +71,10 @@ size_t interpreterRoom(lua_State *L) {
     return in->memory < in->memory_max ? in->memory_max - in->memory : 0;
 }
 
+size_t interpreterMemoryMax(lua_State *L) {
+    return interpreterOf(L)->memory_max;
+}
+
 typedef struct textReader {
     slice rest;
     bool begun;

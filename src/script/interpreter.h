@@ -27,6 +27,8 @@ void interpreterInit(interpreter *in);
 void interpreterFree(interpreter *in);
 /* Bytes that it may still have. */
 size_t interpreterRoom(lua_State *L);
+/* Bytes that it may have in all. */
+size_t interpreterMemoryMax(lua_State *L);
 
 /* Bytes of a program's text at most: Lua's parser counts some of them by an int. */
 #define SOURCE_MAX ((size_t)512 << 20)

@@ -8,6 +8,9 @@
  *
  * Fields are read past metatables, and no code of the script runs meanwhile.
  *
+ * A table may have itself within it more than once: its reply would be larger than any memory. A client whose reply
+ * takes more than an interpreter may have, or more than there is, is closed, and nothing is walked any further.
+ *
  * Not here    the way there (reply_to_lua.c).
  * Owns        nothing.
  * Threads     main.
@@ -16,6 +19,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "lua_values.h"
 
+#include "interpreter.h"
 #include "numbers.h"
 #include "reply.h"
 
@@ -26,6 +30,12 @@
 #define STACK_EACH_LEVEL 8
 
 static void replyTop(lua_State *L, client *c, int resp);
+
+/* There is no use in more. */
+static bool isOver(lua_State *L, client *c) {
+    if (unlikely(c->output_memory > interpreterMemoryMax(L))) clientCloseAsap(c);
+    return c->flags & CLIENT_CLOSE_ASAP;
+}
 
 static size_t numberText(lua_Number n, char digits[LUA_ARG_DIGITS]) {
     char text[DOUBLE_STR_SIZE];
@@ -78,13 +88,13 @@ static sds withoutLineEnds(slice text) {
 
 /* {err = text}: the text is the whole line behind the '-'. */
 static bool replyError(lua_State *L, client *c) {
+    lua_pushliteral(L, "ignore_error_stats_update"); /* takes memory of Lua: before there is any of ours */
+    lua_rawget(L, -2);
+    bool counted = lua_toboolean(L, -1);
+    lua_pop(L, 1);
     if (!pushField(L, "err", LUA_TSTRING)) return false;
     sds text = withoutLineEnds(textOf(L)), error = sdsCatSlice(sdsNew("-"), sdsSlice(text));
     sdsFree(text);
-    lua_pop(L, 1);
-    lua_pushliteral(L, "ignore_error_stats_update");
-    lua_rawget(L, -2);
-    bool counted = lua_toboolean(L, -1);
     lua_pop(L, 1);
     if (counted) addReplyErrorCounted(c, sdsSlice(error));
     else addReplyErrorSlice(c, sdsSlice(error));
@@ -115,6 +125,10 @@ static bool replyPairs(lua_State *L, client *c, int resp, const char *name, bool
     void *place = addReplyDeferredLen(c);
     lua_pushnil(L);
     while (lua_next(L, -2)) {
+        if (unlikely(isOver(L, c))) {
+            lua_pop(L, 2);
+            break;
+        }
         lua_pushvalue(L, -2); /* table, key, value, key */
         replyTop(L, c, resp);
         if (has_values) replyTop(L, c, resp);
@@ -161,7 +175,7 @@ static void replyArray(lua_State *L, client *c, int resp) {
     void *place = addReplyDeferredLen(c);
     for (;; count++) {
         lua_rawgeti(L, -1, (int)count + 1);
-        if (lua_isnil(L, -1)) break;
+        if (lua_isnil(L, -1) || unlikely(isOver(L, c))) break;
         replyTop(L, c, resp);
     }
     lua_pop(L, 1);
