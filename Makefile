@@ -300,17 +300,17 @@ bench: all microbench-build
 
 # Each tests/fuzz/NAME_fuzz.c is a program that begins with what is in tests/fuzz/corpus/NAME. What it finds on its way
 # stays in the build folder; an input that breaks something is left there, too, and named in the output.
-FUZZ_LAYERS := persist engine client store object event resp ds base
+FUZZ_LAYERS := script persist engine client store object event resp ds base
 FUZZ_SANITIZER := address,undefined,fuzzer-no-link
 FUZZ ?= $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
 SECONDS_EACH ?= 10
-$(OUT)/tests/fuzz/%.o: INCLUDES = -Itests/unit/support $(addprefix -Isrc/,$(FUZZ_LAYERS)) $(LAYER_FLAGS)
+$(OUT)/tests/fuzz/%.o: INCLUDES = -Itests/unit/support -Itests/unit/client $(addprefix -Isrc/,$(FUZZ_LAYERS)) $(LAYER_FLAGS)
 $(OUT)/tests/fuzz/%.o: tests/fuzz/%.c $(OUT)/flags
 	$(call say,CC  ,$<) $(COMPILE)
 $(addprefix $(OUT)/fuzz/,$(FUZZ)): $(OUT)/fuzz/%: $(OUT)/tests/fuzz/%_fuzz.o $(call archives,$(FUZZ_LAYERS)) \
         $(OUT)/link
 	$(call say,LINK) $(CC) $(LINK_FLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) \
-	    $(call layer_libs,object)
+	    $(call layer_libs,script)
 
 fuzz-build: $(addprefix $(OUT)/fuzz/,$(FUZZ))
 
