@@ -1,0 +1,61 @@
+# memory_limits.tcl -- scripts that no memory can be had for: an error or the end of their connection, never of the
+# server, and memory comes back.
+#
+# SPDX-License-Identifier: BSD-3-Clause
+
+own_files ;# a reload needs more memory than they have
+
+set mb [expr {1024 * 1024}]
+
+# From here on the server can have so many bytes more.
+proc limit_server {more} {
+    if {![file exists /proc/self/status] || $srv::slow > 1 || [auto_execok prlimit] eq ""} {
+        skip "needs Linux, prlimit, and a build without a sanitizer"
+    }
+    if {![regexp {VmSize:\s+(\d+) kB} [read_file /proc/[srv pid]/status] -> kilobytes]} {
+        fail "no VmSize of the server"
+    }
+    exec prlimit --pid [srv pid] --as=[expr {$kilobytes * 1024 + $more}]:
+}
+
+foreach {name script} {
+    "tables" {local t = {} while true do t[#t + 1] = {} end}
+    "texts" {local s = string.rep('x', 1000) while true do s = s .. s end}
+    "keys of a table" {local t = {} for i = 1, 1e9 do t[i .. 'key'] = i end}
+    "coroutines" {local t = {} while true do t[#t + 1] = coroutine.create(function() end) end}
+    "JSON" {local s = string.rep('"', 1000000) while true do s = cjson.encode(s) end}
+    "MessagePack" {local t, s = {}, string.rep('x', 1000000) for i = 1, 1000 do t[i] = s end return cmsgpack.pack(t)}
+    "an error that is a table" {local t = {} pcall(function() while true do t[#t + 1] = {} end end) error({err = 'ERR full'})}
+} {
+    start_server {} {
+        test "A script that has no memory for its $name" {
+            r SET k v
+            limit_server [expr {200 * $mb}]
+            with_clients c {
+                assert_error "*" {$c EVAL $script 0}
+            }
+            assert_equal v [r GET k]
+            assert_equal 1000000 [r EVAL {return #string.rep('x', 1000000)} 0]
+            # Lua halves its table of strings once a cycle.
+            assert_between 0 [expr {50 * $mb}] [info_field used_memory_vm_eval]
+        }
+    }
+}
+
+start_server {} {
+    test "A reply of a script that has no memory: its connection is closed" {
+        r SET k v
+        limit_server [expr {200 * $mb}]
+        foreach script {
+            {local t = {} t[1] = t t[2] = t t[3] = t return t}
+            {local t = {} t.map = {a = t, b = t, c = t} return t}
+            {local t, s = {}, string.rep('x', 1000000) for i = 1, 1000 do t[i] = s end return t}
+        } {
+            with_clients c {
+                $c send EVAL $script 0
+                assert [$c closed_within 60000]
+            }
+            assert_equal v [r GET k]
+        }
+    }
+}
