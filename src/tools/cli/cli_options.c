@@ -25,8 +25,6 @@ static const struct {
     {"--slave", "this program cannot act as a replica"},
     {"--rdb", "this program cannot act as a replica"},
     {"--functions-rdb", "this program cannot act as a replica"},
-    {"--ldb", "there is no script debugger"},
-    {"--ldb-sync-mode", "there is no script debugger"},
     {"--cluster", "there is no cluster manager; -c follows the redirections of a cluster"},
 };
 
@@ -112,11 +110,18 @@ static const struct {
     const char *word;
     size_t offset;
 } flags[] = {
-    {"-x", offsetof(cliOptions, last_from_stdin)},     {"-c", offsetof(cliOptions, cluster)},
-    {"-e", offsetof(cliOptions, exit_on_error)},       {"--mptcp", offsetof(cliOptions, multipath)},
-    {"--askpass", offsetof(cliOptions, ask_password)}, {"--quoted-input", offsetof(cliOptions, quoted_input)},
-    {"--tls", offsetof(cliOptions, tls.on)},           {"--insecure", offsetof(cliOptions, tls.insecure)},
-    {"--verbose", offsetof(cliOptions, verbose)},      {"--no-auth-warning", offsetof(cliOptions, no_auth_warning)},
+    {"-x", offsetof(cliOptions, last_from_stdin)},
+    {"-c", offsetof(cliOptions, cluster)},
+    {"-e", offsetof(cliOptions, exit_on_error)},
+    {"--mptcp", offsetof(cliOptions, multipath)},
+    {"--askpass", offsetof(cliOptions, ask_password)},
+    {"--quoted-input", offsetof(cliOptions, quoted_input)},
+    {"--tls", offsetof(cliOptions, tls.on)},
+    {"--insecure", offsetof(cliOptions, tls.insecure)},
+    {"--verbose", offsetof(cliOptions, verbose)},
+    {"--no-auth-warning", offsetof(cliOptions, no_auth_warning)},
+    {"--ldb", offsetof(cliOptions, debug)},
+    {"--ldb-sync-mode", offsetof(cliOptions, debug_sync)},
 };
 
 static const struct {
@@ -331,6 +336,11 @@ static void takeOption(cliOptions *o, const char *word, const char *value) {
 }
 
 static void finish(cliOptions *o) {
+    o->debug |= o->debug_sync;
+    if (o->debug && o->mode != MODE_EVAL) {
+        fprintf(stderr, "The debugger needs a script: --eval FILE\n");
+        exit(1);
+    }
     bool tty = isatty(STDOUT_FILENO) || getenv("FAKETTY") != NULL;
     if (o->style == STYLE_AUTO) o->style = tty ? STYLE_PRETTY : STYLE_RAW;
     /* Maps keep their shape in the newer protocol only. */
@@ -415,6 +425,9 @@ void cliUsage(void) {
           "  -e                 exit code 1 when the reply is an error\n"
           "  --eval FILE [KEY...] , [ARG...]  EVAL the script in FILE; keys stand before\n"
           "                     the comma, arguments behind\n"
+          "  --ldb              with --eval: run the script line by line; what it changes\n"
+          "                     is taken back\n"
+          "  --ldb-sync-mode    the same, but the server waits for you, and changes stay\n"
           "\n"
           "How replies look\n",
           stdout);

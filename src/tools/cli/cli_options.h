@@ -50,7 +50,8 @@ typedef struct cliOptions {
     long long scan_count, memory_samples, pipe_timeout_s, intrinsic_s, hotkeys, lru_keys, keystats_top;
     const char *cursor; /* of --keystats; NULL: the beginning */
     const char *eval_file;
-    char **command; /* borrowed */
+    bool debug, debug_sync; /* the script of eval_file, line by line */
+    char **command;         /* borrowed */
     int command_count;
 } cliOptions;
 

@@ -97,10 +97,14 @@ static int runEval(cliSession *s) {
     argv[0] = sliceStr("EVAL");
     argv[1] = sdsSlice(script);
     argv[2] = sliceStr(keys_text);
-    bool ok = sessionRunRepeated(s, argc, argv, 1);
+    debugEnd end = DEBUG_OVER;
+    bool ok = true;
+    if (o->debug) end = modeDebug(s, argc, argv);
+    else ok = sessionRunRepeated(s, argc, argv, 1);
     zfree(argv);
     sdsFree(script);
-    return ok ? 0 : 1;
+    if (end == DEBUG_RESTART) return sessionConnect(s, false) ? runEval(s) : 1;
+    return ok && end != DEBUG_BROKEN ? 0 : 1;
 }
 
 static int runMode(cliSession *s) {

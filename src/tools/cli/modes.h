@@ -19,4 +19,8 @@ int modeHotKeys(cliSession *s);
 int modePipe(cliSession *s);
 int modeLruTest(cliSession *s);
 
+typedef enum { DEBUG_OVER, DEBUG_QUIT, DEBUG_RESTART, DEBUG_BROKEN } debugEnd;
+/* --ldb: the words of an EVAL. Tells how the session has ended; the connection has ended with it. */
+debugEnd modeDebug(cliSession *s, int argc, const slice *argv);
+
 #endif

@@ -1,0 +1,165 @@
+/* mode_debug.c -- --ldb: a script that runs on the server line by line, at a person's word.
+ *
+ * The server answers each command with an array of lines; behind the line <endsession> come the reply of EVAL and the
+ * end of the connection. Restart and quit are this program's own.
+ *
+ * Tests       tests/tools/cli_debugger.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "line_editor.h"
+#include "modes.h"
+#include "terminal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <unistd.h>
+
+static const char *colorOf(const char *line) {
+    if (!strncmp(line, "<debug>", 7)) return "\x1b[1;33m";
+    if (!strncmp(line, "<redis>", 7) || !strncmp(line, "<command>", 9)) return "\x1b[1;32m";
+    if (!strncmp(line, "<reply>", 7)) return "\x1b[1;36m";
+    if (!strncmp(line, "<error>", 7)) return "\x1b[1;31m";
+    if (!strncmp(line, "<hint>", 6)) return "\x1b[0;35m";
+    if (!strncmp(line, "<value>", 7) || !strncmp(line, "<retval>", 8)) return "\x1b[1;35m";
+    if (!strncmp(line, "->", 2)) return "\x1b[1;37m";
+    if (line[0] == ' ' && strlen(line) > 2 && line[2] == '#') return "\x1b[0;31m";
+    return NULL;
+}
+
+static void showLine(const char *line) {
+    const char *color = isatty(STDOUT_FILENO) ? colorOf(line) : NULL;
+    if (color) printf("%s%s\x1b[0m\n", color, line);
+    else printf("%s\n", line);
+}
+
+/* Show what the server has said. True: the session goes on. */
+static bool showWords(const replyValue *said) {
+    bool goes_on = true;
+    if (!replyIsList(said)) {
+        sds text = replyTextPretty(sdsEmpty(), said, "");
+        fputs(text, stdout);
+        sdsFree(text);
+        return false;
+    }
+    for (size_t i = 0; i < said->count; i++) {
+        const char *line = said->items[i].str;
+        if (!line) continue;
+        if (!strcmp(line, "<endsession>")) goes_on = false;
+        else showLine(line);
+    }
+    return goes_on;
+}
+
+/* The session is over: the reply of EVAL. */
+static void showResult(cliSession *s) {
+    replyValue *result = linkRead(s->link);
+    if (result) {
+        sds text = replyTextPretty(sdsEmpty(), result, "");
+        printf("\n%s", text);
+        sdsFree(text);
+    }
+    replyValueFree(result);
+    printf("\n(The debugging session is over: what the script has changed %s.)\n",
+           s->options->debug_sync ? "stays" : "was taken back");
+}
+
+/* NULL at the end of input. */
+static sds readCommand(lineEditor *editor) {
+    static const char prompt[] = "lua debugger> ";
+    if (editor) return lineEditorRead(editor, prompt);
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t len = getline(&line, &room, stdin);
+    sds out = len < 0 ? NULL : sdsNewLen(line, (size_t)len);
+    free(line);
+    return out;
+}
+
+/* Words of a line; eval takes the rest of the line as it is. */
+static sds *split(const char *line, int *count) {
+    const char *rest = line + strspn(line, " \t");
+    size_t first = strcspn(rest, " \t\r\n");
+    if ((first == 1 && !strncasecmp(rest, "e", 1)) || (first == 4 && !strncasecmp(rest, "eval", 4))) {
+        const char *code = rest + first + strspn(rest + first, " \t");
+        sds *words = malloc(2 * sizeof(sds));
+        if (!words) return NULL;
+        words[0] = sdsNewLen(rest, first);
+        words[1] = sdsNewLen(code, strcspn(code, "\r\n"));
+        *count = sdsLen(words[1]) ? 2 : 1;
+        return words;
+    }
+    return sdsSplitArgs(line, count);
+}
+
+static bool sendWords(cliSession *s, sds *words, int count) {
+    slice *argv = malloc(sizeof(slice) * (size_t)count);
+    bool sent = argv != NULL;
+    for (int i = 0; argv && i < count; i++) argv[i] = sdsSlice(words[i]);
+    if (sent) sent = linkSend(s->link, count, argv);
+    free(argv);
+    return sent;
+}
+
+typedef enum { LINE_SENT, LINE_NOTHING, LINE_RESTART, LINE_QUIT, LINE_BROKEN } lineResult;
+
+static lineResult obeyLine(cliSession *s, sds line) {
+    int count = 0;
+    sds *words = split(line, &count);
+    lineResult result = LINE_NOTHING;
+    if (!words) {
+        printf("Invalid argument(s)\n");
+        return LINE_NOTHING;
+    }
+    if (count && !strcasecmp(words[0], "restart")) result = LINE_RESTART;
+    else if (count && (!strcasecmp(words[0], "quit") || !strcasecmp(words[0], "exit"))) result = LINE_QUIT;
+    else if (count) result = sendWords(s, words, count) ? LINE_SENT : LINE_BROKEN;
+    for (int i = 0; i < count; i++) sdsFree(words[i]);
+    free(words);
+    return result;
+}
+
+static debugEnd converse(cliSession *s, lineEditor *editor, lineHistory *history) {
+    for (;;) {
+        replyValue *said = linkRead(s->link);
+        if (!said) {
+            fprintf(stderr, "The server has gone: %s\n", linkError(s->link));
+            return DEBUG_BROKEN;
+        }
+        bool list = replyIsList(said), goes_on = showWords(said);
+        replyValueFree(said);
+        if (!goes_on) {
+            if (list) showResult(s);
+            return list ? DEBUG_OVER : DEBUG_BROKEN;
+        }
+        fflush(stdout);
+        lineResult result = LINE_NOTHING;
+        while (result == LINE_NOTHING) {
+            sds line = readCommand(editor);
+            if (!line) return DEBUG_QUIT;
+            if (history) lineHistoryAdd(history, line);
+            result = obeyLine(s, line);
+            sdsFree(line);
+        }
+        if (result == LINE_RESTART) return DEBUG_RESTART;
+        if (result == LINE_QUIT) return DEBUG_QUIT;
+    }
+}
+
+debugEnd modeDebug(cliSession *s, int argc, const slice *argv) {
+    bool sync = s->options->debug_sync;
+    replyValueFree(sessionAsk(s, "SCRIPT", "DEBUG", sync ? "sync" : "yes", NULL));
+    printf("The script stops before its first line; 'help' lists what can be done, quit and restart among it.\n");
+    if (sync) printf("A synchronous session: the server serves nobody else, and what the script changes stays.\n");
+    printf("\n");
+    if (!linkSend(s->link, argc, argv)) return DEBUG_BROKEN;
+    const lineAdvice advice = {.complete = NULL};
+    bool edits = isatty(STDIN_FILENO) && terminalIsCapable();
+    lineHistory *history = edits ? lineHistoryOpen(NULL) : NULL;
+    lineEditor *editor = edits ? lineEditorNew(&advice, history) : NULL;
+    debugEnd end = converse(s, editor, history);
+    if (editor) lineEditorFree(editor);
+    if (history) lineHistoryClose(history);
+    sessionDisconnect(s);
+    return end;
+}
