@@ -53,8 +53,7 @@ proc answer {args} {
 
 proc tls_server {settings body} {
     global certs
-    set all [list tls-port [free_port] tls-cert-file $certs/server.crt tls-key-file $certs/server.key \
-        tls-ca-cert-file $certs/ca.crt {*}$settings]
+    set all [certificates::settings $certs {*}$settings]
     uplevel 1 [list start_server [list overrides $all] $body]
 }
 

@@ -15,6 +15,12 @@ namespace eval certificates {
             -out $dir/$name.crt -subj "/CN=Authority $name"
     }
 
+    # Settings of a server with a TLS port and the certificates of DIR.
+    proc settings {dir args} {
+        return [list tls-port [free_port] tls-cert-file $dir/server.crt tls-key-file $dir/server.key \
+            tls-ca-cert-file $dir/ca.crt {*}$args]
+    }
+
     # OPTIONS: subject, extensions (lines of OpenSSL's), days, by (the authority), pass (of the key).
     proc pair {dir name {options {}}} {
         array set given {subject /CN=localhost extensions {} days 10 by ca pass {}}
