@@ -59,6 +59,19 @@ static void setAlign(lua_State *L, format *f) {
     f->align = align;
 }
 
+static bool isKnown(const option *o) {
+    return strchr("bBhHlLTiIfdxcs", o->letter) != NULL;
+}
+
+/* Letters and digits without a meaning count as nothing in struct.size, and nowhere else. */
+static bool isNothing(const option *o) {
+    return isascii((unsigned char)o->letter) && isalnum((unsigned char)o->letter);
+}
+
+static void refuse(lua_State *L, const option *o) {
+    luaL_argerror(L, 1, lua_pushfstring(L, "invalid format option '%c'", o->letter));
+}
+
 /* Read the next option; what only sets something has letter 0. False at the end. */
 static bool nextOption(lua_State *L, format *f, option *o) {
     if (*f->at == '\0') return false;
@@ -82,7 +95,7 @@ static bool nextOption(lua_State *L, format *f, option *o) {
     case '>': f->big_endian = true, o->letter = 0; break;
     case '!': setAlign(L, f), o->letter = 0; break;
     case ' ': o->letter = 0; break;
-    default: luaL_argerror(L, 1, lua_pushfstring(L, "invalid format option '%c'", o->letter));
+    default: break; /* of size 0; who reads the format knows whether that may be */
     }
     bool aligned = o->letter && !strchr("xcs", o->letter) && o->size > 1;
     o->align = !aligned ? 1 : o->size < f->align ? o->size : f->align;
@@ -169,6 +182,7 @@ static int structPack(lua_State *L) {
     luaL_buffinit(L, &b);
     while (nextOption(L, &f, &o)) {
         if (!o.letter) continue;
+        if (!isKnown(&o)) refuse(L, &o);
         size_t pad = padding(&o, total);
         addZeros(&b, pad);
         total += pad + addValue(L, &b, &f, &o, &index);
@@ -217,7 +231,7 @@ static size_t sizeBefore(lua_State *L, input *in) {
     lua_Number n = lua_tonumber(L, -1);
     lua_pop(L, 1);
     in->pushed--;
-    return n >= 0 && n < 4611686018427387904.0 ? (size_t)n : SIZE_MAX;
+    return n > -1 && n < 4611686018427387904.0 ? (size_t)(n < 0 ? 0 : n) : SIZE_MAX;
 }
 
 static void pushText(lua_State *L, input *in, const option *o) {
@@ -264,11 +278,14 @@ static int structUnpack(lua_State *L) {
     lua_Number from = luaL_optnumber(L, 3, 1);
     luaL_argcheck(L, !(from >= 0 && from < 1), 3, "offset must be 1 or greater");
     in.at = from >= 1 && from - 1 <= (lua_Number)in.len ? (size_t)(from - 1) : SIZE_MAX;
-    luaL_argcheck(L, in.at <= in.len, 2, "data string too short");
     lua_settop(L, 2);
-    while (nextOption(L, &f, &o))
-        if (o.letter) unpackOption(L, &in, &f, &o);
-    lua_pushnumber(L, (lua_Number)in.at + 1);
+    while (nextOption(L, &f, &o)) {
+        luaL_argcheck(L, in.at <= in.len, 2, "data string too short");
+        if (!o.letter) continue;
+        if (!isKnown(&o)) refuse(L, &o);
+        unpackOption(L, &in, &f, &o);
+    }
+    lua_pushnumber(L, in.at <= in.len ? (lua_Number)in.at + 1 : from); /* an empty format reads nothing anywhere */
     return in.pushed + 1;
 }
 
@@ -278,6 +295,7 @@ static int structSize(lua_State *L) {
     size_t total = 0;
     while (nextOption(L, &f, &o)) {
         if (!o.letter) continue;
+        if (!isKnown(&o) && !isNothing(&o)) refuse(L, &o);
         luaL_argcheck(L, o.letter != 's', 1, "option 's' has no fixed size");
         luaL_argcheck(L, o.letter != 'c' || o.size, 1, "option 'c0' has no fixed size");
         total += padding(&o, total) + o.size;

@@ -93,8 +93,7 @@ static bool replyError(lua_State *L, client *c) {
     bool counted = lua_toboolean(L, -1);
     lua_pop(L, 1);
     if (!pushField(L, "err", LUA_TSTRING)) return false;
-    sds text = withoutLineEnds(textOf(L)), error = sdsCatSlice(sdsNew("-"), sdsSlice(text));
-    sdsFree(text);
+    sds error = sdsCatSlice(sdsNew("-"), textOf(L));
     lua_pop(L, 1);
     if (counted) addReplyErrorCounted(c, sdsSlice(error));
     else addReplyErrorSlice(c, sdsSlice(error));

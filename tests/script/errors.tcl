@@ -163,6 +163,7 @@ start_server {each {r FLUSHALL; r SET k v}} {
 
     test "A line break in an error is a blank to the client, and itself to the script" {
         assert_error "a b  c d e" {lua {return redis.error_reply('a b\r\nc\rd\ne')}}
+        assert_error "a  b" {lua {return redis.error_reply('a \nb\r\n\r')}}
         assert_equal "a b\r\nc\rd\ne" [lua {return redis.error_reply('a b\r\nc\rd\ne').err}]
     }
 

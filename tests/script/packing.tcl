@@ -69,6 +69,18 @@ start_server {} {
         {format 'c0' needs a previous size}
     gives {return {struct.size('b'),struct.size('!bi4'),struct.size('bhilfd'),struct.size('c5x'),struct.size('T')}} \
         {1 8 27 6 8}
+    gives {return {struct.size('q'),struct.size('bqj!8d'),struct.size('b7')}} {0 16 1}
+    fails {return struct.size('=d')} \
+        {bad argument #1 to 'size' (invalid format option '=')}
+    fails {return struct.pack('bq', 1)} \
+        {bad argument #1 to 'pack' (invalid format option 'q')}
+    gives {return {struct.unpack('', 'a', 9), struct.unpack('', 'a', -1), struct.unpack('b', 'a', 1)}} {9 -1 97 2}
+    fails {return struct.unpack('i33', 'a', 9)} \
+        {integral size 33 is larger than limit of 32}
+    fails {return struct.unpack('!', 'a', 9)} \
+        {bad argument #2 to 'unpack' (data string too short)}
+    fails {return struct.unpack('q', 'a')} \
+        {bad argument #1 to 'unpack' (invalid format option 'q')}
     fails {return struct.size('s')} \
         {bad argument #1 to 'size' (option 's' has no fixed size)}
     fails {return struct.size('c0')} \
