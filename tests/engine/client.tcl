@@ -41,7 +41,7 @@ start_server {each {r FLUSHALL}} {
             set info [$c CLIENT INFO]
             assert_equal [$c CLIENT ID] [client_field $info id]
             assert_equal 127.0.0.1:[$c local_port] [client_field $info addr]
-            assert_equal 127.0.0.1:[srv port] [client_field $info laddr]
+            assert_equal 127.0.0.1:[client_port] [client_field $info laddr]
             foreach {field value} {name me db 3 sub 0 psub 0 ssub 0 multi -1 watch 0 flags N cmd client|info user default
                 redir -1 resp 2 lib-name {} lib-ver {}} {
                 assert_equal $value [client_field $info $field]
@@ -101,7 +101,7 @@ start_server {each {r FLUSHALL}} {
             assert_equal $id_a [listed_ids NAME first]
             assert_equal $id_b [listed_ids DB 7]
             assert_equal $id_b [listed_ids ADDR 127.0.0.1:[$b local_port]]
-            assert_equal 3 [llength [listed_ids LADDR 127.0.0.1:[srv port]]]
+            assert_equal 3 [llength [listed_ids LADDR 127.0.0.1:[client_port]]]
             assert_equal 3 [llength [listed_ids USER default]]
             assert_equal 3 [llength [listed_ids IP 127.0.0.1]]
             assert_equal {} [listed_ids IP 10.0.0.1]
@@ -247,7 +247,7 @@ start_server {each {r FLUSHALL}} {
         }
     }
 
-    foreach filter {"TYPE normal" "USER default" "IP 127.0.0.1" "MAXAGE 1" "IDLE 1" {LADDR 127.0.0.1:[srv port]}} {
+    foreach filter {"TYPE normal" "USER default" "IP 127.0.0.1" "MAXAGE 1" "IDLE 1" {LADDR 127.0.0.1:[client_port]}} {
         test "CLIENT KILL [lindex $filter 0] spares its own connection" {
             wait_until_alone
             with_clients {a b} {

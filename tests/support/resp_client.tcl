@@ -225,6 +225,7 @@ oo::class create RespClient {
     }
 
     # Say that nothing more will be sent; replies can still be read.
+    # Not over TLS: the package tls closes both halves at once.
     method half_close {} {
         close $channel write
     }

@@ -132,7 +132,7 @@ proc start_server {options body} {
     set port [free_port]
     set settings [list bind 127.0.0.1 port $port dir $dir save {""} enable-debug-command yes \
         {*}[persist_mode::settings $given(tags)]]
-    if {$srv::tls_certificates ne "" && ![dict exists $given(overrides) tls-port]} {
+    if {[over_tls] && ![dict exists $given(overrides) tls-port]} {
         lappend settings {*}[tls_settings $port]
     }
     foreach {name value} $given(overrides) {
@@ -290,12 +290,28 @@ proc tls_settings {port} {
         tls-ca-cert-file $certs/ca.crt tls-auth-clients no]
 }
 
+# What the package tls tells of a channel: the verdict of a check stands, and its messages are not for the terminal.
+proc tls_told {what channel args} {
+    return [expr {$what eq "verify" ? [lindex $args 2] : 1}]
+}
+
+# Whether clients come over TLS (./runtest --tls).
+proc over_tls {} {
+    return [expr {$srv::tls_certificates ne ""}]
+}
+
+# The port of the innermost server that clients are led to.
+proc client_port {} {
+    set port [srv port]
+    return [expr {[info exists srv::tls_ports($port)] ? $srv::tls_ports($port) : $port}]
+}
+
 # A connected channel to PORT on this machine, over TLS if that is what is tested.
 proc client_socket {port} {
     if {![info exists srv::tls_ports($port)]} {
         return [socket 127.0.0.1 $port]
     }
-    set channel [tls::socket -cafile $srv::tls_certificates/ca.crt 127.0.0.1 $srv::tls_ports($port)]
+    set channel [tls::socket -command tls_told -cafile $srv::tls_certificates/ca.crt 127.0.0.1 $srv::tls_ports($port)]
     if {[catch {tls::handshake $channel} message]} {
         close $channel
         error $message
