@@ -38,6 +38,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,6 +58,7 @@ struct ioThread {
     /* Stored by the sleeper, seq_cst; read by the producer after a full fence. */
     alignas(CACHE_LINE) _Atomic int sleeping;
     _Atomic int stop;
+    _Atomic int begun; /* it has what the allocator needs for a thread */
 
     /* Main. */
     alignas(CACHE_LINE) deadBatch *dead; /* owns: to be sent by IO_MSG_FREE; NULL when there is none */
@@ -293,6 +295,7 @@ static void *threadMain(void *arg) {
     threadSetCpuAffinity(net_settings.cpulist);
     panicThreadInit();
     zmallocThreadInit();
+    atomic_store_explicit(&t->begun, 1, memory_order_release);
     t->busy_since = clockTicks();
     aeMain(t->holder.loop);
     serverAssert(!t->holder.unreported);
@@ -334,6 +337,11 @@ static void threadStart(unsigned id) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (err) serverPanic("Fatal: cannot start an I/O thread: %s", strerror(err));
     t->pthread_id = (unsigned long)p;
+}
+
+/* jemalloc does not survive that it has no memory for a new thread: so this is over before clients are served. */
+static void awaitBegun(const ioThread *t) {
+    while (!atomic_load_explicit(&t->begun, memory_order_acquire)) sched_yield();
 }
 
 static void threadJoin(ioThread *t) {
@@ -415,6 +423,7 @@ void ioThreadsSetCount(int n) {
         if (!io.threads[i]) threadStart((unsigned)i);
         io.threads[i]->retiring = false;
     }
+    for (int i = 1; i < n; i++) awaitBegun(io.threads[i]);
     for (int i = n < 1 ? 1 : n; i < IO_THREADS_MAX; i++)
         if (io.threads[i]) io.threads[i]->retiring = true;
     io.count = n < 1 ? 1 : n;
