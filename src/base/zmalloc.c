@@ -12,7 +12,7 @@
  * Invariants  1. A slot's addresses are followed only under the registry's lock, and its thread clears
  *                them under that lock before it ends: they never dangle.
  *             2. Numbers of ended threads stay in `ended`.
- *             3. A reserve is spent before an allocation fails, never otherwise.
+ *             3. All arenas are asked, then a reserve is spent, before an allocation fails, and never otherwise.
  * Cost        zmallocUsed(): one uncontended lock and two loads per thread.
  * Tests       tests/unit/base/zmalloc_test.c
  *
@@ -297,6 +297,12 @@ static void *rawAlignedZero(size_t align, size_t size) {
     return p ? memset(p, 0, size) : NULL;
 }
 
+static void *rawAnywhere(void *old, size_t align, size_t size, bool zeroed) {
+    if (old) return rawRealloc(old, size);
+    if (align) return zeroed ? rawAlignedZero(align, size) : rawAligned(align, size);
+    return zeroed ? rawCalloc(1, size) : rawAlloc(size);
+}
+
 static void rawFree(void *p) {
     countFreed(malloc_usable_size(p));
     free(p);
@@ -326,6 +332,30 @@ static void *rawAligned(size_t align, size_t size) {
 
 static void *rawAlignedZero(size_t align, size_t size) {
     return mallocx(size, MALLOCX_ALIGN(align) | MALLOCX_ZERO);
+}
+
+static void *rawFlagged(void *old, size_t size, int flags) {
+    return old ? rallocx(old, size, flags) : mallocx(size, flags);
+}
+
+/* From the first arena that has room, the thread's own before all others. Free pages that an arena retains are the
+ * process's, and serve that arena alone. */
+static void *rawAnywhere(void *old, size_t align, size_t size, bool zeroed) {
+    int flags = (align ? MALLOCX_ALIGN(align) : 0) | (zeroed ? MALLOCX_ZERO : 0);
+    if (size > PTRDIFF_MAX) return NULL;
+    void *p = rawFlagged(old, size, flags);
+    unsigned arenas = 0;
+    size_t mib[3], depth = 3, len = sizeof(arenas);
+    if (p || mallctl("arenas.narenas", &arenas, &len, NULL, 0) != 0) return p;
+    if (mallctlnametomib("arena.0.initialized", mib, &depth) != 0) return NULL;
+    for (unsigned i = 0; i < arenas && !p; i++) {
+        bool made = false;
+        mib[1] = i;
+        len = sizeof(made);
+        if (mallctlbymib(mib, depth, &made, &len, NULL, 0) != 0 || !made) continue;
+        p = rawFlagged(old, size, flags | MALLOCX_TCACHE_NONE | MALLOCX_ARENA(i));
+    }
+    return p;
 }
 
 static void rawFree(void *p) {
@@ -370,6 +400,7 @@ static __attribute__((noinline)) size_t reserveSize(void *p) {
 
 static bool reserveMake(void **at, size_t size) {
     *at = rawAlloc(size);
+    if (!*at) *at = rawAnywhere(NULL, 0, size, false);
     if (!*at) return false;
     atomic_fetch_add_explicit(&untouched_bytes, reserveSize(*at), memory_order_relaxed);
     return true;
@@ -392,31 +423,42 @@ static __attribute__((noinline)) bool spendReserve(bool all) {
     return any;
 }
 
-/* The result of an allocation, made once more with the reserve spent if it failed. */
-#define WITH_RESERVE(p, all, allocate) (likely((p) != NULL) || !spendReserve(all) ? (p) : (allocate))
+/* An allocation has failed. It is made once more from what other threads' arenas have free, which serves nobody else as
+ * long as it is there, and then with the reserve spent. */
+static __attribute__((noinline)) void *tryHarder(void *old, size_t align, size_t size, bool zeroed, bool all) {
+    void *p = rawAnywhere(old, align, size, zeroed);
+    if (p || !spendReserve(all)) return p;
+    return rawAnywhere(old, align, size, zeroed);
+}
 
 /* Zero bytes are one, so that a block always has an address and a size class. */
 static size_t atLeastOne(size_t size) {
     return size + (size == 0);
 }
 
+/* SIZE_MAX, which nobody can have, if it is more. */
+static size_t product(size_t count, size_t size) {
+    size_t bytes;
+    return __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes;
+}
+
 void *zmalloc(size_t size) {
     void *p = rawAlloc(atLeastOne(size));
-    p = WITH_RESERVE(p, true, rawAlloc(atLeastOne(size)));
+    if (unlikely(!p)) p = tryHarder(NULL, 0, atLeastOne(size), false, true);
     if (unlikely(!p)) outOfMemory(size);
     return p;
 }
 
 void *zcalloc(size_t count, size_t size) {
     void *p = rawCalloc(atLeastOne(count), atLeastOne(size));
-    p = WITH_RESERVE(p, true, rawCalloc(atLeastOne(count), atLeastOne(size)));
+    if (unlikely(!p)) p = tryHarder(NULL, 0, product(atLeastOne(count), atLeastOne(size)), true, true);
     if (unlikely(!p)) outOfMemory(count * size);
     return p;
 }
 
 void *zrealloc(void *p, size_t size) {
     void *q = rawRealloc(p, atLeastOne(size));
-    q = WITH_RESERVE(q, true, rawRealloc(p, atLeastOne(size)));
+    if (unlikely(!q)) q = tryHarder(p, 0, atLeastOne(size), false, true);
     if (unlikely(!q)) outOfMemory(size);
     return q;
 }
@@ -424,7 +466,7 @@ void *zrealloc(void *p, size_t size) {
 void *zmallocAligned(size_t align, size_t size) {
     size_t at_least = align < sizeof(void *) ? sizeof(void *) : align;
     void *p = rawAligned(at_least, atLeastOne(size));
-    p = WITH_RESERVE(p, true, rawAligned(at_least, atLeastOne(size)));
+    if (unlikely(!p)) p = tryHarder(NULL, at_least, atLeastOne(size), false, true);
     if (unlikely(!p)) outOfMemory(size);
     return p;
 }
@@ -489,26 +531,26 @@ bool zmallocKeepReserve(void) {
 void *ztrymalloc(size_t size) {
     if (failNow()) return NULL;
     void *p = rawAlloc(atLeastOne(size));
-    return WITH_RESERVE(p, false, rawAlloc(atLeastOne(size)));
+    return likely(p != NULL) ? p : tryHarder(NULL, 0, atLeastOne(size), false, false);
 }
 
 void *ztrycalloc(size_t count, size_t size) {
     if (failNow()) return NULL;
     void *p = rawCalloc(atLeastOne(count), atLeastOne(size));
-    return WITH_RESERVE(p, false, rawCalloc(atLeastOne(count), atLeastOne(size)));
+    return likely(p != NULL) ? p : tryHarder(NULL, 0, product(atLeastOne(count), atLeastOne(size)), true, false);
 }
 
 void *ztryrealloc(void *p, size_t size) {
     if (failNow()) return NULL;
     void *q = rawRealloc(p, atLeastOne(size));
-    return WITH_RESERVE(q, false, rawRealloc(p, atLeastOne(size)));
+    return likely(q != NULL) ? q : tryHarder(p, 0, atLeastOne(size), false, false);
 }
 
 void *ztrycallocAligned(size_t align, size_t size) {
     if (failNow()) return NULL;
     size_t at_least = align < sizeof(void *) ? sizeof(void *) : align;
     void *p = rawAlignedZero(at_least, atLeastOne(size));
-    return WITH_RESERVE(p, false, rawAlignedZero(at_least, atLeastOne(size)));
+    return likely(p != NULL) ? p : tryHarder(NULL, at_least, atLeastOne(size), true, false);
 }
 
 void *zmallocUsable(size_t size, size_t *usable) {
@@ -519,7 +561,7 @@ void *zmallocUsable(size_t size, size_t *usable) {
     /* Asking for the whole class by its size saves the look-up of the block afterwards. */
     size_t good = nallocx(atLeastOne(size), 0);
     void *p = good ? rawAlloc(good) : NULL;
-    if (good) p = WITH_RESERVE(p, true, rawAlloc(good));
+    if (good && unlikely(!p)) p = tryHarder(NULL, 0, good, false, true);
     if (unlikely(!p)) outOfMemory(size);
     *usable = good;
 #endif

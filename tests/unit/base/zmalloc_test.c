@@ -135,7 +135,47 @@ static void spendTwice(void *arg) {
     }
     _exit(0);
 }
+
+static void *holdAndFree(void *arena) {
+    enum { BLOCKS = 64 };
+    void *all[BLOCKS];
+    zmallocThreadInit();
+    for (int i = 0; i < BLOCKS; i++) all[i] = zmalloc(MB);
+    for (int i = 0; i < BLOCKS; i++) zfree(all[i]);
+    *(unsigned *)arena = zmallocArena();
+    zmallocThreadExit();
+    return NULL;
+}
+
+/* What another thread has freed lies in its arena, and there is no other memory. */
+static void useOthers(void *arg) {
+    unused(arg);
+    unsigned arena = zmallocArena();
+    for (int i = 0; i < 100 && arena == zmallocArena(); i++) {
+        pthread_t other;
+        if (pthread_create(&other, NULL, holdAndFree, &arena)) _exit(43);
+        pthread_join(other, NULL);
+    }
+    if (arena == zmallocArena() || !unitLittleMemory(8 * MB)) _exit(43);
+    for (int i = 0; i < 30; i++) {
+        char *p = i % 2 ? ztrycalloc(1, MB) : ztrymalloc(MB);
+        if (!p) _exit(44);
+        if (i % 2 && (p[0] || p[MB - 1])) _exit(45);
+        memset(p, 1, MB);
+        if (i % 5 == 0 && !(taken = ztryrealloc(p, 2 * MB))) _exit(46);
+    }
+    taken = zmallocAligned(4096, MB);
+    _exit(taken && (uintptr_t)taken % 4096 == 0 ? 0 : 47);
+}
 #endif
+
+TEST(what_other_threads_have_freed_serves_when_nothing_else_does) {
+#if !defined(USE_LIBC_MALLOC)
+    int status = unitInChild(useOthers, NULL, NULL, 0);
+    CHECK(WIFEXITED(status));
+    CHECK_EQ_INT(WEXITSTATUS(status), 0);
+#endif
+}
 
 TEST(reserves_are_there_when_nothing_else_is) {
 #if !defined(USE_LIBC_MALLOC)
