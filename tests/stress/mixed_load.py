@@ -2,10 +2,11 @@
 """mixed_load.py -- a server under everything at once: is every reply right?
 
 Many connections pipeline random commands on keys of their own, check every reply against a model, and end in every
-way a connection can end: closed with replies read, closed with replies unread, half closed, reset, killed by CLIENT KILL. Slow readers
-ask for large values and change them while they are being sent. Meanwhile options that move connections between threads
-change several times a second, and other databases are emptied and swapped. With --tls-port half of the connections are
-over TLS.
+way a connection can end: closed with replies read, closed with replies unread, half closed, reset, killed by CLIENT
+KILL. Some commands are called by scripts and functions. Slow readers ask for large values and change them while they
+are being sent. Meanwhile options that move connections between threads change several times a second, other databases
+are emptied and swapped, scripts are forgotten and libraries replaced. With --tls-port half of the connections are over
+TLS.
 
 Exit code 0: all replies were right. 1: a wrong reply, a lost reply, or a connection that ended without reason.
 
@@ -22,6 +23,22 @@ import time
 import tls_client
 
 REPLY_TIMEOUT_S = 60
+
+LIBRARY = b"""#!lua name=stress
+redis.register_function('stress_set', function(keys, args)
+    redis.call('set', keys[1], args[1])
+    return redis.call('strlen', keys[1])
+end)
+redis.register_function{function_name = 'stress_get', flags = {'no-writes'}, callback = function(keys)
+    return redis.call('get', keys[1])
+end}
+"""
+SCRIPT_GET = b"return redis.call('get', KEYS[1])"
+SCRIPT_SET = b"redis.call('set', KEYS[1], ARGV[1]) return redis.call('strlen', KEYS[1])"
+SCRIPT_MGET = b"local all = {} for i, key in ipairs(KEYS) do all[i] = redis.call('get', key) end return all"
+SCRIPT_ADD = b"for i = 1, 10 do redis.call('incrby', KEYS[1], ARGV[1]) end return redis.call('get', KEYS[1])"
+SCRIPT_FAIL = b"return redis.error_reply('MY ' .. ARGV[1])"
+SCRIPT_LONG = b"local n = 0 for i = 1, 200000 do n = n + i % 7 end return n"
 
 
 class Wrong(Exception):
@@ -140,8 +157,34 @@ class Load:
             size = rng.choice([5000, 20000, 70000, 300000])
         return bytes([65 + rng.randint(0, 25)]) * size
 
+    def program(self, rng, prefix, model):
+        """The same by a script or a function."""
+        key = b"%s:%d" % (prefix, rng.randint(0, 30))
+        old = model.get(key)
+        op = rng.random()
+        if op < 0.2:
+            return encode("EVAL", SCRIPT_GET, 1, key), old
+        if op < 0.4:
+            return encode("FCALL_RO", "stress_get", 1, key), old
+        if op < 0.5:
+            model[key] = self.value(rng)
+            return encode("EVAL", SCRIPT_SET, 1, key, model[key]), len(model[key])
+        if op < 0.6:
+            model[key] = self.value(rng)
+            return encode("FCALL", "stress_set", 1, key, model[key]), len(model[key])
+        if op < 0.75:
+            keys = [b"%s:%d" % (prefix, rng.randint(0, 30)) for _ in range(rng.randint(1, 20))]
+            return encode("EVAL_RO", SCRIPT_MGET, len(keys), *keys), [model.get(k) for k in keys]
+        if op < 0.9:
+            number = b"%s:n%d" % (prefix, rng.randint(0, 3))
+            model[number] = b"%d" % (int(model.get(number, b"0")) + 30)
+            return encode("EVAL", SCRIPT_ADD, 1, number, 3), model[number]
+        return encode("EVAL", SCRIPT_FAIL, 0, key), b"-MY " + key
+
     def command(self, rng, prefix, model):
         """One request and its expected reply. `model` maps keys to values."""
+        if rng.random() < 0.08:
+            return self.program(rng, prefix, model)
         key = b"%s:%d" % (prefix, rng.randint(0, 30))
         old = model.get(key)
         op = rng.random()
@@ -344,6 +387,25 @@ class Load:
                 conn.call("FLUSHDB", rng.choice(["SYNC", "ASYNC"]))
         conn.close()
 
+    def programmer(self):
+        rng = random.Random("%d programmer" % self.seed)
+        conn = Connection(self.port)
+        while self.running():
+            action = rng.random()
+            if action < 0.3:
+                conn.call("SCRIPT", "FLUSH", rng.choice(["SYNC", "ASYNC"]))
+            elif action < 0.6:
+                if conn.call("FUNCTION", "LOAD", "REPLACE", LIBRARY) != b"stress":
+                    raise Wrong("FUNCTION LOAD REPLACE")
+            elif action < 0.8:
+                number = self.unique()
+                if conn.call("EVAL", b"return %d" % number, 0) != number:
+                    raise Wrong("a script of its own")
+            elif conn.call("EVAL", SCRIPT_LONG, 0) != 599997:
+                raise Wrong("a longer script")
+            time.sleep(rng.random() * 0.05)
+        conn.close()
+
     def guard(self, name, body, *args):
         try:
             body(*args)
@@ -354,6 +416,10 @@ class Load:
         jobs = [("client %d" % i, self.worker, i) for i in range(self.clients)]
         jobs += [("slow reader %d" % i, self.slow_reader, i) for i in range(max(1, self.clients // 6))]
         jobs += [("settings", self.settings), ("killer", self.killer), ("emptier", self.emptier)]
+        jobs.append(("programmer", self.programmer))
+        conn = Connection(self.port)
+        conn.call("FUNCTION", "LOAD", "REPLACE", LIBRARY)
+        conn.close()
         threads = [threading.Thread(target=self.guard, args=job, daemon=True) for job in jobs]
         for t in threads:
             t.start()
