@@ -59,20 +59,42 @@ static void writePair(const char *name, const pair *p, const char *pass) {
     fclose(f);
 }
 
-/* Signed by `by`, or by itself, which makes it an authority. */
-static pair makePair(const char *name, const char *cn, const pair *by, const char *pass) {
+static void addUris(X509 *x, slice uri, slice other) {
+    GENERAL_NAMES *names = sk_GENERAL_NAME_new_null();
+    const slice all[] = {uri, other};
+    for (size_t i = 0; i < array_len(all); i++) {
+        GENERAL_NAME *name = GENERAL_NAME_new();
+        ASN1_IA5STRING *text = ASN1_IA5STRING_new();
+        ASN1_STRING_set(text, all[i].ptr, (int)all[i].len);
+        GENERAL_NAME_set0_value(name, GEN_URI, text);
+        sk_GENERAL_NAME_push(names, name);
+    }
+    X509_add1_ext_i2d(x, NID_subject_alt_name, names, 0, 0);
+    GENERAL_NAMES_free(names);
+}
+
+typedef struct pairOptions {
+    const pair *by; /* who signs; NULL: itself, which makes it an authority */
+    const char *pass;
+    slice uris[2];
+    long from_s; /* relative to now */
+} pairOptions;
+
+static pair makePair(const char *name, slice cn, const pairOptions *o) {
     static long serial = 1000;
     pair p = {.key = EVP_EC_gen("P-256"), .cert = X509_new()};
     X509_set_version(p.cert, 2);
     ASN1_INTEGER_set(X509_get_serialNumber(p.cert), ++serial);
-    X509_gmtime_adj(X509_getm_notBefore(p.cert), -3600);
+    X509_gmtime_adj(X509_getm_notBefore(p.cert), o->from_s);
     X509_gmtime_adj(X509_getm_notAfter(p.cert), 86400);
     X509_set_pubkey(p.cert, p.key);
-    X509_NAME_add_entry_by_txt(X509_get_subject_name(p.cert), "CN", MBSTRING_ASC, (const unsigned char *)cn, -1, -1, 0);
-    X509_set_issuer_name(p.cert, X509_get_subject_name(by ? by->cert : p.cert));
-    if (!by) addExtension(p.cert, NID_basic_constraints, "critical,CA:TRUE");
-    X509_sign(p.cert, by ? by->key : p.key, EVP_sha256());
-    writePair(name, &p, pass);
+    X509_NAME_add_entry_by_txt(X509_get_subject_name(p.cert), "CN", MBSTRING_ASC, (const unsigned char *)cn.ptr,
+                               (int)cn.len, -1, 0);
+    X509_set_issuer_name(p.cert, X509_get_subject_name(o->by ? o->by->cert : p.cert));
+    if (!o->by) addExtension(p.cert, NID_basic_constraints, "critical,CA:TRUE");
+    if (o->uris[0].len) addUris(p.cert, o->uris[0], o->uris[1]);
+    X509_sign(p.cert, o->by ? o->by->key : p.key, EVP_sha256());
+    writePair(name, &p, o->pass);
     return p;
 }
 
@@ -87,15 +109,22 @@ static void makeCertificates(void) {
     signal(SIGPIPE, SIG_IGN);
     snprintf(folder, sizeof(folder), "/tmp/tls-test-XXXXXX");
     if (!mkdtemp(folder)) exit(1);
-    pair ca = makePair("ca", "Test CA", NULL, NULL), other = makePair("other", "Other CA", NULL, NULL);
-    pair server = makePair("server", "localhost", &ca, NULL), client = makePair("client", "alice", &ca, NULL);
-    pair locked = makePair("locked", "localhost", &ca, "secret");
-    pair *all[] = {&ca, &other, &server, &client, &locked};
+    const pairOptions itself = {.from_s = -3600};
+    pair ca = makePair("ca", sliceStr("Test CA"), &itself), other = makePair("other", sliceStr("Other CA"), &itself);
+    const pairOptions by_ca = {.by = &ca, .from_s = -3600}, secret = {.by = &ca, .from_s = -3600, .pass = "secret"};
+    const pairOptions future = {.by = &ca, .from_s = 3600};
+    const pairOptions cut = {.by = &ca, .from_s = -3600, .uris = {sliceOf("urn:alice\0x", 11), sliceStr("urn:bob")}};
+    pair server = makePair("server", sliceStr("localhost"), &by_ca);
+    pair client = makePair("client", sliceStr("alice"), &by_ca);
+    pair locked = makePair("locked", sliceStr("localhost"), &secret);
+    pair early = makePair("early", sliceStr("alice"), &future);
+    pair nul = makePair("nul", sliceOf("alice\0x", 7), &cut);
+    pair *all[] = {&ca, &other, &server, &client, &locked, &early, &nul};
     for (size_t i = 0; i < array_len(all); i++) dropPair(all[i]);
 }
 
 static void removeCertificates(void) {
-    static const char *const names[] = {"ca", "other", "server", "client", "locked"};
+    static const char *const names[] = {"ca", "other", "server", "client", "locked", "early", "nul"};
     char file[64];
     for (size_t i = 0; i < array_len(names); i++) {
         snprintf(file, sizeof(file), "%s.crt", names[i]);
@@ -476,18 +505,45 @@ TEST(tls_refuses_a_stranger) {
     closeLink(&l);
 }
 
-TEST(tls_knows_its_peer) {
-    ends l;
-    char err[TLS_ERR_LEN];
+/* A server that wants certificates, and a client with that of `name`. */
+static void openNamed(ends *l, const char *name) {
+    char err[TLS_ERR_LEN], cert[32], key[32];
+    snprintf(cert, sizeof(cert), "%s.crt", name);
+    snprintf(key, sizeof(key), "%s.key", name);
     tlsOptions o = serverOptions();
     o.peer = TLS_PEER_VERIFIED;
-    tlsOptions mine = {.ca_file = at("ca.crt"), .cert_file = at("client.crt"), .key_file = at("client.key")};
-    openLink(&l, tlsContextCreate(TLS_SERVER, &o, err), tlsContextCreate(TLS_CLIENT, &mine, err), false);
+    tlsOptions mine = {.ca_file = at("ca.crt"), .cert_file = at(cert), .key_file = at(key)};
+    openLink(l, tlsContextCreate(TLS_SERVER, &o, err), tlsContextCreate(TLS_CLIENT, &mine, err), false);
+}
+
+TEST(tls_knows_its_peer) {
+    ends l;
+    openNamed(&l, "client");
     if (!bothBegin(&l)) return;
     sds names = connTlsPeerNames(l.server.conn, TLS_NAME_CN);
     if (CHECK(names && sdsLen(names) == 6)) CHECK_MEM(names, "alice\0", 6);
     sdsFree(names);
     CHECK(connTlsPeerNames(l.server.conn, TLS_NAME_URI) == NULL);
+    closeLink(&l);
+}
+
+TEST(tls_a_name_with_a_nul_names_nobody) {
+    ends l;
+    openNamed(&l, "nul");
+    if (!bothBegin(&l)) return;
+    CHECK(connTlsPeerNames(l.server.conn, TLS_NAME_CN) == NULL);
+    sds names = connTlsPeerNames(l.server.conn, TLS_NAME_URI);
+    if (CHECK(names && sdsLen(names) == 8)) CHECK_MEM(names, "urn:bob\0", 8);
+    sdsFree(names);
+    closeLink(&l);
+}
+
+TEST(tls_refuses_a_certificate_before_its_time) {
+    ends l;
+    openNamed(&l, "early");
+    turns(&l, 10);
+    CHECK(l.server.begun == 1 && l.server.conn->state == CONN_ERROR);
+    CHECK(strstr(connErrorText(l.server.conn), "not yet valid") != NULL);
     closeLink(&l);
 }
 
