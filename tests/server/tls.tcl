@@ -25,7 +25,7 @@ certificates::pair $certs expired {subject /CN=alice days -1}
 # A client of the innermost server's TLS port; ARGS are tls::socket's.
 proc tls_connect {args} {
     global certs
-    set channel [tls::socket -cafile $certs/ca.crt {*}$args 127.0.0.1 [config_value tls-port]]
+    set channel [tls::socket -command tls_told -cafile $certs/ca.crt {*}$args 127.0.0.1 [config_value tls-port]]
     fconfigure $channel -blocking 1
     if {[catch {tls::handshake $channel} message]} {
         close $channel
@@ -58,6 +58,9 @@ proc tls_server {settings body} {
 }
 
 tls_server {} {
+    set silent [socket 127.0.0.1 [config_value tls-port]] ;# for the last test of these
+    set silent_since [clock milliseconds]
+
     test "A client with a certificate of the authority is served, all others are refused" {
         assert_equal PONG [answer {*}[as alice]]
         assert_equal PONG [answer {*}[as nobody]]
@@ -157,8 +160,9 @@ tls_server {} {
 
     test "Others are served while many make their handshakes" {
         with_config {tls-auth-clients no} {
-            assert_equal 200 [exec python3 [file join $::support tls_handshakes.py] [srv port] [config_value tls-port] \
-                $certs/ca.crt 200]
+            set count [expr {min(1000, [config_value maxclients] - 50)}]
+            assert_equal $count [exec python3 [file join $::support tls_handshakes.py] [srv port] \
+                [config_value tls-port] $certs/ca.crt $count]
         }
     }
 
@@ -194,6 +198,14 @@ tls_server {} {
             assert_equal PONG [answer {*}[as alice]]
         }
         assert_error "*argument(s) must be one of the following: no, yes, optional" {r CONFIG SET tls-auth-clients maybe}
+    }
+
+    test "A connection that begins no handshake is let go after half a minute" {
+        fconfigure $silent -blocking 0
+        wait_for_condition 60 {[read $silent] eq "" && [eof $silent]}
+        assert {[clock milliseconds] - $silent_since >= 29000}
+        close $silent
+        assert_match "*the TLS handshake takes too long*" [srv log]
     }
 }
 

@@ -6,6 +6,7 @@ every twenty steps.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
+import resource
 import select
 import socket
 import ssl
@@ -14,6 +15,8 @@ import sys
 port, tls_port, authority, count = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
 context = ssl.create_default_context(cafile=authority)
 context.check_hostname = False
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 poll = select.epoll()
 clients = {}
 for _ in range(count):
