@@ -246,7 +246,8 @@ proc small_keys {count} {
     return "$bytes\xff\0\0\0\0\0\0\0\0"
 }
 
-# Start a server that takes seconds to load its snapshot, which may be the base of a log, and run BODY in that time.
+# Start a server that takes ten seconds and more to load its snapshot, which may be the base of a log, and run BODY in
+# that time.
 proc with_slow_load {keys body {appendonly no}} {
     set dir [make_server_dir]
     set port [free_port]
@@ -257,7 +258,7 @@ proc with_slow_load {keys body {appendonly no}} {
     } else {
         write_file $dir/given.rdb [small_keys $keys]
     }
-    set pid [launch $dir [list --port $port --save "" --dir $dir --dbfilename given.rdb --key-load-delay 500 \
+    set pid [launch $dir [list --port $port --save "" --dir $dir --dbfilename given.rdb --key-load-delay 1500 \
         --appendonly $appendonly --loading-process-events-interval-bytes 1024 {*}$srv::extra]]
     upvar 1 slow slow
     set slow [dict create dir $dir port $port pid $pid]
