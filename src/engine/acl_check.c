@@ -38,7 +38,10 @@ static struct {
 } special;
 
 void aclCheckInit(void) {
-    for (size_t i = 0; i < array_len(channel_runs); i++) special.channels[i] = commandNamed(channel_runs[i].name);
+    for (size_t i = 0; i < array_len(channel_runs); i++) {
+        special.channels[i] = commandNamed(channel_runs[i].name);
+        serverAssert(!special.channels[i] || special.channels[i]->flags & CMD_PUBSUB);
+    }
     for (size_t i = 0; i < array_len(db_runs); i++) special.dbs[i] = commandNamed(db_runs[i].name);
     special.copy = commandNamed("copy");
 }
@@ -73,7 +76,7 @@ static bool keysAllowed(const aclSelector *s, const aclQuestion *q, const reques
 }
 
 const requestKey *aclKeysOf(const aclQuestion *q, aclKeys *room, uint32_t *count) {
-    *room = (aclKeys){.more = NULL};
+    room->more = NULL;
     *count = q->nkeys;
     if (q->keys && !(q->cmd->get_keys && hasVariableFlags(q->cmd))) return q->keys;
     requestKey *keys = room->few;
@@ -110,7 +113,7 @@ static bool channelAllowed(const aclSelector *s, slice name, bool is_pattern) {
 }
 
 static bool channelsAllowed(const aclSelector *s, const aclQuestion *q, uint32_t *index) {
-    if (s->channels.all) return true;
+    if (s->channels.all || !(q->cmd->flags & CMD_PUBSUB)) return true;
     const argumentRun *run = runOf(q->cmd, special.channels, channel_runs, array_len(channel_runs));
     if (!run) return true;
     uint32_t end = run->count < 0 ? q->argc : run->first + (uint32_t)run->count;

@@ -28,6 +28,14 @@ static uint32_t literalBytes(slice text) {
     return n;
 }
 
+/* The first eight bytes, zeros behind what there is. */
+static uint64_t firstBytes(const char *p, size_t len) {
+    uint64_t bytes = 0;
+    if (len >= sizeof(bytes)) memcpy(&bytes, p, sizeof(bytes));
+    else memcpy(&bytes, p, len);
+    return bytes;
+}
+
 #define INDEXED_FROM 16
 
 static aclPattern *findPattern(const aclPatterns *p, slice text) {
@@ -65,7 +73,9 @@ void aclPatternsAdd(aclPatterns *p, slice text, unsigned access) {
         p->items = zrealloc(p->items, p->capacity * sizeof(*p->items));
     }
     uint32_t literal = literalBytes(text);
-    p->items[p->count++] = (aclPattern){.text = sdsFromSlice(text),
+    p->items[p->count++] = (aclPattern){.first = firstBytes(text.ptr, literal),
+                                        .mask = firstBytes("\xff\xff\xff\xff\xff\xff\xff\xff", literal),
+                                        .text = sdsFromSlice(text),
                                         .literal = literal,
                                         .access = (uint8_t)access,
                                         .open = literal + 1 == text.len && text.ptr[literal] == '*'};
@@ -90,8 +100,10 @@ aclPatterns aclPatternsDup(const aclPatterns *p) {
     return copy;
 }
 
+/* The first eight bytes are the same. */
 static bool patternMatches(const aclPattern *p, slice text) {
-    if (text.len < p->literal || memcmp(text.ptr, p->text, p->literal) != 0) return false;
+    if (text.len < p->literal) return false;
+    if (p->literal > sizeof(p->first) && memcmp(text.ptr, p->text, p->literal) != 0) return false;
     if (p->open) return true;
     slice pattern = sdsSlice(p->text);
     if (p->literal == pattern.len) return text.len == pattern.len;
@@ -101,8 +113,12 @@ static bool patternMatches(const aclPattern *p, slice text) {
 
 bool aclPatternsMatch(const aclPatterns *p, slice text, unsigned access) {
     if (p->all) return true;
-    for (uint32_t i = 0; i < p->count; i++)
-        if ((p->items[i].access & access) == access && patternMatches(&p->items[i], text)) return true;
+    uint64_t first = firstBytes(text.ptr, text.len);
+    for (uint32_t i = 0; i < p->count; i++) {
+        const aclPattern *item = &p->items[i];
+        if ((first ^ item->first) & item->mask || (item->access & access) != access) continue;
+        if (patternMatches(item, text)) return true;
+    }
     return false;
 }
 

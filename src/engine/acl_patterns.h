@@ -12,10 +12,11 @@
 enum { ACL_READ = 1, ACL_WRITE = 2, ACL_READ_WRITE = 3 };
 
 typedef struct aclPattern {
-    sds text;         /* owns */
-    uint32_t literal; /* bytes before the first that is special: what differs there does not match */
-    uint8_t access;   /* ACL_READ, ACL_WRITE */
-    bool open;        /* one star follows them and nothing else */
+    uint64_t first, mask; /* the first eight literal bytes, and which of them there are: what differs does not match */
+    sds text;             /* owns */
+    uint32_t literal;     /* bytes before the first that is special */
+    uint8_t access;       /* ACL_READ, ACL_WRITE */
+    bool open;            /* one star follows them and nothing else */
 } aclPattern;
 
 typedef struct aclPatterns {
