@@ -86,6 +86,7 @@ static struct {
     char root[PATH_MAX];
     size_t root_length;
     int log_fd;
+    pid_t log_of; /* the process that has opened it */
     struct control *control;
     enum plant plant;
     _Atomic uint64_t syncs, writes;
@@ -147,6 +148,14 @@ static void resolve(void) {
     real_link = (int (*)(const char *, const char *))next("link");
 }
 
+static void open_log(const char *log) {
+    int fd = real_open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    shim.log_fd = fcntl(fd, F_DUPFD_CLOEXEC, 400);
+    if (shim.log_fd < 0) shim.log_fd = fd;
+    else real_close(fd);
+    shim.log_of = getpid();
+}
+
 __attribute__((constructor)) static void begin(void) {
     const char *root = getenv("DISK_SHIM_ROOT"), *log = getenv("DISK_SHIM_LOG"), *control = getenv("DISK_SHIM_CONTROL");
     const char *plant = getenv("DISK_SHIM_PLANT");
@@ -154,12 +163,7 @@ __attribute__((constructor)) static void begin(void) {
     if (real_open == NULL) resolve();
     if (root == NULL || strlen(root) >= sizeof(shim.root)) return;
     strcpy(shim.root, root);
-    if (log) {
-        int fd = real_open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-        shim.log_fd = fcntl(fd, F_DUPFD_CLOEXEC, 400);
-        if (shim.log_fd < 0) shim.log_fd = fd;
-        else real_close(fd);
-    }
+    if (log) open_log(log);
     if (control) {
         int fd = real_open(control, O_RDWR | O_CLOEXEC);
         void *at = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(struct control), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -230,6 +234,7 @@ static void note(struct record r, const char *path, const char *other, const str
 
     if (shim.log_fd < 0) return;
     r.pid = getpid();
+    if (shim.log_of != r.pid) open_log(getenv("DISK_SHIM_LOG")); /* a child closes all that it does not know */
     r.time_ns = now_ns();
     r.path_length = path ? (uint16_t)strlen(path) : 0;
     r.other_length = other ? (uint16_t)strlen(other) : 0;
