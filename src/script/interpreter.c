@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "interpreter.h"
 
+#include "long_brackets.h"
 #include "panic.h"
 #include "zmalloc.h"
 
@@ -76,28 +77,48 @@ size_t interpreterMemoryMax(lua_State *L) {
 }
 
 typedef struct textReader {
-    slice rest;
-    bool begun;
+    slice text;
+    size_t at;       /* so much of it is in pieces */
+    slice pieces[5]; /* to be read next; borrowed */
+    int count, next;
 } textReader;
 
-/* lua_Reader: a blank goes before what Lua would take for bytecode. */
+static void addPiece(textReader *r, const char *ptr, size_t len) {
+    r->pieces[r->count++] = sliceOf(ptr, len);
+}
+
+/* A blank goes before what Lua would take for bytecode, equals signs around what it would refuse. */
+static void cutPieces(textReader *r) {
+    static const char equals[LONG_BRACKET_LEVEL_MAX + 1] = "================================";
+    const char *text = r->text.ptr;
+    longBracket b;
+    r->next = r->count = 0;
+    if (r->at == 0 && r->text.len && text[0] == BYTECODE_MARK) addPiece(r, " ", 1);
+    if (longBracketsFind(r->text, r->at, &b)) {
+        addPiece(r, text + r->at, b.begin - r->at);
+        addPiece(r, equals, (size_t)b.level);
+        addPiece(r, text + b.begin, b.end - b.begin);
+        addPiece(r, equals, (size_t)b.level);
+        r->at = b.end;
+    } else if (r->at < r->text.len) {
+        addPiece(r, text + r->at, r->text.len - r->at);
+        r->at = r->text.len;
+    }
+}
+
+/* lua_Reader. */
 static const char *readText(lua_State *L, void *arg, size_t *size) {
     unused(L);
     textReader *r = arg;
-    if (!r->begun && r->rest.len && r->rest.ptr[0] == BYTECODE_MARK) {
-        r->begun = true;
-        *size = 1;
-        return " ";
-    }
-    *size = r->rest.len;
-    r->begun = true;
-    r->rest.len = 0;
-    return *size ? r->rest.ptr : NULL;
+    if (r->next == r->count) cutPieces(r);
+    if (r->next == r->count) return NULL;
+    *size = r->pieces[r->next].len;
+    return r->pieces[r->next++].ptr;
 }
 
 /* The parser does not keep the name alive, and the collector may run meanwhile: it lies on the stack until the end. */
 int interpreterLoad(lua_State *L, slice text, const char *name) {
-    textReader reader = {.rest = text};
+    textReader reader = {.text = text};
     if (text.len > SOURCE_MAX) {
         lua_pushliteral(L, "chunk is too long");
         return LUA_ERRSYNTAX;

@@ -1,8 +1,8 @@
 """lua_programs.py -- random Lua programs for tests/differential/lua, made of the areas that it names.
 
 Not drawn: chance, time, the order of pairs(); NUL in errors and statuses (the reference server cuts them there), tables
-as err (its pcall() gives a value too many for these), NaN as an integer (undefined in C); '[[' within a long string, which
-the distribution's Lua refuses (docs/design/scripts.md); what is known to end a server.
+as err (its pcall() gives a value too many for these), NaN as an integer (undefined in C); damage beside '[[' (an error shows
+it with equals signs); what is known to end a server.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -79,6 +79,8 @@ class Draw:
     def text(self):
         if self.chance(0.1):
             return "string.rep('%s', %d)" % (self.one("x", "ab", "a,"), self.r.choice([0, 1, 5, 40, 300]))
+        if self.chance(0.05):
+            return "[[%s[[%s]]" % (self.one("a", "]", "]=", "]=]", "\n"), self.one("", "b", "]=", "--"))
         return "'%s'" % self.word()
 
     def line_text(self):
@@ -107,7 +109,7 @@ class Draw:
             return "{%s}" % ", ".join(self.some(lambda: self.value(depth + 1), 0, 4))
         if kind < 0.92:
             return "{%s = %s}" % (
-                self.one("x", "ok", "['a b']", "[1]", "[2]", "[5]", "[0]", "[1.5]"), self.value(depth + 1))
+                self.one("x", "['a b']", "[1]", "[2]", "[5]", "[0]", "[1.5]"), self.value(depth + 1))
         return self.reply_table(depth)
 
     def reply_table(self, depth):

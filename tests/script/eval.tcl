@@ -64,6 +64,14 @@ start_server {each {r FLUSHALL; r SCRIPT FLUSH}} {
         assert_equal {0 20000 k} [r EVAL {return {#KEYS, #ARGV, ARGV[20000]}} 0 {*}$words]
     }
 
+    test "Long strings may have two brackets in them" {
+        assert_equal {a[[b} [r EVAL {return [[a[[b]]} 0]
+        assert_equal {a[[x]=} [r EVAL {return [[a[[x]=]]} 0]
+        assert_equal [list 1 {a[[b} 4] [r EVAL "--\[\[ x\[\[ \]\]\nlocal s = \[\[a\[\[b\]\]\nreturn {1, s, #s}" 0]
+        assert_equal {a[[b} [r EVAL {return loadstring('return [[a[[b]]')()} 0]
+        assert_error "ERR user_script:3: x *" {r EVAL "local s = \[\[\na\[\[b\]\]\nerror('x')" 0}
+    }
+
     # ---- What is no program -------------------------------------------------------------------------------------
 
     foreach {script error} {
