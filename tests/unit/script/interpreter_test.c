@@ -118,8 +118,8 @@ TEST(interpreter_steps_are_limited_whatever_catches_the_error) {
         "local function f() while true do end end while true do xpcall(f, f) end",
         "while true do pcall(coroutine.wrap(function() while true do end end)) end",
         "while true do coroutine.wrap(function() for i = 1, 900 do end end)() end",
-        "local function nest(n) return function() while true do if n == 0 then while true do end end"
-        " pcall(coroutine.wrap(nest(n - 1))) end end end nest(20)()",
+        ("local function nest(n) return function() while true do if n == 0 then while true do end end"
+         " pcall(coroutine.wrap(nest(n - 1))) end end end nest(20)()"),
         "while true do coroutine.resume(coroutine.create(function() end)) end",
         "local f f = function() return f() end f()",
     };
