@@ -14,9 +14,21 @@
 #include "panic.h"
 #include "zmalloc.h"
 
+#include <setjmp.h>
+
 #define RUNS_PER_STEP 64
 #define STEP_KB 16
 #define BYTECODE_MARK 27 /* LUA_SIGNATURE begins with it */
+
+#ifdef BUILT_WITH_TSAN
+/* What a hardened Lua raises its errors with. ThreadSanitizer knows longjmp by its other names only, and would take the
+ * frames of our functions that are left for frames which still run, until it can count no more of them. */
+__attribute__((visibility("default"))) noreturn_fn void __longjmp_chk(jmp_buf place, int value);
+
+void __longjmp_chk(jmp_buf place, int value) {
+    longjmp(place, value);
+}
+#endif
 
 /* lua_Alloc. Shrinking cannot fail, says Lua. */
 static void *allocate(void *arg, void *p, size_t old, size_t size) {

@@ -72,6 +72,23 @@ TEST(interpreter_memory_is_bounded_and_comes_back) {
     interpreterFree(&in);
 }
 
+static int failWithin(lua_State *L, int depth) {
+    return depth == 0 ? luaL_error(L, "from within") : failWithin(L, depth - 1) + depth;
+}
+
+static int fail(lua_State *L) {
+    return failWithin(L, 3);
+}
+
+/* ThreadSanitizer follows what our functions leave by an error. */
+TEST(interpreter_errors_leave_functions_of_ours_any_number_of_times) {
+    interpreter in;
+    interpreterInit(&in);
+    for (int i = 0; i < 200000; i++) CHECK(lua_cpcall(in.L, fail, NULL) != 0 && (lua_pop(in.L, 1), true));
+    CHECK_EQ_INT(lua_gettop(in.L), 0);
+    interpreterFree(&in);
+}
+
 /* Nobody protects it: it protects itself. */
 TEST(interpreter_pace_does_without_memory) {
     interpreter in;
