@@ -135,13 +135,13 @@ static void call(client *c, monotime *now) {
 
 #ifdef DEBUG_ASSERTIONS
     readonlyMark mark = readonlyBegin(c, commands_before);
+#endif
     keyMark keys;
     keyCheckBegin(&keys, c);
-#endif
     if (unlikely(propagateWanted() || c->flags & CLIENT_NO_TOUCH)) callWatched(c);
     else cmd->proc(c);
-#ifdef DEBUG_ASSERTIONS
     keyCheckEnd(&keys);
+#ifdef DEBUG_ASSERTIONS
     readonlyEnd(c, &mark, engine_stats.commands_processed);
 #endif
     debugAssert(keyspaceAllTold());

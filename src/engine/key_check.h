@@ -26,8 +26,25 @@ typedef struct keyMark {
  * is. */
 void keyCheckBegin(keyMark *mark, const client *c);
 void keyCheckEnd(const keyMark *mark);
-/* Around what is nobody's command within one. */
+/* Around what is nobody's command within one; keyCheckEnd() ends it. */
 void keyCheckPause(keyMark *mark);
+#else
+typedef struct keyMark {
+    char unused;
+} keyMark;
+
+static inline void keyCheckBegin(const keyMark *mark, const client *c) {
+    (void)mark;
+    (void)c;
+}
+
+static inline void keyCheckPause(const keyMark *mark) {
+    (void)mark;
+}
+
+static inline void keyCheckEnd(const keyMark *mark) {
+    (void)mark;
+}
 #endif
 
 /* Boot. Release builds: nothing. */

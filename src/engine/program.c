@@ -16,6 +16,7 @@
 #include "acl_check.h"
 #include "call.h"
 #include "gates.h"
+#include "key_check.h"
 #include "memory_gate.h"
 #include "panic.h"
 #include "propagate.h"
@@ -107,6 +108,14 @@ static bool mayRun(program *p, const parsedCommand *req) {
     return gatesPass(p->self, req);
 }
 
+/* A program names the keys it was given, and its client tracks what it reads. */
+static void track(client *caller, serverDb *db, const parsedCommand *req) {
+    keyMark mark;
+    keyCheckPause(&mark);
+    trackingRememberProgram(caller, db, req);
+    keyCheckEnd(&mark);
+}
+
 void programCall(program *p, const parsedCommand *req) {
     assertMainRole();
     client *self = p->self;
@@ -119,7 +128,7 @@ void programCall(program *p, const parsedCommand *req) {
         callQueued(self, req, &p->now);
         propagateLimit(before);
     }
-    if (unlikely(p->caller->flags & CLIENT_TRACKING)) trackingRememberProgram(p->caller, self->db, req);
+    if (unlikely(p->caller->flags & CLIENT_TRACKING)) track(p->caller, self->db, req);
     debugAssert(!(self->flags & CLIENT_BLOCKED));
 }
 

@@ -30,14 +30,10 @@ void yieldNow(const yieldJob *job) {
     if (waiting || !serve_others || clockTicksToNs(clockTicks() - served_at) < INTERVAL_NS) return;
     waiting = job;
     gateArm(GATE_BUSY, true);
-#ifdef DEBUG_ASSERTIONS
     keyMark mark;
     keyCheckPause(&mark);
-#endif
     serve_others();
-#ifdef DEBUG_ASSERTIONS
     keyCheckEnd(&mark);
-#endif
     gateArm(GATE_BUSY, false);
     waiting = NULL;
     served_at = clockTicks();
