@@ -663,6 +663,18 @@ static void closePlace(client *c, char *gap, char prefix, long long n) {
     c->output_bytes -= surplus;
 }
 
+bool addReplyGiveUp(client *c, const void *outer) {
+    if (c->deferred == outer) return false;
+    while (c->deferred != outer) {
+        openPlace p;
+        serverAssert(c->deferred);
+        memcpy(&p, c->deferred, sizeof(p));
+        c->deferred = p.outer;
+    }
+    closeForMemory(c, PLACE_BYTES);
+    return true;
+}
+
 /* The block of the open chain, from head to `last`, in which the gap at `gap` lies; NULL if there is none. */
 static const replyBlock *blockOfGap(const client *c, const char *gap) {
     const replyBlock *b = c->reply_head;

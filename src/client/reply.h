@@ -122,6 +122,9 @@ void setDeferredArrayLen(client *c, void *place, long long n);
 void setDeferredMapLen(client *c, void *place, long long pairs);
 void setDeferredSetLen(client *c, void *place, long long n);
 void setDeferredPushLen(client *c, void *place, long long n);
+/* A reply was begun that cannot be brought to its end: lengths which were deferred since `outer` was the innermost
+ * place (c->deferred) stay unknown, and the connection is closed. False: there are none, a reply can still be given. */
+bool addReplyGiveUp(client *c, const void *outer) must_check;
 /* "<CMD> <subcommand> [<arg> [value] [opt] ...]. Subcommands are:" and the lines, NULL-ended, then HELP. */
 void addReplyHelp(client *c, const char **lines);
 

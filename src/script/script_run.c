@@ -154,8 +154,9 @@ static int replyErrorTable(lua_State *L) {
     return 0;
 }
 
-/* The error on the top as the client's reply. */
-static void replyError(lua_State *L, client *c) {
+/* The error on the top as the client's reply; `outer`: the place of a length that was open before it had any. */
+static void replyError(lua_State *L, client *c, const void *outer) {
+    if (addReplyGiveUp(c, outer)) return;
     if (lua_istable(L, -1)) {
         lua_pushvalue(L, ERROR_AT);
         lua_insert(L, -2);
@@ -167,9 +168,10 @@ static void replyError(lua_State *L, client *c) {
 
 static void call(scriptRun *run) {
     lua_State *L = run->call->in->L;
+    const void *outer = run->program.caller->deferred;
     lua_pushvalue(L, RUN_AT);
     if (unlikely(run->call->debugged)) lua_sethook(L, debuggerHook, DEBUGGER_HOOK_MASK, STEPS_PER_LOOK);
-    if (unlikely(lua_pcall(L, 0, 0, HANDLER_AT) != 0)) replyError(L, run->program.caller);
+    if (unlikely(lua_pcall(L, 0, 0, HANDLER_AT) != 0)) replyError(L, run->program.caller, outer);
     lua_settop(L, BOTTOM);
     if (unlikely(run->killed || run->call->debugged)) lua_sethook(L, onSteps, LUA_MASKCOUNT, STEPS_PER_LOOK);
 }

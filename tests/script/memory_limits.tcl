@@ -62,3 +62,16 @@ start_server {} {
         }
     }
 }
+
+start_server {} {
+    test "A reply as deep as can be, and no memory: the connection ends, the server goes on" {
+        r EVAL {local t = {} for i = 1, 200000 do t[i] = {} end t = nil collectgarbage() return 1} 0
+        limit_server 0
+        with_clients c {
+            $c send EVAL {local t = {} for i = 1, 7000 do t = {t} end return t} 0
+            $c send QUIT
+            $c raw_until_eof
+        }
+        assert_equal PONG [r PING]
+    }
+}

@@ -147,6 +147,24 @@ TEST(silent_clients_get_nothing) {
     }
 }
 
+TEST(a_reply_that_cannot_be_ended_ends_the_client) {
+    client *c = fixtureClient(2);
+    addReplyLongLong(c, 1);
+    CHECK(!addReplyGiveUp(c, c->deferred)); /* nothing is open: it can still be an error */
+    CHECK(!(c->flags & CLIENT_CLOSE_ASAP));
+    void *exec = addReplyDeferredLen(c);
+    addReplyDeferredLen(c);
+    addReplyDeferredLen(c);
+    CHECK(addReplyGiveUp(c, exec));
+    CHECK(c->flags & CLIENT_CLOSE_ASAP);
+    CHECK(c->deferred == exec);
+    replyCheck(c);
+    setDeferredArrayLen(c, exec, 1);
+    CHECK(c->deferred == NULL);
+    CHECK(clientPopClosing() == c);
+    clientFree(c);
+}
+
 TEST(a_push_goes_through_when_replies_are_off) {
     client *c = fixtureClient(3);
     c->flags |= CLIENT_REPLY_OFF | CLIENT_PUSHING;
