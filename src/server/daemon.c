@@ -25,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -33,6 +34,10 @@
 #endif
 
 #define FILE_LIMIT_FALLBACK 1024 /* the soft limit of most systems */
+
+/* A reply that a script nests as deep as Lua lets it takes 650 KB, the line of the log about it some more. */
+#define STACK_BYTES (2 * 1024 * 1024)
+#define STACK_PAGE (64 * 1024) /* of any system */
 
 extern char **environ;
 
@@ -43,6 +48,20 @@ static struct {
     int supervisor; /* SUPERVISED_ */
     bool has_pid_file;
 } process;
+
+/* --- memory -------------------------------------------------------------------------------------- */
+
+/* The kernel makes this stack larger when it is used, and where no address space is left (ulimit -v) that is the end of
+ * the process, in the middle of a command that would have been answered with an error. It grows by one byte that is
+ * touched far down; pages which a careful compiler has touched on the way there are given back. */
+void daemonReserveStack(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur < 2 * STACK_BYTES) return;
+    char deep[STACK_BYTES];
+    *(volatile char *)deep = 0;
+    char *page = (char *)(((uintptr_t)deep + STACK_PAGE - 1) & ~(uintptr_t)(STACK_PAGE - 1));
+    if (madvise(page, STACK_BYTES - 2 * STACK_PAGE, MADV_DONTNEED)) return; /* then they stay */
+}
 
 /* --- title --------------------------------------------------------------------------------------- */
 

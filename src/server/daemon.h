@@ -10,6 +10,8 @@
 
 /* Boot, first: remember argv and environment, whose memory shows the title. */
 void daemonInit(int argc, char **argv);
+/* Boot: the stack of main's own thread is as large as commands need it, whatever limit of memory comes later. */
+void daemonReserveStack(void);
 /* Fork into the background (daemonize yes) unless a supervisor runs us; find out which supervisor. */
 void daemonStart(void);
 /* The process is (after the fork) the server: write the pid file. */

@@ -103,6 +103,7 @@ int main(int argc, char **argv) {
     zmallocThreadInit();
     zmallocSetOomHandler(onOutOfMemory);
     zmallocKeepReserve();
+    daemonReserveStack();
     panicSetProgram("valkey " VALKEY_VERSION);
     panicSetMainThread();
     clockRefreshTimezone();
