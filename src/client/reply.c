@@ -301,6 +301,23 @@ void addReplyOne(client *c) {
     addLiteral(c, ":1\r\n");
 }
 
+void addReplyLine(client *c, const char *prefix, slice text) {
+    if (!mayReply(c)) return;
+    size_t head = strlen(prefix), size = head + text.len + 2;
+    if (unlikely(size > REPLY_BLOCK_CAPACITY_MAX)) {
+        closeForMemory(c, size);
+        return;
+    }
+    replyBlock *b = reserve(c, size);
+    if (unlikely(!b)) return;
+    copyInto(c, b, prefix, head);
+    char *line = b->data + b->used;
+    copyInto(c, b, text.ptr, text.len);
+    for (size_t i = 0; i < text.len; i++)
+        if (unlikely(line[i] == '\r' || line[i] == '\n')) line[i] = ' ';
+    copyInto(c, b, "\r\n", 2);
+}
+
 static void addStatus(client *c, const char *text, size_t len) {
     if (!mayReply(c)) return;
     append(c, "+", 1);

@@ -44,6 +44,9 @@ robj *replyShare(slice bytes) must_check;
 /* Bytes that are RESP already, or part of it; `shared` is what replyShare() made of them. */
 void addReplyShared(client *c, slice bytes, robj *shared);
 void addReplySds(client *c, sds s); /* the same, frees s */
+/* "<prefix><text>\r\n", whose text is anybody's: CR and LF in it become blanks. As one piece, so that neither a limit
+ * nor a lack of memory cuts it in two. */
+void addReplyLine(client *c, const char *prefix, slice text);
 
 /* --- shared -------------------------------------------------------------------------------------- */
 void addReplyOk(client *c);

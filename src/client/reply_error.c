@@ -16,6 +16,7 @@
 #include <stdarg.h>
 
 #define ERROR_CODES_MAX 128
+#define ERROR_CODE_BYTES 128 /* of one: the rest is not kept */
 #define OVERFLOW_CODE "ERRORSTATS_OVERFLOW"
 
 /* ---- Statistics ------------------------------------------------------------------------------------------------- */
@@ -48,6 +49,7 @@ static errorCode *addCode(slice name) {
 }
 
 static void countCode(slice name) {
+    if (name.len > ERROR_CODE_BYTES) name.len = ERROR_CODE_BYTES;
     if (!client_state.errors) client_state.errors = dictCreate(&code_dict_type);
     errorCode *e = findCode(name);
     if (!e && dictSize(client_state.errors) >= ERROR_CODES_MAX) {
@@ -105,14 +107,7 @@ static slice withoutLineEnds(slice text) {
 }
 
 static void send(client *c, slice text) {
-    /* One piece, so that a limit that is broken on the way cannot cut a reply in two. */
-    sds line = text.len && text.ptr[0] == '-' ? sdsEmpty() : sdsNew("-ERR ");
-    size_t start = sdsLen(line);
-    line = sdsCatSlice(line, text);
-    for (size_t i = start; i < sdsLen(line); i++) {
-        if (isLineEnd(line[i])) line[i] = ' ';
-    }
-    addReplySds(c, sdsCatLen(line, "\r\n", 2));
+    addReplyLine(c, text.len && text.ptr[0] == '-' ? "" : "-ERR ", text);
 }
 
 void addReplyErrorSlice(client *c, slice text) {
