@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "function_library.h"
 
+#include "script_flags.h"
 #include "zmalloc.h"
 
 #include <ctype.h>
@@ -42,7 +43,7 @@ static sds readWords(const sds *words, int count, libraryHead *head) {
 sds libraryReadHead(slice text, libraryHead *head) {
     *head = (libraryHead){.name = NULL};
     if (text.len < 2 || memcmp(text.ptr, "#!", 2) != 0) return sdsNew("Missing library metadata");
-    const char *end = memchr(text.ptr, '\n', text.len);
+    const char *end = memchr(text.ptr, '\n', text.len < SCRIPT_HEAD_BYTES ? text.len : SCRIPT_HEAD_BYTES);
     if (!end) return sdsNew("Invalid library metadata");
     head->code = sliceOf(end, text.len - (size_t)(end - text.ptr));
     sds line = sdsNewLen(text.ptr, (size_t)(end - text.ptr));

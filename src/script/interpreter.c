@@ -56,6 +56,26 @@ static int atPanic(lua_State *L) {
     return 0;
 }
 
+static int collectStep(lua_State *L) {
+    lua_gc(L, LUA_GCSTEP, STEP_KB);
+    return 0;
+}
+
+static int collectAll(lua_State *L) {
+    lua_gc(L, LUA_GCCOLLECT, 0);
+    return 0;
+}
+
+/* Where there is no memory left none can be had for calling the collector. */
+static int keepCollectors(lua_State *L) {
+    interpreter *in = lua_touserdata(L, 1);
+    lua_pushcfunction(L, collectStep);
+    in->collect_step = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_pushcfunction(L, collectAll);
+    in->collect_all = luaL_ref(L, LUA_REGISTRYINDEX);
+    return 0;
+}
+
 void interpreterInit(interpreter *in) {
     in->memory = 0;
     in->memory_max = zmallocTotalSystemMemory() / 2;
@@ -64,6 +84,7 @@ void interpreterInit(interpreter *in) {
     in->L = lua_newstate(allocate, in);
     if (!in->L) serverPanic("There is no memory for a Lua interpreter.");
     lua_atpanic(in->L, atPanic);
+    if (lua_cpcall(in->L, keepCollectors, in) != 0) serverPanic("There is no memory for a Lua interpreter.");
 }
 
 void interpreterFree(interpreter *in) {
@@ -141,23 +162,14 @@ int interpreterLoad(lua_State *L, slice text, const char *name) {
     return result;
 }
 
-static int collectStep(lua_State *L) {
-    lua_gc(L, LUA_GCSTEP, STEP_KB);
-    return 0;
-}
-
-static int collectAll(lua_State *L) {
-    lua_gc(L, LUA_GCCOLLECT, 0);
-    return 0;
-}
-
 /* The collector may take memory, for a smaller table of strings, and gets nowhere without: then it may have more than
  * scripts. */
 void interpreterPace(interpreter *in) {
     if (likely(++in->runs % RUNS_PER_STEP != 0 && !in->refused)) return;
     size_t max = in->memory_max;
     in->memory_max = SIZE_MAX;
-    if (lua_cpcall(in->L, in->refused ? collectAll : collectStep, NULL) != 0) lua_pop(in->L, 1);
+    lua_rawgeti(in->L, LUA_REGISTRYINDEX, in->refused ? in->collect_all : in->collect_step);
+    if (lua_pcall(in->L, 0, 0, 0) != 0) lua_pop(in->L, 1);
     in->memory_max = max;
     in->refused = false;
 }

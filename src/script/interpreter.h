@@ -13,11 +13,12 @@
 #include <lualib.h>
 
 typedef struct interpreter {
-    lua_State *L;      /* owns */
-    size_t memory;     /* bytes that it has */
-    size_t memory_max; /* and may have */
-    unsigned runs;     /* since the collector was last given a turn */
-    bool refused;      /* it wanted more than there was */
+    lua_State *L;                  /* owns */
+    size_t memory;                 /* bytes that it has */
+    size_t memory_max;             /* and may have */
+    unsigned runs;                 /* since the collector was last given a turn */
+    bool refused;                  /* it wanted more than there was */
+    int collect_step, collect_all; /* functions in the registry */
 } interpreter;
 
 /* A state without any library. It stays where it is. Ends the process when there is no memory: at boot and after a

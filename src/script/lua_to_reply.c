@@ -79,33 +79,25 @@ static slice textOf(lua_State *L) {
     return text;
 }
 
-static sds withoutLineEnds(slice text) {
-    sds line = sdsNewLen(text.ptr, text.len);
-    for (size_t i = 0; i < text.len; i++)
-        if (line[i] == '\r' || line[i] == '\n') line[i] = ' ';
-    return line;
-}
-
 /* {err = text}: the text is the whole line behind the '-'. */
 static bool replyError(lua_State *L, client *c) {
-    lua_pushliteral(L, "ignore_error_stats_update"); /* takes memory of Lua: before there is any of ours */
+    lua_pushliteral(L, "ignore_error_stats_update");
     lua_rawget(L, -2);
     bool counted = lua_toboolean(L, -1);
     lua_pop(L, 1);
     if (!pushField(L, "err", LUA_TSTRING)) return false;
-    sds error = sdsCatSlice(sdsNew("-"), textOf(L));
+    lua_pushliteral(L, "-");
+    lua_insert(L, -2);
+    lua_concat(L, 2);
+    if (counted) addReplyErrorCounted(c, textOf(L));
+    else addReplyErrorSlice(c, textOf(L));
     lua_pop(L, 1);
-    if (counted) addReplyErrorCounted(c, sdsSlice(error));
-    else addReplyErrorSlice(c, sdsSlice(error));
-    sdsFree(error);
     return true;
 }
 
 static bool replyStatus(lua_State *L, client *c) {
     if (!pushField(L, "ok", LUA_TSTRING)) return false;
-    sds text = withoutLineEnds(textOf(L));
-    addReplySds(c, sdsCatLen(sdsCatSlice(sdsNew("+"), sdsSlice(text)), "\r\n", 2));
-    sdsFree(text);
+    addReplyLine(c, "+", textOf(L));
     lua_pop(L, 1);
     return true;
 }
@@ -142,9 +134,11 @@ static bool replyPairs(lua_State *L, client *c, int resp, const char *name, bool
 
 static bool replyBigNumber(lua_State *L, client *c) {
     if (!pushField(L, "big_number", LUA_TSTRING)) return false;
-    sds digits = withoutLineEnds(textOf(L));
-    addReplyBigNum(c, sdsSlice(digits));
-    sdsFree(digits);
+    slice digits = textOf(L);
+    char length[32];
+    snprintf(length, sizeof(length), "$%zu\r\n", digits.len);
+    if (c->resp < 3) addReplyProto(c, length, strlen(length));
+    addReplyLine(c, c->resp < 3 ? "" : "(", digits);
     lua_pop(L, 1);
     return true;
 }

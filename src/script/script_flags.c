@@ -56,7 +56,7 @@ static sds readWords(const sds *words, int count, scriptHead *head) {
 sds scriptReadHead(slice text, scriptHead *head) {
     *head = (scriptHead){.flags = SCRIPT_UNDECLARED, .code = text};
     if (text.len < 2 || memcmp(text.ptr, "#!", 2) != 0) return NULL;
-    const char *end = memchr(text.ptr, '\n', text.len);
+    const char *end = memchr(text.ptr, '\n', text.len < SCRIPT_HEAD_BYTES ? text.len : SCRIPT_HEAD_BYTES);
     if (!end) return sdsNew("Invalid script shebang");
     head->flags = 0;
     head->code = sliceOf(end, text.len - (size_t)(end - text.ptr));

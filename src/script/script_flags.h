@@ -23,6 +23,9 @@ enum {
 /* The name of flag 1 << i, for functions, which may write it in any case. */
 const char *scriptFlagName(unsigned i);
 
+/* A first line is not longer: what it says is copied, and errors quote it. */
+#define SCRIPT_HEAD_BYTES (64 * 1024)
+
 typedef struct scriptHead {
     uint32_t flags;
     slice code; /* the text without its first line, but with the end of it, so that lines keep their numbers */

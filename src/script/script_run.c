@@ -146,11 +146,14 @@ static int replyErrorTable(lua_State *L) {
     int line = (int)lua_tointeger(L, -1);
     lua_pushliteral(L, "ignore_error_stats_update");
     lua_rawget(L, 1);
-    sds error = text ? sdsCatPrintf(sdsEmpty(), "-%s", text) : sdsNew("-ERR unknown error");
-    if (source) error = sdsCatPrintf(error, " script: on %s:%d.", source, line);
-    if (lua_toboolean(L, -1)) addReplyErrorCounted(c, sdsSlice(error));
-    else addReplyErrorSlice(c, sdsSlice(error));
-    sdsFree(error);
+    bool counted = lua_toboolean(L, -1);
+    if (!text) text = "ERR unknown error";
+    slice error;
+    if (source) lua_pushfstring(L, "-%s script: on %s:%d.", text, source, line);
+    else lua_pushfstring(L, "-%s", text);
+    error.ptr = lua_tolstring(L, -1, &error.len);
+    if (counted) addReplyErrorCounted(c, error);
+    else addReplyErrorSlice(c, error);
     return 0;
 }
 
@@ -163,7 +166,7 @@ static void replyError(lua_State *L, client *c, const void *outer) {
         if (lua_pcall(L, 1, 0, 0) == 0) return;
     }
     const char *text = lua_tostring(L, -1); /* no memory, or an error within the handler */
-    addReplyErrorFormat(c, "%s", text ? text : "unknown error");
+    addReplyError(c, text ? text : "unknown error");
 }
 
 static void call(scriptRun *run) {

@@ -75,3 +75,33 @@ start_server {} {
         assert_equal PONG [r PING]
     }
 }
+
+# A reply of one line, made of a text of the script's: it is sent, or its connection ends.
+foreach script {
+    {return {ok = string.rep('x', 20000000)}}
+    {return {err = string.rep('x', 20000000)}}
+    {return {big_number = string.rep('1', 20000000)}}
+    {error({err = string.rep('x', 20000000)})}
+} {
+    start_server {} {
+        test "A line of 20 MB that there is little memory for: $script" {
+            for {set room 80} {$room <= 160} {incr room 20} {
+                limit_server [expr {$room * $mb}]
+                with_clients c {
+                    $c send EVAL $script 0
+                    $c send QUIT
+                    $c raw_until_eof
+                }
+                assert_equal PONG [r PING]
+            }
+        }
+    }
+}
+
+start_server {} {
+    test "A first line that is too long is refused" {
+        set line "#![string repeat x 70000]"
+        assert_error "ERR Invalid script shebang" {r EVAL "$line\nreturn 1" 0}
+        assert_error "ERR Invalid library metadata" {r FUNCTION LOAD "$line\nreturn 1"}
+    }
+}
