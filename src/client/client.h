@@ -23,6 +23,7 @@ struct blockingState;
 struct multiState;
 struct pubsubState;
 struct trackingState;
+struct replicaState;
 
 enum {
     CLIENT_CLOSE_AFTER_REPLY = 1 << 0, /* no further command is executed; close when all is written */
@@ -134,14 +135,17 @@ typedef struct client {
     struct multiState *multi;       /* made when needed */
     struct pubsubState *pubsub;
     struct trackingState *tracking;
+    struct replicaState *replica;             /* made when needed: repl's, of one that says it is a replica */
+    size_t lent_output;                       /* of others' memory that is kept because it is to be sent to it */
     uint64_t write_offset;                    /* where its last write ends in the append-only file (persist/aof.c) */
+    uint64_t sent_offset;                     /* and in what replicas are sent (repl/stream.c) */
     struct replyBlock *held_head, *held_tail; /* owns: messages that wait for the end of its command (push.c) */
 } client;
 static_assert(offsetof(client, output_blocks) < 3 * CACHE_LINE, "what commands and batches touch is three lines");
 
 /* Memory of unsent output that limits count (CLIENT LIST omem). */
 static inline size_t clientQueuedOutput(const client *c) {
-    return c->output_memory > CLIENT_OUTPUT_GRACE ? c->output_memory - CLIENT_OUTPUT_GRACE : 0;
+    return c->lent_output + (c->output_memory > CLIENT_OUTPUT_GRACE ? c->output_memory - CLIENT_OUTPUT_GRACE : 0);
 }
 
 typedef struct clientState {

@@ -37,6 +37,7 @@ size_t output_alarm_bytes = 8 * MIB + CLIENT_OUTPUT_GRACE;
 bool output_limits_watched;
 
 static size_t full_bytes = OUTPUT_FULL_BYTES;
+static unsigned long long replica_floor;
 
 static bool softLimitBroken(client *c, const outputLimit *limit, size_t bytes) {
     if (limit->soft_bytes == 0 || bytes < limit->soft_bytes) {
@@ -76,14 +77,28 @@ static void sendAway(client *c) {
     sdsFree(info);
 }
 
+/* What is in force. */
+static outputLimit limitOf(clientType type) {
+    outputLimit limit = output_limits[type];
+    if (type != CLIENT_TYPE_REPLICA) return limit;
+    if (limit.hard_bytes && limit.hard_bytes < replica_floor) limit.hard_bytes = replica_floor;
+    if (limit.soft_bytes && limit.soft_bytes < replica_floor) limit.soft_bytes = replica_floor;
+    return limit;
+}
+
+void outputLimitsSetReplicaFloor(unsigned long long bytes) {
+    assertMainRole();
+    replica_floor = bytes;
+}
+
 bool outputLimitCheck(client *c) {
     assertMainRole();
-    const outputLimit *limit = &output_limits[clientTypeOf(c)];
+    const outputLimit limit = limitOf(clientTypeOf(c));
     size_t bytes = clientQueuedOutput(c);
 
     if (c->flags & (CLIENT_CLOSE_ASAP | CLIENT_FAKE)) return false;
-    bool hard = limit->hard_bytes && bytes >= limit->hard_bytes;
-    bool soft = softLimitBroken(c, limit, bytes);
+    bool hard = limit.hard_bytes && bytes >= limit.hard_bytes;
+    bool soft = softLimitBroken(c, &limit, bytes);
     if (!hard && !soft) {
         if (c->output_memory >= fullFrom(clientTypeOf(c))) c->flags |= CLIENT_OUTPUT_FULL;
         if (c->soft_limit_since || c->flags & CLIENT_OUTPUT_FULL) output_limits_watched = true;

@@ -35,6 +35,9 @@ extern bool output_limits_watched;
 /* Another size than this, for tests. */
 void outputFullSetBytes(size_t bytes);
 
+/* A replica's limits are no lower than what is kept for all of them anyway, so many bytes. */
+void outputLimitsSetReplicaFloor(unsigned long long bytes);
+
 /* Check a client whose output has grown (c->output_memory >= output_alarm_bytes) or shrunk, or in cron, for the soft
  * limit's time: closes it asynchronously, with a log line, when a limit is broken. True if it did. Else sets
  * CLIENT_OUTPUT_FULL when it is time. */

@@ -268,6 +268,19 @@ void addReplyShared(client *c, slice bytes, robj *shared) {
     account(c, b, 0, bytes.len);
 }
 
+void addReplyLent(client *c, robj *o, slice part) {
+    if (!mayReply(c)) return;
+    replyBlock *b = c->reply_tail;
+    if (!b || !b->lent || replyBlockRoom(b) < sizeof(replyRef)) {
+        b = openBlock(c, sizeof(replyRef));
+        if (!b) return;
+        b->lent = true;
+    }
+    incrRefCount(o);
+    replyBlockAddRef(b, o, part);
+    c->output_bytes += part.len;
+}
+
 void addReplySds(client *c, sds s) {
     addReplyProto(c, s, sdsLen(s));
     sdsFree(s);

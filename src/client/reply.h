@@ -43,7 +43,10 @@ void addReplyProto(client *c, const char *p, size_t len); /* bytes that are RESP
 robj *replyShare(slice bytes) must_check;
 /* Bytes that are RESP already, or part of it; `shared` is what replyShare() made of them. */
 void addReplyShared(client *c, slice bytes, robj *shared);
-void addReplySds(client *c, sds s); /* the same, frees s */
+/* A part of a RAW string by reference, whatever its size, which costs the client nothing: whoever gives it keeps the
+ * string, and counts it, as long as the client may be sent it (client.lent_output). */
+void addReplyLent(client *c, robj *o, slice part);
+void addReplySds(client *c, sds s); /* the same as addReplyProto(), frees s */
 /* "<prefix><text>\r\n", whose text is anybody's: CR and LF in it become blanks. As one piece, so that neither a limit
  * nor a lack of memory cuts it in two. */
 void addReplyLine(client *c, const char *prefix, slice text);

@@ -10,7 +10,7 @@
  * Invariants  1. Bytes and references never meet: used + nrefs * sizeof(replyRef) <= capacity.
  *             2. total = used + the lengths of all references; sent <= total.
  *             3. Offsets do not decrease from ref0 on, and none is beyond `used`.
- *             4. beyond = the lengths of all values referred to less those of the references.
+ *             4. beyond = the lengths of all values referred to less those of the references; 0 in one that is lent.
  * Tests       tests/unit/client/reply_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -65,6 +65,7 @@ static replyBlock *startEmpty(replyBlock *b) {
     b->next = NULL;
     b->nrefs = 0;
     b->used = b->total = b->sent = b->beyond = 0;
+    b->lent = false;
     return b;
 }
 
@@ -88,7 +89,7 @@ size_t replyBlockAddRef(replyBlock *b, robj *o, slice part) {
     size_t before = replyBlockCost(b);
     *replyBlockRef(b, b->nrefs++) = (replyRef){.obj = o, .ptr = part.ptr, .len = part.len, .offset = b->used};
     b->total += part.len;
-    b->beyond += objectStringLen(o) - part.len;
+    if (!b->lent) b->beyond += objectStringLen(o) - part.len;
     return replyBlockCost(b) - before;
 }
 
@@ -148,7 +149,7 @@ bool replyBlockMove(replyBlock *to, replyBlock *from) {
     size_t refs_bytes = from->nrefs * sizeof(replyRef);
 
     debugAssert(from->sent == 0);
-    if (replyBlockRoom(to) < from->used + refs_bytes) return false;
+    if (to->lent != from->lent || replyBlockRoom(to) < from->used + refs_bytes) return false;
     memcpy(to->data + to->used, from->data, from->used);
     if (from->nrefs) {
         uint32_t last = to->nrefs + from->nrefs - 1;
@@ -177,7 +178,7 @@ void replyBlockCheck(const replyBlock *b) {
         serverAssert(ref->offset >= before && ref->offset <= b->used);
         before = ref->offset;
         referred += ref->len;
-        beyond += objectStringLen(ref->obj) - ref->len;
+        if (!b->lent) beyond += objectStringLen(ref->obj) - ref->len;
     }
     serverAssert(b->beyond == beyond);
     serverAssert(b->total == b->used + referred);

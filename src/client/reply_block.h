@@ -28,6 +28,7 @@ typedef struct replyBlock {
     struct replyBlock *next; /* of the chain */
     uint32_t nrefs;
     uint32_t capacity; /* of data[], bytes and references together */
+    bool lent;         /* what it refers to is kept, and counted, by somebody else */
     size_t used;       /* bytes */
     size_t total;      /* bytes and referenced bytes: what goes over the wire */
     size_t sent;       /* holder: of total */
@@ -52,7 +53,8 @@ static inline size_t replyBlockRoom(const replyBlock *b) {
 
 /* Bytes of memory a block stands for: its own, and what its references keep alive, at full size each. */
 static inline size_t replyBlockCost(const replyBlock *b) {
-    return sizeof(*b) + b->capacity + (b->total - b->used) + b->beyond;
+    size_t own = sizeof(*b) + b->capacity;
+    return unlikely(b->lent) ? own : own + (b->total - b->used) + b->beyond;
 }
 
 /* An empty block with room for at least `room` bytes (at most REPLY_BLOCK_CAPACITY_MAX), of the small kind if `first`
@@ -65,8 +67,8 @@ replyBlock *replyBlockMake(size_t room, bool first) must_check;
 void replyBlockAddBytes(replyBlock *b, slice bytes);
 size_t replyBlockAddRef(replyBlock *b, robj *o, slice part);
 /* Move everything `from` holds behind what `to` holds, if it fits: then `from` is empty and costs itself only, and the
- * sum of both costs is what it was. False: nothing was changed. Runs on: the thread that has both, which for blocks
- * that were handed over is the holder. No count changes: a reference moves. */
+ * sum of both costs is what it was. False: nothing was changed, also when only one of them is lent. Runs on: the thread
+ * that has both, which for blocks that were handed over is the holder. No count changes: a reference moves. */
 bool replyBlockMove(replyBlock *to, replyBlock *from);
 /* Give back a block whose bytes have gone: drops the references, recycles the memory. */
 void replyBlockRelease(replyBlock *b);
