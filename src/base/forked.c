@@ -50,12 +50,12 @@ static void settleSignals(void) {
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-void forkedSettle(pid_t parent, int keep) {
+void forkedSettle(pid_t parent, int first, int last) {
     logSetRole('C');
     logBeginLockless();
     panicSetMainThread();
-    closeRange(STDERR_FILENO + 1, keep - 1);
-    closeRange(keep > STDERR_FILENO ? keep + 1 : STDERR_FILENO + 1, __INT_MAX__);
+    closeRange(STDERR_FILENO + 1, first - 1);
+    closeRange(last > STDERR_FILENO ? last + 1 : STDERR_FILENO + 1, __INT_MAX__);
 #ifdef PR_SET_PDEATHSIG
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif

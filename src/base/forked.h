@@ -17,7 +17,7 @@
 /* fork(), with all signals blocked in the child, so that none is answered there as the parent would. */
 pid_t forkQuietly(void);
 /* In the child: it ends with its parent, logs as 'C', has signals of its own, and of the descriptors from 3 on it has
- * `keep` alone. Ends it when the parent is gone already. */
-void forkedSettle(pid_t parent, int keep);
+ * those from `first` to `last` alone. Ends it when the parent is gone already. */
+void forkedSettle(pid_t parent, int first, int last);
 
 #endif

@@ -34,7 +34,8 @@ enum {
     RDB_TYPE_HASH_2 = 22 /* with times of fields */
 };
 
-#define RDB_VERSION 80 /* of what is written */
+#define RDB_VERSION 80     /* of what is written */
+#define RDB_VERSION_OLD 11 /* the newest that servers before read: all but hashes whose fields have times */
 /* Versions of others that went their own way after 11: their strings may be read, but nobody vouches for it. */
 #define RDB_VERSION_FOREIGN_MIN 12
 #define RDB_VERSION_FOREIGN_MAX 79

@@ -622,6 +622,23 @@ static bool applyEnabled(const char **err) {
     return true;
 }
 
+void aofSuspend(void) {
+    assertMainThread();
+    if (!aof.wanted) return;
+    bool was_on = aofIsOn();
+    aof.wanted = false;
+    tellStopping();
+    if (was_on) stopThread();
+    else aofGiveUpFirst();
+}
+
+void aofResume(void) {
+    assertMainThread();
+    if (!persist_settings.appendonly || aof.wanted) return;
+    aof.wanted = true;
+    if (!aof.turn_on()) aof.wanted = false;
+}
+
 static bool applyPolicy(const char **err) {
     if (!aof.thread) return true;
     bool always = persist_settings.appendfsync == FSYNC_ALWAYS;

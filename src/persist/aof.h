@@ -27,6 +27,11 @@ void aofOnBegin(void (*fn)(void));
 /* Who is told before the log stops, in the order in which they have said so. Boot only. */
 void aofOnStop(void (*fn)(void));
 
+/* The dataset is about to become another one: the log stops, and what it has stays as it is; from aofResume() on it is
+ * turned on again, with the dataset there is then. Nothing with the log off. */
+void aofSuspend(void);
+void aofResume(void);
+
 /* Before replies leave: give what was appended to the thread. True when they must wait for `*seq` to reach
  * `*offset`. */
 bool aofBeforeReplies(holdSequence *seq, uint64_t *offset);

@@ -126,8 +126,10 @@ void childProgress(void *unused_arg, size_t keys) {
 }
 
 static void settleIn(pid_t parent, int fd) {
+    int output = child.job.has_output ? fcntl(child.job.output, F_DUPFD, CHILD_OUTPUT_FD + 1) : -1;
     if (fd != REPORT_FD) dup2(fd, REPORT_FD);
-    forkedSettle(parent, REPORT_FD);
+    if (output >= 0) dup2(output, CHILD_OUTPUT_FD);
+    forkedSettle(parent, REPORT_FD, output >= 0 ? CHILD_OUTPUT_FD : REPORT_FD);
     self.here = true;
     self.next_report_us = clockMonotonicUs() + REPORT_EVERY_US;
     threadSetCpuAffinity(child.job.cpulist);

@@ -30,7 +30,10 @@ typedef struct childJob {
     bool (*work)(void *arg);                       /* in the child: false makes it a failure */
     void (*ended)(void *arg, const childEnd *how); /* in the parent, on main's own thread: it is gone */
     void *arg;                                     /* borrowed until ended() has returned */
+    bool has_output;                               /* the child keeps `output`, as CHILD_OUTPUT_FD */
+    int output;                                    /* borrowed */
 } childJob;
+#define CHILD_OUTPUT_FD 4
 
 /* What INFO shows of the child that runs; zeros without one. */
 typedef struct childFigures {

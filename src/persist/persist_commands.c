@@ -1,5 +1,4 @@
-/* persist_commands.c -- the commands whose handlers are in this layer: SAVE, BGSAVE, LASTSAVE, BGREWRITEAOF, WAIT,
- * WAITAOF.
+/* persist_commands.c -- the commands whose handlers are in this layer: SAVE, BGSAVE, LASTSAVE, BGREWRITEAOF.
  *
  * Owns        the array, for good.
  * Threads     main, at boot.
@@ -11,7 +10,6 @@
 #include "aof_rewrite.h"
 #include "command_rows.h"
 #include "snapshot.h"
-#include "wait_commands.h"
 
 static serverCommand rows[] = {
 #include "persist_commands.def"

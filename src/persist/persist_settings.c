@@ -111,7 +111,7 @@ static const setting rows[] = {
      .get = getSave},
     STRING("dbfilename", dbfilename, "dump.rdb", SETTING_PROTECTED, .check = checkDbFile),
     BOOL("rdbchecksum", rdbchecksum, "yes", FIXED, NO_ALIAS),
-    BOOL("rdb-del-sync-files", rdb_del_sync_files, "no", PENDING, NO_ALIAS),
+    BOOL("rdb-del-sync-files", rdb_del_sync_files, "no", 0, NO_ALIAS),
     BOOL("rdb-save-incremental-fsync", rdb_save_incremental_fsync, "yes", 0, NO_ALIAS),
     BOOL("stop-writes-on-bgsave-error", stop_writes_on_bgsave_error, "yes", 0, NO_ALIAS),
     STRING("bgsave-cpulist", bgsave_cpulist, NULL, FIXED, .alias = "bgsave_cpulist", .empty_is_null = true),

@@ -44,6 +44,8 @@ typedef struct loader {
     serverDb *db;
     uint64_t file_bytes;   /* 0: unknown */
     uint64_t served_bytes; /* when clients were last looked at */
+    rdbReplInfo replication;
+    unsigned repl_fields; /* of the three: a bit each */
     bool begun;
 } loader;
 
@@ -51,9 +53,29 @@ static rdbPipeline *running; /* borrowed: that of the load under way; NULL */
 
 /* ---- AUX fields -------------------------------------------------------------------------------------- */
 
+/* What a server needs to go on with the stream that the dataset is from. */
+static void applyReplication(loader *l, const rdbAux *f) {
+    rdbReplInfo *r = &l->replication;
+    long long db;
+    if (!strcasecmp(f->name, RDB_AUX_REPL_DB)) {
+        if (!string2ll(f->value, sdsLen(f->value), &db) || db < 0 || db >= dbCount()) return;
+        r->stream_db = (int)db;
+        l->repl_fields |= 1;
+    } else if (!strcasecmp(f->name, RDB_AUX_REPL_ID)) {
+        if (sdsLen(f->value) != RDB_REPL_ID_BYTES) return;
+        memcpy(r->id, f->value, sizeof(r->id));
+        l->repl_fields |= 2;
+    } else if (!strcasecmp(f->name, RDB_AUX_REPL_OFFSET)) {
+        if (!string2ll(f->value, sdsLen(f->value), &r->offset) || r->offset < 0) return;
+        l->repl_fields |= 4;
+    }
+    r->there = l->repl_fields == 7;
+}
+
 /* False when it is malformed. */
-static bool applyAux(const rdbAux *f) {
+static bool applyAux(loader *l, const rdbAux *f) {
     const char *name = f->name, *value = f->value;
+    applyReplication(l, f);
     if (*name == '%') {
         serverLog(LL_NOTICE, "RDB '%s': %s", name, value);
     } else if (!strcasecmp(name, RDB_AUX_VALKEY_VERSION)) {
@@ -86,7 +108,7 @@ static bool fault(loader *l, const rdbBatch *b, const rdbItem *item, rdbFaultKin
 static bool onAux(loader *l, const rdbBatch *b, const rdbItem *item) {
     rdbAux f;
     if (!rdbAuxRead(&b->piece, item, &f)) return fault(l, b, item, RDB_FAULT_AUX, 0);
-    bool good = applyAux(&f);
+    bool good = applyAux(l, &f);
     rdbAuxFree(&f);
     return good || fault(l, b, item, RDB_FAULT_AUX, 0);
 }
@@ -291,26 +313,27 @@ static void logEnd(const loader *l, const char *path) {
               r->keys_loaded, r->keys_expired, empty, r->fields_expired);
 }
 
-static void loadOpened(int fd, const char *path, const rdbLoadOptions *options, rdbLoadResult *r) {
-    struct stat st;
-    loader l = {.options = options, .result = r, .db = dbGet(0)};
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) l.file_bytes = (uint64_t)st.st_size;
-    posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+/* `fd` or `source`. */
+static void load(loader *l, int fd, const rdbSource *source, const char *name) {
+    rdbLoadResult *r = l->result;
     const rdbScanOptions scan = {.relaxed = object_settings.version_check == RDB_VERSION_CHECK_RELAXED,
-                                 .checksum = persist_settings.rdbchecksum};
-    const rdbDecodeOptions decode = {.drop_before_ms = options->keep_expired ? INT64_MIN : clockWallMs(),
+                                 .checksum = persist_settings.rdbchecksum && !l->options->unchecked,
+                                 .source = source};
+    const rdbDecodeOptions decode = {.drop_before_ms = l->options->keep_expired ? INT64_MIN : clockWallMs(),
                                      .lfu = store_settings.maxmemory_policy & MAXMEMORY_FLAG_LFU};
-    l.pipeline = running = rdbPipelineStart(fd, &scan, &decode, decoderCount());
-    if (!l.pipeline) {
+    l->pipeline = running = rdbPipelineStart(fd, &scan, &decode, decoderCount());
+    if (!l->pipeline) {
         r->error = errno;
-        serverLog(LL_WARNING, "Threads that load %s cannot be started: %s", path, strerror(errno));
+        serverLog(LL_WARNING, "Threads that load %s cannot be started: %s", name, strerror(errno));
         return;
     }
-    r->end = insertAll(&l);
-    if (r->end == RDB_LOAD_DONE && rdbScanWithoutChecksum(rdbPipelineScanner(l.pipeline)) && scan.checksum)
+    r->end = insertAll(l);
+    if (r->end == RDB_LOAD_DONE && rdbScanWithoutChecksum(rdbPipelineScanner(l->pipeline)) && scan.checksum)
         serverLog(LL_NOTICE, "RDB file was saved with checksum disabled: no check performed.");
-    logEnd(&l, path);
+    r->replication = l->replication;
+    logEnd(l, name);
     rdbLoadAbort();
+    loadingSetKeys(r->keys_loaded, r->keys_expired);
 }
 
 void rdbLoadAbort(void) {
@@ -320,6 +343,8 @@ void rdbLoadAbort(void) {
 
 rdbLoadResult rdbLoadFile(const char *path, const rdbLoadOptions *options) {
     rdbLoadResult r = {.end = RDB_LOAD_FAILED};
+    loader l = {.options = options, .result = &r, .db = dbGet(0)};
+    struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         r.error = errno;
@@ -327,9 +352,17 @@ rdbLoadResult rdbLoadFile(const char *path, const rdbLoadOptions *options) {
         else serverLog(LL_WARNING, "%s cannot be opened to be loaded: %s", path, strerror(errno));
         return r;
     }
-    loadOpened(fd, path, options, &r);
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) l.file_bytes = (uint64_t)st.st_size;
+    posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    load(&l, fd, NULL, path);
     close(fd);
-    loadingSetKeys(r.keys_loaded, r.keys_expired);
+    return r;
+}
+
+rdbLoadResult rdbLoadSource(const rdbSource *source, const char *name, const rdbLoadOptions *options) {
+    rdbLoadResult r = {.end = RDB_LOAD_FAILED};
+    loader l = {.options = options, .result = &r, .db = dbGet(0), .file_bytes = source->bytes};
+    load(&l, -1, source, name);
     return r;
 }
 

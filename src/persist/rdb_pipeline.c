@@ -41,9 +41,10 @@ typedef enum { BATCH_FREE, BATCH_SCANNED, BATCH_DECODING, BATCH_DECODED } batchS
 struct rdbPipeline {
     /* const while threads run */
     rdbDecodeOptions options;
-    rdbScanner *scanner; /* owns; the scanner's thread until it has ended */
-    rdbBatch *batches;   /* owns */
-    uint64_t size;       /* batches in the ring */
+    rdbScanner *scanner;     /* owns; the scanner's thread until it has ended */
+    rdbBatch *batches;       /* owns */
+    uint64_t size;           /* batches in the ring */
+    const rdbSource *source; /* borrowed; or NULL */
     unsigned arena;
     /* under the lock */
     pthread_mutex_t lock; /* a leaf */
@@ -211,6 +212,7 @@ rdbPipeline *rdbPipelineStart(int fd, const rdbScanOptions *scan, const rdbDecod
     rdbPipeline *p = zcalloc(1, sizeof(*p));
     p->options = *decode;
     p->scanner = rdbScanCreate(fd, scan);
+    p->source = scan->source;
     p->size = decoders * BATCHES_PER_DECODER + BATCHES_MORE;
     p->batches = zcalloc(p->size, sizeof(*p->batches));
     p->states = zcalloc(p->size, sizeof(*p->states));
@@ -230,6 +232,7 @@ void rdbPipelineStop(rdbPipeline *p) {
     pthread_cond_broadcast(&p->freed);
     pthread_cond_broadcast(&p->scanned_more);
     pthread_mutex_unlock(&p->lock);
+    if (p->source && p->source->stop) p->source->stop(p->source->arg);
     if (p->scanning) pthread_join(p->scan_thread, NULL);
     for (unsigned i = 0; i < p->decoders; i++) pthread_join(p->decode_threads[i], NULL);
     for (uint64_t i = 0; i < p->size; i++) {

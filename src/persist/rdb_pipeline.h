@@ -21,8 +21,8 @@ typedef struct rdbBatch {
 
 typedef struct rdbPipeline rdbPipeline;
 
-/* Start to read `fd`, which stays the caller's. `decoders`: how many threads, at least 1. NULL with errno when threads
- * cannot be had. */
+/* Start to read `fd`, which stays the caller's, or the source. `decoders`: how many threads, at least 1. NULL with
+ * errno when threads cannot be had. */
 rdbPipeline *rdbPipelineStart(int fd, const rdbScanOptions *scan, const rdbDecodeOptions *decode, unsigned decoders);
 /* The next batch, or NULL when there is none within about so long. Not again after the last one. */
 rdbBatch *rdbPipelineTake(rdbPipeline *p, unsigned wait_ms);

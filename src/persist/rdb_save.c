@@ -14,6 +14,7 @@
 #include "rdb_save.h"
 
 #include "aof_base.h"
+#include "crc64.h"
 #include "db_walk.h"
 #include "endian.h"
 #include "file_writer.h"
@@ -33,6 +34,7 @@
 
 #define BATCH 16            /* keys that are asked for together */
 #define PROGRESS_EACH 1024u /* keys */
+#define PIPE_BUFFER_BYTES ((size_t)128 << 10)
 
 typedef struct saving {
     rdbWriter *out;
@@ -72,7 +74,8 @@ static void writeLibrary(void *out, slice text) {
 
 static void writeHead(rdbWriter *out, const rdbSaveOptions *options) {
     char magic[RDB_MAGIC_BYTES + 1];
-    snprintf(magic, sizeof(magic), RDB_MAGIC "%03d", RDB_VERSION);
+    if (options->version) snprintf(magic, sizeof(magic), RDB_MAGIC_OLD "%03u", options->version);
+    else snprintf(magic, sizeof(magic), RDB_MAGIC "%03d", RDB_VERSION);
     rdbWriteBytes(out, sliceOf(magic, RDB_MAGIC_BYTES));
     writeAux(out, RDB_AUX_VALKEY_VERSION, sliceStr(VALKEY_VERSION));
     writeAuxNumber(out, RDB_AUX_BITS, (long long)sizeof(void *) * 8);
@@ -85,7 +88,7 @@ static void writeHead(rdbWriter *out, const rdbSaveOptions *options) {
         writeAuxNumber(out, RDB_AUX_REPL_OFFSET, r->offset);
     }
     writeAuxNumber(out, RDB_AUX_AOF_BASE, options->is_aof_base);
-    librariesEach(writeLibrary, out);
+    if (!options->without_functions) librariesEach(writeLibrary, out);
 }
 
 /* ---- Keys ---- */
@@ -100,11 +103,23 @@ static void writeUse(const saving *s, const robj *o) {
     }
 }
 
+/* What an older version has no form for. */
+static bool isTooNew(const saving *s, const robj *o) {
+    if (likely(!s->options->version) || rdbTypeOf(o) < RDB_TYPE_HASH_2) return false;
+    slice key = objectKey(o);
+    if (s->options->hide_user_data) key = sliceStr("*redacted*");
+    serverLog(LL_WARNING, "Can't store key '%.*s' in RDB version %u", (int)key.len, key.ptr, s->options->version);
+    s->out->failed = true;
+    errno = EINVAL;
+    return true;
+}
+
 static void writeEntry(const saving *s, const robj *o) {
     if (unlikely(s->options->as_commands)) {
         aofBaseWriteKey(s->out, o);
         return;
     }
+    if (unlikely(isTooNew(s, o))) return;
     int64_t when_ms = objectExpire(o);
     if (when_ms != -1) {
         rdbWriteByte(s->out, RDB_OP_EXPIRE_MS);
@@ -174,7 +189,7 @@ static void writeDataset(rdbWriter *out, const rdbSaveOptions *options) {
                 .delayed = persist_settings.rdb_key_save_delay != 0};
     if (options->as_commands) aofBaseWriteHead(out);
     else writeHead(out, options);
-    for (int id = 0; id < dbCount() && !out->failed; id++) writeDb(&s, dbGet(id));
+    for (int id = 0; id < dbCount() && !out->failed && !options->without_keys; id++) writeDb(&s, dbGet(id));
     if (options->progress) options->progress(options->progress_arg, s.keys);
     if (!options->as_commands) rdbWriteByte(out, RDB_OP_EOF);
 }
@@ -216,5 +231,47 @@ bool rdbSaveFile(const char *path, const rdbSaveOptions *options) {
                   strerror(error));
     sdsFree(temporary);
     errno = error;
+    return done;
+}
+
+/* ---- A pipe ---- */
+
+typedef struct pipeWriter {
+    rdbWriter out;
+    int fd; /* borrowed */
+    uint64_t crc;
+    bool checksum;
+    int error;
+} pipeWriter;
+
+static bool writePipe(void *arg, slice bytes) {
+    pipeWriter *p = arg;
+    if (p->checksum) p->crc = crc64(p->crc, bytes.ptr, bytes.len);
+    while (bytes.len > 0) {
+        ssize_t n = write(p->fd, bytes.ptr, bytes.len);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) {
+            p->error = errno;
+            return false;
+        }
+        bytes = sliceOf(bytes.ptr + n, bytes.len - (size_t)n);
+    }
+    return true;
+}
+
+bool rdbSaveTo(int fd, const rdbSaveOptions *options) {
+    pipeWriter p = {.fd = fd, .checksum = options->checksum};
+    char sum[RDB_CHECKSUM_BYTES];
+    rdbWriterBeginFlushing(&p.out, options->compression, PIPE_BUFFER_BYTES, writePipe, &p);
+    writeDataset(&p.out, options);
+    bool done = rdbWriterFlush(&p.out);
+    if (done) {
+        storeLe64(sum, p.crc);
+        rdbWriteBytes(&p.out, sliceOf(sum, sizeof(sum)));
+        done = rdbWriterFlush(&p.out);
+    }
+    if (!done) serverLog(LL_WARNING, "The dataset could not be sent: %s", p.error ? strerror(p.error) : "see above");
+    rdbWriterEnd(&p.out);
+    errno = p.error;
     return done;
 }

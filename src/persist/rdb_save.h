@@ -25,6 +25,8 @@ typedef struct rdbSaveOptions {
     bool incremental_sync;      /* rdb-save-incremental-fsync, aof-rewrite-incremental-fsync */
     bool is_aof_base;           /* what the file says of itself */
     bool as_commands;           /* no snapshot, but the commands that make the dataset (aof_base.h) */
+    unsigned version;           /* 0: the newest; RDB_VERSION_OLD for those who do not read that */
+    bool without_keys, without_functions, hide_user_data;
     const char
         *temporary; /* borrowed: name of the temporary file; NULL: rdbTemporaryName() of this process, beside `path` */
     const rdbReplication *replication; /* borrowed; NULL: none */
@@ -40,6 +42,9 @@ rdbSaveOptions rdbSaveDefaults(void);
  * folder. False: errno, a line in the log, no temporary file, and what was at `path` is untouched (but when the last of
  * these steps has failed). A process that is killed meanwhile leaves the temporary file. */
 bool rdbSaveFile(const char *path, const rdbSaveOptions *options) must_check;
+
+/* Write the same to a descriptor that blocks (a pipe), and leave it open. False: errno, and a line in the log. */
+bool rdbSaveTo(int fd, const rdbSaveOptions *options) must_check;
 
 /* The name of the temporary file that a process makes by itself: who has killed it removes the file. */
 #define RDB_TEMPORARY_NAME_SIZE 48

@@ -477,12 +477,17 @@ static bool reservePiece(rdbPiece *p, size_t bytes) {
     return true;
 }
 
+static ssize_t readSome(rdbScanner *s, void *to, size_t len) {
+    const rdbSource *source = s->options.source;
+    return source ? source->read(source->arg, to, len) : read(s->fd, to, len);
+}
+
 /* Read until there are `wanted` bytes, or no more. */
 static bool fill(rdbScanner *s, rdbPiece *p, size_t wanted) {
     if (s->at_eof || p->len >= wanted) return true;
     if (!reservePiece(p, wanted)) return fail(s, p, RDB_FAULT_MEMORY, 0);
     while (p->len < wanted) {
-        ssize_t n = read(s->fd, p->bytes + p->len, wanted - p->len);
+        ssize_t n = readSome(s, p->bytes + p->len, wanted - p->len);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return fail(s, p, RDB_FAULT_READ, (uint64_t)errno);
         if (n == 0) {

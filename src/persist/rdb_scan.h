@@ -18,6 +18,8 @@
 #include "sds.h"
 #include "slice.h"
 
+#include <sys/types.h>
+
 typedef enum {
     RDB_ITEM_KEY,         /* type, key, value */
     RDB_ITEM_AUX,         /* name, value: strings */
@@ -98,9 +100,18 @@ typedef struct rdbFault {
     sds key;  /* owns; NULL when it is none of a key, or the key itself cannot be read */
 } rdbFault;
 
+/* Where bytes come from that are no file. */
+typedef struct rdbSource {
+    ssize_t (*read)(void *arg, void *buf, size_t len); /* as read(2), on whatever thread scans */
+    void (*stop)(void *arg);                           /* any thread: a read() under way, and those to come, end */
+    void *arg;                                         /* borrowed */
+    uint64_t bytes;                                    /* 0: nobody knows how many they are */
+} rdbSource;
+
 typedef struct rdbScanOptions {
-    bool relaxed;  /* any version (rdb-version-check) */
-    bool checksum; /* compare it */
+    bool relaxed;            /* any version (rdb-version-check) */
+    bool checksum;           /* compare it */
+    const rdbSource *source; /* borrowed: instead of a descriptor; or NULL */
 } rdbScanOptions;
 
 typedef struct rdbScanner rdbScanner;

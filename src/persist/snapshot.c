@@ -78,8 +78,21 @@ bool snapshotHasSavePoints(void) {
 
 /* ---- The file --------------------------------------------------------------------------------------------- */
 
+static bool (*fill_replication)(rdbReplication *out); /* const after boot */
+static void (*on_end)(bool ok);                       /* const after boot */
+
+void snapshotSetReplication(bool (*fill)(rdbReplication *out)) {
+    fill_replication = fill;
+}
+
+void snapshotOnEnd(void (*fn)(bool ok)) {
+    on_end = fn;
+}
+
 static bool writeFile(void) {
     rdbSaveOptions options = rdbSaveDefaults();
+    rdbReplication replication;
+    if (fill_replication && fill_replication(&replication)) options.replication = &replication;
     options.progress = childProgress;
     return rdbSaveFile(persist_settings.dbfilename, &options);
 }
@@ -129,15 +142,7 @@ static void lookWhoWasLast(void) {
     snapshot.emptied = 0;
 }
 
-static void childEnded(void *arg, const childEnd *how) {
-    unused(arg);
-    snapshot.child_pid = 0;
-    lookWhoWasLast();
-    snapshot.last_took_s = nowS() - snapshot.began_s;
-    if (how->ok) {
-        endedWell(how);
-        return;
-    }
+static void endedBadly(const childEnd *how) {
     removeInBackground(tempPath());
     if (how->on_purpose) {
         serverLog(LL_NOTICE, "Background saving was ended on purpose");
@@ -146,6 +151,16 @@ static void childEnded(void *arg, const childEnd *how) {
     if (how->signal) serverLog(LL_WARNING, "Background saving terminated by signal %d", how->signal);
     else serverLog(LL_WARNING, "Background saving error");
     setOk(false);
+}
+
+static void childEnded(void *arg, const childEnd *how) {
+    unused(arg);
+    snapshot.child_pid = 0;
+    lookWhoWasLast();
+    snapshot.last_took_s = nowS() - snapshot.began_s;
+    if (how->ok) endedWell(how);
+    else endedBadly(how);
+    if (on_end) on_end(how->ok);
 }
 
 /* False with errno when there is no child. */
@@ -167,6 +182,11 @@ static bool begin(void) {
     snapshot.saves++;
     serverLog(LL_NOTICE, "Background saving started by pid %d", (int)childPid());
     return true;
+}
+
+bool snapshotStart(void) {
+    assertMainThread();
+    return begin();
 }
 
 void snapshotAbandon(void) {

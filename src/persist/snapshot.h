@@ -7,6 +7,7 @@
 #define PERSIST_SNAPSHOT_H
 
 #include "client.h"
+#include "rdb_save.h"
 
 /* Boot: from now on there is a last save. */
 void snapshotInit(void);
@@ -21,6 +22,12 @@ bool snapshotWriteNow(void);
 void snapshotAbandon(void);
 /* The same without waiting, from a signal handler that ends the process. */
 void snapshotAbandonFromSignal(void);
+/* Boot: where the dataset stands in a stream of replication, for files; false: in none. */
+void snapshotSetReplication(bool (*fill)(rdbReplication *out));
+/* Boot: who hears how a child that wrote a snapshot has ended. */
+void snapshotOnEnd(void (*fn)(bool ok));
+/* A child begins to write a snapshot that is for replicas. False with errno, and a line in the log. */
+bool snapshotStart(void) must_check;
 /* FLUSHALL has emptied all databases: a child that still writes them ends, and so does what the file has of them. */
 void snapshotAllFlushed(void);
 

@@ -85,7 +85,7 @@ void scriptDebugEndChildren(void) {
 
 /* Nobody else is there to do what the parent leaves to other threads, and nobody else is to be served. */
 static void beChild(pid_t parent) {
-    forkedSettle(parent, sessions.conn->fd);
+    forkedSettle(parent, sessions.conn->fd, sessions.conn->fd);
     bioRunInline();
     storeSetFreeSink(NULL);
     yieldSetServe(NULL);
