@@ -273,7 +273,11 @@ bool expireIfNeeded(serverDb *db, robj *entry, hashedKey key) {
 
 /* Out of line, so that the hit keeps few registers and instructions. */
 static __attribute__((noinline)) robj *readMissed(serverDb *db, robj *expired, hashedKey key, int flags) {
-    if (expired && !(flags & LOOKUP_NOEXPIRE)) expireIfNeeded(db, expired, key);
+    if (expired && !(flags & LOOKUP_NOEXPIRE)) {
+        bool own_write = store_following.on && flags & LOOKUP_WRITE; /* else what it adds would be there twice */
+        if (own_write) dbDropExpired(db, expired, key.hash);
+        else expireIfNeeded(db, expired, key);
+    }
     if (flags & LOOKUP_WRITE) return NULL;
     if (!(flags & LOOKUP_NONOTIFY)) notifyKeyspaceEvent(db, NOTIFY_KEY_MISS, "keymiss", key.name);
     if (!(flags & LOOKUP_NOSTATS)) store_stats.keyspace_misses++;

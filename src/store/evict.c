@@ -66,6 +66,10 @@ size_t evictUncounted(void) {
 
 /* ---- How much ---- */
 
+static size_t limitNow(void) {
+    return store_following.on && store_following.all_memory ? 0 : (size_t)store_settings.maxmemory;
+}
+
 /* What counts, of all that is used; exact only above the limit, where what does not count is asked for. */
 static size_t countedMemory(size_t limit) {
     size_t used = zmallocUsed();
@@ -77,7 +81,7 @@ static size_t countedMemory(size_t limit) {
 bool evictOverLimit(size_t *over_bytes) {
     assertMainRole();
     if (over_bytes) *over_bytes = 0;
-    size_t limit = (size_t)store_settings.maxmemory;
+    size_t limit = limitNow();
     if (limit == 0) return false;
     size_t used = countedMemory(limit);
     if (used <= limit) return false;
@@ -87,7 +91,7 @@ bool evictOverLimit(size_t *over_bytes) {
 
 size_t evictRoom(void) {
     assertMainRole();
-    size_t limit = (size_t)store_settings.maxmemory;
+    size_t limit = limitNow();
     if (limit == 0) return SIZE_MAX;
     size_t used = countedMemory(limit);
     return used < limit ? limit - used : 0;

@@ -18,6 +18,7 @@ storeStats store_stats;
 
 int64_t store_now_ms;
 int64_t store_expire_horizon_ms;
+storeFollowing store_following;
 static bool expire_ignored;
 static bool (*standstill[STANDSTILL_MAX])(void); /* const after boot */
 static unsigned standstill_count;                /* const after boot */
@@ -32,6 +33,11 @@ void storeSetExpireIgnored(bool ignored) {
     assertMainRole();
     expire_ignored = ignored;
     store_expire_horizon_ms = object_horizon_ms = ignored ? INT64_MIN : store_now_ms;
+}
+
+void storeSetFollowing(storeFollowing now) {
+    assertMainRole();
+    store_following = now;
 }
 
 void storeAddStandstill(bool (*in_force)(void)) {

@@ -37,6 +37,13 @@ void storeSetExpireIgnored(bool ignored);
  * when something is about to go. */
 void storeAddStandstill(bool (*in_force)(void));
 bool storeStandsStill(void);
+/* The dataset follows another server's, which decides when a key goes: those whose time is over are hidden, and deleted
+ * only where this server's own clients write to them. `all_memory`: nor is maxmemory for it. */
+typedef struct storeFollowing {
+    bool on, all_memory;
+} storeFollowing;
+extern storeFollowing store_following; /* set by storeSetFollowing() */
+void storeSetFollowing(storeFollowing now);
 /* Expires below this are over: the time, or INT64_MIN while expires are ignored. */
 extern int64_t store_expire_horizon_ms;
 /* Whether a time that a command gives is over already, so that what it is for goes at once. Not while expires are
