@@ -70,6 +70,8 @@ static void takeArgsBack(clientStream *s) {
 }
 
 static requestLimits limitsOf(const clientStream *s) {
+    if (unlikely(s->trusted))
+        return (requestLimits){.args_max = INT_MAX, .bulk_len_max = LLONG_MAX, .authenticated = true};
     return (requestLimits){
         .args_max = INT_MAX,
         .bulk_len_max = atomic_load_explicit(&net_shared.proto_max_bulk_len, memory_order_relaxed),
@@ -273,7 +275,7 @@ static void readNothing(clientStream *s, ssize_t n) {
 /* Something came of a request that is not whole yet. False when it is too much. */
 static bool mayGoOn(clientStream *s) {
     clientStreamNoteBytes(s);
-    if (!queryLimitReached(s->partial)) return true;
+    if (s->trusted || !queryLimitReached(s->partial)) return true;
     clientStreamReportEnd(s, END_QUERY_LIMIT);
     return false;
 }
@@ -366,6 +368,11 @@ static void onReadable(connection *conn) {
     showQuerySize(s);
     clientStreamUpdateReading(s);
     clientStreamDebugCheck(s);
+}
+
+void clientStreamParseEarly(clientStream *s) {
+    s->has_early = false;
+    parseAndHandOver(s);
 }
 
 void clientStreamTakeReturned(clientStream *s, requestBlock *chain) {

@@ -32,6 +32,12 @@ void sessionsSetGate(bool (*ask)(holdSequence *seq, uint64_t *offset)) {
     gate = ask;
 }
 
+static void (*feeder)(void); /* const after boot */
+
+void sessionsSetFeeder(void (*feed)(void)) {
+    feeder = feed;
+}
+
 static struct {
     clientStream *returning; /* streams with used-up blocks to give back, by next_returning */
     clientStream *draining;  /* sessions that are to be closed once all is written, by next_draining */
@@ -125,6 +131,7 @@ static void flushDrains(void) {
 void sessionsFlush(void) {
     assertMainRole();
     if (unlikely(tracking_prefix_news)) trackingTellNews();
+    if (feeder) feeder();
     clientListsDebugCheck();
     outputMark until = {.offset = 0};
     const outputMark *mark = gate && gate(&until.seq, &until.offset) ? &until : NULL;

@@ -22,6 +22,8 @@ void sessionCloseAfterOutput(client *c);
 void sessionsFlush(void);
 /* Who is asked before output leaves: true when all there is now must wait for `*seq` to reach `*offset`. Boot only. */
 void sessionsSetGate(bool (*gate)(holdSequence *seq, uint64_t *offset));
+/* Who may have more for clients before output leaves; asked each time, so it looks first. Boot only. */
+void sessionsSetFeeder(void (*feed)(void));
 /* The session is gone (its client is freed): let the stream go, too. */
 void sessionCloseStream(clientStream *s);
 

@@ -1,9 +1,9 @@
 /* stream_loan.c -- a connection that a command has for itself for a while.
  *
  * The stream leaves its holder as in any move (IO_MSG_LEAVE, IO_MSG_LEFT), and gets no other until it is given back.
- * A command is under way, so its thread waits for the holder, which waits for nothing but its sockets.
+ * Where a command is under way its thread waits for the holder, which waits for nothing but its sockets.
  *
- * Not here    what is done with the connection (script/script_debug.c).
+ * Not here    what is done with the connection (script/script_debug.c, repl/transfer.c).
  * Owns        nothing.
  * Threads     main's own.
  * Tests       tests/script/debugger.tcl
@@ -20,25 +20,45 @@
 
 #define MESSAGES_PER_POLL 256
 
-connection *streamLoanTake(client *c) {
+clientStream *streamLoanAsk(client *c) {
     assertMainThread();
     clientStream *s = c->stream;
-    if (!s || s->closing || c->flags & CLIENT_CLOSE_ASAP) return NULL;
+    if (!s || s->closing || s->lent || c->flags & CLIENT_CLOSE_ASAP) return NULL;
     rebalanceLend(s);
+    return s;
+}
+
+loanState streamLoanLook(clientStream *s, connection **conn) {
+    assertMainThread();
+    if (!s->lent_here) return LOAN_PENDING;
+    bool written = !s->out_head && !s->held_replies && !s->held_first;
+    if (written && s->conn->state == CONN_CONNECTED && !s->ended && !s->closing) {
+        *conn = s->conn;
+        return LOAN_HERE;
+    }
+    rebalanceReturn(s);
+    return LOAN_REFUSED;
+}
+
+void streamLoanEnd(clientStream *s) {
+    assertMainThread();
+    rebalanceReturn(s);
+}
+
+connection *streamLoanTake(client *c) {
+    clientStream *s = streamLoanAsk(c);
+    connection *conn = NULL;
+    if (!s) return NULL;
     ioThreadsFlush();
-    while (!s->lent_here) {
+    while (streamLoanLook(s, &conn) == LOAN_PENDING) {
         if (ioThreadsPoll(MESSAGES_PER_POLL) == 0) sched_yield();
         ioThreadsFlush(); /* what did not fit into a ring goes out when there is room */
     }
-    bool written = !s->out_head && !s->held_replies && !s->held_first;
-    if (written && s->conn->state == CONN_CONNECTED && !s->ended) return s->conn;
-    rebalanceReturn(s);
-    return NULL;
+    return conn;
 }
 
 void streamLoanReturn(client *c) {
-    assertMainThread();
-    rebalanceReturn(c->stream);
+    streamLoanEnd(c->stream);
 }
 
 void streamLoanAbandon(client *c) {

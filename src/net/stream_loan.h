@@ -21,4 +21,17 @@ void streamLoanReturn(client *c);
  * peer hears nothing of that. */
 void streamLoanAbandon(client *c);
 
+/* The same without waiting, for a loan that may outlive the client: the stream then stays until it is returned, and is
+ * closed behind that. */
+struct clientStream;
+/* Ask for the connection of a client. NULL: it has none, or is about to be closed. */
+struct clientStream *streamLoanAsk(client *c);
+typedef enum {
+    LOAN_PENDING, /* its last holder has not let go of it yet */
+    LOAN_HERE,
+    LOAN_REFUSED /* it has failed, is closed, or has unsent output: the loan is over */
+} loanState;
+loanState streamLoanLook(struct clientStream *s, connection **conn);
+void streamLoanEnd(struct clientStream *s);
+
 #endif

@@ -146,6 +146,12 @@ tlsContext *tlsServerContext(void) {
     return contexts.server;
 }
 
+tlsContext *tlsClientContext(void) {
+    assertMainThread();
+    if (!contexts.client && contexts.started) (void)renew();
+    return contexts.client;
+}
+
 /* ---- Changes ----------------------------------------------------------------------------------------------------- */
 
 static bool applyContexts(const char **err) {

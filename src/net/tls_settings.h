@@ -30,6 +30,9 @@ bool tlsStart(bool (*reopen)(const char **err));
 bool tlsCheckSettings(const char **err);
 /* What accepted connections are made from; borrowed until the settings change. NULL: TLS is not in use. */
 tlsContext *tlsServerContext(void);
+/* What connections are made from that this server begins, made when they are first asked for; borrowed until the
+ * settings change. NULL: they cannot be made, and the log says why. Main's own thread. */
+tlsContext *tlsClientContext(void);
 /* Once a second or more often: look for changed files when it is time (tls-auto-reload-interval). */
 void tlsCron(void);
 /* The section "tls" of INFO. */
