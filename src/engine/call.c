@@ -110,6 +110,21 @@ static verdict judge(client *c, const parsedCommand *req) {
     return verdictOf(gatesAsk(c, GATE_AUTH + 1, GATE_STAGES - 1));
 }
 
+/* A primary may do all, and is refused nothing: its commands were accepted there. They wait while the dataset is not to
+ * be touched, and go into a transaction as those of others do. */
+static verdict judgeApplied(client *c, const parsedCommand *req) {
+    if (req->flags & REQ_MAIN_THREAD && !panicOnMainThread()) return FOR_MAIN_THREAD;
+    if (gates_armed & (1u << GATE_BUSY | 1u << GATE_LOADING)) return WAITS;
+    verdict v = verdictOf(gatesAsk(c, GATE_PAUSE, GATE_PAUSE));
+    if (v != RUN) return v;
+    if (req->flags & REQ_MALFORMED) {
+        refuseMalformed(c, req);
+        return REFUSED;
+    }
+    if (req->flags & REQ_LARGE && !beginLarge(c, req)) return REFUSED;
+    return verdictOf(gatesAsk(c, GATE_QUEUE, GATE_QUEUE));
+}
+
 /* --- run it ---------------------------------------------------------------------------------------- */
 
 /* CLIENT NO-TOUCH: look-ups leave the time of last use alone, but for TOUCH itself. */
@@ -172,6 +187,19 @@ static void call(client *c, monotime *now) {
     if (unlikely(commandlogWanted(us, c->req->wire_len, reply_bytes)) && !(cmd->flags & CMD_SKIP_COMMANDLOG))
         commandlogRecord(c, us, c->req->wire_len, reply_bytes);
     if (unlikely(redact_pending)) redactWipe(c);
+}
+
+/* No time is over before the primary says so. */
+static void callApplied(client *c, monotime *now) {
+    storeSetExpireIgnored(true);
+    call(c, now);
+    storeSetExpireIgnored(false);
+}
+
+static void (*on_applied)(client *c); /* const after boot */
+
+void callOnApplied(void (*fn)(client *c)) {
+    on_applied = fn;
 }
 
 static void rejected(client *c) {
@@ -254,16 +282,20 @@ callResult processCommand(client *c, const parsedCommand *req, monotime *now) {
     c->cmd = req->cmd;
     current_client = c;
     verdict v = RUN;
-    if (unlikely(req->flags & SPECIAL || gatesArmedFor(c))) v = judge(c, req);
+    bool applied = c->flags & CLIENT_PRIMARY;
+    if (unlikely(applied)) v = judgeApplied(c, req);
+    else if (unlikely(req->flags & SPECIAL || gatesArmedFor(c))) v = judge(c, req);
     if (likely(v == RUN)) {
         c->last_cmd = c->cmd;
-        call(c, now);
+        if (unlikely(applied)) callApplied(c, now);
+        else call(c, now);
         c->commands++;
     } else if (v == REFUSED) {
         rejected(c);
     }
     c->last_interaction = *now;
     bool postponed = v == WAITS || v == FOR_MAIN_THREAD;
+    if (unlikely(applied) && !postponed) on_applied(c);
     if (unlikely(c->flags & CLEAR_AT_END)) ended(c, postponed || c->flags & CLIENT_BLOCKED);
     c->req = NULL;
     current_client = outer;

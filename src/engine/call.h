@@ -22,6 +22,9 @@ void callQueued(client *c, const parsedCommand *req, monotime *now);
 /* Run the commands of clients that waited for what has come (blocking_ready), and of those that these let run. Not
  * within a command. */
 void callServeBlocked(monotime *now);
+/* Boot: who is told of each command that a primary (CLIENT_PRIMARY) has sent and that has run, or was queued, or could
+ * not be run; c->req is still there. */
+void callOnApplied(void (*fn)(client *c));
 /* The command that runs at this moment and its client; NULL between commands. For the crash report and blocked time. */
 client *callCurrentClient(void);
 

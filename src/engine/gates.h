@@ -55,6 +55,12 @@ extern uint16_t gates_armed;
  * switched off (CMD_PROTECTED) GATE_PROTECTED counts as armed. */
 gateResult gatesAsk(client *c, gateStage first, gateStage last);
 
+/* The dataset is an old one, which is not served (GATE_STALE), and its error. */
+#define STALE_ERROR "-MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."
+static inline bool gateStaleIsArmed(void) {
+    return unlikely(gates_armed & 1u << GATE_STALE);
+}
+
 /* Whether there is anything to ask for this client's ordinary commands. */
 static inline bool gatesArmedFor(const client *c) {
     return (gates_armed | c->gates) != 0;

@@ -103,12 +103,13 @@ static void postpone(client *c) {
 }
 
 /* In a pause of all, CLIENT UNPAUSE waits too: only one of writes can be ended early. Who feeds on commands is not
- * paused. */
+ * paused; who feeds this server is, whatever comes: it is one stream. */
 gateResult pauseGate(client *c) {
     assertMainRole();
     pauseKind kind = pauseInForce();
     if (kind == PAUSE_NONE || c->flags & CLIENT_REPLICA) return GATE_PASSED;
-    if (kind != PAUSE_ALL && !(commandFlagsNow(c) & (CMD_WRITE | CMD_MAY_REPLICATE))) return GATE_PASSED;
+    bool writes = c->flags & CLIENT_PRIMARY || commandFlagsNow(c) & (CMD_WRITE | CMD_MAY_REPLICATE);
+    if (kind != PAUSE_ALL && !writes) return GATE_PASSED;
     postpone(c);
     return GATE_POSTPONED;
 }

@@ -100,6 +100,8 @@ static bool mayRun(program *p, const parsedCommand *req) {
         return refused(p, req, "Wrong number of args calling command from script");
     }
     if (unlikely(!isForPrograms(p, req))) return false;
+    if (gateStaleIsArmed() && !(req->cmd->flags & CMD_STALE))
+        return refused(p, req, "Can not execute the command on a stale replica");
     if (unlikely(!aclMayRunProgram(p->caller, p->self, req))) {
         req->cmd->stats->rejected_calls++;
         return false;

@@ -8,6 +8,7 @@
 #include "script_flags.h"
 
 #include "command_table.h"
+#include "gates.h"
 #include "reply.h"
 
 #include <string.h>
@@ -76,8 +77,11 @@ uint32_t scriptCommandFlags(uint32_t flags) {
 }
 
 bool scriptMayRun(client *c, uint32_t flags, bool read_only, bool memory_full) {
-    if (flags & SCRIPT_UNDECLARED) return true;
-    if (flags & SCRIPT_NO_WRITES) return true;
+    if (gateStaleIsArmed() && !(flags & SCRIPT_ALLOW_STALE)) {
+        addReplyError(c, STALE_ERROR);
+        return false;
+    }
+    if (flags & (SCRIPT_UNDECLARED | SCRIPT_NO_WRITES)) return true;
     if (read_only) {
         addReplyError(c, "Can not execute a script with write flag using *_ro command.");
         return false;
