@@ -14,7 +14,6 @@
 #include "info.h"
 #include "lolwut.h"
 #include "memory_cmds.h"
-#include "role.h"
 
 static serverCommand rows[] = {
 #include "admin_commands.def"

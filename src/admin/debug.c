@@ -13,7 +13,7 @@
 #include "clock.h"
 #include "debug_internal.h"
 #include "expire.h"
-#include "identity.h"
+#include "stream.h"
 #include "log.h"
 #include "panic.h"
 #include "reply.h"
@@ -99,7 +99,7 @@ static bool debugDictResizing(client *c) {
 
 static bool debugChangeReplId(client *c) {
     serverLog(LL_NOTICE, "Changing replication IDs after receiving DEBUG change-repl-id");
-    identityChangeReplId();
+    streamRename();
     addReplyOk(c);
     return true;
 }

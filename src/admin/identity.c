@@ -1,4 +1,4 @@
-/* identity.c -- the names by which this run of the server and its stream of writes are known.
+/* identity.c -- the names by which this run of the server is known.
  *
  * Threads     main.
  * Tests       tests/server/info.tcl, tests/differential/server_compare.py
@@ -7,29 +7,18 @@
 #include "identity.h"
 
 #include "admin_settings.h"
+#include "primary_link.h"
 #include "rng.h"
 #include "sds.h"
 #include "version.h"
 
 #define ID_DIGITS 40
 
-static char run_id[ID_DIGITS + 1], repl_id[ID_DIGITS + 1];
-
-static const char *drawOnce(char *id) {
-    if (!*id) rngSecureHex(id, ID_DIGITS);
-    return id;
-}
+static char run_id[ID_DIGITS + 1];
 
 const char *identityRunId(void) {
-    return drawOnce(run_id);
-}
-
-const char *identityReplId(void) {
-    return drawOnce(repl_id);
-}
-
-void identityChangeReplId(void) {
-    rngSecureHex(repl_id, ID_DIGITS);
+    if (!*run_id) rngSecureHex(run_id, ID_DIGITS);
+    return run_id;
 }
 
 const char *identityProduct(void) {
@@ -43,7 +32,7 @@ serverIdentity identityForHello(void) {
         .name = compatible ? "redis" : "valkey",
         .version = compatible ? REDIS_COMPATIBLE_VERSION : VALKEY_VERSION,
         .mode = "standalone",
-        .role = "master",
+        .role = primaryLinkWanted() ? "replica" : "master",
         .availability_zone = zone ? sdsSlice(zone) : sliceOf(NULL, 0),
     };
 }

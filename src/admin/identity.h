@@ -1,4 +1,4 @@
-/* identity.h -- the names by which this run of the server and its stream of writes are known.
+/* identity.h -- the names by which this run of the server is known.
  *
  * Runs on: main.
  *
@@ -10,10 +10,6 @@
 
 /* 40 hexadecimal digits, drawn at the first call. */
 const char *identityRunId(void);
-/* Of the stream of writes: INFO master_replid. */
-const char *identityReplId(void);
-/* Draw a new one (DEBUG CHANGE-REPL-ID). */
-void identityChangeReplId(void);
 /* "Valkey", or "Redis" for those who expect that (extended-redis-compatibility), in error texts. */
 const char *identityProduct(void);
 /* What HELLO says; for connectionSetIdentity(). */

@@ -17,6 +17,8 @@
 #include "lru.h"
 #include "metrics.h"
 #include "net.h"
+#include "primary_link.h"
+#include "repl_cron.h"
 #include "server_settings.h"
 #include "shutdown.h"
 #include "script_debug.h"
@@ -69,6 +71,7 @@ static long long onTick(aeEventLoop *loop, long long id, void *arg) {
     aofTick();
     aofRewriteTick();
     snapshotTick();
+    replTick();
     scriptDebugTick();
     trackingTick();
     defragAtTick(loop);
@@ -83,6 +86,7 @@ void cronWhileLoading(void) {
     lruClockRefresh(now_ms);
     zmallocKeepReserve();
     metricsCron();
+    primaryLinkWhileLoading();
 }
 
 static long long onMinute(aeEventLoop *loop, long long id, void *arg) {

@@ -13,6 +13,7 @@
 #include "loading.h"
 #include "log.h"
 #include "persist_settings.h"
+#include "primary_link.h"
 #include "rdb_load.h"
 #include "stale_files.h"
 
@@ -33,6 +34,8 @@ static bool loadSnapshot(void) {
     rdbLoadResult r = rdbLoadFile(path, &options);
     loadingEnd();
     rdbLoadResultFree(&r);
+    if (r.end == RDB_LOAD_DONE && r.replication.there)
+        primaryLinkRemember(r.replication.id, (uint64_t)r.replication.offset, r.replication.stream_db);
     if (r.end == RDB_LOAD_NO_FILE) return true;
     if (r.end != RDB_LOAD_DONE) {
         serverLog(LL_WARNING, "Fatal error loading the DB, check server logs. Exiting.");

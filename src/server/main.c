@@ -7,6 +7,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "acl_file.h"
+#include "admin_settings.h"
 #include "banner.h"
 #include "bio.h"
 #include "child.h"
@@ -23,7 +24,9 @@
 #include "net.h"
 #include "panic.h"
 #include "pending_settings.h"
+#include "primary_link.h"
 #include "programs.h"
+#include "replication.h"
 #include "rng.h"
 #include "server_settings.h"
 #include "signals.h"
@@ -90,6 +93,10 @@ static void applyHashSeed(void) {
     hashSetKey((const uint8_t *)hex);
 }
 
+static bool hidesUserData(void) {
+    return admin_settings.hide_user_data_from_log;
+}
+
 /* What a child's process is called, and that the kernel had better kill it than its parent. */
 static void settleChild(childPurpose purpose) {
     const char *err;
@@ -147,6 +154,7 @@ int main(int argc, char **argv) {
     netInit(loop);
     childInit(loop, settleChild);
     snapshotInit();
+    replInit(loop, hidesUserData);
     threadSetCpuAffinity(net_settings.cpulist);
     if (!netListen()) return 1;
     bioInit(server_settings.bio_cpulist);
@@ -157,6 +165,7 @@ int main(int argc, char **argv) {
     serverLog(LL_NOTICE, "Server initialized");
     metricsSetStartupMemory();
     if (!datasetLoadAtStart()) return 1;
+    primaryLinkBegin();
     bannerReady();
     pendingSettingsWarn();
     daemonNotifyReady();

@@ -9,26 +9,10 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "pending_info.h"
 
-#include "identity.h"
-#include "info.h"
 #include "info_table.h"
-#include "setting_table.h"
-
-#define ZERO_ID "0000000000000000000000000000000000000000"
-
-static void replId(infoOut *o) {
-    infoLine(o, "master_replid:%s", identityReplId());
-}
-
-static void backlogSize(infoOut *o) {
-    sds size = settingText(settingFind("repl-backlog-size")->entry->def);
-    infoLine(o, "repl_backlog_size:%s", size);
-    sdsFree(size);
-}
 
 static const infoSection sections[] = {
     {"persistence", "Persistence", 50, INFO_DEFAULT | INFO_IN_CRASH},
-    {"replication", "Replication", 70, INFO_DEFAULT},
     {"module_list", "Modules", 90, 0},
     {"modules", "Modules", 100, INFO_DEFAULT},
     {"cluster", "Cluster", 140, INFO_DEFAULT | INFO_IN_CRASH},
@@ -48,28 +32,15 @@ static const infoSection sections[] = {
 static const infoFields fields[] = {
     {"clients", 20, LINES("cluster_connections:0")},
 
-    {"memory", 430,
-     LINES("mem_replication_backlog:0", "mem_total_replication_buffers:0", "mem_replicas_repl_buffer:0")},
     {"memory", 480, LINES("mem_cluster_links:0", "mem_cluster_slot_import:0", "mem_cluster_slot_export:0")},
 
     {"persistence", 290,
      LINES("module_fork_in_progress:0", "module_fork_last_cow_size:0", "slot_migration_fork_in_progress:0")},
 
-    {"stats", 60,
-     LINES("total_net_repl_input_bytes:0", "total_net_repl_output_bytes:0", "total_net_cluster_slot_import_bytes:0",
-           "total_net_cluster_slot_export_bytes:0")},
+    {"stats", 80, LINES("total_net_cluster_slot_import_bytes:0", "total_net_cluster_slot_export_bytes:0")},
     {"stats", 120, LINES("instantaneous_input_repl_kbps:0.00", "instantaneous_output_repl_kbps:0.00")},
-    {"stats", 150, LINES("sync_full:0", "sync_partial_ok:0", "sync_partial_err:0")},
     {"stats", 360, LINES("migrate_cached_sockets:0", "slave_expires_tracked_keys:0")},
     {"stats", 490, LINES("dump_payload_sanitizations:0")},
-
-    {"replication", 10,
-     LINES("role:master", "connected_slaves:0", "replicas_waiting_psync:0", "master_failover_state:no-failover")},
-    {"replication", 50, .write = replId},
-    {"replication", 60,
-     LINES("master_replid2:" ZERO_ID, "master_repl_offset:0", "second_repl_offset:-1", "repl_backlog_active:0")},
-    {"replication", 100, .write = backlogSize},
-    {"replication", 110, LINES("repl_backlog_first_byte_offset:0", "repl_backlog_histlen:0")},
 
     {"module_list", 10, MODULES},
     {"modules", 10, MODULES},

@@ -27,19 +27,10 @@
 
 #define PORT_MAX 65535
 #define HOSTNAME_MAX 255
-#define BACKLOG_MIN (16 * 1024)
 
 /* One value per setting below; the type is the table's. */
 static struct {
-    /* Replication. */
-    char *replicaof, *primaryauth, *primaryuser, *replica_announce_ip;
-    bool dual_channel, import_mode, repl_disable_tcp_nodelay, repl_diskless_sync, repl_mptcp, replica_announced;
-    bool replica_ignore_disk_write_errors, replica_ignore_maxmemory, replica_lazy_flush, replica_read_only;
-    bool replica_serve_stale_data;
-    int propagation_error_behavior, repl_diskless_load;
-    long long min_replicas_max_lag, min_replicas_to_write, repl_backlog_size, repl_backlog_ttl;
-    long long repl_diskless_sync_delay, repl_diskless_sync_max_replicas, repl_ping_replica_period, repl_timeout;
-    long long replica_announce_port, replica_priority;
+    bool import_mode;
     /* Cluster. */
     bool cluster_enabled, cluster_allow_pubsubshard_when_down, cluster_allow_reads_when_down;
     bool cluster_allow_replica_migration, cluster_replica_no_failover, cluster_require_full_coverage;
@@ -53,7 +44,7 @@ static struct {
     long long cluster_node_timeout, cluster_ping_interval, cluster_port, cluster_replica_validity_factor;
     long long cluster_slot_migration_log_max_len, slot_migration_max_failover_repl_bytes;
     /* TLS and RDMA. */
-    bool tls_cluster, tls_replication;
+    bool tls_cluster;
     char *rdma_bind;
     long long rdma_completion_vector, rdma_port, rdma_rx_size;
     /* Scripts. */
@@ -63,9 +54,6 @@ static struct {
 
 /* ---- Names ---------------------------------------------------------------------------------------- */
 
-static const settingName propagation_names[] = {{"ignore", 0}, {"panic", 1}, {"panic-on-replicas", 2}, {NULL, 0}};
-static const settingName diskless_names[] = {
-    {"disabled", 0}, {"on-empty-db", 1}, {"swapdb", 2}, {"flush-before-load", 3}, {NULL, 0}};
 static const settingName save_behavior_names[] = {{"sync", 0}, {"best-effort", 1}, {NULL, 0}};
 static const settingName endpoint_names[] = {{"ip", 0}, {"hostname", 1}, {"unknown-endpoint", 2}, {NULL, 0}};
 
@@ -122,7 +110,7 @@ static bool checkNodeIp(const char *text, long long number, const char **err) {
 /* ---- What CONFIG SET finds when it puts a value into force ------------------------------------------ */
 
 static bool applyTls(const char **err) {
-    return (!pending_settings.tls_cluster && !pending_settings.tls_replication) || tlsCheckSettings(err);
+    return !pending_settings.tls_cluster || tlsCheckSettings(err);
 }
 
 static bool applyRdmaBind(const char **err) {
@@ -133,34 +121,7 @@ static bool applyRdmaPort(const char **err) {
     return !pending_settings.rdma_port || refuse(err, "No RDMA building support.");
 }
 
-static bool applyBacklog(const char **err) {
-    unused(err);
-    if (pending_settings.repl_backlog_size < BACKLOG_MIN) pending_settings.repl_backlog_size = BACKLOG_MIN;
-    return true;
-}
-
-/* ---- replicaof, rdma-bind ---------------------------------------------------------------------- */
-
-static bool setReplicaOf(const setting *s, char **words, int count, const char **err) {
-    long long port;
-    unused(s);
-    sds fresh = NULL;
-    if (count == 0 && !pending_settings.replicaof) return true;
-    if (count != 2) return refuse(err, "wrong number of arguments");
-    if (strcasecmp(words[0], "no") || strcasecmp(words[1], "one")) {
-        if (!string2ll(words[1], strlen(words[1]), &port) || port < 0 || port > PORT_MAX)
-            return refuse(err, "Invalid primary port");
-        fresh = sdsCatPrintf(sdsEmpty(), "%s %s", words[0], words[1]);
-    }
-    sdsFree(pending_settings.replicaof);
-    pending_settings.replicaof = fresh;
-    return true;
-}
-
-static sds getReplicaOf(const setting *s) {
-    unused(s);
-    return pending_settings.replicaof ? sdsDup(pending_settings.replicaof) : sdsEmpty();
-}
+/* ---- rdma-bind --------------------------------------------------------------------------------- */
 
 static bool setRdmaBind(const setting *s, char **words, int count, const char **err) {
     unused(s), unused(err);
@@ -196,40 +157,6 @@ static sds getRdmaBind(const setting *s) {
 #define NO_ALIAS .alias = NULL
 
 static const setting rows[] = {
-    /* Replication. */
-    {.name = "replicaof",
-     .alias = "slaveof",
-     .type = SETTING_SPECIAL,
-     .empty_is_null = true,
-     .flags = SETTING_PENDING | SETTING_MULTI_ARG | FIXED,
-     .set = setReplicaOf,
-     .get = getReplicaOf},
-    {VALUE("primaryauth", SETTING_BYTES, primaryauth, NULL, SETTING_SENSITIVE), .alias = "masterauth",
-     .empty_is_null = true},
-    STRING("primaryuser", primaryuser, NULL, SETTING_SENSITIVE, .alias = "masteruser", .empty_is_null = true),
-    BOOL("replica-serve-stale-data", replica_serve_stale_data, "yes", 0, .alias = "slave-serve-stale-data"),
-    BOOL("replica-read-only", replica_read_only, "yes", 0, .alias = "slave-read-only"),
-    BOOL("replica-ignore-maxmemory", replica_ignore_maxmemory, "yes", 0, .alias = "slave-ignore-maxmemory"),
-    BOOL("replica-lazy-flush", replica_lazy_flush, "yes", 0, .alias = "slave-lazy-flush"),
-    BOOL("replica-ignore-disk-write-errors", replica_ignore_disk_write_errors, "no", 0, NO_ALIAS),
-    INT("replica-priority", replica_priority, "100", 0, INT_MAX, 0, .alias = "slave-priority"),
-    BOOL("replica-announced", replica_announced, "yes", 0, NO_ALIAS),
-    STRING("replica-announce-ip", replica_announce_ip, NULL, 0, .alias = "slave-announce-ip", .empty_is_null = true),
-    INT("replica-announce-port", replica_announce_port, "0", 0, PORT_MAX, 0, .alias = "slave-announce-port"),
-    BOOL("repl-diskless-sync", repl_diskless_sync, "yes", 0, NO_ALIAS),
-    INT("repl-diskless-sync-delay", repl_diskless_sync_delay, "5", 0, INT_MAX, 0, NO_ALIAS),
-    INT("repl-diskless-sync-max-replicas", repl_diskless_sync_max_replicas, "0", 0, INT_MAX, 0, NO_ALIAS),
-    ENUM("repl-diskless-load", repl_diskless_load, "disabled", diskless_names, SETTING_DENY_LOADING),
-    BOOL("dual-channel-replication-enabled", dual_channel, "no", 0, NO_ALIAS),
-    INT("repl-ping-replica-period", repl_ping_replica_period, "10", 1, INT_MAX, 0, .alias = "repl-ping-slave-period"),
-    INT("repl-timeout", repl_timeout, "60", 1, INT_MAX, 0, NO_ALIAS),
-    BOOL("repl-disable-tcp-nodelay", repl_disable_tcp_nodelay, "no", 0, NO_ALIAS),
-    BOOL("repl-mptcp", repl_mptcp, "no", FIXED, NO_ALIAS),
-    MEMORY("repl-backlog-size", repl_backlog_size, "10mb", 1, 0, .apply = applyBacklog),
-    INT("repl-backlog-ttl", repl_backlog_ttl, "3600", 0, LLONG_MAX, 0, NO_ALIAS),
-    INT("min-replicas-to-write", min_replicas_to_write, "0", 0, INT_MAX, 0, .alias = "min-slaves-to-write"),
-    INT("min-replicas-max-lag", min_replicas_max_lag, "10", 0, INT_MAX, 0, .alias = "min-slaves-max-lag"),
-    ENUM("propagation-error-behavior", propagation_error_behavior, "ignore", propagation_names, 0),
     BOOL("import-mode", import_mode, "no", 0, NO_ALIAS),
 
     /* Cluster. */
@@ -268,7 +195,6 @@ static const setting rows[] = {
 
     /* TLS. */
     BOOL("tls-cluster", tls_cluster, "no", 0, .apply = applyTls),
-    BOOL("tls-replication", tls_replication, "no", 0, .apply = applyTls),
 
     /* RDMA. */
     {.name = "rdma-bind",
@@ -303,10 +229,8 @@ static const struct {
     const char *words;
     const char *settings[4];
 } missing[] = {
-    {"this server follows no primary: it has none of its data and accepts writes of its own", {"replicaof"}},
-    {"no replica is waited for: writes are accepted however few there are", {"min-replicas-to-write"}},
     {"this server is in no cluster: it serves all slots alone and finds no other node", {"cluster-enabled"}},
-    {"links to other nodes are not encrypted: there are none yet", {"tls-cluster", "tls-replication"}},
+    {"links to other nodes are not encrypted: there are none yet", {"tls-cluster"}},
 };
 
 static const setting *pendingByName(const char *name) {

@@ -57,6 +57,11 @@
 #include "propagate_check.h"
 #include "pubsub.h"
 #include "pubsub_commands.h"
+#include "primary_link.h"
+#include "psync.h"
+#include "repl_commands.h"
+#include "repl_info.h"
+#include "repl_settings.h"
 #include "script_commands.h"
 #include "script_debug.h"
 #include "script_info.h"
@@ -72,7 +77,6 @@
 #include "store_setting_table.h"
 #include "tracking.h"
 #include "transaction_queue.h"
-#include "wait_commands.h"
 #include "yield.h"
 #include "store_state.h"
 
@@ -85,6 +89,7 @@ void wiringSettings(void) {
     objectSettingsRegister();
     persistSettingsRegister();
     scriptSettingsRegister();
+    replSettingsRegister();
     serverSettingsRegister();
     adminSettingsRegister();
     pendingSettingsRegister();
@@ -100,6 +105,7 @@ void wiringInfo(void) {
     persistInfoRegister();
     aofInfoRegister();
     scriptInfoRegister();
+    replInfoRegister();
     adminInfoRegister();
     serverInfoRegister();
     pendingInfoRegister();
@@ -113,6 +119,7 @@ void wiringCommands(void) {
     engineCommandsRegister();
     persistCommandsRegister();
     scriptCommandsRegister();
+    replCommandsRegister();
     adminCommandsRegister();
     serverCommandsRegister();
 }
@@ -129,10 +136,12 @@ void wiringHooks(void) {
     gateSet(GATE_ACL, aclGate);
     gateSet(GATE_MEMORY, memoryGate);
     gateSet(GATE_DISK, diskGate);
+    gateSet(GATE_REPLICAS, primaryReadonlyGate);
     gateSet(GATE_SUBSCRIBED, subscribedGate);
+    gateSet(GATE_STALE, primaryStaleGate);
     gateSet(GATE_LOADING, loadingGate);
     gateSet(GATE_BUSY, yieldGate);
-    gateSet(GATE_REPLICA_CLIENT, replicaClientGate);
+    gateSet(GATE_REPLICA_CLIENT, replicaGate);
     gateSet(GATE_PAUSE, pauseGate);
     gateSet(GATE_QUEUE, queueGate);
     transactionQueueInit();
@@ -147,7 +156,6 @@ void wiringHooks(void) {
     propagateInit();
     aofInit();
     aofRewriteInit();
-    waitCommandsInit();
     scriptInit(identityProduct);
     scriptDebugSetLoan(&loan);
     librariesSetOwner(&functions);

@@ -1,0 +1,135 @@
+/* dataset_load.c -- the primary's snapshot takes the place of the dataset.
+ *
+ * The append-only file stops before, and begins anew with the dataset behind it: what is on disk meanwhile is what a
+ * start would have found before.
+ *
+ * Not here    reading (persist/rdb_load.h); what the place in the stream is then (primary_link.c).
+ * Owns        nothing beyond the call.
+ * Threads     main's own; the source is read by the loader's thread.
+ * Invariants  1. The dataset goes when the snapshot's magic and version have been found good, not before.
+ * Tests       tests/repl/sync.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "dataset_load.h"
+
+#include "aof.h"
+#include "child.h"
+#include "db.h"
+#include "loading.h"
+#include "log.h"
+#include "panic.h"
+#include "persist_settings.h"
+#include "repl_settings.h"
+#include "snapshot.h"
+#include "snapshot_reader.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct {
+    bool (*hide_user_data)(void); /* const after boot */
+    linkJob *job;                 /* borrowed: while a load is under way */
+    void (*goes)(void);
+    bool reads; /* the loader's thread may be at the connection */
+} load;
+
+void datasetLoadInit(bool (*hide_user_data)(void)) {
+    load.hide_user_data = hide_user_data;
+}
+
+bool datasetLoadIsActive(void) {
+    return load.job != NULL;
+}
+
+void datasetLoadSayAlive(void) {
+    if (!load.job || load.reads) return;
+    struct iovec newline = {(char[]){'\n'}, 1};
+    (void)connWritev(load.job->conn, &newline, 1);
+}
+
+/* ---- The dataset that was ---- */
+
+static void emptyAll(void) {
+    load.goes();
+    serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Flushing old data");
+    dbEmpty(-1, repl_settings.lazy_flush);
+}
+
+/* ---- From where ---- */
+
+static ssize_t readSource(void *arg, void *buf, size_t len) {
+    return snapshotRead(arg, buf, len);
+}
+
+static void stopSource(void *arg) {
+    snapshotReader *r = arg;
+    atomic_store_explicit(&r->job->dropped, true, memory_order_relaxed);
+}
+
+/* What follows the snapshot itself, to its end as the primary sees it. */
+static bool readToTheEnd(snapshotReader *r) {
+    char rest[SNAPSHOT_STASH_BYTES];
+    ssize_t n;
+    while ((n = snapshotRead(r, rest, sizeof(rest))) > 0) continue;
+    if (n == 0) return true;
+    serverLog(LL_WARNING, "Replication stream EOF marker is broken: %s", strerror(errno));
+    return false;
+}
+
+static rdbLoadResult fromConnection(linkJob *job, const rdbLoadOptions *options) {
+    snapshotReader reader;
+    snapshotReaderBegin(&reader, job);
+    const rdbSource source = {readSource, stopSource, &reader, job->has_length ? job->length : 0};
+    load.reads = true;
+    rdbLoadResult r = rdbLoadSource(&source, "what the primary sends", options);
+    load.reads = false;
+    atomic_store_explicit(&job->dropped, false, memory_order_relaxed); /* by stopSource(), at the end of threads */
+    if (r.end == RDB_LOAD_DONE && !readToTheEnd(&reader)) r.end = RDB_LOAD_BROKEN;
+    return r;
+}
+
+/* The file takes the place of the last snapshot. */
+static rdbLoadResult fromFile(linkJob *job, const rdbLoadOptions *options) {
+    rdbLoadResult failed = {.end = RDB_LOAD_FAILED};
+    snapshotAbandon(); /* a child that would write an older one over it */
+    if (rename(job->path, persist_settings.dbfilename) < 0) {
+        serverLog(LL_WARNING, "Failed trying to rename the temp DB into %s in PRIMARY <-> REPLICA synchronization: %s",
+                  persist_settings.dbfilename, strerror(errno));
+        unlink(job->path);
+        return failed;
+    }
+    return rdbLoadFile(persist_settings.dbfilename, options);
+}
+
+/* A file that only synchronization has made is nobody's, if so asked for. */
+static void removeSyncFile(void) {
+    if (!persist_settings.rdb_del_sync_files || persist_settings.appendonly || snapshotHasSavePoints()) return;
+    if (unlink(persist_settings.dbfilename) == 0)
+        serverLog(LL_NOTICE, "Removing the RDB file obtained from the PRIMARY. This replica has persistence disabled");
+}
+
+bool datasetLoad(linkJob *job, bool from_file, void (*goes)(void), rdbReplInfo *info) {
+    assertMainThread();
+    const rdbLoadOptions options = {.keep_expired = true,
+                                    .begin = emptyAll,
+                                    .unchecked = job->skip_checksum && !job->has_length,
+                                    .hide_user_data = load.hide_user_data()};
+    load.job = job;
+    load.goes = goes;
+    long long dirty = store_stats.dirty;
+    aofSuspend();
+    loadingBegin(job->has_length ? job->length : 0);
+    rdbLoadResult r = from_file ? fromFile(job, &options) : fromConnection(job, &options);
+    loadingEnd();
+    bool ok = r.end == RDB_LOAD_DONE;
+    if (r.end == RDB_LOAD_BROKEN) dbEmpty(-1, repl_settings.lazy_flush); /* nothing rather than half of it */
+    if (from_file) removeSyncFile();
+    *info = r.replication;
+    rdbLoadResultFree(&r);
+    store_stats.dirty = dirty;
+    aofResume();
+    load.job = NULL;
+    return ok;
+}

@@ -1,0 +1,24 @@
+/* full_sync.h -- when a child writes the dataset for replicas, and for which.
+ *
+ * Runs on: main's own thread.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef REPL_FULL_SYNC_H
+#define REPL_FULL_SYNC_H
+
+#include "replicas.h"
+
+/* Boot. `hide_user_data`: whether names of keys stay out of the log. */
+void fullSyncInit(bool (*hide_user_data)(void));
+/* A replica asks for the dataset: it waits for a child, joins one under way, or a child starts now. */
+void fullSyncAsk(replicaState *r);
+/* Each tick: start what is due. */
+void fullSyncTick(void);
+/* A replica that has not got all has gone. */
+void fullSyncForget(replicaState *r);
+/* Whether the child under way writes to replicas, and not to disk. */
+bool fullSyncIsDirect(void);
+/* It has acknowledged the dataset: the stream may begin. */
+void fullSyncAcked(replicaState *r);
+
+#endif

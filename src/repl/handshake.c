@@ -1,0 +1,238 @@
+/* handshake.c -- a replica makes itself known to its primary, and asks for the stream.
+ *
+ *   PING, AUTH | REPLCONF listening-port, ip-address, capa, version | PSYNC --> +CONTINUE
+ *                                                                          `-> +FULLRESYNC, newlines, $ header
+ *
+ * What the primary does not know it refuses, and that is no failure: older ones know less.
+ *
+ * Not here    when and with whom (primary_link.c); the bytes of the snapshot (snapshot_reader.c).
+ * Owns        nothing.
+ * Threads     the job's.
+ * Tests       tests/repl/sync.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "handshake.h"
+
+#include "log.h"
+#include "numbers.h"
+#include "reply_format.h"
+#include "version.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- What is sent ---- */
+
+static sds addCommand(sds out, int argc, const slice *argv) {
+    char header[RESP_HEADER_MAX];
+    out = sdsCatLen(out, header, respHeader(header, '*', argc));
+    for (int i = 0; i < argc; i++) {
+        out = sdsCatLen(out, header, respHeader(header, '$', (long long)argv[i].len));
+        out = sdsCatLen(out, argv[i].ptr, argv[i].len);
+        out = sdsCatLen(out, "\r\n", 2);
+    }
+    return out;
+}
+#define COMMAND(out, ...) addCommand(out, array_len(((slice[]){__VA_ARGS__})), (slice[]){__VA_ARGS__})
+#define WORD(text) sliceStr(text)
+
+static bool sendTake(linkJob *job, sds bytes) {
+    bool ok = linkWrite(job, sdsSlice(bytes));
+    sdsFree(bytes);
+    return ok;
+}
+
+/* ---- What comes ---- */
+
+/* Why there is no line. */
+static void logSilence(const char *what) {
+    if (errno != ECANCELED) serverLog(LL_WARNING, "%s: %s", what, strerror(errno));
+}
+
+static bool readReply(linkJob *job, char *line) {
+    if (linkReadLine(job, line, LINK_LINE_MAX)) return true;
+    logSilence("The PRIMARY does not answer in the handshake");
+    return false;
+}
+
+/* A reply that is good, or does not matter. */
+static bool readOptional(linkJob *job, const char *what) {
+    char line[LINK_LINE_MAX];
+    if (!readReply(job, line)) return false;
+    if (*line == '-') serverLog(LL_NOTICE, "(Non critical) Primary does not understand %s: %s", what, line);
+    return true;
+}
+
+/* ---- Steps ---- */
+
+static bool begins(const char *line, const char *with) {
+    return !strncmp(line, with, strlen(with));
+}
+
+static bool sayPing(linkJob *job) {
+    char line[LINK_LINE_MAX];
+    if (!sendTake(job, COMMAND(sdsEmpty(), WORD("PING"))) || !readReply(job, line)) return false;
+    bool known = *line == '+' || begins(line, "-NOAUTH") || begins(line, "-NOPERM") ||
+                 begins(line, "-ERR operation not permitted");
+    if (known) serverLog(LL_NOTICE, "Primary replied to PING, replication can continue...");
+    else serverLog(LL_WARNING, "Error reply to PING from primary: '%s'", line);
+    return known;
+}
+
+static sds addAuth(const linkJob *job, sds out) {
+    if (!job->password) return out;
+    if (!job->user) return COMMAND(out, WORD("AUTH"), sdsSlice(job->password));
+    return COMMAND(out, WORD("AUTH"), sdsSlice(job->user), sdsSlice(job->password));
+}
+
+static sds addPort(const linkJob *job, sds out) {
+    char port[LONG_STR_SIZE];
+    size_t len = ll2string(port, job->announce_port);
+    return COMMAND(out, WORD("REPLCONF"), WORD("listening-port"), sliceOf(port, len));
+}
+
+static sds addCapabilities(const linkJob *job, sds out) {
+    if (job->skip_checksum)
+        return COMMAND(out, WORD("REPLCONF"), WORD("capa"), WORD("eof"), WORD("capa"), WORD("psync2"), WORD("capa"),
+                       WORD("skip-rdb-checksum"));
+    return COMMAND(out, WORD("REPLCONF"), WORD("capa"), WORD("eof"), WORD("capa"), WORD("psync2"));
+}
+
+static bool readAuth(linkJob *job) {
+    char line[LINK_LINE_MAX];
+    if (!job->password) return true;
+    if (!readReply(job, line)) return false;
+    if (*line != '-') return true;
+    serverLog(LL_WARNING, "Unable to AUTH to PRIMARY: %s", line);
+    return false;
+}
+
+/* All of it at once: the replies come in order. */
+static bool introduce(linkJob *job) {
+    sds out = addAuth(job, sdsEmpty());
+    out = addPort(job, out);
+    if (job->announce_ip) out = COMMAND(out, WORD("REPLCONF"), WORD("ip-address"), WORD(job->announce_ip));
+    out = addCapabilities(job, out);
+    out = COMMAND(out, WORD("REPLCONF"), WORD("version"), WORD(VALKEY_VERSION));
+    return sendTake(job, out) && readAuth(job) && readOptional(job, "REPLCONF listening-port") &&
+           (!job->announce_ip || readOptional(job, "REPLCONF ip-address")) && readOptional(job, "REPLCONF capa") &&
+           readOptional(job, "REPLCONF version");
+}
+
+static bool sayPsync(linkJob *job) {
+    char offset[LONG_STR_SIZE];
+    size_t len = ll2string(offset, job->offset);
+    sds out = job->failover ? COMMAND(sdsEmpty(), WORD("PSYNC"), WORD(job->id), sliceOf(offset, len), WORD("FAILOVER"))
+                            : COMMAND(sdsEmpty(), WORD("PSYNC"), WORD(job->id), sliceOf(offset, len));
+    if (job->offset >= 0)
+        serverLog(LL_NOTICE, "Trying a partial resynchronization (request %s:%lld).", job->id, job->offset);
+    else serverLog(LL_NOTICE, "Partial resynchronization not possible (no cached primary)");
+    return sendTake(job, out);
+}
+
+/* "<40 digits>[ <offset>]" */
+static bool readPlace(linkJob *job, const char *text, bool with_offset) {
+    size_t len = strspn(text, "0123456789abcdefABCDEF");
+    if (len != LINK_ID_BYTES) return false;
+    memcpy(job->got_id, text, LINK_ID_BYTES);
+    text += len;
+    if (!with_offset) return *text == '\0';
+    return *text == ' ' && string2ll(text + 1, strlen(text + 1), &job->got_offset) && job->got_offset >= 0;
+}
+
+typedef enum { ANSWER_STREAM, ANSWER_SNAPSHOT, ANSWER_LATER, ANSWER_OLD } psyncAnswer;
+
+static psyncAnswer judge(linkJob *job, const char *line) {
+    if (begins(line, "+CONTINUE")) {
+        if (line[9] == '\0') return ANSWER_STREAM;
+        if (line[9] == ' ' && readPlace(job, line + 10, false)) return ANSWER_STREAM;
+        serverLog(LL_WARNING, "Primary replied with a +CONTINUE that names no stream: %s", line);
+        return ANSWER_LATER;
+    }
+    if (begins(line, "+FULLRESYNC ")) {
+        if (readPlace(job, line + 12, true)) return ANSWER_SNAPSHOT;
+        serverLog(LL_WARNING, "Primary replied with wrong +FULLRESYNC syntax.");
+        return ANSWER_LATER;
+    }
+    if (begins(line, "-NOMASTERLINK") || begins(line, "-LOADING")) {
+        serverLog(LL_NOTICE, "Primary is currently unable to PSYNC but should be in the future: %s", line);
+        return ANSWER_LATER;
+    }
+    if (*line != '-') serverLog(LL_WARNING, "Unexpected reply to PSYNC from primary: %s", line);
+    else serverLog(LL_NOTICE, "Primary does not support PSYNC or is in error state (reply: %s)", line);
+    return ANSWER_OLD;
+}
+
+/* Newlines keep the connection alive while the primary makes up its mind, or a snapshot. */
+static bool readBehindNewlines(linkJob *job, char *line) {
+    do {
+        if (!linkReadLine(job, line, LINK_LINE_MAX)) return false;
+    } while (*line == '\0');
+    return true;
+}
+
+static bool readHeader(linkJob *job) {
+    char line[LINK_LINE_MAX];
+    long long length;
+    if (!readBehindNewlines(job, line)) {
+        if (errno != ECANCELED) serverLog(LL_WARNING, "I/O error reading bulk count from PRIMARY: %s", strerror(errno));
+        return false;
+    }
+    if (*line == '-') {
+        serverLog(LL_WARNING, "PRIMARY aborted replication with an error: %s", line + 1);
+        return false;
+    }
+    if (begins(line, "$EOF:") && strlen(line) == 5 + LINK_MARK_BYTES) {
+        memcpy(job->mark, line + 5, LINK_MARK_BYTES);
+        return true;
+    }
+    if (*line == '$' && string2ll(line + 1, strlen(line + 1), &length) && length >= 0) {
+        job->has_length = true;
+        job->length = (uint64_t)length;
+        return true;
+    }
+    serverLog(
+        LL_WARNING,
+        "Bad protocol from PRIMARY, the first byte is not '$' (we received '%.64s'), are you sure the host and port "
+        "are right?",
+        line);
+    return false;
+}
+
+static void expectSnapshot(linkJob *job) {
+    atomic_store_explicit(&job->step, LINK_STEP_SYNC, memory_order_relaxed);
+    if (readHeader(job)) job->outcome = LINK_SNAPSHOT;
+}
+
+static void ask(linkJob *job) {
+    char line[LINK_LINE_MAX];
+    if (!sayPsync(job)) return;
+    if (!readBehindNewlines(job, line)) {
+        logSilence("Primary did not reply to PSYNC");
+        return;
+    }
+    switch (judge(job, line)) {
+    case ANSWER_STREAM: job->outcome = LINK_CONTINUE; return;
+    case ANSWER_SNAPSHOT:
+        serverLog(LL_NOTICE, "Full resync from primary: %s:%lld", job->got_id, job->got_offset);
+        expectSnapshot(job);
+        return;
+    case ANSWER_LATER: job->rejected_psync = true; return;
+    case ANSWER_OLD:
+        job->rejected_psync = true;
+        if (job->failover) return;
+        serverLog(LL_NOTICE, "Retrying with SYNC...");
+        job->got_offset = -1;
+        if (linkWrite(job, sliceStr("SYNC\r\n"))) expectSnapshot(job);
+        return;
+    }
+}
+
+void handshakeWork(linkJob *job) {
+    atomic_store_explicit(&job->step, LINK_STEP_CONNECTING, memory_order_relaxed);
+    if (!linkConnect(job)) return;
+    atomic_store_explicit(&job->step, LINK_STEP_HANDSHAKE, memory_order_relaxed);
+    if (sayPing(job) && introduce(job)) ask(job);
+}

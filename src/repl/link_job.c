@@ -1,0 +1,213 @@
+/* link_job.c -- work on the connection to the primary that waits for it: on a thread of its own.
+ *
+ * The thread may be in the resolver, which cannot be interrupted: so it is not joined but let go, and frees the job
+ * itself if main has no use for it any more.
+ *
+ * Not here    what is said (handshake.c) and what is received (snapshot_reader.c).
+ * Owns        a job, with main.
+ * Threads     main makes, starts and drops; the job's own does the rest.
+ * Invariants  1. Main touches nothing of a job that is not over but what is atomic.
+ * Tests       tests/repl/sync.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "link_job.h"
+
+#include "anet.h"
+#include "bio.h"
+#include "clock.h"
+#include "log.h"
+#include "panic.h"
+#include "tls.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#define WAKE_MS 100 /* how long a wait lasts before it is looked whether the job is still wanted */
+#define READ_BYTES ((size_t)16 << 10)
+
+linkJob *linkJobCreate(void (*work)(linkJob *job), void (*done)(void)) {
+    linkJob *job = zcalloc(1, sizeof(*job));
+    job->work = work;
+    job->done = done;
+    atomic_init(&job->owners, 1);
+    atomic_init(&job->heard_ms, clockMonotonicMs());
+    return job;
+}
+
+static void letGo(linkJob *job) {
+    if (atomic_fetch_sub_explicit(&job->owners, 1, memory_order_acq_rel) > 1) return;
+    if (job->conn) connClose(job->conn);
+    if (job->tls) tlsContextRelease(job->tls);
+    sdsFree(job->user);
+    sdsFree(job->password);
+    zfree(job->host);
+    zfree(job->source_address);
+    zfree(job->announce_ip);
+    zfree(job->path);
+    zfree(job->early);
+    zfree(job);
+}
+
+static void *run(void *arg) {
+    linkJob *job = arg;
+    threadSetName("repl_link");
+    panicThreadInit();
+    zmallocThreadInit();
+    job->work(job);
+    void (*done)(void) = job->done;
+    atomic_store_explicit(&job->over, true, memory_order_release);
+    letGo(job);
+    done();
+    zmallocThreadExit();
+    panicThreadExit();
+    return NULL;
+}
+
+bool linkJobStart(linkJob *job) {
+    pthread_t thread;
+    atomic_fetch_add_explicit(&job->owners, 1, memory_order_relaxed);
+    int error = pthread_create(&thread, NULL, run, job);
+    if (error) {
+        atomic_fetch_sub_explicit(&job->owners, 1, memory_order_relaxed);
+        errno = error;
+        return false;
+    }
+    pthread_detach(thread);
+    return true;
+}
+
+bool linkJobIsOver(const linkJob *job) {
+    return atomic_load_explicit(&job->over, memory_order_acquire);
+}
+
+void linkJobDrop(linkJob *job) {
+    if (!job) return;
+    atomic_store_explicit(&job->dropped, true, memory_order_relaxed);
+    letGo(job);
+}
+
+/* ---- Waiting ---- */
+
+static void heard(linkJob *job) {
+    atomic_store_explicit(&job->heard_ms, clockMonotonicMs(), memory_order_relaxed);
+}
+
+/* Until the descriptor is ready. False with errno. */
+static bool waitFor(linkJob *job, int fd, int mask) {
+    uint64_t until_ms = clockMonotonicMs() + (uint64_t)job->timeout_s * 1000;
+    while (linkJobIsWanted(job)) {
+        int ready = aeWait(fd, mask, WAKE_MS);
+        if (ready > 0) return true;
+        if (ready < 0) return false;
+        if (clockMonotonicMs() >= until_ms) {
+            errno = ETIMEDOUT;
+            return false;
+        }
+    }
+    errno = ECANCELED;
+    return false;
+}
+
+/* ---- The connection ---- */
+
+static bool encrypt(linkJob *job, int fd) {
+    job->conn = connCreateTlsClient(fd, job->tls, NULL, NULL);
+    do {
+        connAccept(job->conn, NULL);
+        if (job->conn->state == CONN_CONNECTED) return true;
+    } while (job->conn->state == CONN_CONNECTING && waitFor(job, fd, job->conn->step));
+    serverLog(LL_WARNING, "The TLS handshake with the PRIMARY has failed: %s", connErrorText(job->conn));
+    return false;
+}
+
+bool linkConnect(linkJob *job) {
+    char err[ANET_ERR_LEN];
+    int fd = anetTcpConnect(err, job->host, job->port, job->source_address, true);
+    if (fd < 0) {
+        serverLog(LL_WARNING, "Unable to connect to PRIMARY: %s", err);
+        return false;
+    }
+    int error = waitFor(job, fd, AE_WRITABLE) ? anetGetError(fd) : errno;
+    if (error) {
+        if (error != ECANCELED) serverLog(LL_WARNING, "Error condition on socket for SYNC: %s", strerror(error));
+        close(fd);
+        return false;
+    }
+    heard(job);
+    serverLog(LL_NOTICE, "Non blocking connect for SYNC fired the event.");
+    anetNoDelay(NULL, fd, true);
+    if (job->tls) return encrypt(job, fd);
+    job->conn = connCreateAcceptedSocket(fd, NULL);
+    connAccept(job->conn, NULL);
+    return true;
+}
+
+ssize_t linkRead(linkJob *job, void *buf, size_t len) {
+    for (;;) {
+        ssize_t n = connRead(job->conn, buf, len);
+        if (n > 0) heard(job);
+        if (n >= 0) return n;
+        if (job->conn->state != CONN_CONNECTED) {
+            errno = job->conn->last_errno ? job->conn->last_errno : EPROTO;
+            return -1;
+        }
+        if (!waitFor(job, job->conn->fd, job->conn->read_needs_write ? AE_WRITABLE : AE_READABLE)) return -1;
+    }
+}
+
+bool linkWrite(linkJob *job, slice bytes) {
+    while (bytes.len > 0) {
+        struct iovec iov = {(void *)(uintptr_t)bytes.ptr, bytes.len};
+        ssize_t n = connWritev(job->conn, &iov, 1);
+        if (n > 0) {
+            bytes = sliceOf(bytes.ptr + n, bytes.len - (size_t)n);
+            continue;
+        }
+        if (job->conn->state != CONN_CONNECTED) {
+            errno = job->conn->last_errno ? job->conn->last_errno : EPIPE;
+            return false;
+        }
+        if (!waitFor(job, job->conn->fd, job->conn->write_needs_read ? AE_READABLE : AE_WRITABLE)) return false;
+    }
+    return true;
+}
+
+/* ---- Lines ---- */
+
+static bool readMore(linkJob *job) {
+    if (job->early_room - job->early_len < READ_BYTES) {
+        job->early_room = job->early_len + READ_BYTES;
+        job->early = zrealloc(job->early, job->early_room);
+    }
+    ssize_t n = linkRead(job, job->early + job->early_len, job->early_room - job->early_len);
+    if (n == 0) errno = ECONNRESET;
+    if (n <= 0) return false;
+    job->early_len += (size_t)n;
+    return true;
+}
+
+bool linkReadLine(linkJob *job, char *line, size_t max) {
+    const char *end;
+    size_t looked = 0;
+    while (!(end = job->early_len > looked ? memchr(job->early + looked, '\n', job->early_len - looked) : NULL)) {
+        looked = job->early_len;
+        if (looked >= max) {
+            errno = EMSGSIZE;
+            return false;
+        }
+        if (!readMore(job)) return false;
+    }
+    size_t used = (size_t)(end - job->early) + 1, len = used - 1;
+    if (len > 0 && job->early[len - 1] == '\r') len--;
+    if (len >= max) {
+        errno = EMSGSIZE;
+        return false;
+    }
+    memcpy(line, job->early, len);
+    line[len] = '\0';
+    job->early_len -= used;
+    memmove(job->early, job->early + used, job->early_len);
+    return true;
+}

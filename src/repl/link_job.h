@@ -1,0 +1,98 @@
+/* link_job.h -- work on the connection to the primary that waits for it: on a thread of its own.
+ *
+ * A job has the connection while it runs; when it is over main takes from it what has come of it. One that is dropped
+ * ends by itself soon, and nobody waits for it.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef REPL_LINK_JOB_H
+#define REPL_LINK_JOB_H
+
+#include "connection.h"
+#include "sds.h"
+#include "slice.h"
+#include "tls_context.h"
+
+#include <stdatomic.h>
+
+/* How far it is, for INFO, ROLE and timeouts. */
+typedef enum {
+    LINK_STEP_CONNECTING,
+    LINK_STEP_HANDSHAKE,
+    LINK_STEP_SYNC /* the primary has said that it sends the dataset */
+} linkStep;
+
+typedef enum {
+    LINK_FAILED,   /* to be tried again in a while */
+    LINK_CONTINUE, /* PSYNC: the stream goes on; `id`, empty: as it was */
+    LINK_SNAPSHOT, /* the dataset follows: `id`, `offset`, and `length` or `mark` */
+    LINK_RECEIVED  /* it is in the file */
+} linkOutcome;
+
+#define LINK_ID_BYTES 40
+#define LINK_MARK_BYTES 40
+#define LINK_LINE_MAX 1024
+
+typedef struct linkJob linkJob;
+struct linkJob {
+    /* const while it runs: what is to be done. Strings are owned. */
+    void (*work)(linkJob *job);
+    char *host;
+    int port;
+    char *source_address; /* NULL: any */
+    tlsContext *tls;      /* counted; NULL: no encryption */
+    sds user, password;   /* NULL: none */
+    char *announce_ip;    /* NULL */
+    long long announce_port;
+    char id[LINK_ID_BYTES + 1]; /* asked for: "?" without a place */
+    long long offset;           /* -1 without one */
+    bool failover, skip_checksum;
+    unsigned timeout_s; /* without any progress */
+    char *path;         /* where a snapshot goes */
+
+    /* The thread's while it runs, then main's. */
+    connection *conn; /* owns; NULL */
+    char *early;      /* owns: bytes that have come behind what was looked for */
+    size_t early_len, early_room;
+    linkOutcome outcome;
+    char got_id[LINK_ID_BYTES + 1];
+    long long got_offset; /* -1: an old-style synchronization tells none */
+    uint64_t length;
+    bool has_length;
+    char mark[LINK_MARK_BYTES + 1];
+    bool rejected_psync; /* FAILOVER was asked for, and refused */
+
+    /* atomic, relaxed, written by the thread */
+    _Atomic int step;          /* linkStep */
+    _Atomic uint64_t heard_ms; /* monotonic: bytes came, or a connection was made */
+    _Atomic uint64_t received; /* bytes of a snapshot */
+    /* atomic */
+    _Atomic bool dropped; /* relaxed: nobody is interested any more */
+    _Atomic int owners;   /* main and the thread; who lets go last frees */
+    _Atomic bool over;    /* release by the thread: all that has come of it */
+    void (*done)(void);   /* const: called on the thread behind that */
+};
+
+/* Main: an empty job to be filled in. */
+linkJob *linkJobCreate(void (*work)(linkJob *job), void (*done)(void));
+/* Start its thread. False with errno. */
+bool linkJobStart(linkJob *job) must_check;
+bool linkJobIsOver(const linkJob *job);
+/* Let go of it, wherever it is; a connection in it is closed. */
+void linkJobDrop(linkJob *job);
+
+/* --- For work() -------------------------------------------------------------------------------------- */
+/* Whether it is to go on. */
+static inline bool linkJobIsWanted(const linkJob *job) {
+    return !atomic_load_explicit(&job->dropped, memory_order_relaxed);
+}
+/* Make the connection, with the handshake of TLS. False after a line in the log. */
+bool linkConnect(linkJob *job) must_check;
+/* Read what there is, waiting for it up to timeout_s without any: bytes, or 0 at the end and -1 with errno (ETIMEDOUT,
+ * ECANCELED). */
+ssize_t linkRead(linkJob *job, void *buf, size_t len);
+/* All of it, or false with errno. */
+bool linkWrite(linkJob *job, slice bytes) must_check;
+/* A line without its end (LF or CR LF), at most `max` bytes with a NUL. False with errno. */
+bool linkReadLine(linkJob *job, char *line, size_t max) must_check;
+
+#endif

@@ -1,0 +1,633 @@
+/* primary_link.c -- a replica's link to its primary: from the wish to follow it to the stream that is applied.
+ *
+ *   OFF <-> CONNECT --> TALKS --+CONTINUE--------------------> UP
+ *              ^          `--snapshot--> RECEIVES --> LOADS --^
+ *              `--- whatever fails ----'-----------'----'
+ *
+ * What waits for the primary is done by jobs on threads of their own; main hears of their end. The stream is a session
+ * like those of clients: read, parsed and hashed by a holder, applied in batches. So what a lost link leaves is the
+ * place up to which whole commands were applied: unfinished input and an open transaction are forgotten with it.
+ *
+ * Not here    what is said (handshake.c), bytes of a snapshot (snapshot_reader.c), reading it (dataset_load.c).
+ * Owns        the job under way; the session, as long as it lives.
+ * Threads     main; jobs are started and taken on its own thread.
+ * Invariants  1. A job runs exactly in TALKS and RECEIVES; there is a session exactly in UP.
+ *             2. The stream's offset is that of the dataset, while `has_place`.
+ * Tests       tests/repl/sync.tcl, tests/repl/partial.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "primary_link.h"
+
+#include "aof.h"
+#include "blocking.h"
+#include "call.h"
+#include "clock.h"
+#include "command_record.h"
+#include "dataset_load.h"
+#include "db.h"
+#include "handshake.h"
+#include "log.h"
+#include "net_settings.h"
+#include "numbers.h"
+#include "outgoing.h"
+#include "panic.h"
+#include "repl_settings.h"
+#include "replicas.h"
+#include "reply.h"
+#include "reply_format.h"
+#include "session_output.h"
+#include "snapshot_reader.h"
+#include "stream.h"
+#include "tls_settings.h"
+#include "transaction_queue.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BACKOFF_MAX_S 32 /* between full synchronizations that fail one after the other */
+
+static struct {
+    aeEventLoop *loop; /* borrowed */
+    aeDoorbell bell;   /* a job is over, or the link is to be made at once */
+    primaryState state;
+    linkJob *job;
+    client *session;
+    bool has_place; /* names, offset and stream_db say where the dataset stands in a stream */
+    int stream_db;  /* that the stream is in at that place */
+    bool old_style; /* SYNC: offsets are not the primary's */
+    uint64_t run;   /* UP: the stream's offset and, within a transaction, what has come of it */
+    bool was_up;
+    uint64_t changed_ms;                            /* monotonic: up or down since */
+    uint64_t heard_ms, heard_input;                 /* UP: when the session last had input, and how much it had then */
+    uint64_t input_before;                          /* bytes of former sessions and jobs */
+    unsigned failed_syncs;                          /* one after the other, with nothing between */
+    uint64_t not_before_ms;                         /* the next try */
+    uint64_t synced_offset, synced_mark, synced_at; /* on disk; and what will be when the log is synced up to a mark */
+} primary;
+
+static void ringBell(void) {
+    aeDoorbellRing(&primary.bell);
+}
+
+/* ---- What follows from being a replica ---- */
+
+bool primaryLinkWanted(void) {
+    return primary.state != PRIMARY_OFF;
+}
+
+bool primaryLinkIsUp(void) {
+    return primary.state == PRIMARY_UP;
+}
+
+int primaryLinkStreamDb(void) {
+    return primary.session ? dbId(primary.session->db) : primary.stream_db;
+}
+
+void primaryLinkApplySettings(void) {
+    bool follows = primaryLinkWanted(), stale = follows && !repl_settings.serve_stale_data && !primaryLinkIsUp();
+    storeSetFollowing((storeFollowing){.on = follows, .all_memory = repl_settings.ignore_maxmemory});
+    gateArm(GATE_REPLICAS, (follows && repl_settings.read_only) || (!follows && repl_settings.min_replicas > 0));
+    gateArm(GATE_STALE, stale);
+}
+
+static void setState(primaryState state) {
+    bool was_up = primary.state == PRIMARY_UP;
+    primary.state = state;
+    if (was_up != (state == PRIMARY_UP)) primary.changed_ms = clockMonotonicMs();
+    if (state == PRIMARY_UP) primary.was_up = true;
+    primaryLinkApplySettings();
+}
+
+gateResult primaryReadonlyGate(client *c) {
+    uint32_t flags = commandFlagsNow(c);
+    if (!(flags & CMD_WRITE)) return GATE_PASSED;
+    const char *error = NULL;
+    if (!primaryLinkWanted()) {
+        bool enough = repl_settings.min_replicas_max_lag_s == 0 || replicasGood() >= (size_t)repl_settings.min_replicas;
+        if (!enough) error = "-NOREPLICAS Not enough good replicas to write.";
+    } else if (repl_settings.read_only) {
+        error = "-READONLY You can't write against a read only replica.";
+    }
+    if (!error) return GATE_PASSED;
+    if (transactionIsExec(c)) transactionRefuseExec(c, error);
+    else addReplyError(c, error);
+    return GATE_REFUSED;
+}
+
+gateResult primaryStaleGate(client *c) {
+    if (c->cmd->flags & CMD_STALE) return GATE_PASSED;
+    addReplyError(c, STALE_ERROR);
+    return GATE_REFUSED;
+}
+
+/* ---- Telling the primary ---- */
+
+/* The link has no other replies. */
+static void say(const char *bytes, size_t len) {
+    client *c = primary.session;
+    c->flags &= ~(uint32_t)CLIENT_PRIMARY;
+    addReplyProto(c, bytes, len);
+    c->flags |= CLIENT_PRIMARY;
+}
+
+/* How much of the stream is on this server's disk, as far as is known. */
+static uint64_t syncedUpTo(void) {
+    if (primary.synced_at && aofIsSynced(primary.synced_mark)) {
+        primary.synced_offset = primary.synced_at;
+        primary.synced_at = 0;
+    }
+    if (!primary.synced_at && aofIsOn()) {
+        primary.synced_mark = primary.session->write_offset;
+        primary.synced_at = streamOffset();
+        if (aofIsSynced(primary.synced_mark)) primary.synced_offset = primary.synced_at;
+    }
+    return primary.synced_offset;
+}
+
+static size_t putWord(char *out, slice word) {
+    size_t n = respHeader(out, '$', (long long)word.len);
+    memcpy(out + n, word.ptr, word.len);
+    memcpy(out + n + word.len, "\r\n", 2);
+    return n + word.len + 2;
+}
+
+static size_t putNumber(char *out, long long number) {
+    char digits[LONG_STR_SIZE];
+    return putWord(out, sliceOf(digits, ll2string(digits, number)));
+}
+
+static void sendAck(bool with_disk) {
+    char text[256];
+    bool disk = with_disk && aofIsOn();
+    size_t n = respHeader(text, '*', disk ? 5 : 3);
+    n += putWord(text + n, sliceStr("REPLCONF"));
+    n += putWord(text + n, sliceStr("ACK"));
+    n += putNumber(text + n, primary.old_style ? -1 : (long long)streamOffset());
+    if (disk) {
+        n += putWord(text + n, sliceStr("FACK"));
+        n += putNumber(text + n, (long long)syncedUpTo());
+    }
+    say(text, n);
+}
+
+void primaryLinkAsked(client *c) {
+    if (c == primary.session) sendAck(true);
+}
+
+/* ---- The stream ---- */
+
+/* Bytes of a command whose arguments came in several pieces. False: they are not as a server writes them. */
+static bool forwardApart(const parsedCommand *req) {
+    char header[RESP_HEADER_MAX];
+    uint64_t before = streamBacklog()->end;
+    streamForward(sliceOf(header, respHeader(header, '*', req->argc)));
+    for (uint32_t i = 0; i < req->argc; i++) {
+        streamForward(sliceOf(header, respHeader(header, '$', (long long)req->argv[i].len)));
+        streamForward(req->argv[i]);
+        streamForward(sliceStr("\r\n"));
+    }
+    return req->wire_len == UINT32_MAX || streamBacklog()->end - before == req->wire_len;
+}
+
+static bool forward(const parsedCommand *req) {
+    if (req->flags & (REQ_INLINE | REQ_PROTOCOL_ERROR)) return false;
+    if (unlikely(req->flags & REQ_SCATTERED || req->wire_len == UINT32_MAX)) return forwardApart(req);
+    streamForward(sliceOf(req->wire, req->wire_len));
+    return true;
+}
+
+/* One of its commands has run, or was queued. */
+static void applied(client *c) {
+    if (unlikely(c != primary.session)) return;
+    if (unlikely(!forward(c->req))) {
+        serverLog(LL_WARNING, "The primary has sent what no server sends: the link is closed, and begins anew.");
+        c->flags |= CLIENT_PROTOCOL_ERROR;
+        clientCloseAsap(c);
+        return;
+    }
+    primary.run = streamBacklog()->end;
+    if (!(c->flags & CLIENT_MULTI)) streamCommit(primary.run);
+}
+
+/* The stream goes on from its place (takes the job's connection). */
+static void goLive(void) {
+    linkJob *job = primary.job;
+    primary.job = NULL;
+    streamKeep();
+    client *c = outgoingAdopt(job->conn, sliceOf(job->early, job->early_len));
+    job->conn = NULL;
+    linkJobDrop(job);
+    c->flags |= CLIENT_PRIMARY;
+    c->db = dbSelect(primary.stream_db);
+    primary.session = c;
+    primary.has_place = true;
+    primary.run = streamOffset();
+    primary.heard_ms = clockMonotonicMs();
+    primary.heard_input = 0;
+    primary.failed_syncs = 0;
+    setState(PRIMARY_UP);
+}
+
+static void connectSoon(void) {
+    setState(PRIMARY_CONNECT);
+    ringBell();
+}
+
+static void connectLater(void) {
+    if (primary.job) primary.input_before += atomic_load_explicit(&primary.job->received, memory_order_relaxed);
+    linkJobDrop(primary.job);
+    primary.job = NULL;
+    setState(PRIMARY_CONNECT);
+}
+
+/* A full synchronization has come to nothing: not again at once, and again, and again. */
+static void syncFailed(void) {
+    unsigned wait_s = 1u << (primary.failed_syncs < 5 ? primary.failed_syncs : 5);
+    primary.failed_syncs++;
+    primary.not_before_ms = clockMonotonicMs() + wait_s * 1000ull;
+    if (primary.failed_syncs > 1)
+        serverLog(LL_WARNING, "%u full synchronizations in a row have failed: the next try is in %u seconds.",
+                  primary.failed_syncs, wait_s);
+    connectLater();
+}
+
+/* What is left of a session is the place. */
+static void letGoOfSession(void) {
+    client *c = primary.session;
+    primary.session = NULL;
+    primary.stream_db = dbId(c->db);
+    primary.has_place = !(c->flags & CLIENT_PROTOCOL_ERROR);
+    primary.input_before += (uint64_t)c->net_input;
+    streamRollback();
+}
+
+static void sessionFreed(client *c) {
+    if (c != primary.session) return;
+    letGoOfSession();
+    serverLog(LL_NOTICE, "Connection with primary lost.");
+    if (primary.has_place) serverLog(LL_NOTICE, "Caching the disconnected primary state.");
+    else serverLog(LL_NOTICE, "Discarding previously cached primary state.");
+    connectSoon();
+}
+
+static void endSession(void) {
+    if (!primary.session) return;
+    client *c = primary.session;
+    letGoOfSession();
+    clientCloseAsap(c);
+}
+
+/* ---- A snapshot ---- */
+
+static char *temporaryPath(void) {
+    char path[96];
+    snprintf(path, sizeof(path), "temp-%lld.%d.rdb", (long long)(clockWallMs() / 1000), (int)getpid());
+    return zstrdup(path);
+}
+
+static bool loadsDirectly(void) {
+    if (repl_settings.diskless_load == DISKLESS_LOAD_OFF) return false;
+    if (repl_settings.diskless_load != DISKLESS_LOAD_ON_EMPTY) return true;
+    for (int i = 0; i < dbCount(); i++)
+        if (dbSize(dbGet(i))) return false;
+    return true;
+}
+
+/* The job that has talked hands its connection on to one that receives. */
+static bool startReceiving(void) {
+    linkJob *from = primary.job, *job = linkJobCreate(snapshotReceiveWork, ringBell);
+    job->conn = from->conn;
+    job->early = from->early;
+    job->early_len = from->early_len;
+    job->early_room = from->early_room;
+    job->length = from->length;
+    job->has_length = from->has_length;
+    job->got_offset = from->got_offset;
+    job->timeout_s = from->timeout_s;
+    job->path = temporaryPath();
+    memcpy(job->got_id, from->got_id, sizeof(job->got_id));
+    memcpy(job->mark, from->mark, sizeof(job->mark));
+    atomic_store_explicit(&job->step, LINK_STEP_SYNC, memory_order_relaxed);
+    from->conn = NULL;
+    from->early = NULL;
+    linkJobDrop(from);
+    primary.job = job;
+    setState(PRIMARY_RECEIVES);
+    if (linkJobStart(job)) return true;
+    serverLog(LL_WARNING, "No thread to receive a snapshot: %s", strerror(errno));
+    return false;
+}
+
+/* What others were told of this dataset is over when it is replaced. */
+static void datasetGoes(void) {
+    primary.has_place = false;
+    replicasDisconnect();
+}
+
+static void load(bool from_file) {
+    linkJob *job = primary.job;
+    rdbReplInfo info;
+    setState(PRIMARY_LOADS);
+    serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Loading DB in memory");
+    bool ok = datasetLoad(job, from_file, datasetGoes, &info);
+    if (!ok) {
+        syncFailed();
+        return;
+    }
+    primary.old_style = job->got_offset < 0;
+    if (primary.old_style) {
+        streamRename();
+        streamFollow(streamNames()->id, 0);
+    } else {
+        streamFollow(job->got_id, (uint64_t)job->got_offset);
+    }
+    primary.stream_db = info.there ? info.stream_db : 0;
+    goLive();
+    serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Finished with success");
+    sendAck(false);
+}
+
+static void snapshotComes(void) {
+    const linkJob *job = primary.job;
+    const char *to = loadsDirectly() ? "parser" : "disk";
+    if (job->has_length)
+        serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: receiving %llu bytes from primary to %s",
+                  (unsigned long long)job->length, to);
+    else serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: receiving streamed RDB from primary with EOF to %s", to);
+    if (loadsDirectly()) load(false);
+    else if (!startReceiving()) syncFailed();
+}
+
+static void streamGoesOn(void) {
+    const char *id = primary.job->got_id;
+    serverLog(LL_NOTICE, "Successful partial resynchronization with primary.");
+    if (*id && memcmp(id, streamNames()->id, REPL_ID_BYTES)) {
+        streamContinueAs(id);
+        serverLog(LL_NOTICE, "Primary replication ID changed to %s", id);
+        replicasDisconnect(); /* they are to hear of it */
+    }
+    primary.old_style = false;
+    goLive();
+    serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Primary accepted a Partial Resynchronization.");
+}
+
+/* ---- Jobs ---- */
+
+/* False: what the settings ask for is not to be had. */
+static bool fillIn(linkJob *job) {
+    job->host = zstrdup(repl_settings.primary_host);
+    job->port = (int)repl_settings.primary_port;
+    job->source_address = net_settings.bind_source_addr ? zstrdup(net_settings.bind_source_addr) : NULL;
+    job->password = repl_settings.primary_auth ? sdsDup(repl_settings.primary_auth) : NULL;
+    job->user = repl_settings.primary_user ? sdsNew(repl_settings.primary_user) : NULL;
+    job->announce_ip = repl_settings.announce_ip ? zstrdup(repl_settings.announce_ip) : NULL;
+    long long own = repl_settings.tls && tls_settings.port ? tls_settings.port : net_settings.port;
+    job->announce_port = repl_settings.announce_port ? repl_settings.announce_port : own;
+    job->timeout_s = (unsigned)repl_settings.timeout_s;
+    tlsContext *tls = repl_settings.tls ? tlsClientContext() : NULL;
+    job->tls = tls ? tlsContextRetain(tls) : NULL;
+    job->skip_checksum = job->tls && repl_settings.diskless_load != DISKLESS_LOAD_OFF;
+    job->offset = -1;
+    strcpy(job->id, "?");
+    if (primary.has_place) {
+        memcpy(job->id, streamNames()->id, sizeof(job->id));
+        job->offset = (long long)streamOffset() + 1;
+    }
+    return tls || !repl_settings.tls;
+}
+
+static void startTalking(void) {
+    if (clockMonotonicMs() < primary.not_before_ms) return;
+    serverLog(LL_NOTICE, "Connecting to PRIMARY %s:%lld", repl_settings.primary_host, repl_settings.primary_port);
+    serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync started");
+    primary.job = linkJobCreate(handshakeWork, ringBell);
+    if (fillIn(primary.job)) {
+        if (linkJobStart(primary.job)) {
+            setState(PRIMARY_TALKS);
+            return;
+        }
+        serverLog(LL_WARNING, "No thread for the link to the primary: %s", strerror(errno));
+    }
+    connectLater();
+}
+
+static void talkIsOver(void) {
+    switch (primary.job->outcome) {
+    case LINK_CONTINUE: streamGoesOn(); return;
+    case LINK_SNAPSHOT: snapshotComes(); return;
+    case LINK_RECEIVED:
+    case LINK_FAILED: break;
+    }
+    bool synced = atomic_load_explicit(&primary.job->step, memory_order_relaxed) == LINK_STEP_SYNC;
+    if (synced) syncFailed();
+    else connectLater();
+}
+
+static void receivedIsOver(void) {
+    if (primary.job->outcome == LINK_RECEIVED) load(true);
+    else syncFailed();
+}
+
+static void look(void) {
+    assertMainThread();
+    if (primary.state == PRIMARY_CONNECT) startTalking();
+    if (!primary.job || !linkJobIsOver(primary.job)) return;
+    if (primary.state == PRIMARY_TALKS) talkIsOver();
+    else if (primary.state == PRIMARY_RECEIVES) receivedIsOver();
+}
+
+static void onBell(aeEventLoop *loop, int fd, void *arg, int mask) {
+    unused(loop), unused(fd), unused(arg), unused(mask);
+    aeDoorbellClear(&primary.bell);
+    if (datasetLoadIsActive()) return; /* within a load, which serves others */
+    look();
+}
+
+/* ---- Time ---- */
+
+static void noteInput(void) {
+    uint64_t input = (uint64_t)primary.session->net_input + primary.session->input_bytes;
+    if (input == primary.heard_input && clientIdleNs(primary.session) / 1000000 > 1000) return;
+    primary.heard_input = input;
+    primary.heard_ms = clockMonotonicMs();
+}
+
+static bool isSilent(uint64_t heard_ms) {
+    return clockMonotonicMs() - heard_ms > (uint64_t)repl_settings.timeout_s * 1000;
+}
+
+static void tickTalks(void) {
+    bool syncs = atomic_load_explicit(&primary.job->step, memory_order_relaxed) == LINK_STEP_SYNC;
+    if (!isSilent(atomic_load_explicit(&primary.job->heard_ms, memory_order_relaxed))) return;
+    if (syncs)
+        serverLog(LL_WARNING,
+                  "Timeout receiving bulk data from PRIMARY... If the problem persists try to set the 'repl-timeout' "
+                  "parameter in valkey.conf to a larger value.");
+    else serverLog(LL_WARNING, "Timeout connecting to the PRIMARY...");
+    if (syncs) syncFailed();
+    else connectLater();
+}
+
+static void tickUp(void) {
+    noteInput();
+    if (!isSilent(primary.heard_ms)) {
+        if (!primary.old_style) sendAck(true);
+        return;
+    }
+    serverLog(LL_WARNING, "PRIMARY timeout: no data nor PING received...");
+    clientCloseAsap(primary.session);
+}
+
+void primaryLinkTick(void) {
+    assertMainThread();
+    switch (primary.state) {
+    case PRIMARY_OFF:
+    case PRIMARY_LOADS: return;
+    case PRIMARY_CONNECT: startTalking(); return;
+    case PRIMARY_TALKS:
+    case PRIMARY_RECEIVES: tickTalks(); return;
+    case PRIMARY_UP: tickUp(); return;
+    }
+}
+
+/* ---- Whom to follow ---- */
+
+/* Who waits here for a key would wait for what its own server's clients write. */
+static void unblockAll(void) {
+    listIter it = listBegin(client_state.clients, false);
+    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
+        client *c = listNodeValue(n);
+        if (!(c->flags & CLIENT_BLOCKED)) continue;
+        blockingEnd(c, "-UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)");
+        sessionCloseAfterOutput(c);
+    }
+}
+
+static void dropLink(void) {
+    endSession();
+    linkJobDrop(primary.job);
+    primary.job = NULL;
+    primary.failed_syncs = 0;
+    primary.not_before_ms = 0;
+}
+
+void primaryLinkFollow(const char *host, long long port) {
+    assertMainThread();
+    bool was_primary = !primaryLinkWanted();
+    replSettingsSetPrimary(host, port);
+    dropLink();
+    if (was_primary) {
+        serverLog(LL_NOTICE,
+                  "Before turning into a replica, using my own primary parameters to synthesize a cached "
+                  "primary: I may be able to synchronize with the new primary with just a partial transfer.");
+        streamTakeWrites(false);
+        primary.has_place = true;
+        primary.stream_db = 0;
+        unblockAll();
+    }
+    connectSoon();
+}
+
+void primaryLinkLeave(void) {
+    assertMainThread();
+    if (!primaryLinkWanted()) return;
+    dropLink();
+    replSettingsSetPrimary(NULL, 0);
+    streamLeave();
+    serverLog(LL_NOTICE, "Setting secondary replication ID to %s, valid up to offset: %lld. New replication ID is %s",
+              streamNames()->id2, streamNames()->id2_until, streamNames()->id);
+    replicasDisconnect();
+    streamTakeWrites(true);
+    setState(PRIMARY_OFF);
+}
+
+void primaryLinkRemember(const char *id, uint64_t offset, int stream_db) {
+    assertMainThread();
+    if (!repl_settings.primary_host) {
+        streamResume(id, offset);
+        return;
+    }
+    streamFollow(id, offset);
+    primary.has_place = true;
+    primary.stream_db = stream_db;
+}
+
+void primaryLinkBegin(void) {
+    assertMainThread();
+    if (repl_settings.primary_host) {
+        connectSoon();
+    } else {
+        streamTakeWrites(true);
+        primaryLinkApplySettings();
+    }
+}
+
+void primaryLinkInit(aeEventLoop *loop, bool (*hide_user_data)(void)) {
+    assertMainThread();
+    primary.loop = loop;
+    datasetLoadInit(hide_user_data);
+    if (aeDoorbellOpen(&primary.bell) == C_ERR ||
+        aeCreateFileEvent(loop, primary.bell.read_fd, AE_READABLE, onBell, NULL) == C_ERR)
+        serverPanic("no descriptor for a doorbell: %s", strerror(errno));
+    clientOnFree(sessionFreed);
+    callOnApplied(applied);
+}
+
+void primaryLinkWhileLoading(void) {
+    static uint64_t said_ms;
+    uint64_t now_ms = clockMonotonicMs();
+    if (primary.state != PRIMARY_LOADS || now_ms - said_ms < 1000) return;
+    said_ms = now_ms;
+    datasetLoadSayAlive();
+}
+
+/* ---- What is shown ---- */
+
+static const char *roleWord(void) {
+    switch (primary.state) {
+    case PRIMARY_OFF: return "none";
+    case PRIMARY_CONNECT: return "connect";
+    case PRIMARY_TALKS:
+        switch ((linkStep)atomic_load_explicit(&primary.job->step, memory_order_relaxed)) {
+        case LINK_STEP_CONNECTING: return "connecting";
+        case LINK_STEP_HANDSHAKE: return "handshake";
+        case LINK_STEP_SYNC: break;
+        }
+        return "sync";
+    case PRIMARY_RECEIVES:
+    case PRIMARY_LOADS: return "sync";
+    case PRIMARY_UP: return "connected";
+    }
+    return "unknown";
+}
+
+static void lookAtSync(primaryFigures *f) {
+    const linkJob *job = primary.job;
+    f->syncing = job && atomic_load_explicit(&job->step, memory_order_relaxed) == LINK_STEP_SYNC;
+    if (!f->syncing) return;
+    bool has_header = primary.state != PRIMARY_TALKS;
+    uint64_t heard_ms = atomic_load_explicit(&job->heard_ms, memory_order_relaxed);
+    f->sync_total = !has_header ? -1 : job->has_length ? (long long)job->length : 0;
+    f->sync_read = (long long)atomic_load_explicit(&job->received, memory_order_relaxed);
+    f->sync_heard_ago_s = (long long)((clockMonotonicMs() - heard_ms) / 1000);
+}
+
+primaryFigures primaryLinkLook(void) {
+    assertMainRole();
+    primaryFigures f = {.state = primary.state, .role_word = roleWord(), .heard_ago_s = -1, .down_since_s = -1};
+    f.applied_offset = f.read_offset = streamOffset();
+    f.input_bytes = primary.input_before;
+    if (primary.session) {
+        noteInput();
+        f.heard_ago_s = (long long)((clockMonotonicMs() - primary.heard_ms) / 1000);
+        f.read_offset = primary.run + primary.session->input_bytes;
+        f.input_bytes += (uint64_t)primary.session->net_input;
+    } else if (primary.was_up) {
+        f.down_since_s = (long long)((clockMonotonicMs() - primary.changed_ms) / 1000);
+    }
+    lookAtSync(&f);
+    return f;
+}

@@ -1,0 +1,275 @@
+/* psync.c -- what others ask of a primary: PSYNC, SYNC, REPLCONF.
+ *
+ * Not here    how they are given the dataset (full_sync.c) and the stream (replicas.c).
+ * Owns        counters.
+ * Threads     main.
+ * Tests       tests/repl/psync.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "psync.h"
+
+#include "anet.h"
+#include "command_table.h"
+#include "full_sync.h"
+#include "log.h"
+#include "numbers.h"
+#include "panic.h"
+#include "primary_link.h"
+#include "repl_settings.h"
+#include "replicas.h"
+#include "reply.h"
+#include "stream.h"
+
+#include <stdio.h>
+#include <strings.h>
+
+#define IP_MAX 255
+
+psyncStats psync_stats;
+static gateFn *monitors_gate;          /* const after boot */
+static void (*ask_for_ack)(client *c); /* const after boot */
+
+void psyncInit(gateFn *monitors, void (*ask)(client *c)) {
+    monitors_gate = monitors;
+    ask_for_ack = ask;
+}
+
+/* ---- PSYNC, SYNC ---- */
+
+/* A part of the stream that is still kept, under one of its names. -1 with a line in the log: it is not to be had. */
+static long long partOf(const replicaState *r, slice id, long long wanted) {
+    const streamName *names = streamNames();
+    bool first = id.len == REPL_ID_BYTES && !strncasecmp(id.ptr, names->id, REPL_ID_BYTES);
+    bool second = id.len == REPL_ID_BYTES && !strncasecmp(id.ptr, names->id2, REPL_ID_BYTES);
+    if (!first && !(second && wanted <= names->id2_until)) {
+        if (sliceIs(id, "?")) {
+            serverLog(LL_NOTICE, "Full resync requested by replica %s", replicaName(r));
+        } else if (second) {
+            serverLog(
+                LL_NOTICE,
+                "Partial resynchronization not accepted: Requested offset for second ID was %lld, but I can reply "
+                "up to %lld",
+                wanted, names->id2_until);
+        } else {
+            serverLog(LL_NOTICE,
+                      "Partial resynchronization not accepted: Replication ID mismatch (Replica asked for '%.*s', my "
+                      "replication IDs are '%s' and '%s')",
+                      (int)(id.len < 64 ? id.len : 64), id.ptr, names->id, names->id2);
+        }
+        return -1;
+    }
+    uint64_t begin = streamIsKept() ? backlogBegin(streamBacklog()) : 0, end = streamOffset();
+    if (streamIsKept() && wanted > 0 && (uint64_t)wanted - 1 >= begin && (uint64_t)wanted - 1 <= end) return wanted - 1;
+    serverLog(LL_NOTICE,
+              "Unable to partial resync with replica %s for lack of backlog (Replica request was %.*s:%lld, and I can "
+              "only reply with the range [%llu, %llu]).",
+              replicaName(r), (int)id.len, id.ptr, wanted, (unsigned long long)begin + 1, (unsigned long long)end + 1);
+    if (wanted > 0 && (uint64_t)wanted - 1 > end)
+        serverLog(LL_WARNING,
+                  "Replica %s tried to PSYNC with an offset that is greater than the primary replication "
+                  "offset.",
+                  replicaName(r));
+    return -1;
+}
+
+static void becomeOnline(replicaState *r, uint64_t offset) {
+    char line[REPL_ID_BYTES + 16];
+    int n = r->reads_psync2 ? snprintf(line, sizeof(line), "+CONTINUE %s\r\n", streamNames()->id)
+                            : snprintf(line, sizeof(line), "+CONTINUE\r\n");
+    bool kept = replicaTakePlace(r, offset);
+    if (!kept) return;
+    replicaBegin(r);
+    addReplyProto(r->c, line, (size_t)n);
+    replicaOnline(r, false);
+    serverLog(LL_NOTICE,
+              "Partial resynchronization request from %s accepted. Sending %llu bytes of backlog starting from offset "
+              "%llu.",
+              replicaName(r), (unsigned long long)(streamOffset() - offset), (unsigned long long)offset + 1);
+}
+
+/* True when the stream goes on, or an error was sent. */
+static bool tryPartial(client *c, replicaState *r) {
+    long long wanted;
+    if (!getLongLongFromArg(c, 2, &wanted, NULL)) return true;
+    long long offset = partOf(r, c->argv[1], wanted);
+    if (offset < 0) {
+        psync_stats.partial_err += !sliceIs(c->argv[1], "?");
+        return false;
+    }
+    psync_stats.partial_ok++;
+    becomeOnline(r, (uint64_t)offset);
+    return true;
+}
+
+/* Why the client cannot have what it asks for now; NULL: it can. */
+static const char *refusal(const client *c, const replicaState *r) {
+    if (primaryLinkWanted() && !primaryLinkIsUp()) return "-NOMASTERLINK Can't SYNC while not connected with my master";
+    if (c->output_bytes) return "SYNC and PSYNC are invalid with pending output";
+    if ((r->needs.no_keys || r->needs.no_functions) && !r->reads_eof) return "Filtered replica requires EOF capability";
+    return NULL;
+}
+
+static void synchronize(client *c, bool by_psync) {
+    assertMainRole();
+    if (c->flags & CLIENT_REPLICA) return; /* it is one, or a monitor */
+    replicaState *r = replicaOf(c);
+    const char *error = refusal(c, r);
+    if (error) {
+        addReplyError(c, error);
+        return;
+    }
+    serverLog(LL_NOTICE, "Replica %s asks for synchronization", replicaName(r));
+    if (by_psync && tryPartial(c, r)) return;
+    r->old_style = !by_psync;
+    psync_stats.full++;
+    if (repl_settings.no_tcp_nodelay) anetNoDelay(NULL, c->fd, false);
+    replicaBegin(r);
+    fullSyncAsk(r);
+}
+
+void psyncCommand(client *c) {
+    synchronize(c, true);
+}
+
+void syncCommand(client *c) {
+    synchronize(c, false);
+}
+
+/* ---- REPLCONF ---- */
+
+/* "9.1.2" as 0x00090102. */
+static bool readVersion(slice text, unsigned *out) {
+    unsigned version = 0;
+    for (int i = 0; i < 3; i++) {
+        const char *dot = i < 2 ? memchr(text.ptr, '.', text.len) : text.ptr + text.len;
+        long long part;
+        if (!dot || !string2ll(text.ptr, (size_t)(dot - text.ptr), &part) || part < 0 || part > 255) return false;
+        version = version << 8 | (unsigned)part;
+        size_t used = (size_t)(dot - text.ptr) + (i < 2);
+        text = sliceOf(text.ptr + used, text.len - used);
+    }
+    *out = version;
+    return true;
+}
+
+static bool setIp(client *c, replicaState *r, uint32_t at) {
+    slice ip = c->argv[at];
+    if (ip.len > IP_MAX) {
+        addReplyErrorFormat(c, "REPLCONF ip-address provided by replica instance is too long: %zu bytes", ip.len);
+        return false;
+    }
+    sdsFree(r->ip);
+    r->ip = ip.len ? sdsFromSlice(ip) : NULL;
+    return true;
+}
+
+static void setCapability(replicaState *r, slice word) {
+    if (sliceIs(word, "eof")) r->reads_eof = true;
+    else if (sliceIs(word, "psync2")) r->reads_psync2 = true;
+    else if (sliceIs(word, "skip-rdb-checksum")) r->skips_checksum = true;
+}
+
+/* Words of rdb-filter-only: what is named is all that the snapshot has. */
+static bool setFilter(client *c, replicaState *r, uint32_t at) {
+    slice left = c->argv[at];
+    bool functions = false;
+    while (left.len > 0) {
+        const char *blank = memchr(left.ptr, ' ', left.len);
+        slice word = sliceOf(left.ptr, blank ? (size_t)(blank - left.ptr) : left.len);
+        size_t used = word.len + (blank != NULL);
+        left = sliceOf(left.ptr + used, left.len - used);
+        if (word.len == 0) continue;
+        if (!sliceIs(word, "functions")) {
+            addReplyErrorFormat(c, "Unsupported rdb-filter-only option: %.*s", (int)word.len, word.ptr);
+            return false;
+        }
+        functions = true;
+    }
+    r->needs.no_keys = true;
+    r->needs.no_functions = !functions;
+    return true;
+}
+
+static bool readSwitch(client *c, uint32_t at, bool *out) {
+    long long n;
+    if (!getRangeLongFromArg(c, at, 0, 1, &n, NULL)) return false;
+    *out = n;
+    return true;
+}
+
+/* One option and its value; false after an error. */
+static bool setOption(client *c, replicaState *r, uint32_t at) {
+    slice name = c->argv[at], value = c->argv[at + 1];
+    if (sliceIs(name, "listening-port")) return getLongLongFromArg(c, at + 1, &r->port, NULL);
+    if (sliceIs(name, "ip-address")) return setIp(c, r, at + 1);
+    if (sliceIs(name, "capa")) {
+        setCapability(r, value);
+    } else if (sliceIs(name, "version")) {
+        if (readVersion(value, &r->needs.version)) return true;
+        addReplyErrorFormat(c, "Unrecognized version format: %.*s", (int)value.len, value.ptr);
+        return false;
+    } else if (sliceIs(name, "rdb-only")) {
+        return readSwitch(c, at + 1, &r->snapshot_only);
+    } else if (sliceIs(name, "rdb-filter-only")) {
+        return setFilter(c, r, at + 1);
+    } else if (sliceIs(name, "set-cluster-node-id")) {
+        addReplyError(c, "This instance has cluster support disabled");
+        return false;
+    } else {
+        addReplyErrorFormat(c, "Unrecognized REPLCONF option: %.*s", (int)name.len, name.ptr);
+        return false;
+    }
+    return true;
+}
+
+static bool readOffset(slice text, long long *out) {
+    return string2ll(text.ptr, text.len, out);
+}
+
+/* ACK <offset> [FACK <offset>] */
+static void takeAck(client *c, uint32_t at) {
+    replicaState *r = c->replica;
+    long long acked, synced = -1;
+    if (!r || r->phase == REPLICA_NONE || !readOffset(c->argv[at + 1], &acked)) return;
+    if (c->argc > at + 3 && sliceIs(c->argv[at + 2], "fack") && !readOffset(c->argv[at + 3], &synced)) return;
+    replicaAck(r, acked, synced);
+    fullSyncAcked(r);
+}
+
+void replconfCommand(client *c) {
+    assertMainRole();
+    if (c->argc % 2 == 0) {
+        addReplySyntaxError(c);
+        return;
+    }
+    for (uint32_t i = 1; i < c->argc; i += 2) {
+        if (sliceIs(c->argv[i], "ack")) {
+            takeAck(c, i);
+            return;
+        }
+        if (sliceIs(c->argv[i], "getack")) {
+            ask_for_ack(c);
+            return;
+        }
+        if (!setOption(c, replicaOf(c), i)) return;
+    }
+    addReplyOk(c);
+}
+
+/* ---- What a replica may say ---- */
+
+static bool isAck(const client *c) {
+    return c->argc > 1 && (sliceIs(c->argv[1], "ack") || sliceIs(c->argv[1], "getack"));
+}
+
+gateResult replicaGate(client *c) {
+    assertMainRole();
+    if (!c->replica || c->replica->phase == REPLICA_NONE) return monitors_gate(c);
+    if (c->cmd->proc == psyncCommand || c->cmd->proc == syncCommand) return GATE_PASSED;
+    if (c->cmd->proc == replconfCommand && isAck(c)) return GATE_PASSED;
+    /* A reply would stand in the middle of the stream. */
+    serverLog(LL_WARNING, "Replica %s sent a command that has a reply: its connection is closed.",
+              replicaName(c->replica));
+    clientCloseAsap(c);
+    return GATE_DIVERTED;
+}

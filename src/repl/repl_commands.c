@@ -1,0 +1,26 @@
+/* repl_commands.c -- the commands whose handlers are in this layer: REPLICAOF, PSYNC, SYNC, REPLCONF, ROLE, WAIT,
+ * WAITAOF.
+ *
+ * Owns        the array, for good.
+ * Threads     main, at boot.
+ * Tests       tests/type/command.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "repl_commands.h"
+
+#include "command_rows.h"
+#include "psync.h"
+#include "role_cmds.h"
+#include "wait_commands.h"
+
+static serverCommand rows[] = {
+#include "repl_commands.def"
+};
+
+void replCommandsRegister(void) {
+    commandTableRegister(rows, array_len(rows));
+    commandSetMainThread("psync"); /* may fork */
+    commandSetMainThread("sync");
+    commandSetMainThread("replicaof"); /* starts threads */
+    commandSetMainThread("slaveof");
+}

@@ -1,0 +1,84 @@
+/* repl_cron.c -- what replication does by the clock, and before output leaves.
+ *
+ * Threads     main.
+ * Tests       tests/repl/wait.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "repl_cron.h"
+
+#include "clock.h"
+#include "full_sync.h"
+#include "log.h"
+#include "pause.h"
+#include "primary_link.h"
+#include "repl_settings.h"
+#include "replicas.h"
+#include "reply.h"
+#include "stream.h"
+#include "wait_commands.h"
+
+static struct {
+    uint64_t second_ms, ping_ms;
+    uint64_t alone_since_ms; /* no replica since then; 0: there is one, or nothing is kept */
+} cron;
+
+/* ---- Before output leaves ---- */
+
+void replFeed(void) {
+    if (unlikely(waitWantsAcks()) && replicasCount())
+        streamSay(sliceStr("*3\r\n$8\r\nREPLCONF\r\n$6\r\nGETACK\r\n$1\r\n*\r\n"));
+    replicasFeed();
+}
+
+/* ---- Each second ---- */
+
+static void ping(uint64_t now_ms) {
+    if (primaryLinkWanted() || !replicasCount()) return;
+    if (now_ms - cron.ping_ms < (uint64_t)repl_settings.ping_period_s * 1000) return;
+    cron.ping_ms = now_ms;
+    streamSay(sliceStr("*1\r\n$4\r\nping\r\n"));
+}
+
+static bool isSilent(const replicaState *r, uint64_t now_ms) {
+    uint64_t limit_ms = (uint64_t)repl_settings.timeout_s * 1000;
+    return now_ms - r->acked_ms > limit_ms && clientIdleNs(r->c) / 1000000 > limit_ms;
+}
+
+static void lookAt(replicaState *r, uint64_t now_ms) {
+    bool waits = r->phase == REPLICA_WAIT_START || (r->phase == REPLICA_WAIT_END && !fullSyncIsDirect());
+    if (waits) addReplyProto(r->c, "\n", 1);
+    if (r->phase != REPLICA_ONLINE || r->old_style || !isSilent(r, now_ms)) return;
+    serverLog(LL_WARNING, "Disconnecting timedout replica (streaming sync): %s", replicaName(r));
+    clientCloseAsap(r->c);
+}
+
+static void lookAtReplicas(uint64_t now_ms) {
+    listIter it = listBegin(replicasAll(), false);
+    for (listNode *n = listNext(&it); n; n = listNext(&it)) lookAt(listNodeValue(n), now_ms);
+}
+
+/* What nobody has come back for goes, and who comes later is to know that it is not the same. */
+static void forgetStream(uint64_t now_ms) {
+    bool alone = streamIsKept() && !replicasCount() && !primaryLinkWanted() && repl_settings.backlog_ttl_s;
+    if (!alone) {
+        cron.alone_since_ms = 0;
+        return;
+    }
+    if (!cron.alone_since_ms) cron.alone_since_ms = now_ms;
+    if (now_ms - cron.alone_since_ms <= (uint64_t)repl_settings.backlog_ttl_s * 1000) return;
+    streamRename();
+    streamDrop();
+    serverLog(LL_NOTICE, "Replication backlog freed after %lld seconds without connected replicas.",
+              repl_settings.backlog_ttl_s);
+}
+
+void replTick(void) {
+    uint64_t now_ms = clockMonotonicMs();
+    fullSyncTick();
+    if (now_ms - cron.second_ms < 1000) return;
+    cron.second_ms = now_ms;
+    primaryLinkTick();
+    ping(now_ms);
+    lookAtReplicas(now_ms);
+    forgetStream(now_ms);
+}

@@ -1,0 +1,138 @@
+/* repl_info.c -- what INFO says of replication.
+ *
+ * Threads     main.
+ * Tests       tests/repl/sync.tcl, tests/server/info.tcl, tests/differential/server_compare.py
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "repl_info.h"
+
+#include "clock.h"
+#include "info_table.h"
+#include "primary_link.h"
+#include "psync.h"
+#include "repl_settings.h"
+#include "replicas.h"
+#include "stream.h"
+
+#define ADDRESS_BYTES 256
+
+/* ---- Section replication ---- */
+
+static void writeSync(infoOut *o, const primaryFigures *f) {
+    long long left = f->sync_total < 0 ? -1 : f->sync_total - f->sync_read;
+    double percent = f->sync_total > 0 ? (double)f->sync_read * 100 / (double)f->sync_total : 0;
+    infoLine(o, "master_sync_total_bytes:%lld", f->sync_total);
+    infoLine(o, "master_sync_read_bytes:%lld", f->sync_read);
+    infoLine(o, "master_sync_left_bytes:%lld", left);
+    infoLine(o, "master_sync_perc:%.2f", f->sync_total < 0 ? -0.0 : percent);
+    infoLine(o, "master_sync_last_io_seconds_ago:%lld", f->sync_heard_ago_s);
+}
+
+static void writeReplica(infoOut *o) {
+    primaryFigures f = primaryLinkLook();
+    infoLine(o, "master_host:%s", repl_settings.primary_host);
+    infoLine(o, "master_port:%lld", repl_settings.primary_port);
+    infoLine(o, "master_link_status:%s", f.state == PRIMARY_UP ? "up" : "down");
+    infoLine(o, "master_last_io_seconds_ago:%lld", f.heard_ago_s);
+    infoLine(o, "master_sync_in_progress:%d", f.syncing);
+    infoLine(o, "slave_read_repl_offset:%llu", (unsigned long long)f.read_offset);
+    infoLine(o, "slave_repl_offset:%llu", (unsigned long long)f.applied_offset);
+    infoLine(o, "replicas_repl_buffer_size:0");
+    infoLine(o, "replicas_repl_buffer_peak:0");
+    if (f.syncing) writeSync(o, &f);
+    if (f.state != PRIMARY_UP) infoLine(o, "master_link_down_since_seconds:%lld", f.down_since_s);
+    infoLine(o, "slave_priority:%lld", repl_settings.priority);
+    infoLine(o, "slave_read_only:%d", repl_settings.read_only);
+    infoLine(o, "replica_announced:%d", repl_settings.announced);
+}
+
+static const char *kindOf(const replicaState *r) {
+    if (r->is_rdb_channel) return "rdb-channel";
+    return r->phase == REPLICA_LOADS_BESIDE ? "main-channel" : "replica";
+}
+
+static void writeReplicas(infoOut *o) {
+    int i = 0;
+    uint64_t now_ms = clockMonotonicMs();
+    listIter it = listBegin(replicasAll(), false);
+    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
+        const replicaState *r = listNodeValue(n);
+        char ip[ADDRESS_BYTES];
+        replicaAddress(r, ip, sizeof(ip));
+        long long lag_s = r->phase == REPLICA_ONLINE ? (long long)((now_ms - r->acked_ms) / 1000) : 0;
+        infoLine(o, "slave%d:ip=%s,port=%lld,state=%s,offset=%lld,lag=%lld,type=%s", i++, ip, r->port,
+                 replicaPhaseName(r->phase), r->acked, lag_s, kindOf(r));
+    }
+}
+
+static void writeStream(infoOut *o) {
+    const streamName *names = streamNames();
+    bool kept = streamIsKept();
+    unsigned long long begin = kept ? backlogBegin(streamBacklog()) : 0, end = streamOffset();
+    infoLine(o, "replicas_waiting_psync:0");
+    infoLine(o, "master_failover_state:no-failover");
+    infoLine(o, "master_replid:%s", names->id);
+    infoLine(o, "master_replid2:%s", names->id2);
+    infoLine(o, "master_repl_offset:%llu", end);
+    infoLine(o, "second_repl_offset:%lld", names->id2_until);
+    infoLine(o, "repl_backlog_active:%d", kept);
+    infoLine(o, "repl_backlog_size:%lld", repl_settings.backlog_size);
+    infoLine(o, "repl_backlog_first_byte_offset:%llu", kept ? begin + 1 : 0);
+    infoLine(o, "repl_backlog_histlen:%llu", kept ? end - begin : 0);
+}
+
+static void writeReplication(infoOut *o) {
+    bool replica = primaryLinkWanted();
+    infoLine(o, "role:%s", replica ? "slave" : "master");
+    if (replica) writeReplica(o);
+    infoLine(o, "connected_slaves:%zu", replicasCount());
+    if (repl_settings.min_replicas && repl_settings.min_replicas_max_lag_s)
+        infoLine(o, "min_slaves_good_slaves:%zu", replicasGood());
+    writeReplicas(o);
+    writeStream(o);
+}
+
+/* ---- Fields of others ---- */
+
+static void writeMemory(infoOut *o) {
+    size_t all = streamIsKept() ? streamBacklog()->memory : 0;
+    size_t own = all < (size_t)repl_settings.backlog_size ? all : (size_t)repl_settings.backlog_size;
+    infoLine(o, "mem_replication_backlog:%zu", own);
+    infoLine(o, "mem_total_replication_buffers:%zu", all);
+    infoLine(o, "mem_replicas_repl_buffer:0");
+}
+
+static uint64_t outputBytes(void) {
+    uint64_t bytes = 0;
+    listIter it = listBegin(replicasAll(), false);
+    for (listNode *n = listNext(&it); n; n = listNext(&it))
+        bytes += (uint64_t)((const replicaState *)listNodeValue(n))->c->net_output;
+    return bytes;
+}
+
+static void writeTraffic(infoOut *o) {
+    infoLine(o, "total_net_repl_input_bytes:%llu", (unsigned long long)primaryLinkLook().input_bytes);
+    infoLine(o, "total_net_repl_output_bytes:%llu", (unsigned long long)outputBytes());
+}
+
+static void writeSyncs(infoOut *o) {
+    infoLine(o, "sync_full:%lld", psync_stats.full);
+    infoLine(o, "sync_partial_ok:%lld", psync_stats.partial_ok);
+    infoLine(o, "sync_partial_err:%lld", psync_stats.partial_err);
+}
+
+static void resetStats(void) {
+    psync_stats = (psyncStats){0};
+}
+
+void replInfoRegister(void) {
+    static const infoSection sections[] = {{"replication", "Replication", 70, INFO_DEFAULT}, {.name = NULL}};
+    static const infoFields fields[] = {{"replication", 10, .write = writeReplication},
+                                        {"memory", 430, .write = writeMemory},
+                                        {"stats", 60, .write = writeTraffic},
+                                        {"stats", 150, .write = writeSyncs},
+                                        {.section = NULL}};
+    infoTableAddSections(sections);
+    infoTableAddFields(fields);
+    infoTableOnReset(resetStats);
+}

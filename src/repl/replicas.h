@@ -1,0 +1,100 @@
+/* replicas.h -- the connections of those who follow this server, and what each is sent.
+ *
+ *   (REPLCONF)      said something of itself: a client like others
+ *   WAIT_START      asked for the dataset; no child writes it yet
+ *   WAIT_END        a child does. What is written meanwhile is kept for it
+ *   SEND_FILE       gets the file; with a child that writes to it directly there is no such phase
+ *   ONLINE          gets the stream
+ *   SNAPSHOT_SENT   asked for the dataset alone, and has it
+ *   LOADS_BESIDE    gets the stream, while it loads the dataset from its other connection
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef REPL_REPLICAS_H
+#define REPL_REPLICAS_H
+
+#include "backlog.h"
+#include "client.h"
+
+typedef enum {
+    REPLICA_NONE,
+    REPLICA_WAIT_START,
+    REPLICA_WAIT_END,
+    REPLICA_SEND_FILE,
+    REPLICA_ONLINE,
+    REPLICA_SNAPSHOT_SENT,
+    REPLICA_LOADS_BESIDE
+} replicaPhase;
+
+/* What a snapshot has to be for it. */
+typedef struct syncNeeds {
+    unsigned version;           /* the server's, 0x00MMmmpp; 0: it has not said */
+    bool no_keys, no_functions; /* REPLCONF rdb-filter-only */
+} syncNeeds;
+
+typedef struct replicaState {
+    client *c; /* borrowed: its */
+    replicaPhase phase;
+    listNode *node; /* among all with a phase; NULL without one */
+    /* What it has said of itself. */
+    sds ip;         /* owns; NULL: as the connection has it */
+    long long port; /* 0: nothing said */
+    bool reads_eof, reads_psync2, skips_checksum, dual_channel;
+    bool old_style;     /* SYNC: it acknowledges nothing */
+    bool snapshot_only; /* REPLCONF rdb-only */
+    syncNeeds needs;
+    /* The stream. */
+    backlogCursor at;        /* while `has_place` */
+    bool has_place;          /* what lies behind `at` is kept for it */
+    bool streams;            /* and sent */
+    bool awaits_ack;         /* it will be, when it says that it has loaded the dataset */
+    long long acked, synced; /* offsets that it has told: in memory, on its disk */
+    uint64_t acked_ms;       /* monotonic: when it was last heard of */
+    uint64_t waits_since_ms; /* WAIT_START */
+    bool is_rdb_channel;     /* of two connections the one that gets the dataset */
+    uint64_t main_id;        /* RDB channel: the client that gets the stream; 0: nobody has said so */
+    uint64_t rdb_id;         /* main channel: the client that has the place in the stream; 0: none */
+    uint64_t done_ms;        /* RDB channel: the dataset was sent then; 0: not yet */
+} replicaState;
+
+/* Boot. */
+void replicasInit(void);
+/* What is known of a client that says it is a replica; made when there is nothing. */
+replicaState *replicaOf(client *c);
+/* The client asks for the dataset, or the stream: from now on it is one of them. */
+void replicaBegin(replicaState *r);
+/* All with a phase, in the order in which they came. */
+list *replicasAll(void);
+size_t replicasCount(void);
+/* "ip:port", as it announces itself. */
+const char *replicaName(const replicaState *r);
+/* As it announces itself, or its connection's. */
+void replicaAddress(const replicaState *r, char *ip, size_t size);
+
+/* Its place is at `offset`, which is kept from now on. False: it is not there any more. */
+bool replicaTakePlace(replicaState *r, uint64_t offset) must_check;
+void replicaLeavePlace(replicaState *r);
+/* It is sent all from its place on. */
+void replicaStream(replicaState *r);
+/* It has the dataset, and is shown as online; with `awaits_ack` the stream waits until it has loaded it. */
+void replicaOnline(replicaState *r, bool awaits_ack);
+/* Before output leaves: what is new goes to all who are sent the stream. */
+void replicasFeed(void);
+/* It has told how far it is (-1: nothing of its disk). */
+void replicaAck(replicaState *r, long long offset, long long synced);
+/* All must come again, under another name of the stream. */
+void replicasDisconnect(void);
+/* Those that are online and have acknowledged at least so much; on their disk. */
+size_t replicasAcked(uint64_t offset);
+size_t replicasSynced(uint64_t offset);
+/* Who hears of acknowledgements. Boot only. */
+void replicasOnAck(void (*fn)(void));
+/* Online, and heard of in the last min-replicas-max-lag seconds. */
+size_t replicasGood(void);
+/* One has gone, which was still to be sent the dataset. Boot only. */
+void replicasOnGone(void (*fn)(replicaState *r));
+/* As INFO has it. */
+const char *replicaPhaseName(replicaPhase phase);
+
+#endif

@@ -1,0 +1,64 @@
+/* replication.c -- the layer as a whole: its parts wired to each other and to those below.
+ *
+ * Threads     main, at boot.
+ * Tests       tests/repl/sync.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "replication.h"
+
+#include "evict.h"
+#include "full_sync.h"
+#include "monitor.h"
+#include "output_limits.h"
+#include "panic.h"
+#include "primary_link.h"
+#include "psync.h"
+#include "repl_cron.h"
+#include "repl_settings.h"
+#include "replicas.h"
+#include "session_output.h"
+#include "shipment.h"
+#include "snapshot.h"
+#include "stream.h"
+#include "wait_commands.h"
+
+#include <string.h>
+
+/* A file says where its dataset stands in the stream, if that is kept. */
+static bool describePlace(rdbReplication *out) {
+    if (!streamIsKept()) return false;
+    int db = primaryLinkWanted() ? primaryLinkStreamDb() : streamDb();
+    *out = (rdbReplication){.stream_db = db < 0 ? 0 : db, .id = streamNames()->id, .offset = (long long)streamOffset()};
+    return true;
+}
+
+static void applyBacklogSize(void) {
+    streamApplySize();
+    outputLimitsSetReplicaFloor((unsigned long long)repl_settings.backlog_size);
+}
+
+/* What is kept for replicas beyond the backlog goes by itself: nothing is evicted for it. */
+static size_t streamMemory(void) {
+    size_t all = streamIsKept() ? streamBacklog()->memory : 0, own = (size_t)repl_settings.backlog_size;
+    return all > own ? all - own : 0;
+}
+
+void replInit(aeEventLoop *loop, bool (*hide_user_data)(void)) {
+    assertMainThread();
+    static const replSettingHooks hooks = {.backlog_size = applyBacklogSize,
+                                           .following = primaryLinkApplySettings,
+                                           .min_replicas = primaryLinkApplySettings};
+    streamInit();
+    replicasInit();
+    replicasOnGone(fullSyncForget);
+    shipmentsInit(loop);
+    fullSyncInit(hide_user_data);
+    psyncInit(replicaClientGate, primaryLinkAsked);
+    primaryLinkInit(loop, hide_user_data);
+    waitCommandsInit();
+    replSettingsSetHooks(&hooks);
+    applyBacklogSize();
+    snapshotSetReplication(describePlace);
+    sessionsSetFeeder(replFeed);
+    evictAddUncounted(streamMemory);
+}

@@ -1,0 +1,116 @@
+/* role_cmds.c -- REPLICAOF and ROLE: what this server is to others.
+ *
+ * Threads     main; REPLICAOF its own thread.
+ * Tests       tests/repl/role.tcl, tests/server/info.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "role_cmds.h"
+
+#include "log.h"
+#include "primary_link.h"
+#include "repl_settings.h"
+#include "replicas.h"
+#include "reply.h"
+#include "stream.h"
+
+#include <strings.h>
+
+#define PORT_MAX 65535
+#define ADDRESS_BYTES 256
+
+/* ---- REPLICAOF ---- */
+
+static sds whoIs(const client *c) {
+    return clientCatInfo(sdsEmpty(), c);
+}
+
+static void beFree(client *c) {
+    if (primaryLinkWanted()) {
+        primaryLinkLeave();
+        sds who = whoIs(c);
+        serverLog(LL_NOTICE, "PRIMARY MODE enabled (user request from '%s')", who);
+        sdsFree(who);
+    }
+    addReplyOk(c);
+}
+
+static bool isFollowed(slice host, long long port) {
+    const char *now = repl_settings.primary_host;
+    return primaryLinkWanted() && now && host.len == strlen(now) && !strncasecmp(host.ptr, now, host.len) &&
+           port == repl_settings.primary_port;
+}
+
+static void follow(client *c, slice host, long long port) {
+    if (isFollowed(host, port)) {
+        serverLog(LL_NOTICE, "REPLICAOF would result into synchronization with the primary we are already connected "
+                             "with. No operation performed.");
+        addReplyStatus(c, "OK Already connected to specified master");
+        return;
+    }
+    sds name = sdsFromSlice(host);
+    primaryLinkFollow(name, port);
+    sdsFree(name);
+    sds who = whoIs(c);
+    serverLog(LL_NOTICE, "REPLICAOF %s:%lld enabled (user request from '%s')", repl_settings.primary_host, port, who);
+    sdsFree(who);
+    addReplyOk(c);
+}
+
+void replicaofCommand(client *c) {
+    long long port;
+    if (sliceIs(c->argv[1], "no") && sliceIs(c->argv[2], "one")) {
+        beFree(c);
+        return;
+    }
+    if (c->replica && c->replica->phase != REPLICA_NONE) {
+        addReplyError(c, "Command is not valid when client is a replica.");
+        return;
+    }
+    if (!getRangeLongFromArg(c, 2, 0, PORT_MAX, &port, "Invalid master port")) return;
+    follow(c, c->argv[1], port);
+}
+
+void slaveofCommand(client *c) {
+    replicaofCommand(c);
+}
+
+/* ---- ROLE ---- */
+
+static void replyReplica(client *c, const replicaState *r) {
+    char ip[ADDRESS_BYTES];
+    replicaAddress(r, ip, sizeof(ip));
+    addReplyArrayLen(c, 3);
+    addReplyBulkCString(c, ip);
+    addReplyBulkLongLong(c, r->port);
+    addReplyBulkLongLong(c, r->acked);
+}
+
+static void replyPrimary(client *c) {
+    addReplyArrayLen(c, 3);
+    addReplyBulkCString(c, "master");
+    addReplyLongLong(c, (long long)streamOffset());
+    void *place = addReplyDeferredLen(c);
+    long long count = 0;
+    listIter it = listBegin(replicasAll(), false);
+    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
+        const replicaState *r = listNodeValue(n);
+        if (r->phase != REPLICA_ONLINE) continue;
+        replyReplica(c, r);
+        count++;
+    }
+    setDeferredArrayLen(c, place, count);
+}
+
+void roleCommand(client *c) {
+    if (!primaryLinkWanted()) {
+        replyPrimary(c);
+        return;
+    }
+    primaryFigures f = primaryLinkLook();
+    addReplyArrayLen(c, 5);
+    addReplyBulkCString(c, "slave");
+    addReplyBulkCString(c, repl_settings.primary_host);
+    addReplyLongLong(c, repl_settings.primary_port);
+    addReplyBulkCString(c, f.role_word);
+    addReplyLongLong(c, f.state == PRIMARY_UP ? (long long)f.applied_offset : -1);
+}

@@ -1,0 +1,194 @@
+/* shipment.c -- a snapshot on its way to one replica, or to several at once.
+ *
+ *   GATHERS   each connection: its output is written, it is asked for, it is here
+ *   RUNS      a thread copies to all that are (transfer.c)
+ *
+ * Not here    where the bytes come from, and what follows (full_sync.c).
+ * Owns        the shipments; the loans of connections.
+ * Threads     main's own.
+ * Invariants  1. What is lent is returned once, also when the replica has gone meanwhile.
+ * Tests       tests/repl/sync.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "shipment.h"
+
+#include "log.h"
+#include "panic.h"
+#include "repl_settings.h"
+#include "stream_loan.h"
+#include "transfer.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LOOK_EVERY_MS 1 /* while connections are waited for */
+
+typedef enum { PASSENGER_DRAINS, PASSENGER_ASKED, PASSENGER_HERE, PASSENGER_LOST } passengerState;
+
+typedef struct passenger {
+    passengerState state;
+    replicaState *r;             /* borrowed; NULL: it has gone */
+    struct clientStream *stream; /* borrowed while it is lent; NULL */
+    connection *conn;            /* HERE: its */
+    size_t outlet;               /* of the transfer */
+} passenger;
+
+typedef struct shipment {
+    struct shipment *next;
+    int source; /* owns, until the transfer does; -1 */
+    uint64_t length;
+    transfer *copies; /* owns; NULL: gathers */
+    shipmentEnds ends;
+    size_t count;
+    passenger passengers[];
+} shipment;
+
+static struct {
+    aeEventLoop *loop; /* borrowed */
+    aeDoorbell bell;   /* a transfer has ended */
+    bool timer_set;
+    shipment *all; /* own */
+} shipments;
+
+/* ---- Gathering ---- */
+
+static void drain(passenger *p) {
+    if (p->r->c->output_bytes) return;
+    p->stream = streamLoanAsk(p->r->c);
+    if (p->stream) p->state = PASSENGER_ASKED;
+}
+
+static void lookForLoan(passenger *p) {
+    switch (streamLoanLook(p->stream, &p->conn)) {
+    case LOAN_PENDING: return;
+    case LOAN_HERE: p->state = PASSENGER_HERE; return;
+    case LOAN_REFUSED:
+        p->stream = NULL;
+        p->state = PASSENGER_DRAINS;
+        return;
+    }
+}
+
+/* Whether it is still waited for. */
+static bool fetch(passenger *p) {
+    if (p->state == PASSENGER_DRAINS && !p->r) p->state = PASSENGER_LOST;
+    if (p->state == PASSENGER_DRAINS) drain(p);
+    if (p->state == PASSENGER_ASKED) lookForLoan(p);
+    return p->state < PASSENGER_HERE;
+}
+
+/* On the thread of a transfer. */
+static void onTransferEnd(void) {
+    aeDoorbellRing(&shipments.bell);
+}
+
+static void depart(shipment *s) {
+    connection **conns = zmalloc(s->count * sizeof(*conns));
+    size_t n = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        passenger *p = &s->passengers[i];
+        if (p->state != PASSENGER_HERE || !p->r) continue;
+        p->outlet = n;
+        conns[n++] = p->conn;
+    }
+    unsigned timeout_s = (unsigned)repl_settings.timeout_s;
+    if (n > 0) s->copies = transferStart(s->source, s->length, conns, n, timeout_s, onTransferEnd);
+    else close(s->source);
+    s->source = -1;
+    if (n > 0 && !s->copies) serverLog(LL_WARNING, "No thread to send a snapshot: %s", strerror(errno));
+    zfree(conns);
+}
+
+/* ---- The end ---- */
+
+static void arrive(shipment *s, passenger *p) {
+    bool ok = p->state == PASSENGER_HERE && s->copies && p->r && transferSucceeded(s->copies, p->outlet);
+    replicaState *r = p->r;
+    if (p->stream) streamLoanEnd(p->stream);
+    p->stream = NULL;
+    p->r = NULL;
+    if (r) s->ends.arrived(r, ok);
+}
+
+static void finish(shipment *s) {
+    shipment **at = &shipments.all;
+    while (*at != s) at = &(*at)->next;
+    *at = s->next;
+    for (size_t i = 0; i < s->count; i++) arrive(s, &s->passengers[i]);
+    if (s->copies) transferEnd(s->copies);
+    if (s->ends.over) s->ends.over();
+    zfree(s);
+}
+
+static void lookSoon(void);
+
+static void look(shipment *s) {
+    bool waits = false;
+    for (size_t i = 0; i < s->count && s->source >= 0; i++) waits |= fetch(&s->passengers[i]);
+    if (waits) {
+        lookSoon();
+        return;
+    }
+    if (s->source >= 0) depart(s);
+    if (!s->copies || transferIsOver(s->copies)) finish(s);
+}
+
+static void lookAtAll(void) {
+    for (shipment *s = shipments.all, *next; s; s = next) {
+        next = s->next;
+        look(s);
+    }
+}
+
+static long long onTimer(aeEventLoop *loop, long long id, void *arg) {
+    unused(loop), unused(id), unused(arg);
+    shipments.timer_set = false;
+    lookAtAll();
+    return AE_NOMORE;
+}
+
+static void lookSoon(void) {
+    if (shipments.timer_set) return;
+    shipments.timer_set = aeCreateTimeEvent(shipments.loop, LOOK_EVERY_MS, onTimer, NULL) >= 0;
+}
+
+static void onBell(aeEventLoop *loop, int fd, void *arg, int mask) {
+    unused(loop), unused(fd), unused(arg), unused(mask);
+    aeDoorbellClear(&shipments.bell);
+    lookAtAll();
+}
+
+void shipmentSend(int source, uint64_t length, replicaState **to, size_t count, const shipmentEnds *ends) {
+    assertMainThread();
+    shipment *s = zcalloc(1, sizeof(*s) + count * sizeof(s->passengers[0]));
+    s->source = source;
+    s->length = length;
+    s->ends = *ends;
+    s->count = count;
+    for (size_t i = 0; i < count; i++) s->passengers[i].r = to[i];
+    s->next = shipments.all;
+    shipments.all = s;
+    lookSoon();
+}
+
+void shipmentsForget(const replicaState *r) {
+    assertMainRole();
+    for (shipment *s = shipments.all; s; s = s->next) {
+        for (size_t i = 0; i < s->count; i++) {
+            passenger *p = &s->passengers[i];
+            if (p->r != r) continue;
+            p->r = NULL;
+            if (s->copies) transferCancel(s->copies, p->outlet);
+        }
+    }
+}
+
+void shipmentsInit(aeEventLoop *loop) {
+    assertMainThread();
+    shipments.loop = loop;
+    if (aeDoorbellOpen(&shipments.bell) == C_ERR ||
+        aeCreateFileEvent(loop, shipments.bell.read_fd, AE_READABLE, onBell, NULL) == C_ERR)
+        serverPanic("no descriptor for a doorbell: %s", strerror(errno));
+}

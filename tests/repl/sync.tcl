@@ -1,0 +1,182 @@
+# sync.tcl -- a replica gets the dataset, from disk or directly, to disk or directly, and then the stream.
+#
+# SPDX-License-Identifier: BSD-3-Clause
+
+own_files
+
+foreach {sent diskless} {"from disk" no "directly" yes} {
+    foreach load {disabled on-empty-db flush-before-load} {
+        start_server [list overrides [list {*}$quick repl-diskless-sync $diskless]] {
+            set primary [default_client]
+            set port [srv port]
+            fill $primary
+            start_server [list overrides [list repl-diskless-load $load]] {
+                set replica [default_client]
+                $replica SET mine 1
+
+                test "A snapshot sent $sent, with repl-diskless-load $load: the replica has what the primary has" {
+                    follow $replica $port
+                    assert_same_data $primary $replica
+                    assert_equal 0 [$replica EXISTS mine]
+                    assert_equal 1 [$replica FCALL_RO mine 0]
+                }
+
+                test "... and what is written from then on, in every database" {
+                    $primary SET later 1
+                    $primary SELECT 3
+                    $primary SET there 1
+                    $primary SELECT 0
+                    $primary EVAL "for i = 1, 100 do redis.call('LPUSH', 'many', i) end" 0
+                    $primary MULTI
+                    $primary INCR later
+                    $primary DEL string:1
+                    $primary EXEC
+                    $primary SET big [string repeat z 3000000]
+                    assert_same_data $primary $replica
+                    assert_equal 2 [$replica GET later]
+                }
+
+                test "... under the same name" {
+                    assert_equal [repl_field $primary master_replid] [repl_field $replica master_replid]
+                }
+
+                test "... and the primary knows how far it is" {
+                    wait_for_condition 10 {[string match "*offset=[repl_field $primary master_repl_offset],*" \
+                        [repl_field $primary slave0]]}
+                    assert_match "ip=127.0.0.1,port=[srv port],state=online,*,type=replica" [repl_field $primary slave0]
+                    assert_equal 1 [$primary WAIT 1 5000]
+                }
+            }
+        }
+    }
+}
+
+start_server [list overrides [list repl-diskless-sync-delay 1]] {
+    set primary [default_client]
+    set port [srv port]
+    fill $primary
+    start_server {} {
+        set first [default_client]
+        start_server {} {
+            set second [default_client]
+
+            test "Two replicas that come together get their dataset from one child" {
+                set forks [field_of [$primary INFO stats] total_forks]
+                $first REPLICAOF 127.0.0.1 $port
+                $second REPLICAOF 127.0.0.1 $port
+                is_up $first
+                is_up $second
+                assert_same_data $primary $first
+                assert_same_data $primary $second
+                assert_equal [expr {$forks + 1}] [field_of [$primary INFO stats] total_forks]
+                assert_equal {2 0} [syncs_of $primary]
+            }
+        }
+    }
+}
+
+start_server [list overrides $quick] {
+    set primary [default_client]
+    set port [srv port]
+    fill $primary
+    start_server [list overrides $quick] {
+        set middle [default_client]
+        set middle_port [srv port]
+        start_server {} {
+            set last [default_client]
+
+            test "A replica of a replica has the same, byte for byte" {
+                follow $middle $port
+                follow $last $middle_port
+                $primary SET a 1
+                $primary MULTI
+                $primary SELECT 5
+                $primary SET b 2
+                $primary EXEC
+                $primary SELECT 0
+                $primary SET c [string repeat c 100000]
+                assert_same_data $primary $middle
+                assert_same_data $primary $last
+                assert_equal [repl_field $primary master_repl_offset] [repl_field $last master_repl_offset]
+            }
+
+            test "... also when the link between the first two breaks" {
+                cut_link $middle
+                $primary SET d 4
+                assert_same_data $primary $last
+                assert_equal {1 1} [syncs_of $primary]
+                assert_equal {1 0} [syncs_of $middle]
+            }
+
+            test "... and when the middle one is let go it goes on from there" {
+                $middle REPLICAOF NO ONE
+                wait_for_condition 10 {[repl_field $last master_replid] eq [repl_field $middle master_replid]}
+                $middle SET alone 1
+                in_step $middle $last
+                assert_equal 1 [$last GET alone]
+                assert_equal {1 1} [syncs_of $middle]
+            }
+        }
+    }
+}
+
+start_server [list overrides [list {*}$quick appendonly yes]] {
+    set primary [default_client]
+    set port [srv port]
+    fill $primary
+    start_server [list overrides [list appendonly yes]] {
+        set replica [default_client]
+
+        test "A replica with an append-only file begins it anew, and a start finds the primary's data" {
+            $replica SET mine 1
+            follow $replica $port
+            $primary SET later 1
+            assert_same_data $primary $replica
+            wait_for_condition 20 {[info_field aof_rewrite_in_progress persistence] == 0 &&
+                [info_field aof_enabled persistence] == 1 && [info_field aof_rewrite_scheduled persistence] == 0}
+            assert_equal {1 1} [$primary WAITAOF 1 1 10000]
+            set digest [$primary DEBUG DIGEST]
+            restart_server
+            assert_equal $digest [r DEBUG DIGEST]
+        }
+    }
+}
+
+start_server [list overrides $quick] {
+    set primary [default_client]
+    set port [srv port]
+    start_server {} {
+        set replica [default_client]
+        follow $replica $port
+
+        test "Keys whose time is over are hidden on a replica, and go when the primary says so" {
+            $primary DEBUG SET-ACTIVE-EXPIRE 0
+            $primary SET short 1 PX 50
+            $primary RPUSH list 1
+            $primary PEXPIRE list 50
+            in_step $primary $replica
+            after 100
+            assert_equal (nil) [$replica GET short]
+            assert_equal 0 [$replica EXISTS list]
+            assert_equal -2 [$replica TTL short]
+            assert_equal 2 [$replica DBSIZE]
+            assert_equal (nil) [$primary GET short]
+            in_step $primary $replica
+            assert_equal 1 [$replica DBSIZE]
+            $primary DEBUG SET-ACTIVE-EXPIRE 1
+            wait_for_condition 10 {[$replica DBSIZE] == 0}
+        }
+
+        test "What the primary says of a key whose time seems over is done" {
+            $primary DEBUG SET-ACTIVE-EXPIRE 0
+            $primary SET n 1 PX 60
+            in_step $primary $replica
+            $primary INCR n
+            $primary PERSIST n
+            after 100
+            in_step $primary $replica
+            assert_equal 2 [$replica GET n]
+            $primary DEBUG SET-ACTIVE-EXPIRE 1
+        }
+    }
+}

@@ -1,0 +1,75 @@
+# replicas.tcl -- servers that follow each other, as tests see them.
+#
+# A test keeps the default connections of its servers in variables: the innermost server is the one that was started last.
+#
+# SPDX-License-Identifier: BSD-3-Clause
+
+# Settings of a primary that loses no time.
+set quick {repl-diskless-sync-delay 0}
+
+proc repl_field {client name} {
+    return [field_of [$client INFO replication] $name]
+}
+
+# REPLICA follows the server at PORT, and is up.
+proc follow {replica port} {
+    assert_equal OK [$replica REPLICAOF 127.0.0.1 $port]
+    is_up $replica
+}
+
+proc is_up {replica} {
+    wait_for_condition 30 {[repl_field $replica master_link_status] eq "up"}
+}
+
+# What PRIMARY has written by now REPLICA has applied.
+proc in_step {primary replica} {
+    wait_for_condition 30 {[repl_field $replica slave_repl_offset] eq [repl_field $primary master_repl_offset]}
+}
+
+# The same keys with the same content, times and libraries.
+proc assert_same_data {one other} {
+    in_step $one $other
+    assert_equal [$one DEBUG DIGEST] [$other DEBUG DIGEST]
+    assert_equal [$one FUNCTION LIST WITHCODE] [$other FUNCTION LIST WITHCODE]
+}
+
+# How often PRIMARY has had to give its whole dataset, and parts of the stream.
+proc syncs_of {primary} {
+    set text [$primary INFO stats]
+    return [list [field_of $text sync_full] [field_of $text sync_partial_ok]]
+}
+
+# Break the link of REPLICA to its primary, and see it made again.
+proc cut_link {replica} {
+    $replica CLIENT KILL TYPE primary
+    is_up $replica
+}
+
+# A connection that acts as a replica: handshake up to the answer to PSYNC, which is returned.
+proc ask_psync {client id offset} {
+    foreach words {{PING} {REPLCONF listening-port 7777} {REPLCONF capa eof capa psync2} {REPLCONF version 9.1.2}} {
+        $client {*}$words
+    }
+    return [$client PSYNC $id $offset]
+}
+
+# Some keys of each type, in two databases, with times.
+proc fill {client {count 20}} {
+    for {set i 0} {$i < $count} {incr i} {
+        $client SET string:$i [string repeat x [expr {$i * 37}]]
+        $client RPUSH list:$i a b c $i
+        $client SADD set:$i 1 2 $i
+        $client HSET hash:$i f $i g [string repeat y $i]
+        $client ZADD zset:$i $i a 2.5 b
+        $client XADD stream:$i * f $i
+        $client SET timed:$i $i EX 1000
+    }
+    $client HEXPIRE hash:0 1000 FIELDS 1 f
+    $client XGROUP CREATE stream:0 group 0
+    $client XREADGROUP GROUP group me STREAMS stream:0 >
+    $client SELECT 9
+    $client SET elsewhere 1
+    $client SELECT 0
+    $client FUNCTION LOAD REPLACE "#!lua name=mine\nserver.register_function{function_name='mine',
+        callback=function() return 1 end, flags={'no-writes'}}"
+}

@@ -1,0 +1,124 @@
+/* backlog_test.c -- the chain against a plain array: random appends, reads, trims and steps back.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "backlog.h"
+
+#include "unit.h"
+#include "zmalloc.h"
+
+#define READERS 4
+#define WANTED ((size_t)40 << 10)
+#define STREAM_MAX ((size_t)4 << 20)
+
+typedef struct model {
+    backlog chain;
+    char *bytes; /* owns: of the stream from `from` on */
+    uint64_t from;
+    struct {
+        bool there;
+        backlogCursor at;
+    } readers[READERS];
+} model;
+
+static uint64_t needed(const model *m) {
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < READERS; i++)
+        if (m->readers[i].there && m->readers[i].at.offset < least) least = m->readers[i].at.offset;
+    return least;
+}
+
+static void append(model *m, uint64_t *seed) {
+    size_t most = unitRandom(seed) % 16 ? 200 : 70000, len = unitRandom(seed) % most;
+    if (m->chain.end - m->from + len > STREAM_MAX) return;
+    char *at = m->bytes + (m->chain.end - m->from);
+    for (size_t i = 0; i < len; i++) at[i] = (char)unitRandom(seed);
+    backlogAppend(&m->chain, at, len);
+}
+
+static bool readSome(model *m, int i, uint64_t *seed) {
+    backlogCursor *c = &m->readers[i].at;
+    uint64_t limit = c->offset + unitRandom(seed) % (m->chain.end - c->offset + 1), from = c->offset;
+    slice piece;
+    for (robj *text; (text = backlogRead(&m->chain, c, limit, &piece)) != NULL; from += piece.len)
+        if (text->refcount != 1 || memcmp(piece.ptr, m->bytes + (from - m->from), piece.len)) return false;
+    return from == limit && c->offset == limit;
+}
+
+static bool join(model *m, int i, uint64_t *seed) {
+    uint64_t begin = backlogBegin(&m->chain);
+    uint64_t offset = begin + unitRandom(seed) % (m->chain.end - begin + 1);
+    m->readers[i].there = backlogSeek(&m->chain, offset, &m->readers[i].at);
+    backlogCursor none;
+    bool beyond = backlogSeek(&m->chain, m->chain.end + 1, &none) ||
+                  (begin && backlogSeek(&m->chain, begin - 1, &none));
+    return m->readers[i].there && !beyond;
+}
+
+/* Nobody has read what is taken back. */
+static void stepBack(model *m, uint64_t *seed) {
+    uint64_t least = backlogBegin(&m->chain);
+    for (int i = 0; i < READERS; i++)
+        if (m->readers[i].there && m->readers[i].at.offset > least) least = m->readers[i].at.offset;
+    uint64_t step = m->chain.end - least < 50000 ? m->chain.end - least : 50000;
+    backlogTruncate(&m->chain, m->chain.end - unitRandom(seed) % (step + 1));
+}
+
+static bool step(model *m, uint64_t *seed) {
+    int i = (int)(unitRandom(seed) % READERS);
+    switch (unitRandom(seed) % 8) {
+    case 0: backlogTrim(&m->chain, needed(m)); return true;
+    case 1: stepBack(m, seed); return true;
+    case 2:
+        if (!m->readers[i].there) return join(m, i, seed);
+        m->readers[i].there = unitRandom(seed) % 4 != 0;
+        return true;
+    case 3:
+    case 4: return !m->readers[i].there || readSome(m, i, seed);
+    default: append(m, seed); return true;
+    }
+}
+
+TEST(backlog_gives_what_it_was_given) {
+    uint64_t seed = unitRandomSeed();
+    model m = {.from = 77, .bytes = zmalloc(STREAM_MAX)};
+    backlogInit(&m.chain, m.from, WANTED);
+    for (int i = 0; i < 20000 && CHECK(step(&m, &seed)); i++) backlogCheck(&m.chain);
+    backlogClear(&m.chain);
+    CHECK(m.chain.memory == 0 && backlogBegin(&m.chain) == m.chain.end);
+    zfree(m.bytes);
+}
+
+TEST(backlog_keeps_what_is_wanted_and_little_more) {
+    backlog b;
+    char bytes[1000] = {0};
+    backlogInit(&b, 0, WANTED);
+    for (int i = 0; i < 1000; i++) {
+        backlogAppend(&b, bytes, sizeof(bytes));
+        backlogTrim(&b, UINT64_MAX);
+        CHECK(b.end - backlogBegin(&b) >= (b.end < WANTED ? b.end : WANTED));
+        CHECK(b.end - backlogBegin(&b) < WANTED + (16 << 10));
+    }
+    backlogTrim(&b, 0);
+    uint64_t begin = backlogBegin(&b);
+    for (int i = 0; i < 500; i++) backlogAppend(&b, bytes, sizeof(bytes));
+    backlogTrim(&b, begin); /* somebody still reads there */
+    CHECK(backlogBegin(&b) == begin);
+    backlogClear(&b);
+}
+
+/* What is on its way to a socket outlives the chain. */
+TEST(backlog_lets_readers_keep_their_bytes) {
+    backlog b;
+    backlogCursor c;
+    slice piece;
+    backlogInit(&b, 0, WANTED);
+    backlogAppend(&b, "hello", 5);
+    CHECK(backlogSeek(&b, 1, &c));
+    robj *text = backlogRead(&b, &c, 5, &piece);
+    incrRefCount(text);
+    backlogAppend(&b, " world", 6);
+    backlogClear(&b);
+    CHECK(piece.len == 4);
+    CHECK_MEM(piece.ptr, "ello", 4);
+    decrRefCount(text);
+}

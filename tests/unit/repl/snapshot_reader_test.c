@@ -1,0 +1,153 @@
+/* snapshot_reader_test.c -- a snapshot cut off at its length or its mark, however its bytes arrive.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "snapshot_reader.h"
+
+#include "unit.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define MARK "0123456789abcdef0123456789abcdef01234567"
+
+typedef struct peer {
+    int fd;
+    const char *bytes;
+    size_t len, piece;
+} peer;
+
+static void *sendPieces(void *arg) {
+    peer *p = arg;
+    for (size_t at = 0; at < p->len;) {
+        size_t n = p->len - at < p->piece ? p->len - at : p->piece;
+        if (write(p->fd, p->bytes + at, n) != (ssize_t)n) break;
+        at += n;
+    }
+    shutdown(p->fd, SHUT_WR);
+    return NULL;
+}
+
+static void nothing(void) {
+}
+
+/* A job whose peer sends `text` in pieces, of which `early` bytes came with the header. */
+static linkJob *jobOf(peer *p, pthread_t *thread, const char *text, size_t len, size_t early, size_t piece) {
+    int fds[2];
+    signal(SIGPIPE, SIG_IGN);
+    int rc = socketpair(AF_UNIX, SOCK_STREAM, 0, fds);
+    CHECK(rc == 0 && fcntl(fds[0], F_SETFL, O_NONBLOCK) == 0);
+    linkJob *job = linkJobCreate(NULL, nothing);
+    job->timeout_s = 20;
+    job->conn = connCreateAcceptedSocket(fds[0], NULL);
+    connAccept(job->conn, NULL);
+    job->early = zmalloc(early + 1);
+    memcpy(job->early, text, early);
+    job->early_len = job->early_room = early;
+    *p = (peer){fds[1], text + early, len - early, piece};
+    pthread_create(thread, NULL, sendPieces, p);
+    return job;
+}
+
+/* Read it all, `most` bytes at a time. Bytes, or -1. */
+static ssize_t readAll(linkJob *job, char *out, size_t most) {
+    snapshotReader r;
+    snapshotReaderBegin(&r, job);
+    size_t got = 0;
+    for (ssize_t n; (n = snapshotRead(&r, out + got, most)) != 0; got += (size_t)n)
+        if (n < 0) return -1;
+    return (ssize_t)got;
+}
+
+static void endJob(linkJob *job, peer *p, pthread_t thread) {
+    linkJobDrop(job); /* first: the peer may wait for room */
+    pthread_join(thread, NULL);
+    close(p->fd);
+}
+
+TEST(snapshot_up_to_its_mark_in_pieces_of_every_size) {
+    uint64_t seed = unitRandomSeed();
+    static char text[20000], got[30000];
+    for (int round = 0; round < 60; round++) {
+        size_t body = unitRandom(&seed) % (round % 2 ? 300 : 15000);
+        for (size_t i = 0; i < body; i++) text[i] = MARK[unitRandom(&seed) % 40]; /* looks like the mark all the time */
+        memcpy(text + body, MARK, 40);
+        size_t len = body + 40, early = unitRandom(&seed) % (len + 1), piece = 1 + unitRandom(&seed) % 100;
+        size_t most = unitRandom(&seed) % 3 ? 4096 + unitRandom(&seed) % 9000 : 1 + unitRandom(&seed) % 300;
+        peer p;
+        pthread_t thread;
+        linkJob *job = jobOf(&p, &thread, text, len, early, piece);
+        memcpy(job->mark, MARK, 40);
+        CHECK_EQ_INT(readAll(job, got, most), body);
+        CHECK_MEM(got, text, body);
+        CHECK_EQ_INT(atomic_load(&job->received), body);
+        endJob(job, &p, thread);
+    }
+}
+
+TEST(snapshot_of_known_length_leaves_what_follows) {
+    uint64_t seed = unitRandomSeed();
+    static char text[20000], got[30000];
+    for (int round = 0; round < 60; round++) {
+        size_t body = unitRandom(&seed) % 9000, behind = 1 + unitRandom(&seed) % 500, len = body + behind;
+        for (size_t i = 0; i < len; i++) text[i] = (char)unitRandom(&seed);
+        peer p;
+        pthread_t thread;
+        size_t early = unitRandom(&seed) % (len + 1);
+        linkJob *job = jobOf(&p, &thread, text, len, early, 1 + unitRandom(&seed) % 100);
+        job->has_length = true;
+        job->length = body;
+        CHECK_EQ_INT(readAll(job, got, 1 + unitRandom(&seed) % 9000), body);
+        CHECK_MEM(got, text, body);
+        CHECK_MEM(job->early, text + body, job->early_len);
+        CHECK(job->early_len <= behind);
+        endJob(job, &p, thread);
+    }
+}
+
+TEST(snapshot_that_ends_too_early_is_an_error) {
+    static char got[30000];
+    for (int form = 0; form < 2; form++) {
+        peer p;
+        pthread_t thread;
+        linkJob *job = jobOf(&p, &thread, MARK "x", 39 + form, 10, 7);
+        job->has_length = form;
+        job->length = 100;
+        memcpy(job->mark, MARK, 40);
+        if (form) job->mark[0] = 'z';
+        CHECK_EQ_INT(readAll(job, got, 5000), -1);
+        CHECK_EQ_INT(errno, ECONNRESET);
+        endJob(job, &p, thread);
+    }
+}
+
+TEST(lines_of_a_job) {
+    static const char text[] = "+PONG\r\n\n-ERR no\n$12\r\nrest";
+    static const char *const lines[] = {"+PONG", "", "-ERR no", "$12"};
+    for (size_t early = 0; early < sizeof(text); early++) {
+        peer p;
+        pthread_t thread;
+        char line[20];
+        linkJob *job = jobOf(&p, &thread, text, sizeof(text) - 1, early < sizeof(text) - 1 ? early : 0, 3);
+        for (size_t i = 0; i < array_len(lines); i++) {
+            CHECK(linkReadLine(job, line, sizeof(line)));
+            CHECK_EQ_STR(line, lines[i]);
+        }
+        CHECK(!linkReadLine(job, line, sizeof(line)));
+        CHECK_EQ_INT(errno, ECONNRESET);
+        CHECK_MEM(job->early, "rest", 4);
+        endJob(job, &p, thread);
+    }
+    peer p;
+    pthread_t thread;
+    char line[8];
+    linkJob *job = jobOf(&p, &thread, "+01234567\r\n", 11, 0, 3);
+    CHECK(!linkReadLine(job, line, sizeof(line)));
+    CHECK_EQ_INT(errno, EMSGSIZE);
+    endJob(job, &p, thread);
+}
