@@ -39,8 +39,12 @@ void yieldNow(const yieldJob *job) {
     served_at = clockTicks();
 }
 
+static bool mayRun(const yieldJob *job, uint32_t flags) {
+    return job->refused ? !(flags & job->refused) : flags & job->allowed;
+}
+
 gateResult yieldGate(client *c) {
-    if (!waiting || c->cmd->flags & waiting->allowed) return GATE_PASSED;
+    if (!waiting || mayRun(waiting, c->cmd->flags)) return GATE_PASSED;
     if (transactionIsExec(c)) transactionRefuseExec(c, waiting->error);
     else addReplyError(c, waiting->error);
     return GATE_REFUSED;

@@ -14,6 +14,7 @@
 
 typedef struct yieldJob {
     uint32_t allowed;  /* commands with one of these CMD_ flags may run meanwhile */
+    uint32_t refused;  /* if not 0: all may but those with one of these */
     const char *error; /* the others get this text ("-BUSY ...") */
 } yieldJob;
 

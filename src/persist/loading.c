@@ -23,7 +23,7 @@
 #define ERROR_TEXT "-LOADING Valkey is loading the dataset in memory"
 
 static struct {
-    bool active;
+    bool active, beside;
     time_t started;
     monotime began, ticked;
     uint64_t total, loaded;
@@ -32,7 +32,7 @@ static struct {
     void (*tick)(void);
 } loading;
 
-void loadingBegin(uint64_t total_bytes) {
+static void begin(uint64_t total_bytes) {
     assertMainRole();
     serverAssert(!loading.active);
     loading.active = true;
@@ -42,6 +42,16 @@ void loadingBegin(uint64_t total_bytes) {
     loading.loaded = 0;
     loading.used_memory = loading.keys_loaded = loading.keys_expired = 0;
     gateArm(GATE_LOADING, true);
+}
+
+void loadingBegin(uint64_t total_bytes) {
+    loading.beside = false;
+    begin(total_bytes);
+}
+
+void loadingBeginBeside(uint64_t total_bytes) {
+    loading.beside = true;
+    begin(total_bytes);
 }
 
 void loadingEnd(void) {
@@ -73,20 +83,25 @@ void loadingOnTick(void (*tick)(void)) {
 }
 
 void loadingServe(void) {
-    static const yieldJob job = {CMD_LOADING, ERROR_TEXT};
+    static const yieldJob alone = {.allowed = CMD_LOADING, .error = ERROR_TEXT};
+    static const yieldJob beside = {.refused = CMD_NO_ASYNC_LOADING, .error = ERROR_TEXT};
     assertMainRole();
-    yieldNow(&job);
+    yieldNow(loading.beside ? &beside : &alone);
     monotime now = clockTicks();
     if (!loading.tick || clockTicksToNs(now - loading.ticked) < TICK_NS) return;
     loading.ticked = now;
     loading.tick();
 }
 
+static bool mayRun(uint32_t flags) {
+    return loading.beside ? !(flags & CMD_NO_ASYNC_LOADING) : flags & CMD_LOADING;
+}
+
 /* What was queued before the load began may need the dataset. */
 static bool queueMayRun(const client *c) {
     const multiState *m = c->multi;
     for (uint32_t i = 0; m && i < m->count; i++)
-        if (!(m->queue[i]->cmd->flags & CMD_LOADING)) return false;
+        if (!mayRun(m->queue[i]->cmd->flags)) return false;
     return true;
 }
 
@@ -99,7 +114,7 @@ gateResult loadingGate(client *c) {
         transactionRefuseExec(c, ERROR_TEXT);
         return GATE_REFUSED;
     }
-    if (c->cmd->flags & CMD_LOADING) return GATE_PASSED;
+    if (mayRun(c->cmd->flags)) return GATE_PASSED;
     loadingRefuse(c);
     return GATE_REFUSED;
 }
@@ -107,8 +122,8 @@ gateResult loadingGate(client *c) {
 /* ---- INFO ---------------------------------------------------------------------------------------------- */
 
 static void writeState(infoOut *o) {
-    infoLine(o, "loading:%d", loading.active);
-    infoLine(o, "async_loading:0");
+    infoLine(o, "loading:%d", loading.active && !loading.beside);
+    infoLine(o, "async_loading:%d", loading.active && loading.beside);
 }
 
 static void writeLast(infoOut *o) {

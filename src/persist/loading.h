@@ -11,6 +11,9 @@
 /* From here on commands that do not know CMD_LOADING are refused, until the end. `total_bytes`: of all files, 0 when
  * nobody knows. */
 void loadingBegin(uint64_t total_bytes);
+/* The same for one that does not touch the dataset there is: only what could not go together with it is refused
+ * (CMD_NO_ASYNC_LOADING). */
+void loadingBeginBeside(uint64_t total_bytes);
 void loadingEnd(void);
 bool loadingIsActive(void);
 

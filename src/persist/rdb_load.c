@@ -22,6 +22,7 @@
 #include "rdb_fault.h"
 #include "rdb_format.h"
 #include "rdb_pipeline.h"
+#include "zmalloc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -115,7 +116,7 @@ static bool onAux(loader *l, const rdbBatch *b, const rdbItem *item) {
 
 static bool onDb(loader *l, const rdbBatch *b, const rdbItem *item) {
     if (item->number >= (uint64_t)dbCount()) return fault(l, b, item, RDB_FAULT_DATABASE, (uint64_t)dbCount());
-    l->db = dbGet((int)item->number);
+    l->db = l->options->beside ? dbShadow((int)item->number) : dbGet((int)item->number);
     return true;
 }
 
@@ -148,6 +149,13 @@ static bool onLibrary(loader *l, const rdbBatch *b, const rdbItem *item) {
     rdbReader r = {b->piece.bytes + item->at, b->piece.bytes + item->end};
     rdbText code;
     if (!rdbReadText(&r, &code)) return fault(l, b, item, RDB_FAULT_VALUE, 0);
+    if (l->options->beside) {
+        rdbLoadResult *to = l->result;
+        to->libraries = zrealloc(to->libraries, (to->library_count + 1) * sizeof(sds));
+        to->libraries[to->library_count++] = sdsFromSlice(code.text);
+        rdbTextFree(&code);
+        return true;
+    }
     sds error = librariesAdd(code.text, l->options->merge);
     rdbTextFree(&code);
     if (!error) return true;
@@ -258,7 +266,7 @@ static bool isRefused(const rdbFault *f, unsigned version) {
 /* The file is good as far as magic and version. */
 static void begin(loader *l) {
     l->begun = true;
-    if (!l->options->merge) librariesClear();
+    if (!l->options->merge && !l->options->beside) librariesClear();
     if (l->options->begin) l->options->begin();
 }
 
@@ -361,7 +369,8 @@ rdbLoadResult rdbLoadFile(const char *path, const rdbLoadOptions *options) {
 
 rdbLoadResult rdbLoadSource(const rdbSource *source, const char *name, const rdbLoadOptions *options) {
     rdbLoadResult r = {.end = RDB_LOAD_FAILED};
-    loader l = {.options = options, .result = &r, .db = dbGet(0), .file_bytes = source->bytes};
+    serverDb *first = options->beside ? dbShadow(0) : dbGet(0);
+    loader l = {.options = options, .result = &r, .db = first, .file_bytes = source->bytes};
     load(&l, -1, source, name);
     return r;
 }
@@ -369,4 +378,8 @@ rdbLoadResult rdbLoadSource(const rdbSource *source, const char *name, const rdb
 void rdbLoadResultFree(rdbLoadResult *r) {
     sdsFree(r->fault.key);
     r->fault.key = NULL;
+    for (size_t i = 0; i < r->library_count; i++) sdsFree(r->libraries[i]);
+    zfree(r->libraries);
+    r->libraries = NULL;
+    r->library_count = 0;
 }

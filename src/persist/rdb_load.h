@@ -23,6 +23,7 @@ typedef struct rdbLoadOptions {
     bool merge;          /* a key that is there already is replaced, instead of a fault */
     bool hide_user_data; /* no names of keys in the log */
     bool unchecked;      /* whatever rdbchecksum says */
+    bool beside;         /* into the second set of databases (dbShadow()), which the caller begins and ends */
     void (*begin)(void); /* called when the file has turned out to be a snapshot, before the first key; or NULL */
     uint64_t behind;     /* bytes of other files that were loaded before, for the progress */
 } rdbLoadOptions;
@@ -41,6 +42,8 @@ typedef struct rdbLoadResult {
     rdbFault fault;      /* REFUSED, BROKEN; owns its key */
     uint64_t end_offset; /* DONE: bytes of the snapshot; something else may follow */
     rdbReplInfo replication;
+    sds *libraries; /* owns: of a load `beside`, which keeps them for its caller */
+    size_t library_count;
     long long keys_loaded, keys_expired, fields_expired, empty_skipped;
 } rdbLoadResult;
 

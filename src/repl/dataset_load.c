@@ -15,6 +15,7 @@
 #include "aof.h"
 #include "child.h"
 #include "db.h"
+#include "libraries.h"
 #include "loading.h"
 #include "log.h"
 #include "panic.h"
@@ -22,6 +23,7 @@
 #include "repl_settings.h"
 #include "snapshot.h"
 #include "snapshot_reader.h"
+#include "stream.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -110,21 +112,57 @@ static void removeSyncFile(void) {
         serverLog(LL_NOTICE, "Removing the RDB file obtained from the PRIMARY. This replica has persistence disabled");
 }
 
+/* What was loaded beside the dataset takes its place. */
+static void takePlace(const rdbLoadResult *r) {
+    load.goes();
+    serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Swapping active DB with loaded DB");
+    dbShadowTake(repl_settings.lazy_flush);
+    librariesClear();
+    for (size_t i = 0; i < r->library_count; i++) {
+        sds error = librariesAdd(sdsSlice(r->libraries[i]), false);
+        if (error) serverLog(LL_WARNING, "Failed creating the functions library: %s", error);
+        sdsFree(error);
+    }
+    serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Discarding old DB in background");
+}
+
+/* The dataset there is stays until the end, and is served if it is an older one of the same stream. */
+static rdbLoadResult loadBeside(linkJob *job, rdbLoadOptions *options) {
+    uint64_t bytes = job->has_length ? job->length : 0;
+    bool same_stream = !strncmp(job->got_id, streamNames()->id, REPL_ID_BYTES);
+    options->begin = NULL;
+    options->beside = true;
+    dbShadowBegin();
+    if (same_stream) loadingBeginBeside(bytes);
+    else loadingBegin(bytes);
+    rdbLoadResult r = fromConnection(job, options);
+    loadingEnd();
+    if (r.end == RDB_LOAD_DONE) takePlace(&r);
+    else dbShadowDrop(repl_settings.lazy_flush);
+    return r;
+}
+
+static rdbLoadResult loadInPlace(linkJob *job, const rdbLoadOptions *options, bool from_file) {
+    loadingBegin(job->has_length ? job->length : 0);
+    rdbLoadResult r = from_file ? fromFile(job, options) : fromConnection(job, options);
+    loadingEnd();
+    if (r.end == RDB_LOAD_BROKEN) dbEmpty(-1, repl_settings.lazy_flush); /* nothing rather than half of it */
+    return r;
+}
+
 bool datasetLoad(linkJob *job, bool from_file, void (*goes)(void), rdbReplInfo *info) {
     assertMainThread();
-    const rdbLoadOptions options = {.keep_expired = true,
-                                    .begin = emptyAll,
-                                    .unchecked = job->skip_checksum && !job->has_length,
-                                    .hide_user_data = load.hide_user_data()};
+    rdbLoadOptions options = {.keep_expired = true,
+                              .begin = emptyAll,
+                              .unchecked = job->skip_checksum && !job->has_length,
+                              .hide_user_data = load.hide_user_data()};
+    bool beside = !from_file && repl_settings.diskless_load == DISKLESS_LOAD_SWAPDB;
     load.job = job;
     load.goes = goes;
     long long dirty = store_stats.dirty;
     aofSuspend();
-    loadingBegin(job->has_length ? job->length : 0);
-    rdbLoadResult r = from_file ? fromFile(job, &options) : fromConnection(job, &options);
-    loadingEnd();
+    rdbLoadResult r = beside ? loadBeside(job, &options) : loadInPlace(job, &options, from_file);
     bool ok = r.end == RDB_LOAD_DONE;
-    if (r.end == RDB_LOAD_BROKEN) dbEmpty(-1, repl_settings.lazy_flush); /* nothing rather than half of it */
     if (from_file) removeSyncFile();
     *info = r.replication;
     rdbLoadResultFree(&r);

@@ -53,7 +53,7 @@ const char *scriptBusyError(void) {
 }
 
 static void letOthersIn(void) {
-    const yieldJob job = {CMD_ALLOW_BUSY, scriptBusyError()};
+    const yieldJob job = {.allowed = CMD_ALLOW_BUSY, .error = scriptBusyError()};
     int64_t now_ms = storeNowMs(); /* a script sees one time, from its start to its end */
     yieldNow(&job);
     storeSetNowMs(now_ms);

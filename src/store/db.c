@@ -37,6 +37,7 @@
 #define BACKGROUND_TABLE_BYTES ((size_t)2 << 20) /* from here on tables are of huge pages */
 
 static serverDb *dbs;
+static serverDb *shadow; /* owns: the second set; NULL: there is none */
 static int db_count;
 
 /* ---- Tables ---- */
@@ -67,19 +68,24 @@ static void dictJob(void (*job)(void *arg), void *arg) {
     bioSubmit(BIO_LAZY_FREE, job, arg);
 }
 
+static serverDb *makeDbs(void) {
+    serverDb *set = zcalloc((size_t)db_count, sizeof(*set));
+    for (int i = 0; i < db_count; i++)
+        set[i] = (serverDb){.id = i,
+                            .keys = dictCreate(&keys_type),
+                            .expires = dictCreate(&expires_type),
+                            .timed = dictCreate(&expires_type),
+                            .selected = i == 0};
+    return set;
+}
+
 void dbInit(int count) {
     assertMainRole();
     serverAssert(!dbs && count > 0);
     dictSetBackground(dictJob, BACKGROUND_TABLE_BYTES);
     objectSetElementDrop(lazyfreeDropElement);
-    dbs = zcalloc((size_t)count, sizeof(*dbs));
     db_count = count;
-    for (int i = 0; i < count; i++)
-        dbs[i] = (serverDb){.id = i,
-                            .keys = dictCreate(&keys_type),
-                            .expires = dictCreate(&expires_type),
-                            .timed = dictCreate(&expires_type),
-                            .selected = i == 0};
+    dbs = makeDbs();
 }
 
 int dbCount(void) {
@@ -604,6 +610,43 @@ long long dbEmpty(int id, bool async) {
         emptyOne(&dbs[i], async);
     }
     return keys;
+}
+
+void dbShadowBegin(void) {
+    assertMainRole();
+    serverAssert(!shadow);
+    shadow = makeDbs();
+}
+
+serverDb *dbShadow(int id) {
+    return id >= 0 && id < db_count ? &shadow[id] : NULL;
+}
+
+void dbShadowDrop(bool async) {
+    assertMainRole();
+    for (int i = 0; i < db_count; i++) {
+        emptyOne(&shadow[i], async);
+        dictRelease(shadow[i].keys);
+        dictRelease(shadow[i].expires);
+        dictRelease(shadow[i].timed);
+    }
+    zfree(shadow);
+    shadow = NULL;
+}
+
+void dbShadowTake(bool async) {
+    dbEmpty(-1, async);
+    for (int i = 0; i < db_count; i++) {
+        serverDb emptied = dbs[i];
+        dbs[i].keys = shadow[i].keys;
+        dbs[i].expires = shadow[i].expires;
+        dbs[i].timed = shadow[i].timed;
+        dbs[i].selected |= dictSize(dbs[i].keys) > 0;
+        shadow[i].keys = emptied.keys;
+        shadow[i].expires = emptied.expires;
+        shadow[i].timed = emptied.timed;
+    }
+    dbShadowDrop(false);
 }
 
 bool dbSwap(int a, int b) {

@@ -102,6 +102,13 @@ size_t dbAddLoaded(serverDb *db, const loadedKey *keys, size_t n);
 /* Make room for so many more keys, and so many of them with an expire; as far as there is memory. */
 void dbExpandLoaded(serverDb *db, size_t keys, size_t with_expire);
 
+/* A second set of databases, empty at first, to be filled by the functions above while the first one is in use. Then it
+ * takes the first one's place, at once, which is told as if all had been flushed; or is dropped. */
+void dbShadowBegin(void);
+serverDb *dbShadow(int id); /* NULL out of range */
+void dbShadowTake(bool async);
+void dbShadowDrop(bool async);
+
 /* --- Expire ------------------------------------------------------------------------------------- */
 static inline bool keyIsExpired(const robj *entry) {
     int64_t when_ms = objectExpire(entry);

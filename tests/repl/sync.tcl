@@ -5,7 +5,7 @@
 own_files
 
 foreach {sent diskless} {"from disk" no "directly" yes} {
-    foreach load {disabled on-empty-db flush-before-load} {
+    foreach load {disabled on-empty-db flush-before-load swapdb} {
         start_server [list overrides [list {*}$quick repl-diskless-sync $diskless]] {
             set primary [default_client]
             set port [srv port]
@@ -177,6 +177,62 @@ start_server [list overrides $quick] {
             in_step $primary $replica
             assert_equal 2 [$replica GET n]
             $primary DEBUG SET-ACTIVE-EXPIRE 1
+        }
+    }
+}
+
+start_server [list overrides {repl-diskless-sync-delay 0 rdb-key-save-delay 300}] {
+    set primary [default_client]
+    set port [srv port]
+    start_server [list overrides {repl-diskless-load swapdb}] {
+        set replica [default_client]
+        fill $primary 5
+        follow $replica $port
+
+        test "swapdb: an older dataset of the same stream is served while the new one comes" {
+            $primary DEBUG POPULATE 5000 key 10
+            $primary SET old new
+            $primary CONFIG SET repl-backlog-size 16kb
+            $replica REPLICAOF NO ONE
+            $replica REPLICAOF 127.0.0.1 $port
+            wait_for_condition 20 {[info_field async_loading persistence] == 1 || [info_field loading persistence] == 1}
+            is_up $replica
+            assert_same_data $primary $replica
+        }
+
+        test "... and commands that cannot go together with it are refused" {
+            $primary DEBUG POPULATE 5000 more 10
+            exec kill -STOP [srv pid]
+            $primary CLIENT KILL TYPE replica
+            for {set i 0} {$i < 500} {incr i} {
+                $primary SET fill [string repeat x 1000]
+            }
+            exec kill -CONT [srv pid]
+            wait_for_condition 20 {[info_field async_loading persistence] == 1}
+            assert_equal new [$replica GET old]
+            assert_error "READONLY*" {$replica SET a 1}
+            assert_error "LOADING*" {$replica BGSAVE}
+            is_up $replica
+            assert_same_data $primary $replica
+        }
+
+        test "A snapshot that is cut off leaves what there was" {
+            set digest [$replica DEBUG DIGEST]
+            $primary CONFIG SET rdb-key-save-delay 1000
+            exec kill -STOP [srv pid]
+            $primary CLIENT KILL TYPE replica
+            for {set i 0} {$i < 500} {incr i} {
+                $primary SET fill [string repeat y 1000]
+            }
+            exec kill -CONT [srv pid]
+            wait_for_condition 20 {[info_field async_loading persistence] == 1}
+            $primary CLIENT KILL TYPE replica
+            wait_for_condition 20 {[info_field async_loading persistence] == 0}
+            assert_equal new [$replica GET old]
+            assert_equal 1 [expr {[$replica DEBUG DIGEST] eq $digest}]
+            $primary CONFIG SET rdb-key-save-delay 0
+            is_up $replica
+            assert_same_data $primary $replica
         }
     }
 }
