@@ -55,10 +55,12 @@ static struct {
     primaryState state;
     linkJob *job;
     client *session;
-    bool has_place; /* names, offset and stream_db say where the dataset stands in a stream */
-    int stream_db;  /* that the stream is in at that place */
-    bool old_style; /* SYNC: offsets are not the primary's */
-    uint64_t run;   /* UP: the stream's offset and, within a transaction, what has come of it */
+    bool has_place;       /* names, offset and stream_db say where the dataset stands in a stream */
+    int stream_db;        /* that the stream is in at that place */
+    bool for_failover;    /* PSYNC asks it to be a primary */
+    bool old_style;       /* SYNC: offsets are not the primary's */
+    uint64_t run;         /* UP: the stream's offset and, within a transaction, what has come of it */
+    uint64_t told_offset; /* with the last acknowledgement */
     bool was_up;
     uint64_t changed_ms;                            /* monotonic: up or down since */
     uint64_t heard_ms, heard_input;                 /* UP: when the session last had input, and how much it had then */
@@ -67,6 +69,12 @@ static struct {
     uint64_t not_before_ms;                         /* the next try */
     uint64_t synced_offset, synced_mark, synced_at; /* on disk; and what will be when the log is synced up to a mark */
 } primary;
+
+static void (*on_failover)(bool accepted); /* const after boot */
+
+void primaryLinkOnFailover(void (*answered)(bool accepted)) {
+    on_failover = answered;
+}
 
 static void ringBell(void) {
     aeDoorbellRing(&primary.bell);
@@ -162,6 +170,7 @@ static size_t putNumber(char *out, long long number) {
 static void sendAck(bool with_disk) {
     char text[256];
     bool disk = with_disk && aofIsOn();
+    primary.told_offset = streamOffset();
     size_t n = respHeader(text, '*', disk ? 5 : 3);
     n += putWord(text + n, sliceStr("REPLCONF"));
     n += putWord(text + n, sliceStr("ACK"));
@@ -392,6 +401,7 @@ static bool fillIn(linkJob *job) {
     job->skip_checksum = job->tls && repl_settings.diskless_load != DISKLESS_LOAD_OFF;
     job->offset = -1;
     strcpy(job->id, "?");
+    job->failover = primary.for_failover;
     if (primary.has_place) {
         memcpy(job->id, streamNames()->id, sizeof(job->id));
         job->offset = (long long)streamOffset() + 1;
@@ -414,7 +424,32 @@ static void startTalking(void) {
     connectLater();
 }
 
+/* Who waits here for a key would wait for what its own server's clients write. */
+static void unblockAll(void) {
+    listIter it = listBegin(client_state.clients, false);
+    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
+        client *c = listNodeValue(n);
+        if (!(c->flags & CLIENT_BLOCKED)) continue;
+        blockingEnd(c, "-UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)");
+        sessionCloseAfterOutput(c);
+    }
+}
+
+/* Whoever was asked to be the primary has said something. True: this server is a primary again. */
+static bool failoverWasRefused(void) {
+    const linkJob *job = primary.job;
+    if (!primary.for_failover) return false;
+    bool accepted = job->outcome == LINK_CONTINUE ||
+                    atomic_load_explicit(&job->step, memory_order_relaxed) == LINK_STEP_SYNC;
+    if (!accepted && !job->rejected_psync) return false; /* not reached: it is tried again */
+    primary.for_failover = false;
+    if (accepted) unblockAll();
+    on_failover(accepted);
+    return !accepted;
+}
+
 static void talkIsOver(void) {
+    if (failoverWasRefused()) return;
     switch (primary.job->outcome) {
     case LINK_CONTINUE: streamGoesOn(); return;
     case LINK_SNAPSHOT: snapshotComes(); return;
@@ -471,6 +506,10 @@ static void tickTalks(void) {
     else connectLater();
 }
 
+void primaryLinkTell(void) {
+    if (primary.state == PRIMARY_UP && !primary.old_style && streamOffset() != primary.told_offset) sendAck(true);
+}
+
 static void tickUp(void) {
     noteInput();
     if (!isSilent(primary.heard_ms)) {
@@ -495,23 +534,21 @@ void primaryLinkTick(void) {
 
 /* ---- Whom to follow ---- */
 
-/* Who waits here for a key would wait for what its own server's clients write. */
-static void unblockAll(void) {
-    listIter it = listBegin(client_state.clients, false);
-    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
-        client *c = listNodeValue(n);
-        if (!(c->flags & CLIENT_BLOCKED)) continue;
-        blockingEnd(c, "-UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)");
-        sessionCloseAfterOutput(c);
-    }
-}
-
 static void dropLink(void) {
     endSession();
     linkJobDrop(primary.job);
     primary.job = NULL;
     primary.failed_syncs = 0;
     primary.not_before_ms = 0;
+    primary.for_failover = false;
+}
+
+static void turnIntoReplica(void) {
+    serverLog(LL_NOTICE, "Before turning into a replica, using my own primary parameters to synthesize a cached "
+                         "primary: I may be able to synchronize with the new primary with just a partial transfer.");
+    streamTakeWrites(false);
+    primary.has_place = true;
+    primary.stream_db = 0;
 }
 
 void primaryLinkFollow(const char *host, long long port) {
@@ -520,14 +557,18 @@ void primaryLinkFollow(const char *host, long long port) {
     replSettingsSetPrimary(host, port);
     dropLink();
     if (was_primary) {
-        serverLog(LL_NOTICE,
-                  "Before turning into a replica, using my own primary parameters to synthesize a cached "
-                  "primary: I may be able to synchronize with the new primary with just a partial transfer.");
-        streamTakeWrites(false);
-        primary.has_place = true;
-        primary.stream_db = 0;
+        turnIntoReplica();
         unblockAll();
     }
+    connectSoon();
+}
+
+void primaryLinkFollowForFailover(const char *host, long long port) {
+    assertMainThread();
+    serverAssert(!primaryLinkWanted());
+    replSettingsSetPrimary(host, port);
+    turnIntoReplica();
+    primary.for_failover = true;
     connectSoon();
 }
 

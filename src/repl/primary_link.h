@@ -34,8 +34,14 @@ int primaryLinkStreamDb(void);
 void primaryLinkFollow(const char *host, long long port);
 /* Follow nobody: be a primary. */
 void primaryLinkLeave(void);
+/* Follow a replica that is asked to be the primary. `answered`, of primaryLinkOnFailover(), hears what it says. */
+void primaryLinkFollowForFailover(const char *host, long long port);
+void primaryLinkOnFailover(void (*answered)(bool accepted)); /* boot */
 /* CLIENT KILL TYPE primary and the like end the session; this is about the rest of it. */
 void primaryLinkTick(void); /* once a second */
+/* Each tick: tell the primary how far this server is, if that has changed, so that whoever waits for it there does not
+ * wait for the next second. */
+void primaryLinkTell(void);
 /* While a dataset is loaded: the primary hears that this server lives. */
 void primaryLinkWhileLoading(void);
 /* The primary wants to know how far this server is. */

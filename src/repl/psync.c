@@ -10,6 +10,7 @@
 
 #include "anet.h"
 #include "command_table.h"
+#include "failover.h"
 #include "full_sync.h"
 #include "log.h"
 #include "numbers.h"
@@ -103,15 +104,35 @@ static bool tryPartial(client *c, replicaState *r) {
 
 /* Why the client cannot have what it asks for now; NULL: it can. */
 static const char *refusal(const client *c, const replicaState *r) {
+    if (failoverNow() != FAILOVER_NONE) return "-NOMASTERLINK Can't SYNC while failing over";
     if (primaryLinkWanted() && !primaryLinkIsUp()) return "-NOMASTERLINK Can't SYNC while not connected with my master";
     if (c->output_bytes) return "SYNC and PSYNC are invalid with pending output";
     if ((r->needs.no_keys || r->needs.no_functions) && !r->reads_eof) return "Filtered replica requires EOF capability";
     return NULL;
 }
 
+/* PSYNC ... FAILOVER: the primary asks this replica to take its place. False after an error. */
+static bool takeOver(client *c) {
+    if (!primaryLinkWanted()) {
+        addReplyError(c, "PSYNC FAILOVER can't be sent to a master.");
+        return false;
+    }
+    slice id = c->argv[1];
+    if (id.len != REPL_ID_BYTES || strncasecmp(id.ptr, streamNames()->id, REPL_ID_BYTES) != 0) {
+        addReplyError(c, "PSYNC FAILOVER replid must match my replid.");
+        return false;
+    }
+    serverLog(LL_NOTICE, "Failover request received for replid %.*s.", (int)id.len, id.ptr);
+    primaryLinkLeave();
+    serverLog(LL_NOTICE, "PRIMARY MODE enabled (failover request from 'id=%llu addr=%s')", (unsigned long long)c->id,
+              c->peer);
+    return true;
+}
+
 static void synchronize(client *c, bool by_psync) {
     assertMainRole();
     if (c->flags & CLIENT_REPLICA) return; /* it is one, or a monitor */
+    if (c->argc > 3 && sliceIs(c->argv[3], "failover") && !takeOver(c)) return;
     replicaState *r = replicaOf(c);
     const char *error = refusal(c, r);
     if (error) {

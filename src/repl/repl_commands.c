@@ -1,5 +1,5 @@
-/* repl_commands.c -- the commands whose handlers are in this layer: REPLICAOF, PSYNC, SYNC, REPLCONF, ROLE, WAIT,
- * WAITAOF.
+/* repl_commands.c -- the commands whose handlers are in this layer: REPLICAOF, FAILOVER, PSYNC, SYNC, REPLCONF,
+ * ROLE, WAIT, WAITAOF.
  *
  * Owns        the array, for good.
  * Threads     main, at boot.
@@ -9,6 +9,7 @@
 #include "repl_commands.h"
 
 #include "command_rows.h"
+#include "failover.h"
 #include "psync.h"
 #include "role_cmds.h"
 #include "wait_commands.h"
@@ -19,6 +20,7 @@ static serverCommand rows[] = {
 
 void replCommandsRegister(void) {
     commandTableRegister(rows, array_len(rows));
+    commandSetMainThread("failover");
     commandSetMainThread("psync"); /* may fork */
     commandSetMainThread("sync");
     commandSetMainThread("replicaof"); /* starts threads */

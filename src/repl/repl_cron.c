@@ -7,6 +7,7 @@
 #include "repl_cron.h"
 
 #include "clock.h"
+#include "failover.h"
 #include "full_sync.h"
 #include "log.h"
 #include "pause.h"
@@ -24,16 +25,20 @@ static struct {
 
 /* ---- Before output leaves ---- */
 
-void replFeed(void) {
-    if (unlikely(waitWantsAcks()) && replicasCount())
+void replAskForAcks(void) {
+    if (replicasCount() && failoverNow() == FAILOVER_NONE)
         streamSay(sliceStr("*3\r\n$8\r\nREPLCONF\r\n$6\r\nGETACK\r\n$1\r\n*\r\n"));
+}
+
+void replFeed(void) {
+    if (unlikely(waitWantsAcks())) replAskForAcks();
     replicasFeed();
 }
 
 /* ---- Each second ---- */
 
 static void ping(uint64_t now_ms) {
-    if (primaryLinkWanted() || !replicasCount()) return;
+    if (primaryLinkWanted() || !replicasCount() || failoverNow() != FAILOVER_NONE) return;
     if (now_ms - cron.ping_ms < (uint64_t)repl_settings.ping_period_s * 1000) return;
     cron.ping_ms = now_ms;
     streamSay(sliceStr("*1\r\n$4\r\nping\r\n"));
@@ -75,6 +80,8 @@ static void forgetStream(uint64_t now_ms) {
 void replTick(void) {
     uint64_t now_ms = clockMonotonicMs();
     fullSyncTick();
+    failoverLook();
+    primaryLinkTell();
     if (now_ms - cron.second_ms < 1000) return;
     cron.second_ms = now_ms;
     primaryLinkTick();

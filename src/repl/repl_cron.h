@@ -8,6 +8,8 @@
 
 /* Each tick; main's own thread. */
 void replTick(void);
+/* Replicas are to say how far they are. */
+void replAskForAcks(void);
 /* Before output leaves: replicas are sent what is new. */
 void replFeed(void);
 

@@ -7,6 +7,7 @@
 #include "repl_info.h"
 
 #include "clock.h"
+#include "failover.h"
 #include "info_table.h"
 #include "primary_link.h"
 #include "psync.h"
@@ -70,7 +71,7 @@ static void writeStream(infoOut *o) {
     bool kept = streamIsKept();
     unsigned long long begin = kept ? backlogBegin(streamBacklog()) : 0, end = streamOffset();
     infoLine(o, "replicas_waiting_psync:0");
-    infoLine(o, "master_failover_state:no-failover");
+    infoLine(o, "master_failover_state:%s", failoverText());
     infoLine(o, "master_replid:%s", names->id);
     infoLine(o, "master_replid2:%s", names->id2);
     infoLine(o, "master_repl_offset:%llu", end);

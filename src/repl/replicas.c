@@ -19,6 +19,7 @@
 #include "anet.h"
 #include "clock.h"
 #include "gates.h"
+#include "log.h"
 #include "output_limits.h"
 #include "panic.h"
 #include "repl_settings.h"
@@ -225,6 +226,33 @@ size_t replicasSynced(uint64_t offset) {
 
 size_t replicasGood(void) {
     return countThose(isFresh, repl_settings.min_replicas_max_lag_s);
+}
+
+bool replicasHaveAll(void) {
+    listIter it = listBegin(replicas.all, false);
+    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
+        const replicaState *r = listNodeValue(n);
+        if (r->phase == REPLICA_ONLINE && !hasAcked(r, (long long)streamOffset())) return false;
+    }
+    return true;
+}
+
+void replicasLogLag(void) {
+    size_t in_sync = 0, online = 0;
+    listIter it = listBegin(replicas.all, false);
+    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
+        const replicaState *r = listNodeValue(n);
+        if (r->phase != REPLICA_ONLINE) continue;
+        online++;
+        if (hasAcked(r, (long long)streamOffset())) {
+            in_sync++;
+            continue;
+        }
+        long long lag_s = (long long)((clockMonotonicMs() - r->acked_ms) / 1000);
+        serverLog(LL_NOTICE, "Lagging replica %s reported offset %lld behind master, lag=%lld, state=%s.",
+                  replicaName(r), (long long)streamOffset() - r->acked, lag_s, replicaPhaseName(r->phase));
+    }
+    if (online) serverLog(LL_NOTICE, "%zu of %zu replicas are in sync when shutting down.", in_sync, online);
 }
 
 /* ---- Their end ---- */

@@ -88,6 +88,9 @@ void replicasDisconnect(void);
 /* Those that are online and have acknowledged at least so much; on their disk. */
 size_t replicasAcked(uint64_t offset);
 size_t replicasSynced(uint64_t offset);
+/* Whether each that is online has acknowledged all; and say in the log who has not, and how many have. */
+bool replicasHaveAll(void);
+void replicasLogLag(void);
 /* Who hears of acknowledgements. Boot only. */
 void replicasOnAck(void (*fn)(void));
 /* Online, and heard of in the last min-replicas-max-lag seconds. */

@@ -7,6 +7,7 @@
 #include "replication.h"
 
 #include "evict.h"
+#include "failover.h"
 #include "full_sync.h"
 #include "monitor.h"
 #include "output_limits.h"
@@ -55,6 +56,7 @@ void replInit(aeEventLoop *loop, bool (*hide_user_data)(void)) {
     fullSyncInit(hide_user_data);
     psyncInit(replicaClientGate, primaryLinkAsked);
     primaryLinkInit(loop, hide_user_data);
+    failoverInit();
     waitCommandsInit();
     replSettingsSetHooks(&hooks);
     applyBacklogSize();

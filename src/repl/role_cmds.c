@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "role_cmds.h"
 
+#include "failover.h"
 #include "log.h"
 #include "primary_link.h"
 #include "repl_settings.h"
@@ -58,6 +59,10 @@ static void follow(client *c, slice host, long long port) {
 
 void replicaofCommand(client *c) {
     long long port;
+    if (failoverNow() != FAILOVER_NONE) {
+        addReplyError(c, "REPLICAOF not allowed while failing over.");
+        return;
+    }
     if (sliceIs(c->argv[1], "no") && sliceIs(c->argv[2], "one")) {
         beFree(c);
         return;

@@ -319,7 +319,7 @@ static const setting rows[] = {
     BOOL("use-exit-on-panic", use_exit_on_panic, "no", SETTING_HIDDEN, .alias = NULL),
 
     INT("hz", hz, "10", 0, INT_MAX, .apply = applyHz),
-    INT("shutdown-timeout", shutdown_timeout_s, "10", 0, INT_MAX, .flags = SETTING_PENDING),
+    INT("shutdown-timeout", shutdown_timeout_s, "10", 0, INT_MAX, .flags = 0),
     {.name = "shutdown-on-sigint",
      .type = SETTING_FLAGS,
      .value = &server_settings.shutdown_on_sigint,

@@ -13,11 +13,16 @@
 #include "admin_settings.h"
 #include "aof.h"
 #include "aof_rewrite.h"
+#include "blocking.h"
+#include "clock.h"
 #include "daemon.h"
 #include "loading.h"
 #include "log.h"
 #include "net.h"
+#include "pause.h"
 #include "rdb_load.h"
+#include "repl_cron.h"
+#include "replicas.h"
 #include "reply.h"
 #include "script_run.h"
 #include "server_settings.h"
@@ -54,13 +59,8 @@ static bool saveBeforeExit(int flags) {
     return flags & STOP_FORCE;
 }
 
-/* Does not return when the shutdown succeeds; false when it may not be done now. `flags` are STOP_ of
- * server_settings.h; `asker` is NULL for a signal, whose name the log has already. */
-static bool shutDown(int flags, const client *asker) {
-    sds who = asker ? whoIs(asker) : NULL;
-    if (who) serverLog(LL_NOTICE, "User requested shutdown... (SHUTDOWN was sent by client %s)", who);
-    else serverLog(LL_NOTICE, "User requested shutdown...");
-    sdsFree(who);
+/* Does not return when the shutdown succeeds; false when it may not be done now. */
+static bool finish(int flags) {
     if (!saveBeforeExit(flags)) return false;
     daemonNotifyStopping();
     netStopListening();
@@ -73,11 +73,91 @@ static bool shutDown(int flags, const client *asker) {
     exit(0);
 }
 
+/* ---- Replicas are waited for ---- */
+
+/* A shutdown under way: writes are paused until replicas have what was written, or its time is over. */
+static struct {
+    bool waits;
+    int flags;
+    uint64_t until_ms; /* monotonic */
+    list *askers;      /* owns: clients whose SHUTDOWN it is, borrowed */
+} pending;
+
+static void replyFailed(client *c, void *wait) {
+    unused(wait);
+    addReplyError(c, "Errors trying to SHUTDOWN. Check logs.");
+}
+
+static void forgetAsker(client *c, void *wait) {
+    unused(wait);
+    listIter it = listBegin(pending.askers, false);
+    for (listNode *n = listNext(&it); n; n = listNext(&it))
+        if (listNodeValue(n) == c) {
+            listDelNode(pending.askers, n);
+            return;
+        }
+}
+
+static void addAsker(client *c) {
+    static const blockOwner owner = {.reply = replyFailed, .forget = forgetAsker};
+    if (!pending.askers) pending.askers = listCreate();
+    listAddNodeTail(pending.askers, c);
+    blockUntilTold(c, &owner, c, 0);
+}
+
+/* It is off: the server goes on. */
+static void stopWaiting(void) {
+    pending.waits = false;
+    unpauseClients(PAUSE_DURING_SHUTDOWN);
+    while (pending.askers && listLength(pending.askers)) blockingEnd(listNodeValue(listFirst(pending.askers)), NULL);
+    signalsShutdownAnswered();
+}
+
+static void beginWaiting(int flags) {
+    pending.waits = true;
+    pending.flags = flags;
+    pending.until_ms = clockMonotonicMs() + (uint64_t)server_settings.shutdown_timeout_s * 1000;
+    serverLog(LL_NOTICE, "Waiting for replicas before shutting down.");
+    pauseClients(PAUSE_DURING_SHUTDOWN, PAUSE_WRITES, PAUSE_WITHOUT_END);
+    replAskForAcks();
+}
+
+static bool mustWait(int flags) {
+    return !(flags & STOP_NOW) && server_settings.shutdown_timeout_s && !replicasHaveAll();
+}
+
+/* False when it may not be done now, or replicas are waited for. `flags` are STOP_ of server_settings.h; `asker` is
+ * NULL for a signal, whose name the log has already. */
+static bool shutDown(int flags, const client *asker) {
+    sds who = asker ? whoIs(asker) : NULL;
+    if (who) serverLog(LL_NOTICE, "User requested shutdown... (SHUTDOWN was sent by client %s)", who);
+    else serverLog(LL_NOTICE, "User requested shutdown...");
+    sdsFree(who);
+    if (!mustWait(flags)) return finish(flags);
+    beginWaiting(flags);
+    return false;
+}
+
+static void lookAtPending(void) {
+    bool all = replicasHaveAll();
+    if (!all && clockMonotonicMs() < pending.until_ms) return;
+    replicasLogLag();
+    if (!finish(pending.flags)) {
+        serverLog(LL_WARNING, "Errors trying to shut down the server. Check the logs for more information.");
+        stopWaiting();
+    }
+}
+
 void shutdownCron(void) {
+    if (pending.waits) {
+        lookAtPending();
+        return;
+    }
     int signo = signalsShutdownAsked();
     if (!signo) return;
     if (shutDown(signo == SIGINT ? server_settings.shutdown_on_sigint : server_settings.shutdown_on_sigterm, NULL))
         return;
+    if (pending.waits) return;
     serverLog(LL_WARNING, "Errors trying to shut down the server. Check the logs for more information.");
     signalsShutdownAnswered();
 }
@@ -106,8 +186,14 @@ void shutdownCommand(client *c) {
         addReplySyntaxError(c);
         return;
     }
-    if (abort) { /* a shutdown is never under way between two commands: there are no replicas to wait for */
-        addReplyError(c, "No shutdown in progress.");
+    if (abort) {
+        if (pending.waits) {
+            serverLog(LL_NOTICE, "Shutdown manually aborted.");
+            stopWaiting();
+            addReplyOk(c);
+        } else {
+            addReplyError(c, "No shutdown in progress.");
+        }
         return;
     }
     if (scriptBusyError() && !(flags & STOP_NOSAVE)) { /* what it has done so far is no dataset to be saved */
@@ -118,5 +204,7 @@ void shutdownCommand(client *c) {
         addReplyError(c, "SHUTDOWN FAILOVER is only supported in cluster mode.");
         return;
     }
-    if (!shutDown(flags, c)) addReplyError(c, "Errors trying to SHUTDOWN. Check logs.");
+    if (!pending.waits && shutDown(flags, c)) return;
+    if (pending.waits && !(flags & STOP_NOW) && !(c->flags & CLIENT_DENY_BLOCKING)) addAsker(c);
+    else if (!pending.waits || !finish(flags)) addReplyError(c, "Errors trying to SHUTDOWN. Check logs.");
 }

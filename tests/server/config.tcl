@@ -414,13 +414,13 @@ start_server {} {
 test "The log of a start names options that nothing reads, when they were set" {
     set dir [make_server_dir]
     set port [free_port]
-    write_file $dir/valkey.conf "port $port\nbind 127.0.0.1\nhz 20\nrepl-timeout 7\nshutdown-timeout 3\nignore-warnings \"\"\n"
+    write_file $dir/valkey.conf "port $port\nbind 127.0.0.1\nhz 20\ncluster-ping-interval 7\ncluster-node-timeout 3\nignore-warnings \"\"\n"
     set server [dict create dir $dir port $port expect_exit 0 pid [launch $dir [list $dir/valkey.conf]]]
     await_ready $server
     set log [server_log $dir]
     assert_equal {} [stop_server $server]
-    assert_match "*repl-timeout*" $log
-    assert_match "*shutdown-timeout*" $log
+    assert_match "*cluster-ping-interval*" $log
+    assert_match "*cluster-node-timeout*" $log
     assert_no_match "*ignore-warnings*" $log
     assert_no_match "* hz*" $log
 }

@@ -1,0 +1,216 @@
+/* failover.c -- a primary hands its role over to one of its replicas: FAILOVER.
+ *
+ * The dataset stands still while it waits (engine/pause.h), so that a replica that has all of the stream has all there
+ * is. Then this server follows that one, and asks it with its first PSYNC to be a primary; what it answers decides.
+ *
+ * Not here    the link (primary_link.c), what the other one does (psync.c).
+ * Owns        the failover under way.
+ * Threads     main; its own thread where the link changes.
+ * Invariants  1. Clients are paused for a failover exactly while there is one.
+ * Tests       tests/repl/failover.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "failover.h"
+
+#include "clock.h"
+#include "log.h"
+#include "panic.h"
+#include "pause.h"
+#include "primary_link.h"
+#include "replicas.h"
+#include "reply.h"
+#include "stream.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define HOST_BYTES 256
+
+static struct {
+    failoverState state;
+    sds host; /* owns: whom to; NULL: anybody */
+    long long port;
+    bool force;
+    uint64_t until_ms; /* monotonic; 0: without end */
+} failover;
+
+failoverState failoverNow(void) {
+    return failover.state;
+}
+
+const char *failoverText(void) {
+    switch (failover.state) {
+    case FAILOVER_NONE: break;
+    case FAILOVER_WAITS: return "waiting-for-sync";
+    case FAILOVER_RUNS: return "failover-in-progress";
+    }
+    return "no-failover";
+}
+
+static void end(void) {
+    failover.state = FAILOVER_NONE;
+    sdsFree(failover.host);
+    failover.host = NULL;
+    unpauseClients(PAUSE_DURING_FAILOVER);
+}
+
+static void giveUp(const char *reason) {
+    if (failover.host) serverLog(LL_NOTICE, "FAILOVER to %s:%lld aborted: %s", failover.host, failover.port, reason);
+    else serverLog(LL_NOTICE, "FAILOVER to any replica aborted: %s", reason);
+    if (failover.state == FAILOVER_RUNS) primaryLinkLeave();
+    end();
+}
+
+/* ---- On its way ---- */
+
+static bool isAt(const replicaState *r, const char *host, long long port) {
+    char ip[HOST_BYTES];
+    replicaAddress(r, ip, sizeof(ip));
+    return r->port == port && !strcasecmp(ip, host);
+}
+
+static replicaState *findAt(const char *host, long long port) {
+    listIter it = listBegin(replicasAll(), false);
+    for (listNode *n = listNext(&it); n; n = listNext(&it))
+        if (isAt(listNodeValue(n), host, port)) return listNodeValue(n);
+    return NULL;
+}
+
+static bool hasAll(const replicaState *r) {
+    return r && r->phase == REPLICA_ONLINE && r->acked >= 0 && (uint64_t)r->acked == streamOffset();
+}
+
+static replicaState *firstWithAll(void) {
+    listIter it = listBegin(replicasAll(), false);
+    for (listNode *n = listNext(&it); n; n = listNext(&it))
+        if (hasAll(listNodeValue(n))) return listNodeValue(n);
+    return NULL;
+}
+
+/* The other one has answered PSYNC FAILOVER. */
+static void answered(bool accepted) {
+    if (failover.state != FAILOVER_RUNS) return;
+    if (accepted) end();
+    else giveUp("Failover target rejected psync request");
+}
+
+static void handOver(void) {
+    serverLog(LL_NOTICE, "Failover target is %s:%lld, the role is handed over.", failover.host, failover.port);
+    failover.state = FAILOVER_RUNS;
+    primaryLinkFollowForFailover(failover.host, failover.port);
+}
+
+static void lookWhoHasAll(void) {
+    replicaState *r = failover.host ? findAt(failover.host, failover.port) : firstWithAll();
+    if (hasAll(r)) {
+        if (!failover.host) {
+            char ip[HOST_BYTES];
+            replicaAddress(r, ip, sizeof(ip));
+            failover.host = sdsNew(ip);
+            failover.port = r->port;
+        }
+        handOver();
+    } else if (failover.until_ms && clockMonotonicMs() >= failover.until_ms) {
+        if (failover.force) handOver();
+        else giveUp("Replica never caught up before timeout");
+    }
+}
+
+void failoverLook(void) {
+    assertMainThread();
+    if (failover.state == FAILOVER_WAITS) lookWhoHasAll();
+}
+
+void failoverInit(void) {
+    primaryLinkOnFailover(answered);
+}
+
+/* ---- The command ---- */
+
+typedef struct failoverWords {
+    slice host;
+    long long port, timeout_ms;
+    bool to, force;
+} failoverWords;
+
+/* False after an error. */
+static bool parse(client *c, failoverWords *w) {
+    uint32_t i = 1;
+    while (i < c->argc) {
+        slice word = c->argv[i];
+        if (sliceIs(word, "timeout") && i + 1 < c->argc && !w->timeout_ms) {
+            if (!getLongLongFromArg(c, i + 1, &w->timeout_ms, NULL)) return false;
+            if (w->timeout_ms <= 0) {
+                addReplyError(c, "FAILOVER timeout must be greater than 0");
+                return false;
+            }
+            i += 2;
+        } else if (sliceIs(word, "to") && i + 2 < c->argc && !w->to) {
+            if (!getLongLongFromArg(c, i + 2, &w->port, NULL)) return false;
+            w->host = c->argv[i + 1];
+            w->to = true;
+            i += 3;
+        } else if (sliceIs(word, "force") && !w->force) {
+            w->force = true;
+            i++;
+        } else {
+            addReplySyntaxError(c);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Why it may not begin; NULL: it may. */
+static const char *refusal(const failoverWords *w, const char *host) {
+    if (failover.state != FAILOVER_NONE) return "FAILOVER already in progress.";
+    if (primaryLinkWanted()) return "FAILOVER is not valid when server is a replica.";
+    if (!replicasCount()) return "FAILOVER requires connected replicas.";
+    if (w->force && (!w->timeout_ms || !w->to))
+        return "FAILOVER with force option requires both a timeout and target HOST and IP.";
+    if (!w->to) return NULL;
+    const replicaState *r = findAt(host, w->port);
+    if (!r) return "FAILOVER target HOST and PORT is not a replica.";
+    return r->phase == REPLICA_ONLINE ? NULL : "FAILOVER target replica is not online.";
+}
+
+static void begin(const failoverWords *w, sds host) {
+    failover.host = host;
+    failover.port = w->port;
+    failover.force = w->force;
+    failover.until_ms = w->timeout_ms ? clockMonotonicMs() + (uint64_t)w->timeout_ms : 0;
+    failover.state = FAILOVER_WAITS;
+    pauseClients(PAUSE_DURING_FAILOVER, PAUSE_WRITES, PAUSE_WITHOUT_END);
+    if (host) serverLog(LL_NOTICE, "FAILOVER requested to %s:%lld.", host, w->port);
+    else serverLog(LL_NOTICE, "FAILOVER requested to any replica.");
+}
+
+static void abortNow(client *c) {
+    if (failover.state == FAILOVER_NONE) {
+        addReplyError(c, "No failover in progress.");
+        return;
+    }
+    giveUp("Failover manually aborted");
+    addReplyOk(c);
+}
+
+void failoverCommand(client *c) {
+    assertMainThread();
+    failoverWords w = {.port = 0};
+    if (c->argc == 2 && sliceIs(c->argv[1], "abort")) {
+        abortNow(c);
+        return;
+    }
+    if (!parse(c, &w)) return;
+    sds host = w.to ? sdsFromSlice(w.host) : NULL;
+    const char *error = refusal(&w, host);
+    if (error) {
+        addReplyError(c, error);
+        sdsFree(host);
+        return;
+    }
+    begin(&w, host);
+    addReplyOk(c);
+    failoverLook();
+}
