@@ -109,7 +109,7 @@ static void threadsCommand(client *c) {
 /* Works until "enough" is noted by somebody, letting those in between who may; gives up after 20 seconds. How long the
  * reply will be is known in the end. */
 static void longCommand(client *c) {
-    static const yieldJob job = {CMD_ALLOW_BUSY, "-BUSY somebody works"};
+    static const yieldJob job = {.allowed = CMD_ALLOW_BUSY, .error = "-BUSY somebody works"};
     unitLimit limit = unitLimitStart(20000);
     size_t before = sdsLen(fixture_log);
     void *place = addReplyDeferredLen(c);
