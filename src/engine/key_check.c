@@ -51,6 +51,8 @@ static const struct {
     {"save", ALL_KEYS | ANY_DB},
     {"bgsave", ALL_KEYS | ANY_DB},
     {"bgrewriteaof", ALL_KEYS | ANY_DB},
+    {"psync", ALL_KEYS | ANY_DB},
+    {"sync", ALL_KEYS | ANY_DB},
     {"config|set", ALL_KEYS | ANY_DB},
     {"shutdown", ALL_KEYS | ANY_DB},
     /* For who looks into the server: DEBUG names its keys in many places. */
