@@ -1,0 +1,139 @@
+/* conn_unread.c -- bytes that were read from a connection and given back: its next reader gets them first.
+ *
+ * While there are any the connection has another type, which is its own but for reading; with the last byte it has its
+ * own again, and nothing is left that a later read would pay for.
+ *
+ * Not here    why somebody read too far (repl/link_job.h).
+ * Owns        the blocks.
+ * Threads     the connection's holder.
+ * Invariants  1. A block in the list has a byte that was not read, but for the last of bytes that are still gathered.
+ *             2. Whoever is attached and has such bytes is raised in its loop.
+ * Tests       tests/unit/event/conn_unread_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "conn_unread.h"
+
+#include "panic.h"
+#include "zmalloc.h"
+
+#include <string.h>
+
+#define BLOCK_BYTES ((size_t)64 << 10) /* with its head */
+
+struct unreadBlock {
+    unreadBlock *next;
+    size_t at, len; /* read up to, filled up to */
+    char bytes[];
+};
+
+#define BLOCK_ROOM (BLOCK_BYTES - sizeof(unreadBlock))
+
+typedef struct unreadType {
+    connectionType type;         /* what the connection has meanwhile */
+    const connectionType *inner; /* its own */
+    unreadBytes left;
+} unreadType;
+
+/* ---- Gathering --------------------------------------------------------------------------------------------------- */
+
+char *unreadRoom(unreadBytes *u, size_t *room) {
+    if (!u->last || u->last->len == BLOCK_ROOM) {
+        unreadBlock *b = zmalloc(BLOCK_BYTES);
+        b->next = NULL;
+        b->at = b->len = 0;
+        if (u->last) u->last->next = b;
+        else u->first = b;
+        u->last = b;
+        u->memory += BLOCK_BYTES;
+    }
+    *room = BLOCK_ROOM - u->last->len;
+    return u->last->bytes + u->last->len;
+}
+
+void unreadCommit(unreadBytes *u, size_t len) {
+    serverAssert(u->last && len <= BLOCK_ROOM - u->last->len);
+    u->last->len += len;
+    u->len += len;
+}
+
+void unreadAdd(unreadBytes *u, slice bytes) {
+    while (bytes.len > 0) {
+        size_t room;
+        char *to = unreadRoom(u, &room);
+        size_t n = bytes.len < room ? bytes.len : room;
+        memcpy(to, bytes.ptr, n);
+        unreadCommit(u, n);
+        bytes = sliceOf(bytes.ptr + n, bytes.len - n);
+    }
+}
+
+static void dropFirst(unreadBytes *u) {
+    unreadBlock *b = u->first;
+    u->first = b->next;
+    if (!u->first) u->last = NULL;
+    u->memory -= BLOCK_BYTES;
+    zfree(b);
+}
+
+void unreadFree(unreadBytes *u) {
+    while (u->first) dropFirst(u);
+    u->len = 0;
+}
+
+/* ---- Reading ----------------------------------------------------------------------------------------------------- */
+
+static unreadType *unreadOf(const connection *c) {
+    return (unreadType *)(uintptr_t)c->type; /* `type` is its first field */
+}
+
+static void giveBack(connection *c) {
+    unreadType *t = unreadOf(c);
+    c->type = t->inner;
+    unreadFree(&t->left);
+    zfree(t);
+}
+
+static ssize_t unreadRead(connection *c, void *buf, size_t len) {
+    unreadBytes *u = &unreadOf(c)->left;
+    size_t got = 0;
+    while (got < len && u->len > 0) {
+        unreadBlock *b = u->first;
+        size_t n = b->len - b->at;
+        if (n > len - got) n = len - got;
+        memcpy((char *)buf + got, b->bytes + b->at, n);
+        b->at += n;
+        u->len -= n;
+        got += n;
+        if (b->at == b->len) dropFirst(u);
+    }
+    if (u->len == 0) giveBack(c);
+    if (c->loop && c->on_readable) aeRaiseReadable(c->loop, c->fd, connHasPending(c));
+    return (ssize_t)got;
+}
+
+static bool unreadIsPending(connection *c) {
+    unused(c);
+    return true;
+}
+
+static void unreadClose(connection *c) {
+    giveBack(c);
+    c->type->close(c);
+}
+
+void connUnread(connection *c, unreadBytes *bytes) {
+    serverAssert(!c->loop && c->type->read != unreadRead);
+    if (bytes->len == 0) {
+        unreadFree(bytes);
+        return;
+    }
+    unreadType *t = zmalloc(sizeof(*t));
+    t->type = *c->type;
+    t->type.read = unreadRead;
+    t->type.has_pending = unreadIsPending;
+    t->type.close = unreadClose;
+    t->inner = c->type;
+    t->left = *bytes;
+    *bytes = (unreadBytes){0};
+    c->type = &t->type;
+}
