@@ -111,7 +111,6 @@ static void attach(clientStream *s, clientStreamHolder *h) {
             s->handshake_timer = aeCreateTimeEvent(h->loop, HANDSHAKE_MAX_MS, onHandshakeTimer, s);
         return;
     }
-    if (unlikely(s->has_early)) clientStreamParseEarly(s);
     clientStreamUpdateReading(s);
     clientStreamWatchOutput(s);
     /* The last holder may have waited for the peer. */
@@ -204,17 +203,9 @@ clientStream *clientStreamCreate(connection *conn, bool authenticated) {
     return s;
 }
 
-clientStream *clientStreamCreateTrusted(connection *conn, slice early) {
+clientStream *clientStreamCreateTrusted(connection *conn) {
     clientStream *s = clientStreamCreate(conn, true);
     s->trusted = true;
-    if (early.len == 0) return s;
-    requestPool *pool = &ioThreadHolder(ioThreadActing())->pool;
-    s->partial = requestBlockGet(pool);
-    bool room = requestBlockReserve(pool, s->partial, early.len);
-    serverAssert(room); /* it is no more than what one read brings */
-    memcpy(s->partial->buf, early.ptr, early.len);
-    s->partial->len = early.len;
-    s->has_early = true;
     return s;
 }
 

@@ -39,7 +39,6 @@ typedef struct clientStream {
     bool awaits_user;          /* main is to say first who the peer is by its certificate: IO_MSG_NAMED was sent */
     bool read_filled;          /* the last read took all that there was room for */
     bool trusted;              /* const: what comes is the primary's, which no limit of requests is for */
-    bool has_early;            /* `partial` has bytes that nobody has parsed */
 
     /* Line 1 -- holder: writing. */
     alignas(CACHE_LINE) replyBlock *out_head; /* owns: unsent output */
@@ -89,8 +88,8 @@ static_assert(offsetof(clientStream, session) % CACHE_LINE == 0, "main's fields 
 
 /* Main: a stream for an accepted connection (takes it), not yet attached anywhere. */
 clientStream *clientStreamCreate(connection *conn, bool authenticated);
-/* Main: the same for one that this server has made, whose peer is trusted and has sent `early` already. */
-clientStream *clientStreamCreateTrusted(connection *conn, slice early);
+/* Main: the same for one that this server has made, whose peer is trusted. */
+clientStream *clientStreamCreateTrusted(connection *conn);
 /* Main: free what is left after IO_MSG_GONE. */
 void clientStreamFree(clientStream *s);
 

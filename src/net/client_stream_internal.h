@@ -33,8 +33,6 @@ void clientStreamStopLingering(clientStream *s);
 
 /* --- client_stream_read.c -------------------------------------------------------------------------- */
 void clientStreamInitReader(clientStream *s);
-/* Parse what came before the stream had a holder (has_early). */
-void clientStreamParseEarly(clientStream *s);
 /* Read, or stop reading: install or remove the handler as the stream's state asks for. */
 void clientStreamUpdateReading(clientStream *s);
 /* Main has executed these blocks (takes them): parsing that waited for it, and reading, go on. */

@@ -370,11 +370,6 @@ static void onReadable(connection *conn) {
     clientStreamDebugCheck(s);
 }
 
-void clientStreamParseEarly(clientStream *s) {
-    s->has_early = false;
-    parseAndHandOver(s);
-}
-
 void clientStreamTakeReturned(clientStream *s, requestBlock *chain) {
     while (chain) {
         requestBlock *next = chain->next;

@@ -15,7 +15,7 @@
 #include "panic.h"
 #include "rebalance.h"
 
-client *outgoingAdopt(connection *conn, slice early) {
+client *outgoingAdopt(connection *conn) {
     assertMainThread();
     char peer[ANET_ADDR_LEN + 128], local[ANET_ADDR_LEN + 128], addr[ANET_ADDR_LEN + 64];
     int port = 0;
@@ -23,7 +23,7 @@ client *outgoingAdopt(connection *conn, slice early) {
     anetFormatAddr(peer, sizeof(peer), addr, port);
     anetFdToString(conn->fd, addr, sizeof(addr), &port, false);
     anetFormatAddr(local, sizeof(local), addr, port);
-    clientStream *s = clientStreamCreateTrusted(conn, early);
+    clientStream *s = clientStreamCreateTrusted(conn);
     client *c = clientCreate(s, conn->fd, peer, local, false);
     c->authenticated = c->known = true;
     s->session = c;

@@ -10,7 +10,7 @@
 #include "connection.h"
 
 /* A session for a connection (takes it) whose peer sends commands and is trusted in all: no limit of requests is for
- * it. `early` is what it has sent already. The connection is attached to no loop. */
-client *outgoingAdopt(connection *conn, slice early);
+ * it. The connection is attached to no loop. */
+client *outgoingAdopt(connection *conn);
 
 #endif

@@ -48,7 +48,7 @@ bool datasetLoadIsActive(void) {
 void datasetLoadSayAlive(void) {
     if (!load.job || load.reads) return;
     struct iovec newline = {(char[]){'\n'}, 1};
-    (void)connWritev(load.job->conn, &newline, 1);
+    (void)connWritev(load.job->wire.conn, &newline, 1);
 }
 
 /* ---- The dataset that was ---- */

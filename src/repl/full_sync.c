@@ -11,7 +11,7 @@
  * Not here    bytes on their way (shipment.c, transfer.c), children (persist/child.h), who asks (psync.c).
  * Owns        the round: a child that writes for replicas, and what is known of it.
  * Threads     main's own.
- * Invariants  1. A replica in WAIT_END is of the round under way; it has a place.
+ * Invariants  1. A replica in WAIT_END is of the round under way; it has a place, or its other connection has.
  * Tests       tests/repl/sync.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -24,6 +24,7 @@
 #include "panic.h"
 #include "persist_settings.h"
 #include "primary_link.h"
+#include "primary_session.h"
 #include "rdb_format.h"
 #include "rdb_save.h"
 #include "repl_settings.h"
@@ -81,6 +82,7 @@ static bool isFiltered(const replicaState *r) {
 /* Who does not know where a snapshot without a length ends gets it from disk, as it is there. */
 static bool goesDirect(const replicaState *r) {
     if (!r->reads_eof) return false;
+    if (r->is_rdb_channel) return true;
     return repl_settings.diskless_sync || isFiltered(r) || versionFor(r);
 }
 
@@ -114,9 +116,12 @@ static void enter(replicaState *r, uint64_t offset) {
     bool kept = replicaTakePlace(r, offset);
     serverAssert(kept);
     r->phase = REPLICA_WAIT_END;
-    if (r->old_style) return;
-    char line[REPL_ID_BYTES + 64];
-    int n = snprintf(line, sizeof(line), "+FULLRESYNC %s %llu\r\n", streamNames()->id, (unsigned long long)offset);
+    if (r->old_style && !r->is_rdb_channel) return;
+    char line[REPL_ID_BYTES + 96];
+    int n = r->is_rdb_channel ? snprintf(line, sizeof(line), "$ENDOFF:%llu %s %d %llu\r\n", (unsigned long long)offset,
+                                         streamNames()->id, this_round.place.stream_db, (unsigned long long)r->c->id)
+                              : snprintf(line, sizeof(line), "+FULLRESYNC %s %llu\r\n", streamNames()->id,
+                                         (unsigned long long)offset);
     addReplyProto(r->c, line, (size_t)n);
 }
 
@@ -129,7 +134,7 @@ static void refuseAll(replicaPhase phase) {
 
 static void notePlace(void) {
     memcpy(this_round.id, streamNames()->id, sizeof(this_round.id));
-    int db = primaryLinkWanted() ? primaryLinkStreamDb() : streamDb();
+    int db = primaryLinkWanted() ? primarySessionDb() : streamDb();
     this_round.place =
         (rdbReplication){.stream_db = db < 0 ? 0 : db, .id = this_round.id, .offset = (long long)streamOffset()};
 }
@@ -227,8 +232,8 @@ static void beginFile(const replicaState *first) {
 static void begin(replicaState *first) {
     assertMainThread();
     bool direct = goesDirect(first);
-    serverLog(LL_NOTICE, "Starting BGSAVE for SYNC with target: %s using: normal sync",
-              direct ? "replicas sockets" : "disk");
+    serverLog(LL_NOTICE, "Starting BGSAVE for SYNC with target: %s using: %s", direct ? "replicas sockets" : "disk",
+              first->is_rdb_channel ? "dual-channel" : "normal sync");
     streamKeep();
     notePlace();
     if (direct) beginDirect(first);
@@ -240,7 +245,6 @@ static void begin(replicaState *first) {
 
 /* It wanted the dataset alone, and has it as far as the kernel is concerned. */
 static void dismiss(replicaState *r) {
-    r->phase = REPLICA_SNAPSHOT_SENT;
     replicaLeavePlace(r);
     r->c->flags |= CLIENT_CLOSE_AFTER_REPLY;
     sessionDrain(r->c);
@@ -248,7 +252,9 @@ static void dismiss(replicaState *r) {
 
 static void goOnline(replicaState *r, bool awaits_ack) {
     if (r->snapshot_only) {
-        dismiss(r);
+        r->phase = REPLICA_SNAPSHOT_SENT;
+        r->sent_ms = clockMonotonicMs();
+        if (!r->is_rdb_channel || !r->has_place) dismiss(r);
         return;
     }
     replicaOnline(r, awaits_ack);
@@ -263,7 +269,17 @@ static void goOnline(replicaState *r, bool awaits_ack) {
     }
 }
 
+void fullSyncPlaceTaken(replicaState *r) {
+    replicaLeavePlace(r);
+    if (r->phase == REPLICA_SNAPSHOT_SENT) dismiss(r);
+}
+
 void fullSyncAcked(replicaState *r) {
+    if (r->phase == REPLICA_LOADS_BESIDE) {
+        replicaOnline(r, false);
+        serverLog(LL_NOTICE, "Synchronization with replica %s succeeded", replicaName(r));
+        return;
+    }
     if (r->phase != REPLICA_ONLINE || !r->awaits_ack) return;
     r->awaits_ack = false;
     replicaStream(r);

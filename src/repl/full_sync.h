@@ -18,6 +18,8 @@ void fullSyncTick(void);
 void fullSyncForget(replicaState *r);
 /* Whether the child under way writes to replicas, and not to disk. */
 bool fullSyncIsDirect(void);
+/* Its other connection has taken over the place that it had for it. */
+void fullSyncPlaceTaken(replicaState *r);
 /* It has acknowledged the dataset: the stream may begin. */
 void fullSyncAcked(replicaState *r);
 

@@ -1,7 +1,14 @@
 /* handshake.c -- a replica makes itself known to its primary, and asks for the stream.
  *
  *   PING, AUTH | REPLCONF listening-port, ip-address, capa, version | PSYNC --> +CONTINUE
- *                                                                          `-> +FULLRESYNC, newlines, $ header
+ *                                                                          |-> +FULLRESYNC, newlines, $ header
+ *                                                                          `-> +DUALCHANNELSYNC
+ *
+ * With the last, a second connection is for the snapshot, and this one for the stream behind it:
+ *
+ *   second   AUTH | REPLCONF ..., SYNC --> $ENDOFF: where the snapshot is in the stream, and whose it is
+ *   first    REPLCONF set-rdb-client-id | PSYNC from there --> +CONTINUE, the stream
+ *   second   $ header
  *
  * What the primary does not know it refuses, and that is no failure: older ones know less.
  *
@@ -94,10 +101,17 @@ static sds addPort(const linkJob *job, sds out) {
 }
 
 static sds addCapabilities(const linkJob *job, sds out) {
-    if (job->skip_checksum)
-        return COMMAND(out, WORD("REPLCONF"), WORD("capa"), WORD("eof"), WORD("capa"), WORD("psync2"), WORD("capa"),
-                       WORD("skip-rdb-checksum"));
-    return COMMAND(out, WORD("REPLCONF"), WORD("capa"), WORD("eof"), WORD("capa"), WORD("psync2"));
+    slice words[9] = {WORD("REPLCONF"), WORD("capa"), WORD("eof"), WORD("capa"), WORD("psync2")};
+    int n = 5;
+    if (job->dual_channel) {
+        words[n++] = WORD("capa");
+        words[n++] = WORD("dual-channel");
+    }
+    if (job->skip_checksum) {
+        words[n++] = WORD("capa");
+        words[n++] = WORD("skip-rdb-checksum");
+    }
+    return addCommand(out, n, words);
 }
 
 static bool readAuth(linkJob *job) {
@@ -142,7 +156,7 @@ static bool readPlace(linkJob *job, const char *text, bool with_offset) {
     return *text == ' ' && string2ll(text + 1, strlen(text + 1), &job->got_offset) && job->got_offset >= 0;
 }
 
-typedef enum { ANSWER_STREAM, ANSWER_SNAPSHOT, ANSWER_LATER, ANSWER_OLD } psyncAnswer;
+typedef enum { ANSWER_STREAM, ANSWER_SNAPSHOT, ANSWER_TWO, ANSWER_LATER, ANSWER_OLD } psyncAnswer;
 
 static psyncAnswer judge(linkJob *job, const char *line) {
     if (begins(line, "+CONTINUE")) {
@@ -156,6 +170,7 @@ static psyncAnswer judge(linkJob *job, const char *line) {
         serverLog(LL_WARNING, "Primary replied with wrong +FULLRESYNC syntax.");
         return ANSWER_LATER;
     }
+    if (begins(line, "+DUALCHANNELSYNC") && job->dual_channel) return ANSWER_TWO;
     if (begins(line, "-NOMASTERLINK") || begins(line, "-LOADING")) {
         serverLog(LL_NOTICE, "Primary is currently unable to PSYNC but should be in the future: %s", line);
         return ANSWER_LATER;
@@ -206,6 +221,73 @@ static void expectSnapshot(linkJob *job) {
     if (readHeader(job)) job->outcome = LINK_SNAPSHOT;
 }
 
+/* ---- Two connections ---- */
+
+static bool introduceSecond(linkJob *job) {
+    char port[LONG_STR_SIZE], line[LINK_LINE_MAX];
+    size_t len = ll2string(port, job->announce_port);
+    sds out = addAuth(job, sdsEmpty());
+    out = COMMAND(out, WORD("REPLCONF"), WORD("capa"), WORD("eof"), WORD("rdb-only"), WORD("1"), WORD("rdb-channel"),
+                  WORD("1"), WORD("listening-port"), sliceOf(port, len), WORD("version"), WORD(VALKEY_VERSION));
+    if (job->announce_ip) out = COMMAND(out, WORD("REPLCONF"), WORD("ip-address"), WORD(job->announce_ip));
+    if (!sendTake(job, out) || !readAuth(job) || !readReply(job, line)) return false;
+    if (*line == '-') {
+        serverLog(LL_WARNING, "The PRIMARY does not take a second connection: %s", line);
+        return false;
+    }
+    return !job->announce_ip || readOptional(job, "REPLCONF ip-address");
+}
+
+/* "$ENDOFF:<offset> <id> <db> <client>": where the snapshot will be. False with a line in the log. */
+static bool readEndOffset(linkJob *job, char *client, size_t size) {
+    char line[LINK_LINE_MAX];
+    long long id;
+    if (!readBehindNewlines(job, line)) {
+        logSilence("The PRIMARY does not say where its snapshot ends");
+        return false;
+    }
+    char *offset = begins(line, "$ENDOFF:") ? line + 8 : NULL, *words[3];
+    char *at = offset;
+    for (int i = 0; at && i < 3; i++) {
+        at = strchr(at, ' ');
+        if (at) *at++ = '\0';
+        words[i] = at;
+    }
+    bool ok = at && strlen(words[2]) < size && readPlace(job, words[0], false) &&
+              string2ll(words[2], strlen(words[2]), &id) && string2ll(words[1], strlen(words[1]), &job->got_db) &&
+              job->got_db >= -1 && string2ll(offset, strlen(offset), &job->got_offset) && job->got_offset >= 0;
+    if (ok) strcpy(client, words[2]);
+    else serverLog(LL_WARNING, "The PRIMARY does not say where its snapshot ends, but '%.64s'", line);
+    return ok;
+}
+
+/* The first connection gets the stream from there on. */
+static bool askForStream(linkJob *job, const char *client) {
+    char line[LINK_LINE_MAX], offset[LONG_STR_SIZE];
+    size_t len = ll2string(offset, job->got_offset + 1);
+    sds out = COMMAND(sdsEmpty(), WORD("REPLCONF"), WORD("set-rdb-client-id"), WORD(client));
+    if (!sendTake(job, out) || !readReply(job, line)) return false;
+    if (*line != '-') { /* not before: with output that waits it is refused */
+        out = COMMAND(sdsEmpty(), WORD("PSYNC"), WORD(job->got_id), sliceOf(offset, len));
+        if (!sendTake(job, out) || !readReply(job, line)) return false;
+    }
+    if (begins(line, "+CONTINUE")) return true;
+    serverLog(LL_WARNING, "The PRIMARY does not send the stream beside its snapshot: %s", line);
+    return false;
+}
+
+static void useTwo(linkJob *job) {
+    char client[LONG_STR_SIZE];
+    serverLog(LL_NOTICE, "Dual channel replication: a second connection is for the snapshot");
+    linkSwapWires(job);
+    if (!linkConnect(job) || !introduceSecond(job)) return;
+    if (!linkWrite(job, sliceStr("SYNC\r\n")) || !readEndOffset(job, client, sizeof(client))) return;
+    linkSwapWires(job);
+    bool ok = askForStream(job, client);
+    linkSwapWires(job);
+    if (ok) expectSnapshot(job);
+}
+
 static void ask(linkJob *job) {
     char line[LINK_LINE_MAX];
     if (!sayPsync(job)) return;
@@ -213,12 +295,15 @@ static void ask(linkJob *job) {
         logSilence("Primary did not reply to PSYNC");
         return;
     }
-    switch (judge(job, line)) {
+    psyncAnswer answer = judge(job, line);
+    job->accepted_psync = answer == ANSWER_STREAM || answer == ANSWER_SNAPSHOT || answer == ANSWER_TWO;
+    switch (answer) {
     case ANSWER_STREAM: job->outcome = LINK_CONTINUE; return;
     case ANSWER_SNAPSHOT:
         serverLog(LL_NOTICE, "Full resync from primary: %s:%lld", job->got_id, job->got_offset);
         expectSnapshot(job);
         return;
+    case ANSWER_TWO: useTwo(job); return;
     case ANSWER_LATER: job->rejected_psync = true; return;
     case ANSWER_OLD:
         job->rejected_psync = true;

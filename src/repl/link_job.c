@@ -23,6 +23,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 
 #define WAKE_MS 100 /* how long a wait lasts before it is looked whether the job is still wanted */
 #define READ_BYTES ((size_t)16 << 10)
@@ -31,14 +32,22 @@ linkJob *linkJobCreate(void (*work)(linkJob *job), void (*done)(void)) {
     linkJob *job = zcalloc(1, sizeof(*job));
     job->work = work;
     job->done = done;
+    job->got_db = -1;
     atomic_init(&job->owners, 1);
     atomic_init(&job->heard_ms, clockMonotonicMs());
     return job;
 }
 
+static void closeWire(linkWire *wire) {
+    if (wire->conn) connClose(wire->conn);
+    zfree(wire->early);
+}
+
 static void letGo(linkJob *job) {
     if (atomic_fetch_sub_explicit(&job->owners, 1, memory_order_acq_rel) > 1) return;
-    if (job->conn) connClose(job->conn);
+    closeWire(&job->wire);
+    closeWire(&job->stream);
+    unreadFree(&job->kept);
     if (job->tls) tlsContextRelease(job->tls);
     sdsFree(job->user);
     sdsFree(job->password);
@@ -46,7 +55,6 @@ static void letGo(linkJob *job) {
     zfree(job->source_address);
     zfree(job->announce_ip);
     zfree(job->path);
-    zfree(job->early);
     zfree(job);
 }
 
@@ -82,6 +90,12 @@ bool linkJobIsOver(const linkJob *job) {
     return atomic_load_explicit(&job->over, memory_order_acquire);
 }
 
+void linkSwapWires(linkJob *job) {
+    linkWire wire = job->wire;
+    job->wire = job->stream;
+    job->stream = wire;
+}
+
 void linkJobDrop(linkJob *job) {
     if (!job) return;
     atomic_store_explicit(&job->dropped, true, memory_order_relaxed);
@@ -113,12 +127,12 @@ static bool waitFor(linkJob *job, int fd, int mask) {
 /* ---- The connection ---- */
 
 static bool encrypt(linkJob *job, int fd) {
-    job->conn = connCreateTlsClient(fd, job->tls, NULL, NULL);
+    job->wire.conn = connCreateTlsClient(fd, job->tls, NULL, NULL);
     do {
-        connAccept(job->conn, NULL);
-        if (job->conn->state == CONN_CONNECTED) return true;
-    } while (job->conn->state == CONN_CONNECTING && waitFor(job, fd, job->conn->step));
-    serverLog(LL_WARNING, "The TLS handshake with the PRIMARY has failed: %s", connErrorText(job->conn));
+        connAccept(job->wire.conn, NULL);
+        if (job->wire.conn->state == CONN_CONNECTED) return true;
+    } while (job->wire.conn->state == CONN_CONNECTING && waitFor(job, fd, job->wire.conn->step));
+    serverLog(LL_WARNING, "The TLS handshake with the PRIMARY has failed: %s", connErrorText(job->wire.conn));
     return false;
 }
 
@@ -139,37 +153,48 @@ bool linkConnect(linkJob *job) {
     serverLog(LL_NOTICE, "Non blocking connect for SYNC fired the event.");
     anetNoDelay(NULL, fd, true);
     if (job->tls) return encrypt(job, fd);
-    job->conn = connCreateAcceptedSocket(fd, NULL);
-    connAccept(job->conn, NULL);
+    job->wire.conn = connCreateAcceptedSocket(fd, NULL);
+    connAccept(job->wire.conn, NULL);
     return true;
+}
+
+bool linkWait(linkJob *job, int ms) {
+    if (connHasPending(job->wire.conn)) return true;
+    return aeWait(job->wire.conn->fd, job->wire.conn->read_needs_write ? AE_WRITABLE : AE_READABLE, ms) > 0;
+}
+
+void linkPause(unsigned ms) {
+    const struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+    nanosleep(&pause, NULL);
 }
 
 ssize_t linkRead(linkJob *job, void *buf, size_t len) {
     for (;;) {
-        ssize_t n = connRead(job->conn, buf, len);
+        ssize_t n = connRead(job->wire.conn, buf, len);
         if (n > 0) heard(job);
         if (n >= 0) return n;
-        if (job->conn->state != CONN_CONNECTED) {
-            errno = job->conn->last_errno ? job->conn->last_errno : EPROTO;
+        if (job->wire.conn->state != CONN_CONNECTED) {
+            errno = job->wire.conn->last_errno ? job->wire.conn->last_errno : EPROTO;
             return -1;
         }
-        if (!waitFor(job, job->conn->fd, job->conn->read_needs_write ? AE_WRITABLE : AE_READABLE)) return -1;
+        if (!waitFor(job, job->wire.conn->fd, job->wire.conn->read_needs_write ? AE_WRITABLE : AE_READABLE)) return -1;
     }
 }
 
 bool linkWrite(linkJob *job, slice bytes) {
     while (bytes.len > 0) {
         struct iovec iov = {(void *)(uintptr_t)bytes.ptr, bytes.len};
-        ssize_t n = connWritev(job->conn, &iov, 1);
+        ssize_t n = connWritev(job->wire.conn, &iov, 1);
         if (n > 0) {
             bytes = sliceOf(bytes.ptr + n, bytes.len - (size_t)n);
             continue;
         }
-        if (job->conn->state != CONN_CONNECTED) {
-            errno = job->conn->last_errno ? job->conn->last_errno : EPIPE;
+        if (job->wire.conn->state != CONN_CONNECTED) {
+            errno = job->wire.conn->last_errno ? job->wire.conn->last_errno : EPIPE;
             return false;
         }
-        if (!waitFor(job, job->conn->fd, job->conn->write_needs_read ? AE_READABLE : AE_WRITABLE)) return false;
+        if (!waitFor(job, job->wire.conn->fd, job->wire.conn->write_needs_read ? AE_READABLE : AE_WRITABLE))
+            return false;
     }
     return true;
 }
@@ -177,37 +202,39 @@ bool linkWrite(linkJob *job, slice bytes) {
 /* ---- Lines ---- */
 
 static bool readMore(linkJob *job) {
-    if (job->early_room - job->early_len < READ_BYTES) {
-        job->early_room = job->early_len + READ_BYTES;
-        job->early = zrealloc(job->early, job->early_room);
+    linkWire *w = &job->wire;
+    if (w->early_room - w->early_len < READ_BYTES) {
+        w->early_room = w->early_len + READ_BYTES;
+        w->early = zrealloc(w->early, w->early_room);
     }
-    ssize_t n = linkRead(job, job->early + job->early_len, job->early_room - job->early_len);
+    ssize_t n = linkRead(job, w->early + w->early_len, w->early_room - w->early_len);
     if (n == 0) errno = ECONNRESET;
     if (n <= 0) return false;
-    job->early_len += (size_t)n;
+    w->early_len += (size_t)n;
     return true;
 }
 
 bool linkReadLine(linkJob *job, char *line, size_t max) {
+    linkWire *w = &job->wire;
     const char *end;
     size_t looked = 0;
-    while (!(end = job->early_len > looked ? memchr(job->early + looked, '\n', job->early_len - looked) : NULL)) {
-        looked = job->early_len;
+    while (!(end = w->early_len > looked ? memchr(w->early + looked, '\n', w->early_len - looked) : NULL)) {
+        looked = w->early_len;
         if (looked >= max) {
             errno = EMSGSIZE;
             return false;
         }
         if (!readMore(job)) return false;
     }
-    size_t used = (size_t)(end - job->early) + 1, len = used - 1;
-    if (len > 0 && job->early[len - 1] == '\r') len--;
+    size_t used = (size_t)(end - w->early) + 1, len = used - 1;
+    if (len > 0 && w->early[len - 1] == '\r') len--;
     if (len >= max) {
         errno = EMSGSIZE;
         return false;
     }
-    memcpy(line, job->early, len);
+    memcpy(line, w->early, len);
     line[len] = '\0';
-    job->early_len -= used;
-    memmove(job->early, job->early + used, job->early_len);
+    w->early_len -= used;
+    memmove(w->early, w->early + used, w->early_len);
     return true;
 }

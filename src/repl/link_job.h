@@ -7,6 +7,7 @@
 #ifndef REPL_LINK_JOB_H
 #define REPL_LINK_JOB_H
 
+#include "conn_unread.h"
 #include "connection.h"
 #include "sds.h"
 #include "slice.h"
@@ -32,6 +33,13 @@ typedef enum {
 #define LINK_MARK_BYTES 40
 #define LINK_LINE_MAX 1024
 
+/* A connection, and what it has said beyond what was looked for. */
+typedef struct linkWire {
+    connection *conn; /* owns; NULL */
+    char *early;      /* owns */
+    size_t early_len, early_room;
+} linkWire;
+
 typedef struct linkJob linkJob;
 struct linkJob {
     /* const while it runs: what is to be done. Strings are owned. */
@@ -45,26 +53,31 @@ struct linkJob {
     long long announce_port;
     char id[LINK_ID_BYTES + 1]; /* asked for: "?" without a place */
     long long offset;           /* -1 without one */
-    bool failover, skip_checksum;
+    bool failover, skip_checksum, dual_channel;
     unsigned timeout_s; /* without any progress */
     char *path;         /* where a snapshot goes */
+    size_t keep_max;    /* of a stream that is kept; 0: any size */
 
     /* The thread's while it runs, then main's. */
-    connection *conn; /* owns; NULL */
-    char *early;      /* owns: bytes that have come behind what was looked for */
-    size_t early_len, early_room;
+    linkWire wire;    /* that is talked on; what it has said early comes next */
+    linkWire stream;  /* of two connections, the one for the stream: `wire` is for the snapshot then */
+    unreadBytes kept; /* owns: of a stream */
     linkOutcome outcome;
     char got_id[LINK_ID_BYTES + 1];
     long long got_offset; /* -1: an old-style synchronization tells none */
     uint64_t length;
     bool has_length;
     char mark[LINK_MARK_BYTES + 1];
-    bool rejected_psync; /* FAILOVER was asked for, and refused */
+    long long got_db;                    /* the stream is in it there; -1: it will say so, or the snapshot does */
+    bool accepted_psync, rejected_psync; /* what was said of it, if anything */
 
     /* atomic, relaxed, written by the thread */
-    _Atomic int step;          /* linkStep */
-    _Atomic uint64_t heard_ms; /* monotonic: bytes came, or a connection was made */
-    _Atomic uint64_t received; /* bytes of a snapshot */
+    _Atomic int step;           /* linkStep */
+    _Atomic uint64_t heard_ms;  /* monotonic: bytes came, or a connection was made */
+    _Atomic uint64_t received;  /* bytes of a snapshot */
+    _Atomic size_t kept_memory; /* that `kept` costs */
+    /* atomic, relaxed, written by main */
+    _Atomic bool enough; /* no more of the stream is to be kept */
     /* atomic */
     _Atomic bool dropped; /* relaxed: nobody is interested any more */
     _Atomic int owners;   /* main and the thread; who lets go last frees */
@@ -77,6 +90,8 @@ linkJob *linkJobCreate(void (*work)(linkJob *job), void (*done)(void));
 /* Start its thread. False with errno. */
 bool linkJobStart(linkJob *job) must_check;
 bool linkJobIsOver(const linkJob *job);
+/* What was talked on becomes what is kept for later, and the other way round. */
+void linkSwapWires(linkJob *job);
 /* Let go of it, wherever it is; a connection in it is closed. */
 void linkJobDrop(linkJob *job);
 
@@ -85,11 +100,15 @@ void linkJobDrop(linkJob *job);
 static inline bool linkJobIsWanted(const linkJob *job) {
     return !atomic_load_explicit(&job->dropped, memory_order_relaxed);
 }
-/* Make the connection, with the handshake of TLS. False after a line in the log. */
+/* Make the connection (job->wire), with the handshake of TLS. False after a line in the log. */
 bool linkConnect(linkJob *job) must_check;
 /* Read what there is, waiting for it up to timeout_s without any: bytes, or 0 at the end and -1 with errno (ETIMEDOUT,
  * ECANCELED). */
 ssize_t linkRead(linkJob *job, void *buf, size_t len);
+/* Whether there is something to read within so many milliseconds. */
+bool linkWait(linkJob *job, int ms);
+/* Nothing is done for so many milliseconds. */
+void linkPause(unsigned ms);
 /* All of it, or false with errno. */
 bool linkWrite(linkJob *job, slice bytes) must_check;
 /* A line without its end (LF or CR LF), at most `max` bytes with a NUL. False with errno. */

@@ -1,43 +1,40 @@
 /* primary_link.c -- a replica's link to its primary: from the wish to follow it to the stream that is applied.
  *
- *   OFF <-> CONNECT --> TALKS --+CONTINUE--------------------> UP
- *              ^          `--snapshot--> RECEIVES --> LOADS --^
+ *   OFF <-> CONNECT --> TALKS --+CONTINUE---------------------------> UP
+ *              ^          `--snapshot--> RECEIVES --> LOADS (--> JOINS) --^
  *              `--- whatever fails ----'-----------'----'
  *
- * What waits for the primary is done by jobs on threads of their own; main hears of their end. The stream is a session
- * like those of clients: read, parsed and hashed by a holder, applied in batches. So what a lost link leaves is the
- * place up to which whole commands were applied: unfinished input and an open transaction are forgotten with it.
+ * What waits for the primary is done by jobs on threads of their own; main hears of their end. With two connections to
+ * the primary one job more keeps what comes on the stream's, until the snapshot that comes on the other is loaded.
  *
- * Not here    what is said (handshake.c), bytes of a snapshot (snapshot_reader.c), reading it (dataset_load.c).
- * Owns        the job under way; the session, as long as it lives.
+ * Not here    what is said (handshake.c), bytes of a snapshot (snapshot_reader.c), reading it (dataset_load.c), the
+ *             stream and what is told of it (primary_session.c).
+ * Owns        the jobs under way.
  * Threads     main; jobs are started and taken on its own thread.
- * Invariants  1. A job runs exactly in TALKS and RECEIVES; there is a session exactly in UP.
+ * Invariants  1. `job` runs exactly in TALKS and RECEIVES, `keeper` not beyond JOINS; there is a session exactly in UP.
  *             2. The stream's offset is that of the dataset, while `has_place`.
  * Tests       tests/repl/sync.tcl, tests/repl/partial.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "primary_link.h"
 
-#include "aof.h"
 #include "blocking.h"
-#include "call.h"
 #include "clock.h"
-#include "command_record.h"
 #include "dataset_load.h"
 #include "db.h"
 #include "handshake.h"
 #include "log.h"
 #include "net_settings.h"
-#include "numbers.h"
-#include "outgoing.h"
+#include "output_limits.h"
 #include "panic.h"
+#include "primary_session.h"
 #include "repl_settings.h"
 #include "replicas.h"
 #include "reply.h"
-#include "reply_format.h"
 #include "session_output.h"
 #include "snapshot_reader.h"
 #include "stream.h"
+#include "stream_keeper.h"
 #include "tls_settings.h"
 #include "transaction_queue.h"
 #include "zmalloc.h"
@@ -54,20 +51,15 @@ static struct {
     aeDoorbell bell;   /* a job is over, or the link is to be made at once */
     primaryState state;
     linkJob *job;
-    client *session;
-    bool has_place;       /* names, offset and stream_db say where the dataset stands in a stream */
-    int stream_db;        /* that the stream is in at that place */
-    bool for_failover;    /* PSYNC asks it to be a primary */
-    bool old_style;       /* SYNC: offsets are not the primary's */
-    uint64_t run;         /* UP: the stream's offset and, within a transaction, what has come of it */
-    uint64_t told_offset; /* with the last acknowledgement */
+    linkJob *keeper;   /* keeps the stream while a snapshot comes by another connection; NULL */
+    size_t kept_peak;  /* bytes that the last one has kept */
+    bool has_place;    /* names, offset and the session's database say where the dataset stands in a stream */
+    bool for_failover; /* PSYNC asks it to be a primary */
     bool was_up;
-    uint64_t changed_ms;                            /* monotonic: up or down since */
-    uint64_t heard_ms, heard_input;                 /* UP: when the session last had input, and how much it had then */
-    uint64_t input_before;                          /* bytes of former sessions and jobs */
-    unsigned failed_syncs;                          /* one after the other, with nothing between */
-    uint64_t not_before_ms;                         /* the next try */
-    uint64_t synced_offset, synced_mark, synced_at; /* on disk; and what will be when the log is synced up to a mark */
+    uint64_t changed_ms;     /* monotonic: up or down since */
+    uint64_t snapshot_input; /* bytes of former jobs */
+    unsigned failed_syncs;   /* one after the other, with nothing between */
+    uint64_t not_before_ms;  /* the next try */
 } primary;
 
 static void (*on_failover)(bool accepted); /* const after boot */
@@ -90,10 +82,6 @@ bool primaryLinkIsUp(void) {
     return primary.state == PRIMARY_UP;
 }
 
-int primaryLinkStreamDb(void) {
-    return primary.session ? dbId(primary.session->db) : primary.stream_db;
-}
-
 void primaryLinkApplySettings(void) {
     bool follows = primaryLinkWanted(), stale = follows && !repl_settings.serve_stale_data && !primaryLinkIsUp();
     storeSetFollowing((storeFollowing){.on = follows, .all_memory = repl_settings.ignore_maxmemory});
@@ -103,6 +91,7 @@ void primaryLinkApplySettings(void) {
 
 static void setState(primaryState state) {
     bool was_up = primary.state == PRIMARY_UP;
+    logSetRole(state == PRIMARY_OFF ? 'M' : 'S');
     primary.state = state;
     if (was_up != (state == PRIMARY_UP)) primary.changed_ms = clockMonotonicMs();
     if (state == PRIMARY_UP) primary.was_up = true;
@@ -131,113 +120,32 @@ gateResult primaryStaleGate(client *c) {
     return GATE_REFUSED;
 }
 
-/* ---- Telling the primary ---- */
+/* ---- States ---- */
 
-/* The link has no other replies. */
-static void say(const char *bytes, size_t len) {
-    client *c = primary.session;
-    c->flags &= ~(uint32_t)CLIENT_PRIMARY;
-    addReplyProto(c, bytes, len);
-    c->flags |= CLIENT_PRIMARY;
-}
-
-/* How much of the stream is on this server's disk, as far as is known. */
-static uint64_t syncedUpTo(void) {
-    if (primary.synced_at && aofIsSynced(primary.synced_mark)) {
-        primary.synced_offset = primary.synced_at;
-        primary.synced_at = 0;
-    }
-    if (!primary.synced_at && aofIsOn()) {
-        primary.synced_mark = primary.session->write_offset;
-        primary.synced_at = streamOffset();
-        if (aofIsSynced(primary.synced_mark)) primary.synced_offset = primary.synced_at;
-    }
-    return primary.synced_offset;
-}
-
-static size_t putWord(char *out, slice word) {
-    size_t n = respHeader(out, '$', (long long)word.len);
-    memcpy(out + n, word.ptr, word.len);
-    memcpy(out + n + word.len, "\r\n", 2);
-    return n + word.len + 2;
-}
-
-static size_t putNumber(char *out, long long number) {
-    char digits[LONG_STR_SIZE];
-    return putWord(out, sliceOf(digits, ll2string(digits, number)));
-}
-
-static void sendAck(bool with_disk) {
-    char text[256];
-    bool disk = with_disk && aofIsOn();
-    primary.told_offset = streamOffset();
-    size_t n = respHeader(text, '*', disk ? 5 : 3);
-    n += putWord(text + n, sliceStr("REPLCONF"));
-    n += putWord(text + n, sliceStr("ACK"));
-    n += putNumber(text + n, primary.old_style ? -1 : (long long)streamOffset());
-    if (disk) {
-        n += putWord(text + n, sliceStr("FACK"));
-        n += putNumber(text + n, (long long)syncedUpTo());
-    }
-    say(text, n);
-}
-
-void primaryLinkAsked(client *c) {
-    if (c == primary.session) sendAck(true);
-}
-
-/* ---- The stream ---- */
-
-/* Bytes of a command whose arguments came in several pieces. False: they are not as a server writes them. */
-static bool forwardApart(const parsedCommand *req) {
-    char header[RESP_HEADER_MAX];
-    uint64_t before = streamBacklog()->end;
-    streamForward(sliceOf(header, respHeader(header, '*', req->argc)));
-    for (uint32_t i = 0; i < req->argc; i++) {
-        streamForward(sliceOf(header, respHeader(header, '$', (long long)req->argv[i].len)));
-        streamForward(req->argv[i]);
-        streamForward(sliceStr("\r\n"));
-    }
-    return req->wire_len == UINT32_MAX || streamBacklog()->end - before == req->wire_len;
-}
-
-static bool forward(const parsedCommand *req) {
-    if (req->flags & (REQ_INLINE | REQ_PROTOCOL_ERROR)) return false;
-    if (unlikely(req->flags & REQ_SCATTERED || req->wire_len == UINT32_MAX)) return forwardApart(req);
-    streamForward(sliceOf(req->wire, req->wire_len));
-    return true;
-}
-
-/* One of its commands has run, or was queued. */
-static void applied(client *c) {
-    if (unlikely(c != primary.session)) return;
-    if (unlikely(!forward(c->req))) {
-        serverLog(LL_WARNING, "The primary has sent what no server sends: the link is closed, and begins anew.");
-        c->flags |= CLIENT_PROTOCOL_ERROR;
-        clientCloseAsap(c);
-        return;
-    }
-    primary.run = streamBacklog()->end;
-    if (!(c->flags & CLIENT_MULTI)) streamCommit(primary.run);
-}
-
-/* The stream goes on from its place (takes the job's connection). */
-static void goLive(void) {
-    linkJob *job = primary.job;
-    primary.job = NULL;
+/* The stream goes on from its place, with what has come of it already (takes the job). */
+static void goLive(linkJob *job, bool old_style) {
+    linkWire *w = &job->wire;
     streamKeep();
-    client *c = outgoingAdopt(job->conn, sliceOf(job->early, job->early_len));
-    job->conn = NULL;
+    unreadAdd(&job->kept, sliceOf(w->early, w->early_len));
+    connUnread(w->conn, &job->kept);
+    primarySessionBegin(w->conn, old_style);
+    w->conn = NULL;
     linkJobDrop(job);
-    c->flags |= CLIENT_PRIMARY;
-    c->db = dbSelect(primary.stream_db);
-    primary.session = c;
     primary.has_place = true;
-    primary.run = streamOffset();
-    primary.heard_ms = clockMonotonicMs();
-    primary.heard_input = 0;
     primary.failed_syncs = 0;
     setState(PRIMARY_UP);
+}
+
+static linkJob *takeJob(linkJob **from) {
+    linkJob *job = *from;
+    *from = NULL;
+    return job;
+}
+
+static void dropJobs(void) {
+    if (primary.job) primary.snapshot_input += atomic_load_explicit(&primary.job->received, memory_order_relaxed);
+    linkJobDrop(takeJob(&primary.job));
+    linkJobDrop(takeJob(&primary.keeper));
 }
 
 static void connectSoon(void) {
@@ -246,9 +154,7 @@ static void connectSoon(void) {
 }
 
 static void connectLater(void) {
-    if (primary.job) primary.input_before += atomic_load_explicit(&primary.job->received, memory_order_relaxed);
-    linkJobDrop(primary.job);
-    primary.job = NULL;
+    dropJobs();
     setState(PRIMARY_CONNECT);
 }
 
@@ -263,30 +169,13 @@ static void syncFailed(void) {
     connectLater();
 }
 
-/* What is left of a session is the place. */
-static void letGoOfSession(void) {
-    client *c = primary.session;
-    primary.session = NULL;
-    primary.stream_db = dbId(c->db);
-    primary.has_place = !(c->flags & CLIENT_PROTOCOL_ERROR);
-    primary.input_before += (uint64_t)c->net_input;
-    streamRollback();
-}
-
-static void sessionFreed(client *c) {
-    if (c != primary.session) return;
-    letGoOfSession();
+/* What is left of a session is its place. */
+static void sessionLost(bool whole) {
+    primary.has_place = whole;
     serverLog(LL_NOTICE, "Connection with primary lost.");
-    if (primary.has_place) serverLog(LL_NOTICE, "Caching the disconnected primary state.");
+    if (whole) serverLog(LL_NOTICE, "Caching the disconnected primary state.");
     else serverLog(LL_NOTICE, "Discarding previously cached primary state.");
     connectSoon();
-}
-
-static void endSession(void) {
-    if (!primary.session) return;
-    client *c = primary.session;
-    letGoOfSession();
-    clientCloseAsap(c);
 }
 
 /* ---- A snapshot ---- */
@@ -308,20 +197,17 @@ static bool loadsDirectly(void) {
 /* The job that has talked hands its connection on to one that receives. */
 static bool startReceiving(void) {
     linkJob *from = primary.job, *job = linkJobCreate(snapshotReceiveWork, ringBell);
-    job->conn = from->conn;
-    job->early = from->early;
-    job->early_len = from->early_len;
-    job->early_room = from->early_room;
+    job->wire = from->wire;
+    from->wire = (linkWire){0};
     job->length = from->length;
     job->has_length = from->has_length;
     job->got_offset = from->got_offset;
+    job->got_db = from->got_db;
     job->timeout_s = from->timeout_s;
     job->path = temporaryPath();
     memcpy(job->got_id, from->got_id, sizeof(job->got_id));
     memcpy(job->mark, from->mark, sizeof(job->mark));
     atomic_store_explicit(&job->step, LINK_STEP_SYNC, memory_order_relaxed);
-    from->conn = NULL;
-    from->early = NULL;
     linkJobDrop(from);
     primary.job = job;
     setState(PRIMARY_RECEIVES);
@@ -336,6 +222,36 @@ static void datasetGoes(void) {
     replicasDisconnect();
 }
 
+/* The dataset is there: what was kept of the stream behind it is taken over as soon as nobody reads more of it. */
+static void join(void) {
+    setState(PRIMARY_JOINS);
+    atomic_store_explicit(&primary.keeper->enough, true, memory_order_relaxed);
+    ringBell();
+}
+
+static void keepIsOver(void) {
+    linkJob *keeper = takeJob(&primary.keeper);
+    primary.kept_peak = atomic_load_explicit(&keeper->kept_memory, memory_order_relaxed);
+    dropJobs();
+    serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: %zu bytes of the stream have come meanwhile", keeper->kept.len);
+    goLive(keeper, false);
+    primarySessionAck(false);
+}
+
+/* While the snapshot comes and is loaded, what comes on the other connection is kept. */
+static bool startKeeping(void) {
+    linkJob *from = primary.job, *job = linkJobCreate(streamKeepWork, ringBell);
+    linkSwapWires(from);
+    job->wire = from->wire;
+    from->wire = (linkWire){0};
+    linkSwapWires(from);
+    job->keep_max = (size_t)output_limits[CLIENT_TYPE_REPLICA].hard_bytes;
+    primary.keeper = job;
+    if (linkJobStart(job)) return true;
+    serverLog(LL_WARNING, "No thread to keep the stream: %s", strerror(errno));
+    return false;
+}
+
 static void load(bool from_file) {
     linkJob *job = primary.job;
     rdbReplInfo info;
@@ -346,28 +262,32 @@ static void load(bool from_file) {
         syncFailed();
         return;
     }
-    primary.old_style = job->got_offset < 0;
-    if (primary.old_style) {
+    bool old_style = job->got_offset < 0;
+    if (old_style) {
         streamRename();
         streamFollow(streamNames()->id, 0);
     } else {
         streamFollow(job->got_id, (uint64_t)job->got_offset);
     }
-    primary.stream_db = info.there ? info.stream_db : 0;
-    goLive();
+    primarySessionSetDb(job->got_db >= 0 ? (int)job->got_db : info.there ? info.stream_db : 0);
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Finished with success");
-    sendAck(false);
+    if (primary.keeper) {
+        join();
+        return;
+    }
+    goLive(takeJob(&primary.job), old_style);
+    primarySessionAck(false);
 }
 
 static void snapshotComes(void) {
-    const linkJob *job = primary.job;
+    linkJob *job = primary.job;
     const char *to = loadsDirectly() ? "parser" : "disk";
     if (job->has_length)
         serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: receiving %llu bytes from primary to %s",
                   (unsigned long long)job->length, to);
     else serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: receiving streamed RDB from primary with EOF to %s", to);
-    if (loadsDirectly()) load(false);
-    else if (!startReceiving()) syncFailed();
+    if ((job->stream.conn && !startKeeping()) || (!loadsDirectly() && !startReceiving())) syncFailed();
+    else if (primary.state == PRIMARY_TALKS) load(false);
 }
 
 static void streamGoesOn(void) {
@@ -378,8 +298,7 @@ static void streamGoesOn(void) {
         serverLog(LL_NOTICE, "Primary replication ID changed to %s", id);
         replicasDisconnect(); /* they are to hear of it */
     }
-    primary.old_style = false;
-    goLive();
+    goLive(takeJob(&primary.job), false);
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Primary accepted a Partial Resynchronization.");
 }
 
@@ -398,6 +317,7 @@ static bool fillIn(linkJob *job) {
     job->timeout_s = (unsigned)repl_settings.timeout_s;
     tlsContext *tls = repl_settings.tls ? tlsClientContext() : NULL;
     job->tls = tls ? tlsContextRetain(tls) : NULL;
+    job->dual_channel = repl_settings.dual_channel;
     job->skip_checksum = job->tls && repl_settings.diskless_load != DISKLESS_LOAD_OFF;
     job->offset = -1;
     strcpy(job->id, "?");
@@ -439,8 +359,7 @@ static void unblockAll(void) {
 static bool failoverWasRefused(void) {
     const linkJob *job = primary.job;
     if (!primary.for_failover) return false;
-    bool accepted = job->outcome == LINK_CONTINUE ||
-                    atomic_load_explicit(&job->step, memory_order_relaxed) == LINK_STEP_SYNC;
+    bool accepted = job->accepted_psync;
     if (!accepted && !job->rejected_psync) return false; /* not reached: it is tried again */
     primary.for_failover = false;
     if (accepted) unblockAll();
@@ -469,6 +388,7 @@ static void receivedIsOver(void) {
 static void look(void) {
     assertMainThread();
     if (primary.state == PRIMARY_CONNECT) startTalking();
+    if (primary.state == PRIMARY_JOINS && linkJobIsOver(primary.keeper)) keepIsOver();
     if (!primary.job || !linkJobIsOver(primary.job)) return;
     if (primary.state == PRIMARY_TALKS) talkIsOver();
     else if (primary.state == PRIMARY_RECEIVES) receivedIsOver();
@@ -482,13 +402,6 @@ static void onBell(aeEventLoop *loop, int fd, void *arg, int mask) {
 }
 
 /* ---- Time ---- */
-
-static void noteInput(void) {
-    uint64_t input = (uint64_t)primary.session->net_input + primary.session->input_bytes;
-    if (input == primary.heard_input && clientIdleNs(primary.session) / 1000000 > 1000) return;
-    primary.heard_input = input;
-    primary.heard_ms = clockMonotonicMs();
-}
 
 static bool isSilent(uint64_t heard_ms) {
     return clockMonotonicMs() - heard_ms > (uint64_t)repl_settings.timeout_s * 1000;
@@ -506,25 +419,21 @@ static void tickTalks(void) {
     else connectLater();
 }
 
-void primaryLinkTell(void) {
-    if (primary.state == PRIMARY_UP && !primary.old_style && streamOffset() != primary.told_offset) sendAck(true);
-}
-
 static void tickUp(void) {
-    noteInput();
-    if (!isSilent(primary.heard_ms)) {
-        if (!primary.old_style) sendAck(true);
+    if (!isSilent(primarySessionHeardMs())) {
+        primarySessionAck(true);
         return;
     }
     serverLog(LL_WARNING, "PRIMARY timeout: no data nor PING received...");
-    clientCloseAsap(primary.session);
+    primarySessionClose();
 }
 
 void primaryLinkTick(void) {
     assertMainThread();
     switch (primary.state) {
     case PRIMARY_OFF:
-    case PRIMARY_LOADS: return;
+    case PRIMARY_LOADS:
+    case PRIMARY_JOINS: return;
     case PRIMARY_CONNECT: startTalking(); return;
     case PRIMARY_TALKS:
     case PRIMARY_RECEIVES: tickTalks(); return;
@@ -535,9 +444,8 @@ void primaryLinkTick(void) {
 /* ---- Whom to follow ---- */
 
 static void dropLink(void) {
-    endSession();
-    linkJobDrop(primary.job);
-    primary.job = NULL;
+    if (primarySessionIsOpen()) primary.has_place = primarySessionLeave();
+    dropJobs();
     primary.failed_syncs = 0;
     primary.not_before_ms = 0;
     primary.for_failover = false;
@@ -548,7 +456,7 @@ static void turnIntoReplica(void) {
                          "primary: I may be able to synchronize with the new primary with just a partial transfer.");
     streamTakeWrites(false);
     primary.has_place = true;
-    primary.stream_db = 0;
+    primarySessionSetDb(0);
 }
 
 void primaryLinkFollow(const char *host, long long port) {
@@ -593,7 +501,7 @@ void primaryLinkRemember(const char *id, uint64_t offset, int stream_db) {
     }
     streamFollow(id, offset);
     primary.has_place = true;
-    primary.stream_db = stream_db;
+    primarySessionSetDb(stream_db);
 }
 
 void primaryLinkBegin(void) {
@@ -613,14 +521,13 @@ void primaryLinkInit(aeEventLoop *loop, bool (*hide_user_data)(void)) {
     if (aeDoorbellOpen(&primary.bell) == C_ERR ||
         aeCreateFileEvent(loop, primary.bell.read_fd, AE_READABLE, onBell, NULL) == C_ERR)
         serverPanic("no descriptor for a doorbell: %s", strerror(errno));
-    clientOnFree(sessionFreed);
-    callOnApplied(applied);
+    primarySessionInit(sessionLost);
 }
 
 void primaryLinkWhileLoading(void) {
     static uint64_t said_ms;
     uint64_t now_ms = clockMonotonicMs();
-    if (primary.state != PRIMARY_LOADS || now_ms - said_ms < 1000) return;
+    if (primary.state != PRIMARY_LOADS || primary.keeper || now_ms - said_ms < 1000) return;
     said_ms = now_ms;
     datasetLoadSayAlive();
 }
@@ -639,7 +546,8 @@ static const char *roleWord(void) {
         }
         return "sync";
     case PRIMARY_RECEIVES:
-    case PRIMARY_LOADS: return "sync";
+    case PRIMARY_LOADS:
+    case PRIMARY_JOINS: return "sync";
     case PRIMARY_UP: return "connected";
     }
     return "unknown";
@@ -660,12 +568,15 @@ primaryFigures primaryLinkLook(void) {
     assertMainRole();
     primaryFigures f = {.state = primary.state, .role_word = roleWord(), .heard_ago_s = -1, .down_since_s = -1};
     f.applied_offset = f.read_offset = streamOffset();
-    f.input_bytes = primary.input_before;
-    if (primary.session) {
-        noteInput();
-        f.heard_ago_s = (long long)((clockMonotonicMs() - primary.heard_ms) / 1000);
-        f.read_offset = primary.run + primary.session->input_bytes;
-        f.input_bytes += (uint64_t)primary.session->net_input;
+    f.input_bytes = primary.snapshot_input + primarySessionInput();
+    f.kept_peak = primary.kept_peak;
+    if (primary.keeper) {
+        f.kept = atomic_load_explicit(&primary.keeper->kept_memory, memory_order_relaxed);
+        if (f.kept > f.kept_peak) f.kept_peak = f.kept;
+    }
+    if (primarySessionIsOpen()) {
+        f.heard_ago_s = (long long)((clockMonotonicMs() - primarySessionHeardMs()) / 1000);
+        f.read_offset = primarySessionReadOffset();
     } else if (primary.was_up) {
         f.down_since_s = (long long)((clockMonotonicMs() - primary.changed_ms) / 1000);
     }

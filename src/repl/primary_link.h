@@ -5,6 +5,7 @@
  *   TALKS     a job connects, shakes hands, asks for the stream, waits for the header of a snapshot
  *   RECEIVES  a job writes the snapshot to disk
  *   LOADS     it is loaded
+ *   JOINS     it is loaded, and what was kept of the stream behind it is taken over
  *   UP        the stream is applied
  *
  * Runs on: main; what changes the link, main's own thread.
@@ -17,7 +18,15 @@
 #include "client.h"
 #include "gates.h"
 
-typedef enum { PRIMARY_OFF, PRIMARY_CONNECT, PRIMARY_TALKS, PRIMARY_RECEIVES, PRIMARY_LOADS, PRIMARY_UP } primaryState;
+typedef enum {
+    PRIMARY_OFF,
+    PRIMARY_CONNECT,
+    PRIMARY_TALKS,
+    PRIMARY_RECEIVES,
+    PRIMARY_LOADS,
+    PRIMARY_JOINS,
+    PRIMARY_UP
+} primaryState;
 
 /* Boot. */
 void primaryLinkInit(aeEventLoop *loop, bool (*hide_user_data)(void));
@@ -28,8 +37,6 @@ void primaryLinkRemember(const char *id, uint64_t offset, int stream_db);
 
 bool primaryLinkWanted(void); /* this server is a replica */
 bool primaryLinkIsUp(void);
-/* The database in which the primary's next command works. */
-int primaryLinkStreamDb(void);
 /* Follow another server, or this one anew. */
 void primaryLinkFollow(const char *host, long long port);
 /* Follow nobody: be a primary. */
@@ -39,13 +46,8 @@ void primaryLinkFollowForFailover(const char *host, long long port);
 void primaryLinkOnFailover(void (*answered)(bool accepted)); /* boot */
 /* CLIENT KILL TYPE primary and the like end the session; this is about the rest of it. */
 void primaryLinkTick(void); /* once a second */
-/* Each tick: tell the primary how far this server is, if that has changed, so that whoever waits for it there does not
- * wait for the next second. */
-void primaryLinkTell(void);
 /* While a dataset is loaded: the primary hears that this server lives. */
 void primaryLinkWhileLoading(void);
-/* The primary wants to know how far this server is. */
-void primaryLinkAsked(client *c);
 
 /* What INFO and ROLE show. */
 typedef struct primaryFigures {
@@ -57,6 +59,7 @@ typedef struct primaryFigures {
     long long sync_total, sync_read, sync_heard_ago_s;
     long long down_since_s; /* -1: never up */
     uint64_t input_bytes;   /* of all links */
+    size_t kept, kept_peak; /* of the stream, while a snapshot came by another connection */
 } primaryFigures;
 primaryFigures primaryLinkLook(void);
 

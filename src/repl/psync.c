@@ -81,7 +81,13 @@ static void becomeOnline(replicaState *r, uint64_t offset) {
     if (!kept) return;
     replicaBegin(r);
     addReplyProto(r->c, line, (size_t)n);
-    replicaOnline(r, false);
+    replicaState *rdb = r->rdb_id ? replicaWithPlaceFor(r->rdb_id) : NULL;
+    if (rdb) {
+        replicaLoadsBeside(r);
+        fullSyncPlaceTaken(rdb);
+    } else {
+        replicaOnline(r, false);
+    }
     serverLog(LL_NOTICE,
               "Partial resynchronization request from %s accepted. Sending %llu bytes of backlog starting from offset "
               "%llu.",
@@ -141,6 +147,12 @@ static void synchronize(client *c, bool by_psync) {
     }
     serverLog(LL_NOTICE, "Replica %s asks for synchronization", replicaName(r));
     if (by_psync && tryPartial(c, r)) return;
+    if (by_psync && r->dual_channel && !r->is_rdb_channel) {
+        serverLog(LL_NOTICE, "Dual channel replication: replica %s gets the dataset by another connection",
+                  replicaName(r));
+        addReplyProto(c, "+DUALCHANNELSYNC\r\n", 18);
+        return;
+    }
     r->old_style = !by_psync;
     psync_stats.full++;
     if (repl_settings.no_tcp_nodelay) anetNoDelay(NULL, c->fd, false);
@@ -184,10 +196,19 @@ static bool setIp(client *c, replicaState *r, uint32_t at) {
     return true;
 }
 
+/* Whether the dataset may go by a connection of its own, which is only there for what a child writes directly. */
+static bool mayUseTwo(void) {
+    if (!repl_settings.dual_channel) return false;
+    if (!repl_settings.diskless_sync)
+        serverLog(LL_WARNING, "Dual channel capability ignored: repl-diskless-sync disabled");
+    return repl_settings.diskless_sync;
+}
+
 static void setCapability(replicaState *r, slice word) {
     if (sliceIs(word, "eof")) r->reads_eof = true;
     else if (sliceIs(word, "psync2")) r->reads_psync2 = true;
     else if (sliceIs(word, "skip-rdb-checksum")) r->skips_checksum = true;
+    else if (sliceIs(word, "dual-channel")) r->dual_channel = mayUseTwo();
 }
 
 /* Words of rdb-filter-only: what is named is all that the snapshot has. */
@@ -218,6 +239,18 @@ static bool readSwitch(client *c, uint32_t at, bool *out) {
     return true;
 }
 
+/* Which client gets the dataset for it. */
+static bool setRdbClient(client *c, replicaState *r, uint32_t at) {
+    long long id;
+    if (!getLongLongFromArg(c, at, &id, NULL)) return false;
+    if (id > 0 && replicaWithPlaceFor((uint64_t)id)) {
+        r->rdb_id = (uint64_t)id;
+        return true;
+    }
+    addReplyErrorFormat(c, "Unrecognized RDB client id %lld", id);
+    return false;
+}
+
 /* One option and its value; false after an error. */
 static bool setOption(client *c, replicaState *r, uint32_t at) {
     slice name = c->argv[at], value = c->argv[at + 1];
@@ -231,6 +264,10 @@ static bool setOption(client *c, replicaState *r, uint32_t at) {
         return false;
     } else if (sliceIs(name, "rdb-only")) {
         return readSwitch(c, at + 1, &r->snapshot_only);
+    } else if (sliceIs(name, "rdb-channel")) {
+        return readSwitch(c, at + 1, &r->is_rdb_channel);
+    } else if (sliceIs(name, "set-rdb-client-id")) {
+        return setRdbClient(c, r, at + 1);
     } else if (sliceIs(name, "rdb-filter-only")) {
         return setFilter(c, r, at + 1);
     } else if (sliceIs(name, "set-cluster-node-id")) {

@@ -12,11 +12,14 @@
 #include "log.h"
 #include "pause.h"
 #include "primary_link.h"
+#include "primary_session.h"
 #include "repl_settings.h"
 #include "replicas.h"
 #include "reply.h"
 #include "stream.h"
 #include "wait_commands.h"
+
+#define PLACE_HELD_MS 5000
 
 static struct {
     uint64_t second_ms, ping_ms;
@@ -57,9 +60,21 @@ static void lookAt(replicaState *r, uint64_t now_ms) {
     clientCloseAsap(r->c);
 }
 
+/* It has had the dataset, and nobody comes for the stream behind it. */
+static void lookAtPlace(replicaState *r, uint64_t now_ms) {
+    if (!r->is_rdb_channel || r->phase != REPLICA_SNAPSHOT_SENT || !r->has_place) return;
+    if (now_ms - r->sent_ms <= PLACE_HELD_MS) return;
+    serverLog(LL_WARNING, "Dual channel replication: replica %s has not asked for the stream behind its dataset",
+              replicaName(r));
+    clientCloseAsap(r->c);
+}
+
 static void lookAtReplicas(uint64_t now_ms) {
     listIter it = listBegin(replicasAll(), false);
-    for (listNode *n = listNext(&it); n; n = listNext(&it)) lookAt(listNodeValue(n), now_ms);
+    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
+        lookAt(listNodeValue(n), now_ms);
+        lookAtPlace(listNodeValue(n), now_ms);
+    }
 }
 
 /* What nobody has come back for goes, and who comes later is to know that it is not the same. */
@@ -81,7 +96,7 @@ void replTick(void) {
     uint64_t now_ms = clockMonotonicMs();
     fullSyncTick();
     failoverLook();
-    primaryLinkTell();
+    primarySessionTell();
     if (now_ms - cron.second_ms < 1000) return;
     cron.second_ms = now_ms;
     primaryLinkTick();

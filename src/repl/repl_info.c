@@ -38,8 +38,8 @@ static void writeReplica(infoOut *o) {
     infoLine(o, "master_sync_in_progress:%d", f.syncing);
     infoLine(o, "slave_read_repl_offset:%llu", (unsigned long long)f.read_offset);
     infoLine(o, "slave_repl_offset:%llu", (unsigned long long)f.applied_offset);
-    infoLine(o, "replicas_repl_buffer_size:0");
-    infoLine(o, "replicas_repl_buffer_peak:0");
+    infoLine(o, "replicas_repl_buffer_size:%zu", f.kept);
+    infoLine(o, "replicas_repl_buffer_peak:%zu", f.kept_peak);
     if (f.syncing) writeSync(o, &f);
     if (f.state != PRIMARY_UP) infoLine(o, "master_link_down_since_seconds:%lld", f.down_since_s);
     infoLine(o, "slave_priority:%lld", repl_settings.priority);
@@ -70,7 +70,7 @@ static void writeStream(infoOut *o) {
     const streamName *names = streamNames();
     bool kept = streamIsKept();
     unsigned long long begin = kept ? backlogBegin(streamBacklog()) : 0, end = streamOffset();
-    infoLine(o, "replicas_waiting_psync:0");
+    infoLine(o, "replicas_waiting_psync:%zu", replicasWaitingPsync());
     infoLine(o, "master_failover_state:%s", failoverText());
     infoLine(o, "master_replid:%s", names->id);
     infoLine(o, "master_replid2:%s", names->id2);
@@ -100,7 +100,7 @@ static void writeMemory(infoOut *o) {
     size_t own = all < (size_t)repl_settings.backlog_size ? all : (size_t)repl_settings.backlog_size;
     infoLine(o, "mem_replication_backlog:%zu", own);
     infoLine(o, "mem_total_replication_buffers:%zu", all);
-    infoLine(o, "mem_replicas_repl_buffer:0");
+    infoLine(o, "mem_replicas_repl_buffer:%zu", primaryLinkLook().kept);
 }
 
 static uint64_t outputBytes(void) {

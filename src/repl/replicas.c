@@ -124,6 +124,25 @@ void replicaLeavePlace(replicaState *r) {
     replicas.with_place--;
 }
 
+replicaState *replicaWithPlaceFor(uint64_t rdb_id) {
+    listIter it = listBegin(replicas.all, false);
+    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
+        replicaState *r = listNodeValue(n);
+        if (r->c->id == rdb_id && r->is_rdb_channel && r->has_place) return r;
+    }
+    return NULL;
+}
+
+size_t replicasWaitingPsync(void) {
+    size_t count = 0;
+    listIter it = listBegin(replicas.all, false);
+    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
+        const replicaState *r = listNodeValue(n);
+        count += r->is_rdb_channel && r->has_place;
+    }
+    return count;
+}
+
 void replicaStream(replicaState *r) {
     serverAssert(r->has_place);
     r->streams = true;
@@ -134,6 +153,12 @@ void replicaOnline(replicaState *r, bool awaits_ack) {
     r->acked_ms = clockMonotonicMs();
     r->awaits_ack = awaits_ack;
     if (!awaits_ack) replicaStream(r);
+}
+
+void replicaLoadsBeside(replicaState *r) {
+    r->phase = REPLICA_LOADS_BESIDE;
+    r->acked_ms = clockMonotonicMs();
+    replicaStream(r);
 }
 
 /* Where what it has not read begins. Other output of it may be on its way too: then it is before that. */

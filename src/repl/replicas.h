@@ -52,10 +52,10 @@ typedef struct replicaState {
     long long acked, synced; /* offsets that it has told: in memory, on its disk */
     uint64_t acked_ms;       /* monotonic: when it was last heard of */
     uint64_t waits_since_ms; /* WAIT_START */
-    bool is_rdb_channel;     /* of two connections the one that gets the dataset */
-    uint64_t main_id;        /* RDB channel: the client that gets the stream; 0: nobody has said so */
-    uint64_t rdb_id;         /* main channel: the client that has the place in the stream; 0: none */
-    uint64_t done_ms;        /* RDB channel: the dataset was sent then; 0: not yet */
+    /* One that has two connections. */
+    bool is_rdb_channel; /* gets the dataset, and has a place for the other meanwhile */
+    uint64_t rdb_id;     /* the other: the client that has a place for it; 0: none */
+    uint64_t sent_ms;    /* RDB channel: the dataset was sent then */
 } replicaState;
 
 /* Boot. */
@@ -74,11 +74,17 @@ void replicaAddress(const replicaState *r, char *ip, size_t size);
 
 /* Its place is at `offset`, which is kept from now on. False: it is not there any more. */
 bool replicaTakePlace(replicaState *r, uint64_t offset) must_check;
+/* The one with that client id that has a place for its other connection; NULL. */
+replicaState *replicaWithPlaceFor(uint64_t rdb_id);
+/* How many have. */
+size_t replicasWaitingPsync(void);
 void replicaLeavePlace(replicaState *r);
 /* It is sent all from its place on. */
 void replicaStream(replicaState *r);
 /* It has the dataset, and is shown as online; with `awaits_ack` the stream waits until it has loaded it. */
 void replicaOnline(replicaState *r, bool awaits_ack);
+/* It is sent the stream, and gets the dataset by another connection. */
+void replicaLoadsBeside(replicaState *r);
 /* Before output leaves: what is new goes to all who are sent the stream. */
 void replicasFeed(void);
 /* It has told how far it is (-1: nothing of its disk). */

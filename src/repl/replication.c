@@ -13,6 +13,7 @@
 #include "output_limits.h"
 #include "panic.h"
 #include "primary_link.h"
+#include "primary_session.h"
 #include "psync.h"
 #include "repl_cron.h"
 #include "repl_settings.h"
@@ -28,7 +29,7 @@
 /* A file says where its dataset stands in the stream, if that is kept. */
 static bool describePlace(rdbReplication *out) {
     if (!streamIsKept()) return false;
-    int db = primaryLinkWanted() ? primaryLinkStreamDb() : streamDb();
+    int db = primaryLinkWanted() ? primarySessionDb() : streamDb();
     *out = (rdbReplication){.stream_db = db < 0 ? 0 : db, .id = streamNames()->id, .offset = (long long)streamOffset()};
     return true;
 }
@@ -54,7 +55,7 @@ void replInit(aeEventLoop *loop, bool (*hide_user_data)(void)) {
     replicasOnGone(fullSyncForget);
     shipmentsInit(loop);
     fullSyncInit(hide_user_data);
-    psyncInit(replicaClientGate, primaryLinkAsked);
+    psyncInit(replicaClientGate, primarySessionAsked);
     primaryLinkInit(loop, hide_user_data);
     failoverInit();
     waitCommandsInit();

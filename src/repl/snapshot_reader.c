@@ -33,11 +33,11 @@ void snapshotReaderBegin(snapshotReader *r, linkJob *job) {
 
 /* What came with the header, or from the socket. */
 static ssize_t take(linkJob *job, char *buf, size_t len) {
-    if (job->early_len == 0) return linkRead(job, buf, len);
-    if (len > job->early_len) len = job->early_len;
-    memcpy(buf, job->early, len);
-    job->early_len -= len;
-    memmove(job->early, job->early + len, job->early_len);
+    if (job->wire.early_len == 0) return linkRead(job, buf, len);
+    if (len > job->wire.early_len) len = job->wire.early_len;
+    memcpy(buf, job->wire.early, len);
+    job->wire.early_len -= len;
+    memmove(job->wire.early, job->wire.early + len, job->wire.early_len);
     return (ssize_t)len;
 }
 

@@ -2,29 +2,6 @@
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-proc read_line {c} {
-    set line ""
-    while {[set byte [$c raw_bytes 1]] ne "\n"} {
-        append line $byte
-    }
-    return [string trimright $line "\r"]
-}
-
-# A snapshot up to its mark, which is taken off.
-proc read_marked {c} {
-    set header [read_line $c]
-    while {$header eq ""} {
-        set header [read_line $c]
-    }
-    assert_regexp {^\$EOF:[0-9a-f]{40}$} $header
-    set mark [string range $header 5 end]
-    set bytes ""
-    while {[string range $bytes end-39 end] ne $mark} {
-        append bytes [$c raw_bytes 1]
-    }
-    return [string range $bytes 0 end-40]
-}
-
 # The dataset has been loaded. What is said before the child has ended counts for nothing.
 proc acknowledge {c offset} {
     wait_for_condition 10 {[string match "*state=online*" [repl_field [default_client] slave0]]}
@@ -120,8 +97,7 @@ start_server [list overrides [list {*}$quick repl-diskless-sync yes]] {
     test "SYNC: a snapshot of known length, and no word of names and offsets" {
         with_clients {c} {
             $c write "SYNC\r\n"
-            set header [read_line $c]
-            while {$header eq ""} {set header [read_line $c]}
+            set header [read_behind_newlines $c]
             assert_regexp {^\$[0-9]+$} $header
             assert_match "VALKEY080*" [$c raw_bytes [string range $header 1 end]]
             r SET b 2

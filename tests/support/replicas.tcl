@@ -53,6 +53,32 @@ proc ask_psync {client id offset} {
     return [$client PSYNC $id $offset]
 }
 
+# A line as it comes, without its end; and the next one that is not empty.
+proc read_line {c} {
+    set line ""
+    while {[set byte [$c raw_bytes 1]] ne "\n"} {
+        append line $byte
+    }
+    return [string trimright $line "\r"]
+}
+
+proc read_behind_newlines {c} {
+    while {[set line [read_line $c]] eq ""} continue
+    return $line
+}
+
+# A snapshot up to its mark, which is taken off.
+proc read_marked {c} {
+    set header [read_behind_newlines $c]
+    assert_regexp {^\$EOF:[0-9a-f]{40}$} $header
+    set mark [string range $header 5 end]
+    set bytes ""
+    while {[string range $bytes end-39 end] ne $mark} {
+        append bytes [$c raw_bytes 1]
+    }
+    return [string range $bytes 0 end-40]
+}
+
 # Some keys of each type, in two databases, with times.
 proc fill {client {count 20}} {
     for {set i 0} {$i < $count} {incr i} {

@@ -44,11 +44,11 @@ static linkJob *jobOf(peer *p, pthread_t *thread, const char *text, size_t len, 
     CHECK(rc == 0 && fcntl(fds[0], F_SETFL, O_NONBLOCK) == 0);
     linkJob *job = linkJobCreate(NULL, nothing);
     job->timeout_s = 20;
-    job->conn = connCreateAcceptedSocket(fds[0], NULL);
-    connAccept(job->conn, NULL);
-    job->early = zmalloc(early + 1);
-    memcpy(job->early, text, early);
-    job->early_len = job->early_room = early;
+    job->wire.conn = connCreateAcceptedSocket(fds[0], NULL);
+    connAccept(job->wire.conn, NULL);
+    job->wire.early = zmalloc(early + 1);
+    memcpy(job->wire.early, text, early);
+    job->wire.early_len = job->wire.early_room = early;
     *p = (peer){fds[1], text + early, len - early, piece};
     pthread_create(thread, NULL, sendPieces, p);
     return job;
@@ -104,8 +104,8 @@ TEST(snapshot_of_known_length_leaves_what_follows) {
         job->length = body;
         CHECK_EQ_INT(readAll(job, got, 1 + unitRandom(&seed) % 9000), body);
         CHECK_MEM(got, text, body);
-        CHECK_MEM(job->early, text + body, job->early_len);
-        CHECK(job->early_len <= behind);
+        CHECK_MEM(job->wire.early, text + body, job->wire.early_len);
+        CHECK(job->wire.early_len <= behind);
         endJob(job, &p, thread);
     }
 }
@@ -140,7 +140,7 @@ TEST(lines_of_a_job) {
         }
         CHECK(!linkReadLine(job, line, sizeof(line)));
         CHECK_EQ_INT(errno, ECONNRESET);
-        CHECK_MEM(job->early, "rest", 4);
+        CHECK_MEM(job->wire.early, "rest", 4);
         endJob(job, &p, thread);
     }
     peer p;

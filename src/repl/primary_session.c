@@ -1,0 +1,218 @@
+/* primary_session.c -- the stream of the primary, applied; and what the primary is told of it.
+ *
+ * It is a session like those of clients: read, parsed and hashed by a holder, applied in batches. So what a lost link
+ * leaves is the place up to which whole commands were applied: unfinished input and an open transaction are forgotten
+ * with it.
+ *
+ * Not here    how there comes to be a connection with a stream (primary_link.c).
+ * Owns        the session, as long as it lives.
+ * Threads     main.
+ * Invariants  1. The stream's offset is behind the last command that was applied whole, and what has come of an open
+ *                transaction lies behind it.
+ * Cost        for each command a copy of its bytes into the backlog.
+ * Tests       tests/repl/sync.tcl, tests/repl/partial.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "primary_session.h"
+
+#include "aof.h"
+#include "call.h"
+#include "clock.h"
+#include "command_record.h"
+#include "db.h"
+#include "log.h"
+#include "numbers.h"
+#include "outgoing.h"
+#include "panic.h"
+#include "reply.h"
+#include "reply_format.h"
+#include "stream.h"
+
+#include <string.h>
+
+static struct {
+    void (*lost)(bool whole); /* const after boot */
+    client *session;          /* NULL */
+    int db;                   /* without a session: that the stream is in at its place */
+    bool old_style;
+    uint64_t run;                                   /* the offset of what was executed, within a transaction too */
+    uint64_t told_offset;                           /* with the last acknowledgement */
+    uint64_t heard_ms, heard_input;                 /* when it last had input, and how much it had then */
+    uint64_t input_before;                          /* bytes of former sessions */
+    uint64_t synced_offset, synced_mark, synced_at; /* on disk; and what will be when the log is synced up to a mark */
+} primary;
+
+/* ---- Telling the primary ---- */
+
+/* The link has no other replies. */
+static void say(const char *bytes, size_t len) {
+    client *c = primary.session;
+    c->flags &= ~(uint32_t)CLIENT_PRIMARY;
+    addReplyProto(c, bytes, len);
+    c->flags |= CLIENT_PRIMARY;
+}
+
+/* How much of the stream is on this server's disk, as far as is known. */
+static uint64_t syncedUpTo(void) {
+    if (primary.synced_at && aofIsSynced(primary.synced_mark)) {
+        primary.synced_offset = primary.synced_at;
+        primary.synced_at = 0;
+    }
+    if (!primary.synced_at && aofIsOn()) {
+        primary.synced_mark = primary.session->write_offset;
+        primary.synced_at = streamOffset();
+        if (aofIsSynced(primary.synced_mark)) primary.synced_offset = primary.synced_at;
+    }
+    return primary.synced_offset;
+}
+
+static size_t putWord(char *out, slice word) {
+    size_t n = respHeader(out, '$', (long long)word.len);
+    memcpy(out + n, word.ptr, word.len);
+    memcpy(out + n + word.len, "\r\n", 2);
+    return n + word.len + 2;
+}
+
+static size_t putNumber(char *out, long long number) {
+    char digits[LONG_STR_SIZE];
+    return putWord(out, sliceOf(digits, ll2string(digits, number)));
+}
+
+void primarySessionAck(bool with_disk) {
+    if (!primary.session || primary.old_style) return;
+    char text[256];
+    bool disk = with_disk && aofIsOn();
+    primary.told_offset = streamOffset();
+    size_t n = respHeader(text, '*', disk ? 5 : 3);
+    n += putWord(text + n, sliceStr("REPLCONF"));
+    n += putWord(text + n, sliceStr("ACK"));
+    n += putNumber(text + n, (long long)streamOffset());
+    if (disk) {
+        n += putWord(text + n, sliceStr("FACK"));
+        n += putNumber(text + n, (long long)syncedUpTo());
+    }
+    say(text, n);
+}
+
+void primarySessionTell(void) {
+    if (primary.session && streamOffset() != primary.told_offset) primarySessionAck(true);
+}
+
+void primarySessionAsked(client *c) {
+    if (c == primary.session) primarySessionAck(true);
+}
+
+/* ---- The stream ---- */
+
+/* Bytes of a command whose arguments came in several pieces. False: they are not as a server writes them. */
+static bool forwardApart(const parsedCommand *req) {
+    char header[RESP_HEADER_MAX];
+    uint64_t before = streamBacklog()->end;
+    streamForward(sliceOf(header, respHeader(header, '*', req->argc)));
+    for (uint32_t i = 0; i < req->argc; i++) {
+        streamForward(sliceOf(header, respHeader(header, '$', (long long)req->argv[i].len)));
+        streamForward(req->argv[i]);
+        streamForward(sliceStr("\r\n"));
+    }
+    return req->wire_len == UINT32_MAX || streamBacklog()->end - before == req->wire_len;
+}
+
+static bool forward(const parsedCommand *req) {
+    if (req->flags & (REQ_INLINE | REQ_PROTOCOL_ERROR)) return false;
+    if (unlikely(req->flags & REQ_SCATTERED || req->wire_len == UINT32_MAX)) return forwardApart(req);
+    streamForward(sliceOf(req->wire, req->wire_len));
+    return true;
+}
+
+/* One of its commands has run, or was queued. */
+static void applied(client *c) {
+    if (unlikely(c != primary.session)) return;
+    if (unlikely(!forward(c->req))) {
+        serverLog(LL_WARNING, "The primary has sent what no server sends: the link is closed, and begins anew.");
+        c->flags |= CLIENT_PROTOCOL_ERROR;
+        clientCloseAsap(c);
+        return;
+    }
+    primary.run = streamBacklog()->end;
+    if (!(c->flags & CLIENT_MULTI)) streamCommit(primary.run);
+}
+
+/* ---- Begin and end ---- */
+
+void primarySessionBegin(connection *conn, bool old_style) {
+    assertMainThread();
+    serverAssert(!primary.session);
+    client *c = outgoingAdopt(conn);
+    c->flags |= CLIENT_PRIMARY;
+    c->db = dbSelect(primary.db);
+    primary.session = c;
+    primary.old_style = old_style;
+    primary.run = streamOffset();
+    primary.heard_ms = clockMonotonicMs();
+    primary.heard_input = 0;
+}
+
+bool primarySessionIsOpen(void) {
+    return primary.session != NULL;
+}
+
+/* What is left of it is the place. */
+static bool letGo(void) {
+    client *c = primary.session;
+    primary.session = NULL;
+    primary.db = dbId(c->db);
+    primary.input_before += (uint64_t)c->net_input;
+    streamRollback();
+    return !(c->flags & CLIENT_PROTOCOL_ERROR);
+}
+
+static void freed(client *c) {
+    if (c == primary.session) primary.lost(letGo());
+}
+
+bool primarySessionLeave(void) {
+    client *c = primary.session;
+    bool whole = letGo();
+    clientCloseAsap(c);
+    return whole;
+}
+
+void primarySessionClose(void) {
+    clientCloseAsap(primary.session);
+}
+
+void primarySessionInit(void (*lost)(bool whole)) {
+    primary.lost = lost;
+    clientOnFree(freed);
+    callOnApplied(applied);
+}
+
+/* ---- What is known of it ---- */
+
+int primarySessionDb(void) {
+    return primary.session ? dbId(primary.session->db) : primary.db;
+}
+
+void primarySessionSetDb(int db) {
+    primary.db = db >= 0 && db < dbCount() ? db : 0;
+}
+
+static void noteInput(void) {
+    uint64_t input = (uint64_t)primary.session->net_input + primary.session->input_bytes;
+    if (input == primary.heard_input && clientIdleNs(primary.session) / 1000000 > 1000) return;
+    primary.heard_input = input;
+    primary.heard_ms = clockMonotonicMs();
+}
+
+uint64_t primarySessionHeardMs(void) {
+    if (primary.session) noteInput();
+    return primary.heard_ms;
+}
+
+uint64_t primarySessionReadOffset(void) {
+    return primary.session ? primary.run + primary.session->input_bytes : streamOffset();
+}
+
+uint64_t primarySessionInput(void) {
+    return primary.input_before + (primary.session ? (uint64_t)primary.session->net_input : 0);
+}
