@@ -77,8 +77,7 @@ static void sendAway(client *c) {
     sdsFree(info);
 }
 
-/* What is in force. */
-static outputLimit limitOf(clientType type) {
+outputLimit outputLimitInForce(clientType type) {
     outputLimit limit = output_limits[type];
     if (type != CLIENT_TYPE_REPLICA) return limit;
     if (limit.hard_bytes && limit.hard_bytes < replica_floor) limit.hard_bytes = replica_floor;
@@ -93,7 +92,7 @@ void outputLimitsSetReplicaFloor(unsigned long long bytes) {
 
 bool outputLimitCheck(client *c) {
     assertMainRole();
-    const outputLimit limit = limitOf(clientTypeOf(c));
+    const outputLimit limit = outputLimitInForce(clientTypeOf(c));
     size_t bytes = clientQueuedOutput(c);
 
     if (c->flags & (CLIENT_CLOSE_ASAP | CLIENT_FAKE)) return false;

@@ -35,6 +35,8 @@ extern bool output_limits_watched;
 /* Another size than this, for tests. */
 void outputFullSetBytes(size_t bytes);
 
+/* What is in force for clients of that type. */
+outputLimit outputLimitInForce(clientType type);
 /* A replica's limits are no lower than what is kept for all of them anyway, so many bytes. */
 void outputLimitsSetReplicaFloor(unsigned long long bytes);
 

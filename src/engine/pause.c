@@ -79,7 +79,8 @@ int64_t pauseEndsInMs(void) {
 
 const char *pauseReasonText(void) {
     assertMainRole();
-    static const char *const names[] = {"client_pause", "shutdown_in_progress", "failover_in_progress", "slow_disk"};
+    static const char *const names[] = {"client_pause", "shutdown_in_progress", "failover_in_progress", "slow_disk",
+                                        "slow_replica"};
     int i = strictest();
     return i < 0 ? "none" : names[i];
 }

@@ -14,7 +14,8 @@ typedef enum {
     PAUSE_BY_CLIENT_COMMAND,
     PAUSE_DURING_SHUTDOWN,
     PAUSE_DURING_FAILOVER,
-    PAUSE_FOR_DISK, /* it does not take the log as fast as it grows */
+    PAUSE_FOR_DISK,    /* it does not take the log as fast as it grows */
+    PAUSE_FOR_REPLICA, /* it does not take the stream as fast as it grows */
     PAUSE_REASONS
 } pauseReason;
 

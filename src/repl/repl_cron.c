@@ -18,6 +18,7 @@
 #include "reply.h"
 #include "stream.h"
 #include "wait_commands.h"
+#include "writer_brake.h"
 
 #define PLACE_HELD_MS 5000
 
@@ -36,6 +37,7 @@ void replAskForAcks(void) {
 void replFeed(void) {
     if (unlikely(waitWantsAcks())) replAskForAcks();
     replicasFeed();
+    if (unlikely(repl_settings.slow_writers)) writerBrakeLook();
 }
 
 /* ---- Each second ---- */
@@ -97,6 +99,7 @@ void replTick(void) {
     fullSyncTick();
     failoverLook();
     primarySessionTell();
+    writerBrakeLook();
     if (now_ms - cron.second_ms < 1000) return;
     cron.second_ms = now_ms;
     primaryLinkTick();

@@ -136,6 +136,7 @@ static const setting rows[] = {
     INT("repl-ping-replica-period", ping_period_s, "10", 1, INT_MAX, .alias = "repl-ping-slave-period"),
     INT("repl-timeout", timeout_s, "60", 1, INT_MAX, NO_ALIAS),
     BOOL("repl-disable-tcp-nodelay", no_tcp_nodelay, "no", 0, NO_ALIAS),
+    BOOL("repl-slow-writers", slow_writers, "no", 0, NO_ALIAS),
     BOOL("repl-mptcp", mptcp, "no", FIXED, NO_ALIAS),
     {VALUE("repl-backlog-size", SETTING_MEMORY, backlog_size, "10mb", 0), .min = 1, .max = LLONG_MAX,
      .apply = applyBacklogSize},

@@ -20,7 +20,7 @@ typedef struct replSettings {
     bool announced, read_only, serve_stale_data, ignore_maxmemory, lazy_flush, ignore_disk_errors, tls, mptcp;
     int error_behavior;
     /* As a primary. */
-    bool diskless_sync, dual_channel, no_tcp_nodelay;
+    bool diskless_sync, dual_channel, no_tcp_nodelay, slow_writers;
     long long diskless_delay_s, diskless_max_replicas, ping_period_s, timeout_s;
     long long backlog_size, backlog_ttl_s;
     long long min_replicas, min_replicas_max_lag_s;

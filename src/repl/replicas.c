@@ -203,6 +203,16 @@ void replicasFeed(void) {
     backlogTrim(streamBacklog(), needed);
 }
 
+size_t replicasKeptForOne(void) {
+    size_t most = 0;
+    listIter it = listBegin(replicas.all, false);
+    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
+        const client *c = ((const replicaState *)listNodeValue(n))->c;
+        if (c->lent_output > most && !(c->flags & CLIENT_CLOSE_ASAP)) most = c->lent_output;
+    }
+    return most;
+}
+
 /* ---- Acknowledgements ---- */
 
 void replicasOnAck(void (*fn)(void)) {

@@ -87,6 +87,8 @@ void replicaOnline(replicaState *r, bool awaits_ack);
 void replicaLoadsBeside(replicaState *r);
 /* Before output leaves: what is new goes to all who are sent the stream. */
 void replicasFeed(void);
+/* What is kept for the one that is furthest behind, in bytes. */
+size_t replicasKeptForOne(void);
 /* It has told how far it is (-1: nothing of its disk). */
 void replicaAck(replicaState *r, long long offset, long long synced);
 /* All must come again, under another name of the stream. */
