@@ -88,7 +88,9 @@ void clientSetinfoCommand(client *c) {
 
 void clientCapaCommand(client *c) {
     for (uint32_t i = 2; i < c->argc; i++) {
-        if (sliceIs(c->argv[i], "redirect")) c->capa |= CLIENT_CAPA_REDIRECT;
+        if (!sliceIs(c->argv[i], "redirect")) continue;
+        c->capa |= CLIENT_CAPA_REDIRECT;
+        gateArmClient(c, GATE_REDIRECT, true);
     }
     addReplyOk(c);
 }

@@ -17,6 +17,7 @@ typedef enum {
     GATE_TRANSACTION,    /* a command that does not go into MULTI */
     GATE_ACL,            /* what the user may not do: NOPERM */
     GATE_CLUSTER,        /* another node serves the slot: MOVED, ASK, CROSSSLOT, CLUSTERDOWN, TRYAGAIN */
+    GATE_REDIRECT,       /* a replica, and the client goes where it is told: REDIRECT */
     GATE_MEMORY,         /* maxmemory: evict, or OOM */
     GATE_DISK,           /* the last save or append failed: MISCONF */
     GATE_REPLICAS,       /* too few good replicas: NOREPLICAS; a write on a replica: READONLY */

@@ -28,6 +28,7 @@
 #include "output_limits.h"
 #include "panic.h"
 #include "primary_session.h"
+#include "redirect.h"
 #include "repl_settings.h"
 #include "replicas.h"
 #include "reply.h"
@@ -350,6 +351,11 @@ static void unblockAll(void) {
     for (listNode *n = listNext(&it); n; n = listNext(&it)) {
         client *c = listNodeValue(n);
         if (!(c->flags & CLIENT_BLOCKED)) continue;
+        char text[REDIRECT_MAX];
+        if (redirectFor(c, text)) {
+            blockingEnd(c, text);
+            continue;
+        }
         blockingEnd(c, "-UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)");
         sessionCloseAfterOutput(c);
     }
@@ -464,11 +470,9 @@ void primaryLinkFollow(const char *host, long long port) {
     bool was_primary = !primaryLinkWanted();
     replSettingsSetPrimary(host, port);
     dropLink();
-    if (was_primary) {
-        turnIntoReplica();
-        unblockAll();
-    }
+    if (was_primary) turnIntoReplica();
     connectSoon();
+    if (was_primary) unblockAll();
 }
 
 void primaryLinkFollowForFailover(const char *host, long long port) {
@@ -569,6 +573,7 @@ primaryFigures primaryLinkLook(void) {
     primaryFigures f = {.state = primary.state, .role_word = roleWord(), .heard_ago_s = -1, .down_since_s = -1};
     f.applied_offset = f.read_offset = streamOffset();
     f.input_bytes = primary.snapshot_input + primarySessionInput();
+    if (primary.job) f.input_bytes += atomic_load_explicit(&primary.job->received, memory_order_relaxed);
     f.kept_peak = primary.kept_peak;
     if (primary.keeper) {
         f.kept = atomic_load_explicit(&primary.keeper->kept_memory, memory_order_relaxed);

@@ -11,6 +11,7 @@
 #include "command_rows.h"
 #include "failover.h"
 #include "psync.h"
+#include "redirect.h"
 #include "role_cmds.h"
 #include "wait_commands.h"
 

@@ -59,6 +59,7 @@
 #include "pubsub_commands.h"
 #include "primary_link.h"
 #include "psync.h"
+#include "redirect.h"
 #include "repl_commands.h"
 #include "repl_info.h"
 #include "repl_settings.h"
@@ -134,6 +135,7 @@ void wiringHooks(void) {
     gateSet(GATE_PROTECTED, debugGate);
     gateSet(GATE_TRANSACTION, transactionGate);
     gateSet(GATE_ACL, aclGate);
+    gateSet(GATE_REDIRECT, redirectGate);
     gateSet(GATE_MEMORY, memoryGate);
     gateSet(GATE_DISK, diskGate);
     gateSet(GATE_REPLICAS, primaryReadonlyGate);

@@ -22,6 +22,11 @@ static void setPassword(const char *text) {
     aclSetDefaultPassword(sliceStr(text ? text : ""));
 }
 
+static gateResult redirectGate(client *c) {
+    unused(c);
+    return GATE_PASSED;
+}
+
 static client *newClient(const char *with_password) {
     static bool wired;
     client *c = fixtureClient(2);
@@ -29,6 +34,7 @@ static client *newClient(const char *with_password) {
         wired = true;
         if (!aclDefaultUser()) aclInit();
         gateSet(GATE_AUTH, authGate);
+        gateSet(GATE_REDIRECT, redirectGate);
         gateSet(GATE_ACL, aclGate);
         gateSet(GATE_PAUSE, pauseGate);
         connectionSetIdentity(identity);
@@ -130,6 +136,7 @@ TEST(client_describes_and_names_itself) {
     CHECK_EQ_STR(c->lib_name, "x");
     RUN(c, clientCapaCommand, "client capa foo redirect", "+OK\r\n");
     CHECK_EQ_INT(c->capa, CLIENT_CAPA_REDIRECT);
+    CHECK(c->gates & 1u << GATE_REDIRECT);
     RUN(c, clientNoEvictCommand, "client no-evict foo", "-ERR syntax error\r\n");
     RUN(c, clientNoEvictCommand, "client no-evict on", "+OK\r\n");
     CHECK(c->flags & CLIENT_NO_EVICT);

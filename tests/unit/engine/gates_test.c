@@ -60,13 +60,13 @@ TEST(gates_are_asked_in_order_while_armed) {
     gateArm(GATE_ACL, true);
     CHECK(gatesArmedFor(&someone));
     CHECK_EQ_INT(ask(), GATE_PASSED);
-    CHECK_EQ_STR(asked, "dho");
+    CHECK_EQ_STR(asked, "dip");
     gateArmClient(&someone, GATE_ACL, true); /* both: asked once */
     CHECK_EQ_INT(ask(), GATE_PASSED);
-    CHECK_EQ_STR(asked, "dho");
+    CHECK_EQ_STR(asked, "dip");
     answers[GATE_REPLICAS] = GATE_REFUSED;
     CHECK_EQ_INT(ask(), GATE_REFUSED);
-    CHECK_EQ_STR(asked, "dh");
+    CHECK_EQ_STR(asked, "di");
     gateArm(GATE_REPLICAS, false);
     answers[GATE_QUEUE] = GATE_DIVERTED;
     CHECK_EQ_INT(ask(), GATE_DIVERTED);
@@ -85,7 +85,7 @@ TEST(gates_armed_by_one_before_them_are_asked) {
     gateArm(GATE_REPLICAS, true);
     arms = GATE_QUEUE;
     CHECK_EQ_INT(ask(), GATE_PASSED);
-    CHECK_EQ_STR(asked, "ho");
+    CHECK_EQ_STR(asked, "ip");
     arms = GATE_STAGES;
     gateArmClient(&someone, GATE_QUEUE, false);
     gateArm(GATE_REPLICAS, false);
