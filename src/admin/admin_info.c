@@ -127,6 +127,11 @@ static void trafficRate(infoOut *o) {
     infoLine(o, "instantaneous_output_kbps:%.2f", (double)metricsRate(METRIC_NET_OUTPUT) / 1024);
 }
 
+static void replicationRate(infoOut *o) {
+    infoLine(o, "instantaneous_input_repl_kbps:%.2f", (double)metricsRate(METRIC_REPL_INPUT) / 1024);
+    infoLine(o, "instantaneous_output_repl_kbps:%.2f", (double)metricsRate(METRIC_REPL_OUTPUT) / 1024);
+}
+
 static void cycleRate(infoOut *o) {
     infoLine(o, "instantaneous_eventloop_cycles_per_sec:%lld", metricsRate(METRIC_CYCLES));
     infoLine(o, "instantaneous_eventloop_duration_usec:%lld", metricsRate(METRIC_CYCLE_DURATION));
@@ -153,14 +158,23 @@ void adminInfoRegister(void) {
                                            {"stats", "Stats", 60, INFO_DEFAULT | INFO_IN_CRASH},
                                            {"cpu", "CPU", 80, INFO_DEFAULT | INFO_IN_CRASH},
                                            {.name = NULL}};
-    static const infoFields fields[] = {{"server", 10, .write = version},     {"server", 80, .write = machine},
-                                        {"server", 130, .write = process},    {"server", 160, .write = runId},
-                                        {"server", 180, .write = uptime},     {"server", 260, .write = file},
-                                        {"server", 280, .write = zone},       {"memory", 10, .write = used},
-                                        {"memory", 340, .write = ratios},     {"memory", 460, .write = clientMemory},
-                                        {"memory", 520, .write = allocator},  {"stats", 30, .write = commandRate},
-                                        {"stats", 100, .write = trafficRate}, {"stats", 660, .write = cycleRate},
-                                        {"cpu", 10, .write = cpuTimes},       {.section = NULL}};
+    static const infoFields fields[] = {{"server", 10, .write = version},
+                                        {"server", 80, .write = machine},
+                                        {"server", 130, .write = process},
+                                        {"server", 160, .write = runId},
+                                        {"server", 180, .write = uptime},
+                                        {"server", 260, .write = file},
+                                        {"server", 280, .write = zone},
+                                        {"memory", 10, .write = used},
+                                        {"memory", 340, .write = ratios},
+                                        {"memory", 460, .write = clientMemory},
+                                        {"memory", 520, .write = allocator},
+                                        {"stats", 30, .write = commandRate},
+                                        {"stats", 100, .write = trafficRate},
+                                        {"stats", 120, .write = replicationRate},
+                                        {"stats", 660, .write = cycleRate},
+                                        {"cpu", 10, .write = cpuTimes},
+                                        {.section = NULL}};
     infoTableAddSections(sections);
     infoTableAddFields(fields);
     infoTableOnReset(metricsReset);

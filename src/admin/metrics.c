@@ -12,6 +12,7 @@
 #include "io_threads.h"
 #include "net.h"
 #include "panic.h"
+#include "repl_info.h"
 #include "zmalloc.h"
 
 #include <string.h>
@@ -68,6 +69,9 @@ void metricsCron(void) {
     sample(METRIC_COMMANDS, (uint64_t)engine_stats.commands_processed, now_ms, 1000);
     sample(METRIC_NET_INPUT, io.net_input, now_ms, 1000);
     sample(METRIC_NET_OUTPUT, io.net_output, now_ms, 1000);
+    replTraffic repl = replTrafficNow();
+    sample(METRIC_REPL_INPUT, repl.input, now_ms, 1000);
+    sample(METRIC_REPL_OUTPUT, repl.output, now_ms, 1000);
     sample(METRIC_CYCLES, net_stats.cycles, now_ms, 1000);
     sample(METRIC_CYCLE_DURATION, net_stats.cycle_ns / 1000, net_stats.cycles, 1);
 }

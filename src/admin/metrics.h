@@ -12,6 +12,8 @@ typedef enum {
     METRIC_COMMANDS,  /* instantaneous_ops_per_sec */
     METRIC_NET_INPUT, /* bytes */
     METRIC_NET_OUTPUT,
+    METRIC_REPL_INPUT,
+    METRIC_REPL_OUTPUT,
     METRIC_CYCLES,         /* instantaneous_eventloop_cycles_per_sec */
     METRIC_CYCLE_DURATION, /* average microseconds of a cycle */
     METRICS

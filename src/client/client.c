@@ -438,8 +438,8 @@ sds clientCatInfo(sds s, const client *c) {
     s = sdsCatPrintf(
         s, " rbs=%zu rbp=%zu obl=%zu oll=%zu omem=%zu tot-mem=%zu events=%s cmd=%s user=%s redir=%lld resp=%d",
         open_bytes, c->reply_peak, buffered, queued ? (size_t)c->output_blocks : 0, queued, memUsage(c, &extra),
-        c->stream ? (queued ? "rw" : "r") : "", clientCommandName(shownCommand(c)), extra.user, extra.redirect,
-        c->resp);
+        c->stream ? (queued ? "rw" : "r") : "", clientCommandName(shownCommand(c)),
+        c->flags & CLIENT_PRIMARY ? "(superuser)" : extra.user, extra.redirect, c->resp);
     return sdsCatPrintf(s, " lib-name=%s lib-ver=%s tot-net-in=%lld tot-net-out=%lld tot-cmds=%lld",
                         textOr(c->lib_name), textOr(c->lib_ver), c->net_input,
                         c->net_output + (long long)extra.fanned_bytes, c->commands);

@@ -72,6 +72,8 @@ void addReplyErrorSlice(client *c, slice text);
 /* An error that was counted when it arose, under another client's name or another code: here the command has failed,
  * no more. clientCountError() counts one of this code. */
 void addReplyErrorCounted(client *c, slice text);
+/* Who hears of errors that go to a primary, to a replica, or to nobody as the log is loaded. Boot only. */
+void replyErrorOnUnexpected(void (*fn)(client *c, slice text));
 void clientCountError(slice code);
 void addReplyErrorArity(client *c);  /* wrong number of arguments for '%s' command */
 void addReplyErrorExpire(client *c); /* invalid expire time in '%s' command */

@@ -85,13 +85,21 @@ static slice codeOf(slice text) {
     return space ? sliceOf(text.ptr + 1, (size_t)(space - text.ptr) - 1) : sliceStr("ERR");
 }
 
+static void (*on_unexpected)(client *c, slice text); /* const after boot; NULL */
+
+void replyErrorOnUnexpected(void (*fn)(client *c, slice text)) {
+    on_unexpected = fn;
+}
+
 static void countError(client *c, slice text) {
     clientType type = clientTypeOf(c);
 
     client_state.total_error_replies++;
     c->error_replies++;
     countCode(codeOf(text));
-    if (type == CLIENT_TYPE_PRIMARY || type == CLIENT_TYPE_REPLICA) client_state.unexpected_error_replies++;
+    bool unexpected = type == CLIENT_TYPE_PRIMARY || type == CLIENT_TYPE_REPLICA;
+    client_state.unexpected_error_replies += unexpected;
+    if (unlikely((unexpected || c->flags & CLIENT_REPLAYS) && on_unexpected)) on_unexpected(c, text);
 }
 
 /* ---- Replies ---------------------------------------------------------------------------------------------------- */

@@ -183,6 +183,7 @@ static void parseAndHandOver(clientStream *s) {
         carryRest(s, b);
         handOver(s, b);
     } else if (s->request_start == b->len || s->input_ended) { /* only empty requests, or nothing to keep */
+        clientStreamNoteBytes(s); /* so replicas that load their dataset say that they live */
         requestBlockPut(&s->holder->pool, b);
         s->partial = NULL;
         s->request_start = 0;

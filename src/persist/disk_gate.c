@@ -50,6 +50,11 @@ static bool snapshotsMatter(void) {
            persist_settings.save_point_count > 0;
 }
 
+bool diskGateIsShut(void) {
+    assertMainRole();
+    return gate.aof_error || snapshotsMatter();
+}
+
 static void sayWhy(char *error, size_t size) {
     if (!snapshotsMatter()) {
         snprintf(error, size, "-MISCONF Errors writing to the AOF file: %s", strerror(gate.aof_error));
@@ -66,7 +71,7 @@ static void sayWhy(char *error, size_t size) {
 gateResult diskGate(client *c) {
     char error[512];
     assertMainRole();
-    if (!snapshotsMatter() && !gate.aof_error) return GATE_PASSED;
+    if (!diskGateIsShut()) return GATE_PASSED;
     bool refused = c->cmd->flags & CMD_WRITE || c->cmd == gate.ping;
     if (!refused && !(commandFlagsNow(c) & CMD_WRITE)) return GATE_PASSED;
     sayWhy(error, sizeof(error));

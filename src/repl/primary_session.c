@@ -16,6 +16,7 @@
 #include "primary_session.h"
 
 #include "aof.h"
+#include "apply_faults.h"
 #include "call.h"
 #include "clock.h"
 #include "command_record.h"
@@ -133,6 +134,7 @@ static void applied(client *c) {
         clientCloseAsap(c);
         return;
     }
+    applyFaultsLook(c);
     primary.run = streamBacklog()->end;
     if (!(c->flags & CLIENT_MULTI)) streamCommit(primary.run);
 }

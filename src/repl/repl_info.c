@@ -9,11 +9,13 @@
 #include "clock.h"
 #include "failover.h"
 #include "info_table.h"
+#include "panic.h"
 #include "primary_link.h"
 #include "psync.h"
 #include "repl_settings.h"
 #include "replicas.h"
 #include "stream.h"
+#include "transfer.h"
 
 #define ADDRESS_BYTES 256
 
@@ -103,17 +105,15 @@ static void writeMemory(infoOut *o) {
     infoLine(o, "mem_replicas_repl_buffer:%zu", primaryLinkLook().kept);
 }
 
-static uint64_t outputBytes(void) {
-    uint64_t bytes = 0;
-    listIter it = listBegin(replicasAll(), false);
-    for (listNode *n = listNext(&it); n; n = listNext(&it))
-        bytes += (uint64_t)((const replicaState *)listNodeValue(n))->c->net_output;
-    return bytes;
+replTraffic replTrafficNow(void) {
+    assertMainRole();
+    return (replTraffic){.input = primaryLinkLook().input_bytes, .output = replicasSent() + transfersSent()};
 }
 
 static void writeTraffic(infoOut *o) {
-    infoLine(o, "total_net_repl_input_bytes:%llu", (unsigned long long)primaryLinkLook().input_bytes);
-    infoLine(o, "total_net_repl_output_bytes:%llu", (unsigned long long)outputBytes());
+    replTraffic t = replTrafficNow();
+    infoLine(o, "total_net_repl_input_bytes:%llu", (unsigned long long)t.input);
+    infoLine(o, "total_net_repl_output_bytes:%llu", (unsigned long long)t.output);
 }
 
 static void writeSyncs(infoOut *o) {

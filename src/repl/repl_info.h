@@ -4,6 +4,14 @@
 #ifndef REPL_REPL_INFO_H
 #define REPL_REPL_INFO_H
 
+#include "platform.h"
+
+/* Bytes that came from primaries and went to replicas, snapshots with them. */
+typedef struct replTraffic {
+    uint64_t input, output;
+} replTraffic;
+replTraffic replTrafficNow(void);
+
 /* Boot. */
 void replInfoRegister(void);
 

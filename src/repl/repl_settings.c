@@ -22,7 +22,10 @@
 replSettings repl_settings;
 static replSettingHooks setting_hooks; /* const after boot */
 
-static const settingName error_names[] = {{"ignore", 0}, {"panic", 1}, {"panic-on-replicas", 2}, {NULL, 0}};
+static const settingName error_names[] = {{"ignore", ON_ERROR_IGNORE},
+                                          {"panic", ON_ERROR_PANIC},
+                                          {"panic-on-replicas", ON_ERROR_PANIC_ON_REPLICAS},
+                                          {NULL, 0}};
 static const settingName diskless_names[] = {{"disabled", DISKLESS_LOAD_OFF},
                                              {"on-empty-db", DISKLESS_LOAD_ON_EMPTY},
                                              {"swapdb", DISKLESS_LOAD_SWAPDB},

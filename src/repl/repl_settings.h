@@ -8,6 +8,8 @@
 
 typedef enum { DISKLESS_LOAD_OFF, DISKLESS_LOAD_ON_EMPTY, DISKLESS_LOAD_SWAPDB, DISKLESS_LOAD_FLUSH } disklessLoad;
 
+typedef enum { ON_ERROR_IGNORE, ON_ERROR_PANIC, ON_ERROR_PANIC_ON_REPLICAS } onError;
+
 typedef struct replSettings {
     /* As a replica. */
     char *primary_host; /* owns; NULL: it is none */
@@ -18,7 +20,7 @@ typedef struct replSettings {
     long long announce_port, priority;
     int diskless_load; /* disklessLoad */
     bool announced, read_only, serve_stale_data, ignore_maxmemory, lazy_flush, ignore_disk_errors, tls, mptcp;
-    int error_behavior;
+    int error_behavior; /* onError */
     /* As a primary. */
     bool diskless_sync, dual_channel, no_tcp_nodelay, slow_writers;
     long long diskless_delay_s, diskless_max_replicas, ping_period_s, timeout_s;

@@ -36,6 +36,7 @@
 static struct {
     list *all; /* owns: of replicaState, borrowed from their clients */
     size_t with_place;
+    uint64_t sent_before;             /* bytes, to those that have gone */
     void (*on_ack)(void);             /* const after boot */
     void (*on_gone)(replicaState *r); /* const after boot */
 } replicas;
@@ -213,6 +214,14 @@ size_t replicasKeptForOne(void) {
     return most;
 }
 
+uint64_t replicasSent(void) {
+    uint64_t bytes = replicas.sent_before;
+    listIter it = listBegin(replicas.all, false);
+    for (listNode *n = listNext(&it); n; n = listNext(&it))
+        bytes += (uint64_t)((const replicaState *)listNodeValue(n))->c->net_output;
+    return bytes;
+}
+
 /* ---- Acknowledgements ---- */
 
 void replicasOnAck(void (*fn)(void)) {
@@ -308,6 +317,7 @@ static void forget(client *c) {
         listDelNode(replicas.all, r->node);
         r->node = NULL;
         replicaLeavePlace(r);
+        replicas.sent_before += (uint64_t)c->net_output;
         if (replicas.on_gone) replicas.on_gone(r);
     }
     c->replica = NULL;

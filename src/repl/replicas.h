@@ -89,6 +89,8 @@ void replicaLoadsBeside(replicaState *r);
 void replicasFeed(void);
 /* What is kept for the one that is furthest behind, in bytes. */
 size_t replicasKeptForOne(void);
+/* Bytes of output that went to all there have been. */
+uint64_t replicasSent(void);
 /* It has told how far it is (-1: nothing of its disk). */
 void replicaAck(replicaState *r, long long offset, long long synced);
 /* All must come again, under another name of the stream. */

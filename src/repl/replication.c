@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "replication.h"
 
+#include "apply_faults.h"
 #include "evict.h"
 #include "failover.h"
 #include "full_sync.h"
@@ -57,6 +58,7 @@ void replInit(aeEventLoop *loop, bool (*hide_user_data)(void)) {
     fullSyncInit(hide_user_data);
     psyncInit(replicaClientGate, primarySessionAsked);
     primaryLinkInit(loop, hide_user_data);
+    applyFaultsInit(hide_user_data);
     failoverInit();
     waitCommandsInit();
     replSettingsSetHooks(&hooks);

@@ -52,6 +52,8 @@ struct transfer {
     outlet outlets[];
 };
 
+static _Atomic uint64_t sent_bytes; /* relaxed */
+
 static bool isWanted(const outlet *o) {
     return !o->failed && !atomic_load_explicit(&o->cancelled, memory_order_relaxed);
 }
@@ -68,6 +70,7 @@ static void writeSome(transfer *t, outlet *o, size_t len) {
     ssize_t n = connWritev(o->conn, &iov, 1);
     uint64_t now_ms = clockMonotonicMs();
     if (n > 0) {
+        atomic_fetch_add_explicit(&sent_bytes, (uint64_t)n, memory_order_relaxed);
         o->sent += (size_t)n;
         o->moved_ms = now_ms;
     } else if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) {
@@ -159,6 +162,10 @@ bool transferIsOver(const transfer *t) {
 bool transferSucceeded(const transfer *t, size_t i) {
     serverAssert(transferIsOver(t));
     return !t->broken && isWanted(&t->outlets[i]);
+}
+
+uint64_t transfersSent(void) {
+    return atomic_load_explicit(&sent_bytes, memory_order_relaxed);
 }
 
 void transferEnd(transfer *t) {

@@ -24,6 +24,8 @@ void transferCancel(transfer *t, size_t i);
 bool transferIsOver(const transfer *t);
 /* It is over: whether connection `i` has got all there was. */
 bool transferSucceeded(const transfer *t, size_t i);
+/* Bytes that all of them have written. */
+uint64_t transfersSent(void);
 /* Wait for the thread, and free it. */
 void transferEnd(transfer *t);
 

@@ -1,0 +1,73 @@
+/* apply_faults.c -- what a replica does about commands of its primary that fail here, or that its disk will not have.
+ *
+ * Either means that this server is not what its primary takes it for. Whether it says so and goes on, or ends, is the
+ * user's: propagation-error-behavior, replica-ignore-disk-write-errors.
+ *
+ * Threads     main.
+ * Tests       tests/repl/faults.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "apply_faults.h"
+
+#include "call.h"
+#include "clock.h"
+#include "disk_gate.h"
+#include "gates.h"
+#include "log.h"
+#include "primary_link.h"
+#include "repl_settings.h"
+#include "reply.h"
+
+#include <stdlib.h>
+
+#define SAY_EVERY_MS 10000
+
+static bool (*hide_user_data)(void); /* const after boot */
+
+static void giveUp(const char *why) {
+    serverLog(LL_WARNING, "%s Exiting...", why);
+    exit(1);
+}
+
+static const char *whoFails(const client *c, const char **to) {
+    if (c->flags & CLIENT_REPLAYS) {
+        *to = "AOF-loading-client";
+        return "server";
+    }
+    bool from_primary = c->flags & CLIENT_PRIMARY;
+    *to = from_primary ? "primary" : "replica";
+    return from_primary ? "replica" : "primary";
+}
+
+static bool isFatal(const client *c) {
+    int behavior = repl_settings.error_behavior;
+    if (c->flags & CLIENT_REPLAYS) return behavior == ON_ERROR_PANIC;
+    return c->flags & CLIENT_PRIMARY && repl_settings.read_only && behavior != ON_ERROR_IGNORE;
+}
+
+/* An error is the reply to who is not to see one. */
+static void failed(client *c, slice text) {
+    const char *to, *from = whoFails(c, &to);
+    if (text.len && text.ptr[0] == '-') text = sliceOf(text.ptr + 1, text.len - 1);
+    bool hidden = hide_user_data();
+    serverLog(LL_WARNING,
+              "== CRITICAL == This %s is sending an error to its %s: '%.*s' after processing the command '%s'", from,
+              to, hidden ? 10 : (int)text.len, hidden ? "*redacted*" : text.ptr, clientCommandName(c->cmd));
+    if (isFatal(c)) giveUp("It is not to go on with it (propagation-error-behavior).");
+}
+
+void applyFaultsLook(const client *c) {
+    static uint64_t said_ms;
+    if (likely(!(gates_armed & 1u << GATE_DISK)) || !(c->cmd->flags & CMD_WRITE) || !diskGateIsShut()) return;
+    if (!repl_settings.ignore_disk_errors)
+        giveUp("A command of the primary cannot be written to disk (replica-ignore-disk-write-errors is no).");
+    uint64_t now_ms = clockMonotonicMs();
+    if (said_ms && now_ms - said_ms < SAY_EVERY_MS) return;
+    said_ms = now_ms;
+    serverLog(LL_WARNING, "Commands of the primary are applied although they cannot be written to disk.");
+}
+
+void applyFaultsInit(bool (*hide)(void)) {
+    hide_user_data = hide;
+    replyErrorOnUnexpected(failed);
+}
