@@ -14,7 +14,6 @@
 #include "disk_gate.h"
 #include "gates.h"
 #include "log.h"
-#include "primary_link.h"
 #include "repl_settings.h"
 #include "reply.h"
 

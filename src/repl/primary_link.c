@@ -27,6 +27,7 @@
 #include "net_settings.h"
 #include "output_limits.h"
 #include "panic.h"
+#include "pause.h"
 #include "primary_session.h"
 #include "redirect.h"
 #include "repl_settings.h"
@@ -112,6 +113,18 @@ gateResult primaryReadonlyGate(client *c) {
     if (!error) return GATE_PASSED;
     if (transactionIsExec(c)) transactionRefuseExec(c, error);
     else addReplyError(c, error);
+    return GATE_REFUSED;
+}
+
+gateResult primaryRedirectGate(client *c) {
+    char text[REDIRECT_MAX];
+    if (!redirectFor(c, text)) return GATE_PASSED;
+    uint32_t flags = commandFlagsNow(c), wanted = c->flags & CLIENT_READONLY ? CMD_WRITE : CMD_WRITE | CMD_READONLY;
+    if (!(flags & wanted)) return GATE_PASSED;
+    if (primary.for_failover) return pauseGate(c);
+    bool exec = transactionIsExec(c);
+    addReplyError(c, text);
+    if (exec) transactionEnd(c);
     return GATE_REFUSED;
 }
 

@@ -63,7 +63,8 @@ typedef struct primaryFigures {
 } primaryFigures;
 primaryFigures primaryLinkLook(void);
 
-/* Entries of GATE_REPLICAS and GATE_STALE. */
+/* Entries of GATE_REDIRECT (which CLIENT CAPA redirect arms for a client), GATE_REPLICAS and GATE_STALE. */
+gateResult primaryRedirectGate(client *c);
 gateResult primaryReadonlyGate(client *c);
 gateResult primaryStaleGate(client *c);
 /* A setting about replicas has changed. */

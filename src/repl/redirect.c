@@ -8,31 +8,15 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "redirect.h"
 
-#include "failover.h"
-#include "pause.h"
-#include "primary_link.h"
 #include "repl_settings.h"
 #include "reply.h"
-#include "transaction_queue.h"
 
 #include <stdio.h>
 
 bool redirectFor(const client *c, char *text) {
-    if (!(c->capa & CLIENT_CAPA_REDIRECT) || !primaryLinkWanted()) return false;
+    if (!(c->capa & CLIENT_CAPA_REDIRECT) || !repl_settings.primary_host) return false;
     snprintf(text, REDIRECT_MAX, "-REDIRECT %s:%lld", repl_settings.primary_host, repl_settings.primary_port);
     return true;
-}
-
-gateResult redirectGate(client *c) {
-    char text[REDIRECT_MAX];
-    if (!redirectFor(c, text)) return GATE_PASSED;
-    uint32_t flags = commandFlagsNow(c), wanted = c->flags & CLIENT_READONLY ? CMD_WRITE : CMD_WRITE | CMD_READONLY;
-    if (!(flags & wanted)) return GATE_PASSED;
-    if (failoverNow() != FAILOVER_NONE) return pauseGate(c);
-    bool exec = transactionIsExec(c);
-    addReplyError(c, text);
-    if (exec) transactionEnd(c);
-    return GATE_REFUSED;
 }
 
 void readonlyCommand(client *c) {

@@ -6,14 +6,14 @@
 #ifndef REPL_REDIRECT_H
 #define REPL_REDIRECT_H
 
-#include "gates.h"
+#include "client.h"
 
-/* The entry of GATE_REDIRECT, which CLIENT CAPA redirect arms for a client. */
-gateResult redirectGate(client *c);
-/* Whether the client can do with a redirection: then `text` (of REDIRECT_MAX bytes) is the error that says where to. */
+/* Whether the client can do with a redirection, and there is a primary: then `text` (of REDIRECT_MAX bytes) is the
+ * error that says where to. */
 bool redirectFor(const client *c, char *text);
 #define REDIRECT_MAX 300
 
+/* What it says of that for reads. */
 void readonlyCommand(client *c);
 void readwriteCommand(client *c);
 

@@ -59,7 +59,6 @@
 #include "pubsub_commands.h"
 #include "primary_link.h"
 #include "psync.h"
-#include "redirect.h"
 #include "repl_commands.h"
 #include "repl_info.h"
 #include "repl_settings.h"
@@ -135,7 +134,7 @@ void wiringHooks(void) {
     gateSet(GATE_PROTECTED, debugGate);
     gateSet(GATE_TRANSACTION, transactionGate);
     gateSet(GATE_ACL, aclGate);
-    gateSet(GATE_REDIRECT, redirectGate);
+    gateSet(GATE_REDIRECT, primaryRedirectGate);
     gateSet(GATE_MEMORY, memoryGate);
     gateSet(GATE_DISK, diskGate);
     gateSet(GATE_REPLICAS, primaryReadonlyGate);
