@@ -1,11 +1,6 @@
 /* dump.c -- DUMP and RESTORE: a value as bytes that another server can take.
  *
- *   +------+-------------------+-----------------+------------------+
- *   | type | value as RDB has  | RDB version     | CRC-64 of all    |
- *   | 1    | it                | 2, little-endian| before, 8, l.-e. |
- *   +------+-------------------+-----------------+------------------+
- *
- * Not here    the bytes of a value (object/rdb_value.c, object/rdb_string.c).
+ * Not here    the bytes of a value (object/rdb_value.c), version and checksum behind them (object/dump_payload.c).
  * Threads     main.
  * Invariants  1. A payload is untrusted: nothing changes before version, checksum and value have been found good.
  *             2. A value may reach into the footer, as it may in the reference server.
@@ -14,18 +9,14 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "command_memory.h"
 #include "commands.h"
-#include "crc64.h"
 #include "db.h"
-#include "endian.h"
+#include "dump_payload.h"
 #include "key_changed.h"
 #include "lru.h"
 #include "object_settings.h"
 #include "propagate.h"
 #include "rdb_value.h"
 #include "reply.h"
-
-#define FOOTER_SIZE 10
-#define CRC_SIZE 8
 
 void dumpCommand(client *c) {
     robj *o = lookupKeyRead(c->db, clientKeyAt(c, 1));
@@ -35,22 +26,13 @@ void dumpCommand(client *c) {
     }
     /* Compressed or not, and room that grew ahead of it. */
     if (!commandMemoryReserve(c, 3 * objectMemUsage(o, 0))) return;
-    sds payload = rdbValueBytes(o, object_settings.compression);
-    char footer[FOOTER_SIZE];
-    storeLe16(footer, RDB_VERSION);
-    payload = sdsCatLen(payload, footer, FOOTER_SIZE - CRC_SIZE);
-    storeLe64(footer, crc64(0, payload, sdsLen(payload)));
-    payload = sdsCatLen(payload, footer, CRC_SIZE);
-    addReplyBulkSds(c, payload);
+    addReplyBulkSds(c, dumpPayloadOf(o, object_settings.compression));
 }
 
 /* What comes from the log was good once, whatever the setting says now. */
 static bool payloadIsGood(const client *c, slice payload) {
-    if (payload.len < FOOTER_SIZE) return false;
-    const char *footer = payload.ptr + payload.len - FOOTER_SIZE;
     bool relaxed = object_settings.version_check == RDB_VERSION_CHECK_RELAXED || c->flags & CLIENT_REPLAYS;
-    if (!rdbVersionIsReadable(loadLe16(footer), relaxed)) return false;
-    return crc64(0, payload.ptr, payload.len - CRC_SIZE) == loadLe64(payload.ptr + payload.len - CRC_SIZE);
+    return dumpPayloadIsGood(payload, relaxed);
 }
 
 /* ---- RESTORE ---- */

@@ -1,9 +1,9 @@
 /* function_dump.c -- libraries as bytes that another server can take.
  *
- *   +---------+------------------+     +-----------------+------------------+
- *   | 245     | text, as RDB has | ... | RDB version     | CRC-64 of all    |
- *   | 1       | strings          |     | 2, little-endian| before, 8, l.-e. |
- *   +---------+------------------+     +-----------------+------------------+
+ *   +---------+------------------+     +---------------------------+
+ *   | 245     | text, as RDB has | ... | version, checksum         |
+ *   | 1       | strings          |     | (object/dump_payload.h)   |
+ *   +---------+------------------+     +---------------------------+
  *
  * Owns        nothing.
  * Threads     main.
@@ -13,16 +13,12 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "function_dump.h"
 
-#include "crc64.h"
-#include "endian.h"
+#include "dump_payload.h"
 #include "object_settings.h"
 #include "rdb_string.h"
-#include "rdb_value.h"
 
 #define FUNCTION 245
 #define FUNCTION_OLD 246 /* before 7.0 was done */
-#define FOOTER_SIZE 10
-#define CRC_SIZE 8
 
 sds functionDump(const functionTable *t) {
     rdbWriter out;
@@ -35,18 +31,7 @@ sds functionDump(const functionTable *t) {
         rdbWriteString(&out, sdsSlice(library->text));
     }
     dictIterEnd(&it);
-    sds payload = rdbWriterTake(&out);
-    char footer[FOOTER_SIZE];
-    storeLe16(footer, RDB_VERSION);
-    payload = sdsCatLen(payload, footer, FOOTER_SIZE - CRC_SIZE);
-    storeLe64(footer, crc64(0, payload, sdsLen(payload)));
-    return sdsCatLen(payload, footer, CRC_SIZE);
-}
-
-static bool isGood(slice payload, bool relaxed) {
-    if (payload.len < FOOTER_SIZE) return false;
-    if (!rdbVersionIsReadable(loadLe16(payload.ptr + payload.len - FOOTER_SIZE), relaxed)) return false;
-    return crc64(0, payload.ptr, payload.len - CRC_SIZE) == loadLe64(payload.ptr + payload.len - CRC_SIZE);
+    return dumpPayloadSealTake(rdbWriterTake(&out));
 }
 
 static sds loadOne(functionTable *t, rdbReader *r, functionLoading how) {
@@ -62,8 +47,8 @@ static sds loadOne(functionTable *t, rdbReader *r, functionLoading how) {
 }
 
 sds functionDumpLoad(functionTable *t, slice payload, bool relaxed, functionLoading how) {
-    if (!isGood(payload, relaxed)) return sdsNew("DUMP payload version or checksum are wrong");
-    rdbReader r = {payload.ptr, payload.ptr + payload.len - FOOTER_SIZE};
+    if (!dumpPayloadIsGood(payload, relaxed)) return sdsNew("DUMP payload version or checksum are wrong");
+    rdbReader r = {payload.ptr, payload.ptr + payload.len - DUMP_FOOTER_BYTES};
     while (r.p < r.end) {
         sds error = loadOne(t, &r, how);
         if (error) return error;
