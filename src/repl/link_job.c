@@ -15,9 +15,9 @@
 #include "anet.h"
 #include "bio.h"
 #include "clock.h"
+#include "conn_wait.h"
 #include "log.h"
 #include "panic.h"
-#include "tls.h"
 #include "zmalloc.h"
 
 #include <errno.h>
@@ -108,8 +108,13 @@ static void heard(linkJob *job) {
     atomic_store_explicit(&job->heard_ms, clockMonotonicMs(), memory_order_relaxed);
 }
 
-/* Until the descriptor is ready. False with errno. */
-static bool waitFor(linkJob *job, int fd, int mask) {
+typedef struct jobWaiter {
+    connWaiter base; /* first: its address is the waiter's */
+    linkJob *job;    /* borrowed */
+} jobWaiter;
+
+static bool waitFor(connWaiter *w, int fd, int mask) {
+    const linkJob *job = ((jobWaiter *)w)->job;
     uint64_t until_ms = clockMonotonicMs() + (uint64_t)job->timeout_s * 1000;
     while (linkJobIsWanted(job)) {
         int ready = aeWait(fd, mask, WAKE_MS);
@@ -124,38 +129,30 @@ static bool waitFor(linkJob *job, int fd, int mask) {
     return false;
 }
 
+static jobWaiter waiterOf(linkJob *job) {
+    return (jobWaiter){{waitFor}, job};
+}
+
 /* ---- The connection ---- */
 
-static bool encrypt(linkJob *job, int fd) {
-    job->wire.conn = connCreateTlsClient(fd, job->tls, NULL, NULL);
-    do {
-        connAccept(job->wire.conn, NULL);
-        if (job->wire.conn->state == CONN_CONNECTED) return true;
-    } while (job->wire.conn->state == CONN_CONNECTING && waitFor(job, fd, job->wire.conn->step));
-    serverLog(LL_WARNING, "The TLS handshake with the PRIMARY has failed: %s", connErrorText(job->wire.conn));
-    return false;
+static void connected(connWaiter *w) {
+    heard(((jobWaiter *)w)->job);
+    serverLog(LL_NOTICE, "Non blocking connect for SYNC fired the event.");
 }
 
 bool linkConnect(linkJob *job) {
-    char err[ANET_ERR_LEN];
+    char err[ANET_ERR_LEN], why[CONN_WAIT_ERR_LEN] = "";
     int fd = anetTcpConnect(err, job->host, job->port, job->source_address, true);
     if (fd < 0) {
         serverLog(LL_WARNING, "Unable to connect to PRIMARY: %s", err);
         return false;
     }
-    int error = waitFor(job, fd, AE_WRITABLE) ? anetGetError(fd) : errno;
-    if (error) {
-        if (error != ECANCELED) serverLog(LL_WARNING, "Error condition on socket for SYNC: %s", strerror(error));
-        close(fd);
-        return false;
-    }
-    heard(job);
-    serverLog(LL_NOTICE, "Non blocking connect for SYNC fired the event.");
-    anetNoDelay(NULL, fd, true);
-    if (job->tls) return encrypt(job, fd);
-    job->wire.conn = connCreateAcceptedSocket(fd, NULL);
-    connAccept(job->wire.conn, NULL);
-    return true;
+    jobWaiter w = waiterOf(job);
+    job->wire.conn = connWaitConnected(fd, job->tls, &w.base, connected, why);
+    if (job->wire.conn) return true;
+    if (*why) serverLog(LL_WARNING, "The TLS handshake with the PRIMARY has failed: %s", why);
+    else if (errno != ECANCELED) serverLog(LL_WARNING, "Error condition on socket for SYNC: %s", strerror(errno));
+    return false;
 }
 
 bool linkWait(linkJob *job, int ms) {
@@ -169,34 +166,15 @@ void linkPause(unsigned ms) {
 }
 
 ssize_t linkRead(linkJob *job, void *buf, size_t len) {
-    for (;;) {
-        ssize_t n = connRead(job->wire.conn, buf, len);
-        if (n > 0) heard(job);
-        if (n >= 0) return n;
-        if (job->wire.conn->state != CONN_CONNECTED) {
-            errno = job->wire.conn->last_errno ? job->wire.conn->last_errno : EPROTO;
-            return -1;
-        }
-        if (!waitFor(job, job->wire.conn->fd, job->wire.conn->read_needs_write ? AE_WRITABLE : AE_READABLE)) return -1;
-    }
+    jobWaiter w = waiterOf(job);
+    ssize_t n = connWaitRead(job->wire.conn, buf, len, &w.base);
+    if (n > 0) heard(job);
+    return n;
 }
 
 bool linkWrite(linkJob *job, slice bytes) {
-    while (bytes.len > 0) {
-        struct iovec iov = {(void *)(uintptr_t)bytes.ptr, bytes.len};
-        ssize_t n = connWritev(job->wire.conn, &iov, 1);
-        if (n > 0) {
-            bytes = sliceOf(bytes.ptr + n, bytes.len - (size_t)n);
-            continue;
-        }
-        if (job->wire.conn->state != CONN_CONNECTED) {
-            errno = job->wire.conn->last_errno ? job->wire.conn->last_errno : EPIPE;
-            return false;
-        }
-        if (!waitFor(job, job->wire.conn->fd, job->wire.conn->write_needs_read ? AE_READABLE : AE_WRITABLE))
-            return false;
-    }
-    return true;
+    jobWaiter w = waiterOf(job);
+    return connWaitWrite(job->wire.conn, bytes, &w.base);
 }
 
 /* ---- Lines ---- */
