@@ -163,6 +163,7 @@ void commandListCommand(client *c);
 void dbsizeCommand(client *c);
 void flushallCommand(client *c);
 void flushdbCommand(client *c);
+void restoreAskingCommand(client *c);
 void swapdbCommand(client *c);
 void timeCommand(client *c);
 

@@ -154,3 +154,8 @@ void restoreCommand(client *c) {
     if (when_ms && !options.absolute_ttl) propagateAbsolute(c, when_ms);
     addReplyOk(c);
 }
+
+/* The same, for keys of a slot that is on its way: gates of a cluster let it pass. */
+void restoreAskingCommand(client *c) {
+    restoreCommand(c);
+}

@@ -123,6 +123,8 @@ static const example examples[] = {
     {"set a 1", "restore a 0 $DUMP", false, ""},
     {"", "restore a 1 $DUMP absttl", false, ""},
     {"", "restore a 0 rubbish", false, ""},
+    {"", "restore-asking a 0 $DUMP", true, "restore a;"},
+    {"set a 1", "restore-asking a 0 $DUMP", false, ""},
     /* hash.def */
     {"", "hset a f 1 g 2", true, "hset a;"},
     {"hset a f 1", "hset a f 2", true, "hset a;"},
