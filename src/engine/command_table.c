@@ -417,9 +417,9 @@ void commandEach(void (*fn)(void *arg, serverCommand *cmd), void *arg) {
 static const char *const flag_names[] = {
     "write", "readonly", "denyoom", "admin", "pubsub", "noscript", "blocking", "loading", "stale", "skip_monitor",
     "skip_commandlog", "asking", "fast", "no_auth", NULL, "no_mandatory_keys", NULL, "no_async_loading", "no_multi",
-    "movablekeys", "allow_busy", NULL};
+    "movablekeys", "allow_busy", NULL, NULL};
 /* clang-format on */
-static_assert(1u << (array_len(flag_names) - 1) == CMD_ALL_DBS, "a name for each flag");
+static_assert(1u << (array_len(flag_names) - 1) == CMD_SECRETS, "a name for each flag");
 
 static const char *const key_flag_names[] = {"RO",     "RW",     "OW",      "RM",         "access",        "update",
                                              "insert", "delete", "not_key", "incomplete", "variable_flags"};

@@ -57,7 +57,7 @@ slice redactedArgument(const client *c, uint32_t index) {
 }
 
 void redactCopied(const parsedCommand *p, const parsedCommand *copy) {
-    if (!(p->cmd->flags & CMD_NOSCRIPT)) return;
+    if (!(p->cmd->flags & (CMD_NOSCRIPT | CMD_SECRETS))) return;
     for (uint32_t i = 1; i < p->argc; i++)
         if (p->argv[i].ptr != copy->argv[i].ptr) explicit_bzero((char *)p->argv[i].ptr, p->argv[i].len);
 }

@@ -23,7 +23,7 @@ extern bool redact_pending;
 /* The command has ended and nobody asks any more. */
 void redactWipe(const client *c);
 /* A request has been copied to be run later: the bytes it came in are overwritten, if they may be secrets. Commands
- * that are given some are none that scripts may run, which tells them apart. */
+ * that are given some are none that scripts may run, or CMD_SECRETS. */
 void redactCopied(const parsedCommand *p, const parsedCommand *copy);
 
 #endif

@@ -3,7 +3,7 @@
  * Not here    how long is waited (the user's waiter).
  * Owns        nothing.
  * Threads     the connection's holder.
- * Tests       tests/unit/event/conn_wait_test.c, tests/repl/sync.tcl
+ * Tests       tests/unit/event/conn_wait_test.c, tests/repl/sync.tcl, tests/repl/migrate.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "conn_wait.h"

@@ -147,7 +147,7 @@ tlsContext *tlsServerContext(void) {
 }
 
 tlsContext *tlsClientContext(void) {
-    assertMainThread();
+    assertMainRole();
     if (!contexts.client && contexts.started) (void)renew();
     return contexts.client;
 }
@@ -160,6 +160,10 @@ static bool applyContexts(const char **err) {
     if (renew()) return true;
     *err = "Unable to update TLS configuration. Check server logs.";
     return false;
+}
+
+static bool applyCluster(const char **err) {
+    return !tls_settings.cluster || tlsCheckSettings(err);
 }
 
 static bool applyPort(const char **err) {
@@ -247,6 +251,7 @@ static const setting rows[] = {
     TEXT("tls-ciphersuites", ciphersuites, 0),
     BOOL("tls-prefer-server-ciphers", prefer_server_ciphers, "no"),
     BOOL("tls-session-caching", session_caching, "yes"),
+    {VALUE("tls-cluster", SETTING_BOOL, cluster, "no"), .apply = applyCluster},
     {VALUE("tls-kernel", SETTING_BOOL, kernel, "no"), .flags = SETTING_HIDDEN, .apply = applyContexts},
     INT("tls-session-cache-size", session_cache_size, "20480", 0, INT_MAX, applyContexts),
     INT("tls-session-cache-timeout", session_cache_timeout_s, "300", 0, INT_MAX, applyContexts),

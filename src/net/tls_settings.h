@@ -13,6 +13,7 @@ typedef struct tlsSettings {
     long long session_cache_size, session_cache_timeout_s, auto_reload_s;
     int auth_clients, auth_clients_user; /* tlsPeerCheck; a tlsNameField or TLS_USER_OFF */
     bool prefer_server_ciphers, session_caching, kernel;
+    bool cluster; /* tls-cluster: connections to other nodes, and those that MIGRATE makes */
     /* Own; NULL: not given. */
     char *cert_file, *key_file, *key_pass, *client_cert_file, *client_key_file, *client_key_pass;
     char *ca_file, *ca_dir, *dh_params_file, *protocols, *ciphers, *ciphersuites;
@@ -31,7 +32,7 @@ bool tlsCheckSettings(const char **err);
 /* What accepted connections are made from; borrowed until the settings change. NULL: TLS is not in use. */
 tlsContext *tlsServerContext(void);
 /* What connections are made from that this server begins, made when they are first asked for; borrowed until the
- * settings change. NULL: they cannot be made, and the log says why. Main's own thread. */
+ * settings change. NULL: they cannot be made, and the log says why. */
 tlsContext *tlsClientContext(void);
 /* Once a second or more often: look for changed files when it is time (tls-auto-reload-interval). */
 void tlsCron(void);

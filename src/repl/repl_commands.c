@@ -1,5 +1,5 @@
 /* repl_commands.c -- the commands whose handlers are in this layer: REPLICAOF, FAILOVER, PSYNC, SYNC, REPLCONF,
- * ROLE, WAIT, WAITAOF.
+ * ROLE, WAIT, WAITAOF, MIGRATE.
  *
  * Owns        the array, for good.
  * Threads     main, at boot.
@@ -10,6 +10,7 @@
 
 #include "command_rows.h"
 #include "failover.h"
+#include "migrate.h"
 #include "psync.h"
 #include "redirect.h"
 #include "role_cmds.h"

@@ -17,6 +17,7 @@
 #include "replicas.h"
 #include "reply.h"
 #include "stream.h"
+#include "target_link.h"
 #include "wait_commands.h"
 #include "writer_brake.h"
 
@@ -106,4 +107,5 @@ void replTick(void) {
     ping(now_ms);
     lookAtReplicas(now_ms);
     forgetStream(now_ms);
+    targetsTick();
 }

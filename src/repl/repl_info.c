@@ -15,6 +15,7 @@
 #include "repl_settings.h"
 #include "replicas.h"
 #include "stream.h"
+#include "target_link.h"
 #include "transfer.h"
 
 #define ADDRESS_BYTES 256
@@ -122,17 +123,20 @@ static void writeSyncs(infoOut *o) {
     infoLine(o, "sync_partial_err:%lld", psync_stats.partial_err);
 }
 
+static void writeTargets(infoOut *o) {
+    infoLine(o, "migrate_cached_sockets:%zu", targetsKept());
+}
+
 static void resetStats(void) {
     psync_stats = (psyncStats){0};
 }
 
 void replInfoRegister(void) {
     static const infoSection sections[] = {{"replication", "Replication", 70, INFO_DEFAULT}, {.name = NULL}};
-    static const infoFields fields[] = {{"replication", 10, .write = writeReplication},
-                                        {"memory", 430, .write = writeMemory},
-                                        {"stats", 60, .write = writeTraffic},
-                                        {"stats", 150, .write = writeSyncs},
-                                        {.section = NULL}};
+    static const infoFields fields[] = {
+        {"replication", 10, .write = writeReplication}, {"memory", 430, .write = writeMemory},
+        {"stats", 60, .write = writeTraffic},           {"stats", 150, .write = writeSyncs},
+        {"stats", 360, .write = writeTargets},          {.section = NULL}};
     infoTableAddSections(sections);
     infoTableAddFields(fields);
     infoTableOnReset(resetStats);

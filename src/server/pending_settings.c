@@ -18,7 +18,6 @@
 #include "numbers.h"
 #include "panic.h"
 #include "setting_text.h"
-#include "tls_settings.h"
 #include "zmalloc.h"
 
 #include <arpa/inet.h>
@@ -43,8 +42,7 @@ static struct {
     long long cluster_link_sendbuf_limit, cluster_manual_failover_timeout, cluster_migration_barrier;
     long long cluster_node_timeout, cluster_ping_interval, cluster_port, cluster_replica_validity_factor;
     long long cluster_slot_migration_log_max_len, slot_migration_max_failover_repl_bytes;
-    /* TLS and RDMA. */
-    bool tls_cluster;
+    /* RDMA. */
     char *rdma_bind;
     long long rdma_completion_vector, rdma_port, rdma_rx_size;
     /* Scripts. */
@@ -108,10 +106,6 @@ static bool checkNodeIp(const char *text, long long number, const char **err) {
 }
 
 /* ---- What CONFIG SET finds when it puts a value into force ------------------------------------------ */
-
-static bool applyTls(const char **err) {
-    return !pending_settings.tls_cluster || tlsCheckSettings(err);
-}
 
 static bool applyRdmaBind(const char **err) {
     return refuse(err, "No RDMA building support.");
@@ -193,9 +187,6 @@ static const setting rows[] = {
     STRING("cluster-announce-hostname", cluster_announce_hostname, NULL, 0, .check = checkHostname),
     STRING("cluster-announce-human-nodename", cluster_announce_human_nodename, NULL, 0, .check = checkNodeName),
 
-    /* TLS. */
-    BOOL("tls-cluster", tls_cluster, "no", 0, .apply = applyTls),
-
     /* RDMA. */
     {.name = "rdma-bind",
      .type = SETTING_SPECIAL,
@@ -230,7 +221,6 @@ static const struct {
     const char *settings[4];
 } missing[] = {
     {"this server is in no cluster: it serves all slots alone and finds no other node", {"cluster-enabled"}},
-    {"links to other nodes are not encrypted: there are none yet", {"tls-cluster"}},
 };
 
 static const setting *pendingByName(const char *name) {

@@ -3,7 +3,8 @@
 # tclsh fake_server.tcl PORT LOG ?PATTERN REPLY ...?
 #
 # The words of each request, joined by blanks and in small letters, go to LOG as a line, and the first PATTERN (a glob)
-# they match gives the reply; +OK without one. A reply of "close" closes the connection instead. Ends when stdin does.
+# they match gives the reply; +OK without one. Instead of a reply "close" closes the connection, "silent" is none, and
+# "half TEXT" is TEXT without the end of a line. Ends when stdin does.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -54,7 +55,11 @@ proc readable {channel} {
             close $channel
             return
         }
-        puts -nonewline $channel "$reply\r\n"
+        if {[string match "half *" $reply]} {
+            puts -nonewline $channel [string range $reply 5 end]
+        } elseif {$reply ne "silent"} {
+            puts -nonewline $channel "$reply\r\n"
+        }
     }
 }
 
