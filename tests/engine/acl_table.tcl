@@ -14,8 +14,10 @@ set requests {
     {copy k:1 k:2} {copy k:1 k:2 db 0 replace} {copy k:1 k:2 db 1 db 0} {del k:1 k:2} {dump k:1} {exists k:1 k:2} {expire k:1 100}
     {expireat k:1 9999999999} {expiretime k:1} {move k:1 1} {object encoding k:1} {object freq k:1} {object idletime k:1}
     {object refcount k:1} {persist k:1} {pexpire k:1 100000} {pexpireat k:1 9999999999999} {pexpiretime k:1} {pttl k:1}
-    {rename k:1 k:2} {renamenx k:1 k:2} {restore k:1 0 x} {sort k:1} {sort k:1 store k:2} {sort k:1 alpha STORE k:2 desc}
+    {rename k:1 k:2} {renamenx k:1 k:2} {restore k:1 0 x} {restore-asking k:1 0 x} {sort k:1} {sort k:1 store k:2} {sort k:1 alpha STORE k:2 desc}
     {sort k:1 store other store k:2}
+    {migrate 127.0.0.1 1 k:1 0 1} {migrate 127.0.0.1 1 k:1 0 1 copy auth keys} {migrate 127.0.0.1 1 {} 0 1 keys k:1 k:2}
+    {migrate 127.0.0.1 1 {} 0 1 auth keys auth2 keys keys keys k:1 k:2}
     {sort_ro k:1} {touch k:1 k:2} {ttl k:1} {type k:1} {unlink k:1 k:2} {memory usage k:1}
     {geoadd k:1 1 1 m} {geodist k:1 m n} {geohash k:1 m} {geopos k:1 m} {georadius k:1 1 1 1 km}
     {georadius k:1 1 1 1 km store k:2} {georadius k:1 1 1 1 km STOREDIST k:2}
