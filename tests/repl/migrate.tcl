@@ -331,6 +331,16 @@ start_server {} {
             }
         }
 
+        test "Nor are those that come while nobody listens" {
+            with_target {"restore a *" "twice +OK" "restore b *" "-ERR no"} {
+                make a b
+                assert_equal OK [migrate $port a 0 1000]
+                after 300
+                assert_equal "(error) ERR Target instance replied with error: ERR no" [migrate $port b 0 1000]
+                assert_equal b [names]
+            }
+        }
+
         test "A target that is stopped does not stop this server for longer than the timeout" {
             set other [connect]
             with_target {"restore *" silent} {
