@@ -272,6 +272,14 @@ start_server {} {
             }
         }
 
+        test "The timeout is for a reply, not for all of them" {
+            with_target {"restore *" "slow +OK"} {
+                make a b c d e
+                set took [elapsed_ms {assert_equal OK [migrate $port "" 0 1000 KEYS a b c d e]}]
+                assert_between 1500 15000 $took
+            }
+        }
+
         test "A target that answers half" {
             with_target {"restore a *" "half +O"} {
                 make a
@@ -297,6 +305,9 @@ start_server {} {
                 assert_equal "(error) ERR Target instance replied with error: ERR not this one" \
                     [migrate $port "" 0 1000 KEYS a b c d e]
                 assert_equal {b d} [names]
+                # Behind an error nothing is taken for granted.
+                migrate $port b 0 1000
+                assert_equal {{select 0} {restore b 0}} [lrange [said $path] end-1 end]
             }
         }
 

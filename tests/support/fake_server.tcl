@@ -4,8 +4,8 @@
 #
 # The words of each request, joined by blanks and in small letters, go to LOG as a line, and the first PATTERN (a glob)
 # they match gives the reply; +OK without one. Instead of a reply "close" closes the connection, "silent" is none,
-# "half TEXT" is TEXT without the end of a line, and "twice TEXT" is TEXT, and a little later TEXT again. Ends when stdin
-# does.
+# "half TEXT" is TEXT without the end of a line, "slow TEXT" is TEXT after 300 ms, and "twice TEXT" is TEXT, and a little
+# later TEXT again. Ends when stdin does.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -58,6 +58,9 @@ proc readable {channel} {
         }
         if {[string match "half *" $reply]} {
             puts -nonewline $channel [string range $reply 5 end]
+        } elseif {[string match "slow *" $reply]} {
+            after 300
+            puts -nonewline $channel "[string range $reply 5 end]\r\n"
         } elseif {[string match "twice *" $reply]} {
             puts -nonewline $channel "[string range $reply 6 end]\r\n"
             after 50 [list catch [list puts -nonewline $channel "[string range $reply 6 end]\r\n"]]
