@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "pause.h"
 #include "reply.h"
+#include "store_state.h"
 
 /* ON or OFF in argument 2 as a flag of the client. */
 static void setFlag(client *c, uint32_t flag) {
@@ -37,8 +38,8 @@ void clientNoTouchCommand(client *c) {
 
 /* There is no import mode to be a source for, and so nothing but to say so; OFF holds already. */
 void clientImportSourceCommand(client *c) {
-    if (sliceIs(c->argv[2], "off")) addReplyOk(c);
-    else addReplyError(c, "Server is not in import mode");
+    if (sliceIs(c->argv[2], "on") && !store_following.imports) addReplyError(c, "Server is not in import mode");
+    else setFlag(c, CLIENT_IMPORT_SOURCE);
 }
 
 /* ---- Who it is -------------------------------------------------------------------------------------------------- */

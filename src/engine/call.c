@@ -189,8 +189,8 @@ static void call(client *c, monotime *now) {
     if (unlikely(redact_pending)) redactWipe(c);
 }
 
-/* No time is over before the primary says so. */
-static void callApplied(client *c, monotime *now) {
+/* No time is over before the primary, or who imports a dataset, says so. */
+static void callTimeless(client *c, monotime *now) {
     storeSetExpireIgnored(true);
     call(c, now);
     storeSetExpireIgnored(false);
@@ -287,7 +287,7 @@ callResult processCommand(client *c, const parsedCommand *req, monotime *now) {
     else if (unlikely(req->flags & SPECIAL || gatesArmedFor(c))) v = judge(c, req);
     if (likely(v == RUN)) {
         c->last_cmd = c->cmd;
-        if (unlikely(applied)) callApplied(c, now);
+        if (unlikely(applied || (c->flags & CLIENT_IMPORT_SOURCE && store_following.imports))) callTimeless(c, now);
         else call(c, now);
         c->commands++;
     } else if (v == REFUSED) {

@@ -86,7 +86,9 @@ bool primaryLinkIsUp(void) {
 
 void primaryLinkApplySettings(void) {
     bool follows = primaryLinkWanted(), stale = follows && !repl_settings.serve_stale_data && !primaryLinkIsUp();
-    storeSetFollowing((storeFollowing){.on = follows, .all_memory = repl_settings.ignore_maxmemory});
+    bool imports = repl_settings.imports && !follows;
+    storeSetFollowing((storeFollowing){
+        .on = follows || imports, .all_memory = follows && repl_settings.ignore_maxmemory, .imports = imports});
     gateArm(GATE_REPLICAS, (follows && repl_settings.read_only) || (!follows && repl_settings.min_replicas > 0));
     gateArm(GATE_STALE, stale);
 }

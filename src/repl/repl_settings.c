@@ -124,6 +124,7 @@ static const setting rows[] = {
     BOOL("replica-read-only", read_only, "yes", 0, .alias = "slave-read-only", .apply = applyFollowing),
     BOOL("replica-ignore-maxmemory", ignore_maxmemory, "yes", 0, .alias = "slave-ignore-maxmemory",
          .apply = applyFollowing),
+    BOOL("import-mode", imports, "no", 0, .apply = applyFollowing),
     BOOL("replica-lazy-flush", lazy_flush, "yes", 0, .alias = "slave-lazy-flush"),
     BOOL("replica-ignore-disk-write-errors", ignore_disk_errors, "no", 0, NO_ALIAS),
     INT("replica-priority", priority, "100", 0, INT_MAX, .alias = "slave-priority"),

@@ -20,6 +20,7 @@ typedef struct replSettings {
     long long announce_port, priority;
     int diskless_load; /* disklessLoad */
     bool announced, read_only, serve_stale_data, ignore_maxmemory, lazy_flush, ignore_disk_errors, tls, mptcp;
+    bool imports;       /* clients bring the dataset of another server */
     int error_behavior; /* onError */
     /* As a primary. */
     bool diskless_sync, dual_channel, no_tcp_nodelay, slow_writers;
@@ -34,7 +35,7 @@ extern replSettings repl_settings;
 /* What changes of settings bring about, at run time; NULL: nothing. */
 typedef struct replSettingHooks {
     void (*backlog_size)(void);
-    void (*following)(void); /* what a replica does with memory and clients */
+    void (*following)(void); /* what a replica, or who imports, does with memory and clients */
     void (*min_replicas)(void);
 } replSettingHooks;
 /* Boot only. */

@@ -29,7 +29,6 @@
 
 /* One value per setting below; the type is the table's. */
 static struct {
-    bool import_mode;
     /* Cluster. */
     bool cluster_enabled, cluster_allow_pubsubshard_when_down, cluster_allow_reads_when_down;
     bool cluster_allow_replica_migration, cluster_replica_no_failover, cluster_require_full_coverage;
@@ -151,7 +150,6 @@ static sds getRdmaBind(const setting *s) {
 #define NO_ALIAS .alias = NULL
 
 static const setting rows[] = {
-    BOOL("import-mode", import_mode, "no", 0, NO_ALIAS),
 
     /* Cluster. */
     BOOL("cluster-enabled", cluster_enabled, "no", FIXED, NO_ALIAS),

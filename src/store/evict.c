@@ -221,6 +221,7 @@ static bool takeByScore(victim *v) {
 }
 
 static bool takeVictim(victim *v) {
+    if (store_following.imports) return false;
     switch (store_settings.maxmemory_policy) {
     case MAXMEMORY_NO_EVICTION: return false;
     case MAXMEMORY_VOLATILE_RANDOM:

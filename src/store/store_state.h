@@ -38,18 +38,19 @@ void storeSetExpireIgnored(bool ignored);
 void storeAddStandstill(bool (*in_force)(void));
 bool storeStandsStill(void);
 /* The dataset follows another server's, which decides when a key goes: those whose time is over are hidden, and deleted
- * only where this server's own clients write to them. `all_memory`: nor is maxmemory for it. */
+ * only where this server's own clients write to them. `all_memory`: nor is maxmemory for it. `imports`: it comes from
+ * clients who say that they import it (CLIENT IMPORT-SOURCE); they see all of it, and nothing is evicted. */
 typedef struct storeFollowing {
-    bool on, all_memory;
+    bool on, all_memory, imports;
 } storeFollowing;
 extern storeFollowing store_following; /* set by storeSetFollowing() */
 void storeSetFollowing(storeFollowing now);
 /* Expires below this are over: the time, or INT64_MIN while expires are ignored. */
 extern int64_t store_expire_horizon_ms;
 /* Whether a time that a command gives is over already, so that what it is for goes at once. Not while expires are
- * ignored: it will be told to go. */
+ * ignored, or the dataset follows another one: it will be told to go. */
 static inline bool storeTimeIsOver(int64_t when_ms) {
-    return when_ms <= store_expire_horizon_ms;
+    return when_ms <= store_expire_horizon_ms && !store_following.on;
 }
 
 #endif

@@ -43,6 +43,11 @@ start_server [list overrides $quick] {
             $replica CONFIG SET replica-read-only no
             $replica SET mine 1
             $replica SET a 2
+            $replica SET over 1
+            set size [$replica DBSIZE]
+            assert_equal {1 0} [list [$replica EXPIRE over -1] [$replica EXISTS over]]
+            assert_equal $size [$replica DBSIZE]
+            assert_equal {OK 1} [list [$replica SET over 2 NX] [$replica DEL over]]
             assert_equal 0 [$primary EXISTS mine]
             assert_equal 1 [$primary GET a]
             $primary SET a 3

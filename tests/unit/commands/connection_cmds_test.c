@@ -142,6 +142,11 @@ TEST(client_describes_and_names_itself) {
     CHECK(c->flags & CLIENT_NO_EVICT);
     RUN(c, clientImportSourceCommand, "client import-source on", "-ERR Server is not in import mode\r\n");
     RUN(c, clientImportSourceCommand, "client import-source off", "+OK\r\n");
+    storeSetFollowing((storeFollowing){.on = true, .imports = true});
+    RUN(c, clientImportSourceCommand, "client import-source on", "+OK\r\n");
+    CHECK(c->flags & CLIENT_IMPORT_SOURCE);
+    RUN(c, clientImportSourceCommand, "client import-source foo", "-ERR syntax error\r\n");
+    storeSetFollowing((storeFollowing){0});
     RUN(c, clientUnblockCommand, "client unblock 1 foo", "-ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR\r\n");
     RUN(c, clientUnblockCommand, "client unblock 1 error", ":0\r\n");
     clientFree(c);
