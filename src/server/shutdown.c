@@ -13,6 +13,7 @@
 #include "admin_settings.h"
 #include "aof.h"
 #include "aof_rewrite.h"
+#include "bio.h"
 #include "blocking.h"
 #include "clock.h"
 #include "daemon.h"
@@ -67,6 +68,7 @@ static bool finish(int flags) {
     scriptDebugEndChildren();
     rdbLoadAbort();
     aofStop();
+    bioDrain(BIO_CLOSE_FILE); /* temporary files of a child that was ended are gone */
     daemonRemovePidFile();
     netShutdown();
     serverLog(LL_WARNING, "Valkey is now ready to exit, bye bye...");
