@@ -292,7 +292,7 @@ start_server {each {r FLUSHALL}} {
         terminal::type "help gte<enter>"
         terminal::shows "*no command 'gte'. Did you mean GET?*>"
         terminal::type "help @nonsense<enter>"
-        terminal::shows "*@connection*>"
+        terminal::shows "*@bitmap*@string*>"
     }
 
     test "NO_COLOR is respected" {
