@@ -11,8 +11,10 @@
  * Owns        the blocks, and a count on each one's string.
  * Threads     main; the bytes that were given out also whoever sends them.
  * Invariants  1. Blocks follow each other without a gap; all but the last are full, and none is empty but a last one
- *                that was just made.
+ *                that was just made, or whose bytes were all taken back.
  *             2. The last block ends at `end`.
+ *             3. A cursor's block stays while what lies behind the cursor does: also one that it has read to its end,
+ *                or at whose beginning it stands.
  * Cost        a copy; a block holds hundreds of commands.
  * Tests       tests/unit/repl/backlog_test.c
  *
@@ -71,7 +73,7 @@ void backlogGrow(backlog *b) {
 void backlogTruncate(backlog *b, uint64_t end) {
     assertMainRole();
     serverAssert(end <= b->end && (!b->head || end >= b->head->begin));
-    while (b->tail && b->tail->begin >= end) {
+    while (b->tail && b->tail->begin > end) { /* one that begins there stays: somebody may stand at its beginning */
         backlogBlock *last = b->tail;
         b->tail = last->prev;
         if (b->tail) b->tail->next = NULL;
@@ -87,7 +89,7 @@ void backlogTrim(backlog *b, uint64_t needed) {
     for (int i = 0; i < TRIM_AT_ONCE && b->head && b->head != b->tail; i++) {
         backlogBlock *first = b->head;
         uint64_t end = first->begin + first->used;
-        if (end > needed || b->end - end < b->wanted) return;
+        if (end >= needed || b->end - end < b->wanted) return;
         b->head = first->next;
         b->head->prev = NULL;
         freeBlock(b, first);

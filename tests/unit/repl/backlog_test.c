@@ -3,12 +3,19 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "backlog.h"
 
+#include "panic.h"
 #include "unit.h"
 #include "zmalloc.h"
 
 #define READERS 4
 #define WANTED ((size_t)40 << 10)
 #define STREAM_MAX ((size_t)4 << 20)
+
+/* Empty, at `end`. */
+static void init(backlog *b, uint64_t end) {
+    panicSetMainThread();
+    backlogInit(b, end, WANTED);
+}
 
 typedef struct model {
     backlog chain;
@@ -35,9 +42,18 @@ static void append(model *m, uint64_t *seed) {
     backlogAppend(&m->chain, at, len);
 }
 
+/* Where a block ends, at or behind `from`. */
+static uint64_t edge(const model *m, uint64_t from, uint64_t *seed) {
+    uint64_t at = m->chain.end;
+    for (const backlogBlock *b = m->chain.head; b; b = b->next)
+        if (b->begin >= from && (at == m->chain.end || unitRandom(seed) % 2)) at = b->begin;
+    return at;
+}
+
 static bool readSome(model *m, int i, uint64_t *seed) {
     backlogCursor *c = &m->readers[i].at;
     uint64_t limit = c->offset + unitRandom(seed) % (m->chain.end - c->offset + 1), from = c->offset;
+    if (unitRandom(seed) % 4 == 0) limit = edge(m, c->offset, seed);
     slice piece;
     for (robj *text; (text = backlogRead(&m->chain, c, limit, &piece)) != NULL; from += piece.len)
         if (text->refcount != 1 || memcmp(piece.ptr, m->bytes + (from - m->from), piece.len)) return false;
@@ -47,6 +63,7 @@ static bool readSome(model *m, int i, uint64_t *seed) {
 static bool join(model *m, int i, uint64_t *seed) {
     uint64_t begin = backlogBegin(&m->chain);
     uint64_t offset = begin + unitRandom(seed) % (m->chain.end - begin + 1);
+    if (unitRandom(seed) % 4 == 0) offset = edge(m, begin, seed);
     m->readers[i].there = backlogSeek(&m->chain, offset, &m->readers[i].at);
     backlogCursor none;
     bool beyond = backlogSeek(&m->chain, m->chain.end + 1, &none) ||
@@ -60,7 +77,8 @@ static void stepBack(model *m, uint64_t *seed) {
     for (int i = 0; i < READERS; i++)
         if (m->readers[i].there && m->readers[i].at.offset > least) least = m->readers[i].at.offset;
     uint64_t step = m->chain.end - least < 50000 ? m->chain.end - least : 50000;
-    backlogTruncate(&m->chain, m->chain.end - unitRandom(seed) % (step + 1));
+    uint64_t to = unitRandom(seed) % 4 ? m->chain.end - unitRandom(seed) % (step + 1) : edge(m, least, seed);
+    backlogTruncate(&m->chain, to);
 }
 
 static bool step(model *m, uint64_t *seed) {
@@ -81,7 +99,7 @@ static bool step(model *m, uint64_t *seed) {
 TEST(backlog_gives_what_it_was_given) {
     uint64_t seed = unitRandomSeed();
     model m = {.from = 77, .bytes = zmalloc(STREAM_MAX)};
-    backlogInit(&m.chain, m.from, WANTED);
+    init(&m.chain, m.from);
     for (int i = 0; i < 20000 && CHECK(step(&m, &seed)); i++) backlogCheck(&m.chain);
     backlogClear(&m.chain);
     CHECK(m.chain.memory == 0 && backlogBegin(&m.chain) == m.chain.end);
@@ -91,7 +109,7 @@ TEST(backlog_gives_what_it_was_given) {
 TEST(backlog_keeps_what_is_wanted_and_little_more) {
     backlog b;
     char bytes[1000] = {0};
-    backlogInit(&b, 0, WANTED);
+    init(&b, 0);
     for (int i = 0; i < 1000; i++) {
         backlogAppend(&b, bytes, sizeof(bytes));
         backlogTrim(&b, UINT64_MAX);
@@ -111,7 +129,7 @@ TEST(backlog_lets_readers_keep_their_bytes) {
     backlog b;
     backlogCursor c;
     slice piece;
-    backlogInit(&b, 0, WANTED);
+    init(&b, 0);
     backlogAppend(&b, "hello", 5);
     CHECK(backlogSeek(&b, 1, &c));
     robj *text = backlogRead(&b, &c, 5, &piece);
@@ -121,4 +139,51 @@ TEST(backlog_lets_readers_keep_their_bytes) {
     CHECK(piece.len == 4);
     CHECK_MEM(piece.ptr, "ello", 4);
     decrRefCount(text);
+}
+
+/* As a replica that has its place where a block happens to end. */
+TEST(backlog_trims_no_block_at_whose_end_somebody_stands) {
+    backlog b;
+    backlogCursor c;
+    slice piece;
+    char bytes[1000];
+    memset(bytes, 'x', sizeof(bytes));
+    init(&b, 0);
+    backlogAppend(&b, bytes, sizeof(bytes));
+    for (size_t room; (room = b.tail->room - b.tail->used) > 0;)
+        backlogAppend(&b, bytes, room < sizeof(bytes) ? room : sizeof(bytes));
+    uint64_t at = b.end;
+    CHECK(backlogSeek(&b, at, &c));
+    for (int i = 0; i < 500; i++) {
+        backlogAppend(&b, bytes, sizeof(bytes));
+        backlogTrim(&b, at);
+    }
+    CHECK(backlogBegin(&b) <= at);
+    CHECK(backlogRead(&b, &c, at + 10, &piece) != NULL);
+    CHECK_EQ_INT(piece.len, 10);
+    CHECK_MEM(piece.ptr, bytes, 10);
+    backlogTrim(&b, UINT64_MAX);
+    CHECK(backlogBegin(&b) > at);
+    backlogClear(&b);
+}
+
+/* As a replica's own replica that comes while a transaction is open, whose link then breaks. */
+TEST(backlog_takes_bytes_back_from_before_somebody) {
+    backlog b;
+    backlogCursor c;
+    slice piece;
+    init(&b, 100);
+    backlogAppend(&b, "MULTI", 5);
+    CHECK(backlogSeek(&b, 100, &c));
+    backlogTruncate(&b, 100);
+    backlogCheck(&b);
+    backlogAppend(&b, "hello", 5);
+    CHECK(backlogRead(&b, &c, 105, &piece) != NULL);
+    CHECK_EQ_INT(piece.len, 5);
+    CHECK_MEM(piece.ptr, "hello", 5);
+    backlogTruncate(&b, 105);
+    backlogCheck(&b);
+    CHECK_EQ_INT(backlogBegin(&b), 100);
+    backlogClear(&b);
+    CHECK(b.memory == 0);
 }

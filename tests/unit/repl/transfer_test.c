@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "transfer.h"
 
+#include "panic.h"
 #include "unit.h"
 #include "zmalloc.h"
 
@@ -71,6 +72,7 @@ static void waitForEnd(transfer *t) {
 }
 
 static void fillText(void) {
+    panicSetMainThread();
     uint64_t seed = unitRandomSeed();
     for (size_t i = 0; i < BYTES; i++) text[i] = (char)unitRandom(&seed);
 }
@@ -118,6 +120,7 @@ TEST(transfer_of_a_file_that_is_too_short_fails) {
 TEST(transfer_that_nobody_wants_ends) {
     peer p;
     int pipe_fds[2];
+    panicSetMainThread();
     CHECK(pipe(pipe_fds) == 0);
     openPeer(&p, 0, 0);
     transfer *t = transferStart(pipe_fds[0], 0, &p.conn, 1, 20, countDone);
