@@ -251,7 +251,7 @@ static void dismiss(replicaState *r) {
 }
 
 static void goOnline(replicaState *r, bool awaits_ack) {
-    if (r->snapshot_only) {
+    if (r->snapshot_only || r->is_rdb_channel) { /* the latter's place may be its other connection's by now */
         r->phase = REPLICA_SNAPSHOT_SENT;
         r->sent_ms = clockMonotonicMs();
         if (!r->is_rdb_channel || !r->has_place) dismiss(r);
@@ -353,9 +353,16 @@ static void directEnded(void *arg, const childEnd *how) {
 
 /* ---- Who waits ---- */
 
+/* One of the round under way for whom the stream from its snapshot on is kept. */
+static const replicaState *keptFor(void) {
+    FOR_ALL_IN(REPLICA_WAIT_END, r)
+    if (r->has_place) return r;
+    return NULL;
+}
+
 /* The child under way writes what it can do with, from a place that is kept. */
 static bool join(replicaState *r) {
-    replicaState *other = this_round.kind == ROUND_FILE && !goesDirect(r) ? nextIn(REPLICA_WAIT_END, NULL) : NULL;
+    const replicaState *other = this_round.kind == ROUND_FILE && !goesDirect(r) ? keptFor() : NULL;
     if (!other) return false;
     serverLog(LL_NOTICE, "Waiting for end of BGSAVE for SYNC");
     enter(r, other->at.offset);
@@ -417,8 +424,10 @@ void fullSyncForget(replicaState *r) {
     assertMainRole();
     shipmentsForget(r);
     if (r->phase != REPLICA_WAIT_END || nextIn(REPLICA_WAIT_END, NULL)) return;
-    /* Nobody is left whom the child writes for. What it writes to disk may be wanted anyway. */
-    if (this_round.kind == ROUND_DIRECT || (this_round.kind == ROUND_FILE && !snapshotHasSavePoints())) childKill();
+    /* Nobody is left whom the child writes for. What it writes to disk may be wanted anyway; and when it has ended
+     * there may be another one, for something else, while what it has written is still on its way. */
+    bool direct = this_round.kind == ROUND_DIRECT && this_round.child_lives;
+    if (direct || (this_round.kind == ROUND_FILE && !snapshotHasSavePoints())) childKill();
 }
 
 bool fullSyncIsDirect(void) {

@@ -141,3 +141,77 @@ start_server [list overrides [list {*}$quick repl-diskless-sync yes]] {
         }
     }
 }
+
+# The place of a replica's dataset in the stream, and the client that has it.
+proc ask_for_place {data} {
+    set line [read_behind_newlines $data]
+    assert_regexp {^\$ENDOFF:\d+ [0-9a-f]{40} -?\d+ \d+$} $line
+    lassign [string range $line 8 end] offset id db client
+    return [list $id [expr {$offset + 1}] $client]
+}
+
+start_server [list overrides [list {*}$quick repl-backlog-size 16kb rdb-key-save-delay 0]] {
+    set primary [default_client]
+
+    test "A connection for the dataset that gives its place away is no replica, whatever it has said" {
+        with_clients {data main} {
+            $data REPLCONF capa eof rdb-channel 1 version 9.1.2
+            $data send PSYNC ? -1
+            lassign [ask_for_place $data] id offset client
+            $main REPLCONF capa eof capa psync2
+            assert_equal OK [$main REPLCONF set-rdb-client-id $client]
+            assert_equal "CONTINUE $id" [$main PSYNC $id $offset]
+            read_marked $data
+            $data send REPLCONF ACK 0
+            assert [$data closed_within 5000]
+            assert_equal PONG [r PING]
+        }
+    }
+
+    test "Who comes while a snapshot is written that nobody has a place behind waits for the next" {
+        for {set i 0} {$i < 20} {incr i} {
+            r SET key:$i 1
+        }
+        r CONFIG SET rdb-key-save-delay 100000
+        with_clients {data late} {
+            $data REPLCONF rdb-channel 1 rdb-only 1
+            $data write "SYNC\r\n"
+            lassign [ask_for_place $data] id offset client
+            with_clients {main} {
+                $main REPLCONF capa eof capa psync2
+                $main REPLCONF set-rdb-client-id $client
+                assert_equal "CONTINUE $id" [$main PSYNC $id $offset]
+                assert_equal 0 [repl_field $primary replicas_waiting_psync]
+            }
+            wait_for_condition 10 {[repl_field $primary connected_slaves] == 1}
+            for {set i 0} {$i < 100} {incr i} {
+                r SET large [string repeat x 1000]
+            }
+            assert {[repl_field $primary repl_backlog_first_byte_offset] > $offset}
+            $late write "SYNC\r\n"
+            wait_for_condition 10 {[repl_field $primary connected_slaves] == 2}
+            r CONFIG SET rdb-key-save-delay 0
+            assert_regexp {^\$[0-9]+$} [read_behind_newlines $late]
+        }
+    }
+}
+
+start_server [list overrides $quick] {
+    test "The child of somebody else goes on when the replicas are killed whose child has ended" {
+        r DEBUG POPULATE 3000 key 8000
+        r CONFIG SET rdbcompression no
+        with_clients {c} {
+            ask_psync $c ? -1
+            while {![string match "*Background RDB transfer terminated with success*" [server_log [srv dir]]]} {
+                $c raw_bytes 250000
+            }
+            r CONFIG SET rdb-key-save-delay 300
+            assert_equal "Background saving started" [r BGSAVE]
+            assert_equal 1 [r CLIENT KILL TYPE replica]
+        }
+        wait_for_condition 10 {[info_field connected_slaves] == 0}
+        wait_for_condition 60 {[info_field rdb_bgsave_in_progress] == 0}
+        assert_equal ok [info_field rdb_last_bgsave_status]
+        assert [file exists [srv dir]/dump.rdb]
+    }
+}
