@@ -1,6 +1,6 @@
 /* shipment.c -- a snapshot on its way to one replica, or to several at once.
  *
- *   GATHERS   each connection: its output is written, it is asked for, it is here
+ *   GATHERS   each connection: its output is written, it is asked for, it is here; or it is left behind
  *   RUNS      a thread copies to all that are (transfer.c)
  *
  * Not here    where the bytes come from, and what follows (full_sync.c).
@@ -12,6 +12,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "shipment.h"
 
+#include "clock.h"
 #include "log.h"
 #include "panic.h"
 #include "repl_settings.h"
@@ -39,7 +40,8 @@ typedef struct shipment {
     struct shipment *next;
     int source; /* owns, until the transfer does; -1 */
     uint64_t length;
-    transfer *copies; /* owns; NULL: gathers */
+    uint64_t since_ms; /* monotonic: it gathers */
+    transfer *copies;  /* owns; NULL: gathers */
     shipmentEnds ends;
     size_t count;
     passenger passengers[];
@@ -77,6 +79,18 @@ static bool fetch(passenger *p) {
     if (p->state == PASSENGER_DRAINS) drain(p);
     if (p->state == PASSENGER_ASKED) lookForLoan(p);
     return p->state < PASSENGER_HERE;
+}
+
+/* The others do not wait for one that does not take what it was sent before. */
+static void leaveBehind(const passenger *p) {
+    if (!p->r || p->state >= PASSENGER_HERE || p->r->c->flags & CLIENT_CLOSE_ASAP) return;
+    serverLog(LL_WARNING, "Disconnecting timedout replica (full sync): %s", replicaName(p->r));
+    clientCloseAsap(p->r->c);
+}
+
+static void lookAtTime(const shipment *s) {
+    if (clockMonotonicMs() - s->since_ms <= (uint64_t)repl_settings.timeout_s * 1000) return;
+    for (size_t i = 0; i < s->count; i++) leaveBehind(&s->passengers[i]);
 }
 
 /* On the thread of a transfer. */
@@ -128,6 +142,7 @@ static void look(shipment *s) {
     bool waits = false;
     for (size_t i = 0; i < s->count && s->source >= 0; i++) waits |= fetch(&s->passengers[i]);
     if (waits) {
+        lookAtTime(s);
         lookSoon();
         return;
     }
@@ -165,6 +180,7 @@ void shipmentSend(int source, uint64_t length, replicaState **to, size_t count, 
     shipment *s = zcalloc(1, sizeof(*s) + count * sizeof(s->passengers[0]));
     s->source = source;
     s->length = length;
+    s->since_ms = clockMonotonicMs();
     s->ends = *ends;
     s->count = count;
     for (size_t i = 0; i < count; i++) s->passengers[i].r = to[i];

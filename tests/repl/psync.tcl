@@ -196,6 +196,27 @@ start_server [list overrides [list {*}$quick repl-backlog-size 16kb rdb-key-save
     }
 }
 
+start_server [list overrides {repl-timeout 2 repl-diskless-sync-delay 1}] {
+    test "Who does not take what it was sent before its dataset holds up nobody for longer than repl-timeout" {
+        with_clients {stuck other} {
+            $stuck HELLO 3
+            $stuck send SUBSCRIBE channel
+            $stuck next_push
+            $stuck REPLCONF capa eof capa psync2 version 9.1.2
+            $stuck send PSYNC ? -1
+            wait_for_condition 10 {[info_field connected_slaves] == 1}
+            for {set i 0} {$i < 24} {incr i} {
+                r PUBLISH channel [string repeat x 1000000]
+            }
+            $other REPLCONF capa eof capa psync2 version 9.1.2
+            $other send PSYNC ? -1
+            assert_match "+FULLRESYNC *" [read_behind_newlines $other]
+            assert_match "VALKEY080*" [read_marked $other]
+            assert_match "*Disconnecting timedout replica (full sync): *" [server_log [srv dir]]
+        }
+    }
+}
+
 start_server [list overrides $quick] {
     test "The child of somebody else goes on when the replicas are killed whose child has ended" {
         r DEBUG POPULATE 3000 key 8000
