@@ -77,7 +77,9 @@ sds rdbFaultText(const rdbFault *f, unsigned version) {
 }
 
 sds rdbFaultPlace(const rdbFault *f, bool hide_user_data) {
-    sds out = sdsCatPrintf(sdsEmpty(), "at byte %llu, database %u", (unsigned long long)f->offset, f->db);
+    sds out = sdsCatPrintf(sdsEmpty(), "at byte %llu", (unsigned long long)f->offset);
+    if (f->step == RDB_STEP_START) return out;
+    out = sdsCatPrintf(out, ", database %u", f->db);
     if (f->key && hide_user_data) out = sdsCat(out, ", key *redacted*");
     else if (f->key) out = sdsCatRepr(sdsCat(out, ", key "), f->key, sdsLen(f->key));
     if (f->type >= 0) out = sdsCatPrintf(out, ", type %d", f->type);

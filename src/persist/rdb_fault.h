@@ -10,7 +10,7 @@
 sds rdbFaultText(const rdbFault *f, unsigned version);
 /* The nine letters of a module's id. A new sds. */
 sds rdbModuleName(uint64_t id);
-/* Where it is: "at byte 12, database 0, key "k", type 4". A new sds. */
+/* Where it is: "at byte 12, database 0, key "k", type 4"; of the magic "at byte 0". A new sds. */
 sds rdbFaultPlace(const rdbFault *f, bool hide_user_data);
 
 #endif

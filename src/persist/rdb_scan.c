@@ -316,7 +316,10 @@ static bool fail(rdbScanner *s, const rdbPiece *p, rdbFaultKind kind, uint64_t n
     f->type = -1;
     f->offset = f->reached = p->offset + p->len;
     f->step = s->begun ? RDB_STEP_TYPE : RDB_STEP_START;
-    if (!s->begun) f->reached = p->len < RDB_MAGIC_BYTES ? 0 : RDB_MAGIC_BYTES;
+    if (!s->begun) {
+        f->offset = 0;
+        f->reached = p->len < RDB_MAGIC_BYTES ? 0 : RDB_MAGIC_BYTES;
+    }
     if (!s->in_item || p->len == 0) return false; /* a piece has none of its bytes when there is no memory for it */
     bool unknown = kind == RDB_FAULT_TYPE || kind == RDB_FAULT_FOREIGN;
     f->offset = p->offset + s->item.at - 1;

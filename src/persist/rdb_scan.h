@@ -97,7 +97,7 @@ typedef struct rdbFault {
     uint64_t number, wanted, got; /* CHECKSUM: what the file says, and what was summed */
     uint32_t db;
     int type; /* of the key with the fault; -1: it is none of a key */
-    sds key;  /* owns; NULL when it is none of a key, or the key itself cannot be read */
+    sds key;  /* owns; NULL when it is none of a key, or the key itself cannot be read. SIGNATURE: what is there */
 } rdbFault;
 
 /* Where bytes come from that are no file. */

@@ -190,9 +190,10 @@ foreach {what bytes text} [list \
     "an empty file" "" "Unexpected EOF reading RDB file" \
     "a file that is cut in its last byte" [string range [rdb_file mixed] 0 end-1] "Unexpected EOF reading RDB file" \
     "a file that is cut in a key" [string range [rdb_file mixed] 0 200] "Unexpected EOF reading RDB file" \
-    "a file that is none" "HELLO WORLD" "Wrong signature trying to load DB from file: HELLO WOR" \
+    "a file that is none" "HELLO WORLD" "Wrong signature trying to load DB from file: HELLO WOR\n*the fault is at byte 0\n" \
     "a wrong checksum" [string replace [rdb_file mixed] end end x] "Wrong RDB checksum expected:" \
-    "a version to come" "VALKEY081\xff\0\0\0\0\0\0\0\0" "Can't handle RDB format version 81" \
+    "a version to come" "VALKEY081\xff\0\0\0\0\0\0\0\0" \
+        "Can't handle RDB format version 81\n*the fault is at byte 0\n" \
     "an unknown type" "VALKEY080\xfe\x00\x1e\x01k\x01v\xff\0\0\0\0\0\0\0\0" "Unknown RDB encoding type 30" \
     "a module's value" "VALKEY080\x07\x01k\x81\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\0\0\0\0\0\0\0\0" \
         "The RDB file contains module data I can't load: no matching module type 'AAAAAAAAA'" \
