@@ -29,8 +29,10 @@ void rdbTestReset(void) {
         clockInit();
         panicSetMainThread();
         bioInit(NULL);
-        objectTypesRegister();
-        dbInit(DATABASES);
+        if (!dbGet(0)) { /* other tests of the layer make them, too */
+            objectTypesRegister();
+            dbInit(DATABASES);
+        }
         made = true;
     }
     object_settings = usual_objects;
