@@ -91,15 +91,22 @@ void replyErrorOnUnexpected(void (*fn)(client *c, slice text)) {
     on_unexpected = fn;
 }
 
-static void countError(client *c, slice text) {
+static bool isUnexpected(const client *c) {
     clientType type = clientTypeOf(c);
 
+    return type == CLIENT_TYPE_PRIMARY || type == CLIENT_TYPE_REPLICA;
+}
+
+static void tellUnexpected(client *c, slice text) {
+    if (unlikely((isUnexpected(c) || c->flags & CLIENT_REPLAYS) && on_unexpected)) on_unexpected(c, text);
+}
+
+static void countError(client *c, slice text) {
     client_state.total_error_replies++;
     c->error_replies++;
     countCode(codeOf(text));
-    bool unexpected = type == CLIENT_TYPE_PRIMARY || type == CLIENT_TYPE_REPLICA;
-    client_state.unexpected_error_replies += unexpected;
-    if (unlikely((unexpected || c->flags & CLIENT_REPLAYS) && on_unexpected)) on_unexpected(c, text);
+    client_state.unexpected_error_replies += isUnexpected(c);
+    tellUnexpected(c, text);
 }
 
 /* ---- Replies ---------------------------------------------------------------------------------------------------- */
@@ -128,7 +135,9 @@ void addReplyErrorSlice(client *c, slice text) {
 void addReplyErrorCounted(client *c, slice text) {
     assertMainRole();
     c->error_replies++;
-    send(c, withoutLineEnds(text));
+    text = withoutLineEnds(text);
+    tellUnexpected(c, text);
+    send(c, text);
 }
 
 void clientCountError(slice code) {

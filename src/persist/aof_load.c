@@ -34,44 +34,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ERROR_SHOWN_MAX 512
-
 static struct {
     client *c; /* owns; NULL: nothing is loaded */
     const serverCommand *multi, *exec;
     bool in_multi, hide_user_data;
-    uint64_t behind;      /* bytes of the files before this one */
-    unsigned long errors; /* that the client had got when they were last looked at */
+    uint64_t behind; /* bytes of the files before this one */
 } load;
 
 /* --- executing ------------------------------------------------------------------------------------------- */
 
-/* The last reply in `chain` is an error: its text without "-" and line end. */
-static sds lastError(const replyBlock *chain) {
-    sds all = replyBlockCatChain(sdsEmpty(), chain);
-    size_t end = sdsLen(all);
-    while (end > 0 && (all[end - 1] == '\n' || all[end - 1] == '\r')) end--;
-    size_t start = end;
-    while (start > 0 && all[start - 1] != '\n') start--;
-    if (start < end && all[start] == '-') start++;
-    sds text = sdsNewLen(all + start, end - start < ERROR_SHOWN_MAX ? end - start : ERROR_SHOWN_MAX);
-    sdsFree(all);
-    return text;
-}
-
-/* Nobody reads the replies. One that is an error means that the log and the dataset do not fit: it is told, and what
- * follows is executed all the same. */
-static void dropReplies(const parsedCommand *last) {
+/* Nobody reads the replies. One that is an error means that the log and the dataset do not fit: who takes errors that
+ * nobody is to see has been told of it (replyErrorOnUnexpected()), and what follows is executed all the same. */
+static void dropReplies(void) {
     replyBlock *chain = clientTakeReplies(load.c);
-    if (unlikely(load.c->error_replies != load.errors)) {
-        sds error = lastError(chain);
-        serverLog(LL_WARNING,
-                  "== CRITICAL == This server is sending an error to its AOF-loading-client: '%s' after processing the "
-                  "command '%s'",
-                  error, clientCommandName(last->cmd));
-        sdsFree(error);
-        load.errors = load.c->error_replies;
-    }
     load.c->output_bytes = load.c->output_memory = 0;
     load.c->output_blocks = 0;
     replyBlockReleaseChain(chain);
@@ -94,13 +69,9 @@ static parsedCommand *executeSome(parsedCommand *p, size_t size, monotime *now) 
     size_t n = 0;
     for (; p && n < size; p = p->next) items[n++] = (recordItem){load.c, p};
     if (n > 1) recordsPrefetch(items, n, size, NULL);
-    for (size_t i = 0; i < n; i++) {
-        const parsedCommand *req = items[i].req;
-        if (!isToRun(req)) continue;
-        callQueued(load.c, req, now);
-        if (unlikely(load.c->error_replies != load.errors)) dropReplies(req);
-    }
-    if (load.c->reply_head) dropReplies(NULL);
+    for (size_t i = 0; i < n; i++)
+        if (isToRun(items[i].req)) callQueued(load.c, items[i].req, now);
+    if (load.c->reply_head) dropReplies();
     return p;
 }
 
@@ -283,7 +254,6 @@ static void begin(uint64_t bytes, bool hide_user_data) {
     load.c = clientCreate(NULL, -1, "", "", false);
     load.c->authenticated = true;
     load.c->flags |= CLIENT_DENY_BLOCKING | CLIENT_REPLAYS;
-    load.errors = load.c->error_replies;
     load.multi = commandNamed("multi");
     load.exec = commandNamed("exec");
     storeSetExpireIgnored(true);

@@ -391,12 +391,19 @@ test "A manifest that is wrong ends the start" {
 
 test "What does not fit is told and what follows is executed" {
     set dir [make_log [list $base "" $incr [resp_all {EXEC {SELECT 0} {SET a 1} {LPUSH a x} {SELECT 99} {SET b 2}
-        MULTI MULTI {SET c 3} EXEC PING}]]]
-    with_log $dir {} {
+        {EVAL {return redis.call("RPUSH", "a", 1)} 0} MULTI MULTI {SET c 3} EXEC PING}]]]
+    with_log $dir {--hide-user-data-from-log no} {
         assert_equal {1 2 3} [r MGET a b c]
-        assert_match "*== CRITICAL == This server is sending an error to its AOF-loading-client: 'WRONGTYPE Operation\
-            against a key holding the wrong kind of value' after processing the command 'lpush'*" [srv log]
-        assert_match "*EXEC without MULTI' after processing the command 'exec'*" [srv log]
+        set told [lsearch -all -inline [split [srv log] \n] "*== CRITICAL ==*"]
+        set end "' after processing the command '"
+        foreach line $told want [list "EXEC without MULTI${end}exec'" "WRONGTYPE Operation against a key holding the wrong\
+                kind of value${end}lpush'" "DB index is out of range${end}select'" "WRONGTYPE *${end}eval'"] {
+            assert_match "*This server is sending an error to its AOF-loading-client: '$want" $line
+        }
+    }
+    with_log $dir {} {
+        assert_match "*AOF-loading-client: '\\*redacted\\*' after processing the command 'lpush'*" [srv log]
+        assert_no_match "*WRONGTYPE*" [srv log]
     }
 }
 
