@@ -83,7 +83,7 @@ static bool readToTheEnd(snapshotReader *r) {
 static rdbLoadResult fromConnection(linkJob *job, const rdbLoadOptions *options) {
     snapshotReader reader;
     snapshotReaderBegin(&reader, job);
-    const rdbSource source = {readSource, stopSource, &reader, job->has_length ? job->length : 0};
+    const rdbSource source = {readSource, stopSource, &reader, job->frame.length};
     load.reads = true;
     rdbLoadResult r = rdbLoadSource(&source, "what the primary sends", options);
     load.reads = false;
@@ -128,7 +128,7 @@ static void takePlace(const rdbLoadResult *r) {
 
 /* The dataset there is stays until the end, and is served if it is an older one of the same stream. */
 static rdbLoadResult loadBeside(linkJob *job, rdbLoadOptions *options) {
-    uint64_t bytes = job->has_length ? job->length : 0;
+    uint64_t bytes = job->frame.length;
     bool same_stream = !strncmp(job->got_id, streamNames()->id, REPL_ID_BYTES);
     options->begin = NULL;
     options->beside = true;
@@ -143,7 +143,7 @@ static rdbLoadResult loadBeside(linkJob *job, rdbLoadOptions *options) {
 }
 
 static rdbLoadResult loadInPlace(linkJob *job, const rdbLoadOptions *options, bool from_file) {
-    loadingBegin(job->has_length ? job->length : 0);
+    loadingBegin(job->frame.length);
     rdbLoadResult r = from_file ? fromFile(job, options) : fromConnection(job, options);
     loadingEnd();
     if (r.end == RDB_LOAD_BROKEN) dbEmpty(-1, repl_settings.lazy_flush); /* nothing rather than half of it */
@@ -154,7 +154,7 @@ bool datasetLoad(linkJob *job, bool from_file, void (*goes)(void), rdbReplInfo *
     assertMainThread();
     rdbLoadOptions options = {.keep_expired = true,
                               .begin = emptyAll,
-                              .unchecked = job->skip_checksum && !job->has_length,
+                              .unchecked = job->skip_checksum && !job->frame.has_length,
                               .hide_user_data = load.hide_user_data()};
     bool beside = !from_file && repl_settings.diskless_load == DISKLESS_LOAD_SWAPDB;
     load.job = job;

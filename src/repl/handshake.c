@@ -190,7 +190,6 @@ static bool readBehindNewlines(linkJob *job, char *line) {
 
 static bool readHeader(linkJob *job) {
     char line[LINK_LINE_MAX];
-    long long length;
     if (!readBehindNewlines(job, line)) {
         if (errno != ECANCELED) serverLog(LL_WARNING, "I/O error reading bulk count from PRIMARY: %s", strerror(errno));
         return false;
@@ -199,15 +198,7 @@ static bool readHeader(linkJob *job) {
         serverLog(LL_WARNING, "PRIMARY aborted replication with an error: %s", line + 1);
         return false;
     }
-    if (begins(line, "$EOF:") && strlen(line) == 5 + LINK_MARK_BYTES) {
-        memcpy(job->mark, line + 5, LINK_MARK_BYTES);
-        return true;
-    }
-    if (*line == '$' && string2ll(line + 1, strlen(line + 1), &length) && length >= 0) {
-        job->has_length = true;
-        job->length = (uint64_t)length;
-        return true;
-    }
+    if (snapshotFrameParse(&job->frame, sliceStr(line))) return true;
     serverLog(
         LL_WARNING,
         "Bad protocol from PRIMARY, the first byte is not '$' (we received '%.64s'), are you sure the host and port "

@@ -11,6 +11,7 @@
 #include "connection.h"
 #include "sds.h"
 #include "slice.h"
+#include "snapshot_frame.h"
 #include "tls_context.h"
 
 #include <stdatomic.h>
@@ -25,12 +26,11 @@ typedef enum {
 typedef enum {
     LINK_FAILED,   /* to be tried again in a while */
     LINK_CONTINUE, /* PSYNC: the stream goes on; `id`, empty: as it was */
-    LINK_SNAPSHOT, /* the dataset follows: `id`, `offset`, and `length` or `mark` */
+    LINK_SNAPSHOT, /* the dataset follows: `id`, `offset`, and its `frame` */
     LINK_RECEIVED  /* it is in the file */
 } linkOutcome;
 
 #define LINK_ID_BYTES 40
-#define LINK_MARK_BYTES 40
 #define LINK_LINE_MAX 1024
 
 /* A connection, and what it has said beyond what was looked for. */
@@ -65,9 +65,7 @@ struct linkJob {
     linkOutcome outcome;
     char got_id[LINK_ID_BYTES + 1];
     long long got_offset; /* -1: an old-style synchronization tells none */
-    uint64_t length;
-    bool has_length;
-    char mark[LINK_MARK_BYTES + 1];
+    snapshotFrame frame;
     long long got_db;                    /* the stream is in it there; -1: it will say so, or the snapshot does */
     bool accepted_psync, rejected_psync; /* what was said of it, if anything */
 

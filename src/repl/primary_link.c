@@ -215,14 +215,12 @@ static bool startReceiving(void) {
     linkJob *from = primary.job, *job = linkJobCreate(snapshotReceiveWork, ringBell);
     job->wire = from->wire;
     from->wire = (linkWire){0};
-    job->length = from->length;
-    job->has_length = from->has_length;
+    job->frame = from->frame;
     job->got_offset = from->got_offset;
     job->got_db = from->got_db;
     job->timeout_s = from->timeout_s;
     job->path = temporaryPath();
     memcpy(job->got_id, from->got_id, sizeof(job->got_id));
-    memcpy(job->mark, from->mark, sizeof(job->mark));
     atomic_store_explicit(&job->step, LINK_STEP_SYNC, memory_order_relaxed);
     linkJobDrop(from);
     primary.job = job;
@@ -298,9 +296,9 @@ static void load(bool from_file) {
 static void snapshotComes(void) {
     linkJob *job = primary.job;
     const char *to = loadsDirectly() ? "parser" : "disk";
-    if (job->has_length)
+    if (job->frame.has_length)
         serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: receiving %llu bytes from primary to %s",
-                  (unsigned long long)job->length, to);
+                  (unsigned long long)job->frame.length, to);
     else serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: receiving streamed RDB from primary with EOF to %s", to);
     if ((job->stream.conn && !startKeeping()) || (!loadsDirectly() && !startReceiving())) syncFailed();
     else if (primary.state == PRIMARY_TALKS) load(false);
@@ -578,7 +576,7 @@ static void lookAtSync(primaryFigures *f) {
     if (!f->syncing) return;
     bool has_header = primary.state != PRIMARY_TALKS;
     uint64_t heard_ms = atomic_load_explicit(&job->heard_ms, memory_order_relaxed);
-    f->sync_total = !has_header ? -1 : job->has_length ? (long long)job->length : 0;
+    f->sync_total = !has_header ? -1 : job->frame.has_length ? (long long)job->frame.length : 0;
     f->sync_read = (long long)atomic_load_explicit(&job->received, memory_order_relaxed);
     f->sync_heard_ago_s = (long long)((clockMonotonicMs() - heard_ms) / 1000);
 }

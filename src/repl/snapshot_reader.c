@@ -1,9 +1,6 @@
 /* snapshot_reader.c -- the bytes of a snapshot as they come from the primary: of a known length, or up to a mark.
  *
- * The mark ends what the primary sends until it is answered: so it is there when the last forty bytes that have come
- * are the mark. Forty bytes are held back until more come.
- *
- * Not here    what the bytes mean (persist/rdb_scan.h).
+ * Not here    where they end (resp/snapshot_frame.h); what they mean (persist/rdb_scan.h).
  * Owns        nothing.
  * Threads     the job's, or whoever loads.
  * Invariants  1. What lies behind a snapshot of known length stays in the job's `early`, or in the socket.
@@ -13,7 +10,6 @@
 #include "snapshot_reader.h"
 
 #include "log.h"
-#include "panic.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,9 +22,8 @@
 
 void snapshotReaderBegin(snapshotReader *r, linkJob *job) {
     r->job = job;
-    r->left = job->length;
-    r->held_len = r->stash_at = r->stash_len = 0;
-    r->ended = false;
+    snapshotFrameBegin(&r->scan, &job->frame);
+    r->stash_at = r->stash_len = 0;
 }
 
 /* What came with the header, or from the socket. */
@@ -41,48 +36,13 @@ static ssize_t take(linkJob *job, char *buf, size_t len) {
     return (ssize_t)len;
 }
 
-static ssize_t readCounted(snapshotReader *r, char *buf, size_t len) {
-    if (r->left == 0) {
-        r->ended = true;
-        return 0;
-    }
-    ssize_t n = take(r->job, buf, len < r->left ? len : (size_t)r->left);
-    if (n == 0) errno = ECONNRESET;
-    if (n <= 0) return -1;
-    r->left -= (uint64_t)n;
-    return n;
-}
-
-/* `n` bytes have come behind those that are held: give out all but the last forty of both. */
-static ssize_t giveOut(snapshotReader *r, char *buf, size_t n) {
-    char both[2 * LINK_MARK_BYTES];
-    if (n >= LINK_MARK_BYTES) { /* all that was held, and of the new ones as many less */
-        memcpy(both, buf + n - LINK_MARK_BYTES, LINK_MARK_BYTES);
-        memmove(buf + r->held_len, buf, n - LINK_MARK_BYTES);
-        memcpy(buf, r->held, r->held_len);
-        size_t out = r->held_len + n - LINK_MARK_BYTES;
-        memcpy(r->held, both, LINK_MARK_BYTES);
-        r->held_len = LINK_MARK_BYTES;
-        return (ssize_t)out;
-    }
-    memcpy(both, r->held, r->held_len);
-    memcpy(both + r->held_len, buf, n);
-    size_t all = r->held_len + n, out = all > LINK_MARK_BYTES ? all - LINK_MARK_BYTES : 0;
-    memcpy(buf, both, out);
-    r->held_len = all - out;
-    memcpy(r->held, both + out, r->held_len);
-    return (ssize_t)out;
-}
-
-static ssize_t readMarked(snapshotReader *r, char *buf, size_t len) {
-    serverAssert(len > LINK_MARK_BYTES);
-    while (!r->ended) {
-        ssize_t n = take(r->job, buf, len - LINK_MARK_BYTES); /* what is held may go before it */
+static ssize_t readScanned(snapshotReader *r, char *buf, size_t len) {
+    while (!r->scan.ended) {
+        ssize_t n = take(r->job, buf, snapshotFrameMost(&r->scan, len));
         if (n == 0) errno = ECONNRESET;
         if (n <= 0) return -1;
-        n = giveOut(r, buf, (size_t)n);
-        r->ended = r->held_len == LINK_MARK_BYTES && !memcmp(r->held, r->job->mark, LINK_MARK_BYTES);
-        if (n > 0) return n;
+        size_t certain = snapshotFrameTake(&r->scan, buf, (size_t)n);
+        if (certain > 0) return (ssize_t)certain;
     }
     return 0;
 }
@@ -90,7 +50,7 @@ static ssize_t readMarked(snapshotReader *r, char *buf, size_t len) {
 /* A mark cannot be looked for in a few bytes. */
 static ssize_t readStashed(snapshotReader *r, char *buf, size_t len) {
     if (r->stash_at == r->stash_len) {
-        ssize_t n = readMarked(r, r->stash, sizeof(r->stash));
+        ssize_t n = readScanned(r, r->stash, sizeof(r->stash));
         if (n <= 0) return n;
         r->stash_at = 0;
         r->stash_len = (size_t)n;
@@ -103,11 +63,11 @@ static ssize_t readStashed(snapshotReader *r, char *buf, size_t len) {
 
 static ssize_t readUpToMark(snapshotReader *r, char *buf, size_t len) {
     bool directly = r->stash_at == r->stash_len && len >= sizeof(r->stash);
-    return directly ? readMarked(r, buf, len) : readStashed(r, buf, len);
+    return directly ? readScanned(r, buf, len) : readStashed(r, buf, len);
 }
 
 ssize_t snapshotRead(snapshotReader *r, void *buf, size_t len) {
-    ssize_t n = r->job->has_length ? readCounted(r, buf, len) : readUpToMark(r, buf, len);
+    ssize_t n = r->job->frame.has_length ? readScanned(r, buf, len) : readUpToMark(r, buf, len);
     if (n > 0) atomic_fetch_add_explicit(&r->job->received, (uint64_t)n, memory_order_relaxed);
     return n;
 }

@@ -12,10 +12,7 @@
 
 typedef struct snapshotReader {
     linkJob *job; /* borrowed */
-    uint64_t left;
-    char held[LINK_MARK_BYTES]; /* the last bytes that came, which may be the mark */
-    size_t held_len;
-    bool ended;                       /* all has come */
+    snapshotFrameScan scan;
     char stash[SNAPSHOT_STASH_BYTES]; /* for who asks for a few bytes at a time */
     size_t stash_at, stash_len;
 } snapshotReader;

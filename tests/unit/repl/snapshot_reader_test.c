@@ -82,7 +82,7 @@ TEST(snapshot_up_to_its_mark_in_pieces_of_every_size) {
         peer p;
         pthread_t thread;
         linkJob *job = jobOf(&p, &thread, text, len, early, piece);
-        memcpy(job->mark, MARK, 40);
+        memcpy(job->frame.mark, MARK, 40);
         CHECK_EQ_INT(readAll(job, got, most), body);
         CHECK_MEM(got, text, body);
         CHECK_EQ_INT(atomic_load(&job->received), body);
@@ -100,8 +100,8 @@ TEST(snapshot_of_known_length_leaves_what_follows) {
         pthread_t thread;
         size_t early = unitRandom(&seed) % (len + 1);
         linkJob *job = jobOf(&p, &thread, text, len, early, 1 + unitRandom(&seed) % 100);
-        job->has_length = true;
-        job->length = body;
+        job->frame.has_length = true;
+        job->frame.length = body;
         CHECK_EQ_INT(readAll(job, got, 1 + unitRandom(&seed) % 9000), body);
         CHECK_MEM(got, text, body);
         CHECK_MEM(job->wire.early, text + body, job->wire.early_len);
@@ -116,10 +116,10 @@ TEST(snapshot_that_ends_too_early_is_an_error) {
         peer p;
         pthread_t thread;
         linkJob *job = jobOf(&p, &thread, MARK "x", 39 + form, 10, 7);
-        job->has_length = form;
-        job->length = 100;
-        memcpy(job->mark, MARK, 40);
-        if (form) job->mark[0] = 'z';
+        job->frame.has_length = form;
+        job->frame.length = 100;
+        memcpy(job->frame.mark, MARK, 40);
+        if (form) job->frame.mark[0] = 'z';
         CHECK_EQ_INT(readAll(job, got, 5000), -1);
         CHECK_EQ_INT(errno, ECONNRESET);
         endJob(job, &p, thread);
