@@ -161,6 +161,17 @@ start_server {each {r FLUSHALL}} {
         assert_match "AUTH failed: *" $err
     }
 
+    test "A mode ends when the login or the database is refused" {
+        r SET key value
+        foreach {options refusal} {{-n 999} "SELECT 999 failed: *" {--no-auth-warning -a secret} "AUTH failed: *"} {
+            foreach mode {{--scan} {--stat -r 1} {--bigkeys} {--pipe}} {
+                lassign [cli_with "" {*}$options {*}$mode] code out err
+                assert_equal {1 {}} [list $code $out]
+                assert_match $refusal $err
+            }
+        }
+    }
+
     # ---- Cluster ----------------------------------------------------------------------------------------------
 
     # Two servers of which the first has no keys: PORTS and LOGS of both, while BODY runs.

@@ -109,7 +109,7 @@ static int runEval(cliSession *s) {
 
 static int runMode(cliSession *s) {
     const cliOptions *o = s->options;
-    if (!sessionConnect(s, false)) return 1;
+    if (!sessionConnect(s, false) || s->refused) return 1; /* not as somebody else, not on another database */
     switch (o->mode) {
     case MODE_STAT: return modeStat(s);
     case MODE_LATENCY: return modeLatency(s, false);

@@ -31,16 +31,20 @@ sds sessionAddress(const cliSession *s) {
 }
 
 /* Tell a refusal. Takes `r`. */
-static void greet(const char *what, replyValue *r) {
-    if (r && replyIsError(r)) fprintf(stderr, "%s failed: %s\n", what, r->str);
+static void greet(cliSession *s, const char *what, replyValue *r) {
+    if (r && replyIsError(r)) {
+        fprintf(stderr, "%s failed: %s\n", what, r->str);
+        s->refused = true;
+    }
     replyValueFree(r);
 }
 
 static void authenticate(cliSession *s) {
     const cliOptions *o = s->options;
     if (!o->password) return;
-    greet("AUTH", o->user ? linkCall(s->link, "AUTH", o->user, o->password, NULL)
-                          : linkCall(s->link, "AUTH", o->password, NULL));
+    greet(s, "AUTH",
+          o->user ? linkCall(s->link, "AUTH", o->user, o->password, NULL)
+                  : linkCall(s->link, "AUTH", o->password, NULL));
 }
 
 static void selectDb(cliSession *s) {
@@ -50,7 +54,7 @@ static void selectDb(cliSession *s) {
     snprintf(what, sizeof(what), "SELECT %s", number);
     replyValue *r = linkCall(s->link, "SELECT", number, NULL);
     if (r && replyIsError(r)) s->db = 0;
-    greet(what, r);
+    greet(s, what, r);
 }
 
 bool sessionConnect(cliSession *s, bool quiet) {
@@ -72,9 +76,10 @@ bool sessionConnect(cliSession *s, bool quiet) {
         sdsFree(address);
         return false;
     }
+    s->refused = false;
     authenticate(s);
-    if (s->resp == 3) greet("HELLO 3", linkCall(s->link, "HELLO", "3", NULL));
-    else if (s->resp == 2 && o->resp == 2) greet("HELLO 2", linkCall(s->link, "HELLO", "2", NULL));
+    if (s->resp == 3) greet(s, "HELLO 3", linkCall(s->link, "HELLO", "3", NULL));
+    else if (s->resp == 2 && o->resp == 2) greet(s, "HELLO 2", linkCall(s->link, "HELLO", "2", NULL));
     selectDb(s);
     return true;
 }

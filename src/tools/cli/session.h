@@ -16,12 +16,13 @@ typedef struct cliSession {
     bool interactive;
     bool reads_lines;     /* commands come from a terminal or a pipe, not from the command line */
     bool broken;          /* a command could not be sent or its reply not be read */
+    bool refused;         /* login, protocol or database */
     bool unknown_command; /* the last reply said so */
     char last_error[LINK_ERR_LEN];
 } cliSession;
 
 /* Connect, authenticate, choose protocol and database. False when there is no connection (told on stderr unless
- * `quiet`); a refusal by the server is told and the connection stays. */
+ * `quiet`); a refusal by the server is told and noted, and the connection stays. */
 bool sessionConnect(cliSession *s, bool quiet);
 void sessionDisconnect(cliSession *s);
 /* From now on the server is this one. Does not connect. */
