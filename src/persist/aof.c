@@ -89,6 +89,7 @@ static struct {
     aofDoneFn *cut_done, *switch_done;     /* a rewrite waits for it */
     void (*first_failed)(int error);       /* NULL: told already */
     const aofJob *awaited;                 /* the thread's */
+    bool awaited_ok;                       /* the last one was done well */
     bool (*turn_on)(void);                 /* const after boot */
     void (*on_begin)(void);                /* const after boot */
     void (*on_stop[STOP_HOOKS_MAX])(void); /* const after boot */
@@ -362,7 +363,10 @@ static void tellFirstFailed(int error) {
 }
 
 static void finished(const aofJob *job) {
-    if (job == aof.awaited) aof.awaited = NULL;
+    if (job == aof.awaited) {
+        aof.awaited = NULL;
+        aof.awaited_ok = job->ok;
+    }
     switch (job->type) {
     case AOF_JOB_FIRST:
         if (!job->ok) tellFirstFailed(job->error);
@@ -378,6 +382,11 @@ static void finished(const aofJob *job) {
     case AOF_JOB_END:
         if (!job->ok)
             serverLog(LL_WARNING, "The append-only file could not be written to its end: %s", strerror(job->error));
+        break;
+    case AOF_JOB_WRITE:
+        if (!job->ok)
+            serverLog(LL_WARNING, "The append-only file does not have all yet: it cannot be written: %s",
+                      strerror(job->error));
         break;
     case AOF_JOB_SYNC:
     case AOF_JOB_DELETE: break;
@@ -514,6 +523,23 @@ static void lookAtFirst(void) {
 
 /* --- the end ---------------------------------------------------------------------------------------------------- */
 
+/* Wait until the thread has done all that it was told: its bytes are in the files. */
+static bool waitForThread(void) {
+    aofJob *job = aofJobCreate(AOF_JOB_WRITE);
+    aof.awaited = job;
+    aofThreadSubmit(aof.thread, job);
+    for (;;) {
+        takeFinished();
+        if (!aof.awaited) return aof.awaited_ok;
+        usleep(WAIT_US);
+    }
+}
+
+bool aofWriteAll(void) {
+    assertMainThread();
+    return !aofIsOn() || waitForThread();
+}
+
 static void stopThread(void) {
     aof.ending = true;
     propagateRemoveSink(&sink);
@@ -545,21 +571,6 @@ void aofStop(void) {
 }
 
 /* --- loaded again ----------------------------------------------------------------------------------------------- */
-
-/* Wait until the thread has done all that it was told: its bytes are in the files. */
-static bool waitForThread(void) {
-    aofJob *job = aofJobCreate(AOF_JOB_SYNC);
-    aof.awaited = job;
-    aofThreadSubmit(aof.thread, job);
-    while (aof.awaited && !aofThreadProgress(aof.thread).write_error) {
-        takeFinished();
-        if (aof.awaited) usleep(WAIT_US);
-    }
-    bool ok = !aof.awaited;
-    aof.awaited = NULL;
-    if (!ok) serverLog(LL_WARNING, "The append-only file does not have all yet: it cannot be written");
-    return ok;
-}
 
 /* The files' last state, or NULL with lines in the log. */
 static aofManifest *manifestToLoad(const char *folder) {

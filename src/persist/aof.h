@@ -17,6 +17,9 @@ void aofInit(void);
 /* At the start, with appendonly yes: load what there is, or make the first files, and begin to append. False with lines
  * in the log: the process is to end. `hide_user_data`: no names of keys there. */
 bool aofStart(bool hide_user_data) must_check;
+/* Write all there is, and wait for the disk. True: it is in the files, or the log is off. False with a line in the log:
+ * they cannot be written. */
+bool aofWriteAll(void) must_check;
 /* Write and sync all there is and end the thread. Waits for the disk. Also with the log off. */
 void aofStop(void);
 /* Who makes the first base of a log that is turned on while the server runs, now or at a tick (false: not at all, and

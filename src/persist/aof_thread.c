@@ -584,12 +584,14 @@ static bool doDelete(aofThread *t) {
 
 static bool doEnd(aofThread *t) {
     if (t->first) return endFirst(t);
-    bool written = t->stream.consumed == atomic_load(&t->stream.published);
+    int error = t->stream.consumed == atomic_load(&t->stream.published) ? 0 : atomic_load(&t->write_error);
     bool ok = (t->sync_tried == t->stream.consumed && !atomic_load(&t->sync_error)) || syncNow(t);
+    if (!error && !ok) error = errno;
+    if (!error && atomic_load(&t->sync_broken)) error = EIO;
     aofSystemNow()->close(t->fd);
     t->ended = true;
-    if (ok && atomic_load(&t->sync_broken)) errno = EIO;
-    return ok && written && !atomic_load(&t->sync_broken);
+    errno = error;
+    return error == 0;
 }
 
 /* The increment that it is for is of no use. */
@@ -614,6 +616,10 @@ static void doJob(aofThread *t, aofJob *job) {
         job->ok = doCut(t, job);
         t->cut_error = job->ok ? 0 : errno;
         break;
+    case AOF_JOB_WRITE:
+        job->ok = t->stream.consumed >= job->offset;
+        errno = atomic_load(&t->write_error);
+        break;
     case AOF_JOB_SYNC: job->ok = syncNow(t); break;
     case AOF_JOB_SWITCH_BASE: job->ok = t->first ? doSwitchFirst(t, job) : doSwitchBase(t, job); break;
     case AOF_JOB_DELETE: job->ok = doDelete(t); break;
@@ -631,10 +637,14 @@ static aofJob *firstJob(aofThread *t) {
     return t->next_job;
 }
 
-/* The first job, if all before it is written. The end does not wait for a disk that is full, and nothing waits for
- * bytes that are of no use. */
+/* What does not wait for a disk that is full. */
+static bool isForNow(const aofJob *job) {
+    return job && (job->type == AOF_JOB_END || job->type == AOF_JOB_WRITE);
+}
+
+/* The first job, if all before it is written. Nothing waits for bytes that are of no use. */
 static bool jobIfDue(aofThread *t, aofJob *job) {
-    if (!job || (t->stream.consumed < job->offset && job->type != AOF_JOB_END && !t->first_error)) return false;
+    if (!job || (t->stream.consumed < job->offset && !isForNow(job) && !t->first_error)) return false;
     t->next_job = job->next;
     doJob(t, job);
     push(&t->finished, job);
@@ -656,7 +666,7 @@ static bool step(aofThread *t) {
     t->units = publishedUnits(t);
     if (job && job->offset < limit) limit = job->offset;
     bool end = job && job->type == AOF_JOB_END;
-    if (!(end && t->first)) done |= writeUpTo(t, limit, end);
+    if (!(end && t->first)) done |= writeUpTo(t, limit, isForNow(job));
     done |= jobIfDue(t, job);
     if (!t->ended) done |= syncIfDue(t);
     return done;

@@ -38,6 +38,7 @@ typedef struct aofThreadOptions {
 typedef enum {
     AOF_JOB_FIRST,       /* from here on the first increment, a temporary file; only as the first job of a thread */
     AOF_JOB_CUT,         /* from here on the next increment */
+    AOF_JOB_WRITE,       /* write all before it now; not ok where the disk does not take it, which is not waited for */
     AOF_JOB_SYNC,        /* sync what is written, whatever the policy says */
     AOF_JOB_SWITCH_BASE, /* the file `path` becomes the next base; all increments but the last are history. A first
                           * increment gets its name here; if that fails all its files are removed */

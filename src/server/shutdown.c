@@ -1,8 +1,8 @@
 /* shutdown.c -- the orderly end of the process.
  *
- * The dataset is saved if that is wanted; what cannot be saved keeps the server running. Then what clients are owed is
- * sent as far as their sockets take it, listeners are closed, the pid file and the Unix socket's path removed, threads
- * joined.
+ * The dataset is saved if that is wanted; what cannot be saved, or not be written to the log, keeps the server running.
+ * Then what clients are owed is sent as far as their sockets take it, listeners are closed, the pid file and the Unix
+ * socket's path removed, threads joined.
  *
  * Threads     main.
  * Tests       tests/server/process.tcl
@@ -41,6 +41,13 @@ static sds whoIs(const client *c) {
     return sdsCatPrintf(who, " name=%s", !c->name ? "" : hidden ? "*redacted*" : c->name);
 }
 
+/* Nothing that was answered is left out of the log, but for those who are in a hurry. */
+static bool logIsWritten(int flags) {
+    if (aofWriteAll() || flags & (STOP_FORCE | STOP_NOSAVE)) return true;
+    serverLog(LL_WARNING, "Writing the append-only file failed, can't exit.");
+    return false;
+}
+
 /* The dataset's last file; false when there should be one and is none. A child that is still at one is in the way: what
  * it writes is older. Half a dataset, while one is read, never takes the place of the file that has all of it. Nor does
  * a log that is on its way end unfinished: it was asked for, and without it the dataset may be gone. */
@@ -62,7 +69,7 @@ static bool saveBeforeExit(int flags) {
 
 /* Does not return when the shutdown succeeds; false when it may not be done now. */
 static bool finish(int flags) {
-    if (!saveBeforeExit(flags)) return false;
+    if (!logIsWritten(flags) || !saveBeforeExit(flags)) return false;
     daemonNotifyStopping();
     netStopListening();
     scriptDebugEndChildren();

@@ -530,6 +530,10 @@ start_server {overrides {appendonly yes aof-use-rdb-preamble no appendfsync ever
         assert_error "EXECABORT*" {r EXEC}
         assert_equal 1 [expr {[info_field aof_buffer_length] > 10000}]
         assert_equal 1 [expr {[info_field mem_not_counted_for_evict memory] > 10000}]
+        assert_error "ERR Errors trying to SHUTDOWN. Check logs." {r SHUTDOWN}
+        assert_match "*cannot be written: No space left on device*Writing the append-only file failed, can't exit.*" [srv log]
+        exec kill -TERM [srv pid]
+        wait_for_condition 10 {[string match "*Errors trying to shut down the server.*" [srv log]]}
         limit_files unlimited
         wait_for_condition 10 {[info_field aof_last_write_status] eq "ok"}
         assert_match "*AOF write error looks solved. The server can write again.*" [srv log]
@@ -538,6 +542,23 @@ start_server {overrides {appendonly yes aof-use-rdb-preamble no appendfsync ever
         restart_server
         assert_equal $digest [r DEBUG DIGEST]
         assert_equal [string repeat x 30000] [r GET lost]
+    }
+}
+
+foreach word {NOSAVE FORCE} {
+    start_server {overrides {appendonly yes aof-use-rdb-preamble no appendfsync everysec}} {
+        test "SHUTDOWN $word ends a server whose file cannot be written, and what is not in it is lost" {
+            r SET before 1
+            limit_files 20000
+            r SET lost [string repeat x 30000]
+            wait_for_condition 10 {[info_field aof_last_write_status] eq "err"}
+            assert_error "ERR Errors trying to SHUTDOWN. Check logs." {r SHUTDOWN NOW}
+            catch {r SHUTDOWN $word}
+            assert_equal 0 [wait_exit [srv dir] 10]
+            assert_match "*The append-only file could not be written to its end: No space left on device*" [srv log]
+            restart_server
+            assert_equal before [r KEYS *]
+        }
     }
 }
 

@@ -199,11 +199,14 @@ static aofJob *waitForJob(aofJobType type) {
     return NULL;
 }
 
+static int job_error; /* of the last one */
+
 static bool doJob(aofJob *job) {
     aofJobType type = job->type;
     aofThreadSubmit(thread, job);
     aofJob *done = waitForJob(type);
     bool ok = done && done->ok;
+    job_error = done ? done->error : -1;
     if (done) aofJobFree(done);
     return ok;
 }
@@ -507,6 +510,21 @@ TEST(thread_end_gives_up_on_a_full_disk) {
     aofThreadPublish(thread);
     CHECK(waitError(true, true));
     CHECK(!stop());
+    CHECK_EQ_INT(job_error, ENOSPC);
+}
+
+TEST(thread_tells_at_once_whether_all_is_written) {
+    start(FSYNC_EVERYSEC, 0);
+    append(100);
+    CHECK(doJob(aofJobCreate(AOF_JOB_WRITE)));
+    diskFail(CALL_WRITE, 1000, ENOSPC);
+    append(100);
+    CHECK(!doJob(aofJobCreate(AOF_JOB_WRITE)));
+    CHECK_EQ_INT(job_error, ENOSPC);
+    CHECK(!doJob(aofJobCreate(AOF_JOB_WRITE)));
+    diskFail(CALL_WRITE, 0, 0);
+    CHECK(doJob(aofJobCreate(AOF_JOB_WRITE)));
+    CHECK(stop());
 }
 
 /* --- files ----------------------------------------------------------------------------------------------- */
