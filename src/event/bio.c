@@ -24,6 +24,7 @@
 #include <string.h>
 #ifdef __linux__
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #endif
 
 #define THREAD_NAME_SIZE 16 /* the system's limit, NUL included */
@@ -56,6 +57,16 @@ void threadSetName(const char *name) {
     prctl(PR_SET_NAME, cut);
 #elif defined(__APPLE__)
     pthread_setname_np(cut);
+#endif
+}
+
+void threadGiveWay(int steps) {
+#ifdef __linux__ /* elsewhere this is the process's */
+    errno = 0;
+    int now = getpriority(PRIO_PROCESS, 0);
+    if (now != -1 || errno == 0) setpriority(PRIO_PROCESS, 0, now + steps);
+#else
+    unused(steps);
 #endif
 }
 

@@ -87,6 +87,10 @@ static inline size_t connUnsent(const connection *c) {
 static inline bool connHasPending(connection *c) {
     return c->type->has_pending && c->type->has_pending(c);
 }
+/* Before its first byte there is work to do: connAccept() will not be over at once. */
+static inline bool connShakesHands(const connection *c) {
+    return c->state == CONN_ACCEPTING && c->type->go_on;
+}
 /* Why the connection has failed. Until the connection's next function. */
 const char *connErrorText(const connection *c);
 /* Another process goes on with the connection: nothing of what is done here from now on reaches the peer. */

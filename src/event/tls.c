@@ -13,7 +13,8 @@
  * OpenSSL keeps the record, and must be offered the same bytes again, as many as before (`retry_len`).
  *
  * A handshake costs a thousand times as much as a request: of those that have come at once a thread takes
- * HANDSHAKE_STEPS_PER_TURN steps and then sees to its other connections.
+ * HANDSHAKE_STEPS_PER_TURN steps and then sees to its other connections. (With I/O threads the thread is one that makes
+ * handshakes only: net/rebalance.c.)
  *
  * Not here    certificates and options (tls_context.c), time limits (net/client_stream.c).
  * Owns        the SSL object; a reference to the context.

@@ -91,6 +91,9 @@ static void onAccepted(connection *conn) {
     }
     tellNames(s);
     clientStreamUpdateReading(s);
+    if (!s->holder->greets) return;
+    ioMessage m = {.type = IO_MSG_GREETED, .stream = s};
+    ioThreadPostToMain(s->holder, &m);
 }
 
 static void attach(clientStream *s, clientStreamHolder *h) {
@@ -184,6 +187,7 @@ void clientStreamDeliver(clientStreamHolder *h, const ioMessage *m) {
     case IO_MSG_HANGUP:
     case IO_MSG_LEFT:
     case IO_MSG_NAMED:
+    case IO_MSG_GREETED:
     case IO_MSG_GONE: serverPanic("message %d is not for a stream", m->type);
     }
     clientStreamDebugCheck(s);

@@ -17,6 +17,7 @@ typedef struct holderStats {
 /* All fields are the thread's own, but for the stats. */
 typedef struct clientStreamHolder {
     unsigned id;       /* const: the thread's number, 0 is main's own */
+    bool greets;       /* const: makes handshakes; what is connected is read by others */
     aeEventLoop *loop; /* owns; main's is lent by the server */
     bool direct;       /* it has main's role: what it posts to main is a plain call, and values are warm in its cache */
     requestPool pool;

@@ -213,6 +213,7 @@ static void onHangup(connection *conn) {
 
 void clientStreamUpdateReading(clientStream *s) {
     if (!s->conn || !s->conn->loop) return;
+    if (s->holder->greets && !s->drain_and_close) return; /* its next holder reads */
     connHandler *read = NULL, *hangup = NULL;
     if (s->drain_and_close) read = onReadable; /* a reset arrives as readable */
     else if (!s->input_ended && !tooFarAhead(s)) read = onReadable;

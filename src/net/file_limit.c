@@ -16,7 +16,7 @@
 #include <sys/resource.h>
 
 /* As many as in other servers of this family, so that a given `ulimit -n` gives the same maxclients. Enough for nine
- * threads, each of which has an epoll and an event descriptor; more threads ask for more. */
+ * threads and one that greets, each of which has an epoll and an event descriptor; more threads ask for more. */
 #define RESERVED 32
 #define THREADS_IN_RESERVED 9
 #define FDS_PER_THREAD 2

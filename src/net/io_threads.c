@@ -13,6 +13,9 @@
  * store. Towards a thread the same with `sleeping`: it stores that, makes a full fence and looks at its ring once more,
  * and main publishes, makes a full fence and looks at `sleeping`.
  *
+ * One thread greets (IO_THREAD_GREETER): it holds streams as long as their handshake lasts. The system is told to run
+ * the others first. So it never takes the role: main would stand still whenever the processor is taken from it.
+ *
  * Not here    what a message does (sessions.c, client_stream.c), which thread holds which stream (rebalance.c),
  *             who has the role (main_role.c), when it pays to wake or to wait for whom (main_policy.c).
  * Owns        the threads, their channels and loops.
@@ -45,7 +48,8 @@
 
 #define OVERFLOW_RETRY_MS 1
 #define LOOP_FDS_AT_START 1024 /* attach() in client_stream.c makes room for larger ones */
-#define POSTED_WORDS (IO_THREADS_MAX / 64)
+#define POSTED_WORDS ((IO_THREADS_ALL + 63) / 64)
+#define GREETER_NICE 10 /* its share, where processors are short, is a tenth of another thread's */
 
 struct ioThread {
     /* The thread's own. */
@@ -70,7 +74,7 @@ struct ioThread {
 
 static struct {
     /* Main. */
-    ioThread *threads[IO_THREADS_MAX]; /* [0] is main's own */
+    ioThread *threads[IO_THREADS_ALL]; /* [0] is main's own, the last one greets */
     int count;
     ioThread *acting; /* has the role */
     ioThread *direct; /* messages to it are plain calls: `acting`, but for the start of a borrowed turn */
@@ -210,7 +214,7 @@ static bool actAsMain(ioThread *t) {
 static bool seeToMain(ioThread *t) {
     if (!anyPosted()) return false;
     mainRoleState state = mainRoleLook();
-    if (state == ROLE_FREE && !mainPolicyWakes(&t->holder)) return actAsMain(t);
+    if (state == ROLE_FREE && !t->holder.greets && !mainPolicyWakes(&t->holder)) return actAsMain(t);
     mainWatchTold(&t->watch, &t->holder);
     if (state == ROLE_FREE || state == ROLE_ASLEEP) mainRoleWake();
     return false;
@@ -222,7 +226,7 @@ static void threadAfterEvent(aeEventLoop *loop, void *arg) {
     unused(loop);
     ioThread *t = arg;
     if (unlikely(t->holder.direct)) return;
-    if (!mainWatchIsDue(&t->watch, &t->holder)) return;
+    if (!t->holder.greets && !mainWatchIsDue(&t->watch, &t->holder)) return;
     publish(t);
     if (!seeToMain(t)) takeMessages(t);
 }
@@ -291,7 +295,8 @@ static void *threadMain(void *arg) {
     ioThread *t = arg;
     char name[16];
     snprintf(name, sizeof(name), "io_thd_%u", t->holder.id);
-    threadSetName(name);
+    threadSetName(t->holder.greets ? "tls_greet" : name);
+    if (t->holder.greets) threadGiveWay(GREETER_NICE);
     threadSetCpuAffinity(net_settings.cpulist);
     panicThreadInit();
     zmallocThreadInit();
@@ -312,13 +317,14 @@ static ioThread *threadCreate(unsigned id) {
     ioThread *t = zmallocAligned(CACHE_LINE, sizeof(*t));
     memset(t, 0, sizeof(*t));
     t->holder.id = t->holder.pool.thread_id = id;
+    t->holder.greets = id == IO_THREAD_GREETER;
     t->busy_since = clockTicks();
     return t;
 }
 
 static void threadStart(unsigned id) {
     assertMainThread();
-    serverAssert(id > 0 && id < IO_THREADS_MAX);
+    serverAssert(id > 0 && id < IO_THREADS_ALL);
     serverAssert(!io.threads[id]);
     ioThread *t = threadCreate(id);
     aeEventLoop *loop = t->holder.loop = aeCreateEventLoop(LOOP_FDS_AT_START);
@@ -391,7 +397,7 @@ int ioThreadsCount(void) {
 }
 
 ioThread *ioThreadGet(unsigned id) {
-    return id < IO_THREADS_MAX ? io.threads[id] : NULL;
+    return id < IO_THREADS_ALL ? io.threads[id] : NULL;
 }
 
 ioThread *ioThreadMain(void) {
@@ -429,9 +435,21 @@ void ioThreadsSetCount(int n) {
     io.count = n < 1 ? 1 : n;
 }
 
+void ioThreadsSetGreeter(bool on) {
+    assertMainThread();
+    assertMainRole();
+    ioThread **greeter = &io.threads[IO_THREAD_GREETER];
+    if (on && !*greeter) threadStart(IO_THREAD_GREETER);
+    if (*greeter) (*greeter)->retiring = !on;
+    if (on) awaitBegun(*greeter);
+}
+
 /* From the last thread down, so that those that run have no gap: the walks over all end at the first one missing. */
 void ioThreadsReap(bool (*idle)(const ioThread *t)) {
     assertMainThread();
+    ioThread *greeter = io.threads[IO_THREAD_GREETER];
+    if (greeter && greeter->retiring && idle(greeter) && !messageChannelHasOverflow(&greeter->from_main))
+        threadEnd(greeter);
     for (unsigned i = IO_THREADS_MAX - 1; i >= (unsigned)io.count; i--) {
         ioThread *t = io.threads[i];
         if (!t) continue;
@@ -442,17 +460,18 @@ void ioThreadsReap(bool (*idle)(const ioThread *t)) {
 
 void ioThreadsShutdown(void) {
     assertMainThread();
-    for (unsigned i = 1; i < IO_THREADS_MAX; i++)
+    for (unsigned i = 1; i < IO_THREADS_ALL; i++)
         if (io.threads[i]) threadJoin(io.threads[i]);
 }
 
-/* The thread behind number `i`, 0 to begin with; NULL at the end. Those that retire stand behind those that stay. */
+/* The thread behind number `i`, 0 to begin with; NULL at the end. Those that retire stand behind those that stay, and
+ * the one that greets behind all. */
 static ioThread *nextThread(unsigned i) {
     while (++i < IO_THREADS_MAX) {
         if (io.threads[i]) return io.threads[i];
         if (i >= (unsigned)io.count) break;
     }
-    return NULL;
+    return i <= IO_THREAD_GREETER ? io.threads[IO_THREAD_GREETER] : NULL;
 }
 
 /* --- main: messages --------------------------------------------------------------------------------- */
@@ -543,7 +562,7 @@ void ioThreadsWakeMain(void) {
 
 bool ioThreadsMainSleeps(bool lend) {
     assertMainThread();
-    if (io.count == 1 && !io.threads[1]) return true;
+    if (!nextThread(0)) return true;
     if (io.overflow) return false; /* a thread is behind: it must be offered the rest */
     mainRoleLayDown(lend);
     return !anyPosted() || !mainRoleTakeUp();

@@ -13,6 +13,10 @@
 #include "messages.h"
 
 #define IO_THREADS_MAX 256 /* with main; a thread's number fits robj's owner field */
+/* The number of the thread that greets: it makes TLS handshakes and holds a stream no longer than that. It reads
+ * nothing and never has main's role. */
+#define IO_THREAD_GREETER IO_THREADS_MAX
+#define IO_THREADS_ALL (IO_THREADS_MAX + 1) /* numbers are below this */
 
 typedef struct ioThread ioThread;
 
@@ -37,7 +41,9 @@ void ioThreadsInit(aeEventLoop *main_loop, const ioThreadHooks *hooks);
 /* Have `n` threads, main's own included. The rest retires: its streams are to be moved (rebalance.c), and then
  * ioThreadsReap() ends it. Main's own thread. */
 void ioThreadsSetCount(int n);
-int ioThreadsCount(void);
+/* Have the thread that greets, or let it retire. Main's own thread. */
+void ioThreadsSetGreeter(bool on);
+int ioThreadsCount(void);           /* without the one that greets */
 ioThread *ioThreadGet(unsigned id); /* NULL when it does not run */
 ioThread *ioThreadMain(void);       /* main's own */
 ioThread *ioThreadActing(void);     /* the one that has main's role; main */

@@ -22,6 +22,7 @@ typedef enum {
     IO_MSG_LEFT,     /* the stream is attached nowhere: main may hand it to its next holder */
     IO_MSG_GONE,     /* the connection is closed; reply: unsent and unreported output */
     IO_MSG_NAMED,    /* names: of the peer's certificate; nothing is read before the answer, CLIENT_STREAM_ADMITTED */
+    IO_MSG_GREETED,  /* the handshake is over, by a thread that reads nothing: the stream is to move */
     IO_MSG_FANNED,   /* fan: delivered; of no one stream */
     /* to the stream's holder */
     IO_MSG_JOIN,   /* take this stream */

@@ -126,11 +126,23 @@ void netEachTurn(void (*job)(void)) {
     turns.jobs[turns.njobs++] = job;
 }
 
+static void applyThreads(void) {
+    turns.apply_threads = false;
+    ioThreadsSetCount((int)net_settings.io_threads);
+    ioThreadsSetGreeter(net_settings.io_threads > 1 && tls_settings.port != 0);
+    rebalanceApply();
+}
+
+/* tls-port, and with it who is to greet, has changed. */
+static bool reopen(const char **err) {
+    turns.apply_threads = true;
+    return listenReopen(err);
+}
+
 bool netListen(void) {
     assertMainThread();
-    if (!tlsStart(listenReopen) || !listenOpen(ioThreadHolder(ioThreadMain())->loop)) return false;
-    ioThreadsSetCount((int)net_settings.io_threads);
-    rebalanceApply();
+    if (!tlsStart(reopen) || !listenOpen(ioThreadHolder(ioThreadMain())->loop)) return false;
+    applyThreads();
     return true;
 }
 
@@ -240,12 +252,6 @@ static bool turn(void) {
     ioThreadsFlush();
     zmallocKeepReserve(); /* if it was spent: what the turn has freed may serve for another */
     return more;
-}
-
-static void applyThreads(void) {
-    turns.apply_threads = false;
-    ioThreadsSetCount((int)net_settings.io_threads);
-    rebalanceApply();
 }
 
 /* --- main's own thread ---------------------------------------------------------------------------- */

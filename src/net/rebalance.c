@@ -7,6 +7,9 @@
  *
  *   level 0: there is no I/O thread.   level k: threads 1..k hold all, evenly.
  *
+ * Before that a stream with a handshake to make is held by the thread that greets, as long as the handshake lasts. When
+ * that one has no time left, and there are processors for more threads, some are made by the threads of the level.
+ *
  * Measured over windows of WINDOW_MS. Going up needs UP_WINDOWS busy ones in a row, going down DOWN_WINDOWS quiet
  * ones, so that a load at the edge does not swing.
  *
@@ -29,10 +32,12 @@
 #define FULL_PERCENT 80 /* of a window: a thread is near its limit */
 #define UP_WINDOWS 2
 #define DOWN_WINDOWS 100 /* a second */
+#define GREETED_AT_ONCE 64
 
 static struct {
     int level, up_windows, down_windows;
-    bool full; /* all threads that may take part do, and were near their limit in the last window */
+    bool full;         /* all threads that may take part do, and were near their limit in the last window */
+    bool greeter_full; /* was near its limit */
     monotime window_start;
 } rebalancer;
 
@@ -41,7 +46,7 @@ static struct {
     clientStream *streams; /* those whose home it is */
     size_t nstreams;
     uint64_t active_ns_seen;
-} held[IO_THREADS_MAX];
+} held[IO_THREADS_ALL];
 
 /* --- lists ------------------------------------------------------------------------------------------ */
 
@@ -114,9 +119,18 @@ static void join(clientStream *s, ioThread *t) {
     ioThreadPost(t, &m);
 }
 
+/* NULL: the stream is for the thread that will read it. */
+static ioThread *greeterFor(const clientStream *s) {
+    ioThread *t = ioThreadGet(IO_THREAD_GREETER);
+    if (!t || ioThreadIsRetiring(t) || !connShakesHands(s->conn)) return NULL;
+    bool others = levelMax() > 1;
+    return rebalancer.greeter_full && held[IO_THREAD_GREETER].nstreams >= GREETED_AT_ONCE && others ? NULL : t;
+}
+
 void rebalanceAdopt(clientStream *s) {
     assertMainRole();
-    join(s, leastLoaded());
+    ioThread *greeter = greeterFor(s);
+    join(s, greeter ? greeter : leastLoaded());
 }
 
 static void move(clientStream *s, ioThread *to) {
@@ -124,6 +138,11 @@ static void move(clientStream *s, ioThread *to) {
     s->moving_to = to;
     ioMessage m = {.type = IO_MSG_LEAVE, .stream = s};
     ioThreadPost(s->home, &m);
+}
+
+void rebalanceGreeted(clientStream *s) {
+    assertMainRole();
+    move(s, leastLoaded());
 }
 
 void rebalanceKeepOutput(clientStream *s, replyBlock *chain) {
@@ -258,16 +277,19 @@ bool rebalanceIsFull(void) {
 
 /* --- when --------------------------------------------------------------------------------------------- */
 
+/* What a thread has worked since it was asked last. */
+static uint64_t workedNs(unsigned id) {
+    const ioThread *t = ioThreadGet(id);
+    if (!t) return 0;
+    uint64_t before = held[id].active_ns_seen, ns = ioThreadActiveNs(t);
+    held[id].active_ns_seen = ns;
+    return ns > before ? ns - before : 0; /* it may be another thread of this number */
+}
+
 /* Work of I/O threads in the window, in percent of one thread. */
 static unsigned threadsBusy(uint64_t window_ns) {
     uint64_t sum = 0;
-    for (int i = 1; i < ioThreadsCount(); i++) {
-        ioThread *t = ioThreadGet((unsigned)i);
-        if (!t) continue;
-        uint64_t ns = ioThreadActiveNs(t);
-        sum += ns - held[i].active_ns_seen;
-        held[i].active_ns_seen = ns;
-    }
+    for (int i = 1; i < ioThreadsCount(); i++) sum += workedNs((unsigned)i);
     return (unsigned)(sum * 100 / window_ns);
 }
 
@@ -285,6 +307,7 @@ void rebalanceCheck(monotime now) {
     int most = levelMax();
     rebalancer.window_start = now;
     rebalancer.full = full && rebalancer.level >= most;
+    rebalancer.greeter_full = workedNs(IO_THREAD_GREETER) * 100 / window_ns >= FULL_PERCENT;
     if (net_settings.io_threads_always_active) return;
     rebalancer.up_windows = full ? rebalancer.up_windows + 1 : 0;
     rebalancer.down_windows = wantsLess(busy) ? rebalancer.down_windows + 1 : 0;

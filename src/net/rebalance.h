@@ -11,6 +11,8 @@
 
 /* A stream for a new connection: give it its first holder. */
 void rebalanceAdopt(clientStream *s);
+/* Its handshake is over (IO_MSG_GREETED): give it to the thread that is to read it. */
+void rebalanceGreeted(clientStream *s);
 /* The stream has left its holder (IO_MSG_LEFT): hand it to the next, or close it if its client is gone. */
 void rebalanceLeft(clientStream *s);
 /* Take the stream from its holder and give it to no other until rebalanceReturn(): it is lent when `lent_here` is set,

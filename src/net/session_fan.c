@@ -33,8 +33,8 @@
 static struct {
     clientStream **streams; /* owns: of the run, NULL where there is none */
     size_t room;
-    size_t counts[IO_THREADS_MAX];
-    fanBatch *batches[IO_THREADS_MAX];
+    size_t counts[IO_THREADS_ALL];
+    fanBatch *batches[IO_THREADS_ALL];
     unsigned threads; /* numbers below this have been met */
 } sorting;
 

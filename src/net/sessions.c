@@ -129,6 +129,7 @@ void sessionDeliver(const ioMessage *m) {
     case IO_MSG_END: streamEnded(s, (endReason)m->number); break;
     case IO_MSG_HANGUP: streamHungUp(s); break;
     case IO_MSG_NAMED: streamNamed(s, m->names); break;
+    case IO_MSG_GREETED: rebalanceGreeted(s); break;
     case IO_MSG_LEFT: rebalanceLeft(s); break;
     case IO_MSG_GONE: streamGone(s, m->reply); break;
     case IO_MSG_FAN:

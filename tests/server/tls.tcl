@@ -303,6 +303,70 @@ tls_server {tls-auth-clients no} {
         $client destroy
     }
 
+    # The number of the server's thread of this name, or nothing.
+    proc thread_named {name} {
+        foreach task [glob -nocomplain -directory /proc/[srv pid]/task *] {
+            if {![catch {exec cat $task/comm} comm] && $comm eq $name} {return [file tail $task]}
+        }
+        return ""
+    }
+
+    # Bytes that a thread has read; its nice.
+    proc thread_read {thread} {
+        regexp {rchar: (\d+)} [exec cat /proc/[srv pid]/task/$thread/io] all bytes
+        return $bytes
+    }
+    proc thread_nice {thread} {
+        return [lindex [regsub {^.*\) } [exec cat /proc/[srv pid]/task/$thread/stat] ""] 16]
+    }
+
+    test "With I/O threads a thread of its own makes the handshakes, gives way to others, and reads nothing else" {
+        if {![file readable /proc/[srv pid]/task]} {skip "threads are seen in /proc"}
+        set threads [config_value io-threads]
+        if {$threads == 1} {
+            assert_equal "" [thread_named tls_greet]
+            r CONFIG SET io-threads 2
+        }
+        wait_for_condition 5 {[set greeter [thread_named tls_greet]] ne ""}
+        assert_equal [expr {[thread_nice [srv pid]] + 10}] [thread_nice $greeter]
+        set before [thread_read $greeter]
+        set clients {}
+        for {set i 0} {$i < 20} {incr i} {
+            lappend clients [tls_connect]
+        }
+        # A hello has more than 200 bytes; waking the thread takes 8 each time.
+        set shaken [thread_read $greeter]
+        assert {$shaken - $before > 20 * 200}
+        foreach client $clients {
+            assert_equal [string repeat x 100000] [$client ECHO [string repeat x 100000]]
+        }
+        assert {[thread_read $greeter] - $shaken < 10000}
+        # Those in the middle of a handshake when the thread is to go finish it there.
+        set half [socket 127.0.0.1 [config_value tls-port]]
+        fconfigure $half -translation binary -buffering none
+        set connected [expr {20 + 2}]
+        wait_for_condition 5 {[info_field connected_clients] >= $connected}
+        r CONFIG SET tls-port 0
+        assert_equal $greeter [thread_named tls_greet]
+        puts -nonewline $half "nonsense, which is no hello"
+        read $half
+        close $half
+        wait_for_condition 5 {[thread_named tls_greet] eq ""}
+        foreach client $clients {
+            assert_equal PONG [$client PING]
+            $client destroy
+        }
+        r CONFIG SET tls-port [free_port]
+        wait_for_condition 5 {[thread_named tls_greet] ne ""}
+        assert_equal PONG [answer]
+        if {$threads == 1} {
+            r CONFIG SET io-threads 1
+            assert_equal PONG [answer]
+            wait_for_condition 5 {[thread_named tls_greet] eq ""}
+            assert_equal PONG [answer]
+        }
+    }
+
     test "Changed files are read again by tls-auto-reload-interval, when they fit" {
         foreach kind {crt key} {
             file copy -force $certs/server.$kind $certs/live.$kind
