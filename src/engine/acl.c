@@ -250,6 +250,12 @@ sds aclCatRefusal(sds out, const user *u, aclVerdict verdict, const aclQuestion 
     return out;
 }
 
+/* Where the client's own database is the one that is refused, no argument names it. */
+static slice loggedObject(const aclQuestion *q, aclVerdict verdict, uint32_t index) {
+    if (verdict == ACL_NO_DB && index == 0) return sliceStr(q->cmd->fullname);
+    return refusedObject(q, verdict, index);
+}
+
 /* What a client is told names neither keys nor channels. */
 static sds catError(sds out, const user *u, aclVerdict verdict, const aclQuestion *q) {
     switch (verdict) {
@@ -267,7 +273,7 @@ static aclVerdict refuse(client *c, int dbid, const parsedCommand *req, aclConte
     uint32_t index;
     aclVerdict verdict = aclCheck(c->user, q, &index);
     if (unlikely(verdict != ACL_ALLOWED))
-        aclLogAdd(c, verdict, context, refusedObject(q, verdict, index), sdsSlice(c->user->name));
+        aclLogAdd(c, verdict, context, loggedObject(q, verdict, index), sdsSlice(c->user->name));
     return verdict;
 }
 

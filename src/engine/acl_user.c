@@ -152,7 +152,7 @@ static void resetUser(user *u) {
 }
 
 static const char *applyWord(user *u, slice word) {
-    if (word.len == 0) return syntax_error;
+    if (word.len == 0) return NULL; /* as the field's server takes it */
     if (sliceIs(word, "on")) u->enabled = true;
     else if (sliceIs(word, "off")) u->enabled = false;
     else if (sliceIs(word, "nopass")) aclWordsClear(&u->passwords), u->nopass = true;

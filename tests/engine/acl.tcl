@@ -100,6 +100,10 @@ start_server {} {
         assert_equal "off resetchannels -@all (~a resetchannels -@all)" [rules_of "( ~a )"]
     }
 
+    test "An empty rule says nothing" {
+        assert_equal "off resetchannels -@all +get" [rules_of {} +get {}]
+    }
+
     test "acl-pubsub-default says what a new user may hear" {
         with_config {acl-pubsub-default allchannels} {
             assert_equal "off &* -@all" [rules_of]
@@ -452,6 +456,17 @@ start_server {} {
         assert_match "*cmd=auth user=default*" [dict get $entry client-info]
         assert_equal 2 [llength [r ACL LOG 2]]
         assert_equal {} [r ACL LOG 0]
+    }
+
+    test "ACL LOG: a database is named as the command does, or else the command is" {
+        r ACL LOG RESET
+        r ACL SETUSER u reset on >p ~* +@all db=1
+        as_user u {
+            foreach words {{GET a} {Xinfo Stream a} FLUSHALL {SELECT 2} {COPY a b DB 3}} {
+                assert_error "NOPERM No permissions to access database" {$c {*}$words}
+            }
+        }
+        assert_equal {3 2 flushall xinfo|stream get} [lmap entry [r ACL LOG] {dict get $entry object}]
     }
 
     test "acllog-max-len bounds it, and RESET empties it" {
