@@ -192,6 +192,14 @@ oo::class create RespClient {
         return $bytes
     }
 
+    # All bytes up to MARK, and with it.
+    method raw_bytes_until {mark} {
+        while {[set at [string first $mark $buf $pos]] < 0} {
+            my need [expr {[string length $buf] - $pos + 1}]
+        }
+        return [my raw_bytes [expr {$at + [string length $mark] - $pos}]]
+    }
+
     # Every byte until the server closes the connection.
     method raw_until_eof {} {
         while {[my fill]} {}
