@@ -19,6 +19,7 @@ import callgrind
 import load as loads
 import persist_experiments
 import program_experiments
+import replication_experiments
 import session_experiments
 import stats
 import tls_experiments
@@ -124,10 +125,12 @@ class Context:
         self.results['records'].append({'experiment': self.experiment, 'server': server.name,
                                         'variant': server.variant, 'load': load_name, 'round': number, **values})
 
-    def measure(self, server, load, number, variant=None, seconds=None, requests=None):
-        """One run of one load, for a time or a number of requests: its record."""
+    def measure(self, server, load, number, variant=None, seconds=None, requests=None, settle=None):
+        """One run of one load, for a time or a number of requests: its record. What is called behind it counts, too."""
         before, cpu, main = server.info(), *server.cpu()
         report = self.generator.run(server.port, load, None if requests else seconds or self.seconds, requests)
+        if settle:
+            settle()
         cpu2, main2 = server.cpu()
         after = server.info()
 
@@ -508,6 +511,7 @@ ALL = {
     **persist_experiments.ALL,
     **program_experiments.ALL,
     **tls_experiments.ALL,
+    **replication_experiments.ALL,
 }
 
 

@@ -7,7 +7,7 @@ SPDX-License-Identifier: BSD-3-Clause
 """
 from math import exp, log
 
-from stats import median, ratios, reached, spread
+from stats import differences, median, ratios, reached, spread
 
 OURS = 'this server'
 SIMPLE = ('LPUSH', 'RPUSH', 'LPOP', 'RPOP', 'SADD', 'HSET', 'SPOP', 'ZADD', 'ZPOPMIN', 'INCR')
@@ -52,8 +52,8 @@ def figure(row, what, part, bar, direction, unit, values, note=''):
             'direction': direction, 'unit': unit, 'reached': reached(value, bar, direction), 'note': note}
 
 
-def against_peers(records, field, where, low_is_good=True):
-    """(ratios of the rounds against the better peer, what everybody had)."""
+def against_peers(records, field, where, low_is_good=True, only=''):
+    """(ratios of the rounds against the better peer, what everybody had). `only`: of those with this in their names."""
     experiment, load, variant = where
     ours = records.values(field, experiment, load, OURS, variant)
     candidates, heard = [], []
@@ -61,7 +61,7 @@ def against_peers(records, field, where, low_is_good=True):
         theirs = records.values(field, experiment, load, name, variant)
         if theirs:
             heard.append(f'{name} {number(median(theirs))}')
-        if name != OURS and theirs and ours:
+        if name != OURS and theirs and ours and only in name.lower():
             candidates.append(ratios(ours, theirs))
     pick = max if low_is_good else min
     best = pick(candidates, key=lambda c: median(c) or 0) if candidates else []
@@ -87,8 +87,8 @@ def headline(results):
     records = Records(results['records'])
     rows = []
 
-    def peer(row, what, part, bar, field, where, unit_note, low_is_good=True, direction=None):
-        values, heard = against_peers(records, field, where, low_is_good)
+    def peer(row, what, part, bar, field, where, unit_note, low_is_good=True, direction=None, only=''):
+        values, heard = against_peers(records, field, where, low_is_good, only)
         note = f'{unit_note}: {heard}' if heard else ''
         if field == 'rps':
             note = join(note, limit_note(records, (where[0], where[1], OURS, where[2])))
@@ -181,6 +181,7 @@ def headline(results):
     session_figures(peer, own, own_ratio)
     persist_figures(peer, own, own_ratio)
     program_figures(peer, own, own_ratio)
+    rows += replication_figures(records, peer)
     rows.sort(key=lambda r: int(r['row']))
     for r in rows:
         if r['value'] is None and 'peer' in r['part'] + r['what'] and len(records.servers()) == 1:
@@ -291,6 +292,41 @@ def program_figures(peer, own, own_ratio):
     own_ratio('45', '50 plain clients, io-threads 2, 20,000 GETs a second: p99',
               'beside 500 new TLS connections a second / without', 1.3, 'p99_ms', ('handshakes', 'GET', 'handshakes'),
               ('handshakes', 'GET', 'alone'), '<=')
+
+
+def replication_figures(records, peer):
+    """Rows 46 to 50, of servers that follow each other."""
+    def both(experiment, load, field, variants, combine):
+        """(combine() of a round's two variants for ours, and what everybody had)."""
+        found, heard = [], []
+        for name in records.servers():
+            pair = [records.values(field, experiment, load, name, v) for v in variants]
+            values = combine(*pair)
+            if values:
+                heard.append(f'{name} {number(median(pair[0]))} / {number(median(pair[1]))}')
+            if name == OURS:
+                found = values
+        return found, ', '.join(heard)
+
+    rows = []
+    for variant, bar in (('1 replica', 80), ('3 replicas', 120)):
+        values, heard = both('replicas', 'SET P16', 'main_ns', (variant, 'none'), differences)
+        rows.append(figure('46', 'SET P16 of 512 B, io-threads 2: CPU of the main thread per command, beside none',
+                           variant, bar, '<=', 'ns', values, heard and f'ns with / without: {heard}'))
+    for part, field in (('resident', 'resident_mb'), ('as the server counts', 'used_mb')):
+        values, heard = both('lagging', 'lagging', field, ('3 replicas', '1 replica'), ratios)
+        rows.append(figure('47', 'Replicas that are 100 MB behind: memory of three / of one', part, 1.1, '<=', 'x',
+                           values, heard and f'MB: {heard}'))
+    peer('48', '2 GB of strings to an empty replica, diskless, under 50,000 writes a second: time until it is in step',
+         'ours to ours / Valkey to Valkey', 0.7, 'sync_s', ('full_sync', 'full sync', ''), 's', only='valkey')
+    what = 'A replica gets SETs of 512 B as fast as it takes them'
+    for variant, bar in (('1 thread', 1.5), ('2 threads', None)):
+        peer('49', f'{what}: commands a second, ours / peer', variant, bar, 'rps', ('applied', 'SET', variant), 'rps',
+             low_is_good=False)
+        peer('49', f'{what}: CPU per command, ours / peer', variant, None, 'cpu_ns', ('applied', 'SET', variant), 'ns')
+    peer('50', 'FAILOVER while 16 clients write and follow: the longest time without a successful write',
+         'ours / Valkey', 1.0, 'gap_ms', ('failover', 'FAILOVER', ''), 'ms', only='valkey')
+    return rows
 
 
 def micro_figures(rows):

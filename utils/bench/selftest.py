@@ -16,13 +16,17 @@ from pathlib import Path
 import callgrind
 import experiments
 import figures
+import followers
 import forks
 import load
 import persist_experiments
 import pinger
+import replication_experiments
 import report
+import source
 import stats
 import type_experiments
+import writers
 
 REPORT = '''\r get: rps=1.0 (overall: 1.0)\r====== get ======
   3002 requests completed in 1.00 seconds
@@ -60,6 +64,9 @@ class Arithmetic(unittest.TestCase):
     def test_ratios_go_round_by_round(self):
         self.assertEqual(stats.ratios([1, 4, 9], [2, 2]), [0.5, 2])
         self.assertEqual(stats.ratios([1], [0]), [])
+
+    def test_differences_go_round_by_round(self):
+        self.assertEqual(stats.differences([5, None, 9, 4], [3, 1, 10]), [2, -1])
 
     def test_bars(self):
         self.assertTrue(stats.reached(0.6, 0.6, '<='))
@@ -160,7 +167,7 @@ class Figures(unittest.TestCase):
 
     def test_every_row_is_there(self):
         self.assertEqual({r['row'] for r in figures.headline(self.results())},
-                         {str(n) for n in range(1, 46)})
+                         {str(n) for n in range(1, 51)})
 
     def test_geometric_mean_wants_every_test(self):
         records = [record('types', name, server, 1, '1 thread', cpu_ns=ns) for name in figures.DEFAULT_TESTS
@@ -199,6 +206,30 @@ class Figures(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             report.write(self.results(records), Path(folder))
             self.assertNotIn('bars reached', (Path(folder) / 'index.html').read_text())
+
+    def test_what_replicas_cost_main_is_a_difference(self):
+        records = [record('replicas', 'SET P16', figures.OURS, n, variant, main_ns=ns)
+                   for n in (1, 2, 3) for variant, ns in (('none', 100 * n), ('1 replica', 100 * n + 30),
+                                                          ('3 replicas', 100 * n + 200))]
+        one, three = (self.row(self.results(records), '46', part) for part in ('1 replica', '3 replicas'))
+        self.assertEqual((one['value'], one['reached']), (30, True))
+        self.assertEqual((three['value'], three['reached']), (200, False))
+        self.assertEqual(one['note'], 'ns with / without: this server 230 / 200')
+
+    def test_memory_of_three_replicas_is_compared_with_that_of_one(self):
+        records = [record('lagging', 'lagging', figures.OURS, 1, variant, resident_mb=mb, used_mb=mb / 2)
+                   for variant, mb in (('1 replica', 100), ('3 replicas', 120))]
+        for part in ('resident', 'as the server counts'):
+            row = self.row(self.results(records), '47', part)
+            self.assertAlmostEqual(row['value'], 1.2)
+            self.assertFalse(row['reached'])
+
+    def test_some_bars_are_those_of_one_peer(self):
+        records = [record('full_sync', 'full sync', name, 1, sync_s=s)
+                   for name, s in ((figures.OURS, 6), ('redis', 5), ('valkey', 10))]
+        row = self.row(self.results(records), '48', 'ours to ours / Valkey to Valkey')
+        self.assertAlmostEqual(row['value'], 0.6)
+        self.assertIn('redis 5', row['note'])
 
     def test_memory_of_times(self):
         records = [record('type_memory', load, figures.OURS, 1, bytes_per_key=b)
@@ -276,6 +307,158 @@ class Persistence(unittest.TestCase):
         for path, wanted in (('/tmp', ('ext4', '/dev/vda')), ('/dev/shm/x', ('tmpfs', 'tmpfs')),
                              ('/dev/shmx', ('ext4', '/dev/vda')), ('/mnt/a b/c', ('xfs', '/dev/vdb'))):
             self.assertEqual(persist_experiments.mount_of(path, mounts), wanted)
+
+
+class Replication(unittest.TestCase):
+    def serve(self, work):
+        """The port of a server that does this with its first connection: work(socket, file that reads)."""
+        listener = socket.create_server(('127.0.0.1', 0))
+        self.addCleanup(listener.close)
+
+        def run():
+            link, _ = listener.accept()
+            link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            with link, link.makefile('rb') as file:
+                work(link, file)
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        self.addCleanup(thread.join, 10)
+        return listener.getsockname()[1]
+
+    def ends(self):
+        """Two ends of a pipe; what waits for the second's end has it after a while in any case."""
+        near, far = socket.socketpair()
+        timer = threading.Timer(20, far.shutdown, [socket.SHUT_RDWR])
+        timer.daemon = True
+        timer.start()
+        for cleanup in (near.close, far.close, timer.cancel):
+            self.addCleanup(cleanup)
+        return near, far
+
+    def test_a_follower_counts_what_comes_behind_the_dataset(self):
+        mark = b'0123456789' * 4
+        for head, tail in ((b'$EOF:' + mark, mark), (b'$70000', b'')):
+            acked, (near, far) = [], self.ends()
+
+            def primary(link, file, head=head, tail=tail, acked=acked, far=far):
+                for answer in (b'+PONG', b'+OK', b'+OK', b'+FULLRESYNC ' + b'a' * 40 + b' 500'):
+                    words_of(file)
+                    link.sendall(answer + b'\r\n')
+                for part in (b'\n\n' + head + b'\r\n' + b'x', b'x' * 69_999 + tail[:20], tail[20:]):
+                    link.sendall(part)
+                    time.sleep(0.02)
+                acked.append(words_of(file))
+                link.sendall(b's' * 300)
+                while acked[-1][2] < b'800':
+                    acked.append(words_of(file))
+                far.close()
+            followers.follow(self.serve(primary), 1, False, lambda: None, near)
+            self.assertEqual([acked[0], acked[-1]], [[b'REPLCONF', b'ACK', b'500'], [b'REPLCONF', b'ACK', b'800']])
+
+    def test_a_stalled_follower_reads_nothing_and_stays(self):
+        acked, (near, far) = [], self.ends()
+
+        def primary(link, file):
+            for answer in (b'+PONG', b'+OK', b'+OK', b'+FULLRESYNC ' + b'a' * 40 + b' 500'):
+                words_of(file)
+                link.sendall(answer + b'\r\n')
+            link.sendall(b'$1\r\nx')
+            acked.append(words_of(file))
+            link.send(b's' * (4 << 20), socket.MSG_DONTWAIT)
+            acked.append(words_of(file))
+            far.close()
+        followers.follow(self.serve(primary), 1, True, lambda: None, near)
+        self.assertEqual([a[2] for a in acked], [b'500', b'500'])
+
+    def test_a_source_waits_for_all_that_it_has_sent(self):
+        text = source.sets([7, 8], 3)
+        self.assertTrue(text.startswith(b'*3\r\n$3\r\nSET\r\n$16\r\nkey:000000000007\r\n$3\r\nxxx\r\n*3\r\n'))
+        got = []
+
+        class Replica:
+            """One that applies what it is sent, and says so late."""
+            @staticmethod
+            def call(_, host, port):
+                threading.Thread(target=Replica.follow, args=(host, port), daemon=True).start()
+
+            @staticmethod
+            def follow(host, port):
+                with socket.create_connection((host, port)) as link, link.makefile('rb') as file:
+                    link.sendall(followers.wire('PING') + followers.wire('REPLCONF', 'capa', 'eof'))
+                    link.sendall(b'\n' + followers.wire('PSYNC', '?', -1))
+                    got.extend(file.readline() for _ in range(4))
+                    got.append(file.read(len(source.EMPTY)))
+                    offset = 0
+                    while words := words_of(file):
+                        size = len(followers.wire(*(w.decode() for w in words)))
+                        if words[1] == b'GETACK':
+                            link.sendall(followers.wire('REPLCONF', 'ACK', offset - 1))
+                            got.append(offset)
+                            link.sendall(followers.wire('REPLCONF', 'ACK', offset))
+                        offset += size
+        with source.Source(Replica) as primary:
+            self.assertEqual(got[:2], [b'+PONG\r\n', b'+OK\r\n'])
+            self.assertEqual(got[4:], [source.EMPTY, len(source.SELECT)])
+            primary.send(text, 2)
+            primary.flush()
+            self.assertEqual(primary.sent, got[-1] + len(source.GETACK))
+            self.assertEqual(got[-1], len(source.SELECT) + len(source.GETACK) + 2 * len(text))
+
+    def test_the_longest_time_between_successes(self):
+        gaps = writers.Gaps()
+        for now in (10, 11, 14, 15):
+            gaps.success(now)
+        self.assertEqual(gaps.longest, 3)
+
+    def test_writers_follow_to_the_other_server(self):
+        told, (near, far) = [], self.ends()
+
+        def first(link, file):
+            for _ in range(3):
+                words_of(file), words_of(file)
+                link.sendall(b'+OK\r\n+OK\r\n')
+            words_of(file), words_of(file)
+            link.sendall(b'+OK\r\n-READONLY\r\n')
+            file.read()
+
+        def second(link, file):
+            time.sleep(0.2)
+            words_of(file), words_of(file)
+            link.sendall(b'+OK\r\n+OK\r\n')
+            words_of(file)
+            far.sendall(b'\n')
+            while not told and near.fileno() >= 0:
+                time.sleep(0.01)
+            far.close()
+            file.read()
+        with near.makefile('rb') as ended:
+            writers.write(1, 2, 10, [self.serve(first), self.serve(second)], ended, told.append)
+        self.assertEqual([(t['written'], t['refused']) for t in told], [(8, 1)])
+        self.assertGreaterEqual(told[0]['gap_ms'], 195)
+        self.assertEqual(told[0]['gap_ms'], told[0]['client_ms'])
+
+    def test_in_step_is_what_the_primary_had_a_tenth_of_a_second_ago(self):
+        step = replication_experiments.InStep()
+        self.assertFalse(step.reached(0.00, 100, 100))  # nothing is that old
+        self.assertFalse(step.reached(0.05, 200, None))
+        self.assertFalse(step.reached(0.12, 300, 99))
+        self.assertTrue(step.reached(0.13, 300, 100))
+        self.assertFalse(step.reached(0.16, 400, 150))
+        self.assertFalse(step.reached(0.20, 400, None))
+        self.assertTrue(step.reached(0.21, 500, 200))
+
+    def test_replicas_that_are_online(self):
+        info = {'slave0': 'ip=::1,port=1,state=online,offset=1', 'slave1': 'ip=::1,port=1,state=wait_bgsave,offset=0',
+                'slave_repl_offset': '5', 'slave2': 'ip=::1,port=1,state=online,offset=1'}
+        self.assertEqual(replication_experiments.online(info), 2)
+
+
+def words_of(file):
+    """The words of a request, none at the end; empty lines before it are signs of life."""
+    line = file.readline()
+    while line == b'\n':
+        line = file.readline()
+    return [file.read(int(file.readline()[1:]) + 2)[:-2] for _ in range(int(line[1:] or 0))]
 
 
 def answer_after(listener, pause):

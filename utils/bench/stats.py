@@ -28,6 +28,11 @@ def ratios(ours, theirs):
     return [a / b for a, b in zip(ours, theirs) if a is not None and b]
 
 
+def differences(with_it, without):
+    """The same of what something costs beside the same without it."""
+    return [a - b for a, b in zip(with_it, without) if a is not None and b is not None]
+
+
 def per_command(total, commands):
     return total / commands if commands else None
 
