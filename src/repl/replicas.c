@@ -8,7 +8,8 @@
  * Owns        the list, and what is known of each.
  * Threads     main.
  * Invariants  1. A client with a phase is in the list, once, and has CLIENT_REPLICA.
- *             2. Nothing that some replica with a place has not got is trimmed.
+ *             2. Nothing that some replica with a place has not got is trimmed, nor what a transaction under way has
+ *                brought.
  *             3. lent_output of a client is what is kept for it: from its place, less what is on its way, to the end.
  * Cost        for each flush with something new and each replica a block of references and a message.
  * Tests       tests/repl/sync.tcl
@@ -184,11 +185,12 @@ static void count(replicaState *r, uint64_t limit) {
 }
 
 void replicasFeed(void) {
+    if (!streamIsKept()) return;
+    uint64_t limit = streamOffset(), needed = limit; /* what lies behind it may be taken back */
     if (likely(replicas.with_place == 0)) {
-        if (streamIsKept()) backlogTrim(streamBacklog(), UINT64_MAX);
+        backlogTrim(streamBacklog(), needed);
         return;
     }
-    uint64_t limit = streamOffset(), needed = UINT64_MAX;
     listIter it = listBegin(replicas.all, false);
     for (listNode *n = listNext(&it); n; n = listNext(&it)) {
         replicaState *r = listNodeValue(n);

@@ -99,3 +99,75 @@ proc fill {client {count 20}} {
     $client FUNCTION LOAD REPLACE "#!lua name=mine\nserver.register_function{function_name='mine',
         callback=function() return 1 end, flags={'no-writes'}}"
 }
+
+# ---- A primary that is the test ----
+
+# Listen for replicas: the port. They are met by next_replica.
+proc listen_for_replicas {} {
+    set ::arrived {}
+    set ::listener [socket -server {apply {{channel args} {
+        fconfigure $channel -translation binary -blocking 0
+        lappend ::arrived $channel
+        resp::wake
+    }}} -myaddr 127.0.0.1 0]
+    return [lindex [fconfigure $::listener -sockname] 2]
+}
+
+proc no_more_replicas {} {
+    close $::listener
+    foreach channel $::arrived {close $channel}
+    set ::arrived {}
+}
+
+# The default client's server follows whoever listens at PORT, from now on and at once; connections that it has made
+# before are not taken for those to come.
+proc follow_anew {port} {
+    r REPLICAOF NO ONE
+    r CONFIG SET replica-announce-port [incr ::announced]
+    r REPLICAOF 127.0.0.1 $port
+}
+set announced 20000
+
+# Answer what a replica says up to PSYNC, which is not answered: its two arguments. Nothing: it is one of those before.
+# It says all of REPLCONF at once, and gets the answers at once.
+proc hear_out {replica} {
+    set answers ""
+    while 1 {
+        set words [$replica reply]
+        switch -- [string toupper [lindex $words 0]] {
+            PING {$replica write "+PONG\r\n"}
+            PSYNC {return [lrange $words 1 2]}
+            default {
+                if {[lindex $words 1] eq "listening-port" && [lindex $words 2] != $::announced} {return}
+                append answers "+OK\r\n"
+                if {[lindex $words 1] eq "version"} {$replica write $answers}
+            }
+        }
+    }
+}
+
+# The next replica that has asked for the stream: a client whose replies are its requests, and what it has asked for.
+proc next_replica {} {
+    while 1 {
+        wait_for_condition 60 {[resp::pause; llength $::arrived] > 0}
+        set ::arrived [lassign $::arrived channel]
+        set replica [RespClient new -channel $channel]
+        if {![catch {hear_out $replica} asked] && [llength $asked]} {return [list $replica {*}$asked]}
+        $replica destroy
+    }
+}
+
+# The header of a snapshot and what ends it: of known length, or with a mark.
+proc framed {snapshot with_mark} {
+    set mark [string repeat 7 40]
+    if {$with_mark} {return "\$EOF:$mark\r\n$snapshot$mark"}
+    return "\$[string length $snapshot]\r\n$snapshot"
+}
+
+# The dataset of the server of CLIENT, as its replicas get it.
+proc snapshot_of {client} {
+    with_clients {c} {
+        ask_psync $c ? -1
+        return [read_marked $c]
+    }
+}

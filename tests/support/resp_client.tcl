@@ -40,6 +40,12 @@ namespace eval resp {
         incr wakeup
     }
 
+    # Whatever waits for the event loop, such as connections that have come, gets its turn.
+    proc pause {} {
+        after 1 ::resp::wake
+        vwait ::resp::wakeup
+    }
+
     # Wait until CHANNEL can be read or MILLISECONDS have passed. Returns whether it can be read.
     # By the clock: what must not come may take its time.
     proc wait_readable {channel milliseconds} {
