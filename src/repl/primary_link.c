@@ -185,9 +185,17 @@ static void syncFailed(void) {
     connectLater();
 }
 
+/* The dataset is in no stream any more: nobody may go on from here, and no file says that it is. */
+static void loseStream(void) {
+    primary.has_place = false;
+    replicasDisconnect();
+    streamDrop();
+}
+
 /* What is left of a session is its place. */
 static void sessionLost(bool whole) {
     primary.has_place = whole;
+    if (!whole) loseStream();
     serverLog(LL_NOTICE, "Connection with primary lost.");
     if (whole) serverLog(LL_NOTICE, "Caching the disconnected primary state.");
     else serverLog(LL_NOTICE, "Discarding previously cached primary state.");
@@ -230,12 +238,6 @@ static bool startReceiving(void) {
     return false;
 }
 
-/* What others were told of this dataset is over when it is replaced. */
-static void datasetGoes(void) {
-    primary.has_place = false;
-    replicasDisconnect();
-}
-
 /* The dataset is there: what was kept of the stream behind it is taken over as soon as nobody reads more of it. */
 static void join(void) {
     setState(PRIMARY_JOINS);
@@ -271,7 +273,7 @@ static void load(bool from_file) {
     rdbReplInfo info;
     setState(PRIMARY_LOADS);
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Loading DB in memory");
-    bool ok = datasetLoad(job, from_file, datasetGoes, &info);
+    bool ok = datasetLoad(job, from_file, loseStream, &info);
     if (!ok) {
         syncFailed();
         return;
@@ -463,7 +465,7 @@ void primaryLinkTick(void) {
 /* ---- Whom to follow ---- */
 
 static void dropLink(void) {
-    if (primarySessionIsOpen()) primary.has_place = primarySessionLeave();
+    if (primarySessionIsOpen() && !primarySessionLeave()) loseStream();
     dropJobs();
     primary.failed_syncs = 0;
     primary.not_before_ms = 0;

@@ -100,6 +100,53 @@ foreach load {disabled flush-before-load swapdb} {
     }
 }
 
+# What the replica asks for when it comes again. ? -1: it has no place.
+proc asked_next {} {
+    lassign [next_replica] link id offset
+    $link destroy
+    return [list $id $offset]
+}
+
+foreach load {disabled flush-before-load} {
+    start_server [list overrides [list {*}$quick repl-diskless-load $load]] {
+        set port [listen_for_replicas]
+
+        test "A dataset that has gone is in no stream any more (repl-diskless-load $load)" {
+            follow_anew $port
+            set link [give_dataset $snapshot $id 100]
+            is_up [default_client]
+            $link destroy
+            lassign [next_replica] link
+            $link write "+FULLRESYNC $id 200\r\n[framed [string range $snapshot 0 end-20] 1]"
+            wait_for_condition 10 {![catch {r DBSIZE} size] && $size == 0}
+            assert_equal {? -1} [asked_next]
+            assert_equal OK [r SAVE]
+            write_file [srv dir]/valkey.conf "[read_file [srv dir]/valkey.conf]\nreplica-announce-port $::announced\
+                \nreplicaof 127.0.0.1 $port\n"
+            restart_server
+            assert_equal {? -1} [asked_next]
+            $link destroy
+        }
+
+        test "... also for those who followed" {
+            set link [give_dataset $snapshot $id 100]
+            is_up [default_client]
+            with_clients {c} {
+                assert_equal "CONTINUE $id" [ask_psync $c $id 101]
+                $link destroy
+                lassign [next_replica] link
+                $link write "+FULLRESYNC $id 200\r\n[framed [string range $snapshot 0 end-20] 1]"
+                assert [$c closed_within 5000]
+            }
+            wait_for_condition 10 {![catch {r DBSIZE} size] && $size == 0}
+            r REPLICAOF NO ONE
+            with_clients {c} {assert_match "FULLRESYNC *" [ask_psync $c $id 101]}
+            $link destroy
+        }
+        no_more_replicas
+    }
+}
+
 start_server [list overrides [list {*}$quick repl-backlog-size 16kb]] {
     set port [listen_for_replicas]
     follow_anew $port
