@@ -37,6 +37,7 @@
 #define KEY_BYTES_MIN 4       /* of a key in the file, to tell a number of keys that cannot be */
 #define EXPAND_KEYS_MAX 65536 /* for a file whose size nobody knows */
 #define EMPTY_LINES_MAX 10    /* in the log, about keys with nothing in them */
+#define HEAD_BYTES 4096       /* of a file: fields are at its beginning */
 
 typedef struct loader {
     const rdbLoadOptions *options; /* borrowed */
@@ -45,8 +46,6 @@ typedef struct loader {
     serverDb *db;
     uint64_t file_bytes;   /* 0: unknown */
     uint64_t served_bytes; /* when clients were last looked at */
-    rdbReplInfo replication;
-    unsigned repl_fields; /* of the three: a bit each */
     bool begun;
 } loader;
 
@@ -55,28 +54,27 @@ static rdbPipeline *running; /* borrowed: that of the load under way; NULL */
 /* ---- AUX fields -------------------------------------------------------------------------------------- */
 
 /* What a server needs to go on with the stream that the dataset is from. */
-static void applyReplication(loader *l, const rdbAux *f) {
-    rdbReplInfo *r = &l->replication;
+static void noteReplication(rdbReplInfo *r, const rdbAux *f) {
     long long db;
     if (!strcasecmp(f->name, RDB_AUX_REPL_DB)) {
         if (!string2ll(f->value, sdsLen(f->value), &db) || db < 0 || db >= dbCount()) return;
         r->stream_db = (int)db;
-        l->repl_fields |= 1;
+        r->fields |= 1;
     } else if (!strcasecmp(f->name, RDB_AUX_REPL_ID)) {
         if (sdsLen(f->value) != RDB_REPL_ID_BYTES) return;
         memcpy(r->id, f->value, sizeof(r->id));
-        l->repl_fields |= 2;
+        r->fields |= 2;
     } else if (!strcasecmp(f->name, RDB_AUX_REPL_OFFSET)) {
         if (!string2ll(f->value, sdsLen(f->value), &r->offset) || r->offset < 0) return;
-        l->repl_fields |= 4;
+        r->fields |= 4;
     }
-    r->there = l->repl_fields == 7;
+    r->there = r->fields == 7;
 }
 
 /* False when it is malformed. */
 static bool applyAux(loader *l, const rdbAux *f) {
     const char *name = f->name, *value = f->value;
-    applyReplication(l, f);
+    noteReplication(&l->result->replication, f);
     if (*name == '%') {
         serverLog(LL_NOTICE, "RDB '%s': %s", name, value);
     } else if (!strcasecmp(name, RDB_AUX_VALKEY_VERSION)) {
@@ -338,7 +336,6 @@ static void load(loader *l, int fd, const rdbSource *source, const char *name) {
     r->end = insertAll(l);
     if (r->end == RDB_LOAD_DONE && rdbScanWithoutChecksum(rdbPipelineScanner(l->pipeline)) && scan.checksum)
         serverLog(LL_NOTICE, "RDB file was saved with checksum disabled: no check performed.");
-    r->replication = l->replication;
     logEnd(l, name);
     rdbLoadAbort();
     loadingSetKeys(r->keys_loaded, r->keys_expired);
@@ -348,6 +345,52 @@ void rdbLoadAbort(void) {
     if (running) rdbPipelineStop(running);
     running = NULL;
 }
+
+/* ---- A look at the beginning ---- */
+
+typedef struct fileHead {
+    int fd;
+    size_t left;
+} fileHead;
+
+static ssize_t readHead(void *arg, void *buf, size_t len) {
+    fileHead *head = arg;
+    ssize_t n = read(head->fd, buf, len < head->left ? len : head->left);
+    if (n > 0) head->left -= (size_t)n;
+    return n;
+}
+
+static void stopHead(void *arg) {
+    ((fileHead *)arg)->left = 0;
+}
+
+static void noteFields(rdbReplInfo *r, const rdbPiece *piece) {
+    for (size_t i = 0; i < piece->count && piece->items[i].kind == RDB_ITEM_AUX; i++) {
+        rdbAux f;
+        if (!rdbAuxRead(piece, &piece->items[i], &f)) return;
+        noteReplication(r, &f);
+        rdbAuxFree(&f);
+    }
+}
+
+bool rdbFileHasPlace(const char *path) {
+    fileHead head = {.fd = open(path, O_RDONLY | O_CLOEXEC), .left = HEAD_BYTES};
+    if (head.fd < 0) return false;
+    const rdbSource source = {readHead, stopHead, &head, 0};
+    const rdbScanOptions options = {.relaxed = true, .source = &source};
+    rdbReplInfo r = {.there = false};
+    rdbPiece piece = {0};
+    rdbScanner *s = rdbScanCreate(-1, &options);
+    bool whole = rdbScanNext(s, &piece); /* a file that is larger ends here */
+    unused(whole);
+    noteFields(&r, &piece);
+    rdbPieceFree(&piece);
+    rdbScanFree(s);
+    close(head.fd);
+    return r.there;
+}
+
+/* ---- All of it ---- */
 
 rdbLoadResult rdbLoadFile(const char *path, const rdbLoadOptions *options) {
     rdbLoadResult r = {.end = RDB_LOAD_FAILED};

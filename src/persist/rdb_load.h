@@ -19,7 +19,7 @@ typedef enum {
 } rdbLoadEnd;
 
 typedef struct rdbLoadOptions {
-    bool keep_expired;   /* what follows the file decides about keys that are over: the base of an append-only file */
+    bool keep_expired;   /* what follows the file decides about keys that are over: a log, a stream */
     bool merge;          /* a key that is there already is replaced, instead of a fault */
     bool hide_user_data; /* no names of keys in the log */
     bool unchecked;      /* whatever rdbchecksum says */
@@ -31,6 +31,7 @@ typedef struct rdbLoadOptions {
 /* What a file tells of the stream that its dataset is at; all three or nothing. */
 typedef struct rdbReplInfo {
     bool there;
+    unsigned fields; /* of the three, those that were found: a bit each */
     int stream_db;
     char id[RDB_REPL_ID_BYTES + 1];
     long long offset;
@@ -53,6 +54,8 @@ rdbLoadResult rdbLoadFile(const char *path, const rdbLoadOptions *options);
 /* The same from what is no file; the log calls it `name`. Its end may not have been read when it is DONE. */
 rdbLoadResult rdbLoadSource(const rdbSource *source, const char *name, const rdbLoadOptions *options);
 void rdbLoadResultFree(rdbLoadResult *r);
+/* Whether the file `path` says where its dataset is in a stream, as far as its beginning tells. */
+bool rdbFileHasPlace(const char *path);
 /* The process ends while rdbLoadFile() is on the stack, or not: end the threads. There is no way back into it. */
 void rdbLoadAbort(void);
 

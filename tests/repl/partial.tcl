@@ -105,18 +105,59 @@ start_server [list overrides $quick] {
     }
 }
 
+start_server {} {
+    set replica [default_client]
+    start_server [list overrides $quick] {
+        set port [srv port]
+        fill [default_client]
+        follow $replica $port
+
+        test "A primary that is started anew from its snapshot takes back who is where that was made" {
+            r DEBUG SET-ACTIVE-EXPIRE 0
+            r SET short 1 PX 1
+            in_step [default_client] $replica
+            r CONFIG SET save "10000 1"
+            set id [repl_field $replica master_replid]
+            restart_server
+            is_up $replica
+            wait_for_condition 10 {[syncs_of [default_client]] eq {0 1}}
+            assert_not_equal $id [repl_field $replica master_replid]
+            r SET after 1
+            assert_same_data [default_client] $replica
+        }
+
+        test "... and tells what was over when it started" {
+            wait_for_condition 10 {[$replica DBSIZE] == [r DBSIZE] && [$replica EXISTS after] == 1}
+            assert_equal [string repeat 0 40] [$replica DEBUG DIGEST-VALUE short]
+            assert_same_data [default_client] $replica
+        }
+    }
+}
+
 start_server [list overrides $quick] {
     set primary [default_client]
     set port [srv port]
-    fill $primary
     start_server {} {
         set replica [default_client]
         follow $replica $port
 
-        test "A primary that is started anew from its snapshot takes back who is where that was made" {
-            $primary SAVE
-            $primary CONFIG SET save ""
+        test "A replica that is started anew keeps what is over: the primary may have prolonged its life" {
+            $primary SET long 1 PX 500
+            $primary HSETEX hash PX 500 FIELDS 2 f 1 g 2
             in_step $primary $replica
+            assert_equal OK [r SAVE]
+            $primary PERSIST long
+            $primary HPERSIST hash FIELDS 1 f
+            after 600
+            write_file [srv dir]/valkey.conf "[read_file [srv dir]/valkey.conf]\nreplicaof 127.0.0.1 $port\n"
+            restart_server
+            set replica [default_client]
+            is_up $replica
+            wait_for_condition 10 {[r EXISTS long] == 1}
+            assert_equal 1 [r HGET hash f]
+            wait_for_condition 10 {[$primary HLEN hash] == 1}
+            assert_same_data $primary $replica
+            assert_equal {1 1} [syncs_of $primary]
         }
     }
 }
