@@ -1,11 +1,12 @@
 /* hyperloglog.c -- strings that count different elements: PFADD, PFCOUNT, PFMERGE.
  *
  * PFCOUNT only reads: a count that is stored in the value and up to date is taken, another one is computed and not
- * stored, so that a value is what the last write made of it.
+ * stored, so that a value is what the last write made of it. In the stream of a primary, or a log, it is a write: there
+ * another server has stored the count.
  *
  * Not here    registers and estimates (ds/hyperloglog.h); PFDEBUG, PFSELFTEST (hyperloglog_debug.c).
  * Threads     main.
- * Invariants  1. A corrupt value is refused before anything has changed.
+ * Invariants  1. A corrupt value is refused before anything has changed; in a stream or log, before it is changed.
  * Tests       tests/type/hyperloglog.tcl, tests/unit/ds/hyperloglog_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -15,6 +16,7 @@
 #include "commands.h"
 #include "key_prefetch.h"
 #include "object_settings.h"
+#include "propagate.h"
 #include "string_change.h"
 
 /* ---- Values that are HyperLogLogs -------------------------------------------------------------------------------- */
@@ -103,8 +105,9 @@ void pfaddCommand(client *c) {
     hll.o = lookupKeyWrite(c->db, hll.key);
     if (hll.o) {
         if (!checkHyperloglog(c, hll.o, digits, &hll.bytes)) return;
-        /* One element is refused before it changes anything; the second of several would be too late. */
-        if (c->argc > 3 && !hllIsSound(hll.bytes)) {
+        /* One element is refused before it changes anything; the second of several would be too late. What another
+         * server has propagated is added as far as it goes. */
+        if (c->argc > 3 && !(c->flags & (CLIENT_PRIMARY | CLIENT_REPLAYS)) && !hllIsSound(hll.bytes)) {
             addReplyCorruptHyperloglog(c);
             return;
         }
@@ -112,18 +115,18 @@ void pfaddCommand(client *c) {
         if (!createEmpty(c, &hll)) return;
         changes++;
     }
-    for (uint32_t i = 2; i < c->argc; i++) {
-        int changed = addElement(c, &hll, c->argv[i]);
-        if (changed < 0) return;
-        changes += changed;
+    int changed = 0;
+    for (uint32_t i = 2; i < c->argc && changed >= 0; i++) {
+        changed = addElement(c, &hll, c->argv[i]);
+        if (changed > 0) changes++;
     }
-    if (changes == 0) {
-        addReplyZero(c);
-        return;
+    if (changes > 0) {
+        hllForgetCount(objectWritableBytes(hll.o));
+        keyChanged(c, hll.key, NOTIFY_STRING, "pfadd", changes);
     }
-    hllForgetCount(objectWritableBytes(hll.o));
-    keyChanged(c, hll.key, NOTIFY_STRING, "pfadd", changes);
-    addReplyOne(c);
+    if (changed < 0) return;
+    if (changes > 0) addReplyOne(c);
+    else addReplyZero(c);
 }
 
 /* ---- PFCOUNT ----------------------------------------------------------------------------------------------------- */
@@ -148,6 +151,25 @@ static bool mergeKeys(client *c, uint32_t first, uint32_t count, uint8_t *regist
     return true;
 }
 
+/* Another server has stored the count of the value at the first key. */
+static void storeCount(client *c) {
+    openHll hll = {.key = clientKeyAt(c, 1)};
+    char digits[LONG_STR_SIZE];
+    uint64_t count;
+
+    hll.o = lookupKeyWrite(c->db, hll.key);
+    if (!hll.o || !checkHyperloglog(c, hll.o, digits, &hll.bytes) || hllStoredCount(hll.bytes, &count)) return;
+    if (!hllEstimate(hll.bytes, &count)) {
+        addReplyCorruptHyperloglog(c);
+        return;
+    }
+    char *bytes = makeRoom(c, &hll, hll.bytes.len);
+    if (!bytes) return;
+    hllStoreCount(bytes, count);
+    keyChanged(c, hll.key, 0, "pfcount", 1);
+    propagateAsSentTo(PROPAGATE_ALL);
+}
+
 static void countOne(client *c) {
     char digits[LONG_STR_SIZE];
     const robj *o = lookupKeyRead(c->db, clientKeyAt(c, 1));
@@ -165,7 +187,8 @@ void pfcountCommand(client *c) {
     bool dense;
 
     if (c->argc == 2) {
-        countOne(c);
+        if (unlikely(c->flags & (CLIENT_PRIMARY | CLIENT_REPLAYS))) storeCount(c);
+        else countOne(c);
         return;
     }
     memset(registers, 0, sizeof(registers));

@@ -30,6 +30,7 @@ bool hllIsDense(slice hll);
 void hllWriteEmpty(char *out);
 /* The count that was stored in it; false when it is out of date. */
 bool hllStoredCount(slice hll, uint64_t *count);
+void hllStoreCount(char *hll, uint64_t count);
 /* A register has changed. */
 void hllForgetCount(char *hll);
 

@@ -71,6 +71,10 @@ TEST(hll_stored_count) {
     CHECK_EQ_INT(count, 261);
     hllForgetCount(s->bytes);
     CHECK(!hllStoredCount(bytesOf(s), &count));
+    hllStoreCount(s->bytes, 517);
+    CHECK(hllStoredCount(bytesOf(s), &count));
+    CHECK_EQ_INT(count, 517);
+    CHECK_MEM(s->bytes + 8, "\x05\2\0\0\0\0\0\0", 8);
     free(s);
 }
 
