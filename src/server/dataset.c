@@ -9,6 +9,7 @@
 
 #include "admin_settings.h"
 #include "aof.h"
+#include "aof_manifest.h"
 #include "clock.h"
 #include "loading.h"
 #include "log.h"
@@ -21,6 +22,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static uint64_t fileBytes(const char *path) {
     struct stat st;
@@ -48,8 +50,35 @@ static bool loadSnapshot(void) {
     return true;
 }
 
+static bool isThere(const char *path) {
+    return access(path, F_OK) == 0;
+}
+
+/* A log, or the single file of one that is to become it. */
+static bool logIsThere(void) {
+    sds name = aofManifestName(persist_settings.appendfilename), path = aofPath(persist_settings.appenddirname, name);
+    bool there = isThere(path) || isThere(persist_settings.appendfilename);
+    sdsFree(name);
+    sdsFree(path);
+    return there;
+}
+
+/* Of two files that may have the dataset one is read, as the field does it; the other is not passed over in silence. */
+static void tellOfTheOther(bool log) {
+    const char *snapshot = persist_settings.dbfilename;
+    if (persist_settings.appendonly && !log && isThere(snapshot))
+        serverLog(LL_WARNING,
+                  "%s is not loaded: appendonly is yes, and there is no append-only file yet. To have what is in it, "
+                  "start with appendonly no, and then CONFIG SET appendonly yes. The next snapshot replaces it.",
+                  snapshot);
+    if (!persist_settings.appendonly && log)
+        serverLog(LL_NOTICE, "The append-only file in %s is not loaded: appendonly is no",
+                  persist_settings.appenddirname);
+}
+
 bool datasetLoadAtStart(void) {
     staleFilesRemove(persist_settings.appenddirname, persist_settings.appendfilename);
+    tellOfTheOther(logIsThere());
     if (persist_settings.appendonly) return aofStart(admin_settings.hide_user_data_from_log);
     return loadSnapshot();
 }

@@ -376,6 +376,28 @@ test "A command that this server does not have ends the start" {
     }
 }
 
+test "Of a snapshot and a log one is loaded, and the log says of the other that it is not" {
+    set dir [make_server_dir]
+    start_server [list args [list --dir $dir --appendonly no]] {
+        r SET a 1
+        r SAVE
+        assert_no_match "*not loaded*" [srv log]
+    }
+    with_log $dir {} {
+        assert_equal 0 [r DBSIZE]
+        assert_match "*dump.rdb is not loaded: appendonly is yes, and there is no append-only file yet.*" [srv log]
+        r SET b 1
+    }
+    with_log $dir {} {
+        assert_equal b [r KEYS *]
+        assert_no_match "*not loaded*" [srv log]
+    }
+    start_server [list args [list --dir $dir --appendonly no]] {
+        assert_equal a [r KEYS *]
+        assert_match "*The append-only file in appendonlydir is not loaded: appendonly is no*" [srv log]
+    }
+}
+
 test "A file of the manifest that is not there ends the start" {
     refuses [make_log [list $base ""] "file $base seq 1 type b\nfile $incr seq 1 type i\n"] \
         "Unable to obtain the AOF file $incr length. stat: No such file or directory"
