@@ -28,19 +28,18 @@ typedef struct arguments {
     long long biggest; /* -1: not said */
 } arguments;
 
-static int printUsage(const char *program) {
-    fprintf(stderr,
+static void printUsage(FILE *out, const char *program) {
+    fprintf(out,
             "Usage: %s FILE [--stats] [--biggest N] [--format table|info|csv|json] [--output FILE]\n"
             "\n"
             "  --stats          figures of each database and type\n"
             "  --biggest N      the N keys that take most of the file, at most %d\n"
             "  --format WORD    how figures are written; json: one object with all that is found, and nothing else\n"
             "  --output FILE    figures, or the object, go to this file\n"
-            "  -v, --version    show the version\n"
+            "  -v, --version, -h, --help\n"
             "\n"
             "Exit code: 0 the file is good, 1 it is damaged or cannot be read.\n",
             program, CHECK_RDB_BIGGEST_MAX);
-    return 1;
 }
 
 static bool formatNamed(const char *word, checkRdbFormat *out) {
@@ -117,7 +116,14 @@ static bool finish(FILE *out) {
 
 int checkRdbMain(int argc, char **argv) {
     arguments a;
-    if (!parse(argc, argv, &a)) return printUsage(argv[0]);
+    if (argc == 2 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))) {
+        printUsage(stdout, argv[0]);
+        return 0;
+    }
+    if (!parse(argc, argv, &a)) {
+        printUsage(stderr, argv[0]);
+        return 1;
+    }
     objectTypesRegister();
     int fd = open(a.path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {

@@ -127,6 +127,11 @@ test "command lines that are wrong" {
         assert_equal "" $out
         assert_match "Usage: *valkey-check-rdb FILE *" $err
     }
+    foreach word {-h --help} {
+        lassign [check_rdb $word] code out err
+        assert_equal {0 {}} [list $code $err]
+        assert_match "Usage: *valkey-check-rdb FILE *" $out
+    }
     lassign [check_rdb --version] code out
     assert_equal 0 $code
     assert_match "valkey-check-rdb v=* sha=*:* malloc=* bits=64 build=*\n" $out
