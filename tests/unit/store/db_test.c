@@ -400,6 +400,35 @@ TEST(db_large_tables_are_made_ready_in_the_background) {
     dbEmpty(3, true);
 }
 
+static void addUpTo(serverDb *db, long *n, size_t keys) {
+    for (; (size_t)*n < keys; ++*n) {
+        dbAddTake(db, stringEntry(keyN("k", *n), *n, 0), keyN("k", *n));
+        while (dictRehash(db->keys, 1000)) {
+        }
+    }
+}
+
+/* Keys are not evicted to make room for places of keys. */
+TEST(db_tables_do_not_grow_past_maxmemory_before_chains_are_long) {
+    storeReset();
+    serverDb *db = dbGet(1);
+    long n = 0;
+    addUpTo(db, &n, 3000);
+    size_t slots = dictSlots(db->keys);
+    store_settings.maxmemory = (long long)zmallocUsed();
+    addUpTo(db, &n, 2 * slots - 100);
+    CHECK_EQ_INT(dictSlots(db->keys), slots);
+    addUpTo(db, &n, 2 * slots + 100);
+    CHECK(dictSlots(db->keys) > slots);
+    slots = dictSlots(db->keys);
+    addUpTo(db, &n, slots + 100);
+    CHECK_EQ_INT(dictSlots(db->keys), slots);
+    store_settings.maxmemory = (long long)zmallocUsed() + (64 << 20);
+    addUpTo(db, &n, slots + 200);
+    CHECK(dictSlots(db->keys) > slots);
+    store_settings.maxmemory = 0;
+}
+
 TEST(db_resize_tick_shrinks_and_goes_on) {
     storeReset();
     serverDb *db = dbGet(2);
