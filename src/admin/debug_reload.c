@@ -52,8 +52,16 @@ static rdbLoadEnd reload(const char *path, const reloadWords *words) {
     return r.end;
 }
 
+/* One load within another would meet a dataset that is half there. True after the refusal. */
+static bool isLoading(client *c) {
+    if (!loadingIsActive()) return false;
+    loadingRefuse(c);
+    return true;
+}
+
 bool debugReload(client *c) {
     reloadWords words;
+    if (isLoading(c)) return true;
     const char *path = persist_settings.dbfilename;
     if (!parseWords(c, &words)) {
         addReplyError(c, "DEBUG RELOAD only supports the MERGE, NOFLUSH and NOSAVE options.");
@@ -79,6 +87,7 @@ bool debugReload(client *c) {
 }
 
 bool debugLoadAof(client *c) {
+    if (isLoading(c)) return true;
     if (!aofReload(admin_settings.hide_user_data_from_log)) {
         addReplyError(c, "Error trying to load the AOF files, check server logs.");
         return true;

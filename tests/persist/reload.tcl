@@ -86,6 +86,8 @@ start_server {overrides {hide-user-data-from-log no} each {r FLUSHALL; r SELECT 
         with_clients {a b} {
             $a send DEBUG RELOAD
             wait_for_condition 10 {[catch {$b GET key:1} message] && [string match LOADING* $message]}
+            assert_error "LOADING *" {$b DEBUG RELOAD}
+            assert_error "LOADING *" {$b DEBUG LOADAOF}
             assert_equal OK [$a reply]
             assert_equal value:1 [$b GET key:1]
         }
