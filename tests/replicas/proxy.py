@@ -18,15 +18,18 @@ class Proxy:
         self.refuses = False
         self.pairs = set()
         self.loop = asyncio.new_event_loop()
-        started = threading.Event()
-        threading.Thread(target=self.run, args=(started,), daemon=True).start()
-        started.wait()
+        self.server = self.loop.run_until_complete(asyncio.start_server(self.accept, "127.0.0.1", port))
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
 
-    def run(self, started):
+    def run(self):
         asyncio.set_event_loop(self.loop)
-        self.loop.run_until_complete(asyncio.start_server(self.accept, "127.0.0.1", self.port))
-        started.set()
         self.loop.run_forever()
+        self.server.close()
+        for task in asyncio.all_tasks(self.loop):
+            task.cancel()
+        self.loop.run_until_complete(asyncio.sleep(0))
+        self.loop.close()
 
     def heal(self):
         self.delay_s = 0.0
@@ -34,6 +37,8 @@ class Proxy:
         self.stalls = False
         self.cut_after = None  # bytes, over all connections
         self.refuses = False
+        self.deaf = False  # what comes from `port`'s side waits
+        self.passed = 0  # bytes of the target that have gone through
 
     async def accept(self, reader, writer):
         if self.refuses:
@@ -46,20 +51,23 @@ class Proxy:
             return
         pair = (writer.transport, other[1].transport)
         self.pairs.add(pair)
-        await asyncio.wait([self.loop.create_task(self.copy(reader, other[1])),
-                            self.loop.create_task(self.copy(other[0], writer))],
-                           return_when=asyncio.FIRST_COMPLETED)
+        try:
+            await asyncio.wait([self.loop.create_task(self.copy(reader, other[1], True)),
+                                self.loop.create_task(self.copy(other[0], writer, False))],
+                               return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            return
         self.pairs.discard(pair)
         for transport in pair:
             transport.abort()
 
-    async def copy(self, reader, writer):
+    async def copy(self, reader, writer, upwards):
         try:
             while True:
                 piece = await reader.read(PIECE)
                 if not piece:
                     return
-                while self.stalls:
+                while self.stalls or (upwards and self.deaf):
                     await asyncio.sleep(0.02)
                 if self.delay_s:
                     await asyncio.sleep(self.delay_s)
@@ -74,6 +82,7 @@ class Proxy:
                     self.cut_after -= len(piece)
                 writer.write(piece)
                 await writer.drain()
+                self.passed += 0 if upwards else len(piece)
         except (OSError, ConnectionError):
             return
 
@@ -88,3 +97,9 @@ class Proxy:
     def refuse(self):
         self.refuses = True
         self.cut()
+
+    def close(self):
+        """Nobody is listened to any more."""
+        self.cut()
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join(10)
