@@ -12,7 +12,8 @@
  *
  * What the primary does not know it refuses, and that is no failure: older ones know less.
  *
- * Not here    when and with whom (primary_link.c); the bytes of the snapshot (snapshot_reader.c).
+ * Not here    when and with whom (primary_link.c); lines taken apart (primary_words.c); the bytes of the snapshot
+ *             (snapshot_reader.c).
  * Owns        nothing.
  * Threads     the job's.
  * Tests       tests/repl/sync.tcl
@@ -22,6 +23,7 @@
 
 #include "log.h"
 #include "numbers.h"
+#include "primary_words.h"
 #include "reply_format.h"
 #include "version.h"
 
@@ -74,15 +76,11 @@ static bool readOptional(linkJob *job, const char *what) {
 
 /* ---- Steps ---- */
 
-static bool begins(const char *line, const char *with) {
-    return !strncmp(line, with, strlen(with));
-}
-
 static bool sayPing(linkJob *job) {
     char line[LINK_LINE_MAX];
     if (!sendTake(job, COMMAND(sdsEmpty(), WORD("PING"))) || !readReply(job, line)) return false;
-    bool known = *line == '+' || begins(line, "-NOAUTH") || begins(line, "-NOPERM") ||
-                 begins(line, "-ERR operation not permitted");
+    bool known = *line == '+' || lineBegins(line, "-NOAUTH") || lineBegins(line, "-NOPERM") ||
+                 lineBegins(line, "-ERR operation not permitted");
     if (known) serverLog(LL_NOTICE, "Primary replied to PING, replication can continue...");
     else serverLog(LL_WARNING, "Error reply to PING from primary: '%s'", line);
     return known;
@@ -146,38 +144,39 @@ static bool sayPsync(linkJob *job) {
     return sendTake(job, out);
 }
 
-/* "<40 digits>[ <offset>]" */
-static bool readPlace(linkJob *job, const char *text, bool with_offset) {
-    size_t len = strspn(text, "0123456789abcdefABCDEF");
-    if (len != LINK_ID_BYTES) return false;
-    memcpy(job->got_id, text, LINK_ID_BYTES);
-    text += len;
-    if (!with_offset) return *text == '\0';
-    return *text == ' ' && string2ll(text + 1, strlen(text + 1), &job->got_offset) && job->got_offset >= 0;
+static void takePlace(linkJob *job, const primaryPlace *place) {
+    memcpy(job->got_id, place->id, sizeof(job->got_id));
+    job->got_offset = place->offset;
 }
 
-typedef enum { ANSWER_STREAM, ANSWER_SNAPSHOT, ANSWER_TWO, ANSWER_LATER, ANSWER_OLD } psyncAnswer;
-
-static psyncAnswer judge(linkJob *job, const char *line) {
-    if (begins(line, "+CONTINUE")) {
-        if (line[9] == '\0') return ANSWER_STREAM;
-        if (line[9] == ' ' && readPlace(job, line + 10, false)) return ANSWER_STREAM;
-        serverLog(LL_WARNING, "Primary replied with a +CONTINUE that names no stream: %s", line);
-        return ANSWER_LATER;
-    }
-    if (begins(line, "+FULLRESYNC ")) {
-        if (readPlace(job, line + 12, true)) return ANSWER_SNAPSHOT;
-        serverLog(LL_WARNING, "Primary replied with wrong +FULLRESYNC syntax.");
-        return ANSWER_LATER;
-    }
-    if (begins(line, "+DUALCHANNELSYNC") && job->dual_channel) return ANSWER_TWO;
-    if (begins(line, "-NOMASTERLINK") || begins(line, "-LOADING")) {
+/* What the reply means here and now; with a line in the log unless it is what was asked for. */
+static primaryAnswer judge(linkJob *job, const char *line) {
+    primaryPlace place;
+    primaryAnswer answer = primaryReadAnswer(line, &place);
+    switch (answer) {
+    case PRIMARY_CONTINUES:
+        if (job->offset >= 0) break;
+        serverLog(LL_WARNING, "Primary replied with +CONTINUE to who has nothing to go on from: %s", line);
+        return PRIMARY_MUMBLES;
+    case PRIMARY_SENDS_ALL: break;
+    case PRIMARY_WANTS_TWO:
+        if (job->dual_channel) break;
+        serverLog(LL_WARNING, "Unexpected reply to PSYNC from primary: %s", line);
+        return PRIMARY_KNOWS_NOT;
+    case PRIMARY_NOT_NOW:
         serverLog(LL_NOTICE, "Primary is currently unable to PSYNC but should be in the future: %s", line);
-        return ANSWER_LATER;
+        break;
+    case PRIMARY_KNOWS_NOT:
+        if (*line != '-') serverLog(LL_WARNING, "Unexpected reply to PSYNC from primary: %s", line);
+        else serverLog(LL_NOTICE, "Primary does not support PSYNC or is in error state (reply: %s)", line);
+        break;
+    case PRIMARY_MUMBLES:
+        if (lineBegins(line, "+F")) serverLog(LL_WARNING, "Primary replied with wrong +FULLRESYNC syntax.");
+        else serverLog(LL_WARNING, "Primary replied with a +CONTINUE that names no stream: %s", line);
+        break;
     }
-    if (*line != '-') serverLog(LL_WARNING, "Unexpected reply to PSYNC from primary: %s", line);
-    else serverLog(LL_NOTICE, "Primary does not support PSYNC or is in error state (reply: %s)", line);
-    return ANSWER_OLD;
+    if (answer == PRIMARY_CONTINUES || answer == PRIMARY_SENDS_ALL) takePlace(job, &place);
+    return answer;
 }
 
 /* Newlines keep the connection alive while the primary makes up its mind, or a snapshot. */
@@ -229,50 +228,45 @@ static bool introduceSecond(linkJob *job) {
     return !job->announce_ip || readOptional(job, "REPLCONF ip-address");
 }
 
-/* "$ENDOFF:<offset> <id> <db> <client>": where the snapshot will be. False with a line in the log. */
-static bool readEndOffset(linkJob *job, char *client, size_t size) {
+/* Where the snapshot will be in the stream, and the client that gets it. False with a line in the log. */
+static bool readEnd(linkJob *job, long long *client) {
     char line[LINK_LINE_MAX];
-    long long id;
+    primaryEnd end;
     if (!readBehindNewlines(job, line)) {
         logSilence("The PRIMARY does not say where its snapshot ends");
         return false;
     }
-    char *offset = begins(line, "$ENDOFF:") ? line + 8 : NULL, *words[3];
-    char *at = offset;
-    for (int i = 0; at && i < 3; i++) {
-        at = strchr(at, ' ');
-        if (at) *at++ = '\0';
-        words[i] = at;
+    if (!primaryReadEnd(line, &end)) {
+        serverLog(LL_WARNING, "The PRIMARY does not say where its snapshot ends, but '%.64s'", line);
+        return false;
     }
-    bool ok = at && strlen(words[2]) < size && readPlace(job, words[0], false) &&
-              string2ll(words[2], strlen(words[2]), &id) && string2ll(words[1], strlen(words[1]), &job->got_db) &&
-              job->got_db >= -1 && string2ll(offset, strlen(offset), &job->got_offset) && job->got_offset >= 0;
-    if (ok) strcpy(client, words[2]);
-    else serverLog(LL_WARNING, "The PRIMARY does not say where its snapshot ends, but '%.64s'", line);
-    return ok;
+    takePlace(job, &end.place);
+    job->got_db = end.db;
+    *client = end.client;
+    return true;
 }
 
 /* The first connection gets the stream from there on. */
-static bool askForStream(linkJob *job, const char *client) {
-    char line[LINK_LINE_MAX], offset[LONG_STR_SIZE];
-    size_t len = ll2string(offset, job->got_offset + 1);
-    sds out = COMMAND(sdsEmpty(), WORD("REPLCONF"), WORD("set-rdb-client-id"), WORD(client));
+static bool askForStream(linkJob *job, long long client) {
+    char line[LINK_LINE_MAX], offset[LONG_STR_SIZE], id[LONG_STR_SIZE];
+    size_t len = ll2string(offset, job->got_offset + 1), id_len = ll2string(id, client);
+    sds out = COMMAND(sdsEmpty(), WORD("REPLCONF"), WORD("set-rdb-client-id"), sliceOf(id, id_len));
     if (!sendTake(job, out) || !readReply(job, line)) return false;
     if (*line != '-') { /* not before: with output that waits it is refused */
         out = COMMAND(sdsEmpty(), WORD("PSYNC"), WORD(job->got_id), sliceOf(offset, len));
         if (!sendTake(job, out) || !readReply(job, line)) return false;
     }
-    if (begins(line, "+CONTINUE")) return true;
+    if (lineBegins(line, "+CONTINUE")) return true;
     serverLog(LL_WARNING, "The PRIMARY does not send the stream beside its snapshot: %s", line);
     return false;
 }
 
 static void useTwo(linkJob *job) {
-    char client[LONG_STR_SIZE];
+    long long client;
     serverLog(LL_NOTICE, "Dual channel replication: a second connection is for the snapshot");
     linkSwapWires(job);
     if (!linkConnect(job) || !introduceSecond(job)) return;
-    if (!linkWrite(job, sliceStr("SYNC\r\n")) || !readEndOffset(job, client, sizeof(client))) return;
+    if (!linkWrite(job, sliceStr("SYNC\r\n")) || !readEnd(job, &client)) return;
     linkSwapWires(job);
     bool ok = askForStream(job, client);
     linkSwapWires(job);
@@ -286,17 +280,24 @@ static void ask(linkJob *job) {
         logSilence("Primary did not reply to PSYNC");
         return;
     }
-    psyncAnswer answer = judge(job, line);
-    job->accepted_psync = answer == ANSWER_STREAM || answer == ANSWER_SNAPSHOT || answer == ANSWER_TWO;
+    primaryAnswer answer = judge(job, line);
     switch (answer) {
-    case ANSWER_STREAM: job->outcome = LINK_CONTINUE; return;
-    case ANSWER_SNAPSHOT:
+    case PRIMARY_CONTINUES:
+        job->accepted_psync = true;
+        job->outcome = LINK_CONTINUE;
+        return;
+    case PRIMARY_SENDS_ALL:
+        job->accepted_psync = true;
         serverLog(LL_NOTICE, "Full resync from primary: %s:%lld", job->got_id, job->got_offset);
         expectSnapshot(job);
         return;
-    case ANSWER_TWO: useTwo(job); return;
-    case ANSWER_LATER: job->rejected_psync = true; return;
-    case ANSWER_OLD:
+    case PRIMARY_WANTS_TWO:
+        job->accepted_psync = true;
+        useTwo(job);
+        return;
+    case PRIMARY_NOT_NOW:
+    case PRIMARY_MUMBLES: job->rejected_psync = true; return;
+    case PRIMARY_KNOWS_NOT:
         job->rejected_psync = true;
         if (job->failover) return;
         serverLog(LL_NOTICE, "Retrying with SYNC...");

@@ -9,6 +9,7 @@
 
 #include "conn_unread.h"
 #include "connection.h"
+#include "primary_words.h"
 #include "sds.h"
 #include "slice.h"
 #include "snapshot_frame.h"
@@ -30,7 +31,7 @@ typedef enum {
     LINK_RECEIVED  /* it is in the file */
 } linkOutcome;
 
-#define LINK_ID_BYTES 40
+#define LINK_ID_BYTES PRIMARY_ID_BYTES
 #define LINK_LINE_MAX 1024
 
 /* A connection, and what it has said beyond what was looked for. */
@@ -55,7 +56,7 @@ struct linkJob {
     long long offset;           /* -1 without one */
     bool failover, skip_checksum, dual_channel;
     unsigned timeout_s; /* without any progress */
-    char *path;         /* where a snapshot goes */
+    char *path;         /* where a snapshot goes; whoever takes the file from there makes it NULL */
     size_t keep_max;    /* of a stream that is kept; 0: any size */
 
     /* The thread's while it runs, then main's. */

@@ -514,6 +514,7 @@ void primaryLinkLeave(void) {
 
 void primaryLinkRemember(const char *id, uint64_t offset, int stream_db) {
     assertMainThread();
+    if (offset > PRIMARY_OFFSET_MAX) return; /* nobody counts on from there */
     if (!repl_settings.primary_host) {
         streamResume(id, offset);
         return;

@@ -1,0 +1,95 @@
+/* primary_words_test.c -- lines of a primary: as they should be, and wrong by a byte.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "primary_words.h"
+
+#include "unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ID "0123456789abcdefABCDEF0123456789abcdef01"
+
+static primaryAnswer answerOf(const char *line) {
+    primaryPlace place;
+    return primaryReadAnswer(line, &place);
+}
+
+TEST(primary_answers_to_psync) {
+    primaryPlace place;
+    CHECK_EQ_INT(primaryReadAnswer("+CONTINUE", &place), PRIMARY_CONTINUES);
+    CHECK_EQ_STR(place.id, "");
+    CHECK_EQ_INT(primaryReadAnswer("+CONTINUE " ID, &place), PRIMARY_CONTINUES);
+    CHECK_EQ_STR(place.id, ID);
+    CHECK_EQ_INT(primaryReadAnswer("+FULLRESYNC " ID " 17", &place), PRIMARY_SENDS_ALL);
+    CHECK_EQ_STR(place.id, ID);
+    CHECK_EQ_INT(place.offset, 17);
+    CHECK_EQ_INT(answerOf("+DUALCHANNELSYNC"), PRIMARY_WANTS_TWO);
+    CHECK_EQ_INT(answerOf("-NOMASTERLINK Can't SYNC while not connected with my master"), PRIMARY_NOT_NOW);
+    CHECK_EQ_INT(answerOf("-LOADING"), PRIMARY_NOT_NOW);
+    CHECK_EQ_INT(answerOf("-ERR unknown command"), PRIMARY_KNOWS_NOT);
+    CHECK_EQ_INT(answerOf("+FULLRESYNC"), PRIMARY_KNOWS_NOT);
+    CHECK_EQ_INT(answerOf(""), PRIMARY_KNOWS_NOT);
+    static const char *const wrong[] = {"+CONTINUE ",
+                                        "+CONTINUED",
+                                        "+CONTINUE " ID "0",
+                                        "+CONTINUE " ID " ",
+                                        "+CONTINUE  " ID,
+                                        "+FULLRESYNC ",
+                                        "+FULLRESYNC " ID,
+                                        "+FULLRESYNC " ID " ",
+                                        "+FULLRESYNC " ID " -1",
+                                        "+FULLRESYNC " ID " 1 ",
+                                        "+FULLRESYNC " ID " 01",
+                                        "+FULLRESYNC " ID "  1",
+                                        "+FULLRESYNC " ID " 4611686018427387904",
+                                        "+FULLRESYNC " ID " 9223372036854775808",
+                                        "+FULLRESYNC g123456789abcdefABCDEF0123456789abcdef01 1"};
+    for (size_t i = 0; i < array_len(wrong); i++) CHECK_EQ_INT(answerOf(wrong[i]), PRIMARY_MUMBLES);
+}
+
+TEST(primary_ends_of_a_snapshot) {
+    primaryEnd end;
+    CHECK(primaryReadEnd("$ENDOFF:5 " ID " -1 7", &end));
+    CHECK(end.place.offset == 5 && end.db == -1 && end.client == 7);
+    CHECK_EQ_STR(end.place.id, ID);
+    CHECK(primaryReadEnd("$ENDOFF:0 " ID " 15 9223372036854775807", &end) && end.db == 15);
+    static const char *const wrong[] = {"",
+                                        "$ENDOFF",
+                                        "$ENDOFF:",
+                                        "$ENDOFF:5",
+                                        "$ENDOFF:5 ",
+                                        "$ENDOFF:5 " ID,
+                                        "$ENDOFF:5 " ID " ",
+                                        "$ENDOFF:5 " ID " 0",
+                                        "$ENDOFF:5 " ID " 0 ",
+                                        "$ENDOFF:5 " ID " 0 7 ",
+                                        "$ENDOFF:5 " ID " -2 7",
+                                        "$ENDOFF:5 " ID " 2147483648 7",
+                                        "$ENDOFF:-1 " ID " 0 7",
+                                        "$ENDOFF:9223372036854775807 " ID " 0 7",
+                                        "$ENDOFF:5 " ID "0 0 7",
+                                        "$ENDOFF:5 " ID " x 7",
+                                        "$ENDOFF:5 " ID " 0 9223372036854775808"};
+    for (size_t i = 0; i < array_len(wrong); i++) CHECK(!primaryReadEnd(wrong[i], &end));
+}
+
+/* A line with a byte changed is another line, or wrong; never something that is out of range. */
+TEST(primary_lines_wrong_by_bytes) {
+    static const char *const lines[] = {"+CONTINUE " ID, "+FULLRESYNC " ID " 4611686018427387903",
+                                        "$ENDOFF:5 " ID " 12 7"};
+    static const char bytes[] = " 0123456789abcfF+-$:\r\n\t\x01\xff";
+    uint64_t seed = unitRandomSeed();
+    for (int i = 0; i < 200000; i++) {
+        char line[128];
+        int n = snprintf(line, sizeof(line), "%s", lines[unitRandom(&seed) % array_len(lines)]);
+        for (uint64_t change = 1 + unitRandom(&seed) % 3; change; change--)
+            line[unitRandom(&seed) % (size_t)n] = bytes[unitRandom(&seed) % sizeof(bytes)];
+        primaryPlace place;
+        primaryEnd end;
+        bool sends = primaryReadAnswer(line, &place) == PRIMARY_SENDS_ALL;
+        CHECK(!sends || (strlen(place.id) == 40 && place.offset >= 0 && place.offset <= PRIMARY_OFFSET_MAX));
+        bool ends = primaryReadEnd(line, &end);
+        if (!CHECK(!ends || (strlen(end.place.id) == 40 && end.place.offset >= 0 && end.db >= -1))) return;
+    }
+}
