@@ -24,6 +24,7 @@
 #include "snapshot.h"
 #include "snapshot_reader.h"
 #include "stream.h"
+#include "zmalloc.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -102,6 +103,8 @@ static rdbLoadResult fromFile(linkJob *job, const rdbLoadOptions *options) {
         unlink(job->path);
         return failed;
     }
+    zfree(job->path);
+    job->path = NULL;
     return rdbLoadFile(persist_settings.dbfilename, options);
 }
 

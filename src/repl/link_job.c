@@ -7,7 +7,7 @@
  * Owns        a job, with main.
  * Threads     main makes, starts and drops; the job's own does the rest.
  * Invariants  1. Main touches nothing of a job that is not over but what is atomic.
- * Tests       tests/repl/sync.tcl
+ * Tests       tests/unit/repl/snapshot_reader_test.c, tests/repl/sync.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "link_job.h"
@@ -24,6 +24,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define WAKE_MS 100 /* how long a wait lasts before it is looked whether the job is still wanted */
 #define READ_BYTES ((size_t)16 << 10)
@@ -49,6 +50,7 @@ static void letGo(linkJob *job) {
     closeWire(&job->stream);
     unreadFree(&job->kept);
     if (job->tls) tlsContextRelease(job->tls);
+    if (job->path && job->outcome == LINK_RECEIVED) unlink(job->path); /* nobody has come for the file */
     sdsFree(job->user);
     sdsFree(job->password);
     zfree(job->host);
@@ -166,6 +168,10 @@ void linkPause(unsigned ms) {
 }
 
 ssize_t linkRead(linkJob *job, void *buf, size_t len) {
+    if (!linkJobIsWanted(job)) { /* also when there is always something to read */
+        errno = ECANCELED;
+        return -1;
+    }
     jobWaiter w = waiterOf(job);
     ssize_t n = connWaitRead(job->wire.conn, buf, len, &w.base);
     if (n > 0) heard(job);

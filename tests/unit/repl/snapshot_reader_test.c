@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "snapshot_reader.h"
 
+#include "log.h"
 #include "unit.h"
 #include "zmalloc.h"
 
@@ -10,6 +11,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -40,6 +42,7 @@ static void nothing(void) {
 static linkJob *jobOf(peer *p, pthread_t *thread, const char *text, size_t len, size_t early, size_t piece) {
     int fds[2];
     signal(SIGPIPE, SIG_IGN);
+    logSetLevel(LL_NOTHING);
     int rc = socketpair(AF_UNIX, SOCK_STREAM, 0, fds);
     CHECK(rc == 0 && fcntl(fds[0], F_SETFL, O_NONBLOCK) == 0);
     linkJob *job = linkJobCreate(NULL, nothing);
@@ -150,4 +153,48 @@ TEST(lines_of_a_job) {
     CHECK(!linkReadLine(job, line, sizeof(line)));
     CHECK_EQ_INT(errno, EMSGSIZE);
     endJob(job, &p, thread);
+}
+
+/* Also while there is always something to read. */
+TEST(a_job_that_is_dropped_reads_no_more) {
+    peer p;
+    pthread_t thread;
+    char got[100];
+    linkJob *job = jobOf(&p, &thread, "there is something to read", 26, 0, 26);
+    CHECK(linkWait(job, 20000));
+    atomic_store(&job->dropped, true);
+    CHECK_EQ_INT(linkRead(job, got, sizeof(got)), -1);
+    CHECK_EQ_INT(errno, ECANCELED);
+    endJob(job, &p, thread);
+}
+
+TEST(a_received_file_that_nobody_comes_for_goes) {
+    static const char text[] = "dataset" MARK;
+    peer p;
+    pthread_t thread;
+    for (int round = 0; round < 3; round++) {
+        char path[] = "/tmp/snapshot-reader-test-XXXXXX", bytes[10];
+        close(mkstemp(path));
+        unlink(path);
+        linkJob *job = jobOf(&p, &thread, text, sizeof(text) - 1, 0, 5);
+        memcpy(job->frame.mark, MARK, 40);
+        job->path = zstrdup(path);
+        if (round == 1) job->frame.mark[0] = 'z'; /* it does not end */
+        snapshotReceiveWork(job);
+        CHECK_EQ_INT(job->outcome, round == 1 ? LINK_FAILED : LINK_RECEIVED);
+        int fd = open(path, O_RDONLY);
+        CHECK_EQ_INT(fd >= 0, round != 1);
+        if (fd >= 0) {
+            CHECK_EQ_INT(read(fd, bytes, sizeof(bytes)), 7);
+            CHECK_MEM(bytes, "dataset", 7);
+            close(fd);
+        }
+        if (round == 2) { /* somebody has taken it */
+            zfree(job->path);
+            job->path = NULL;
+        }
+        endJob(job, &p, thread);
+        CHECK_EQ_INT(access(path, F_OK) == 0, round == 2);
+        unlink(path);
+    }
 }
