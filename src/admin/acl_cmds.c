@@ -32,7 +32,7 @@
 /* ---- Users ------------------------------------------------------------------------------------------------------ */
 
 void aclWhoamiCommand(client *c) {
-    addReplyBulk(c, sdsSlice(c->user->name));
+    addReplyBulk(c, aclUserName(c)); /* a primary has none */
 }
 
 static void replyName(void *arg, const user *u) {

@@ -71,7 +71,7 @@ static void takeArgsBack(clientStream *s) {
 
 static requestLimits limitsOf(const clientStream *s) {
     if (unlikely(s->trusted))
-        return (requestLimits){.args_max = INT_MAX, .bulk_len_max = LLONG_MAX, .authenticated = true};
+        return (requestLimits){.args_max = INT_MAX, .bulk_len_max = (long long)OBJ_STRING_MAX, .authenticated = true};
     return (requestLimits){
         .args_max = INT_MAX,
         .bulk_len_max = atomic_load_explicit(&net_shared.proto_max_bulk_len, memory_order_relaxed),
@@ -80,11 +80,15 @@ static requestLimits limitsOf(const clientStream *s) {
 }
 
 /* A malformed request: main answers with the text, behind all replies before it, and closes. */
-static void parseFailed(clientStream *s, requestBlock *b) {
-    requestBlockAddError(b, sliceOf(s->reader.error, s->reader.error_len));
+static void refuse(clientStream *s, requestBlock *b, slice text) {
+    requestBlockAddError(b, text);
     s->input_ended = true;
     s->partial = NULL;
     connSetReadHandler(s->conn, NULL);
+}
+
+static void parseFailed(clientStream *s, requestBlock *b) {
+    refuse(s, b, sliceOf(s->reader.error, s->reader.error_len));
 }
 
 /* "POST / HTTP" or "Host: ...": somebody makes a browser talk to us. No command may be executed. */
@@ -120,7 +124,12 @@ static void parseBlock(clientStream *s, requestBlock *b) {
             clientStreamReportEnd(s, END_CROSS_PROTOCOL);
             break;
         }
-        if (r->argc > 0 && unlikely(!requestBlockAddCommand(&s->holder->pool, b, r, s->request_start))) {
+        if (unlikely(r->argc == 0)) {
+            if (s->trusted) { /* its bytes would be missing where all others are counted */
+                refuse(s, b, sliceStr("Protocol error: empty request"));
+                break;
+            }
+        } else if (unlikely(!requestBlockAddCommand(&s->holder->pool, b, r, s->request_start))) {
             readerOutOfMemory(r);
             parseFailed(s, b);
             break;

@@ -4,7 +4,7 @@
  * user's: propagation-error-behavior, replica-ignore-disk-write-errors.
  *
  * Threads     main.
- * Tests       tests/repl/faults.tcl
+ * Tests       tests/repl/faults.tcl, tests/repl/strange_primary.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "apply_faults.h"
@@ -57,7 +57,8 @@ static void failed(client *c, slice text) {
 
 void applyFaultsLook(const client *c) {
     static uint64_t said_ms;
-    if (likely(!(gates_armed & 1u << GATE_DISK)) || !(c->cmd->flags & CMD_WRITE) || !diskGateIsShut()) return;
+    if (likely(!(gates_armed & 1u << GATE_DISK)) || !c->cmd) return; /* no such command here */
+    if (!(c->cmd->flags & CMD_WRITE) || !diskGateIsShut()) return;
     if (!repl_settings.ignore_disk_errors)
         giveUp("A command of the primary cannot be written to disk (replica-ignore-disk-write-errors is no).");
     uint64_t now_ms = clockMonotonicMs();

@@ -10,7 +10,7 @@
  * Invariants  1. The stream's offset is behind the last command that was applied whole, and what has come of an open
  *                transaction lies behind it.
  * Cost        for each command a copy of its bytes into the backlog.
- * Tests       tests/repl/sync.tcl, tests/repl/partial.tcl
+ * Tests       tests/repl/sync.tcl, tests/repl/partial.tcl, tests/repl/strange_primary.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "primary_session.h"
@@ -45,12 +45,15 @@ static struct {
 
 /* ---- Telling the primary ---- */
 
-/* The link has no other replies. */
+#define SILENCED (CLIENT_PRIMARY | CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP)
+
+/* The link has no other replies, whatever CLIENT REPLY has come by it. */
 static void say(const char *bytes, size_t len) {
     client *c = primary.session;
-    c->flags &= ~(uint32_t)CLIENT_PRIMARY;
+    uint32_t silenced = c->flags & SILENCED;
+    c->flags &= ~(uint32_t)SILENCED;
     addReplyProto(c, bytes, len);
-    c->flags |= CLIENT_PRIMARY;
+    c->flags |= silenced;
 }
 
 /* How much of the stream is on this server's disk, as far as is known. */
@@ -145,7 +148,7 @@ void primarySessionBegin(connection *conn, bool old_style) {
     assertMainThread();
     serverAssert(!primary.session);
     client *c = outgoingAdopt(conn);
-    c->flags |= CLIENT_PRIMARY;
+    c->flags |= CLIENT_PRIMARY | CLIENT_DENY_BLOCKING; /* the stream waits for no key of its own */
     c->db = dbSelect(primary.db);
     primary.session = c;
     primary.old_style = old_style;

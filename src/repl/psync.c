@@ -138,6 +138,10 @@ static bool takeOver(client *c) {
 static void synchronize(client *c, bool by_psync) {
     assertMainRole();
     if (c->flags & CLIENT_REPLICA) return; /* it is one, or a monitor */
+    if (c->flags & CLIENT_PRIMARY) {
+        addReplyError(c, "A primary gets no stream from its replica");
+        return;
+    }
     if (c->argc > 3 && sliceIs(c->argv[3], "failover") && !takeOver(c)) return;
     replicaState *r = replicaOf(c);
     const char *error = refusal(c, r);
