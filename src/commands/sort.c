@@ -3,8 +3,8 @@
  *   elements --BY--> weights --> order, as far as LIMIT shows it --GET--> reply, or a new list
  *
  * The elements are borrowed from the value, which nothing changes before the result is stored; each is an item with its
- * weight. Order is total: what compares equal is as it was. So it does not matter how it is made, and a part of it can
- * be made alone: quicksort goes only into the parts that LIMIT shows.
+ * weight. Order is total: what compares equal is as it was, or by text when that of a set is stored. So it does not
+ * matter how it is made, and a part of it can be made alone: quicksort goes only into the parts that LIMIT shows.
  *
  * Not here    keys that patterns name (sort_pattern.c).
  * Owns        the items of one command.
@@ -148,6 +148,7 @@ typedef struct sorting {
     keptTexts *kept; /* owns */
     bool desc, alpha, has_by;
     bool collate; /* by the locale's rules */
+    bool by_text; /* what compares equal: it comes in no order that is the same on every server */
     bool unsure;  /* elsewhere the same command may find more */
 } sorting;
 
@@ -375,6 +376,7 @@ static int compareWeights(const sorting *s, const sortItem *a, const sortItem *b
 
 static bool isBefore(const sorting *s, const sortItem *a, const sortItem *b) {
     int order = compareWeights(s, a, b);
+    if (!order && s->by_text) order = sliceCmp(a->text, b->text);
     if (order) return s->desc ? order > 0 : order < 0;
     return a->index < b->index;
 }
@@ -528,7 +530,10 @@ static void sortValueOf(client *c, const robj *o, sortOptions *opts) {
         opts->unsorted = opts->has_by = false;
         opts->alpha = true;
     }
-    sorting s = {.desc = opts->desc, .alpha = opts->alpha, .has_by = opts->has_by};
+    sorting s = {.desc = opts->desc,
+                 .alpha = opts->alpha,
+                 .has_by = opts->has_by,
+                 .by_text = opts->store_arg && o && o->type == OBJ_SET};
     if (!load(&s, o, opts)) {
         addReplyNoMemory(c);
     } else if (opts->unsorted || weighAll(&s, c, opts)) {

@@ -368,6 +368,21 @@ start_server {each {r FLUSHALL} env {LC_ALL C}} {
         assert_equal {zzz qqq foo} [r LRANGE to 0 -1]
     }
 
+    test "What compares equal in a set is stored by text: a replica's set has another order" {
+        set words [lmap n [numbers 1 200] {string cat m $n}]
+        r SADD set {*}[shuffled $words]
+        r SET w_m7 first
+        assert_equal 200 [r SORT set BY none_* ALPHA STORE to]
+        assert_equal [lsort $words] [r LRANGE to 0 -1]
+        r SORT set BY none_* ALPHA DESC LIMIT 0 3 STORE to
+        assert_equal [lrange [lsort -decreasing $words] 0 2] [r LRANGE to 0 -1]
+        r SORT set BY w_* ALPHA DESC LIMIT 0 2 STORE to
+        assert_equal {m7 m99} [r LRANGE to 0 -1]
+        r SADD ends a\x00b a\x00c a\x00a a\x00e a\x00d
+        r SORT ends ALPHA STORE to
+        assert_equal [list a\x00a a\x00b a\x00c a\x00d a\x00e] [r LRANGE to 0 -1]
+    }
+
     test "A stored result of many elements is a list like any other" {
         r RPUSH list {*}[shuffled [numbers 1 5000]]
         assert_equal 5000 [r SORT list STORE to]
