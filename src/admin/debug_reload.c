@@ -41,7 +41,8 @@ static void emptyAll(void) {
 /* What there is goes when the file has turned out to be a snapshot, not before. */
 static rdbLoadEnd reload(const char *path, const reloadWords *words) {
     struct stat st;
-    const rdbLoadOptions options = {.merge = words->merge,
+    const rdbLoadOptions options = {.keep_expired = store_following.on,
+                                    .merge = words->merge,
                                     .begin = words->noflush ? NULL : emptyAll,
                                     .hide_user_data = admin_settings.hide_user_data_from_log};
     loadingBegin(stat(path, &st) == 0 ? (uint64_t)st.st_size : 0);

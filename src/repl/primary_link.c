@@ -524,6 +524,11 @@ void primaryLinkRemember(const char *id, uint64_t offset, int stream_db) {
     primarySessionSetDb(stream_db);
 }
 
+void primaryLinkPrepare(void) {
+    assertMainThread();
+    if (repl_settings.primary_host) setState(PRIMARY_CONNECT);
+}
+
 void primaryLinkBegin(void) {
     assertMainThread();
     if (repl_settings.primary_host) {

@@ -30,7 +30,9 @@ typedef enum {
 
 /* Boot. */
 void primaryLinkInit(aeEventLoop *loop, bool (*hide_user_data)(void));
-/* The configuration has been read and the dataset loaded: follow who is configured. */
+/* The configuration has been read: who is to follow another is a replica from here on, while the dataset is loaded. */
+void primaryLinkPrepare(void);
+/* The dataset has been loaded: follow who is configured. */
 void primaryLinkBegin(void);
 /* A file that was loaded says where its dataset stands: as a replica it goes on from there. */
 void primaryLinkRemember(const char *id, uint64_t offset, int stream_db);

@@ -16,7 +16,6 @@
 #include "persist_settings.h"
 #include "primary_link.h"
 #include "rdb_load.h"
-#include "repl_settings.h"
 #include "stale_files.h"
 
 #include <errno.h>
@@ -32,7 +31,7 @@ static uint64_t fileBytes(const char *path) {
 static bool loadSnapshot(void) {
     const char *path = persist_settings.dbfilename;
     /* Those who follow this server, or whom it follows, have what is over as well: it goes by a command. */
-    const rdbLoadOptions options = {.keep_expired = repl_settings.primary_host || rdbFileHasPlace(path),
+    const rdbLoadOptions options = {.keep_expired = primaryLinkWanted() || rdbFileHasPlace(path),
                                     .hide_user_data = admin_settings.hide_user_data_from_log};
     monotime began = clockTicks();
     loadingBegin(fileBytes(path));

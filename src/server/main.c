@@ -164,6 +164,7 @@ int main(int argc, char **argv) {
     settingFileWarnPending();
     serverLog(LL_NOTICE, "Server initialized");
     metricsSetStartupMemory();
+    primaryLinkPrepare();
     if (!datasetLoadAtStart()) return 1;
     primaryLinkBegin();
     bannerReady();

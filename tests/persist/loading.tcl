@@ -248,8 +248,8 @@ proc small_keys {count} {
 }
 
 # Start a server that takes ten seconds and more to load its snapshot, which may be the base of a log, and run BODY in
-# that time.
-proc with_slow_load {keys body {appendonly no}} {
+# that time; MORE are settings of it.
+proc with_slow_load {keys body {appendonly no} {more {}}} {
     set dir [make_server_dir]
     set port [free_port]
     if {$appendonly} {
@@ -260,7 +260,7 @@ proc with_slow_load {keys body {appendonly no}} {
         write_file $dir/given.rdb [small_keys $keys]
     }
     set pid [launch $dir [list --port $port --save "" --dir $dir --dbfilename given.rdb --key-load-delay 1500 \
-        --appendonly $appendonly --loading-process-events-interval-bytes 1024 {*}$srv::extra]]
+        --appendonly $appendonly --loading-process-events-interval-bytes 1024 {*}$more {*}$srv::extra]]
     upvar 1 slow slow
     set slow [dict create dir $dir port $port pid $pid]
     set limit [patience::start [expr {10 * $srv::slow}] $pid]
@@ -273,6 +273,14 @@ proc with_slow_load {keys body {appendonly no}} {
     catch {exec kill -KILL $pid}
     wait_exit $dir 5
     return -options $options $message
+}
+
+test "a server that is to follow another is a replica while it loads" {
+    with_slow_load 8000 {
+        set text [$::loading_client INFO]
+        assert_match "*loading:1*" $text
+        assert_match "*role:slave*master_link_status:down*" $text
+    } no {--replicaof 127.0.0.1 1}
 }
 
 test "INFO while a log is loaded has sizes of the log, which are 0 as yet, and how far it is" {

@@ -48,6 +48,29 @@ start_server [list overrides $quick] {
             assert_equal [list $full [expr {$partial + 1}]] [syncs_of $primary]
         }
 
+        test "... and keeps keys and fields whose time is over until the primary says so" {
+            # The primary, too: they are met by nobody there.
+            $primary DEBUG SET-ACTIVE-EXPIRE 0
+            $primary SET over 1 PX 1
+            $primary HSETEX fields PX 1 FIELDS 1 over 1
+            $primary HSET fields stays 1
+            after 20
+            in_step $primary $replica
+            set size [$primary DBSIZE]
+            $replica SAVE
+            restart_server
+            set replica [default_client]
+            in_step $primary $replica
+            assert_equal 0 [field_of [$replica INFO persistence] rdb_last_load_keys_expired]
+            assert_equal $size [$replica DBSIZE]
+            assert_equal [$primary HLEN fields] [$replica HLEN fields]
+            $replica DEBUG RELOAD
+            assert_equal $size [$replica DBSIZE]
+            $primary DEBUG SET-ACTIVE-EXPIRE 1
+            wait_for_condition 10 {[$replica DBSIZE] == $size - 1 && [$replica HLEN fields] == 1}
+            assert_same_data $primary $replica
+        }
+
         test "Another offset than any that is kept: everything is sent again" {
             $primary CONFIG SET repl-backlog-size 16kb
             $primary CONFIG SET repl-timeout 1000
