@@ -7,7 +7,7 @@
  *                transaction that has not ended.
  *             2. The sink is there exactly while a primary's stream is kept.
  * Cost        a copy for each write.
- * Tests       tests/repl/sync.tcl, tests/repl/partial.tcl
+ * Tests       tests/unit/repl/stream_test.c, tests/repl/sync.tcl, tests/repl/partial.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "stream.h"

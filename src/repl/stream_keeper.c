@@ -7,7 +7,7 @@
  * Not here    what becomes of what is kept (primary_link.c).
  * Owns        nothing.
  * Threads     the job's.
- * Tests       tests/repl/dual_channel.tcl
+ * Tests       tests/unit/repl/stream_keeper_test.c, tests/repl/dual_channel.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "stream_keeper.h"

@@ -1,0 +1,136 @@
+/* stream_keeper_test.c -- what comes of a stream is kept, in order, up to a limit, and until main has enough.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "stream_keeper.h"
+
+#include "clock.h"
+#include "log.h"
+#include "unit.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define BYTES ((size_t)3 << 20)
+#define EARLY 100
+
+static char text[BYTES];
+
+static void nothing(void) {
+}
+
+/* A job that keeps what the other end, *fd, writes; the first bytes have come already. */
+static linkJob *startJob(int *fd, size_t keep_max) {
+    int fds[2];
+    uint64_t seed = unitRandomSeed();
+    signal(SIGPIPE, SIG_IGN);
+    clockInit();
+    logSetLevel(LL_NOTHING);
+    for (size_t i = 0; i < BYTES; i++) text[i] = (char)unitRandom(&seed);
+    int rc = socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds);
+    CHECK_EQ_INT(rc, 0);
+    linkJob *job = linkJobCreate(streamKeepWork, nothing);
+    job->wire.conn = connCreateAcceptedSocket(fds[0], NULL);
+    connAccept(job->wire.conn, NULL);
+    job->wire.early = zmalloc(EARLY);
+    memcpy(job->wire.early, text, EARLY);
+    job->wire.early_len = job->wire.early_room = EARLY;
+    job->keep_max = keep_max;
+    CHECK(linkJobStart(job));
+    *fd = fds[1];
+    return job;
+}
+
+/* Write text[at ..] until it is through, or nobody takes anything for so long. Where it ends. */
+static size_t writeFrom(int fd, size_t at, int patience_ms) {
+    for (int idle = 0; at < BYTES && idle < patience_ms;) {
+        ssize_t n = write(fd, text + at, BYTES - at);
+        if (n > 0) at += (size_t)n;
+        idle = n > 0 ? 0 : idle + 1;
+        if (n <= 0) usleep(1000);
+    }
+    return at;
+}
+
+static void waitFor(const linkJob *job) {
+    unitLimit limit = unitLimitStart(20000);
+    while (!linkJobIsOver(job) && !unitLimitOver(&limit)) usleep(1000);
+    CHECK(linkJobIsOver(job));
+}
+
+/* What it has kept comes out of the connection that it is given back to. */
+static size_t giveBack(linkJob *job) {
+    char got[10000];
+    size_t at = 0, len = job->kept.len;
+    connUnread(job->wire.conn, &job->kept);
+    while (at < len) {
+        ssize_t n = connRead(job->wire.conn, got, sizeof(got) < len - at ? sizeof(got) : len - at);
+        if (!CHECK(n > 0) || !CHECK_MEM(got, text + at, (size_t)n)) break;
+        at += (size_t)n;
+    }
+    return at;
+}
+
+TEST(stream_keeper_keeps_all_to_the_end_of_the_connection) {
+    int fd;
+    linkJob *job = startJob(&fd, 0);
+    CHECK_EQ_INT(writeFrom(fd, EARLY, 20000), BYTES);
+    shutdown(fd, SHUT_WR);
+    waitFor(job);
+    CHECK_EQ_INT(job->kept.len, BYTES);
+    CHECK(atomic_load(&job->kept_memory) >= BYTES);
+    CHECK_EQ_INT(giveBack(job), BYTES);
+    linkJobDrop(job);
+    close(fd);
+}
+
+TEST(stream_keeper_keeps_no_more_than_it_may) {
+    int fd;
+    const size_t most = 500000, block = 64 << 10;
+    linkJob *job = startJob(&fd, most);
+    size_t sent = writeFrom(fd, EARLY, 300);
+    CHECK(sent < BYTES); /* the rest waits where it comes from */
+    atomic_store(&job->enough, true);
+    waitFor(job);
+    CHECK(job->kept.memory >= most && job->kept.memory <= most + block);
+    size_t kept = job->kept.len;
+    CHECK(kept < sent);
+    CHECK_EQ_INT(giveBack(job), kept);
+    char next;
+    CHECK_EQ_INT(connRead(job->wire.conn, &next, 1), 1); /* and is read behind it */
+    CHECK_MEM(&next, text + kept, 1);
+    linkJobDrop(job);
+    close(fd);
+}
+
+TEST(stream_keeper_says_that_it_lives) {
+    int fd;
+    char said = 0;
+    linkJob *job = startJob(&fd, 0);
+    unitLimit limit = unitLimitStart(20000);
+    while (read(fd, &said, 1) != 1 && !unitLimitOver(&limit)) usleep(1000);
+    CHECK_EQ_INT(said, '\n');
+    atomic_store(&job->enough, true);
+    waitFor(job);
+    CHECK_EQ_INT(job->kept.len, EARLY);
+    linkJobDrop(job);
+    close(fd);
+}
+
+TEST(stream_keeper_that_is_dropped_closes_its_connection) {
+    int fd;
+    char said;
+    linkJob *job = startJob(&fd, 0);
+    linkJobDrop(job);
+    unitLimit limit = unitLimitStart(20000);
+    ssize_t n;
+    while ((n = read(fd, &said, 1)) != 0 && !unitLimitOver(&limit))
+        if (n < 0) usleep(1000);
+    CHECK_EQ_INT(n, 0);
+    close(fd);
+}

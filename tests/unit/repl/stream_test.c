@@ -1,0 +1,152 @@
+/* stream_test.c -- names, offsets and what is kept, against a plain array: what a primary writes, what a replica
+ * applies or takes back, and changes from one to the other.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "stream.h"
+
+#include "call.h"
+#include "clock.h"
+#include "log.h"
+#include "panic.h"
+#include "propagate.h"
+#include "repl_settings.h"
+#include "unit.h"
+#include "zmalloc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ID_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define ID_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+#define NO_ID "0000000000000000000000000000000000000000"
+#define STREAM_MAX ((size_t)1 << 20)
+
+static void setUp(void) {
+    panicSetMainThread();
+    clockInit();
+    logSetLevel(LL_NOTHING);
+    repl_settings.backlog_size = 16 << 10;
+    streamTakeWrites(false);
+    streamDrop();
+    streamInit();
+    streamFollow(ID_A, 0);
+}
+
+static bool isHex(const char *id) {
+    return strlen(id) == REPL_ID_BYTES && strspn(id, "0123456789abcdef") == REPL_ID_BYTES;
+}
+
+TEST(stream_names_follow_the_role) {
+    setUp();
+    const streamName *n = streamNames();
+    streamFollow(ID_A, 100);
+    CHECK_EQ_STR(n->id, ID_A);
+    CHECK_EQ_STR(n->id2, NO_ID);
+    CHECK_EQ_INT(n->id2_until, -1);
+    CHECK_EQ_INT(streamOffset(), 100);
+
+    streamContinueAs(ID_B); /* its primary has another name for it */
+    CHECK_EQ_STR(n->id, ID_B);
+    CHECK_EQ_STR(n->id2, ID_A);
+    CHECK_EQ_INT(n->id2_until, 101);
+
+    streamForward(sliceStr("12345"));
+    streamCommit(105);
+    streamLeave(); /* it goes its own way */
+    CHECK(isHex(n->id) && strcmp(n->id, ID_B) != 0);
+    CHECK_EQ_STR(n->id2, ID_B);
+    CHECK_EQ_INT(n->id2_until, 106);
+    CHECK_EQ_INT(streamOffset(), 105);
+    CHECK(streamIsKept() && backlogBegin(streamBacklog()) == 100);
+
+    streamRename();
+    CHECK_EQ_STR(n->id2, NO_ID);
+    CHECK_EQ_INT(streamOffset(), 105);
+
+    streamResume(ID_A, 7); /* a file says where it was */
+    CHECK_EQ_STR(n->id2, ID_A);
+    CHECK_EQ_INT(n->id2_until, 8);
+    CHECK(isHex(n->id) && streamOffset() == 7 && backlogBegin(streamBacklog()) == 7);
+}
+
+TEST(stream_takes_what_is_said_only_as_a_primary_that_keeps_it) {
+    setUp();
+    streamSay(sliceStr("nothing"));
+    CHECK_EQ_INT(streamOffset(), 0);
+    streamTakeWrites(true);
+    streamSay(sliceStr("12345"));
+    CHECK_EQ_INT(streamOffset(), 5);
+    streamDrop();
+    streamSay(sliceStr("nothing"));
+    CHECK_EQ_INT(streamOffset(), 5);
+    streamKeep();
+    streamSay(sliceStr("67"));
+    CHECK_EQ_INT(streamOffset(), 7);
+    CHECK_EQ_INT(backlogBegin(streamBacklog()), 5);
+    CHECK_EQ_INT(streamDb(), -1);
+}
+
+typedef struct model {
+    char *bytes; /* owns: of the stream from offset 0 on */
+    size_t len, committed;
+    bool primary;
+} model;
+
+static void add(model *m, uint64_t *seed) {
+    char bytes[300];
+    size_t len = unitRandom(seed) % sizeof(bytes);
+    if (m->len + len > STREAM_MAX) return;
+    for (size_t i = 0; i < len; i++) bytes[i] = (char)unitRandom(seed);
+    memcpy(m->bytes + m->len, bytes, len);
+    m->len += len;
+    if (m->primary) streamSay(sliceOf(bytes, len));
+    else streamForward(sliceOf(bytes, len));
+    if (m->primary) m->committed = m->len;
+}
+
+static void step(model *m, uint64_t *seed) {
+    switch (unitRandom(seed) % 16) {
+    case 0: /* the role changes */
+        if (!m->primary) streamRollback();
+        m->len = m->committed;
+        m->primary = !m->primary;
+        streamTakeWrites(m->primary);
+        break;
+    case 1:
+        if (!m->primary) streamRollback();
+        m->len = m->committed;
+        break;
+    case 2:
+    case 3:
+        if (!m->primary) streamCommit(m->len);
+        m->committed = m->len;
+        break;
+    case 4: backlogTrim(streamBacklog(), unitRandom(seed) % (m->committed + 1)); break;
+    default: add(m, seed); break;
+    }
+}
+
+static bool isSame(const model *m) {
+    backlogCursor c;
+    slice piece;
+    uint64_t at = backlogBegin(streamBacklog());
+    if (streamOffset() != m->committed || streamBacklog()->end != m->len || !backlogSeek(streamBacklog(), at, &c))
+        return false;
+    for (; backlogRead(streamBacklog(), &c, m->len, &piece); at += piece.len)
+        if (memcmp(piece.ptr, m->bytes + at, piece.len)) return false;
+    return at == m->len;
+}
+
+TEST(stream_is_what_was_written_applied_and_not_taken_back) {
+    uint64_t seed = unitRandomSeed();
+    setUp();
+    model m = {.bytes = zmalloc(STREAM_MAX)};
+    for (int i = 0; i < 20000; i++) {
+        step(&m, &seed);
+        if (i % 16 == 0 && !CHECK(isSame(&m))) break;
+        backlogCheck(streamBacklog());
+    }
+    zfree(m.bytes);
+    streamTakeWrites(false);
+    streamDrop();
+}
