@@ -300,7 +300,7 @@ bench: all microbench-build
 
 # Each tests/fuzz/NAME_fuzz.c is a program that begins with what is in tests/fuzz/corpus/NAME. What it finds on its way
 # stays in the build folder; an input that breaks something is left there, too, and named in the output.
-FUZZ_LAYERS := script persist engine client store object event resp ds base
+FUZZ_LAYERS := repl commands net script persist engine client store object event resp ds base
 FUZZ_SANITIZER := address,undefined,fuzzer-no-link
 FUZZ ?= $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
 SECONDS_EACH ?= 10

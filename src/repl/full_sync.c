@@ -250,7 +250,7 @@ static void dismiss(replicaState *r) {
     sessionDrain(r->c);
 }
 
-static void goOnline(replicaState *r, bool awaits_ack) {
+void fullSyncArrived(replicaState *r, bool awaits_ack) {
     if (r->snapshot_only || r->is_rdb_channel) { /* the latter's place may be its other connection's by now */
         r->phase = REPLICA_SNAPSHOT_SENT;
         r->sent_ms = clockMonotonicMs();
@@ -288,7 +288,7 @@ void fullSyncAcked(replicaState *r) {
 }
 
 static void arrivedFromFile(replicaState *r, bool ok) {
-    if (ok) goOnline(r, false);
+    if (ok) fullSyncArrived(r, false);
     else clientCloseAsap(r->c);
 }
 
@@ -324,7 +324,7 @@ static void endDirect(void) {
     if (this_round.child_lives || !this_round.shipped) return;
     this_round.kind = ROUND_NONE;
     FOR_ALL_IN(REPLICA_WAIT_END, r) {
-        if (this_round.child_ok) goOnline(r, true);
+        if (this_round.child_ok) fullSyncArrived(r, true);
         else clientCloseAsap(r->c);
     }
 }

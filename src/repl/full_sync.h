@@ -20,6 +20,8 @@ void fullSyncForget(replicaState *r);
 bool fullSyncIsDirect(void);
 /* Its other connection has taken over the place that it had for it. */
 void fullSyncPlaceTaken(replicaState *r);
+/* It has the dataset, as far as its connection has taken it; with `awaits_ack` it says itself when it has loaded it. */
+void fullSyncArrived(replicaState *r, bool awaits_ack);
 /* It has acknowledged the dataset: the stream may begin. */
 void fullSyncAcked(replicaState *r);
 

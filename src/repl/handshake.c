@@ -16,7 +16,7 @@
  *             (snapshot_reader.c).
  * Owns        nothing.
  * Threads     the job's.
- * Tests       tests/repl/sync.tcl
+ * Tests       tests/repl/sync.tcl, tests/repl/strange_primary.tcl, tests/fuzz/repl_handshake_fuzz.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "handshake.h"

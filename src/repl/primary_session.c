@@ -10,7 +10,8 @@
  * Invariants  1. The stream's offset is behind the last command that was applied whole, and what has come of an open
  *                transaction lies behind it.
  * Cost        for each command a copy of its bytes into the backlog.
- * Tests       tests/repl/sync.tcl, tests/repl/partial.tcl, tests/repl/strange_primary.tcl
+ * Tests       tests/repl/sync.tcl, tests/repl/partial.tcl, tests/repl/strange_primary.tcl,
+ *             tests/fuzz/repl_stream_fuzz.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "primary_session.h"

@@ -6,7 +6,7 @@
  *             (handshake.c).
  * Owns        nothing.
  * Threads     any.
- * Tests       tests/unit/repl/primary_words_test.c
+ * Tests       tests/unit/repl/primary_words_test.c, tests/fuzz/repl_handshake_fuzz.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "primary_words.h"

@@ -3,7 +3,7 @@
  * Not here    how they are given the dataset (full_sync.c) and the stream (replicas.c).
  * Owns        counters.
  * Threads     main.
- * Tests       tests/repl/psync.tcl
+ * Tests       tests/repl/psync.tcl, tests/fuzz/repl_words_fuzz.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "psync.h"
