@@ -8,7 +8,7 @@
  * Threads     main.
  * Invariants  1. A link is kept, or somebody's, who has it to himself.
  *             2. A kept link has no unread bytes: each reply was taken by who had asked for it.
- * Tests       tests/repl/migrate.tcl
+ * Tests       tests/unit/repl/target_link_test.c, tests/repl/migrate.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "target_link.h"
@@ -100,8 +100,7 @@ static bool connectTo(targetLink *link, slice host, slice port) {
 
 targetLink *targetOpen(slice host, slice port, bool authenticated, long long timeout_ms) {
     assertMainRole();
-    sds name =
-        sdsCatPrintf(sdsFromSlice(host), ":%.*s:%d:%d", (int)port.len, port.ptr, authenticated, tls_settings.cluster);
+    sds name = sdsCatPrintf(sdsFromSlice(host), ":%d:%d:%d", portOf(port), authenticated, tls_settings.cluster);
     targetLink *link = takeKept(name);
     if (link && isQuiet(link)) {
         sdsFree(name);
