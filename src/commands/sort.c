@@ -420,7 +420,7 @@ static void orderPart(const sorting *s, size_t low, size_t high) {
             high = place;
         }
     }
-    if (high - low <= INSERT_MAX) insertAll(s, s->items + low, high - low);
+    if (high - low <= INSERT_MAX && low < high) insertAll(s, s->items + low, high - low);
 }
 
 /* ---- Results ---- */

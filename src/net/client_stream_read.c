@@ -56,6 +56,7 @@ static void lendArgs(clientStream *s) {
     s->reader.args_cap = s->holder->args_cap;
     s->holder->args = NULL;
     s->holder->args_cap = 0;
+    if (unlikely(!s->reader.args)) (void)growArgs(&s->reader, 1); /* the thread's first: places are counted from it */
 }
 
 static void takeArgsBack(clientStream *s) {
