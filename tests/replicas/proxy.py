@@ -41,6 +41,12 @@ class Proxy:
         self.passed = 0  # bytes of the target that have gone through
 
     async def accept(self, reader, writer):
+        try:
+            await self.lead(reader, writer)
+        except asyncio.CancelledError:
+            pass  # close()
+
+    async def lead(self, reader, writer):
         if self.refuses:
             writer.transport.abort()
             return
@@ -51,12 +57,9 @@ class Proxy:
             return
         pair = (writer.transport, other[1].transport)
         self.pairs.add(pair)
-        try:
-            await asyncio.wait([self.loop.create_task(self.copy(reader, other[1], True)),
-                                self.loop.create_task(self.copy(other[0], writer, False))],
-                               return_when=asyncio.FIRST_COMPLETED)
-        except asyncio.CancelledError:
-            return
+        await asyncio.wait([self.loop.create_task(self.copy(reader, other[1], True)),
+                            self.loop.create_task(self.copy(other[0], writer, False))],
+                           return_when=asyncio.FIRST_COMPLETED)
         self.pairs.discard(pair)
         for transport in pair:
             transport.abort()
