@@ -87,6 +87,10 @@ static void settle(bool ok) {
     else if (aofIsTurningOn())
         serverLog(LL_WARNING, "The append-only file is not on yet. The next try begins in %lld seconds.",
                   (long long)waitS());
+    else if (waitS())
+        serverLog(LL_WARNING,
+                  "Background AOF rewrite has failed %lld times in a row: none begins by itself for %lld seconds.",
+                  rewrite.failures, (long long)waitS());
 }
 
 /* ---- The files of a child ---- */

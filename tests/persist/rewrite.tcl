@@ -248,6 +248,62 @@ start_server {overrides {appendonly yes appendfsync always aof-use-rdb-preamble 
     }
 }
 
+start_server {overrides {appendonly yes aof-use-rdb-preamble yes}} {
+    test "A base has the form that was set when its rewrite began" {
+        for {set i 0} {$i < 10} {incr i} {r SET key:$i $i}
+        foreach {form preamble other} {rdb yes no aof no yes} {
+            r CONFIG SET rdb-key-save-delay 50000 aof-use-rdb-preamble $preamble
+            r BGREWRITEAOF
+            r CONFIG SET aof-use-rdb-preamble $other
+            rewritten
+            assert_match "file appendonly.aof.*.base.$form *" [manifest]
+            restart_server
+            assert_equal 10 [r DBSIZE]
+        }
+    }
+
+    test "Rewrites leave no descriptors behind, whatever their end" {
+        r CONFIG SET rdb-key-save-delay 0
+        rewrite
+        wait_for_condition 5 {[llength [aof_files]] == 3}
+        set before [llength [glob /proc/[srv pid]/fd/*]]
+        for {set i 0} {$i < 10} {incr i} {
+            rewrite
+        }
+        r CONFIG SET appendonly no
+        r CONFIG SET appendonly yes
+        rewritten
+        r CONFIG SET rdb-key-save-delay 10000000
+        foreach signal {KILL USR1} {
+            r BGREWRITEAOF
+            exec kill -$signal [child_pid]
+            rewritten
+        }
+        wait_for_condition 10 {[llength [glob /proc/[srv pid]/fd/*]] == $before}
+        wait_for_condition 5 {[temporaries] eq ""}
+    }
+
+    test "After three rewrites in a row that failed none begins by itself for a while, but one that is asked for" {
+        r CONFIG RESETSTAT
+        r CONFIG SET rdb-key-save-delay 10000000 auto-aof-rewrite-min-size 1 auto-aof-rewrite-percentage 1
+        r SET grow [string repeat x 100000]
+        for {set n 1} {$n <= 3} {incr n} {
+            wait_for_condition 10 {[info_field aof_rewrites] == $n}
+            exec kill -KILL [child_pid]
+            wait_for_condition 10 {[info_field aof_rewrites_consecutive_failures] == $n}
+        }
+        assert_match "*Background AOF rewrite has failed 3 times in a row: none begins by itself for 60 seconds.*" [srv log]
+        after 500 ;# some ticks
+        assert_equal 3 [info_field aof_rewrites]
+        assert_equal "Background append only file rewriting started" [r BGREWRITEAOF]
+        exec kill -KILL [child_pid]
+        wait_for_condition 10 {[info_field aof_rewrites_consecutive_failures] == 1}
+        wait_for_condition 10 {[info_field aof_rewrites] == 5}
+        r CONFIG SET auto-aof-rewrite-percentage 0
+        exec kill -USR1 [child_pid]
+    }
+}
+
 start_server {overrides {appendonly no}} {
     test "Without a log the base is made all the same" {
         r SET k v
