@@ -1,10 +1,11 @@
 /* yield.c -- a long job lets others in between.
  *
  * Not here    how others are served (net/net.c), what the job does.
- * Owns        nothing: the job is lent until yieldNow() returns.
+ * Owns        nothing: the jobs are lent until yieldNow() returns.
  * Threads     main.
  * Invariants  1. GATE_BUSY is armed exactly while others are served.
- * Tests       tests/unit/net/command_batch_test.c
+ *             2. `around` is set only while `waiting` is.
+ * Tests       tests/unit/net/command_batch_test.c, tests/repl/sync.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "yield.h"
@@ -18,6 +19,7 @@
 #define INTERVAL_NS 2000000
 
 static const yieldJob *waiting; /* borrowed: the job that lets others in; NULL when none does */
+static const yieldJob *around;  /* borrowed: the one that has let that job in; NULL: none */
 static monotime served_at;
 static void (*serve_others)(void);
 
@@ -27,15 +29,18 @@ void yieldSetServe(void (*serve)(void)) {
 
 void yieldNow(const yieldJob *job) {
     assertMainRole();
-    if (waiting || !serve_others || clockTicksToNs(clockTicks() - served_at) < INTERVAL_NS) return;
+    if (waiting && (around || !waiting->refused)) return;
+    if (!serve_others || clockTicksToNs(clockTicks() - served_at) < INTERVAL_NS) return;
+    around = waiting;
     waiting = job;
     gateArm(GATE_BUSY, true);
     keyMark mark;
     keyCheckPause(&mark);
     serve_others();
     keyCheckEnd(&mark);
-    gateArm(GATE_BUSY, false);
-    waiting = NULL;
+    waiting = around;
+    around = NULL;
+    gateArm(GATE_BUSY, waiting != NULL);
     served_at = clockTicks();
 }
 
@@ -44,8 +49,10 @@ static bool mayRun(const yieldJob *job, uint32_t flags) {
 }
 
 gateResult yieldGate(client *c) {
-    if (!waiting || mayRun(waiting, c->cmd->flags)) return GATE_PASSED;
-    if (transactionIsExec(c)) transactionRefuseExec(c, waiting->error);
-    else addReplyError(c, waiting->error);
+    const yieldJob *job = waiting;
+    if (job && mayRun(job, c->cmd->flags)) job = around;
+    if (!job || mayRun(job, c->cmd->flags)) return GATE_PASSED;
+    if (transactionIsExec(c)) transactionRefuseExec(c, job->error);
+    else addReplyError(c, job->error);
     return GATE_REFUSED;
 }

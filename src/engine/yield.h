@@ -4,6 +4,9 @@
  * again and again. Now and then that serves the clients: what the job allows is executed, all else is answered with
  * its error. Nothing that the job relies on changes unless it allows a command that changes it.
  *
+ * Jobs that let nearly all commands run (a dataset that is loaded beside the one there is) may have another one among
+ * these, a script: then what either of the two refuses is refused.
+ *
  * Runs on: main.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -18,8 +21,8 @@ typedef struct yieldJob {
     const char *error; /* the others get this text ("-BUSY ...") */
 } yieldJob;
 
-/* Serve others if some milliseconds have gone since the job last did; else it is one reading of the clock. Within what
- * is served it does nothing: jobs do not stack. No client is freed by it. */
+/* Serve others if some milliseconds have gone since the job last did; else it is one reading of the clock. It does
+ * nothing within a job that allows but some commands. No client is freed by it. */
 void yieldNow(const yieldJob *job);
 
 /* The entry of GATE_BUSY. */

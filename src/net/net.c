@@ -295,10 +295,11 @@ void netAfterSleep(void) {
 
 /* Read the sockets of this thread, take messages, execute what may be executed, send replies. A command may be on the
  * stack, and so may be the loop: their hooks do nothing meanwhile. Without a command, at a start, a batch is as good as
- * in a turn, and clients that have gone are freed. */
+ * in a turn, and clients that have gone are freed. Of what that runs a script may be such a command again. */
 void netServeOthers(void) {
     assertMainRole();
-    serverAssert(!turns.serving);
+    bool within = turns.serving;
+    serverAssert(!within || batchIsOpen());
     clientStreamHolder *h = ioThreadHolder(ioThreadActing());
     turns.serving = true;
     aeProcessEvents(h->loop, AE_FILE_EVENTS | AE_DONT_WAIT);
@@ -312,7 +313,7 @@ void netServeOthers(void) {
         net_stats.executed += (long long)batchExecute(COMMANDS_PER_TURN);
         settle();
     }
-    turns.serving = false;
+    turns.serving = within;
 }
 
 /* --- an I/O thread that has main's role -------------------------------------------------------------- */

@@ -212,6 +212,17 @@ start_server [list overrides {repl-diskless-sync-delay 0 rdb-key-save-delay 300}
             assert_equal new [$replica GET old]
             assert_error "READONLY*" {$replica SET a 1}
             assert_error "LOADING*" {$replica BGSAVE}
+            # A script beside it does not end: others are told so, it can be ended, and the dataset goes on to come.
+            $replica CONFIG SET busy-reply-threshold 50
+            with_clients c {
+                $c send EVAL "while true do end" 0
+                wait_for_condition 20 {[catch {$replica GET old} message] && [string match BUSY* $message]}
+                assert_error "BUSY*" {$replica CONFIG GET port}
+                assert_equal OK [$replica SCRIPT KILL]
+                assert_error "ERR Script killed by user*" {$c reply}
+            }
+            assert_equal new [$replica GET old]
+            assert_equal 1 [info_field async_loading persistence]
             is_up $replica
             assert_same_data $primary $replica
         }
