@@ -181,7 +181,8 @@ def run(options, folder):
                 check_confirmed(new, writers)
             same_data(last, [node for node in nodes if node is not last])
             print("%s: %s took over from %s; %d writes confirmed, at most %.1f s apart" % (
-                way + " and coordinated" * coordinated, new.name, old.name, sum(w.confirmed and max(w.confirmed.values()) or 0 for w in writers),
+                way + " and coordinated" * coordinated, new.name, old.name,
+                sum(max(writer.confirmed.values(), default=0) for writer in writers),
                 max(writer.longest_s for writer in writers)))
         faults = complaints(nodes)
         if faults:
