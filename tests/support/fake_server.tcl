@@ -4,8 +4,9 @@
 #
 # The words of each request, joined by blanks and in small letters, go to LOG as a line, and the first PATTERN (a glob)
 # they match gives the reply; +OK without one. Instead of a reply "close" closes the connection, "silent" is none,
-# "half TEXT" is TEXT without the end of a line, "slow TEXT" is TEXT after 300 ms, and "twice TEXT" is TEXT, and a little
-# later TEXT again. Ends when stdin does.
+# "half TEXT" is TEXT without the end of a line, "slow TEXT" is TEXT after 300 ms, "twice TEXT" is TEXT, and a little
+# later TEXT again, and "pieces FILE" are bytes: FILE is a list of them in hexadecimal, sent one by one, where "close"
+# closes the connection. Ends when stdin does.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -36,6 +37,22 @@ proc next_request {channel} {
     return $words
 }
 
+# False when the connection has been closed.
+proc send_pieces {channel path} {
+    set file [open $path]
+    set pieces [read $file]
+    close $file
+    foreach piece $pieces {
+        if {$piece eq "close"} {
+            close $channel
+            return 0
+        }
+        puts -nonewline $channel [binary decode hex $piece]
+        after 1
+    }
+    return 1
+}
+
 proc readable {channel} {
     append ::input($channel) [read $channel]
     if {[eof $channel]} {
@@ -56,7 +73,9 @@ proc readable {channel} {
             close $channel
             return
         }
-        if {[string match "half *" $reply]} {
+        if {[string match "pieces *" $reply]} {
+            if {![send_pieces $channel [string range $reply 7 end]]} return
+        } elseif {[string match "half *" $reply]} {
             puts -nonewline $channel [string range $reply 5 end]
         } elseif {[string match "slow *" $reply]} {
             after 300

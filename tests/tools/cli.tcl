@@ -138,9 +138,9 @@ start_server {each {r FLUSHALL}} {
         assert_match "Unknown option '--nonsense'.\n*" $err
         assert_match "*Did you mean --hotkeys?*" [lindex [cli_with "" --hots] 2]
         assert_equal "Option '-n' needs a value.\n" [lindex [cli_with "" -n] 2]
-        lassign [cli_with "" --replica PING] code out err
+        lassign [cli_with "" --cluster info] code out err
         assert_equal {1 {}} [list $code $out]
-        assert_match "Option '--replica' does not work here: *" $err
+        assert_match "Option '--cluster' does not work here: *" $err
     }
 
     test "Only addresses of the wanted family are tried" {

@@ -67,6 +67,28 @@ tls_server {tls-auth-clients no} {
         assert_match "*Biggest string*large*" [lindex [tls_cli {*}$trust --bigkeys] 1]
     }
 
+    test "valkey-cli over TLS: the dataset, and the stream behind it" {
+        set file [file join $srv::root tls-out.rdb]
+        r SET large [string repeat "0123456789" 300000]
+        r CONFIG SET repl-diskless-sync-delay 0 rdbcompression no
+        foreach diskless {yes no} {
+            r CONFIG SET repl-diskless-sync $diskless
+            lassign [tls_cli {*}$trust --rdb $file] code out err
+            assert_equal [list 0 "Transfer finished with success after [file size $file] bytes\n"] [list $code $err]
+            assert_between 3000000 3001000 [file size $file]
+        }
+        file delete $file
+        set channel [open [list |$bin/valkey-cli -p [config_value tls-port] {*}$trust --replica 2>@1] r]
+        fconfigure $channel -blocking 0
+        wait_for_condition 20 {[string match "*state=online*" [info_field slave0]]}
+        r SET large now
+        set said ""
+        wait_for_condition 20 {[string match "*\"SET\",\"large\",\"now\"\n" [append said [read $channel]]]}
+        exec kill [pid $channel]
+        catch {close $channel}
+        r CONFIG SET rdbcompression yes
+    }
+
     test "A URI says it as well" {
         set port [config_value tls-port]
         foreach scheme {valkeys rediss} {

@@ -21,10 +21,6 @@
 static const struct {
     const char *word, *why;
 } absent[] = {
-    {"--replica", "this program cannot act as a replica"},
-    {"--slave", "this program cannot act as a replica"},
-    {"--rdb", "this program cannot act as a replica"},
-    {"--functions-rdb", "this program cannot act as a replica"},
     {"--cluster", "there is no cluster manager; -c follows the redirections of a cluster"},
 };
 
@@ -54,7 +50,9 @@ typedef enum {
     OPT_HOTKEYS_COUNT,
     OPT_INTRINSIC,
     OPT_EVAL,
-    OPT_LRU_TEST
+    OPT_LRU_TEST,
+    OPT_RDB,
+    OPT_FUNCTIONS_RDB
 } optionId;
 
 /* Options that take a value. */
@@ -89,6 +87,8 @@ static const struct {
     {"--intrinsic-latency", OPT_INTRINSIC},
     {"--eval", OPT_EVAL},
     {"--lru-test", OPT_LRU_TEST},
+    {"--rdb", OPT_RDB},
+    {"--functions-rdb", OPT_FUNCTIONS_RDB},
 };
 
 /* Options whose value is kept as it is. */
@@ -138,6 +138,8 @@ static const struct {
     {"--keystats", MODE_KEYSTATS},
     {"--hotkeys", MODE_HOTKEYS},
     {"--pipe", MODE_PIPE},
+    {"--replica", MODE_REPLICA},
+    {"--slave", MODE_REPLICA},
     {"--help", MODE_HELP},
     {"--version", MODE_VERSION},
     {"-v", MODE_VERSION},
@@ -253,6 +255,15 @@ static bool takeFlag(cliOptions *o, const char *word) {
     return true;
 }
 
+static void takeRdbFile(cliOptions *o, const char *file, cliMode mode) {
+    if (o->rdb_file && o->mode != mode) {
+        fprintf(stderr, "One transfer at a time: either --rdb or --functions-rdb.\n");
+        exit(1);
+    }
+    o->rdb_file = file;
+    o->mode = mode;
+}
+
 /* Store the value of an option. */
 static void takeValue(cliOptions *o, optionId id, const char *word, const char *value) {
     switch (id) {
@@ -309,6 +320,8 @@ static void takeValue(cliOptions *o, optionId id, const char *word, const char *
         o->lru_keys = numberOf(word, value, 1, INT64_MAX / 2);
         o->mode = MODE_LRU_TEST;
         break;
+    case OPT_RDB: takeRdbFile(o, value, MODE_RDB); break;
+    case OPT_FUNCTIONS_RDB: takeRdbFile(o, value, MODE_FUNCTIONS_RDB); break;
     }
 }
 
@@ -461,6 +474,13 @@ void cliUsage(void) {
           "  --pattern GLOB     only keys like this (*)\n"
           "  --quoted-pattern GLOB  the same, in quotes as with --quoted-input\n"
           "  --count N          how many SCAN looks at in a step (10)\n"
+          "\n"
+          "Acting as a replica\n"
+          "  --rdb FILE         save the server's dataset as an RDB file, for a backup; FILE\n"
+          "                     is replaced when all of it has come, - is stdout\n"
+          "  --functions-rdb FILE  the same, but only the libraries of functions\n"
+          "  --replica          print the commands that the server sends its replicas, a\n"
+          "                     line of CSV each, until Ctrl-C\n"
           "\n"
           "Loading data\n"
           "  --pipe             send commands in the protocol's form from stdin, as fast as\n"

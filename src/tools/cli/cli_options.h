@@ -19,6 +19,9 @@ typedef enum {
     MODE_KEYSTATS,
     MODE_HOTKEYS,
     MODE_PIPE,
+    MODE_RDB,
+    MODE_FUNCTIONS_RDB,
+    MODE_REPLICA,
     MODE_INTRINSIC,
     MODE_EVAL,
     MODE_LRU_TEST,
@@ -50,6 +53,7 @@ typedef struct cliOptions {
     long long scan_count, memory_samples, pipe_timeout_s, intrinsic_s, hotkeys, lru_keys, keystats_top;
     const char *cursor; /* of --keystats; NULL: the beginning */
     const char *eval_file;
+    const char *rdb_file;   /* "-": stdout */
     bool debug, debug_sync; /* the script of eval_file, line by line */
     char **command;         /* borrowed */
     int command_count;

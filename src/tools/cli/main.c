@@ -121,6 +121,9 @@ static int runMode(cliSession *s) {
     case MODE_KEYSTATS: return modeKeyStats(s);
     case MODE_HOTKEYS: return modeHotKeys(s);
     case MODE_PIPE: return modePipe(s);
+    case MODE_RDB: return modeRdb(s, false);
+    case MODE_FUNCTIONS_RDB: return modeRdb(s, true);
+    case MODE_REPLICA: return modeReplica(s);
     case MODE_LRU_TEST: return modeLruTest(s);
     default: return runEval(s);
     }

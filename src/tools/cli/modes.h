@@ -17,6 +17,8 @@ int modeBigKeys(cliSession *s, bool by_memory);
 int modeKeyStats(cliSession *s);
 int modeHotKeys(cliSession *s);
 int modePipe(cliSession *s);
+int modeRdb(cliSession *s, bool functions_only);
+int modeReplica(cliSession *s);
 int modeLruTest(cliSession *s);
 
 typedef enum { DEBUG_OVER, DEBUG_QUIT, DEBUG_RESTART, DEBUG_BROKEN } debugEnd;

@@ -214,6 +214,43 @@ replyValue *linkRead(serverLink *l) {
     return linkReadWithin(l, -1, &timed_out);
 }
 
+/* `n` bytes of the input are used up, and none of them was part of a reply. */
+static void skipInput(serverLink *l, size_t n) {
+    l->start += n;
+    l->scanned = l->start;
+    if (l->start < sdsLen(l->input)) return;
+    sdsClear(l->input);
+    l->start = l->scanned = 0;
+}
+
+bool linkReadLine(serverLink *l, char *line, size_t size) {
+    for (;;) {
+        const char *text = l->input + l->start;
+        size_t there = sdsLen(l->input) - l->start;
+        const char *end = there ? memchr(text, '\n', there) : NULL;
+        size_t len = end ? (size_t)(end - text) : there;
+        if (len >= size) return broken(l, "Protocol error: a line has no end");
+        if (end) {
+            memcpy(line, text, len);
+            skipInput(l, len + 1);
+            if (len > 0 && line[len - 1] == '\r') len--;
+            line[len] = '\0';
+            return true;
+        }
+        if (!fillInput(l)) return false;
+    }
+}
+
+ssize_t linkReadBytes(serverLink *l, void *p, size_t len) {
+    size_t there = sdsLen(l->input) - l->start;
+    if (there == 0 && !fillInput(l)) return -1;
+    there = sdsLen(l->input) - l->start;
+    if (len > there) len = there;
+    memcpy(p, l->input + l->start, len);
+    skipInput(l, len);
+    return (ssize_t)len;
+}
+
 replyValue *linkCallWords(serverLink *l, int argc, const slice *argv) {
     if (!linkSend(l, argc, argv)) return NULL;
     replyValue *v;

@@ -40,6 +40,12 @@ replyValue *linkCallWords(serverLink *l, int argc, const slice *argv);
 const char *linkError(const serverLink *l);
 bool linkHasReply(serverLink *l); /* a whole reply lies in memory */
 
+/* --- For what is no reply; between replies only --- */
+/* A line without its end, as a string; one that is longer breaks the connection. */
+bool linkReadLine(serverLink *l, char *line, size_t size);
+/* As read(2), first of what lies in memory. -1: broken, also by the server's closing. */
+ssize_t linkReadBytes(serverLink *l, void *p, size_t len);
+
 /* --- For who waits for several things at once --- */
 int linkFd(const serverLink *l);
 bool linkHasInput(serverLink *l); /* bytes lie in memory of which poll(2) says nothing: do not wait, read */

@@ -1,0 +1,73 @@
+/* mode_rdb.c -- the server's dataset as a file.
+ *
+ * Without a version told, a server of 9.0 or newer sends the format that older ones read as well, and fails when a
+ * hash has fields that expire, for which it has no form. Only then is the version told: what the file is depends on
+ * what is in it, and not on whether a transfer has failed.
+ *
+ * Tests       tests/tools/cli_replica.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "dataset_stream.h"
+#include "modes.h"
+#include "output_file.h"
+#include "snapshot_check.h"
+#include "version.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CHUNK 65536
+
+/* Does some hash have fields that expire? Who may not ask gets the format that has been asked for always. */
+static bool hasFieldsThatExpire(cliSession *s) {
+    static const char name[] = "keys_with_volatile_items=";
+    replyValue *v = linkCall(s->link, "INFO", "keyspace", NULL);
+    bool found = false;
+    const char *at = v && replyIsText(v) ? v->str : NULL;
+    while (at && !found && (at = strstr(at, name))) found = atoll(at += sizeof(name) - 1) > 0;
+    replyValueFree(v);
+    return found;
+}
+
+static bool begin(datasetStream *d, cliSession *s, bool functions_only) {
+    if (!functions_only && hasFieldsThatExpire(s)) datasetOption(s, "version", VALKEY_VERSION, false);
+    datasetOption(s, "capa", "eof", false);
+    datasetOption(s, "rdb-only", "1", false); /* the stream behind it is not wanted */
+    if (functions_only && !datasetOption(s, "rdb-filter-only", "functions", true)) return false;
+    return datasetBegin(d, s);
+}
+
+static bool failWriting(const char *name) {
+    fprintf(stderr, "Cannot write '%s': %s\n", name, strerror(errno));
+    return false;
+}
+
+/* False after a line on stderr. */
+static bool receive(datasetStream *d, outputFile *file, const char *name) {
+    static char buf[CHUNK];
+    snapshotCheck check = {0};
+    for (ssize_t n; (n = datasetRead(d, buf, sizeof(buf))) != 0;) {
+        if (n < 0) return false;
+        snapshotCheckAdd(&check, buf, (size_t)n);
+        if (!outputFileWrite(file, buf, (size_t)n)) return failWriting(name);
+    }
+    const char *wrong = snapshotCheckEnd(&check);
+    if (wrong) {
+        fprintf(stderr, "What the server has sent is no whole snapshot: %s\n", wrong);
+        return false;
+    }
+    return outputFileKeep(file) || failWriting(name);
+}
+
+int modeRdb(cliSession *s, bool functions_only) {
+    const char *name = s->options->rdb_file;
+    datasetStream d;
+    outputFile file;
+    if (!outputFileOpen(&file, name)) return failWriting(name) + 1;
+    if (!begin(&d, s, functions_only) || !receive(&d, &file, name)) {
+        outputFileAbandon(&file);
+        return 1;
+    }
+    fprintf(stderr, "Transfer finished with success after %llu bytes\n", (unsigned long long)d.received);
+    return 0;
+}

@@ -1,0 +1,64 @@
+/* mode_replica.c -- the commands that a server sends its replicas, as they come.
+ *
+ * The dataset before them is asked for empty, and dropped. Behind one that ends with a mark the server sends nothing
+ * until it is told that all has come, and overhears that while its child has not ended; so it is told until something
+ * comes. Then no more: a server that counts replicas which keep up is not to count this one.
+ *
+ * Tests       tests/tools/cli_replica.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "dataset_stream.h"
+#include "modes.h"
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define CHUNK 65536
+#define ACK_EVERY_MS 1000
+
+static bool dropDataset(cliSession *s, bool *marked) {
+    static char buf[CHUNK];
+    datasetStream d;
+    ssize_t n;
+    datasetOption(s, "capa", "eof", false);
+    datasetOption(s, "rdb-filter-only", "", false); /* an older server sends all of it */
+    if (!datasetBegin(&d, s)) return false;
+    while ((n = datasetRead(&d, buf, sizeof(buf))) > 0) continue;
+    *marked = !d.scan.frame.has_length;
+    return n == 0;
+}
+
+static bool acknowledge(cliSession *s) {
+    const slice words[] = {sliceStr("REPLCONF"), sliceStr("ACK"), sliceStr("0")};
+    return linkSend(s->link, array_len(words), words);
+}
+
+/* False after a line on stderr, or without one when nobody reads any more. */
+static bool print(const replyValue *v) {
+    sds line = sdsCat(replyTextCsv(sdsEmpty(), v), "\n");
+    bool ok = fwrite(line, sdsLen(line), 1, stdout) == 1 && fflush(stdout) == 0;
+    if (!ok && errno != EPIPE) fprintf(stderr, "Cannot write to stdout: %s\n", strerror(errno));
+    sdsFree(line);
+    return ok;
+}
+
+int modeReplica(cliSession *s) {
+    bool waits, ok = dropDataset(s, &waits);
+    if (!ok) return 1;
+    if (isatty(STDERR_FILENO)) {
+        sds address = sessionAddress(s);
+        fprintf(stderr, "Commands of %s follow as they come; Ctrl-C ends it.\n", address);
+        sdsFree(address);
+    }
+    for (replyValue *v = NULL; ok; replyValueFree(v)) {
+        bool timed_out = false;
+        if (waits && !acknowledge(s)) break;
+        v = linkReadWithin(s->link, waits ? ACK_EVERY_MS : -1, &timed_out);
+        if (!v && timed_out) continue;
+        if (!v) break;
+        waits = false;
+        ok = print(v);
+    }
+    if (ok) fprintf(stderr, "The stream has ended: %s\n", linkError(s->link));
+    return 1;
+}

@@ -1,0 +1,142 @@
+/* output_file.c -- a file that is there whole, or as it was before.
+ *
+ * It is written beside its place, under another name, and renamed at the end. A signal that ends the program removes
+ * it; the handler calls only what may be called there, and raises the signal again, so that the exit status stays what
+ * it would have been.
+ *
+ * Owns        the open file; static, for the handler: the name of what is not whole.
+ * Invariants  1. `unfinished` is set exactly while a file of that name is ours.
+ * Tests       tests/tools/cli_replica.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "output_file.h"
+#include "zmalloc.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILE_MODE 0644
+
+static const char *volatile unfinished;
+static const int fatal_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+static void onFatal(int sig) {
+    if (unfinished) unlink(unfinished);
+    signal(sig, SIG_DFL);
+    raise(sig);
+}
+
+/* A signal that the program ignores stays ignored. */
+static void watchSignals(void) {
+    struct sigaction act = {.sa_handler = onFatal}, before;
+    for (size_t i = 0; i < array_len(fatal_signals); i++) {
+        sigaction(fatal_signals[i], &act, &before);
+        if (before.sa_handler == SIG_IGN) sigaction(fatal_signals[i], &before, NULL);
+    }
+}
+
+/* Whose it is, and who may read it, is as with the file before. A group that we may not give it to loses its rights. */
+static void setAccess(int fd, const struct stat *before) {
+    mode_t mask = umask(0);
+    umask(mask);
+    mode_t mode = before ? before->st_mode & 0777 : FILE_MODE & ~mask;
+    bool kept = !before || fchown(fd, before->st_uid, before->st_gid) == 0 ||
+                fchown(fd, (uid_t)-1, before->st_gid) == 0;
+    if (!kept) mode &= ~(mode_t)070;
+    if (fchmod(fd, mode) != 0) {
+        /* Its owner alone may read it then. */
+    }
+}
+
+/* Create the file beside its place. */
+static bool createBeside(outputFile *f, const struct stat *before) {
+    size_t size = strlen(f->path) + sizeof(".part-XXXXXX");
+    f->temporary = zmalloc(size);
+    snprintf(f->temporary, size, "%s.part-XXXXXX", f->path);
+    watchSignals();
+    f->fd = mkostemp(f->temporary, O_CLOEXEC);
+    if (f->fd < 0) return false;
+    unfinished = f->temporary;
+    setAccess(f->fd, before);
+    return true;
+}
+
+static void clear(outputFile *f) {
+    zfree(f->path);
+    zfree(f->temporary);
+    *f = (outputFile){.fd = -1};
+}
+
+bool outputFileOpen(outputFile *f, const char *name) {
+    struct stat before;
+    *f = (outputFile){.fd = -1};
+    signal(SIGXFSZ, SIG_IGN); /* a file that is too large is an error of write(2) */
+    if (strcmp(name, "-") == 0) {
+        f->fd = STDOUT_FILENO;
+        return true;
+    }
+    bool there = stat(name, &before) == 0;
+    if (there && !S_ISREG(before.st_mode)) {
+        f->fd = open(name, O_WRONLY | O_CLOEXEC);
+        return f->fd >= 0;
+    }
+    if (there && access(name, W_OK) != 0) return false; /* what is write-protected shall not be replaced */
+    char *target = there ? realpath(name, NULL) : NULL; /* a link stays one */
+    f->path = zstrdup(target ? target : name);
+    free(target);
+    if (createBeside(f, there ? &before : NULL)) return true;
+    int error = errno;
+    clear(f);
+    errno = error;
+    return false;
+}
+
+bool outputFileWrite(outputFile *f, const char *bytes, size_t len) {
+    while (len > 0) {
+        ssize_t n = write(f->fd, bytes, len);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return false;
+        bytes += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+/* A rename lasts when the folder is on disk. The file is there and whole either way. */
+static void syncFolder(const char *path) {
+    const char *slash = strrchr(path, '/');
+    char *folder = zstrdup(slash ? path : ".");
+    if (slash) folder[slash == path ? 1 : slash - path] = '\0';
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    zfree(folder);
+    if (fd < 0) return;
+    fsync(fd);
+    close(fd);
+}
+
+static bool closeFile(outputFile *f) {
+    int fd = f->fd;
+    f->fd = -1;
+    return close(fd) == 0 || errno == EINTR; /* Linux has closed it then */
+}
+
+bool outputFileKeep(outputFile *f) {
+    if (!f->path) return closeFile(f);
+    if (fsync(f->fd) != 0 || !closeFile(f) || rename(f->temporary, f->path) != 0) return false;
+    unfinished = NULL;
+    syncFolder(f->path);
+    clear(f);
+    return true;
+}
+
+void outputFileAbandon(outputFile *f) {
+    if (f->fd >= 0) close(f->fd);
+    if (unfinished) unlink(unfinished);
+    unfinished = NULL;
+    clear(f);
+}

@@ -1,0 +1,23 @@
+/* snapshot_check.h -- are the bytes that came a whole snapshot?
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef CLI_SNAPSHOT_CHECK_H
+#define CLI_SNAPSHOT_CHECK_H
+
+#include "platform.h"
+
+#define SNAPSHOT_TAIL_BYTES 8
+
+typedef struct snapshotCheck {
+    char head[9]; /* magic and version */
+    size_t head_len;
+    char tail[SNAPSHOT_TAIL_BYTES]; /* the last bytes, which may be the checksum */
+    size_t tail_len;
+    uint64_t crc; /* of all before */
+} snapshotCheck;  /* all zero at first */
+
+void snapshotCheckAdd(snapshotCheck *c, const char *bytes, size_t len);
+/* Behind all bytes: NULL, or what is wrong with them. */
+const char *snapshotCheckEnd(const snapshotCheck *c);
+
+#endif
