@@ -45,4 +45,21 @@ static inline void prefetchWrite(const void *p) {
     __builtin_prefetch(p, 1, 3);
 }
 
+/* The same for all lines of so many bytes, but no more than the processor should be asked for at once: when those come
+ * it has seen that a run of them is wanted. */
+#define PREFETCH_RUN_MAX 2048
+static inline uintptr_t prefetchRunEnd(const void *p, size_t len) {
+    return (uintptr_t)p + (len < PREFETCH_RUN_MAX ? len : PREFETCH_RUN_MAX);
+}
+static inline void prefetchReadRun(const void *p, size_t len) {
+    uintptr_t end = prefetchRunEnd(p, len);
+    for (uintptr_t at = (uintptr_t)p & ~(uintptr_t)(CACHE_LINE - 1); at < end; at += CACHE_LINE)
+        prefetchRead((const void *)at);
+}
+static inline void prefetchWriteRun(const void *p, size_t len) {
+    uintptr_t end = prefetchRunEnd(p, len);
+    for (uintptr_t at = (uintptr_t)p & ~(uintptr_t)(CACHE_LINE - 1); at < end; at += CACHE_LINE)
+        prefetchWrite((const void *)at);
+}
+
 #endif

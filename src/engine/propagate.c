@@ -28,6 +28,7 @@
 #include "command_table.h"
 #include "numbers.h"
 #include "panic.h"
+#include "record_prefetch.h"
 #include "reply_format.h"
 #include "zmalloc.h"
 
@@ -320,6 +321,7 @@ void propagateRun(client *c, void (*run)(client *c)) {
     uint32_t outer = unit.running;
     unit.depth++;
     unit.running = 0;
+    recordsExpectNext(c->req);
     run(c);
     debugAssert(!form.open);
     uint32_t targets = unit.running & PROPAGATE_ALL;

@@ -3,8 +3,11 @@
  * Commands that will run one after another, of many clients or of one transaction, would miss the cache one after
  * another: at the bucket, at the entry, and again in the value's own table. Here they do so together.
  *
+ * The bytes of a request are read by main only to pass them on: they lie in the cache of the thread that received them.
+ * So while one command runs, those of the next are asked for.
+ *
  * Not here    how a walk overlaps (ds/memory_prefetch.c); which commands run next (net/command_batch.c).
- * Owns        nothing but counters.
+ * Owns        counters; which commands are upcoming.
  * Threads     main.
  * Invariants  1. Hints never change a reply: without them every command does the same.
  * Tests       tests/unit/net/command_batch_test.c
@@ -113,4 +116,34 @@ void recordsPrefetch(const recordItem *items, size_t n, size_t max_keys, recordS
     prefetch_stats.batches++;
     prefetch_stats.entries += (long long)covered;
     if (inside_count) prefetchElements(inside, inside_count, DICT_PREFETCH_MAX);
+}
+
+/* ---- What is passed on ---- */
+
+static struct {
+    const recordItem *items; /* borrowed */
+    size_t n, at;            /* `at`: the first that has not been seen to run */
+} upcoming;
+
+void recordsUpcoming(const recordItem *items, size_t n) {
+    assertMainRole();
+    upcoming.items = items;
+    upcoming.n = n;
+    upcoming.at = 0;
+}
+
+static void expect(const recordItem *next) {
+    const parsedCommand *p = next->req;
+    if (next->c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY)) return; /* then its block may have gone */
+    if (p->flags & (REQ_INLINE | REQ_SCATTERED) || !p->cmd || !(p->cmd->flags & CMD_WRITE)) return;
+    prefetchReadRun(p->wire, p->wire_len);
+}
+
+/* Those of a transaction or a program are not among them. */
+void recordsExpectNext(const parsedCommand *running) {
+    size_t i = upcoming.at;
+    while (i < upcoming.n && upcoming.items[i].req != running) i++;
+    if (i == upcoming.n) return;
+    upcoming.at = i + 1;
+    if (upcoming.at < upcoming.n) expect(&upcoming.items[upcoming.at]);
 }

@@ -27,4 +27,9 @@ typedef bool recordSentElsewhere(const client *c);
  * fetches them by itself. */
 void recordsPrefetch(const recordItem *items, size_t n, size_t max_keys, recordSentElsewhere *elsewhere);
 
+/* These will run, in this order, until something else is said (NULL, 0: nothing is known, or it is over). Borrowed. */
+void recordsUpcoming(const recordItem *items, size_t n);
+/* One runs whose change may be passed on: what would be passed on of the one behind it is asked for. */
+void recordsExpectNext(const parsedCommand *running);
+
 #endif

@@ -29,6 +29,7 @@
 #include "memory_gate.h"
 #include "memory_prefetch.h"
 #include "panic.h"
+#include "propagate.h"
 #include "record_prefetch.h"
 #include "reply.h"
 #include "session_output.h"
@@ -327,7 +328,10 @@ size_t batchExecute(size_t max) {
         if (prefetch && n > 1) recordsPrefetch(items, n, size, replyCopiesShared() ? NULL : sentElsewhere);
         queue.open = true;
         queue.served = false;
+        bool passed_on = propagateWanted();
+        if (unlikely(passed_on)) recordsUpcoming(items, n);
         size_t done = executeItems(items, n);
+        if (unlikely(passed_on)) recordsUpcoming(NULL, 0);
         queue.open = false;
         ran += done ? done : 1;
     }
@@ -352,6 +356,7 @@ size_t batchServe(size_t max) {
     client *last = queue.tail, *next;
     size_t ran = 0;
     queue.served = true;
+    recordsUpcoming(NULL, 0); /* some may run now */
     for (client *c = queue.head; c && ran < max; c = next) {
         next = c == last ? NULL : c->next_ready; /* those that are served go to the end, behind `last` */
         if (c != busy) ran += serveClient(c, max - ran);

@@ -57,6 +57,12 @@ static inline void backlogAppend(backlog *b, const char *bytes, size_t len) {
     if (len) b->tail->used += len;
     b->end = end;
 }
+/* So many bytes will come next, or soon: their places, which have long left the caches, are asked for. A hint. */
+static inline void backlogExpect(const backlog *b, size_t len) {
+    if (!b->tail) return;
+    size_t room = b->tail->room - b->tail->used;
+    prefetchWriteRun(b->tail->bytes + b->tail->used, len < room ? len : room);
+}
 /* Take back what lies behind `end`, which nobody has read. */
 void backlogTruncate(backlog *b, uint64_t end);
 /* Let go of what is beyond `wanted` and lies before `needed`, a few blocks at a call. */

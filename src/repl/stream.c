@@ -98,6 +98,7 @@ static void takeItem(const propagateItem *item) {
     if (unlikely(item->dbid != stream.db) && item->dbid >= 0) appendSelect(item->dbid);
     for (uint32_t i = 0; i < item->count; i++) backlogAppend(&stream.kept, item->pieces[i].ptr, item->pieces[i].len);
     stream.offset = stream.kept.end;
+    backlogExpect(&stream.kept, item->bytes); /* as a rule the next one is as long */
     client *writer = callCurrentClient();
     if (writer) writer->sent_offset = stream.offset;
 }
@@ -178,6 +179,7 @@ int streamDb(void) {
 void streamForward(slice wire) {
     debugAssert(stream.is_kept && !stream.takes_writes);
     backlogAppend(&stream.kept, wire.ptr, wire.len);
+    backlogExpect(&stream.kept, wire.len);
 }
 
 void streamCommit(uint64_t offset) {

@@ -40,6 +40,7 @@ static void append(model *m, uint64_t *seed) {
     char *at = m->bytes + (m->chain.end - m->from);
     for (size_t i = 0; i < len; i++) at[i] = (char)unitRandom(seed);
     backlogAppend(&m->chain, at, len);
+    backlogExpect(&m->chain, unitRandom(seed) % most);
 }
 
 /* Where a block ends, at or behind `from`. */
