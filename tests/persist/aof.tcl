@@ -96,6 +96,16 @@ start_server [list overrides $on] {
         assert_equal 0 [info_field aof_current_size]
     }
 
+    test "Files and folder may be read and written as the umask has it" {
+        r SAVE
+        set umask [scan [exec sh -c umask] %o]
+        proc rights_of {path} {return [expr {[file attributes $path -permissions] & 0777}]}
+        assert_equal [expr {0755 & ~$umask}] [rights_of [aof_dir [srv dir]]]
+        foreach path [list [file join [srv dir] dump.rdb] {*}[glob -directory [aof_dir [srv dir]] *]] {
+            assert_equal [expr {0644 & ~$umask}] [rights_of $path]
+        }
+    }
+
     test "Commands are written as they came, with SELECT where the database changes" {
         r set k v
         r get k
