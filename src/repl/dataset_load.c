@@ -24,6 +24,7 @@
 #include "snapshot.h"
 #include "snapshot_reader.h"
 #include "stream.h"
+#include "sync_file.h"
 #include "zmalloc.h"
 
 #include <errno.h>
@@ -108,13 +109,6 @@ static rdbLoadResult fromFile(linkJob *job, const rdbLoadOptions *options) {
     return rdbLoadFile(persist_settings.dbfilename, options);
 }
 
-/* A file that only synchronization has made is nobody's, if so asked for. */
-static void removeSyncFile(void) {
-    if (!persist_settings.rdb_del_sync_files || persist_settings.appendonly || snapshotHasSavePoints()) return;
-    if (unlink(persist_settings.dbfilename) == 0)
-        serverLog(LL_NOTICE, "Removing the RDB file obtained from the PRIMARY. This replica has persistence disabled");
-}
-
 /* What was loaded beside the dataset takes its place. */
 static void takePlace(const rdbLoadResult *r) {
     load.goes();
@@ -166,7 +160,7 @@ bool datasetLoad(linkJob *job, bool from_file, void (*goes)(void), rdbReplInfo *
     aofSuspend();
     rdbLoadResult r = beside ? loadBeside(job, &options) : loadInPlace(job, &options, from_file);
     bool ok = r.end == RDB_LOAD_DONE;
-    if (from_file) removeSyncFile();
+    if (from_file) syncFileRelease();
     *info = r.replication;
     rdbLoadResultFree(&r);
     store_stats.dirty = dirty;

@@ -34,6 +34,7 @@
 #include "shipment.h"
 #include "snapshot.h"
 #include "stream.h"
+#include "sync_file.h"
 #include "zmalloc.h"
 
 #include <errno.h>
@@ -317,6 +318,7 @@ static void fileEnded(bool ok) {
         if (ok) sendFile(r);
         else clientCloseAsap(r->c);
     }
+    if (ok) syncFileRelease();
 }
 
 /* Both the child and what it has written are through. */

@@ -249,3 +249,36 @@ start_server [list overrides {repl-diskless-sync-delay 0 rdb-key-save-delay 300}
         }
     }
 }
+
+# Nothing is persisted on either side; the file is what both had the dataset in.
+start_server [list overrides [list {*}$quick repl-diskless-sync no]] {
+    set primary [default_client]
+    set port [srv port]
+    set primary_dir [srv dir]
+    fill $primary
+    start_server {overrides {repl-diskless-load disabled}} {
+        set replica [default_client]
+        foreach {removes there} {no 1 yes 0} {
+            test "rdb-del-sync-files $removes" {
+                $primary CONFIG SET rdb-del-sync-files $removes
+                $replica CONFIG SET rdb-del-sync-files $removes
+                $replica REPLICAOF NO ONE
+                $replica SET mine 1
+                follow $replica $port
+                assert_same_data $primary $replica
+                assert_equal $there [file exists $primary_dir/dump.rdb]
+                assert_equal $there [file exists [srv dir]/dump.rdb]
+            }
+        }
+
+        test "... but not where there are save points" {
+            $primary CONFIG SET save "3600 1000000"
+            $replica CONFIG SET save "3600 1000000"
+            $replica REPLICAOF NO ONE
+            $replica SET mine 1
+            follow $replica $port
+            assert_same_data $primary $replica
+            assert_equal {1 1} [list [file exists $primary_dir/dump.rdb] [file exists [srv dir]/dump.rdb]]
+        }
+    }
+}

@@ -1,0 +1,19 @@
+/* sync_file.c -- a snapshot on disk that only a synchronization has made (rdb-del-sync-files).
+ *
+ * Threads     main.
+ * Tests       tests/repl/sync.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "sync_file.h"
+
+#include "log.h"
+#include "persist_settings.h"
+#include "snapshot.h"
+
+#include <unistd.h>
+
+void syncFileRelease(void) {
+    if (!persist_settings.rdb_del_sync_files || persist_settings.appendonly || snapshotHasSavePoints()) return;
+    if (unlink(persist_settings.dbfilename) == 0)
+        serverLog(LL_NOTICE, "Removing the RDB file of a synchronization: this server has persistence disabled");
+}
