@@ -1,11 +1,12 @@
 // types.mjs -- what a Node program does with the published clients: redis in RESP2 and RESP3, ioredis. Started by
-// node.sh. (BullMQ is scripts throughout, so it has no place here yet.)
+// node.sh. What stands in sessions.mjs and frameworks.mjs runs as well.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 
 import assert from "node:assert/strict";
 import Redis from "ioredis";
 import { createClient } from "redis";
+import { register as registerFrameworks } from "./frameworks.mjs";
 import { register, socket, tls } from "./sessions.mjs";
 
 const tests = [];
@@ -155,6 +156,7 @@ testOf("ioredis", ["RPUSH", "HSET", "SADD", "ZADD", "XADD"], "each type", async 
 });
 
 register(testOf);
+registerFrameworks(testOf);
 
 // ---- Running --------------------------------------------------------------------------------------------------------
 
