@@ -8,7 +8,8 @@ source [file join $::support replicas.tcl]
 
 set library "#!lua name=shelf
 server.register_function('put', function(keys, args) return server.call('SET', keys\[1\], args\[1\]) end)
-server.register_function{function_name='look', callback=function(keys) return server.call('GET', keys\[1\]) end, flags={'no-writes'}}"
+server.register_function{function_name='look', flags={'no-writes'},
+    callback=function(keys) return server.call('GET', keys\[1\]) end}"
 
 proc library_names {client} {
     return [lsort [lmap one [$client FUNCTION LIST] {dict get $one library_name}]]
@@ -135,12 +136,14 @@ start_server [list overrides $quick] {
 
 # ---- Users -----------------------------------------------------------------------------------------------------------
 
-start_server [list overrides {requirepass topsecret repl-diskless-sync-delay 0 slowlog-log-slower-than 0 loglevel debug}] {
+set talkative {slowlog-log-slower-than 0 loglevel debug}
+
+start_server [list overrides [list requirepass topsecret {*}$quick {*}$talkative]] {
     r AUTH topsecret
     set primary [default_client]
     set port [srv port]
     set primary_dir [srv dir]
-    start_server [list overrides {slowlog-log-slower-than 0 loglevel debug}] {
+    start_server [list overrides $talkative] {
         set replica [default_client]
         set watchers [list [RespClient new 127.0.0.1 $port] [connect]]
         [lindex $watchers 0] AUTH topsecret

@@ -39,9 +39,12 @@ async function working(name, work, options, body) {
 }
 
 export function register(testOf) {
-    testOf("ioredis", ["EVAL", "XADD", "BZPOPMIN"], "BullMQ: many jobs, their results, in order of priority", async () => {
+    const bull = ["EVAL", "XADD", "BZPOPMIN"];
+
+    testOf("ioredis", bull, "BullMQ: many jobs, their results, in order of priority", async () => {
         await working("sums", async (job) => job.data.a + job.data.b, { concurrency: 4 }, async (queue, events) => {
-            const jobs = await queue.addBulk([...Array(100).keys()].map((i) => ({ name: "add", data: { a: i, b: 1000 } })));
+            const sums = [...Array(100).keys()].map((i) => ({ name: "add", data: { a: i, b: 1000 } }));
+            const jobs = await queue.addBulk(sums);
             const results = await Promise.all(jobs.map((job) => job.waitUntilFinished(events, 60000)));
             assert.deepEqual(results, [...Array(100).keys()].map((i) => i + 1000));
             assert.equal((await queue.getJobCounts("completed")).completed, 100);
@@ -59,7 +62,7 @@ export function register(testOf) {
         await queue.close();
     });
 
-    testOf("ioredis", ["EVAL", "XADD", "BZPOPMIN"], "BullMQ: delays, failures, retries, the same job once", async () => {
+    testOf("ioredis", bull, "BullMQ: delays, failures, retries, the same job once", async () => {
         let tries = 0;
         const work = async (job) => {
             if (job.name === "fails" || (job.name === "third time" && ++tries < 3)) throw new Error("not now");
@@ -76,7 +79,8 @@ export function register(testOf) {
             const later = await queue.add("later", {}, { delay: 100 });
             assert.equal(await later.waitUntilFinished(events, 60000), "later");
             await queue.pause();
-            const [one, same] = [await queue.add("x", {}, { jobId: "mine" }), await queue.add("x", {}, { jobId: "mine" })];
+            const one = await queue.add("x", {}, { jobId: "mine" });
+            const same = await queue.add("x", {}, { jobId: "mine" });
             assert.equal(one.id, same.id);
             assert.equal(await queue.count(), 1);
             await queue.resume();
@@ -85,9 +89,10 @@ export function register(testOf) {
         });
     });
 
-    testOf("ioredis", ["EVAL", "XADD", "BZPOPMIN"], "BullMQ: a parent waits for its children; a limit of jobs", async () => {
+    testOf("ioredis", bull, "BullMQ: a parent waits for its children; a limit of jobs", async () => {
         const flow = new FlowProducer({ connection });
-        const work = async (job) => (job.name === "parent" ? Object.values(await job.getChildrenValues()).sort() : job.data);
+        const work = async (job) =>
+            job.name === "parent" ? Object.values(await job.getChildrenValues()).sort() : job.data;
         await working("family", work, {}, async (queue, events) => {
             const tree = await flow.add({
                 name: "parent",
