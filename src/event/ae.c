@@ -529,6 +529,7 @@ static void onBell(aeEventLoop *loop, int fd, void *arg, int mask) {
 }
 
 int aeDoorbellAttach(aeEventLoop *loop, aeDoorbell *bell) {
+    if (bell->read_fd >= aeGetSetSize(loop)) aeResizeSetSize(loop, bell->read_fd + 1);
     loop->bell = bell;
     return aeCreateFileEvent(loop, bell->read_fd, AE_READABLE | (loop->backend->edges ? AE_EDGE : 0), onBell, bell);
 }

@@ -83,7 +83,7 @@ typedef struct aeDoorbell {
 } aeDoorbell;
 int aeDoorbellOpen(aeDoorbell *bell) must_check;
 void aeDoorbellClose(aeDoorbell *bell);
-/* Let the bell end the loop's waits. It needs no clearing then. */
+/* Let the bell end the loop's waits. It needs no clearing then. The loop grows if the descriptor is larger. */
 int aeDoorbellAttach(aeEventLoop *loop, aeDoorbell *bell) must_check;
 void aeDoorbellRing(const aeDoorbell *bell);  /* any thread, also a signal handler */
 void aeDoorbellClear(const aeDoorbell *bell); /* the loop's thread */

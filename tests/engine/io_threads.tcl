@@ -251,6 +251,31 @@ start_server {each {r FLUSHALL}} {
         dismiss $clients
     }
 
+    test "Threads are started while there are more connections than a loop has room for at first" {
+        need_config io-threads
+        set before [config_value io-threads]
+        if {[config_value maxclients] < 1200} {skip "no room for so many clients"}
+        if {[catch {r CONFIG SET io-threads [expr {$before + 2}]} message]} {
+            skip "io-threads cannot be changed here: $message"
+        }
+        r CONFIG SET io-threads $before
+        set idle [exec python3 -c {
+import resource, socket, sys
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+idle = [socket.create_connection(("127.0.0.1", int(sys.argv[1]))) for _ in range(1100)]
+with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as c:
+    c.sendall(b"PING\r\nCONFIG SET io-threads %d\r\n" % int(sys.argv[2]))
+    told = b""
+    while not told.endswith(b"+OK\r\n") and (more := c.recv(100)):
+        told += more
+    c.sendall(b"PING\r\n")
+    print((told + c.recv(100)).decode().split())
+        } [srv port] [expr {$before + 6}]]
+        assert_equal "\['+PONG', '+OK', '+PONG'\]" $idle
+        r CONFIG SET io-threads $before
+    }
+
     test "CONFIG SET io-threads refuses bad numbers" {
         need_config io-threads
         foreach bad {0 -1 257 x} {
