@@ -100,7 +100,8 @@ static bool connectTo(targetLink *link, slice host, slice port) {
 
 targetLink *targetOpen(slice host, slice port, bool authenticated, long long timeout_ms) {
     assertMainRole();
-    sds name = sdsCatPrintf(sdsFromSlice(host), ":%d:%d:%d", portOf(port), authenticated, tls_settings.cluster);
+    sds name =
+        sdsCatPrintf(sdsFromSlice(host), ":%.*s:%d:%d", (int)port.len, port.ptr, authenticated, tls_settings.cluster);
     targetLink *link = takeKept(name);
     if (link && isQuiet(link)) {
         sdsFree(name);

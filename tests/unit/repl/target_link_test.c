@@ -153,21 +153,6 @@ TEST(target_links_are_kept_for_who_asks_for_the_same) {
     close(more_fd);
 }
 
-/* However it is written, a port is a number: what is written of it is part of no name. */
-TEST(target_links_are_told_apart_by_the_port_itself) {
-    char odd[64];
-    setUp();
-    targetLink *link = openLink();
-    int fd = accepted();
-    targetKeep(link);
-    snprintf(odd, sizeof(odd), "%s:0:0", port);
-    targetLink *other = targetOpen(sliceStr("127.0.0.1"), sliceStr(odd), false, PATIENCE_MS);
-    CHECK(other == link);
-    CHECK_EQ_INT(targetsKept(), 0);
-    targetDrop(other);
-    close(fd);
-}
-
 TEST(target_links_with_bytes_that_nobody_has_asked_for_are_not_kept) {
     static const char *const said[] = {"+OK\r\n+OK\r\n", "+OK\r\nx"};
     setUp();
