@@ -26,7 +26,7 @@ static const settingName access_names[] = {{"no", ACCESS_NO}, {"yes", ACCESS_YES
 static const setting rows[] = {
     ACCESS("enable-protected-configs", enable_protected_configs, 0),
     ACCESS("enable-debug-command", enable_debug_command, 0),
-    ACCESS("enable-module-command", enable_module_command, SETTING_PENDING),
+    ACCESS("enable-module-command", enable_module_command, 0),
     BOOL("enable-debug-assert", enable_debug_assert, "no", SETTING_IMMUTABLE | SETTING_HIDDEN),
     BOOL("hide-user-data-from-log", hide_user_data_from_log, "yes", 0),
     BOOL("extended-redis-compatibility", extended_redis_compatibility, "no", 0),

@@ -10,6 +10,7 @@
 #include "debug.h"
 
 #include "admin_settings.h"
+#include "command_table.h"
 #include "clock.h"
 #include "debug_internal.h"
 #include "expire.h"
@@ -326,16 +327,15 @@ static void replyHelp(client *c) {
     addReplyHelp(c, lines);
 }
 
-static bool isAllowed(const client *c) {
-    return admin_settings.enable_debug_command == ACCESS_YES ||
-           (admin_settings.enable_debug_command == ACCESS_LOCAL && clientIsLocal(c));
-}
-
-gateResult debugGate(client *c) {
-    if (isAllowed(c)) return GATE_PASSED;
-    addReplyError(c, "DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can "
-                     "run it from a local connection, otherwise you need to set this option in the configuration "
-                     "file, and then restart the server.");
+gateResult protectedGate(client *c) {
+    bool debug = c->cmd->proc == debugCommand;
+    int access = debug ? admin_settings.enable_debug_command : admin_settings.enable_module_command;
+    if (access == ACCESS_YES || (access == ACCESS_LOCAL && clientIsLocal(c))) return GATE_PASSED;
+    addReplyErrorFormat(c,
+                        "%s command not allowed. If the enable-%s-command option is set to \"local\", you can "
+                        "run it from a local connection, otherwise you need to set this option in the configuration "
+                        "file, and then restart the server.",
+                        debug ? "DEBUG" : "MODULE", debug ? "debug" : "module");
     return GATE_REFUSED;
 }
 

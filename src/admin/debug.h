@@ -9,8 +9,8 @@
 #include "gates.h"
 
 void debugCommand(client *c);
-/* The entry of GATE_PROTECTED: whether enable-debug-command lets this client. */
-gateResult debugGate(client *c);
+/* The entry of GATE_PROTECTED: whether enable-debug-command, or enable-module-command, lets this client. */
+gateResult protectedGate(client *c);
 /* DEBUG PAUSE-CRON is on: cron only answers signals. */
 bool debugCronPaused(void);
 

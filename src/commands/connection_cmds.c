@@ -12,6 +12,7 @@
 #include "auth.h"
 #include "call.h"
 #include "commands.h"
+#include "module_cmds.h"
 #include "numbers.h"
 #include "panic.h"
 #include "redact.h"
@@ -147,7 +148,7 @@ static void replyIdentity(client *c) {
     replyPair(c, "mode", is.mode);
     replyPair(c, "role", is.role);
     addReplyBulkCString(c, "modules");
-    addReplyEmptyArray(c);
+    replyModules(c);
     if (!has_zone) return;
     addReplyBulkCString(c, "availability_zone");
     addReplyBulk(c, is.availability_zone);

@@ -131,7 +131,7 @@ void wiringHooks(void) {
     commandTableSeal();
     aclInit();
     gateSet(GATE_AUTH, authGate);
-    gateSet(GATE_PROTECTED, debugGate);
+    gateSet(GATE_PROTECTED, protectedGate);
     gateSet(GATE_TRANSACTION, transactionGate);
     gateSet(GATE_ACL, aclGate);
     gateSet(GATE_REDIRECT, primaryRedirectGate);

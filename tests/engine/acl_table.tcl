@@ -107,7 +107,7 @@ proc with_rules {rules body} {
     }
 }
 
-start_server {tags own-files} {
+start_server {tags own-files overrides {enable-module-command yes}} {
     set table [all_commands]
 
     test "A user without the permission is refused each command, and each with it alone is not" {

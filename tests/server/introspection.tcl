@@ -425,3 +425,35 @@ start_server {} {
         r SELECT 0
     }
 }
+
+# ---- MODULE ----
+
+start_server {} {
+    test "MODULE LIST and HELLO show what runs scripts; modules are not loaded" {
+        assert_equal {{name lua ver 1 path lua args {}}} [r MODULE LIST]
+        assert_equal {{name lua ver 1 path lua args {}}} [dict get [r HELLO] modules]
+        assert_match "*UNLOAD name*" [r MODULE HELP]
+        assert_error "ERR wrong number of arguments for 'module' command" {r MODULE}
+        assert_error "ERR wrong number of arguments for 'module|load' command" {r MODULE LOAD}
+        assert_error "ERR unknown subcommand 'foo'. Try MODULE HELP." {r MODULE foo}
+        foreach words {{LOAD /x.so} {LOADEX /x.so CONFIG a b} {UNLOAD lua}} {
+            assert_error "ERR MODULE command not allowed. If the enable-module-command option is set to \"local\", you can\
+                run it from a local connection, otherwise you need to set this option in the configuration file, and then\
+                restart the server." {r MODULE {*}$words}
+        }
+        r MULTI
+        assert_error "ERR MODULE command not allowed.*" {r MODULE LOAD /x.so}
+        assert_error "EXECABORT*" {r EXEC}
+    }
+}
+
+start_server {overrides {enable-module-command local}} {
+    test "MODULE LOAD and UNLOAD, where they are allowed" {
+        foreach words {{LOAD /x.so} {LOADEX /x.so ARGS a}} {
+            assert_error "ERR Error loading the extension. Please check the server logs." {r MODULE {*}$words}
+        }
+        assert_match "*Module /x.so failed to load: this server loads no modules*" [srv log]
+        assert_error "ERR Error unloading module: no such module with that name" {r MODULE UNLOAD foo}
+        assert_error "ERR Error unloading module: it is a part of this server" {r MODULE UNLOAD LUA}
+    }
+}

@@ -1,0 +1,65 @@
+/* module_cmds.c -- MODULE: what there is in the place of modules.
+ *
+ * Scripts are run by what is shown as the module `lua`, as in the field since 9.1. It is built in, and others cannot be
+ * loaded: their interface is that of another server's inside.
+ *
+ * Not here    who may call LOAD and its like (admin/debug.h), INFO's section (server/pending_info.c).
+ * Owns        nothing.
+ * Threads     main.
+ * Tests       tests/server/introspection.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "module_cmds.h"
+
+#include "commands.h"
+#include "log.h"
+#include "reply.h"
+
+#define NAME "lua"
+
+void replyModules(client *c) {
+    addReplyArrayLen(c, 1);
+    addReplyMapLen(c, 4);
+    addReplyBulkCString(c, "name");
+    addReplyBulkCString(c, NAME);
+    addReplyBulkCString(c, "ver");
+    addReplyLongLong(c, 1);
+    addReplyBulkCString(c, "path");
+    addReplyBulkCString(c, NAME);
+    addReplyBulkCString(c, "args");
+    addReplyEmptyArray(c);
+}
+
+void moduleListCommand(client *c) {
+    replyModules(c);
+}
+
+void moduleLoadCommand(client *c) {
+    serverLog(LL_WARNING, "Module %.*s failed to load: this server loads no modules",
+              (int)(c->argv[2].len < 256 ? c->argv[2].len : 256), c->argv[2].ptr);
+    addReplyError(c, "Error loading the extension. Please check the server logs.");
+}
+
+void moduleLoadexCommand(client *c) {
+    moduleLoadCommand(c);
+}
+
+void moduleUnloadCommand(client *c) {
+    if (sliceIs(c->argv[2], NAME)) addReplyError(c, "Error unloading module: it is a part of this server");
+    else addReplyError(c, "Error unloading module: no such module with that name");
+}
+
+void moduleHelpCommand(client *c) {
+    const char *lines[] = {
+        "LIST",
+        "    Name the modules that are there, with their versions.",
+        "LOAD path [arg ...]",
+        "    Load a module from a file: refused, this server loads none.",
+        "LOADEX path [CONFIG name value ...] [ARGS arg ...]",
+        "    The same, with settings.",
+        "UNLOAD name",
+        "    Take a module away: refused for what is built in.",
+        NULL,
+    };
+    addReplyHelp(c, lines);
+}
