@@ -10,15 +10,17 @@
 #include "debug.h"
 
 #include "admin_settings.h"
-#include "command_table.h"
+#include "child.h"
 #include "clock.h"
+#include "command_table.h"
 #include "debug_internal.h"
 #include "expire.h"
-#include "stream.h"
 #include "log.h"
 #include "panic.h"
+#include "repl_cron.h"
 #include "reply.h"
 #include "shared_pages.h"
+#include "stream.h"
 #include "zmalloc.h"
 
 #include <stdlib.h>
@@ -101,6 +103,31 @@ static bool debugDictResizing(client *c) {
 static bool debugChangeReplId(client *c) {
     serverLog(LL_NOTICE, "Changing replication IDs after receiving DEBUG change-repl-id");
     streamRename();
+    addReplyOk(c);
+    return true;
+}
+
+/* Words as they are, whether they are a command or not. */
+static bool debugReplicate(client *c) {
+    sds out = sdsCatPrintf(sdsEmpty(), "*%u\r\n", c->argc - 2);
+    for (uint32_t i = 2; i < c->argc; i++) {
+        out = sdsCatPrintf(out, "$%zu\r\n", c->argv[i].len);
+        out = sdsCatLen(sdsCatSlice(out, c->argv[i]), "\r\n", 2);
+    }
+    streamSay(sdsSlice(out));
+    sdsFree(out);
+    addReplyOk(c);
+    return true;
+}
+
+static bool debugHoldPlaces(client *c) {
+    replHoldPlaces((uint64_t)argNumber(c, 2));
+    addReplyOk(c);
+    return true;
+}
+
+static bool debugPauseAfterFork(client *c) {
+    childSetPauseAfterFork(argNumber(c, 2) != 0);
     addReplyOk(c);
     return true;
 }
@@ -225,6 +252,12 @@ static const struct {
      debugChangeReplId,
      {"CHANGE-REPL-ID", "    Draw a new replication id. Replicas then need the whole dataset",
       "    again, so this is for tests."}},
+    {"delay-rdb-client-free-seconds",
+     3,
+     3,
+     debugHoldPlaces,
+     {"DELAY-RDB-CLIENT-FREE-SECONDS <seconds>", "    Hold a replica's place in the stream for so long when it has got",
+      "    the dataset by a connection of its own."}},
     {"digest", 2, 2, debugDigest, {"DIGEST", "    Show a checksum of all databases, equal where their contents are."}},
     {"digest-value",
      2,
@@ -260,6 +293,11 @@ static const struct {
       "    to find, such as its length when serialized."}},
     {"oom", 2, 2, debugOom, {"OOM", "    Ask for more memory than there is, which ends the server."}},
     {"panic", 2, 2, debugPanic, {"PANIC", "    Panic, which ends the server."}},
+    {"pause-after-fork",
+     3,
+     3,
+     debugPauseAfterFork,
+     {"PAUSE-AFTER-FORK <0|1>", "    Whether the server stops (SIGSTOP) behind each fork of a child."}},
     {"populate",
      3,
      5,
@@ -286,6 +324,12 @@ static const struct {
      debugPlainThreshold,
      {"QUICKLIST-PACKED-THRESHOLD <size>", "    From so many bytes on an element of a quicklist has a node of its own.",
       "    With 0, that depends on the size of nodes again."}},
+    {"replicate",
+     3,
+     UINT32_MAX,
+     debugReplicate,
+     {"REPLICATE <string> [<string> ...]", "    Write these words into the stream that replicas get, which may then",
+      "    have other data."}},
     {"reload",
      2,
      5,

@@ -244,6 +244,12 @@ static size_t countKeys(void) {
     return keys;
 }
 
+static bool pause_after_fork;
+
+void childSetPauseAfterFork(bool on) {
+    pause_after_fork = on;
+}
+
 bool childStart(const childJob *job) {
     assertMainThread();
     serverAssert(!child.pid && job->purpose != CHILD_NONE);
@@ -275,6 +281,7 @@ bool childStart(const childJob *job) {
     latencyNoteFork(zmallocUsed(), child.fork_us);
     latencyAddSampleIfNeeded("fork", (long long)(child.fork_us / 1000));
     shared(true);
+    if (pause_after_fork) raise(SIGSTOP);
     return true;
 failed:;
     int error = errno;

@@ -52,6 +52,8 @@ void childOnLife(void (*fn)(bool lives));
 /* Fork, and let the child do the job; `job` is copied. False with errno, and nothing has happened. Not while there is
  * one. From here to its end pages are shared (store/shared_pages.h, replyCopyShared()). */
 bool childStart(const childJob *job) must_check;
+/* DEBUG PAUSE-AFTER-FORK: this process stops behind each fork, for tests of what happens meanwhile. */
+void childSetPauseAfterFork(bool on);
 childPurpose childRunning(void);
 pid_t childPid(void); /* 0: none */
 /* Tell it to end (SIGUSR1); it has ended when the job's ended() has been called. Any holder of main's role. */

@@ -23,6 +23,8 @@
 
 #define PLACE_HELD_MS 5000
 
+static uint64_t place_held_ms = PLACE_HELD_MS;
+
 static struct {
     uint64_t second_ms, ping_ms;
     uint64_t alone_since_ms; /* no replica since then; 0: there is one, or nothing is kept */
@@ -66,7 +68,7 @@ static void lookAt(replicaState *r, uint64_t now_ms) {
 /* It has had the dataset, and nobody comes for the stream behind it. */
 static void lookAtPlace(replicaState *r, uint64_t now_ms) {
     if (!r->is_rdb_channel || r->phase != REPLICA_SNAPSHOT_SENT || !r->has_place) return;
-    if (now_ms - r->sent_ms <= PLACE_HELD_MS) return;
+    if (now_ms - r->sent_ms <= place_held_ms) return;
     serverLog(LL_WARNING, "Dual channel replication: replica %s has not asked for the stream behind its dataset",
               replicaName(r));
     clientCloseAsap(r->c);
@@ -93,6 +95,10 @@ static void forgetStream(uint64_t now_ms) {
     streamDrop();
     serverLog(LL_NOTICE, "Replication backlog freed after %lld seconds without connected replicas.",
               repl_settings.backlog_ttl_s);
+}
+
+void replHoldPlaces(uint64_t seconds) {
+    place_held_ms = seconds * 1000;
 }
 
 void replTick(void) {
