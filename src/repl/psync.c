@@ -13,6 +13,7 @@
 #include "failover.h"
 #include "full_sync.h"
 #include "log.h"
+#include "monitor.h"
 #include "numbers.h"
 #include "panic.h"
 #include "primary_link.h"
@@ -320,14 +321,16 @@ void replconfCommand(client *c) {
 
 /* ---- What a replica may say ---- */
 
+/* What has no reply. */
 static bool isAck(const client *c) {
-    return c->argc > 1 && (sliceIs(c->argv[1], "ack") || sliceIs(c->argv[1], "getack"));
+    return c->argc > 1 && c->argc % 2 == 1 && (sliceIs(c->argv[1], "ack") || sliceIs(c->argv[1], "getack"));
 }
 
 gateResult replicaGate(client *c) {
     assertMainRole();
     if (!c->replica || c->replica->phase == REPLICA_NONE) return monitors_gate(c);
-    if (c->cmd->proc == psyncCommand || c->cmd->proc == syncCommand) return GATE_PASSED;
+    bool ignored = c->cmd->proc == psyncCommand || c->cmd->proc == syncCommand || c->cmd->proc == monitorCommand;
+    if (ignored) return GATE_PASSED;
     if (c->cmd->proc == replconfCommand && isAck(c)) return GATE_PASSED;
     /* A reply would stand in the middle of the stream. */
     serverLog(LL_WARNING, "Replica %s sent a command that has a reply: its connection is closed.",

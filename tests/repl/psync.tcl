@@ -131,13 +131,49 @@ start_server [list overrides [list {*}$quick repl-diskless-sync yes]] {
         }
     }
 
-    test "A command with a reply ends the link of a replica" {
-        foreach words {PING {GET a} {REPLCONF capa eof} {SET a 2} INFO} {
-            with_clients {c} {
-                ask_psync $c $::id 65
-                $c send {*}$words
-                assert [$c closed_within 5000]
+    # Nothing is said on the link but the stream: neither a reply, nor any error.
+    r ACL SETUSER copier on nopass +psync +replconf +ping
+    foreach words {
+        PING {GET a} {REPLCONF capa eof} {SET a 2} INFO NOSUCH {CLIENT NOSUCH} GET {SET a} PSYNC
+        {REPLCONF ACK 1 FACK} {REPLCONF ACK} {DEBUG SLEEP 0} MULTI
+    } {
+        foreach user {default copier} {
+            test "$words of user $user ends the link of a replica" {
+                with_clients {c} {
+                    $c AUTH $user any
+                    set end [repl_field [default_client] master_repl_offset]
+                    assert_equal "CONTINUE $::id" [ask_psync $c $::id [incr end]]
+                    $c send {*}$words
+                    assert_equal "" [string map [list [resp::encode ping] ""] [$c raw_until_eof]]
+                }
             }
+        }
+    }
+
+    foreach words {{PSYNC ? -1} SYNC MONITOR {REPLCONF ACK 5} {REPLCONF ACK x} {REPLCONF GETACK *}} {
+        test "$words is nothing to the link of a replica" {
+            with_clients {c} {
+                set end [repl_field [default_client] master_repl_offset]
+                assert_equal "CONTINUE $::id" [ask_psync $c $::id [incr end]]
+                r SELECT 0
+                $c send {*}$words
+                $c send REPLCONF ACK 7000
+                wait_for_condition 10 {[string match "*offset=7000,*" [r INFO replication]]}
+                r SET mark $words
+                set mark [resp::encode [list SET mark $words]]
+                set got [$c raw_bytes_until $mark]
+                assert_equal $mark [string map [list [resp::encode ping] "" [resp::encode {SELECT 0}] ""] $got]
+            }
+        }
+    }
+
+    test "DEBUG REPLICATE puts words into the stream, whatever they are" {
+        with_clients {c} {
+            set end [repl_field [default_client] master_repl_offset]
+            assert_equal "CONTINUE $::id" [ask_psync $c $::id [incr end]]
+            assert_equal OK [r DEBUG REPLICATE hello "a b"]
+            assert_equal [resp::encode {hello "a b"}] [$c raw_bytes [string length [resp::encode {hello "a b"}]]]
+            assert_equal [expr {$end - 1 + 24}] [repl_field [default_client] master_repl_offset]
         }
     }
 }
