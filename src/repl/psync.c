@@ -20,6 +20,8 @@
 #include "repl_settings.h"
 #include "replicas.h"
 #include "reply.h"
+#include "role_cmds.h"
+#include "sds.h"
 #include "stream.h"
 
 #include <stdio.h>
@@ -38,13 +40,18 @@ void psyncInit(gateFn *monitors, void (*ask)(client *c)) {
 
 /* ---- PSYNC, SYNC ---- */
 
+/* It does not ask for a part. */
+static bool asksForAll(slice id) {
+    return id.len > 0 && id.ptr[0] == '?';
+}
+
 /* A part of the stream that is still kept, under one of its names. -1 with a line in the log: it is not to be had. */
 static long long partOf(const replicaState *r, slice id, long long wanted) {
     const streamName *names = streamNames();
     bool first = id.len == REPL_ID_BYTES && !strncasecmp(id.ptr, names->id, REPL_ID_BYTES);
     bool second = id.len == REPL_ID_BYTES && !strncasecmp(id.ptr, names->id2, REPL_ID_BYTES);
     if (!first && !(second && wanted <= names->id2_until)) {
-        if (sliceIs(id, "?")) {
+        if (asksForAll(id)) {
             serverLog(LL_NOTICE, "Full resync requested by replica %s", replicaName(r));
         } else if (second) {
             serverLog(
@@ -101,7 +108,7 @@ static bool tryPartial(client *c, replicaState *r) {
     if (!getLongLongFromArg(c, 2, &wanted, NULL)) return true;
     long long offset = partOf(r, c->argv[1], wanted);
     if (offset < 0) {
-        psync_stats.partial_err += !sliceIs(c->argv[1], "?");
+        psync_stats.partial_err += !asksForAll(c->argv[1]);
         return false;
     }
     psync_stats.partial_ok++;
@@ -175,16 +182,27 @@ void syncCommand(client *c) {
 
 /* ---- REPLCONF ---- */
 
+/* Digits up to `end`, which may be none. False: there is something else, or too much. */
+static bool readVersionPart(const char *at, const char *end, unsigned *out) {
+    *out = 0;
+    for (; at < end; at++) {
+        if (*at < '0' || *at > '9') return false;
+        *out = *out * 10 + (unsigned)(*at - '0');
+        if (*out > 255) return false;
+    }
+    return true;
+}
+
 /* "9.1.2" as 0x00090102. */
 static bool readVersion(slice text, unsigned *out) {
     unsigned version = 0;
+    const char *at = text.ptr, *end = text.ptr + text.len;
     for (int i = 0; i < 3; i++) {
-        const char *dot = i < 2 ? memchr(text.ptr, '.', text.len) : text.ptr + text.len;
-        long long part;
-        if (!dot || !string2ll(text.ptr, (size_t)(dot - text.ptr), &part) || part < 0 || part > 255) return false;
-        version = version << 8 | (unsigned)part;
-        size_t used = (size_t)(dot - text.ptr) + (i < 2);
-        text = sliceOf(text.ptr + used, text.len - used);
+        const char *dot = i < 2 ? memchr(at, '.', (size_t)(end - at)) : end;
+        unsigned part;
+        if (!dot || !readVersionPart(at, dot, &part)) return false;
+        version = version << 8 | part;
+        at = dot + 1;
     }
     *out = version;
     return true;
@@ -216,25 +234,26 @@ static void setCapability(replicaState *r, slice word) {
     else if (sliceIs(word, "dual-channel")) r->dual_channel = mayUseTwo();
 }
 
-/* Words of rdb-filter-only: what is named is all that the snapshot has. */
+/* Words of rdb-filter-only, as in a file of settings: what is named is all that the snapshot has. */
 static bool setFilter(client *c, replicaState *r, uint32_t at) {
-    slice left = c->argv[at];
-    bool functions = false;
-    while (left.len > 0) {
-        const char *blank = memchr(left.ptr, ' ', left.len);
-        slice word = sliceOf(left.ptr, blank ? (size_t)(blank - left.ptr) : left.len);
-        size_t used = word.len + (blank != NULL);
-        left = sliceOf(left.ptr + used, left.len - used);
-        if (word.len == 0) continue;
-        if (!sliceIs(word, "functions")) {
-            addReplyErrorFormat(c, "Unsupported rdb-filter-only option: %.*s", (int)word.len, word.ptr);
-            return false;
-        }
-        functions = true;
+    int count = 0, known = 0;
+    sds text = sdsFromSlice(c->argv[at]);
+    sds *words = sdsSplitArgs(text, &count);
+    sdsFree(text);
+    if (!words) {
+        addReplyError(c, "Missing rdb-filter-only values");
+        return false;
     }
-    r->needs.no_keys = true;
-    r->needs.no_functions = !functions;
-    return true;
+    while (known < count && !strcasecmp(words[known], "functions")) known++;
+    bool ok = known == count;
+    if (ok) {
+        r->needs.no_keys = true;
+        r->needs.no_functions = count == 0;
+    } else {
+        addReplyErrorFormat(c, "Unsupported rdb-filter-only option: %s", words[known]);
+    }
+    sdsFreeSplitRes(words, count);
+    return ok;
 }
 
 static bool readSwitch(client *c, uint32_t at, bool *out) {

@@ -16,9 +16,12 @@ start_server [list overrides [list {*}$quick repl-diskless-sync yes]] {
         {REPLCONF version 9.1} "ERR Unrecognized version format: 9.1"
         {REPLCONF version 9.1.256} "ERR Unrecognized version format: 9.1.256"
         {REPLCONF version 9.1.2.3} "ERR Unrecognized version format: 9.1.2.3"
-        {REPLCONF version ..} "ERR Unrecognized version format: .."
+        {REPLCONF version ...} "ERR Unrecognized version format: ..."
+        {REPLCONF version 9.1.2a} "ERR Unrecognized version format: 9.1.2a"
         {REPLCONF rdb-only 2} "ERR value is out of range, value must between 0 and 1"
         {REPLCONF rdb-filter-only keys} "ERR Unsupported rdb-filter-only option: keys"
+        {REPLCONF rdb-filter-only "functions 'other words'"} "ERR Unsupported rdb-filter-only option: other words"
+        {REPLCONF rdb-filter-only "\"functions"} "ERR Missing rdb-filter-only values"
         {REPLCONF set-cluster-node-id x} "ERR This instance has cluster support disabled"
         {PSYNC ? x} "ERR value is not an integer or out of range"
     } {
@@ -37,6 +40,8 @@ start_server [list overrides [list {*}$quick repl-diskless-sync yes]] {
         assert_equal OK [r REPLCONF]
         assert_equal OK [r REPLCONF capa anything capa eof]
         assert_equal OK [r REPLCONF listening-port 1 capa psync2 ip-address ""]
+        assert_equal OK [r REPLCONF version 09.01.0002 rdb-filter-only "\"functions\" 'FUNCTIONS'"]
+        assert_equal OK [r REPLCONF version .. rdb-filter-only ""]
     }
 
     test "REPLCONF ACK of a client that is no replica says nothing" {
@@ -77,6 +82,14 @@ start_server [list overrides [list {*}$quick repl-diskless-sync yes]] {
         with_clients {c} {
             assert_match "FULLRESYNC $::id *" [ask_psync $c [string repeat 0 40] 15]
         }
+    }
+
+    test "Who names no stream, but ? and more, asks for all: that is no part that was not to be had" {
+        set before [field_of [r INFO stats] sync_partial_err]
+        with_clients {c} {
+            assert_match "FULLRESYNC $::id *" [ask_psync $c ?? 15]
+        }
+        assert_equal $before [field_of [r INFO stats] sync_partial_err]
     }
 
     test "PSYNC of who does not know names is answered without one" {
