@@ -58,6 +58,7 @@ static struct {
     unsigned version;
     bool checksum;
     char mark[MARK_BYTES + 1];
+    int stream_db; /* -1: none yet */
     rdbReplication place;
     char id[REPL_ID_BYTES + 1]; /* place.id */
 } this_round;
@@ -120,7 +121,7 @@ static void enter(replicaState *r, uint64_t offset) {
     if (r->old_style && !r->is_rdb_channel) return;
     char line[REPL_ID_BYTES + 96];
     int n = r->is_rdb_channel ? snprintf(line, sizeof(line), "$ENDOFF:%llu %s %d %llu\r\n", (unsigned long long)offset,
-                                         streamNames()->id, this_round.place.stream_db, (unsigned long long)r->c->id)
+                                         streamNames()->id, this_round.stream_db, (unsigned long long)r->c->id)
                               : snprintf(line, sizeof(line), "+FULLRESYNC %s %llu\r\n", streamNames()->id,
                                          (unsigned long long)offset);
     addReplyProto(r->c, line, (size_t)n);
@@ -135,7 +136,7 @@ static void refuseAll(replicaPhase phase) {
 
 static void notePlace(void) {
     memcpy(this_round.id, streamNames()->id, sizeof(this_round.id));
-    int db = primaryLinkWanted() ? primarySessionDb() : streamDb();
+    int db = this_round.stream_db = primaryLinkWanted() ? primarySessionDb() : streamDb();
     this_round.place =
         (rdbReplication){.stream_db = db < 0 ? 0 : db, .id = this_round.id, .offset = (long long)streamOffset()};
 }

@@ -35,6 +35,14 @@ start_server [list overrides [list {*}$quick {*}$two repl-backlog-size 16kb]] {
     set primary [default_client]
     r SET before 1
 
+    test "What is not yet in any database is in -1" {
+        with_clients {main data} {
+            say_dual $main
+            assert_equal DUALCHANNELSYNC [$main PSYNC ? -1]
+            assert_equal -1 [lindex [ask_for_dataset $data] 2]
+        }
+    }
+
     test "PSYNC of who can do with two connections is told to make the second" {
         with_clients {main} {
             say_dual $main
