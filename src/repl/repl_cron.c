@@ -38,7 +38,10 @@ void replAskForAcks(void) {
 }
 
 void replFeed(void) {
-    if (unlikely(waitWantsAcks())) replAskForAcks();
+    if (unlikely(waitWantsAcks()) && !pauseInForce()) { /* the stream stands still, too */
+        waitAcksAsked();
+        replAskForAcks();
+    }
     replicasFeed();
     if (unlikely(repl_settings.slow_writers)) writerBrakeLook();
 }

@@ -135,9 +135,11 @@ static void logStops(void) {
 }
 
 bool waitWantsAcks(void) {
-    bool wants = waits.wants_acks;
+    return waits.wants_acks;
+}
+
+void waitAcksAsked(void) {
     waits.wants_acks = false;
-    return wants;
 }
 
 void waitCommandsInit(void) {

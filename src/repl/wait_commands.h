@@ -10,8 +10,9 @@
 
 /* Boot, behind aofInit() and replicasInit(). */
 void waitCommandsInit(void);
-/* Whether somebody has begun to wait for replicas since this was last asked: they are to be asked how far they are. */
+/* Whether somebody has begun to wait for replicas since they were last asked how far they are; and that they were. */
 bool waitWantsAcks(void);
+void waitAcksAsked(void);
 
 void waitCommand(client *c);
 void waitaofCommand(client *c);

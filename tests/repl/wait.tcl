@@ -53,6 +53,16 @@ start_server [list overrides $quick] {
             assert_match {[01]} [$primary EVAL "return redis.call('WAIT', 5, 0)" 0]
         }
 
+        test "Nobody is asked how far it is while clients are paused: the stream stands still" {
+            $primary CLIENT PAUSE 100000 WRITE
+            set before [repl_field $primary master_repl_offset]
+            $primary WAIT 5 300
+            set after [repl_field $primary master_repl_offset]
+            assert_equal 0 [expr {($after - $before) % 14}] ;# a ping has 14 bytes
+            $primary CLIENT UNPAUSE
+            wait_for_condition 10 {([repl_field $primary master_repl_offset] - $before) % 14 == 37 % 14}
+        }
+
         test "On a replica there is nothing to wait for" {
             assert_error "ERR WAIT cannot be used with replica instances.*" {$replica WAIT 1 0}
             assert_error "ERR WAITAOF cannot be used with replica instances.*" {$replica WAITAOF 0 1 0}
