@@ -10,6 +10,7 @@
 #include "daemon.h"
 #include "info_table.h"
 #include "server_settings.h"
+#include "shutdown.h"
 
 static void buildId(infoOut *o) {
     infoLine(o, "redis_build_id:%s", bannerBuildId());
@@ -29,11 +30,13 @@ static void executable(infoOut *o) {
     infoLine(o, "executable:%s", daemonExecutable());
 }
 
+static void endingSoon(infoOut *o) {
+    if (shutdownInMs() >= 0) infoLine(o, "shutdown_in_milliseconds:%lld", (long long)shutdownInMs());
+}
+
 void serverInfoRegister(void) {
-    static const infoFields fields[] = {{"server", 70, .write = buildId},
-                                        {"server", 150, .write = supervisor},
-                                        {"server", 210, .write = hz},
-                                        {"server", 250, .write = executable},
-                                        {.section = NULL}};
+    static const infoFields fields[] = {{"server", 70, .write = buildId},     {"server", 150, .write = supervisor},
+                                        {"server", 210, .write = hz},         {"server", 250, .write = executable},
+                                        {"server", 285, .write = endingSoon}, {.section = NULL}};
     infoTableAddFields(fields);
 }

@@ -142,7 +142,10 @@ static bool shutDown(int flags, const client *asker) {
     if (who) serverLog(LL_NOTICE, "User requested shutdown... (SHUTDOWN was sent by client %s)", who);
     else serverLog(LL_NOTICE, "User requested shutdown...");
     sdsFree(who);
-    if (!mustWait(flags)) return finish(flags);
+    if (!mustWait(flags)) {
+        replicasLogLag();
+        return finish(flags);
+    }
     beginWaiting(flags);
     return false;
 }
@@ -155,6 +158,12 @@ static void lookAtPending(void) {
         serverLog(LL_WARNING, "Errors trying to shut down the server. Check the logs for more information.");
         stopWaiting();
     }
+}
+
+int64_t shutdownInMs(void) {
+    if (!pending.waits) return -1;
+    uint64_t now_ms = clockMonotonicMs();
+    return now_ms < pending.until_ms ? (int64_t)(pending.until_ms - now_ms) : 0;
 }
 
 void shutdownCron(void) {

@@ -8,6 +8,8 @@
 
 #include "client.h"
 
+/* How long replicas are waited for at most before the server ends; -1: they are not. */
+int64_t shutdownInMs(void);
 /* From cron: answer a signal. */
 void shutdownCron(void);
 /* SHUTDOWN [[NOSAVE | SAVE] [NOW] [FORCE] [SAFE] [FAILOVER] | ABORT] */

@@ -39,10 +39,13 @@ with_replica "shutdown-timeout 60" {
             $writer send SET a 2
             assert [$asker silent_for 200]
             assert_equal 1 [$primary GET a]
+            set left [field_of [$primary INFO server] shutdown_in_milliseconds]
+            assert {$left > 0 && $left <= 60000}
             assert_equal OK [$primary SHUTDOWN ABORT]
             assert_error "ERR Errors trying to SHUTDOWN. Check logs." {$asker reply}
             assert_equal OK [$writer reply]
             assert_error "ERR No shutdown in progress." {$primary SHUTDOWN ABORT}
+            assert_equal "" [field_of [$primary INFO server] shutdown_in_milliseconds]
         }
     }
 
@@ -77,6 +80,7 @@ with_replica "shutdown-timeout 60" {
         $primary send SHUTDOWN NOW
         assert_equal 0 [wait_exit [srv dir] 20]
         exec kill -CONT $replica_pid
+        assert_match "*Lagging replica 127.0.0.1:*0 of 1 replicas are in sync when shutting down.*" [srv log]
     }
 }
 
