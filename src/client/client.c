@@ -417,6 +417,15 @@ static const char *textOr(const sds s) {
     return s ? s : "";
 }
 
+sds clientCatIdentity(sds s, const client *c, bool hidden) {
+    assertMainRole();
+    clientInfoExtra extra = gatherExtra(c);
+    s = sdsCatPrintf(s, "id=%llu addr=%s laddr=%s fd=%d", (unsigned long long)c->id, c->peer, c->local, c->fd);
+    if (hidden) s = sdsCatPrintf(s, " name=*redacted* user=*redacted*");
+    else s = sdsCatPrintf(s, " name=%s user=%s", textOr(c->name), extra.user);
+    return sdsCatPrintf(s, " lib-name=%s lib-ver=%s", textOr(c->lib_name), textOr(c->lib_ver));
+}
+
 sds clientCatInfo(sds s, const client *c) {
     assertMainRole();
     clientInfoExtra extra = gatherExtra(c);

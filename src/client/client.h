@@ -214,6 +214,8 @@ bool clientNameIsValid(slice name);
 uint64_t clientIdleNs(const client *c);
 /* One line of CLIENT LIST, without newline, appended to an sds. */
 sds clientCatInfo(sds s, const client *c);
+/* What the log says of who has asked for something; `hidden`: without names that are users' own. */
+sds clientCatIdentity(sds s, const client *c, bool hidden);
 /* What flags= shows in it: letters and a NUL in `out`, which is returned. */
 const char *clientFlagLetters(const client *c, char out[24]);
 /* Bytes of memory the client costs (CLIENT LIST tot-mem, maxmemory-clients). */

@@ -57,7 +57,7 @@ static bool sendTake(linkJob *job, sds bytes) {
 
 /* Why there is no line. */
 static void logSilence(const char *what) {
-    if (errno != ECANCELED) serverLog(LL_WARNING, "%s: %s", what, strerror(errno));
+    if (linkErrorIsNews(errno)) serverLog(LL_WARNING, "%s: %s", what, strerror(errno));
 }
 
 static bool readReply(linkJob *job, char *line) {
@@ -167,7 +167,7 @@ static primaryAnswer judge(linkJob *job, const char *line) {
         serverLog(LL_NOTICE, "Primary is currently unable to PSYNC but should be in the future: %s", line);
         break;
     case PRIMARY_KNOWS_NOT:
-        if (*line != '-') serverLog(LL_WARNING, "Unexpected reply to PSYNC from primary: %s", line);
+        if (!lineBegins(line, "-ERR")) serverLog(LL_WARNING, "Unexpected reply to PSYNC from primary: %s", line);
         else serverLog(LL_NOTICE, "Primary does not support PSYNC or is in error state (reply: %s)", line);
         break;
     case PRIMARY_MUMBLES:
@@ -190,7 +190,7 @@ static bool readBehindNewlines(linkJob *job, char *line) {
 static bool readHeader(linkJob *job) {
     char line[LINK_LINE_MAX];
     if (!readBehindNewlines(job, line)) {
-        if (errno != ECANCELED) serverLog(LL_WARNING, "I/O error reading bulk count from PRIMARY: %s", strerror(errno));
+        logSilence("I/O error reading bulk count from PRIMARY");
         return false;
     }
     if (*line == '-') {
@@ -281,20 +281,17 @@ static void ask(linkJob *job) {
         return;
     }
     primaryAnswer answer = judge(job, line);
+    if (answer == PRIMARY_CONTINUES || answer == PRIMARY_SENDS_ALL || answer == PRIMARY_WANTS_TWO) {
+        atomic_store_explicit(&job->accepted_psync, true, memory_order_relaxed);
+        job->done(); /* a failover has succeeded, and is not to wait for a dataset */
+    }
     switch (answer) {
-    case PRIMARY_CONTINUES:
-        job->accepted_psync = true;
-        job->outcome = LINK_CONTINUE;
-        return;
+    case PRIMARY_CONTINUES: job->outcome = LINK_CONTINUE; return;
     case PRIMARY_SENDS_ALL:
-        job->accepted_psync = true;
         serverLog(LL_NOTICE, "Full resync from primary: %s:%lld", job->got_id, job->got_offset);
         expectSnapshot(job);
         return;
-    case PRIMARY_WANTS_TWO:
-        job->accepted_psync = true;
-        useTwo(job);
-        return;
+    case PRIMARY_WANTS_TWO: useTwo(job); return;
     case PRIMARY_NOT_NOW:
     case PRIMARY_MUMBLES: job->rejected_psync = true; return;
     case PRIMARY_KNOWS_NOT:

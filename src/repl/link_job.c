@@ -116,13 +116,14 @@ typedef struct jobWaiter {
 } jobWaiter;
 
 static bool waitFor(connWaiter *w, int fd, int mask) {
-    const linkJob *job = ((jobWaiter *)w)->job;
+    linkJob *job = ((jobWaiter *)w)->job;
     uint64_t until_ms = clockMonotonicMs() + (uint64_t)job->timeout_s * 1000;
     while (linkJobIsWanted(job)) {
         int ready = aeWait(fd, mask, WAKE_MS);
         if (ready > 0) return true;
         if (ready < 0) return false;
         if (clockMonotonicMs() >= until_ms) {
+            job->timed_out = true;
             errno = ETIMEDOUT;
             return false;
         }
@@ -153,7 +154,7 @@ bool linkConnect(linkJob *job) {
     job->wire.conn = connWaitConnected(fd, job->tls, &w.base, connected, why);
     if (job->wire.conn) return true;
     if (*why) serverLog(LL_WARNING, "The TLS handshake with the PRIMARY has failed: %s", why);
-    else if (errno != ECANCELED) serverLog(LL_WARNING, "Error condition on socket for SYNC: %s", strerror(errno));
+    else if (linkErrorIsNews(errno)) serverLog(LL_WARNING, "Error condition on socket for SYNC: %s", strerror(errno));
     return false;
 }
 

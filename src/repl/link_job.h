@@ -15,6 +15,7 @@
 #include "snapshot_frame.h"
 #include "tls_context.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 
 /* How far it is, for INFO, ROLE and timeouts. */
@@ -67,21 +68,23 @@ struct linkJob {
     char got_id[LINK_ID_BYTES + 1];
     long long got_offset; /* -1: an old-style synchronization tells none */
     snapshotFrame frame;
-    long long got_db;                    /* the stream is in it there; -1: it will say so, or the snapshot does */
-    bool accepted_psync, rejected_psync; /* what was said of it, if anything */
+    long long got_db;    /* the stream is in it there; -1: it will say so, or the snapshot does */
+    bool rejected_psync; /* it has said no */
+    bool timed_out;      /* the primary was silent for too long */
 
     /* atomic, relaxed, written by the thread */
-    _Atomic int step;           /* linkStep */
-    _Atomic uint64_t heard_ms;  /* monotonic: bytes came, or a connection was made */
-    _Atomic uint64_t received;  /* bytes of a snapshot */
-    _Atomic size_t kept_memory; /* that `kept` costs */
+    _Atomic int step;            /* linkStep */
+    _Atomic uint64_t heard_ms;   /* monotonic: bytes came, or a connection was made */
+    _Atomic uint64_t received;   /* bytes of a snapshot */
+    _Atomic size_t kept_memory;  /* that `kept` costs */
+    _Atomic bool accepted_psync; /* it has said yes, whatever comes of it; done() was called behind that */
     /* atomic, relaxed, written by main */
     _Atomic bool enough; /* no more of the stream is to be kept */
     /* atomic */
     _Atomic bool dropped; /* relaxed: nobody is interested any more */
     _Atomic int owners;   /* main and the thread; who lets go last frees */
     _Atomic bool over;    /* release by the thread: all that has come of it */
-    void (*done)(void);   /* const: called on the thread behind that */
+    void (*done)(void);   /* const: called on the thread behind that; main is to look */
 };
 
 /* Main: an empty job to be filled in. */
@@ -95,6 +98,10 @@ void linkSwapWires(linkJob *job);
 void linkJobDrop(linkJob *job);
 
 /* --- For work() -------------------------------------------------------------------------------------- */
+/* Whether an error is worth a line: a dropped job's is not, and of silence main speaks. */
+static inline bool linkErrorIsNews(int error) {
+    return error != ECANCELED && error != ETIMEDOUT;
+}
 /* Whether it is to go on. */
 static inline bool linkJobIsWanted(const linkJob *job) {
     return !atomic_load_explicit(&job->dropped, memory_order_relaxed);

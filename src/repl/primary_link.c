@@ -48,6 +48,9 @@
 
 #define BACKOFF_MAX_S 32 /* between full synchronizations that fail one after the other */
 
+/* What there was before a link is made. */
+typedef enum { LINK_IS_NEW, LINK_WAS_LOST, LINK_FAILED_LATE } linkHistory;
+
 static struct {
     aeEventLoop *loop; /* borrowed */
     aeDoorbell bell;   /* a job is over, or the link is to be made at once */
@@ -58,6 +61,7 @@ static struct {
     bool has_place;    /* names, offset and the session's database say where the dataset stands in a stream */
     bool for_failover; /* PSYNC asks it to be a primary */
     bool was_up;
+    linkHistory history;
     uint64_t changed_ms;     /* monotonic: up or down since */
     uint64_t snapshot_input; /* bytes of former jobs */
     unsigned failed_syncs;   /* one after the other, with nothing between */
@@ -177,6 +181,7 @@ static void connectLater(void) {
 /* A full synchronization has come to nothing: not again at once, and again, and again. */
 static void syncFailed(void) {
     unsigned wait_s = 1u << (primary.failed_syncs < 5 ? primary.failed_syncs : 5);
+    primary.history = LINK_FAILED_LATE;
     primary.failed_syncs++;
     primary.not_before_ms = clockMonotonicMs() + wait_s * 1000ull;
     if (primary.failed_syncs > 1)
@@ -185,20 +190,24 @@ static void syncFailed(void) {
     connectLater();
 }
 
+static void forgetPlace(void) {
+    if (primary.has_place) serverLog(LL_NOTICE, "Discarding previously cached primary state.");
+    primary.has_place = false;
+}
+
 /* The dataset is in no stream any more: nobody may go on from here, and no file says that it is. */
 static void loseStream(void) {
-    primary.has_place = false;
+    forgetPlace();
     replicasDisconnect();
     streamDrop();
 }
 
 /* What is left of a session is its place. */
 static void sessionLost(bool whole) {
-    primary.has_place = whole;
-    if (!whole) loseStream();
     serverLog(LL_NOTICE, "Connection with primary lost.");
     if (whole) serverLog(LL_NOTICE, "Caching the disconnected primary state.");
-    else serverLog(LL_NOTICE, "Discarding previously cached primary state.");
+    else loseStream();
+    primary.history = LINK_WAS_LOST;
     connectSoon();
 }
 
@@ -285,7 +294,7 @@ static void load(bool from_file) {
     } else {
         streamFollow(job->got_id, (uint64_t)job->got_offset);
     }
-    primarySessionSetDb(job->got_db >= 0 ? (int)job->got_db : info.there ? info.stream_db : 0);
+    primarySessionSetDb(job->got_db >= 0 ? (int)job->got_db : info.stream_db);
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Finished with success");
     if (primary.keeper) {
         join();
@@ -347,7 +356,10 @@ static bool fillIn(linkJob *job) {
 
 static void startTalking(void) {
     if (clockMonotonicMs() < primary.not_before_ms) return;
-    serverLog(LL_NOTICE, "Connecting to PRIMARY %s:%lld", repl_settings.primary_host, repl_settings.primary_port);
+    serverLog(LL_NOTICE, "%s to PRIMARY %s:%lld%s", primary.history == LINK_IS_NEW ? "Connecting" : "Reconnecting",
+              repl_settings.primary_host, repl_settings.primary_port,
+              primary.history == LINK_FAILED_LATE ? " after failure" : "");
+    primary.history = LINK_IS_NEW;
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync started");
     primary.job = linkJobCreate(handshakeWork, ringBell);
     if (fillIn(primary.job)) {
@@ -376,16 +388,39 @@ static void unblockAll(void) {
     }
 }
 
-/* Whoever was asked to be the primary has said something. True: this server is a primary again. */
-static bool failoverWasRefused(void) {
+/* Whoever was asked to be the primary has agreed; the dataset may be yet to come. */
+static void lookWhetherAccepted(void) {
     const linkJob *job = primary.job;
-    if (!primary.for_failover) return false;
-    bool accepted = job->accepted_psync;
-    if (!accepted && !job->rejected_psync) return false; /* not reached: it is tried again */
+    if (!primary.for_failover || !job || !atomic_load_explicit(&job->accepted_psync, memory_order_relaxed)) return;
     primary.for_failover = false;
-    if (accepted) unblockAll();
-    on_failover(accepted);
-    return !accepted;
+    unblockAll();
+    on_failover(true);
+}
+
+/* ... or has not. True: this server is a primary again. Who was not reached is asked again. */
+static bool failoverWasRefused(void) {
+    if (!primary.for_failover || !primary.job->rejected_psync) return false;
+    primary.for_failover = false;
+    on_failover(false);
+    return true;
+}
+
+static void logSilence(bool syncs) {
+    if (syncs)
+        serverLog(LL_WARNING,
+                  "Timeout receiving bulk data from PRIMARY... If the problem persists try to set the 'repl-timeout' "
+                  "parameter in valkey.conf to a larger value.");
+    else serverLog(LL_WARNING, "Timeout connecting to the PRIMARY...");
+}
+
+/* The job has come to nothing. */
+static void jobFailed(bool synced, bool silent) {
+    if (silent) {
+        logSilence(synced);
+        primary.history = LINK_FAILED_LATE;
+    }
+    if (synced) syncFailed();
+    else connectLater();
 }
 
 static void talkIsOver(void) {
@@ -397,19 +432,19 @@ static void talkIsOver(void) {
     case LINK_FAILED: break;
     }
     bool synced = atomic_load_explicit(&primary.job->step, memory_order_relaxed) == LINK_STEP_SYNC;
-    if (synced) syncFailed();
-    else connectLater();
+    jobFailed(synced, primary.job->timed_out);
 }
 
 static void receivedIsOver(void) {
     if (primary.job->outcome == LINK_RECEIVED) load(true);
-    else syncFailed();
+    else jobFailed(true, primary.job->timed_out);
 }
 
 static void look(void) {
     assertMainThread();
     if (primary.state == PRIMARY_CONNECT) startTalking();
     if (primary.state == PRIMARY_JOINS && linkJobIsOver(primary.keeper)) keepIsOver();
+    lookWhetherAccepted();
     if (!primary.job || !linkJobIsOver(primary.job)) return;
     if (primary.state == PRIMARY_TALKS) talkIsOver();
     else if (primary.state == PRIMARY_RECEIVES) receivedIsOver();
@@ -431,18 +466,12 @@ static bool isSilent(uint64_t heard_ms) {
 static void tickTalks(void) {
     bool syncs = atomic_load_explicit(&primary.job->step, memory_order_relaxed) == LINK_STEP_SYNC;
     if (!isSilent(atomic_load_explicit(&primary.job->heard_ms, memory_order_relaxed))) return;
-    if (syncs)
-        serverLog(LL_WARNING,
-                  "Timeout receiving bulk data from PRIMARY... If the problem persists try to set the 'repl-timeout' "
-                  "parameter in valkey.conf to a larger value.");
-    else serverLog(LL_WARNING, "Timeout connecting to the PRIMARY...");
-    if (syncs) syncFailed();
-    else connectLater();
+    jobFailed(syncs, true);
 }
 
 static void tickUp(void) {
     if (!isSilent(primarySessionHeardMs())) {
-        primarySessionAck(true);
+        primarySessionTellAnyway();
         return;
     }
     serverLog(LL_WARNING, "PRIMARY timeout: no data nor PING received...");
@@ -465,8 +494,13 @@ void primaryLinkTick(void) {
 /* ---- Whom to follow ---- */
 
 static void dropLink(void) {
-    if (primarySessionIsOpen() && !primarySessionLeave()) loseStream();
+    if (primarySessionIsOpen()) {
+        serverLog(LL_NOTICE, "Connection with primary lost.");
+        if (primarySessionLeave()) serverLog(LL_NOTICE, "Caching the disconnected primary state.");
+        else loseStream();
+    }
     dropJobs();
+    primary.history = LINK_IS_NEW;
     primary.failed_syncs = 0;
     primary.not_before_ms = 0;
     primary.for_failover = false;
@@ -503,6 +537,7 @@ void primaryLinkLeave(void) {
     assertMainThread();
     if (!primaryLinkWanted()) return;
     dropLink();
+    forgetPlace();
     replSettingsSetPrimary(NULL, 0);
     streamLeave();
     serverLog(LL_NOTICE, "Setting secondary replication ID to %s, valid up to offset: %lld. New replication ID is %s",
@@ -592,7 +627,7 @@ static void lookAtSync(primaryFigures *f) {
 primaryFigures primaryLinkLook(void) {
     assertMainRole();
     primaryFigures f = {.state = primary.state, .role_word = roleWord(), .heard_ago_s = -1, .down_since_s = -1};
-    f.applied_offset = f.read_offset = streamOffset();
+    f.applied_offset = f.read_offset = primary.has_place ? (long long)streamOffset() : 1;
     f.input_bytes = primary.snapshot_input + primarySessionInput();
     if (primary.job) f.input_bytes += atomic_load_explicit(&primary.job->received, memory_order_relaxed);
     f.kept_peak = primary.kept_peak;
@@ -602,7 +637,8 @@ primaryFigures primaryLinkLook(void) {
     }
     if (primarySessionIsOpen()) {
         f.heard_ago_s = (long long)((clockMonotonicMs() - primarySessionHeardMs()) / 1000);
-        f.read_offset = primarySessionReadOffset();
+        f.applied_offset = primarySessionOffset();
+        f.read_offset = f.applied_offset + (long long)(primarySessionReadOffset() - streamOffset());
     } else if (primary.was_up) {
         f.down_since_s = (long long)((clockMonotonicMs() - primary.changed_ms) / 1000);
     }

@@ -54,9 +54,9 @@ void primaryLinkWhileLoading(void);
 /* What INFO and ROLE show. */
 typedef struct primaryFigures {
     primaryState state;
-    const char *role_word; /* of ROLE */
-    long long heard_ago_s; /* -1: no link */
-    uint64_t read_offset, applied_offset;
+    const char *role_word;                 /* of ROLE */
+    long long heard_ago_s;                 /* -1: no link */
+    long long read_offset, applied_offset; /* 1 before there was a stream, as elsewhere */
     bool syncing;
     long long sync_total, sync_read, sync_heard_ago_s;
     long long down_since_s; /* -1: never up */

@@ -83,15 +83,19 @@ static size_t putNumber(char *out, long long number) {
     return putWord(out, sliceOf(digits, ll2string(digits, number)));
 }
 
+long long primarySessionOffset(void) {
+    return (long long)streamOffset() - primary.old_style;
+}
+
 void primarySessionAck(bool with_disk) {
-    if (!primary.session || primary.old_style) return;
+    if (!primary.session) return;
     char text[256];
     bool disk = with_disk && aofIsOn();
     primary.told_offset = streamOffset();
     size_t n = respHeader(text, '*', disk ? 5 : 3);
     n += putWord(text + n, sliceStr("REPLCONF"));
     n += putWord(text + n, sliceStr("ACK"));
-    n += putNumber(text + n, (long long)streamOffset());
+    n += putNumber(text + n, primarySessionOffset());
     if (disk) {
         n += putWord(text + n, sliceStr("FACK"));
         n += putNumber(text + n, (long long)syncedUpTo());
@@ -100,7 +104,11 @@ void primarySessionAck(bool with_disk) {
 }
 
 void primarySessionTell(void) {
-    if (primary.session && streamOffset() != primary.told_offset) primarySessionAck(true);
+    if (streamOffset() != primary.told_offset) primarySessionTellAnyway();
+}
+
+void primarySessionTellAnyway(void) {
+    if (!primary.old_style) primarySessionAck(true);
 }
 
 void primarySessionAsked(client *c) {

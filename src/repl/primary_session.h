@@ -31,10 +31,15 @@ uint64_t primarySessionReadOffset(void);
 /* Bytes that all sessions have received. */
 uint64_t primarySessionInput(void);
 
+/* The offset of what has been applied, as the primary counts: that of an old-style one begins at -1. */
+long long primarySessionOffset(void);
+
 /* Tell the primary how far this server is, and with `with_disk` its disk. Nothing without a session. */
 void primarySessionAck(bool with_disk);
 /* Each tick: the same if that has changed, so that whoever waits for it there does not wait for the next second. */
 void primarySessionTell(void);
+/* ... and each second in any case. An old-style primary is told nothing that it has not asked for. */
+void primarySessionTellAnyway(void);
 /* A client wants to know how far this server is: it is told if it is the primary. */
 void primarySessionAsked(client *c);
 

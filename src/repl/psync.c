@@ -138,8 +138,7 @@ static bool takeOver(client *c) {
     }
     serverLog(LL_NOTICE, "Failover request received for replid %.*s.", (int)id.len, id.ptr);
     primaryLinkLeave();
-    serverLog(LL_NOTICE, "PRIMARY MODE enabled (failover request from 'id=%llu addr=%s')", (unsigned long long)c->id,
-              c->peer);
+    roleLogPromotion("failover request", c);
     return true;
 }
 

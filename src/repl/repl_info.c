@@ -39,8 +39,8 @@ static void writeReplica(infoOut *o) {
     infoLine(o, "master_link_status:%s", f.state == PRIMARY_UP ? "up" : "down");
     infoLine(o, "master_last_io_seconds_ago:%lld", f.heard_ago_s);
     infoLine(o, "master_sync_in_progress:%d", f.syncing);
-    infoLine(o, "slave_read_repl_offset:%llu", (unsigned long long)f.read_offset);
-    infoLine(o, "slave_repl_offset:%llu", (unsigned long long)f.applied_offset);
+    infoLine(o, "slave_read_repl_offset:%lld", f.read_offset);
+    infoLine(o, "slave_repl_offset:%lld", f.applied_offset);
     infoLine(o, "replicas_repl_buffer_size:%zu", f.kept);
     infoLine(o, "replicas_repl_buffer_peak:%zu", f.kept_peak);
     if (f.syncing) writeSync(o, &f);

@@ -316,6 +316,7 @@ static void forget(client *c) {
     replicaState *r = c->replica;
     if (!r) return;
     if (r->node) {
+        serverLog(LL_NOTICE, "Connection with replica %s lost.", replicaName(r));
         listDelNode(replicas.all, r->node);
         r->node = NULL;
         replicaLeavePlace(r);

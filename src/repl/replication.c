@@ -19,6 +19,7 @@
 #include "repl_cron.h"
 #include "repl_settings.h"
 #include "replicas.h"
+#include "role_cmds.h"
 #include "session_output.h"
 #include "shipment.h"
 #include "snapshot.h"
@@ -59,6 +60,7 @@ void replInit(aeEventLoop *loop, bool (*hide_user_data)(void)) {
     psyncInit(replicaClientGate, primarySessionAsked);
     primaryLinkInit(loop, hide_user_data);
     applyFaultsInit(hide_user_data);
+    roleCommandsInit(hide_user_data);
     failoverInit();
     waitCommandsInit();
     replSettingsSetHooks(&hooks);

@@ -21,16 +21,22 @@
 
 /* ---- REPLICAOF ---- */
 
-static sds whoIs(const client *c) {
-    return clientCatInfo(sdsEmpty(), c);
+static bool (*hide_user_data)(void); /* const after boot */
+
+void roleCommandsInit(bool (*hide)(void)) {
+    hide_user_data = hide;
+}
+
+void roleLogPromotion(const char *why, const client *c) {
+    sds who = clientCatIdentity(sdsEmpty(), c, hide_user_data());
+    serverLog(LL_NOTICE, "PRIMARY MODE enabled (%s from '%s')", why, who);
+    sdsFree(who);
 }
 
 static void beFree(client *c) {
     if (primaryLinkWanted()) {
         primaryLinkLeave();
-        sds who = whoIs(c);
-        serverLog(LL_NOTICE, "PRIMARY MODE enabled (user request from '%s')", who);
-        sdsFree(who);
+        roleLogPromotion("user request", c);
     }
     addReplyOk(c);
 }
@@ -51,7 +57,7 @@ static void follow(client *c, slice host, long long port) {
     sds name = sdsFromSlice(host);
     primaryLinkFollow(name, port);
     sdsFree(name);
-    sds who = whoIs(c);
+    sds who = clientCatIdentity(sdsEmpty(), c, hide_user_data());
     serverLog(LL_NOTICE, "REPLICAOF %s:%lld enabled (user request from '%s')", repl_settings.primary_host, port, who);
     sdsFree(who);
     addReplyOk(c);
@@ -117,5 +123,5 @@ void roleCommand(client *c) {
     addReplyBulkCString(c, repl_settings.primary_host);
     addReplyLongLong(c, repl_settings.primary_port);
     addReplyBulkCString(c, f.role_word);
-    addReplyLongLong(c, f.state == PRIMARY_UP ? (long long)f.applied_offset : -1);
+    addReplyLongLong(c, f.state == PRIMARY_UP ? f.applied_offset : -1);
 }

@@ -8,6 +8,11 @@
 
 #include "client.h"
 
+/* Boot. `hide_user_data`: whether names of clients stay out of the log. */
+void roleCommandsInit(bool (*hide_user_data)(void));
+/* This server has become a primary because somebody asked for it. */
+void roleLogPromotion(const char *why, const client *c);
+
 void replicaofCommand(client *c);
 void slaveofCommand(client *c);
 void roleCommand(client *c);

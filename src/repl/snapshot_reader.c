@@ -118,6 +118,6 @@ void snapshotReceiveWork(linkJob *job) {
         job->outcome = LINK_RECEIVED;
         return;
     }
-    if (error != ECANCELED) serverLog(LL_WARNING, "%s: %s", what, strerror(error));
+    if (linkErrorIsNews(error)) serverLog(LL_WARNING, "%s: %s", what, strerror(error));
     if (fd >= 0) unlink(job->path);
 }

@@ -36,9 +36,7 @@
 
 /* The client a log line speaks of, by what an administrator finds it with. */
 static sds whoIs(const client *c) {
-    bool hidden = admin_settings.hide_user_data_from_log;
-    sds who = sdsCatPrintf(sdsEmpty(), "id=%llu addr=%s laddr=%s", (unsigned long long)c->id, c->peer, c->local);
-    return sdsCatPrintf(who, " name=%s", !c->name ? "" : hidden ? "*redacted*" : c->name);
+    return clientCatIdentity(sdsEmpty(), c, admin_settings.hide_user_data_from_log);
 }
 
 /* Nothing that was answered is left out of the log, but for those who are in a hurry. */

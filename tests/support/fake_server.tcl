@@ -4,9 +4,9 @@
 #
 # The words of each request, joined by blanks and in small letters, go to LOG as a line, and the first PATTERN (a glob)
 # they match gives the reply; +OK without one. Instead of a reply "close" closes the connection, "silent" is none,
-# "half TEXT" is TEXT without the end of a line, "slow TEXT" is TEXT after 300 ms, "twice TEXT" is TEXT, and a little
-# later TEXT again, and "pieces FILE" are bytes: FILE is a list of them in hexadecimal, sent one by one, where "close"
-# closes the connection. Ends when stdin does.
+# "half TEXT" is TEXT without the end of a line, "hex DIGITS" are those bytes, "slow TEXT" is TEXT after 300 ms, "twice
+# TEXT" is TEXT, and a little later TEXT again, and "pieces FILE" are bytes: FILE is a list of them in hexadecimal, sent
+# one by one, where "close" closes the connection. Ends when stdin does.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -23,6 +23,10 @@ proc accepted {channel address port} {
 # One request off the front of the connection's input; an empty list when it is not whole.
 proc next_request {channel} {
     upvar #0 ::input($channel) input
+    if {[regexp {^([^*][^\n]*)\n} $input line words]} {
+        set input [string range $input [string length $line] end]
+        return [split [string trimright $words "\r"]]
+    }
     if {![regexp {^\*(\d+)\r\n} $input head count]} {return {}}
     set at [string length $head]
     set words {}
@@ -77,6 +81,8 @@ proc readable {channel} {
             if {![send_pieces $channel [string range $reply 7 end]]} return
         } elseif {[string match "half *" $reply]} {
             puts -nonewline $channel [string range $reply 5 end]
+        } elseif {[string match "hex *" $reply]} {
+            puts -nonewline $channel [binary format H* [string range $reply 4 end]]
         } elseif {[string match "slow *" $reply]} {
             after 300
             puts -nonewline $channel "[string range $reply 5 end]\r\n"
