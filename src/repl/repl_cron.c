@@ -49,6 +49,7 @@ void replFeed(void) {
 /* ---- Each second ---- */
 
 static void ping(uint64_t now_ms) {
+    if (!cron.ping_ms) cron.ping_ms = now_ms; /* the first one, too, is a period away */
     if (primaryLinkWanted() || !replicasCount() || failoverNow() != FAILOVER_NONE) return;
     if (now_ms - cron.ping_ms < (uint64_t)repl_settings.ping_period_s * 1000) return;
     cron.ping_ms = now_ms;

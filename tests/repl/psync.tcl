@@ -285,3 +285,18 @@ start_server [list overrides $quick] {
         assert [file exists [srv dir]/dump.rdb]
     }
 }
+
+start_server [list overrides [list {*}$quick repl-ping-replica-period 600]] {
+    test "The first ping of the stream is a period away, however long the machine has run" {
+        with_clients {c} {
+            ask_psync $c ? -1
+            read_marked $c
+            acknowledge $c 0
+            # Each second is looked whether it is time: two of them are shown by the lag of an online replica.
+            wait_for_condition 20 {[string match "*lag=2*" [repl_field [default_client] slave0]]}
+            r SET a 1
+            assert_equal [resp::encode ping][resp::encode {SELECT 0}][resp::encode {SET a 1}] \
+                [$c raw_bytes_until [resp::encode {SET a 1}]]
+        }
+    }
+}
