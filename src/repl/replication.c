@@ -25,6 +25,7 @@
 #include "snapshot.h"
 #include "stream.h"
 #include "wait_commands.h"
+#include "writer_brake.h"
 
 #include <string.h>
 
@@ -63,6 +64,7 @@ void replInit(aeEventLoop *loop, bool (*hide_user_data)(void)) {
     roleCommandsInit(hide_user_data);
     failoverInit();
     waitCommandsInit();
+    writerBrakeInit();
     replSettingsSetHooks(&hooks);
     applyBacklogSize();
     snapshotSetReplication(describePlace);

@@ -31,7 +31,9 @@ static struct {
     bool takes_writes; /* a primary's */
     bool sink_is_set;
     int db;
-} stream = {.db = -1};
+    uint64_t alarm_at;
+    void (*alarm)(void); /* const after boot */
+} stream = {.db = -1, .alarm_at = UINT64_MAX};
 
 /* ---- Names ---- */
 
@@ -101,6 +103,18 @@ static void takeItem(const propagateItem *item) {
     backlogExpect(&stream.kept, item->bytes); /* as a rule the next one is as long */
     client *writer = callCurrentClient();
     if (writer) writer->sent_offset = stream.offset;
+    if (unlikely(stream.offset > stream.alarm_at)) {
+        stream.alarm_at = UINT64_MAX;
+        stream.alarm();
+    }
+}
+
+void streamOnAlarm(void (*fn)(void)) {
+    stream.alarm = fn;
+}
+
+void streamSetAlarm(uint64_t offset) {
+    stream.alarm_at = offset;
 }
 
 static void setSink(void) {

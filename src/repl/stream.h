@@ -47,6 +47,9 @@ void streamApplySize(void);
 /* --- A primary's --- */
 /* What is propagated goes into the stream while it is kept, or no longer. */
 void streamTakeWrites(bool on);
+/* Tell once when a write takes the stream beyond `offset`, within the turn that does; UINT64_MAX: no more. */
+void streamSetAlarm(uint64_t offset);
+void streamOnAlarm(void (*fn)(void)); /* boot only */
 /* Add a command of the server's own, which is of no database. */
 void streamSay(slice wire);
 /* The next write says which database it is for. */

@@ -6,6 +6,9 @@
  * the pace of that replica, or, while it cannot take anything, get slower and slower, but never into the limit. Their
  * commands wait where pauses keep them: their holders read no more of them than that.
  *
+ * A turn may have commands of all writers: so it is not only looked before output leaves, but an alarm of the stream
+ * tells in the middle of it that enough is written.
+ *
  * A replica that is dead holds writers back no longer than repl-timeout lets it live.
  *
  * Not here    the limits (client/output_limits.h), pauses (engine/pause.h).
@@ -23,6 +26,7 @@
 #include "pause.h"
 #include "repl_settings.h"
 #include "replicas.h"
+#include "stream.h"
 
 #define WINDOW_MS 50
 #define GROWTH_PART 64 /* of the room that is left, in a window */
@@ -33,7 +37,8 @@ static struct {
     bool holds;
 } brake;
 
-/* What is aimed at: below the limit, because writers are many and stop at the end of a batch. 0: there is none. */
+/* What is aimed at: below the limit, because a transaction or a script ends before its writer waits. 0: there is
+ * none. */
 static size_t mark(void) {
     const outputLimit limit = outputLimitInForce(CLIENT_TYPE_REPLICA);
     unsigned long long least = limit.hard_bytes;
@@ -56,17 +61,28 @@ static void release(void) {
     unpauseClients(PAUSE_FOR_REPLICA);
 }
 
+static void enoughIsWritten(void) {
+    hold(clockMonotonicMs());
+}
+
 void writerBrakeLook(void) {
-    size_t goal = repl_settings.slow_writers ? mark() : 0, kept = goal ? replicasKeptForOne() : 0;
-    if (kept <= goal / 2) {
-        release();
-        return;
+    size_t goal = repl_settings.slow_writers ? mark() : 0, kept = goal ? replicasKeptForOne() : 0, allowed = goal;
+    if (kept > goal / 2) {
+        uint64_t now_ms = clockMonotonicMs();
+        if (now_ms - brake.begin_ms >= WINDOW_MS) {
+            brake.begin_ms = now_ms;
+            brake.allowed = kept < goal ? kept + (goal - kept) / GROWTH_PART : 0;
+        }
+        allowed = brake.allowed;
+        if (kept > allowed) {
+            hold(now_ms);
+            return;
+        }
     }
-    uint64_t now_ms = clockMonotonicMs();
-    if (now_ms - brake.begin_ms >= WINDOW_MS) {
-        brake.begin_ms = now_ms;
-        brake.allowed = kept < goal ? kept + (goal - kept) / GROWTH_PART : 0;
-    }
-    if (kept > brake.allowed) hold(now_ms);
-    else release();
+    release();
+    streamSetAlarm(goal && replicasCount() ? streamOffset() + (allowed - kept) : UINT64_MAX);
+}
+
+void writerBrakeInit(void) {
+    streamOnAlarm(enoughIsWritten);
 }

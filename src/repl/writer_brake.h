@@ -8,5 +8,6 @@
 
 /* Before output leaves, and at each tick: hold writers back if what is kept for a replica grows too fast. */
 void writerBrakeLook(void);
+void writerBrakeInit(void); /* boot only */
 
 #endif

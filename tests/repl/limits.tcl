@@ -122,6 +122,25 @@ start_server [list overrides [list {*}$quick repl-backlog-size 16kb]] {
         assert_equal OK [r SET key 1]
     }
 
+    test "... and so do many, who all have something to write when they may go on" {
+        r CONFIG SET client-output-buffer-limit "replica 1mb 0 0" repl-slow-writers yes
+        with_clients {lags} {
+            lag $lags $primary
+            set before [sent_away]
+            set writers [lmap i [lrepeat 40 x] {connect}]
+            foreach writer $writers {$writer pipeline [lrepeat 400 [list SET key [string repeat z 5000]]]}
+            wait_for_condition 10 {[info_field paused_reason clients] eq "slow_replica"}
+            after 2000
+            assert_equal $before [sent_away]
+            r CONFIG SET repl-slow-writers no
+            foreach writer $writers {
+                assert_equal [lrepeat 400 OK] [$writer replies 400]
+                $writer destroy
+            }
+        }
+        r CONFIG SET client-output-buffer-limit "replica 20mb 0 0" repl-slow-writers yes
+    }
+
     test "... and go on when it has gone" {
         with_clients {lags writer} {
             lag $lags $primary
