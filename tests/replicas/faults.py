@@ -580,7 +580,7 @@ def slow(game):
     """A replica at a tenth of the pace of writers: with repl-slow-writers it comes to an end, and gets the dataset
     once."""
     primary, replica = game.pair(game.way, "--repl-slow-writers", "yes", "--client-output-buffer-limit",
-                                 "replica 2mb 0 0", "--repl-backlog-size", "64kb")
+                                 "replica 8mb 0 0", "--repl-backlog-size", "64kb")
     writers = game.load(primary, 3, pause=0, value=50000, sure=0.03)
     begin = int(primary.field("master_repl_offset"))
     time.sleep(1)

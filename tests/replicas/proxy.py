@@ -26,9 +26,10 @@ class Proxy:
         asyncio.set_event_loop(self.loop)
         self.loop.run_forever()
         self.server.close()
-        for task in asyncio.all_tasks(self.loop):
+        tasks = asyncio.all_tasks(self.loop)
+        for task in tasks:
             task.cancel()
-        self.loop.run_until_complete(asyncio.sleep(0))
+        self.loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
         self.loop.close()
 
     def heal(self):
