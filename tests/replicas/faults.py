@@ -817,25 +817,28 @@ def arguments():
     return parser
 
 
-def names_of(options):
-    """(name, kind) of rounds, without end."""
+def rounds_of(options):
+    """(name, kind, how many of its kind were before) of rounds, without end."""
     kinds = options.only.split(",") if options.only else QUICK if options.quick else list(KINDS)
+    before = dict.fromkeys(KINDS, 0)
     number = 0
     while True:
-        yield "%d.%d" % (options.seed, number), kinds[number % len(kinds)]
+        name = kinds[number % len(kinds)]
+        yield "%d.%d" % (options.seed, number), name, before[name]
+        before[name] += 1
         number += 1
 
 
-def prepare(game, number):
+def prepare(game, nth):
     """Ways and phases come in turn, so that a few rounds have them all; the seed says where they begin."""
-    begin, ways = game.options.seed + number, list(WAYS)
-    game.way = game.options.way or ways[(begin + number // len(ways)) % len(ways)]
+    begin, ways = game.options.seed + nth, list(WAYS)
+    game.way = game.options.way or ways[(begin + list(KINDS).index(game.kind)) % len(ways)]
     game.draw = lambda choices: choices[begin % len(choices)]
 
 
-def play(options, name, kind_name):
+def play(options, name, kind_name, nth):
     game = Round(options, name, kind_name)
-    prepare(game, int(name.split(".")[1]))
+    prepare(game, nth)
     begun = time.monotonic()
     print("%-8s %-10s " % (name, kind_name), end="", flush=True)
     try:
@@ -846,8 +849,6 @@ def play(options, name, kind_name):
     except Exception as problem:  # whatever it is, logs are to be looked at
         print("FAILED (%s %s): %s: %s\nlogs: %s (--round %s plays it again)" % (
             game.way, "; ".join(game.notes), type(problem).__name__, problem, game.folder, name), flush=True)
-        if options.trace:
-            raise
         return False
     if not options.keep:
         shutil.rmtree(game.folder)
@@ -859,7 +860,6 @@ def main():
     options.server = os.path.abspath(options.server)
     options.arguments = options.arguments.split()
     options.folder = os.environ.get("TMPDIR")
-    options.trace = False
     if options.quick:
         options.seed = QUICK_SEED
     if options.round:
@@ -867,10 +867,10 @@ def main():
         options.seed = int(seed)
     print("seed %d" % options.seed, flush=True)
     begun, count = time.monotonic(), 0
-    for name, kind_name in names_of(options):
+    for name, kind_name, nth in rounds_of(options):
         if options.round and name != options.round:
             continue
-        if not play(options, name, kind_name):
+        if not play(options, name, kind_name, nth):
             return 1
         count += 1
         over = count >= len(QUICK) if options.quick else time.monotonic() - begun >= options.seconds
