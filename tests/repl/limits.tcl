@@ -184,6 +184,30 @@ start_server [list overrides [list {*}$quick repl-backlog-size 16kb repl-slow-wr
     }
 }
 
+foreach slow {no yes} {
+    start_server [list overrides [list {*}$quick repl-backlog-size 16kb repl-slow-writers $slow \
+        client-output-buffer-limit "replica 1mb 0 0"]] {
+        set primary [default_client]
+        set port [srv port]
+        start_server {} {
+            set replica [default_client]
+            follow $replica $port
+
+            # It may cost the link, and then the dataset, which has it.
+            test "A value that is larger than the limit comes to an end (repl-slow-writers $slow)" {
+                for {set i 0} {$i < 3} {incr i} {
+                    $primary SET large:$i [string repeat $i 5000000]
+                    is_up $replica
+                    assert_same_data $primary $replica
+                    assert_equal OK [$primary SET small:$i 1]
+                    assert_same_data $primary $replica
+                    assert {[lindex [syncs_of $primary] 0] <= 2 + $i}
+                }
+            }
+        }
+    }
+}
+
 start_server [list overrides [list {*}$quick repl-timeout 2 repl-ping-replica-period 1 repl-backlog-ttl 2]] {
     set primary [default_client]
     begin_stream $primary

@@ -134,3 +134,80 @@ start_server [list overrides {requirepass secret repl-diskless-sync-delay 0}] {
         }
     }
 }
+
+start_server [list overrides $quick] {
+    set primary [default_client]
+    set port [srv port]
+    start_server [list overrides $quick] {
+        set replica [default_client]
+        follow $replica $port
+
+        test "FLUSHDB of a database with nothing in it empties that of a replica" {
+            $replica CONFIG SET replica-read-only no
+            $replica SET mine 1
+            $replica SELECT 5
+            $replica SET mine 1
+            $replica SELECT 0
+            assert_equal 0 [$primary DBSIZE]
+            $primary FLUSHDB
+            in_step $primary $replica
+            assert_equal 0 [$replica EXISTS mine]
+            $primary FLUSHALL
+            in_step $primary $replica
+            assert_equal {} [$replica KEYS *]
+            assert_equal "" [field_of [$replica INFO keyspace] db5]
+        }
+
+        test "PAUSE moves no offset, of a primary or of a replica" {
+            foreach who [list $replica $primary] {
+                foreach what {WRITE ALL} {
+                    $who CLIENT PAUSE 200 $what
+                    $primary SET paused $what
+                    $primary RPUSH list [string repeat p 100000]
+                    assert_same_data $primary $replica
+                    assert_equal $what [$replica GET paused]
+                }
+            }
+        }
+
+        test "Keys that a writable replica has given a time go when it is the primary" {
+            $replica SET mine 1 PX 600
+            $replica SET kept 1
+            $replica PEXPIRE kept 600
+            $replica HSET hash f 1 g 2
+            $replica HPEXPIRE hash 600 FIELDS 1 f
+            $replica REPLICAOF NO ONE
+            $replica CONFIG SET replica-read-only yes
+            wait_for_condition 20 {[$replica DBSIZE] == 3 && [$replica HLEN hash] == 1}
+            assert_equal {hash list paused} [lsort [$replica KEYS *]]
+            assert_match "*db0:keys=3,expires=0,*,keys_with_volatile_items=0*" [$replica INFO keyspace]
+        }
+
+        test "A server that follows itself waits, and serves what it has" {
+            $primary SET own 1
+            $primary REPLICAOF 127.0.0.1 $port
+            wait_for_condition 20 {[repl_field $primary master_link_status] eq "down" &&
+                [string match "*NOMASTERLINK*" [server_log [dict get [lindex $srv::stack 0] dir]]]}
+            assert_error $readonly {$primary SET own 2}
+            assert_equal 1 [$primary GET own]
+            assert_equal 0 [repl_field $primary connected_slaves]
+            $primary REPLICAOF NO ONE
+            assert_equal OK [$primary SET own 2]
+        }
+
+        test "Two that follow each other: nobody writes, until one is let go" {
+            follow $replica $port
+            $primary REPLICAOF 127.0.0.1 [srv port]
+            after 1500
+            foreach client [list $replica $primary] {
+                assert_equal slave [repl_field $client role]
+                assert_error $readonly {$client SET own 3}
+                assert_equal 2 [$client GET own]
+            }
+            $replica REPLICAOF NO ONE
+            is_up $primary
+            $replica SET own 3
+            assert_same_data $replica $primary
+        }
+    }
+}
