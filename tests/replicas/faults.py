@@ -17,16 +17,19 @@ SPDX-License-Identifier: BSD-3-Clause
 """
 
 import argparse
+import errno
+import mmap
 import os
 import random
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 
-from fleet import Connection, Fault, Node, complaints, eventually, same_data
+from fleet import ROOT, Connection, Fault, Node, complaints, eventually, same_data
 
 QUICK_SEED = 4
 BACKLOG = 4 << 20
@@ -661,18 +664,20 @@ def switches(node):
 
 # ---- Disks ----
 
-class Disk:
-    """A small file system for a folder, if that may be made, or a shim that says it is full."""
+class Unavailable(Exception):
+    """A round cannot be played on this machine."""
 
-    def __init__(self, game, number):
-        self.path = os.path.join(game.folder, "node-%d" % number)
-        os.makedirs(self.path)
-        made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", self.path], capture_output=True,
-                              check=False)
+
+class SmallDisk:
+    """A file system of its own for a folder, which is filled up."""
+
+    def __init__(self, game, path):
+        made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", path], capture_output=True, check=False)
         if made.returncode:
             raise Unavailable("no file system can be mounted here")
-        game.mounts.append(self.path)
-        self.ballast = os.path.join(self.path, "ballast")
+        game.mounts.append(path)
+        self.ballast = os.path.join(path, "ballast")
+        self.environment = None
 
     def fill(self):
         with open(self.ballast, "ab", buffering=0) as file:
@@ -686,8 +691,35 @@ class Disk:
         os.unlink(self.ballast)
 
 
-class Unavailable(Exception):
-    """A round cannot be played on this machine."""
+class ShimDisk:
+    """tests/crash/disk_shim.c says that the disk is full."""
+
+    def __init__(self, game, path):
+        if not os.path.exists(game.options.shim):
+            raise Unavailable("neither may a file system be mounted, nor is there a shim (--shim)")
+        control = os.path.join(game.folder, "control")
+        with open(control, "wb") as file:
+            file.write(bytes(256))
+        with open(control, "r+b") as file:
+            self.control = mmap.mmap(file.fileno(), 256)
+        self.environment = {"LD_PRELOAD": game.options.shim, "DISK_SHIM_ROOT": path, "DISK_SHIM_CONTROL": control}
+
+    def fill(self):
+        struct.pack_into("<q", self.control, 0, errno.ENOSPC)  # write_error
+        struct.pack_into("<q", self.control, 8 * 9, -1)  # times
+
+    def clear(self):
+        struct.pack_into("<q", self.control, 8 * 9, 0)
+
+
+def disk_for(game, path):
+    os.makedirs(path)
+    if game.options.no_mount:
+        return ShimDisk(game, path)
+    try:
+        return SmallDisk(game, path)
+    except Unavailable:
+        return ShimDisk(game, path)
 
 
 @kind
@@ -697,27 +729,28 @@ def disk(game):
     way = game.rng.choice(["file", "direct", "dual"])
     primary = game.node(way=way)
     game.fill(primary)
-    folder = Disk(game, 1)
+    folder = os.path.join(game.folder, "node-1")
+    store = disk_for(game, folder)
     more = ["--appendonly", "yes", "--replica-ignore-disk-write-errors", "yes"] if log else []
-    replica = game.node(*more, way=way)
+    replica = game.node(*more, way=way, environment=store.environment)
     game.load(primary)
     if log:
         game.follow(replica, primary)
         game.up(replica)
         eventually("the log is on", lambda: "append-only file is on" in replica.log_text())
-        folder.fill()
+        store.fill()
         eventually("the log fails", lambda: "writing to the AOF file" in replica.log_text())
         time.sleep(1)
         game.up(replica)
     else:
-        folder.fill()
+        store.fill()
         game.follow(replica, primary)
         eventually("the snapshot fails", lambda: "No space left" in replica.log_text())
         if replica.ask("PING") != b"+PONG":
             raise Fault("it does not answer")
-    folder.clear()
+    store.clear()
     game.up(replica, 120)
-    left = [name for name in os.listdir(folder.path) if name.startswith("temp-") and name.endswith(".rdb")]
+    left = [name for name in os.listdir(folder) if name.startswith("temp-") and name.endswith(".rdb")]
     if left:
         raise Fault("files are left: %s" % left)
     game.note("%s, %s", way, "its log" if log else "the snapshot")
@@ -813,6 +846,9 @@ def arguments():
     parser.add_argument("--only", help="kinds, with commas between")
     parser.add_argument("--way", choices=sorted(WAYS), help="how the dataset goes")
     parser.add_argument("--arguments", default="", help="of all servers, beside those they have")
+    parser.add_argument("--shim", default=os.path.join(ROOT, "build", "crash", "disk_shim.so"),
+                        help="disk_shim.so of tests/crash, where no file system may be mounted")
+    parser.add_argument("--no-mount", action="store_true", help="use it in any case")
     parser.add_argument("--keep", action="store_true")
     return parser
 
