@@ -122,7 +122,7 @@ proc no_more_replicas {} {
 # The default client's server follows whoever listens at PORT, from now on and at once; connections that it has made
 # before are not taken for those to come.
 proc follow_anew {port} {
-    r REPLICAOF NO ONE
+    wait_for_condition 10 {![catch {r REPLICAOF NO ONE}]} ;# refused while a snapshot is loaded, if only the half of one
     r CONFIG SET replica-announce-port [incr ::announced]
     r REPLICAOF 127.0.0.1 $port
 }
