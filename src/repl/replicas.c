@@ -12,7 +12,7 @@
  *                brought.
  *             3. lent_output of a client is what is kept for it: from its place, less what is on its way, to the end.
  * Cost        for each flush with something new and each replica a block of references and a message.
- * Tests       tests/repl/sync.tcl
+ * Tests       tests/unit/repl/replicas_test.c, tests/repl/sync.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "replicas.h"

@@ -15,7 +15,7 @@
  * Owns        the window.
  * Threads     main.
  * Cost        nothing unless the setting is on; with it a look at each replica before output leaves.
- * Tests       tests/repl/limits.tcl
+ * Tests       tests/unit/repl/replicas_test.c, tests/repl/limits.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "writer_brake.h"

@@ -1,0 +1,316 @@
+/* replicas_test.c -- who follows and how far each is, against a plain model; and writers held back for one of them.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "replicas.h"
+
+#include "client_check.h"
+#include "clock.h"
+#include "db.h"
+#include "gates.h"
+#include "log.h"
+#include "output_limits.h"
+#include "panic.h"
+#include "pause.h"
+#include "repl_settings.h"
+#include "reply.h"
+#include "stream.h"
+#include "unit.h"
+#include "writer_brake.h"
+#include "zmalloc.h"
+
+#include <string.h>
+
+#define MANY 4
+#define BACKLOG ((size_t)16 << 10)
+#define ON_ITS_WAY_MAX ((size_t)2 << 20)
+
+static char any_stream; /* nobody looks into it */
+static char text[70000];
+static size_t acks;
+
+static gateResult pass(client *c) {
+    unused(c);
+    return GATE_PASSED;
+}
+
+static void countAck(void) {
+    acks++;
+}
+
+static void setUp(void) {
+    panicSetMainThread();
+    if (!client_state.clients) {
+        clockInit();
+        dbInit(16);
+        clientsInit();
+        replicasInit();
+        replicasOnAck(countAck);
+        gateSet(GATE_REPLICA_CLIENT, pass);
+        gateSet(GATE_PAUSE, pass);
+        uint64_t seed = unitRandomSeed();
+        for (size_t i = 0; i < sizeof(text); i++) text[i] = (char)unitRandom(&seed);
+    }
+    logSetLevel(LL_NOTHING);
+    repl_settings.backlog_size = BACKLOG;
+    repl_settings.min_replicas_max_lag_s = 10;
+    streamTakeWrites(false);
+    streamFollow("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 0);
+    streamTakeWrites(true);
+}
+
+static client *makeClient(void) {
+    return clientCreate((struct clientStream *)(void *)&any_stream, 7, "10.0.0.1:1234", "10.0.0.2:6379", false);
+}
+
+/* What it was sent since the last call, as if its socket had taken it. */
+static sds takeSent(client *c) {
+    replyBlock *chain = clientTakeReplies(c);
+    sds out = replyBlockCatChain(sdsEmpty(), chain);
+    clientOutputWritten(c, chain, sdsLen(out));
+    return out;
+}
+
+static void endClient(client *c) {
+    sdsFree(takeSent(c));
+    clientCloseAsap(c);
+    CHECK(clientPopClosing() == c);
+    clientFree(c);
+}
+
+/* ---- A model ---- */
+
+typedef struct follower {
+    client *c; /* NULL: nobody */
+    bool online, has_place, streams;
+    uint64_t begun, got; /* offsets: where its place was, and what it was sent */
+    long long acked, synced;
+} follower;
+
+typedef struct model {
+    char *bytes; /* owns: of the stream */
+    size_t len, room;
+    follower all[MANY];
+} model;
+
+static void come(follower *f, uint64_t offset) {
+    f->c = makeClient();
+    replicaState *r = replicaOf(f->c);
+    CHECK(replicaOf(f->c) == r);
+    CHECK(replicaTakePlace(r, offset));
+    replicaBegin(r);
+    f->begun = f->got = offset;
+    f->has_place = true;
+    f->acked = 0;
+    f->synced = -1;
+}
+
+static void go(follower *f) {
+    endClient(f->c);
+    *f = (follower){0};
+}
+
+static void say(model *m, uint64_t *seed) {
+    size_t len = unitRandom(seed) % (unitRandom(seed) % 8 ? 300 : sizeof(text));
+    if (m->len + len > m->room) return;
+    memcpy(m->bytes + m->len, text, len);
+    m->len += len;
+    streamSay(sliceOf(text, len));
+}
+
+/* It takes what it was sent: bytes of the stream from its place on. */
+static void take(model *m, follower *f) {
+    sds sent = takeSent(f->c);
+    CHECK(sdsLen(sent) == 0 || f->streams);
+    if (CHECK(f->got + sdsLen(sent) <= m->len)) CHECK_MEM(sent, m->bytes + f->got, sdsLen(sent));
+    f->got += sdsLen(sent);
+    sdsFree(sent);
+}
+
+static void tell(follower *f, uint64_t *seed) {
+    long long acked = (long long)(unitRandom(seed) % 100000) - 10, synced = (long long)(unitRandom(seed) % 1000) - 1;
+    size_t before = acks;
+    replicaAck(f->c->replica, acked, synced);
+    CHECK_EQ_INT(acks, before + 1);
+    if (acked > f->acked) f->acked = acked;
+    if (synced > f->synced) f->synced = synced;
+}
+
+static void step(model *m, uint64_t *seed) {
+    follower *f = &m->all[unitRandom(seed) % MANY];
+    uint64_t begin = backlogBegin(streamBacklog());
+    switch (unitRandom(seed) % 16) {
+    case 0:
+        if (!f->c) come(f, begin + unitRandom(seed) % (m->len - begin + 1));
+        else if (unitRandom(seed) % 4 == 0) go(f);
+        break;
+    case 1:
+        if (f->c && f->has_place && !f->online) {
+            bool awaits_ack = unitRandom(seed) % 2;
+            replicaOnline(f->c->replica, awaits_ack);
+            f->online = true;
+            f->streams = !awaits_ack;
+        }
+        break;
+    case 2:
+        if (f->online && f->has_place && !f->streams) {
+            replicaStream(f->c->replica);
+            f->streams = true;
+        }
+        break;
+    case 3:
+        if (f->c) tell(f, seed);
+        break;
+    case 4:
+        if (f->c && !f->online) {
+            replicaLeavePlace(f->c->replica);
+            f->has_place = false;
+        }
+        break;
+    case 5:
+    case 6:
+    case 7:
+        if (f->c) take(m, f);
+        break;
+    case 8: replicasFeed(); break;
+    default: say(m, seed); break;
+    }
+}
+
+static void checkModel(const model *m, uint64_t *seed) {
+    size_t count = 0, acked = 0, synced = 0, online = 0, most = 0;
+    long long limit = (long long)(unitRandom(seed) % 100000);
+    bool all_have = true;
+    replicasFeed();
+    for (int i = 0; i < MANY; i++) {
+        const follower *f = &m->all[i];
+        if (!f->c) continue;
+        const replicaState *r = f->c->replica;
+        count++;
+        online += f->online;
+        acked += f->online && f->acked >= limit;
+        synced += f->online && f->synced >= limit % 1000;
+        all_have &= !f->online || f->acked >= (long long)m->len;
+        size_t kept = f->has_place ? m->len - (f->streams ? f->got : f->begun) : 0;
+        CHECK_EQ_INT(f->c->lent_output, kept);
+        if (kept > most) most = kept;
+        if (f->has_place) CHECK(backlogBegin(streamBacklog()) <= (f->streams ? f->got : f->begun));
+        CHECK(f->c->output_bytes <= ON_ITS_WAY_MAX && r->at.offset <= m->len);
+        clientCheck(f->c);
+    }
+    CHECK_EQ_INT(replicasCount(), count);
+    CHECK_EQ_INT(replicasAcked((uint64_t)limit), acked);
+    CHECK_EQ_INT(replicasSynced((uint64_t)limit % 1000), synced);
+    CHECK_EQ_INT(replicasGood(), online);
+    CHECK_EQ_INT(replicasHaveAll(), all_have);
+    CHECK_EQ_INT(replicasKeptForOne(), most);
+    backlogCheck(streamBacklog());
+}
+
+TEST(replicas_are_sent_the_stream_from_their_places_on) {
+    uint64_t seed = unitRandomSeed();
+    setUp();
+    model m = {.room = (size_t)16 << 20};
+    m.bytes = zmalloc(m.room);
+    for (int i = 0; i < 20000; i++) {
+        step(&m, &seed);
+        if (i % 8 == 0) checkModel(&m, &seed);
+    }
+    for (int i = 0; i < MANY; i++)
+        if (m.all[i].c) go(&m.all[i]);
+    CHECK_EQ_INT(replicasCount(), 0);
+    zfree(m.bytes);
+    streamTakeWrites(false);
+    streamDrop();
+}
+
+TEST(replicas_have_names_as_they_announce_themselves) {
+    char ip[16];
+    setUp();
+    client *c = makeClient();
+    replicaState *r = replicaOf(c);
+    CHECK_EQ_STR(replicaName(r), "10.0.0.1:<unknown-replica-port>");
+    r->port = 7000;
+    CHECK_EQ_STR(replicaName(r), "10.0.0.1:7000");
+    r->ip = sdsNew("fe80::1");
+    CHECK_EQ_STR(replicaName(r), "[fe80::1]:7000");
+    replicaAddress(r, ip, sizeof(ip));
+    CHECK_EQ_STR(ip, "fe80::1");
+    sdsFree(r->ip);
+    r->ip = sdsEmpty();
+    for (int i = 0; i < 255; i++) r->ip = sdsCat(r->ip, "x");
+    CHECK(strlen(replicaName(r)) == 260);
+    replicaAddress(r, ip, sizeof(ip));
+    CHECK_EQ_INT(strlen(ip), sizeof(ip) - 1);
+    endClient(c);
+    streamTakeWrites(false);
+    streamDrop();
+}
+
+/* ---- Writers ---- */
+
+static void setLimit(const char *hard, const char *soft) {
+    char kind[] = "replica", hard_text[16], soft_text[16], seconds[] = "60";
+    const char *err = NULL;
+    strcpy(hard_text, hard);
+    strcpy(soft_text, soft);
+    char *words[] = {kind, hard_text, soft_text, seconds};
+    CHECK(outputLimitsSet(words, array_len(words), &err));
+}
+
+static bool writersWait(void) {
+    return pauseNow() != PAUSE_NONE;
+}
+
+/* `bytes` more are kept for it. */
+static void keep(size_t bytes) {
+    for (size_t n; bytes > 0; bytes -= n) {
+        n = bytes < sizeof(text) ? bytes : sizeof(text);
+        streamSay(sliceOf(text, n));
+    }
+    replicasFeed();
+    writerBrakeLook();
+}
+
+TEST(writers_wait_before_a_replica_is_sent_away_for_its_limit) {
+    follower f = {0};
+    setUp();
+    pauseInit();
+    outputLimitsSetReplicaFloor(BACKLOG);
+    setLimit("1600000", "0");
+    repl_settings.slow_writers = true;
+    come(&f, 0);
+    keep(690000); /* less than half of seven eighths */
+    CHECK(!writersWait());
+    keep(800000); /* beyond seven eighths */
+    CHECK(writersWait());
+    replicaStream(f.c->replica); /* it begins to read */
+    replicasFeed();
+    sdsFree(takeSent(f.c));
+    replicasFeed();
+    writerBrakeLook();
+    CHECK_EQ_INT(f.c->lent_output, 0);
+    CHECK(!writersWait());
+
+    replicaLeavePlace(f.c->replica);
+    CHECK(replicaTakePlace(f.c->replica, streamOffset()));
+    keep(1590000);
+    CHECK(writersWait());
+    repl_settings.slow_writers = false;
+    writerBrakeLook();
+    CHECK(!writersWait());
+    repl_settings.slow_writers = true;
+    writerBrakeLook();
+    CHECK(writersWait());
+    setLimit("0", "0"); /* none, and nothing to be kept below */
+    writerBrakeLook();
+    CHECK(!writersWait());
+    setLimit("0", "1600000"); /* the soft one is one, too */
+    writerBrakeLook();
+    CHECK(writersWait());
+    go(&f);
+    writerBrakeLook();
+    CHECK(!writersWait());
+    repl_settings.slow_writers = false;
+    streamTakeWrites(false);
+    streamDrop();
+}
