@@ -61,7 +61,7 @@ static bool createEmpty(client *c, openHll *hll) {
 static bool storeDense(client *c, openHll *hll, const uint8_t *registers) {
     char *bytes = makeRoom(c, hll, HLL_DENSE_BYTES);
     if (!bytes) return false;
-    hllWriteDense(bytes, registers);
+    hllMakeDense(bytes, registers);
     setLength(hll, HLL_DENSE_BYTES);
     return true;
 }

@@ -158,9 +158,14 @@ static void mergeDense(uint8_t *registers, const char *dense) {
     }
 }
 
+void hllMakeDense(char *hll, const uint8_t registers[HLL_REGISTERS]) {
+    hll[ENCODING_AT] = ENCODING_DENSE;
+    for (size_t group = 0; group < GROUPS; group++) storeGroup(hll, group, gather(loadLe64(registers + group * 8)));
+}
+
 void hllWriteDense(char *out, const uint8_t registers[HLL_REGISTERS]) {
     writeHeader(out, ENCODING_DENSE);
-    for (size_t group = 0; group < GROUPS; group++) storeGroup(out, group, gather(loadLe64(registers + group * 8)));
+    hllMakeDense(out, registers);
 }
 
 /* ---- Sparse ------------------------------------------------------------------------------------------------------ */

@@ -67,6 +67,8 @@ bool hllIsSound(slice hll);
 bool hllMerge(uint8_t registers[HLL_REGISTERS], slice hll);
 /* Make HLL_DENSE_BYTES of them; the stored count stays what it is at `out`. */
 void hllWriteDense(char *out, const uint8_t registers[HLL_REGISTERS]);
+/* The same of one that is there, and all of its header but the form stays what it is. */
+void hllMakeDense(char *hll, const uint8_t registers[HLL_REGISTERS]);
 /* How many different elements were added, roughly. False when it is corrupt. */
 bool hllEstimate(slice hll, uint64_t *count);
 uint64_t hllEstimateRegisters(const uint8_t registers[HLL_REGISTERS]);

@@ -150,6 +150,18 @@ start_server {each {r FLUSHALL; r CONFIG SET hll-sparse-max-bytes 3000}} {
         assert_equal 0 [r EXISTS nothing]
     }
 
+    test "What is in the unused bytes of a header stays there when the form changes" {
+        foreach name {one other} {
+            r PFADD $name a
+            r SETBIT $name 49 1
+        }
+        r PFDEBUG TODENSE one
+        assert_equal HYLL\0\0@\0 [r GETRANGE one 0 7]
+        r PFMERGE other one
+        assert_equal HYLL\0\0@\0 [r GETRANGE other 0 7]
+        assert_equal 1 [r PFCOUNT other]
+    }
+
     test "PFCOUNT changes nothing, and takes a count that is stored" {
         r PFADD key a b c
         set before [r GET key]
