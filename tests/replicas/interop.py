@@ -77,6 +77,10 @@ def known(kinds, difference):
         return False
     if difference["kind"] == "consumer":
         return True
+    if difference["kind"] == "pending":
+        # The same entry of the same consumer, delivered another time.
+        rows = [difference["one"][:1], difference["other"][:1]]
+        return all(rows) and (difference["what"].endswith("times of delivery") or rows[0][0][:2] == rows[1][0][:2])
     return "redis" in kinds and difference["kind"] == "group" and difference["what"].endswith(("entries-read", "lag"))
 
 
@@ -120,9 +124,12 @@ class Tree:
             out += more
 
     def follow(self, node):
-        answer = node.ask("REPLICAOF", "127.0.0.1", self.parent[node].proxy.port)
-        if answer[:3] != b"+OK":
-            raise Fault("%s: REPLICAOF: %s" % (node.name, answer))
+        """It may be loading, and then nobody may say whom it follows."""
+        self.tell(node, "127.0.0.1", self.parent[node].proxy.port)
+
+    def tell(self, node, *words):
+        eventually("%s takes REPLICAOF %s" % (node.name, words),
+                   lambda: node.ask("REPLICAOF", *words)[:3] == b"+OK")
 
     def is_linked(self, node):
         return node.field("role") == "slave" and node.field("master_link_status") == "up"
@@ -203,7 +210,7 @@ class Tree:
         del self.parent[node]
         if old_stays:
             self.parent[old] = node
-        node.ask("REPLICAOF", "NO", "ONE")
+        self.tell(node, "NO", "ONE")
         self.head = node
         self.kinds_of_primaries.add(self.kind(node))
         if old_stays:
@@ -365,7 +372,7 @@ class Storm:
         node.ask("CONFIG", "SET", "repl-backlog-size", "100mb")
 
     def other_way(self):
-        words = WAYS[self.r.choice(list(WAYS))][0]
+        words = WAYS[self.r.choice(storm_ways(self.tree.kinds))][0]
         for node in self.tree.nodes:
             if self.r.random() < 0.7:
                 own = settings_for(self.tree.kind(node), words)
@@ -386,7 +393,7 @@ class Storm:
     def detour(self):
         """A replica is a primary for a moment: what it has is of a history of its own, then."""
         node = self.node()
-        node.ask("REPLICAOF", "NO", "ONE")
+        self.tree.tell(node, "NO", "ONE")
         if self.r.random() < 0.5:
             node.ask("SET", "written aside", "%d" % self.r.randrange(1000))
         self.tree.follow(node)
@@ -470,6 +477,11 @@ def can(kinds, way, programs):
     return all(kind in programs for kind in kinds) and not ("redis" in kinds and way.startswith("dual"))
 
 
+def storm_ways(kinds):
+    """A real Valkey behind one that is a replica itself works in the wrong database, by two connections (README.md)."""
+    return [way for way in WAYS if not way.startswith("dual") or not ("redis" in kinds or kinds.count("valkey") > 1)]
+
+
 def cases_of(options, programs):
     """(chain, way) of all that can be run, those that were asked for."""
     chosen = options.only or CHAINS
@@ -519,7 +531,7 @@ def run_all(options, top):
             number += 1
             chain = chains[(number - 1) % len(chains)]
             seed = "%s/%d" % (options.seed, number)
-            more = WAYS[r.choice([way for way in WAYS if can(chain.split("-"), way, programs)])][0]
+            more = WAYS[r.choice(storm_ways(chain.split("-")))][0]
             length = min(options.length, max(5, deadline - time.monotonic()))
 
             def do(tree, folder):

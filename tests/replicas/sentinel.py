@@ -12,6 +12,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 import argparse
 import os
+import shutil
 import subprocess
 import tempfile
 import threading
@@ -206,6 +207,7 @@ def main():
     except Fault as fault:
         print("FAILED: %s\n(logs: %s)" % (fault, folder))
         raise SystemExit(1) from None
+    shutil.rmtree(folder)
 
 
 if __name__ == "__main__":

@@ -142,19 +142,18 @@ class Mixed(Writer):
             if name in RARE and self.r.random() > RARE[name]:
                 continue
             words = thunk()
-            if self.load.plain and not self.is_plain(name, words):
-                continue
-            if self.load.foreign and not self.is_settled(name, words):
-                continue
-            if name in FAR and any(len(str(word)) > 7 and str(word).lstrip("#").isdigit() for word in words):
-                continue
-            if not isinstance(words, Sequence):
-                return [[name] + words]
             # The rest for what is over in a millisecond is for those who compare replies.
-            kept = [command for command in words
-                    if str(command[0]).lower() in self.load.known and str(command[0]).lower() not in NEVER]
-            if kept:
-                return kept
+            commands = [[str(command[0]).lower()] + command[1:] for command in words] \
+                if isinstance(words, Sequence) else [[name] + words]
+            commands = [command for command in commands if command[0] in self.load.known and command[0] not in NEVER]
+            if commands and all(self.is_fit(command[0], command[1:]) for command in commands):
+                return commands
+
+    def is_fit(self, name, words):
+        if name in FAR and any(len(str(word)) > 7 and str(word).lstrip("#").isdigit() for word in words):
+            return False
+        return (not self.load.plain or self.is_plain(name, words)) and \
+            (not self.load.foreign or self.is_settled(name, words))
 
     @staticmethod
     def is_settled(name, words):
@@ -169,7 +168,7 @@ class Mixed(Writer):
             return any(str(word).upper() == "ALPHA" for word in words)
         if name in NOT_PLAIN:
             return False
-        return not name.startswith(NUMBERS_PLAIN) or not any(str(word) in ODD_WORDS for word in words)
+        return not name.startswith(NUMBERS_PLAIN) or not any(str(word).lstrip("(") in ODD_WORDS for word in words)
 
     def draw(self):
         way = self.r.random()
