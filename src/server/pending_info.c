@@ -38,7 +38,6 @@ static const infoFields fields[] = {
      LINES("module_fork_in_progress:0", "module_fork_last_cow_size:0", "slot_migration_fork_in_progress:0")},
 
     {"stats", 80, LINES("total_net_cluster_slot_import_bytes:0", "total_net_cluster_slot_export_bytes:0")},
-    {"stats", 370, LINES("slave_expires_tracked_keys:0")},
     {"stats", 490, LINES("dump_payload_sanitizations:0")},
 
     {"module_list", 10, MODULES},

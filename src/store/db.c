@@ -25,6 +25,7 @@
 #include "bio.h"
 #include "keyspace_events_internal.h"
 #include "lru.h"
+#include "own_expires.h"
 #include "panic.h"
 #include "zmalloc.h"
 
@@ -355,9 +356,15 @@ robj *dbRandomKey(serverDb *db) {
 
 /* ---- Add and overwrite ---- */
 
+/* A command has given the key of `entry` its time. */
+static void timeGiven(const serverDb *db, const robj *entry) {
+    if (unlikely(store_following.on)) ownExpiresNote(dbId(db), objectKey(entry), objectExpire(entry));
+}
+
 /* `entry` has taken the place of `old` in `keys`; do the same in `expires`. Both are alive. */
 static void exchangeExpires(serverDb *db, const robj *old, robj *entry, hashedKey key) {
     bool has = objectExpire(entry) != -1;
+    if (has) timeGiven(db, entry);
     if (objectExpire(old) == -1) {
         if (has) dictAddNew(db->expires, entry, key.hash);
         return;
@@ -381,7 +388,10 @@ static void addNew(serverDb *db, robj *entry, uint64_t hash) {
     keyspaceOwe(db, hash);
     if (entry->lru == 0) entry->lru = lruInitialBits() & LRU_CLOCK_MAX;
     dictAddNew(db->keys, entry, hash);
-    if (unlikely(objectExpire(entry) != -1)) dictAddNew(db->expires, entry, hash);
+    if (unlikely(objectExpire(entry) != -1)) {
+        dictAddNew(db->expires, entry, hash);
+        timeGiven(db, entry);
+    }
     if (unlikely(entry->type != OBJ_STRING && objectHasTimes(entry))) trackTimes(db, entry, hash);
     notifyKeyspaceEvent(db, NOTIFY_NEW, "new", objectKey(entry));
     tellIfReady(db, entry, hash);
@@ -565,6 +575,7 @@ robj *dbSetExpire(serverDb *db, robj *entry, hashedKey key, int64_t when_ms) {
     if (unlikely(!entry->has_expire_slot)) entry = moveForExpire(db, entry, key, when_ms);
     else entry = objectSetExpireTake(entry, when_ms);
     if (!had) dictAddNew(db->expires, entry, key.hash);
+    timeGiven(db, entry);
     return entry;
 }
 

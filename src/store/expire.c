@@ -22,6 +22,7 @@
 
 #include "clock.h"
 #include "db_internal.h"
+#include "own_expires.h"
 #include "panic.h"
 
 #define TTL_COUNTED_MAX_MS (100ll * 365 * 24 * 3600 * 1000)
@@ -29,7 +30,8 @@
 #define STEP_BUCKETS_PER_KEY 20
 #define DBS_PER_CALL 16
 #define CLOCK_EVERY_DBS 16
-#define SLICE_US 1000 /* what clients may have to wait for */
+#define SLICE_US 1000         /* what clients may have to wait for */
+#define OWN_KEYS_PER_TICK 256 /* of a writable replica's own */
 
 /* What active-expire-effort 1..10 means. */
 typedef struct effort {
@@ -214,9 +216,21 @@ static stepResult expireDbs(const effort *e, uint64_t deadline_us, stepResult *e
     return total;
 }
 
+/* Whether the key still has the time that one of this server's own clients gave it, and it is not over. */
+static bool lookAtOwn(int dbid, slice name, int64_t when_ms) {
+    serverDb *db = dbGet(dbid);
+    uint64_t hash = hashBytes(name.ptr, name.len);
+    robj *entry = db ? dictFind(db->keys, name, hash) : NULL;
+    if (!entry || objectExpire(entry) != when_ms) return false;
+    if (!keyIsExpired(entry)) return true;
+    dbDropExpired(db, entry, hash);
+    return false;
+}
+
 bool activeExpireCycle(expireCycleKind kind) {
     assertMainRole();
     if (kind == EXPIRE_CYCLE_SLOW) lazyfreeCollect();
+    if (kind == EXPIRE_CYCLE_SLOW && !cycle.off && !storeStandsStill()) ownExpiresLook(OWN_KEYS_PER_TICK, lookAtOwn);
     if (cycle.off || !expireDeletionAllowed()) {
         cycle.left_us = 0;
         return false;

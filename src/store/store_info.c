@@ -12,6 +12,7 @@
 #include "info_table.h"
 #include "lazyfree.h"
 #include "lru.h"
+#include "own_expires.h"
 #include "store_setting_table.h"
 #include "store_state.h"
 
@@ -89,6 +90,10 @@ static void databases(infoOut *o) {
     }
 }
 
+static void ownExpires(infoOut *o) {
+    infoLine(o, "slave_expires_tracked_keys:%zu", ownExpiresCount());
+}
+
 static void resetStats(void) {
     long long dirty = store_stats.dirty; /* no statistic: it decides when to save */
     store_stats = (storeStats){.dirty = dirty};
@@ -97,21 +102,15 @@ static void resetStats(void) {
 
 void storeInfoRegister(void) {
     static const infoSection sections[] = {{"keyspace", "Keyspace", 170, INFO_DEFAULT | INFO_IN_CRASH}, {.name = NULL}};
-    static const infoFields fields[] = {{"server", 240, .write = clock},
-                                        {"memory", 310, .write = limit},
-                                        {"memory", 420, .write = uncounted},
-                                        {"memory", 550, .write = freed},
-                                        {"persistence", 90, .write = changes},
-                                        {"stats", 180, .write = expired},
-                                        {"stats", 190, .write = expiredElements},
-                                        {"stats", 210, .write = elementsStale},
-                                        {"stats", 200, .write = expiredStale},
-                                        {"stats", 220, .write = expireCycle},
-                                        {"stats", 270, .write = lookups},
-                                        {"memory", 540, .write = defragState},
-                                        {"stats", 380, .write = defragFigures},
-                                        {"keyspace", 10, .write = databases},
-                                        {.section = NULL}};
+    static const infoFields fields[] = {
+        {"server", 240, .write = clock},          {"memory", 310, .write = limit},
+        {"memory", 420, .write = uncounted},      {"memory", 550, .write = freed},
+        {"persistence", 90, .write = changes},    {"stats", 180, .write = expired},
+        {"stats", 190, .write = expiredElements}, {"stats", 210, .write = elementsStale},
+        {"stats", 200, .write = expiredStale},    {"stats", 220, .write = expireCycle},
+        {"stats", 270, .write = lookups},         {"stats", 370, .write = ownExpires},
+        {"memory", 540, .write = defragState},    {"stats", 380, .write = defragFigures},
+        {"keyspace", 10, .write = databases},     {.section = NULL}};
     infoTableAddSections(sections);
     infoTableAddFields(fields);
     infoTableOnReset(resetStats);

@@ -39,6 +39,36 @@ start_server [list overrides $quick] {
             assert_error "EXECABORT*" {$replica EXEC}
         }
 
+        test "A writable replica deletes keys of its own when their time is over, and those of its primary never" {
+            $replica CONFIG SET replica-read-only no
+            $primary DEBUG SET-ACTIVE-EXPIRE 0
+            $primary MSET theirs 1 both 1 prolonged 1
+            in_step $primary $replica
+            set size [$replica DBSIZE]
+            $replica SET own 1 PX 1
+            $replica SELECT 3
+            $replica SET own 1 PX 1
+            $replica SELECT 0
+            $replica SET later 1 EX 1000
+            $replica SET both 1 PX 1000000
+            $replica PEXPIRE prolonged 1000000
+            assert_equal 5 [info_field slave_expires_tracked_keys]
+            $primary PEXPIRE theirs 1
+            $primary SET both 2 PX 1
+            $primary PERSIST prolonged
+            in_step $primary $replica
+            wait_for_condition 10 {[info_field slave_expires_tracked_keys] == [expr {[$primary EXISTS prolonged] + 1}]}
+            assert_equal [expr {$size + 1}] [$replica DBSIZE]
+            assert_equal {1 0 0 1} [lmap key {later theirs both prolonged} {$replica EXISTS $key}]
+            assert_equal 0 [$replica EXISTS own]
+            $primary DEL theirs both prolonged
+            $replica DEL later
+            in_step $primary $replica
+            $primary DEBUG SET-ACTIVE-EXPIRE 1
+            wait_for_condition 10 {[info_field slave_expires_tracked_keys] == 0}
+            $replica CONFIG SET replica-read-only yes
+        }
+
         test "A writable replica keeps what it writes for itself" {
             $replica CONFIG SET replica-read-only no
             $replica SET mine 1

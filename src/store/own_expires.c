@@ -1,0 +1,71 @@
+/* own_expires.c -- keys with a time that a replica's own clients have made, because it is writable.
+ *
+ * Not here    the look at each (expire.c).
+ * Owns        the names.
+ * Threads     main.
+ * Cost        nothing where the dataset follows no other.
+ * Tests       tests/unit/store/own_expires_test.c, tests/repl/role.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "own_expires.h"
+
+#include "panic.h"
+#include "rax_iterator.h"
+#include "sds.h"
+#include "store_state.h"
+
+#include <string.h>
+
+#define DB_BYTES 4 /* of the database's number, before the name */
+
+static_assert(sizeof(void *) == sizeof(int64_t), "a time is a value of the tree");
+
+static struct {
+    rax *keys; /* owns; NULL: there were none yet. Their values are the times */
+    sds at;    /* owns: where the last look ended; NULL: from the first on */
+} own;
+
+void ownExpiresNote(int dbid, slice name, int64_t when_ms) {
+    assertMainRole();
+    /* Expires are ignored for what the primary sends, and for what is loaded. */
+    if (!store_following.on || store_following.imports || store_expire_horizon_ms == INT64_MIN) return;
+    if (!own.keys) own.keys = raxCreate();
+    uint32_t number = (uint32_t)dbid;
+    sds key = sdsCatLen(sdsNewLen(&number, DB_BYTES), name.ptr, name.len);
+    raxInsert(own.keys, sdsSlice(key), (void *)(intptr_t)when_ms, NULL); /* without memory it waits for a write to it */
+    sdsFree(key);
+}
+
+size_t ownExpiresCount(void) {
+    return own.keys ? raxSize(own.keys) : 0;
+}
+
+void ownExpiresForget(void) {
+    assertMainRole();
+    if (own.keys) raxEmpty(own.keys, NULL);
+    sdsFree(own.at);
+    own.at = NULL;
+}
+
+static bool seek(raxIterator *it) {
+    if (own.at && raxIterSeek(it, RAX_SEEK_GT, sdsSlice(own.at))) return true;
+    return raxIterSeek(it, RAX_SEEK_FIRST, sliceOf(NULL, 0));
+}
+
+void ownExpiresLook(size_t most, bool (*look)(int dbid, slice name, int64_t when_ms)) {
+    assertMainRole();
+    if (ownExpiresCount() == 0) return;
+    if (most > ownExpiresCount()) most = ownExpiresCount();
+    raxIterator it;
+    raxIterBegin(&it, own.keys);
+    for (bool on = seek(&it); on && most; on = raxIterNext(&it), most--) {
+        uint32_t number;
+        slice key = sliceOf(it.key, it.key_len);
+        memcpy(&number, key.ptr, DB_BYTES);
+        sdsFree(own.at);
+        own.at = sdsFromSlice(key);
+        bool stays = look((int)number, sliceOf(key.ptr + DB_BYTES, key.len - DB_BYTES), (int64_t)(intptr_t)*it.place);
+        if (!stays) raxRemove(own.keys, sdsSlice(own.at), NULL);
+    }
+    raxIterEnd(&it);
+}
