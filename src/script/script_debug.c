@@ -50,10 +50,10 @@ void scriptDebugCommand(client *c) {
     } else if (c->argc == 4 && !sliceIs(c->argv[3], "lua")) {
         addReplyErrorFormat(c, "No scripting engine found with name '%.*s' to enable debug",
                             (int)(c->argv[3].len < 128 ? c->argv[3].len : 128), c->argv[3].ptr);
-    } else if (c->flags & CLIENT_DENY_BLOCKING) {
-        addReplyError(c, "SCRIPT DEBUG isn't allowed for DENY BLOCKING client");
     } else if (c->output_bytes != 0) {
         addReplyError(c, "SCRIPT DEBUG must be called outside a pipeline");
+    } else if (c->flags & CLIENT_DENY_BLOCKING) {
+        addReplyError(c, "SCRIPT DEBUG isn't allowed for DENY BLOCKING client");
     } else if (sliceIs(c->argv[2], "no")) {
         c->script_debug = DEBUG_OFF;
         addReplyOk(c);

@@ -129,8 +129,8 @@ start_server [list overrides $quick] {
         }
 
         test "The primary's log says whom it has lost" {
-            set text [server_log $primary_dir]
-            assert_equal 2 [regexp -all "Connection with replica 127.0.0.1:[srv port] lost.\n" $text]
+            set line "Connection with replica 127.0.0.1:[srv port] lost.\n"
+            wait_for_condition 10 {[regexp -all $line [server_log $primary_dir]] == 2}
         }
     }
 }

@@ -77,7 +77,7 @@ test "SIGINT ends the server in order" {
 }
 
 test "SHUTDOWN NOSAVE ends the server, closes the connection without a reply, and the log says who asked" {
-    foreach {hidden name} {yes *redacted* no somebody} {
+    foreach {hidden name user} {yes *redacted* *redacted* no somebody default} {
         start_server [list overrides [list hide-user-data-from-log $hidden]] {
             with_clients c {
                 $c CLIENT SETNAME somebody
@@ -86,7 +86,8 @@ test "SHUTDOWN NOSAVE ends the server, closes the connection without a reply, an
                 assert_equal "" [$c raw_until_eof]
             }
             assert_equal 0 [wait_exit [srv dir] 10]
-            set who "id=[client_field $line id] addr=[client_field $line addr] laddr=[client_field $line laddr] name=$name"
+            set who [join [lmap field {id addr laddr fd} {string cat $field=[client_field $line $field]}]]
+            append who " name=$name user=$user lib-name= lib-ver="
             assert {[string first "User requested shutdown... (SHUTDOWN was sent by client $who)" [srv log]] > 0}
         }
     }
