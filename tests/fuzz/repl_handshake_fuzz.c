@@ -127,8 +127,9 @@ static void readInPieces(linkJob *job, size_t most) {
     snapshotReaderBegin(&reader, job);
     while ((n = snapshotRead(&reader, bytes, most)) > 0) got += (uint64_t)n;
     serverAssert(got == atomic_load(&job->received));
-    serverAssert(!job->has_length || (n == 0 ? got == job->length : got < job->length));
-    serverAssert(n < 0 || reader.ended);
+    const snapshotFrame *frame = &job->frame;
+    serverAssert(!frame->has_length || (n == 0 ? got == frame->length : got < frame->length));
+    serverAssert(n < 0 || reader.scan.ended);
 }
 
 static void receive(linkJob *job) {

@@ -187,17 +187,24 @@ class Tree:
             self.checked_keys += comparison.keys
         self.load.resume()
 
+    @staticmethod
+    def ends(node, how):
+        """It takes SHUTDOWN; a refusal is answered."""
+        try:
+            node.link.sock.settimeout(60)
+            node.link.ask([b"SHUTDOWN", how.encode()])
+            return False
+        except (OSError, ConnectionError):
+            return True
+
     def restart(self, node, how):
         """Ended in this way, and started as a replica again."""
         if how == "KILL":
             node.die()
         else:
             node.ask("CONFIG", "SET", "shutdown-timeout", 0)
-            try:
-                node.link.sock.settimeout(60)
-                node.link.ask([b"SHUTDOWN", how.encode()])
-            except (OSError, ConnectionError):
-                pass
+            # A log that is being begun has to be whole first.
+            eventually("%s ends" % node.name, lambda: self.ends(node, how))
             node.link = None
             node.reap()
         node.start(more=["--replicaof", "127.0.0.1", str(self.parent[node].proxy.port)])
