@@ -7,6 +7,8 @@
 #include <stdio.h>
 
 #define MARK "0123456789abcdef0123456789abcdef01234567"
+#define MARK_TOO_LONG "$EOF:" MARK "8"
+#define MARK_WRONG_CASE "$eof:" MARK
 #define ROOM 512
 
 TEST(snapshot_frame_headers) {
@@ -31,9 +33,9 @@ TEST(snapshot_frame_headers) {
                                       "+182",
                                       "$9223372036854775808",
                                       "$EOF:",
-                                      "$EOF:" MARK "8",
+                                      MARK_TOO_LONG,
                                       "$EOF:0123456789abcdef0123456789abcdef0123456",
-                                      "$eof:" MARK};
+                                      MARK_WRONG_CASE};
     for (size_t i = 0; i < array_len(bad); i++) CHECK(!snapshotFrameParse(&f, sliceStr(bad[i])));
 }
 
