@@ -39,9 +39,11 @@ FAR = {"setrange", "setbit", "bitfield"}
 NOT_PLAIN = {"restore"}
 NUMBERS_PLAIN = ("z", "geo")
 ODD_WORDS = set(ODD_NUMBERS + FLOATS + EDGE_NUMBERS) - {str(n) for n in range(-10, 200)}
-# Elsewhere what compares equal comes in an order of the server's own, and the least integer saturates at the maximum.
+# Elsewhere what compares equal comes in an order of the server's own, and the least integer saturates at the maximum
+# (BITFIELD) or is a count as others are (LREM of Redis 7).
 TIES = {"BY", "ALPHA", "STORE"}
 LEAST = str(-2 ** 63)
+WITH_LEAST = {"bitfield", "lrem"}
 NEVER = {"debug", "config", "client", "hello", "reset", "auth", "nosuch"}
 
 
@@ -59,6 +61,16 @@ def load_tables():
 
 
 MODULES = load_tables()
+
+
+def sorts_by_text(words):
+    """Whether ALPHA is among the options of a SORT, and not what one of them takes."""
+    at, words = 1, [str(word).upper() for word in words]
+    while at < len(words):
+        if words[at] == "ALPHA":
+            return True
+        at += {"BY": 2, "GET": 2, "STORE": 2, "LIMIT": 3}.get(words[at], 1)
+    return False
 
 
 def to_bytes(words):
@@ -160,12 +172,12 @@ class Mixed(Writer):
         """Every server makes the same of it."""
         if name == "sort":
             return not TIES <= {str(word).upper() for word in words}
-        return name != "bitfield" or LEAST not in words
+        return name not in WITH_LEAST or LEAST not in words
 
     @staticmethod
     def is_plain(name, words):
         if name == "sort":
-            return any(str(word).upper() == "ALPHA" for word in words)
+            return sorts_by_text(words)
         if name in NOT_PLAIN:
             return False
         return not name.startswith(NUMBERS_PLAIN) or not any(str(word).lstrip("(") in ODD_WORDS for word in words)
