@@ -259,6 +259,7 @@ void fullSyncArrived(replicaState *r, bool awaits_ack) {
         if (!r->is_rdb_channel || !r->has_place) dismiss(r);
         return;
     }
+    awaits_ack = awaits_ack && !r->has_loaded;
     replicaOnline(r, awaits_ack);
     if (!awaits_ack) {
         serverLog(LL_NOTICE, "Synchronization with replica %s succeeded", replicaName(r));
@@ -282,6 +283,7 @@ void fullSyncAcked(replicaState *r) {
         serverLog(LL_NOTICE, "Synchronization with replica %s succeeded", replicaName(r));
         return;
     }
+    if (r->phase == REPLICA_WAIT_END) r->has_loaded = true;
     if (r->phase != REPLICA_ONLINE || !r->awaits_ack) return;
     r->awaits_ack = false;
     replicaStream(r);

@@ -49,6 +49,7 @@ typedef struct replicaState {
     bool has_place;          /* what lies behind `at` is kept for it */
     bool streams;            /* and sent */
     bool awaits_ack;         /* it will be, when it says that it has loaded the dataset */
+    bool has_loaded;         /* it has said so before this server knew that all was sent */
     long long acked, synced; /* offsets that it has told: in memory, on its disk */
     uint64_t acked_ms;       /* monotonic: when it was last heard of */
     uint64_t waits_since_ms; /* WAIT_START */

@@ -165,12 +165,12 @@ start_server [list overrides $quick] {
         follow $replica $port
 
         test "A replica that is started anew keeps what is over: the primary may have prolonged its life" {
+            in_step $primary $replica
             $primary SET long 1 PX 500
             $primary HSETEX hash PX 500 FIELDS 2 f 1 g 2
             in_step $primary $replica
             assert_equal OK [r SAVE]
-            $primary PERSIST long
-            $primary HPERSIST hash FIELDS 1 f
+            assert_equal {1 1} [list [$primary PERSIST long] [$primary HPERSIST hash FIELDS 1 f]]
             after 600
             write_file [srv dir]/valkey.conf "[read_file [srv dir]/valkey.conf]\nreplicaof 127.0.0.1 $port\n"
             restart_server

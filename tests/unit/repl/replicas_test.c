@@ -6,6 +6,7 @@
 #include "client_check.h"
 #include "clock.h"
 #include "db.h"
+#include "full_sync.h"
 #include "gates.h"
 #include "log.h"
 #include "output_limits.h"
@@ -219,6 +220,26 @@ TEST(replicas_are_sent_the_stream_from_their_places_on) {
         if (m.all[i].c) go(&m.all[i]);
     CHECK_EQ_INT(replicasCount(), 0);
     zfree(m.bytes);
+    streamTakeWrites(false);
+    streamDrop();
+}
+
+TEST(a_replica_that_has_loaded_before_all_is_known_to_be_sent_is_not_waited_for) {
+    follower f = {0};
+    setUp();
+    for (int early = 0; early < 2; early++) {
+        come(&f, streamOffset());
+        replicaState *r = f.c->replica;
+        r->phase = REPLICA_WAIT_END;
+        if (early) fullSyncAcked(r);
+        CHECK(!r->streams);
+        fullSyncArrived(r, true);
+        CHECK_EQ_INT(r->phase, REPLICA_ONLINE);
+        CHECK_EQ_INT(r->streams, early);
+        fullSyncAcked(r);
+        CHECK(r->streams);
+        go(&f);
+    }
     streamTakeWrites(false);
     streamDrop();
 }
