@@ -91,7 +91,7 @@ BIN := $(OUT)/bin
 
 # ---- Libraries -----------------------------------------------------------------------------------------------------
 # Goals that compile nothing need no library.
-COMPILES := $(filter-out clean distclean format check demo uninstall fuzz,$(or $(MAKECMDGOALS),all))
+COMPILES := $(filter-out clean distclean format check demo uninstall fuzz fuzz-run-%,$(or $(MAKECMDGOALS),all))
 ifneq ($(COMPILES),)
 has = $(shell $(PKG_CONFIG) --exists $1 2>/dev/null && echo yes)
 need = $(if $(call has,$1),,$(error Library $1 is missing. Install it with: deps/install))
@@ -317,10 +317,13 @@ fuzz-build: $(addprefix $(OUT)/fuzz/,$(FUZZ))
 
 fuzz:
 	$(MAKE) --no-print-directory CC=clang SANITIZER=$(FUZZ_SANITIZER) FUZZ="$(FUZZ)" fuzz-build
-	@set -e; out=$(BUILD)/$(subst $(comma),-,$(FUZZ_SANITIZER))/fuzz; for name in $(FUZZ); do \
-	    echo "--- $$name"; mkdir -p $$out/found/$$name; \
-	    $$out/$$name -max_total_time=$(SECONDS_EACH) -print_final_stats=1 -verbosity=0 -artifact_prefix=$$out/$$name- \
-	        $(FUZZARGS) $$out/found/$$name tests/fuzz/corpus/$$name; done
+	$(MAKE) --no-print-directory --output-sync=target FUZZ="$(FUZZ)" $(addprefix fuzz-run-,$(FUZZ))
+
+FUZZ_OUT = $(BUILD)/$(subst $(comma),-,$(FUZZ_SANITIZER))/fuzz
+fuzz-run-%:
+	@echo "--- $*"; mkdir -p $(FUZZ_OUT)/found/$*; \
+	    $(FUZZ_OUT)/$* -max_total_time=$(SECONDS_EACH) -print_final_stats=1 -verbosity=0 -artifact_prefix=$(FUZZ_OUT)/$*- \
+	        $(FUZZARGS) $(FUZZ_OUT)/found/$* tests/fuzz/corpus/$*
 
 # ---- Installation --------------------------------------------------------------------------------------------------
 # A configuration file that is there is somebody's work and stays. The redis-* names are for those who ask for them:
