@@ -672,5 +672,6 @@ bool dbSwap(int a, int b) {
     dbs[a].id = a;
     dbs[b].id = b;
     dbs[a].selected = dbs[b].selected = true;
+    ownExpiresSwap(a, b);
     return true;
 }

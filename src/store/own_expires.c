@@ -25,15 +25,48 @@ static struct {
     sds at;    /* owns: where the last look ended; NULL: from the first on */
 } own;
 
+static int databaseOf(slice key) {
+    uint32_t number;
+    memcpy(&number, key.ptr, DB_BYTES);
+    return (int)number;
+}
+
+static slice nameOf(slice key) {
+    return sliceOf(key.ptr + DB_BYTES, key.len - DB_BYTES);
+}
+
+static void remember(rax *keys, int dbid, slice name, void *when) {
+    uint32_t number = (uint32_t)dbid;
+    sds key = sdsCatLen(sdsNewLen(&number, DB_BYTES), name.ptr, name.len);
+    raxInsert(keys, sdsSlice(key), when, NULL); /* without memory it waits for a write to it */
+    sdsFree(key);
+}
+
 void ownExpiresNote(int dbid, slice name, int64_t when_ms) {
     assertMainRole();
     /* Expires are ignored for what the primary sends, and for what is loaded. */
     if (!store_following.on || store_following.imports || store_expire_horizon_ms == INT64_MIN) return;
     if (!own.keys) own.keys = raxCreate();
-    uint32_t number = (uint32_t)dbid;
-    sds key = sdsCatLen(sdsNewLen(&number, DB_BYTES), name.ptr, name.len);
-    raxInsert(own.keys, sdsSlice(key), (void *)(intptr_t)when_ms, NULL); /* without memory it waits for a write to it */
-    sdsFree(key);
+    remember(own.keys, dbid, name, (void *)(intptr_t)when_ms);
+}
+
+static int swappedId(int dbid, int a, int b) {
+    return dbid == a ? b : dbid == b ? a : dbid;
+}
+
+void ownExpiresSwap(int a, int b) {
+    assertMainRole();
+    if (ownExpiresCount() == 0) return;
+    rax *keys = raxCreate();
+    raxIterator it;
+    raxIterBegin(&it, own.keys);
+    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceOf(NULL, 0)); on; on = raxIterNext(&it)) {
+        const slice key = sliceOf(it.key, it.key_len);
+        remember(keys, swappedId(databaseOf(key), a, b), nameOf(key), *it.place);
+    }
+    raxIterEnd(&it);
+    raxRelease(own.keys, NULL);
+    own.keys = keys;
 }
 
 size_t ownExpiresCount(void) {
@@ -59,12 +92,10 @@ void ownExpiresLook(size_t most, bool (*look)(int dbid, slice name, int64_t when
     raxIterator it;
     raxIterBegin(&it, own.keys);
     for (bool on = seek(&it); on && most; on = raxIterNext(&it), most--) {
-        uint32_t number;
         slice key = sliceOf(it.key, it.key_len);
-        memcpy(&number, key.ptr, DB_BYTES);
         sdsFree(own.at);
         own.at = sdsFromSlice(key);
-        bool stays = look((int)number, sliceOf(key.ptr + DB_BYTES, key.len - DB_BYTES), (int64_t)(intptr_t)*it.place);
+        bool stays = look(databaseOf(key), nameOf(key), (int64_t)(intptr_t)*it.place);
         if (!stays) raxRemove(own.keys, sdsSlice(own.at), NULL);
     }
     raxIterEnd(&it);

@@ -13,6 +13,8 @@
 
 /* A key was given a time, while the dataset follows another one. Nothing unless it was one of this server's clients. */
 void ownExpiresNote(int dbid, slice name, int64_t when_ms);
+/* Two databases have changed places. Looks at all of them. */
+void ownExpiresSwap(int a, int b);
 size_t ownExpiresCount(void);
 /* The dataset follows no other any more, or has gone. */
 void ownExpiresForget(void);

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "own_expires.h"
 
+#include "db.h"
 #include "store_state.h"
 #include "store_support.h"
 #include "unit.h"
@@ -50,6 +51,23 @@ TEST(own_expires_are_those_of_own_clients) {
     CHECK_EQ_STR(lookAt(10), "0own6 9own7 ");
     ownExpiresForget();
     CHECK_EQ_INT(ownExpiresCount(), 0);
+    storeSetFollowing((storeFollowing){0});
+}
+
+TEST(own_expires_go_along_when_databases_change_places) {
+    storeReset();
+    CHECK(dbSwap(0, 1));
+    storeSetFollowing((storeFollowing){.on = true});
+    note(0, "a", 1);
+    note(0, "b", 2);
+    note(1, "b", 3);
+    note(2, "c", 4);
+    CHECK_EQ_STR(lookAt(1), "0a1 ");
+    CHECK(dbSwap(0, 1));
+    CHECK_EQ_STR(lookAt(10), "0b3 1a1 1b2 2c4 ");
+    CHECK(dbSwap(2, 2));
+    CHECK_EQ_STR(lookAt(10), "0b3 1a1 1b2 2c4 ");
+    ownExpiresForget();
     storeSetFollowing((storeFollowing){0});
 }
 
