@@ -16,15 +16,34 @@ static uint64_t systemUs(void) {
     return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
 }
 
+/* Ticks, and between which two moments of the system's clock they were read. */
+typedef struct bracket {
+    uint64_t before_us, behind_us;
+    monotime ticks;
+} bracket;
+
+/* The closest of some: whoever is kept from running in between makes one wide, never wrong. */
+static bracket readBoth(void) {
+    bracket best = {0, UINT64_MAX, 0};
+    for (int i = 0; i < 50; i++) {
+        bracket b = {.before_us = systemUs()};
+        b.ticks = clockTicks();
+        b.behind_us = systemUs();
+        if (b.behind_us - b.before_us < best.behind_us - best.before_us) best = b;
+    }
+    return best;
+}
+
 TEST(ticks_run_like_the_system_clock) {
     clockInit();
-    uint64_t us0 = systemUs();
-    monotime t0 = clockTicks();
+    bracket from = readBoth();
     struct timespec pause = {0, 50000000};
     nanosleep(&pause, NULL);
-    uint64_t ours = clockTicksToUs(clockTicks() - t0), theirs = systemUs() - us0;
-    /* One part in a thousand, and room for being interrupted between two readings. */
-    CHECK(ours <= theirs + theirs / 1000 + 5000 && theirs <= ours + theirs / 1000 + 5000);
+    bracket to = readBoth();
+    uint64_t ours = clockTicksToUs(to.ticks - from.ticks);
+    uint64_t least = to.before_us - from.behind_us, most = to.behind_us - from.before_us;
+    /* One part in a thousand, and what the roundings make. */
+    CHECK(ours + least / 1000 + 2 >= least && ours <= most + most / 1000 + 2);
     CHECK(strstr(clockMonotonicInfo(), "POSIX clock_gettime") || strstr(clockMonotonicInfo(), "ticks/us"));
 }
 
@@ -40,10 +59,11 @@ TEST(monotonic_does_not_go_back) {
     CHECK(clockTicksToNs((uint64_t)4000000000u * 86400 * 366) > (uint64_t)86400 * 366 * 1000000000 / 4);
 }
 
+/* The C library's seconds may be a tick behind. */
 TEST(wall_clock_is_now) {
-    int64_t now = time(NULL);
-    CHECK(llabs(clockWallMs() / 1000 - now) <= 1);
-    CHECK(llabs(clockWallUs() / 1000000 - now) <= 1);
+    int64_t before = time(NULL), ms = clockWallMs(), us = clockWallUs(), behind = time(NULL);
+    CHECK(before <= ms / 1000 && ms / 1000 <= behind + 1);
+    CHECK(before <= us / 1000000 && us / 1000000 <= behind + 1);
 }
 
 /* Nobody can say how much it is; but it does not shrink, and no faster than all processors sleep. */
