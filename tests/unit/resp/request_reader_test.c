@@ -131,6 +131,9 @@ static const sample samples[] = {
     S("*+1\r\n", BAD_COUNT),
     S("*01\r\n", BAD_COUNT),
     S("*00\r\n", BAD_COUNT),
+    S("*01\r\n$4\r\nPING\r\n", BAD_COUNT),
+    S("*001\r\n$4\r\nPING\r\n", BAD_COUNT),
+    S("*0001\r\n$4\r\nPING\r\n", BAD_COUNT),
     S("*-0\r\n", BAD_COUNT),
     S("* 1\r\n", BAD_COUNT),
     S("*1 \r\n", BAD_COUNT),
@@ -146,6 +149,14 @@ static const sample samples[] = {
     S("*1\r\n$-0\r\n", BAD_BULK),
     S("*1\r\n$+4\r\nPING\r\n", BAD_BULK),
     S("*1\r\n$04\r\nPING\r\n", BAD_BULK),
+    S("*1\r\n$00\r\n\r\n", BAD_BULK),
+    S("*1\r\n$004\r\nPING\r\n", BAD_BULK),
+    S("*1\r\n$000\r\n\r\n*1", BAD_BULK),
+    S("*1\r\n$0004\r\nPING\r\n", BAD_BULK),
+    S("*1\r\n$0000\r\n\r\n", BAD_BULK),
+    S("*1\r\n$000000004\r\nPING\r\n", BAD_BULK),
+    S("*2\r\n$4\r\nECHO\r\n$012\r\nabcdefghijkl\r\n", BAD_BULK),
+    S("*2\r\n$4\r\nECHO\r\n$12\r\nabcdefghijkl\r\n", "<4:ECHO><12:abcdefghijkl>\nidle"),
     S("*1\r\n$\r\n", BAD_BULK),
     S("*1\r\n$4\0\r\n", BAD_BULK),
     S("*1\r\n$536870912\r\n", "more"),
@@ -250,6 +261,42 @@ TEST(request_reader_samples_at_every_split) {
         if (!CHECK(good)) printf("  sample %zu: in \"%s\" got \"%.*s\"\n", i, s->in, (int)got->len, got->bytes);
     }
     free(got);
+}
+
+/* An argument that comes whole with its header, to a reader that has room for it, is judged by the same limits as one
+ * whose header comes first. */
+TEST(request_reader_limits_hold_for_what_comes_at_once) {
+    static const struct {
+        size_t len;
+        bool unauth;
+        const char *error; /* NULL: none */
+    } cases[] = {
+        {16384, true, NULL},     {16385, true, "Protocol error: unauthenticated bulk length"},
+        {16385, false, NULL},    {20000, true, "Protocol error: unauthenticated bulk length"},
+        {30000, false, NULL},    {30001, false, BAD_BULK},
+        {30001, true, BAD_BULK},
+    };
+    static const char *const heads[] = {"*1\r\n$%zu\r\n", "*2\r\n$4\r\nECHO\r\n$%zu\r\n"};
+
+    for (size_t i = 0; i < 2 * array_len(cases); i++) {
+        requestLimits limits = cases[i / 2].unauth ? unauth_limits : open_limits;
+        size_t len = cases[i / 2].len;
+        char *buf = malloc(len + 64);
+        size_t head = (size_t)sprintf(buf, heads[i % 2], len);
+        memset(buf + head, 'b', len);
+        memcpy(buf + head + len, "\r\n", 2);
+
+        requestReader r = {.grow = growArgs};
+        limits.bulk_len_max = 30000;
+        CHECK(growArgs(&r, 8));
+        readerReset(&r, 0);
+        readState state = readerFeed(&r, &limits, buf, head + len + 2);
+        CHECK_EQ_INT(state, cases[i / 2].error ? READ_BAD : READ_DONE);
+        CHECK_EQ_STR(r.error, cases[i / 2].error ? cases[i / 2].error : "");
+        if (state == READ_DONE) CHECK_EQ_INT(r.args[i % 2].len, len);
+        free(buf);
+        free(r.args);
+    }
 }
 
 /* Lines of 64 KiB: one byte more is too much, but only while the line's end is not there. */
