@@ -7,7 +7,6 @@
 #include "output_limits.h"
 #include "setting.h"
 #include "unit.h"
-#include <unistd.h>
 
 #define DEFAULTS "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60"
 
@@ -136,10 +135,24 @@ TEST(references_count_at_full_size) {
     restore();
 }
 
+/* So many seconds in ticks. */
+static monotime ticksOf(double seconds) {
+    const monotime many = (monotime)1 << 40;
+    return (monotime)(seconds * 1e9 * (double)many / (double)clockTicksToNs(many));
+}
+
+/* Whether a client that has been past its soft limit for `seconds` is let go now. A check that took the machine so long
+ * that another second has begun says nothing. */
+static bool isLetGo(client *c, double seconds) {
+    monotime since = c->soft_limit_since = clockTicks() - ticksOf(seconds);
+    bool gone = outputLimitCheck(c);
+    return gone && (uint64_t)seconds == clockTicksToNs(clockTicks() - since) / 1000000000;
+}
+
 TEST(soft_limit_closes_after_its_time) {
     const char *err;
     client *c = fixtureClient(2);
-    CHECK(set("normal 0 1000 0", &err));
+    CHECK(set("normal 0 1000 1000", &err));
     addBlocks(c, 1000);
     CHECK(!(c->flags & CLIENT_CLOSE_ASAP));
     CHECK(c->soft_limit_since != 0);
@@ -153,11 +166,24 @@ TEST(soft_limit_closes_after_its_time) {
     CHECK_EQ_INT(c->soft_limit_since, 0);
     addBlocks(c, 1000);
     CHECK(c->soft_limit_since != 0);
-    c->soft_limit_since = clockTicks();
-    usleep(1100 * 1000);
-    CHECK(outputLimitCheck(c));
-    CHECK(c->flags & CLIENT_CLOSE_ASAP);
+    CHECK(!isLetGo(c, 1));
+    CHECK(!isLetGo(c, 900));
+    CHECK(!isLetGo(c, 1000.001)); /* for longer than that */
+    CHECK(isLetGo(c, 1001.001) || c->flags & CLIENT_CLOSE_ASAP);
     clientFree(c);
+    CHECK(clientPopClosing() == NULL);
+    restore();
+}
+
+TEST(soft_limit_of_no_seconds_is_a_second) {
+    const char *err;
+    client *c = fixtureClient(2);
+    CHECK(set("normal 0 1000 0", &err));
+    addBlocks(c, 1000);
+    CHECK(!isLetGo(c, 0));
+    CHECK(isLetGo(c, 1.001) || c->flags & CLIENT_CLOSE_ASAP);
+    clientFree(c);
+    CHECK(clientPopClosing() == NULL);
     restore();
 }
 
