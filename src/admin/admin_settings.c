@@ -27,7 +27,7 @@ static const setting rows[] = {
     ACCESS("enable-protected-configs", enable_protected_configs, 0),
     ACCESS("enable-debug-command", enable_debug_command, 0),
     ACCESS("enable-module-command", enable_module_command, 0),
-    BOOL("enable-debug-assert", enable_debug_assert, "no", SETTING_IMMUTABLE | SETTING_HIDDEN),
+    BOOL("enable-debug-assert", enable_debug_assert, "no", SETTING_IMMUTABLE | SETTING_HIDDEN | SETTING_PENDING),
     BOOL("hide-user-data-from-log", hide_user_data_from_log, "yes", 0),
     BOOL("extended-redis-compatibility", extended_redis_compatibility, "no", 0),
     {.name = "availability-zone", .type = SETTING_BYTES, .value = &admin_settings.availability_zone},

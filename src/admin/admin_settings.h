@@ -13,7 +13,7 @@ enum { ACCESS_NO, ACCESS_YES, ACCESS_LOCAL };
 
 typedef struct adminSettings {
     int enable_debug_command, enable_module_command, enable_protected_configs; /* ACCESS_ */
-    bool enable_debug_assert;
+    bool enable_debug_assert;     /* nobody reads it: debugAssert() is chosen when the program is built */
     bool hide_user_data_from_log; /* crash reports included */
     bool extended_redis_compatibility;
     char *availability_zone; /* owns: an sds; NULL: none */

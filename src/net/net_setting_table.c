@@ -116,7 +116,6 @@ static const setting rows[] = {
      .min = 0,
      .max = 0777},
     {.name = "bind-source-addr",
-     .flags = SETTING_PENDING,
      .type = SETTING_STRING,
      .value = &net_settings.bind_source_addr,
      .empty_is_null = true},

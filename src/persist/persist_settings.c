@@ -85,7 +85,6 @@ void persistSettingsOnAppend(const persistAppendHooks *hooks) {
 /* ---- Table ---------------------------------------------------------------------------------------------- */
 
 #define FIXED SETTING_IMMUTABLE
-#define PENDING SETTING_PENDING
 #define HIDDEN SETTING_HIDDEN
 #define VALUE(name_, type_, field, default_, flags_) \
     .name = name_, .type = type_, .value = &persist_settings.field, .default_text = default_, .flags = flags_

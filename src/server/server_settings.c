@@ -304,7 +304,7 @@ static const setting rows[] = {
     STRING("hash-seed", hash_seed, NULL, SETTING_IMMUTABLE, .empty_is_null = true),
     STRING("bio-cpulist", bio_cpulist, NULL, SETTING_IMMUTABLE, .alias = "bio_cpulist", .empty_is_null = true),
     STRING("ignore-warnings", ignore_warnings, NULL, SETTING_PENDING, .alias = NULL),
-    STRING("locale-collate", locale_collate, NULL, SETTING_PENDING, .apply = applyLocale),
+    STRING("locale-collate", locale_collate, NULL, 0, .apply = applyLocale),
 
     STRING("logfile", logfile, NULL, SETTING_IMMUTABLE, .check = checkLogFile),
     ENUM("loglevel", loglevel, "notice", level_names, 0, .apply = applyLog),

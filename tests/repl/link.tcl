@@ -44,6 +44,23 @@ start_server {overrides {repl-timeout 1}} {
     }
 }
 
+start_server {overrides {repl-diskless-sync-delay 0}} {
+    set primary [default_client]
+    set at [srv port]
+    start_server {overrides {bind-source-addr 127.0.0.7}} {
+        test "bind-source-addr is the address that a replica comes from" {
+            follow r $at
+            assert_match "*ip=127.0.0.7,*" [repl_field $primary slave0]
+            r CONFIG SET bind-source-addr 127.0.0.8
+            cut_link r
+            assert_match "*ip=127.0.0.8,*" [repl_field $primary slave0]
+            r CONFIG SET bind-source-addr ""
+            cut_link r
+            assert_match "*ip=127.0.0.1,*" [repl_field $primary slave0]
+        }
+    }
+}
+
 start_server {} {
     test "A primary without PSYNC: SYNC, and offsets that begin at -1" {
         with_fake_primary [list psync* "-ERR unknown command" sync "hex $empty_snapshot" "replconf ack -1" "hex $getack" \
