@@ -17,7 +17,7 @@ typedef struct adminSettings {
     bool hide_user_data_from_log; /* crash reports included */
     bool extended_redis_compatibility;
     char *availability_zone; /* owns: an sds; NULL: none */
-    char *debug_context;     /* owns */
+    char *debug_context;     /* owns: words for the crash report */
 } adminSettings;
 extern adminSettings admin_settings;
 

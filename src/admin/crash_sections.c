@@ -64,8 +64,14 @@ static void printCurrentClient(void) {
     printArguments(c);
 }
 
+static void printInfo(void) {
+    const char *context = admin_settings.debug_context;
+    if (context && *context) panicPrint("debug-context: %s\n", context);
+    infoPrintCrash();
+}
+
 void crashSectionsRegister(void) {
-    panicAddSection("INFO OUTPUT", infoPrintCrash);
+    panicAddSection("INFO OUTPUT", printInfo);
     panicAddSection("CLIENT LIST OUTPUT", printClients);
     panicAddSection("CURRENT CLIENT INFO", printCurrentClient);
 }

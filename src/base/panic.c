@@ -18,7 +18,7 @@
  * Threads     the first thread that crashes writes; all others stand still until the end. Sections and handlers are
  *             set at boot by main; each thread asks for its own stack.
  * Invariants  1. Nothing returns from a report: the process ends by the signal that began it, with the
- *                default action, so that a core file and the exit status tell the truth.
+ *                default action, so that a core file and the exit status tell the truth (but for panicExits()).
  *             2. A report ends: waits have a bound, and an alarm bounds the whole.
  * Tests       tests/unit/base/panic_test.c
  *
@@ -60,6 +60,7 @@ static int section_count;
 static const char *program = "valkey";
 static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 static bool handlers_installed;
+static atomic_bool exits;  /* panicExits(); any thread may be the one that fails */
 static symbolFile symbols; /* mapped with the handlers: a crash may be for want of addresses */
 static bool symbols_open;
 
@@ -365,6 +366,10 @@ void panicRemoveHandlers(void) {
     handlers_installed = false;
 }
 
+void panicExits(bool on) {
+    atomic_store_explicit(&exits, on, memory_order_relaxed);
+}
+
 /* ---- Assertions ---------------------------------------------------------------------------------- */
 
 static const char *fileName(const char *path) {
@@ -381,6 +386,7 @@ noreturn_fn static void finish(void) {
         printSections();
     }
     printEnd();
+    if (atomic_load_explicit(&exits, memory_order_relaxed)) _exit(1);
     dieBy(SIGABRT);
 }
 

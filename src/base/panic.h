@@ -41,6 +41,10 @@ void panicPrint(const char *fmt, ...) printf_like(1, 2);
 void panicInstallHandlers(void);
 void panicRemoveHandlers(void);
 
+/* use-exit-on-panic: whether a failed assertion or a panic ends the process with the exit code 1 behind its report, and
+ * not by SIGABRT: no core file is written. Faults still end it by their signals. Main. */
+void panicExits(bool on);
+
 /* What makes the crash of a thread reported, whichever thread it is. Its starter blocks, around pthread_create(), all
  * signals but those five: SIGTERM and its like are main's, while a fault whose signal is blocked ends the process
  * without a word. The thread itself begins, once it has its name, with

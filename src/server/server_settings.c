@@ -171,6 +171,12 @@ static bool applyCrashLog(const char **err) {
     return true;
 }
 
+static bool applyExitOnPanic(const char **err) {
+    unused(err);
+    panicExits(server_settings.use_exit_on_panic);
+    return true;
+}
+
 static bool applyBgThread(const char **err) {
     unused(err);
     zmallocSetBackgroundThread(server_settings.jemalloc_bg_thread);
@@ -242,6 +248,7 @@ bool serverSettingsApply(const char **err) {
     logSetSyslog(server_settings.syslog_enabled ? server_settings.syslog_ident : NULL, server_settings.syslog_facility);
     applyHz(&why);
     applyCrashLog(&why);
+    applyExitOnPanic(&why);
     if (applyLocale(&why)) return true;
     snprintf(line, sizeof(line), "Failed to configure LOCALE for invalid locale name: '%s'.",
              server_settings.locale_collate);
@@ -316,7 +323,7 @@ static const setting rows[] = {
 
     BOOL("crash-log-enabled", crash_log_enabled, "yes", 0, .apply = applyCrashLog),
     BOOL("crash-memcheck-enabled", crash_memcheck_enabled, "yes", SETTING_PENDING, .alias = NULL),
-    BOOL("use-exit-on-panic", use_exit_on_panic, "no", SETTING_HIDDEN, .alias = NULL),
+    BOOL("use-exit-on-panic", use_exit_on_panic, "no", SETTING_HIDDEN, .apply = applyExitOnPanic),
 
     INT("hz", hz, "10", 0, INT_MAX, .apply = applyHz),
     INT("shutdown-timeout", shutdown_timeout_s, "10", 0, INT_MAX, .flags = 0),

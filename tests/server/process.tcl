@@ -246,6 +246,19 @@ test "A fault on any thread under load ends the server with one whole report tha
     }
 }
 
+test "use-exit-on-panic ends a panic with the exit code 1; debug-context is in the report" {
+    set dir [make_server_dir]
+    set port [free_port]
+    set pid [launch $dir [list --port $port --bind 127.0.0.1 --save "" --dir $dir --enable-debug-command yes]]
+    await_ready [dict create dir $dir pid $pid]
+    set c [RespClient new $port]
+    assert_equal OK [$c CONFIG SET use-exit-on-panic yes debug-context "round 7 of the storm"]
+    assert_error "connection closed by the server" {$c DEBUG PANIC}
+    $c destroy
+    assert_equal 1 [wait_exit $dir 20]
+    assert_match "*------ INFO OUTPUT ------\ndebug-context: round 7 of the storm\n# Server*BUG REPORT END*" [server_log $dir]
+}
+
 test "logfile: the log goes to the file, which may be moved away" {
     set dir [make_server_dir]
     set port [free_port]

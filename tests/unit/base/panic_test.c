@@ -53,6 +53,27 @@ TEST(failed_assertion_reports_and_aborts) {
     CHECK(strstr(report, "crashed by signal") == NULL);
 }
 
+static void failAssertAndExit(void *arg) {
+    panicExits(true);
+    failAssert(arg);
+}
+
+static void crashDespiteExit(void *arg) {
+    unused(arg);
+    prepare();
+    panicExits(true);
+    raise(SIGSEGV);
+}
+
+TEST(failed_assertion_may_exit) {
+    int status = unitInChild(failAssertAndExit, NULL, report, sizeof(report));
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    CHECK(strstr(report, "\n------ GOOD SECTION ------\nsection says 5\n") != NULL);
+    CHECK(strstr(report, "=== VALKEY BUG REPORT END ===\n") != NULL);
+    status = unitInChild(crashDespiteExit, NULL, report, sizeof(report));
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+}
+
 static void panicNow(void *arg) {
     prepare();
     serverPanic("value %d", *(int *)arg);
