@@ -29,8 +29,10 @@ func dial(addr string) (*respConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &respConn{c, bufio.NewReaderSize(c, 1<<16)}, nil
+	return newConn(c), nil
 }
+
+func newConn(c net.Conn) *respConn { return &respConn{c, bufio.NewReaderSize(c, 1<<16)} }
 
 func (r *respConn) close() { _ = r.c.Close() }
 
@@ -64,7 +66,7 @@ func (r *respConn) line() (string, error) {
 		return "", err
 	}
 	if len(s) < 3 || s[len(s)-2] != '\r' {
-		return "", fmt.Errorf("not a line of RESP: %q", s)
+		return "", errProtocol{fmt.Sprintf("not a line of RESP: %.80q", s)}
 	}
 	return s[:len(s)-2], nil
 }
@@ -73,6 +75,15 @@ func (r *respConn) line() (string, error) {
 type errProtocol struct{ what string }
 
 func (e errProtocol) Error() string { return e.what }
+
+// length reads the number of a bulk or an array; -1 is a null, and anything less is nothing.
+func length(s string) (int, error) {
+	n, err := strconv.Atoi(s[1:])
+	if err != nil || n < -1 {
+		return 0, errProtocol{fmt.Sprintf("not a length: %.80q", s)}
+	}
+	return n, nil
+}
 
 func (r *respConn) read() (reply, error) {
 	_ = r.c.SetReadDeadline(time.Now().Add(20 * time.Second))
@@ -92,9 +103,9 @@ func (r *respConn) read() (reply, error) {
 		}
 		return n, nil
 	case '$':
-		n, err := strconv.Atoi(s[1:])
+		n, err := length(s)
 		if err != nil {
-			return nil, errProtocol{s}
+			return nil, err
 		}
 		if n < 0 {
 			return nil, nil
@@ -108,9 +119,9 @@ func (r *respConn) read() (reply, error) {
 		}
 		return string(body[:n]), nil
 	case '*':
-		n, err := strconv.Atoi(s[1:])
+		n, err := length(s)
 		if err != nil {
-			return nil, errProtocol{s}
+			return nil, err
 		}
 		if n < 0 {
 			return nil, nil

@@ -1,7 +1,7 @@
 /* reply_value.c -- a whole reply as a tree, for programs that show or look into it.
  *
- * replyScan() has found where the reply ends before anything is built, so the parser below never waits for bytes and
- * only guards its depth.
+ * replyScan() has found where the reply ends before anything is built, so the parser below never waits for bytes: it
+ * guards its depth, and refuses what is cut.
  *
  * Tests       tests/unit/tools/reply_text_test.c
  *
@@ -25,12 +25,13 @@ static void clearValue(replyValue *v) {
     zfree(v->str);
 }
 
-static slice takeLine(cursor *in) {
+/* False: it has no end. */
+static bool takeLine(cursor *in, slice *line) {
     const char *nl = memchr(in->p, '\n', (size_t)(in->end - in->p));
-    if (!nl || nl == in->p) return sliceOf(in->p, 0);
-    slice line = sliceOf(in->p, (size_t)(nl - in->p - 1));
+    if (!nl || nl == in->p) return false;
+    *line = sliceOf(in->p, (size_t)(nl - in->p - 1));
     in->p = nl + 1;
-    return line;
+    return true;
 }
 
 static void setText(replyValue *v, slice text) {
@@ -68,7 +69,8 @@ static bool parseValue(cursor *in, replyValue *v, int depth) {
     long long n = 0;
     if (in->p >= in->end) return false;
     v->type = *in->p++;
-    slice line = takeLine(in);
+    slice line;
+    if (!takeLine(in, &line)) return false;
     switch (v->type) {
     case '+':
     case '-':

@@ -18,7 +18,7 @@ typedef struct replyValue {
 } replyValue;
 
 /* The reply that fills [p, p+len), which replyScan() has found to be whole. Attributes are dropped. NULL when it is
- * nested deeper than any server sends. */
+ * not, or nested deeper than any server sends. */
 replyValue *replyValueParse(const char *p, size_t len);
 void replyValueFree(replyValue *v); /* NULL is allowed */
 

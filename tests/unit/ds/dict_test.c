@@ -743,7 +743,7 @@ TEST(dict_random_entry_in_a_sparse_table_ends) {
         ones += e->number == 1;
         checkRandomPicks(&m);
     }
-    CHECK(ones <= 40);
+    CHECK(ones > 0 && ones < 40); /* else one of 2^39 runs */
     modelFree(&m);
 }
 

@@ -65,7 +65,7 @@ TEST(json_keeps_text_or_makes_it_ascii) {
 TEST(cut_replies_are_refused) {
     for (size_t i = 0; i < array_len(samples); i++) {
         size_t len = strlen(samples[i].wire);
-        for (size_t cut = 0; cut + 2 < len; cut++) replyValueFree(replyValueParse(samples[i].wire, cut));
+        for (size_t cut = 0; cut < len; cut++) CHECK(replyValueParse(samples[i].wire, cut) == NULL);
     }
     sds deep = sdsEmpty();
     for (int i = 0; i < 1000; i++) deep = sdsCat(deep, "*1\r\n");
