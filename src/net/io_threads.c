@@ -16,6 +16,10 @@
  * One thread greets (IO_THREAD_GREETER): it holds streams as long as their handshake lasts. The system is told to run
  * the others first. So it never takes the role: main would stand still whenever the processor is taken from it.
  *
+ * Dead objects are in no hurry. They go back in batches that are full, large, or a few milliseconds old: a handful of
+ * them is not worth a message, and still less the end of a thread's sleep. A batch that nobody adds to is looked at in
+ * each turn, and the server's tick makes one.
+ *
  * Not here    what a message does (sessions.c, client_stream.c), which thread holds which stream (rebalance.c),
  *             who has the role (main_role.c), when it pays to wake or to wait for whom (main_policy.c).
  * Owns        the threads, their channels and loops.
@@ -24,6 +28,7 @@
  *                empty: order is kept.
  *             2. A bit of `posted` is set whenever a thread's channel to main holds something that nobody is about to
  *                take.
+ *             3. Dead objects wait here for no longer than DEAD_WAIT_MS and a turn, and not for a thread that retires.
  * Tests       tests/unit/net/io_threads_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -49,7 +54,9 @@
 #define OVERFLOW_RETRY_MS 1
 #define LOOP_FDS_AT_START 1024 /* attach() in client_stream.c makes room for larger ones */
 #define POSTED_WORDS ((IO_THREADS_ALL + 63) / 64)
-#define GREETER_NICE 10 /* its share, where processors are short, is a tenth of another thread's */
+#define DEAD_WAIT_MS 4               /* then a batch of dead objects that is not full goes, too */
+#define DEAD_BATCH_BYTES (64 * 1024) /* and with so many at once: they are memory that nobody can use meanwhile */
+#define GREETER_NICE 10              /* its share, where processors are short, is a tenth of another thread's */
 
 struct ioThread {
     /* The thread's own. */
@@ -66,7 +73,9 @@ struct ioThread {
 
     /* Main. */
     alignas(CACHE_LINE) deadBatch *dead; /* owns: to be sent by IO_MSG_FREE; NULL when there is none */
+    monotime dead_since;                 /* when the first of them came */
     uint64_t dead_bytes;                 /* of all objects ever put there; stats.freed_bytes follows */
+    uint64_t dead_bytes_sent;            /* of those that were sent */
     bool retiring;                       /* holds no new stream; ends when it holds none */
     bool published; /* ioThreadsFlush() has made messages visible and has yet to look whether it sleeps */
     unsigned long pthread_id;
@@ -79,6 +88,7 @@ static struct {
     ioThread *acting; /* has the role */
     ioThread *direct; /* messages to it are plain calls: `acting`, but for the start of a borrowed turn */
     bool overflow;    /* ioThreadsFlush() has left messages that a ring had no room for: it must be called again */
+    uint64_t dead_batches, wakes; /* sent, so far; threads that were woken */
     ioThreadHooks hooks;
     aeDoorbell main_bell;
     /* A bit for each thread that has published something main has not begun to take. seq_cst. */
@@ -100,6 +110,7 @@ static void wakeIfSleeping(ioThread *t) {
     if (!atomic_load_explicit(&t->sleeping, memory_order_relaxed)) return;
     atomic_store_explicit(&t->sleeping, 0, memory_order_relaxed);
     aeDoorbellRing(&t->bell);
+    io.wakes++;
 }
 
 /* --- who has posted -------------------------------------------------------------------------------- */
@@ -350,9 +361,18 @@ static void awaitBegun(const ioThread *t) {
     while (!atomic_load_explicit(&t->begun, memory_order_acquire)) sched_yield();
 }
 
+static void sendDead(ioThread *t) {
+    ioMessage m = {.type = IO_MSG_FREE, .dead = t->dead};
+    t->dead = NULL;
+    t->dead_bytes_sent = t->dead_bytes;
+    io.dead_batches++;
+    ioThreadPost(t, &m);
+}
+
 static void threadJoin(ioThread *t) {
     assertMainThread();
     assertMainRole(); /* or the thread might be in the middle of a turn of main */
+    if (t->dead) sendDead(t);
     messageChannelCommit(&t->from_main);
     atomic_store_explicit(&t->stop, 1, memory_order_release);
     aeDoorbellRing(&t->bell);
@@ -492,11 +512,8 @@ void ioThreadPostToMain(clientStreamHolder *h, const ioMessage *m) {
     else messageChannelPost(&t->to_main, m);
 }
 
-static void sendDead(ioThread *t) {
-    if (!t->dead) return;
-    ioMessage m = {.type = IO_MSG_FREE, .dead = t->dead};
-    t->dead = NULL;
-    ioThreadPost(t, &m);
+static bool deadHaveWaited(const ioThread *t) {
+    return t->retiring || clockTicksToNs(clockTicks() - t->dead_since) >= DEAD_WAIT_MS * 1000000ull;
 }
 
 bool ioThreadsFreeElsewhere(robj *o) {
@@ -506,11 +523,12 @@ bool ioThreadsFreeElsewhere(robj *o) {
     if (!t->dead) {
         t->dead = zmalloc(sizeof(deadBatch));
         t->dead->n = 0;
+        t->dead_since = clockTicks();
     }
     debugAssert(t->dead->n < DEAD_BATCH);
     t->dead_bytes += deadBytes(o);
     t->dead->objects[t->dead->n++] = o;
-    if (t->dead->n == DEAD_BATCH) sendDead(t);
+    if (t->dead->n == DEAD_BATCH || t->dead_bytes - t->dead_bytes_sent >= DEAD_BATCH_BYTES) sendDead(t);
     return true;
 }
 
@@ -519,7 +537,7 @@ void ioThreadsFlush(void) {
     bool published = false;
     io.overflow = false;
     for (ioThread *t = nextThread(0); t; t = nextThread(t->holder.id)) {
-        sendDead(t);
+        if (t->dead && deadHaveWaited(t)) sendDead(t);
         if (messageChannelCommit(&t->from_main)) t->published = published = true;
         io.overflow |= messageChannelHasOverflow(&t->from_main);
     }
@@ -594,7 +612,7 @@ static uint64_t statGet(const _Atomic uint64_t *counter) {
 
 void ioThreadsTotals(ioTotals *out) {
     assertMainRole();
-    memset(out, 0, sizeof(*out));
+    *out = (ioTotals){.dead_batches = io.dead_batches, .wakes = io.wakes};
     for (int i = 0; i < IO_THREADS_MAX; i++) {
         const ioThread *t = io.threads[i];
         if (!t) continue;

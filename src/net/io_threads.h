@@ -60,7 +60,7 @@ void ioThreadPost(ioThread *t, const ioMessage *m);
 /* Post from the thread of `h` (the caller) to main. */
 void ioThreadPostToMain(clientStreamHolder *h, const ioMessage *m);
 
-/* Main: publish what was posted and wake those who sleep. */
+/* Main: publish what was posted and wake those who sleep. What is dead is posted first if it has waited long enough. */
 void ioThreadsFlush(void);
 /* Main: deliver messages that have come, at most `max` of each thread. Returns how many. */
 size_t ioThreadsPoll(size_t max);
@@ -72,7 +72,8 @@ bool ioThreadsMainSleeps(bool lend);
 /* Main's own thread, after the wait: have the role again. */
 void ioThreadsMainAwake(void);
 
-/* Main: take a dead object of thread o->owner to be freed there (store's free sink). False: free it here. */
+/* Main: take a dead object of thread o->owner to be freed there (store's free sink), with others, a few milliseconds
+ * later if need be. False: free it here. */
 bool ioThreadsFreeElsewhere(robj *o);
 
 /* Memory of requests that have not run yet, and of dead objects on the way to their threads. It is bounded and goes by
@@ -85,6 +86,7 @@ typedef struct ioTotals {
     uint64_t reads, writes, freed, polls; /* of I/O threads, main excluded */
     uint64_t net_input, net_output;
     uint64_t main_reads, main_writes;
+    uint64_t dead_batches, wakes; /* to threads: messages with dead objects, ends of their sleep; since the start */
 } ioTotals;
 void ioThreadsTotals(ioTotals *out);
 uint64_t ioThreadActiveNs(const ioThread *t);

@@ -577,6 +577,78 @@ TEST(threads_free_what_is_theirs) {
     backToOne();
 }
 
+static robj *deadOf(unsigned id, size_t bytes) {
+    static char text[100000];
+    return objectCreateString(sliceStr("key"), sliceOf(text, bytes), false, id);
+}
+
+static ioTotals totals(void) {
+    ioTotals now;
+    ioThreadsTotals(&now);
+    return now;
+}
+
+static bool areFreed(void *want) {
+    return totals().freed == *(uint64_t *)want;
+}
+
+/* One dead object in each turn is no reason for a message, nor for the end of a thread's sleep: there are as many
+ * messages as few milliseconds have gone. What waits counts as on its way, and an idle server's turns give it back. */
+TEST(threads_get_the_dead_in_batches) {
+    netFixtureInit();
+    setThreads(3, false);
+    CHECK(fixtureUntil(areFreed, &(uint64_t){totals().freed}, 10000));
+    ioTotals before = totals();
+    size_t transient = ioThreadsTransientMemory();
+    uint64_t begin = clockMonotonicMs();
+    for (unsigned i = 0; i < 2000; i++) {
+        CHECK(ioThreadsFreeElsewhere(deadOf(1 + i % 2, 10)));
+        ioThreadsFlush();
+    }
+    uint64_t most = 2 * (2 + (clockMonotonicMs() - begin) / 4) + 2 * 1000 / DEAD_BATCH;
+    CHECK(totals().dead_batches - before.dead_batches <= most);
+    CHECK(totals().wakes - before.wakes <= most);
+    CHECK(totals().dead_batches - before.dead_batches >= 2 * (1000 / DEAD_BATCH));
+    CHECK(fixtureUntil(areFreed, &(uint64_t){before.freed + 2000}, 10000));
+    CHECK_EQ_INT(ioThreadsTransientMemory(), transient);
+    backToOne();
+}
+
+/* Full by number or by bytes, they do not wait for anything but the next flush; fewer wait for the turn that finds them
+ * old, and count meanwhile. */
+TEST(threads_get_full_batches_of_the_dead_at_once) {
+    netFixtureInit();
+    setThreads(2, false);
+    ioTotals before = totals();
+    size_t transient = ioThreadsTransientMemory();
+    for (int i = 0; i < DEAD_BATCH; i++) CHECK(ioThreadsFreeElsewhere(deadOf(1, 10)));
+    CHECK_EQ_INT(totals().dead_batches - before.dead_batches, 1);
+    CHECK(ioThreadsFreeElsewhere(deadOf(1, 65536)));
+    CHECK_EQ_INT(totals().dead_batches - before.dead_batches, 2);
+    CHECK(ioThreadsTransientMemory() >= transient + 65536);
+    CHECK(ioThreadsFreeElsewhere(deadOf(1, 1000)));
+    CHECK_EQ_INT(totals().dead_batches - before.dead_batches, 2);
+    CHECK(ioThreadsTransientMemory() >= transient + 1000);
+    CHECK(fixtureUntil(areFreed, &(uint64_t){before.freed + DEAD_BATCH + 2}, 10000));
+    CHECK_EQ_INT(ioThreadsTransientMemory(), transient);
+    backToOne();
+}
+
+/* Nothing waits for a thread that retires, and one that is to end has got all. */
+TEST(threads_that_retire_get_their_dead) {
+    netFixtureInit();
+    setThreads(3, false);
+    ioTotals before = totals();
+    for (int i = 0; i < 10; i++) CHECK(ioThreadsFreeElsewhere(deadOf(2, 1000)));
+    ioThreadsSetCount(2);
+    ioThreadsFlush();
+    CHECK_EQ_INT(totals().dead_batches - before.dead_batches, 1);
+    robj *late = deadOf(2, 10);
+    CHECK(!ioThreadsFreeElsewhere(late));
+    objectFree(late);
+    backToOne();
+}
+
 /* --- start and stop under traffic ------------------------------------------------------------------------- */
 
 #define PEERS 12
