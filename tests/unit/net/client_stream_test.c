@@ -11,8 +11,12 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#define INFLIGHT_BYTES_MAX (256 * 1024) /* what docs/design/data_path.md says of back-pressure */
+#define INFLIGHT_BLOCKS_MAX 4
 
 /* What main would know of the stream. */
 static struct {
@@ -21,6 +25,7 @@ static struct {
     sds seen; /* records as text */
     requestBlock *held, **held_end;
     size_t blocks, written, replies_back;
+    size_t blocks_out, bytes_out; /* not returned */
     int ends, end_reason, hangups;
     bool gone, left;
 } rig;
@@ -59,6 +64,10 @@ static void rigDeliver(const ioMessage *m) {
     case IO_MSG_REQUESTS:
         CHECK_EQ_INT(rig.ends, 0);
         CHECK(m->block->first != NULL);
+        CHECK(rig.blocks_out < INFLIGHT_BLOCKS_MAX);
+        CHECK(rig.bytes_out < INFLIGHT_BYTES_MAX);
+        rig.blocks_out++;
+        rig.bytes_out += m->block->wire_bytes;
         rig.written += m->written;
         takeBack(m->reply);
         catRecords(m->block);
@@ -117,12 +126,19 @@ static void post(messageType type, unsigned number, requestBlock *block, replyBl
     if (!rig.gone) clientStreamCheck(rig.s);
 }
 
+/* All that main has: the stream gets it back. */
+static requestBlock *takeHeld(void) {
+    requestBlock *chain = rig.held;
+    rig.held = NULL;
+    rig.held_end = &rig.held;
+    rig.blocks_out = rig.bytes_out = 0;
+    return chain;
+}
+
 /* Main has executed everything. */
 static void rigReturn(void) {
     while (rig.held) {
-        requestBlock *chain = rig.held;
-        rig.held = NULL;
-        rig.held_end = &rig.held;
+        requestBlock *chain = takeHeld();
         post(IO_MSG_OUTPUT, rig.s->authenticated ? CLIENT_STREAM_AUTHENTICATED : 0, chain, NULL);
     }
 }
@@ -567,12 +583,7 @@ static void authPending(bool granted, const char *second, size_t len, const char
         put(wire + cut, sdsLen(wire) - cut);
         CHECK_EQ_STR(rig.seen, "<AUTH|x>");
         CHECK(rig.s->parse_waits_for_auth);
-        if (rig.held) {
-            requestBlock *b = rig.held;
-            rig.held = NULL;
-            rig.held_end = &rig.held;
-            post(IO_MSG_OUTPUT, granted ? CLIENT_STREAM_AUTHENTICATED : 0, b, NULL);
-        }
+        if (rig.held) post(IO_MSG_OUTPUT, granted ? CLIENT_STREAM_AUTHENTICATED : 0, takeHeld(), NULL);
         turn();
         CHECK(!rig.s->parse_waits_for_auth);
         CHECK_EQ_STR(rig.seen, want);
@@ -601,7 +612,9 @@ TEST(stream_malformed_lines_do_not_wait_for_auth) {
 
 /* --- back-pressure -------------------------------------------------------------------------------------------- */
 
-static void backPressure(size_t arg_len, int count) {
+/* A client that sends `count` arguments as fast as they are taken, while main does nothing until nothing more is read.
+ * rigDeliver() sees to it that nothing is handed over beyond the limits. `blocks`, `bytes`: main has so many then. */
+static void backPressure(size_t arg_len, int count, size_t blocks, size_t bytes) {
     rigOpen(false, true);
     sds arg = sdsEmpty();
     for (size_t i = 0; i < arg_len; i++) arg = sdsCatLen(arg, "z", 1);
@@ -615,9 +628,10 @@ static void backPressure(size_t arg_len, int count) {
         if (n > 0) sent += (size_t)n;
         idle = n > 0 ? 0 : idle + 1;
         turn();
-        CHECK(rig.s->inflight_blocks <= 16);
-        CHECK(rig.s->inflight_bytes <= 1024 * 1024 + arg_len + 64 * 1024);
+        CHECK_EQ_INT(rig.s->inflight_blocks, rig.blocks_out);
+        CHECK_EQ_INT(rig.s->inflight_bytes, rig.bytes_out);
         if (idle > 20) { /* nothing moves: main catches up */
+            if (rig.s->reading_stopped) CHECK(rig.blocks_out >= blocks && rig.bytes_out >= bytes);
             stopped |= rig.s->reading_stopped;
             rigReturn();
         }
@@ -637,8 +651,11 @@ static void backPressure(size_t arg_len, int count) {
 }
 
 TEST(stream_stops_reading_while_main_is_behind) {
-    backPressure(10, 20000);
-    backPressure(100 * 1024, 40);
+    backPressure(10, 20000, INFLIGHT_BLOCKS_MAX, 0);
+    backPressure(50 * 1024, 80, INFLIGHT_BLOCKS_MAX, 0);
+    backPressure(100 * 1024, 40, 0, INFLIGHT_BYTES_MAX);
+    backPressure(200 * 1024, 20, 0, INFLIGHT_BYTES_MAX);
+    backPressure(300 * 1024, 20, 0, INFLIGHT_BYTES_MAX);
 }
 
 /* --- ends -------------------------------------------------------------------------------------------------------- */
@@ -1050,6 +1067,42 @@ TEST(stream_drains_before_it_ends) {
     CHECK_EQ_INT(rig.end_reason, END_DRAINED);
     CHECK_EQ_INT(rig.ends, 1);
     rigClose();
+}
+
+static int unreadInput(void) {
+    int unread = -1;
+    ioctl(rig.s->conn->fd, FIONREAD, &unread);
+    return unread;
+}
+
+/* Whether reading had stopped before or not, and whoever holds it: a stream that drains goes on listening. What comes
+ * is taken from the socket, as nothing that lies there may make a reset of the end, and its peer is heard to go. */
+TEST(stream_that_drains_listens) {
+    enum { READS, IS_BEHIND, MOVED, HALF_CLOSED, WAYS };
+    uint64_t seed = unitRandomSeed();
+    for (int way = 0; way < 2 * WAYS; way++) {
+        rigOpen(way < WAYS, true);
+        int small = 4608;
+        setsockopt(rig.s->conn->fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+        if (way % WAYS == IS_BEHIND) fallBehind();
+        replyBlock *chain = randomChain(200, 50000, &seed);
+        post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, chain);
+        CHECK(rig.s->out_head != NULL);
+        size_t blocks = rig.blocks;
+        post(IO_MSG_DRAIN, 0, NULL, NULL);
+        if (way % WAYS == MOVED) {
+            post(IO_MSG_LEAVE, 0, NULL, NULL);
+            post(IO_MSG_JOIN, CLIENT_STREAM_AUTHENTICATED, NULL, NULL);
+        }
+        CHECK(send(rig.peer, "PING\r\n", 6, MSG_NOSIGNAL) == 6);
+        if (way % WAYS == HALF_CLOSED) shutdown(rig.peer, SHUT_WR);
+        for (int i = 0; i < 10; i++) turn(); /* what fallBehind() has left is more than one read */
+        CHECK_EQ_INT(unreadInput(), 0);
+        CHECK_EQ_INT(rig.blocks, blocks); /* it is thrown away */
+        CHECK_EQ_INT(rig.ends, 0);
+        CHECK(rig.s->out_head != NULL);
+        rigClose();
+    }
 }
 
 /* More than the peer's buffer takes, and less than the socket's own. */
