@@ -809,6 +809,7 @@ def started_as_replica(b):
                 file.write(snapshot((b"key", b"1"), aux=aux))
             p = b.primary()
             s.begin(*(["--replicaof", "127.0.0.1 %d" % p.port] if follows else []))
+            s.await_field("loading", 0, section="persistence")
             b.see("%s: key" % what, s.ask("GET", "key"))
             if follows:
                 m = p.session()
