@@ -248,6 +248,272 @@ TEST(threads_lose_no_answer_while_the_role_moves) {
     askAndAnswer(true, ROUNDS);
 }
 
+/* --- step by step --------------------------------------------------------------------------------------- */
+
+/* Thread 1 stands still at places that the test names, until it is let go. It stands before it looks a second time
+ * (behind its last look at the messages of a turn), and before the waits that come when it has nothing to do any more:
+ * the first one in whose turn nothing has come of what the test has posted up to a stream's IO_MSG_JOIN. */
+typedef enum { STEP_FREELY, STEP_BEFORE_LOOK, STEP_BEFORE_WAIT } stepPlace;
+
+static struct {
+    _Atomic stepPlace stop_at, stands_at;
+    clientStream *moved;  /* by the messages of the test: goes from hand to hand */
+    clientStream *marker; /* its IO_MSG_JOIN is the last of them */
+    int turns;            /* the thread's own: since the marker has come */
+    bool watched;         /* the thread's own: its waits are */
+    int peers[2];
+} step;
+
+static void stand(stepPlace place) {
+    if (atomic_load(&step.stop_at) != place) return;
+    atomic_store(&step.stands_at, place);
+    while (atomic_load(&step.stop_at) == place) poll(NULL, 0, 1);
+    atomic_store(&step.stands_at, STEP_FREELY);
+}
+
+static void stepWait(aeEventLoop *loop, void *arg) {
+    unused(loop);
+    const clientStreamHolder *h = arg;
+    if (atomic_load(&step.stop_at) != STEP_BEFORE_WAIT || step.marker->holder != h) return;
+    if (++step.turns >= 2) stand(STEP_BEFORE_WAIT);
+}
+
+static void stepReport(const clientStreamHolder *h) {
+    if (h->id != 1) return;
+    if (!step.watched) aeSetBeforeWait(h->loop, stepWait, (void *)(uintptr_t)h);
+    step.watched = true;
+    stand(STEP_BEFORE_LOOK);
+}
+
+static bool standsAt(stepPlace place) {
+    unitLimit limit = unitLimitStart(20000);
+    while (atomic_load(&step.stands_at) != place && !unitLimitOver(&limit)) poll(NULL, 0, 1);
+    return CHECK_EQ_INT(atomic_load(&step.stands_at), place);
+}
+
+/* The thread goes on from where it stands to the next place. */
+static void letGo(stepPlace next) {
+    stepPlace place = atomic_load(&step.stop_at);
+    atomic_store(&step.stop_at, next);
+    while (place != next && atomic_load(&step.stands_at) == place) poll(NULL, 0, 1);
+}
+
+static void stepOpen(void (*deliver)(const ioMessage *m)) {
+    netFixtureInit();
+    step.turns = 0;
+    step.watched = false;
+    gone = out_of_order = 0;
+    clientStream **made[] = {&step.moved, &step.marker};
+    for (int i = 0; i < 2; i++) {
+        int fds[2];
+        fixturePair(fds, false);
+        step.peers[i] = fds[1];
+        *made[i] = clientStreamCreate(connCreateAcceptedUnix(fds[0], NULL), true);
+    }
+    for (int i = 0; i < STREAMS; i++) expected[i] = step.moved;
+    atomic_store(&step.stands_at, STEP_FREELY);
+    atomic_store(&step.stop_at, STEP_BEFORE_LOOK);
+    fixture_before_report = stepReport;
+    setThreads(2, false);
+    fixtureSuspend(true);
+    fixture_deliver = deliver;
+    standsAt(STEP_BEFORE_LOOK); /* in its first turn */
+}
+
+static void stepPost(messageType type, clientStream *s) {
+    ioMessage m = {.type = (uint16_t)type, .stream = s};
+    ioThreadPost(ioThreadGet(1), &m);
+}
+
+/* To be answered by an IO_MSG_LEFT. */
+static void stepAsk(void) {
+    stepPost(IO_MSG_JOIN, step.moved);
+    stepPost(IO_MSG_LEAVE, step.moved);
+}
+
+/* Main looks and looks, and wakes nobody. */
+static bool comes(size_t want) {
+    unitLimit limit = unitLimitStart(5000);
+    while (gone < want && !unitLimitOver(&limit))
+        if (ioThreadsPoll(100) == 0) poll(NULL, 0, 1);
+    return CHECK_EQ_INT(gone, want);
+}
+
+/* Main does not wait: there is something to do. */
+static void staysAwake(bool lend) {
+    bool sleeps = ioThreadsMainSleeps(lend);
+    CHECK(!sleeps);
+    if (sleeps) ioThreadsMainAwake();
+    CHECK(panicHoldsMainRole());
+    CHECK_EQ_INT(mainRoleLook(), ROLE_KEPT);
+}
+
+/* The marker has a holder if `joined`. */
+static void stepClose(bool joined) {
+    letGo(STEP_FREELY);
+    fixture_deliver = goneDeliver;
+    stepPost(IO_MSG_JOIN, step.moved);
+    stepPost(IO_MSG_CLOSE, step.moved);
+    if (!joined) stepPost(IO_MSG_JOIN, step.marker);
+    stepPost(IO_MSG_CLOSE, step.marker);
+    gone = 0;
+    CHECK(pollUntil(2));
+    for (int i = 0; i < 2; i++) close(step.peers[i]);
+    fixture_deliver = NULL;
+    fixtureSuspend(false);
+    backToOne();
+    fixture_before_report = NULL;
+}
+
+/* Main posts behind the thread's look at its ring, and sees that it does not sleep yet. */
+TEST(threads_look_once_more_before_they_sleep) {
+    stepOpen(goneDeliver);
+    stepAsk();
+    ioThreadsFlush();
+    letGo(STEP_FREELY);
+    comes(1);
+    stepClose(false);
+}
+
+/* A thread has published, and has seen that main is awake, behind main's last look at what is posted: main does not lay
+ * its role down for good, lent or kept. */
+TEST(threads_main_looks_once_more_before_it_waits) {
+    for (int lend = 0; lend < 2; lend++) {
+        stepOpen(goneDeliver);
+        stepAsk();
+        stepPost(IO_MSG_JOIN, step.marker);
+        ioThreadsFlush();
+        letGo(STEP_BEFORE_WAIT);
+        standsAt(STEP_BEFORE_WAIT);
+        staysAwake(lend);
+        comes(1);
+        bool sleeps = ioThreadsMainSleeps(lend); /* now there is nothing */
+        CHECK(sleeps);
+        if (sleeps) ioThreadsMainAwake();
+        stepClose(true);
+    }
+}
+
+/* More answers than the ring to main has room for: the thread offers the rest when main has made room, though nothing
+ * wakes it. */
+TEST(threads_offer_main_again_what_has_overflowed) {
+    enum { ANSWERS = 9000 };
+    stepOpen(goneDeliver);
+    for (int i = 0; i < ANSWERS; i++) stepAsk();
+    stepPost(IO_MSG_JOIN, step.marker);
+    ioThreadsFlush();
+    staysAwake(true); /* the thread is behind, and must be offered the rest */
+    letGo(STEP_BEFORE_WAIT);
+    unitLimit limit = unitLimitStart(20000);
+    while (atomic_load(&step.stands_at) != STEP_BEFORE_WAIT && !unitLimitOver(&limit)) ioThreadsFlush();
+    standsAt(STEP_BEFORE_WAIT);
+    CHECK(ioThreadsPoll(SIZE_MAX) > 0);
+    CHECK(gone < ANSWERS);
+    letGo(STEP_FREELY);
+    comes(ANSWERS);
+    CHECK_EQ_INT(out_of_order, 0);
+    stepClose(true);
+}
+
+/* --- the end of a thread ------------------------------------------------------------------------------- */
+
+static bool holdsNone(const ioThread *t) {
+    unused(t);
+    return true;
+}
+
+static void noThreadBut(int n) {
+    ioThreadsReap(holdsNone);
+    for (unsigned i = 1; i < IO_THREADS_ALL; i++) CHECK_EQ_INT(ioThreadGet(i) != NULL, (int)i < n);
+}
+
+#define DEAD_BYTES 500 /* DEAD_BATCH of them are a batch by their number, and not by their bytes */
+
+/* So many dead objects are on their way to thread 2, most of them with main still, when it is to end. */
+static void endWithTheDead(size_t dead) {
+    static char bytes[DEAD_BYTES];
+    setThreads(3, false);
+    size_t used = zmallocUsed();
+    for (size_t i = 0; i < dead; i++) {
+        robj *o = objectCreateRawString(sliceStr("key"), sliceOf(bytes, sizeof(bytes)), 2);
+        CHECK(ioThreadsFreeElsewhere(o));
+    }
+    ioThreadsSetCount(2);
+    robj *o = objectCreateRawString(sliceStr("key"), sliceStr("value"), 2);
+    CHECK(!ioThreadsFreeElsewhere(o)); /* to one that is to end nothing is sent */
+    objectFree(o);
+    ioThreadsReap(holdsNone);
+    CHECK_EQ_INT(ioThreadGet(2) != NULL, dead % DEAD_BATCH != 0); /* main has some left for it */
+    ioThreadsFlush();
+    noThreadBut(2);
+    CHECK(zmallocUsed() < used + 20 * DEAD_BYTES);
+    backToOne();
+}
+
+TEST(threads_end_when_they_have_freed_what_is_theirs) {
+    netFixtureInit();
+    static const size_t counts[] = {1, DEAD_BATCH - 1, DEAD_BATCH, DEAD_BATCH + 1, 3 * DEAD_BATCH};
+    for (size_t i = 0; i < array_len(counts); i++) endWithTheDead(counts[i]);
+}
+
+static void greetedDeliver(const ioMessage *m) {
+    if (m->type != IO_MSG_GREETED) goneDeliver(m);
+}
+
+/* More messages than its ring holds are for a thread that is to end: it ends when it has taken them. */
+static void endWithOverflow(bool greeter) {
+    unsigned id = greeter ? IO_THREAD_GREETER : 2;
+    clientStream *s;
+    int fds[2];
+    setThreads(3, false);
+    if (greeter) ioThreadsSetGreeter(true);
+    fixture_deliver = greetedDeliver;
+    fixturePair(fds, false);
+    s = clientStreamCreate(connCreateAcceptedUnix(fds[0], NULL), true);
+    ioMessage join = {.type = IO_MSG_JOIN, .stream = s}, nothing = {.type = IO_MSG_OUTPUT, .stream = s},
+              close_it = {.type = IO_MSG_CLOSE, .stream = s};
+    ioThreadPost(ioThreadGet(id), &join);
+    for (int i = 0; i < 6000; i++) ioThreadPost(ioThreadGet(id), &nothing);
+    ioThreadPost(ioThreadGet(id), &close_it);
+    if (greeter) ioThreadsSetGreeter(false);
+    else ioThreadsSetCount(2);
+    ioThreadsReap(holdsNone);
+    CHECK(ioThreadGet(id) != NULL);
+    gone = 0;
+    CHECK(pollUntil(1));
+    noThreadBut(greeter ? 3 : 2);
+    close(fds[1]);
+    fixture_deliver = NULL;
+    backToOne();
+}
+
+TEST(threads_end_when_they_have_taken_what_overflowed) {
+    netFixtureInit();
+    endWithOverflow(false);
+    endWithOverflow(true);
+}
+
+/* A thread that is to end may be wanted again before it has ended, and one that holds streams does not end. */
+static bool holdsSome(const ioThread *t) {
+    unused(t);
+    return false;
+}
+
+TEST(threads_that_hold_streams_do_not_end) {
+    netFixtureInit();
+    setThreads(3, false);
+    const ioThread *t = ioThreadGet(2);
+    ioThreadsSetCount(2);
+    CHECK(ioThreadIsRetiring(t));
+    ioThreadsReap(holdsSome);
+    CHECK(ioThreadGet(2) == t);
+    ioThreadsSetCount(3);
+    CHECK(!ioThreadIsRetiring(t));
+    ioThreadsReap(holdsNone);
+    CHECK(ioThreadGet(2) == t);
+    backToOne();
+}
+
 /* --- more than a ring holds, posted by a turn on a thread ------------------------------------------------ */
 
 #define CROWD 6000
