@@ -1,0 +1,194 @@
+/* session_output_test.c -- what a session is sent, and how it ends, while its stream is between two holders.
+ *
+ * A stream is on its way from main's word to its last holder until its next one has it. Between the two tests speak as
+ * sessions do: replies are added and flushed, a session is drained or closed. With threads the word to let the stream
+ * go is posted and not yet published, so that what were wrongly sent to the last holder would come right behind it;
+ * with one thread the stream has been let go and is held back.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "net_fixture.h"
+#include "rebalance.h"
+#include "unit.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool allIdle(void *arg) {
+    unused(arg);
+    for (unsigned i = 0; i < IO_THREADS_MAX; i++)
+        if (ioThreadGet(i) && !rebalanceIsIdle(ioThreadGet(i))) return false;
+    return listLength(client_state.clients) == 0;
+}
+
+static bool onlyMain(void *arg) {
+    unused(arg);
+    ioThreadsReap(rebalanceIsIdle);
+    return ioThreadsCount() == 1 && !ioThreadGet(1);
+}
+
+static void useThreads(int n) {
+    const char *err = NULL;
+    netFixtureInit();
+    net_settings.io_threads = n;
+    net_settings.io_threads_always_active = n > 1;
+    CHECK(netApplyThreads(&err));
+    fixtureTurn();
+}
+
+/* --- a client on its way ------------------------------------------------------------------------------------------ */
+
+static struct {
+    int threads, peer;
+    client *c;
+    sds want;
+} way;
+
+static void leave(void) {
+    clientStream *s = way.c->stream;
+    if (way.threads > 1) rebalanceGreeted(s); /* to the thread that holds fewest: the other one */
+    else rebalanceLend(s);
+    CHECK(s->moving_to != NULL);
+    CHECK_EQ_INT(s->lent_here, way.threads == 1);
+}
+
+static void arrive(void) {
+    if (way.threads == 1) rebalanceReturn(way.c->stream);
+}
+
+static void setOut(int threads) {
+    way.threads = threads;
+    useThreads(threads);
+    way.c = fixtureConnect(&way.peer, threads > 1);
+    way.want = sdsEmpty();
+    for (int i = 0; i < 20; i++) fixtureTurn();
+    leave();
+}
+
+/* A reply of its own, which main sends when it flushes. */
+static void say(int number, size_t len) {
+    char head[64];
+    int n = snprintf(head, sizeof(head), "$%zu\r\n", len);
+    sds body = sdsGrowZero(sdsEmpty(), len);
+    memset(body, 'a' + number % 26, len);
+    addReplyBulk(way.c, sdsSlice(body));
+    way.want = sdsCatLen(way.want, head, (size_t)n);
+    way.want = sdsCatLen(sdsCat(way.want, body), "\r\n", 2);
+    sdsFree(body);
+}
+
+static void sayMuch(void) {
+    for (int i = 0; i < 12; i++) {
+        say(i, i % 3 ? (size_t)(10 + i) : 20000 + (size_t)i);
+        if (i % 4 == 3) continue; /* two replies leave together */
+        sessionsFlush();
+        CHECK(way.c->stream->held_replies != NULL);
+    }
+}
+
+/* All that was said since the last time, and the end if that is due. */
+static void hears(bool end) {
+    sds got = fixtureReceiveBytes(way.peer, sdsLen(way.want) + end);
+    CHECK_EQ_INT(sdsLen(got), sdsLen(way.want));
+    CHECK(sdsLen(got) == sdsLen(way.want) && !memcmp(got, way.want, sdsLen(got)));
+    sdsFree(got);
+    sdsFree(way.want);
+    way.want = sdsEmpty();
+}
+
+static void settle(void) {
+    close(way.peer);
+    CHECK(fixtureUntil(allIdle, NULL, 10000));
+    sdsFree(way.want);
+    useThreads(1);
+    CHECK(fixtureUntil(onlyMain, NULL, 10000));
+}
+
+/* --- output ------------------------------------------------------------------------------------------------------ */
+
+TEST(output_of_a_stream_on_its_way_keeps_its_order) {
+    for (int threads = 1; threads <= 3; threads += 2) {
+        setOut(threads);
+        sayMuch();
+        arrive();
+        hears(false);
+        say(1, 30); /* and what comes later comes later */
+        hears(false);
+        settle();
+    }
+}
+
+/* Requests that were executed meanwhile go back to whoever holds the stream then, and count there as before. */
+TEST(output_of_blocks_waits_for_the_next_holder) {
+    for (int threads = 1; threads <= 3; threads += 2) {
+        setOut(threads);
+        arrive();
+        fixtureSuspend(true);
+        fixtureSend(way.peer, "ECHO one\r\nECHO two\r\n", 20);
+        unitLimit limit = unitLimitStart(20000);
+        while (!way.c->blocks_head && !unitLimitOver(&limit)) {
+            fixtureTurn();
+            ioThreadsFlush();
+            if (ioThreadsPoll(100) == 0) poll(NULL, 0, 1);
+        }
+        if (CHECK(way.c->blocks_head != NULL)) {
+            leave();
+            CHECK_EQ_INT(batchExecute(10), 2);
+            sessionsFlush();
+            CHECK(way.c->stream->held_replies && way.c->stream->returning);
+            arrive();
+        }
+        fixtureSuspend(false);
+        way.want = sdsCat(way.want, "$3\r\none\r\n$3\r\ntwo\r\n");
+        hears(false);
+        fixtureSend(way.peer, "PING\r\n", 6);
+        way.want = sdsCat(way.want, "+PONG\r\n");
+        hears(false);
+        settle();
+    }
+}
+
+/* --- ends -------------------------------------------------------------------------------------------------------- */
+
+/* The word to drain waits for the next holder, behind all that is to be written. */
+TEST(output_drains_when_the_stream_has_arrived) {
+    for (int threads = 1; threads <= 3; threads += 2)
+        for (int much = 0; much < 2; much++) {
+            setOut(threads);
+            if (much) sayMuch();
+            else say(0, 10);
+            way.c->flags |= CLIENT_CLOSE_AFTER_REPLY;
+            sessionDrain(way.c);
+            sessionsFlush();
+            CHECK(way.c->stream->on_draining);
+            arrive();
+            hears(true);
+            CHECK(fixtureUntil(allIdle, NULL, 10000));
+            settle();
+        }
+}
+
+/* So does the word to close; what was to be written is dropped. */
+TEST(output_is_dropped_when_the_stream_has_arrived) {
+    enum { SILENT, REPLIES, DRAINS, WAYS };
+    for (int threads = 1; threads <= 3; threads += 2)
+        for (int how = 0; how < WAYS; how++) {
+            setOut(threads);
+            clientStream *s = way.c->stream;
+            if (how != SILENT) sayMuch();
+            if (how == DRAINS) {
+                way.c->flags |= CLIENT_CLOSE_AFTER_REPLY;
+                sessionDrain(way.c);
+                sessionsFlush();
+            }
+            clientCloseAsap(way.c);
+            sessionsFreeClosing();
+            CHECK(s->closing && s->moving_to && !s->session);
+            sdsFree(way.want);
+            way.want = sdsEmpty();
+            if (threads == 1) rebalanceReturn(s);
+            hears(true);
+            settle();
+        }
+}
