@@ -307,11 +307,40 @@ start_server {each {r FLUSHALL}} {
             }
             $a pipeline $commands
             $b CLIENT KILL ID $id
-            set expected 0
-            while {![catch {$a reply} answer]} {
-                assert_equal $expected $answer
-                incr expected
-            }
+            set expected [join [lmap command $commands {string cat "\$" [string length [lindex $command 1]] "\r\n" \
+                [lindex $command 1] "\r\n"}] ""]
+            set told [$a raw_until_eof]
+            assert {$told eq [string range $expected 0 [string length $told]-1]}
+        }
+    }
+
+    test "Of a client that is killed nothing runs behind KILL, also where its commands stand in the same batch" {
+        r SET n 0
+        with_clients {killer victim} {
+            set ids [list [$killer CLIENT ID] [set id [$victim CLIENT ID]]]
+            r CLIENT PAUSE 100000 WRITE
+            $killer pipeline [list {MULTI} {SET killed yes} [list CLIENT KILL ID $id] {EXEC} {GET n}]
+            wait_for_condition 5 {[client_field [r CLIENT LIST ID [lindex $ids 0]] flags] eq "xb"}
+            $victim pipeline [lrepeat 40 {INCR n}]
+            wait_for_condition 5 {[client_field [r CLIENT LIST ID $id] flags] eq "b"}
+            r CLIENT UNPAUSE
+            assert_equal {OK QUEUED QUEUED {OK 1} 0} [$killer replies 5]
+            assert_equal "" [$victim raw_until_eof]
+            assert_equal {0 yes} [list [r GET n] [r GETDEL killed]]
+        }
+    }
+
+    test "A client that is killed in the middle of its pipeline is told what ran, and nothing else runs" {
+        r DEL list n
+        with_clients a {
+            set id [$a CLIENT ID]
+            $a pipeline {{INCR n} {ECHO one} {BLPOP list 0} {INCR n} {ECHO two}}
+            assert_equal {1 one} [$a replies 2]
+            wait_for_condition 5 {[client_field [r CLIENT LIST ID $id] flags] eq "b"}
+            assert_equal 1 [r CLIENT KILL ID $id]
+            r RPUSH list x
+            assert_equal "" [$a raw_until_eof]
+            assert_equal {1 x} [list [r GET n] [r LPOP list]]
         }
     }
 

@@ -334,26 +334,34 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as c:
     }
 
     test "Reply offload toggles while clients read large values" {
-        need_config min-io-threads-avoid-copy-reply
-        set before [config_value min-io-threads-avoid-copy-reply]
+        need_config io-threads-reply-offload
         set clients [crowd 8]
-        foreach threads {1 0 7 1 0} {
-            write_and_read $clients 10 {100 20000 100000} [list r CONFIG SET min-io-threads-avoid-copy-reply $threads]
+        with_config {io-threads-reply-offload yes} {
+            foreach value {no yes no yes} {
+                write_and_read $clients 10 {1 60 100 2000 20000 100000} [list r CONFIG SET io-threads-reply-offload $value]
+            }
         }
-        r CONFIG SET min-io-threads-avoid-copy-reply $before
         dismiss $clients
     }
 
-    foreach name {min-string-size-avoid-copy-reply min-string-size-avoid-copy-reply-threaded} {
-        test "Reply offload by size: $name changes while clients read" {
-            need_config $name
-            set before [config_value $name]
-            set clients [crowd 8]
-            foreach size {0 1 1000 1000000 64} {
-                write_and_read $clients 10 {1 60 100 20000 100000} [list r CONFIG SET $name $size]
+    # What has not been sent yet, because nobody reads, is a value that is counted once more, or a copy of it.
+    foreach {offload whole} {yes 1 no 0} {
+        test "Replies refer to values and do not copy them: io-threads-reply-offload $offload" {
+            need_config io-threads-reply-offload
+            set value [value_of large 1 1000000]
+            r SET large $value
+            with_config [list io-threads-reply-offload $offload] {
+                with_clients c {
+                    set id [$c CLIENT ID]
+                    $c pipeline [lrepeat 30 {GET large}]
+                    wait_for_condition 10 {[client_field [r CLIENT LIST ID $id] tot-cmds] >= 32}
+                    assert_equal $whole [expr {[r OBJECT REFCOUNT large] > 1}]
+                    foreach reply [$c replies 30] {
+                        assert {$reply eq $value}
+                    }
+                }
+                wait_for_condition 5 {[r OBJECT REFCOUNT large] == 1}
             }
-            r CONFIG SET $name $before
-            dismiss $clients
         }
     }
 

@@ -123,9 +123,12 @@ start_server {each {r FLUSHALL}} {
             for {set i 0} {$i < 30} {incr i} {
                 $c send GET key
             }
-            wait_for_condition 5 {
-                [client_field [r CLIENT LIST ID $id] omem] > 1000000 || [client_field [r CLIENT LIST ID $id] oll] > 0
-            }
+            # The kernel takes some megabytes; the others wait here.
+            wait_for_condition 5 {[client_field [r CLIENT LIST ID $id] omem] > 15000000}
+            set line [r CLIENT LIST ID $id]
+            assert_between 1 30 [client_field $line oll]
+            assert {[client_field $line tot-mem] >= [client_field $line omem]}
+            assert {[info_field mem_clients_normal memory] >= [client_field $line omem]}
             for {set i 0} {$i < 30} {incr i} {
                 $c reply
             }

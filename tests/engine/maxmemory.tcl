@@ -240,9 +240,13 @@ start_server {each {r CONFIG SET maxmemory 0 maxmemory-policy noeviction; r FLUS
             foreach c [list $a $b] {
                 foreach {set get} [$c replies 600] {
                     assert_equal OK $set
-                    assert {$get eq "(nil)" || [string length $get] == 50000}
+                    assert {$get eq "(nil)" || $get eq [string repeat b 50000]}
                 }
             }
         }
+        # Of 15 megabytes three have room.
+        wait_for_condition 5 {[r DBSIZE] <= 65}
+        assert_between 235 600 [info_field evicted_keys stats]
+        assert_between 20 65 [r DBSIZE]
     }
 }
