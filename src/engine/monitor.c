@@ -6,7 +6,7 @@
  * Owns        the list of monitors; the clients are the client layer's.
  * Threads     main.
  * Invariants  1. A client is in the list exactly while CLIENT_MONITOR is set, once.
- * Tests       tests/unit/engine/commandlog_test.c
+ * Tests       tests/unit/engine/commandlog_test.c, tests/engine/monitor.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "monitor.h"
