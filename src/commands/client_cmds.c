@@ -36,7 +36,7 @@ void clientNoTouchCommand(client *c) {
     setFlag(c, CLIENT_NO_TOUCH);
 }
 
-/* There is no import mode to be a source for, and so nothing but to say so; OFF holds already. */
+/* Without import-mode there is nothing to be a source for; OFF holds then. */
 void clientImportSourceCommand(client *c) {
     if (sliceIs(c->argv[2], "on") && !store_following.imports) addReplyError(c, "Server is not in import mode");
     else setFlag(c, CLIENT_IMPORT_SOURCE);

@@ -373,7 +373,12 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
             waits $c BLPOP k 0
             assert_equal 1 [r CLIENT UNBLOCK $id ERROR]
             assert_error "UNBLOCKED client unblocked via CLIENT UNBLOCK" {$c reply}
-            assert_equal 0 [r CLIENT UNBLOCK 999999]
+            waits $c BLPOP k 0
+            assert_equal {0 0 0} [list [r CLIENT UNBLOCK 999999] [r CLIENT UNBLOCK 0] [r CLIENT UNBLOCK -$id]]
+            assert_error "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR" {r CLIENT UNBLOCK $id x}
+            assert_error "ERR value is not an integer or out of range" {r CLIENT UNBLOCK x}
+            assert_equal 1 [r CLIENT UNBLOCK $id timeout]
+            assert_equal (nil) [$c reply]
             nobody_waits
         }
     }

@@ -92,6 +92,12 @@ start_server {each {r FLUSHALL}} {
         assert_equal [expr {$saves + 1}] [persistence rdb_saves]
         assert_equal [r LASTSAVE] [persistence rdb_last_save_time]
         assert_between [expr {[clock seconds] - 5}] [clock seconds] [r LASTSAVE]
+        set last [r LASTSAVE]
+        wait_for_condition 5 {[clock seconds] > $last}
+        r SET k w
+        assert_equal $last [r LASTSAVE]
+        r SAVE
+        assert {[r LASTSAVE] > $last}
     }
 
     test "BGSAVE writes the file in the background" {

@@ -15,6 +15,11 @@ start_server {} {
         assert_equal OK [$source CLIENT IMPORT-SOURCE ON]
         assert_error "ERR syntax error" {$source CLIENT IMPORT-SOURCE maybe}
         assert_match "* flags=I *" [$source CLIENT INFO]
+        assert_match "* flags=N *" [$other CLIENT INFO]
+        assert_equal OK [$source CLIENT IMPORT-SOURCE OFF]
+        assert_match "* flags=N *" [$source CLIENT INFO]
+        assert_equal OK [$source CLIENT IMPORT-SOURCE on]
+        assert_match "* flags=I *" [$source CLIENT INFO]
     }
 
     test "Who imports sees keys and fields whose time is over; for others they are not there" {

@@ -129,6 +129,19 @@ start_server {each {r FLUSHALL}} {
         assert_not_equal $empty [r MEMORY DOCTOR]
     }
 
+    test "MEMORY MALLOC-STATS is what the allocator says of itself" {
+        set text [r MEMORY MALLOC-STATS]
+        if {[string match jemalloc* [info_field mem_allocator memory]]} {
+            assert_match "___ Begin jemalloc statistics ___\n*Allocated: *--- End jemalloc statistics ---\n" $text
+        } else {
+            assert {[string length $text] > 0}
+        }
+        with_clients c {
+            $c HELLO 3
+            assert_match "=*\r\ntxt:*" [$c raw MEMORY MALLOC-STATS]
+        }
+    }
+
     test "MEMORY PURGE works, MEMORY HELP lists" {
         assert_equal OK [r MEMORY PURGE]
         assert_match "MEMORY <subcommand>*DOCTOR*USAGE <key>*" [join [r MEMORY HELP] \n]

@@ -515,6 +515,173 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         assert_equal "" [info_field db1 keyspace]
     }
 
+    # ---- Changes -----------------------------------------------------------------------------------------------
+
+    # SETUP is lines between bars, then the command, and what it adds to rdb_changes_since_last_save.
+    set changes {
+{} {SET k v} 1
+        {SET k v} {SET k v NX} 0
+        {SET k v} {SET k w XX EX 100} 1
+        {SET k v} {SETNX k v} 0
+        {SET k v} {GETSET k w} 1
+        {} {APPEND k x} 1
+        {SET k v} {APPEND k x} 1
+        {SET k v} {APPEND k ""} 1
+        {SET k v} {SETRANGE k 0 x} 1
+        {SET k v} {SETRANGE k 0 ""} 0
+        {} {INCR k} 1
+        {} {INCRBYFLOAT k 1} 1
+        {SET k v} {GETDEL k} 1
+        {} {GETDEL k} 0
+        {SET k v EX 100} {GETEX k} 0
+        {SET k v EX 100} {GETEX k PERSIST} 1
+        {SET k v} {GETEX k EX 10} 1
+        {} {MSET a 1 b 2 c 3} 3
+        {} {MSETNX a 1 b 2} 2
+        {SET a 1} {MSETNX a 1 b 2} 0
+        {MSET a 1 b 2} {DEL a b c} 2
+        {MSET a 1 b 2} {UNLINK a b c} 2
+        {SET k v} {EXPIRE k 100} 1
+        {SET k v} {EXPIRE k 100 XX} 0
+        {SET k v} {EXPIRE k -1} 1
+        {SET k v EX 100} {PERSIST k} 1
+        {SET k v} {PERSIST k} 0
+        {SET k v} {RENAME k l} 1
+        {SET k v} {RENAMENX k k} 0
+        {SET k v} {COPY k l} 1
+        {SET k v} {MOVE k 1} 1
+        {SET k v} {TOUCH k} 0
+        {MSET a 1 b 2} FLUSHDB 2
+        {MSET a 1 b 2} FLUSHALL 2
+        {} {RPUSH l a b c} 3
+        {} {LPUSHX l a} 0
+        {RPUSH l a b c} {LPOP l 2} 2
+        {RPUSH l a a c} {LREM l 0 a} 2
+        {RPUSH l a b c} {LREM l 0 x} 0
+        {RPUSH l a b c} {LTRIM l 1 1} 2
+        {RPUSH l a b} {LSET l 0 x} 1
+        {RPUSH l a b} {LMOVE l m LEFT RIGHT} 1
+        {RPUSH l a} {LINSERT l BEFORE a b} 1
+        {RPUSH l a} {LINSERT l BEFORE x b} 0
+        {RPUSH l 2 1} {SORT l STORE d} 2
+        {SADD s a} {SADD s a b c} 2
+        {SADD s a b c} {SREM s a b x} 2
+        {SADD s a b c} {SPOP s 2} 2
+        {SADD s a} {SMOVE s t a} 2
+        {SADD s a b} {SUNIONSTORE d s} 1
+        {SADD d a} {SUNIONSTORE d s} 1
+        {} {SUNIONSTORE d s} 0
+        {HSET h a 1} {HSET h a 1 b 2} 2
+        {HSET h a 1} {HSETNX h a 2} 0
+        {HSET h a 1 b 2} {HDEL h a b c} 2
+        {} {HINCRBY h a 1} 1
+        {ZADD z 1 a} {ZADD z 1 a 2 b} 1
+        {ZADD z 1 a} {ZADD z 2 a} 1
+        {ZADD z 1 a} {ZINCRBY z 1 a} 1
+        {ZADD z 1 a 2 b} {ZREM z a b c} 2
+        {ZADD z 1 a 2 b} {ZPOPMIN z 2} 2
+        {ZADD z 1 a 2 b} {ZREMRANGEBYRANK z 0 -1} 2
+        {ZADD z 1 a} {ZRANGESTORE d z 0 -1} 1
+        {} {GEOADD g 1 1 a 2 2 b} 2
+        {} {XADD x * a 1} 1
+        {XADD x 1-1 a 1} {XDEL x 1-1 2-2} 1
+        {XADD x 1-1 a 1|XADD x 2-1 a 1} {XTRIM x MAXLEN 0} 2
+        {XADD x 1-1 a 1} {XGROUP CREATE x g 0} 1
+        {} {SETBIT b 1 1} 1
+        {} {BITFIELD b SET u8 0 1 SET u8 8 1} 2
+        {SET b a} {BITFIELD b GET u8 0} 0
+        {SET a 1} {BITOP NOT d a} 1
+        {PFADD p a} {PFADD p a} 0
+        {} {PUBLISH c m} 0
+    }
+
+    test "How many changes each command counts as" {
+        set wrong {}
+        foreach {setup command expected} $changes {
+            r FLUSHALL
+            foreach line [split $setup |] {
+                r {*}$line
+            }
+            set before [info_field rdb_changes_since_last_save persistence]
+            r {*}$command
+            set counted [expr {[info_field rdb_changes_since_last_save persistence] - $before}]
+            if {$counted != $expected} {
+                lappend wrong "$command after $setup: $counted, not $expected"
+            }
+        }
+        assert_equal {} $wrong
+    }
+
+    # ---- DUMP RESTORE --------------------------------------------------------------------------------------------
+
+    test "RESTORE makes what DUMP has read, with a time that counts from now, or from 1970" {
+        r SET key value
+        set payload [r DUMP key]
+        assert_equal (nil) [r DUMP none]
+        assert_equal OK [r RESTORE copy 0 $payload]
+        assert_equal {value -1} [list [r GET copy] [r TTL copy]]
+        assert_equal OK [r RESTORE timed 100000 $payload]
+        assert_between 90000 100000 [r PTTL timed]
+        assert_equal OK [r RESTORE until 99999999999999 $payload ABSTTL]
+        assert_equal {value 99999999999999} [list [r GET until] [r PEXPIRETIME until]]
+        assert_equal OK [r RESTORE over 1 $payload ABSTTL]
+        assert_equal 0 [r EXISTS over]
+        r SET dead value PX 1
+        after 5
+        assert_equal (nil) [r DUMP dead]
+    }
+
+    test "RESTORE leaves a key that is there alone, unless it is to REPLACE it" {
+        r SET key value
+        set payload [r DUMP key]
+        r RPUSH list a
+        assert_error "BUSYKEY Target key name already exists." {r RESTORE list 0 $payload}
+        assert_equal a [r LRANGE list 0 -1]
+        assert_equal OK [r RESTORE list 0 $payload REPLACE]
+        assert_equal value [r GET list]
+        r SET late other
+        assert_equal OK [r RESTORE late 1 $payload ABSTTL REPLACE]
+        assert_equal 0 [r EXISTS late]
+        r SET gone x PX 1
+        after 5
+        assert_equal OK [r RESTORE gone 0 $payload]
+    }
+
+    test "RESTORE sets how long, or how often, a key has been used" {
+        r SET key value
+        set payload [r DUMP key]
+        r RESTORE idle 0 $payload IDLETIME 1000
+        assert_between 1000 1060 [r OBJECT IDLETIME idle]
+        with_config {maxmemory-policy allkeys-lfu} {
+            r RESTORE often 0 $payload FREQ 100
+            assert_between 99 100 [r OBJECT FREQ often]
+        }
+    }
+
+    test "RESTORE refuses what it does not understand, and nothing is there then" {
+        r SET key value
+        set payload [r DUMP key]
+        set flipped [string replace $payload end end [format %c [expr {[scan [string index $payload end] %c] ^ 1}]]]
+        foreach {words error} [list \
+            [list -1 $payload] "ERR Invalid TTL value, must be >= 0" \
+            [list x $payload] $not_integer \
+            [list 0 $payload IDLETIME -1] "ERR Invalid IDLETIME value, must be >= 0" \
+            [list 0 $payload FREQ 256] "ERR Invalid FREQ value, must be >= 0 and <= 255" \
+            [list 0 $payload FREQ -1] "ERR Invalid FREQ value, must be >= 0 and <= 255" \
+            [list 0 $payload FREQ x] $not_integer \
+            [list 0 $payload IDLETIME 1 FREQ 1] $syntax \
+            [list 0 $payload FREQ 1 IDLETIME 1] $syntax \
+            [list 0 $payload IDLETIME] $syntax \
+            [list 0 $payload NOSUCH] $syntax \
+            [list 0 $flipped] "ERR DUMP payload version or checksum are wrong" \
+            [list 0 [string range $payload 0 end-1]] "ERR DUMP payload version or checksum are wrong" \
+            [list 0 ""] "ERR DUMP payload version or checksum are wrong" \
+            [list 0] [format $wrong_number restore]] {
+            assert_error $error {r RESTORE other {*}$words}
+            assert_equal 0 [r EXISTS other]
+        }
+    }
+
     # ---- OBJECT -----------------------------------------------------------------------------------------------
 
     test "OBJECT ENCODING and REFCOUNT of a key, null of nothing" {
