@@ -150,13 +150,6 @@ start_server {each {r FLUSHALL}} {
         assert_between 90 100 [r TTL key]
     }
 
-    test "SET refuses IFEQ together with NX or XX" {
-        assert_error $syntax {r SET key value IFEQ one NX}
-        assert_error $syntax {r SET key value NX IFEQ one}
-        assert_error $syntax {r SET key value IFEQ one XX}
-        assert_error $syntax {r SET key value XX IFEQ one}
-    }
-
     test "SET refuses IFEQ without a value to compare" {
         assert_error $syntax {r SET key value IFEQ}
     }
@@ -227,11 +220,6 @@ start_server {each {r FLUSHALL}} {
         test "SET $option refuses to be without a time" {
             assert_error $syntax {r SET key value $option}
         }
-
-        test "SET $option refuses to be given with KEEPTTL" {
-            assert_error $syntax {r SET key value $option 100 KEEPTTL}
-            assert_error $syntax {r SET key value KEEPTTL $option 100}
-        }
     }
 
     test "SET EX refuses a time that overflows in milliseconds" {
@@ -239,20 +227,40 @@ start_server {each {r FLUSHALL}} {
         assert_error "ERR invalid expire time in 'set' command" {r SET key value PX 9223372036854775807}
     }
 
-    test "SET refuses two expire times" {
-        foreach {one other} {EX PX EX EXAT PX PXAT EXAT PXAT} {
-            assert_error $syntax {r SET key value $one 100 $other 100}
-        }
-    }
-
-    test "SET refuses NX together with XX" {
-        assert_error $syntax {r SET key value NX XX}
-        assert_error $syntax {r SET key value XX NX}
-    }
-
     test "SET refuses an unknown option" {
         assert_error $syntax {r SET key value UPSERT}
         assert_error $syntax {r SET key value NX extra}
+    }
+
+    # Options of one line exclude each other; one that is there twice is as good as once, but for IFEQ.
+    foreach {command groups others} {
+        {SET key value} {{NX XX {IFEQ old}} {{EX 100} {PX 100000} {EXAT 99999999999} {PXAT 99999999999999} KEEPTTL}} {GET}
+        {MSETEX 1 key value} {{NX XX} {{EX 100} {PX 100000} {EXAT 99999999999} {PXAT 99999999999999} KEEPTTL}} {}
+        {GETEX key} {{{EX 100} {PX 100000} {EXAT 99999999999} {PXAT 99999999999999} PERSIST}} {}
+    } {
+        test "[lindex $command 0]: every two of its options, in either order" {
+            need_command [lindex $command 0]
+            set options [concat {*}$groups $others]
+            set pairs 0
+            foreach one $options {
+                foreach other $options {
+                    set clash [expr {$one eq $other && [lindex $one 0] eq "IFEQ"}]
+                    foreach group $groups {
+                        set clash [expr {$clash || ($one ne $other && $one in $group && $other in $group)}]
+                    }
+                    r DEL key
+                    r SET key old
+                    set refused [catch {r {*}$command {*}$one {*}$other} message]
+                    assert_equal "$one $other: $clash" "$one $other: $refused"
+                    if {$clash} {
+                        assert_equal "$one $other: ERR syntax error" "$one $other: $message"
+                        assert_equal {old -1} [list [r GET key] [r TTL key]]
+                    }
+                    incr pairs
+                }
+            }
+            assert_equal [expr {[llength $options] ** 2}] $pairs
+        }
     }
 
     test "SET takes its options in any order" {
@@ -359,9 +367,6 @@ start_server {each {r FLUSHALL}} {
 
     test "GETEX refuses options that contradict each other or do not exist" {
         r SET key value
-        assert_error $syntax {r GETEX key EX 10 PERSIST}
-        assert_error $syntax {r GETEX key PERSIST PX 10}
-        assert_error $syntax {r GETEX key EX 10 PX 10}
         assert_error $syntax {r GETEX key EX}
         assert_error $syntax {r GETEX key KEEPTTL}
         assert_error $syntax {r GETEX key NX}
