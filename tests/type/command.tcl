@@ -11,6 +11,29 @@ proc wire {text} {
     return [string map {\n \r\n} [string trim $text]]\r\n
 }
 
+set facts [file join [file dirname [info script]] command_table.txt]
+
+# A part of a key spec: its type, then its values.
+proc spec_part {part} {
+    return [join [concat [dict get $part type] [dict values [dict get $part spec]]] :]
+}
+
+proc sorted {words} {
+    return [expr {[llength $words] ? [join [lsort $words] ,] : "-"}]
+}
+
+# What COMMAND INFO says, as a line of command_table.txt.
+proc facts_of {info} {
+    lassign $info name arity flags first last step categories tips specs
+    set specs [lmap spec $specs {
+        join [list [spec_part [dict get $spec begin_search]] [spec_part [dict get $spec find_keys]] \
+            [join [lsort [dict get $spec flags]] +]] /
+    }]
+    set categories [lmap word $categories {string trimleft $word @}]
+    return "$name $arity [sorted $flags] [sorted $categories] $first:$last:$step\
+        [expr {[llength $specs] ? [join $specs {;}] : "-"}] [sorted $tips]"
+}
+
 start_server {each {r HELLO 2}} {
 
     # ---- COMMAND COUNT LIST -----------------------------------------------------------------------------------
@@ -128,6 +151,25 @@ limit
         } {
             assert_equal $range [lrange [lindex [r COMMAND INFO $name] 0] 3 5]
         }
+    }
+
+    test "COMMAND INFO says of each command what the field says" {
+        set expected {}
+        foreach line [split [string trim [read_file $facts]] \n] {
+            if {[string index $line 0] ni {"#" ""}} {
+                lappend expected $line
+            }
+        }
+        assert {[llength $expected] > 350}
+        assert_equal [lmap line $expected {lindex $line 0}] [lsort [r COMMAND LIST]]
+        set wrong {}
+        foreach line $expected {
+            set shown [facts_of [lindex [r COMMAND INFO [lindex $line 0]] 0]]
+            if {$shown ne $line} {
+                lappend wrong "$shown, not $line"
+            }
+        }
+        assert_equal {} $wrong
     }
 
     # ---- COMMAND DOCS -----------------------------------------------------------------------------------------
