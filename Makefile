@@ -251,15 +251,22 @@ $(COPIES): src/%: $(BIN)/%
 # ---- Tests ---------------------------------------------------------------------------------------------------------
 unit-build: $(UNIT_BINARIES)
 
-# With -j several layers at once, each with what it prints in one piece.
+# With -j several layers at once, each with what it prints in one piece. A program that hangs is asked which test it is
+# at (tests/unit/support/unit.c) and ended. A word of FILTER that no test has is a mistake; that a layer has none is not.
+UNIT_SECONDS ?= $(if $(SANITIZER)$(RUN),1800,900)
 UNIT_RUNS := $(addprefix run-unit-,$(or $(LAYER),$(TESTED_LAYERS)))
 .PHONY: $(UNIT_RUNS)
 $(UNIT_RUNS): run-unit-%: $(OUT)/unit/%
-	@rm -f $<.failed; { echo "--- $<"; $(RUN) $< $(FILTER) || echo $< >$<.failed; } \
+	@rm -f $<.failed; { echo "--- $<"; timeout --signal=USR2 --kill-after=10 $(UNIT_SECONDS) $(RUN) $< $(FILTER); code=$$?; \
+	    [ $$code = 0 ] || $(if $(FILTER),[ $$code = 3 ] ||) echo "$< (exit code $$code)" >$<.failed; } \
 	    $(if $(word 2,$(UNIT_RUNS)),>$<.log 2>&1; cat $<.log)
 
 unit: $(UNIT_RUNS)
 	@bad=$$(cat $(UNIT_RUNS:run-unit-%=$(OUT)/unit/%.failed) 2>/dev/null); \
+	for word in $(FILTER); do \
+	    for program in $(UNIT_RUNS:run-unit-%=$(OUT)/unit/%); do $(RUN) $$program --list; done | \
+	        awk -v word="$$word" 'index($$2, word) { n++ } END { exit !n }' || bad="$$bad no test has \"$$word\" in its name;"; \
+	done; \
 	if [ -n "$$bad" ]; then echo "failed:" $$bad; exit 1; fi
 
 # runtest finds the programs of this variant in VALKEY_BIN_DIR.

@@ -7,7 +7,8 @@
  *
  * A program is made of any number of such files and unit.c, which has main(). Tests run in the order of files and
  * lines. A failed check prints file, line and both values; its test goes on, and counts as failed. Arguments are words:
- * a test runs if its name contains one of them. --list names the tests. The last line is "N passed, M failed".
+ * a test runs if its name contains one of them. --list names the tests. The last line is "N passed, M failed"; the exit
+ * code is 0, 1 if one failed, 3 if none ran. SIGUSR2 ends the program, which says in which test it was.
  *
  * Threads     any thread of a test may check.
  *
