@@ -285,6 +285,7 @@ check:
 	dev/check_format
 	dev/make_command_table.py --check
 	dev/check_programs
+	dev/mutate --selftest
 
 format:
 	clang-format -i $(wildcard src/*/*.[ch] src/*/*/*.[ch] tests/unit/*/*.[ch] tests/bench/micro/*.[ch] tests/fuzz/*.[ch])
