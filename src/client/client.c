@@ -1,16 +1,18 @@
 /* client.c -- sessions: made, listed, named, described, freed.
  *
  * A session is what main knows of a connection. It outlives no connection and shares no line with it: net holds the
- * other half, takes what is due from the two lists here (output to be written, clients to be closed), and frees.
+ * other half, takes what is due from the lists here (output to be written, output that the clock looks at, clients to
+ * be closed), and frees.
  *
  * Not here    sockets and parsing (net), what a reply looks like (reply.c), who may connect (engine/auth.c).
- * Owns        clientState: the list and the index of clients, and both work lists.
+ * Owns        clientState: the list and the index of clients, and the work lists.
  * Threads     main.
  * Invariants  (clientCheck() and clientListsCheck() assert them)
  *             1. A client is in client_state.clients and in the index as long as it lives, unless it is fake.
  *             2. CLIENT_PENDING_WRITE and CLIENT_IN_CLOSING are set exactly while it is on that list.
  *             3. CLIENT_CLOSE_ASAP is set once and never cleared.
- * Cost        clientCreate and clientFree: one index operation each; both lists: a few stores.
+ *             4. client_state.round_next is a node of the list of clients, or NULL.
+ * Cost        clientCreate and clientFree: one index operation each; the lists: a few stores.
  * Tests       tests/unit/client/client_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -83,6 +85,15 @@ static void unlinkFrom(client **head, client *c, size_t next) {
     }
 }
 
+static void unwatch(client *c) {
+    if (c->prev_watched) c->prev_watched->next_watched = c->next_watched;
+    else client_state.watched_first = c->next_watched;
+    if (c->next_watched) c->next_watched->prev_watched = c->prev_watched;
+    else client_state.watched_last = c->prev_watched;
+    c->watched = false;
+    client_state.watched--;
+}
+
 void clientFree(client *c) {
     assertMainRole();
     serverAssert(c->blocks_head == NULL);
@@ -90,7 +101,9 @@ void clientFree(client *c) {
     if (c->flags & CLIENT_PENDING_WRITE)
         unlinkFrom(&client_state.pending_write, c, offsetof(client, next_pending_write));
     if (c->flags & CLIENT_IN_CLOSING) unlinkFrom(&client_state.closing, c, offsetof(client, next_closing));
+    if (c->watched) unwatch(c);
     if (c->node) {
+        if (client_state.round_next == c->node) client_state.round_next = c->node->next;
         dictPop(clients_by_id, idKey(&c->id), dictHash(clients_by_id, idKey(&c->id)));
         listDelNode(client_state.clients, c->node);
     }
@@ -144,6 +157,34 @@ client *clientPopClosing(void) {
     client_state.closing = c->next_closing;
     c->next_closing = NULL;
     c->flags &= ~(uint32_t)CLIENT_IN_CLOSING;
+    return c;
+}
+
+client *clientNextInRound(void) {
+    assertMainRole();
+    listNode *n = client_state.round_next ? client_state.round_next : listFirst(client_state.clients);
+    if (!n) return NULL;
+    client_state.round_next = n->next;
+    if (n->next) prefetchRead(listNodeValue(n->next));
+    return listNodeValue(n);
+}
+
+void clientWatchOutput(client *c) {
+    if (c->watched) return;
+    c->watched = true;
+    c->next_watched = NULL;
+    c->prev_watched = client_state.watched_last;
+    if (c->prev_watched) c->prev_watched->next_watched = c;
+    else client_state.watched_first = c;
+    client_state.watched_last = c;
+    client_state.watched++;
+}
+
+client *clientPopWatched(void) {
+    assertMainRole();
+    client *c = client_state.watched_first;
+
+    if (c) unwatch(c);
     return c;
 }
 

@@ -117,9 +117,13 @@ typedef struct client {
 
     /* Cold. */
     struct client *next_closing;
-    struct user *user;           /* borrowed */
-    sds name, lib_name, lib_ver; /* own; NULL when unset */
-    sds peer, local;             /* own: "ip:port" */
+    struct client *next_watched, *prev_watched; /* clientWatchOutput() */
+    bool watched;                               /* on that list */
+    uint32_t eviction_place;                    /* net's: in the heap of what clients cost, 0 for none ... */
+    size_t flow_noted;                          /* ... and bytes of requests and output when that was noted */
+    struct user *user;                          /* borrowed */
+    sds name, lib_name, lib_ver;                /* own; NULL when unset */
+    sds peer, local;                            /* own: "ip:port" */
     monotime created;
     monotime unblocked_at;     /* its last interaction then */
     monotime soft_limit_since; /* 0: below the soft limit */
@@ -151,10 +155,13 @@ static inline size_t clientQueuedOutput(const client *c) {
 typedef struct clientState {
     list *clients; /* all with a connection, in order of id */
     uint64_t next_id;
-    client *pending_write;       /* with output for their stream; drained by net (clientPopPendingWrite) before sleep */
-    client *closing;             /* to be freed; drained by net (clientPopClosing) before sleep */
-    uint32_t turn;               /* net counts them, from 1 */
-    uint64_t subscriber_outputs; /* how often a client that is sent pushes began to have output pending */
+    client *pending_write; /* with output for their stream; drained by net (clientPopPendingWrite) before sleep */
+    client *closing;       /* to be freed; drained by net (clientPopClosing) before sleep */
+    client *watched_first, *watched_last; /* whose unsent output is looked at by the clock (clientPopWatched) */
+    size_t watched;                       /* of them */
+    listNode *round_next;                 /* clientNextInRound() is to return it; NULL: the first one */
+    uint32_t turn;                        /* net counts them, from 1 */
+    uint64_t subscriber_outputs;          /* how often a client that is sent pushes began to have output pending */
     long long total_error_replies, unexpected_error_replies;
     long long output_limit_disconnections, query_limit_disconnections;
     size_t recent_max_input, recent_max_output;
@@ -198,6 +205,13 @@ void clientPendWrite(client *c);
  * CLIENT_CLOSE_ASAP stays. */
 client *clientPopPendingWrite(void);
 client *clientPopClosing(void);
+/* The next client of an endless round over all of them, from the first that there is to the one that came last; NULL:
+ * there is none. */
+client *clientNextInRound(void);
+/* Have a client's output looked at by the clock (nothing happens when it is to be already). */
+void clientWatchOutput(client *c);
+/* The one that has waited longest for that, taken off the list; NULL when it is empty. */
+client *clientPopWatched(void);
 /* A wait has ended, and what the client has sent may run. It is shown as unblocked until it does, or the turn ends. */
 void clientNoteUnblocked(client *c);
 /* Whether it waits: for a key, or for the end of a pause. */

@@ -13,6 +13,7 @@
  *                is fake, to be closed, or its replies are held.
  *             3. CLIENT_IN_CLOSING is set exactly for those on the list of clients to be freed, CLIENT_CLOSE_ASAP for
  *                them, too; neither for a fake client.
+ *                Those whose output the clock looks at are on the list for that, and as many as it says.
  *             4. Output counts at least what the open chain holds; what it counts beyond that are whole blocks.
  *             5. CLIENT_OUTPUT_FULL is set only while there is output, and cron looks at who has it or is above its
  *                soft limit, and is not to be closed.
@@ -72,7 +73,7 @@ static void checkOutput(const client *c) {
     serverAssert(bytes <= memory + c->lent_output);
     serverAssert(c->output_blocks > 0 || !(c->flags & CLIENT_OUTPUT_FULL));
     bool owes = c->soft_limit_since || c->flags & CLIENT_OUTPUT_FULL;
-    serverAssert(!owes || output_limits_watched || c->flags & CLIENT_CLOSE_ASAP);
+    serverAssert(!owes || c->watched || c->flags & CLIENT_CLOSE_ASAP);
     bool must_be_listed = c->reply_head && c->stream && !(c->flags & CLIENT_CLOSE_ASAP);
     serverAssert(!must_be_listed || c->flags & CLIENT_PENDING_WRITE);
 }
@@ -106,8 +107,23 @@ static void checkList(const client *head, uint32_t flag, size_t next) {
     serverAssert(left == 0);
 }
 
+static void checkWatched(void) {
+    size_t flagged = 0, listed = 0;
+    listIter it = listBegin(client_state.clients, false);
+
+    for (const listNode *node = listNext(&it); node; node = listNext(&it))
+        flagged += ((client *)listNodeValue(node))->watched;
+    for (const client *c = client_state.watched_first; c; c = c->next_watched) {
+        serverAssert(c->watched && listed < client_state.watched);
+        serverAssert(c->next_watched ? c->next_watched->prev_watched == c : c == client_state.watched_last);
+        listed++;
+    }
+    serverAssert(listed == flagged && listed == client_state.watched);
+}
+
 void clientListsCheck(void) {
     assertMainRole();
+    checkWatched();
     checkList(client_state.pending_write, CLIENT_PENDING_WRITE, offsetof(client, next_pending_write));
     checkList(client_state.closing, CLIENT_IN_CLOSING, offsetof(client, next_closing));
     checkList(client_state.closing, CLIENT_CLOSE_ASAP, offsetof(client, next_closing));

@@ -5,14 +5,13 @@
  *
  * Not here    the closing itself (net drains client_state.closing); the waiting of commands, and when cron looks at
  *             silent clients (net).
- * Owns        the limits, and the least of them (output_alarm_bytes), which keeps the check off the hot path; whether
- *             cron has anybody to look at (output_limits_watched).
+ * Owns        the limits, and the least of them (output_alarm_bytes), which keeps the check off the hot path.
  * Threads     main.
  * Invariants  (clientCheck() asserts it)
  *             1. CLIENT_OUTPUT_FULL is set only while the client has output, so that something will end it: its blocks
  *                come back, or it is closed.
- *             2. While a client that is not to be closed has CLIENT_OUTPUT_FULL or soft_limit_since,
- *                output_limits_watched is set.
+ *             2. A client that is not to be closed and has CLIENT_OUTPUT_FULL or soft_limit_since is on the list of
+ *                those that the clock looks at.
  * Tests       tests/unit/client/output_limits_test.c, tests/unit/net/command_batch_test.c, tests/engine/limits.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -34,7 +33,6 @@ outputLimit output_limits[CLIENT_TYPES] = {
     [CLIENT_TYPE_PUBSUB] = {32 * MIB, 8 * MIB, 60},
 };
 size_t output_alarm_bytes = 8 * MIB + CLIENT_OUTPUT_GRACE;
-bool output_limits_watched;
 
 static size_t full_bytes = OUTPUT_FULL_BYTES;
 static unsigned long long replica_floor;
@@ -100,7 +98,7 @@ bool outputLimitCheck(client *c) {
     bool soft = softLimitBroken(c, &limit, bytes);
     if (!hard && !soft) {
         if (c->output_memory >= fullFrom(clientTypeOf(c))) c->flags |= CLIENT_OUTPUT_FULL;
-        if (c->soft_limit_since || c->flags & CLIENT_OUTPUT_FULL) output_limits_watched = true;
+        if (c->soft_limit_since || c->flags & CLIENT_OUTPUT_FULL) clientWatchOutput(c);
         return false;
     }
     sendAway(c);

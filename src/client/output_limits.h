@@ -25,9 +25,6 @@ extern outputLimit
     output_limits[CLIENT_TYPES]; /* NORMAL, REPLICA, PUBSUB; PRIMARY has none. Changed by outputLimitsSet() */
 /* With less than this in c->output_memory no client of any kind can have broken a limit; SIZE_MAX without limits. */
 extern size_t output_alarm_bytes;
-/* Some client may be above its soft limit, or wait for its output to go: cron looks at all of them, and
- * outputLimitCheck() sets it again for the next time. */
-extern bool output_limits_watched;
 
 /* So much that only who asks and does not read gets there: a client that writes all its requests before it reads the
  * first reply must not be stopped, for it would never read. */
@@ -40,9 +37,10 @@ outputLimit outputLimitInForce(clientType type);
 /* A replica's limits are no lower than what is kept for all of them anyway, so many bytes. */
 void outputLimitsSetReplicaFloor(unsigned long long bytes);
 
-/* Check a client whose output has grown (c->output_memory >= output_alarm_bytes) or shrunk, or in cron, for the soft
- * limit's time: closes it asynchronously, with a log line, when a limit is broken. True if it did. Else sets
- * CLIENT_OUTPUT_FULL when it is time. */
+/* Check a client whose output has grown (c->output_memory >= output_alarm_bytes) or shrunk, or by the clock, for the
+ * soft limit's time: closes it asynchronously, with a log line, when a limit is broken. True if it did. Else sets
+ * CLIENT_OUTPUT_FULL when it is time, and has those who are above the soft limit, or wait for their output to go,
+ * looked at again (clientWatchOutput). */
 bool outputLimitCheck(client *c);
 /* So much may wait for somebody who has never told a password where one is needed, whatever the limits are. */
 #define OUTPUT_STRANGER_BYTES 1024

@@ -6,10 +6,34 @@
 #ifndef NET_CLIENT_EVICTION_H
 #define NET_CLIENT_EVICTION_H
 
-#include "platform.h"
+#include "client.h"
 
-/* From cron, and when the setting changes. Nothing is done while maxmemory-clients is 0. */
-void clientEvictionCheck(void);
+extern bool client_eviction_on; /* there is a limit, as of the last clientEvictionSwitch() */
+
+/* Look whether there is a limit. With a new one nobody is evicted until each client was looked at once. */
+void clientEvictionSwitch(void);
+/* Note what the client costs, in the round over all (client_cron.c). */
+void clientEvictionLook(client *c);
+/* The same for one whose requests or output have changed by so much that it should not wait for that. */
+void clientEvictionNote(client *c);
+/* It is about to be freed. */
+void clientEvictionForget(client *c);
+
+/* Whether, as far as is noted, clients cost too much together. */
+bool clientEvictionWanted(void);
+/* Look at the one that costs most by what is noted, and evict it if it does: true; else what it costs was noted anew.
+ * Only when it is wanted. */
+bool clientEvictionStep(void);
+
+#define EVICTION_FLOW_MIN ((size_t)64 * 1024)
+/* Its requests or output have changed. Nothing while there is no limit. */
+static inline void clientEvictionFlow(client *c) {
+    if (likely(!client_eviction_on)) return;
+    size_t flow = c->input_bytes + c->output_memory;
+    size_t changed = flow > c->flow_noted ? flow - c->flow_noted : c->flow_noted - flow;
+    if (changed >= EVICTION_FLOW_MIN) clientEvictionNote(c);
+}
+
 long long clientEvictionCount(void); /* INFO evicted_clients */
 void clientEvictionResetStats(void);
 

@@ -13,7 +13,7 @@
 
 #include "blocking.h"
 #include "call.h"
-#include "client_eviction.h"
+#include "client_cron.h"
 #include "command_batch.h"
 #include "evict.h"
 #include "file_limit.h"
@@ -22,7 +22,6 @@
 #include "log.h"
 #include "main_policy.h"
 #include "main_role.h"
-#include "output_limits.h"
 #include "panic.h"
 #include "pause.h"
 #include "rebalance.h"
@@ -330,42 +329,9 @@ turnEnd netLentTurn(void) {
 
 /* --- ten times a second -------------------------------------------------------------------------------- */
 
-/* Clients that have been silent for longer than `timeout`. */
-static void closeIdleClients(void) {
-    if (net_settings.timeout_s == 0) return;
-    monotime now = clockTicks();
-    uint64_t limit_ns = (uint64_t)net_settings.timeout_s * 1000000000ull;
-    listIter it = listBegin(client_state.clients, false);
-    listNode *n;
-    while ((n = listNext(&it)) != NULL) {
-        client *c = listNodeValue(n);
-        if (c->flags & (CLIENT_BLOCKED | CLIENT_PAUSED | CLIENT_REPLICA | CLIENT_PRIMARY | CLIENT_PUBSUB)) continue;
-        /* The first spares the look at the stream, a line that its holder writes. */
-        if (clockTicksToNs(now - c->last_interaction) < limit_ns || clientIdleNs(c) < limit_ns) continue;
-        serverLog(LL_VERBOSE, "Closing idle client");
-        clientCloseAsap(c);
-    }
-}
-
-/* The soft limit of a client that neither reads nor sends is noticed here, and changed limits by one whose commands
- * wait for its output. */
-static void checkOutputLimits(void) {
-    if (!output_limits_watched) return;
-    output_limits_watched = false;
-    listIter it = listBegin(client_state.clients, false);
-    listNode *n;
-    while ((n = listNext(&it)) != NULL) {
-        client *c = listNodeValue(n);
-        if (c->flags & CLIENT_CLOSE_ASAP || !(c->soft_limit_since || c->flags & CLIENT_OUTPUT_FULL)) continue;
-        if (!outputLimitCheck(c) && outputFullEnds(c)) batchClientReady(c);
-    }
-}
-
 void netCron(void) {
     assertMainThread();
-    closeIdleClients();
-    checkOutputLimits();
-    clientEvictionCheck();
+    clientCronTick(clockTicks());
     tlsCron();
     ioThreadsReap(rebalanceIsIdle);
 }

@@ -31,7 +31,7 @@ void netAfterEvent(void);
 turnEnd netLentTurn(void);
 /* Serve others while a command, or a start, works for long (yieldSetServe). */
 void netServeOthers(void);
-/* Ten times a second: clients that are idle or owe too much memory, threads that have retired. */
+/* Ten times a second: what is done for clients by the clock (client_cron.h), threads that have retired. */
 void netCron(void);
 /* Send what clients are owed as far as sockets take it, then stop the threads (shutdown). */
 void netShutdown(void);

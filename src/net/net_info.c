@@ -11,6 +11,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "net_info.h"
 
+#include "client_cron.h"
 #include "client_eviction.h"
 #include "info_table.h"
 #include "io_threads.h"
@@ -67,6 +68,7 @@ static void resetStats(void) {
     prefetch_stats = (prefetchStats){0};
     net_stats.cycles = net_stats.cycle_ns = net_stats.command_cycles_ns = 0;
     clientEvictionResetStats();
+    clientCronResetStats();
 }
 
 /* --- Fields ---------------------------------------------------------------------------------------- */
@@ -130,6 +132,10 @@ static void cycles(infoOut *o) {
     infoLine(o, "eventloop_cycles:%llu", (unsigned long long)net_stats.cycles);
     infoLine(o, "eventloop_duration_sum:%llu", (unsigned long long)(net_stats.cycle_ns / 1000));
     infoLine(o, "eventloop_duration_cmd_sum:%llu", (unsigned long long)(net_stats.command_cycles_ns / 1000));
+    clientCronStats cron = clientCronGetStats();
+    infoLine(o, "client_cron_looks:%llu", (unsigned long long)cron.looks);
+    infoLine(o, "client_cron_looks_max:%llu", (unsigned long long)cron.looks_max);
+    infoLine(o, "client_cron_usec_max:%llu", (unsigned long long)(cron.ns_max / 1000));
 }
 
 static void activeTime(infoOut *o, const char *name, unsigned thread) {

@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "net_setting_table.h"
 
-#include "client_eviction.h"
+#include "client_cron.h"
 #include "listen.h"
 #include "net.h"
 #include "net_settings.h"
@@ -26,7 +26,7 @@ static bool applyShared(const char **err) {
 
 static bool applyEviction(const char **err) {
     unused(err);
-    clientEvictionCheck();
+    clientCronNow();
     return true;
 }
 

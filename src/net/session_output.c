@@ -18,6 +18,7 @@
 #include "session_output.h"
 
 #include "client_check.h"
+#include "client_eviction.h"
 #include "fan_out.h"
 #include "io_threads.h"
 #include "panic.h"
@@ -102,6 +103,7 @@ void sessionDropBlocks(requestBlock *chain) {
 static inline void flushClient(client *c, const outputMark *mark) {
     replyBlock *chain = clientTakeReplies(c);
     if (!chain) return;
+    clientEvictionFlow(c);
     if (unlikely(mark || sessionHolds(c->stream))) sessionHold(c->stream, chain, mark);
     else sessionSend(c->stream, chain);
 }

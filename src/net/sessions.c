@@ -12,6 +12,7 @@
 
 #include "auth.h"
 #include "client_check.h"
+#include "client_eviction.h"
 #include "command_batch.h"
 #include "fan_out.h"
 #include "log.h"
@@ -31,6 +32,7 @@ static void repliesWritten(clientStream *s, replyBlock *chain, size_t bytes) {
         return;
     }
     if (unlikely(clientOutputWritten(c, chain, bytes))) batchClientReady(c);
+    clientEvictionFlow(c);
     clientDebugCheck(c);
 }
 
@@ -57,6 +59,7 @@ static void requestsArrived(clientStream *s, requestBlock *b) {
     c->input_bytes += b->wire_bytes;
     if (c->input_bytes > c->input_buffer_peak) c->input_buffer_peak = c->input_bytes;
     c->net_input += (long long)b->wire_bytes;
+    clientEvictionFlow(c);
     batchAdd(c, b);
     if (unlikely(c->flags & CLIENT_MULTI) && queuesTooMuch(c)) reachedQueryLimit(c);
 }
@@ -155,6 +158,7 @@ void sessionsFreeClosing(void) {
         serverAssert(c->flags & CLIENT_CLOSE_ASAP);
         batchForget(c);
         pauseForget(c);
+        clientEvictionForget(c);
         transactionDrop(c); /* what it has queued may lie in the blocks */
         sessionDropBlocks(c->blocks_head);
         c->blocks_head = c->blocks_tail = NULL;

@@ -39,6 +39,51 @@ TEST(clients_are_found_by_id_until_freed) {
     clientFree(fake);
 }
 
+/* Each once a round, in the order of ids, whoever goes and comes meanwhile. */
+TEST(the_round_over_clients_misses_nobody) {
+    fixtureInit();
+    CHECK(clientNextInRound() == NULL);
+    client *c[5];
+    for (int i = 0; i < 4; i++) c[i] = fixtureClient(2);
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; i < 4; i++) CHECK(clientNextInRound() == c[i]);
+    CHECK(clientNextInRound() == c[0]);
+    clientFree(c[1]); /* the one that is next */
+    CHECK(clientNextInRound() == c[2]);
+    clientFree(c[2]); /* the one that was last */
+    c[4] = fixtureClient(2);
+    CHECK(clientNextInRound() == c[3]);
+    CHECK(clientNextInRound() == c[4]);
+    clientFree(c[4]);
+    CHECK(clientNextInRound() == c[0]);
+    clientFree(c[3]);
+    CHECK(clientNextInRound() == c[0]);
+    clientFree(c[0]);
+    CHECK(clientNextInRound() == NULL);
+}
+
+TEST(the_clock_is_told_of_each_client_once) {
+    client *a = fixtureClient(2), *b = fixtureClient(2), *c = fixtureClient(2);
+    CHECK(clientPopWatched() == NULL);
+    clientWatchOutput(a);
+    clientWatchOutput(b);
+    clientWatchOutput(a);
+    clientWatchOutput(c);
+    CHECK_EQ_INT(client_state.watched, 3);
+    clientListsCheck();
+    clientFree(b);
+    clientListsCheck();
+    CHECK(clientPopWatched() == a);
+    clientWatchOutput(a);
+    clientListsCheck();
+    CHECK(clientPopWatched() == c);
+    CHECK(clientPopWatched() == a);
+    CHECK(clientPopWatched() == NULL);
+    CHECK_EQ_INT(client_state.watched, 0);
+    clientFree(a);
+    clientFree(c);
+}
+
 TEST(names_are_checked) {
     client *c = fixtureClient(2);
     const char *err = "";

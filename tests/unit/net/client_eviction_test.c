@@ -43,40 +43,149 @@ static void closeAll(const int *peers) {
     CHECK(fixtureUntil(noClients, NULL, 10000));
 }
 
+static bool isEnough(void *arg) {
+    unused(arg);
+    return !clientEvictionWanted();
+}
+
 /* The dearest go, and no more than must; who may not be evicted stays. Nobody is asked what he costs more than a few
  * times, however many go. */
 TEST(client_eviction_lets_the_dearest_go) {
     static bool registered;
     client *c[CLIENTS];
     int peers[CLIENTS];
+    uint64_t ids[CLIENTS];
+    size_t bytes[CLIENTS];
     openAll(c, peers);
     if (!registered) clientOnInfo(countAsked);
     registered = true;
     c[2]->flags |= CLIENT_NO_EVICT;
     size_t sum = 0, gone = 0;
-    for (int i = 0; i < CLIENTS; i++) sum += i == 2 ? 0 : clientMemUsage(c[i]);
+    for (int i = 0; i < CLIENTS; i++) {
+        ids[i] = c[i]->id;
+        bytes[i] = clientMemUsage(c[i]);
+        sum += i == 2 ? 0 : bytes[i];
+    }
     net_settings.maxmemory_clients = (long long)sum;
     long long before = clientEvictionCount();
     asked = 0;
-    clientEvictionCheck();
+    netCron();
     CHECK_EQ_INT(clientEvictionCount() - before, 0);
     CHECK_EQ_INT(asked, CLIENTS - 1);
     net_settings.maxmemory_clients = 200 * 1024;
     asked = 0;
-    clientEvictionCheck();
+    netCron();
+    CHECK(clientEvictionCount() - before > 0);
+    CHECK(fixtureUntil(isEnough, NULL, 10000));
     CHECK(asked <= 3 * CLIENTS);
     size_t left = 0, dearest_left = 0, cheapest_gone = SIZE_MAX;
     for (int i = 0; i < CLIENTS; i++) {
-        size_t bytes = clientMemUsage(c[i]);
-        bool closing = c[i]->flags & CLIENT_CLOSE_ASAP;
-        gone += closing;
-        if (i == 2) CHECK(!closing);
-        else if (closing) cheapest_gone = bytes < cheapest_gone ? bytes : cheapest_gone;
-        else left += bytes, dearest_left = bytes > dearest_left ? bytes : dearest_left;
+        bool closed = clientById(ids[i]) == NULL;
+        gone += closed;
+        if (i == 2) CHECK(!closed);
+        else if (closed) cheapest_gone = bytes[i] < cheapest_gone ? bytes[i] : cheapest_gone;
+        else left += bytes[i], dearest_left = bytes[i] > dearest_left ? bytes[i] : dearest_left;
     }
     CHECK_EQ_INT(clientEvictionCount() - before, gone);
     CHECK(left <= 200 * 1024);
     CHECK(left + cheapest_gone > 200 * 1024);
     CHECK(dearest_left <= cheapest_gone);
     closeAll(peers);
+}
+
+/* --- the order, without connections ---------------------------------------------------------------------------- */
+
+#define MODEL_CLIENTS 60
+#define MODEL_STEPS 20000
+
+static clientStream nobody;
+
+/* Costs change at random, clients come and go, and some may not be evicted for a while. In the end the limit is set so
+ * that half must go: the dearest do. */
+TEST(client_eviction_keeps_the_order) {
+    uint64_t seed = unitRandomSeed();
+    client *c[MODEL_CLIENTS] = {NULL};
+    netFixtureInit();
+    CHECK_EQ_INT(listLength(client_state.clients), 0);
+    net_settings.maxmemory_clients = 1ll << 40;
+    clientEvictionSwitch();
+    for (int step = 0; step < MODEL_STEPS; step++) {
+        client **one = &c[unitRandom(&seed) % MODEL_CLIENTS];
+        switch (*one ? unitRandom(&seed) % 8 : 0) {
+        case 0:
+            if (!*one) *one = clientCreate(&nobody, 1, NULL, NULL, false);
+            else clientEvictionForget(*one), clientFree(*one), *one = NULL;
+            break;
+        case 1: (*one)->flags ^= CLIENT_NO_EVICT; /* fall through */
+        case 2: clientEvictionLook(*one); break;
+        default: (*one)->input_bytes = unitRandom(&seed) % 1000000; clientEvictionFlow(*one);
+        }
+    }
+    size_t sum = 0, left = 0, dearest_left = 0, cheapest_gone = SIZE_MAX;
+    for (int i = 0; i < MODEL_CLIENTS; i++) {
+        if (!c[i]) continue;
+        c[i]->flags &= ~(uint32_t)CLIENT_NO_EVICT;
+        clientEvictionLook(c[i]);
+        sum += clientMemUsage(c[i]);
+    }
+    net_settings.maxmemory_clients = (long long)sum / 2;
+    clientEvictionSwitch();
+    CHECK(clientEvictionWanted());
+    while (clientEvictionWanted()) clientEvictionStep();
+    for (int i = 0; i < MODEL_CLIENTS; i++) {
+        if (!c[i]) continue;
+        size_t bytes = clientMemUsage(c[i]);
+        if (c[i]->flags & CLIENT_CLOSE_ASAP) cheapest_gone = bytes < cheapest_gone ? bytes : cheapest_gone;
+        else left += bytes, dearest_left = bytes > dearest_left ? bytes : dearest_left;
+    }
+    CHECK(left <= sum / 2);
+    CHECK(left + cheapest_gone > sum / 2);
+    CHECK(dearest_left <= cheapest_gone);
+    net_settings.maxmemory_clients = 0;
+    clientEvictionSwitch();
+    while (clientPopClosing()) {
+    }
+    for (int i = 0; i < MODEL_CLIENTS; i++)
+        if (c[i]) clientEvictionForget(c[i]), clientFree(c[i]);
+}
+
+/* Nobody goes for what he has cost a while ago, and nobody at all before each was looked at under the new limit. */
+TEST(client_eviction_goes_by_what_clients_cost_now) {
+    client *c[3];
+    netFixtureInit();
+    net_settings.maxmemory_clients = 0;
+    clientEvictionSwitch();
+    for (int i = 0; i < 3; i++) {
+        c[i] = clientCreate(&nobody, 1, NULL, NULL, false);
+        c[i]->input_bytes = 1000000;
+        clientEvictionNote(c[i]); /* under an earlier limit */
+        c[i]->input_bytes = i == 1 ? 600000 : 0;
+    }
+    net_settings.maxmemory_clients = 500000;
+    clientEvictionSwitch();
+    long long before = clientEvictionCount();
+    for (int i = 0; i < 3; i++) {
+        CHECK(!clientEvictionWanted());
+        clientEvictionLook(c[i]);
+    }
+    CHECK(clientEvictionWanted());
+    c[1]->input_bytes = 0; /* it has run, and was not looked at since */
+    CHECK(!clientEvictionStep());
+    CHECK(!clientEvictionWanted());
+    c[2]->input_bytes = 600000; /* a request comes */
+    clientEvictionFlow(c[2]);
+    CHECK(clientEvictionWanted());
+    c[2]->flags |= CLIENT_NO_EVICT;
+    CHECK(!clientEvictionStep());
+    CHECK_EQ_INT(clientEvictionCount() - before, 0);
+    c[2]->flags &= ~(uint32_t)CLIENT_NO_EVICT;
+    clientEvictionNote(c[2]);
+    CHECK(clientEvictionStep());
+    CHECK(c[2]->flags & CLIENT_CLOSE_ASAP);
+    CHECK(!clientEvictionWanted());
+    net_settings.maxmemory_clients = 0;
+    clientEvictionSwitch();
+    while (clientPopClosing()) {
+    }
+    for (int i = 0; i < 3; i++) clientEvictionForget(c[i]), clientFree(c[i]);
 }
