@@ -20,7 +20,7 @@
  * Cost        nothing until the first client waits; a ready key costs those who wait for it, up to the one that empties
  *             it; a command runs again once for all its keys that have become ready together; a time costs the
  *             logarithm of how many there are.
- * Tests       tests/engine/blocking.tcl, tests/persist/waitaof.tcl
+ * Tests       tests/unit/engine/blocking_test.c, tests/engine/blocking.tcl, tests/persist/waitaof.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "blocking.h"
@@ -341,7 +341,8 @@ bool blockingEnd(client *c, const char *error) {
 
 int64_t blockingExpire(int64_t wall_ms) {
     assertMainRole();
-    while (heap.count && deadlineAt(0) <= wall_ms) blockingEnd(heap.at[0], NULL);
+    for (int n = 0; n < BLOCKING_EXPIRE_MAX && heap.count && deadlineAt(0) <= wall_ms; n++)
+        blockingEnd(heap.at[0], NULL);
     return heap.count ? deadlineAt(0) : 0;
 }
 

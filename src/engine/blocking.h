@@ -58,7 +58,9 @@ void blockingHasRun(client *c);
 
 /* End the wait: as if its time were over, or by an error. False: it does not wait. */
 bool blockingEnd(client *c, const char *error);
-/* End the wait of those whose time is over; when there is one whose is not, its time, else 0. */
+#define BLOCKING_EXPIRE_MAX 128
+/* End the wait of those whose time is over, at most BLOCKING_EXPIRE_MAX of them. The earliest time of those who go on
+ * waiting, which may be over, too; 0: there is none. */
 int64_t blockingExpire(int64_t wall_ms);
 
 #endif
