@@ -189,9 +189,13 @@ bool netListenerInfo(int i, char *out, size_t size) {
     return listenInfo(i, out, size);
 }
 
-static void resumeClients(void) {
+/* Those whose pause is over, as many as are executed between two flushes. True if there were any: more may follow. */
+static bool resumeClients(void) {
+    if (likely(!pause_any && !pausePostponed())) return false;
     client *c;
-    while ((c = pauseTakeReleased()) != NULL) batchUnblocked(c);
+    int n = 0;
+    for (; n < COMMANDS_PER_FLUSH && (c = pauseTakeReleased()) != NULL; n++) batchUnblocked(c);
+    return n > 0;
 }
 
 /* Close what is to be closed and publish. Closing may free output, and flushing may close, so until nothing is left. */
@@ -220,8 +224,8 @@ static bool work(void) {
         ran += now;
         net_stats.executed += (long long)now;
         settle();
-        if (unlikely(pause_any || pausePostponed())) resumeClients();
-        if (!came && !now && !batchHasReady()) return false;
+        bool resumed = resumeClients();
+        if (!came && !now && !resumed && !batchHasReady()) return false;
         if (turnIsUsedUp(ran)) return true;
     }
 }

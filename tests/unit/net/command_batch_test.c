@@ -282,6 +282,31 @@ TEST(batch_paused_clients_go_on) {
     allGone();
 }
 
+/* When many go on at once others are served in between: they are released as they are executed, in their order. */
+TEST(batch_paused_clients_go_on_by_and_by) {
+    enum { HELD = 200, AT_ONCE = 64 };
+    netFixtureInit();
+    int peers[HELD];
+    pauseClients(PAUSE_BY_CLIENT_COMMAND, PAUSE_ALL, clockWallMs() + 100000);
+    for (size_t i = 0; i < HELD; i++) {
+        fixtureConnect(&peers[i], false);
+        fixtureSend(peers[i], "HELD\r\n", 6);
+        for (int k = 0; k < 100 && pausePostponed() <= i; k++) fixtureTurn();
+    }
+    CHECK_EQ_INT(pausePostponed(), HELD);
+    unpauseClients(PAUSE_BY_CLIENT_COMMAND);
+    for (size_t i = 0; i < HELD; i++) {
+        size_t left = i < 3 * AT_ONCE ? HELD - (i / AT_ONCE + 1) * AT_ONCE : 0;
+        sds want = sdsCatPrintf(sdsEmpty(), ":%zu\r\n", left);
+        sds got = fixtureReceiveBytes(peers[i], sdsLen(want));
+        CHECK_EQ_STR(got, want);
+        sdsFree(got);
+        sdsFree(want);
+    }
+    for (size_t i = 0; i < HELD; i++) close(peers[i]);
+    allGone();
+}
+
 /* Whom a command lets go on is served in the turn of that command: nothing else may happen for long. */
 TEST(batch_unpaused_clients_do_not_wait_for_a_turn) {
     netFixtureInit();

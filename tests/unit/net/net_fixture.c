@@ -118,6 +118,11 @@ static void longCommand(client *c) {
     setDeferredArrayLen(c, place, 1);
 }
 
+/* How many are held by a pause. */
+static void heldCommand(client *c) {
+    addReplyLongLong(c, (long long)pausePostponed());
+}
+
 static void unpauseCommand(client *c) {
     unpauseClients(PAUSE_BY_CLIENT_COMMAND);
     addReplyOk(c);
@@ -171,6 +176,7 @@ static serverCommand commands[] = {
      .value_arg = 2,
      SPECS({RANGE(1, 0, 1, 0), .flags = CMD_KEY_RW})},
     {.name = "unpause", .proc = unpauseCommand, .arity = 1},
+    {.name = "held", .proc = heldCommand, .arity = 1},
     {.name = "del",
      .proc = delCommand,
      .arity = -2,
