@@ -55,16 +55,21 @@ TEST(batch_keeps_the_order_of_each_client) {
         resetLog();
         int peers[CLIENTS], next[CLIENTS] = {0};
         client *c[CLIENTS];
-        for (int i = 0; i < CLIENTS; i++) c[i] = fixtureConnect(&peers[i], false);
-        size_t want[CLIENTS] = {0};
+        sds want[CLIENTS];
+        for (int i = 0; i < CLIENTS; i++) {
+            c[i] = fixtureConnect(&peers[i], false);
+            want[i] = sdsEmpty();
+        }
         for (int round = 0; round < 60; round++) {
             int i = (int)(unitRandom(&seed) % CLIENTS), n = (int)(unitRandom(&seed) % 70);
             sds wire = sdsEmpty();
             for (int k = 0; k < n; k++) {
                 char words[64];
-                snprintf(words, sizeof(words), "NOTE %d", next[i]++);
+                snprintf(words, sizeof(words), "NOTE %d", next[i]);
                 wire = catWords(wire, words);
-                want[i] += 5;
+                snprintf(words, sizeof(words), "ECHO %d-of-%d", next[i]++, i);
+                wire = catWords(wire, words);
+                want[i] = sdsCatPrintf(want[i], "+OK\r\n$%zu\r\n%s\r\n", strlen(words + 5), words + 5);
             }
             fixtureSend(peers[i], wire, sdsLen(wire));
             sdsFree(wire);
@@ -72,9 +77,10 @@ TEST(batch_keeps_the_order_of_each_client) {
         }
         int seen[CLIENTS] = {0};
         for (int i = 0; i < CLIENTS; i++) {
-            sds got = fixtureReceiveBytes(peers[i], want[i]);
-            CHECK_EQ_INT(sdsLen(got), want[i]);
+            sds got = fixtureReceiveBytes(peers[i], sdsLen(want[i]));
+            CHECK_EQ_STR(got, want[i]);
             sdsFree(got);
+            sdsFree(want[i]);
         }
         for (char *p = fixture_log; *p; p = strchr(p, ' ') + 1) {
             unsigned long long id = strtoull(p, &p, 10);
@@ -621,14 +627,20 @@ TEST(batch_threads_change_inside_a_pipeline) {
         for (int i = 0; i < 4; i++) fixtureConnect(&peers[i], round % 2);
         sds wire = sdsEmpty(), want = sdsEmpty();
         for (int i = 0; i < 2000; i++) {
-            if (i % 400 == 200) wire = catWords(wire, i % 800 == 200 ? "THREADS 4" : "THREADS 1");
-            else wire = catWords(wire, "SET key value");
-            want = cat(want, "+OK\r\n");
+            char words[64];
+            snprintf(words, sizeof(words), "ECHO reply-%d", i);
+            if (i % 400 == 200) {
+                wire = catWords(wire, i % 800 == 200 ? "THREADS 4" : "THREADS 1");
+                want = cat(want, "+OK\r\n");
+            } else {
+                wire = catWords(wire, words);
+                want = sdsCatPrintf(want, "$%zu\r\n%s\r\n", strlen(words + 5), words + 5);
+            }
         }
         for (int i = 0; i < 4; i++) fixtureSend(peers[i], wire, sdsLen(wire));
         for (int i = 0; i < 4; i++) {
             sds got = fixtureReceiveBytes(peers[i], sdsLen(want));
-            CHECK_EQ_INT(sdsLen(got), sdsLen(want));
+            CHECK_EQ_STR(got, want);
             sdsFree(got);
             close(peers[i]);
         }
