@@ -280,6 +280,30 @@ start_server {each {r FLUSHALL}} {
             }
         }
     }
+
+    test "maxmemory-clients spares who has said CLIENT NO-EVICT on, however large" {
+        with_config {maxmemory-clients 8mb} {
+            with_clients {spared large} {
+                set id [$spared CLIENT ID]
+                r CONFIG RESETSTAT
+                assert_equal OK [$spared CLIENT NO-EVICT on]
+                $spared write "*3\r\n\$3\r\nSET\r\n\$3\r\nkey\r\n\$20000000\r\n[string repeat x 19999999]"
+                wait_for_condition 20 {[client_field [r CLIENT LIST ID $id] tot-mem] > 19000000}
+                catch {$large write "*3\r\n\$3\r\nSET\r\n\$3\r\nkey\r\n\$20000000\r\n[string repeat y 12000000]"}
+                assert [$large closed_within 10000]
+                # The limit has been looked at, and only one was above it.
+                assert_equal 1 [info_field evicted_clients stats]
+                $spared write "x\r\n"
+                assert_equal OK [$spared reply]
+                assert_equal OK [$spared CLIENT NO-EVICT off]
+                catch {$spared write "*3\r\n\$3\r\nSET\r\n\$3\r\nkey\r\n\$20000000\r\n[string repeat x 12000000]"}
+                assert [$spared closed_within 10000]
+                assert_equal 2 [info_field evicted_clients stats]
+                assert_equal 20000000 [r STRLEN key]
+                r DEL key
+            }
+        }
+    }
 }
 
 # A line of /proc/PID/status of the innermost server, in bytes.
