@@ -439,6 +439,15 @@ test "What does not fit is told and what follows is executed" {
     }
 }
 
+test "... or ends the start, with propagation-error-behavior panic; panic-on-replicas is for replicas only" {
+    set dir [make_log [list $base "" $incr [resp_all {{SELECT 0} {SET a 1} {LPUSH a x} {SET b 2}}]]]
+    refuses $dir "== CRITICAL ==*after processing the command 'lpush'*propagation-error-behavior" \
+        --propagation-error-behavior panic
+    with_log $dir {--propagation-error-behavior panic-on-replicas} {
+        assert_equal {1 2} [r MGET a b]
+    }
+}
+
 test "An annotation is skipped; one that is cut at the end is taken off" {
     set text "#TS:1\r\n$two#TS:2\r\n"
     set dir [make_log [list $base "" $incr "$text#TS:3"]]
