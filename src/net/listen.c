@@ -3,7 +3,7 @@
  * Not here    sockets as such (event/anet.c), the client's life (client/client.c, client_stream.c).
  * Owns        the listening descriptors; removes the Unix socket's path.
  * Threads     main.
- * Tests       tests/server/process.tcl, tests/engine/limits.tcl
+ * Tests       tests/unit/net/listen_test.c, tests/server/process.tcl, tests/engine/limits.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "listen.h"

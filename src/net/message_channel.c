@@ -3,7 +3,7 @@
  * Invariants  1. One producer, one consumer.
  *             2. What overflowed is sent before anything newer: order is kept.
  * Threads     producer and consumer as the header says.
- * Tests       tests/unit/net/io_threads_test.c
+ * Tests       tests/unit/net/message_channel_test.c, tests/unit/net/io_threads_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "message_channel.h"

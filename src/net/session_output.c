@@ -12,7 +12,7 @@
  *             4. Whatever a client is sent, in whatever way, the gate is asked behind it and before it leaves main.
  *             5. A reply with an open length (client/reply.c) stays until it is whole.
  * Tests       tests/unit/net/client_stream_test.c, tests/unit/net/command_batch_test.c,
- *             tests/unit/net/session_hold_test.c
+ *             tests/unit/net/session_hold_test.c, tests/unit/net/session_output_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "session_output.h"
