@@ -300,6 +300,7 @@ static void letGo(stepPlace next) {
 
 static void stepOpen(void (*deliver)(const ioMessage *m)) {
     netFixtureInit();
+    backToOne(); /* a thread that another test has left would be asleep by now */
     step.turns = 0;
     step.watched = false;
     gone = out_of_order = 0;
