@@ -91,6 +91,7 @@ static struct {
     uint64_t dead_batches, wakes; /* sent, so far; threads that were woken */
     ioThreadHooks hooks;
     aeDoorbell main_bell;
+    ioTotals ended; /* what threads have counted that are no more */
     /* A bit for each thread that has published something main has not begun to take. seq_cst. */
     alignas(CACHE_LINE) _Atomic uint64_t posted[POSTED_WORDS];
 } io;
@@ -379,6 +380,20 @@ static void threadJoin(ioThread *t) {
     pthread_join((pthread_t)t->pthread_id, NULL);
 }
 
+static uint64_t statGet(const _Atomic uint64_t *counter) {
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+/* What an I/O thread has counted. */
+static void addCounted(ioTotals *out, const ioThread *t) {
+    out->net_input += statGet(&t->holder.stats.net_input);
+    out->net_output += statGet(&t->holder.stats.net_output);
+    out->reads += statGet(&t->holder.stats.reads);
+    out->writes += statGet(&t->holder.stats.writes);
+    out->freed += statGet(&t->holder.stats.freed);
+    out->polls += statGet(&t->holder.stats.polls);
+}
+
 /* The thread holds no stream and nothing is on the way to it. */
 static void threadEnd(ioThread *t) {
     serverAssert(t->retiring);
@@ -392,6 +407,7 @@ static void threadEnd(ioThread *t) {
     requestPool *ours = &io.threads[0]->holder.pool;
     ours->memory_in += t->holder.pool.memory_in;
     ours->memory_out += t->holder.pool.memory_out;
+    if (t->holder.id != IO_THREAD_GREETER) addCounted(&io.ended, t);
     io.threads[t->holder.id] = NULL;
     zfree(t);
 }
@@ -606,28 +622,19 @@ size_t ioThreadsTransientMemory(void) {
 
 /* --- what INFO shows ---------------------------------------------------------------------------- */
 
-static uint64_t statGet(const _Atomic uint64_t *counter) {
-    return atomic_load_explicit(counter, memory_order_relaxed);
-}
-
 void ioThreadsTotals(ioTotals *out) {
     assertMainRole();
-    *out = (ioTotals){.dead_batches = io.dead_batches, .wakes = io.wakes};
-    for (int i = 0; i < IO_THREADS_MAX; i++) {
-        const ioThread *t = io.threads[i];
-        if (!t) continue;
-        out->net_input += statGet(&t->holder.stats.net_input);
-        out->net_output += statGet(&t->holder.stats.net_output);
-        if (i == 0) {
-            out->main_reads = statGet(&t->holder.stats.reads);
-            out->main_writes = statGet(&t->holder.stats.writes);
-        } else {
-            out->reads += statGet(&t->holder.stats.reads);
-            out->writes += statGet(&t->holder.stats.writes);
-            out->freed += statGet(&t->holder.stats.freed);
-            out->polls += statGet(&t->holder.stats.polls);
-        }
-    }
+    const ioThread *mains = io.threads[0];
+    *out = io.ended;
+    out->dead_batches = io.dead_batches;
+    out->wakes = io.wakes;
+    for (int i = 1; i < IO_THREADS_MAX; i++)
+        if (io.threads[i]) addCounted(out, io.threads[i]);
+    if (!mains) return;
+    out->net_input += statGet(&mains->holder.stats.net_input);
+    out->net_output += statGet(&mains->holder.stats.net_output);
+    out->main_reads = statGet(&mains->holder.stats.reads);
+    out->main_writes = statGet(&mains->holder.stats.writes);
 }
 
 uint64_t ioThreadActiveNs(const ioThread *t) {

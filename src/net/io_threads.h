@@ -81,7 +81,7 @@ bool ioThreadsFreeElsewhere(robj *o);
  * command has run. Main. */
 size_t ioThreadsTransientMemory(void);
 
-/* Sum over all threads. Main. */
+/* Sum over all threads, those that have ended included. Main. */
 typedef struct ioTotals {
     uint64_t reads, writes, freed, polls; /* of I/O threads, main excluded */
     uint64_t net_input, net_output;

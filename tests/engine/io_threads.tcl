@@ -52,6 +52,15 @@ proc write_and_read {clients count sizes {meanwhile {}}} {
     }
 }
 
+# How many the system knows: INFO does not show one that has still to end.
+proc io_threads_running {} {
+    set count 0
+    foreach name [glob -nocomplain /proc/[srv pid]/task/*/comm] {
+        incr count [string match "io_thd_*" [patience::proc_file $name]]
+    }
+    return $count
+}
+
 start_server {each {r FLUSHALL}} {
 
     # Whatever has been accepted for output goes out before the connection is closed, however it ends.
@@ -394,6 +403,25 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as c:
         }
         assert_equal 300 [r GET silent]
         dismiss $clients
+    }
+
+    test "What threads have read and written stays counted when they have ended" {
+        set fields {total_net_input_bytes total_net_output_bytes io_threaded_reads_processed io_threaded_writes_processed}
+        with_config {io-threads 4 io-threads-always-active yes} {
+            wait_for_condition 10 {[info_field used_active_time_io_thread_3 cpu] ne ""}
+            set clients [crowd 8]
+            write_and_read $clients 10 {100 20000}
+            dismiss $clients
+            set before [r INFO stats]
+            assert {[io_threads_running] >= 3}
+            r CONFIG SET io-threads 1
+            wait_for_condition 10 {[io_threads_running] == 0}
+            set after [r INFO stats]
+            assert {[field_of $before total_net_output_bytes] > 700000}
+            foreach field $fields {
+                assert {[field_of $after $field] >= [field_of $before $field]}
+            }
+        }
     }
 
     test "The fields of INFO that tell about threads are there" {
