@@ -4,6 +4,7 @@
 #include "bio.h"
 #include "db_internal.h"
 #include "defrag.h"
+#include "lazyfree.h"
 #include "lru.h"
 #include "store_support.h"
 #include "zmalloc.h"
@@ -265,6 +266,43 @@ TEST(db_flush_keeps_what_replies_refer_to) {
         CHECK_MEM(objectString(held, NULL).ptr, "value7.", 7);
         objectRelease(held);
     }
+}
+
+/* A second dataset, filled beside the first: dropped it leaves no byte, taken it replaces the old one. */
+TEST(db_shadow_is_dropped_or_taken_whole) {
+    storeReset();
+    size_t empty = zmallocUsed();
+    for (int taken = 0; taken < 2; taken++) {
+        for (int id = 0; id < TEST_DBS; id++) {
+            serverDb *db = dbGet(id);
+            for (long i = 0; i < 100; i++) dbAddTake(db, stringEntry(keyN("old", i), i, 300), keyN("old", i));
+        }
+        size_t before = zmallocUsed();
+        dbShadowBegin();
+        for (int id = 0; id < TEST_DBS; id++) {
+            serverDb *db = dbShadow(id);
+            for (long i = 0; i <= id; i++) {
+                hashedKey key = keyN("new", i);
+                loadedKey loaded = {.entry = stringEntry(key, i, 300), .hash = key.hash, .use = 0};
+                CHECK_EQ_INT(dbAddLoaded(db, &loaded, 1), 1);
+            }
+        }
+        CHECK(!dbShadow(-1) && !dbShadow(TEST_DBS));
+        if (taken) dbShadowTake(false);
+        else dbShadowDrop(false);
+        bioDrain(BIO_LAZY_FREE);
+        lazyfreeCollect();
+        if (!taken) CHECK_EQ_INT(zmallocUsed(), before);
+        for (int id = 0; id < TEST_DBS; id++) {
+            CHECK_EQ_INT(dbSize(dbGet(id)), taken ? id + 1 : 100);
+            CHECK_EQ_INT(lookupKeyRead(dbGet(id), keyN("new", id)) != NULL, taken);
+            dbCheck(dbGet(id));
+        }
+        dbEmpty(-1, false);
+    }
+    bioDrain(BIO_LAZY_FREE);
+    lazyfreeCollect();
+    CHECK_EQ_INT(zmallocUsed(), empty);
 }
 
 TEST(db_lookup_touches_lru) {

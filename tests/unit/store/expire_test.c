@@ -4,6 +4,7 @@
 #include "db_internal.h"
 #include "expire.h"
 #include "object_types.h"
+#include "own_expires.h"
 #include "store_support.h"
 #include "value_hash.h"
 
@@ -65,6 +66,38 @@ static void tick(void) {
 }
 
 /* A tick's time is a quarter of a second here, in which all of these would go; no call takes so many of them. */
+/* A dataset that follows another one deletes no key whose time is over, but those that its own clients gave the time:
+ * they are looked at call after call until it is over, and forgotten when the key has another time or has gone. */
+TEST(expire_cycle_removes_own_keys_while_it_follows) {
+    storeReset();
+    serverDb *db = dbGet(2);
+    fill(2, "theirs", 1, 1000500);
+    storeSetFollowing((storeFollowing){.on = true});
+    const char *const own[] = {"own0", "own1", "own2"};
+    for (int i = 0; i < 3; i++) {
+        dbAddTake(db, stringEntry(keyOf(own[i]), i, 10), keyOf(own[i]));
+        dbSetExpire(db, lookupKeyWrite(db, keyOf(own[i])), keyOf(own[i]), 1000500);
+    }
+    CHECK_EQ_INT(ownExpiresCount(), 3);
+    for (int i = 0; i < 3; i++) activeExpireCycle(EXPIRE_CYCLE_SLOW);
+    CHECK_EQ_INT(ownExpiresCount(), 3);
+    CHECK_EQ_INT(dbSize(db), 4);
+    dbSetExpire(db, lookupKeyWrite(db, keyOf(own[1])), keyOf(own[1]), 2000000);
+    CHECK(dbDelete(db, keyOf(own[2])));
+    activeExpireCycle(EXPIRE_CYCLE_SLOW);
+    CHECK_EQ_INT(ownExpiresCount(), 2);
+    storeSetNowMs(1000501);
+    activeExpireCycle(EXPIRE_CYCLE_SLOW);
+    CHECK_EQ_INT(ownExpiresCount(), 1);
+    CHECK(!dbExists(db, keyOf(own[0])));
+    CHECK(dbExists(db, keyOf(own[1])));
+    CHECK(dbExists(db, keyN("theirs", 0)));
+    CHECK_EQ_INT(store_stats.expired_keys, 1);
+    storeSetFollowing((storeFollowing){0});
+    ownExpiresForget();
+    dbCheck(db);
+}
+
 TEST(expire_cycle_works_in_slices) {
     enum { KEYS = 60000 };
     storeReset();
