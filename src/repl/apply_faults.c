@@ -17,15 +17,16 @@
 #include "repl_settings.h"
 #include "reply.h"
 
-#include <stdlib.h>
+#include <unistd.h>
 
 #define SAY_EVERY_MS 10000
 
 static bool (*hide_user_data)(void); /* const after boot */
 
+/* Not exit(): other threads go on, that of a loader, too. */
 static void giveUp(const char *why) {
     serverLog(LL_WARNING, "%s Exiting...", why);
-    exit(1);
+    _exit(1);
 }
 
 static const char *whoFails(const client *c, const char **to) {
