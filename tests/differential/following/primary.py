@@ -856,15 +856,21 @@ def dual_channel_refused(b):
         b.see("%r of who can do with two" % words, m3.filled_line()[:5])
 
 
-def dual_channel_without_id(b):
-    s = b.server(*DUAL)
-    m = _dual(b, s)
-    m.ask("PSYNC", "?", "-1")
+def _beside(b, s):
+    """A second connection that has got the dataset, and what its $ENDOFF said."""
     d = b.replica(s, hello=False)
     d.ask("REPLCONF", "capa", "eof", "rdb-only", "1", "rdb-channel", "1", "version", "9.1.2")
     d.raw(b"SYNC\r\n")
     words = d.filled_line()[8:].split()
     d.marked()
+    return d, words
+
+
+def dual_channel_without_id(b):
+    s = b.server(*DUAL)
+    m = _dual(b, s)
+    m.ask("PSYNC", "?", "-1")
+    d, words = _beside(b, s)
     s.await_field("slave0", lambda value: b"state=rdb_transmitted" in value)
     m.send("PSYNC", words[1], int(words[0]) + 1)
     b.see("PSYNC without set-rdb-client-id", m.line())
@@ -876,11 +882,7 @@ def dual_channel_left_alone(b):
     s = b.server(*DUAL)
     m = _dual(b, s)
     m.ask("PSYNC", "?", "-1")
-    d = b.replica(s, hello=False)
-    d.ask("REPLCONF", "capa", "eof", "rdb-only", "1", "rdb-channel", "1", "version", "9.1.2")
-    d.raw(b"SYNC\r\n")
-    words = d.filled_line()[8:].split()
-    d.marked()
+    d, words = _beside(b, s)
     b.see("nobody asks for the stream: its end", d.end())
     b.see_replication(s, "afterwards")
     b.see("too late", m.ask("REPLCONF", "set-rdb-client-id", words[3]).replace(words[3], b"CLIENT"))
