@@ -19,11 +19,6 @@ static void countAsked(const client *c, clientInfoExtra *extra) {
     asked++;
 }
 
-static bool noClients(void *arg) {
-    unused(arg);
-    return listLength(client_state.clients) == 0;
-}
-
 /* Client i costs about (1 + i % 3) * NAME_BYTES. */
 static void openAll(client **c, int *peers) {
     netFixtureInit();
@@ -40,7 +35,7 @@ static void openAll(client **c, int *peers) {
 static void closeAll(const int *peers) {
     net_settings.maxmemory_clients = 0;
     for (int i = 0; i < CLIENTS; i++) close(peers[i]);
-    CHECK(fixtureUntil(noClients, NULL, 10000));
+    CHECK(fixtureUntil(fixtureNoClients, NULL, 10000));
 }
 
 static bool isEnough(void *arg) {

@@ -23,15 +23,8 @@
 
 static const long long batch_sizes[] = {0, 1, 2, 16, 128};
 
-static bool noClients(void *arg) {
-    unused(arg);
-    for (unsigned i = 0; i < IO_THREADS_MAX; i++)
-        if (ioThreadGet(i) && !rebalanceIsIdle(ioThreadGet(i))) return false;
-    return listLength(client_state.clients) == 0;
-}
-
 static void allGone(void) {
-    CHECK(fixtureUntil(noClients, NULL, 10000));
+    CHECK(fixtureUntil(fixtureAllIdle, NULL, 10000));
     dbEmpty(-1, false);
 }
 
@@ -644,7 +637,7 @@ TEST(batch_threads_change_inside_a_pipeline) {
             sdsFree(got);
             close(peers[i]);
         }
-        CHECK(fixtureUntil(noClients, NULL, 10000));
+        CHECK(fixtureUntil(fixtureAllIdle, NULL, 10000));
         ioThreadsReap(rebalanceIsIdle);
         sdsFree(wire);
         sdsFree(want);
@@ -765,7 +758,7 @@ TEST(batch_unread_output_and_the_end_of_the_client) {
                     shutdown(rig.peer, SHUT_WR);
                     for (int i = 0; i < 20; i++) fixtureTurn();
                     fullReadAll(&rig);
-                    CHECK(fixtureUntil(noClients, NULL, 10000));
+                    CHECK(fixtureUntil(fixtureAllIdle, NULL, 10000));
                     break;
                 case HALF_CLOSED_THEN_GONE:
                     shutdown(rig.peer, SHUT_WR);
@@ -783,7 +776,7 @@ TEST(batch_unread_output_and_the_end_of_the_client) {
                     char *words[] = {"normal", "100000", "0", "0"}, *none[] = {"normal", "0", "0", "0"};
                     CHECK(outputLimitsSet(words, 4, &err));
                     netCron();
-                    CHECK(fixtureUntil(noClients, NULL, 10000));
+                    CHECK(fixtureUntil(fixtureAllIdle, NULL, 10000));
                     CHECK(outputLimitsSet(none, 4, &err));
                     break;
                 }

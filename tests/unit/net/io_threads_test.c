@@ -39,11 +39,6 @@ static void backToOne(void) {
     CHECK(fixtureUntil(onlyMain, NULL, 10000));
 }
 
-static bool noClients(void *arg) {
-    unused(arg);
-    return listLength(client_state.clients) == 0;
-}
-
 /* --- messages -------------------------------------------------------------------------------------- */
 
 /* Streams that are joined to a thread and closed at once: the answer IO_MSG_GONE of each comes back, in the order of
@@ -1001,7 +996,7 @@ TEST(threads_come_and_go_under_traffic) {
         CHECK(peers[i].pipelines > 0);
         close(peers[i].fd);
     }
-    CHECK(fixtureUntil(noClients, NULL, 10000));
+    CHECK(fixtureUntil(fixtureNoClients, NULL, 10000));
     backToOne();
 }
 
@@ -1040,7 +1035,7 @@ TEST(rebalance_spreads_evenly) {
         CHECK_EQ_INT(heldBy(0), 0);
     }
     for (size_t i = 0; i < array_len(peers); i++) close(peers[i]);
-    CHECK(fixtureUntil(noClients, NULL, 10000));
+    CHECK(fixtureUntil(fixtureNoClients, NULL, 10000));
     backToOne();
     CHECK_EQ_INT(heldBy(0), 0);
     CHECK_EQ_INT(rebalanceActiveThreads(), 1);

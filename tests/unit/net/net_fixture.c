@@ -348,6 +348,23 @@ static void giveWay(int turns) {
     if (turns > 20 && turns % 4 == 0) poll(NULL, 0, 1);
 }
 
+bool fixtureNoClients(void *arg) {
+    unused(arg);
+    return listLength(client_state.clients) == 0;
+}
+
+bool fixtureAllIdle(void *arg) {
+    for (unsigned i = 0; i < IO_THREADS_MAX; i++)
+        if (ioThreadGet(i) && !rebalanceIsIdle(ioThreadGet(i))) return false;
+    return fixtureNoClients(arg);
+}
+
+bool fixtureOnlyMain(void *arg) {
+    unused(arg);
+    ioThreadsReap(rebalanceIsIdle);
+    return ioThreadsCount() == 1 && !ioThreadGet(1);
+}
+
 bool fixtureUntil(bool (*done)(void *arg), void *arg, int ms) {
     unitLimit limit = unitLimitStart((uint64_t)ms);
     for (int i = 0; !done(arg); i++) {

@@ -33,6 +33,10 @@ void fixtureSuspend(bool suspended);
 void fixtureTurn(void);
 /* Turns until `done(arg)` holds or about `ms` have gone. */
 bool fixtureUntil(bool (*done)(void *arg), void *arg, int ms);
+/* To wait for: no client is left; none, nor a stream that a thread holds; and all threads but main's have ended. */
+bool fixtureNoClients(void *arg);
+bool fixtureAllIdle(void *arg);
+bool fixtureOnlyMain(void *arg);
 /* Everything that can be read from fd now, appended to *out. False at end of file or on an error. */
 bool fixtureReceive(int fd, sds *out);
 /* A client on thread 0's side of a pair, as listen.c makes it; the peer's descriptor goes to *peer. */

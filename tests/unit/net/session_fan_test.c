@@ -106,19 +106,6 @@ static bool noneOwes(void *arg) {
     return true;
 }
 
-static bool noClients(void *arg) {
-    unused(arg);
-    for (unsigned i = 0; i < IO_THREADS_MAX; i++)
-        if (ioThreadGet(i) && !rebalanceIsIdle(ioThreadGet(i))) return false;
-    return listLength(client_state.clients) == 0;
-}
-
-static bool onlyMain(void *arg) {
-    unused(arg);
-    ioThreadsReap(rebalanceIsIdle);
-    return ioThreadsCount() == 1 && !ioThreadGet(1);
-}
-
 static void askForThreads(int n) {
     const char *err = NULL;
     net_settings.io_threads = n;
@@ -129,7 +116,7 @@ static void askForThreads(int n) {
 static void setThreads(int n) {
     askForThreads(n);
     fixtureTurn();
-    if (n == 1) CHECK(fixtureUntil(onlyMain, NULL, 10000));
+    if (n == 1) CHECK(fixtureUntil(fixtureOnlyMain, NULL, 10000));
 }
 
 static void step(uint64_t *seed, unsigned number, int threads) {
@@ -201,7 +188,7 @@ static void crowdOf(int threads, int steps) {
         sdsFree(crowd.got[i]);
         sdsFree(crowd.want[i]);
     }
-    CHECK(fixtureUntil(noClients, NULL, 10000));
+    CHECK(fixtureUntil(fixtureAllIdle, NULL, 10000));
     setThreads(1);
 }
 
@@ -246,5 +233,5 @@ TEST(fan_who_does_not_read_is_counted) {
         sdsFree(crowd.got[i]);
         sdsFree(crowd.want[i]);
     }
-    CHECK(fixtureUntil(noClients, NULL, 10000));
+    CHECK(fixtureUntil(fixtureAllIdle, NULL, 10000));
 }

@@ -65,11 +65,6 @@ static void writeMore(void) {
     book.appended++;
 }
 
-static bool noClients(void *arg) {
-    unused(arg);
-    return listLength(client_state.clients) == 0;
-}
-
 static void receives(int fd, const char *want) {
     sds got = fixtureReceiveBytes(fd, strlen(want) ? strlen(want) : 1);
     CHECK_EQ_STR(got, want);
@@ -108,7 +103,7 @@ TEST(hold_replies_leave_when_their_offset_is_safe) {
         receives(peer, quit ? "$3\r\none\r\n$3\r\ntwo\r\n+OK\r\n" : "$3\r\none\r\n$3\r\ntwo\r\n+PONG\r\n");
         close(peer);
         close(other);
-        CHECK(fixtureUntil(noClients, NULL, 10000));
+        CHECK(fixtureUntil(fixtureNoClients, NULL, 10000));
         closeBook();
     }
 }
@@ -133,7 +128,7 @@ TEST(hold_each_part_leaves_at_its_own_mark) {
     receives(peer, "$1\r\nb\r\n$1\r\nc\r\n");
     closeBook();
     close(peer);
-    CHECK(fixtureUntil(noClients, NULL, 10000));
+    CHECK(fixtureUntil(fixtureNoClients, NULL, 10000));
 }
 
 /* The policy changes while a part waits: what comes behind it waits for it, too, whatever is safe sooner. */
@@ -157,7 +152,7 @@ TEST(hold_parts_of_two_sequences_leave_in_their_order) {
     book.way = 0;
     closeBook();
     close(peer);
-    CHECK(fixtureUntil(noClients, NULL, 10000));
+    CHECK(fixtureUntil(fixtureNoClients, NULL, 10000));
 }
 
 /* Clients that have said QUIT and wait for their offset are closed from outside, anywhere in the list of those to be
@@ -187,7 +182,7 @@ TEST(hold_draining_clients_end_anywhere) {
             receives(peers[i], closed[i] ? "" : "+PONG\r\n+OK\r\n");
             close(peers[i]);
         }
-        CHECK(fixtureUntil(noClients, NULL, 10000));
+        CHECK(fixtureUntil(fixtureNoClients, NULL, 10000));
     }
     closeBook();
 }
@@ -227,7 +222,7 @@ TEST(hold_published_offsets_wake_main) {
     receives(peer, "+PONG\r\n");
     closeBook();
     close(peer);
-    CHECK(fixtureUntil(noClients, NULL, 10000));
+    CHECK(fixtureUntil(fixtureNoClients, NULL, 10000));
 }
 
 /* --- against a model ---------------------------------------------------------------------------------------------- */
@@ -403,12 +398,6 @@ static bool noneOwes(void *arg) {
     return true;
 }
 
-static bool onlyMain(void *arg) {
-    unused(arg);
-    ioThreadsReap(rebalanceIsIdle);
-    return ioThreadsCount() == 1 && !ioThreadGet(1);
-}
-
 static void fillHall(int threads, unsigned steps) {
     openBook();
     fixtureNoPubsubLimit();
@@ -425,9 +414,9 @@ static void fillHall(int threads, unsigned steps) {
     CHECK(fixtureUntil(noneOwes, NULL, 30000));
     for (int i = 0; i < CLIENTS; i++)
         if (hall.seats[i].c) leave(i, false);
-    CHECK(fixtureUntil(noClients, NULL, 10000));
+    CHECK(fixtureUntil(fixtureNoClients, NULL, 10000));
     askForThreads(1);
-    CHECK(fixtureUntil(onlyMain, NULL, 10000));
+    CHECK(fixtureUntil(fixtureOnlyMain, NULL, 10000));
     closeBook();
 }
 

@@ -15,19 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool allIdle(void *arg) {
-    unused(arg);
-    for (unsigned i = 0; i < IO_THREADS_MAX; i++)
-        if (ioThreadGet(i) && !rebalanceIsIdle(ioThreadGet(i))) return false;
-    return listLength(client_state.clients) == 0;
-}
-
-static bool onlyMain(void *arg) {
-    unused(arg);
-    ioThreadsReap(rebalanceIsIdle);
-    return ioThreadsCount() == 1 && !ioThreadGet(1);
-}
-
 static void useThreads(int n) {
     const char *err = NULL;
     netFixtureInit();
@@ -99,10 +86,10 @@ static void hears(bool end) {
 
 static void settle(void) {
     close(way.peer);
-    CHECK(fixtureUntil(allIdle, NULL, 10000));
+    CHECK(fixtureUntil(fixtureAllIdle, NULL, 10000));
     sdsFree(way.want);
     useThreads(1);
-    CHECK(fixtureUntil(onlyMain, NULL, 10000));
+    CHECK(fixtureUntil(fixtureOnlyMain, NULL, 10000));
 }
 
 /* --- output ------------------------------------------------------------------------------------------------------ */
@@ -164,7 +151,7 @@ TEST(output_drains_when_the_stream_has_arrived) {
             CHECK(way.c->stream->on_draining);
             arrive();
             hears(true);
-            CHECK(fixtureUntil(allIdle, NULL, 10000));
+            CHECK(fixtureUntil(fixtureAllIdle, NULL, 10000));
             settle();
         }
 }
