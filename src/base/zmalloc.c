@@ -22,11 +22,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifdef USE_LIBC_MALLOC
@@ -64,19 +64,24 @@ static slot slots[SLOTS_MAX];
 static int slots_used;                              /* one past the last slot ever taken; under the lock */
 static struct { uint64_t allocated, freed; } ended; /* under the lock */
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic size_t last_used; /* relaxed: what zmallocUsed() said last */
 
 static void (*oom_handler)(size_t size);
 static _Atomic size_t
     untouched_bytes; /* relaxed: allocated, but without pages: reserves, and what zmallocUntouched() says */
 
-/* A crash report asks for the total from a signal handler, perhaps inside the lock: after a while go on
- * without it, a wrong number is better than a report that hangs. */
+/* A crash report asks for the total from a signal handler, perhaps inside the lock: half a second later it goes without
+ * one, in which every other caller has got it. */
 static bool lockForReading(void) {
-    for (int i = 0; i < 1000; i++) {
-        if (pthread_mutex_trylock(&registry_lock) == 0) return true;
-        sched_yield();
+    if (pthread_mutex_trylock(&registry_lock) == 0) return true;
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += 500000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
     }
-    return false;
+    return pthread_mutex_timedlock(&registry_lock, &until) == 0;
 }
 
 static void lockRegistry(void) {
@@ -248,15 +253,18 @@ int64_t zmallocThreadHeld(void) {
 
 size_t zmallocUsed(void) {
     uint64_t untouched = atomic_load_explicit(&untouched_bytes, memory_order_relaxed);
-    bool locked = lockForReading();
+    /* What is read below goes away with its thread: without the lock, the answer is the last one. */
+    if (!lockForReading()) return atomic_load_explicit(&last_used, memory_order_relaxed);
     /* All that was freed is read first: what one thread allocates and another frees meanwhile then
      * counts twice rather than less than nothing. */
     uint64_t freed = ended.freed + sharedFreed() + untouched;
     for (int i = 0; i < slots_used; i++) freed += slotFreed(&slots[i]);
     uint64_t allocated = ended.allocated + sharedAllocated();
     for (int i = 0; i < slots_used; i++) allocated += slotAllocated(&slots[i]);
-    if (locked) unlockRegistry();
-    return allocated > freed ? (size_t)(allocated - freed) : 0;
+    unlockRegistry();
+    size_t used = allocated > freed ? (size_t)(allocated - freed) : 0;
+    atomic_store_explicit(&last_used, used, memory_order_relaxed);
+    return used;
 }
 
 /* The first thread needs no call; a child after fork must not inherit a locked registry. */
