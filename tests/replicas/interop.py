@@ -294,14 +294,20 @@ def promote_next(tree):
     """The next in the chain becomes the primary, and who was it goes on with what is new."""
     tree.load.hold()
     tree.await_links()
-    in_step(tree.head, tree.replicas())
     old, new = tree.head, tree.nodes[1]
+    # Nor does the primary add anything of its own, keys that are over and pings, from here to where the other takes over.
+    old.ask("CONFIG", "SET", "repl-ping-replica-period", "3600")
+    old.ask("CLIENT", "PAUSE", "60000", "WRITE")
+    in_step(old, tree.replicas())
     if tree.kind(old) == "redis":
         old.die()
         tree.nodes.remove(old)
         old.proxy.close()
     before = tree.count(new, "sync_full")
     tree.promote(new, old_stays=old in tree.nodes)
+    if old in tree.nodes:
+        old.ask("CLIENT", "UNPAUSE")
+        old.ask("CONFIG", "SET", "repl-ping-replica-period", "1")
     tree.load.resume()
     time.sleep(0.5)
     tree.await_links()
