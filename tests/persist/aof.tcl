@@ -590,6 +590,7 @@ foreach word {NOSAVE FORCE} {
     start_server {overrides {appendonly yes aof-use-rdb-preamble no appendfsync everysec}} {
         test "SHUTDOWN $word ends a server whose file cannot be written, and what is not in it is lost" {
             r SET before 1
+            assert_equal {1 0} [r WAITAOF 1 0 10000]
             limit_files 20000
             r SET lost [string repeat x 30000]
             wait_for_condition 10 {[info_field aof_last_write_status] eq "err"}
