@@ -460,6 +460,17 @@ TEST(dict_expand_that_cannot_be) {
     dictRelease(d);
 }
 
+/* An empty table needs no moving: the larger one takes its place at once, and its memory goes back. */
+TEST(dict_expand_of_an_empty_table_leaves_nothing_behind) {
+    size_t used = zmallocUsed();
+    dict *d = dictCreate(&good_type);
+    CHECK(dictExpand(d, 100));
+    CHECK(dictExpand(d, 1000));
+    CHECK(!dictIsRehashing(d) && dictSlots(d) > 1000);
+    dictRelease(d);
+    CHECK_EQ_INT(zmallocUsed(), used);
+}
+
 TEST(dict_resize_policies) {
     static model m;
     modelInit(&m, &good_type);
