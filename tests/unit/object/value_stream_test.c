@@ -291,6 +291,21 @@ TEST(stream_defragmentation_meets_every_node) {
     streamFree(m.s);
 }
 
+TEST(stream_knows_what_it_has_allocated) {
+    static model m;
+    size_t used = zmallocUsed();
+    m = (model){.s = streamCreate(), .random = unitRandomSeed()};
+    CHECK_EQ_INT(stream_type_ops.memUsage(m.s, OBJ_ENC_STREAM, 0), zmallocUsed() - used);
+    while (m.count < 2000) modelAdd(&m);
+    CHECK(streamNodeCount(m.s) > 10);
+    size_t all = stream_type_ops.memUsage(m.s, OBJ_ENC_STREAM, 0);
+    CHECK_EQ_INT(all, zmallocUsed() - used);
+    size_t judged_by_one_node = stream_type_ops.memUsage(m.s, OBJ_ENC_STREAM, 1);
+    CHECK(judged_by_one_node > all / 4 && judged_by_one_node < all * 4);
+    streamFree(m.s);
+    CHECK_EQ_INT(zmallocUsed(), used);
+}
+
 static void runModel(long long entries_max, long long bytes_max, int operations) {
     static model m;
     objectSettings saved = object_settings;

@@ -118,8 +118,13 @@ TEST(string_grows_greedily_and_in_place) {
     CHECK(room >= 2200);
     char *block = objectWritableBytes(o);
     objectSetStringLen(o, 1100);
+    CHECK_EQ_INT(objectWritableNeeds(o, room), 0);
     CHECK(objectMakeWritableTake(o, room) == o);
     CHECK(objectWritableBytes(o) == block);
+    CHECK_EQ_INT(objectWritableNeeds(o, room + 1), (room + 1) * 2);
+    incrRefCount(o);
+    CHECK(objectWritableNeeds(o, 1100) > 1100); /* another one, for the bytes are not only its own */
+    decrRefCount(o);
     o = objectMakeWritableTake(o, 2 * 1024 * 1024);
     room = zmallocSize(objectWritableBytes(o));
     CHECK(room >= 3 * 1024 * 1024 && room < 4 * 1024 * 1024);
