@@ -210,5 +210,16 @@ TEST(keys_with_timed_elements_are_known_wherever_they_go) {
     dbEmpty(1, true);
     CHECK_EQ_INT(dictSize(dbGet(1)->timed), 0);
     dbSwap(0, 1);
+
+    addHash(1, a, 3, 2000000, false);
+    robj *unlinked = dbUnlink(dbGet(1), a);
+    loadedKey loaded = {.entry = unlinked, .hash = a.hash, .use = -1, .has_times = true};
+    dbShadowBegin();
+    CHECK_EQ_INT(dbAddLoaded(dbShadow(1), &loaded, 1), 1);
+    addHash(1, b, 3, 2000000, false);
+    addHash(1, keyN("c", 0), 3, 2000000, false);
+    dbShadowTake(false);
+    CHECK_EQ_INT(dictSize(dbGet(1)->timed), 1);
+    dbCheck(dbGet(1));
     storeReset();
 }
