@@ -182,6 +182,34 @@ static size_t pagesInUse(void) {
     return info.active;
 }
 
+/* What is fragmented are no keys: a walk finds next to nothing to move, and is not made again and again. */
+TEST(defrag_rests_after_a_walk_without_fruit) {
+    enum { KEYS = 10000, BLOCKS = 200000, BYTES = 48 };
+    if (!zmallocCanMove()) return;
+    storeReset();
+    for (long i = 0; i < KEYS; i++) dbAddTake(dbGet(0), stringEntry(keyN("k", i), i, 300), keyN("k", i));
+    void **blocks = zmalloc(BLOCKS * sizeof(*blocks));
+    for (long i = 0; i < BLOCKS; i++) blocks[i] = zmalloc(BYTES);
+    for (long i = 0; i < BLOCKS; i++)
+        if (i % 5) zfree(blocks[i]);
+    store_settings.activedefrag = true;
+    store_settings.active_defrag_cycle_us = 0;
+    store_settings.active_defrag_ignore_bytes = BLOCKS * BYTES / 2;
+    store_settings.active_defrag_threshold_lower = 1;
+    CHECK(defragTick());
+    int slices = 0;
+    while (defragRun() > 0 && CHECK(++slices < 20000)) {
+    }
+    CHECK_EQ_INT(defragPercent(), 0);
+    CHECK(store_stats.defrag_misses > KEYS / 2);
+    allocatorInfo info;
+    zmallocAllocatorInfo(&info);
+    CHECK(info.active - info.allocated > BLOCKS * BYTES / 2); /* it would walk again for this */
+    stop();
+    for (long i = 0; i < BLOCKS; i += 5) zfree(blocks[i]);
+    zfree(blocks);
+}
+
 /* Four fifths of the keys go, of a hundred bytes each; what is left moves until the pages of the others are free. What
  * tests before this one have left lies as it lay. */
 TEST(defrag_gets_pages_free) {
