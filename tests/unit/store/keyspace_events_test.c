@@ -214,4 +214,16 @@ TEST(the_ledger_knows_what_has_not_been_told) {
     dbEmpty(0, false);
     CHECK(keyspaceAllTold());
 }
+
+/* More than it has room for: it does not forget that there was more. */
+TEST(the_ledger_is_full_until_a_flush) {
+    enum { MANY = 1000 };
+    serverDb *db = dbGet(0);
+    storeReset();
+    for (long i = 0; i < MANY; i++) setKeyTake(db, stringEntry(keyN("k", i), i, 0), keyN("k", i), false);
+    for (long i = 0; i < MANY; i++) dbKeyChanged(db, keyN("k", i), NOTIFY_STRING, "set", 1);
+    CHECK(!keyspaceAllTold());
+    dbEmpty(0, false);
+    CHECK(keyspaceAllTold());
+}
 #endif
