@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "defrag.h"
+#include "clock.h"
 #include "db_internal.h"
 #include "db_walk.h"
 #include "digest.h"
@@ -161,6 +162,18 @@ TEST(defrag_of_large_values_bears_changes) {
     stop();
 }
 
+/* A step for each piece: without the pieces a slice moves the entry and little else. */
+TEST(defrag_comes_to_every_piece_of_a_large_value) {
+    enum { FIELDS = 20000, SLICES = 2000 };
+    moveEverything();
+    store_settings.active_defrag_max_scan_fields = 1;
+    hashedKey key = keyOf("large");
+    dbAddTake(dbGet(0), valueOf(key.name, OBJ_HASH, FIELDS), key);
+    for (int slice = 0; slice < SLICES && store_stats.defrag_hits < FIELDS; slice++) CHECK(defragRun() > 0);
+    CHECK(store_stats.defrag_hits >= FIELDS);
+    stop();
+}
+
 TEST(defrag_rests_where_there_is_nothing_to_do) {
     storeReset();
     CHECK(!defragTick());
@@ -208,6 +221,25 @@ TEST(defrag_rests_after_a_walk_without_fruit) {
     stop();
     for (long i = 0; i < BLOCKS; i += 5) zfree(blocks[i]);
     zfree(blocks);
+}
+
+/* Three quarters of a processor: a slice is followed by a third of its time, and what rounding up adds. The test's own
+ * clock runs for longer than a slice does, never shorter. */
+TEST(defrag_pauses_as_long_as_it_may_not_work) {
+    enum { MANY = 100000 };
+    storeReset();
+    for (long i = 0; i < MANY; i++) dbAddTake(dbGet(0), stringEntry(keyN("k", i), i, 60), keyN("k", i));
+    store_settings.activedefrag = store_settings.active_defrag_all = true;
+    store_settings.active_defrag_cycle_min = store_settings.active_defrag_cycle_max = 75;
+    store_settings.active_defrag_cycle_us = 20000;
+    CHECK(defragTick());
+    CHECK_EQ_INT(defragPercent(), 75);
+    for (int slice = 0; slice < 5; slice++) {
+        uint64_t begin_us = clockMonotonicUs();
+        long long pause_ms = defragRun(), most_us = (long long)(clockMonotonicUs() - begin_us) / 3;
+        CHECK(pause_ms > 0 && pause_ms <= most_us / 1000 + 1);
+    }
+    stop();
 }
 
 /* Four fifths of the keys go, of a hundred bytes each; what is left moves until the pages of the others are free. What
