@@ -326,7 +326,11 @@ TEST(zset_defragmentation_meets_members_and_nodes) {
 TEST(zset_copies_are_deep_and_alike) {
     for (size_t members = 5; members < 1000; members += 900) {
         limits(128, 64);
-        robj *o = sample(members), *copy = objectDup(o, sliceStr("copy"));
+        size_t used = zmallocUsed();
+        robj *o = sample(members);
+        size_t bytes = zmallocUsed() - used, told = objectMemUsage(o, 0);
+        CHECK(told <= bytes && told >= bytes - bytes / 20); /* blocks may be larger than what was asked for */
+        robj *copy = objectDup(o, sliceStr("copy"));
         checkSet(copy);
         CHECK_EQ_INT(copy->encoding, o->encoding);
         CHECK(sameSet(o, copy));
@@ -335,7 +339,7 @@ TEST(zset_copies_are_deep_and_alike) {
         CHECK_MEM(a.bytes, b.bytes, DIGEST_BYTES);
         add(copy, "other", 1, 0, NULL);
         CHECK_EQ_INT(zsetCount(o), members);
-        CHECK(objectMemUsage(o, 0) > members * 4 && objectMemUsage(o, 5) > members * 4);
+        CHECK(objectMemUsage(o, 5) > members * 4);
         CHECK_EQ_INT(objectFreeEffort(o) > members, members > 128);
         CHECK_EQ_INT(objectElements(o) != NULL, members > 128);
         decrRefCount(o);
