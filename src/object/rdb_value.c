@@ -3,7 +3,7 @@
  * Not here    how a type's value is written (rdb_string.c); checksums and the framing of a payload or file.
  * Owns        nothing.
  * Threads     any.
- * Tests       tests/unit/object/rdb_string_test.c
+ * Tests       tests/unit/object/rdb_value_test.c, rdb_string_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "rdb_value.h"
