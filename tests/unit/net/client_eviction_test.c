@@ -5,6 +5,7 @@
 #include "net_fixture.h"
 #include "net_settings.h"
 
+#include "store_settings.h"
 #include "unit.h"
 
 #include <unistd.h>
@@ -183,4 +184,35 @@ TEST(client_eviction_goes_by_what_clients_cost_now) {
     while (clientPopClosing()) {
     }
     for (int i = 0; i < 3; i++) clientEvictionForget(c[i]), clientFree(c[i]);
+}
+
+/* Whether a client that costs exactly so much is too much. */
+static bool isTooMuch(client *c, size_t bytes) {
+    c->input_bytes = 0;
+    c->input_bytes = bytes - clientMemUsage(c);
+    clientEvictionLook(c);
+    return clientEvictionWanted();
+}
+
+/* A limit below zero is a share of maxmemory, and none without one. The least is 128 KiB. */
+TEST(client_eviction_limit_may_be_a_share_of_maxmemory) {
+    static const struct {
+        long long limit;
+        long long maxmemory;
+        size_t bytes; /* 0: no limit */
+    } cases[] = {{-5, 0, 0},         {-5, 100000000, 5000000}, {-100, 3000000, 3000000}, {-1, 100, 128 * 1024},
+                 {1, 0, 128 * 1024}, {131073, 0, 131073},      {200000, 100, 200000},    {0, 100000000, 0}};
+    netFixtureInit();
+    client *c = clientCreate(&nobody, 1, NULL, NULL, false);
+    for (size_t i = 0; i < array_len(cases); i++) {
+        net_settings.maxmemory_clients = cases[i].limit;
+        store_settings.maxmemory = cases[i].maxmemory;
+        clientEvictionSwitch();
+        CHECK(!isTooMuch(c, cases[i].bytes ? cases[i].bytes : 1000000000));
+        if (cases[i].bytes) CHECK(isTooMuch(c, cases[i].bytes + 1));
+    }
+    store_settings.maxmemory = 0;
+    net_settings.maxmemory_clients = 0;
+    clientEvictionSwitch();
+    clientEvictionForget(c), clientFree(c);
 }
