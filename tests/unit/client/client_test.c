@@ -7,6 +7,7 @@
 
 static int freed, was_reset;
 static client *filled_client;
+static bool filled_pause_ended;
 
 static void countFree(client *c) {
     unused(c);
@@ -22,6 +23,7 @@ static void fillInfo(const client *c, clientInfoExtra *extra) {
     extra->user = "alice";
     extra->tracking_bcast = true;
     extra->redirect = 0;
+    extra->pause_ended = filled_pause_ended;
 }
 
 TEST(clients_are_found_by_id_until_freed) {
@@ -201,6 +203,24 @@ TEST(the_line_of_client_list) {
     CHECK(strstr(line, " user=alice redir=0 ") != NULL);
     CHECK(clientMemUsage(c) >= sizeof(client));
     sdsFree(line);
+    filled_client = NULL;
+    clientFree(c);
+}
+
+/* Who waits is blocked; whose pause has ended, and who has not run since, is about to go on. */
+TEST(a_client_that_is_paused_waits_until_the_pause_ends) {
+    client *c = fixtureClient(2);
+    clientOnInfo(fillInfo);
+    filled_client = c;
+    c->flags |= CLIENT_PAUSED;
+    for (int ended = 0; ended <= 1; ended++) {
+        filled_pause_ended = ended;
+        sds line = clientCatInfo(sdsEmpty(), c);
+        CHECK_EQ_INT(clientIsBlocked(c), !ended);
+        CHECK(strstr(line, ended ? " flags=Bu " : " flags=bB ") != NULL);
+        sdsFree(line);
+    }
+    filled_pause_ended = false;
     filled_client = NULL;
     clientFree(c);
 }

@@ -510,3 +510,54 @@ TEST(chains_start_small_and_grow) {
     zfree(big);
     clientFree(c);
 }
+
+/* A block made to measure has the room that was asked for, wherever the allocator rounds up. */
+TEST(blocks_have_the_room_that_was_asked_for) {
+    fixtureInit();
+    bool ok = true;
+    for (size_t room = REPLY_BLOCK_LARGE - 100; ok && room < 2 * REPLY_BLOCK_LARGE; room++) {
+        replyBlock *b = replyBlockGet(room, false);
+        ok = CHECK(replyBlockRoom(b) >= room);
+        replyBlockRelease(b);
+    }
+}
+
+/* What is copied into a block of its own is an error where there is no memory for that: nothing of it was added before,
+ * so nobody has to go. */
+TEST(a_large_bulk_without_memory_is_an_error) {
+    enum { BYTES = 1 << 20 };
+    client *c = fixtureClient(2);
+    char *big = zcalloc(1, BYTES);
+    addReplyOk(c);
+    zmallocFailAfter(1);
+    addReplyBulk(c, sliceOf(big, BYTES));
+    zmallocFailAfter(0);
+    CHECK(!(c->flags & CLIENT_CLOSE_ASAP));
+    CHECK_REPLY(c, "+OK\r\n-OOM command not allowed: there is not enough memory for it\r\n");
+    zfree(big);
+    clientFree(c);
+}
+
+/* What the client of a script has got goes, whatever it consists of; only one small block stays for what is next. */
+TEST(dropped_replies_leave_nothing) {
+    enum { NOTHING, SMALL, REFERENCE, LARGE, TWO, KINDS };
+    robj *o = rawString(512, 'v');
+    char bytes[3000] = {0};
+    for (int kind = 0; kind < KINDS; kind++) {
+        client *c = clientCreate(NULL, -1, NULL, NULL, false);
+        if (kind == SMALL || kind == TWO) addReplyOk(c);
+        if (kind == REFERENCE) addReplyBulkObject(c, o);
+        if (kind == LARGE || kind == TWO) addReplyProto(c, bytes, sizeof(bytes));
+        clientDropReplies(c);
+        CHECK_EQ_INT(o->refcount, 1);
+        CHECK_EQ_INT(c->output_bytes, 0);
+        CHECK_EQ_INT(c->output_memory, kind == SMALL ? REPLY_BLOCK_SMALL : 0);
+        addReplyLongLong(c, kind);
+        sds got = replyBlockCatChain(sdsEmpty(), c->reply_head), want = sdsCatPrintf(sdsEmpty(), ":%d\r\n", kind);
+        CHECK_EQ_STR(got, want);
+        sdsFree(got);
+        sdsFree(want);
+        clientFree(c);
+    }
+    objectRelease(o);
+}
