@@ -6,7 +6,7 @@
  *
  * Owns        the counters of the turn.
  * Threads     main; netAfterEvent(), netBeforeSleep(), netBeforeWait(), netAfterSleep(): main's own thread.
- * Tests       tests/engine/io_threads.tcl
+ * Tests       tests/unit/net/net_test.c, tests/engine/io_threads.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "net.h"
