@@ -1,4 +1,4 @@
-/* listen_test.c -- a listener when the process has no descriptor left: it rests, and goes on.
+/* listen_test.c -- how a listener is set up; when the process has no descriptor left it rests, and goes on.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "acl.h"
@@ -125,3 +125,40 @@ TEST(listen_rests_when_no_descriptor_is_left) {
     CHECK_EQ_INT(status, 0);
     CHECK_EQ_STR(out, "to the end\n");
 }
+
+#ifdef SO_MARK
+/* Only who may mark sockets can tell. */
+static bool mayMark(void) {
+    unsigned mark = 1;
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    bool may = setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof(mark)) == 0;
+    close(fd);
+    return may;
+}
+
+static void openMarked(void *arg) {
+    const unsigned *mark = arg;
+    unsigned got = 0;
+    socklen_t len = sizeof(got);
+    setvbuf(stdout, NULL, _IONBF, 0);
+    if (!mayMark()) _exit(0);
+    netFixtureInit();
+    net_settings.socket_mark_id = *mark;
+    if (!openListener()) _exit(1);
+    CHECK_EQ_INT(getsockopt(listenerFd(), SOL_SOCKET, SO_MARK, &got, &len), 0);
+    CHECK_EQ_INT(got, *mark);
+    listenClose();
+    CHECK_EQ_INT(rmdir(folder), 0);
+    _exit(0);
+}
+
+TEST(listen_marks_its_sockets) {
+    char out[8192];
+    netFixtureInit();
+    for (unsigned mark = 0; mark < 3; mark++) {
+        int status = unitInChild(openMarked, &mark, out, sizeof(out));
+        CHECK_EQ_INT(status, 0);
+        CHECK_EQ_STR(out, "");
+    }
+}
+#endif
