@@ -205,3 +205,19 @@ TEST(policy_goes_back_when_processors_are_no_longer_idle) {
     CHECK(!mainPolicyIsDedicated()); /* as good: the threads execute from now on */
     CHECK_EQ_INT(windowsUntil(true, 200), -1);
 }
+
+/* --- an I/O thread, about itself --------------------------------------------------------------------- */
+
+/* Who has told another thread of nothing has no answer to wait for. */
+TEST(policy_waits_for_answers_to_commands_only) {
+    mainWatch w = {0};
+    clientStreamHolder none = {.reads = 3}, some = {.commands = 1};
+    mainWatchTold(&w, &none);
+    CHECK_EQ_INT(w.told_at, 0);
+    CHECK(!mainWatchSpins(&w));
+    mainWatchTold(&w, &some);
+    CHECK(w.told_at != 0);
+    CHECK(mainWatchLooksAgain(&w, &some, true)); /* here it is */
+    CHECK_EQ_INT(w.told_at, 0);
+    CHECK(!mainWatchSpins(&w));
+}
