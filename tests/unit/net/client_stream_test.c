@@ -1024,6 +1024,23 @@ TEST(stream_reports_written_bytes_with_the_next_request) {
     sdsFree(got);
 }
 
+/* For INFO's total_reads_processed and total_writes_processed. */
+TEST(stream_counts_its_reads_and_writes) {
+    uint64_t seed = unitRandomSeed();
+    ioTotals before, after;
+    rigOpen(false, true);
+    ioThreadsTotals(&before);
+    putText("PING\r\n");
+    ioThreadsTotals(&after);
+    CHECK_EQ_INT(after.main_reads - before.main_reads, 1);
+    CHECK_EQ_INT(after.main_writes - before.main_writes, 0);
+    post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, randomChain(3, 200, &seed));
+    ioThreadsTotals(&after);
+    CHECK_EQ_INT(after.main_reads - before.main_reads, 1);
+    CHECK_EQ_INT(after.main_writes - before.main_writes, 1);
+    rigClose();
+}
+
 /* --- drain ---------------------------------------------------------------------------------------------------------
  * */
 
