@@ -131,6 +131,27 @@ TEST(hold_each_part_leaves_at_its_own_mark) {
     CHECK(fixtureUntil(fixtureNoClients, NULL, 10000));
 }
 
+/* However much has waited, what it waited in is given back when it has left. */
+TEST(hold_parts_that_have_left_cost_nothing) {
+    enum { ROUNDS = 100 };
+    int peer;
+    size_t before = 0;
+    openBook();
+    fixtureConnect(&peer, false);
+    for (int i = 0; i < ROUNDS; i++) {
+        if (i == 10) before = zmallocUsed(); /* pools are filled */
+        writeMore();
+        fixtureSend(peer, "ECHO a\r\n", 8);
+        receivesNothing(peer);
+        makeSafe(0, book.appended);
+        receives(peer, "$1\r\na\r\n");
+    }
+    CHECK(zmallocUsed() < before + (ROUNDS - 10) * 16);
+    closeBook();
+    close(peer);
+    CHECK(fixtureUntil(fixtureNoClients, NULL, 10000));
+}
+
 /* The policy changes while a part waits: what comes behind it waits for it, too, whatever is safe sooner. */
 TEST(hold_parts_of_two_sequences_leave_in_their_order) {
     int peer;
