@@ -6,6 +6,7 @@
  * with one thread the stream has been let go and is held back.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "acl.h"
 #include "net_fixture.h"
 #include "rebalance.h"
 #include "unit.h"
@@ -130,6 +131,26 @@ TEST(output_of_blocks_waits_for_the_next_holder) {
         way.want = sdsCat(way.want, "$3\r\none\r\n$3\r\ntwo\r\n");
         hears(false);
         fixtureSend(way.peer, "PING\r\n", 6);
+        way.want = sdsCat(way.want, "+PONG\r\n");
+        hears(false);
+        settle();
+    }
+}
+
+/* Who may be a user by its certificate is read when main has looked at that: at once, or by its next holder. */
+TEST(output_admits_who_waits_for_its_user) {
+    for (int moves = 0; moves < 2; moves++) {
+        setOut(1);
+        if (!aclDefaultUser()) aclInit();
+        clientStream *s = way.c->stream;
+        if (!moves) arrive();
+        s->awaits_user = true;
+        fixtureSend(way.peer, "PING\r\n", 6);
+        for (int i = 0; i < 20; i++) fixtureTurn();
+        CHECK(!way.c->blocks_head && way.c->input_buffer_peak == 0);
+        const ioMessage named = {.type = IO_MSG_NAMED, .stream = s, .names = sdsEmpty()};
+        sessionDeliver(&named);
+        if (moves) arrive();
         way.want = sdsCat(way.want, "+PONG\r\n");
         hears(false);
         settle();
