@@ -6,7 +6,7 @@
  * Not here    what is done with the connection (script/script_debug.c, repl/transfer.c).
  * Owns        nothing.
  * Threads     main's own.
- * Tests       tests/script/debugger.tcl
+ * Tests       tests/unit/net/stream_loan_test.c, tests/script/debugger.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "stream_loan.h"

@@ -1,0 +1,95 @@
+/* stream_loan_test.c -- a connection is here when its holder has let go of it and nothing is left to be sent on it.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "net_fixture.h"
+#include "net_settings.h"
+#include "stream_loan.h"
+#include "unit.h"
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+static struct {
+    int peer;
+    client *c;
+    clientStream *s;
+    connection *conn;
+    loanState state;
+} loan;
+
+static void useThreads(int n) {
+    const char *err = NULL;
+    net_settings.io_threads = n;
+    net_settings.io_threads_always_active = n > 1;
+    CHECK(netApplyThreads(&err));
+    fixtureTurn();
+}
+
+/* A client that has been served, so that its stream is with the thread that keeps it. */
+static void begin(int threads) {
+    netFixtureInit();
+    useThreads(threads);
+    loan.c = fixtureConnect(&loan.peer, false);
+    loan.s = loan.c->stream;
+    loan.conn = NULL;
+    fixtureSend(loan.peer, "PING\r\n", 6);
+    sds got = fixtureReceiveBytes(loan.peer, 7);
+    CHECK_EQ_STR(got, "+PONG\r\n");
+    sdsFree(got);
+}
+
+static bool isDecided(void *arg) {
+    unused(arg);
+    loan.state = streamLoanLook(loan.s, &loan.conn);
+    return loan.state != LOAN_PENDING;
+}
+
+static void end(void) {
+    fixtureSend(loan.peer, "PING\r\n", 6);
+    sds got = fixtureReceiveBytes(loan.peer, 7);
+    CHECK_EQ_STR(got, "+PONG\r\n");
+    sdsFree(got);
+    close(loan.peer);
+    CHECK(fixtureUntil(fixtureAllIdle, NULL, 10000));
+    useThreads(1);
+    CHECK(fixtureUntil(fixtureOnlyMain, NULL, 10000));
+}
+
+TEST(loan_is_had_and_given_back) {
+    for (int threads = 1; threads <= 3; threads += 2) {
+        begin(threads);
+        CHECK(streamLoanAsk(loan.c) == loan.s);
+        CHECK(streamLoanAsk(loan.c) == NULL); /* it is lent already */
+        CHECK(fixtureUntil(isDecided, NULL, 10000));
+        CHECK_EQ_INT(loan.state, LOAN_HERE);
+        char here[] = "here";
+        struct iovec iov = {here, 4};
+        if (CHECK(loan.conn == loan.s->conn)) CHECK_EQ_INT(connWritev(loan.conn, &iov, 1), 4);
+        sds got = fixtureReceiveBytes(loan.peer, 4);
+        CHECK_EQ_STR(got, "here");
+        sdsFree(got);
+        streamLoanEnd(loan.s);
+        end();
+    }
+}
+
+/* A peer that does not read what it is owed is not there for anybody else. It is sent that all the same. */
+TEST(loan_is_refused_while_output_is_left) {
+    enum { BYTES = 8 << 20 };
+    for (int threads = 1; threads <= 3; threads += 2) {
+        begin(threads);
+        sds text = sdsNewLen(NULL, BYTES);
+        memset(text, 'x', BYTES);
+        addReplyBulk(loan.c, sdsSlice(text));
+        for (int i = 0; i < 10; i++) fixtureTurn();
+        CHECK(streamLoanAsk(loan.c) == loan.s);
+        CHECK(fixtureUntil(isDecided, NULL, 10000));
+        CHECK_EQ_INT(loan.state, LOAN_REFUSED);
+        CHECK(loan.conn == NULL);
+        sds got = fixtureReceiveBytes(loan.peer, BYTES + 12); /* with "$8388608" and two ends of a line */
+        CHECK_EQ_INT(sdsLen(got), BYTES + 12);
+        sdsFree(got);
+        sdsFree(text);
+        end();
+    }
+}
