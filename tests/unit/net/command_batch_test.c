@@ -947,3 +947,45 @@ TEST(batch_makes_the_reserve_again_when_memory_is_back) {
     CHECK(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 43));
 #endif
 }
+
+#if !defined(USE_LIBC_MALLOC)
+#define WAIT_LEAST_MS 10 /* half of RESERVE_TRIES, for the grain of clocks */
+
+/* No memory is left, nor a reserve: the request is read when that has been waited for in vain, for so long at least. */
+static void readWithoutReserve(void *arg) {
+    static void *all[4096];
+    size_t n = 0;
+    int peer;
+    unused(arg);
+    fixtureConnect(&peer, false);
+    for (int i = 0; i < 2; i++) { /* what one takes is there from the first on */
+        fixtureSend(peer, "PING\r\n", 6);
+        sdsFree(fixtureReceiveBytes(peer, 7));
+    }
+    zmallocKeepReserve();
+    if (!unitLittleMemory(32u << 20)) _exit(43);
+    while (n < array_len(all) && (all[n] = ztrymalloc(SPENT))) n++;
+    if (n == array_len(all)) _exit(43); /* there is no limit */
+    zfree(zmalloc(SPENT));              /* there goes the reserve */
+    while (n < array_len(all) && (all[n] = ztrymalloc(SPENT))) n++;
+    if (zmallocKeepReserve()) _exit(44);
+    if (send(peer, "PING\r\n", 6, MSG_NOSIGNAL) != 6) _exit(45);
+    uint64_t begin = clockMonotonicMs();
+    fixtureTurn();
+    uint64_t took = clockMonotonicMs() - begin;
+    while (n) zfree(all[--n]);
+    sds got = fixtureReceiveBytes(peer, 7);
+    if (strcmp(got, "+PONG\r\n")) _exit(46);
+    _exit(took >= WAIT_LEAST_MS ? 0 : 47);
+}
+#endif
+
+/* A thread without a reserve begins nothing before it has given others the time to free memory. */
+TEST(batch_waits_for_memory_before_it_reads) {
+#if !defined(USE_LIBC_MALLOC)
+    netFixtureInit();
+    int status = unitInChild(readWithoutReserve, NULL, NULL, 0);
+    CHECK(WIFEXITED(status));
+    if (WEXITSTATUS(status) != 43) CHECK_EQ_INT(WEXITSTATUS(status), 0);
+#endif
+}
