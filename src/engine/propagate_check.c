@@ -58,8 +58,9 @@ static void checkCommand(const propagateItem *item, const slice *words, long lon
 }
 
 static void take(const propagateItem *item) {
-    char *bytes = zmalloc(item->bytes), *to = bytes;
+    char *bytes = ztrymalloc(item->bytes), *to = bytes;
     slice words[WORDS];
+    if (!bytes) return; /* a check is nothing that a server without memory should end for */
     for (uint32_t i = 0; i < item->count; to += item->pieces[i++].len)
         memcpy(to, item->pieces[i].ptr, item->pieces[i].len);
     const char *at = bytes, *end = bytes + item->bytes;
