@@ -94,7 +94,8 @@ static void forgetStream(uint64_t now_ms) {
         return;
     }
     if (!cron.alone_since_ms) cron.alone_since_ms = now_ms;
-    if (now_ms - cron.alone_since_ms <= (uint64_t)repl_settings.backlog_ttl_s * 1000) return;
+    uint64_t alone_s = (now_ms - cron.alone_since_ms + 999) / 1000; /* of the setting, ms would wrap */
+    if (alone_s <= (uint64_t)repl_settings.backlog_ttl_s) return;
     streamRename();
     streamDrop();
     serverLog(LL_NOTICE, "Replication backlog freed after %lld seconds without connected replicas.",

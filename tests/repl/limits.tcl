@@ -225,6 +225,18 @@ start_server [list overrides [list {*}$quick repl-timeout 2 repl-ping-replica-pe
         }
     }
 
+    test "A repl-backlog-ttl that is longer than any number of milliseconds is not over soon" {
+        $primary CONFIG SET repl-backlog-ttl 18446744073709552
+        with_clients {c} {
+            lag $c $primary
+        }
+        wait_for_condition 10 {[repl_field $primary connected_slaves] == 0}
+        set second [info_field uptime_in_seconds server]
+        wait_for_condition 20 {[info_field uptime_in_seconds server] >= $second + 4} ;# it is looked at in each
+        assert_equal 1 [repl_field $primary repl_backlog_active]
+        $primary CONFIG SET repl-backlog-ttl 2
+    }
+
     test "What nobody has come back for in repl-backlog-ttl seconds is given up, with its name" {
         set name [repl_field $primary master_replid]
         assert_equal 1 [repl_field $primary repl_backlog_active]
