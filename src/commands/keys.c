@@ -27,8 +27,10 @@ static void takeExact(serverDb *db, robj *o, uint64_t hash) {
     serverAssert(found);
 }
 
+/* A key whose time is over counts where its going is not for this server to decide, as on a replica: then it is who
+ * deletes it that makes it go. */
 static bool deleteOne(serverDb *db, hashedKey key, bool lazily) {
-    robj *o = lookupKeyWriteWithFlags(db, key, LOOKUP_NOTOUCH);
+    robj *o = lookupKeyWriteWithFlags(db, key, LOOKUP_NOTOUCH | LOOKUP_HIDDEN);
     if (!o) return false;
     takeExact(db, o, key.hash);
     if (lazily) objectReleaseLazily(o);

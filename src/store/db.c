@@ -280,6 +280,7 @@ bool expireIfNeeded(serverDb *db, robj *entry, hashedKey key) {
 
 /* Out of line, so that the hit keeps few registers and instructions. */
 static __attribute__((noinline)) robj *readMissed(serverDb *db, robj *expired, hashedKey key, int flags) {
+    if (expired && flags & LOOKUP_HIDDEN && !expireDeletionAllowed()) return expired;
     if (expired && !(flags & LOOKUP_NOEXPIRE)) {
         bool own_write = store_following.on && flags & LOOKUP_WRITE; /* else what it adds would be there twice */
         if (own_write) dbDropExpired(db, expired, key.hash);

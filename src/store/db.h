@@ -31,7 +31,8 @@ enum {
     LOOKUP_NOSTATS = 2,  /* do not count hits and misses */
     LOOKUP_NONOTIFY = 4, /* no keymiss event */
     LOOKUP_WRITE = 8,
-    LOOKUP_NOEXPIRE = 16 /* do not delete an expired key, only hide it */
+    LOOKUP_NOEXPIRE = 16, /* do not delete an expired key, only hide it */
+    LOOKUP_HIDDEN = 32    /* an expired key that is hidden and not deleted is there: for who deletes it */
 };
 /* The live value, or NULL. Read counts hits and misses; Write does not. Borrowed until the next change of the db. */
 robj *lookupKeyRead(serverDb *db, hashedKey key);

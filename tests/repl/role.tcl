@@ -69,6 +69,23 @@ start_server [list overrides $quick] {
             $replica CONFIG SET replica-read-only yes
         }
 
+        test "A key whose time is over is there for a replica's client that deletes it, and for nobody else" {
+            $replica CONFIG SET replica-read-only no
+            $primary DEBUG SET-ACTIVE-EXPIRE 0
+            foreach key {gone:1 gone:2 gone:3} {$primary SET $key 1 PXAT [expr {[clock milliseconds] + 5}]}
+            in_step $primary $replica
+            wait_for_condition 10 {[$replica EXISTS gone:1 gone:2 gone:3] == 0}
+            set before [info_field expired_keys]
+            assert_equal 2 [$replica DEL gone:1 none gone:2]
+            assert_equal 1 [$replica UNLINK gone:3]
+            assert_equal 0 [$replica DEL gone:1]
+            assert_equal $before [info_field expired_keys]
+            $primary DEBUG SET-ACTIVE-EXPIRE 1
+            $primary DEL gone:1 gone:2 gone:3
+            in_step $primary $replica
+            $replica CONFIG SET replica-read-only yes
+        }
+
         test "A writable replica keeps what it writes for itself" {
             $replica CONFIG SET replica-read-only no
             $replica SET mine 1

@@ -95,6 +95,21 @@ TEST(del_does_not_count_an_expired_key) {
     clientFree(c);
 }
 
+TEST(del_counts_an_expired_key_that_is_not_its_own_to_expire) {
+    client *c = freshClient();
+    put(c, "a", "1");
+    CHECK_RUN(pexpireCommand, "pexpire a 1", ":1\r\n");
+    storeSetNowMs(storeNowMs() + 10);
+    sdsClear(told);
+    storeSetFollowing((storeFollowing){.on = true});
+    CHECK_RUN(existsCommand, "exists a", ":0\r\n");
+    CHECK_RUN(delCommand, "del a a", ":1\r\n");
+    CHECK_TOLD("del a;");
+    storeSetFollowing((storeFollowing){0});
+    CHECK_EQ_INT(dbSize(c->db), 0);
+    clientFree(c);
+}
+
 TEST(rename_moves_value_and_expire) {
     client *c = freshClient();
     put(c, "a", "1");

@@ -231,6 +231,7 @@ TEST(db_only_hides_expired_keys_while_it_stands_still) {
     stand_still = true;
     CHECK(!lookupKeyRead(db, keyOf("k")));
     CHECK(!lookupKeyWrite(db, keyOf("k")));
+    CHECK(lookupKeyWriteWithFlags(db, keyOf("k"), LOOKUP_HIDDEN));
     CHECK(dbExists(db, keyOf("k")));
     CHECK(dbRandomKey(db) != NULL);
     storeSetExpireIgnored(true);
