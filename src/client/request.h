@@ -30,6 +30,7 @@ enum {
     REQ_SCATTERED = 2048,        /* some arguments lie in allocations of their own: there is no wire form */
     REQ_ELEMENTS = 4096,         /* hashes of elements stand behind the keys (requestElements()) */
     REQ_QUEUED = 8192,           /* it waits in a transaction: its value stays with it */
+    REQ_EMPTY = 16384,           /* not a command: bytes between those of a primary, which count in its stream */
 
     REQ_MALFORMED = REQ_BAD_ARITY | REQ_PROTOCOL_ERROR | REQ_UNKNOWN_COMMAND | REQ_UNKNOWN_SUBCOMMAND,
 };

@@ -117,6 +117,7 @@ static verdict judgeApplied(client *c, const parsedCommand *req) {
     if (gates_armed & (1u << GATE_BUSY | 1u << GATE_LOADING)) return WAITS;
     verdict v = verdictOf(gatesAsk(c, GATE_PAUSE, GATE_PAUSE));
     if (v != RUN) return v;
+    if (req->flags & REQ_EMPTY) return DIVERTED; /* nothing is run, but it is a part of the stream */
     if (req->flags & REQ_MALFORMED) {
         refuseMalformed(c, req);
         return REFUSED;

@@ -126,10 +126,7 @@ static void parseBlock(clientStream *s, requestBlock *b) {
             break;
         }
         if (unlikely(r->argc == 0)) {
-            if (s->trusted) { /* its bytes would be missing where all others are counted */
-                refuse(s, b, sliceStr("Protocol error: empty request"));
-                break;
-            }
+            if (s->trusted) requestBlockAddEmpty(b, r, s->request_start); /* all bytes of a stream are counted */
         } else if (unlikely(!requestBlockAddCommand(&s->holder->pool, b, r, s->request_start))) {
             readerOutOfMemory(r);
             parseFailed(s, b);

@@ -267,6 +267,16 @@ bool requestBlockAddCommand(requestPool *pool, requestBlock *b, const requestRea
     return true;
 }
 
+void requestBlockAddEmpty(requestBlock *b, const requestReader *r, size_t start) {
+    debugAssert(r->state == READ_DONE && r->argc == 0);
+    parsedCommand *p = append(b, 1);
+    p->flags = REQ_EMPTY;
+    p->wire = b->buf + start;
+    p->wire_len = (uint32_t)(r->pos - start); /* a line at most */
+    p->argv[0] = sliceOf(p->wire, 0);
+    b->wire_bytes += p->wire_len;
+}
+
 void requestBlockAddError(requestBlock *b, slice text) {
     parsedCommand *p = append(b, 1);
     char *copy = recordArenaAlloc(&b->arena, text.len);

@@ -89,6 +89,9 @@ void requestBlockLargeCame(requestPool *pool, requestBlock *b, size_t n);
 /* Append a record of the request that `r` has read, complete (command_record.h); its bytes begin at `start` in buf.
  * False: no memory for the record, nothing was appended. A value that cannot be built is left to the command. */
 bool requestBlockAddCommand(requestPool *pool, requestBlock *b, const requestReader *r, size_t start) must_check;
+/* The same for a request without a word, that somebody counts the bytes of: REQ_EMPTY, and only `wire` of it says
+ * anything. */
+void requestBlockAddEmpty(requestBlock *b, const requestReader *r, size_t start);
 /* Append a record that makes main answer with a protocol error. */
 void requestBlockAddError(requestBlock *b, slice text);
 

@@ -180,8 +180,30 @@ start_server {} {
         leave $replica
     }
 
-    foreach {name bytes} [list "An empty line" "\r\n" "An empty array" "*0\r\n" \
-        "An inline command" "SET key inline\r\n" "A wrong length" "*1\r\n\$-5\r\n" \
+    foreach {name bytes} [list "An empty line" "\n" "One that ends as others do" "\r\n" "An empty array" "*0\r\n" \
+        "No array" "*-1\r\n" "Many empty lines" [string repeat "\n" 100000]] {
+        test "$name in the stream is passed over, and its bytes count as all do" {
+            follow_strange $replica
+            set links $primary::links
+            set stream $bytes
+            foreach words {{SELECT 0} {SET key before} MULTI {SET key within} EXEC {SET key behind}} {
+                append stream [resp::encode $words] $bytes
+            }
+            set len [string length $stream]
+            primary::say $stream
+            wait_for_condition 10 {[primary::turn] && [lindex $primary::acks end] == 1000 + $len}
+            assert_equal behind [$replica GET key]
+            # Whoever follows the replica gets them, too.
+            with_clients {c} {
+                assert_match "CONTINUE *" [ask_psync $c [repl_field $replica master_replid] 1001]
+                assert_equal $stream [$c raw_bytes $len]
+            }
+            assert_equal $links $primary::links
+            leave $replica
+        }
+    }
+
+    foreach {name bytes} [list "An inline command" "SET key inline\r\n" "A wrong length" "*1\r\n\$-5\r\n" \
         "A length that no value has" "*1\r\n\$9223372036854775807\r\nx"] {
         test "$name in the stream: the link is closed, and the dataset asked for anew" {
             follow_strange $replica
