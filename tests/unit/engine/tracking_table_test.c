@@ -187,6 +187,24 @@ TEST(tracking_table_leaves_out_readers_that_are_gone) {
     trackingTableRelease(t);
 }
 
+/* Wherever those are that stay. */
+TEST(tracking_table_leaves_out_readers_that_are_gone_among_others) {
+    memset(gone, 0, sizeof(gone));
+    trackingTable *t = trackingTableCreate(isAlive);
+    size_t most = 0;
+    for (uint32_t reader = 1; reader <= 5; reader++) trackingTableAdd(t, 77, reader);
+    for (int round = 0; round < 1000; round++) {
+        uint32_t reader = 6 + (uint32_t)round % (READERS - 6);
+        gone[reader] = false;
+        trackingTableAdd(t, 77, reader);
+        gone[reader] = true;
+        if (trackingTableItems(t) > most) most = trackingTableItems(t);
+    }
+    CHECK(most <= 16);
+    trackingTableCheck(t);
+    trackingTableRelease(t);
+}
+
 TEST(tracking_table_does_not_keep_long_names) {
     trackingTable *t = trackingTableCreate(isAlive);
     char name[TRACKING_NAME_MAX + 1];

@@ -75,6 +75,16 @@ TEST(parse_refuses_what_clients_may_send) {
     CHECK_EQ_INT(kindOf("\0\0\0\0", 4), AOF_BAD);
 }
 
+/* Wherever the number stands. */
+TEST(parse_takes_a_number_of_nineteen_digits) {
+    static const char *good[] = {"*0000000000000000001\r\n$4\r\nPING\r\n", "*1\r\n$0000000000000000004\r\nPING\r\n"};
+    static const char *bad[] = {"*00000000000000000001\r\n$4\r\nPING\r\n", "*1\r\n$00000000000000000004\r\nPING\r\n"};
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        CHECK_EQ_INT(kindOf(good[i], strlen(good[i])), AOF_COMMAND);
+        CHECK_EQ_INT(kindOf(bad[i], strlen(bad[i])), AOF_BAD);
+    }
+}
+
 TEST(parse_annotations) {
     char text[AOF_ANNOTATION_MAX + 2];
     CHECK_EQ_INT(kindOf("#TS:1\r\n*1", 9), AOF_ANNOTATION);

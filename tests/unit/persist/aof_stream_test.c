@@ -76,6 +76,23 @@ TEST(stream_at_the_ends_of_blocks) {
     aofStreamDestroy(&s);
 }
 
+/* No part is empty: a look ends with the bytes, whatever room is left. */
+TEST(stream_looks_at_no_more_parts_than_there_are) {
+    struct iovec parts[3];
+    size_t bytes;
+    aofStream s;
+    aofStreamInit(&s, 0);
+    CHECK_EQ_INT(aofStreamLook(&s, 0, parts, 3, &bytes), 0);
+    append(&s, 10);
+    CHECK_EQ_INT(aofStreamLook(&s, 10, parts, 3, &bytes), 1);
+    CHECK_EQ_INT(bytes, 10);
+    aofStreamConsume(&s, 10);
+    append(&s, AOF_BLOCK_BYTES);
+    CHECK_EQ_INT(aofStreamLook(&s, s.appended, parts, 3, &bytes), 2);
+    CHECK_EQ_INT(bytes, AOF_BLOCK_BYTES);
+    aofStreamDestroy(&s);
+}
+
 #define THREADED_BYTES (64u << 20)
 static void *consumer(void *arg) {
     aofStream *s = arg;

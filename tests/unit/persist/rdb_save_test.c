@@ -416,6 +416,18 @@ TEST(rdb_save_that_fails_leaves_the_old_file) {
     CHECK_EQ_INT(filesInFolder(), 2);
 }
 
+/* What it has no form for is not left out in silence. */
+TEST(rdb_save_for_an_older_version_refuses_what_that_does_not_know) {
+    rdbSaveOptions options = plain();
+    setUp();
+    put(0, hashOf(sliceStr("hash"), 3, HASH_NO_TIME));
+    options.version = 11;
+    CHECK(rdbSaveFile("dump.rdb", &options));
+    put(0, hashOf(sliceStr("hash with times"), 3, NOW_MS + 1000));
+    CHECK(!rdbSaveFile("dump.rdb", &options));
+    CHECK_EQ_INT(filesInFolder(), 1);
+}
+
 static void saveInChild(void *arg) {
     struct rlimit limit = {20000, 20000};
     rdbSaveOptions options = plain();
