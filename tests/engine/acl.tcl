@@ -238,6 +238,17 @@ start_server {} {
         }
     }
 
+    test "What a command does to a key that it only sometimes reads depends on its options" {
+        r ACL SETUSER u reset on >p %W~w %R~r +@all
+        r SET r 1
+        as_user u {
+            assert_equal OK [$c SET w 1]
+            assert_error "NOPERM No permissions to access a key" {$c SET w 1 GET}
+            assert_equal 0 [$c BITFIELD r GET u1 0]
+            assert_error "NOPERM No permissions to access a key" {$c BITFIELD r SET u1 0 1}
+        }
+    }
+
     test "A queued command that is refused ends the transaction, and EXEC may be refused itself" {
         r ACL SETUSER u reset on >p ~a* +@all
         as_user u {
