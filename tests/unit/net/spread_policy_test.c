@@ -1,0 +1,368 @@
+/* spread_policy_test.c -- which streams move and how many threads take part, for loads whose answer is known.
+ *
+ * Each stream wants a share of a thread's time; a thread that has less than its streams want gives each as much as any
+ * other, up to what it wants.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "spread_policy.h"
+#include "unit.h"
+
+#include <string.h>
+
+#define STREAMS 2000
+#define WINDOW_NS 10000000
+
+static struct {
+    spreadPolicy p;
+    double wants[STREAMS], gets[STREAMS];
+    unsigned thread[STREAMS];
+    bool stays[STREAMS];
+    int n, most;
+    bool all;
+    double acting[SPREAD_THREADS];
+    int moves, looks; /* since the last reset */
+} sim;
+
+/* `n` streams that each want `wants`, all on thread 1. */
+static void reset(int most, int n, double wants) {
+    memset(&sim, 0, sizeof(sim));
+    sim.most = most;
+    sim.n = n;
+    for (int i = 0; i < n; i++) {
+        sim.wants[i] = wants;
+        sim.thread[i] = 1;
+    }
+}
+
+static double serve(unsigned t, double time) {
+    double total = 0;
+    int hungry = 0;
+    for (int i = 0; i < sim.n; i++)
+        if (sim.thread[i] == t) sim.gets[i] = 0, hungry++;
+    for (bool sated = true; sated && hungry > 0;) {
+        double each = (time - total) / hungry;
+        sated = false;
+        for (int i = 0; i < sim.n; i++) {
+            if (sim.thread[i] != t || sim.gets[i] > 0 || sim.wants[i] > each) continue;
+            sim.gets[i] = sim.wants[i] > 0 ? sim.wants[i] : 1e-12;
+            total += sim.gets[i];
+            hungry--;
+            sated = true;
+        }
+    }
+    for (int i = 0; i < sim.n; i++)
+        if (sim.thread[i] == t && sim.gets[i] == 0) sim.gets[i] = (time - total) / hungry;
+    return hungry > 0 ? time : total;
+}
+
+static int count(unsigned t) {
+    int n = 0;
+    for (int i = 0; i < sim.n; i++) n += sim.thread[i] == t;
+    return n;
+}
+
+static void leave(void) {
+    bool may[SPREAD_THREADS];
+    size_t held[SPREAD_THREADS] = {0};
+    memset(may, true, sizeof(may));
+    for (int i = 0; i < sim.n; i++) held[sim.thread[i]]++;
+    for (int i = 0; i < sim.n; i++) {
+        if ((int)sim.thread[i] <= sim.p.level) continue;
+        held[sim.thread[i]]--;
+        sim.thread[i] = spreadPlace(&sim.p, may, held, sim.gets[i] * 1e6);
+        held[sim.thread[i]]++;
+    }
+}
+
+static void plan(void) {
+    static spreadStream streams[STREAMS];
+    static spreadMove moves[STREAMS + 40];
+    static bool moved[STREAMS];
+    int index[STREAMS];
+    size_t n = 0;
+    for (int i = 0; i < sim.n; i++) {
+        uint32_t cost = (uint32_t)(sim.gets[i] * 1e6);
+        if (cost == 0) continue;
+        index[n] = i;
+        streams[n++] = (spreadStream){.cost = cost, .thread = (uint16_t)sim.thread[i], .stays = sim.stays[i]};
+    }
+    size_t max = 40 + (size_t)sim.n / 2, planned = spreadPlan(&sim.p, streams, n, moves, max);
+    CHECK(planned <= max);
+    memset(moved, 0, sizeof(moved));
+    for (size_t k = 0; k < planned; k++) {
+        CHECK(moves[k].stream < n);
+        int i = index[moves[k].stream];
+        CHECK(!moved[i] && !sim.stays[i]);
+        CHECK(moves[k].to >= 1 && moves[k].to <= sim.p.level && moves[k].to != sim.thread[i]);
+        moved[i] = true;
+        sim.thread[i] = moves[k].to;
+    }
+    sim.moves += (int)planned;
+    sim.looks++;
+}
+
+static void windows(int n) {
+    for (; n > 0; n--) {
+        spreadThread threads[SPREAD_THREADS] = {{0}};
+        for (unsigned t = 1; t < SPREAD_THREADS; t++) {
+            double busy = sim.acting[t] + serve(t, 1 - sim.acting[t]);
+            threads[t].busy_ns = (uint64_t)(busy * WINDOW_NS);
+            threads[t].acting_ns = (uint64_t)(sim.acting[t] * WINDOW_NS);
+        }
+        if (spreadWindow(&sim.p, WINDOW_NS, threads, sim.most, sim.all)) plan();
+        CHECK(sim.p.level >= 1 && sim.p.level <= sim.most);
+        leave();
+    }
+}
+
+static int most_held(void) {
+    int most = 0;
+    for (int t = 1; t <= sim.p.level; t++)
+        if (count((unsigned)t) > most) most = count((unsigned)t);
+    return most;
+}
+
+static int least_held(void) {
+    int least = sim.n;
+    for (int t = 1; t <= sim.p.level; t++)
+        if (count((unsigned)t) < least) least = count((unsigned)t);
+    return least;
+}
+
+TEST(spread_gives_each_heavy_stream_a_thread) {
+    static const int some[] = {2, 3, 4, 5, 8, 13};
+    for (size_t i = 0; i < array_len(some); i++) {
+        reset(15, some[i], 1.0);
+        windows(100);
+        CHECK_EQ_INT(sim.p.level, some[i]);
+        CHECK_EQ_INT(most_held(), 1);
+        sim.moves = 0;
+        windows(500);
+        CHECK_EQ_INT(sim.moves, 0);
+        CHECK(sim.looks < 200); /* that nothing can be done about it is not asked in each window */
+    }
+}
+
+TEST(spread_takes_no_more_threads_than_there_are) {
+    reset(3, 12, 1.0);
+    windows(100);
+    CHECK_EQ_INT(sim.p.level, 3);
+    CHECK_EQ_INT(most_held(), 4);
+    CHECK_EQ_INT(least_held(), 4);
+    CHECK(sim.p.full);
+}
+
+TEST(spread_evens_out_what_is_equal) {
+    reset(8, 50, 1.0);
+    windows(200);
+    CHECK_EQ_INT(sim.p.level, 8);
+    CHECK(most_held() - least_held() <= 1);
+    for (int i = 0; i < 50; i++) sim.thread[i] = 1 + (unsigned)(i < 49 ? i / 7 : 7); /* seven of seven, and one */
+    windows(200);
+    CHECK(most_held() - least_held() <= 1);
+    /* As full, but of streams that get a quarter more here than there. */
+    for (int i = 0; i < 50; i++) sim.thread[i] = 1 + (unsigned)(i < 9 ? 0 : i < 14 ? 1 : 2 + i % 6);
+    sim.moves = 0;
+    windows(200);
+    CHECK(most_held() - least_held() <= 1);
+    CHECK(sim.moves <= 3);
+    sim.moves = 0;
+    windows(500);
+    CHECK_EQ_INT(sim.moves, 0);
+}
+
+TEST(spread_moves_nothing_while_all_have_time) {
+    reset(8, 40, 0.019); /* 0.76 on thread 1, nothing on the others */
+    sim.all = true;
+    windows(500);
+    CHECK_EQ_INT(sim.p.level, 8);
+    CHECK_EQ_INT(sim.moves, 0);
+    CHECK_EQ_INT(sim.looks, 0);
+    CHECK(!sim.p.full);
+    sim.all = false;
+    windows(2000); /* the others hold nothing */
+    CHECK_EQ_INT(sim.p.level, 1);
+    CHECK_EQ_INT(count(1), 40);
+}
+
+TEST(spread_relieves_a_hot_thread_by_few_moves) {
+    reset(4, 104, 0.002);
+    sim.all = true;
+    for (int i = 0; i < 4; i++) sim.wants[i] = 0.6;
+    for (int i = 4; i < 104; i++) sim.thread[i] = 1 + (unsigned)i % 4;
+    windows(100);
+    for (unsigned t = 1; t <= 4; t++) {
+        int heavy = 0;
+        for (int i = 0; i < 4; i++) heavy += sim.thread[i] == t;
+        CHECK_EQ_INT(heavy, 1);
+    }
+    CHECK(sim.moves <= 6);
+}
+
+/* What does not fit beside others is exchanged for something that leaves room. */
+TEST(spread_exchanges_what_is_too_large) {
+    static const double wants[] = {0.62, 0.62, 0.45, 0.4};
+    reset(2, 4, 0);
+    sim.all = true;
+    for (int i = 0; i < 4; i++) {
+        sim.wants[i] = wants[i];
+        sim.thread[i] = i < 2 ? 1 : 2;
+    }
+    windows(100);
+    CHECK(sim.thread[0] != sim.thread[1]);
+    sim.moves = 0;
+    windows(100);
+    CHECK_EQ_INT(sim.moves, 0);
+}
+
+TEST(spread_takes_no_thread_for_a_stream_that_fills_one_alone) {
+    reset(8, 1, 5.0);
+    windows(300);
+    CHECK_EQ_INT(sim.p.level, 1);
+    reset(8, 21, 0.002); /* nor for a few light ones beside it: they get their turns */
+    sim.wants[0] = 5.0;
+    windows(300);
+    CHECK_EQ_INT(sim.p.level, 1);
+    CHECK_EQ_INT(sim.moves, 0);
+    sim.all = true; /* nor do they leave it for threads that there are anyway */
+    windows(300);
+    CHECK_EQ_INT(sim.moves, 0);
+    sim.all = false;
+    for (int i = 1; i < 21; i++) sim.wants[i] = 0.02;
+    windows(1500);
+    CHECK_EQ_INT(sim.p.level, 2);
+    CHECK_EQ_INT(count(sim.thread[0]), 1);
+}
+
+TEST(spread_leaves_alone_what_is_on_its_way) {
+    reset(8, 4, 1.0);
+    for (int i = 0; i < 4; i++) sim.stays[i] = true;
+    windows(100);
+    CHECK_EQ_INT(sim.moves, 0);
+}
+
+/* The role goes round: each thread has it for a while and executes for all. None has more of its own. */
+TEST(spread_does_not_follow_the_role) {
+    reset(4, 40, 0.02);
+    sim.all = true;
+    for (int i = 0; i < 40; i++) sim.thread[i] = 1 + (unsigned)i % 4;
+    for (int w = 0; w < 400; w++) {
+        memset(sim.acting, 0, sizeof(sim.acting));
+        sim.acting[1 + w / 10 % 4] = 0.75;
+        windows(1);
+    }
+    CHECK_EQ_INT(sim.moves, 0);
+    /* With one thread all is that one's, and it is full by both. */
+    reset(4, 40, 0.01);
+    sim.acting[1] = 0.5;
+    windows(3);
+    CHECK_EQ_INT(sim.p.level, 1);
+    windows(100);
+    CHECK(sim.p.level > 1);
+}
+
+TEST(spread_steps_by_time) {
+    reset(8, 8, 1.0);
+    windows(2); /* two windows are too few, however full */
+    CHECK_EQ_INT(sim.p.level, 1);
+    windows(100);
+    CHECK_EQ_INT(sim.p.level, 8);
+    for (int i = 0; i < 8; i++) sim.wants[i] = 0.01;
+    windows(150); /* a second and a half */
+    CHECK_EQ_INT(sim.p.level, 8);
+    for (int i = 0; i < 8; i++) sim.wants[i] = 1;
+    windows(20);
+    for (int i = 0; i < 8; i++) sim.wants[i] = 0.01;
+    windows(150); /* again, and again not long enough */
+    CHECK_EQ_INT(sim.p.level, 8);
+    windows(2000);
+    CHECK_EQ_INT(sim.p.level, 1);
+    CHECK_EQ_INT(count(1), 8);
+}
+
+TEST(spread_goes_down_only_as_far_as_it_fits) {
+    reset(8, 8, 1.0);
+    windows(100);
+    for (int i = 0; i < 8; i++) sim.wants[i] = 0.35; /* 2.8: five threads with 0.56, but no two of them together */
+    windows(3000);
+    CHECK(sim.p.level > 4);
+    sim.wants[0] = 3; /* one has all it can */
+    for (int i = 1; i < 8; i++) sim.wants[i] = 0.02;
+    windows(3000);
+    CHECK_EQ_INT(sim.p.level, 2);
+    CHECK_EQ_INT(count(sim.thread[0]), 1);
+}
+
+TEST(spread_follows_the_number_of_processors) {
+    reset(8, 8, 1.0);
+    windows(100);
+    sim.most = 3;
+    windows(1);
+    CHECK_EQ_INT(sim.p.level, 3);
+    CHECK_EQ_INT(count(4) + count(5) + count(6) + count(7) + count(8), 0);
+    sim.most = 6;
+    windows(100);
+    CHECK_EQ_INT(sim.p.level, 6);
+    sim.most = 2;
+    sim.all = true;
+    windows(1);
+    CHECK_EQ_INT(sim.p.level, 2);
+}
+
+TEST(spread_places_where_least_is) {
+    static spreadPolicy p;
+    bool may[SPREAD_THREADS] = {false};
+    size_t held[SPREAD_THREADS] = {0};
+    spreadThread threads[SPREAD_THREADS] = {{0}};
+    memset(&p, 0, sizeof(p));
+    CHECK_EQ_INT(spreadPlace(&p, may, held, 0), 0); /* there is none yet */
+    spreadWindow(&p, WINDOW_NS, threads, 4, true);
+    CHECK_EQ_INT(spreadPlace(&p, may, held, 0), 0); /* none may */
+    memset(may, true, sizeof(may));
+    held[1] = 5, held[2] = 3, held[3] = 4, held[4] = 3;
+    CHECK_EQ_INT(spreadPlace(&p, may, held, 0), 2);
+    may[2] = false;
+    CHECK_EQ_INT(spreadPlace(&p, may, held, 0), 4);
+    threads[4].busy_ns = threads[3].busy_ns = WINDOW_NS;
+    for (int i = 0; i < 10; i++) spreadWindow(&p, WINDOW_NS, threads, 4, true);
+    CHECK_EQ_INT(spreadPlace(&p, may, held, 0), 1); /* the more streams, the less load */
+    /* A crowd that comes at once: what is not measured yet is reckoned. */
+    spreadStream known[] = {{.cost = 1000, .thread = 3}, {.cost = 1000, .thread = 4}};
+    spreadMove moves[2];
+    spreadPlan(&p, known, 2, moves, 2);
+    memset(may, true, sizeof(may));
+    int placed[SPREAD_THREADS] = {0};
+    for (int i = 0; i < 6; i++) placed[spreadPlace(&p, may, held, p.cost_typical)]++;
+    CHECK_EQ_INT(placed[1], 2);
+    CHECK_EQ_INT(placed[2], 2);
+    CHECK_EQ_INT(placed[3], 1);
+    CHECK_EQ_INT(placed[4], 1);
+}
+
+/* Whatever the loads: what is planned can be done (plan() looks), and the same again gives the same. */
+TEST(spread_plans_what_can_be_done) {
+    uint64_t seed = unitRandomSeed();
+    for (int lap = 0; lap < 40; lap++) {
+        int most = 1 + (int)(unitRandom(&seed) % 40), n = 1 + (int)(unitRandom(&seed) % STREAMS);
+        uint64_t before = seed;
+        unsigned ended[STREAMS];
+        for (int again = 0; again < 2; again++) {
+            seed = before;
+            reset(most, n, 0);
+            for (int w = 0; w < 60; w++) {
+                if (w % 20 == 0)
+                    for (int i = 0; i < n; i++) {
+                        double u = (double)(unitRandom(&seed) % 1000) / 1000;
+                        sim.wants[i] = u * u * u * 60 / n;
+                        sim.stays[i] = unitRandom(&seed) % 8 == 0;
+                    }
+                if (unitRandom(&seed) % 16 == 0) sim.most = 1 + (int)(unitRandom(&seed) % 40);
+                windows(1);
+            }
+            for (int i = 0; i < n; i++) {
+                if (again) CHECK_EQ_INT(sim.thread[i], ended[i]);
+                ended[i] = sim.thread[i];
+            }
+        }
+    }
+}
