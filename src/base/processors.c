@@ -1,0 +1,144 @@
+/* processors.c -- how many processors this process may use.
+ *
+ * A container is bound either to processors (affinity) or to an amount of time (a quota of its cgroup), which the
+ * kernel takes from all its threads together when it is spent: eight threads with the time of two stand still for three
+ * quarters of each period. Groups are in groups, and each may have a limit. In a container the folder may hold the
+ * container's own group while the path names it as it is seen from outside, so the folder itself is looked at, too.
+ *
+ * Trust       the files are the system's, or of whoever can put something in their place: what is not understood is no
+ *             limit, lengths are bounded, and a path that climbs is not followed.
+ * Threads     any.
+ * Tests       tests/unit/base/processors_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "processors.h"
+
+#include "numbers.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define ROOT "/sys/fs/cgroup"
+#define TEXT_MAX 16384
+#define CPUS_AT_FIRST 1024
+#define CPUS_MAX (1 << 20)
+#define PROCESSORS_MAX 1000000 /* more is no limit */
+
+/* --- text ------------------------------------------------------------------------------------------------ */
+
+static slice trimmed(slice s) {
+    while (s.len > 0 && (s.ptr[s.len - 1] == '\n' || s.ptr[s.len - 1] == ' ')) s.len--;
+    return s;
+}
+
+/* What comes before `end`, which is taken off as well; all when there is none. */
+static slice takeUntil(slice *s, char end) {
+    const char *p = s->len > 0 ? memchr(s->ptr, end, s->len) : NULL;
+    size_t len = p ? (size_t)(p - s->ptr) : s->len;
+    slice taken = sliceOf(s->ptr, len);
+    *s = sliceOf(s->ptr + len + (p != NULL), s->len - len - (p != NULL));
+    return taken;
+}
+
+int processorsOfQuota(slice quota, slice period) {
+    long long q, p;
+    quota = trimmed(quota);
+    period = trimmed(period);
+    if (!string2ll(quota.ptr, quota.len, &q) || !string2ll(period.ptr, period.len, &p)) return 0;
+    if (q <= 0 || p <= 0) return 0;
+    long long n = q / p + (q % p != 0);
+    return n <= PROCESSORS_MAX ? (int)n : 0;
+}
+
+int processorsOfMax(slice text) {
+    text = trimmed(text);
+    slice quota = takeUntil(&text, ' '); /* "max" is no number */
+    return processorsOfQuota(quota, text);
+}
+
+/* "N:controller,controller:/path" */
+slice processorsGroup(slice text, const char *controller) {
+    while (text.len > 0) {
+        slice line = takeUntil(&text, '\n');
+        slice number = takeUntil(&line, ':'), names = takeUntil(&line, ':');
+        if (!controller && sliceEq(number, sliceStr("0")) && names.len == 0) return line;
+        while (controller && names.len > 0)
+            if (sliceIs(takeUntil(&names, ','), controller)) return line;
+    }
+    return sliceOf("", 0);
+}
+
+/* --- files --------------------------------------------------------------------------------------------------- */
+
+/* Empty when it cannot be read. */
+static slice readFile(const char *path, char *buf, size_t size) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return sliceOf(buf, 0);
+    size_t len = 0;
+    ssize_t n;
+    while (len < size && (n = read(fd, buf + len, size - len)) > 0) len += (size_t)n;
+    close(fd);
+    return sliceOf(buf, len);
+}
+
+static slice readIn(const char *folder, slice group, const char *name, char *buf, size_t size) {
+    char path[PATH_MAX];
+    int len = snprintf(path, sizeof(path), "%s%.*s/%s", folder, (int)group.len, group.ptr, name);
+    return len < (int)sizeof(path) ? readFile(path, buf, size) : sliceOf(buf, 0);
+}
+
+static int grantOfGroup(const char *folder, slice group) {
+    char a[64], b[64];
+    int n = processorsOfMax(readIn(folder, group, "cpu.max", a, sizeof(a)));
+    if (n > 0) return n;
+    slice quota = readIn(folder, group, "cpu.cfs_quota_us", a, sizeof(a));
+    return processorsOfQuota(quota, readIn(folder, group, "cpu.cfs_period_us", b, sizeof(b)));
+}
+
+static int smaller(int a, int b) {
+    if (a == 0 || b == 0) return a + b;
+    return a < b ? a : b;
+}
+
+/* The group, those around it, and the folder itself. */
+static int grantUnder(const char *root, const char *mount, slice group) {
+    char folder[PATH_MAX];
+    if (snprintf(folder, sizeof(folder), "%s%s", root, mount) >= (int)sizeof(folder)) return 0;
+    if (group.len >= PATH_MAX || memmem(group.ptr, group.len, "..", 2)) group.len = 0;
+    int least = 0;
+    while (group.len > 0) {
+        if (group.ptr[group.len - 1] != '/') least = smaller(least, grantOfGroup(folder, group));
+        while (group.len > 0 && group.ptr[group.len - 1] != '/') group.len--;
+        if (group.len > 0) group.len--;
+    }
+    return smaller(least, grantOfGroup(folder, group));
+}
+
+int processorsGranted(const char *root, slice text) {
+    slice two = processorsGroup(text, NULL), one = processorsGroup(text, "cpu");
+    int least = smaller(grantUnder(root, "", two), grantUnder(root, "/unified", two));
+    return smaller(least, smaller(grantUnder(root, "/cpu", one), grantUnder(root, "/cpu,cpuacct", one)));
+}
+
+static int inAffinity(void) {
+    for (int cpus = CPUS_AT_FIRST; cpus <= CPUS_MAX;
+         cpus *= 4) { /* the set must have room for all that the kernel knows */
+        cpu_set_t *set = CPU_ALLOC((size_t)cpus);
+        if (!set) return 1;
+        size_t size = CPU_ALLOC_SIZE((size_t)cpus);
+        int n = sched_getaffinity(getpid(), size, set) == 0 ? CPU_COUNT_S(size, set) : 0;
+        CPU_FREE(set);
+        if (n > 0) return n;
+    }
+    return 1;
+}
+
+int processorsAvailable(void) {
+    char text[TEXT_MAX];
+    int granted = processorsGranted(ROOT, readFile("/proc/self/cgroup", text, sizeof(text)));
+    int n = smaller(inAffinity(), granted);
+    return n > 1 ? n : 1;
+}
