@@ -109,6 +109,7 @@ static void attach(clientStream *s, clientStreamHolder *h) {
     }
     s->reading_stopped = true;
     if (s->conn->state == CONN_ACCEPTING) {
+        if (connShakesHands(s->conn)) clientStreamNoteWork(s, WORK_HANDSHAKE_NS, 0);
         connAccept(s->conn, onAccepted);
         if (s->conn->state == CONN_ACCEPTING)
             s->handshake_timer = aeCreateTimeEvent(h->loop, HANDSHAKE_MAX_MS, onHandshakeTimer, s);

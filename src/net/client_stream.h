@@ -54,6 +54,7 @@ typedef struct clientStream {
     _Atomic size_t query_used,
         query_room;                /* atomic, relaxed: of the partial block, for CLIENT LIST and maxmemory-clients */
     _Atomic uint64_t fanned_bytes; /* atomic, relaxed: written of messages for many, which no report to main counts */
+    _Atomic uint64_t work;         /* atomic, relaxed: what it has cost its holder, in nominal ns, for rebalance.c */
     _Atomic monotime last_bytes;   /* atomic, relaxed: when bytes moved that no command of that moment accounts for */
 
     /* The output is with the kernel and the peer has not got all of it: -1, or a timer of the holder's loop that looks
@@ -73,15 +74,18 @@ typedef struct clientStream {
     struct heldPart *held_first, *held_last; /* own: output that waits until it may leave (session_hold.c) */
     /* The lists of session_output.c. The first one's prev_draining says nothing. */
     struct clientStream *next_returning, *next_draining, *prev_draining;
-    bool on_returning; /* on the list by next_returning, even if the blocks have gone by another way */
-    bool on_draining;  /* on the list by next_draining */
-    bool lent;         /* no holder is to have it: a command has its connection (stream_loan.c) */
-    bool lent_here;    /* the last holder has let it go */
-    bool closing;      /* the session is gone; IO_MSG_CLOSE is to be sent, or was */
-    bool drain_sent;   /* IO_MSG_DRAIN is to be sent, or was */
-    bool ended;        /* IO_MSG_END has come: close when the commands before it have run */
-    bool admitted;     /* IO_MSG_NAMED has come: the holder may read */
-    bool hung_up;      /* IO_MSG_HANGUP has come: close when a command waits */
+    uint64_t work_seen; /* rebalance.c: of `work` */
+    uint32_t cost;      /* the same: a ms, decayed */
+    uint32_t looked_at; /* the same: its place in the survey */
+    bool on_returning;  /* on the list by next_returning, even if the blocks have gone by another way */
+    bool on_draining;   /* on the list by next_draining */
+    bool lent;          /* no holder is to have it: a command has its connection (stream_loan.c) */
+    bool lent_here;     /* the last holder has let it go */
+    bool closing;       /* the session is gone; IO_MSG_CLOSE is to be sent, or was */
+    bool drain_sent;    /* IO_MSG_DRAIN is to be sent, or was */
+    bool ended;         /* IO_MSG_END has come: close when the commands before it have run */
+    bool admitted;      /* IO_MSG_NAMED has come: the holder may read */
+    bool hung_up;       /* IO_MSG_HANGUP has come: close when a command waits */
 } clientStream;
 
 static_assert(offsetof(clientStream, session) % CACHE_LINE == 0, "main's fields keep apart from the holder's");

@@ -121,6 +121,7 @@ static void writeFanned(clientStream *s) {
         }
         size_t gone = n > 0 ? (size_t)n : 0;
         holderStatAdd(&s->holder->stats.net_output, gone);
+        clientStreamNoteWork(s, WORK_SOCKET_NS, gone);
         atomic_store_explicit(&s->fanned_bytes, atomic_load_explicit(&s->fanned_bytes, memory_order_relaxed) + gone,
                               memory_order_relaxed);
         if (gone < wanted) {

@@ -61,6 +61,17 @@ static inline void clientStreamNoteBytes(clientStream *s) {
     atomic_store_explicit(&s->last_bytes, clockTicks(), memory_order_relaxed);
 }
 
+/* What work of the holder counts for, so that streams can be compared: system calls, commands and bytes, in ns as they
+ * were measured (docs/design/threads.md). Not a command at a time but once a socket event: a store, of one writer. */
+#define WORK_SOCKET_NS 2000
+#define WORK_COMMAND_NS 300
+#define WORK_BYTES_PER_NS 4
+#define WORK_HANDSHAKE_NS 1000000
+
+static inline void clientStreamNoteWork(clientStream *s, uint64_t fixed_ns, uint64_t bytes) {
+    holderStatAdd(&s->work, fixed_ns + bytes / WORK_BYTES_PER_NS);
+}
+
 /* At both ends of each function that the loop or a message calls. */
 static inline void clientStreamDebugCheck(const clientStream *s) {
 #ifdef DEBUG_ASSERTIONS

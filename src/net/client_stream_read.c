@@ -372,8 +372,13 @@ static void onReadable(connection *conn) {
         return;
     }
     if (unlikely(!zmallocKeepReserve())) waitForMemory();
+    clientStreamHolder *h = s->holder;
+    uint64_t bytes = atomic_load_explicit(&h->stats.net_input, memory_order_relaxed);
+    unsigned commands = h->commands;
     for (int i = 0; i < READS_PER_EVENT && !s->input_ended && !tooFarAhead(s); i++)
         if (!readOnce(s)) break;
+    bytes = atomic_load_explicit(&h->stats.net_input, memory_order_relaxed) - bytes;
+    clientStreamNoteWork(s, WORK_SOCKET_NS + (uint64_t)(h->commands - commands) * WORK_COMMAND_NS, bytes);
     showQuerySize(s);
     clientStreamUpdateReading(s);
     clientStreamDebugCheck(s);

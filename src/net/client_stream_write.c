@@ -133,6 +133,7 @@ static bool writevToClient(clientStream *s) {
         advanceOutput(s, (size_t)n);
         if ((size_t)n < wanted) break;
     }
+    clientStreamNoteWork(s, WORK_SOCKET_NS, total);
     if (total) clientStreamReportLater(s);
     return true;
 }

@@ -640,3 +640,7 @@ void ioThreadsTotals(ioTotals *out) {
 uint64_t ioThreadActiveNs(const ioThread *t) {
     return statGet(&t->holder.stats.active_ns);
 }
+
+uint64_t ioThreadActingNs(const ioThread *t) {
+    return statGet(&t->holder.stats.acting_ns);
+}

@@ -90,5 +90,7 @@ typedef struct ioTotals {
 } ioTotals;
 void ioThreadsTotals(ioTotals *out);
 uint64_t ioThreadActiveNs(const ioThread *t);
+/* Of that: as main, on a borrowed role. */
+uint64_t ioThreadActingNs(const ioThread *t);
 
 #endif

@@ -324,8 +324,10 @@ void netServeOthers(void) {
 turnEnd netLentTurn(void) {
     assertMainRole();
     long long before = net_stats.executed;
+    uint64_t busy_ns = net_stats.busy_ns;
     turns.woke = clockTicks();
     bool more = turn();
+    holderStatAdd(&ioThreadHolder(ioThreadActing())->stats.acting_ns, net_stats.busy_ns - busy_ns);
     net_stats.lent_commands += net_stats.executed - before;
     if (turns.apply_threads || batchIsForMainThread()) return TURN_FOR_MAIN;
     return more || batchHasReady() ? TURN_LEFT_WORK : TURN_DONE;
@@ -337,6 +339,7 @@ void netCron(void) {
     assertMainThread();
     clientCronTick(clockTicks());
     tlsCron();
+    rebalanceCron();
     ioThreadsReap(rebalanceIsIdle);
 }
 

@@ -3,21 +3,25 @@
  * With one thread main's own holds every connection. With more, the first I/O thread does, which also executes what it
  * reads (io_threads.c), so that an idle or lightly used server is served by one thread and has nothing to hand over.
  * When that one is busy more threads take part, up to the number of processors that is left beside main's; when the
- * load falls they go back to sleep one by one.
+ * load falls they go back to sleep.
  *
- *   level 0: there is no I/O thread.   level k: threads 1..k hold all, evenly.
+ *   level 0: there is no I/O thread.   level k: threads 1..k hold all.
+ *
+ * What is decided by figures alone is spread_policy.c's; here the figures are gathered and streams moved. Each window
+ * of WINDOW_MS what the threads have worked is looked at. When the policy asks for it, the streams are surveyed: what
+ * each holder has counted (client_stream_internal.h), SURVEY_AT_ONCE of them a window, so that a hundred thousand cost
+ * no turn more than that. The first survey after a while only learns where the counts stand.
  *
  * Before that a stream with a handshake to make is held by the thread that greets, as long as the handshake lasts. When
  * that one has no time left, and there are processors for more threads, some are made by the threads of the level.
- *
- * Measured over windows of WINDOW_MS. Going up needs UP_WINDOWS busy ones in a row, going down DOWN_WINDOWS quiet
- * ones, so that a load at the edge does not swing.
  *
  * Owns        the per-thread lists of streams; output that waits for a stream's next holder.
  * Threads     main; a move is IO_MSG_LEAVE, IO_MSG_LEFT, IO_MSG_JOIN.
  * Invariants  1. home is the thread that holds the stream or, while moving_to is set, held it last.
  *             2. Behind IO_MSG_LEAVE nothing is sent to the holder that a stream leaves.
- * Tests       tests/unit/net/io_threads_test.c, tests/engine/io_threads.tcl
+ *             3. held[].coming is the number of streams with this thread in moving_to; such a thread does not end.
+ *             4. survey.who names no stream that is gone.
+ * Tests       tests/unit/net/rebalance_test.c, tests/unit/net/io_threads_test.c, tests/engine/io_threads.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "rebalance.h"
@@ -25,18 +29,26 @@
 #include "io_threads.h"
 #include "net_settings.h"
 #include "panic.h"
-
-#include <sched.h>
+#include "processors.h"
+#include "spread_policy.h"
+#include "zmalloc.h"
 
 #define WINDOW_MS 10
-#define FULL_PERCENT 80 /* of a window: a thread is near its limit */
-#define UP_WINDOWS 2
-#define DOWN_WINDOWS 100 /* a second */
+#define FULL_PERCENT 80 /* of a window: the thread that greets is near its limit */
 #define GREETED_AT_ONCE 64
+#define MOVES_AT_ONCE 1024 /* some hundreds of microseconds */
+#define SURVEY_AT_ONCE 1024
+#define SURVEY_STALE_MS 500 /* what was counted since the last one says nothing of now */
+#define CRON_PER_LOOK 10    /* at the processors: once a second */
+
+static_assert(SPREAD_THREADS == IO_THREADS_MAX, "the policy has room for all that hold streams for long");
 
 static struct {
-    int level, up_windows, down_windows;
-    bool full;         /* all threads that may take part do, and were near their limit in the last window */
+    spreadPolicy policy;
+    int level;
+    int processors;    /* 0: not known yet */
+    int crons;         /* since they were looked at */
+    bool misplaced;    /* there may be streams on threads that are not to hold any */
     bool greeter_full; /* was near its limit */
     monotime window_start;
 } rebalancer;
@@ -44,9 +56,20 @@ static struct {
 /* What main knows of each thread; by number. */
 static struct {
     clientStream *streams; /* those whose home it is */
-    size_t nstreams;
-    uint64_t active_ns_seen;
+    size_t nstreams, coming;
+    uint64_t active_ns_seen, acting_ns_seen;
 } held[IO_THREADS_ALL];
+
+/* The survey: streams that have cost something, and what. */
+static struct {
+    bool under_way, warm; /* warm: the one before is not long ago, so the counts' growth says something */
+    unsigned thread;      /* it has come to */
+    clientStream *at;     /* next */
+    monotime began, began_before;
+    spreadStream *streams; /* own */
+    clientStream **who;    /* the same ones; NULL: it is gone */
+    size_t n, room;
+} survey;
 
 /* --- lists ------------------------------------------------------------------------------------------ */
 
@@ -67,6 +90,7 @@ static void unlinkStream(clientStream *s) {
     if (s->prev) s->prev->next = s->next;
     else held[id].streams = s->next;
     if (s->next) s->next->prev = s->prev;
+    if (survey.at == s) survey.at = s->next;
     s->prev = s->next = NULL;
     held[id].nstreams--;
 }
@@ -77,30 +101,22 @@ static void unlinkStream(clientStream *s) {
 static int levelMax(void) {
     int threads = ioThreadsCount() - 1;
     if (threads == 0 || net_settings.io_threads_always_active) return threads;
-    static int cpus;
-    if (!cpus) {
-        cpu_set_t set;
-        cpus = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-    }
-    int most = cpus > 1 ? cpus - 1 : 1;
+    if (!rebalancer.processors) rebalancer.processors = processorsAvailable();
+    int most = rebalancer.processors > 1 ? rebalancer.processors - 1 : 1;
     return threads < most ? threads : most;
 }
 
-static ioThread *leastLoaded(void) {
-    ioThread *best = NULL;
+/* For a stream of this cost. */
+static ioThread *leastLoaded(double cost) {
+    if (rebalancer.level == 0) return ioThreadMain();
+    bool may[SPREAD_THREADS] = {false};
+    size_t counts[SPREAD_THREADS];
     for (int i = 1; i <= rebalancer.level; i++) {
-        ioThread *t = ioThreadGet((unsigned)i);
-        if (!t || ioThreadIsRetiring(t)) continue;
-        if (!best || held[i].nstreams < held[ioThreadId(best)].nstreams) best = t;
+        const ioThread *t = ioThreadGet((unsigned)i);
+        may[i] = t && !ioThreadIsRetiring(t);
+        counts[i] = held[i].nstreams + held[i].coming;
     }
-    return best ? best : ioThreadMain();
-}
-
-/* `t` may have ended since it was chosen: only its address is looked at until it is found. */
-static bool runs(const ioThread *t) {
-    for (unsigned i = 0; i < IO_THREADS_MAX; i++)
-        if (ioThreadGet(i) == t) return true;
-    return false;
+    return ioThreadGet(spreadPlace(&rebalancer.policy, may, counts, cost)); /* number 0 is main's own */
 }
 
 static bool fits(const ioThread *t) {
@@ -130,19 +146,23 @@ static ioThread *greeterFor(const clientStream *s) {
 void rebalanceAdopt(clientStream *s) {
     assertMainRole();
     ioThread *greeter = greeterFor(s);
-    join(s, greeter ? greeter : leastLoaded());
+    join(s, greeter ? greeter : leastLoaded(rebalancer.policy.cost_typical));
 }
 
-static void move(clientStream *s, ioThread *to) {
-    if (s->moving_to || s->closing || s->home == to) return;
+static void leaveFor(clientStream *s, ioThread *to) {
     s->moving_to = to;
+    held[ioThreadId(to)].coming++;
     ioMessage m = {.type = IO_MSG_LEAVE, .stream = s};
     ioThreadPost(s->home, &m);
 }
 
+static void move(clientStream *s, ioThread *to) {
+    if (!s->moving_to && !s->closing && s->home != to) leaveFor(s, to);
+}
+
 void rebalanceGreeted(clientStream *s) {
     assertMainRole();
-    move(s, leastLoaded());
+    move(s, leastLoaded(rebalancer.policy.cost_typical));
 }
 
 void rebalanceKeepOutput(clientStream *s, replyBlock *chain) {
@@ -157,10 +177,7 @@ void rebalanceLend(clientStream *s) {
     assertMainRole();
     serverAssert(!s->lent && !s->closing);
     s->lent = true;
-    if (s->moving_to) return; /* it is about to be let go */
-    s->moving_to = s->home;
-    ioMessage m = {.type = IO_MSG_LEAVE, .stream = s};
-    ioThreadPost(s->home, &m);
+    if (!s->moving_to) leaveFor(s, s->home);
 }
 
 void rebalanceReturn(clientStream *s) {
@@ -180,7 +197,9 @@ void rebalanceLeft(clientStream *s) {
     unlinkStream(s);
     ioThread *to = s->moving_to;
     s->moving_to = NULL;
-    if (!runs(to) || !fits(to)) to = leastLoaded(); /* the load has changed meanwhile */
+    serverAssert(held[ioThreadId(to)].coming > 0);
+    held[ioThreadId(to)].coming--;
+    if (!fits(to)) to = leastLoaded(s->cost); /* the load has changed meanwhile */
     join(s, to);
     if (s->closing) {
         ioMessage m = {.type = IO_MSG_CLOSE, .stream = s};
@@ -197,67 +216,96 @@ void rebalanceLeft(clientStream *s) {
     }
 }
 
+static bool isSurveyed(const clientStream *s) {
+    return s->looked_at < survey.n && survey.who[s->looked_at] == s;
+}
+
 void rebalanceForget(clientStream *s) {
     assertMainRole();
     serverAssert(s->closing && !s->moving_to);
     unlinkStream(s);
+    if (isSurveyed(s)) survey.who[s->looked_at] = NULL;
 }
+
+/* --- always active: by number ---------------------------------------------------------------------------- */
 
 /* Streams each thread should hold at most, rounded up. */
 static size_t fairShare(void) {
     size_t all = 0;
     for (unsigned i = 0; i < IO_THREADS_MAX; i++) all += held[i].nstreams;
-    size_t threads = rebalancer.level ? (size_t)rebalancer.level : 1;
-    return (all + threads - 1) / threads;
+    return (all + (size_t)rebalancer.level - 1) / (size_t)rebalancer.level;
 }
 
-/* A thread of the level that holds, and is about to hold, fewer streams than its share; `planned` counts both. */
-static ioThread *withRoom(const size_t *planned, size_t share) {
-    for (int i = 1; i <= rebalancer.level; i++) {
-        ioThread *t = ioThreadGet((unsigned)i);
-        if (t && !ioThreadIsRetiring(t) && planned[i] < share) return t;
-    }
-    return leastLoaded();
-}
-
-/* Bring every stream to where the level wants it. */
-static void spread(void) {
-    size_t share = fairShare(), planned[IO_THREADS_MAX] = {0};
-    for (unsigned i = 0; i < IO_THREADS_MAX; i++) {
+/* All threads are to be used at once, whatever the load. */
+static void spreadByNumber(void) {
+    size_t share = fairShare();
+    size_t planned[IO_THREADS_MAX] = {0};
+    for (unsigned i = 0; i < IO_THREADS_MAX; i++)
         for (const clientStream *s = held[i].streams; s; s = s->next)
-            planned[s->moving_to && runs(s->moving_to) ? ioThreadId(s->moving_to) : i]++;
-    }
+            planned[s->moving_to ? ioThreadId(s->moving_to) : i]++;
+    unsigned to = 1;
     for (unsigned i = 0; i < IO_THREADS_MAX; i++) {
-        ioThread *from = ioThreadGet(i);
-        if (!from) continue;
-        size_t stays = fits(from) ? share : 0;
-        clientStream *next;
-        for (clientStream *s = held[i].streams; s && planned[i] > stays; s = next) {
+        const ioThread *from = ioThreadGet(i);
+        size_t stays = from && fits(from) ? share : 0;
+        for (clientStream *s = held[i].streams, *next; s && planned[i] > stays; s = next) {
             next = s->next;
             if (s->moving_to || s->closing) continue;
-            ioThread *to = rebalancer.level ? withRoom(planned, share) : ioThreadMain();
-            if (to == from) break;
+            while ((int)to < rebalancer.level && planned[to] >= share) to++;
+            if (to == i) break;
             planned[i]--;
-            planned[ioThreadId(to)]++;
-            move(s, to);
+            planned[to]++;
+            move(s, ioThreadGet(to));
         }
     }
 }
 
-static void setLevel(int level) {
-    serverAssert(level >= 0 && level < ioThreadsCount());
-    rebalancer.up_windows = rebalancer.down_windows = 0;
+/* --- threads that are not to hold any ----------------------------------------------------------------------- */
+
+/* Some of what they hold, so that a turn stays short. */
+static void evacuate(void) {
+    size_t looks = MOVES_AT_ONCE;
+    rebalancer.misplaced = false;
+    for (unsigned i = 0; i < IO_THREADS_MAX; i++) {
+        const ioThread *from = ioThreadGet(i);
+        if (!held[i].streams || fits(from)) continue;
+        rebalancer.misplaced = true; /* until they have left */
+        for (clientStream *s = held[i].streams, *next; s && looks > 0; s = next, looks--) {
+            next = s->next;
+            if (!s->moving_to && !s->closing) move(s, leastLoaded(s->cost));
+        }
+    }
+}
+
+static void takeLevel(void) {
+    int level = ioThreadsCount() > 1 ? rebalancer.policy.level : 0;
     if (level == rebalancer.level) return;
     rebalancer.level = level;
-    spread();
+    rebalancer.misplaced = true;
+}
+
+/* There are no threads any more: whatever comes later begins anew. */
+static void forgetLoads(void) {
+    rebalancer.policy = (spreadPolicy){0};
+    rebalancer.window_start = 0;
+    survey.under_way = false;
+    survey.n = 0;
 }
 
 void rebalanceApply(void) {
     assertMainRole();
-    int most = levelMax(), least = ioThreadsCount() > 1;
-    if (net_settings.io_threads_always_active || rebalancer.level > most) setLevel(most);
-    else if (rebalancer.level < least) setLevel(least);
-    spread();
+    if (ioThreadsCount() > 1) spreadBounds(&rebalancer.policy, levelMax(), net_settings.io_threads_always_active);
+    else forgetLoads();
+    takeLevel();
+    rebalancer.misplaced = true; /* threads may retire */
+    if (rebalancer.level > 0 && net_settings.io_threads_always_active) spreadByNumber();
+    evacuate();
+}
+
+void rebalanceCron(void) {
+    assertMainThread();
+    if (++rebalancer.crons < CRON_PER_LOOK || ioThreadsCount() == 1) return;
+    rebalancer.crons = 0;
+    rebalancer.processors = processorsAvailable();
 }
 
 int rebalanceActiveThreads(void) {
@@ -267,50 +315,119 @@ int rebalanceActiveThreads(void) {
 
 bool rebalanceIsIdle(const ioThread *t) {
     assertMainRole();
-    return held[ioThreadId(t)].nstreams == 0;
+    return held[ioThreadId(t)].nstreams == 0 && held[ioThreadId(t)].coming == 0;
 }
 
 bool rebalanceIsFull(void) {
     assertMainRole();
-    return rebalancer.full;
+    return rebalancer.policy.full;
 }
 
-/* --- when --------------------------------------------------------------------------------------------- */
+/* --- the survey ------------------------------------------------------------------------------------------------ */
 
-/* What a thread has worked since it was asked last. */
-static uint64_t workedNs(unsigned id) {
+static void surveyBegin(monotime now) {
+    survey.began_before = survey.began;
+    survey.began = now;
+    survey.warm = clockTicksToNs(survey.began - survey.began_before) < SURVEY_STALE_MS * 1000000ull;
+    survey.under_way = true;
+    survey.thread = 0;
+    survey.at = NULL;
+    survey.n = 0;
+}
+
+/* What it has cost since the last one. */
+static void lookAt(clientStream *s, double ms) {
+    uint64_t work = atomic_load_explicit(&s->work, memory_order_relaxed), more = work - s->work_seen;
+    if (isSurveyed(s)) return; /* it has moved to a thread that was still to be looked at */
+    s->work_seen = work;
+    double cost = (double)more / ms;
+    if (s->cost > 0) cost = (cost + s->cost) / 2;
+    s->cost = !survey.warm ? 0 : cost < UINT32_MAX ? (uint32_t)cost : UINT32_MAX;
+    if (s->cost == 0) return;
+    if (survey.n == survey.room) {
+        survey.room = survey.room ? 2 * survey.room : 256;
+        survey.streams = zrealloc(survey.streams, survey.room * sizeof(*survey.streams));
+        survey.who = zrealloc(survey.who, survey.room * sizeof(*survey.who));
+    }
+    s->looked_at = (uint32_t)survey.n;
+    survey.who[survey.n++] = s;
+}
+
+/* A window's part of it. True when all were looked at. */
+static bool surveyGoesOn(void) {
+    double ms = (double)clockTicksToNs(survey.began - survey.began_before) / 1e6;
+    for (size_t looks = 0; looks < SURVEY_AT_ONCE; looks++) {
+        while (!survey.at) {
+            if (++survey.thread >= IO_THREADS_MAX) return true;
+            survey.at = held[survey.thread].streams;
+        }
+        clientStream *s = survey.at;
+        survey.at = s->next;
+        if (survey.at) prefetchRead(&survey.at->work);
+        lookAt(s, ms);
+    }
+    return false;
+}
+
+/* Some have gone or moved since they were looked at. */
+static void surveySettle(void) {
+    size_t n = 0;
+    for (size_t i = 0; i < survey.n; i++) {
+        clientStream *s = survey.who[i];
+        if (!s || ioThreadId(s->home) == 0 || ioThreadId(s->home) >= SPREAD_THREADS) continue;
+        survey.who[n] = s;
+        survey.streams[n++] = (spreadStream){
+            .cost = s->cost, .thread = (uint16_t)ioThreadId(s->home), .stays = s->moving_to || s->closing || s->lent};
+    }
+    survey.n = n;
+}
+
+static void surveyEnds(void) {
+    static spreadMove moves[MOVES_AT_ONCE];
+    survey.under_way = false;
+    surveySettle();
+    size_t n = survey.warm ? spreadPlan(&rebalancer.policy, survey.streams, survey.n, moves, MOVES_AT_ONCE) : 0;
+    takeLevel();
+    for (size_t i = 0; i < n; i++) {
+        ioThread *to = ioThreadGet(moves[i].to);
+        if (to && fits(to)) move(survey.who[moves[i].stream], to);
+    }
+    survey.n = 0;
+}
+
+/* --- when --------------------------------------------------------------------------------------------------------- */
+
+/* What a counter has grown since it was asked last; it may be that of another thread of this number. */
+static uint64_t grown(uint64_t now, uint64_t *seen) {
+    uint64_t before = *seen;
+    *seen = now;
+    return now > before ? now - before : 0;
+}
+
+static spreadThread worked(unsigned id) {
     const ioThread *t = ioThreadGet(id);
-    if (!t) return 0;
-    uint64_t before = held[id].active_ns_seen, ns = ioThreadActiveNs(t);
-    held[id].active_ns_seen = ns;
-    return ns > before ? ns - before : 0; /* it may be another thread of this number */
+    if (!t) return (spreadThread){0};
+    return (spreadThread){.busy_ns = grown(ioThreadActiveNs(t), &held[id].active_ns_seen),
+                          .acting_ns = grown(ioThreadActingNs(t), &held[id].acting_ns_seen)};
 }
 
-/* Work of I/O threads in the window, in percent of one thread. */
-static unsigned threadsBusy(uint64_t window_ns) {
-    uint64_t sum = 0;
-    for (int i = 1; i < ioThreadsCount(); i++) sum += workedNs((unsigned)i);
-    return (unsigned)(sum * 100 / window_ns);
-}
-
-static bool wantsLess(unsigned busy) {
-    return rebalancer.level > 1 && busy < FULL_PERCENT / 2 * (unsigned)(rebalancer.level - 1);
+static bool windowEnds(monotime now, uint64_t window_ns) {
+    spreadThread threads[SPREAD_THREADS] = {{0}};
+    for (int i = 1; i < ioThreadsCount(); i++) threads[i] = worked((unsigned)i);
+    rebalancer.window_start = now;
+    rebalancer.greeter_full = worked(IO_THREAD_GREETER).busy_ns * 100 / window_ns >= FULL_PERCENT;
+    bool look = spreadWindow(&rebalancer.policy, window_ns, threads, levelMax(), net_settings.io_threads_always_active);
+    takeLevel();
+    return look;
 }
 
 void rebalanceCheck(monotime now) {
     assertMainRole();
-    if (likely(ioThreadsCount() == 1)) return;
+    if (unlikely(rebalancer.misplaced)) evacuate();
+    if (likely(ioThreadsCount() == 1) || now < rebalancer.window_start) return;
     uint64_t window_ns = clockTicksToNs(now - rebalancer.window_start);
     if (window_ns < WINDOW_MS * 1000000ull) return;
-    unsigned busy = threadsBusy(window_ns);
-    bool full = busy >= FULL_PERCENT * (unsigned)rebalancer.level;
-    int most = levelMax();
-    rebalancer.window_start = now;
-    rebalancer.full = full && rebalancer.level >= most;
-    rebalancer.greeter_full = workedNs(IO_THREAD_GREETER) * 100 / window_ns >= FULL_PERCENT;
-    if (net_settings.io_threads_always_active) return;
-    rebalancer.up_windows = full ? rebalancer.up_windows + 1 : 0;
-    rebalancer.down_windows = wantsLess(busy) ? rebalancer.down_windows + 1 : 0;
-    if (rebalancer.up_windows >= UP_WINDOWS && rebalancer.level < most) setLevel(rebalancer.level + 1);
-    else if (rebalancer.down_windows >= DOWN_WINDOWS) setLevel(rebalancer.level - 1);
+    bool look = windowEnds(now, window_ns);
+    if (!survey.under_way && look) surveyBegin(now);
+    if (survey.under_way && surveyGoesOn()) surveyEnds();
 }

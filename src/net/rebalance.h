@@ -26,6 +26,8 @@ void rebalanceKeepOutput(clientStream *s, replyBlock *chain);
 void rebalanceForget(clientStream *s);
 /* Look at the load, at most every few milliseconds; cheap to call each turn. */
 void rebalanceCheck(monotime now);
+/* Ten times a second, on main's own thread: see whether processors have come or gone. */
+void rebalanceCron(void);
 /* io-threads or io-threads-always-active has changed. */
 void rebalanceApply(void);
 /* Threads that take part now, main's own included. */

@@ -93,7 +93,7 @@ static void setLevel(spreadPolicy *p, int level) {
     if (p->load_per_cost == 0) shareEvenly(p);
 }
 
-static void takeBounds(spreadPolicy *p, int most, bool all) {
+void spreadBounds(spreadPolicy *p, int most, bool all) {
     serverAssert(most >= 1 && most < SPREAD_THREADS);
     p->most = most;
     p->all = all;
@@ -127,7 +127,7 @@ static double hotFrom(const spreadPolicy *p) {
 }
 
 bool spreadWindow(spreadPolicy *p, uint64_t window_ns, const spreadThread *threads, int most, bool all) {
-    takeBounds(p, most, all);
+    spreadBounds(p, most, all);
     takeLoads(p, (double)window_ns, threads);
     double sum = 0;
     int hot = 0, near = 0;
@@ -142,6 +142,7 @@ bool spreadWindow(spreadPolicy *p, uint64_t window_ns, const spreadThread *threa
     p->hot_ns = hot ? p->hot_ns + window_ns : 0;
     p->quiet_ns = fewerWouldDo(p, sum) ? p->quiet_ns + window_ns : 0;
     p->looked_ns += window_ns;
+    if (p->most == 1) return false; /* there is nothing to decide */
     return (p->hot_ns >= UP_NS && p->looked_ns >= p->again_ns) || p->quiet_ns >= DOWN_NS;
 }
 

@@ -46,8 +46,10 @@ typedef struct spreadPolicy {
     bool full;                    /* all that may take part do, and all were near their limit in the last window */
 } spreadPolicy;
 
-/* A window of `window_ns` is over; `threads` by number. `most`: threads that may take part, at least 1; `all`: are all
- * to. True when the streams should be looked at, for spreadPlan(). */
+/* How many threads may take part, at least 1; `all`: all of them are to. */
+void spreadBounds(spreadPolicy *p, int most, bool all);
+/* A window of `window_ns` is over; `threads` by number. Bounds as above. True when the streams should be looked at, for
+ * spreadPlan(). */
 bool spreadWindow(spreadPolicy *p, uint64_t window_ns, const spreadThread *threads, int most, bool all);
 /* Decide by the streams that cost anything (in any order; `next` is overwritten): the level, and the moves that pay, at
  * most `max`. Returns how many. What threads above the level hold is for the caller to place. */
