@@ -11,7 +11,7 @@ struct clientStream;
 
 /* Counters that one thread writes and main reads (relaxed; each is only ever shown). */
 typedef struct holderStats {
-    _Atomic uint64_t reads, writes, freed, freed_bytes, active_ns, acting_ns, net_input, net_output, polls;
+    _Atomic uint64_t reads, writes, freed, freed_bytes, active_ns, acting_ns, net_input, net_output, polls, caches;
 } holderStats;
 
 /* All fields are the thread's own, but for the stats. */

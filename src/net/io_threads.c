@@ -20,6 +20,11 @@
  * them is not worth a message, and still less the end of a thread's sleep. A batch that nobody adds to is looked at in
  * each turn, and the server's tick makes one.
  *
+ * Threads share arenas of the allocator. One of its own would be left with holes when others overwrite what a thread
+ * has made: whoever is idle allocates nothing to fill them (docs/design/data_path.md, "Freeing"). What keeps them out
+ * of each other's way is the allocator's cache of each thread, and that what is dead comes back to it. An idle thread's
+ * cache is of no use to anybody: it gives that back.
+ *
  * Not here    what a message does (sessions.c, client_stream.c), which thread holds which stream (rebalance.c),
  *             who has the role (main_role.c), when it pays to wake or to wait for whom (main_policy.c).
  * Owns        the threads, their channels and loops.
@@ -43,6 +48,7 @@
 #include "net_settings.h"
 #include "panic.h"
 #include "zmalloc.h"
+#include "zmalloc_cache.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -56,6 +62,8 @@
 #define POSTED_WORDS ((IO_THREADS_ALL + 63) / 64)
 #define DEAD_WAIT_MS 4               /* then a batch of dead objects that is not full goes, too */
 #define DEAD_BATCH_BYTES (64 * 1024) /* and with so many at once: they are memory that nobody can use meanwhile */
+#define IDLE_MS 1000                 /* without having read anything */
+#define THREADS_PER_ARENA 16         /* with main's own */
 #define GREETER_NICE 10              /* its share, where processors are short, is a tenth of another thread's */
 
 struct ioThread {
@@ -76,7 +84,10 @@ struct ioThread {
     monotime dead_since;                 /* when the first of them came */
     uint64_t dead_bytes;                 /* of all objects ever put there; stats.freed_bytes follows */
     uint64_t dead_bytes_sent;            /* of those that were sent */
-    bool retiring;                       /* holds no new stream; ends when it holds none */
+    monotime idle_since;                 /* it has read nothing since, as far as ioThreadsTick() has seen */
+    uint64_t reads_seen;
+    bool idle;      /* for IDLE_MS: has given back what the allocator keeps for it */
+    bool retiring;  /* holds no new stream; ends when it holds none */
     bool published; /* ioThreadsFlush() has made messages visible and has yet to look whether it sleeps */
     unsigned long pthread_id;
 };
@@ -147,8 +158,14 @@ static void freeDead(ioThread *t, deadBatch *batch) {
 }
 
 static void deliverToThread(ioThread *t, const ioMessage *m) {
-    if (m->type == IO_MSG_FREE) freeDead(t, m->dead);
-    else io.hooks.to_stream(&t->holder, m);
+    if (likely(m->type != IO_MSG_FREE)) {
+        io.hooks.to_stream(&t->holder, m);
+        return;
+    }
+    if (m->dead) freeDead(t, m->dead);
+    if (m->number != IO_FREE_CACHE) return;
+    zmallocGiveBackCache();
+    holderStatAdd(&t->holder.stats.caches, 1);
 }
 
 static bool takeMessages(ioThread *t) {
@@ -312,6 +329,7 @@ static void *threadMain(void *arg) {
     threadSetCpuAffinity(net_settings.cpulist);
     panicThreadInit();
     zmallocThreadInit();
+    zmallocUseArena(t->holder.id / THREADS_PER_ARENA);
     atomic_store_explicit(&t->begun, 1, memory_order_release);
     t->busy_since = clockTicks();
     aeMain(t->holder.loop);
@@ -363,7 +381,7 @@ static void awaitBegun(const ioThread *t) {
 }
 
 static void sendDead(ioThread *t) {
-    ioMessage m = {.type = IO_MSG_FREE, .dead = t->dead};
+    ioMessage m = {.type = IO_MSG_FREE, .dead = t->dead, .number = t->idle ? IO_FREE_CACHE : 0};
     t->dead = NULL;
     t->dead_bytes_sent = t->dead_bytes;
     io.dead_batches++;
@@ -392,6 +410,7 @@ static void addCounted(ioTotals *out, const ioThread *t) {
     out->writes += statGet(&t->holder.stats.writes);
     out->freed += statGet(&t->holder.stats.freed);
     out->polls += statGet(&t->holder.stats.polls);
+    out->caches += statGet(&t->holder.stats.caches);
 }
 
 /* The thread holds no stream and nothing is on the way to it. */
@@ -618,6 +637,25 @@ size_t ioThreadsTransientMemory(void) {
                atomic_load_explicit(&t->holder.stats.freed_bytes, memory_order_relaxed);
     }
     return in > out ? in - out : 0; /* the counters are not read at one moment */
+}
+
+/* --- main: idle threads ------------------------------------------------------------------------- */
+
+void ioThreadsTick(monotime now) {
+    assertMainThread();
+    assertMainRole();
+    for (ioThread *t = nextThread(0); t; t = nextThread(t->holder.id)) {
+        uint64_t reads = atomic_load_explicit(&t->holder.stats.reads, memory_order_relaxed);
+        if (reads != t->reads_seen || !t->idle_since) {
+            t->reads_seen = reads;
+            t->idle_since = now;
+            t->idle = false;
+        } else if (!t->idle && clockTicksToNs(now - t->idle_since) >= IDLE_MS * 1000000ull) {
+            t->idle = true;
+            ioMessage m = {.type = IO_MSG_FREE, .number = IO_FREE_CACHE};
+            ioThreadPost(t, &m);
+        }
+    }
 }
 
 /* --- what INFO shows ---------------------------------------------------------------------------- */

@@ -52,6 +52,9 @@ clientStreamHolder *ioThreadHolder(ioThread *t); /* its part that streams know *
 bool ioThreadIsRetiring(const ioThread *t);
 /* End the retiring threads for which `idle` says that they hold no stream. Main's own thread, from cron. */
 void ioThreadsReap(bool (*idle)(const ioThread *t));
+/* Have a thread that has read nothing for a second give back what the allocator keeps for it, then and whenever dead
+ * objects are sent to it. Main's own thread, from cron. */
+void ioThreadsTick(monotime now);
 /* Stop and join all threads (shutdown). Main's own thread. */
 void ioThreadsShutdown(void);
 
@@ -84,6 +87,7 @@ size_t ioThreadsTransientMemory(void);
 /* Sum over all threads, those that have ended included. Main. */
 typedef struct ioTotals {
     uint64_t reads, writes, freed, polls; /* of I/O threads, main excluded */
+    uint64_t caches;                      /* of the same: how often one that is idle has given back its cache */
     uint64_t net_input, net_output;
     uint64_t main_reads, main_writes;
     uint64_t dead_batches, wakes; /* to threads: messages with dead objects, ends of their sleep; since the start */

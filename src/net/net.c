@@ -337,7 +337,9 @@ turnEnd netLentTurn(void) {
 
 void netCron(void) {
     assertMainThread();
-    clientCronTick(clockTicks());
+    monotime now = clockTicks();
+    clientCronTick(now);
+    ioThreadsTick(now);
     tlsCron();
     rebalanceCron();
     ioThreadsReap(rebalanceIsIdle);

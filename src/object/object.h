@@ -58,7 +58,7 @@ typedef struct robj {
     uint32_t in_timed : 1;    /* the store's: it is in the table of those whose elements have times */
     /* word 1 */
     uint64_t value_len : 40; /* strings: bytes; other types: with owner, the structure's address */
-    uint64_t owner : 8;      /* strings: thread whose arena it came from: it frees it */
+    uint64_t owner : 8;      /* strings: the thread that made it, and frees it */
     uint64_t key_len : 16;   /* 65535: the length stands before the key */
 } robj;
 static_assert(sizeof(robj) == 16, "two words before the optional parts");

@@ -1,4 +1,4 @@
-/* lazyfree.h -- where dead objects go: freed here, by the thread whose arena they came from, or in the background.
+/* lazyfree.h -- where dead objects go: freed here, by the thread that made them, or in the background.
  *
  * Runs on: main, but for lazyfreeBlock() and lazyfreeUnknown(); the freeing itself on bio's BIO_LAZY_FREE thread or
  * wherever the sink leads.

@@ -911,6 +911,33 @@ TEST(threads_that_retire_get_their_dead) {
     backToOne();
 }
 
+static bool areGivenBack(void *want) {
+    return totals().caches >= *(uint64_t *)want;
+}
+
+/* A thread that has read nothing for a second gives back what the allocator keeps for it, once, and again with what is
+ * sent to it to be freed. */
+TEST(threads_that_are_idle_keep_no_cache) {
+    netFixtureInit();
+    setThreads(3, false);
+    monotime now = clockTicks();
+    uint64_t second = 1;
+    while (clockTicksToNs(second) < 1000000000ull) second *= 2;
+    uint64_t before = totals().caches;
+    ioThreadsTick(now);
+    ioThreadsTick(now + second / 4);
+    ioThreadsFlush();
+    CHECK(ioThreadsFreeElsewhere(deadOf(1, 70000)));
+    ioThreadsTick(now + second);
+    ioThreadsTick(now + 2 * second);
+    CHECK(fixtureUntil(areGivenBack, &(uint64_t){before + 2}, 10000));
+    CHECK_EQ_INT(totals().caches, before + 2); /* each once, and not with what was dead while it was not idle */
+    CHECK(ioThreadsFreeElsewhere(deadOf(2, 70000)));
+    CHECK(fixtureUntil(areGivenBack, &(uint64_t){before + 3}, 10000));
+    CHECK_EQ_INT(totals().caches, before + 3);
+    backToOne();
+}
+
 /* --- start and stop under traffic ------------------------------------------------------------------------- */
 
 #define PEERS 12
