@@ -391,7 +391,6 @@ static void sendDead(ioThread *t) {
 static void threadJoin(ioThread *t) {
     assertMainThread();
     assertMainRole(); /* or the thread might be in the middle of a turn of main */
-    if (t->dead) sendDead(t);
     messageChannelCommit(&t->from_main);
     atomic_store_explicit(&t->stop, 1, memory_order_release);
     aeDoorbellRing(&t->bell);
@@ -416,7 +415,7 @@ static void addCounted(ioTotals *out, const ioThread *t) {
 /* The thread holds no stream and nothing is on the way to it. */
 static void threadEnd(ioThread *t) {
     serverAssert(t->retiring);
-    serverAssert(t != io.acting);
+    serverAssert(t != io.acting && !t->dead);
     threadJoin(t);
     aeDeleteEventLoop(t->holder.loop);
     aeDoorbellClose(&t->bell);
