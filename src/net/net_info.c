@@ -21,6 +21,7 @@
 #include "net_settings.h"
 #include "tls_settings.h"
 #include "net_stats.h"
+#include "rebalance.h"
 #include "record_prefetch.h"
 
 #include <stdio.h>
@@ -28,6 +29,7 @@
 static struct {
     ioTotals totals;
     uint64_t active_ns[IO_THREADS_MAX];
+    uint64_t client_moves, role_moves;
 } at_reset;
 
 /* --- Since the reset ------------------------------------------------------------------------------- */
@@ -61,6 +63,8 @@ static uint64_t activeNs(unsigned thread) {
 
 static void resetStats(void) {
     ioThreadsTotals(&at_reset.totals);
+    at_reset.client_moves = rebalanceMoves();
+    at_reset.role_moves = mainRoleMoves();
     for (unsigned i = 0; i < IO_THREADS_MAX; i++) at_reset.active_ns[i] = activeNs(i);
     /* What the balance of threads is judged by stays. */
     net_stats.lent_commands = 0;
@@ -124,7 +128,8 @@ static void threads(infoOut *o) {
     infoLine(o, "io_threaded_poll_processed:%llu", (unsigned long long)io.polls);
     infoLine(o, "io_threaded_total_prefetch_batches:%lld", prefetch_stats.batches);
     infoLine(o, "io_threaded_total_prefetch_entries:%lld", prefetch_stats.entries);
-    infoLine(o, "main_role_moves:%llu", (unsigned long long)mainRoleMoves());
+    infoLine(o, "io_threads_client_moves:%llu", (unsigned long long)growth(rebalanceMoves(), at_reset.client_moves));
+    infoLine(o, "main_role_moves:%llu", (unsigned long long)growth(mainRoleMoves(), at_reset.role_moves));
     infoLine(o, "main_role_lent_commands:%lld", net_stats.lent_commands);
 }
 

@@ -50,6 +50,7 @@ static struct {
     int crons;         /* since they were looked at */
     bool misplaced;    /* there may be streams on threads that are not to hold any */
     bool greeter_full; /* was near its limit */
+    uint64_t moves;    /* of streams, because of load, since the start */
     monotime window_start;
 } rebalancer;
 
@@ -156,8 +157,14 @@ static void leaveFor(clientStream *s, ioThread *to) {
     ioThreadPost(s->home, &m);
 }
 
-static void move(clientStream *s, ioThread *to) {
-    if (!s->moving_to && !s->closing && s->home != to) leaveFor(s, to);
+static bool move(clientStream *s, ioThread *to) {
+    if (s->moving_to || s->closing || s->home == to) return false;
+    leaveFor(s, to);
+    return true;
+}
+
+static void moveForLoad(clientStream *s, ioThread *to) {
+    rebalancer.moves += move(s, to);
 }
 
 void rebalanceGreeted(clientStream *s) {
@@ -271,7 +278,7 @@ static void evacuate(void) {
         rebalancer.misplaced = true; /* until they have left */
         for (clientStream *s = held[i].streams, *next; s && looks > 0; s = next, looks--) {
             next = s->next;
-            if (!s->moving_to && !s->closing) move(s, leastLoaded(s->cost));
+            if (!s->moving_to && !s->closing) moveForLoad(s, leastLoaded(s->cost));
         }
     }
 }
@@ -316,6 +323,11 @@ int rebalanceActiveThreads(void) {
 bool rebalanceIsIdle(const ioThread *t) {
     assertMainRole();
     return held[ioThreadId(t)].nstreams == 0 && held[ioThreadId(t)].coming == 0;
+}
+
+uint64_t rebalanceMoves(void) {
+    assertMainRole();
+    return rebalancer.moves;
 }
 
 bool rebalanceIsFull(void) {
@@ -390,7 +402,7 @@ static void surveyEnds(void) {
     takeLevel();
     for (size_t i = 0; i < n; i++) {
         ioThread *to = ioThreadGet(moves[i].to);
-        if (to && fits(to)) move(survey.who[moves[i].stream], to);
+        if (to && fits(to)) moveForLoad(survey.who[moves[i].stream], to);
     }
     survey.n = 0;
 }

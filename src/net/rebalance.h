@@ -32,6 +32,8 @@ void rebalanceCron(void);
 void rebalanceApply(void);
 /* Threads that take part now, main's own included. */
 int rebalanceActiveThreads(void);
+/* Streams that were moved since the start because of load, or because their thread is to hold none any more. */
+uint64_t rebalanceMoves(void);
 /* The thread holds no stream, and none is about to leave it. */
 bool rebalanceIsIdle(const struct ioThread *t);
 /* All threads that may take part do, and have hardly any time left. */
