@@ -22,6 +22,7 @@ import program_experiments
 import replication_experiments
 import session_experiments
 import stats
+import thread_experiments
 import tls_experiments
 import type_experiments
 from load import Generator, Load, get, mget, mset, put
@@ -493,7 +494,7 @@ def micro(ctx):
 ALL = {
     'single': (single, ('1', '5')),
     'sizes': (sizes, ('11',)),
-    'threads': (threads, ('4',)),
+    'threads': (threads, ('4', '52')),
     'main_thread': (main_thread, ('3',)),
     'offload': (offload, ('10',)),
     'prefetch': (prefetch, ('8',)),
@@ -512,6 +513,7 @@ ALL = {
     **program_experiments.ALL,
     **tls_experiments.ALL,
     **replication_experiments.ALL,
+    **thread_experiments.ALL,
 }
 
 

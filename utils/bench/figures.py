@@ -182,6 +182,7 @@ def headline(results):
     persist_figures(peer, own, own_ratio)
     program_figures(peer, own, own_ratio)
     rows += replication_figures(records, peer)
+    rows += thread_figures(records)
     rows.sort(key=lambda r: int(r['row']))
     for r in rows:
         if r['value'] is None and 'peer' in r['part'] + r['what'] and len(records.servers()) == 1:
@@ -326,6 +327,30 @@ def replication_figures(records, peer):
         peer('49', f'{what}: CPU per command, ours / peer', variant, None, 'cpu_ns', ('applied', 'SET', variant), 'ns')
     peer('50', 'FAILOVER while 16 clients write and follow: the longest time without a successful write',
          'ours / Valkey', 1.0, 'gap_ms', ('failover', 'FAILOVER', ''), 'ms', only='valkey')
+    return rows
+
+
+def thread_figures(records):
+    """Rows 51 to 53, of threads where they cannot help, and of the memory that they leave."""
+    rows = []
+    for company in ('subscribers', 'a replica', 'TLS', 'everysec'):
+        for variant in ('2 threads', '9 threads'):
+            found = []
+            for load in (f'{word} {clients} clients, {company}' for word in ('GET', 'SET') for clients in (50, 650)):
+                values = ratios(records.values('rps', 'beside', load, OURS, variant),
+                                records.values('rps', 'beside', load, OURS, '1 thread'))
+                if values:
+                    found.append((median(values), load.split(',')[0], values))
+            rows.append(figure('51', 'No pipeline, the worst of GET and SET of 50 and 650 clients: requests per second, '
+                               f'io-threads {variant[0]} / one thread', f'with {company}', 0.98, '>=', 'x',
+                               min(found)[2] if found else [], ', '.join(f'{load} {value:.2f}' for value, load, _ in found)))
+    for word, bar in (('GET', 500), ('SET', 600)):
+        rows.append(figure('52', 'No pipeline, 50 clients, io-threads 2: CPU of the main thread per command', word, bar, '<=',
+                           'ns', records.values('main_ns', 'threads', f'{word} 50 clients', OURS, '2 threads')))
+    for size, bar in ((512, 1.15), (4096, 1.15)):
+        rows.append(figure('53', 'Loaded by eight threads, overwritten by one: growth of resident / of used memory', f'{size} B',
+                           bar, '<=', 'x', records.values('rss_by_used', 'overwritten', f'overwritten {size} B', OURS,
+                                                          '9 threads')))
     return rows
 
 
