@@ -192,3 +192,22 @@ start_server [list overrides [list {*}$quick repl-backlog-size 16kb]] {
     $link destroy
     no_more_replicas
 }
+
+start_server [list overrides $quick] {
+    test "Failed synchronizations in a row are those with one primary" {
+        set port [listen_for_replicas]
+        foreach primary {first second} {
+            follow_anew $port
+            foreach try {1 2} {
+                lassign [next_replica] link
+                $link write "+FULLRESYNC $id 100\r\n[string range [framed $snapshot 1] 0 100]"
+                $link destroy
+            }
+            set times [expr {$primary eq "first" ? 1 : 2}]
+            wait_for_condition 10 {
+                [regexp -all {2 full synchronizations in a row have failed: the next try is in 2 seconds} [srv log]] == $times
+            }
+        }
+        assert_no_match "*3 full synchronizations in a row*" [srv log]
+    }
+}
