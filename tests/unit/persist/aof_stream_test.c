@@ -84,6 +84,7 @@ TEST(stream_looks_at_no_more_parts_than_there_are) {
     aofStreamInit(&s, 0);
     CHECK_EQ_INT(aofStreamLook(&s, 0, parts, 3, &bytes), 0);
     append(&s, 10);
+    aofStreamPublish(&s);
     CHECK_EQ_INT(aofStreamLook(&s, 10, parts, 3, &bytes), 1);
     CHECK_EQ_INT(bytes, 10);
     aofStreamConsume(&s, 10);
