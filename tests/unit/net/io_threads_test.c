@@ -17,14 +17,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static bool onlyMain(void *arg) {
-    unused(arg);
-    ioThreadsReap(rebalanceIsIdle);
-    for (unsigned i = 1; i < IO_THREADS_MAX; i++)
-        if (ioThreadGet(i)) return false;
-    return true;
-}
-
 static void setThreads(int n, bool always) {
     const char *err = NULL;
     net_settings.io_threads = n;
@@ -36,7 +28,7 @@ static void setThreads(int n, bool always) {
 
 static void backToOne(void) {
     setThreads(1, false);
-    CHECK(fixtureUntil(onlyMain, NULL, 10000));
+    CHECK(fixtureUntil(fixtureOnlyMain, NULL, 10000));
 }
 
 /* --- messages -------------------------------------------------------------------------------------- */

@@ -24,19 +24,6 @@ static struct {
     double ticks_per_ns;
 } world;
 
-static bool noClients(void *arg) {
-    unused(arg);
-    return listLength(client_state.clients) == 0;
-}
-
-static bool onlyMain(void *arg) {
-    unused(arg);
-    ioThreadsReap(rebalanceIsIdle);
-    for (unsigned i = 1; i < IO_THREADS_MAX; i++)
-        if (ioThreadGet(i)) return false;
-    return true;
-}
-
 static void setThreads(int n, bool always) {
     const char *err = NULL;
     net_settings.io_threads = n;
@@ -74,9 +61,9 @@ static void end(void) {
     fixtureSuspend(false);
     for (int i = 0; i < world.n; i++)
         if (world.streams[i]) close(world.peers[i]);
-    CHECK(fixtureUntil(noClients, NULL, 20000));
+    CHECK(fixtureUntil(fixtureNoClients, NULL, 20000));
     setThreads(1, false);
-    CHECK(fixtureUntil(onlyMain, NULL, 10000));
+    CHECK(fixtureUntil(fixtureOnlyMain, NULL, 10000));
 }
 
 static unsigned homeOf(int i) {
@@ -225,6 +212,6 @@ TEST(rebalance_knows_what_streams_cost) {
     sdsFree(wire);
     sdsFree(text);
     close(busy_peer), close(idle_peer), close(large_peer);
-    CHECK(fixtureUntil(noClients, NULL, 20000));
+    CHECK(fixtureUntil(fixtureNoClients, NULL, 20000));
     end();
 }
