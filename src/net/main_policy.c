@@ -8,10 +8,9 @@
  * instead of executing): the data stays hot in one processor's cache, and the threads only read, parse and write. It
  * pays only where there is a processor for it; the other one may belong to the clients. So it is tried, when all
  * threads have been full, or main busy for BUSY_PERCENT, in ASKING_WINDOWS, and processors have been idle meanwhile for
- * IDLE_PERCENT of one. After TRIAL_WINDOWS the commands per second are compared with those before, and what is not
+ * IDLE_PERCENT of one. Then the commands per second are compared with those before (pace_trial.c), and what is not
  * better by GAIN_PERCENT is undone. The way back is tried in the same manner when no processor is idle any more, and
- * taken without a trial when main falls below QUIET_PERCENT. After a trial that failed the next one comes after
- * REST_MS, then twice the time, REST_MS_MAX at most.
+ * taken without a trial when main falls below QUIET_PERCENT.
  *
  * Why not without asking for idle processors: on two that the clients shared, the trials (80 ms each, at twice the
  * price) made a GET of 50 clients dearer by 8 % in a run of two seconds.
@@ -25,7 +24,7 @@
  * measured: they are to do no harm there, and to be tuned where there are more processors. docs/design/main_role.md
  * says why the role moves.
  *
- * Owns        the state of the trial.
+ * Owns        the state of the load and of the trial.
  * Threads     as the header says; `dedicated` is atomic, relaxed.
  * Tests       tests/unit/net/main_role_test.c
  *
@@ -34,6 +33,7 @@
 
 #include "main_role.h"
 #include "net_settings.h"
+#include "pace_trial.h"
 #include "panic.h"
 
 #include <sched.h>
@@ -50,14 +50,10 @@
 #define QUIET_PERCENT 40
 #define ASKING_WINDOWS 5 /* long beside the system's hundredths of a second of idle time */
 #define QUIET_WINDOWS 5
-#define SETTLE_WINDOWS 1 /* at the start of a trial; they do not count */
-#define TRIAL_WINDOWS 3
 #define GAIN_PERCENT 5
 #define LOSS_PERCENT 2  /* that the way back may cost: it takes less of the machine */
 #define IDLE_PERCENT 75 /* of one processor: there is one for main */
 #define FULL_PERCENT 10 /* less: there is none */
-#define REST_MS 1000    /* after a trial that failed; doubled each time */
-#define REST_MS_MAX 60000
 
 static_assert(BATCH_COMMANDS < PUBLISH_COMMANDS, "a thread executes itself before it hands on");
 static_assert(QUIET_PERCENT < BUSY_PERCENT, "a load between the two changes nothing");
@@ -109,11 +105,6 @@ void mainWatchTurned(mainWatch *w, clientStreamHolder *h) {
 
 /* --- who executes ------------------------------------------------------------------------------------------ */
 
-typedef struct mainPace {
-    long long commands;
-    uint64_t ns;
-} mainPace;
-
 static struct {
     monotime window_start;
     uint64_t busy_seen;
@@ -121,13 +112,10 @@ static struct {
     int asking_windows;    /* in a row in which the other way looked better */
     monotime asking_since; /* and how long all processors had been idle then */
     long long idle_seen_ms;
+    pace asking; /* what was done in them */
     int quiet_windows;
-    mainPace before;    /* in the windows before the trial */
-    mainPace during;    /* in those of the trial that count */
-    int trial_windows;  /* that have gone; -1: no trial is under way */
-    monotime failed_at; /* the last trial */
-    uint64_t rest_ms;   /* before the next; 0: none has failed */
-} policy = {.trial_windows = -1};
+    paceTrial trial;
+} policy;
 
 bool mainPolicyWakes(const clientStreamHolder *h) {
     return unlikely(atomic_load_explicit(&dedicated, memory_order_relaxed)) && h->commands >= WAKE_COMMANDS;
@@ -150,37 +138,7 @@ bool mainPolicyIsRestless(void) {
 static void setDedicated(bool on) {
     atomic_store_explicit(&dedicated, on, memory_order_relaxed);
     policy.asking_windows = policy.quiet_windows = 0;
-    policy.trial_windows = -1;
-}
-
-static void paceAdd(mainPace *pace, mainPace window) {
-    pace->commands += window.commands;
-    pace->ns += window.ns;
-}
-
-static double perSecond(mainPace pace) {
-    return (double)pace.commands * 1e9 / (double)pace.ns;
-}
-
-static bool trialPays(void) {
-    int percent = mainPolicyIsDedicated() ? 100 + GAIN_PERCENT : 100 - LOSS_PERCENT;
-    return perSecond(policy.during) * 100 >= perSecond(policy.before) * percent;
-}
-
-/* A window of the trial is over. */
-static void judge(monotime now, mainPace window) {
-    if (++policy.trial_windows <= SETTLE_WINDOWS) return;
-    paceAdd(&policy.during, window);
-    if (policy.trial_windows < SETTLE_WINDOWS + TRIAL_WINDOWS) return;
-    policy.trial_windows = -1;
-    if (trialPays()) {
-        policy.rest_ms = 0;
-        return; /* it stays */
-    }
-    setDedicated(!mainPolicyIsDedicated());
-    policy.failed_at = now;
-    policy.rest_ms = policy.rest_ms ? policy.rest_ms * 2 : REST_MS;
-    if (policy.rest_ms > REST_MS_MAX) policy.rest_ms = REST_MS_MAX;
+    paceTrialForget(&policy.trial);
 }
 
 /* Since the first of the asking windows, in percent of one processor; -1: not known. */
@@ -195,9 +153,8 @@ static bool processorsAllowTrial(long long idle_percent) {
 }
 
 /* `asks`: seen from main, the other way may be the better one. */
-static void considerTrial(monotime now, const mainLoad *load, bool asks, mainPace window) {
-    bool rests = policy.rest_ms && clockTicksToNs(now - policy.failed_at) < policy.rest_ms * 1000000;
-    if (!asks || rests) {
+static void considerTrial(monotime now, const mainLoad *load, bool asks, pace window) {
+    if (!asks || !paceTrialMayBegin(&policy.trial)) {
         policy.asking_windows = 0;
         return;
     }
@@ -205,16 +162,15 @@ static void considerTrial(monotime now, const mainLoad *load, bool asks, mainPac
         policy.asking_windows = 1;
         policy.asking_since = now;
         policy.idle_seen_ms = load->idle_ms();
-        policy.before = (mainPace){0};
+        policy.asking = (pace){0};
         return;
     }
-    paceAdd(&policy.before, window);
+    paceAdd(&policy.asking, window);
     if (++policy.asking_windows <= ASKING_WINDOWS) return;
     policy.asking_windows = 0;
     if (!processorsAllowTrial(idlePercent(now, load->idle_ms()))) return;
     setDedicated(!mainPolicyIsDedicated());
-    policy.trial_windows = 0;
-    policy.during = (mainPace){0};
+    paceTrialBegin(&policy.trial, policy.asking, mainPolicyIsDedicated() ? 100 + GAIN_PERCENT : 100 - LOSS_PERCENT);
 }
 
 static bool quietEnds(unsigned busy) {
@@ -228,14 +184,17 @@ void mainPolicyCheck(monotime now, const mainLoad *load) {
     uint64_t window_ns = clockTicksToNs(now - policy.window_start);
     if (window_ns < WINDOW_MS * 1000000ull) return;
     unsigned busy = (unsigned)((load->busy_ns - policy.busy_seen) * 100 / window_ns);
-    const mainPace window = {.commands = load->commands - policy.commands_seen, .ns = window_ns};
+    const pace window = {.commands = load->commands - policy.commands_seen, .ns = window_ns};
     policy.window_start = now;
     policy.busy_seen = load->busy_ns;
     policy.commands_seen = load->commands;
+    trialState trial = paceTrialWindow(&policy.trial, window);
     if (net_settings.main_role != MAIN_ROLE_AUTO) {
         if (mainPolicyIsDedicated()) setDedicated(false);
-    } else if (policy.trial_windows >= 0) {
-        judge(now, window);
+    } else if (trial == TRIAL_FAILED) {
+        setDedicated(!mainPolicyIsDedicated());
+    } else if (trial != TRIAL_NONE) {
+        return; /* it goes on, or what was changed stays */
     } else if (mainPolicyIsDedicated()) {
         considerTrial(now, load, !quietEnds(busy), window);
     } else {
