@@ -77,6 +77,23 @@ test "Words that are no options" {
     assert_match {valkey-check-aof v=*} [lindex [check $dir --version] 1]
 }
 
+test "A snapshot in front, of either name; what only looks like one" {
+    set snapshot_end \xff\0\0\0\0\0\0\0\0
+    foreach head {REDIS0011 VALKEY080} {
+        set dir [files log $head$snapshot_end$set_k bare $head$snapshot_end]
+        lassign [check $dir log] code out
+        assert_equal 0 $code
+        assert_match "*RDB preamble is OK*AOF analyzed: filename=log, size=45, ok_up_to=45, ok_up_to_line=8,\
+            diff=0\nAOF log is valid\n" $out
+        assert_equal 0 [lindex [check $dir bare] 0]
+    }
+    foreach head {REDIX0011 VALKEX080} {
+        assert_equal [list 1 "AOF log format error\nAOF analyzed: filename=log, size=45, ok_up_to=0, ok_up_to_line=1,\
+            diff=45\nAOF log is not valid. Use the --fix option to try fixing it."] \
+            [verdict [files log $head$snapshot_end$set_k] log]
+    }
+}
+
 test "A file that ends early, or goes on with something else" {
     set good $set_k
     foreach {tail told} {
