@@ -246,11 +246,9 @@ static bool turn(void) {
     net_stats.cycles++;
     net_stats.command_cycles_ns += engine_stats.command_ns - command_ns;
     turns.woke = now;
-    rebalanceCheck(now);
-    const mainLoad load = {.threads_full = rebalanceIsFull(),
-                           .busy_ns = net_stats.busy_ns,
-                           .commands = net_stats.executed,
-                           .idle_ms = clockIdleMs};
+    mainLoad load = {.busy_ns = net_stats.busy_ns, .commands = net_stats.executed, .idle_ms = clockIdleMs};
+    rebalanceCheck(now, &load);
+    load.threads_full = rebalanceIsFull();
     mainPolicyCheck(now, &load);
     ioThreadsFlush();
     zmallocKeepReserve(); /* if it was spent: what the turn has freed may serve for another */

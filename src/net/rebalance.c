@@ -39,7 +39,8 @@
 #define MOVES_AT_ONCE 1024 /* some hundreds of microseconds */
 #define SURVEY_AT_ONCE 1024
 #define SURVEY_STALE_MS 500 /* what was counted since the last one says nothing of now */
-#define CRON_PER_LOOK 10    /* at the processors: once a second */
+#define IDLE_LOOK_MS 100
+#define CRON_PER_LOOK 10 /* at the processors: once a second */
 
 static_assert(SPREAD_THREADS == IO_THREADS_MAX, "the policy has room for all that hold streams for long");
 
@@ -52,6 +53,10 @@ static struct {
     bool greeter_full; /* was near its limit */
     uint64_t moves;    /* of streams, because of load, since the start */
     monotime window_start;
+    long long commands_seen;
+    double idle; /* processors, while a thread is near its limit; -1: not known */
+    monotime idle_since;
+    long long idle_seen_ms;
 } rebalancer;
 
 /* What main knows of each thread; by number. */
@@ -312,7 +317,12 @@ void rebalanceCron(void) {
     assertMainThread();
     if (++rebalancer.crons < CRON_PER_LOOK || ioThreadsCount() == 1) return;
     rebalancer.crons = 0;
-    rebalancer.processors = processorsAvailable();
+    rebalanceProcessors(processorsAvailable());
+}
+
+void rebalanceProcessors(int n) {
+    serverAssert(n >= 1);
+    rebalancer.processors = n;
 }
 
 int rebalanceActiveThreads(void) {
@@ -423,23 +433,45 @@ static spreadThread worked(unsigned id) {
                           .acting_ns = grown(ioThreadActingNs(t), &held[id].acting_ns_seen)};
 }
 
-static bool windowEnds(monotime now, uint64_t window_ns) {
+/* Asked while a thread is near its limit: after a window, as more threads may be taken soon, then each IDLE_LOOK_MS.
+ * The system counts in hundredths of a second, so the first answer is a rough one. */
+static void lookForIdle(monotime now, long long (*idle_ms)(void)) {
+    if (rebalancer.policy.hot_ns == 0) {
+        rebalancer.idle = -1;
+        rebalancer.idle_since = 0;
+        return;
+    }
+    bool first = !rebalancer.idle_since;
+    uint64_t ms = first ? 0 : clockTicksToNs(now - rebalancer.idle_since) / 1000000;
+    if (!first && rebalancer.idle >= 0 && ms < IDLE_LOOK_MS) return;
+    long long seen = idle_ms();
+    if (ms > 0 && seen >= 0 && rebalancer.idle_seen_ms >= 0)
+        rebalancer.idle = (double)(seen - rebalancer.idle_seen_ms) / (double)ms;
+    rebalancer.idle_seen_ms = seen;
+    rebalancer.idle_since = now;
+}
+
+static bool windowEnds(monotime now, uint64_t window_ns, const mainLoad *load) {
     spreadThread threads[SPREAD_THREADS] = {{0}};
     for (int i = 1; i < ioThreadsCount(); i++) threads[i] = worked((unsigned)i);
     rebalancer.window_start = now;
     rebalancer.greeter_full = worked(IO_THREAD_GREETER).busy_ns * 100 / window_ns >= FULL_PERCENT;
-    bool look = spreadWindow(&rebalancer.policy, window_ns, threads, levelMax(), net_settings.io_threads_always_active);
+    const spreadMachine machine = {.commands = load->commands - rebalancer.commands_seen, .idle = rebalancer.idle};
+    rebalancer.commands_seen = load->commands;
+    spreadBounds(&rebalancer.policy, levelMax(), net_settings.io_threads_always_active);
+    bool look = spreadWindow(&rebalancer.policy, window_ns, threads, &machine);
+    lookForIdle(now, load->idle_ms);
     takeLevel();
     return look;
 }
 
-void rebalanceCheck(monotime now) {
+void rebalanceCheck(monotime now, const mainLoad *load) {
     assertMainRole();
     if (unlikely(rebalancer.misplaced)) evacuate();
     if (likely(ioThreadsCount() == 1) || now < rebalancer.window_start) return;
     uint64_t window_ns = clockTicksToNs(now - rebalancer.window_start);
     if (window_ns < WINDOW_MS * 1000000ull) return;
-    bool look = windowEnds(now, window_ns);
+    bool look = windowEnds(now, window_ns, load);
     if (!survey.under_way && look) surveyBegin(now);
     if (survey.under_way && surveyGoesOn()) surveyEnds();
 }

@@ -8,6 +8,7 @@
 
 #include "client_stream.h"
 #include "clock.h"
+#include "main_policy.h"
 
 /* A stream for a new connection: give it its first holder. */
 void rebalanceAdopt(clientStream *s);
@@ -25,9 +26,11 @@ void rebalanceKeepOutput(clientStream *s, replyBlock *chain);
 /* The stream is gone (IO_MSG_GONE). */
 void rebalanceForget(clientStream *s);
 /* Look at the load, at most every few milliseconds; cheap to call each turn. */
-void rebalanceCheck(monotime now);
+void rebalanceCheck(monotime now, const mainLoad *load);
 /* Ten times a second, on main's own thread: see whether processors have come or gone. */
 void rebalanceCron(void);
+/* So many there are, from now on until the next look. */
+void rebalanceProcessors(int n);
 /* io-threads or io-threads-always-active has changed. */
 void rebalanceApply(void);
 /* Threads that take part now, main's own included. */

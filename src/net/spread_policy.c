@@ -10,6 +10,11 @@
  * more threads take part: one for each such thread. So under a load for all of them their number doubles. Going down
  * needs DOWN_NS in which fewer would have done with room to spare.
  *
+ * A thread more has a processor only if one is idle. So there are no more new ones at a time than idle processors, and
+ * where none is they are tried: a quarter of the level, kept if GAIN_PERCENT more is done (pace_trial.c). When no
+ * processor is idle, and threads have been at their limit for FEWER_NS, a quarter fewer are tried in the same manner:
+ * who else runs on the machine, the clients perhaps, may make more of the time.
+ *
  * What a thread does as main is done for the streams of all. It is shared out among threads by their streams' cost, so
  * that moving the role does not look like moving load.
  *
@@ -44,8 +49,14 @@
 #define UP_NS 20000000ull
 #define DOWN_NS 2000000000ull /* what comes each second finds the threads that it had */
 #define FAIR_NS 200000000ull
-#define FAIR_RATIO 1.1       /* the streams of one thread get so much more than those of another */
-#define AGAIN_NS 50000000ull /* after a look of which nothing came; then twice the time */
+#define ASKING_NS 400000000ull
+#define MORE_NS 40000000ull   /* a trial needs to know what was done before it, */
+#define FEWER_NS 100000000ull /* and there is no haste to go down */
+#define GAIN_PERCENT 5        /* that more threads must bring where they take a processor from others */
+#define LOSS_PERCENT 2        /* that fewer may cost */
+#define IDLE_NONE 0.1         /* processors: none is left for anybody */
+#define FAIR_RATIO 1.1        /* the streams of one thread get so much more than those of another */
+#define AGAIN_NS 50000000ull  /* after a look of which nothing came; then twice the time */
 #define AGAIN_NS_MAX 200000000ull
 #define MOVE_NS 10000.0
 #define PAYBACK_NS 1e9
@@ -93,8 +104,15 @@ static void setLevel(spreadPolicy *p, int level) {
     if (p->load_per_cost == 0) shareEvenly(p);
 }
 
+static void forgetTrials(spreadPolicy *p) {
+    paceTrialForget(&p->more);
+    paceTrialForget(&p->fewer);
+    p->asking = (pace){0};
+}
+
 void spreadBounds(spreadPolicy *p, int most, bool all) {
     serverAssert(most >= 1 && most < SPREAD_THREADS);
+    if (most != p->most || all != p->all) forgetTrials(p);
     p->most = most;
     p->all = all;
     if (all || p->level > most) setLevel(p, most);
@@ -126,8 +144,46 @@ static double hotFrom(const spreadPolicy *p) {
     return p->level < p->most ? FULL : NO_TIME;
 }
 
-bool spreadWindow(spreadPolicy *p, uint64_t window_ns, const spreadThread *threads, int most, bool all) {
-    spreadBounds(p, most, all);
+/* --- a window: what pays where no processor is idle ------------------------------------------------------ */
+
+static bool isTrying(const spreadPolicy *p) {
+    return p->more.under_way || p->fewer.under_way;
+}
+
+static int aQuarter(int level) {
+    return level < 8 ? 1 : level / 4;
+}
+
+/* From now on there are `level` threads, and it is seen what comes of it. */
+static void try(spreadPolicy *p, paceTrial *trial, int level, int percent) {
+    p->level_before = p->level;
+    paceTrialBegin(trial, p->asking, percent);
+    p->asking = (pace){0};
+    setLevel(p, level);
+}
+
+static void followTrials(spreadPolicy *p, pace window) {
+    trialState more = paceTrialWindow(&p->more, window), fewer = paceTrialWindow(&p->fewer, window);
+    if (more == TRIAL_FAILED || fewer == TRIAL_FAILED) setLevel(p, p->level_before);
+    if (isTrying(p) || p->hot_ns == 0 || more == TRIAL_FAILED || fewer == TRIAL_FAILED) p->asking = (pace){0};
+    else paceAdd(&p->asking, window);
+    if (p->asking.ns < ASKING_NS) return;
+    p->asking.ns /= 2; /* what was long ago says little */
+    p->asking.commands /= 2;
+}
+
+/* Threads are near their limit, and so is the machine. */
+static void considerFewer(spreadPolicy *p) {
+    if (p->all || p->level == 1 || p->asking.ns < FEWER_NS || p->idle < 0 || p->idle >= IDLE_NONE) return;
+    if (isTrying(p) || !paceTrialMayBegin(&p->fewer)) return;
+    try(p, &p->fewer, p->level - aQuarter(p->level), 100 - LOSS_PERCENT);
+}
+
+/* --- a window: the whole ----------------------------------------------------------------------------------- */
+
+bool spreadWindow(spreadPolicy *p, uint64_t window_ns, const spreadThread *threads, const spreadMachine *machine) {
+    serverAssert(p->most >= 1);
+    p->idle = machine->idle;
     takeLoads(p, (double)window_ns, threads);
     double sum = 0;
     int hot = 0, near = 0;
@@ -142,6 +198,8 @@ bool spreadWindow(spreadPolicy *p, uint64_t window_ns, const spreadThread *threa
     p->hot_ns = hot ? p->hot_ns + window_ns : 0;
     p->quiet_ns = fewerWouldDo(p, sum) ? p->quiet_ns + window_ns : 0;
     p->looked_ns += window_ns;
+    followTrials(p, (pace){.commands = machine->commands, .ns = window_ns});
+    considerFewer(p);
     if (p->most == 1) return false; /* there is nothing to decide */
     return (p->hot_ns >= UP_NS && p->looked_ns >= p->again_ns) || p->quiet_ns >= DOWN_NS;
 }
@@ -354,11 +412,16 @@ static bool goUp(spreadPlanning *plan) {
         if (plan->load[t] >= NO_TIME) known = false;
         if (plan->load[t] >= FULL && canBeSplit(plan, t)) wanted++;
     }
-    if (wanted == 0 || p->level >= p->most) return false;
+    if (wanted == 0 || p->level >= p->most || isTrying(p)) return false;
     if (known && threadsFor(sum, SPARE) - p->level < wanted) wanted = threadsFor(sum, SPARE) - p->level;
     if (wanted < 1) wanted = 1;
-    int level = p->level + wanted;
-    setLevel(p, level < p->most ? level : p->most);
+    int idle = p->idle < 0 ? wanted : (int)(p->idle + 0.5);
+    if (idle == 0 && (p->asking.ns < MORE_NS || !paceTrialMayBegin(&p->more))) return false;
+    if (idle == 0) wanted = aQuarter(p->level);
+    else if (wanted > idle) wanted = idle;
+    int level = p->level + wanted < p->most ? p->level + wanted : p->most;
+    if (idle == 0) try(p, &p->more, level, 100 + GAIN_PERCENT);
+    else setLevel(p, level);
     return true;
 }
 
@@ -445,8 +508,10 @@ static void evenOut(spreadPlanning *plan) {
 
 /* Until it shows what has come of a change; and one load that nobody can divide is not to be looked at all the time. */
 static void rest(spreadPolicy *p, bool changed) {
-    if (changed) p->hot_ns = p->quiet_ns = p->again_ns = 0;
-    else if (p->again_ns == 0) p->again_ns = AGAIN_NS;
+    if (changed) {
+        p->hot_ns = p->quiet_ns = p->again_ns = 0;
+        p->asking = (pace){0};
+    } else if (p->again_ns == 0) p->again_ns = AGAIN_NS;
     else p->again_ns = p->again_ns * 2 < AGAIN_NS_MAX ? p->again_ns * 2 : AGAIN_NS_MAX;
     p->looked_ns = 0;
 }
@@ -465,7 +530,7 @@ size_t spreadPlan(spreadPolicy *p, spreadStream *streams, size_t n, spreadMove *
         }
         if (plan.count == 0 && p->level == p->most && hot_ns >= FAIR_NS) evenOut(&plan);
     }
-    if (plan.count == 0 && p->level == level && p->quiet_ns >= DOWN_NS) goDown(&plan);
+    if (plan.count == 0 && p->level == level && p->quiet_ns >= DOWN_NS && !isTrying(p)) goDown(&plan);
     rest(p, plan.count > 0 || p->level != level);
     return plan.count;
 }

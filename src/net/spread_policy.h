@@ -9,6 +9,7 @@
 #ifndef NET_SPREAD_POLICY_H
 #define NET_SPREAD_POLICY_H
 
+#include "pace_trial.h"
 #include "platform.h"
 
 #define SPREAD_THREADS 256 /* numbers are below this */
@@ -18,6 +19,12 @@ typedef struct spreadThread {
     uint64_t busy_ns;   /* worked */
     uint64_t acting_ns; /* of that: as main, for streams of whichever thread */
 } spreadThread;
+
+/* What the machine has done in a window. */
+typedef struct spreadMachine {
+    long long commands; /* executed, for all streams */
+    double idle;        /* processors that nobody has used lately, as a number; negative: not known */
+} spreadMachine;
 
 /* A stream that has cost something lately. */
 typedef struct spreadStream {
@@ -43,14 +50,18 @@ typedef struct spreadPolicy {
     double cost_typical;          /* of one that costs something */
     uint64_t hot_ns, quiet_ns;    /* for how long a thread has been near its limit; there have been too many */
     uint64_t looked_ns, again_ns; /* since streams were looked at; when they are to be again */
+    double idle;                  /* as told last */
+    pace asking;                  /* what has been done while a thread was near its limit, since the last change */
+    paceTrial more, fewer;        /* threads, where no processor is idle; one at a time is under way */
+    int level_before;             /* that one */
     bool full;                    /* all that may take part do, and all were near their limit in the last window */
 } spreadPolicy;
 
 /* How many threads may take part, at least 1; `all`: all of them are to. */
 void spreadBounds(spreadPolicy *p, int most, bool all);
-/* A window of `window_ns` is over; `threads` by number. Bounds as above. True when the streams should be looked at, for
- * spreadPlan(). */
-bool spreadWindow(spreadPolicy *p, uint64_t window_ns, const spreadThread *threads, int most, bool all);
+/* A window of `window_ns` is over; `threads` by number; the bounds as above have been told. True when the streams
+ * should be looked at, for spreadPlan(). The level may have changed. */
+bool spreadWindow(spreadPolicy *p, uint64_t window_ns, const spreadThread *threads, const spreadMachine *machine);
 /* Decide by the streams that cost anything (in any order; `next` is overwritten): the level, and the moves that pay, at
  * most `max`. Returns how many. What threads above the level hold is for the caller to place. */
 size_t spreadPlan(spreadPolicy *p, spreadStream *streams, size_t n, spreadMove *moves, size_t max);

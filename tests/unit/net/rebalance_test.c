@@ -5,6 +5,7 @@
 #include "net_fixture.h"
 
 #include "panic.h"
+#include "processors.h"
 #include "rebalance.h"
 #include "unit.h"
 
@@ -22,7 +23,14 @@ static struct {
     double wants[CLIENTS_MAX]; /* of a thread's time */
     monotime now;
     double ticks_per_ns;
+    mainLoad load;
+    double idle; /* processors, as the system tells; negative: it does not */
+    double idle_ms;
 } world;
+
+static long long idleMs(void) {
+    return world.idle < 0 ? -1 : (long long)world.idle_ms;
+}
 
 static void setThreads(int n, bool always) {
     const char *err = NULL;
@@ -47,6 +55,8 @@ static void prepare(int threads, int clients) {
     monotime b = clockTicks();
     world.ticks_per_ns = (double)(b - a) / (double)clockTicksToNs(b - a);
     if (world.now < b) world.now = b;
+    world.idle = -1;
+    world.load = (mainLoad){.commands = net_stats.executed, .idle_ms = idleMs};
     setThreads(threads + 1, true);
     world.n = clients;
     for (int i = 0; i < clients; i++) {
@@ -94,9 +104,11 @@ static void deliver(void) {
 
 static void windows(int n) {
     for (; n > 0; n--) {
+        world.load.commands += 1000;
+        if (world.idle > 0) world.idle_ms += world.idle * WINDOW_NS * 1.01 / 1e6;
         for (int t = 1; t < ioThreadsCount(); t++) work((unsigned)t);
         world.now += (monotime)(WINDOW_NS * world.ticks_per_ns * 1.01);
-        rebalanceCheck(world.now);
+        rebalanceCheck(world.now, &world.load);
         deliver();
     }
 }
@@ -152,6 +164,26 @@ TEST(rebalance_moves_nothing_while_threads_have_time) {
 }
 
 /* The survey takes some windows, and in between streams end that it has seen and that it is about to see. */
+/* Threads are full and so are the processors: the policy may have some on trial, but no crowd of them. */
+TEST(rebalance_takes_idle_processors_only) {
+    prepare(8, 16);
+    net_settings.io_threads_always_active = false;
+    rebalanceProcessors(9);
+    windows(2000); /* nobody has anything to do: one is enough */
+    CHECK_EQ_INT(rebalanceActiveThreads(), 2);
+    for (int i = 0; i < 16; i++) world.wants[i] = 1;
+    world.idle = 0;
+    for (int i = 0; i < 100; i++) {
+        windows(1);
+        CHECK(rebalanceActiveThreads() <= 3);
+    }
+    world.idle = 2;
+    windows(60);
+    CHECK(rebalanceActiveThreads() >= 4);
+    rebalanceProcessors(processorsAvailable());
+    end();
+}
+
 TEST(rebalance_survives_streams_that_end_while_they_are_surveyed) {
     struct rlimit files;
     netFixtureInit();

@@ -20,7 +20,11 @@ static struct {
     int n, most;
     bool all;
     double acting[SPREAD_THREADS];
-    int moves, looks; /* since the last reset */
+    spreadMachine machine;
+    double processors; /* for these threads and nobody else; 0: as many as one likes */
+    double others;     /* threads of others that want to run, and get as much as any of these */
+    double waste;      /* of a thread that has no processor to itself: of what one can do */
+    int moves, looks;  /* since the last reset */
 } sim;
 
 /* `n` streams that each want `wants`, all on thread 1. */
@@ -28,6 +32,7 @@ static void reset(int most, int n, double wants) {
     memset(&sim, 0, sizeof(sim));
     sim.most = most;
     sim.n = n;
+    sim.machine.idle = -1;
     for (int i = 0; i < n; i++) {
         sim.wants[i] = wants;
         sim.thread[i] = 1;
@@ -101,15 +106,28 @@ static void plan(void) {
     sim.looks++;
 }
 
+/* What `busy` threads get done, and what is left for others. */
+static void machineWorks(double busy) {
+    double done = busy + sim.others <= sim.processors ? busy : sim.processors * busy / (busy + sim.others);
+    double idle = sim.processors - busy - sim.others;
+    if (busy > sim.processors) done -= sim.waste * (busy - sim.processors);
+    sim.machine.commands = (long long)(done * 1000);
+    sim.machine.idle = idle > 0 ? idle : 0;
+}
+
 static void windows(int n) {
     for (; n > 0; n--) {
+        double all = 0;
         spreadThread threads[SPREAD_THREADS] = {{0}};
         for (unsigned t = 1; t < SPREAD_THREADS; t++) {
             double busy = sim.acting[t] + serve(t, 1 - sim.acting[t]);
+            all += busy;
             threads[t].busy_ns = (uint64_t)(busy * WINDOW_NS);
             threads[t].acting_ns = (uint64_t)(sim.acting[t] * WINDOW_NS);
         }
-        if (spreadWindow(&sim.p, WINDOW_NS, threads, sim.most, sim.all)) plan();
+        if (sim.processors > 0) machineWorks(all);
+        spreadBounds(&sim.p, sim.most, sim.all);
+        if (spreadWindow(&sim.p, WINDOW_NS, threads, &sim.machine)) plan();
         CHECK(sim.p.level >= 1 && sim.p.level <= sim.most);
         leave();
     }
@@ -309,6 +327,72 @@ TEST(spread_follows_the_number_of_processors) {
     CHECK_EQ_INT(sim.p.level, 2);
 }
 
+/* Windows of `n` in which there are more threads than `level`, and fewer. */
+typedef struct offLevel {
+    int more, fewer;
+} offLevel;
+
+static offLevel watch(int n, int level) {
+    offLevel off = {0};
+    for (; n > 0; n--) {
+        windows(1);
+        off.more += sim.p.level > level;
+        off.fewer += sim.p.level < level;
+    }
+    return off;
+}
+
+/* Clients and whoever else have the other processors: a thread more would only wait. It is tried, ever more seldom. */
+TEST(spread_takes_the_processors_that_are_idle) {
+    reset(15, 40, 1.0);
+    sim.processors = 4;
+    windows(100);
+    CHECK(sim.p.level >= 3 && sim.p.level <= 5);
+    offLevel off = watch(6000, 4); /* a minute */
+    CHECK(off.more > 0 && off.more < 80);
+    CHECK(off.fewer > 0 && off.fewer < 80);
+    sim.processors = 9; /* others have gone: there is no trial to be waited for */
+    windows(40);
+    CHECK(sim.p.level >= 8 && sim.p.level <= 10);
+}
+
+/* No processor is idle, but who has them gets less when there are more of us. */
+TEST(spread_keeps_threads_that_pay) {
+    reset(12, 40, 1.0);
+    sim.processors = 8;
+    sim.others = 8;
+    windows(1000);
+    CHECK_EQ_INT(sim.p.level, 12);
+    offLevel off = watch(6000, 12);
+    CHECK(off.fewer > 0 && off.fewer < 80); /* tried, and it does not pay */
+}
+
+TEST(spread_gives_back_threads_that_only_wait) {
+    reset(12, 40, 1.0);
+    sim.processors = 12;
+    windows(200);
+    CHECK_EQ_INT(sim.p.level, 12);
+    CHECK_EQ_INT(sim.machine.idle, 0);
+    sim.processors = 3;
+    sim.waste = 0.05;
+    windows(400);
+    CHECK(sim.p.level >= 3 && sim.p.level <= 4);
+    sim.all = true; /* who asks for all of them gets all of them */
+    offLevel off = watch(400, 12);
+    CHECK_EQ_INT(off.fewer, 0);
+}
+
+/* What a trial would go back to may not be allowed any more. */
+TEST(spread_forgets_a_trial_when_bounds_change) {
+    reset(6, 40, 1.0);
+    sim.processors = 4;
+    for (int i = 0; i < 1000 && !sim.p.fewer.under_way; i++) windows(1);
+    CHECK(sim.p.fewer.under_way);
+    sim.most = 2;
+    offLevel off = watch(200, 2);
+    CHECK_EQ_INT(off.more, 0);
+}
+
 TEST(spread_places_where_least_is) {
     static spreadPolicy p;
     bool may[SPREAD_THREADS] = {false};
@@ -316,7 +400,8 @@ TEST(spread_places_where_least_is) {
     spreadThread threads[SPREAD_THREADS] = {{0}};
     memset(&p, 0, sizeof(p));
     CHECK_EQ_INT(spreadPlace(&p, may, held, 0), 0); /* there is none yet */
-    spreadWindow(&p, WINDOW_NS, threads, 4, true);
+    const spreadMachine machine = {.idle = -1};
+    spreadBounds(&p, 4, true);
     CHECK_EQ_INT(spreadPlace(&p, may, held, 0), 0); /* none may */
     memset(may, true, sizeof(may));
     held[1] = 5, held[2] = 3, held[3] = 4, held[4] = 3;
@@ -324,7 +409,7 @@ TEST(spread_places_where_least_is) {
     may[2] = false;
     CHECK_EQ_INT(spreadPlace(&p, may, held, 0), 4);
     threads[4].busy_ns = threads[3].busy_ns = WINDOW_NS;
-    for (int i = 0; i < 10; i++) spreadWindow(&p, WINDOW_NS, threads, 4, true);
+    for (int i = 0; i < 10; i++) spreadWindow(&p, WINDOW_NS, threads, &machine);
     CHECK_EQ_INT(spreadPlace(&p, may, held, 0), 1); /* the more streams, the less load */
     /* A crowd that comes at once: what is not measured yet is reckoned. */
     spreadStream known[] = {{.cost = 1000, .thread = 3}, {.cost = 1000, .thread = 4}};

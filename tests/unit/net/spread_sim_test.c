@@ -214,12 +214,14 @@ static outcome simulate(const shape *sh) {
         sh->streams[i].cost = sh->streams[i].lost = 0;
     }
     spreadThread threads[SPREAD_THREADS] = {{0}};
-    spreadWindow(&p, 1, threads, sh->threads, sh->begin_on > 0);
+    const spreadMachine machine = {.idle = -1};
+    spreadBounds(&p, sh->threads, sh->begin_on > 0);
     for (int w = 0; w < WINDOWS; w++) {
         arrive(&st, &p, w);
         serve(&st, w);
         for (int t = 1; t <= sh->threads; t++) threads[t].busy_ns = (uint64_t)(st.busy[t] * WINDOW_NS);
-        if (spreadWindow(&p, (uint64_t)WINDOW_NS, threads, sh->threads, false)) {
+        spreadBounds(&p, sh->threads, false);
+        if (spreadWindow(&p, (uint64_t)WINDOW_NS, threads, &machine)) {
             size_t n = 0;
             for (size_t i = 0; i < sh->n; i++) {
                 if (!sh->streams[i].there || sh->streams[i].cost < 1) continue;
