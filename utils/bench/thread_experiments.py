@@ -125,7 +125,7 @@ def overwritten(ctx):
                 order = list(range(n))
                 random.Random(number).shuffle(order)
                 set_all(server.port, order, value)
-                time.sleep(2)  # threads that do nothing any more have found that out
+                time.sleep(12)  # idle threads have given their caches back, the allocator its free pages (ten seconds)
                 info = server.info()
                 rss, used = (int(info[name]) - int(empty[name]) for name in ('used_memory_rss', 'used_memory'))
                 ctx.record(server, f'overwritten {size} B', number, rss_by_used=rss / used, keys=n, size=size)
