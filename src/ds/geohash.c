@@ -243,8 +243,10 @@ int geoShapeRanges(const geoShape *shape, geoRange out[GEO_RANGES_MAX]) {
     static const struct {
         int east, north;
     } order[GEO_RANGES_MAX] = {{0, 0}, {0, 1}, {0, -1}, {1, 0}, {-1, 0}, {1, 1}, {-1, 1}, {1, -1}, {-1, -1}};
-    if (!geoPointIsValid(shape->center))
-        return 0; /* the middle of a polygon may lie beyond the map: nothing is found */
+    if (!geoPointIsValid(shape->center)) { /* the middle of a polygon may lie beyond the map: all of it is looked at */
+        out[0] = (geoRange){0, (uint64_t)1 << (2 * STEP_MAX)};
+        return 1;
+    }
     bounds b = boundsOf(shape);
     int step = stepFor(reachOf(shape, &b), shape->center.lat), count = 0;
     cell c = cellAt(shape->center, LAT_MAX, step);

@@ -2,6 +2,7 @@
 
 SPDX-License-Identifier: BSD-3-Clause
 """
+import math
 
 
 class Ties:
@@ -23,6 +24,18 @@ class Ties:
 
 REPLIES = {name: ("order of what is equally far", Ties()) for name in (
     "geosearch", "georadius", "georadius_ro", "georadiusbymember", "georadiusbymember_ro")}
+
+
+def middle_is_beyond(vertices):
+    """The polygon's middle lies where no place can be: what the peer finds then is a matter of chance."""
+    try:
+        points = [[math.radians(float(word)) for word in vertex] for vertex in vertices]
+    except ValueError:
+        return False
+    x = sum(math.cos(lat) * math.cos(lon) for lon, lat in points)
+    y = sum(math.cos(lat) * math.sin(lon) for lon, lat in points)
+    z = sum(math.sin(lat) for _, lat in points)
+    return abs(math.degrees(math.atan2(z, math.hypot(x, y)))) > 85.05
 
 
 def commands(g):
@@ -52,8 +65,10 @@ def commands(g):
             return source + [g.case("BYRADIUS"), size(), unit()]
         if kind < 0.7:
             return source + [g.case("BYBOX"), size(), size(), unit()]
-        vertices = g.r.randrange(3, 7)
-        return [g.case("BYPOLYGON"), str(vertices)] + [word for _ in range(vertices) for word in place()]
+        vertices = [place() for _ in range(g.r.randrange(3, 7))]
+        if middle_is_beyond(vertices):
+            return source + [g.case("BYBOX"), size(), size(), unit()]
+        return [g.case("BYPOLYGON"), str(len(vertices))] + [word for vertex in vertices for word in vertex]
 
     # COUNT of equally far ones would store others: it goes with ANY, which takes them as they lie.
     any_count = lambda: g.options([lambda: [g.case("COUNT"), g.count(), "ANY"]], 0.3)

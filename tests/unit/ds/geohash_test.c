@@ -117,5 +117,8 @@ TEST(geo_shapes_without_end) {
     geoPoint beyond[] = {{6, 85}, {72, -85}, {-144, 85}};
     all = (geoShape){.kind = GEO_POLYGON, .vertices = beyond, .vertex_count = 3};
     all.center = geoPolygonCenter(beyond, 3);
-    CHECK_EQ_INT(geoShapeRanges(&all, ranges), 0);
+    CHECK(!geoPointIsValid(all.center));
+    CHECK_EQ_INT(geoShapeRanges(&all, ranges), 1);
+    CHECK(ranges[0].first == 0 && ranges[0].end > geoEncode((geoPoint){179.999, 85.05}));
+    CHECK(geoShapeHas(&all, (geoPoint){15, 37}, &distance) && !geoShapeHas(&all, (geoPoint){100, 37}, &distance));
 }
