@@ -3,8 +3,8 @@
  * What is no regular file (stdout, a pipe, a device) is written as it comes.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#ifndef CLI_OUTPUT_FILE_H
-#define CLI_OUTPUT_FILE_H
+#ifndef TOOLS_OUTPUT_FILE_H
+#define TOOLS_OUTPUT_FILE_H
 
 #include "platform.h"
 

@@ -1,8 +1,8 @@
 /* utf8.h -- characters in a run of UTF-8 bytes, and the columns they take on a terminal.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#ifndef CLI_UTF8_H
-#define CLI_UTF8_H
+#ifndef TOOLS_UTF8_H
+#define TOOLS_UTF8_H
 
 #include "platform.h"
 
