@@ -323,8 +323,9 @@ static int bindSource(char *err, int fd, int family, const char *source_addr) {
 }
 
 /* Connect to one address. A descriptor, or C_ERR. */
-static int connectTo(char *err, const struct addrinfo *at, const char *source_addr, bool nonblock) {
-    int fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC | (nonblock ? SOCK_NONBLOCK : 0), at->ai_protocol);
+static int connectTo(char *err, const struct addrinfo *at, const char *source_addr, bool nonblock, bool mptcp) {
+    int fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC | (nonblock ? SOCK_NONBLOCK : 0),
+                    mptcp ? IPPROTO_MPTCP : at->ai_protocol);
 
     if (fd == -1) return failErrno(err, "creating socket");
     if (setIntOption(fd, SOL_SOCKET, SO_REUSEADDR, 1) != C_OK) {
@@ -337,7 +338,8 @@ static int connectTo(char *err, const struct addrinfo *at, const char *source_ad
     return C_ERR;
 }
 
-int anetTcpConnect(char *err, const char *host, int port, const char *source_addr, bool nonblock) {
+/* Connect to the first address of the host that answers. */
+static int connectHost(char *err, const char *host, int port, const char *source_addr, bool nonblock, bool mptcp) {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *list;
     char port_text[8];
     int fd = C_ERR;
@@ -349,12 +351,20 @@ int anetTcpConnect(char *err, const char *host, int port, const char *source_add
         return failText(err, "%s", gai_strerror(rc));
     }
     for (const struct addrinfo *at = list; at && fd == C_ERR; at = at->ai_next) {
-        fd = connectTo(err, at, source_addr, nonblock);
+        fd = connectTo(err, at, source_addr, nonblock, mptcp);
     }
     int saved = errno;
     freeaddrinfo(list);
     errno = saved;
     return fd;
+}
+
+int anetTcpConnect(char *err, const char *host, int port, const char *source_addr, bool nonblock) {
+    return connectHost(err, host, port, source_addr, nonblock, false);
+}
+
+int anetMptcpConnect(char *err, const char *host, int port, bool nonblock) {
+    return connectHost(err, host, port, NULL, nonblock, true);
 }
 
 int anetUnixConnect(char *err, const char *path, bool nonblock) {

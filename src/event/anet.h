@@ -21,6 +21,8 @@ int anetUnixServer(char *err, const char *path, mode_t perm, int backlog, const 
 int anetTcpAccept(char *err, int listen_fd, char *ip, size_t ip_len, int *port);
 int anetUnixAccept(char *err, int listen_fd);
 int anetTcpConnect(char *err, const char *host, int port, const char *source_addr, bool nonblock);
+/* Over several paths at once; where both ends know MPTCP, else plain TCP. C_ERR where this system does not. */
+int anetMptcpConnect(char *err, const char *host, int port, bool nonblock);
 int anetUnixConnect(char *err, const char *path, bool nonblock);
 
 int anetNonBlock(char *err, int fd);

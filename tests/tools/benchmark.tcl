@@ -6,9 +6,16 @@ set benchmark [file join [file dirname $srv::binary] valkey-benchmark]
 
 # Returns {EXIT-CODE STDOUT STDERR}.
 proc bench {args} {
+    return [bench_with "" -p [srv port] {*}$args]
+}
+
+# The same with INPUT on stdin, wherever the server is.
+proc bench_with {input args} {
     set err [file join $srv::root bench-stderr]
+    set in [file join $srv::root bench-stdin]
+    write_file $in $input
     set code 0
-    if {[catch {exec -keepnewline timeout 60 $::benchmark -p [srv port] {*}$args </dev/null 2>$err} out options]} {
+    if {[catch {exec -keepnewline timeout 60 $::benchmark {*}$args <$in 2>$err} out options]} {
         set code [lindex [dict get $options -errorcode] 2]
         regsub {(\n)?child process exited abnormally$} $out {\1} out
     }
@@ -22,7 +29,7 @@ proc calls_of {command} {
     return 0
 }
 
-start_server {each {r FLUSHALL; r CONFIG RESETSTAT}} {
+start_server {each {r FLUSHALL; r CONFIG RESETSTAT} overrides {unixsocket bench.sock}} {
     if {![file executable $benchmark]} {
         test "valkey-benchmark is there" {skip "no $benchmark"}
         return
@@ -191,6 +198,107 @@ start_server {each {r FLUSHALL; r CONFIG RESETSTAT}} {
         assert_match "Could not connect to server at 127.0.0.1:1: Connection refused*" $err
     }
 
+    test "Where the server is: -h and -p, -s, -u" {
+        foreach where [list [list -h localhost -p [srv port]] [list -h 127.0.0.1 -p [srv port]] \
+            [list -s [file join [srv dir] bench.sock]] [list -u valkey://127.0.0.1:[srv port]/3] [list -u redis://127.0.0.1:[srv port]]] {
+            assert_equal "$where 0" "$where [lindex [bench_with {} {*}$where -n 10 -q SET key 1] 0]"
+        }
+        r SELECT 3
+        assert_equal 1 [r EXISTS key]
+        r SELECT 0
+        assert_equal 1 [lindex [bench_with "" -s /nowhere/at/all -n 10 -q PING] 0]
+    }
+
+    test "-a, --user, and both in a URI" {
+        r ACL SETUSER bob on >secret ~* +@all
+        foreach login [list [list --user bob -a secret] [list -u valkey://bob:secret@127.0.0.1:[srv port]]] {
+            assert_equal 0 [lindex [bench {*}$login -n 100 -q -t set] 0]
+        }
+        lassign [bench --user bob -a wrong -n 10 -q -t set] code out err
+        assert_equal 1 $code
+        assert_match "*WRONGPASS*" $err
+        r ACL DELUSER bob
+        with_config {requirepass sesame} {
+            assert_equal 0 [lindex [bench -a sesame -n 100 -q -t set] 0]
+            lassign [bench -n 100 -q -t set] code out err
+            assert_equal 1 $code
+            assert_match "*NOAUTH*" $err
+        }
+    }
+
+    test "-x takes the last argument from stdin" {
+        lassign [bench_with "two\nlines" -p [srv port] -n 5 -q -x SET key] code
+        assert_equal 0 $code
+        assert_equal "two\nlines" [r GET key]
+    }
+
+    test "--seed gives the same keys again, another seed others" {
+        foreach {seed name} {7 one 7 same 8 other} {
+            r FLUSHALL
+            assert_equal 0 [lindex [bench -t set -c 1 -n 20 -r 1000000 --seed $seed -q] 0]
+            set $name [lsort [r KEYS *]]
+        }
+        assert_equal $one $same
+        assert_not_equal $one $other
+    }
+
+    test "--num-functions and --num-keys-in-fcall" {
+        need_command FCALL
+        assert_equal 0 [lindex [bench -t function_load --num-functions 3 -n 5 -q] 0]
+        set library [lindex [r FUNCTION LIST] 0]
+        assert_equal 3 [llength [lindex $library [expr {[lsearch -exact $library functions] + 1}]]]
+        with_clients monitor {
+            $monitor MONITOR
+            assert_equal 0 [lindex [bench -t fcall --num-keys-in-fcall 4 -c 1 -n 1 -q] 0]
+            while {![string match -nocase {*"fcall" "foo1"*} [set line [$monitor read]]]} continue
+        }
+        assert_match {*"foo1" "4" "key1" "key2" "key3" "key4"} $line
+    }
+
+    test "--enable-tracking" {
+        with_clients monitor {
+            $monitor MONITOR
+            assert_equal 0 [lindex [bench -t get --enable-tracking -3 -c 2 -n 10 -q] 0]
+            set line ""
+            while {![string match -nocase {*"client" "tracking" "on"} $line]} {
+                set line [$monitor read]
+            }
+        }
+    }
+
+    test "-I opens connections and sends nothing" {
+        set channel [open [list |$::benchmark -p [srv port] -I -c 7 </dev/null 2>@1] r]
+        wait_for_condition 20 {[info_field connected_clients] == 8}
+        exec kill [pid $channel]
+        catch {close $channel}
+        wait_for_condition 20 {[info_field connected_clients] == 1}
+    }
+
+    test "-l begins again" {
+        r CONFIG RESETSTAT
+        set pid [exec $::benchmark -p [srv port] -l -n 10 -q -t set </dev/null >/dev/null 2>/dev/null &]
+        wait_for_condition 20 {[calls_of set] > 200}
+        exec kill $pid
+    }
+
+    test "--mptcp, where the system has it" {
+        lassign [bench --mptcp -n 10 -q PING] code out err
+        if {$code != 0} {
+            assert_match "Could not connect to server at *: Protocol not *" $err
+            skip "this system has no MPTCP"
+        }
+    }
+
+    test "-e is known and changes nothing" {
+        lassign [bench -e -n 10 -q -t set] code out err
+        assert_equal 0 $code
+        assert_match "*-e*" $err
+    }
+
+    test "--precision: digits of latencies" {
+        assert_regexp {p50=\d+\.\d{4} msec} [lindex [bench --precision 4 -n 10 -q PING] 1]
+    }
+
     test "An unknown option is named" {
         lassign [bench --nonsense] code out err
         assert_equal 1 $code
@@ -198,10 +306,57 @@ start_server {each {r FLUSHALL; r CONFIG RESETSTAT}} {
         assert_match "*Did you mean --threads?*" [lindex [bench --thread 2] 2]
         assert_match "Option '-n' needs a value.\n*" [lindex [bench -n] 2]
         assert_match "Option '--cluster' does not work here: *" [lindex [bench --cluster] 2]
+        assert_match {Invalid value "x" of option "-n": a number from 1 to * expected*} [lindex [bench -n x] 2]
     }
 
-    test "--version and --help" {
-        assert_regexp {^valkey-benchmark \d+\.\d+\.\d+} [lindex [bench --version] 1]
+    test "An unknown test is named, and nothing runs" {
+        r CONFIG RESETSTAT
+        lassign [bench -t set,zpopmn -n 10] code out err
+        assert_equal {1 {}} [list $code $out]
+        assert_match "Unknown test 'zpopmn' of option '-t'. Did you mean zpopmin?\n*" $err
+        assert_equal 0 [calls_of set]
+    }
+
+    test "Options that contradict each other are named" {
+        foreach {options message} {
+            {-n 5 --duration 1} "Options '-n' and '--duration' contradict each other: *"
+            {-I -t set} "Options '-I' and '-t' contradict each other: *"
+            {-I PING} "Option '-I' and a command contradict each other: *"
+            {-s x --mptcp} "Options '-s' and '--mptcp' contradict each other: *"
+            {--user bob} "Option '--user' needs a password: *"
+            {-x -t set} "Option '-x' needs a command, *"
+        } {
+            lassign [bench {*}$options] code out err
+            assert_equal "$options: 1 {}" "$options: [list $code $out]"
+            assert_match $message $err
+        }
+    }
+
+    test "Options that change nothing are told, and the run goes on" {
+        lassign [bench --sequential --cacert /nowhere -n 10 -q PING] code out err
+        assert_equal 0 $code
+        assert_match "WARNING: option '--sequential' changes nothing without '-r': *" $err
+        assert_match "*WARNING: option '--cacert' changes nothing without '--tls': *" $err
+    }
+
+    test "--version, -v and --help" {
+        foreach option {--version -v} {
+            assert_regexp {^valkey-benchmark \d+\.\d+\.\d+\n$} [lindex [bench $option] 1]
+        }
         assert_match "Usage: valkey-benchmark*" [lindex [bench --help] 1]
+    }
+
+    test "--help names every option, and no other" {
+        set source [read_file [file join [file dirname [file dirname $::support]] src tools bench bench_options.c]]
+        set known [lmap {all name} [regexp -all -inline {\n    \{"(-[^"]+)", OPT_} $source] {set name}]
+        assert {[llength $known] > 40}
+        set help [lindex [bench --help] 1]
+        set named [lsort -unique [lmap {all name} [regexp -all -inline {(?:^|[\s,(])(--?[a-zA-Z0-9][a-z-]*)} $help] {set name}]]
+        foreach option $known {
+            assert_equal "$option 1" "$option [expr {$option in $named}]"
+        }
+        foreach option $named {
+            assert_equal "$option 1" "$option [expr {$option in $known}]"
+        }
     }
 }

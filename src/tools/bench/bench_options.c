@@ -8,7 +8,9 @@
 #include "bench_options.h"
 #include "clock.h"
 #include "numbers.h"
+#include "sds.h"
 #include "server_uri.h"
+#include "standard_tests.h"
 #include "suggest.h"
 #include <stddef.h>
 #include <stdio.h>
@@ -53,6 +55,7 @@ static const optionRow option_rows[] = {
     {"-t", OPT_TEXT, FIELD(tests), 0, 0},
     {"-I", OPT_FLAG, FIELD(idle), 0, 0},
     {"-x", OPT_FLAG, FIELD(read_stdin), 0, 0},
+    {"--mptcp", OPT_FLAG, FIELD(multipath), 0, 0},
     {"--rps", OPT_LONG, FIELD(rate), 0, INT64_MAX / 4},
     {"--seed", OPT_ULONG, FIELD(seed), 0, INT64_MAX},
     {"--num-functions", OPT_INT, FIELD(functions), 1, 100000},
@@ -83,12 +86,38 @@ static const optionRow *findOption(const char *name) {
 static const struct {
     const char *name, *why;
 } absent[] = {
-    {"--cluster", "one server is measured at a time"},
-    {"--rfr", "one server is measured at a time"},
-    {"--mptcp", "the load goes over plain TCP or a Unix socket"},
+    {"--cluster", "the load goes to one server, and there is no cluster to spread it over yet"},
+    {"--rfr", "there is no cluster yet whose replicas could be read"},
     {"--fuzz", "there is no fuzzer"},
     {"--fuzz-mode", "there is no fuzzer"},
     {"--fuzz-loglevel", "there is no fuzzer"},
+};
+
+/* Two that cannot both be meant. */
+static const struct {
+    const char *one, *other, *why;
+} contradictions[] = {
+    {"-n", "--duration", "a run ends after a number of requests or after a time"},
+    {"-I", "-t", "no request is sent"},
+    {"-I", "--rps", "no request is sent"},
+    {"-I", "-x", "no request is sent"},
+    {"-I", "--duration", "it ends with Ctrl-C"},
+    {"-s", "--mptcp", "a Unix socket has no paths to choose from"},
+};
+
+/* What has no effect alone is told, and the run goes on: scripts pass such options always. */
+static const struct {
+    const char *name, *needs, *result;
+} dependents[] = {
+    {"--sequential", "-r", "all requests use one key"},
+    {"--insecure", "--tls", "nothing is encrypted"},
+    {"--sni", "--tls", "nothing is encrypted"},
+    {"--cacert", "--tls", "nothing is encrypted"},
+    {"--cacertdir", "--tls", "nothing is encrypted"},
+    {"--cert", "--tls", "nothing is encrypted"},
+    {"--key", "--tls", "nothing is encrypted"},
+    {"--tls-ciphers", "--tls", "nothing is encrypted"},
+    {"--tls-ciphersuites", "--tls", "nothing is encrypted"},
 };
 
 /* Say why an option does not work. `known`: its value is missing. */
@@ -104,6 +133,67 @@ static bool refuseOption(const char *name, bool known) {
     if (!known && s.best) fprintf(stderr, " Did you mean %s?", s.best);
     fprintf(stderr, "\n'valkey-benchmark --help' shows all options.\n");
     return false;
+}
+
+/* Which rows of the table the command line has named. */
+typedef struct givenOptions {
+    bool row[array_len(option_rows)];
+} givenOptions;
+
+static bool isGiven(const givenOptions *given, const char *name) {
+    const optionRow *row = findOption(name);
+    return row && given->row[row - option_rows];
+}
+
+static bool refuse(const char *one, const char *other, const char *why) {
+    fprintf(stderr, "Options '%s' and '%s' contradict each other: %s.\n", one, other, why);
+    return false;
+}
+
+/* Unknown names of -t are told before anything runs: a long run that has left one out is found out late. */
+static bool testsAreKnown(const char *tests) {
+    if (!tests) return true;
+    int count;
+    bool known = true;
+    sds *names = sdsSplitLen(tests, strlen(tests), ",", 1, &count);
+    for (int i = 0; i < count && known; i++) {
+        suggestion s = {.word = names[i]};
+        known = standardTestIsKnown(names[i], &s);
+        if (known) continue;
+        fprintf(stderr, "Unknown test '%s' of option '-t'.", names[i]);
+        if (s.best) fprintf(stderr, " Did you mean %s?", s.best);
+        fprintf(stderr, "\n'valkey-benchmark --help' shows all tests.\n");
+    }
+    sdsFreeSplitRes(names, count);
+    return known;
+}
+
+/* False with a message when the options do not go together. */
+static bool makeSense(const benchOptions *o, const givenOptions *given) {
+    for (size_t i = 0; i < array_len(contradictions); i++) {
+        if (isGiven(given, contradictions[i].one) && isGiven(given, contradictions[i].other))
+            return refuse(contradictions[i].one, contradictions[i].other, contradictions[i].why);
+    }
+    if (o->user && !o->password) {
+        fprintf(stderr, "Option '--user' needs a password: -a, or -u with both.\n");
+        return false;
+    }
+    if (o->read_stdin && o->command_count == 0) {
+        fprintf(stderr, "Option '-x' needs a command, whose last argument comes from stdin.\n");
+        return false;
+    }
+    if (o->idle && o->command_count) {
+        fprintf(stderr, "Option '-I' and a command contradict each other: no request is sent.\n");
+        return false;
+    }
+    if (!testsAreKnown(o->tests)) return false;
+    for (size_t i = 0; i < array_len(dependents); i++) {
+        if (!isGiven(given, dependents[i].name) || isGiven(given, dependents[i].needs)) continue;
+        if (o->tls.on && strcmp(dependents[i].needs, "--tls") == 0) continue; /* by the URI */
+        fprintf(stderr, "WARNING: option '%s' changes nothing without '%s': %s\n", dependents[i].name,
+                dependents[i].needs, dependents[i].result);
+    }
+    return true;
 }
 
 static bool badValue(const optionRow *row, const char *text) {
@@ -167,6 +257,7 @@ bool benchOptionsParse(benchOptions *o, int argc, char **argv) {
                         .fcall_keys = 1,
                         .keep_alive = true,
                         .seed = (uint64_t)clockWallUs()};
+    givenOptions given = {{false}};
     int i = 1;
     for (; i < argc && argv[i][0] == '-'; i++) {
         if (strcmp(argv[i], "--") == 0) {
@@ -178,14 +269,13 @@ bool benchOptionsParse(benchOptions *o, int argc, char **argv) {
         if (!row || (!bare && i + 1 == argc)) {
             return refuseOption(argv[i], row != NULL);
         }
+        given.row[row - option_rows] = true;
         if (!takeValue(o, row, bare ? NULL : argv[++i])) return false;
     }
     o->command = argv + i;
     o->command_count = argc - i;
-    if (o->requests && o->duration_s) {
-        fprintf(stderr, "A run ends after -n requests or after --duration seconds, not after both.\n");
-        return false;
-    }
+    if (o->help || o->version) return true;
+    if (!makeSense(o, &given)) return false;
     if (!o->requests && !o->duration_s) o->requests = 100000;
     if (o->precision < 3) o->precision = 3; /* latencies are microseconds shown as milliseconds */
     return true;
@@ -215,6 +305,7 @@ void benchUsage(void) {
           "                     several commands, that many times all of them\n"
           "  --threads N        threads that send; one can keep a server of one thread busy\n"
           "  --rps N            no more requests in a second than this (0: no limit)\n"
+          "  --mptcp            over several paths at once, where the system has MPTCP\n"
           "  -k 0|1             0: a new connection for each request (1)\n"
           "  -l                 start over when all tests are done\n"
           "  -I                 no requests at all: open the connections and keep them\n"
@@ -239,6 +330,7 @@ void benchUsage(void) {
           "  -q                 a line per test\n"
           "  --csv              lines for a spreadsheet, with a header\n"
           "  --precision N      decimal places of latencies (3, and no less)\n"
+          "  -e                 nothing: a reply that is an error ends the run in any case\n"
           "  --help             this text\n"
           "  --version, -v      the program's version\n"
           "\n",

@@ -12,7 +12,7 @@ typedef struct benchOptions {
     int port, db, clients, threads, data_size, pipeline, precision, functions, fcall_keys;
     long long requests, duration_s, warmup_s, rate;
     uint64_t key_range, seed;
-    bool keep_alive, quiet, csv, loop, idle, read_stdin, resp3, sequential, tracking;
+    bool keep_alive, quiet, csv, loop, idle, read_stdin, resp3, sequential, tracking, multipath;
     bool help, version;
     toolTls tls;
     tlsContext *tls_context; /* made of it by main(); NULL: plain */

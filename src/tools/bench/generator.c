@@ -216,8 +216,9 @@ static void onConnected(connection *conn) {
 static bool clientConnect(benchClient *c) {
     const generatorConfig *config = c->thread->run->config;
     char err[ANET_ERR_LEN];
-    int fd = config->unix_path ? anetUnixConnect(err, config->unix_path, true)
-                               : anetTcpConnect(err, config->ip, config->port, NULL, true);
+    int fd = config->unix_path   ? anetUnixConnect(err, config->unix_path, true)
+             : config->multipath ? anetMptcpConnect(err, config->ip, config->port, true)
+                                 : anetTcpConnect(err, config->ip, config->port, NULL, true);
     if (fd < 0) {
         runFail(c->thread->run, RUN_BROKEN, err, strlen(err));
         return false;

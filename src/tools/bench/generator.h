@@ -11,6 +11,7 @@
 typedef struct generatorConfig {
     const char *ip, *unix_path; /* borrowed; unix_path NULL: TCP */
     int port;
+    bool multipath;  /* MPTCP */
     tlsContext *tls; /* NULL: plain */
     const char *sni; /* of TLS; NULL: none */
     int clients, threads;

@@ -63,8 +63,12 @@ noreturn_fn static void quitRefused(const benchOptions *o, const char *text) {
 /* Ends the program when the server cannot be reached or does not let us in. */
 static serverLink *connectServer(const benchOptions *o) {
     char err[LINK_ERR_LEN];
-    linkTarget target = {
-        .host = o->host, .port = o->port, .unix_path = o->socket, .tls = o->tls_context, .sni = o->tls.sni};
+    linkTarget target = {.host = o->host,
+                         .port = o->port,
+                         .unix_path = o->socket,
+                         .multipath = o->multipath,
+                         .tls = o->tls_context,
+                         .sni = o->tls.sni};
     serverLink *l = linkOpen(&target, err);
     if (!l) quitUnreachable(o, err);
     if (!o->password) return l;
@@ -194,6 +198,7 @@ static void runOnce(benchmark *b, const char *title, workload *w, int payload, b
         .ip = b->ip,
         .unix_path = o->socket,
         .port = o->port,
+        .multipath = o->multipath,
         .tls = o->tls_context,
         .sni = o->tls.sni,
         .clients = o->clients,
@@ -288,6 +293,7 @@ noreturn_fn static void runIdle(benchmark *b) {
         .ip = b->ip,
         .unix_path = o->socket,
         .port = o->port,
+        .multipath = o->multipath,
         .tls = o->tls_context,
         .sni = o->tls.sni,
         .clients = o->clients,

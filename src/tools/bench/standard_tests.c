@@ -9,46 +9,59 @@
 #include "standard_tests.h"
 #include "zmalloc.h"
 
-#define LRANGE_NAMES "lrange lrange_100 lrange_300 lrange_500 lrange_600"
+#define LRANGE_NAMES \
+    { "lrange", "lrange_100", "lrange_300", "lrange_500", "lrange_600" }
 
 const standardTest standard_tests[STANDARD_TESTS] = {
-    {"PING_INLINE", "ping ping_inline", "PING", TEST_INLINE},
-    {"PING_MBULK", "ping ping_mbulk", "PING", TEST_COMMAND},
-    {"SET", "set", "SET key:__rand_int__ __data__", TEST_COMMAND},
-    {"GET", "get", "GET key:__rand_int__", TEST_COMMAND},
-    {"INCR", "incr", "INCR counter:__rand_int__", TEST_COMMAND},
-    {"LPUSH", "lpush", "LPUSH mylist __data__", TEST_COMMAND},
-    {"RPUSH", "rpush", "RPUSH mylist __data__", TEST_COMMAND},
-    {"LPOP", "lpop", "LPOP mylist", TEST_COMMAND},
-    {"RPOP", "rpop", "RPOP mylist", TEST_COMMAND},
-    {"SADD", "sadd", "SADD myset element:__rand_int__", TEST_COMMAND},
-    {"HSET", "hset", "HSET myhash element:__rand_int__ __data__", TEST_COMMAND},
-    {"SPOP", "spop", "SPOP myset", TEST_COMMAND},
-    {"ZADD", "zadd", "ZADD myzset __score__ element:__rand_1st__", TEST_COMMAND},
-    {"ZPOPMIN", "zpopmin", "ZPOPMIN myzset", TEST_COMMAND},
+    {"PING_INLINE", {"ping", "ping_inline"}, "PING", TEST_INLINE},
+    {"PING_MBULK", {"ping", "ping_mbulk"}, "PING", TEST_COMMAND},
+    {"SET", {"set"}, "SET key:__rand_int__ __data__", TEST_COMMAND},
+    {"GET", {"get"}, "GET key:__rand_int__", TEST_COMMAND},
+    {"INCR", {"incr"}, "INCR counter:__rand_int__", TEST_COMMAND},
+    {"LPUSH", {"lpush"}, "LPUSH mylist __data__", TEST_COMMAND},
+    {"RPUSH", {"rpush"}, "RPUSH mylist __data__", TEST_COMMAND},
+    {"LPOP", {"lpop"}, "LPOP mylist", TEST_COMMAND},
+    {"RPOP", {"rpop"}, "RPOP mylist", TEST_COMMAND},
+    {"SADD", {"sadd"}, "SADD myset element:__rand_int__", TEST_COMMAND},
+    {"HSET", {"hset"}, "HSET myhash element:__rand_int__ __data__", TEST_COMMAND},
+    {"SPOP", {"spop"}, "SPOP myset", TEST_COMMAND},
+    {"ZADD", {"zadd"}, "ZADD myzset __score__ element:__rand_1st__", TEST_COMMAND},
+    {"ZPOPMIN", {"zpopmin"}, "ZPOPMIN myzset", TEST_COMMAND},
     {"LPUSH (needed to benchmark LRANGE)", LRANGE_NAMES, "LPUSH mylist __data__", TEST_COMMAND},
-    {"LRANGE_100 (first 100 elements)", "lrange lrange_100", "LRANGE mylist 0 99", TEST_COMMAND},
-    {"LRANGE_300 (first 300 elements)", "lrange lrange_300", "LRANGE mylist 0 299", TEST_COMMAND},
-    {"LRANGE_500 (first 500 elements)", "lrange lrange_500", "LRANGE mylist 0 499", TEST_COMMAND},
-    {"LRANGE_600 (first 600 elements)", "lrange lrange_600", "LRANGE mylist 0 599", TEST_COMMAND},
-    {"MSET (10 keys)", "mset", "MSET key:__rand_int__ __data__", TEST_MULTI_KEY},
-    {"MGET (10 keys)", "mget", "MGET key:__rand_int__", TEST_MULTI_KEY},
-    {"XADD", "xadd", "XADD mystream * myfield __data__", TEST_COMMAND},
-    {"FUNCTION LOAD", "function_load", "function load replace", TEST_FUNCTION_LOAD},
-    {"FCALL", "fcall", "fcall foo1", TEST_FCALL},
+    {"LRANGE_100 (first 100 elements)", {"lrange", "lrange_100"}, "LRANGE mylist 0 99", TEST_COMMAND},
+    {"LRANGE_300 (first 300 elements)", {"lrange", "lrange_300"}, "LRANGE mylist 0 299", TEST_COMMAND},
+    {"LRANGE_500 (first 500 elements)", {"lrange", "lrange_500"}, "LRANGE mylist 0 499", TEST_COMMAND},
+    {"LRANGE_600 (first 600 elements)", {"lrange", "lrange_600"}, "LRANGE mylist 0 599", TEST_COMMAND},
+    {"MSET (10 keys)", {"mset"}, "MSET key:__rand_int__ __data__", TEST_MULTI_KEY},
+    {"MGET (10 keys)", {"mget"}, "MGET key:__rand_int__", TEST_MULTI_KEY},
+    {"XADD", {"xadd"}, "XADD mystream * myfield __data__", TEST_COMMAND},
+    {"FUNCTION LOAD", {"function_load"}, "function load replace", TEST_FUNCTION_LOAD},
+    {"FCALL", {"fcall"}, "fcall foo1", TEST_FCALL},
 };
+
+/* Whether one of the test's names is `name`; all of them are considered for `guess`. */
+static bool hasName(const standardTest *test, const char *name, suggestion *guess) {
+    bool found = false;
+    for (int i = 0; i < STANDARD_TEST_NAMES_MAX && test->names[i]; i++) {
+        found = found || strcasecmp(test->names[i], name) == 0;
+        if (guess) suggestConsider(guess, test->names[i]);
+    }
+    return found;
+}
+
+bool standardTestIsKnown(const char *name, suggestion *guess) {
+    bool found = false;
+    for (int i = 0; i < STANDARD_TESTS; i++) found = hasName(&standard_tests[i], name, guess) || found;
+    return found;
+}
 
 bool standardTestSelected(const standardTest *test, const char *selection) {
     if (!selection) return true;
     bool found = false;
-    int names, chosen;
-    sds *name = sdsSplitLen(test->names, strlen(test->names), " ", 1, &names);
-    sds *word = sdsSplitLen(selection, strlen(selection), ",", 1, &chosen);
-    for (int i = 0; i < names; i++) {
-        for (int j = 0; j < chosen; j++) found = found || strcasecmp(name[i], word[j]) == 0;
-    }
-    sdsFreeSplitRes(name, names);
-    sdsFreeSplitRes(word, chosen);
+    int count;
+    sds *words = sdsSplitLen(selection, strlen(selection), ",", 1, &count);
+    for (int i = 0; i < count && !found; i++) found = hasName(test, words[i], NULL);
+    sdsFreeSplitRes(words, count);
     return found;
 }
 

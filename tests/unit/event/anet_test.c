@@ -200,3 +200,25 @@ TEST(anet_pipes) {
     close(fds[0]);
     close(fds[1]);
 }
+
+/* Also where the other end knows TCP only; where this system knows no more, it says so. */
+TEST(anet_connects_over_several_paths) {
+    char err[ANET_ERR_LEN] = "", ip[ANET_ADDR_LEN];
+    int port, server = listenLoopback(&port);
+    int client = anetMptcpConnect(err, "127.0.0.1", port, false);
+
+    if (client == C_ERR) {
+        CHECK(errno == EPROTONOSUPPORT || errno == ENOPROTOOPT || errno == EINVAL);
+        CHECK_EQ_STR(err, errno == ENOPROTOOPT ? "creating socket: Protocol not available"
+                          : errno == EINVAL    ? "creating socket: Invalid argument"
+                                               : "creating socket: Protocol not supported");
+    } else {
+        int accepted = anetTcpAccept(err, server, ip, sizeof(ip), NULL);
+        CHECK(accepted >= 0);
+        CHECK_EQ_INT(write(client, "x", 1), 1);
+        close(accepted);
+        close(client);
+    }
+    close(server);
+    CHECK(anetMptcpConnect(NULL, "127.0.0.1", port, false) == C_ERR);
+}

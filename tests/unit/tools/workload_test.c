@@ -117,3 +117,14 @@ TEST(standard_tests_are_selected_by_name) {
     CHECK_EQ_INT(lrange, 2);
     CHECK_EQ_INT(none, 0);
 }
+
+TEST(standard_tests_that_are_not_there) {
+    suggestion s = {.word = "zpopmn"};
+    CHECK(!standardTestIsKnown(s.word, &s));
+    CHECK_EQ_STR(s.best, "zpopmin");
+    s = (suggestion){.word = "LRANGE_600"};
+    CHECK(standardTestIsKnown(s.word, &s));
+    s = (suggestion){.word = "nosuch"};
+    CHECK(!standardTestIsKnown(s.word, &s));
+    CHECK(s.best == NULL);
+}
