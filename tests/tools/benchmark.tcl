@@ -174,10 +174,52 @@ start_server {each {r FLUSHALL; r CONFIG RESETSTAT} overrides {unixsocket bench.
 
     test "--rps limits the rate" {
         assert_between 800 60000 [elapsed_ms {bench -t ping_mbulk -n 1000 --rps 1000 -q}]
+        assert_between 800 60000 [elapsed_ms {bench -t ping_mbulk -n 1000 --rps 1000 -q --threads 3 -P 10}]
+    }
+
+    test "With --rps a latency counts from the time the request was to be sent" {
+        # It takes 300 ms for each answer and gives one at a time, so answer i is there after (i + 1) * 300 ms; request i
+        # was due at i * 10 ms. Counted from the sending, none would be near a second.
+        lassign [fake_server "ping" "slow +PONG"] port pid
+        lassign [bench_with "" -p $port -c 1 -n 5 --rps 100 --csv ping] code out
+        exec kill $pid
+        assert_equal 0 $code
+        lassign [split [string map {\" {}} [lindex [split $out \n] 1]] ,] title rate avg min p50 p95 p99 max
+        assert {$max >= 5 * 300 - 4 * 10}
+        assert {$avg >= (1 + 5) * 300 / 2 - 4 * 10 / 2}
+    }
+
+    test "With --rps what a slow server has not been sent in time is told" {
+        lassign [fake_server "ping" "slow +PONG"] port pid
+        lassign [bench_with "" -p $port -c 1 --duration 1 --rps 100 -q ping] code out err
+        exec kill $pid
+        assert_equal 0 $code
+        # In T seconds 100 * T are due, and at most T / 0.3 + 1 are sent; the test takes at least a second.
+        assert_regexp {WARNING: ping: of the rate that was asked for, \d+ requests were not sent before the end\n} $err
+        regexp {(\d+) requests were not sent} $err all unsent
+        assert {$unsent >= 95}
+    }
+
+    test "With --rps all connections have their turn, and none is waited for at the end" {
+        with_clients monitor {
+            $monitor MONITOR
+            lassign [bench -n 50 -c 5 --rps 100 -q ECHO turn] code
+            assert_equal 0 $code
+            set ports {}
+            while {[llength $ports] < 50} {
+                if {[regexp {:(\d+)\] "ECHO" "turn"} [$monitor read] all port]} {
+                    lappend ports $port
+                }
+            }
+        }
+        assert_equal 5 [llength [lsort -unique $ports]]
+        # Nobody takes a place that nothing is left for: 200 connections would take 100 seconds.
+        assert_equal 0 [lindex [bench -n 2 -c 200 --rps 2 -q PING] 0]
     }
 
     test "--duration ends by time" {
         assert_between 900 60000 [elapsed_ms {bench -t ping_mbulk --duration 1 -q}]
+        assert_between 900 60000 [elapsed_ms {bench -t ping_mbulk --duration 1 --rps 10 -q}]
     }
 
     test "Large replies and many connections" {

@@ -7,17 +7,21 @@
  *          ^                                                                                                |
  *          '------------------------------------- all replies are there ------------------------------------'
  *
+ * With a rate, a client that is free takes the next place in its thread's timetable (pace.h), or waits for it. A
+ * latency counts from the place's time, whenever the bytes were sent. Without, it counts from the sending.
+ *
  * Replies are mostly alike, so the header of the last one that was understood is compared with the next first, and
  * only what differs goes through replyScan(). Bytes that the kernel does not take, and a reply header that is cut, are
  * the two things a connection keeps memory of its own for.
  *
  * Not here    what is sent (workload.c), what is printed (report.c).
  * Threads     each benchThread and its clients belong to one thread. Shared: `claimed` and `stop` (atomic, relaxed:
- *             numbers only), per-thread counters (written by one, read relaxed by the reporter), and under `lock`
- *             the state and its text.
- * Invariants  1. A client has either outstanding replies, or its place among the waiting, or is finished.
+ *             numbers only), doorbells, per-thread counters (written by one, read relaxed by the reporter), and under
+ *             `lock` the state and its text.
+ * Invariants  1. A client connects, or has outstanding replies, or its place among the waiting, or is finished.
  *             2. claimed >= finished; exactly `requests`, rounded up to whole sequences, are sent.
- * Cost        per pipeline 2 system calls and 2 clock readings; per reply a comparison.
+ * Cost        per pipeline 2 system calls and 2 clock readings; per reply a comparison. With a rate, one more system
+ *             call each time that all connections wait.
  * Tests       tests/tools/benchmark.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -25,6 +29,7 @@
 #include "ae.h"
 #include "anet.h"
 #include "clock.h"
+#include "pace.h"
 #include "panic.h"
 #include "reply_reader.h"
 #include "tls.h"
@@ -40,8 +45,8 @@
 
 #define INPUT_SIZE (256 * 1024)
 #define HEADER_KEPT 32
-#define RATE_TICK_MS 1
-#define LATENCY_MAX_US 3000000
+#define FILES_PER_THREAD 4        /* its loop, clock and bell, which has one or two */
+#define LATENCY_MAX_US 3600000000 /* behind a timetable the server may fall far */
 #define ERROR_TEXT_MAX 512
 
 typedef struct benchThread benchThread;
@@ -51,7 +56,8 @@ typedef struct benchClient {
     connection *conn;  /* owns; NULL: none */
     int greeting_left; /* replies to the greeting still to come */
     int outstanding;   /* replies to requests still to come */
-    monotime sent_at;
+    bool greeted;      /* the greeting has been sent over this connection */
+    uint64_t due_ns;   /* what latencies count from, on the thread's clock */
     replyScanner scanner;
     char *tail; /* owns; bytes of a cut header */
     size_t tail_len, tail_size;
@@ -69,10 +75,10 @@ struct benchThread {
     histogram *latencies;
     benchClient *clients; /* owns */
     int client_count, live;
-    benchClient **waiting; /* owns; clients held back by the rate */
-    int waiting_count;
-    double allowance; /* requests that may be sent now */
-    monotime refilled_at;
+    pace pace;
+    aeDoorbell bell;       /* with a rate: no more is to be sent */
+    benchClient **waiting; /* owns; a ring of clients held back by the rate, in the order they became free */
+    int waiting_first, waiting_count;
     /* The last reply that was whole and no aggregate: its header and its length. */
     char header[HEADER_KEPT];
     size_t header_len, reply_len;
@@ -87,7 +93,7 @@ struct generator {
     const generatorConfig *config;
     benchThread *threads; /* owns */
     int thread_count, started;
-    monotime begun, ended;
+    monotime begun, ended, stopped;
     alignas(CACHE_LINE) _Atomic uint64_t claimed;
     _Atomic bool stop;
     alignas(CACHE_LINE) pthread_mutex_t lock; /* guards the rest */
@@ -102,6 +108,13 @@ static void onReadable(connection *conn);
 
 /* ---- State of the run ------------------------------------------------------------------------------------------- */
 
+/* Threads that wait for their timetable look at `stop` again. */
+static void ringThreads(generator *g) {
+    for (int i = 0; i < g->thread_count; i++) {
+        if (paceIsOn(&g->threads[i].pace)) aeDoorbellRing(&g->threads[i].bell);
+    }
+}
+
 /* The first failure decides. */
 static void runFail(generator *g, runState state, const char *text, size_t len) {
     pthread_mutex_lock(&g->lock);
@@ -112,6 +125,7 @@ static void runFail(generator *g, runState state, const char *text, size_t len) 
     }
     pthread_mutex_unlock(&g->lock);
     atomic_store_explicit(&g->stop, true, memory_order_relaxed);
+    ringThreads(g);
 }
 
 static void runFailErrno(generator *g, const char *what, int error) {
@@ -228,6 +242,7 @@ static bool clientConnect(benchClient *c) {
               : config->unix_path ? connCreateAcceptedUnix(fd, c)
                                   : connCreateAcceptedSocket(fd, c);
     c->greeting_left = 0;
+    c->greeted = false;
     replyScannerReset(&c->scanner);
     atomic_fetch_add_explicit(&c->thread->connected, 1, memory_order_relaxed);
     if (connSetWriteHandler(c->conn, onConnected) == C_ERR || connAttach(c->conn, c->thread->loop) == C_ERR) {
@@ -239,13 +254,18 @@ static bool clientConnect(benchClient *c) {
 
 /* ---- Sending ---------------------------------------------------------------------------------------------------- */
 
+/* No more is to be sent. */
+static bool isAllClaimed(const generator *g) {
+    if (atomic_load_explicit(&g->stop, memory_order_relaxed)) return true;
+    return g->config->requests && atomic_load_explicit(&g->claimed, memory_order_relaxed) >= g->config->requests;
+}
+
 /* Take up to a pipeline of sequences from what is left to do; 0 when all is done. */
 static int claimSequences(benchThread *t) {
     generator *g = t->run;
     uint64_t commands = (uint64_t)workloadCommands(t->work), depth = (uint64_t)workloadDepth(t->work);
-    if (unlikely(atomic_load_explicit(&g->stop, memory_order_relaxed))) return 0;
+    if (isAllClaimed(g)) return 0;
     if (g->config->requests == 0) return (int)depth;
-    if (atomic_load_explicit(&g->claimed, memory_order_relaxed) >= g->config->requests) return 0;
     uint64_t before = atomic_fetch_add_explicit(&g->claimed, commands * depth, memory_order_relaxed);
     if (before >= g->config->requests) return 0;
     uint64_t left = (g->config->requests - before + commands - 1) / commands;
@@ -258,19 +278,40 @@ static bool sendGreeting(benchClient *c) {
     return clientWrite(c, config->greeting);
 }
 
-/* Send the next pipeline, or finish. Called with nothing outstanding. A greeting that has not been answered goes
- * first, in the same round trip: its replies are counted apart. */
+static void waitForTurn(benchClient *c) {
+    benchThread *t = c->thread;
+    t->waiting[(t->waiting_first + t->waiting_count++) % t->client_count] = c;
+}
+
+/* The one that has waited longest; there is one. */
+static benchClient *endWait(benchThread *t) {
+    benchClient *c = t->waiting[t->waiting_first];
+    t->waiting_first = (t->waiting_first + 1) % t->client_count;
+    t->waiting_count--;
+    return c;
+}
+
+/* Take the next place in the timetable, which begins with the first client that is ready. False: it is not due. */
+static bool takePlace(benchClient *c) {
+    pace *p = &c->thread->pace;
+    uint64_t now = paceNow(p);
+    if (unlikely(p->first_ns == 0)) paceBegin(p, now);
+    return paceTake(p, now, &c->due_ns);
+}
+
+/* Send the next pipeline, or finish. Called with nothing outstanding. The greeting has a round trip of its own before
+ * the first. */
 static void sendNext(benchClient *c) {
     benchThread *t = c->thread;
     const generatorConfig *config = t->run->config;
-    if (config->greeting_replies && c->greeting_left == 0 && c->sent_at == 0) {
-        c->sent_at = clockTicks();
+    if (config->greeting_replies && !c->greeted) {
+        c->greeted = true;
         if (!sendGreeting(c)) clientFinish(c);
         return;
     }
     if (config->idle) return;
-    if (config->rate && t->allowance <= 0) {
-        t->waiting[t->waiting_count++] = c;
+    if (config->rate && !takePlace(c)) {
+        waitForTurn(c);
         return;
     }
     int sequences = claimSequences(t);
@@ -280,8 +321,7 @@ static void sendNext(benchClient *c) {
     }
     slice bytes = workloadNext(t->work, sequences, config->numbers, &t->random);
     c->outstanding = sequences * workloadCommands(t->work);
-    if (config->rate) t->allowance -= c->outstanding;
-    c->sent_at = clockTicks();
+    if (!config->rate) c->due_ns = paceNow(&t->pace);
     if (!clientWrite(c, bytes)) clientFinish(c);
 }
 
@@ -292,31 +332,17 @@ static void pipelineDone(benchClient *c) {
         return;
     }
     clientDisconnect(c);
-    c->sent_at = 0;
-    if (atomic_load_explicit(&c->thread->run->claimed, memory_order_relaxed) >= c->thread->run->config->requests &&
-        c->thread->run->config->requests) {
-        clientFinish(c);
-        return;
-    }
-    if (!clientConnect(c)) clientFinish(c);
+    if (isAllClaimed(c->thread->run) || !clientConnect(c)) clientFinish(c);
 }
 
-/* Give out what the rate allows since the last tick; at most a tick's worth is saved up beyond one pipeline. */
-static long long onRateTick(aeEventLoop *loop, long long id, void *arg) {
+/* Before each wait of a thread with a rate: what has become due is sent, and the clock set to what will be. */
+static void onRateTurn(aeEventLoop *loop, void *arg) {
     benchThread *t = arg;
     unused(loop);
-    unused(id);
-    monotime now = clockTicks();
-    double rate = (double)t->run->config->rate / t->run->thread_count;
-    t->allowance += rate * (double)clockTicksToNs(now - t->refilled_at) / 1e9;
-    t->refilled_at = now;
-    double most = rate / 100 + workloadDepth(t->work) * workloadCommands(t->work);
-    if (t->allowance > most) t->allowance = most;
-    while (t->waiting_count > 0 && t->allowance > 0) sendNext(t->waiting[--t->waiting_count]);
-    if (atomic_load_explicit(&t->run->stop, memory_order_relaxed)) {
-        while (t->waiting_count > 0) clientFinish(t->waiting[--t->waiting_count]);
-    }
-    return RATE_TICK_MS;
+    bool over = isAllClaimed(t->run);
+    while (t->waiting_count > 0 && over) clientFinish(endWait(t));
+    for (int n = t->waiting_count; n > 0 && paceDue(&t->pace) <= paceNow(&t->pace); n--) sendNext(endWait(t));
+    paceAlarm(&t->pace, t->waiting_count > 0);
 }
 
 /* ---- Receiving -------------------------------------------------------------------------------------------------- */
@@ -409,7 +435,7 @@ static void onReadable(connection *conn) {
         return;
     }
     if (replies > 0) {
-        int64_t us = (int64_t)clockTicksToUs(clockTicks() - c->sent_at);
+        int64_t us = (int64_t)((paceNow(&t->pace) - c->due_ns) / 1000);
         histogramRecordMany(t->latencies, us, replies);
         atomic_store_explicit(&t->finished, t->finished + (uint64_t)replies, memory_order_relaxed);
         atomic_store_explicit(&t->latency_us, t->latency_us + (uint64_t)us * (uint64_t)replies, memory_order_relaxed);
@@ -425,8 +451,6 @@ static void onReadable(connection *conn) {
 static void *threadMain(void *arg) {
     benchThread *t = arg;
     zmallocThreadInit();
-    t->refilled_at = clockTicks();
-    if (t->run->config->rate) aeCreateTimeEvent(t->loop, RATE_TICK_MS, onRateTick, t);
     t->live = t->client_count;
     for (int i = 0; i < t->client_count; i++) {
         if (!clientConnect(&t->clients[i])) clientFinish(&t->clients[i]);
@@ -437,20 +461,44 @@ static void *threadMain(void *arg) {
     return NULL;
 }
 
+static void loopClose(benchThread *t) {
+    if (!t->loop) return;
+    paceStop(&t->pace);
+    aeDoorbellClose(&t->bell);
+    aeDeleteEventLoop(t->loop);
+    t->loop = NULL;
+}
+
 /* Descriptors for all clients, as far as the hard limit goes. */
-static void raiseFileLimit(int clients) {
+static void raiseFileLimit(int clients, int threads) {
     struct rlimit limit;
-    rlim_t want = (rlim_t)clients + 64;
+    rlim_t want = (rlim_t)clients + (rlim_t)threads * FILES_PER_THREAD + 64;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= want) return;
     limit.rlim_cur = want < limit.rlim_max ? want : limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* The thread's share of the rate, beginning a little later with each thread. Without a clock there is no loop. */
+static void preparePace(generator *g, benchThread *t, int index) {
+    uint64_t requests = (uint64_t)workloadDepth(t->work) * (uint64_t)workloadCommands(t->work);
+    double per_second = (double)g->config->rate / (double)requests / g->thread_count;
+    paceInit(&t->pace, per_second, g->begun, (double)index / g->thread_count);
+    if (!g->config->rate || !t->loop) return;
+    if (paceStart(&t->pace, t->loop) == C_OK && aeDoorbellOpen(&t->bell) == C_OK &&
+        aeDoorbellAttach(t->loop, &t->bell) == C_OK) {
+        aeSetBeforeSleep(t->loop, onRateTurn, t);
+        return;
+    }
+    int error = errno;
+    loopClose(t);
+    errno = error;
 }
 
 static void threadPrepare(generator *g, int index, const workload *w) {
     benchThread *t = &g->threads[index];
     const generatorConfig *config = g->config;
     t->run = g;
-    t->loop = aeCreateEventLoop(config->clients + 64 + 8 * g->thread_count);
+    t->loop = aeCreateEventLoop(config->clients + 64 + FILES_PER_THREAD * g->thread_count);
     t->work = workloadDup(w);
     rngSeed(&t->random, config->seed + (uint64_t)index);
     t->input = zmalloc(INPUT_SIZE);
@@ -459,6 +507,8 @@ static void threadPrepare(generator *g, int index, const workload *w) {
     t->clients = zcalloc((size_t)t->client_count + 1, sizeof(benchClient));
     t->waiting = zcalloc((size_t)t->client_count + 1, sizeof(benchClient *));
     for (int i = 0; i < t->client_count; i++) t->clients[i] = (benchClient){.thread = t};
+    t->bell = (aeDoorbell){-1, -1};
+    preparePace(g, t, index);
 }
 
 generator *generatorStart(const generatorConfig *config, const workload *w) {
@@ -474,12 +524,12 @@ generator *generatorStart(const generatorConfig *config, const workload *w) {
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&g->changed, &attr);
     pthread_condattr_destroy(&attr);
-    raiseFileLimit(config->clients);
+    raiseFileLimit(config->clients, g->thread_count);
     size_t size = sizeof(benchThread) * (size_t)g->thread_count;
     g->threads = zmallocAligned(CACHE_LINE, size);
     memset(g->threads, 0, size);
-    for (int i = 0; i < g->thread_count; i++) threadPrepare(g, i, w);
     g->begun = clockTicks();
+    for (int i = 0; i < g->thread_count; i++) threadPrepare(g, i, w);
     for (int i = 0; i < g->thread_count; i++) {
         if (!g->threads[i].loop || pthread_create(&g->threads[i].id, NULL, threadMain, &g->threads[i]) != 0) {
             runFailErrno(g, "Starting a thread", errno);
@@ -508,7 +558,20 @@ runState generatorWait(generator *g, int timeout_ms) {
 }
 
 void generatorStop(generator *g) {
+    if (g->stopped == 0) g->stopped = clockTicks();
     atomic_store_explicit(&g->stop, true, memory_order_relaxed);
+    ringThreads(g);
+}
+
+uint64_t generatorUnsent(const generator *g) {
+    uint64_t sum = 0;
+    if (g->stopped == 0) return 0;
+    for (int i = 0; i < g->thread_count; i++) {
+        const benchThread *t = &g->threads[i];
+        uint64_t requests = (uint64_t)workloadDepth(t->work) * (uint64_t)workloadCommands(t->work);
+        sum += paceBehind(&t->pace, clockTicksToNs(g->stopped - g->begun)) * requests;
+    }
+    return sum;
 }
 
 generatorCounts generatorRead(const generator *g) {
@@ -546,7 +609,7 @@ void generatorFree(generator *g) {
             zfree(t->clients[j].tail);
             zfree(t->clients[j].rest);
         }
-        if (t->loop) aeDeleteEventLoop(t->loop);
+        loopClose(t);
         workloadFree(t->work);
         histogramFree(t->latencies);
         zfree(t->input);

@@ -19,7 +19,7 @@ typedef struct generatorConfig {
     slice greeting; /* sent first on each connection (AUTH, SELECT ...); borrowed */
     int greeting_replies;
     uint64_t requests; /* 0: until generatorStop() */
-    uint64_t rate;     /* requests per second, 0: no limit */
+    uint64_t rate;     /* requests per second, by a timetable that latencies count from; 0: as fast as they go */
     uint64_t seed;
     numberSource *numbers; /* borrowed */
 } generatorConfig;
@@ -51,6 +51,8 @@ generatorCounts generatorRead(const generator *g);
 const char *generatorError(const generator *g); /* text of the error; valid until generatorFree() */
 /* After RUN_DONE or RUN_UNKNOWN_COMMAND: microseconds from the first request to the last reply. */
 uint64_t generatorElapsedUs(const generator *g);
+/* With a rate and generatorStop(): requests whose time had come and that were not sent. After RUN_DONE. */
+uint64_t generatorUnsent(const generator *g);
 /* All latencies in microseconds, added to `into` (made with generatorHistogram()). After RUN_DONE. */
 void generatorLatencies(const generator *g, histogram *into);
 histogram *generatorHistogram(void);

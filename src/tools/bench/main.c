@@ -227,6 +227,11 @@ static void runOnce(benchmark *b, const char *title, workload *w, int payload, b
         generatorLatencies(g, latencies);
         testResult result = {title, payload, generatorRead(g).finished, generatorElapsedUs(g), latencies};
         reportResult(o, &b->host, &result);
+        uint64_t unsent = generatorUnsent(g);
+        if (unsent) {
+            fprintf(stderr, "WARNING: %s: of the rate that was asked for, %llu requests were not sent before the end\n",
+                    title, (unsigned long long)unsent);
+        }
         histogramFree(latencies);
     }
     generatorFree(g);

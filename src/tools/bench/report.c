@@ -63,6 +63,13 @@ static void printPercentile(void *arg, double percentile, int64_t value, int64_t
            (long long)cumulative);
 }
 
+/* The next bound that may count more: steps below the next request's latency are passed over. */
+static int64_t nextBound(const histogram *h, int64_t bound, int64_t seen, int64_t total) {
+    if (bound < FINE_END_US) return bound + FINE_STEP_US;
+    int64_t next = histogramPercentile(h, 100.0 * ((double)seen + 1) / (double)total) - bound;
+    return bound + COARSE_STEP_US * (next > COARSE_STEP_US ? next / COARSE_STEP_US : 1);
+}
+
 /* Fine steps where most latencies are, coarse ones beyond; empty coarse steps are left out. */
 static void printCumulative(const histogram *h, const printContext *p) {
     int64_t bound = FINE_STEP_US, before = -1, seen;
@@ -74,7 +81,7 @@ static void printCumulative(const histogram *h, const printContext *p) {
                    p->precision, ms(last), (long long)seen);
         }
         before = seen;
-        bound += bound < FINE_END_US ? FINE_STEP_US : COARSE_STEP_US;
+        bound = nextBound(h, bound, seen, p->total);
     } while (seen < p->total);
 }
 

@@ -1,0 +1,101 @@
+/* pace.c -- when the next pipeline of a thread is to be sent, and the clock that wakes the thread for it.
+ *
+ * The loop's own timers count milliseconds, and a pipeline that is sent up to one too late would have that in its
+ * latency. So the clock is a descriptor of the system (timerfd) where there is one: ready at the nanosecond, and
+ * silent again as soon as it is set anew, which is the one system call that a wake costs.
+ *
+ * Invariants  1. The k-th is due at first + k * interval, computed from k: errors do not add up.
+ * Tests       tests/unit/tools/pace_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "pace.h"
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/timerfd.h>
+#endif
+
+#define COARSE_MS 1
+#define ALARM_OVER UINT64_MAX
+#define NS_PER_S 1000000000u
+
+void paceInit(pace *p, double per_second, monotime begun, double shift) {
+    *p = (pace){.begun = begun, .shift = shift, .clock_fd = -1, .timer_id = -1};
+    if (per_second > 0) p->interval_ns = (double)NS_PER_S / per_second;
+}
+
+void paceBegin(pace *p, uint64_t now_ns) {
+    p->first_ns = now_ns + (uint64_t)(p->shift * p->interval_ns);
+    if (p->first_ns == 0) p->first_ns = 1;
+}
+
+uint64_t paceBehind(const pace *p, uint64_t now_ns) {
+    if (!paceIsOn(p) || p->first_ns == 0 || now_ns < p->first_ns) return 0;
+    uint64_t due = (uint64_t)((double)(now_ns - p->first_ns) / p->interval_ns) + 1;
+    return due > p->taken ? due - p->taken : 0;
+}
+
+#ifdef __linux__
+/* `in_ns` from now; 0 takes the alarm off. */
+static void setClock(const pace *p, uint64_t in_ns) {
+    struct itimerspec when;
+    memset(&when, 0, sizeof(when));
+    when.it_value.tv_sec = (time_t)(in_ns / NS_PER_S);
+    when.it_value.tv_nsec = (long)(in_ns % NS_PER_S);
+    timerfd_settime(p->clock_fd, 0, &when, NULL);
+}
+
+/* The wait has ended, which is all it is for. paceAlarm() takes its readiness away. */
+static void onAlarm(aeEventLoop *loop, int fd, void *arg, int mask) {
+    pace *p = arg;
+    unused(loop);
+    unused(fd);
+    unused(mask);
+    p->alarm_ns = ALARM_OVER;
+}
+
+int paceStart(pace *p, aeEventLoop *loop) {
+    p->loop = loop;
+    p->clock_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    return p->clock_fd < 0 ? C_ERR : aeCreateFileEvent(loop, p->clock_fd, AE_READABLE, onAlarm, p);
+}
+
+void paceStop(pace *p) {
+    if (p->clock_fd < 0) return;
+    aeDeleteFileEvent(p->loop, p->clock_fd, AE_READABLE);
+    close(p->clock_fd);
+    p->clock_fd = -1;
+}
+
+void paceAlarm(pace *p, bool wanted) {
+    uint64_t due = wanted ? paceDue(p) : 0;
+    if (due == p->alarm_ns) return;
+    uint64_t now = wanted ? paceNow(p) : 0;
+    setClock(p, !wanted ? 0 : due > now ? due - now : 1);
+    p->alarm_ns = due;
+}
+#else
+static long long onCoarse(aeEventLoop *loop, long long id, void *arg) {
+    unused(loop);
+    unused(id);
+    unused(arg);
+    return COARSE_MS;
+}
+
+int paceStart(pace *p, aeEventLoop *loop) {
+    p->loop = loop;
+    p->timer_id = aeCreateTimeEvent(loop, COARSE_MS, onCoarse, p);
+    return C_OK;
+}
+
+void paceStop(pace *p) {
+    if (p->timer_id >= 0) aeDeleteTimeEvent(p->loop, p->timer_id);
+    p->timer_id = -1;
+}
+
+void paceAlarm(pace *p, bool wanted) {
+    unused(p);
+    unused(wanted);
+}
+#endif
