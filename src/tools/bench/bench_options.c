@@ -55,6 +55,8 @@ static const optionRow option_rows[] = {
     {"-t", OPT_TEXT, FIELD(tests), 0, 0},
     {"-I", OPT_FLAG, FIELD(idle), 0, 0},
     {"-x", OPT_FLAG, FIELD(read_stdin), 0, 0},
+    {"--json", OPT_TEXT, FIELD(json_file), 0, 0},
+    {"--plot", OPT_TEXT, FIELD(plot_file), 0, 0},
     {"--mptcp", OPT_FLAG, FIELD(multipath), 0, 0},
     {"--rps", OPT_LONG, FIELD(rate), 0, INT64_MAX / 4},
     {"--seed", OPT_ULONG, FIELD(seed), 0, INT64_MAX},
@@ -98,6 +100,8 @@ static const struct {
     const char *one, *other, *why;
 } contradictions[] = {
     {"-n", "--duration", "a run ends after a number of requests or after a time"},
+    {"-I", "--json", "nothing is measured"},
+    {"-I", "--plot", "nothing is measured"},
     {"-I", "-t", "no request is sent"},
     {"-I", "--rps", "no request is sent"},
     {"-I", "-x", "no request is sent"},
@@ -150,6 +154,25 @@ static bool refuse(const char *one, const char *other, const char *why) {
     return false;
 }
 
+static bool isStdout(const char *file) {
+    return file && strcmp(file, "-") == 0;
+}
+
+bool benchOptionsUseStdout(const benchOptions *o) {
+    return isStdout(o->json_file) || isStdout(o->plot_file);
+}
+
+/* A document on stdout is the only thing there. */
+static bool stdoutIsShared(const benchOptions *o) {
+    const char *document = isStdout(o->json_file) ? "--json -" : "--plot -";
+    if (!benchOptionsUseStdout(o)) return false;
+    if (isStdout(o->json_file) && isStdout(o->plot_file)) return !refuse(document, "--plot -", "both want stdout");
+    if (o->csv) return !refuse(document, "--csv", "both want stdout");
+    if (o->quiet) return !refuse(document, "-q", "both want stdout");
+    if (o->loop) return !refuse(document, "-l", "the document is written when all is done");
+    return false;
+}
+
 /* Unknown names of -t are told before anything runs: a long run that has left one out is found out late. */
 static bool testsAreKnown(const char *tests) {
     if (!tests) return true;
@@ -186,7 +209,7 @@ static bool makeSense(const benchOptions *o, const givenOptions *given) {
         fprintf(stderr, "Option '-I' and a command contradict each other: no request is sent.\n");
         return false;
     }
-    if (!testsAreKnown(o->tests)) return false;
+    if (stdoutIsShared(o) || !testsAreKnown(o->tests)) return false;
     for (size_t i = 0; i < array_len(dependents); i++) {
         if (!isGiven(given, dependents[i].name) || isGiven(given, dependents[i].needs)) continue;
         if (o->tls.on && strcmp(dependents[i].needs, "--tls") == 0) continue; /* by the URI */
@@ -331,6 +354,9 @@ void benchUsage(void) {
           "What is printed\n"
           "  -q                 a line per test\n"
           "  --csv              lines for a spreadsheet, with a header\n"
+          "  --json FILE        all results and settings, percentiles and the rate over time, for\n"
+          "                     programs; - is stdout, and nothing else is printed there then\n"
+          "  --plot FILE        a picture (SVG) of latencies and of the rate over time\n"
           "  --precision N      decimal places of latencies (3, and no less)\n"
           "  -e                 nothing: a reply that is an error ends the run in any case\n"
           "  --help             this text\n"

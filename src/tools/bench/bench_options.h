@@ -9,6 +9,7 @@
 
 typedef struct benchOptions {
     const char *host, *socket, *user, *password, *tests; /* borrowed from argv or from `uri` */
+    const char *json_file, *plot_file;                   /* the same; "-": stdout */
     int port, db, clients, threads, data_size, pipeline, precision, functions, fcall_keys;
     long long requests, duration_s, warmup_s, rate;
     uint64_t key_range, seed;
@@ -23,5 +24,7 @@ typedef struct benchOptions {
 /* False with a message printed when the command line makes no sense. */
 bool benchOptionsParse(benchOptions *o, int argc, char **argv) must_check;
 void benchUsage(void);
+/* Stdout is a document's: nothing else is printed there. */
+bool benchOptionsUseStdout(const benchOptions *o);
 
 #endif

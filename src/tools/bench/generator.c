@@ -48,6 +48,7 @@
 #define FILES_PER_THREAD 4        /* its loop, clock and bell, which has one or two */
 #define LATENCY_MAX_US 3600000000 /* behind a timetable the server may fall far */
 #define ERROR_TEXT_MAX 512
+#define JUST_DUE_NS 10000000 /* what has become due so shortly before the end is not missed */
 
 typedef struct benchThread benchThread;
 
@@ -569,7 +570,8 @@ uint64_t generatorUnsent(const generator *g) {
     for (int i = 0; i < g->thread_count; i++) {
         const benchThread *t = &g->threads[i];
         uint64_t requests = (uint64_t)workloadDepth(t->work) * (uint64_t)workloadCommands(t->work);
-        sum += paceBehind(&t->pace, clockTicksToNs(g->stopped - g->begun)) * requests;
+        uint64_t stopped_ns = clockTicksToNs(g->stopped - g->begun);
+        if (stopped_ns > JUST_DUE_NS) sum += paceBehind(&t->pace, stopped_ns - JUST_DUE_NS) * requests;
     }
     return sum;
 }

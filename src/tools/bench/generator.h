@@ -51,7 +51,7 @@ generatorCounts generatorRead(const generator *g);
 const char *generatorError(const generator *g); /* text of the error; valid until generatorFree() */
 /* After RUN_DONE or RUN_UNKNOWN_COMMAND: microseconds from the first request to the last reply. */
 uint64_t generatorElapsedUs(const generator *g);
-/* With a rate and generatorStop(): requests whose time had come and that were not sent. After RUN_DONE. */
+/* With a rate and generatorStop(): requests that were due more than 10 ms before and not sent. After RUN_DONE. */
 uint64_t generatorUnsent(const generator *g);
 /* All latencies in microseconds, added to `into` (made with generatorHistogram()). After RUN_DONE. */
 void generatorLatencies(const generator *g, histogram *into);

@@ -14,6 +14,7 @@
 #include "numbers.h"
 #include "bench_options.h"
 #include "report.h"
+#include "result_files.h"
 #include "server_link.h"
 #include "standard_tests.h"
 #include "version.h"
@@ -26,6 +27,7 @@
 #include <unistd.h>
 
 #define PROGRESS_MS 250
+#define READING_MS 50 /* of the counters, when the rate over time is wanted */
 
 typedef struct benchmark {
     benchOptions options;
@@ -35,6 +37,7 @@ typedef struct benchmark {
     int greeting_replies;
     sds data;      /* owns */
     uint64_t runs; /* each test gets another seed */
+    resultList results;
     bool failed;
 } benchmark;
 
@@ -90,9 +93,35 @@ static char *askSetting(const benchOptions *o, serverLink *l, const char *name) 
     return text;
 }
 
+/* The value of a line "field:value" of INFO, or NULL. */
+static char *infoField(const char *info, const char *field) {
+    const char *at = strstr(info, field);
+    if (!at || (at > info && at[-1] != '\n')) return NULL;
+    at += strlen(field);
+    size_t len = strcspn(at, "\r\n");
+    char *value = zmalloc(len + 1);
+    memcpy(value, at, len);
+    value[len] = '\0';
+    return value;
+}
+
+/* What the server is, for who finds the results later; it need not tell. */
+static void askVersion(benchmark *b, serverLink *l) {
+    replyValue *r = linkCall(l, "INFO", "server", NULL);
+    if (!r) quitUnreachable(&b->options, linkError(l));
+    if (replyIsText(r)) {
+        b->host.version = infoField(r->str, "valkey_version:");
+        const char *name = b->host.version ? "valkey" : "redis";
+        if (!b->host.version) b->host.version = infoField(r->str, "redis_version:");
+        if (b->host.version) b->host.name = zstrdup(name);
+    }
+    replyValueFree(r);
+}
+
 static void askServer(benchmark *b) {
     const benchOptions *o = &b->options;
     serverLink *l = connectServer(o);
+    if (resultFilesAreWanted(o)) askVersion(b, l);
     b->host.save = askSetting(o, l, "save");
     b->host.appendonly = askSetting(o, l, "appendonly");
     if (!b->host.save || !b->host.appendonly)
@@ -162,7 +191,7 @@ static sds readStdin(void) {
 /* A failure that ends the program, told after the results so far. */
 noreturn_fn static void quitFailed(const benchmark *b, runState state, const char *text) {
     const benchOptions *o = &b->options;
-    if (!o->csv) printf("\n");
+    if (!o->csv && !benchOptionsUseStdout(o)) printf("\n");
     fflush(stdout);
     if (state == RUN_GREETING_REFUSED) quitRefused(o, text);
     if (state == RUN_BROKEN) fprintf(stderr, "Error: %s\n", text);
@@ -172,49 +201,89 @@ noreturn_fn static void quitFailed(const benchmark *b, runState state, const cha
     _exit(1);
 }
 
-/* Run until the end, or for `limit_us` if that is not 0, and show the progress. */
-static runState watch(const benchmark *b, generator *g, const char *title, uint64_t limit_us) {
+/* What all runs have in common. */
+static generatorConfig generatorConfigFor(const benchmark *b, numberSource *numbers) {
+    const benchOptions *o = &b->options;
+    return (generatorConfig){.ip = b->ip,
+                             .unix_path = o->socket,
+                             .port = o->port,
+                             .multipath = o->multipath,
+                             .tls = o->tls_context,
+                             .sni = o->tls.sni,
+                             .clients = o->clients,
+                             .threads = o->threads,
+                             .keep_alive = o->keep_alive,
+                             .greeting = sdsSlice(b->greeting),
+                             .greeting_replies = b->greeting_replies,
+                             .numbers = numbers};
+}
+
+/* Run until the end, or for `limit_us` if that is not 0. Shows the progress, and keeps it in `rates` if that is not
+ * NULL. */
+static runState watch(const benchmark *b, generator *g, const char *title, uint64_t limit_us, rateSeries *rates) {
     progressLine line;
-    uint64_t started = clockMonotonicUs();
+    uint64_t started = clockMonotonicUs(), shown_us = 0;
     runState state;
-    bool shown = !b->options.csv;
+    bool shown = !b->options.csv && !benchOptionsUseStdout(&b->options);
     progressStart(&line);
     do {
-        if (shown) progressShow(&line, title, generatorRead(g), limit_us > 0);
         uint64_t passed = clockMonotonicUs() - started;
-        int wait_ms = PROGRESS_MS;
+        generatorCounts counts = generatorRead(g);
+        if (shown && (passed >= shown_us)) {
+            progressShow(&line, title, counts, limit_us > 0);
+            shown_us = passed + PROGRESS_MS * 1000;
+        }
+        if (rates && passed > 0) rateSeriesRead(rates, passed, counts.finished, counts.latency_us);
+        int wait_ms = rates ? READING_MS : PROGRESS_MS;
         if (limit_us && passed >= limit_us) generatorStop(g);
-        else if (limit_us && limit_us - passed < PROGRESS_MS * 1000) wait_ms = (int)((limit_us - passed) / 1000 + 1);
+        else if (limit_us && limit_us - passed < (uint64_t)wait_ms * 1000)
+            wait_ms = (int)((limit_us - passed) / 1000 + 1);
         state = generatorWait(g, wait_ms);
     } while (state == RUN_GOING);
     if (shown) progressClear(&line);
     return state;
 }
 
+/* Print the result, and keep it if it is to be written. */
+static void report(benchmark *b, const generator *g, const char *title, int payload, const rateSeries *rates) {
+    const benchOptions *o = &b->options;
+    testResult *r = zcalloc(1, sizeof(*r));
+    generatorCounts counts = generatorRead(g);
+    r->title = sdsNew(title);
+    r->payload = payload;
+    r->requests = counts.finished;
+    r->unsent = generatorUnsent(g);
+    r->elapsed_us = generatorElapsedUs(g);
+    r->latencies = generatorHistogram();
+    generatorLatencies(g, r->latencies);
+    reportResult(o, &b->host, r);
+    if (r->unsent) {
+        fprintf(stderr, "WARNING: %s: of the rate that was asked for, %llu requests were not sent before the end\n",
+                title, (unsigned long long)r->unsent);
+    }
+    if (!resultFilesAreWanted(o)) {
+        testResultFree(r);
+        return;
+    }
+    r->rates = *rates;
+    rateSeriesRead(&r->rates, r->elapsed_us, counts.finished, counts.latency_us);
+    resultListAdd(&b->results, r);
+    if (!resultFilesWrite(o, &b->host, &b->results, false)) exit(1);
+}
+
 static void runOnce(benchmark *b, const char *title, workload *w, int payload, bool custom, bool warmup) {
     const benchOptions *o = &b->options;
     numberSource numbers = {.range = o->key_range, .sequential = o->sequential};
-    generatorConfig config = {
-        .ip = b->ip,
-        .unix_path = o->socket,
-        .port = o->port,
-        .multipath = o->multipath,
-        .tls = o->tls_context,
-        .sni = o->tls.sni,
-        .clients = o->clients,
-        .threads = o->threads,
-        .keep_alive = o->keep_alive,
-        .greeting = sdsSlice(b->greeting),
-        .greeting_replies = b->greeting_replies,
-        .requests = warmup ? 0 : (uint64_t)o->requests,
-        .rate = (uint64_t)o->rate,
-        .seed = o->seed + 0x10000 * b->runs++,
-        .numbers = &numbers,
-    };
+    generatorConfig config = generatorConfigFor(b, &numbers);
+    config.requests = warmup ? 0 : (uint64_t)o->requests;
+    config.rate = (uint64_t)o->rate;
+    config.seed = o->seed + 0x10000 * b->runs++;
     uint64_t limit_us = (uint64_t)(warmup ? o->warmup_s : o->duration_s) * 1000000;
+    rateSeries rates;
+    rateSeriesStart(&rates, READING_MS * 1000);
     generator *g = generatorStart(&config, w);
     sds shown = sdsCat(sdsNew(warmup ? "Warming up " : ""), title);
-    runState state = watch(b, g, shown, limit_us);
+    runState state = watch(b, g, shown, limit_us, !warmup && resultFilesAreWanted(o) ? &rates : NULL);
     sdsFree(shown);
     if (state == RUN_UNKNOWN_COMMAND && !custom) {
         fflush(stdout);
@@ -223,16 +292,7 @@ static void runOnce(benchmark *b, const char *title, workload *w, int payload, b
     } else if (state != RUN_DONE) {
         quitFailed(b, state, generatorError(g));
     } else if (!warmup) {
-        histogram *latencies = generatorHistogram();
-        generatorLatencies(g, latencies);
-        testResult result = {title, payload, generatorRead(g).finished, generatorElapsedUs(g), latencies};
-        reportResult(o, &b->host, &result);
-        uint64_t unsent = generatorUnsent(g);
-        if (unsent) {
-            fprintf(stderr, "WARNING: %s: of the rate that was asked for, %llu requests were not sent before the end\n",
-                    title, (unsigned long long)unsent);
-        }
-        histogramFree(latencies);
+        report(b, g, title, payload, &rates);
     }
     generatorFree(g);
 }
@@ -294,21 +354,9 @@ static void runCommand(benchmark *b, sds last_word) {
 noreturn_fn static void runIdle(benchmark *b) {
     const benchOptions *o = &b->options;
     numberSource none = {.range = 0};
-    generatorConfig config = {
-        .ip = b->ip,
-        .unix_path = o->socket,
-        .port = o->port,
-        .multipath = o->multipath,
-        .tls = o->tls_context,
-        .sni = o->tls.sni,
-        .clients = o->clients,
-        .threads = 1,
-        .idle = true,
-        .keep_alive = true,
-        .greeting = sdsSlice(b->greeting),
-        .greeting_replies = b->greeting_replies,
-        .numbers = &none,
-    };
+    generatorConfig config = generatorConfigFor(b, &none);
+    config.threads = 1;
+    config.idle = config.keep_alive = true;
     workload *w = workloadFromRaw(sliceStr("PING\r\n"), 1);
     printf("%d connections that do nothing, until Ctrl-C\n", o->clients);
     generator *g = generatorStart(&config, w);
@@ -336,6 +384,7 @@ int main(int argc, char **argv) {
                 "connections fail;\n  sysctl net.ipv4.tcp_tw_reuse=1 lets Linux take them again earlier.\n");
     }
     b.options.tls_context = toolTlsContext(&o->tls);
+    resultFilesCheck(o);
     askServer(&b);
     makeGreeting(&b);
     b.data = makeData(o->data_size);
@@ -343,16 +392,21 @@ int main(int argc, char **argv) {
     sds last_word = o->read_stdin && o->command_count ? readStdin() : NULL;
     if (o->csv) reportCsvHeader();
     do {
+        resultListClear(&b.results);
         if (o->command_count) runCommand(&b, last_word);
         else runStandardTests(&b);
-        if (!o->command_count && !o->csv) printf("\n");
+        if (!o->command_count && !o->csv && !benchOptionsUseStdout(o)) printf("\n");
         fflush(stdout);
+        if (!resultFilesWrite(o, &b.host, &b.results, !o->loop)) b.failed = true;
     } while (o->loop);
+    resultListClear(&b.results);
     sdsFree(last_word);
     tlsContextRelease(o->tls_context);
     sdsFree(b.greeting);
     sdsFree(b.data);
     zfree(b.host.save);
     zfree(b.host.appendonly);
+    zfree(b.host.name);
+    zfree(b.host.version);
     return b.failed ? 1 : 0;
 }

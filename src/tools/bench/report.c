@@ -85,10 +85,6 @@ static void printCumulative(const histogram *h, const printContext *p) {
     } while (seen < p->total);
 }
 
-static double requestRate(const testResult *r) {
-    return ratio((double)r->requests, (double)r->elapsed_us / 1e6);
-}
-
 static void printLong(const benchOptions *o, const hostSettings *host, const testResult *r) {
     const histogram *h = r->latencies;
     printContext p = {o->precision, histogramTotal(h)};
@@ -108,7 +104,7 @@ static void printLong(const benchOptions *o, const hostSettings *host, const tes
     printf("\nCumulative distribution of latencies:\n");
     if (p.total) printCumulative(h, &p);
     printf("\nSummary:\n");
-    printf("  throughput summary: %.2f requests per second\n", requestRate(r));
+    printf("  throughput summary: %.2f requests per second\n", testResultRate(r));
     printf("  latency summary (msec):\n");
     printf("    %9s %9s %9s %9s %9s %9s\n", "avg", "min", "p50", "p95", "p99", "max");
     printf("    %9.*f %9.*f %9.*f %9.*f %9.*f %9.*f\n", p.precision, histogramMean(h) / 1000, p.precision,
@@ -124,12 +120,13 @@ void reportCsvHeader(void) {
 
 void reportResult(const benchOptions *o, const hostSettings *host, const testResult *r) {
     const histogram *h = r->latencies;
+    if (benchOptionsUseStdout(o)) return;
     if (o->csv) {
-        printf("\"%s\",\"%.2f\",\"%.3f\",\"%.3f\",\"%.3f\",\"%.3f\",\"%.3f\",\"%.3f\"\n", r->title, requestRate(r),
+        printf("\"%s\",\"%.2f\",\"%.3f\",\"%.3f\",\"%.3f\",\"%.3f\",\"%.3f\",\"%.3f\"\n", r->title, testResultRate(r),
                histogramMean(h) / 1000, ms(histogramMin(h)), ms(histogramPercentile(h, 50)),
                ms(histogramPercentile(h, 95)), ms(histogramPercentile(h, 99)), ms(histogramMax(h)));
     } else if (o->quiet) {
-        printf("%s: %.2f requests per second, p50=%.*f msec\n", r->title, requestRate(r), o->precision,
+        printf("%s: %.2f requests per second, p50=%.*f msec\n", r->title, testResultRate(r), o->precision,
                ms(histogramPercentile(h, 50)));
     } else {
         printLong(o, host, r);

@@ -6,6 +6,7 @@
 
 #include "generator.h"
 #include "bench_options.h"
+#include "results.h"
 
 /* The line that is rewritten while a test runs. */
 typedef struct progressLine {
@@ -18,18 +19,6 @@ void progressStart(progressLine *line);
 /* `shows_time`: the end is a time, not a count. */
 void progressShow(progressLine *line, const char *title, generatorCounts counts, bool shows_time);
 void progressClear(progressLine *line);
-
-/* What the server says about its persistence; NULL when it did not say. */
-typedef struct hostSettings {
-    char *save, *appendonly; /* own */
-} hostSettings;
-
-typedef struct testResult {
-    const char *title;
-    int payload;
-    uint64_t requests, elapsed_us;
-    const histogram *latencies;
-} testResult;
 
 void reportCsvHeader(void);
 void reportResult(const benchOptions *o, const hostSettings *host, const testResult *result);

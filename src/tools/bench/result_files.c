@@ -1,0 +1,61 @@
+/* result_files.c -- --json and --plot: results written into files.
+ *
+ * A file is written anew behind each test, so that a run which is ended early leaves what it has measured. What has no
+ * name to be renamed to (stdout, a pipe) gets the document once, when the run is over.
+ *
+ * Tests       tests/tools/benchmark.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "result_files.h"
+#include "json_report.h"
+#include "output_file.h"
+#include "svg_report.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static void complain(const char *name) {
+    fprintf(stderr, "The results cannot be written to %s: %s\n", name, strerror(errno));
+}
+
+/* It is, or will be, a file that can be replaced. */
+static bool isReplaceable(const char *name) {
+    struct stat there;
+    return strcmp(name, "-") != 0 && (stat(name, &there) != 0 || S_ISREG(there.st_mode));
+}
+
+static void check(const char *name) {
+    outputFile f;
+    if (!name || !isReplaceable(name)) return;
+    if (!outputFileOpen(&f, name)) {
+        complain(name);
+        exit(1);
+    }
+    outputFileAbandon(&f);
+}
+
+void resultFilesCheck(const benchOptions *o) {
+    check(o->json_file);
+    check(o->plot_file);
+}
+
+/* Takes `text`. */
+static bool writeFile(const char *name, sds text) {
+    outputFile f;
+    bool opened = outputFileOpen(&f, name);
+    bool written = opened && outputFileWrite(&f, text, sdsLen(text)) && outputFileKeep(&f);
+    if (!written) complain(name);
+    if (opened && !written) outputFileAbandon(&f);
+    sdsFree(text);
+    return written;
+}
+
+bool resultFilesWrite(const benchOptions *o, const hostSettings *host, const resultList *results, bool last) {
+    bool json = o->json_file && (last || isReplaceable(o->json_file));
+    bool plot = o->plot_file && (last || isReplaceable(o->plot_file));
+    fflush(stdout);
+    bool written = !json || writeFile(o->json_file, jsonReport(o, host, results));
+    return (!plot || writeFile(o->plot_file, svgReport(o, host, results))) && written;
+}

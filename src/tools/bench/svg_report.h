@@ -1,0 +1,13 @@
+/* svg_report.h -- the results of a run as a picture: latencies and rate over time of each test.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BENCH_SVG_REPORT_H
+#define BENCH_SVG_REPORT_H
+
+#include "bench_options.h"
+#include "results.h"
+
+/* An SVG document that needs nothing but itself. */
+sds svgReport(const benchOptions *o, const hostSettings *host, const resultList *results);
+
+#endif

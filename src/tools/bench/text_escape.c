@@ -1,0 +1,61 @@
+/* text_escape.c -- any bytes as a string of JSON, or as text of XML.
+ *
+ * Tests       tests/unit/tools/text_escape_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "text_escape.h"
+#include "utf8.h"
+
+#define REPLACEMENT "\xef\xbf\xbd"
+
+/* The characters of `s` as they are but for those that `special` has a word for: NULL is none. */
+static sds catEscaped(sds out, const char *s, const char *(*special)(uint32_t code, char *room)) {
+    char room[8];
+    for (size_t len = strlen(s), n; len > 0; s += n, len -= n) {
+        uint32_t code;
+        n = utf8Decode(s, len, &code);
+        const char *word = code == UTF8_BAD && n == 1 ? REPLACEMENT : special(code, room);
+        out = word ? sdsCat(out, word) : sdsCatLen(out, s, n);
+    }
+    return out;
+}
+
+static const char *jsonSpecial(uint32_t code, char *room) {
+    static const char hex[] = "0123456789abcdef";
+    switch (code) {
+    case '"': return "\\\"";
+    case '\\': return "\\\\";
+    case '\n': return "\\n";
+    case '\r': return "\\r";
+    case '\t': return "\\t";
+    default: break;
+    }
+    if (code >= 0x20) return NULL;
+    memcpy(room, "\\u00", 4);
+    room[4] = hex[code >> 4];
+    room[5] = hex[code & 15];
+    room[6] = '\0';
+    return room;
+}
+
+/* XML 1.0 has no way to write most control characters and the two last of the basic plane. */
+static const char *xmlSpecial(uint32_t code, char *room) {
+    unused(room);
+    switch (code) {
+    case '&': return "&amp;";
+    case '<': return "&lt;";
+    case '>': return "&gt;";
+    case '"': return "&quot;";
+    case '\'': return "&#39;";
+    default: return code < 0x20 || code == 0x7f || code == 0xfffe || code == 0xffff ? REPLACEMENT : NULL;
+    }
+}
+
+sds catJsonString(sds out, const char *s) {
+    if (!s) return sdsCat(out, "null");
+    return sdsCat(catEscaped(sdsCat(out, "\""), s, jsonSpecial), "\"");
+}
+
+sds catXmlText(sds out, const char *s) {
+    return catEscaped(out, s, xmlSpecial);
+}
