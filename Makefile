@@ -8,7 +8,7 @@
 #   make microbench [MICROARGS="--quick --csv FILE"]      nanoseconds of dict, parser, ring, listpack
 #   make fuzz [FUZZ=listpack] [SECONDS_EACH=10]      clang's fuzzer on what decodes foreign bytes
 #   make test | check | format | demo | clean | distclean
-#   make install [PREFIX=/usr/local] [DESTDIR=...] [REDIS_LINKS=yes]      also valkey.conf and a systemd unit; uninstall
+#   make install [PREFIX=/usr/local] [DESTDIR=...] [REDIS_LINKS=yes]      also valkey.conf and systemd units; uninstall
 #   make CC=clang | CROSS=aarch64-linux-gnu- [RUN="qemu-aarch64 -L DIR"]    another compiler; another machine
 #   make BUILD=/tmp/elsewhere     leave src/ and build/ untouched
 #
@@ -158,7 +158,7 @@ TESTED_LAYERS := $(if $(wildcard tests/unit/tools/*_test.c),tools) \
                  $(foreach l,$(LAYERS),$(if $(wildcard tests/unit/$l/*_test.c),$l))
 UNIT_BINARIES := $(foreach l,$(TESTED_LAYERS),$(OUT)/unit/$l)
 
-.PHONY: all unit unit-build fuzz fuzz-build microbench microbench-build bench test demo check format install uninstall clean distclean
+.PHONY: all unit unit-build fuzz fuzz-build microbench microbench-build bench test demo check format install uninstall texts clean distclean
 all: $(call archives,$(LAYERS)) $(addprefix $(BIN)/,$(PROGRAMS) $(PROGRAM_LINKS)) $(COPIES) $(LINK_COPIES)
 
 # ---- Hot files ----------------------------------------------------------------------------------------------------
@@ -340,12 +340,32 @@ fuzz-run-%:
 BIN_DIR ?= $(PREFIX)/bin
 CONFIG_DIR ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)/valkey
 UNIT_DIR ?= $(PREFIX)/lib/systemd/system
+SYSUSERS_DIR ?= $(PREFIX)/lib/sysusers.d
+TMPFILES_DIR ?= $(PREFIX)/lib/tmpfiles.d
 REDIS_LINKS ?= no
-UNIT_WORDS = -e 's|@BINDIR@|$(BIN_DIR)|' -e 's|@CONFIG@|$(CONFIG_DIR)/valkey.conf|' \
-    -e 's|@TYPE@|$(if $(SYSTEMD_FLAGS),notify,exec)|' -e 's|@SUPERVISED@|$(if $(SYSTEMD_FLAGS),systemd,no)|'
 
-install: all
-	@install -d $(addprefix $(DESTDIR),$(BIN_DIR) $(CONFIG_DIR) $(UNIT_DIR))
+# Everything beside programs and configuration, by the place where it goes; made below $(OUT)/texts.
+INSTALLED := valkey-server valkey-cli valkey-benchmark valkey-check-rdb valkey-check-aof
+TEXTS := $(addprefix $(UNIT_DIR)/,valkey-server.service valkey-server@.service) \
+    $(SYSUSERS_DIR)/valkey.conf $(TMPFILES_DIR)/valkey.conf
+
+# $1 the unit, $2 what it is, $3 how it is called by people, $4 its title, $5 its configuration, $6 its data.
+unit_words = -e 's|@UNIT@|$1|; s|@WHAT@|$2|; s|@EXAMPLE@|$3|; s|@DESCRIPTION@|$4|; s|@CONFIG@|$5|; s|@STATE@|$6|' \
+    -e 's|@BINDIR@|$(BIN_DIR)|; s|@CONFIGDIR@|$(CONFIG_DIR)|' \
+    -e 's|@TYPE@|$(if $(SYSTEMD_FLAGS),notify,exec)|; s|@SUPERVISED@|$(if $(SYSTEMD_FLAGS),systemd,no)|' \
+    packaging/systemd/valkey-server.service.in
+
+texts:
+	@rm -rf $(OUT)/texts && mkdir -p $(addprefix $(OUT)/texts,$(sort $(dir $(TEXTS))))
+	@sed $(call unit_words,valkey-server.service,the server,valkey-server,In-memory key-value server,$(CONFIG_DIR)/valkey.conf,valkey) \
+	    >$(OUT)/texts$(UNIT_DIR)/valkey-server.service
+	@sed $(call unit_words,valkey-server@.service,a server for each NAME.conf,valkey-server@NAME,In-memory key-value server %i,$(CONFIG_DIR)/%i.conf,valkey/%i) \
+	    >$(OUT)/texts$(UNIT_DIR)/valkey-server@.service
+	@cp packaging/systemd/valkey.sysusers $(OUT)/texts$(SYSUSERS_DIR)/valkey.conf
+	@sed 's|@CONFIGDIR@|$(CONFIG_DIR)|' packaging/systemd/valkey.tmpfiles.in >$(OUT)/texts$(TMPFILES_DIR)/valkey.conf
+
+install: all texts
+	@install -d $(addprefix $(DESTDIR),$(BIN_DIR) $(CONFIG_DIR))
 	@set -e; for p in $(PROGRAMS) $(PROGRAM_LINKS); do \
 	    if [ -L $(BIN)/$$p ]; then ln -sf valkey-server $(DESTDIR)$(BIN_DIR)/$$p; \
 	    else install -m 755 $(BIN)/$$p $(DESTDIR)$(BIN_DIR)/; fi; echo "  INSTALL $(BIN_DIR)/$$p"; \
@@ -353,15 +373,16 @@ install: all
 	        ln -sf $$p $(DESTDIR)$(BIN_DIR)/redis-$${p#valkey-}; echo "  LINK    $(BIN_DIR)/redis-$${p#valkey-}"; fi; done
 	@if [ -e $(DESTDIR)$(CONFIG_DIR)/valkey.conf ]; then echo "  KEEP    $(CONFIG_DIR)/valkey.conf"; \
 	else install -m 644 valkey.conf $(DESTDIR)$(CONFIG_DIR)/ && echo "  INSTALL $(CONFIG_DIR)/valkey.conf"; fi
-	@sed $(UNIT_WORDS) utils/valkey-server.service.in >$(OUT)/valkey-server.service
-	@install -m 644 $(OUT)/valkey-server.service $(DESTDIR)$(UNIT_DIR)/ && \
-	    echo "  INSTALL $(UNIT_DIR)/valkey-server.service"
+	@set -e; for f in $(TEXTS); do if [ -e $(OUT)/texts$$f ]; then \
+	    install -D -m 644 $(OUT)/texts$$f $(DESTDIR)$$f; echo "  INSTALL $$f"; fi; done
+	@if [ -z "$(DESTDIR)" ] && [ -d /run/systemd/system ]; then \
+	    echo "As a service: systemd-sysusers && systemd-tmpfiles --create; systemctl enable --now valkey-server"; fi
 
 # Takes away what install made: a link only if it is ours, the configuration only if nobody has changed it.
 uninstall:
-	@cd $(DESTDIR)$(BIN_DIR) 2>/dev/null || exit 0; for p in server cli benchmark check-rdb check-aof; do rm -f valkey-$$p; \
-	    if [ "$$(readlink redis-$$p)" = valkey-$$p ]; then rm -f redis-$$p; fi; done
-	@rm -f $(DESTDIR)$(UNIT_DIR)/valkey-server.service
+	@cd $(DESTDIR)$(BIN_DIR) 2>/dev/null || exit 0; for p in $(INSTALLED); do rm -f $$p; \
+	    if [ "$$(readlink redis-$${p#valkey-})" = $$p ]; then rm -f redis-$${p#valkey-}; fi; done
+	@rm -f $(addprefix $(DESTDIR),$(TEXTS))
 	@if cmp -s valkey.conf $(DESTDIR)$(CONFIG_DIR)/valkey.conf; then rm -f $(DESTDIR)$(CONFIG_DIR)/valkey.conf; \
 	elif [ -e $(DESTDIR)$(CONFIG_DIR)/valkey.conf ]; then echo "  KEEP    $(CONFIG_DIR)/valkey.conf"; fi
 	@rmdir $(DESTDIR)$(CONFIG_DIR) 2>/dev/null || true
