@@ -8,7 +8,8 @@
 #   make microbench [MICROARGS="--quick --csv FILE"]      nanoseconds of dict, parser, ring, listpack
 #   make fuzz [FUZZ=listpack] [SECONDS_EACH=10]      clang's fuzzer on what decodes foreign bytes
 #   make test | check | format | demo | clean | distclean
-#   make install [PREFIX=/usr/local] [DESTDIR=...] [REDIS_LINKS=yes]      also valkey.conf and systemd units; uninstall
+#   make install [PREFIX=/usr/local] [DESTDIR=...] [REDIS_LINKS=yes]      also valkey.conf, man pages, completions, systemd
+#                                 units; make uninstall
 #   make CC=clang | CROSS=aarch64-linux-gnu- [RUN="qemu-aarch64 -L DIR"]    another compiler; another machine
 #   make BUILD=/tmp/elsewhere     leave src/ and build/ untouched
 #
@@ -342,12 +343,19 @@ CONFIG_DIR ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)/valkey
 UNIT_DIR ?= $(PREFIX)/lib/systemd/system
 SYSUSERS_DIR ?= $(PREFIX)/lib/sysusers.d
 TMPFILES_DIR ?= $(PREFIX)/lib/tmpfiles.d
+MAN_DIR ?= $(PREFIX)/share/man
+BASH_DIR ?= $(PREFIX)/share/bash-completion/completions
+ZSH_DIR ?= $(PREFIX)/share/zsh/$(if $(filter /usr,$(PREFIX)),vendor-completions,site-functions)
+FISH_DIR ?= $(PREFIX)/share/fish/vendor_completions.d
 REDIS_LINKS ?= no
 
 # Everything beside programs and configuration, by the place where it goes; made below $(OUT)/texts.
 INSTALLED := valkey-server valkey-cli valkey-benchmark valkey-check-rdb valkey-check-aof
+MAN_PAGES := $(patsubst packaging/man/%.scd,%,$(wildcard packaging/man/*.scd))
 TEXTS := $(addprefix $(UNIT_DIR)/,valkey-server.service valkey-server@.service) \
-    $(SYSUSERS_DIR)/valkey.conf $(TMPFILES_DIR)/valkey.conf
+    $(SYSUSERS_DIR)/valkey.conf $(TMPFILES_DIR)/valkey.conf \
+    $(foreach p,$(MAN_PAGES),$(MAN_DIR)/man$(subst .,,$(suffix $p))/$p) \
+    $(addprefix $(BASH_DIR)/,$(INSTALLED)) $(INSTALLED:%=$(ZSH_DIR)/_%) $(INSTALLED:%=$(FISH_DIR)/%.fish)
 
 # $1 the unit, $2 what it is, $3 how it is called by people, $4 its title, $5 its configuration, $6 its data.
 unit_words = -e 's|@UNIT@|$1|; s|@WHAT@|$2|; s|@EXAMPLE@|$3|; s|@DESCRIPTION@|$4|; s|@CONFIG@|$5|; s|@STATE@|$6|' \
@@ -355,6 +363,7 @@ unit_words = -e 's|@UNIT@|$1|; s|@WHAT@|$2|; s|@EXAMPLE@|$3|; s|@DESCRIPTION@|$4
     -e 's|@TYPE@|$(if $(SYSTEMD_FLAGS),notify,exec)|; s|@SUPERVISED@|$(if $(SYSTEMD_FLAGS),systemd,no)|' \
     packaging/systemd/valkey-server.service.in
 
+# The day on which a page was made is left out of it: the same sources give the same page.
 texts:
 	@rm -rf $(OUT)/texts && mkdir -p $(addprefix $(OUT)/texts,$(sort $(dir $(TEXTS))))
 	@sed $(call unit_words,valkey-server.service,the server,valkey-server,In-memory key-value server,$(CONFIG_DIR)/valkey.conf,valkey) \
@@ -363,6 +372,15 @@ texts:
 	    >$(OUT)/texts$(UNIT_DIR)/valkey-server@.service
 	@cp packaging/systemd/valkey.sysusers $(OUT)/texts$(SYSUSERS_DIR)/valkey.conf
 	@sed 's|@CONFIGDIR@|$(CONFIG_DIR)|' packaging/systemd/valkey.tmpfiles.in >$(OUT)/texts$(TMPFILES_DIR)/valkey.conf
+	@set -e -o pipefail; if ! command -v python3 >/dev/null; then \
+	    echo "  SKIP    man pages and completions: python3 is missing. Install it with: deps/install"; exit 0; fi; \
+	packaging/texts completions $(OUT)/completions; \
+	cp $(OUT)/completions/bash/* $(OUT)/texts$(BASH_DIR); cp $(OUT)/completions/zsh/* $(OUT)/texts$(ZSH_DIR); \
+	cp $(OUT)/completions/fish/* $(OUT)/texts$(FISH_DIR); \
+	if ! command -v scdoc >/dev/null; then \
+	    echo "  SKIP    man pages: scdoc is missing. Install it with: deps/install"; exit 0; fi; \
+	for p in $(MAN_PAGES); do packaging/texts page --configdir $(CONFIG_DIR) packaging/man/$$p.scd | scdoc | \
+	    sed 's/^\(\.TH "[^"]*" "[^"]*"\) "[^"]*"/\1 ""/' >$(OUT)/texts$(MAN_DIR)/man$${p##*.}/$$p; done
 
 install: all texts
 	@install -d $(addprefix $(DESTDIR),$(BIN_DIR) $(CONFIG_DIR))
