@@ -10,6 +10,7 @@
 #   make test | check | format | demo | clean | distclean
 #   make install [PREFIX=/usr/local] [DESTDIR=...] [REDIS_LINKS=yes]      also valkey.conf, man pages, completions, systemd
 #                                 units; make uninstall
+#   make deb                      a Debian package in build/release/deb: packaging/README.md
 #   make CC=clang | CROSS=aarch64-linux-gnu- [RUN="qemu-aarch64 -L DIR"]    another compiler; another machine
 #   make BUILD=/tmp/elsewhere     leave src/ and build/ untouched
 #
@@ -159,7 +160,7 @@ TESTED_LAYERS := $(if $(wildcard tests/unit/tools/*_test.c),tools) \
                  $(foreach l,$(LAYERS),$(if $(wildcard tests/unit/$l/*_test.c),$l))
 UNIT_BINARIES := $(foreach l,$(TESTED_LAYERS),$(OUT)/unit/$l)
 
-.PHONY: all unit unit-build fuzz fuzz-build microbench microbench-build bench test demo check format install uninstall texts clean distclean
+.PHONY: all unit unit-build fuzz fuzz-build microbench microbench-build bench test demo check format install uninstall texts deb clean distclean
 all: $(call archives,$(LAYERS)) $(addprefix $(BIN)/,$(PROGRAMS) $(PROGRAM_LINKS)) $(COPIES) $(LINK_COPIES)
 
 # ---- Hot files ----------------------------------------------------------------------------------------------------
@@ -404,6 +405,9 @@ uninstall:
 	@if cmp -s valkey.conf $(DESTDIR)$(CONFIG_DIR)/valkey.conf; then rm -f $(DESTDIR)$(CONFIG_DIR)/valkey.conf; \
 	elif [ -e $(DESTDIR)$(CONFIG_DIR)/valkey.conf ]; then echo "  KEEP    $(CONFIG_DIR)/valkey.conf"; fi
 	@rmdir $(DESTDIR)$(CONFIG_DIR) 2>/dev/null || true
+
+deb: all
+	@MAKE="$(MAKE)" packaging/deb/build $(OUT)/deb
 
 clean:
 	rm -rf $(OUT)

@@ -67,7 +67,9 @@ proc page_settings {} {
     set page [exec $::top/packaging/texts page $::man/valkey.conf.5.scd]
     regexp {\n# SETTINGS\n(.*)\n# USERS\n} $page all chapter
     set names {}
-    foreach {all name} [regexp -all -inline -line {^\*([a-z][^*]*)\*} $chapter] {lappend names [string map {\\ ""} $name]}
+    foreach {all name} [regexp -all -inline -line {^\*([a-z][^*]*)\*} $chapter] {
+        lappend names [string map {\\ ""} $name]
+    }
     return [lsort -unique $names]
 }
 
@@ -83,7 +85,8 @@ proc older_names {} {
 
 # Another value than this one, as far as can be told.
 proc another {value} {
-    return [expr {$value in {yes no} ? ($value eq "yes" ? "no" : "yes") : [string is integer -strict $value] ? $value + 1 : "x"}]
+    if {$value in {yes no}} {return [expr {$value eq "yes" ? "no" : "yes"}]}
+    return [expr {[string is integer -strict $value] ? $value + 1 : "x"}]
 }
 
 start_server {} {
@@ -179,7 +182,7 @@ test "bash completes commands and their parts, in the case that was begun" {
 }
 
 test "The standard tests of valkey-benchmark are those that its completion offers" {
-    regexp {only these standard tests, separated by commas: (.*?)\n  -d } [exec [program_path valkey-benchmark] --help] \
-        all names
+    set help [exec [program_path valkey-benchmark] --help]
+    assert {[regexp {only these standard tests, separated by commas: (.*?)\n  -d } $help all names]}
     assert_equal [lsort [regexp -all -inline {\w+} $names]] [lsort [offered valkey-benchmark -t ""]]
 }
