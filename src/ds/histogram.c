@@ -103,6 +103,17 @@ static int64_t valueAt(const histogram *h, size_t index, int64_t *width) {
     return (int64_t)step << shift;
 }
 
+histogram *histogramTryCopy(const histogram *h) {
+    histogram layout = *h, *copy;
+    layout.highest = h->total ? h->max : 0;
+    layout.len = indexOf(h, layout.highest) + 1;
+    copy = ztrymalloc(bytesOf(&layout));
+    if (!copy) return NULL;
+    *copy = layout;
+    memcpy(copy->counts, h->counts, layout.len * sizeof(h->counts[0]));
+    return copy;
+}
+
 static int64_t lowestEquivalent(const histogram *h, int64_t value) {
     int shift = rangeOf(h, value) + h->unit;
     return value >> shift << shift;

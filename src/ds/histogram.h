@@ -15,6 +15,9 @@ typedef struct histogram histogram;
 histogram *histogramCreate(int64_t lowest, int64_t highest, int significant_digits);
 /* The same; NULL when there is no memory for it. */
 histogram *histogramTryCreate(int64_t lowest, int64_t highest, int significant_digits) must_check;
+/* A copy to read from: it has room for what was recorded and no more, so it costs less than the original. NULL when
+ * there is no memory for it. */
+histogram *histogramTryCopy(const histogram *h) must_check;
 void histogramFree(histogram *h);
 void histogramReset(histogram *h);
 /* O(1), no branch on the count. False when out of range. */

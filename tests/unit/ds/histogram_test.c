@@ -121,6 +121,41 @@ static void notePercentile(void *arg, double percentile, int64_t value, int64_t 
     s->cumulative[s->n++] = cumulative;
 }
 
+typedef struct steps {
+    int64_t cumulative[64];
+    size_t count;
+} steps;
+
+static void note(void *arg, int64_t bound, int64_t step_count, int64_t cumulative) {
+    steps *s = arg;
+    (void)bound, (void)step_count;
+    s->cumulative[s->count++] = cumulative;
+}
+
+/* What is read of a copy is what is read of the original, however little there is in it. */
+TEST(histogram_copy_reads_alike) {
+    uint64_t rng = unitRandomSeed();
+    for (int round = 0; round < 200; round++) {
+        histogram *h = histogramCreate(1, 1000000000, 2), *copy;
+        int64_t values = (int64_t)(unitRandom(&rng) % 50);
+        unsigned shift = 34 + (unsigned)(unitRandom(&rng) % 30);
+        for (int64_t i = 0; i < values; i++) histogramRecord(h, (int64_t)(unitRandom(&rng) >> shift));
+        copy = histogramTryCopy(h);
+        steps a = {.count = 0}, b = {.count = 0};
+        histogramIterLog(h, 1000, 2, note, &a);
+        histogramIterLog(copy, 1000, 2, note, &b);
+        CHECK_EQ_INT(b.count, a.count);
+        CHECK_MEM(b.cumulative, a.cumulative, a.count * sizeof(a.cumulative[0]));
+        CHECK_EQ_INT(histogramTotal(copy), values);
+        CHECK_EQ_INT(histogramMax(copy), histogramMax(h));
+        CHECK_EQ_DOUBLE(histogramMean(copy), histogramMean(h));
+        for (int p = 0; p <= 100; p += 5) CHECK_EQ_INT(histogramPercentile(copy, p), histogramPercentile(h, p));
+        CHECK(histogramMemUsage(copy) <= histogramMemUsage(h));
+        histogramFree(h);
+        histogramFree(copy);
+    }
+}
+
 TEST(histogram_iterates_percentiles) {
     histogram *h = histogramCreate(1, 1000000, 3);
     seen s = {0};
