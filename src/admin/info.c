@@ -52,7 +52,8 @@ static void writeSection(infoOut *o, const infoSection *s, bool first) {
 /* Whether INFO's argument `name` asks for the section. */
 static bool asksFor(slice name, const infoSection *s) {
     if (sliceIs(name, "default")) return s->flags & INFO_DEFAULT;
-    return sliceIs(name, "all") || sliceIs(name, "everything") || sliceIs(name, s->name);
+    if (sliceIs(name, "all") || sliceIs(name, "everything")) return !(s->flags & INFO_BY_NAME);
+    return sliceIs(name, s->name);
 }
 
 static bool isWanted(const infoSection *s, const slice *names, uint32_t count) {

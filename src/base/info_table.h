@@ -28,6 +28,7 @@ void infoBytes(infoOut *o, const char *field, size_t bytes);
 enum {
     INFO_DEFAULT = 1,  /* shown by INFO without arguments */
     INFO_IN_CRASH = 2, /* also in crash reports: its fields are made without allocating */
+    INFO_BY_NAME = 4,  /* ours alone: shown when it is named, and not by "all" or "everything" */
 };
 
 typedef struct infoSection {

@@ -288,6 +288,7 @@ void netBeforeWait(aeEventLoop *loop) {
 void netAfterSleep(void) {
     assertMainThread();
     ioThreadsMainAwake(); /* first of all: another thread may have the role, and be serving */
+    holderStatAdd(&ioThreadHolder(ioThreadMain())->stats.polls, 1);
     if (unlikely(turns.serving)) return;
     turns.woke = clockTicks();
 }

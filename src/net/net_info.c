@@ -158,21 +158,45 @@ static void activeTimes(infoOut *o) {
     }
 }
 
+/* --- Of each thread, for those who draw them: never set back ------------------------------------------ */
+
+static unsigned long long statOf(const _Atomic uint64_t *counter) {
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static void threadLine(infoOut *o, const char *name, const holderStats *s, uint64_t active_ns, uint64_t acting_ns) {
+    infoLine(o,
+             "thread_%s:active=%llu.%06llu,acting=%llu.%06llu,turns=%llu,reads=%llu,writes=%llu,input=%llu,output=%llu,"
+             "freed=%llu",
+             name, (unsigned long long)(active_ns / 1000000000), (unsigned long long)(active_ns / 1000 % 1000000),
+             (unsigned long long)(acting_ns / 1000000000), (unsigned long long)(acting_ns / 1000 % 1000000),
+             statOf(&s->polls), statOf(&s->reads), statOf(&s->writes), statOf(&s->net_input), statOf(&s->net_output),
+             statOf(&s->freed));
+}
+
+/* Main's own thread is main whenever it works. */
+static void eachThread(infoOut *o) {
+    for (unsigned i = 0; i < IO_THREADS_ALL; i++) {
+        ioThread *t = i ? ioThreadGet(i) : ioThreadMain();
+        if (!t) continue;
+        char name[16];
+        snprintf(name, sizeof(name), i == 0 ? "main" : i == IO_THREAD_GREETER ? "greeter" : "io%u", i);
+        uint64_t active_ns = i ? ioThreadActiveNs(t) : net_stats.main_active_ns;
+        threadLine(o, name, &ioThreadHolder(t)->stats, active_ns, i ? ioThreadActingNs(t) : active_ns);
+    }
+}
+
 void netInfoRegister(void) {
     tlsInfoRegister();
-    static const infoFields fields[] = {{"server", 120, .write = loopApi},
-                                        {"server", 170, .write = port},
-                                        {"server", 270, .write = activeThreads},
-                                        {"server", 290, .write = listeners},
-                                        {"clients", 30, .write = maxClients},
-                                        {"stats", 10, .write = received},
-                                        {"stats", 40, .write = traffic},
-                                        {"stats", 140, .write = rejected},
-                                        {"stats", 250, .write = evicted},
-                                        {"stats", 500, .write = threads},
-                                        {"stats", 630, .write = cycles},
-                                        {"cpu", 70, .write = activeTimes},
-                                        {.section = NULL}};
+    static const infoSection sections[] = {{"threads", "Threads", 135, INFO_BY_NAME}, {.name = NULL}};
+    static const infoFields fields[] = {{"server", 120, .write = loopApi},       {"server", 170, .write = port},
+                                        {"server", 270, .write = activeThreads}, {"server", 290, .write = listeners},
+                                        {"clients", 30, .write = maxClients},    {"stats", 10, .write = received},
+                                        {"stats", 40, .write = traffic},         {"stats", 140, .write = rejected},
+                                        {"stats", 250, .write = evicted},        {"stats", 500, .write = threads},
+                                        {"stats", 630, .write = cycles},         {"cpu", 70, .write = activeTimes},
+                                        {"threads", 10, .write = eachThread},    {.section = NULL}};
+    infoTableAddSections(sections);
     infoTableAddFields(fields);
     infoTableOnReset(resetStats);
 }

@@ -63,6 +63,12 @@ start_server {} {
         }
     }
 
+    test "INFO threads has a line for each thread, and is shown when it is named" {
+        assert_match "# Threads\r\nthread_main:active=*,acting=*,turns=*,reads=*" [r INFO threads]
+        assert_no_match "*# Threads*" [r INFO everything]
+        assert_equal [config_value io-threads] [llength [regexp -all -inline {thread_(?:main|io\d+):} [r INFO threads]]]
+    }
+
     test "INFO of several sections" {
         assert_equal {{# Server} {# Clients}} [sections_of [r INFO clients server clients]]
     }
