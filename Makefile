@@ -207,6 +207,12 @@ $(OUT)/unit/$1: $(call objects,tests/unit/$1) $(OUT)/tests/unit/support/unit.o $
 endef
 $(foreach l,$(LAYERS),$(eval $(call layer_rules,$l)))
 
+# The page of the metrics port as bytes of an array.
+$(OUT)/src/web/page.inc: src/web/page.html
+	$(call say,PAGE,$<) od -An -v -tx1 $< | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g' >$@
+$(OUT)/src/web/web_page.o: INCLUDES += -I$(OUT)/src/web
+$(OUT)/src/web/web_page.o: $(OUT)/src/web/page.inc
+
 $(OUT)/tests/unit/support/%.o: tests/unit/support/%.c $(OUT)/flags
 	$(call say,CC  ,$<) $(COMPILE)
 
@@ -312,7 +318,7 @@ bench: all microbench-build
 
 # Each tests/fuzz/NAME_fuzz.c is a program that begins with what is in tests/fuzz/corpus/NAME. What it finds on its way
 # stays in the build folder; an input that breaks something is left there, too, and named in the output.
-FUZZ_LAYERS := repl commands net script persist engine client store object event resp ds base
+FUZZ_LAYERS := repl commands net script persist web engine client store object event resp ds base
 FUZZ_SANITIZER := address,undefined,fuzzer-no-link
 FUZZ ?= $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
 SECONDS_EACH ?= 10

@@ -1,0 +1,68 @@
+/* http_answer.c -- the head of an HTTP/1.1 answer: status line and fields.
+ *
+ * The date is computed here: the system's functions for it take a lock that a forked child would find locked.
+ *
+ * Owns        nothing.
+ * Threads     any.
+ * Tests       tests/unit/web/http_answer_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "http_answer.h"
+
+#include "panic.h"
+
+#include <stdio.h>
+
+#define DAY_S 86400
+
+static const struct {
+    int status;
+    const char *reason;
+} reasons[] = {{200, "OK"},
+               {304, "Not Modified"},
+               {400, "Bad Request"},
+               {401, "Unauthorized"},
+               {403, "Forbidden"},
+               {404, "Not Found"},
+               {405, "Method Not Allowed"},
+               {413, "Content Too Large"},
+               {414, "URI Too Long"},
+               {431, "Request Header Fields Too Large"},
+               {503, "Service Unavailable"},
+               {505, "HTTP Version Not Supported"}};
+
+const char *httpReason(int status) {
+    for (size_t i = 0; i < array_len(reasons); i++)
+        if (reasons[i].status == status) return reasons[i].reason;
+    serverPanic("No reason is known for the HTTP status %d", status);
+}
+
+/* "Sun, 06 Nov 1994 08:49:37 GMT". Years are counted from March, so that a leap day is a year's last. */
+static size_t putDate(char *out, size_t size, int64_t unix_s) {
+    static const char days[] = "ThuFriSatSunMonTueWed", months[] = "MarAprMayJunJulAugSepOctNovDecJanFeb";
+    int64_t day = unix_s / DAY_S, second = unix_s % DAY_S;
+    int64_t since = day + 719468;                          /* the first of March of the year 0 */
+    int64_t era = since / 146097, in_era = since % 146097; /* 400 years */
+    int64_t year = (in_era - in_era / 1460 + in_era / 36524 - in_era / 146096) / 365;
+    int64_t in_year = in_era - (365 * year + year / 4 - year / 100);
+    int64_t month = (5 * in_year + 2) / 153, in_month = in_year - (153 * month + 2) / 5 + 1;
+    return (size_t)snprintf(out, size, "%.3s, %02d %.3s %lld %02d:%02d:%02d GMT", days + day % 7 * 3, (int)in_month,
+                            months + month * 3, (long long)(era * 400 + year + (month >= 10)), (int)(second / 3600),
+                            (int)(second / 60 % 60), (int)(second % 60));
+}
+
+size_t httpAnswerHead(char *out, const httpAnswer *a, int64_t unix_s) {
+    char date[48];
+    putDate(date, sizeof(date), unix_s);
+    int n = snprintf(out, HTTP_HEAD_MAX, "HTTP/1.1 %d %s\r\nDate: %s\r\n", a->status, httpReason(a->status), date);
+    if (a->type)
+        n += snprintf(out + n, HTTP_HEAD_MAX - (size_t)n,
+                      "Content-Type: %s\r\nContent-Length: %zu\r\nX-Content-Type-Options: nosniff\r\n", a->type,
+                      a->length);
+    n += snprintf(out + n, HTTP_HEAD_MAX - (size_t)n, "%s%s\r\n", a->extra ? a->extra : "",
+                  a->closes      ? "Connection: close\r\n"
+                  : a->says_keep ? "Connection: keep-alive\r\n"
+                                 : "");
+    serverAssert(n < HTTP_HEAD_MAX);
+    return (size_t)n;
+}
