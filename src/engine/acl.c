@@ -29,6 +29,7 @@ static struct {
     rax *by_name; /* owns users */
     user *default_user;
     const client *leaves; /* borrowed, until its command has ended: it has taken its own user away */
+    uint64_t version;     /* of all users together */
 } acl;
 
 user *aclDefaultUser(void) {
@@ -38,6 +39,11 @@ user *aclDefaultUser(void) {
 user *aclUser(slice name) {
     void *found;
     return raxFind(acl.by_name, name, &found) ? found : NULL;
+}
+
+uint64_t aclVersion(void) {
+    assertMainRole();
+    return acl.version;
 }
 
 size_t aclUsers(void) {
@@ -160,6 +166,7 @@ sds aclSetUser(slice name, const slice *words, int count, bool for_log) {
         userFree(changed);
         return err;
     }
+    acl.version++;
     if (old) {
         userTake(old, changed);
         old->changed = true;
@@ -183,6 +190,7 @@ size_t aclDeleteUsers(const slice *names, size_t count) {
         gone[n++]->gone = true;
     }
     if (n) usersChanged();
+    acl.version++;
     for (size_t i = 0; i < n; i++) userFree(gone[i]);
     zfree(gone);
     return n;
@@ -213,6 +221,7 @@ void aclReplaceUsers(rax *users) {
     }
     raxIterEnd(&it);
     acl.by_name = users;
+    acl.version++;
     raxRelease(old, NULL);
 }
 
@@ -221,6 +230,7 @@ void aclSetDefaultPassword(slice password) {
     const char *err = userApply(acl.default_user, sliceStr(password.len ? "resetpass" : "nopass"));
     if (password.len && !err) err = userApply(acl.default_user, sdsSlice(word));
     serverAssert(!err);
+    acl.version++;
     explicit_bzero(word, sdsLen(word));
     sdsFree(word);
 }

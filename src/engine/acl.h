@@ -18,6 +18,8 @@ user *aclUser(slice name); /* NULL: there is none */
 size_t aclUsers(void);
 /* There is the default user alone, who may do everything, with the password of requirepass or none. */
 bool aclIsPlain(void);
+/* Grows whenever users have changed, have come or have gone: who has noted something about them looks again then. */
+uint64_t aclVersion(void);
 /* By name. `fn` changes none. */
 void aclEachUser(void (*fn)(void *arg, const user *u), void *arg);
 

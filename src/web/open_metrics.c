@@ -1,0 +1,591 @@
+/* open_metrics.c -- a snapshot of the server as text for those who collect figures.
+ *
+ * The snapshot is INFO's text. A line of it becomes one of these:
+ *
+ *     keyspace_hits:7                    a family of one sample:  valkey_keyspace_hits_total 7
+ *     role:master                        a label:                 valkey_replication_info{role="master",...} 1
+ *     db0:keys=1,expires=0,...           a row of a group:        valkey_db_keys{db="0"} 1, valkey_db_expires{db="0"} 0
+ *     used_memory_human:1.00M            nothing: it is there as a number
+ *
+ * The format wants all samples of a family together, so a group is walked once for each of its columns. Numbers are
+ * never read as such: what a unit asks for is a point moved in their digits, and no figure is rounded.
+ *
+ * What others have chosen (names of errors, addresses) comes into labels only, escaped, and as UTF-8 or with question
+ * marks.
+ *
+ * Not here    what is known of single fields (metric_table.c); when a text is made (http_server.c).
+ * Owns        nothing.
+ * Threads     any.
+ * Invariants  1. No family appears twice, whatever INFO says.
+ *             2. A histogram has the same bounds in each snapshot.
+ * Cost        docs/metrics.md
+ * Tests       tests/unit/web/open_metrics_test.c, tests/clients/metrics.sh
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "open_metrics.h"
+
+#include "hash.h"
+#include "metric_table.h"
+#include "numbers.h"
+#include "version.h"
+#include "zmalloc.h"
+
+#define FAMILIES_MAX 4096 /* slots; more than half of them is more than INFO will ever have */
+#define NAME_MAX_LEN 200
+
+typedef struct writer {
+    metricsFormat format;
+    char *bytes; /* owns */
+    size_t len, cap;
+    size_t families;
+    uint64_t seen[FAMILIES_MAX]; /* hashes of families' names, by their low bits; 0: empty */
+} writer;
+
+/* ---- Bytes ---- */
+
+static void put(writer *w, const char *p, size_t len) {
+    if (unlikely(len > w->cap - w->len)) {
+        w->cap = (w->cap + len) * 2;
+        w->bytes = zrealloc(w->bytes, w->cap);
+    }
+    if (len) memcpy(w->bytes + w->len, p, len);
+    w->len += len;
+}
+
+static void putStr(writer *w, const char *text) {
+    put(w, text, strlen(text));
+}
+
+static void putSlice(writer *w, slice s) {
+    put(w, s.ptr, s.len);
+}
+
+static void putNumber(writer *w, long long value) {
+    char digits[LONG_STR_SIZE];
+    put(w, digits, ll2string(digits, value));
+}
+
+/* A number as it stands, or divided by 10^shift: "1234567", 6 -> "1.234567"; "-5", 3 -> "-0.005". */
+static void putShifted(writer *w, slice number, unsigned shift) {
+    char text[64];
+    slice rest = number;
+    if (shift == 0 || number.len > 40) {
+        putSlice(w, number);
+        return;
+    }
+    if (rest.ptr[0] == '-') put(w, "-", 1), rest.ptr++, rest.len--;
+    const char *point = memchr(rest.ptr, '.', rest.len);
+    size_t whole = point ? (size_t)(point - rest.ptr) : rest.len, n = 0;
+    for (size_t i = whole; i <= shift; i++) text[n++] = '0'; /* one digit at least in front of the point */
+    memcpy(text + n, rest.ptr, whole);
+    n += whole;
+    memmove(text + n - shift + 1, text + n - shift, shift);
+    text[n - shift] = '.';
+    put(w, text, n + 1);
+    if (point) put(w, point + 1, rest.len - whole - 1);
+}
+
+/* Length of the well-formed UTF-8 sequence that begins here, 0 when there is none (RFC 3629). */
+static size_t sequenceLen(const unsigned char *p, size_t left) {
+    static const struct {
+        unsigned char first_low, first_high, second_low, second_high, len;
+    } forms[] = {{0x00, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+                 {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
+                 {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
+    for (size_t i = 0; i < array_len(forms); i++) {
+        if (p[0] < forms[i].first_low || p[0] > forms[i].first_high) continue;
+        size_t len = forms[i].len;
+        if (len > left) return 0;
+        if (len > 1 && (p[1] < forms[i].second_low || p[1] > forms[i].second_high)) return 0;
+        for (size_t k = 2; k < len; k++)
+            if (p[k] < 0x80 || p[k] > 0xbf) return 0;
+        return len;
+    }
+    return 0;
+}
+
+static void putEscaped(writer *w, slice value) {
+    for (size_t i = 0, len; i < value.len; i += len) {
+        unsigned char c = (unsigned char)value.ptr[i];
+        len = sequenceLen((const unsigned char *)value.ptr + i, value.len - i);
+        if (c == '\\' || c == '"') put(w, c == '"' ? "\\\"" : "\\\\", 2);
+        else if (c == '\n') put(w, "\\n", 2);
+        else if (len == 0 || c < ' ' || c == 0x7f) put(w, "?", 1), len = 1;
+        else put(w, value.ptr + i, len);
+    }
+}
+
+static void putLabel(writer *w, slice name, slice value, bool first) {
+    put(w, first ? "{" : ",", 1);
+    putSlice(w, name);
+    put(w, "=\"", 2);
+    putEscaped(w, value);
+    put(w, "\"", 1);
+}
+
+/* ---- Words ---- */
+
+/* The text up to `c`, which is skipped; all of it when there is none. */
+static slice takeUntil(slice *s, char c) {
+    const char *at = s->len ? memchr(s->ptr, c, s->len) : NULL;
+    slice taken = sliceOf(s->ptr, at ? (size_t)(at - s->ptr) : s->len);
+    size_t used = taken.len + (at != NULL);
+    s->ptr += used;
+    s->len -= used;
+    return taken;
+}
+
+static bool startsWith(slice s, const char *start) {
+    size_t len = strlen(start);
+    return s.len >= len && !memcmp(s.ptr, start, len);
+}
+
+static bool endsWith(slice s, const char *end) {
+    size_t len = strlen(end);
+    return s.len >= len && !memcmp(s.ptr + s.len - len, end, len);
+}
+
+/* Digits, with a sign and a fraction as INFO writes them: no exponent, and no zeroes in front as identifiers have. */
+static bool isNumber(slice s) {
+    size_t at = s.len && s.ptr[0] == '-', begin = at, fraction;
+    while (at < s.len && s.ptr[at] >= '0' && s.ptr[at] <= '9') at++;
+    if (at == begin || (s.ptr[begin] == '0' && at - begin > 1)) return false;
+    if (at == s.len) return true;
+    fraction = ++at;
+    if (s.ptr[at - 1] != '.') return false;
+    while (at < s.len && s.ptr[at] >= '0' && s.ptr[at] <= '9') at++;
+    return at == s.len && at > fraction;
+}
+
+static bool isName(slice s) {
+    if (s.len == 0 || s.len > NAME_MAX_LEN || (s.ptr[0] >= '0' && s.ptr[0] <= '9')) return false;
+    for (size_t i = 0; i < s.len; i++) {
+        char c = s.ptr[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_')) return false;
+    }
+    return true;
+}
+
+/* ---- Families ---- */
+
+typedef enum { TYPE_GAUGE, TYPE_COUNTER, TYPE_INFO, TYPE_HISTOGRAM } familyType;
+
+/* "" or what samples' names end in. */
+static const char *suffixOf(familyType type) {
+    return type == TYPE_COUNTER ? "_total" : type == TYPE_INFO ? "_info" : "";
+}
+
+/* Whether the name is new; remembered then. */
+static bool isNew(writer *w, slice name) {
+    uint64_t hash = hashBytes(name.ptr, name.len) | 1;
+    if (w->families >= FAMILIES_MAX / 2) return false;
+    size_t at = hash % FAMILIES_MAX;
+    for (; w->seen[at]; at = (at + 1) % FAMILIES_MAX)
+        if (w->seen[at] == hash) return false;
+    w->seen[at] = hash;
+    w->families++;
+    return true;
+}
+
+/* The lines in front of a family's samples. In OpenMetrics they name the family, in the format before it the samples.
+ * False, and nothing is written: the family was there already. */
+static bool begin(writer *w, slice name, familyType type, const char *help, slice field, unsigned shift) {
+    static const char *const types[METRICS_FORMATS][4] = {{"gauge", "counter", "gauge", "histogram"},
+                                                          {"gauge", "counter", "info", "histogram"}};
+    static const char *const shifts[] = {"", " / 10", " / 100", " / 1000", "", "", " / 1000000"};
+    const char *suffix = w->format == METRICS_TEXT ? suffixOf(type) : "";
+    if (!isNew(w, name)) return false;
+    putStr(w, "# HELP valkey_");
+    putSlice(w, name);
+    putStr(w, suffix);
+    put(w, " ", 1);
+    if (help) putStr(w, help);
+    if (field.len) {
+        putStr(w, help ? " (INFO: " : "(INFO: ");
+        putSlice(w, field);
+        putStr(w, shifts[shift]);
+        put(w, ")", 1);
+    }
+    putStr(w, "\n# TYPE valkey_");
+    putSlice(w, name);
+    putStr(w, suffix);
+    put(w, " ", 1);
+    putStr(w, types[w->format][type]);
+    put(w, "\n", 1);
+    return true;
+}
+
+static bool beginOwn(writer *w, const char *name, familyType type, const char *help) {
+    return begin(w, sliceStr(name), type, help, sliceOf("", 0), 0);
+}
+
+static void putSampleName(writer *w, slice family, familyType type) {
+    put(w, "valkey_", 7);
+    putSlice(w, family);
+    putStr(w, suffixOf(type));
+}
+
+static void putOwn(writer *w, const char *name, familyType type, const char *help, long long value) {
+    if (!beginOwn(w, name, type, help)) return;
+    putSampleName(w, sliceStr(name), type);
+    put(w, " ", 1);
+    putNumber(w, value);
+    put(w, "\n", 1);
+}
+
+/* ---- Single fields ---- */
+
+static slice familyOf(const metricField *known, slice field) {
+    return known && known->family ? sliceStr(known->family) : field;
+}
+
+static void putField(writer *w, const metricField *known, slice field, slice value) {
+    familyType type = known && known->kind == FIELD_COUNTER ? TYPE_COUNTER : TYPE_GAUGE;
+    unsigned shift = known ? known->shift : 0;
+    slice name = familyOf(known, field);
+    if (type == TYPE_COUNTER && value.ptr[0] == '-') return; /* no counter can be that */
+    if (!begin(w, name, type, known ? known->help : NULL, field, shift)) return;
+    putSampleName(w, name, type);
+    put(w, " ", 1);
+    putShifted(w, value, shift);
+    put(w, "\n", 1);
+}
+
+static slice withoutPercent(slice value) {
+    if (value.len > 1 && value.ptr[value.len - 1] == '%') value.len--;
+    return value;
+}
+
+/* Whether the line makes a label of the section's family of words, and the line as a family of its own otherwise. */
+static bool isLabel(const metricField *known, slice field, slice value) {
+    if (known && known->kind == FIELD_LABEL) return true;
+    if (known && known->kind != FIELD_GAUGE && known->kind != FIELD_COUNTER) return false;
+    if (endsWith(field, "_human")) return false;
+    return endsWith(field, "_serial") || !isNumber(withoutPercent(value));
+}
+
+static void putLine(writer *w, slice field, slice value) {
+    const metricField *known = metricFieldFind(field);
+    if (!isName(field) || isLabel(known, field, value) || endsWith(field, "_human")) return;
+    if (known && known->kind == FIELD_OK) value = sliceStr(sliceIs(value, "ok") ? "1" : "0");
+    if (known && known->kind == FIELD_UP) value = sliceStr(sliceIs(value, "up") ? "1" : "0");
+    putField(w, known, field, withoutPercent(value));
+}
+
+/* ---- Groups: lines of one form, each with fields of its own ---- */
+
+typedef struct groupColumn {
+    const char *sub; /* as the line has it */
+    const char *family;
+    familyType type;
+    unsigned shift;
+    const char *help;
+} groupColumn;
+
+typedef struct group {
+    const char *section, *prefix, *label;
+    const groupColumn *columns;   /* ended by a NULL */
+    bool has_address;             /* "ip" and "port" make one more label */
+    const char *info, *info_help; /* a family of the words that the lines have; or NULL */
+    const char *const *words;     /* which; ended by a NULL */
+} group;
+
+static const groupColumn db_columns[] = {
+    {"keys", "db_keys", TYPE_GAUGE, 0, "Keys in the database."},
+    {"expires", "db_expires", TYPE_GAUGE, 0, "Keys in the database that have a time to live."},
+    {"avg_ttl", "db_avg_ttl_seconds", TYPE_GAUGE, 3, "How long these have to live on average; an estimate."},
+    {"keys_with_volatile_items", "db_keys_with_volatile_items", TYPE_GAUGE, 0,
+     "Keys in the database with fields that have a time to live."},
+    {.sub = NULL}};
+static const groupColumn command_columns[] = {
+    {"calls", "command_calls", TYPE_COUNTER, 0, "Times that the command was executed."},
+    {"usec", "command_seconds", TYPE_COUNTER, 6, "Time that executing it has taken."},
+    {"rejected_calls", "command_rejected_calls", TYPE_COUNTER, 0, "Times that it was refused before it ran."},
+    {"failed_calls", "command_failed_calls", TYPE_COUNTER, 0, "Times that it has replied with an error."},
+    {.sub = NULL}};
+static const groupColumn error_columns[] = {
+    {"count", "errors", TYPE_COUNTER, 0, "Errors that were replied, by their first word."}, {.sub = NULL}};
+static const groupColumn replica_columns[] = {
+    {"offset", "connected_replica_offset_bytes", TYPE_GAUGE, 0, "Up to where the replica has the stream of writes."},
+    {"lag", "connected_replica_lag_seconds", TYPE_GAUGE, 0, "Seconds since the replica has last said so."},
+    {.sub = NULL}};
+static const groupColumn thread_columns[] = {
+    {"active", "thread_busy_seconds", TYPE_COUNTER, 0, "Time that the thread has worked; it slept for the rest."},
+    {"acting", "thread_acting_seconds", TYPE_COUNTER, 0, "Of that: as main, which executes commands."},
+    {"turns", "thread_turns", TYPE_COUNTER, 0, "Times that the thread has asked for ready sockets, or acted as main."},
+    {"reads", "thread_reads", TYPE_COUNTER, 0, "Reads from sockets."},
+    {"writes", "thread_writes", TYPE_COUNTER, 0, "Writes to sockets."},
+    {"input", "thread_input_bytes", TYPE_COUNTER, 0, "Bytes that were read."},
+    {"output", "thread_output_bytes", TYPE_COUNTER, 0, "Bytes that were written."},
+    {"freed", "thread_freed_objects", TYPE_COUNTER, 0, "Objects that other threads have sent back to be freed."},
+    {.sub = NULL}};
+static const groupColumn engine_columns[] = {
+    {"used_memory", "engine_used_memory_bytes", TYPE_GAUGE, 0, "Memory of the engine for scripts."},
+    {"memory_overhead", "engine_memory_overhead_bytes", TYPE_GAUGE, 0, "Memory for it outside of the engine."},
+    {.sub = NULL}};
+static const char *const replica_words[] = {"state", "type", NULL};
+static const char *const engine_words[] = {"name", "module", "abi_version", NULL};
+
+static const group groups[] = {
+    {"keyspace", "db", "db", db_columns, false, NULL, NULL, NULL},
+    {"commandstats", "cmdstat_", "cmd", command_columns, false, NULL, NULL, NULL},
+    {"errorstats", "errorstat_", "err", error_columns, false, NULL, NULL, NULL},
+    {"replication", "slave", "replica", replica_columns, true, "connected_replica", "A replica and what it is at.",
+     replica_words},
+    {"threads", "thread_", "thread", thread_columns, false, NULL, NULL, NULL},
+    {"scriptingengines", "engine_", "engine", engine_columns, false, "engine", "An engine for scripts.", engine_words}};
+
+/* The value of "sub=value,..." in a row; ptr is NULL when it has none. */
+static slice subfield(slice row, const char *sub) {
+    size_t len = strlen(sub);
+    while (row.len) {
+        slice one = takeUntil(&row, ',');
+        if (one.len > len && one.ptr[len] == '=' && !memcmp(one.ptr, sub, len))
+            return sliceOf(one.ptr + len + 1, one.len - len - 1);
+    }
+    return sliceOf(NULL, 0);
+}
+
+/* A name that has the prefix, and a value that is made of fields. */
+static bool isRow(const group *g, slice field, slice value) {
+    return startsWith(field, g->prefix) && field.len > strlen(g->prefix) && memchr(value.ptr, '=', value.len);
+}
+
+static const group *groupOf(slice section) {
+    for (size_t i = 0; i < array_len(groups); i++)
+        if (sliceEq(section, sliceStr(groups[i].section))) return &groups[i];
+    return NULL;
+}
+
+/* The next line of a section's body. */
+static bool takeLine(slice *body, slice *field, slice *value) {
+    while (body->len) {
+        *value = takeUntil(body, '\n');
+        if (value->len && value->ptr[value->len - 1] == '\r') value->len--;
+        *field = takeUntil(value, ':');
+        if (value->ptr > field->ptr + field->len) return true; /* there was a colon */
+    }
+    return false;
+}
+
+static void putRowLabels(writer *w, const group *g, slice field, slice row) {
+    size_t prefix = strlen(g->prefix);
+    putLabel(w, sliceStr(g->label), sliceOf(field.ptr + prefix, field.len - prefix), true);
+    if (!g->has_address) return;
+    char address[300];
+    slice ip = subfield(row, "ip"), port = subfield(row, "port");
+    if (!ip.ptr || !port.ptr || ip.len + port.len + 3 > sizeof(address)) return;
+    bool six = memchr(ip.ptr, ':', ip.len) != NULL;
+    size_t n = 0;
+    if (six) address[n++] = '[';
+    memcpy(address + n, ip.ptr, ip.len), n += ip.len;
+    if (six) address[n++] = ']';
+    address[n++] = ':';
+    memcpy(address + n, port.ptr, port.len), n += port.len;
+    putLabel(w, sliceStr("addr"), sliceOf(address, n), false);
+}
+
+static void putColumn(writer *w, const group *g, const groupColumn *column, slice body) {
+    slice field, row, family = sliceStr(column->family);
+    bool begun = false;
+    while (takeLine(&body, &field, &row)) {
+        if (!isRow(g, field, row)) continue;
+        slice value = subfield(row, column->sub);
+        if (!value.ptr || !isNumber(value) || (column->type == TYPE_COUNTER && value.ptr[0] == '-')) continue;
+        if (!begun && !begin(w, family, column->type, column->help, sliceOf("", 0), 0)) return;
+        begun = true;
+        putSampleName(w, family, column->type);
+        putRowLabels(w, g, field, row);
+        put(w, "} ", 2);
+        putShifted(w, value, column->shift);
+        put(w, "\n", 1);
+    }
+}
+
+static void putGroupWords(writer *w, const group *g, slice body) {
+    slice field, row, family = sliceStr(g->info);
+    bool begun = false;
+    while (takeLine(&body, &field, &row)) {
+        if (!isRow(g, field, row)) continue;
+        if (!begun && !beginOwn(w, g->info, TYPE_INFO, g->info_help)) return;
+        begun = true;
+        putSampleName(w, family, TYPE_INFO);
+        putRowLabels(w, g, field, row);
+        for (const char *const *word = g->words; *word; word++) {
+            slice value = subfield(row, *word);
+            if (value.ptr) putLabel(w, sliceStr(*word), value, false);
+        }
+        put(w, "} 1\n", 4);
+    }
+}
+
+/* ---- Sections ---- */
+
+/* Whether the field stands in the section before this place: a label may be there once. */
+static bool cameBefore(slice body, slice field) {
+    slice other, value;
+    while (takeLine(&body, &other, &value) && other.ptr != field.ptr)
+        if (sliceEq(other, field)) return true;
+    return false;
+}
+
+static void putWords(writer *w, slice section, const group *g, slice body) {
+    slice rest = body, field, value;
+    bool begun = false;
+    while (takeLine(&rest, &field, &value)) {
+        if ((g && isRow(g, field, value)) || !isName(field) || value.len == 0) continue;
+        if (!isLabel(metricFieldFind(field), field, value) || cameBefore(body, field)) continue;
+        if (!begun && !begin(w, section, TYPE_INFO, "What is words in this section of INFO.", sliceOf("", 0), 0))
+            return;
+        if (!begun) putSampleName(w, section, TYPE_INFO);
+        putLabel(w, field, value, !begun);
+        begun = true;
+    }
+    if (begun) put(w, "} 1\n", 4);
+}
+
+static void putSection(writer *w, slice section, slice body) {
+    const group *g = groupOf(section);
+    slice rest = body, field, value;
+    while (takeLine(&rest, &field, &value))
+        if (!g || !isRow(g, field, value)) putLine(w, field, value);
+    if (isName(section)) putWords(w, section, g, body);
+    if (!g) return;
+    for (const groupColumn *column = g->columns; column->sub; column++) putColumn(w, g, column, body);
+    if (g->info) putGroupWords(w, g, body);
+}
+
+/* "# section" is the heading of what follows. */
+static void putSections(writer *w, slice text) {
+    slice section = sliceOf("", 0);
+    const char *begin_at = text.ptr;
+    while (text.len) {
+        const char *line_at = text.ptr;
+        slice line = takeUntil(&text, '\n');
+        if (!startsWith(line, "# ")) continue;
+        putSection(w, section, sliceOf(begin_at, (size_t)(line_at - begin_at)));
+        section = sliceOf(line.ptr + 2, line.len - 2 - endsWith(line, "\r"));
+        begin_at = text.ptr;
+    }
+    putSection(w, section, sliceOf(begin_at, (size_t)(text.ptr - begin_at)));
+}
+
+/* ---- Histograms ---- */
+
+/* Powers of two of microseconds, in seconds. The last is beyond what is told apart (engine/latency.c). */
+static const char *const bounds[] = {"1e-06",    "2e-06",    "4e-06",    "8e-06",    "1.6e-05",  "3.2e-05",
+                                     "6.4e-05",  "0.000128", "0.000256", "0.000512", "0.001024", "0.002048",
+                                     "0.004096", "0.008192", "0.016384", "0.032768", "0.065536", "0.131072",
+                                     "0.262144", "0.524288", "1.048576"};
+#define FIRST_BOUND_NS 1000
+
+typedef struct bucketWriter {
+    writer *w;
+    const char *start; /* of each bucket's line, up to the bound */
+    size_t start_len, at;
+} bucketWriter;
+
+static void putBucketLine(writer *w, const bucketWriter *b, const char *bound, int64_t count) {
+    put(w, b->start, b->start_len);
+    putStr(w, bound);
+    put(w, "\"} ", 3);
+    putNumber(w, count);
+    put(w, "\n", 1);
+}
+
+static void putBucket(void *arg, int64_t bound, int64_t step_count, int64_t cumulative) {
+    bucketWriter *b = arg;
+    unused(bound), unused(step_count);
+    if (b->at < array_len(bounds)) putBucketLine(b->w, b, bounds[b->at++], cumulative);
+}
+
+static void putSpreadSample(writer *w, const char *suffix, slice cmd) {
+    putStr(w, "valkey_command_duration_seconds");
+    putStr(w, suffix);
+    putLabel(w, sliceStr("cmd"), cmd, true);
+}
+
+static void putSpread(writer *w, const commandLatency *l) {
+    /* The start of the lines is written once, and copied from there. */
+    char start[256];
+    slice cmd = sliceStr(l->name);
+    size_t from = w->len;
+    int64_t total = histogramTotal(l->spread);
+    putSpreadSample(w, "_bucket", cmd);
+    putStr(w, ",le=\"");
+    bucketWriter b = {.w = w, .start = start, .start_len = w->len - from};
+    if (b.start_len > sizeof(start)) b.start_len = sizeof(start); /* no command has such a name */
+    memcpy(start, w->bytes + from, b.start_len);
+    w->len = from;
+    histogramIterLog(l->spread, FIRST_BOUND_NS, 2, putBucket, &b);
+    while (b.at < array_len(bounds)) putBucketLine(w, &b, bounds[b.at++], total);
+    putBucketLine(w, &b, "+Inf", total);
+    putSpreadSample(w, "_sum", cmd);
+    char sum[DOUBLE_STR_SIZE];
+    put(w, "} ", 2);
+    put(w, sum, d2string(sum, sizeof(sum), histogramMean(l->spread) * (double)total / 1e9));
+    put(w, "\n", 1);
+    putSpreadSample(w, "_count", cmd);
+    put(w, "} ", 2);
+    putNumber(w, total);
+    put(w, "\n", 1);
+}
+
+static void putSpreads(writer *w, const metricsSnapshot *s) {
+    if (s->latencies_count == 0) return;
+    if (!beginOwn(w, "command_duration_seconds", TYPE_HISTOGRAM, "How long single calls of the command have taken."))
+        return;
+    for (size_t i = 0; i < s->latencies_count; i++) putSpread(w, &s->latencies[i]);
+}
+
+/* ---- Our own ---- */
+
+static void putMillis(writer *w, const char *name, const char *help, int64_t ms) {
+    char digits[LONG_STR_SIZE];
+    if (!beginOwn(w, name, TYPE_GAUGE, help)) return;
+    putSampleName(w, sliceStr(name), TYPE_GAUGE);
+    put(w, " ", 1);
+    putShifted(w, sliceOf(digits, ll2string(digits, ms)), 3);
+    put(w, "\n", 1);
+}
+
+static void putOurs(writer *w, const metricsSnapshot *s, const webCounters *c) {
+    putOwn(w, "up", TYPE_GAUGE, "The server has answered.", 1);
+    if (beginOwn(w, "build", TYPE_INFO, "What the server is.")) {
+        putSampleName(w, sliceStr("build"), TYPE_INFO);
+        putLabel(w, sliceStr("version"), sliceStr(VALKEY_VERSION), true);
+        put(w, "} 1\n", 4);
+    }
+    putMillis(w, "snapshot_timestamp_seconds", "When the server's figures were taken, in seconds since 1970.",
+              s->wall_ms);
+    putOwn(w, "snapshots", TYPE_COUNTER, "Times that they were taken.", (long long)s->number + 1);
+    if (beginOwn(w, "snapshot_cost_seconds", TYPE_GAUGE, "How long taking them has kept main.")) {
+        char digits[LONG_STR_SIZE];
+        putStr(w, "valkey_snapshot_cost_seconds ");
+        putShifted(w, sliceOf(digits, ll2string(digits, (long long)s->cost_ns / 1000)), 6);
+        put(w, "\n", 1);
+    }
+    putOwn(w, "web_scrapes", TYPE_COUNTER, "Times that metrics were asked for and answered.", (long long)c->scrapes);
+    putOwn(w, "web_requests", TYPE_COUNTER, "Requests of any kind.", (long long)c->requests);
+    putOwn(w, "web_bad_requests", TYPE_COUNTER, "Requests that were no valid ones.", (long long)c->bad_requests);
+    putOwn(w, "web_denied", TYPE_COUNTER, "Requests without a user who may look.", (long long)c->denied);
+    putOwn(w, "web_accepted", TYPE_COUNTER, "Connections to this port.", (long long)c->connections);
+    putOwn(w, "web_turned_away", TYPE_COUNTER, "Connections that were refused, or closed for others.",
+           (long long)c->turned_away);
+    putOwn(w, "web_connections", TYPE_GAUGE, "Connections to this port that are open.", (long long)c->open);
+}
+
+char *openMetricsWrite(const metricsSnapshot *s, const webCounters *counters, metricsFormat format, size_t *len) {
+    writer *w = zcalloc(1, sizeof(*w));
+    w->format = format;
+    w->cap = sdsLen(s->text) * 4 + s->latencies_count * 2500 + 4096;
+    w->bytes = zmalloc(w->cap);
+    putOurs(w, s, counters);
+    putSections(w, sdsSlice(s->text));
+    putSpreads(w, s);
+    if (format == METRICS_OPEN) putStr(w, "# EOF\n");
+    char *bytes = zrealloc(w->bytes, w->len);
+    *len = w->len;
+    zfree(w);
+    return bytes;
+}

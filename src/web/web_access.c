@@ -1,0 +1,110 @@
+/* web_access.c -- who may look: the users as the thread that serves knows them.
+ *
+ * The rules are those of the server's own port: who is the default user without a password there is so here, and may
+ * look if that user may run INFO. Others say a name and a password.
+ *
+ * Not here    users and their rules (engine/acl.h); how a name and a password are sent (http_request.c).
+ * Owns        a copy of names and hashes of passwords.
+ * Threads     a copy is made by main and handed over (http_server.c); from then on nothing in it changes.
+ * Cost        a question: one SHA-256 and a walk over the users' hashes.
+ * Tests       tests/unit/web/web_access_test.c, tests/server/metrics.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "web_access.h"
+
+#include "acl.h"
+#include "hash.h"
+#include "panic.h"
+#include "zmalloc.h"
+
+typedef struct webUser {
+    sds name;     /* owns */
+    char *hashes; /* owns: `count` of PASSWORD_HASH_LEN digits each */
+    uint32_t count;
+    bool nopass, may_look;
+} webUser;
+
+struct webAccess {
+    bool is_protected, is_open;
+    int anonymous;  /* the answer to those who say nothing */
+    webUser *users; /* owns: those who are switched on */
+    size_t count, room;
+};
+
+uint64_t webAccessVersion(void) {
+    return aclVersion();
+}
+
+/* ---- Making: main ---- */
+
+static bool mayLook(const user *u) {
+    const serverCommand *cmd = commandNamed("info");
+    slice words[] = {sliceStr("info")};
+    aclQuestion q = {.cmd = cmd, .argv = words, .argc = 1};
+    uint32_t index;
+    return cmd && aclCheck(u, &q, &index) == ACL_ALLOWED;
+}
+
+static void copyUser(void *arg, const user *u) {
+    webAccess *a = arg;
+    if (!u->enabled || a->count == a->room) return;
+    webUser *copy = &a->users[a->count++];
+    *copy = (webUser){.name = sdsDup(u->name), .nopass = u->nopass, .may_look = mayLook(u)};
+    copy->hashes = u->passwords.count ? zmalloc((size_t)u->passwords.count * PASSWORD_HASH_LEN) : NULL;
+    for (const aclWord *p = u->passwords.first; p; p = p->next)
+        memcpy(copy->hashes + (size_t)copy->count++ * PASSWORD_HASH_LEN, p->text, PASSWORD_HASH_LEN);
+}
+
+webAccess *webAccessMake(bool is_protected) {
+    assertMainRole();
+    const user *u = aclDefaultUser();
+    webAccess *a = zmalloc(sizeof(*a));
+    *a = (webAccess){.is_protected = is_protected, .is_open = u->enabled && u->nopass, .room = aclUsers()};
+    a->anonymous = !a->is_open ? 401 : mayLook(u) ? 200 : 403;
+    a->users = zcalloc(a->room, sizeof(*a->users));
+    aclEachUser(copyUser, a);
+    return a;
+}
+
+void webAccessFree(webAccess *a) {
+    if (!a) return;
+    for (size_t i = 0; i < a->count; i++) {
+        sdsFree(a->users[i].name);
+        zfree(a->users[i].hashes);
+    }
+    zfree(a->users);
+    zfree(a);
+}
+
+/* ---- Asking: whoever has it ---- */
+
+bool webAccessIsLocal(const webAccess *a) {
+    return a->is_open && a->is_protected;
+}
+
+/* All hashes of a user are compared, each to its end. */
+static bool passwordIs(const webUser *u, const char digits[PASSWORD_HASH_LEN]) {
+    bool found = false;
+    for (uint32_t i = 0; i < u->count; i++) {
+        const char *hash = u->hashes + (size_t)i * PASSWORD_HASH_LEN;
+        unsigned char differ = 0;
+        for (size_t at = 0; at < PASSWORD_HASH_LEN; at++) differ |= (unsigned char)(digits[at] ^ hash[at]);
+        found |= differ == 0;
+    }
+    return u->nopass || found;
+}
+
+int webAccessAsk(const webAccess *a, slice name, slice password) {
+    char digits[PASSWORD_HASH_LEN + 1];
+    const webUser *u = NULL;
+    sha256Hex(digits, password.ptr, password.len); /* for whomever, or the time would tell who is there */
+    for (size_t i = 0; i < a->count && !u; i++)
+        if (sliceEq(sdsSlice(a->users[i].name), name)) u = &a->users[i];
+    bool right = u && passwordIs(u, digits);
+    explicit_bzero(digits, sizeof(digits));
+    return !right ? 401 : u->may_look ? 200 : 403;
+}
+
+int webAccessAskAnonymous(const webAccess *a) {
+    return a->anonymous;
+}

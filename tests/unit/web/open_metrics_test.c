@@ -1,0 +1,221 @@
+/* open_metrics_test.c -- a snapshot as text, to the byte; what others have chosen; what is wrong in INFO's text.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "metric_table.h"
+#include "open_metrics.h"
+#include "unit.h"
+#include "zmalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const webCounters counters = {.scrapes = 3, .open = 2};
+
+/* The text of a snapshot with this INFO; the caller frees it by sdsFree(). */
+static sds textOf(const char *info, size_t len, commandLatency *latencies, size_t count, metricsFormat format) {
+    metricsSnapshot s = {
+        .text = sdsNewLen(info, len), .latencies = latencies, .latencies_count = count, .wall_ms = 1500};
+    size_t text_len;
+    char *text = openMetricsWrite(&s, &counters, format, &text_len);
+    sds copy = sdsNewLen(text, text_len);
+    zfree(text);
+    sdsFree(s.text);
+    return copy;
+}
+
+/* Whether the text made of `info` has all of `wanted`, whose first byte begins a line. */
+static bool makes(const char *info, metricsFormat format, const char *wanted) {
+    sds text = textOf(info, strlen(info), NULL, 0, format);
+    const char *at = strstr(text, wanted);
+    bool held = CHECK(at && (at == text || at[-1] == '\n'));
+    if (!held) fprintf(stderr, "wanted:\n%s\ngot:\n%s\n", wanted, text);
+    sdsFree(text);
+    return held;
+}
+
+static bool makesNot(const char *info, const char *unwanted) {
+    sds text = textOf(info, strlen(info), NULL, 0, METRICS_TEXT);
+    bool held = CHECK(!strstr(text, unwanted));
+    if (!held) fprintf(stderr, "unwanted: %s in\n%s\n", unwanted, text);
+    sdsFree(text);
+    return held;
+}
+
+TEST(open_metrics_single_fields) {
+    makes("# stats\r\nkeyspace_hits:7\r\n", METRICS_TEXT,
+          "# HELP valkey_keyspace_hits_total Keys that were looked for and found. (INFO: keyspace_hits)\n"
+          "# TYPE valkey_keyspace_hits_total counter\nvalkey_keyspace_hits_total 7\n");
+    makes("# stats\r\nkeyspace_hits:7\r\n", METRICS_OPEN,
+          "# HELP valkey_keyspace_hits Keys that were looked for and found. (INFO: keyspace_hits)\n"
+          "# TYPE valkey_keyspace_hits counter\nvalkey_keyspace_hits_total 7\n");
+    makes("# stats\r\ntotal_commands_processed:7\r\n", METRICS_OPEN, "valkey_commands_processed_total 7\n");
+    makes("# memory\r\nused_memory:1024\r\n", METRICS_OPEN,
+          "# TYPE valkey_used_memory_bytes gauge\nvalkey_used_memory_bytes 1024\n");
+    makes("# memory\r\nused_memory_peak_perc:99.35%\r\n", METRICS_OPEN, "valkey_used_memory_peak_perc 99.35\n");
+    makes("# cpu\r\nused_cpu_sys:0.012345\r\n", METRICS_OPEN, "valkey_used_cpu_sys_seconds_total 0.012345\n");
+    makes("# other\r\nbrand_new:-12.5\r\n", METRICS_TEXT,
+          "# HELP valkey_brand_new (INFO: brand_new)\n# TYPE valkey_brand_new gauge\nvalkey_brand_new -12.5\n");
+    makes("# persistence\r\nrdb_last_bgsave_status:ok\r\n", METRICS_OPEN, "valkey_rdb_last_bgsave_ok 1\n");
+    makes("# persistence\r\nrdb_last_bgsave_status:err\r\n", METRICS_OPEN, "valkey_rdb_last_bgsave_ok 0\n");
+    makes("# replication\r\nmaster_link_status:down\r\n", METRICS_OPEN, "valkey_master_link_up 0\n");
+    makesNot("# memory\r\nused_memory_human:1.00M\r\n", "human");
+    makesNot("# stats\r\nkeyspace_hits:-1\r\n", "hits");
+}
+
+/* A unit moves the point, whatever number it is. */
+TEST(open_metrics_units) {
+    static const char *const cases[][2] = {{"0", "0.000000"},       {"1", "0.000001"},
+                                           {"1234567", "1.234567"}, {"999999", "0.999999"},
+                                           {"1000000", "1.000000"}, {"12345678901234567890", "12345678901234.567890"},
+                                           {"12.5", "0.0000125"},   {"7654321.25", "7.65432125"}};
+    for (size_t i = 0; i < array_len(cases); i++) {
+        char info[100], wanted[100];
+        sprintf(info, "# stats\r\neventloop_duration_sum:%s\r\n", cases[i][0]);
+        sprintf(wanted, "valkey_eventloop_duration_seconds_total %s\n", cases[i][1]);
+        makes(info, METRICS_OPEN, wanted);
+    }
+    makes("# clients\r\npaused_timeout_milliseconds:-5\r\n", METRICS_OPEN, "valkey_paused_timeout_seconds -0.005\n");
+    makes("# clients\r\npaused_timeout_milliseconds:5\r\n", METRICS_OPEN,
+          "# HELP valkey_paused_timeout_seconds Time until paused clients go on. (INFO: paused_timeout_milliseconds / "
+          "1000)\n");
+}
+
+TEST(open_metrics_words) {
+    makes("# server\r\nos:Linux\r\narch_bits:64\r\nrun_id:12345\r\nredis_git_sha1:00000000\r\nconfig_file:\r\n",
+          METRICS_OPEN,
+          "# HELP valkey_server What is words in this section of INFO.\n# TYPE valkey_server info\n"
+          "valkey_server_info{os=\"Linux\",run_id=\"12345\",redis_git_sha1=\"00000000\"} 1\n");
+    makes("# server\r\nos:Linux\r\n", METRICS_TEXT,
+          "# TYPE valkey_server_info gauge\nvalkey_server_info{os=\"Linux\"} 1\n");
+    makes("# tls\r\ntls_server_cert_serial:1234\r\n", METRICS_OPEN,
+          "valkey_tls_info{tls_server_cert_serial=\"1234\"} 1\n");
+    /* A label is there once. */
+    makes("# module_list\r\nmodule:name=a\r\nmodule:name=b\r\n", METRICS_OPEN,
+          "valkey_module_list_info{module=\"name=a\"} 1\n");
+}
+
+TEST(open_metrics_groups) {
+    makes("# "
+          "keyspace\r\ndb0:keys=3,expires=1,avg_ttl=1500,keys_with_volatile_items=2\r\ndb9:keys=1,expires=0,avg_ttl="
+          "0\r\n",
+          METRICS_OPEN,
+          "# HELP valkey_db_keys Keys in the database.\n# TYPE valkey_db_keys gauge\n"
+          "valkey_db_keys{db=\"0\"} 3\nvalkey_db_keys{db=\"9\"} 1\n"
+          "# HELP valkey_db_expires Keys in the database that have a time to live.\n# TYPE valkey_db_expires gauge\n"
+          "valkey_db_expires{db=\"0\"} 1\nvalkey_db_expires{db=\"9\"} 0\n"
+          "# HELP valkey_db_avg_ttl_seconds How long these have to live on average; an estimate.\n"
+          "# TYPE valkey_db_avg_ttl_seconds gauge\n"
+          "valkey_db_avg_ttl_seconds{db=\"0\"} 1.500\nvalkey_db_avg_ttl_seconds{db=\"9\"} 0.000\n"
+          "# HELP valkey_db_keys_with_volatile_items Keys in the database with fields that have a time to live.\n"
+          "# TYPE valkey_db_keys_with_volatile_items gauge\nvalkey_db_keys_with_volatile_items{db=\"0\"} 2\n");
+    const char *commands =
+        "# commandstats\r\n"
+        "cmdstat_get:calls=2,usec=15,usec_per_call=7.50,rejected_calls=1,failed_calls=0\r\n"
+        "cmdstat_config|get:calls=1,usec=1000000,usec_per_call=1.00,rejected_calls=0,failed_calls=4\r\n";
+    makes(commands, METRICS_OPEN,
+          "valkey_command_calls_total{cmd=\"get\"} 2\nvalkey_command_calls_total{cmd=\"config|get\"} 1\n");
+    makes(commands, METRICS_OPEN,
+          "valkey_command_seconds_total{cmd=\"get\"} 0.000015\nvalkey_command_seconds_total{cmd=\"config|get\"} "
+          "1.000000\n");
+    makes(commands, METRICS_OPEN, "valkey_command_rejected_calls_total{cmd=\"get\"} 1\n");
+    makes(commands, METRICS_OPEN, "valkey_command_failed_calls_total{cmd=\"config|get\"} 4\n");
+    makesNot(commands, "cmdstat");
+    makes("# threads\r\nthread_io1:active=0.5,acting=0.25,turns=3\r\n", METRICS_OPEN,
+          "valkey_thread_busy_seconds_total{thread=\"io1\"} 0.5\n");
+    const char *replicas = "# replication\r\nrole:master\r\nconnected_slaves:2\r\n"
+                           "slave0:ip=10.0.0.1,port=6379,state=online,offset=42,lag=1,type=replica\r\n"
+                           "slave1:ip=::1,port=7,state=wait_bgsave,offset=0,lag=0,type=replica\r\n";
+    makes(replicas, METRICS_OPEN,
+          "valkey_connected_replica_offset_bytes{replica=\"0\",addr=\"10.0.0.1:6379\"} 42\n"
+          "valkey_connected_replica_offset_bytes{replica=\"1\",addr=\"[::1]:7\"} 0\n");
+    makes(replicas, METRICS_OPEN,
+          "valkey_connected_replica_info{replica=\"0\",addr=\"10.0.0.1:6379\",state=\"online\",type=\"replica\"} 1\n");
+    makes(replicas, METRICS_OPEN, "valkey_replication_info{role=\"master\"} 1\n");
+    makes(replicas, METRICS_OPEN, "valkey_connected_slaves 2\n");
+}
+
+TEST(open_metrics_escapes) {
+    makes("# errorstats\r\nerrorstat_a\"b\\c:count=1\r\n", METRICS_OPEN,
+          "valkey_errors_total{err=\"a\\\"b\\\\c\"} 1\n");
+    makes("# errorstats\r\nerrorstat_\xc3\xa4\xc3\x01\xff\xed\xa0\x80:count=1\r\n", METRICS_OPEN,
+          "valkey_errors_total{err=\"\xc3\xa4???\?\?\?\"} 1\n");
+    makes("# errorstats\r\nerrorstat_\xf0\x9f\x98\x80\xf4\x90\x80\x80:count=1\r\n", METRICS_OPEN,
+          "valkey_errors_total{err=\"\xf0\x9f\x98\x80????\"} 1\n");
+    makesNot("# errorstats\r\nerrorstat_ERR:count=x\r\nerrorstat_X:count=-1\r\n", "errors");
+}
+
+/* A family is there once, whoever has it; no line breaks what comes behind it. */
+TEST(open_metrics_oddities) {
+    makes("# a\r\nx:1\r\n# b\r\nx:2\r\ny:3\r\n", METRICS_OPEN,
+          "valkey_x 1\n# HELP valkey_y (INFO: y)\n# TYPE valkey_y gauge\nvalkey_y 3\n");
+    makes("\r\n# a\r\n\r\nno colon\r\n:5\r\n9x:1\r\nx y:1\r\nz:1", METRICS_OPEN, "valkey_z 1\n# EOF\n");
+    makesNot("# a\r\nx y:1\r\n9x:1\r\n", "9x");
+    makesNot("# a\r\nx:1e5\r\n", "valkey_x");
+    makesNot("# a\r\nx:0x5\r\ny:007\r\nz:.5\r\nu:5.\r\n", "gauge\nvalkey_x");
+    makes("# a\r\ny:007\r\n", METRICS_OPEN, "valkey_a_info{y=\"007\"} 1\n");
+    makes("", METRICS_OPEN, "# EOF\n");
+    makes("", METRICS_TEXT, "valkey_snapshot_timestamp_seconds 1.500\n");
+    makesNot("", "EOF");
+}
+
+TEST(open_metrics_histograms) {
+    histogram *h = histogramCreate(1, 1000000000, 2);
+    histogramRecordMany(h, 1500, 3); /* ns */
+    histogramRecord(h, 900);
+    histogramRecord(h, 600000000);
+    histogram *copy = histogramTryCopy(h);
+    commandLatency latencies[] = {{"get", h}, {"config|set", copy}};
+    sds text = textOf("", 0, latencies, 2, METRICS_OPEN);
+    CHECK(strstr(text, "# TYPE valkey_command_duration_seconds histogram\n"
+                       "valkey_command_duration_seconds_bucket{cmd=\"get\",le=\"1e-06\"} 1\n"
+                       "valkey_command_duration_seconds_bucket{cmd=\"get\",le=\"2e-06\"} 4\n"
+                       "valkey_command_duration_seconds_bucket{cmd=\"get\",le=\"4e-06\"} 4\n"));
+    CHECK(strstr(text, "{cmd=\"config|set\",le=\"0.524288\"} 4\n"
+                       "valkey_command_duration_seconds_bucket{cmd=\"config|set\",le=\"1.048576\"} 5\n"
+                       "valkey_command_duration_seconds_bucket{cmd=\"config|set\",le=\"+Inf\"} 5\n"
+                       "valkey_command_duration_seconds_sum{cmd=\"config|set\"} 0.60"));
+    CHECK(strstr(text, "valkey_command_duration_seconds_count{cmd=\"get\"} 5\n"));
+    int lines = 0;
+    for (const char *at = text; (at = strstr(at, "_bucket{cmd=\"get\"")) != NULL; at++) lines++;
+    CHECK_EQ_INT(lines, 22);
+    histogramFree(h);
+    histogramFree(copy);
+    sdsFree(text);
+}
+
+/* Random bytes in random places: the text is made, and each line of it is one of the forms. */
+TEST(open_metrics_random_text) {
+    static const char *const parts[] = {
+        "# ",       "stats",  "keyspace",   "commandstats", "replication",   "\r\n",   "\n",    ":", "=", ",", "db0",
+        "cmdstat_", "slave0", "ip",         "port",         "keys",          "calls",  "1",     "-", ".", "x", "\xff",
+        "\"",       "%",      "errorstat_", "count",        "keyspace_hits", "run_id", "_human"};
+    uint64_t rng = unitRandomSeed();
+    for (int round = 0; round < 3000; round++) {
+        sds info = sdsEmpty();
+        for (int i = 0; i < 60; i++) info = sdsCat(info, parts[unitRandom(&rng) % array_len(parts)]);
+        sds text = textOf(info, sdsLen(info), NULL, 0, METRICS_OPEN);
+        int count;
+        sds *lines = sdsSplitLen(text, sdsLen(text), "\n", 1, &count);
+        bool good = !strcmp(lines[count - 2], "# EOF") && !*lines[count - 1];
+        for (int i = 0; i < count - 2; i++)
+            good &= !strncmp(lines[i], "# HELP valkey_", 14) || !strncmp(lines[i], "# TYPE valkey_", 14) ||
+                    !strncmp(lines[i], "valkey_", 7);
+        if (!CHECK(good)) fprintf(stderr, "%s", text);
+        sdsFreeSplitRes(lines, count);
+        sdsFree(text);
+        sdsFree(info);
+    }
+}
+
+TEST(metric_table_is_sorted) {
+    for (size_t i = 0; metricFieldAt(i); i++) {
+        const metricField *f = metricFieldAt(i);
+        if (i) CHECK(strcmp(metricFieldAt(i - 1)->field, f->field) < 0);
+        CHECK(metricFieldFind(sliceStr(f->field)) == f);
+        CHECK(f->kind == FIELD_LABEL || (f->help && f->help[strlen(f->help) - 1] == '.' && !strchr(f->help, '"')));
+        CHECK(f->shift == 0 || f->shift == 3 || f->shift == 6);
+        const char *name = f->family ? f->family : f->field;
+        CHECK(f->kind != FIELD_COUNTER || (strncmp(name, "total_", 6) && !strstr(name, "_total")));
+    }
+    CHECK(metricFieldFind(sliceStr("keyspace_hit")) == NULL && metricFieldFind(sliceStr("")) == NULL);
+}

@@ -1,0 +1,14 @@
+/* web_fixture.h -- a table of commands with INFO, and users.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TESTS_WEB_FIXTURE_H
+#define TESTS_WEB_FIXTURE_H
+
+#include "acl.h"
+
+/* Once or more often. */
+void webFixture(void);
+/* ACL SETUSER with these words. */
+void setUser(const char *name, const char *words);
+
+#endif
