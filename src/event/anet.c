@@ -138,6 +138,10 @@ int anetSetMark(char *err, int fd, uint32_t id) {
 #endif
 }
 
+bool anetIsLoopback(const char *ip) {
+    return !strncmp(ip, "127.", 4) || !strcmp(ip, "::1") || !strncmp(ip, "::ffff:127.", 11);
+}
+
 int anetGetError(int fd) {
     int value = 0;
     socklen_t len = sizeof(value);

@@ -40,6 +40,8 @@ int anetPipe(int fds[2], int read_flags, int write_flags);
 int anetFdToString(int fd, char *ip, size_t ip_len, int *port, bool peer);
 /* "ip:port", or "[ip]:port" when ip has a colon; "path:0" for unix. */
 int anetFormatAddr(char *out, size_t size, const char *ip, int port);
+/* Whether the text of an address is one of this machine's own: 127/8, ::1, or the former within the latter's form. */
+bool anetIsLoopback(const char *ip);
 /* 1 readable error on the socket as errno value, 0 none. */
 int anetGetError(int fd);
 int anetResolve(char *err, const char *host, char *ip, size_t ip_len, bool ip_only);

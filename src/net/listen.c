@@ -60,10 +60,6 @@ static void refuse(int fd, listenKind kind, const char *text, size_t len) {
     net_stats.rejected_connections++;
 }
 
-static bool isLoopback(const char *ip) {
-    return !strncmp(ip, "127.", 4) || !strcmp(ip, "::1") || !strncmp(ip, "::ffff:127.", 11);
-}
-
 static connection *connectionOf(int fd, listenKind kind) {
     if (kind == LISTEN_UNIX) return connCreateAcceptedUnix(fd, NULL);
     if (kind == LISTEN_TLS) return connCreateAcceptedTls(fd, tlsServerContext(), NULL);
@@ -76,7 +72,7 @@ static void acceptClient(int fd, const char *ip, listenKind kind) {
         refuse(fd, kind, max_clients_error, sizeof(max_clients_error) - 1);
         return;
     }
-    if (!is_unix && net_settings.protected_mode && !authRequired() && !isLoopback(ip)) {
+    if (!is_unix && net_settings.protected_mode && !authRequired() && !anetIsLoopback(ip)) {
         refuse(fd, kind, protected_mode_error, sizeof(protected_mode_error) - 1);
         return;
     }

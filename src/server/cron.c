@@ -24,6 +24,7 @@
 #include "script_debug.h"
 #include "snapshot.h"
 #include "tracking.h"
+#include "web.h"
 #include "zmalloc.h"
 
 static aeEventLoop *main_loop; /* borrowed */
@@ -75,6 +76,7 @@ static long long onTick(aeEventLoop *loop, long long id, void *arg) {
     scriptDebugTick();
     trackingTick();
     defragAtTick(loop);
+    webTick();
     return 1000 / server_settings.hz;
 }
 
@@ -86,6 +88,7 @@ void cronWhileLoading(void) {
     lruClockRefresh(now_ms);
     zmallocKeepReserve();
     metricsCron();
+    webTick();
     primaryLinkWhileLoading();
 }
 

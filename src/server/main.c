@@ -22,6 +22,7 @@
 #include "lru.h"
 #include "metrics.h"
 #include "net.h"
+#include "net_settings.h"
 #include "panic.h"
 #include "pending_settings.h"
 #include "primary_link.h"
@@ -32,6 +33,7 @@
 #include "signals.h"
 #include "snapshot.h"
 #include "version.h"
+#include "web.h"
 #include "wiring.h"
 #include "zmalloc.h"
 
@@ -104,6 +106,11 @@ static void settleChild(childPurpose purpose) {
     if (!serverApplyOomScore(OOM_CHILD, &err)) serverLog(LL_WARNING, "%s", err);
 }
 
+static const webWiring web_wiring = {.protected_mode = &net_settings.protected_mode,
+                                     .keepalive_s = &net_settings.tcp_keepalive_s,
+                                     .backlog = &net_settings.tcp_backlog,
+                                     .cpulist = &server_settings.bio_cpulist};
+
 int main(int argc, char **argv) {
     panicThreadInit();
     daemonInit(argc, argv);
@@ -158,6 +165,7 @@ int main(int argc, char **argv) {
     threadSetCpuAffinity(net_settings.cpulist);
     if (!netListen()) return 1;
     bioInit(server_settings.bio_cpulist);
+    if (!webStart(&web_wiring)) return 1;
     daemonWritePidFile();
     daemonSetTitle();
     cronStart(loop);

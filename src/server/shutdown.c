@@ -30,6 +30,7 @@
 #include "signals.h"
 #include "script_debug.h"
 #include "snapshot.h"
+#include "web.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -70,6 +71,7 @@ static bool finish(int flags) {
     if (!logIsWritten(flags) || !saveBeforeExit(flags)) return false;
     daemonNotifyStopping();
     netStopListening();
+    webStop();
     scriptDebugEndChildren();
     rdbLoadAbort();
     aofStop();

@@ -77,6 +77,7 @@
 #include "store_setting_table.h"
 #include "tracking.h"
 #include "transaction_queue.h"
+#include "web.h"
 #include "yield.h"
 #include "store_state.h"
 
@@ -90,6 +91,7 @@ void wiringSettings(void) {
     persistSettingsRegister();
     scriptSettingsRegister();
     replSettingsRegister();
+    webRegister();
     serverSettingsRegister();
     adminSettingsRegister();
     pendingSettingsRegister();

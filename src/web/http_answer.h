@@ -19,8 +19,8 @@ typedef struct httpAnswer {
     bool says_keep;    /* it stays, which the peer would not assume */
 } httpAnswer;
 
-/* Write it, with the empty line, for the time `unix_s`. Returns its length; `out` has HTTP_HEAD_MAX bytes, which `extra`
- * must leave room in. */
+/* Write it, with the empty line, for the time `unix_s`. Returns its length; `out` has HTTP_HEAD_MAX bytes, in which
+ * `extra` must leave room. */
 size_t httpAnswerHead(char *out, const httpAnswer *a, int64_t unix_s);
 /* "Not Found" for 404. */
 const char *httpReason(int status);

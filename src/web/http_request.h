@@ -41,8 +41,8 @@ enum {
 /* Begin the next one. Zeroes will do, too. */
 void httpRequestReset(httpRequest *r);
 /* Look at the request that begins at bytes[0]; bytes of an earlier call for the same request lie where they were (or
- * were moved as a whole). HTTP_OK, HTTP_MORE, or what is wrong: 400, 405 (a method other than GET and HEAD; also when
- * the rest would do), 413 (a body), 414, 431, 505. Never looks behind `len`; takes time in proportion to what is new. */
+ * were moved as a whole). HTTP_OK, HTTP_MORE, or what is wrong: 400, 405 (a method other than GET and HEAD), 413 (a
+ * body), 414, 431, 505. Never looks behind `len`; takes time in proportion to what is new. */
 int httpRequestRead(httpRequest *r, const char *bytes, size_t len);
 
 /* The user's name and password out of r->credentials; they lie in `room`. False: they are none, or there is no room. */

@@ -1,4 +1,4 @@
-/* open_metrics.h -- a snapshot of the server as text for those who collect figures: OpenMetrics, or the format before it.
+/* open_metrics.h -- a snapshot of the server as text for those who collect figures: OpenMetrics, or what was before it.
  *
  * Threads     any: nothing is kept.
  *

@@ -12,7 +12,7 @@ static void move(slice *s, const char *from, size_t len, const char *to) {
     if (s->ptr >= from && s->ptr <= from + len) s->ptr = to + (s->ptr - from);
 }
 
-/* Feed `in` in two pieces, each in a buffer of exactly its size, so that the address sanitizer sees a look behind it. */
+/* Feed `in` in two pieces, each in a buffer of just its size, so that the address sanitizer sees a look behind it. */
 static int feed(httpRequest *r, const char *in, size_t len, size_t split) {
     httpRequestReset(r);
     int status = HTTP_MORE;

@@ -1,0 +1,584 @@
+/* http_server.c -- the thread that serves metrics and a page by HTTP/1.1.
+ *
+ * It has a loop of its own and sleeps in it. What it knows of the server main has left for it: a snapshot and who may
+ * look. A request for metrics is answered out of a snapshot that is younger than a second; if there is none it says
+ * that it wishes for one and waits, but not for long: when main is busy with something else, what was true last is
+ * told (with its time), or that there is nothing.
+ *
+ *     READS --whole request--> [WAITS --snapshot, or PATIENCE_MS--> ] WRITES --all sent--> READS
+ *       |                                                               |
+ *       '-- end of file, time over: closed      the last answer: LINGERS -- end of file, time over: closed
+ *
+ * A connection is in one of these, and its time there is limited. It is asked for input only while it READS: a peer
+ * that sends many requests gets their answers one after the other, and what it has sent beyond that stays in the
+ * kernel. Behind the last answer it LINGERS until the peer has seen it: closing with unread input would take the answer
+ * back.
+ *
+ * All answers of a second are references to one text. Slow readers hold on to it, and their time is limited, so there
+ * are few of them at any time.
+ *
+ * Not here    what a request is (http_request.c), what metrics look like (open_metrics.c), who may look (web_access.c).
+ * Owns        the thread, its loop and connections; the snapshot and the users that main has given.
+ * Threads     the functions of the header: main's own thread. The rest: the thread's own. They meet in `shared`.
+ * Invariants  1. A text is freed with its last reference; all references are the thread's.
+ *             2. No more than CONNECTIONS_MAX connections, HTTP_REQUEST_MAX bytes of input each.
+ * Tests       tests/unit/web/http_server_test.c, tests/server/metrics.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "http_server.h"
+
+#include "ae.h"
+#include "anet.h"
+#include "bio.h"
+#include "clock.h"
+#include "http_answer.h"
+#include "http_request.h"
+#include "log.h"
+#include "open_metrics.h"
+#include "panic.h"
+#include "web_page.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define CONNECTIONS_MAX 256
+#define ACCEPTS_PER_EVENT 64
+#define FRESH_MS 1000    /* a snapshot younger than that is as good as new */
+#define PATIENCE_MS 1500 /* for a new one: more than a tick of main at its slowest, one a second */
+#define IDLE_MS 75000    /* between two requests: longer than collectors pause, as a rule */
+#define REQUEST_MS 10000 /* from the first byte of a request to its last */
+#define WRITE_MS 30000   /* for an answer */
+#define LINGER_MS 2000
+#define SWEEP_MS 250 /* so late the end of a connection's time may be seen */
+#define ACCEPT_REST_MS 100
+#define GIVE_WAY_STEPS 10 /* others first, where processors are short */
+#define CREDENTIALS_MAX 1024
+#define LOOP_FDS_AT_START 512 /* grows with the descriptors it meets */
+
+typedef struct blob {
+    unsigned refs;
+    size_t len;
+    char *bytes; /* owns, but those of the page */
+} blob;
+
+typedef enum { WEB_READS, WEB_WAITS, WEB_WRITES, WEB_LINGERS, WEB_CLOSED } webPhase;
+
+typedef struct webConn {
+    int fd;
+    webPhase phase;
+    uint64_t since_ms, until_ms; /* in this phase */
+    bool is_local;               /* the peer is on this machine */
+    bool closes;                 /* behind the answer that is being written */
+    httpRequest request;
+    blob *body; /* counted; NULL: the answer is in `head` as a whole */
+    size_t head_len, body_len, sent;
+    size_t in_len;
+    char in[HTTP_REQUEST_MAX];
+    char head[HTTP_HEAD_MAX];
+} webConn;
+
+static struct {
+    /* Main. */
+    bool runs;
+    pthread_t id;
+
+    /* Shared, atomic. Whoever exchanges a pointer out of its place owns what it points to. */
+    struct {
+        _Atomic bool wish; /* set by the thread, taken by main; carries nothing */
+        _Atomic bool stop; /* release by main, acquire by the thread */
+        _Atomic(metricsSnapshot *) snapshot;
+        _Atomic(webAccess *) access;
+    } shared;
+
+    /* The thread's, but before it begins and when it has ended. */
+    aeEventLoop *loop;
+    aeDoorbell bell;
+    int listeners[HTTP_LISTENERS_MAX], listeners_count;
+    int keepalive_s;
+    char *cpulist;                   /* owns */
+    bool rests;                      /* from accepting */
+    bool sweeps;                     /* the timer is there */
+    webConn *conns[CONNECTIONS_MAX]; /* own */
+    size_t conns_count;
+    metricsSnapshot *snapshot;    /* owns; NULL: none has come yet */
+    blob *texts[METRICS_FORMATS]; /* counted: of this snapshot, made when they are first asked for */
+    webAccess *access;            /* owns */
+    webCounters counters;
+} web;
+
+static blob page = {.refs = 1};
+
+/* ---- Texts ---- */
+
+static void blobRelease(blob *b) {
+    if (!b || --b->refs > 0) return;
+    zfree(b->bytes);
+    zfree(b);
+}
+
+static blob *textOf(metricsFormat format) {
+    if (!web.texts[format]) {
+        blob *b = zmalloc(sizeof(*b));
+        web.counters.open = web.conns_count;
+        *b = (blob){.refs = 1};
+        b->bytes = openMetricsWrite(web.snapshot, &web.counters, format, &b->len);
+        web.texts[format] = b;
+    }
+    return web.texts[format];
+}
+
+/* `s` takes the place of the snapshot there is. */
+static void takeSnapshot(metricsSnapshot *s) {
+    for (int i = 0; i < METRICS_FORMATS; i++) {
+        blobRelease(web.texts[i]);
+        web.texts[i] = NULL;
+    }
+    metricsSnapshotFree(web.snapshot);
+    web.snapshot = s;
+}
+
+/* ---- Phases ---- */
+
+static void enter(webConn *c, webPhase phase, uint64_t ms) {
+    c->phase = phase;
+    c->since_ms = clockMonotonicMs();
+    c->until_ms = c->since_ms + ms;
+}
+
+static void readNext(webConn *c) {
+    enter(c, WEB_READS, c->in_len > 0 ? REQUEST_MS : IDLE_MS);
+    httpRequestReset(&c->request);
+}
+
+static bool flushOnce(webConn *c) {
+    struct iovec parts[2];
+    int count = 0;
+    size_t head_left = c->sent < c->head_len ? c->head_len - c->sent : 0;
+    size_t body_sent = c->sent > c->head_len ? c->sent - c->head_len : 0;
+    if (head_left) parts[count++] = (struct iovec){c->head + c->sent, head_left};
+    if (c->body_len > body_sent) parts[count++] = (struct iovec){c->body->bytes + body_sent, c->body_len - body_sent};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = (size_t)count};
+    ssize_t n = sendmsg(c->fd, &message, MSG_NOSIGNAL);
+    if (n > 0) c->sent += (size_t)n;
+    else if (errno != EAGAIN && errno != EINTR) c->phase = WEB_CLOSED;
+    return n > 0;
+}
+
+/* Write what the socket takes. When that was all: the next request, or the end. */
+static void flush(webConn *c) {
+    size_t whole = c->head_len + c->body_len;
+    while (c->phase == WEB_WRITES && c->sent < whole && flushOnce(c)) continue;
+    if (c->phase != WEB_WRITES || c->sent < whole) return;
+    blobRelease(c->body);
+    c->body = NULL;
+    if (c->closes) {
+        shutdown(c->fd, SHUT_WR);
+        enter(c, WEB_LINGERS, LINGER_MS);
+        return;
+    }
+    c->in_len -= c->request.end;
+    memmove(c->in, c->in + c->request.end, c->in_len);
+    readNext(c);
+}
+
+/* ---- Answers ---- */
+
+/* Begin an answer. `body` is what goes along, unless the request is for the head alone; NULL: a line that says the
+ * status, as people read it. */
+static void answer(webConn *c, int status, const char *type, blob *body, const char *extra) {
+    char line[256];
+    size_t line_len = 0;
+    bool has_none = status == 304, wants_body = c->request.method != HTTP_HEAD;
+    if (!body && !has_none)
+        line_len = (size_t)snprintf(line, sizeof(line), "%d %s\n%s", status, httpReason(status),
+                                    status == 403 && webAccessIsLocal(web.access) && !c->is_local
+                                        ? "Protected mode is on and no password is set: only this machine may look.\n"
+                                        : "");
+    /* What is no valid request has an end that nobody knows. */
+    bool is_whole = c->request.end > 0;
+    c->closes = !is_whole || !c->request.keeps_alive;
+    httpAnswer a = {.status = status,
+                    .type = has_none ? NULL
+                            : type   ? type
+                                     : "text/plain; charset=utf-8",
+                    .length = body ? body->len : line_len,
+                    .extra = extra,
+                    .closes = c->closes,
+                    .says_keep = is_whole && c->request.minor_0};
+    c->head_len = httpAnswerHead(c->head, &a, clockWallMs() / 1000);
+    c->sent = c->body_len = 0;
+    if (wants_body && body) {
+        body->refs++;
+        c->body = body;
+        c->body_len = body->len;
+    } else if (wants_body && line_len < sizeof(c->head) - c->head_len) {
+        memcpy(c->head + c->head_len, line, line_len);
+        c->head_len += line_len;
+    }
+    enter(c, WEB_WRITES, WRITE_MS);
+    flush(c);
+}
+
+static void answerMetrics(webConn *c) {
+    static const char *const types[METRICS_FORMATS] = {
+        [METRICS_TEXT] = "text/plain; version=0.0.4; charset=utf-8",
+        [METRICS_OPEN] = "application/openmetrics-text; version=1.0.0; charset=utf-8"};
+    metricsFormat format = c->request.wants_open ? METRICS_OPEN : METRICS_TEXT;
+    if (!web.snapshot) {
+        answer(c, 503, NULL, NULL, "Retry-After: 1\r\n");
+        return;
+    }
+    web.counters.scrapes++;
+    answer(c, 200, types[format], textOf(format), "Cache-Control: no-store\r\nVary: Accept\r\n");
+}
+
+static void serveMetrics(webConn *c) {
+    /* Also when there is one that will do: who looks each second is to see each second's. */
+    atomic_store_explicit(&web.shared.wish, true, memory_order_relaxed);
+    if (web.snapshot && clockMonotonicMs() - web.snapshot->monotonic_ms < FRESH_MS) answerMetrics(c);
+    else enter(c, WEB_WAITS, PATIENCE_MS);
+}
+
+static void servePage(webConn *c) {
+    if (c->request.etags.ptr && httpHasEtag(c->request.etags, webPageEtag()))
+        answer(c, 304, NULL, NULL, webPageFields());
+    else answer(c, 200, "text/html; charset=utf-8", &page, webPageFields());
+}
+
+/* ---- Requests ---- */
+
+static int mayLook(const webConn *c) {
+    char room[CREDENTIALS_MAX];
+    slice name, password;
+    if (webAccessIsLocal(web.access) && !c->is_local) return 403;
+    if (!c->request.credentials.ptr) return webAccessAskAnonymous(web.access);
+    int status = 401;
+    if (httpCredentials(&c->request, room, sizeof(room), &name, &password))
+        status = webAccessAsk(web.access, name, password);
+    explicit_bzero(room, sizeof(room));
+    return status;
+}
+
+static void serveRequest(webConn *c) {
+    int status = mayLook(c);
+    slice path = c->request.path;
+    if (status != 200) {
+        web.counters.denied++;
+        answer(c, status, NULL, NULL,
+               status == 401 ? "WWW-Authenticate: Basic realm=\"valkey\", charset=\"UTF-8\"\r\n" : NULL);
+    } else if (sliceEq(path, sliceStr("/metrics"))) {
+        serveMetrics(c);
+    } else if (sliceEq(path, sliceStr("/"))) {
+        servePage(c);
+    } else {
+        answer(c, 404, NULL, NULL, NULL);
+    }
+}
+
+/* Whether there was one more. */
+static bool serveNext(webConn *c) {
+    int status = httpRequestRead(&c->request, c->in, c->in_len);
+    if (status == HTTP_MORE) return false;
+    web.counters.requests++;
+    if (status == HTTP_OK) {
+        serveRequest(c);
+        return true;
+    }
+    web.counters.bad_requests++;
+    c->request.end = 0;
+    answer(c, status, NULL, NULL, status == 405 ? "Allow: GET, HEAD\r\n" : NULL);
+    return true;
+}
+
+/* ---- Connections ---- */
+
+static void onReady(aeEventLoop *loop, int fd, void *arg, int mask);
+
+/* What the loop is to tell about a connection, by its phase. */
+static bool listenFor(webConn *c) {
+    static const int masks[] = {[WEB_READS] = AE_READABLE,
+                                [WEB_WAITS] = AE_NONE,
+                                [WEB_WRITES] = AE_WRITABLE,
+                                [WEB_LINGERS] = AE_READABLE,
+                                [WEB_CLOSED] = AE_NONE};
+    int now = aeGetFileEvents(web.loop, c->fd), wanted = masks[c->phase];
+    if (now & ~wanted) aeDeleteFileEvent(web.loop, c->fd, now & ~wanted);
+    return !(wanted & ~now) || aeCreateFileEvent(web.loop, c->fd, wanted & ~now, onReady, c) == C_OK;
+}
+
+static void closeConn(webConn *c) {
+    size_t at = 0;
+    while (web.conns[at] != c) at++;
+    web.conns[at] = web.conns[--web.conns_count];
+    aeDeleteFileEvent(web.loop, c->fd, AE_READABLE | AE_WRITABLE);
+    shutdown(c->fd, SHUT_RDWR); /* a child may have the descriptor, too, for a moment */
+    close(c->fd);
+    blobRelease(c->body);
+    explicit_bzero(c->in, sizeof(c->in)); /* passwords */
+    zfree(c);
+}
+
+/* Whatever was done with a connection ends here. Serves what it has sent already. */
+static void settle(webConn *c) {
+    while (c->phase == WEB_READS && serveNext(c)) continue;
+    if (c->phase == WEB_CLOSED || !listenFor(c)) closeConn(c);
+}
+
+static void readMore(webConn *c) {
+    bool begins = c->in_len == 0;
+    ssize_t n = read(c->fd, c->in + c->in_len, sizeof(c->in) - c->in_len);
+    if (n <= 0) {
+        if (n == 0 || (errno != EAGAIN && errno != EINTR)) c->phase = WEB_CLOSED;
+        return;
+    }
+    c->in_len += (size_t)n;
+    if (begins) enter(c, WEB_READS, REQUEST_MS);
+}
+
+/* What comes behind the last answer is nobody's. */
+static void readAway(webConn *c) {
+    char room[4096];
+    for (int i = 0; i < 16; i++) {
+        ssize_t n = read(c->fd, room, sizeof(room));
+        if (n > 0) continue;
+        if (n == 0 || (errno != EAGAIN && errno != EINTR)) c->phase = WEB_CLOSED;
+        return;
+    }
+}
+
+static void onReady(aeEventLoop *loop, int fd, void *arg, int mask) {
+    webConn *c = arg;
+    unused(loop), unused(fd), unused(mask);
+    switch (c->phase) {
+    case WEB_READS: readMore(c); break;
+    case WEB_WRITES: flush(c); break;
+    case WEB_LINGERS: readAway(c); break;
+    case WEB_WAITS:
+    case WEB_CLOSED: break;
+    }
+    settle(c);
+}
+
+/* ---- Time ---- */
+
+static void timeIsOver(webConn *c) {
+    if (c->phase == WEB_WAITS) answerMetrics(c); /* as it was when main last had time */
+    else c->phase = WEB_CLOSED;
+    settle(c);
+}
+
+static long long onSweep(aeEventLoop *loop, long long id, void *arg) {
+    unused(loop), unused(id), unused(arg);
+    uint64_t now_ms = clockMonotonicMs();
+    for (size_t i = web.conns_count; i-- > 0;) /* what is closed is replaced by one that was looked at */
+        if (now_ms >= web.conns[i]->until_ms) timeIsOver(web.conns[i]);
+    web.sweeps = web.conns_count > 0;
+    return web.sweeps ? SWEEP_MS : AE_NOMORE;
+}
+
+static void startSweeping(void) {
+    if (!web.sweeps) web.sweeps = aeCreateTimeEvent(web.loop, SWEEP_MS, onSweep, NULL) >= 0;
+}
+
+/* ---- Accepting ---- */
+
+/* Who has asked for nothing for the longest time goes for a new one. False: all are being served. */
+static bool makeRoom(void) {
+    webConn *oldest = NULL;
+    for (size_t i = 0; i < web.conns_count; i++) {
+        webConn *c = web.conns[i];
+        if (c->phase != WEB_READS && c->phase != WEB_LINGERS) continue;
+        if (!oldest || c->since_ms < oldest->since_ms) oldest = c;
+    }
+    if (!oldest) return false;
+    web.counters.turned_away++;
+    closeConn(oldest);
+    return true;
+}
+
+static void adopt(int fd, const char *ip) {
+    int fds = aeGetSetSize(web.loop);
+    if (fd >= fds && aeResizeSetSize(web.loop, fd >= 2 * fds ? fd + 1 : 2 * fds) == C_ERR) goto refused;
+    if (web.conns_count == CONNECTIONS_MAX && !makeRoom()) goto refused;
+    webConn *c = zmalloc(sizeof(*c));
+    c->fd = fd;
+    c->is_local = anetIsLoopback(ip);
+    c->body = NULL;
+    c->in_len = 0;
+    anetNoDelay(NULL, fd, true);
+    if (web.keepalive_s > 0) anetKeepAlive(NULL, fd, web.keepalive_s);
+    web.conns[web.conns_count++] = c;
+    web.counters.connections++;
+    readNext(c);
+    startSweeping();
+    settle(c);
+    return;
+refused:
+    web.counters.turned_away++;
+    close(fd);
+}
+
+static void onAcceptable(aeEventLoop *loop, int fd, void *arg, int mask);
+
+static void listenAgain(void) {
+    for (int i = 0; i < web.listeners_count; i++)
+        if (aeCreateFileEvent(web.loop, web.listeners[i], AE_READABLE, onAcceptable, NULL) == C_ERR)
+            serverLog(LL_WARNING, "The metrics port cannot be listened on: %s", strerror(errno));
+}
+
+static long long onAcceptAgain(aeEventLoop *loop, long long id, void *arg) {
+    unused(loop), unused(id), unused(arg);
+    web.rests = false;
+    listenAgain();
+    return AE_NOMORE;
+}
+
+/* No descriptor is left: the connection stays in the listen queue, and asking again at once would only burn the
+ * processor. */
+static void restFromAccepting(void) {
+    web.rests = aeCreateTimeEvent(web.loop, ACCEPT_REST_MS, onAcceptAgain, NULL) >= 0;
+    for (int i = 0; i < web.listeners_count && web.rests; i++)
+        aeDeleteFileEvent(web.loop, web.listeners[i], AE_READABLE);
+}
+
+static void onAcceptable(aeEventLoop *loop, int fd, void *arg, int mask) {
+    unused(loop), unused(arg), unused(mask);
+    for (int i = 0; i < ACCEPTS_PER_EVENT && !web.rests; i++) {
+        char ip[ANET_ADDR_LEN] = "", err[ANET_ERR_LEN];
+        int port, peer = anetTcpAccept(err, fd, ip, sizeof(ip), &port);
+        if (peer >= 0) {
+            adopt(peer, ip);
+            continue;
+        }
+        int why = errno;
+        if (why == EAGAIN || why == EWOULDBLOCK) return;
+        serverLog(LL_WARNING, "Accepting a connection to the metrics port: %s", err);
+        if (why == EMFILE || why == ENFILE || why == ENOBUFS || why == ENOMEM) restFromAccepting();
+        return;
+    }
+}
+
+/* ---- The thread ---- */
+
+static void answerWaiting(void) {
+    for (size_t i = web.conns_count; i-- > 0;) {
+        webConn *c = web.conns[i];
+        if (c->phase != WEB_WAITS) continue;
+        answerMetrics(c);
+        settle(c);
+    }
+}
+
+/* What main has left, and whether that was all. */
+static void beforeSleep(aeEventLoop *loop, void *arg) {
+    unused(arg);
+    webAccess *access = atomic_exchange_explicit(&web.shared.access, NULL, memory_order_acquire);
+    if (access) {
+        webAccessFree(web.access);
+        web.access = access;
+    }
+    metricsSnapshot *snapshot = atomic_exchange_explicit(&web.shared.snapshot, NULL, memory_order_acquire);
+    if (snapshot) {
+        takeSnapshot(snapshot);
+        answerWaiting();
+    }
+    if (atomic_load_explicit(&web.shared.stop, memory_order_acquire)) aeStop(loop);
+}
+
+static void *threadMain(void *arg) {
+    unused(arg);
+    threadSetName("web");
+    threadGiveWay(GIVE_WAY_STEPS);
+    threadSetCpuAffinity(web.cpulist);
+    panicThreadInit();
+    zmallocThreadInit();
+    aeMain(web.loop);
+    while (web.conns_count > 0) closeConn(web.conns[0]);
+    zmallocThreadExit();
+    panicThreadExit();
+    return NULL;
+}
+
+/* ---- Main ---- */
+
+bool httpServerRuns(void) {
+    return web.runs;
+}
+
+void httpServerStart(const httpServerSetup *setup) {
+    assertMainThread();
+    serverAssert(!web.runs && setup->listeners_count <= HTTP_LISTENERS_MAX);
+    webPageInit();
+    page.bytes = (char *)(uintptr_t)webPage().ptr; /* never freed: one reference stays */
+    page.len = webPage().len;
+    web.loop = aeCreateEventLoop(LOOP_FDS_AT_START);
+    if (!web.loop || aeDoorbellOpen(&web.bell) == C_ERR || aeDoorbellAttach(web.loop, &web.bell) == C_ERR)
+        serverPanic("Cannot make the event loop of the metrics port: %s", strerror(errno));
+    web.listeners_count = setup->listeners_count;
+    for (int i = 0; i < setup->listeners_count; i++) {
+        int fd = web.listeners[i] = setup->listeners[i];
+        if (fd >= aeGetSetSize(web.loop)) (void)aeResizeSetSize(web.loop, fd + 1);
+    }
+    web.keepalive_s = setup->keepalive_s;
+    web.cpulist = setup->cpulist ? zstrdup(setup->cpulist) : NULL;
+    web.access = setup->access;
+    web.counters = (webCounters){.scrapes = 0};
+    web.rests = web.sweeps = false;
+    aeSetBeforeSleep(web.loop, beforeSleep, NULL);
+    listenAgain();
+    atomic_store_explicit(&web.shared.stop, false, memory_order_relaxed);
+    atomic_store_explicit(&web.shared.wish, false, memory_order_relaxed);
+    sigset_t before;
+    panicBlockOtherSignals(&before);
+    int err = pthread_create(&web.id, NULL, threadMain, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (err) serverPanic("Cannot start the thread of the metrics port: %s", strerror(err));
+    web.runs = true;
+}
+
+void httpServerStop(void) {
+    assertMainThread();
+    if (!web.runs) return;
+    atomic_store_explicit(&web.shared.stop, true, memory_order_release);
+    aeDoorbellRing(&web.bell);
+    pthread_join(web.id, NULL);
+    web.runs = false;
+    for (int i = 0; i < web.listeners_count; i++) {
+        aeDeleteFileEvent(web.loop, web.listeners[i], AE_READABLE);
+        shutdown(web.listeners[i], SHUT_RDWR); /* as in closeConn() */
+        close(web.listeners[i]);
+    }
+    aeDeleteEventLoop(web.loop);
+    aeDoorbellClose(&web.bell);
+    takeSnapshot(NULL);
+    metricsSnapshotFree(atomic_exchange(&web.shared.snapshot, NULL));
+    webAccessFree(web.access);
+    webAccessFree(atomic_exchange(&web.shared.access, NULL));
+    zfree(web.cpulist);
+}
+
+bool httpServerTakeWish(void) {
+    return atomic_load_explicit(&web.shared.wish, memory_order_relaxed) &&
+           atomic_exchange_explicit(&web.shared.wish, false, memory_order_relaxed);
+}
+
+/* One that the thread has not come to yet is of no use any more. */
+void httpServerGiveSnapshot(metricsSnapshot *s) {
+    assertMainThread();
+    metricsSnapshotFree(atomic_exchange_explicit(&web.shared.snapshot, s, memory_order_acq_rel));
+    aeDoorbellRing(&web.bell);
+}
+
+void httpServerGiveAccess(webAccess *a) {
+    assertMainThread();
+    webAccessFree(atomic_exchange_explicit(&web.shared.access, a, memory_order_acq_rel));
+    aeDoorbellRing(&web.bell);
+}

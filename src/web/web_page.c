@@ -1,0 +1,96 @@
+/* web_page.c -- the page that is served, and what browsers are told about it.
+ *
+ * The policy allows what stands in the page, by its digest, and nothing else: no script that somebody slips in runs, no
+ * other address is asked, no other page shows this one in a frame. Digests are made here, so that whoever changes the
+ * page need not know of them.
+ *
+ * Not here    the page (page.html, which the build makes <page.inc> of); the answer (http_server.c).
+ * Owns        the fields.
+ * Threads     written by webPageInit(), read by any.
+ * Tests       tests/unit/web/web_page_test.c, tests/server/metrics.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "web_page.h"
+
+#include "hash.h"
+#include "panic.h"
+
+#include <stdio.h>
+
+static const unsigned char bytes[] = {
+#include <page.inc>
+};
+
+static char etag[24], fields[WEB_PAGE_FIELDS_MAX];
+
+slice webPage(void) {
+    return sliceOf(bytes, sizeof(bytes));
+}
+
+const char *webPageEtag(void) {
+    return etag;
+}
+
+const char *webPageFields(void) {
+    return fields;
+}
+
+/* ---- Digests ---- */
+
+static int hexDigit(char c) {
+    return c <= '9' ? c - '0' : c - 'a' + 10;
+}
+
+/* " 'sha256-...'" of bytes, as a policy names them. */
+static int putDigest(char *out, size_t size, slice text) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char hex[65], base64[45];
+    unsigned char raw[33] = {0}; /* one byte more: 33 is eleven times three */
+    sha256Hex(hex, text.ptr, text.len);
+    for (int i = 0; i < 32; i++) raw[i] = (unsigned char)(hexDigit(hex[2 * i]) << 4 | hexDigit(hex[2 * i + 1]));
+    for (int i = 0; i < 11; i++) {
+        unsigned three = (unsigned)raw[3 * i] << 16 | (unsigned)raw[3 * i + 1] << 8 | raw[3 * i + 2];
+        for (int k = 0; k < 4; k++) base64[4 * i + k] = digits[three >> (18 - 6 * k) & 63];
+    }
+    base64[43] = '='; /* the byte that was too many */
+    base64[44] = '\0';
+    return snprintf(out, size, " 'sha256-%s'", base64);
+}
+
+/* The digests of what stands between each pair of these tags, or " 'none'". */
+static int putDigests(char *out, size_t size, slice page, const char *open, const char *close) {
+    const char *at = page.ptr, *end = page.ptr + page.len;
+    int n = 0;
+    while ((at = memmem(at, (size_t)(end - at), open, strlen(open))) != NULL) {
+        at += strlen(open);
+        const char *stop = memmem(at, (size_t)(end - at), close, strlen(close));
+        if (!stop) break;
+        n += putDigest(out + n, size - (size_t)n, sliceOf(at, (size_t)(stop - at)));
+        serverAssert((size_t)n < size);
+        at = stop;
+    }
+    return n > 0 ? n : snprintf(out, size, " 'none'");
+}
+
+/* ---- Fields ---- */
+
+void webPageFieldsOf(char *out, slice page, const char *tag) {
+    size_t size = WEB_PAGE_FIELDS_MAX;
+    int n = snprintf(out, size,
+                     "ETag: %s\r\nCache-Control: no-cache\r\nReferrer-Policy: no-referrer\r\n"
+                     "Content-Security-Policy: default-src 'none'; connect-src 'self'; img-src data:; base-uri 'none'; "
+                     "form-action 'none'; frame-ancestors 'none'; script-src",
+                     tag);
+    n += putDigests(out + n, size - (size_t)n, page, "<script>", "</script>");
+    n += snprintf(out + n, size - (size_t)n, "; style-src");
+    n += putDigests(out + n, size - (size_t)n, page, "<style>", "</style>");
+    n += snprintf(out + n, size - (size_t)n, "\r\n");
+    serverAssert((size_t)n < size);
+}
+
+void webPageInit(void) {
+    char hex[65];
+    sha256Hex(hex, bytes, sizeof(bytes));
+    snprintf(etag, sizeof(etag), "\"%.16s\"", hex);
+    webPageFieldsOf(fields, webPage(), etag);
+}

@@ -1,0 +1,62 @@
+/* web_settings.c -- the settings of the metrics port.
+ *
+ * Owns        web_settings.
+ * Threads     main.
+ * Tests       tests/server/metrics.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "web_settings.h"
+
+#include "sds.h"
+#include "setting.h"
+#include "zmalloc.h"
+
+webSettings web_settings;
+
+static bool (*on_change)(const char **err);
+
+static bool apply(const char **err) {
+    return on_change(err);
+}
+
+static bool setBind(const setting *s, char **words, int count, const char **err) {
+    unused(s);
+    if (count == 0 || (count == 1 && words[0][0] == '\0')) {
+        *err = "metrics-bind names at least one address; metrics-port 0 turns the port off";
+        return false;
+    }
+    if (count > WEB_BIND_MAX) {
+        *err = "Too many bind addresses specified.";
+        return false;
+    }
+    while (web_settings.bind_count > 0) zfree(web_settings.bind[--web_settings.bind_count]);
+    for (; web_settings.bind_count < count; web_settings.bind_count++)
+        web_settings.bind[web_settings.bind_count] = zstrdup(words[web_settings.bind_count]);
+    return true;
+}
+
+static char *getBind(const setting *s) {
+    unused(s);
+    return sdsJoin(web_settings.bind, web_settings.bind_count, " ");
+}
+
+static const setting rows[] = {{.name = "metrics-port",
+                                .type = SETTING_INT,
+                                .value = &web_settings.port,
+                                .default_text = "0",
+                                .min = 0,
+                                .max = 65535,
+                                .apply = apply},
+                               {.name = "metrics-bind",
+                                .flags = SETTING_MULTI_ARG,
+                                .type = SETTING_SPECIAL,
+                                .default_text = "127.0.0.1 -::1",
+                                .set = setBind,
+                                .get = getBind,
+                                .apply = apply},
+                               SETTINGS_END};
+
+void webSettingsRegister(bool (*reopen)(const char **err)) {
+    on_change = reopen;
+    settingRegister(rows);
+}

@@ -1,0 +1,23 @@
+/* web_settings.h -- the settings of the metrics port.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEB_WEB_SETTINGS_H
+#define WEB_WEB_SETTINGS_H
+
+#include "platform.h"
+
+#define WEB_BIND_MAX 16
+
+typedef struct webSettings {
+    long long port;           /* 0: off */
+    char *bind[WEB_BIND_MAX]; /* own */
+    int bind_count;
+} webSettings;
+extern webSettings web_settings;
+
+/* `reopen` is called when one of them has changed at run time, and may refuse. */
+void webSettingsRegister(bool (*reopen)(const char **err));
+
+#endif

@@ -1,0 +1,251 @@
+/* http_server_test.c -- the thread itself, over real sockets: answers, pipelines, slow readers, its bounds, its end;
+ * main gives it things while it serves.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "http_server.h"
+
+#include "ae.h"
+#include "anet.h"
+#include "clock.h"
+#include "unit.h"
+#include "web_fixture.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define GET_METRICS "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n"
+
+static int port;
+static int given; /* snapshots, since the start */
+
+static void start(void) {
+    webFixture();
+    int fd = anetTcpServer(NULL, 0, "127.0.0.1", 128, false);
+    char ip[64];
+    if (!CHECK(fd >= 0)) return;
+    anetFdToString(fd, ip, sizeof(ip), &port, false);
+    anetNonBlock(NULL, fd);
+    given = 0;
+    httpServerStart(
+        &(httpServerSetup){.listeners = &fd, .listeners_count = 1, .keepalive_s = 300, .access = webAccessMake(true)});
+}
+
+static int dial(void) {
+    int fd = anetTcpConnect(NULL, "127.0.0.1", port, NULL, false);
+    CHECK(fd >= 0);
+    return fd;
+}
+
+static void say(int fd, const char *text) {
+    CHECK_EQ_INT(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
+}
+
+/* As main's tick does. */
+static void tick(void) {
+    if (!httpServerTakeWish()) return;
+    httpServerGiveSnapshot(metricsSnapshotMake());
+    given++;
+}
+
+/* Whether there is something to read, or the end, while main ticks. */
+static bool awaits(int fd) {
+    for (unitLimit limit = unitLimitStart(20000); !unitLimitOver(&limit);) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        if (poll(&p, 1, 1) > 0) return true;
+        tick();
+    }
+    return CHECK(!"an answer in time");
+}
+
+/* Append what has come. False at the end. */
+static bool hear(int fd, sds *all) {
+    char bytes[65536];
+    if (!awaits(fd)) return false;
+    ssize_t n = read(fd, bytes, sizeof(bytes));
+    if (n > 0) *all = sdsCatLen(*all, bytes, (size_t)n);
+    return n > 0;
+}
+
+/* All until the end of the connection. */
+static sds hearAll(int fd) {
+    sds all = sdsEmpty();
+    while (hear(fd, &all)) continue;
+    close(fd);
+    return all;
+}
+
+static int count(const char *text, const char *word) {
+    int n = 0;
+    for (; (text = strstr(text, word)) != NULL; text++) n++;
+    return n;
+}
+
+/* All that is answered to it until the connection ends. */
+static sds ask(const char *text) {
+    int fd = dial();
+    say(fd, text);
+    return hearAll(fd);
+}
+
+static bool answers(const char *text, const char *start_of_answer, const char *also) {
+    sds got = ask(text);
+    bool held = CHECK(!strncmp(got, start_of_answer, strlen(start_of_answer)) && strstr(got, also));
+    if (!held) fprintf(stderr, "asked <<%s>> and got <<%.600s>>\n", text, got);
+    sdsFree(got);
+    return held;
+}
+
+TEST(http_server_answers) {
+    start();
+    answers("GET /metrics HTTP/1.0\r\n\r\n", "HTTP/1.1 200 OK\r\n", "\nvalkey_up 1\n");
+    answers("GET /metrics HTTP/1.0\r\nAccept: application/openmetrics-text\r\n\r\n", "HTTP/1.1 200 OK\r\n",
+            "Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n");
+    answers("GET / HTTP/1.0\r\n\r\n", "HTTP/1.1 200 OK\r\n", "Content-Security-Policy: default-src 'none'");
+    answers("GET /nosuch HTTP/1.0\r\n\r\n", "HTTP/1.1 404 Not Found\r\n", "\r\n\r\n404 Not Found\n");
+    answers("POST / HTTP/1.0\r\n\r\n", "HTTP/1.1 405 Method Not Allowed\r\n", "Allow: GET, HEAD\r\n");
+    answers("nonsense\r\n", "HTTP/1.1 400 Bad Request\r\n", "Connection: close\r\n");
+    sds head = ask("HEAD /metrics HTTP/1.0\r\n\r\n");
+    CHECK(strstr(head, "\r\nContent-Length: ") && !strncmp(head + sdsLen(head) - 4, "\r\n\r\n", 4));
+    sdsFree(head);
+    sds bare = ask("HEAD /nosuch HTTP/1.0\r\n\r\n");
+    CHECK(!strncmp(bare, "HTTP/1.1 404", 12) && !strncmp(bare + sdsLen(bare) - 4, "\r\n\r\n", 4));
+    sdsFree(bare);
+    httpServerStop();
+    CHECK(!httpServerRuns());
+}
+
+TEST(http_server_knows_its_page) {
+    start();
+    sds page = ask("GET / HTTP/1.0\r\n\r\n");
+    const char *tag = strstr(page, "ETag: ");
+    if (!CHECK(tag)) return;
+    char request[256];
+    snprintf(request, sizeof(request), "GET / HTTP/1.0\r\nIf-None-Match: %.18s\r\n\r\n", tag + 6);
+    sds again = ask(request);
+    CHECK(!strncmp(again, "HTTP/1.1 304 Not Modified\r\n", 27) && !strstr(again, "Content-Length"));
+    CHECK(!strncmp(again + sdsLen(again) - 4, "\r\n\r\n", 4));
+    sdsFree(page);
+    sdsFree(again);
+    httpServerStop();
+}
+
+/* Many requests in one piece are answered in their order, and what is behind the first bad one is nobody's. */
+TEST(http_server_pipelines) {
+    start();
+    sds all = ask(GET_METRICS "GET /nosuch HTTP/1.1\r\nHost: a\r\n\r\n"
+                              "HEAD /metrics HTTP/1.1\r\nHost: a\r\n\r\n" GET_METRICS
+                              "BREW / HTTP/1.1\r\nHost: a\r\n\r\n" GET_METRICS);
+    CHECK_EQ_INT(count(all, "HTTP/1.1 200 OK\r\n"), 3);
+    CHECK_EQ_INT(count(all, "\nvalkey_up 1\n"), 2);
+    CHECK_EQ_INT(count(all, "HTTP/1.1 404 "), 1);
+    CHECK_EQ_INT(count(all, "HTTP/1.1 405 "), 1);
+    CHECK(strstr(all, "HTTP/1.1 404 ") < strstr(all, "HTTP/1.1 405 "));
+    sdsFree(all);
+    CHECK_EQ_INT(given, 1); /* one snapshot does for all */
+
+    /* A request in pieces, on a connection that was used before. */
+    int fd = dial();
+    static const char two[] = GET_METRICS "GET /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    for (size_t i = 0; i < sizeof(two) - 1; i += 7) {
+        char piece[8] = "";
+        strncpy(piece, two + i, 7);
+        say(fd, piece);
+        tick();
+    }
+    all = hearAll(fd);
+    CHECK_EQ_INT(count(all, "HTTP/1.1 200 OK\r\n"), 2);
+    sdsFree(all);
+    httpServerStop();
+}
+
+/* Who does not read keeps nobody from it, and gets it all when he does. */
+TEST(http_server_slow_reader) {
+    enum { MANY = 300 };
+    start();
+    int slow = dial(), small = 4096;
+    setsockopt(slow, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+    for (int i = 0; i < MANY; i++) say(slow, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    say(slow, "GET / HTTP/1.0\r\n\r\n");
+    for (int i = 0; i < 20; i++) answers("GET /metrics HTTP/1.0\r\n\r\n", "HTTP/1.1 200 OK\r\n", "\nvalkey_up 1\n");
+    sds all = hearAll(slow);
+    CHECK_EQ_INT(count(all, "HTTP/1.1 200 OK\r\n"), MANY + 1);
+    sdsFree(all);
+    httpServerStop();
+}
+
+/* There are 256 connections, and who has asked for nothing for the longest time goes for a new one. */
+TEST(http_server_makes_room) {
+    enum { MOST = 256, MORE = 10 };
+    static int fds[MOST + MORE];
+    start();
+    for (int i = 0; i < MOST + MORE; i++) {
+        fds[i] = dial();
+        say(fds[i], "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
+        sds head = sdsEmpty();
+        CHECK(hear(fds[i], &head) && !strncmp(head, "HTTP/1.1 200", 12)); /* it was served before the next comes */
+        sdsFree(head);
+    }
+    for (int i = 0; i < MORE; i++) {
+        sds rest = hearAll(fds[i]);
+        CHECK_EQ_INT(sdsLen(rest), 0);
+        sdsFree(rest);
+    }
+    sds text = ask("GET /metrics HTTP/1.0\r\n\r\n"); /* takes the place of one more */
+    CHECK(strstr(text, "\nvalkey_web_connections 256\n"));
+    CHECK(strstr(text, "\nvalkey_web_turned_away_total 11\n"));
+    sdsFree(text);
+    httpServerStop();
+    for (int i = MORE; i < MOST + MORE; i++) close(fds[i]);
+}
+
+TEST(http_server_asks_who) {
+    start();
+    setUser("default", ">secret");
+    setUser("reader", "on >word +info");
+    setUser("writer", "on >word +get");
+    httpServerGiveAccess(webAccessMake(true));
+    /* The wish is for main, who gives both in order; the bell has been rung, and is heard before the next request. */
+    for (unitLimit limit = unitLimitStart(20000); !unitLimitOver(&limit);) {
+        sds got = ask("GET / HTTP/1.0\r\n\r\n");
+        bool refused = !strncmp(got, "HTTP/1.1 401", 12);
+        sdsFree(got);
+        if (refused) break;
+    }
+    answers("GET /metrics HTTP/1.0\r\n\r\n", "HTTP/1.1 401 Unauthorized\r\n",
+            "WWW-Authenticate: Basic realm=\"valkey\"");
+    answers("GET /nosuch HTTP/1.0\r\n\r\n", "HTTP/1.1 401 ", "");
+    answers("GET / HTTP/1.0\r\nAuthorization: Basic cmVhZGVyOndvcmQ=\r\n\r\n", "HTTP/1.1 200 ", "<!doctype html>");
+    answers("GET / HTTP/1.0\r\nAuthorization: Basic d3JpdGVyOndvcmQ=\r\n\r\n", "HTTP/1.1 403 ", "403 Forbidden\n");
+    answers("GET / HTTP/1.0\r\nAuthorization: Basic cmVhZGVyOm90aGVy\r\n\r\n", "HTTP/1.1 401 ", "");
+    answers("GET / HTTP/1.0\r\nAuthorization: Basic !\r\n\r\n", "HTTP/1.1 401 ", "");
+    setUser("default", "nopass");
+    httpServerStop();
+}
+
+/* Main gives as fast as it can, and the port is turned off and on, while connections come and go in any state. */
+TEST(http_server_with_a_busy_main) {
+    uint64_t rng = unitRandomSeed();
+    for (int round = 0; round < 5; round++) {
+        int fds[8], open = 0;
+        start();
+        for (int i = 0; i < 400; i++) {
+            int slot = (int)(unitRandom(&rng) % 8);
+            if (i % 3 == 0) httpServerGiveSnapshot(metricsSnapshotMake());
+            if (i % 7 == 0) httpServerGiveAccess(webAccessMake(i % 2));
+            if (slot >= open && open < 8) slot = open++, fds[slot] = dial();
+            switch (unitRandom(&rng) % 4) {
+            case 0: (void)send(fds[slot], GET_METRICS GET_METRICS, 2 * strlen(GET_METRICS), MSG_NOSIGNAL); break;
+            case 1: (void)send(fds[slot], "GET ", 4, MSG_NOSIGNAL); break;
+            case 2: close(fds[slot]), fds[slot] = dial(); break;
+            default: (void)send(fds[slot], "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", 28, MSG_NOSIGNAL); break;
+            }
+        }
+        httpServerStop();
+        for (int i = 0; i < open; i++) close(fds[i]);
+    }
+}
