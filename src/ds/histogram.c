@@ -103,14 +103,20 @@ static int64_t valueAt(const histogram *h, size_t index, int64_t *width) {
     return (int64_t)step << shift;
 }
 
-histogram *histogramTryCopy(const histogram *h) {
-    histogram layout = *h, *copy;
-    layout.highest = h->total ? h->max : 0;
-    layout.len = indexOf(h, layout.highest) + 1;
-    copy = ztrymalloc(bytesOf(&layout));
-    if (!copy) return NULL;
-    *copy = layout;
-    memcpy(copy->counts, h->counts, layout.len * sizeof(h->counts[0]));
+/* Counters up to the last that is not 0. */
+static size_t usedLen(const histogram *h) {
+    return indexOf(h, h->total ? h->max : 0) + 1;
+}
+
+size_t histogramCopyBytes(const histogram *h) {
+    return sizeof(*h) + usedLen(h) * sizeof(h->counts[0]);
+}
+
+histogram *histogramCopyInto(void *room, const histogram *h) {
+    histogram *copy = room;
+    memcpy(copy, h, histogramCopyBytes(h));
+    copy->highest = h->total ? h->max : 0;
+    copy->len = usedLen(h);
     return copy;
 }
 

@@ -15,9 +15,6 @@ typedef struct histogram histogram;
 histogram *histogramCreate(int64_t lowest, int64_t highest, int significant_digits);
 /* The same; NULL when there is no memory for it. */
 histogram *histogramTryCreate(int64_t lowest, int64_t highest, int significant_digits) must_check;
-/* A copy to read from: it has room for what was recorded and no more, so it costs less than the original. NULL when
- * there is no memory for it. */
-histogram *histogramTryCopy(const histogram *h) must_check;
 void histogramFree(histogram *h);
 void histogramReset(histogram *h);
 /* O(1), no branch on the count. False when out of range. */
@@ -34,6 +31,10 @@ int64_t histogramPercentile(const histogram *h, double percentile);
 /* Values recorded at or below `value` and those that count together with it; *last gets the highest of these. */
 int64_t histogramCountUpTo(const histogram *h, int64_t value, int64_t *last);
 size_t histogramMemUsage(const histogram *h);
+/* A copy to read from, in room of the caller's: it has place for what was recorded and no more, so it is smaller than
+ * the original. Bytes that it takes, a multiple of the alignment it needs; and the copy, which is `room` itself. */
+size_t histogramCopyBytes(const histogram *h);
+histogram *histogramCopyInto(void *room, const histogram *h);
 
 /* Visit by doubling steps of the upper bound (LATENCY HISTOGRAM): first `bound` = first_bound, then times log_base;
  * fn gets each bound and the count of values at or below it that is new since the last bound. Ends when all are

@@ -45,18 +45,42 @@ static bool wasTimed(const serverCommand *cmd) {
     return cmd->stats && cmd->stats->latency && histogramTotal(cmd->stats->latency) > 0;
 }
 
-static void countTimed(void *arg, serverCommand *cmd) {
-    *(size_t *)arg += wasTimed(cmd);
-    for (int i = 0; i < cmd->nsubcommands; i++) countTimed(arg, &cmd->subcommands[i]);
+/* What they all take in one block: the array, and behind it the histograms. */
+typedef struct blockPlan {
+    size_t count, bytes;
+    char *next; /* borrowed: where the next one goes */
+    commandLatency *latencies;
+} blockPlan;
+
+static void plan(void *arg, serverCommand *cmd) {
+    blockPlan *p = arg;
+    if (wasTimed(cmd)) {
+        p->count++;
+        p->bytes += sizeof(commandLatency) + histogramCopyBytes(cmd->stats->latency);
+    }
+    for (int i = 0; i < cmd->nsubcommands; i++) plan(p, &cmd->subcommands[i]);
 }
 
-static void copyTimed(void *arg, serverCommand *cmd) {
-    metricsSnapshot *s = arg;
+static void fill(void *arg, serverCommand *cmd) {
+    blockPlan *p = arg;
     if (wasTimed(cmd)) {
-        histogram *copy = histogramTryCopy(cmd->stats->latency);
-        if (copy) s->latencies[s->latencies_count++] = (commandLatency){cmd->fullname, copy};
+        *p->latencies++ = (commandLatency){cmd->fullname, histogramCopyInto(p->next, cmd->stats->latency)};
+        p->next += histogramCopyBytes(cmd->stats->latency);
     }
-    for (int i = 0; i < cmd->nsubcommands; i++) copyTimed(arg, &cmd->subcommands[i]);
+    for (int i = 0; i < cmd->nsubcommands; i++) fill(p, &cmd->subcommands[i]);
+}
+
+/* One block for all: the thread that frees it is another one, so the allocator has nothing at hand for the next. When
+ * there is no memory for it there are none. */
+static void copyLatencies(metricsSnapshot *s) {
+    blockPlan p = {.count = 0};
+    commandEach(plan, &p);
+    s->block = p.count ? ztrymalloc(p.bytes) : NULL;
+    if (!s->block) return;
+    s->latencies = p.latencies = s->block;
+    s->latencies_count = p.count;
+    p.next = (char *)(s->latencies + p.count);
+    commandEach(fill, &p);
 }
 
 metricsSnapshot *metricsSnapshotMake(void) {
@@ -65,18 +89,14 @@ metricsSnapshot *metricsSnapshotMake(void) {
     metricsSnapshot *s = zmalloc(sizeof(*s));
     *s = (metricsSnapshot){
         .text = allSections(), .number = made++, .wall_ms = clockWallMs(), .monotonic_ms = clockMonotonicMs()};
-    size_t count = 0;
-    commandEach(countTimed, &count);
-    s->latencies = zmalloc((count + 1) * sizeof(*s->latencies));
-    commandEach(copyTimed, s);
+    copyLatencies(s);
     s->cost_ns = clockTicksToNs(clockTicks() - began);
     return s;
 }
 
 void metricsSnapshotFree(metricsSnapshot *s) {
     if (!s) return;
-    for (size_t i = 0; i < s->latencies_count; i++) histogramFree(s->latencies[i].spread);
-    zfree(s->latencies);
+    zfree(s->block);
     sdsFree(s->text);
     zfree(s);
 }

@@ -14,12 +14,13 @@
 /* How long the calls of a command took. */
 typedef struct commandLatency {
     const char *name;  /* the command's full name, for good */
-    histogram *spread; /* owns: nanoseconds */
+    histogram *spread; /* borrowed from the snapshot's block: nanoseconds */
 } commandLatency;
 
 typedef struct metricsSnapshot {
+    void *block;               /* owns: the rest is in it */
     sds text;                  /* owns: "# section\r\nfield:value\r\n..." for all sections of INFO */
-    commandLatency *latencies; /* owns */
+    commandLatency *latencies; /* borrowed from the block */
     size_t latencies_count;
     uint64_t number; /* how many were made before it */
     int64_t wall_ms; /* when it was made */
