@@ -24,6 +24,7 @@
 #include "endian.h"
 #include "numbers.h"
 #include "panic.h"
+#include "zmalloc.h"
 
 #include <limits.h>
 
@@ -302,8 +303,8 @@ static char takeEscape(const char **p, const char *end) {
     }
 }
 
-/* Read one word at *in, write it without its quotes to `out` (at or before *in) and return its length, -1 when a
- * quote is not closed. Quotes open and close anywhere in a word. A backslash takes the next byte with it only if
+/* Read one word at *in, write it without its quotes to `out` (at or before *in, or elsewhere) and return its length, -1
+ * when a quote is not closed. Quotes open and close anywhere in a word. A backslash takes the next byte with it only if
  * one more byte follows: in "\" at the end of a line the backslash is itself and the quote closes. */
 static ptrdiff_t takeWord(const char **in, const char *end, char *out) {
     const char *p = *in;
@@ -415,4 +416,25 @@ bool readerTakeBodyOut(requestReader *r) {
 bool requestIsCrossProtocol(slice first_word) {
     if (likely(first_word.len != 4 && first_word.len != 5)) return false;
     return sliceIs(first_word, "post") || sliceIs(first_word, "host:");
+}
+
+sds *requestSplitLine(const char *line, int *count) {
+    size_t len = strlen(line);
+    char *word = zmalloc(len + 1); /* none is longer than the line */
+    sds *words = zmalloc(sizeof(sds));
+    const char *p = line, *end = line + len;
+    ptrdiff_t word_len = 0;
+
+    *count = 0;
+    for (;;) {
+        while (p < end && isBlank(*p)) p++;
+        if (p == end || (word_len = takeWord(&p, end, word)) < 0) break;
+        words = zrealloc(words, sizeof(sds) * (size_t)(*count + 1));
+        words[(*count)++] = sdsNewLen(word, (size_t)word_len);
+    }
+    zfree(word);
+    if (word_len >= 0) return words;
+    sdsFreeSplitRes(words, *count);
+    *count = 0;
+    return NULL;
 }

@@ -7,6 +7,7 @@
 #ifndef RESP_REQUEST_READER_H
 #define RESP_REQUEST_READER_H
 
+#include "sds.h"
 #include "slice.h"
 
 #define REQUEST_INLINE_MAX (64 * 1024) /* longest inline line, and longest header line of RESP */
@@ -71,5 +72,9 @@ bool readerTakeBodyOut(requestReader *r) must_check;
 /* Whether a request whose first argument this is comes from a browser that was tricked into talking to us ("POST" or
  * "Host:", any case, inline or not): the connection is closed without a reply. */
 bool requestIsCrossProtocol(slice first_word);
+
+/* The words of a line as of an inline request, for programs that read such lines themselves: quotes open and close
+ * anywhere in a word. An array for sdsFreeSplitRes(); NULL when a quote is not closed. */
+sds *requestSplitLine(const char *line, int *count);
 
 #endif

@@ -688,3 +688,33 @@ TEST(a_body_without_room_for_its_argument) {
     CHECK_EQ_STR(r.error, "Protocol error: out of memory");
     free(r.args);
 }
+
+/* The same words as of an inline request, each in brackets; "bad" for none. */
+static sds splitText(const char *line) {
+    int count;
+    sds *words = requestSplitLine(line, &count), out = sdsEmpty();
+    if (!words) return sdsCat(out, "bad");
+    for (int i = 0; i < count; i++) out = sdsCat(sdsCatLen(sdsCat(out, "<"), words[i], sdsLen(words[i])), ">");
+    sdsFreeSplitRes(words, count);
+    return out;
+}
+
+TEST(request_lines_are_split_as_inline_requests_are) {
+    static const char *const lines[][2] = {
+        {"", ""},
+        {" \t ", ""},
+        {"set  a\t'b c' \r", "<set><a><b c>"},
+        {"\"a\"b c\"\"d 'e'\"f\"", "<ab><cd><ef>"},
+        {"\"\" ''", "<><>"},
+        {"\"a\\x41\\n\\\"\"", "<aA\n\">"},
+        {"'a\\'b\\n'", "<a'b\\n>"},
+        {"a\\nb", "<a\\nb>"},
+        {"a \"b", "bad"},
+        {"a'b", "bad"},
+    };
+    for (size_t i = 0; i < array_len(lines); i++) {
+        sds text = splitText(lines[i][0]);
+        CHECK_EQ_STR(text, lines[i][1]);
+        sdsFree(text);
+    }
+}
