@@ -2,7 +2,7 @@
  *
  * The monotonic clock reads the processor's time stamp counter where it is constant (one
  * instruction, about 7 ns), else clock_gettime.
- * Threads     any, after clockInit().
+ * Threads     any, after clockInit(). A program that is over at once may leave that out: it reads the system's clock.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BASE_CLOCK_H

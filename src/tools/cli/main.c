@@ -1,10 +1,12 @@
 /* main.c -- valkey-cli: choose between one command, lines of commands, and the special modes.
  *
+ * One command needs little: no clock is calibrated (the system's is good enough here), nothing is asked of the server
+ * that is not to be printed, no file of the user is read.
+ *
  * Exit code   0; 1 when there is no connection, the words make no sense, or (with -e) the command fails.
  * Tests       tests/tools/cli.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "clock.h"
 #include "help.h"
 #include "modes.h"
 #include "numbers.h"
@@ -133,7 +135,6 @@ int main(int argc, char **argv) {
     static cliOptions options;
     static cliSession session;
     signal(SIGPIPE, SIG_IGN);
-    clockInit();
     cliOptionsParse(&options, argc, argv);
     session = (cliSession){.options = &options, .db = options.db, .resp = options.resp};
     int code = 0;
