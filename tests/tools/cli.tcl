@@ -343,7 +343,7 @@ start_server {each {r FLUSHALL}} {
     }
 
     test "--lru-test finds what it stored" {
-        assert_regexp {^\d+ reads, \d+ found \(\d+\.\d\d%\), \d+ stored anew\n$} [cli --lru-test 100 -i 0.2 -r 1]
+        assert_regexp {^\d+ Gets/sec \| Hits: \d+ \(\d+\.\d\d%\) \| Misses: \d+ \(\d+\.\d\d%\)\n$} [cli --lru-test 100 -i 0.2 -r 1]
         assert_between 1 100 [r DBSIZE]
     }
 

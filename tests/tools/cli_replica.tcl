@@ -443,7 +443,7 @@ start_server {each {r FLUSHALL; r FUNCTION FLUSH} overrides {repl-diskless-sync-
             prepare
             answer "\$2048\r\n[string repeat x 1024]"
             terminal::start "$cli -p $port --rdb $out"
-            terminal::shows "1.00K of 2.00K*"
+            terminal::shows " 50.0%  1.00K of 2.00K"
             terminal::stop
             answer "\$EOF:$mark\r\n[string repeat x 1064]"
             terminal::start "$cli -p $port --rdb $out"

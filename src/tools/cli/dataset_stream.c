@@ -10,35 +10,10 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "dataset_stream.h"
 #include "anet.h"
-#include "clock.h"
-#include "numbers.h"
 #include <stdio.h>
-#include <unistd.h>
 
 #define HEADER_MAX 1024
 #define KEEPALIVE_S 15
-#define PROGRESS_EVERY_MS 100
-
-/* ---- Progress --------------------------------------------------------------------------------------------------- */
-
-/* One line of a terminal that is written over; "" wipes it. */
-static void showProgress(const char *text) {
-    if (!isatty(STDERR_FILENO)) return;
-    fprintf(stderr, "\r%-40s\r%s", "", text);
-    fflush(stderr);
-}
-
-static void showReceived(const datasetStream *d) {
-    static uint64_t shown_ms;
-    char received[32], all[32], text[80];
-    uint64_t now_ms = clockMonotonicMs();
-    if (now_ms - shown_ms < PROGRESS_EVERY_MS) return;
-    shown_ms = now_ms;
-    bytes2human(received, sizeof(received), d->received);
-    bytes2human(all, sizeof(all), d->scan.frame.length);
-    snprintf(text, sizeof(text), d->scan.frame.has_length ? "%s of %s" : "%s", received, all);
-    showProgress(text);
-}
 
 /* ---- Asking ----------------------------------------------------------------------------------------------------- */
 
@@ -59,14 +34,16 @@ bool datasetBegin(datasetStream *d, cliSession *s) {
     *d = (datasetStream){.link = s->link};
     anetKeepAlive(NULL, linkFd(s->link), KEEPALIVE_S); /* only the server will speak: does it still live? */
     bool heard = linkSend(s->link, 1, &sync);
-    showProgress("The server makes a snapshot.");
+    progressBegin(&d->progress, NULL);
+    progressSay(&d->progress, "The server makes a snapshot.");
     do heard = heard && linkReadLine(s->link, line, sizeof(line));
     while (heard && *line == '\0');
-    showProgress("");
+    progressWipe(&d->progress);
     if (!heard) fprintf(stderr, "SYNC failed: %s\n", linkError(s->link));
     else if (*line == '-') fprintf(stderr, "SYNC failed: %s\n", line + 1);
     else if (snapshotFrameParse(&frame, sliceStr(line))) {
         snapshotFrameBegin(&d->scan, &frame);
+        progressBegin(&d->progress, NULL); /* the time left is that of the transfer alone */
         return true;
     } else fprintf(stderr, "SYNC failed: the answer '%.64s' begins no dataset\n", line);
     return false;
@@ -78,7 +55,7 @@ ssize_t datasetRead(datasetStream *d, char *buf, size_t room) {
     while (!d->scan.ended) {
         ssize_t n = linkReadBytes(d->link, buf, snapshotFrameMost(&d->scan, room));
         if (n < 0) {
-            showProgress("");
+            progressWipe(&d->progress);
             fprintf(stderr, "The transfer broke off after %llu bytes: %s\n", (unsigned long long)d->received,
                     linkError(d->link));
             return -1;
@@ -86,9 +63,9 @@ ssize_t datasetRead(datasetStream *d, char *buf, size_t room) {
         size_t certain = snapshotFrameTake(&d->scan, buf, (size_t)n);
         d->received += certain;
         if (certain == 0) continue;
-        showReceived(d);
+        progressStep(&d->progress, d->received, d->scan.frame.has_length ? d->scan.frame.length : 0);
         return (ssize_t)certain;
     }
-    showProgress("");
+    progressWipe(&d->progress);
     return 0;
 }

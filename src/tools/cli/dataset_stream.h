@@ -4,6 +4,7 @@
 #ifndef CLI_DATASET_STREAM_H
 #define CLI_DATASET_STREAM_H
 
+#include "progress_line.h"
 #include "session.h"
 #include "snapshot_frame.h"
 
@@ -11,6 +12,7 @@ typedef struct datasetStream {
     serverLink *link; /* borrowed */
     snapshotFrameScan scan;
     uint64_t received;
+    progressLine progress;
 } datasetStream;
 
 /* REPLCONF: what this replica can do, or wants. False when the server does not know it or the connection broke; with

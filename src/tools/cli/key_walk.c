@@ -1,19 +1,58 @@
-/* key_walk.c -- SCAN step by step, and what is asked about a key on the way.
+/* key_walk.c -- SCAN through all keys, with what is asked about each on the way.
  *
- * Tests       tests/tools/cli.tcl
+ * Questions about many keys go out in one write and their answers are read behind it, so that the way to the server and
+ * back is waited for once per question and batch and not once per key:
+ *
+ *     SCAN | TYPE TYPE TYPE .. | MEMORY USAGE, LLEN, MEMORY USAGE, STRLEN ..
+ *
+ * Tests       tests/tools/cli.tcl, tests/tools/cli_progress.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "key_walk.h"
+#include "interrupt.h"
 #include "numbers.h"
 #include "zmalloc.h"
 #include <stdio.h>
 #include <stdlib.h>
+
+#define PAUSE_EVERY 100 /* steps */
+
+static const struct {
+    const char *type, *command, *unit;
+} known[] = {
+    {"string", "STRLEN", "bytes"}, {"list", "LLEN", "items"},    {"set", "SCARD", "members"},
+    {"hash", "HLEN", "fields"},    {"zset", "ZCARD", "members"}, {"stream", "XLEN", "entries"},
+};
 
 void keyWalkTell(const cliSession *s, const char *question) {
     printf("\n# Asking the server key by key %s.\n", question);
     if (s->options->interval_s <= 0)
         printf("# It serves others meanwhile; with -i 0.1 it is left alone for 0.1 s now and then.\n");
     printf("\n");
+}
+
+const char *keyWalkUnit(const char *type) {
+    for (size_t i = 0; i < array_len(known); i++) {
+        if (strcmp(known[i].type, type) == 0) return known[i].unit;
+    }
+    return "?";
+}
+
+static const char *lengthCommand(const char *type) {
+    for (size_t i = 0; i < array_len(known); i++) {
+        if (strcmp(known[i].type, type) == 0) return known[i].command;
+    }
+    return NULL;
+}
+
+/* ---- Steps ------------------------------------------------------------------------------------------------------ */
+
+static bool areKeys(const replyValue *v) {
+    if (!replyIsList(v)) return false;
+    for (size_t i = 0; i < v->count; i++) {
+        if (!replyIsText(&v->items[i])) return false;
+    }
+    return true;
 }
 
 replyValue *keyWalkStep(cliSession *s, char **cursor, const replyValue **keys) {
@@ -35,7 +74,7 @@ replyValue *keyWalkStep(cliSession *s, char **cursor, const replyValue **keys) {
         fprintf(stderr, v ? "ERROR: %s\n" : "Error: %s\n", v ? v->str : linkError(s->link));
         exit(1);
     }
-    if (!replyIsList(v) || v->count != 2 || !replyIsText(&v->items[0]) || !replyIsList(&v->items[1])) {
+    if (!replyIsList(v) || v->count != 2 || !replyIsText(&v->items[0]) || !areKeys(&v->items[1])) {
         fprintf(stderr, "SCAN answered something else than a cursor with keys.\n");
         exit(1);
     }
@@ -45,53 +84,166 @@ replyValue *keyWalkStep(cliSession *s, char **cursor, const replyValue **keys) {
     return v;
 }
 
-replyValue *keyWalkAsk(cliSession *s, int argc, slice *words) {
-    replyValue *v = linkCallWords(s->link, argc, words);
-    if (v) return v;
-    fprintf(stderr, "Error: %s\n", linkError(s->link));
+/* ---- Questions -------------------------------------------------------------------------------------------------- */
+
+noreturn_fn static void quit(keyWalk *w, const char *what, const char *why) {
+    progressWipe(&w->progress);
+    fprintf(stderr, "%s: %s\n", what, why);
     exit(1);
 }
 
-long long keyWalkCount(cliSession *s, const char *type, slice key, const char **unit) {
-    static const struct {
-        const char *type, *command, *unit;
-    } known[] = {
-        {"string", "STRLEN", "bytes"}, {"list", "LLEN", "items"},    {"set", "SCARD", "members"},
-        {"hash", "HLEN", "fields"},    {"zset", "ZCARD", "members"}, {"stream", "XLEN", "entries"},
-    };
-    *unit = "?";
-    for (size_t i = 0; i < array_len(known); i++) {
-        if (strcmp(known[i].type, type) != 0) continue;
-        *unit = known[i].unit;
-        if (!key.ptr) return 0;
-        slice words[] = {sliceStr(known[i].command), key};
-        replyValue *v = keyWalkAsk(s, 2, words);
-        /* A key that has gone or changed its type meanwhile has no size. */
-        long long count = v->type == ':' ? v->integer : 0;
+/* Takes `bytes`. */
+static void sendAll(keyWalk *w, sds bytes) {
+    bool sent = linkSendBytes(w->session->link, bytes, sdsLen(bytes));
+    sdsFree(bytes);
+    if (!sent) quit(w, "Error", linkError(w->session->link));
+}
+
+static replyValue *nextReply(keyWalk *w) {
+    replyValue *v;
+    while ((v = linkRead(w->session->link)) && v->type == '>') replyValueFree(v);
+    if (!v) quit(w, "Error", linkError(w->session->link));
+    return v;
+}
+
+/* A number; 0 for what is none, as of a key that has gone or changed its type meanwhile. With `needed` (a command's
+ * name) an error ends the program. */
+static long long nextNumber(keyWalk *w, const char *needed) {
+    replyValue *v = nextReply(w);
+    if (needed && replyIsError(v) && strncmp(v->str, "ERR no such key", 15) != 0) quit(w, needed, v->str);
+    long long number = v->type == ':' ? v->integer : 0;
+    replyValueFree(v);
+    return number;
+}
+
+static void askTypes(keyWalk *w) {
+    sds bytes = sdsEmpty();
+    for (size_t i = 0; i < w->batch_len; i++) {
+        bytes = linkCatCommand(bytes, 2, (slice[]){sliceStr("TYPE"), w->batch[i].name});
+    }
+    sendAll(w, bytes);
+    for (size_t i = 0; i < w->batch_len; i++) {
+        replyValue *v = nextReply(w);
+        if (replyIsError(v)) quit(w, "TYPE failed", v->str);
+        w->batch[i].type = replyIsText(v) && strcmp(v->str, "none") != 0 ? sdsNew(v->str) : NULL;
         replyValueFree(v);
-        return count;
     }
-    return 0;
 }
 
-long long keyWalkMemory(cliSession *s, slice key) {
+/* Memory, with the options' samples, and elements of the keys that are there. */
+static void askSizes(keyWalk *w) {
     char samples[LONG_STR_SIZE];
-    ll2string(samples, s->options->memory_samples);
-    slice words[] = {sliceStr("MEMORY"), sliceStr("USAGE"), key, sliceStr("SAMPLES"), sliceStr(samples)};
-    replyValue *v = keyWalkAsk(s, s->options->memory_samples >= 0 ? 5 : 3, words);
-    if (replyIsError(v)) {
-        fprintf(stderr, "MEMORY USAGE failed: %s\n", v->str);
-        exit(1);
+    bool with_samples = w->session->options->memory_samples >= 0;
+    sds bytes = sdsEmpty();
+    ll2string(samples, w->session->options->memory_samples);
+    for (size_t i = 0; i < w->batch_len; i++) {
+        const keyFacts *f = &w->batch[i];
+        const char *length = f->type && w->wanted & KEY_ELEMENTS ? lengthCommand(f->type) : NULL;
+        const slice usage[] = {sliceStr("MEMORY"), sliceStr("USAGE"), f->name, sliceStr("SAMPLES"), sliceStr(samples)};
+        if (f->type && w->wanted & KEY_BYTES) bytes = linkCatCommand(bytes, with_samples ? 5 : 3, usage);
+        if (length) bytes = linkCatCommand(bytes, 2, (slice[]){sliceStr(length), f->name});
     }
-    long long bytes = v->type == ':' ? v->integer : 0;
-    replyValueFree(v);
-    return bytes;
+    sendAll(w, bytes);
+    for (size_t i = 0; i < w->batch_len; i++) {
+        keyFacts *f = &w->batch[i];
+        const char *length = f->type && w->wanted & KEY_ELEMENTS ? lengthCommand(f->type) : NULL;
+        if (f->type && w->wanted & KEY_BYTES) f->bytes = nextNumber(w, "MEMORY USAGE failed");
+        if (length) f->elements = nextNumber(w, NULL);
+    }
 }
 
-sds keyWalkType(cliSession *s, slice key) {
-    slice words[] = {sliceStr("TYPE"), key};
-    replyValue *v = keyWalkAsk(s, 2, words);
-    sds type = replyIsText(v) && strcmp(v->str, "none") != 0 ? sdsNew(v->str) : NULL;
-    replyValueFree(v);
-    return type;
+static void askFrequencies(keyWalk *w) {
+    sds bytes = sdsEmpty();
+    for (size_t i = 0; i < w->batch_len; i++) {
+        bytes = linkCatCommand(bytes, 3, (slice[]){sliceStr("OBJECT"), sliceStr("FREQ"), w->batch[i].name});
+    }
+    sendAll(w, bytes);
+    for (size_t i = 0; i < w->batch_len; i++) w->batch[i].frequency = nextNumber(w, "Error");
+}
+
+/* ---- The walk --------------------------------------------------------------------------------------------------- */
+
+void keyWalkBegin(keyWalk *w, cliSession *s, const char *cursor, unsigned wanted) {
+    *w = (keyWalk){.session = s, .cursor = zstrdup(cursor ? cursor : "0"), .wanted = wanted};
+    replyValue *size = sessionAsk(s, "DBSIZE", NULL);
+    w->all = size->integer;
+    replyValueFree(size);
+    progressBegin(&w->progress, "keys");
+    interruptCatch();
+}
+
+bool keyWalkIsWhole(const keyWalk *w) {
+    return w->steps > 0 && strcmp(w->cursor, "0") == 0 && (!w->step || w->next == w->step->items[1].count);
+}
+
+const char *keyWalkCursor(const keyWalk *w) {
+    bool within = w->step && w->next < w->step->items[1].count;
+    return within ? w->step_cursor : w->cursor;
+}
+
+/* How many keys will come; 0 with a pattern, of which nobody knows. */
+static uint64_t expected(const keyWalk *w) {
+    return w->session->options->pattern ? 0 : (uint64_t)w->all;
+}
+
+static void rest(keyWalk *w) {
+    if (w->session->options->interval_s <= 0) return;
+    progressShow(&w->progress, (uint64_t)w->seen, expected(w));
+    sessionPause(w->session->options->interval_s);
+}
+
+/* Keys for a batch; false at the end. */
+static bool takeStep(keyWalk *w) {
+    while (!w->step || w->next == w->step->items[1].count) {
+        const replyValue *keys;
+        if (keyWalkIsWhole(w) || interruptCaught()) return false;
+        replyValueFree(w->step);
+        w->step = NULL;
+        zfree(w->step_cursor);
+        w->step_cursor = zstrdup(w->cursor);
+        if (w->steps > 0 && w->steps % PAUSE_EVERY == 0) rest(w);
+        w->step = keyWalkStep(w->session, &w->cursor, &keys);
+        w->steps++;
+        w->next = 0;
+        w->seen_before = w->seen;
+        progressStep(&w->progress, (uint64_t)w->seen, expected(w));
+    }
+    return !interruptCaught();
+}
+
+static void forgetBatch(keyWalk *w) {
+    for (size_t i = 0; i < w->batch_len; i++) sdsFree(w->batch[i].type);
+    w->batch_len = 0;
+}
+
+size_t keyWalkNext(keyWalk *w, const keyFacts **facts) {
+    forgetBatch(w);
+    if (!takeStep(w)) return 0;
+    const replyValue *keys = &w->step->items[1];
+    for (; w->batch_len < KEY_WALK_BATCH && w->next < keys->count; w->next++) {
+        const replyValue *key = &keys->items[w->next];
+        w->batch[w->batch_len++] = (keyFacts){.name = sliceOf(key->str, key->len)};
+    }
+    if (w->wanted & (KEY_ELEMENTS | KEY_BYTES)) {
+        askTypes(w);
+        askSizes(w);
+    }
+    if (w->wanted & KEY_FREQUENCY) askFrequencies(w);
+    w->seen += (long long)w->batch_len;
+    *facts = w->batch;
+    return w->batch_len;
+}
+
+void keyWalkMakeRoom(keyWalk *w) {
+    progressWipe(&w->progress);
+}
+
+void keyWalkEnd(keyWalk *w) {
+    progressWipe(&w->progress);
+    forgetBatch(w);
+    replyValueFree(w->step);
+    zfree(w->cursor);
+    zfree(w->step_cursor);
+    w->step = NULL;
+    w->cursor = w->step_cursor = NULL;
 }

@@ -1,34 +1,44 @@
 /* mode_keys.c -- walks over the keyspace: list it, or find the keys that stand out.
  *
- * Tests       tests/tools/cli.tcl
+ * Tests       tests/tools/cli.tcl, tests/tools/cli_progress.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "interrupt.h"
 #include "key_walk.h"
 #include "modes.h"
+#include "size_spread.h"
+#include "terminal.h"
 #include "zmalloc.h"
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+static void printName(const cliSession *s, const replyValue *key) {
+    if (s->options->style == STYLE_PRETTY) {
+        sds text = sdsCatRepr(sdsEmpty(), key->str, key->len);
+        puts(text);
+        sdsFree(text);
+    } else {
+        fwrite(key->str, key->len, 1, stdout);
+        fputc('\n', stdout);
+    }
+}
+
+/* Ctrl-C ends it behind a whole name. */
 int modeScan(cliSession *s) {
     char *cursor = zstrdup("0");
+    interruptCatch();
     do {
         const replyValue *keys;
         replyValue *v = keyWalkStep(s, &cursor, &keys);
-        for (size_t i = 0; i < keys->count; i++) {
-            const replyValue *key = &keys->items[i];
-            if (s->options->style == STYLE_PRETTY) {
-                sds text = sdsCatRepr(sdsEmpty(), key->str, key->len);
-                puts(text);
-                sdsFree(text);
-            } else {
-                fwrite(key->str, key->len, 1, stdout);
-                fputs(s->options->reply_delimiter, stdout);
-            }
-        }
+        for (size_t i = 0; i < keys->count && !interruptCaught(); i++) printName(s, &keys->items[i]);
         replyValueFree(v);
         sessionPause(s->options->interval_s);
-    } while (strcmp(cursor, "0") != 0);
+    } while (strcmp(cursor, "0") != 0 && !interruptCaught());
     zfree(cursor);
+    fflush(stdout);
+    if (interruptCaught()) raise(SIGINT); /* for the shell, this is how it ended */
     return 0;
 }
 
@@ -42,11 +52,11 @@ typedef struct typeSum {
 } typeSum;
 
 typedef struct keySurvey {
-    typeSum *types;
+    typeSum *types; /* owns */
     int type_count;
     bool by_memory;
-    long long sampled, key_bytes, all;
-    long long sampled_before; /* this step of the walk: what progress is told by */
+    long long sampled, key_bytes;
+    sizeSpread spread; /* of memory */
 } keySurvey;
 
 static typeSum *typeNamed(keySurvey *survey, const char *name) {
@@ -55,28 +65,25 @@ static typeSum *typeNamed(keySurvey *survey, const char *name) {
     }
     survey->types = zrealloc(survey->types, sizeof(typeSum) * (size_t)(survey->type_count + 1));
     typeSum *t = &survey->types[survey->type_count++];
-    *t = (typeSum){.name = sdsNew(name), .biggest_key = NULL};
-    (void)keyWalkCount(NULL, name, sliceOf(NULL, 0), &t->unit);
-    if (survey->by_memory) t->unit = "bytes";
+    *t = (typeSum){.name = sdsNew(name), .unit = survey->by_memory ? "bytes" : keyWalkUnit(name)};
     return t;
 }
 
-static void surveyKey(cliSession *s, keySurvey *survey, slice key) {
-    const char *unit;
-    sds type = keyWalkType(s, key);
-    typeSum *t = type ? typeNamed(survey, type) : NULL;
-    sdsFree(type);
+static void surveyKey(keyWalk *walk, keySurvey *survey, const keyFacts *key) {
     survey->sampled++;
-    survey->key_bytes += (long long)key.len;
-    if (!t) return;
-    long long size = survey->by_memory ? keyWalkMemory(s, key) : keyWalkCount(s, t->name, key, &unit);
+    survey->key_bytes += (long long)key->name.len;
+    if (!key->type) return;
+    typeSum *t = typeNamed(survey, key->type);
+    long long size = survey->by_memory ? key->bytes : key->elements;
     t->count++;
     t->total += size;
+    if (survey->by_memory) sizeSpreadAdd(&survey->spread, size > 0 ? (uint64_t)size : 0);
     if (size <= t->biggest) return;
     t->biggest = size;
     sdsFree(t->biggest_key);
-    t->biggest_key = sdsCatRepr(sdsEmpty(), key.ptr, key.len);
-    double done = survey->all ? 100.0 * (double)survey->sampled_before / (double)survey->all : 0;
+    t->biggest_key = sdsCatRepr(sdsEmpty(), key->name.ptr, key->name.len);
+    double done = walk->all ? 100.0 * (double)walk->seen_before / (double)walk->all : 0;
+    keyWalkMakeRoom(walk);
     printf("[%05.2f%%] Biggest %-6s found so far '%s' with %lld %s\n", done > 100 ? 100 : done, t->name, t->biggest_key,
            size, t->unit);
 }
@@ -101,85 +108,37 @@ static void printSurvey(const keySurvey *survey) {
     }
 }
 
+/* For a person only: scripts know the lines before it. */
+static void drawSpread(const keySurvey *survey) {
+    int columns, rows;
+    if (!isatty(STDOUT_FILENO) || survey->spread.count == 0) return;
+    terminalSize(&columns, &rows);
+    sds drawn = sizeSpreadDraw(sdsEmpty(), &survey->spread, columns, terminalIsCapable());
+    printf("\nMemory of a key\n%s", drawn);
+    sdsFree(drawn);
+}
+
 int modeBigKeys(cliSession *s, bool by_memory) {
     static const char *const usual[] = {"list", "hash", "stream", "string", "set", "zset"};
-    keySurvey survey = {.by_memory = by_memory};
-    char *cursor = zstrdup("0");
-    long long steps = 0;
+    static keySurvey survey;
+    static keyWalk walk;
+    const keyFacts *facts;
+    survey.by_memory = by_memory;
     for (size_t i = 0; i < array_len(usual); i++) typeNamed(&survey, usual[i]);
-    replyValue *size = sessionAsk(s, "DBSIZE", NULL);
-    survey.all = size->integer;
-    replyValueFree(size);
     keyWalkTell(s, by_memory ? "which keys take most memory" : "which keys have most elements");
-    do {
-        const replyValue *keys;
-        replyValue *v = keyWalkStep(s, &cursor, &keys);
-        survey.sampled_before = survey.sampled;
-        for (size_t i = 0; i < keys->count; i++) surveyKey(s, &survey, sliceOf(keys->items[i].str, keys->items[i].len));
-        replyValueFree(v);
-        if (++steps % KEY_WALK_PAUSE_EVERY == 0) sessionPause(s->options->interval_s);
-    } while (strcmp(cursor, "0") != 0);
+    keyWalkBegin(&walk, s, NULL, by_memory ? KEY_BYTES : KEY_ELEMENTS);
+    for (size_t n; (n = keyWalkNext(&walk, &facts)) > 0;) {
+        for (size_t i = 0; i < n; i++) surveyKey(&walk, &survey, &facts[i]);
+    }
+    keyWalkMakeRoom(&walk);
     printSurvey(&survey);
+    drawSpread(&survey);
+    if (!keyWalkIsWhole(&walk)) printf("\nStopped by Ctrl-C: %lld of about %lld keys.\n", walk.seen, walk.all);
+    keyWalkEnd(&walk);
     for (int i = 0; i < survey.type_count; i++) {
         sdsFree(survey.types[i].name);
         sdsFree(survey.types[i].biggest_key);
     }
     zfree(survey.types);
-    zfree(cursor);
-    return 0;
-}
-
-/* ---- Hot keys --------------------------------------------------------------------------------------------------- */
-
-typedef struct hotKey {
-    sds name;
-    long long frequency;
-} hotKey;
-
-static void insertHotKey(hotKey *top, int *count, int room, sds name, long long frequency) {
-    int at = *count;
-    while (at > 0 && top[at - 1].frequency < frequency) at--;
-    if (at >= room) {
-        sdsFree(name);
-        return;
-    }
-    if (*count == room) sdsFree(top[--*count].name);
-    memmove(top + at + 1, top + at, sizeof(hotKey) * (size_t)(*count - at));
-    top[at] = (hotKey){name, frequency};
-    ++*count;
-}
-
-int modeHotKeys(cliSession *s) {
-    int room = (int)s->options->hotkeys, count = 0;
-    hotKey *top = zcalloc((size_t)room + 1, sizeof(hotKey));
-    char *cursor = zstrdup("0");
-    long long sampled = 0, steps = 0;
-    keyWalkTell(s, "which keys are used most");
-    do {
-        const replyValue *keys;
-        replyValue *v = keyWalkStep(s, &cursor, &keys);
-        for (size_t i = 0; i < keys->count; i++) {
-            slice key = sliceOf(keys->items[i].str, keys->items[i].len);
-            slice words[] = {sliceStr("OBJECT"), sliceStr("FREQ"), key};
-            replyValue *freq = keyWalkAsk(s, 3, words);
-            if (replyIsError(freq)) {
-                fprintf(stderr, "Error: %s\n", freq->str);
-                exit(1);
-            }
-            sampled++;
-            sds name = sdsCatRepr(sdsEmpty(), key.ptr, key.len);
-            insertHotKey(top, &count, room, name, freq->type == ':' ? freq->integer : 0);
-            replyValueFree(freq);
-        }
-        replyValueFree(v);
-        if (++steps % KEY_WALK_PAUSE_EVERY == 0) sessionPause(s->options->interval_s);
-    } while (strcmp(cursor, "0") != 0);
-    printf("\n-------- Summary --------\n\nSampled %lld keys in the keyspace!\n", sampled);
-    for (int i = 0; i < count; i++) {
-        printf("hot key found with counter: %lld\tkeyname: %s\n", top[i].frequency, top[i].name);
-        sdsFree(top[i].name);
-    }
-    zfree(top);
-    zfree(cursor);
     return 0;
 }

@@ -1,6 +1,5 @@
 /* mode_keystats.c -- all keys at once: memory and elements, the heaviest keys, and how sizes are spread.
  *
- * Spread is kept as counts per size class, 16 to each power of two, so it is right to 6 % whatever the number of keys.
  * Ctrl-C ends the walk, not the program: what was seen until then is told, and where to go on (--cursor).
  *
  * Tests       tests/tools/cli.tcl
@@ -8,13 +7,12 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "key_walk.h"
 #include "modes.h"
+#include "size_spread.h"
+#include "terminal.h"
 #include "zmalloc.h"
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
-
-enum { CLASS_BITS = 4, CLASSES = 64 << CLASS_BITS };
 
 typedef struct heavyKey {
     sds name; /* owns; as it is shown */
@@ -32,37 +30,12 @@ typedef struct typeStats {
 
 typedef struct keyStats {
     long long keys, bytes, name_bytes, name_longest;
-    long long classes[CLASSES];
+    sizeSpread spread;
     typeStats *types; /* owns */
     int type_count;
     heavyKey *top; /* owns; heaviest first */
     int top_count, top_room;
 } keyStats;
-
-static volatile sig_atomic_t interrupted;
-
-static void onInterrupt(int sig) {
-    (void)sig;
-    interrupted = 1;
-}
-
-/* ---- Size classes ----------------------------------------------------------------------------------------------- */
-
-/* 0 to 15 are classes of their own; then each power of two has 16. */
-static int classOf(long long bytes) {
-    uint64_t n = bytes < 0 ? 0 : (uint64_t)bytes;
-    if (n < 1 << CLASS_BITS) return (int)n;
-    int power = 63 - __builtin_clzll(n);
-    return ((power - CLASS_BITS + 1) << CLASS_BITS) + (int)((n >> (power - CLASS_BITS)) & ((1 << CLASS_BITS) - 1));
-}
-
-/* The largest size of a class. */
-static uint64_t classEnd(int number) {
-    if (number < 1 << CLASS_BITS) return (uint64_t)number;
-    int shift = (number >> CLASS_BITS) - 1;
-    uint64_t low = (uint64_t)((1 << CLASS_BITS) + (number & ((1 << CLASS_BITS) - 1)));
-    return ((low + 1) << shift) - 1;
-}
 
 /* ---- Gathering -------------------------------------------------------------------------------------------------- */
 
@@ -72,8 +45,7 @@ static typeStats *statsOf(keyStats *all, const char *type) {
     }
     all->types = zrealloc(all->types, sizeof(typeStats) * (size_t)(all->type_count + 1));
     typeStats *t = &all->types[all->type_count++];
-    *t = (typeStats){.name = sdsNew(type), .longest = -1};
-    (void)keyWalkCount(NULL, type, sliceOf(NULL, 0), &t->unit);
+    *t = (typeStats){.name = sdsNew(type), .unit = keyWalkUnit(type), .longest = -1};
     return t;
 }
 
@@ -91,41 +63,38 @@ static void keepHeavy(keyStats *all, slice key, const char *type, long long byte
     all->top_count++;
 }
 
-static void lookAt(cliSession *s, keyStats *all, slice key) {
-    const char *unit;
-    sds type = keyWalkType(s, key);
-    if (!type) return;
-    long long bytes = keyWalkMemory(s, key), elements = keyWalkCount(s, type, key, &unit);
+static void lookAt(keyStats *all, const keyFacts *key) {
+    if (!key->type) return;
     all->keys++;
-    all->bytes += bytes;
-    all->name_bytes += (long long)key.len;
-    if ((long long)key.len > all->name_longest) all->name_longest = (long long)key.len;
-    all->classes[classOf(bytes)]++;
-    keepHeavy(all, key, type, bytes);
-    typeStats *t = statsOf(all, type);
+    all->bytes += key->bytes;
+    all->name_bytes += (long long)key->name.len;
+    if ((long long)key->name.len > all->name_longest) all->name_longest = (long long)key->name.len;
+    sizeSpreadAdd(&all->spread, key->bytes > 0 ? (uint64_t)key->bytes : 0);
+    keepHeavy(all, key->name, key->type, key->bytes);
+    typeStats *t = statsOf(all, key->type);
     t->count++;
-    t->bytes += bytes;
-    t->elements += elements;
-    if (elements > t->longest) {
-        t->longest = elements;
-        sdsFree(t->longest_key);
-        t->longest_key = sdsCatRepr(sdsEmpty(), key.ptr, key.len);
-    }
-    sdsFree(type);
+    t->bytes += key->bytes;
+    t->elements += key->elements;
+    if (key->elements <= t->longest) return;
+    t->longest = key->elements;
+    sdsFree(t->longest_key);
+    t->longest_key = sdsCatRepr(sdsEmpty(), key->name.ptr, key->name.len);
 }
 
 /* ---- Telling ---------------------------------------------------------------------------------------------------- */
 
 static void printSpread(const keyStats *all) {
-    static const int per_mille[] = {250, 500, 750, 900, 990, 999, 1000};
+    static const unsigned per_mille[] = {250, 500, 750, 900, 990, 999, 1000};
+    int columns, rows;
     printf("\nMemory of a key\n");
-    long long seen = 0;
-    int number = -1;
     for (size_t i = 0; i < array_len(per_mille); i++) {
-        long long wanted = (all->keys * per_mille[i] + 999) / 1000;
-        while (seen < wanted) seen += all->classes[++number];
-        printf("%6.1f%% of keys: at most %" PRIu64 " bytes\n", per_mille[i] / 10.0, classEnd(number));
+        printf("%6.1f%% of keys: at most %" PRIu64 " bytes\n", per_mille[i] / 10.0,
+               sizeSpreadBelow(&all->spread, per_mille[i]));
     }
+    terminalSize(&columns, &rows);
+    sds drawn = sizeSpreadDraw(sdsEmpty(), &all->spread, columns, isatty(STDOUT_FILENO) && terminalIsCapable());
+    printf("\n%s", drawn);
+    sdsFree(drawn);
 }
 
 static void printTypes(const keyStats *all) {
@@ -171,28 +140,21 @@ static void freeStats(keyStats *all) {
 
 int modeKeyStats(cliSession *s) {
     static keyStats all;
+    static keyWalk walk;
+    const keyFacts *facts;
     all.top_room = (int)s->options->keystats_top;
     all.top = zcalloc((size_t)all.top_room + 1, sizeof(heavyKey));
-    char *cursor = zstrdup(s->options->cursor ? s->options->cursor : "0");
-    long long steps = 0;
-    bool tty = isatty(STDOUT_FILENO);
-    signal(SIGINT, onInterrupt);
     keyWalkTell(s, "for memory and elements; Ctrl-C ends it early");
-    replyValue *size = sessionAsk(s, "DBSIZE", NULL);
-    do {
-        const replyValue *keys;
-        replyValue *v = keyWalkStep(s, &cursor, &keys);
-        for (size_t i = 0; i < keys->count; i++) lookAt(s, &all, sliceOf(keys->items[i].str, keys->items[i].len));
-        replyValueFree(v);
-        if (++steps % KEY_WALK_PAUSE_EVERY != 0) continue;
-        sessionPause(s->options->interval_s);
-        if (tty) printf("\r%lld of about %lld keys", all.keys, size->integer), fflush(stdout);
-    } while (strcmp(cursor, "0") != 0 && !interrupted);
-    if (tty && steps >= KEY_WALK_PAUSE_EVERY) printf("\n");
+    keyWalkBegin(&walk, s, s->options->cursor, KEY_BYTES | KEY_ELEMENTS);
+    for (size_t n; (n = keyWalkNext(&walk, &facts)) > 0;) {
+        for (size_t i = 0; i < n; i++) lookAt(&all, &facts[i]);
+    }
+    keyWalkMakeRoom(&walk);
     printStats(&all);
-    if (strcmp(cursor, "0") != 0) printf("\nNot all keys were looked at: --cursor %s goes on from there.\n", cursor);
-    replyValueFree(size);
+    if (!keyWalkIsWhole(&walk)) {
+        printf("\nNot all keys were looked at: --cursor %s goes on from there.\n", keyWalkCursor(&walk));
+    }
+    keyWalkEnd(&walk);
     freeStats(&all);
-    zfree(cursor);
     return 0;
 }

@@ -4,9 +4,10 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "clock.h"
+#include "interrupt.h"
 #include "modes.h"
+#include "progress_line.h"
 #include "terminal.h"
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -50,6 +51,7 @@ int modeLatency(cliSession *s, bool history) {
     double interval_s = o->interval_s > 0 ? o->interval_s : history ? HISTORY_INTERVAL_S : 1;
     uint64_t started = clockMonotonicUs();
     samples t = {0};
+    interruptCatch();
     for (;;) {
         long long ms = (long long)(pingUs(s) / 1000);
         if (t.count == 0 || ms < t.min) t.min = ms;
@@ -69,6 +71,10 @@ int modeLatency(cliSession *s, bool history) {
             t = (samples){0};
         }
         sessionPause(SAMPLE_PAUSE_S);
+        if (!interruptCaught()) continue;
+        if (live) printf("\n");
+        else if (t.count) printSamples(s, &t);
+        return 0;
     }
 }
 
@@ -112,10 +118,11 @@ int modeLatencyDist(cliSession *s) {
     const cliOptions *o = s->options;
     double interval_s = o->interval_s > 0 ? o->interval_s : DIST_INTERVAL_S;
     if (o->style == STYLE_PRETTY) printf("Percent of each row's PINGs that took less than the time above them.\n");
-    for (long long row = 0; !o->repeat_given || o->repeat < 0 || row < o->repeat; row++) {
+    interruptCatch();
+    for (long long row = 0; !interruptCaught() && (!o->repeat_given || o->repeat < 0 || row < o->repeat); row++) {
         long long counts[array_len(bands)] = {0}, total = 0;
         uint64_t started = clockMonotonicUs();
-        while ((double)(clockMonotonicUs() - started) / 1e6 < interval_s) {
+        while ((double)(clockMonotonicUs() - started) / 1e6 < interval_s && !interruptCaught()) {
             uint64_t us = pingUs(s);
             size_t band = 0;
             while (us >= bands[band].below_us && band + 1 < array_len(bands)) band++;
@@ -134,13 +141,6 @@ int modeLatencyDist(cliSession *s) {
 
 /* ---- Without a server ------------------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t stop_spinning;
-
-static void onSignal(int sig) {
-    unused(sig);
-    stop_spinning = 1;
-}
-
 /* Work that the compiler cannot leave out and that takes some fifty nanoseconds. */
 static uint64_t spin(uint64_t x) {
     for (int i = 0; i < 24; i++) x = x * 6364136223846793005u + 1442695040888963407u;
@@ -149,20 +149,28 @@ static uint64_t spin(uint64_t x) {
 
 int modeIntrinsicLatency(long long seconds) {
     uint64_t begun = clockMonotonicUs(), end = begun + (uint64_t)seconds * 1000000, now = begun, runs = 0, worst = 0;
+    uint64_t shown_s = 0;
     volatile uint64_t sink = 1;
-    signal(SIGINT, onSignal);
-    while (now < end && !stop_spinning) {
+    progressLine progress;
+    progressBegin(&progress, "s");
+    interruptCatch();
+    while (now < end && !interruptCaught()) {
         uint64_t started = clockMonotonicUs();
         sink = spin(sink);
         now = clockMonotonicUs();
         runs++;
+        uint64_t passed_s = (now - begun) / 1000000;
+        if (passed_s != shown_s) progressStep(&progress, shown_s = passed_s, (uint64_t)seconds);
         if (now - started <= worst) continue;
         worst = now - started;
-        printf("Kept waiting for up to %llu us\n", (unsigned long long)worst);
+        progressWipe(&progress);
+        printf("Max latency so far: %llu microseconds.\n", (unsigned long long)worst);
         fflush(stdout);
     }
+    progressWipe(&progress);
     double avg_us = (double)(now - begun) / (double)(runs ? runs : 1);
-    printf("\n%llu runs of the same work, %.4f us on average; the longest took %.0f times that.\n",
-           (unsigned long long)runs, avg_us, (double)worst / avg_us);
+    printf("\n%llu total runs (avg latency: %.4f microseconds / %.2f nanoseconds per run).\n", (unsigned long long)runs,
+           avg_us, 1000 * avg_us);
+    printf("Worst run took %.0fx longer than the average latency.\n", (double)worst / avg_us);
     return 0;
 }

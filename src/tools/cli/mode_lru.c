@@ -22,11 +22,6 @@ typedef struct lruCounts {
     long long hits, misses, refused;
 } lruCounts;
 
-static sds catCommand(sds out, const char *verb, const sds key, const char *value) {
-    out = sdsCatPrintf(out, "*%d\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n", value ? 3 : 2, strlen(verb), verb, sdsLen(key), key);
-    return value ? sdsCatPrintf(out, "$%zu\r\n%s\r\n", strlen(value), value) : out;
-}
-
 /* Send what is in `bytes`, which it takes. Ends the program when the connection breaks. */
 static void sendBatch(cliSession *s, sds bytes) {
     bool sent = linkSendBytes(s->link, bytes, sdsLen(bytes));
@@ -50,7 +45,7 @@ static void runBatch(cliSession *s, rng *random, lruCounts *c) {
     for (int i = 0; i < BATCH; i++) {
         long long number = (long long)((double)s->options->lru_keys * pow(rngDouble(random), SKEW));
         keys[i] = sdsCatPrintf(sdsEmpty(), "lru:%lld", number);
-        reads = catCommand(reads, "GET", keys[i], NULL);
+        reads = linkCatCommand(reads, 2, (slice[]){sliceStr("GET"), sdsSlice(keys[i])});
     }
     sendBatch(s, reads);
     for (int i = 0; i < BATCH; i++) {
@@ -59,7 +54,7 @@ static void runBatch(cliSession *s, rng *random, lruCounts *c) {
         else if (v->type == '_') c->misses++;
         else c->hits++;
         if (v->type == '_') {
-            writes = catCommand(writes, "SET", keys[i], VALUE);
+            writes = linkCatCommand(writes, 3, (slice[]){sliceStr("SET"), sdsSlice(keys[i]), sliceStr(VALUE)});
             stored++;
         }
         replyValueFree(v);
@@ -81,13 +76,16 @@ int modeLruTest(cliSession *s) {
     for (long long line = 0; !o->repeat_given || o->repeat < 0 || line < o->repeat; line++) {
         lruCounts c = {0};
         uint64_t started = clockMonotonicUs();
-        do runBatch(s, &random, &c);
-        while ((double)(clockMonotonicUs() - started) / 1e6 < interval_s);
+        double passed_s;
+        do {
+            runBatch(s, &random, &c);
+            passed_s = (double)(clockMonotonicUs() - started) / 1e6;
+        } while (passed_s < interval_s);
         long long reads = c.hits + c.misses;
         double rate = reads ? 100.0 * (double)c.hits / (double)reads : 0;
-        printf("%lld reads, %lld found (%.2f%%), %lld stored anew", reads, c.hits, rate, c.misses);
-        if (c.refused) printf(", %lld refused", c.refused);
-        printf("\n");
+        printf("%lld Gets/sec | Hits: %lld (%.2f%%) | Misses: %lld (%.2f%%)\n", (long long)((double)reads / passed_s),
+               c.hits, rate, c.misses, reads ? 100 - rate : 0);
+        if (c.refused) fprintf(stderr, "%lld commands were refused\n", c.refused);
         fflush(stdout);
     }
     return 0;

@@ -8,12 +8,15 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "anet.h"
 #include "clock.h"
+#include "interrupt.h"
 #include "modes.h"
+#include "progress_line.h"
 #include "rng.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define CHUNK 65536
@@ -26,7 +29,18 @@ typedef struct transfer {
     bool input_done, sent_all, ended;
     char mark[MARK_LEN + 1];
     long long replies, errors;
+    uint64_t sent, all; /* bytes; `all` is 0 where stdin does not tell */
+    progressLine progress;
 } transfer;
+
+/* How much a file at stdin still holds. */
+static uint64_t inputSize(void) {
+    struct stat st;
+    off_t at = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    return at >= 0 && fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > at
+               ? (uint64_t)(st.st_size - at)
+               : 0;
+}
 
 static bool fail(const char *what, const char *why) {
     fprintf(stderr, "%s: %s\n", what, why);
@@ -45,6 +59,7 @@ static bool takeReplies(transfer *t) {
             t->ended = true;
         } else if (v->type != '>') {
             if (replyIsError(v)) {
+                progressWipe(&t->progress);
                 fprintf(stderr, "%s\n", v->str);
                 t->errors++;
             }
@@ -67,6 +82,7 @@ static bool refill(transfer *t) {
     if (n < 0) return fail("Error reading from stdin", strerror(errno));
     t->len = (size_t)n;
     if (n > 0) return true;
+    progressWipe(&t->progress);
     printf("All is sent. Waiting for the replies that are missing.\n");
     fflush(stdout);
     t->len = (size_t)snprintf(t->buffer, sizeof(t->buffer), "\r\n*2\r\n$4\r\nECHO\r\n$%d\r\n%s\r\n", MARK_LEN, t->mark);
@@ -80,19 +96,24 @@ static bool sendSome(transfer *t) {
     ssize_t n = linkWriteSome(t->s->link, t->buffer + t->pos, t->len - t->pos);
     if (n < 0) return fail("Error writing to the server", linkError(t->s->link));
     t->pos += (size_t)n;
+    t->sent += (size_t)n;
     return true;
 }
 
+/* Ctrl-C stops it, and what was answered until then is told. */
 int modePipe(cliSession *s) {
     static transfer t;
-    t = (transfer){.s = s};
+    t = (transfer){.s = s, .all = inputSize()};
     int fd = linkFd(s->link);
     rngSecureHex(t.mark, MARK_LEN);
     if (anetNonBlock(NULL, fd) == C_ERR) return 1;
     uint64_t last_reply_ms = clockMonotonicMs();
-    while (!t.ended) {
+    progressBegin(&t.progress, NULL);
+    interruptCatch();
+    while (!t.ended && !interruptCaught()) {
         struct pollfd p[2] = {{.fd = fd, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
         bool pending = t.pos < t.len;
+        if (!t.input_done) progressStep(&t.progress, t.sent, t.all);
         if (pending || t.input_done) p[0].events |= t.sent_all ? 0 : POLLOUT;
         else p[1].fd = STDIN_FILENO;
         if (poll(p, 2, 1000) < 0 && errno != EINTR) return fail("poll", strerror(errno)) + 1;
@@ -109,6 +130,7 @@ int modePipe(cliSession *s) {
             break;
         }
     }
+    progressWipe(&t.progress);
     printf("errors: %lld, replies: %lld\n", t.errors, t.replies);
     return t.errors || !t.ended ? 1 : 0;
 }

@@ -40,6 +40,10 @@ static const char *childState(const char *info) {
     }
 }
 
+/* Scripts know the columns by these two lines. */
+static const char groups[] = "------- data ------ --------------------- load -------------------- - child -";
+static const char names[] = "keys       mem      clients blocked requests            connections          ";
+
 int modeStat(cliSession *s) {
     double interval_s = s->options->interval_s > 0 ? s->options->interval_s : 1;
     long long requests = 0;
@@ -47,8 +51,7 @@ int modeStat(cliSession *s) {
         replyValue *reply = sessionAsk(s, "INFO", NULL);
         const char *info = reply->str ? reply->str : "";
         if (line % LINES_PER_HEADER == 0) {
-            printf("%skeys       memory   clients blocked commands (new)      connections child%s\n",
-                   terminalStyle("1"), terminalStyle("0"));
+            printf("%s%s\n%s%s\n", terminalStyle("1"), groups, names, terminalStyle("0"));
         }
         char memory[64], number[64];
         bytes2human(memory, sizeof(memory), (unsigned long long)infoNumber(info, "used_memory"));

@@ -12,7 +12,6 @@
 #include "server_link.h"
 #include "anet.h"
 #include "reply_reader.h"
-#include "sds.h"
 #include "tls.h"
 #include "zmalloc.h"
 #include <errno.h>
@@ -137,13 +136,18 @@ bool linkSendBytes(serverLink *l, const void *p, size_t len) {
     return true;
 }
 
-bool linkSend(serverLink *l, int argc, const slice *argv) {
-    sds bytes = sdsCatPrintf(sdsEmpty(), "*%d\r\n", argc);
+sds linkCatCommand(sds out, int argc, const slice *argv) {
+    out = sdsCatPrintf(out, "*%d\r\n", argc);
     for (int i = 0; i < argc; i++) {
-        bytes = sdsCatPrintf(bytes, "$%zu\r\n", argv[i].len);
-        bytes = sdsCatSlice(bytes, argv[i]);
-        bytes = sdsCatLen(bytes, "\r\n", 2);
+        out = sdsCatPrintf(out, "$%zu\r\n", argv[i].len);
+        out = sdsCatSlice(out, argv[i]);
+        out = sdsCatLen(out, "\r\n", 2);
     }
+    return out;
+}
+
+bool linkSend(serverLink *l, int argc, const slice *argv) {
+    sds bytes = linkCatCommand(sdsEmpty(), argc, argv);
     bool sent = linkSendBytes(l, bytes, sdsLen(bytes));
     sdsFree(bytes);
     return sent;

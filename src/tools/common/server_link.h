@@ -5,6 +5,7 @@
 #define TOOLS_SERVER_LINK_H
 
 #include "reply_value.h"
+#include "sds.h"
 #include "tls_context.h"
 
 typedef struct serverLink serverLink;
@@ -26,6 +27,9 @@ typedef struct linkTarget {
 /* NULL with a reason in `err` (LINK_ERR_LEN bytes). */
 serverLink *linkOpen(const linkTarget *target, char *err);
 void linkClose(serverLink *l); /* NULL is allowed */
+
+/* Append a command as it is sent. Takes `out`. */
+sds linkCatCommand(sds out, int argc, const slice *argv);
 
 /* All false/NULL when the connection broke; linkError() then says why and nothing more works. */
 bool linkSend(serverLink *l, int argc, const slice *argv);

@@ -1,0 +1,174 @@
+/* mode_hotkeys.c -- which keys are used most?
+ *
+ * A server with the command HOTKEYS counts by itself while commands pass; it is asked to, for a while. An older one has
+ * a counter in each key where its policy is LFU, and is asked key by key; so is any when options of a walk are given,
+ * which HOTKEYS cannot obey.
+ *
+ *     HOTKEYS START .. DURATION | some seconds | GET | STOP | RESET
+ *
+ * Who is ended in the middle leaves a server that counts on until the DURATION is over. A count that was begun by
+ * somebody else is shown as far as it is, and left alone.
+ *
+ * Tests       tests/tools/cli_hotkeys.tcl, tests/tools/cli.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "clock.h"
+#include "interrupt.h"
+#include "key_walk.h"
+#include "modes.h"
+#include "numbers.h"
+#include "zmalloc.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define WATCH_S 10
+#define WATCH_MAX_S 86400
+#define SPARE_S 5           /* what the server is told to go on for, in case it is asked late */
+#define SERVER_COUNT_MAX 64 /* more it does not keep */
+#define TICK_S 0.1
+
+/* ---- The server counts ------------------------------------------------------------------------------------------ */
+
+static bool serverCounts(cliSession *s) {
+    replyValue *v = linkCall(s->link, "COMMAND", "INFO", "HOTKEYS", NULL);
+    bool known = v && replyIsList(v) && v->count == 1 && replyIsList(&v->items[0]);
+    replyValueFree(v);
+    return known;
+}
+
+static const struct {
+    const char *field, *all_field, *unit;
+} metrics[] = {
+    {"by-cpu-time-us", "all-commands-all-slots-us", "cpu us"},
+    {"by-net-bytes", "net-bytes-all-commands-all-slots", "net bytes"},
+};
+
+static long long numberOf(const replyValue *map, const char *field) {
+    const replyValue *v = replyLookup(map, field);
+    return v && v->type == ':' ? v->integer : 0;
+}
+
+static void printMetric(const replyValue *map, size_t metric) {
+    const replyValue *list = replyLookup(map, metrics[metric].field);
+    long long all = numberOf(map, metrics[metric].all_field);
+    if (!list || !replyIsList(list)) return;
+    printf("\n");
+    for (size_t i = 0; i + 1 < list->count; i += 2) {
+        const replyValue *key = &list->items[i], *sum = &list->items[i + 1];
+        if (!replyIsText(key) || sum->type != ':') continue;
+        sds name = sdsCatRepr(sdsEmpty(), key->str, key->len);
+        printf("hot key found with %s: %lld (%.2f%%)\tkeyname: %s\n", metrics[metric].unit, sum->integer,
+               all > 0 ? 100.0 * (double)sum->integer / (double)all : 0, name);
+        sdsFree(name);
+    }
+}
+
+/* The reply of HOTKEYS GET: one map within an array, as pairs in RESP2. */
+static int printCounts(const replyValue *v) {
+    const replyValue *map = replyIsList(v) && v->count == 1 && replyIsList(&v->items[0]) ? &v->items[0] : v;
+    if (!replyIsList(map)) {
+        fprintf(stderr, "The server has counted nothing: somebody else ended it.\n");
+        return 1;
+    }
+    printf("\n-------- Summary --------\n\n");
+    printf("Counted for %.1f s: %lld us of CPU in commands, %lld bytes on the network\n",
+           (double)numberOf(map, "collection-duration-ms") / 1000, numberOf(map, metrics[0].all_field),
+           numberOf(map, metrics[1].all_field));
+    for (size_t i = 0; i < array_len(metrics); i++) printMetric(map, i);
+    return 0;
+}
+
+static void watch(double seconds) {
+    progressLine progress;
+    uint64_t begun_ms = clockMonotonicMs(), passed_ms = 0, wanted_ms = (uint64_t)(seconds * 1000);
+    progressBegin(&progress, "s");
+    interruptCatch();
+    while (passed_ms < wanted_ms && !interruptCaught()) {
+        double left_s = (double)(wanted_ms - passed_ms) / 1000;
+        progressStep(&progress, passed_ms / 1000, wanted_ms / 1000);
+        sessionPause(left_s < TICK_S ? left_s : TICK_S);
+        passed_ms = clockMonotonicMs() - begun_ms;
+    }
+    progressWipe(&progress);
+}
+
+/* False when somebody else's count goes on; ends the program on any other refusal. */
+static bool startCount(cliSession *s, double seconds, long long keys) {
+    char count[LONG_STR_SIZE], duration[LONG_STR_SIZE];
+    ll2string(count, keys);
+    ll2string(duration, (long long)ceil(seconds) + SPARE_S);
+    replyValue *v =
+        linkCall(s->link, "HOTKEYS", "START", "METRICS", "2", "CPU", "NET", "COUNT", count, "DURATION", duration, NULL);
+    bool started = v && !replyIsError(v);
+    if (!started && !(v && strstr(v->str, "already in progress"))) {
+        fprintf(stderr, "HOTKEYS START failed: %s\n", v ? v->str : linkError(s->link));
+        exit(1);
+    }
+    replyValueFree(v);
+    return started;
+}
+
+static int askServer(cliSession *s) {
+    const cliOptions *o = s->options;
+    double seconds = o->interval_s > 0 ? o->interval_s : WATCH_S;
+    long long keys = o->hotkeys > SERVER_COUNT_MAX ? SERVER_COUNT_MAX : o->hotkeys;
+    if (seconds > WATCH_MAX_S) seconds = WATCH_MAX_S;
+    bool ours = startCount(s, seconds, keys);
+    if (ours)
+        printf("\n# The server counts for %g s whose keys take its time and network (-i sets how long).\n", seconds);
+    else printf("\n# The server counts already, for somebody else. This is what it has so far.\n");
+    fflush(stdout);
+    if (ours) watch(seconds);
+    replyValue *v = sessionAsk(s, "HOTKEYS", "GET", NULL);
+    int code = printCounts(v);
+    replyValueFree(v);
+    if (!ours) return code;
+    replyValueFree(linkCall(s->link, "HOTKEYS", "STOP", NULL));
+    replyValueFree(linkCall(s->link, "HOTKEYS", "RESET", NULL));
+    return code;
+}
+
+/* ---- The keys' own counters ------------------------------------------------------------------------------------- */
+
+typedef struct hotKey {
+    sds name; /* owns; as it is shown */
+    long long frequency;
+} hotKey;
+
+static void insertHotKey(hotKey *top, int *count, int room, const keyFacts *key) {
+    int at = *count;
+    while (at > 0 && top[at - 1].frequency < key->frequency) at--;
+    if (at >= room) return;
+    if (*count == room) sdsFree(top[--*count].name);
+    memmove(top + at + 1, top + at, sizeof(hotKey) * (size_t)(*count - at));
+    top[at] = (hotKey){sdsCatRepr(sdsEmpty(), key->name.ptr, key->name.len), key->frequency};
+    ++*count;
+}
+
+static int walkKeys(cliSession *s) {
+    static keyWalk walk;
+    const keyFacts *facts;
+    int room = (int)s->options->hotkeys, count = 0;
+    hotKey *top = zcalloc((size_t)room + 1, sizeof(hotKey));
+    keyWalkTell(s, "which keys are used most");
+    keyWalkBegin(&walk, s, NULL, KEY_FREQUENCY);
+    for (size_t n; (n = keyWalkNext(&walk, &facts)) > 0;) {
+        for (size_t i = 0; i < n; i++) insertHotKey(top, &count, room, &facts[i]);
+    }
+    keyWalkMakeRoom(&walk);
+    printf("\n-------- Summary --------\n\nSampled %lld keys in the keyspace!\n", walk.seen);
+    for (int i = 0; i < count; i++) {
+        printf("hot key found with counter: %lld\tkeyname: %s\n", top[i].frequency, top[i].name);
+        sdsFree(top[i].name);
+    }
+    if (!keyWalkIsWhole(&walk)) printf("\nStopped by Ctrl-C: %lld of about %lld keys.\n", walk.seen, walk.all);
+    keyWalkEnd(&walk);
+    zfree(top);
+    return 0;
+}
+
+int modeHotKeys(cliSession *s) {
+    bool walks = s->options->pattern || s->options->scan_count;
+    return !walks && serverCounts(s) ? askServer(s) : walkKeys(s);
+}
