@@ -3,9 +3,11 @@
  * A list of HEAVY_KEYS keys that are counted exactly, and behind it a count-min sketch for all others (G. Cormode,
  * S. Muthukrishnan, "An improved data stream summary: the count-min sketch and its applications", J. Algorithms 55,
  * 2005) with conservative update (C. Estan, G. Varghese, "New directions in traffic measurement and accounting",
- * SIGCOMM 2002). A key that becomes heavier in the sketch than the lightest of the list takes its place; that one's
- * weight goes into the sketch. So heavy keys neither make the cells of others dirty nor cost four of them (P. Roy,
- * A. Khan, G. Alonso, "Augmented sketch: faster and more accurate stream processing", SIGMOD 2016).
+ * SIGCOMM 2002). A key that becomes heavier in the sketch than the lightest of the list, by an eighth of its own
+ * weight, takes its place; that one's weight goes into the sketch. (Without the eighth, many keys of like weight would
+ * drive each other out at each turn. A key with a hundredth of all weight gets in all the same: there is no room for
+ * 128 keys above seven eighths of that.) So heavy keys neither make the cells of others dirty nor cost four of them
+ * (P. Roy, A. Khan, G. Alonso, "Augmented sketch: faster and more accurate stream processing", SIGMOD 2016).
  *
  *     list    entries[128] -> | hash | weight | len | key |        cells   row 0 | 4096 weights |
  *             hashes[], weights[]: the writer's copies                     row 1 | 4096 weights |   one of each row
@@ -45,6 +47,7 @@
 #define ROW_CELLS (1u << ROW_BITS)
 #define HEADS 256
 #define RETIRED_MAX 64
+#define MARGIN 8             /* a key is kept when it has so much of itself more than the one that gives way */
 #define CANDIDATES_PER_KEY 4 /* what is heavy in one list need not be in all of them: so many are looked at for each */
 
 static_assert(HEAVY_KEYS < 256, "places, from 1 on, fit a byte");
@@ -60,9 +63,9 @@ typedef struct heavyEntry {
 struct heavyHitters {
     /* The writer's. */
     unsigned count;
-    unsigned least; /* place of the least weight, if `least_known` */
-    bool least_known;
-    bool sketched; /* some cell is not 0 */
+    unsigned least;       /* place that had the least weight when that was looked for */
+    uint64_t least_bound; /* that weight: no place has less since, for weights grow */
+    bool sketched;        /* some cell is not 0 */
     unsigned retired_count;
     uint64_t hashes[HEAVY_KEYS], weights[HEAVY_KEYS];
     uint8_t heads[HEADS], next[HEAVY_KEYS]; /* place + 1; 0: none */
@@ -159,12 +162,12 @@ static void unlinkPlace(heavyHitters *h, unsigned place) {
 }
 
 static unsigned leastPlace(heavyHitters *h) {
-    if (likely(h->least_known)) return h->least;
+    if (h->weights[h->least] == h->least_bound) return h->least;
     unsigned least = 0;
     for (unsigned i = 1; i < h->count; i++)
         if (h->weights[i] < h->weights[least]) least = i;
     h->least = least;
-    h->least_known = true;
+    h->least_bound = h->weights[least];
     return least;
 }
 
@@ -172,7 +175,6 @@ static void addWeight(heavyHitters *h, unsigned place, uint64_t weight) {
     h->weights[place] += weight;
     heavyEntry *e = atomic_load_explicit(&h->entries[place], memory_order_relaxed);
     put(&e->weight, h->weights[place]);
-    if (h->least_known && place == h->least) h->least_known = false;
 }
 
 /* Room for one more that is dropped. */
@@ -211,7 +213,6 @@ static bool takePlace(heavyHitters *h, unsigned place, uint64_t hash, slice key,
     uint8_t *head = headOf(h, hash);
     h->next[place] = *head;
     *head = (uint8_t)(place + 1);
-    h->least_known = false;
     return true;
 }
 
@@ -219,9 +220,10 @@ static bool takePlace(heavyHitters *h, unsigned place, uint64_t hash, slice key,
 static void settle(heavyHitters *h, uint64_t hash, slice key, uint64_t weight) {
     unsigned place = h->count;
     bool heavy = place < HEAVY_KEYS;
-    if (!heavy) {
+    uint64_t beats = weight - weight / MARGIN;
+    if (!heavy && beats > h->least_bound) {
         place = leastPlace(h);
-        heavy = weight > h->weights[place];
+        heavy = beats > h->weights[place];
     }
     if (!heavy || !takePlace(h, place, hash, key, weight)) raiseCells(h, hash, weight);
 }
@@ -241,8 +243,8 @@ void heavyHittersAdd(heavyHitters *h, uint64_t hash, slice key, uint64_t weight)
     add(h, hash, key, weight);
 }
 
-/* Each step keeps invariant 1: a key that is in one list only has what the other's sketch says of it added, and cells of
- * both are added up last, when all keys that were counted exactly have their place or are in the cells of `into`. */
+/* Each step keeps invariant 1: a key that is in one list only has what the other's sketch says of it added, and cells
+ * of both are added up last, when all keys that were counted exactly have their place or are in the cells of `into`. */
 void heavyHittersFold(heavyHitters *into, const heavyHitters *from) {
     for (unsigned i = 0; i < into->count && from->sketched; i++)
         if (!find(from, into->hashes[i])) addWeight(into, i, estimate(from, into->hashes[i]));

@@ -1,8 +1,8 @@
 /* heavy_hitters.h -- the keys with the most weight in a stream of keys with weights, in fixed memory.
  *
  * A key is known by its 64-bit hash; two keys of the same hash are one. What is told of a key is never less than its
- * true weight. It is exact while there have been no more than HEAVY_KEYS different keys; the .c file says how far it may
- * be off after that.
+ * true weight. It is exact while there have been no more than HEAVY_KEYS different keys; the .c file says how far it
+ * may be off after that.
  *
  * Threads     one writer. Another thread may read meanwhile: one at a time, which is for the callers to see to.
  *
