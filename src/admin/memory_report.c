@@ -19,6 +19,7 @@
 #include "db_walk.h"
 #include "eval_cache.h"
 #include "functions.h"
+#include "hot_keys.h"
 #include "metrics.h"
 #include "tracking.h"
 
@@ -74,7 +75,7 @@ void memoryReportMake(memoryReport *out) {
     addClients(out);
     addDatabases(out);
     out->overhead = out->startup + out->clients_normal + out->clients_replicas + out->tables + trackingMemory() +
-                    out->aof_buffer + out->scripts + out->functions;
+                    out->aof_buffer + out->scripts + out->functions + hotKeysMemory();
     out->dataset = out->used > out->overhead ? out->used - out->overhead : 0;
     size_t grown = out->used > out->startup ? out->used - out->startup : 0;
     out->dataset_percent = grown ? (float)out->dataset * 100 / (float)grown : 0;

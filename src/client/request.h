@@ -31,6 +31,7 @@ enum {
     REQ_ELEMENTS = 4096,         /* hashes of elements stand behind the keys (requestElements()) */
     REQ_QUEUED = 8192,           /* it waits in a transaction: its value stays with it */
     REQ_EMPTY = 16384,           /* not a command: bytes between those of a primary, which count in its stream */
+    REQ_SAMPLED = 32768,         /* what it costs is wanted: a requestSample stands in front of its keys */
 
     REQ_MALFORMED = REQ_BAD_ARITY | REQ_PROTOCOL_ERROR | REQ_UNKNOWN_COMMAND | REQ_UNKNOWN_SUBCOMMAND,
 };
@@ -92,6 +93,23 @@ static inline largeArg *requestLargeArg(parsedCommand *p, uint32_t index) {
     while (a->index < index && a->next->index > a->index) a = a->next;
     p->large = a;
     return a->index == index && a->bytes ? a : NULL;
+}
+
+/* What a command has cost that was picked for that (engine/hot_keys.h). Main only stores here, beside the keys it has
+ * looked at; the thread that holds the connection counts when it has the block again. */
+typedef struct requestSample {
+    struct requestSample *next; /* of the same block */
+    const parsedCommand *req;   /* borrowed: the record it stands in */
+    uint64_t ns;                /* REQUEST_NOT_RUN, or the time it took */
+    uint64_t reply_bytes;
+    uint32_t session; /* of hot_keys.c, in which it was picked */
+    bool detached;    /* the record stands alone: nobody but main will see it */
+} requestSample;
+#define REQUEST_NOT_RUN UINT64_MAX
+
+/* Of a REQ_SAMPLED request. */
+static inline requestSample *requestSampleOf(const parsedCommand *p) {
+    return (requestSample *)(void *)p->keys - 1;
 }
 
 #endif

@@ -15,10 +15,12 @@
 
 #include "acl.h"
 #include "blocking.h"
+#include "call_after.h"
 #include "client_check.h"
 #include "command_memory.h"
 #include "commandlog.h"
 #include "gates.h"
+#include "hot_keys.h"
 #include "key_check.h"
 #include "latency.h"
 #include "lru.h"
@@ -31,6 +33,8 @@
 #include "reply.h"
 #include "tracking.h"
 #include "transaction_queue.h"
+
+unsigned call_after;
 
 static client *current_client; /* borrowed: whose command runs */
 
@@ -143,6 +147,12 @@ static __attribute__((noinline)) void callWatched(client *c) {
     else run(c);
 }
 
+/* Apart, as call() is dearer with it. */
+static __attribute__((noinline)) void callAfter(client *c, uint64_t ns, size_t reply_bytes) {
+    if (likely(call_after & CALL_AFTER_HOT_KEYS)) hotKeysRan(c, ns, reply_bytes);
+    if (unlikely(call_after & CALL_AFTER_WIPE)) redactWipe(c);
+}
+
 static void call(client *c, monotime *now) {
     const serverCommand *cmd = c->cmd;
     size_t output_before = c->output_bytes;
@@ -187,7 +197,7 @@ static void call(client *c, monotime *now) {
     size_t reply_bytes = c->output_bytes - output_before;
     if (unlikely(commandlogWanted(us, c->req->wire_len, reply_bytes)) && !(cmd->flags & CMD_SKIP_COMMANDLOG))
         commandlogRecord(c, us, c->req->wire_len, reply_bytes);
-    if (unlikely(redact_pending)) redactWipe(c);
+    if (unlikely(call_after)) callAfter(c, ns, reply_bytes);
 }
 
 /* No time is over before the primary, or who imports a dataset, says so. */

@@ -3,7 +3,7 @@
  * All that main would otherwise do before it can execute a command, and that needs nothing but the request itself, is
  * done here, once, on the thread that has the request.
  *
- *   detached:  | parsedCommand | argv[argc] | keys[nkeys] | wire form: *n $len arg $len arg ... |
+ *   detached:  | parsedCommand | argv[argc] | (requestSample) | keys[nkeys] | wire form: *n $len arg $len arg ... |
  *   with large arguments:                    ... keys[nkeys] | largeArg, as many as there are | other arguments |
  *
  * Not here    where a request ends (resp/request_reader.c), the blocks that records travel in (net/request_block.c).
@@ -241,10 +241,22 @@ __attribute__((flatten)) size_t recordCompleteStored(recordArena *a, recordCache
     return recordComplete(a, cache, p, 0);
 }
 
+requestSample *recordSample(recordArena *a, parsedCommand *p) {
+    size_t hashed = p->nkeys + requestElementCount(p);
+    requestSample *sample = recordArenaAlloc(a, sizeof(*sample) + hashed * sizeof(requestKey));
+    requestKey *keys = (requestKey *)(void *)(sample + 1);
+    memcpy(keys, p->keys, hashed * sizeof(*keys));
+    *sample = (requestSample){.req = p, .ns = REQUEST_NOT_RUN};
+    p->keys = keys;
+    p->flags |= REQ_SAMPLED;
+    return sample;
+}
+
 /* --- detached records ------------------------------------------------------------------------------- */
 
 static size_t headSize(const parsedCommand *p) {
-    return sizeof(*p) + p->argc * sizeof(slice) + (p->nkeys + requestElementCount(p)) * sizeof(requestKey);
+    size_t sample = p->flags & REQ_SAMPLED ? sizeof(requestSample) : 0;
+    return sizeof(*p) + p->argc * sizeof(slice) + sample + (p->nkeys + requestElementCount(p)) * sizeof(requestKey);
 }
 
 /* "*n\r\n", and for each argument "$len\r\n" and its bytes and "\r\n". */
@@ -273,7 +285,14 @@ static void moveHead(parsedCommand *d, parsedCommand *p) {
     *d = *p;
     d->next = NULL;
     d->argv = (slice *)(void *)(d + 1);
-    d->keys = (requestKey *)(void *)(d->argv + d->argc);
+    char *keys = (char *)(d->argv + d->argc);
+    if (unlikely(p->flags & REQ_SAMPLED)) {
+        requestSample *sample = (requestSample *)(void *)keys;
+        *sample =
+            (requestSample){.req = d, .ns = REQUEST_NOT_RUN, .session = requestSampleOf(p)->session, .detached = true};
+        keys += sizeof(*sample);
+    }
+    d->keys = (requestKey *)(void *)keys;
     size_t hashed = p->nkeys + requestElementCount(p);
     if (hashed) memcpy(d->keys, p->keys, hashed * sizeof(requestKey));
     d->flags &= (uint16_t) ~(REQ_INLINE | REQ_PREFETCHED);

@@ -49,6 +49,10 @@ size_t recordComplete(recordArena *a, recordCache *cache, parsedCommand *p, unsi
 /* The same for what is read from a file, by threads that own nothing. */
 size_t recordCompleteStored(recordArena *a, recordCache *cache, parsedCommand *p);
 
+/* The record is picked: what it costs is wanted. Its keys move, behind a requestSample, which is returned. Only a
+ * record with keys that has not been handed over. */
+requestSample *recordSample(recordArena *a, parsedCommand *p);
+
 /* A record in one allocation of its own: copies of the arguments in their wire form, keys, hashes, flags; the value
  * and large arguments move to it. NULL when memory is refused (`p` is as before). */
 parsedCommand *recordDetach(parsedCommand *p) must_check;

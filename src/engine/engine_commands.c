@@ -1,5 +1,5 @@
-/* engine_commands.c -- the commands whose handlers are in this layer: COMMANDLOG, LATENCY, MONITOR, SLOWLOG, those of
- * transactions and of publish and subscribe.
+/* engine_commands.c -- the commands whose handlers are in this layer: COMMANDLOG, HOTKEYS, LATENCY, MONITOR, SLOWLOG,
+ * those of transactions and of publish and subscribe.
  *
  * Owns        the array, for good.
  * Threads     main, at boot.
@@ -10,6 +10,7 @@
 
 #include "command_rows.h"
 #include "commandlog.h"
+#include "hot_keys_cmd.h"
 #include "latency.h"
 #include "monitor.h"
 #include "pubsub_commands.h"

@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "call_after.h"
 #include "command_table.h"
 #include "panic.h"
 #include "zmalloc.h"
@@ -23,7 +24,6 @@ static struct {
     uint32_t *hidden; /* owns */
     uint32_t count, capacity;
 } redactions;
-bool redact_pending;
 
 static bool isAbout(const client *c) {
     return redactions.client_id == c->id && redactions.commands == c->commands;
@@ -41,7 +41,7 @@ void redactArgument(client *c, uint32_t index) {
         redactions.hidden = zrealloc(redactions.hidden, redactions.capacity * sizeof(*redactions.hidden));
     }
     redactions.hidden[redactions.count++] = index;
-    redact_pending = true;
+    call_after |= CALL_AFTER_WIPE;
 }
 
 bool redactIsHidden(const client *c, uint32_t index) {
@@ -72,5 +72,5 @@ void redactWipe(const client *c) {
         }
     }
     redactions.count = 0;
-    redact_pending = false;
+    call_after &= ~CALL_AFTER_WIPE;
 }

@@ -18,9 +18,7 @@ slice redactedArgument(const client *c, uint32_t index);
 /* For the crash report, on any thread: would it be hidden? */
 bool redactIsHidden(const client *c, uint32_t index);
 
-/* True: redactWipe() must be called before the request's bytes are given back (call.c). */
-extern bool redact_pending;
-/* The command has ended and nobody asks any more. */
+/* The command has ended and nobody asks any more: CALL_AFTER_WIPE, before the request's bytes are given back. */
 void redactWipe(const client *c);
 /* A request has been copied to be run later: the bytes it came in are overwritten, if they may be secrets. Commands
  * that are given some are none that scripts may run, or CMD_SECRETS. */

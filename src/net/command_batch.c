@@ -239,6 +239,13 @@ static size_t executeItems(const recordItem *items, size_t n) {
     return ran;
 }
 
+/* The client whose command runs is in the queue still. One that waits has nothing more to say before it runs again. */
+void batchCountSamples(void) {
+    assertMainRole();
+    for (const client *c = queue.head; c; c = c->next_ready)
+        if (c->blocks_head) hotKeysCountHere(c->blocks_head->samples);
+}
+
 /* --- what holds ------------------------------------------------------------------------------------ */
 
 /* Commands of a client wait in whole blocks, of which the first may have been begun. */

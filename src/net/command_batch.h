@@ -34,6 +34,9 @@ bool batchIsFull(void);
 bool batchIsOpen(void);
 /* The last batchExecute() stopped before a command that only main's own thread may execute. */
 bool batchIsForMainThread(void);
+/* Count now what samples there are of commands that have run, in blocks of which others have not (hotKeysCountHere()).
+ */
+void batchCountSamples(void);
 /* Assert what holds of the queue and of the blocks of all clients while no batch is open. */
 void batchCheck(void);
 

@@ -163,6 +163,7 @@ static void deliverToThread(ioThread *t, const ioMessage *m) {
         return;
     }
     if (m->dead) freeDead(t, m->dead);
+    if (m->number == IO_FREE_HOT_KEYS) hotKeysTidy(&t->holder.pool.hot);
     if (m->number != IO_FREE_CACHE) return;
     zmallocGiveBackCache();
     holderStatAdd(&t->holder.stats.caches, 1);
@@ -425,6 +426,7 @@ static void threadEnd(ioThread *t) {
     requestPool *ours = &io.threads[0]->holder.pool;
     ours->memory_in += t->holder.pool.memory_in;
     ours->memory_out += t->holder.pool.memory_out;
+    hotKeysRetire(&t->holder.pool.hot);
     if (t->holder.id != IO_THREAD_GREETER) addCounted(&io.ended, t);
     io.threads[t->holder.id] = NULL;
     zfree(t);
@@ -640,9 +642,18 @@ size_t ioThreadsTransientMemory(void) {
 
 /* --- main: idle threads ------------------------------------------------------------------------- */
 
+void ioThreadsTidyHotKeys(void) {
+    assertMainRole();
+    for (ioThread *t = nextThread(0); t; t = nextThread(t->holder.id)) {
+        ioMessage m = {.type = IO_MSG_FREE, .number = IO_FREE_HOT_KEYS};
+        ioThreadPost(t, &m);
+    }
+}
+
 void ioThreadsTick(monotime now) {
     assertMainThread();
     assertMainRole();
+    hotKeysTidy(&io.threads[0]->holder.pool.hot);
     for (ioThread *t = nextThread(0); t; t = nextThread(t->holder.id)) {
         uint64_t reads = atomic_load_explicit(&t->holder.stats.reads, memory_order_relaxed);
         if (reads != t->reads_seen || !t->idle_since) {

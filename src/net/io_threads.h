@@ -55,6 +55,9 @@ void ioThreadsReap(bool (*idle)(const ioThread *t));
 /* Have a thread that has read nothing for a second give back what the allocator keeps for it, then and whenever dead
  * objects are sent to it. Main's own thread, from cron. */
 void ioThreadsTick(monotime now);
+/* Have each thread let go of what it has counted for a session of HOTKEYS that is over; main's own thread does with the
+ * next tick. Main. */
+void ioThreadsTidyHotKeys(void);
 /* Stop and join all threads (shutdown). Main's own thread. */
 void ioThreadsShutdown(void);
 

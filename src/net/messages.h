@@ -31,7 +31,7 @@ typedef enum {
     IO_MSG_FAN,    /* fan: the same bytes for many streams of this holder; of no one stream */
     IO_MSG_DRAIN,  /* stop reading, write all, then IO_MSG_END */
     IO_MSG_CLOSE,  /* close now: answer IO_MSG_GONE */
-    IO_MSG_FREE    /* free dead objects that this thread allocated: dead, or NULL; number: IO_FREE_CACHE or 0 */
+    IO_MSG_FREE    /* free dead objects that this thread allocated: dead, or NULL; number: IO_FREE_, or 0 */
 } messageType;
 
 typedef enum { END_EOF, END_ERROR, END_DRAINED, END_QUERY_LIMIT, END_CROSS_PROTOCOL } endReason;
@@ -39,7 +39,8 @@ typedef enum { END_EOF, END_ERROR, END_DRAINED, END_QUERY_LIMIT, END_CROSS_PROTO
 #define CLIENT_STREAM_AUTHENTICATED 1u /* IO_MSG_OUTPUT, IO_MSG_JOIN: the client is authenticated */
 #define CLIENT_STREAM_ADMITTED 2u      /* the same: what IO_MSG_NAMED has said was looked at */
 
-#define IO_FREE_CACHE 1u /* IO_MSG_FREE: and give back what the allocator keeps for the thread, which is idle */
+#define IO_FREE_CACHE 1u    /* IO_MSG_FREE: and give back what the allocator keeps for the thread, which is idle */
+#define IO_FREE_HOT_KEYS 2u /* the same: and what it has counted for a session of HOTKEYS that is over */
 
 /* Objects on the way back to the thread that made them. */
 #define DEAD_BATCH 62

@@ -17,6 +17,7 @@
 #include "command_batch.h"
 #include "evict.h"
 #include "file_limit.h"
+#include "hot_keys.h"
 #include "io_threads.h"
 #include "listen.h"
 #include "log.h"
@@ -99,6 +100,12 @@ static long long onDeadline(aeEventLoop *loop, long long id, void *arg) {
     return AE_NOMORE;
 }
 
+/* HOTKEYS GET, behind others in a pipeline, tells of them. */
+static void countSamples(void) {
+    batchCountSamples();
+    sessionsCountSamples();
+}
+
 void netInit(aeEventLoop *loop) {
     assertMainThread();
     const ioThreadHooks hooks = {.to_session = sessionDeliver,
@@ -110,6 +117,7 @@ void netInit(aeEventLoop *loop) {
     storeSetFreeSink(ioThreadsFreeElsewhere);
     evictAddUncounted(transientLeftOut);
     clientOnInfo(fillQuerySizes);
+    hotKeysSetNet(ioThreadsTidyHotKeys, countSamples);
     netShareSettings();
     netEachTurn(holdTakePublished);
     holdSetWake(ioThreadsWakeMain);

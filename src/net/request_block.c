@@ -8,7 +8,7 @@
  *             hands over (client_stream_read.c).
  * Owns        the blocks of a thread's pool.
  * Threads     the holder of the stream; requestBlockPut() also on the next holder.
- * Invariants  1. A block in the pool has neither a buffer of its own nor large arguments.
+ * Invariants  1. A block in the pool has neither a buffer of its own nor large arguments nor samples.
  *             2. Only the first request of a block has large arguments.
  *             3. What a large argument under way has room for and has not got is told to zmallocUntouched().
  * Cost        one block for each read; no allocation per request beyond the value it builds. A large argument is copied
@@ -52,6 +52,7 @@ requestBlock *requestBlockGet(requestPool *pool) {
         b->cap = REQUEST_BUF_BYTES;
         b->extra_bytes = 0;
         b->large = NULL;
+        b->samples = NULL;
     }
     blockReset(b);
     return b;
@@ -70,8 +71,12 @@ static void largeFree(largeArg *a) {
     zmallocUntouched(-untouched);
 }
 
-static __attribute__((noinline)) void blockFreeExtras(requestBlock *b) {
+static __attribute__((noinline)) void blockFreeExtras(requestPool *pool, requestBlock *b) {
     debugAssert(b->cap >= REQUEST_BUF_BYTES);
+    if (b->samples) {
+        hotKeysCount(&pool->hot, b->samples);
+        b->samples = NULL;
+    }
     if (b->large) {
         largeArg *a = b->large;
         do largeFree(a = a->next);
@@ -90,7 +95,7 @@ void requestBlockPut(requestPool *pool, requestBlock *b) {
     for (parsedCommand *p = b->current; p; p = p->next) /* those before it have run */
         if (p->value) lazyfreeUnknown(p->value);
     count(&pool->memory_out, b->value_bytes + b->extra_bytes);
-    if (unlikely(b->extra_bytes)) blockFreeExtras(b);
+    if (unlikely(b->extra_bytes)) blockFreeExtras(pool, b);
     recordArenaFree(&b->arena);
     if (pool->count >= REQUEST_POOL_MAX) {
         zfree(b);
@@ -99,6 +104,13 @@ void requestBlockPut(requestPool *pool, requestBlock *b) {
     b->next = pool->free;
     pool->free = b;
     pool->count++;
+}
+
+/* Samples count as extras, so that a block without any is not asked for them when it comes back. */
+void requestBlockPick(requestPool *pool, requestBlock *b) {
+    debugAssert(!b->samples && b->current == b->first);
+    b->samples = hotKeysPick(&pool->hot, &b->arena, b->first, b->commands);
+    if (b->samples) holds(pool, b, sizeof(requestSample));
 }
 
 void requestBlockExecuted(requestPool *pool, requestBlock *b) {

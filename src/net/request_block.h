@@ -12,12 +12,13 @@
 #define NET_REQUEST_BLOCK_H
 
 #include "command_record.h"
+#include "hot_keys.h"
 #include "request_reader.h"
 
 #include <stdatomic.h>
 
 #define REQUEST_BUF_BYTES (16 * 1024)        /* input bytes of an ordinary block */
-#define REQUEST_ARENA_BYTES (8 * 1024 - 128) /* a whole block is an allocator class */
+#define REQUEST_ARENA_BYTES (8 * 1024 - 144) /* a whole block is an allocator class */
 #define REQUEST_POOL_MAX 64                  /* free blocks a thread keeps */
 
 /* When so much of an argument has come the rest is believed: see requestBlockLargeRoom(). */
@@ -32,10 +33,12 @@ typedef struct requestBlock {
     size_t commands;
     size_t wire_bytes;  /* of the requests in it */
     size_t value_bytes; /* of the values built for its commands, and of large arguments of whole requests */
-    size_t extra_bytes; /* of a buffer of its own, and of large arguments as far as they have come; 0: has none */
+    size_t extra_bytes; /* of a buffer of its own, samples, and large arguments as far as they have come; 0: has none */
     size_t large_bytes; /* come of large arguments, while `large` is not NULL */
     largeArg *large;    /* of its first request, which alone may have some: the last of the ring; in the arena */
-    recordArena arena;  /* of the records; its first piece is inline_arena */
+    requestSample
+        *samples;      /* of commands that were picked (engine/hot_keys.h), in the arena: extra_bytes counts them */
+    recordArena arena; /* of the records; its first piece is inline_arena */
     alignas(16) char inline_arena[REQUEST_ARENA_BYTES];
     char inline_buf[REQUEST_BUF_BYTES];
 } requestBlock;
@@ -47,6 +50,7 @@ typedef struct requestPool {
     size_t count;
     unsigned thread_id; /* const: becomes the owner of the values it builds */
     recordCache cache;
+    hotCollector hot; /* of what the pool's thread has read */
     /* atomic, relaxed, written by the pool's thread: bytes of large buffers and values that came into use and went out
      * of it. The difference, summed over all threads, is the memory of requests that have not run yet. */
     _Atomic uint64_t memory_in, memory_out;
@@ -56,6 +60,8 @@ requestBlock *requestBlockGet(requestPool *pool);
 /* Back to the pool, or freed when it is large or the pool is full. Values that no command took are freed. */
 void requestBlockPut(requestPool *pool, requestBlock *b);
 void requestPoolEmpty(requestPool *pool);
+/* Pick some of the block's commands, to be counted when it comes back (hotKeysOn()). Before it is handed over. */
+void requestBlockPick(requestPool *pool, requestBlock *b);
 /* All commands of the block have run: the values built for them are data now, or gone. */
 void requestBlockExecuted(requestPool *pool, requestBlock *b);
 /* Room for at least `extra` more bytes behind len; only while the block has no records. False: no memory, nothing has

@@ -55,6 +55,12 @@ void sessionReturnBlock(clientStream *s, requestBlock *b) {
     s->returning = b;
 }
 
+void sessionsCountSamples(void) {
+    assertMainRole();
+    for (const clientStream *s = outgoing.returning; s; s = s->next_returning)
+        for (const requestBlock *b = s->returning; b; b = b->next) hotKeysCountHere(b->samples);
+}
+
 static void putDraining(clientStream *s) {
     s->on_draining = true;
     s->next_draining = outgoing.draining;

@@ -13,6 +13,8 @@
 void sessionReturnBlock(clientStream *s, requestBlock *b);
 /* Blocks that no stream waits for: to the pool of the thread that has main's role. */
 void sessionDropBlocks(requestBlock *chain);
+/* Count now what samples there are in blocks that are to be given back (hotKeysCountHere()). */
+void sessionsCountSamples(void);
 /* Stop reading and close when all output is written. */
 void sessionDrain(client *c);
 /* Nothing more comes from the client. A peer that has closed only its half still gets the replies to what it has sent.

@@ -14,6 +14,7 @@
 #include "defrag.h"
 #include "evict.h"
 #include "expire.h"
+#include "hot_keys_cmd.h"
 #include "lru.h"
 #include "metrics.h"
 #include "net.h"
@@ -75,6 +76,7 @@ static long long onTick(aeEventLoop *loop, long long id, void *arg) {
     replTick();
     scriptDebugTick();
     trackingTick();
+    hotkeysTick();
     defragAtTick(loop);
     webTick();
     return 1000 / server_settings.hz;

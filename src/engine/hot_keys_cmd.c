@@ -1,0 +1,259 @@
+/* hot_keys_cmd.c -- HOTKEYS: one session at a time, what it was asked for, and what it has found.
+ *
+ *     (none) --START--> active --STOP, the end of DURATION--> stopped --RESET--> (none)
+ *                         ^                                      |
+ *                         '----------------START-----------------'
+ *
+ * Words, errors, the order in which they are found and the fields of the reply are those of the server that had this
+ * command first (8.6). docs/design/hot_keys.md says where figures differ from its.
+ *
+ * Not here    how keys are found and counted (hot_keys.c).
+ * Owns        the session.
+ * Threads     main.
+ * Tests       tests/server/hotkeys.tcl, tests/differential/hotkeys
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "hot_keys_cmd.h"
+
+#include "clock.h"
+#include "hot_keys.h"
+#include "panic.h"
+#include "reply.h"
+
+#include <limits.h>
+#include <sys/resource.h>
+
+#define TOP_MAX 64
+#define TOP_DEFAULT 10
+#define DURATION_MAX_S 1000000
+
+typedef enum { NONE, ACTIVE, STOPPED } sessionState;
+
+/* What the process has used: milliseconds. */
+typedef struct usedTime {
+    long long user_ms, system_ms;
+} usedTime;
+
+static struct {
+    sessionState state;
+    hotKeysPlan plan;
+    long long top;
+    uint64_t duration_ms; /* 0: until it is stopped */
+    int64_t began_wall_ms;
+    uint64_t began_ms, took_ms; /* monotonic; took_ms once it is stopped */
+    usedTime used;              /* at the beginning; once it is stopped: since then */
+} session;
+
+static long long inMs(struct timeval t) {
+    return t.tv_sec * 1000ll + t.tv_usec / 1000;
+}
+
+static usedTime usedSince(usedTime before) {
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return (usedTime){inMs(u.ru_utime) - before.user_ms, inMs(u.ru_stime) - before.system_ms};
+}
+
+static uint64_t tookMs(void) {
+    return session.state == ACTIVE ? clockMonotonicMs() - session.began_ms : session.took_ms;
+}
+
+static void stop(void) {
+    session.took_ms = tookMs();
+    session.used = usedSince(session.used);
+    session.state = STOPPED;
+    hotKeysEnd();
+}
+
+/* Asked before each command, too: the clock ticks only so often. */
+void hotkeysTick(void) {
+    assertMainRole();
+    if (session.state == ACTIVE && session.duration_ms && tookMs() >= session.duration_ms) stop();
+}
+
+/* --- START -------------------------------------------------------------------------------------------- */
+
+typedef struct startArgs {
+    unsigned metrics;
+    long long top, duration_s, ratio;
+} startArgs;
+
+static bool metricArg(client *c, slice word, unsigned *metrics) {
+    static const struct {
+        const char *name, *twice;
+        unsigned bit;
+    } known[] = {{"cpu", "METRICS CPU defined more than once!", 1u << HOT_KEYS_CPU},
+                 {"net", "METRICS NET defined more than once!", 1u << HOT_KEYS_NET}};
+    for (size_t i = 0; i < array_len(known); i++) {
+        if (!sliceIs(word, known[i].name)) continue;
+        if (*metrics & known[i].bit) {
+            addReplyError(c, known[i].twice);
+            return false;
+        }
+        *metrics |= known[i].bit;
+    }
+    return true; /* what is no metric is passed over, if there is one beside it */
+}
+
+/* METRICS count metric ...: where the options begin, 0 after an error. */
+static uint32_t metricArgs(client *c, startArgs *out) {
+    long long count;
+    if (c->argc < 4 || !sliceIs(c->argv[2], "metrics")) {
+        addReplyError(c, "METRICS parameter is required");
+        return 0;
+    }
+    if (!getRangeLongFromArg(c, 3, 1, HOT_KEYS_METRICS, &count, "METRICS count must be > 0 and <= 2")) return 0;
+    uint32_t end = 4 + (uint32_t)count;
+    if (end > c->argc) {
+        addReplyError(c, "METRICS count does not match number of metric types provided");
+        return 0;
+    }
+    for (uint32_t i = 4; i < end; i++)
+        if (!metricArg(c, c->argv[i], &out->metrics)) return 0;
+    if (out->metrics) return end;
+    addReplyError(c, "METRICS no valid metrics passed. Supported: CPU|NET");
+    return 0;
+}
+
+static bool optionArgs(client *c, uint32_t at, startArgs *out) {
+    for (; at < c->argc; at += 2) {
+        slice word = c->argv[at];
+        bool more = at + 1 < c->argc;
+        if (more && sliceIs(word, "count")) {
+            if (!getRangeLongFromArg(c, at + 1, 1, TOP_MAX, &out->top, "COUNT must be between 1 and 64")) return false;
+        } else if (more && sliceIs(word, "duration")) {
+            if (!getRangeLongFromArg(c, at + 1, 1, DURATION_MAX_S, &out->duration_s,
+                                     "DURATION must be between 1 and 1000000"))
+                return false;
+        } else if (more && sliceIs(word, "sample")) {
+            if (!getRangeLongFromArg(c, at + 1, 1, INT_MAX, &out->ratio, "SAMPLE ratio must be positive")) return false;
+        } else if (more && sliceIs(word, "slots")) {
+            addReplyError(c, "SLOTS parameter cannot be used in non-cluster mode");
+            return false;
+        } else {
+            addReplySyntaxError(c);
+            return false;
+        }
+    }
+    return true;
+}
+
+void hotkeysStartCommand(client *c) {
+    assertMainRole();
+    startArgs args = {.top = TOP_DEFAULT, .ratio = 1};
+    hotkeysTick();
+    if (session.state == ACTIVE) {
+        addReplyError(c, "hotkey tracking session already in progress");
+        return;
+    }
+    uint32_t at = metricArgs(c, &args);
+    if (!at || !optionArgs(c, at, &args)) return;
+    session.state = ACTIVE;
+    session.plan = (hotKeysPlan){.metrics = args.metrics, .ratio = (uint64_t)args.ratio};
+    session.top = args.top;
+    session.duration_ms = (uint64_t)args.duration_s * 1000;
+    session.began_wall_ms = clockWallMs();
+    session.began_ms = clockMonotonicMs();
+    session.used = usedSince((usedTime){0, 0});
+    hotKeysBegin(&session.plan);
+    addReplyOk(c);
+}
+
+/* --- the others ------------------------------------------------------------------------------------------ */
+
+void hotkeysStopCommand(client *c) {
+    assertMainRole();
+    hotkeysTick();
+    if (session.state != ACTIVE) {
+        addReplyNull(c);
+        return;
+    }
+    stop();
+    addReplyOk(c);
+}
+
+void hotkeysResetCommand(client *c) {
+    assertMainRole();
+    hotkeysTick();
+    if (session.state == ACTIVE) {
+        addReplyError(c, "hotkey tracking session in progress, stop tracking first");
+        return;
+    }
+    session.state = NONE;
+    hotKeysForget();
+    addReplyOk(c);
+}
+
+static void field(client *c, const char *name, long long value) {
+    addReplyBulkCString(c, name);
+    addReplyLongLong(c, value);
+}
+
+/* One slot range after the other; without a cluster there is one. */
+static void slots(client *c) {
+    addReplyBulkCString(c, "selected-slots");
+    addReplyArrayLen(c, 1);
+    addReplyArrayLen(c, 2);
+    addReplyLongLong(c, 0);
+    addReplyLongLong(c, 16383);
+}
+
+/* "key weight key weight ...", those that come to nothing in the unit of the reply left out. */
+static void topKeys(client *c, const char *name, hotKeysMetric metric, uint64_t unit) {
+    heavyKey top[TOP_MAX];
+    size_t n = hotKeysTop(metric, top, (size_t)session.top), shown = 0;
+    while (shown < n && top[shown].weight >= unit) shown++; /* the most comes first */
+    addReplyBulkCString(c, name);
+    addReplyArrayLen(c, 2 * (long long)shown);
+    for (size_t i = 0; i < shown; i++) {
+        addReplyBulk(c, sdsSlice(top[i].key));
+        addReplyLongLong(c, (long long)(top[i].weight / unit));
+    }
+    heavyKeysFree(top, n);
+}
+
+void hotkeysGetCommand(client *c) {
+    assertMainRole();
+    hotkeysTick();
+    if (session.state == NONE) {
+        addReplyNull(c);
+        return;
+    }
+    bool cpu = session.plan.metrics & 1u << HOT_KEYS_CPU, net = session.plan.metrics & 1u << HOT_KEYS_NET;
+    usedTime used = session.state == ACTIVE ? usedSince(session.used) : session.used;
+    addReplyArrayLen(c, 1);
+    addReplyMapLen(c, 7 + (cpu ? 3 : 0) + (net ? 2 : 0));
+    field(c, "tracking-active", session.state == ACTIVE);
+    field(c, "sample-ratio", (long long)session.plan.ratio);
+    slots(c);
+    field(c, "all-commands-all-slots-us", (long long)(hot_keys_totals.ns / 1000));
+    field(c, "net-bytes-all-commands-all-slots", (long long)hot_keys_totals.net_bytes);
+    field(c, "collection-start-time-unix-ms", session.began_wall_ms);
+    field(c, "collection-duration-ms", (long long)tookMs());
+    if (cpu) field(c, "total-cpu-time-user-ms", used.user_ms);
+    if (cpu) field(c, "total-cpu-time-sys-ms", used.system_ms);
+    if (net) field(c, "total-net-bytes", (long long)hotKeysSum(HOT_KEYS_NET));
+    if (cpu) topKeys(c, "by-cpu-time-us", HOT_KEYS_CPU, 1000);
+    if (net) topKeys(c, "by-net-bytes", HOT_KEYS_NET, 1);
+}
+
+void hotkeysHelpCommand(client *c) {
+    assertMainRole();
+    static const char *lines[] = {
+        "START METRICS <count> [CPU] [NET] [COUNT <k>] [DURATION <seconds>]",
+        "      [SAMPLE <ratio>] [SLOTS <count> <slot> ...]",
+        "    Begin to look for keys whose commands take the most time (CPU) or the most",
+        "    bytes of requests and replies (NET), or both. What an earlier session has",
+        "    found is dropped. GET shows <k> keys of each kind (default: 10, at most 64).",
+        "    A session ends after so many seconds, or when it is stopped. Of <ratio>",
+        "    commands one is looked at (default: 1). SLOTS is for a cluster.",
+        "STOP",
+        "    End the session. What it has found stays.",
+        "GET",
+        "    Show what the session has found, so far or when it ended.",
+        "RESET",
+        "    Drop what a session that has ended has found, with the memory for it.",
+        NULL,
+    };
+    addReplyHelp(c, lines);
+}
