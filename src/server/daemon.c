@@ -15,6 +15,7 @@
 #include "server_settings.h"
 #include "tls_settings.h"
 #include "setting_file.h"
+#include "system_check.h"
 #include "version.h"
 #include "zmalloc.h"
 
@@ -269,28 +270,14 @@ static long readNumber(const char *path) {
     return v;
 }
 
-static bool hugePagesAlways(void) {
-    FILE *f = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
-    if (!f) return false;
-    char line[128];
-    bool always = fgets(line, sizeof(line), f) && strstr(line, "[always]");
-    fclose(f);
-    return always;
-}
-
 void daemonWarnOfSystem(void) {
     long backlog = readNumber("/proc/sys/net/core/somaxconn");
     if (backlog > 0 && backlog < net_settings.tcp_backlog)
         serverLog(LL_WARNING,
                   "tcp-backlog is %lld, but the system lets no more than %ld connections wait (net.core.somaxconn).",
                   net_settings.tcp_backlog, backlog);
-    if (readNumber("/proc/sys/vm/overcommit_memory") == 0)
-        serverLog(LL_WARNING, "vm.overcommit_memory is 0: with much data in memory the system may refuse to fork, "
-                              "although little more would be used. To allow it: sysctl vm.overcommit_memory=1, and the "
-                              "same in /etc/sysctl.conf for the next boot.");
-    if (!hugePagesAlways()) return;
+    if (systemCheck(SYSTEM_OVERCOMMIT) == SYSTEM_BAD) serverLog(LL_WARNING, "%s", systemAdvice(SYSTEM_OVERCOMMIT));
+    if (systemCheck(SYSTEM_HUGE_PAGES) != SYSTEM_BAD) return;
     if (server_settings.disable_thp && prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0) return;
-    serverLog(LL_WARNING, "Transparent huge pages are on: after a fork, each write copies 2 MB instead of 4 KB, which "
-                          "takes time and memory. To have them only where a program asks for them, as root: echo "
-                          "madvise > /sys/kernel/mm/transparent_hugepage/enabled -- then restart the server.");
+    serverLog(LL_WARNING, "%s", systemAdvice(SYSTEM_HUGE_PAGES));
 }

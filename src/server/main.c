@@ -20,6 +20,7 @@
 #include "hash.h"
 #include "log.h"
 #include "lru.h"
+#include "memory_test.h"
 #include "metrics.h"
 #include "net.h"
 #include "net_settings.h"
@@ -32,6 +33,7 @@
 #include "server_settings.h"
 #include "signals.h"
 #include "snapshot.h"
+#include "system_check.h"
 #include "version.h"
 #include "web.h"
 #include "wiring.h"
@@ -54,6 +56,9 @@ static void printUsage(FILE *to) {
           "  FILE               read settings from this file; valkey.conf describes them all\n"
           "  --OPTION VALUE...  set an option, whatever the file says\n"
           "  -                  read more settings from the standard input\n"
+          "  --test-memory MB   write patterns into so many megabytes, and see whether they stay\n"
+          "  --check-system     tell what of the system makes a server slow or lets it fail;\n"
+          "                     exit code 1 when there is something\n"
           "  -v, --version      show the version\n"
           "  -h, --help         show this text\n"
           "\n"
@@ -66,9 +71,9 @@ static void printUsage(FILE *to) {
           to);
 }
 
-/* Options that print something and end. */
+/* Options that do something else than serve, and end. They are such as the first word only. */
 static void answerAndExit(int argc, char **argv) {
-    if (argc != 2) return;
+    if (argc < 2) return;
     if (!strcmp(argv[1], "-v") || !strcmp(argv[1], "--version")) {
         printf("Valkey server v=%s sha=00000000:0 malloc=%s bits=%zu build=%s\n", VALKEY_VERSION, zmallocLibrary(),
                sizeof(long) * 8, bannerBuildId());
@@ -78,6 +83,8 @@ static void answerAndExit(int argc, char **argv) {
         printUsage(stdout);
         exit(0);
     }
+    if (!strcmp(argv[1], "--test-memory")) exit(memoryTestMain(argc - 2, argv + 2));
+    if (!strcmp(argv[1], "--check-system")) exit(systemCheckAll());
 }
 
 /* The key of all hashes: random, or made of hash-seed. */

@@ -41,19 +41,52 @@ start_server {} {
     }
 }
 
-test "--version and -v print one line and end" {
-    foreach option {--version -v} {
-        lassign [run_to_end $option] code output
+test "--version and -v print one line and end, whatever follows" {
+    foreach arguments {--version -v {--version --port 1}} {
+        lassign [run_to_end $arguments] code output
         assert_equal 0 $code
         assert_regexp {^Valkey server v=9\.[0-9.]+ sha=[0-9a-f]+:[01] malloc=\S+ bits=64 build=[0-9a-f]+\n$} $output
     }
 }
 
-test "--help and -h print the usage" {
-    foreach option {--help -h} {
-        lassign [run_to_end $option] code output
-        assert {$code in {0 1}}
-        assert_match "Usage: valkey-server *--version*--help*" $output
+test "--help and -h print the usage, whatever follows" {
+    foreach arguments {--help -h {--help --port 1}} {
+        lassign [run_to_end $arguments] code output
+        assert_equal 0 $code
+        assert_match "Usage: *valkey-server *--version*--help*" $output
+        assert_match "*--test-memory*" $output
+        assert_match "*--check-system*" $output
+    }
+}
+
+test "--check-system tells of each thing how it is" {
+    lassign [run_to_end --check-system] code output
+    set names {}
+    set bad 0
+    foreach line [split [string trim $output] \n] {
+        if {[regexp {^\[([A-Za-z-]+)\]\.\.\.(OK|skipped|WARNING:)$} $line all name state]} {
+            lappend names $name
+            set bad [expr {$bad || $state eq "WARNING:"}]
+        }
+    }
+    assert_equal {slow-clocksource xen-clocksource overcommit THP} $names
+    assert_equal $bad $code
+    set overcommit [catch {string trim [read_file /proc/sys/vm/overcommit_memory]} mode]
+    if {!$overcommit} {
+        assert_equal [expr {$mode eq "0"}] [string match "*\\\[overcommit\\\]...WARNING:\n*" $output]
+    }
+}
+
+test "--test-memory" {
+    lassign [run_to_end {--test-memory 2}] code output
+    assert_equal 0 $code
+    # No progress where nobody looks; the words are ours.
+    assert_equal 1 [llength [split [string trim $output] \n]]
+    assert_no_match "*\r*" $output
+    foreach arguments {{} 0 abc -5 {1 2}} {
+        lassign [run_to_end [list --test-memory {*}$arguments]] code output
+        assert_equal "$arguments: 1" "$arguments: $code"
+        assert_match "*megabytes*--test-memory*" $output
     }
 }
 
