@@ -128,3 +128,21 @@ TEST(standard_tests_that_are_not_there) {
     CHECK(!standardTestIsKnown(s.word, &s));
     CHECK(s.best == NULL);
 }
+
+static void checkLibrary(sds *words, int count) {
+    CHECK(strstr(words[count - 1], "redis.register_function('foo1', foo1)") != NULL);
+    CHECK(strstr(words[count - 1], "server.") == NULL);
+    sdsFreeSplitRes(words, count);
+}
+
+/* Redis has no table `server`. */
+TEST(standard_tests_load_functions_everywhere) {
+    int count;
+    for (int i = 0; i < STANDARD_TESTS; i++) {
+        if (standard_tests[i].kind != TEST_FUNCTION_LOAD) continue;
+        sds *words = standardTestWords(&standard_tests[i], false, 3, 1, &count);
+        checkLibrary(words, count);
+    }
+    sds *words = standardTestFcallLibrary(&count);
+    checkLibrary(words, count);
+}
