@@ -46,7 +46,7 @@ start_server {each {r FLUSHALL; r CONFIG RESETSTAT} overrides {unixsocket bench.
     }
 
     test "-n is the number of requests" {
-        foreach {depth threads} {1 1 16 1 7 3} {
+        foreach {depth threads} {1 1 16 1 7 3 2 0} {
             r CONFIG RESETSTAT
             lassign [bench -t set -n 1001 -P $depth --threads $threads -q] code
             assert_equal 0 $code

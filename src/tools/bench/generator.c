@@ -21,7 +21,9 @@
  * Invariants  1. A client connects, or has outstanding replies, or its place among the waiting, or is finished.
  *             2. claimed >= finished; exactly `requests`, rounded up to whole sequences, are sent.
  * Cost        per pipeline 2 system calls and 2 clock readings; per reply a comparison. With a rate, one more system
- *             call each time that all connections wait.
+ *             call each time that all connections wait. SET, 50 connections, 1000 keys, per request: 844 user
+ *             instructions and 2.05 system calls, in pipelines of 16 294 and 0.15 (valkey-benchmark 9.1.2: 3748 and
+ *             6.06, 1204 and 0.40).
  * Tests       tests/tools/benchmark.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */

@@ -37,6 +37,7 @@
 #define RATE_COLOUR "#0969da"
 #define WANTED_COLOUR "#bc4c00"
 
+#define TITLE_BYTES 95
 #define TICKS_MAX 6
 #define LOG_FROM 25     /* how far latencies are apart before their scale is logarithmic */
 #define LABEL_NINES 0.8 /* marks on the curve keep this distance from the one for the slowest */
@@ -276,10 +277,20 @@ static sds catFigure(sds out, const char *name, int64_t us) {
     return catDuration(sdsCatPrintf(out, " \xc2\xb7 %s ", name), (double)us / 1000);
 }
 
+/* A command of one's own may be longer than the line; where it is cut, half a character may stand. */
+static sds catTitle(sds out, const char *title, double y) {
+    bool cut = strlen(title) > TITLE_BYTES;
+    sds shown = sdsNewLen(title, cut ? TITLE_BYTES : strlen(title));
+    if (cut) shown = sdsCat(shown, " \xe2\x80\xa6");
+    out = endText(catXmlText(beginText(out, EDGE, y, "start", "name"), shown));
+    sdsFree(shown);
+    return out;
+}
+
 static sds catTest(sds out, const benchOptions *o, const testResult *r, double top) {
     const histogram *h = r->latencies;
     out = catLine(out, EDGE, top, WIDTH - EDGE, top, "class=\"grid\"");
-    out = endText(catXmlText(beginText(out, EDGE, top + 28, "start", "name"), r->title));
+    out = catTitle(out, r->title, top + 28);
     out = catGrouped(beginText(out, EDGE, top + 50, "start", "text"), testResultRate(r));
     out = sdsCat(out, " requests per second");
     if (histogramTotal(h) == 0) return endText(sdsCat(out, ": nothing was answered"));

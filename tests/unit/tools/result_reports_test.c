@@ -114,6 +114,27 @@ static void checkWellFormed(const char *svg) {
     CHECK_EQ_INT(depth, 0);
 }
 
+TEST(svg_report_cuts_what_is_longer_than_a_line) {
+    benchOptions o = someOptions();
+    hostSettings host = {0};
+    resultList list = {0};
+    char title[200];
+    memset(title, 'x', sizeof(title));
+    title[95] = title[199] = '\0';
+    resultListAdd(&list, makeResult(title, 1));
+    title[95] = 'x';
+    resultListAdd(&list, makeResult(title, 1));
+    sds svg = svgReport(&o, &host, &list);
+    title[95] = '\0';
+    sds whole = sdsCatPrintf(sdsEmpty(), ">%s<", title), cut = sdsCatPrintf(sdsEmpty(), ">%s \xe2\x80\xa6<", title);
+    has(svg, whole);
+    has(svg, cut);
+    sdsFree(whole);
+    sdsFree(cut);
+    sdsFree(svg);
+    resultListClear(&list);
+}
+
 TEST(svg_report_is_a_picture) {
     benchOptions o = someOptions();
     o.rate = 1000;
