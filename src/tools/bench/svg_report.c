@@ -206,8 +206,9 @@ static sds catMark(sds out, const plot *p, const histogram *h, double percentile
     double ms = (double)(percentile < 100 ? histogramPercentile(h, percentile) : histogramMax(h)) / 1000;
     double x = atX(p, nines(percentile, p->across.high)), y = atY(p, ms);
     out = sdsCatPrintf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" fill=\"" LATENCY_COLOUR "\"/>\n", x, y);
-    out = percentile <= 50 ? beginText(out, x + 6, y + 15, "start", "mark")
-                           : beginText(out, x - 6, y - 7, "end", "mark");
+    bool below = percentile <= 50 && y + 18 < p->y + PLOT_HEIGHT;
+    out = below ? beginText(out, x + 6, y + 15, "start", "mark")
+                : beginText(out, percentile <= 50 ? x - 10 : x - 6, y - 7, percentile <= 50 ? "start" : "end", "mark");
     return endText(catDuration(out, ms));
 }
 
@@ -313,10 +314,11 @@ static sds catServerName(sds out, const benchOptions *o, const hostSettings *hos
 }
 
 static sds catHow(sds out, const benchOptions *o) {
-    out = sdsCatPrintf(out, "%d connections%s", o->clients, o->keep_alive ? "" : ", a new one for each request");
+    out = sdsCatPrintf(out, "%d connection%s%s", o->clients, o->clients == 1 ? "" : "s",
+                       o->keep_alive ? "" : ", a new one for each request");
     if (o->threads > 1) out = sdsCatPrintf(out, " by %d threads", o->threads);
     if (o->pipeline > 1) out = sdsCatPrintf(out, ", pipelines of %d", o->pipeline);
-    out = sdsCatPrintf(out, ", values of %d bytes", o->data_size);
+    out = sdsCatPrintf(out, ", values of %d byte%s", o->data_size, o->data_size == 1 ? "" : "s");
     if (o->key_range) out = sdsCat(catGrouped(sdsCat(out, ", "), (double)o->key_range), " keys");
     if (o->tls.on) out = sdsCat(out, ", TLS");
     return sdsCat(out, o->rate ? "; latencies count from the intended time" : "");
