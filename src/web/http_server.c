@@ -103,6 +103,7 @@ static struct {
     aeDoorbell bell;
     int listeners[HTTP_LISTENERS_MAX], listeners_count;
     int keepalive_s;
+    unsigned hurry;
     char *cpulist;                   /* owns */
     bool rests;                      /* from accepting */
     bool sweeps;                     /* the timer is there */
@@ -150,7 +151,7 @@ static void takeSnapshot(metricsSnapshot *s) {
 static void enter(webConn *c, webPhase phase, uint64_t ms) {
     c->phase = phase;
     c->since_ms = clockMonotonicMs();
-    c->until_ms = c->since_ms + ms;
+    c->until_ms = c->since_ms + ms / web.hurry;
 }
 
 static void readNext(webConn *c) {
@@ -528,6 +529,7 @@ void httpServerStart(const httpServerSetup *setup) {
         if (fd >= aeGetSetSize(web.loop)) (void)aeResizeSetSize(web.loop, fd + 1);
     }
     web.keepalive_s = setup->keepalive_s;
+    web.hurry = setup->hurry ? setup->hurry : 1;
     web.cpulist = setup->cpulist ? zstrdup(setup->cpulist) : NULL;
     web.access = setup->access;
     web.counters = (webCounters){.scrapes = 0};

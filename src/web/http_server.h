@@ -17,6 +17,7 @@ typedef struct httpServerSetup {
     int keepalive_s;      /* of connections' TCP; 0: none */
     const char *cpulist;  /* copied */
     webAccess *access;    /* given away */
+    unsigned hurry;       /* tests: all times of connections are divided by this; 0 is 1 */
 } httpServerSetup;
 
 /* There is no thread before. */

@@ -23,7 +23,7 @@
 static int port;
 static int given; /* snapshots, since the start */
 
-static void start(void) {
+static void startHurried(unsigned hurry) {
     webFixture();
     int fd = anetTcpServer(NULL, 0, "127.0.0.1", 128, false);
     char ip[64];
@@ -31,8 +31,12 @@ static void start(void) {
     anetFdToString(fd, ip, sizeof(ip), &port, false);
     anetNonBlock(NULL, fd);
     given = 0;
-    httpServerStart(
-        &(httpServerSetup){.listeners = &fd, .listeners_count = 1, .keepalive_s = 300, .access = webAccessMake(true)});
+    httpServerStart(&(httpServerSetup){
+        .listeners = &fd, .listeners_count = 1, .keepalive_s = 300, .access = webAccessMake(true), .hurry = hurry});
+}
+
+static void start(void) {
+    startHurried(1);
 }
 
 static int dial(void) {
@@ -224,6 +228,65 @@ TEST(http_server_asks_who) {
     answers("GET / HTTP/1.0\r\nAuthorization: Basic cmVhZGVyOm90aGVy\r\n\r\n", "HTTP/1.1 401 ", "");
     answers("GET / HTTP/1.0\r\nAuthorization: Basic !\r\n\r\n", "HTTP/1.1 401 ", "");
     setUser("default", "nopass");
+    httpServerStop();
+}
+
+/* Whether the server ends the connection, with whatever it says before, while main does nothing. */
+static bool ends(int fd, const char *says) {
+    char bytes[4096];
+    sds all = sdsEmpty();
+    bool ended = false;
+    for (unitLimit limit = unitLimitStart(20000); !ended && !unitLimitOver(&limit);) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        if (poll(&p, 1, 10) <= 0) continue;
+        ssize_t n = read(fd, bytes, sizeof(bytes));
+        if (n > 0) all = sdsCatLen(all, bytes, (size_t)n);
+        ended = n <= 0;
+    }
+    bool held = CHECK(ended) && CHECK(!strncmp(all, says, strlen(says)));
+    sdsFree(all);
+    close(fd);
+    return held;
+}
+
+/* Asks and asks and never reads, until the connection is gone. */
+static bool isLetGo(int fd) {
+    static const char request[] = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    for (unitLimit limit = unitLimitStart(20000); !unitLimitOver(&limit);) {
+        struct pollfd p = {.fd = fd, .events = POLLOUT};
+        poll(&p, 1, 10);
+        if (p.revents & (POLLERR | POLLHUP)) return true;
+        if (p.revents & POLLOUT) (void)send(fd, request, sizeof(request) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+        else poll(NULL, 0, 10);
+    }
+    return false;
+}
+
+/* Each step of a connection has its time; behind it the connection goes, or is told what there is. */
+TEST(http_server_limits_time) {
+    startHurried(100); /* 750 ms for the next request, 100 for the rest of one, 300 for an answer, 15 for main */
+    ends(dial(), "");
+    int fd = dial();
+    say(fd, "GET / HTTP/1.1\r\nHo");
+    ends(fd, "");
+    fd = dial();
+    say(fd, "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
+    ends(fd, "HTTP/1.1 200 OK\r\n"); /* it would have stayed */
+    fd = dial();
+    say(fd, "GET /metrics HTTP/1.0\r\n\r\n"); /* main leaves nothing */
+    ends(fd, "HTTP/1.1 503 Service Unavailable\r\n");
+    fd = dial();
+    say(fd, "nonsense\r\n");
+    sds all = sdsEmpty();
+    while (hear(fd, &all)) continue;
+    CHECK(!strncmp(all, "HTTP/1.1 400 Bad Request\r\n", 26));
+    CHECK(isLetGo(fd)); /* who goes on behind the end is heard no longer */
+    sdsFree(all);
+    close(fd);
+    int slow = dial(), small = 4096;
+    setsockopt(slow, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+    CHECK(isLetGo(slow));
+    close(slow);
     httpServerStop();
 }
 
