@@ -126,6 +126,7 @@ proc terminal::draw {} {
             \r {set col 0}
             \n {incr row}
             \a {}
+            \b {set col [expr {max(0, $col - 1)}]}
             default {put_char $char}
         }
     }

@@ -93,8 +93,10 @@ start_server {each {r FLUSHALL}} {
     test "--quoted-input resolves quotes" {
         cli --quoted-input SET {"a\x00b"} {'c'}
         assert_equal c [r GET "a\x00b"]
-        lassign [cli_with "" --quoted-input SET {"open} x] code
-        assert_equal 1 $code
+        foreach word {{"open} {a"b} "two words" ""} {
+            lassign [cli_with "" --quoted-input SET $word x] code
+            assert_equal 1 $code
+        }
     }
 
     test "-r repeats" {
@@ -124,6 +126,31 @@ start_server {each {r FLUSHALL}} {
         assert_match "ERR wrong number of arguments for 'set' command*" $err
         lassign [cli_with "" SET key] code
         assert_equal 0 $code
+    }
+
+    test "-e tells of lines when they are through" {
+        lassign [cli_with "SET key\nPING\n" -e] code out err
+        assert_equal {1 {}} [list $code $err]
+        assert_match "ERR wrong number of arguments*\nPONG\n" $out
+        assert_equal [list 0 "PONG\n"] [lrange [cli_with "PING\n" -e] 0 1]
+        assert_equal 0 [lindex [cli_with "SET key\n"] 0]
+    }
+
+    test "--name names the connection" {
+        assert_equal "somebody\n" [cli --name somebody CLIENT GETNAME]
+        assert_match "CLIENT SETNAME failed: *" [lindex [cli_with "" --name "two words" PING] 2]
+    }
+
+    test "--help names every option" {
+        set help [cli --help]
+        set source [read_file [file join $::support .. .. src tools cli cli_options.c]]
+        set table [regexp -all -inline {\{"--?[-a-z0-9]+",} $source]
+        assert_between 60 200 [llength $table]
+        foreach row $table {
+            set option [string range $row 2 end-2]
+            if {$option in {--slave --cluster}} continue
+            assert_regexp "(^|\[\\s,\])$option\[\\s,\]" $help
+        }
     }
 
     test "A server that is not there is told on stderr" {
@@ -238,6 +265,16 @@ start_server {each {r FLUSHALL}} {
         lassign [cli_with "SET \"a key\" 'a value'\nGET \"a key\"\n\n2 INCR n\nGET \"open\nPING\n"] code out
         assert_equal 0 $code
         assert_equal "OK\na value\n1\n2\nInvalid argument(s)\nPONG\n" $out
+    }
+
+    test "Quotes open and close within a word" {
+        assert_equal "ab\nab cd\n" [lindex [cli_with "ECHO \"a\"b\nECHO a\"b c\"'d'\n"] 1]
+    }
+
+    test "A slow answer's time is told where types are" {
+        assert_regexp {^\(nil\)\n\(0\.[5-9]\ds\)\n\(nil\)\n$} [lindex [cli_with "BLPOP none 0.5\nBLPOP none 0.01\n" --no-raw] 1]
+        assert_equal "\n" [lindex [cli_with "BLPOP none 0.5\n"] 1]
+        assert_equal "(nil)\n" [cli --no-raw BLPOP none 0.5]
     }
 
     test "quit ends the lines" {

@@ -100,14 +100,16 @@ start_server {each {r FLUSHALL}} {
         assert_equal [read_file $home/before] [read_file $home/after]
     }
 
-    test "A password is typed unseen, and Ctrl-C at its prompt leaves the terminal as it was" {
-        r CONFIG SET requirepass secret
+    test "A password is seen as asterisks, and Ctrl-C at its prompt leaves the terminal as it was" {
+        r CONFIG SET requirepass [encoding convertto utf-8 "sec\u00e9t"]
         terminal::stop
         file delete $home/after
         terminal::start "sh -c 'env TERM=xterm HOME=$home $cli -p [srv port] --askpass; stty -a >$home/after'"
         terminal::shows "Password:"
-        terminal::type "secret<enter>"
-        terminal::shows "Password:\n127.0.0.1:*>"
+        terminal::type "wrong<ctrl-u>sec\u00e9\u65e5<back>t"
+        terminal::shows "Password: \\*\\*\\*\\*\\*"
+        terminal::type "<enter>"
+        terminal::shows "Password: \\*\\*\\*\\*\\*\n127.0.0.1:*>"
         terminal::type "dbsize<enter>"
         terminal::shows "*(integer) 0*"
         r CONFIG SET requirepass ""
@@ -187,6 +189,7 @@ start_server {each {r FLUSHALL}} {
         terminal::type "echo first<enter>auth secret<enter>"
         terminal::shows "*first*auth secret*ERR*>"
         foreach secret {"acl  setuser joe >pw" "2 AUTH pw" "config set nosuch 0 requirepass pw" "auth \"pw"
+            "sentinel set main auth-pass pw" "SENTINEL CONFIG SET sentinel-pass pw"
             "hello 3 auth joe pw" "  migrate h 1 k 0 1 auth2 joe pw"} {
             terminal::type "$secret<enter>"
         }

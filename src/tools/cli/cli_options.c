@@ -7,9 +7,10 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "cli_options.h"
 #include "numbers.h"
+#include "password_prompt.h"
+#include "request_reader.h"
 #include "server_uri.h"
 #include "suggest.h"
-#include "terminal.h"
 #include "version.h"
 #include <stddef.h>
 #include <stdio.h>
@@ -96,6 +97,7 @@ static const struct {
     const char *word;
     size_t offset;
 } texts[] = {
+    {"--name", offsetof(cliOptions, client_name)},
     {"--sni", offsetof(cliOptions, tls.sni)},
     {"--cacert", offsetof(cliOptions, tls.ca_file)},
     {"--cacertdir", offsetof(cliOptions, tls.ca_dir)},
@@ -208,17 +210,6 @@ static void takeUri(cliOptions *o, const char *text) {
     if (uri.tls) o->tls.on = true;
 }
 
-static char *readLineHidden(void) {
-    static char line[1024];
-    terminalSetHidden();
-    fputs("Password: ", stderr);
-    if (!fgets(line, sizeof(line), stdin)) line[0] = '\0';
-    terminalRestore();
-    fputs("\n", stderr);
-    line[strcspn(line, "\r\n")] = '\0';
-    return line;
-}
-
 static bool parseYesNo(const char *text) {
     if (text[0] == 'y' || text[0] == 'Y') return true;
     if (text[0] == 'n' || text[0] == 'N') return false;
@@ -229,7 +220,7 @@ static bool parseYesNo(const char *text) {
 /* A quoted pattern may hold any byte but is passed on as a C string. */
 static const char *unquotePattern(const char *text) {
     int count;
-    sds *words = sdsSplitArgs(text, &count);
+    sds *words = requestSplitLine(text, &count);
     if (!words || count != 1) {
         fprintf(stderr, "Invalid value of option --quoted-pattern: one string in quotes expected\n");
         exit(1);
@@ -359,7 +350,7 @@ static void finish(cliOptions *o) {
     /* Maps keep their shape in the newer protocol only. */
     if (o->resp == 0 && (o->style == STYLE_JSON || o->style == STYLE_QUOTED_JSON)) o->resp = 3;
     if (o->ask_password) {
-        o->password = readLineHidden();
+        o->password = passwordPrompt("Password: ");
         o->password_in_args = false;
     }
     if (o->password_in_args && !o->no_auth_warning) {
@@ -417,13 +408,14 @@ void cliUsage(void) {
           "Who you are\n"
           "  -a PASSWORD        log in; other users of this machine can see it in the list\n"
           "  --pass PASSWORD    of processes, which the variable VALKEYCLI_AUTH avoids\n"
-          "  --askpass          log in with a password that is typed, unseen\n"
+          "  --askpass          log in with a password that is typed, seen as asterisks\n"
           "  --user NAME        log in as this user, not as \"default\"\n"
           "  --no-auth-warning  say nothing about -a being seen\n"
           "\n"
           "The session\n"
           "  -n DB              number of the database (0)\n"
           "  -2, -3             speak RESP2, RESP3\n"
+          "  --name NAME        what the server calls this connection (CLIENT SETNAME)\n"
           "  --show-pushes yes|no  print what a RESP3 server sends unasked; yes at a\n"
           "                     terminal\n"
           "\n"
@@ -435,7 +427,7 @@ void cliUsage(void) {
           "  -x                 its last argument is what stdin holds\n"
           "  -X TAG             the argument TAG stands for what stdin holds\n"
           "  --quoted-input     arguments in quotes may hold \\n, \\xHH and the like\n"
-          "  -e                 exit code 1 when the reply is an error\n"
+          "  -e                 exit code 1 when the reply is an error; of lines, when any is\n"
           "  --eval FILE [KEY...] , [ARG...]  EVAL the script in FILE; keys stand before\n"
           "                     the comma, arguments behind\n"
           "  --ldb              with --eval: run the script line by line; what it changes\n"
@@ -469,7 +461,10 @@ void cliUsage(void) {
           "  --keystats-samples N  the same, N elements of a key looked at (0: all)\n"
           "  --top N            how many of the heaviest it shows (10)\n"
           "  --cursor N         where it begins: what it said when it was ended early\n"
-          "  --hotkeys          the 16 most used; the server needs an LFU maxmemory-policy\n"
+          "  --hotkeys          the 16 most used. A server that has HOTKEYS counts for -i\n"
+          "                     seconds (10) what takes its time and network; of others, and\n"
+          "                     with --pattern or --count, keys are asked for their counters,\n"
+          "                     which needs an LFU maxmemory-policy\n"
           "  --hotkeys-count N  the same, N of them\n"
           "  --pattern GLOB     only keys like this (*)\n"
           "  --quoted-pattern GLOB  the same, in quotes as with --quoted-input\n"

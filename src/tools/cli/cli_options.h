@@ -31,6 +31,7 @@ typedef enum {
 
 typedef struct cliOptions {
     const char *host, *socket, *user, *password; /* borrowed: argv, environment or URI */
+    const char *client_name;                     /* borrowed; for CLIENT SETNAME; NULL: none */
     int port, db;
     int family;     /* AF_INET, AF_INET6 or 0 */
     bool multipath; /* MPTCP */

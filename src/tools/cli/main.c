@@ -11,6 +11,7 @@
 #include "modes.h"
 #include "numbers.h"
 #include "repl.h"
+#include "request_reader.h"
 #include "version.h"
 #include "zmalloc.h"
 #include <errno.h>
@@ -26,17 +27,16 @@ static sds readAll(FILE *file) {
     return text;
 }
 
-/* A quoted word without its quotes; ends the program when it is malformed. */
-static sds unquote(const char *word) {
-    if (word[0] != '"' && word[0] != '\'') return sdsNew(word);
+/* The one word that is written so; ends the program when it is none, or several. */
+static sds unquote(const char *text) {
     int count;
-    sds *parts = sdsSplitArgs(word, &count);
-    if (!parts || count != 1) {
-        fprintf(stderr, "Invalid argument: a quote is not closed\n");
+    sds *words = requestSplitLine(text, &count);
+    if (!words || count != 1) {
+        fprintf(stderr, "Invalid argument: with --quoted-input each is one word, or one string in quotes\n");
         exit(1);
     }
-    sds out = sdsDup(parts[0]);
-    sdsFreeSplitRes(parts, count);
+    sds out = sdsDup(words[0]);
+    sdsFreeSplitRes(words, count);
     return out;
 }
 

@@ -8,8 +8,9 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "line_editor.h"
 #include "modes.h"
+#include "request_reader.h"
 #include "terminal.h"
-
+#include "zmalloc.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -82,22 +83,21 @@ static sds *split(const char *line, int *count) {
     size_t first = strcspn(rest, " \t\r\n");
     if ((first == 1 && !strncasecmp(rest, "e", 1)) || (first == 4 && !strncasecmp(rest, "eval", 4))) {
         const char *code = rest + first + strspn(rest + first, " \t");
-        sds *words = malloc(2 * sizeof(sds));
-        if (!words) return NULL;
+        sds *words = zmalloc(2 * sizeof(sds));
         words[0] = sdsNewLen(rest, first);
         words[1] = sdsNewLen(code, strcspn(code, "\r\n"));
         *count = sdsLen(words[1]) ? 2 : 1;
+        if (*count == 1) sdsFree(words[1]);
         return words;
     }
-    return sdsSplitArgs(line, count);
+    return requestSplitLine(line, count);
 }
 
 static bool sendWords(cliSession *s, sds *words, int count) {
-    slice *argv = malloc(sizeof(slice) * (size_t)count);
-    bool sent = argv != NULL;
-    for (int i = 0; argv && i < count; i++) argv[i] = sdsSlice(words[i]);
-    if (sent) sent = linkSend(s->link, count, argv);
-    free(argv);
+    slice *argv = zmalloc(sizeof(slice) * (size_t)count);
+    for (int i = 0; i < count; i++) argv[i] = sdsSlice(words[i]);
+    bool sent = linkSend(s->link, count, argv);
+    zfree(argv);
     return sent;
 }
 
@@ -114,8 +114,7 @@ static lineResult obeyLine(cliSession *s, sds line) {
     if (count && !strcasecmp(words[0], "restart")) result = LINE_RESTART;
     else if (count && (!strcasecmp(words[0], "quit") || !strcasecmp(words[0], "exit"))) result = LINE_QUIT;
     else if (count) result = sendWords(s, words, count) ? LINE_SENT : LINE_BROKEN;
-    for (int i = 0; i < count; i++) sdsFree(words[i]);
-    free(words);
+    sdsFreeSplitRes(words, count);
     return result;
 }
 

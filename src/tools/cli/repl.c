@@ -5,15 +5,19 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "repl.h"
+#include "clock.h"
 #include "help.h"
 #include "line_editor.h"
 #include "numbers.h"
+#include "request_reader.h"
 #include "terminal.h"
 #include "utf8.h"
 #include "zmalloc.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#define SLOW_MS 500 /* from here on an answer's time is told */
 
 /* ---- Preferences ------------------------------------------------------------------------------------------------ */
 
@@ -29,11 +33,12 @@ static void setPreference(cliOptions *o, int argc, char **argv, bool from_file) 
     }
 }
 
-/* `name` in the home directory, or what the environment says instead (of two variables, the first); NULL for none. */
+/* `name` in the home directory, or what the environment says instead (of two variables that are not empty, the first);
+ * NULL for none. */
 static sds userFile(const char *variable, const char *older, const char *name) {
     const char *path = getenv(variable), *home = getenv("HOME");
-    if (!path) path = getenv(older);
-    if (path) return *path && strcmp(path, "/dev/null") != 0 ? sdsNew(path) : NULL;
+    if (!path || !*path) path = getenv(older);
+    if (path && *path) return strcmp(path, "/dev/null") != 0 ? sdsNew(path) : NULL;
     return home && *home ? sdsCatPrintf(sdsEmpty(), "%s/%s", home, name) : NULL;
 }
 
@@ -43,7 +48,7 @@ static void loadPreferences(cliOptions *o) {
     char line[512];
     while (file && fgets(line, sizeof(line), file)) {
         int count;
-        sds *words = sdsSplitArgs(line, &count);
+        sds *words = requestSplitLine(line, &count);
         if (words && count > 0 && words[0][0] == ':') setPreference(o, count, words, true);
         sdsFreeSplitRes(words, count);
     }
@@ -59,6 +64,11 @@ static void offerCommand(const char *word) {
     if (near) printf("%sDid you mean %s?%s\n", terminalStyle("90"), near, terminalStyle("0"));
 }
 
+/* How long a slow answer took, where replies are shown for people. */
+static void showTime(const cliSession *s, uint64_t passed_ms) {
+    if (passed_ms >= SLOW_MS && s->options->style == STYLE_PRETTY) printf("(%.2fs)\n", (double)passed_ms / 1000);
+}
+
 static void runWords(cliSession *s, const sds *words, int count) {
     slice *argv = zmalloc(sizeof(slice) * (size_t)count);
     long long repeat = 1;
@@ -70,8 +80,10 @@ static void runWords(cliSession *s, const sds *words, int count) {
     } else if (sliceIs(argv[0], "help") || sliceIs(argv[0], "?")) {
         helpShow(s, count - first, argv);
     } else {
-        s->unknown_command = false;
-        sessionRunRepeated(s, count - first, argv, repeat);
+        uint64_t begun_ms = clockMonotonicMs();
+        s->unknown_command = s->streamed = false;
+        bool answered = sessionRunRepeated(s, count - first, argv, repeat);
+        if (answered && !s->streamed) showTime(s, clockMonotonicMs() - begun_ms);
         if (s->interactive && s->unknown_command) offerCommand(words[first]);
     }
     zfree(argv);
@@ -96,7 +108,7 @@ static void reconnectTo(cliSession *s, const sds *words, int count) {
 /* False when the line asks to leave. */
 static bool runLine(cliSession *s, const char *line) {
     int count;
-    sds *words = sdsSplitArgs(line, &count);
+    sds *words = requestSplitLine(line, &count);
     bool go_on = true;
     if (!words) printf("Invalid argument(s)\n");
     else if (count == 0) go_on = true;
@@ -125,7 +137,7 @@ int replRunPipe(cliSession *s) {
         }
     }
     free(line);
-    return code;
+    return s->options->exit_on_error && s->any_failed ? 1 : code;
 }
 
 /* ---- Terminal --------------------------------------------------------------------------------------------------- */
@@ -141,8 +153,9 @@ static sds makePrompt(const cliSession *s) {
 
 /* May the words hold a password? */
 static bool wordsAreSecret(const sds *words, int count) {
-    static const char *const settings[] = {"requirepass", "primaryauth", "masterauth", "tls-key-file-pass",
-                                           "tls-client-key-file-pass"};
+    static const char *const settings[] = {
+        "requirepass",   "primaryauth", "masterauth", "tls-key-file-pass", "tls-client-key-file-pass",
+        "sentinel-pass", "auth-pass"};
     long long number;
     int first = count > 1 && string2ll(words[0], sdsLen(words[0]), &number) ? 1 : 0;
     const char *verb = words[first], *second = first + 1 < count ? words[first + 1] : "";
@@ -151,7 +164,8 @@ static bool wordsAreSecret(const sds *words, int count) {
         return strcasecmp(second, "setuser") == 0 || strcasecmp(second, "getuser") == 0 ||
                strcasecmp(second, "deluser") == 0;
     }
-    bool config = strcasecmp(verb, "config") == 0 && strcasecmp(second, "set") == 0;
+    bool config = (strcasecmp(verb, "config") == 0 && strcasecmp(second, "set") == 0) ||
+                  strcasecmp(verb, "sentinel") == 0;
     bool logs_in = strcasecmp(verb, "hello") == 0 || strcasecmp(verb, "migrate") == 0;
     for (int i = first + 1; i < count; i++) {
         if (logs_in && (strcasecmp(words[i], "auth") == 0 || strcasecmp(words[i], "auth2") == 0)) return true;
@@ -165,7 +179,7 @@ static bool wordsAreSecret(const sds *words, int count) {
 /* Passwords do not go into the history; nor does a line that cannot be taken apart and looks as if it held one. */
 static bool isSecret(const char *line) {
     int count;
-    sds *words = sdsSplitArgs(line, &count);
+    sds *words = requestSplitLine(line, &count);
     if (!words) return strcasestr(line, "auth") || strcasestr(line, "pass") || strcasestr(line, "setuser");
     bool secret = count > 0 && wordsAreSecret(words, count);
     sdsFreeSplitRes(words, count);

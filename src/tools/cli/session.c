@@ -80,6 +80,7 @@ bool sessionConnect(cliSession *s, bool quiet) {
     authenticate(s);
     if (s->resp == 3) greet(s, "HELLO 3", linkCall(s->link, "HELLO", "3", NULL));
     else if (s->resp == 2 && o->resp == 2) greet(s, "HELLO 2", linkCall(s->link, "HELLO", "2", NULL));
+    if (o->client_name) greet(s, "CLIENT SETNAME", linkCall(s->link, "CLIENT", "SETNAME", o->client_name, NULL));
     selectDb(s);
     return true;
 }
@@ -164,6 +165,7 @@ static bool showStream(cliSession *s) {
     struct sigaction act = {.sa_handler = onInterrupt}, before;
     bool alive = true;
     session_interrupted = 0;
+    s->streamed = true;
     if (s->interactive) {
         if (!s->monitoring) terminalSetKeys(); /* any key, not only Enter, ends the stream */
         sigaction(SIGINT, &act, &before);
@@ -313,13 +315,14 @@ static bool sessionRun(cliSession *s, int argc, const slice *argv) {
     if (!v) return false;
     if (subscription) return showSubscription(s, argc, subscribe, v);
     bool failed = replyIsError(v);
-    if (failed && s->options->exit_on_error && !s->interactive) {
+    if (failed && s->options->exit_on_error && !s->reads_lines) {
         fprintf(stderr, "%s\n", v->str);
         replyValueFree(v);
         exit(1);
     }
     sessionPrint(s, v, repliesText(argc, argv));
     s->unknown_command = failed && strncmp(v->str, "ERR unknown command", 19) == 0;
+    if (failed) s->any_failed = true;
     if (!failed) noteEffect(s, argc, argv);
     else if (sliceIs(argv[0], "exec")) s->in_transaction = false;
     replyValueFree(v);

@@ -17,7 +17,9 @@ typedef struct cliSession {
     bool reads_lines;     /* commands come from a terminal or a pipe, not from the command line */
     bool broken;          /* a command could not be sent or its reply not be read */
     bool refused;         /* login, protocol or database */
+    bool any_failed;      /* a reply was an error */
     bool unknown_command; /* the last reply said so */
+    bool streamed;        /* the last command showed what came until it was left */
     char last_error[LINK_ERR_LEN];
 } cliSession;
 
@@ -30,8 +32,8 @@ void sessionSetAddress(cliSession *s, slice host, int port);
 /* As the prompt and messages name the server: "host:port" or the socket's path. */
 sds sessionAddress(const cliSession *s);
 /* Run a command `repeat` times, with the options' interval, and print its replies; connects again once when the
- * connection was lost. False when it broke again. An error ends the program if the options say so and nobody sits at a
- * terminal. */
+ * connection was lost. False when it broke again. An error ends the program if the options say so and there is one
+ * command only. */
 bool sessionRunRepeated(cliSession *s, int argc, const slice *argv, long long repeat);
 /* Send words (ended by NULL) for a mode; ends the program when the connection breaks or the server answers an error. */
 replyValue *sessionAsk(cliSession *s, const char *word, ...) __attribute__((sentinel));

@@ -121,14 +121,6 @@ bool terminalSetKeys(void) {
     return enter(mode);
 }
 
-bool terminalSetHidden(void) {
-    struct termios mode;
-    if (changed_mode) return enterAgain();
-    if (!findMode(&mode)) return false;
-    mode.c_lflag &= ~(tcflag_t)ECHO;
-    return enter(mode);
-}
-
 void terminalRestore(void) {
     if (!changed_mode) return;
     restore();

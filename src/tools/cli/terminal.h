@@ -15,7 +15,6 @@ bool terminalIsCapable(void);
  * terminal refuses. terminalRestore() ends each; so does whatever ends the program. */
 bool terminalSetRaw(void);
 bool terminalSetKeys(void);
-bool terminalSetHidden(void); /* whole lines, unseen: for passwords */
 void terminalRestore(void);
 
 void terminalSize(int *columns, int *rows);

@@ -1,0 +1,87 @@
+/* password_prompt.c -- a password that is typed, seen as asterisks.
+ *
+ * One asterisk per character, not per byte, so that a person sees a slip. All is written to stderr: stdout holds what
+ * was asked for.
+ *
+ * Tests       tests/tools/cli_terminal.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "password_prompt.h"
+#include "terminal.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define PASSWORD_MAX 65536
+#define CTRL_D 0x04
+#define CTRL_U 0x15
+
+static bool startsCharacter(char byte) {
+    return ((unsigned char)byte & 0xc0) != 0x80;
+}
+
+/* Nothing can be done for a terminal that takes no output. */
+static void show(const char *text) {
+    fputs(text, stderr);
+    fflush(stderr);
+}
+
+static void deleteLast(sds word) {
+    while (sdsLen(word) > 0) {
+        char byte = word[sdsLen(word) - 1];
+        sdsIncrLen(word, -1);
+        if (!startsCharacter(byte)) continue;
+        show("\b \b");
+        return;
+    }
+}
+
+/* Take one byte; false at the end of the line. */
+static bool takeByte(sds *word, char byte) {
+    switch (byte) {
+    case '\r':
+    case '\n': return false;
+    case CTRL_D: return sdsLen(*word) > 0;
+    case CTRL_U:
+        while (sdsLen(*word) > 0) deleteLast(*word);
+        return true;
+    case 0x08:
+    case 0x7f: deleteLast(*word); return true;
+    default: break;
+    }
+    if (sdsLen(*word) == PASSWORD_MAX) return true;
+    if (startsCharacter(byte)) show("*");
+    *word = sdsCatLen(*word, &byte, 1);
+    return true;
+}
+
+static sds readTyped(void) {
+    sds word = sdsEmpty();
+    char byte;
+    for (;;) {
+        ssize_t n = read(STDIN_FILENO, &byte, 1);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0 || !takeByte(&word, byte)) return word;
+    }
+}
+
+static sds readLine(void) {
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t len = getline(&line, &room, stdin);
+    sds word = len > 0 ? sdsNewLen(line, (size_t)len) : sdsEmpty();
+    sdsTrim(word, "\r\n");
+    free(line);
+    return word;
+}
+
+sds passwordPrompt(const char *prompt) {
+    if (!isatty(STDIN_FILENO)) return readLine();
+    terminalSetKeys();
+    show(prompt);
+    sds word = readTyped();
+    terminalRestore();
+    show("\n");
+    return word;
+}
