@@ -494,10 +494,12 @@ start_server {each {r FLUSHALL; r FUNCTION FLUSH} overrides {repl-diskless-sync-
         }
     }
 
-    test "--slave is its older name" {
-        set channel [cli_begins [srv port] --slave]
-        wait_for_condition 20 {[string match "*state=online*" [info_field slave0]]}
-        assert_equal CHILDKILLEDSIGINT [cli_ends $channel INT]
+    test "--slave is its older name, and the commands of replicas mean it" {
+        foreach words {--slave SYNC {psync ? -1}} {
+            set channel [cli_begins [srv port] {*}$words]
+            wait_for_condition 20 {[string match "*state=online*" [info_field slave0]]}
+            assert_equal CHILDKILLEDSIGINT [cli_ends $channel INT]
+        }
     }
 
     test "--replica finds the stream at every place behind the dataset" {

@@ -67,7 +67,10 @@ static int runCommand(cliSession *s) {
     slice *argv = zmalloc(sizeof(slice) * (size_t)count);
     bool ok = true;
     for (int i = 0; i < count; i++) argv[i] = sdsSlice(words[i]);
-    if (sliceIs(argv[0], "help") || sliceIs(argv[0], "?")) {
+    if (sliceIs(argv[0], "sync") || sliceIs(argv[0], "psync")) {
+        /* What comes then is no reply, whatever words stand behind. */
+        ok = sessionConnect(s, false) && !s->refused && modeReplica(s) == 0;
+    } else if (sliceIs(argv[0], "help") || sliceIs(argv[0], "?")) {
         if (count > 1) sessionConnect(s, true);
         helpShow(s, count, argv);
     } else {

@@ -29,7 +29,7 @@ static const char *colorOf(const char *line) {
 }
 
 static void showLine(const char *line) {
-    const char *color = isatty(STDOUT_FILENO) ? colorOf(line) : NULL;
+    const char *color = terminalHasColours() ? colorOf(line) : NULL;
     if (color) printf("%s%s\x1b[0m\n", color, line);
     else printf("%s\n", line);
 }
