@@ -290,6 +290,7 @@ start_server {each {r FLUSHALL}} {
         r SET other x
         assert_equal 100 [llength [cli --scan --pattern key:* --count 7]]
         assert_equal "\"other\"\n" [cli --no-raw --scan --pattern o*]
+        assert_equal "other\n" [cli --scan --quoted-pattern "\"\\x6fth*\""]
     }
 
     test "--bigkeys finds the biggest" {

@@ -219,8 +219,9 @@ static bool parseYesNo(const char *text) {
 
 /* A quoted pattern may hold any byte but is passed on as a C string. */
 static const char *unquotePattern(const char *text) {
+    static sds *words; /* the pattern lasts as long as the program */
     int count;
-    sds *words = requestSplitLine(text, &count);
+    words = requestSplitLine(text, &count);
     if (!words || count != 1) {
         fprintf(stderr, "Invalid value of option --quoted-pattern: one string in quotes expected\n");
         exit(1);
