@@ -134,10 +134,18 @@ static int runMode(cliSession *s) {
     }
 }
 
+/* stdout gets its buffer from us: the allocator would fill a cache of such blocks first, a fifth of all that one
+ * command takes (1.5 of 7.5 million instructions). */
+static void bufferOutput(void) {
+    static char buffer[BUFSIZ];
+    setvbuf(stdout, buffer, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, sizeof(buffer));
+}
+
 int main(int argc, char **argv) {
     static cliOptions options;
     static cliSession session;
     signal(SIGPIPE, SIG_IGN);
+    bufferOutput();
     cliOptionsParse(&options, argc, argv);
     session = (cliSession){.options = &options, .db = options.db, .resp = options.resp};
     int code = 0;
