@@ -113,9 +113,9 @@ start_server {each {r FLUSHALL}} {
         lassign [fake_server] port pid
         exec kill -STOP $pid
         set input [file join $srv::root cli-input]
-        write_file $input [string repeat "PING\r\n" 2000000]
+        write_file $input [string repeat "PING\r\n" 6000000]
         at_terminal "-p $port --pipe" "<$input"
-        terminal::shows "*% *M of 11.44M*"
+        terminal::shows "*%  * of 34.33M*"
         terminal::type <ctrl-c>
         terminal::shows "errors: 0, replies: 0"
         assert_equal 1 [exit_code]
@@ -130,7 +130,7 @@ start_server {each {r FLUSHALL}} {
         terminal::type <ctrl-c>
         assert_equal 0 [exit_code]
         at_terminal "--intrinsic-latency 1000"
-        terminal::shows "*  0.1%  1 of 1000 s*"
+        terminal::shows "*%  * of 1000 s*"
         terminal::type <ctrl-c>
         terminal::shows "*Max latency so far: * microseconds.*total runs*Worst run took *"
         assert_equal 0 [exit_code]
