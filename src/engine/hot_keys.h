@@ -27,13 +27,18 @@ typedef struct hotCollector {
 
 /* The session that commands are picked for; 0: nothing is tracked. */
 extern _Atomic uint32_t hot_keys_session;
-static inline bool hotKeysOn(void) {
-    return unlikely(atomic_load_explicit(&hot_keys_session, memory_order_relaxed) != 0);
-}
 
 /* --- The thread that reads: hc is its own --- */
-/* Pick commands of the `n` from `first` on, which have not been handed over. Their samples are returned, NULL for none:
- * they lie in the arena. */
+/* Nothing is tracked, or none of the next `n` commands is to be picked. */
+static inline bool hotKeysPassBy(hotCollector *hc, size_t n) {
+    uint32_t session = atomic_load_explicit(&hot_keys_session, memory_order_relaxed);
+    if (likely(session == 0)) return true;
+    if (unlikely(session != hc->session || n >= hc->until)) return false;
+    hc->until -= n;
+    return true;
+}
+/* After that, if it is false: pick commands of the `n` from `first` on, which have not been handed over. Their samples
+ * are returned, NULL for none: they lie in the arena. */
 requestSample *hotKeysPick(hotCollector *hc, recordArena *a, parsedCommand *first, size_t n);
 /* Count those that have run. The requests are still there. */
 void hotKeysCount(hotCollector *hc, const requestSample *samples);

@@ -169,7 +169,7 @@ static void carryRest(clientStream *s, requestBlock *b) {
 static void handOver(clientStream *s, requestBlock *b) {
     debugAssert(b != s->partial);
     debugAssert(b->first && b->current == b->first);
-    if (hotKeysOn()) requestBlockPick(&s->holder->pool, b);
+    if (unlikely(!hotKeysPassBy(&s->holder->pool.hot, b->commands))) requestBlockPick(&s->holder->pool, b);
     s->inflight_blocks++;
     s->holder->commands += (unsigned)b->commands;
     s->inflight_bytes += b->wire_bytes;

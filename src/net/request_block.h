@@ -60,7 +60,7 @@ requestBlock *requestBlockGet(requestPool *pool);
 /* Back to the pool, or freed when it is large or the pool is full. Values that no command took are freed. */
 void requestBlockPut(requestPool *pool, requestBlock *b);
 void requestPoolEmpty(requestPool *pool);
-/* Pick some of the block's commands, to be counted when it comes back (hotKeysOn()). Before it is handed over. */
+/* Pick some of the block's commands, to be counted when it comes back (hotKeysPassBy()). Before it is handed over. */
 void requestBlockPick(requestPool *pool, requestBlock *b);
 /* All commands of the block have run: the values built for them are data now, or gone. */
 void requestBlockExecuted(requestPool *pool, requestBlock *b);

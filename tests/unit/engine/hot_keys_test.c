@@ -77,7 +77,8 @@ static parsedCommand *comes(reader *r, const char *text) {
 
 /* The block goes to main. */
 static void picks(reader *r) {
-    r->samples = hotKeysOn() ? hotKeysPick(&r->hot, &r->arena, r->first, r->count) : NULL;
+    bool none = hotKeysPassBy(&r->hot, r->count);
+    r->samples = none ? NULL : hotKeysPick(&r->hot, &r->arena, r->first, r->count);
 }
 
 static void runs(const parsedCommand *p, uint64_t ns, size_t reply_bytes) {
