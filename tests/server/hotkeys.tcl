@@ -289,6 +289,15 @@ start_server {overrides {io-threads 4 io-threads-always-active yes} each {r FLUS
         }
     }
 
+    # As the system knows them.
+    proc io_threads_running {} {
+        set count 0
+        foreach name [glob -nocomplain /proc/[srv pid]/task/*/comm] {
+            incr count [string match "io_thd_*" [patience::proc_file $name]]
+        }
+        return $count
+    }
+
     # Each change of io-threads moves streams and ends threads, which hand on what they have counted.
     test "HOTKEYS loses nothing while streams move and threads end" {
         with_clients {a b c d} {
@@ -296,6 +305,7 @@ start_server {overrides {io-threads 4 io-threads-always-active yes} each {r FLUS
             set rounds 0
             foreach threads {1 3 2 4 1 4} {
                 r CONFIG SET io-threads $threads
+                wait_for_condition 10 {[io_threads_running] == $threads - 1}
                 foreach client [list $a $b $c $d] {
                     $client pipeline [lrepeat 50 {SET hot xxxxxxxx} {GET hot}]
                 }
