@@ -172,6 +172,9 @@ def figures_are_those_of_info(browser, server):
     same(text(page, "#tile-memory .figure"), page.eval("bytes(page.history.last.n.used)").replace("\u202f", " "),
          "memory in words")
 
+    parts = page.eval("[...document.querySelectorAll('#parts .bar i')].reduce((sum, i) => sum + +i.style.flexGrow, 0)")
+    true(abs(parts - used) < 1024, f"memory by kind: {parts} of {used}")
+
     # What a chart draws, added up over its time, is what was counted.
     for name, total in (("hits", info["keyspace_hits"]), ("misses", info["keyspace_misses"]), ("read", 400),
                         ("write", 1012 + 6 + calls_of(stats, "blpop"))):
