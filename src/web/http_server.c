@@ -77,6 +77,7 @@ typedef struct webConn {
     uint64_t since_ms, until_ms; /* in this phase */
     bool is_local;               /* the peer is on this machine */
     bool closes;                 /* behind the answer that is being written */
+    bool sees_keys;              /* who has asked may see which ones are hot */
     httpRequest request;
     blob *body; /* counted; NULL: the answer is in `head` as a whole */
     size_t head_len, body_len, sent;
@@ -109,9 +110,10 @@ static struct {
     bool sweeps;                     /* the timer is there */
     webConn *conns[CONNECTIONS_MAX]; /* own */
     size_t conns_count;
-    metricsSnapshot *snapshot;    /* owns; NULL: none has come yet */
-    blob *texts[METRICS_FORMATS]; /* counted: of this snapshot, made when they are first asked for */
-    webAccess *access;            /* owns */
+    metricsSnapshot *snapshot; /* owns; NULL: none has come yet */
+    /* Counted: of this snapshot, without keys and with them, made when they are first asked for. */
+    blob *texts[2][METRICS_FORMATS];
+    webAccess *access; /* owns */
     webCounters counters;
 } web;
 
@@ -125,22 +127,32 @@ static void blobRelease(blob *b) {
     zfree(b);
 }
 
-static blob *textOf(metricsFormat format) {
-    if (!web.texts[format]) {
-        blob *b = zmalloc(sizeof(*b));
-        web.counters.open = web.conns_count;
-        *b = (blob){.refs = 1};
-        b->bytes = openMetricsWrite(web.snapshot, &web.counters, format, &b->len);
-        web.texts[format] = b;
+static char *writeText(bool with_keys, metricsFormat format, size_t *len) {
+    webHotKeys hot = {.count = {0}};
+    for (hotKeysMetric m = 0; m < HOT_KEYS_METRICS && with_keys; m++)
+        hot.count[m] = hotKeysTop(m, hot.keys[m], WEB_HOT_KEYS);
+    web.counters.open = web.conns_count;
+    char *bytes = openMetricsWrite(web.snapshot, &web.counters, with_keys ? &hot : NULL, format, len);
+    for (hotKeysMetric m = 0; m < HOT_KEYS_METRICS; m++) heavyKeysFree(hot.keys[m], hot.count[m]);
+    return bytes;
+}
+
+static blob *textOf(bool with_keys, metricsFormat format) {
+    blob **b = &web.texts[with_keys][format];
+    if (!*b) {
+        *b = zmalloc(sizeof(**b));
+        **b = (blob){.refs = 1};
+        (*b)->bytes = writeText(with_keys, format, &(*b)->len);
     }
-    return web.texts[format];
+    return *b;
 }
 
 /* `s` takes the place of the snapshot there is. */
 static void takeSnapshot(metricsSnapshot *s) {
-    for (int i = 0; i < METRICS_FORMATS; i++) {
-        blobRelease(web.texts[i]);
-        web.texts[i] = NULL;
+    for (int i = 0; i < 2 * METRICS_FORMATS; i++) {
+        blob **b = &web.texts[i % 2][i / 2];
+        blobRelease(*b);
+        *b = NULL;
     }
     metricsSnapshotFree(web.snapshot);
     web.snapshot = s;
@@ -238,7 +250,7 @@ static void answerMetrics(webConn *c) {
         return;
     }
     web.counters.scrapes++;
-    answer(c, 200, types[format], textOf(format), "Cache-Control: no-store\r\nVary: Accept\r\n");
+    answer(c, 200, types[format], textOf(c->sees_keys, format), "Cache-Control: no-store\r\nVary: Accept\r\n");
 }
 
 static void serveMetrics(webConn *c) {
@@ -256,14 +268,14 @@ static void servePage(webConn *c) {
 
 /* ---- Requests ---- */
 
-static int mayLook(const webConn *c) {
+static int mayLook(webConn *c) {
     char room[CREDENTIALS_MAX];
     slice name, password;
     if (webAccessIsLocal(web.access) && !c->is_local) return 403;
-    if (!c->request.credentials.ptr) return webAccessAskAnonymous(web.access);
+    if (!c->request.credentials.ptr) return webAccessAskAnonymous(web.access, &c->sees_keys);
     int status = 401;
     if (httpCredentials(&c->request, room, sizeof(room), &name, &password))
-        status = webAccessAsk(web.access, name, password);
+        status = webAccessAsk(web.access, name, password, &c->sees_keys);
     explicit_bzero(room, sizeof(room));
     return status;
 }

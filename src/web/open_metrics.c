@@ -32,6 +32,7 @@
 
 #define FAMILIES_MAX 4096 /* slots; more than half of them is more than INFO will ever have */
 #define NAME_MAX_LEN 200
+#define KEY_TEXT_MAX 200
 
 typedef struct writer {
     metricsFormat format;
@@ -575,7 +576,35 @@ static void putOurs(writer *w, const metricsSnapshot *s, const webCounters *c) {
     putOwn(w, "web_connections", TYPE_GAUGE, "Connections to this port that are open.", (long long)c->open);
 }
 
-char *openMetricsWrite(const metricsSnapshot *s, const webCounters *counters, metricsFormat format, size_t *len) {
+/* A key as text: no two have the same, whatever bytes they are. */
+static sds keyText(slice key) {
+    sds text = sdsCatRepr(sdsEmpty(), key.ptr, key.len);
+    if (sdsLen(text) <= KEY_TEXT_MAX) sdsRange(text, 1, -2); /* without its quotes */
+    else {
+        sdsRange(text, 1, KEY_TEXT_MAX - 20);
+        text = sdsCatPrintf(text, "...%016llx", (unsigned long long)hashBytes(key.ptr, key.len));
+    }
+    return text;
+}
+
+static void putHotKeys(writer *w, const webHotKeys *hot, hotKeysMetric metric, const char *name, unsigned shift,
+                       const char *help) {
+    if (hot->count[metric] == 0 || !beginOwn(w, name, TYPE_GAUGE, help)) return;
+    for (size_t i = 0; i < hot->count[metric]; i++) {
+        const heavyKey *k = &hot->keys[metric][i];
+        char digits[LONG_STR_SIZE];
+        sds text = keyText(sdsSlice(k->key));
+        putSampleName(w, sliceStr(name), TYPE_GAUGE);
+        putLabel(w, sliceStr("key"), sdsSlice(text), true);
+        put(w, "} ", 2);
+        putShifted(w, sliceOf(digits, ll2string(digits, (long long)k->weight)), shift);
+        put(w, "\n", 1);
+        sdsFree(text);
+    }
+}
+
+char *openMetricsWrite(const metricsSnapshot *s, const webCounters *counters, const webHotKeys *hot,
+                       metricsFormat format, size_t *len) {
     writer *w = zcalloc(1, sizeof(*w));
     w->format = format;
     w->cap = sdsLen(s->text) * 4 + s->latencies_count * 2500 + 4096;
@@ -583,6 +612,10 @@ char *openMetricsWrite(const metricsSnapshot *s, const webCounters *counters, me
     putOurs(w, s, counters);
     putSections(w, sdsSlice(s->text));
     putSpreads(w, s);
+    if (hot) {
+        putHotKeys(w, hot, HOT_KEYS_CPU, "hot_key_cpu_seconds", 9, "Time that commands of the key have taken.");
+        putHotKeys(w, hot, HOT_KEYS_NET, "hot_key_net_bytes", 0, "Bytes of the key's requests and replies.");
+    }
     if (format == METRICS_OPEN) putStr(w, "# EOF\n");
     char *bytes = zrealloc(w->bytes, w->len);
     *len = w->len;

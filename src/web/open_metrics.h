@@ -6,6 +6,7 @@
 #ifndef WEB_OPEN_METRICS_H
 #define WEB_OPEN_METRICS_H
 
+#include "hot_keys.h"
 #include "metrics_snapshot.h"
 
 typedef enum {
@@ -21,7 +22,15 @@ typedef struct webCounters {
     size_t open;                                      /* connections there are */
 } webCounters;
 
-/* The caller frees it by zfree(). */
-char *openMetricsWrite(const metricsSnapshot *s, const webCounters *counters, metricsFormat format, size_t *len);
+/* What HOTKEYS has found by now: keys are told to those only who may ask it themselves. */
+#define WEB_HOT_KEYS 20 /* of each kind */
+typedef struct webHotKeys {
+    heavyKey keys[HOT_KEYS_METRICS][WEB_HOT_KEYS]; /* own */
+    size_t count[HOT_KEYS_METRICS];
+} webHotKeys;
+
+/* The caller frees it by zfree(). `hot`: NULL for none. */
+char *openMetricsWrite(const metricsSnapshot *s, const webCounters *counters, const webHotKeys *hot,
+                       metricsFormat format, size_t *len);
 
 #endif

@@ -21,12 +21,13 @@ typedef struct webUser {
     sds name;     /* owns */
     char *hashes; /* owns: `count` of PASSWORD_HASH_LEN digits each */
     uint32_t count;
-    bool nopass, may_look;
+    bool nopass, may_look, sees_keys;
 } webUser;
 
 struct webAccess {
     bool is_protected, is_open;
-    int anonymous;  /* the answer to those who say nothing */
+    int anonymous; /* the answer to those who say nothing */
+    bool anonymous_sees_keys;
     webUser *users; /* owns: those who are switched on */
     size_t count, room;
 };
@@ -37,19 +38,27 @@ uint64_t webAccessVersion(void) {
 
 /* ---- Making: main ---- */
 
-static bool mayLook(const user *u) {
-    const serverCommand *cmd = commandNamed("info");
-    slice words[] = {sliceStr("info")};
-    aclQuestion q = {.cmd = cmd, .argv = words, .argc = 1};
+static bool mayRun(const user *u, uint32_t argc, const slice *words) {
+    bool bad_sub;
+    const serverCommand *cmd = commandLookup(words, argc, &bad_sub);
+    aclQuestion q = {.cmd = cmd, .argv = words, .argc = argc};
     uint32_t index;
     return cmd && aclCheck(u, &q, &index) == ACL_ALLOWED;
+}
+
+static bool mayLook(const user *u) {
+    return mayRun(u, 1, (slice[]){sliceStr("info")});
+}
+
+static bool seesKeys(const user *u) {
+    return mayRun(u, 2, (slice[]){sliceStr("hotkeys"), sliceStr("get")});
 }
 
 static void copyUser(void *arg, const user *u) {
     webAccess *a = arg;
     if (!u->enabled || a->count == a->room) return;
     webUser *copy = &a->users[a->count++];
-    *copy = (webUser){.name = sdsDup(u->name), .nopass = u->nopass, .may_look = mayLook(u)};
+    *copy = (webUser){.name = sdsDup(u->name), .nopass = u->nopass, .may_look = mayLook(u), .sees_keys = seesKeys(u)};
     copy->hashes = u->passwords.count ? zmalloc((size_t)u->passwords.count * PASSWORD_HASH_LEN) : NULL;
     for (const aclWord *p = u->passwords.first; p; p = p->next)
         memcpy(copy->hashes + (size_t)copy->count++ * PASSWORD_HASH_LEN, p->text, PASSWORD_HASH_LEN);
@@ -61,6 +70,7 @@ webAccess *webAccessMake(bool is_protected) {
     webAccess *a = zmalloc(sizeof(*a));
     *a = (webAccess){.is_protected = is_protected, .is_open = u->enabled && u->nopass, .room = aclUsers()};
     a->anonymous = !a->is_open ? 401 : mayLook(u) ? 200 : 403;
+    a->anonymous_sees_keys = seesKeys(u);
     a->users = zcalloc(a->room, sizeof(*a->users));
     aclEachUser(copyUser, a);
     return a;
@@ -94,7 +104,7 @@ static bool passwordIs(const webUser *u, const char digits[PASSWORD_HASH_LEN]) {
     return u->nopass || found;
 }
 
-int webAccessAsk(const webAccess *a, slice name, slice password) {
+int webAccessAsk(const webAccess *a, slice name, slice password, bool *sees_keys) {
     char digits[PASSWORD_HASH_LEN + 1];
     const webUser *u = NULL;
     sha256Hex(digits, password.ptr, password.len); /* for whomever, or the time would tell who is there */
@@ -102,9 +112,11 @@ int webAccessAsk(const webAccess *a, slice name, slice password) {
         if (sliceEq(sdsSlice(a->users[i].name), name)) u = &a->users[i];
     bool right = u && passwordIs(u, digits);
     explicit_bzero(digits, sizeof(digits));
+    *sees_keys = right && u->sees_keys;
     return !right ? 401 : u->may_look ? 200 : 403;
 }
 
-int webAccessAskAnonymous(const webAccess *a) {
+int webAccessAskAnonymous(const webAccess *a, bool *sees_keys) {
+    *sees_keys = a->anonymous_sees_keys;
     return a->anonymous;
 }

@@ -22,9 +22,10 @@ uint64_t webAccessVersion(void);
  * protected-mode is on. */
 bool webAccessIsLocal(const webAccess *a);
 /* With these: 200, 401 (there is no such user, it is switched off, or this is not its password) or 403 (it may not run
- * INFO). Takes as long for a wrong password as for the right one, and for a user that is not there. */
-int webAccessAsk(const webAccess *a, slice name, slice password);
+ * INFO). Takes as long for a wrong password as for the right one, and for a user that is not there. With 200
+ * `sees_keys` is set: whether it may run HOTKEYS GET. */
+int webAccessAsk(const webAccess *a, slice name, slice password, bool *sees_keys);
 /* For those who say nothing: 200, 401 or 403. */
-int webAccessAskAnonymous(const webAccess *a);
+int webAccessAskAnonymous(const webAccess *a, bool *sees_keys);
 
 #endif

@@ -284,6 +284,29 @@ start_server [list overrides [list metrics-port $web_port]] {
         wait_for_condition 10 {[status_of [web_get /metrics]] == 200}
     }
 
+    test "Keys that HOTKEYS has found are shown to who may ask it" {
+        set of_key {valkey_hot_key_net_bytes{key="a\\x00b"}}
+        assert_equal 0 [dict exists [samples_of [fresh_scrape]] $of_key]
+        r HOTKEYS START METRICS 2 CPU NET
+        r SET a\x00b [string repeat v 1000]
+        wait_for_condition 10 {[dict exists [samples_of [fresh_scrape]] $of_key]}
+        assert_equal [lindex [dict get [lindex [r HOTKEYS GET] 0] by-net-bytes] 1] \
+            [dict get [samples_of [fresh_scrape]] $of_key]
+        with_config {requirepass secret} {
+            set may "Authorization: Basic [binary encode base64 collector:word]\r\n"
+            r ACL SETUSER collector on >word +info
+            wait_for_condition 10 {[status_of [web_get /metrics $may]] == 200}
+            assert_no_match "*valkey_hot_key*" [scrape $may]
+            r ACL SETUSER collector +hotkeys|get
+            wait_for_condition 10 {[string match *valkey_hot_key_net_bytes* [scrape $may]]}
+            r ACL DELUSER collector
+        }
+        r HOTKEYS STOP
+        r HOTKEYS RESET
+        wait_for_condition 10 {[status_of [web_get /metrics]] == 200}
+        wait_for_condition 10 {![string match *valkey_hot_key* [fresh_scrape]]}
+    }
+
     # ---- Where ----
 
     test "Protected mode turns away who comes from elsewhere, while there is no password" {

@@ -11,12 +11,14 @@
 
 static const webCounters counters = {.scrapes = 3, .open = 2};
 
+static const webHotKeys *hot_keys;
+
 /* The text of a snapshot with this INFO; the caller frees it by sdsFree(). */
 static sds textOf(const char *info, size_t len, commandLatency *latencies, size_t count, metricsFormat format) {
     metricsSnapshot s = {
         .text = sdsNewLen(info, len), .latencies = latencies, .latencies_count = count, .wall_ms = 1500};
     size_t text_len;
-    char *text = openMetricsWrite(&s, &counters, format, &text_len);
+    char *text = openMetricsWrite(&s, &counters, hot_keys, format, &text_len);
     sds copy = sdsNewLen(text, text_len);
     zfree(text);
     sdsFree(s.text);
@@ -218,4 +220,31 @@ TEST(metric_table_is_sorted) {
         CHECK(f->kind != FIELD_COUNTER || (strncmp(name, "total_", 6) && !strstr(name, "_total")));
     }
     CHECK(metricFieldFind(sliceStr("keyspace_hit")) == NULL && metricFieldFind(sliceStr("")) == NULL);
+}
+
+/* Whatever bytes a key has, its label is text, and no other key's. */
+TEST(open_metrics_hot_keys) {
+    webHotKeys hot = {.count = {[HOT_KEYS_CPU] = 3, [HOT_KEYS_NET] = 2}};
+    char long_key[300];
+    memset(long_key, 'a', sizeof(long_key));
+    hot.keys[HOT_KEYS_CPU][0] = (heavyKey){sdsNew("user:1"), 1234567890};
+    hot.keys[HOT_KEYS_CPU][1] = (heavyKey){sdsNewLen("\x01\"\xff", 3), 5};
+    hot.keys[HOT_KEYS_CPU][2] = (heavyKey){sdsNew("\\x01\"\\xff"), 4};
+    hot.keys[HOT_KEYS_NET][0] = (heavyKey){sdsNewLen(long_key, 300), 77};
+    hot.keys[HOT_KEYS_NET][1] = (heavyKey){sdsNewLen(long_key, 299), 76};
+    hot_keys = &hot;
+    makes("", METRICS_TEXT,
+          "# TYPE valkey_hot_key_cpu_seconds gauge\n"
+          "valkey_hot_key_cpu_seconds{key=\"user:1\"} 1.234567890\n"
+          "valkey_hot_key_cpu_seconds{key=\"\\\\x01\\\\\\\"\\\\xff\"} 0.000000005\n"
+          "valkey_hot_key_cpu_seconds{key=\"\\\\\\\\x01\\\\\\\"\\\\\\\\xff\"} 0.000000004\n");
+    sds text = textOf("", 0, NULL, 0, METRICS_TEXT);
+    const char *first = strstr(text, "valkey_hot_key_net_bytes{key=\"aaa"),
+               *second = strstr(strchr(first, '}'), "{key=\"aaa");
+    CHECK(first && second && strcspn(first, "}") < 260);
+    CHECK(second && strncmp(strchr(first, '{'), second, strcspn(second, "}")) != 0);
+    sdsFree(text);
+    hot_keys = NULL;
+    makesNot("", "hot_key");
+    for (size_t m = 0; m < HOT_KEYS_METRICS; m++) heavyKeysFree(hot.keys[m], hot.count[m]);
 }

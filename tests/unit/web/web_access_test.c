@@ -6,16 +6,18 @@
 #include "unit.h"
 #include "web_fixture.h"
 
+static bool sees_keys; /* who has asked last */
+
 static int ask(const char *name, const char *password) {
     webAccess *a = webAccessMake(true);
-    int status = webAccessAsk(a, sliceStr(name), sliceStr(password));
+    int status = webAccessAsk(a, sliceStr(name), sliceStr(password), &sees_keys);
     webAccessFree(a);
     return status;
 }
 
 static int askAnonymous(void) {
     webAccess *a = webAccessMake(true);
-    int status = webAccessAskAnonymous(a);
+    int status = webAccessAskAnonymous(a, &sees_keys);
     webAccessFree(a);
     return status;
 }
@@ -30,7 +32,9 @@ static bool isLocal(bool is_protected) {
 TEST(web_access_of_the_default_user) {
     webFixture();
     CHECK_EQ_INT(askAnonymous(), 200);
+    CHECK(sees_keys);
     CHECK_EQ_INT(ask("default", "anything"), 200);
+    CHECK(sees_keys);
     CHECK(isLocal(true) && !isLocal(false));
     setUser("default", ">secret");
     CHECK_EQ_INT(askAnonymous(), 401);
@@ -38,6 +42,9 @@ TEST(web_access_of_the_default_user) {
     CHECK_EQ_INT(ask("default", "Secret"), 401);
     CHECK_EQ_INT(ask("default", ""), 401);
     CHECK(!isLocal(true));
+    setUser("default", "nopass -hotkeys");
+    CHECK_EQ_INT(askAnonymous(), 200);
+    CHECK(!sees_keys);
     setUser("default", "nopass -info");
     CHECK_EQ_INT(askAnonymous(), 403);
     setUser("default", "off");
@@ -52,7 +59,12 @@ TEST(web_access_of_others) {
     setUser("default", ">secret");
     setUser("collector", "on >one >two +info");
     CHECK_EQ_INT(ask("collector", "one"), 200);
+    CHECK(!sees_keys); /* names of keys are not for who may see figures */
+    setUser("collector", "+hotkeys|get");
     CHECK_EQ_INT(ask("collector", "two"), 200);
+    CHECK(sees_keys);
+    CHECK_EQ_INT(ask("collector", "none"), 401);
+    CHECK(!sees_keys);
     CHECK_EQ_INT(ask("collector", "three"), 401);
     CHECK_EQ_INT(ask("Collector", "one"), 401);
     setUser("collector", "<one");

@@ -11,8 +11,14 @@ static void handler(client *c) {
     unused(c);
 }
 
+static serverCommand hotkeys[] = {{.name = "get", .proc = handler, .arity = 2, .acl_categories = ACL_CATEGORY_SLOW}};
 static serverCommand commands[] = {{.name = "get", .proc = handler, .arity = 2, .acl_categories = ACL_CATEGORY_READ},
-                                   {.name = "info", .proc = handler, .arity = -1, .acl_categories = ACL_CATEGORY_SLOW}};
+                                   {.name = "info", .proc = handler, .arity = -1, .acl_categories = ACL_CATEGORY_SLOW},
+                                   {.name = "hotkeys",
+                                    .arity = -2,
+                                    .acl_categories = ACL_CATEGORY_SLOW,
+                                    .subcommands = hotkeys,
+                                    .nsubcommands = array_len(hotkeys)}};
 
 void webFixture(void) {
     static bool done;
