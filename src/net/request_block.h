@@ -36,9 +36,8 @@ typedef struct requestBlock {
     size_t extra_bytes; /* of a buffer of its own, samples, and large arguments as far as they have come; 0: has none */
     size_t large_bytes; /* come of large arguments, while `large` is not NULL */
     largeArg *large;    /* of its first request, which alone may have some: the last of the ring; in the arena */
-    requestSample
-        *samples;      /* of commands that were picked (engine/hot_keys.h), in the arena: extra_bytes counts them */
-    recordArena arena; /* of the records; its first piece is inline_arena */
+    requestSample *samples; /* in the arena: of commands that were picked (engine/hot_keys.h); extra_bytes has them */
+    recordArena arena;      /* of the records; its first piece is inline_arena */
     alignas(16) char inline_arena[REQUEST_ARENA_BYTES];
     char inline_buf[REQUEST_BUF_BYTES];
 } requestBlock;
