@@ -314,7 +314,7 @@ print(texts.count("Requests per second"), sum(x in texts for x in ("PING_INLINE"
     }
 
     test "Where the server is: -h and -p, -s, -u" {
-        foreach where [list [list -h localhost -p [srv port]] [list -h 127.0.0.1 -p [srv port]] \
+        foreach where [list [list -h 127.0.0.1 -p [srv port]] \
             [list -s [file join [srv dir] bench.sock]] [list -u valkey://127.0.0.1:[srv port]/3] [list -u redis://127.0.0.1:[srv port]]] {
             assert_equal "$where 0" "$where [lindex [bench_with {} {*}$where -n 10 -q SET key 1] 0]"
         }
