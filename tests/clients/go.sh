@@ -12,7 +12,7 @@ root=$(cd "$here/../.." && pwd)
 # shellcheck source=tests/clients/common.sh
 . "$here/common.sh"
 
-command -v go >/dev/null || skip "Go is not installed (deps/go)"
+command -v go >/dev/null || skip "Go is not installed (deps/install --dev)"
 mkdir -p "$root/tests/tmp"
 (cd "$here/go" && go mod download) >"$root/tests/tmp/go.log" 2>&1 ||
     skip "the Go client cannot be had (see tests/tmp/go.log)"
