@@ -34,15 +34,6 @@ static slice trimmed(slice s) {
     return s;
 }
 
-/* What comes before `end`, which is taken off as well; all when there is none. */
-static slice takeUntil(slice *s, char end) {
-    const char *p = s->len > 0 ? memchr(s->ptr, end, s->len) : NULL;
-    size_t len = p ? (size_t)(p - s->ptr) : s->len;
-    slice taken = sliceOf(s->ptr, len);
-    *s = sliceOf(s->ptr + len + (p != NULL), s->len - len - (p != NULL));
-    return taken;
-}
-
 int processorsOfQuota(slice quota, slice period) {
     long long q, p;
     quota = trimmed(quota);
@@ -55,18 +46,18 @@ int processorsOfQuota(slice quota, slice period) {
 
 int processorsOfMax(slice text) {
     text = trimmed(text);
-    slice quota = takeUntil(&text, ' '); /* "max" is no number */
+    slice quota = sliceTakeUntil(&text, ' '); /* "max" is no number */
     return processorsOfQuota(quota, text);
 }
 
 /* "N:controller,controller:/path" */
 slice processorsGroup(slice text, const char *controller) {
     while (text.len > 0) {
-        slice line = takeUntil(&text, '\n');
-        slice number = takeUntil(&line, ':'), names = takeUntil(&line, ':');
+        slice line = sliceTakeUntil(&text, '\n');
+        slice number = sliceTakeUntil(&line, ':'), names = sliceTakeUntil(&line, ':');
         if (!controller && sliceEq(number, sliceStr("0")) && names.len == 0) return line;
         while (controller && names.len > 0)
-            if (sliceIs(takeUntil(&names, ','), controller)) return line;
+            if (sliceIs(sliceTakeUntil(&names, ','), controller)) return line;
     }
     return sliceOf("", 0);
 }

@@ -60,4 +60,14 @@ static inline int sliceCmp(slice a, slice b) {
     return d ? d : (a.len > b.len) - (a.len < b.len);
 }
 
+/* The bytes up to `end`, which go from the slice together with `end`; all of it when there is none. */
+static inline slice sliceTakeUntil(slice *s, char end) {
+    const char *at = s->len ? memchr(s->ptr, end, s->len) : NULL;
+    slice taken = sliceOf(s->ptr, at ? (size_t)(at - s->ptr) : s->len);
+    size_t used = taken.len + (at != NULL);
+    s->ptr += used;
+    s->len -= used;
+    return taken;
+}
+
 #endif

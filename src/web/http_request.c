@@ -50,16 +50,6 @@ static slice trimmed(slice s) {
     return s;
 }
 
-/* The text up to `c`, which is skipped; all of it when there is none. */
-static slice takeUntil(slice *s, char c) {
-    const char *at = s->len ? memchr(s->ptr, c, s->len) : NULL;
-    slice taken = sliceOf(s->ptr, at ? (size_t)(at - s->ptr) : s->len);
-    size_t used = taken.len + (at != NULL);
-    s->ptr += used;
-    s->len -= used;
-    return taken;
-}
-
 static bool allTokens(slice s) {
     for (size_t i = 0; i < s.len; i++)
         if (!isToken((unsigned char)s.ptr[i])) return false;
@@ -90,7 +80,7 @@ static int readTarget(httpRequest *r, slice target) {
     if (target.len == 0) return 400;
     if (target.ptr[0] != '/' && r->method != HTTP_OTHER) return 400;
     if (memchr(target.ptr, '#', target.len)) return 400;
-    r->path = takeUntil(&target, '?');
+    r->path = sliceTakeUntil(&target, '?');
     return HTTP_OK;
 }
 
@@ -104,7 +94,7 @@ static int readVersion(httpRequest *r, slice word) {
 
 static int readRequestLine(httpRequest *r, slice line) {
     if (line.len > TARGET_MAX) return 414;
-    slice method = takeUntil(&line, ' '), target = takeUntil(&line, ' ');
+    slice method = sliceTakeUntil(&line, ' '), target = sliceTakeUntil(&line, ' ');
     int status = readMethod(r, method);
     if (status == HTTP_OK) status = readTarget(r, target);
     if (status == HTTP_OK) status = readVersion(r, line);
@@ -115,7 +105,7 @@ static int readRequestLine(httpRequest *r, slice line) {
 
 static void readConnection(httpRequest *r, slice list) {
     while (list.len) {
-        slice word = trimmed(takeUntil(&list, ','));
+        slice word = trimmed(sliceTakeUntil(&list, ','));
         r->closes |= sliceIs(word, "close");
         r->says_keep |= sliceIs(word, "keep-alive");
     }
@@ -135,10 +125,10 @@ static int weightOf(slice text) {
 
 /* One of "application/openmetrics-text; version=1.0.0; q=0.7". */
 static void readMediaRange(httpRequest *r, slice range) {
-    slice type = trimmed(takeUntil(&range, ';'));
+    slice type = trimmed(sliceTakeUntil(&range, ';'));
     int weight = WEIGHT_ONE;
     while (range.len) {
-        slice word = trimmed(takeUntil(&range, ';'));
+        slice word = trimmed(sliceTakeUntil(&range, ';'));
         if (word.len > 2 && (word.ptr[0] == 'q' || word.ptr[0] == 'Q') && word.ptr[1] == '=')
             weight = weightOf(sliceOf(word.ptr + 2, word.len - 2));
     }
@@ -149,7 +139,7 @@ static void readMediaRange(httpRequest *r, slice range) {
 }
 
 static void readAccept(httpRequest *r, slice list) {
-    while (list.len) readMediaRange(r, takeUntil(&list, ','));
+    while (list.len) readMediaRange(r, sliceTakeUntil(&list, ','));
 }
 
 static int readLength(httpRequest *r, slice value) {
@@ -165,14 +155,14 @@ static int readLength(httpRequest *r, slice value) {
 static int readAuthorization(httpRequest *r, slice value) {
     if (r->has_credentials) return 400;
     r->has_credentials = true;
-    slice scheme = takeUntil(&value, ' ');
+    slice scheme = sliceTakeUntil(&value, ' ');
     if (sliceIs(scheme, "Basic")) r->credentials = trimmed(value);
     return HTTP_OK;
 }
 
 static int readField(httpRequest *r, slice line) {
     if (++r->fields > FIELDS_MAX) return 431;
-    slice name = takeUntil(&line, ':'), value = trimmed(line);
+    slice name = sliceTakeUntil(&line, ':'), value = trimmed(line);
     /* The colon is there, and nothing of another line: a name cannot begin with a blank. */
     if (line.ptr == name.ptr + name.len || !allTokens(name)) return 400;
     for (size_t i = 0; i < value.len; i++) {
@@ -286,7 +276,7 @@ bool httpCredentials(const httpRequest *r, char *room, size_t size, slice *name,
 
 bool httpHasEtag(slice list, const char *etag) {
     while (list.len) {
-        slice one = trimmed(takeUntil(&list, ','));
+        slice one = trimmed(sliceTakeUntil(&list, ','));
         if (one.len > 2 && one.ptr[0] == 'W' && one.ptr[1] == '/') one.ptr += 2, one.len -= 2;
         if (sliceEq(one, sliceStr(etag)) || sliceEq(one, sliceStr("*"))) return true;
     }

@@ -126,16 +126,6 @@ static void putLabel(writer *w, slice name, slice value, bool first) {
 
 /* ---- Words ---- */
 
-/* The text up to `c`, which is skipped; all of it when there is none. */
-static slice takeUntil(slice *s, char c) {
-    const char *at = s->len ? memchr(s->ptr, c, s->len) : NULL;
-    slice taken = sliceOf(s->ptr, at ? (size_t)(at - s->ptr) : s->len);
-    size_t used = taken.len + (at != NULL);
-    s->ptr += used;
-    s->len -= used;
-    return taken;
-}
-
 static bool startsWith(slice s, const char *start) {
     size_t len = strlen(start);
     return s.len >= len && !memcmp(s.ptr, start, len);
@@ -340,7 +330,7 @@ static const group groups[] = {
 static slice subfield(slice row, const char *sub) {
     size_t len = strlen(sub);
     while (row.len) {
-        slice one = takeUntil(&row, ',');
+        slice one = sliceTakeUntil(&row, ',');
         if (one.len > len && one.ptr[len] == '=' && !memcmp(one.ptr, sub, len))
             return sliceOf(one.ptr + len + 1, one.len - len - 1);
     }
@@ -361,9 +351,9 @@ static const group *groupOf(slice section) {
 /* The next line of a section's body. */
 static bool takeLine(slice *body, slice *field, slice *value) {
     while (body->len) {
-        *value = takeUntil(body, '\n');
+        *value = sliceTakeUntil(body, '\n');
         if (value->len && value->ptr[value->len - 1] == '\r') value->len--;
-        *field = takeUntil(value, ':');
+        *field = sliceTakeUntil(value, ':');
         if (value->ptr > field->ptr + field->len) return true; /* there was a colon */
     }
     return false;
@@ -462,7 +452,7 @@ static void putSections(writer *w, slice text) {
     const char *begin_at = text.ptr;
     while (text.len) {
         const char *line_at = text.ptr;
-        slice line = takeUntil(&text, '\n');
+        slice line = sliceTakeUntil(&text, '\n');
         if (!startsWith(line, "# ")) continue;
         putSection(w, section, sliceOf(begin_at, (size_t)(line_at - begin_at)));
         section = sliceOf(line.ptr + 2, line.len - 2 - endsWith(line, "\r"));

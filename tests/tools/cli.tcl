@@ -1,22 +1,14 @@
-# cli.tcl -- valkey-cli from the outside: words in, text and exit code out.
-#
-# The program beside the server binary is tested, so that a reference installation can be tested alike.
+# cli.tcl -- valkey-cli from the outside: words in, text and exit code out (support/cli.tcl).
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-set cli [file join [file dirname $srv::binary] valkey-cli]
+source [file join $support cli.tcl]
 
 # Run valkey-cli with INPUT on stdin. Returns {EXIT-CODE STDOUT STDERR}.
 proc cli_with {input args} {
-    set err [file join $srv::root cli-stderr]
     set in [file join $srv::root cli-stdin]
     write_file $in $input
-    set code 0
-    if {[catch {exec -keepnewline timeout 20 $::cli -p [srv port] {*}$args <$in 2>$err} out options]} {
-        set code [lindex [dict get $options -errorcode] 2]
-        regsub {(\n)?child process exited abnormally$} $out {\1} out
-    }
-    return [list $code $out [read_file $err]]
+    return [cli_run [srv port] $in {*}$args]
 }
 
 proc cli {args} {

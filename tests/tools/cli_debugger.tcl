@@ -4,7 +4,7 @@
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-set cli [file join [file dirname $srv::binary] valkey-cli]
+source [file join $support cli.tcl]
 
 # Debug SCRIPT with the commands of INPUT. Returns {EXIT-CODE STDOUT}.
 proc debug {script input args} {

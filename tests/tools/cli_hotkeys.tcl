@@ -2,18 +2,7 @@
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-set cli [file join [file dirname $srv::binary] valkey-cli]
-
-# valkey-cli at PORT: {EXIT-CODE STDOUT STDERR}.
-proc cli_at {port args} {
-    set err [file join $srv::root cli-stderr]
-    set code 0
-    if {[catch {exec -keepnewline timeout 20 $::cli -p $port {*}$args </dev/null 2>$err} out options]} {
-        set code [lindex [dict get $options -errorcode] 2]
-        regsub {(\n)?child process exited abnormally$} $out {\1} out
-    }
-    return [list $code $out [read_file $err]]
-}
+source [file join $support cli.tcl]
 
 proc bulk {text} {
     return "\$[string length $text]\r\n$text\r\n"

@@ -3,8 +3,8 @@
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
+source [file join $support cli.tcl]
 source [file join $support terminal.tcl]
-set cli [file join [file dirname $srv::binary] valkey-cli]
 set code_file [file join $srv::root cli-progress-code]
 
 # WORDS at a terminal that outlives Ctrl-C, so that the exit code comes to a file.

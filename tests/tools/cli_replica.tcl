@@ -5,21 +5,10 @@
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-set cli [file join [file dirname $srv::binary] valkey-cli]
+source [file join $support cli.tcl]
 set folder [file join $srv::root cli-replica]
 set out $folder/out.rdb
 set mark 0123456789abcdef0123456789abcdef01234567
-
-# Run valkey-cli against PORT. Returns {EXIT-CODE STDOUT STDERR}.
-proc cli_at {port args} {
-    set err [file join $srv::root cli-replica-stderr]
-    set code 0
-    if {[catch {exec -keepnewline timeout 20 $::cli -p $port {*}$args </dev/null 2>$err} out options]} {
-        set code [lindex [dict get $options -errorcode] 2]
-        regsub {(\n)?child process exited abnormally$} $out {\1} out
-    }
-    return [list $code $out [read_file $err]]
-}
 
 proc cli {args} {
     return [cli_at [srv port] {*}$args]

@@ -2,8 +2,8 @@
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
+source [file join $support cli.tcl]
 source [file join $support terminal.tcl]
-set cli [file join [file dirname $srv::binary] valkey-cli]
 set home [file join $srv::root home]
 file mkdir $home
 

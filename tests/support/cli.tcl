@@ -1,0 +1,23 @@
+# cli.tcl -- valkey-cli from the outside: words in, text and exit code out.
+#
+# The program beside the server binary is tested, so that a reference installation can be tested alike.
+#
+# SPDX-License-Identifier: BSD-3-Clause
+
+set cli [file join [file dirname $srv::binary] valkey-cli]
+
+# Run valkey-cli against PORT with the file IN on stdin. Returns {EXIT-CODE STDOUT STDERR}.
+proc cli_run {port in args} {
+    set err [file join $srv::root cli-stderr]
+    set code 0
+    if {[catch {exec -keepnewline timeout 20 $::cli -p $port {*}$args <$in 2>$err} out options]} {
+        set code [lindex [dict get $options -errorcode] 2]
+        regsub {(\n)?child process exited abnormally$} $out {\1} out
+    }
+    return [list $code $out [read_file $err]]
+}
+
+# The same with nothing on stdin.
+proc cli_at {port args} {
+    return [cli_run $port /dev/null {*}$args]
+}
