@@ -14,7 +14,7 @@
  *             (block_args.c).
  * Owns        the tables, the heap, the records of those who wait.
  * Threads     main.
- * Invariants  1. CLIENT_BLOCKED is set while a client waits, but not while its command runs again.
+ * Invariants  1. CLIENT_BLOCKED is set while a client waits, but not while its command runs again or is held.
  *             2. A key is in a table as long as it has a waiter, or is being served.
  *             3. A client has one waiter of a key, however often its command names it.
  * Cost        nothing until the first client waits; a ready key costs those who wait for it, up to the one that empties
@@ -61,6 +61,7 @@ typedef struct blockingState {
     objectTypeId type;
     bool until_gone;
     bool again;          /* its command runs again */
+    bool held;           /* it is to run again, but not yet: no waiters, not in the heap */
     int64_t deadline_ms; /* 0: none */
     size_t heap_index;
 } blockingState;
@@ -255,10 +256,26 @@ static void heapRemove(const client *c) {
 
 /* ---- To begin and to end ---- */
 
+static void waitForAll(client *c, const blockFor *what) {
+    blockingState *b = c->blocking;
+    for (uint32_t i = 0; i < what->keys; i++) addWaiter(c, clientKeyAt(c, what->first_key + i));
+    if (b->deadline_ms) heapAdd(c);
+}
+
+static void waitForNothing(client *c) {
+    blockingState *b = c->blocking;
+    if (b->held) return;
+    for (uint32_t i = 0; i < b->count; i++) {
+        b->bytes -= costOf(b->waiters[i].key);
+        removeWaiter(&b->waiters[i], b->until_gone);
+    }
+    b->count = 0;
+    if (b->deadline_ms) heapRemove(c);
+}
+
 static void stateFree(client *c) {
     blockingState *b = c->blocking;
-    for (uint32_t i = 0; i < b->count; i++) removeWaiter(&b->waiters[i], b->until_gone);
-    if (b->deadline_ms) heapRemove(c);
+    waitForNothing(c);
     if (b->owner) b->owner->forget(c, b->wait);
     recordFree(b->record);
     zfree(b->waiters);
@@ -272,6 +289,8 @@ void blockForKeys(client *c, const blockFor *what) {
     if (c->blocking) {
         serverAssert(c->blocking->again);
         c->flags |= CLIENT_BLOCKED;
+        if (c->blocking->held) waitForAll(c, what);
+        c->blocking->held = false;
         return;
     }
     if (c->flags & CLIENT_DENY_BLOCKING) {
@@ -297,8 +316,7 @@ void blockForKeys(client *c, const blockFor *what) {
                          .deadline_ms = what->deadline_ms};
     c->blocking = b;
     c->flags |= CLIENT_BLOCKED;
-    for (uint32_t i = 0; i < what->keys; i++) addWaiter(c, clientKeyAt(c, what->first_key + i));
-    if (b->deadline_ms) heapAdd(c);
+    waitForAll(c, what);
 }
 
 void blockUntilTold(client *c, const blockOwner *owner, void *wait, int64_t deadline_ms) {
@@ -424,6 +442,23 @@ void blockingHasRun(client *c) {
     blockingState *b = c->blocking;
     b->again = false;
     if (!(c->flags & CLIENT_BLOCKED)) finish(c);
+}
+
+const parsedCommand *blockingCommand(const client *c) {
+    assertMainRole();
+    return c->blocking->record;
+}
+
+void blockingHold(client *c) {
+    assertMainRole();
+    waitForNothing(c);
+    c->blocking->held = true;
+    c->flags &= ~(uint32_t)CLIENT_BLOCKED;
+}
+
+bool blockingIsHeld(const client *c) {
+    assertMainRole();
+    return c->blocking && c->blocking->held;
 }
 
 void blockingInit(void (*unblocked)(client *c)) {

@@ -55,6 +55,11 @@ extern bool blocking_ready;
 client *blockingNext(void);
 const parsedCommand *blockingRun(client *c);
 void blockingHasRun(client *c);
+const parsedCommand *blockingCommand(const client *c); /* that is to run */
+/* In place of these, where it may not run now: it waits no longer, for no key and no time, and keeps the command. Who
+ * holds it calls blockingRun() when it may; if it must wait again, then until the time it was to wait at first. */
+void blockingHold(client *c);
+bool blockingIsHeld(const client *c);
 
 /* End the wait: as if its time were over, or by an error. False: it does not wait. */
 bool blockingEnd(client *c, const char *error);

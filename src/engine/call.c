@@ -27,6 +27,7 @@
 #include "memory_gate.h"
 #include "monitor.h"
 #include "panic.h"
+#include "pause.h"
 #include "propagate.h"
 #include "readonly_check.h"
 #include "redact.h"
@@ -271,10 +272,19 @@ void callQueued(client *c, const parsedCommand *req, monotime *now) {
     engine_stats.command_ns = ns_before; /* EXEC's time has it */
 }
 
+/* What it waited for has come, in a pause. */
+static bool isHeld(client *c) {
+    const parsedCommand *req = blockingCommand(c);
+    if (!pauseHolds(c, commandFlags(req->cmd, req->argv, req->argc))) return false;
+    blockingHold(c);
+    return true;
+}
+
 void callServeBlocked(monotime *now) {
     assertMainRole();
     client *outer = current_client;
     for (client *c; (c = blockingNext()) != NULL;) {
+        if (unlikely(pause_any) && isHeld(c)) continue;
         current_client = c;
         const parsedCommand *req = blockingRun(c);
         if (aclMayBeServed(c, req)) runRecord(c, req, now);
@@ -284,6 +294,14 @@ void callServeBlocked(monotime *now) {
         clientDebugCheck(c);
     }
     current_client = outer;
+}
+
+void callResumeHeld(client *c, monotime *now) {
+    assertMainRole();
+    const parsedCommand *req = blockingRun(c);
+    if (processCommand(c, req, now) == CALL_DONE) blockingHasRun(c);
+    else blockingHold(c); /* another pause; no command that waits for keys is for main's own thread */
+    if (blocking_ready) callServeBlocked(now);
 }
 
 callResult processCommand(client *c, const parsedCommand *req, monotime *now) {

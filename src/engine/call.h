@@ -22,6 +22,8 @@ void callQueued(client *c, const parsedCommand *req, monotime *now);
 /* Run the commands of clients that waited for what has come (blocking_ready), and of those that these let run. Not
  * within a command. */
 void callServeBlocked(monotime *now);
+/* Run the command of a client that is held (blockingIsHeld()): what holds it has ended. */
+void callResumeHeld(client *c, monotime *now);
 /* Boot: who is told of each command that a primary (CLIENT_PRIMARY) has sent and that has run, or was queued, or could
  * not be run; c->req is still there. */
 void callOnApplied(void (*fn)(client *c));

@@ -1,7 +1,8 @@
 /* pause.c -- CLIENT PAUSE: hold back commands of clients for a while.
  *
  * A paused client keeps its parsed commands; net stops executing them when processCommand() says
- * POSTPONED, and takes the client up again from pauseTakeReleased().
+ * POSTPONED, and takes the client up again from pauseTakeReleased(). So it is with one whose command has waited for a
+ * key, which has come: callServeBlocked() holds it, callResumeHeld() runs it.
  *
  * Owns        the list of postponed clients (the clients are the client layer's).
  * Threads     main.
@@ -105,14 +106,19 @@ static void postpone(client *c) {
 
 /* In a pause of all, CLIENT UNPAUSE waits too: only one of writes can be ended early. Who feeds on commands is not
  * paused; who feeds this server is, whatever comes: it is one stream. */
-gateResult pauseGate(client *c) {
+bool pauseHolds(client *c, uint32_t command_flags) {
     assertMainRole();
     pauseKind kind = pauseInForce();
-    if (kind == PAUSE_NONE || c->flags & CLIENT_REPLICA) return GATE_PASSED;
-    bool writes = c->flags & CLIENT_PRIMARY || commandFlagsNow(c) & (CMD_WRITE | CMD_MAY_REPLICATE);
-    if (kind != PAUSE_ALL && !writes) return GATE_PASSED;
+    if (kind == PAUSE_NONE || c->flags & CLIENT_REPLICA) return false;
+    if (kind != PAUSE_ALL && !(command_flags & (CMD_WRITE | CMD_MAY_REPLICATE))) return false;
     postpone(c);
-    return GATE_POSTPONED;
+    return true;
+}
+
+gateResult pauseGate(client *c) {
+    /* A primary's stream may hold what is no command. */
+    uint32_t flags = c->flags & CLIENT_PRIMARY ? CMD_WRITE : commandFlagsNow(c);
+    return pauseHolds(c, flags) ? GATE_POSTPONED : GATE_PASSED;
 }
 
 static void shown(const client *c, clientInfoExtra *extra) {

@@ -42,6 +42,8 @@ const char *pauseActionsText(void); /* "none" "write" "all": INFO paused_actions
 /* The entry of GATE_PAUSE, armed while some pause may be in force: puts the client aside; it runs on when the pause is
  * over. */
 gateResult pauseGate(client *c);
+/* The same for a command with these flags (commandFlags()): whether it is held back, and `c` put aside. */
+bool pauseHolds(client *c, uint32_t command_flags);
 void pauseForget(client *c); /* it is freed */
 size_t pausePostponed(void);
 /* The next client to go on, NULL while the pause lasts or when there is none. Drained by net before it sleeps. */

@@ -197,12 +197,23 @@ bool netListenerInfo(int i, char *out, size_t size) {
     return listenInfo(i, out, size);
 }
 
+/* Who is about to go takes nothing. */
+static void resumeHeld(client *c) {
+    if (c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY)) return;
+    monotime now = clockTicks();
+    callResumeHeld(c, &now);
+    if (c->flags & CLIENT_CLOSE_AFTER_REPLY) sessionDrain(c);
+}
+
 /* Those whose pause is over, as many as are executed between two flushes. True if there were any: more may follow. */
 static bool resumeClients(void) {
     if (likely(!pause_any && !pausePostponed())) return false;
     client *c;
     int n = 0;
-    for (; n < COMMANDS_PER_FLUSH && (c = pauseTakeReleased()) != NULL; n++) batchUnblocked(c);
+    for (; n < COMMANDS_PER_FLUSH && (c = pauseTakeReleased()) != NULL; n++) {
+        if (blockingIsHeld(c)) resumeHeld(c);
+        else batchUnblocked(c);
+    }
     return n > 0;
 }
 

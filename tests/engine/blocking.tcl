@@ -294,6 +294,118 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         }
     }
 
+    # ---- What comes in a pause ----------------------------------------------------------------------------------
+
+    # Only what a transaction does behind its own CLIENT PAUSE, or before it, can be ready in a pause.
+    proc in_a_pause {kind args} {
+        r MULTI
+        r CLIENT PAUSE 100000 $kind
+        foreach command $args {r {*}$command}
+        r EXEC
+    }
+
+    foreach {command feed reply} {
+        {BLPOP k 0} {RPUSH k a b} {k a}
+        {BLMOVE k dst LEFT RIGHT 0} {RPUSH k a b} a
+        {BZMPOP 0 1 k MIN} {ZADD k 1 m} {k {{m 1}}}
+    } {
+        test "[lindex $command 0] takes nothing while writes are paused, and is the first when the pause is over" {
+            with_clients {c d} {
+                set id [$c CLIENT ID]
+                waits $c {*}$command
+                in_a_pause WRITE $feed
+                waits $d DEL k
+                assert [$c silent_for 50]
+                assert_equal {1 0} [list [r EXISTS k] [r EXISTS dst]]
+                assert_equal b [client_field [r CLIENT LIST ID $id] flags]
+                assert_equal {2 0} [list [blocked_count] [info_field total_blocking_keys clients]]
+                assert_equal 0 [r CLIENT UNBLOCK $id]
+                r CLIENT UNPAUSE
+                assert_equal $reply [$c reply]
+                $d reply
+                nobody_waits
+            }
+        }
+    }
+
+    test "Who waits with XREAD is served while writes are paused, not while all is" {
+        with_clients {c} {
+            waits $c XREAD BLOCK 0 STREAMS k $
+            in_a_pause WRITE {XADD k 5-1 f v}
+            assert_equal {{k {{5-1 {f v}}}}} [$c reply]
+            r CLIENT UNPAUSE
+            waits $c XREAD BLOCK 0 STREAMS k $
+            r MULTI
+            r CLIENT PAUSE 300 ALL
+            r XADD k 6-1 f v
+            r EXEC
+            assert [$c silent_for 50]
+            assert_equal {{k {{6-1 {f v}}}}} [$c reply]
+            nobody_waits
+        }
+    }
+
+    test "Who gets nothing when the pause is over waits on, for what is left of the time" {
+        with_clients {a b c} {
+            waits $a BLPOP k 0
+            waits $b BLPOP k 0.5
+            waits $c BLPOP other k 0
+            in_a_pause WRITE {RPUSH k x}
+            assert_equal 0 [info_field clients_in_timeout_table clients]
+            r CLIENT UNPAUSE
+            assert_equal {k x} [$a reply]
+            assert_equal (nil) [$b reply]
+            assert_equal {1 2} [list [blocked_count] [info_field total_blocking_keys clients]]
+            r RPUSH other y
+            assert_equal {other y} [$c reply]
+            nobody_waits
+        }
+    }
+
+    test "A chain that begins in a pause runs when it is over, before what others have sent" {
+        with_clients {a b d} {
+            waits $a BLMOVE k next LEFT RIGHT 0
+            waits $b BLPOP next 0
+            in_a_pause WRITE {RPUSH k x}
+            waits $d DEL next
+            assert [$b silent_for 50]
+            r CLIENT UNPAUSE
+            assert_equal {x {next x} 0} [list [$a reply] [$b reply] [$d reply]]
+            nobody_waits
+        }
+    }
+
+    test "What has come in a pause is kept for nobody who is killed when it ends" {
+        with_clients {a} {
+            set id [$a CLIENT ID]
+            waits $a BLPOP k 0
+            in_a_pause WRITE {RPUSH k x}
+            r pipeline [list [list CLIENT KILL ID $id] {CLIENT UNPAUSE}]
+            assert_equal {1 OK} [r replies 2]
+            assert_equal "" [$a raw_until_eof]
+            assert_equal x [r LPOP k]
+            nobody_waits
+        }
+    }
+
+    test "What has come in a pause is kept for nobody who goes, or may not write any more" {
+        with_clients {a} {
+            with_clients gone {
+                waits $gone BLPOP k 0
+                waits $a BLPOP k 0
+                in_a_pause WRITE {RPUSH k x}
+                assert_equal 2 [blocked_count]
+            }
+            wait_for_condition 10 {[blocked_count] == 1}
+            r REPLICAOF 127.0.0.1 1
+            r CLIENT UNPAUSE
+            assert_error "READONLY*" {$a reply}
+            r REPLICAOF NO ONE
+            assert_equal {x PONG} [list [r LPOP k] [$a PING]]
+            nobody_waits
+        }
+    }
+
     # ---- Ways out -----------------------------------------------------------------------------------------------
 
     foreach {command reply} {
