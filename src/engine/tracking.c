@@ -341,7 +341,8 @@ bool trackingAddPrefixes(client *c, const slice *prefixes, size_t count) {
     return prefixesJoin(&c->tracking->prefixes, c->tracking, prefixes, count);
 }
 
-/* Its number stays, so that keys it has read before are told when it tracks again. */
+/* Its number stays, so that keys it has read before are told when it tracks again; and to whom its messages go, for
+ * those that wait for the end of a transaction. */
 void trackingOff(client *c) {
     assertMainRole();
     trackingState *s = c->tracking;
@@ -350,7 +351,6 @@ void trackingOff(client *c) {
     listRemove(s);
     prefixesLeave(&s->prefixes);
     s->mode = 0;
-    s->redirect = 0;
 }
 
 static void freed(client *c) {
@@ -367,9 +367,9 @@ static void shown(const client *c, clientInfoExtra *extra) {
     const trackingState *s = c->tracking;
     if (!s) return;
     extra->other_bytes += sizeof(*s) + s->prefixes.bytes + (s->waiting ? sdsAllocSize(s->waiting) : 0);
+    extra->tracking_broken_redirect = s->mode & TRACKING_BROKEN; /* perhaps seen when it was off already */
     if (!(c->flags & CLIENT_TRACKING)) return;
     extra->redirect = (long long)s->redirect;
-    extra->tracking_broken_redirect = s->mode & TRACKING_BROKEN;
     extra->tracking_bcast = s->mode & TRACKING_BCAST;
 }
 

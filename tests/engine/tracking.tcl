@@ -886,6 +886,16 @@ start_server {each {r FLUSHALL; r SELECT 0; r CONFIG SET tracking-table-max-keys
                 $c EXEC
                 assert_equal {} [told $first]
                 assert_equal {k l} [invalidated $second]
+                $c GET k
+                $c pipeline {MULTI {SET k 2} {CLIENT TRACKING OFF} {CLIENT GETREDIR} EXEC}
+                assert_equal {OK OK -1} [lindex [$c replies 5] end]
+                assert_equal {k} [invalidated $second]
+                assert_equal {} [$c take_pushes]
+                $c CLIENT TRACKING ON REDIRECT [$first CLIENT ID]
+                $c GET k
+                r CLIENT KILL ID [$first CLIENT ID]
+                $c pipeline {MULTI {SET k 3} {CLIENT TRACKING OFF} EXEC {CLIENT INFO}}
+                assert_equal R [client_field [lindex [$c replies 5] end] flags]
             }
         }
     }
