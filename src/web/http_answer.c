@@ -27,6 +27,7 @@ static const struct {
                {405, "Method Not Allowed"},
                {413, "Content Too Large"},
                {414, "URI Too Long"},
+               {421, "Misdirected Request"},
                {431, "Request Header Fields Too Large"},
                {503, "Service Unavailable"},
                {505, "HTTP Version Not Supported"}};

@@ -75,6 +75,7 @@ static int readTarget(httpRequest *r, slice target) {
         target.ptr += 7, target.len -= 7;
         const char *slash = target.len ? memchr(target.ptr, '/', target.len) : NULL;
         if (slash == target.ptr) return 400; /* no host */
+        r->host = slash ? sliceOf(target.ptr, (size_t)(slash - target.ptr)) : target;
         target = slash ? sliceOf(slash, target.len - (size_t)(slash - target.ptr)) : sliceStr("/");
     }
     if (target.len == 0) return 400;
@@ -172,6 +173,7 @@ static int readField(httpRequest *r, slice line) {
     if (sliceIs(name, "host")) {
         bool again = r->has_host;
         r->has_host = true;
+        if (!r->host.ptr) r->host = value;
         return again ? 400 : HTTP_OK;
     }
     if (sliceIs(name, "content-length")) return readLength(r, value);
@@ -272,6 +274,21 @@ bool httpCredentials(const httpRequest *r, char *room, size_t size, slice *name,
     *name = sliceOf(room, (size_t)(colon - room));
     *password = sliceOf(colon + 1, (size_t)(room + n - colon) - 1);
     return true;
+}
+
+bool httpHostIsOurs(slice host) {
+    if (host.len == 0 || host.ptr[0] == '[') return true;
+    slice name = sliceTakeUntil(&host, ':');
+    if (name.len && name.ptr[name.len - 1] == '.') name.len--;
+    static const char below[] = ".localhost";
+    const size_t below_len = sizeof(below) - 1;
+    if (name.len > below_len && !strncasecmp(name.ptr + name.len - below_len, below, below_len)) return true;
+    bool has_dot = false, is_address = true;
+    for (size_t i = 0; i < name.len; i++) {
+        has_dot |= name.ptr[i] == '.';
+        is_address &= name.ptr[i] == '.' || (name.ptr[i] >= '0' && name.ptr[i] <= '9');
+    }
+    return is_address || !has_dot;
 }
 
 bool httpHasEtag(slice list, const char *etag) {

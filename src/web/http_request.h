@@ -20,6 +20,7 @@ typedef struct httpRequest {
     slice path;        /* without the query */
     slice credentials; /* of "Authorization: Basic", in base64; ptr is NULL: none of that kind */
     slice etags;       /* If-None-Match; ptr is NULL: not there */
+    slice host;        /* with its port: of the target where that has one, else of the field; ptr is NULL: not there */
     bool keeps_alive;  /* another request may follow on this connection */
     bool minor_0;      /* HTTP/1.0, which must be told that the connection stays */
     bool wants_open;   /* OpenMetrics rather than the older text format */
@@ -47,6 +48,9 @@ int httpRequestRead(httpRequest *r, const char *bytes, size_t len);
 
 /* The user's name and password out of r->credentials; they lie in `room`. False: they are none, or there is no room. */
 bool httpCredentials(const httpRequest *r, char *room, size_t size, slice *name, slice *password);
+/* Whether no stranger can make this host's name lead to the machine that was asked: an address, a name without a dot,
+ * or one below localhost; nothing at all, too. */
+bool httpHostIsOurs(slice host);
 /* Whether the list of If-None-Match has this ETag (with its quotes), or is "*". */
 bool httpHasEtag(slice list, const char *etag);
 

@@ -204,17 +204,23 @@ static void flush(webConn *c) {
 
 /* ---- Answers ---- */
 
+static const char *reasonOf(const webConn *c, int status) {
+    if (status == 403 && webAccessIsLocal(web.access) && !c->is_local)
+        return "Protected mode is on and no password is set: only this machine may look.\n";
+    if (status == 421)
+        return "Without a user and a password this machine is answered under its addresses and as localhost, under no\n"
+               "other name: a page of somebody else could have made your browser ask.\n";
+    return "";
+}
+
 /* Begin an answer. `body` is what goes along, unless the request is for the head alone; NULL: a line that says the
  * status, as people read it. */
 static void answer(webConn *c, int status, const char *type, blob *body, const char *extra) {
-    char line[256];
+    char line[512];
     size_t line_len = 0;
     bool has_none = status == 304, wants_body = c->request.method != HTTP_HEAD;
     if (!body && !has_none)
-        line_len = (size_t)snprintf(line, sizeof(line), "%d %s\n%s", status, httpReason(status),
-                                    status == 403 && webAccessIsLocal(web.access) && !c->is_local
-                                        ? "Protected mode is on and no password is set: only this machine may look.\n"
-                                        : "");
+        line_len = (size_t)snprintf(line, sizeof(line), "%d %s\n%s", status, httpReason(status), reasonOf(c, status));
     /* What is no valid request has an end that nobody knows. */
     bool is_whole = c->request.end > 0;
     c->closes = !is_whole || !c->request.keeps_alive;
@@ -272,8 +278,12 @@ static int mayLook(webConn *c) {
     char room[CREDENTIALS_MAX];
     slice name, password;
     if (webAccessIsLocal(web.access) && !c->is_local) return 403;
-    if (!c->request.credentials.ptr) return webAccessAskAnonymous(web.access, &c->sees_keys);
     int status = 401;
+    if (!c->request.credentials.ptr) {
+        status = webAccessAskAnonymous(web.access, &c->sees_keys);
+        /* A browser here may be made to ask by a page whose own name has come to lead here. */
+        return status == 200 && c->is_local && !httpHostIsOurs(c->request.host) ? 421 : status;
+    }
     if (httpCredentials(&c->request, room, sizeof(room), &name, &password))
         status = webAccessAsk(web.access, name, password, &c->sees_keys);
     explicit_bzero(room, sizeof(room));

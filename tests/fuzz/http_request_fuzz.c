@@ -23,6 +23,8 @@ static void check(const httpRequest *r, const char *bytes, size_t len) {
     if (httpCredentials(r, room, sizeof(room), &name, &password))
         serverAssert(isWithin(name, room, sizeof(room)) && isWithin(password, room, sizeof(room)));
     if (r->etags.ptr) (void)httpHasEtag(r->etags, "\"a\"");
+    serverAssert(isWithin(r->host, bytes, r->end));
+    (void)httpHostIsOurs(r->host);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -24,6 +24,7 @@ static int feed(httpRequest *r, const char *in, size_t len, size_t split) {
         move(&r->path, bytes, now, in);
         move(&r->credentials, bytes, now, in);
         move(&r->etags, bytes, now, in);
+        move(&r->host, bytes, now, in);
         free(bytes);
     }
     return status;
@@ -190,6 +191,36 @@ TEST(http_request_credentials) {
         !credentials("Authorization: Basic QTpiQTpiQTpiQTpiQTpiQTpiQTpiQTpiQTpiQTpiQTpiQTpiQTpiQTpiQTpiQTpiQTpiQTpiQTpi"
                      "QTpiQTpiQTpi\r\n",
                      "", ""));
+}
+
+TEST(http_request_hosts) {
+    static const struct {
+        const char *text, *host;
+        bool ours;
+    } cases[] = {
+        {"GET / HTTP/1.0\r\n" END, "", true},
+        {"GET / HTTP/1.1\r\nHost:\r\n" END, "", true},
+        {"GET / HTTP/1.1\r\nHost: a\r\n" END, "a", true},
+        {"GET / HTTP/1.1\r\nHost: 127.0.0.1:9121\r\n" END, "127.0.0.1:9121", true},
+        {"GET / HTTP/1.1\r\nhost: [::1]:9121\r\n" END, "[::1]:9121", true},
+        {"GET / HTTP/1.1\r\nHost: localhost:9121\r\n" END, "localhost:9121", true},
+        {"GET / HTTP/1.1\r\nHost: metrics.LocalHost.\r\n" END, "metrics.LocalHost.", true},
+        {"GET / HTTP/1.1\r\nHost: evil.example:9121\r\n" END, "evil.example:9121", false},
+        {"GET / HTTP/1.1\r\nHost: 127.0.0.1.evil.example\r\n" END, "127.0.0.1.evil.example", false},
+        {"GET / HTTP/1.1\r\nHost: evil.notlocalhost\r\n" END, "evil.notlocalhost", false},
+        {"GET / HTTP/1.1\r\nHost: localhost.evil.example\r\n" END, "localhost.evil.example", false},
+        {"GET http://evil.example HTTP/1.1\r\nHost: localhost\r\n" END, "evil.example", false},
+        {"GET http://evil.example:1/x HTTP/1.1\r\nHost: localhost\r\n" END, "evil.example:1", false},
+    };
+    for (size_t i = 0; i < array_len(cases); i++) {
+        size_t len = strlen(cases[i].text);
+        for (size_t split = 0; split <= len; split++) {
+            httpRequest r;
+            CHECK_EQ_INT(feed(&r, cases[i].text, len, split), HTTP_OK);
+            CHECK(sliceEq(r.host, sliceStr(cases[i].host)));
+            if (!CHECK_EQ_INT(httpHostIsOurs(r.host), cases[i].ours)) fprintf(stderr, "  %s\n", cases[i].host);
+        }
+    }
 }
 
 TEST(http_request_etags) {

@@ -230,6 +230,25 @@ TEST(http_server_asks_who) {
     httpServerStop();
 }
 
+/* A name that leads here is not yet ours: somebody else's page could ask under it. */
+TEST(http_server_knows_its_names) {
+    start();
+    setUser("reader", "on >word +info");
+    httpServerGiveAccess(webAccessMake(true));
+    answers("GET / HTTP/1.1\r\nHost: evil.example:9121\r\nConnection: close\r\n\r\n", "HTTP/1.1 421 ", "localhost");
+    answers("GET /metrics HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n", "HTTP/1.1 421 ", "");
+    answers("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "HTTP/1.1 200 ", "<!doctype html>");
+    bool knows = false; /* who gives a password has been asked for it in the name of that page, and not of another */
+    for (unitLimit limit = unitLimitStart(20000); !knows && !unitLimitOver(&limit);) {
+        sds got = ask("GET / HTTP/1.1\r\nHost: proxy.example\r\nConnection: close\r\n"
+                      "Authorization: Basic cmVhZGVyOndvcmQ=\r\n\r\n");
+        knows = !strncmp(got, "HTTP/1.1 200", 12);
+        sdsFree(got);
+    }
+    CHECK(knows);
+    httpServerStop();
+}
+
 /* Whether the server ends the connection, with whatever it says before, while main does nothing. */
 static bool ends(int fd, const char *says) {
     char bytes[4096];
