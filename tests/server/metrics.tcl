@@ -335,6 +335,19 @@ start_server [list overrides [list metrics-port $web_port]] {
         assert {[catch {web_get /metrics "" $address}]}
     }
 
+    test "Figures are taken while a dataset is loaded, too" {
+        r FLUSHALL
+        with_config {key-load-delay 1000 loading-process-events-interval-bytes 1024} {
+            r DEBUG POPULATE 2500
+            with_clients c {
+                $c send DEBUG RELOAD
+                wait_for_condition 10 {[sample valkey_loading] == 1}
+                assert_equal OK [$c reply]
+            }
+        }
+        wait_for_condition 10 {[sample valkey_loading] == 0}
+    }
+
     test "The port can be changed, turned off and on while the server runs" {
         set old $::web_port
         set new [free_port]
