@@ -61,6 +61,8 @@ class Host:
         self.ids = []
         # Who has which address: names by addresses, as monitors are shown them.
         self.names = {}
+        # Whether somebody may wait for a time: it began in a pause.
+        self.timed = False
 
     # ---- Coming and going ----
 
@@ -105,6 +107,7 @@ class Host:
 
     def populate(self, protocols, pauses):
         self.pauses = pauses
+        self.timed = False
         self.names = {self.server.link.address(): b"observer"}
         if pauses:
             # So that it is not paused.
@@ -151,10 +154,13 @@ class Host:
     def settle(self, awaited=None, gone=None):
         """Wait until nothing more will happen; AWAITED must not be blocked, GONE must have left. Returns a list: what
         each client has received. Whoever has gone is replaced, and that is waited for, too: others may be shown it."""
-        # In a pause times may be over or not: who waits for a time waits for the end of the pause, too.
+        # In a pause a command that waits for a time may be held first: no time runs then, and when the pause is over
+        # it does.
         if awaited is not None and self.has_pause():
             awaited = None
+            self.timed = True
         listed = self.await_rest(awaited, gone)
+        self.timed = self.timed and self.has_pause()
         received = [self.collect(n, listed.get(i), n == gone) for n, i in enumerate(self.ids)]
         absent = [n for n, i in enumerate(self.ids) if i not in listed]
         for n in absent:
@@ -166,13 +172,15 @@ class Host:
     def await_rest(self, awaited, gone):
         """CLIENT LIST when nothing more will happen."""
         deadline = time.time() + PATIENCE_S
-        before = None
+        before, over = None, not self.timed
         while True:
             listed = self.list_clients()
             now = [[listed[i][name] for name in FACTS + TRAFFIC] if i in listed else None for i in self.ids]
             if now == before and all(self.is_quiet(n, listed.get(i), n == awaited, n == gone)
                                      for n, i in enumerate(self.ids)):
-                return listed
+                if over:
+                    return listed
+                over, now = b"clients_in_timeout_table:0" in self.info(), None
             if time.time() > deadline:
                 raise TimeoutError("does not come to rest: %r" % [listed.get(i) for i in self.ids])
             before = now
@@ -367,6 +375,10 @@ MODULES = re.compile(rb"(\$7\r\nmodules\r\n)\*1\r\n[%*]\d\r\n\$4\r\nname\r\n\$3\
 LISTED = re.compile(rb"[$=]\d+\r\n(?:txt:)?((?:id=\d+ addr=[^\n]*\n)+)\r\n")
 
 
+# How often the observer looks depends on when times are over.
+LOOKS = re.compile(rb'\+\[\d+ observer\] "INFO"\r\n')
+
+
 def told_of_clients(raw, names):
     """RAW with FACTS in place of lines of CLIENT LIST, and without times and with NAMES in place of addresses in what
     monitors are shown."""
@@ -376,7 +388,8 @@ def told_of_clients(raw, names):
                             if names.get(fields[b"addr"]) != b"observer"]
 
     raw = LISTED.sub(facts, raw)
-    return MONITORED.sub(lambda match: b"+[%s %s] " % (match[1], names.get(match[2], match[2])), raw)
+    raw = MONITORED.sub(lambda match: b"+[%s %s] " % (match[1], names.get(match[2], match[2])), raw)
+    return LOOKS.sub(b"", raw)
 
 
 # All keys may have changed: 9.1.2 says so in the protocol of the client whose messages are redirected, which the one
