@@ -372,6 +372,18 @@ start_server {each {r FLUSHALL}} {
         assert_match "*errors: 1, replies: 2\n" $out
     }
 
+    test "--pipe waits for the last reply as long as it is told to" {
+        r CLIENT PAUSE 2500 ALL
+        set begun [clock milliseconds]
+        lassign [cli_with "PING\r\n" --pipe --pipe-timeout 1] code out
+        assert {[clock milliseconds] - $begun >= 1000}
+        assert_equal 1 $code
+        assert_match "*errors: 1, replies: 0\n" $out
+        lassign [cli_with "PING\r\n" --pipe --pipe-timeout 60] code out
+        assert_equal 0 $code
+        assert_match "*errors: 0, replies: 1\n" $out
+    }
+
     test "--lru-test finds what it stored" {
         assert_regexp {^\d+ Gets/sec \| Hits: \d+ \(\d+\.\d\d%\) \| Misses: \d+ \(\d+\.\d\d%\)\n$} [cli --lru-test 100 -i 0.2 -r 1]
         assert_between 1 100 [r DBSIZE]
