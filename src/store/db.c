@@ -282,8 +282,8 @@ bool expireIfNeeded(serverDb *db, robj *entry, hashedKey key) {
 static __attribute__((noinline)) robj *readMissed(serverDb *db, robj *expired, hashedKey key, int flags) {
     if (expired && flags & LOOKUP_HIDDEN && !expireDeletionAllowed()) return expired;
     if (expired && !(flags & LOOKUP_NOEXPIRE)) {
-        bool own_write = store_following.on && flags & LOOKUP_WRITE; /* else what it adds would be there twice */
-        if (own_write) dbDropExpired(db, expired, key.hash);
+        /* Also where time deletes nothing: else what the command adds would be there twice. */
+        if (flags & LOOKUP_WRITE) dbDropExpired(db, expired, key.hash);
         else expireIfNeeded(db, expired, key);
     }
     if (flags & LOOKUP_WRITE) return NULL;

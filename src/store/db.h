@@ -121,7 +121,8 @@ bool expireIfNeeded(serverDb *db, robj *entry, hashedKey key);
 bool dbDropExpired(serverDb *db, robj *entry, uint64_t hash);
 /* The running command gives a key a time that is over: the key goes at once. */
 void dbExpireNow(serverDb *db, robj *entry, hashedKey key);
-/* While the dataset stands still, or follows another's, keys whose time is over are hidden but not deleted. */
+/* While the dataset stands still, or follows another's, keys whose time is over are hidden but not deleted: only who
+ * looks one up in order to write deletes it. */
 static inline bool expireDeletionAllowed(void) {
     return !store_following.on && !storeStandsStill();
 }

@@ -468,6 +468,35 @@ start_server {each {r FLUSHALL}} {
         r CLIENT UNPAUSE
     }
 
+    test "What a transaction that has begun a pause writes to a key whose time is over is there, once" {
+        foreach {command type} {
+            {HSETNX key f 1} hash
+            {RPUSH key x} list
+            {SADD key x} set
+            {ZADD key 1 x} zset
+            {XADD key 1-1 f v} stream
+            {INCR key} string
+            {APPEND key x} string
+            {SET key x KEEPTTL} string
+            {RENAME other key} string
+            {COPY other key} string
+            {SORT nothing STORE key} none
+        } {
+            r FLUSHALL
+            r SET other value
+            r RPUSH key old
+            r PEXPIRE key 1
+            after 5
+            r pipeline [list MULTI {CLIENT PAUSE 100000 WRITE} $command {TTL key} {TYPE key} {KEYS key} EXEC]
+            set keys [expr {$type eq "none" ? {} : "key"}]
+            set then [lrange [lindex [r replies 7] end] 3 end]
+            r CLIENT UNPAUSE
+            assert_equal [list $command $type $keys] [list $command {*}$then]
+            assert_equal [list $command $type $keys] [list $command [r TYPE key] [r KEYS key]]
+            assert_equal [list $command [expr {($type ne "none") + [r EXISTS other]}]] [list $command [r DBSIZE]]
+        }
+    }
+
     # ---- REPLY NO-EVICT NO-TOUCH ------------------------------------------------------------------------------
 
     test "CLIENT REPLY OFF silences until ON" {
