@@ -302,7 +302,7 @@ class Stage:
                 host.send(n, step.commands)
         received = [host.settle(awaited=n if step.kind == "wait" else None, gone=n if step.kind == "close" else None)
                     for host in self.hosts]
-        if step.rest:
+        if step.rest or ends_pause(step):
             time.sleep(REST_S)
         for client in range(len(received[0])):
             raws = [MODULES.sub(rb"\1*0\r\n", order_messages(raw[client], client in self.left_all)) for raw in received]
@@ -334,6 +334,11 @@ class Stage:
         return (self.end_pauses() or self.look() or
                 differing("changes", [host.server.changes() - host.changes for host in self.hosts]) or
                 differing("keys", [host.keys() for host in self.hosts]))
+
+
+def ends_pause(step):
+    """Whether what has been held may begin now, and with it the millisecond that a key is to live."""
+    return step.kind == "go on" or any(b"UNPAUSE" in command for command in step.commands)
 
 
 def fields_of(line):
