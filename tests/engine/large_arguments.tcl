@@ -141,7 +141,8 @@ foreach threads {1 4} {
             wait_for_condition 10 {
                 [regexp -all {qbuf=20000\d\d } [r CLIENT LIST]] == 10
             }
-            assert_between 20000000 [expr {26 * $mb}] [expr {[info_field used_memory memory] - $before}]
+            # Of what was there before, some may have gone meanwhile: below.
+            assert_between 18000000 [expr {26 * $mb}] [expr {[info_field used_memory memory] - $before}]
             foreach line [split [string trim [r CLIENT LIST]] "\n"] {
                 if {![regexp {qbuf=20000.*qbuf-free=(\d+) .*tot-mem=(\d+)} $line -> free memory]} {
                     continue

@@ -30,11 +30,11 @@ def middle_is_beyond(vertices):
     """The polygon's middle lies where no place can be: what the peer finds then is a matter of chance."""
     try:
         points = [[math.radians(float(word)) for word in vertex] for vertex in vertices]
-    except ValueError:
+        x = sum(math.cos(lat) * math.cos(lon) for lon, lat in points)
+        y = sum(math.cos(lat) * math.sin(lon) for lon, lat in points)
+        z = sum(math.sin(lat) for _, lat in points)
+    except ValueError:  # no number, or an infinite one
         return False
-    x = sum(math.cos(lat) * math.cos(lon) for lon, lat in points)
-    y = sum(math.cos(lat) * math.sin(lon) for lon, lat in points)
-    z = sum(math.sin(lat) for _, lat in points)
     return abs(math.degrees(math.atan2(z, math.hypot(x, y)))) > 85.05
 
 
