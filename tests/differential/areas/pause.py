@@ -5,6 +5,8 @@ Pauses have no end of their own here: a command or the observer ends them (stage
 SPDX-License-Identifier: BSD-3-Clause
 """
 
+from scripts import Alone
+
 NEEDS = ["client|pause", "client|unpause", "monitor"]
 WAITS = True
 PAUSES = True
@@ -20,7 +22,9 @@ def pause(d):
 def commands(d):
     k = d.key
     return [
-        (4, lambda: pause(d)), (1, lambda: ["CLIENT", "UNPAUSE"]),
+        (4, lambda: pause(d)),
+        # In one write with another pause behind it 9.1.2 lets those who were held go and come again, behind others.
+        (1, lambda: Alone(["CLIENT", "UNPAUSE"])),
         (0.5, lambda: ["CLIENT", "PAUSE"] + d.one(["x"], ["-1"], ["9" * 19], ["9" * 20], ["1", "x"], ["0"])),
         # What counts as a write, and what does not.
         (2, lambda: ["PUBLISH", d.one("news", "n"), "m"]), (1, lambda: ["SPUBLISH", "news", "m"]),
