@@ -15,7 +15,8 @@ typedef enum {
     FIELD_COUNTER, /* its samples end in _total */
     FIELD_OK,      /* 1 for "ok", else 0 */
     FIELD_UP,      /* 1 for "up", else 0 */
-    FIELD_LABEL    /* words, or digits that are no number */
+    FIELD_LABEL,   /* words, or digits that are no number to count with */
+    FIELD_TOLD     /* another field says it, in the unit that collectors want: left out */
 } fieldKind;
 
 typedef struct metricField {
@@ -23,7 +24,7 @@ typedef struct metricField {
     const char *family; /* without "valkey_" and "_total"; NULL: as the field */
     fieldKind kind;
     unsigned char shift; /* decimal digits by which the value is made smaller: 3 makes seconds of milliseconds */
-    const char *help;    /* NULL for labels */
+    const char *help;    /* NULL for labels, and for what is left out */
 } metricField;
 
 /* NULL: nothing is known. */

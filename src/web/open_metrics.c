@@ -258,6 +258,7 @@ static bool isLabel(const metricField *known, slice field, slice value) {
 static void putLine(writer *w, slice field, slice value) {
     const metricField *known = metricFieldFind(field);
     if (!isName(field) || isLabel(known, field, value) || endsWith(field, "_human")) return;
+    if (known && known->kind == FIELD_TOLD) return;
     if (known && known->kind == FIELD_OK) value = sliceStr(sliceIs(value, "ok") ? "1" : "0");
     if (known && known->kind == FIELD_UP) value = sliceStr(sliceIs(value, "up") ? "1" : "0");
     putField(w, known, field, withoutPercent(value));

@@ -128,7 +128,7 @@ start_server [list overrides [list metrics-port $web_port]] {
             set field [string range $line 0 $at-1]
             set value [string trimright [string range $line $at+1 end] %]
             if {![regexp {^-?\d+(\.\d+)?$} $value] || $field in {redis_git_sha1 redis_git_dirty master_replid2} ||
-                [string match *_human $field]} continue
+                [string match *_human $field] || $field in {arch_bits uptime_in_days}} continue ;# a label; in seconds
             incr count
             if {![dict exists $families $field]} {
                 fail "no family for $field"

@@ -86,7 +86,8 @@ TEST(open_metrics_words) {
     makes("# server\r\nos:Linux\r\narch_bits:64\r\nrun_id:12345\r\nredis_git_sha1:00000000\r\nconfig_file:\r\n",
           METRICS_OPEN,
           "# HELP valkey_server What is words in this section of INFO.\n# TYPE valkey_server info\n"
-          "valkey_server_info{os=\"Linux\",run_id=\"12345\",redis_git_sha1=\"00000000\"} 1\n");
+          "valkey_server_info{os=\"Linux\",arch_bits=\"64\",run_id=\"12345\",redis_git_sha1=\"00000000\"} 1\n");
+    makesNot("# server\r\nuptime_in_days:3\r\nuptime_in_seconds:259200\r\n", "days");
     makes("# server\r\nos:Linux\r\n", METRICS_TEXT,
           "# TYPE valkey_server_info gauge\nvalkey_server_info{os=\"Linux\"} 1\n");
     makes("# tls\r\ntls_server_cert_serial:1234\r\n", METRICS_OPEN,
@@ -209,14 +210,29 @@ TEST(open_metrics_random_text) {
     }
 }
 
+/* Prometheus's own check of names (promtool) wants seconds and bytes, and nothing that is made of them. */
+static bool hasBaseUnit(const char *name) {
+    static const char *const others[] = {"bits", "days",        "hours", "milliseconds", "minutes", "ms",
+                                         "ns",   "nanoseconds", "us",    "microseconds", "weeks"};
+    int count;
+    bool found = false;
+    sds *words = sdsSplitLen(name, strlen(name), "_", 1, &count);
+    for (int i = 0; i < count; i++)
+        for (size_t j = 0; j < array_len(others); j++) found |= !strcmp(words[i], others[j]);
+    sdsFreeSplitRes(words, count);
+    return !found;
+}
+
 TEST(metric_table_is_sorted) {
     for (size_t i = 0; metricFieldAt(i); i++) {
         const metricField *f = metricFieldAt(i);
         if (i) CHECK(strcmp(metricFieldAt(i - 1)->field, f->field) < 0);
         CHECK(metricFieldFind(sliceStr(f->field)) == f);
-        CHECK(f->kind == FIELD_LABEL || (f->help && f->help[strlen(f->help) - 1] == '.' && !strchr(f->help, '"')));
+        bool is_family = f->kind != FIELD_LABEL && f->kind != FIELD_TOLD;
+        CHECK(!is_family || (f->help && f->help[strlen(f->help) - 1] == '.' && !strchr(f->help, '"')));
         CHECK(f->shift == 0 || f->shift == 3 || f->shift == 6);
         const char *name = f->family ? f->family : f->field;
+        CHECK(!is_family || hasBaseUnit(name));
         CHECK(f->kind != FIELD_COUNTER || (strncmp(name, "total_", 6) && !strstr(name, "_total")));
     }
     CHECK(metricFieldFind(sliceStr("keyspace_hit")) == NULL && metricFieldFind(sliceStr("")) == NULL);
