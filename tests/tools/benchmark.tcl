@@ -459,6 +459,71 @@ print(texts.count("Requests per second"), sum(x in texts for x in ("PING_INLINE"
         assert_match "*WARNING: option '--cacert' changes nothing without '--tls': *" $err
     }
 
+    # ---- Random commands ------------------------------------------------------------------------------------------
+
+    # Commands, errors, those without an answer, connections lost.
+    proc fuzz_result {out} {
+        assert_regexp {^\d+ random commands of \d+ kinds in [\d.]+ seconds \(seed \d+\)\nanswered with an error: \d+, not at all: \d+, connections lost: \d+\n$} $out
+        regexp {^(\d+) .*error: (\d+), not at all: (\d+), connections lost: (\d+)} $out -> commands errors unanswered lost
+        return [list $commands $errors $unanswered $lost]
+    }
+
+    test "--fuzz sends random commands that mostly succeed" {
+        r CONFIG RESETSTAT
+        lassign [bench --fuzz -n 3000 -c 4 -P 3 --seed 5] code out err
+        lassign [fuzz_result $out] commands errors unanswered lost
+        assert_equal {0 {} 3000 0 0} [list $code $err $commands $unanswered $lost]
+        assert_between 1 1000 $errors
+        set called [regexp -all -inline {cmdstat_([a-z|-]+):} [r INFO commandstats]]
+        assert {[dict size [lreverse $called]] > 200}
+        foreach command {shutdown debug monitor replicaof client|kill config|set subscribe} {
+            assert {$command ni $called}
+        }
+    }
+
+    test "--fuzz sends the same with the same seed, and --fuzz-loglevel debug shows it" {
+        foreach run {one two} {
+            lassign [bench --fuzz -n 300 -c 3 --seed 8 --fuzz-loglevel debug] code out err
+            lappend sent [lmap line [split $err \n] {
+                if {[string match {    "*} $line]} {set line} else {continue}
+            }]
+        }
+        assert_equal 300 [llength [lindex $sent 0]]
+        assert_equal {*}$sent
+        assert_equal {0 {} {}} [bench --fuzz -n 10 --fuzz-loglevel none]
+    }
+
+    test "--fuzz-mode damages commands, and changes settings" {
+        lassign [fuzz_result [lindex [bench --fuzz -n 3000 -c 2 --seed 9] 1]] commands well
+        r CONFIG RESETSTAT
+        set result [bench --fuzz -n 3000 -c 2 --seed 9 --fuzz-mode malformed-commands,config-commands]
+        lassign [fuzz_result [lindex $result 1]] commands damaged
+        assert {$damaged > 1.3 * $well}
+        assert_match "calls=*" [info_field {cmdstat_config|set} commandstats]
+        foreach setting {dir dbfilename requirepass port} {
+            assert_equal 0 [string match "*\"$setting\"*" [lindex $result 2]]
+        }
+    }
+
+    test "--fuzz says what a connection has sent before it was lost" {
+        set file [file join $srv::root fuzz-out]
+        exec sh -c "'$::benchmark' -p [srv port] --fuzz -c 3 --duration 2; echo code \$?" >$file 2>@1 &
+        wait_for_condition 10 {[info_field connected_clients clients] >= 4}
+        after 200
+        assert {[r CLIENT KILL TYPE normal SKIPME yes] >= 3}
+        wait_for_condition 20 {[string match "*code *" [read_file $file]]}
+        assert_match "*The connection has sent last:\n    \"*connections lost: 3\ncode 1\n" [read_file $file]
+    }
+
+    test "--fuzz refuses what makes no sense with it" {
+        assert_match "Invalid value \"x\" of option \"--fuzz-mode\": *" [lindex [bench --fuzz --fuzz-mode x] 2]
+        assert_match "Invalid value \"x\" of option \"--fuzz-loglevel\": *" [lindex [bench --fuzz --fuzz-loglevel x] 2]
+        assert_match "Options '--fuzz' and '-t' contradict each other: *" [lindex [bench --fuzz -t set] 2]
+        assert_match "Option '--fuzz' and a command contradict *" [lindex [bench --fuzz -- get k] 2]
+        assert_match "WARNING: option '--fuzz-mode' changes nothing without '--fuzz': *" \
+            [lindex [bench -q -n 1 -t set --fuzz-mode malformed-commands] 2]
+    }
+
     test "--version, -v and --help" {
         foreach option {--version -v} {
             assert_regexp {^valkey-benchmark \d+\.\d+\.\d+\n$} [lindex [bench $option] 1]

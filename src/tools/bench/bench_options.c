@@ -17,7 +17,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum { OPT_FLAG, OPT_INT, OPT_LONG, OPT_ULONG, OPT_TEXT, OPT_URI, OPT_KEEP_ALIVE, OPT_IGNORED } optionKind;
+typedef enum {
+    OPT_FLAG,
+    OPT_INT,
+    OPT_LONG,
+    OPT_ULONG,
+    OPT_TEXT,
+    OPT_URI,
+    OPT_KEEP_ALIVE,
+    OPT_FUZZ_MODE,
+    OPT_FUZZ_LOG,
+    OPT_IGNORED
+} optionKind;
 
 typedef struct optionRow {
     const char *name;
@@ -71,6 +82,9 @@ static const optionRow option_rows[] = {
     {"--key", OPT_TEXT, FIELD(tls.key_file), 0, 0},
     {"--tls-ciphers", OPT_TEXT, FIELD(tls.ciphers), 0, 0},
     {"--tls-ciphersuites", OPT_TEXT, FIELD(tls.ciphersuites), 0, 0},
+    {"--fuzz", OPT_FLAG, FIELD(fuzz), 0, 0},
+    {"--fuzz-mode", OPT_FUZZ_MODE, 0, 0, 0},
+    {"--fuzz-loglevel", OPT_FUZZ_LOG, 0, 0, 0},
     {"-e", OPT_IGNORED, 0, 0, 0},
     {"--help", OPT_FLAG, FIELD(help), 0, 0},
     {"--version", OPT_FLAG, FIELD(version), 0, 0},
@@ -90,9 +104,6 @@ static const struct {
 } absent[] = {
     {"--cluster", "the load goes to one server, and there is no cluster to spread it over yet"},
     {"--rfr", "there is no cluster yet whose replicas could be read"},
-    {"--fuzz", "there is no fuzzer"},
-    {"--fuzz-mode", "there is no fuzzer"},
-    {"--fuzz-loglevel", "there is no fuzzer"},
 };
 
 /* Two that cannot both be meant. */
@@ -106,6 +117,16 @@ static const struct {
     {"-I", "--rps", "no request is sent"},
     {"-I", "-x", "no request is sent"},
     {"-I", "--duration", "it ends with Ctrl-C"},
+    {"--fuzz", "-t", "commands are drawn at random"},
+    {"--fuzz", "-I", "no request is sent"},
+    {"--fuzz", "-x", "commands are drawn at random"},
+    {"--fuzz", "-l", "it ends after a number of requests or after a time"},
+    {"--fuzz", "--rps", "no rate is held"},
+    {"--fuzz", "--warmup", "nothing is measured"},
+    {"--fuzz", "--csv", "nothing is measured"},
+    {"--fuzz", "--json", "nothing is measured"},
+    {"--fuzz", "--plot", "nothing is measured"},
+    {"--fuzz", "--threads", "one thread draws and sends"},
     {"-s", "--mptcp", "a Unix socket has no paths to choose from"},
 };
 
@@ -114,6 +135,8 @@ static const struct {
     const char *name, *needs, *result;
 } dependents[] = {
     {"--sequential", "-r", "all requests use one key"},
+    {"--fuzz-mode", "--fuzz", "commands are not drawn at random"},
+    {"--fuzz-loglevel", "--fuzz", "commands are not drawn at random"},
     {"--insecure", "--tls", "nothing is encrypted"},
     {"--sni", "--tls", "nothing is encrypted"},
     {"--cacert", "--tls", "nothing is encrypted"},
@@ -209,6 +232,10 @@ static bool makeSense(const benchOptions *o, const givenOptions *given) {
         fprintf(stderr, "Option '-I' and a command contradict each other: no request is sent.\n");
         return false;
     }
+    if (o->fuzz && o->command_count) {
+        fprintf(stderr, "Option '--fuzz' and a command contradict each other: commands are drawn at random.\n");
+        return false;
+    }
     if (stdoutIsShared(o) || !testsAreKnown(o->tests)) return false;
     for (size_t i = 0; i < array_len(dependents); i++) {
         if (!isGiven(given, dependents[i].name) || isGiven(given, dependents[i].needs)) continue;
@@ -222,6 +249,8 @@ static bool makeSense(const benchOptions *o, const givenOptions *given) {
 static bool badValue(const optionRow *row, const char *text) {
     fprintf(stderr, "Invalid value \"%s\" of option \"%s\": ", text, row->name);
     if (row->kind == OPT_KEEP_ALIVE) fprintf(stderr, "0 or 1 expected\n");
+    else if (row->kind == OPT_FUZZ_MODE) fprintf(stderr, "malformed-commands, config-commands or both expected\n");
+    else if (row->kind == OPT_FUZZ_LOG) fprintf(stderr, "none, error, info or debug expected\n");
     else fprintf(stderr, "a number from %lld to %lld expected\n", row->min, row->max);
     return false;
 }
@@ -242,6 +271,30 @@ static bool takeUri(benchOptions *o, const char *text) {
     return true;
 }
 
+/* Of words separated by commas. */
+static bool takeFuzzModes(benchOptions *o, const char *text) {
+    int count;
+    bool known = true;
+    sds *modes = sdsSplitLen(text, strlen(text), ",", 1, &count);
+    for (int i = 0; i < count; i++) {
+        if (strcmp(modes[i], "malformed-commands") == 0) o->fuzz_malformed = true;
+        else if (strcmp(modes[i], "config-commands") == 0) o->fuzz_config = true;
+        else known = false;
+    }
+    sdsFreeSplitRes(modes, count);
+    return known && count > 0;
+}
+
+static bool takeFuzzLog(benchOptions *o, const char *text) {
+    static const char *const levels[] = {"none", "error", "info", "debug"};
+    for (size_t i = 0; i < array_len(levels); i++) {
+        if (strcmp(text, levels[i]) != 0) continue;
+        o->fuzz_log = (fuzzLog)i;
+        return true;
+    }
+    return false;
+}
+
 /* Store `text` (NULL for options that take none) where the row says. */
 static bool takeValue(benchOptions *o, const optionRow *row, const char *text) {
     void *field = (char *)o + row->offset;
@@ -251,6 +304,8 @@ static bool takeValue(benchOptions *o, const optionRow *row, const char *text) {
     case OPT_TEXT: *(const char **)field = text; return true;
     case OPT_URI: return takeUri(o, text);
     case OPT_IGNORED: fprintf(stderr, "Option -e changes nothing: an error ends the run in any case.\n"); return true;
+    case OPT_FUZZ_MODE: return takeFuzzModes(o, text) || badValue(row, text);
+    case OPT_FUZZ_LOG: return takeFuzzLog(o, text) || badValue(row, text);
     case OPT_KEEP_ALIVE:
         if (strcmp(text, "0") != 0 && strcmp(text, "1") != 0) return badValue(row, text);
         o->keep_alive = text[0] == '1';
@@ -279,6 +334,7 @@ bool benchOptionsParse(benchOptions *o, int argc, char **argv) {
                         .functions = 10,
                         .fcall_keys = 1,
                         .keep_alive = true,
+                        .fuzz_log = FUZZ_LOG_INFO,
                         .seed = (uint64_t)clockWallUs()};
     givenOptions given = {{false}};
     int i = 1;
@@ -351,7 +407,18 @@ void benchUsage(void) {
           "  --num-functions N  functions that function_load loads (10)\n"
           "  --num-keys-in-fcall N  keys that fcall passes (1)\n"
           "\n"
-          "What is printed\n"
+          "Instead of a test\n"
+          "  --fuzz             random commands that the server documents, one connection after\n"
+          "                     the other: does it go on answering? The dataset is written to,\n"
+          "                     and flushed: never where data matters\n"
+          "  --fuzz-mode MODES  malformed-commands: some with a word too much, too little or of\n"
+          "                     the wrong kind; config-commands: CONFIG SET, too; or both, with\n"
+          "                     a comma between them\n"
+          "  --fuzz-loglevel LEVEL  none, error (what was sent before a connection was lost), info\n"
+          "                     (a sum at the end, too), debug (all commands) (info)\n"
+          "\n",
+          stdout);
+    fputs("What is printed\n"
           "  -q                 a line per test\n"
           "  --csv              lines for a spreadsheet, with a header\n"
           "  --json FILE        all results and settings, percentiles and the rate over time, for\n"

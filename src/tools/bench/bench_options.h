@@ -7,6 +7,8 @@
 #include "platform.h"
 #include "tool_tls.h"
 
+typedef enum { FUZZ_LOG_NONE, FUZZ_LOG_ERROR, FUZZ_LOG_INFO, FUZZ_LOG_DEBUG } fuzzLog;
+
 typedef struct benchOptions {
     const char *host, *socket, *user, *password, *tests; /* borrowed from argv or from `uri` */
     const char *json_file, *plot_file;                   /* the same; "-": stdout */
@@ -14,6 +16,8 @@ typedef struct benchOptions {
     long long requests, duration_s, warmup_s, rate;
     uint64_t key_range, seed;
     bool keep_alive, quiet, csv, loop, idle, read_stdin, resp3, sequential, tracking, multipath;
+    bool fuzz, fuzz_malformed, fuzz_config;
+    fuzzLog fuzz_log;
     bool help, version;
     toolTls tls;
     tlsContext *tls_context; /* made of it by main(); NULL: plain */

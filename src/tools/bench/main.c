@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "anet.h"
 #include "clock.h"
+#include "fuzz.h"
 #include "generator.h"
 #include "numbers.h"
 #include "bench_options.h"
@@ -384,6 +385,7 @@ int main(int argc, char **argv) {
                 "connections fail;\n  sysctl net.ipv4.tcp_tw_reuse=1 lets Linux take them again earlier.\n");
     }
     b.options.tls_context = toolTlsContext(&o->tls);
+    if (o->fuzz) return fuzzRun(o, connectServer);
     resultFilesCheck(o);
     askServer(&b);
     makeGreeting(&b);

@@ -35,6 +35,20 @@ static bool hasFlag(const replyValue *arg, const char *flag) {
 
 static argNode *nodesFromDocs(const replyValue *list, size_t *count, int depth);
 
+static valueKind valueOf(const char *type) {
+    static const struct {
+        const char *type;
+        valueKind value;
+    } known[] = {{"key", VALUE_KEY},
+                 {"integer", VALUE_INTEGER},
+                 {"double", VALUE_DOUBLE},
+                 {"unix-time", VALUE_TIME},
+                 {"pattern", VALUE_PATTERN}};
+    for (size_t i = 0; i < array_len(known); i++)
+        if (strcmp(type, known[i].type) == 0) return known[i].value;
+    return VALUE_TEXT;
+}
+
 static argNode nodeFromDocs(const replyValue *arg, int depth) {
     const replyValue *type = replyLookup(arg, "type"), *parts = replyLookup(arg, "arguments");
     argNode node = {.kind = ARG_VALUE,
@@ -44,6 +58,7 @@ static argNode nodeFromDocs(const replyValue *arg, int depth) {
                     .multiple = hasFlag(arg, "multiple"),
                     .multiple_token = hasFlag(arg, "multiple_token")};
     if (!node.name) node.name = copyText(arg, "name");
+    if (type && type->str) node.value = valueOf(type->str);
     if (type && type->str && strcmp(type->str, "pure-token") == 0) node.kind = ARG_TOKEN;
     if (parts && replyIsList(parts)) {
         node.kind = type && type->str && strcmp(type->str, "oneof") == 0 ? ARG_ONEOF : ARG_BLOCK;

@@ -1,8 +1,8 @@
 /* syntax.h -- the arguments of a command: as text, and what of them is still to be typed.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#ifndef CLI_SYNTAX_H
-#define CLI_SYNTAX_H
+#ifndef TOOLS_SYNTAX_H
+#define TOOLS_SYNTAX_H
 
 #include "reply_value.h"
 #include "sds.h"
@@ -14,9 +14,13 @@ typedef enum {
     ARG_BLOCK  /* its parts in turn */
 } argKind;
 
+/* What a value is; text where nothing is said. */
+typedef enum { VALUE_TEXT, VALUE_KEY, VALUE_INTEGER, VALUE_DOUBLE, VALUE_TIME, VALUE_PATTERN } valueKind;
+
 /* One argument as COMMAND DOCS describes it. Strings are sds when they come from there. */
 typedef struct argNode {
     argKind kind;
+    valueKind value;    /* of ARG_VALUE */
     char *token, *name; /* own; either may be NULL */
     bool optional, multiple, multiple_token;
     struct argNode *parts; /* owns */

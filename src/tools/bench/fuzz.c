@@ -1,0 +1,202 @@
+/* fuzz.c -- random commands for a server (--fuzz): does it go on answering?
+ *
+ * One connection after the other, drawn at random, sends a pipeline and reads as many answers. What a connection has
+ * sent last is told when it is lost, or when no answer comes. With the same --seed, server and dataset the commands are
+ * the same.
+ *
+ * Not here    what a command is made of (fuzz_commands.c).
+ * Tests       tests/tools/benchmark.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "fuzz.h"
+
+#include "clock.h"
+#include "fuzz_commands.h"
+#include "zmalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define ANSWER_MS 5000 /* a server that says nothing for so long is asked over another connection */
+#define DAMAGED_PERCENT 30
+#define PROGRESS_US 250000
+
+typedef struct fuzzRunState {
+    const benchOptions *options;
+    serverLink *(*open)(const benchOptions *);
+    fuzzBook *book; /* owns */
+    rng random;
+    serverLink **links; /* own */
+    sds *sent;          /* own: what each connection has sent last, as text */
+    long long requests, errors, unanswered, lost;
+} fuzzRunState;
+
+/* ---- What the server knows ---- */
+
+noreturn_fn static void quit(const char *what, const char *why) {
+    fflush(stdout);
+    fprintf(stderr, "%s: %s\n", what, why);
+    exit(1);
+}
+
+static replyValue *ask(serverLink *l, const char *what, replyValue *r) {
+    if (!r) quit(what, linkError(l));
+    if (replyIsError(r)) quit(what, r->str);
+    return r;
+}
+
+static fuzzBook *readBook(const benchOptions *o, serverLink *(*open)(const benchOptions *)) {
+    serverLink *l = open(o);
+    replyValue *docs = ask(l, "COMMAND DOCS", linkCall(l, "COMMAND", "DOCS", NULL)), *settings = NULL;
+    if (o->fuzz_config) settings = ask(l, "CONFIG GET", linkCall(l, "CONFIG", "GET", "*", NULL));
+    fuzzBook *book = fuzzBookMake(docs, settings);
+    replyValueFree(docs);
+    replyValueFree(settings);
+    linkClose(l);
+    if (fuzzBookCommands(book) == 0) quit("COMMAND DOCS", "the server documents no command that could be tried");
+    return book;
+}
+
+/* ---- Connections ---- */
+
+static void prepare(serverLink *l, const char *what, replyValue *r) {
+    replyValueFree(ask(l, what, r));
+}
+
+static serverLink *openLink(const fuzzRunState *f) {
+    const benchOptions *o = f->options;
+    char db[16];
+    serverLink *l = f->open(o);
+    snprintf(db, sizeof(db), "%d", o->db);
+    if (o->resp3) prepare(l, "HELLO", linkCall(l, "HELLO", "3", NULL));
+    if (o->tracking) prepare(l, "CLIENT TRACKING", linkCall(l, "CLIENT", "TRACKING", "on", NULL));
+    if (o->db) prepare(l, "SELECT", linkCall(l, "SELECT", db, NULL));
+    return l;
+}
+
+/* Its connection is of no use any more. The next one says whether the server is there. */
+static void reconnect(fuzzRunState *f, size_t i, const char *why) {
+    if (f->options->fuzz_log >= FUZZ_LOG_ERROR)
+        fprintf(stderr, "%s. The connection has sent last:\n%s", why, f->sent[i]);
+    linkClose(f->links[i]);
+    f->links[i] = NULL; /* the program may end here */
+    f->links[i] = openLink(f);
+}
+
+/* ---- A pipeline ---- */
+
+static sds drawPipeline(fuzzRunState *f, size_t i) {
+    const benchOptions *o = f->options;
+    sds bytes = sdsEmpty();
+    sdsFree(f->sent[i]);
+    f->sent[i] = sdsEmpty();
+    for (int n = 0; n < o->pipeline; n++) {
+        int count;
+        bool damaged = o->fuzz_malformed && rngBelow(&f->random, 100) < DAMAGED_PERCENT;
+        sds *words = fuzzBookDraw(f->book, &f->random, damaged, &count);
+        slice *slices = zmalloc(sizeof(slice) * (size_t)count);
+        f->sent[i] = sdsCat(f->sent[i], "   ");
+        for (int w = 0; w < count; w++) {
+            slices[w] = sdsSlice(words[w]);
+            f->sent[i] = sdsCatRepr(sdsCat(f->sent[i], " "), words[w], sdsLen(words[w]));
+        }
+        f->sent[i] = sdsCat(f->sent[i], "\n");
+        bytes = linkCatCommand(bytes, count, slices);
+        zfree(slices);
+        sdsFreeSplitRes(words, count);
+    }
+    return bytes;
+}
+
+static void tellAnswer(const replyValue *r) {
+    fprintf(stderr, "    = %c %s\n", r->type, r->str ? r->str : "");
+}
+
+/* False when the connection is of no use any more. */
+static bool readAnswer(fuzzRunState *f, size_t i) {
+    for (;;) {
+        bool timed_out = false;
+        replyValue *r = linkReadWithin(f->links[i], ANSWER_MS, &timed_out);
+        if (!r) {
+            if (timed_out) f->unanswered++;
+            else f->lost++;
+            reconnect(f, i, timed_out ? "No answer for five seconds" : linkError(f->links[i]));
+            return false;
+        }
+        bool is_push = r->type == '>';
+        if (replyIsError(r)) f->errors++;
+        if (f->options->fuzz_log >= FUZZ_LOG_DEBUG) tellAnswer(r);
+        replyValueFree(r);
+        if (!is_push) return true;
+    }
+}
+
+static void sendPipeline(fuzzRunState *f) {
+    size_t i = rngBelow(&f->random, (uint64_t)f->options->clients);
+    sds bytes = drawPipeline(f, i);
+    if (f->options->fuzz_log >= FUZZ_LOG_DEBUG) fprintf(stderr, "%s", f->sent[i]);
+    bool good = linkSendBytes(f->links[i], bytes, sdsLen(bytes));
+    sdsFree(bytes);
+    if (!good) {
+        f->lost++;
+        reconnect(f, i, linkError(f->links[i]));
+        return;
+    }
+    for (int n = 0; n < f->options->pipeline; n++) {
+        if (!readAnswer(f, i)) return;
+        f->requests++;
+    }
+}
+
+/* ---- A run ---- */
+
+static void tellProgress(const fuzzRunState *f, uint64_t *shown_us) {
+    uint64_t now_us = clockMonotonicUs();
+    if (f->options->quiet || f->options->fuzz_log < FUZZ_LOG_INFO || !isatty(STDOUT_FILENO)) return;
+    if (now_us - *shown_us < PROGRESS_US) return;
+    *shown_us = now_us;
+    printf("\r%lld commands, %lld errors", f->requests, f->errors);
+    fflush(stdout);
+}
+
+static void tellResult(const fuzzRunState *f, double seconds) {
+    if (f->options->fuzz_log < FUZZ_LOG_INFO) return;
+    if (isatty(STDOUT_FILENO) && !f->options->quiet) printf("\r");
+    printf("%lld random commands of %zu kinds in %.2f seconds (seed %llu)\n", f->requests, fuzzBookCommands(f->book),
+           seconds, (unsigned long long)f->options->seed);
+    printf("answered with an error: %lld, not at all: %lld, connections lost: %lld\n", f->errors, f->unanswered,
+           f->lost);
+}
+
+static bool goesOn(const fuzzRunState *f, uint64_t begun_us) {
+    const benchOptions *o = f->options;
+    if (o->duration_s) return clockMonotonicUs() - begun_us < (uint64_t)o->duration_s * 1000000;
+    return f->requests + f->unanswered + f->lost < o->requests;
+}
+
+int fuzzRun(const benchOptions *options, serverLink *(*open)(const benchOptions *)) {
+    size_t clients = (size_t)options->clients;
+    fuzzRunState f = {.options = options, .open = open, .book = readBook(options, open)};
+    rngSeed(&f.random, options->seed);
+    f.links = zcalloc(clients, sizeof(*f.links));
+    f.sent = zcalloc(clients, sizeof(*f.sent));
+    for (size_t i = 0; i < clients; i++) {
+        f.links[i] = openLink(&f);
+        f.sent[i] = sdsEmpty();
+    }
+    uint64_t begun_us = clockMonotonicUs(), shown_us = begun_us;
+    while (goesOn(&f, begun_us)) {
+        sendPipeline(&f);
+        tellProgress(&f, &shown_us);
+    }
+    tellResult(&f, (double)(clockMonotonicUs() - begun_us) / 1e6);
+    for (size_t i = 0; i < clients; i++) {
+        linkClose(f.links[i]);
+        sdsFree(f.sent[i]);
+    }
+    zfree(f.links);
+    zfree(f.sent);
+    fuzzBookFree(f.book);
+    return f.lost || f.unanswered ? 1 : 0;
+}

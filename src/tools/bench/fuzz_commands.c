@@ -1,0 +1,307 @@
+/* fuzz_commands.c -- random commands, out of what a server says of its commands (COMMAND DOCS).
+ *
+ * A command is its name and a walk through its arguments: what is optional is there or not, one of several is chosen,
+ * what may be repeated is. A number that says how many words follow (numkeys, numfields) is put in when they are known.
+ * Keys have the group of their command in their name, mostly, so that most commands meet a value of their own type.
+ *
+ * Not here    sending (fuzz.c).
+ * Owns        nothing beside the book.
+ * Threads     one owner.
+ * Tests       tests/unit/tools/fuzz_commands_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "fuzz_commands.h"
+
+#include "panic.h"
+#include "syntax.h"
+#include "zmalloc.h"
+
+#include <string.h>
+#include <strings.h>
+
+#define REPEATS_MAX 3
+#define KEYS 12
+
+typedef struct fuzzCommand {
+    sds name; /* one word or two */
+    sds group;
+    argNode *arguments;
+    size_t argument_count;
+} fuzzCommand;
+
+typedef struct fuzzSetting {
+    sds name, value;
+} fuzzSetting;
+
+struct fuzzBook {
+    fuzzCommand *commands; /* own */
+    size_t count;
+    fuzzSetting *settings; /* own */
+    size_t setting_count;
+};
+
+typedef struct words {
+    sds *at;
+    int count, room;
+    bool waits; /* one of them is a time to wait */
+} words;
+
+/* ---- What is in the book ---- */
+
+static bool isAmong(const char *word, const char *const *list) {
+    for (; *list; list++)
+        if (strcasecmp(word, *list) == 0) return true;
+    return false;
+}
+
+/* Groups that are taken as a whole, but for some. */
+static const char *const groups[] = {"bitmap", "generic", "geo",          "hash", "hyperloglog",
+                                     "list",   "pubsub",  "scripting",    "set",  "sorted-set",
+                                     "stream", "string",  "transactions", NULL};
+/* MIGRATE would talk to others; subscriptions have no reply of their own; the rest ends or holds up other scripts. */
+static const char *const left_out[] = {
+    "MIGRATE",      "SUBSCRIBE",    "PSUBSCRIBE",  "SSUBSCRIBE",    "UNSUBSCRIBE", "PUNSUBSCRIBE",
+    "SUNSUBSCRIBE", "SCRIPT DEBUG", "SCRIPT KILL", "FUNCTION KILL", NULL};
+/* Of the other groups: what asks, or concerns the connection alone. */
+static const char *const taken[] = {"CLIENT GETNAME", "CLIENT GETREDIR",
+                                    "CLIENT ID",      "CLIENT INFO",
+                                    "CLIENT LIST",    "CLIENT NO-TOUCH",
+                                    "CLIENT SETNAME", "COMMAND COUNT",
+                                    "COMMAND INFO",   "COMMAND LIST",
+                                    "COMMANDLOG GET", "COMMANDLOG LEN",
+                                    "DBSIZE",         "ECHO",
+                                    "FLUSHDB",        "INFO",
+                                    "LASTSAVE",       "LATENCY HISTOGRAM",
+                                    "LOLWUT",         "MEMORY STATS",
+                                    "MEMORY USAGE",   "PING",
+                                    "ROLE",           "SLOWLOG GET",
+                                    "SLOWLOG LEN",    "SWAPDB",
+                                    "TIME",           NULL};
+
+static bool isWanted(const char *name, const char *group) {
+    return isAmong(group, groups) ? !isAmong(name, left_out) : isAmong(name, taken);
+}
+
+static void addCommands(fuzzBook *b, const replyValue *docs, const char *parent) {
+    for (size_t i = 0; i + 1 < docs->count; i += 2) {
+        const replyValue *name = &docs->items[i], *doc = &docs->items[i + 1];
+        if (!name->str || !replyIsList(doc)) continue;
+        const replyValue *parts = replyLookup(doc, "subcommands"), *arguments = replyLookup(doc, "arguments");
+        const replyValue *group = replyLookup(doc, "group");
+        const char *word = strchr(name->str, '|');
+        sds whole = *parent ? sdsCatPrintf(sdsEmpty(), "%s %s", parent, word ? word + 1 : name->str)
+                            : sdsNew(name->str);
+        sdsToUpper(whole);
+        bool is_container = parts && replyIsList(parts) && parts->count > 0;
+        if (is_container && !*parent) addCommands(b, parts, whole);
+        if (is_container || !group || !group->str || !isWanted(whole, group->str)) {
+            sdsFree(whole);
+            continue;
+        }
+        fuzzCommand c = {.name = whole, .group = sdsNew(group->str)};
+        if (arguments && replyIsList(arguments)) c.arguments = syntaxFromDocs(arguments, &c.argument_count);
+        b->commands = zrealloc(b->commands, sizeof(fuzzCommand) * (b->count + 1));
+        b->commands[b->count++] = c;
+    }
+}
+
+/* Settings by which the server would lose its files, its peers, or us. */
+static bool isSafe(const char *name) {
+    static const char *const parts[] = {"dir",     "file",  "pass",    "bind", "port",        "socket",
+                                        "auth",    "tls",   "user",    "max",  "replica",     "slave",
+                                        "io-",     "min-",  "metrics", "save", "append",      "shutdown",
+                                        "cpulist", "crash", "log",     "oom",  "requirepass", NULL};
+    for (size_t i = 0; parts[i]; i++)
+        if (strstr(name, parts[i])) return false;
+    return true;
+}
+
+static void addSettings(fuzzBook *b, const replyValue *settings) {
+    for (size_t i = 0; i + 1 < settings->count; i += 2) {
+        const replyValue *name = &settings->items[i], *value = &settings->items[i + 1];
+        if (!name->str || !value->str || !isSafe(name->str)) continue;
+        b->settings = zrealloc(b->settings, sizeof(fuzzSetting) * (b->setting_count + 1));
+        b->settings[b->setting_count++] = (fuzzSetting){sdsNew(name->str), sdsNew(value->str)};
+    }
+}
+
+fuzzBook *fuzzBookMake(const replyValue *docs, const replyValue *settings) {
+    fuzzBook *b = zcalloc(1, sizeof(*b));
+    if (replyIsList(docs)) addCommands(b, docs, "");
+    if (settings && replyIsList(settings)) addSettings(b, settings);
+    return b;
+}
+
+void fuzzBookFree(fuzzBook *b) {
+    for (size_t i = 0; i < b->count; i++) {
+        sdsFree(b->commands[i].name);
+        sdsFree(b->commands[i].group);
+        syntaxFree(b->commands[i].arguments, b->commands[i].argument_count);
+    }
+    for (size_t i = 0; i < b->setting_count; i++) {
+        sdsFree(b->settings[i].name);
+        sdsFree(b->settings[i].value);
+    }
+    zfree(b->commands);
+    zfree(b->settings);
+    zfree(b);
+}
+
+size_t fuzzBookCommands(const fuzzBook *b) {
+    return b->count;
+}
+
+/* ---- Words ---- */
+
+static void addWord(words *w, sds word) {
+    if (w->count == w->room) {
+        w->room = w->room ? w->room * 2 : 16;
+        w->at = zrealloc(w->at, sizeof(sds) * (size_t)w->room);
+    }
+    w->at[w->count++] = word;
+}
+
+static bool chance(rng *r, unsigned percent) {
+    return rngBelow(r, 100) < percent;
+}
+
+static const char *oneOf(rng *r, const char *const *list, size_t count) {
+    return list[rngBelow(r, count)];
+}
+
+static sds drawKey(rng *r, const char *group) {
+    static const char *const others[] = {"hash", "list", "set", "sorted-set", "stream", "string", "bitmap", "geo"};
+    const char *of = chance(r, 90) ? group : oneOf(r, others, array_len(others));
+    return sdsCatPrintf(sdsEmpty(), "fuzz:%s:%d", of, (int)rngBelow(r, KEYS));
+}
+
+static sds drawInteger(rng *r) {
+    static const char *const odd[] = {"0", "-1", "1", "2147483648", "-9223372036854775808", "9223372036854775807"};
+    return chance(r, 15) ? sdsNew(oneOf(r, odd, array_len(odd))) : sdsFromLongLong((long long)rngBelow(r, 100));
+}
+
+static sds drawText(rng *r) {
+    static const char *const odd[] = {"", "0", "-inf", "+inf", "nan", "*", "$", "1-1", "[a", "(b", "\r\n", "return 1"};
+    if (chance(r, 20)) return sdsNew(oneOf(r, odd, array_len(odd)));
+    if (chance(r, 60)) return sdsCatPrintf(sdsEmpty(), "m%d", (int)rngBelow(r, 20));
+    sds text = sdsGrowZero(sdsEmpty(), (size_t)rngBelow(r, chance(r, 5) ? 5000 : 40));
+    for (size_t i = 0; i < sdsLen(text); i++) text[i] = (char)rngNext(r);
+    return text;
+}
+
+/* A wait is short, so that each command has its answer soon. */
+static bool isWait(const argNode *a) {
+    return a->name && (strcmp(a->name, "timeout") == 0 || (a->token && strcasecmp(a->token, "BLOCK") == 0));
+}
+
+static sds drawValue(rng *r, const argNode *a, const char *group) {
+    if (isWait(a)) return sdsNew(a->value == VALUE_DOUBLE ? "0.01" : "10");
+    if (a->name && strcmp(a->name, "script") == 0) return sdsNew(chance(r, 50) ? "return 1" : "return KEYS");
+    switch (a->value) {
+    case VALUE_KEY: return drawKey(r, group);
+    case VALUE_INTEGER: return drawInteger(r);
+    case VALUE_DOUBLE: return chance(r, 50) ? drawInteger(r) : sdsCatPrintf(sdsEmpty(), "%.3f", rngDouble(r) * 180);
+    case VALUE_TIME: return sdsFromLongLong(chance(r, 50) ? 4000000000LL : (long long)rngBelow(r, 2000000000));
+    case VALUE_PATTERN: return sdsNew(chance(r, 50) ? "fuzz:*" : "m[0-9]?");
+    case VALUE_TEXT: break;
+    }
+    return drawText(r);
+}
+
+/* ---- Arguments ---- */
+
+static void drawNodes(words *w, rng *r, const argNode *nodes, size_t count, const char *group);
+
+static void drawOnce(words *w, rng *r, const argNode *a, const char *group, bool with_token) {
+    if (a->token && with_token) addWord(w, sdsNew(a->token));
+    switch (a->kind) {
+    case ARG_TOKEN: break;
+    case ARG_ONEOF:
+        if (a->part_count) drawNodes(w, r, &a->parts[rngBelow(r, a->part_count)], 1, group);
+        break;
+    case ARG_BLOCK: drawNodes(w, r, a->parts, a->part_count, group); break;
+    case ARG_VALUE:
+        addWord(w, drawValue(r, a, group));
+        w->waits |= isWait(a);
+        break;
+    }
+}
+
+/* How often it was there. */
+static int drawNode(words *w, rng *r, const argNode *a, const char *group) {
+    if (a->optional && chance(r, 60)) return 0;
+    int times = a->multiple ? 1 + (int)rngBelow(r, REPEATS_MAX) : 1;
+    for (int i = 0; i < times; i++) drawOnce(w, r, a, group, i == 0 || a->multiple_token);
+    return times;
+}
+
+static bool isCount(const argNode *a) {
+    return a->kind == ARG_VALUE && a->value == VALUE_INTEGER && a->name && strncmp(a->name, "num", 3) == 0;
+}
+
+static void drawNodes(words *w, rng *r, const argNode *nodes, size_t count, const char *group) {
+    for (size_t i = 0; i < count; i++) {
+        bool counts = i + 1 < count && isCount(&nodes[i]) && !nodes[i].optional;
+        if (!counts) {
+            drawNode(w, r, &nodes[i], group);
+            continue;
+        }
+        drawOnce(w, r, &nodes[i], group, true);
+        int at = w->count - 1;
+        int times = drawNode(w, r, &nodes[++i], group);
+        sdsFree(w->at[at]);
+        w->at[at] = sdsFromLongLong(times);
+    }
+}
+
+/* ---- Commands ---- */
+
+static void drawSetting(words *w, rng *r, const fuzzBook *b) {
+    const fuzzSetting *s = &b->settings[rngBelow(r, b->setting_count)];
+    addWord(w, sdsNew("CONFIG"));
+    addWord(w, sdsNew("SET"));
+    addWord(w, sdsDup(s->name));
+    bool is_switch = strcmp(s->value, "yes") == 0 || strcmp(s->value, "no") == 0;
+    if (chance(r, 50)) addWord(w, sdsDup(s->value));
+    else if (is_switch) addWord(w, sdsNew(chance(r, 50) ? "yes" : "no"));
+    else addWord(w, drawInteger(r));
+}
+
+/* The name stays what it is. */
+static void damage(words *w, rng *r) {
+    if (w->count < 2) {
+        addWord(w, drawText(r));
+        return;
+    }
+    int at = 1 + (int)rngBelow(r, (uint64_t)w->count - 1);
+    switch (rngBelow(r, 4)) {
+    case 0: /* one less */
+        sdsFree(w->at[at]);
+        memmove(&w->at[at], &w->at[at + 1], sizeof(sds) * (size_t)(w->count - at - 1));
+        w->count--;
+        break;
+    case 1: addWord(w, drawText(r)); break;
+    case 2:
+        sdsFree(w->at[at]);
+        w->at[at] = drawText(r);
+        break;
+    default: sdsFree(w->at[at]); w->at[at] = drawInteger(r);
+    }
+}
+
+sds *fuzzBookDraw(const fuzzBook *b, rng *r, bool damaged, int *count) {
+    serverAssert(b->count > 0);
+    words w = {.at = NULL};
+    if (b->setting_count && chance(r, 5)) {
+        drawSetting(&w, r, b);
+    } else {
+        const fuzzCommand *c = &b->commands[rngBelow(r, b->count)];
+        const char *space = strchr(c->name, ' ');
+        addWord(&w, sdsNewLen(c->name, space ? (size_t)(space - c->name) : sdsLen(c->name)));
+        if (space) addWord(&w, sdsNew(space + 1));
+        drawNodes(&w, r, c->arguments, c->argument_count, c->group);
+    }
+    if (damaged && !w.waits) damage(&w, r); /* else it might wait for ever */
+    *count = w.count;
+    return w.at;
+}
