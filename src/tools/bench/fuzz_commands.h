@@ -10,8 +10,8 @@
 
 typedef struct fuzzBook fuzzBook;
 
-/* Of the reply of COMMAND DOCS; `settings`, that of CONFIG GET, adds CONFIG SET, and may be NULL. Left out is what would
- * end the server or the conversation, or change who talks to whom: see fuzz_commands.c. */
+/* Of the reply of COMMAND DOCS; `settings`, that of CONFIG GET, adds CONFIG SET, and may be NULL. Left out is what
+ * would end the server or the conversation, or change who talks to whom: see fuzz_commands.c. */
 fuzzBook *fuzzBookMake(const replyValue *docs, const replyValue *settings);
 void fuzzBookFree(fuzzBook *b);
 size_t fuzzBookCommands(const fuzzBook *b);
