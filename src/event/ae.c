@@ -11,7 +11,8 @@
  * Not here    sockets (anet.c), connections (connection.c).
  * Owns        registrations, timers, the backend's state. Descriptors and handler arguments are borrowed.
  * Threads     the loop's own; doorbells: aeDoorbellRing() any.
- * Invariants  1. A handler runs only if its bit is in the mask at that moment, and for its own generation.
+ * Invariants  1. A handler runs only if its bit is in the mask at that moment, for its own generation, and in a nested
+ *                turn only with AE_REENTRANT.
  *             2. The list of ready descriptors lies on the stack: a handler may run a turn of the same loop inside.
  *             3. A timer runs at most once in a turn; one made or put off in a turn runs in a later one.
  *             4. heap[0] is due first; among equals the smaller id.
@@ -79,6 +80,7 @@ struct aeEventLoop {
     aeFired *raised; /* owns; a queue: what is raised while it is worked off is for the next turn */
     size_t raised_first, raised_end, raised_cap;
     uint64_t turn;
+    int depth; /* turns that are on the stack */
 };
 
 /* -------------------------------------------------------------------------------------------- life */
@@ -209,7 +211,7 @@ void aeDeleteFileEvent(aeEventLoop *loop, int fd, int mask) {
 }
 
 int aeGetFileEvents(const aeEventLoop *loop, int fd) {
-    return fd >= 0 && fd < loop->setsize ? loop->files[fd].mask : AE_NONE;
+    return fd >= 0 && fd < loop->setsize ? loop->files[fd].mask & AE_IO_MASK : AE_NONE;
 }
 
 static void listRaised(aeEventLoop *loop, aeFired entry) {
@@ -237,6 +239,11 @@ uint64_t aeTurn(const aeEventLoop *loop) {
     return loop->turn;
 }
 
+/* Whether the handlers of a registration may not run in this turn, since it is nested in another one. */
+static bool mustWait(const aeEventLoop *loop, const fileEvent *event) {
+    return loop->depth > 1 && !(event->mask & AE_REENTRANT);
+}
+
 /* Run the handler of one direction if it is still asked for. The table is indexed anew because a handler may have
  * resized it. Returns the handler, NULL when none ran. */
 static aeFileProc *dispatch(aeEventLoop *loop, const aeFired *fired, int direction) {
@@ -244,6 +251,7 @@ static aeFileProc *dispatch(aeEventLoop *loop, const aeFired *fired, int directi
     const fileEvent *event = &loop->files[fired->fd];
 
     if (!(event->mask & fired->mask & direction) || event->generation != fired->generation) return NULL;
+    if (unlikely(mustWait(loop, event))) return NULL; /* the next wait reports it again */
     aeFileProc *proc = direction == AE_INPUT ? event->read_proc : event->write_proc;
     proc(loop, fired->fd, direction == AE_INPUT ? event->read_arg : event->write_arg, fired->mask & event->mask);
     return proc;
@@ -278,7 +286,8 @@ static int dispatchRaised(aeEventLoop *loop, size_t n) {
         if (!event || event->generation != next.generation) continue;
         bool raised = event->raised;
         event->raised = event->listed = false;
-        if (raised) handled += dispatchBoth(loop, &next);
+        if (raised && mustWait(loop, event)) aeRaiseReadable(loop, next.fd, true);
+        else if (raised) handled += dispatchBoth(loop, &next);
     }
     if (loop->raised_first == loop->raised_end) loop->raised_first = loop->raised_end = 0;
     return handled;
@@ -408,11 +417,10 @@ static uint64_t waitEnd(const aeEventLoop *loop, int flags, int timeout_ms) {
     return loop->heap_len ? loop->heap[0].due_us : UINT64_MAX;
 }
 
-int aeProcessEvents(aeEventLoop *loop, int flags) {
+static int processEvents(aeEventLoop *loop, int flags) {
     aeFired fired[FIRED_PER_TURN];
     int count = 0, handled = 0;
 
-    if (!(flags & AE_ALL_EVENTS)) return 0;
     if (loop->before_sleep) loop->before_sleep(loop, loop->before_sleep_arg);
     if (unlikely(loop->stop)) return 0; /* it was the last that was to be done */
     int timeout_ms = waitLimit(loop, flags);
@@ -433,6 +441,14 @@ int aeProcessEvents(aeEventLoop *loop, int flags) {
     for (int i = 0; i < count; i++) handled += dispatchBoth(loop, &fired[i]);
     if (unlikely(raised)) handled += dispatchRaised(loop, raised);
     if (flags & AE_TIME_EVENTS) handled += runDueTimers(loop);
+    return handled;
+}
+
+int aeProcessEvents(aeEventLoop *loop, int flags) {
+    if (!(flags & AE_ALL_EVENTS)) return 0;
+    loop->depth++;
+    int handled = processEvents(loop, flags);
+    loop->depth--;
     return handled;
 }
 
@@ -531,5 +547,6 @@ static void onBell(aeEventLoop *loop, int fd, void *arg, int mask) {
 int aeDoorbellAttach(aeEventLoop *loop, aeDoorbell *bell) {
     if (bell->read_fd >= aeGetSetSize(loop)) aeResizeSetSize(loop, bell->read_fd + 1);
     loop->bell = bell;
-    return aeCreateFileEvent(loop, bell->read_fd, AE_READABLE | (loop->backend->edges ? AE_EDGE : 0), onBell, bell);
+    return aeCreateFileEvent(loop, bell->read_fd, AE_READABLE | AE_REENTRANT | (loop->backend->edges ? AE_EDGE : 0),
+                             onBell, bell);
 }

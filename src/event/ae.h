@@ -5,6 +5,10 @@
  *   after_sleep(loop) -> ready files (readable first, writable second; behind them those that were raised),
  *   after_event(loop) behind each -> due timers.
  *
+ * A handler or hook may call aeProcessEvents() again, to serve others during a long job. That nested turn runs only the
+ * handlers that were registered with AE_REENTRANT: every other one may rely on the job not being under way, so its
+ * event stays pending and is handled by the next outer turn.
+ *
  * Runs on: the loop's own thread, except where said.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -21,6 +25,8 @@ typedef struct aeEventLoop aeEventLoop;
 /* The peer has closed its half, or the whole, whatever it has sent before: AE_READABLE for those who do not read. Told
  * where the system tells it; a failed connection is told everywhere. */
 #define AE_HANGUP 4
+/* Of a registration: its handlers may also run in a nested turn. */
+#define AE_REENTRANT 8
 
 #define AE_NOMORE (-1) /* a timer's result: do not run again */
 
@@ -39,7 +45,8 @@ int aeGetSetSize(const aeEventLoop *loop);
 int aeResizeSetSize(aeEventLoop *loop, int setsize);
 
 /* C_ERR with errno when fd >= setsize (ERANGE) or the kernel refuses. AE_READABLE and AE_HANGUP have one handler, and a
- * descriptor is waited for in one of the two ways: the one that is asked for takes the place of the other. */
+ * descriptor is waited for in one of the two ways: the one that is asked for takes the place of the other. `mask` may
+ * also hold AE_REENTRANT, which counts for the descriptor until its last event is deleted. */
 int aeCreateFileEvent(aeEventLoop *loop, int fd, int mask, aeFileProc *proc, void *arg) must_check;
 void aeDeleteFileEvent(aeEventLoop *loop, int fd, int mask);
 int aeGetFileEvents(const aeEventLoop *loop, int fd);

@@ -175,7 +175,8 @@ static int wanted(const connection *c) {
 }
 
 static int arm(connection *c, int direction) {
-    return aeCreateFileEvent(c->loop, c->fd, direction, direction == AE_WRITABLE ? onWritable : onInput, c);
+    return aeCreateFileEvent(c->loop, c->fd, direction | AE_REENTRANT, direction == AE_WRITABLE ? onWritable : onInput,
+                             c);
 }
 
 int connRearm(connection *c) {

@@ -105,7 +105,8 @@ static long long onAcceptAgain(aeEventLoop *loop, long long id, void *arg) {
     unused(id), unused(arg);
     listeners.resting = false;
     for (int i = 0; i < listeners.count; i++)
-        if (aeCreateFileEvent(loop, listeners.at[i].fd, AE_READABLE, onAcceptable, &listeners.at[i]) == C_ERR)
+        if (aeCreateFileEvent(loop, listeners.at[i].fd, AE_READABLE | AE_REENTRANT, onAcceptable, &listeners.at[i]) ==
+            C_ERR)
             serverLog(LL_WARNING, "Cannot listen on again: %s", strerror(errno));
     return AE_NOMORE;
 }
@@ -151,7 +152,7 @@ static bool addListener(int fd, listenKind kind) {
     anetNonBlock(NULL, fd);
     anetCloexec(fd);
     if (net_settings.socket_mark_id > 0) anetSetMark(NULL, fd, (uint32_t)net_settings.socket_mark_id);
-    return aeCreateFileEvent(listeners.loop, fd, AE_READABLE, onAcceptable, l) == C_OK;
+    return aeCreateFileEvent(listeners.loop, fd, AE_READABLE | AE_REENTRANT, onAcceptable, l) == C_OK;
 }
 
 /* Not there at all: an address that this machine lacks, or a protocol it does not speak. */

@@ -276,7 +276,7 @@ static void testNested(aeEventLoop *loop) {
     for (int i = 0; i < 3; i++) {
         openPair(fds[i]);
         CHECK(write(fds[i][1], "x", 1) == 1);
-        CHECK(aeCreateFileEvent(loop, fds[i][0], AE_READABLE, i == 0 ? turnInside : noteRead, &depth) == C_OK);
+        CHECK(aeCreateFileEvent(loop, fds[i][0], AE_READABLE | AE_REENTRANT, noteRead, NULL) == C_OK);
     }
     aeDeleteFileEvent(loop, fds[0][0], AE_READABLE);
     CHECK_EQ_STR(turn(loop), "rr");
@@ -290,6 +290,45 @@ static void testNested(aeEventLoop *loop) {
 }
 TEST(ae_turn_inside_a_handler) {
     withEachBackend(testNested);
+}
+
+/* A handler that was not registered as reentrant may rely on no other one being under way: its event stays pending. */
+static void testNotReentrant(aeEventLoop *loop) {
+    int fds[3][2], depth = 0;
+    for (int i = 0; i < 3; i++) {
+        openPair(fds[i]);
+        CHECK(write(fds[i][1], "x", 1) == 1);
+    }
+    CHECK(aeCreateFileEvent(loop, fds[1][0], AE_READABLE | AE_REENTRANT, noteRead, NULL) == C_OK);
+    CHECK(aeCreateFileEvent(loop, fds[2][0], AE_WRITABLE, noteWrite, NULL) == C_OK);
+    CHECK(aeCreateFileEvent(loop, fds[0][0], AE_READABLE, turnInside, &depth) == C_OK);
+    const char *seen = turn(loop);
+    const char *inside = strchr(seen, 'i');
+    size_t writes = 0;
+    for (const char *p = seen; *p; p++) writes += *p == 'w';
+    CHECK(inside && inside[1] == 'r');
+    CHECK_EQ_INT(writes, 1); /* of the outer turn */
+    /* Within a turn that is all nested, the one that may not run keeps waiting. */
+    aeDeleteFileEvent(loop, fds[1][0], AE_READABLE);
+    CHECK(write(fds[0][1], "x", 1) == 1);
+    aeDeleteFileEvent(loop, fds[2][0], AE_WRITABLE);
+    CHECK(aeCreateFileEvent(loop, fds[2][0], AE_READABLE, noteRead, NULL) == C_OK);
+    depth = 0;
+    seen = turn(loop);
+    CHECK_EQ_INT(strlen(seen), 2); /* "i" and, after the turn inside, "r" once */
+    /* Neither does the turn inside swallow that it was raised. */
+    aeRaiseReadable(loop, fds[2][0], true);
+    CHECK(write(fds[0][1], "x", 1) == 1);
+    depth = 0;
+    seen = turn(loop);
+    CHECK_EQ_INT(strlen(seen), 3); /* "i", and "r" twice outside */
+    for (int i = 0; i < 3; i++) {
+        aeDeleteFileEvent(loop, fds[i][0], AE_READABLE | AE_WRITABLE);
+        closePair(fds[i]);
+    }
+}
+TEST(ae_only_reentrant_handlers_run_in_a_turn_inside_another) {
+    withEachBackend(testNotReentrant);
 }
 
 static void testRandomMasks(aeEventLoop *loop) {
