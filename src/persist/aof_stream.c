@@ -11,7 +11,7 @@
  * Owns        the chain, and blocks on their way back.
  * Threads     as the header says. The thread goes to another block only when something in it was published, so it
  *             never reads a link that main is about to write.
- * Invariants  1. consumed <= published <= appended.
+ * Invariants  1. consumed <= published <= whole <= appended.
  *             2. head is never NULL; a full block stays head until something behind it is to be done.
  * Cost        a copy of the bytes; one store for all that a turn has appended.
  * Tests       tests/unit/persist/aof_stream_test.c
@@ -36,7 +36,7 @@ void aofStreamInit(aofStream *s, uint64_t begin) {
     memset(s, 0, sizeof(*s));
     s->head = s->tail = makeBlock();
     s->blocks = 1;
-    s->appended = s->consumed = begin;
+    s->appended = s->whole = s->consumed = begin;
     atomic_init(&s->published, begin);
     atomic_init(&s->back, NULL);
 }

@@ -1,7 +1,8 @@
 /* aof_stream.h -- the bytes of the log on their way from main to the thread that writes them.
  *
- * A chain of blocks of one size. Main copies into the last one; the thread writes from the first one. What main has
- * told of (aofStreamPublish) the thread may see. Offsets only grow.
+ * A chain of blocks of one size. Main copies into the last one; the thread writes from the first one. The thread may
+ * see what main has published (aofStreamPublish), which always ends with a complete unit: a file never ends within
+ * one, not even if the server is shut down in the middle of a transaction. Offsets only grow.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_AOF_STREAM_H
@@ -25,7 +26,8 @@ typedef struct aofStream {
     alignas(CACHE_LINE) aofBlock *tail; /* owned by the chain */
     size_t used;                        /* bytes in it */
     uint64_t appended;
-    uint64_t units;  /* of what was appended: ends of what one reply stands for */
+    uint64_t whole;  /* where the last complete unit ends: what lies between this and `appended` is a part of one */
+    uint64_t units;  /* complete ones: ends of what one reply stands for */
     aofBlock *spare; /* owns: to be used again */
     size_t spares;
     size_t blocks; /* all there are, wherever */
@@ -63,15 +65,16 @@ static inline void aofStreamAppend(aofStream *s, const void *bytes, size_t len) 
     memcpy(s->tail->bytes + s->used, from, len);
     s->used += len;
 }
-/* What was appended last ends a unit. */
+/* What was appended last completes a unit. */
 static inline void aofStreamEndUnit(aofStream *s) {
+    s->whole = s->appended;
     s->units++;
 }
-/* Everything that was appended may be written. True when that is news. */
+/* All complete units may be written. Returns true when there are new ones. */
 static inline bool aofStreamPublish(aofStream *s) {
-    if (atomic_load_explicit(&s->published, memory_order_relaxed) == s->appended) return false;
+    if (atomic_load_explicit(&s->published, memory_order_relaxed) == s->whole) return false;
     atomic_store_explicit(&s->published_units, s->units, memory_order_relaxed);
-    atomic_store(&s->published, s->appended);
+    atomic_store(&s->published, s->whole);
     return true;
 }
 /* Free blocks that have come back and are more than a busy moment needs; now and then. */

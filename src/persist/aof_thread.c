@@ -146,7 +146,7 @@ static aofJob *takeAll(_Atomic(aofJob *) *stack) {
 void aofThreadSubmit(aofThread *t, aofJob *job) {
     assertMainRole();
     aofStreamPublish(&t->stream);
-    job->offset = t->stream.appended;
+    job->offset = t->stream.whole;
     push(&t->jobs, job);
     wakeThread(t);
 }

@@ -67,9 +67,9 @@ void aofThreadFree(aofThread *t);
 
 /* The stream to append to. */
 aofStream *aofThreadStream(aofThread *t);
-/* What was appended may be written; wakes the thread if it sleeps. */
+/* All complete units that were appended may be written; wakes the thread if it sleeps. */
 void aofThreadPublish(aofThread *t);
-/* Give it a job, for behind all that was appended. */
+/* Give it a job, to be done after all complete units that were appended. */
 void aofThreadSubmit(aofThread *t, aofJob *job);
 /* The next job that is done, or NULL; who takes it frees it (aofJobFree). */
 aofJob *aofThreadFinished(aofThread *t);

@@ -14,7 +14,7 @@ static char byteAt(uint64_t offset) {
     return (char)((offset * 0x9E3779B97F4A7C15ull) >> 56);
 }
 
-static void append(aofStream *s, size_t len) {
+static void appendPart(aofStream *s, size_t len) {
     char bytes[4096];
     while (len > 0) {
         size_t part = len < sizeof(bytes) ? len : sizeof(bytes);
@@ -22,6 +22,11 @@ static void append(aofStream *s, size_t len) {
         aofStreamAppend(s, bytes, part);
         len -= part;
     }
+}
+
+static void append(aofStream *s, size_t len) {
+    appendPart(s, len);
+    aofStreamEndUnit(s);
 }
 
 /* Take up to `limit`; false when a byte is not as it should be. */
@@ -91,6 +96,26 @@ TEST(stream_looks_at_no_more_parts_than_there_are) {
     append(&s, AOF_BLOCK_BYTES);
     CHECK_EQ_INT(aofStreamLook(&s, s.appended, parts, 3, &bytes), 2);
     CHECK_EQ_INT(bytes, AOF_BLOCK_BYTES);
+    aofStreamDestroy(&s);
+}
+
+/* A server that ends, or lets replies leave, in the middle of a transaction has only whole ones in its file. */
+TEST(stream_publishes_complete_units_only) {
+    aofStream s;
+    aofStreamInit(&s, 7);
+    appendPart(&s, 10);
+    CHECK(!aofStreamPublish(&s));
+    CHECK_EQ_INT(atomic_load(&s.published), 7);
+    appendPart(&s, 10);
+    aofStreamEndUnit(&s);
+    appendPart(&s, 2 * AOF_BLOCK_BYTES);
+    CHECK(aofStreamPublish(&s));
+    CHECK_EQ_INT(atomic_load(&s.published), 27);
+    CHECK_EQ_INT(atomic_load(&s.published_units), 1);
+    CHECK(!aofStreamPublish(&s));
+    aofStreamEndUnit(&s);
+    CHECK(aofStreamPublish(&s));
+    CHECK_EQ_INT(atomic_load(&s.published), s.appended);
     aofStreamDestroy(&s);
 }
 

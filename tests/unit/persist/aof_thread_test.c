@@ -179,6 +179,7 @@ static void startFirst(fsyncPolicy policy, uint64_t second_ms, bool with_older) 
 static void append(size_t len) {
     aofStream *s = aofThreadStream(thread);
     aofStreamAppend(s, sequence + (s->appended - begin_offset), len);
+    aofStreamEndUnit(s);
 }
 
 /* What main would promise: what is called synced now. */
@@ -273,7 +274,6 @@ TEST(thread_always_waits_for_whom_it_has_let_go) {
             usleep(1000); /* they do not write all at once */
             if (!left[i] || aofThreadProgress(thread).synced < waits_for[i]) continue;
             append(20);
-            aofStreamEndUnit(aofThreadStream(thread));
             waits_for[i] = aofThreadStream(thread)->appended;
             aofThreadPublish(thread);
             if (--left[i] == 0) writing--;
