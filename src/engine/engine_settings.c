@@ -81,6 +81,8 @@ static bool applyRequirepass(const char **err) {
     return true;
 }
 
+static const settingName yield_names[] = {{"when-due", YIELD_WHEN_DUE}, {"always", YIELD_ALWAYS}, {NULL, 0}};
+
 static const settingName pubsub_names[] = {
     {"allchannels", ACL_CHANNELS_ALL}, {"resetchannels", ACL_CHANNELS_NONE}, {NULL, 0}};
 
@@ -126,6 +128,12 @@ static const setting rows[] = {
      .default_text = "16",
      .min = 0,
      .max = 128},
+    {.name = "yield",
+     .flags = SETTING_HIDDEN,
+     .type = SETTING_ENUM,
+     .value = &engine_settings.yield,
+     .default_text = "when-due",
+     .names = yield_names},
     SETTINGS_END,
 };
 

@@ -10,6 +10,9 @@
 
 #define LATENCY_PERCENTILES_MAX 64
 
+/* When a long job serves others (yield.h): after some milliseconds, or at every chance (tests). */
+enum { YIELD_WHEN_DUE, YIELD_ALWAYS };
+
 enum { ACL_CHANNELS_NONE, ACL_CHANNELS_ALL }; /* what a new user may hear */
 
 typedef struct engineSettings {
@@ -24,6 +27,7 @@ typedef struct engineSettings {
     bool latency_tracking;
     long long tracking_table_max_keys;           /* keys remembered for client-side caching; 0: no limit */
     long long prefetch_batch_max_size;           /* keys fetched together: 0 (no prefetching) to 128 */
+    int yield;                                   /* YIELD_ */
     int npercentiles;                            /* of INFO latencystats, in the order they were given */
     double percentiles[LATENCY_PERCENTILES_MAX]; /* 0..100 */
 } engineSettings;

@@ -5,14 +5,14 @@
  * Threads     main.
  * Invariants  1. GATE_BUSY is armed exactly while others are served.
  *             2. `around` is set only while `waiting` is.
- * Tests       tests/unit/net/command_batch_test.c, tests/repl/sync.tcl
+ * Tests       tests/unit/net/command_batch_test.c, tests/repl/sync.tcl, tests/script/yield.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "yield.h"
 
 #include "command_table.h"
+#include "engine_settings.h"
 #include "key_check.h"
-#include "panic.h"
 #include "reply.h"
 #include "transaction_queue.h"
 
@@ -30,7 +30,9 @@ void yieldSetServe(void (*serve)(void)) {
 void yieldNow(const yieldJob *job) {
     assertMainRole();
     if (waiting && (around || !waiting->refused)) return;
-    if (!serve_others || clockTicksToNs(clockTicks() - served_at) < INTERVAL_NS) return;
+    if (!serve_others) return;
+    if (likely(engine_settings.yield == YIELD_WHEN_DUE) && clockTicksToNs(clockTicks() - served_at) < INTERVAL_NS)
+        return;
     around = waiting;
     waiting = job;
     gateArm(GATE_BUSY, true);
@@ -44,6 +46,10 @@ void yieldNow(const yieldJob *job) {
     served_at = clockTicks();
 }
 
+bool yieldIsServing(void) {
+    return waiting != NULL;
+}
+
 static bool mayRun(const yieldJob *job, uint32_t flags) {
     return job->refused ? !(flags & job->refused) : flags & job->allowed;
 }
@@ -52,6 +58,7 @@ gateResult yieldGate(client *c) {
     const yieldJob *job = waiting;
     if (job && mayRun(job, c->cmd->flags)) job = around;
     if (!job || mayRun(job, c->cmd->flags)) return GATE_PASSED;
+    if (!job->error) return GATE_POSTPONED;
     if (transactionIsExec(c)) transactionRefuseExec(c, job->error);
     else addReplyError(c, job->error);
     return GATE_REFUSED;

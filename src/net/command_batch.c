@@ -43,6 +43,7 @@ static struct {
     client *head, *tail; /* ready clients */
     size_t waiting;      /* commands that have come since the queue was last empty */
     bool open;           /* a batch is under way */
+    bool within;         /* one of its commands lets others in: what it has brought is for nobody before it is over */
     bool served;         /* some of its commands may have run already, while one let others in between */
     bool for_main;       /* the next command is for main's own thread, and another one acts as main */
 } queue;
@@ -201,7 +202,7 @@ static bool executeItem(const recordItem *item, monotime *now, size_t *ran) {
     case CALL_DONE:
         advance(c);
         ++*ran;
-        if (unlikely(blocking_ready)) callServeBlocked(now);
+        if (unlikely(blocking_ready) && !queue.within) callServeBlocked(now);
         break;
     case CALL_POSTPONED: break;
     case CALL_FOR_MAIN_THREAD: return false;
@@ -362,12 +363,14 @@ size_t batchServe(size_t max) {
     const client *busy = callCurrentClient();
     client *last = queue.tail, *next;
     size_t ran = 0;
-    queue.served = true;
+    bool within = queue.within;
+    queue.within = queue.served = true;
     recordsUpcoming(NULL, 0); /* some may run now */
     for (client *c = queue.head; c && ran < max; c = next) {
         next = c == last ? NULL : c->next_ready; /* those that are served go to the end, behind `last` */
         if (c != busy) ran += serveClient(c, max - ran);
     }
+    queue.within = within;
     return ran;
 }
 

@@ -10,13 +10,14 @@
  *             2. Between IO_MSG_LEAVE and IO_MSG_LEFT nothing is sent to a stream.
  *             3. Output that is held (session_hold.c) stays on main, and so does the word to drain.
  *             4. Whatever a client is sent, in whatever way, the gate is asked behind it and before it leaves main.
- *             5. A reply with an open length (client/reply.c) stays until it is whole.
+ *             5. A client whose command lets others in between gets nothing before its reply is whole.
  * Tests       tests/unit/net/client_stream_test.c, tests/unit/net/command_batch_test.c,
  *             tests/unit/net/session_hold_test.c, tests/unit/net/session_output_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "session_output.h"
 
+#include "call.h"
 #include "client_check.h"
 #include "client_eviction.h"
 #include "fan_out.h"
@@ -26,6 +27,7 @@
 #include "session_fan.h"
 #include "session_hold.h"
 #include "tracking.h"
+#include "yield.h"
 
 static bool (*gate)(holdSequence *seq, uint64_t *offset); /* const after boot */
 
@@ -147,10 +149,12 @@ void sessionsFlush(void) {
         sessionFanFlush(mark);
         clientStreamsFan(ioThreadHolder(ioThreadActing())); /* to its own streams messages are plain calls */
     }
+    const client *busy = yieldIsServing() ? callCurrentClient() : NULL;
     client *c, *unfinished = NULL;
     while ((c = clientPopPendingWrite()) != NULL) {
         if (c->flags & CLIENT_CLOSE_ASAP || !c->stream) continue;
-        if (unlikely(c->deferred != NULL)) unfinished = c; /* its command lets others in between */
+        debugAssert(!c->deferred || c == busy);
+        if (unlikely(c == busy)) unfinished = c;
         else flushClient(c, mark);
     }
     if (unlikely(unfinished != NULL)) clientPendWrite(unfinished);

@@ -12,6 +12,8 @@
  * LAG_MS where a sync is under way, for which a write may have to wait; so is, with everysec, LAG_MS with a sync. Then
  * replies wait as with always, until it has caught up: what an acknowledged write may be lost by has a bound that does
  * not depend on the disk. For what clients send without waiting for replies it is QUEUE_MAX: then writes are paused.
+ * Replies of commands that took SLOW_NS wait for the write as well: a millisecond more is nothing to them, and what a
+ * long script has written is safe from kill -9 when its reply is read.
  *
  * Turned on while the server runs, it begins with a rewrite: from the fork on the thread writes a temporary increment
  * (`first`), and replies wait for that as the policy says. But there is no log before base and increment are in their
@@ -24,7 +26,7 @@
  * Not here    system calls (aof_thread.c), what is propagated (engine/propagate.c), reading (aof_load.c).
  * Owns        the state of the log on main.
  * Threads     main.
- * Invariants  1. Nothing is published between two items of a unit.
+ * Invariants  1. Only complete units are published (aof_stream.h), also while a unit is under way.
  *             2. While the log is on each propagated item is in the stream, in its order.
  *             3. Writes are paused for the log exactly while `room` waits.
  * Cost        off: nothing. On: a copy per command; per flush a store and a few loads.
@@ -41,11 +43,13 @@
 #include "clock.h"
 #include "db.h"
 #include "disk_gate.h"
+#include "engine_stats.h"
 #include "evict.h"
 #include "log.h"
 #include "numbers.h"
 #include "panic.h"
 #include "pause.h"
+#include "yield.h"
 #include "zmalloc.h"
 
 #include <errno.h>
@@ -55,8 +59,9 @@
 
 #define LAG_MS 1500      /* an everysec sync begins a second after the last one; the rest is for the disk */
 #define WRITE_LAG_MS 250 /* the thread looks each millisecond; the rest is for a machine or a disk that is busy */
-#define MARK_MS 10       /* how exactly the age of what is not safe is known */
-#define MARKS_MAX 256    /* a power of two */
+#define SLOW_NS 5000000
+#define MARK_MS 10    /* how exactly the age of what is not safe is known */
+#define MARKS_MAX 256 /* a power of two */
 #define QUEUE_MAX ((uint64_t)64 << 20)
 #define QUEUE_LOW (QUEUE_MAX / 2) /* writes go on */
 #define WAIT_US 500
@@ -96,6 +101,7 @@ static struct {
     bool ending;                           /* the thread takes no more jobs */
     long long delayed_sync;
     lateness late;
+    uint64_t command_ns;     /* engine_stats.command_ns at the last flush */
     uint64_t written_wanted; /* something waits until so much is written */
     bool hears_of_writes;
     holdWaiter room; /* for the queue to be short again */
@@ -149,10 +155,10 @@ static void dropMarks(uint64_t safe) {
     }
 }
 
-/* How long the oldest byte behind `safe` has waited, at most; 0 when there is none. */
+/* How long the oldest byte of a complete unit that is not safe has waited, at most; 0 when there is none. */
 static uint64_t ageBehind(uint64_t safe, uint64_t now_ms) {
     unsigned i = aof.marks_count;
-    if (aof.stream->appended <= safe || i == 0) return 0;
+    if (aof.stream->whole <= safe || i == 0) return 0;
     while (i > 1 && markAt(i - 1)->offset > safe) i--;
     return now_ms - markAt(i - 1)->ms;
 }
@@ -219,10 +225,18 @@ static void applySyncsHeldBack(void) {
     aofThreadSetNoSyncFrom(aof.thread, syncsHeldBack() ? aof.stream->appended : UINT64_MAX);
 }
 
+/* Whether the commands since the last flush took so long that waiting for the write adds nothing to it. */
+static bool commandsWereSlow(void) {
+    bool slow = engine_stats.command_ns - aof.command_ns >= SLOW_NS;
+    aof.command_ns = engine_stats.command_ns;
+    return slow;
+}
+
 /* Whether what is not safe is too old for replies to go on. Nobody waits for a disk that has failed: writes are
  * refused then. */
-static lateness lookHowLate(const aofProgress *p, bool by_sync, uint64_t now_ms) {
+static lateness lookHowLate(const aofProgress *p, bool by_sync, bool slow, uint64_t now_ms) {
     if (p->write_error || p->sync_error) return ON_TIME;
+    if (unlikely(slow) && p->written < aof.stream->whole) return WRITE_LATE;
     dropMarks(by_sync ? p->synced : p->written);
     if (by_sync && ageBehind(p->synced, now_ms) > LAG_MS) return SYNC_LATE;
     return ageBehind(p->written, now_ms) > (p->syncing ? LAG_MS : WRITE_LAG_MS) ? WRITE_LATE : ON_TIME;
@@ -241,10 +255,9 @@ static void setLate(lateness late) {
 bool aofBeforeReplies(holdSequence *seq, uint64_t *offset) {
     assertMainRole();
     if (!aof.thread) return false;
-    serverAssert(!aof.inside);
     uint64_t before = atomic_load_explicit(&aof.stream->published, memory_order_relaxed), now_ms = 0;
-    bool always = persist_settings.appendfsync == FSYNC_ALWAYS, held_back = syncsHeldBack();
-    if (aof.stream->appended != before) {
+    bool always = persist_settings.appendfsync == FSYNC_ALWAYS, held_back = syncsHeldBack(), slow = commandsWereSlow();
+    if (aof.stream->whole != before) {
         now_ms = clockMonotonicMs();
         mark(before, now_ms);
         aofThreadPublish(aof.thread);
@@ -255,14 +268,15 @@ bool aofBeforeReplies(holdSequence *seq, uint64_t *offset) {
     pauseIfFull(&p);
     bool by_sync = persist_settings.appendfsync != FSYNC_NO && !held_back && !p.sync_broken;
     uint64_t safe = by_sync ? p.synced : p.written;
-    if (safe >= aof.stream->appended) {
+    if (safe >= aof.stream->whole) {
         setLate(ON_TIME);
         return false;
     }
-    setLate(always ? (by_sync ? ON_TIME : WRITE_LATE) : lookHowLate(&p, by_sync, now_ms ? now_ms : clockMonotonicMs()));
+    setLate(always ? (by_sync ? ON_TIME : WRITE_LATE)
+                   : lookHowLate(&p, by_sync, slow, now_ms ? now_ms : clockMonotonicMs()));
     if (!always && aof.late == ON_TIME) return false;
     *seq = aof.late == WRITE_LATE ? aof.written_seq : aof.synced_seq;
-    *offset = aof.stream->appended;
+    *offset = aof.stream->whole;
     if (aof.late == WRITE_LATE) wantWritten(&p, *offset);
     return true;
 }
@@ -411,6 +425,7 @@ bool aofIsTurningOn(void) {
 
 void aofCut(aofDoneFn *done) {
     assertMainThread();
+    assertOutsideYield();
     serverAssert(aofIsOn() && !aof.inside);
     aof.cut_done = done;
     aof.dbid = -1;
@@ -502,7 +517,7 @@ bool aofBeginFirst(void (*failed)(int error)) {
 void aofGiveUpFirst(void) {
     assertMainThread();
     if (!aof.thread || !aof.first) return;
-    serverAssert(!aof.inside && !aof.leaving);
+    serverAssert(!aof.leaving);
     propagateRemoveSink(&sink);
     aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_END));
     aof.begin = aof.stream->appended;

@@ -35,7 +35,7 @@ void aofOnStop(void (*fn)(void));
 void aofSuspend(void);
 void aofResume(void);
 
-/* Before replies leave: give what was appended to the thread. True when they must wait for `*seq` to reach
+/* Before replies leave: give complete units to the thread. True when they must wait for `*seq` to reach
  * `*offset`. */
 bool aofBeforeReplies(holdSequence *seq, uint64_t *offset);
 /* Whether what was appended up to `offset` is synced, as far as main knows; false while the log is not there. */

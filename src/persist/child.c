@@ -31,6 +31,7 @@
 #include "panic.h"
 #include "reply.h"
 #include "shared_pages.h"
+#include "yield.h"
 #include "zmalloc.h"
 
 #include <errno.h>
@@ -227,6 +228,7 @@ static long long onReapAgain(aeEventLoop *loop, long long id, void *arg) {
 /* Its end of the pipe closes a moment before it can be waited for. */
 static void onReport(aeEventLoop *loop, int fd, void *arg, int mask) {
     unused(fd), unused(arg), unused(mask);
+    assertOutsideYield(); /* its end changes files and what they stand for */
     if (takeReports()) return;
     closePipe();
     if (!reap(false)) aeCreateTimeEvent(loop, REAP_AGAIN_MS, onReapAgain, NULL);

@@ -25,6 +25,7 @@
 #include "snapshot_reader.h"
 #include "stream.h"
 #include "sync_file.h"
+#include "yield.h"
 #include "zmalloc.h"
 
 #include <errno.h>
@@ -41,10 +42,6 @@ static struct {
 
 void datasetLoadInit(bool (*hide_user_data)(void)) {
     load.hide_user_data = hide_user_data;
-}
-
-bool datasetLoadIsActive(void) {
-    return load.job != NULL;
 }
 
 void datasetLoadSayAlive(void) {
@@ -149,6 +146,7 @@ static rdbLoadResult loadInPlace(linkJob *job, const rdbLoadOptions *options, bo
 
 bool datasetLoad(linkJob *job, bool from_file, void (*goes)(void), rdbReplInfo *info) {
     assertMainThread();
+    assertOutsideYield();
     rdbLoadOptions options = {.keep_expired = true,
                               .begin = emptyAll,
                               .unchecked = job->skip_checksum && !job->frame.has_length,

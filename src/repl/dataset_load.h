@@ -15,7 +15,6 @@ void datasetLoadInit(bool (*hide_user_data)(void));
  * there was is about to go. False with lines in the log: it is still there, or nothing is. Clients are served
  * meanwhile. */
 bool datasetLoad(linkJob *job, bool from_file, void (*goes)(void), rdbReplInfo *info) must_check;
-bool datasetLoadIsActive(void);
 /* The primary hears that this server lives, while nobody reads from its connection. */
 void datasetLoadSayAlive(void);
 

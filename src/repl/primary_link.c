@@ -40,6 +40,7 @@
 #include "stream_keeper.h"
 #include "tls_settings.h"
 #include "transaction_queue.h"
+#include "yield.h"
 #include "zmalloc.h"
 
 #include <errno.h>
@@ -444,6 +445,7 @@ static void receivedIsOver(void) {
 
 static void look(void) {
     assertMainThread();
+    assertOutsideYield(); /* the dataset may be replaced, and the role may change */
     if (primary.state == PRIMARY_CONNECT) startTalking();
     if (primary.state == PRIMARY_JOINS && linkJobIsOver(primary.keeper)) keepIsOver();
     lookWhetherAccepted();
@@ -455,7 +457,6 @@ static void look(void) {
 static void onBell(aeEventLoop *loop, int fd, void *arg, int mask) {
     unused(loop), unused(fd), unused(arg), unused(mask);
     aeDoorbellClear(&primary.bell);
-    if (datasetLoadIsActive()) return; /* within a load, which serves others */
     look();
 }
 

@@ -18,6 +18,7 @@
 #include "repl_settings.h"
 #include "stream_loan.h"
 #include "transfer.h"
+#include "yield.h"
 #include "zmalloc.h"
 
 #include <errno.h>
@@ -151,6 +152,7 @@ static void look(shipment *s) {
 }
 
 static void lookAtAll(void) {
+    assertOutsideYield();
     for (shipment *s = shipments.all, *next; s; s = next) {
         next = s->next;
         look(s);

@@ -15,6 +15,7 @@
 
 #include "command_table.h"
 #include "debugger.h"
+#include "engine_settings.h"
 #include "log.h"
 #include "lua_values.h"
 #include "panic.h"
@@ -52,26 +53,29 @@ const char *scriptBusyError(void) {
                : "-BUSY Valkey is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.";
 }
 
+/* Before the threshold, which only the setting "yield always" does, clients whose commands may not run wait. */
 static void letOthersIn(void) {
-    const yieldJob job = {.allowed = CMD_ALLOW_BUSY, .error = scriptBusyError()};
+    const yieldJob job = {.allowed = CMD_ALLOW_BUSY, .error = running->slow ? scriptBusyError() : NULL};
     int64_t now_ms = storeNowMs(); /* a script sees one time, from its start to its end */
     yieldNow(&job);
     storeSetNowMs(now_ms);
 }
 
+static void lookWhetherSlow(void) {
+    long long threshold = script_settings.busy_reply_threshold_ms;
+    uint64_t ms = runMs(running);
+    if (threshold == 0 || ms < (uint64_t)threshold) return;
+    running->slow = true;
+    serverLog(LL_WARNING,
+              "A script has run for %llu ms and goes on: clients get errors until it ends. %s KILL ends it if it "
+              "has not written.",
+              (unsigned long long)ms, running->call->name ? "FUNCTION" : "SCRIPT");
+}
+
 static void onSteps(lua_State *L, lua_Debug *place) {
     unused(place);
-    if (!running->slow) {
-        long long threshold = script_settings.busy_reply_threshold_ms;
-        uint64_t ms = runMs(running);
-        if (threshold == 0 || ms < (uint64_t)threshold) return;
-        running->slow = true;
-        serverLog(LL_WARNING,
-                  "A script has run for %llu ms and goes on: clients get errors until it ends. %s KILL ends it if it "
-                  "has not written.",
-                  (unsigned long long)ms, running->call->name ? "FUNCTION" : "SCRIPT");
-    }
-    if (!running->killed) letOthersIn();
+    if (!running->slow) lookWhetherSlow();
+    if (!running->killed && (running->slow || engine_settings.yield == YIELD_ALWAYS)) letOthersIn();
     if (!running->killed) return;
     lua_sethook(L, onSteps, LUA_MASKCOUNT, 1);
     luaPushError(L,
@@ -172,11 +176,14 @@ static void replyError(lua_State *L, client *c, const void *outer) {
 static void call(scriptRun *run) {
     lua_State *L = run->call->in->L;
     const void *outer = run->program.caller->deferred;
+    bool at_each_step = engine_settings.yield == YIELD_ALWAYS;
     lua_pushvalue(L, RUN_AT);
+    if (unlikely(at_each_step)) lua_sethook(L, onSteps, LUA_MASKCOUNT, 1);
     if (unlikely(run->call->debugged)) lua_sethook(L, debuggerHook, DEBUGGER_HOOK_MASK, STEPS_PER_LOOK);
     if (unlikely(lua_pcall(L, 0, 0, HANDLER_AT) != 0)) replyError(L, run->program.caller, outer);
     lua_settop(L, BOTTOM);
-    if (unlikely(run->killed || run->call->debugged)) lua_sethook(L, onSteps, LUA_MASKCOUNT, STEPS_PER_LOOK);
+    if (unlikely(run->killed || run->call->debugged || at_each_step))
+        lua_sethook(L, onSteps, LUA_MASKCOUNT, STEPS_PER_LOOK);
 }
 
 void scriptCallRun(client *c, const scriptCall *what) {

@@ -282,3 +282,35 @@ start_server [list overrides [list {*}$quick repl-diskless-sync no]] {
         }
     }
 }
+
+# A load replaces the dataset: it must not begin while a script works on that.
+foreach {load dual} {disabled no on-empty-db no flush-before-load no swapdb no disabled yes} {
+    start_server [list overrides [list {*}$quick repl-diskless-sync yes dual-channel-replication-enabled $dual]] {
+        set primary [default_client]
+        set port [srv port]
+        fill $primary
+        start_server [list overrides [list repl-diskless-load $load dual-channel-replication-enabled $dual \
+            busy-reply-threshold 10]] {
+            set replica [default_client]
+            test "A dataset that comes while a script runs is loaded after it: $load[expr {$dual ? ", two connections" : ""}]" {
+                with_clients {slow} {
+                    follow $replica $port
+                    $primary SET later 1
+                    in_step $primary $replica
+                    $primary DEBUG CHANGE-REPL-ID
+                    set syncs [lindex [syncs_of $primary] 0]
+                    $replica CLIENT KILL TYPE primary
+                    $slow send EVAL "local n = redis.call('DBSIZE') while true do
+                        if redis.call('DBSIZE') ~= n then return 'changed' end end" 0
+                    wait_for_condition 10 {[catch {$replica GET x} error] && [string match "BUSY*" $error]}
+                    after 300
+                    $replica SCRIPT KILL
+                    assert_error "*Script killed*" {$slow reply}
+                    is_up $replica
+                    wait_for_condition 10 {[lindex [syncs_of $primary] 0] > $syncs}
+                    assert_same_data $primary $replica
+                }
+            }
+        }
+    }
+}
