@@ -10,6 +10,7 @@
 #include "admin_settings.h"
 #include "aof.h"
 #include "db.h"
+#include "keep_files.h"
 #include "loading.h"
 #include "log.h"
 #include "persist_settings.h"
@@ -78,10 +79,12 @@ bool debugReload(client *c) {
     }
     rdbLoadEnd end = reload(path, &words);
     store_stats.dirty = dirty; /* what is loaded is no change, and what was emptied for it neither */
+    if (end == RDB_LOAD_BROKEN && !words.noflush) keepFilesBegin();
     if (end != RDB_LOAD_DONE) {
         addReplyError(c, "Error trying to load the RDB dump, check server logs.");
         return true;
     }
+    keepFilesEnd();
     serverLog(LL_WARNING, "DB reloaded by DEBUG RELOAD");
     addReplyOk(c);
     return true;
@@ -89,10 +92,13 @@ bool debugReload(client *c) {
 
 bool debugLoadAof(client *c) {
     if (isLoading(c)) return true;
-    if (!aofReload(admin_settings.hide_user_data_from_log)) {
+    aofReloadEnd end = aofReload(admin_settings.hide_user_data_from_log);
+    if (end == AOF_RELOAD_BROKEN) keepFilesBegin();
+    if (end != AOF_RELOAD_DONE) {
         addReplyError(c, "Error trying to load the AOF files, check server logs.");
         return true;
     }
+    keepFilesEnd();
     serverLog(LL_WARNING, "Append Only File loaded by DEBUG LOADAOF");
     addReplyOk(c);
     return true;

@@ -80,6 +80,8 @@ static struct {
     aofThread *thread;                    /* owns; NULL: off, or not begun */
     aofThread *leaving;                   /* owns: of a first increment that was given up, until it has ended */
     bool wanted;                          /* appendonly, as far as it is in force */
+    bool suspended;                       /* appendonly is yes, but the files stay as they are */
+    off_t suspended_size;                 /* of the files then */
     bool first;                           /* the thread has no log yet */
     aofStream *stream;                    /* the thread's */
     sds folder;                           /* owns: absolute, of the running log */
@@ -423,6 +425,10 @@ bool aofIsTurningOn(void) {
     return aof.wanted && !aofIsOn();
 }
 
+bool aofIsEnabled(void) {
+    return persist_settings.appendonly && !aof.suspended;
+}
+
 void aofCut(aofDoneFn *done) {
     assertMainThread();
     assertOutsideYield();
@@ -608,9 +614,10 @@ static bool replaceDataset(const char *folder, const aofManifest *m, bool hide_u
     return ok;
 }
 
-bool aofReload(bool hide_user_data) {
+aofReloadEnd aofReload(bool hide_user_data) {
     assertMainThread();
-    bool turning_on = aofIsTurningOn(), ok = false;
+    bool turning_on = aofIsTurningOn();
+    aofReloadEnd end = AOF_RELOAD_NO_FILES;
     if (turning_on) { /* the base that is being made has another dataset */
         tellStopping();
         aofGiveUpFirst();
@@ -618,11 +625,11 @@ bool aofReload(bool hide_user_data) {
     }
     sds folder = aof.thread ? sdsDup(aof.folder) : aofFolderPath(persist_settings.appenddirname);
     aofManifest *m = folder ? manifestToLoad(folder) : NULL;
-    if (m) ok = replaceDataset(folder, m, hide_user_data);
+    if (m) end = replaceDataset(folder, m, hide_user_data) ? AOF_RELOAD_DONE : AOF_RELOAD_BROKEN;
     aofManifestFree(m);
     sdsFree(folder);
-    if (turning_on) (void)aof.turn_on();
-    return ok;
+    if (turning_on && end != AOF_RELOAD_BROKEN) (void)aof.turn_on();
+    return end;
 }
 
 /* --- settings ----------------------------------------------------------------------------------------------------- */
@@ -630,8 +637,10 @@ bool aofReload(bool hide_user_data) {
 /* appendonly at run time. The dataset must become the base of a new log: that is a rewrite. One that is under way when
  * it is turned off again is given up without waiting for the disk. */
 static bool applyEnabled(const char **err) {
-    if (persist_settings.appendonly == aof.wanted) return true;
     bool was_on = aofIsOn();
+    if (persist_settings.appendonly == (aof.wanted || aof.suspended)) return true;
+    aof.suspended = false;
+    if (persist_settings.appendonly == aof.wanted) return true;
     aof.wanted = persist_settings.appendonly;
     if (aof.wanted) {
         if (aof.turn_on && aof.turn_on()) return true;
@@ -652,7 +661,9 @@ void aofSuspend(void) {
     assertMainThread();
     if (!aof.wanted) return;
     bool was_on = aofIsOn();
+    aof.suspended_size = was_on ? aofLook().current_size : 0;
     aof.wanted = false;
+    aof.suspended = true;
     tellStopping();
     if (was_on) stopThread();
     else aofGiveUpFirst();
@@ -660,9 +671,10 @@ void aofSuspend(void) {
 
 void aofResume(void) {
     assertMainThread();
-    if (!persist_settings.appendonly || aof.wanted) return;
+    if (!aof.suspended) return;
+    aof.suspended = false;
     aof.wanted = true;
-    if (!aof.turn_on()) aof.wanted = false;
+    (void)aof.turn_on(); /* a try that fails is made again at a tick */
 }
 
 static bool applyPolicy(const char **err) {
@@ -716,6 +728,7 @@ static size_t streamMemory(void) {
 
 aofFigures aofLook(void) {
     aofFigures f = {.write_ok = aof.error == 0, .delayed_sync = aof.delayed_sync};
+    if (aof.suspended) f.base_size = aof.settled_size, f.current_size = aof.suspended_size;
     if (!aof.thread) return f;
     aofProgress p = aofThreadProgress(aof.thread);
     f.buffer_length = (size_t)(aof.stream->appended - p.written);

@@ -30,8 +30,9 @@ void aofOnBegin(void (*fn)(void));
 /* Who is told before the log stops, in the order in which they have said so. Boot only. */
 void aofOnStop(void (*fn)(void));
 
-/* The dataset is about to become another one: the log stops, and what it has stays as it is; from aofResume() on it is
- * turned on again, with the dataset there is then. Nothing with the log off. */
+/* Stops the log and leaves its files as they are, until aofResume() turns it on again with the dataset that there is
+ * then; if that cannot begin at once, ticks try again. CONFIG SET appendonly no ends the suspension, too. Waits for the
+ * disk. Nothing happens while the log is off, or is suspended already. */
 void aofSuspend(void);
 void aofResume(void);
 
@@ -48,6 +49,8 @@ void aofTick(void);
 bool aofIsOn(void);
 /* It is to be on, and its first base is not there yet. */
 bool aofIsTurningOn(void);
+/* Whether it is on, is being turned on, or is read at the start: `appendonly` is yes, and the log is not suspended. */
+bool aofIsEnabled(void);
 /* For a rewrite, while it is on: what is appended from now on goes to the next increment; and the complete file `path`
  * (taken: an sds), with all up to the last cut, becomes the base ("rdb" or "aof"), after which history is deleted.
  * `done` hears how it went, at a tick; `error` is errno. */
@@ -63,9 +66,11 @@ bool aofMayBeginFirst(void);
 /* That was in vain, and its files are removed in the background: replies that wait for it leave. Nothing when there is
  * none, or the log is on. */
 void aofGiveUpFirst(void);
-/* DEBUG LOADAOF: empty the dataset, and load what the files have. False with lines in the log: without files the
- * dataset is as it was, else it is empty. Waits for the disk; clients are served meanwhile (loading.h). */
-bool aofReload(bool hide_user_data) must_check;
+/* DEBUG LOADAOF: empty the dataset, and load what the files have. Failures are logged. NO_FILES leaves the dataset as
+ * it was; BROKEN leaves it empty, and the caller must call keepFilesBegin() (keep_files.h). Waits for the disk; clients
+ * are served meanwhile (loading.h). */
+typedef enum { AOF_RELOAD_DONE, AOF_RELOAD_NO_FILES, AOF_RELOAD_BROKEN } aofReloadEnd;
+aofReloadEnd aofReload(bool hide_user_data) must_check;
 /* A child lives, or does no more: no-appendfsync-on-rewrite. */
 void aofChildLives(bool lives);
 

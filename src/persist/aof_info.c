@@ -12,7 +12,7 @@
 #include "persist_settings.h"
 
 static void enabled(infoOut *o) {
-    infoLine(o, "aof_enabled:%d", persist_settings.appendonly);
+    infoLine(o, "aof_enabled:%d", aofIsEnabled());
 }
 
 static void rewriting(infoOut *o) {

@@ -50,6 +50,8 @@ static struct {
     long long saves;
     size_t last_cow_bytes;
     bool last_ok, scheduled;
+    bool held;       /* nothing but a command replaces the file */
+    bool began_held; /* the child under way, which a command has asked for, has written what was held back */
     volatile sig_atomic_t child_pid; /* for the signal handler; 0: none */
     ino_t emptied;                   /* the file that FLUSHALL has written while a child was about to end; 0: none */
     /* Temporary files: names are made early, for the signal handler. */
@@ -74,6 +76,22 @@ void snapshotInit(void) {
 
 bool snapshotHasSavePoints(void) {
     return persist_settings.save_point_count > 0;
+}
+
+void snapshotHold(bool on) {
+    assertMainRole();
+    snapshot.held = on;
+    if (on) snapshot.began_held = false; /* a child under way writes the dataset before */
+}
+
+bool snapshotAtShutdown(void) {
+    if (!snapshotHasSavePoints()) return false;
+    if (snapshot.held)
+        serverLog(LL_WARNING,
+                  "No snapshot is saved: a load that broke off has left this dataset, and %s may have the "
+                  "last copy of the one before.",
+                  persist_settings.dbfilename);
+    return !snapshot.held;
 }
 
 /* ---- The file --------------------------------------------------------------------------------------------- */
@@ -103,6 +121,7 @@ bool snapshotWriteNow(void) {
     serverLog(LL_NOTICE, "DB saved on disk");
     store_stats.dirty = snapshot.dirty_at_fork = 0;
     snapshot.last_save_s = nowS();
+    snapshot.held = false;
     setOk(true);
     return true;
 }
@@ -126,6 +145,7 @@ static void endedWell(const childEnd *how) {
     if (store_stats.dirty < 0) store_stats.dirty = 0; /* DEBUG RELOAD has set it back meanwhile */
     snapshot.last_cow_bytes = how->cow_bytes;
     snapshot.last_save_s = nowS();
+    if (snapshot.began_held) snapshot.held = false;
     setOk(true);
 }
 
@@ -170,6 +190,7 @@ static bool begin(void) {
     snapshot.scheduled = false;
     snapshot.last_try_s = nowS();
     snapshot.dirty_at_fork = store_stats.dirty;
+    snapshot.began_held = snapshot.held;
     if (!getcwd(snapshot.folder, sizeof(snapshot.folder))) snapshot.folder[0] = '\0';
     if (!childStart(&job)) {
         serverLog(LL_WARNING, "Can't save in background: fork: %s", strerror(errno));
@@ -242,7 +263,7 @@ void snapshotTick(void) {
     remind(now_s);
     if (childRunning() != CHILD_NONE) return;
     if (!snapshot.last_ok && now_s - snapshot.last_try_s <= RETRY_AFTER_S) return;
-    const savePoint *point = duePoint(now_s);
+    const savePoint *point = snapshot.held ? NULL : duePoint(now_s);
     if (point) serverLog(LL_NOTICE, "%lld changes in %lld seconds. Saving...", point->changes, point->seconds);
     if (point || snapshot.scheduled) (void)begin();
 }

@@ -15,6 +15,11 @@ void snapshotInit(void);
 void snapshotTick(void);
 /* Whether the settings have a save point. */
 bool snapshotHasSavePoints(void);
+/* While it is on, save points are not due and a shutdown saves nothing by itself, because the file may be the last copy
+ * of what the dataset was. A snapshot that a command asks for is made, and ends it. */
+void snapshotHold(bool on);
+/* Whether a shutdown saves by itself: there are save points, and they are not held. */
+bool snapshotAtShutdown(void);
 /* Write the dataset to its file and wait for the disk; the changes of which it consists count no more. False with a
  * line in the log. */
 bool snapshotWriteNow(void);

@@ -1,20 +1,22 @@
 /* dataset_load.c -- the primary's snapshot takes the place of the dataset.
  *
- * The append-only file stops before, and begins anew with the dataset behind it: what is on disk meanwhile is what a
- * start would have found before.
+ * When the dataset that there was is removed the append-only file stops, and save points do not count any more. Both go
+ * on after a load that has succeeded, or when this server is made a primary. A load that fails leaves the files as they
+ * were: they may be the last copy of the dataset before.
  *
  * Not here    reading (persist/rdb_load.h); what the place in the stream is then (primary_link.c).
  * Owns        nothing beyond the call.
  * Threads     main's own; the source is read by the loader's thread.
  * Invariants  1. The dataset goes when the snapshot's magic and version have been found good, not before.
- * Tests       tests/repl/sync.tcl
+ *             2. What a load that failed has touched on disk is its own temporary file.
+ * Tests       tests/repl/sync.tcl, tests/repl/broken_sync.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "dataset_load.h"
 
-#include "aof.h"
 #include "child.h"
 #include "db.h"
+#include "keep_files.h"
 #include "libraries.h"
 #include "loading.h"
 #include "log.h"
@@ -52,8 +54,13 @@ void datasetLoadSayAlive(void) {
 
 /* ---- The dataset that was ---- */
 
-static void emptyAll(void) {
+static void leave(void) {
     load.goes();
+    keepFilesBegin();
+}
+
+static void emptyAll(void) {
+    leave();
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Flushing old data");
     dbEmpty(-1, repl_settings.lazy_flush);
 }
@@ -91,24 +98,22 @@ static rdbLoadResult fromConnection(linkJob *job, const rdbLoadOptions *options)
     return r;
 }
 
-/* The file takes the place of the last snapshot. */
-static rdbLoadResult fromFile(linkJob *job, const rdbLoadOptions *options) {
-    rdbLoadResult failed = {.end = RDB_LOAD_FAILED};
+/* The file was loaded: it replaces the last snapshot. If it cannot, the synchronization is good all the same. */
+static void keepFile(linkJob *job) {
     snapshotAbandon(); /* a child that would write an older one over it */
     if (rename(job->path, persist_settings.dbfilename) < 0) {
         serverLog(LL_WARNING, "Failed trying to rename the temp DB into %s in PRIMARY <-> REPLICA synchronization: %s",
                   persist_settings.dbfilename, strerror(errno));
-        unlink(job->path);
-        return failed;
+        return;
     }
     zfree(job->path);
     job->path = NULL;
-    return rdbLoadFile(persist_settings.dbfilename, options);
+    syncFileRelease();
 }
 
 /* What was loaded beside the dataset takes its place. */
 static void takePlace(const rdbLoadResult *r) {
-    load.goes();
+    leave();
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Swapping active DB with loaded DB");
     dbShadowTake(repl_settings.lazy_flush);
     librariesClear();
@@ -138,9 +143,13 @@ static rdbLoadResult loadBeside(linkJob *job, rdbLoadOptions *options) {
 
 static rdbLoadResult loadInPlace(linkJob *job, const rdbLoadOptions *options, bool from_file) {
     loadingBegin(job->frame.length);
-    rdbLoadResult r = from_file ? fromFile(job, options) : fromConnection(job, options);
+    rdbLoadResult r = from_file ? rdbLoadFile(job->path, options) : fromConnection(job, options);
     loadingEnd();
-    if (r.end == RDB_LOAD_BROKEN) dbEmpty(-1, repl_settings.lazy_flush); /* nothing rather than half of it */
+    if (r.end != RDB_LOAD_BROKEN) return r;
+    dbEmpty(-1, repl_settings.lazy_flush); /* nothing rather than half of it */
+    serverLog(LL_WARNING,
+              "The files on disk stay as they were until a synchronization succeeds, or this server is made "
+              "a primary.");
     return r;
 }
 
@@ -155,14 +164,13 @@ bool datasetLoad(linkJob *job, bool from_file, void (*goes)(void), rdbReplInfo *
     load.job = job;
     load.goes = goes;
     long long dirty = store_stats.dirty;
-    aofSuspend();
     rdbLoadResult r = beside ? loadBeside(job, &options) : loadInPlace(job, &options, from_file);
     bool ok = r.end == RDB_LOAD_DONE;
-    if (from_file) syncFileRelease();
     *info = r.replication;
     rdbLoadResultFree(&r);
     store_stats.dirty = dirty;
-    aofResume();
+    if (ok && from_file) keepFile(job);
+    if (ok) keepFilesEnd();
     load.job = NULL;
     return ok;
 }

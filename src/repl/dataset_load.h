@@ -12,8 +12,8 @@
 /* Boot. */
 void datasetLoadInit(bool (*hide_user_data)(void));
 /* Load what the job has received (job->path), or what comes on its connection. `goes` is called when the dataset that
- * there was is about to go. False with lines in the log: it is still there, or nothing is. Clients are served
- * meanwhile. */
+ * there was is about to go. False with lines in the log: it is still there, or nothing is, and then the files on disk
+ * are kept (persist/keep_files.h). Clients are served meanwhile. */
 bool datasetLoad(linkJob *job, bool from_file, void (*goes)(void), rdbReplInfo *info) must_check;
 /* The primary hears that this server lives, while nobody reads from its connection. */
 void datasetLoadSayAlive(void);

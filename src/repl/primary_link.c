@@ -23,6 +23,7 @@
 #include "dataset_load.h"
 #include "db.h"
 #include "handshake.h"
+#include "keep_files.h"
 #include "log.h"
 #include "net_settings.h"
 #include "output_limits.h"
@@ -548,6 +549,7 @@ void primaryLinkLeave(void) {
     replicasDisconnect();
     streamTakeWrites(true);
     setState(PRIMARY_OFF);
+    keepFilesEnd(); /* the dataset is this server's now, also what a synchronization that broke off has left of it */
 }
 
 void primaryLinkRemember(const char *id, uint64_t offset, int stream_db) {

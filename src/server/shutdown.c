@@ -51,7 +51,7 @@ static bool logIsWritten(int flags) {
  * it writes is older. Half a dataset, while one is read, never takes the place of the file that has all of it. Nor does
  * a log that is on its way end unfinished: it was asked for, and without it the dataset may be gone. */
 static bool saveBeforeExit(int flags) {
-    bool wanted = flags & STOP_SAVE || (!(flags & STOP_NOSAVE) && snapshotHasSavePoints());
+    bool wanted = flags & STOP_SAVE || (!(flags & STOP_NOSAVE) && snapshotAtShutdown());
     if (aofRewriteIsFirst() && !(flags & STOP_FORCE)) {
         serverLog(LL_WARNING, "Writing initial AOF, can't exit.");
         return false;

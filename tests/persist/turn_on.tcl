@@ -444,3 +444,43 @@ start_server {overrides {}} {
         assert_equal 0 [r DBSIZE]
     }
 }
+
+start_server {overrides {appendonly yes appendfsync always save "3600 1"}} {
+    set incr [aof_path appendonly.aof.1.incr.aof]
+
+    test "A load that fails and leaves nothing keeps the log as it was, until another one succeeds" {
+        r SET a 1
+        set good [read_file $incr]
+        set broken "${good}no command"
+        write_file $incr $broken
+        assert_error "ERR Error trying to load the AOF files, check server logs." {r DEBUG LOADAOF}
+        assert_equal {0 0} [list [r DBSIZE] [info_field aof_enabled]]
+        assert_error "ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled." {r WAITAOF 1 0 0}
+        r SET lost 1
+        assert_equal $broken [read_file $incr]
+        write_file $incr $good
+        assert_equal OK [r DEBUG LOADAOF]
+        assert_equal {1 (nil)} [r MGET a lost]
+        is_on
+        write_file [srv dir]/dump.rdb "REDIS0011no snapshot"
+        assert_error "ERR Error trying to load the RDB dump, check server logs." {r DEBUG RELOAD NOSAVE}
+        assert_equal {0 0} [list [r DBSIZE] [info_field aof_enabled]]
+        restart_server
+        assert_equal {1 (nil)} [r MGET a lost]
+        assert_equal "REDIS0011no snapshot" [read_file [srv dir]/dump.rdb]
+    }
+
+    test "CONFIG SET appendonly no and yes end that, too" {
+        assert_error "ERR Error trying to load the RDB dump, check server logs." {r DEBUG RELOAD NOSAVE}
+        r CONFIG SET appendonly yes
+        assert_equal 0 [info_field aof_enabled]
+        r CONFIG SET appendonly no
+        is_off
+        r CONFIG SET appendonly yes
+        is_on
+        r SET b 1
+        r CONFIG SET save ""
+        restart_server
+        assert_equal {(nil) 1} [r MGET a b]
+    }
+}

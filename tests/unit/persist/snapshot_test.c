@@ -1,5 +1,5 @@
-/* snapshot_test.c -- snapshots that fail for long: how often the log says so. What else snapshots do is seen from
- * outside (tests/persist/snapshot.tcl).
+/* snapshot_test.c -- snapshots that fail for long: how often the log says so; and save points that are held. What
+ * else snapshots do is seen from outside (tests/persist/snapshot.tcl).
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "snapshot.h"
@@ -127,5 +127,46 @@ TEST(a_snapshot_that_is_made_ends_the_reminders) {
     tickAt(6600);
     CHECK_EQ_STR(told(), "6580, 600; ");
     CHECK(rmdir(FOLDER) == 0 && snapshotWriteNow());
+    tearDown();
+}
+
+TEST(a_save_point_that_is_held_is_not_due_until_a_command_has_saved) {
+    setUp();
+    CHECK(rmdir(FOLDER) == 0);
+    persist_settings.save_point_count = 1;
+    CHECK(snapshotAtShutdown());
+    snapshotHold(true);
+    tickAt(10);
+    CHECK_EQ_INT(childRunning(), CHILD_NONE);
+    CHECK(!snapshotAtShutdown());
+    CHECK(snapshotWriteNow());
+    CHECK(snapshotAtShutdown());
+    snapshotHold(true);
+    snapshotHold(false);
+    CHECK(unlink(FOLDER) == 0 && mkdir(FOLDER, 0700) == 0);
+    failAt(100);
+    CHECK(rmdir(FOLDER) == 0);
+    tearDown();
+}
+
+TEST(a_child_that_has_begun_before_does_not_end_the_hold) {
+    setUp();
+    CHECK(rmdir(FOLDER) == 0);
+    for (int held_before = 0; held_before < 2; held_before++) {
+        unitLimit limit = unitLimitStart(20000);
+        snapshotHold(false);
+        if (held_before) snapshotHold(true);
+        CHECK(snapshotStart());
+        if (!held_before) snapshotHold(true);
+        while (childRunning() != CHILD_NONE && CHECK(!unitLimitOver(&limit))) {
+            snapshotTick();
+            usleep(1000);
+        }
+        CHECK(snapshotLook().last_ok);
+        persist_settings.save_point_count = 1;
+        CHECK_EQ_INT(snapshotAtShutdown(), held_before);
+        persist_settings.save_point_count = 0;
+    }
+    snapshotHold(false);
     tearDown();
 }

@@ -1,0 +1,24 @@
+/* keep_files.c -- the files that a start reads stay as they are while the dataset in memory cannot replace them.
+ *
+ * A load that breaks off leaves an empty dataset. The files of the dataset before may then be its last copy, so nothing
+ * that the server does by itself may replace them: neither a rewrite of the append-only file nor a snapshot.
+ *
+ * Not here    how the log stops (aof.c), when a snapshot is due (snapshot.c).
+ * Threads     main's own.
+ * Tests       tests/repl/broken_sync.tcl, tests/persist/turn_on.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "keep_files.h"
+
+#include "aof.h"
+#include "snapshot.h"
+
+void keepFilesBegin(void) {
+    aofSuspend();
+    snapshotHold(true);
+}
+
+void keepFilesEnd(void) {
+    snapshotHold(false);
+    aofResume();
+}
