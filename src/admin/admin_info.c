@@ -134,7 +134,7 @@ static void replicationRate(infoOut *o) {
 
 static void cycleRate(infoOut *o) {
     infoLine(o, "instantaneous_eventloop_cycles_per_sec:%lld", metricsRate(METRIC_CYCLES));
-    infoLine(o, "instantaneous_eventloop_duration_usec:%lld", metricsRate(METRIC_CYCLE_DURATION));
+    infoLine(o, "instantaneous_eventloop_duration_usec:%lld", metricsRate(METRIC_CYCLE_DURATION) / 1000);
 }
 
 static void cpuTime(infoOut *o, const struct rusage *u, const char *suffix) {

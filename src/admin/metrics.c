@@ -73,7 +73,7 @@ void metricsCron(void) {
     sample(METRIC_REPL_INPUT, repl.input, now_ms, 1000);
     sample(METRIC_REPL_OUTPUT, repl.output, now_ms, 1000);
     sample(METRIC_CYCLES, net_stats.cycles, now_ms, 1000);
-    sample(METRIC_CYCLE_DURATION, net_stats.cycle_ns / 1000, net_stats.cycles, 1);
+    sample(METRIC_CYCLE_DURATION, net_stats.cycle_ns, net_stats.cycles, 1);
 }
 
 long long metricsRate(metric m) {

@@ -15,7 +15,7 @@ typedef enum {
     METRIC_REPL_INPUT,
     METRIC_REPL_OUTPUT,
     METRIC_CYCLES,         /* instantaneous_eventloop_cycles_per_sec */
-    METRIC_CYCLE_DURATION, /* average microseconds of a cycle */
+    METRIC_CYCLE_DURATION, /* average nanoseconds of a cycle */
     METRICS
 } metric;
 

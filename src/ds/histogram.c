@@ -27,6 +27,7 @@ struct histogram {
     size_t len;
     int64_t highest;
     int64_t total, min, max; /* min > max: empty */
+    double beyond;           /* what values above `highest` exceed it by, summed: for the mean */
     int64_t counts[];
 };
 
@@ -76,6 +77,7 @@ void histogramFree(histogram *h) {
 void histogramReset(histogram *h) {
     memset(h->counts, 0, h->len * sizeof(h->counts[0]));
     h->total = 0;
+    h->beyond = 0;
     h->min = INT64_MAX;
     h->max = 0;
 }
@@ -132,7 +134,10 @@ static int64_t highestEquivalent(const histogram *h, int64_t value) {
 bool histogramRecordMany(histogram *h, int64_t value, int64_t count) {
     if (value < 0 || count < 0) return false;
     bool in_range = value <= h->highest;
-    if (!in_range) value = h->highest;
+    if (unlikely(!in_range)) {
+        h->beyond += ((double)value - (double)h->highest) * (double)count;
+        value = h->highest;
+    }
     h->counts[indexOf(h, value)] += count;
     h->total += count;
     if (count > 0) {
@@ -150,6 +155,7 @@ void histogramAdd(histogram *into, const histogram *from) {
     serverAssert(into->len == from->len && into->unit == from->unit && into->half == from->half);
     for (size_t i = 0; i < from->len; i++) into->counts[i] += from->counts[i];
     into->total += from->total;
+    into->beyond += from->beyond;
     if (from->min < into->min) into->min = from->min;
     if (from->max > into->max) into->max = from->max;
 }
@@ -170,18 +176,21 @@ static double middleAt(const histogram *h, size_t index) {
     return (double)(low + width / 2);
 }
 
-double histogramMean(const histogram *h) {
-    if (h->total == 0) return 0;
+static double sumOfCounters(const histogram *h) {
     double sum = 0;
     for (size_t i = 0; i < h->len; i++) {
         if (h->counts[i]) sum += middleAt(h, i) * (double)h->counts[i];
     }
-    return sum / (double)h->total;
+    return sum;
+}
+
+double histogramMean(const histogram *h) {
+    return h->total ? (sumOfCounters(h) + h->beyond) / (double)h->total : 0;
 }
 
 double histogramStddev(const histogram *h) {
     if (h->total == 0) return 0;
-    double mean = histogramMean(h), sum = 0;
+    double mean = sumOfCounters(h) / (double)h->total, sum = 0;
     for (size_t i = 0; i < h->len; i++) {
         if (!h->counts[i]) continue;
         double off = middleAt(h, i) - mean;

@@ -1,7 +1,7 @@
 /* histogram.h -- counts of durations in log-linear buckets, for percentiles with bounded error.
  *
  * The layout is that of an HDR histogram (Gil Tene, HdrHistogram.org) of the same parameters, so percentiles print as
- * clients of the field know them. Values above the highest count as the highest.
+ * clients of the field know them. Values above the highest count as the highest, but the mean takes them as they are.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef DS_HISTOGRAM_H

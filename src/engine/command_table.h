@@ -98,7 +98,8 @@ typedef uint32_t commandFlagsFn(const slice *argv, uint32_t argc);
 
 typedef struct commandStats { /* main only; a line of its own */
     alignas(CACHE_LINE) long long calls;
-    long long microseconds, rejected_calls, failed_calls;
+    uint64_t ns; /* summed uncut: most calls take less than a microsecond */
+    long long rejected_calls, failed_calls;
     struct histogram *latency; /* owns; ns; made with the first call when latency-tracking is on */
 } commandStats;
 

@@ -89,10 +89,10 @@ static void record(client *c, commandlogKind kind, long long value, long long th
     while ((long long)listLength(entries) > max_len) listDelNode(entries, listLast(entries));
 }
 
-void commandlogRecord(client *c, long long duration_us, size_t request_bytes, size_t reply_bytes) {
+void commandlogRecord(client *c, uint64_t duration_ns, size_t request_bytes, size_t reply_bytes) {
     assertMainRole();
     const engineSettings *s = &engine_settings;
-    record(c, COMMANDLOG_SLOW, duration_us, s->slower_than_us, s->slow_max_len);
+    record(c, COMMANDLOG_SLOW, (long long)(duration_ns / 1000), s->slower_than_us, s->slow_max_len);
     record(c, COMMANDLOG_LARGE_REQUEST, (long long)request_bytes, s->request_larger_than, s->request_max_len);
     record(c, COMMANDLOG_LARGE_REPLY, (long long)reply_bytes, s->reply_larger_than, s->reply_max_len);
 }

@@ -14,14 +14,15 @@ typedef enum { COMMANDLOG_SLOW, COMMANDLOG_LARGE_REQUEST, COMMANDLOG_LARGE_REPLY
 
 /* Enter the command just executed into the logs whose threshold it passes, and drop what is beyond their lengths.
  * Cheap when it passes none: the caller's inline check is commandlogWanted(). */
-void commandlogRecord(client *c, long long duration_us, size_t request_bytes, size_t reply_bytes);
+void commandlogRecord(client *c, uint64_t duration_ns, size_t request_bytes, size_t reply_bytes);
 size_t commandlogLength(commandlogKind kind);
 /* Bytes that the entries of all logs take (MEMORY STATS, INFO mem_overhead). */
 size_t commandlogMemUsage(void);
 
-static inline bool commandlogWanted(long long duration_us, size_t request_bytes, size_t reply_bytes) {
-    /* -1, which switches a log off, is more than anything as an unsigned number. */
-    return (unsigned long long)duration_us >= (unsigned long long)engine_settings.slower_than_us ||
+static inline bool commandlogWanted(uint64_t duration_ns, size_t request_bytes, size_t reply_bytes) {
+    /* -1, which switches a log off, is more than anything as an unsigned number. A threshold of centuries overflows,
+     * and then commandlogRecord() turns the command away. */
+    return duration_ns >= (uint64_t)engine_settings.slower_than_us * 1000 ||
            request_bytes >= (unsigned long long)engine_settings.request_larger_than ||
            reply_bytes >= (unsigned long long)engine_settings.reply_larger_than;
 }

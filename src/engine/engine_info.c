@@ -71,8 +71,8 @@ static void commandCounters(void *arg, serverCommand *cmd) {
     const commandStats *s = cmd->stats;
     if (s && (s->calls || s->failed_calls || s->rejected_calls))
         infoLine(arg, "cmdstat_%s:calls=%lld,usec=%lld,usec_per_call=%.2f,rejected_calls=%lld,failed_calls=%lld",
-                 cmd->fullname, s->calls, s->microseconds, s->calls ? (double)s->microseconds / (double)s->calls : 0,
-                 s->rejected_calls, s->failed_calls);
+                 cmd->fullname, s->calls, (long long)(s->ns / 1000),
+                 s->calls ? (double)s->ns / 1000 / (double)s->calls : 0, s->rejected_calls, s->failed_calls);
     for (int i = 0; i < cmd->nsubcommands; i++) commandCounters(arg, &cmd->subcommands[i]);
 }
 

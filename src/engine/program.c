@@ -38,11 +38,7 @@ client *programClientCreate(void) {
 }
 
 void programBegin(program *p, client *self, client *caller) {
-    *p = (program){.caller = caller,
-                   .self = self,
-                   .memory_full = memoryGateIsFull(caller),
-                   .targets = PROPAGATE_ALL,
-                   .now = clockTicks()};
+    *p = (program){.caller = caller, .self = self, .memory_full = memoryGateIsFull(caller), .targets = PROPAGATE_ALL};
     self->db = caller->db;
     self->user = caller->user;
     self->resp = 2;
@@ -123,6 +119,7 @@ void programCall(program *p, const parsedCommand *req) {
     client *self = p->self;
     if (unlikely(!mayRun(p, req))) return;
     if (req->cmd->flags & CMD_WRITE) p->has_written = true;
+    p->now = clockTicks(); /* what the program has done since its last command is its own time */
     if (likely(p->targets == PROPAGATE_ALL || !propagateWanted())) {
         callQueued(self, req, &p->now);
     } else {

@@ -19,7 +19,7 @@ typedef struct program {
     bool memory_full; /* maxmemory was reached when it began */
     bool has_written; /* a command that writes has begun: it cannot be ended halfway */
     uint32_t targets; /* PROPAGATE_: who gets what it does */
-    monotime now;     /* when its last command ended */
+    monotime now;     /* when its command began, or ended */
 } program;
 
 /* A client for programs: no list has it, it is never blocked, it is in RESP2 and database 0. */

@@ -76,20 +76,25 @@ static __attribute__((noinline)) void prefetchElements(const insideItem *items, 
     prefetch_stats.entries += (long long)count;
 }
 
-void recordsPrefetch(const recordItem *items, size_t n, size_t max_keys, recordSentElsewhere *sent_elsewhere) {
+size_t recordsPrefetch(const recordItem *items, size_t n, size_t max_keys, recordSentElsewhere *sent_elsewhere) {
     assertMainRole();
     keyBatch keys;
     insideItem inside[DICT_PREFETCH_MAX];
     keys.n = 0;
     keys.seen = 0;
     size_t covered = 0; /* keys asked for, a hot one as often as it stands in the batch */
+    size_t earlier = 0; /* keys of commands that an earlier batch has walked and not run */
     size_t inside_count = 0;
     const client *last = NULL;
     bool elsewhere = false;
     for (size_t i = 0; i < n; i++) prefetchRead(items[i].req->argv);
     for (size_t i = 0; i < n && keys.n < max_keys; i++) {
         parsedCommand *p = items[i].req;
-        if (p->nkeys == 0 || p->nkeys > max_keys - keys.n || p->flags & REQ_PREFETCHED) continue;
+        if (unlikely(p->flags & REQ_PREFETCHED)) {
+            earlier += p->nkeys;
+            continue;
+        }
+        if (p->nkeys == 0 || p->nkeys > max_keys - keys.n) continue;
         if (items[i].c != last) {
             last = items[i].c;
             elsewhere = sent_elsewhere && sent_elsewhere(last);
@@ -105,7 +110,7 @@ void recordsPrefetch(const recordItem *items, size_t n, size_t max_keys, recordS
         covered += p->nkeys;
         p->flags |= REQ_PREFETCHED;
     }
-    if (covered == 0) return;
+    if (covered == 0) return 0;
     if (unlikely(tracking_has_keys))
         for (size_t i = 0; i < keys.n; i++) trackingPrefetch(keys.lookups[i].hash);
     if (keys.n > 1 || inside_count) { /* one walk has nothing to overlap with */
@@ -116,6 +121,7 @@ void recordsPrefetch(const recordItem *items, size_t n, size_t max_keys, recordS
     prefetch_stats.batches++;
     prefetch_stats.entries += (long long)covered;
     if (inside_count) prefetchElements(inside, inside_count, DICT_PREFETCH_MAX);
+    return covered + earlier;
 }
 
 /* ---- What is passed on ---- */

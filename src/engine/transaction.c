@@ -32,25 +32,34 @@ void discardCommand(client *c) {
     addReplyOk(c);
 }
 
-/* Keys of what runs next are asked for as those of a batch are; what has come with EXEC has been already. */
-static uint32_t prefetchFrom(client *c, uint32_t first) {
+/* Keys of what runs next are asked for as those of a batch are; what has come with EXEC has been already. `fetched`
+ * gets the number of keys walked (recordsPrefetch()). Returns the index of the command to call it again for. */
+static uint32_t prefetchFrom(client *c, uint32_t first, size_t *fetched) {
     const multiState *m = c->multi;
     recordItem items[DICT_PREFETCH_MAX];
     size_t n = 0, size = (size_t)engine_settings.prefetch_batch_max_size;
+    *fetched = 0;
     if (size == 0) return m->count;
     for (uint32_t i = first; i < m->count && n < size; i++) items[n++] = (recordItem){c, m->queue[i]};
-    if (n > 1) recordsPrefetch(items, n, size, NULL);
+    if (n > 1) *fetched = recordsPrefetch(items, n, size, NULL);
     return first + (uint32_t)n;
 }
 
 static void runQueue(client *c) {
     multiState *m = c->multi;
-    monotime now = clockTicks();
+    monotime now = clockTicks(), per_key = 0;
     bool denied = c->flags & CLIENT_DENY_BLOCKING;
     c->flags |= CLIENT_DENY_BLOCKING;
     addReplyArrayLen(c, m->count);
     for (uint32_t i = 0, ready = 0; i < m->count; i++) {
-        if (i == ready) ready = prefetchFrom(c, i);
+        if (i == ready) {
+            size_t fetched;
+            ready = prefetchFrom(c, i, &fetched);
+            monotime then = now;
+            if (fetched) now = clockTicks();
+            per_key = fetched ? (now - then) / fetched : 0;
+        }
+        now -= recordPrefetchShare(m->queue[i], per_key);
         if (aclMayRunQueued(c, m->queue[i])) callQueued(c, m->queue[i], &now);
     }
     if (!denied) c->flags &= ~(uint32_t)CLIENT_DENY_BLOCKING;

@@ -252,7 +252,6 @@ static bool work(void) {
 /* One turn of main, whoever makes it. True when there is more to do. */
 static bool turn(void) {
     for (int i = 0; i < turns.njobs; i++) turns.jobs[i]();
-    uint64_t command_ns = engine_stats.command_ns;
     if (unlikely(blocking_ready)) { /* by a timer: a key that has expired */
         monotime begin = clockTicks();
         callServeBlocked(&begin);
@@ -263,7 +262,7 @@ static bool turn(void) {
     net_stats.busy_ns += turn_ns;
     net_stats.cycle_ns += turn_ns;
     net_stats.cycles++;
-    net_stats.command_cycles_ns += engine_stats.command_ns - command_ns;
+    net_stats.command_ns = engine_stats.command_ns; /* commands have run outside turn() too (netAfterEvent()) */
     turns.woke = now;
     mainLoad load = {.busy_ns = net_stats.busy_ns, .commands = net_stats.executed, .idle_ms = clockIdleMs};
     rebalanceCheck(now, &load);
@@ -326,10 +325,12 @@ void netServeOthers(void) {
     aeProcessEvents(h->loop, AE_FILE_EVENTS | AE_DONT_WAIT);
     ioThreadsPoll(MESSAGES_PER_POLL);
     if (batchIsOpen()) {
+        uint64_t command_ns = engine_stats.command_ns;
         net_stats.executed += (long long)batchServe(COMMANDS_PER_TURN);
         clientStreamsReport(h);
         sessionsFlush();
         ioThreadsFlush();
+        engine_stats.command_ns = command_ns; /* the command on the stack has their time in its own */
     } else {
         net_stats.executed += (long long)batchExecute(COMMANDS_PER_TURN);
         settle();

@@ -270,6 +270,14 @@ start_server {each {r FLUSHALL; r SCRIPT FLUSH}} {
         }
     }
 
+    test "A command is not charged for what its script does before it" {
+        r CONFIG RESETSTAT
+        r EVAL "for i = 1, 2000000 do end return redis.call('ping')" 0
+        regexp {usec=(\d+)} [info_field cmdstat_ping commandstats] - command
+        regexp {usec=(\d+)} [info_field cmdstat_eval commandstats] - script
+        assert {$command * 2 < $script}
+    }
+
     test "Beyond maxmemory a transaction is refused as its script would be" {
         with_config {maxmemory 1} {
             r MULTI

@@ -237,6 +237,42 @@ start_server {} {
         assert_match "p50=*,p99=*,p99.9=*" [info_field latency_percentiles_usec_set latencystats]
     }
 
+    # The times are compared with each other and with the processor time of all threads of the server, which other
+    # processes cannot lengthen. The limits are wide: a sum that is cut before it is added is wrong by a factor of a hundred.
+    test "Times of commands, turns and threads add up when a command takes less than a microsecond" {
+        r SET key value
+        r CONFIG RESETSTAT
+        set before [r INFO cpu]
+        set pipeline [string repeat [resp::encode {GET key}] 500]
+        for {set i 0} {$i < 40} {incr i} {
+            [default_client] write $pipeline
+            [default_client] raw_bytes [expr {500 * [string length "\$5\r\nvalue\r\n"]}]
+        }
+        r PING
+        set info [r INFO everything]
+        set commands 0
+        foreach usec [regexp -all -inline {cmdstat_\S+,usec=\d+} $info] {
+            incr commands [lindex [split $usec =] end]
+        }
+        regexp {cmdstat_get:calls=20000,usec=(\d+),usec_per_call=([\d.]+),} $info - usec per_call
+        set threads 0
+        foreach {- seconds} [regexp -all -inline {used_active_time_\w+:([\d.]+)} $info] {
+            set threads [expr {$threads + $seconds * 1e6}]
+        }
+        set cpu 0
+        foreach name {used_cpu_sys used_cpu_user} {
+            set cpu [expr {$cpu + ([field_of $info $name] - [field_of $before $name]) * 1e6}]
+        }
+        set turns [field_of $info eventloop_duration_sum]
+        set in_commands [field_of $info eventloop_duration_cmd_sum]
+        assert {$usec * 50 > $cpu}
+        assert {abs($usec / 20000.0 - $per_call) < 0.01}
+        assert {$in_commands <= $turns}
+        assert {$in_commands * 2 > $commands && $in_commands < $commands * 2}
+        assert {$turns < $threads * 2}
+        assert {$threads * 10 > $cpu}
+    }
+
     test "Subcommands are counted by themselves" {
         r CONFIG RESETSTAT
         r CLIENT ID

@@ -69,6 +69,15 @@ TEST(histogram_edges) {
     histogramRecordMany(h, 2, 2), histogramRecordMany(h, 4, 2);
     CHECK_EQ_DOUBLE(histogramMean(h), 3.0);
     CHECK_EQ_DOUBLE(histogramStddev(h), 1.0);
+    /* The mean takes a value above the highest as it is; what is above both counts twice after adding. */
+    histogramReset(h);
+    histogramRecordMany(h, 3000000, 3), histogramRecord(h, 100);
+    CHECK(fabs(histogramMean(h) - 2250025) <= 22500);
+    histogramReset(other);
+    histogramAdd(other, h), histogramAdd(other, h);
+    CHECK(fabs(histogramMean(other) - 2250025) <= 22500);
+    histogramReset(h);
+    CHECK(histogramMean(h) == 0);
     CHECK(histogramMemUsage(h) > 128 * sizeof(int64_t));
     histogramFree(h);
     histogramFree(other);

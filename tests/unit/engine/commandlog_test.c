@@ -47,18 +47,21 @@ TEST(commandlog_enters_by_threshold_and_length) {
     args[0] = sliceStr("get");
     client *c = clientWith(1);
     reset(c);
-    CHECK(!commandlogWanted(9, 1000000, 99));
-    CHECK(commandlogWanted(10, 0, 0));
+    CHECK(!commandlogWanted(9999, 1000000, 99));
+    CHECK(commandlogWanted(10000, 0, 0));
     CHECK(commandlogWanted(0, 0, 100));
-    commandlogRecord(c, 9, 1000000, 200);
+    engine_settings.slower_than_us = -1;
+    CHECK(!commandlogWanted(INT64_MAX, 0, 0));
+    engine_settings.slower_than_us = 10;
+    commandlogRecord(c, 9999, 1000000, 200);
     CHECK_EQ_INT(commandlogLength(COMMANDLOG_SLOW), 0);
     CHECK_EQ_INT(commandlogLength(COMMANDLOG_LARGE_REQUEST), 0);
     CHECK_EQ_INT(commandlogLength(COMMANDLOG_LARGE_REPLY), 0);
-    for (int i = 0; i < 5; i++) commandlogRecord(c, 10, 0, 0);
+    for (int i = 0; i < 5; i++) commandlogRecord(c, 10999, 0, 0);
     CHECK_EQ_INT(commandlogLength(COMMANDLOG_SLOW), 3);
     CHECK(commandlogMemUsage() > 0);
     engine_settings.slow_max_len = 0;
-    commandlogRecord(c, 10, 0, 0);
+    commandlogRecord(c, 10999, 0, 0);
     CHECK_EQ_INT(commandlogLength(COMMANDLOG_SLOW), 3);
     clientFree(c);
 }
@@ -72,7 +75,7 @@ TEST(commandlog_cuts_long_arguments) {
     client *c = clientWith(3);
     reset(c);
     c->name = sdsNew("me");
-    commandlogRecord(c, 10, 0, 0);
+    commandlogRecord(c, 10999, 0, 0);
     sds want = sdsCat(sdsEmpty(), "*3\r\n$4\r\necho\r\n$128\r\n");
     want = sdsCatLen(want, text, 128);
     want = sdsCat(want, "\r\n$146\r\n");
@@ -89,7 +92,7 @@ TEST(commandlog_cuts_many_arguments) {
     for (uint32_t argc = 32; argc <= 33; argc++) {
         client *c = clientWith(argc);
         reset(c);
-        commandlogRecord(c, 10, 0, 0);
+        commandlogRecord(c, 10999, 0, 0);
         sds want = sdsNew("*32\r\n");
         for (int i = 0; i < 31; i++) want = sdsCat(want, "$1\r\na\r\n");
         want = sdsCat(want, argc == 32 ? "$1\r\na\r\n" : "$22\r\n... (2 more arguments)\r\n");
@@ -107,7 +110,7 @@ TEST(redacted_arguments_are_hidden_for_one_command) {
     client *c = clientWith(2);
     reset(c);
     redactArgument(c, 1);
-    commandlogRecord(c, 10, 0, 0);
+    commandlogRecord(c, 10999, 0, 0);
     checkEntry(c, "*2\r\n$4\r\nauth\r\n$10\r\n(redacted)\r\n$13\r\n10.0.0.1:1234\r\n$0\r\n\r\n");
     CHECK(sliceEq(redactedArgument(c, 0), sliceStr("auth")));
     c->commands++;

@@ -219,6 +219,37 @@ TEST(batch_prefetch_is_counted) {
     allGone();
 }
 
+static parsedCommand *recordOf(recordArena *arena, size_t argc, const slice *argv) {
+    static recordCache cache;
+    parsedCommand *p = recordCreate(arena, argc);
+    memcpy(p->argv, argv, argc * sizeof(*argv));
+    recordComplete(arena, &cache, p, object_main_owner);
+    return p;
+}
+
+/* A command without keys has no share of a walk's time; one whose keys an earlier batch has walked has one of the next
+ * walk, as its part of that one was lost. */
+TEST(batch_prefetch_time_is_shared_out_by_keys) {
+    netFixtureInit();
+    static char piece[4096];
+    recordArena arena;
+    recordArenaInit(&arena, piece, sizeof(piece));
+    client *c = clientCreate(NULL, -1, "", "", false);
+    slice get[] = {sliceStr("get"), sliceStr("a")}, del[] = {sliceStr("del"), sliceStr("a"), sliceStr("b")};
+    recordItem items[] = {{c, recordOf(&arena, 2, get)},
+                          {c, recordOf(&arena, 1, (slice[]){sliceStr("ping")})},
+                          {c, recordOf(&arena, 3, del)},
+                          {c, recordOf(&arena, 2, get)}};
+    CHECK_EQ_INT(recordPrefetchShare(items[0].req, 10), 0);
+    CHECK_EQ_INT(recordsPrefetch(items, 3, 16, NULL), 3);
+    CHECK_EQ_INT(recordPrefetchShare(items[0].req, 10), 10);
+    CHECK_EQ_INT(recordPrefetchShare(items[1].req, 10), 0);
+    CHECK_EQ_INT(recordPrefetchShare(items[2].req, 10), 20);
+    CHECK_EQ_INT(recordsPrefetch(items, 3, 16, NULL), 0);
+    CHECK_EQ_INT(recordsPrefetch(items + 1, 3, 16, NULL), 3);
+    clientFree(c);
+}
+
 TEST(batch_client_is_closed_by_another_in_the_middle) {
     netFixtureInit();
     for (size_t size = 0; size < array_len(batch_sizes); size++) {
