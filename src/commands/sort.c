@@ -19,6 +19,7 @@
 #include "command_memory.h"
 #include "commands.h"
 #include "db.h"
+#include "program.h"
 #include "propagate.h"
 #include "rng.h"
 #include "sort_pattern.h"
@@ -525,8 +526,9 @@ cleanup:
 /* ---- The commands ---- */
 
 static void sortValueOf(client *c, const robj *o, sortOptions *opts) {
-    /* What has no order gets one before it is stored: it must be the same on every server. */
-    if (opts->unsorted && opts->store_arg && o && o->type == OBJ_SET) {
+    /* A set has no order. It is given one when the result is stored or goes to a script, whose effects depend on it:
+     * both must be the same on every server. */
+    if (opts->unsorted && (opts->store_arg || programOwns(c)) && o && o->type == OBJ_SET) {
         opts->unsorted = opts->has_by = false;
         opts->alpha = true;
     }

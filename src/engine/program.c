@@ -25,6 +25,7 @@
 #include <stdio.h>
 
 static const char *(*product_name)(void);
+static const client *program_client; /* borrowed: the one that programClientCreate() has made */
 
 void programInit(const char *(*product)(void)) {
     product_name = product;
@@ -34,7 +35,13 @@ client *programClientCreate(void) {
     assertMainRole();
     client *c = clientCreate(NULL, -1, "lua", "", false);
     c->flags |= CLIENT_DENY_BLOCKING;
+    serverAssert(!program_client);
+    program_client = c;
     return c;
+}
+
+bool programOwns(const client *c) {
+    return c == program_client;
 }
 
 void programBegin(program *p, client *self, client *caller) {

@@ -22,8 +22,10 @@ typedef struct program {
     monotime now;     /* when its command began, or ended */
 } program;
 
-/* A client for programs: no list has it, it is never blocked, it is in RESP2 and database 0. */
+/* The client for programs: no list has it, it is never blocked, it is in RESP2 and database 0. Made once, at boot. */
 client *programClientCreate(void);
+/* Whether the client is the one in whose name programs run their commands. */
+bool programOwns(const client *c);
 /* The product's name in the error about commands that are not for programs: "Valkey". Boot only. */
 void programInit(const char *(*product)(void));
 

@@ -64,6 +64,23 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         assert_equal 7000 [r LINDEX l -1]
     }
 
+    test "A set that SORT leaves in its order comes in the order of its members' bytes" {
+        set words {10 9 alpha bravo charlie delta echo foxtrot}
+        foreach members [list $words [concat $words [string repeat z 100]]] {
+            r DEL s
+            r SADD s {*}[lreverse $members]
+            set sorted [lsort $members]
+            foreach command {sort sort_ro} {
+                assert_equal $sorted [lua "return redis.call('$command', 's', 'by', 'nosort')"]
+                assert_equal [lreverse $sorted] [lua "return redis.call('$command', 's', 'by', 'nosort', 'desc')"]
+                assert_equal [lrange $sorted 2 4] \
+                    [lua "return redis.call('$command', 's', 'by', 'x', 'limit', 2, 3, 'get', '#')"]
+            }
+        }
+        r RPUSH list c a b
+        assert_equal {c a b} [lua {return redis.call('sort', 'list', 'by', 'nosort')}]
+    }
+
     test "Many calls, and what they return is let go" {
         r SET k [string repeat x 100000]
         set before [info_field used_memory_vm_eval]
