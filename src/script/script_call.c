@@ -49,7 +49,10 @@ static char *roomForNumber(lua_State *L, numberTexts *texts, int argc) {
     return texts->more + (size_t)texts->used++ * LUA_ARG_DIGITS;
 }
 
-/* The arguments on the stack as a record, complete but for recordComplete(). NULL: one of them is no text. */
+/* The arguments on the stack as a record, complete but for recordComplete(). NULL: one of them is no text.
+ *
+ * It needs two more places of Lua's stack, and a C function has LUA_MINSTACK beyond its arguments. luaL_checkstack()
+ * would refuse calls that have as many arguments as unpack() can give. */
 static parsedCommand *makeRecord(lua_State *L, numberTexts *texts, int argc) {
     size_t bytes = 0;
     recordArenaFree(&calls.arena);
@@ -126,7 +129,6 @@ static replyKind callCommand(lua_State *L) {
         luaPushError(L, sliceStr("ERR Please specify at least one argument for this call"), false);
         return REPLY_ERROR;
     }
-    luaL_checkstack(L, 2, "too many arguments");
     parsedCommand *req = makeRecord(L, &texts, argc);
     if (unlikely(!req)) {
         luaPushError(L, sliceStr("ERR Command arguments must be strings or integers"), false);
@@ -157,7 +159,6 @@ int scriptApiAclCheck(lua_State *L) {
     int argc = lua_gettop(L);
     numberTexts texts = {.used = 0, .more = NULL};
     if (argc == 0) return scriptRaise(L, "ERR Please specify at least one argument for this call");
-    luaL_checkstack(L, 2, "too many arguments");
     parsedCommand *req = makeRecord(L, &texts, argc);
     if (!req) return scriptRaise(L, "ERR Command arguments must be strings or integers");
     recordComplete(&calls.arena, cacheFor(req), req, object_main_owner);

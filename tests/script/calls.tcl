@@ -64,6 +64,18 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         assert_equal 7000 [r LINDEX l -1]
     }
 
+    # Lua's stack has 8000 places for one function.
+    test "A call takes as many arguments as unpack() gives" {
+        assert_equal {7999 7999 1} [lua {
+            local words = {}
+            for i = 1, 7999 do words[i] = i end
+            return {redis.call('rpush', 'all', unpack(words)), #redis.call('mget', unpack(words)),
+                    redis.acl_check_cmd('rpush', 'all', unpack(words))}
+        }]
+        assert_error "ERR user_script:1: too many results to unpack $where" \
+            {lua {local t = {} for i = 1, 8000 do t[i] = i end redis.call('rpush', 'all', unpack(t))}}
+    }
+
     test "A set that SORT leaves in its order comes in the order of its members' bytes" {
         set words {10 9 alpha bravo charlie delta echo foxtrot}
         foreach members [list $words [concat $words [string repeat z 100]]] {
