@@ -14,6 +14,7 @@
 #include "lib_bit.h"
 #include "lib_cjson.h"
 #include "lib_cmsgpack.h"
+#include "lib_random.h"
 #include "lib_struct.h"
 #include "protected_table.h"
 #include "safe_functions.h"
@@ -112,6 +113,7 @@ static int openAll(lua_State *L) {
     void (**open_api)(lua_State *) = lua_touserdata(L, 1);
     openStandard(L);
     openOurs(L);
+    luaInstallRandom(L);
     removeGlobals(L);
     safeFunctionsInstall(L);
     lua_pushvalue(L, LUA_GLOBALSINDEX);

@@ -221,9 +221,50 @@ start_server {each {r FLUSHALL}} {
         assert_equal $first [lua "math.randomseed(1) $three"]
         assert_not_equal $first [lua "math.randomseed(2) $three"]
         foreach drawn [lua $three] {assert_between 1 1000 $drawn}
+    }
+
+    # Vectors of the generator that POSIX publishes for lrand48(): other servers draw the same.
+    test "math.random after a seed draws the numbers of lrand48" {
+        set draw {return {string.format('%.15f', math.random()), math.random(1000), math.random(-5, 5)}}
+        foreach {seed numbers} {
+            0 {0.170828036112165 750 -4}
+            1 {0.041630344484761 455 4}
+            -1 {0.300025727273908 46 -2}
+            42 {0.744525000334030 343 -4}
+            4294967297 {0.041630344484761 455 4}
+            1.9 {0.041630344484761 455 4}
+            1e300 {0.170828036112165 750 -4}
+        } {
+            assert_equal $numbers [lua "math.randomseed($seed) $draw"]
+        }
+        assert_equal {745 343 0.11108528222474} \
+            [lua {math.randomseed(42) return {math.random(1000), math.random(1000), tostring(math.random())}}]
+    }
+
+    test "The next script and SCRIPT FLUSH leave the generator where it is" {
+        set four [lua {math.randomseed(5) return {math.random(1000), math.random(1000), math.random(1000)}}]
+        lua {math.randomseed(5)}
+        set drawn [lua {return math.random(1000)}]
+        lappend drawn [lua {return math.random(1000)}]
+        r SCRIPT FLUSH
+        lappend drawn [lua {return math.random(1000)}]
+        assert_equal $four $drawn
+    }
+
+    test "Bounds of math.random" {
+        assert_equal {-572184556 -2147483648 1410065409} [lua {
+            local t = {}
+            for i, bounds in ipairs{{0, 2^31 - 1}, {-2^31, 2^31 - 1}, {1e10, 1e10 + 5}} do
+                math.randomseed(7)
+                t[i] = string.format('%.0f', math.random(unpack(bounds)))
+            end
+            return t
+        }]
         set error "to 'random' (interval is empty) $where"
         assert_error "ERR user_script:1: bad argument #1 $error" {lua {math.random(0)}}
+        assert_error "ERR user_script:1: bad argument #1 $error" {lua {math.random(2^31)}}
         assert_error "ERR user_script:1: bad argument #2 $error" {lua {math.random(2, 1)}}
+        assert_error "ERR user_script:1: wrong number of arguments $where" {lua {math.random(1, 2, 3)}}
     }
 
     test "os.clock grows" {

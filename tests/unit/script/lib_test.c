@@ -82,6 +82,27 @@ TEST(bit_vectors) {
         "-2147483648 -4 2 16777216");
 }
 
+TEST(random_numbers_are_those_of_lrand48) {
+    static const struct {
+        const char *seed, *want;
+    } rows[] = {{"0", "0.170828036112165 750 -4"},
+                {"1", "0.041630344484761 455 4"},
+                {"-1", "0.300025727273908 46 -2"},
+                {"2^32 + 1", "0.041630344484761 455 4"},
+                {"0/0", "0.170828036112165 750 -4"}};
+    for (size_t i = 0; i < array_len(rows); i++) {
+        sds code =
+            sdsCatPrintf(sdsEmpty(),
+                         "math.randomseed(%s) "
+                         "return ('%%.15f %%d %%d'):format(math.random(), math.random(1000), math.random(-5, 5))",
+                         rows[i].seed);
+        sandboxFixtureGives(code, rows[i].want);
+        sdsFree(code);
+    }
+    sandboxFixtureFails("math.random(2, 1)", "bad argument #2 to 'random' (interval is empty)");
+    sandboxFixtureFails("math.random(1, 2, 3)", "wrong number of arguments");
+}
+
 TEST(libraries_each_allocation_is_refused) {
     static const char *const programs[] = {
         "return cjson.encode({a = {1, 2, {b = 'x\\n'}}, c = string.rep('\\0', 300)}):sub(1, 1)",

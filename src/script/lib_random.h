@@ -1,0 +1,14 @@
+/* lib_random.h -- math.random() and math.randomseed(), which give the same numbers on every machine.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCRIPT_LIB_RANDOM_H
+#define SCRIPT_LIB_RANDOM_H
+
+#include "interpreter.h"
+
+/* Put them into the global table `math`, which is open. */
+void luaInstallRandom(lua_State *L);
+
+#endif
