@@ -20,6 +20,7 @@
 #include "script_error.h"
 #include "script_flags.h"
 #include "script_run.h"
+#include "script_settings.h"
 #include "zmalloc.h"
 
 #include <ctype.h>
@@ -54,7 +55,8 @@ static void openApi(lua_State *L) {
 static void openInterpreter(void) {
     cache.in = zmalloc(sizeof(*cache.in));
     interpreterInit(cache.in);
-    if (!sandboxOpen(cache.in, openApi)) serverPanic("There is no memory for a Lua interpreter.");
+    if (!sandboxOpen(cache.in, script_settings.lua_enable_insecure_api, openApi))
+        serverPanic("There is no memory for a Lua interpreter.");
     scriptRunPrepare(cache.in);
 }
 
@@ -62,11 +64,17 @@ static void resetCounters(void) {
     cache.evicted = 0;
 }
 
+/* lua-enable-insecure-api: the interpreter of functions follows with its next flush. */
+static void apiChanged(void) {
+    if (cache.in->insecure != script_settings.lua_enable_insecure_api) evalCacheFlush(true);
+}
+
 void evalCacheInit(void) {
     static const dictType type = {.entryKey = shaOf, .entryFree = freeScript};
     cache.scripts = dictCreate(&type);
     cache.forgettable = listCreate();
     infoTableOnReset(resetCounters);
+    scriptSettingsOnApi(apiChanged);
     openInterpreter();
 }
 

@@ -24,6 +24,7 @@
 #include "script_api.h"
 #include "script_error.h"
 #include "script_run.h"
+#include "script_settings.h"
 #include "zmalloc.h"
 
 #define LOAD_MS_MAX 500
@@ -56,7 +57,8 @@ static int makeGlobals(lua_State *L) {
 static void openInterpreter(void) {
     lua.in = zmalloc(sizeof(*lua.in));
     interpreterInit(lua.in);
-    if (!sandboxOpen(lua.in, scriptApiPushForFunctions) || lua_cpcall(lua.in->L, makeGlobals, NULL) != 0)
+    if (!sandboxOpen(lua.in, script_settings.lua_enable_insecure_api, scriptApiPushForFunctions) ||
+        lua_cpcall(lua.in->L, makeGlobals, NULL) != 0)
         serverPanic("There is no memory for a Lua interpreter.");
     scriptRunPrepare(lua.in);
 }

@@ -80,7 +80,7 @@ void interpreterInit(interpreter *in) {
     in->memory = 0;
     in->memory_max = zmallocTotalSystemMemory() / 2;
     in->runs = 0;
-    in->refused = false;
+    in->refused = in->insecure = false;
     in->L = lua_newstate(allocate, in);
     if (!in->L) serverPanic("There is no memory for a Lua interpreter.");
     lua_atpanic(in->L, atPanic);

@@ -18,6 +18,7 @@ typedef struct interpreter {
     size_t memory_max;             /* and may have */
     unsigned runs;                 /* since the collector was last given a turn */
     bool refused;                  /* it wanted more than there was */
+    bool insecure;                 /* its scripts have getfenv(), setfenv() and newproxy() (sandbox.c) */
     int collect_step, collect_all; /* functions in the registry */
 } interpreter;
 

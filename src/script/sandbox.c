@@ -1,12 +1,13 @@
 /* sandbox.c -- what scripts find in their interpreter: the libraries of Valkey's scripts, and nothing that reaches out.
  *
- * Files, modules, the debug library and environments are not there. Tables that scripts share are proxies
+ * Files, modules and the debug library are not there; environments only if the setting lua-enable-insecure-api asks for
+ * them. Tables that scripts share are proxies
  * (protected_table.c), the table of globals among them: it is the environment of every function.
  *
  * Not here    functions of Lua that are replaced because they could harm (safe_functions.c).
  * Owns        nothing.
  * Threads     main.
- * Tests       tests/script/sandbox.tcl
+ * Tests       tests/script/sandbox.tcl, tests/script/insecure_api.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "sandbox.h"
@@ -17,9 +18,10 @@
 #include "lib_random.h"
 #include "lib_struct.h"
 #include "protected_table.h"
+#include "proxy_object.h"
 #include "safe_functions.h"
 
-static const char real_globals; /* its address is the key in the registry */
+static const char real_globals, shown_globals; /* their addresses are keys in the registry */
 
 static void openStandard(lua_State *L) {
     static const luaL_Reg libraries[] = {{"", luaopen_base},
@@ -46,14 +48,19 @@ static void openOurs(lua_State *L) {
     }
 }
 
-/* What reaches out of a script: files, output, environments of others, objects with finalizers. */
-static void removeGlobals(lua_State *L) {
-    static const char *const names[] = {"dofile",  "loadfile", "print",   "getfenv", "setfenv", "newproxy",
-                                        "require", "module",   "package", "io",      "debug"};
-    for (size_t i = 0; i < array_len(names); i++) {
-        lua_pushnil(L);
-        lua_setfield(L, LUA_GLOBALSINDEX, names[i]);
-    }
+static void removeGlobal(lua_State *L, const char *name) {
+    lua_pushnil(L);
+    lua_setfield(L, LUA_GLOBALSINDEX, name);
+}
+
+/* Remove what reaches out of a script: files, output, and, unless lua-enable-insecure-api is on, environments of others
+ * and objects with metatables. */
+static void removeGlobals(lua_State *L, bool insecure) {
+    static const char *const names[] = {"dofile", "loadfile", "print", "require", "module", "package", "io", "debug"};
+    static const char *const insecure_names[] = {"getfenv", "setfenv", "newproxy"};
+    for (size_t i = 0; i < array_len(names); i++) removeGlobal(L, names[i]);
+    if (insecure) lua_register(L, "newproxy", proxyObjectNew);
+    for (size_t i = 0; i < array_len(insecure_names) && !insecure; i++) removeGlobal(L, insecure_names[i]);
     lua_newtable(L);
     lua_getfield(L, LUA_GLOBALSINDEX, "os");
     lua_getfield(L, -1, "clock");
@@ -105,21 +112,29 @@ static void protectGlobals(lua_State *L) {
     lua_pushvalue(L, -3);
     lua_setmetatable(L, -2); /* what is not there either is an error */
     lua_pop(L, 1);
+    lua_pushlightuserdata(L, (void *)&shown_globals);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, LUA_REGISTRYINDEX);
     lua_replace(L, LUA_GLOBALSINDEX);
     lua_pop(L, 1);
 }
 
+typedef struct opening {
+    void (*open_api)(lua_State *);
+    bool insecure;
+} opening;
+
 static int openAll(lua_State *L) {
-    void (**open_api)(lua_State *) = lua_touserdata(L, 1);
+    const opening *how = lua_touserdata(L, 1);
     openStandard(L);
     openOurs(L);
     luaInstallRandom(L);
-    removeGlobals(L);
+    removeGlobals(L, how->insecure);
     safeFunctionsInstall(L);
     lua_pushvalue(L, LUA_GLOBALSINDEX);
     protectedInstall(L);
     lua_pop(L, 1);
-    (*open_api)(L);
+    how->open_api(L);
     protectTable(L);
     lua_pushvalue(L, -1);
     lua_setfield(L, LUA_GLOBALSINDEX, "redis");
@@ -129,8 +144,10 @@ static int openAll(lua_State *L) {
     return 0;
 }
 
-bool sandboxOpen(interpreter *in, void (*open_api)(lua_State *L)) {
-    if (lua_cpcall(in->L, openAll, &open_api) == 0) return true;
+bool sandboxOpen(interpreter *in, bool insecure, void (*open_api)(lua_State *L)) {
+    opening how = {.open_api = open_api, .insecure = insecure};
+    in->insecure = insecure;
+    if (lua_cpcall(in->L, openAll, &how) == 0) return true;
     lua_pop(in->L, 1);
     return false;
 }
@@ -138,6 +155,12 @@ bool sandboxOpen(interpreter *in, void (*open_api)(lua_State *L)) {
 void sandboxPushGlobals(lua_State *L) {
     lua_pushlightuserdata(L, (void *)&real_globals);
     lua_rawget(L, LUA_REGISTRYINDEX);
+}
+
+void sandboxRestoreGlobals(lua_State *L) {
+    lua_pushlightuserdata(L, (void *)&shown_globals);
+    lua_rawget(L, LUA_REGISTRYINDEX);
+    lua_replace(L, LUA_GLOBALSINDEX);
 }
 
 void sandboxRefuseMissing(lua_State *L) {

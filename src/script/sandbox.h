@@ -8,9 +8,12 @@
 
 #include "interpreter.h"
 
-/* Open the libraries in a fresh state. `open_api` leaves the table `redis` (and `server`) on the stack. From then on
- * all globals are read-only for scripts; it is protected itself against want of memory: false. */
-bool sandboxOpen(interpreter *in, void (*open_api)(lua_State *L)) must_check;
+/* Open the libraries in a fresh state. `insecure`: scripts have getfenv(), setfenv() and newproxy() as well. `open_api`
+ * leaves the table `redis` (and `server`) on the stack. From then on all globals are read-only for scripts; it is
+ * protected itself against want of memory: false. */
+bool sandboxOpen(interpreter *in, bool insecure, void (*open_api)(lua_State *L)) must_check;
+/* Make the globals those of sandboxOpen() again, after a script that may have called setfenv(0, ...). Never throws. */
+void sandboxRestoreGlobals(lua_State *L);
 /* Push the table of globals itself, past its proxy, for who sets KEYS and ARGV. */
 void sandboxPushGlobals(lua_State *L);
 /* Names that the table on the top of the stack does not have are an error, as with globals. */

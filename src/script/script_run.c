@@ -182,6 +182,7 @@ static void call(scriptRun *run) {
     if (unlikely(run->call->debugged)) lua_sethook(L, debuggerHook, DEBUGGER_HOOK_MASK, STEPS_PER_LOOK);
     if (unlikely(lua_pcall(L, 0, 0, HANDLER_AT) != 0)) replyError(L, run->program.caller, outer);
     lua_settop(L, BOTTOM);
+    if (unlikely(run->call->in->insecure)) sandboxRestoreGlobals(L);
     if (unlikely(run->killed || run->call->debugged || at_each_step))
         lua_sethook(L, onSteps, LUA_MASKCOUNT, STEPS_PER_LOOK);
 }

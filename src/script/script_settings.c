@@ -12,6 +12,18 @@
 
 scriptSettings script_settings;
 
+static void (*on_api)(void); /* const after boot */
+
+void scriptSettingsOnApi(void (*changed)(void)) {
+    on_api = changed;
+}
+
+static bool applyApi(const char **err) {
+    unused(err);
+    on_api();
+    return true;
+}
+
 void scriptSettingsRegister(void) {
     static const setting rows[] = {{.name = "busy-reply-threshold",
                                     .alias = "lua-time-limit",
@@ -20,6 +32,13 @@ void scriptSettingsRegister(void) {
                                     .default_text = "5000",
                                     .min = 0,
                                     .max = LLONG_MAX},
+                                   {.name = "lua-enable-insecure-api",
+                                    .alias = "lua-enable-deprecated-api",
+                                    .flags = SETTING_HIDDEN | SETTING_PROTECTED,
+                                    .type = SETTING_BOOL,
+                                    .value = &script_settings.lua_enable_insecure_api,
+                                    .default_text = "no",
+                                    .apply = applyApi},
                                    SETTINGS_END};
     settingRegister(rows);
 }

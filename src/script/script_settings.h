@@ -4,11 +4,16 @@
 #ifndef SCRIPT_SCRIPT_SETTINGS_H
 #define SCRIPT_SCRIPT_SETTINGS_H
 
+#include "platform.h"
+
 typedef struct scriptSettings {
     long long busy_reply_threshold_ms; /* a script that runs longer lets others in; 0: never */
+    bool lua_enable_insecure_api;      /* interpreters that are opened have getfenv(), setfenv() and newproxy() */
 } scriptSettings;
 extern scriptSettings script_settings;
 
+/* What is called when CONFIG SET has set lua_enable_insecure_api, to another value or the same. Boot only. */
+void scriptSettingsOnApi(void (*changed)(void));
 /* Boot only. */
 void scriptSettingsRegister(void);
 

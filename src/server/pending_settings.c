@@ -44,8 +44,7 @@ static struct {
     /* RDMA. */
     char *rdma_bind;
     long long rdma_completion_vector, rdma_port, rdma_rx_size;
-    /* Scripts. */
-    bool lua_enable_insecure_api;
+    /* Replies by reference. */
     long long min_io_threads_avoid_copy_reply, min_string_size_avoid_copy_reply, min_string_size_avoid_copy_threaded;
 } pending_settings;
 
@@ -195,9 +194,6 @@ static const setting rows[] = {
     INT("rdma-port", rdma_port, "0", 0, PORT_MAX, 0, .apply = applyRdmaPort),
     INT("rdma-rx-size", rdma_rx_size, "1048576", 65536, 16777216, FIXED, NO_ALIAS),
     INT("rdma-completion-vector", rdma_completion_vector, "-1", -1, 1024, FIXED, NO_ALIAS),
-
-    /* Scripts. */
-    BOOL("lua-enable-insecure-api", lua_enable_insecure_api, "no", HIDDEN | SETTING_PROTECTED, NO_ALIAS),
 
     /* The field's thresholds for replies by reference. */
     INT("min-io-threads-avoid-copy-reply", min_io_threads_avoid_copy_reply, "7", 0, INT_MAX, HIDDEN, NO_ALIAS),

@@ -279,7 +279,7 @@ static void runText(slice text, long refuse) {
     interpreter in;
     interpreterInit(&in);
     in.memory_max = MEMORY_MAX;
-    if (!sandboxOpen(&in, openEcho)) serverPanic("There is no memory for a sandbox.");
+    if (!sandboxOpen(&in, false, openEcho)) serverPanic("There is no memory for a sandbox.");
     looks = 0;
     lua_sethook(in.L, onSteps, LUA_MASKCOUNT, STEPS_PER_LOOK);
     zmallocFailAfter(refuse);

@@ -16,7 +16,7 @@ static void openNothing(lua_State *L) {
 }
 
 bool sandboxFixtureOpen(interpreter *in) {
-    return sandboxOpen(in, openNothing);
+    return sandboxOpen(in, false, openNothing);
 }
 
 typedef struct toRun {
