@@ -79,7 +79,6 @@ gateResult authGate(client *c) {
     if (c->cmd && c->cmd->flags & CMD_NO_AUTH) return GATE_PASSED;
     if (c->req->flags & REQ_PROTOCOL_ERROR) return GATE_PASSED;
     const char *error = "-NOAUTH Authentication required.";
-    if (transactionIsExec(c)) transactionRefuseExec(c, error);
-    else addReplyError(c, error);
+    transactionRefuse(c, error);
     return GATE_REFUSED;
 }

@@ -93,8 +93,8 @@ typedef void commandHandler(client *c);
  * hash untouched) and returns how many there are, -1 for bad syntax. Any thread: looks at nothing but its arguments. */
 typedef int commandKeysFn(const struct serverCommand *cmd, const slice *argv, uint32_t argc, requestKey *out, int cap);
 
-/* Flags that follow from the arguments, beyond those of the table: a script that says it writes. Main. */
-typedef uint32_t commandFlagsFn(const slice *argv, uint32_t argc);
+/* The flags of a command with these arguments, made of those of the table: a script says whether it writes. Main. */
+typedef uint32_t commandFlagsFn(uint32_t flags, const slice *argv, uint32_t argc);
 
 typedef struct commandStats { /* main only; a line of its own */
     alignas(CACHE_LINE) long long calls;
@@ -131,7 +131,7 @@ typedef struct serverCommand {
 } serverCommand;
 
 static inline uint32_t commandFlags(const serverCommand *cmd, const slice *argv, uint32_t argc) {
-    return cmd->flags | (unlikely(cmd->flags_of != NULL) ? cmd->flags_of(argv, argc) : 0);
+    return unlikely(cmd->flags_of != NULL) ? cmd->flags_of(cmd->flags, argv, argc) : cmd->flags;
 }
 
 /* Documentation of one command as COMMAND DOCS shows it. */
@@ -161,7 +161,7 @@ typedef struct commandDocs {
 void commandTableRegister(serverCommand *commands, size_t count);
 /* Set CMD_MAIN_THREAD for a command and its subcommands, or one of them. Boot only. */
 void commandSetMainThread(const char *fullname);
-/* More of its flags follow from its arguments. Boot only. */
+/* Its flags follow from its arguments. Boot only. */
 void commandSetFlagsOf(const char *fullname, commandFlagsFn *fn);
 /* rename-command of the file: "" removes. The new name is only what clients call it by: `name` and `fullname` stay.
  * False when there is no such command or the new name is taken. Boot only. */

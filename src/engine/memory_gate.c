@@ -93,7 +93,6 @@ gateResult memoryGate(client *c) {
     if (unlikely(c->flags & CLIENT_PUSHES_HELD)) trackingReleasePushes(c); /* of evictions: before it runs */
     if (fits || !(commandFlagsNow(c) & CMD_DENYOOM)) return GATE_PASSED;
     const char *error = "-OOM command not allowed when used memory > 'maxmemory'.";
-    if (transactionIsExec(c)) transactionRefuseExec(c, error);
-    else addReplyError(c, error);
+    transactionRefuse(c, error);
     return GATE_REFUSED;
 }

@@ -66,14 +66,9 @@ static bool isForPrograms(program *p, const parsedCommand *req) {
     return refused(p, req, error);
 }
 
-/* A command that writes, or takes memory. Who has written before goes on: half of what it does is worse. */
-static bool mayChange(program *p, const parsedCommand *req) {
-    const uint32_t flags = req->cmd->flags;
-    if (flags & CMD_DENYOOM && p->memory_full && !p->allow_oom && !p->has_written)
-        return refused(p, req, "-OOM command not allowed when used memory > 'maxmemory'.");
-    if (flags & (CMD_WRITE | CMD_MAY_REPLICATE) && p->read_only)
-        return refused(p, req, "Write commands are not allowed from read-only scripts.");
-    return true;
+/* A script that has written may go on over maxmemory: a half-applied script is worse. */
+static bool lacksMemory(const program *p, uint32_t flags) {
+    return flags & CMD_DENYOOM && unlikely(p->memory_full) && !p->allow_oom && !p->has_written;
 }
 
 /* The stages look at the command that the client executes. */
@@ -103,13 +98,17 @@ static bool mayRun(program *p, const parsedCommand *req) {
         return refused(p, req, "Wrong number of args calling command from script");
     }
     if (unlikely(!isForPrograms(p, req))) return false;
-    if (gateStaleIsArmed() && !(req->cmd->flags & CMD_STALE))
-        return refused(p, req, "Can not execute the command on a stale replica");
+    const uint32_t flags = req->cmd->flags;
+    if (unlikely(lacksMemory(p, flags)))
+        return refused(p, req, "-OOM command not allowed when used memory > 'maxmemory'.");
     if (unlikely(!aclMayRunProgram(p->caller, p->self, req))) {
         req->cmd->stats->rejected_calls++;
         return false;
     }
-    if (req->cmd->flags & (CMD_WRITE | CMD_MAY_REPLICATE | CMD_DENYOOM) && unlikely(!mayChange(p, req))) return false;
+    if (flags & (CMD_WRITE | CMD_MAY_REPLICATE) && unlikely(p->read_only))
+        return refused(p, req, "Write commands are not allowed from read-only scripts.");
+    if (gateStaleIsArmed() && !(flags & CMD_STALE))
+        return refused(p, req, "Can not execute the command on a stale replica");
     return gatesPass(p->self, req);
 }
 

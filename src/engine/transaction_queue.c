@@ -49,7 +49,7 @@ static void emptyQueue(multiState *m) {
     zfree(m->queue);
     m->queue = NULL;
     m->count = m->capacity = m->detached = 0;
-    m->cmd_flags = 0;
+    m->cmd_flags = m->cmd_lacks = 0;
     m->bytes = m->memory = 0;
     m->main_thread = false;
 }
@@ -80,7 +80,9 @@ static void append(multiState *m, parsedCommand *p) {
     }
     p->flags |= REQ_QUEUED;
     m->queue[m->count++] = p;
-    m->cmd_flags |= commandFlags(p->cmd, p->argv, p->argc);
+    uint32_t flags = commandFlags(p->cmd, p->argv, p->argc);
+    m->cmd_flags |= flags;
+    m->cmd_lacks |= ~flags;
     m->bytes += p->wire_len;
     m->main_thread |= (p->flags & REQ_MAIN_THREAD) != 0;
 }
@@ -165,6 +167,17 @@ bool transactionIsExec(const client *c) {
 uint32_t transactionFlags(const client *c) {
     assertMainRole();
     return commandFlags(c->cmd, c->argv, c->argc) | (c->cmd == exec_cmd ? c->multi->cmd_flags : 0);
+}
+
+bool transactionLacks(const client *c, uint32_t flag) {
+    assertMainRole();
+    if (!(commandFlags(c->cmd, c->argv, c->argc) & flag)) return true;
+    return c->cmd == exec_cmd && c->flags & CLIENT_MULTI && c->multi->cmd_lacks & flag;
+}
+
+void transactionRefuse(client *c, const char *error) {
+    if (transactionIsExec(c)) transactionRefuseExec(c, error);
+    else addReplyError(c, error);
 }
 
 void transactionRefuseExec(client *c, const char *error) {

@@ -14,7 +14,8 @@ typedef struct multiState {
     watchList watched;
     parsedCommand **queue; /* owns the array, and the records as the drawing says */
     uint32_t count, capacity, detached;
-    uint32_t cmd_flags; /* of all that is queued */
+    uint32_t cmd_flags; /* each is a flag of some queued command */
+    uint32_t cmd_lacks; /* each is a flag that some queued command does not have */
     size_t bytes;       /* of its arguments */
     size_t memory;      /* of detached records */
     bool main_thread;   /* some of it works on main's own thread only */
@@ -39,6 +40,10 @@ void transactionRefused(client *c);
  * Monitors are shown it, as the end of what they were shown the MULTI of. */
 bool transactionIsExec(const client *c);
 void transactionRefuseExec(client *c, const char *error);
+/* Answer the running command with the error of a gate: transactionRefuseExec() if it is EXEC. */
+void transactionRefuse(client *c, const char *error);
+/* Whether the running command does not have this flag, or is EXEC and some queued command does not have it. */
+bool transactionLacks(const client *c, uint32_t flag);
 /* The running command's flags: those of EXEC and of all that is queued. */
 uint32_t transactionFlags(const client *c);
 static inline uint32_t commandFlagsNow(const client *c) {

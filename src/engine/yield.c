@@ -59,7 +59,6 @@ gateResult yieldGate(client *c) {
     if (job && mayRun(job, c->cmd->flags)) job = around;
     if (!job || mayRun(job, c->cmd->flags)) return GATE_PASSED;
     if (!job->error) return GATE_POSTPONED;
-    if (transactionIsExec(c)) transactionRefuseExec(c, job->error);
-    else addReplyError(c, job->error);
+    transactionRefuse(c, job->error);
     return GATE_REFUSED;
 }

@@ -1,7 +1,7 @@
 /* disk_gate.c -- nothing is changed that the disk will not have: MISCONF while a save or an append fails.
  *
- * Who pings is told as well: that is what watches a server. The stage is armed while a save has failed; the settings
- * that may allow writes all the same are looked at for each command, so that they act at once.
+ * PING of a client is refused too, as monitoring relies on it; PING of a script is not. The stage is armed while a save
+ * has failed; the settings that may allow writes all the same are looked at for each command, so that they act at once.
  *
  * Not here    when a save counts as failed (snapshot.c).
  * Owns        the arming of GATE_DISK.
@@ -14,6 +14,7 @@
 #include "command_table.h"
 #include "panic.h"
 #include "persist_settings.h"
+#include "program.h"
 #include "reply.h"
 #include "transaction_queue.h"
 
@@ -72,10 +73,9 @@ gateResult diskGate(client *c) {
     char error[512];
     assertMainRole();
     if (!diskGateIsShut()) return GATE_PASSED;
-    bool refused = c->cmd->flags & CMD_WRITE || c->cmd == gate.ping;
-    if (!refused && !(commandFlagsNow(c) & CMD_WRITE)) return GATE_PASSED;
+    bool asks = c->cmd == gate.ping && !programOwns(c);
+    if (!asks && !(commandFlagsNow(c) & CMD_WRITE)) return GATE_PASSED;
     sayWhy(error, sizeof(error));
-    if (refused) addReplyError(c, error);
-    else transactionRefuseExec(c, error);
+    transactionRefuse(c, error);
     return GATE_REFUSED;
 }

@@ -93,16 +93,9 @@ void loadingServe(void) {
     loading.tick();
 }
 
-static bool mayRun(uint32_t flags) {
-    return loading.beside ? !(flags & CMD_NO_ASYNC_LOADING) : flags & CMD_LOADING;
-}
-
 /* What was queued before the load began may need the dataset. */
-static bool queueMayRun(const client *c) {
-    const multiState *m = c->multi;
-    for (uint32_t i = 0; m && i < m->count; i++)
-        if (!mayRun(m->queue[i]->cmd->flags)) return false;
-    return true;
+static bool mayRun(const client *c) {
+    return loading.beside ? !(commandFlagsNow(c) & CMD_NO_ASYNC_LOADING) : !transactionLacks(c, CMD_LOADING);
 }
 
 void loadingRefuse(client *c) {
@@ -110,12 +103,8 @@ void loadingRefuse(client *c) {
 }
 
 gateResult loadingGate(client *c) {
-    if (transactionIsExec(c) && !queueMayRun(c)) {
-        transactionRefuseExec(c, ERROR_TEXT);
-        return GATE_REFUSED;
-    }
-    if (mayRun(c->cmd->flags)) return GATE_PASSED;
-    loadingRefuse(c);
+    if (mayRun(c)) return GATE_PASSED;
+    transactionRefuse(c, ERROR_TEXT);
     return GATE_REFUSED;
 }
 

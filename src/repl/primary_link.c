@@ -121,8 +121,7 @@ gateResult primaryReadonlyGate(client *c) {
         error = "-READONLY You can't write against a read only replica.";
     }
     if (!error) return GATE_PASSED;
-    if (transactionIsExec(c)) transactionRefuseExec(c, error);
-    else addReplyError(c, error);
+    transactionRefuse(c, error);
     return GATE_REFUSED;
 }
 
@@ -139,8 +138,8 @@ gateResult primaryRedirectGate(client *c) {
 }
 
 gateResult primaryStaleGate(client *c) {
-    if (c->cmd->flags & CMD_STALE) return GATE_PASSED;
-    addReplyError(c, STALE_ERROR);
+    if (!transactionLacks(c, CMD_STALE)) return GATE_PASSED;
+    transactionRefuse(c, STALE_ERROR);
     return GATE_REFUSED;
 }
 

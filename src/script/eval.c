@@ -37,19 +37,19 @@ static void show(client *c) {
     if (unlikely(monitor_count > 0)) monitorFeed(c);
 }
 
-uint32_t evalFlags(const slice *argv, uint32_t argc) {
+uint32_t evalFlags(uint32_t flags, const slice *argv, uint32_t argc) {
     scriptHead head;
     unused(argc);
     sds error = scriptReadHead(argv[SCRIPT_ARG], &head);
-    if (!error) return scriptCommandFlags(head.flags);
+    if (!error) return scriptCommandFlags(flags, head.flags);
     sdsFree(error);
-    return 0;
+    return flags;
 }
 
-uint32_t evalshaFlags(const slice *argv, uint32_t argc) {
+uint32_t evalshaFlags(uint32_t flags, const slice *argv, uint32_t argc) {
     unused(argc);
     const evalScript *s = evalCacheFind(argv[SCRIPT_ARG]);
-    return s ? scriptCommandFlags(s->flags) : 0;
+    return s ? scriptCommandFlags(flags, s->flags) : flags;
 }
 
 static void run(client *c, const evalScript *s, uint32_t keys, bool read_only) {

@@ -16,10 +16,10 @@
 
 enum { FUNCTION_ARG = 1, NUMKEYS_ARG, FIRST_KEY_ARG };
 
-uint32_t fcallFlags(const slice *argv, uint32_t argc) {
+uint32_t fcallFlags(uint32_t flags, const slice *argv, uint32_t argc) {
     unused(argc);
     const libraryFunction *f = functionTableFind(functionsInUse(), argv[FUNCTION_ARG]);
-    return f ? scriptCommandFlags(f->flags) : 0;
+    return f ? scriptCommandFlags(flags, f->flags) : flags;
 }
 
 static bool countKeys(client *c, uint32_t *keys) {

@@ -30,7 +30,9 @@ void scriptCommandsRegister(void) {
     static const char *const running[] = {"eval", "eval_ro", "evalsha", "evalsha_ro", "fcall", "fcall_ro"};
     for (size_t i = 0; i < array_len(running); i++) commandSetMainThread(running[i]);
     commandSetFlagsOf("eval", evalFlags);
+    commandSetFlagsOf("eval_ro", evalFlags);
     commandSetFlagsOf("evalsha", evalshaFlags);
+    commandSetFlagsOf("evalsha_ro", evalshaFlags);
     commandSetFlagsOf("fcall", fcallFlags);
     commandSetFlagsOf("fcall_ro", fcallFlags);
 }

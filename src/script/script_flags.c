@@ -71,9 +71,12 @@ sds scriptReadHead(slice text, scriptHead *head) {
     return error;
 }
 
-uint32_t scriptCommandFlags(uint32_t flags) {
-    if (flags & (SCRIPT_UNDECLARED | SCRIPT_NO_WRITES)) return 0;
-    return CMD_WRITE | (flags & SCRIPT_ALLOW_OOM ? 0 : CMD_DENYOOM);
+uint32_t scriptCommandFlags(uint32_t command_flags, uint32_t flags) {
+    if (flags & SCRIPT_UNDECLARED) return command_flags;
+    command_flags &= ~(uint32_t)CMD_MAY_REPLICATE;
+    if (!(flags & SCRIPT_ALLOW_STALE)) command_flags &= ~(uint32_t)CMD_STALE;
+    if (flags & SCRIPT_NO_WRITES) return command_flags;
+    return command_flags | CMD_WRITE | (flags & SCRIPT_ALLOW_OOM ? 0 : CMD_DENYOOM);
 }
 
 bool scriptMayRun(client *c, uint32_t flags, bool read_only, bool memory_full) {

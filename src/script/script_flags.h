@@ -35,8 +35,9 @@ typedef struct scriptHead {
  * which is the caller's. */
 sds scriptReadHead(slice text, scriptHead *head) must_check;
 
-/* What a command that runs it is (CMD_WRITE, CMD_DENYOOM). */
-uint32_t scriptCommandFlags(uint32_t flags);
+/* The flags of a command that runs a script with these flags, made of those of the command alone. Only of a
+ * script that says nothing of itself it is unknown whether it replicates (CMD_MAY_REPLICATE). */
+uint32_t scriptCommandFlags(uint32_t command_flags, uint32_t flags);
 /* May what has these flags run for `c` now? False after an error. `memory_full`: maxmemory is reached. */
 bool scriptMayRun(client *c, uint32_t flags, bool read_only, bool memory_full) must_check;
 

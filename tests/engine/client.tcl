@@ -369,6 +369,28 @@ start_server {each {r FLUSHALL}} {
         }
     }
 
+    test "A script that says that it does not write is a read in CLIENT PAUSE WRITE, also within EXEC" {
+        set script "#!lua flags=no-writes\nreturn redis.call('get', 'key')"
+        set sha [r SCRIPT LOAD $script]
+        r FUNCTION LOAD "#!lua name=lib
+            redis.register_function{function_name='f', flags={'no-writes'},
+                callback=function(keys) return redis.call('get', keys\[1\]) end}"
+        with_clients {a b} {
+            r SET key value
+            r CLIENT PAUSE 100000 WRITE
+            foreach call [list [list EVAL $script 0] [list EVALSHA $sha 0] [list EVAL_RO $script 0] {FCALL f 1 key}] {
+                assert_equal value [$a {*}$call]
+                $a MULTI
+                $a {*}$call
+                assert_equal value [$a EXEC]
+            }
+            $b send EVAL "return 1" 0
+            assert [$b silent_for 100]
+            r CLIENT UNPAUSE
+            assert_equal 1 [$b reply]
+        }
+    }
+
     test "CLIENT UNPAUSE lets all go on, in each client's order" {
         with_clients {a b} {
             r CLIENT PAUSE 100000 WRITE

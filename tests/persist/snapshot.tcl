@@ -310,6 +310,10 @@ start_server {each {r FLUSHALL}} {
             assert_error $misconf {r PING}
             assert_error $misconf {r GETEX k1 PERSIST}
             assert_error $misconf {r FLUSHALL}
+            foreach command {EVAL EVAL_RO} {
+                assert_error $misconf {r $command "#!lua\nreturn 1" 0}
+                assert_equal PONG [r $command "return redis.call('ping')" 0]
+            }
             assert_equal 1 [r GET k1]
             assert_equal 0 [r PUBLISH channel message]
             r MULTI

@@ -137,6 +137,38 @@ start_server [list overrides $quick] {
             assert_equal 3 [$replica GET a]
         }
 
+        test "EXEC asks again whether a replica serves what it has" {
+            set queued {
+                {GET a} 1   {EVAL "#!lua flags=no-writes\nreturn 1" 0} 1
+                {EVAL "#!lua flags=allow-stale,no-writes\nreturn 1" 0} 0   {PUBLISH channel message} 0   {INFO server} 0
+            }
+            foreach {command refused} $queued {
+                with_clients {c} {
+                    $c MULTI
+                    $c {*}$command
+                    $replica CONFIG SET replica-serve-stale-data no
+                    if {$refused} {
+                        assert_error "EXECABORT Transaction discarded because of: $masterdown" {$c EXEC}
+                        assert_error "ERR EXEC without MULTI" {$c EXEC}
+                    } else {
+                        assert_equal 1 [llength [$c EXEC]]
+                    }
+                    $replica CONFIG SET replica-serve-stale-data yes
+                }
+            }
+        }
+
+        test "A script that writes is refused as a write, with *_RO too, also without its primary" {
+            $replica CONFIG SET replica-serve-stale-data no
+            foreach command {EVAL EVAL_RO} {
+                assert_error $readonly {$replica $command "#!lua flags=allow-stale\nreturn 1" 0}
+            }
+            assert_error "ERR Write commands are not allowed from read-only scripts.*" {
+                $replica EVAL "#!lua flags=allow-stale,no-writes\nreturn server.call('SET', 'a', 1)" 0
+            }
+            $replica CONFIG SET replica-serve-stale-data yes
+        }
+
         test "Clients that wait on a server that becomes a replica are let go" {
             $replica REPLICAOF NO ONE
             with_clients {c} {

@@ -248,6 +248,17 @@ start_server {each {r FLUSHALL; r SCRIPT FLUSH}} {
         }
     }
 
+    test "Want of memory is named before want of permission" {
+        r ACL SETUSER u on nopass allkeys +@all -set
+        with_config {maxmemory 1} {
+            with_clients c {
+                $c AUTH u x
+                assert_error "$oom*" {$c EVAL {redis.call('set', 'k', 1)} 0}
+            }
+        }
+        r ACL DELUSER u
+    }
+
     test "Beyond maxmemory what has begun to write may go on" {
         r SET k v
         with_config {maxmemory 1} {
