@@ -278,6 +278,11 @@ void ltrimCommand(client *c) {
         return;
     }
     size_t count = valueListCount(o), keep = rangeOf(start, end, count, &from);
+    if (keep == count) {
+        keyEvent(c, key, NOTIFY_LIST, "ltrim"); /* though nothing has changed, as in Valkey */
+        addReplyOk(c);
+        return;
+    }
     if (keep) {
         valueListDrop(o, LIST_HEAD, from);
         valueListDrop(o, LIST_TAIL, count - from - keep);
