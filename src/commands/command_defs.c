@@ -60,6 +60,24 @@ static int georadiusGetKeys(const serverCommand *cmd, const slice *argv, uint32_
     return store ? 2 : 1;
 }
 
+/* XREAD and XREADGROUP: the first half of what follows STREAMS, found as the command finds it: a group, a consumer or a
+ * number may be spelled like the word. A word that is no option is passed over; the command will refuse it. */
+static int xreadGetKeys(const serverCommand *cmd, const slice *argv, uint32_t argc, requestKey *out, int cap) {
+    uint32_t at = 1;
+    while (at < argc && !sliceIs(argv[at], "streams")) {
+        if (sliceIs(argv[at], "group")) at += 3;
+        else if (sliceIs(argv[at], "count") || sliceIs(argv[at], "block")) at += 2;
+        else at++;
+    }
+    if (argc < 3 || at > argc - 3) return -1;
+    uint32_t first = at + 1, count = (argc - first) / 2;
+    for (uint32_t i = 0; i < count && i < (uint32_t)cap; i++) {
+        out[i].index = first + i;
+        out[i].flags = cmd->specs->flags;
+    }
+    return (int)count;
+}
+
 static int sortRoGetKeys(const serverCommand *cmd, const slice *argv, uint32_t argc, requestKey *out, int cap) {
     unused(cmd), unused(argv), unused(argc);
     if (cap > 0) {

@@ -222,7 +222,8 @@ static void completeKeys(serverCommand *cmd) {
         const keySpec *s = &cmd->specs[i];
         serverAssert(s->find != KEYS_FIND_RANGE || s->key_step >= 1);
         serverAssert(s->find != KEYS_FIND_KEYNUM || s->keynum_step >= 1);
-        serverAssert(s->begin != KEYS_BEGIN_KEYWORD || s->begin_index != 0);
+        bool told_by_spec = s->begin == KEYS_BEGIN_INDEX && (s->find != KEYS_FIND_RANGE || s->limit <= 1);
+        serverAssert(told_by_spec || s->flags & CMD_KEY_NOT_KEY || cmd->get_keys);
     }
     cmd->first_key = 0;
     if (cmd->nspecs == 1 && specIsPlainRange(cmd->specs)) {
@@ -342,32 +343,13 @@ static bool addRange(keyList *list, long long first, long long last, int step, u
     return true;
 }
 
-/* First argument that spec `s` speaks of; 0: the keyword is not there; -1: cannot be told. A keyword is looked for
- * from begin_index towards the end, or, when that is negative, from there towards the start. */
-static long long specBegin(const keySpec *s, const slice *argv, uint32_t argc) {
-    if (s->begin == KEYS_BEGIN_INDEX) return s->begin_index;
-    if (s->begin == KEYS_BEGIN_UNKNOWN) return -1;
-    bool forward = s->begin_index > 0;
-    long long end = (long long)argc - 1;
-    for (long long i = forward ? s->begin_index : (long long)argc + s->begin_index; forward ? i < end : i >= 1;
-         i += forward ? 1 : -1) {
-        if (sliceIs(argv[i], s->begin_keyword)) return i + 1;
-    }
-    return 0;
-}
-
 static bool addSpec(keyList *list, const serverCommand *cmd, const keySpec *s, const slice *argv, uint32_t argc) {
     if (s->flags & CMD_KEY_NOT_KEY) return true;
-    long long begin = specBegin(s, argv, argc);
-    if (begin == 0) return true;
-    if (begin < 0) return false;
-
+    long long begin = s->begin_index;
     if (s->find == KEYS_FIND_RANGE) {
         long long last;
         if (s->last_key < 0 && begin == (long long)argc) return true; /* all the rest, and there is none: PFMERGE key */
-        if (s->last_key >= 0) last = begin + s->last_key;
-        else if (s->limit <= 1) last = (long long)argc + s->last_key;
-        else last = begin + ((long long)argc - begin) / s->limit + s->last_key;
+        last = s->last_key >= 0 ? begin + s->last_key : (long long)argc + s->last_key;
         return addRange(list, begin, last, s->key_step, argc, s->flags);
     }
     if (s->find == KEYS_FIND_KEYNUM) {

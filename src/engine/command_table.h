@@ -89,8 +89,11 @@ typedef struct keySpec {
 } keySpec;
 
 typedef void commandHandler(client *c);
-/* Commands whose keys no spec describes, or whose flags depend on options. Writes up to `cap` keys (index and flags;
- * hash untouched) and returns how many there are, -1 for bad syntax. Any thread: looks at nothing but its arguments. */
+/* Finds the keys of a command whose specs do not say it all: one begins after a word or nowhere, or its flags depend on
+ * options. The function must read the options as the handler does, because users are asked for the keys that it
+ * returns; a mere search for the word would also find a name that is spelled like it. Writes up to `cap` keys (index
+ * and flags; hash untouched). Returns how many there are, or -1 for bad syntax: then the handler must fail before it
+ * touches a key. Any thread: the function looks at nothing but its arguments. */
 typedef int commandKeysFn(const struct serverCommand *cmd, const slice *argv, uint32_t argc, requestKey *out, int cap);
 
 /* The flags of a command with these arguments, made of those of the table: a script says whether it writes. Main. */
@@ -111,7 +114,7 @@ typedef struct serverCommand {
     uint32_t flags;
     const keySpec *specs;
     int nspecs;
-    commandKeysFn *get_keys; /* or NULL */
+    commandKeysFn *get_keys; /* or NULL; asked instead of the specs */
     /* Fast form of the specs when one range says it all: first <= 0 means none. last negative: from the end. */
     int first_key, last_key, key_step;
     int value_arg;                     /* CMD_BUILDS_VALUE: argument that holds the value; the key is first_key */

@@ -1,6 +1,7 @@
 # acl_table.tcl -- every command of the table, asked for by users who may not: the command, one of its keys, what is
 # done to it, the database.
 #
+# Then words of options as the names of keys, groups and values: the keys that are found are those that are used.
 # What a handler touches beside the keys that it names is seen by debug builds (engine/key_check.h), which run these.
 #
 # SPDX-License-Identifier: BSD-3-Clause
@@ -15,13 +16,14 @@ set requests {
     {expireat k:1 9999999999} {expiretime k:1} {move k:1 1} {object encoding k:1} {object freq k:1} {object idletime k:1}
     {object refcount k:1} {persist k:1} {pexpire k:1 100000} {pexpireat k:1 9999999999999} {pexpiretime k:1} {pttl k:1}
     {rename k:1 k:2} {renamenx k:1 k:2} {restore k:1 0 x} {restore-asking k:1 0 x} {sort k:1} {sort k:1 store k:2} {sort k:1 alpha STORE k:2 desc}
-    {sort k:1 store other store k:2}
+    {sort k:1 store other store k:2} {sort k:1 by other limit 0 1 get other store k:2 desc} {sort_ro k:1 by other get other}
     {migrate 127.0.0.1 1 k:1 0 1} {migrate 127.0.0.1 1 k:1 0 1 copy auth keys} {migrate 127.0.0.1 1 {} 0 1 keys k:1 k:2}
     {migrate 127.0.0.1 1 {} 0 1 auth keys auth2 keys keys keys k:1 k:2}
     {sort_ro k:1} {touch k:1 k:2} {ttl k:1} {type k:1} {unlink k:1 k:2} {memory usage k:1}
     {geoadd k:1 1 1 m} {geodist k:1 m n} {geohash k:1 m} {geopos k:1 m} {georadius k:1 1 1 1 km}
     {georadius k:1 1 1 1 km store k:2} {georadius k:1 1 1 1 km STOREDIST k:2}
-    {georadius k:1 1 1 1 km store other storedist k:2} {georadius_ro k:1 1 1 1 km}
+    {georadius k:1 1 1 1 km store other storedist k:2} {georadius k:1 1 1 1 km count 1 any store k:2}
+    {georadius_ro k:1 1 1 1 km}
     {georadiusbymember k:1 m 1 km} {georadiusbymember k:1 m 1 km store k:2} {georadiusbymember k:1 m 1 km storedist k:2}
     {georadiusbymember_ro k:1 m 1 km} {geosearch k:1 fromlonlat 1 1 byradius 1 km}
     {geosearchstore k:1 k:2 fromlonlat 1 1 byradius 1 km}
@@ -50,7 +52,9 @@ set requests {
     {xack k:1 g 1-1} {xadd k:1 * f 1} {xautoclaim k:1 g c 0 0} {xclaim k:1 g c 0 1-1} {xdel k:1 1-1}
     {xgroup create k:1 g $ mkstream} {xgroup createconsumer k:1 g c} {xgroup delconsumer k:1 g c} {xgroup destroy k:1 g}
     {xgroup setid k:1 g 0} {xinfo consumers k:1 g} {xinfo groups k:1} {xinfo stream k:1} {xlen k:1} {xpending k:1 g}
-    {xrange k:1 - +} {xread streams k:1 k:2 0 0} {xread count 1 count 2 streams k:1 0} {xreadgroup group g c streams k:1 k:2 > >} {xrevrange k:1 + -}
+    {xrange k:1 - +} {xread streams k:1 k:2 0 0} {xread count 1 count 2 streams k:1 0}
+    {xread block 1 count 1 streams k:1 k:2 0 0} {xreadgroup group g c streams k:1 k:2 > >} {xreadgroup count 1 group g c streams k:1 >}
+    {xreadgroup count 1 group g c noack block 1 streams k:1 k:2 > 0} {xrevrange k:1 + -}
     {xsetid k:1 9-9} {xtrim k:1 maxlen 1}
     {append k:1 x} {decr k:1} {decrby k:1 1} {delifeq k:1 x} {get k:1} {getdel k:1} {getex k:1} {getex k:1 ex 100}
     {getrange k:1 0 1} {getset k:1 x} {incr k:1} {incrby k:1 1} {incrbyfloat k:1 1} {lcs k:1 k:2} {mget k:1 k:2}
@@ -59,6 +63,75 @@ set requests {
     {watch k:1 k:2}
     {eval "return 1" 2 k:1 k:2 x} {eval_ro "return 1" 2 k:1 k:2 x} {evalsha 0 2 k:1 k:2 x} {evalsha_ro 0 2 k:1 k:2 x}
     {fcall f 2 k:1 k:2 x} {fcall_ro f 2 k:1 k:2 x}
+}
+
+# Arguments of these requests that are no words of the command: members, fields, groups, values, patterns.
+set names {m n f g c x y other}
+
+# Words of options. A key, a group or a member may be spelled like any of them.
+set words {STREAMS STORE STOREDIST KEYS GET BY LIMIT COUNT GROUP AUTH}
+
+# The test prints its seed when it fails; set KEYS_SEED to run it again.
+set seed [expr {[info exists env(KEYS_SEED)] ? $env(KEYS_SEED) : [clock microseconds] % 1000000}]
+
+proc below {n} {
+    return [expr {int(rand() * $n)}]
+}
+
+proc one_of {list} {
+    return [lindex $list [below [llength $list]]]
+}
+
+# Options of REQUEST that stand before names.
+proc options_of {request} {
+    return [lmap word $request {expr {[string toupper $word] in $::words ? [string toupper $word] : [continue]}}]
+}
+
+# REQUEST with words as its keys and names, and all words in either case. The keys are put into the variable KEYS.
+proc with_words {request keys} {
+    upvar $keys used
+    set used {}
+    set filled [list [lindex $request 0]]
+    set own [options_of $request]
+    foreach word [lrange $request 1 end] {
+        set is_key [string match k:* $word]
+        if {$is_key || $word in $::names} {
+            set word [one_of [expr {[llength $own] && [below 2] ? $own : $::words}]]
+        }
+        if {[below 2]} {
+            set word [string tolower $word]
+        } elseif {[string toupper $word] in $::words} {
+            set word [string toupper $word]
+        }
+        if {$is_key} {
+            lappend used $word
+        }
+        lappend filled $word
+    }
+    return $filled
+}
+
+# REQUEST with an argument replaced, taken out, or put in.
+proc changed {request} {
+    set new [one_of [concat $::words [string tolower $::words] 0 1 2 >]]
+    set at [expr {1 + [below [expr {max(1, [llength $request] - 1)}]]}]
+    switch [below 3] {
+        0 { return [lreplace $request $at $at $new] }
+        1 { return [lreplace $request $at $at] }
+        2 { return [linsert $request $at $new] }
+    }
+}
+
+# A value of TYPE at KEY that holds TEXT, as a command.
+proc value_command {type key text} {
+    switch $type {
+        string { return [list SET $key $text] }
+        list { return [list RPUSH $key $text $text] }
+        set { return [list SADD $key $text 1] }
+        zset { return [list ZADD $key 1 $text 2 1] }
+        hash { return [list HSET $key $text $text] }
+        stream { return [list XADD $key 1-1 f $text] }
+    }
 }
 
 # What stands at its name for a user's rules: "config|get".
@@ -158,6 +231,79 @@ start_server {tags own-files overrides {enable-module-command yes}} {
         assert_equal {} [lmap name $here {
             expr {$name in $there || ![dict exists $table $name] ? [continue] : $name}
         }]
+    }
+
+    test "Keys are found where keys, groups, members and values are spelled like options" {
+        expr {srand($seed)}
+        set asked {}
+        set expected {}
+        foreach request $requests {
+            for {set i 0} {$i < 12} {incr i} {
+                lappend asked [with_words $request keys]
+                lappend expected [lsort $keys]
+            }
+        }
+        set wrong {}
+        [default_client] pipeline [lmap request $asked {concat COMMAND GETKEYS $request}]
+        foreach request $asked keys $expected found [[default_client] replies [llength $asked]] {
+            if {[lsort $found] ne $keys} {
+                lappend wrong "$request: $found"
+            }
+        }
+        assert_equal {} [expr {[llength $wrong] ? "seed $seed: [lrange $wrong 0 4]" : {}}]
+    }
+
+    # Keys in capitals are open to the user, those in small letters are not; both are spelled like options. Whatever the
+    # request looks like, the user must neither see nor change a key of the second kind. MIGRATE would connect.
+    foreach type {string list set zset hash stream} {
+        test "Random requests show and change no key that the user may not use: $type" {
+            expr {srand($seed)}
+            set closed [string tolower $words]
+            set make [list FLUSHALL]
+            foreach key $words {
+                lappend make [value_command $type $key plain] [value_command $type [string tolower $key] secret]
+            }
+            if {$type eq "stream"} {
+                foreach key [concat $words $closed] {
+                    foreach group [concat $words $closed] {
+                        lappend make [list XGROUP CREATE $key $group 0]
+                    }
+                }
+            }
+            set dump [lmap key $closed {list DUMP $key}]
+            set any [lmap request $requests {expr {[lindex $request 0] eq "migrate" ? [continue] : $request}}]
+            set movable [lmap request $any {expr {[llength [options_of $request]] ? $request : [continue]}}]
+            with_rules [lmap key $words {string cat ~ $key}] {
+                for {set round 0} {$round < 20} {incr round} {
+                    r pipeline [concat $make $dump]
+                    set before [lrange [r replies [expr {[llength $make] + [llength $dump]}]] [llength $make] end]
+                    set asked {}
+                    for {set i 0} {$i < 100} {incr i} {
+                        set request [with_words [one_of [expr {[below 4] ? $movable : $any}]] -]
+                        for {set n [below 3]} {$n > 0} {incr n -1} {
+                            set request [changed $request]
+                        }
+                        # A script does not wait.
+                        if {[regexp {^(b|xread)} $request]} {
+                            set request [list EVAL {return redis.pcall(unpack(ARGV))} 0 {*}$request]
+                        }
+                        lappend asked $request
+                    }
+                    $c pipeline $asked
+                    set shown {}
+                    foreach request $asked reply [$c replies [llength $asked]] {
+                        if {[string match *secret* $reply]} {
+                            lappend shown "$request: [shorten $reply]"
+                        }
+                    }
+                    assert_equal {} [expr {[llength $shown] ? "seed $seed: $shown" : {}}]
+                    r pipeline $dump
+                    if {[r replies [llength $dump]] ne $before} {
+                        fail "seed $seed: one of these has changed a key: $asked"
+                    }
+                }
+            }
+        }
     }
 
     test "All commands about channels: those that name some are refused for each" {

@@ -35,9 +35,6 @@ static int oneKey(const serverCommand *cmd, const slice *argv, uint32_t argc, re
 #define COUNTED(begin_, count_, first_, step_)                                                              \
     .begin = KEYS_BEGIN_INDEX, .begin_index = (begin_), .find = KEYS_FIND_KEYNUM, .keynum_index = (count_), \
     .first_key = (first_), .keynum_step = (step_)
-#define AFTER(word_, from_, last_, limit_)                                                                  \
-    .begin = KEYS_BEGIN_KEYWORD, .begin_keyword = (word_), .begin_index = (from_), .find = KEYS_FIND_RANGE, \
-    .last_key = (last_), .key_step = 1, .limit = (limit_)
 #define SPECS(...) \
     .specs = (const keySpec[]){__VA_ARGS__}, .nspecs = sizeof((const keySpec[]){__VA_ARGS__}) / sizeof(keySpec)
 
@@ -60,11 +57,6 @@ static serverCommand commands[] = {
      .arity = 3,
      SPECS({RANGE(1, 0, 1, 0), .flags = CMD_KEY_RW}, {RANGE(2, 0, 1, 0), .flags = CMD_KEY_OW})},
     {.name = "blpop", .proc = handlerA, .arity = -3, SPECS({RANGE(1, -2, 1, 0), .flags = CMD_KEY_RW})},
-    {.name = "xread", .proc = handlerA, .arity = -4, SPECS({AFTER("STREAMS", 1, -1, 2), .flags = CMD_KEY_RO})},
-    {.name = "migrate",
-     .proc = handlerA,
-     .arity = -6,
-     SPECS({RANGE(3, 0, 1, 0), .flags = CMD_KEY_RW}, {AFTER("KEYS", -2, -1, 0), .flags = CMD_KEY_RW})},
     {.name = "zunionstore",
      .proc = handlerA,
      .arity = -4,
@@ -292,15 +284,6 @@ TEST(keys_of_ranges) {
     CHECK_EQ_STR(keysOf("set bad b"), "bad");
 }
 
-TEST(keys_after_a_keyword) {
-    registerOnce();
-    CHECK_EQ_STR(keysOf("xread streams a b 0 0"), "2 3");
-    CHECK_EQ_STR(keysOf("xread count 2 STREAMS a 0"), "4");
-    CHECK_EQ_STR(keysOf("xread count 2 a 0"), "");
-    CHECK_EQ_STR(keysOf("migrate host 1 key 0 1"), "3");
-    CHECK_EQ_STR(keysOf("migrate host 1 key 0 1 keys a b c"), "3 7 8 9");
-}
-
 TEST(keys_that_are_counted) {
     registerOnce();
     CHECK_EQ_STR(keysOf("zunionstore d 2 a b"), "1 3 4");
@@ -333,10 +316,10 @@ TEST(few_places_still_count_all_keys) {
 /* Extraction sees what a client sent: whatever it is, positions lie within the request. */
 TEST(keys_of_random_requests_stay_inside) {
     registerOnce();
-    const char *words[] = {"streams", "keys", "1", "2", "0", "-1", "a", "99999999999999999999", "", "4294967297"};
+    const char *words[] = {"1", "2", "0", "-1", "a", "99999999999999999999", "", "4294967297"};
     uint64_t seed = unitRandomSeed();
     for (int round = 0; round < 20000; round++) {
-        const serverCommand *cmd = &commands[unitRandom(&seed) % 12];
+        const serverCommand *cmd = &commands[unitRandom(&seed) % 10];
         slice argv[12];
         uint32_t argc = (uint32_t)abs(cmd->arity) + (cmd->arity < 0 ? (uint32_t)(unitRandom(&seed) % 6) : 0);
         argv[0] = sliceStr(cmd->name);
