@@ -19,6 +19,7 @@
 #include "zmalloc.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct configLine {
@@ -38,15 +39,39 @@ static void freeUser(void *u) {
 
 /* ---- The configuration ------------------------------------------------------------------------------------------ */
 
+/* NULL, or why a user of these rules cannot be. A name of a command is judged at the end of the start only, when every
+ * command has its final name. */
+static const char *checkRules(char **words, int count) {
+    slice *rules = zmalloc((size_t)count * sizeof(*rules) + 1), open;
+    for (int i = 0; i < count; i++) rules[i] = sdsSlice(words[i]);
+    sds *joined = aclJoinWords(rules, &count, &open);
+    zfree(rules);
+    if (!joined) return "Wrong format";
+    user *scratch = userCreate(sliceStr("scratch"));
+    const char *why = NULL;
+    for (int i = 0; i < count && !why; i++) {
+        why = userApply(scratch, sdsSlice(joined[i]));
+        if (why && !strcmp(why, ACL_UNKNOWN_NAME)) why = NULL;
+    }
+    userFree(scratch);
+    sdsFreeSplitRes(joined, count);
+    return why;
+}
+
 const char *aclFileAddLine(char **words, int count) {
-    if (count < 2) return "wrong number of arguments";
-    for (const configLine *l = first_line; l; l = l->next)
-        if (sliceEq(sdsSlice(l->words[0]), sliceStr(words[1])))
-            return "Duplicate user found. A user can only be defined once in config files";
+    static char refusal[512];
+    const char *why = checkRules(words + 2, count - 2);
+    for (const configLine *l = first_line; l && !why; l = l->next)
+        if (!sdsCmp(l->words[0], words[1]))
+            why = "Duplicate user found. A user can only be defined once in config files";
+    if (why) {
+        snprintf(refusal, sizeof(refusal), "Error in user declaration '%s': %s", words[1], why);
+        return refusal;
+    }
     configLine *l = zcalloc(1, sizeof(*l));
     l->words = zcalloc((size_t)count, sizeof(*l->words));
     l->count = count - 1;
-    for (int i = 0; i < l->count; i++) l->words[i] = sdsNew(words[i + 1]);
+    for (int i = 0; i < l->count; i++) l->words[i] = sdsDup(words[i + 1]);
     *last_line = l;
     last_line = &l->next;
     return NULL;

@@ -8,8 +8,9 @@
 
 #include "sds.h"
 
-/* A line "user NAME RULE ..." of the configuration, kept until aclFileStart(): NULL, or what is wrong with it. Boot. */
-const char *aclFileAddLine(char **words, int count) must_check;
+/* A line "user NAME RULE ..." of the configuration, two words or more, which are sds. It is kept until aclFileStart().
+ * NULL, or what is wrong with it (valid until the next call). Boot. */
+const char *aclFileAddLine(sds *words, int count) must_check;
 /* All users of the configuration or of aclfile, and requirepass. False with a line in the log: the process ends. Boot,
  * when the configuration has been read. */
 bool aclFileStart(void) must_check;

@@ -58,8 +58,7 @@ static bool appliedBefore(const change *changes, int index) {
 
 static const change *storeAll(const change *changes, int count, const char **err) {
     for (int i = 0; i < count; i++) {
-        char *words[] = {changes[i].value};
-        if (!settingSetWords(changes[i].row->entry->def, words, 1, err)) return &changes[i];
+        if (!settingSetText(changes[i].row->entry->def, changes[i].value, err)) return &changes[i];
     }
     return NULL;
 }

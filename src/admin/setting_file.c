@@ -6,7 +6,7 @@
  * Not here    the types of values (setting_text.c), CONFIG REWRITE (setting_rewrite.c), --version (server).
  * Owns        the path of the file.
  * Threads     main, at boot.
- * Invariants  a setting that adds up over lines (save) starts anew with each text; an include is a text.
+ * Invariants  a setting that adds up over lines (save) starts anew at the end of each text; an include is a text.
  * Tests       tests/unit/admin/setting_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -37,6 +37,7 @@ static void loadText(const sds text, int depth);
 
 /* A line that has, or may have, a password; as far as its first word tells. */
 static bool isSecret(const char *line) {
+    if (!line[strcspn(line, " \t")]) return false;
     sds name = sdsNewLen(line, strcspn(line, " \t"));
     sdsTrim(name, "\"'");
     settingRow *row = settingFind(name);
@@ -75,7 +76,8 @@ static const char *renameCommand(char **words) {
     return commandTableRename(words[1], words[2]) ? NULL : "Target command name already exists";
 }
 
-/* Each line of an accumulating setting adds to those before it in the same text; an empty value starts again. */
+/* Each line of an accumulating setting adds to those before it in the same text. An empty value starts again, and a
+ * line without a value adds nothing. */
 static bool setLoaded(settingEntry *e, char **words, int count, const char **err) {
     bool adds = (e->def->flags & SETTING_ACCUMULATES) && e->accumulating && !(count == 1 && !*words[0]);
     e->loaded = e->accumulating = true;
@@ -158,9 +160,9 @@ static const char *directive(char **words, int count, int depth, bool *known) {
     *known = true;
     if (!strcasecmp(name, "include") && count == 2) return include(words[1], depth);
     if (!strcasecmp(name, "rename-command") && count == 3) return renameCommand(words);
-    if (!strcasecmp(name, "user")) return aclFileAddLine(words, count);
+    if (!strcasecmp(name, "user") && count >= 2) return aclFileAddLine(words, count);
     if (!strcasecmp(name, "loadmodule") && count >= 2) return "Modules are not supported by this version";
-    if (!strcasecmp(name, "sentinel")) return "sentinel directive while not in sentinel mode";
+    if (!strcasecmp(name, "sentinel")) return count < 2 ? NULL : "sentinel directive while not in sentinel mode";
     if (settingNameIsObsolete(name) && count == 2) return NULL;
     *known = false;
     return "Bad directive or wrong number of arguments";
@@ -172,7 +174,7 @@ static const char *loadWords(char **words, int count, int depth) {
     const char *err = directive(words, count, depth, &known);
     settingRow *row = known ? NULL : settingFind(words[0]);
     if (!row) return err;
-    if (count < 2) return "wrong number of arguments";
+    if (count < 2 && !settingTakesWords(row->entry->def)) return "wrong number of arguments";
     return setLoaded(row->entry, words + 1, count - 1, &err) ? NULL : err;
 }
 
@@ -190,13 +192,13 @@ static void loadText(const sds text, int depth) {
     size_t nentries;
     int nlines;
     settingEntry *entries = settingEntries(&nentries);
-    for (size_t i = 0; i < nentries; i++) entries[i].accumulating = false;
     sds *lines = sdsSplitLen(text, sdsLen(text), "\n", 1, &nlines);
     for (int i = 0; i < nlines; i++) {
         sdsTrim(lines[i], " \t\r\n");
         loadLine(lines[i], i + 1, depth);
     }
     sdsFreeSplitRes(lines, nlines);
+    for (size_t i = 0; i < nentries; i++) entries[i].accumulating = false;
 }
 
 /* ---- Command line --------------------------------------------------------------------------------- */
@@ -205,8 +207,8 @@ static bool isOption(const char *word) {
     return word[0] == '-' && word[1] == '-';
 }
 
-/* One line per option. The word behind an option is its value whatever it looks like, except behind --save and
- * --sentinel, which may stand alone: then the value is empty. */
+/* One line per option. The word after an option is its value whatever it looks like, except after --save and
+ * --sentinel, which may stand alone: then --save has the empty value, and --sentinel none. */
 static sds optionLines(int count, char **words) {
     sds out = sdsEmpty();
     bool has_value = true;
@@ -219,7 +221,7 @@ static sds optionLines(int count, char **words) {
         const char *name = words[i] + 2;
         bool alone = i + 1 == count || isOption(words[i + 1]);
         has_value = alone && (!strcasecmp(name, "save") || !strcasecmp(name, "sentinel"));
-        out = sdsCatPrintf(out, "\n%s %s", name, has_value ? "\"\" " : "");
+        out = sdsCatPrintf(out, "\n%s %s", name, has_value && !strcasecmp(name, "save") ? "\"\" " : "");
     }
     return out;
 }
@@ -261,7 +263,8 @@ void settingFileLoad(int count, char **words) {
     }
     if (from_stdin) {
         sds more = readAll(stdin);
-        text = sdsCatSlice(sdsCat(text, "\n"), sdsSlice(more));
+        if (sdsLen(text) && text[sdsLen(text) - 1] != '\n') text = sdsCat(text, "\n");
+        text = sdsCatSlice(text, sdsSlice(more));
         sdsFree(more);
     }
     sds options = optionLines(count, words);

@@ -139,13 +139,13 @@ static void storeNumber(const setting *s, long long number) {
     }
 }
 
-static bool takesWords(const setting *s) {
+bool settingTakesWords(const setting *s) {
     return (s->flags & SETTING_MULTI_ARG) || s->type == SETTING_FLAGS;
 }
 
 static bool setWords(const setting *s, sds *words, int count, bool checked, const char **err) {
     long long number = 0;
-    if (!takesWords(s) && count != 1) return refuse(err, "wrong number of arguments");
+    if (!settingTakesWords(s) && count != 1) return refuse(err, "wrong number of arguments");
     if (s->type == SETTING_SPECIAL) return s->set(s, words, count, err);
     if (!parseNumber(s, words, count, &number, err)) return false;
     const char *text = s->type == SETTING_STRING ? words[0] : NULL;
@@ -156,19 +156,30 @@ static bool setWords(const setting *s, sds *words, int count, bool checked, cons
     return true;
 }
 
-/* One word is split at each blank, strictly: two blanks make an empty word, which no setting takes. */
+/* The text is split at each blank, strictly: two blanks make an empty word, which no setting takes. */
 static bool setText(const setting *s, sds text, bool checked, const char **err) {
     int count = 0;
-    if (!takesWords(s)) return setWords(s, &text, 1, checked, err);
+    if (!settingTakesWords(s)) return setWords(s, &text, 1, checked, err);
     sds *words = sdsSplitLen(text, sdsLen(text), " ", 1, &count);
     bool ok = setWords(s, words, *text ? count : 0, checked, err);
     sdsFreeSplitRes(words, count);
     return ok;
 }
 
+bool settingSetText(const setting *s, const sds text, const char **err) {
+    *err = "Invalid argument";
+    return setText(s, text, true, err);
+}
+
 bool settingSetWords(const setting *s, sds *words, int count, const char **err) {
     *err = "Invalid argument";
-    return count == 1 ? setText(s, words[0], true, err) : setWords(s, words, count, true, err);
+    if (!settingTakesWords(s) || count != 1) return setWords(s, words, count, true, err);
+    if (!strchr(words[0], ' ')) return setWords(s, words, *words[0] ? 1 : 0, true, err);
+    int split_count;
+    sds *split = sdsSplitArgs(words[0], &split_count);
+    bool ok = split && setWords(s, split, split_count, true, err);
+    sdsFreeSplitRes(split, split_count);
+    return ok;
 }
 
 void settingRestore(const setting *s, const sds text) {

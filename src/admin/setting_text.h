@@ -9,9 +9,14 @@
 #include "sds.h"
 #include "setting.h"
 
-/* Store the value that `words`, which are sds, spell. A setting of several words also takes them as one word with
- * blanks between. False with *err (valid until the next call) when they are refused; nothing is changed then. */
+/* Store the value that the words of a line of the file spell. A setting of several words takes them also as one word,
+ * which is then split as a line is, and takes no word at all as the empty value. False with *err (valid until the next
+ * call) when they are refused; nothing is changed then. */
 bool settingSetWords(const setting *s, sds *words, int count, const char **err) must_check;
+/* The same for the text that CONFIG SET is given: a setting of several words splits it at each single blank. */
+bool settingSetText(const setting *s, const sds text, const char **err) must_check;
+/* Whether several words make one value of the setting. */
+bool settingTakesWords(const setting *s);
 /* Put back a text that settingText() gave, unchecked. */
 void settingRestore(const setting *s, const sds text);
 /* Store the default. */

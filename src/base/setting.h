@@ -53,8 +53,8 @@ typedef struct setting {
     long long min, max;       /* INT, MEMORY, OCTAL */
     const settingName *names; /* ENUM, FLAGS; ended by a NULL name */
     bool empty_is_null; /* STRING: "" is stored as NULL. STRING, SPECIAL: CONFIG REWRITE leaves an empty one out */
-    /* Check a new value that is in range before it is stored; false with *err set refuses it. `text` is given for
-     * STRING, `number` for the others but BYTES and SPECIAL (BOOL: 0 or 1). Not called for defaults. */
+    /* Check a new value that is in range before it is stored; false with *err set refuses it. `text`, an sds, is given
+     * for STRING, `number` for the others but BYTES and SPECIAL (BOOL: 0 or 1). Not called for defaults. */
     bool (*check)(const char *text, long long number, const char **err);
     /* Put the stored value into force, at run time only (CONFIG SET), once per call for each distinct function. False
      * with *err: the old values come back and apply is called again. */

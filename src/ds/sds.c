@@ -359,6 +359,11 @@ static bool isBlank(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
+/* Vertical tabs and form feeds are skipped before a word, but are part of it after its first byte. */
+static bool endsWord(char c) {
+    return c == '\0' || c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
 static int hexDigit(char c) {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -380,8 +385,7 @@ static sds takeEscape(sds word, const char **p) {
     return sdsCatLen(word, known ? stands_for + (known - letter) : at, 1);
 }
 
-/* Append the inside of the quoted text whose opening quote is at *p. False when it does not end, or is
- * followed by something other than a blank. */
+/* Append the inside of the quoted text whose opening quote is at *p and step over it. False when it does not end. */
 static bool takeQuoted(sds *word, const char **p) {
     char quote = *(*p)++;
     while (**p && **p != quote) {
@@ -397,7 +401,7 @@ static bool takeQuoted(sds *word, const char **p) {
     }
     if (**p != quote) return false;
     (*p)++;
-    return **p == '\0' || isBlank(**p);
+    return true;
 }
 
 sds *sdsSplitArgs(const char *line, int *count) {
@@ -410,7 +414,7 @@ sds *sdsSplitArgs(const char *line, int *count) {
         sds word = sdsEmpty();
         wordsPush(&w, word);
         bool good = true;
-        while (good && *p && !isBlank(*p)) {
+        while (good && !endsWord(*p)) {
             if (*p == '"' || *p == '\'') good = takeQuoted(&word, &p);
             else word = sdsCatLen(word, p++, 1);
         }

@@ -56,8 +56,8 @@ int sdsCmp(const sds a, const sds b);
  * sdsFreeSplitRes(). */
 sds *sdsSplitLen(const char *s, size_t len, const char *sep, size_t seplen, int *count);
 /* Split a line into words as the configuration and inline commands do: "..." with \n \r \t \a \b
- * \xHH escapes, '...' with only \' escaped, blanks between. NULL for unbalanced quotes or a quote
- * followed by a non-blank. An empty line gives a non-NULL array and *count 0. */
+ * \xHH escapes, '...' with only \' escaped, blanks between. Quoted text is joined with what it touches:
+ * "a b"c is the word `a bc`. NULL for unbalanced quotes. An empty line gives a non-NULL array and *count 0. */
 sds *sdsSplitArgs(const char *line, int *count);
 void sdsFreeSplitRes(sds *words, int count);
 sds sdsJoin(char **words, int count, const char *sep);

@@ -147,7 +147,7 @@ bool aclSelectorHasFirstArg(const aclSelector *s, const serverCommand *cmd, slic
 }
 
 static const char syntax_error[] = "Syntax error";
-static const char unknown_name[] = "Unknown command or category name in ACL";
+static const char unknown_name[] = ACL_UNKNOWN_NAME;
 
 /* `name` is what follows the @. */
 static const char *applyCategory(aclSelector *s, slice name, bool allow) {

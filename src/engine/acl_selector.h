@@ -38,6 +38,8 @@ typedef struct aclSelector {
 aclSelector *aclSelectorCreate(void);
 aclSelector *aclSelectorDup(const aclSelector *s);
 void aclSelectorFree(aclSelector *s);
+/* What is wrong with a word that names no command and no category. */
+#define ACL_UNKNOWN_NAME "Unknown command or category name in ACL"
 /* Apply one word of ACL SETUSER. NULL, or what is wrong with it; then nothing has changed. */
 const char *aclSelectorApply(aclSelector *s, slice word) must_check;
 

@@ -15,6 +15,7 @@
 #include "zmalloc.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <strings.h>
 
 #define PORT_MAX 65535
@@ -51,14 +52,15 @@ static bool refuse(const char **err, const char *text) {
 static bool setReplicaOf(const setting *s, char **words, int count, const char **err) {
     long long port;
     unused(s);
-    if (count == 0 && !repl_settings.primary_host) return true;
     if (count != 2) return refuse(err, "wrong number of arguments");
     if (!strcasecmp(words[0], "no") && !strcasecmp(words[1], "one")) {
         replSettingsSetPrimary(NULL, 0);
         return true;
     }
-    if (!string2ll(words[1], strlen(words[1]), &port) || port < 0 || port > PORT_MAX)
-        return refuse(err, "Invalid primary port");
+    /* As the C library reads it: blanks before the number are skipped, and nothing at all is 0. */
+    char *end;
+    port = strtoll(words[1], &end, 10);
+    if (*end || port < 0 || port > PORT_MAX) return refuse(err, "Invalid primary port");
     replSettingsSetPrimary(words[0], port);
     return true;
 }

@@ -88,8 +88,11 @@ static bool checkHostname(const char *text, long long number, const char **err) 
 
 /* The nodes file separates its fields by these. */
 static bool fitsNodesFile(const char *text) {
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++)
-        if (*p < 32 || *p == 127 || strchr(" !\"#$%&'()*+,;<=>?@[\\]^{|}~", *p)) return false;
+    slice all = sdsSlice((sds)text);
+    for (size_t i = 0; i < all.len; i++) {
+        unsigned char c = (unsigned char)all.ptr[i];
+        if (c < 32 || c == 127 || strchr(" !\"#$%&'()*+,;<=>?@[\\]^{|}~", c)) return false;
+    }
     return true;
 }
 

@@ -708,13 +708,13 @@ test "A configuration with users and an aclfile, or the same user twice, is refu
 
 test "A configuration that is refused shows no password" {
     foreach {line shown} {
-        {user default on >secret foo} {modifier '(redacted)': Syntax error}
-        {user a on <secret} {modifier '<(redacted)': The password you are}
-        {user a on #secret} {modifier '#(redacted)': The password hash}
-        {user a on secret} {modifier '(redacted)': Syntax error}
-        {user a on (~x >secret)} {modifier '((redacted)': Syntax error}
-        {user a on (secret} {starting at '((redacted)'}
-        {user a on (~x} {starting at '(~x'}
+        {user default on >secret foo} {user declaration 'default': Syntax error}
+        {user a on <secret} {user declaration 'a': The password you are}
+        {user a on #secret} {user declaration 'a': The password hash}
+        {user a on secret} {user declaration 'a': Syntax error}
+        {user a on (~x >secret)} {user declaration 'a': Syntax error}
+        {user a on (secret} {user declaration 'a': Wrong format}
+        {user a on (~x} {user declaration 'a': Wrong format}
         {user a on ">secret} {'user (redacted)'}
         {requirepass secret foo} {'requirepass (redacted)'}
         {"requirepass" secret foo} {'"requirepass" (redacted)'}

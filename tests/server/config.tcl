@@ -298,6 +298,27 @@ start_server {} {
         assert_equal {} [stop_server $server]
     }
 
+    test "An option of several words may have none, and quoted text is joined with what it touches" {
+        set dir [make_server_dir]
+        set port [free_port]
+        set lines "port $port\nbind 127.0.0.1\nsave \nclient-output-buffer-limit pubsub 1mb 2mb 60\n"
+        append lines "client-output-buffer-limit \nlatency-tracking-info-percentiles \nprimaryauth \"foo\"bar\n"
+        append lines "availability-zone a'b c'\"d\"\nshutdown-on-sigint \" save  now\"\nsentinel\n"
+        write_file $dir/valkey.conf $lines
+        set server [dict create dir $dir port $port pid [launch $dir [list $dir/valkey.conf]] expect_exit 0]
+        await_ready $server
+        set c [RespClient new $port]
+        foreach {name value} {
+            save {} latency-tracking-info-percentiles {} primaryauth foobar availability-zone {ab cd}
+            client-output-buffer-limit {normal 0 0 0 slave 268435456 67108864 60 pubsub 1048576 2097152 60}
+            shutdown-on-sigint {save now}
+        } {
+            assert_equal [list $name $value] [$c CONFIG GET $name]
+        }
+        $c destroy
+        assert_equal {} [stop_server $server]
+    }
+
     test "include reads another file at that place; the last line for a setting wins" {
         set dir [make_server_dir]
         set port [free_port]
@@ -443,6 +464,14 @@ foreach {text why} {
     "hz 1 2"                   "wrong number of arguments"
     "loglevel nope"            "argument(s) must be one of the following: debug, verbose, notice, warning, nothing"
     "requirepass \"open"       "Unbalanced quotes in configuration line"
+    "shutdown-on-sigint"       "argument(s) must be one of the following: default, save, nosave, now, force, safe, failover"
+    "oom-score-adj-values"     "wrong number of arguments"
+    "replicaof ''"             "wrong number of arguments"
+    "replicaof a 12x"          "Invalid primary port"
+    "user"                     "Bad directive or wrong number of arguments"
+    "user anna on (~x"         "Error in user declaration 'anna': Wrong format"
+    "user anna on ~x y"        "Error in user declaration 'anna': Syntax error"
+    {cluster-announce-ip "a\x00b"} "cluster-announce-ip contains invalid character"
 } {
     test "In a file '$text' is refused: $why" {
         set output [refused "$text\n"]

@@ -115,10 +115,10 @@ static void start(void) {
 static const char *set(const char *name, const char *value) {
     static char answer[512];
     const char *err = NULL;
-    sds words[] = {sdsNew(value)};
+    sds given = sdsNew(value);
     const setting *s = settingFind(name)->entry->def;
-    bool taken = settingSetWords(s, words, 1, &err);
-    sdsFree(words[0]);
+    bool taken = settingSetText(s, given, &err);
+    sdsFree(given);
     if (!taken) return err;
     sds text = settingText(s);
     snprintf(answer, sizeof(answer), "%s", text);
@@ -310,6 +310,26 @@ TEST(setting_file_lines_that_add_up) {
     write_("b.conf", "list a\nlist \"\"\nlist z\n");
     LOAD("b.conf");
     CHECK_EQ_STR(get("list"), "z");
+    write_("b.conf", "include a.conf\nlist z\n");
+    LOAD("b.conf");
+    CHECK_EQ_STR(get("list"), "z");
+    write_("b.conf", "list z\ninclude a.conf\n");
+    LOAD("b.conf");
+    CHECK_EQ_STR(get("list"), "z a b c");
+}
+
+TEST(setting_file_lines_without_a_value) {
+    enterFolder();
+    write_("a.conf", "list \n");
+    LOAD("a.conf");
+    CHECK_EQ_STR(get("list"), "");
+    write_("a.conf", "list a\nlist\nlist b\n");
+    LOAD("a.conf");
+    CHECK_EQ_STR(get("list"), "a b");
+    write_("a.conf", "flags \"a  c\"\nlist \" x  y \"\nsentinel\n");
+    LOAD("a.conf");
+    CHECK_EQ_STR(get("flags"), "a c");
+    CHECK_EQ_STR(get("list"), "x y");
 }
 
 TEST(setting_file_includes) {
@@ -366,6 +386,10 @@ TEST(setting_errors_end_the_process) {
                                     "Bad directive or wrong number of arguments\n");
     write_("bad.conf", "text \"abc\n");
     CHECK(strstr(FATAL("bad.conf"), "Unbalanced quotes in configuration line\n") != NULL);
+    write_("bad.conf", "flags\n");
+    CHECK(strstr(FATAL("bad.conf"), "argument(s) must be one of the following: none, a, b, c\n") != NULL);
+    write_("bad.conf", "sentinel x\n");
+    CHECK(strstr(FATAL("bad.conf"), "sentinel directive while not in sentinel mode\n") != NULL);
     write_("bad.conf", "include bad.conf\n");
     CHECK(strstr(FATAL("bad.conf"), "Too many nested includes\n") != NULL);
     CHECK(strstr(FATAL("--number"), ">>> 'number'\nwrong number of arguments\n") != NULL);
