@@ -50,8 +50,8 @@ void logSetLevel(logLevel least) {
     atomic_store_explicit(&level_least, least, memory_order_relaxed);
 }
 
-static logLevel logGetLevel(void) {
-    return (logLevel)atomic_load_explicit(&level_least, memory_order_relaxed);
+bool logLevelIsOn(logLevel level) {
+    return level < LL_NOTHING && (int)level >= atomic_load_explicit(&level_least, memory_order_relaxed);
 }
 
 void logSetFormat(logFormat format, logTimeFormat time_format) {
@@ -195,7 +195,7 @@ static int formatLine(char *line, size_t size, logLevel level, const char *when,
 }
 
 void serverLog(logLevel level, const char *fmt, ...) {
-    if (level < logGetLevel() || level >= LL_NOTHING) return;
+    if (!logLevelIsOn(level)) return;
     static const int priorities[] = {LOG_DEBUG, LOG_INFO, LOG_NOTICE, LOG_WARNING};
     int saved_errno = errno;
     char message[MESSAGE_MAX], when[64], line[LINE_MAX_SIZE];
@@ -219,7 +219,7 @@ void serverLogRaw(const char *text) {
 }
 
 void serverLogFromSignal(logLevel level, const char *text) {
-    if (level < logGetLevel() || level >= LL_NOTHING) return;
+    if (!logLevelIsOn(level)) return;
     int saved_errno = errno;
     char line[512];
     size_t n = ll2string(line, getpid());

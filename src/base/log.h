@@ -22,6 +22,8 @@ void logSetFile(const char *path);
 const char *logFile(void);
 
 void logSetLevel(logLevel least);
+/* Returns whether a line of this level is written. */
+bool logLevelIsOn(logLevel level);
 void logSetFormat(logFormat format, logTimeFormat time_format);
 /* Role letter of the next lines: 'M', 'S', 'C' or 'X'. */
 void logSetRole(char role);

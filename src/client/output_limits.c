@@ -16,7 +16,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "output_limits.h"
-#include "log.h"
+#include "log_limit.h"
 #include "panic.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -71,7 +71,8 @@ static void sendAway(client *c) {
     sds info = clientCatInfo(sdsEmpty(), c);
     clientCloseAsap(c);
     client_state.output_limit_disconnections++;
-    serverLog(LL_WARNING, "Client %s scheduled to be closed ASAP for overcoming of output buffer limits.", info);
+    LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "clients that reached their output buffer limit",
+                "Client %s scheduled to be closed ASAP for overcoming of output buffer limits.", info);
     sdsFree(info);
 }
 

@@ -23,7 +23,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "reply.h"
 #include "client_settings.h"
-#include "log.h"
+#include "log_limit.h"
 #include "output_limits.h"
 #include "panic.h"
 #include "reply_format.h"
@@ -71,10 +71,11 @@ static inline void accountMemory(client *c, size_t bytes) {
  * without taking memory, of which there is none. */
 static __attribute__((noinline)) void closeForMemory(client *c, size_t bytes) {
     if (c->flags & CLIENT_CLOSE_ASAP) return;
-    serverLog(LL_WARNING,
-              "Client id=%llu addr=%s cmd=%s omem=%zu scheduled to be closed: there is no memory for %zu bytes of its "
-              "reply.",
-              (unsigned long long)c->id, c->peer, clientCommandName(c->cmd), c->output_memory, bytes);
+    LOG_LIMITED(
+        LL_WARNING, 1, "clients that were closed for lack of memory for a reply",
+        "Client id=%llu addr=%s cmd=%s omem=%zu scheduled to be closed: there is no memory for %zu bytes of its "
+        "reply.",
+        (unsigned long long)c->id, c->peer, clientCommandName(c->cmd), c->output_memory, bytes);
     clientCloseAsap(c);
 }
 

@@ -21,7 +21,7 @@
 #include "client_eviction.h"
 
 #include "db.h"
-#include "log.h"
+#include "log_limit.h"
 #include "net_settings.h"
 #include "panic.h"
 #include "zmalloc.h"
@@ -160,7 +160,7 @@ void clientEvictionForget(client *c) {
 
 static void evict(client *c) {
     sds info = clientCatInfo(sdsEmpty(), c);
-    serverLog(LL_NOTICE, "Evicting client: %s", info);
+    LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "clients that were evicted", "Evicting client: %s", info);
     sdsFree(info);
     clientCloseAsap(c);
     costs.evicted++;

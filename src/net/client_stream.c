@@ -18,7 +18,7 @@
 
 #include "anet.h"
 #include "io_threads.h"
-#include "log.h"
+#include "log_limit.h"
 #include "net_settings.h"
 #include "panic.h"
 #include "tls.h"
@@ -27,6 +27,7 @@
 #include <string.h>
 
 #define HANDSHAKE_MAX_MS 30000 /* a thousand may have come at once, and the machine be slow */
+#define HANDSHAKE_LINES 10     /* in the log, a minute: handshakes fail for several reasons, and each should be seen */
 
 static void drainAndClose(clientStream *s) {
     serverAssert(!s->drain_and_close);
@@ -51,7 +52,8 @@ static void logHandshake(const connection *conn, const char *why) {
     anetFormatAddr(peer, sizeof(peer), ip, port);
     anetFdToString(conn->fd, ip, sizeof(ip), &port, false);
     anetFormatAddr(local, sizeof(local), ip, port);
-    serverLog(LL_WARNING, "Error accepting a client connection: %s (addr=%s laddr=%s)", why, peer, local);
+    LOG_LIMITED(LL_WARNING, HANDSHAKE_LINES, "TLS handshakes that failed",
+                "Error accepting a client connection: %s (addr=%s laddr=%s)", why, peer, local);
 }
 
 static long long onHandshakeTimer(aeEventLoop *loop, long long id, void *arg) {

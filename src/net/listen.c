@@ -12,6 +12,7 @@
 #include "auth.h"
 #include "connection.h"
 #include "log.h"
+#include "log_limit.h"
 #include "net_settings.h"
 #include "net_stats.h"
 #include "panic.h"
@@ -107,7 +108,8 @@ static long long onAcceptAgain(aeEventLoop *loop, long long id, void *arg) {
     for (int i = 0; i < listeners.count; i++)
         if (aeCreateFileEvent(loop, listeners.at[i].fd, AE_READABLE | AE_REENTRANT, onAcceptable, &listeners.at[i]) ==
             C_ERR)
-            serverLog(LL_WARNING, "Cannot listen on again: %s", strerror(errno));
+            LOG_LIMITED(LL_WARNING, 1, "a port could not be listened on again", "Cannot listen on again: %s",
+                        strerror(errno));
     return AE_NOMORE;
 }
 
@@ -131,7 +133,7 @@ static void onAcceptable(aeEventLoop *loop, int fd, void *arg, int mask) {
         if (client_fd < 0) {
             int why = errno;
             if (why == EAGAIN || why == EWOULDBLOCK) return;
-            serverLog(LL_WARNING, "Accepting client connection: %s", err);
+            LOG_LIMITED(LL_WARNING, 1, "accepting a connection failed", "Accepting client connection: %s", err);
             if (why == EMFILE || why == ENFILE || why == ENOBUFS || why == ENOMEM) restFromAccepting(loop);
             return;
         }

@@ -22,7 +22,7 @@
 #include "client_stream.h"
 #include "fan_out.h"
 #include "io_threads.h"
-#include "log.h"
+#include "log_limit.h"
 #include "panic.h"
 #include "rebalance.h"
 #include "zmalloc.h"
@@ -41,8 +41,9 @@ static struct {
 /* There is no memory to tell a holder of a message. A copy would come behind what has been sent since. */
 static void closeForMemory(client *c) {
     if (c->flags & CLIENT_CLOSE_ASAP) return;
-    serverLog(LL_WARNING, "Client id=%llu addr=%s scheduled to be closed: there is no memory to send it a message.",
-              (unsigned long long)c->id, c->peer);
+    LOG_LIMITED(LL_WARNING, 1, "clients that were closed for lack of memory for a message",
+                "Client id=%llu addr=%s scheduled to be closed: there is no memory to send it a message.",
+                (unsigned long long)c->id, c->peer);
     clientCloseAsap(c);
 }
 

@@ -16,6 +16,7 @@
 #include "command_batch.h"
 #include "fan_out.h"
 #include "log.h"
+#include "log_limit.h"
 #include "net_settings.h"
 #include "panic.h"
 #include "pause.h"
@@ -38,8 +39,9 @@ static void repliesWritten(clientStream *s, replyBlock *chain, size_t bytes) {
 
 static void reachedQueryLimit(client *c) {
     client_state.query_limit_disconnections++;
-    serverLog(LL_WARNING, "Closing client that reached max query buffer length: id=%llu addr=%s",
-              (unsigned long long)c->id, c->peer);
+    LOG_LIMITED(LL_WARNING, 1, "clients that reached client-query-buffer-limit",
+                "Closing client that reached max query buffer length: id=%llu addr=%s", (unsigned long long)c->id,
+                c->peer);
     clientCloseAsap(c);
 }
 
@@ -64,6 +66,13 @@ static void requestsArrived(clientStream *s, requestBlock *b) {
     if (unlikely(c->flags & CLIENT_MULTI) && queuesTooMuch(c)) reachedQueryLimit(c);
 }
 
+static void logHttp(const client *c) {
+    LOG_LIMITED(LL_WARNING, 1, "connections that sent POST or Host: as a command",
+                "Possible SECURITY ATTACK detected. POST or Host: came as a command, as it does when a web page "
+                "makes a browser talk to this port. Closed the connection from %s.",
+                c->peer);
+}
+
 static void streamEnded(clientStream *s, endReason why) {
     client *c = s->session;
     if (!c) return;
@@ -71,10 +80,7 @@ static void streamEnded(clientStream *s, endReason why) {
     case END_DRAINED: clientCloseAsap(c); return;
     case END_QUERY_LIMIT: reachedQueryLimit(c); return;
     case END_CROSS_PROTOCOL:
-        serverLog(LL_WARNING,
-                  "Possible SECURITY ATTACK detected. POST or Host: came as a command, as it does when a web page "
-                  "makes a browser talk to this port. Closed the connection from %s.",
-                  c->peer);
+        logHttp(c);
         clientCloseAsap(c);
         return;
     case END_EOF:

@@ -21,6 +21,7 @@
 #include "child.h"
 #include "clock.h"
 #include "log.h"
+#include "log_limit.h"
 #include "panic.h"
 #include "persist_settings.h"
 #include "primary_link.h"
@@ -36,6 +37,10 @@
 #include "stream.h"
 #include "sync_file.h"
 #include "zmalloc.h"
+
+/* Log lines of a kind in a minute where each is of one child: a replica that fails again and again must not fill the
+ * log. */
+#define LINES_PER_ROUND 10
 
 #include <errno.h>
 #include <fcntl.h>
@@ -199,11 +204,13 @@ static void shippedDirectly(void);
 static void beginDirect(const replicaState *first) {
     int source = forkDirect(first);
     if (source < 0) {
-        serverLog(LL_WARNING, "Can't save in background: fork: %s", strerror(errno));
+        LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "forks for a full synchronization failed",
+                    "Can't save in background: fork: %s", strerror(errno));
         refuseAll(REPLICA_WAIT_START);
         return;
     }
-    serverLog(LL_NOTICE, "Background RDB transfer started by pid %d to pipe through parent process", (int)childPid());
+    LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "RDB transfers began",
+                "Background RDB transfer started by pid %d to pipe through parent process", (int)childPid());
     this_round.kind = ROUND_DIRECT;
     this_round.child_lives = true;
     this_round.child_ok = this_round.shipped = false;
@@ -234,8 +241,9 @@ static void beginFile(const replicaState *first) {
 static void begin(replicaState *first) {
     assertMainThread();
     bool direct = goesDirect(first);
-    serverLog(LL_NOTICE, "Starting BGSAVE for SYNC with target: %s using: %s", direct ? "replicas sockets" : "disk",
-              first->is_rdb_channel ? "dual-channel" : "normal sync");
+    LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "RDB files or transfers for replicas began",
+                "Starting BGSAVE for SYNC with target: %s using: %s", direct ? "replicas sockets" : "disk",
+                first->is_rdb_channel ? "dual-channel" : "normal sync");
     streamKeep();
     notePlace();
     if (direct) beginDirect(first);
@@ -262,13 +270,15 @@ void fullSyncArrived(replicaState *r, bool awaits_ack) {
     awaits_ack = awaits_ack && !r->has_loaded;
     replicaOnline(r, awaits_ack);
     if (!awaits_ack) {
-        serverLog(LL_NOTICE, "Synchronization with replica %s succeeded", replicaName(r));
+        LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "synchronizations that succeeded",
+                    "Synchronization with replica %s succeeded", replicaName(r));
         if (streamOffset() == 0) streamSay(sliceStr("*1\r\n$4\r\nping\r\n"));
     } else {
-        serverLog(LL_NOTICE,
-                  "Streamed RDB transfer with replica %s succeeded (socket). Waiting for REPLCONF ACK from replica to "
-                  "enable streaming",
-                  replicaName(r));
+        LOG_LIMITED(
+            LL_NOTICE, LINES_PER_ROUND, "RDB transfers to a replica succeeded",
+            "Streamed RDB transfer with replica %s succeeded (socket). Waiting for REPLCONF ACK from replica to "
+            "enable streaming",
+            replicaName(r));
     }
 }
 
@@ -280,14 +290,16 @@ void fullSyncPlaceTaken(replicaState *r) {
 void fullSyncAcked(replicaState *r) {
     if (r->phase == REPLICA_LOADS_BESIDE) {
         replicaOnline(r, false);
-        serverLog(LL_NOTICE, "Synchronization with replica %s succeeded", replicaName(r));
+        LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "synchronizations that succeeded",
+                    "Synchronization with replica %s succeeded", replicaName(r));
         return;
     }
     if (r->phase == REPLICA_WAIT_END) r->has_loaded = true;
     if (r->phase != REPLICA_ONLINE || !r->awaits_ack) return;
     r->awaits_ack = false;
     replicaStream(r);
-    serverLog(LL_NOTICE, "Synchronization with replica %s succeeded", replicaName(r));
+    LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "synchronizations that succeeded",
+                "Synchronization with replica %s succeeded", replicaName(r));
     if (streamOffset() == 0) streamSay(sliceStr("*1\r\n$4\r\nping\r\n"));
 }
 
@@ -301,7 +313,8 @@ static void sendFile(replicaState *r) {
     static const shipmentEnds ends = {.arrived = arrivedFromFile};
     int fd = open(persist_settings.dbfilename, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) < 0) {
-        serverLog(LL_WARNING, "The snapshot for replica %s cannot be opened: %s", replicaName(r), strerror(errno));
+        LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "snapshots that could not be opened",
+                    "The snapshot for replica %s cannot be opened: %s", replicaName(r), strerror(errno));
         if (fd >= 0) close(fd);
         clientCloseAsap(r->c);
         return;
@@ -341,7 +354,8 @@ static void arrivedDirectly(replicaState *r, bool ok) {
 static void shippedDirectly(void) {
     size_t up = 0;
     FOR_ALL_IN(REPLICA_WAIT_END, r) up++;
-    serverLog(LL_NOTICE, "Diskless rdb transfer, done reading from pipe, %zu replicas still up.", up);
+    LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "RDB transfers were read to their end",
+                "Diskless rdb transfer, done reading from pipe, %zu replicas still up.", up);
     this_round.shipped = true;
     endDirect();
 }
@@ -350,9 +364,13 @@ static void directEnded(void *arg, const childEnd *how) {
     unused(arg);
     this_round.child_lives = false;
     this_round.child_ok = how->ok;
-    if (how->ok) serverLog(LL_NOTICE, "Background RDB transfer terminated with success");
-    else if (how->signal) serverLog(LL_WARNING, "Background transfer terminated by signal %d", how->signal);
-    else serverLog(LL_WARNING, "Background transfer error");
+    if (how->ok)
+        LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "RDB transfers succeeded",
+                    "Background RDB transfer terminated with success");
+    else if (how->signal)
+        LOG_LIMITED(LL_WARNING, LINES_PER_ROUND, "RDB transfers were ended by a signal",
+                    "Background transfer terminated by signal %d", how->signal);
+    else LOG_LIMITED(LL_WARNING, LINES_PER_ROUND, "RDB transfers failed", "Background transfer error");
     endDirect();
 }
 
@@ -369,7 +387,8 @@ static const replicaState *keptFor(void) {
 static bool join(replicaState *r) {
     const replicaState *other = this_round.kind == ROUND_FILE && !goesDirect(r) ? keptFor() : NULL;
     if (!other) return false;
-    serverLog(LL_NOTICE, "Waiting for end of BGSAVE for SYNC");
+    LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "replicas that wait for the BGSAVE in progress",
+                "Waiting for end of BGSAVE for SYNC");
     enter(r, other->at.offset);
     return true;
 }
@@ -390,12 +409,14 @@ void fullSyncAsk(replicaState *r) {
     }
     if (join(r)) return;
     if (this_round.kind == ROUND_DIRECT) {
-        serverLog(LL_NOTICE, "Current BGSAVE has socket target. Waiting for next BGSAVE for SYNC");
+        LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "replicas that wait for the next BGSAVE",
+                    "Current BGSAVE has socket target. Waiting for next BGSAVE for SYNC");
     } else if (!mayBegin()) {
-        serverLog(LL_NOTICE,
-                  "No BGSAVE in progress, but another BG operation is active. BGSAVE for replication delayed");
+        LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "replicas that wait for another background operation",
+                    "No BGSAVE in progress, but another BG operation is active. BGSAVE for replication delayed");
     } else if (goesDirect(r) && repl_settings.diskless_sync && repl_settings.diskless_delay_s) {
-        serverLog(LL_NOTICE, "Delay next BGSAVE for diskless SYNC");
+        LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "replicas for which the BGSAVE was delayed",
+                    "Delay next BGSAVE for diskless SYNC");
     } else {
         begin(r);
     }

@@ -13,6 +13,7 @@
 #include "failover.h"
 #include "full_sync.h"
 #include "log.h"
+#include "log_limit.h"
 #include "monitor.h"
 #include "numbers.h"
 #include "panic.h"
@@ -52,32 +53,34 @@ static long long partOf(const replicaState *r, slice id, long long wanted) {
     bool second = id.len == REPL_ID_BYTES && !strncasecmp(id.ptr, names->id2, REPL_ID_BYTES);
     if (!first && !(second && wanted <= names->id2_until)) {
         if (asksForAll(id)) {
-            serverLog(LL_NOTICE, "Full resync requested by replica %s", replicaName(r));
+            LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "replicas that asked for a full synchronization",
+                        "Full resync requested by replica %s", replicaName(r));
         } else if (second) {
-            serverLog(
-                LL_NOTICE,
+            LOG_LIMITED(
+                LL_NOTICE, LOG_LIMIT_FEW, "partial synchronizations that were refused for their offset",
                 "Partial resynchronization not accepted: Requested offset for second ID was %lld, but I can reply "
                 "up to %lld",
                 wanted, names->id2_until);
         } else {
-            serverLog(LL_NOTICE,
-                      "Partial resynchronization not accepted: Replication ID mismatch (Replica asked for '%.*s', my "
-                      "replication IDs are '%s' and '%s')",
-                      (int)(id.len < 64 ? id.len : 64), id.ptr, names->id, names->id2);
+            LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "partial synchronizations that were refused for their replication ID",
+                        "Partial resynchronization not accepted: Replication ID mismatch (Replica asked for '%.*s', my "
+                        "replication IDs are '%s' and '%s')",
+                        (int)(id.len < 64 ? id.len : 64), id.ptr, names->id, names->id2);
         }
         return -1;
     }
     uint64_t begin = streamIsKept() ? backlogBegin(streamBacklog()) : 0, end = streamOffset();
     if (streamIsKept() && wanted > 0 && (uint64_t)wanted - 1 >= begin && (uint64_t)wanted - 1 <= end) return wanted - 1;
-    serverLog(LL_NOTICE,
-              "Unable to partial resync with replica %s for lack of backlog (Replica request was %.*s:%lld, and I can "
-              "only reply with the range [%llu, %llu]).",
-              replicaName(r), (int)id.len, id.ptr, wanted, (unsigned long long)begin + 1, (unsigned long long)end + 1);
+    LOG_LIMITED(
+        LL_NOTICE, LOG_LIMIT_FEW, "partial synchronizations that were refused for lack of backlog",
+        "Unable to partial resync with replica %s for lack of backlog (Replica request was %.*s:%lld, and I can "
+        "only reply with the range [%llu, %llu]).",
+        replicaName(r), (int)id.len, id.ptr, wanted, (unsigned long long)begin + 1, (unsigned long long)end + 1);
     if (wanted > 0 && (uint64_t)wanted - 1 > end)
-        serverLog(LL_WARNING,
-                  "Replica %s tried to PSYNC with an offset that is greater than the primary replication "
-                  "offset.",
-                  replicaName(r));
+        LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "replicas that asked for an offset ahead of the stream",
+                    "Replica %s tried to PSYNC with an offset that is greater than the primary replication "
+                    "offset.",
+                    replicaName(r));
     return -1;
 }
 
@@ -96,10 +99,11 @@ static void becomeOnline(replicaState *r, uint64_t offset) {
     } else {
         replicaOnline(r, false);
     }
-    serverLog(LL_NOTICE,
-              "Partial resynchronization request from %s accepted. Sending %llu bytes of backlog starting from offset "
-              "%llu.",
-              replicaName(r), (unsigned long long)(streamOffset() - offset), (unsigned long long)offset + 1);
+    LOG_LIMITED(
+        LL_NOTICE, LOG_LIMIT_FEW, "partial synchronizations",
+        "Partial resynchronization request from %s accepted. Sending %llu bytes of backlog starting from offset "
+        "%llu.",
+        replicaName(r), (unsigned long long)(streamOffset() - offset), (unsigned long long)offset + 1);
 }
 
 /* True when the stream goes on, or an error was sent. */
@@ -156,11 +160,12 @@ static void synchronize(client *c, bool by_psync) {
         addReplyError(c, error);
         return;
     }
-    serverLog(LL_NOTICE, "Replica %s asks for synchronization", replicaName(r));
+    LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "replicas that asked for synchronization",
+                "Replica %s asks for synchronization", replicaName(r));
     if (by_psync && tryPartial(c, r)) return;
     if (by_psync && r->dual_channel && !r->is_rdb_channel) {
-        serverLog(LL_NOTICE, "Dual channel replication: replica %s gets the dataset by another connection",
-                  replicaName(r));
+        LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "replicas that get the dataset by another connection",
+                    "Dual channel replication: replica %s gets the dataset by another connection", replicaName(r));
         addReplyProto(c, "+DUALCHANNELSYNC\r\n", 18);
         return;
     }
@@ -222,7 +227,8 @@ static bool setIp(client *c, replicaState *r, uint32_t at) {
 static bool mayUseTwo(void) {
     if (!repl_settings.dual_channel) return false;
     if (!repl_settings.diskless_sync)
-        serverLog(LL_WARNING, "Dual channel capability ignored: repl-diskless-sync disabled");
+        LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "replicas with the dual-channel capability",
+                    "Dual channel capability ignored: repl-diskless-sync disabled");
     return repl_settings.diskless_sync;
 }
 
@@ -351,8 +357,8 @@ gateResult replicaGate(client *c) {
     if (ignored) return GATE_PASSED;
     if (c->cmd->proc == replconfCommand && isAck(c)) return GATE_PASSED;
     /* A reply would stand in the middle of the stream. */
-    serverLog(LL_WARNING, "Replica %s sent a command that has a reply: its connection is closed.",
-              replicaName(c->replica));
+    LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "replicas that sent a command that has a reply",
+                "Replica %s sent a command that has a reply: its connection is closed.", replicaName(c->replica));
     clientCloseAsap(c);
     return GATE_DIVERTED;
 }

@@ -10,6 +10,7 @@
 #include "failover.h"
 #include "full_sync.h"
 #include "log.h"
+#include "log_limit.h"
 #include "pause.h"
 #include "primary_link.h"
 #include "primary_session.h"
@@ -65,7 +66,8 @@ static void lookAt(replicaState *r, uint64_t now_ms) {
     bool waits = r->phase == REPLICA_WAIT_START || (r->phase == REPLICA_WAIT_END && !fullSyncIsDirect());
     if (waits) addReplyProto(r->c, "\n", 1);
     if (r->phase != REPLICA_ONLINE || r->old_style || !isSilent(r, now_ms)) return;
-    serverLog(LL_WARNING, "Disconnecting timedout replica (streaming sync): %s", replicaName(r));
+    LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "replicas that timed out",
+                "Disconnecting timedout replica (streaming sync): %s", replicaName(r));
     clientCloseAsap(r->c);
 }
 
@@ -73,8 +75,8 @@ static void lookAt(replicaState *r, uint64_t now_ms) {
 static void lookAtPlace(replicaState *r, uint64_t now_ms) {
     if (!r->is_rdb_channel || r->phase != REPLICA_SNAPSHOT_SENT || !r->has_place) return;
     if (now_ms - r->sent_ms <= place_held_ms) return;
-    serverLog(LL_WARNING, "Dual channel replication: replica %s has not asked for the stream behind its dataset",
-              replicaName(r));
+    LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "replicas that did not ask for the stream",
+                "Dual channel replication: replica %s has not asked for the stream behind its dataset", replicaName(r));
     clientCloseAsap(r->c);
 }
 

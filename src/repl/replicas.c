@@ -21,6 +21,7 @@
 #include "clock.h"
 #include "gates.h"
 #include "log.h"
+#include "log_limit.h"
 #include "output_limits.h"
 #include "panic.h"
 #include "repl_settings.h"
@@ -316,7 +317,8 @@ static void forget(client *c) {
     replicaState *r = c->replica;
     if (!r) return;
     if (r->node) {
-        serverLog(LL_NOTICE, "Connection with replica %s lost.", replicaName(r));
+        LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "connections with replicas that were lost",
+                    "Connection with replica %s lost.", replicaName(r));
         listDelNode(replicas.all, r->node);
         r->node = NULL;
         replicaLeavePlace(r);

@@ -13,7 +13,7 @@
 #include "shipment.h"
 
 #include "clock.h"
-#include "log.h"
+#include "log_limit.h"
 #include "panic.h"
 #include "repl_settings.h"
 #include "stream_loan.h"
@@ -85,7 +85,8 @@ static bool fetch(passenger *p) {
 /* The others do not wait for one that does not take what it was sent before. */
 static void leaveBehind(const passenger *p) {
     if (!p->r || p->state >= PASSENGER_HERE || p->r->c->flags & CLIENT_CLOSE_ASAP) return;
-    serverLog(LL_WARNING, "Disconnecting timedout replica (full sync): %s", replicaName(p->r));
+    LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "replicas that timed out during a full synchronization",
+                "Disconnecting timedout replica (full sync): %s", replicaName(p->r));
     clientCloseAsap(p->r->c);
 }
 
@@ -112,7 +113,9 @@ static void depart(shipment *s) {
     if (n > 0) s->copies = transferStart(s->source, s->length, conns, n, timeout_s, onTransferEnd);
     else close(s->source);
     s->source = -1;
-    if (n > 0 && !s->copies) serverLog(LL_WARNING, "No thread to send a snapshot: %s", strerror(errno));
+    if (n > 0 && !s->copies)
+        LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "snapshots that no thread could send",
+                    "No thread to send a snapshot: %s", strerror(errno));
     zfree(conns);
 }
 

@@ -21,7 +21,7 @@
 #include "writer_brake.h"
 
 #include "clock.h"
-#include "log.h"
+#include "log_limit.h"
 #include "output_limits.h"
 #include "pause.h"
 #include "repl_settings.h"
@@ -46,13 +46,11 @@ static size_t mark(void) {
     return (size_t)(least - least / 8);
 }
 
-static void hold(uint64_t now_ms) {
-    static uint64_t said_ms;
+static void hold(void) {
     brake.holds = true;
     pauseClients(PAUSE_FOR_REPLICA, PAUSE_WRITES, PAUSE_WITHOUT_END);
-    if (said_ms && now_ms - said_ms < 10000) return;
-    said_ms = now_ms;
-    serverLog(LL_NOTICE, "Writers are slowed: a replica would be sent away for its output limit (repl-slow-writers).");
+    LOG_LIMITED(LL_NOTICE, 1, "writers were slowed for a replica (repl-slow-writers)",
+                "Writers are slowed: a replica would be sent away for its output limit (repl-slow-writers).");
 }
 
 static void release(void) {
@@ -62,7 +60,7 @@ static void release(void) {
 }
 
 static void enoughIsWritten(void) {
-    hold(clockMonotonicMs());
+    hold();
 }
 
 void writerBrakeLook(void) {
@@ -75,7 +73,7 @@ void writerBrakeLook(void) {
         }
         allowed = brake.allowed;
         if (kept > allowed) {
-            hold(now_ms);
+            hold();
             return;
         }
     }

@@ -15,6 +15,7 @@
 #include "evict.h"
 #include "expire.h"
 #include "hot_keys_cmd.h"
+#include "log_limit.h"
 #include "lru.h"
 #include "metrics.h"
 #include "net.h"
@@ -94,6 +95,12 @@ void cronWhileLoading(void) {
     primaryLinkWhileLoading();
 }
 
+static long long onSecond(aeEventLoop *loop, long long id, void *arg) {
+    unused(loop), unused(id), unused(arg);
+    logLimitsTell(clockMonotonicMs());
+    return 1000;
+}
+
 static long long onMinute(aeEventLoop *loop, long long id, void *arg) {
     unused(loop), unused(id), unused(arg);
     clockRefreshTimezone(); /* daylight saving may have begun */
@@ -138,6 +145,7 @@ static void afterEvent(aeEventLoop *loop, void *arg) {
 
 void cronStart(aeEventLoop *loop) {
     aeCreateTimeEvent(loop, 1, onTick, NULL);
+    aeCreateTimeEvent(loop, 1000, onSecond, NULL);
     aeCreateTimeEvent(loop, 60000, onMinute, NULL);
     main_loop = loop;
     netEachTurn(onTurn);

@@ -19,6 +19,7 @@
 #include "daemon.h"
 #include "loading.h"
 #include "log.h"
+#include "log_limit.h"
 #include "net.h"
 #include "pause.h"
 #include "rdb_load.h"
@@ -78,6 +79,7 @@ static bool finish(int flags) {
     bioDrain(BIO_CLOSE_FILE); /* temporary files of a child that was ended are gone */
     daemonRemovePidFile();
     netShutdown();
+    logLimitsTell(clockMonotonicMs() + LOG_LIMIT_MS);
     serverLog(LL_WARNING, "Valkey is now ready to exit, bye bye...");
     exit(0);
 }

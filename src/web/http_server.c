@@ -33,7 +33,7 @@
 #include "clock.h"
 #include "http_answer.h"
 #include "http_request.h"
-#include "log.h"
+#include "log_limit.h"
 #include "open_metrics.h"
 #include "panic.h"
 #include "web_page.h"
@@ -454,7 +454,8 @@ static void onAcceptable(aeEventLoop *loop, int fd, void *arg, int mask);
 static void listenAgain(void) {
     for (int i = 0; i < web.listeners_count; i++)
         if (aeCreateFileEvent(web.loop, web.listeners[i], AE_READABLE, onAcceptable, NULL) == C_ERR)
-            serverLog(LL_WARNING, "The metrics port cannot be listened on: %s", strerror(errno));
+            LOG_LIMITED(LL_WARNING, 1, "the metrics port could not be listened on again",
+                        "The metrics port cannot be listened on: %s", strerror(errno));
 }
 
 static long long onAcceptAgain(aeEventLoop *loop, long long id, void *arg) {
@@ -483,7 +484,8 @@ static void onAcceptable(aeEventLoop *loop, int fd, void *arg, int mask) {
         }
         int why = errno;
         if (why == EAGAIN || why == EWOULDBLOCK) return;
-        serverLog(LL_WARNING, "Accepting a connection to the metrics port: %s", err);
+        LOG_LIMITED(LL_WARNING, 1, "accepting a connection to the metrics port failed",
+                    "Accepting a connection to the metrics port: %s", err);
         if (why == EMFILE || why == ENFILE || why == ENOBUFS || why == ENOMEM) restFromAccepting();
         return;
     }
