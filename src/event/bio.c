@@ -13,21 +13,11 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "bio.h"
 #include "panic.h"
+#include "thread.h"
 #include "zmalloc.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#ifdef __linux__
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#endif
-
-#define THREAD_NAME_SIZE 16 /* the system's limit, NUL included */
 
 typedef struct bioQueue {
     alignas(CACHE_LINE) pthread_mutex_t lock; /* a leaf: nothing else is locked while it is held */
@@ -38,7 +28,6 @@ typedef struct bioQueue {
 } bioQueue;
 
 static bioQueue queues[BIO_KINDS];
-static char *thread_cpulist; /* owns; const after bioInit() */
 static bool run_inline;
 
 static const char *const thread_names[BIO_KINDS] = {
@@ -46,79 +35,6 @@ static const char *const thread_names[BIO_KINDS] = {
     [BIO_FSYNC] = "bio_aof",
     [BIO_LAZY_FREE] = "bio_lazy_free",
 };
-
-/* ----------------------------------------------------------------------------------------- threads */
-
-void threadSetName(const char *name) {
-    char cut[THREAD_NAME_SIZE];
-
-    snprintf(cut, sizeof(cut), "%s", name);
-#ifdef __linux__
-    prctl(PR_SET_NAME, cut);
-#elif defined(__APPLE__)
-    pthread_setname_np(cut);
-#endif
-}
-
-void threadGiveWay(int steps) {
-#ifdef __linux__ /* elsewhere this is the process's */
-    errno = 0;
-    int now = getpriority(PRIO_PROCESS, 0);
-    if (now != -1 || errno == 0) setpriority(PRIO_PROCESS, 0, now + steps);
-#else
-    unused(steps);
-#endif
-}
-
-#ifdef __linux__
-/* Read a number at *p and move behind it. False when there is none or it is no CPU. */
-static bool takeCpu(const char **p, long *cpu) {
-    char *end;
-
-    if (**p < '0' || **p > '9') return false;
-    errno = 0;
-    *cpu = strtol(*p, &end, 10);
-    *p = end;
-    return errno == 0 && *cpu < CPU_SETSIZE;
-}
-
-/* Read "n", "a-b" or "a-b:step" and add it to the set. */
-static bool takeCpuRange(const char **p, cpu_set_t *set) {
-    long from, to, step = 1;
-
-    if (!takeCpu(p, &from)) return false;
-    to = from;
-    if (**p == '-') {
-        ++*p;
-        if (!takeCpu(p, &to)) return false;
-        if (**p == ':') {
-            ++*p;
-            if (!takeCpu(p, &step) || step == 0) return false;
-        }
-    }
-    for (long cpu = from; cpu <= to; cpu += step) CPU_SET((size_t)cpu, set);
-    return from <= to;
-}
-
-void threadSetCpuAffinity(const char *cpulist) {
-    cpu_set_t set;
-
-    if (!cpulist || !*cpulist) return;
-    CPU_ZERO(&set);
-    for (const char *p = cpulist;;) {
-        while (*p == ' ') p++;
-        if (!takeCpuRange(&p, &set)) return;
-        while (*p == ' ') p++;
-        if (!*p) break;
-        if (*p++ != ',') return;
-    }
-    sched_setaffinity(0, sizeof(set), &set);
-}
-#else
-void threadSetCpuAffinity(const char *cpulist) {
-    unused(cpulist);
-}
-#endif
 
 /* -------------------------------------------------------------------------------------------- jobs */
 
@@ -142,27 +58,16 @@ static void finishJob(bioQueue *queue) {
 }
 
 /* Runs until the process ends. */
-static void *workerMain(void *arg) {
-    bioKind kind = (bioKind)(uintptr_t)arg;
-    bioQueue *queue = &queues[kind];
-
-    threadSetName(thread_names[kind]);
-    threadSetCpuAffinity(thread_cpulist);
-    panicThreadInit();
-    zmallocThreadInit();
+static void workerMain(void *arg) {
+    bioQueue *queue = arg;
     for (;;) {
         bioJob job = takeJob(queue);
         job.fn(job.arg);
         finishJob(queue);
     }
-    return NULL;
 }
 
 void bioInit(const char *cpulist) {
-    sigset_t before;
-
-    thread_cpulist = cpulist && *cpulist ? zstrdup(cpulist) : NULL;
-    panicBlockOtherSignals(&before);
     for (int kind = 0; kind < BIO_KINDS; kind++) {
         bioQueue *queue = &queues[kind];
         serverAssert(!queue->running);
@@ -171,10 +76,10 @@ void bioInit(const char *cpulist) {
         pthread_cond_init(&queue->submitted_more, NULL);
         pthread_cond_init(&queue->finished_more, NULL);
         pthread_t thread;
-        int rc = pthread_create(&thread, NULL, workerMain, (void *)(uintptr_t)kind);
+        int rc = threadStart(&thread, &(threadPlan){.name = thread_names[kind], .cpulist = cpulist}, workerMain, queue);
         if (rc != 0) serverPanic("Can't initialize Background Jobs. Error message: %s", strerror(rc));
+        pthread_detach(thread);
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void bioRunInline(void) {

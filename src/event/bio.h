@@ -30,10 +30,5 @@ void bioRunInline(void);
 size_t bioPending(bioKind kind);
 /* Wait until all jobs submitted so far have finished. */
 void bioDrain(bioKind kind);
-/* Pin the calling thread to the CPUs of "0,2,4-7" or "0-6:2"; ignored when empty; name it for the system. */
-void threadSetCpuAffinity(const char *cpulist);
-void threadSetName(const char *name);
-/* Others go first where processors are short, by so many steps of nice. */
-void threadGiveWay(int steps);
 
 #endif

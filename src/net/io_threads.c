@@ -39,7 +39,6 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "io_threads.h"
 
-#include "bio.h"
 #include "clock.h"
 #include "log.h"
 #include "main_policy.h"
@@ -47,13 +46,13 @@
 #include "message_channel.h"
 #include "net_settings.h"
 #include "panic.h"
+#include "thread.h"
 #include "zmalloc.h"
 #include "zmalloc_cache.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -321,15 +320,8 @@ static void threadAfterSleep(aeEventLoop *loop, void *arg) {
     holderStatAdd(&t->holder.stats.polls, 1);
 }
 
-static void *threadMain(void *arg) {
+static void threadMain(void *arg) {
     ioThread *t = arg;
-    char name[16];
-    snprintf(name, sizeof(name), "io_thd_%u", t->holder.id);
-    threadSetName(t->holder.greets ? "tls_greet" : name);
-    if (t->holder.greets) threadGiveWay(GREETER_NICE);
-    threadSetCpuAffinity(net_settings.cpulist);
-    panicThreadInit();
-    zmallocThreadInit();
     zmallocUseArena(t->holder.id / THREADS_PER_ARENA);
     atomic_store_explicit(&t->begun, 1, memory_order_release);
     t->busy_since = clockTicks();
@@ -339,9 +331,6 @@ static void *threadMain(void *arg) {
     requestPoolEmpty(&t->holder.pool);
     zfree(t->holder.args);
     t->holder.args = NULL;
-    zmallocThreadExit();
-    panicThreadExit();
-    return NULL;
 }
 
 static ioThread *threadCreate(unsigned id) {
@@ -353,7 +342,7 @@ static ioThread *threadCreate(unsigned id) {
     return t;
 }
 
-static void threadStart(unsigned id) {
+static void ioThreadBegin(unsigned id) {
     assertMainThread();
     serverAssert(id > 0 && id < IO_THREADS_ALL);
     serverAssert(!io.threads[id]);
@@ -367,11 +356,12 @@ static void threadStart(unsigned id) {
     aeSetAfterSleep(loop, threadAfterSleep, t);
     aeSetAfterEvent(loop, threadAfterEvent, t);
     io.threads[id] = t;
-    sigset_t before;
-    panicBlockOtherSignals(&before);
+    char name[THREAD_NAME_SIZE];
+    snprintf(name, sizeof(name), "io_thd_%u", id);
+    threadPlan plan = {.name = name, .cpulist = net_settings.cpulist};
+    if (t->holder.greets) plan.name = "tls_greet", plan.nice = GREETER_NICE;
     pthread_t p;
-    int err = pthread_create(&p, NULL, threadMain, t);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int err = threadStart(&p, &plan, threadMain, t);
     if (err) serverPanic("Fatal: cannot start an I/O thread: %s", strerror(err));
     t->pthread_id = (unsigned long)p;
 }
@@ -482,7 +472,7 @@ void ioThreadsSetCount(int n) {
     assertMainRole();
     serverAssert(n <= IO_THREADS_MAX);
     for (int i = 1; i < n; i++) {
-        if (!io.threads[i]) threadStart((unsigned)i);
+        if (!io.threads[i]) ioThreadBegin((unsigned)i);
         io.threads[i]->retiring = false;
     }
     for (int i = 1; i < n; i++) awaitBegun(io.threads[i]);
@@ -495,7 +485,7 @@ void ioThreadsSetGreeter(bool on) {
     assertMainThread();
     assertMainRole();
     ioThread **greeter = &io.threads[IO_THREAD_GREETER];
-    if (on && !*greeter) threadStart(IO_THREAD_GREETER);
+    if (on && !*greeter) ioThreadBegin(IO_THREAD_GREETER);
     if (*greeter) (*greeter)->retiring = !on;
     if (on) awaitBegun(*greeter);
 }

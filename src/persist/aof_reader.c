@@ -17,9 +17,9 @@
 #include "aof_reader.h"
 
 #include "aof_parse.h"
-#include "bio.h"
 #include "command_table.h"
 #include "panic.h"
+#include "thread.h"
 #include "zmalloc.h"
 
 #include <errno.h>
@@ -232,11 +232,8 @@ static void giveDone(aofReader *r, aofBatch *b) {
     pthread_mutex_unlock(&r->lock);
 }
 
-static void *readerMain(void *arg) {
+static void readerMain(void *arg) {
     aofReader *r = arg;
-    threadSetName("aof_reader");
-    panicThreadInit();
-    zmallocThreadInit();
     for (bool on = true; on;) {
         aofBatch *b = takeSpare(r);
         if (!b) break;
@@ -244,9 +241,6 @@ static void *readerMain(void *arg) {
         on = b->state == AOF_READ_ON;
         giveDone(r, b);
     }
-    zmallocThreadExit();
-    panicThreadExit();
-    return NULL;
 }
 
 /* --- main ------------------------------------------------------------------------------------------------ */
@@ -278,10 +272,7 @@ aofReader *aofReaderStart(int fd, off_t from) {
         b->next = r->spare;
         r->spare = b;
     }
-    sigset_t before;
-    panicBlockOtherSignals(&before);
-    int rc = pthread_create(&r->thread, NULL, readerMain, r);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int rc = threadStart(&r->thread, &(threadPlan){.name = "aof_reader"}, readerMain, r);
     if (rc == 0) return r;
     freeAll(r);
     errno = rc;

@@ -37,10 +37,10 @@
 #include "aof_latency.h"
 #include "aof_sync.h"
 #include "aof_system.h"
-#include "bio.h"
 #include "clock.h"
 #include "log.h"
 #include "panic.h"
+#include "thread.h"
 #include "zmalloc.h"
 
 #include <errno.h>
@@ -63,7 +63,6 @@ struct aofThread {
 
     /* const after the start */
     sds folder, stem; /* own */
-    char *cpulist;    /* owns */
     holdSequence written_seq, synced_seq;
     uint64_t second_ms;
     pthread_t thread;
@@ -750,19 +749,12 @@ static void syncHasEnded(void *arg) {
     wakeThread(arg);
 }
 
-static void *threadMain(void *arg) {
+static void threadMain(void *arg) {
     aofThread *t = arg;
-    threadSetName("aof");
-    threadSetCpuAffinity(t->cpulist);
-    panicThreadInit();
-    zmallocThreadInit();
     while (!t->ended) {
         bool worked = step(t);
         if (!t->ended) rest(t, worked);
     }
-    zmallocThreadExit();
-    panicThreadExit();
-    return NULL;
 }
 
 /* --- beginning and end ----------------------------------------------------------------------------------- */
@@ -785,7 +777,6 @@ static void freeAll(aofThread *t) {
     pthread_cond_destroy(&t->wake);
     sdsFree(t->folder);
     sdsFree(t->stem);
-    zfree(t->cpulist);
     zfree(t);
 }
 
@@ -798,7 +789,6 @@ aofThread *aofThreadStart(const aofThreadOptions *o) {
     atomic_init(&t->synced, o->begin);
     t->folder = sdsNew(o->folder);
     t->stem = sdsNew(o->stem);
-    t->cpulist = o->cpulist ? zstrdup(o->cpulist) : NULL;
     t->written_seq = o->written_seq;
     t->synced_seq = o->synced_seq;
     t->second_ms = o->second_ms ? o->second_ms : SECOND_MS;
@@ -813,10 +803,7 @@ aofThread *aofThreadStart(const aofThreadOptions *o) {
     aofGatherInit(&t->gather, o->gather_max_us ? o->gather_max_us : GATHER_MAX_US);
     t->last_work_ms = t->last_sync_ms = clockMonotonicMs();
     initWait(t);
-    sigset_t before;
-    panicBlockOtherSignals(&before);
-    int rc = pthread_create(&t->thread, NULL, threadMain, t);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int rc = threadStart(&t->thread, &(threadPlan){.name = "aof", .cpulist = o->cpulist}, threadMain, t);
     if (rc == 0) return t;
     t->manifest = NULL; /* not taken */
     freeAll(t);

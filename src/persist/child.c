@@ -22,7 +22,6 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "child.h"
 
-#include "bio.h"
 #include "clock.h"
 #include "db.h"
 #include "forked.h"
@@ -32,6 +31,7 @@
 #include "reply.h"
 #include "shared_pages.h"
 #include "yield.h"
+#include "thread.h"
 #include "zmalloc.h"
 
 #include <errno.h>

@@ -22,9 +22,9 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "rdb_pipeline.h"
 
-#include "bio.h"
 #include "lru.h"
 #include "panic.h"
+#include "thread.h"
 #include "zmalloc.h"
 
 #include <errno.h>
@@ -60,18 +60,6 @@ struct rdbPipeline {
     bool scanning;
 };
 
-static void beginThread(const rdbPipeline *p, const char *name) {
-    threadSetName(name);
-    panicThreadInit();
-    zmallocThreadInit();
-    zmallocUseArena(p->arena);
-}
-
-static void endThread(void) {
-    zmallocThreadExit();
-    panicThreadExit();
-}
-
 /* ---- The scanner ------------------------------------------------------------------------------------- */
 
 static bool mayScan(const rdbPipeline *p) {
@@ -89,9 +77,9 @@ static rdbBatch *takeFree(rdbPipeline *p) {
     return b;
 }
 
-static void *scanMain(void *arg) {
+static void scanMain(void *arg) {
     rdbPipeline *p = arg;
-    beginThread(p, "rdb_scan");
+    zmallocUseArena(p->arena);
     bool more = true;
     for (rdbBatch *b; more && (b = takeFree(p)) != NULL;) {
         bool good = rdbScanNext(p->scanner, &b->piece);
@@ -108,8 +96,6 @@ static void *scanMain(void *arg) {
         else pthread_cond_broadcast(&p->scanned_more);
         pthread_mutex_unlock(&p->lock);
     }
-    endThread();
-    return NULL;
 }
 
 /* ---- Decoders ---------------------------------------------------------------------------------------- */
@@ -128,11 +114,11 @@ static bool takeScanned(rdbPipeline *p, uint64_t *number, uint32_t *fresh) {
     return some;
 }
 
-static void *decodeMain(void *arg) {
+static void decodeMain(void *arg) {
     rdbPipeline *p = arg;
     uint64_t number;
     uint32_t fresh;
-    beginThread(p, "rdb_decode");
+    zmallocUseArena(p->arena);
     while (takeScanned(p, &number, &fresh)) {
         rdbBatch *b = &p->batches[number % p->size];
         rdbDecode(&b->piece, &p->options, fresh, &b->decoded);
@@ -141,8 +127,6 @@ static void *decodeMain(void *arg) {
         if (number == p->taken) pthread_cond_signal(&p->decoded_more);
         pthread_mutex_unlock(&p->lock);
     }
-    endThread();
-    return NULL;
 }
 
 /* ---- The taker --------------------------------------------------------------------------------------- */
@@ -194,15 +178,12 @@ static void initLocks(rdbPipeline *p) {
 
 /* As many as can be had; one of each is needed. */
 static int startThreads(rdbPipeline *p, unsigned decoders) {
-    sigset_t before;
-    panicBlockOtherSignals(&before);
-    int rc = pthread_create(&p->scan_thread, NULL, scanMain, p);
+    int rc = threadStart(&p->scan_thread, &(threadPlan){.name = "rdb_scan"}, scanMain, p);
     p->scanning = rc == 0;
     while (rc == 0 && p->decoders < decoders) {
-        rc = pthread_create(&p->decode_threads[p->decoders], NULL, decodeMain, p);
+        rc = threadStart(&p->decode_threads[p->decoders], &(threadPlan){.name = "rdb_decode"}, decodeMain, p);
         if (rc == 0) p->decoders++;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return p->decoders ? 0 : rc;
 }
 

@@ -13,11 +13,11 @@
 #include "link_job.h"
 
 #include "anet.h"
-#include "bio.h"
 #include "clock.h"
 #include "conn_wait.h"
 #include "log.h"
 #include "panic.h"
+#include "thread.h"
 #include "zmalloc.h"
 
 #include <errno.h>
@@ -60,25 +60,19 @@ static void letGo(linkJob *job) {
     zfree(job);
 }
 
-static void *run(void *arg) {
+static void run(void *arg) {
     linkJob *job = arg;
-    threadSetName("repl_link");
-    panicThreadInit();
-    zmallocThreadInit();
     job->work(job);
     void (*done)(void) = job->done;
     atomic_store_explicit(&job->over, true, memory_order_release);
     letGo(job);
     done();
-    zmallocThreadExit();
-    panicThreadExit();
-    return NULL;
 }
 
 bool linkJobStart(linkJob *job) {
     pthread_t thread;
     atomic_fetch_add_explicit(&job->owners, 1, memory_order_relaxed);
-    int error = pthread_create(&thread, NULL, run, job);
+    int error = threadStart(&thread, &(threadPlan){.name = "repl_link"}, run, job);
     if (error) {
         atomic_fetch_sub_explicit(&job->owners, 1, memory_order_relaxed);
         errno = error;

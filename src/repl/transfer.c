@@ -15,9 +15,9 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "transfer.h"
 
-#include "bio.h"
 #include "clock.h"
 #include "panic.h"
+#include "thread.h"
 #include "zmalloc.h"
 
 #include <errno.h>
@@ -114,11 +114,8 @@ static size_t readSome(transfer *t) {
     return 0;
 }
 
-static void *copy(void *arg) {
+static void copy(void *arg) {
     transfer *t = arg;
-    threadSetName("repl_transfer");
-    panicThreadInit();
-    zmallocThreadInit();
     for (size_t n; (n = readSome(t)) > 0;) {
         t->bytes += n;
         writeToAll(t, n);
@@ -126,9 +123,6 @@ static void *copy(void *arg) {
     void (*done)(void) = t->done;
     atomic_store_explicit(&t->over, true, memory_order_release);
     done();
-    zmallocThreadExit();
-    panicThreadExit();
-    return NULL;
 }
 
 transfer *transferStart(int source, uint64_t length, connection **conns, size_t count, unsigned timeout_s,
@@ -142,7 +136,7 @@ transfer *transferStart(int source, uint64_t length, connection **conns, size_t 
     t->count = count;
     t->buffer = zmalloc(BUFFER_BYTES);
     for (size_t i = 0; i < count; i++) t->outlets[i].conn = conns[i];
-    int error = pthread_create(&t->thread, NULL, copy, t);
+    int error = threadStart(&t->thread, &(threadPlan){.name = "repl_transfer"}, copy, t);
     if (!error) return t;
     close(source);
     zfree(t->buffer);

@@ -34,6 +34,7 @@
 #include "signals.h"
 #include "snapshot.h"
 #include "system_check.h"
+#include "thread.h"
 #include "version.h"
 #include "web.h"
 #include "wiring.h"
@@ -119,9 +120,8 @@ static const webWiring web_wiring = {.protected_mode = &net_settings.protected_m
                                      .cpulist = &server_settings.bio_cpulist};
 
 int main(int argc, char **argv) {
-    panicThreadInit();
+    threadAdopt();
     daemonInit(argc, argv);
-    zmallocThreadInit();
     zmallocSetOomHandler(onOutOfMemory);
     zmallocKeepReserve();
     daemonReserveStack();

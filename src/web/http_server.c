@@ -29,13 +29,13 @@
 
 #include "ae.h"
 #include "anet.h"
-#include "bio.h"
 #include "clock.h"
 #include "http_answer.h"
 #include "http_request.h"
 #include "log_limit.h"
 #include "open_metrics.h"
 #include "panic.h"
+#include "thread.h"
 #include "web_page.h"
 #include "zmalloc.h"
 
@@ -105,7 +105,6 @@ static struct {
     int listeners[HTTP_LISTENERS_MAX], listeners_count;
     int keepalive_s;
     unsigned hurry;
-    char *cpulist;                   /* owns */
     bool rests;                      /* from accepting */
     bool sweeps;                     /* the timer is there */
     webConn *conns[CONNECTIONS_MAX]; /* own */
@@ -518,18 +517,10 @@ static void beforeSleep(aeEventLoop *loop, void *arg) {
     if (atomic_load_explicit(&web.shared.stop, memory_order_acquire)) aeStop(loop);
 }
 
-static void *threadMain(void *arg) {
+static void threadMain(void *arg) {
     unused(arg);
-    threadSetName("web");
-    threadGiveWay(GIVE_WAY_STEPS);
-    threadSetCpuAffinity(web.cpulist);
-    panicThreadInit();
-    zmallocThreadInit();
     aeMain(web.loop);
     while (web.conns_count > 0) closeConn(web.conns[0]);
-    zmallocThreadExit();
-    panicThreadExit();
-    return NULL;
 }
 
 /* ---- Main ---- */
@@ -554,7 +545,6 @@ void httpServerStart(const httpServerSetup *setup) {
     }
     web.keepalive_s = setup->keepalive_s;
     web.hurry = setup->hurry ? setup->hurry : 1;
-    web.cpulist = setup->cpulist ? zstrdup(setup->cpulist) : NULL;
     web.access = setup->access;
     web.counters = (webCounters){.scrapes = 0};
     web.rests = web.sweeps = false;
@@ -562,10 +552,8 @@ void httpServerStart(const httpServerSetup *setup) {
     listenAgain();
     atomic_store_explicit(&web.shared.stop, false, memory_order_relaxed);
     atomic_store_explicit(&web.shared.wish, false, memory_order_relaxed);
-    sigset_t before;
-    panicBlockOtherSignals(&before);
-    int err = pthread_create(&web.id, NULL, threadMain, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    threadPlan plan = {.name = "web", .cpulist = setup->cpulist, .nice = GIVE_WAY_STEPS};
+    int err = threadStart(&web.id, &plan, threadMain, NULL);
     if (err) serverPanic("Cannot start the thread of the metrics port: %s", strerror(err));
     web.runs = true;
 }
@@ -588,7 +576,6 @@ void httpServerStop(void) {
     metricsSnapshotFree(atomic_exchange(&web.shared.snapshot, NULL));
     webAccessFree(web.access);
     webAccessFree(atomic_exchange(&web.shared.access, NULL));
-    zfree(web.cpulist);
 }
 
 bool httpServerTakeWish(void) {

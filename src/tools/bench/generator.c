@@ -34,6 +34,7 @@
 #include "pace.h"
 #include "panic.h"
 #include "reply_reader.h"
+#include "thread.h"
 #include "tls.h"
 #include "zmalloc.h"
 #include <errno.h>
@@ -451,17 +452,14 @@ static void onReadable(connection *conn) {
 
 /* ---- Threads ---------------------------------------------------------------------------------------------------- */
 
-static void *threadMain(void *arg) {
+static void threadMain(void *arg) {
     benchThread *t = arg;
-    zmallocThreadInit();
     t->live = t->client_count;
     for (int i = 0; i < t->client_count; i++) {
         if (!clientConnect(&t->clients[i])) clientFinish(&t->clients[i]);
     }
     if (t->live > 0) aeMain(t->loop);
     threadEnds(t->run);
-    zmallocThreadExit();
-    return NULL;
 }
 
 static void loopClose(benchThread *t) {
@@ -534,8 +532,10 @@ generator *generatorStart(const generatorConfig *config, const workload *w) {
     g->begun = clockTicks();
     for (int i = 0; i < g->thread_count; i++) threadPrepare(g, i, w);
     for (int i = 0; i < g->thread_count; i++) {
-        if (!g->threads[i].loop || pthread_create(&g->threads[i].id, NULL, threadMain, &g->threads[i]) != 0) {
-            runFailErrno(g, "Starting a thread", errno);
+        benchThread *t = &g->threads[i];
+        int error = t->loop ? threadStart(&t->id, &(threadPlan){.name = "bench"}, threadMain, t) : errno;
+        if (error) {
+            runFailErrno(g, "Starting a thread", error);
             threadEnds(g);
             continue;
         }

@@ -1,0 +1,139 @@
+/* thread.c -- the one way to start a thread of this program.
+ *
+ * Not here    what a thread does; when it ends.
+ * Owns        what a new thread is told, until it has begun.
+ * Threads     any.
+ * Tests       tests/unit/base/thread_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "thread.h"
+#include "panic.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#endif
+
+/* What a new thread is told. */
+typedef struct threadBirth {
+    char name[THREAD_NAME_SIZE];
+    char *cpulist; /* owns; may be NULL */
+    int nice;
+    void (*run)(void *arg);
+    void *arg;
+} threadBirth;
+
+static void setName(const char *name) {
+#ifdef __linux__
+    prctl(PR_SET_NAME, name);
+#elif defined(__APPLE__)
+    pthread_setname_np(name);
+#endif
+}
+
+/* Other threads go first where processors are short, by so many steps of nice. */
+static void giveWay(int steps) {
+#ifdef __linux__ /* elsewhere this is the process's */
+    errno = 0;
+    int now = getpriority(PRIO_PROCESS, 0);
+    if (now != -1 || errno == 0) setpriority(PRIO_PROCESS, 0, now + steps);
+#else
+    unused(steps);
+#endif
+}
+
+#ifdef __linux__
+/* Read a number at *p and move behind it. False when there is none or it is no CPU. */
+static bool takeCpu(const char **p, long *cpu) {
+    char *end;
+
+    if (**p < '0' || **p > '9') return false;
+    errno = 0;
+    *cpu = strtol(*p, &end, 10);
+    *p = end;
+    return errno == 0 && *cpu < CPU_SETSIZE;
+}
+
+/* Read "n", "a-b" or "a-b:step" and add it to the set. */
+static bool takeCpuRange(const char **p, cpu_set_t *set) {
+    long from, to, step = 1;
+
+    if (!takeCpu(p, &from)) return false;
+    to = from;
+    if (**p == '-') {
+        ++*p;
+        if (!takeCpu(p, &to)) return false;
+        if (**p == ':') {
+            ++*p;
+            if (!takeCpu(p, &step) || step == 0) return false;
+        }
+    }
+    for (long cpu = from; cpu <= to; cpu += step) CPU_SET((size_t)cpu, set);
+    return from <= to;
+}
+
+void threadSetCpuAffinity(const char *cpulist) {
+    cpu_set_t set;
+
+    if (!cpulist || !*cpulist) return;
+    CPU_ZERO(&set);
+    for (const char *p = cpulist;;) {
+        while (*p == ' ') p++;
+        if (!takeCpuRange(&p, &set)) return;
+        while (*p == ' ') p++;
+        if (!*p) break;
+        if (*p++ != ',') return;
+    }
+    sched_setaffinity(0, sizeof(set), &set);
+}
+#else
+void threadSetCpuAffinity(const char *cpulist) {
+    unused(cpulist);
+}
+#endif
+
+static void birthFree(threadBirth *b) {
+    zfree(b->cpulist);
+    zfree(b);
+}
+
+/* The name comes before panicThreadInit(), which notes it for reports. */
+static void *threadMain(void *arg) {
+    threadBirth birth = *(threadBirth *)arg;
+    setName(birth.name);
+    if (birth.nice) giveWay(birth.nice);
+    threadSetCpuAffinity(birth.cpulist);
+    panicThreadInit();
+    zmallocThreadInit();
+    birthFree(arg);
+    birth.run(birth.arg);
+    zmallocThreadExit();
+    panicThreadExit();
+    return NULL;
+}
+
+int threadStart(pthread_t *id, const threadPlan *plan, void (*run)(void *arg), void *arg) {
+    threadBirth *b = zcalloc(1, sizeof(*b));
+    snprintf(b->name, sizeof(b->name), "%s", plan->name);
+    b->cpulist = plan->cpulist ? zstrdup(plan->cpulist) : NULL;
+    b->nice = plan->nice;
+    b->run = run;
+    b->arg = arg;
+    sigset_t before;
+    panicBlockOtherSignals(&before);
+    int error = pthread_create(id, NULL, threadMain, b);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error) birthFree(b);
+    return error;
+}
+
+void threadAdopt(void) {
+    panicThreadInit();
+    zmallocThreadInit();
+}
