@@ -23,6 +23,7 @@
 #include "stream.h"
 #include "zmalloc.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -72,7 +73,7 @@ static bool debugSleep(client *c) {
     if (seconds > 0) {
         struct timespec wait = {.tv_sec = (time_t)seconds};
         wait.tv_nsec = (long)((seconds - (double)wait.tv_sec) * 1e9);
-        nanosleep(&wait, NULL);
+        while (nanosleep(&wait, &wait) && errno == EINTR) continue; /* a look at the stacks interrupts it */
     }
     addReplyOk(c);
     return true;

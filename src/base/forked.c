@@ -41,7 +41,7 @@ static void closeRange(int first, int last) {
 /* What the parent does at a signal is not the child's to do. A terminal's interrupt is for the parent, which decides;
  * SIGTERM is for whoever it was sent to. */
 static void settleSignals(void) {
-    static const int ignored[] = {SIGINT, SIGHUP, SIGPIPE};
+    static const int ignored[] = {SIGINT, SIGHUP, SIGPIPE, SIGALRM, SIGUSR2};
     static const int ordinary[] = {SIGTERM, SIGUSR1, SIGCHLD};
     sigset_t none;
     for (size_t i = 0; i < array_len(ignored); i++) signal(ignored[i], SIG_IGN);

@@ -191,12 +191,9 @@ static void closeLog(int fd) {
 /* A line for each address: ours by the program's own table, the others by what libraries export. `calls`: the addresses
  * are those behind calls, where another function may begin if the one called does not return. */
 static void printFrames(int fd, void *const *frames, int n, bool calls) {
-    const char *program = program_invocation_short_name; /* behind it may stand what the title of the process says */
-    symbol s;
+    char text[SYMBOL_TEXT_SIZE];
     for (int i = 0; i < n && fd >= 0; i++) {
-        if (symbols_open && symbolsFind(&symbols, (char *)frames[i] - calls, &s))
-            panicPrint("%.*s(%s+0x%zx)[%p]\n", (int)strcspn(program, " "), program, s.name, s.offset + calls,
-                       frames[i]);
+        if (symbols_open && symbolsDescribe(&symbols, frames[i], calls, text)) panicPrint("%s\n", text);
         else backtrace_symbols_fd(&frames[i], 1, fd);
     }
 }
@@ -218,17 +215,6 @@ static void printStack(void *at) {
     serverLogRaw("\n------ STACK TRACE DONE ------\n");
 }
 
-static void *crashedAt(const ucontext_t *uc) {
-#if defined(__x86_64__)
-    return (void *)uc->uc_mcontext.gregs[REG_RIP];
-#elif defined(__aarch64__)
-    return (void *)uc->uc_mcontext.pc;
-#else
-    unused(uc);
-    return NULL;
-#endif
-}
-
 /* Where the others stood when they were stopped. */
 static void printOtherThreads(void) {
     parkedThread t;
@@ -238,7 +224,7 @@ static void printOtherThreads(void) {
     for (size_t i = 0; parkingLook(i, &t); i++) {
         describeThread(text, sizeof(text), t.id, t.name, t.stopped && t.answer);
         panicPrint("%s%s\n", text, t.stopped ? "" : ": did not stop, what follows may have changed under the report");
-        void *at = t.stopped && t.context ? crashedAt(t.context) : NULL;
+        void *at = t.stopped && t.context ? parkingInstruction(t.context) : NULL;
         if (at) printFrames(fd, &at, 1, false);
     }
     closeLog(fd);
@@ -336,9 +322,9 @@ static void onCrash(int sig, siginfo_t *info, void *context) {
         serverLog(LL_WARNING, "The signal was sent by process %ld of user %d", (long)info->si_pid, (int)info->si_uid);
     } else {
         serverLog(LL_WARNING, "Faulting address: %p", info->si_addr);
-        serverLog(LL_WARNING, "At instruction: %p", crashedAt(uc));
+        serverLog(LL_WARNING, "At instruction: %p", parkingInstruction(uc));
     }
-    printStack(crashedAt(uc));
+    printStack(parkingInstruction(uc));
     printRegisters(uc);
     if (depth == 1) {
         printOtherThreads();

@@ -1,9 +1,17 @@
-/* parking.c -- a signal to each thread, whose handler never returns.
+/* parking.c -- a signal to each thread, whose handler never returns, or returns once it has noted the thread's stack.
  *
  *   caller                            another thread
  *   stopping = true
  *   tgkill to each id in `places` --> park(): notes what it is asked, place.stopped = true, waits for ever
  *   waits for `stopped` of all <----
+ *
+ * A thread that is only asked goes through the states of `look`:
+ *
+ *   LOOK_IDLE --asker--> LOOK_ASKED --handler--> LOOK_WRITING --handler--> LOOK_DONE --asker--> LOOK_ASKED
+ *       ^-----asker, when it has waited---'
+ *
+ * so that a thread that answers too late writes nothing that the asker reads meanwhile: the asker reads in LOOK_DONE
+ * alone.
  *
  * The handler is installed when it is needed and not before: until then the signal does what it does in any program.
  *
@@ -11,7 +19,8 @@
  *
  * Not here    when all is to stop, and what is printed of it (panic.c).
  * Owns        a place for each thread that has begun.
- * Threads     any. A place is its thread's; the one that stops the others reads it once `stopped` is set.
+ * Threads     any. A place is its thread's; the one that stops the others reads it once `stopped` is set, the one
+ *             that asks them once `look` is LOOK_DONE.
  * Invariants  1. No lock, no allocation and no unbounded wait: a thread may be stopped wherever it stands, and a crash
  *                may be anywhere.
  *             2. A thread that begins while others are stopped either sees `stopping` or is seen in its place: each
@@ -22,16 +31,22 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "parking.h"
 
+#include <errno.h>
+#include <execinfo.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define PLACES_MAX 512 /* a thread beyond that cannot be stopped */
 #define WAIT_MS_MAX 2000
+#define HANDLER_FRAMES 4 /* of the handler itself and of the system's part of it, at most */
+
+enum { LOOK_IDLE, LOOK_ASKED, LOOK_WRITING, LOOK_DONE };
 
 typedef struct parkingPlace {
     _Atomic int id;       /* 0: free */
@@ -39,11 +54,14 @@ typedef struct parkingPlace {
     bool asked, answer;
     char name[PARKING_NAME_SIZE];
     const void *context;
+    _Atomic int look; /* LOOK_DONE publishes the rest, and `answer` */
+    int frames_from, frames_count;
+    void *frames[PARKING_FRAMES_MAX + HANDLER_FRAMES];
 } parkingPlace;
 
 static parkingPlace places[PLACES_MAX];
 static atomic_bool stopping;
-static bool (*question)(void); /* set before `stopping` */
+static bool (*question)(void); /* set before `stopping`, or before LOOK_ASKED */
 static _Thread_local parkingPlace *mine;
 
 static int threadId(void) {
@@ -64,9 +82,43 @@ noreturn_fn static void park(const void *context) {
     for (;;) pause();
 }
 
+void *parkingInstruction(const void *context) {
+    const ucontext_t *uc = context;
+#if defined(__x86_64__)
+    return (void *)uc->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+    return (void *)uc->uc_mcontext.pc;
+#else
+    unused(uc);
+    return NULL;
+#endif
+}
+
+/* Frames of the handler come first: leave out those before the instruction that it has interrupted. */
+static void noteStack(parkingPlace *p, const void *context) {
+    const void *at = parkingInstruction(context);
+    p->frames_from = 0;
+    p->frames_count = backtrace(p->frames, (int)array_len(p->frames));
+    for (int i = 0; i < p->frames_count && i <= HANDLER_FRAMES; i++)
+        if (p->frames[i] == at) p->frames_from = i;
+}
+
 static void onSignal(int sig, siginfo_t *info, void *context) {
     unused(sig), unused(info);
-    park(context);
+    if (atomic_load(&stopping)) park(context);
+    int saved_errno = errno, asked = LOOK_ASKED;
+    if (mine && atomic_compare_exchange_strong(&mine->look, &asked, LOOK_WRITING)) {
+        mine->answer = question();
+        noteStack(mine, context);
+        atomic_store(&mine->look, LOOK_DONE);
+    }
+    errno = saved_errno;
+}
+
+static bool installHandler(void) {
+    struct sigaction sa = {.sa_sigaction = onSignal, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+    sigfillset(&sa.sa_mask);
+    return sigaction(PARKING_SIGNAL, &sa, NULL) == 0;
 }
 
 /* ---- Threads ------------------------------------------------------------------------------------- */
@@ -134,11 +186,9 @@ static bool anyRuns(void) {
 }
 
 void parkingStopOthers(bool (*ask)(void)) {
-    struct sigaction sa = {.sa_sigaction = onSignal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    sigfillset(&sa.sa_mask);
     question = ask;
     atomic_store(&stopping, true);
-    if (sigaction(PARKING_SIGNAL, &sa, NULL)) return;
+    if (!installHandler()) return;
     askAll();
     const struct timespec millisecond = {0, 1000000};
     for (int ms = 0; ms < WAIT_MS_MAX && anyRuns(); ms++) nanosleep(&millisecond, NULL);
@@ -153,6 +203,58 @@ bool parkingLook(size_t i, parkedThread *out) {
         if (out->stopped) {
             out->answer = p->answer;
             out->context = p->context;
+        }
+        return true;
+    }
+    return false;
+}
+
+/* ---- The one that asks the others ------------------------------------------------------------------ */
+
+void parkingPrepareToAsk(void) {
+    void *frames[1];
+    backtrace(frames, 1);
+}
+
+/* One that is still busy with an earlier answer is left alone. */
+static void askForStack(parkingPlace *p, int id) {
+    int look = atomic_load(&p->look), asked = LOOK_ASKED;
+    p->asked = id != 0 && id != threadId();
+    if (!p->asked || look == LOOK_WRITING) return;
+    atomic_store(&p->look, LOOK_ASKED);
+    if (!sendTo(id, PARKING_SIGNAL)) atomic_compare_exchange_strong(&p->look, &asked, LOOK_IDLE);
+}
+
+static bool anyHasToAnswer(void) {
+    for (size_t i = 0; i < PLACES_MAX; i++) {
+        int look = atomic_load(&places[i].look), id = atomic_load(&places[i].id);
+        if (places[i].asked && (look == LOOK_ASKED || look == LOOK_WRITING) && id != 0 && sendTo(id, 0)) return true;
+    }
+    return false;
+}
+
+void parkingAskOthers(bool (*ask)(void), int wait_ms) {
+    question = ask;
+    if (!installHandler()) return;
+    for (size_t i = 0; i < PLACES_MAX; i++) askForStack(&places[i], atomic_load(&places[i].id));
+    const struct timespec millisecond = {0, 1000000};
+    for (int ms = 0; ms < wait_ms && anyHasToAnswer(); ms++) nanosleep(&millisecond, NULL);
+    for (size_t i = 0; i < PLACES_MAX; i++) {
+        int asked = LOOK_ASKED;
+        atomic_compare_exchange_strong(&places[i].look, &asked, LOOK_IDLE);
+    }
+}
+
+bool parkingStackOf(size_t i, parkingStack *out) {
+    for (size_t at = 0; at < PLACES_MAX; at++) {
+        const parkingPlace *p = &places[at];
+        if (!p->asked || i-- > 0) continue;
+        *out = (parkingStack){.id = atomic_load(&p->id), .answered = atomic_load(&p->look) == LOOK_DONE};
+        memcpy(out->name, p->name, sizeof(out->name));
+        if (out->answered) {
+            out->answer = p->answer;
+            out->frames = p->frames + p->frames_from;
+            out->count = p->frames_count - p->frames_from;
         }
         return true;
     }

@@ -15,8 +15,10 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "symbols.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -96,5 +98,14 @@ bool symbolsOpen(symbolFile *f) {
     f->image = p;
     f->size = (size_t)st.st_size;
     f->base = loadBase(f);
+    return true;
+}
+
+bool symbolsDescribe(const symbolFile *file, const void *frame, bool is_return, char text[SYMBOL_TEXT_SIZE]) {
+    const char *program = program_invocation_short_name; /* behind it may stand what the title of the process says */
+    symbol s;
+    if (!symbolsFind(file, (const char *)frame - is_return, &s)) return false;
+    snprintf(text, SYMBOL_TEXT_SIZE, "%.*s(%.128s+0x%zx)[%p]", (int)strcspn(program, " "), program, s.name,
+             s.offset + is_return, frame);
     return true;
 }

@@ -3,7 +3,7 @@
  * Not here    what a thread does; when it ends.
  * Owns        what a new thread is told, until it has begun.
  * Threads     any.
- * Tests       tests/unit/base/thread_test.c
+ * Tests       tests/unit/base/thread_test.c, tests/server/signals.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "thread.h"

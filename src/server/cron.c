@@ -26,6 +26,7 @@
 #include "script_debug.h"
 #include "snapshot.h"
 #include "tracking.h"
+#include "watchdog.h"
 #include "web.h"
 #include "zmalloc.h"
 
@@ -62,6 +63,7 @@ static void defragAtTick(aeEventLoop *loop) {
 static long long onTick(aeEventLoop *loop, long long id, void *arg) {
     unused(id), unused(arg);
     shutdownCron();
+    watchdogTurned();
     if (unlikely(debugCronPaused())) return 1000 / server_settings.hz;
     int64_t now_ms = clockWallMs();
     storeSetNowMs(now_ms);
@@ -86,6 +88,7 @@ static long long onTick(aeEventLoop *loop, long long id, void *arg) {
 /* Nothing that changes the dataset, nor what relies on it. */
 void cronWhileLoading(void) {
     shutdownCron();
+    watchdogTurned();
     int64_t now_ms = clockWallMs();
     storeSetNowMs(now_ms);
     lruClockRefresh(now_ms);

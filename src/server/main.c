@@ -36,6 +36,7 @@
 #include "system_check.h"
 #include "thread.h"
 #include "version.h"
+#include "watchdog.h"
 #include "web.h"
 #include "wiring.h"
 #include "zmalloc.h"
@@ -172,6 +173,7 @@ int main(int argc, char **argv) {
     threadSetCpuAffinity(net_settings.cpulist);
     if (!netListen()) return 1;
     bioInit(server_settings.bio_cpulist);
+    watchdogStart();
     if (!webStart(&web_wiring)) return 1;
     daemonWritePidFile();
     daemonSetTitle();

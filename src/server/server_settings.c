@@ -15,6 +15,7 @@
 #include "numbers.h"
 #include "panic.h"
 #include "setting_text.h"
+#include "watchdog.h"
 #include "zmalloc.h"
 
 #include <ctype.h>
@@ -151,11 +152,22 @@ static bool applyLog(const char **err) {
     return true;
 }
 
+static void setWatchdog(void) {
+    server_settings.watchdog_period_ms = watchdogSetPeriod(server_settings.watchdog_period_ms, server_settings.hz);
+}
+
 static bool applyHz(const char **err) {
     unused(err);
     if (server_settings.hz < HZ_MIN) server_settings.hz = HZ_MIN;
     if (server_settings.hz > HZ_MAX) server_settings.hz = HZ_MAX;
     store_settings.hz = server_settings.hz;
+    setWatchdog();
+    return true;
+}
+
+static bool applyWatchdog(const char **err) {
+    unused(err);
+    setWatchdog();
     return true;
 }
 
@@ -326,6 +338,7 @@ static const setting rows[] = {
     BOOL("use-exit-on-panic", use_exit_on_panic, "no", SETTING_HIDDEN, .apply = applyExitOnPanic),
 
     INT("hz", hz, "10", 0, INT_MAX, .apply = applyHz),
+    INT("watchdog-period", watchdog_period_ms, "0", 0, INT_MAX, .flags = SETTING_HIDDEN, .apply = applyWatchdog),
     INT("shutdown-timeout", shutdown_timeout_s, "10", 0, INT_MAX, .flags = 0),
     {.name = "shutdown-on-sigint",
      .type = SETTING_FLAGS,

@@ -34,7 +34,8 @@ typedef struct serverSettings {
     /* Crash. */
     bool crash_log_enabled, crash_memcheck_enabled, use_exit_on_panic;
     /* Clock and end. */
-    long long hz; /* 1..500 */
+    long long hz;                 /* 1..500 */
+    long long watchdog_period_ms; /* 0: none; else two ticks and more */
     long long shutdown_timeout_s;
     int shutdown_on_sigint, shutdown_on_sigterm; /* STOP_, 0: as SHUTDOWN without arguments */
     /* Memory. */

@@ -1,8 +1,9 @@
 /* signals.c -- what SIGTERM, SIGINT and their like do to the server.
  *
  * Owns        one flag that a handler sets and cron reads.
+ * Not here    SIGALRM, for which a thread waits (watchdog.c).
  * Threads     handlers run on main: I/O and background threads block these signals.
- * Tests       tests/server/process.tcl
+ * Tests       tests/server/process.tcl, tests/server/signals.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "signals.h"
@@ -31,6 +32,11 @@ void signalsInstall(void) {
     signal(SIGHUP, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error of the write */
+    signal(SIGUSR2, SIG_IGN);
+    sigset_t watched;
+    sigemptyset(&watched);
+    sigaddset(&watched, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &watched, NULL);
     struct sigaction act;
     memset(&act, 0, sizeof(act));
     sigemptyset(&act.sa_mask);

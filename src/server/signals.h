@@ -6,8 +6,8 @@
 
 #include "platform.h"
 
-/* Ignore SIGPIPE, SIGHUP and SIGXFSZ; SIGTERM and SIGINT ask for a shutdown, a second SIGINT ends the process at once.
- * Boot. */
+/* Ignore SIGPIPE, SIGHUP, SIGXFSZ and SIGUSR2; SIGTERM and SIGINT ask for a shutdown, a second SIGINT ends the process
+ * at once. Blocks SIGALRM, for watchdog.h. Boot, before there are threads. */
 void signalsInstall(void);
 /* The signal that asked for a shutdown and was not yet answered, 0 when there is none. Cron asks. */
 int signalsShutdownAsked(void);

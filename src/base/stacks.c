@@ -1,0 +1,64 @@
+/* stacks.c -- the stacks of all threads, written into the log while they go on.
+ *
+ * Each thread only notes addresses (parking.c). The names are looked up here, on the thread that logs, so that main
+ * loses no time with them.
+ *
+ * Not here    when (server/watchdog.c); the report of a crash (panic.c).
+ * Owns        the program's own table of symbols, mapped.
+ * Threads     any one at a time.
+ * Tests       tests/unit/base/stacks_test.c, tests/server/signals.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "stacks.h"
+#include "log.h"
+#include "panic.h"
+#include "parking.h"
+#include "symbols.h"
+
+#include <execinfo.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define WAIT_MS 1000 /* a thread in the middle of a slow disk's work answers after that */
+
+static symbolFile symbols; /* const after stacksInit() */
+static bool symbols_open;
+
+void stacksInit(void) {
+    parkingPrepareToAsk();
+    if (!symbols_open) symbols_open = symbolsOpen(&symbols);
+}
+
+/* Functions of libraries are named by what the libraries export. */
+static void logFrame(void *frame, bool is_return) {
+    char text[SYMBOL_TEXT_SIZE];
+    if (symbols_open && symbolsDescribe(&symbols, frame, is_return, text)) {
+        serverLog(LL_WARNING, "%s", text);
+        return;
+    }
+    char **names = backtrace_symbols(&frame, 1);
+    if (names) serverLog(LL_WARNING, "%s", names[0]);
+    else serverLog(LL_WARNING, "[%p]", frame);
+    free(names);
+}
+
+static void logThread(const parkingStack *s) {
+    serverLog(LL_WARNING, "%d %s%s%s", s->id, s->id == (int)getpid() ? "main" : s->name,
+              s->answered && s->answer ? " * (in main's role)" : "", s->answered ? "" : ": has not answered");
+    for (int i = 0; i < s->count; i++) logFrame(s->frames[i], i > 0);
+}
+
+void stacksLog(const char *reason) {
+    parkingStack s;
+    int threads = 0, answers = 0;
+    parkingAskOthers(panicHoldsMainRole, WAIT_MS);
+    serverLog(LL_WARNING, "%s", reason);
+    serverLog(LL_WARNING, "------ STACK TRACE ------");
+    for (size_t i = 0; parkingStackOf(i, &s); i++) {
+        threads++;
+        answers += s.answered;
+        logThread(&s);
+    }
+    serverLog(LL_WARNING, "%d/%d expected stacktraces.", answers, threads);
+    serverLog(LL_WARNING, "------ STACK TRACE DONE ------");
+}

@@ -1,0 +1,106 @@
+/* watchdog.c -- the stacks of all threads in the log, at SIGALRM or when main stands still for watchdog-period.
+ *
+ * One thread waits for SIGALRM, which all others block, with a timeout when there is a period. So neither costs main
+ * more than the noting of its own stack: no handler, no timer, and no name is looked up there.
+ *
+ * Not here    how threads are asked, and what is logged (base/stacks.c).
+ * Owns        the thread.
+ * Threads     `run` is the thread's; the rest is main's own thread's.
+ * Invariants  1. One report for each time that main stands still.
+ * Cost        one atomic store per tick. The thread sleeps until a signal comes, or wakes once per period.
+ * Tests       tests/server/signals.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "watchdog.h"
+
+#include "clock.h"
+#include "log.h"
+#include "panic.h"
+#include "stacks.h"
+#include "thread.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TICKS_MIN 2
+
+static struct {
+    pthread_t id;
+    bool runs;                  /* main */
+    _Atomic long long period;   /* relaxed: ms, 0: SIGALRM alone */
+    _Atomic int64_t turned_ms;  /* relaxed: of the last tick, by clockMonotonicMs() */
+    int64_t reported_turned_ms; /* the thread's: the tick after which it has found main standing still */
+} watch;
+
+/* Ms until the period is over; as long as main stands still after a report, a whole one. */
+static int64_t waitMs(long long period) {
+    int64_t turned = atomic_load_explicit(&watch.turned_ms, memory_order_relaxed);
+    int64_t left = turned + period - (int64_t)clockMonotonicMs();
+    if (turned == watch.reported_turned_ms || left > period) return period;
+    return left > 0 ? left : 0;
+}
+
+/* Returns SIGALRM, or -1 with errno. */
+static int awaitSignal(siginfo_t *info) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGALRM);
+    long long period = atomic_load_explicit(&watch.period, memory_order_relaxed);
+    if (!period) return sigwaitinfo(&set, info);
+    int64_t ms = waitMs(period) + 1;
+    struct timespec timeout = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    return sigtimedwait(&set, info, &timeout);
+}
+
+static void lookAtMain(void) {
+    long long period = atomic_load_explicit(&watch.period, memory_order_relaxed);
+    int64_t turned = atomic_load_explicit(&watch.turned_ms, memory_order_relaxed);
+    int64_t stands_ms = (int64_t)clockMonotonicMs() - turned;
+    if (!period || turned == watch.reported_turned_ms || stands_ms <= period) return;
+    watch.reported_turned_ms = turned;
+    stacksLog("--- WATCHDOG TIMER EXPIRED ---");
+}
+
+/* A SIGALRM that watchdogSetPeriod() has queued only ends the wait, so that the new period counts. */
+static bool asksForStacks(const siginfo_t *info) {
+    return info->si_code != SI_QUEUE || info->si_pid != getpid();
+}
+
+static void run(void *arg) {
+    unused(arg);
+    siginfo_t info;
+    for (;;) {
+        if (awaitSignal(&info) != SIGALRM) {
+            if (errno == EAGAIN) lookAtMain();
+        } else if (asksForStacks(&info)) {
+            stacksLog("Received SIGALRM");
+        }
+    }
+}
+
+void watchdogTurned(void) {
+    atomic_store_explicit(&watch.turned_ms, (int64_t)clockMonotonicMs(), memory_order_relaxed);
+}
+
+long long watchdogSetPeriod(long long period_ms, long long hz) {
+    long long least = TICKS_MIN * 1000 / hz;
+    if (period_ms && period_ms < least) period_ms = least;
+    watchdogTurned();
+    atomic_store_explicit(&watch.period, period_ms, memory_order_relaxed);
+    /* A signal that is pending already does as well. */
+    if (watch.runs) (void)pthread_sigqueue(watch.id, SIGALRM, (union sigval){0});
+    return period_ms;
+}
+
+void watchdogStart(void) {
+    stacksInit();
+    watch.reported_turned_ms = -1;
+    watchdogTurned();
+    int error = threadStart(&watch.id, &(threadPlan){.name = "watchdog"}, run, NULL);
+    if (error) serverPanic("Cannot start the thread of the watchdog: %s", strerror(error));
+    watch.runs = true;
+}
