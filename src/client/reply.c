@@ -521,10 +521,18 @@ bool replyCopiesShared(void) {
     return refer_limits[0] == REPLY_COPIED_SHARED;
 }
 
+/* A reference keeps the whole value and its key alive, also when the value has been replaced, and the next command that
+ * changes the value in place copies all of it. So a reply refers only where it sends at least half of what it keeps:
+ * references hold no more than twice what they send, and a command copies no more than twice what replies would have
+ * copied. Parts and values beside longer keys are copied. */
+static inline bool isLargePart(const robj *o, size_t len) {
+    return (o->key_len != OBJ_KEY_LONG) & (o->value_len + o->key_len <= 2 * len);
+}
+
 /* Whether `len` bytes of the RAW string are worth a reference. Only RAW values lie in a block that outlives a change
  * of the key. */
 static inline bool mayRefer(const robj *o, size_t len) {
-    return len >= refer_from && client_settings.offload && o->refcount < OBJ_REFCOUNT_MAX;
+    return len >= refer_from && client_settings.offload && o->refcount < OBJ_REFCOUNT_MAX && isLargePart(o, len);
 }
 
 /* `beyond`: how much longer the value is than `bytes`. */
@@ -564,17 +572,9 @@ void addReplyBulkObject(client *c, robj *o) {
     else addReplyBulk(c, objectRawString(o));
 }
 
-/* A reference to part of a value keeps all of it alive, also when it has been replaced, so all of it is what the
- * reference costs. A part that is small beside the value is copied, which costs the client what it asked for. */
-#define PART_COPY_MAX (256 * 1024) /* copied in 20 us or so */
-
-static bool isSmallPart(const robj *o, size_t len) {
-    return len <= PART_COPY_MAX && len < o->value_len / 4;
-}
-
 void addReplyBulkObjectRange(client *c, robj *o, size_t from, size_t len) {
     debugAssert(from <= objectStringLen(o) && len <= objectStringLen(o) - from);
-    if (o->encoding != OBJ_ENC_RAW || !mayRefer(o, len) || isSmallPart(o, len)) {
+    if (o->encoding != OBJ_ENC_RAW || !mayRefer(o, len)) {
         addBulkCopy(c, o, from, len);
     } else if (mayReply(c)) {
         addBulkReference(c, o, sliceOf(objectRawString(o).ptr + from, len), o->value_len - len);

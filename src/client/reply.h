@@ -112,7 +112,7 @@ bool replyCopiesShared(void);
 /* A string value as bulk: by reference when offload is on and it is so large at least, else copied. The object's own
  * count is raised. */
 void addReplyBulkObject(client *c, robj *o);
-/* A part of a string value (GETRANGE), same rule. */
+/* A part of a string value (GETRANGE), same rule, but less than half of the value is always copied. */
 void addReplyBulkObjectRange(client *c, robj *o, size_t from, size_t len);
 void addReplyDouble(client *c, double d);
 void addReplyHumanLongDouble(client *c, long double d);

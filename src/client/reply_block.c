@@ -15,6 +15,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "reply_block.h"
+#include "lazyfree.h"
 #include "panic.h"
 #include "zmalloc.h"
 
@@ -115,7 +116,7 @@ void replyBlockRelease(replyBlock *b) {
     if (b->capacity == CAPACITY_OF(REPLY_BLOCK_SMALL)) pool = &small_pool;
     else if (b->capacity == CAPACITY_OF(REPLY_BLOCK_LARGE)) pool = &large_pool;
     if (!pool || pool->count >= pool->max) {
-        zfree(b);
+        lazyfreeBlock(b, replyBlockAllocSize(b));
         return;
     }
     b->next = pool->spare;

@@ -56,7 +56,7 @@ size_t entrySize(const robj *o) {
 }
 
 robj *entryCreate(slice key, objectTypeId type, int encoding, bool expire_slot, size_t embedded, unsigned owner) {
-    bool long_key = key.len >= KEY_LEN_LONG;
+    bool long_key = key.len >= OBJ_KEY_LONG;
     size_t header = entryHeaderSize((unsigned)encoding, expire_slot, long_key);
     robj *o = zmalloc(header + key.len + embedded);
     *o = (robj){.type = type,
@@ -66,7 +66,7 @@ robj *entryCreate(slice key, objectTypeId type, int encoding, bool expire_slot, 
                 .has_expire_slot = expire_slot,
                 .has_key = key.ptr != NULL,
                 .value_len = embedded & OBJ_STRING_MAX,
-                .key_len = long_key ? KEY_LEN_LONG : key.len & 0xffff};
+                .key_len = long_key ? OBJ_KEY_LONG : key.len & 0xffff};
     if (expire_slot) memcpy(entryExpirePlace(o), &(int64_t){-1}, sizeof(int64_t));
     char *at = (char *)o + header;
     if (long_key) memcpy(at - sizeof(size_t), &key.len, sizeof(size_t));

@@ -45,6 +45,7 @@ typedef enum {
 /* At this count a reply copies instead of referring. References in replies cost 40 bytes each: 10 GB of them. */
 #define OBJ_REFCOUNT_MAX ((1u << 28) - 1)
 #define OBJ_STRING_MAX ((1ull << 40) - 1)
+#define OBJ_KEY_LONG 65535u /* key_len of a longer key: the length stands before the key */
 
 typedef struct robj {
     /* word 0 -- main (or the one thread that knows a new object) */
@@ -59,7 +60,7 @@ typedef struct robj {
     /* word 1 */
     uint64_t value_len : 40; /* strings: bytes; other types: with owner, the structure's address */
     uint64_t owner : 8;      /* strings: the thread that made it, and frees it */
-    uint64_t key_len : 16;   /* 65535: the length stands before the key */
+    uint64_t key_len : 16;   /* or OBJ_KEY_LONG */
 } robj;
 static_assert(sizeof(robj) == 16, "two words before the optional parts");
 

@@ -7,8 +7,6 @@
 #include "object.h"
 #include "panic.h"
 
-#define KEY_LEN_LONG 65535u /* key_len that says: the length stands before the key */
-
 /* LeakSanitizer looks for addresses in whole words: for it, structures have theirs in a place of its own as well. */
 #if defined(__SANITIZE_ADDRESS__)
 #define STRUCTURES_SHOWN true
@@ -40,7 +38,7 @@ static inline size_t entryHeaderSize(unsigned encoding, bool expire_slot, bool l
 
 /* First byte of the key; *len its length. */
 static inline char *entryKey(const robj *o, size_t *len) {
-    bool long_key = o->key_len == KEY_LEN_LONG;
+    bool long_key = o->key_len == OBJ_KEY_LONG;
     char *key = (char *)(uintptr_t)o + entryHeaderSize(o->encoding, o->has_expire_slot, long_key);
     if (likely(!long_key)) *len = o->key_len;
     else memcpy(len, key - sizeof(size_t), sizeof(size_t));

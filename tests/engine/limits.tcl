@@ -215,6 +215,46 @@ start_server {each {r FLUSHALL}} {
         return [list $written $read $left $gap]
     }
 
+    # Memory in use beside what it is without the client that has sent `commands` and reads nothing, and what the client is
+    # counted for, once it has executed `writes` commands of the name `name`.
+    proc held_by {c commands name writes} {
+        set id [$c CLIENT ID]
+        r CONFIG RESETSTAT
+        set before [info_field used_memory memory]
+        $c pipeline $commands
+        wait_for_condition 30 {
+            [regexp "calls=(\\d+)" [info_field cmdstat_$name commandstats] -> calls] && $calls == $writes
+        }
+        wait_for_condition 10 {[info_field lazyfree_pending_objects memory] == 0}
+        set held [expr {[info_field used_memory memory] - $before}]
+        return [list $held [client_field [r CLIENT LIST ID $id] tot-mem]]
+    }
+
+    test "Replies that send small parts of a large value do not hold the versions that writes replace" {
+        r SETRANGE v 19999999 x
+        with_clients c {
+            set commands {}
+            for {set i 0} {$i < 30} {incr i} {
+                lappend commands [list GETRANGE v [expr {$i * 1000}] [expr {$i * 1000 + 299999}]] {SETBIT v 0 1}
+            }
+            lassign [held_by $c $commands setbit 30] held counted
+            assert {$held < 2 * 30 * 300000}
+            assert {$held < $counted + 2000000}
+        }
+    }
+
+    test "A whole value that a slow client is owed is copied once, however many writes follow, and the client is charged" {
+        r SETRANGE v 19999999 x
+        with_clients c {
+            set round [list {GET v} {*}[lrepeat 200 {SETBIT v 0 1}]]
+            lassign [held_by $c [concat $round $round $round] setbit 600] held counted
+            assert {$held < 3 * 20000000 + 4000000}
+            assert {$counted > $held - 4000000}
+        }
+        wait_for_condition 10 {[info_field used_memory memory] < 40000000}
+        r DEL v
+    }
+
     test "timeout: who sends or reads piece by piece is not silent, who reads nothing is" {
         r SET large [string repeat x 100000000]
         with_config {timeout 2} {

@@ -274,25 +274,27 @@ TEST(a_range_of_a_value_is_a_reference_into_it) {
     client *c = fixtureClient(2);
     robj *o = rawString(1000, 'a');
     ((char *)objectString(o, NULL).ptr)[100] = 'B';
-    addReplyBulkObjectRange(c, o, 100, 300);
+    addReplyBulkObjectRange(c, o, 100, 600);
     addReplyBulkObjectRange(c, o, 99, 3);
     CHECK_EQ_INT(c->reply_head->nrefs, 1);
     sds got = fixtureReplies(c);
-    CHECK_MEM(got, "$300\r\nBaa", 9);
-    CHECK_EQ_STR(got + 308, "$3\r\naBa\r\n");
+    CHECK_MEM(got, "$600\r\nBaa", 9);
+    CHECK_EQ_STR(got + 608, "$3\r\naBa\r\n");
     sdsFree(got);
     objectRelease(o);
     clientFree(c);
 }
 
-/* A reference keeps the whole value, whatever part of it is sent; a small part is copied and keeps nothing. */
+/* A reference keeps the whole value, whatever part of it is sent; less than half is copied and keeps nothing. */
 TEST(a_range_costs_what_it_keeps_alive) {
     enum { VALUE = 4 << 20 };
     static const struct {
         size_t from, len;
         bool refers;
-    } ranges[] = {{0, 64, false},          {VALUE - 70, 64, false}, {100, 256 << 10, false}, {0, (256 << 10) + 1, true},
-                  {1000, VALUE / 2, true}, {0, VALUE, true},        {VALUE - 1, 1, false}};
+    } ranges[] = {
+        {0, 64, false},           {VALUE - 70, 64, false},     {100, 300 << 10, false}, {0, VALUE / 2 - 2, false},
+        {1000, VALUE / 2, false}, {1000, VALUE / 2 + 2, true}, {0, VALUE, true},        {VALUE - 1, 1, false}};
+    fixtureBackground(); /* large blocks are freed there */
     robj *o = rawString(VALUE, 'v');
     for (size_t i = 0; i < array_len(ranges); i++) {
         client *c = fixtureClient(2);
@@ -311,12 +313,46 @@ TEST(a_range_costs_what_it_keeps_alive) {
         clientFree(c);
     }
     objectRelease(o);
+    bioDrain(BIO_LAZY_FREE);
+}
+
+/* What a reply keeps alive when its value has been replaced: the block, the key, and the reply's own blocks. */
+TEST(a_reply_holds_no_more_than_twice_what_it_sends) {
+    static const size_t keys[] = {0, 3, 63, 64, 200, 65534, 65535, 1 << 20},
+                        values[] = {64, 200, 1000, 65536, 1 << 20, 4 << 20}, thousandths[] = {1, 100, 499, 501, 1000};
+    fixtureBackground();
+    char *key = zmalloc(1 << 20);
+    memset(key, 'k', 1 << 20);
+    for (size_t i = 0; i < array_len(keys) * array_len(values) * array_len(thousandths); i++) {
+        size_t key_len = keys[i % array_len(keys)], value = values[i / array_len(keys) % array_len(values)],
+               len = value * thousandths[i / array_len(keys) / array_len(values)] / 1000;
+        client *c = fixtureClient(2);
+        addReplyOk(c);
+        bioDrain(BIO_LAZY_FREE); /* large blocks are freed there */
+        size_t before = zmallocUsed();
+        char *block = zmalloc(value);
+        memset(block, 'v', value);
+        robj *o = objectCreateFromExactTake(sliceOf(key, key_len), block, value, 0);
+        if (len == value) addReplyBulkObject(c, o);
+        else addReplyBulkObjectRange(c, o, value - len, len);
+        objectRelease(o);
+        bioDrain(BIO_LAZY_FREE);
+        /* Half as much again covers the allocator's rounding, the constants the blocks that were just begun. */
+        size_t most = (2 * len + len / 2) + REPLY_BLOCK_SMALL + REPLY_BLOCK_LARGE;
+        CHECK(zmallocUsed() - before <= most);
+        CHECK(zmallocUsed() - before <= 2 * c->output_memory + c->output_memory / 2);
+        sds got = fixtureReplies(c);
+        CHECK(sdsLen(got) > len && (len == 0 || got[sdsLen(got) - 3] == 'v'));
+        sdsFree(got);
+        clientFree(c);
+    }
+    zfree(key);
 }
 
 TEST(what_a_range_costs_moves_with_it) {
     client *c = fixtureClient(2);
     robj *o = rawString(4000, 'v');
-    addReplyBulkObjectRange(c, o, 0, 1000);
+    addReplyBulkObjectRange(c, o, 0, 2500);
     replyBlock *to = replyBlockGet(1000, true), *from = clientTakeReplies(c);
     size_t cost = replyBlockCost(to) + replyBlockCost(from);
     CHECK(replyBlockCost(from) >= 4000);
