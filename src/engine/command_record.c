@@ -55,6 +55,12 @@ void recordArenaFree(recordArena *a) {
     }
 }
 
+size_t recordArenaMemory(const recordArena *a) {
+    size_t bytes = 0;
+    for (const recordChunk *c = a->chunks; c; c = c->next) bytes += c->size;
+    return bytes;
+}
+
 /* Takes a chunk with room for `size` bytes; what was left of the one before is not used any more. */
 static void addChunk(recordArena *a, recordChunk *c, size_t size) {
     c->next = a->chunks;

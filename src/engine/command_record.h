@@ -23,6 +23,8 @@ typedef struct recordArena {
 void recordArenaInit(recordArena *a, void *first, size_t bytes);
 /* Give back all pieces but the first. */
 void recordArenaFree(recordArena *a);
+/* Bytes of all pieces but the first. */
+size_t recordArenaMemory(const recordArena *a);
 /* Aligned to 16; never NULL. */
 void *recordArenaAlloc(recordArena *a, size_t bytes);
 /* Room for a record of so many arguments and its keys: making it takes no more memory. False: there is none. */

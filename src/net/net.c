@@ -50,13 +50,17 @@ static struct {
     int njobs;
 } turns;
 
-/* qbuf and qbuf-free: what its holder has read but main has not, and what main has but has not executed. */
+/* The requests that the client has sent and that have not been executed: qbuf and qbuf-free are what its holder has
+ * read but not handed over. Of what main has, the bytes of the requests are counted as input_bytes; the blocks that
+ * hold them cost more. */
 static void fillQuerySizes(const client *c, clientInfoExtra *extra) {
     const clientStream *s = c->stream;
     if (!s) return;
     extra->query_used = atomic_load_explicit(&s->query_used, memory_order_relaxed);
     extra->query_free = atomic_load_explicit(&s->query_room, memory_order_relaxed);
     extra->fanned_bytes = atomic_load_explicit(&s->fanned_bytes, memory_order_relaxed);
+    for (const requestBlock *b = c->blocks_head; b; b = b->next)
+        extra->other_bytes += requestBlockMemory(b) - b->wire_bytes;
     extra->last_bytes = atomic_load_explicit(&s->last_bytes, memory_order_relaxed);
 }
 

@@ -118,6 +118,10 @@ void requestBlockExecuted(requestPool *pool, requestBlock *b) {
     b->value_bytes = 0;
 }
 
+size_t requestBlockMemory(const requestBlock *b) {
+    return sizeof(*b) + recordArenaMemory(&b->arena) + b->extra_bytes + b->value_bytes;
+}
+
 void requestPoolEmpty(requestPool *pool) {
     while (pool->free) {
         requestBlock *b = pool->free;

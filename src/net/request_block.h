@@ -63,6 +63,8 @@ void requestPoolEmpty(requestPool *pool);
 void requestBlockPick(requestPool *pool, requestBlock *b);
 /* All commands of the block have run: the values built for them are data now, or gone. */
 void requestBlockExecuted(requestPool *pool, requestBlock *b);
+/* Bytes of memory that the block costs, with its records and the values that were built for its commands. */
+size_t requestBlockMemory(const requestBlock *b);
 /* Room for at least `extra` more bytes behind len; only while the block has no records. False: no memory, nothing has
  * changed. */
 bool requestBlockReserve(requestPool *pool, requestBlock *b, size_t extra) must_check;

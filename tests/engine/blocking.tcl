@@ -646,6 +646,21 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         }
     }
 
+    test "requests that follow one that waits are counted with the blocks that hold them" {
+        with_clients c {
+            set id [$c CLIENT ID]
+            waits $c BLPOP key 0
+            set before [client_field [r CLIENT LIST ID $id] tot-mem]
+            for {set i 1} {$i <= 3} {incr i} {
+                $c send PING
+                wait_for_condition 10 {[client_field [r CLIENT LIST ID $id] tot-mem] - $before >= $i * 24000}
+            }
+            r RPUSH key x
+            assert_equal {{key x} PONG PONG PONG} [$c replies 4]
+            assert_between -1000 1000 [expr {[client_field [r CLIENT LIST ID $id] tot-mem] - $before}]
+        }
+    }
+
     test "a thousand clients on one key get one element each" {
         set clients {}
         for {set i 0} {$i < 1000} {incr i} {
