@@ -255,6 +255,43 @@ start_server {each {r FLUSHALL}} {
         r DEL v
     }
 
+    # Messages to clients that do not read: what is sent each time, how often, and about how many bytes that is.
+    set text [string repeat x 1000]
+    set large [string repeat x 100000]
+    foreach {what mode command count bytes} [list \
+        "short messages"         {{SUBSCRIBE ch}}                            [list PUBLISH ch $text]   10000 1040 \
+        "large messages"         {{SUBSCRIBE ch}}                            [list PUBLISH ch $large]  100   100040 \
+        "lines of a monitor"     {MONITOR}                                   [list SET k $large]       100   100060 \
+        "short names of changed keys" {{HELLO 3} {CLIENT TRACKING ON BCAST}} [list SET $text v]        10000 1040 \
+        "long names of changed keys"  {{HELLO 3} {CLIENT TRACKING ON BCAST}} [list SET $large v]       100   100040] {
+
+        test "Clients that do not read hold no more than they are owed and charged for: $what" {
+            r {*}$command
+            with_clients {a b} {
+                set ids {}
+                foreach c {a b} {
+                    lappend ids [[set $c] CLIENT ID]
+                    foreach m $mode {
+                        [set $c] {*}$m
+                    }
+                }
+                set before [info_field used_memory memory]
+                r pipeline [lrepeat $count $command]
+                r replies $count
+                wait_for_condition 10 {[info_field lazyfree_pending_objects memory] == 0}
+                set held [expr {[info_field used_memory memory] - $before}]
+                set counted 0
+                foreach id $ids {
+                    incr counted [client_field [r CLIENT LIST ID $id] tot-mem]
+                }
+                set owed [expr {2 * $count * $bytes}]
+                assert {$held < 1.25 * $owed + 1000000}
+                assert {$held < $counted + 1000000}
+                assert {$counted < 1.25 * $owed + 1000000}
+            }
+        }
+    }
+
     test "timeout: who sends or reads piece by piece is not silent, who reads nothing is" {
         r SET large [string repeat x 100000000]
         with_config {timeout 2} {

@@ -188,3 +188,31 @@ TEST(backlog_takes_bytes_back_from_before_somebody) {
     backlogClear(&b);
     CHECK(b.memory == 0);
 }
+
+/* What a replica is sent refers to the blocks. When the stream is let go of, they hold what is owed and no more than
+ * the rest of the first and of the last one. */
+TEST(backlog_references_hold_little_more_than_they_send) {
+    enum { LARGE_BLOCK = 256 << 10 };
+    static const size_t owed[] = {1, 1000, LARGE_BLOCK, 2 << 20};
+    static char bytes[4 << 20];
+    for (size_t i = 0; i < array_len(owed); i++) {
+        panicSetMainThread();
+        size_t before = zmallocUsed(), count = 0;
+        robj *held[64];
+        backlog b;
+        backlogInit(&b, 0, (size_t)1 << 30);
+        backlogAppend(&b, bytes, sizeof(bytes));
+        backlogCursor at;
+        CHECK(backlogSeek(&b, sizeof(bytes) / 2 - 1, &at));
+        slice piece;
+        for (robj *text; (text = backlogRead(&b, &at, sizeof(bytes) / 2 - 1 + owed[i], &piece)) != NULL;) {
+            incrRefCount(text);
+            held[count++] = text;
+        }
+        backlogClear(&b);
+        size_t most = owed[i] + 2 * (LARGE_BLOCK + LARGE_BLOCK / 4);
+        CHECK(zmallocUsed() - before >= owed[i] && zmallocUsed() - before <= most);
+        while (count) decrRefCount(held[--count]);
+        CHECK_EQ_INT(zmallocUsed(), before);
+    }
+}
