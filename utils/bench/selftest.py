@@ -3,6 +3,8 @@
 SPDX-License-Identifier: BSD-3-Clause
 """
 import csv
+import importlib.machinery
+import importlib.util
 import io
 import os
 import socket
@@ -14,6 +16,7 @@ import unittest
 from pathlib import Path
 
 import callgrind
+import command_forms
 import experiments
 import figures
 import followers
@@ -95,6 +98,29 @@ class Arithmetic(unittest.TestCase):
 
     def test_sizes(self):
         self.assertEqual([stats.size_text(s) for s in (16, 1000, 4096, 1 << 20)], ['16 B', '1000 B', '4 KB', '1 MB'])
+
+
+class Sweep(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        loader = importlib.machinery.SourceFileLoader('command_sweep', str(Path(__file__).parent / 'command_sweep'))
+        spec = importlib.util.spec_from_loader(loader.name, loader)
+        cls.sweep = importlib.util.module_from_spec(spec)
+        loader.exec_module(cls.sweep)
+
+    def test_forms_become_requests(self):
+        self.assertEqual(self.sweep.commands_of('SET a {d10} ; DEL a'), [['SET', 'a', '{d10}'], ['DEL', 'a']])
+        self.assertEqual(self.sweep.commands_of(('EVAL', 'return 1 ; 2', '0')), [['EVAL', 'return 1 ; 2', '0']])
+        self.assertEqual(self.sweep.word('{d10}:{i}', 7), 'abcdefghij:7')
+        one = b'*2\r\n$3\r\nGET\r\n$2\r\nk%d\r\n'
+        mark = self.sweep.encode(['ECHO', self.sweep.MARK])
+        self.assertEqual(self.sweep.batch('GET k{i}', 2, 5), one % 5 + one % 6 + mark)
+        self.assertEqual(self.sweep.batch('GET k1', 2), 2 * (one % 1) + mark)
+
+    def test_a_group_has_no_form_twice(self):
+        for group in command_forms.GROUPS:
+            labels = [form if isinstance(form, str) else ' '.join(form) for form in group.forms]
+            self.assertEqual(len(labels), len(set(labels)), [x for x in labels if labels.count(x) > 1])
 
 
 class Parsing(unittest.TestCase):
