@@ -442,6 +442,16 @@ static uint64_t idleNs(const client *c, const clientInfoExtra *extra) {
     return now > last ? clockTicksToNs(now - last) : 0;
 }
 
+void clientsLoseWrites(void) {
+    assertMainRole();
+    listIter it = listBegin(client_state.clients, false);
+    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
+        client *c = listNodeValue(n);
+        if (c->write_offset) c->write_offset = CLIENT_OFFSET_LOST;
+        if (c->sent_offset) c->sent_offset = CLIENT_OFFSET_LOST;
+    }
+}
+
 uint64_t clientIdleNs(const client *c) {
     assertMainRole();
     clientInfoExtra extra = gatherExtra(c);

@@ -224,6 +224,11 @@ int clientTypeByName(slice name);         /* also "replica" and "master"; -1 unk
 bool clientSetName(client *c, slice name, const char **err);
 /* Whether every byte is printable and no blank: names, lib-name, lib-ver. */
 bool clientNameIsValid(slice name);
+/* Call when the dataset is removed and another one loaded: what clients have written before is in neither the log nor
+ * the stream that follow, so their offsets are set to CLIENT_OFFSET_LOST, which neither reaches, until they write
+ * again. */
+#define CLIENT_OFFSET_LOST ((uint64_t)INT64_MAX)
+void clientsLoseWrites(void);
 /* How long no command has run and no byte has moved; what idle= shows in seconds. */
 uint64_t clientIdleNs(const client *c);
 /* One line of CLIENT LIST, without newline, appended to an sds. */

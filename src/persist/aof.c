@@ -287,6 +287,11 @@ bool aofIsSynced(uint64_t offset) {
     return aofIsOn() && holdIsReached(aof.synced_seq, offset);
 }
 
+uint64_t aofEnd(void) {
+    serverAssert(aofIsOn());
+    return aof.stream->appended;
+}
+
 void aofWhenSynced(holdWaiter *w, uint64_t offset, void (*reached)(holdWaiter *w)) {
     serverAssert(aofIsOn());
     holdWait(w, aof.synced_seq, offset, reached);

@@ -41,6 +41,8 @@ void aofResume(void);
 bool aofBeforeReplies(holdSequence *seq, uint64_t *offset);
 /* Whether what was appended up to `offset` is synced, as far as main knows; false while the log is not there. */
 bool aofIsSynced(uint64_t offset);
+/* While it is on: the offset at which it ends. All that was executed is before it, or in the base. */
+uint64_t aofEnd(void);
 /* While it is on: call w->reached then (holdWait()). Who waits when the log stops cancels before. */
 void aofWhenSynced(holdWaiter *w, uint64_t offset, void (*reached)(holdWaiter *w));
 /* Ten times a second. */

@@ -57,6 +57,7 @@ void datasetLoadSayAlive(void) {
 static void leave(void) {
     load.goes();
     keepFilesBegin();
+    clientsLoseWrites();
 }
 
 static void emptyAll(void) {

@@ -29,6 +29,7 @@
 #include "reply.h"
 #include "reply_format.h"
 #include "stream.h"
+#include "synced_place.h"
 
 #include <string.h>
 
@@ -37,11 +38,11 @@ static struct {
     client *session;          /* NULL */
     int db;                   /* without a session: that the stream is in at its place */
     bool old_style;
-    uint64_t run;                                   /* the offset of what was executed, within a transaction too */
-    uint64_t told_offset;                           /* with the last acknowledgement */
-    uint64_t heard_ms, heard_input;                 /* when it last had input, and how much it had then */
-    uint64_t input_before;                          /* bytes of former sessions */
-    uint64_t synced_offset, synced_mark, synced_at; /* on disk; and what will be when the log is synced up to a mark */
+    uint64_t run;                   /* the offset of what was executed, within a transaction too */
+    uint64_t told_offset;           /* with the last acknowledgement */
+    uint64_t heard_ms, heard_input; /* when it last had input, and how much it had then */
+    uint64_t input_before;          /* bytes of former sessions */
+    syncedPlace on_disk;            /* of the session's stream */
 } primary;
 
 /* ---- Telling the primary ---- */
@@ -55,20 +56,6 @@ static void say(const char *bytes, size_t len) {
     c->flags &= ~(uint32_t)SILENCED;
     addReplyProto(c, bytes, len);
     c->flags |= silenced;
-}
-
-/* How much of the stream is on this server's disk, as far as is known. */
-static uint64_t syncedUpTo(void) {
-    if (primary.synced_at && aofIsSynced(primary.synced_mark)) {
-        primary.synced_offset = primary.synced_at;
-        primary.synced_at = 0;
-    }
-    if (!primary.synced_at && aofIsOn()) {
-        primary.synced_mark = primary.session->write_offset;
-        primary.synced_at = streamOffset();
-        if (aofIsSynced(primary.synced_mark)) primary.synced_offset = primary.synced_at;
-    }
-    return primary.synced_offset;
 }
 
 static size_t putWord(char *out, slice word) {
@@ -98,7 +85,7 @@ void primarySessionAck(bool with_disk) {
     n += putNumber(text + n, primarySessionOffset());
     if (disk) {
         n += putWord(text + n, sliceStr("FACK"));
-        n += putNumber(text + n, (long long)syncedUpTo());
+        n += putNumber(text + n, (long long)syncedPlaceLook(&primary.on_disk, streamOffset(), aofEnd(), aofIsSynced));
     }
     say(text, n);
 }
@@ -161,6 +148,7 @@ void primarySessionBegin(connection *conn, bool old_style) {
     c->db = dbSelect(primary.db);
     primary.session = c;
     primary.old_style = old_style;
+    syncedPlaceForget(&primary.on_disk);
     primary.run = streamOffset();
     primary.heard_ms = clockMonotonicMs();
     primary.heard_input = 0;

@@ -234,7 +234,7 @@ void replicasOnAck(void (*fn)(void)) {
 void replicaAck(replicaState *r, long long offset, long long synced) {
     assertMainRole();
     if (offset > r->acked) r->acked = offset;
-    if (synced > r->synced) r->synced = synced;
+    if (synced > r->synced && synced <= (long long)streamOffset()) r->synced = synced;
     r->acked_ms = clockMonotonicMs();
     if (replicas.on_ack) replicas.on_ack();
 }

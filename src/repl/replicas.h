@@ -92,7 +92,8 @@ void replicasFeed(void);
 size_t replicasKeptForOne(void);
 /* Bytes of output that went to all there have been. */
 uint64_t replicasSent(void);
-/* It has told how far it is (-1: nothing of its disk). */
+/* It has told how far it is (-1: nothing of its disk). An offset on its disk that is
+ * beyond the end of the stream is of another stream, and is ignored. */
 void replicaAck(replicaState *r, long long offset, long long synced);
 /* All must come again, under another name of the stream. */
 void replicasDisconnect(void);

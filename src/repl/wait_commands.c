@@ -17,7 +17,6 @@
 #include "aof.h"
 #include "block_args.h"
 #include "panic.h"
-#include "persist_settings.h"
 #include "primary_link.h"
 #include "replicas.h"
 #include "reply.h"
@@ -122,13 +121,13 @@ static void logBegins(void) {
     }
 }
 
-/* The log is about to stop: turned off, and nobody will know any more what is safe; or the server ends, and with it all
- * connections. */
+/* The log is about to stop: turned off or suspended, and nobody will know any more what is safe; or the server ends,
+ * and with it all connections. */
 static void logStops(void) {
     for (safetyWait *w = waits.first, *next; w; w = next) {
         next = w->next;
         holdCancel(&w->synced);
-        if (persist_settings.appendonly || !w->local) continue;
+        if (aofIsEnabled() || !w->local) continue;
         w->log_off = true;
         blockingEnd(w->c, NULL);
     }

@@ -85,3 +85,76 @@ start_server [list overrides $quick] {
         }
     }
 }
+
+proc has_log {client} {
+    return [regexp {aof_enabled:1\s.*aof_rewrite_in_progress:0\s+aof_rewrite_scheduled:0\s} [$client INFO persistence]]
+}
+
+proc log_is_on {client} {
+    wait_for_condition 20 {[has_log $client]}
+}
+
+# With appendfsync no nothing is synced but what a new base has.
+start_server [list overrides [list {*}$quick repl-ping-replica-period 1000]] {
+    set first [default_client]
+    set port [srv port]
+    start_server [list overrides [list {*}$quick repl-ping-replica-period 1000]] {
+        set second [default_client]
+        set second_port [srv port]
+        start_server {overrides {appendonly yes appendfsync always}} {
+            set replica [default_client]
+            follow $replica $port
+            log_is_on $replica
+
+            test "WAITAOF: a replica that goes on after a lost link has not synced what came before" {
+                $first SET big [string repeat x 1000000]
+                assert_equal {0 1} [$first WAITAOF 0 1 10000]
+                $replica CONFIG SET appendfsync no
+                $first SET late 1
+                in_step $first $replica
+                cut_link $replica
+                assert_equal {0 0} [$first WAITAOF 0 1 50]
+                assert_equal 1 [lindex [syncs_of $first] 1]
+                $replica CONFIG SET appendfsync always
+                assert_equal {0 1} [$first WAITAOF 0 1 10000]
+            }
+
+            test "... nor is what the disk has of one primary's stream told to the next one" {
+                $replica CONFIG SET appendfsync no
+                follow $replica $second_port
+                set on 0
+                while {!$on} { ;# at no time is all of it on the disk
+                    set on [has_log $replica]
+                    for {set i 0} {$i < 30} {incr i} {$second SET late $i}
+                }
+                in_step $second $replica
+                assert_equal {0 0} [$second WAITAOF 0 1 50]
+                $replica CONFIG SET appendfsync always
+                assert_equal {0 1} [$second WAITAOF 0 1 10000]
+            }
+        }
+
+        start_server [list overrides [list {*}$quick appendonly yes appendfsync always]] {
+            set other [default_client]
+            set other_port [srv port]
+            start_server {} {
+                set replica [default_client]
+                follow $replica $other_port
+
+                test "A write that another dataset has replaced is acknowledged by nobody, until the next one" {
+                    $other SET lost 1
+                    assert_equal 1 [$other WAIT 1 10000]
+                    assert_equal {1 1} [list [lindex [$other WAITAOF 1 0 0] 0] [$other WAIT 1 0]]
+                    follow $other $second_port
+                    $other REPLICAOF NO ONE
+                    log_is_on $other
+                    is_up $replica
+                    in_step $other $replica
+                    assert_equal {0 0} [list [lindex [$other WAITAOF 1 0 50] 0] [$other WAIT 1 50]]
+                    $other SET found 1
+                    assert_equal {1 1} [list [lindex [$other WAITAOF 1 0 10000] 0] [$other WAIT 1 10000]]
+                }
+            }
+        }
+    }
+}
