@@ -1,8 +1,8 @@
 /* hyperloglog.c -- strings that count different elements: PFADD, PFCOUNT, PFMERGE.
  *
- * PFCOUNT only reads: a count that is stored in the value and up to date is taken, another one is computed and not
- * stored, so that a value is what the last write made of it. In the stream of a primary, or a log, it is a write: there
- * another server has stored the count.
+ * PFCOUNT of one key takes the count that is stored in the value. Where a write has made that stale the count is
+ * estimated from the registers, stored for the next call, and propagated, as it is a change of the value. A replica's
+ * clients store nothing.
  *
  * Not here    registers and estimates (ds/hyperloglog.h); PFDEBUG, PFSELFTEST (hyperloglog_debug.c).
  * Threads     main.
@@ -151,35 +151,38 @@ static bool mergeKeys(client *c, uint32_t first, uint32_t count, uint8_t *regist
     return true;
 }
 
-/* Another server has stored the count of the value at the first key. */
-static void storeCount(client *c) {
-    openHll hll = {.key = clientKeyAt(c, 1)};
-    char digits[LONG_STR_SIZE];
-    uint64_t count;
-
-    hll.o = lookupKeyWrite(c->db, hll.key);
-    if (!hll.o || !checkHyperloglog(c, hll.o, digits, &hll.bytes) || hllStoredCount(hll.bytes, &count)) return;
-    if (!hllEstimate(hll.bytes, &count)) {
-        addReplyCorruptHyperloglog(c);
-        return;
-    }
-    char *bytes = makeRoom(c, &hll, hll.bytes.len);
-    if (!bytes) return;
+/* Keep the estimate in the value, which makes the command a change. False after an error: there is no memory. */
+static bool storeCount(client *c, openHll *hll, uint64_t count) {
+    char *bytes = makeRoom(c, hll, hll->bytes.len);
+    if (!bytes) return false;
     hllStoreCount(bytes, count);
-    keyChanged(c, hll.key, 0, "pfcount", 1);
+    keyChanged(c, hll->key, 0, "pfcount", 1);
     propagateAsSentTo(PROPAGATE_ALL);
+    return true;
 }
 
 static void countOne(client *c) {
+    openHll hll = {.key = clientKeyAt(c, 1)};
+    bool streamed = c->flags & (CLIENT_PRIMARY | CLIENT_REPLAYS);
     char digits[LONG_STR_SIZE];
-    const robj *o = lookupKeyRead(c->db, clientKeyAt(c, 1));
     uint64_t count;
-    slice hll;
 
-    if (!o) addReplyZero(c);
-    else if (!checkHyperloglog(c, o, digits, &hll)) return;
-    else if (hllStoredCount(hll, &count) || hllEstimate(hll, &count)) addReplyLongLong(c, (long long)count);
-    else addReplyCorruptHyperloglog(c);
+    hll.o = unlikely(streamed) ? lookupKeyWrite(c->db, hll.key) : lookupKeyRead(c->db, hll.key);
+    if (!hll.o) {
+        addReplyZero(c);
+        return;
+    }
+    if (!checkHyperloglog(c, hll.o, digits, &hll.bytes)) return;
+    if (!hllStoredCount(hll.bytes, &count)) {
+        if (!hllEstimate(hll.bytes, &count)) {
+            addReplyCorruptHyperloglog(c);
+            return;
+        }
+        /* A replica's bytes are its primary's: only the primary may store the count there. */
+        bool may_store = streamed || (!store_following.on && !storeStandsStill());
+        if (may_store && !storeCount(c, &hll, count)) return;
+    }
+    addReplyLongLong(c, (long long)count);
 }
 
 void pfcountCommand(client *c) {
@@ -187,8 +190,7 @@ void pfcountCommand(client *c) {
     bool dense;
 
     if (c->argc == 2) {
-        if (unlikely(c->flags & (CLIENT_PRIMARY | CLIENT_REPLAYS))) storeCount(c);
-        else countOne(c);
+        countOne(c);
         return;
     }
     memset(registers, 0, sizeof(registers));

@@ -14,7 +14,8 @@
  * Threads     any: a function knows only its arguments.
  * Invariants  1. No byte outside the slice is read, whatever the runs say.
  *             2. A run covers at least one register, so a search ends after HLL_REGISTERS of them.
- * Cost        An element: the hash, and the runs before its register if sparse. An estimate: one pass.
+ * Cost        An element: the hash, and the runs before its register if sparse. An estimate: one pass. Merging a dense
+ *             one: 15 instructions for 32 registers with AVX2.
  * Tests       tests/unit/ds/hyperloglog_test.c, tests/fuzz/hyperloglog_fuzz.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -115,10 +116,9 @@ hllElement hllElementOf(slice bytes) {
 #define GROUP_BYTES 6 /* eight registers */
 #define GROUPS (HLL_REGISTERS / 8)
 
+/* The header before the first group and the groups before the others make it safe to read the two bytes before. */
 static uint64_t loadGroup(const char *dense, size_t group) {
-    uint64_t w = 0;
-    memcpy(&w, dense + HLL_HEADER_BYTES + group * GROUP_BYTES, GROUP_BYTES);
-    return LE64(w);
+    return loadLe64(dense + HLL_HEADER_BYTES + group * GROUP_BYTES - 2) >> 16;
 }
 
 static void storeGroup(char *dense, size_t group, uint64_t w) {
@@ -136,31 +136,93 @@ static void denseSet(char *dense, unsigned index, unsigned value) {
     storeGroup(dense, index / 8, w | (uint64_t)value << shift);
 }
 
-/* Eight registers of 6 bits each as eight bytes, the first lowest; and back. */
-static uint64_t spread(uint64_t w) {
-    w = (w & 0xffffff) | (w & 0xffffff000000) << 8;
-    w = (w & 0x00000fff00000fff) | (w & 0x00fff00000fff000) << 4;
-    return (w & 0x003f003f003f003f) | (w & 0x0fc00fc00fc00fc0) << 2;
+/* Four groups lie side by side in a vector, of which the compiler makes what the processor has: two of 16 bytes on any
+ * x86-64, one of 32 in a second copy for those with AVX2. */
+#define LANES 4
+static_assert(GROUPS % LANES == 0, "all groups in vectors");
+
+typedef uint64_t lanes __attribute__((vector_size(LANES * 8)));
+typedef int8_t laneBytes __attribute__((vector_size(LANES * 8)));
+
+/* Eight registers of 6 bits each become eight bytes, the first lowest; and back. `w` is a word or some side by side. */
+#define SPREAD_3(w) (((w)&0xffffff) | ((w)&0xffffff000000) << 8)
+#define SPREAD_2(w) (((w)&0x00000fff00000fff) | ((w)&0x00fff00000fff000) << 4)
+#define SPREAD_1(w) (((w)&0x003f003f003f003f) | ((w)&0x0fc00fc00fc00fc0) << 2)
+#define GATHER_1(w) (((w)&0x003f003f003f003f) | ((w)&0x3f003f003f003f00) >> 2)
+#define GATHER_2(w) (((w)&0x00000fff00000fff) | ((w)&0x0fff00000fff0000) >> 4)
+#define GATHER_3(w) (((w)&0xffffff) | ((w)&0x00ffffff00000000) >> 8)
+
+static inline __attribute__((always_inline)) void spreadLanes(lanes *out, const char *dense, size_t group) {
+    lanes w;
+    for (size_t i = 0; i < LANES; i++) w[i] = loadGroup(dense, group + i);
+    w = SPREAD_3(w);
+    w = SPREAD_2(w);
+    w = SPREAD_1(w);
+    for (size_t i = 0; i < LANES; i++) w[i] = LE64(w[i]);
+    *out = w;
 }
 
-static uint64_t gather(uint64_t w) {
-    w = (w & 0x003f003f003f003f) | (w & 0x3f003f003f003f00) >> 2;
-    w = (w & 0x00000fff00000fff) | (w & 0x0fff00000fff0000) >> 4;
-    return (w & 0xffffff) | (w & 0x00ffffff00000000) >> 8;
-}
-
-static void mergeDense(uint8_t *registers, const char *dense) {
-    for (size_t group = 0; group < GROUPS; group++) {
-        uint8_t eight[8];
-        storeLe64(eight, spread(loadGroup(dense, group)));
-        uint8_t *to = registers + group * 8;
-        for (int i = 0; i < 8; i++) to[i] = eight[i] > to[i] ? eight[i] : to[i];
+/* The registers of `dense` as bytes. */
+static inline __attribute__((always_inline)) void spreadAll(uint8_t *registers, const char *dense) {
+    for (size_t group = 0; group < GROUPS; group += LANES) {
+        lanes w;
+        spreadLanes(&w, dense, group);
+        memcpy(registers + group * 8, &w, sizeof(w));
     }
 }
 
+/* Raise `registers` to those of `dense`. They are below 128, so that comparing them as signed bytes is right. */
+static inline __attribute__((always_inline)) void raiseAll(uint8_t *registers, const char *dense) {
+    for (size_t group = 0; group < GROUPS; group += LANES) {
+        lanes w;
+        laneBytes has, other;
+        spreadLanes(&w, dense, group);
+        memcpy(&other, &w, sizeof(w));
+        memcpy(&has, registers + group * 8, sizeof(has));
+        laneBytes larger = other > has;
+        has = (other & larger) | (has & ~larger);
+        memcpy(registers + group * 8, &has, sizeof(has));
+    }
+}
+
+/* Write all groups, eight bytes at a time: the two bytes too many are those of the next group, or, behind the last one,
+ * none. */
+static inline __attribute__((always_inline)) void gatherAll(char *dense, const uint8_t *registers) {
+    char *out = dense + HLL_HEADER_BYTES;
+    for (size_t group = 0; group < GROUPS; group += LANES) {
+        lanes w;
+        memcpy(&w, registers + group * 8, sizeof(w));
+        for (size_t i = 0; i < LANES; i++) w[i] = LE64(w[i]);
+        w = GATHER_1(w);
+        w = GATHER_2(w);
+        w = GATHER_3(w);
+        for (size_t i = 0; i < LANES - 1; i++, out += GROUP_BYTES) storeLe64(out, w[i]);
+        storeGroup(dense, group + LANES - 1, w[LANES - 1]);
+        out += GROUP_BYTES;
+    }
+}
+
+#if defined(__x86_64__)
+#define WITH_AVX2 __attribute__((target("avx2")))
+WITH_AVX2 static void spreadAvx2(uint8_t *registers, const char *dense) {
+    spreadAll(registers, dense);
+}
+
+WITH_AVX2 static void raiseAvx2(uint8_t *registers, const char *dense) {
+    raiseAll(registers, dense);
+}
+
+WITH_AVX2 static void gatherAvx2(char *dense, const uint8_t *registers) {
+    gatherAll(dense, registers);
+}
+#define CHOOSE(name, ...) (__builtin_cpu_supports("avx2") ? name##Avx2(__VA_ARGS__) : name##All(__VA_ARGS__))
+#else
+#define CHOOSE(name, ...) name##All(__VA_ARGS__)
+#endif
+
 void hllMakeDense(char *hll, const uint8_t registers[HLL_REGISTERS]) {
     hll[ENCODING_AT] = ENCODING_DENSE;
-    for (size_t group = 0; group < GROUPS; group++) storeGroup(hll, group, gather(loadLe64(registers + group * 8)));
+    CHOOSE(gather, hll, registers);
 }
 
 void hllWriteDense(char *out, const uint8_t registers[HLL_REGISTERS]) {
@@ -322,7 +384,7 @@ bool hllIsSound(slice hll) {
 
 bool hllMerge(uint8_t registers[HLL_REGISTERS], slice hll) {
     if (!hllIsDense(hll)) return readRuns(hll, registers, NULL);
-    mergeDense(registers, hll.ptr);
+    CHOOSE(raise, registers, hll.ptr);
     return true;
 }
 
@@ -382,9 +444,7 @@ uint64_t hllEstimateRegisters(const uint8_t registers[HLL_REGISTERS]) {
 bool hllEstimate(slice hll, uint64_t *count) {
     if (hllIsDense(hll)) {
         uint8_t registers[HLL_REGISTERS];
-        for (size_t group = 0; group < GROUPS; group++) {
-            storeLe64(registers + group * 8, spread(loadGroup(hll.ptr, group)));
-        }
+        CHOOSE(spread, registers, hll.ptr);
         *count = hllEstimateRegisters(registers);
         return true;
     }

@@ -47,7 +47,7 @@ static const struct {
     {"xreadgroup", CHANGES_READ},
     /* The form that a value has, which readers do not see. */
     {"pfdebug", CHANGES_READ},
-    /* What another server has propagated stores the count; users who may read may ask for it. */
+    /* It stores the count; users who may read may ask for it. */
     {"pfcount", CHANGES_READ},
     /* The dataset goes to disk, by a child that is a copy of this process in the middle of the command. */
     {"save", ALL_KEYS | ANY_DB},

@@ -4,7 +4,8 @@
  * no conversion, no cached place, no step of a table that is being resized, no field that is reaped on the way.
  *
  * Exempt are a command in which a key's time was over (lookups delete it), one that others ran in between of, one that
- * failed (new errors have their own table), and what another server has propagated (PFCOUNT: there it stores a count).
+ * failed (new errors have their own table), and one that may be propagated although it is flagged readonly (PFCOUNT,
+ * which stores a count).
  *
  * Cost        debug builds only; values of many elements are looked at from outside.
  * Tests       tests/type, under sanitizers
@@ -58,7 +59,7 @@ static uint64_t fingerprintOfKeys(const client *c, long long commands) {
 }
 
 readonlyMark readonlyBegin(const client *c, long long commands) {
-    if ((c->cmd->flags & (CMD_READONLY | CMD_WRITE)) != CMD_READONLY || !c->req ||
+    if ((c->cmd->flags & (CMD_READONLY | CMD_WRITE)) != CMD_READONLY || !c->req || c->cmd->flags & CMD_MAY_REPLICATE ||
         c->flags & (CLIENT_PRIMARY | CLIENT_REPLAYS))
         return (readonlyMark){.on = false};
     return (readonlyMark){.on = true,

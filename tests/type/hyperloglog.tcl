@@ -162,8 +162,11 @@ start_server {each {r FLUSHALL; r CONFIG SET hll-sparse-max-bytes 3000}} {
         assert_equal 1 [r PFCOUNT other]
     }
 
-    test "PFCOUNT changes nothing, and takes a count that is stored" {
+    test "PFCOUNT stores the count, which counts as a change, and takes it as long as it is up to date" {
         r PFADD key a b c
+        assert_equal \x80 [r GETRANGE key 15 15]
+        assert_equal 1 [changes {r PFCOUNT key}]
+        assert_equal \3[string repeat \0 7] [r GETRANGE key 8 15]
         set before [r GET key]
         assert_equal 0 [changes {r PFCOUNT key}]
         assert_equal $before [r GET key]
@@ -174,6 +177,30 @@ start_server {each {r FLUSHALL; r CONFIG SET hll-sparse-max-bytes 3000}} {
         assert_equal 1337 [r PFCOUNT key]
         r PFADD key d
         assert_equal 4 [r PFCOUNT key]
+        assert_equal 4 [r PFCOUNT key]
+    }
+
+    test "PFCOUNT that stores the count ends a WATCH, and one that only reads it does not" {
+        with_clients other {
+            foreach expected {{} 4} {
+                if {$expected eq ""} {
+                    r PFADD key a b c d
+                }
+                $other WATCH key
+                r PFCOUNT key
+                $other MULTI
+                $other PFCOUNT key
+                assert_equal [expr {$expected eq "" ? "(nil)" : $expected}] [$other EXEC]
+            }
+        }
+    }
+
+    test "PFCOUNT of several keys stores nothing" {
+        r PFADD key a b c
+        r PFADD other d
+        set before [r GET key]
+        assert_equal 0 [changes {r PFCOUNT key other}]
+        assert_equal $before [r GET key]
     }
 
     # ---- PFMERGE ----------------------------------------------------------------------------------------------
@@ -183,10 +210,10 @@ start_server {each {r FLUSHALL; r CONFIG SET hll-sparse-max-bytes 3000}} {
         r PFADD b 3 4 5
         r PFADD to 6
         assert_equal OK [r PFMERGE to a b nothing]
-        assert_equal 6 [r PFCOUNT to]
-        assert_equal sparse [r PFDEBUG ENCODING to]
         r PFADD same 6 1 2 3 4 5
         assert_equal [r GET same] [r GET to]
+        assert_equal 6 [r PFCOUNT to]
+        assert_equal sparse [r PFDEBUG ENCODING to]
     }
 
     test "PFMERGE without sources makes an empty one" {

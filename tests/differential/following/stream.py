@@ -183,7 +183,7 @@ def other_writers(b):
         b.see("%s" % " ".join(words), stream.new())
     s.ask("PFADD", "p", "a", "b")
     s.ask("PFCOUNT", "p")
-    b.see("PFCOUNT that stores what it has counted", stream.new(), "PFCOUNT only reads here")
+    b.see("PFCOUNT that stores what it has counted", stream.new())
     payload = s.ask("FUNCTION", "DUMP")
     payload = payload.split(b"\r\n", 1)[1][:-2]
     s.ask("FUNCTION", "RESTORE", payload)

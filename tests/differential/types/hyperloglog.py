@@ -8,22 +8,7 @@ import rules
 SETTINGS = {"hll-sparse-max-bytes": [0, 18, 20, 40, 300, 16000]}
 
 
-class Counted:
-    """PFCOUNT of one key stores the count there, and that is a change; here it only reads. So that values and changes go
-    on alike, the count is written here too, when there it was."""
-
-    def judge(self, command, answers, ask):
-        if answers[0][0] != answers[1][0]:
-            return "differs"
-        if len(command) == 2 and answers[0][0][:1] == b":":
-            counts = [ask(i, [b"GETRANGE", command[1], b"8", b"15"])[1] for i in (0, 1)]
-            if counts[0] != counts[1]:
-                ask(0, [b"SETRANGE", command[1], b"8", counts[1]])
-        return None
-
-
 REPLIES = {
-    "pfcount": ("the stored count", Counted()),
     "pfadd": ("encoding after no change", rules.Levelled()),
 }
 
