@@ -286,10 +286,15 @@ hashedKey clientKeySearch(const client *c, uint32_t index) {
         uint32_t at = (index - req->keys[0].index) / (req->keys[1].index - req->keys[0].index);
         if (at < req->nkeys && req->keys[at].index == index) return (hashedKey){c->argv[index], req->keys[at].hash};
     }
-    for (uint32_t i = 0; i < req->nkeys; i++) {
-        if (req->keys[i].index == index) return (hashedKey){c->argv[index], req->keys[i].hash};
+    /* A destination before the keys breaks the distance, and there may be a hundred thousand of them. */
+    uint32_t low = 0, high = req->nkeys;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (req->keys[middle].index < index) low = middle + 1;
+        else high = middle;
     }
-    return hashedKeyOf(c->argv[index]);
+    bool found = low < req->nkeys && req->keys[low].index == index;
+    return found ? (hashedKey){c->argv[index], req->keys[low].hash} : hashedKeyOf(c->argv[index]);
 }
 
 uint64_t clientElementHashSearch(const client *c, uint32_t index) {

@@ -16,12 +16,14 @@
 
 #include "command_memory.h"
 #include "commands.h"
+#include "key_prefetch.h"
 #include "memory_prefetch.h"
 #include "value_set.h"
 #include "zmalloc.h"
 
 #include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 
 /* ---- Sources ---- */
 
@@ -30,6 +32,7 @@ typedef struct source {
     const robj *o; /* borrowed; NULL: empty */
     size_t count;
     double weight;
+    uint32_t nth; /* among the arguments */
 } source;
 
 typedef struct sourceIter {
@@ -146,11 +149,12 @@ static bool parseSources(client *c, uint32_t at, request *q) {
         addReplyNoMemory(c);
         return false;
     }
-    for (uint32_t i = 0; i < q->keys; i++) {
+    for (uint32_t i = 0, ready = 0; i < q->keys; i++) {
+        if (i == ready) ready += keysPrefetch(c, at + 1 + i, 1, q->keys - i);
         const robj *o = lookupKeyRead(c->db, clientKeyAt(c, at + 1 + i));
         if (o && !isSet(o) && checkType(c, o, OBJ_ZSET)) return false;
         size_t count = !o ? 0 : isSet(o) ? setSize(o) : zsetCount(o);
-        q->sources[i] = (source){.o = o, .count = count, .weight = 1};
+        q->sources[i] = (source){.o = o, .count = count, .weight = 1, .nth = i};
     }
     return true;
 }
@@ -197,8 +201,21 @@ static bool parseOptions(client *c, uint32_t at, request *q) {
     return true;
 }
 
-/* From the smallest to the largest; those of the same size stay in their order. */
+static int smallerFirst(const void *a, const void *b) {
+    const source *x = a, *y = b;
+    if (x->count != y->count) return x->count < y->count ? -1 : 1;
+    return x->nth < y->nth ? -1 : 1;
+}
+
+#define FEW_SOURCES 16 /* sorted by insertion: a call of qsort() costs more than the moves */
+
+/* Sort the sources from the smallest to the largest; those of the same size stay in their order. A client may name
+ * hundreds of thousands. */
 static void sortSources(request *q) {
+    if (q->keys > FEW_SOURCES) {
+        qsort(q->sources, q->keys, sizeof(*q->sources), smallerFirst);
+        return;
+    }
     for (uint32_t i = 1; i < q->keys; i++) {
         source s = q->sources[i];
         uint32_t k = i;
@@ -298,16 +315,18 @@ static void dropIfIn(const robj *o, const dict *table, batch *b) {
 
 /* Members of the first source that no other has. They are looked up in each other one; where those are many and small,
  * in one table of all of them. False: no memory. */
-static bool subtract(const request *q, zsetBuilder *out) {
+static bool subtract(request *q, zsetBuilder *out) {
     const source *first = &q->sources[0];
     zsetBuilder others;
     size_t total = 0, present = 0;
     bool ok = true;
     for (uint32_t i = 1; i < q->keys; i++) {
+        if (!q->sources[i].o) continue;
         total += q->sources[i].count;
-        present += q->sources[i].count > 0;
+        q->sources[++present] = q->sources[i];
         if (first->o && q->sources[i].o == first->o) return true; /* nothing is left */
     }
+    q->keys = (uint32_t)present + 1; /* empty sources are left out: each batch goes through all of them */
     bool merge = present > 2 && first->count / 2 > total / present;
     zsetBuildBegin(&others, merge ? total : 0);
     if (merge) ok = unite(&(request){.aggregate = AGGREGATE_MAX}, first + 1, q->keys - 1, &others);
@@ -317,7 +336,7 @@ static bool subtract(const request *q, zsetBuilder *out) {
         if (merge) dropIfIn(NULL, others.table, &b);
         for (uint32_t i = 1; !merge && i < q->keys && b.n; i++) {
             const robj *o = q->sources[i].o;
-            if (o) dropIfIn(o, sourceTable(o), &b);
+            dropIfIn(o, sourceTable(o), &b);
         }
         for (size_t i = 0; i < b.n; i++) zsetBuildAdd(out, b.members[i], b.scores[i]);
     }

@@ -92,8 +92,8 @@ typedef void commandHandler(client *c);
 /* Finds the keys of a command whose specs do not say it all: one begins after a word or nowhere, or its flags depend on
  * options. The function must read the options as the handler does, because users are asked for the keys that it
  * returns; a mere search for the word would also find a name that is spelled like it. Writes up to `cap` keys (index
- * and flags; hash untouched). Returns how many there are, or -1 for bad syntax: then the handler must fail before it
- * touches a key. Any thread: the function looks at nothing but its arguments. */
+ * and flags; hash untouched) in the order of the arguments. Returns how many there are, or -1 for bad syntax: then the
+ * handler must fail before it touches a key. Any thread: the function looks at nothing but its arguments. */
 typedef int commandKeysFn(const struct serverCommand *cmd, const slice *argv, uint32_t argc, requestKey *out, int cap);
 
 /* The flags of a command with these arguments, made of those of the table: a script says whether it writes. Main. */

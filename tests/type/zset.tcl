@@ -316,6 +316,23 @@ foreach encoding {listpack skiplist} {
         assert_equal {a 2 b 4 c 6} [r ZUNION 2 one one WITHSCORES]
     }
 
+    test "Of many sources the smaller come first, and those of the same size in their order" {
+        # 0.1 + 0.2 + 0.3 and 0.3 + 0.2 + 0.1 differ in the last digit.
+        set keys {}
+        for {set i 0} {$i < 30} {incr i} {
+            r ZADD large:$i 0 m {*}[concat {*}[lmap n {1 2 3} {list 1 $i.$n}]]
+            lappend keys large:$i
+        }
+        foreach {key score} {one 0.1 two 0.2 three 0.3} {
+            r ZADD $key $score m
+        }
+        set expected [expr {0.1 + 0.2 + 0.3}]
+        assert_equal [list m $expected] [r ZINTER 33 {*}$keys one two three WITHSCORES]
+        assert_equal [list m $expected] [r ZINTER 33 one {*}$keys two three WITHSCORES]
+        assert_equal [list m [expr {0.3 + 0.2 + 0.1}]] [r ZINTER 33 three two {*}$keys one WITHSCORES]
+        assert_equal {3.1 3.2 3.3} [r ZDIFF 35 large:3 none one {*}[lrange $keys 4 end] {*}[lrange $keys 0 2] none two three]
+    }
+
     test "$encoding: WEIGHTS and AGGREGATE" {
         r ZADD one 1 a 2 b
         r ZADD two 10 b 3 c
