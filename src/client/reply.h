@@ -69,6 +69,8 @@ void addReplyStatusFormat(client *c, const char *fmt, ...) printf_like(2, 3);
 void addReplyError(client *c, const char *text);
 void addReplyErrorFormat(client *c, const char *fmt, ...) printf_like(2, 3);
 void addReplyErrorSlice(client *c, slice text);
+/* As addReplyErrorSlice(), for a text that a script has made: INFO errorstats keeps only so many of such codes. */
+void addReplyErrorOfScript(client *c, slice text);
 /* An error that was counted when it arose, under another client's name or another code: here the command has failed,
  * no more. clientCountError() counts one of this code. */
 void addReplyErrorCounted(client *c, slice text);

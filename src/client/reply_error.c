@@ -1,7 +1,8 @@
 /* reply_error.c -- error replies, and how often each code was sent.
  *
  * An error's first word is its code: clients tell errors apart by it, and INFO errorstats counts by it. Scripts may
- * make up codes, so only the first ERROR_CODES_MAX are kept; the others count together.
+ * make up codes: one that is new when ERROR_CODES_MAX are known counts with the others of its kind. The codes of
+ * commands are few, and are always kept.
  *
  * Not here    what commands find wrong; the error of a protocol violation (net).
  * Owns        client_state.errors: the codes and their counters.
@@ -16,7 +17,7 @@
 #include <stdarg.h>
 
 #define ERROR_CODES_MAX 128
-#define ERROR_CODE_BYTES 128 /* of one: the rest is not kept */
+#define ERROR_CODE_BYTES 30 /* a longer first word is no code: the error counts as ERR */
 #define OVERFLOW_CODE "ERRORSTATS_OVERFLOW"
 
 /* ---- Statistics ------------------------------------------------------------------------------------------------- */
@@ -48,11 +49,12 @@ static errorCode *addCode(slice name) {
     return e;
 }
 
-static void countCode(slice name) {
-    if (name.len > ERROR_CODE_BYTES) name.len = ERROR_CODE_BYTES;
+/* `made_up`: the code is the text of a script. */
+static void countCode(slice name, bool made_up) {
+    if (name.len > ERROR_CODE_BYTES) name = sliceStr("ERR");
     if (!client_state.errors) client_state.errors = dictCreate(&code_dict_type);
     errorCode *e = findCode(name);
-    if (!e && dictSize(client_state.errors) >= ERROR_CODES_MAX) {
+    if (!e && made_up && dictSize(client_state.errors) >= ERROR_CODES_MAX) {
         name = sliceStr(OVERFLOW_CODE);
         e = findCode(name);
         if (!e)
@@ -101,10 +103,10 @@ static void tellUnexpected(client *c, slice text) {
     if (unlikely((isUnexpected(c) || c->flags & CLIENT_REPLAYS) && on_unexpected)) on_unexpected(c, text);
 }
 
-static void countError(client *c, slice text) {
+static void countError(client *c, slice text, bool made_up) {
     client_state.total_error_replies++;
     c->error_replies++;
-    countCode(codeOf(text));
+    countCode(codeOf(text), made_up);
     client_state.unexpected_error_replies += isUnexpected(c);
     tellUnexpected(c, text);
 }
@@ -128,7 +130,14 @@ static void send(client *c, slice text) {
 void addReplyErrorSlice(client *c, slice text) {
     assertMainRole();
     text = withoutLineEnds(text);
-    countError(c, text);
+    countError(c, text, false);
+    send(c, text);
+}
+
+void addReplyErrorOfScript(client *c, slice text) {
+    assertMainRole();
+    text = withoutLineEnds(text);
+    countError(c, text, true);
     send(c, text);
 }
 
@@ -143,7 +152,7 @@ void addReplyErrorCounted(client *c, slice text) {
 void clientCountError(slice code) {
     assertMainRole();
     client_state.total_error_replies++;
-    countCode(code);
+    countCode(code, false);
 }
 
 void addReplyError(client *c, const char *text) {

@@ -90,7 +90,7 @@ static bool replyError(lua_State *L, client *c) {
     lua_insert(L, -2);
     lua_concat(L, 2);
     if (counted) addReplyErrorCounted(c, textOf(L));
-    else addReplyErrorSlice(c, textOf(L));
+    else addReplyErrorOfScript(c, textOf(L));
     lua_pop(L, 1);
     return true;
 }

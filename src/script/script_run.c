@@ -157,7 +157,7 @@ static int replyErrorTable(lua_State *L) {
     else lua_pushfstring(L, "-%s", text);
     error.ptr = lua_tolstring(L, -1, &error.len);
     if (counted) addReplyErrorCounted(c, error);
-    else addReplyErrorSlice(c, error);
+    else addReplyErrorOfScript(c, error);
     return 0;
 }
 

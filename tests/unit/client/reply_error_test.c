@@ -80,17 +80,31 @@ TEST(errors_name_the_command) {
     clientSetCommandNamer(NULL);
 }
 
-TEST(codes_beyond_the_first_128_count_together) {
+TEST(codes_of_scripts_beyond_the_first_128_count_together) {
     client *c = fixtureClient(2);
     clientErrorStatsReset();
-    for (int i = 0; i < 140; i++) addReplyErrorFormat(c, "-CODE%d text", i);
-    addReplyError(c, "-CODE3 again");
+    char text[64];
+    for (int i = 0; i < 140; i++) {
+        snprintf(text, sizeof(text), "-CODE%d text", i);
+        addReplyErrorOfScript(c, sliceStr(text));
+    }
+    addReplyErrorOfScript(c, sliceStr("-CODE3 again"));
     CHECK_EQ_INT(countOf("CODE127"), 1);
     CHECK_EQ_INT(countOf("CODE128"), 0);
     CHECK_EQ_INT(countOf("CODE3"), 2);
     CHECK_EQ_INT(countOf("ERRORSTATS_OVERFLOW"), 12);
+    addReplyErrorOfScript(c, sliceStr("-WRONGTYPE of a script"));
+    addReplyWrongType(c);
+    addReplyError(c, "of a command");
+    CHECK_EQ_INT(countOf("ERRORSTATS_OVERFLOW"), 13);
+    CHECK_EQ_INT(countOf("WRONGTYPE"), 1);
+    CHECK_EQ_INT(countOf("ERR"), 1);
     clientErrorStatsReset();
     CHECK_EQ_INT(countOf("CODE3"), 0);
+    addReplyErrorOfScript(c, sliceStr("-CODE_OF_30_BYTES_YYYYYYYYYYYYY text"));
+    addReplyErrorOfScript(c, sliceStr("-CODE_OF_31_BYTES_YYYYYYYYYYYYYY text"));
+    CHECK_EQ_INT(countOf("CODE_OF_30_BYTES_YYYYYYYYYYYYY"), 1);
+    CHECK_EQ_INT(countOf("ERR"), 1);
     clientFree(c);
 }
 
