@@ -215,8 +215,8 @@ void callOnApplied(void (*fn)(client *c)) {
 
 static void rejected(client *c) {
     transactionRefused(c);
-    if (c->cmd && c->cmd->stats) c->cmd->stats->rejected_calls++;
     if (c->req->flags & (REQ_UNKNOWN_COMMAND | REQ_UNKNOWN_SUBCOMMAND)) c->cmd = c->last_cmd = NULL; /* CLIENT LIST */
+    else if (c->cmd && c->cmd->stats) c->cmd->stats->rejected_calls++;
     /* A replica reads what it is sent as the stream: there is no place for an error in it. */
     if (unlikely(c->flags & CLIENT_REPLICA) && !(c->flags & CLIENT_MONITOR)) clientCloseAsap(c);
 }

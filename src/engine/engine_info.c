@@ -101,10 +101,9 @@ static void allLatencies(infoOut *o) {
 }
 
 static void resetStats(void) {
-    /* command_ns stays: a turn of the loop measures its growth. */
+    /* command_ns stays: a turn of the loop measures its growth. What users were denied stays as well: that somebody has
+     * tried passwords is not to be hidden by a reset. */
     engine_stats.commands_processed = 0;
-    engine_stats.acl_denied_auth = engine_stats.acl_denied_cmd = engine_stats.acl_denied_key = 0;
-    engine_stats.acl_denied_channel = engine_stats.acl_denied_db = engine_stats.acl_denied_tls_cert = 0;
     commandStatsResetAll();
 }
 

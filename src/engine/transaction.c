@@ -48,6 +48,7 @@ static uint32_t prefetchFrom(client *c, uint32_t first, size_t *fetched) {
 static void runQueue(client *c) {
     multiState *m = c->multi;
     monotime now = clockTicks(), per_key = 0;
+    unsigned long errors_before = c->error_replies;
     bool denied = c->flags & CLIENT_DENY_BLOCKING;
     c->flags |= CLIENT_DENY_BLOCKING;
     addReplyArrayLen(c, m->count);
@@ -63,6 +64,7 @@ static void runQueue(client *c) {
         if (aclMayRunQueued(c, m->queue[i])) callQueued(c, m->queue[i], &now);
     }
     if (!denied) c->flags &= ~(uint32_t)CLIENT_DENY_BLOCKING;
+    c->error_replies = errors_before; /* the errors are the commands' failures and not EXEC's */
 }
 
 void execCommand(client *c) {

@@ -279,6 +279,38 @@ start_server {} {
         assert_match "calls=1,*" [info_field cmdstat_client|id commandstats]
     }
 
+    test "An error within a transaction is the failure of its command and not of EXEC" {
+        r CONFIG RESETSTAT
+        r SET key word
+        foreach command {MULTI {LPUSH key x} EXEC MULTI NOSUCH EXEC} {
+            catch {r {*}$command}
+        }
+        assert_match "calls=1,*,failed_calls=1" [info_field cmdstat_lpush commandstats]
+        assert_match "calls=2,*,failed_calls=1" [info_field cmdstat_exec commandstats]
+    }
+
+    test "An unknown subcommand is counted as an error and for no command" {
+        r CONFIG RESETSTAT
+        catch {r OBJECT NOSUCH key}
+        assert_equal "" [info_field cmdstat_object commandstats]
+        assert_equal count=1 [info_field errorstat_ERR errorstats]
+    }
+
+    test "CONFIG RESETSTAT keeps what users were denied" {
+        catch {r AUTH nobody wrong}
+        set denied [info_field acl_access_denied_auth stats]
+        assert {$denied > 0}
+        r CONFIG RESETSTAT
+        assert_equal $denied [info_field acl_access_denied_auth stats]
+    }
+
+    test "SPOP of all members is a look-up that finds" {
+        r SADD members a b
+        r CONFIG RESETSTAT
+        r SPOP members 2
+        assert_equal 1 [info_field keyspace_hits stats]
+    }
+
     test "Errors are counted by their first word" {
         r CONFIG RESETSTAT
         catch {r INCR}
