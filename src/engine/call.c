@@ -282,6 +282,8 @@ static bool isHeld(client *c) {
 void callServeBlocked(monotime *now) {
     assertMainRole();
     client *outer = current_client;
+    /* What has made the keys ready saw one time from its start to its end: they may have expired since. */
+    storeSetNowMs(clockWallMs());
     for (client *c; (c = blockingNext()) != NULL;) {
         if (unlikely(pause_any) && isHeld(c)) continue;
         current_client = c;

@@ -678,6 +678,28 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         assert_equal 0 [r EXISTS k]
     }
 
+    foreach {command change} {
+        {BLPOP k 0} {RPUSH k a}   {BLMOVE k other LEFT LEFT 0} {RPUSH k a}   {BLMPOP 0 1 k LEFT} {RPUSH k a}
+        {BZPOPMIN k 0} {ZADD k 1 a}   {BZMPOP 0 1 k MAX} {ZADD k 1 a}   {XREAD BLOCK 0 STREAMS k 0} {XADD k * a b}
+    } {
+        test "[lindex $command 0] is not served with a key that has expired within the transaction that made it" {
+            r DEBUG SET-ACTIVE-EXPIRE 0
+            with_clients c {
+                waits $c {*}$command
+                r MULTI
+                r {*}$change
+                r PEXPIRE k 1
+                r DEBUG SLEEP 0.01
+                r EXEC
+                assert_equal 0 [r EXISTS k]
+                assert_equal 1 [blocked_count]
+                r {*}$change
+                assert_not_equal {} [$c reply]
+            }
+            r DEBUG SET-ACTIVE-EXPIRE 1
+        }
+    }
+
     test "CLIENT LIST shows who is unblocked and has not gone on yet" {
         with_clients c {
             set id [$c CLIENT ID]
