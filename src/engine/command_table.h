@@ -33,6 +33,7 @@
 #define CMD_ALLOW_BUSY (1u << 20)        /* allow_busy */
 #define CMD_ALL_DBS (1u << 21)           /* (hidden) touches every database, whatever its arguments */
 #define CMD_SECRETS (1u << 22)           /* (hidden) scripts may run it, and yet it may be given passwords */
+#define CMD_ARBITRARY_KEYS (1u << 23)    /* (hidden) reads keys that it was not given: their expires are no unit */
 /* Ours: the I/O thread builds the value that the command stores, ahead. */
 #define CMD_BUILDS_VALUE (1u << 28)
 /* Ours: element_arg says what is looked up in the first key's value. */

@@ -8,6 +8,9 @@
  * MULTI goes before it) or the unit ends (then it goes bare). So whatever a transaction or a program does, no more than
  * one command is kept here, and a large argument is not copied.
  *
+ * SCAN and RANDOMKEY are no unit: the removals of expired keys that they find have nothing to do with each other, and
+ * go bare (CMD_ARBITRARY_KEYS).
+ *
  * What is written is what the command did: with times that are absolute, with what it chose at random, and only with
  * the fields that were there for it. A field whose time is over stays in its hash until the expire cycle takes it, so a
  * follower has it, and does not know that it is hidden: a command that names such a field is never passed on as it was
@@ -69,6 +72,7 @@ static struct {
     uint32_t begun; /* targets that have had the MULTI */
     /* What the running command has done: SAID, FLUSHED, and targets that get it as it was sent, whatever it did. */
     uint32_t running;
+    bool loose;    /* the items of the running command are no unit: each goes bare */
     bool elements; /* fields whose time is over go: the form is their HDEL */
 } unit;
 enum { SAID = 1 << 8, FLUSHED = 1 << 9 }; /* its handler has spoken */
@@ -218,7 +222,7 @@ static void endForm(void) {
     form.open = false;
     form.from = HEADER_ROOM - n;
     memcpy(form.bytes + form.from, header, n);
-    if (unit.depth == 0) giveForm(false);
+    if (unit.depth == 0 || (unit.depth == 1 && unit.loose)) giveForm(false);
     else if (unit.multi) giveForm(true);
     else unit.waits = true;
 }
@@ -319,7 +323,7 @@ static void addAsSent(const client *c, uint32_t targets) {
 void propagateRun(client *c, void (*run)(client *c)) {
     long long dirty = store_stats.dirty;
     uint32_t outer = unit.running;
-    unit.depth++;
+    if (unit.depth++ == 0) unit.loose = c->cmd->flags & CMD_ARBITRARY_KEYS;
     unit.running = 0;
     recordsExpectNext(c->req);
     run(c);

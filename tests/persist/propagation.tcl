@@ -29,6 +29,24 @@ start_server {
 
     source [file join $support propagation_cases.tcl]
 
+    test "Keys that SCAN or RANDOMKEY finds expired are no transaction, those of a command that names them are" {
+        if {[increment_file] eq ""} {skip "no append-only file is written"}
+        foreach {command transaction} {{SCAN 0} 0 RANDOMKEY 0 {MGET k1 k2} 1 {EVAL "redis.call('scan', 0) return 1" 0} 1} {
+            r FLUSHALL
+            foreach key {k1 k2} {r SET $key v PX 1}
+            after 5
+            set from [file size [increment_file]]
+            r {*}$command
+            set written [commands_of [string range [read_file [increment_file]] $from end]]
+            set want {{UNLINK k1} {UNLINK k2}}
+            if {$transaction} {
+                assert_equal {MULTI EXEC} [list [lindex $written 0] [lindex $written end]]
+                set written [lrange $written 1 end-1]
+            }
+            assert_equal $want [lsort $written]
+        }
+    }
+
     test "A key that is evicted goes before the command that needs the room" {
         if {[increment_file] eq ""} {skip "no append-only file is written"}
         r SET victim [string repeat x 500000] EX 1000

@@ -617,7 +617,8 @@ TEST(only_what_was_there_is_propagated) {
         {READ, "xreadgroup group g c count 1 streams x 0",
          "XCLAIM x g c 0 1-1 TIME 1700000000010 RETRYCOUNT 2 FORCE JUSTID LASTID 2-1"},
         {READ, "xreadgroup group g c streams x >", ""},
-        {"set k v px 1|set l v px 1", "scan 0 count 100", "MULTI; UNLINK k; UNLINK l; EXEC"},
+        {"set k v px 1|set l v px 1", "scan 0 count 100", "UNLINK k; UNLINK l"},
+        {"set k v px 1|set l v px 1", "mget k l", "MULTI; UNLINK k; UNLINK l; EXEC"},
     };
     begin();
     for (size_t i = 0; i < array_len(cases); i++) {
