@@ -156,6 +156,19 @@ aofManifest *aofFilesLook(const char *folder, const char *stem) {
     return aofFilesRead(folder, stem);
 }
 
+bool aofFilesTry(const char *folder, const char *stem) {
+    aofManifest *m = aofFilesLook(folder, stem);
+    if (!m) return false;
+    aofManifestFree(m);
+    sds name = sdsCatPrintf(sdsEmpty(), "temp-%s.try", stem), path = aofPath(folder, name);
+    int fd = aofSystemNow()->open(path, O_WRONLY | O_CREAT, 0644);
+    if (fd < 0) serverLog(LL_WARNING, "Can't open or create append-only dir %s: %s", folder, strerror(errno));
+    else aofSystemNow()->close(fd), aofSystemNow()->unlink(path);
+    sdsFree(name);
+    sdsFree(path);
+    return fd >= 0;
+}
+
 aofManifest *aofFilesFind(const char *folder, const char *stem) {
     aofManifest *m = aofFilesLook(folder, stem);
     if (!m || !exists(stem) || !wantsOldFile(m, folder, stem)) return m;

@@ -20,6 +20,9 @@ aofManifest *aofFilesFind(const char *folder, const char *stem) must_check;
 aofManifest *aofFilesRead(const char *folder, const char *stem) must_check;
 /* As aofFilesFind(), but an old single file stays where it is. */
 aofManifest *aofFilesLook(const char *folder, const char *stem) must_check;
+/* Whether a log can be begun there at present: makes the folder, reads its manifest, makes a file and removes it again.
+ * False with lines in the log. */
+bool aofFilesTry(const char *folder, const char *stem) must_check;
 /* The next numbers of `m` are those of files that are not there. */
 void aofFilesSkipTaken(const char *folder, const char *stem, aofManifest *m);
 /* Begin a log of nothing: a base without commands, in `m`, which has no files. The manifest is not written yet. */

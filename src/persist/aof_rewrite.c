@@ -277,11 +277,24 @@ void aofRewriteTick(void) {
     if (due || rewrite.scheduled) (void)begin();
 }
 
-/* The log is to be on. A child that was at a base before has not what is appended from here on; in a transaction there
- * is no fork in the middle of its unit. */
+/* False with lines in the log: the disk does not take a log where it is to be. */
+static bool diskIsThere(void) {
+    sds folder = aofFolderPath(persist_settings.appenddirname);
+    bool ok = folder && aofFilesTry(folder, persist_settings.appendfilename);
+    sdsFree(folder);
+    return ok;
+}
+
+/* The log is to be on; the disk is asked whether one can be made, and answers before the client gets a reply. A child
+ * that was at a base before has not what is appended from here on; in a transaction there is no fork in the middle of
+ * its unit. */
 static bool turnOn(void) {
     const client *c = callCurrentClient();
     rewrite.last_end_s = NOT_YET_S;
+    if (!diskIsThere()) {
+        rewrite.last_ok = false;
+        return false;
+    }
     if (childRunning() == CHILD_AOF) childKill();
     if (mayBegin() && !(c && c->flags & CLIENT_MULTI)) return begin();
     serverLog(LL_NOTICE, "The append-only file is to be on: its first rewrite begins when nothing else is under way");

@@ -246,27 +246,48 @@ start_server {overrides {}} {
     }
 }
 
+proc assert_refused {} {
+    assert_error "ERR CONFIG SET failed (possibly related to argument 'appendonly') - Unable to turn on AOF. Check server\
+        logs." {r CONFIG SET appendonly yes}
+    assert_equal {appendonly no} [r CONFIG GET appendonly]
+    is_off
+    assert_equal err [info_field aof_last_bgrewrite_status]
+}
+
 start_server {overrides {}} {
     test "A manifest that cannot be read is not written over" {
         r SET a 1
         file mkdir [file join [srv dir] appendonlydir]
         write_file [aof_path appendonly.aof.manifest] "file a/b seq 1 type b\n"
-        r CONFIG SET appendonly yes
-        wait_for_condition 10 {[info_field aof_rewrites_consecutive_failures] == 3}
-        assert_match "*File can't be a path, just a filename*The append-only file is not on yet*" [srv log]
+        assert_refused
+        assert_match "*File can't be a path, just a filename*" [srv log]
         assert_equal "file a/b seq 1 type b\n" [manifest]
-        assert_equal {1 err} [list [info_field aof_enabled] [info_field aof_last_bgrewrite_status]]
-        wait_for_condition 5 {[temporaries] eq ""}
         file delete [aof_path appendonly.aof.manifest]
-        r BGREWRITEAOF
+        r CONFIG SET appendonly yes
         is_on
     }
 
-    test "A folder that cannot be made is told, and tried again" {
+    test "A folder that cannot be made is an error of CONFIG SET, and nothing has changed" {
         r CONFIG SET appendonly no
         file delete -force [file join [srv dir] appendonlydir]
         write_file [file join [srv dir] appendonlydir] "a file"
-        r CONFIG SET appendonly yes
+        assert_refused
+        r CONFIG SET appendfsync always
+        assert_error "ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled." {r WAITAOF 1 0 0}
+        assert_match "*Can't open or create append-only dir [file join [srv dir] appendonlydir]: Not a directory*" [srv log]
+    }
+
+    test "One that is lost before the first rewrite begins is told, and tried again" {
+        file delete [file join [srv dir] appendonlydir]
+        r CONFIG SET rdb-key-save-delay $never
+        r BGSAVE
+        r CONFIG SET appendonly yes rdb-key-save-delay 0
+        assert_equal {1 0 1} [list [info_field aof_enabled] [info_field aof_rewrite_in_progress] \
+            [info_field aof_rewrite_scheduled]]
+        assert_equal {0 0} [r WAITAOF 1 0 10]
+        file delete -force [file join [srv dir] appendonlydir]
+        write_file [file join [srv dir] appendonlydir] "a file"
+        r BGSAVE CANCEL
         wait_for_condition 10 {[info_field aof_rewrites_consecutive_failures] == 3}
         assert_match "*Can't open or create append-only dir [file join [srv dir] appendonlydir]: Not a directory*" [srv log]
         assert_equal PONG [r PING]
