@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "info_table.h"
+#include "one_line.h"
 #include "panic.h"
 #include "reply.h"
 
@@ -30,7 +31,9 @@ int64_t infoStartedAt(void) {
 
 static void putText(void *arg, const char *fmt, va_list ap) {
     sds *text = arg;
+    size_t from = sdsLen(*text);
     *text = sdsCatVprintf(*text, fmt, ap);
+    oneLine(*text + from, sdsLen(*text) - from);
     *text = sdsCatLen(*text, "\r\n", 2);
 }
 
@@ -38,6 +41,7 @@ static void putCrash(void *arg, const char *fmt, va_list ap) {
     char line[512];
     unused(arg);
     vsnprintf(line, sizeof(line), fmt, ap);
+    oneLine(line, strlen(line));
     panicPrint("%s\r\n", line);
 }
 

@@ -14,7 +14,8 @@
 
 #include <stdarg.h>
 
-/* Where lines go. `put` appends one line; its end is not in `fmt`. */
+/* Where lines go. `put` appends one line, whose end is not in `fmt`, and passes it through oneLine(): parts of it may
+ * be text that a client has chosen. */
 typedef struct infoOut {
     void (*put)(void *arg, const char *fmt, va_list ap);
     void *arg; /* borrowed: put's */

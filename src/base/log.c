@@ -10,6 +10,7 @@
 #include "log.h"
 #include "clock.h"
 #include "numbers.h"
+#include "one_line.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -148,28 +149,10 @@ static const char *roleName(char r) {
     }
 }
 
-/* A logfmt value is quoted and stays on one line. */
+/* A logfmt value is quoted. */
 static void makeQuotable(char *s) {
-    for (; *s; s++) {
+    for (; *s; s++)
         if (*s == '"') *s = '\'';
-        else if (*s == '\n' || *s == '\r') *s = ' ';
-    }
-}
-
-/* A JSON string's inside. `out` has room for six bytes of each byte of `s`. */
-static void escapeJson(char *out, const char *s) {
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (c == '"' || c == '\\') {
-            *out++ = '\\';
-            *out++ = (char)c;
-        } else if (c < ' ') {
-            out += sprintf(out, "\\u%04x", c);
-        } else {
-            *out++ = (char)c;
-        }
-    }
-    *out = '\0';
 }
 
 /* One line in the form that log-format asks for; returns its length. Makes `message` fit the form. */
@@ -179,18 +162,21 @@ static int formatLine(char *line, size_t size, logLevel level, const char *when,
     char r = atomic_load_explicit(&role_letter, memory_order_relaxed);
     switch ((logFormat)atomic_load_explicit(&line_format, memory_order_relaxed)) {
     case LOG_FORMAT_LOGFMT:
+        oneLine(message, strlen(message));
         makeQuotable(message);
         return snprintf(line, size, "pid=%d role=%s timestamp=\"%s\" level=%s message=\"%s\"\n", pid, roleName(r), when,
                         words[level], message);
     case LOG_FORMAT_JSON: {
         char escaped[6 * MESSAGE_MAX];
-        escapeJson(escaped, message);
+        jsonEscape(escaped, message);
+        oneLine(message, strlen(message)); /* for syslog */
         return snprintf(line, size,
                         "{\"pid\":%d,\"role\":\"%s\",\"timestamp\":\"%s\",\"level\":\"%s\",\"message\":\"%s\"}\n", pid,
                         roleName(r), when, words[level], escaped);
     }
     case LOG_FORMAT_LEGACY: break;
     }
+    oneLine(message, strlen(message));
     return snprintf(line, size, "%d:%c %s %c %s\n", pid, r, when, ".-*#"[level], message);
 }
 

@@ -30,8 +30,8 @@ void logSetRole(char role);
 /* Also write to syslog with `ident` and `facility` (LOG_LOCAL0 ...); ident NULL turns it off. */
 void logSetSyslog(const char *ident, int facility);
 
-/* Log one line if `level` is at or above the level set. A newline in the message is not escaped in
- * the legacy form. Messages longer than 1023 bytes are cut. */
+/* Log one line if `level` is at or above the level set. A message stays on its line whatever text of others is in it
+ * (one_line.h; the JSON form escapes). Messages longer than 1023 bytes are cut. */
 void serverLog(logLevel level, const char *fmt, ...) printf_like(2, 3);
 
 /* Write bytes as they are, without a prefix (banner, multi-line reports). */

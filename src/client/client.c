@@ -17,6 +17,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client.h"
+#include "one_line.h"
 #include "panic.h"
 #include "reply_block.h"
 #include "zmalloc.h"
@@ -489,6 +490,7 @@ sds clientCatInfo(sds s, const client *c) {
     size_t queued = clientQueuedOutput(c);
     size_t buffered = c->output_bytes < CLIENT_OUTPUT_BUFFER ? c->output_bytes : CLIENT_OUTPUT_BUFFER;
     size_t open_bytes = 0;
+    size_t from = sdsLen(s);
     char flags[24];
 
     for (const replyBlock *b = c->reply_head; b; b = b->next) open_bytes += replyBlockAllocSize(b);
@@ -505,7 +507,8 @@ sds clientCatInfo(sds s, const client *c) {
         open_bytes, c->reply_peak, buffered, queued ? (size_t)c->output_blocks : 0, queued, memUsage(c, &extra),
         c->stream ? (queued ? "rw" : "r") : "", clientCommandName(shownCommand(c)),
         c->flags & CLIENT_PRIMARY ? "(superuser)" : extra.user, extra.redirect, c->resp);
-    return sdsCatPrintf(s, " lib-name=%s lib-ver=%s tot-net-in=%lld tot-net-out=%lld tot-cmds=%lld",
-                        textOr(c->lib_name), textOr(c->lib_ver), c->net_input,
-                        c->net_output + (long long)extra.fanned_bytes, c->commands);
+    s = sdsCatPrintf(s, " lib-name=%s lib-ver=%s tot-net-in=%lld tot-net-out=%lld tot-cmds=%lld", textOr(c->lib_name),
+                     textOr(c->lib_ver), c->net_input, c->net_output + (long long)extra.fanned_bytes, c->commands);
+    oneLine(s + from, sdsLen(s) - from); /* a user's name, or the path of a socket */
+    return s;
 }

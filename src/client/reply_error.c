@@ -51,7 +51,6 @@ static errorCode *addCode(slice name) {
 
 /* `made_up`: the code is the text of a script. */
 static void countCode(slice name, bool made_up) {
-    if (name.len > ERROR_CODE_BYTES) name = sliceStr("ERR");
     if (!client_state.errors) client_state.errors = dictCreate(&code_dict_type);
     errorCode *e = findCode(name);
     if (!e && made_up && dictSize(client_state.errors) >= ERROR_CODES_MAX) {
@@ -80,11 +79,22 @@ void clientErrorStatsReset(void) {
     if (client_state.errors) dictEmpty(client_state.errors, NULL);
 }
 
-/* The code of an error text: its first word when it begins with '-' and has another. */
-static slice codeOf(slice text) {
-    const char *space = text.len && text.ptr[0] == '-' ? memchr(text.ptr, ' ', text.len) : NULL;
+static bool isLineEnd(char ch) {
+    return ch == '\r' || ch == '\n';
+}
 
-    return space ? sliceOf(text.ptr + 1, (size_t)(space - text.ptr) - 1) : sliceStr("ERR");
+/* The code of an error text: its first word when it begins with '-' and has another, and is neither too long nor cut by
+ * a NUL. In INFO it stands before a colon, so what separates there is replaced; a line end ends the word, as it becomes
+ * a blank in the reply. */
+static slice codeOf(slice text, char code[ERROR_CODE_BYTES]) {
+    if (text.len == 0 || text.ptr[0] != '-') return sliceStr("ERR");
+    size_t n = 0;
+    for (const char *p = text.ptr + 1, *end = text.ptr + text.len; p < end && *p != '\0'; p++) {
+        if (*p == ' ' || isLineEnd(*p)) return sliceOf(code, n);
+        if (n == ERROR_CODE_BYTES) break;
+        code[n++] = (char)(*p == ':' || *p == '#' ? '_' : *p);
+    }
+    return sliceStr("ERR");
 }
 
 static void (*on_unexpected)(client *c, slice text); /* const after boot; NULL */
@@ -106,16 +116,13 @@ static void tellUnexpected(client *c, slice text) {
 static void countError(client *c, slice text, bool made_up) {
     client_state.total_error_replies++;
     c->error_replies++;
-    countCode(codeOf(text), made_up);
+    char code[ERROR_CODE_BYTES];
+    countCode(codeOf(text, code), made_up);
     client_state.unexpected_error_replies += isUnexpected(c);
     tellUnexpected(c, text);
 }
 
 /* ---- Replies ---------------------------------------------------------------------------------------------------- */
-
-static bool isLineEnd(char ch) {
-    return ch == '\r' || ch == '\n';
-}
 
 static slice withoutLineEnds(slice text) {
     while (text.len && isLineEnd(text.ptr[text.len - 1])) text.len--;

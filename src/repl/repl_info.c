@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "failover.h"
 #include "info_table.h"
+#include "one_line.h"
 #include "panic.h"
 #include "primary_link.h"
 #include "psync.h"
@@ -63,6 +64,7 @@ static void writeReplicas(infoOut *o) {
         const replicaState *r = listNodeValue(n);
         char ip[ADDRESS_BYTES];
         replicaAddress(r, ip, sizeof(ip));
+        oneWord(ip, strlen(ip)); /* the replica has named it */
         long long lag_s = r->phase == REPLICA_ONLINE ? (long long)((now_ms - r->acked_ms) / 1000) : 0;
         infoLine(o, "slave%d:ip=%s,port=%lld,state=%s,offset=%lld,lag=%lld,type=%s", i++, ip, r->port,
                  replicaPhaseName(r->phase), r->acked, lag_s, kindOf(r));

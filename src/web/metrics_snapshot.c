@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "command_table.h"
 #include "info_table.h"
+#include "one_line.h"
 #include "panic.h"
 #include "zmalloc.h"
 
@@ -22,7 +23,9 @@ static uint64_t made;
 
 static void putText(void *arg, const char *fmt, va_list ap) {
     sds *text = arg;
+    size_t from = sdsLen(*text);
     *text = sdsCatVprintf(*text, fmt, ap);
+    oneLine(*text + from, sdsLen(*text) - from);
     *text = sdsCatLen(*text, "\r\n", 2);
 }
 

@@ -27,6 +27,7 @@
 #include "hash.h"
 #include "metric_table.h"
 #include "numbers.h"
+#include "one_line.h"
 #include "version.h"
 #include "zmalloc.h"
 
@@ -86,29 +87,10 @@ static void putShifted(writer *w, slice number, unsigned shift) {
     if (point) put(w, point + 1, rest.len - whole - 1);
 }
 
-/* Length of the well-formed UTF-8 sequence that begins here, 0 when there is none (RFC 3629). */
-static size_t sequenceLen(const unsigned char *p, size_t left) {
-    static const struct {
-        unsigned char first_low, first_high, second_low, second_high, len;
-    } forms[] = {{0x00, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
-                 {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
-                 {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
-    for (size_t i = 0; i < array_len(forms); i++) {
-        if (p[0] < forms[i].first_low || p[0] > forms[i].first_high) continue;
-        size_t len = forms[i].len;
-        if (len > left) return 0;
-        if (len > 1 && (p[1] < forms[i].second_low || p[1] > forms[i].second_high)) return 0;
-        for (size_t k = 2; k < len; k++)
-            if (p[k] < 0x80 || p[k] > 0xbf) return 0;
-        return len;
-    }
-    return 0;
-}
-
 static void putEscaped(writer *w, slice value) {
     for (size_t i = 0, len; i < value.len; i += len) {
         unsigned char c = (unsigned char)value.ptr[i];
-        len = sequenceLen((const unsigned char *)value.ptr + i, value.len - i);
+        len = utf8SequenceLen(value.ptr + i, value.len - i);
         if (c == '\\' || c == '"') put(w, c == '"' ? "\\\"" : "\\\\", 2);
         else if (c == '\n') put(w, "\\n", 2);
         else if (len == 0 || c < ' ' || c == 0x7f) put(w, "?", 1), len = 1;

@@ -88,7 +88,7 @@ TEST(json_lines_are_json) {
     serverLog(LL_NOTICE, "he\"l\nlo\\");
     const char *text = finish();
     CHECK(like(text, "^\\{\"pid\":[0-9]+,\"role\":\"primary\",\"timestamp\":\"[^\"]*\",\"level\":\"notice\","
-                     "\"message\":\"he\\\\\"l\\\\u000alo\\\\\\\\\"\\}\n$"));
+                     "\"message\":\"he\\\\\"l\\\\nlo\\\\\\\\\"\\}\n$"));
 }
 
 TEST(levels_and_lengths) {
