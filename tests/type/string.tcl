@@ -768,6 +768,45 @@ start_server {each {r FLUSHALL}} {
         assert_error [format $wrong_number lcs] {r LCS a}
     }
 
+    test "LCS of long strings is that of the table of lengths, where rows end at 64 columns and beside" {
+        expr {srand(17)}
+        foreach {m n} {1 64 64 63 65 64 40 65 66 128 20 129 130 127} {
+            foreach name {a b} len [list $m $n] {
+                set $name ""
+                for {set i 0} {$i < $len} {incr i} {
+                    append $name [string index abc [expr {int(rand() * 3)}]]
+                }
+            }
+            r MSET a $a b $b
+            set rows [list [set row [lrepeat [expr {$n + 1}] 0]]]
+            foreach x [split $a ""] {
+                set next 0
+                set j 0
+                foreach y [split $b ""] {
+                    set left [lindex $next end]
+                    set up [lindex $row [incr j]]
+                    lappend next [expr {$x eq $y ? [lindex $row $j-1] + 1 : max($left, $up)}]
+                }
+                lappend rows [set row $next]
+            }
+            set common ""
+            for {set i $m; set j $n} {$i > 0 && $j > 0} {} {
+                if {[string index $a $i-1] eq [string index $b $j-1]} {
+                    set common [string index $a $i-1]$common
+                    incr i -1
+                    incr j -1
+                } elseif {[lindex $rows $i-1 $j] > [lindex $rows $i $j-1]} {
+                    incr i -1
+                } else {
+                    incr j -1
+                }
+            }
+            assert_equal $common [r LCS a b]
+            assert_equal [string length $common] [r LCS a b LEN]
+            assert_equal [string length $common] [lindex [r LCS a b IDX] end]
+        }
+    }
+
     test "LCS agrees with a plain implementation for random texts" {
         proc lcs_length {a b} {
             set previous [lrepeat [expr {[string length $b] + 1}] 0]
