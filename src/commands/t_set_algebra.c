@@ -106,22 +106,27 @@ typedef struct memberBatch {
 
 #define WHOLE_HASH UINT64_MAX
 
-/* The next members. All entries of a table are taken before the first of them is read: the iterator asks for them. */
-static bool batchFill(memberBatch *b, setIterator *it) {
+/* The next members, `most` of them or fewer. All entries of a table are taken before the first of them is read: the
+ * iterator asks for them. */
+static bool batchFillUpTo(memberBatch *b, setIterator *it, size_t most) {
     const void *entries[BATCH];
     setMember m;
     b->count = 0;
     b->known = 0;
     if (setIsTable(it->set)) {
-        b->count = dictIterMany(&it->table, BATCH, entries, b->hash, &b->known);
+        b->count = dictIterMany(&it->table, most, entries, b->hash, &b->known);
         for (size_t i = 0; i < b->count; i++) b->text[i] = setEntryText(entries[i]);
         return b->count > 0;
     }
-    while (b->count < BATCH && setIterNext(it, &m)) {
+    while (b->count < most && setIterNext(it, &m)) {
         b->text[b->count] = setMemberText(&m, b->digits[b->count]);
         b->count++;
     }
     return b->count > 0;
+}
+
+static bool batchFill(memberBatch *b, setIterator *it) {
+    return batchFillUpTo(b, it, BATCH);
 }
 
 /* Have these bits of the hashes, and what buckets keep. */
@@ -234,9 +239,9 @@ static void storeResultTake(client *c, hashedKey key, robj *result, const char *
 
 /* ---- SINTER ---- */
 
-/* Go on with the next members of the first set that all others have. */
-static bool interNext(memberBatch *b, const inputSets *in, setIterator *it) {
-    if (!batchFill(b, it)) return false;
+/* Go on with the next members of the first set, `most` at most: those that all others have. */
+static bool interNext(memberBatch *b, const inputSets *in, setIterator *it, size_t most) {
+    if (!batchFillUpTo(b, it, most)) return false;
     for (uint32_t i = 1; i < in->count && b->count; i++)
         if (in->sets[i] != in->sets[0]) batchFilter(b, in->sets[i], true);
     return true;
@@ -255,7 +260,7 @@ void sinterCommand(client *c) {
         sortInputs(&in);
         void *place = addReplyDeferredLen(c);
         setIterBegin(&it, in.sets[0]);
-        while (interNext(&b, &in, &it)) {
+        while (interNext(&b, &in, &it, BATCH)) {
             batchReply(c, &b);
             found += (long long)b.count;
         }
@@ -280,7 +285,7 @@ void sinterstoreCommand(client *c) {
             robj *result = setCreateCompact(key.name, from_intset ? OBJ_ENC_INTSET : OBJ_ENC_LISTPACK);
             setIterator it;
             setIterBegin(&it, in.sets[0]);
-            while (interNext(&b, &in, &it)) batchAdd(&b, result, true);
+            while (interNext(&b, &in, &it, BATCH)) batchAdd(&b, result, true);
             setIterEnd(&it);
             if (!from_intset) setSettle(result);
             storeResultTake(c, key, result, "sinterstore");
@@ -318,7 +323,12 @@ void sintercardCommand(client *c) {
         setIterator it;
         sortInputs(&in);
         setIterBegin(&it, in.sets[0]);
-        while ((limit == 0 || found < limit) && interNext(&b, &in, &it)) found += (long long)b.count;
+        /* A small limit may be reached by few members; batches grow as long as it is not. */
+        size_t most = limit && limit < BATCH ? (size_t)limit : BATCH;
+        while ((limit == 0 || found < limit) && interNext(&b, &in, &it, most)) {
+            found += (long long)b.count;
+            most = most < BATCH / 2 ? 2 * most : BATCH;
+        }
         setIterEnd(&it);
     }
     addReplyLongLong(c, limit && found > limit ? limit : found);

@@ -95,17 +95,21 @@ static bool sourceStep(sourceIter *it, zsetElement *e, char digits[LONG_STR_SIZE
     return true;
 }
 
-/* The next members; false behind the last. */
-static bool sourceNext(const source *s, sourceIter *it, batch *b) {
+/* The next members, `most` of them or fewer; false behind the last. */
+static bool sourceNextUpTo(const source *s, sourceIter *it, batch *b, size_t most) {
     zsetElement e;
     if (!s->o) return false;
-    for (b->n = 0; b->n < BATCH && sourceStep(it, &e, b->digits[b->n]); b->n++) {
+    for (b->n = 0; b->n < most && sourceStep(it, &e, b->digits[b->n]); b->n++) {
         double score = e.score * s->weight;
         b->members[b->n] = e.member;
         b->scores[b->n] = isnan(score) ? 0 : score;
         b->hashes[b->n] = zsetHash(e.member);
     }
     return b->n > 0;
+}
+
+static bool sourceNext(const source *s, sourceIter *it, batch *b) {
+    return sourceNextUpTo(s, it, b, BATCH);
 }
 
 static void tablePrefetch(const dict *table, const batch *b) {
@@ -284,9 +288,11 @@ static void keepCommon(const request *q, const source *s, batch *b) {
 static size_t intersect(const request *q, zsetBuilder *out) {
     size_t count = 0;
     bool more = q->sources[0].count > 0;
+    /* A small limit may be reached by few members; batches grow as long as it is not. */
+    size_t most = q->limit && q->limit < BATCH ? q->limit : BATCH;
     sourceIter it;
     sourceBegin(&it, &q->sources[0]);
-    for (batch b; more && sourceNext(&q->sources[0], &it, &b);) {
+    for (batch b; more && sourceNextUpTo(&q->sources[0], &it, &b, most); most = most < BATCH / 2 ? 2 * most : BATCH) {
         for (uint32_t i = 1; i < q->keys && b.n; i++) keepCommon(q, &q->sources[i], &b);
         for (size_t i = 0; out && i < b.n; i++) zsetBuildAdd(out, b.members[i], b.scores[i]);
         count += b.n;

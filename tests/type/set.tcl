@@ -508,6 +508,22 @@ start_server {each {
 
     # ---- SINTERCARD -------------------------------------------------------------------------------------------
 
+    test "SINTERCARD with a limit counts on where the first members are in one set only" {
+        foreach {kind first} {listpack m intset {}} {
+            set members {}
+            for {set i 0} {$i < 100} {incr i} {
+                lappend members $first$i
+            }
+            r DEL a b
+            r SADD a {*}$members
+            r SADD b {*}[lrange $members 40 end] ${first}1000
+            foreach {limit count} {1 1 2 2 59 59 60 60 61 60 0 60} {
+                assert_equal $count [r SINTERCARD 2 a b LIMIT $limit]
+                assert_equal $count [r ZINTERCARD 2 a b LIMIT $limit]
+            }
+        }
+    }
+
     test "SINTERCARD counts up to LIMIT" {
         r SADD one {*}[numbers 1 1000]
         r SADD two {*}[numbers 501 1500]
