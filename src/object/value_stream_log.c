@@ -343,32 +343,51 @@ static bool entryGoes(const stream *s, const streamTrimSpec *spec, streamId id) 
     return streamIdCmp(id, spec->minid) < 0;
 }
 
-/* Mark the first entries of the first node, the last of which stays, be it live or not. */
-static uint64_t trimFirstNode(stream *s, const streamTrimSpec *spec, foundNode *n) {
+/* Mark an entry of the node as deleted: where it lies, if the node is bare and that can be done. The node may move;
+ * `m` and `e` then have what is at the new place. */
+static void markInNode(foundNode *n, streamNodeMaster *m, streamNodeEntry *e) {
+    if (n->bare && streamNodeDeleteBare(n->lp, e->at)) return;
+    if (n->bare) {
+        streamId id = e->id;
+        openNode(n);
+        bool there = streamNodeFind(n->lp, false, n->key, id, e);
+        serverAssert(there);
+    }
+    size_t offset = (size_t)(e->at - n->lp), before = listpackBytes(n->lp);
+    n->lp = streamNodeDelete(n->lp, e->at);
+    serverAssert(n->lp);
+    streamNodeReadMaster(n->lp, false, m);
+    streamNodeReadEntry(m, n->key, n->lp + offset + (listpackBytes(n->lp) - before), e);
+}
+
+/* Mark the first entries of the first node, the last of which stays, be it live or not. *known: the stream's first ID
+ * is that of the entry that was met next. */
+static uint64_t trimFirstNode(stream *s, const streamTrimSpec *spec, foundNode *n, bool *known) {
     uint64_t gone = 0;
     streamNodeMaster m;
     streamNodeEntry e;
-    openNode(n);
-    streamNodeReadMaster(n->lp, false, &m);
+    bool stays = false;
+    streamNodeReadMaster(n->lp, n->bare, &m);
     for (const uint8_t *at = m.entries; at && streamNodeLive(n->lp) > 0; at = streamNodeNextEntry(&m, &e)) {
         streamNodeReadEntry(&m, n->key, at, &e);
-        if (!entryGoes(s, spec, e.id)) break;
+        stays = stays || !entryGoes(s, spec, e.id);
         if (e.deleted) continue;
-        /* The node may move, and what is in it. */
-        size_t offset = (size_t)(at - n->lp), before = listpackBytes(n->lp);
-        n->lp = streamNodeDelete(n->lp, at);
-        serverAssert(n->lp);
-        streamNodeReadMaster(n->lp, false, &m);
-        streamNodeReadEntry(&m, n->key, n->lp + offset + (listpackBytes(n->lp) - before), &e);
+        if (stays) {
+            s->first_id = e.id;
+            *known = true;
+            break;
+        }
+        markInNode(n, &m, &e);
         s->length--;
         gone++;
     }
-    closeNode(s, n);
+    if (!n->bare) closeNode(s, n);
     return gone;
 }
 
 uint64_t streamTrim(stream *s, const streamTrimSpec *spec) {
     uint64_t gone = 0;
+    bool first_known = false;
     if (spec->kind == STREAM_TRIM_NONE) return 0;
     if (spec->kind == STREAM_TRIM_MAXLEN ? s->length <= spec->maxlen : streamIdCmp(s->first_id, spec->minid) >= 0)
         return 0;
@@ -378,7 +397,7 @@ uint64_t streamTrim(stream *s, const streamTrimSpec *spec) {
         if (spec->kind == STREAM_TRIM_MAXLEN && s->length <= spec->maxlen) break;
         if (spec->limit && gone + live > spec->limit) break;
         if (!wholeNodeGoes(s, spec, &n)) {
-            if (!spec->approximate) gone += trimFirstNode(s, spec, &n);
+            if (!spec->approximate) gone += trimFirstNode(s, spec, &n, &first_known);
             break;
         }
         if (n.in_tree) dropNode(s, n.key);
@@ -386,7 +405,7 @@ uint64_t streamTrim(stream *s, const streamTrimSpec *spec) {
         s->length -= live;
         gone += live;
     }
-    if (gone) streamFindFirst(s);
+    if (gone && !first_known) streamFindFirst(s);
     return gone;
 }
 

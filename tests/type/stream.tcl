@@ -26,6 +26,14 @@ proc group_of {key field {index 0}} {
     dict get [lindex [r XINFO GROUPS $key] $index] $field
 }
 
+proc numbers {last} {
+    set all {}
+    for {set i 1} {$i <= $last} {incr i} {
+        lappend all $i
+    }
+    return $all
+}
+
 start_server {each {r FLUSHALL}} {
 
     # ---- XADD -------------------------------------------------------------------------------------------------
@@ -292,6 +300,32 @@ start_server {each {r FLUSHALL}} {
     }
 
     # ---- XTRIM ------------------------------------------------------------------------------------------------
+
+    test "XTRIM by one goes through large nodes: counts of deleted entries outgrow their bytes, entries are missing" {
+        r CONFIG SET stream-node-max-entries 400
+        for {set i 1} {$i <= 1000} {incr i} {
+            lappend adds [list XADD key $i-1 f $i]
+        }
+        [default_client] pipeline $adds
+        [default_client] replies 1000
+        # Entries 3, 6, 9 ... are deleted.
+        r XDEL key {*}[lmap n [numbers 999] {expr {$n % 3 ? [continue] : "$n-1"}}]
+        set length [r XLEN key]
+        set first 1
+        while {$length > 2} {
+            incr length -1
+            incr first [expr {$first % 3 == 2 ? 2 : 1}]
+            if {$first % 2} {
+                assert_equal 1 [r XTRIM key MAXLEN $length]
+            } else {
+                assert_equal 1 [r XTRIM key MINID $first]
+            }
+            assert_equal [list [list $first-1 [list f $first]]] [r XRANGE key - + COUNT 1]
+            assert_equal $first-1 [dict get [r XINFO STREAM key] recorded-first-entry-id]
+        }
+        assert_equal 2 [r XLEN key]
+        r CONFIG SET stream-node-max-entries 100
+    }
 
     test "XTRIM says how many entries have gone" {
         add_entries s 1 10
