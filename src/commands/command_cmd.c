@@ -22,10 +22,12 @@
 /* A set of status strings: the names of the bits that are set and have a name. */
 static void replyBitNames(client *c, uint64_t bits, int nbits, const char *(*name_of)(int), const char *prefix) {
     int count = 0;
-    for (int bit = 0; bit < nbits; bit++) count += (bits >> bit & 1) && name_of(bit);
+    if (nbits < 64) bits &= ((uint64_t)1 << nbits) - 1;
+    for (uint64_t left = bits; left; left &= left - 1) count += name_of(__builtin_ctzll(left)) != NULL;
     addReplySetLen(c, count);
-    for (int bit = 0; bit < nbits; bit++) {
-        if ((bits >> bit & 1) && name_of(bit)) addReplyStatusFormat(c, "%s%s", prefix, name_of(bit));
+    for (uint64_t left = bits; left; left &= left - 1) {
+        const char *name = name_of(__builtin_ctzll(left));
+        if (name) addReplyLine(c, prefix, sliceStr(name));
     }
 }
 
@@ -88,7 +90,7 @@ static void replyKeySpecs(client *c, const serverCommand *cmd) {
             addReplyBulkCString(c, s->notes);
         }
         addReplyBulkCString(c, "flags");
-        replyBitNames(c, s->flags, 32, commandKeyFlagName, "");
+        replyBitNames(c, s->flags, 32, commandKeyFlagName, "+");
         replyBeginSearch(c, s);
         replyFindKeys(c, s);
     }
@@ -131,18 +133,37 @@ static void replyInfo(void *arg, serverCommand *cmd) {
     addReplyArrayLen(c, 10);
     addReplyBulkCString(c, cmd->fullname);
     addReplyLongLong(c, cmd->arity);
-    replyBitNames(c, cmd->flags, 32, commandFlagName, "");
+    replyBitNames(c, cmd->flags, 32, commandFlagName, "+");
     replyLegacyRange(c, cmd);
-    replyBitNames(c, cmd->acl_categories, 64, aclCategoryName, "@");
+    replyBitNames(c, cmd->acl_categories, 64, aclCategoryName, "+@");
     replyTips(c, cmd->tips);
     replyKeySpecs(c, cmd);
     addReplyArrayLen(c, cmd->nsubcommands);
     for (int i = 0; i < cmd->nsubcommands; i++) replyInfo(c, &cmd->subcommands[i]);
 }
 
-void commandCommand(client *c) {
+/* The reply for RESP2 and for RESP3: no command changes while the server runs, and clients ask when they connect. */
+static robj *all_infos[2]; /* counted; NULL: not made yet, or there was no memory for it */
+
+static robj *makeAllInfos(int resp) {
+    client *c = clientCreate(NULL, -1, "", "", false);
+    c->resp = resp;
     addReplyArrayLen(c, (long long)commandCount());
     commandEach(replyInfo, c);
+    replyBlock *chain = clientTakeReplies(c);
+    sds text = replyBlockCatChain(sdsEmpty(), chain);
+    clientOutputWritten(c, chain, sdsLen(text));
+    clientFree(c);
+    robj *shared = replyShare(sdsSlice(text));
+    sdsFree(text);
+    return shared;
+}
+
+void commandCommand(client *c) {
+    robj **infos = &all_infos[c->resp >= 3];
+    if (!*infos) *infos = makeAllInfos(c->resp);
+    if (*infos) addReplyShared(c, objectRawString(*infos), *infos);
+    else addReplyNoMemory(c);
 }
 
 void commandInfoCommand(client *c) {
@@ -171,7 +192,7 @@ static void replyText(client *c, const char *name, const char *text) {
 static void replyDocFlags(client *c, const char *name, uint32_t bits, const char *(*name_of)(int)) {
     if (!bits) return;
     addReplyBulkCString(c, name);
-    replyBitNames(c, bits, 32, name_of, "");
+    replyBitNames(c, bits, 32, name_of, "+");
 }
 
 static const char *argFlagName(int bit) {
@@ -357,7 +378,7 @@ static void replyKeys(client *c, bool with_flags) {
     for (int i = 0; i < count; i++) {
         if (with_flags) addReplyArrayLen(c, 2);
         addReplyBulk(c, argv[keys[i].index]);
-        if (with_flags) replyBitNames(c, keys[i].flags, 32, commandKeyFlagName, "");
+        if (with_flags) replyBitNames(c, keys[i].flags, 32, commandKeyFlagName, "+");
     }
     if (keys != on_stack) zfree(keys);
 }

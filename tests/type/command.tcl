@@ -123,6 +123,17 @@ limit
         assert_equal [wire "$head\n[string trim $spec]\n*0"] [raw COMMAND INFO GeT]
     }
 
+    test "COMMAND says of each command what COMMAND INFO says of it, in both protocols and to scripts" {
+        foreach resp {3 2 3} {
+            r HELLO $resp
+            set all [r COMMAND]
+            set names [lmap info $all {lindex $info 0}]
+            assert_equal $all [r COMMAND INFO {*}$names]
+            assert_equal [llength $all] [r EVAL {return #redis.call('COMMAND')} 0]
+        }
+        r HELLO 2
+    }
+
     test "COMMAND INFO has sets and maps in RESP3" {
         r HELLO 3
         assert_match "*1\r\n*10\r\n\$4\r\nmget\r\n:-2\r\n~2\r\n+readonly\r\n+fast\r\n:1\r\n:-1\r\n:1\r\n~3\r\n*" \
