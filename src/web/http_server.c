@@ -11,8 +11,12 @@
  *
  * A connection is in one of these, and its time there is limited. It is asked for input only while it READS: a peer
  * that sends many requests gets their answers one after the other, and what it has sent beyond that stays in the
- * kernel. Behind the last answer it LINGERS until the peer has seen it: closing with unread input would take the answer
- * back.
+ * kernel. Requests that follow each other without a pause are a burst, whose time and bytes are limited, too: the
+ * answer that goes over a limit is the last one of its connection. After the last answer the connection LINGERS until
+ * the peer has seen it: closing with unread input would take the answer back.
+ *
+ * When all slots are in use a new connection gets the one of the peer that uses its slots least (web_room.h), in
+ * whatever phase that is: slow peers keep nobody out.
  *
  * All answers of a second are references to one text. Slow readers hold on to it, and their time is limited, so there
  * are few of them at any time.
@@ -37,6 +41,7 @@
 #include "panic.h"
 #include "thread.h"
 #include "web_page.h"
+#include "web_room.h"
 #include "zmalloc.h"
 
 #include <errno.h>
@@ -49,13 +54,18 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define CONNECTIONS_MAX 256
+#define CONNECTIONS_MAX WEB_SEATS_MAX
 #define ACCEPTS_PER_EVENT 64
-#define FRESH_MS 1000    /* a snapshot younger than that is as good as new */
-#define PATIENCE_MS 1500 /* for a new one: more than a tick of main at its slowest, one a second */
-#define IDLE_MS 75000    /* between two requests: longer than collectors pause, as a rule */
-#define REQUEST_MS 10000 /* from the first byte of a request to its last */
-#define WRITE_MS 30000   /* for an answer */
+#define FRESH_MS 1000                    /* a snapshot younger than that is as good as new */
+#define PATIENCE_MS 1500                 /* for a new one: more than a tick of main at its slowest, one a second */
+#define IDLE_MS 75000                    /* between two requests: longer than collectors pause, as a rule */
+#define REQUEST_MS 10000                 /* from the first byte of a request to its last */
+#define WRITE_MS 30000                   /* for an answer */
+#define BURST_MS 20000                   /* for requests without a pause between them; one more answer may follow */
+#define BURST_BYTES ((uint64_t)64 << 20) /* for their answers */
+#define PAUSE_MS 100                     /* without a request, which ends a burst */
+#define PROGRESS_BYTES 4096              /* of an answer: a peer that takes less than that in its time takes nothing */
+#define SEND_BYTES 131072 /* of a socket: the kernel would keep megabytes for each peer that does not read */
 #define LINGER_MS 2000
 #define SWEEP_MS 250 /* so late the end of a connection's time may be seen */
 #define ACCEPT_REST_MS 100
@@ -74,13 +84,17 @@ typedef enum { WEB_READS, WEB_WAITS, WEB_WRITES, WEB_LINGERS, WEB_CLOSED } webPh
 typedef struct webConn {
     int fd;
     webPhase phase;
-    uint64_t since_ms, until_ms; /* in this phase */
-    bool is_local;               /* the peer is on this machine */
-    bool closes;                 /* behind the answer that is being written */
-    bool sees_keys;              /* who has asked may see which ones are hot */
+    uint64_t until_ms;              /* end of the time for this phase */
+    uint64_t progress_ms;           /* when the phase began, or PROGRESS_BYTES more of the answer were sent */
+    uint64_t burst_ms, burst_bytes; /* when the burst began, and what was sent in it */
+    uint64_t network;               /* of web_room.h */
+    bool is_local;                  /* the peer is on this machine */
+    bool closes;                    /* behind the answer that is being written */
+    bool sees_keys;                 /* who has asked may see which ones are hot */
     httpRequest request;
     blob *body; /* counted; NULL: the answer is in `head` as a whole */
     size_t head_len, body_len, sent;
+    size_t progress_at; /* bytes of the answer that were sent at progress_ms */
     size_t in_len;
     char in[HTTP_REQUEST_MAX];
     char head[HTTP_HEAD_MAX];
@@ -161,13 +175,25 @@ static void takeSnapshot(metricsSnapshot *s) {
 
 static void enter(webConn *c, webPhase phase, uint64_t ms) {
     c->phase = phase;
-    c->since_ms = clockMonotonicMs();
-    c->until_ms = c->since_ms + ms / web.hurry;
+    c->progress_ms = clockMonotonicMs();
+    c->until_ms = c->progress_ms + ms / web.hurry;
 }
 
 static void readNext(webConn *c) {
     enter(c, WEB_READS, c->in_len > 0 ? REQUEST_MS : IDLE_MS);
     httpRequestReset(&c->request);
+}
+
+static void noteSent(webConn *c, size_t bytes) {
+    c->sent += bytes;
+    c->burst_bytes += bytes;
+    if (c->sent - c->progress_at < PROGRESS_BYTES) return;
+    c->progress_at = c->sent;
+    c->progress_ms = clockMonotonicMs();
+}
+
+static bool burstIsOver(const webConn *c) {
+    return c->burst_bytes >= BURST_BYTES || clockMonotonicMs() - c->burst_ms >= BURST_MS / web.hurry;
 }
 
 static bool flushOnce(webConn *c) {
@@ -179,7 +205,7 @@ static bool flushOnce(webConn *c) {
     if (c->body_len > body_sent) parts[count++] = (struct iovec){c->body->bytes + body_sent, c->body_len - body_sent};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = (size_t)count};
     ssize_t n = sendmsg(c->fd, &message, MSG_NOSIGNAL);
-    if (n > 0) c->sent += (size_t)n;
+    if (n > 0) noteSent(c, (size_t)n);
     else if (errno != EAGAIN && errno != EINTR) c->phase = WEB_CLOSED;
     return n > 0;
 }
@@ -222,7 +248,7 @@ static void answer(webConn *c, int status, const char *type, blob *body, const c
         line_len = (size_t)snprintf(line, sizeof(line), "%d %s\n%s", status, httpReason(status), reasonOf(c, status));
     /* What is no valid request has an end that nobody knows. */
     bool is_whole = c->request.end > 0;
-    c->closes = !is_whole || !c->request.keeps_alive;
+    c->closes = !is_whole || !c->request.keeps_alive || burstIsOver(c);
     httpAnswer a = {.status = status,
                     .type = has_none ? NULL
                             : type   ? type
@@ -232,7 +258,7 @@ static void answer(webConn *c, int status, const char *type, blob *body, const c
                     .closes = c->closes,
                     .says_keep = is_whole && c->request.minor_0};
     c->head_len = httpAnswerHead(c->head, &a, clockWallMs() / 1000);
-    c->sent = c->body_len = 0;
+    c->sent = c->progress_at = c->body_len = 0;
     if (wants_body && body) {
         body->refs++;
         c->body = body;
@@ -354,6 +380,15 @@ static void settle(webConn *c) {
     if (c->phase == WEB_CLOSED || !listenFor(c)) closeConn(c);
 }
 
+/* The first bytes of a request have come. */
+static void beginRequest(webConn *c) {
+    uint64_t idle_since_ms = c->progress_ms;
+    enter(c, WEB_READS, REQUEST_MS);
+    if (c->progress_ms - idle_since_ms < PAUSE_MS) return;
+    c->burst_ms = c->progress_ms;
+    c->burst_bytes = 0;
+}
+
 static void readMore(webConn *c) {
     bool begins = c->in_len == 0;
     ssize_t n = read(c->fd, c->in + c->in_len, sizeof(c->in) - c->in_len);
@@ -362,7 +397,7 @@ static void readMore(webConn *c) {
         return;
     }
     c->in_len += (size_t)n;
-    if (begins) enter(c, WEB_READS, REQUEST_MS);
+    if (begins) beginRequest(c);
 }
 
 /* What comes behind the last answer is nobody's. */
@@ -412,29 +447,32 @@ static void startSweeping(void) {
 
 /* ---- Accepting ---- */
 
-/* Who has asked for nothing for the longest time goes for a new one. False: all are being served. */
-static bool makeRoom(void) {
-    webConn *oldest = NULL;
+/* Close a connection, for one from `network`. */
+static void makeRoom(uint64_t network) {
+    webSeat seats[CONNECTIONS_MAX];
     for (size_t i = 0; i < web.conns_count; i++) {
-        webConn *c = web.conns[i];
-        if (c->phase != WEB_READS && c->phase != WEB_LINGERS) continue;
-        if (!oldest || c->since_ms < oldest->since_ms) oldest = c;
+        const webConn *c = web.conns[i];
+        seats[i] = (webSeat){c->network, c->progress_ms, c->phase == WEB_WAITS};
     }
-    if (!oldest) return false;
     web.counters.turned_away++;
-    closeConn(oldest);
-    return true;
+    closeConn(web.conns[webRoomPick(seats, web.conns_count, network)]);
 }
 
 static void adopt(int fd, const char *ip) {
     int fds = aeGetSetSize(web.loop);
     if (fd >= fds && aeResizeSetSize(web.loop, fd >= 2 * fds ? fd + 1 : 2 * fds) == C_ERR) goto refused;
-    if (web.conns_count == CONNECTIONS_MAX && !makeRoom()) goto refused;
+    uint64_t network = webNetworkOf(ip);
+    if (web.conns_count == CONNECTIONS_MAX) makeRoom(network);
     webConn *c = zmalloc(sizeof(*c));
     c->fd = fd;
+    c->network = network;
     c->is_local = anetIsLoopback(ip);
     c->body = NULL;
     c->in_len = 0;
+    c->burst_ms = clockMonotonicMs();
+    c->burst_bytes = 0;
+    int send_bytes = SEND_BYTES;
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_bytes, sizeof(send_bytes));
     anetNoDelay(NULL, fd, true);
     if (web.keepalive_s > 0) anetKeepAlive(NULL, fd, web.keepalive_s);
     web.conns[web.conns_count++] = c;

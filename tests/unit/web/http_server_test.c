@@ -12,6 +12,7 @@
 #include "zmalloc.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -204,6 +205,117 @@ TEST(http_server_makes_room) {
     sdsFree(text);
     httpServerStop();
     for (int i = MORE; i < MOST + MORE; i++) close(fds[i]);
+}
+
+/* A connection from another address of this machine, of which the thread sees no more than of another machine's. */
+static int dialFrom(const char *ip) {
+    int fd = anetTcpConnect(NULL, "127.0.0.1", port, ip, false);
+    CHECK(fd >= 0);
+    return fd;
+}
+
+enum { SLOTS = 256 };
+static int slow_fds[SLOTS];
+
+static int dialWithSmallBuffer(void) {
+    int fd = socket(AF_INET, SOCK_STREAM, 0), small = 4096; /* it counts when it is set before the handshake */
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr = {htonl(0x7f000001)}};
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+    CHECK(connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0);
+    return fd;
+}
+
+/* Take all slots by peers that say `text` many times and never read. */
+static void takeSlots(const char *text, int times, bool is_answered) {
+    sds all = sdsEmpty();
+    for (int i = 0; i < times; i++) all = sdsCat(all, text);
+    for (int i = 0; i < SLOTS; i++) {
+        slow_fds[i] = dialWithSmallBuffer();
+        (void)send(slow_fds[i], all, sdsLen(all), MSG_NOSIGNAL | MSG_DONTWAIT);
+    }
+    for (int i = 0; i < SLOTS && is_answered; i++) awaits(slow_fds[i]);
+    sdsFree(all);
+}
+
+static void letSlotsGo(void) {
+    for (int i = 0; i < SLOTS; i++) close(slow_fds[i]);
+}
+
+/* Peers that hold all slots in any state keep nobody out. */
+TEST(http_server_slow_peers_keep_nobody_out) {
+    static const struct {
+        const char *text;
+        int times;
+    } kinds[] = {{"GET / HTTP/1.1\r\nHost: a\r\n\r\n", 200},
+                 {"GET /nosuch HTTP/1.1\r\nHost: a\r\nAuthorization: Basic !\r\n\r\n", 60},
+                 {"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n", 200},
+                 {"GET / HTTP/1.1\r\nHost: a\r\nA: ", 1},
+                 {"nonsense\r\n", 300}};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+        start();
+        takeSlots(kinds[i].text, kinds[i].times, kinds[i].times > 1);
+        for (int j = 0; j < 10; j++) answers("GET /metrics HTTP/1.0\r\n\r\n", "HTTP/1.1 200 OK\r\n", "\nvalkey_up 1\n");
+        httpServerStop();
+        letSlotsGo();
+    }
+}
+
+/* A connection of an address that has few is not closed for those of an address that has many. */
+TEST(http_server_shares_slots_by_address) {
+    start();
+    int fd = dialFrom("127.0.0.2");
+    say(fd, "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
+    sds head = sdsEmpty();
+    CHECK(hear(fd, &head));
+    takeSlots("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", 1, true);
+    /* The idlest of all, but it is still there. */
+    for (int j = 0; j < 10; j++) answers("HEAD / HTTP/1.0\r\n\r\n", "HTTP/1.1 200 OK\r\n", "");
+    say(fd, "GET / HTTP/1.0\r\n\r\n");
+    sds rest = hearAll(fd);
+    CHECK(!strncmp(rest, "HTTP/1.1 200", 12));
+    sdsFree(head);
+    sdsFree(rest);
+    httpServerStop();
+    letSlotsGo();
+}
+
+/* Ask for `text` without a pause and read the answers, until the connection ends. Gives the number of answers. */
+static int askWithoutPause(const char *text, const char *word) {
+    int fd = dial(), told = 0;
+    size_t at = 0, len = strlen(text);
+    char bytes[65536 + 1];
+    anetNonBlock(NULL, fd);
+    for (unitLimit limit = unitLimitStart(20000); !unitLimitOver(&limit);) {
+        struct pollfd p = {.fd = fd, .events = POLLIN | POLLOUT};
+        poll(&p, 1, 10);
+        if (p.revents & POLLOUT && !told) {
+            ssize_t sent = send(fd, text + at, len - at, MSG_NOSIGNAL);
+            if (sent > 0) at = (at + (size_t)sent) % len;
+        }
+        ssize_t n = read(fd, bytes, sizeof(bytes) - 1);
+        if (n == 0 || (n < 0 && errno != EAGAIN)) {
+            close(fd);
+            return told;
+        }
+        if (n < 0) continue;
+        bytes[n] = '\0';
+        told += count(bytes, word);
+    }
+    CHECK(!"the connection ends");
+    close(fd);
+    return told;
+}
+
+/* A connection whose requests follow each other without a pause ends with a word, by its bytes or by its time. */
+TEST(http_server_limits_bursts) {
+    start();
+    int told = askWithoutPause("GET / HTTP/1.1\r\nHost: a\r\n\r\n", "\r\nConnection: close\r\n");
+    CHECK_EQ_INT(told, 1); /* by its bytes: these come sooner than 20 seconds */
+    httpServerStop();
+    startHurried(40); /* 500 ms */
+    told = askWithoutPause("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", "\r\nConnection: close\r\n");
+    CHECK_EQ_INT(told, 1);
+    httpServerStop();
 }
 
 TEST(http_server_asks_who) {
