@@ -175,8 +175,8 @@ static void addReplyStreamKey(client *c, readReply *reply, slice key) {
 
 #define SEEN_ALREADY (LOOKUP_NOTOUCH | LOOKUP_NOSTATS | LOOKUP_NONOTIFY)
 
-/* The arguments, with an ID in the place of each "$": what the stream ends with now. One allocation; NULL: no
- * memory. */
+/* The arguments, with an ID in the place of each "$": what the stream ends with now (blockFor.args). One allocation;
+ * NULL: no memory. */
 static slice *argsWithIds(client *c, const readOptions *opts) {
     slice *args = ztrymalloc(c->argc * sizeof(*args) + opts->streams * (size_t)STREAM_ID_TEXT_SIZE);
     if (!args) return NULL;
@@ -192,24 +192,21 @@ static slice *argsWithIds(client *c, const readOptions *opts) {
 }
 
 static void waitForMore(client *c, const readOptions *opts) {
-    const blockFor what = {.type = OBJ_STREAM,
-                           .first_key = opts->streams_arg,
-                           .keys = opts->streams,
-                           .deadline_ms = opts->deadline_ms,
-                           .until_gone = opts->is_group};
+    blockFor what = {.type = OBJ_STREAM,
+                     .first_key = opts->streams_arg,
+                     .keys = opts->streams,
+                     .deadline_ms = opts->deadline_ms,
+                     .until_gone = opts->is_group};
     if (opts->is_group || blockingRunsAgain(c)) {
         blockForKeys(c, &what);
         return;
     }
-    slice *given = c->argv, *args = argsWithIds(c, opts);
-    if (!args) {
+    what.args = argsWithIds(c, opts);
+    if (!what.args) {
         addReplyNoMemory(c);
         return;
     }
-    c->argv = args;
     blockForKeys(c, &what);
-    c->argv = given;
-    zfree(args);
 }
 
 static void endReply(client *c, const readOptions *opts, const readReply *reply) {
@@ -228,6 +225,8 @@ void xreadCommand(client *c) {
     readReply reply = {.streams = 0};
     readPlan plan;
 
+    slice *ids = blockingRunsAgain(c) ? blockingArgs(c) : NULL;
+    if (ids) c->argv = ids;
     if (!parseRead(c, &opts)) return;
     for (uint32_t i = 0; i < opts.streams; i++) {
         if (!planStream(c, &opts, i, &plan)) return;

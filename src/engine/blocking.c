@@ -27,7 +27,9 @@
 
 #include "command_record.h"
 #include "command_table.h"
+#include "commandlog.h"
 #include "engine_stats.h"
+#include "latency.h"
 #include "panic.h"
 #include "reply.h"
 #include "zmalloc.h"
@@ -51,7 +53,9 @@ typedef struct waiter {
 } waiter;
 
 typedef struct blockingState {
-    parsedCommand *record; /* owns: its command; NULL: it waits to be told */
+    parsedCommand *record; /* owns: its command as it was sent; NULL: it waits to be told, and there was no memory */
+    slice *args;           /* owns: what it runs with again in place of record->argv; NULL: the same */
+    uint64_t ns;           /* that its runs have taken so far */
     const blockOwner *owner;
     void *wait;      /* the owner's */
     waiter *waiters; /* owns: as many as the command names keys */
@@ -278,14 +282,32 @@ static void stateFree(client *c) {
     waitForNothing(c);
     if (b->owner) b->owner->forget(c, b->wait);
     recordFree(b->record);
+    zfree(b->args);
     zfree(b->waiters);
     zfree(b);
     c->blocking = NULL;
     c->flags &= ~(uint32_t)CLIENT_BLOCKED;
 }
 
+/* A record of the running command that outlives its request. NULL: no memory. */
+static parsedCommand *keepCommand(const client *c) {
+    parsedCommand copy = *c->req;
+    return recordDetach(&copy);
+}
+
+/* As keepCommand(); where `args` point to the request's arguments they point to the record's then. */
+static parsedCommand *keepCommandWith(const client *c, slice *args) {
+    for (uint32_t i = 0; args && i < c->argc; i++)
+        if (args[i].ptr == c->req->argv[i].ptr) args[i].ptr = NULL;
+    parsedCommand *record = keepCommand(c);
+    for (uint32_t i = 0; record && args && i < c->argc; i++)
+        if (!args[i].ptr) args[i] = record->argv[i];
+    return record;
+}
+
 void blockForKeys(client *c, const blockFor *what) {
     assertMainRole();
+    if (c->blocking || c->flags & CLIENT_DENY_BLOCKING) zfree(what->args);
     if (c->blocking) {
         serverAssert(c->blocking->again);
         c->flags |= CLIENT_BLOCKED;
@@ -299,18 +321,18 @@ void blockForKeys(client *c, const blockFor *what) {
         return;
     }
     waiter *waiters = ztrymalloc(what->keys * sizeof(*waiters));
-    parsedCommand as_rewritten = *c->req;
-    as_rewritten.argv = c->argv;
-    parsedCommand *record = waiters ? recordDetach(&as_rewritten) : NULL;
+    parsedCommand *record = waiters ? keepCommandWith(c, what->args) : NULL;
     if (!record) {
+        zfree(what->args);
         zfree(waiters);
         addReplyNoMemory(c);
         return;
     }
     blockingState *b = zmalloc(sizeof(*b));
     *b = (blockingState){.record = record,
+                         .args = what->args,
                          .waiters = waiters,
-                         .bytes = what->keys * sizeof(*waiters),
+                         .bytes = what->keys * sizeof(*waiters) + (what->args ? zmallocSize(what->args) : 0),
                          .type = what->type,
                          .until_gone = what->until_gone,
                          .deadline_ms = what->deadline_ms};
@@ -323,7 +345,7 @@ void blockUntilTold(client *c, const blockOwner *owner, void *wait, int64_t dead
     assertMainRole();
     serverAssert(!c->blocking && !(c->flags & CLIENT_DENY_BLOCKING));
     c->blocking = zmalloc(sizeof(*c->blocking));
-    *c->blocking = (blockingState){.owner = owner, .wait = wait, .deadline_ms = deadline_ms};
+    *c->blocking = (blockingState){.record = keepCommand(c), .owner = owner, .wait = wait, .deadline_ms = deadline_ms};
     c->flags |= CLIENT_BLOCKED;
     if (deadline_ms) heapAdd(c);
 }
@@ -332,27 +354,45 @@ bool blockingRunsAgain(const client *c) {
     return c->blocking && c->blocking->again;
 }
 
+slice *blockingArgs(const client *c) {
+    return c->blocking->args;
+}
+
+void blockingNoteTime(client *c, uint64_t ns) {
+    c->blocking->ns += ns;
+}
+
 static void finish(client *c) {
     stateFree(c);
     c->flags &= ~(uint32_t)CLIENT_REPLY_SKIP; /* it was for the reply that has come now */
     tell_unblocked(c);
 }
 
-/* A command that ends without having run again. Its time was counted when it began to wait. */
-static void countEnded(const client *c, bool refused) {
-    commandStats *stats = c->last_cmd->stats;
-    stats->calls++;
-    if (refused) stats->rejected_calls++;
+/* A command that ends without having run again. Its time, which is that of its runs and not of the wait, is a part of
+ * the command's sum already. */
+static void countEnded(client *c, bool refused, size_t reply_bytes) {
+    const serverCommand *cmd = c->last_cmd;
+    const blockingState *b = c->blocking;
+    cmd->stats->calls++;
+    if (refused) cmd->stats->rejected_calls++;
     engine_stats.commands_processed++;
+    if (engine_settings.latency_tracking) latencyTrackCommand(cmd->stats, b->ns);
+    if (!b->record || cmd->flags & CMD_SKIP_COMMANDLOG) return;
+    if (!commandlogWanted(b->ns, b->record->wire_len, reply_bytes)) return;
+    const parsedCommand *outer = c->req;
+    c->req = b->record;
+    commandlogRecord(c, b->ns, b->record->wire_len, reply_bytes);
+    c->req = outer;
 }
 
 bool blockingEnd(client *c, const char *error) {
     assertMainRole();
     if (!(c->flags & CLIENT_BLOCKED)) return false;
+    size_t output_before = c->output_bytes;
     if (error) addReplyError(c, error);
     else if (c->blocking->owner) c->blocking->owner->reply(c, c->blocking->wait);
     else addReplyNullArray(c);
-    countEnded(c, error != NULL);
+    countEnded(c, error != NULL, c->output_bytes - output_before);
     finish(c);
     return true;
 }

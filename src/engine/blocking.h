@@ -34,9 +34,11 @@ typedef struct blockFor {
     int64_t deadline_ms; /* of the wall clock; 0: none */
     bool until_gone;     /* also woken when a key goes, or becomes another type (XREADGROUP) */
     bool null_bulk;      /* where it may not wait it is answered by a null, not by a null array */
+    slice *args;         /* taken: c->argc arguments to run with again (blockingArgs()), in one allocation with the text
+                            of those that differ from c->req->argv; NULL: none differs */
 } blockFor;
-/* The running command waits (CLIENT_BLOCKED), and will run again with the arguments that c->argv has now. Where it may
- * not wait (in a transaction) it is answered as if its time were over. */
+/* The running command waits (CLIENT_BLOCKED), and will run again. Where it may not wait (in a transaction) it is
+ * answered as if its time were over. */
 void blockForKeys(client *c, const blockFor *what);
 /* A wait that its owner ends, by blockingEnd(). */
 typedef struct blockOwner {
@@ -47,6 +49,11 @@ typedef struct blockOwner {
 void blockUntilTold(client *c, const blockOwner *owner, void *wait, int64_t deadline_ms);
 /* Whether the running command has waited, and runs again. */
 bool blockingRunsAgain(const client *c);
+/* The arguments that the first run has left for this one in blockFor; NULL if there are none. c->argv has those that
+ * the client has sent, which SLOWLOG shows. */
+slice *blockingArgs(const client *c);
+/* A run of the command has ended in a wait and has taken `ns`. */
+void blockingNoteTime(client *c, uint64_t ns);
 
 /* Something has come for somebody: callServeBlocked() is to be called when the command has ended. */
 extern bool blocking_ready;

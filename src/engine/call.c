@@ -186,7 +186,10 @@ static void call(client *c, monotime *now) {
     stats->ns += ns;
     if (unlikely(c->flags & (CLIENT_BLOCKED | CLIENT_TRACKING))) {
         if (c->flags & CLIENT_TRACKING) trackingRemember(c);
-        if (c->flags & CLIENT_BLOCKED) return; /* it counts when it has ended */
+        if (c->flags & CLIENT_BLOCKED) { /* it counts when it has ended */
+            blockingNoteTime(c, ns);
+            return;
+        }
     }
     stats->calls++;
     if (unlikely(c->error_replies != errors_before)) stats->failed_calls++;

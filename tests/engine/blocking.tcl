@@ -728,4 +728,31 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
             assert_match "calls=1,*" [info_field cmdstat_blpop]
         }
     }
+
+    test "SLOWLOG and LATENCY HISTOGRAM have a command when its wait has ended, as it was sent" {
+        with_clients c {
+            with_config {slowlog-log-slower-than 0} {
+                r CONFIG RESETSTAT
+                r SLOWLOG RESET
+                waits $c XREAD BLOCK 0 STREAMS stream $
+                r XADD stream 1-1 f v
+                assert_equal {{stream {{1-1 {f v}}}}} [$c reply]
+                assert_equal (nil) [$c BLPOP k 0.01]
+                assert_equal 0 [$c WAIT 100 10]
+                waits $c BLPOP k 0
+                r CLIENT UNBLOCK [client_field [lsearch -inline [split [r CLIENT LIST] \n] *cmd=blpop*] id]
+                assert_equal (nil) [$c reply]
+                set shown {}
+                foreach entry [lreverse [r SLOWLOG GET -1]] {
+                    if {[lindex $entry 3 0] in {XREAD BLPOP WAIT}} {
+                        lappend shown [lindex $entry 3]
+                    }
+                }
+                assert_equal {{XREAD BLOCK 0 STREAMS stream {$}} {BLPOP k 0.01} {WAIT 100 10} {BLPOP k 0}} $shown
+                foreach {command calls} {xread 1 blpop 2 wait 1} {
+                    assert_match "$command {calls $calls *}" [r LATENCY HISTOGRAM $command]
+                }
+            }
+        }
+    }
 }

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "blocking.h"
+#include "command_record.h"
 
 #include "../client/client_fixture.h"
 #include "command_table.h"
@@ -39,11 +40,20 @@ TEST(waits_end_a_few_at_a_time) {
     uint64_t seed = unitRandomSeed();
     fixtureInit();
     blockingInit(unblocked);
+    static char piece[1024];
+    recordArena arena;
+    recordCache cache = {.name_len = 0};
+    recordArenaInit(&arena, piece, sizeof(piece));
+    parsedCommand *req = recordCreate(&arena, 1);
+    req->argv[0] = sliceStr("wait-of-the-test");
+    recordComplete(&arena, &cache, req, 0);
     for (int i = 0; i < WAITING; i++) {
         c[i] = fixtureClient(2);
         c[i]->last_cmd = &command;
         c[i]->fd = 1 + (int)(unitRandom(&seed) % 500);
+        c[i]->req = req;
         blockUntilTold(c[i], &owner, NULL, c[i]->fd);
+        c[i]->req = NULL;
     }
     CHECK_EQ_INT(blocking_totals.timeouts, WAITING);
     size_t over = 0;
