@@ -3,7 +3,7 @@
  * A file is good as a whole or not at all: users are made beside those that are there, and take their place when no
  * line is wrong.
  *
- * Not here    rules (engine/acl_user.c).
+ * Not here    rules (engine/acl_user.c), what a line is (acl_lines.c).
  * Owns        the lines of the configuration until the start.
  * Threads     main.
  * Tests       tests/engine/acl.tcl
@@ -12,6 +12,7 @@
 #include "acl_file.h"
 
 #include "acl.h"
+#include "acl_lines.h"
 #include "engine_settings.h"
 #include "log.h"
 #include "rax.h"
@@ -19,19 +20,12 @@
 #include "zmalloc.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
-
-typedef struct configLine {
-    sds *words; /* own: name and rules */
-    int count;
-    struct configLine *next;
-} configLine;
 
 #define NO_FILE ((mode_t)-1)
 #define MODE_OF_NEW 0600 /* hashes are better not read by everybody */
 
-static configLine *first_line, **last_line = &first_line;
+static aclLines *config_lines; /* owns: from the first line until the start */
 
 static void freeUser(void *u) {
     userFree(u);
@@ -39,69 +33,15 @@ static void freeUser(void *u) {
 
 /* ---- The configuration ------------------------------------------------------------------------------------------ */
 
-/* NULL, or why a user of these rules cannot be. A name of a command is judged at the end of the start only, when every
- * command has its final name. */
-static const char *checkRules(char **words, int count) {
-    slice *rules = zmalloc((size_t)count * sizeof(*rules) + 1), open;
-    for (int i = 0; i < count; i++) rules[i] = sdsSlice(words[i]);
-    sds *joined = aclJoinWords(rules, &count, &open);
-    zfree(rules);
-    if (!joined) return "Wrong format";
-    user *scratch = userCreate(sliceStr("scratch"));
-    const char *why = NULL;
-    for (int i = 0; i < count && !why; i++) {
-        why = userApply(scratch, sdsSlice(joined[i]));
-        if (why && !strcmp(why, ACL_UNKNOWN_NAME)) why = NULL;
-    }
-    userFree(scratch);
-    sdsFreeSplitRes(joined, count);
-    return why;
-}
-
-const char *aclFileAddLine(char **words, int count) {
-    static char refusal[512];
-    const char *why = checkRules(words + 2, count - 2);
-    for (const configLine *l = first_line; l && !why; l = l->next)
-        if (!sdsCmp(l->words[0], words[1]))
-            why = "Duplicate user found. A user can only be defined once in config files";
-    if (why) {
-        snprintf(refusal, sizeof(refusal), "Error in user declaration '%s': %s", words[1], why);
-        return refusal;
-    }
-    configLine *l = zcalloc(1, sizeof(*l));
-    l->words = zcalloc((size_t)count, sizeof(*l->words));
-    l->count = count - 1;
-    for (int i = 0; i < l->count; i++) l->words[i] = sdsDup(words[i + 1]);
-    *last_line = l;
-    last_line = &l->next;
-    return NULL;
-}
-
-static bool applyLine(const configLine *l) {
-    slice *rules = zmalloc((size_t)l->count * sizeof(*rules));
-    for (int i = 1; i < l->count; i++) rules[i - 1] = sdsSlice(l->words[i]);
-    bool is_default = strcmp(l->words[0], "default") == 0;
-    sds err = NULL;
-    /* Rules of the default user start from nothing here, as those of any other. */
-    if (is_default) err = aclSetUser(sdsSlice(l->words[0]), &(slice){"reset", 5}, 1, true);
-    if (!err) err = aclSetUser(sdsSlice(l->words[0]), rules, l->count - 1, true);
-    zfree(rules);
-    if (!err) return true;
-    serverLog(LL_WARNING, "The rules of user '%s' are wrong: %s", l->words[0], err);
-    sdsFree(err);
-    return false;
+const char *aclFileAddLine(sds *words, int count) {
+    if (!config_lines) config_lines = aclLinesCreate();
+    return aclLinesAdd(config_lines, words, count);
 }
 
 static bool applyLines(void) {
-    bool ok = true;
-    while (first_line) {
-        configLine *l = first_line;
-        first_line = l->next;
-        ok = ok && applyLine(l);
-        sdsFreeSplitRes(l->words, l->count);
-        zfree(l);
-    }
-    last_line = &first_line;
+    bool ok = !config_lines || aclLinesApply(config_lines);
+    if (config_lines) aclLinesFree(config_lines);
+    config_lines = NULL;
     return ok;
 }
 
@@ -109,7 +49,7 @@ bool aclFileStart(void) {
     sds password = engine_settings.requirepass;
     if (password) aclSetDefaultPassword(sdsSlice(password));
     if (!engine_settings.aclfile) return applyLines();
-    if (first_line) {
+    if (config_lines && !aclLinesEmpty(config_lines)) {
         serverLog(LL_WARNING, "There are users in the configuration and an aclfile: say where they are to stand");
         return false;
     }
@@ -117,34 +57,6 @@ bool aclFileStart(void) {
     if (err) serverLog(LL_WARNING, "The users could not be read: %s", err);
     sdsFree(err);
     return !err;
-}
-
-static bool needsQuotes(slice word) {
-    for (size_t i = 0; i < word.len; i++)
-        if (word.ptr[i] <= ' ' || word.ptr[i] > '~' || strchr("\"'\\", word.ptr[i])) return true;
-    return false;
-}
-
-/* Words of the configuration may stand in quotes, those of the users' file not. */
-static void catQuotedLine(void *arg, const user *u) {
-    int count;
-    sds *text = arg, line = userCat(sdsEmpty(), u);
-    sds *words = sdsSplitLen(line, sdsLen(line), " ", 1, &count);
-    *text = sdsCat(*text, "user");
-    for (int i = 0; i < count; i++) {
-        slice word = sdsSlice(words[i]);
-        *text = sdsCat(*text, " ");
-        *text = needsQuotes(word) ? sdsCatRepr(*text, word.ptr, word.len) : sdsCatSlice(*text, word);
-    }
-    *text = sdsCat(*text, "\n");
-    sdsFreeSplitRes(words, count);
-    sdsFree(line);
-}
-
-sds aclFileLines(void) {
-    sds text = sdsEmpty();
-    if (!engine_settings.aclfile) aclEachUser(catQuotedLine, &text);
-    return text;
 }
 
 /* ---- The file --------------------------------------------------------------------------------------------------- */

@@ -17,8 +17,6 @@ bool aclFileStart(void) must_check;
 /* The file's users take the place of all there are. NULL, or the text of an error, which is the caller's, and nothing
  * has changed. */
 sds aclFileLoad(void) must_check;
-/* The lines of all users as the configuration has them; none when there is an aclfile. The caller owns them. */
-sds aclFileLines(void) must_check;
 /* Write all users to the file. False with errno. */
 bool aclFileSave(void) must_check;
 

@@ -26,8 +26,6 @@
 #include "setting_rewrite.h"
 #include "zmalloc.h"
 
-#include <errno.h>
-
 /* A name has no NUL in it. */
 static settingRow *findWhole(const sds name) {
     return strlen(name) == sdsLen(name) ? settingFind(name) : NULL;
@@ -256,14 +254,15 @@ void configRewriteCommand(client *c) {
         addReplyError(c, "The server is running without a config file");
         return;
     }
-    if (settingRewrite(settingFilePath()) == C_OK) {
+    sds why;
+    if (settingRewrite(settingFilePath(), &why)) {
         serverLog(LL_NOTICE, "CONFIG REWRITE executed with success.");
         addReplyOk(c);
         return;
     }
-    int error = errno;
-    serverLog(LL_WARNING, "CONFIG REWRITE failed: %s", strerror(error));
-    addReplyErrorFormat(c, "Rewriting config file: %s", strerror(error));
+    serverLog(LL_WARNING, "CONFIG REWRITE failed: %s", why);
+    addReplyErrorFormat(c, "Rewriting config file: %s", why);
+    sdsFree(why);
 }
 
 void configHelpCommand(client *c) {

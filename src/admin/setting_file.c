@@ -3,8 +3,9 @@
  * The command line is turned into lines of the same language, behind an empty line after the file's text, and
  * all of it is read as one: so an error on the command line has a line number, 2 for the first setting.
  *
- * Not here    the types of values (setting_text.c), CONFIG REWRITE (setting_rewrite.c), --version (server).
- * Owns        the path of the file.
+ * Not here    lines and includes (setting_lines.c), the types of values (setting_text.c), CONFIG REWRITE
+ *             (setting_rewrite.c), --version (server).
+ * Owns        the path of the file, and what the start read beside the file.
  * Threads     main, at boot.
  * Invariants  a setting that adds up over lines (save) starts anew at the end of each text; an include is a text.
  * Tests       tests/unit/admin/setting_test.c
@@ -15,23 +16,20 @@
 #include "acl_file.h"
 #include "command_table.h"
 #include "log.h"
-#include "setting_table.h"
+#include "setting_lines.h"
 #include "version.h"
 #include "zmalloc.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A file that includes itself would never end. */
-#define INCLUDE_DEPTH_MAX 64
-
-static sds file_path;
-
-static void loadText(const sds text, int depth);
+static struct {
+    sds path;   /* owns: absolute; NULL: there was no file */
+    sds beside; /* owns: lines of stdin and of the command line */
+    sds folder; /* owns: where the process started */
+} loaded;
 
 /* ---- Errors --------------------------------------------------------------------------------------- */
 
@@ -56,149 +54,53 @@ noreturn_fn static void failLine(int number, const char *line, const char *err) 
     exit(1);
 }
 
-noreturn_fn static void failOpen(const char *path) {
-    serverLog(LL_WARNING, "Fatal error, can't open config file '%s': %s", path, strerror(errno));
+noreturn_fn static void failOpen(const char *path, const char *why) {
+    serverLog(LL_WARNING, "Fatal error, can't open config file '%s': %s", path, why);
     exit(1);
 }
 
 /* ---- Lines ---------------------------------------------------------------------------------------- */
 
-bool settingNameIsObsolete(const char *name) {
-    static const char *const names[] = {"list-max-ziplist-entries", "list-max-ziplist-value", "lua-replicate-commands",
-                                        "io-threads-do-reads", "dynamic-hz"};
-    for (size_t i = 0; i < array_len(names); i++)
-        if (!strcasecmp(name, names[i])) return true;
-    return false;
-}
-
-static const char *renameCommand(char **words) {
-    if (!commandLookupByName(sliceStr(words[1]))) return "No such command in rename-command";
-    return commandTableRename(words[1], words[2]) ? NULL : "Target command name already exists";
+static const char *renameCommand(void *arg, const sds from, const sds to) {
+    unused(arg);
+    if (!commandLookupByName(sliceStr(from))) return "No such command in rename-command";
+    return commandTableRename(from, to) ? NULL : "Target command name already exists";
 }
 
 /* Each line of an accumulating setting adds to those before it in the same text. An empty value starts again, and a
  * line without a value adds nothing. */
-static bool setLoaded(settingEntry *e, char **words, int count, const char **err) {
+static const char *setLoaded(void *arg, settingEntry *e, sds *words, int count) {
+    const char *err;
+    unused(arg);
     bool adds = (e->def->flags & SETTING_ACCUMULATES) && e->accumulating && !(count == 1 && !*words[0]);
     e->loaded = e->accumulating = true;
-    if (!adds) return settingSetWords(e->def, words, count, err);
+    if (!adds) return settingSetWords(e->def, words, count, &err) ? NULL : err;
     sds text = settingText(e->def);
     for (int i = 0; i < count; i++) text = sdsCatPrintf(text, "%s%s", sdsLen(text) ? " " : "", words[i]);
-    bool ok = settingSetWords(e->def, &text, 1, err);
+    bool ok = settingSetWords(e->def, &text, 1, &err);
     sdsFree(text);
-    return ok;
+    return ok ? NULL : err;
 }
 
-static sds readAll(FILE *f) {
-    char buf[4096];
-    size_t n;
-    sds text = sdsEmpty();
-    while ((n = fread(buf, 1, sizeof(buf), f)) > 0) text = sdsCatLen(text, buf, n);
-    return text;
+static const char *addUser(void *arg, sds *words, int count) {
+    unused(arg);
+    return aclFileAddLine(words, count);
 }
 
-static void includeFile(const char *path, int depth) {
-    FILE *f = fopen(path, "r");
-    if (!f) failOpen(path);
-    sds text = readAll(f);
-    fclose(f);
-    loadText(text, depth);
-    sdsFree(text);
+static void startAnew(void *arg) {
+    size_t count;
+    settingEntry *entries = settingEntries(&count);
+    unused(arg);
+    for (size_t i = 0; i < count; i++) entries[i].accumulating = false;
 }
 
-static void includeMatches(const sds found, const char *rest, int depth);
-
-/* The names in folder `found` that match `part`, each followed by `rest`; in the order of their bytes. */
-static void includeFolder(const sds found, const sds part, const char *rest, int depth) {
-    struct dirent **names;
-    int count = scandir(sdsLen(found) ? found : ".", &names, NULL, alphasort);
-    for (int i = 0; i < count; i++) {
-        if (fnmatch(part, names[i]->d_name, FNM_PERIOD) == 0) {
-            sds next = sdsCat(sdsDup(found), names[i]->d_name);
-            includeMatches(next, rest, depth);
-            sdsFree(next);
-        }
-        free(names[i]);
-    }
-    if (count >= 0) free(names);
-}
-
-/* Include each file whose path is `found` followed by a match of the pattern `rest`. (base has a glob.h of its own,
- * which hides the C library's.) */
-static void includeMatches(const sds found, const char *rest, int depth) {
-    size_t slashes = strspn(rest, "/"), len = strcspn(rest + slashes, "/");
-    sds path = sdsCatLen(sdsDup(found), rest, slashes), part = sdsNewLen(rest + slashes, len);
-    rest += slashes + len;
-    if (!len) {
-        if (access(found, F_OK) == 0) includeFile(found, depth);
-    } else if (strpbrk(part, "*?[")) {
-        includeFolder(path, part, rest, depth);
-    } else {
-        path = sdsCatSlice(path, sdsSlice(part));
-        includeMatches(path, rest, depth);
-    }
-    sdsFree(path);
-    sdsFree(part);
-}
-
-/* A pattern may match nothing; a plain name must exist. */
-static const char *include(const char *path, int depth) {
-    if (depth >= INCLUDE_DEPTH_MAX) return "Too many nested includes";
-    if (!strpbrk(path, "*?[")) {
-        includeFile(path, depth + 1);
-        return NULL;
-    }
-    sds start = sdsEmpty();
-    includeMatches(start, path, depth + 1);
-    sdsFree(start);
-    return NULL;
-}
-
-/* Directives that are not settings. *known is false when it is none of them. */
-static const char *directive(char **words, int count, int depth, bool *known) {
-    const char *name = words[0];
-    *known = true;
-    if (!strcasecmp(name, "include") && count == 2) return include(words[1], depth);
-    if (!strcasecmp(name, "rename-command") && count == 3) return renameCommand(words);
-    if (!strcasecmp(name, "user") && count >= 2) return aclFileAddLine(words, count);
-    if (!strcasecmp(name, "loadmodule") && count >= 2) return "Modules are not supported by this version";
-    if (!strcasecmp(name, "sentinel")) return count < 2 ? NULL : "sentinel directive while not in sentinel mode";
-    if (settingNameIsObsolete(name) && count == 2) return NULL;
-    *known = false;
-    return "Bad directive or wrong number of arguments";
-}
-
-/* NULL, or what is wrong with the line. */
-static const char *loadWords(char **words, int count, int depth) {
-    bool known;
-    const char *err = directive(words, count, depth, &known);
-    settingRow *row = known ? NULL : settingFind(words[0]);
-    if (!row) return err;
-    if (count < 2 && !settingTakesWords(row->entry->def)) return "wrong number of arguments";
-    return setLoaded(row->entry, words + 1, count - 1, &err) ? NULL : err;
-}
-
-static void loadLine(const sds line, int number, int depth) {
-    int count;
-    if (!sdsLen(line) || line[0] == '#') return;
-    sds *words = sdsSplitArgs(line, &count);
-    if (!words) failLine(number, line, "Unbalanced quotes in configuration line");
-    const char *err = count ? loadWords(words, count, depth) : NULL;
-    if (err) failLine(number, line, err);
-    sdsFreeSplitRes(words, count);
-}
-
-static void loadText(const sds text, int depth) {
-    size_t nentries;
-    int nlines;
-    settingEntry *entries = settingEntries(&nentries);
-    sds *lines = sdsSplitLen(text, sdsLen(text), "\n", 1, &nlines);
-    for (int i = 0; i < nlines; i++) {
-        sdsTrim(lines[i], " \t\r\n");
-        loadLine(lines[i], i + 1, depth);
-    }
-    sdsFreeSplitRes(lines, nlines);
-    for (size_t i = 0; i < nentries; i++) entries[i].accumulating = false;
+static void loadText(const sds text) {
+    static const lineTaker taker = {
+        .setting = setLoaded, .user = addUser, .rename = renameCommand, .text_ends = startAnew};
+    lineFault fault;
+    if (settingLinesRead(text, &taker, &fault)) return;
+    if (!fault.line) failOpen(fault.path, fault.why);
+    failLine(fault.number, fault.line, fault.why);
 }
 
 /* ---- Command line --------------------------------------------------------------------------------- */
@@ -236,46 +138,62 @@ static sds absolutePath(const char *path) {
         const char *slash = strrchr(dir, '/');
         if (slash) sdsIncrLen(dir, slash - (dir + sdsLen(dir)));
     }
-    return sdsCatPrintf(dir, "/%s", path);
+    return strcmp(path, ".") ? sdsCatPrintf(dir, "/%s", path) : dir;
 }
 
 static sds readFile(const char *path) {
     FILE *f = fopen(path, "r");
-    if (!f) failOpen(path);
-    sds text = readAll(f);
+    if (!f) failOpen(path, strerror(errno));
+    sds text = settingReadAll(f);
     fclose(f);
     return text;
 }
 
+static void forgetLoaded(void) {
+    sdsFree(loaded.path);
+    sdsFree(loaded.beside);
+    sdsFree(loaded.folder);
+    loaded.path = NULL;
+    loaded.folder = absolutePath(".");
+}
+
 void settingFileLoad(int count, char **words) {
-    sds text = sdsEmpty();
-    sdsFree(file_path);
-    file_path = NULL;
+    sds text = sdsEmpty(), input = sdsEmpty();
+    forgetLoaded();
     bool from_stdin = count > 0 && (!strcmp(words[0], "-") || !strcmp(words[count - 1], "-"));
     if (count && !strcmp(words[count - 1], "-")) count--;
     if (count && words[0][0] != '-') {
-        file_path = absolutePath(words[0]);
+        loaded.path = absolutePath(words[0]);
         sdsFree(text);
-        text = readFile(file_path);
+        text = readFile(loaded.path);
         words++, count--;
     } else if (count && !strcmp(words[0], "-")) {
         words++, count--;
     }
     if (from_stdin) {
-        sds more = readAll(stdin);
+        sdsFree(input);
+        input = settingReadAll(stdin);
         if (sdsLen(text) && text[sdsLen(text) - 1] != '\n') text = sdsCat(text, "\n");
-        text = sdsCatSlice(text, sdsSlice(more));
-        sdsFree(more);
     }
     sds options = optionLines(count, words);
-    if (count) text = sdsCatSlice(sdsCat(text, isOption(words[0]) ? "" : "\n"), sdsSlice(options));
+    loaded.beside = sdsCat(input, count && !isOption(words[0]) ? "\n" : "");
+    loaded.beside = sdsCatSlice(loaded.beside, sdsSlice(options));
     sdsFree(options);
-    loadText(text, 0);
+    text = sdsCatSlice(text, sdsSlice(loaded.beside));
+    loadText(text);
     sdsFree(text);
 }
 
+sds settingFileBeside(void) {
+    return loaded.beside;
+}
+
+const char *settingFileFolder(void) {
+    return loaded.folder;
+}
+
 const char *settingFilePath(void) {
-    return file_path;
+    return loaded.path;
 }
 
 /* An empty value turns a subsystem off (save ""), which is what happens anyway. */

@@ -16,7 +16,9 @@ void settingFileLoad(int count, char **words);
 const char *settingFilePath(void);
 /* One log line that names the loaded settings that have no effect yet; nothing when there are none. */
 void settingFileWarnPending(void);
-/* Names of the past, which the file may hold with one value and which do nothing. */
-bool settingNameIsObsolete(const char *name);
+/* What the start read after the file: lines of stdin and of the command line. */
+sds settingFileBeside(void);
+/* The folder in which the process started. */
+const char *settingFileFolder(void);
 
 #endif

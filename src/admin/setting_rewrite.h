@@ -8,9 +8,10 @@
 
 #include "sds.h"
 
-/* Rewrite the file at `path`, which need not exist. C_ERR with errno leaves it as it was. */
-int settingRewrite(const char *path) must_check;
-/* The new text for a file whose text is `old`. The caller owns it. */
-sds settingRewriteText(const sds old);
+/* Rewrite the file at `path`, which need not exist. False with *why, which the caller owns: the file is as it was. */
+bool settingRewrite(const char *path, sds *why) must_check;
+/* The new text for a file whose text is `old`. NULL with *why when a start with it would end, or would have other
+ * settings or users than are in force now. The caller owns either. */
+sds settingRewriteText(const sds old, sds *why) must_check;
 
 #endif

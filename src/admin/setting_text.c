@@ -166,6 +166,59 @@ static bool setText(const setting *s, sds text, bool checked, const char **err) 
     return ok;
 }
 
+static sds numberText(const setting *s, long long number);
+
+/* What set() would make of the words, by setting them and setting back what is there. */
+static sds trySpecial(const setting *s, const sds before, sds *words, int count, const char **err) {
+    if (s->foretell) return s->foretell(s, words, count, err);
+    sds now = s->get(s);
+    if (sdsCmp(now, before)) settingRestore(s, before);
+    sds text = s->set(s, words, count, err) ? s->get(s) : NULL;
+    settingRestore(s, now);
+    sdsFree(now);
+    return text;
+}
+
+/* The text of a value that has one of the plain types. A value that is in force has been checked. */
+static sds tryPlain(const setting *s, sds *words, int count, const char **err) {
+    long long number = 0;
+    if (!parseNumber(s, words, count, &number, err)) return NULL;
+    sds text = s->type == SETTING_STRING  ? sdsNew(words[0])
+               : s->type == SETTING_BYTES ? sdsDup(words[0])
+                                          : numberText(s, number);
+    sds now = settingText(s);
+    bool ok = !s->check || !sdsCmp(now, text) || s->check(s->type == SETTING_STRING ? words[0] : NULL, number, err);
+    sdsFree(now);
+    if (ok) return text;
+    sdsFree(text);
+    return NULL;
+}
+
+static sds foretell(const setting *s, const sds before, sds *words, int count, const char **err) {
+    if (!settingTakesWords(s) && count != 1) {
+        *err = "wrong number of arguments";
+        return NULL;
+    }
+    return s->type == SETTING_SPECIAL ? trySpecial(s, before, words, count, err) : tryPlain(s, words, count, err);
+}
+
+/* The words that a line's words stand for. The caller frees them (sdsFreeSplitRes()); NULL: the quotes do not match. */
+static sds *lineWords(const setting *s, sds *words, int *count) {
+    if (settingTakesWords(s) && *count == 1 && strchr(words[0], ' ')) return sdsSplitArgs(words[0], count);
+    sds *copy = zmalloc(((size_t)*count + 1) * sizeof(sds));
+    for (int i = 0; i < *count; i++) copy[i] = sdsDup(words[i]);
+    if (settingTakesWords(s) && *count == 1 && !*words[0]) sdsFree(copy[--*count]);
+    return copy;
+}
+
+sds settingForetell(const setting *s, const sds before, sds *words, int count, const char **err) {
+    *err = "Invalid argument";
+    sds *split = lineWords(s, words, &count);
+    sds text = split ? foretell(s, before, split, count, err) : NULL;
+    if (split) sdsFreeSplitRes(split, count);
+    return text;
+}
+
 bool settingSetText(const setting *s, const sds text, const char **err) {
     *err = "Invalid argument";
     return setText(s, text, true, err);
@@ -173,12 +226,9 @@ bool settingSetText(const setting *s, const sds text, const char **err) {
 
 bool settingSetWords(const setting *s, sds *words, int count, const char **err) {
     *err = "Invalid argument";
-    if (!settingTakesWords(s) || count != 1) return setWords(s, words, count, true, err);
-    if (!strchr(words[0], ' ')) return setWords(s, words, *words[0] ? 1 : 0, true, err);
-    int split_count;
-    sds *split = sdsSplitArgs(words[0], &split_count);
-    bool ok = split && setWords(s, split, split_count, true, err);
-    sdsFreeSplitRes(split, split_count);
+    sds *split = lineWords(s, words, &count);
+    bool ok = split && setWords(s, split, count, true, err);
+    if (split) sdsFreeSplitRes(split, count);
     return ok;
 }
 
@@ -197,8 +247,7 @@ void settingSetDefault(const setting *s) {
     sdsFree(text);
 }
 
-static sds catFlags(sds out, const setting *s) {
-    int value = *(int *)s->value;
+static sds catFlags(sds out, const setting *s, int value) {
     bool first = true;
     for (const settingName *n = s->names; n->name; n++) {
         if (value ? !n->value || (value & n->value) != n->value : n->value) continue;
@@ -208,29 +257,39 @@ static sds catFlags(sds out, const setting *s) {
     return out;
 }
 
-static sds catEnum(sds out, const setting *s) {
+static sds catEnum(sds out, const setting *s, int value) {
     const settingName *n = s->names;
-    while (n->name && n->value != *(int *)s->value) n++;
+    while (n->name && n->value != value) n++;
     return sdsCat(out, n->name ? n->name : "unknown");
 }
 
-sds settingText(const setting *s) {
+static sds numberText(const setting *s, long long number) {
     sds out;
     switch (s->type) {
-    case SETTING_BOOL: return sdsNew(*(bool *)s->value ? "yes" : "no");
+    case SETTING_BOOL: return sdsNew(number ? "yes" : "no");
     case SETTING_INT:
-    case SETTING_MEMORY: return sdsFromLongLong(*(long long *)s->value);
-    case SETTING_PERCENT_OR_MEMORY:
-        out = sdsFromLongLong(llabs(*(long long *)s->value));
-        return *(long long *)s->value < 0 ? sdsCat(out, "%") : out;
-    case SETTING_OCTAL: return sdsCatPrintf(sdsEmpty(), "%llo", (unsigned long long)*(long long *)s->value);
-    case SETTING_ENUM: return catEnum(sdsEmpty(), s);
-    case SETTING_FLAGS: return catFlags(sdsEmpty(), s);
+    case SETTING_MEMORY: return sdsFromLongLong(number);
+    case SETTING_PERCENT_OR_MEMORY: out = sdsFromLongLong(llabs(number)); return number < 0 ? sdsCat(out, "%") : out;
+    case SETTING_OCTAL: return sdsCatPrintf(sdsEmpty(), "%llo", (unsigned long long)number);
+    case SETTING_ENUM: return catEnum(sdsEmpty(), s, (int)number);
+    case SETTING_FLAGS: return catFlags(sdsEmpty(), s, (int)number);
+    case SETTING_STRING:
+    case SETTING_BYTES:
+    case SETTING_SPECIAL: break;
+    }
+    serverPanic("Setting '%s' has no number", s->name);
+}
+
+sds settingText(const setting *s) {
+    switch (s->type) {
+    case SETTING_BOOL: return numberText(s, *(bool *)s->value);
+    case SETTING_ENUM:
+    case SETTING_FLAGS: return numberText(s, *(int *)s->value);
     case SETTING_STRING: return sdsNew(*(char **)s->value ? *(char **)s->value : "");
     case SETTING_BYTES: return *(sds *)s->value ? sdsDup(*(sds *)s->value) : sdsEmpty();
     case SETTING_SPECIAL: return s->get(s);
+    default: return numberText(s, *(long long *)s->value);
     }
-    serverPanic("Setting '%s' has no type", s->name);
 }
 
 static sds catMemory(sds out, long long bytes) {

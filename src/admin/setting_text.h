@@ -13,7 +13,11 @@
  * which is then split as a line is, and takes no word at all as the empty value. False with *err (valid until the next
  * call) when they are refused; nothing is changed then. */
 bool settingSetWords(const setting *s, sds *words, int count, const char **err) must_check;
-/* The same for the text that CONFIG SET is given: a setting of several words splits it at each single blank. */
+/* The text that the value would have after settingSetWords() if its text was `before`; NULL with *err when the words
+ * are refused. Nothing has changed at the end. The caller owns it. */
+sds settingForetell(const setting *s, const sds before, sds *words, int count, const char **err) must_check;
+/* The same as settingSetWords() for the text that CONFIG SET is given: a setting of several words splits it at each
+ * single blank. */
 bool settingSetText(const setting *s, const sds text, const char **err) must_check;
 /* Whether several words make one value of the setting. */
 bool settingTakesWords(const setting *s);

@@ -64,6 +64,11 @@ typedef struct setting {
      * returns a new sds; what it gives, split at blanks for MULTI_ARG, is what set takes. Words are sds. */
     bool (*set)(const struct setting *s, char **words, int count, const char **err);
     char *(*get)(const struct setting *s);
+    /* SPECIAL whose `set` acts at once (dir), or whose value others point at: the text that `get` would give after
+     * `set`, a new sds; NULL with *err. Nothing is changed. Without it, a value may be tried by setting it and setting
+     * the old one back. */
+    char *(*foretell)(const struct setting *s, char **words, int count, const char **err);
+    const char *unset_words; /* a value in the file that unsets it; NULL: the empty value does */
     /* SPECIAL that is written in more than one line (save, user ...): appends "name value\n" lines to an sds; else
      * NULL. */
     char *(*rewrite)(const struct setting *s, char *out);

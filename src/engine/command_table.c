@@ -394,6 +394,10 @@ void commandEach(void (*fn)(void *arg, serverCommand *cmd), void *arg) {
     for (size_t i = 0; i < command_table.count; i++) fn(arg, command_table.entries[i].cmd);
 }
 
+void commandEachRegistered(void (*fn)(void *arg, const serverCommand *cmd), void *arg) {
+    for (size_t i = 0; i < command_table.all_count; i++) fn(arg, command_table.all[i]);
+}
+
 /* In the order of the bits; NULL: not shown. */
 /* clang-format off */
 static const char *const flag_names[] = {

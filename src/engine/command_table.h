@@ -191,6 +191,8 @@ size_t commandCount(void); /* without subcommands */
 int commandIdCount(void);  /* one more than the largest id: of all that were registered, with subcommands */
 /* Visit all commands (not subcommands), in the order of the table. */
 void commandEach(void (*fn)(void *arg, serverCommand *cmd), void *arg);
+/* The same of all that were registered, also those that were renamed or removed since. */
+void commandEachRegistered(void (*fn)(void *arg, const serverCommand *cmd), void *arg);
 const char *commandFlagName(int bit);    /* NULL for flags that are not shown */
 const char *commandKeyFlagName(int bit); /* NULL past the end */
 const char *aclCategoryName(int bit);    /* "keyspace" ...; NULL past the end */

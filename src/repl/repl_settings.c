@@ -44,25 +44,36 @@ void replSettingsSetPrimary(const char *host, long long port) {
     zfree(before);
 }
 
-static bool refuse(const char **err, const char *text) {
-    *err = text;
-    return false;
+/* -1 with *err; "no one" is port 0 without a host. */
+static long long primaryPort(char **words, int count, const char **err) {
+    char *end;
+    *err = "wrong number of arguments";
+    if (count != 2) return -1;
+    if (!strcasecmp(words[0], "no") && !strcasecmp(words[1], "one")) return 0;
+    /* As the C library reads it: blanks before the number are skipped, and nothing at all is 0. */
+    long long port = strtoll(words[1], &end, 10);
+    *err = "Invalid primary port";
+    return *end || port < 0 || port > PORT_MAX ? -1 : port;
+}
+
+static const char *primaryHost(char **words) {
+    return !strcasecmp(words[0], "no") && !strcasecmp(words[1], "one") ? NULL : words[0];
 }
 
 static bool setReplicaOf(const setting *s, char **words, int count, const char **err) {
-    long long port;
     unused(s);
-    if (count != 2) return refuse(err, "wrong number of arguments");
-    if (!strcasecmp(words[0], "no") && !strcasecmp(words[1], "one")) {
-        replSettingsSetPrimary(NULL, 0);
-        return true;
-    }
-    /* As the C library reads it: blanks before the number are skipped, and nothing at all is 0. */
-    char *end;
-    port = strtoll(words[1], &end, 10);
-    if (*end || port < 0 || port > PORT_MAX) return refuse(err, "Invalid primary port");
-    replSettingsSetPrimary(words[0], port);
+    long long port = primaryPort(words, count, err);
+    if (port < 0) return false;
+    replSettingsSetPrimary(primaryHost(words), port);
     return true;
+}
+
+static sds foretellReplicaOf(const setting *s, char **words, int count, const char **err) {
+    unused(s);
+    long long port = primaryPort(words, count, err);
+    if (port < 0) return NULL;
+    const char *host = primaryHost(words);
+    return host ? sdsCatPrintf(sdsEmpty(), "%s %lld", host, port) : sdsEmpty();
 }
 
 static sds getReplicaOf(const setting *s) {
@@ -116,7 +127,9 @@ static const setting rows[] = {
      .empty_is_null = true,
      .flags = SETTING_MULTI_ARG | FIXED,
      .set = setReplicaOf,
-     .get = getReplicaOf},
+     .get = getReplicaOf,
+     .foretell = foretellReplicaOf,
+     .unset_words = "no one"},
     {VALUE("primaryauth", SETTING_BYTES, primary_auth, NULL, SETTING_SENSITIVE), .alias = "masterauth",
      .empty_is_null = true},
     {VALUE("primaryuser", SETTING_STRING, primary_user, NULL, SETTING_SENSITIVE), .alias = "masteruser",

@@ -111,6 +111,15 @@ static bool setDir(const setting *s, char **words, int count, const char **err) 
     return false;
 }
 
+static sds foretellDir(const setting *s, char **words, int count, const char **err) {
+    char path[PATH_MAX];
+    unused(s), unused(count);
+    *err = "dir can't be empty";
+    if (*words[0] && realpath(words[0], path)) return sdsNew(path);
+    if (*words[0]) *err = strerror(errno);
+    return NULL;
+}
+
 static sds getDir(const setting *s) {
     char path[PATH_MAX];
     unused(s);
@@ -314,7 +323,8 @@ static const setting rows[] = {
      .type = SETTING_SPECIAL,
      .flags = SETTING_PROTECTED | SETTING_DENY_LOADING,
      .set = setDir,
-     .get = getDir},
+     .get = getDir,
+     .foretell = foretellDir},
     BOOL("always-show-logo", always_show_logo, "no", SETTING_IMMUTABLE, .alias = NULL),
     BOOL("set-proc-title", set_proc_title, "yes", SETTING_IMMUTABLE, .alias = NULL),
     STRING("proc-title-template", proc_title_template, "{title} {listen-addr} {server-mode}", 0, .check = checkTitle,
