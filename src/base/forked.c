@@ -1,7 +1,7 @@
 /* forked.c -- what every child process of a fork does first.
  *
  * Not here    what a child is for (persist/child.c, script/script_debug.c).
- * Owns        nothing.
+ * Owns        whether this process is a copy that has no lasting effects.
  * Threads     main's own; the child's only one.
  * Tests       tests/persist/snapshot.tcl, tests/script/debugger.tcl
  *
@@ -16,6 +16,16 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+static bool is_copy; /* written while the process has one thread */
+
+void forkedBecomeCopy(void) {
+    is_copy = true;
+}
+
+bool forkedIsCopy(void) {
+    return is_copy;
+}
 
 pid_t forkQuietly(void) {
     sigset_t all, before;

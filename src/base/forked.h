@@ -20,4 +20,11 @@ pid_t forkQuietly(void);
  * those from `first` to `last` alone. Ends it when the parent is gone already. */
 void forkedSettle(pid_t parent, int first, int last);
 
+/* Call in a child that goes on executing commands, for one client (a debugging session). From then on
+ * forkedIsCopy() returns true, and what would last beyond the process is refused or left out: files of the dataset
+ * and of the configuration, children, signals to children, connections to other servers. A child that writes a
+ * snapshot is no such copy. */
+void forkedBecomeCopy(void);
+bool forkedIsCopy(void);
+
 #endif

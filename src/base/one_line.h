@@ -1,7 +1,7 @@
 /* one_line.h -- text that others have named, made fit for what is read by lines: INFO, CLIENT LIST, the log.
  *
- * A function that prints a line passes the finished line through here. So it does not matter which of its parts a client,
- * a primary or a file has chosen.
+ * A function that prints a line passes the finished line through here. So it does not matter which of its parts a
+ * client, a primary or a file has chosen.
  *
  * Threads     any; async-signal-safe.
  *

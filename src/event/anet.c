@@ -8,6 +8,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "anet.h"
+#include "forked.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -342,12 +343,21 @@ static int connectTo(char *err, const struct addrinfo *at, const char *source_ad
     return C_ERR;
 }
 
+/* A copy of the server reaches no other server (forked.h). */
+static bool mayConnect(char *err) {
+    if (!forkedIsCopy()) return true;
+    errno = EPERM;
+    failErrno(err, "connect");
+    return false;
+}
+
 /* Connect to the first address of the host that answers. */
 static int connectHost(char *err, const char *host, int port, const char *source_addr, bool nonblock, bool mptcp) {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *list;
     char port_text[8];
     int fd = C_ERR;
 
+    if (!mayConnect(err)) return C_ERR;
     snprintf(port_text, sizeof(port_text), "%d", port);
     int rc = getaddrinfo(host, port_text, &hints, &list);
     if (rc != 0) {
@@ -374,7 +384,7 @@ int anetMptcpConnect(char *err, const char *host, int port, bool nonblock) {
 int anetUnixConnect(char *err, const char *path, bool nonblock) {
     struct sockaddr_un addr;
 
-    if (unixAddress(err, path, &addr) != C_OK) return C_ERR;
+    if (!mayConnect(err) || unixAddress(err, path, &addr) != C_OK) return C_ERR;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | (nonblock ? SOCK_NONBLOCK : 0), 0);
     if (fd == -1) return failErrno(err, "creating socket");
     if (connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) == 0) return fd;

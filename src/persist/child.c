@@ -254,6 +254,10 @@ void childSetPauseAfterFork(bool on) {
 
 bool childStart(const childJob *job) {
     assertMainThread();
+    if (forkedIsCopy()) {
+        errno = EPERM;
+        return false;
+    }
     serverAssert(!child.pid && job->purpose != CHILD_NONE);
     int fds[2];
     pid_t parent = getpid();
@@ -303,7 +307,7 @@ pid_t childPid(void) {
 
 void childKill(void) {
     assertMainRole();
-    if (child.pid) kill(child.pid, SIGUSR1);
+    if (child.pid && !forkedIsCopy()) kill(child.pid, SIGUSR1);
 }
 
 void childKillAndWait(void) {

@@ -12,6 +12,7 @@
 #include "durable_file.h"
 
 #include "bio.h"
+#include "forked.h"
 #include "zmalloc.h"
 
 #include <errno.h>
@@ -20,7 +21,11 @@
 #include <unistd.h>
 
 bool durableCreate(durableFile *f, const char *temporary, mode_t mode) {
-    *f = (durableFile){.step = "open"};
+    *f = (durableFile){.step = "open", .fd = -1};
+    if (forkedIsCopy()) {
+        errno = EPERM;
+        return false;
+    }
     f->fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
     if (f->fd < 0) return false;
     f->temporary = zstrdup(temporary);

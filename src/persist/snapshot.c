@@ -21,6 +21,7 @@
 #include "clock.h"
 #include "disk_gate.h"
 #include "durable_file.h"
+#include "forked.h"
 #include "log.h"
 #include "panic.h"
 #include "persist_settings.h"
@@ -230,6 +231,7 @@ void snapshotAbandonFromSignal(void) {
 
 void snapshotAllFlushed(void) {
     assertMainRole();
+    if (forkedIsCopy()) return; /* the snapshot is the parent's, whose dataset is as it was */
     bool writing = childRunning() == CHILD_RDB;
     if (writing) childKill();
     if (snapshotHasSavePoints() && snapshotWriteNow() && writing) snapshot.emptied = fileNow();

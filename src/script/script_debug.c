@@ -35,7 +35,6 @@ enum { DEBUG_OFF, DEBUG_FORKED, DEBUG_SYNC };
 static struct {
     debugLoan loan;   /* const after boot */
     connection *conn; /* borrowed: of the session that is here */
-    bool forked;      /* this process is a child */
     pid_t children[CHILDREN_MAX];
     int nchildren;
 } sessions;
@@ -91,7 +90,7 @@ static void beChild(pid_t parent) {
     bioRunInline();
     storeSetFreeSink(NULL);
     yieldSetServe(NULL);
-    sessions.forked = true;
+    forkedBecomeCopy();
     sessions.nchildren = 0;
     serverLog(LL_NOTICE, "Valkey forked for debugging eval");
 }
@@ -146,7 +145,7 @@ noreturn_fn static void endChild(client *c) {
 }
 
 void scriptDebugEnd(client *c) {
-    if (sessions.forked) endChild(c);
+    if (forkedIsCopy()) endChild(c);
     debuggerEnd(sliceOf("", 0), false);
     c->script_debug = DEBUG_OFF;
     c->flags |= CLIENT_CLOSE_AFTER_REPLY;

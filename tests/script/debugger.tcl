@@ -482,3 +482,65 @@ start_server {} {
         }
     }
 }
+
+# Names, sizes and times of all files in the server's folder but the log.
+proc files_of_server {} {
+    set files {}
+    foreach path [lsort [glob -nocomplain -directory [dir_of_server] * */*]] {
+        if {[file isfile $path] && [file tail $path] ne "stdout"} {
+            lappend files [list $path [file size $path] [file mtime $path] [md5_of $path]]
+        }
+    }
+    return $files
+}
+
+proc dir_of_server {} {
+    return [lindex [r CONFIG GET dir] 1]
+}
+
+proc md5_of {path} {
+    return [lindex [exec md5sum $path] 0]
+}
+
+start_server {overrides {appendonly yes save {3600 1000}}} {
+    test "A session in a child leaves files, children, other servers and subscribers alone" {
+        r SET kept v
+        r SAVE
+        r CONFIG SET rdb-key-save-delay 10000000
+        r SET more v
+        r BGSAVE
+        set before [children]
+        set reached 0
+        set other [socket -server [list apply {{args} {set ::reached 1}}] -myaddr 127.0.0.1 0]
+        set port [lindex [fconfigure $other -sockname] 2]
+        with_clients s {
+            $s SUBSCRIBE ch
+            set files [lsearch -all -inline -not -regexp [files_of_server] {temp-}]
+            debugging YES $::five {
+                $d redis set other v
+                assert_match "*-IOERR*" [$d redis migrate 127.0.0.1 $port kept 0 200]
+                $d redis publish ch message
+                assert_equal {{<command> flushall} {<reply> "+OK"}} [$d redis flushall]
+                assert_equal {{<command> dbsize} {<reply> 0}} [$d redis dbsize]
+                assert_equal {0 3} [last_words $d [$d continue]]
+            }
+            r PUBLISH ch end
+            assert_equal {message ch end} [$s reply]
+        }
+        update
+        close $other
+        assert_equal 0 $reached
+        assert_equal $files [lsearch -all -inline -not -regexp [files_of_server] {temp-}]
+        assert_equal $before [children]
+        assert_equal 1 [info_field rdb_bgsave_in_progress persistence]
+        assert_equal {kept more} [lsort [r KEYS *]]
+        r CONFIG SET rdb-key-save-delay 0
+    }
+
+    test "A session in a child writes more than the log's queue holds" {
+        debugging YES "for i = 1, 200 do redis.call('set', 'k' .. i, string.rep('x', 100000)) end\nreturn 1" {
+            assert_equal {0 1} [last_words $d [$d continue]]
+        }
+        assert_equal 0 [r EXISTS k1]
+    }
+}
