@@ -1,7 +1,9 @@
 /* server_uri.c -- "valkey://user:password@host:port/db" taken apart, for the programs' -u option.
  *
- *     scheme "://" [ [ user ":" ] password "@" | user ":" password "@" ] [ host [ ":" port ] ] [ "/" db ]
+ *     scheme "://" [ [ user ":" ] password "@" | user ":" password "@" ] [ host [ ":" port ] ]
+ *            [ "/" db [ "/" path ] ] [ "?" query ] [ "#" fragment ]
  *
+ * Path, query and fragment are for client libraries, and ignored here.
  * One word before the "@" is a password: the default user needs no name. The scheme is valkey or redis; with an s
  * behind it, over TLS. A host may stand in brackets, as IPv6 addresses do.
  *
@@ -83,11 +85,13 @@ static const char *parseBody(serverUri *uri, const char *p) {
         err = parseLogin(uri, p, at);
         p = at + 1;
     }
-    const char *slash = strchr(p, '/');
+    end = p + strcspn(p, "?#");
+    const char *slash = memchr(p, '/', (size_t)(end - p));
     if (!err) err = parseAddress(uri, p, slash ? slash : end);
     if (err || !slash || slash + 1 == end) return err;
+    const char *more = memchr(slash + 1, '/', (size_t)(end - slash - 1));
     long long db;
-    if (!string2ll(slash + 1, (size_t)(end - slash - 1), &db) || db < 0 || db > INT32_MAX)
+    if (!string2ll(slash + 1, (size_t)((more ? more : end) - slash - 1), &db) || db < 0 || db > INT32_MAX)
         return "Invalid database number in URI";
     uri->db = (int)db;
     return NULL;

@@ -26,6 +26,11 @@ TEST(uri_parts_are_optional) {
     expect("valkey://:pw@h", "h", 0, NULL, "pw", -1);
     expect("valkey://u:pw@h:6380/12", "h", 6380, "u", "pw", 12);
     expect("valkey://[::1]:6380/1", "::1", 6380, NULL, NULL, 1);
+    expect("redis://h:1/3?ssl_cert_reqs=none", "h", 1, NULL, NULL, 3);
+    expect("redis://h:1?db=3", "h", 1, NULL, NULL, -1);
+    expect("redis://h/?a=b/c", "h", 0, NULL, NULL, -1);
+    expect("redis://h/3/4#part", "h", 0, NULL, NULL, 3);
+    expect("redis://:p?w@h/3#part", "h", 0, NULL, "p?w", 3);
 }
 
 TEST(uri_scheme_says_whether_it_is_tls) {
