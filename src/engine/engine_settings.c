@@ -10,6 +10,7 @@
 #include "numbers.h"
 #include "sds.h"
 #include "setting.h"
+#include "store_latency.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -81,6 +82,12 @@ static bool applyRequirepass(const char **err) {
     return true;
 }
 
+static bool applyMonitorThreshold(const char **err) {
+    unused(err);
+    storeMeasureLatency(engine_settings.latency_monitor_threshold_ms > 0);
+    return true;
+}
+
 static const settingName yield_names[] = {{"when-due", YIELD_WHEN_DUE}, {"always", YIELD_ALWAYS}, {NULL, 0}};
 
 static const settingName pubsub_names[] = {
@@ -110,7 +117,12 @@ static const setting rows[] = {
     NUMBER("commandlog-large-request-max-len", NULL, request_max_len, "128", 0),
     NUMBER("commandlog-reply-larger-than", NULL, reply_larger_than, "1048576", -1),
     NUMBER("commandlog-large-reply-max-len", NULL, reply_max_len, "128", 0),
-    NUMBER("latency-monitor-threshold", NULL, latency_monitor_threshold_ms, "0", 0),
+    {.name = "latency-monitor-threshold",
+     .type = SETTING_INT,
+     .value = &engine_settings.latency_monitor_threshold_ms,
+     .default_text = "0",
+     .max = LLONG_MAX,
+     .apply = applyMonitorThreshold},
     {.name = "latency-tracking",
      .type = SETTING_BOOL,
      .value = &engine_settings.latency_tracking,

@@ -18,6 +18,7 @@
 #include "latency_internal.h"
 #include "panic.h"
 #include "reply.h"
+#include "store_latency.h"
 #include "zmalloc.h"
 
 /* Histograms reach from 1 ns to 1 s; what takes longer counts as that. */
@@ -87,6 +88,14 @@ void latencyAddSampleAt(const char *event, long long ms, int64_t time_s) {
 void latencyAddSample(const char *event, long long ms) {
     assertMainRole();
     latencyAddSampleAt(event, ms, clockWallMs() / 1000);
+}
+
+static void storeEvent(const char *event, uint64_t us) {
+    latencyAddSampleIfNeeded(event, (long long)(us / 1000));
+}
+
+void latencyInit(void) {
+    storeObserveLatency(storeEvent);
 }
 
 /* ---- Commands' histograms --------------------------------------------------------------------------------------- */

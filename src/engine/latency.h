@@ -9,6 +9,8 @@
 #include "command_table.h"
 #include "engine_settings.h"
 
+/* Call at boot: the store's events (store_latency.h) become samples. */
+void latencyInit(void);
 /* Add a sample of an event ("command", "fast-command", "expire-cycle", "eviction-cycle", "fork" ...). */
 void latencyAddSample(const char *event, long long ms);
 /* The usual guard: monitoring is on and the sample is at or above latency-monitor-threshold. */

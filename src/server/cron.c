@@ -15,6 +15,7 @@
 #include "evict.h"
 #include "expire.h"
 #include "hot_keys_cmd.h"
+#include "latency.h"
 #include "log_limit.h"
 #include "lru.h"
 #include "metrics.h"
@@ -89,6 +90,7 @@ static long long onTick(aeEventLoop *loop, long long id, void *arg) {
 void cronWhileLoading(void) {
     shutdownCron();
     watchdogTurned();
+    uint64_t began_us = clockMonotonicUs();
     int64_t now_ms = clockWallMs();
     storeSetNowMs(now_ms);
     lruClockRefresh(now_ms);
@@ -96,6 +98,7 @@ void cronWhileLoading(void) {
     metricsCron();
     webTick();
     primaryLinkWhileLoading();
+    latencyAddSampleIfNeeded("while-blocked-cron", (long long)((clockMonotonicUs() - began_us) / 1000));
 }
 
 static long long onSecond(aeEventLoop *loop, long long id, void *arg) {

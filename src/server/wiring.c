@@ -37,6 +37,7 @@
 #include "info.h"
 #include "info_table.h"
 #include "key_check.h"
+#include "latency.h"
 #include "libraries.h"
 #include "loading.h"
 #include "memory_gate.h"
@@ -156,6 +157,7 @@ void wiringHooks(void) {
     pubsubInit();
     pubsubCommandsInit();
     notificationsInit();
+    latencyInit();
     propagateInit();
     aofInit();
     aofRewriteInit();

@@ -27,6 +27,7 @@
 #include "lru.h"
 #include "own_expires.h"
 #include "panic.h"
+#include "store_latency.h"
 #include "zmalloc.h"
 
 #define REHASH_TICK_US 1000
@@ -223,10 +224,12 @@ bool dbTakeEntry(serverDb *db, robj *entry, uint64_t hash) {
 
 static bool dropExpired(serverDb *db, robj *entry, uint64_t hash, changeCause cause) {
     assertMainRole();
+    uint64_t began_us = storeLatencyBegin();
     if (!dbTakeEntry(db, entry, hash)) return false;
     keyspaceTellExpired(db, (hashedKey){objectKey(entry), hash}, cause);
     if (store_settings.lazyfree_expire) objectReleaseLazily(entry);
     else objectReleaseNow(entry);
+    storeLatencyEnd("expire-del", began_us);
     return true;
 }
 

@@ -31,6 +31,7 @@
 #include "panic.h"
 #include "sds.h"
 #include "shared_pages.h"
+#include "store_latency.h"
 #include "zmalloc.h"
 
 #include <limits.h>
@@ -218,6 +219,7 @@ long long defragRun(void) {
     if (!store_settings.activedefrag || sharedPages()) rest(0);
     if (!defrag.running) return 0;
     bool at_end = workSlice();
+    storeLatencyEnd("active-defrag-cycle", begin_us);
     uint64_t now_us = clockMonotonicUs();
     if (at_end && !walkAgain(now_us)) return 0;
     uint64_t pause_us = (now_us - begin_us) * (uint64_t)(100 - defrag.percent) / (uint64_t)defrag.percent;

@@ -24,6 +24,7 @@
 #include "keyspace_events_internal.h"
 #include "lru.h"
 #include "panic.h"
+#include "store_latency.h"
 #include "zmalloc.h"
 
 #include <math.h>
@@ -234,10 +235,12 @@ static bool takeVictim(victim *v) {
  * turn. */
 static size_t dropVictim(const victim *v) {
     size_t bytes = objectMemUsage(v->entry, MEM_SAMPLES);
+    uint64_t began_us = storeLatencyBegin();
     keyspaceTellEvicted(v->db, hashedKeyOf(objectKey(v->entry)));
     if (v->entry->refcount > 1) objectDropShared(v->entry);
     else if (store_settings.lazyfree_eviction) lazyfreeObject(v->entry);
     else lazyfreeObjectNow(v->entry); /* here, whatever thread made it: used memory must fall now */
+    storeLatencyEnd("eviction-del", began_us);
     return bytes;
 }
 
@@ -274,7 +277,11 @@ evictResult evictPerform(void) {
     size_t over_bytes;
     lazyfreeCollect();
     evictResult result = EVICT_OK;
-    if (evictOverLimit(&over_bytes) && !storeStandsStill()) result = evictUntilBelow(over_bytes);
+    if (evictOverLimit(&over_bytes) && !storeStandsStill()) {
+        uint64_t began_us = storeLatencyBegin();
+        result = evictUntilBelow(over_bytes);
+        storeLatencyEnd("eviction-cycle", began_us);
+    }
     noteExceeded(result);
     return result;
 }

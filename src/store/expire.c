@@ -24,6 +24,7 @@
 #include "db_internal.h"
 #include "own_expires.h"
 #include "panic.h"
+#include "store_latency.h"
 
 #define TTL_COUNTED_MAX_MS (100ll * 365 * 24 * 3600 * 1000)
 #define STEP_KEYS_MAX 96 /* a step's sample: 20 keys at effort 1, 65 at 10, and what the last bucket brings */
@@ -242,6 +243,7 @@ bool activeExpireCycle(expireCycleKind kind) {
 
     stepResult elements = {0}, total = expireDbs(&e, start_us + slice_us, &elements);
     uint64_t used_us = clockMonotonicUs() - start_us;
+    if (unlikely(store_latency_observer != NULL)) store_latency_observer("expire-cycle", used_us);
     store_stats.expire_cycle_cpu_us += (long long)used_us;
     double stale_now = total.sampled ? (double)total.expired * 100 / (double)total.sampled : 0;
     store_stats.expired_stale_perc = stale_now * 0.05 + store_stats.expired_stale_perc * 0.95;

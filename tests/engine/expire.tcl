@@ -20,6 +20,23 @@ start_server {each {r FLUSHALL; r DEBUG SET-ACTIVE-EXPIRE 1}} {
         }
     }
 
+    test "LATENCY has the deletion of a large key that a read finds expired" {
+        r DEBUG SET-ACTIVE-EXPIRE 0
+        r CONFIG SET lazyfree-lazy-expire no latency-monitor-threshold 1
+        r EVAL {for i = 1, 100 do
+            local t = {}
+            for j = 1, 3000 do t[j] = i .. ':' .. j end
+            redis.call('SADD', 'large', unpack(t))
+        end} 0
+        r PEXPIRE large 1
+        after 5
+        r LATENCY RESET
+        r GET large
+        set events [lsort [lmap event [r LATENCY LATEST] {lindex $event 0}]]
+        r CONFIG SET lazyfree-lazy-expire yes latency-monitor-threshold 0
+        assert_equal {expire-del fast-command} $events
+    }
+
     test "A write after expiry starts without an expire time" {
         r DEBUG SET-ACTIVE-EXPIRE 0
         r SET key 10 PX 1

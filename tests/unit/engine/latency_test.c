@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "histogram.h"
 #include "latency_internal.h"
+#include "store_latency.h"
 #include "unit.h"
 #include "zmalloc.h"
 
@@ -33,6 +34,20 @@ TEST(latency_ring_drops_the_oldest) {
         CHECK_EQ_INT(latencySampleAt(s, i)->ms, 995 - (long long)i);
     }
     CHECK_EQ_INT(s->worst_ms, 1000);
+}
+
+TEST(latency_of_the_store_is_kept_from_the_threshold_on) {
+    engine_settings.latency_monitor_threshold_ms = 5;
+    latencyInit();
+    storeMeasureLatency(true);
+    store_latency_observer("store-event", 4999);
+    CHECK(series("store-event") == NULL);
+    store_latency_observer("store-event", 5000);
+    store_latency_observer("store-event", 7999);
+    CHECK_EQ_INT(series("store-event")->sum_ms, 12);
+    CHECK_EQ_INT(series("store-event")->worst_ms, 7);
+    storeMeasureLatency(false);
+    engine_settings.latency_monitor_threshold_ms = 0;
 }
 
 #define DASHES "--------------------------------------------------------------------------------\n"
