@@ -162,6 +162,7 @@ typedef struct clientState {
     listNode *round_next;                 /* clientNextInRound() is to return it; NULL: the first one */
     uint32_t turn;                        /* net counts them, from 1 */
     uint64_t subscriber_outputs;          /* how often a client that is sent pushes began to have output pending */
+    uint64_t unsent_replies;              /* parts of replies that were dropped, as the client is sent none */
     long long total_error_replies, unexpected_error_replies;
     long long output_limit_disconnections, query_limit_disconnections;
     size_t recent_max_input, recent_max_output;

@@ -48,7 +48,10 @@ static __attribute__((noinline)) bool startReplying(client *c) {
     uint32_t silent = SILENT_FLAGS;
 
     if (c->flags & CLIENT_PUSHING) silent &= ~(uint32_t)(CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP);
-    if (c->flags & silent) return false;
+    if (c->flags & silent) {
+        client_state.unsent_replies++;
+        return false;
+    }
     if (c->flags & (CLIENT_PUBSUB | CLIENT_TRACKING)) client_state.subscriber_outputs++;
     clientPendWrite(c);
     return true;

@@ -126,6 +126,11 @@ void addReplyMapLen(client *c, long long pairs);       /* RESP2: array of 2n */
 void addReplySetLen(client *c, long long n);           /* RESP2: array */
 void addReplyPushLen(client *c, long long n);          /* RESP2: array */
 void addReplyAttributeLen(client *c, long long pairs); /* RESP3 only */
+/* Returns true once the client is to be closed, as its output limit has been reached: nothing that is added is sent. A
+ * loop that does no more than add elements to a reply ends then. */
+static inline bool replyIsOver(const client *c) {
+    return c->flags & CLIENT_CLOSE_ASAP;
+}
 /* A length that is known only later: what is added between goes behind it. May nest. */
 void *addReplyDeferredLen(client *c); /* NULL when the client gets no replies; the innermost place is set first */
 void setDeferredArrayLen(client *c, void *place, long long n);

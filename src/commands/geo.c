@@ -150,7 +150,7 @@ void geoposCommand(client *c) {
 
     if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_ZSET, &o)) return;
     addReplyArrayLen(c, c->argc - 2);
-    for (uint32_t i = 2; i < c->argc; i++) {
+    for (uint32_t i = 2; i < c->argc && !replyIsOver(c); i++) {
         if (placeOf(c, o, i, &number)) addReplyPoint(c, geoDecode(number));
         else addReplyNullArray(c);
     }
@@ -163,7 +163,7 @@ void geohashCommand(client *c) {
 
     if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_ZSET, &o)) return;
     addReplyArrayLen(c, c->argc - 2);
-    for (uint32_t i = 2; i < c->argc; i++) {
+    for (uint32_t i = 2; i < c->argc && !replyIsOver(c); i++) {
         if (!placeOf(c, o, i, &number)) {
             addReplyNull(c);
             continue;

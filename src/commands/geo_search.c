@@ -378,7 +378,7 @@ static void replyWith(client *c, const geoSearch *s, const placeList *list) {
     int parts = 1 + s->with_dist + s->with_hash + s->with_coord;
 
     addReplyArrayLen(c, (long long)list->count);
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = 0; i < list->count && !replyIsOver(c); i++) {
         const place *p = &list->places[i];
         if (parts > 1) addReplyArrayLen(c, parts);
         addReplyBulk(c, memberOf(p));

@@ -439,7 +439,7 @@ static void storeValue(robj *list, slice text) {
 
 /* What is shown, into the reply, or to the end of `list`. */
 static void showItems(const sorting *s, client *c, robj *list) {
-    for (size_t i = s->from; i < s->to; i++) {
+    for (size_t i = s->from; i < s->to && (list || !replyIsOver(c)); i++) {
         if (list) storeValue(list, s->items[i].text);
         else addReplyBulk(c, s->items[i].text);
     }
@@ -449,7 +449,7 @@ static void showItems(const sorting *s, client *c, robj *list) {
 static void showValues(const sorting *s, client *c, const sortOptions *opts, sortLookups *l, robj *list) {
     size_t item = s->from;
     uint32_t get = 0;
-    while (item < s->to) {
+    while (item < s->to && (list || !replyIsOver(c))) {
         size_t n = 0;
         sortLookupsBegin(l);
         while (item < s->to && sortLookupsAdd(l, &opts->get[get], s->items[item].text)) {

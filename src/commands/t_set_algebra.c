@@ -219,7 +219,7 @@ static void replyAll(client *c, memberBatch *b, const robj *o) {
     setIterator it;
     setIterBegin(&it, o);
     addReplySetLen(c, (long long)setSize(o));
-    while (batchFill(b, &it)) batchReply(c, b);
+    while (!replyIsOver(c) && batchFill(b, &it)) batchReply(c, b);
     setIterEnd(&it);
 }
 
@@ -260,7 +260,7 @@ void sinterCommand(client *c) {
         sortInputs(&in);
         void *place = addReplyDeferredLen(c);
         setIterBegin(&it, in.sets[0]);
-        while (interNext(&b, &in, &it, BATCH)) {
+        while (!replyIsOver(c) && interNext(&b, &in, &it, BATCH)) {
             batchReply(c, &b);
             found += (long long)b.count;
         }
@@ -349,10 +349,10 @@ static robj *unionResult(memberBatch *b, slice key, const inputSets *in) {
 static void unionByLookup(client *c, memberBatch *b, const inputSets *in) {
     long long found = 0;
     void *place = addReplyDeferredLen(c);
-    for (uint32_t i = 0; i < in->count; i++) {
+    for (uint32_t i = 0; i < in->count && !replyIsOver(c); i++) {
         setIterator it;
         setIterBegin(&it, in->sets[i]);
-        while (batchFill(b, &it)) {
+        while (!replyIsOver(c) && batchFill(b, &it)) {
             for (uint32_t before = 0; before < i && b->count; before++) batchFilter(b, in->sets[before], false);
             batchReply(c, b);
             found += (long long)b->count;
@@ -425,7 +425,7 @@ static void diffReply(client *c, memberBatch *b, const inputSets *in) {
     setIterator it;
     void *place = addReplyDeferredLen(c);
     setIterBegin(&it, in->sets[0]);
-    while (diffNext(b, in, &it)) {
+    while (!replyIsOver(c) && diffNext(b, in, &it)) {
         batchReply(c, b);
         found += (long long)b->count;
     }
