@@ -71,7 +71,23 @@ static struct {
     uint64_t not_before_ms;  /* the next try */
 } primary;
 
-static void (*on_failover)(bool accepted); /* const after boot */
+static void (*on_failover)(bool accepted);  /* const after boot */
+static void (*on_sync)(const char *status); /* const after boot; NULL: nobody listens */
+
+void primaryLinkOnSync(void (*tell)(const char *status)) {
+    on_sync = tell;
+}
+
+static void syncedWhole(void) {
+    if (on_sync)
+        on_sync("PRIMARY <-> REPLICA sync: Finished with success. Ready to accept connections in read-write mode.");
+}
+
+static void syncedPartially(void) {
+    if (on_sync)
+        on_sync("PRIMARY <-> REPLICA sync: Partial Resynchronization accepted. Ready to accept connections in "
+                "read-write mode.");
+}
 
 void primaryLinkOnFailover(void (*answered)(bool accepted)) {
     on_failover = answered;
@@ -264,6 +280,7 @@ static void keepIsOver(void) {
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: %zu bytes of the stream have come meanwhile", keeper->kept.len);
     goLive(keeper, false);
     primarySessionAck(false);
+    syncedWhole();
 }
 
 /* While the snapshot comes and is loaded, what comes on the other connection is kept. */
@@ -305,6 +322,7 @@ static void load(bool from_file) {
     }
     goLive(takeJob(&primary.job), old_style);
     primarySessionAck(false);
+    syncedWhole();
 }
 
 static void snapshotComes(void) {
@@ -328,6 +346,7 @@ static void streamGoesOn(void) {
     }
     goLive(takeJob(&primary.job), false);
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Primary accepted a Partial Resynchronization.");
+    syncedPartially();
 }
 
 /* ---- Jobs ---- */

@@ -46,6 +46,8 @@ void primaryLinkLeave(void);
 /* Follow a replica that is asked to be the primary. `answered`, of primaryLinkOnFailover(), hears what it says. */
 void primaryLinkFollowForFailover(const char *host, long long port);
 void primaryLinkOnFailover(void (*answered)(bool accepted)); /* boot */
+/* Boot: `tell` hears, as a line of text for an administrator, of each synchronization that has succeeded. */
+void primaryLinkOnSync(void (*tell)(const char *status));
 /* CLIENT KILL TYPE primary and the like end the session; this is about the rest of it. */
 void primaryLinkTick(void); /* once a second */
 /* While a dataset is loaded: the primary hears that this server lives. */

@@ -200,21 +200,25 @@ const char *daemonSupervisedName(void) {
     }
 }
 
-static void notify(const char *text) {
+static void notify(const char *name, const char *value) {
 #ifdef HAVE_LIBSYSTEMD
-    if (process.supervisor == SUPERVISED_SYSTEMD) sd_notify(0, text);
+    if (process.supervisor == SUPERVISED_SYSTEMD) sd_notifyf(0, "%s=%s\n", name, value);
 #else
-    unused(text);
+    unused(name), unused(value);
 #endif
 }
 
+void daemonNotifyStatus(const char *status) {
+    notify("STATUS", status);
+}
+
 void daemonNotifyReady(void) {
-    notify("STATUS=Ready to accept connections\nREADY=1\n");
+    notify("READY", "1");
     if (process.supervisor == SUPERVISED_UPSTART) raise(SIGSTOP);
 }
 
 void daemonNotifyStopping(void) {
-    notify("STOPPING=1\n");
+    notify("STOPPING", "1");
 }
 
 void daemonWritePidFile(void) {

@@ -17,9 +17,10 @@ void daemonStart(void);
 /* The process is (after the fork) the server: write the pid file. */
 void daemonWritePidFile(void);
 void daemonRemovePidFile(void);
-/* Tell the supervisor. */
+/* Tell the supervisor. A status is one line of text, which systemctl status shows until the next one. */
+void daemonNotifyStatus(const char *status);
 void daemonNotifyReady(void);
-void daemonNotifyStopping(void);
+void daemonNotifyStopping(void); /* not before the end is certain: systemd kills a process that stays alive after it */
 const char *daemonSupervisedName(void); /* INFO process_supervised: "no" "systemd" "upstart" */
 /* Show the process under proc-title-template; a child under `title` in place of the program's name. */
 void daemonSetTitle(void);

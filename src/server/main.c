@@ -115,6 +115,13 @@ static void settleChild(childPurpose purpose) {
     if (!serverApplyOomScore(OOM_CHILD, &err)) serverLog(LL_WARNING, "%s", err);
 }
 
+static void notifyReady(void) {
+    daemonNotifyStatus(primaryLinkWanted() ? "Ready to accept connections in read-only mode. Waiting for MASTER <-> "
+                                             "REPLICA sync"
+                                           : "Ready to accept connections");
+    daemonNotifyReady();
+}
+
 static const webWiring web_wiring = {.protected_mode = &net_settings.protected_mode,
                                      .keepalive_s = &net_settings.tcp_keepalive_s,
                                      .backlog = &net_settings.tcp_backlog,
@@ -170,6 +177,7 @@ int main(int argc, char **argv) {
     childInit(loop, settleChild);
     snapshotInit();
     replInit(loop, hidesUserData);
+    primaryLinkOnSync(daemonNotifyStatus);
     threadSetCpuAffinity(net_settings.cpulist);
     if (!netListen()) return 1;
     bioInit(server_settings.bio_cpulist);
@@ -182,11 +190,12 @@ int main(int argc, char **argv) {
     serverLog(LL_NOTICE, "Server initialized");
     metricsSetStartupMemory();
     primaryLinkPrepare();
+    daemonNotifyStatus("Valkey is loading...");
     if (!datasetLoadAtStart()) return 1;
     primaryLinkBegin();
     bannerReady();
     pendingSettingsWarn();
-    daemonNotifyReady();
+    notifyReady();
     if (!serverApplyOomScore(OOM_PRIMARY, &err)) serverLog(LL_WARNING, "%s", err);
     aeMain(loop);
     return 0;

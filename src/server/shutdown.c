@@ -55,16 +55,22 @@ static bool saveBeforeExit(int flags) {
     bool wanted = flags & STOP_SAVE || (!(flags & STOP_NOSAVE) && snapshotAtShutdown());
     if (aofRewriteIsFirst() && !(flags & STOP_FORCE)) {
         serverLog(LL_WARNING, "Writing initial AOF, can't exit.");
+        daemonNotifyStatus("Writing initial AOF, can't exit.");
         return false;
     }
     snapshotAbandon();
     aofRewriteAbandon();
     if (!wanted || loadingIsActive()) return true;
     serverLog(LL_NOTICE, "Saving the final RDB snapshot before exiting.");
+    daemonNotifyStatus("Saving the final RDB snapshot");
     if (snapshotWriteNow()) return true;
-    if (flags & STOP_FORCE) serverLog(LL_WARNING, "Error trying to save the DB. Exiting anyway.");
-    else serverLog(LL_WARNING, "Error trying to save the DB, can't exit.");
-    return flags & STOP_FORCE;
+    if (flags & STOP_FORCE) {
+        serverLog(LL_WARNING, "Error trying to save the DB. Exiting anyway.");
+        return true;
+    }
+    serverLog(LL_WARNING, "Error trying to save the DB, can't exit.");
+    daemonNotifyStatus("Error trying to save the DB, can't exit.");
+    return false;
 }
 
 /* Does not return when the shutdown succeeds; false when it may not be done now. */

@@ -467,3 +467,94 @@ test "Protected mode turns strangers away, in words" {
         $c destroy
     }
 }
+
+# Listen at the Unix socket NAME of the abstract namespace, and write each message that comes to FILE, a line each, until
+# one is LAST.
+proc listen_as_supervisor {name file last} {
+    exec python3 -c {
+import socket, sys
+name, path, last = sys.argv[1:]
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind("\0" + name)
+s.settimeout(60)
+with open(path, "w", buffering=1) as f:
+    line = ""
+    while line != last + "\n":
+        line = s.recv(4096).decode()
+        f.write(line)
+} $name $file $last 2>@stderr &
+    wait_for_condition 10 {[file exists $file]}
+}
+
+proc told {file message} {
+    expr {$message in [split [read_file $file] \n]}
+}
+
+start_server {overrides {repl-diskless-sync-delay 0}} {
+    test "systemd is told of loading, synchronizations, the last snapshot and the end" {
+        set dir [make_server_dir]
+        set told $dir/told
+        set name "supervisor-[pid]-[free_port]"
+        set port [free_port]
+        set synced "STATUS=PRIMARY <-> REPLICA sync: Finished with success. Ready to accept connections in read-write mode."
+        set resynced "STATUS=PRIMARY <-> REPLICA sync: Partial Resynchronization accepted. Ready to accept connections in read-write mode."
+        listen_as_supervisor $name $told STOPPING=1
+        set ::env(NOTIFY_SOCKET) "@$name"
+        set code [catch {
+            with_process $dir $port [list --supervised systemd --replicaof "127.0.0.1 [srv port]"] {
+                if {[string match "*built without libsystemd*" [server_log $dir]]} {
+                    skip "built without libsystemd"
+                }
+                wait_for_condition 10 {[told $told $synced]}
+                r CLIENT KILL TYPE replica
+                wait_for_condition 10 {[told $told $resynced]}
+                set c [RespClient new 127.0.0.1 $port]
+                file delete $dir/dump.rdb
+                file mkdir $dir/dump.rdb/no-file
+                assert_error "ERR Errors trying to SHUTDOWN. Check logs." {$c SHUTDOWN SAVE}
+                file delete -force $dir/dump.rdb
+                $c CONFIG SET save "3600 1"
+                $c REPLICAOF NO ONE
+                $c SET k v
+                $c destroy
+            }
+        } message options]
+        unset ::env(NOTIFY_SOCKET)
+        if {$code} {
+            return -options $options $message
+        }
+        wait_for_condition 10 {[told $told STOPPING=1]}
+        assert_equal [list \
+            "STATUS=Valkey is loading..." \
+            "STATUS=Ready to accept connections in read-only mode. Waiting for MASTER <-> REPLICA sync" \
+            READY=1 \
+            $synced \
+            $resynced \
+            "STATUS=Saving the final RDB snapshot" \
+            "STATUS=Error trying to save the DB, can't exit." \
+            "STATUS=Saving the final RDB snapshot" \
+            STOPPING=1] [split [string trim [read_file $told]] \n]
+    }
+}
+
+test "systemd is told that a primary loads and is ready" {
+    set dir [make_server_dir]
+    set told $dir/told
+    set name "supervisor-[pid]-[free_port]"
+    listen_as_supervisor $name $told STOPPING=1
+    set ::env(NOTIFY_SOCKET) "@$name"
+    set code [catch {
+        with_process $dir [free_port] {--supervised systemd} {
+            if {[string match "*built without libsystemd*" [server_log $dir]]} {
+                skip "built without libsystemd"
+            }
+        }
+    } message options]
+    unset ::env(NOTIFY_SOCKET)
+    if {$code} {
+        return -options $options $message
+    }
+    wait_for_condition 10 {[told $told STOPPING=1]}
+    assert_equal [list "STATUS=Valkey is loading..." "STATUS=Ready to accept connections" READY=1 STOPPING=1] \
+        [split [string trim [read_file $told]] \n]
+}
