@@ -106,8 +106,20 @@ start_server {each {r FLUSHALL}} {
     test "A URI names the server and the database" {
         cli -n 3 SET key three
         assert_equal "three\n" [cli -u redis://127.0.0.1:[srv port]/3 GET key]
+        assert_equal "three\n" [cli -u redis://127.0.0.1:[srv port]/3x?a=b GET key]
+        assert_equal "\n" [cli -n 3 -u redis://127.0.0.1:[srv port]/x GET key]
         lassign [cli_with "" -u nonsense PING] code
         assert_equal 1 $code
+    }
+
+    test "A URI without a user but with a colon names the empty user; no database is chosen for another one" {
+        r ACL SETUSER "" on nopass ~* +@all
+        lassign [cli_with "CLIENT INFO\n" -u redis://:@127.0.0.1:[srv port]/3] code out
+        assert_match "* db=3 *user= *" $out
+        r ACL DELUSER ""
+        lassign [cli_with "CLIENT INFO\n" -u redis://nobody:pw@127.0.0.1:[srv port]/3] code out err
+        assert_match "* db=0 *user=default *" $out
+        assert_match "*AUTH failed: WRONGPASS *" $err
     }
 
     # ---- Exit codes and errors --------------------------------------------------------------------------------

@@ -266,7 +266,7 @@ static bool takeUri(benchOptions *o, const char *text) {
     if (uri.port) o->port = uri.port;
     if (uri.user) o->user = uri.user;
     if (uri.password) o->password = uri.password;
-    if (uri.db >= 0) o->db = uri.db;
+    if (uri.has_db) o->db = uri.db;
     if (uri.tls) o->tls.on = true;
     return true;
 }

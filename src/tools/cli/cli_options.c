@@ -206,7 +206,7 @@ static void takeUri(cliOptions *o, const char *text) {
         o->password = uri.password;
         o->password_in_args = true;
     }
-    if (uri.db >= 0) o->db = uri.db;
+    if (uri.has_db) o->db = uri.db;
     if (uri.tls) o->tls.on = true;
 }
 

@@ -30,21 +30,23 @@ sds sessionAddress(const cliSession *s) {
     return sdsCatPrintf(sdsEmpty(), strchr(o->host, ':') ? "[%s]:%d" : "%s:%d", o->host, o->port);
 }
 
-/* Tell a refusal. Takes `r`. */
-static void greet(cliSession *s, const char *what, replyValue *r) {
-    if (r && replyIsError(r)) {
+/* Tell a refusal; false when there was one. Takes `r`. */
+static bool greet(cliSession *s, const char *what, replyValue *r) {
+    bool refused = r && replyIsError(r);
+    if (refused) {
         fprintf(stderr, "%s failed: %s\n", what, r->str);
         s->refused = true;
     }
     replyValueFree(r);
+    return !refused;
 }
 
-static void authenticate(cliSession *s) {
+static bool authenticate(cliSession *s) {
     const cliOptions *o = s->options;
-    if (!o->password) return;
-    greet(s, "AUTH",
-          o->user ? linkCall(s->link, "AUTH", o->user, o->password, NULL)
-                  : linkCall(s->link, "AUTH", o->password, NULL));
+    if (!o->password) return true;
+    return greet(s, "AUTH",
+                 o->user ? linkCall(s->link, "AUTH", o->user, o->password, NULL)
+                         : linkCall(s->link, "AUTH", o->password, NULL));
 }
 
 static void selectDb(cliSession *s) {
@@ -77,7 +79,10 @@ bool sessionConnect(cliSession *s, bool quiet) {
         return false;
     }
     s->refused = false;
-    authenticate(s);
+    if (!authenticate(s)) { /* no database is chosen for another user than the wanted one */
+        s->db = 0;
+        return true;
+    }
     if (s->resp == 3) greet(s, "HELLO 3", linkCall(s->link, "HELLO", "3", NULL));
     else if (s->resp == 2 && o->resp == 2) greet(s, "HELLO 2", linkCall(s->link, "HELLO", "2", NULL));
     if (o->client_name) greet(s, "CLIENT SETNAME", linkCall(s->link, "CLIENT", "SETNAME", o->client_name, NULL));

@@ -14,6 +14,7 @@
 #include "numbers.h"
 #include "zmalloc.h"
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -29,33 +30,30 @@ static int hexDigit(char c) {
     return tolower((unsigned char)c) - 'a' + 10;
 }
 
-/* Copy with %XX resolved; NULL when an escape is malformed. */
-static char *copyUnescaped(const char *p, size_t len) {
-    char *out = zmalloc(len + 1), *to = out;
+/* Copy with %XX resolved to *copied, which is zmalloc'ed; returns the reason where an escape is malformed. */
+static const char *copyUnescaped(char **copied, const char *p, size_t len) {
+    char *to = *copied = zcalloc(1, len + 1);
     for (const char *end = p + len; p < end; p++) {
         if (*p != '%') {
             *to++ = *p;
             continue;
         }
-        if (end - p < 3 || !isxdigit((unsigned char)p[1]) || !isxdigit((unsigned char)p[2])) {
-            zfree(out);
-            return NULL;
-        }
+        if (end - p == 1) return "Incomplete URI encoding";
+        if (end - p == 2 || !isxdigit((unsigned char)p[1]) || !isxdigit((unsigned char)p[2]))
+            return "Illegal character in URI encoding";
         *to++ = (char)(hexDigit(p[1]) * 16 + hexDigit(p[2]));
         p += 2;
     }
-    *to = '\0';
-    return out;
+    return NULL;
 }
 
 static const char *parseLogin(serverUri *uri, const char *p, const char *at) {
-    const char *colon = memchr(p, ':', (size_t)(at - p));
+    const char *colon = memchr(p, ':', (size_t)(at - p)), *err = NULL;
     if (colon) {
-        if (colon > p && !(uri->user = copyUnescaped(p, (size_t)(colon - p)))) return "Incomplete URI encoding";
+        err = copyUnescaped(&uri->user, p, (size_t)(colon - p));
         p = colon + 1;
     }
-    uri->password = copyUnescaped(p, (size_t)(at - p));
-    return uri->password ? NULL : "Incomplete URI encoding";
+    return err ? err : copyUnescaped(&uri->password, p, (size_t)(at - p));
 }
 
 static const char *parseAddress(serverUri *uri, const char *p, const char *end) {
@@ -89,11 +87,9 @@ static const char *parseBody(serverUri *uri, const char *p) {
     const char *slash = memchr(p, '/', (size_t)(end - p));
     if (!err) err = parseAddress(uri, p, slash ? slash : end);
     if (err || !slash || slash + 1 == end) return err;
-    const char *more = memchr(slash + 1, '/', (size_t)(end - slash - 1));
-    long long db;
-    if (!string2ll(slash + 1, (size_t)((more ? more : end) - slash - 1), &db) || db < 0 || db > INT32_MAX)
-        return "Invalid database number in URI";
-    uri->db = (int)db;
+    long db = strtol(slash + 1, NULL, 10); /* 0 where no number is */
+    uri->has_db = true;
+    uri->db = (int)(db < INT32_MIN ? INT32_MIN : db > INT32_MAX ? INT32_MAX : db);
     return NULL;
 }
 
@@ -102,7 +98,7 @@ const char *serverUriParse(serverUri *uri, const char *text) {
         const char *text;
         bool tls;
     } schemes[] = {{"valkey://", false}, {"redis://", false}, {"valkeys://", true}, {"rediss://", true}};
-    *uri = (serverUri){.db = -1};
+    *uri = (serverUri){0};
     for (size_t i = 0; i < array_len(schemes); i++) {
         size_t len = strlen(schemes[i].text);
         if (strncasecmp(text, schemes[i].text, len) != 0) continue;
@@ -119,5 +115,5 @@ void serverUriClear(serverUri *uri) {
     zfree(uri->user);
     if (uri->password) memset(uri->password, 0, strlen(uri->password));
     zfree(uri->password);
-    *uri = (serverUri){.db = -1};
+    *uri = (serverUri){0};
 }
