@@ -127,7 +127,7 @@ void aclDryrunCommand(client *c) {
     bool unknown_sub;
     aclQuestion q = {.argv = c->argv + 3, .argc = c->argc - 3, .dbid = dbId(c->db)};
     q.cmd = commandLookup(q.argv, q.argc, &unknown_sub);
-    if (!q.cmd || unknown_sub || !q.cmd->proc) {
+    if (!q.cmd || unknown_sub) {
         addReplyErrorFormat(c, "Command '%.*s' not found", (int)q.argv[0].len, q.argv[0].ptr);
         return;
     }

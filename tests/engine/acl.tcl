@@ -170,6 +170,8 @@ start_server {} {
         assert_error "ERR Command 'nosuch' not found" {r ACL DRYRUN u nosuch}
         assert_error "ERR User 'nobody' not found" {r ACL DRYRUN nobody get x}
         assert_error "ERR wrong number of arguments for 'get' command" {r ACL DRYRUN u get}
+        assert_error "ERR wrong number of arguments for 'client' command" {r ACL DRYRUN u client}
+        assert_error "ERR Command 'client' not found" {r ACL DRYRUN u client nosuch}
     }
 
     test "What was said of a first argument is over when its category is taken away" {
