@@ -141,9 +141,11 @@ class Command:
         self.name = self.words[-1]
         self.since = self.version(node, node.text("since"))
         self.arity = self.number(node, node.text("arity"))
-        self.handler = node.text("handler")
+        self.handler, _, self.function = (node.text("handler") or "").partition(" ")
         if self.handler and not os.path.isdir(os.path.join(SRC, self.handler)):
             node.fail("there is no layer " + self.handler)
+        if self.function and not re.fullmatch(r"[a-z][A-Za-z0-9]*Command", self.function):
+            node.fail("not the name of a handler: " + self.function)
         hidden = node.list("hidden", HIDDEN_FLAGS)
         self.flags = sorted(node.list("flags", [f for f in FLAGS if f not in hidden]) + hidden, key=FLAGS.index)
         self.value = self.number(node, node.text("value")) if node.all("value") else None
@@ -196,12 +198,14 @@ class Command:
 
     def layer(self):
         """The layer of its handler or of its subcommands' handlers; None: there is no row yet."""
-        layers = {command.handler for command in [self] + self.subs} - {None}
+        layers = {command.handler for command in [self] + self.subs if command.handler}
         if len(layers) > 1:
             self.node.fail("handlers in several layers: " + " ".join(sorted(layers)))
         return next(iter(layers), None)
 
     def proc(self):
+        if self.function:
+            return self.function
         parts = re.split("[ _-]", " ".join(self.words))
         return parts[0] + "".join(part.capitalize() for part in parts[1:]) + "Command"
 
@@ -430,7 +434,7 @@ def header_text(files):
     """Declares the handlers of the layer `commands`; other layers declare theirs by hand."""
     lines = []
     for path, (_, commands) in files.items():
-        procs = [c.proc() for top in commands for c in [top] + top.subs if c.handler == "commands"]
+        procs = dict.fromkeys(c.proc() for top in commands for c in [top] + top.subs if c.handler == "commands")
         if procs:
             lines += ["", "/* %s */" % os.path.basename(path)] + ["void %s(client *c);" % proc for proc in procs]
     return HEADER % "\n".join(lines)

@@ -110,6 +110,9 @@ static int sortGetKeys(const serverCommand *cmd, const slice *argv, uint32_t arg
 static serverCommand bitmap_commands[] = {
 #include "bitmap.def"
 };
+static serverCommand cluster_commands[] = {
+#include "cluster.def"
+};
 static serverCommand connection_commands[] = {
 #include "connection.def"
 };
@@ -146,6 +149,7 @@ static serverCommand string_commands[] = {
 
 void commandsRegister(void) {
     commandTableRegister(bitmap_commands, array_len(bitmap_commands));
+    commandTableRegister(cluster_commands, array_len(cluster_commands));
     commandTableRegister(connection_commands, array_len(connection_commands));
     commandTableRegister(generic_commands, array_len(generic_commands));
     commandTableRegister(geo_commands, array_len(geo_commands));

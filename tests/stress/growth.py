@@ -33,7 +33,7 @@ FACTOR, LIMIT_RATIO, LIMIT_SECONDS, RUNS = 4, 12.0, 0.030, 3
 LEFT_OUT = """shutdown debug failover replicaof slaveof psync sync monitor quit flushall flushdb swapdb select reset auth hello
 client|kill client|pause client|reply client|unblock client|setinfo acl|load acl|save config|rewrite bgsave bgrewriteaof save
 script|kill function|kill script|debug module|load module|loadex wait waitaof migrate exec multi discard lolwut
-restore-asking readonly readwrite cluster asking""".split()
+restore-asking readonly readwrite cluster clusterscan asking""".split()
 
 # Values of arguments by name; "#" is a running number.
 VALUES = {
