@@ -16,6 +16,7 @@
 #include "debug_internal.h"
 #include "expire.h"
 #include "log.h"
+#include "object_settings.h"
 #include "panic.h"
 #include "repl_cron.h"
 #include "reply.h"
@@ -97,6 +98,12 @@ static bool debugPauseCron(client *c) {
 
 static bool debugDictResizing(client *c) {
     sharedPagesAllowResizing(argNumber(c, 2) != 0);
+    addReplyOk(c);
+    return true;
+}
+
+static bool debugSkipChecksums(client *c) {
+    object_settings.skip_checksums = argNumber(c, 2) != 0;
     addReplyOk(c);
     return true;
 }
@@ -344,6 +351,12 @@ static const struct {
      debugSetActiveExpire,
      {"SET-ACTIVE-EXPIRE <0|1>", "    With 0, expired keys go only when somebody asks for them; with 1, in",
       "    the background as well."}},
+    {"set-skip-checksum-validation",
+     3,
+     3,
+     debugSkipChecksums,
+     {"SET-SKIP-CHECKSUM-VALIDATION <0|1>", "    With 1, RESTORE, FUNCTION RESTORE and snapshots that are loaded are",
+      "    accepted whatever their checksum is."}},
     {"sleep",
      3,
      3,

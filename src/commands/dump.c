@@ -32,7 +32,7 @@ void dumpCommand(client *c) {
 /* What comes from the log was good once, whatever the setting says now. */
 static bool payloadIsGood(const client *c, slice payload) {
     bool relaxed = object_settings.version_check == RDB_VERSION_CHECK_RELAXED || c->flags & CLIENT_REPLAYS;
-    return dumpPayloadIsGood(payload, relaxed);
+    return dumpPayloadIsGood(payload, relaxed, object_settings.skip_checksums);
 }
 
 /* ---- RESTORE ---- */

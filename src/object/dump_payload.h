@@ -21,8 +21,8 @@
 sds dumpPayloadSealTake(sds content) must_check;
 /* The value of an entry, whole: what RESTORE takes. */
 sds dumpPayloadOf(const robj *o, bool compress) must_check;
-/* Whether version and checksum are good; `relaxed`: whatever version it is. True: there are DUMP_FOOTER_BYTES at least,
- * and what is before them is what the giver has written, which may still be nonsense. */
-bool dumpPayloadIsGood(slice payload, bool relaxed);
+/* Whether version and checksum are good; `relaxed`: every version is, `unchecked`: every checksum is. If it returns
+ * true, the payload has DUMP_FOOTER_BYTES at least. The bytes before them may still be nonsense. */
+bool dumpPayloadIsGood(slice payload, bool relaxed, bool unchecked);
 
 #endif

@@ -17,8 +17,9 @@ typedef struct objectSettings {
     long long list_compress_depth;    /* nodes at either end that are not compressed; 0: none are */
     long long stream_node_max_bytes, stream_node_max_entries; /* 0: no bound */
     long long hll_sparse_max_bytes;
-    bool compression;  /* rdbcompression */
-    int version_check; /* rdb-version-check */
+    bool compression;    /* rdbcompression */
+    int version_check;   /* rdb-version-check */
+    bool skip_checksums; /* no setting: DEBUG SET-SKIP-CHECKSUM-VALIDATION */
 } objectSettings;
 extern objectSettings object_settings; /* main writes; a child process or main reads */
 

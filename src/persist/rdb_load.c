@@ -323,7 +323,8 @@ static void logEnd(const loader *l, const char *path) {
 static void load(loader *l, int fd, const rdbSource *source, const char *name) {
     rdbLoadResult *r = l->result;
     const rdbScanOptions scan = {.relaxed = object_settings.version_check == RDB_VERSION_CHECK_RELAXED,
-                                 .checksum = persist_settings.rdbchecksum && !l->options->unchecked,
+                                 .checksum = persist_settings.rdbchecksum && !l->options->unchecked &&
+                                             !object_settings.skip_checksums,
                                  .source = source};
     const rdbDecodeOptions decode = {.drop_before_ms = l->options->keep_expired ? INT64_MIN : clockWallMs(),
                                      .lfu = store_settings.maxmemory_policy & MAXMEMORY_FLAG_LFU};

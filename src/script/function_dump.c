@@ -47,7 +47,8 @@ static sds loadOne(functionTable *t, rdbReader *r, functionLoading how) {
 }
 
 sds functionDumpLoad(functionTable *t, slice payload, bool relaxed, functionLoading how) {
-    if (!dumpPayloadIsGood(payload, relaxed)) return sdsNew("DUMP payload version or checksum are wrong");
+    if (!dumpPayloadIsGood(payload, relaxed, object_settings.skip_checksums))
+        return sdsNew("DUMP payload version or checksum are wrong");
     rdbReader r = {payload.ptr, payload.ptr + payload.len - DUMP_FOOTER_BYTES};
     while (r.p < r.end) {
         sds error = loadOne(t, &r, how);

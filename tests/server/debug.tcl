@@ -68,6 +68,38 @@ start_server {overrides {enable-debug-command yes}} {
     }
 }
 
+start_server {tags own-files overrides {enable-debug-command yes}} {
+
+    test "DEBUG SET-SKIP-CHECKSUM-VALIDATION 1 accepts payloads and snapshots with a wrong checksum" {
+        r SET key value
+        r FUNCTION LOAD "#!lua name=lib\nserver.register_function('f', function() return 1 end)"
+        r SAVE
+        set file [file join [srv dir] dump.rdb]
+        foreach name {snapshot payload functions} bytes [list [read_file $file] [r DUMP key] [r FUNCTION DUMP]] {
+            binary scan [string index $bytes end] c last
+            set $name [string replace $bytes end end [binary format c [expr {$last ^ 1}]]]
+        }
+        write_file $file $snapshot
+        set wrong "ERR DUMP payload version or checksum are wrong"
+        foreach switch {0 1 0} {
+            assert_equal OK [r DEBUG SET-SKIP-CHECKSUM-VALIDATION $switch]
+            if {$switch} {
+                assert_equal OK [r RESTORE other 0 $payload]
+                assert_equal OK [r FUNCTION RESTORE $functions REPLACE]
+                assert_equal OK [r DEBUG RELOAD NOSAVE]
+                assert_equal {value 0} [list [r GET key] [r EXISTS other]]
+                # Length and version are still looked at.
+                assert_error $wrong {r RESTORE other 0 [string range $payload end-8 end]}
+                assert_error $wrong {r RESTORE other 0 [string replace $payload end-9 end-8 \xff\x7f]}
+            } else {
+                assert_error $wrong {r RESTORE other 0 $payload}
+                assert_error $wrong {r FUNCTION RESTORE $functions REPLACE}
+                assert_error "ERR Error trying to load the RDB dump*" {r DEBUG RELOAD NOSAVE}
+            }
+        }
+    }
+}
+
 start_server {overrides {enable-debug-command no}} {
 
     test "DEBUG is refused unless it is enabled" {
