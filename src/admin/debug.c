@@ -134,6 +134,13 @@ static bool debugHoldPlaces(client *c) {
     return true;
 }
 
+/* Links of the cluster bus, which exist in cluster mode only. */
+static bool debugClusterlink(client *c) {
+    if (!sliceIs(c->argv[2], "kill")) return false;
+    addReplyError(c, "Debug option only available for cluster mode enabled setup!");
+    return true;
+}
+
 static bool debugPauseAfterFork(client *c) {
     childSetPauseAfterFork(argNumber(c, 2) != 0);
     addReplyOk(c);
@@ -260,6 +267,13 @@ static const struct {
      debugChangeReplId,
      {"CHANGE-REPL-ID", "    Draw a new replication id. Replicas then need the whole dataset",
       "    again, so this is for tests."}},
+    {"clusterlink",
+     5,
+     5,
+     debugClusterlink,
+     {"CLUSTERLINK KILL <to|from|all> <node-id>",
+      "    Close links to another node of the cluster. It is refused, because this",
+      "    server has no cluster mode."}},
     {"delay-rdb-client-free-seconds",
      3,
      3,

@@ -60,6 +60,14 @@ start_server {overrides {enable-debug-command yes}} {
         assert_no_match "*errorstat_*" [r INFO errorstats]
     }
 
+    test "DEBUG CLUSTERLINK is refused without a cluster" {
+        assert_error "ERR Debug option only available for cluster mode enabled setup!" {r DEBUG CLUSTERLINK KILL all x}
+        foreach words {{} KILL {KILL all} {KEEP all x} {KILL all x y}} {
+            assert_error "ERR unknown subcommand or wrong number of arguments for 'clusterlink'. Try DEBUG HELP." \
+                {r DEBUG clusterlink {*}$words}
+        }
+    }
+
     test "DEBUG HELP lists what exists" {
         set help [r DEBUG HELP]
         assert {"PANIC" in $help}
