@@ -2,7 +2,7 @@
  *
  *   prefixes: rax of trackedPrefix --first--> prefixLink --next--> prefixLink     clients of one prefix
  *                      |                        ^ prefixList.links[]              prefixes of one client
- *                      `-- changed: rax of keys, each with the client that was the last to change it
+ *                      `-- changes: rax of keys, each with the client that was the last to change it
  *
  * A change goes down the tree of prefixes once. Keys are collected until prefixesTell(), so a key that changes a
  * hundred times in a batch is told once, and a hundred keys are one message.
@@ -11,7 +11,7 @@
  * Owns        prefixes, links, what has changed.
  * Threads     main.
  * Invariants  1. A prefix is in the tree as long as somebody has it.
- *             2. A prefix is on the list of changed ones exactly while it has something to tell.
+ *             2. A prefix has changes, which are on the list of all, exactly while it has something to tell.
  *             3. No prefix of a client begins with another one of its own, but for the empty one.
  * Cost        of a change: a step for each byte of the key that prefixes share, and one insertion for each prefix that
  *             fits.
@@ -29,17 +29,22 @@
 #include "zmalloc.h"
 
 typedef struct trackedPrefix {
-    struct prefixLink *first; /* owned by the clients' lists */
-    rax *changed;             /* owns; values: ids of clients */
-    struct trackedPrefix *next_changed,
-        **changed_link; /* of the changed ones; what points to this one, NULL: not there */
-    uint64_t by;        /* of what has changed: whose doing the first was */
-    int dbid;           /* and where that was; -1: elsewhere, too */
-    bool several;       /* and that others have done something too */
-    bool names_missing;
+    struct prefixLink *first;      /* owned by the clients' lists */
+    struct prefixChanges *changes; /* owns; NULL while there is nothing to tell */
     size_t len;
     char name[];
 } trackedPrefix;
+
+/* What has changed of one prefix since its clients were told. */
+typedef struct prefixChanges {
+    trackedPrefix *prefix;              /* borrowed: it owns this */
+    rax *keys;                          /* owns; values: ids of clients */
+    struct prefixChanges *next, **link; /* of all prefixes; what points to this one */
+    uint64_t by;                        /* whose doing the first change was */
+    int dbid;                           /* where that was; -1: elsewhere, too */
+    bool several;                       /* others have changed something too */
+    bool names_missing;
+} prefixChanges;
 
 typedef struct prefixLink {
     trackedPrefix *prefix;
@@ -47,13 +52,13 @@ typedef struct prefixLink {
     struct prefixLink *next, **link; /* of the same prefix; what points to this one */
 } prefixLink;
 
-#define TREES_BYTES 80 /* of a prefix: its empty tree of changes, its node in the tree of prefixes */
+#define NODE_BYTES 48 /* of a prefix in the tree of prefixes */
 
 size_t tracking_prefix_count;
 bool tracking_prefix_news;
 
 static rax *prefixes; /* owns; made with the first prefix */
-static trackedPrefix *changed_prefixes;
+static prefixChanges *all_changes;
 
 static slice prefixName(const trackedPrefix *p) {
     return sliceOf(p->name, p->len);
@@ -67,10 +72,9 @@ static trackedPrefix *findOrAdd(slice name) {
     if (raxFind(prefixes, name, &found)) return found;
     trackedPrefix *p = ztrymalloc(sizeof(*p) + name.len);
     if (!p) return NULL;
-    *p = (trackedPrefix){.changed = raxCreate(), .len = name.len};
+    *p = (trackedPrefix){.len = name.len};
     if (name.len) memcpy(p->name, name.ptr, name.len);
     if (raxTryInsert(prefixes, name, p, NULL) != RAX_ADDED) {
-        raxRelease(p->changed, NULL);
         zfree(p);
         return NULL;
     }
@@ -78,26 +82,29 @@ static trackedPrefix *findOrAdd(slice name) {
     return p;
 }
 
-static void linkChanged(trackedPrefix *p) {
-    p->next_changed = changed_prefixes;
-    p->changed_link = &changed_prefixes;
-    if (p->next_changed) p->next_changed->changed_link = &p->next_changed;
-    changed_prefixes = p;
+static prefixChanges *beginChanges(trackedPrefix *p, int dbid, uint64_t by) {
+    prefixChanges *news = zmalloc(sizeof(*news));
+    *news = (prefixChanges){
+        .prefix = p, .keys = raxCreate(), .next = all_changes, .link = &all_changes, .by = by, .dbid = dbid};
+    if (news->next) news->next->link = &news->next;
+    all_changes = p->changes = news;
     tracking_prefix_news = true;
+    return news;
 }
 
-static void unlinkChanged(trackedPrefix *p) {
-    *p->changed_link = p->next_changed;
-    if (p->next_changed) p->next_changed->changed_link = p->changed_link;
-    p->changed_link = NULL;
-    tracking_prefix_news = changed_prefixes != NULL;
+static void endChanges(prefixChanges *news) {
+    *news->link = news->next;
+    if (news->next) news->next->link = news->link;
+    news->prefix->changes = NULL;
+    raxRelease(news->keys, NULL);
+    zfree(news);
+    tracking_prefix_news = all_changes != NULL;
 }
 
 static void forget(trackedPrefix *p) {
-    if (p->changed_link) unlinkChanged(p);
+    if (p->changes) endChanges(p->changes);
     bool found = raxRemove(prefixes, prefixName(p), NULL);
     serverAssert(found);
-    raxRelease(p->changed, NULL);
     zfree(p);
     tracking_prefix_count--;
 }
@@ -118,7 +125,7 @@ static size_t rankOf(const prefixList *l, size_t count, slice prefix) {
 }
 
 static size_t costOf(const trackedPrefix *p) {
-    return sizeof(prefixLink) + sizeof(prefixLink *) + sizeof(*p) + p->len + TREES_BYTES;
+    return sizeof(prefixLink) + sizeof(prefixLink *) + sizeof(*p) + p->len + NODE_BYTES;
 }
 
 static prefixLink *makeLink(void *owner, slice prefix) {
@@ -214,16 +221,15 @@ typedef struct change {
 static void noteFor(void *arg, void *value) {
     const change *what = arg;
     trackedPrefix *p = value;
-    if (!p->changed_link) {
-        linkChanged(p);
-        p->by = what->by;
-        p->dbid = what->dbid;
-        p->several = false;
+    prefixChanges *news = p->changes;
+    if (news) {
+        news->several |= news->by != what->by;
+        if (news->dbid != what->dbid) news->dbid = -1;
     } else {
-        p->several |= p->by != what->by;
-        if (p->dbid != what->dbid) p->dbid = -1;
+        news = beginChanges(p, what->dbid, what->by);
     }
-    if (raxInsert(p->changed, what->key, (void *)(uintptr_t)what->by, NULL) == RAX_NO_MEMORY) p->names_missing = true;
+    if (raxInsert(news->keys, what->key, (void *)(uintptr_t)what->by, NULL) == RAX_NO_MEMORY)
+        news->names_missing = true;
 }
 
 void prefixesNote(slice key, int dbid, uint64_t by) {
@@ -242,10 +248,10 @@ static sds catBulk(sds s, slice bytes) {
 
 /* The names of all that has changed and that `keep` (NULL: nobody) does not leave out. False: there was no memory to go
  * through a long one. */
-static bool catNames(sds *names, const trackedPrefix *p, prefixKeepFn *keep, void *arg, size_t *count) {
+static bool catNames(sds *names, const prefixChanges *news, prefixKeepFn *keep, void *arg, size_t *count) {
     raxIterator it;
     *count = 0;
-    raxIterBegin(&it, p->changed);
+    raxIterBegin(&it, news->keys);
     for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
         if (keep && !keep(arg, raxIterKey(&it), (uintptr_t)raxIterValue(&it))) continue;
         *names = catBulk(*names, raxIterKey(&it));
@@ -257,10 +263,10 @@ static bool catNames(sds *names, const trackedPrefix *p, prefixKeepFn *keep, voi
 }
 
 /* NULL when there is nothing to tell, or, *failed, when not all can be. */
-static sds arrayOf(const trackedPrefix *p, prefixKeepFn *keep, void *arg, bool *failed) {
+static sds arrayOf(const prefixChanges *news, prefixKeepFn *keep, void *arg, bool *failed) {
     size_t count;
     sds names = sdsEmpty(), array = NULL;
-    *failed = !catNames(&names, p, keep, arg, &count);
+    *failed = !catNames(&names, news, keep, arg, &count);
     if (!*failed && count) {
         array = sdsCatPrintf(sdsEmpty(), "*%zu\r\n", count);
         array = sdsCatLen(array, names, sdsLen(names));
@@ -270,42 +276,39 @@ static sds arrayOf(const trackedPrefix *p, prefixKeepFn *keep, void *arg, bool *
 }
 
 bool prefixNewsMayBeOf(const prefixNews *news, uint64_t id) {
-    return news->prefix->several || news->prefix->by == id;
+    return news->prefix->changes->several || news->prefix->changes->by == id;
 }
 
 sds prefixNewsOnly(const prefixNews *news, prefixKeepFn *keep, void *arg, bool *failed) {
     assertMainRole();
-    return arrayOf(news->prefix, keep, arg, failed);
+    return arrayOf(news->prefix->changes, keep, arg, failed);
 }
 
-static void tellOf(trackedPrefix *p, void (*tell)(void *owner, const prefixNews *news)) {
+static void tellOf(prefixChanges *changes, void (*tell)(void *owner, const prefixNews *news)) {
     bool failed;
-    sds array = p->names_missing ? NULL : arrayOf(p, NULL, NULL, &failed);
+    trackedPrefix *p = changes->prefix;
+    sds array = changes->names_missing ? NULL : arrayOf(changes, NULL, NULL, &failed);
     const slice keys = array ? sdsSlice(array) : sliceOf(NULL, 0);
     robj *shared = p->first && p->first->next ? replyShare(keys) : NULL;
-    const prefixNews news = {keys, shared, p, p->dbid};
+    const prefixNews news = {keys, shared, p, changes->dbid};
     for (const prefixLink *link = p->first; link; link = link->next) tell(link->owner, &news);
     if (shared) decrRefCount(shared);
     sdsFree(array);
-    raxEmpty(p->changed, NULL);
-    p->names_missing = false;
+    endChanges(changes);
 }
 
 static int inOrder(const void *a, const void *b) {
-    const trackedPrefix *const *x = a, *const *y = b;
-    return sliceCmp(prefixName(*x), prefixName(*y));
+    const prefixChanges *const *x = a, *const *y = b;
+    return sliceCmp(prefixName((*x)->prefix), prefixName((*y)->prefix));
 }
 
 void prefixesTell(void (*tell)(void *owner, const prefixNews *news)) {
     assertMainRole();
     size_t count = 0, i = 0;
-    for (const trackedPrefix *p = changed_prefixes; p; p = p->next_changed) count++;
-    trackedPrefix **order = zmalloc(count * sizeof(trackedPrefix *));
-    for (trackedPrefix *p = changed_prefixes; p; p = p->next_changed) order[i++] = p;
-    qsort(order, count, sizeof(trackedPrefix *), inOrder);
-    for (i = 0; i < count; i++) {
-        unlinkChanged(order[i]);
-        tellOf(order[i], tell);
-    }
+    for (const prefixChanges *news = all_changes; news; news = news->next) count++;
+    prefixChanges **order = zmalloc(count * sizeof(prefixChanges *));
+    for (prefixChanges *news = all_changes; news; news = news->next) order[i++] = news;
+    qsort(order, count, sizeof(prefixChanges *), inOrder);
+    for (i = 0; i < count; i++) tellOf(order[i], tell);
     zfree(order);
 }

@@ -8,6 +8,8 @@
 #include "unit.h"
 #include "zmalloc.h"
 
+#include <stdio.h>
+
 #define OWNERS 6
 #define NAMES 120 /* all words of up to four letters of three; the empty one is the first */
 
@@ -224,4 +226,27 @@ TEST(tracking_prefixes_without_memory) {
     CHECK(everything);
     prefixesLeave(&l);
     sdsFree(name);
+}
+
+static void ignoreNews(void *owner, const prefixNews *news) {
+    unused(owner), unused(news);
+}
+
+/* The list's count of its memory is what the allocator says, and changes take none once they are told. */
+TEST(tracking_prefixes_cost_what_they_count) {
+    enum { COUNT = 10000, EACH_MAX = 144 };
+    static char texts[COUNT][16];
+    static slice all[COUNT];
+    prefixList list = {NULL, 0, 0, 0};
+    for (int i = 0; i < COUNT; i++) all[i] = sliceOf(texts[i], (size_t)snprintf(texts[i], 16, "prefix:%06d:", i));
+    size_t before = zmallocUsed();
+    CHECK(prefixesJoin(&list, &list, all, COUNT));
+    size_t quiet = zmallocUsed() - before;
+    CHECK(quiet <= (size_t)COUNT * EACH_MAX);
+    CHECK(list.bytes <= quiet + quiet / 4 && list.bytes >= quiet - quiet / 4);
+    for (int i = 0; i < COUNT; i++) prefixesNote(all[i], 0, 1);
+    CHECK(zmallocUsed() - before > quiet);
+    prefixesTell(ignoreNews);
+    CHECK_EQ_INT(zmallocUsed() - before, quiet);
+    prefixesLeave(&list);
 }
