@@ -122,6 +122,25 @@ start_server {each {r FLUSHALL}} {
         assert_match "*AUTH failed: WRONGPASS *" $err
     }
 
+    # ---- Subscriptions from a pipe ----------------------------------------------------------------------------
+
+    test "Lines go on being commands while channels are subscribed; the end of the input ends the program" {
+        lassign [cli_with "SUBSCRIBE ch\nPING\nGET x\nPING\n"] code out err
+        assert_equal [list 0 {}] [list $code $err]
+        assert_equal "subscribe\nch\n1\npong\n\nERR Can't execute 'get': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context\n\npong\n\n" $out
+        assert_equal [list 0 "psubscribe\na*\n1\npsubscribe\nb*\n2\npunsubscribe\na*\n1\npunsubscribe\nb*\n0\nPONG\n" {}] \
+            [cli_with "PSUBSCRIBE a* b*\nPUNSUBSCRIBE a*\nPUNSUBSCRIBE\nPING"]
+    }
+
+    test "A message is not taken for the reply to a command" {
+        lassign [cli_with "SUBSCRIBE ch\nPUBLISH ch hello\nPUBLISH ch again\nUNSUBSCRIBE\nECHO end\n" -3] code out err
+        assert_equal [list 0 {}] [list $code $err]
+        set lines [split [string trim $out] \n]
+        assert_equal {subscribe ch 1} [lrange $lines 0 2]
+        assert_equal {unsubscribe ch 0 end} [lrange $lines end-3 end]
+        assert_equal [lsort {1 1 message ch hello message ch again}] [lsort [lrange $lines 3 end-4]]
+    }
+
     # ---- Exit codes and errors --------------------------------------------------------------------------------
 
     test "-e tells a failed command by the exit code" {

@@ -13,8 +13,10 @@
 #include "terminal.h"
 #include "utf8.h"
 #include "zmalloc.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define SLOW_MS 500 /* from here on an answer's time is told */
@@ -122,21 +124,49 @@ static bool runLine(cliSession *s, const char *line) {
     return go_on;
 }
 
+/* What has been read of the standard input and not been run. stdio would not say whether its buffer holds a line. */
+typedef struct pipeLines {
+    sds unread; /* owns */
+    size_t at;
+    bool over;
+} pipeLines;
+
+/* The next line without its end, with what follows the last end of a line as a line too; NULL: no more. */
+static sds nextPipeLine(pipeLines *in) {
+    size_t searched = in->at;
+    for (;;) {
+        const char *start = in->unread + in->at, *more = in->unread + searched;
+        size_t len = sdsLen(in->unread);
+        const char *newline = memchr(more, '\n', len - searched);
+        if (newline || (in->over && in->at < len)) {
+            sds line = sdsNewLen(start, newline ? (size_t)(newline - start) : len - in->at);
+            in->at = newline ? (size_t)(newline + 1 - in->unread) : len;
+            return line;
+        }
+        if (in->over) return NULL;
+        char block[16384];
+        ssize_t got = read(STDIN_FILENO, block, sizeof(block));
+        if (got < 0 && errno == EINTR) continue;
+        in->over = got <= 0;
+        sdsRange(in->unread, (ssize_t)in->at, -1);
+        in->at = 0;
+        searched = sdsLen(in->unread);
+        if (got > 0) in->unread = sdsCatLen(in->unread, block, (size_t)got);
+    }
+}
+
 int replRunPipe(cliSession *s) {
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t len;
+    pipeLines in = {.unread = sdsEmpty()};
     int code = 0;
     s->reads_lines = true;
-    while ((len = getline(&line, &room, stdin)) >= 0) {
-        if (len > 0 && line[len - 1] == '\n') line[len - 1] = '\0';
-        if (!runLine(s, line)) break;
-        if (s->broken) {
-            code = 1;
-            break;
-        }
+    for (sds line = nextPipeLine(&in); line; line = nextPipeLine(&in)) {
+        s->line_waits = in.at < sdsLen(in.unread) || in.over;
+        bool go_on = runLine(s, line);
+        sdsFree(line);
+        if (s->broken) code = 1;
+        if (!go_on || s->broken) break;
     }
-    free(line);
+    sdsFree(in.unread);
     return s->options->exit_on_error && s->any_failed ? 1 : code;
 }
 
@@ -239,6 +269,11 @@ int replRunTerminal(cliSession *s) {
         sds prompt = makePrompt(s);
         sds line = capable ? lineEditorRead(editor, prompt) : readPlainLine(prompt);
         sdsFree(prompt);
+        if (!line && s->subscribed) { /* Ctrl-D leaves the subscriptions first */
+            sessionDisconnect(s);
+            sessionConnect(s, true);
+            continue;
+        }
         if (!line) break;
         go_on = runLines(s, history, line);
         sdsFree(line);

@@ -165,10 +165,38 @@ static void onInterrupt(int sig) {
     session_interrupted = 1;
 }
 
-/* Show what comes until it ends, or, in interactive mode, until a key or Ctrl-C is pressed. */
+static bool isSubscribe(slice word) {
+    return sliceIs(word, "subscribe") || sliceIs(word, "psubscribe") || sliceIs(word, "ssubscribe");
+}
+
+static bool isUnsubscribe(slice word) {
+    return sliceIs(word, "unsubscribe") || sliceIs(word, "punsubscribe") || sliceIs(word, "sunsubscribe");
+}
+
+/* The first word of a list, which says what kind of message it is; "" of anything else. */
+static slice kindOf(const replyValue *v) {
+    if (!replyIsList(v) || v->count < 3 || !v->items[0].str) return sliceStr("");
+    return sliceOf(v->items[0].str, v->items[0].len);
+}
+
+static bool isMessage(const replyValue *v) {
+    slice kind = kindOf(v);
+    return sliceIs(kind, "message") || sliceIs(kind, "pmessage") || sliceIs(kind, "smessage");
+}
+
+/* A subscription has begun or ended: its confirmation says how many there are. False for what is none. */
+static bool noteConfirmation(cliSession *s, const replyValue *v) {
+    slice kind = kindOf(v);
+    if (!isSubscribe(kind) && !isUnsubscribe(kind)) return false;
+    s->subscribed = v->items[2].integer > 0;
+    return true;
+}
+
+/* Show what comes until it ends: with the connection, with the last subscription, or, where commands are lines, when
+ * the next one comes (in interactive mode, at a key or Ctrl-C). */
 static bool showStream(cliSession *s) {
     struct sigaction act = {.sa_handler = onInterrupt}, before;
-    bool alive = true;
+    bool alive = true, lines = s->reads_lines && !s->monitoring;
     session_interrupted = 0;
     s->streamed = true;
     if (s->interactive) {
@@ -178,10 +206,11 @@ static bool showStream(cliSession *s) {
     while (!session_interrupted) {
         struct pollfd p[2] = {{.fd = linkFd(s->link), .events = POLLIN}, {.fd = STDIN_FILENO, .events = POLLIN}};
         if (!linkHasReply(s->link) && !linkHasInput(s->link)) {
-            int ready = poll(p, s->interactive && !s->monitoring ? 2 : 1, -1);
+            if (lines && s->line_waits) break;
+            int ready = poll(p, lines ? 2 : 1, -1);
             if (ready < 0 && s->interactive && !s->monitoring) terminalSetKeys(); /* stopped and going on? */
             if (ready < 0) continue;
-            if (s->interactive && p[1].revents) break;
+            if (p[1].revents) break;
         }
         bool timed_out;
         replyValue *v = linkReadWithin(s->link, 0, &timed_out);
@@ -191,7 +220,9 @@ static bool showStream(cliSession *s) {
             break;
         }
         sessionPrint(s, v, false);
+        bool over = noteConfirmation(s, v) && !s->subscribed;
         replyValueFree(v);
+        if (over && s->reads_lines) break;
     }
     if (s->interactive) {
         sigaction(SIGINT, &before, NULL);
@@ -206,29 +237,32 @@ static bool showStream(cliSession *s) {
     return alive;
 }
 
-static bool isSubscribe(slice word) {
-    return sliceIs(word, "subscribe") || sliceIs(word, "psubscribe") || sliceIs(word, "ssubscribe");
-}
-
-static bool isUnsubscribe(slice word) {
-    return sliceIs(word, "unsubscribe") || sliceIs(word, "punsubscribe") || sliceIs(word, "sunsubscribe");
+/* The next reply to a command, for which the confirmation of a subscription may be taken. Messages before it are shown,
+ * other pushes if so wanted. */
+static replyValue *readReply(cliSession *s, bool confirmation_wanted) {
+    replyValue *v;
+    while ((v = linkRead(s->link))) {
+        bool message = s->subscribed && isMessage(v), confirmation = v->type == '>' && noteConfirmation(s, v);
+        if (confirmation ? confirmation_wanted : v->type != '>' && !message) return v;
+        if (message || confirmation || s->options->show_pushes) sessionPrint(s, v, false);
+        replyValueFree(v);
+    }
+    return NULL;
 }
 
 /* Subscribing answers once per channel, as pushes in RESP3; then messages come. Takes `first`. */
 static bool showSubscription(cliSession *s, int argc, bool subscribe, replyValue *first) {
-    long long left = 0;
     for (int i = 0; i < (argc > 1 ? argc - 1 : 1); i++) {
-        replyValue *v = i == 0 ? first : linkRead(s->link);
+        replyValue *v = i == 0 ? first : readReply(s, true);
         if (!v) return false;
         sessionPrint(s, v, false);
         bool failed = replyIsError(v);
-        if (replyIsList(v) && v->count == 3) left = v->items[2].integer;
+        noteConfirmation(s, v);
         replyValueFree(v);
         if (failed) return true;
     }
-    s->subscribed = left > 0;
-    if (!subscribe || !s->subscribed) return true;
-    if (s->interactive && s->options->style == STYLE_PRETTY)
+    if (!s->subscribed || !(subscribe || s->reads_lines)) return true;
+    if (subscribe && s->interactive && s->options->style == STYLE_PRETTY)
         printf("Messages follow as they come. Any key leads back to the prompt, Ctrl-C also unsubscribes.\n");
     fflush(stdout);
     return showStream(s);
@@ -248,16 +282,6 @@ static void noteEffect(cliSession *s, int argc, const slice *argv) {
         s->db = 0;
         s->resp = 0;
     }
-}
-
-/* The next reply to a command; pushes before it are shown if so wanted. */
-static replyValue *readReply(cliSession *s) {
-    replyValue *v;
-    while ((v = linkRead(s->link)) && v->type == '>') {
-        if (s->options->show_pushes) sessionPrint(s, v, false);
-        replyValueFree(v);
-    }
-    return v;
 }
 
 /* "MOVED 3999 127.0.0.1:6381", "ASK 3999 :6381": take the address over, without a host the same one. False when the
@@ -286,14 +310,14 @@ static bool takeRedirection(cliSession *s, const replyValue *v, bool *asking) {
 
 /* Send a command and read its (first) reply, from the server that has the key. A cluster that sends in circles ends up
  * with its last redirection as the reply. NULL when a connection broke. */
-static replyValue *askCluster(cliSession *s, int argc, const slice *argv, bool pushes_are_replies) {
+static replyValue *askCluster(cliSession *s, int argc, const slice *argv, bool confirmation_wanted) {
     bool asking = false;
     for (int hops = 0;; hops++) {
         replyValue *v = asking ? linkCall(s->link, "ASKING", NULL) : NULL;
         if (asking && !v) return NULL;
         replyValueFree(v);
         if (!linkSend(s->link, argc, argv)) return NULL;
-        v = pushes_are_replies ? linkRead(s->link) : readReply(s);
+        v = readReply(s, confirmation_wanted);
         /* Within MULTI the command has been refused, and with it the transaction: nothing to go after. */
         if (!v || !replyIsError(v) || !s->options->cluster || s->in_transaction || hops == REDIRECTIONS_MAX) return v;
         sds host = sdsNew(s->options->host);
@@ -331,6 +355,7 @@ static bool sessionRun(cliSession *s, int argc, const slice *argv) {
     if (!failed) noteEffect(s, argc, argv);
     else if (sliceIs(argv[0], "exec")) s->in_transaction = false;
     replyValueFree(v);
+    if (s->subscribed && s->reads_lines) return showStream(s);
     if (failed || !sliceIs(argv[0], "monitor")) return true;
     s->monitoring = true;
     bool alive = showStream(s);
@@ -354,7 +379,8 @@ bool sessionRunRepeated(cliSession *s, int argc, const slice *argv, long long re
         /* Ending the server ends the connection: as expected. */
         bool shutdown_sent = sliceIs(argv[0], "shutdown");
         snprintf(s->last_error, sizeof(s->last_error), "%s", s->link ? linkError(s->link) : "the redirection failed");
-        bool retry = s->link && s->interactive && !s->in_transaction && !shutdown_sent;
+        bool subscription_lost = s->subscribed && !isSubscribe(argv[0]);
+        bool retry = s->link && s->interactive && !s->in_transaction && !shutdown_sent && !subscription_lost;
         sessionDisconnect(s);
         if (shutdown_sent) return true;
         if (!retry || !sessionConnect(s, true) || !sessionRun(s, argc, argv)) {

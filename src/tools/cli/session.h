@@ -15,6 +15,7 @@ typedef struct cliSession {
     bool in_transaction, subscribed, monitoring;
     bool interactive;
     bool reads_lines;     /* commands come from a terminal or a pipe, not from the command line */
+    bool line_waits;      /* the next line has been read already: poll(2) says nothing of it */
     bool broken;          /* a command could not be sent or its reply not be read */
     bool refused;         /* login, protocol or database */
     bool any_failed;      /* a reply was an error */
