@@ -97,7 +97,7 @@ static void takeLine(rax *users, const char *path, int number, sds line, sds *er
     sds *words = sdsSplitLen(line, sdsLen(line), " ", 1, &count);
     int kept = 0;
     for (int i = 0; i < count; i++) {
-        if (sdsLen(words[i])) words[kept++] = words[i];
+        if (sdsLen(words[i]) || i == 1) words[kept++] = words[i]; /* the name may be empty */
         else sdsFree(words[i]);
     }
     if (kept < 2 || strcmp(words[0], "user") != 0)

@@ -578,6 +578,20 @@ user default on nopass ~* &* +@all
         assert_equal $list [r ACL LIST]
     }
 
+    test "Users of any name that ACL SETUSER takes come through ACL SAVE and ACL LOAD" {
+        set names [list "" {"q"} 'q' {a"b} \xff\xfe on +@all (x) #c \\ user [string repeat x 3000]]
+        foreach name $names {
+            r ACL SETUSER $name on >p ~k +get
+        }
+        set list [r ACL LIST]
+        assert_equal OK [r ACL SAVE]
+        assert_equal OK [r ACL LOAD]
+        set after [r ACL LIST]
+        r ACL DELUSER {*}$names
+        assert_equal $list $after
+        r ACL SAVE
+    }
+
     foreach {text why} {
         "foo a on\n" "%:1 should start with user keyword followed by the username. "
         "user\n" "%:1 should start with user keyword followed by the username. "
