@@ -144,7 +144,15 @@ uint64_t clockMonotonicMs(void) {
     return clockTicksToNs(clockTicks()) / 1000000;
 }
 
+static _Atomic int64_t stopped_at_ms; /* 0: the wall clock is the system's */
+
+void clockStopWall(int64_t ms) {
+    atomic_store_explicit(&stopped_at_ms, ms, memory_order_relaxed);
+}
+
 int64_t clockWallUs(void) {
+    int64_t stopped_ms = atomic_load_explicit(&stopped_at_ms, memory_order_relaxed);
+    if (unlikely(stopped_ms)) return stopped_ms * 1000;
     struct timespec ts;
     clock_gettime(CLOCK_REALTIME, &ts);
     return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;

@@ -31,6 +31,9 @@ uint64_t clockMonotonicMs(void);
 /* Wall clock since 1970, read from the system at each call. */
 int64_t clockWallUs(void);
 int64_t clockWallMs(void);
+/* Let the wall clock stand at `ms`, until it is set again; 0 lets it go on with the system's. Unit tests, which choose
+ * what time commands see. */
+void clockStopWall(int64_t ms);
 
 /* Milliseconds that all processors of the machine together have been idle since it started, to a hundredth of a second;
  * -1 where the system does not tell. Reads a file of the system: a few microseconds. */

@@ -66,6 +66,15 @@ TEST(wall_clock_is_now) {
     CHECK(before <= us / 1000000 && us / 1000000 <= behind + 1);
 }
 
+TEST(wall_clock_stands_where_a_test_stops_it) {
+    clockStopWall(1700000000123);
+    CHECK_EQ_INT(clockWallMs(), 1700000000123);
+    CHECK_EQ_INT(clockWallUs(), 1700000000123000);
+    clockStopWall(0);
+    int64_t now = time(NULL);
+    CHECK(clockWallMs() / 1000 >= now - 1);
+}
+
 /* Nobody can say how much it is; but it does not shrink, and no faster than all processors sleep. */
 TEST(idle_time_only_grows) {
     long long first = clockIdleMs();

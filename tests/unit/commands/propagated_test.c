@@ -11,6 +11,7 @@
 #include "bio.h"
 #include "blocking.h"
 #include "call.h"
+#include "clock.h"
 #include "command_record.h"
 #include "db_walk.h"
 #include "digest.h"
@@ -450,10 +451,16 @@ static sds randomCommand(void) {
     return line;
 }
 
+/* Commands, and clients served after them, see the same time: both the store's and the wall clock are set. */
+static void setNow(int64_t ms) {
+    now_ms = ms;
+    clockStopWall(ms);
+    storeSetNowMs(ms);
+}
+
 /* Time goes on, from time to time by more than what keys live. What is over may be reaped. */
 static void tick(void) {
-    now_ms += below(8) ? below(20) : below(2500);
-    storeSetNowMs(now_ms);
+    setNow(now_ms + (below(8) ? below(20) : below(2500)));
     if (below(40) == 0) activeExpireCycle(EXPIRE_CYCLE_SLOW);
 }
 
@@ -537,8 +544,7 @@ TEST(what_was_propagated_makes_the_same_dataset) {
         seed = first + round;
         favourite = "klszhx"[below(6)];
         dbEmpty(-1, false);
-        now_ms = 1700000000000;
-        storeSetNowMs(now_ms);
+        setNow(1700000000000);
         sdsClear(stream_text);
         stream_db = 0;
         propagateAddSink(&sink);
@@ -558,6 +564,7 @@ TEST(what_was_propagated_makes_the_same_dataset) {
         freeLines(&there);
         freeLines(&history);
     }
+    clockStopWall(0);
     bioDrain(BIO_LAZY_FREE); /* other tests register types, which it reads */
 }
 
@@ -623,9 +630,9 @@ TEST(only_what_was_there_is_propagated) {
     begin();
     for (size_t i = 0; i < array_len(cases); i++) {
         dbEmpty(-1, false);
-        storeSetNowMs(1700000000000);
+        setNow(1700000000000);
         runLines(clients[0], cases[i][0]);
-        storeSetNowMs(1700000000010);
+        setNow(1700000000010);
         sdsClear(stream_text);
         stream_db = 0;
         propagateAddSink(&sink);
@@ -638,6 +645,7 @@ TEST(only_what_was_there_is_propagated) {
         if (!CHECK_EQ_STR(words, cases[i][2])) printf("    %s -> %s\n", cases[i][0], cases[i][1]);
         sdsFree(words);
     }
+    clockStopWall(0);
     dbEmpty(-1, false);
     bioDrain(BIO_LAZY_FREE); /* other tests register types, which it reads */
 }
