@@ -24,6 +24,7 @@
 #include "lua_values.h"
 #include "numbers.h"
 #include "panic.h"
+#include "safe_functions.h"
 #include "sandbox.h"
 #include "script_settings.h"
 
@@ -32,7 +33,6 @@
 
 #define LIST_CONTEXT 5
 #define CUT_LEAST 60
-#define STEPS_PER_LOOK 100000
 #define LOCALS_MAX 1000
 
 static struct {
@@ -356,7 +356,7 @@ static void converse(lua_State *L) {
 }
 
 static void raiseEnd(lua_State *L) {
-    lua_sethook(L, debuggerHook, DEBUGGER_HOOK_MASK, 1);
+    lua_sethook(L, debuggerHook, DEBUGGER_HOOK_MASK, HOOK_OF_END);
     luaPushError(L, sliceStr(session.end), false);
     lua_error(L);
 }

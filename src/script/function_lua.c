@@ -22,13 +22,13 @@
 #include "protected_table.h"
 #include "sandbox.h"
 #include "script_api.h"
+#include "safe_functions.h"
 #include "script_error.h"
 #include "script_run.h"
 #include "script_settings.h"
 #include "zmalloc.h"
 
 #define LOAD_MS_MAX 500
-#define STEPS_PER_LOOK 100000
 
 static struct {
     interpreter *in; /* owns */
@@ -88,7 +88,7 @@ static void reset(bool async) {
 static void onSteps(lua_State *L, lua_Debug *place) {
     unused(place);
     if (clockTicksToNs(clockTicks() - lua.started) / 1000000 < LOAD_MS_MAX) return;
-    lua_sethook(L, onSteps, LUA_MASKCOUNT, 1); /* no pcall() outlives it */
+    lua_sethook(L, onSteps, LUA_MASKCOUNT, HOOK_OF_END); /* no pcall() outlives it */
     scriptRaise(L, "ERR FUNCTION LOAD timeout");
 }
 

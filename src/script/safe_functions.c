@@ -27,7 +27,6 @@
 #define REPETITIONS_MAX 4096 /* each takes up to some 200 bytes of the C stack */
 #define RESUMES_PER_LOOK 64
 #define INSERT_MIN (-1000000)
-#define HOOK_OF_END 1 /* the count of a hook that raises errors until the script is at its end */
 
 static lua_CFunction plain_pcall, plain_xpcall, plain_find, plain_match, plain_gmatch, plain_gsub, plain_rep,
     plain_collect, plain_insert, plain_create, plain_resume;

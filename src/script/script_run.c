@@ -20,13 +20,12 @@
 #include "lua_values.h"
 #include "panic.h"
 #include "reply.h"
+#include "safe_functions.h"
 #include "sandbox.h"
 #include "script_error.h"
 #include "script_settings.h"
 #include "store_state.h"
 #include "yield.h"
-
-#define STEPS_PER_LOOK 100000
 
 static client *self;       /* owns */
 static scriptRun *running; /* borrowed */
@@ -77,7 +76,7 @@ static void onSteps(lua_State *L, lua_Debug *place) {
     if (!running->slow) lookWhetherSlow();
     if (!running->killed && (running->slow || engine_settings.yield == YIELD_ALWAYS)) letOthersIn();
     if (!running->killed) return;
-    lua_sethook(L, onSteps, LUA_MASKCOUNT, 1);
+    lua_sethook(L, onSteps, LUA_MASKCOUNT, HOOK_OF_END);
     luaPushError(L,
                  sliceStr(running->call->name ? "ERR Script killed by user with FUNCTION KILL."
                                               : "ERR Script killed by user with SCRIPT KILL."),
@@ -178,7 +177,7 @@ static void call(scriptRun *run) {
     const void *outer = run->program.caller->deferred;
     bool at_each_step = engine_settings.yield == YIELD_ALWAYS;
     lua_pushvalue(L, RUN_AT);
-    if (unlikely(at_each_step)) lua_sethook(L, onSteps, LUA_MASKCOUNT, 1);
+    if (unlikely(at_each_step)) lua_sethook(L, onSteps, LUA_MASKCOUNT, HOOK_OF_YIELD);
     if (unlikely(run->call->debugged)) lua_sethook(L, debuggerHook, DEBUGGER_HOOK_MASK, STEPS_PER_LOOK);
     if (unlikely(lua_pcall(L, 0, 0, HANDLER_AT) != 0)) replyError(L, run->program.caller, outer);
     lua_settop(L, BOTTOM);
