@@ -173,6 +173,7 @@ start_server {each {wait_for_condition 10 {[info_field pubsub_clients clients] =
                 foreach channel $not {
                     assert_equal "$channel 0" "$channel [r PUBLISH $channel x]"
                 }
+                ask $c 1 PUNSUBSCRIBE $pattern ;# the server learns later that the connection is closed
             }
         }
     }
