@@ -11,6 +11,7 @@
 #include "aof.h"
 #include "db.h"
 #include "keep_files.h"
+#include "libraries.h"
 #include "loading.h"
 #include "log.h"
 #include "persist_settings.h"
@@ -37,6 +38,7 @@ static bool parseWords(client *c, reloadWords *out) {
 
 static void emptyAll(void) {
     dbEmpty(-1, false);
+    librariesClear();
 }
 
 /* What there is goes when the file has turned out to be a snapshot, not before. */

@@ -45,6 +45,7 @@
 #include "disk_gate.h"
 #include "engine_stats.h"
 #include "evict.h"
+#include "libraries.h"
 #include "log.h"
 #include "numbers.h"
 #include "panic.h"
@@ -609,12 +610,18 @@ static aofManifest *manifestToLoad(const char *folder) {
 }
 
 /* What is loaded is in the log already. */
+/* A file without a snapshot at its head loads libraries that must not be there yet. */
+static void emptyAll(void) {
+    dbEmpty(-1, false);
+    librariesClear();
+}
+
 static bool replaceDataset(const char *folder, const aofManifest *m, bool hide_user_data) {
     aofLoaded loaded;
     if (aof.thread) propagateRemoveSink(&sink);
-    dbEmpty(-1, false);
+    emptyAll();
     bool ok = aofLoad(folder, m, hide_user_data, &loaded);
-    if (!ok) dbEmpty(-1, false); /* nothing rather than half of it */
+    if (!ok) emptyAll(); /* nothing rather than half of it */
     if (aof.thread) propagateAddSink(&sink);
     return ok;
 }

@@ -148,6 +148,7 @@ static rdbLoadResult loadInPlace(linkJob *job, const rdbLoadOptions *options, bo
     loadingEnd();
     if (r.end != RDB_LOAD_BROKEN) return r;
     dbEmpty(-1, repl_settings.lazy_flush); /* nothing rather than half of it */
+    librariesClear();
     serverLog(LL_WARNING,
               "The files on disk stay as they were until a synchronization succeeds, or this server is made "
               "a primary.");

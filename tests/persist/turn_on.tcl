@@ -460,9 +460,27 @@ start_server {overrides {}} {
         r CONFIG SET appendonly yes
         is_on
         r CONFIG SET appendonly no
+        r FUNCTION LOAD "#!lua name=one\nserver.register_function('f', function() return 1 end)"
         write_file [aof_path appendonly.aof.1.incr.aof] "no command"
         assert_error "ERR Error trying to load the AOF files, check server logs." {r DEBUG LOADAOF}
         assert_equal 0 [r DBSIZE]
+        assert_equal {} [r FUNCTION LIST]
+    }
+}
+
+start_server {overrides {appendonly yes appendfsync always aof-use-rdb-preamble no}} {
+    test "DEBUG LOADAOF has the libraries of the log, and no other" {
+        r FUNCTION LOAD "#!lua name=one\nserver.register_function('f', function() return 1 end)"
+        r BGREWRITEAOF
+        wait_for_condition 20 {[info_field aof_rewrite_in_progress] == 0}
+        r FUNCTION LOAD "#!lua name=two\nserver.register_function('g', function() return 2 end)"
+        assert_equal OK [r DEBUG LOADAOF]
+        assert_equal {1 2} [list [r FCALL f 0] [r FCALL g 0]]
+        assert_equal 0 [regexp -all CRITICAL [server_log [srv dir]]]
+        r CONFIG SET appendonly no
+        r FUNCTION LOAD "#!lua name=three\nserver.register_function('h', function() return 3 end)"
+        assert_equal OK [r DEBUG LOADAOF]
+        assert_equal 2 [llength [r FUNCTION LIST]]
     }
 }
 

@@ -8,8 +8,13 @@ own_files
 
 set id [string repeat ab 20]
 
+proc library {name} {
+    return "#!lua name=$name\nserver.register_function('f', function() return 1 end)"
+}
+
 start_server [list overrides $quick] {
     r SET theirs 1
+    r FUNCTION LOAD [library theirs]
     set snapshot [snapshot_of [default_client]]
 }
 
@@ -53,10 +58,12 @@ foreach load {disabled flush-before-load swapdb} {
     start_server [list overrides [list appendonly yes appendfsync always repl-diskless-load $load]] {
         set port [listen_for_replicas]
         r SET mine 1
+        r FUNCTION LOAD [library mine]
         set before [log_bytes]
 
         test "A broken synchronization leaves the append-only file to the next start ($load)" {
             break_sync $port $left
+            assert_equal [lrange mine 0 $left-1] [lmap one [r FUNCTION LIST] {lindex $one 1}]
             assert_equal $left [info_field aof_enabled persistence]
             assert_equal {appendonly yes} [r CONFIG GET appendonly]
             assert {[info_field aof_current_size persistence] > 0}
