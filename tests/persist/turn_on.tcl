@@ -3,6 +3,8 @@
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
+own_files
+
 set never 10000000 ;# microseconds for each key: a child that does not end by itself
 
 proc aof_path {name} {

@@ -4,6 +4,8 @@
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
+own_files
+
 source [file join $::support replicas.tcl]
 
 set library "#!lua name=shelf

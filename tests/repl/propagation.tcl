@@ -2,6 +2,8 @@
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
+own_files
+
 source [file join $support propagated.tcl]
 
 # All that has come of the stream by now. What marks its end leaves no key.

@@ -462,7 +462,7 @@ return z" {
     }
 }
 
-start_server {} {
+start_server {tags own-files} {
     test "SHUTDOWN ends the sessions" {
         with_clients d {
             $d SCRIPT DEBUG YES

@@ -79,6 +79,8 @@ proc persist_mode::before_stop {} {
             if {$mode eq "reload"} {
                 reload $link
             } elseif {![ends_soon $link]} {
+                # A replica that was synchronized a moment ago is writing its first log, and would refuse to stop.
+                wait_for_condition 20 {![regexp {aof_rewrite_(in_progress|scheduled):1} [$link INFO persistence]]}
                 set wanted [list [encodings $link] [$link DEBUG DIGEST]]
             }
         }
@@ -136,7 +138,13 @@ proc persist_mode::read_copy {link} {
     while 1 {
         set digest [$link DEBUG DIGEST]
         set dir [make_server_dir]
-        file copy [srv dir]/appendonlydir $dir/appendonlydir
+        if {[catch {file copy [srv dir]/appendonlydir $dir/appendonlydir} message]} {
+            if {[patience::over $limit]} {
+                fail $message
+            }
+            after 100 ;# a file was replaced by a rewrite meanwhile
+            continue
+        }
         set found [digest_of_files $server $dir [encodings $link]]
         if {$found eq $digest} {
             file delete -force $dir
@@ -175,7 +183,7 @@ proc persist_mode::encodings {link} {
 # What a server gives that is configured as SERVER was, with ENCODINGS, and starts on the files in DIR.
 proc persist_mode::digest_of_files {server dir encodings} {
     set port [free_port]
-    write_file $dir/again.conf "[read_file [dict get $server conf]]\n$encodings\nport $port\ndir $dir\nrequirepass \"\"\n"
+    write_file $dir/again.conf "[read_file [dict get $server conf]]\n$encodings\nport $port\ndir $dir\nrequirepass \"\"\nmetrics-port 0\ntls-port 0\n"
     set pid [launch $dir [list $dir/again.conf {*}$srv::extra]]
     set code [catch {
         await_ready [dict create dir $dir pid $pid]

@@ -5,6 +5,8 @@
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
+own_files
+
 source [file join $support cli.tcl]
 set folder [file join $srv::root cli-replica]
 set out $folder/out.rdb
