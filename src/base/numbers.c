@@ -356,6 +356,37 @@ size_t d2shortest(char *out, size_t size, double value) {
     return doubleText(out, size, value, false);
 }
 
+static const unsigned decimal_units[] = {1, 10, 100, 1000, 10000};
+
+size_t decimal2string(char *out, unsigned long long units, unsigned places) {
+    size_t len = ull2string(out, units / decimal_units[places]);
+    if (places) out[len++] = '.';
+    for (unsigned i = places; i--;) out[len++] = (char)('0' + units / decimal_units[i] % 10);
+    out[len] = '\0';
+    return len;
+}
+
+/* The product of the 53-bit significand and the power of ten is exact in 128 bits, so it is rounded once, as printf
+ * rounds: to the nearest, ties to even. */
+size_t d2fixed(char *out, double value, unsigned places) {
+    __extension__ typedef unsigned __int128 u128;
+    uint64_t bits;
+
+    if (!(fabs(value) < FIXED_SHORT_BELOW)) return (size_t)snprintf(out, FIXED_STR_SIZE, "%.*f", (int)places, value);
+    memcpy(&bits, &value, sizeof(bits));
+    unsigned exponent = (unsigned)(bits >> 52 & 0x7ff);
+    uint64_t significand = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)(exponent > 0) << 52;
+    unsigned shift = 1075 - (exponent ? exponent : 1); /* at least 3: FIXED_SHORT_BELOW is less than 2 to the 50th */
+    if (shift > 127) shift = 127;                      /* the product has 67 bits: nothing of it is left either way */
+    u128 scaled = (u128)significand * decimal_units[places], half = (u128)1 << (shift - 1),
+         rest = scaled & (2 * half - 1);
+    uint64_t units = (uint64_t)(scaled >> shift);
+    units += rest > half || (rest == half && units & 1);
+
+    if (signbit(value)) *out = '-';
+    return signbit(value) + decimal2string(out + signbit(value), units, places);
+}
+
 size_t ld2string(char *out, size_t size, long double value, bool humanfriendly) {
     if (isnan(value)) return word(out, size, "nan");
     if (isinf(value)) return word(out, size, value < 0 ? "-inf" : "inf");
@@ -409,5 +440,10 @@ void bytes2human(char *out, size_t size, unsigned long long bytes) {
         unit++;
         v /= 1024;
     }
-    snprintf(out, size, "%.2f%c", v, units[unit]);
+    char text[FIXED_SHORT_SIZE + 1];
+    size_t len = d2fixed(text, v, 2);
+    text[len++] = units[unit];
+    text[len] = '\0';
+    if (len < size) memcpy(out, text, len + 1);
+    else word(out, size, text);
 }

@@ -32,6 +32,15 @@ size_t sdigits10(long long value);
 size_t d2string(char *out, size_t size, double value);
 /* The same, but integers are no exception to the rule for digits: 1e15 -> "1e+15". */
 size_t d2shortest(char *out, size_t size, double value);
+/* Writes what printf writes for "%.*f", to the last digit, with at most 4 places after the point. Returns the length.
+ * `out` has FIXED_STR_SIZE bytes; for an absolute value below FIXED_SHORT_BELOW, FIXED_SHORT_SIZE bytes suffice. */
+#define FIXED_STR_SIZE 320
+#define FIXED_SHORT_BELOW 1e15
+#define FIXED_SHORT_SIZE 24
+size_t d2fixed(char *out, double value, unsigned places);
+/* Writes a number of units, each 1, 0.1, 0.01 ... by the number of places after the point, at most 4: 12345 with 2 is
+ * "123.45". `out` has FIXED_SHORT_SIZE bytes. */
+size_t decimal2string(char *out, unsigned long long units, unsigned places);
 /* As INCRBYFLOAT shows a long double: %.17Lf with trailing zeros (and the point) removed when
  * `humanfriendly`, else %.17Lg; "inf"/"-inf" for infinities; "-0" becomes "0". */
 size_t ld2string(char *out, size_t size, long double value, bool humanfriendly);

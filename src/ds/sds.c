@@ -230,7 +230,7 @@ static inline void putBytes(writing *w, const char *p, size_t n) {
 }
 
 #define NUMBER_ROOM 32
-static_assert(NUMBER_ROOM >= LONG_STR_SIZE + 3, "a number of 64 bits, a point and two digits");
+static_assert(NUMBER_ROOM >= LONG_STR_SIZE && NUMBER_ROOM >= FIXED_SHORT_SIZE, "room for any number that is short");
 static_assert(sizeof(size_t) == sizeof(long), "z is read as l");
 
 /* "%d", "%u" and their like with l, ll or z; the conversion's last letter is `letter`. */
@@ -245,19 +245,14 @@ static inline size_t putNumber(char *out, char letter, int longs, va_list *ap) {
     return ull2string(out, n);
 }
 
-#define FIXED_BELOW 1e15
-
-/* "%.2f". A hundred times a double fits the 64 bits of a long double's fraction, so rounding it to an integer rounds
- * the value itself, as printf does. False for what is too large, infinite or no number. */
-static bool putFixed(writing *w, double x) {
-    if (!(fabs(x) < FIXED_BELOW)) return false;
-    unsigned long long hundredths = (unsigned long long)llrintl(fabsl((long double)x) * 100);
-    if (signbit(x)) *w->at++ = '-';
-    w->at += ull2string(w->at, hundredths / 100);
-    *w->at++ = '.';
-    *w->at++ = (char)('0' + hundredths / 10 % 10);
-    *w->at++ = (char)('0' + hundredths % 10);
-    return true;
+/* "%.2f" and its like with up to four places; the conversion begins at `f`. Returns what follows it, or NULL if it is
+ * another one or the number is long. */
+static const char *putFixed(writing *w, const char *f, va_list *ap) {
+    if (f[1] < '0' || f[1] > '4' || f[2] != 'f') return NULL;
+    double x = va_arg(*ap, double);
+    if (!(fabs(x) < FIXED_SHORT_BELOW)) return NULL;
+    w->at += d2fixed(w->at, x, (unsigned)(f[1] - '0'));
+    return f + 3;
 }
 
 /* Write the conversion at `f`, behind the '%', if it is a plain one: what follows it. NULL: only printf knows it. */
@@ -270,7 +265,7 @@ static const char *putConversion(writing *w, const char *f, va_list *ap) {
         return f + 1;
     }
     if (unlikely(w->limit - w->at < NUMBER_ROOM)) growWriting(w, NUMBER_ROOM);
-    if (*f == '.') return f[1] == '2' && f[2] == 'f' && putFixed(w, va_arg(*ap, double)) ? f + 3 : NULL;
+    if (*f == '.') return putFixed(w, f, ap);
     if (*f == '%') {
         *w->at++ = '%';
         return f + 1;
@@ -283,8 +278,8 @@ static const char *putConversion(writing *w, const char *f, va_list *ap) {
     return f + 1;
 }
 
-/* Append what the format says if all of its conversions are plain (%s, %d and %u with l, ll or z, %.2f, %%), as nearly
- * all of INFO are: it takes a third of what printf does. False: nothing was appended. */
+/* Append what the format says if all of its conversions are plain (%s, %d and %u with l, ll or z, %.2f and its like,
+ * %%), as nearly all of INFO are: it takes a third of what printf does. False: nothing was appended. */
 static bool catPlain(sds *to, const char *fmt, va_list *ap) {
     size_t before = sdsLen(*to);
     writing w = {*to, *to + before, *to + capOf(*to)};

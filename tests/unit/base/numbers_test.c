@@ -142,6 +142,24 @@ TEST(d2string_writes_what_clients_expect) {
     }
 }
 
+TEST(d2fixed_equals_printf) {
+    double fixed[] = {0,    -0.0, 0.5,   1.5,   -2.5,     0.005,     0.125, 0.00005, 0.03125,   99.99995,
+                      1e14, 1e15, -1e15, 1e300, INFINITY, -INFINITY, NAN,   5e-324,  -2.2e-308, 999999999999999.9};
+    uint64_t seed = unitRandomSeed();
+    char got[FIXED_STR_SIZE], want[FIXED_STR_SIZE];
+    for (size_t i = 0; i < 20000; i++) {
+        uint64_t bits = unitRandom(&seed);
+        double v = (double)(int64_t)bits / (double)(1ull << unitRandom(&seed) % 64); /* ties among them */
+        if (i < array_len(fixed)) v = fixed[i];
+        else if (i % 2) memcpy(&v, &bits, sizeof(v));
+        unsigned places = (unsigned)(unitRandom(&seed) % 5);
+        snprintf(want, sizeof(want), "%.*f", (int)places, v);
+        size_t n = d2fixed(got, v, places);
+        if (!CHECK_EQ_STR(got, want) || !CHECK_EQ_INT(n, strlen(want))) return;
+        if (fabs(v) < FIXED_SHORT_BELOW && !CHECK(n < FIXED_SHORT_SIZE)) return;
+    }
+}
+
 TEST(d2string_reads_back_as_the_same_double) {
     uint64_t seed = unitRandomSeed();
     char got[DOUBLE_STR_SIZE];

@@ -129,7 +129,7 @@ TEST(sds_small_functions) {
     checkOwned(sdsCatPrintf(sdsNew("<"), "%d-%s>", 42, "x"), "<42-x>");
     /* Plain conversions, which printf is not asked for, and one that it is. */
     const char *formats[] = {"%s|%d|%u|%ld|%lu|%lld|%llu|%zu|%zd|%%", "%s|%d|%u|%ld|%lu|%lld|%llu|%zu|%zd|%%|%c"};
-    char want[400], *none = NULL;
+    char want[1200], *none = NULL;
     for (size_t i = 0; i < array_len(formats); i++)
         for (size_t start = 0; start < 300; start += 7) {
             sds text = sdsNewLen(NULL, start);
@@ -150,8 +150,8 @@ TEST(sds_small_functions) {
         double x = i < array_len(fixed)
                        ? fixed[i]
                        : (double)(int64_t)unitRandom(&rnd) / (double)(1 + unitRandom(&rnd) % (1ull << (i % 63)));
-        snprintf(want, sizeof(want), "%.2f;", x);
-        checkOwned(sdsCatPrintf(sdsEmpty(), "%.2f;", x), want);
+        snprintf(want, sizeof(want), "%.2f;%.0f;%.4f", x, x, x);
+        checkOwned(sdsCatPrintf(sdsEmpty(), "%.2f;%.0f;%.4f", x, x, x), want);
     }
     sds s = sdsCatPrintf(sdsNew("n"), "%5000d", 7);
     CHECK(sdsLen(s) == 5001 && s[5000] == '7');
