@@ -14,6 +14,7 @@
 #include "propagate.h"
 #include "typed_key.h"
 #include "value_zset.h"
+#include <math.h>
 
 /* ---- Arguments and replies --------------------------------------------------------------------------------------- */
 
@@ -50,7 +51,9 @@ void addReplyPoint(client *c, geoPoint p) {
 }
 
 void addReplyDistance(client *c, double distance) {
-    addReplyBulkFormat(c, "%.4f", distance);
+    char text[FIXED_SHORT_SIZE];
+    unsigned long long units = (unsigned long long)llrint(distance * 1e4); /* clients see the product rounded */
+    addReplyBulk(c, sliceOf(text, decimal2string(text, units, 4)));
 }
 
 /* ---- GEOADD ------------------------------------------------------------------------------------------------------ */

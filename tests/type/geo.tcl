@@ -101,6 +101,11 @@ start_server {each {r FLUSHALL}} {
         r HELLO 2
     }
 
+    test "GEODIST rounds ten thousand times the distance" {
+        r GEOADD rounding -63.0799755 -69.0203051 a 50.9483305 -31.2511930 b
+        assert_equal 7665079.5726 [r GEODIST rounding a b] ;# the distance itself is nearer to ...5725
+    }
+
     test "GEODIST knows four units" {
         sicily
         assert_equal 166274.1516 [r GEODIST Sicily Palermo Catania]
