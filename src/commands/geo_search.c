@@ -340,10 +340,8 @@ static slice memberOf(const place *p) {
     return sliceOf(p->member ? p->member : p->digits, p->len);
 }
 
-/* Add what lies in one range of numbers and in the shape. False after an error. */
-static bool searchRange(client *c, const robj *o, const geoSearch *s, geoRange numbers, placeList *list) {
-    zsetScoreRange range = {.min = (double)numbers.first, .max = (double)numbers.end, .max_open = true};
-    zsetRanks ranks = zsetRanksByScore(o, &range);
+/* Add what lies in one range of ranks and in the shape. False after an error. */
+static bool searchRanks(client *c, const robj *o, const geoSearch *s, zsetRanks ranks, placeList *list) {
     zsetElement e;
 
     if (ranks.count == 0) return true;
@@ -361,12 +359,39 @@ static bool searchRange(client *c, const robj *o, const geoSearch *s, geoRange n
     return true;
 }
 
+/* The ranks of the members in each of the ranges of numbers, whose order is the caller's. The ends of all of them are
+ * sorted, so that a listpack is walked once. */
+static void ranksOfRanges(const robj *o, const geoRange *ranges, int count, zsetRanks *ranks) {
+    scoreBound ends[2 * GEO_RANGES_MAX];
+    size_t below[2 * GEO_RANGES_MAX], n = 0;
+    uint8_t of[2 * GEO_RANGES_MAX]; /* twice the number of the range, and 1 if it is the upper end */
+
+    for (; n < 2 * (size_t)count; n++) {
+        double number = (double)(n % 2 ? ranges[n / 2].end : ranges[n / 2].first);
+        size_t at = n;
+        for (; at > 0 && ends[at - 1].score > number; at--) {
+            ends[at] = ends[at - 1];
+            of[at] = of[at - 1];
+        }
+        ends[at] = (scoreBound){number, false};
+        of[at] = (uint8_t)n;
+    }
+    zsetCountBelow(o, ends, n, below);
+    for (size_t i = 0; i < n; i++) {
+        zsetRanks *r = &ranks[of[i] / 2];
+        if (of[i] % 2) r->count = below[i] - r->first;
+        else r->first = below[i];
+    }
+}
+
 static bool searchAll(client *c, const robj *o, const geoSearch *s, placeList *list) {
     geoRange ranges[GEO_RANGES_MAX];
+    zsetRanks ranks[GEO_RANGES_MAX];
     int count = geoShapeRanges(&s->shape, ranges);
 
+    ranksOfRanges(o, ranges, count, ranks);
     for (int i = 0; i < count; i++) {
-        if (!searchRange(c, o, s, ranges[i], list)) return false;
+        if (!searchRanks(c, o, s, ranks[i], list)) return false;
         if (s->any && list->count == (size_t)s->count) break;
     }
     return true;

@@ -83,6 +83,8 @@ typedef struct zsetRanks {
 } zsetRanks;
 zsetRanks zsetRanksByScore(const robj *o, const zsetScoreRange *range);
 zsetRanks zsetRanksByLex(const robj *o, const zsetLexRange *range);
+/* Sets counts[i] to the number of members before bounds[i]. The bounds must ascend: a listpack is walked once. */
+void zsetCountBelow(const robj *o, const scoreBound *bounds, size_t n, size_t *counts);
 /* Take them out; they are in the set. The table may shrink. */
 void zsetRemoveRanks(robj *o, zsetRanks ranks);
 

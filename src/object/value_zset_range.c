@@ -19,12 +19,6 @@
 
 /* ---- Ends of ranges ---- */
 
-/* The two ends of a range: does an element lie before the lower one, or behind the upper one? */
-typedef struct rangeEnds {
-    const zsetScoreRange *scores; /* borrowed; NULL: by member */
-    const zsetLexRange *members;  /* borrowed; NULL: by score */
-} rangeEnds;
-
 /* Is `member` before the end? Of an end that is included the member itself is before a lower end never, before an upper
  * one (`upper`) always; of an open one it is the other way round. */
 static bool memberIsBefore(slice member, const zsetLexEnd *end, bool upper) {
@@ -33,35 +27,56 @@ static bool memberIsBefore(slice member, const zsetLexEnd *end, bool upper) {
     return order < 0 || (order == 0 && end->open != upper);
 }
 
-static bool beforeLower(const rangeEnds *ends, const zsetElement *e) {
-    if (ends->members) return memberIsBefore(e->member, &ends->members->min, false);
-    return e->score < ends->scores->min || (ends->scores->min_open && e->score == ends->scores->min);
-}
-
-static bool beforeUpper(const rangeEnds *ends, const zsetElement *e) {
-    if (ends->members) return memberIsBefore(e->member, &ends->members->max, true);
-    return e->score < ends->scores->max || (!ends->scores->max_open && e->score == ends->scores->max);
-}
-
-static zsetRanks walkRange(const robj *o, const rangeEnds *ends) {
-    zsetIter it = zsetIterAt(o, 0, false);
-    zsetElement e;
-    zsetRanks ranks = {0, 0};
-    bool more = zsetIterNext(&it, &e);
-    for (; more && beforeLower(ends, &e); ranks.first++) more = zsetIterNext(&it, &e);
-    for (; more && beforeUpper(ends, &e); ranks.count++) more = zsetIterNext(&it, &e);
-    return ranks;
-}
-
 static zsetRanks ranksBetween(size_t first, size_t end) {
     return (zsetRanks){first, end > first ? end - first : 0};
 }
 
-zsetRanks zsetRanksByScore(const robj *o, const zsetScoreRange *range) {
-    if (o->encoding == OBJ_ENC_LISTPACK) return walkRange(o, &(rangeEnds){.scores = range});
+static bool isBelow(double score, scoreBound bound) {
+    return bound.after_equal ? score <= bound.score : score < bound.score;
+}
+
+/* counts[i]: how many pairs have a score below bounds[i]; the bounds ascend. A look at the last pair saves the walk for
+ * the bounds that all pairs are below. */
+static void listpackCountBelow(const uint8_t *lp, const scoreBound *bounds, size_t n, size_t *counts) {
+    size_t pairs = listpackCount(lp) / 2, rank = 0, i = 0;
+    const uint8_t *at = listpackFirst(lp);
+    if (at) {
+        double last = zsetListpackScore(listpackLast(lp));
+        while (n > 0 && isBelow(last, bounds[n - 1])) counts[--n] = pairs;
+    }
+    for (; at && i < n; rank++) {
+        const uint8_t *value = listpackNext(at);
+        double score = zsetListpackScore(value);
+        while (i < n && !isBelow(score, bounds[i])) counts[i++] = rank;
+        at = listpackNext(value);
+    }
+    while (i < n) counts[i++] = pairs;
+}
+
+void zsetCountBelow(const robj *o, const scoreBound *bounds, size_t n, size_t *counts) {
+    if (o->encoding == OBJ_ENC_LISTPACK) {
+        listpackCountBelow(objectStructure(o), bounds, n, counts);
+        return;
+    }
     const scoreTree *t = ((const zsetTree *)objectStructure(o))->scores;
-    size_t first = scoreTreeCountBelow(t, (scoreBound){range->min, range->min_open});
-    return ranksBetween(first, scoreTreeCountBelow(t, (scoreBound){range->max, !range->max_open}));
+    for (size_t i = 0; i < n; i++) counts[i] = scoreTreeCountBelow(t, bounds[i]);
+}
+
+zsetRanks zsetRanksByScore(const robj *o, const zsetScoreRange *range) {
+    scoreBound ends[2] = {{range->min, range->min_open}, {range->max, !range->max_open}};
+    size_t counts[2];
+    zsetCountBelow(o, ends, 2, counts);
+    return ranksBetween(counts[0], counts[1]);
+}
+
+static zsetRanks walkMembers(const robj *o, const zsetLexRange *range) {
+    zsetIter it = zsetIterAt(o, 0, false);
+    zsetElement e;
+    zsetRanks ranks = {0, 0};
+    bool more = zsetIterNext(&it, &e);
+    for (; more && memberIsBefore(e.member, &range->min, false); ranks.first++) more = zsetIterNext(&it, &e);
+    for (; more && memberIsBefore(e.member, &range->max, true); ranks.count++) more = zsetIterNext(&it, &e);
+    return ranks;
 }
 
 typedef struct lexBound {
@@ -75,7 +90,7 @@ static bool entryIsBefore(const void *entry, const void *arg) {
 }
 
 zsetRanks zsetRanksByLex(const robj *o, const zsetLexRange *range) {
-    if (o->encoding == OBJ_ENC_LISTPACK) return walkRange(o, &(rangeEnds){.members = range});
+    if (o->encoding == OBJ_ENC_LISTPACK) return walkMembers(o, range);
     const scoreTree *t = ((const zsetTree *)objectStructure(o))->scores;
     size_t first = scoreTreeCountBefore(t, entryIsBefore, &(lexBound){&range->min, false});
     return ranksBetween(first, scoreTreeCountBefore(t, entryIsBefore, &(lexBound){&range->max, true}));

@@ -143,6 +143,30 @@ static void checkRanges(const robj *o, const model *m, uint64_t *rng) {
     if (ranks.count) CHECK_EQ_INT(ranks.first, first);
 }
 
+/* Counts before several ascending bounds agree with those of the model. */
+static void checkCounts(const robj *o, const model *m, uint64_t *rng) {
+    scoreBound bounds[6];
+    size_t n = unitRandom(rng) % (array_len(bounds) + 1), counts[array_len(bounds)];
+    for (size_t i = 0; i < n; i++) {
+        size_t at = i;
+        scoreBound b = {randomScore(rng), unitRandom(rng) % 2};
+        for (; at > 0 && (bounds[at - 1].score > b.score ||
+                          (bounds[at - 1].score == b.score && bounds[at - 1].after_equal && !b.after_equal));
+             at--)
+            bounds[at] = bounds[at - 1];
+        bounds[at] = b;
+    }
+    zsetCountBelow(o, bounds, n, counts);
+    for (size_t i = 0; i < n; i++) {
+        size_t want = 0;
+        for (size_t j = 0; j < m->n; j++) {
+            double s = m->members[j].score;
+            want += s < bounds[i].score || (bounds[i].after_equal && s == bounds[i].score);
+        }
+        CHECK_EQ_INT(counts[i], want);
+    }
+}
+
 static void modelRemove(model *m, size_t first, size_t count) {
     memmove(&m->members[first], &m->members[first + count], (m->n - first - count) * sizeof(m->members[0]));
     m->n -= count;
@@ -205,6 +229,7 @@ static void runModel(uint64_t *rng, long long entries, long long value, size_t k
         if (m.n) checkSet(o);
         checkAgainst(o, &m);
         checkRanges(o, &m, rng);
+        checkCounts(o, &m, rng);
     }
     if ((long long)m.n > entries) CHECK_EQ_INT(o->encoding, OBJ_ENC_SKIPLIST);
     decrRefCount(o);
