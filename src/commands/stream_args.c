@@ -127,13 +127,10 @@ size_t addReplyStreamRange(client *c, const stream *s, streamId start, streamId 
     return shown;
 }
 
-bool addReplyStreamEntryOf(client *c, const stream *s, streamId id) {
-    streamIterator it;
+bool addReplyStreamEntryOf(client *c, streamIterator *it, streamId id) {
     size_t fields;
-    streamIterBegin(&it, s, id, id, false);
-    bool there = streamIterNext(&it, &id, &fields);
-    if (there) addReplyStreamEntry(c, &it, id, fields);
-    streamIterEnd(&it);
+    bool there = streamFind(it, id, &fields);
+    if (there) addReplyStreamEntry(c, it, id, fields);
     return there;
 }
 

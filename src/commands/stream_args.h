@@ -29,8 +29,8 @@ void addReplyStreamId(client *c, streamId id);
 void addReplyStreamEntry(client *c, streamIterator *it, streamId id, size_t fields);
 /* An array of entries of the stream, `count` at most (0: all). How many. */
 size_t addReplyStreamRange(client *c, const stream *s, streamId start, streamId end, bool backward, size_t count);
-/* The entry of that ID, or nothing and false. */
-bool addReplyStreamEntryOf(client *c, const stream *s, streamId id);
+/* The entry of that ID, or nothing and false; `it` is from streamFindBegin(). */
+bool addReplyStreamEntryOf(client *c, streamIterator *it, streamId id);
 
 /* The stream under a key; false when it holds another type: then WRONGTYPE was sent. *out is NULL without a key. */
 bool streamRead(client *c, hashedKey key, const stream **out) must_check;

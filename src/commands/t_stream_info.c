@@ -57,9 +57,11 @@ static void addHeadFields(client *c, const stream *s) {
 }
 
 static void addEntryField(client *c, const char *name, const stream *s, bool last) {
+    streamIterator it;
     addReplyBulkCString(c, name);
+    streamFindBegin(&it, s);
     if (s->length == 0) addReplyNull(c);
-    else addReplyStreamEntryOf(c, s, last ? streamLastEntry(s) : s->first_id);
+    else addReplyStreamEntryOf(c, &it, last ? streamLastEntry(s) : s->first_id);
 }
 
 /* `count` 0: all. */

@@ -202,11 +202,13 @@ static bool parseClaim(client *c, int64_t now_ms, claimOptions *opts) {
     return true;
 }
 
-/* Give an entry to the consumer. True: it was shown. `changes` counts what is to be propagated. */
-static bool claimEntry(client *c, stream *s, streamGroup *g, streamConsumer *consumer, streamId id,
+/* Give an entry, which `it` looks for, to the consumer. True: it was shown. `changes` counts what is to be
+ * propagated. */
+static bool claimEntry(client *c, streamIterator *it, streamGroup *g, streamConsumer *consumer, streamId id,
                        const claimOptions *opts, long long *changes) {
     streamPending *p = streamPendingFind(g, id);
-    if (!streamHas(s, id)) {
+    size_t fields;
+    if (!streamFind(it, id, &fields)) {
         if (!p) return false;
         propagateClaim(c, c->argv[1], c->argv[2], g, p);
         streamPendingRemove(g, id);
@@ -225,7 +227,7 @@ static bool claimEntry(client *c, stream *s, streamGroup *g, streamConsumer *con
     if (opts->has_deliveries) p->deliveries = (uint64_t)opts->deliveries;
     else if (!opts->justid) p->deliveries++;
     if (opts->justid) addReplyStreamId(c, id);
-    else addReplyStreamEntryOf(c, s, id);
+    else addReplyStreamEntry(c, it, id, fields);
     propagateClaim(c, c->argv[1], c->argv[2], g, p);
     ++*changes;
     return true;
@@ -267,11 +269,13 @@ void xclaimCommand(client *c) {
     bool moved = streamIdCmp(opts.last_id, g->last_id) > 0;
     if (moved) g->last_id = opts.last_id;
     long long claimed = 0, changes = 0;
+    streamIterator it;
+    streamFindBegin(&it, s);
     void *place = addReplyDeferredLen(c);
     for (uint32_t i = 5; i < opts.ids_end; i++) {
         streamId id;
         if (!parseStreamId(c->argv[i], STREAM_ARG_STRICT, 0, &id)) continue;
-        claimed += claimEntry(c, s, g, consumer, id, &opts, &changes);
+        claimed += claimEntry(c, &it, g, consumer, id, &opts, &changes);
     }
     setDeferredArrayLen(c, place, claimed);
     claimEnds(c, consumer, comes, (size_t)claimed);
@@ -325,11 +329,14 @@ static void autoclaim(const client *c, const stream *s, streamGroup *g, streamCo
     unsigned long long looks = (unsigned long long)opts->count * CLAIM_LOOKS;
     streamPendingWalk w;
     streamPending *p;
+    streamIterator it;
+    size_t fields;
     streamPendingFrom(&w, g, NULL, opts->start);
+    streamFindBegin(&it, s);
     while ((p = streamPendingNext(&w)) && looks > 0 && found->claimed + found->gone < found->room) {
         streamId id = p->id;
         looks--;
-        if (!streamHas(s, id)) {
+        if (!streamFind(&it, id, &fields)) {
             found->ids[found->room - ++found->gone] = id;
             propagateClaim(c, c->argv[1], c->argv[2], g, p);
             streamPendingRemove(g, id);
@@ -348,12 +355,14 @@ static void autoclaim(const client *c, const stream *s, streamGroup *g, streamCo
 }
 
 static void addReplyClaimed(client *c, const stream *s, const claimed *found, bool justid) {
+    streamIterator it;
+    streamFindBegin(&it, s);
     addReplyArrayLen(c, 3);
     addReplyStreamId(c, found->cursor);
     addReplyArrayLen(c, (long long)found->claimed);
     for (size_t i = 0; i < found->claimed; i++) {
         if (justid) addReplyStreamId(c, found->ids[i]);
-        else addReplyStreamEntryOf(c, s, found->ids[i]);
+        else addReplyStreamEntryOf(c, &it, found->ids[i]);
     }
     addReplyArrayLen(c, (long long)found->gone);
     for (size_t i = 0; i < found->gone; i++) addReplyStreamId(c, found->ids[found->room - 1 - i]);

@@ -278,14 +278,16 @@ static void readNew(client *c, hashedKey key, stream *s, streamGroup *g, streamC
 static void readHistory(client *c, hashedKey key, const stream *s, streamGroup *g, const streamConsumer *consumer,
                         streamId after, const readOptions *opts) {
     streamPendingWalk w;
+    streamIterator it;
     size_t shown = 0;
     int64_t now_ms = storeNowMs();
     void *place = addReplyDeferredLen(c);
 
     (void)!streamIdNext(&after);
+    streamFindBegin(&it, s);
     streamPendingFrom(&w, g, consumer, after);
     for (streamPending *p; (opts->count == 0 || shown < opts->count) && (p = streamPendingNext(&w)); shown++) {
-        if (addReplyStreamEntryOf(c, s, p->id)) {
+        if (addReplyStreamEntryOf(c, &it, p->id)) {
             p->delivered_ms = now_ms;
             p->deliveries++;
             propagateClaim(c, key.name, c->argv[opts->group_arg], g, p);

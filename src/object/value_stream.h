@@ -69,7 +69,6 @@ bool streamAppend(stream *s, streamId id, const slice *pairs, size_t count) must
 size_t streamAppendNeeds(const stream *s, size_t bytes, size_t count);
 /* False: there is no such entry. */
 bool streamDelete(stream *s, streamId id);
-bool streamHas(const stream *s, streamId id);
 /* The last entry; 0-0 when there is none. */
 streamId streamLastEntry(const stream *s);
 
@@ -116,6 +115,13 @@ bool streamIterNext(streamIterator *it, streamId *id, size_t *fields);
 void streamIterField(streamIterator *it, slice *field, slice *value, char field_buf[LONG_STR_SIZE],
                      char value_buf[LONG_STR_SIZE]);
 void streamIterEnd(streamIterator *it);
+
+/* Looks entries up by ID, from streamFindBegin() on and without an end. An ID above the one before is looked for from
+ * where that was found, so entries that follow each other cost a step each; any other is looked for from the start of
+ * its node. Returns false if there is no such entry; else its fields can be read by streamIterField(). The stream must
+ * not change meanwhile. */
+void streamFindBegin(streamIterator *it, const stream *s);
+bool streamFind(streamIterator *it, streamId id, size_t *fields);
 
 /* ---- What XINFO shows ---- */
 size_t streamNodeCount(const stream *s);

@@ -263,12 +263,6 @@ void streamFindFirst(stream *s) {
     streamIterEnd(&it);
 }
 
-bool streamHas(const stream *s, streamId id) {
-    streamNodeEntry e;
-    foundNode n = nodeOf(s, id);
-    return n.lp && streamNodeFind(n.lp, n.bare, n.key, id, &e);
-}
-
 /* Make a node a listpack that can be changed: the one in the tree is not there until closeNode(). */
 static void openNode(foundNode *n) {
     if (!n->bare) return;
@@ -466,7 +460,7 @@ static bool nextNode(streamIterator *it) {
     return more;
 }
 
-void streamIterBegin(streamIterator *it, const stream *s, streamId start, streamId end, bool backward) {
+static void reset(streamIterator *it, const stream *s, streamId start, streamId end, bool backward) {
     it->s = s;
     it->start = start;
     it->end = end;
@@ -479,6 +473,10 @@ void streamIterBegin(streamIterator *it, const stream *s, streamId start, stream
     it->lp = it->fields = it->entries = NULL;
     it->field_count = 0;
     it->copy = NULL;
+}
+
+void streamIterBegin(streamIterator *it, const stream *s, streamId start, streamId end, bool backward) {
+    reset(it, s, start, end, backward);
     if (!s->tail || streamIdCmp(start, end) > 0) return;
     streamId from = backward ? end : start;
     if (!hasNodes(s) || streamIdCmp(s->tail_key, from) <= 0) {
@@ -495,6 +493,15 @@ void streamIterBegin(streamIterator *it, const stream *s, streamId start, stream
 static inline streamNodeMaster masterOf(const streamIterator *it) {
     return (streamNodeMaster){
         .bare = it->bare, .field_count = it->field_count, .fields = it->fields, .entries = it->entries};
+}
+
+/* The entry becomes the one whose fields are read. */
+static inline void takeEntry(streamIterator *it, const streamNodeEntry *e) {
+    it->at = e->at;
+    it->same_fields = e->same_fields;
+    it->field_at = e->same_fields ? it->fields : e->data;
+    it->value_at = e->same_fields ? e->data : NULL;
+    it->left = e->field_count;
 }
 
 bool streamIterNext(streamIterator *it, streamId *id, size_t *fields) {
@@ -521,12 +528,53 @@ bool streamIterNext(streamIterator *it, streamId *id, size_t *fields) {
         }
         if (!before && !behind && !e.deleted) break;
     }
-    it->at = e.at;
-    it->same_fields = e.same_fields;
-    it->field_at = e.same_fields ? it->fields : e.data;
-    it->value_at = e.same_fields ? e.data : NULL;
-    it->left = e.field_count;
+    takeEntry(it, &e);
     *id = e.id;
+    *fields = e.field_count;
+    return true;
+}
+
+void streamFindBegin(streamIterator *it, const stream *s) {
+    reset(it, s, STREAM_ID_MIN, STREAM_ID_MAX, false);
+}
+
+/* Entries that are passed before the tree is asked whether the ID is in this node at all. */
+#define FIND_STEPS 8
+
+/* it->start is the ID that was looked for before, and it->next the first entry above it. */
+static bool isAhead(const streamIterator *it, streamId id) {
+    return it->next && streamIdCmp(id, it->start) > 0 && (it->in_tail || streamIdCmp(id, it->s->tail_key) < 0);
+}
+
+/* Enter the node that would hold the ID, unless the iterator is in it already. */
+static void findNode(streamIterator *it, streamId id, bool is_inside) {
+    foundNode n = nodeOf(it->s, id);
+    if (is_inside && streamIdCmp(n.key, it->key) == 0) return;
+    it->next = NULL;
+    it->in_tail = !n.in_tree;
+    if (n.lp) enterNode(it, n.key, n.lp, n.bare);
+}
+
+bool streamFind(streamIterator *it, streamId id, size_t *fields) {
+    streamNodeEntry e;
+    bool sought = !isAhead(it, id);
+    it->start = id;
+    if (sought) findNode(it, id, false);
+    for (unsigned steps = 0;; steps++) {
+        if (!sought && (!it->next || steps == FIND_STEPS)) {
+            findNode(it, id, true);
+            sought = true;
+        }
+        if (!it->next) return false;
+        streamNodeMaster m = masterOf(it);
+        streamNodeReadEntry(&m, it->key, it->next, &e);
+        int order = streamIdCmp(e.id, id);
+        if (order > 0) return false;
+        it->next = streamNodeNextEntry(&m, &e);
+        if (order == 0) break;
+    }
+    if (e.deleted) return false;
+    takeEntry(it, &e);
     *fields = e.field_count;
     return true;
 }

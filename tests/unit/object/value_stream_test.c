@@ -96,6 +96,13 @@ static void removeAt(model *m, size_t at, size_t n) {
     m->count -= n;
 }
 
+static bool has(const stream *s, streamId id) {
+    streamIterator it;
+    size_t fields;
+    streamFindBegin(&it, s);
+    return streamFind(&it, id, &fields);
+}
+
 static void modelDelete(model *m) {
     if (m->count == 0 || below(m, 8) == 0) {
         streamId nowhere = {m->last.ms, m->last.seq + 1 + below(m, 9)};
@@ -104,9 +111,9 @@ static void modelDelete(model *m) {
     }
     size_t at = (size_t)below(m, 3) ? (size_t)below(m, m->count) : below(m, 2) ? 0 : m->count - 1;
     streamId id = m->entries[at].id;
-    CHECK(streamHas(m->s, id));
+    CHECK(has(m->s, id));
     CHECK(streamDelete(m->s, id));
-    CHECK(!streamHas(m->s, id) && !streamDelete(m->s, id));
+    CHECK(!has(m->s, id) && !streamDelete(m->s, id));
     if (streamIdCmp(id, m->max_deleted) > 0) m->max_deleted = id;
     removeAt(m, at, 1);
 }
@@ -169,6 +176,27 @@ static void modelRange(model *m) {
     if (from < to) CHECK_EQ_INT(at, backward ? from : to);
     CHECK(!streamIterNext(&it, &id, &fields));
     streamIterEnd(&it);
+}
+
+/* Entries are found by ID, in ascending order with steps of all sizes, and sometimes from another place. */
+static void modelFind(model *m) {
+    streamIterator it;
+    streamFindBegin(&it, m->s);
+    size_t at = 0, step = 1 + (size_t)below(m, 3) * (size_t)below(m, 60);
+    for (int i = 0; i < 40 && m->count; i++) {
+        if (at >= m->count || below(m, 20) == 0) at = (size_t)below(m, m->count);
+        streamId id = m->entries[at].id;
+        size_t fields;
+        if (below(m, 6) == 0) {
+            bool another = at + 1 < m->count && m->entries[at + 1].id.ms == id.ms &&
+                           m->entries[at + 1].id.seq == id.seq + 1;
+            id.seq++;
+            if (!another) CHECK(!streamFind(&it, id, &fields));
+        } else if (CHECK(streamFind(&it, id, &fields)) && below(m, 2)) {
+            checkEntry(&it, &m->entries[at], id, fields);
+        }
+        at += below(m, step) + below(m, 2);
+    }
 }
 
 static void modelCheck(const model *m) {
@@ -319,7 +347,8 @@ static void runModel(long long entries_max, long long bytes_max, int operations)
         else if (what < 90) modelDelete(&m);
         else if (what < 92) modelTrim(&m);
         else if (what < 94) checkShape(m.s);
-        else modelRange(&m);
+        else if (below(&m, 3)) modelRange(&m);
+        else modelFind(&m);
         if (i % 64 == 0) modelCheck(&m);
         if (i % 500 == 0) checkRoundTrip(m.s);
     }
@@ -373,7 +402,7 @@ TEST(stream_the_first_and_the_last_id_lie_in_one_node) {
     CHECK(streamAppend(s, (streamId){1, UINT64_MAX}, pair, 2));
     CHECK(streamAppend(s, (streamId){UINT64_MAX, 0}, pair, 2));
     CHECK(streamAppend(s, STREAM_ID_MAX, pair, 2));
-    CHECK(streamHas(s, (streamId){1, UINT64_MAX}) && streamHas(s, STREAM_ID_MAX));
+    CHECK(has(s, (streamId){1, UINT64_MAX}) && has(s, STREAM_ID_MAX));
     checkStream(s);
     checkRoundTrip(s);
     streamFree(s);
