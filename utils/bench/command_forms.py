@@ -100,7 +100,8 @@ SETS = Group('sets', [
     'SADD s ' + many('m#', 10), 'SADD t ' + many('m#', 5), 'SADD i ' + many('#', 10),
     'SADD m ' + many('member:#', 1000),
     'SADD m2 ' + many('member:#', 500), 'SADD im ' + many('#', 500), 'SADD h1 ' + many('a#', 100),
-    'SADD h2 ' + many('b#', 100),
+    'SADD h2 ' + many('b#', 100), 'SADD i2 ' + many('1#', 10), 'SADD im2 ' + many('7#', 500),
+    'SADD s50 ' + many('m#', 50), 'SADD t50 ' + many('n#', 50),
 ], [
     'SADD s m3', 'SADD m member:{r}', 'SADD x a ; SREM x a', 'SADD m zz ; SREM m zz', 'SADD x a b c ; SPOP x 3',
     'SADD x a ; SPOP x', 'SADD m zz ; SPOP m', 'SCARD s', 'SCARD m', 'SISMEMBER s m3', 'SISMEMBER s none',
@@ -111,6 +112,9 @@ SETS = Group('sets', [
     'SRANDMEMBER m 10',
     'SINTER s t', 'SINTER m m2', 'SINTERCARD 2 s t', 'SINTERCARD 2 m m2', 'SINTERCARD 2 m m2 LIMIT 1',
     'SINTERCARD 2 s t LIMIT 1',
+    'SUNION i i2', 'SUNION im im2', 'SUNION s50 t50', 'SUNION s i', 'SUNION s', 'SUNION i', 'SUNION m', 'SUNION im',
+    'SUNION s none', 'SUNION s50 s50', 'SINTER i i2', 'SINTER im im2', 'SINTER s50 t50', 'SINTER s50 s50', 'SDIFF i i2',
+    'SDIFF im im2', 'SDIFF s50 t50', 'SINTER s i', 'SDIFF s i',
     'SUNION s t', 'SUNION h1 h2', 'SUNION m m2', 'SDIFF s t', 'SDIFF m m2', 'SINTERSTORE d s t', 'SUNIONSTORE d s t',
     'SDIFFSTORE d s t', 'SMOVE s t m1 ; SMOVE t s m1', 'SSCAN s 0', 'SSCAN m 0', 'SSCAN m 0 COUNT 100',
     'SADD x 1 2 3 ; DEL x',
@@ -171,18 +175,23 @@ GEO = Group('geo', [
 STREAMS = Group('streams', [
     'XADD s 1-1 f v', 'XADD s 2-1 f v',
     'XADD s 3-1 f v'] + [f'XADD m {i + 1}-1 field value{i}' for i in range(1000)] + [
-    'XGROUP CREATE s g 0', 'XREADGROUP GROUP g c STREAMS s >', 'XGROUP CREATE m g 0',
+    'COPY m cut', 'XGROUP CREATE s g 0', 'XREADGROUP GROUP g c STREAMS s >', 'XGROUP CREATE m g 0',
     'XREADGROUP GROUP g c COUNT 500 STREAMS m >',
 ], [
     'XADD x MAXLEN 100 * f v', 'XADD x MAXLEN ~ 100 * f v', 'XADD x MAXLEN 10 * f1 v1 f2 v2 f3 v3',
-    'XADD y * f v ; XTRIM y MAXLEN 0', 'XADD m * field v ; XTRIM m MAXLEN 1000', 'XTRIM m MAXLEN ~ 1000', 'XLEN s',
-    'XRANGE s - +',
+    'XADD y * f v ; XTRIM y MAXLEN 0', 'XADD cut * field v ; XTRIM cut MAXLEN 1000', 'XTRIM cut MAXLEN ~ 1000',
+    'XLEN s', 'XRANGE s - +',
     'XRANGE m - + COUNT 10', 'XRANGE m 500-1 510-1', 'XREVRANGE m + - COUNT 10', 'XREVRANGE m + - COUNT 1',
     'XRANGE m - +', 'XREAD COUNT 10 STREAMS m 0', 'XREAD STREAMS s 0', 'XREAD STREAMS s $',
     'XADD y * f v ; XDEL y 1-1', 'XINFO STREAM s', 'XINFO GROUPS s', 'XINFO CONSUMERS s g', 'XPENDING s g',
     'XPENDING s g - + 10', 'XPENDING m g - + 10', 'XACK s g 9-9', 'XCLAIM s g c2 0 1-1',
-    'XAUTOCLAIM s g c 0 0', 'XAUTOCLAIM m g c 0 0 COUNT 10', 'XREADGROUP GROUP g c STREAMS s >',
-    'XREADGROUP GROUP g c STREAMS s 0', 'XSETID s 3-1',
+    'XAUTOCLAIM s g c 0 0', 'XAUTOCLAIM m g c 0 0 COUNT 10', 'XAUTOCLAIM m g c 0 0', 'XAUTOCLAIM m g c 0 0 JUSTID',
+    'XAUTOCLAIM m g c2 0 0 JUSTID ; XAUTOCLAIM m g c 0 0 JUSTID', 'XAUTOCLAIM m g c 9999999 0',
+    'XAUTOCLAIM m g c 9999999 0 COUNT 10', 'XAUTOCLAIM s g c 9999999 0', 'XAUTOCLAIM m g c 0 900-0',
+    'XCLAIM m g c 0 5-1 6-1 7-1 8-1 9-1', 'XCLAIM m g c 0 5-1 JUSTID', 'XCLAIM m g c 9999999 5-1 6-1',
+    'XREADGROUP GROUP g c COUNT 100 STREAMS m 0', 'XPENDING m g IDLE 9999999 - + 10', 'XPENDING m g - + 100 c',
+    'XADD y 1-1 f v ; XGROUP CREATE y g 0 ; XREADGROUP GROUP g c STREAMS y > ; XACK y g 1-1 ; DEL y',
+    'XREADGROUP GROUP g c STREAMS s >', 'XREADGROUP GROUP g c STREAMS s 0', 'XSETID s 3-1',
     'XADD z * f v ; DEL z', 'XGROUP CREATECONSUMER s g c9',
 ])
 
