@@ -98,7 +98,10 @@ static bool reserveResult(client *c, const inputSets *in, uint32_t count) {
 typedef struct memberBatch {
     size_t count;
     uint64_t known; /* bits of hash[], see dictIterMany(); 0: none */
+    bool integers;  /* all members are, in num[], ascending: they come from an intset */
+    bool printed;   /* text[] is valid */
     slice text[BATCH];
+    int64_t num[BATCH];
     uint64_t hash[BATCH];
     dictLookup lookups[BATCH];
     char digits[BATCH][LONG_STR_SIZE]; /* text of integers */
@@ -113,6 +116,12 @@ static bool batchFillUpTo(memberBatch *b, setIterator *it, size_t most) {
     setMember m;
     b->count = 0;
     b->known = 0;
+    b->integers = it->set->encoding == OBJ_ENC_INTSET;
+    b->printed = !b->integers;
+    if (b->integers) {
+        for (; b->count < most && setIterNext(it, &m); b->count++) b->num[b->count] = m.num;
+        return b->count > 0;
+    }
     if (setIsTable(it->set)) {
         b->count = dictIterMany(&it->table, most, entries, b->hash, &b->known);
         for (size_t i = 0; i < b->count; i++) b->text[i] = setEntryText(entries[i]);
@@ -127,6 +136,13 @@ static bool batchFillUpTo(memberBatch *b, setIterator *it, size_t most) {
 
 static bool batchFill(memberBatch *b, setIterator *it) {
     return batchFillUpTo(b, it, BATCH);
+}
+
+/* Have the text of integers, which is not needed where they meet integers only. */
+static void batchPrint(memberBatch *b) {
+    if (b->printed) return;
+    for (size_t i = 0; i < b->count; i++) b->text[i] = sliceOf(b->digits[i], ll2string(b->digits[i], b->num[i]));
+    b->printed = true;
 }
 
 /* Have these bits of the hashes, and what buckets keep. */
@@ -149,27 +165,79 @@ static void batchFind(memberBatch *b, const dict *d) {
     dictPrefetch(b->lookups, b->count);
 }
 
+/* From here on it is less work to hash all members of both sides than to compare each with each. */
+#define MEET_BATCH_MIN 16
+#define MEET_SET_MIN 16
+
+/* Look all members of `o` up in the batch, which is put into a hash table of twice its size for that. */
+static void batchMeet(memberBatch *b, const robj *o, bool has[BATCH]) {
+    uint8_t table[2 * BATCH] = {0}; /* number of a member plus one; 0: free */
+    char digits[LONG_STR_SIZE];
+    setIterator it;
+    setMember m;
+    static_assert(BATCH < UINT8_MAX && (BATCH & (BATCH - 1)) == 0, "a byte numbers members, a mask wraps around");
+
+    batchHash(b, WHOLE_HASH);
+    for (size_t i = 0; i < b->count; i++) {
+        size_t at = b->hash[i] % sizeof(table);
+        while (table[at]) at = (at + 1) % sizeof(table);
+        table[at] = (uint8_t)(i + 1);
+    }
+    memset(has, 0, b->count * sizeof(*has));
+    setIterBegin(&it, o);
+    while (setIterNext(&it, &m)) {
+        slice text = setMemberText(&m, digits);
+        uint64_t hash = hashBytes(text.ptr, text.len);
+        for (size_t at = hash % sizeof(table); table[at]; at = (at + 1) % sizeof(table)) {
+            size_t i = table[at] - 1u;
+            if (b->hash[i] == hash && sliceEq(b->text[i], text)) has[i] = true;
+        }
+    }
+    setIterEnd(&it);
+}
+
+/* has[i]: whether member i is in `o`. */
+static void batchLookUp(memberBatch *b, const robj *o, bool has[BATCH]) {
+    if (b->integers && o->encoding == OBJ_ENC_INTSET) {
+        setHasIntegers(o, b->num, b->count, has);
+        return;
+    }
+    batchPrint(b);
+    if (setIsTable(o)) {
+        batchFind(b, setTable(o));
+        for (size_t i = 0; i < b->count; i++) has[i] = b->lookups[i].entry != NULL;
+    } else if (o->encoding == OBJ_ENC_LISTPACK && b->count >= MEET_BATCH_MIN && setSize(o) >= MEET_SET_MIN) {
+        batchMeet(b, o, has);
+    } else {
+        for (size_t i = 0; i < b->count; i++) has[i] = setHas(o, b->text[i], 0);
+    }
+}
+
 /* Keep those that are in `o`, or those that are not. */
 static void batchFilter(memberBatch *b, const robj *o, bool present) {
-    const dict *d = setTable(o);
+    bool has[BATCH];
     size_t kept = 0;
-    if (d) batchFind(b, d);
+    batchLookUp(b, o, has);
     for (size_t i = 0; i < b->count; i++) {
-        bool has = d ? b->lookups[i].entry != NULL : setHas(o, b->text[i], 0);
-        if (has != present) continue;
-        b->text[kept] = b->text[i];
+        if (has[i] != present) continue;
+        if (b->integers) b->num[kept] = b->num[i];
+        if (b->printed) b->text[kept] = b->text[i];
         b->hash[kept++] = b->hash[i];
     }
     b->count = kept;
 }
 
 static void batchReply(client *c, const memberBatch *b) {
-    for (size_t i = 0; i < b->count; i++) addReplyBulk(c, b->text[i]);
+    for (size_t i = 0; i < b->count; i++) {
+        if (b->printed) addReplyBulk(c, b->text[i]);
+        else addReplyBulkLongLong(c, b->num[i]);
+    }
 }
 
 /* Those of a batch are different, so that none becomes present by the one before it. */
 static void batchAdd(memberBatch *b, robj *result, bool all_new) {
     bool find = setIsTable(result) && !all_new;
+    batchPrint(b);
     if (find) batchFind(b, setTable(result));
     if (setIsTable(result)) batchHash(b, WHOLE_HASH);
     for (size_t i = 0; i < b->count; i++) {
@@ -182,6 +250,7 @@ static void batchAdd(memberBatch *b, robj *result, bool all_new) {
 
 static void batchRemove(memberBatch *b, robj *result) {
     bool table = setIsTable(result);
+    batchPrint(b);
     if (table) batchFind(b, setTable(result));
     if (table) batchHash(b, WHOLE_HASH);
     for (size_t i = 0; i < b->count; i++)

@@ -81,6 +81,30 @@ bool intsetFind(const intset *set, int64_t value) {
     return search(set, value, &at);
 }
 
+/* The steps from the last place double until a member is not below the value; a search between the last two follows. */
+static inline __attribute__((always_inline)) void findMany(const intset *set, size_t width, const int64_t *values,
+                                                           size_t n, bool *has) {
+    size_t at = 0, length = intsetLength(set);
+    for (size_t i = 0; i < n; i++) {
+        size_t step = 1;
+        if (at < length && load(set->members, width, at) < values[i]) {
+            for (at++; at + step <= length && load(set->members, width, at + step - 1) < values[i]; step *= 2)
+                at += step;
+            size_t left = length - at < step ? length - at : step;
+            at += countBelow(set->members + at * width, left, width, values[i]);
+        }
+        has[i] = at < length && load(set->members, width, at) == values[i];
+    }
+}
+
+void intsetFindMany(const intset *set, const int64_t *values, size_t n, bool *has) {
+    switch (widthOf(set)) {
+    case 2: findMany(set, 2, values, n, has); break;
+    case 4: findMany(set, 4, values, n, has); break;
+    default: findMany(set, 8, values, n, has); break;
+    }
+}
+
 int64_t intsetAt(const intset *set, size_t index) {
     debugAssert(index < intsetLength(set));
     return load(set->members, widthOf(set), index);

@@ -28,6 +28,9 @@ size_t intsetLength(const intset *set);
 size_t intsetBytes(const intset *set);
 
 bool intsetFind(const intset *set, int64_t value);
+/* Sets has[i] to whether values[i] is in the set. The values must ascend: each search begins where the last one ended,
+ * so sets of similar size cost a step or two per value. */
+void intsetFindMany(const intset *set, const int64_t *values, size_t n, bool *has);
 int64_t intsetAt(const intset *set, size_t index); /* index < length */
 /* Of a set that is not empty. */
 int64_t intsetMin(const intset *set);

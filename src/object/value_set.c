@@ -221,6 +221,11 @@ bool setHas(const robj *o, slice member, uint64_t hash) {
     }
 }
 
+void setHasIntegers(const robj *o, const int64_t *values, size_t n, bool *has) {
+    debugAssert(o->encoding == OBJ_ENC_INTSET);
+    intsetFindMany(objectStructure(o), values, n, has);
+}
+
 void setIterBegin(setIterator *it, const robj *o) {
     it->set = o;
     it->index = 0;

@@ -58,6 +58,8 @@ dict *setTable(const robj *o);
 /* A table's entry is a member. */
 slice setEntryText(const void *entry);
 bool setHas(const robj *o, slice member, uint64_t hash);
+/* Sets has[i] to whether values[i] is in `o`, which is an intset. The values must ascend. */
+void setHasIntegers(const robj *o, const int64_t *values, size_t n, bool *has);
 /* All members. The set must not change meanwhile. */
 typedef struct setIterator {
     const robj *set;

@@ -386,6 +386,19 @@ start_server {each {
         }
     }
 
+    test "Words and integers in listpacks of few and many members" {
+        foreach size {1 15 16 17 127 128 129 300} {
+            foreach other {1 15 16 128 200} {
+                make_set one listpack [concat [words 1 $size] [numbers -$size -1] [numbers 1 $size]]
+                make_set two listpack [concat [words 1 $other] [numbers 1 $other] {{} 007 -}]
+                set common [expr {min($size, $other)}]
+                assert_same_set [concat [words 1 $common] [numbers 1 $common]] [r SINTER one two]
+                assert_equal [expr {3 * $size + 2 * ($other - $common) + 3}] [llength [lsort -unique [r SUNION one two]]]
+                assert_same_set [concat [words [expr {$size + 1}] $other] [numbers [expr {$size + 1}] $other] {{} 007 -}] [r SDIFF two one]
+            }
+        }
+    }
+
     test "Words and integers in tables that are small and large" {
         make_set one hashtable [concat [words 1 1000] [numbers 1 1000]]
         make_set two hashtable [concat [words 991 1200] [numbers 995 1000]]

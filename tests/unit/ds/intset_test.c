@@ -61,6 +61,21 @@ static size_t place(const model *m, int64_t v) {
     return at;
 }
 
+/* Many are found at once as they are one by one: members, their neighbours and what lies beyond the ends. */
+static void modelFindMany(model *m) {
+    int64_t values[2 * MODEL_MAX + 2];
+    bool has[array_len(values)];
+    size_t n = 0, share = 1 + unitRandom(&m->rng) % 20;
+    if (unitRandom(&m->rng) % 2) values[n++] = INT64_MIN;
+    for (size_t i = 0; i < m->n; i++) {
+        if (unitRandom(&m->rng) % share == 0 && (n == 0 || values[n - 1] < m->member[i])) values[n++] = m->member[i];
+        if (unitRandom(&m->rng) % share == 0 && m->member[i] < INT64_MAX && (n == 0 || values[n - 1] <= m->member[i]))
+            values[n++] = m->member[i] + 1;
+    }
+    intsetFindMany(m->set, values, n, has);
+    for (size_t i = 0; i < n; i++) CHECK(has[i] == intsetFind(m->set, values[i]));
+}
+
 static void modelCheck(model *m, rng *r) {
     CHECK_EQ_INT(intsetLength(m->set), m->n);
     CHECK(zmallocSize(m->set) >= intsetBytes(m->set));
@@ -71,6 +86,7 @@ static void modelCheck(model *m, rng *r) {
     }
     CHECK(intsetValidate(m->set, intsetBytes(m->set), true) == (m->n > 0));
     if (m->n) CHECK(intsetFind(m->set, intsetRandom(m->set, r)));
+    modelFindMany(m);
 }
 
 static void modelAdd(model *m, int64_t v) {
