@@ -18,8 +18,20 @@ static bool endsLine(char c) {
     return c >= '\n' && c <= '\r';
 }
 
+/* Whether one of eight bytes is a control character: the sign bit of a byte that is below a blank, or equal to 0x7f,
+ * is set by the subtraction, which borrows from the next byte only after one that is set. */
+static bool hasControl(const char *eight) {
+    const uint64_t ones = 0x0101010101010101, signs = 0x80 * ones;
+    uint64_t v, del;
+    memcpy(&v, eight, sizeof(v));
+    del = v ^ 0x7f * ones;
+    return (((v - ' ' * ones) & ~v) | ((del - ones) & ~del)) & signs;
+}
+
 void oneLine(char *text, size_t len) {
-    for (size_t i = 0; i < len; i++)
+    size_t from = 0; /* most lines have no control character: they are looked at eight bytes at a time */
+    while (from + 8 <= len && likely(!hasControl(text + from))) from += 8;
+    for (size_t i = from; i < len; i++)
         if (unlikely(isControl(text[i])) && text[i] != '\t') text[i] = endsLine(text[i]) ? ' ' : '?';
 }
 

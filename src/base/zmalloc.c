@@ -621,8 +621,15 @@ size_t zmallocRss(void) {
     return (size_t)strtoull(second + 1, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
+/* A system call, which INFO memory and large allocations need not repeat. */
 size_t zmallocTotalSystemMemory(void) {
-    return (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+    static _Atomic size_t total; /* relaxed: whichever thread asks first writes what any other would */
+    size_t bytes = atomic_load_explicit(&total, memory_order_relaxed);
+    if (bytes == 0) {
+        bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+        atomic_store_explicit(&total, bytes, memory_order_relaxed);
+    }
+    return bytes;
 }
 
 #ifdef USE_LIBC_MALLOC

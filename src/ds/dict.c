@@ -354,8 +354,11 @@ size_t dictMemTables(const dict *d) {
     size_t coming = d->coming ? tableBytes(&d->coming->table) : 0;
     return tableBytes(&d->t[0]) + tableBytes(&d->t[1]) + coming + chained * sizeof(dictBucket);
 }
+size_t dictMemEmpty(void) {
+    return sizeof(dict);
+}
 size_t dictMemUsage(const dict *d) {
-    return sizeof(*d) + dictMemTables(d);
+    return dictMemEmpty() + dictMemTables(d);
 }
 size_t dictMemRehashing(const dict *d) {
     return d->rehashing ? tableBytes(&d->t[0]) : 0;

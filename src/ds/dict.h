@@ -51,6 +51,7 @@ size_t dictSize(const dict *d);
 size_t dictSlots(const dict *d);        /* entry places in both tables, without chained buckets */
 size_t dictMemUsage(const dict *d);     /* without entries */
 size_t dictMemTables(const dict *d);    /* of it: tables and chained buckets; 0 as long as there is no table */
+size_t dictMemEmpty(void);              /* the rest of it */
 size_t dictMemRehashing(const dict *d); /* memory of the table that is being left */
 bool dictIsRehashing(const dict *d);
 

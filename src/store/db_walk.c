@@ -44,13 +44,15 @@ uint64_t dbScan(const serverDb *db, uint64_t cursor, void (*fn)(void *arg, void 
 }
 
 dbFigures dbGetFigures(const serverDb *db) {
+    size_t tables_of_keys = dictMemTables(db->keys);
+    size_t tables_of_times = dictMemTables(db->expires) + dictMemTables(db->timed);
     return (dbFigures){
         .keys = dictSize(db->keys),
         .expires = dictSize(db->expires),
         .timed = dictSize(db->timed),
-        .keys_bytes = dictMemUsage(db->keys),
-        .expires_bytes = dictMemUsage(db->expires) + dictMemUsage(db->timed),
-        .tables_bytes = dictMemTables(db->keys) + dictMemTables(db->expires) + dictMemTables(db->timed),
+        .keys_bytes = dictMemEmpty() + tables_of_keys,
+        .expires_bytes = 2 * dictMemEmpty() + tables_of_times,
+        .tables_bytes = tables_of_keys + tables_of_times,
         .rehashing = (size_t)dictIsRehashing(db->keys) + (size_t)dictIsRehashing(db->expires) +
                      (size_t)dictIsRehashing(db->timed),
         .rehashing_bytes = dictMemRehashing(db->keys) + dictMemRehashing(db->expires) + dictMemRehashing(db->timed),

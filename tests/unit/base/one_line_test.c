@@ -16,6 +16,20 @@ TEST(one_line_has_no_control_character_but_tabs) {
     }
 }
 
+/* Each byte in each place, among bytes of all other values before and after it. */
+TEST(one_line_sees_each_byte_in_each_place) {
+    for (int c = 0; c < 256; c++) {
+        for (size_t at = 0; at < 19; at++) {
+            char text[20] = "aaaaaaaa\x80\xff\x9f ~aaaaaa", want[20];
+            text[at] = (char)c;
+            memcpy(want, text, sizeof(want));
+            if (c != '\t' && (c < ' ' || c == 0x7f)) want[at] = c >= '\n' && c <= '\r' ? ' ' : '?';
+            oneLine(text, 19);
+            if (!CHECK(memcmp(text, want, sizeof(want)) == 0)) return;
+        }
+    }
+}
+
 TEST(one_word_has_no_separator) {
     char text[] = "a b\tc,d=e\r\nf:1";
     oneWord(text, strlen(text));
