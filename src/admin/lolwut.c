@@ -43,11 +43,12 @@ static int rangeTop(const hillRange *range, int column, int rows) {
     return (int)(y * rows);
 }
 
-static char pixel(const hillRange *ranges, rng *r, int column, int row, int columns, int rows) {
+/* `tops` are those of the ranges in this column. */
+static char pixel(const int tops[RANGES], rng *r, int column, int row, int columns, int rows) {
     static const char shades[RANGES] = {'.', ':', '+', '#'};
     int above = rows - row; /* the ground */
     for (int i = RANGES - 1; i >= 0; i--)
-        if (above <= rangeTop(&ranges[i], column, rows)) return shades[i];
+        if (above <= tops[i]) return shades[i];
     /* A character is about twice as high as wide. */
     double dx = (column - columns * 0.78) / 2, dy = row - rows * 0.2, radius = rows * 0.09;
     if (dx * dx + dy * dy <= radius * radius) return 'O';
@@ -56,12 +57,16 @@ static char pixel(const hillRange *ranges, rng *r, int column, int row, int colu
 
 static sds drawHills(int columns, int rows) {
     rng *r = rngThread();
-    hillRange ranges[RANGES];
-    for (int i = 0; i < RANGES; i++) ranges[i] = drawRange(r, i);
+    int tops[COLUMNS_MAX][RANGES];
+    for (int i = 0; i < RANGES; i++) {
+        hillRange range = drawRange(r, i);
+        for (int column = 0; column < columns; column++) tops[column][i] = rangeTop(&range, column, rows);
+    }
     sds picture = sdsEmpty();
     char line[COLUMNS_MAX + 1];
     for (int row = 0; row < rows; row++) {
-        for (int column = 0; column < columns; column++) line[column] = pixel(ranges, r, column, row, columns, rows);
+        for (int column = 0; column < columns; column++)
+            line[column] = pixel(tops[column], r, column, row, columns, rows);
         line[columns] = '\n';
         picture = sdsCatLen(picture, line, (size_t)columns + 1);
     }
