@@ -28,10 +28,17 @@ static bool hasControl(const char *eight) {
     return (((v - ' ' * ones) & ~v) | ((del - ones) & ~del)) & signs;
 }
 
+/* Whether there is none. Most texts have none, so they are looked at eight bytes at a time; the last eight overlap. */
+static bool isOneLine(const char *text, size_t len) {
+    if (len < 8) return false;
+    for (size_t at = 0; at + 8 < len; at += 8)
+        if (hasControl(text + at)) return false;
+    return !hasControl(text + len - 8);
+}
+
 void oneLine(char *text, size_t len) {
-    size_t from = 0; /* most lines have no control character: they are looked at eight bytes at a time */
-    while (from + 8 <= len && likely(!hasControl(text + from))) from += 8;
-    for (size_t i = from; i < len; i++)
+    if (likely(isOneLine(text, len))) return;
+    for (size_t i = 0; i < len; i++)
         if (unlikely(isControl(text[i])) && text[i] != '\t') text[i] = endsLine(text[i]) ? ' ' : '?';
 }
 

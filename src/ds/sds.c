@@ -160,13 +160,16 @@ static sds resizeBlock(sds s, size_t cap) {
     return wider;
 }
 
-static sds makeRoom(sds s, size_t extra, bool greedy) {
-    if (likely(sdsAvail(s) >= extra)) return s;
+static __attribute__((noinline)) sds grow(sds s, size_t extra, bool greedy) {
     size_t len = sdsLen(s);
     serverAssert(extra <= SIZE_MAX / 4 && len <= SIZE_MAX / 4);
     size_t cap = len + extra;
     if (greedy) cap += cap < GROW_STEP_MAX ? cap : GROW_STEP_MAX;
     return resizeBlock(s, cap);
+}
+
+static inline sds makeRoom(sds s, size_t extra, bool greedy) {
+    return likely(sdsAvail(s) >= extra) ? s : grow(s, extra, greedy);
 }
 
 sds sdsMakeRoomFor(sds s, size_t extra) {
