@@ -132,7 +132,7 @@ typedef struct compilation {
 /* lua_CFunction: what takes memory of Lua. */
 static int compile(lua_State *L) {
     compilation *to = lua_touserdata(L, 1);
-    if (interpreterLoad(L, to->code, "@user_script") == 0) {
+    if (sandboxLoad(L, to->code, "@user_script") == 0) {
         to->function = luaL_ref(L, LUA_REGISTRYINDEX);
         return 0;
     }

@@ -16,6 +16,7 @@
 
 #include "bio.h"
 #include "clock.h"
+#include "direct_globals.h"
 #include "function_register.h"
 #include "lua_values.h"
 #include "panic.h"
@@ -50,6 +51,8 @@ static int makeGlobals(lua_State *L) {
     lua_pushvalue(L, -1);
     lua_setfield(L, -3, "redis");
     lua_setfield(L, -2, "server");
+    directGlobalsAddReal(L, "redis");
+    directGlobalsAddReal(L, "server");
     lua.globals = luaL_ref(L, LUA_REGISTRYINDEX);
     return 0;
 }
@@ -100,7 +103,7 @@ typedef struct compilation {
 /* lua_CFunction in the protected call: a text that is no program leaves its error. */
 static int compileAndRun(lua_State *L) {
     compilation *c = lua_touserdata(L, 1);
-    if (interpreterLoad(L, c->code, "@user_function") != 0) return lua_error(L);
+    if (sandboxLoad(L, c->code, "@user_function") != 0) return lua_error(L);
     c->compiled = true;
     lua_rawgeti(L, LUA_REGISTRYINDEX, lua.globals);
     sandboxShowOnly(L);

@@ -162,6 +162,14 @@ int interpreterLoad(lua_State *L, slice text, const char *name) {
     return result;
 }
 
+void interpreterMust(lua_State *L, lua_CFunction f) {
+    interpreter *in = interpreterOf(L);
+    size_t max = in->memory_max;
+    in->memory_max = SIZE_MAX;
+    if (lua_cpcall(L, f, NULL) != 0) serverPanic("There is no memory for a Lua interpreter.");
+    in->memory_max = max;
+}
+
 /* The collector may take memory, for a smaller table of strings, and gets nowhere without: then it may have more than
  * scripts. */
 void interpreterPace(interpreter *in) {

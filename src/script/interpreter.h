@@ -39,6 +39,9 @@ size_t interpreterMemoryMax(lua_State *L);
  * ("@user_script"). Leaves the function or the error's text on the stack; the result is lua_load()'s. Throws when there
  * is no memory. */
 int interpreterLoad(lua_State *L, slice text, const char *name);
+/* Call `f` without the limit of memory, and end the process if there is none: for what has to succeed after a script,
+ * however much that has taken. */
+void interpreterMust(lua_State *L, lua_CFunction f);
 /* Between two runs: the collector goes on, a little; behind one that was refused memory all is collected. */
 void interpreterPace(interpreter *in);
 

@@ -19,6 +19,8 @@ void protectTable(lua_State *L);
 void protectTableWith(lua_State *L, int index);
 /* Take the table on the top of the stack and put it in the place of the real one behind the proxy at `index`. */
 void protectExchange(lua_State *L, int index);
+/* If the value at `index` is a proxy push the real table; else push nothing. */
+bool protectPushReal(lua_State *L, int index);
 /* Put the functions that know proxies into the table of globals, which is on the top of the stack, and into its
  * "table". */
 void protectedInstall(lua_State *L);

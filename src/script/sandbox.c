@@ -12,6 +12,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "sandbox.h"
 
+#include "direct_globals.h"
 #include "lib_bit.h"
 #include "lib_cjson.h"
 #include "lib_cmsgpack.h"
@@ -141,6 +142,7 @@ static int openAll(lua_State *L) {
     lua_setfield(L, LUA_GLOBALSINDEX, "server");
     protectLibraries(L);
     protectGlobals(L);
+    if (!how->insecure) directGlobalsOpen(L);
     return 0;
 }
 
@@ -150,6 +152,12 @@ bool sandboxOpen(interpreter *in, bool insecure, void (*open_api)(lua_State *L))
     if (lua_cpcall(in->L, openAll, &how) == 0) return true;
     lua_pop(in->L, 1);
     return false;
+}
+
+int sandboxLoad(lua_State *L, slice text, const char *name) {
+    int result = interpreterLoad(L, text, name);
+    if (result == 0) directGlobalsLink(L);
+    return result;
 }
 
 void sandboxPushGlobals(lua_State *L) {
@@ -171,10 +179,12 @@ void sandboxRefuseMissing(lua_State *L) {
 }
 
 void sandboxShowOnly(lua_State *L) {
+    directGlobalsHide(L);
     protectExchange(L, LUA_GLOBALSINDEX);
 }
 
 void sandboxShowGlobals(lua_State *L) {
     sandboxPushGlobals(L);
     protectExchange(L, LUA_GLOBALSINDEX);
+    directGlobalsShow(L);
 }

@@ -12,6 +12,9 @@
  * leaves the table `redis` (and `server`) on the stack. From then on all globals are read-only for scripts; it is
  * protected itself against want of memory: false. */
 bool sandboxOpen(interpreter *in, bool insecure, void (*open_api)(lua_State *L)) must_check;
+/* As interpreterLoad(), for programs that run more often than once: the function finds globals and libraries directly
+ * (direct_globals.h). */
+int sandboxLoad(lua_State *L, slice text, const char *name);
 /* Make the globals those of sandboxOpen() again, after a script that may have called setfenv(0, ...). Never throws. */
 void sandboxRestoreGlobals(lua_State *L);
 /* Push the table of globals itself, past its proxy, for who sets KEYS and ARGV. */

@@ -33,7 +33,7 @@ static void say(lua_State *L, const toRun *run) {
 
 static int loadAndRun(lua_State *L) {
     const toRun *run = lua_touserdata(L, 1);
-    if (interpreterLoad(L, run->text, "@test") != 0) return lua_error(L);
+    if (sandboxLoad(L, run->text, "@test") != 0) return lua_error(L);
     lua_call(L, 0, 1);
     say(L, run);
     return 0;
