@@ -105,3 +105,46 @@ TEST(sha_vectors) {
     sha256Hex(hex, million, sizeof(million));
     CHECK_EQ_STR(hex, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
+
+/* What the standard says, word by word. */
+static void slowSha1(char out[41], const uint8_t *p, size_t len) {
+    uint32_t h[5] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
+    static const uint32_t k[] = {0x5a827999, 0x6ed9eba1, 0x8f1bbcdc, 0xca62c1d6};
+    size_t padded = (len + 8) / 64 * 64 + 64;
+    for (size_t block = 0; block < padded; block += 64) {
+        uint32_t w[80] = {0}, v[5];
+        for (size_t i = 0; i < 64; i++) {
+            size_t at = block + i;
+            uint8_t byte = at < len           ? p[at]
+                           : at == len        ? 0x80
+                           : at >= padded - 8 ? (uint8_t)(len * 8 >> (padded - 1 - at) * 8)
+                                              : 0;
+            w[i / 4] = w[i / 4] << 8 | byte;
+        }
+        memcpy(v, h, sizeof(v));
+        for (int i = 0; i < 80; i++) {
+            uint32_t x = i < 16 ? 0 : w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16];
+            if (i >= 16) w[i] = x << 1 | x >> 31;
+            uint32_t parity = v[1] ^ v[2] ^ v[3], choice = (v[1] & v[2]) | (~v[1] & v[3]);
+            uint32_t majority = (v[1] & v[2]) | (v[1] & v[3]) | (v[2] & v[3]);
+            uint32_t f = i < 20 ? choice : i < 40 ? parity : i < 60 ? majority : parity;
+            uint32_t next = (v[0] << 5 | v[0] >> 27) + f + v[4] + k[i / 20] + w[i];
+            memmove(v + 1, v, 4 * sizeof(*v));
+            v[2] = v[2] << 30 | v[2] >> 2;
+            v[0] = next;
+        }
+        for (int i = 0; i < 5; i++) h[i] += v[i];
+    }
+    snprintf(out, 41, "%08x%08x%08x%08x%08x", h[0], h[1], h[2], h[3], h[4]);
+}
+
+TEST(sha1_of_each_length_is_what_the_standard_says) {
+    uint8_t bytes[300];
+    char got[41], want[41];
+    for (size_t i = 0; i < sizeof(bytes); i++) bytes[i] = (uint8_t)(i * 131 + 7);
+    for (size_t len = 0; len <= sizeof(bytes); len++) {
+        sha1Hex(got, bytes, len);
+        slowSha1(want, bytes, len);
+        CHECK_EQ_STR(got, want);
+    }
+}
