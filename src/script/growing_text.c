@@ -1,18 +1,20 @@
 /* growing_text.c -- bytes that a C function of Lua puts together while it walks tables.
  *
- * Owns        nothing: the bytes are a userdata on the stack of Lua.
+ * Owns        nothing: what does not fit into the struct is a userdata on the stack of Lua.
  * Threads     main.
  * Tests       tests/script/packing.tcl, tests/script/cjson.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "growing_text.h"
 
-#define FIRST_ROOM 256
 #define TEXT_MAX ((size_t)512 << 20) /* what no value of the server is longer than */
 
 void growingTextInit(growingText *t, lua_State *L) {
-    *t = (growingText){.L = L, .room = FIRST_ROOM};
-    t->bytes = lua_newuserdata(L, FIRST_ROOM);
+    t->L = L;
+    t->bytes = t->first;
+    t->len = 0;
+    t->room = sizeof(t->first);
+    lua_pushnil(L);
     t->place = lua_gettop(L);
 }
 

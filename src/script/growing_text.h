@@ -13,9 +13,10 @@
 
 typedef struct growingText {
     lua_State *L;
-    int place; /* on the stack: the userdata that holds the bytes */
-    char *bytes;
+    int place;   /* on the stack: the userdata that holds the bytes; nil while `first` does */
+    char *bytes; /* borrowed from there: the struct must stay where it is */
     size_t len, room;
+    char first[256];
 } growingText;
 
 /* Takes one place on the top of the stack, which stays its own. */

@@ -15,8 +15,10 @@
 /* 2^52 + 2^51: behind the sum the low bits of the double are the integer's. */
 #define LOW_BITS 6755399441055744.0
 
-static uint32_t argument(lua_State *L, int index) {
-    double sum = luaL_checknumber(L, index) + LOW_BITS;
+static inline uint32_t argument(lua_State *L, int index) {
+    lua_Number n = lua_tonumber(L, index);
+    if (unlikely(n == 0)) n = luaL_checknumber(L, index); /* 0 also stands for what is no number */
+    double sum = n + LOW_BITS;
     uint64_t bits;
     memcpy(&bits, &sum, sizeof(bits));
     return (uint32_t)bits;

@@ -17,15 +17,13 @@
 #include "protected_table.h"
 
 static const char tag, shown;
-static lua_CFunction plain_setmetatable, plain_getmetatable, plain_next, plain_rawget, plain_rawset, plain_insert,
-    plain_foreach;
+static lua_CFunction plain_setmetatable, plain_getmetatable, plain_rawget, plain_rawset, plain_foreach;
 
 static int refuse(lua_State *L) {
     return luaL_error(L, "Attempt to modify a readonly table");
 }
 
-/* The same from a function that is called by name: 9.1 says no place. */
-static int refuseCalled(lua_State *L) {
+int protectRefuse(lua_State *L) {
     lua_pushliteral(L, "Attempt to modify a readonly table");
     return lua_error(L);
 }
@@ -97,12 +95,12 @@ static int knowingRawget(lua_State *L) {
 }
 
 static int knowingRawset(lua_State *L) {
-    if (protectPushReal(L, 1)) return refuseCalled(L);
+    if (protectPushReal(L, 1)) return protectRefuse(L);
     return plain_rawset(L);
 }
 
 static int knowingSetmetatable(lua_State *L) {
-    if (protectPushReal(L, 1)) return refuseCalled(L);
+    if (protectPushReal(L, 1)) return protectRefuse(L);
     return plain_setmetatable(L);
 }
 
@@ -113,23 +111,27 @@ static int knowingGetmetatable(lua_State *L) {
     return 1;
 }
 
-static int knowingNext(lua_State *L) {
-    if (protectPushReal(L, 1)) lua_replace(L, 1);
-    return plain_next(L);
+/* next() of a plain table. */
+static int plainNext(lua_State *L) {
+    if (unlikely(lua_type(L, 1) != LUA_TTABLE)) luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 2);
+    if (lua_next(L, 1)) return 2;
+    lua_pushnil(L);
+    return 1;
 }
 
-/* Upvalues: knowingNext, and the plain next, which walks a plain table without a look at each step. */
+static int knowingNext(lua_State *L) {
+    if (protectPushReal(L, 1)) lua_replace(L, 1);
+    return plainNext(L);
+}
+
+/* Upvalues: knowingNext, and plainNext, which walks a plain table without a look at each step. */
 static int knowingPairs(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_pushvalue(L, lua_upvalueindex(protectPushReal(L, 1) ? 1 : 2));
     lua_pushvalue(L, 1);
     lua_pushnil(L);
     return 3;
-}
-
-static int knowingInsert(lua_State *L) {
-    if (protectPushReal(L, 1)) return refuseCalled(L);
-    return plain_insert(L);
 }
 
 static int knowingForeach(lua_State *L) {
@@ -151,16 +153,13 @@ void protectedInstall(lua_State *L) {
     replace(L, "rawset", knowingRawset, &plain_rawset);
     replace(L, "setmetatable", knowingSetmetatable, &plain_setmetatable);
     replace(L, "getmetatable", knowingGetmetatable, &plain_getmetatable);
-    lua_getfield(L, -1, "next");
-    lua_insert(L, -2); /* plain next, globals */
-    replace(L, "next", knowingNext, &plain_next);
-    lua_getfield(L, -1, "next");
-    lua_pushvalue(L, -3);
+    lua_pushcfunction(L, knowingNext);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -3, "next");
+    lua_pushcfunction(L, plainNext);
     lua_pushcclosure(L, knowingPairs, 2);
     lua_setfield(L, -2, "pairs");
-    lua_remove(L, -2);
     lua_getfield(L, -1, "table");
-    replace(L, "insert", knowingInsert, &plain_insert);
     replace(L, "foreach", knowingForeach, &plain_foreach);
     lua_pop(L, 1);
 }

@@ -21,6 +21,8 @@ void protectTableWith(lua_State *L, int index);
 void protectExchange(lua_State *L, int index);
 /* If the value at `index` is a proxy push the real table; else push nothing. */
 bool protectPushReal(lua_State *L, int index);
+/* Raise the error of a function that was asked to change a protected table. Valkey 9.1 gives it no place. */
+int protectRefuse(lua_State *L);
 /* Put the functions that know proxies into the table of globals, which is on the top of the stack, and into its
  * "table". */
 void protectedInstall(lua_State *L);

@@ -1,17 +1,14 @@
 /* safe_functions.c -- functions of Lua's own libraries in a form that cannot harm the server.
  *
  *   load, loadstring      text only: whoever writes bytecode can write and read any memory
- *   unpack                the number of results is computed without overflow
  *   find, match, gmatch,  the matcher calls itself for each repetition in a pattern: so many and no more
  *   gsub
- *   insert                a place far below the table's is refused: all between it and the end would be walked
- *   rep                   what cannot be had is refused before it is begun
  *   resume, wrap          the hook sees what coroutines do, and an end that is asked for ends all of them
  *   pcall                 an error that is a table with a text gives the text, as in Valkey
  *   xpcall                a handler is not called for the end that SCRIPT KILL asks for: no hook would end it
  *   collectgarbage        cannot be switched off
  *
- * Not here    tables (protected_table.c).
+ * Not here    tables (protected_table.c, table_functions.c), strings without patterns (text_functions.c).
  * Owns        nothing but the addresses of what it replaces.
  * Threads     main.
  * Tests       tests/unit/script/safe_functions_test.c, tests/script/sandbox.tcl, tests/script/exploits.tcl
@@ -26,10 +23,9 @@
 
 #define REPETITIONS_MAX 4096 /* each takes up to some 200 bytes of the C stack */
 #define RESUMES_PER_LOOK 64
-#define INSERT_MIN (-1000000)
 
-static lua_CFunction plain_pcall, plain_xpcall, plain_find, plain_match, plain_gmatch, plain_gsub, plain_rep,
-    plain_collect, plain_insert, plain_create, plain_resume;
+static lua_CFunction plain_xpcall, plain_find, plain_match, plain_gmatch, plain_gsub, plain_collect, plain_create,
+    plain_resume;
 
 /* --- Loading ------------------------------------------------------------------------------------------------------ */
 
@@ -91,24 +87,7 @@ static int textLoad(lua_State *L) {
     return loaded(L, lua_load(L, readPiece, &reader, name));
 }
 
-/* --- Tables and strings ------------------------------------------------------------------------------------------- */
-
-static int boundedUnpack(lua_State *L) {
-    luaL_checktype(L, 1, LUA_TTABLE);
-    int first = luaL_optint(L, 2, 1);
-    int last = lua_isnoneornil(L, 3) ? (int)lua_objlen(L, 1) : luaL_checkint(L, 3);
-    if (first > last) return 0;
-    long long count = (long long)last - first + 1;
-    if (count >= INT_MAX || !lua_checkstack(L, (int)count)) return luaL_error(L, "too many results to unpack");
-    for (long long i = first; i <= last; i++) lua_rawgeti(L, 1, (int)i);
-    return (int)count;
-}
-
-static int boundedInsert(lua_State *L) {
-    if (lua_gettop(L) == 3 && lua_isnumber(L, 2) && luaL_checkint(L, 2) < INSERT_MIN)
-        return luaL_argerror(L, 2, "position out of bounds");
-    return plain_insert(L);
-}
+/* --- Patterns ----------------------------------------------------------------------------------------------------- */
 
 /* Each "x?" that matches takes a character. */
 static void checkPattern(lua_State *L) {
@@ -143,21 +122,14 @@ static int boundedGsub(lua_State *L) {
     return plain_gsub(L);
 }
 
-static int boundedRep(lua_State *L) {
-    size_t len;
-    luaL_checklstring(L, 1, &len);
-    int times = luaL_checkint(L, 2);
-    if (len == 0) lua_settop(L, 1);
-    if (len == 0) return 1;
-    if (times > 0 && len > interpreterRoom(L) / (size_t)times) return luaL_error(L, "not enough memory");
-    return plain_rep(L);
-}
-
 /* --- Control ------------------------------------------------------------------------------------------------------ */
 
 static int textPcall(lua_State *L) {
-    int results = plain_pcall(L);
-    if (lua_toboolean(L, 1) || !lua_istable(L, 2)) return results;
+    luaL_checkany(L, 1);
+    bool failed = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0) != 0;
+    lua_pushboolean(L, !failed);
+    lua_insert(L, 1);
+    if (!failed || !lua_istable(L, 2)) return lua_gettop(L);
     lua_pushliteral(L, "err");
     lua_rawget(L, 2);
     if (lua_isstring(L, -1)) lua_replace(L, 2);
@@ -198,15 +170,17 @@ static int boundedCollect(lua_State *L) {
 /* A coroutine counts its steps to the hook from the beginning, however short it lives: so many of them are a look. */
 static void lookNow(lua_State *L) {
     static unsigned resumes;
+    if (++resumes % RESUMES_PER_LOOK != 0) return;
     lua_Hook hook = lua_gethook(L);
-    if (hook && ++resumes % RESUMES_PER_LOOK == 0) hook(L, NULL);
+    if (hook) hook(L, NULL);
 }
 
 /* The hook has ended a coroutine and comes at each step: to who resumed it from now on, lest the error be caught. */
 static void passHook(lua_State *L, lua_State *co) {
-    int count = lua_gethookcount(L), sooner = lua_gethookcount(co);
-    if (sooner >= count) return;
-    lua_sethook(L, lua_gethook(L), lua_gethookmask(L), sooner);
+    if (likely(lua_gethookcount(co) != HOOK_OF_END)) return;
+    int count = lua_gethookcount(L);
+    if (count <= HOOK_OF_END) return;
+    lua_sethook(L, lua_gethook(L), lua_gethookmask(L), HOOK_OF_END);
     lua_sethook(co, lua_gethook(co), lua_gethookmask(co), count);
 }
 
@@ -255,8 +229,7 @@ void safeFunctionsInstall(lua_State *L) {
     lua_pushvalue(L, LUA_GLOBALSINDEX);
     replace(L, "load", textLoad, NULL);
     replace(L, "loadstring", textLoadstring, NULL);
-    replace(L, "unpack", boundedUnpack, NULL);
-    replace(L, "pcall", textPcall, &plain_pcall);
+    replace(L, "pcall", textPcall, NULL);
     replace(L, "xpcall", endingXpcall, &plain_xpcall);
     replace(L, "collectgarbage", boundedCollect, &plain_collect);
     lua_getfield(L, -1, "string");
@@ -264,10 +237,6 @@ void safeFunctionsInstall(lua_State *L) {
     replace(L, "match", boundedMatch, &plain_match);
     replace(L, "gmatch", boundedGmatch, &plain_gmatch);
     replace(L, "gsub", boundedGsub, &plain_gsub);
-    replace(L, "rep", boundedRep, &plain_rep);
-    lua_pop(L, 1);
-    lua_getfield(L, -1, "table");
-    replace(L, "insert", boundedInsert, &plain_insert);
     lua_pop(L, 1);
     lua_getfield(L, -1, "coroutine");
     lua_getfield(L, -1, "create");

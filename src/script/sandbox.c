@@ -21,6 +21,8 @@
 #include "protected_table.h"
 #include "proxy_object.h"
 #include "safe_functions.h"
+#include "table_functions.h"
+#include "text_functions.h"
 
 static const char real_globals, shown_globals; /* their addresses are keys in the registry */
 
@@ -134,6 +136,8 @@ static int openAll(lua_State *L) {
     safeFunctionsInstall(L);
     lua_pushvalue(L, LUA_GLOBALSINDEX);
     protectedInstall(L);
+    tableFunctionsInstall(L);
+    textFunctionsInstall(L);
     lua_pop(L, 1);
     how->open_api(L);
     protectTable(L);

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SAID_MAX 256
+#define SAID_MAX 16384
 
 static void openNothing(lua_State *L) {
     lua_newtable(L);
@@ -69,6 +69,18 @@ void sandboxFixtureFails(const char *code, const char *want) {
     CHECK_EQ_INT(runAlone(code, said), LUA_ERRRUN);
     const char *behind = strstr(said, ": ");
     CHECK_EQ_STR(behind ? behind + 2 : said, want);
+}
+
+void sandboxFixtureAsLua(const char *code) {
+    static char said[SAID_MAX], want[SAID_MAX];
+    lua_State *plain = luaL_newstate();
+    luaL_openlibs(plain);
+    int result = luaL_loadbuffer(plain, code, strlen(code), "@test") || lua_pcall(plain, 0, 1, 0);
+    say(plain, &(toRun){.said = want, .size = sizeof(want)});
+    lua_close(plain);
+    CHECK_EQ_INT(runAlone(code, said), result ? LUA_ERRRUN : 0);
+    if (strcmp(said, want) != 0) fprintf(stderr, "%s\n", code);
+    CHECK_EQ_STR(said, want);
 }
 
 /* How many of `n` allocations were still to come. */

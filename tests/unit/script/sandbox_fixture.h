@@ -12,6 +12,8 @@ bool sandboxFixtureOpen(interpreter *in) must_check;
 int sandboxFixtureRun(interpreter *in, slice text, char *said, size_t size);
 /* In a sandbox of its own what `code` returns is the text `want`, and an error of Lua is not. */
 void sandboxFixtureGives(const char *code, const char *want);
+/* `code` returns the same text, or fails with the same, as in a state with Lua's own libraries. */
+void sandboxFixtureAsLua(const char *code);
 /* Errors of `code` are `want`, behind their place. */
 void sandboxFixtureFails(const char *code, const char *want);
 /* Run `code` once for each allocation that it takes, and refuse that one: it fails or gives the same, and in the end no
