@@ -7,9 +7,10 @@
  *   GETGLOBAL  R, "bit"            GETGLOBAL  R, "bit\0"
  *   GETTABLE   R, R, "band"   ->   GETTABLE   R, R, "band"
  *
- * The second overwrites the register that the first has set, so nothing but that look-up ever sees the value. The linker
- * gives the first another constant, by which it finds the real table. The same holds for `local b = bit` when each
- * instruction in the local's scope that names its register reads a field of it. All other uses get the proxy as before.
+ * The second overwrites the register that the first has set, so nothing but that look-up ever sees the value. The
+ * linker gives the first another constant, by which it finds the real table. The same holds for `local b = bit` when
+ * each instruction in the local's scope that names its register reads a field of it. All other uses get the proxy as
+ * before.
  *
  * Lua offers no access to compiled code except lua_dump() and lua_load(), so the code goes through both. Its layout is
  * that of Lua 5.1 on 64-bit machines, which the header of a dump states; with any other header nothing is linked.

@@ -1,9 +1,9 @@
 /* direct_globals.h -- a second table of globals, for compiled programs, which has what the proxy of the globals shows.
  *
  * The proxy is empty, so each global that is read through it costs a miss and a call of the metatable's __index. This
- * table has the proxy's metatable and a copy of all globals that stay, so only the others (KEYS, ARGV, names that do not
- * exist) go that way. It also has the real tables of libraries, by keys that programs get from chunk_linker.h alone: no
- * script may ever hold the table itself.
+ * table has the proxy's metatable and a copy of all globals that stay, so only the others (KEYS, ARGV, names that do
+ * not exist) go that way. It also has the real tables of libraries, by keys that programs get from chunk_linker.h
+ * alone: no script may ever hold the table itself.
  *
  * Runs on: main.
  *

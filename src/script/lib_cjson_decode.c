@@ -15,6 +15,10 @@
 #include <string.h>
 #include <strings.h>
 
+#define BATCH_DEPTH 8   /* so deep in values, elements wait on the stack of Lua until their number is known */
+#define BATCH_ITEMS 32  /* so many of an array, and half as many of an object */
+#define EXACT_DIGITS 15 /* a whole number of so many digits is a double, and so is 10 to the power of so many */
+
 typedef enum {
     OBJECT_BEGIN,
     OBJECT_END,
@@ -134,8 +138,10 @@ static void readString(decoder *d, token *t) {
     bool escaped = false;
     d->scratch.len = 0;
     for (;;) {
-        d->at += strcspn(d->text + d->at, "\"\\");
-        char c = d->text[d->at];
+        const char *p = d->text + d->at;
+        while (*p != '"' && *p != '\\' && *p != '\0') p++;
+        d->at = (size_t)(p - d->text);
+        char c = *p;
         if (c == '\0') {
             broken(t, d->at, "unexpected end of string");
             return;
@@ -153,6 +159,10 @@ static void readString(decoder *d, token *t) {
 
 /* --- Numbers ------------------------------------------------------------------------------------------------------ */
 
+static bool isDigit(char c) {
+    return c >= '0' && c <= '9';
+}
+
 /* What JSON does not know and strtod() does: a plus sign, zeros in front, hexadecimal, infinities, NaN. */
 static bool isForeignNumber(const char *p) {
     if (*p == '+') return true;
@@ -161,9 +171,39 @@ static bool isForeignNumber(const char *p) {
     return strncasecmp(p, "inf", 3) == 0 || strncasecmp(p, "nan", 3) == 0;
 }
 
+/* Read a number of few digits: both parts of the quotient are exact, so it is rounded once, as strtod() does. Returns
+ * where it ends, or NULL if it is of another kind. */
+static const char *readShort(const char *p, lua_Number *n) {
+    static const lua_Number powers[] = {1,   1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                        1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    bool negative = *p == '-';
+    const char *start = p += negative;
+    uint64_t digits = 0;
+    size_t fraction = 0, count;
+    for (; isDigit(*p) && p - start <= EXACT_DIGITS; p++) digits = digits * 10 + (uint64_t)(*p - '0');
+    count = (size_t)(p - start);
+    if (count == 0) return NULL;
+    if (*p == '.') {
+        const char *point = p++;
+        for (; isDigit(*p) && p - point <= EXACT_DIGITS; p++) digits = digits * 10 + (uint64_t)(*p - '0');
+        fraction = (size_t)(p - point) - 1;
+        count += fraction;
+    }
+    if (count > EXACT_DIGITS || isDigit(*p) || *p == 'e' || *p == 'E' || *p == 'x' || *p == 'X') return NULL;
+    *n = (lua_Number)digits / powers[fraction];
+    if (negative) *n = -*n;
+    return p;
+}
+
 static void readNumber(decoder *d, token *t) {
-    const char *start = d->text + d->at;
+    const char *start = d->text + d->at, *after = NULL;
     char *end;
+    if (d->settings->decode_invalid == INVALID_ON) after = readShort(start, &t->number);
+    if (likely(after != NULL)) {
+        t->kind = NUMBER;
+        d->at += (size_t)(after - start);
+        return;
+    }
     bool allowed = d->settings->decode_invalid == INVALID_ON || !isForeignNumber(start);
     t->number = allowed ? strtod(start, &end) : 0;
     if (!allowed || end == start) {
@@ -185,16 +225,17 @@ static bool readWord(decoder *d, const char *word) {
 
 static void readWords(decoder *d, token *t) {
     if (readWord(d, "true")) t->kind = BOOLEAN, t->truth = true;
-    else if (readWord(d, "false")) t->kind = BOOLEAN;
+    else if (readWord(d, "false")) t->kind = BOOLEAN, t->truth = false;
     else if (readWord(d, "null")) t->kind = NULL_WORD;
     else if (d->settings->decode_invalid == INVALID_ON && isForeignNumber(d->text + d->at)) readNumber(d, t);
     else broken(t, d->at, "invalid token");
 }
 
 static void next(decoder *d, token *t) {
-    d->at += strspn(d->text + d->at, " \t\n\r");
-    *t = (token){.at = d->at};
-    switch (d->text[d->at]) {
+    const char *p = d->text + d->at;
+    while (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r') p++;
+    d->at = t->at = (size_t)(p - d->text);
+    switch (*p) {
     case '\0': t->kind = END; break;
     case '{': t->kind = OBJECT_BEGIN, d->at++; break;
     case '}': t->kind = OBJECT_END, d->at++; break;
@@ -233,10 +274,38 @@ static void descend(lua_State *L, decoder *d) {
         luaL_error(L, "Found too many nested data structures (%d) at character %d", d->depth, (int)d->at);
 }
 
+/* May the elements of the value wait on the stack? A table that is made when their number is known does not grow. */
+static bool canWait(lua_State *L, const decoder *d) {
+    return d->depth <= BATCH_DEPTH && lua_checkstack(L, BATCH_ITEMS + 8);
+}
+
+/* The keys and values on the top of the stack become a table. The last of equal keys counts. */
+static void gatherObject(lua_State *L, int pairs) {
+    int first = lua_gettop(L) - 2 * pairs + 1;
+    lua_createtable(L, 0, pairs);
+    lua_insert(L, first);
+    for (int i = 0; i < pairs; i++) {
+        lua_pushvalue(L, first + 1 + 2 * i);
+        lua_pushvalue(L, first + 2 + 2 * i);
+        lua_rawset(L, first);
+    }
+    lua_settop(L, first);
+}
+
+/* The elements on the top of the stack become a table. */
+static void gatherArray(lua_State *L, int count) {
+    int first = lua_gettop(L) - count + 1;
+    lua_createtable(L, count, 0);
+    lua_insert(L, first);
+    for (int i = count; i > 0; i--) lua_rawseti(L, first, i);
+}
+
 static void pushObject(lua_State *L, decoder *d) {
     token t;
+    int waiting = 0;
     descend(L, d);
-    lua_newtable(L);
+    bool waits = canWait(L, d);
+    if (!waits) lua_newtable(L);
     next(d, &t);
     while (t.kind != OBJECT_END) {
         if (t.kind != STRING) expected(L, "object key string", &t);
@@ -245,30 +314,44 @@ static void pushObject(lua_State *L, decoder *d) {
         if (t.kind != COLON) expected(L, "colon", &t);
         next(d, &t);
         pushValue(L, d, &t);
-        lua_rawset(L, -3);
+        if (!waits) {
+            lua_rawset(L, -3);
+        } else if (++waiting == BATCH_ITEMS / 2) {
+            gatherObject(L, waiting);
+            waits = false;
+        }
         next(d, &t);
         if (t.kind == OBJECT_END) break;
         if (t.kind != COMMA) expected(L, "comma or object end", &t);
         next(d, &t);
         if (t.kind == OBJECT_END) expected(L, "object key string", &t);
     }
+    if (waits) gatherObject(L, waiting);
     d->depth--;
 }
 
 static void pushArray(lua_State *L, decoder *d) {
     token t;
+    int waiting = 0;
     descend(L, d);
-    lua_newtable(L);
+    bool waits = canWait(L, d);
+    if (!waits) lua_newtable(L);
     next(d, &t);
     for (int i = 1; t.kind != ARRAY_END; i++) {
         pushValue(L, d, &t);
-        lua_rawseti(L, -2, i);
+        if (!waits) {
+            lua_rawseti(L, -2, i);
+        } else if (++waiting == BATCH_ITEMS) {
+            gatherArray(L, waiting);
+            waits = false;
+        }
         next(d, &t);
         if (t.kind == ARRAY_END) break;
         if (t.kind != COMMA) expected(L, "comma or array end", &t);
         next(d, &t);
         if (t.kind == ARRAY_END) expected(L, "value", &t);
     }
+    if (waits) gatherArray(L, waiting);
     d->depth--;
 }
 
@@ -285,12 +368,15 @@ static void pushValue(lua_State *L, decoder *d, const token *t) {
 }
 
 int cjsonDecode(lua_State *L) {
-    decoder d = {.settings = cjsonSettingsOf(L)};
+    decoder d; /* not cleared: it has the scratch text's first bytes in it */
     token t;
     size_t len;
     luaL_argcheck(L, lua_gettop(L) == 1, 1, "expected 1 argument");
     d.text = luaL_checklstring(L, 1, &len);
     if (len >= 2 && (!d.text[0] || !d.text[1])) luaL_error(L, "JSON parser does not support UTF-16 or UTF-32");
+    d.settings = cjsonSettingsOf(L);
+    d.at = 0;
+    d.depth = 0;
     growingTextInit(&d.scratch, L);
     next(&d, &t);
     pushValue(L, &d, &t);

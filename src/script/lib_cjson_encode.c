@@ -11,6 +11,7 @@
 #include "lib_cjson_internal.h"
 
 #include "growing_text.h"
+#include "numbers.h"
 
 #include <limits.h>
 #include <math.h>
@@ -18,6 +19,8 @@
 #include <string.h>
 
 #define NUMBER_BYTES 32
+#define WHOLE_MAX 1e14 /* whole numbers below have so many digits at most, all of which are shown */
+#define WHOLE_DIGITS 14
 
 typedef struct encoder {
     growingText out;
@@ -38,7 +41,12 @@ static void refuse(lua_State *L, int index, const char *why) {
 
 /* --- Strings ------------------------------------------------------------------------------------------------------ */
 
-/* What stands behind the backslash; 'u' for a code, 0 for a byte that is itself. */
+/* Is the byte itself in a string? */
+static inline bool isPlain(uint8_t byte) {
+    return byte >= 32 && byte != '"' && byte != '\\' && byte != '/' && byte != 127;
+}
+
+/* The letter after the backslash; 'u' for a code, 0 for a byte that is itself. */
 static char escapeOf(uint8_t byte) {
     switch (byte) {
     case '"':
@@ -62,8 +70,8 @@ static void encodeString(lua_State *L, encoder *e, int index) {
     growingTextReserve(&e->out, len + 2);
     growingTextAddByte(&e->out, '"');
     for (size_t at = 0, run = 0;; at++) {
+        while (at < len && isPlain((uint8_t)text[at])) at++;
         char escape = at < len ? escapeOf((uint8_t)text[at]) : '\0';
-        if (at < len && !escape) continue;
         growingTextAdd(&e->out, text + run, at - run);
         if (at == len) break;
         uint8_t byte = (uint8_t)text[at];
@@ -85,6 +93,11 @@ static void encodeNumber(lua_State *L, encoder *e, int index) {
         return;
     }
     char digits[NUMBER_BYTES];
+    if (fabs(n) < WHOLE_MAX && e->settings->number_precision >= WHOLE_DIGITS && n == (lua_Number)(long long)n &&
+        !(n == 0 && signbit(n))) {
+        growingTextAdd(&e->out, digits, ll2string(digits, (long long)n));
+        return;
+    }
     int len = snprintf(digits, sizeof(digits), "%.*g", e->settings->number_precision, n);
     growingTextAdd(&e->out, digits, (size_t)len);
 }
@@ -172,8 +185,10 @@ static void encodeValue(lua_State *L, encoder *e) {
 }
 
 int cjsonEncode(lua_State *L) {
-    encoder e = {.settings = cjsonSettingsOf(L)};
+    encoder e; /* not cleared: it has the text's first bytes in it */
     luaL_argcheck(L, lua_gettop(L) == 1, 1, "expected 1 argument");
+    e.settings = cjsonSettingsOf(L);
+    e.depth = 0;
     growingTextInit(&e.out, L);
     lua_pushvalue(L, 1);
     encodeValue(L, &e);

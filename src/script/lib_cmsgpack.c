@@ -19,6 +19,8 @@
 #include <string.h>
 
 #define NESTING_MAX 16
+#define GATHERED_MAX 128 /* elements of a table that is made in its size */
+#define GATHER_BELOW 500 /* while the stack of Lua has not more values, so that nested tables leave room on it */
 
 /* --- Packing ------------------------------------------------------------------------------------------------------ */
 
@@ -191,9 +193,33 @@ static void unpackDouble(lua_State *L, input *in) {
     lua_pushnumber(L, n);
 }
 
-/* A count that somebody claims takes no memory before its elements are there. */
+/* Read few elements onto the stack, so that the table is made in its size. With nil among them the table grows as
+ * ever, because its length depends on how it has grown. The table's place is taken first: nested arrays must take as
+ * much of the stack as tables would, because it is the stack that bounds how deep they go. */
+static void gatherArray(lua_State *L, input *in, int count) {
+    lua_pushnil(L);
+    int place = lua_gettop(L);
+    bool has_nil = false;
+    for (int i = 0; i < count; i++) {
+        unpackValue(L, in);
+        has_nil |= lua_type(L, -1) == LUA_TNIL;
+    }
+    lua_createtable(L, has_nil ? 0 : count, 0);
+    lua_replace(L, place);
+    for (int i = 1; i <= count; i++) {
+        lua_pushvalue(L, place + i);
+        lua_rawseti(L, place, i);
+    }
+    lua_settop(L, place);
+}
+
+/* A count that the input claims takes no memory before its elements are there. */
 static void unpackArray(lua_State *L, input *in, size_t count) {
     luaL_checkstack(L, 2, "in function mp_decode_to_lua_array");
+    if (count > 0 && count <= GATHERED_MAX && lua_gettop(L) < GATHER_BELOW && lua_checkstack(L, GATHERED_MAX + 8)) {
+        gatherArray(L, in, (int)count);
+        return;
+    }
     lua_newtable(L);
     for (size_t i = 1; i <= count; i++) {
         unpackValue(L, in);
@@ -203,7 +229,9 @@ static void unpackArray(lua_State *L, input *in, size_t count) {
 
 static void unpackMap(lua_State *L, input *in, size_t count) {
     luaL_checkstack(L, 3, "in function mp_decode_to_lua_hash");
-    lua_newtable(L);
+    /* A table made for integer keys would show them in another order than one that has grown. */
+    bool text = in->left && ((*in->at >= 0xa0 && *in->at <= 0xbf) || *in->at == 0xd9);
+    lua_createtable(L, 0, text && count <= GATHERED_MAX ? (int)count : 0);
     while (count--) {
         unpackValue(L, in);
         unpackValue(L, in);

@@ -15,12 +15,16 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "lib_struct.h"
 
+#include "endian.h"
+#include "growing_text.h"
+
 #include <ctype.h>
 #include <limits.h>
 #include <string.h>
 
 #define INTEGER_BYTES_MAX 32
 #define ALIGN_DEFAULT 8
+#define FREE_PLACES (LUA_MINSTACK - 4) /* so many results fit on the stack of any function */
 
 typedef struct format {
     const char *at;
@@ -31,15 +35,20 @@ typedef struct format {
 /* One option of the format. */
 typedef struct option {
     char letter;
+    bool known;
     size_t size;  /* bytes that it takes; of 's' and "c0" 0 */
     size_t align; /* padding before it makes its place a multiple of this */
 } option;
 
+static bool isDigit(char c) {
+    return c >= '0' && c <= '9';
+}
+
 /* The number at the format, or `otherwise`. */
-static size_t number(lua_State *L, format *f, size_t otherwise) {
-    if (!isdigit((unsigned char)*f->at)) return otherwise;
+static inline size_t number(lua_State *L, format *f, size_t otherwise) {
+    if (!isDigit(*f->at)) return otherwise;
     long long n = 0;
-    for (; isdigit((unsigned char)*f->at); f->at++) {
+    for (; isDigit(*f->at); f->at++) {
         n = n * 10 + (*f->at - '0');
         if (n > INT_MAX) luaL_error(L, "integral size overflow");
     }
@@ -59,10 +68,6 @@ static void setAlign(lua_State *L, format *f) {
     f->align = align;
 }
 
-static bool isKnown(const option *o) {
-    return strchr("bBhHlLTiIfdxcs", o->letter) != NULL;
-}
-
 /* Letters and digits without a meaning count as nothing in struct.size, and nowhere else. */
 static bool isNothing(const option *o) {
     return isascii((unsigned char)o->letter) && isalnum((unsigned char)o->letter);
@@ -72,10 +77,11 @@ static void refuse(lua_State *L, const option *o) {
     luaL_argerror(L, 1, lua_pushfstring(L, "invalid format option '%c'", o->letter));
 }
 
-/* Read the next option; what only sets something has letter 0. False at the end. */
-static bool nextOption(lua_State *L, format *f, option *o) {
+/* Read the next option; what only sets something has letter 0. Returns false at the end. */
+static inline bool nextOption(lua_State *L, format *f, option *o) {
+    bool aligned = true;
     if (*f->at == '\0') return false;
-    *o = (option){.letter = *f->at++};
+    *o = (option){.letter = *f->at++, .known = true, .align = 1};
     switch (o->letter) {
     case 'b':
     case 'B': o->size = 1; break;
@@ -89,21 +95,20 @@ static bool nextOption(lua_State *L, format *f, option *o) {
     case 'f': o->size = sizeof(float); break;
     case 'd': o->size = sizeof(double); break;
     case 'x': o->size = 1; break;
-    case 'c': o->size = number(L, f, 1); break;
-    case 's': break;
+    case 'c': o->size = number(L, f, 1), aligned = false; break;
+    case 's': aligned = false; break;
     case '<': f->big_endian = false, o->letter = 0; break;
     case '>': f->big_endian = true, o->letter = 0; break;
     case '!': setAlign(L, f), o->letter = 0; break;
     case ' ': o->letter = 0; break;
-    default: break; /* of size 0; who reads the format knows whether that may be */
+    default: o->known = false; /* of size 0; the caller knows whether that may be */
     }
-    bool aligned = o->letter && !strchr("xcs", o->letter) && o->size > 1;
-    o->align = !aligned ? 1 : o->size < f->align ? o->size : f->align;
+    if (aligned && o->size > 1) o->align = o->size < f->align ? o->size : f->align;
     return true;
 }
 
 /* Bytes of padding before what is aligned; sizes that are no powers of two are aligned by their bits, as ever. */
-static size_t padding(const option *o, size_t at) {
+static inline size_t padding(const option *o, size_t at) {
     return o->align > 1 ? (o->align - (at & (o->align - 1))) & (o->align - 1) : 0;
 }
 
@@ -113,8 +118,8 @@ static format formatArgument(lua_State *L) {
 
 /* --- Packing ------------------------------------------------------------------------------------------------------ */
 
-static void addZeros(luaL_Buffer *b, size_t count) {
-    while (count--) luaL_addchar(b, '\0');
+static void addZeros(growingText *b, size_t count) {
+    while (count--) growingTextAddByte(b, '\0');
 }
 
 static uint64_t integerOf(lua_Number n) {
@@ -123,16 +128,19 @@ static uint64_t integerOf(lua_Number n) {
 }
 
 /* Beyond eight bytes are zeros. */
-static void addInteger(luaL_Buffer *b, uint64_t n, size_t size, bool big_endian) {
-    char bytes[INTEGER_BYTES_MAX];
-    for (size_t i = 0; i < size; i++) {
-        bytes[big_endian ? size - 1 - i : i] = (char)n;
-        n >>= 8;
+static void addInteger(growingText *b, uint64_t n, size_t size, bool big_endian) {
+    growingTextReserve(b, size < 8 ? 8 : size);
+    char *to = b->bytes + b->len;
+    if (likely(size <= 8)) {
+        if (big_endian && size > 0) n = __builtin_bswap64(n) >> (8 - size) * 8;
+        storeLe64(to, n);
+    } else {
+        for (size_t i = 0; i < size; i++, n >>= 8) to[big_endian ? size - 1 - i : i] = (char)(i < 8 ? n : 0);
     }
-    luaL_addlstring(b, bytes, size);
+    b->len += size;
 }
 
-static void addFloat(luaL_Buffer *b, const void *value, size_t size, bool big_endian) {
+static void addFloat(growingText *b, const void *value, size_t size, bool big_endian) {
     char bytes[sizeof(double)];
     memcpy(bytes, value, size);
     if (big_endian)
@@ -141,30 +149,31 @@ static void addFloat(luaL_Buffer *b, const void *value, size_t size, bool big_en
             bytes[i] = bytes[size - 1 - i];
             bytes[size - 1 - i] = byte;
         }
-    luaL_addlstring(b, bytes, size);
+    growingTextAdd(b, bytes, size);
 }
 
 /* The text, and so many bytes of it are added: returns them. */
-static size_t addText(lua_State *L, luaL_Buffer *b, const option *o, int index) {
+static size_t addText(lua_State *L, growingText *b, const option *o, int index) {
     size_t len;
     const char *text = luaL_checklstring(L, index, &len);
     size_t size = o->letter == 'c' && o->size ? o->size : len;
     luaL_argcheck(L, len >= size, index + 1, "string too short");
-    luaL_addlstring(b, text, size);
+    growingTextAdd(b, text, size);
     if (o->letter == 'c') return size;
-    luaL_addchar(b, '\0');
+    growingTextAddByte(b, '\0');
     return size + 1;
 }
 
 /* Arguments are read from below the buffer's own places on the stack. */
-static size_t addValue(lua_State *L, luaL_Buffer *b, const format *f, const option *o, int *index) {
+static size_t addValue(lua_State *L, growingText *b, const format *f, const option *o, int *index) {
     if (o->letter == 'x') {
-        luaL_addchar(b, '\0');
+        growingTextAddByte(b, '\0');
         return 1;
     }
     int at = (*index)++;
     if (o->letter == 's' || o->letter == 'c') return addText(L, b, o, at);
-    double value = luaL_checknumber(L, at);
+    double value = lua_tonumber(L, at);
+    if (unlikely(value == 0)) value = luaL_checknumber(L, at); /* 0 also stands for what is no number */
     float narrow = (float)value;
     if (o->letter == 'f') addFloat(b, &narrow, sizeof(narrow), f->big_endian);
     else if (o->letter == 'd') addFloat(b, &value, sizeof(value), f->big_endian);
@@ -175,19 +184,19 @@ static size_t addValue(lua_State *L, luaL_Buffer *b, const format *f, const opti
 static int structPack(lua_State *L) {
     format f = formatArgument(L);
     option o;
-    luaL_Buffer b;
+    growingText b;
     int index = 2;
     size_t total = 0;
     lua_pushnil(L); /* what a missing argument is: nil, and not what the buffer has there */
-    luaL_buffinit(L, &b);
+    growingTextInit(&b, L);
     while (nextOption(L, &f, &o)) {
         if (!o.letter) continue;
-        if (!isKnown(&o)) refuse(L, &o);
+        if (!o.known) refuse(L, &o);
         size_t pad = padding(&o, total);
         addZeros(&b, pad);
         total += pad + addValue(L, &b, &f, &o, &index);
     }
-    luaL_pushresult(&b);
+    growingTextPush(&b);
     return 1;
 }
 
@@ -196,7 +205,11 @@ static int structPack(lua_State *L) {
 static void pushInteger(lua_State *L, const char *p, size_t size, bool big_endian, bool is_signed) {
     uint64_t n = 0;
     size_t used = size < 8 ? size : 8;
-    for (size_t i = 0; i < used; i++) n = n << 8 | (uint8_t)(big_endian ? p[size - used + i] : p[used - 1 - i]);
+    if (big_endian) p += size - used;
+    if (used == 4) n = big_endian ? __builtin_bswap32(loadLe32(p)) : loadLe32(p);
+    else if (used == 8) n = big_endian ? __builtin_bswap64(loadLe64(p)) : loadLe64(p);
+    else
+        for (size_t i = 0; i < used; i++) n = n << 8 | (uint8_t)(big_endian ? p[i] : p[used - 1 - i]);
     if (!is_signed) {
         lua_pushnumber(L, (lua_Number)n);
         return;
@@ -257,14 +270,14 @@ static void unpackOption(lua_State *L, input *in, const format *f, const option 
         in->at++;
         return;
     }
-    luaL_checkstack(L, 2, "too many results");
+    if (in->pushed >= FREE_PLACES) luaL_checkstack(L, 2, "too many results");
     const char *p = in->bytes + in->at;
     switch (o->letter) {
     case 's':
     case 'c': pushText(L, in, o); break;
     case 'f':
     case 'd': pushFloat(L, p, o->size, f->big_endian); break;
-    default: pushInteger(L, p, o->size, f->big_endian, islower((unsigned char)o->letter));
+    default: pushInteger(L, p, o->size, f->big_endian, o->letter >= 'a');
     }
     if (o->letter != 's' && o->letter != 'c') in->at += o->size;
     in->pushed++;
@@ -275,14 +288,14 @@ static int structUnpack(lua_State *L) {
     option o;
     input in = {.at = 0};
     in.bytes = luaL_checklstring(L, 2, &in.len);
-    lua_Number from = luaL_optnumber(L, 3, 1);
+    lua_Number from = lua_gettop(L) > 2 ? luaL_optnumber(L, 3, 1) : 1;
     luaL_argcheck(L, !(from >= 0 && from < 1), 3, "offset must be 1 or greater");
     in.at = from >= 1 && from - 1 <= (lua_Number)in.len ? (size_t)(from - 1) : SIZE_MAX;
     lua_settop(L, 2);
     while (nextOption(L, &f, &o)) {
         luaL_argcheck(L, in.at <= in.len, 2, "data string too short");
         if (!o.letter) continue;
-        if (!isKnown(&o)) refuse(L, &o);
+        if (!o.known) refuse(L, &o);
         unpackOption(L, &in, &f, &o);
     }
     lua_pushnumber(L, in.at <= in.len ? (lua_Number)in.at + 1 : from); /* an empty format reads nothing anywhere */
@@ -295,7 +308,7 @@ static int structSize(lua_State *L) {
     size_t total = 0;
     while (nextOption(L, &f, &o)) {
         if (!o.letter) continue;
-        if (!isKnown(&o) && !isNothing(&o)) refuse(L, &o);
+        if (!o.known && !isNothing(&o)) refuse(L, &o);
         luaL_argcheck(L, o.letter != 's', 1, "option 's' has no fixed size");
         luaL_argcheck(L, o.letter != 'c' || o.size, 1, "option 'c0' has no fixed size");
         total += padding(&o, total) + o.size;

@@ -44,11 +44,8 @@ static int insertAt(lua_State *L, int end) {
 
 static int tableInsert(lua_State *L) {
     needTable(L);
-    if (unlikely(lua_getmetatable(L, 1))) {
-        lua_pop(L, 1);
-        if (protectPushReal(L, 1)) return protectRefuse(L);
-    }
     int end = (int)lua_objlen(L, 1) + 1;
+    if (end == 1 && protectPushReal(L, 1)) return protectRefuse(L); /* a proxy is empty */
     switch (lua_gettop(L)) {
     case 2: lua_rawseti(L, 1, end); return 0;
     case 3: return insertAt(L, end);

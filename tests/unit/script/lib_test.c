@@ -103,6 +103,52 @@ TEST(random_numbers_are_those_of_lrand48) {
     sandboxFixtureFails("math.random(1, 2, 3)", "wrong number of arguments");
 }
 
+TEST(decoded_numbers_are_those_of_lua) {
+    sandboxFixtureGives("local s, bad = 7, '' for i = 1, 3000 do "
+                        "s = s * 16807 % 2147483647 local whole = string.rep(tostring(s), s % 3):sub(1, s % 17) "
+                        "s = s * 16807 % 2147483647 local rest = string.rep(tostring(s), 2):sub(1, s % 18) "
+                        "local n = (s % 2 == 0 and '-' or '') .. '1' .. whole "
+                        "if s % 3 > 0 then n = n .. '.0' .. rest end if s % 7 == 0 then n = n .. 'e' .. s % 300 end "
+                        "if cjson.decode('[' .. n .. ']')[1] ~= loadstring('return ' .. n)() then bad = n end end "
+                        "return bad",
+                        "");
+    sandboxFixtureGives("return tostring(1 / cjson.decode('[-0]')[1]) .. cjson.decode('[0.5]')[1] .. "
+                        "cjson.decode('[1.]')[1] .. cjson.decode('[007]')[1] .. cjson.decode('[0x1f]')[1]",
+                        "-inf0.51731");
+}
+
+TEST(decoded_tables_have_all_their_elements) {
+    sandboxFixtureGives("for n = 0, 80 do local list, object = {}, {} "
+                        "for i = 1, n do list[i] = i object[i] = '\"k' .. i .. '\":' .. i end "
+                        "local a = cjson.decode('[' .. table.concat(list, ',') .. ']') "
+                        "local o = cjson.decode('{' .. table.concat(object, ',') .. '}') "
+                        "local m = cmsgpack.unpack(cmsgpack.pack(a)) local p = cmsgpack.unpack(cmsgpack.pack(o)) "
+                        "local count = 0 for k, v in pairs(o) do count = count + 1 end "
+                        "for i = 1, n do if a[i] ~= i or o['k' .. i] ~= i or m[i] ~= i or p['k' .. i] ~= i then "
+                        "return 'wrong at ' .. n end end "
+                        "if #a ~= n or #m ~= n or count ~= n then return 'length ' .. n end end return 'good'",
+                        "good");
+    sandboxFixtureGives("return cjson.decode('{\"a\":1,\"b\":2,\"a\":3}').a .. ''", "3");
+    sandboxFixtureGives("local s = '1' for i = 1, 30 do s = '[' .. s .. ',{\"k\":' .. i .. '}]' end "
+                        "local v = cjson.decode(s) for i = 30, 1, -1 do if v[2].k ~= i then return 'k' .. i end "
+                        "v = v[1] end return tostring(v)",
+                        "1");
+    sandboxFixtureGives("local t = cmsgpack.unpack('\\147\\1\\192\\3') return t[1] .. tostring(t[2]) .. t[3]", "1nil3");
+}
+
+TEST(packed_integers_are_their_bytes) {
+    sandboxFixtureGives(
+        "for size = 1, 16 do for _, order in ipairs({'<', '>'}) do for _, n in ipairs({0, 1, 200, 65537, 2^40 + 3}) do "
+        "local s, want, rest = struct.pack(order .. 'I' .. size, n), '', n "
+        "for i = 1, size do local c = string.char(rest % 256) rest = math.floor(rest / 256) "
+        "want = order == '<' and want .. c or c .. want end "
+        "if s ~= want then return order .. size .. ' ' .. n end "
+        "if n < 256 ^ size and n ~= struct.unpack(order .. 'I' .. size, s) then return 'un' .. order .. size end "
+        "end end end return tostring(struct.unpack('<i4', struct.pack('<i4', -5)) + struct.unpack('>h', "
+        "struct.pack('>h', -3)))",
+        "-8");
+}
+
 TEST(libraries_each_allocation_is_refused) {
     static const char *const programs[] = {
         "return cjson.encode({a = {1, 2, {b = 'x\\n'}}, c = string.rep('\\0', 300)}):sub(1, 1)",
