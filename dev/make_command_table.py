@@ -27,8 +27,8 @@ HEADER_PATH = os.path.join(SRC, "commands", "commands.h")
 # In the order of the bits in engine/command_table.h.
 FLAGS = """write readonly denyoom admin pubsub noscript blocking loading stale skip_monitor skip_commandlog asking fast
     no_auth may_replicate no_mandatory_keys protected no_async_loading no_multi movablekeys allow_busy
-    all_dbs secrets arbitrary_keys""".split()
-HIDDEN_FLAGS = "may_replicate protected all_dbs secrets arbitrary_keys".split()
+    all_dbs secrets arbitrary_keys unscriptable""".split()
+HIDDEN_FLAGS = "may_replicate protected all_dbs secrets arbitrary_keys unscriptable".split()
 CATEGORIES = """keyspace read write set sortedset list hash string bitmap hyperloglog geo stream pubsub admin fast slow
     blocking dangerous connection transaction scripting""".split()
 KEY_FLAGS = "RO RW OW RM access update insert delete not_key incomplete variable_flags".split()

@@ -18,6 +18,7 @@
 #include "log.h"
 #include "object_settings.h"
 #include "panic.h"
+#include "program.h"
 #include "repl_cron.h"
 #include "reply.h"
 #include "shared_pages.h"
@@ -104,6 +105,30 @@ static bool debugDictResizing(client *c) {
 
 static bool debugSkipChecksums(client *c) {
     object_settings.skip_checksums = argNumber(c, 2) != 0;
+    addReplyOk(c);
+    return true;
+}
+
+static bool debugSetDisableDenyScripts(client *c) {
+    programLiftNoScript(argNumber(c, 2) != 0);
+    addReplyOk(c);
+    return true;
+}
+
+/* The server has no mechanism that this could switch; the help says why. */
+static bool debugNothingToSwitch(client *c) {
+    addReplyOk(c);
+    return true;
+}
+
+static bool debugReplyBuffer(client *c) {
+    long long ms;
+    if (sliceIs(c->argv[2], "resizing")) return debugNothingToSwitch(c);
+    if (!sliceIs(c->argv[2], "peak-reset-time")) return false;
+    if (sliceIs(c->argv[3], "never")) ms = -1;
+    else if (sliceIs(c->argv[3], "reset")) ms = CLIENT_PEAK_PERIOD_MS;
+    else if (!getLongLongFromArg(c, 3, &ms, NULL)) return true;
+    clientPeaksSetPeriod(ms);
     addReplyOk(c);
     return true;
 }
@@ -298,6 +323,17 @@ static const struct {
      debugLoadAof,
      {"LOADAOF", "    Drop the dataset and load what the append-only file has, written to the", "    end first."}},
     {"log", 3, 3, debugLog, {"LOG <message>", "    Put a line into the log."}},
+    {"force-free-primary-async",
+     3,
+     3,
+     debugNothingToSwitch,
+     {"FORCE-FREE-PRIMARY-ASYNC <0|1>", "    Nothing changes: the client of a primary is always freed between two",
+      "    commands, never by the function that closes it."}},
+    {"hashtable-can-abort-shrink",
+     3,
+     3,
+     debugNothingToSwitch,
+     {"HASHTABLE-CAN-ABORT-SHRINK <0|1>", "    Nothing changes: a hash table that shrinks always does so to the end."}},
     {"htstats", 3, 4, debugHtstats, {"HTSTATS <dbid> [full]", "    Describe the hash tables of a database."}},
     {"htstats-key", 3, 4, debugHtstatsKey, {"HTSTATS-KEY <key> [full]", "    Describe the hash table inside a value."}},
     {"listpack",
@@ -358,6 +394,14 @@ static const struct {
      debugReload,
      {"RELOAD [MERGE] [NOFLUSH] [NOSAVE]", "    Save the dataset and load it again. With NOSAVE, load the file as it",
       "    is; with NOFLUSH, into what there is; with MERGE, keys that are there", "    already are replaced."}},
+    {"replybuffer",
+     4,
+     4,
+     debugReplyBuffer,
+     {"REPLYBUFFER PEAK-RESET-TIME <NEVER|RESET|milliseconds>",
+      "    After how long the reply peaks of clients (CLIENT LIST, rbp) are reset;", "    RESET stands for 5 seconds.",
+      "REPLYBUFFER RESIZING <0|1>", "    Nothing changes: replies are written into blocks that all clients share,",
+      "    so no client has a buffer of its own to resize."}},
     {"segfault", 2, 2, debugSegfault, {"SEGFAULT", "    Touch memory that may not be touched, which ends the server."}},
     {"set-active-expire",
      3,
@@ -365,6 +409,13 @@ static const struct {
      debugSetActiveExpire,
      {"SET-ACTIVE-EXPIRE <0|1>", "    With 0, expired keys go only when somebody asks for them; with 1, in",
       "    the background as well."}},
+    {"set-disable-deny-scripts",
+     3,
+     3,
+     debugSetDisableDenyScripts,
+     {"SET-DISABLE-DENY-SCRIPTS <0|1>", "    With 1, scripts may run commands that have the flag noscript. Still",
+      "    refused are those that act on their own connection (MULTI, SUBSCRIBE,",
+      "    AUTH ...), on scripts and functions, SYNC, SHUTDOWN, and DEBUG RELOAD", "    and LOADAOF."}},
     {"set-skip-checksum-validation",
      3,
      3,

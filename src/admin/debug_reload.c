@@ -15,6 +15,7 @@
 #include "loading.h"
 #include "log.h"
 #include "persist_settings.h"
+#include "program.h"
 #include "rdb_load.h"
 #include "reply.h"
 #include "snapshot.h"
@@ -56,8 +57,13 @@ static rdbLoadEnd reload(const char *path, const reloadWords *words) {
     return r.end;
 }
 
-/* One load within another would meet a dataset that is half there. True after the refusal. */
-static bool isLoading(client *c) {
+/* One load within another would meet a dataset that is half there, and a script that has loaded another one would leave
+ * half of what it did in it. True after the refusal. */
+static bool mayNotLoad(client *c) {
+    if (programOwns(c)) {
+        addReplyErrorFormat(c, "DEBUG %.*s is not allowed from script", (int)c->argv[1].len, c->argv[1].ptr);
+        return true;
+    }
     if (!loadingIsActive()) return false;
     loadingRefuse(c);
     return true;
@@ -65,7 +71,7 @@ static bool isLoading(client *c) {
 
 bool debugReload(client *c) {
     reloadWords words;
-    if (isLoading(c)) return true;
+    if (mayNotLoad(c)) return true;
     const char *path = persist_settings.dbfilename;
     if (!parseWords(c, &words)) {
         addReplyError(c, "DEBUG RELOAD only supports the MERGE, NOFLUSH and NOSAVE options.");
@@ -93,7 +99,7 @@ bool debugReload(client *c) {
 }
 
 bool debugLoadAof(client *c) {
-    if (isLoading(c)) return true;
+    if (mayNotLoad(c)) return true;
     aofReloadEnd end = aofReload(admin_settings.hide_user_data_from_log);
     if (end == AOF_RELOAD_BROKEN) keepFilesBegin();
     if (end != AOF_RELOAD_DONE) {

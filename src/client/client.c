@@ -275,6 +275,31 @@ bool clientIsLocal(const client *c) {
            strncmp(c->peer, "[::1]:", 6) == 0 || strncmp(c->peer, "::1:", 4) == 0;
 }
 
+/* ---- The largest replies ------------------------------------------------------------------------------------- */
+
+static struct {
+    long long ms;
+    monotime began;
+} peak_period = {.ms = CLIENT_PEAK_PERIOD_MS};
+
+void clientPeaksTick(monotime now) {
+    assertMainRole();
+    uint64_t next = client_state.peak_tag + ((uint64_t)1 << CLIENT_PEAK_BITS);
+    if (peak_period.ms < 0 || clockTicksToUs(now - peak_period.began) / 1000 < (uint64_t)peak_period.ms) return;
+    if (next != 0) client_state.peak_tag = next; /* out of numbers after 42 years: the last period goes on */
+    peak_period.began = now;
+}
+
+void clientPeaksSetPeriod(long long ms) {
+    assertMainRole();
+    peak_period.ms = ms;
+}
+
+/* The most bytes of replies that were handed to the client's stream at once, in the current period. */
+static size_t replyPeak(const client *c) {
+    return c->reply_peak > client_state.peak_tag ? c->reply_peak - client_state.peak_tag : 0;
+}
+
 /* ---- The running command ---------------------------------------------------------------------------------------- */
 
 hashedKey clientKeySearch(const client *c, uint32_t index) {
@@ -504,7 +529,7 @@ sds clientCatInfo(sds s, const client *c) {
         extra.watched, extra.query_used, extra.query_free, argvBytes(c), extra.multi_bytes);
     s = sdsCatPrintf(
         s, " rbs=%zu rbp=%zu obl=%zu oll=%zu omem=%zu tot-mem=%zu events=%s cmd=%s user=%s redir=%lld resp=%d",
-        open_bytes, c->reply_peak, buffered, queued ? (size_t)c->output_blocks : 0, queued, memUsage(c, &extra),
+        open_bytes, replyPeak(c), buffered, queued ? (size_t)c->output_blocks : 0, queued, memUsage(c, &extra),
         c->stream ? (queued ? "rw" : "r") : "", clientCommandName(shownCommand(c)),
         c->flags & CLIENT_PRIMARY ? "(superuser)" : extra.user, extra.redirect, c->resp);
     s = sdsCatPrintf(s, " lib-name=%s lib-ver=%s tot-net-in=%lld tot-net-out=%lld tot-cmds=%lld", textOr(c->lib_name),

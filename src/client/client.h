@@ -129,7 +129,7 @@ typedef struct client {
     monotime soft_limit_since; /* 0: below the soft limit */
     long long net_input, net_output;
     size_t input_buffer_peak;
-    size_t reply_peak;
+    uint64_t reply_peak;   /* the largest reply, tagged with the period in which it was sent */
     listNode *node;        /* its place in clientState.clients */
     listNode *paused_node; /* its place among the paused (engine/pause.c) while CLIENT_PAUSED is set */
     int fd;                /* for display only */
@@ -146,6 +146,15 @@ typedef struct client {
     struct replyBlock *held_head, *held_tail; /* owns: messages that wait for the end of its command (push.c) */
 } client;
 static_assert(offsetof(client, output_blocks) < 3 * CACHE_LINE, "what commands and batches touch is three lines");
+
+/* A reply peak (CLIENT LIST rbp) is kept for a period. The number of the period is part of the figure, so that the
+ * peaks of all clients are reset by one change of client_state.peak_tag. */
+#define CLIENT_PEAK_BITS 36
+#define CLIENT_PEAK_PERIOD_MS 5000
+/* From the server's tick: the next period begins if the current one has lasted long enough. */
+void clientPeaksTick(monotime now);
+/* How long a period lasts (DEBUG REPLYBUFFER PEAK-RESET-TIME); negative: for ever. */
+void clientPeaksSetPeriod(long long ms);
 
 /* Memory of unsent output that limits count (CLIENT LIST omem). */
 static inline size_t clientQueuedOutput(const client *c) {
@@ -166,7 +175,8 @@ typedef struct clientState {
     long long total_error_replies, unexpected_error_replies;
     long long output_limit_disconnections, query_limit_disconnections;
     size_t recent_max_input, recent_max_output;
-    dict *errors; /* errorstats: entries of reply_error.c */
+    uint64_t peak_tag; /* of the current period: its number, shifted by CLIENT_PEAK_BITS */
+    dict *errors;      /* errorstats: entries of reply_error.c */
 } clientState;
 extern clientState client_state;
 

@@ -154,7 +154,8 @@ replyBlock *clientTakeReplies(client *c) {
     replyBlock *head = c->reply_head;
 
     serverAssert(c->deferred == NULL);
-    if (c->output_bytes > c->reply_peak) c->reply_peak = c->output_bytes;
+    uint64_t peak = c->output_bytes | client_state.peak_tag;
+    if (peak > c->reply_peak) c->reply_peak = peak;
     if (c->output_bytes > client_state.recent_max_output) client_state.recent_max_output = c->output_bytes;
     c->reply_head = c->reply_tail = NULL;
     return head;

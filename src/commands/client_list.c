@@ -7,8 +7,10 @@
  * Tests       tests/unit/commands/connection_cmds_test.c, tests/engine/client.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "call.h"
 #include "client_filter.h"
 #include "commands.h"
+#include "program.h"
 #include "pubsub.h"
 #include "reply.h"
 
@@ -59,6 +61,11 @@ static long long killMatching(client *asking, const clientFilter *f, bool *self)
     return killed;
 }
 
+/* The client for which the command runs: if it is a command of a script, the client that has called the script. */
+static client *caller(client *c) {
+    return programOwns(c) ? callCurrentClient() : c;
+}
+
 /* CLIENT KILL ip:port, the form from before there were options: one client, itself not spared. */
 static void killByAddress(client *c) {
     listIter it = listBegin(client_state.clients, false);
@@ -67,7 +74,7 @@ static void killByAddress(client *c) {
         client *other = listNodeValue(n);
         if (other->flags & CLIENT_CLOSE_ASAP || !sliceEq(sdsSlice(other->peer), c->argv[2])) continue;
         addReplyOk(c);
-        if (other == c) c->flags |= CLIENT_CLOSE_AFTER_REPLY;
+        if (other == caller(c)) other->flags |= CLIENT_CLOSE_AFTER_REPLY;
         else killOther(other);
         return;
     }
@@ -83,8 +90,9 @@ void clientKillCommand(client *c) {
     }
     if (clientFilterParse(&filter, c, 2, true)) {
         bool self;
-        addReplyLongLong(c, killMatching(c, &filter, &self));
-        if (self) c->flags |= CLIENT_CLOSE_AFTER_REPLY;
+        filter.me = caller(c);
+        addReplyLongLong(c, killMatching(caller(c), &filter, &self));
+        if (self) caller(c)->flags |= CLIENT_CLOSE_AFTER_REPLY;
     }
     clientFilterFree(&filter);
 }

@@ -34,6 +34,7 @@
 #define CMD_ALL_DBS (1u << 21)           /* (hidden) touches every database, whatever its arguments */
 #define CMD_SECRETS (1u << 22)           /* (hidden) scripts may run it, and yet it may be given passwords */
 #define CMD_ARBITRARY_KEYS (1u << 23)    /* (hidden) reads keys that it was not given: their expires are no unit */
+#define CMD_UNSCRIPTABLE (1u << 24) /* (hidden) for its own connection, or scripts: not even with noscript lifted */
 /* Ours: the I/O thread builds the value that the command stores, ahead. */
 #define CMD_BUILDS_VALUE (1u << 28)
 /* Ours: element_arg says what is looked up in the first key's value. */

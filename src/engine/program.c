@@ -25,7 +25,8 @@
 #include <stdio.h>
 
 static const char *(*product_name)(void);
-static const client *program_client; /* borrowed: the one that programClientCreate() has made */
+static const client *program_client;                         /* borrowed: the one that programClientCreate() has made */
+static uint32_t barred_flags = CMD_NOSCRIPT | CMD_PROTECTED; /* of commands that no program runs */
 
 void programInit(const char *(*product)(void)) {
     product_name = product;
@@ -38,6 +39,11 @@ client *programClientCreate(void) {
     serverAssert(!program_client);
     program_client = c;
     return c;
+}
+
+void programLiftNoScript(bool on) {
+    assertMainRole();
+    barred_flags = on ? CMD_UNSCRIPTABLE : CMD_NOSCRIPT | CMD_PROTECTED;
 }
 
 bool programOwns(const client *c) {
@@ -61,7 +67,7 @@ static bool refused(program *p, const parsedCommand *req, const char *error) {
 static bool isForPrograms(program *p, const parsedCommand *req) {
     char error[128];
     bool here = !(req->flags & REQ_MAIN_THREAD) || panicOnMainThread();
-    if (likely(here && !(req->cmd->flags & (CMD_NOSCRIPT | CMD_PROTECTED)))) return true;
+    if (likely(here && !(req->cmd->flags & barred_flags))) return true;
     snprintf(error, sizeof(error), "This %s command is not allowed from script", product_name());
     return refused(p, req, error);
 }
@@ -73,12 +79,13 @@ static bool lacksMemory(const program *p, uint32_t flags) {
 
 /* The stages look at the command that the client executes. */
 static bool gatesPass(client *self, const parsedCommand *req) {
-    if (likely(!gatesArmedFor(self))) return true;
+    if (likely(!gatesArmedFor(self) && !(req->flags & REQ_GATED))) return true;
     self->req = req;
     self->cmd = req->cmd;
     self->argv = req->argv;
     self->argc = req->argc;
-    bool pass = gatesAsk(self, GATE_CLUSTER, GATE_CLUSTER) == GATE_PASSED &&
+    bool pass = gatesAsk(self, GATE_PROTECTED, GATE_PROTECTED) == GATE_PASSED &&
+                gatesAsk(self, GATE_CLUSTER, GATE_CLUSTER) == GATE_PASSED &&
                 gatesAsk(self, GATE_DISK, GATE_REPLICAS) == GATE_PASSED;
     if (!pass) req->cmd->stats->rejected_calls++;
     self->req = NULL;

@@ -29,6 +29,11 @@ bool programOwns(const client *c);
 /* The product's name in the error about commands that are not for programs: "Valkey". Boot only. */
 void programInit(const char *(*product)(void));
 
+/* With `on`, programs may run the commands that are flagged noscript, too, except for those that are CMD_UNSCRIPTABLE
+ * (DEBUG SET-DISABLE-DENY-SCRIPTS, for tests). A command that may be switched off (CMD_PROTECTED) still asks its gate.
+ */
+void programLiftNoScript(bool on);
+
 /* Begin to run something for `caller`: its client is in the caller's database and RESP2. The other fields are false. */
 void programBegin(program *p, client *self, client *caller);
 /* Run the command of a record that recordComplete() has made. Its reply, or the error that keeps it from running, is

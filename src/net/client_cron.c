@@ -134,6 +134,7 @@ void clientCronTick(monotime now) {
     uint64_t us = clockTicksToUs(now - cron.last_tick);
     if (us > ROUND_MS * 1000) us = ROUND_MS * 1000;
     cron.last_tick = now;
+    clientPeaksTick(now);
     clientEvictionSwitch();
     makeDue(listLength(client_state.clients) * us / (ROUND_MS * 1000) + 1);
     if (cron.clients || cron.outputs || clientEvictionWanted()) makeStep();

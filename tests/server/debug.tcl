@@ -68,6 +68,61 @@ start_server {overrides {enable-debug-command yes}} {
         }
     }
 
+    test "DEBUG SET-DISABLE-DENY-SCRIPTS lets scripts run noscript commands" {
+        set refused "ERR This Valkey command is not allowed from script*"
+        assert_error $refused {r EVAL {return redis.call('config', 'get', 'hz')} 0}
+        assert_equal OK [r DEBUG SET-DISABLE-DENY-SCRIPTS 1]
+        assert_equal {hz 10} [r EVAL {return redis.call('config', 'get', 'hz')} 0]
+        assert_equal OK [r EVAL {return redis.call('debug', 'sleep', '0')} 0]
+        assert_equal OK [r EVAL {return redis.call('acl', 'setuser', 'made')} 0]
+        assert_match "*cmd=eval*" [r EVAL {return redis.call('client', 'list')} 0]
+        # A script kills the clients of others; its own is spared by default.
+        assert_equal 0 [r EVAL {return redis.call('client', 'kill', 'id', ARGV[1])} 0 [r CLIENT ID]]
+        with_clients other {
+            assert_equal 1 [r EVAL {return redis.call('client', 'kill', 'id', ARGV[1])} 0 [$other CLIENT ID]]
+            assert_error "*closed*" {$other PING}
+        }
+        with_clients other {
+            assert_error "*closed*" {
+                $other EVAL {redis.call('client', 'kill', 'skipme', 'no', 'id', ARGV[1])} 0 [$other CLIENT ID]
+            }
+        }
+        # MODULE is switched off by a setting of its own.
+        assert_error "ERR MODULE command not allowed*" {r EVAL {return redis.call('module', 'unload', 'x')} 0}
+        foreach words {{MULTI} {WATCH k} {SUBSCRIBE x} {AUTH x} {HELLO 3} {RESET} {MONITOR} {SYNC} {SHUTDOWN NOSAVE}
+                       {CLIENT TRACKING ON} {CLIENT REPLY OFF} {EVAL {return 1} 0} {SCRIPT FLUSH} {FUNCTION FLUSH}} {
+            assert_error $refused {r EVAL {return redis.call(unpack(ARGV))} 0 {*}$words}
+        }
+        foreach word {RELOAD LOADAOF} {
+            assert_error "ERR DEBUG $word is not allowed from script*" {r EVAL {return redis.call('DEBUG', ARGV[1])} 0 $word}
+        }
+        assert_equal OK [r DEBUG SET-DISABLE-DENY-SCRIPTS 0]
+        assert_error $refused {r EVAL {return redis.call('config', 'get', 'hz')} 0}
+        r ACL DELUSER made
+    }
+
+    test "DEBUG REPLYBUFFER PEAK-RESET-TIME says when the reply peak of a client is reset" {
+        assert_equal OK [r DEBUG REPLYBUFFER PEAK-RESET-TIME never]
+        r ECHO [string repeat x 5000]
+        assert_equal 5009 [client_field [r CLIENT INFO] rbp]
+        assert_equal OK [r DEBUG REPLYBUFFER peak-reset-time 1]
+        wait_for_condition 5 {[client_field [r CLIENT INFO] rbp] < 5000}
+        assert_equal OK [r DEBUG REPLYBUFFER PEAK-RESET-TIME RESET]
+        assert_error "ERR value is not an integer or out of range" {r DEBUG REPLYBUFFER PEAK-RESET-TIME soon}
+        foreach words {{} {PEAK-RESET-TIME} {RESIZING} {RESIZING 1 2} {x 1}} {
+            assert_error "ERR unknown subcommand or wrong number of arguments for 'REPLYBUFFER'. Try DEBUG HELP." {
+                r DEBUG REPLYBUFFER {*}$words
+            }
+        }
+    }
+
+    test "DEBUG takes switches of mechanisms that the server does not have" {
+        foreach words {{REPLYBUFFER RESIZING 0} {REPLYBUFFER RESIZING 1} {HASHTABLE-CAN-ABORT-SHRINK 0}
+                       {HASHTABLE-CAN-ABORT-SHRINK 1} {FORCE-FREE-PRIMARY-ASYNC 1} {FORCE-FREE-PRIMARY-ASYNC x}} {
+            assert_equal OK [r DEBUG {*}$words]
+        }
+        assert_error "ERR unknown subcommand or wrong number of arguments*" {r DEBUG FORCE-FREE-PRIMARY-ASYNC}
+    }
     test "DEBUG HELP lists what exists" {
         set help [r DEBUG HELP]
         assert {"PANIC" in $help}
