@@ -19,6 +19,7 @@
 #include "lazyfree.h"
 #include "log.h"
 #include "panic.h"
+#include "program.h"
 #include "reply.h"
 #include "yield.h"
 
@@ -91,6 +92,7 @@ static void beChild(pid_t parent) {
     storeSetFreeSink(NULL);
     yieldSetServe(NULL);
     forkedBecomeCopy();
+    programLiftNoScript(false); /* most of what acts on the server is noscript: files, listeners, threads, its end */
     sessions.nchildren = 0;
     serverLog(LL_NOTICE, "Valkey forked for debugging eval");
 }

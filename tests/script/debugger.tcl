@@ -502,7 +502,7 @@ proc md5_of {path} {
     return [lindex [exec md5sum $path] 0]
 }
 
-start_server {overrides {appendonly yes save {3600 1000}}} {
+start_server {overrides {appendonly yes save {3600 1000} enable-debug-command yes}} {
     test "A session in a child leaves files, children, other servers and subscribers alone" {
         r SET kept v
         r SAVE
@@ -535,6 +535,31 @@ start_server {overrides {appendonly yes save {3600 1000}}} {
         assert_equal 1 [info_field rdb_bgsave_in_progress persistence]
         assert_equal {kept more} [lsort [r KEYS *]]
         r CONFIG SET rdb-key-save-delay 0
+    }
+
+    test "A session in a child runs no noscript command, also where scripts may" {
+        assert_equal OK [r DEBUG SET-DISABLE-DENY-SCRIPTS 1]
+        assert_equal {hz 10} [r EVAL {return redis.call('config', 'get', 'hz')} 0]
+        set before [children]
+        set files [files_of_server]
+        set dir [dir_of_server]
+        with_clients other {
+            debugging YES $::five {
+                foreach words {{config rewrite} {config set logfile made} {config set appendonly no} {config set dir /}
+                               {config set dbfilename made.rdb} {config set port 0} {acl save} {acl setuser made} {save}
+                               {bgsave} {bgrewriteaof} {shutdown nosave} {replicaof 127.0.0.1 1} {failover}
+                               {client kill type normal} {client pause 10000} {module load x} {debug segfault}
+                               {debug sleep 1} {debug reload} {script kill} {function flush} {monitor} {sync}} {
+                    assert_match "*This Valkey command is not allowed from script*" [$d redis {*}$words]
+                }
+                assert_equal {0 3} [last_words $d [$d continue]]
+            }
+            assert_equal PONG [$other PING]
+        }
+        assert_equal $files [files_of_server]
+        assert_equal $before [children]
+        assert_equal [list $dir -1] [list [dir_of_server] [lsearch [r ACL USERS] made]]
+        assert_equal OK [r DEBUG SET-DISABLE-DENY-SCRIPTS 0]
     }
 
     test "A session in a child writes more than the log's queue holds" {
