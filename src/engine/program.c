@@ -26,6 +26,7 @@
 
 static const char *(*product_name)(void);
 static const client *program_client;                         /* borrowed: the one that programClientCreate() has made */
+static bool is_running;                                      /* a command of a program */
 static uint32_t barred_flags = CMD_NOSCRIPT | CMD_PROTECTED; /* of commands that no program runs */
 
 void programInit(const char *(*product)(void)) {
@@ -44,6 +45,10 @@ client *programClientCreate(void) {
 void programLiftNoScript(bool on) {
     assertMainRole();
     barred_flags = on ? CMD_UNSCRIPTABLE : CMD_NOSCRIPT | CMD_PROTECTED;
+}
+
+bool programIsRunning(void) {
+    return is_running;
 }
 
 bool programOwns(const client *c) {
@@ -133,6 +138,7 @@ void programCall(program *p, const parsedCommand *req) {
     if (unlikely(!mayRun(p, req))) return;
     if (req->cmd->flags & CMD_WRITE) p->has_written = true;
     p->now = clockTicks(); /* what the program has done since its last command is its own time */
+    is_running = true;
     if (likely(p->targets == PROPAGATE_ALL || !propagateWanted())) {
         callQueued(self, req, &p->now);
     } else {
@@ -140,6 +146,8 @@ void programCall(program *p, const parsedCommand *req) {
         callQueued(self, req, &p->now);
         propagateLimit(before);
     }
+    is_running = false;
+    if (unlikely(req->cmd->flags & CMD_NOSCRIPT)) self->user = p->caller->user; /* ACL DELUSER exchanges it */
     if (unlikely(p->caller->flags & CLIENT_TRACKING)) track(p->caller, self->db, req);
     debugAssert(!(self->flags & CLIENT_BLOCKED));
 }

@@ -26,6 +26,8 @@ typedef struct program {
 client *programClientCreate(void);
 /* Whether the client is the one in whose name programs run their commands. */
 bool programOwns(const client *c);
+/* Whether the command that runs is a program's, and so one of several of a unit. */
+bool programIsRunning(void);
 /* The product's name in the error about commands that are not for programs: "Valkey". Boot only. */
 void programInit(const char *(*product)(void));
 

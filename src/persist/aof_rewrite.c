@@ -34,6 +34,7 @@
 #include "durable_file.h"
 #include "log.h"
 #include "persist_settings.h"
+#include "program.h"
 #include "rdb_save.h"
 #include "reply.h"
 #include "zmalloc.h"
@@ -286,8 +287,7 @@ static bool diskIsThere(void) {
 }
 
 /* The log is to be on; the disk is asked whether one can be made, and answers before the client gets a reply. A child
- * that was at a base before has not what is appended from here on; in a transaction there is no fork in the middle of
- * its unit. */
+ * that was at a base before has not what is appended from here on; there is no fork in the middle of a unit. */
 static bool turnOn(void) {
     const client *c = callCurrentClient();
     rewrite.last_end_s = NOT_YET_S;
@@ -296,7 +296,7 @@ static bool turnOn(void) {
         return false;
     }
     if (childRunning() == CHILD_AOF) childKill();
-    if (mayBegin() && !(c && c->flags & CLIENT_MULTI)) return begin();
+    if (mayBegin() && !(c && c->flags & CLIENT_MULTI) && !programIsRunning()) return begin();
     serverLog(LL_NOTICE, "The append-only file is to be on: its first rewrite begins when nothing else is under way");
     return true;
 }
@@ -342,7 +342,7 @@ void bgrewriteaofCommand(client *c) {
         return;
     }
     rewrite.failures = 0;
-    if (!mayBegin() || c->flags & CLIENT_MULTI) {
+    if (!mayBegin() || c->flags & CLIENT_MULTI || programIsRunning()) {
         rewrite.scheduled = true;
         addReplyStatus(c, "Background append only file rewriting scheduled");
     } else if (begin()) {

@@ -2,7 +2,7 @@
  *
  *   asked (BGSAVE) ------------------------.        .-> ended well: its changes count no more
  *   due (save points, at the tick) --------+-> child --> failed: writes are refused, tried again after 5 s
- *   scheduled (in MULTI, beside a child) --'        '-> killed on purpose: as if it had not been
+ *   scheduled (in a unit, beside a child) --'        '-> killed on purpose: as if it had not been
  *
  * A snapshot that cannot be made is not to be overlooked (a week without one has been): besides the refusal of writes,
  * which may be switched off, the log says so again and again.
@@ -25,6 +25,7 @@
 #include "log.h"
 #include "panic.h"
 #include "persist_settings.h"
+#include "program.h"
 #include "rdb_save.h"
 #include "reply.h"
 #include "sds.h"
@@ -313,10 +314,10 @@ static void cancel(client *c) {
 
 /* A transaction does not fork in its middle; beside another child it waits, if that is what the client asks for. */
 static void bgsave(client *c, bool schedule) {
-    bool in_transaction = c->flags & CLIENT_MULTI;
+    bool within_unit = c->flags & CLIENT_MULTI || programIsRunning();
     if (childRunning() == CHILD_RDB) {
         addReplyError(c, "Background save already in progress");
-    } else if (in_transaction || (schedule && childRunning() != CHILD_NONE)) {
+    } else if (within_unit || (schedule && childRunning() != CHILD_NONE)) {
         snapshot.scheduled = true;
         addReplyStatus(c, "Background saving scheduled");
     } else if (childRunning() != CHILD_NONE) {

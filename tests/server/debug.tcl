@@ -163,6 +163,41 @@ start_server {tags own-files overrides {enable-debug-command yes}} {
     }
 }
 
+start_server {tags own-files overrides {enable-debug-command yes appendonly yes}} {
+
+    test "A script that asks for a child gets it after its end" {
+        r DEBUG SET-DISABLE-DENY-SCRIPTS 1
+        set replies {{bgrewriteaof "Background append only file rewriting scheduled"}
+                     {bgsave "Background saving scheduled"}
+                     {config\ set\ appendonly\ yes OK}}
+        foreach case $replies {
+            lassign $case command reply
+            r SET count 0
+            if {[string match config* $command]} {
+                r CONFIG SET appendonly no
+            }
+            assert_equal $reply [r EVAL {
+                redis.call('incr', 'count')
+                local reply = redis.call(unpack(ARGV))
+                redis.call('incr', 'count')
+                return reply
+            } 0 {*}$command]
+            wait_for_condition 10 {
+                ![info_field aof_rewrite_scheduled persistence] && ![info_field aof_rewrite_in_progress persistence] &&
+                ![info_field rdb_bgsave_in_progress persistence]
+            }
+            assert_equal OK [r DEBUG LOADAOF]
+            assert_equal 2 [r GET count]
+        }
+        r ACL SETUSER leaves on nopass +@all ~*
+        with_clients d {
+            $d AUTH leaves x
+            catch {$d EVAL {redis.call('acl', 'deluser', 'leaves'); return redis.call('sort', 'none', 'by', 'w_*')} 0}
+        }
+        r DEBUG SET-DISABLE-DENY-SCRIPTS 0
+    }
+}
+
 start_server {overrides {enable-debug-command no}} {
 
     test "DEBUG is refused unless it is enabled" {
