@@ -12,7 +12,8 @@
  * Threads     main.
  * Invariants  1. A prefix is in the tree as long as somebody has it.
  *             2. A prefix has changes, which are on the list of all, exactly while it has something to tell.
- *             3. No prefix of a client begins with another one of its own, but for the empty one.
+ *             3. The list of a prefix's first link, and no other, counts what the prefix costs beside its links.
+ *             4. No prefix of a client begins with another one of its own, but for the empty one.
  * Cost        of a change: a step for each byte of the key that prefixes share, and one insertion for each prefix that
  *             fits.
  * Tests       tests/unit/engine/tracking_prefixes_test.c, tests/engine/tracking.tcl
@@ -48,7 +49,7 @@ typedef struct prefixChanges {
 
 typedef struct prefixLink {
     trackedPrefix *prefix;
-    void *owner;                     /* borrowed */
+    prefixList *list;                /* borrowed: it owns this */
     struct prefixLink *next, **link; /* of the same prefix; what points to this one */
 } prefixLink;
 
@@ -124,24 +125,37 @@ static size_t rankOf(const prefixList *l, size_t count, slice prefix) {
     return low;
 }
 
-static size_t costOf(const trackedPrefix *p) {
-    return sizeof(prefixLink) + sizeof(prefixLink *) + sizeof(*p) + p->len + NODE_BYTES;
+#define LINK_BYTES (sizeof(prefixLink) + sizeof(prefixLink *))
+
+/* Of the prefix itself, which all its links share. */
+static size_t sharedBytes(const trackedPrefix *p) {
+    return sizeof(*p) + p->len + NODE_BYTES;
 }
 
-static prefixLink *makeLink(void *owner, slice prefix) {
+static prefixLink *makeLink(prefixList *l, slice prefix) {
     trackedPrefix *p = findOrAdd(prefix);
     if (!p) return NULL;
     prefixLink *link = zmalloc(sizeof(*link));
-    *link = (prefixLink){.prefix = p, .owner = owner, .next = p->first, .link = &p->first};
-    if (link->next) link->next->link = &link->next;
+    *link = (prefixLink){.prefix = p, .list = l, .next = p->first, .link = &p->first};
+    l->bytes += LINK_BYTES + sharedBytes(p);
+    if (link->next) {
+        link->next->link = &link->next;
+        link->next->list->bytes -= sharedBytes(p);
+    }
     p->first = link;
     return link;
 }
 
 static void dropLink(prefixLink *link) {
+    trackedPrefix *p = link->prefix;
+    link->list->bytes -= LINK_BYTES;
+    if (p->first == link) {
+        link->list->bytes -= sharedBytes(p);
+        if (link->next) link->next->list->bytes += sharedBytes(p);
+    }
     *link->link = link->next;
     if (link->next) link->next->link = link->link;
-    if (!link->prefix->first) forget(link->prefix);
+    if (!p->first) forget(p);
     zfree(link);
 }
 
@@ -164,7 +178,6 @@ static void merge(prefixList *l, prefixLink **links, size_t count) {
         size_t at = rankOf(l, end, prefixName(links[i]->prefix));
         memmove(l->links + at + i + 1, l->links + at, (end - at) * sizeof(prefixLink *));
         l->links[at + i] = links[i];
-        l->bytes += costOf(links[i]->prefix);
         end = at;
     }
     l->count += count;
@@ -174,7 +187,8 @@ bool prefixesJoin(prefixList *l, void *owner, const slice *names, size_t count) 
     assertMainRole();
     prefixLink **links = zmalloc(count * sizeof(*links));
     size_t made = 0;
-    while (made < count && (links[made] = makeLink(owner, names[made])) != NULL) made++;
+    l->owner = owner;
+    while (made < count && (links[made] = makeLink(l, names[made])) != NULL) made++;
     if (made == count) {
         qsort(links, count, sizeof(*links), linksInOrder);
         merge(l, links, count);
@@ -188,15 +202,16 @@ bool prefixesJoin(prefixList *l, void *owner, const slice *names, size_t count) 
 void prefixesLeave(prefixList *l) {
     assertMainRole();
     for (size_t i = 0; i < l->count; i++) dropLink(l->links[i]);
+    serverAssert(l->bytes == 0);
     zfree(l->links);
-    *l = (prefixList){NULL, 0, 0, 0};
+    *l = (prefixList){0};
 }
 
 static bool beginsWith(slice text, slice prefix) {
     return text.len >= prefix.len && bytesEq(text.ptr, prefix.ptr, prefix.len);
 }
 
-/* By invariant 3 only neighbours can overlap, or the empty prefix, which is the first of all. */
+/* By invariant 4 only neighbours can overlap, or the empty prefix, which is the first of all. */
 bool prefixesOverlap(const prefixList *l, slice prefix, slice *with) {
     assertMainRole();
     if (l->count == 0) return false;
@@ -291,7 +306,7 @@ static void tellOf(prefixChanges *changes, void (*tell)(void *owner, const prefi
     const slice keys = array ? sdsSlice(array) : sliceOf(NULL, 0);
     robj *shared = p->first && p->first->next ? replyShare(keys) : NULL;
     const prefixNews news = {keys, shared, p, changes->dbid};
-    for (const prefixLink *link = p->first; link; link = link->next) tell(link->owner, &news);
+    for (const prefixLink *link = p->first; link; link = link->next) tell(link->list->owner, &news);
     if (shared) decrRefCount(shared);
     sdsFree(array);
     endChanges(changes);

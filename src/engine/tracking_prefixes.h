@@ -10,10 +10,13 @@
 #include "object.h"
 #include "sds.h"
 
-/* The prefixes of one client, in order. Starts as zeroes. */
+/* The prefixes of one client, in order. Starts as zeroes, and stays where it is while it has any. */
 typedef struct prefixList {
     struct prefixLink **links; /* owns */
-    size_t count, capacity, bytes;
+    void *owner;               /* borrowed */
+    size_t count, capacity;
+    size_t
+        bytes; /* what they cost. What several lists share is counted in one of them, the one that was last to join */
 } prefixList;
 
 extern size_t tracking_prefix_count; /* prefixes that somebody has */

@@ -204,7 +204,7 @@ static void noteEverything(void *owner, const prefixNews *news) {
 /* A name that cannot be kept is told as: anything may have changed. */
 TEST(tracking_prefixes_without_memory) {
     panicSetMainThread();
-    prefixList l = {NULL, 0, 0, 0};
+    prefixList l = {0};
     size_t len = 100000;
     sds name = sdsNewLen(NULL, len);
     const slice empty = sliceOf("", 0);
@@ -214,7 +214,7 @@ TEST(tracking_prefixes_without_memory) {
     zmallocFailAfter(0);
     const slice more[] = {sliceStr("a"), sdsSlice(name)};
     for (long n = 1, left = 0; left == 0; n++) {
-        prefixList other = {NULL, 0, 0, 0};
+        prefixList other = {0};
         zmallocFailAfter(n);
         bool joined = prefixesJoin(&other, &other, more, 2);
         left = zmallocFailAfter(0);
@@ -237,7 +237,7 @@ TEST(tracking_prefixes_cost_what_they_count) {
     enum { COUNT = 10000, EACH_MAX = 144 };
     static char texts[COUNT][16];
     static slice all[COUNT];
-    prefixList list = {NULL, 0, 0, 0};
+    prefixList list = {0};
     for (int i = 0; i < COUNT; i++) all[i] = sliceOf(texts[i], (size_t)snprintf(texts[i], 16, "prefix:%06d:", i));
     size_t before = zmallocUsed();
     CHECK(prefixesJoin(&list, &list, all, COUNT));
@@ -248,5 +248,17 @@ TEST(tracking_prefixes_cost_what_they_count) {
     CHECK(zmallocUsed() - before > quiet);
     prefixesTell(ignoreNews);
     CHECK_EQ_INT(zmallocUsed() - before, quiet);
+
+    /* Lists that have the same prefixes count them once, whichever of the lists goes first. */
+    size_t alone = list.bytes;
+    prefixList others[2] = {{0}, {0}};
+    for (int i = 0; i < 2; i++) CHECK(prefixesJoin(&others[i], &others[i], all, COUNT));
+    size_t all_used = zmallocUsed() - before, counted = list.bytes + others[0].bytes + others[1].bytes;
+    CHECK(counted <= all_used + all_used / 4 && counted >= all_used - all_used / 4);
+    CHECK(list.bytes == others[0].bytes && list.bytes < alone / 2);
+    prefixesLeave(&others[1]);
+    CHECK_EQ_INT(others[0].bytes, alone);
     prefixesLeave(&list);
+    CHECK_EQ_INT(others[0].bytes, alone);
+    prefixesLeave(&others[0]);
 }
