@@ -156,7 +156,7 @@ sds aclLinesDiffer(const aclLines *lines) {
 static bool needsQuotes(slice word) {
     for (size_t i = 0; i < word.len; i++)
         if (word.ptr[i] <= ' ' || word.ptr[i] > '~' || strchr("\"'\\", word.ptr[i])) return true;
-    return false;
+    return word.len == 0; /* the name of a user may be empty */
 }
 
 typedef struct lineText {

@@ -128,3 +128,42 @@ test "CONFIG REWRITE and a restart keep values of every kind, beside includes, s
     }
     assert_equal 1 [regexp -all {timeout 7} [read_all $dir/main.conf]]
 }
+
+test "A user with an empty name is in quotes in the file, and there after a restart" {
+    set dir [make_files ""]
+    set users [with_file $dir {} {
+        $c ACL SETUSER "" on nopass ~* +get
+        assert_equal OK [$c CONFIG REWRITE]
+        $c ACL LIST
+    }]
+    assert_match "*\nuser \"\" on nopass*" [read_all $dir/main.conf]
+    with_file $dir {} [string map [list USERS [list $users]] {
+        assert_equal USERS [$c ACL LIST]
+    }]
+}
+
+test "Lines of users that a file with an aclfile was given are removed" {
+    set dir [make_files "aclfile DIR/users.acl\n" users.acl "user joe on nopass ~* +get\n"]
+    with_file $dir {} {
+        write_file $dir/main.conf "[read_all $dir/main.conf]# before\nuser eve on nopass ~* +set\n# after\n"
+        assert_equal OK [$c CONFIG REWRITE]
+    }
+    assert_match "*# before\n\n# after\n*" [read_all $dir/main.conf]
+    with_file $dir {} {
+        assert_equal {default joe} [lsort [$c ACL USERS]]
+    }
+}
+
+test "A server that has its configuration from standard input alone has no file to rewrite" {
+    set dir [make_files ""]
+    set binary $srv::binary
+    set srv::binary sh
+    set pid [launch $dir [list -c {exec "$0" - <main.conf} $binary]]
+    set srv::binary $binary
+    set server [dict create dir $dir port $::rewrite_port expect_exit 0 pid $pid]
+    wait_for_condition 20 {![catch {RespClient new $::rewrite_port} c]}
+    catch {$c CONFIG REWRITE} message
+    $c destroy
+    assert_equal {} [stop_server $server]
+    assert_equal "ERR The server is running without a config file" $message
+}
