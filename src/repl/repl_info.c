@@ -113,10 +113,12 @@ replTraffic replTrafficNow(void) {
     return (replTraffic){.input = primaryLinkLook().input_bytes, .output = replicasSent() + transfersSent()};
 }
 
+static replTraffic traffic_at_reset;
+
 static void writeTraffic(infoOut *o) {
-    replTraffic t = replTrafficNow();
-    infoLine(o, "total_net_repl_input_bytes:%llu", (unsigned long long)t.input);
-    infoLine(o, "total_net_repl_output_bytes:%llu", (unsigned long long)t.output);
+    replTraffic t = replTrafficNow(), from = traffic_at_reset;
+    infoLine(o, "total_net_repl_input_bytes:%llu", (unsigned long long)(t.input - from.input));
+    infoLine(o, "total_net_repl_output_bytes:%llu", (unsigned long long)(t.output - from.output));
 }
 
 static void writeSyncs(infoOut *o) {
@@ -131,6 +133,7 @@ static void writeTargets(infoOut *o) {
 
 static void resetStats(void) {
     psync_stats = (psyncStats){0};
+    traffic_at_reset = replTrafficNow();
 }
 
 void replInfoRegister(void) {

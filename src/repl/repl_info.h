@@ -6,7 +6,8 @@
 
 #include "platform.h"
 
-/* Bytes that came from primaries and went to replicas, snapshots with them. */
+/* Bytes that came from primaries and went to replicas, snapshots with them, since the start: CONFIG RESETSTAT, which
+ * resets the fields of INFO, does not change them. */
 typedef struct replTraffic {
     uint64_t input, output;
 } replTraffic;
