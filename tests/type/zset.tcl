@@ -373,6 +373,19 @@ foreach encoding {listpack skiplist} {
         assert_equal {a 1 c 3 b 12} [r ZRANGE one 0 -1 WITHSCORES]
     }
 
+    test "$encoding: ZINTERCARD with a limit counts on where the first members are in one set only" {
+        r DEL few many
+        foreach size {20 300} {
+            for {set i 0} {$i < $size} {incr i} {
+                r ZADD few $i m$i
+                r ZADD many [expr {$i * 2}] m[expr {$i + 6}] $i other$i
+            }
+            foreach limit {1 3 10 100} {
+                assert_equal [expr {min($limit, $size - 6)}] [r ZINTERCARD 2 few many LIMIT $limit]
+            }
+        }
+    }
+
     test "$encoding: members of a set have the score 1" {
         r ZADD one 5 a 7 b
         r SADD two a c 12
