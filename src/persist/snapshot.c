@@ -58,7 +58,9 @@ static struct {
     ino_t emptied;                   /* the file that FLUSHALL has written while a child was about to end; 0: none */
     /* Temporary files: names are made early, for the signal handler. */
     char own_file[RDB_TEMPORARY_NAME_SIZE], child_file[RDB_TEMPORARY_NAME_SIZE];
-    char folder[PATH_MAX]; /* where the child writes: `dir` may change meanwhile */
+    /* Of the child under way, or the last one: `dir` and `dbfilename` may change meanwhile. */
+    char folder[PATH_MAX]; /* "": the working directory has no name */
+    sds file;              /* owns: the path of the snapshot that it writes; NULL: there has been none */
 } snapshot = {.last_ok = true, .last_took_s = -1};
 
 static int64_t nowS(void) {
@@ -99,13 +101,13 @@ bool snapshotAtShutdown(void) {
 /* ---- The file --------------------------------------------------------------------------------------------- */
 
 static bool (*fill_replication)(rdbReplication *out); /* const after boot */
-static void (*on_end)(bool ok);                       /* const after boot */
+static void (*on_end)(bool ok, const char *file);     /* const after boot */
 
 void snapshotSetReplication(bool (*fill)(rdbReplication *out)) {
     fill_replication = fill;
 }
 
-void snapshotOnEnd(void (*fn)(bool ok)) {
+void snapshotOnEnd(void (*fn)(bool ok, const char *file)) {
     on_end = fn;
 }
 
@@ -128,8 +130,13 @@ bool snapshotWriteNow(void) {
     return true;
 }
 
+static sds inFolder(const char *name) {
+    if (!*snapshot.folder) return sdsNew(name);
+    return sdsCatPrintf(sdsEmpty(), "%s/%s", snapshot.folder, name);
+}
+
 static sds tempPath(void) {
-    return sdsCatPrintf(sdsEmpty(), "%s/%s", snapshot.folder, snapshot.child_file);
+    return inFolder(snapshot.child_file);
 }
 
 /* ---- The child ---------------------------------------------------------------------------------------------- */
@@ -182,7 +189,7 @@ static void childEnded(void *arg, const childEnd *how) {
     snapshot.last_took_s = nowS() - snapshot.began_s;
     if (how->ok) endedWell(how);
     else endedBadly(how);
-    if (on_end) on_end(how->ok);
+    if (on_end) on_end(how->ok, snapshot.file);
 }
 
 /* False with errno when there is no child. */
@@ -194,6 +201,8 @@ static bool begin(void) {
     snapshot.dirty_at_fork = store_stats.dirty;
     snapshot.began_held = snapshot.held;
     if (!getcwd(snapshot.folder, sizeof(snapshot.folder))) snapshot.folder[0] = '\0';
+    sdsFree(snapshot.file);
+    snapshot.file = inFolder(persist_settings.dbfilename);
     if (!childStart(&job)) {
         serverLog(LL_WARNING, "Can't save in background: fork: %s", strerror(errno));
         setOk(false);

@@ -29,8 +29,9 @@ void snapshotAbandon(void);
 void snapshotAbandonFromSignal(void);
 /* Boot: where the dataset stands in a stream of replication, for files; false: in none. */
 void snapshotSetReplication(bool (*fill)(rdbReplication *out));
-/* Boot: who hears how a child that wrote a snapshot has ended. */
-void snapshotOnEnd(void (*fn)(bool ok));
+/* Boot: `fn` is called when a child that wrote a snapshot has ended; `file` is the path of the snapshot, which the
+ * present `dir` and `dbfilename` need not name any more. */
+void snapshotOnEnd(void (*fn)(bool ok, const char *file));
 /* A child begins to write a snapshot that is for replicas. False with errno, and a line in the log. */
 bool snapshotStart(void) must_check;
 /* FLUSHALL has emptied all databases: a child that still writes them ends, and so does what the file has of them. */

@@ -109,7 +109,7 @@ static void keepFile(linkJob *job) {
     }
     zfree(job->path);
     job->path = NULL;
-    syncFileRelease();
+    syncFileRelease(persist_settings.dbfilename);
 }
 
 /* What was loaded beside the dataset takes its place. */

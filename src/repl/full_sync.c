@@ -68,7 +68,7 @@ static struct {
     char id[REPL_ID_BYTES + 1]; /* place.id */
 } this_round;
 
-static void fileEnded(bool ok);
+static void fileEnded(bool ok, const char *file);
 
 void fullSyncInit(bool (*hide_user_data)(void)) {
     assertMainThread();
@@ -308,10 +308,10 @@ static void arrivedFromFile(replicaState *r, bool ok) {
     else clientCloseAsap(r->c);
 }
 
-static void sendFile(replicaState *r) {
+static void sendFile(replicaState *r, const char *file) {
     struct stat st;
     static const shipmentEnds ends = {.arrived = arrivedFromFile};
-    int fd = open(persist_settings.dbfilename, O_RDONLY | O_CLOEXEC);
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) < 0) {
         LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "snapshots that could not be opened",
                     "The snapshot for replica %s cannot be opened: %s", replicaName(r), strerror(errno));
@@ -327,14 +327,14 @@ static void sendFile(replicaState *r) {
 }
 
 /* Any snapshot's child has ended. */
-static void fileEnded(bool ok) {
+static void fileEnded(bool ok, const char *file) {
     if (this_round.kind != ROUND_FILE) return;
     this_round.kind = ROUND_NONE;
     FOR_ALL_IN(REPLICA_WAIT_END, r) {
-        if (ok) sendFile(r);
+        if (ok) sendFile(r, file);
         else clientCloseAsap(r->c);
     }
-    if (ok) syncFileRelease();
+    if (ok) syncFileRelease(file);
 }
 
 /* Both the child and what it has written are through. */

@@ -45,6 +45,7 @@
 #include "zmalloc.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -232,9 +233,11 @@ static void sessionLost(bool whole) {
 
 /* ---- A snapshot ---- */
 
+/* Of the file for a snapshot, in the present `dir`, which may change before it is complete. */
 static char *temporaryPath(void) {
-    char path[96];
-    snprintf(path, sizeof(path), "temp-%lld.%d.rdb", (long long)(clockWallMs() / 1000), (int)getpid());
+    char folder[PATH_MAX], path[PATH_MAX + 96];
+    const char *in = getcwd(folder, sizeof(folder)) ? folder : ".";
+    snprintf(path, sizeof(path), "%s/temp-%lld.%d.rdb", in, (long long)(clockWallMs() / 1000), (int)getpid());
     return zstrdup(path);
 }
 

@@ -12,8 +12,8 @@
 
 #include <unistd.h>
 
-void syncFileRelease(void) {
+void syncFileRelease(const char *file) {
     if (!persist_settings.rdb_del_sync_files || persist_settings.appendonly || snapshotHasSavePoints()) return;
-    if (unlink(persist_settings.dbfilename) == 0)
+    if (unlink(file) == 0)
         serverLog(LL_NOTICE, "Removing the RDB file of a synchronization: this server has persistence disabled");
 }

@@ -8,8 +8,8 @@
 
 #include "platform.h"
 
-/* It has been loaded, or opened for all who get it: where nothing is persisted it goes, if so asked for. Who has it
- * open reads it to its end. */
-void syncFileRelease(void);
+/* Call when the snapshot `file` has been loaded, or is open for all replicas that get it: removes it where nothing is
+ * persisted and rdb-del-sync-files says so. An open descriptor reads on to its end. */
+void syncFileRelease(const char *file);
 
 #endif

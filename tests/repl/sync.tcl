@@ -283,6 +283,52 @@ start_server [list overrides [list {*}$quick repl-diskless-sync no]] {
     }
 }
 
+# `dir` and `dbfilename` change while a snapshot is on its way: from the child, then to the replica's disk.
+start_server [list overrides [list {*}$quick enable-protected-configs yes repl-diskless-sync no rdb-del-sync-files yes]] {
+    set primary [default_client]
+    set port [srv port]
+    set primary_dir [srv dir]
+    fill $primary
+    $primary SAVE
+    file mkdir $primary_dir/other
+    file rename $primary_dir/dump.rdb $primary_dir/other/kept.rdb
+    $primary SET later 1
+    start_server {overrides {repl-diskless-load disabled enable-protected-configs yes}} {
+        set replica [default_client]
+        file mkdir [srv dir]/other
+
+        test "A replica gets the file that was saved for it, wherever the primary saves from then on" {
+            $primary CONFIG SET rdb-key-save-delay 3000
+            $replica REPLICAOF 127.0.0.1 $port
+            wait_for_condition 20 {[field_of [$primary INFO persistence] rdb_bgsave_in_progress] == 1}
+            $primary CONFIG SET dir $primary_dir/other
+            $primary CONFIG SET dbfilename kept.rdb
+            assert_equal 1 [field_of [$primary INFO persistence] rdb_bgsave_in_progress]
+            is_up $replica
+            assert_same_data $primary $replica
+        }
+
+        test "... and that file is the one that rdb-del-sync-files removes" {
+            assert_equal 0 [file exists $primary_dir/dump.rdb]
+            assert_equal 1 [file exists $primary_dir/other/kept.rdb]
+        }
+
+        test "A replica finds what it has received, wherever its files are from then on" {
+            $primary CONFIG SET repl-diskless-sync yes
+            $replica REPLICAOF NO ONE
+            $replica SET mine 1
+            $replica REPLICAOF 127.0.0.1 $port
+            wait_for_condition 20 {[glob -nocomplain -directory [srv dir] temp-*.rdb] ne ""}
+            $replica CONFIG SET dir [srv dir]/other
+            $primary CONFIG SET rdb-key-save-delay 0
+            is_up $replica
+            assert_same_data $primary $replica
+            assert_equal {} [glob -nocomplain -directory [srv dir] temp-*.rdb]
+            assert_equal 1 [file exists [srv dir]/other/dump.rdb]
+        }
+    }
+}
+
 # A load replaces the dataset: it must not begin while a script works on that.
 foreach {load dual} {disabled no on-empty-db no flush-before-load no swapdb no disabled yes} {
     start_server [list overrides [list {*}$quick repl-diskless-sync yes dual-channel-replication-enabled $dual]] {
