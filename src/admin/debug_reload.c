@@ -92,7 +92,7 @@ bool debugReload(client *c) {
         addReplyError(c, "Error trying to load the RDB dump, check server logs.");
         return true;
     }
-    keepFilesEnd();
+    (void)keepFilesEnd(NULL);
     serverLog(LL_WARNING, "DB reloaded by DEBUG RELOAD");
     addReplyOk(c);
     return true;
@@ -106,7 +106,7 @@ bool debugLoadAof(client *c) {
         addReplyError(c, "Error trying to load the AOF files, check server logs.");
         return true;
     }
-    keepFilesEnd();
+    (void)keepFilesEnd(NULL);
     serverLog(LL_WARNING, "Append Only File loaded by DEBUG LOADAOF");
     addReplyOk(c);
     return true;

@@ -98,7 +98,7 @@ static struct {
     void (*first_failed)(int error);       /* NULL: told already */
     const aofJob *awaited;                 /* the thread's */
     bool awaited_ok;                       /* the last one was done well */
-    bool (*turn_on)(void);                 /* const after boot */
+    aofTurnOnFn *turn_on;                  /* const after boot */
     void (*on_begin)(void);                /* const after boot */
     void (*on_stop[STOP_HOOKS_MAX])(void); /* const after boot */
     bool ending;                           /* the thread takes no more jobs */
@@ -445,16 +445,17 @@ void aofCut(aofDoneFn *done) {
     aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_CUT));
 }
 
-void aofSwitchBase(char *path, const char *ending, aofDoneFn *done) {
+void aofSwitchBase(char *path, const char *ending, bool received, aofDoneFn *done) {
     serverAssert(aof.thread);
     aofJob *job = aofJobCreate(AOF_JOB_SWITCH_BASE);
     job->path = path;
     job->ending = ending;
+    job->received = received;
     aof.switch_done = done;
     aofThreadSubmit(aof.thread, job);
 }
 
-void aofOnTurnOn(bool (*fn)(void)) {
+void aofOnTurnOn(aofTurnOnFn *fn) {
     aof.turn_on = fn;
 }
 
@@ -640,7 +641,8 @@ aofReloadEnd aofReload(bool hide_user_data) {
     if (m) end = replaceDataset(folder, m, hide_user_data) ? AOF_RELOAD_DONE : AOF_RELOAD_BROKEN;
     aofManifestFree(m);
     sdsFree(folder);
-    if (turning_on && end != AOF_RELOAD_BROKEN) (void)aof.turn_on();
+    bool taken;
+    if (turning_on && end != AOF_RELOAD_BROKEN) (void)aof.turn_on(NULL, &taken);
     return end;
 }
 
@@ -655,7 +657,8 @@ static bool applyEnabled(const char **err) {
     if (persist_settings.appendonly == aof.wanted) return true;
     aof.wanted = persist_settings.appendonly;
     if (aof.wanted) {
-        if (aof.turn_on && aof.turn_on()) return true;
+        bool taken;
+        if (aof.turn_on && aof.turn_on(NULL, &taken)) return true;
         aof.wanted = false;
         *err = "Unable to turn on AOF. Check server logs.";
         return false;
@@ -681,12 +684,14 @@ void aofSuspend(void) {
     else aofGiveUpFirst();
 }
 
-void aofResume(void) {
+bool aofResume(const char *received) {
     assertMainThread();
-    if (!aof.suspended) return;
+    if (!aof.suspended) return false;
+    bool taken = false;
     aof.suspended = false;
     aof.wanted = true;
-    (void)aof.turn_on(); /* a try that fails is made again at a tick */
+    (void)aof.turn_on(received, &taken); /* a try that fails is made again at a tick */
+    return taken;
 }
 
 static bool applyPolicy(const char **err) {

@@ -22,9 +22,11 @@ bool aofStart(bool hide_user_data) must_check;
 bool aofWriteAll(void) must_check;
 /* Write and sync all there is and end the thread. Waits for the disk. Also with the log off. */
 void aofStop(void);
-/* Who makes the first base of a log that is turned on while the server runs, now or at a tick (false: not at all, and
- * it is off again). Boot only. */
-void aofOnTurnOn(bool (*fn)(void));
+/* Boot only. `fn` makes the first base of a log that is turned on while the server runs, now or at a tick. `received`,
+ * NULL or the path of a snapshot that has the dataset of this moment, may become the base; then `*taken` is set. False:
+ * there will be no base, and the log is off again. */
+typedef bool aofTurnOnFn(const char *received, bool *taken);
+void aofOnTurnOn(aofTurnOnFn *fn);
 /* Who is told when a log that was turned on while the server runs is there. Boot only. */
 void aofOnBegin(void (*fn)(void));
 /* Who is told before the log stops, in the order in which they have said so. Boot only. */
@@ -32,9 +34,11 @@ void aofOnStop(void (*fn)(void));
 
 /* Stops the log and leaves its files as they are, until aofResume() turns it on again with the dataset that there is
  * then; if that cannot begin at once, ticks try again. CONFIG SET appendonly no ends the suspension, too. Waits for the
- * disk. Nothing happens while the log is off, or is suspended already. */
+ * disk. Nothing happens while the log is off, or is suspended already. `received`, NULL or the path of a snapshot that
+ * has the dataset of this moment, complete and synced, may become the base: aofResume() returns whether it does, and
+ * then the file belongs to the log. */
 void aofSuspend(void);
-void aofResume(void);
+bool aofResume(const char *received);
 
 /* Before replies leave: give complete units to the thread. True when they must wait for `*seq` to reach
  * `*offset`. */
@@ -55,10 +59,11 @@ bool aofIsTurningOn(void);
 bool aofIsEnabled(void);
 /* For a rewrite, while it is on: what is appended from now on goes to the next increment; and the complete file `path`
  * (taken: an sds), with all up to the last cut, becomes the base ("rdb" or "aof"), after which history is deleted.
- * `done` hears how it went, at a tick; `error` is errno. */
+ * `received`: the log of the server says that the file came from a primary. `done` hears how it went, at a tick;
+ * `error` is errno. */
 typedef void aofDoneFn(bool ok, int error);
 void aofCut(aofDoneFn *done);
-void aofSwitchBase(char *path, const char *ending, aofDoneFn *done);
+void aofSwitchBase(char *path, const char *ending, bool received, aofDoneFn *done);
 /* For the first rewrite, while it is turning on, at the moment of the fork: what is propagated from now on goes to a
  * temporary increment, to which aofSwitchBase() then gives its place. `failed` hears, once, if it cannot be written.
  * False with a line in the log: nothing has happened. */

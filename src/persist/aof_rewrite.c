@@ -11,7 +11,8 @@
  *
  * The first one of a log that is turned on while the server runs cuts nothing either: what is appended begins at the
  * fork, in a temporary increment, and the AOF thread puts both into their places. Should it fail, another one begins at
- * the next tick; after the third failure in a row with waits between them.
+ * the next tick; after the third failure in a row with waits between them. A replica that has received its dataset as a
+ * file needs no child: that file is the base.
  *
  * Without a log there is nothing to cut: the base is made all the same, and put in its place in the background.
  *
@@ -60,6 +61,7 @@ static struct {
     rewriteState state;
     bool scheduled, last_ok, as_commands;
     bool with_log, first; /* when it began: there was a log, or it was to be the first base of one */
+    bool received;        /* no child writes the base: a primary has sent it */
     bool incr_failed;     /* what is appended has no file to go to */
     int64_t began_s, last_end_s;
     long long last_took_s; /* -1: none yet */
@@ -84,6 +86,7 @@ static void settle(bool ok) {
     rewrite.last_ok = ok;
     rewrite.failures = ok ? 0 : rewrite.failures + 1;
     rewrite.last_end_s = nowS();
+    if (ok && rewrite.received) return; /* the AOF thread has logged it */
     if (ok) serverLog(LL_NOTICE, "Background AOF rewrite finished successfully");
     else if (aofIsTurningOn())
         serverLog(LL_WARNING, "The append-only file is not on yet. The next try begins in %lld seconds.",
@@ -144,7 +147,7 @@ static const char *ending(void) {
 static void useBase(pid_t pid) {
     rewrite.state = rewrite.with_log ? TAKING_BASE : TAKING_ALONE;
     if (rewrite.with_log) {
-        aofSwitchBase(pathOf(true, pid), ending(), onSwitched);
+        aofSwitchBase(pathOf(true, pid), ending(), false, onSwitched);
         return;
     }
     baseTaking *b = zcalloc(1, sizeof(*b));
@@ -228,7 +231,7 @@ static void divideLog(void) {
 static bool begin(void) {
     childJob job = {
         .purpose = CHILD_AOF, .cpulist = persist_settings.aof_rewrite_cpulist, .work = childWork, .ended = childEnded};
-    rewrite.scheduled = rewrite.incr_failed = false;
+    rewrite.scheduled = rewrite.incr_failed = rewrite.received = false;
     rewrite.first = aofIsTurningOn();
     rewrite.with_log = rewrite.first || aofIsOn();
     rewrite.as_commands = !persist_settings.aof_use_rdb_preamble;
@@ -286,14 +289,31 @@ static bool diskIsThere(void) {
     return ok;
 }
 
+/* A snapshot that the primary has sent becomes the first base, so that no child need write the same dataset once more.
+ * False: it cannot now, and the file is as it was. */
+static bool useReceived(const char *file) {
+    if (!persist_settings.aof_use_rdb_preamble || rewrite.state != IDLE || !aofMayBeginFirst()) return false;
+    if (!aofBeginFirst(onFirstFailed)) return false;
+    rewrite.first = rewrite.with_log = rewrite.received = true;
+    rewrite.scheduled = rewrite.incr_failed = rewrite.as_commands = false;
+    rewrite.state = TAKING_BASE;
+    aofSwitchBase(sdsNew(file), ending(), true, onSwitched);
+    return true;
+}
+
 /* The log is to be on; the disk is asked whether one can be made, and answers before the client gets a reply. A child
  * that was at a base before has not what is appended from here on; there is no fork in the middle of a unit. */
-static bool turnOn(void) {
+static bool turnOn(const char *received, bool *taken) {
     const client *c = callCurrentClient();
+    *taken = false;
     rewrite.last_end_s = NOT_YET_S;
     if (!diskIsThere()) {
         rewrite.last_ok = false;
         return false;
+    }
+    if (received && useReceived(received)) {
+        *taken = true;
+        return true;
     }
     if (childRunning() == CHILD_AOF) childKill();
     if (mayBegin() && !(c && c->flags & CLIENT_MULTI) && !programIsRunning()) return begin();

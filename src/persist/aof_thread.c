@@ -546,6 +546,9 @@ static bool doSwitchFirst(aofThread *t, aofJob *job) {
     else aofManifestFree(next);
     int error = errno;
     if (ok) {
+        if (job->received)
+            serverLog(LL_NOTICE, "Reused RDB file from primary sync as AOF base file: %s",
+                      aofManifestBase(t->manifest)->name);
         serverLog(LL_NOTICE, "The append-only file is on: %s and what follows it in %s",
                   aofManifestBase(t->manifest)->name, aofManifestLastIncr(t->manifest)->name);
         t->first = false;

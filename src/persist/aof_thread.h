@@ -53,6 +53,7 @@ typedef struct aofJob {
     uint64_t offset;    /* filled in: where in the stream */
     sds path;           /* owns; SWITCH_BASE: the complete and synced file, on the same file system */
     const char *ending; /* SWITCH_BASE: "rdb" or "aof" */
+    bool received;      /* SWITCH_BASE of a first increment: `path` came from a primary, as the server's log says */
     bool ok;            /* from here on: the thread's answer */
     int error;          /* errno, when not ok */
     off_t base_size;    /* SWITCH_BASE */

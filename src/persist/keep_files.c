@@ -18,7 +18,7 @@ void keepFilesBegin(void) {
     snapshotHold(true);
 }
 
-void keepFilesEnd(void) {
+bool keepFilesEnd(const char *received) {
     snapshotHold(false);
-    aofResume();
+    return aofResume(received);
 }

@@ -33,6 +33,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct {
@@ -99,16 +100,32 @@ static rdbLoadResult fromConnection(linkJob *job, const rdbLoadOptions *options)
     return r;
 }
 
-/* The file was loaded: it replaces the last snapshot. If it cannot, the synchronization is good all the same. */
-static void keepFile(linkJob *job) {
+static bool hasSize(const char *path, uint64_t bytes) {
+    struct stat st;
+    return stat(path, &st) == 0 && (uint64_t)st.st_size == bytes;
+}
+
+static void dropPath(linkJob *job) {
+    zfree(job->path);
+    job->path = NULL;
+}
+
+/* The file was loaded up to `end`: it becomes the base of the append-only file, or replaces the last snapshot. If it
+ * can do neither the synchronization is good all the same. A start would take what follows a base's end for commands,
+ * so a file with more bytes is no base. */
+static void keepFile(linkJob *job, uint64_t end) {
     snapshotAbandon(); /* a child that would write an older one over it */
+    if (keepFilesEnd(hasSize(job->path, end) ? job->path : NULL)) {
+        dropPath(job);
+        unlink(persist_settings.dbfilename); /* it has the dataset before; a start reads the log */
+        return;
+    }
     if (rename(job->path, persist_settings.dbfilename) < 0) {
         serverLog(LL_WARNING, "Failed trying to rename the temp DB into %s in PRIMARY <-> REPLICA synchronization: %s",
                   persist_settings.dbfilename, strerror(errno));
         return;
     }
-    zfree(job->path);
-    job->path = NULL;
+    dropPath(job);
     syncFileRelease(persist_settings.dbfilename);
 }
 
@@ -169,10 +186,11 @@ bool datasetLoad(linkJob *job, bool from_file, void (*goes)(void), rdbReplInfo *
     rdbLoadResult r = beside ? loadBeside(job, &options) : loadInPlace(job, &options, from_file);
     bool ok = r.end == RDB_LOAD_DONE;
     *info = r.replication;
+    uint64_t end = r.end_offset;
     rdbLoadResultFree(&r);
     store_stats.dirty = dirty;
-    if (ok && from_file) keepFile(job);
-    if (ok) keepFilesEnd();
+    if (ok && from_file) keepFile(job, end);
+    else if (ok) (void)keepFilesEnd(NULL);
     load.job = NULL;
     return ok;
 }

@@ -122,7 +122,7 @@ foreach load {disabled flush-before-load swapdb} {
     }
 }
 
-start_server [list overrides [list dbfilename in_the_way appendonly yes]] {
+start_server [list overrides [list dbfilename in_the_way appendonly yes aof-use-rdb-preamble no]] {
     set port [listen_for_replicas]
 
     test "A synchronization whose file cannot become the snapshot is good all the same" {
