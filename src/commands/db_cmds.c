@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "commands.h"
 #include "db.h"
+#include "program.h"
 #include "reply.h"
 
 #define US_PER_S 1000000
@@ -68,8 +69,7 @@ void swapdbCommand(client *c) {
 }
 
 void timeCommand(client *c) {
-    /* To a script, and whoever else runs commands without a connection, time stands still. */
-    int64_t now_us = c->flags & CLIENT_FAKE ? storeNowMs() * 1000 : clockWallUs();
+    int64_t now_us = programOwns(c) ? programClockUs() : clockWallUs();
     addReplyArrayLen(c, 2);
     addReplyBulkLongLong(c, now_us / US_PER_S);
     addReplyBulkLongLong(c, now_us % US_PER_S);

@@ -15,19 +15,23 @@
 #include "acl.h"
 #include "acl_check.h"
 #include "call.h"
+#include "clock.h"
 #include "gates.h"
 #include "key_check.h"
 #include "memory_gate.h"
 #include "panic.h"
 #include "propagate.h"
 #include "reply.h"
+#include "store_state.h"
 #include "tracking.h"
+
 #include <stdio.h>
 
 static const char *(*product_name)(void);
 static const client *program_client;                         /* borrowed: the one that programClientCreate() has made */
 static bool is_running;                                      /* a command of a program */
 static uint32_t barred_flags = CMD_NOSCRIPT | CMD_PROTECTED; /* of commands that no program runs */
+static int64_t program_clock_us;                             /* of the wall clock */
 
 void programInit(const char *(*product)(void)) {
     product_name = product;
@@ -57,10 +61,19 @@ bool programOwns(const client *c) {
 
 void programBegin(program *p, client *self, client *caller) {
     *p = (program){.caller = caller, .self = self, .memory_full = memoryGateIsFull(caller), .targets = PROPAGATE_ALL};
+    program_clock_us = storeNowMs() * 1000;
     self->db = caller->db;
     self->user = caller->user;
     self->resp = 2;
     if (unlikely((self->flags ^ caller->flags) & CLIENT_NO_TOUCH)) self->flags ^= CLIENT_NO_TOUCH;
+}
+
+int64_t programClockUs(void) {
+    return program_clock_us;
+}
+
+void programClockMove(void) {
+    program_clock_us = clockWallUs();
 }
 
 static bool refused(program *p, const parsedCommand *req, const char *error) {

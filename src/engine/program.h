@@ -41,6 +41,11 @@ void programBegin(program *p, client *self, client *caller);
 /* Run the command of a record that recordComplete() has made. Its reply, or the error that keeps it from running, is
  * the whole output of p->self. */
 void programCall(program *p, const parsedCommand *req);
+/* What TIME says to the program, in us of the wall clock. It stands still from programBegin() on, so that a program
+ * sees one time. programClockMove() sets it to the present: call it when a slow program has let others in, because the
+ * program may wait for a time. */
+int64_t programClockUs(void);
+void programClockMove(void);
 /* Whether the caller may run such a command: what is wrong otherwise is no concern of a program. */
 bool programMayCall(const program *p, const parsedCommand *req);
 

@@ -55,9 +55,10 @@ const char *scriptBusyError(void) {
 /* Before the threshold, which only the setting "yield always" does, clients whose commands may not run wait. */
 static void letOthersIn(void) {
     const yieldJob job = {.allowed = CMD_ALLOW_BUSY, .error = running->slow ? scriptBusyError() : NULL};
-    int64_t now_ms = storeNowMs(); /* a script sees one time, from its start to its end */
+    int64_t now_ms = storeNowMs(); /* a script sees keys expire by one time, from its start to its end */
     yieldNow(&job);
     storeSetNowMs(now_ms);
+    if (running->slow) programClockMove();
 }
 
 static void lookWhetherSlow(void) {

@@ -228,6 +228,17 @@ start_server {
         assert_not_equal $first [lua {return redis.call('time')}]
     }
 
+    test "... and in a script that is slow it goes on, so that the script may wait for it; times of keys do not" {
+        set threshold [lindex [r CONFIG GET busy-reply-threshold] 1]
+        r CONFIG SET busy-reply-threshold 1
+        assert_equal {20 1000} [lua {redis.call('set', 'a', 1, 'px', 1000)
+            local function now() local t = redis.call('time') return t[1] * 1000000 + t[2] end
+            local start, n = now(), 0
+            repeat n = n + 1 until now() > start + 20000 or n == 10000000
+            return {now() > start + 20000 and 20 or 0, redis.call('pttl', 'a')}}]
+        r CONFIG SET busy-reply-threshold $threshold
+    }
+
     # ---- Clients that wait --------------------------------------------------------------------------------------
 
     test "Who waits for a list is served when the script is over" {
