@@ -95,8 +95,10 @@ static bool lacksMemory(const program *p, uint32_t flags) {
     return flags & CMD_DENYOOM && unlikely(p->memory_full) && !p->allow_oom && !p->has_written;
 }
 
-/* The stages look at the command that the client executes. */
-static bool gatesPass(client *self, const parsedCommand *req) {
+/* The stages look at the command that the client executes. A program that has written goes on when replicas are lost
+ * meanwhile: half of what it does is worse. */
+static bool gatesPass(const program *p, const parsedCommand *req) {
+    client *self = p->self;
     if (likely(!gatesArmedFor(self) && !(req->flags & REQ_GATED))) return true;
     self->req = req;
     self->cmd = req->cmd;
@@ -104,7 +106,8 @@ static bool gatesPass(client *self, const parsedCommand *req) {
     self->argc = req->argc;
     bool pass = gatesAsk(self, GATE_PROTECTED, GATE_PROTECTED) == GATE_PASSED &&
                 gatesAsk(self, GATE_CLUSTER, GATE_CLUSTER) == GATE_PASSED &&
-                gatesAsk(self, GATE_DISK, GATE_REPLICAS) == GATE_PASSED;
+                gatesAsk(self, GATE_DISK, GATE_DISK) == GATE_PASSED &&
+                (p->has_written || gatesAsk(self, GATE_REPLICAS, GATE_REPLICAS) == GATE_PASSED);
     if (!pass) req->cmd->stats->rejected_calls++;
     self->req = NULL;
     return pass;
@@ -134,7 +137,7 @@ static bool mayRun(program *p, const parsedCommand *req) {
         return refused(p, req, "Write commands are not allowed from read-only scripts.");
     if (gateStaleIsArmed() && !(flags & CMD_STALE))
         return refused(p, req, "Can not execute the command on a stale replica");
-    return gatesPass(p->self, req);
+    return gatesPass(p, req);
 }
 
 /* A program names the keys it was given, and its client tracks what it reads. */

@@ -246,7 +246,7 @@ static size_t countThose(replicaTest *test, long long number) {
     listIter it = listBegin(replicas.all, false);
     for (listNode *node = listNext(&it); node; node = listNext(&it)) {
         const replicaState *r = listNodeValue(node);
-        n += r->phase == REPLICA_ONLINE && test(r, number);
+        n += r->phase == REPLICA_ONLINE && !(r->c->flags & CLIENT_CLOSE_ASAP) && test(r, number);
     }
     return n;
 }
