@@ -570,8 +570,8 @@ void primaryLinkLeave(void) {
     replicasDisconnect();
     streamTakeWrites(true);
     setState(PRIMARY_OFF);
-    (void)keepFilesEnd(
-        NULL); /* the dataset is this server's now, also what a synchronization that broke off has left of it */
+    /* The dataset is this server's now, also what a synchronization that broke off has left of it. */
+    (void)keepFilesEnd(NULL);
 }
 
 void primaryLinkRemember(const char *id, uint64_t offset, int stream_db) {
