@@ -112,8 +112,12 @@ static void lookWhoHasAll(void) {
         }
         handOver();
     } else if (failover.until_ms && clockMonotonicMs() >= failover.until_ms) {
-        if (failover.force) handOver();
-        else giveUp("Replica never caught up before timeout");
+        if (!failover.force) {
+            giveUp("Replica never caught up before timeout");
+            return;
+        }
+        serverLog(LL_NOTICE, "FAILOVER to %s:%lld time out exceeded, failing over.", failover.host, failover.port);
+        handOver();
     }
 }
 

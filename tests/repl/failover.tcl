@@ -29,6 +29,7 @@ start_server [list overrides $quick] {
         set replica [default_client]
         set replica_port [srv port]
         set replica_pid [srv pid]
+        set replica_dir [srv dir]
         follow $replica $port
         start_server [list overrides $quick] {
             set other [default_client]
@@ -93,6 +94,23 @@ start_server [list overrides $quick] {
                 assert_equal OK [$replica SET goes 2]
                 exec kill -CONT $primary_pid
                 assert_same_data $replica $primary
+            }
+
+            test "FAILOVER with FORCE hands over after its time, although the replica does not answer" {
+                exec kill -STOP $primary_pid
+                $replica SET latest 1
+                assert_equal OK [$replica FAILOVER TO 127.0.0.1 $port FORCE TIMEOUT 300]
+                wait_for_condition 20 {[repl_field $replica master_failover_state] eq "failover-in-progress"}
+                wait_for_condition 20 {[string match \
+                    "*FAILOVER to 127.0.0.1:$port time out exceeded, failing over.*" [server_log $replica_dir]]}
+                exec kill -CONT $primary_pid
+                wait_for_condition 20 {[repl_field $replica role] eq "slave"}
+                is_up $replica
+                assert_equal {master no-failover} \
+                    [list [repl_field $primary role] [repl_field $replica master_failover_state]]
+                assert_equal OK [$primary FAILOVER TO 127.0.0.1 $replica_port]
+                wait_for_condition 20 {[repl_field $primary role] eq "slave"}
+                is_up $primary
             }
 
             test "FAILOVER to whoever has all, under load" {
