@@ -8,6 +8,8 @@ disk if the power goes at some instant. The server is started on each:
   everysec   all that was answered two seconds before it
   no         what is there is a prefix
   snapshots  the last snapshot that was answered for, or a later one, whole
+  switched   CONFIG SET changes appendfsync and turns the log off and on: all that was answered before the last write
+             that `always` has confirmed, or before the log was turned off
 
 and with each of them what is there is a prefix, transactions are whole and nothing was invented. The server has to
 start. It may refuse, and then must not have changed a file, in one case: pages in the middle of what an increment had
@@ -38,7 +40,10 @@ from load import ErrorReply, Load, now_ns
 from server import DidNotStart, Server, free_port
 
 PROMISED_MS = 2000
-WAYS = ("always", "everysec", "no", "snapshots")
+WAYS = ("always", "everysec", "no", "snapshots", "switched")
+SWITCHES = [[b"CONFIG", b"SET", name, value] for name, value in (
+    (b"appendfsync", b"always"), (b"appendfsync", b"always"), (b"appendfsync", b"everysec"), (b"appendfsync", b"no"),
+    (b"appendonly", b"no"), (b"appendonly", b"yes"), (b"appendonly", b"yes"))]
 # The words of a refusal for a file with a hole.
 HOLE = re.compile(r"Bad file format reading|Error reading the append only file|Unexpected end of file reading")
 
@@ -47,8 +52,11 @@ def settings_of(rng, way):
     arguments = ["--io-threads", rng.choice(["1", "4"]), "--save", ""]
     if way == "snapshots":
         return arguments + ["--appendonly", "no"], [[b"SAVE"], [b"BGSAVE"], [b"BGSAVE"]]
-    arguments += ["--appendonly", "yes", "--appendfsync", way, "--aof-use-rdb-preamble", rng.choice(["yes", "no"]),
+    policy = "always" if way == "switched" else way
+    arguments += ["--appendonly", "yes", "--appendfsync", policy, "--aof-use-rdb-preamble", rng.choice(["yes", "no"]),
                   "--auto-aof-rewrite-percentage", rng.choice(["0", "50"]), "--auto-aof-rewrite-min-size", "16kb"]
+    if way == "switched":
+        return arguments, SWITCHES + [[b"INFO", b"persistence"], [b"BGREWRITEAOF"]]
     return arguments, rng.choice([[[b"BGREWRITEAOF"]], [[b"BGREWRITEAOF"]], [[b"BGREWRITEAOF"], [b"BGSAVE"]], []])
 
 
@@ -121,9 +129,43 @@ class Recording:
             return when
         if self.way == "everysec":
             return when - self.options.slack_ms * 1000000
+        if self.way == "switched":
+            return self.promised_by_switches(when)
         if self.way == "snapshots":
             return max((covers for complete, covers in self.snapshots if complete < when), default=None)
         return None
+
+    def promised_by_switches(self, when):
+        """What settings that change promise at that time, by what the clients know of the orders of events."""
+        promised, is_on, turning, always_since = 0, True, False, self.begun
+        for words, sent, answered, answer in self.load.chores.seen:
+            if sent > when:
+                break
+            known = answered <= when and not isinstance(answer, ErrorReply)
+            if words[:2] == [b"CONFIG", b"SET"]:
+                if is_on and always_since is not None:
+                    promised = max(promised, self.last_confirmed(always_since, sent))
+                if words[2] == b"appendfsync":
+                    always_since = answered if known and words[3] == b"always" else None
+                elif words[3] == b"no":
+                    if is_on and known:
+                        promised = max(promised, sent)
+                    is_on = turning = False
+                elif known and not is_on:
+                    turning = True
+            elif turning and known and b"aof_enabled:1" in answer and b"aof_rewrite_in_progress:0" in answer \
+                    and b"aof_rewrite_scheduled:0" in answer:
+                is_on, turning = True, False
+                always_since = always_since and answered
+        if is_on and always_since is not None:
+            promised = max(promised, self.last_confirmed(always_since, when))
+        return promised
+
+    def last_confirmed(self, since, until):
+        """The time just after the last answer, before `until`, to a write that was sent after `since`."""
+        times = [at for history in self.load.histories for sent, at in zip(history.sent, history.acked)
+                 if sent > since and at is not None and at < until]
+        return max(times) + 1 if times else 0
 
     def check(self):
         """(number of states, None or (folder, text)). Feeds the disk with records up to each instant."""
