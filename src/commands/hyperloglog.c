@@ -67,8 +67,8 @@ static bool storeDense(client *c, openHll *hll, const uint8_t *registers) {
 }
 
 bool hyperloglogMakeDense(client *c, openHll *hll) {
-    uint8_t registers[HLL_REGISTERS] = {0};
-    if (hllMerge(registers, hll->bytes)) return storeDense(c, hll, registers);
+    uint8_t registers[HLL_REGISTERS];
+    if (hllUnpack(registers, hll->bytes)) return storeDense(c, hll, registers);
     addReplyCorruptHyperloglog(c);
     return false;
 }
@@ -131,11 +131,12 @@ void pfaddCommand(client *c) {
 
 /* ---- PFCOUNT ----------------------------------------------------------------------------------------------------- */
 
-/* Raise `registers` to those of the `count` keys from argument `first` on. *dense: one of them is. False after an
- * error. */
+/* Set `registers` to the largest that any of the `count` keys from argument `first` on has. *dense: one of them is.
+ * False after an error. */
 static bool mergeKeys(client *c, uint32_t first, uint32_t count, uint8_t *registers, bool *dense) {
     char digits[LONG_STR_SIZE];
     slice hll;
+    bool any = false;
 
     *dense = false;
     for (uint32_t i = 0, ready = 0; i < count; i++) {
@@ -144,10 +145,13 @@ static bool mergeKeys(client *c, uint32_t first, uint32_t count, uint8_t *regist
         if (!o) continue;
         if (!checkHyperloglog(c, o, digits, &hll)) return false;
         *dense |= hllIsDense(hll);
-        if (hllMerge(registers, hll)) continue;
-        addReplyCorruptHyperloglog(c);
-        return false;
+        if (!(any ? hllMerge(registers, hll) : hllUnpack(registers, hll))) {
+            addReplyCorruptHyperloglog(c);
+            return false;
+        }
+        any = true;
     }
+    if (!any) memset(registers, 0, HLL_REGISTERS);
     return true;
 }
 
@@ -193,7 +197,6 @@ void pfcountCommand(client *c) {
         countOne(c);
         return;
     }
-    memset(registers, 0, sizeof(registers));
     if (mergeKeys(c, 1, c->argc - 1, registers, &dense))
         addReplyLongLong(c, (long long)hllEstimateRegisters(registers));
 }
@@ -222,7 +225,7 @@ static bool raiseSparse(client *c, openHll *hll, const uint8_t *registers) {
 
 void pfmergeCommand(client *c) {
     openHll hll = {.key = clientKeyAt(c, 1)};
-    uint8_t registers[HLL_REGISTERS] = {0};
+    uint8_t registers[HLL_REGISTERS];
     char digits[LONG_STR_SIZE];
     bool dense;
 

@@ -19,10 +19,10 @@ static bool convert(client *c, openHll *hll) {
 }
 
 static void replyWithRegisters(client *c, openHll *hll) {
-    uint8_t registers[HLL_REGISTERS] = {0};
+    uint8_t registers[HLL_REGISTERS];
 
     if (!hllIsDense(hll->bytes) && !convert(c, hll)) return;
-    if (!hllMerge(registers, hll->bytes)) return;
+    if (!hllUnpack(registers, hll->bytes)) return;
     addReplyArrayLen(c, HLL_REGISTERS);
     for (unsigned i = 0; i < HLL_REGISTERS; i++) addReplyLongLong(c, registers[i]);
 }
@@ -93,8 +93,8 @@ void pfdebugCommand(client *c) {
 #define SPARSE_ELEMENTS 10000 /* it is walked for each */
 
 static bool registersAreEqual(slice sparse, slice dense) {
-    uint8_t registers[2][HLL_REGISTERS] = {{0}, {0}};
-    return hllMerge(registers[0], sparse) && hllMerge(registers[1], dense) &&
+    uint8_t registers[2][HLL_REGISTERS];
+    return hllUnpack(registers[0], sparse) && hllUnpack(registers[1], dense) &&
            memcmp(registers[0], registers[1], HLL_REGISTERS) == 0;
 }
 

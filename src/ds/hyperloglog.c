@@ -23,6 +23,11 @@
 
 #include "endian.h"
 #include <math.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #define INDEX_BITS 14
 #define HASH_BITS 50 /* that ranks are made of */
@@ -137,7 +142,7 @@ static void denseSet(char *dense, unsigned index, unsigned value) {
 }
 
 /* Four groups lie side by side in a vector, of which the compiler makes what the processor has: two of 16 bytes on any
- * x86-64, one of 32 in a second copy for those with AVX2. */
+ * x86-64. For processors with AVX2 there are loops of their own, which move the bytes of four groups at once. */
 #define LANES 4
 static_assert(GROUPS % LANES == 0, "all groups in vectors");
 
@@ -204,16 +209,60 @@ static inline __attribute__((always_inline)) void gatherAll(char *dense, const u
 
 #if defined(__x86_64__)
 #define WITH_AVX2 __attribute__((target("avx2")))
+#define VECTOR_REGISTERS 32
+#define VECTOR_BYTES (VECTOR_REGISTERS * 6 / 8) /* of the dense form; each half of a vector has 12 of them */
+
+/* The registers of the next VECTOR_BYTES, one a byte. Each half of the vector loads 16 bytes, of which it needs the
+ * first 12 or the last 12, so that nothing beyond them is read. */
+WITH_AVX2 static inline __m256i spreadVector(const char *p) {
+    const __m256i place = _mm256_setr_epi8(0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1, 4, 5, 6, -1, 7, 8, 9,
+                                           -1, 10, 11, 12, -1, 13, 14, 15, -1);
+    __m256i w = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)p));
+    w = _mm256_inserti128_si256(w, _mm_loadu_si128((const __m128i *)(const void *)(p + VECTOR_BYTES - 16)), 1);
+    w = _mm256_shuffle_epi8(w, place); /* four registers in each 32 bits */
+    w = _mm256_or_si256(_mm256_and_si256(w, _mm256_set1_epi32(0xfff)),
+                        _mm256_slli_epi32(_mm256_and_si256(w, _mm256_set1_epi32(0xfff000)), 4));
+    return _mm256_or_si256(_mm256_and_si256(w, _mm256_set1_epi16(0x3f)),
+                           _mm256_slli_epi16(_mm256_and_si256(w, _mm256_set1_epi16(0xfc0)), 2));
+}
+
 WITH_AVX2 static void spreadAvx2(uint8_t *registers, const char *dense) {
-    spreadAll(registers, dense);
+    const char *p = dense + HLL_HEADER_BYTES;
+    for (size_t at = 0; at < HLL_REGISTERS; at += VECTOR_REGISTERS, p += VECTOR_BYTES)
+        _mm256_storeu_si256((__m256i *)(void *)(registers + at), spreadVector(p));
 }
 
 WITH_AVX2 static void raiseAvx2(uint8_t *registers, const char *dense) {
-    raiseAll(registers, dense);
+    const char *p = dense + HLL_HEADER_BYTES;
+    for (size_t at = 0; at < HLL_REGISTERS; at += VECTOR_REGISTERS, p += VECTOR_BYTES) {
+        __m256i *has = (__m256i *)(void *)(registers + at);
+        _mm256_storeu_si256(has, _mm256_max_epu8(_mm256_loadu_si256(has), spreadVector(p)));
+    }
 }
 
+/* Each half of a vector stores 16 bytes, the last 4 of which the next half overwrites; the last half of all stores its
+ * 12 bytes in two parts. */
 WITH_AVX2 static void gatherAvx2(char *dense, const uint8_t *registers) {
-    gatherAll(dense, registers);
+    const __m256i place = _mm256_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1, 0, 1, 2, 4, 5, 6, 8,
+                                           9, 10, 12, 13, 14, -1, -1, -1, -1);
+    char *p = dense + HLL_HEADER_BYTES;
+    for (size_t at = 0; at < HLL_REGISTERS; at += VECTOR_REGISTERS, p += VECTOR_BYTES) {
+        __m256i w = _mm256_loadu_si256((const __m256i *)(const void *)(registers + at));
+        w = _mm256_or_si256(_mm256_and_si256(w, _mm256_set1_epi16(0x3f)),
+                            _mm256_srli_epi16(_mm256_and_si256(w, _mm256_set1_epi16(0x3f00)), 2));
+        w = _mm256_or_si256(_mm256_and_si256(w, _mm256_set1_epi32(0xfff)),
+                            _mm256_srli_epi32(_mm256_and_si256(w, _mm256_set1_epi32(0xfff0000)), 4));
+        w = _mm256_shuffle_epi8(w, place);
+        __m128i last = _mm256_extracti128_si256(w, 1);
+        _mm_storeu_si128((__m128i *)(void *)p, _mm256_castsi256_si128(w));
+        if (at + VECTOR_REGISTERS < HLL_REGISTERS) {
+            _mm_storeu_si128((__m128i *)(void *)(p + VECTOR_BYTES / 2), last);
+            continue;
+        }
+        _mm_storel_epi64((__m128i *)(void *)(p + VECTOR_BYTES / 2), last);
+        uint32_t end = (uint32_t)_mm_extract_epi32(last, 2);
+        memcpy(p + VECTOR_BYTES / 2 + 8, &end, sizeof(end));
+    }
 }
 #define CHOOSE(name, ...) (__builtin_cpu_supports("avx2") ? name##Avx2(__VA_ARGS__) : name##All(__VA_ARGS__))
 #else
@@ -382,6 +431,15 @@ bool hllIsSound(slice hll) {
     return hllIsDense(hll) || readRuns(hll, NULL, NULL);
 }
 
+bool hllUnpack(uint8_t registers[HLL_REGISTERS], slice hll) {
+    if (hllIsDense(hll)) {
+        CHOOSE(spread, registers, hll.ptr);
+        return true;
+    }
+    memset(registers, 0, HLL_REGISTERS);
+    return readRuns(hll, registers, NULL);
+}
+
 bool hllMerge(uint8_t registers[HLL_REGISTERS], slice hll) {
     if (!hllIsDense(hll)) return readRuns(hll, registers, NULL);
     CHOOSE(raise, registers, hll.ptr);
@@ -444,7 +502,7 @@ uint64_t hllEstimateRegisters(const uint8_t registers[HLL_REGISTERS]) {
 bool hllEstimate(slice hll, uint64_t *count) {
     if (hllIsDense(hll)) {
         uint8_t registers[HLL_REGISTERS];
-        CHOOSE(spread, registers, hll.ptr);
+        (void)hllUnpack(registers, hll);
         *count = hllEstimateRegisters(registers);
         return true;
     }

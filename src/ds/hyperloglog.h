@@ -63,6 +63,8 @@ size_t hllRaise(char *hll, size_t len, hllElement element, const hllPlace *place
 
 /* Do the runs make up the registers, to the last byte? Dense: always. */
 bool hllIsSound(slice hll);
+/* Set `registers` to what they are in `hll`. False when it is corrupt: then some are not set right. */
+bool hllUnpack(uint8_t registers[HLL_REGISTERS], slice hll);
 /* Raise `registers` to what they are in `hll`. False when it is corrupt: then some may be raised. */
 bool hllMerge(uint8_t registers[HLL_REGISTERS], slice hll);
 /* Make HLL_DENSE_BYTES of them; the stored count stays what it is at `out`. */

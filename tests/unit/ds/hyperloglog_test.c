@@ -148,7 +148,7 @@ TEST(hll_estimates_are_near) {
 
 TEST(hll_every_register_value_survives_packing) {
     uint64_t rng = unitRandomSeed();
-    uint8_t registers[HLL_REGISTERS], got[HLL_REGISTERS];
+    uint8_t registers[HLL_REGISTERS], got[HLL_REGISTERS], other[HLL_REGISTERS];
     char *dense = calloc(1, HLL_DENSE_BYTES);
     for (int round = 0; round < 20; round++) {
         for (int i = 0; i < HLL_REGISTERS; i++) registers[i] = unitRandom(&rng) & 63;
@@ -156,6 +156,14 @@ TEST(hll_every_register_value_survives_packing) {
         memset(got, 0, sizeof(got));
         CHECK(hllMerge(got, sliceOf(dense, HLL_DENSE_BYTES)));
         CHECK_MEM(got, registers, HLL_REGISTERS);
+        memset(got, 0x55, sizeof(got));
+        CHECK(hllUnpack(got, sliceOf(dense, HLL_DENSE_BYTES)));
+        CHECK_MEM(got, registers, HLL_REGISTERS);
+        /* Merged with others, each register is the larger one. */
+        for (int i = 0; i < HLL_REGISTERS; i++) got[i] = other[i] = unitRandom(&rng) & 63;
+        CHECK(hllMerge(got, sliceOf(dense, HLL_DENSE_BYTES)));
+        for (int i = 0; i < HLL_REGISTERS; i++) other[i] = other[i] > registers[i] ? other[i] : registers[i];
+        CHECK_MEM(got, other, HLL_REGISTERS);
         hllEstimateRegisters(registers);
     }
     free(dense);
