@@ -279,12 +279,14 @@ TEST(http_server_shares_slots_by_address) {
     letSlotsGo();
 }
 
-/* Ask for `text` without a pause and read the answers, until the connection ends. Gives the number of answers. */
-static int askWithoutPause(const char *text, const char *word) {
+/* Ask for `text` without a pause and read the answers, until the connection ends. Returns how often `word` was in them;
+ * `*size` is the number of their bytes. */
+static int askWithoutPause(const char *text, const char *word, size_t *size) {
     int fd = dial(), told = 0;
     size_t at = 0, len = strlen(text);
     char bytes[65536 + 1];
     anetNonBlock(NULL, fd);
+    *size = 0;
     for (unitLimit limit = unitLimitStart(20000); !unitLimitOver(&limit);) {
         struct pollfd p = {.fd = fd, .events = POLLIN | POLLOUT};
         poll(&p, 1, 10);
@@ -299,6 +301,7 @@ static int askWithoutPause(const char *text, const char *word) {
         }
         if (n < 0) continue;
         bytes[n] = '\0';
+        *size += (size_t)n;
         told += count(bytes, word);
     }
     CHECK(!"the connection ends");
@@ -308,13 +311,17 @@ static int askWithoutPause(const char *text, const char *word) {
 
 /* A connection whose requests follow each other without a pause ends with a word, by its bytes or by its time. */
 TEST(http_server_limits_bursts) {
+    const size_t limit = (size_t)64 << 20, answer = 1 << 20;
+    size_t size;
     start();
-    int told = askWithoutPause("GET / HTTP/1.1\r\nHost: a\r\n\r\n", "\r\nConnection: close\r\n");
-    CHECK_EQ_INT(told, 1); /* by its bytes: these come sooner than 20 seconds */
+    int told = askWithoutPause("GET / HTTP/1.1\r\nHost: a\r\n\r\n", "\r\nConnection: close\r\n", &size);
+    CHECK_EQ_INT(told, 1);
+    CHECK(size < limit + answer); /* what 20 seconds would let through is a multiple of that */
     httpServerStop();
     startHurried(40); /* 500 ms */
-    told = askWithoutPause("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", "\r\nConnection: close\r\n");
+    told = askWithoutPause("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", "\r\nConnection: close\r\n", &size);
     CHECK_EQ_INT(told, 1);
+    CHECK(size < limit);
     httpServerStop();
 }
 
