@@ -16,6 +16,7 @@
 #include "reply.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define TEXT_ROOM 8192 /* for the default sections */
 
@@ -36,7 +37,9 @@ static void putText(void *arg, const char *fmt, va_list ap) {
     size_t from = sdsLen(*text);
     *text = sdsCatVprintf(*text, fmt, ap);
     oneLine(*text + from, sdsLen(*text) - from);
-    *text = sdsCatLen(*text, "\r\n", 2);
+    *text = sdsMakeRoomFor(*text, 2);
+    memcpy(*text + sdsLen(*text), "\r\n", 2);
+    sdsIncrLen(*text, 2);
 }
 
 static void putCrash(void *arg, const char *fmt, va_list ap) {

@@ -260,7 +260,6 @@ static const char *putFixed(writing *w, const char *f, va_list *ap) {
 
 /* Write the conversion at `f`, behind the '%', if it is a plain one: what follows it. NULL: only printf knows it. */
 static const char *putConversion(writing *w, const char *f, va_list *ap) {
-    int longs = *f == 'z';
     if (*f == 's') {
         const char *text = va_arg(*ap, const char *);
         if (!text) text = "(null)";
@@ -273,16 +272,30 @@ static const char *putConversion(writing *w, const char *f, va_list *ap) {
         *w->at++ = '%';
         return f + 1;
     }
+    size_t digits = 0;
+    if (f[0] == '0' && f[1] >= '1' && f[1] <= '9') {
+        digits = (size_t)(f[1] - '0');
+        f += 2;
+    }
+    int longs = *f == 'z';
     if (longs) f++;
     else
         for (; *f == 'l' && longs < 2; f++) longs++;
     if (*f != 'd' && *f != 'u') return NULL;
-    w->at += putNumber(w->at, *f, longs, ap);
+    size_t len = putNumber(w->at, *f, longs, ap);
+    if (len < digits) {
+        if (*w->at == '-') return NULL;
+        memmove(w->at + digits - len, w->at, len);
+        memset(w->at, '0', digits - len);
+        len = digits;
+    }
+    w->at += len;
     return f + 1;
 }
 
-/* Append what the format says if all of its conversions are plain (%s, %d and %u with l, ll or z, %.2f and its like,
- * %%), as nearly all of INFO are: it takes a third of what printf does. False: nothing was appended. */
+/* Append what the format says if all of its conversions are plain (%s, %d and %u with l, ll or z or a width like 06,
+ * %.2f and its like, %%), as nearly all of INFO are: it takes a third of what printf does. False: nothing was
+ * appended. */
 static bool catPlain(sds *to, const char *fmt, va_list *ap) {
     size_t before = sdsLen(*to);
     writing w = {*to, *to + before, *to + capOf(*to)};

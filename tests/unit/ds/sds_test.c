@@ -152,6 +152,9 @@ TEST(sds_small_functions) {
                        : (double)(int64_t)unitRandom(&rnd) / (double)(1 + unitRandom(&rnd) % (1ull << (i % 63)));
         snprintf(want, sizeof(want), "%.2f;%.0f;%.4f", x, x, x);
         checkOwned(sdsCatPrintf(sdsEmpty(), "%.2f;%.0f;%.4f", x, x, x), want);
+        long n = (long)(unitRandom(&rnd) >> (i % 64));
+        snprintf(want, sizeof(want), "%ld.%06ld;%03d;%09llu", n, n, (int)n, (unsigned long long)n);
+        checkOwned(sdsCatPrintf(sdsEmpty(), "%ld.%06ld;%03d;%09llu", n, n, (int)n, (unsigned long long)n), want);
     }
     sds s = sdsCatPrintf(sdsNew("n"), "%5000d", 7);
     CHECK(sdsLen(s) == 5001 && s[5000] == '7');
