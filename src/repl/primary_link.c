@@ -50,7 +50,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BACKOFF_MAX_S 8 /* between full synchronizations that fail one after the other */
+#define BACKOFF_DOUBLINGS 3 /* full synchronizations that fail one after the other wait 1, 2, 4, then 8 seconds */
 
 /* What there was before a link is made. */
 typedef enum { LINK_IS_NEW, LINK_WAS_LOST, LINK_FAILED_LATE } linkHistory;
@@ -200,8 +200,7 @@ static void connectLater(void) {
 
 /* A full synchronization has come to nothing: not again at once, and again, and again. */
 static void syncFailed(void) {
-    unsigned wait_s = primary.failed_syncs < 8 ? 1u << primary.failed_syncs : BACKOFF_MAX_S;
-    if (wait_s > BACKOFF_MAX_S) wait_s = BACKOFF_MAX_S;
+    unsigned wait_s = 1u << (primary.failed_syncs < BACKOFF_DOUBLINGS ? primary.failed_syncs : BACKOFF_DOUBLINGS);
     primary.history = LINK_FAILED_LATE;
     primary.failed_syncs++;
     primary.not_before_ms = clockMonotonicMs() + wait_s * 1000ull;

@@ -23,7 +23,7 @@
  * Threads     main.
  * Invariants  1. A real table is never in a register that the script reads in any other way than by a field of it.
  *             2. An environment is given only to functions without OP_SETGLOBAL: it would pass the metatable.
- * Cost        once per program, about half of what compiling it costs.
+ * Cost        once per program, in proportion to its length: a function's libraries and aliases are limited.
  * Tests       tests/unit/script/chunk_linker_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */

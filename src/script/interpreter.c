@@ -162,6 +162,16 @@ int interpreterLoad(lua_State *L, slice text, const char *name) {
     return result;
 }
 
+void interpreterReplace(lua_State *L, const char *name, lua_CFunction by, lua_CFunction *before) {
+    if (before) {
+        lua_getfield(L, -1, name);
+        *before = lua_tocfunction(L, -1);
+        lua_pop(L, 1);
+    }
+    lua_pushcfunction(L, by);
+    lua_setfield(L, -2, name);
+}
+
 void interpreterMust(lua_State *L, lua_CFunction f) {
     interpreter *in = interpreterOf(L);
     size_t max = in->memory_max;

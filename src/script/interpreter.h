@@ -42,6 +42,9 @@ int interpreterLoad(lua_State *L, slice text, const char *name);
 /* Call `f` without the limit of memory, and end the process if there is none: for what has to succeed after a script,
  * however much that has taken. */
 void interpreterMust(lua_State *L, lua_CFunction f);
+/* Set the field `name` of the table on the top of the stack to the function `by`. `*before`, unless `before` is NULL,
+ * becomes the C function that was there. */
+void interpreterReplace(lua_State *L, const char *name, lua_CFunction by, lua_CFunction *before);
 /* Between two runs: the collector goes on, a little; behind one that was refused memory all is collected. */
 void interpreterPace(interpreter *in);
 

@@ -139,20 +139,11 @@ static int knowingForeach(lua_State *L) {
     return plain_foreach(L);
 }
 
-/* The function `name` of the table on the top is replaced; what it was goes to `plain`. */
-static void replace(lua_State *L, const char *name, lua_CFunction by, lua_CFunction *plain) {
-    lua_getfield(L, -1, name);
-    *plain = lua_tocfunction(L, -1);
-    lua_pop(L, 1);
-    lua_pushcfunction(L, by);
-    lua_setfield(L, -2, name);
-}
-
 void protectedInstall(lua_State *L) {
-    replace(L, "rawget", knowingRawget, &plain_rawget);
-    replace(L, "rawset", knowingRawset, &plain_rawset);
-    replace(L, "setmetatable", knowingSetmetatable, &plain_setmetatable);
-    replace(L, "getmetatable", knowingGetmetatable, &plain_getmetatable);
+    interpreterReplace(L, "rawget", knowingRawget, &plain_rawget);
+    interpreterReplace(L, "rawset", knowingRawset, &plain_rawset);
+    interpreterReplace(L, "setmetatable", knowingSetmetatable, &plain_setmetatable);
+    interpreterReplace(L, "getmetatable", knowingGetmetatable, &plain_getmetatable);
     lua_pushcfunction(L, knowingNext);
     lua_pushvalue(L, -1);
     lua_setfield(L, -3, "next");
@@ -160,6 +151,6 @@ void protectedInstall(lua_State *L) {
     lua_pushcclosure(L, knowingPairs, 2);
     lua_setfield(L, -2, "pairs");
     lua_getfield(L, -1, "table");
-    replace(L, "foreach", knowingForeach, &plain_foreach);
+    interpreterReplace(L, "foreach", knowingForeach, &plain_foreach);
     lua_pop(L, 1);
 }

@@ -214,35 +214,24 @@ static int lookingWrap(lua_State *L) {
 
 /* --- Installing --------------------------------------------------------------------------------------------------- */
 
-/* In the table on the top. `plain`: where the one before goes; NULL: nobody calls it. */
-static void replace(lua_State *L, const char *name, lua_CFunction by, lua_CFunction *plain) {
-    if (plain) {
-        lua_getfield(L, -1, name);
-        *plain = lua_tocfunction(L, -1);
-        lua_pop(L, 1);
-    }
-    lua_pushcfunction(L, by);
-    lua_setfield(L, -2, name);
-}
-
 void safeFunctionsInstall(lua_State *L) {
     lua_pushvalue(L, LUA_GLOBALSINDEX);
-    replace(L, "load", textLoad, NULL);
-    replace(L, "loadstring", textLoadstring, NULL);
-    replace(L, "pcall", textPcall, NULL);
-    replace(L, "xpcall", endingXpcall, &plain_xpcall);
-    replace(L, "collectgarbage", boundedCollect, &plain_collect);
+    interpreterReplace(L, "load", textLoad, NULL);
+    interpreterReplace(L, "loadstring", textLoadstring, NULL);
+    interpreterReplace(L, "pcall", textPcall, NULL);
+    interpreterReplace(L, "xpcall", endingXpcall, &plain_xpcall);
+    interpreterReplace(L, "collectgarbage", boundedCollect, &plain_collect);
     lua_getfield(L, -1, "string");
-    replace(L, "find", boundedFind, &plain_find);
-    replace(L, "match", boundedMatch, &plain_match);
-    replace(L, "gmatch", boundedGmatch, &plain_gmatch);
-    replace(L, "gsub", boundedGsub, &plain_gsub);
+    interpreterReplace(L, "find", boundedFind, &plain_find);
+    interpreterReplace(L, "match", boundedMatch, &plain_match);
+    interpreterReplace(L, "gmatch", boundedGmatch, &plain_gmatch);
+    interpreterReplace(L, "gsub", boundedGsub, &plain_gsub);
     lua_pop(L, 1);
     lua_getfield(L, -1, "coroutine");
     lua_getfield(L, -1, "create");
     plain_create = lua_tocfunction(L, -1);
     lua_pop(L, 1);
-    replace(L, "resume", lookingResume, &plain_resume);
-    replace(L, "wrap", lookingWrap, NULL);
+    interpreterReplace(L, "resume", lookingResume, &plain_resume);
+    interpreterReplace(L, "wrap", lookingWrap, NULL);
     lua_pop(L, 2);
 }

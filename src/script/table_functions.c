@@ -160,15 +160,9 @@ void tableFunctionsInstall(lua_State *L) {
     lua_pushcfunction(L, ipairsNext);
     lua_pushcclosure(L, tableIpairs, 1);
     lua_setfield(L, -2, "ipairs");
-    lua_pushcfunction(L, tableUnpack);
-    lua_setfield(L, -2, "unpack");
+    interpreterReplace(L, "unpack", tableUnpack, NULL);
     lua_getfield(L, -1, "table");
-    lua_getfield(L, -1, "sort");
-    plain_sort = lua_tocfunction(L, -1);
-    lua_pop(L, 1);
-    lua_pushcfunction(L, tableInsert);
-    lua_setfield(L, -2, "insert");
-    lua_pushcfunction(L, tableSort);
-    lua_setfield(L, -2, "sort");
+    interpreterReplace(L, "insert", tableInsert, NULL);
+    interpreterReplace(L, "sort", tableSort, &plain_sort);
     lua_pop(L, 1);
 }

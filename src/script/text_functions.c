@@ -142,22 +142,11 @@ static int textTonumber(lua_State *L) {
 
 /* --- Installing --------------------------------------------------------------------------------------------------- */
 
-/* In the table on the top. `plain` gets the function that was there; NULL if none is called. */
-static void replace(lua_State *L, const char *name, lua_CFunction by, lua_CFunction *plain) {
-    if (plain) {
-        lua_getfield(L, -1, name);
-        *plain = lua_tocfunction(L, -1);
-        lua_pop(L, 1);
-    }
-    lua_pushcfunction(L, by);
-    lua_setfield(L, -2, name);
-}
-
 void textFunctionsInstall(lua_State *L) {
-    replace(L, "tostring", textTostring, &plain_tostring);
-    replace(L, "tonumber", textTonumber, &plain_tonumber);
+    interpreterReplace(L, "tostring", textTostring, &plain_tostring);
+    interpreterReplace(L, "tonumber", textTonumber, &plain_tonumber);
     lua_getfield(L, -1, "string");
-    replace(L, "find", textFind, &plain_find);
-    replace(L, "rep", textRep, NULL);
+    interpreterReplace(L, "find", textFind, &plain_find);
+    interpreterReplace(L, "rep", textRep, NULL);
     lua_pop(L, 1);
 }
