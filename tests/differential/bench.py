@@ -372,7 +372,7 @@ class Bench:
                 continue
             if name.endswith(b"_seconds_ago") or name.endswith(b"_since_seconds"):
                 value = b"-1" if value == b"-1" else b"(seconds)"
-            value = re.sub(rb"lag=\d+", b"lag=(n)", value)
+            value = re.sub(rb"lag=-?\d+", b"lag=(n)", value)
             found.append(name + colon + value)
         self.see(what + ": INFO replication", found)
 
