@@ -133,20 +133,31 @@ BASE_LIBS := $(MALLOC_LIBS) -lm -ldl
 TOOL_LIBS := $(TLS_LIBS) $(BASE_LIBS)
 
 # ---- Layers --------------------------------------------------------------------------------------------------------
-# Each word is layer=below,below,... with the layers below in link order (top first).
-LAYER_MAP := $(shell awk '!/^\#/ && NF { line[++n] = $$0 } \
+# Each word is layer=below,below,... with the layers below in link order (top first). A line with a colon names the rooms
+# of a layer; a word of ROOM_MAP is layer/room=room,room,... with the rooms below.
+LAYER_MAP := $(shell awk '{ sub(/\#.*/, "") } NF && !/:/ { line[++n] = $$0 } \
     END { for (i = n; i; i--) { split(line[i], at, " "); for (j in at) print at[j] "=" below; \
           gsub(/[ \t]+/, ",", line[i]); below = line[i] (below == "" ? "" : ",") below } }' src/LAYERS)
-LAYERS := $(foreach m,$(LAYER_MAP),$(firstword $(subst =, ,$m)))
-$(foreach m,$(LAYER_MAP),$(eval BELOW_$(firstword $(subst =, ,$m)) := $(subst $(comma), ,$(word 2,$(subst =, ,$m)))))
+# A layer whose folder is not there yet has its place in the order and nothing to build.
+there = $(foreach l,$1,$(if $(wildcard src/$l),$l))
+LAYERS := $(call there,$(foreach m,$(LAYER_MAP),$(firstword $(subst =, ,$m))))
+$(foreach m,$(LAYER_MAP),$(eval BELOW_$(firstword $(subst =, ,$m)) := $(call there,$(subst $(comma), ,$(word 2,$(subst =, ,$m))))))
+ROOM_MAP := $(shell awk '{ sub(/\#.*/, "") } /:/ { split($$0, part, ":[ \t]*"); n = split(part[2], line, "[ \t]*>[ \t]*"); below = ""; \
+    for (i = n; i; i--) { split(line[i], at, " "); for (j in at) print part[1] "/" at[j] "=" below; \
+        gsub(/[ \t]+/, ",", line[i]); below = line[i] (below == "" ? "" : ",") below } }' src/LAYERS)
+ROOMS := $(foreach m,$(ROOM_MAP),$(firstword $(subst =, ,$m)))
+$(foreach m,$(ROOM_MAP),$(eval BELOW_$(firstword $(subst =, ,$m)) := $(subst $(comma), ,$(word 2,$(subst =, ,$m)))))
 TOOL_LAYERS := event resp ds base
 
-layer_includes = -Isrc/$1 $(addprefix -I,$(wildcard src/$1/table)) $(addprefix -Isrc/,$(BELOW_$1))
+# Folders of the layers $1, with their rooms; include paths of a layer's own files, and of the files of its room $2.
+folders = $(foreach l,$1,$(sort src/$l $(addprefix src/,$(filter $l/%,$(ROOMS))) $(wildcard src/$l/table)))
+layer_includes = $(addprefix -I,$(call folders,$1 $(BELOW_$1)))
+room_includes = -Isrc/$1/$2 $(addprefix -Isrc/$1/,$(BELOW_$1/$2)) $(addprefix -I,$(call folders,$(BELOW_$1)))
 layer_libs = $(if $(filter ds,$1 $(BELOW_$1)),$(LZF_LIBS)) $(if $(filter script,$1 $(BELOW_$1)),$(LUA_LIBS)) \
     $(if $(filter event,$1 $(BELOW_$1)),$(TLS_LIBS)) $(if $(filter server,$1),$(SYSTEMD_LIBS)) $(BASE_LIBS)
 archive = $(OUT)/lib$1.a
 archives = $(foreach l,$1,$(call archive,$l))
-sources = $(sort $(wildcard $1/*.c))
+sources = $(sort $(wildcard $1/*.c $1/*/*.c))
 objects = $(patsubst %.c,$(OUT)/%.o,$(call sources,$1))
 
 PROGRAMS := $(if $(wildcard src/server/main.c),valkey-server) \
@@ -180,10 +191,10 @@ endif
 differs = $(subst x$1,,x$2)$(subst x$2,,x$1)
 remember = $(if $(call differs,$(file <$1),= $(strip $2)),$(file >$1,= $(strip $2)))
 ifneq ($(COMPILES),)
-ALL_DIRS := $(addprefix src/,$(LAYERS)) src/tools/common src/tools/cli src/tools/bench \
-            $(addprefix tests/unit/,$(LAYERS) tools support)
+ALL_DIRS := $(addprefix src/,$(LAYERS) $(ROOMS)) src/tools/common src/tools/cli src/tools/bench \
+            $(addprefix tests/unit/,$(LAYERS) $(ROOMS) tools support)
 $(shell mkdir -p $(BIN) $(OUT)/unit $(OUT)/micro $(OUT)/tests/bench/micro $(OUT)/fuzz $(OUT)/tests/fuzz $(addprefix $(OUT)/,$(ALL_DIRS)))
-$(call remember,$(OUT)/flags,$(CC) $(PROTECTOR) $(HOT_FILES) $(CFLAGS_ALL) $(LAYER_FLAGS) $(LAYER_MAP))
+$(call remember,$(OUT)/flags,$(CC) $(PROTECTOR) $(HOT_FILES) $(CFLAGS_ALL) $(LAYER_FLAGS) $(LAYER_MAP) $(ROOM_MAP))
 $(call remember,$(OUT)/link,$(CC) $(LINK_FLAGS) $(LDFLAGS) $(LZF_LIBS) $(LUA_LIBS) $(SYSTEMD_LIBS) $(TOOL_LIBS))
 $(foreach d,$(ALL_DIRS),$(call remember,$(OUT)/$d/list,$(call sources,$d)))
 endif
@@ -197,7 +208,7 @@ $(OUT)/src/$1/%.o: src/$1/%.c $(OUT)/flags
 	$$(call say,CC  ,$$<) $$(COMPILE)
 $(call archive,$1): $(call objects,src/$1) $(OUT)/src/$1/list
 	$$(call say,AR  ) rm -f $$@ && $$(AR) rcs $$@ $$(filter %.o,$$^)
-$(OUT)/tests/unit/$1/%.o: INCLUDES = -Itests/unit/support $(call layer_includes,$1) $(LAYER_FLAGS)
+$(OUT)/tests/unit/$1/%.o: INCLUDES = -Itests/unit/support -Itests/unit/$1 $(call layer_includes,$1) $(LAYER_FLAGS)
 $(OUT)/tests/unit/$1/%.o: tests/unit/$1/%.c $(OUT)/flags
 	$$(call say,CC  ,$$<) $$(COMPILE)
 $(OUT)/unit/$1: $(call objects,tests/unit/$1) $(OUT)/tests/unit/support/unit.o $(call archives,$1 $(BELOW_$1)) \
@@ -206,6 +217,10 @@ $(OUT)/unit/$1: $(call objects,tests/unit/$1) $(OUT)/tests/unit/support/unit.o $
 	    $(call layer_libs,$1)
 endef
 $(foreach l,$(LAYERS),$(eval $(call layer_rules,$l)))
+define room_rules
+$(OUT)/src/$1/$2/%.o: INCLUDES = $(call room_includes,$1,$2) $(LAYER_FLAGS)
+endef
+$(foreach r,$(ROOMS),$(eval $(call room_rules,$(firstword $(subst /, ,$r)),$(lastword $(subst /, ,$r)))))
 
 # The page of the metrics port as bytes of an array.
 $(OUT)/src/web/page.inc: src/web/page.html
@@ -254,7 +269,7 @@ $(LINK_COPIES): src/valkey-server
 $(COPIES): src/%: $(BIN)/%
 	@cp -f $< $@.new && mv -f $@.new $@
 
--include $(wildcard $(OUT)/src/*/*.d $(OUT)/src/*/*/*.d $(OUT)/tests/unit/*/*.d \
+-include $(wildcard $(OUT)/src/*/*.d $(OUT)/src/*/*/*.d $(OUT)/tests/unit/*/*.d $(OUT)/tests/unit/*/*/*.d \
     $(OUT)/tests/bench/micro/*.d $(OUT)/tests/fuzz/*.d)
 
 # ---- Tests ---------------------------------------------------------------------------------------------------------
@@ -297,7 +312,7 @@ check:
 	dev/mutate --selftest
 
 format:
-	clang-format -i $(wildcard src/*/*.[ch] src/*/*/*.[ch] tests/unit/*/*.[ch] tests/bench/micro/*.[ch] tests/fuzz/*.[ch])
+	clang-format -i $(wildcard src/*/*.[ch] src/*/*/*.[ch] tests/unit/*/*.[ch] tests/unit/*/*/*.[ch] tests/bench/micro/*.[ch] tests/fuzz/*.[ch])
 
 # Release only: figures of another variant would say nothing.
 MICRO_LAYERS := resp ds base
@@ -322,7 +337,7 @@ FUZZ_LAYERS := repl commands net script persist web engine client store object e
 FUZZ_SANITIZER := address,undefined,fuzzer-no-link
 FUZZ ?= $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
 SECONDS_EACH ?= 10
-$(OUT)/tests/fuzz/%.o: INCLUDES = -Itests/unit/support -Itests/unit/client $(addprefix -Isrc/,$(FUZZ_LAYERS)) $(LAYER_FLAGS)
+$(OUT)/tests/fuzz/%.o: INCLUDES = -Itests/unit/support -Itests/unit/client $(addprefix -I,$(call folders,$(FUZZ_LAYERS))) $(LAYER_FLAGS)
 $(OUT)/tests/fuzz/%.o: tests/fuzz/%.c $(OUT)/flags
 	$(call say,CC  ,$<) $(COMPILE)
 $(addprefix $(OUT)/fuzz/,$(FUZZ)): $(OUT)/fuzz/%: $(OUT)/tests/fuzz/%_fuzz.o $(call archives,$(FUZZ_LAYERS)) \
