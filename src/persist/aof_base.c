@@ -269,12 +269,12 @@ static void writeTime(rdbWriter *out) {
     rdbWriteBytes(out, sliceOf(text, (size_t)n));
 }
 
-void aofBaseWriteHead(rdbWriter *out) {
+static void writeHead(rdbWriter *out) {
     if (persist_settings.aof_timestamp_enabled) writeTime(out);
     librariesEach(writeLibrary, out);
 }
 
-void aofBaseWriteDb(rdbWriter *out, int dbid) {
+static void writeDb(rdbWriter *out, int dbid) {
     begin(out, "SELECT", 2);
     putNumber(out, dbid);
 }
@@ -292,7 +292,7 @@ static void writeValue(rdbWriter *out, slice key, const robj *o) {
     }
 }
 
-void aofBaseWriteKey(rdbWriter *out, const robj *o) {
+static void writeKey(rdbWriter *out, const robj *o) {
     slice key = objectKey(o);
     int64_t when_ms = objectExpire(o);
     writeValue(out, key, o);
@@ -301,3 +301,5 @@ void aofBaseWriteKey(rdbWriter *out, const robj *o) {
     putArg(out, key);
     putNumber(out, when_ms);
 }
+
+const rdbCommandForm aof_base_commands = {.head = writeHead, .db = writeDb, .key = writeKey};

@@ -6,14 +6,9 @@
 #ifndef PERSIST_AOF_BASE_H
 #define PERSIST_AOF_BASE_H
 
-#include "object.h"
-#include "rdb_writer.h"
+#include "rdb_save.h"
 
-/* Before all: the time, where aof-timestamp-enabled wants it, and function libraries. */
-void aofBaseWriteHead(rdbWriter *out);
-/* Before the keys of a database that has some. */
-void aofBaseWriteDb(rdbWriter *out, int dbid);
-/* A key with its value and its time. */
-void aofBaseWriteKey(rdbWriter *out, const robj *o);
+/* For rdbSaveOptions.as_commands. Runs in the process that saves, usually a child; it changes nothing of the dataset. */
+extern const rdbCommandForm aof_base_commands;
 
 #endif

@@ -26,6 +26,7 @@
 #include "aof_rewrite.h"
 
 #include "aof.h"
+#include "aof_base.h"
 #include "aof_files.h"
 #include "aof_system.h"
 #include "bio.h"
@@ -192,7 +193,7 @@ static bool childWork(void *arg) {
     unused(arg);
     rdbSaveOptions options = rdbSaveDefaults();
     options.is_aof_base = true;
-    options.as_commands = rewrite.as_commands;
+    options.as_commands = rewrite.as_commands ? &aof_base_commands : NULL;
     options.incremental_sync = persist_settings.aof_rewrite_incremental_fsync;
     options.temporary = temporary;
     options.progress = childProgress;

@@ -13,7 +13,6 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "rdb_save.h"
 
-#include "aof_base.h"
 #include "crc64.h"
 #include "db_walk.h"
 #include "endian.h"
@@ -116,7 +115,7 @@ static bool isTooNew(const saving *s, const robj *o) {
 
 static void writeEntry(const saving *s, const robj *o) {
     if (unlikely(s->options->as_commands)) {
-        aofBaseWriteKey(s->out, o);
+        s->options->as_commands->key(s->out, o);
         return;
     }
     if (unlikely(isTooNew(s, o))) return;
@@ -169,7 +168,7 @@ static void writeDbHead(rdbWriter *out, int id, const dbFigures *figures) {
 static void writeDb(saving *s, serverDb *db) {
     dbFigures figures = dbGetFigures(db);
     if (figures.keys == 0) return;
-    if (s->options->as_commands) aofBaseWriteDb(s->out, dbId(db));
+    if (s->options->as_commands) s->options->as_commands->db(s->out, dbId(db));
     else writeDbHead(s->out, dbId(db), &figures);
     dbIterator it;
     keyBatch batches[2];
@@ -187,7 +186,7 @@ static void writeDataset(rdbWriter *out, const rdbSaveOptions *options) {
                 .options = options,
                 .use_flags = store_settings.maxmemory_policy & (MAXMEMORY_FLAG_LRU | MAXMEMORY_FLAG_LFU),
                 .delayed = persist_settings.rdb_key_save_delay != 0};
-    if (options->as_commands) aofBaseWriteHead(out);
+    if (options->as_commands) options->as_commands->head(out);
     else writeHead(out, options);
     for (int id = 0; id < dbCount() && !out->failed && !options->without_keys; id++) writeDb(&s, dbGet(id));
     if (options->progress) options->progress(options->progress_arg, s.keys);

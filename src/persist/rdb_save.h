@@ -9,7 +9,8 @@
 #ifndef PERSIST_RDB_SAVE_H
 #define PERSIST_RDB_SAVE_H
 
-#include "platform.h"
+#include "object.h"
+#include "rdb_writer.h"
 
 #include <sys/types.h>
 
@@ -20,12 +21,19 @@ typedef struct rdbReplication {
     long long offset;
 } rdbReplication;
 
+/* Writes the dataset as commands in place of a snapshot: what an append-only file without an RDB base begins with. */
+typedef struct rdbCommandForm {
+    void (*head)(rdbWriter *out);               /* before everything else */
+    void (*db)(rdbWriter *out, int dbid);       /* before the keys of a database that is not empty */
+    void (*key)(rdbWriter *out, const robj *o); /* a key with its value and its TTL */
+} rdbCommandForm;
+
 typedef struct rdbSaveOptions {
-    bool compression, checksum; /* rdbcompression, rdbchecksum */
-    bool incremental_sync;      /* rdb-save-incremental-fsync, aof-rewrite-incremental-fsync */
-    bool is_aof_base;           /* what the file says of itself */
-    bool as_commands;           /* no snapshot, but the commands that make the dataset (aof_base.h) */
-    unsigned version;           /* 0: the newest; RDB_VERSION_OLD for those who do not read that */
+    bool compression, checksum;        /* rdbcompression, rdbchecksum */
+    bool incremental_sync;             /* rdb-save-incremental-fsync, aof-rewrite-incremental-fsync */
+    bool is_aof_base;                  /* what the file says of itself */
+    const rdbCommandForm *as_commands; /* borrowed, for the whole save; NULL: a snapshot */
+    unsigned version;                  /* 0: the newest; RDB_VERSION_OLD for those who do not read that */
     bool without_keys, without_functions, hide_user_data;
     const char
         *temporary; /* borrowed: name of the temporary file; NULL: rdbTemporaryName() of this process, beside `path` */
