@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the rows of the command table, and src/commands/commands.h, from the descriptions src/commands/table/*.commands.
+"""Write the rows of the command table, and commands.h beside them, from the descriptions src/commands/table/*.commands.
 
 Commands of the layer `commands` get their rows in src/commands/table/GROUP.def; those whose handlers are in another layer
 in src/LAYER/table/LAYER_commands.def.
@@ -22,9 +22,9 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SRC = os.path.join(ROOT, "src")
 DESCRIPTIONS = os.path.join(SRC, "commands", "table")
-HEADER_PATH = os.path.join(SRC, "commands", "commands.h")
+HEADER_PATH = os.path.join(SRC, "commands", "table", "commands.h")
 
-# In the order of the bits in engine/command_table.h.
+# In the order of the bits in engine/table/command_table.h.
 FLAGS = """write readonly denyoom admin pubsub noscript blocking loading stale skip_monitor skip_commandlog asking fast
     no_auth may_replicate no_mandatory_keys protected no_async_loading no_multi movablekeys allow_busy
     all_dbs secrets arbitrary_keys unscriptable""".split()

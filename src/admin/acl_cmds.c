@@ -1,7 +1,7 @@
 /* acl_cmds.c -- ACL: users and their rules, categories of commands, what was refused.
  *
- * Not here    users (engine/acl.c), the log (engine/acl_log.c), files (acl_file.c), which command is in which category
- *             (commands/table).
+ * Not here    users (engine/acl/acl.c), the log (engine/acl/acl_log.c), files (acl_file.c), which command is in which
+ *             category (commands/table).
  * Owns        nothing.
  * Threads     main.
  * Tests       tests/engine/acl.tcl

@@ -3,7 +3,7 @@
  * A file is good as a whole or not at all: users are made beside those that are there, and take their place when no
  * line is wrong.
  *
- * Not here    rules (engine/acl_user.c), what a line is (acl_lines.c).
+ * Not here    rules (engine/acl/acl_user.c), what a line is (acl_lines.c).
  * Owns        the lines of the configuration until the start.
  * Threads     main.
  * Tests       tests/engine/acl.tcl

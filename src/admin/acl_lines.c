@@ -1,6 +1,6 @@
 /* acl_lines.c -- users as lines of the configuration: kept, applied at the start, compared, written.
  *
- * Not here    rules (engine/acl_user.c), the users' own file (acl_file.c).
+ * Not here    rules (engine/acl/acl_user.c), the users' own file (acl_file.c).
  * Owns        nothing: the caller owns the lines.
  * Threads     main.
  * Tests       tests/engine/acl.tcl, tests/server/config_rewrite.tcl

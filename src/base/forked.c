@@ -1,6 +1,6 @@
 /* forked.c -- what every child process of a fork does first.
  *
- * Not here    what a child is for (persist/child.c, script/script_debug.c).
+ * Not here    what a child is for (persist/file/child.c, script/run/script_debug.c).
  * Owns        whether this process is a copy that has no lasting effects.
  * Threads     main's own; the child's only one.
  * Tests       tests/persist/snapshot.tcl, tests/script/debugger.tcl

@@ -4,7 +4,7 @@
  * other half, takes what is due from the lists here (output to be written, output that the clock looks at, clients to
  * be closed), and frees.
  *
- * Not here    sockets and parsing (net), what a reply looks like (reply.c), who may connect (engine/auth.c).
+ * Not here    sockets and parsing (net), what a reply looks like (reply.c), who may connect (engine/acl/auth.c).
  * Owns        clientState: the list and the index of clients, and the work lists.
  * Threads     main.
  * Invariants  (clientCheck() and clientListsCheck() assert them)

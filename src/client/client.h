@@ -131,7 +131,7 @@ typedef struct client {
     size_t input_buffer_peak;
     uint64_t reply_peak;   /* the largest reply, tagged with the period in which it was sent */
     listNode *node;        /* its place in clientState.clients */
-    listNode *paused_node; /* its place among the paused (engine/pause.c) while CLIENT_PAUSED is set */
+    listNode *paused_node; /* its place among the paused (engine/wait/pause.c) while CLIENT_PAUSED is set */
     int fd;                /* for display only */
     int capa;
     uint8_t script_debug;           /* the script layer's: what SCRIPT DEBUG has asked for */
@@ -139,10 +139,10 @@ typedef struct client {
     struct multiState *multi;       /* made when needed */
     struct pubsubState *pubsub;
     struct trackingState *tracking;
-    struct replicaState *replica;             /* made when needed: repl's, of one that says it is a replica */
-    size_t lent_output;                       /* of others' memory that is kept because it is to be sent to it */
-    uint64_t write_offset;                    /* where its last write ends in the append-only file (persist/aof.c) */
-    uint64_t sent_offset;                     /* and in what replicas are sent (repl/stream.c) */
+    struct replicaState *replica; /* made when needed: repl's, of one that says it is a replica */
+    size_t lent_output;           /* of others' memory that is kept because it is to be sent to it */
+    uint64_t write_offset;        /* where its last write ends in the append-only file (persist/aof/aof.c) */
+    uint64_t sent_offset;         /* and in what replicas are sent (repl/backlog/stream.c) */
     struct replyBlock *held_head, *held_tail; /* owns: messages that wait for the end of its command (push.c) */
 } client;
 static_assert(offsetof(client, output_blocks) < 3 * CACHE_LINE, "what commands and batches touch is three lines");

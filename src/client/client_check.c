@@ -4,7 +4,7 @@
  * the first can be looked into here; what is left of the sum belongs to the other two and must be able to.
  *
  * Not here    blocks in themselves (replyBlockCheck), the open chain (replyCheck), the queue of ready clients
- *             (net/command_batch.c).
+ *             (net/session/command_batch.c).
  * Owns        nothing.
  * Threads     main.
  * Invariants  (clientCheck() and clientListsCheck() assert them)

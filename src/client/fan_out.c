@@ -3,8 +3,8 @@
  * What main does for each subscriber is a look at its flags and a store into an array; for the next messages to the
  * same ones not even that.
  *
- * Not here    which clients (engine/pubsub.c), the way to the threads (net/session_fan.c), the sockets
- *             (net/client_stream_fan.c).
+ * Not here    which clients (engine/pubsub/pubsub.c), the way to the threads (net/session/session_fan.c), the sockets
+ *             (net/io/client_stream_fan.c).
  * Owns        the runs until net takes them.
  * Threads     main.
  * Invariants  1. For each client the order of messages and replies is that in which they were sent: who has output

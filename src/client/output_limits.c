@@ -12,7 +12,8 @@
  *                come back, or it is closed.
  *             2. A client that is not to be closed and has CLIENT_OUTPUT_FULL or soft_limit_since is on the list of
  *                those that the clock looks at.
- * Tests       tests/unit/client/output_limits_test.c, tests/unit/net/command_batch_test.c, tests/engine/limits.tcl
+ * Tests       tests/unit/client/output_limits_test.c, tests/unit/net/session/command_batch_test.c,
+ *             tests/engine/limits.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "output_limits.h"

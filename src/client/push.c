@@ -3,7 +3,7 @@
  * A message for a client whose command runs goes into a chain of blocks beside that of its replies; when the command
  * has ended the one is hung behind the other. Nothing is copied, and both count as output from the beginning.
  *
- * Not here    who gets which message (engine/pubsub.c).
+ * Not here    who gets which message (engine/pubsub/pubsub.c).
  * Owns        the chain of messages that wait: held_head .. held_tail of each client.
  * Threads     main.
  * Invariants  1. Messages wait only while a command of the client runs; CLIENT_PUSHES_HELD is set then.

@@ -3,12 +3,13 @@
  * Waiters of a sequence stand in a list in order of their offsets. New ones nearly always come with the largest, so
  * they are put in from the end; what is reached is taken from the front.
  *
- * Not here    replies (net/session_hold.c), commands that wait (repl/wait_commands.c); who writes and syncs.
+ * Not here    replies (net/session/session_hold.c), commands that wait (repl/primary/wait_commands.c); who writes and
+ *             syncs.
  * Owns        the sequences; waiters are their owners'.
  * Threads     main; holdPublish() any.
  * Invariants  1. A waiter is in the list of its sequence exactly while `reached` is set.
  * Cost        a list step for each wait in the usual order.
- * Tests       tests/unit/client/reply_hold_test.c, tests/unit/net/session_hold_test.c
+ * Tests       tests/unit/client/reply_hold_test.c, tests/unit/net/session/session_hold_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "reply_hold.h"

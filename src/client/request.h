@@ -95,8 +95,8 @@ static inline largeArg *requestLargeArg(parsedCommand *p, uint32_t index) {
     return a->index == index && a->bytes ? a : NULL;
 }
 
-/* What a command has cost that was picked for that (engine/hot_keys.h). Main only stores here, beside the keys it has
- * looked at; the thread that holds the connection counts when it has the block again. */
+/* What a command has cost that was picked for that (engine/observe/hot_keys.h). Main only stores here, beside the keys
+ * it has looked at; the thread that holds the connection counts when it has the block again. */
 typedef struct requestSample {
     struct requestSample *next; /* of the same block */
     const parsedCommand *req;   /* borrowed: the record it stands in */

@@ -1,7 +1,7 @@
 /* command_defs.c -- the rows of table/ as arrays.
  *
- * Not here    the words of the rows (engine/command_rows.h); lookup and key extraction (engine/command_table.c);
- *             commands whose handlers lie in another layer, which registers them.
+ * Not here    the words of the rows (engine/table/command_rows.h); lookup and key extraction
+ *             (engine/table/command_table.c); commands whose handlers lie in another layer, which registers them.
  * Owns        the arrays, for good.
  * Threads     commandsRegister() at boot; get_keys functions on any thread.
  * Tests       tests/type/command.tcl

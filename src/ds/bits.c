@@ -5,7 +5,7 @@
  * bytes on any x86-64, one of 32 in a second copy for those with AVX2. Combining goes in pieces that stay in the first
  * cache level while all sources are applied to them.
  *
- * Not here    strings, keys, errors (commands/bitops.c, commands/bitfield.c).
+ * Not here    strings, keys, errors (commands/string/bitops.c, commands/string/bitfield.c).
  * Threads     any: a function knows only its arguments.
  * Cost        a count takes 15 instructions for 32 bytes with AVX2, twice as many without.
  * Tests       tests/unit/ds/bits_test.c

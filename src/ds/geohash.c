@@ -5,7 +5,7 @@
  * cells are larger. What is found is asked for its distance in any case: cells decide about cost, and about the order
  * of an answer that nobody asked to sort, which is why their choice follows what clients know.
  *
- * Not here    sorted sets, in which the numbers are scores (commands/geo.c).
+ * Not here    sorted sets, in which the numbers are scores (commands/zset/geo.c).
  * Threads     any: a function knows only its arguments.
  * Tests       tests/unit/ds/geohash_test.c
  *

@@ -10,7 +10,7 @@
  * one before are looked at for neighbours of the same value that fit in one. Both are part of the published behaviour,
  * as they decide about the bytes.
  *
- * Not here    strings, keys, errors (commands/hyperloglog.c).
+ * Not here    strings, keys, errors (commands/string/hyperloglog.c).
  * Threads     any: a function knows only its arguments.
  * Invariants  1. No byte outside the slice is read, whatever the runs say.
  *             2. A run covers at least one register, so a search ends after HLL_REGISTERS of them.

@@ -3,7 +3,7 @@
  * A lookup is a chain of dependent loads: bucket, entry, key, value. One lookup after another pays each
  * miss in full; walking all of them one load at a time, in turns, pays for them together.
  *
- * Not here    which commands make a batch (net/command_batch.c); the bucket and its tags (dict_internal.h).
+ * Not here    which commands make a batch (net/session/command_batch.c); the bucket and its tags (dict_internal.h).
  * Owns        nothing: the caller lends the array of lookups, dicts and key names until dictPrefetch() returns.
  * Threads     any one thread that may read the dicts; in the server that is main.
  * Invariants  1. Hints never change an answer: with every hint removed, all tests still pass.

@@ -4,7 +4,7 @@
  * armed (gates.h). An ordinary command pays one branch for both.
  *
  * Not here    what a command does (commands/), what a stage looks at (its owner), in which order commands come
- *             (net/command_batch.c).
+ *             (net/session/command_batch.c).
  * Owns        nothing but counters.
  * Threads     main.
  * Cost        one clock reading per command, two for one of a script; no allocation; a command's counters are one line.

@@ -6,11 +6,11 @@
  * The bytes of a request are read by main only to pass them on: they lie in the cache of the thread that received them.
  * So while one command runs, those of the next are asked for.
  *
- * Not here    how a walk overlaps (ds/memory_prefetch.c); which commands run next (net/command_batch.c).
+ * Not here    how a walk overlaps (ds/memory_prefetch.c); which commands run next (net/session/command_batch.c).
  * Owns        counters; which commands are upcoming.
  * Threads     main.
  * Invariants  1. Hints never change a reply: without them every command does the same.
- * Tests       tests/unit/net/command_batch_test.c
+ * Tests       tests/unit/net/session/command_batch_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "record_prefetch.h"

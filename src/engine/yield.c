@@ -5,7 +5,7 @@
  * Threads     main.
  * Invariants  1. GATE_BUSY is armed exactly while others are served.
  *             2. `around` is set only while `waiting` is.
- * Tests       tests/unit/net/command_batch_test.c, tests/repl/sync.tcl, tests/script/yield.tcl
+ * Tests       tests/unit/net/session/command_batch_test.c, tests/repl/sync.tcl, tests/script/yield.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "yield.h"

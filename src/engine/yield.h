@@ -8,9 +8,10 @@
  *   - Handlers of other descriptors (the end of a child, of a job on the link to the primary, of a transfer) and timers
  *     do not run: only handlers of clients and listeners are registered with AE_REENTRANT (event/ae.h). What these wait
  *     for stays pending until the job is over.
- *   - Clients that wait for a key are served when the command that has brought it is over (net/command_batch.c).
- *   - Replies that leave meanwhile are judged by the last complete unit of what is propagated (persist/aof.c), and the
- *     client whose command is the job gets nothing before its reply is whole (net/session_output.c).
+ *   - Clients that wait for a key are served when the command that has brought it is over
+ *     (net/session/command_batch.c).
+ *   - Replies that leave meanwhile are judged by the last complete unit of what is propagated (persist/aof/aof.c), and
+ *     the client whose command is the job gets nothing before its reply is whole (net/session/session_output.c).
  *
  * assertOutsideYield() says so where something changes the dataset, the role, a stream or its files.
  *

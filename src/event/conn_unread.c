@@ -3,7 +3,7 @@
  * While there are any the connection has another type, which is its own but for reading; with the last byte it has its
  * own again, and nothing is left that a later read would pay for.
  *
- * Not here    why somebody read too far (repl/link_job.h).
+ * Not here    why somebody read too far (repl/replica/link_job.h).
  * Owns        the blocks.
  * Threads     the connection's holder.
  * Invariants  1. A block in the list has a byte that was not read, but for the last of bytes that are still gathered.

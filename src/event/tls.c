@@ -14,9 +14,9 @@
  *
  * A handshake costs a thousand times as much as a request: of those that have come at once a thread takes
  * HANDSHAKE_STEPS_PER_TURN steps and then sees to its other connections. (With I/O threads the thread is one that makes
- * handshakes only: net/rebalance.c.)
+ * handshakes only: net/balance/rebalance.c.)
  *
- * Not here    certificates and options (tls_context.c), time limits (net/client_stream.c).
+ * Not here    certificates and options (tls_context.c), time limits (net/io/client_stream.c).
  * Owns        the SSL object; a reference to the context.
  * Threads     the holder alone: an SSL object has no lock.
  * Invariants  1. Before each call of OpenSSL the thread's queue of errors is empty: what is found there is this call's.

@@ -1,9 +1,10 @@
 /* dump_payload.c -- bytes that one server gives to another: what they say, then a version and a checksum.
  *
- * Not here    the bytes of a value (rdb_value.c), of libraries (script/function_dump.c).
+ * Not here    the bytes of a value (rdb_value.c), of libraries (script/functions/function_dump.c).
  * Owns        nothing.
  * Threads     any.
- * Tests       tests/unit/commands/keys_test.c, tests/unit/script/function_dump_test.c, tests/type/keys.tcl
+ * Tests       tests/unit/commands/keyspace/keys_test.c, tests/unit/script/functions/function_dump_test.c,
+ *             tests/type/keys.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "dump_payload.h"

@@ -1,6 +1,6 @@
 /* rdb_writer.c -- where the bytes of RDB go.
  *
- * Not here    what is written (rdb_string.c, rdb_value.c); who takes it (persist/file_writer.c).
+ * Not here    what is written (rdb_string.c, rdb_value.c); who takes it (persist/file/file_writer.c).
  * Owns        the buffer.
  * Threads     one owner at a time.
  * Invariants  1. buffer <= at <= end, and the buffer's block ends behind `end`.

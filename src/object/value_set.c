@@ -8,7 +8,8 @@
  *
  * A member of 12 bytes takes 13, which is 16 from the allocator: with its share of the table less than 32 bytes.
  *
- * Not here    random members (value_set_random.c); what every type has (value_set_type.c); commands (commands/t_set.c).
+ * Not here    random members (value_set_random.c); what every type has (value_set_type.c); commands
+ *             (commands/set/t_set.c).
  * Owns        nothing but what hangs off an entry.
  * Threads     main; a set that only one thread knows is that thread's.
  * Invariants  1. No member is there twice, compared as text.

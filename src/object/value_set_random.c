@@ -4,7 +4,7 @@
  * / still to come), which makes every choice equally likely, in time of the set's size. Where few are wanted of a large
  * table, they are picked one by one and a small table of addresses tells which are picked already.
  *
- * Not here    what SPOP and SRANDMEMBER reply (commands/t_set.c).
+ * Not here    what SPOP and SRANDMEMBER reply (commands/set/t_set.c).
  * Owns        nothing.
  * Threads     main; by rngThread().
  * Invariants  1. Picks that only read write nothing.

@@ -9,7 +9,7 @@
  *   INT    ---------------> RAW            (any) -----------> INT
  *   EMBSTR --SetExpire that no longer fits--> RAW
  *
- * Not here    the commands (commands/t_string.c).
+ * Not here    the commands (commands/string/t_string.c).
  * Threads     as object.c.
  * Invariants  1. Which values are INT or EMBSTR is what clients of the reference server see in OBJECT ENCODING.
  *             2. RAW does not become EMBSTR again, whatever its length.

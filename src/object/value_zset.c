@@ -9,7 +9,7 @@
  *                    -> scores  leaves --> entry {score, member}
  *
  * Not here    ranges and walks (value_zset_range.c); sets that are made at once (value_zset_build.c); RDB and digest
- *             (value_zset_rdb.c); the commands (commands/t_zset*.c).
+ *             (value_zset_rdb.c); the commands (commands/zset/t_zset*.c).
  * Owns        nothing: a value belongs to its entry in the keyspace.
  * Threads     main, or the one that alone knows the value.
  * Invariants  1. A listpack has pairs of member and score and at least one; no member is in it twice. Pairs ascend by

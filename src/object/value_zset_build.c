@@ -4,7 +4,7 @@
  * by inserting a member at a time, and its leaves are as full as they can be. Where members may come more than once
  * they are in the table from the beginning, which then is the set's.
  *
- * Not here    what is collected (commands/t_zset_algebra.c, commands/t_zset_range.c).
+ * Not here    what is collected (commands/zset/t_zset_algebra.c, commands/zset/t_zset_range.c).
  * Owns        what a builder holds, until it is ended.
  * Threads     main, or the one that alone knows the builder.
  * Invariants  Every entry is in the row; if there is a table, all have come by zsetBuildScore() and are in it, too.

@@ -4,7 +4,7 @@
  * end, and how many before its upper one. So there is one way to count it, to reverse it, to cut it (LIMIT), to read it
  * and to take it out.
  *
- * Not here    what commands write for a range (commands/t_zset_range.c).
+ * Not here    what commands write for a range (commands/zset/t_zset_range.c).
  * Owns        nothing.
  * Threads     main, or the one that alone knows the value.
  * Cost        skiplist: the logarithm of its size for each end; listpack: a walk.

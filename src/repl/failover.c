@@ -1,7 +1,8 @@
 /* failover.c -- a primary hands its role over to one of its replicas: FAILOVER.
  *
- * The dataset stands still while it waits (engine/pause.h), so that a replica that has all of the stream has all there
- * is. Then this server follows that one, and asks it with its first PSYNC to be a primary; what it answers decides.
+ * The dataset stands still while it waits (engine/wait/pause.h), so that a replica that has all of the stream has all
+ * there is. Then this server follows that one, and asks it with its first PSYNC to be a primary; what it answers
+ * decides.
  *
  * Not here    the link (primary_link.c), what the other one does (psync.c).
  * Owns        the failover under way.

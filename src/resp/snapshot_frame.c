@@ -1,6 +1,6 @@
 /* snapshot_frame.c -- a snapshot on a connection: what its header says, and where it ends.
  *
- * Not here    sending one (repl/full_sync.c); what the bytes mean (persist/rdb_scan.h).
+ * Not here    sending one (repl/primary/full_sync.c); what the bytes mean (persist/rdb/rdb_scan.h).
  * Owns        nothing.
  * Threads     any.
  * Invariants  1. What lies behind a snapshot of known length is never asked for.

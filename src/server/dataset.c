@@ -1,6 +1,6 @@
 /* dataset.c -- the dataset that a start finds on disk.
  *
- * Not here    reading (persist/rdb_load.c).
+ * Not here    reading (persist/rdb/rdb_load.c).
  * Threads     main's own.
  * Tests       tests/persist/loading.tcl
  *

@@ -446,7 +446,7 @@ static void putSections(writer *w, slice text) {
 
 /* ---- Histograms ---- */
 
-/* Powers of two of microseconds, in seconds. The last is beyond what is told apart (engine/latency.c). */
+/* Powers of two of microseconds, in seconds. The last is beyond what is told apart (engine/observe/latency.c). */
 static const char *const bounds[] = {"1e-06",    "2e-06",    "4e-06",    "8e-06",    "1.6e-05",  "3.2e-05",
                                      "6.4e-05",  "0.000128", "0.000256", "0.000512", "0.001024", "0.002048",
                                      "0.004096", "0.008192", "0.016384", "0.032768", "0.065536", "0.131072",

@@ -3,7 +3,7 @@
  * The rules are those of the server's own port: who is the default user without a password there is so here, and may
  * look if that user may run INFO. Others say a name and a password.
  *
- * Not here    users and their rules (engine/acl.h); how a name and a password are sent (http_request.c).
+ * Not here    users and their rules (engine/acl/acl.h); how a name and a password are sent (http_request.c).
  * Owns        a copy of names and hashes of passwords.
  * Threads     a copy is made by main and handed over (http_server.c); from then on nothing in it changes.
  * Cost        a question: one SHA-256 and a walk over the users' hashes.

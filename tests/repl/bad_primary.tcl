@@ -61,7 +61,7 @@ foreach load {disabled flush-before-load swapdb} {
         }
 
         foreach with_mark {0 1} {
-            # Each byte in one of the six ways, and all of them in tests/unit/persist/rdb_scan_test.c.
+            # Each byte in one of the six ways, and all of them in tests/unit/persist/rdb/rdb_scan_test.c.
             test "A snapshot that is cut at any byte: it is asked for again (mark: $with_mark)" {
                 set bytes [framed $snapshot $with_mark]
                 set first [expr {[lsearch {disabled flush-before-load swapdb} $load] * 2 + $with_mark}]
@@ -81,7 +81,7 @@ foreach load {disabled flush-before-load swapdb} {
                 $link destroy
             }
 
-            # The reader itself is split at each byte in tests/unit/repl/snapshot_reader_test.c.
+            # The reader itself is split at each byte in tests/unit/repl/replica/snapshot_reader_test.c.
             test "A snapshot that comes in two pieces (mark: $with_mark)" {
                 set bytes "[framed $snapshot $with_mark]"
                 set stream [expr {$with_mark ? "" : [resp::encode {SET behind 1}]}]

@@ -12,7 +12,7 @@
 
 enum { ROUNDS = 7, MESSAGES = 2000000, TRIPS = 200000, CAPACITY = 4096 };
 
-/* As large as a message of the server (net/io_threads.h). */
+/* As large as a message of the server (net/thread/io_threads.h). */
 typedef struct message {
     uint64_t words[5];
 } message;

@@ -6,7 +6,7 @@
  * expire, its elements with their times, groups with their consumers and what is pending.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "../client/client_fixture.h"
+#include "client/client_fixture.h"
 #include "command_fixture.h"
 #include "bio.h"
 #include "blocking.h"

@@ -1,7 +1,7 @@
 /* reply_limit_test.c -- a command whose reply reaches the client's output limit stops to make the reply.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "../client/client_fixture.h"
+#include "client/client_fixture.h"
 #include "command_fixture.h"
 #include "commands.h"
 #include "command_table.h"

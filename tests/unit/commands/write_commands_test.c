@@ -5,7 +5,7 @@
  * have moved exactly then. A write command without both kinds of example fails, so a new one cannot be forgotten.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "../client/client_fixture.h"
+#include "client/client_fixture.h"
 #include "command_fixture.h"
 #include "call.h"
 #include "clock.h"

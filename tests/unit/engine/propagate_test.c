@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "propagate.h"
 
-#include "../client/client_fixture.h"
+#include "client/client_fixture.h"
 #include "call.h"
 #include "command_record.h"
 #include "key_changed.h"

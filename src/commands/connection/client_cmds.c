@@ -1,0 +1,273 @@
+/* client_cmds.c -- CLIENT: what a connection asks about itself, and how it wants to be treated.
+ *
+ * Not here    CLIENT LIST and KILL (client_list.c), client-side caching (client_tracking.c), what the flags do
+ *             (client/, engine/call.c, engine/wait/pause.c).
+ * Owns        nothing.
+ * Threads     main.
+ * Tests       tests/unit/commands/connection/connection_cmds_test.c, tests/engine/client.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include <limits.h>
+
+#include "blocking.h"
+#include "commands.h"
+#include "pause.h"
+#include "reply.h"
+#include "store_state.h"
+
+/* ON or OFF in argument 2 as a flag of the client. */
+static void setFlag(client *c, uint32_t flag) {
+    if (sliceIs(c->argv[2], "on")) {
+        c->flags |= flag;
+    } else if (sliceIs(c->argv[2], "off")) {
+        c->flags &= ~flag;
+    } else {
+        addReplySyntaxError(c);
+        return;
+    }
+    addReplyOk(c);
+}
+
+void clientNoEvictCommand(client *c) {
+    setFlag(c, CLIENT_NO_EVICT);
+}
+
+void clientNoTouchCommand(client *c) {
+    setFlag(c, CLIENT_NO_TOUCH);
+}
+
+/* Without import-mode there is nothing to be a source for; OFF holds then. */
+void clientImportSourceCommand(client *c) {
+    if (sliceIs(c->argv[2], "on") && !store_following.imports) addReplyError(c, "Server is not in import mode");
+    else setFlag(c, CLIENT_IMPORT_SOURCE);
+}
+
+/* ---- Who it is -------------------------------------------------------------------------------------------------- */
+
+void clientIdCommand(client *c) {
+    addReplyLongLong(c, (long long)c->id);
+}
+
+void clientInfoCommand(client *c) {
+    sds text = sdsCatLen(clientCatInfo(sdsEmpty(), c), "\n", 1);
+    addReplyVerbatim(c, sdsSlice(text), "txt");
+    sdsFree(text);
+}
+
+void clientGetnameCommand(client *c) {
+    if (c->name) addReplyBulk(c, sdsSlice(c->name));
+    else addReplyNull(c);
+}
+
+void clientSetnameCommand(client *c) {
+    const char *err;
+    if (clientSetName(c, c->argv[2], &err)) addReplyOk(c);
+    else addReplyError(c, err);
+}
+
+void clientSetinfoCommand(client *c) {
+    slice option = c->argv[2], value = c->argv[3];
+    sds *field;
+
+    if (sliceIs(option, "lib-name")) {
+        field = &c->lib_name;
+    } else if (sliceIs(option, "lib-ver")) {
+        field = &c->lib_ver;
+    } else {
+        addReplyErrorFormat(c, "Unrecognized option '%.*s'", (int)option.len, option.ptr);
+        return;
+    }
+    if (!clientNameIsValid(value)) {
+        addReplyErrorFormat(c, "%.*s cannot contain spaces, newlines or special characters.", (int)option.len,
+                            option.ptr);
+        return;
+    }
+    sdsFree(*field);
+    *field = value.len ? sdsFromSlice(value) : NULL;
+    addReplyOk(c);
+}
+
+void clientCapaCommand(client *c) {
+    for (uint32_t i = 2; i < c->argc; i++) {
+        if (!sliceIs(c->argv[i], "redirect")) continue;
+        c->capa |= CLIENT_CAPA_REDIRECT;
+        gateArmClient(c, GATE_REDIRECT, true);
+    }
+    addReplyOk(c);
+}
+
+/* ---- What it is sent -------------------------------------------------------------------------------------------- */
+
+void clientReplyCommand(client *c) {
+    const uint32_t silent = CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP | CLIENT_REPLY_SKIP_NEXT;
+
+    if (sliceIs(c->argv[2], "on")) {
+        c->flags &= ~silent;
+        addReplyOk(c);
+    } else if (sliceIs(c->argv[2], "off")) {
+        c->flags |= CLIENT_REPLY_OFF;
+    } else if (sliceIs(c->argv[2], "skip")) {
+        if (!(c->flags & CLIENT_REPLY_OFF)) c->flags |= CLIENT_REPLY_SKIP_NEXT;
+    } else {
+        addReplySyntaxError(c);
+    }
+}
+
+/* ---- When it is served ------------------------------------------------------------------------------------------ */
+
+void clientPauseCommand(client *c) {
+    pauseKind kind = PAUSE_ALL;
+    long long timeout_ms;
+
+    if (c->argc == 4) {
+        if (sliceIs(c->argv[3], "write")) {
+            kind = PAUSE_WRITES;
+        } else if (!sliceIs(c->argv[3], "all")) {
+            addReplyError(c, "CLIENT PAUSE mode must be WRITE or ALL");
+            return;
+        }
+    }
+    if (!getLongLongFromArg(c, 2, &timeout_ms, "timeout is not an integer or out of range")) return;
+    int64_t now_ms = clockWallMs();
+    if (timeout_ms < 0) {
+        addReplyError(c, "timeout is negative");
+    } else if (timeout_ms > LLONG_MAX - now_ms) {
+        addReplyError(c, "timeout is out of range");
+    } else {
+        pauseClients(PAUSE_BY_CLIENT_COMMAND, kind, now_ms + timeout_ms);
+        addReplyOk(c);
+    }
+}
+
+void clientUnpauseCommand(client *c) {
+    unpauseClients(PAUSE_BY_CLIENT_COMMAND);
+    addReplyOk(c);
+}
+
+/* Only a command that blocks can be ended early; a pause cannot. */
+void clientUnblockCommand(client *c) {
+    long long id;
+
+    if (c->argc == 4 && !sliceIs(c->argv[3], "timeout") && !sliceIs(c->argv[3], "error")) {
+        addReplyError(c, "CLIENT UNBLOCK reason should be TIMEOUT or ERROR");
+        return;
+    }
+    if (!getLongLongFromArg(c, 2, &id, NULL)) return;
+    client *target = id > 0 ? clientById((uint64_t)id) : NULL;
+    bool error = c->argc == 4 && sliceIs(c->argv[3], "error");
+    const char *text = error ? "-UNBLOCKED client unblocked via CLIENT UNBLOCK" : NULL;
+    addReplyLongLong(c, target && blockingEnd(target, text));
+}
+
+void clientHelpCommand(client *c) {
+    static const char *lines[] = {
+        "CACHING (YES|NO)",
+        "    Track the keys of the next command or not, after TRACKING with OPTIN or OPTOUT.",
+        "CAPA <option> [options...]",
+        "    Claim capabilities of the client:",
+        "    * REDIRECT",
+        "      It follows -REDIRECT to another server, also outside of clusters.",
+        "GETREDIR",
+        "    Show the id of the client that receives the invalidations of this one.",
+        "GETNAME",
+        "    Show the name of this connection.",
+        "ID",
+        "    Show the id of this connection.",
+        "INFO",
+        "    Describe this connection in the words of LIST.",
+        "KILL <ip:port>",
+        "    Close the connection that comes from this address.",
+        "KILL <option> <value> [<option> <value> [...]]",
+        "    Close the connections that fit all options:",
+        "    * ADDR (<ip:port>|<unixsocket>:0)",
+        "      Those that come from this address.",
+        "    * LADDR (<ip:port>|<unixsocket>:0)",
+        "      Those that came to this address of the server.",
+        "    * TYPE (NORMAL|PRIMARY|REPLICA|PUBSUB)",
+        "      Those of this kind.",
+        "    * USER <username>",
+        "      Those logged in as this user.",
+        "    * SKIPME (YES|NO)",
+        "      Spare the connection that asks, or not (default: YES).",
+        "    * ID <client-id> [<client-id>...]",
+        "      Those with one of these ids.",
+        "    * MAXAGE <maxage>",
+        "      Those that are at least so many seconds old.",
+        "    * FLAGS <flags>",
+        "      Those that have all of these flags of CLIENT LIST.",
+        "    * NAME <client-name>",
+        "      Those with this name.",
+        "    * IDLE <idle>",
+        "      Those that have been idle for at least so many seconds.",
+        "    * LIB-NAME <library-name>",
+        "      Those whose client library has this name.",
+        "    * LIB-VER <library-version>",
+        "      Those whose client library has this version.",
+        "    * DB <db-id>",
+        "      Those that have this database selected.",
+        "    * CAPA <capa>",
+        "      Those that claimed this capability.",
+        "    * IP <ip>",
+        "      Those that come from this IP address, whatever the port.",
+        "LIST [options ...]",
+        "    Describe the connections that fit all options, or every one:",
+        "    * ADDR <ip:port>",
+        "      Those that come from this address.",
+        "    * LADDR <ip:port>",
+        "      Those that came to this address of the server.",
+        "    * TYPE (NORMAL|PRIMARY|REPLICA|PUBSUB)",
+        "      Those of this kind.",
+        "    * USER <username>",
+        "      Those logged in as this user.",
+        "    * SKIPME (YES|NO)",
+        "      Leave out the connection that asks, or not (default: NO).",
+        "    * ID <client-id> [<client-id>...]",
+        "      Those with one of these ids.",
+        "    * MAXAGE <maxage>",
+        "      Those that are at least so many seconds old.",
+        "    * FLAGS <flags>",
+        "      Those that have all of these flags of CLIENT LIST.",
+        "    * NAME <client-name>",
+        "      Those with this name.",
+        "    * IDLE <idle>",
+        "      Those that have been idle for at least so many seconds.",
+        "    * LIB-NAME <lib-name>",
+        "      Those whose client library has this name.",
+        "    * LIB-VER <lib-version>",
+        "      Those whose client library has this version.",
+        "    * DB <db-id>",
+        "      Those that have this database selected.",
+        "    * CAPA <capa>",
+        "      Those that claimed this capability.",
+        "    * IP <ip>",
+        "      Those that come from this IP address, whatever the port.",
+        "UNPAUSE",
+        "    End PAUSE before its time.",
+        "PAUSE <timeout> [WRITE|ALL]",
+        "    Hold back the writes, or all commands, of clients for so many milliseconds.",
+        "REPLY (ON|OFF|SKIP)",
+        "    Send replies to this connection, none, or none to the next command.",
+        "SETNAME <name>",
+        "    Name this connection.",
+        "SETINFO <option> <value>",
+        "    Say which library the client uses:",
+        "    * LIB-NAME: the name of it.",
+        "    * LIB-VER: the version of it.",
+        "UNBLOCK <clientid> [TIMEOUT|ERROR]",
+        "    End the wait of a blocked client, as if in vain or with an error.",
+        "TRACKING (ON|OFF) [REDIRECT <id>] [BCAST] [PREFIX <prefix> [...]]",
+        "         [OPTIN] [OPTOUT] [NOLOOP]",
+        "    Send invalidations for keys that the client may have cached.",
+        "TRACKINGINFO",
+        "    Show how TRACKING is set for this connection.",
+        "NO-EVICT (ON|OFF)",
+        "    Exempt this connection from eviction, whatever it takes.",
+        "NO-TOUCH (ON|OFF)",
+        "    Do not count what this connection reads as use of keys.",
+        "IMPORT-SOURCE (ON|OFF)",
+        "    Say that this connection imports data: with import-mode on it sees",
+        "    expired keys too.",
+        NULL,
+    };
+    addReplyHelp(c, lines);
+}

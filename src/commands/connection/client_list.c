@@ -1,0 +1,98 @@
+/* client_list.c -- CLIENT LIST and CLIENT KILL: all clients that match.
+ *
+ * Not here    what matches (client_filter.c), how a client is described (client/client.c).
+ * Owns        nothing.
+ * Threads     main.
+ * Cost        one look at each client.
+ * Tests       tests/unit/commands/connection/connection_cmds_test.c, tests/engine/client.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "call.h"
+#include "client_filter.h"
+#include "commands.h"
+#include "program.h"
+#include "pubsub.h"
+#include "reply.h"
+
+static sds catMatching(sds s, const clientFilter *f) {
+    listIter it = listBegin(client_state.clients, false);
+
+    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
+        const client *other = listNodeValue(n);
+        if (clientFilterMatches(f, other)) s = sdsCatLen(clientCatInfo(s, other), "\n", 1);
+    }
+    return s;
+}
+
+void clientListCommand(client *c) {
+    clientFilter filter;
+
+    if (c->argc == 3) { /* an option without its value; behind others, ID may stand without one */
+        addReplySyntaxError(c);
+        return;
+    }
+    if (clientFilterParse(&filter, c, 2, false)) {
+        sds text = catMatching(sdsEmpty(), &filter);
+        addReplyVerbatim(c, sdsSlice(text), "txt");
+        sdsFree(text);
+    }
+    clientFilterFree(&filter);
+}
+
+/* It is freed when it may be; for who publishes it has gone already. */
+static void killOther(client *c) {
+    pubsubEnd(c);
+    clientCloseAsap(c);
+}
+
+/* Ends all that match but `asking`, which is to hear how many they were; *self: it is one of them. */
+static long long killMatching(client *asking, const clientFilter *f, bool *self) {
+    long long killed = 0;
+    listIter it = listBegin(client_state.clients, false);
+
+    *self = false;
+    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
+        client *c = listNodeValue(n);
+        if (!clientFilterMatches(f, c)) continue;
+        if (c == asking) *self = true;
+        else killOther(c);
+        killed++;
+    }
+    return killed;
+}
+
+/* The client for which the command runs: if it is a command of a script, the client that has called the script. */
+static client *caller(client *c) {
+    return programOwns(c) ? callCurrentClient() : c;
+}
+
+/* CLIENT KILL ip:port, the form from before there were options: one client, itself not spared. */
+static void killByAddress(client *c) {
+    listIter it = listBegin(client_state.clients, false);
+
+    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
+        client *other = listNodeValue(n);
+        if (other->flags & CLIENT_CLOSE_ASAP || !sliceEq(sdsSlice(other->peer), c->argv[2])) continue;
+        addReplyOk(c);
+        if (other == caller(c)) other->flags |= CLIENT_CLOSE_AFTER_REPLY;
+        else killOther(other);
+        return;
+    }
+    addReplyError(c, "No such client");
+}
+
+void clientKillCommand(client *c) {
+    clientFilter filter;
+
+    if (c->argc == 3) {
+        killByAddress(c);
+        return;
+    }
+    if (clientFilterParse(&filter, c, 2, true)) {
+        bool self;
+        filter.me = caller(c);
+        addReplyLongLong(c, killMatching(caller(c), &filter, &self));
+        if (self) caller(c)->flags |= CLIENT_CLOSE_AFTER_REPLY;
+    }
+    clientFilterFree(&filter);
+}

@@ -1,0 +1,161 @@
+/* dump.c -- DUMP and RESTORE: a value as bytes that another server can take.
+ *
+ * Not here    the bytes of a value (object/rdb_value.c), version and checksum behind them (object/dump_payload.c).
+ * Threads     main.
+ * Invariants  1. A payload is untrusted: nothing changes before version, checksum and value have been found good.
+ *             2. A value may reach into the footer, as it may in the reference server.
+ * Tests       tests/unit/commands/keyspace/keys_test.c, tests/type/keys.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "command_memory.h"
+#include "commands.h"
+#include "db.h"
+#include "dump_payload.h"
+#include "key_changed.h"
+#include "lru.h"
+#include "object_settings.h"
+#include "propagate.h"
+#include "rdb_value.h"
+#include "reply.h"
+
+void dumpCommand(client *c) {
+    robj *o = lookupKeyRead(c->db, clientKeyAt(c, 1));
+    if (!o) {
+        addReplyNull(c);
+        return;
+    }
+    /* Compressed or not, and room that grew ahead of it. */
+    if (!commandMemoryReserve(c, 3 * objectMemUsage(o, 0))) return;
+    addReplyBulkSds(c, dumpPayloadOf(o, object_settings.compression));
+}
+
+/* What comes from the log was good once, whatever the setting says now. */
+static bool payloadIsGood(const client *c, slice payload) {
+    bool relaxed = object_settings.version_check == RDB_VERSION_CHECK_RELAXED || c->flags & CLIENT_REPLAYS;
+    return dumpPayloadIsGood(payload, relaxed, object_settings.skip_checksums);
+}
+
+/* ---- RESTORE ---- */
+
+typedef struct restoreOptions {
+    long long idle_s, frequency; /* -1: not given */
+    bool replace, absolute_ttl;
+} restoreOptions;
+
+static bool parseIdle(client *c, uint32_t index, restoreOptions *out) {
+    if (!getLongLongFromArg(c, index, &out->idle_s, NULL)) return false;
+    if (out->idle_s >= 0) return true;
+    addReplyError(c, "Invalid IDLETIME value, must be >= 0");
+    return false;
+}
+
+static bool parseFrequency(client *c, uint32_t index, restoreOptions *out) {
+    if (!getLongLongFromArg(c, index, &out->frequency, NULL)) return false;
+    if (out->frequency >= 0 && out->frequency <= 255) return true;
+    addReplyError(c, "Invalid FREQ value, must be >= 0 and <= 255");
+    return false;
+}
+
+static bool parseOptions(client *c, restoreOptions *out) {
+    *out = (restoreOptions){.idle_s = -1, .frequency = -1};
+    for (uint32_t i = 4; i < c->argc; i++) {
+        slice word = c->argv[i];
+        bool has_value = i + 1 < c->argc, ok = true;
+        if (sliceIs(word, "replace")) {
+            out->replace = true;
+        } else if (sliceIs(word, "absttl")) {
+            out->absolute_ttl = true;
+        } else if (has_value && out->frequency == -1 && sliceIs(word, "idletime")) {
+            ok = parseIdle(c, ++i, out);
+        } else if (has_value && out->idle_s == -1 && sliceIs(word, "freq")) {
+            ok = parseFrequency(c, ++i, out);
+        } else {
+            addReplySyntaxError(c);
+            ok = false;
+        }
+        if (!ok) return false;
+    }
+    return true;
+}
+
+/* Argument 2 as a time since 1970, 0: none. A relative time past the end of the scale wraps into the past. */
+static bool parseTtl(client *c, bool absolute, int64_t *when_ms) {
+    long long ttl_ms;
+    if (!getLongLongFromArg(c, 2, &ttl_ms, NULL)) return false;
+    if (ttl_ms < 0) {
+        addReplyError(c, "Invalid TTL value, must be >= 0");
+        return false;
+    }
+    *when_ms = ttl_ms;
+    if (ttl_ms && !absolute) *when_ms = (int64_t)((uint64_t)ttl_ms + (uint64_t)storeNowMs());
+    return true;
+}
+
+/* As the maxmemory policy means the bits: the option for the other kind of policy says nothing. A long idle time wraps
+ * with the clock. */
+static void applyUse(robj *o, const restoreOptions *options) {
+    if (store_settings.maxmemory_policy & MAXMEMORY_FLAG_LFU) {
+        if (options->frequency != -1) lfuSetFrequency(o, (unsigned)options->frequency);
+    } else if (options->idle_s != -1) {
+        lruSetIdle(o, options->idle_s & LRU_CLOCK_MAX);
+    }
+}
+
+/* The time is over already: what was there goes, nothing comes. */
+static void restoreExpired(client *c, hashedKey key, bool deleted) {
+    if (deleted) keyChanged(c, key, NOTIFY_GENERIC, "del", 1);
+    if (deleted) propagateExpired(c, key.name);
+    addReplyOk(c);
+}
+
+/* The command with a time that does not count from now. */
+static void propagateAbsolute(const client *c, int64_t when_ms) {
+    if (!propagateRewritten(c)) return;
+    propagateArg(c->argv[1]);
+    propagateNumber(when_ms);
+    propagateArgs(c, 3, c->argc);
+    propagateWord("ABSTTL");
+    propagateDone();
+}
+
+/* RESTORE key ttl payload [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency] */
+void restoreCommand(client *c) {
+    restoreOptions options;
+    int64_t when_ms;
+    if (!parseOptions(c, &options)) return;
+    hashedKey key = clientKeyAt(c, 1);
+    if (!options.replace && lookupKeyWrite(c->db, key)) {
+        addReplyError(c, "-BUSYKEY Target key name already exists.");
+        return;
+    }
+    if (!parseTtl(c, options.absolute_ttl, &when_ms)) return;
+    slice payload = c->argv[3];
+    if (!payloadIsGood(c, payload)) {
+        addReplyError(c, "DUMP payload version or checksum are wrong");
+        return;
+    }
+    rdbReader reader = {payload.ptr, payload.ptr + payload.len};
+    robj *o = rdbReadValue(&reader, key.name, when_ms != 0);
+    if (!o) {
+        addReplyError(c, "Bad data format");
+        return;
+    }
+
+    bool deleted = options.replace && dbDelete(c->db, key);
+    if (when_ms && storeTimeIsOver(when_ms)) {
+        objectReleaseNow(o);
+        restoreExpired(c, key, deleted);
+        return;
+    }
+    if (when_ms) o = objectSetExpireTake(o, when_ms);
+    applyUse(o, &options);
+    dbAddTake(c->db, o, key);
+    keyChanged(c, key, NOTIFY_GENERIC, "restore", 1);
+    if (when_ms && !options.absolute_ttl) propagateAbsolute(c, when_ms);
+    addReplyOk(c);
+}
+
+/* The same, for keys of a slot that is on its way: gates of a cluster let it pass. */
+void restoreAskingCommand(client *c) {
+    restoreCommand(c);
+}

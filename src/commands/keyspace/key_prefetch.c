@@ -1,0 +1,30 @@
+/* key_prefetch.c -- let the cache misses of a command's many keys overlap.
+ *
+ * A command of many keys is a batch of its own. Its keys are fetched in groups, so that the last one of a thousand is
+ * not fetched before it is needed, and thrown out of the cache again.
+ *
+ * Not here    batches across commands (net/session/command_batch.c); the fetching itself (ds/memory_prefetch.c).
+ * Threads     main.
+ * Tests       tests/unit/commands/keyspace/key_prefetch_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "key_prefetch.h"
+#include "engine_settings.h"
+#include "memory_prefetch.h"
+
+uint32_t keysPrefetch(client *c, uint32_t first_arg, uint32_t step, uint32_t count) {
+    dictLookup lookups[DICT_PREFETCH_MAX];
+    uint32_t group = engine_settings.prefetch_batch_max_size < DICT_PREFETCH_MAX
+                         ? (uint32_t)engine_settings.prefetch_batch_max_size
+                         : DICT_PREFETCH_MAX;
+
+    if (group == 0 || count < 2 || (c->req && (c->req->flags & REQ_PREFETCHED))) return count;
+    if (group > count) group = count;
+    const dict *d = dbDict(c->db, c->req ? c->req->slot : -1);
+    for (uint32_t i = 0; i < group; i++) {
+        hashedKey key = clientKeyAt(c, first_arg + i * step);
+        lookups[i] = (dictLookup){.d = d, .key = key.name, .hash = key.hash, .skip_value = true};
+    }
+    dictPrefetch(lookups, group);
+    return group;
+}

@@ -1,0 +1,287 @@
+/* keys.c -- commands that work on a key whatever its value.
+ *
+ * Not here    SCAN (scan.c); expires (expire_cmds.c); DUMP and RESTORE (dump.c); whole databases (db_cmds.c).
+ * Threads     main.
+ * Invariants  1. An entry that moves to another name or database starts its use (LRU, LFU) anew, and keeps its expire.
+ *             2. Every change is told through the door of the keyspace (keyspace_events.h).
+ * Tests       tests/unit/commands/keyspace/keys_test.c, tests/type/keys.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "command_memory.h"
+#include "commands.h"
+#include "db_walk.h"
+#include "glob.h"
+#include "key_prefetch.h"
+#include "lru.h"
+#include "panic.h"
+#include "propagate.h"
+#include "reply.h"
+#include "value_hash.h"
+
+#define MS_PER_S 1000
+
+/* ---- DEL, UNLINK, EXISTS, TOUCH ---- */
+
+static void takeExact(serverDb *db, robj *o, uint64_t hash) {
+    bool found = dbTakeEntry(db, o, hash);
+    serverAssert(found);
+}
+
+/* A key whose time is over counts where its going is not for this server to decide, as on a replica: then it is who
+ * deletes it that makes it go. */
+static bool deleteOne(serverDb *db, hashedKey key, bool lazily) {
+    robj *o = lookupKeyWriteWithFlags(db, key, LOOKUP_NOTOUCH | LOOKUP_HIDDEN);
+    if (!o) return false;
+    takeExact(db, o, key.hash);
+    if (lazily) objectReleaseLazily(o);
+    else objectReleaseNow(o);
+    dbKeyChanged(db, key, NOTIFY_GENERIC, "del", 1);
+    return true;
+}
+
+static void deleteGeneric(client *c, bool lazily) {
+    long long deleted = 0;
+    uint32_t count = c->argc - 1;
+    for (uint32_t i = 0, ready = 0; i < count; i++) {
+        if (i == ready) ready += keysPrefetch(c, 1 + i, 1, count - i);
+        deleted += deleteOne(c->db, clientKeyAt(c, 1 + i), lazily);
+    }
+    addReplyLongLong(c, deleted);
+}
+
+void delCommand(client *c) {
+    deleteGeneric(c, store_settings.lazyfree_user_del);
+}
+
+void unlinkCommand(client *c) {
+    deleteGeneric(c, true);
+}
+
+static void countGeneric(client *c, int lookup_flags) {
+    long long found = 0;
+    uint32_t count = c->argc - 1;
+    for (uint32_t i = 0, ready = 0; i < count; i++) {
+        if (i == ready) ready += keysPrefetch(c, 1 + i, 1, count - i);
+        found += lookupKeyReadWithFlags(c->db, clientKeyAt(c, 1 + i), lookup_flags) != NULL;
+    }
+    addReplyLongLong(c, found);
+}
+
+void existsCommand(client *c) {
+    countGeneric(c, LOOKUP_NOTOUCH);
+}
+
+void touchCommand(client *c) {
+    countGeneric(c, LOOKUP_NONE);
+}
+
+/* ---- TYPE, KEYS, RANDOMKEY ---- */
+
+void typeCommand(client *c) {
+    const robj *o = lookupKeyReadWithFlags(c->db, clientKeyAt(c, 1), LOOKUP_NOTOUCH);
+    addReplyStatus(c, o ? objectTypeName(o) : "none");
+}
+
+/* Keys whose time is over are left out, but stay: nothing may be deleted during the walk. */
+void keysCommand(client *c) {
+    slice pattern = c->argv[1];
+    bool all = pattern.len == 1 && pattern.ptr[0] == '*';
+    long long found = 0;
+    void *place = addReplyDeferredLen(c);
+    dbIterator it;
+    dbIterBegin(&it, c->db, false);
+    for (const robj *o; !replyIsOver(c) && (o = dbIterNext(&it));) {
+        slice name = objectKey(o);
+        if ((!all && !globMatch(pattern, name, false)) || keyIsExpired(o)) continue;
+        addReplyBulk(c, name);
+        found++;
+    }
+    dbIterEnd(&it);
+    setDeferredArrayLen(c, place, found);
+}
+
+void randomkeyCommand(client *c) {
+    const robj *o = dbRandomKey(c->db);
+    if (o) addReplyBulk(c, objectKey(o));
+    else addReplyNull(c);
+}
+
+/* ---- RENAME, MOVE, COPY ---- */
+
+static void renameGeneric(client *c, bool only_if_free) {
+    hashedKey from = clientKeyAt(c, 1), to = clientKeyAt(c, 2);
+    robj *o = lookupKeyWrite(c->db, from);
+    if (!o) {
+        addReplyNoKeyError(c);
+        return;
+    }
+    bool same = sliceEq(from.name, to.name), taken = same || lookupKeyWrite(c->db, to);
+    if (only_if_free && taken) {
+        addReplyZero(c);
+        return;
+    }
+    /* A value that replies refer to stays where it is, and the new key gets a copy. */
+    if (!same && !commandMemoryReserve(c, (o->refcount > 1 ? objectMemUsage(o, 0) : 0) + to.name.len)) return;
+    if (!same) {
+        if (taken) dbDelete(c->db, to);
+        takeExact(c->db, o, from.hash);
+        o = objectRenameTake(o, to.name);
+        o->lru = 0;
+        dbAddTake(c->db, o, to);
+        dbKeyMoved(c->db, from, "rename_from", c->db, to, "rename_to");
+    }
+    if (only_if_free) addReplyOne(c);
+    else addReplyOk(c);
+}
+
+void renameCommand(client *c) {
+    renameGeneric(c, false);
+}
+
+void renamenxCommand(client *c) {
+    renameGeneric(c, true);
+}
+
+/* The database whose number stands in argument `index`; NULL after an error. */
+static serverDb *dbFromArg(client *c, uint32_t index) {
+    int id;
+    if (!getIntFromArg(c, index, &id, NULL)) return NULL;
+    serverDb *db = dbSelect(id);
+    if (!db) addReplyError(c, "DB index is out of range");
+    return db;
+}
+
+static void addReplySameObject(client *c) {
+    addReplyError(c, "source and destination objects are the same");
+}
+
+/* MOVE key db */
+void moveCommand(client *c) {
+    serverDb *from = c->db, *to = dbFromArg(c, 2);
+    if (!to) return;
+    if (to == from) {
+        addReplySameObject(c);
+        return;
+    }
+    hashedKey key = clientKeyAt(c, 1);
+    robj *o = lookupKeyWrite(from, key);
+    if (!o || lookupKeyWrite(to, key)) {
+        addReplyZero(c);
+        return;
+    }
+    takeExact(from, o, key.hash);
+    o->lru = 0;
+    dbAddTake(to, o, key);
+    dbKeyMoved(from, key, "move_from", to, key, "move_to");
+    addReplyOne(c);
+}
+
+static bool parseCopyOptions(client *c, serverDb **to, bool *replace) {
+    for (uint32_t i = 3; i < c->argc; i++) {
+        if (sliceIs(c->argv[i], "replace")) {
+            *replace = true;
+        } else if (i + 1 < c->argc && sliceIs(c->argv[i], "db")) {
+            if (!(*to = dbFromArg(c, ++i))) return false;
+        } else {
+            addReplySyntaxError(c);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Fields whose time is over are not copied; elsewhere they are, and have to go. */
+static void propagateCopy(const client *c, const robj *from, const robj *copy, const serverDb *to_db, slice to) {
+    if (from->type != OBJ_HASH || hashLength(from) == hashLength(copy) || !propagateRewritten(c)) return;
+    propagateArgs(c, 1, c->argc);
+    propagateDone();
+    propagateBegin(dbId(to_db), sliceStr("HDEL"));
+    propagateArg(to);
+    hashIter it;
+    hashIterBegin(&it, from);
+    for (const hashPair *pair; (pair = hashIterNext(&it));)
+        if (hashHidden(pair->when_ms)) propagateCopied(pair->name);
+    hashIterEnd(&it);
+    propagateDone();
+}
+
+/* COPY source destination [DB db] [REPLACE] */
+void copyCommand(client *c) {
+    serverDb *to_db = c->db;
+    bool replace = false;
+    if (!parseCopyOptions(c, &to_db, &replace)) return;
+    hashedKey from = clientKeyAt(c, 1), to = clientKeyAt(c, 2);
+    if (to_db == c->db && sliceEq(from.name, to.name)) {
+        addReplySameObject(c);
+        return;
+    }
+    robj *o = lookupKeyRead(c->db, from);
+    bool taken = o && lookupKeyWrite(to_db, to);
+    if (!o || (taken && !replace)) {
+        addReplyZero(c);
+        return;
+    }
+    size_t needs = objectMemUsage(o, 0) + to.name.len;
+    /* Between large blocks the allocator leaves pages that no block counts: a quarter of the smallest of them. */
+    if (!commandMemoryReserve(c, needs + needs / 4)) return;
+    robj *copy = objectDup(o, to.name);
+    copy->lru = 0;
+    if (taken) dbDelete(to_db, to);
+    dbAddTake(to_db, copy, to);
+    dbKeyChanged(to_db, to, NOTIFY_GENERIC, "copy_to", 1);
+    propagateCopy(c, o, copy, to_db, to.name);
+    addReplyOne(c);
+}
+
+/* ---- OBJECT ---- */
+
+/* The value of argument 2 without counting as a use; NULL after a null reply. */
+static robj *inspected(client *c) {
+    robj *o = lookupKeyReadWithFlags(c->db, clientKeyAt(c, 2), LOOKUP_NOTOUCH | LOOKUP_NONOTIFY);
+    if (!o) addReplyNull(c);
+    return o;
+}
+
+#define POLICY_NOTE \
+    " Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust."
+
+void objectEncodingCommand(client *c) {
+    const robj *o = inspected(c);
+    if (o) addReplyBulkCString(c, objectEncodingName(o));
+}
+
+void objectRefcountCommand(client *c) {
+    const robj *o = inspected(c);
+    if (o) addReplyLongLong(c, o->refcount);
+}
+
+void objectIdletimeCommand(client *c) {
+    const robj *o = inspected(c);
+    if (!o) return;
+    if (store_settings.maxmemory_policy & MAXMEMORY_FLAG_LFU)
+        addReplyError(c, "An LFU maxmemory policy is selected, idle time not tracked." POLICY_NOTE);
+    else addReplyLongLong(c, (long long)(lruIdleMs(o) / MS_PER_S));
+}
+
+void objectFreqCommand(client *c) {
+    const robj *o = inspected(c);
+    if (!o) return;
+    if (!(store_settings.maxmemory_policy & MAXMEMORY_FLAG_LFU))
+        addReplyError(c, "An LFU maxmemory policy is not selected, access frequency not tracked." POLICY_NOTE);
+    else addReplyLongLong(c, lfuFrequency(o));
+}
+
+void objectHelpCommand(client *c) {
+    static const char *lines[] = {
+        "ENCODING <key>",
+        "    Name the internal representation of the value.",
+        "FREQ <key>",
+        "    Show the LFU counter of the key, which grows with the logarithm of its use.",
+        "IDLETIME <key>",
+        "    Show for how many seconds the key was not used, roughly.",
+        "REFCOUNT <key>",
+        "    Show how many references there are to the value.",
+        NULL,
+    };
+    addReplyHelp(c, lines);
+}

@@ -1,0 +1,254 @@
+/* scan.c -- SCAN and its sisters: walk over the keyspace, or a value's table, in calls that each see a part of it.
+ *
+ * A call first gathers entries from the dict and asks for their lines, then looks at them: so the misses overlap, and
+ * keys whose time is over can be deleted without a walk going on underneath.
+ *
+ * Not here    the handlers of HSCAN, SSCAN and ZSCAN, and elements that are in no table (their types' files); how the
+ *             cursor works (dict.c).
+ * Threads     main.
+ * Cost        about COUNT entries, at most ten times as many buckets.
+ * Tests       tests/unit/commands/keyspace/keys_test.c, tests/type/keys.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "scan.h"
+
+#include "commands.h"
+#include "db_walk.h"
+#include "glob.h"
+#include "reply.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define COUNT_DEFAULT 10
+#define STEPS_PER_ELEMENT 10
+#define GATHERED_ON_STACK 128
+
+/* ---- Arguments ---- */
+
+/* Cursors and type names end at a NUL byte. */
+static slice untilNul(slice s) {
+    return sliceOf(s.ptr, strnlen(s.ptr, s.len));
+}
+
+/* What is not a plain number is read as strtoull() does: blanks before it, a sign, leading zeros. */
+static bool parseCursor(slice text, uint64_t *cursor) {
+    long long number;
+    if (string2ll(text.ptr, text.len, &number)) {
+        *cursor = (uint64_t)number;
+        return number >= 0;
+    }
+    if (text.len == 0) return false;
+    char *copy = zmalloc(text.len + 1), *end;
+    memcpy(copy, text.ptr, text.len);
+    copy[text.len] = '\0';
+    errno = 0;
+    *cursor = strtoull(copy, &end, 10);
+    bool ok = errno == 0 && end != copy && *end == '\0';
+    zfree(copy);
+    return ok;
+}
+
+bool scanParseCursor(client *c, uint32_t index, uint64_t *cursor) {
+    if (parseCursor(untilNul(c->argv[index]), cursor)) return true;
+    addReplyError(c, "invalid cursor");
+    return false;
+}
+
+static int typeByName(slice name) {
+    static const struct {
+        const char *name;
+        objectTypeId type;
+    } types[] = {{"string", OBJ_STRING}, {"list", OBJ_LIST}, {"set", OBJ_SET},
+                 {"zset", OBJ_ZSET},     {"hash", OBJ_HASH}, {"stream", OBJ_STREAM}};
+    for (size_t i = 0; i < array_len(types); i++)
+        if (sliceIs(name, types[i].name)) return types[i].type;
+    return -1;
+}
+
+static bool parseCount(client *c, uint32_t index, scanOptions *out) {
+    long long count;
+    if (!getLongLongFromArg(c, index, &count, NULL)) return false;
+    if (count < 1) {
+        addReplySyntaxError(c);
+        return false;
+    }
+    out->count = (size_t)count;
+    return true;
+}
+
+static bool parseType(client *c, uint32_t index, scanOptions *out) {
+    slice name = untilNul(c->argv[index]);
+    out->type = typeByName(name);
+    if (out->type != -1) return true;
+    sds text = sdsCatSlice(sdsNew("unknown type name '"), name);
+    text = sdsCat(text, "'");
+    addReplyErrorSlice(c, sdsSlice(text));
+    sdsFree(text);
+    return false;
+}
+
+static bool parseKeysOnly(client *c, scanKind kind, scanKind owner, scanOptions *out) {
+    if (kind == owner) {
+        out->keys_only = true;
+        return true;
+    }
+    addReplyError(c, owner == SCAN_HASH ? "NOVALUES option can only be used in HSCAN"
+                                        : "NOSCORES option can only be used in ZSCAN");
+    return false;
+}
+
+bool scanParseOptions(client *c, uint32_t first, scanKind kind, scanOptions *out) {
+    *out = (scanOptions){.count = COUNT_DEFAULT, .type = -1};
+    for (uint32_t i = first; i < c->argc; i++) {
+        slice word = c->argv[i];
+        bool has_value = i + 1 < c->argc, ok = true;
+        if (has_value && sliceIs(word, "count")) {
+            ok = parseCount(c, ++i, out);
+        } else if (has_value && sliceIs(word, "match")) {
+            out->pattern = c->argv[++i];
+            out->has_pattern = !(out->pattern.len == 1 && out->pattern.ptr[0] == '*');
+        } else if (has_value && kind == SCAN_KEYS && sliceIs(word, "type")) {
+            ok = parseType(c, ++i, out);
+        } else if (sliceIs(word, "novalues")) {
+            ok = parseKeysOnly(c, kind, SCAN_HASH, out);
+        } else if (sliceIs(word, "noscores")) {
+            ok = parseKeysOnly(c, kind, SCAN_ZSET, out);
+        } else {
+            addReplySyntaxError(c);
+            ok = false;
+        }
+        if (!ok) return false;
+    }
+    return true;
+}
+
+bool scanWants(const scanOptions *options, slice name) {
+    return !options->has_pattern || globMatch(options->pattern, name, false);
+}
+
+size_t scanStepsMax(const scanOptions *options) {
+    return options->count > SIZE_MAX / STEPS_PER_ELEMENT ? SIZE_MAX : options->count * STEPS_PER_ELEMENT;
+}
+
+void addReplyScanCursor(client *c, uint64_t cursor) {
+    char digits[LONG_STR_SIZE];
+    addReplyArrayLen(c, 2);
+    addReplyBulk(c, sliceOf(digits, ull2string(digits, cursor)));
+}
+
+/* ---- Gathering ---- */
+
+typedef struct gathered {
+    void **entries; /* owns unless it is on_stack */
+    size_t count, room;
+    bool failed; /* there was no memory for more */
+    void *on_stack[GATHERED_ON_STACK];
+} gathered;
+
+static void gatheredInit(gathered *g) {
+    g->entries = g->on_stack;
+    g->room = GATHERED_ON_STACK;
+    g->count = 0;
+    g->failed = false;
+}
+
+static void gatheredFree(gathered *g) {
+    if (g->entries != g->on_stack) zfree(g->entries);
+}
+
+static bool gatheredGrow(gathered *g) {
+    size_t room = g->room * 2;
+    void **more = ztrymalloc(room * sizeof(*more));
+    if (!more) {
+        g->failed = true;
+        return false;
+    }
+    memcpy(more, g->entries, g->count * sizeof(*more));
+    gatheredFree(g);
+    g->entries = more;
+    g->room = room;
+    return true;
+}
+
+static void gather(void *arg, void **ref) {
+    gathered *g = arg;
+    if (g->count == g->room && !gatheredGrow(g)) return;
+    prefetchRead(*ref);
+    g->entries[g->count++] = *ref;
+}
+
+/* ---- HSCAN, SSCAN, ZSCAN ---- */
+
+static void filterElements(const dict *d, const scanOptions *options, const scanElements *elements, gathered *g) {
+    slice (*name)(const void *entry) = dictGetType(d)->entryKey;
+    size_t kept = 0;
+    for (size_t i = 0; i < g->count; i++) {
+        const void *entry = g->entries[i];
+        if (elements->hidden && elements->hidden(entry)) continue;
+        if (scanWants(options, name(entry))) g->entries[kept++] = g->entries[i];
+    }
+    g->count = kept;
+}
+
+void scanReplyTable(client *c, const dict *d, uint64_t cursor, const scanOptions *options,
+                    const scanElements *elements) {
+    gathered g;
+    gatheredInit(&g);
+    size_t steps_max = scanStepsMax(options), steps = 0;
+    do {
+        cursor = dictScanRead(d, cursor, gather, &g);
+    } while (cursor && ++steps < steps_max && g.count < options->count && !g.failed);
+    if (g.failed) {
+        addReplyNoMemory(c);
+    } else {
+        filterElements(d, options, elements, &g);
+        addReplyScanCursor(c, cursor);
+        addReplyArrayLen(c, (long long)g.count * (options->keys_only ? 1 : elements->parts));
+        for (size_t i = 0; i < g.count; i++) elements->add(c, g.entries[i], options->keys_only);
+    }
+    gatheredFree(&g);
+}
+
+/* ---- SCAN ---- */
+
+/* Entries that no filter refuses, kept in order. An expired one is deleted only when nothing else keeps it back. */
+static void filterKeys(serverDb *db, const scanOptions *options, gathered *g) {
+    size_t kept = 0;
+    for (size_t i = 0; i < g->count; i++) {
+        robj *o = g->entries[i];
+        slice name = objectKey(o);
+        if (!scanWants(options, name)) continue;
+        if (options->type != -1 && (int)o->type != options->type) continue;
+        if (keyIsExpired(o)) {
+            expireIfNeeded(db, o, hashedKeyOf(name));
+            continue;
+        }
+        g->entries[kept++] = o;
+    }
+    g->count = kept;
+}
+
+/* SCAN cursor [MATCH pattern] [COUNT count] [TYPE type] */
+void scanCommand(client *c) {
+    uint64_t cursor;
+    scanOptions options;
+    if (!scanParseCursor(c, 1, &cursor) || !scanParseOptions(c, 2, SCAN_KEYS, &options)) return;
+
+    gathered g;
+    gatheredInit(&g);
+    size_t steps_max = scanStepsMax(&options), steps = 0;
+    do {
+        cursor = dbScan(c->db, cursor, gather, &g);
+    } while (cursor && ++steps < steps_max && g.count < options.count && !g.failed);
+    if (g.failed) {
+        addReplyNoMemory(c);
+    } else {
+        filterKeys(c->db, &options, &g);
+        addReplyScanCursor(c, cursor);
+        addReplyArrayLen(c, (long long)g.count);
+        for (size_t i = 0; i < g.count; i++) addReplyBulk(c, objectKey(g.entries[i]));
+    }
+    gatheredFree(&g);
+}

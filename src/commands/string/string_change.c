@@ -1,0 +1,34 @@
+/* string_change.c -- strings that a command changes where they lie (APPEND, SETRANGE, SETBIT, BITFIELD, PFADD).
+ *
+ * Not here    telling of the change, which is the command's (key_changed.h).
+ * Threads     main.
+ * Tests       tests/unit/commands/string/t_string_test.c, tests/type/bitmap.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "string_change.h"
+
+#include "command_memory.h"
+#include "db.h"
+
+#define GROW_SLACK (2 * 1024 * 1024) /* a growing value may be given so much more than it needs */
+
+robj *stringMakeWritable(client *c, hashedKey key, robj *o, size_t capacity) {
+    robj *writable = objectMakeWritableTake(o, capacity);
+
+    dbReplaceEntry(c->db, o, writable, key);
+    return writable;
+}
+
+robj *stringOpen(client *c, hashedKey key, robj *o, size_t len, size_t zero_to) {
+    size_t old_len = o ? objectStringLen(o) : 0;
+
+    if (!commandMemoryReserve(c, o ? objectWritableNeeds(o, len) : 2 * key.name.len + len + GROW_SLACK)) return NULL;
+    if (!o) {
+        o = objectCreateRawString(key.name, sliceOf("", 0), object_main_owner);
+        dbAddTake(c->db, o, key);
+    }
+    o = stringMakeWritable(c, key, o, len);
+    if (zero_to > old_len) memset(objectWritableBytes(o) + old_len, 0, zero_to - old_len);
+    if (len != old_len) objectSetStringLen(o, len);
+    return o;
+}

@@ -1,0 +1,592 @@
+/* t_string.c -- commands of string values.
+ *
+ * Reading replies by reference where the value is large; storing takes the entry that the reading thread built, or a
+ * large argument itself, so that main exchanges a pointer.
+ *
+ * Not here    LCS (t_string_lcs.c); what an entry looks like (object/); expiry of keys (store/).
+ * Threads     main.
+ * Invariants  1. A command that answers with an error has changed nothing.
+ *             2. Every change is told through the door of the keyspace (key_changed.h).
+ * Tests       tests/unit/commands/string/t_string_test.c, tests/type/string.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "command_memory.h"
+#include "commands.h"
+#include "db.h"
+#include "key_changed.h"
+#include "key_prefetch.h"
+#include "propagate.h"
+#include "reply.h"
+#include "string_change.h"
+#include "string_limits.h"
+#include <limits.h>
+#include <math.h>
+
+#define NO_EXPIRE (-1)
+
+/* ---- Options of SET, GETEX and MSETEX ---------------------------------------------------------------------------- */
+
+typedef enum { SET_OPTIONS = 1, GETEX_OPTIONS = 2, MSETEX_OPTIONS = 4 } optionSet;
+
+enum {
+    OPT_NX = 1 << 0,
+    OPT_XX = 1 << 1,
+    OPT_IFEQ = 1 << 2,
+    OPT_GET = 1 << 3,
+    OPT_KEEPTTL = 1 << 4,
+    OPT_PERSIST = 1 << 5,
+    OPT_EX = 1 << 6,
+    OPT_PX = 1 << 7,
+    OPT_EXAT = 1 << 8,
+    OPT_PXAT = 1 << 9
+};
+#define OPT_CONDITION (OPT_NX | OPT_XX | OPT_IFEQ)
+#define OPT_EXPIRE (OPT_KEEPTTL | OPT_PERSIST | OPT_EX | OPT_PX | OPT_EXAT | OPT_PXAT)
+#define OPT_SECONDS (OPT_EX | OPT_EXAT)
+#define OPT_ABSOLUTE (OPT_EXAT | OPT_PXAT)
+
+typedef struct stringOptions {
+    uint32_t flags; /* OPT_ */
+    uint32_t ifeq_arg;
+    uint32_t expire_arg; /* 0: none */
+    int64_t when_ms;     /* of that argument, NO_EXPIRE without one */
+} stringOptions;
+
+/* What each option excludes besides itself being repeated: an option may come twice, IFEQ may not. */
+static const struct {
+    const char *word;
+    uint32_t flag;
+    unsigned sets; /* commands that know it */
+    uint32_t excludes;
+    bool has_value;
+} option_words[] = {
+    {"NX", OPT_NX, SET_OPTIONS | MSETEX_OPTIONS, OPT_XX | OPT_IFEQ, false},
+    {"XX", OPT_XX, SET_OPTIONS | MSETEX_OPTIONS, OPT_NX | OPT_IFEQ, false},
+    {"IFEQ", OPT_IFEQ, SET_OPTIONS, OPT_CONDITION, true},
+    {"GET", OPT_GET, SET_OPTIONS, 0, false},
+    {"KEEPTTL", OPT_KEEPTTL, SET_OPTIONS | MSETEX_OPTIONS, OPT_EXPIRE & ~OPT_KEEPTTL, false},
+    {"PERSIST", OPT_PERSIST, GETEX_OPTIONS, OPT_EXPIRE & ~OPT_PERSIST, false},
+    {"EX", OPT_EX, SET_OPTIONS | GETEX_OPTIONS | MSETEX_OPTIONS, OPT_EXPIRE & ~OPT_EX, true},
+    {"PX", OPT_PX, SET_OPTIONS | GETEX_OPTIONS | MSETEX_OPTIONS, OPT_EXPIRE & ~OPT_PX, true},
+    {"EXAT", OPT_EXAT, SET_OPTIONS | GETEX_OPTIONS | MSETEX_OPTIONS, OPT_EXPIRE & ~OPT_EXAT, true},
+    {"PXAT", OPT_PXAT, SET_OPTIONS | GETEX_OPTIONS | MSETEX_OPTIONS, OPT_EXPIRE & ~OPT_PXAT, true},
+};
+
+/* Take the option at argument `at`; 0 when there is none there that fits what came before. Else how many arguments it
+ * has. */
+static uint32_t takeOption(const client *c, uint32_t at, optionSet set, stringOptions *opts) {
+    for (size_t i = 0; i < array_len(option_words); i++) {
+        uint32_t flag = option_words[i].flag;
+        if (!sliceIs(c->argv[at], option_words[i].word)) continue;
+        if (!(option_words[i].sets & set) || (opts->flags & option_words[i].excludes)) return 0;
+        if (option_words[i].has_value && at + 1 == c->argc) return 0;
+        opts->flags |= flag;
+        if (flag == OPT_IFEQ) opts->ifeq_arg = at + 1;
+        else if (option_words[i].has_value) opts->expire_arg = at + 1;
+        return option_words[i].has_value ? 2 : 1;
+    }
+    return 0;
+}
+
+/* An expire time in argument `index`, made absolute and milliseconds as `flags` (OPT_EX ...) say. False: the error was
+ * sent. */
+static bool parseExpire(client *c, uint32_t index, uint32_t flags, int64_t *when_ms) {
+    long long when;
+
+    if (!getLongLongFromArg(c, index, &when, NULL)) return false;
+    int64_t base_ms = flags & OPT_ABSOLUTE ? 0 : storeNowMs();
+    bool fits = when > 0 && (!(flags & OPT_SECONDS) || when <= LLONG_MAX / 1000);
+    if (fits && (flags & OPT_SECONDS)) when *= 1000;
+    if (!fits || when > LLONG_MAX - base_ms) {
+        addReplyErrorExpire(c);
+        return false;
+    }
+    *when_ms = when + base_ms;
+    return true;
+}
+
+/* Read the options from argument `at` to the end. False: the error was sent. */
+static bool parseOptions(client *c, uint32_t at, optionSet set, stringOptions *opts) {
+    *opts = (stringOptions){.when_ms = NO_EXPIRE};
+    while (at < c->argc) {
+        uint32_t taken = takeOption(c, at, set, opts);
+        if (taken == 0) {
+            addReplySyntaxError(c);
+            return false;
+        }
+        at += taken;
+    }
+    return opts->expire_arg == 0 || parseExpire(c, opts->expire_arg, opts->flags, &opts->when_ms);
+}
+
+/* ---- Parts of many commands -------------------------------------------------------------------------------------- */
+
+/* GET: the reply for a key, false when it holds another type. */
+static bool replyWithValue(client *c, hashedKey key) {
+    robj *o = lookupKeyRead(c->db, key);
+
+    if (!o) {
+        addReplyNull(c);
+        return true;
+    }
+    if (checkType(c, o, OBJ_STRING)) return false;
+    addReplyBulkObject(c, o);
+    return true;
+}
+
+static bool valueEquals(const robj *o, slice bytes) {
+    char digits[LONG_STR_SIZE];
+    return sliceEq(objectString(o, digits), bytes);
+}
+
+/* Store `entry` under key, replacing whatever is there. */
+static void storeEntryTake(client *c, hashedKey key, robj *entry, int64_t when_ms, bool keep_ttl) {
+    if (when_ms != NO_EXPIRE) entry = objectSetExpireTake(entry, when_ms);
+    setKeyTake(c->db, entry, key, keep_ttl);
+    keyChanged(c, key, NOTIFY_STRING, "set", 1);
+    if (when_ms != NO_EXPIRE) keyEvent(c, key, NOTIFY_GENERIC, "expire");
+}
+
+/* The same for the command's only key, whose entry may have been built when the command was read. */
+static void storeOnlyKey(client *c, hashedKey key, uint32_t value_arg, int64_t when_ms, bool keep_ttl) {
+    robj *entry = clientTakeValue(c);
+
+    if (!entry) entry = clientEntryOfArg(c, key.name, value_arg, when_ms != NO_EXPIRE);
+    storeEntryTake(c, key, entry, when_ms, keep_ttl);
+}
+
+/* Delete a key that was found. */
+static void deleteKey(client *c, hashedKey key) {
+    dbDelete(c->db, key);
+    keyChanged(c, key, NOTIFY_GENERIC, "del", 1);
+}
+
+/* Tell of a value that was changed where it lies. */
+static void valueChanged(client *c, hashedKey key, const char *event) {
+    keyChanged(c, key, NOTIFY_STRING, event, 1);
+}
+
+/* May a string grow to `len` bytes and `more`? False: the error was sent. */
+static bool checkLength(client *c, unsigned long long len, unsigned long long more) {
+    if (len <= (unsigned long long)string_bytes_max && more <= (unsigned long long)string_bytes_max - len) return true;
+    addReplyError(c, "string exceeds maximum allowed size (proto-max-bulk-len)");
+    return false;
+}
+
+/* ---- What others get ---- */
+
+/* `name` with the command's key, and no more. */
+static void propagateKey(const client *c, const char *name) {
+    if (!propagateInstead(c, name)) return;
+    propagateArg(c->argv[1]);
+    propagateDone();
+}
+
+static void propagateKeyTime(const client *c, const char *name, int64_t when_ms) {
+    if (!propagateInstead(c, name)) return;
+    propagateArg(c->argv[1]);
+    propagateNumber(when_ms);
+    propagateDone();
+}
+
+/* The rest of a SET of the command's key; with a time, which is absolute, or without. */
+static void propagateSetWords(const client *c, slice value, int64_t when_ms) {
+    propagateArg(c->argv[1]);
+    propagateArg(value);
+    if (when_ms != NO_EXPIRE) {
+        propagateWord("PXAT");
+        propagateNumber(when_ms);
+    }
+    propagateDone();
+}
+
+static void propagateSet(const client *c, slice value, int64_t when_ms) {
+    if (propagateInstead(c, "SET")) propagateSetWords(c, value, when_ms);
+}
+
+/* SET with options: GET is for the client, and a time that counts from now is none for others. Conditions hold there as
+ * they did here. The name stays as it was sent where the time is the only option. */
+static void propagateSetOptions(const client *c, const stringOptions *opts) {
+    if (!propagateWanted() || opts->flags & OPT_PXAT) return;
+    if (opts->expire_arg && c->argc == 5) {
+        if (propagateRewritten(c)) propagateSetWords(c, c->argv[2], opts->when_ms);
+    } else if (opts->expire_arg) {
+        propagateSet(c, c->argv[2], opts->when_ms);
+    } else if (opts->flags & OPT_GET && propagateRewritten(c)) {
+        for (uint32_t i = 1; i < c->argc; i++)
+            if (i < 3 || i == opts->ifeq_arg || !sliceIs(c->argv[i], "get")) propagateArg(c->argv[i]);
+        propagateDone();
+    }
+}
+
+/* MSETEX: the time becomes absolute. */
+static void propagateSetMany(const client *c, const stringOptions *opts) {
+    if (!opts->expire_arg || opts->flags & OPT_PXAT || !propagateRewritten(c)) return;
+    propagateArgs(c, 1, opts->expire_arg - 1);
+    propagateWord("PXAT");
+    propagateNumber(opts->when_ms);
+    propagateArgs(c, opts->expire_arg + 1, c->argc);
+    propagateDone();
+}
+
+/* ---- GET and its kin --------------------------------------------------------------------------------------------- */
+
+void getCommand(client *c) {
+    replyWithValue(c, clientKeyAt(c, 1));
+}
+
+void mgetCommand(client *c) {
+    uint32_t count = c->argc - 1;
+
+    addReplyArrayLen(c, count);
+    for (uint32_t i = 0, ready = 0; i < count && !replyIsOver(c); i++) {
+        if (i == ready) ready += keysPrefetch(c, 1 + i, 1, count - i);
+        robj *o = lookupKeyRead(c->db, clientKeyAt(c, 1 + i));
+        if (o && o->type == OBJ_STRING) addReplyBulkObject(c, o);
+        else addReplyNull(c);
+    }
+}
+
+void getdelCommand(client *c) {
+    hashedKey key = clientKeyAt(c, 1);
+    robj *o = lookupKeyRead(c->db, key);
+
+    if (!o) {
+        addReplyNull(c);
+        return;
+    }
+    if (checkType(c, o, OBJ_STRING)) return;
+    addReplyBulkObject(c, o);
+    deleteKey(c, key);
+    propagateKey(c, "DEL");
+}
+
+void getexCommand(client *c) {
+    stringOptions opts;
+
+    if (!parseOptions(c, 2, GETEX_OPTIONS, &opts)) return;
+    hashedKey key = clientKeyAt(c, 1);
+    robj *o = lookupKeyRead(c->db, key);
+    if (!o) {
+        addReplyNull(c);
+        return;
+    }
+    if (checkType(c, o, OBJ_STRING)) return;
+    addReplyBulkObject(c, o);
+
+    if (opts.expire_arg && storeTimeIsOver(opts.when_ms)) {
+        dbExpireNow(c->db, o, key);
+        propagateExpired(c, key.name);
+    } else if (opts.expire_arg) {
+        dbSetExpire(c->db, o, key, opts.when_ms);
+        keyChanged(c, key, NOTIFY_GENERIC, "expire", 1);
+        propagateKeyTime(c, "PEXPIREAT", opts.when_ms);
+    } else if ((opts.flags & OPT_PERSIST) && dbRemoveExpire(c->db, o, key)) {
+        keyChanged(c, key, NOTIFY_GENERIC, "persist", 1);
+        propagateKey(c, "PERSIST");
+    }
+}
+
+void strlenCommand(client *c) {
+    robj *o = lookupKeyRead(c->db, clientKeyAt(c, 1));
+
+    if (!checkType(c, o, OBJ_STRING)) addReplyLongLong(c, o ? (long long)objectStringLen(o) : 0);
+}
+
+void getrangeCommand(client *c) {
+    long long from, to;
+
+    if (!getLongLongFromArg(c, 2, &from, NULL) || !getLongLongFromArg(c, 3, &to, NULL)) return;
+    robj *o = lookupKeyRead(c->db, clientKeyAt(c, 1));
+    if (checkType(c, o, OBJ_STRING)) return;
+    if (!o || !clampRange(&from, &to, (long long)objectStringLen(o))) addReplyBulk(c, sliceOf("", 0));
+    else addReplyBulkObjectRange(c, o, (size_t)from, (size_t)(to - from) + 1);
+}
+
+void substrCommand(client *c) {
+    getrangeCommand(c);
+}
+
+/* ---- SET and its kin --------------------------------------------------------------------------------------------- */
+
+typedef enum { CONDITION_MET, CONDITION_FAILED, CONDITION_ERROR } conditionResult;
+
+/* NX, XX and IFEQ. CONDITION_ERROR: the error was sent. */
+static conditionResult checkCondition(client *c, hashedKey key, const stringOptions *opts) {
+    robj *o = lookupKeyWrite(c->db, key);
+
+    if (opts->flags & OPT_NX) return o ? CONDITION_FAILED : CONDITION_MET;
+    if (!o) return CONDITION_FAILED;
+    if (opts->flags & OPT_XX) return CONDITION_MET;
+    if (checkType(c, o, OBJ_STRING)) return CONDITION_ERROR;
+    return valueEquals(o, c->argv[opts->ifeq_arg]) ? CONDITION_MET : CONDITION_FAILED;
+}
+
+/* SET with options. */
+static void setWithOptions(client *c, hashedKey key, const stringOptions *opts) {
+    bool get = opts->flags & OPT_GET;
+
+    if (get && !replyWithValue(c, key)) return;
+    if (opts->flags & OPT_CONDITION) {
+        conditionResult condition = checkCondition(c, key, opts);
+        if (condition == CONDITION_FAILED && !get) addReplyNull(c);
+        if (condition != CONDITION_MET) return;
+    }
+    if (opts->expire_arg && storeTimeIsOver(opts->when_ms)) {
+        robj *old = lookupKeyWrite(c->db, key);
+        if (old) dbExpireNow(c->db, old, key);
+        if (old) propagateExpired(c, key.name);
+    } else {
+        storeOnlyKey(c, key, 2, opts->when_ms, opts->flags & OPT_KEEPTTL);
+        propagateSetOptions(c, opts);
+    }
+    if (!get) addReplyOk(c);
+}
+
+void setCommand(client *c) {
+    stringOptions opts;
+
+    if (likely(c->argc == 3)) {
+        storeOnlyKey(c, clientKeyAt(c, 1), 2, NO_EXPIRE, false);
+        addReplyOk(c);
+        return;
+    }
+    if (parseOptions(c, 3, SET_OPTIONS, &opts)) setWithOptions(c, clientKeyAt(c, 1), &opts);
+}
+
+void setnxCommand(client *c) {
+    hashedKey key = clientKeyAt(c, 1);
+
+    if (lookupKeyWrite(c->db, key)) {
+        addReplyZero(c);
+        return;
+    }
+    storeOnlyKey(c, key, 2, NO_EXPIRE, false);
+    addReplyOne(c);
+}
+
+static void setexGeneric(client *c, uint32_t unit) {
+    int64_t when_ms;
+
+    if (!parseExpire(c, 2, unit, &when_ms)) return;
+    storeOnlyKey(c, clientKeyAt(c, 1), 3, when_ms, false);
+    propagateSet(c, c->argv[3], when_ms);
+    addReplyOk(c);
+}
+
+void setexCommand(client *c) {
+    setexGeneric(c, OPT_EX);
+}
+
+void psetexCommand(client *c) {
+    setexGeneric(c, OPT_PX);
+}
+
+void getsetCommand(client *c) {
+    hashedKey key = clientKeyAt(c, 1);
+
+    if (!replyWithValue(c, key)) return;
+    storeOnlyKey(c, key, 2, NO_EXPIRE, false);
+    propagateSet(c, c->argv[2], NO_EXPIRE);
+}
+
+void delifeqCommand(client *c) {
+    hashedKey key = clientKeyAt(c, 1);
+    robj *o = lookupKeyWrite(c->db, key);
+
+    if (checkType(c, o, OBJ_STRING)) return;
+    if (!o || !valueEquals(o, c->argv[2])) {
+        addReplyZero(c);
+        return;
+    }
+    deleteKey(c, key);
+    propagateKey(c, "DEL");
+    addReplyOne(c);
+}
+
+/* Are all keys (`count`, every second argument from `first`) there, or none of them? */
+static bool allKeysAre(client *c, uint32_t first, uint32_t count, bool present) {
+    for (uint32_t i = 0, ready = 0; i < count; i++) {
+        if (i == ready) ready += keysPrefetch(c, first + 2 * i, 2, count - i);
+        if ((lookupKeyWrite(c->db, clientKeyAt(c, first + 2 * i)) != NULL) != present) return false;
+    }
+    return true;
+}
+
+/* Store `count` pairs of key and value from argument `first` on. */
+static void storePairs(client *c, uint32_t first, uint32_t count, int64_t when_ms, bool keep_ttl) {
+    for (uint32_t i = 0, ready = 0; i < count; i++) {
+        uint32_t at = first + 2 * i;
+        if (i == ready) ready += keysPrefetch(c, at, 2, count - i);
+        hashedKey key = clientKeyAt(c, at);
+        robj *entry = clientEntryOfArg(c, key.name, at + 1, when_ms != NO_EXPIRE);
+        storeEntryTake(c, key, entry, when_ms, keep_ttl);
+    }
+}
+
+void msetCommand(client *c) {
+    if (c->argc % 2 == 0) {
+        addReplyErrorArity(c);
+        return;
+    }
+    storePairs(c, 1, c->argc / 2, NO_EXPIRE, false);
+    addReplyOk(c);
+}
+
+void msetnxCommand(client *c) {
+    uint32_t count = c->argc / 2;
+
+    if (c->argc % 2 == 0) {
+        addReplyErrorArity(c);
+        return;
+    }
+    if (!allKeysAre(c, 1, count, false)) {
+        addReplyZero(c);
+        return;
+    }
+    storePairs(c, 1, count, NO_EXPIRE, false);
+    addReplyOne(c);
+}
+
+void msetexCommand(client *c) {
+    stringOptions opts;
+    long long count;
+
+    if (!getRangeLongFromArg(c, 1, 1, INT_MAX, &count, "invalid numkeys value or out of range")) return;
+    if (count > (c->argc - 2) / 2) {
+        addReplySyntaxError(c);
+        return;
+    }
+    uint32_t keys = (uint32_t)count;
+    if (!parseOptions(c, 2 + 2 * keys, MSETEX_OPTIONS, &opts)) return;
+    if ((opts.flags & OPT_CONDITION) && !allKeysAre(c, 2, keys, opts.flags & OPT_XX)) {
+        addReplyZero(c);
+        return;
+    }
+    storePairs(c, 2, keys, opts.when_ms, opts.flags & OPT_KEEPTTL);
+    propagateSetMany(c, &opts);
+    addReplyOne(c);
+}
+
+/* ---- Changing in place ------------------------------------------------------------------------------------------- */
+
+void appendCommand(client *c) {
+    hashedKey key = clientKeyAt(c, 1);
+    robj *o = lookupKeyWrite(c->db, key);
+    slice tail = c->argv[2];
+    size_t len = 0;
+
+    if (!o) {
+        dbAddTake(c->db, clientEntryOfArg(c, key.name, 2, false), key);
+    } else {
+        if (checkType(c, o, OBJ_STRING)) return;
+        len = objectStringLen(o);
+        if (!checkLength(c, len, tail.len)) return;
+        if (!commandMemoryReserve(c, objectWritableNeeds(o, len + tail.len))) return;
+        o = stringMakeWritable(c, key, o, len + tail.len);
+        if (tail.len) memcpy(objectWritableBytes(o) + len, tail.ptr, tail.len);
+        objectSetStringLen(o, len + tail.len);
+    }
+    valueChanged(c, key, "append");
+    addReplyLongLong(c, (long long)(len + tail.len));
+}
+
+void setrangeCommand(client *c) {
+    long long offset;
+
+    if (!getLongLongFromArg(c, 2, &offset, NULL)) return;
+    if (offset < 0) {
+        addReplyError(c, "offset is out of range");
+        return;
+    }
+    hashedKey key = clientKeyAt(c, 1);
+    robj *o = lookupKeyWrite(c->db, key);
+    slice part = c->argv[3];
+    if (checkType(c, o, OBJ_STRING)) return;
+    size_t old_len = o ? objectStringLen(o) : 0;
+    if (part.len == 0) {
+        addReplyLongLong(c, (long long)old_len);
+        return;
+    }
+    if (!checkLength(c, (unsigned long long)offset, part.len)) return;
+
+    size_t at = (size_t)offset, len = at + part.len > old_len ? at + part.len : old_len;
+    o = stringOpen(c, key, o, len, at);
+    if (!o) return;
+    memcpy(objectWritableBytes(o) + at, part.ptr, part.len);
+    valueChanged(c, key, "setrange");
+    addReplyLongLong(c, (long long)len);
+}
+
+/* ---- Numbers ----------------------------------------------------------------------------------------------------- */
+
+static void incrGeneric(client *c, long long by) {
+    hashedKey key = clientKeyAt(c, 1);
+    robj *o = lookupKeyWrite(c->db, key);
+    long long value = 0;
+
+    if (checkType(c, o, OBJ_STRING)) return;
+    if (o && !objectGetLongLong(o, &value)) {
+        addReplyNotIntegerError(c);
+        return;
+    }
+    if (__builtin_add_overflow(value, by, &value)) {
+        addReplyError(c, "increment or decrement would overflow");
+        return;
+    }
+    if (o) dbReplaceEntry(c->db, o, objectSetIntegerTake(o, value), key);
+    else dbAddTake(c->db, objectCreateInteger(key.name, value, false, object_main_owner), key);
+    valueChanged(c, key, "incrby");
+    addReplyLongLong(c, value);
+}
+
+void incrCommand(client *c) {
+    incrGeneric(c, 1);
+}
+
+void decrCommand(client *c) {
+    incrGeneric(c, -1);
+}
+
+void incrbyCommand(client *c) {
+    long long by;
+
+    if (getLongLongFromArg(c, 2, &by, NULL)) incrGeneric(c, by);
+}
+
+void decrbyCommand(client *c) {
+    long long by;
+
+    if (!getLongLongFromArg(c, 2, &by, NULL)) return;
+    if (by == LLONG_MIN) addReplyError(c, "decrement would overflow");
+    else incrGeneric(c, -by);
+}
+
+void incrbyfloatCommand(client *c) {
+    hashedKey key = clientKeyAt(c, 1);
+    robj *o = lookupKeyWrite(c->db, key);
+    long double value = 0, by;
+    char digits[LONG_DOUBLE_STR_SIZE];
+
+    if (checkType(c, o, OBJ_STRING)) return;
+    if (o && !objectGetLongDouble(o, &value)) {
+        addReplyNotFloatError(c);
+        return;
+    }
+    if (!getLongDoubleFromArg(c, 2, &by, NULL)) return;
+    value += by;
+    if (isnan(value) || isinf(value)) {
+        addReplyError(c, "increment would produce NaN or Infinity");
+        return;
+    }
+    slice text = sliceOf(digits, ld2string(digits, sizeof(digits), value, true));
+    setKeyTake(c->db, objectCreateTextString(key.name, text, false, object_main_owner), key, true);
+    valueChanged(c, key, "incrbyfloat");
+    if (propagateInstead(c, "SET")) {
+        propagateArg(key.name);
+        propagateCopied(text);
+        propagateWord("KEEPTTL");
+        propagateDone();
+    }
+    addReplyBulk(c, text);
+}

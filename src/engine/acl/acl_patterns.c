@@ -1,0 +1,127 @@
+/* acl_patterns.c -- the patterns of keys or channels that a selector allows, with what is known of each ahead.
+ *
+ * Most patterns are a prefix and a star, so most keys are told by comparing the prefix; the rest is for globMatch().
+ *
+ * Not here    who asks, and with which keys (acl_check.c).
+ * Owns        texts, and where each stands once there are many.
+ * Threads     main.
+ * Cost        a comparison a pattern; a walk by globMatch() where the literal part fits and more follows.
+ * Tests       tests/unit/engine/acl/acl_user_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "acl_patterns.h"
+
+#include "acl_words.h"
+#include "glob.h"
+#include "panic.h"
+#include "zmalloc.h"
+
+bool aclHasBlank(slice text) {
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] == '\0' || text.ptr[i] == ' ' || (text.ptr[i] >= '\t' && text.ptr[i] <= '\r')) return true;
+    return false;
+}
+
+static uint32_t literalBytes(slice text) {
+    uint32_t n = 0;
+    while (n < text.len && text.ptr[n] != '*' && text.ptr[n] != '?' && text.ptr[n] != '[' && text.ptr[n] != '\\') n++;
+    return n;
+}
+
+/* The first eight bytes, zeros behind what there is. */
+static uint64_t firstBytes(const char *p, size_t len) {
+    uint64_t bytes = 0;
+    if (len >= sizeof(bytes)) memcpy(&bytes, p, sizeof(bytes));
+    else memcpy(&bytes, p, len);
+    return bytes;
+}
+
+#define INDEXED_FROM 16
+
+static aclPattern *findPattern(const aclPatterns *p, slice text) {
+    char room[ACL_INDEX_KEY];
+    void *at;
+    if (p->by_text) return raxFind(p->by_text, aclIndexKey(text, room), &at) ? &p->items[(uintptr_t)at] : NULL;
+    for (uint32_t i = 0; i < p->count; i++)
+        if (sliceEq(sdsSlice(p->items[i].text), text)) return &p->items[i];
+    return NULL;
+}
+
+/* Enter those from `from` on. */
+static void indexFrom(aclPatterns *p, uint32_t from) {
+    char room[ACL_INDEX_KEY];
+    if (p->count < INDEXED_FROM) return;
+    if (!p->by_text) {
+        p->by_text = raxCreate();
+        from = 0;
+    }
+    for (uint32_t i = from; i < p->count; i++) {
+        slice key = aclIndexKey(sdsSlice(p->items[i].text), room);
+        raxResult added = raxTryInsert(p->by_text, key, (void *)(uintptr_t)i, NULL);
+        serverAssert(added == RAX_ADDED);
+    }
+}
+
+void aclPatternsAdd(aclPatterns *p, slice text, unsigned access) {
+    aclPattern *there = findPattern(p, text);
+    if (there) {
+        there->access |= (uint8_t)access;
+        return;
+    }
+    if (p->count == p->capacity) {
+        p->capacity = p->capacity ? p->capacity * 2 : 4;
+        p->items = zrealloc(p->items, p->capacity * sizeof(*p->items));
+    }
+    uint32_t literal = literalBytes(text);
+    p->items[p->count++] = (aclPattern){.first = firstBytes(text.ptr, literal),
+                                        .mask = firstBytes("\xff\xff\xff\xff\xff\xff\xff\xff", literal),
+                                        .text = sdsFromSlice(text),
+                                        .literal = literal,
+                                        .access = (uint8_t)access,
+                                        .open = literal + 1 == text.len && text.ptr[literal] == '*'};
+    indexFrom(p, p->count - 1);
+}
+
+void aclPatternsClear(aclPatterns *p, bool all) {
+    for (uint32_t i = 0; i < p->count; i++) sdsFree(p->items[i].text);
+    zfree(p->items);
+    if (p->by_text) raxRelease(p->by_text, NULL);
+    *p = (aclPatterns){.all = all};
+}
+
+aclPatterns aclPatternsDup(const aclPatterns *p) {
+    aclPatterns copy = {.count = p->count, .all = p->all, .capacity = p->count};
+    copy.items = p->count ? zmalloc(p->count * sizeof(*p->items)) : NULL;
+    for (uint32_t i = 0; i < p->count; i++) {
+        copy.items[i] = p->items[i];
+        copy.items[i].text = sdsDup(p->items[i].text);
+    }
+    indexFrom(&copy, 0);
+    return copy;
+}
+
+/* The first eight bytes are the same. */
+static bool patternMatches(const aclPattern *p, slice text) {
+    if (text.len < p->literal) return false;
+    if (p->literal > sizeof(p->first) && memcmp(text.ptr, p->text, p->literal) != 0) return false;
+    if (p->open) return true;
+    slice pattern = sdsSlice(p->text);
+    if (p->literal == pattern.len) return text.len == pattern.len;
+    size_t skip = text.len > p->literal ? p->literal : 0; /* an empty text is a case of its own there */
+    return globMatch(sliceOf(pattern.ptr + skip, pattern.len - skip), sliceOf(text.ptr + skip, text.len - skip), false);
+}
+
+bool aclPatternsMatch(const aclPatterns *p, slice text, unsigned access) {
+    if (p->all) return true;
+    uint64_t first = firstBytes(text.ptr, text.len);
+    for (uint32_t i = 0; i < p->count; i++) {
+        const aclPattern *item = &p->items[i];
+        if ((first ^ item->first) & item->mask || (item->access & access) != access) continue;
+        if (patternMatches(item, text)) return true;
+    }
+    return false;
+}
+
+bool aclPatternsHave(const aclPatterns *p, slice text) {
+    return p->all || findPattern(p, text);
+}

@@ -1,0 +1,221 @@
+/* acl_user.c -- a user: its passwords, and what it may do.
+ *
+ * Not here    what a selector allows (acl_selector.c), which users there are (acl.c).
+ * Owns        name, hashes and selectors of a user.
+ * Threads     main.
+ * Invariants  1. There is a first selector.
+ *             2. No password is kept but its hash.
+ * Tests       tests/unit/engine/acl/acl_user_test.c, tests/differential/acl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "acl_user.h"
+
+#include "hash.h"
+#include "zmalloc.h"
+
+static const char syntax_error[] = "Syntax error";
+
+user *userCreate(slice name) {
+    user *u = zcalloc(1, sizeof(*u));
+    u->name = sdsFromSlice(name);
+    u->selectors = zmalloc(sizeof(*u->selectors));
+    u->selectors[0] = aclSelectorCreate();
+    u->selectors_count = 1;
+    return u;
+}
+
+static void keepPassword(user *u, slice hash) {
+    aclWord *word = zmalloc(sizeof(*word));
+    word->text = sdsFromSlice(hash);
+    aclWordsAppend(&u->passwords, word);
+}
+
+user *userDup(const user *u) {
+    user *copy = zmalloc(sizeof(*copy));
+    *copy = *u;
+    copy->name = sdsDup(u->name);
+    copy->passwords = (aclWords){.count = 0};
+    for (const aclWord *p = u->passwords.first; p; p = p->next) keepPassword(copy, sdsSlice(p->text));
+    copy->selectors = zmalloc(u->selectors_count * sizeof(*u->selectors));
+    for (uint32_t i = 0; i < u->selectors_count; i++) copy->selectors[i] = aclSelectorDup(u->selectors[i]);
+    return copy;
+}
+
+static void clearSelectors(user *u) {
+    while (u->selectors_count > 1) aclSelectorFree(u->selectors[--u->selectors_count]);
+}
+
+void userFree(user *u) {
+    if (!u) return;
+    aclWordsClear(&u->passwords);
+    clearSelectors(u);
+    aclSelectorFree(u->selectors[0]);
+    zfree(u->selectors);
+    sdsFree(u->name);
+    zfree(u);
+}
+
+void userTake(user *u, user *from) {
+    user old = *u;
+    *u = *from;
+    *from = old;
+    userFree(from);
+}
+
+/* ---- Passwords -------------------------------------------------------------------------------------------------- */
+
+static const char *addPassword(user *u, slice hash) {
+    u->nopass = false;
+    if (!aclWordsFind(&u->passwords, hash)) keepPassword(u, hash);
+    return NULL;
+}
+
+static const char *removePassword(user *u, slice hash) {
+    aclWord *found = aclWordsFind(&u->passwords, hash);
+    if (!found) return "The password you are trying to remove from the user does not exist";
+    aclWordsDrop(&u->passwords, found);
+    return NULL;
+}
+
+static bool isHash(slice text) {
+    if (text.len != PASSWORD_HASH_LEN) return false;
+    for (size_t i = 0; i < text.len; i++)
+        if (!((text.ptr[i] >= '0' && text.ptr[i] <= '9') || (text.ptr[i] >= 'a' && text.ptr[i] <= 'f'))) return false;
+    return true;
+}
+
+/* >password, <password, #hash, !hash. */
+static const char *applyPassword(user *u, slice word) {
+    char digits[PASSWORD_HASH_LEN + 1];
+    slice hash = sliceOf(word.ptr + 1, word.len - 1);
+    bool plain = word.ptr[0] == '>' || word.ptr[0] == '<';
+    if (plain) {
+        sha256Hex(digits, hash.ptr, hash.len);
+        hash = sliceOf(digits, PASSWORD_HASH_LEN);
+    } else if (!isHash(hash)) {
+        return "The password hash must be exactly 64 characters and contain only lowercase hexadecimal characters";
+    }
+    return word.ptr[0] == '>' || word.ptr[0] == '#' ? addPassword(u, hash) : removePassword(u, hash);
+}
+
+/* Hashes have one length whatever the passwords have, so that time tells neither length nor common start. */
+bool userPasswordIs(const user *u, slice password) {
+    char digits[PASSWORD_HASH_LEN + 1];
+    bool found = false;
+    sha256Hex(digits, password.ptr, password.len);
+    for (const aclWord *p = u->passwords.first; p; p = p->next) {
+        unsigned char differ = 0;
+        for (size_t at = 0; at < PASSWORD_HASH_LEN; at++) differ |= (unsigned char)(digits[at] ^ p->text[at]);
+        found |= differ == 0;
+    }
+    return u->nopass || found;
+}
+
+/* ---- Rules ------------------------------------------------------------------------------------------------------ */
+
+/* Within parentheses words may stand in quotes, and the last one ends with ")": a word that has one of these of its own
+ * would not be understood when the user's text is read again. */
+static bool comesBack(slice word) {
+    for (size_t i = 0; i < word.len; i++)
+        if (word.ptr[i] == '"' || word.ptr[i] == '\'') return false;
+    return word.len == 0 || word.ptr[word.len - 1] != ')';
+}
+
+/* "(words)": each of them is a selector's. */
+static const char *addSelector(user *u, slice word) {
+    int count;
+    if (word.len < 2 || word.ptr[word.len - 1] != ')') return syntax_error;
+    sds inside = sdsNewLen(word.ptr + 1, word.len - 2);
+    sds *words = sdsSplitArgs(inside, &count);
+    sdsFree(inside);
+    if (!words) return syntax_error;
+    aclSelector *s = aclSelectorCreate();
+    const char *err = NULL;
+    for (int i = 0; i < count && !err; i++)
+        err = comesBack(sdsSlice(words[i])) ? aclSelectorApply(s, sdsSlice(words[i])) : syntax_error;
+    sdsFreeSplitRes(words, count);
+    if (err) {
+        aclSelectorFree(s);
+        return err;
+    }
+    u->selectors = zrealloc(u->selectors, (u->selectors_count + 1) * sizeof(*u->selectors));
+    u->selectors[u->selectors_count++] = s;
+    return NULL;
+}
+
+static void resetUser(user *u) {
+    aclWordsClear(&u->passwords);
+    clearSelectors(u);
+    aclSelectorFree(u->selectors[0]);
+    u->selectors[0] = aclSelectorCreate();
+    u->enabled = u->nopass = false;
+}
+
+static const char *applyWord(user *u, slice word) {
+    if (word.len == 0) return NULL; /* as the field's server takes it */
+    if (sliceIs(word, "on")) u->enabled = true;
+    else if (sliceIs(word, "off")) u->enabled = false;
+    else if (sliceIs(word, "nopass")) aclWordsClear(&u->passwords), u->nopass = true;
+    else if (sliceIs(word, "resetpass")) aclWordsClear(&u->passwords), u->nopass = false;
+    else if (sliceIs(word, "reset")) resetUser(u);
+    else if (sliceIs(word, "clearselectors")) clearSelectors(u);
+    /* Payloads of RESTORE are always checked, whoever sends them. */
+    else if (sliceIs(word, "sanitize-payload") || sliceIs(word, "skip-sanitize-payload")) return NULL;
+    else if (memchr("><#!", word.ptr[0], 4)) return applyPassword(u, word);
+    else if (word.ptr[0] == '(') return addSelector(u, word);
+    else return aclSelectorApply(u->selectors[0], word);
+    return NULL;
+}
+
+const char *userApply(user *u, slice word) {
+    const char *err = applyWord(u, word);
+    u->unrestricted = aclSelectorIsOpen(u->selectors[0]);
+    return err;
+}
+
+/* ---- As text ---------------------------------------------------------------------------------------------------- */
+
+sds userCat(sds out, const user *u) {
+    out = sdsCatSlice(out, sdsSlice(u->name));
+    out = sdsCat(out, u->enabled ? " on " : " off ");
+    if (u->nopass) out = sdsCat(out, "nopass ");
+    for (const aclWord *p = u->passwords.first; p; p = p->next) out = sdsCatPrintf(out, "#%s ", p->text);
+    out = aclSelectorCat(out, u->selectors[0]);
+    for (uint32_t i = 1; i < u->selectors_count; i++)
+        out = sdsCat(aclSelectorCat(sdsCat(out, " ("), u->selectors[i]), ")");
+    return out;
+}
+
+/* It begins as a rule about commands, keys, channels or databases does. */
+static bool isHarmless(slice word) {
+    return word.len == 0 || memchr("+-~%&()", word.ptr[0], 7) || (word.len > 3 && strncasecmp(word.ptr, "db=", 3) == 0);
+}
+
+sds aclCatShown(sds out, slice word) {
+    bool harmless = isHarmless(word);
+    for (size_t at = 1; at < word.len; at++) /* a selector has more words */
+        if (memchr("( \t\"'", word.ptr[at - 1], 5)) harmless &= isHarmless(sliceOf(word.ptr + at, word.len - at));
+    if (harmless) return sdsCatSlice(out, word);
+    return sdsCat(memchr("><#!(", word.ptr[0], 5) ? sdsCatLen(out, word.ptr, 1) : out, "(redacted)");
+}
+
+sds *aclJoinWords(const slice *words, int *count, slice *open) {
+    sds *out = zmalloc(((size_t)*count + 1) * sizeof(*out));
+    int n = 0;
+    bool inside = false;
+    for (int i = 0; i < *count; i++) {
+        slice word = words[i];
+        if (inside) {
+            out[n - 1] = sdsCatSlice(sdsCat(out[n - 1], " "), word);
+        } else {
+            out[n++] = sdsFromSlice(word);
+            inside = word.len && word.ptr[0] == '(';
+            if (inside) *open = word;
+        }
+        if (inside && word.len && word.ptr[word.len - 1] == ')') inside = false;
+    }
+    *count = n;
+    if (!inside) return out;
+    sdsFreeSplitRes(out, n);
+    return NULL;
+}

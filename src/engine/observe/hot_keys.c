@@ -1,0 +1,288 @@
+/* hot_keys.c -- which keys take the most time and the most bytes, found where commands pass.
+ *
+ *     thread that reads            main                        thread that reads
+ *     hotKeysPick()          ->    hotKeysRan()          ->    hotKeysCount()
+ *     a requestSample in front     ns and bytes into it        for each key: heavyHittersAdd()
+ *     of the record's keys
+ *
+ * What no such thread will see again is counted by main, in a collector of its own: commands that a transaction or a
+ * client that waits has kept beyond their block. Commands of a program count as a part of what runs the program.
+ *
+ * A session is from one hotKeysBegin() to the next. A collector belongs to one session; when its thread meets a sample,
+ * or is to pick some, of another one it lets go of what it has.
+ *
+ * Not here    HOTKEYS and what it says (hot_keys_cmd.c), how keys are counted in little memory (ds/heavy_hitters.c).
+ * Owns        main's collector; the list of all that have counted something.
+ * Threads     as the header says. `lock` is the last that is taken; what it is held for takes microseconds, and a merge
+ *             of all lists, some milliseconds with hundreds of threads. No command's path takes it.
+ * Invariants  1. A collector is in the list iff it has a heavyHitters.
+ *             2. Only its thread, or main when that has ended, changes a collector.
+ * Cost        nothing tracked: one branch a block for the thread that reads, none for main. Tracked: some ten
+ *             instructions a block, some ten a command for main; docs/design/hot_keys.md has the figures.
+ * Tests       tests/unit/engine/observe/hot_keys_test.c, tests/server/hotkeys.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "hot_keys.h"
+
+#include "call_after.h"
+#include "panic.h"
+#include "rng.h"
+#include "zmalloc.h"
+
+#include <pthread.h>
+
+_Atomic uint32_t hot_keys_session;
+hotKeysTotals hot_keys_totals;
+
+static struct {
+    pthread_mutex_t lock;
+    hotCollector *first;      /* lock: all that have counted something */
+    _Atomic uint32_t counted; /* atomic, relaxed: the session that counts; hot_keys_session, or that of before */
+    _Atomic unsigned metrics; /* atomic: published by hot_keys_session */
+    _Atomic uint64_t ratio;   /* the same */
+    uint32_t last;            /* main: the number of the last session */
+    hotCollector mains;       /* main */
+    void (*tell)(void);       /* const after boot */
+    void (*gather)(void);     /* the same */
+} hot = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* --- a collector ---------------------------------------------------------------------------------------- */
+
+/* With the lock. */
+static void putInList(hotCollector *hc) {
+    hc->prev = NULL;
+    hc->next = hot.first;
+    if (hot.first) hot.first->prev = hc;
+    hot.first = hc;
+}
+
+static bool isInList(const hotCollector *hc) {
+    for (int m = 0; m < HOT_KEYS_METRICS; m++)
+        if (hc->by[m]) return true;
+    return false;
+}
+
+static void takeFromList(hotCollector *hc) {
+    if (hc->prev) hc->prev->next = hc->next;
+    else hot.first = hc->next;
+    if (hc->next) hc->next->prev = hc->prev;
+}
+
+/* Not each `ratio`-th: a client that sends the same few commands in turns would have the same one picked for ever. */
+static uint64_t nextGap(void) {
+    uint64_t ratio = atomic_load_explicit(&hot.ratio, memory_order_relaxed);
+    return ratio <= 1 ? 1 : 1 + rngBelow(rngThread(), 2 * ratio - 1);
+}
+
+/* From here on it counts for this session, if any. */
+static void join(hotCollector *hc, uint32_t session) {
+    pthread_mutex_lock(&hot.lock);
+    if (isInList(hc)) takeFromList(hc);
+    for (int m = 0; m < HOT_KEYS_METRICS; m++) {
+        heavyHittersFree(hc->by[m]);
+        hc->by[m] = NULL;
+    }
+    hc->session = session;
+    hc->until = nextGap();
+    pthread_mutex_unlock(&hot.lock);
+}
+
+/* NULL: no memory. */
+static __attribute__((noinline)) heavyHitters *makeSketch(hotCollector *hc, hotKeysMetric metric) {
+    heavyHitters *h = heavyHittersTryCreate();
+    if (!h) return NULL;
+    pthread_mutex_lock(&hot.lock);
+    if (!isInList(hc)) putInList(hc);
+    hc->by[metric] = h;
+    pthread_mutex_unlock(&hot.lock);
+    return h;
+}
+
+/* Does it count for that session? Not if that is over. */
+static bool countsFor(hotCollector *hc, uint32_t session) {
+    if (likely(hc->session == session)) return true;
+    if (session != atomic_load_explicit(&hot.counted, memory_order_relaxed)) return false;
+    join(hc, session);
+    return true;
+}
+
+/* --- picking ---------------------------------------------------------------------------------------------- */
+
+static __attribute__((noinline)) requestSample *pick(hotCollector *hc, recordArena *a, parsedCommand *p, size_t n) {
+    requestSample *samples = NULL;
+    for (; n >= hc->until; p = p->next) {
+        for (n -= hc->until; hc->until > 1; hc->until--) p = p->next;
+        hc->until = nextGap();
+        if (p->nkeys == 0) continue;
+        requestSample *s = recordSample(a, p);
+        s->session = hc->session;
+        s->next = samples;
+        samples = s;
+    }
+    hc->until -= n;
+    return samples;
+}
+
+requestSample *hotKeysPick(hotCollector *hc, recordArena *a, parsedCommand *first, size_t n) {
+    uint32_t session = atomic_load_explicit(&hot_keys_session, memory_order_acquire);
+    if (unlikely(hc->session != session)) {
+        if (!session) return NULL;
+        join(hc, session);
+    }
+    if (likely(n < hc->until)) {
+        hc->until -= n;
+        return NULL;
+    }
+    return pick(hc, a, first, n);
+}
+
+/* --- counting ----------------------------------------------------------------------------------------------- */
+
+/* Of what the command has cost each of its keys has the same share. */
+static void count(hotCollector *hc, hotKeysMetric metric, const parsedCommand *req, uint64_t cost) {
+    if (!(atomic_load_explicit(&hot.metrics, memory_order_relaxed) & 1u << metric)) return;
+    heavyHitters *h = likely(hc->by[metric] != NULL) ? hc->by[metric] : makeSketch(hc, metric);
+    if (unlikely(!h)) return;
+    uint64_t weight = req->nkeys == 1 ? cost : cost / req->nkeys;
+    for (uint32_t i = 0; i < req->nkeys; i++) {
+        const requestKey *k = &req->keys[i];
+        heavyHittersAdd(h, k->hash, req->argv[k->index], weight);
+    }
+}
+
+static void countOne(hotCollector *hc, const requestSample *s) {
+    if (s->ns == REQUEST_NOT_RUN || !countsFor(hc, s->session)) return;
+    count(hc, HOT_KEYS_CPU, s->req, s->ns);
+    count(hc, HOT_KEYS_NET, s->req, s->req->wire_len + s->reply_bytes);
+}
+
+void hotKeysCount(hotCollector *hc, const requestSample *s) {
+    for (; s; s = s->next) countOne(hc, s);
+}
+
+void hotKeysTidy(hotCollector *hc) {
+    if (hc->session != atomic_load_explicit(&hot.counted, memory_order_relaxed)) join(hc, 0);
+}
+
+/* --- main -------------------------------------------------------------------------------------------------- */
+
+void hotKeysRanSampled(const parsedCommand *req, uint64_t ns, size_t reply_bytes) {
+    requestSample *s = requestSampleOf(req);
+    s->ns = ns;
+    s->reply_bytes = reply_bytes;
+    if (unlikely(s->detached)) countOne(&hot.mains, s);
+}
+
+void hotKeysCountHere(requestSample *s) {
+    assertMainRole();
+    for (; s; s = s->next) {
+        countOne(&hot.mains, s);
+        s->ns = REQUEST_NOT_RUN;
+    }
+}
+
+/* With the lock. */
+static void takeOver(hotCollector *hc) {
+    for (int m = 0; m < HOT_KEYS_METRICS; m++) {
+        if (!hc->by[m]) continue;
+        if (hot.mains.by[m]) {
+            heavyHittersFold(hot.mains.by[m], hc->by[m]);
+            continue;
+        }
+        heavyHitters *h = hc->by[m];
+        hc->by[m] = NULL;
+        if (!isInList(hc)) takeFromList(hc);
+        if (!isInList(&hot.mains)) putInList(&hot.mains);
+        hot.mains.by[m] = h;
+    }
+}
+
+void hotKeysRetire(hotCollector *hc) {
+    assertMainRole();
+    if (isInList(hc) && countsFor(&hot.mains, hc->session)) {
+        pthread_mutex_lock(&hot.lock);
+        takeOver(hc);
+        pthread_mutex_unlock(&hot.lock);
+    }
+    join(hc, 0);
+}
+
+void hotKeysSetNet(void (*tell)(void), void (*gather)(void)) {
+    hot.tell = tell;
+    hot.gather = gather;
+}
+
+static void setCounted(uint32_t session) {
+    atomic_store_explicit(&hot.counted, session, memory_order_relaxed);
+    hotKeysTidy(&hot.mains);
+    if (hot.tell) hot.tell();
+}
+
+void hotKeysBegin(const hotKeysPlan *plan) {
+    assertMainRole();
+    serverAssert(plan->ratio > 0);
+    if (++hot.last == 0) hot.last = 1;
+    hot_keys_totals = (hotKeysTotals){0};
+    atomic_store_explicit(&hot.metrics, plan->metrics, memory_order_relaxed);
+    atomic_store_explicit(&hot.ratio, plan->ratio, memory_order_relaxed);
+    setCounted(hot.last);
+    atomic_store_explicit(&hot_keys_session, hot.last, memory_order_release);
+    call_after |= CALL_AFTER_HOT_KEYS;
+}
+
+void hotKeysEnd(void) {
+    assertMainRole();
+    atomic_store_explicit(&hot_keys_session, 0, memory_order_relaxed);
+    call_after &= ~CALL_AFTER_HOT_KEYS;
+}
+
+void hotKeysForget(void) {
+    hotKeysEnd();
+    setCounted(0);
+}
+
+/* --- reading, on any thread -------------------------------------------------------------------------------- */
+
+/* With the lock: what is counted for the session that counts. Up to `room` are stored; how many there are. */
+static size_t sketchesOf(hotKeysMetric metric, heavyHitters **out, size_t room) {
+    uint32_t session = atomic_load_explicit(&hot.counted, memory_order_relaxed);
+    size_t n = 0;
+    for (hotCollector *hc = hot.first; hc; hc = hc->next) {
+        if (hc->session != session || !hc->by[metric]) continue;
+        if (n < room) out[n] = hc->by[metric];
+        n++;
+    }
+    return n;
+}
+
+size_t hotKeysTop(hotKeysMetric metric, heavyKey *out, size_t max) {
+    if (panicHoldsMainRole() && hot.gather) hot.gather();
+    pthread_mutex_lock(&hot.lock);
+    size_t n = sketchesOf(metric, NULL, 0);
+    heavyHitters **sketches = zmalloc((n + 1) * sizeof(*sketches));
+    sketchesOf(metric, sketches, n);
+    size_t count = heavyHittersTop(sketches, n, out, max);
+    zfree(sketches);
+    pthread_mutex_unlock(&hot.lock);
+    return count;
+}
+
+uint64_t hotKeysSum(hotKeysMetric metric) {
+    uint64_t sum = 0;
+    pthread_mutex_lock(&hot.lock);
+    uint32_t session = atomic_load_explicit(&hot.counted, memory_order_relaxed);
+    for (const hotCollector *hc = hot.first; hc; hc = hc->next)
+        if (hc->session == session && hc->by[metric]) sum += heavyHittersTotal(hc->by[metric]);
+    pthread_mutex_unlock(&hot.lock);
+    return sum;
+}
+
+size_t hotKeysMemory(void) {
+    size_t bytes = 0;
+    pthread_mutex_lock(&hot.lock);
+    for (const hotCollector *hc = hot.first; hc; hc = hc->next)
+        for (int m = 0; m < HOT_KEYS_METRICS; m++)
+            if (hc->by[m]) bytes += heavyHittersMemory(hc->by[m]);
+    pthread_mutex_unlock(&hot.lock);
+    return bytes;
+}

@@ -1,0 +1,91 @@
+/* monitor.c -- MONITOR: clients that are shown each command as it runs.
+ *
+ * The line is made once; the replies of monitors get a copy, of a long one a reference.
+ *
+ * Not here    which commands are shown (call.c), which arguments are hidden (redact.h).
+ * Owns        the list of monitors; the clients are the client layer's.
+ * Threads     main.
+ * Invariants  1. A client is in the list exactly while CLIENT_MONITOR is set, once.
+ * Tests       tests/unit/engine/observe/commandlog_test.c, tests/engine/monitor.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "monitor.h"
+
+#include "adlist.h"
+#include "command_memory.h"
+#include "command_table.h"
+#include "panic.h"
+#include "redact.h"
+#include "reply.h"
+
+size_t monitor_count;
+
+static list *monitors; /* clients borrowed until they are freed */
+
+static void forget(client *c) {
+    if (!(c->flags & CLIENT_MONITOR)) return;
+    listDelNode(monitors, listSearchValue(monitors, c));
+    monitor_count--;
+    c->flags &= ~(uint32_t)(CLIENT_MONITOR | CLIENT_REPLICA);
+    gateArmClient(c, GATE_REPLICA_CLIENT, false);
+}
+
+void monitorInit(void) {
+    assertMainRole();
+    monitors = listCreate();
+    clientOnFree(forget);
+    clientOnReset(forget);
+}
+
+static sds lineOf(const client *c) {
+    int64_t now_us = clockWallUs();
+    bool is_unix = c->flags & CLIENT_UNIX_SOCKET;
+    size_t peer_len = sdsLen(c->peer);
+
+    /* A Unix socket has no port: its path is shown without the ":0" that peers end in elsewhere. */
+    if (is_unix && peer_len > 2 && strcmp(c->peer + peer_len - 2, ":0") == 0) peer_len -= 2;
+    sds line = sdsCatPrintf(sdsEmpty(), "+%lld.%06lld [%d %s%.*s]", (long long)(now_us / 1000000),
+                            (long long)(now_us % 1000000), dbId(c->db), is_unix ? "unix:" : "", (int)peer_len, c->peer);
+    for (uint32_t i = 0; i < c->req->argc; i++) {
+        slice arg = redactedArgument(c, i);
+        line = sdsCatRepr(sdsCatLen(line, " ", 1), arg.ptr, arg.len);
+    }
+    return sdsCatLen(line, "\r\n", 2);
+}
+
+/* The line of a large command may be four times its length, and is copied as it grows. */
+#define LINE_BYTES_MAX(c) (12 * (size_t)(c)->req->wire_len)
+
+/* What cannot be shown to monitors is left out: the command has run. */
+void monitorFeed(client *c) {
+    assertMainRole();
+    if (unlikely(c->req->flags & REQ_LARGE) && !commandMemoryTry(c, LINE_BYTES_MAX(c))) return;
+    sds line = lineOf(c);
+    robj *shared = monitor_count > 1 ? replyShare(sdsSlice(line)) : NULL;
+    listIter it = listBegin(monitors, false);
+
+    for (listNode *n = listNext(&it); n; n = listNext(&it)) addReplyShared(listNodeValue(n), sdsSlice(line), shared);
+    if (shared) decrRefCount(shared);
+    sdsFree(line);
+}
+
+void monitorCommand(client *c) {
+    assertMainRole();
+    if (c->flags & CLIENT_DENY_BLOCKING) {
+        addReplyError(c, "MONITOR isn't allowed for DENY BLOCKING client");
+        return;
+    }
+    if (c->flags & (CLIENT_REPLICA | CLIENT_MONITOR)) return;
+    c->flags |= CLIENT_REPLICA | CLIENT_MONITOR;
+    gateArmClient(c, GATE_REPLICA_CLIENT, true);
+    listAddNodeTail(monitors, c);
+    monitor_count++;
+    addReplyOk(c);
+}
+
+gateResult replicaClientGate(client *c) {
+    assertMainRole();
+    if (!(c->cmd->flags & (CMD_WRITE | CMD_READONLY | CMD_MAY_REPLICATE))) return GATE_PASSED;
+    addReplyError(c, "Replica can't interact with the keyspace");
+    return GATE_REFUSED;
+}

@@ -1,0 +1,76 @@
+/* redact.c -- arguments that logs and monitors must not show.
+ *
+ * What is hidden is kept for one command at a time, under the client's id and its count of commands, which name
+ * one execution for good: nothing needs to be cleared when the next command starts.
+ *
+ * Not here    which arguments are secrets: each handler knows its own.
+ * Owns        one growing list of positions.
+ * Threads     main.
+ * Tests       tests/unit/engine/observe/commandlog_test.c, tests/engine/acl.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "redact.h"
+
+#include <string.h>
+
+#include "call_after.h"
+#include "command_table.h"
+#include "panic.h"
+#include "zmalloc.h"
+
+static struct {
+    uint64_t client_id;
+    long long commands;
+    uint32_t *hidden; /* owns */
+    uint32_t count, capacity;
+} redactions;
+
+static bool isAbout(const client *c) {
+    return redactions.client_id == c->id && redactions.commands == c->commands;
+}
+
+void redactArgument(client *c, uint32_t index) {
+    assertMainRole();
+    if (!isAbout(c)) {
+        redactions.client_id = c->id;
+        redactions.commands = c->commands;
+        redactions.count = 0;
+    }
+    if (redactions.count == redactions.capacity) {
+        redactions.capacity = redactions.capacity ? redactions.capacity * 2 : 8;
+        redactions.hidden = zrealloc(redactions.hidden, redactions.capacity * sizeof(*redactions.hidden));
+    }
+    redactions.hidden[redactions.count++] = index;
+    call_after |= CALL_AFTER_WIPE;
+}
+
+bool redactIsHidden(const client *c, uint32_t index) {
+    if (redactions.count == 0 || !isAbout(c)) return false;
+    for (uint32_t i = 0; i < redactions.count; i++)
+        if (redactions.hidden[i] == index) return true;
+    return false;
+}
+
+slice redactedArgument(const client *c, uint32_t index) {
+    assertMainRole();
+    return redactIsHidden(c, index) ? sliceStr("(redacted)") : c->req->argv[index];
+}
+
+void redactCopied(const parsedCommand *p, const parsedCommand *copy) {
+    if (!(p->cmd->flags & (CMD_NOSCRIPT | CMD_SECRETS))) return;
+    for (uint32_t i = 1; i < p->argc; i++)
+        if (p->argv[i].ptr != copy->argv[i].ptr) explicit_bzero((char *)p->argv[i].ptr, p->argv[i].len);
+}
+
+/* Arguments of clients with a connection lie in its request blocks, which are the server's to write to. */
+void redactWipe(const client *c) {
+    assertMainRole();
+    if (!(c->flags & CLIENT_FAKE) && isAbout(c)) {
+        for (uint32_t i = 0; i < redactions.count; i++) {
+            slice arg = c->req->argv[redactions.hidden[i]];
+            explicit_bzero((char *)arg.ptr, arg.len);
+        }
+    }
+    redactions.count = 0;
+    call_after &= ~CALL_AFTER_WIPE;
+}

@@ -1,0 +1,258 @@
+/* pubsub.c -- publish and subscribe: which client listens to which channels and patterns.
+ *
+ *   channels, patterns, shard channels --name--> topic --> [ clients ]        one message goes to all
+ *                                                  ^
+ *   client --> pubsubState --first--> subscription +--next--> subscription    one client leaves all
+ *                                     found by (client, topic) in `pairs`
+ *
+ * Neither a topic with many clients nor a client with many topics makes coming or going dear.
+ *
+ * Not here    the arrays of clients (pubsub_topic.c), how patterns are found (pubsub_patterns.c), what is sent
+ *             (pubsub_message.c), commands and their replies (pubsub_commands.c).
+ * Owns        topics of channels; subscriptions; each client's pubsubState.
+ * Threads     main.
+ * Invariants  (pubsubCheck() asserts them)
+ *             1. A topic is there as long as somebody is subscribed to it.
+ *             2. A client is subscribed to a topic once.
+ *             3. CLIENT_PUBSUB is set, and GATE_SUBSCRIBED armed, exactly for clients that are subscribed to something.
+ * Tests       tests/unit/engine/pubsub/pubsub_test.c, tests/engine/pubsub.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "pubsub.h"
+
+#include "gates.h"
+#include "panic.h"
+#include "pubsub_patterns.h"
+#include "zmalloc.h"
+
+struct pubsubState {
+    subscription *first[PUBSUB_KINDS], *last[PUBSUB_KINDS]; /* owns */
+    size_t count[PUBSUB_KINDS];
+    size_t bytes; /* names included, although others may share them */
+};
+typedef struct pubsubState pubsubState;
+
+static struct {
+    dict *names[PUBSUB_KINDS]; /* owns tables and topics; of patterns NULL */
+    dict *pairs;               /* owns the table: of all subscriptions, which the clients' lists own */
+} subscriptions;
+
+/* ---- Topics ---- */
+
+static slice nameOf(const void *entry) {
+    return ((const topic *)entry)->name;
+}
+
+static slice pairOf(const void *entry) {
+    return sliceOf(&((const subscription *)entry)->pair, sizeof(subscriptionPair));
+}
+
+static const dictType names_type = {.entryKey = nameOf};
+static const dictType pairs_type = {.entryKey = pairOf};
+
+static topic *findTopic(pubsubKind kind, hashedKey name) {
+    if (kind == PUBSUB_PATTERN) return patternsFind(name);
+    return dictFind(subscriptions.names[kind], name.name, name.hash);
+}
+
+static topic *addTopic(pubsubKind kind, hashedKey name) {
+    if (kind == PUBSUB_PATTERN) return patternsAdd(name);
+    topic *t = ztrymalloc(sizeof(*t) + name.name.len);
+    if (!t) return NULL;
+    topicInit(t, name, (char *)(t + 1));
+    dictAddNew(subscriptions.names[kind], t, name.hash);
+    return t;
+}
+
+static void removeTopic(pubsubKind kind, topic *t) {
+    if (kind == PUBSUB_PATTERN) {
+        patternsRemove(t);
+        return;
+    }
+    dictPopEntry(subscriptions.names[kind], t, t->hash);
+    topicClear(t);
+    zfree(t);
+}
+
+/* ---- Subscribing ---- */
+
+static uint64_t pairHash(const subscriptionPair *pair) {
+    return hashBytes(pair, sizeof(*pair));
+}
+
+static subscription *findSubscription(const client *c, topic *t) {
+    const subscriptionPair pair = {c, t};
+    return dictFind(subscriptions.pairs, sliceOf(&pair, sizeof(pair)), pairHash(&pair));
+}
+
+/* What a subscription costs: itself, its places in the tables, its part of the topic; the tree of patterns. */
+static size_t costOf(pubsubKind kind, const topic *t) {
+    size_t bytes = sizeof(subscription) + 4 * sizeof(void *) + sizeof(topic) + t->name.len;
+    return kind == PUBSUB_PATTERN ? bytes + PATTERN_BYTES : bytes;
+}
+
+static void setSubscribed(client *c, bool on) {
+    if (on) c->flags |= CLIENT_PUBSUB;
+    else c->flags &= ~(uint32_t)CLIENT_PUBSUB;
+    gateArmClient(c, GATE_SUBSCRIBED, on);
+}
+
+static void enlist(pubsubState *own, pubsubKind kind, subscription *s) {
+    s->prev = own->last[kind];
+    if (s->prev) s->prev->next = s;
+    else own->first[kind] = s;
+    own->last[kind] = s;
+    own->count[kind]++;
+}
+
+static void strike(pubsubState *own, pubsubKind kind, const subscription *s) {
+    if (s->prev) s->prev->next = s->next;
+    else own->first[kind] = s->next;
+    if (s->next) s->next->prev = s->prev;
+    else own->last[kind] = s->prev;
+    own->count[kind]--;
+}
+
+bool pubsubSubscribe(client *c, pubsubKind kind, hashedKey name) {
+    assertMainRole();
+    topic *t = findTopic(kind, name);
+    if (t && findSubscription(c, t)) return true;
+    if (!t && !(t = addTopic(kind, name))) return false;
+    if (!c->pubsub) c->pubsub = zcalloc(1, sizeof(pubsubState));
+    subscription *s = zmalloc(sizeof(*s));
+    *s = (subscription){.pair = {c, t}};
+    topicJoin(t, c, s);
+    enlist(c->pubsub, kind, s);
+    dictAddNew(subscriptions.pairs, s, pairHash(&s->pair));
+    c->pubsub->bytes += costOf(kind, t);
+    setSubscribed(c, true);
+    return true;
+}
+
+static void end(client *c, pubsubKind kind, subscription *s) {
+    topic *t = s->pair.t;
+    dictPopEntry(subscriptions.pairs, s, pairHash(&s->pair));
+    c->pubsub->bytes -= costOf(kind, t);
+    strike(c->pubsub, kind, s);
+    topicLeave(t, s);
+    zfree(s);
+    if (t->count == 0) removeTopic(kind, t);
+}
+
+static bool listens(const client *c) {
+    const pubsubState *own = c->pubsub;
+    return own->count[PUBSUB_CHANNEL] || own->count[PUBSUB_PATTERN] || own->count[PUBSUB_SHARD_CHANNEL];
+}
+
+void pubsubUnsubscribe(client *c, pubsubKind kind, hashedKey name) {
+    assertMainRole();
+    topic *t = findTopic(kind, name);
+    subscription *s = t ? findSubscription(c, t) : NULL;
+    if (!s) return;
+    end(c, kind, s);
+    if (!listens(c)) setSubscribed(c, false);
+}
+
+void pubsubEnd(client *c) {
+    assertMainRole();
+    if (!c->pubsub) return;
+    for (int kind = 0; kind < PUBSUB_KINDS; kind++)
+        while (c->pubsub->first[kind]) end(c, (pubsubKind)kind, c->pubsub->first[kind]);
+    setSubscribed(c, false);
+    zfree(c->pubsub);
+    c->pubsub = NULL;
+}
+
+bool pubsubAny(const client *c, bool (*fn)(const client *c, pubsubKind kind, slice name)) {
+    for (pubsubKind kind = 0; c->pubsub && kind < PUBSUB_KINDS; kind++)
+        for (const subscription *s = c->pubsub->first[kind]; s; s = s->next)
+            if (fn(c, kind, s->pair.t->name)) return true;
+    return false;
+}
+
+const topic *pubsubFirst(const client *c, pubsubKind kind) {
+    assertMainRole();
+    const subscription *s = c->pubsub ? c->pubsub->first[kind] : NULL;
+    return s ? s->pair.t : NULL;
+}
+
+size_t pubsubCount(const client *c, pubsubKind kind) {
+    assertMainRole();
+    return c->pubsub ? c->pubsub->count[kind] : 0;
+}
+
+static void shown(const client *c, clientInfoExtra *extra) {
+    if (!c->pubsub) return;
+    extra->subscribed_channels = c->pubsub->count[PUBSUB_CHANNEL];
+    extra->subscribed_patterns = c->pubsub->count[PUBSUB_PATTERN];
+    extra->subscribed_shard_channels = c->pubsub->count[PUBSUB_SHARD_CHANNEL];
+    extra->other_bytes += sizeof(pubsubState) + c->pubsub->bytes;
+}
+
+void pubsubInit(void) {
+    assertMainRole();
+    subscriptions.names[PUBSUB_CHANNEL] = dictCreate(&names_type);
+    subscriptions.names[PUBSUB_SHARD_CHANNEL] = dictCreate(&names_type);
+    subscriptions.pairs = dictCreate(&pairs_type);
+    clientOnFree(pubsubEnd);
+    clientOnReset(pubsubEnd);
+    clientOnInfo(shown);
+}
+
+/* ---- Publishing ---- */
+
+static void deliverToPattern(void *arg, topic *t) {
+    pubsubMessageDeliver(arg, (pubsubHeading){sliceStr("pmessage"), t->name}, t);
+}
+
+void pubsubPublish(pubsubKind kind, hashedKey channel, pubsubMessage *m) {
+    assertMainRole();
+    const topic *t = findTopic(kind, channel);
+    bool shard = kind == PUBSUB_SHARD_CHANNEL;
+    m->channel = channel.name;
+    if (t) pubsubMessageDeliver(m, (pubsubHeading){.kind = sliceStr(shard ? "smessage" : "message")}, t);
+    if (!shard) patternsMatch(channel.name, deliverToPattern, m);
+    pubsubMessageEnd(m);
+}
+
+/* ---- Looking ---- */
+
+size_t pubsubNames(pubsubKind kind) {
+    return kind == PUBSUB_PATTERN ? patternsCount() : dictSize(subscriptions.names[kind]);
+}
+
+size_t pubsubSubscribers(pubsubKind kind, hashedKey name) {
+    assertMainRole();
+    const topic *t = findTopic(kind, name);
+    return t ? t->count : 0;
+}
+
+void pubsubEachName(pubsubKind kind, void (*fn)(void *arg, slice name), void *arg) {
+    assertMainRole();
+    dictIterator it;
+    dictIterBegin(&it, subscriptions.names[kind], false);
+    for (const topic *t; (t = dictIterNext(&it)) != NULL;) fn(arg, t->name);
+    dictIterEnd(&it);
+}
+
+static void checkTopic(const topic *t) {
+    serverAssert(t->count > 0);
+    topicCheck(t);
+}
+
+void pubsubCheck(void) {
+    dictIterator it;
+    for (int kind = 0; kind < PUBSUB_KINDS; kind++) {
+        if (kind == PUBSUB_PATTERN) continue;
+        dictIterBegin(&it, subscriptions.names[kind], false);
+        for (const topic *t; (t = dictIterNext(&it)) != NULL;) checkTopic(t);
+        dictIterEnd(&it);
+    }
+    patternsCheck();
+    dictIterBegin(&it, subscriptions.pairs, false);
+    for (const subscription *s; (s = dictIterNext(&it)) != NULL;) {
+        serverAssert(s->pair.c->flags & CLIENT_PUBSUB && s->pair.c->gates >> GATE_SUBSCRIBED & 1);
+        serverAssert(s->at < s->pair.t->count && s->pair.t->places[s->at] == s);
+    }
+    dictIterEnd(&it);
+}

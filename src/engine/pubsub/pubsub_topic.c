@@ -1,0 +1,72 @@
+/* pubsub_topic.c -- who is subscribed to one name.
+ *
+ *   clients:  c0  c1  c2  c3          walked by who publishes
+ *   places:   s0  s1  s2  s3          s.at says where it stands: both arrays are left in constant time
+ *
+ * Not here    where a topic is found by its name (pubsub.c, pubsub_patterns.c), what a client is subscribed to
+ *             (pubsub.c).
+ * Owns        both arrays.
+ * Threads     main.
+ * Invariants  (topicCheck() asserts them)
+ *             1. places[i]->at == i, and places[i]->pair is clients[i] and this topic.
+ *             2. More than a quarter of the places is used, or there are few.
+ * Tests       tests/unit/engine/pubsub/pubsub_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "pubsub_topic.h"
+
+#include "panic.h"
+#include "zmalloc.h"
+
+#define CAPACITY_FEW 8 /* arrays up to this are not made smaller */
+
+void topicInit(topic *t, hashedKey name, char *room) {
+    *t = (topic){.hash = name.hash, .name = sliceOf(room, name.name.len)};
+    if (name.name.len) memcpy(room, name.name.ptr, name.name.len);
+}
+
+void topicClear(topic *t) {
+    serverAssert(t->count == 0);
+    zfree(t->clients);
+    zfree(t->places);
+}
+
+static void changed(topic *t) {
+    static uint64_t last;
+    t->version = ++last;
+}
+
+static void resize(topic *t, uint32_t capacity) {
+    t->clients = zrealloc(t->clients, capacity * sizeof(*t->clients));
+    t->places = zrealloc(t->places, capacity * sizeof(*t->places));
+    t->capacity = capacity;
+}
+
+void topicJoin(topic *t, client *c, subscription *s) {
+    assertMainRole();
+    if (t->count == t->capacity) resize(t, t->capacity ? t->capacity * 2 : 1);
+    s->at = t->count;
+    t->clients[t->count] = c;
+    t->places[t->count++] = s;
+    changed(t);
+}
+
+void topicLeave(topic *t, const subscription *s) {
+    assertMainRole();
+    debugAssert(t->places[s->at] == s);
+    uint32_t last = --t->count;
+    t->clients[s->at] = t->clients[last];
+    t->places[s->at] = t->places[last];
+    t->places[s->at]->at = s->at;
+    if (t->capacity > CAPACITY_FEW && t->count <= t->capacity / 4) resize(t, t->capacity / 2);
+    changed(t);
+}
+
+void topicCheck(const topic *t) {
+    serverAssert(t->count <= t->capacity);
+    serverAssert(t->capacity <= CAPACITY_FEW || t->count > t->capacity / 4);
+    for (uint32_t i = 0; i < t->count; i++) {
+        const subscription *s = t->places[i];
+        serverAssert(s->at == i && s->pair.t == t && s->pair.c == t->clients[i]);
+    }
+}

@@ -1,0 +1,389 @@
+/* command_record.c -- what makes a record (parsedCommand) of arguments: look up, check, extract, hash, build.
+ *
+ * All that main would otherwise do before it can execute a command, and that needs nothing but the request itself, is
+ * done here, once, on the thread that has the request.
+ *
+ *   detached:  | parsedCommand | argv[argc] | (requestSample) | keys[nkeys] | wire form: *n $len arg $len arg ... |
+ *   with large arguments:                    ... keys[nkeys] | largeArg, as many as there are | other arguments |
+ *
+ * Not here    where a request ends (resp/request_reader.c), the blocks that records travel in
+ *             (net/thread/request_block.c).
+ * Owns        chunks of arenas; detached records.
+ * Threads     any; see the header.
+ * Invariants  1. A record with REQ_BAD_ARITY, REQ_UNKNOWN_SUBCOMMAND or without a command has neither keys nor value.
+ *             2. A detached record's arguments lie in its wire form, or, large ones, where they came.
+ * Cost        no allocation but the value's; a detached record is one.
+ * Tests       tests/unit/engine/table/command_record_test.c, tests/unit/net/thread/request_block_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "command_record.h"
+
+#include "command_memory.h"
+#include "command_table.h"
+#include "hash.h"
+#include "lazyfree.h"
+#include "numbers.h"
+#include "reply_format.h"
+#include "zmalloc.h"
+
+#define CHUNK_BYTES (32 * 1024)
+
+typedef struct recordChunk {
+    struct recordChunk *next;
+    size_t size; /* of the allocation */
+    alignas(16) char data[];
+} recordChunk;
+
+static bool slots_on; /* const after boot */
+
+void recordSetSlots(bool on) {
+    slots_on = on;
+}
+
+/* --- the arena ------------------------------------------------------------------------------------ */
+
+void recordArenaInit(recordArena *a, void *first, size_t bytes) {
+    a->at = first;
+    a->left = bytes;
+    a->chunks = NULL;
+}
+
+void recordArenaFree(recordArena *a) {
+    while (unlikely(a->chunks != NULL)) {
+        recordChunk *c = a->chunks;
+        a->chunks = c->next;
+        lazyfreeBlock(c, c->size);
+    }
+}
+
+size_t recordArenaMemory(const recordArena *a) {
+    size_t bytes = 0;
+    for (const recordChunk *c = a->chunks; c; c = c->next) bytes += c->size;
+    return bytes;
+}
+
+/* Takes a chunk with room for `size` bytes; what was left of the one before is not used any more. */
+static void addChunk(recordArena *a, recordChunk *c, size_t size) {
+    c->next = a->chunks;
+    c->size = sizeof(*c) + size;
+    a->chunks = c;
+    a->at = c->data;
+    a->left = size;
+}
+
+bool recordArenaPrepare(recordArena *a, size_t argc) {
+    /* Each argument may be a key or an element, but for the few keys before elements, which move; all parts are rounded
+     * up. */
+    size_t size = sizeof(parsedCommand) + argc * (sizeof(slice) + sizeof(requestKey)) + 4 * sizeof(requestKey) + 48;
+    if (a->left >= size) return true;
+    recordChunk *c = ztrymalloc(sizeof(*c) + size);
+    if (!c) return false;
+    addChunk(a, c, size);
+    return true;
+}
+
+void *recordArenaAlloc(recordArena *a, size_t bytes) {
+    bytes = (bytes + 15) & ~(size_t)15;
+    if (unlikely(a->left < bytes)) {
+        size_t size = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+        addChunk(a, zmalloc(sizeof(recordChunk) + size), size);
+    }
+    void *p = a->at;
+    a->at += bytes;
+    a->left -= bytes;
+    return p;
+}
+
+/* --- making -------------------------------------------------------------------------------------- */
+
+/* A record, its arguments and room for one key, in one piece. */
+parsedCommand *recordCreate(recordArena *a, size_t argc) {
+    parsedCommand *p = recordArenaAlloc(a, sizeof(*p) + argc * sizeof(slice) + sizeof(requestKey));
+    memset(p, 0, sizeof(*p));
+    p->slot = -1;
+    p->argc = (uint32_t)argc;
+    p->argv = (slice *)(void *)(p + 1);
+    return p;
+}
+
+static requestKey *roomForKeys(recordArena *a, parsedCommand *p, size_t n) {
+    if (likely(n == 1)) return (requestKey *)(void *)(p->argv + p->argc);
+    return recordArenaAlloc(a, n * sizeof(requestKey));
+}
+
+/* Keys of commands with one plain range of keys, which are nearly all. */
+static int extractRange(const serverCommand *cmd, parsedCommand *p, recordArena *a) {
+    int first = cmd->first_key, last = cmd->last_key, step = cmd->key_step;
+    if (last < 0) last += (int)p->argc;
+    if (last >= (int)p->argc) last = (int)p->argc - 1;
+    if (last < first) return 0;
+    int n = last == first ? 1 : (last - first) / step + 1;
+    p->keys = roomForKeys(a, p, (size_t)n);
+    for (int i = 0; i < n; i++) {
+        p->keys[i].index = (uint32_t)(first + i * step);
+        p->keys[i].flags = cmd->specs[0].flags;
+    }
+    return n;
+}
+
+static int extractGeneral(const serverCommand *cmd, parsedCommand *p, recordArena *a) {
+    requestKey few[16];
+    int n = commandExtractKeys(cmd, p->argv, p->argc, few, array_len(few));
+    if (n <= 0) return n;
+    p->keys = roomForKeys(a, p, (size_t)n);
+    if (n <= (int)array_len(few)) memcpy(p->keys, few, (size_t)n * sizeof(requestKey));
+    else n = commandExtractKeys(cmd, p->argv, p->argc, p->keys, n);
+    return n;
+}
+
+/* The slot of the first key, and whether there is another one among the rest. */
+static void findSlot(parsedCommand *p) {
+    for (uint32_t i = 0; i < p->nkeys; i++) {
+        slice key = p->argv[p->keys[i].index];
+        int slot = keyHashSlot(key.ptr, key.len);
+        if (i == 0) p->slot = (int16_t)slot;
+        else if (slot != p->slot) p->flags |= REQ_CROSS_SLOT;
+    }
+}
+
+static void extractKeys(const serverCommand *cmd, parsedCommand *p, recordArena *a) {
+    /* A command that builds a value has its key in one place; its own function only tells what SET does with it. */
+    bool plain = cmd->first_key > 0 && (!cmd->get_keys || cmd->flags & CMD_BUILDS_VALUE);
+    int n = likely(plain) ? extractRange(cmd, p, a) : extractGeneral(cmd, p, a);
+    if (n < 0) {
+        p->flags |= REQ_KEYS_INVALID;
+        return;
+    }
+    p->nkeys = (uint32_t)n;
+    for (int i = 0; i < n; i++) {
+        slice key = p->argv[p->keys[i].index];
+        p->keys[i].hash = hashBytes(key.ptr, key.len);
+    }
+    if (unlikely(slots_on)) findSlot(p);
+}
+
+/* Hash the arguments where most calls of the command have fields or members. Options before them only mean that the
+ * wrong ones are hashed. The keys move to a place with room behind them. */
+static void hashElements(const serverCommand *cmd, parsedCommand *p, recordArena *a) {
+    uint32_t first = (uint32_t)cmd->element_arg, step = (uint32_t)cmd->element_step;
+    if (p->nkeys == 0 || first >= p->argc) return;
+    uint32_t n = step == 0 ? 1 : (p->argc - 1 - first) / step + 1;
+    if (n > REQ_ELEMENTS_MAX) n = REQ_ELEMENTS_MAX;
+    requestKey *keys = recordArenaAlloc(a, (p->nkeys + n) * sizeof(*keys)), *e = keys + p->nkeys;
+    memcpy(keys, p->keys, p->nkeys * sizeof(*keys));
+    p->keys = keys;
+    for (uint32_t i = 0; i < n; i++) {
+        slice name = p->argv[first + i * step];
+        e[i] = (requestKey){.hash = hashBytes(name.ptr, name.len), .index = first + i * step};
+    }
+    e[0].flags = n;
+    p->flags |= REQ_ELEMENTS;
+}
+
+/* A value that lies in an allocation of its own is taken. One that cannot be had is left to the command, which will say
+ * so. */
+static __attribute__((noinline)) size_t buildLarge(parsedCommand *p, uint32_t index, slice key, unsigned owner) {
+    largeArg *a = p->flags & REQ_SCATTERED ? requestLargeArg(p, index) : NULL;
+    if (!a) {
+        p->value = objectTryCreateString(key, p->argv[index], p->argc > 3, owner);
+        return p->value ? p->argv[index].len + key.len + sizeof(robj) : 0;
+    }
+    p->value = objectTryCreateFromExactTake(key, a->bytes, a->len, owner);
+    if (!p->value) return 0;
+    a->bytes = NULL;
+    return key.len + sizeof(robj); /* its bytes are counted already */
+}
+
+static size_t buildValue(const serverCommand *cmd, parsedCommand *p, unsigned owner) {
+    slice key = p->argv[cmd->first_key], value = p->argv[cmd->value_arg];
+    if (unlikely(key.len + value.len >= LARGE_ARG_BYTES)) return buildLarge(p, (uint32_t)cmd->value_arg, key, owner);
+    /* More words than key and value mean an expire may follow: leave room for it. */
+    p->value = objectCreateString(key, value, p->argc > 3, owner);
+    return value.len + key.len + sizeof(robj);
+}
+
+/* Look the command up, first among what this thread has just looked up (spelled the same way). */
+static const serverCommand *lookUp(recordCache *cache, const parsedCommand *p, bool *unknown_sub) {
+    slice name = p->argv[0];
+    if (likely(cache->recent && sliceEq(name, sliceOf(cache->name, cache->name_len)))) return cache->recent;
+    const serverCommand *cmd = commandLookup(p->argv, p->argc, unknown_sub);
+    if (unlikely(!cmd && cache->own_names)) cmd = commandLookupByOwnName(p->argv, p->argc, unknown_sub);
+    if (cmd && !cmd->parent && !cmd->subcommands && name.len <= sizeof(cache->name)) {
+        cache->recent = cmd;
+        cache->name_len = name.len;
+        memcpy(cache->name, name.ptr, name.len);
+    }
+    return cmd;
+}
+
+size_t recordComplete(recordArena *a, recordCache *cache, parsedCommand *p, unsigned owner) {
+    bool unknown_sub = false;
+    if (unlikely(p->wire_len >= COMMAND_MEMORY_LARGE)) p->flags |= REQ_LARGE;
+    const serverCommand *cmd = lookUp(cache, p, &unknown_sub);
+    p->cmd = cmd;
+    if (unlikely(!cmd)) {
+        p->flags |= REQ_UNKNOWN_COMMAND;
+        return 0;
+    }
+    if (unlikely(unknown_sub)) {
+        p->flags |= REQ_UNKNOWN_SUBCOMMAND;
+        return 0;
+    }
+    if (unlikely(!commandArityOk(cmd, p->argc) || !cmd->proc)) {
+        p->flags |= REQ_BAD_ARITY;
+        return 0;
+    }
+    if (cmd->first_key > 0 || cmd->nspecs || cmd->get_keys) extractKeys(cmd, p, a);
+    if (unlikely(cmd->flags & (CMD_MAIN_THREAD | CMD_PROTECTED | CMD_ELEMENTS))) {
+        if (cmd->flags & CMD_MAIN_THREAD) p->flags |= REQ_MAIN_THREAD;
+        if (cmd->flags & CMD_PROTECTED) p->flags |= REQ_GATED;
+        if (cmd->flags & CMD_ELEMENTS) hashElements(cmd, p, a);
+    }
+    return cmd->flags & CMD_BUILDS_VALUE ? buildValue(cmd, p, owner) : 0;
+}
+
+/* Not a call: then recordComplete() would have two callers, and connections, which have it as a part of their parser,
+ * would pay 25 instructions a command for that. */
+__attribute__((flatten)) size_t recordCompleteStored(recordArena *a, recordCache *cache, parsedCommand *p) {
+    return recordComplete(a, cache, p, 0);
+}
+
+requestSample *recordSample(recordArena *a, parsedCommand *p) {
+    size_t hashed = p->nkeys + requestElementCount(p);
+    requestSample *sample = recordArenaAlloc(a, sizeof(*sample) + hashed * sizeof(requestKey));
+    requestKey *keys = (requestKey *)(void *)(sample + 1);
+    memcpy(keys, p->keys, hashed * sizeof(*keys));
+    *sample = (requestSample){.req = p, .ns = REQUEST_NOT_RUN};
+    p->keys = keys;
+    p->flags |= REQ_SAMPLED;
+    return sample;
+}
+
+/* --- detached records ------------------------------------------------------------------------------- */
+
+static size_t headSize(const parsedCommand *p) {
+    size_t sample = p->flags & REQ_SAMPLED ? sizeof(requestSample) : 0;
+    return sizeof(*p) + p->argc * sizeof(slice) + sample + (p->nkeys + requestElementCount(p)) * sizeof(requestKey);
+}
+
+/* "*n\r\n", and for each argument "$len\r\n" and its bytes and "\r\n". */
+static size_t wireSize(const parsedCommand *p) {
+    size_t n = 3 + sdigits10(p->argc);
+    for (uint32_t i = 0; i < p->argc; i++) n += 5 + sdigits10((long long)p->argv[i].len) + p->argv[i].len;
+    return n;
+}
+
+/* Write the arguments of `p` to `out` as they go over the wire; argv[i] is where argument i comes to lie. */
+static void putWire(char *out, slice *argv, const parsedCommand *p) {
+    out += respHeader(out, '*', p->argc);
+    for (uint32_t i = 0; i < p->argc; i++) {
+        size_t len = p->argv[i].len;
+        out += respHeader(out, '$', (long long)len);
+        memcpy(out, p->argv[i].ptr, len);
+        argv[i] = sliceOf(out, len);
+        out += len;
+        *out++ = '\r';
+        *out++ = '\n';
+    }
+}
+
+/* Copy what comes before the arguments' bytes to `d`, and move the value there. */
+static void moveHead(parsedCommand *d, parsedCommand *p) {
+    *d = *p;
+    d->next = NULL;
+    d->argv = (slice *)(void *)(d + 1);
+    char *keys = (char *)(d->argv + d->argc);
+    if (unlikely(p->flags & REQ_SAMPLED)) {
+        requestSample *sample = (requestSample *)(void *)keys;
+        *sample =
+            (requestSample){.req = d, .ns = REQUEST_NOT_RUN, .session = requestSampleOf(p)->session, .detached = true};
+        keys += sizeof(*sample);
+    }
+    d->keys = (requestKey *)(void *)keys;
+    size_t hashed = p->nkeys + requestElementCount(p);
+    if (hashed) memcpy(d->keys, p->keys, hashed * sizeof(requestKey));
+    d->flags &= (uint16_t) ~(REQ_INLINE | REQ_PREFETCHED);
+    p->value = NULL;
+}
+
+/* The ring of large arguments as an array behind the head, in its order; returns one behind the last. */
+static largeArg *moveLarge(largeArg *to, parsedCommand *d, parsedCommand *p, largeArg *last) {
+    d->large = to;
+    for (largeArg *a = last->next;; a = a->next) {
+        *to = *a;
+        to->next = a == last ? d->large : to + 1;
+        a->bytes = NULL;
+        to++;
+        if (a == last) break;
+    }
+    p->large = last->next;
+    return to;
+}
+
+/* Large arguments move, the others are copied one behind the other. */
+static parsedCommand *detachScattered(parsedCommand *p) {
+    largeArg *last = p->large;
+    while (last->next->index > last->index) last = last->next;
+    size_t bytes = 0, count = 0;
+    for (uint32_t i = 0; i < p->argc; i++) bytes += p->argv[i].len;
+    for (const largeArg *a = last->next;; a = a->next) {
+        bytes -= a->len;
+        count++;
+        if (a == last) break;
+    }
+    size_t head = headSize(p);
+    parsedCommand *d = ztrymalloc(head + count * sizeof(largeArg) + bytes);
+    if (!d) return NULL;
+    moveHead(d, p);
+    const largeArg *a = (largeArg *)(void *)((char *)d + head), *end = moveLarge((largeArg *)(uintptr_t)a, d, p, last);
+    char *out = (char *)(uintptr_t)end;
+    for (uint32_t i = 0; i < p->argc; i++) {
+        d->argv[i] = p->argv[i];
+        if (a < end && a->index == i) {
+            a++;
+            continue;
+        }
+        if (p->argv[i].len) memcpy(out, p->argv[i].ptr, p->argv[i].len);
+        d->argv[i].ptr = out;
+        out += p->argv[i].len;
+    }
+    return d;
+}
+
+parsedCommand *recordDetach(parsedCommand *p) {
+    if (p->flags & REQ_SCATTERED) return detachScattered(p);
+    size_t head = headSize(p), wire = wireSize(p);
+    /* respHeader() may use all of its room, also behind a short header at the end. */
+    parsedCommand *d = ztrymalloc(head + wire + RESP_HEADER_MAX);
+    if (!d) return NULL;
+    moveHead(d, p);
+    char *bytes = (char *)d + head;
+    putWire(bytes, d->argv, p);
+    d->wire = bytes;
+    d->wire_len = wire > UINT32_MAX ? UINT32_MAX : (uint32_t)wire;
+    return d;
+}
+
+void recordFree(parsedCommand *p) {
+    if (!p) return;
+    if (p->value) objectRelease(p->value);
+    if (p->flags & REQ_SCATTERED) {
+        const largeArg *a = p->large;
+        do {
+            if (a->bytes) lazyfreeBlock(a->bytes, a->room);
+            a = a->next;
+        } while (a != p->large);
+    }
+    zfree(p);
+}
+
+size_t recordMemory(const parsedCommand *p) {
+    size_t bytes = zmallocSize(p) + (p->value ? objectMemUsage(p->value, 0) : 0);
+    if (!(p->flags & REQ_SCATTERED)) return bytes;
+    const largeArg *a = p->large;
+    do {
+        if (a->bytes) bytes += zmallocSize(a->bytes);
+        a = a->next;
+    } while (a != p->large);
+    return bytes;
+}

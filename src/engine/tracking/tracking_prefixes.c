@@ -1,0 +1,329 @@
+/* tracking_prefixes.c -- BCAST: who hears of every change of keys with a prefix.
+ *
+ *   prefixes: rax of trackedPrefix --first--> prefixLink --next--> prefixLink     clients of one prefix
+ *                      |                        ^ prefixList.links[]              prefixes of one client
+ *                      `-- changes: rax of keys, each with the client that was the last to change it
+ *
+ * A change goes down the tree of prefixes once. Keys are collected until prefixesTell(), so a key that changes a
+ * hundred times in a batch is told once, and a hundred keys are one message.
+ *
+ * Not here    what a message looks like and where it goes (tracking.c).
+ * Owns        prefixes, links, what has changed.
+ * Threads     main.
+ * Invariants  1. A prefix is in the tree as long as somebody has it.
+ *             2. A prefix has changes, which are on the list of all, exactly while it has something to tell.
+ *             3. The list of a prefix's first link, and no other, counts what the prefix costs beside its links.
+ *             4. No prefix of a client begins with another one of its own, but for the empty one.
+ * Cost        of a change: a step for each byte of the key that prefixes share, and one insertion for each prefix that
+ *             fits.
+ * Tests       tests/unit/engine/tracking/tracking_prefixes_test.c, tests/engine/tracking.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+
+#include "tracking_prefixes.h"
+
+#include "panic.h"
+#include "rax.h"
+#include "rax_iterator.h"
+#include "reply.h"
+#include "zmalloc.h"
+
+typedef struct trackedPrefix {
+    struct prefixLink *first;      /* owned by the clients' lists */
+    struct prefixChanges *changes; /* owns; NULL while there is nothing to tell */
+    size_t len;
+    char name[];
+} trackedPrefix;
+
+/* What has changed of one prefix since its clients were told. */
+typedef struct prefixChanges {
+    trackedPrefix *prefix;              /* borrowed: it owns this */
+    rax *keys;                          /* owns; values: ids of clients */
+    struct prefixChanges *next, **link; /* of all prefixes; what points to this one */
+    uint64_t by;                        /* whose doing the first change was */
+    int dbid;                           /* where that was; -1: elsewhere, too */
+    bool several;                       /* others have changed something too */
+    bool names_missing;
+} prefixChanges;
+
+typedef struct prefixLink {
+    trackedPrefix *prefix;
+    prefixList *list;                /* borrowed: it owns this */
+    struct prefixLink *next, **link; /* of the same prefix; what points to this one */
+} prefixLink;
+
+#define NODE_BYTES 48 /* of a prefix in the tree of prefixes */
+
+size_t tracking_prefix_count;
+bool tracking_prefix_news;
+
+static rax *prefixes; /* owns; made with the first prefix */
+static prefixChanges *all_changes;
+
+static slice prefixName(const trackedPrefix *p) {
+    return sliceOf(p->name, p->len);
+}
+
+/* ---- Who has which prefix ---- */
+
+static trackedPrefix *findOrAdd(slice name) {
+    void *found;
+    if (!prefixes) prefixes = raxCreate();
+    if (raxFind(prefixes, name, &found)) return found;
+    trackedPrefix *p = ztrymalloc(sizeof(*p) + name.len);
+    if (!p) return NULL;
+    *p = (trackedPrefix){.len = name.len};
+    if (name.len) memcpy(p->name, name.ptr, name.len);
+    if (raxTryInsert(prefixes, name, p, NULL) != RAX_ADDED) {
+        zfree(p);
+        return NULL;
+    }
+    tracking_prefix_count++;
+    return p;
+}
+
+static prefixChanges *beginChanges(trackedPrefix *p, int dbid, uint64_t by) {
+    prefixChanges *news = zmalloc(sizeof(*news));
+    *news = (prefixChanges){
+        .prefix = p, .keys = raxCreate(), .next = all_changes, .link = &all_changes, .by = by, .dbid = dbid};
+    if (news->next) news->next->link = &news->next;
+    all_changes = p->changes = news;
+    tracking_prefix_news = true;
+    return news;
+}
+
+static void endChanges(prefixChanges *news) {
+    *news->link = news->next;
+    if (news->next) news->next->link = news->link;
+    news->prefix->changes = NULL;
+    raxRelease(news->keys, NULL);
+    zfree(news);
+    tracking_prefix_news = all_changes != NULL;
+}
+
+static void forget(trackedPrefix *p) {
+    if (p->changes) endChanges(p->changes);
+    bool found = raxRemove(prefixes, prefixName(p), NULL);
+    serverAssert(found);
+    zfree(p);
+    tracking_prefix_count--;
+}
+
+slice prefixesAt(const prefixList *l, size_t i) {
+    return prefixName(l->links[i]->prefix);
+}
+
+/* How many of the first `count` prefixes of the list come before `prefix`. */
+static size_t rankOf(const prefixList *l, size_t count, slice prefix) {
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (sliceCmp(prefixesAt(l, middle), prefix) < 0) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+#define LINK_BYTES (sizeof(prefixLink) + sizeof(prefixLink *))
+
+/* Of the prefix itself, which all its links share. */
+static size_t sharedBytes(const trackedPrefix *p) {
+    return sizeof(*p) + p->len + NODE_BYTES;
+}
+
+static prefixLink *makeLink(prefixList *l, slice prefix) {
+    trackedPrefix *p = findOrAdd(prefix);
+    if (!p) return NULL;
+    prefixLink *link = zmalloc(sizeof(*link));
+    *link = (prefixLink){.prefix = p, .list = l, .next = p->first, .link = &p->first};
+    l->bytes += LINK_BYTES + sharedBytes(p);
+    if (link->next) {
+        link->next->link = &link->next;
+        link->next->list->bytes -= sharedBytes(p);
+    }
+    p->first = link;
+    return link;
+}
+
+static void dropLink(prefixLink *link) {
+    trackedPrefix *p = link->prefix;
+    link->list->bytes -= LINK_BYTES;
+    if (p->first == link) {
+        link->list->bytes -= sharedBytes(p);
+        if (link->next) link->next->list->bytes += sharedBytes(p);
+    }
+    *link->link = link->next;
+    if (link->next) link->next->link = link->link;
+    if (!p->first) forget(p);
+    zfree(link);
+}
+
+static int linksInOrder(const void *a, const void *b) {
+    const prefixLink *const *x = a, *const *y = b;
+    return sliceCmp(prefixName((*x)->prefix), prefixName((*y)->prefix));
+}
+
+static void makeRoom(prefixList *l, size_t count) {
+    if (count <= l->capacity) return;
+    l->capacity = l->capacity * 2 > count ? l->capacity * 2 : count;
+    l->links = zrealloc(l->links, l->capacity * sizeof(prefixLink *));
+}
+
+/* Links in order take their places among those that are there, from the last one on: each of the others moves once. */
+static void merge(prefixList *l, prefixLink **links, size_t count) {
+    makeRoom(l, l->count + count);
+    size_t end = l->count;
+    for (size_t i = count; i-- > 0;) {
+        size_t at = rankOf(l, end, prefixName(links[i]->prefix));
+        memmove(l->links + at + i + 1, l->links + at, (end - at) * sizeof(prefixLink *));
+        l->links[at + i] = links[i];
+        end = at;
+    }
+    l->count += count;
+}
+
+bool prefixesJoin(prefixList *l, void *owner, const slice *names, size_t count) {
+    assertMainRole();
+    prefixLink **links = zmalloc(count * sizeof(*links));
+    size_t made = 0;
+    l->owner = owner;
+    while (made < count && (links[made] = makeLink(l, names[made])) != NULL) made++;
+    if (made == count) {
+        qsort(links, count, sizeof(*links), linksInOrder);
+        merge(l, links, count);
+    } else {
+        while (made) dropLink(links[--made]);
+    }
+    zfree(links);
+    return made == count;
+}
+
+void prefixesLeave(prefixList *l) {
+    assertMainRole();
+    for (size_t i = 0; i < l->count; i++) dropLink(l->links[i]);
+    serverAssert(l->bytes == 0);
+    zfree(l->links);
+    *l = (prefixList){0};
+}
+
+static bool beginsWith(slice text, slice prefix) {
+    return text.len >= prefix.len && bytesEq(text.ptr, prefix.ptr, prefix.len);
+}
+
+/* By invariant 4 only neighbours can overlap, or the empty prefix, which is the first of all. */
+bool prefixesOverlap(const prefixList *l, slice prefix, slice *with) {
+    assertMainRole();
+    if (l->count == 0) return false;
+    size_t rank = rankOf(l, l->count, prefix);
+    const size_t candidates[] = {0, rank ? rank - 1 : 0, rank};
+    for (size_t i = 0; i < array_len(candidates); i++) {
+        if (candidates[i] >= l->count) continue;
+        *with = prefixesAt(l, candidates[i]);
+        if (beginsWith(*with, prefix) || beginsWith(prefix, *with)) return true;
+    }
+    return false;
+}
+
+/* ---- What has changed ---- */
+
+typedef struct change {
+    slice key;
+    int dbid;
+    uint64_t by;
+} change;
+
+static void noteFor(void *arg, void *value) {
+    const change *what = arg;
+    trackedPrefix *p = value;
+    prefixChanges *news = p->changes;
+    if (news) {
+        news->several |= news->by != what->by;
+        if (news->dbid != what->dbid) news->dbid = -1;
+    } else {
+        news = beginChanges(p, what->dbid, what->by);
+    }
+    if (raxInsert(news->keys, what->key, (void *)(uintptr_t)what->by, NULL) == RAX_NO_MEMORY)
+        news->names_missing = true;
+}
+
+void prefixesNote(slice key, int dbid, uint64_t by) {
+    assertMainRole();
+    change what = {key, dbid, by};
+    raxEachPrefix(prefixes, key, noteFor, &what);
+}
+
+/* ---- Telling ---- */
+
+static sds catBulk(sds s, slice bytes) {
+    s = sdsCatPrintf(s, "$%zu\r\n", bytes.len);
+    s = sdsCatLen(s, bytes.ptr, bytes.len);
+    return sdsCatLen(s, "\r\n", 2);
+}
+
+/* The names of all that has changed and that `keep` (NULL: nobody) does not leave out. False: there was no memory to go
+ * through a long one. */
+static bool catNames(sds *names, const prefixChanges *news, prefixKeepFn *keep, void *arg, size_t *count) {
+    raxIterator it;
+    *count = 0;
+    raxIterBegin(&it, news->keys);
+    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
+        if (keep && !keep(arg, raxIterKey(&it), (uintptr_t)raxIterValue(&it))) continue;
+        *names = catBulk(*names, raxIterKey(&it));
+        ++*count;
+    }
+    bool complete = !it.failed;
+    raxIterEnd(&it);
+    return complete;
+}
+
+/* NULL when there is nothing to tell, or, *failed, when not all can be. */
+static sds arrayOf(const prefixChanges *news, prefixKeepFn *keep, void *arg, bool *failed) {
+    size_t count;
+    sds names = sdsEmpty(), array = NULL;
+    *failed = !catNames(&names, news, keep, arg, &count);
+    if (!*failed && count) {
+        array = sdsCatPrintf(sdsEmpty(), "*%zu\r\n", count);
+        array = sdsCatLen(array, names, sdsLen(names));
+    }
+    sdsFree(names);
+    return array;
+}
+
+bool prefixNewsMayBeOf(const prefixNews *news, uint64_t id) {
+    return news->prefix->changes->several || news->prefix->changes->by == id;
+}
+
+sds prefixNewsOnly(const prefixNews *news, prefixKeepFn *keep, void *arg, bool *failed) {
+    assertMainRole();
+    return arrayOf(news->prefix->changes, keep, arg, failed);
+}
+
+static void tellOf(prefixChanges *changes, void (*tell)(void *owner, const prefixNews *news)) {
+    bool failed;
+    trackedPrefix *p = changes->prefix;
+    sds array = changes->names_missing ? NULL : arrayOf(changes, NULL, NULL, &failed);
+    const slice keys = array ? sdsSlice(array) : sliceOf(NULL, 0);
+    robj *shared = p->first && p->first->next ? replyShare(keys) : NULL;
+    const prefixNews news = {keys, shared, p, changes->dbid};
+    for (const prefixLink *link = p->first; link; link = link->next) tell(link->list->owner, &news);
+    if (shared) decrRefCount(shared);
+    sdsFree(array);
+    endChanges(changes);
+}
+
+static int inOrder(const void *a, const void *b) {
+    const prefixChanges *const *x = a, *const *y = b;
+    return sliceCmp(prefixName((*x)->prefix), prefixName((*y)->prefix));
+}
+
+void prefixesTell(void (*tell)(void *owner, const prefixNews *news)) {
+    assertMainRole();
+    size_t count = 0, i = 0;
+    for (const prefixChanges *news = all_changes; news; news = news->next) count++;
+    prefixChanges **order = zmalloc(count * sizeof(prefixChanges *));
+    for (prefixChanges *news = all_changes; news; news = news->next) order[i++] = news;
+    qsort(order, count, sizeof(prefixChanges *), inOrder);
+    for (i = 0; i < count; i++) tellOf(order[i], tell);
+    zfree(order);
+}

@@ -1,0 +1,90 @@
+/* tracking_readers.c -- the numbers by which the table of tracked keys knows clients, and who has which.
+ *
+ *   pages[number / 1024] --> count | state of each of 1024 numbers
+ *
+ * Numbers go up, so those of clients that are there lie together: a page is made with its first client and freed with
+ * its last one. A look-up is two loads, as a key that many read asks for all of its readers when their set grows.
+ *
+ * Owns        the pages. States are borrowed.
+ * Threads     main.
+ * Invariants  1. A page is there exactly while a number of it has a state; `count` is how many have.
+ * Cost        8 KB for each thousand numbers of which one lives, 8 bytes for each thousand that were ever given.
+ * Tests       tests/unit/engine/tracking/tracking_readers_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "tracking_readers.h"
+
+#include "panic.h"
+#include "tracking_table.h"
+#include "zmalloc.h"
+
+#include <string.h>
+
+#define PAGE_NUMBERS 1024
+
+typedef struct readerPage {
+    uint32_t count;
+    struct trackingState *states[PAGE_NUMBERS];
+} readerPage;
+
+static struct {
+    readerPage **pages; /* owns; NULL where no number lives */
+    uint32_t room;      /* of pages */
+    uint32_t last;      /* number that was given last */
+    size_t bytes;
+} readers;
+
+struct trackingState *readerState(uint32_t reader) {
+    uint32_t at = reader / PAGE_NUMBERS;
+    if (at >= readers.room || !readers.pages[at]) return NULL;
+    return readers.pages[at]->states[reader % PAGE_NUMBERS];
+}
+
+bool readerIsAlive(uint32_t reader) {
+    return readerState(reader) != NULL;
+}
+
+static void makeRoom(uint32_t at) {
+    if (at < readers.room) return;
+    uint32_t room = readers.room ? 2 * readers.room : 8;
+    if (room <= at) room = at + 1;
+    readers.pages = zrealloc(readers.pages, room * sizeof(*readers.pages));
+    memset(readers.pages + readers.room, 0, (room - readers.room) * sizeof(*readers.pages));
+    readers.bytes += (room - readers.room) * sizeof(*readers.pages);
+    readers.room = room;
+}
+
+static readerPage *pageFor(uint32_t at) {
+    makeRoom(at);
+    if (!readers.pages[at]) {
+        readers.pages[at] = zcalloc(1, sizeof(readerPage));
+        readers.bytes += sizeof(readerPage);
+    }
+    return readers.pages[at];
+}
+
+uint32_t readerNew(struct trackingState *s) {
+    assertMainRole();
+    do {
+        readers.last = readers.last < TRACKING_READER_MAX ? readers.last + 1 : 1;
+    } while (readerIsAlive(readers.last));
+    readerPage *page = pageFor(readers.last / PAGE_NUMBERS);
+    page->states[readers.last % PAGE_NUMBERS] = s;
+    page->count++;
+    return readers.last;
+}
+
+void readerForget(uint32_t reader) {
+    assertMainRole();
+    serverAssert(readerIsAlive(reader));
+    readerPage **page = &readers.pages[reader / PAGE_NUMBERS];
+    (*page)->states[reader % PAGE_NUMBERS] = NULL;
+    if (--(*page)->count > 0) return;
+    zfree(*page);
+    *page = NULL;
+    readers.bytes -= sizeof(readerPage);
+}
+
+size_t readersMemory(void) {
+    return readers.bytes;
+}

@@ -1,0 +1,499 @@
+/* tracking_table.c -- who has read which key.
+ *
+ *   shards[hash >> 52]: { slots, lines, used }
+ *                           |
+ *            line  +--------+---------+--------+---------+- ... 4 keys of 16 bytes: one cache line
+ *                  |  hash  | readers |  hash  | readers |
+ *                  +--------+---------+--------+---------+- ...
+ *
+ *   readers:  0                      no key
+ *             a (31) | b (31) | 01   one reader or two (b is 0: one)
+ *             pointer                a readerSet: more, or a key with a name
+ *
+ * A shard is a hash table of its own: a key lies in its home line, or, where that is full, in the first line behind it
+ * that has room. Shards grow by a quarter when three of four places are taken, each at its own time, so that no call
+ * ever moves more than a few hundred keys of a million, and a million keys take 21 to 27 bytes each.
+ *
+ * Not here    what readers are, and what they are told (tracking.c).
+ * Owns        the shards and sets.
+ * Threads     one owner at a time.
+ * Invariants  (trackingTableCheck() asserts them)
+ *             1. Of a line the first places are taken. A key does not lie behind its home line unless all lines from
+ *                there on to its own are full.
+ *             2. A key is there once, and has a reader; a reader is there once.
+ *             3. keys, items and bytes are the sums of what the shards hold.
+ * Cost        one line for a key that is there or is not, seldom two; docs/design/tracking.md has figures.
+ * Tests       tests/unit/engine/tracking/tracking_table_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "tracking_table.h"
+
+#include "bio.h"
+#include "panic.h"
+#include "rng.h"
+#include "zmalloc.h"
+
+#define SHARDS 4096
+#define SHARD_SHIFT 52
+#define LINE_KEYS 4
+#define LINE_BYTES (LINE_KEYS * sizeof(trackedKey))
+#define EMPTY_AT_ONCE 1024 /* so many keys are freed here and now */
+#define SWEEP_IN_PLACE 64  /* readers; a larger set is made anew when some have gone, as small as it can be */
+
+static_assert(LINE_BYTES == CACHE_LINE, "a look-up is one line");
+
+typedef struct shard {
+    trackedKey *slots; /* owns; NULL without lines */
+    uint32_t lines, used;
+} shard;
+
+struct trackingTable {
+    shard *shards; /* owns; NULL until there is a key */
+    size_t keys, items, bytes;
+    bool (*alive)(uint32_t reader);
+};
+
+/* A hash set of readers, and behind it the name. */
+typedef struct readerSet {
+    uint32_t count;
+    uint8_t log_room;
+    bool named;
+    uint16_t name_len;
+    uint32_t ids[]; /* 1 << log_room; 0: free */
+} readerSet;
+
+/* ---- Readers of a key ---- */
+
+#define TAG_PAIR 1u
+
+static uint64_t pairOf(uint32_t a, uint32_t b) {
+    return (uint64_t)a << 33 | (uint64_t)b << 2 | TAG_PAIR;
+}
+static bool isPair(uint64_t readers) {
+    return readers & TAG_PAIR;
+}
+static uint32_t pairFirst(uint64_t readers) {
+    return (uint32_t)(readers >> 33);
+}
+static uint32_t pairSecond(uint64_t readers) {
+    return (uint32_t)(readers >> 2) & TRACKING_READER_MAX;
+}
+static readerSet *setOf(uint64_t readers) {
+    return (readerSet *)(uintptr_t)readers;
+}
+static uint64_t readersOf(const readerSet *s) {
+    return (uint64_t)(uintptr_t)s;
+}
+
+static uint32_t roomOf(const readerSet *s) {
+    return 1u << s->log_room;
+}
+
+static size_t setBytes(unsigned log_room, size_t name_len) {
+    return sizeof(readerSet) + (sizeof(uint32_t) << log_room) + name_len;
+}
+
+static char *nameOf(const readerSet *s) {
+    return (char *)(s->ids + roomOf(s));
+}
+
+/* Readers that it may have: small ones may be full, larger ones keep a quarter free. */
+static size_t setCapacity(unsigned log_room) {
+    return ((size_t)1 << log_room) - (log_room > 2 ? (size_t)1 << (log_room - 2) : 0);
+}
+
+/* A set for so many readers at least. */
+static readerSet *setNew(trackingTable *t, size_t count, bool named, slice name) {
+    unsigned log_room = 0;
+    while (count > setCapacity(log_room)) log_room++;
+    size_t bytes = setBytes(log_room, name.len);
+    readerSet *s = zmalloc(bytes);
+    *s = (readerSet){.log_room = (uint8_t)log_room, .named = named, .name_len = (uint16_t)name.len};
+    memset(s->ids, 0, sizeof(uint32_t) << log_room);
+    if (name.len) memcpy(nameOf(s), name.ptr, name.len);
+    t->bytes += zmallocGoodSize(bytes);
+    return s;
+}
+
+static void setFree(trackingTable *t, readerSet *s) {
+    t->bytes -= zmallocGoodSize(setBytes(s->log_room, s->name_len));
+    zfree(s);
+}
+
+static bool setIsFull(const readerSet *s) {
+    return s->count >= setCapacity(s->log_room);
+}
+
+/* Where the reader is, or the free place for it; NULL: neither. */
+static uint32_t *setPlace(readerSet *s, uint32_t reader) {
+    uint32_t mask = roomOf(s) - 1;
+    uint32_t at = (uint32_t)(reader * UINT64_C(0x9E3779B97F4A7C15) >> 32) & mask;
+    for (uint32_t i = 0; i <= mask; i++, at = (at + 1) & mask)
+        if (s->ids[at] == reader || s->ids[at] == 0) return &s->ids[at];
+    return NULL;
+}
+
+static void setPut(readerSet *s, uint32_t reader) {
+    uint32_t *place = setPlace(s, reader);
+    *place = reader;
+    s->count++;
+}
+
+/* Take those out that are gone. */
+static void setSweep(trackingTable *t, readerSet *s) {
+    uint32_t gone = 0;
+    for (uint32_t i = 0; i < roomOf(s); i++) {
+        if (s->ids[i] == 0 || t->alive(s->ids[i])) continue;
+        s->ids[i] = 0;
+        gone++;
+    }
+    s->count -= gone;
+    t->items -= gone;
+}
+
+/* After a sweep nobody may be found: put all in their places again. */
+static void setPutAll(readerSet *s, const uint32_t *ids, uint32_t room) {
+    s->count = 0;
+    for (uint32_t i = 0; i < room; i++)
+        if (ids[i]) setPut(s, ids[i]);
+}
+
+/* Room for one more. Readers that are gone are left out, so a key that many short-lived clients read does not grow. */
+static readerSet *setMakeRoom(trackingTable *t, readerSet *old) {
+    uint32_t ids[SWEEP_IN_PLACE], room = roomOf(old);
+    setSweep(t, old);
+    if (room <= SWEEP_IN_PLACE && !setIsFull(old)) {
+        memcpy(ids, old->ids, room * sizeof(*ids));
+        memset(old->ids, 0, room * sizeof(*ids));
+        setPutAll(old, ids, room);
+        return old;
+    }
+    readerSet *s = setNew(t, old->count + 1, old->named, sliceOf(nameOf(old), old->name_len));
+    setPutAll(s, old->ids, room);
+    setFree(t, old);
+    return s;
+}
+
+static void addToSet(trackingTable *t, trackedKey *k, uint32_t reader) {
+    readerSet *s = setOf(k->readers);
+    uint32_t *place = setPlace(s, reader);
+    if (place && *place == reader) return;
+    if (setIsFull(s)) {
+        s = setMakeRoom(t, s);
+        k->readers = readersOf(s);
+    }
+    setPut(s, reader);
+    t->items++;
+}
+
+static void addReader(trackingTable *t, trackedKey *k, uint32_t reader) {
+    if (unlikely(!isPair(k->readers))) {
+        addToSet(t, k, reader);
+        return;
+    }
+    uint32_t a = pairFirst(k->readers), b = pairSecond(k->readers);
+    if (a == reader || b == reader) return;
+    if (b == 0) {
+        k->readers = pairOf(a, reader);
+        t->items++;
+    } else if (!t->alive(a)) {
+        k->readers = pairOf(reader, b);
+    } else if (!t->alive(b)) {
+        k->readers = pairOf(a, reader);
+    } else {
+        readerSet *s = setNew(t, 3, false, sliceOf(NULL, 0));
+        setPut(s, a);
+        setPut(s, b);
+        setPut(s, reader);
+        k->readers = readersOf(s);
+        t->items++;
+    }
+}
+
+static uint32_t readerCount(uint64_t readers) {
+    if (!isPair(readers)) return setOf(readers)->count;
+    return pairSecond(readers) ? 2 : 1;
+}
+
+/* ---- Shards ---- */
+
+static uint32_t homeLine(const shard *s, uint64_t hash) {
+    return (uint32_t)((hash & UINT32_MAX) * s->lines >> 32);
+}
+
+static uint32_t lineBehind(const shard *s, uint32_t line) {
+    return line + 1 == s->lines ? 0 : line + 1;
+}
+
+static trackedKey *lineAt(const shard *s, uint32_t line) {
+    return s->slots + (size_t)line * LINE_KEYS;
+}
+
+static size_t shardBytes(uint32_t lines) {
+    return (size_t)lines * LINE_BYTES;
+}
+
+/* The key, or the free place where it belongs. */
+static trackedKey *findPlace(const shard *s, uint64_t hash) {
+    for (uint32_t line = homeLine(s, hash);; line = lineBehind(s, line)) {
+        trackedKey *k = lineAt(s, line);
+        for (unsigned i = 0; i < LINE_KEYS; i++)
+            if (k[i].hash == hash || k[i].readers == 0) return &k[i];
+    }
+}
+
+static trackedKey *find(const shard *s, uint64_t hash) {
+    if (s->lines == 0) return NULL;
+    trackedKey *k = findPlace(s, hash);
+    return k->readers ? k : NULL;
+}
+
+static void resize(trackingTable *t, shard *s, uint32_t lines) {
+    shard old = *s;
+    s->lines = (uint32_t)(zmallocGoodSize(shardBytes(lines)) / LINE_BYTES);
+    s->slots = zmallocAligned(CACHE_LINE, shardBytes(s->lines));
+    memset(s->slots, 0, shardBytes(s->lines));
+    for (size_t i = 0; i < (size_t)old.lines * LINE_KEYS; i++)
+        if (old.slots[i].readers) *findPlace(s, old.slots[i].hash) = old.slots[i];
+    t->bytes += shardBytes(s->lines) - shardBytes(old.lines);
+    zfree(old.slots);
+}
+
+static void growIfFull(trackingTable *t, shard *s) {
+    if (s->used >= s->lines * (LINE_KEYS - 1)) resize(t, s, s->lines + s->lines / 4 + 1);
+}
+
+static void shrinkIfSparse(trackingTable *t, shard *s) {
+    if (s->used == 0) {
+        t->bytes -= shardBytes(s->lines);
+        zfree(s->slots);
+        *s = (shard){NULL, 0, 0};
+    } else if (s->lines > 4 && s->used < s->lines) {
+        resize(t, s, s->used / 2 + 1);
+    }
+}
+
+static uint32_t distance(const shard *s, uint32_t from, uint32_t to) {
+    return to >= from ? to - from : to + s->lines - from;
+}
+
+/* A line that was full has got room: the first key behind it, up to the next line with room, that would rather lie
+ * here. NULL: none. */
+static trackedKey *findDisplaced(const shard *s, uint32_t line, uint32_t *found) {
+    for (uint32_t from = lineBehind(s, line); from != line; from = lineBehind(s, from)) {
+        trackedKey *k = lineAt(s, from);
+        for (unsigned i = 0; i < LINE_KEYS && k[i].readers; i++) {
+            if (distance(s, homeLine(s, k[i].hash), from) < distance(s, line, from)) continue;
+            *found = from;
+            return &k[i];
+        }
+        if (k[LINE_KEYS - 1].readers == 0) return NULL;
+    }
+    return NULL;
+}
+
+static void closeHole(const shard *s, trackedKey *hole) {
+    uint32_t line = (uint32_t)((size_t)(hole - s->slots) / LINE_KEYS);
+    while (hole) {
+        trackedKey *k = lineAt(s, line);
+        bool was_full = k[LINE_KEYS - 1].readers != 0;
+        unsigned last = LINE_KEYS - 1;
+        while (k[last].readers == 0) last--;
+        *hole = k[last];
+        k[last] = (trackedKey){0, 0};
+        if (!was_full) return;
+        hole = findDisplaced(s, line, &line);
+        if (hole) k[last] = *hole;
+    }
+}
+
+static shard *shardOf(const trackingTable *t, uint64_t hash) {
+    return &t->shards[hash >> SHARD_SHIFT];
+}
+
+static void takeOut(trackingTable *t, shard *s, trackedKey *k, trackedKey *out) {
+    *out = *k;
+    t->keys--;
+    t->items -= readerCount(k->readers);
+    if (!isPair(k->readers)) {
+        const readerSet *set = setOf(k->readers);
+        t->bytes -= zmallocGoodSize(setBytes(set->log_room, set->name_len));
+    }
+    s->used--;
+    closeHole(s, k);
+    shrinkIfSparse(t, s);
+}
+
+/* ---- The table ---- */
+
+trackingTable *trackingTableCreate(bool (*alive)(uint32_t reader)) {
+    trackingTable *t = zcalloc(1, sizeof(*t));
+    t->alive = alive;
+    return t;
+}
+
+static void freeShards(void *arg) {
+    shard *shards = arg;
+    for (size_t i = 0; i < SHARDS; i++) {
+        for (size_t k = 0; k < (size_t)shards[i].lines * LINE_KEYS; k++) trackedKeyFree(&shards[i].slots[k]);
+        zfree(shards[i].slots);
+    }
+    zfree(shards);
+}
+
+void trackingTableEmpty(trackingTable *t) {
+    if (!t->shards) return;
+    if (t->keys <= EMPTY_AT_ONCE) freeShards(t->shards);
+    else bioSubmit(BIO_LAZY_FREE, freeShards, t->shards);
+    t->shards = NULL;
+    t->keys = t->items = t->bytes = 0;
+}
+
+void trackingTableRelease(trackingTable *t) {
+    trackingTableEmpty(t);
+    zfree(t);
+}
+
+static void makeShards(trackingTable *t) {
+    t->shards = zcalloc(SHARDS, sizeof(shard));
+    t->bytes = SHARDS * sizeof(shard);
+}
+
+bool trackingTableAdd(trackingTable *t, uint64_t hash, uint32_t reader) {
+    if (unlikely(!t->shards)) makeShards(t);
+    shard *s = shardOf(t, hash);
+    trackedKey *k = find(s, hash);
+    if (likely(k != NULL)) {
+        addReader(t, k, reader);
+        return false;
+    }
+    growIfFull(t, s);
+    *findPlace(s, hash) = (trackedKey){hash, pairOf(reader, 0)};
+    s->used++;
+    t->keys++;
+    t->items++;
+    return true;
+}
+
+void trackingTableName(trackingTable *t, uint64_t hash, slice name) {
+    trackedKey *k = find(shardOf(t, hash), hash);
+    debugAssert(k && isPair(k->readers) && pairSecond(k->readers) == 0);
+    if (name.len > TRACKING_NAME_MAX) return;
+    readerSet *s = setNew(t, 1, true, name);
+    setPut(s, pairFirst(k->readers));
+    k->readers = readersOf(s);
+}
+
+void trackingTablePrefetch(const trackingTable *t, uint64_t hash) {
+    if (!t->shards) return;
+    const shard *s = shardOf(t, hash);
+    if (s->lines) prefetchRead(lineAt(s, homeLine(s, hash)));
+}
+
+void trackingTablePrefetchReaders(const trackingTable *t, uint64_t hash) {
+    if (t->items == t->keys || !t->shards) return; /* one reader each */
+    const trackedKey *k = find(shardOf(t, hash), hash);
+    if (k && !isPair(k->readers)) prefetchWrite(setOf(k->readers));
+}
+
+bool trackingTableTake(trackingTable *t, uint64_t hash, trackedKey *out) {
+    if (t->keys == 0) return false;
+    shard *s = shardOf(t, hash);
+    trackedKey *k = find(s, hash);
+    if (!k) return false;
+    takeOut(t, s, k, out);
+    return true;
+}
+
+bool trackingTableTakeAny(trackingTable *t, trackedKey *out) {
+    if (t->keys == 0) return false;
+    uint64_t random = rngNext(rngThread());
+    size_t at = random % SHARDS;
+    while (t->shards[at].used == 0) at = (at + 1) % SHARDS;
+    shard *s = &t->shards[at];
+    uint32_t line = homeLine(s, random >> 32);
+    while (lineAt(s, line)->readers == 0) line = lineBehind(s, line);
+    trackedKey *k = lineAt(s, line);
+    unsigned used = 1;
+    while (used < LINE_KEYS && k[used].readers) used++;
+    takeOut(t, s, &k[(random >> 16) % used], out);
+    return true;
+}
+
+uint32_t trackedKeyNext(const trackedKey *k, uint32_t *at) {
+    uint32_t i = *at;
+    if (isPair(k->readers)) {
+        *at = i + 1;
+        return i == 0 ? pairFirst(k->readers) : i == 1 ? pairSecond(k->readers) : 0;
+    }
+    const readerSet *s = setOf(k->readers);
+    while (i < roomOf(s) && s->ids[i] == 0) i++;
+    *at = i + 1;
+    return i < roomOf(s) ? s->ids[i] : 0;
+}
+
+slice trackedKeyName(const trackedKey *k) {
+    if (isPair(k->readers) || !setOf(k->readers)->named) return sliceOf(NULL, 0);
+    const readerSet *s = setOf(k->readers);
+    return sliceOf(nameOf(s), s->name_len);
+}
+
+void trackedKeyFree(trackedKey *k) {
+    if (k->readers && !isPair(k->readers)) zfree(setOf(k->readers));
+    k->readers = 0;
+}
+
+size_t trackingTableKeys(const trackingTable *t) {
+    return t->keys;
+}
+
+size_t trackingTableItems(const trackingTable *t) {
+    return t->items;
+}
+
+size_t trackingTableMemory(const trackingTable *t) {
+    return t->bytes;
+}
+
+/* ---- What holds ---- */
+
+static void checkReaders(const trackedKey *k) {
+    uint32_t at = 0, count = 0;
+    while (trackedKeyNext(k, &at)) count++;
+    serverAssert(count > 0 && count == readerCount(k->readers));
+    if (isPair(k->readers)) {
+        serverAssert(pairFirst(k->readers) != pairSecond(k->readers));
+        return;
+    }
+    readerSet *s = setOf(k->readers);
+    for (uint32_t i = 0; i < roomOf(s); i++) serverAssert(s->ids[i] == 0 || setPlace(s, s->ids[i]) == &s->ids[i]);
+}
+
+static size_t checkShard(const trackingTable *t, const shard *s, size_t *items) {
+    size_t used = 0, bytes = shardBytes(s->lines);
+    for (uint32_t line = 0; line < s->lines; line++) {
+        const trackedKey *k = lineAt(s, line);
+        for (unsigned i = 0; i < LINE_KEYS; i++) {
+            if (k[i].readers == 0) continue;
+            serverAssert(i == 0 || k[i - 1].readers);
+            serverAssert(shardOf(t, k[i].hash) == s && find(s, k[i].hash) == &k[i]);
+            checkReaders(&k[i]);
+            *items += readerCount(k[i].readers);
+            used++;
+            const readerSet *set = isPair(k[i].readers) ? NULL : setOf(k[i].readers);
+            if (set) bytes += zmallocGoodSize(setBytes(set->log_room, set->name_len));
+        }
+    }
+    serverAssert(used == s->used);
+    serverAssert(used <= (size_t)s->lines * (LINE_KEYS - 1));
+    return bytes;
+}
+
+void trackingTableCheck(const trackingTable *t) {
+    size_t keys = 0, items = 0, bytes = t->shards ? SHARDS * sizeof(shard) : 0;
+    for (size_t i = 0; t->shards && i < SHARDS; i++) {
+        bytes += checkShard(t, &t->shards[i], &items);
+        keys += t->shards[i].used;
+    }
+    serverAssert(keys == t->keys && items == t->items && bytes == t->bytes);
+}

@@ -1,0 +1,513 @@
+/* blocking.c -- clients that wait: for a key (BLPOP, BZPOPMIN, XREAD BLOCK and their kin), or to be told.
+ *
+ *   tables[db]: dict of waitedKey --first--> waiter --next--> waiter      of one key, in the order of arrival
+ *                                              ^ blockingState.waiters[]  of one client
+ *   heap: clients that wait with a time, the earliest first
+ *
+ * What happens to keys only marks them (ready list). When the command that did it has ended, whoever waits is served:
+ * key by key in the order in which they became ready, client by client in the order of arrival. What those do may mark
+ * keys again (BLMOVE): they come behind, so a chain of any length is a loop.
+ *
+ * Who waits to be told has no waiters and no record: its time and its end are here, the rest is the owner's.
+ *
+ * Not here    how a command runs again (callServeBlocked() in call.c), when (net/session/command_batch.c), how long it
+ *             waits (block_args.c).
+ * Owns        the tables, the heap, the records of those who wait.
+ * Threads     main.
+ * Invariants  1. CLIENT_BLOCKED is set while a client waits, but not while its command runs again or is held.
+ *             2. A key is in a table as long as it has a waiter, or is being served.
+ *             3. A client has one waiter of a key, however often its command names it.
+ * Cost        nothing until the first client waits; a ready key costs those who wait for it, up to the one that empties
+ *             it; a command runs again once for all its keys that have become ready together; a time costs the
+ *             logarithm of how many there are.
+ * Tests       tests/unit/engine/wait/blocking_test.c, tests/engine/blocking.tcl, tests/persist/waitaof.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "blocking.h"
+
+#include "command_record.h"
+#include "command_table.h"
+#include "commandlog.h"
+#include "engine_stats.h"
+#include "latency.h"
+#include "panic.h"
+#include "reply.h"
+#include "zmalloc.h"
+
+typedef struct waitedKey {
+    struct waiter *first, *last; /* owned by the clients' states */
+    struct waitedKey *next_ready;
+    size_t nokey;    /* waiters that want to know when it goes */
+    uint64_t marked; /* ready.marks when it was marked last */
+    int dbid;
+    bool ready;   /* on the ready list */
+    bool serving; /* its waiters are being served: it stays although it may have none */
+    size_t len;
+    char name[];
+} waitedKey;
+
+typedef struct waiter {
+    client *c; /* borrowed */
+    waitedKey *key;
+    struct waiter *prev, *next; /* of the same key */
+} waiter;
+
+typedef struct blockingState {
+    parsedCommand *record; /* owns: its command as it was sent; NULL: it waits to be told, and there was no memory */
+    slice *args;           /* owns: what it runs with again in place of record->argv; NULL: the same */
+    uint64_t ns;           /* that its runs have taken so far */
+    const blockOwner *owner;
+    void *wait;      /* the owner's */
+    waiter *waiters; /* owns: as many as the command names keys */
+    uint32_t count;  /* of them in use: one for each key */
+    size_t bytes;    /* of waiters, and of the keys, although others may share them */
+    uint64_t looked; /* ready.marks when its command ran again last: it has seen what was marked by then */
+    objectTypeId type;
+    bool until_gone;
+    bool again;          /* its command runs again */
+    bool held;           /* it is to run again, but not yet: no waiters, not in the heap */
+    int64_t deadline_ms; /* 0: none */
+    size_t heap_index;
+} blockingState;
+
+blockingTotals blocking_totals;
+bool blocking_ready;
+
+static dict **tables; /* owns: one for each database, NULL until it is needed */
+static void (*tell_unblocked)(client *c);
+static void (*tell_deadline)(int64_t wall_ms);
+
+/* ---- Keys that are waited for ---- */
+
+static slice waitedName(const void *entry) {
+    const waitedKey *k = entry;
+    return sliceOf(k->name, k->len);
+}
+
+static void waitedFree(void *entry) {
+    zfree(entry);
+}
+
+static const dictType waited_type = {.entryKey = waitedName, .entryFree = waitedFree};
+
+static struct {
+    waitedKey *head, *tail;
+    waitedKey *serving; /* whose waiters are being served, and the next of them */
+    waiter *cursor;
+    uint64_t marks; /* so far */
+} ready;
+
+static void markReady(waitedKey *k) {
+    k->marked = ++ready.marks;
+    if (k->ready) return;
+    k->ready = true;
+    k->next_ready = NULL;
+    if (ready.tail) ready.tail->next_ready = k;
+    else ready.head = k;
+    ready.tail = k;
+    blocking_ready = true;
+}
+
+static void forgetIfUnused(waitedKey *k) {
+    if (k->first || k->ready || k->serving) return;
+    slice name = waitedName(k);
+    dictDelete(tables[k->dbid], name, hashBytes(name.ptr, name.len));
+}
+
+static waitedKey *findWaited(int dbid, hashedKey key) {
+    return tables[dbid] ? dictFind(tables[dbid], key.name, key.hash) : NULL;
+}
+
+static void keyReady(serverDb *db, hashedKey key, int type) {
+    unused(type);
+    waitedKey *k = findWaited(dbId(db), key);
+    if (k) markReady(k);
+}
+
+static void keyModified(serverDb *db, hashedKey key, changeCause cause) {
+    unused(cause);
+    if (blocking_totals.nokey == 0) return;
+    waitedKey *k = findWaited(dbId(db), key);
+    if (k && k->nokey) markReady(k);
+}
+
+static void markAll(int dbid, bool nokey_only) {
+    if (!tables[dbid]) return;
+    dictIterator it;
+    dictIterBegin(&it, tables[dbid], false);
+    for (waitedKey *k; (k = dictIterNext(&it)) != NULL;)
+        if (k->nokey || !nokey_only) markReady(k);
+    dictIterEnd(&it);
+}
+
+static void databaseFlushed(int dbid, bool async) {
+    unused(async);
+    if (blocking_totals.nokey == 0) return;
+    for (int i = 0; i < dbCount(); i++)
+        if (dbid == -1 || dbid == i) markAll(i, true);
+}
+
+static void databasesSwapped(int a, int b) {
+    markAll(a, false);
+    markAll(b, false);
+}
+
+static dict *tableOf(int dbid) {
+    if (!tables) {
+        tables = zcalloc((size_t)dbCount(), sizeof(dict *));
+        storeObserveReady(keyReady);
+        storeObserveModified(keyModified);
+        storeObserveFlushed(databaseFlushed);
+        storeObserveSwapped(databasesSwapped);
+    }
+    if (!tables[dbid]) tables[dbid] = dictCreate(&waited_type);
+    return tables[dbid];
+}
+
+static waitedKey *findOrAdd(int dbid, hashedKey key) {
+    dict *table = tableOf(dbid);
+    waitedKey *k = dictFind(table, key.name, key.hash);
+    if (k) return k;
+    k = zmalloc(sizeof(*k) + key.name.len);
+    *k = (waitedKey){.dbid = dbid, .len = key.name.len};
+    if (k->len) memcpy(k->name, key.name.ptr, k->len);
+    dictAddNew(table, k, key.hash);
+    return k;
+}
+
+/* ---- Who waits for them ---- */
+
+/* What is waited for, with its places in the table. */
+static size_t costOf(const waitedKey *k) {
+    return sizeof(*k) + k->len + 4 * sizeof(void *);
+}
+
+/* A client's waiters come together: if it has one of this key already, that is the last one. */
+static void addWaiter(client *c, hashedKey key) {
+    blockingState *b = c->blocking;
+    waitedKey *k = findOrAdd(dbId(c->db), key);
+    if (k->last && k->last->c == c) return;
+    waiter *w = &b->waiters[b->count++];
+    *w = (waiter){.c = c, .key = k, .prev = k->last};
+    b->bytes += costOf(k);
+    if (k->last) k->last->next = w;
+    else k->first = w;
+    k->last = w;
+    if (!w->prev) blocking_totals.keys++;
+    if (b->until_gone && k->nokey++ == 0) blocking_totals.nokey++;
+}
+
+static void removeWaiter(waiter *w, bool until_gone) {
+    waitedKey *k = w->key;
+    if (ready.cursor == w) ready.cursor = w->next;
+    if (w->prev) w->prev->next = w->next;
+    else k->first = w->next;
+    if (w->next) w->next->prev = w->prev;
+    else k->last = w->prev;
+    if (!k->first) blocking_totals.keys--;
+    if (until_gone && --k->nokey == 0) blocking_totals.nokey--;
+    forgetIfUnused(k);
+}
+
+/* ---- Times: a heap ---- */
+
+static struct {
+    client **at; /* owns the array */
+    size_t count, room;
+} heap;
+
+static int64_t deadlineAt(size_t i) {
+    return heap.at[i]->blocking->deadline_ms;
+}
+
+static void put(size_t i, client *c) {
+    heap.at[i] = c;
+    c->blocking->heap_index = i;
+}
+
+static void siftUp(size_t i, client *c) {
+    for (; i > 0 && deadlineAt((i - 1) / 2) > c->blocking->deadline_ms; i = (i - 1) / 2) put(i, heap.at[(i - 1) / 2]);
+    put(i, c);
+}
+
+static void siftDown(size_t i, client *c) {
+    for (size_t child; (child = 2 * i + 1) < heap.count; i = child) {
+        if (child + 1 < heap.count && deadlineAt(child + 1) < deadlineAt(child)) child++;
+        if (deadlineAt(child) >= c->blocking->deadline_ms) break;
+        put(i, heap.at[child]);
+    }
+    put(i, c);
+}
+
+static void heapAdd(client *c) {
+    if (heap.count == heap.room) {
+        heap.room = heap.room ? heap.room * 2 : 16;
+        heap.at = zrealloc(heap.at, heap.room * sizeof(*heap.at));
+    }
+    siftUp(heap.count++, c);
+    blocking_totals.timeouts = heap.count;
+    if (heap.at[0] == c && tell_deadline) tell_deadline(c->blocking->deadline_ms);
+}
+
+static void heapRemove(const client *c) {
+    size_t i = c->blocking->heap_index;
+    client *last = heap.at[--heap.count];
+    blocking_totals.timeouts = heap.count;
+    if (last == c) return;
+    if (i > 0 && deadlineAt((i - 1) / 2) > last->blocking->deadline_ms) siftUp(i, last);
+    else siftDown(i, last);
+}
+
+/* ---- To begin and to end ---- */
+
+static void waitForAll(client *c, const blockFor *what) {
+    blockingState *b = c->blocking;
+    for (uint32_t i = 0; i < what->keys; i++) addWaiter(c, clientKeyAt(c, what->first_key + i));
+    if (b->deadline_ms) heapAdd(c);
+}
+
+static void waitForNothing(client *c) {
+    blockingState *b = c->blocking;
+    if (b->held) return;
+    for (uint32_t i = 0; i < b->count; i++) {
+        b->bytes -= costOf(b->waiters[i].key);
+        removeWaiter(&b->waiters[i], b->until_gone);
+    }
+    b->count = 0;
+    if (b->deadline_ms) heapRemove(c);
+}
+
+static void stateFree(client *c) {
+    blockingState *b = c->blocking;
+    waitForNothing(c);
+    if (b->owner) b->owner->forget(c, b->wait);
+    recordFree(b->record);
+    zfree(b->args);
+    zfree(b->waiters);
+    zfree(b);
+    c->blocking = NULL;
+    c->flags &= ~(uint32_t)CLIENT_BLOCKED;
+}
+
+/* A record of the running command that outlives its request. NULL: no memory. */
+static parsedCommand *keepCommand(const client *c) {
+    parsedCommand copy = *c->req;
+    return recordDetach(&copy);
+}
+
+/* As keepCommand(); where `args` point to the request's arguments they point to the record's then. */
+static parsedCommand *keepCommandWith(const client *c, slice *args) {
+    for (uint32_t i = 0; args && i < c->argc; i++)
+        if (args[i].ptr == c->req->argv[i].ptr) args[i].ptr = NULL;
+    parsedCommand *record = keepCommand(c);
+    for (uint32_t i = 0; record && args && i < c->argc; i++)
+        if (!args[i].ptr) args[i] = record->argv[i];
+    return record;
+}
+
+void blockForKeys(client *c, const blockFor *what) {
+    assertMainRole();
+    if (c->blocking || c->flags & CLIENT_DENY_BLOCKING) zfree(what->args);
+    if (c->blocking) {
+        serverAssert(c->blocking->again);
+        c->flags |= CLIENT_BLOCKED;
+        if (c->blocking->held) waitForAll(c, what);
+        c->blocking->held = false;
+        return;
+    }
+    if (c->flags & CLIENT_DENY_BLOCKING) {
+        if (what->null_bulk) addReplyNull(c);
+        else addReplyNullArray(c);
+        return;
+    }
+    waiter *waiters = ztrymalloc(what->keys * sizeof(*waiters));
+    parsedCommand *record = waiters ? keepCommandWith(c, what->args) : NULL;
+    if (!record) {
+        zfree(what->args);
+        zfree(waiters);
+        addReplyNoMemory(c);
+        return;
+    }
+    blockingState *b = zmalloc(sizeof(*b));
+    *b = (blockingState){.record = record,
+                         .args = what->args,
+                         .waiters = waiters,
+                         .bytes = what->keys * sizeof(*waiters) + (what->args ? zmallocSize(what->args) : 0),
+                         .type = what->type,
+                         .until_gone = what->until_gone,
+                         .deadline_ms = what->deadline_ms};
+    c->blocking = b;
+    c->flags |= CLIENT_BLOCKED;
+    waitForAll(c, what);
+}
+
+void blockUntilTold(client *c, const blockOwner *owner, void *wait, int64_t deadline_ms) {
+    assertMainRole();
+    serverAssert(!c->blocking && !(c->flags & CLIENT_DENY_BLOCKING));
+    c->blocking = zmalloc(sizeof(*c->blocking));
+    *c->blocking = (blockingState){.record = keepCommand(c), .owner = owner, .wait = wait, .deadline_ms = deadline_ms};
+    c->flags |= CLIENT_BLOCKED;
+    if (deadline_ms) heapAdd(c);
+}
+
+bool blockingRunsAgain(const client *c) {
+    return c->blocking && c->blocking->again;
+}
+
+slice *blockingArgs(const client *c) {
+    return c->blocking->args;
+}
+
+void blockingNoteTime(client *c, uint64_t ns) {
+    c->blocking->ns += ns;
+}
+
+static void finish(client *c) {
+    stateFree(c);
+    c->flags &= ~(uint32_t)CLIENT_REPLY_SKIP; /* it was for the reply that has come now */
+    tell_unblocked(c);
+}
+
+/* A command that ends without having run again. Its time, which is that of its runs and not of the wait, is a part of
+ * the command's sum already. */
+static void countEnded(client *c, bool refused, size_t reply_bytes) {
+    const serverCommand *cmd = c->last_cmd;
+    const blockingState *b = c->blocking;
+    cmd->stats->calls++;
+    if (refused) cmd->stats->rejected_calls++;
+    engine_stats.commands_processed++;
+    if (engine_settings.latency_tracking) latencyTrackCommand(cmd->stats, b->ns);
+    if (!b->record || cmd->flags & CMD_SKIP_COMMANDLOG) return;
+    if (!commandlogWanted(b->ns, b->record->wire_len, reply_bytes)) return;
+    const parsedCommand *outer = c->req;
+    c->req = b->record;
+    commandlogRecord(c, b->ns, b->record->wire_len, reply_bytes);
+    c->req = outer;
+}
+
+bool blockingEnd(client *c, const char *error) {
+    assertMainRole();
+    if (!(c->flags & CLIENT_BLOCKED)) return false;
+    size_t output_before = c->output_bytes;
+    if (error) addReplyError(c, error);
+    else if (c->blocking->owner) c->blocking->owner->reply(c, c->blocking->wait);
+    else addReplyNullArray(c);
+    countEnded(c, error != NULL, c->output_bytes - output_before);
+    finish(c);
+    return true;
+}
+
+int64_t blockingExpire(int64_t wall_ms) {
+    assertMainRole();
+    for (int n = 0; n < BLOCKING_EXPIRE_MAX && heap.count && deadlineAt(0) <= wall_ms; n++)
+        blockingEnd(heap.at[0], NULL);
+    return heap.count ? deadlineAt(0) : 0;
+}
+
+static void freed(client *c) {
+    if (c->blocking) stateFree(c);
+}
+
+static void shown(const client *c, clientInfoExtra *extra) {
+    const blockingState *b = c->blocking;
+    if (b) extra->other_bytes += sizeof(*b) + b->bytes + (b->record ? recordMemory(b->record) : 0);
+}
+
+/* ---- To serve ---- */
+
+#define LOOK_ONLY (LOOKUP_NOTOUCH | LOOKUP_NOSTATS | LOOKUP_NONOTIFY | LOOKUP_NOEXPIRE)
+
+/* Whether what is in the key, or that it is gone, is for the waiter: not if its command has run since, for another of
+ * its keys. Who is about to be closed gets nothing. */
+static bool concerns(const waiter *w, const robj *o) {
+    const blockingState *b = w->c->blocking;
+    if (b->looked >= w->key->marked) return false;
+    if (w->c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY)) return false;
+    return (o && o->type == b->type) || b->until_gone;
+}
+
+static void beginKey(void) {
+    waitedKey *k = ready.head;
+    ready.head = k->next_ready;
+    if (!ready.head) ready.tail = NULL;
+    k->ready = false;
+    k->serving = true;
+    ready.serving = k;
+    ready.cursor = k->first;
+}
+
+static void endKey(void) {
+    waitedKey *k = ready.serving;
+    ready.serving = NULL;
+    k->serving = false;
+    forgetIfUnused(k);
+}
+
+/* The next one of this key; NULL: nothing is left, or nobody. */
+static client *nextOfKey(void) {
+    const waitedKey *k = ready.serving;
+    const robj *o = lookupKeyReadWithFlags(dbGet(k->dbid), hashedKeyOf(waitedName(k)), LOOK_ONLY);
+    if (!o && k->nokey == 0) return NULL;
+    while (ready.cursor && !concerns(ready.cursor, o)) ready.cursor = ready.cursor->next;
+    if (!ready.cursor) return NULL;
+    client *c = ready.cursor->c;
+    ready.cursor = ready.cursor->next;
+    return c;
+}
+
+client *blockingNext(void) {
+    assertMainRole();
+    for (;;) {
+        if (!ready.serving && !ready.head) break;
+        if (!ready.serving) beginKey();
+        client *c = nextOfKey();
+        if (c) return c;
+        endKey();
+    }
+    blocking_ready = false;
+    return NULL;
+}
+
+const parsedCommand *blockingRun(client *c) {
+    assertMainRole();
+    blockingState *b = c->blocking;
+    b->again = true;
+    b->looked = ready.marks;
+    c->flags &= ~(uint32_t)CLIENT_BLOCKED;
+    return b->record;
+}
+
+void blockingHasRun(client *c) {
+    assertMainRole();
+    blockingState *b = c->blocking;
+    b->again = false;
+    if (!(c->flags & CLIENT_BLOCKED)) finish(c);
+}
+
+const parsedCommand *blockingCommand(const client *c) {
+    assertMainRole();
+    return c->blocking->record;
+}
+
+void blockingHold(client *c) {
+    assertMainRole();
+    waitForNothing(c);
+    c->blocking->held = true;
+    c->flags &= ~(uint32_t)CLIENT_BLOCKED;
+}
+
+bool blockingIsHeld(const client *c) {
+    assertMainRole();
+    return c->blocking && c->blocking->held;
+}
+
+void blockingInit(void (*unblocked)(client *c)) {
+    assertMainRole();
+    tell_unblocked = unblocked;
+    clientOnFree(freed);
+    clientOnInfo(shown);
+}
+
+void blockingOnDeadline(void (*set)(int64_t wall_ms)) {
+    tell_deadline = set;
+}

@@ -1,0 +1,71 @@
+/* stream_loan.c -- a connection that a command has for itself for a while.
+ *
+ * The stream leaves its holder as in any move (IO_MSG_LEAVE, IO_MSG_LEFT), and gets no other until it is given back.
+ * Where a command is under way its thread waits for the holder, which waits for nothing but its sockets.
+ *
+ * Not here    what is done with the connection (script/run/script_debug.c, repl/primary/transfer.c).
+ * Owns        nothing.
+ * Threads     main's own.
+ * Tests       tests/unit/net/balance/stream_loan_test.c, tests/script/debugger.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "stream_loan.h"
+
+#include "client_stream.h"
+#include "io_threads.h"
+#include "panic.h"
+#include "rebalance.h"
+
+#include <sched.h>
+
+#define MESSAGES_PER_POLL 256
+
+clientStream *streamLoanAsk(client *c) {
+    assertMainThread();
+    clientStream *s = c->stream;
+    if (!s || s->closing || s->lent || c->flags & CLIENT_CLOSE_ASAP) return NULL;
+    rebalanceLend(s);
+    return s;
+}
+
+loanState streamLoanLook(clientStream *s, connection **conn) {
+    assertMainThread();
+    if (!s->lent_here) return LOAN_PENDING;
+    bool written = !s->out_head && !s->held_replies && !s->held_first;
+    if (written && s->conn->state == CONN_CONNECTED && !s->ended && !s->closing) {
+        *conn = s->conn;
+        return LOAN_HERE;
+    }
+    rebalanceReturn(s);
+    return LOAN_REFUSED;
+}
+
+void streamLoanEnd(clientStream *s) {
+    assertMainThread();
+    rebalanceReturn(s);
+}
+
+connection *streamLoanTake(client *c) {
+    clientStream *s = streamLoanAsk(c);
+    connection *conn = NULL;
+    if (!s) return NULL;
+    ioThreadsFlush();
+    while (streamLoanLook(s, &conn) == LOAN_PENDING) {
+        if (ioThreadsPoll(MESSAGES_PER_POLL) == 0) sched_yield();
+        ioThreadsFlush(); /* what did not fit into a ring goes out when there is room */
+    }
+    return conn;
+}
+
+void streamLoanReturn(client *c) {
+    streamLoanEnd(c->stream);
+}
+
+void streamLoanAbandon(client *c) {
+    assertMainThread();
+    clientStream *s = c->stream;
+    connMute(s->conn);
+    s->input_ended = true; /* what comes is for the other process */
+    clientCloseAsap(c);
+    rebalanceReturn(s);
+}

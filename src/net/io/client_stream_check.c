@@ -1,0 +1,94 @@
+/* client_stream_check.c -- what holds of a stream whenever none of its functions is running.
+ *
+ * Not here    what changes a stream (client_stream.c and its rooms), main's fields of it (rebalance.c,
+ *             session_output.c).
+ * Threads     the holder.
+ * Invariants  the asserts below, one each.
+ * Cost        the first blocks of the output and the thread's list of unreported streams; debug builds and tests only.
+ * Tests       tests/unit/net/io/client_stream_test.c, after every operation
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "client_stream.h"
+
+#include "panic.h"
+
+#define BLOCKS_LOOKED_AT 64 /* a client that never reads may have thousands */
+
+static void checkInput(const clientStream *s) {
+    const requestReader *r = &s->reader;
+    const requestBlock *b = s->partial;
+    if (b) {
+        serverAssert(b->first == NULL && b->len > 0 && b->len <= b->cap); /* whole requests have been handed over */
+        serverAssert(s->request_start <= r->pos);
+        serverAssert(r->pos <= b->len && r->scanned <= b->len - r->pos);
+        serverAssert(r->argc <= r->args_cap || !r->args);
+        const largeArg *large = b->large ? b->large->next : NULL; /* in the order of the arguments */
+        for (size_t i = 0; i < r->argc && r->args; i++) {
+            bool apart = large && large->index == i;
+            if (apart) large = large == b->large ? NULL : large->next;
+            serverAssert(r->args[i].offset >= s->request_start);
+            serverAssert(r->args[i].offset + (apart ? 0 : r->args[i].len) <= b->len);
+        }
+        serverAssert(!large);
+        serverAssert(!requestBlockLargeOpen(b) || r->state == READ_TAIL);
+    } else {
+        serverAssert(s->request_start == 0 && r->pos == 0);
+    }
+    /* The thread's array is kept only for a request that is not whole, or was given up for want of memory. */
+    serverAssert(!r->args || b || s->input_ended);
+    serverAssert(r->args || r->argc == 0);
+    serverAssert(s->inflight_blocks > 0 || s->inflight_bytes == 0);
+    serverAssert(!s->parse_waits_for_auth || (s->inflight_blocks > 0 && b));
+}
+
+static bool isUnreported(const clientStream *s) {
+    const clientStream *before = NULL;
+    if (!s->holder) return false; /* on its way to the next one */
+    for (const clientStream *u = s->holder->unreported; u; before = u, u = u->next_unreported) {
+        serverAssert(u->has_unreported && u->holder == s->holder);
+        serverAssert(!before || u->prev_unreported == before);
+        if (u == s) return true;
+    }
+    return false;
+}
+
+static void checkOutput(const clientStream *s) {
+    serverAssert(!s->out_head == !s->out_tail);
+    const replyBlock *b = s->out_head;
+    for (int i = 0; b && i < BLOCKS_LOOKED_AT; i++, b = b->next) {
+        serverAssert(b->sent == 0 || (i == 0 && b->sent < b->total));
+        serverAssert((b->next == NULL) == (b == s->out_tail));
+    }
+    b = s->done;
+    for (int i = 0; b && i < BLOCKS_LOOKED_AT; i++, b = b->next) serverAssert(b->sent <= b->total);
+    serverAssert(s->has_unreported == isUnreported(s));
+    /* A failed write ends the stream: IO_MSG_GONE tells main of what had gone before it. */
+    serverAssert(s->has_unreported || s->write_failed || (!s->done && s->done_bytes == 0));
+}
+
+static void checkFlags(const clientStream *s) {
+    serverAssert(s->input_ended || !(s->end_reported || s->drain_and_close));
+    serverAssert(s->linger_timer < 0 || (s->drain_and_close && !s->out_head && s->conn->loop));
+}
+
+/* Attached and past the handshake: a direction has a handler when there is something to do in it. */
+static void checkHandlers(const clientStream *s) {
+    const connection *c = s->conn;
+    serverAssert(c->owner == s);
+    if (!c->loop || c->state == CONN_ACCEPTING) return;
+    serverAssert(s->holder && c->loop == s->holder->loop);
+    serverAssert(s->reading_stopped == (c->on_readable == NULL));
+    serverAssert(!c->on_hangup || (s->reading_stopped && !s->hangup_told));
+    serverAssert(s->reading_stopped || s->drain_and_close || s->write_failed ||
+                 !(s->input_ended || s->parse_waits_for_auth));
+    if (s->write_failed || c->state == CONN_ERROR) return;
+    serverAssert((s->out_head != NULL) == (c->on_writable != NULL));
+}
+
+void clientStreamCheck(const clientStream *s) {
+    serverAssert(s->conn != NULL);
+    checkInput(s);
+    checkOutput(s);
+    checkFlags(s);
+    checkHandlers(s);
+}

@@ -1,0 +1,192 @@
+/* client_stream_fan.c -- the same bytes to many streams of one holder.
+ *
+ * Batches that come with one look at the messages are collected, so that a stream which several of them name is written
+ * to once: they are strung together through their entries. What a socket does not take becomes output of the stream
+ * like any other: small pieces are copied into its last block, large ones referred to.
+ *
+ * Not here    other output (client_stream_write.c), how main sorts streams by holder (session_fan.c).
+ * Owns        the batches of this look at the messages; they go back to main at its end.
+ * Threads     the holder.
+ * Invariants  1. A stream with `fan_head` set or something kept (in_fan) gets no other message before its batches are
+ *                written: order is kept, and main knows what was kept before it hears of anything else.
+ *             2. Between two looks at the messages there are no batches.
+ * Cost        one write a stream; no allocation unless a socket is full.
+ * Tests       tests/unit/net/session/session_fan_test.c, tests/engine/pubsub.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "client_stream_internal.h"
+
+#include "io_threads.h"
+#include "panic.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+
+#define FAN_IOV_MAX 64
+#define AHEAD 4
+#define KEEP_COPIED_MAX 4096 /* more is referred to */
+
+/* Nobody is there to read, or nothing more is to be said. */
+static bool isDeaf(const clientStream *s) {
+    return !s->conn || s->write_failed || s->drain_and_close || s->conn->state == CONN_ERROR;
+}
+
+/* ---- What a socket does not take -------------------------------------------------------------------------------- */
+
+static fanKept *keptOf(fanBatch *b, clientStream *s) {
+    if (b->kept_count == b->kept_room) {
+        b->kept_room = b->kept_room ? 2 * b->kept_room : 4;
+        b->kept = zrealloc(b->kept, b->kept_room * sizeof(*b->kept));
+    }
+    fanKept *k = &b->kept[b->kept_count++];
+    *k = (fanKept){.stream = s};
+    return k;
+}
+
+/* The block to which `room` bytes can be added, a new one if need be. NULL: no memory. */
+static replyBlock *tailFor(clientStream *s, size_t room, keptOutput *kept) {
+    replyBlock *b = s->out_tail;
+    if (b && replyBlockRoom(b) >= room) return b;
+    b = replyBlockMake(room, !s->out_tail);
+    if (!b) return NULL;
+    if (s->out_tail) s->out_tail->next = b;
+    else s->out_head = b;
+    s->out_tail = b;
+    kept->blocks++;
+    kept->cost += replyBlockAllocSize(b);
+    return b;
+}
+
+/* The bytes of the entry from `from` on become output of its stream. False: no memory. */
+static bool keep(clientStream *s, const fanEntry *e, size_t from) {
+    fanBatch *batch = (fanBatch *)(uintptr_t)e->batch;
+    slice rest = sliceOf(batch->text.ptr + from, batch->text.len - from);
+    bool copied = rest.len <= KEEP_COPIED_MAX;
+    fanKept *k = keptOf(batch, s);
+    replyBlock *b = tailFor(s, copied ? rest.len : sizeof(replyRef), &k->output);
+    if (!b) return false;
+    if (copied) {
+        replyBlockAddBytes(b, rest);
+    } else {
+        k->output.cost += replyBlockAddRef(b, batch->bytes, rest);
+        k->refs++;
+    }
+    k->output.bytes += rest.len;
+    return true;
+}
+
+/* ---- Writing ---------------------------------------------------------------------------------------------------- */
+
+static void fail(clientStream *s) {
+    s->fan_head = NULL;
+    clientStreamWriteFailed(s);
+}
+
+/* `n` bytes of the first entries have gone: what is left of them, and those behind them, wait for the socket. */
+static void keepRest(clientStream *s, size_t n) {
+    for (const fanEntry *e = s->fan_head; e; e = e->next) {
+        size_t len = e->batch->text.len, gone = n < len ? n : len;
+        n -= gone;
+        if (gone < len && !keep(s, e, gone)) {
+            fail(s);
+            return;
+        }
+    }
+    s->fan_head = NULL;
+    if (s->out_head) clientStreamWatchOutput(s);
+}
+
+/* As many entries as one call takes; the first that it leaves out, or NULL. */
+static const fanEntry *gather(const fanEntry *e, struct iovec *iov, int *count, size_t *bytes) {
+    *count = 0;
+    *bytes = 0;
+    for (; e && *count < FAN_IOV_MAX; e = e->next) {
+        iov[(*count)++] = (struct iovec){(void *)(uintptr_t)e->batch->text.ptr, e->batch->text.len};
+        *bytes += e->batch->text.len;
+    }
+    return e;
+}
+
+static void writeFanned(clientStream *s) {
+    struct iovec iov[FAN_IOV_MAX];
+    int count;
+    size_t wanted;
+    while (s->fan_head) {
+        const fanEntry *rest = gather(s->fan_head, iov, &count, &wanted);
+        holderStatAdd(&s->holder->stats.writes, 1);
+        ssize_t n = connWritev(s->conn, iov, count);
+        if (n <= 0 && !(n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))) {
+            fail(s);
+            return;
+        }
+        size_t gone = n > 0 ? (size_t)n : 0;
+        holderStatAdd(&s->holder->stats.net_output, gone);
+        clientStreamNoteWork(s, WORK_SOCKET_NS, gone);
+        atomic_store_explicit(&s->fanned_bytes, atomic_load_explicit(&s->fanned_bytes, memory_order_relaxed) + gone,
+                              memory_order_relaxed);
+        if (gone < wanted) {
+            keepRest(s, gone);
+            return;
+        }
+        s->fan_head = (fanEntry *)(uintptr_t)rest;
+    }
+}
+
+/* ---- A look at the messages ------------------------------------------------------------------------------------- */
+
+static void takeEntry(fanEntry *e) {
+    clientStream *s = e->stream;
+    if (unlikely(isDeaf(s))) {
+        e->stream = NULL;
+        return;
+    }
+    s->in_fan = true;
+    if (s->fan_head) {
+        s->fan_tail->next = e;
+    } else if (s->out_head) { /* its socket is full */
+        if (!keep(s, e, 0)) clientStreamWriteFailed(s);
+        return;
+    } else {
+        s->fan_head = e;
+    }
+    s->fan_tail = e;
+}
+
+void clientStreamTakeFan(clientStreamHolder *h, fanBatch *b) {
+    b->next = NULL;
+    if (h->fan_tail) h->fan_tail->next = b;
+    else h->fan_head = b;
+    h->fan_tail = b;
+    for (size_t i = 0; i < b->count; i++) {
+        if (i + AHEAD < b->count) {
+            prefetchWrite(b->entries[i + AHEAD].stream);
+            prefetchWrite(&b->entries[i + AHEAD].stream->out_head);
+        }
+        debugAssert(b->entries[i].stream->holder == h);
+        takeEntry(&b->entries[i]);
+    }
+}
+
+void clientStreamsFan(clientStreamHolder *h) {
+    if (likely(!h->fan_head)) return;
+    monotime now = clockTicks();
+    for (fanBatch *b = h->fan_head; b; b = b->next) {
+        for (size_t i = 0; i < b->count; i++) {
+            clientStream *s = b->entries[i].stream;
+            if (!s) continue;
+            if (s->fan_head) {
+                atomic_store_explicit(&s->last_bytes, now, memory_order_relaxed);
+                writeFanned(s);
+            }
+            s->in_fan = false;
+        }
+    }
+    fanBatch *b = h->fan_head;
+    h->fan_head = h->fan_tail = NULL;
+    while (b) {
+        fanBatch *next = b->next;
+        ioMessage m = {.type = IO_MSG_FANNED, .fan = b};
+        ioThreadPostToMain(h, &m);
+        b = next;
+    }
+}

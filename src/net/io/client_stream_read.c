@@ -1,0 +1,414 @@
+/* client_stream_read.c -- bytes to requests: read, parse, hand over.
+ *
+ * Reading fills a request block, parsing makes records in it, and the block goes to main as soon as no
+ * whole request is left in the bytes; the rest is the start of the next block. A large argument is read into an
+ * allocation of its own (request_block.h), a bounded part of it in each event.
+ *
+ * Not here    where a request ends (resp/request_reader.c), records (request_block.c), execution (command_batch.c).
+ * Owns        a stream's partial block, reader and counts of what main has not given back.
+ * Threads     the holder; with one thread that is main.
+ * Invariants  1. Requests reach main in the order of their bytes.
+ *             2. A block is owned by one side.
+ * Cost        one read for what a client has sent; no allocation per request.
+ * Tests       tests/unit/net/io/client_stream_test.c, tests/engine/protocol.tcl, tests/engine/io_threads.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "client_stream_internal.h"
+
+#include "io_threads.h"
+#include "net_settings.h"
+#include "panic.h"
+#include "zmalloc.h"
+
+#include <limits.h>
+#include <string.h>
+#include <time.h>
+
+#define READS_PER_EVENT 4                 /* then other clients of the thread get their turn */
+#define READ_LARGE_BYTES (64 * 1024)      /* room for a read while arguments of some kilobytes come faster than it */
+#define READ_LARGE_ARG_BYTES (128 * 1024) /* of one large argument in one event */
+#define INFLIGHT_BYTES_MAX (256 * 1024)   /* main is this far behind one client: stop reading it */
+#define INFLIGHT_BLOCKS_MAX 4
+#define KEEP_PARSED_ARGS 64  /* a request cut off before it had so many arguments ... */
+#define KEEP_BODY_BYTES 4096 /* ... and not inside one so long, is parsed again from its start */
+#define RESERVE_TRIES 20     /* a millisecond each */
+#define KEEP_ARGS_ROOM 16384 /* an array with room for more arguments is not kept for other requests */
+
+static void onReadable(connection *conn);
+
+/* --- parsing ------------------------------------------------------------------------------------- */
+
+/* The parser's array of arguments: the thread's, lent to one reader at a time. */
+static bool growArgs(requestReader *r, size_t want) {
+    size_t cap = r->args_cap ? r->args_cap * 2 : 64;
+    if (cap < want) cap = want;
+    requestArg *grown = ztryrealloc(r->args, cap * sizeof(*grown));
+    if (!grown) return false;
+    r->args = grown;
+    r->args_cap = cap;
+    return true;
+}
+
+static void lendArgs(clientStream *s) {
+    debugAssert(s->reader.args || s->reader.argc == 0);
+    if (s->reader.args) return; /* kept from a request that came in parts */
+    s->reader.args = s->holder->args;
+    s->reader.args_cap = s->holder->args_cap;
+    s->holder->args = NULL;
+    s->holder->args_cap = 0;
+    if (unlikely(!s->reader.args)) (void)growArgs(&s->reader, 1); /* the thread's first: places are counted from it */
+}
+
+static void takeArgsBack(clientStream *s) {
+    if (s->holder->args || s->reader.args_cap > KEEP_ARGS_ROOM) {
+        zfree(s->reader.args);
+    } else {
+        s->holder->args = s->reader.args;
+        s->holder->args_cap = s->reader.args_cap;
+    }
+    s->reader.args = NULL;
+    s->reader.args_cap = 0;
+}
+
+static requestLimits limitsOf(const clientStream *s) {
+    if (unlikely(s->trusted))
+        return (requestLimits){.args_max = INT_MAX, .bulk_len_max = (long long)OBJ_STRING_MAX, .authenticated = true};
+    return (requestLimits){
+        .args_max = INT_MAX,
+        .bulk_len_max = atomic_load_explicit(&net_shared.proto_max_bulk_len, memory_order_relaxed),
+        .authenticated = s->authenticated,
+    };
+}
+
+/* A malformed request: main answers with the text, behind all replies before it, and closes. */
+static void refuse(clientStream *s, requestBlock *b, slice text) {
+    requestBlockAddError(b, text);
+    s->input_ended = true;
+    s->partial = NULL;
+    connSetReadHandler(s->conn, NULL);
+}
+
+static void parseFailed(clientStream *s, requestBlock *b) {
+    refuse(s, b, sliceOf(s->reader.error, s->reader.error_len));
+}
+
+/* "POST / HTTP" or "Host: ...": somebody makes a browser talk to us. No command may be executed. */
+static bool crossProtocol(const clientStream *s, const requestBlock *b) {
+    if (s->reader.argc == 0) return false;
+    return requestIsCrossProtocol(sliceOf(b->buf + s->reader.args[0].offset, s->reader.args[0].len));
+}
+
+/* Is the request under way one with large arguments, which are not in the buffer any more? */
+static bool cannotReadAgain(const requestBlock *b) {
+    return unlikely(b->large != NULL) && !b->first;
+}
+
+/* Make records of all whole requests in the block. The rest stays: request_start tells from where. */
+static void parseBlock(clientStream *s, requestBlock *b) {
+    requestReader *r = &s->reader;
+    lendArgs(s);
+    requestLimits limits = limitsOf(s);
+    while (s->request_start < b->len && !s->input_ended) {
+        readState state = readerFeed(r, &limits, b->buf, b->len);
+        if (unlikely(state == READ_BAD)) {
+            if (r->unauthenticated && s->inflight_blocks + (b->first != NULL) > 0 && !cannotReadAgain(b)) {
+                /* A command before this one may be AUTH: ask again when main has executed it. */
+                s->parse_waits_for_auth = true;
+                readerReset(r, s->request_start);
+                break;
+            }
+            parseFailed(s, b);
+            break;
+        }
+        if (state != READ_DONE) break;
+        if (unlikely(crossProtocol(s, b))) {
+            clientStreamReportEnd(s, END_CROSS_PROTOCOL);
+            break;
+        }
+        if (unlikely(r->argc == 0)) {
+            if (s->trusted) requestBlockAddEmpty(b, r, s->request_start); /* all bytes of a stream are counted */
+        } else if (unlikely(!requestBlockAddCommand(&s->holder->pool, b, r, s->request_start))) {
+            readerOutOfMemory(r);
+            parseFailed(s, b);
+            break;
+        }
+        s->request_start = r->pos;
+        readerReset(r, r->pos);
+    }
+    bool keep = r->argc >= KEEP_PARSED_ARGS || (r->state == READ_BODY && r->body_len >= KEEP_BODY_BYTES) ||
+                cannotReadAgain(b);
+    if (keep && r->state != READ_DONE && r->state != READ_BAD) return;
+    if (r->state != READ_BAD) readerReset(r, s->request_start);
+    takeArgsBack(s);
+}
+
+/* The rest of `b` becomes the start of a block of its own: where it stood at request_start it now stands at 0. */
+static void carryRest(clientStream *s, requestBlock *b) {
+    size_t start = s->request_start, rest = b->len - start;
+    requestBlock *next = rest && !s->input_ended ? requestBlockGet(&s->holder->pool) : NULL;
+    if (next && rest > next->cap && unlikely(!requestBlockReserve(&s->holder->pool, next, rest))) {
+        requestBlockPut(&s->holder->pool, next);
+        next = NULL;
+        readerOutOfMemory(&s->reader);
+        parseFailed(s, b); /* behind what is whole */
+    }
+    if (next) {
+        memcpy(next->buf, b->buf + start, rest);
+        next->len = rest;
+        for (size_t i = 0; i < s->reader.argc && s->reader.args; i++) s->reader.args[i].offset -= start;
+        s->reader.pos -= start;
+        s->partial = next;
+    } else {
+        s->partial = NULL;
+        readerReset(&s->reader, 0);
+    }
+    s->request_start = 0;
+    b->len = start;
+}
+
+static void handOver(clientStream *s, requestBlock *b) {
+    debugAssert(b != s->partial);
+    debugAssert(b->first && b->current == b->first);
+    if (unlikely(!hotKeysPassBy(&s->holder->pool.hot, b->commands))) requestBlockPick(&s->holder->pool, b);
+    s->inflight_blocks++;
+    s->holder->commands += (unsigned)b->commands;
+    s->inflight_bytes += b->wire_bytes;
+    ioMessage m = {.type = IO_MSG_REQUESTS, .stream = s, .block = b};
+    if (s->done_bytes <= UINT32_MAX) { /* what was written goes along */
+        m.reply = s->done;
+        m.written = (uint32_t)s->done_bytes;
+        s->done = NULL;
+        s->done_bytes = 0;
+    }
+    ioThreadPostToMain(s->holder, &m);
+}
+
+/* Parse what the partial block holds and hand over what is whole. */
+static void parseAndHandOver(clientStream *s) {
+    requestBlock *b = s->partial;
+    parseBlock(s, b);
+    if (b->first) {
+        carryRest(s, b);
+        handOver(s, b);
+    } else if (s->request_start == b->len || s->input_ended) { /* only empty requests, or nothing to keep */
+        clientStreamNoteBytes(s); /* so replicas that load their dataset say that they live */
+        requestBlockPut(&s->holder->pool, b);
+        s->partial = NULL;
+        s->request_start = 0;
+        readerReset(&s->reader, 0);
+    }
+}
+
+/* --- reading ------------------------------------------------------------------------------------- */
+
+/* Main is behind: nothing more is read for now. That the peer goes is heard all the same, as commands of a client that
+ * waits for something will not run again before it is served, and then nobody would take what it is given. */
+static bool tooFarAhead(const clientStream *s) {
+    return s->inflight_blocks >= INFLIGHT_BLOCKS_MAX || s->inflight_bytes >= INFLIGHT_BYTES_MAX ||
+           s->parse_waits_for_auth || s->awaits_user;
+}
+
+static void onHangup(connection *conn) {
+    clientStream *s = conn->owner;
+    clientStreamDebugCheck(s);
+    connSetHangupHandler(conn, NULL); /* or each turn would tell it again */
+    if (s->end_reported) return;
+    s->hangup_told = true;
+    ioMessage m = {.type = IO_MSG_HANGUP, .stream = s};
+    ioThreadPostToMain(s->holder, &m);
+    clientStreamDebugCheck(s);
+}
+
+void clientStreamUpdateReading(clientStream *s) {
+    if (!s->conn || !s->conn->loop) return;
+    if (s->holder->greets && !s->drain_and_close) return; /* its next holder reads */
+    connHandler *read = NULL, *hangup = NULL;
+    if (s->drain_and_close) read = onReadable; /* a reset arrives as readable */
+    else if (!s->input_ended && !tooFarAhead(s)) read = onReadable;
+    else if (!s->input_ended && !s->hangup_told) hangup = onHangup;
+    s->reading_stopped = !read;
+    if (s->conn->on_readable == read && s->conn->on_hangup == hangup) return;
+    if (likely((read ? connSetReadHandler(s->conn, read) : connSetHangupHandler(s->conn, hangup)) == C_OK)) return;
+    /* The system has no room for one more descriptor to wait for: nothing would ever be heard of the peer. */
+    s->reading_stopped = true;
+    if (s->drain_and_close) clientStreamReportDrained(s);
+    else clientStreamReportEnd(s, END_ERROR);
+}
+
+/* Room for what is to come: at least the rest of an argument under way, which is not large. False: there is no room,
+ * and no memory. */
+static bool makeRoom(const clientStream *s, requestBlock *b) {
+    size_t missing = readerMissing(&s->reader, b->len);
+    size_t room = b->cap - b->len;
+    /* Behind an argument of some kilobytes that filled the last read more of its kind wait. Fewer reads mean fewer
+     * rests to carry on. */
+    bool many = s->read_filled && missing && s->reader.body_len >= KEEP_BODY_BYTES && b->len < READ_LARGE_BYTES;
+    size_t want = many ? READ_LARGE_BYTES : REQUEST_BUF_BYTES;
+    if (room >= want / 2 || (!many && missing && room >= missing)) return true;
+    if (missing > want) want = missing;
+    return requestBlockReserve(&s->holder->pool, b, want) || room > 0;
+}
+
+/* A request that is malformed, or cannot be held (the reader says which): the client is told, behind all replies before
+ * it, and the connection ends. */
+static void refuseRequest(clientStream *s) {
+    requestBlock *b = s->partial;
+    if (s->reader.args) takeArgsBack(s);
+    parseFailed(s, b);
+    carryRest(s, b);
+    handOver(s, b);
+}
+
+/* Bytes that have come of a request that is not whole yet. */
+static size_t querySize(const requestBlock *b) {
+    return b->len + (b->large ? b->large_bytes : 0);
+}
+
+static bool queryLimitReached(const requestBlock *b) {
+    long long limit = atomic_load_explicit(&net_shared.client_query_buffer_limit, memory_order_relaxed);
+    return (long long)querySize(b) > limit;
+}
+
+/* What a request that is not whole yet costs, for main to see. What a large argument has room for is no memory yet. */
+static void showQuerySize(clientStream *s) {
+    const requestBlock *b = s->partial;
+    atomic_store_explicit(&s->query_used, b ? querySize(b) : 0, memory_order_relaxed);
+    atomic_store_explicit(&s->query_room, b ? b->cap - b->len : 0, memory_order_relaxed);
+}
+
+/* The end of input, an error, or nothing to read now. */
+static void readNothing(clientStream *s, ssize_t n) {
+    if (n < 0 && s->conn->state == CONN_CONNECTED) return;
+    clientStreamReportEnd(s, n == 0 ? END_EOF : END_ERROR);
+}
+
+/* Something came of a request that is not whole yet. False when it is too much. */
+static bool mayGoOn(clientStream *s) {
+    clientStreamNoteBytes(s);
+    if (s->trusted || !queryLimitReached(s->partial)) return true;
+    clientStreamReportEnd(s, END_QUERY_LIMIT);
+    return false;
+}
+
+/* One read into the large argument under way. One event brings so much of it and no more, whatever has come. */
+static bool readLargeArg(clientStream *s, requestBlock *b) {
+    size_t room;
+    char *to = requestBlockLargeRoom(b, &room);
+    if (unlikely(!to)) {
+        readerOutOfMemory(&s->reader);
+        refuseRequest(s);
+        return false;
+    }
+    if (room > READ_LARGE_ARG_BYTES) room = READ_LARGE_ARG_BYTES;
+    ssize_t n = connRead(s->conn, to, room);
+    holderStatAdd(&s->holder->stats.reads, 1);
+    if (n <= 0) {
+        readNothing(s, n);
+        return false;
+    }
+    holderStatAdd(&s->holder->stats.net_input, (uint64_t)n);
+    requestBlockLargeCame(&s->holder->pool, b, (size_t)n);
+    if (!mayGoOn(s)) return false;
+    return ((size_t)n == room && !requestBlockLargeOpen(b)) || connHasPending(s->conn);
+}
+
+static __attribute__((noinline)) bool beginLargeArg(clientStream *s, requestBlock *b) {
+    if (requestBlockLargeBegin(&s->holder->pool, b, &s->reader, s->request_start)) return true;
+    refuseRequest(s);
+    return false;
+}
+
+/* One read. False when there is no more to read now. */
+static bool readOnce(clientStream *s) {
+    requestBlock *b = s->partial;
+    if (!b) {
+        b = s->partial = requestBlockGet(&s->holder->pool);
+        s->request_start = 0;
+        readerReset(&s->reader, 0);
+    } else {
+        if (unlikely(requestBlockLargeDue(b, &s->reader))) {
+            if (!requestBlockLargeOpen(b) && !beginLargeArg(s, b)) return false;
+            if (requestBlockLargeOpen(b)) return readLargeArg(s, b);
+        }
+        if (unlikely(!makeRoom(s, b))) {
+            readerOutOfMemory(&s->reader);
+            refuseRequest(s);
+            return false;
+        }
+    }
+    size_t room = b->cap - b->len;
+    ssize_t n = connRead(s->conn, b->buf + b->len, room);
+    holderStatAdd(&s->holder->stats.reads, 1);
+    if (n <= 0) {
+        if (b->len == 0) {
+            requestBlockPut(&s->holder->pool, b);
+            s->partial = NULL;
+        }
+        readNothing(s, n);
+        return false;
+    }
+    holderStatAdd(&s->holder->stats.net_input, (uint64_t)n);
+    b->len += (size_t)n;
+    bool full = (size_t)n == room;
+    s->read_filled = full;
+    parseAndHandOver(s);
+    if (s->partial && !mayGoOn(s)) return false;
+    return full || connHasPending(s->conn);
+}
+
+/* A thread without a reserve begins nothing that others could wait for: main closes clients for their replies, whose
+ * memory comes back within a turn or two. When nothing comes it is tried with what there is. */
+static __attribute__((noinline)) void waitForMemory(void) {
+    struct timespec pause = {.tv_nsec = 1000 * 1000};
+    for (int i = 0; i < RESERVE_TRIES && !zmallocKeepReserve(); i++) nanosleep(&pause, NULL);
+}
+
+static void onReadable(connection *conn) {
+    clientStream *s = conn->owner;
+    clientStreamDebugCheck(s);
+    s->holder->reads++;
+    if (s->drain_and_close) {
+        clientStreamDiscardInput(s);
+        clientStreamDebugCheck(s);
+        return;
+    }
+    if (unlikely(!zmallocKeepReserve())) waitForMemory();
+    clientStreamHolder *h = s->holder;
+    uint64_t bytes = atomic_load_explicit(&h->stats.net_input, memory_order_relaxed);
+    unsigned commands = h->commands;
+    for (int i = 0; i < READS_PER_EVENT && !s->input_ended && !tooFarAhead(s); i++)
+        if (!readOnce(s)) break;
+    bytes = atomic_load_explicit(&h->stats.net_input, memory_order_relaxed) - bytes;
+    clientStreamNoteWork(s, WORK_SOCKET_NS + (uint64_t)(h->commands - commands) * WORK_COMMAND_NS, bytes);
+    showQuerySize(s);
+    clientStreamUpdateReading(s);
+    clientStreamDebugCheck(s);
+}
+
+void clientStreamTakeReturned(clientStream *s, requestBlock *chain) {
+    while (chain) {
+        requestBlock *next = chain->next;
+        debugAssert(s->inflight_blocks > 0);
+        debugAssert(s->inflight_bytes >= chain->wire_bytes);
+        s->inflight_blocks--;
+        s->inflight_bytes -= chain->wire_bytes;
+        requestBlockPut(&s->holder->pool, chain);
+        chain = next;
+    }
+    if (unlikely(s->parse_waits_for_auth) && s->inflight_blocks == 0) {
+        s->parse_waits_for_auth = false;
+        if (s->partial) parseAndHandOver(s);
+    }
+    if (s->reading_stopped) clientStreamUpdateReading(s);
+}
+
+void clientStreamDropInput(clientStream *s) {
+    if (s->partial) requestBlockPut(&s->holder->pool, s->partial);
+    s->partial = NULL;
+    if (s->reader.args) takeArgsBack(s);
+}
+
+void clientStreamInitReader(clientStream *s) {
+    s->reader.grow = growArgs;
+    readerReset(&s->reader, 0);
+}

@@ -1,0 +1,221 @@
+/* client_stream_write.c -- output to bytes on the wire: from where they lie, as much as the socket takes.
+ *
+ * writevToClient() sends reply bytes and the values they refer to without a copy: a walk over the pieces of the chain
+ * fills the vector of one system call.
+ *
+ * Not here    what a reply block is (client/reply_block.c), what is reported to main (client_stream_report.c).
+ * Owns        a stream's unsent output.
+ * Threads     the holder; with one thread that is main.
+ * Invariants  1. Replies reach the socket in the order of the chain.
+ *             2. While output waits and the connection stands, a write handler is installed.
+ * Cost        one writev for what a client is to be sent; no allocation.
+ * Tests       tests/unit/net/io/client_stream_test.c, tests/engine/protocol.tcl, tests/engine/io_threads.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "client_stream_internal.h"
+
+#include "panic.h"
+
+#include <errno.h>
+
+#define WRITE_PER_EVENT (384 * 1024) /* bytes for one client in one turn: 16 replies of 16 KiB go at once */
+#define WRITE_IOV_MAX 512
+#define VALUE_PREFETCH_BYTES 1024
+
+static void onWritable(connection *conn);
+
+/* Where a write goes on: a walk over the pieces of a chain, bytes and references in turn. */
+typedef struct pieceWalk {
+    const replyBlock *block;
+    uint32_t ref;  /* next reference of the block */
+    size_t offset; /* next byte of the block's own */
+    size_t skip;   /* of the pieces to come: already sent */
+    bool cold;     /* another thread has executed the commands: their values are not in this one's cache */
+} pieceWalk;
+
+/* Ask for the first lines of a value, so that the kernel's copy of many values does not wait for them one by one. */
+static void prefetchValue(const char *p, size_t len) {
+    if (len > VALUE_PREFETCH_BYTES) len = VALUE_PREFETCH_BYTES;
+    for (size_t at = 0; at < len; at += CACHE_LINE) prefetchRead(p + at);
+}
+
+/* The next piece, or false at the end of the block. */
+static bool nextPiece(pieceWalk *w, struct iovec *out) {
+    const replyBlock *b = w->block;
+    while (w->offset < b->used || w->ref < b->nrefs) {
+        const replyRef *r = w->ref < b->nrefs ? replyBlockRef(b, w->ref) : NULL;
+        const char *p;
+        size_t len;
+        if (r && r->offset == w->offset) {
+            p = r->ptr;
+            len = r->len;
+            w->ref++;
+            if (w->cold) prefetchValue(p, len);
+        } else {
+            size_t until = r ? r->offset : b->used;
+            p = b->data + w->offset;
+            len = until - w->offset;
+            w->offset = until;
+        }
+        if (w->skip >= len) {
+            w->skip -= len;
+            continue;
+        }
+        out->iov_base = (void *)(uintptr_t)(p + w->skip);
+        out->iov_len = len - w->skip;
+        w->skip = 0;
+        return true;
+    }
+    return false;
+}
+
+/* Fill iovecs from the head of the chain, up to `max_bytes`: the last piece is cut there, as one value may be larger.
+ */
+static int gatherPieces(const clientStream *s, struct iovec *iov, int max, size_t max_bytes, size_t *bytes) {
+    int n = 0;
+    size_t total = 0;
+    for (const replyBlock *b = s->out_head; b && n < max && total < max_bytes; b = b->next) {
+        pieceWalk w = {.block = b, .skip = b->sent, .cold = !s->holder->direct};
+        while (n < max && total < max_bytes && nextPiece(&w, &iov[n])) total += iov[n++].iov_len;
+    }
+    if (total > max_bytes) {
+        iov[n - 1].iov_len -= total - max_bytes;
+        total = max_bytes;
+    }
+    *bytes = total;
+    return n;
+}
+
+static void finishBlock(clientStream *s, replyBlock *b) {
+    b->next = s->done;
+    s->done = b;
+}
+
+/* `n` bytes have gone: advance, and let go of blocks that are complete. */
+static void advanceOutput(clientStream *s, size_t n) {
+    s->done_bytes += n;
+    holderStatAdd(&s->holder->stats.net_output, n);
+    while (s->out_head) {
+        replyBlock *b = s->out_head;
+        size_t left = b->total - b->sent;
+        if (n < left) {
+            b->sent += n;
+            return;
+        }
+        n -= left;
+        s->out_head = b->next;
+        if (!s->out_head) s->out_tail = NULL;
+        finishBlock(s, b);
+    }
+    debugAssert(n == 0); /* no more was sent than there was */
+}
+
+static ssize_t writeSome(clientStream *s, size_t most, size_t *wanted) {
+    struct iovec iov[WRITE_IOV_MAX];
+    int n = gatherPieces(s, iov, WRITE_IOV_MAX, most, wanted);
+    debugAssert(n > 0 && *wanted <= most);
+    return connWritev(s->conn, iov, n);
+}
+
+/* Write as much output as the socket takes, straight from the blocks and the values they refer to. False when the
+ * connection failed. */
+static bool writevToClient(clientStream *s) {
+    size_t total = 0;
+    while (s->out_head && total < WRITE_PER_EVENT) {
+        size_t wanted = 0;
+        holderStatAdd(&s->holder->stats.writes, 1);
+        ssize_t n = writeSome(s, WRITE_PER_EVENT - total, &wanted);
+        if (n <= 0) {
+            if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break; /* the socket is full */
+            return false;
+        }
+        total += (size_t)n;
+        advanceOutput(s, (size_t)n);
+        if ((size_t)n < wanted) break;
+    }
+    clientStreamNoteWork(s, WORK_SOCKET_NS, total);
+    if (total) clientStreamReportLater(s);
+    return true;
+}
+
+void clientStreamDropOutput(clientStream *s) {
+    while (s->out_head) {
+        replyBlock *b = s->out_head;
+        s->out_head = b->next;
+        finishBlock(s, b);
+    }
+    s->out_tail = NULL;
+}
+
+/* The peer takes no more: what waits for it goes back to main, which may execute nothing until it is gone. */
+static void giveOutputBack(clientStream *s) {
+    while (s->out_head) {
+        replyBlock *b = s->out_head;
+        s->out_head = b->next;
+        s->done_bytes += b->total - b->sent;
+        finishBlock(s, b);
+    }
+    s->out_tail = NULL;
+    clientStreamReportLater(s);
+}
+
+void clientStreamWriteFailed(clientStream *s) {
+    s->write_failed = true;
+    connSetWriteHandler(s->conn, NULL);
+    giveOutputBack(s);
+    if (s->drain_and_close) clientStreamReportDrained(s);
+    else clientStreamReportEnd(s, END_ERROR);
+}
+
+static void writeAndWatch(clientStream *s) {
+    if (!writevToClient(s)) {
+        clientStreamWriteFailed(s);
+        return;
+    }
+    connSetWriteHandler(s->conn, s->out_head ? onWritable : NULL);
+    if (s->drain_and_close && !s->out_head) clientStreamOutputDrained(s);
+}
+
+static void onWritable(connection *conn) {
+    clientStream *s = conn->owner;
+    clientStreamDebugCheck(s);
+    clientStreamNoteBytes(s); /* the peer has made room */
+    writeAndWatch(s);
+    clientStreamDebugCheck(s);
+}
+
+/* Behind output that waits: small replies move into the last block as far as they fit, so that a peer that reads
+ * slowly costs what its replies take and not a block for each turn. The emptied blocks go back with the next report,
+ * which is how main learns that they cost nothing any more. */
+static void queueOutput(clientStream *s, replyBlock *chain) {
+    while (chain) {
+        replyBlock *b = chain;
+        chain = b->next;
+        b->next = NULL;
+        if (replyBlockMove(s->out_tail, b)) {
+            finishBlock(s, b);
+            clientStreamReportLater(s);
+            continue;
+        }
+        s->out_tail->next = b;
+        s->out_tail = b;
+    }
+}
+
+void clientStreamTakeOutput(clientStream *s, replyBlock *chain) {
+    debugAssert(chain != NULL);
+    if (s->out_tail) { /* the write handler is installed already */
+        queueOutput(s, chain);
+        return;
+    }
+    s->out_head = chain;
+    while (chain->next) chain = chain->next;
+    s->out_tail = chain;
+    if (!s->conn) return;
+    if (s->conn->state == CONN_ERROR || s->write_failed) giveOutputBack(s); /* nobody there; main has been told */
+    else writeAndWatch(s);
+}
+
+void clientStreamWatchOutput(clientStream *s) {
+    if (s->out_head && !s->write_failed) connSetWriteHandler(s->conn, onWritable);
+}

@@ -1,0 +1,201 @@
+/* session_fan.c -- messages for many clients, on their way from main to the holders of their streams and back.
+ *
+ *   fanRun (clients) --sort by holder--> fanBatch (streams), one a holder and protocol --> client_stream_fan.c
+ *                                        fanBatch, with what sockets have not taken   <--
+ *
+ * Where the message cannot go now, because the stream has no holder or because output waits, it becomes output of the
+ * client: a block that refers to the shared bytes.
+ *
+ * Not here    who is in a run (client/fan_out.c), how it is written (client_stream_fan.c).
+ * Owns        batches that have come back, and the list by which runs are sorted.
+ * Threads     main.
+ * Invariants  1. A stream is in a batch only while its holder has it: not between two holders.
+ *             2. What is kept in a stream is counted with its client before anything of it is reported as written.
+ * Cost        per client two lines, its own second and the one main has of its stream; nothing when the batch comes
+ *             back but for those who read slowly.
+ * Tests       tests/unit/net/session/session_fan_test.c, tests/engine/pubsub.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "session_fan.h"
+
+#include "client_check.h"
+#include "client_stream.h"
+#include "fan_out.h"
+#include "io_threads.h"
+#include "log_limit.h"
+#include "panic.h"
+#include "rebalance.h"
+#include "zmalloc.h"
+
+#define AHEAD 8
+
+/* Where the streams of one run go: counted first, then put into batches of just that size. */
+static struct {
+    clientStream **streams; /* owns: of the run, NULL where there is none */
+    size_t room;
+    size_t counts[IO_THREADS_ALL];
+    fanBatch *batches[IO_THREADS_ALL];
+    unsigned threads; /* numbers below this have been met */
+} sorting;
+
+/* There is no memory to tell a holder of a message. A copy would come behind what has been sent since. */
+static void closeForMemory(client *c) {
+    if (c->flags & CLIENT_CLOSE_ASAP) return;
+    LOG_LIMITED(LL_WARNING, 1, "clients that were closed for lack of memory for a message",
+                "Client id=%llu addr=%s scheduled to be closed: there is no memory to send it a message.",
+                (unsigned long long)c->id, c->peer);
+    clientCloseAsap(c);
+}
+
+/* The message as output of the client, counted as such. NULL: there is no memory. */
+static replyBlock *makeOutput(client *c, robj *bytes, slice text) {
+    replyBlock *b = replyBlockMake(sizeof(replyRef), true);
+    if (!b) {
+        closeForMemory(c);
+        return NULL;
+    }
+    incrRefCount(bytes);
+    replyBlockAddRef(b, bytes, text);
+    const keptOutput kept = {.bytes = text.len, .cost = replyBlockCost(b), .blocks = 1};
+    clientOutputKept(c, &kept);
+    return b;
+}
+
+static bool isSent(const client *c) {
+    return c->stream && !(c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY));
+}
+
+/* The client's stream, if the message can go to its holder now. What is pending of the client was made behind the
+ * message and may not go first: so the message cannot wait among that. */
+static clientStream *streamFor(client *c, robj *bytes, slice text) {
+    clientStream *s = c->stream;
+    if (!isSent(c)) return NULL;
+    if (likely(!s->moving_to && !sessionHolds(s))) return s;
+    replyBlock *b = makeOutput(c, bytes, text);
+    if (!b) return NULL;
+    if (sessionHolds(s)) sessionHold(s, b, NULL);
+    else rebalanceKeepOutput(s, b);
+    return NULL;
+}
+
+static void countStream(clientStream *s) {
+    unsigned id = ioThreadId(s->home);
+    if (id >= sorting.threads) {
+        memset(sorting.counts + sorting.threads, 0, (id + 1 - sorting.threads) * sizeof(*sorting.counts));
+        sorting.threads = id + 1;
+    }
+    sorting.counts[id]++;
+}
+
+/* Room for so many streams. False: there is no memory for them. */
+static bool makeRoom(size_t count) {
+    if (count <= sorting.room) return true;
+    zfree(sorting.streams);
+    sorting.streams = ztrymalloc(count * sizeof(*sorting.streams));
+    sorting.room = sorting.streams ? count : 0;
+    return sorting.streams != NULL;
+}
+
+static void findStreams(const fanRun *run, int protocol, robj *bytes, slice text) {
+    size_t count = run->count[protocol];
+    sorting.threads = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (likely(i + AHEAD < count)) {
+            client *ahead = fanRunClient(run, protocol, i + AHEAD);
+            prefetchRead(&ahead->stream);
+        }
+        clientStream *s = sorting.streams[i] = streamFor(fanRunClient(run, protocol, i), bytes, text);
+        if (s) prefetchRead(&s->session);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (sorting.streams[i]) countStream(sorting.streams[i]);
+}
+
+static size_t costOf(const fanBatch *b, size_t entries) {
+    return sizeof(*b) + entries * sizeof(fanEntry) + b->text.len;
+}
+
+static void makeBatches(robj *bytes, slice text) {
+    for (unsigned id = 0; id < sorting.threads; id++) {
+        sorting.batches[id] = NULL;
+        if (sorting.counts[id] == 0) continue;
+        fanBatch *b = sorting.batches[id] = ztrymalloc(sizeof(*b) + sorting.counts[id] * sizeof(fanEntry));
+        if (!b) continue;
+        *b = (fanBatch){.bytes = bytes, .text = text};
+        fanHold(costOf(b, sorting.counts[id]));
+        incrRefCount(bytes);
+    }
+}
+
+static void postBatches(void) {
+    for (unsigned id = 0; id < sorting.threads; id++) {
+        fanBatch *b = sorting.batches[id];
+        if (!b) continue;
+        debugAssert(b->count == sorting.counts[id]);
+        ioMessage m = {.type = IO_MSG_FAN, .fan = b};
+        ioThreadPost(ioThreadGet(id), &m);
+    }
+}
+
+static void sendRun(const fanRun *run, int protocol) {
+    robj *bytes = run->bytes[protocol];
+    slice text = objectRawString(bytes);
+    if (!makeRoom(run->count[protocol])) {
+        for (size_t i = 0; i < run->count[protocol]; i++) closeForMemory(fanRunClient(run, protocol, i));
+        return;
+    }
+    findStreams(run, protocol, bytes, text);
+    makeBatches(bytes, text);
+    for (size_t i = 0; i < run->count[protocol]; i++) {
+        clientStream *s = sorting.streams[i];
+        if (!s) continue;
+        fanBatch *b = sorting.batches[ioThreadId(s->home)];
+        if (unlikely(!b)) {
+            closeForMemory(s->session);
+            continue;
+        }
+        b->entries[b->count++] = (fanEntry){.stream = s, .batch = b};
+    }
+    postBatches();
+}
+
+static void holdRun(const fanRun *run, int protocol, const outputMark *mark) {
+    robj *bytes = run->bytes[protocol];
+    slice text = objectRawString(bytes);
+    for (size_t i = 0; i < run->count[protocol]; i++) {
+        client *c = fanRunClient(run, protocol, i);
+        replyBlock *b = isSent(c) ? makeOutput(c, bytes, text) : NULL;
+        if (b) sessionHold(c->stream, b, mark);
+    }
+}
+
+void sessionFanFlush(const outputMark *mark) {
+    assertMainRole();
+    fanRun *run = fanTakeRuns();
+    while (run) {
+        fanRun *next = run->next;
+        for (int protocol = 0; protocol < 2; protocol++) {
+            if (!run->bytes[protocol]) continue;
+            if (unlikely(mark != NULL)) holdRun(run, protocol, mark);
+            else sendRun(run, protocol);
+        }
+        fanRunFree(run);
+        run = next;
+    }
+}
+
+void sessionFanned(fanBatch *b) {
+    assertMainRole();
+    for (size_t i = 0; i < b->kept_count; i++) {
+        const fanKept *k = &b->kept[i];
+        for (uint32_t n = 0; n < k->refs; n++) incrRefCount(b->bytes);
+        client *c = k->stream->session;
+        if (!c) continue;
+        clientOutputKept(c, &k->output);
+        clientDebugCheck(c);
+    }
+    fanLetGo(costOf(b, b->count));
+    zfree(b->kept);
+    decrRefCount(b->bytes);
+    zfree(b);
+}

@@ -1,0 +1,108 @@
+/* session_hold.c -- output on its way to its stream: at once, or when an offset is safe, each piece when its own is.
+ *
+ *   stream --held_first--> [chain | offset 120] -> [chain | offset 180] <--held_last
+ *
+ * What a client is sent in a turn depends on what was written by then, and on nothing later: so it is put aside as a
+ * part with a mark of its own. To wait for the last write instead would mean to get nothing at all while there are
+ * writes.
+ *
+ * Owns        the parts, and the chains in them.
+ * Threads     main.
+ * Invariants  1. Parts of a stream leave in their order: their marks are of one sequence and rise, or of another one
+ *                since the policy has changed; then a part waits for those before it as well.
+ *             2. While a stream has parts nothing is sent past them.
+ * Cost        an allocation per client and turn, of memory that comes back.
+ * Tests       tests/unit/net/session/session_hold_test.c, tests/persist/aof.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "session_hold.h"
+
+#include "io_threads.h"
+#include "panic.h"
+#include "rebalance.h"
+#include "zmalloc.h"
+
+typedef struct heldPart {
+    holdWaiter waiter;    /* first: its address is the part's */
+    clientStream *stream; /* borrowed: where it lies */
+    replyBlock *chain;    /* owns */
+    replyBlock *tail;     /* of the chain */
+    struct heldPart *next;
+    bool reached; /* its mark is, but those before it are not */
+} heldPart;
+
+static void postToStream(clientStream *s, replyBlock *chain) {
+    debugAssert(chain || s->returning || s->admitted);
+    debugAssert(!s->moving_to && !s->closing);
+    client *c = s->session;
+    ioMessage m = {.type = IO_MSG_OUTPUT, .stream = s, .block = s->returning, .reply = chain};
+    if (c && c->authenticated) m.number |= CLIENT_STREAM_AUTHENTICATED;
+    if (unlikely(s->admitted)) m.number |= CLIENT_STREAM_ADMITTED;
+    s->returning = NULL;
+    ioThreadPost(s->home, &m);
+}
+
+void sessionSend(clientStream *s, replyBlock *chain) {
+    if (s->moving_to) rebalanceKeepOutput(s, chain);
+    else postToStream(s, chain);
+}
+
+/* Send what may leave. */
+static void sendReached(clientStream *s) {
+    while (s->held_first && s->held_first->reached) {
+        heldPart *part = s->held_first;
+        s->held_first = part->next;
+        sessionSend(s, part->chain);
+        zfree(part);
+    }
+    if (!s->held_first) s->held_last = NULL;
+}
+
+static void partReached(holdWaiter *w) {
+    heldPart *part = (heldPart *)w;
+    part->reached = true;
+    sendReached(part->stream);
+}
+
+static replyBlock *tailOf(replyBlock *chain) {
+    while (chain->next) chain = chain->next;
+    return chain;
+}
+
+/* Whether what is to wait for `mark` may leave together with the part. */
+static bool waitsFor(const heldPart *part, const outputMark *mark) {
+    if (part->reached) return false;
+    return !mark || (part->waiter.seq == mark->seq && part->waiter.offset == mark->offset);
+}
+
+void sessionHold(clientStream *s, replyBlock *chain, const outputMark *mark) {
+    assertMainRole();
+    heldPart *last = s->held_last;
+    debugAssert(mark || last);
+    if (last && waitsFor(last, mark)) {
+        last->tail->next = chain;
+        last->tail = tailOf(chain);
+        return;
+    }
+    heldPart *part = zcalloc(1, sizeof(*part));
+    part->stream = s;
+    part->chain = chain;
+    part->tail = tailOf(chain);
+    part->reached = !mark;
+    if (last) last->next = part;
+    else s->held_first = part;
+    s->held_last = part;
+    if (mark) holdWait(&part->waiter, mark->seq, mark->offset, partReached);
+}
+
+void sessionHoldForget(clientStream *s) {
+    assertMainRole();
+    while (s->held_first) {
+        heldPart *part = s->held_first;
+        s->held_first = part->next;
+        holdCancel(&part->waiter);
+        replyBlockReleaseChain(part->chain);
+        zfree(part);
+    }
+    s->held_last = NULL;
+}

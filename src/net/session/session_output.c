@@ -1,0 +1,192 @@
+/* session_output.c -- what sessions send to their streams: replies, used-up blocks, the word to drain and close.
+ *
+ * Nothing is sent when it comes to be but at one point, sessionsFlush(), once or a few times a turn: so one message
+ * carries all replies of a client's batch together with the blocks of its requests.
+ *
+ * Not here    what a message does to the stream (client_stream.c), messages from streams (sessions.c).
+ * Owns        the lists of streams with used-up blocks and of those to be drained.
+ * Threads     main.
+ * Invariants  1. Replies reach the stream in the order in which they were made, each once.
+ *             2. Between IO_MSG_LEAVE and IO_MSG_LEFT nothing is sent to a stream.
+ *             3. Output that is held (session_hold.c) stays on main, and so does the word to drain.
+ *             4. Whatever a client is sent, in whatever way, the gate is asked behind it and before it leaves main.
+ *             5. A client whose command lets others in between gets nothing before its reply is whole.
+ * Tests       tests/unit/net/io/client_stream_test.c, tests/unit/net/session/command_batch_test.c,
+ *             tests/unit/net/session/session_hold_test.c, tests/unit/net/session/session_output_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "session_output.h"
+
+#include "call.h"
+#include "client_check.h"
+#include "client_eviction.h"
+#include "fan_out.h"
+#include "io_threads.h"
+#include "panic.h"
+#include "rebalance.h"
+#include "session_fan.h"
+#include "session_hold.h"
+#include "tracking.h"
+#include "yield.h"
+
+static bool (*gate)(holdSequence *seq, uint64_t *offset); /* const after boot */
+
+void sessionsSetGate(bool (*ask)(holdSequence *seq, uint64_t *offset)) {
+    gate = ask;
+}
+
+static void (*feeder)(void); /* const after boot */
+
+void sessionsSetFeeder(void (*feed)(void)) {
+    feeder = feed;
+}
+
+static struct {
+    clientStream *returning; /* streams with used-up blocks to give back, by next_returning */
+    clientStream *draining;  /* sessions that are to be closed once all is written, by next_draining */
+} outgoing;
+
+void sessionReturnBlock(clientStream *s, requestBlock *b) {
+    assertMainRole();
+    if (!s->on_returning) {
+        s->on_returning = true;
+        s->next_returning = outgoing.returning;
+        outgoing.returning = s;
+    }
+    b->next = s->returning;
+    s->returning = b;
+}
+
+void sessionsCountSamples(void) {
+    assertMainRole();
+    for (const clientStream *s = outgoing.returning; s; s = s->next_returning)
+        for (const requestBlock *b = s->returning; b; b = b->next) hotKeysCountHere(b->samples);
+}
+
+static void putDraining(clientStream *s) {
+    s->on_draining = true;
+    s->next_draining = outgoing.draining;
+    if (outgoing.draining) outgoing.draining->prev_draining = s;
+    outgoing.draining = s;
+}
+
+static void takeDraining(clientStream *s) {
+    serverAssert(s->on_draining);
+    s->on_draining = false;
+    if (s == outgoing.draining) outgoing.draining = s->next_draining;
+    else s->prev_draining->next_draining = s->next_draining;
+    if (s->next_draining) s->next_draining->prev_draining = s->prev_draining;
+}
+
+void sessionDrain(client *c) {
+    assertMainRole();
+    clientStream *s = c->stream;
+    serverAssert(s && s->session == c);
+    if (s->drain_sent) return;
+    s->drain_sent = true;
+    putDraining(s);
+}
+
+void sessionCloseAfterOutput(client *c) {
+    assertMainRole();
+    if (c->output_bytes == 0) {
+        clientCloseAsap(c);
+        return;
+    }
+    c->flags |= CLIENT_CLOSE_AFTER_REPLY;
+    sessionDrain(c);
+}
+
+void sessionDropBlocks(requestBlock *chain) {
+    assertMainRole();
+    requestPool *pool = &ioThreadHolder(ioThreadActing())->pool;
+    while (chain) {
+        requestBlock *next = chain->next;
+        requestBlockPut(pool, chain);
+        chain = next;
+    }
+}
+
+/* NULL: nothing keeps it back but what the client is owed already. */
+static inline void flushClient(client *c, const outputMark *mark) {
+    replyBlock *chain = clientTakeReplies(c);
+    if (!chain) return;
+    clientEvictionFlow(c);
+    if (unlikely(mark || sessionHolds(c->stream))) sessionHold(c->stream, chain, mark);
+    else sessionSend(c->stream, chain);
+}
+
+static void flushReturning(void) {
+    while (outgoing.returning) {
+        clientStream *s = outgoing.returning;
+        outgoing.returning = s->next_returning;
+        s->on_returning = false;
+        if (s->returning && !s->moving_to) sessionSend(s, NULL);
+    }
+}
+
+static void flushDrains(void) {
+    clientStream *next;
+    for (clientStream *s = outgoing.draining; s; s = next) {
+        next = s->next_draining;
+        /* There is more to write than the stream knows, or it cannot be told now. */
+        serverAssert(!s->closing && s->session);
+        if (s->moving_to || sessionHolds(s)) continue;
+        takeDraining(s);
+        ioMessage m = {.type = IO_MSG_DRAIN, .stream = s};
+        ioThreadPost(s->home, &m);
+    }
+}
+
+void sessionsFlush(void) {
+    assertMainRole();
+    if (unlikely(tracking_prefix_news)) trackingTellNews();
+    if (feeder) feeder();
+    clientListsDebugCheck();
+    outputMark until = {.offset = 0};
+    const outputMark *mark = gate && gate(&until.seq, &until.offset) ? &until : NULL;
+    if (fanHasRuns()) {
+        sessionFanFlush(mark);
+        clientStreamsFan(ioThreadHolder(ioThreadActing())); /* to its own streams messages are plain calls */
+    }
+    const client *busy = yieldIsServing() ? callCurrentClient() : NULL;
+    client *c, *unfinished = NULL;
+    while ((c = clientPopPendingWrite()) != NULL) {
+        if (c->flags & CLIENT_CLOSE_ASAP || !c->stream) continue;
+        debugAssert(!c->deferred || c == busy);
+        if (unlikely(c == busy)) unfinished = c;
+        else flushClient(c, mark);
+    }
+    if (unlikely(unfinished != NULL)) clientPendWrite(unfinished);
+    flushReturning();
+    flushDrains();
+}
+
+/* --- the end --------------------------------------------------------------------------------------------- */
+
+/* Clients are freed behind a flush, which leaves nobody on the list of used-up blocks. */
+static void forgetReturning(clientStream *s) {
+    clientStream **p = &outgoing.returning;
+    while (*p != s) p = &(*p)->next_returning;
+    *p = s->next_returning;
+    s->on_returning = false;
+}
+
+static void forget(clientStream *s) {
+    if (s->on_draining) takeDraining(s);
+    if (unlikely(s->on_returning)) forgetReturning(s);
+    sessionDropBlocks(s->returning);
+    s->returning = NULL;
+    if (unlikely(sessionHolds(s))) sessionHoldForget(s);
+}
+
+void sessionCloseStream(clientStream *s) {
+    assertMainRole();
+    serverAssert(!s->closing);
+    forget(s);
+    s->session = NULL;
+    s->closing = true;
+    if (s->moving_to) return; /* rebalanceLeft() closes it */
+    ioMessage m = {.type = IO_MSG_CLOSE, .stream = s};
+    ioThreadPost(s->home, &m);
+}

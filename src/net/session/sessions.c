@@ -1,0 +1,177 @@
+/* sessions.c -- messages from streams, and the end of sessions.
+ *
+ * Not here    what sessions send (session_output.c), what is executed when (command_batch.c).
+ * Owns        nothing beyond the call: blocks go to their client, written replies are released.
+ * Threads     main.
+ * Invariants  1. A client is freed only in sessionsFreeClosing(), never while a batch is open.
+ *             2. Messages of a stream whose session is gone are dropped, with what they carry.
+ * Tests       tests/unit/net/io/client_stream_test.c, tests/unit/net/session/command_batch_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "sessions.h"
+
+#include "auth.h"
+#include "client_check.h"
+#include "client_eviction.h"
+#include "command_batch.h"
+#include "fan_out.h"
+#include "log.h"
+#include "log_limit.h"
+#include "net_settings.h"
+#include "panic.h"
+#include "pause.h"
+#include "rebalance.h"
+#include "session_fan.h"
+#include "session_output.h"
+#include "transaction_queue.h"
+#include "zmalloc.h"
+
+static void repliesWritten(clientStream *s, replyBlock *chain, size_t bytes) {
+    client *c = s->session;
+    if (unlikely(!c)) {
+        replyBlockReleaseChain(chain);
+        return;
+    }
+    if (unlikely(clientOutputWritten(c, chain, bytes))) batchClientReady(c);
+    clientEvictionFlow(c);
+    clientDebugCheck(c);
+}
+
+static void reachedQueryLimit(client *c) {
+    client_state.query_limit_disconnections++;
+    LOG_LIMITED(LL_WARNING, 1, "clients that reached client-query-buffer-limit",
+                "Closing client that reached max query buffer length: id=%llu addr=%s", (unsigned long long)c->id,
+                c->peer);
+    clientCloseAsap(c);
+}
+
+/* What a transaction has queued counts like what has come and not run yet. */
+static bool queuesTooMuch(const client *c) {
+    return transactionBytes(c) + c->input_bytes > (size_t)net_settings.client_query_buffer_limit;
+}
+
+static void requestsArrived(clientStream *s, requestBlock *b) {
+    client *c = s->session;
+    debugAssert(b->first && b->current == b->first);
+    b->next = NULL;
+    if (unlikely(!c || c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY))) {
+        sessionDropBlocks(b);
+        return;
+    }
+    c->input_bytes += b->wire_bytes;
+    if (c->input_bytes > c->input_buffer_peak) c->input_buffer_peak = c->input_bytes;
+    c->net_input += (long long)b->wire_bytes;
+    clientEvictionFlow(c);
+    batchAdd(c, b);
+    if (unlikely(c->flags & CLIENT_MULTI) && queuesTooMuch(c)) reachedQueryLimit(c);
+}
+
+static void logHttp(const client *c) {
+    LOG_LIMITED(LL_WARNING, 1, "connections that sent POST or Host: as a command",
+                "Possible SECURITY ATTACK detected. POST or Host: came as a command, as it does when a web page "
+                "makes a browser talk to this port. Closed the connection from %s.",
+                c->peer);
+}
+
+static void streamEnded(clientStream *s, endReason why) {
+    client *c = s->session;
+    if (!c) return;
+    switch (why) {
+    case END_DRAINED: clientCloseAsap(c); return;
+    case END_QUERY_LIMIT: reachedQueryLimit(c); return;
+    case END_CROSS_PROTOCOL:
+        logHttp(c);
+        clientCloseAsap(c);
+        return;
+    case END_EOF:
+        serverLog(LL_VERBOSE, "Client closed connection id=%llu addr=%s", (unsigned long long)c->id, c->peer);
+        break;
+    case END_ERROR:
+        serverLog(LL_VERBOSE, "Error on client connection id=%llu addr=%s", (unsigned long long)c->id, c->peer);
+        break;
+    }
+    if (c->flags & CLIENT_CLOSE_AFTER_REPLY && why == END_EOF) return; /* the drain says when */
+    s->ended = true;
+    if (why == END_EOF && batchWaitsForOutput(c) && c->blocks_head) return; /* half closed: it may read on */
+    if (!c->blocks_head || !batchMayExecute(c)) sessionCloseAfterOutput(c);
+}
+
+/* A client that cannot go on until somebody else does something has nobody to go on for. What it has sent behind the
+ * command that waits is dropped, as it would be had it been read. */
+static void streamHungUp(clientStream *s) {
+    client *c = s->session;
+    if (!c) return;
+    s->hung_up = true;
+    if (!batchMayExecute(c) && !batchWaitsForOutput(c)) sessionCloseAfterOutput(c);
+}
+
+/* The holder reads nothing before it has the answer; between two holders IO_MSG_JOIN brings it. */
+static void streamNamed(clientStream *s, sds names) {
+    if (s->session) authByCertificate(s->session, sdsSlice(names));
+    sdsFree(names);
+    s->admitted = true;
+    if (!s->closing && !s->moving_to) sessionSend(s, NULL);
+}
+
+static void streamGone(clientStream *s, replyBlock *chain) {
+    serverAssert(s->closing && !s->session);
+    replyBlockReleaseChain(chain);
+    replyBlockReleaseChain(s->held_replies);
+    s->held_replies = NULL;
+    rebalanceForget(s);
+    clientStreamFree(s);
+}
+
+void sessionDeliver(const ioMessage *m) {
+    assertMainRole();
+    if (m->type == IO_MSG_FANNED) {
+        sessionFanned(m->fan);
+        return;
+    }
+    clientStream *s = m->stream;
+    switch ((messageType)m->type) {
+    case IO_MSG_REQUESTS:
+        if (m->written || m->reply) repliesWritten(s, m->reply, m->written);
+        requestsArrived(s, m->block);
+        break;
+    case IO_MSG_WRITTEN: repliesWritten(s, m->reply, m->bytes); break;
+    case IO_MSG_END: streamEnded(s, (endReason)m->number); break;
+    case IO_MSG_HANGUP: streamHungUp(s); break;
+    case IO_MSG_NAMED: streamNamed(s, m->names); break;
+    case IO_MSG_GREETED: rebalanceGreeted(s); break;
+    case IO_MSG_LEFT: rebalanceLeft(s); break;
+    case IO_MSG_GONE: streamGone(s, m->reply); break;
+    case IO_MSG_FAN:
+    case IO_MSG_FANNED:
+    case IO_MSG_JOIN:
+    case IO_MSG_LEAVE:
+    case IO_MSG_OUTPUT:
+    case IO_MSG_DRAIN:
+    case IO_MSG_CLOSE:
+    case IO_MSG_FREE: serverPanic("message %d is not for a session", m->type);
+    }
+}
+
+void sessionsFreeClosing(void) {
+    assertMainRole();
+    serverAssert(!batchIsOpen());
+    debugAssert(!fanHasRuns()); /* they name clients */
+    if (!client_state.closing) return;
+    client *c;
+    while ((c = clientPopClosing()) != NULL) {
+        clientStream *s = c->stream;
+        serverAssert(s && s->session == c);
+        serverAssert(c->flags & CLIENT_CLOSE_ASAP);
+        batchForget(c);
+        pauseForget(c);
+        clientEvictionForget(c);
+        transactionDrop(c); /* what it has queued may lie in the blocks */
+        sessionDropBlocks(c->blocks_head);
+        c->blocks_head = c->blocks_tail = NULL;
+        c->input_bytes = 0;
+        clientDebugCheck(c);
+        clientFree(c);
+        sessionCloseStream(s);
+    }
+    zmallocKeepReserve(); /* who ran short of memory closes clients and goes on in the same turn */
+}

@@ -1,0 +1,65 @@
+/* message_channel.c -- messages from one thread to another: a ring, and a place for what does not fit.
+ *
+ * Invariants  1. One producer, one consumer.
+ *             2. What overflowed is sent before anything newer: order is kept.
+ * Threads     producer and consumer as the header says.
+ * Tests       tests/unit/net/thread/message_channel_test.c, tests/unit/net/thread/io_threads_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "message_channel.h"
+
+#include "panic.h"
+#include "zmalloc.h"
+
+#include <string.h>
+
+#define RING_MESSAGES 4096
+#define OVERFLOW_AT_FIRST 1024
+
+void messageChannelInit(messageChannel *ch) {
+    spscInit(&ch->ring, RING_MESSAGES, sizeof(ioMessage));
+    ch->overflow = NULL;
+    ch->overflow_len = ch->overflow_cap = ch->overflow_first = 0;
+}
+
+void messageChannelDestroy(messageChannel *ch) {
+    serverAssert(spscIsEmpty(&ch->ring)); /* what a message points to would be lost */
+    serverAssert(ch->overflow_len == 0);
+    spscDestroy(&ch->ring);
+    zfree(ch->overflow);
+}
+
+static void overflow(messageChannel *ch, const ioMessage *m) {
+    if (ch->overflow_len == ch->overflow_cap && ch->overflow_first > 0) {
+        ch->overflow_len -= ch->overflow_first;
+        memmove(ch->overflow, ch->overflow + ch->overflow_first, ch->overflow_len * sizeof(ioMessage));
+        ch->overflow_first = 0;
+    }
+    if (ch->overflow_len == ch->overflow_cap) {
+        ch->overflow_cap = ch->overflow_cap ? ch->overflow_cap * 2 : OVERFLOW_AT_FIRST;
+        ch->overflow = zrealloc(ch->overflow, ch->overflow_cap * sizeof(ioMessage));
+    }
+    serverAssert(ch->overflow_len < ch->overflow_cap);
+    ch->overflow[ch->overflow_len++] = *m;
+}
+
+void messageChannelPost(messageChannel *ch, const ioMessage *m) {
+    ioMessage *place = ch->overflow_len ? NULL : spscReserve(&ch->ring);
+    if (likely(place != NULL)) *place = *m;
+    else overflow(ch, m);
+}
+
+bool messageChannelCommit(messageChannel *ch) {
+    while (unlikely(ch->overflow_len > 0)) {
+        ioMessage *place = spscReserve(&ch->ring);
+        if (!place) break;
+        debugAssert(ch->overflow_first < ch->overflow_len);
+        *place = ch->overflow[ch->overflow_first++];
+        if (ch->overflow_first == ch->overflow_len) ch->overflow_first = ch->overflow_len = 0;
+    }
+    return spscCommit(&ch->ring);
+}
+
+bool messageChannelHasOverflow(const messageChannel *ch) {
+    return ch->overflow_len > 0;
+}

@@ -1,0 +1,67 @@
+/* pace_trial.c -- a change that may pay or not is made, and kept if more is done per second than before.
+ *
+ * The first SETTLE_NS after the change do not count; then TRIAL_NS do. After a trial that failed the next one comes
+ * after REST_NS, then twice the time, REST_NS_MAX at most: what never pays costs a tenth of a second in a minute.
+ *
+ * Not here    when a change is worth a trial, and the change.
+ * Owns        nothing.
+ * Tests       tests/unit/net/thread/pace_trial_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "pace_trial.h"
+
+#include "panic.h"
+
+#define SETTLE_NS 20000000ull
+#define TRIAL_NS 60000000ull
+#define REST_NS 1000000000ull
+#define REST_NS_MAX 60000000000ull
+
+void paceAdd(pace *sum, pace window) {
+    sum->commands += window.commands;
+    sum->ns += window.ns;
+}
+
+bool paceTrialMayBegin(const paceTrial *t) {
+    return !t->under_way && t->rested_ns >= t->rest_ns;
+}
+
+void paceTrialBegin(paceTrial *t, pace before, int percent) {
+    serverAssert(!t->under_way && before.ns > 0 && percent > 0);
+    t->under_way = true;
+    t->percent = percent;
+    t->before = before;
+    t->during = (pace){0};
+    t->gone_ns = 0;
+}
+
+static double perSecond(pace p) {
+    return (double)p.commands * 1e9 / (double)p.ns;
+}
+
+static void rest(paceTrial *t) {
+    t->rest_ns = t->rest_ns ? t->rest_ns * 2 : REST_NS;
+    if (t->rest_ns > REST_NS_MAX) t->rest_ns = REST_NS_MAX;
+    t->rested_ns = 0;
+}
+
+trialState paceTrialWindow(paceTrial *t, pace window) {
+    if (!t->under_way) {
+        t->rested_ns += window.ns;
+        return TRIAL_NONE;
+    }
+    if (t->gone_ns >= SETTLE_NS) paceAdd(&t->during, window);
+    t->gone_ns += window.ns;
+    if (t->during.ns < TRIAL_NS) return TRIAL_GOES_ON;
+    t->under_way = false;
+    if (perSecond(t->during) * 100 < perSecond(t->before) * t->percent) {
+        rest(t);
+        return TRIAL_FAILED;
+    }
+    t->rest_ns = 0;
+    return TRIAL_PAYS;
+}
+
+void paceTrialForget(paceTrial *t) {
+    t->under_way = false;
+}

@@ -1,0 +1,43 @@
+/* aof_gather.c -- how long a sync waits for others' writes.
+ *
+ * Not here    the wait (aof_thread.c).
+ * Owns        nothing.
+ * Threads     the AOF thread.
+ * Invariants  1. A wait is no longer than a sync takes; one after another that brings nothing becomes rare.
+ * Tests       tests/unit/persist/aof/aof_gather_test.c, thread_always_waits_for_whom_it_has_let_go in aof_thread_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "aof_gather.h"
+
+#define MIN_US 50        /* less cannot be waited */
+#define SKIP_SHIFT_MAX 6 /* 64 syncs */
+
+void aofGatherInit(aofGather *g, uint64_t max_us) {
+    *g = (aofGather){.max_us = max_us};
+}
+
+void aofGatherSynced(aofGather *g, uint64_t units, uint64_t took_us) {
+    g->sync_us = g->sync_us ? (7 * g->sync_us + took_us) / 8 : took_us;
+    g->let_go = units;
+}
+
+uint64_t aofGatherBegin(aofGather *g, uint64_t *more) {
+    uint64_t us = g->sync_us < g->max_us ? g->sync_us : g->max_us;
+    *more = g->let_go;
+    g->let_go = 0;
+    if (*more == 0 || us < MIN_US) return 0;
+    if (g->skip > 0) {
+        g->skip--;
+        return 0;
+    }
+    return us;
+}
+
+void aofGatherEnd(aofGather *g, uint64_t more, uint64_t came) {
+    if (came >= more - more / 2) {
+        g->fruitless = 0;
+        return;
+    }
+    if (g->fruitless < SKIP_SHIFT_MAX) g->fruitless++;
+    g->skip = 1u << g->fruitless;
+}

@@ -1,0 +1,36 @@
+/* aof_latency.c -- see aof_latency.h.
+ *
+ * LATENCY belongs to main, and keeps the worst of a second; what the thread notes waits here until the next tick.
+ *
+ * Owns        the longest of each event that main has not been told of yet.
+ * Threads     any, but aofLatencyTell().
+ * Cost        a reading of the clock; most are no new longest one, and write nothing.
+ * Tests       tests/unit/persist/aof/aof_thread_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "aof_latency.h"
+
+#include "clock.h"
+#include "latency.h"
+#include "panic.h"
+
+#include <stdatomic.h>
+
+static const char *const names[AOF_LATENCY_EVENTS] = {
+    [AOF_LATENCY_WRITE] = "aof-write", [AOF_LATENCY_SYNC_ALWAYS] = "aof-fsync-always"};
+static _Atomic uint64_t longest_us[AOF_LATENCY_EVENTS];
+
+void aofLatencyNote(aofLatencyEvent event, uint64_t began_us) {
+    uint64_t us = clockMonotonicUs() - began_us, known = atomic_load_explicit(&longest_us[event], memory_order_relaxed);
+    while (us > known && !atomic_compare_exchange_weak_explicit(&longest_us[event], &known, us, memory_order_relaxed,
+                                                                memory_order_relaxed))
+        continue;
+}
+
+void aofLatencyTell(void) {
+    assertMainRole();
+    for (int i = 0; i < AOF_LATENCY_EVENTS; i++) {
+        uint64_t us = atomic_exchange_explicit(&longest_us[i], 0, memory_order_relaxed);
+        latencyAddSampleIfNeeded(names[i], (long long)(us / 1000));
+    }
+}

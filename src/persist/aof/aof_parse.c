@@ -1,0 +1,88 @@
+/* aof_parse.c -- the bytes of an append-only file as commands: stricter than what clients may send.
+ *
+ * Whatever is not just what this server and those of the field write is a fault: to skip it would be to guess.
+ *
+ * Owns        nothing but the array of arguments.
+ * Threads     any.
+ * Cost        no allocation once the array has grown to the longest command.
+ * Tests       tests/unit/persist/aof/aof_parse_test.c, tests/fuzz/aof_manifest_fuzz.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "aof_parse.h"
+
+#include "zmalloc.h"
+
+#define DIGITS_MAX 19 /* of a number */
+
+aofItemKind aofParseHeader(slice in, size_t *at, char mark, uint64_t *number) {
+    size_t p = *at;
+    uint64_t value = 0;
+    if (p == in.len) return AOF_MORE;
+    if (in.ptr[p++] != mark) return AOF_BAD;
+    size_t first = p;
+    for (; p < in.len && in.ptr[p] >= '0' && in.ptr[p] <= '9'; p++) {
+        if (p - first == DIGITS_MAX) return AOF_BAD;
+        value = value * 10 + (uint64_t)(in.ptr[p] - '0');
+    }
+    if (p == in.len) return AOF_MORE;
+    if (p == first || in.ptr[p++] != '\r') return AOF_BAD;
+    if (p == in.len) return AOF_MORE;
+    if (in.ptr[p++] != '\n') return AOF_BAD;
+    *at = p;
+    *number = value;
+    return AOF_COMMAND;
+}
+
+static void addArg(aofItem *item, slice arg) {
+    if (item->argc == item->room) {
+        item->room = item->room ? 2 * item->room : 16;
+        item->args = zrealloc(item->args, item->room * sizeof(*item->args));
+    }
+    item->args[item->argc++] = arg;
+}
+
+static aofItemKind more(aofItem *item, size_t least) {
+    item->bytes = least;
+    return AOF_MORE;
+}
+
+static aofItemKind parseCommand(aofItem *item, slice in) {
+    uint64_t argc, len;
+    size_t at = 0;
+    aofItemKind kind = aofParseHeader(in, &at, '*', &argc);
+    if (kind == AOF_MORE) return more(item, in.len + 1);
+    if (kind == AOF_BAD || argc < 1 || argc > AOF_ARGC_MAX) return AOF_BAD;
+    for (uint64_t i = 0; i < argc; i++) {
+        kind = aofParseHeader(in, &at, '$', &len);
+        if (kind == AOF_MORE) return more(item, in.len + 1);
+        if (kind == AOF_BAD || len > AOF_BULK_MAX) return AOF_BAD;
+        if (in.len - at < len + 2) {
+            if (in.len - at > len && in.ptr[at + len] != '\r') return AOF_BAD;
+            return more(item, at + len + 2);
+        }
+        if (in.ptr[at + len] != '\r' || in.ptr[at + len + 1] != '\n') return AOF_BAD;
+        addArg(item, sliceOf(in.ptr + at, len));
+        at += len + 2;
+    }
+    item->bytes = at;
+    return AOF_COMMAND;
+}
+
+static aofItemKind parseAnnotation(aofItem *item, slice in) {
+    size_t room = in.len < AOF_ANNOTATION_MAX ? in.len : AOF_ANNOTATION_MAX;
+    const char *end = memchr(in.ptr, '\n', room);
+    if (!end && room == AOF_ANNOTATION_MAX) return AOF_BAD;
+    if (!end) return more(item, in.len + 1);
+    item->bytes = (size_t)(end - in.ptr) + 1;
+    return AOF_ANNOTATION;
+}
+
+aofItemKind aofParse(aofItem *item, slice in) {
+    item->argc = 0;
+    return in.ptr[0] == '#' ? parseAnnotation(item, in) : parseCommand(item, in);
+}
+
+void aofItemFree(aofItem *item) {
+    zfree(item->args);
+    *item = (aofItem){.bytes = 0};
+}

@@ -1,0 +1,256 @@
+/* aof_scan.c -- an append-only file walked from its begin to its end, with what is wrong in words.
+ *
+ * A window of the file slides over it. Only lines with numbers, annotations and the first bytes of arguments are looked
+ * at, so a window is all the memory that a file of any size takes, and a length that is a lie takes none.
+ *
+ * The texts, and the places they tell, are those of the field's tool: an offset is that of the line or argument with
+ * the fault, for a transaction without end that of what was looked at last.
+ *
+ * Not here    what a line may be (aof_parse.c), what is done about faults (check_aof.c).
+ * Owns        the window.
+ * Threads     any.
+ * Invariants  1. good <= unit <= where it stands, in a transaction; else good is the end of the last item.
+ * Cost        one pread(2) per WINDOW bytes; none for the middle of arguments that are longer than it.
+ * Tests       tests/unit/persist/aof/aof_scan_test.c, tests/fuzz/aof_scan_fuzz.c, tests/tools/check_aof.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "aof_scan.h"
+
+#include "aof_parse.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define WINDOW ((size_t)256 * 1024)
+#define LINE_SHOWN 127                          /* bytes of a line with a number that are looked at */
+#define BULK_TOLD_MAX ((uint64_t)INT64_MAX - 2) /* longer ones are told as no length at all */
+
+static_assert(WINDOW >= AOF_ANNOTATION_MAX && WINDOW >= LINE_SHOWN && WINDOW >= AOF_SCAN_WORD, "fits into the window");
+
+struct aofScanner {
+    int fd;
+    const char *name, *path; /* borrowed */
+    char *bytes;             /* owns: the window */
+    size_t have, at;         /* in the window: its bytes, the next to look at */
+    uint64_t offset;         /* of the window in the file */
+    uint64_t size;
+    uint64_t unit, good;
+    uint64_t looked; /* where what was looked at last begins */
+    uint64_t lines;
+    bool in_multi;
+    int failed; /* errno of a read */
+    char words[2][AOF_SCAN_WORD];
+    sds fault; /* owns */
+};
+
+aofScanner *aofScanCreate(int fd, uint64_t from, uint64_t size, const char *name, const char *path) {
+    aofScanner *s = zcalloc(1, sizeof(*s));
+    s->fd = fd;
+    s->name = name;
+    s->path = path;
+    s->bytes = zmalloc(WINDOW);
+    s->offset = s->good = from;
+    s->size = size;
+    return s;
+}
+
+void aofScanFree(aofScanner *s) {
+    int error = errno;
+    zfree(s->bytes);
+    sdsFree(s->fault);
+    zfree(s);
+    errno = error;
+}
+
+/* --- the window ------------------------------------------------------------------------------------------ */
+
+static uint64_t place(const aofScanner *s) {
+    return s->offset + s->at;
+}
+
+/* Slide to where it stands and read on. A file that has become shorter ends there. */
+static void slide(aofScanner *s) {
+    memmove(s->bytes, s->bytes + s->at, s->have - s->at);
+    s->offset += s->at;
+    s->have -= s->at;
+    s->at = 0;
+    while (s->have < WINDOW && s->offset + s->have < s->size) {
+        uint64_t left = s->size - s->offset - s->have, room = WINDOW - s->have;
+        ssize_t n = pread(s->fd, s->bytes + s->have, left < room ? left : room, (off_t)(s->offset + s->have));
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) s->failed = errno;
+        if (n <= 0) s->size = s->offset + s->have;
+        else s->have += (size_t)n;
+    }
+}
+
+/* The next bytes: `n`, or as many as there are. */
+static slice look(aofScanner *s, size_t n) {
+    if (s->have - s->at < n && s->offset + s->have < s->size) slide(s);
+    size_t there = s->have - s->at;
+    return sliceOf(s->bytes + s->at, there < n ? there : n);
+}
+
+static void stepOver(aofScanner *s, uint64_t n) {
+    if (n <= s->have - s->at) {
+        s->at += n;
+        return;
+    }
+    s->offset = place(s) + n;
+    s->have = s->at = 0;
+}
+
+/* --- faults ---------------------------------------------------------------------------------------------- */
+
+/* Gives false, for those who give it on. */
+static bool printf_like(2, 3) fail(aofScanner *s, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    s->fault = sdsCatPrintf(sdsEmpty(), "0x%16" PRIx64 ": ", s->looked);
+    s->fault = sdsCatVprintf(s->fault, fmt, ap);
+    va_end(ap);
+    return false;
+}
+
+static bool failFormat(aofScanner *s) {
+    s->fault = sdsCatPrintf(sdsEmpty(), "AOF %s format error", s->name);
+    return false;
+}
+
+static bool failNewline(aofScanner *s, slice got) {
+    unsigned char two[2] = {0, 0}; /* behind the end of a line, or of the file: zeros */
+    memcpy(two, got.ptr, got.len < 2 ? got.len : 2);
+    return fail(s, "Expected \\r\\n, got: %02x%02x", two[0], two[1]);
+}
+
+static bool failPrefix(aofScanner *s, char wanted, char got) {
+    if (got >= ' ' && got <= '~') return fail(s, "Expected prefix '%c', got: '%c'", wanted, got);
+    return fail(s, "Expected prefix '%c', got: '\\x%02x'", wanted, (unsigned char)got);
+}
+
+static bool failRange(aofScanner *s, char mark, long long number) {
+    if (mark == '$')
+        return fail(s, "Expected to read string of %lld bytes, which is not in the suitable range", number);
+    return fail(s, "Expected to read command of %lld arguments, which is not in the suitable range", number);
+}
+
+/* The line begins with its mark, and is none. */
+static bool failNumber(aofScanner *s, slice in) {
+    char text[LINE_SHOWN + 2] = "", *end = text + 1;
+    const char *newline = memchr(in.ptr, '\n', in.len);
+    memcpy(text, in.ptr, newline ? (size_t)(newline - in.ptr) + 1 : in.len);
+    long long number = 0;
+    if (text[1] == '-' || (text[1] >= '0' && text[1] <= '9')) number = strtoll(text + 1, &end, 10);
+    bool at_end = end[0] == '\r' && end[1] == '\n';
+    if (at_end && end == text + 1) return fail(s, "Expected number behind '%c'", text[0]);
+    if (!at_end) return failNewline(s, sliceOf(end, 2));
+    s->lines++;
+    return failRange(s, text[0], number); /* below zero, or of more digits than there are bytes */
+}
+
+/* --- items ----------------------------------------------------------------------------------------------- */
+
+static bool takeNumber(aofScanner *s, char mark, uint64_t least, uint64_t most, uint64_t *number) {
+    slice in = look(s, LINE_SHOWN);
+    size_t at = 0;
+    s->looked = place(s);
+    if (in.len == 0) return false;
+    if (in.ptr[0] != mark) return failPrefix(s, mark, in.ptr[0]);
+    if (aofParseHeader(in, &at, mark, number) != AOF_COMMAND) return failNumber(s, in);
+    s->at += at;
+    s->lines++;
+    if (*number >= least && *number <= most) return true;
+    return failRange(s, mark, *number < INT64_MAX ? (long long)*number : INT64_MAX);
+}
+
+/* An argument of `len` bytes and its end; the first bytes are kept in `word`, if it is given. */
+static bool takeArgument(aofScanner *s, uint64_t len, slice *word, char *keep) {
+    uint64_t left = s->size - place(s);
+    s->looked = place(s);
+    if (left < len + 2) return fail(s, "Expected to read %" PRIu64 " bytes, got %" PRIu64 " bytes", len + 2, left);
+    if (len > AOF_BULK_MAX) return failRange(s, '$', (long long)len);
+    if (word) {
+        slice first = look(s, len < AOF_SCAN_WORD ? len : AOF_SCAN_WORD);
+        memcpy(keep, first.ptr, first.len);
+        *word = sliceOf(keep, first.len);
+    }
+    stepOver(s, len);
+    slice end = look(s, 2);
+    if (end.len < 2 || memcmp(end.ptr, "\r\n", 2) != 0) return failNewline(s, end);
+    s->at += 2;
+    s->lines++;
+    return true;
+}
+
+/* The name of a command may begin or end a transaction. */
+static bool noteTransaction(aofScanner *s, const aofScanItem *item) {
+    bool multi = sliceIs(item->words[0], "multi"), exec = sliceIs(item->words[0], "exec");
+    if (multi && s->in_multi) return fail(s, "Unexpected MULTI in AOF %s", s->path);
+    if (exec && !s->in_multi) return fail(s, "Unexpected EXEC in AOF %s", s->path);
+    if (multi) s->unit = item->at;
+    if (multi || exec) s->in_multi = multi;
+    return true;
+}
+
+static bool takeCommand(aofScanner *s, aofScanItem *item) {
+    uint64_t len;
+    if (!takeNumber(s, '*', 1, AOF_ARGC_MAX, &item->argc)) return false;
+    for (uint64_t i = 0; i < item->argc; i++) {
+        bool kept = i < array_len(item->words);
+        if (!takeNumber(s, '$', 0, BULK_TOLD_MAX, &len)) return false;
+        if (!takeArgument(s, len, kept ? &item->words[i] : NULL, kept ? s->words[i] : NULL)) return false;
+        if (i == 0 && !noteTransaction(s, item)) return false;
+    }
+    return true;
+}
+
+static bool takeAnnotation(aofScanner *s, aofScanItem *item) {
+    aofItem line = {.bytes = 0};
+    slice in = look(s, AOF_ANNOTATION_MAX);
+    s->looked = place(s);
+    switch (aofParse(&line, in)) {
+    case AOF_ANNOTATION: break;
+    case AOF_MORE: return fail(s, "Reached EOF before the end of an annotation");
+    default: return failFormat(s);
+    }
+    item->text = sliceOf(in.ptr, line.bytes);
+    s->at += line.bytes;
+    return true;
+}
+
+static bool takeItem(aofScanner *s, aofScanItem *item, char first) {
+    if (first == '*') return takeCommand(s, item);
+    if (first == '#') return takeAnnotation(s, item);
+    return failFormat(s);
+}
+
+aofScanKind aofScanNext(aofScanner *s, aofScanItem *item) {
+    slice next = look(s, 1);
+    char first = next.len ? next.ptr[0] : '\0';
+    *item = (aofScanItem){.at = place(s), .unit = s->in_multi ? s->unit : place(s)};
+    bool taken = next.len > 0 && takeItem(s, item, first);
+    if (s->failed) {
+        errno = s->failed;
+        return AOF_SCAN_FAILED;
+    }
+    if (!taken && s->in_multi && !s->fault) fail(s, "Reached EOF before reading EXEC for MULTI");
+    if (!taken) return next.len == 0 && !s->in_multi ? AOF_SCAN_END : AOF_SCAN_FAULT;
+    item->bytes = place(s) - item->at;
+    if (!s->in_multi) s->good = place(s);
+    return first == '#' ? AOF_SCAN_ANNOTATION : AOF_SCAN_COMMAND;
+}
+
+uint64_t aofScanGood(const aofScanner *s) {
+    return s->good;
+}
+
+uint64_t aofScanLines(const aofScanner *s) {
+    return s->lines;
+}
+
+const char *aofScanFault(const aofScanner *s) {
+    return s->fault;
+}

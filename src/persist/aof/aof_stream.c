@@ -1,0 +1,147 @@
+/* aof_stream.c -- the bytes of the log on their way from main to the thread that writes them.
+ *
+ *   head                                                        tail
+ *    +---------------+    +-----------------+    +-----------------+
+ *    | done | to do  | -> |                 | -> |        | . free |
+ *    +---------------+    +-----------------+    +-----------------+
+ *           ^ taken                    ^ published        ^ used
+ *
+ * Main neither allocates nor makes a system call for a command: a block holds hundreds of them, and comes back.
+ *
+ * Owns        the chain, and blocks on their way back.
+ * Threads     as the header says. The thread goes to another block only when something in it was published, so it
+ *             never reads a link that main is about to write.
+ * Invariants  1. consumed <= published <= whole <= appended.
+ *             2. head is never NULL; a full block stays head until something behind it is to be done.
+ * Cost        a copy of the bytes; one store for all that a turn has appended.
+ * Tests       tests/unit/persist/aof/aof_stream_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "aof_stream.h"
+
+#include "panic.h"
+#include "zmalloc.h"
+
+#define SPARES_MAX 32 /* kept for what comes next: 2 MiB */
+
+static_assert(sizeof(aofBlock) <= 64 * 1024, "a block fits its size class");
+
+static aofBlock *makeBlock(void) {
+    aofBlock *b = zmalloc(sizeof(*b));
+    b->next = NULL;
+    return b;
+}
+
+void aofStreamInit(aofStream *s, uint64_t begin) {
+    memset(s, 0, sizeof(*s));
+    s->head = s->tail = makeBlock();
+    s->blocks = 1;
+    s->appended = s->whole = s->consumed = begin;
+    atomic_init(&s->published, begin);
+    atomic_init(&s->back, NULL);
+}
+
+static void freeChain(aofBlock *b) {
+    while (b) {
+        aofBlock *next = b->next;
+        zfree(b);
+        b = next;
+    }
+}
+
+void aofStreamDestroy(aofStream *s) {
+    freeChain(s->head);
+    freeChain(s->spare);
+    freeChain(atomic_load_explicit(&s->back, memory_order_acquire));
+    s->head = s->tail = s->spare = NULL;
+}
+
+/* --- main ------------------------------------------------------------------------------------------------ */
+
+static void takeBack(aofStream *s) {
+    aofBlock *b = atomic_exchange_explicit(&s->back, NULL, memory_order_acquire);
+    while (b) {
+        aofBlock *next = b->next;
+        b->next = s->spare;
+        s->spare = b;
+        s->spares++;
+        b = next;
+    }
+}
+
+static aofBlock *takeSpare(aofStream *s) {
+    if (!s->spare) takeBack(s);
+    if (!s->spare) {
+        s->blocks++;
+        return makeBlock();
+    }
+    aofBlock *b = s->spare;
+    s->spare = b->next;
+    s->spares--;
+    b->next = NULL;
+    return b;
+}
+
+void aofStreamGrow(aofStream *s) {
+    aofBlock *b = takeSpare(s);
+    s->tail->next = b;
+    s->tail = b;
+    s->used = 0;
+}
+
+void aofStreamTrim(aofStream *s) {
+    takeBack(s);
+    while (s->spares > SPARES_MAX) {
+        aofBlock *b = s->spare;
+        s->spare = b->next;
+        s->spares--;
+        s->blocks--;
+        zfree(b);
+    }
+}
+
+/* --- thread ---------------------------------------------------------------------------------------------- */
+
+int aofStreamLook(const aofStream *s, uint64_t limit, struct iovec *parts, int max, size_t *bytes) {
+    uint64_t left = limit - s->consumed;
+    aofBlock *b = s->head;
+    size_t from = s->taken;
+    int n = 0;
+    *bytes = 0;
+    while (left > 0 && n < max) {
+        if (from == AOF_BLOCK_BYTES) {
+            b = b->next;
+            from = 0;
+        }
+        size_t len = AOF_BLOCK_BYTES - from;
+        if (len > left) len = (size_t)left;
+        parts[n++] = (struct iovec){b->bytes + from, len};
+        *bytes += len;
+        from += len;
+        left -= len;
+    }
+    return n;
+}
+
+static void giveBack(aofStream *s, aofBlock *b) {
+    b->next = atomic_load_explicit(&s->back, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&s->back, &b->next, b, memory_order_release, memory_order_relaxed))
+        continue;
+}
+
+void aofStreamConsume(aofStream *s, size_t bytes) {
+    s->consumed += bytes;
+    debugAssert(s->consumed <= atomic_load_explicit(&s->published, memory_order_relaxed));
+    while (bytes > 0) {
+        if (s->taken == AOF_BLOCK_BYTES) {
+            aofBlock *done = s->head;
+            s->head = done->next;
+            s->taken = 0;
+            giveBack(s, done);
+        }
+        size_t part = AOF_BLOCK_BYTES - s->taken;
+        if (part > bytes) part = bytes;
+        s->taken += part;
+        bytes -= part;
+    }
+}

@@ -1,0 +1,824 @@
+/* aof_thread.c -- the thread that alone touches the append-only files while the server runs.
+ *
+ * It does what main has told, in the order in which it was told: bytes up to the place of the next job, then that job.
+ *
+ *   wait -> write all that was published, up to the next job -> the job -> sync if it is due -> wait
+ *
+ * With `always` it sleeps until main wakes it: a reply waits for it, and it syncs itself, since the next write would
+ * need the next sync anyway. Before that it may wait for more writes (aof_gather.c); main wakes it when there are as
+ * many as it wants. Else, as long as there is something to do, it looks once in POLL_MS, so that main pays no
+ * system call, and sleeps deeply when nothing has come for IDLE_MS; then main's next publication wakes it. The sync of
+ * each second is made in the background (aof_sync.c), and writes go on meanwhile.
+ *
+ * A write that fails, or is short, is cut off again and tried each second; main is told and refuses writes meanwhile.
+ * What a failed sync covered may be lost although a later sync works: the system drops what it could not write. So no
+ * later offset is called synced either, until a new base has all of it. With `always` both end the process: the reply
+ * must not be sent, and cannot be taken back.
+ *
+ * A log that is turned on while the server runs has no files at first. Its bytes go to a temporary increment beside
+ * those of an older log, which stays what it is. The rename of the manifest that names base and increment is the moment
+ * from which on there is a log; what is in the increment was synced before. An error before that makes the try fail.
+ *
+ * Not here    the system calls (aof_system.c), the queue of bytes (aof_stream.c), what is in them (aof.c).
+ * Owns        the manifest, the descriptor of the increment, jobs that are not done.
+ * Threads     main and this one; who writes each field is said in the struct. Hand-overs: stream.published and `jobs`
+ *             (main to thread), `finished` and the atomics of progress (thread to main), all seq_cst or release.
+ * Invariants  1. synced <= written <= published; none of them goes back.
+ *             2. Bytes behind a cut go to a file that the manifest on disk names, and what is before it is synced.
+ *             3. While `first`, no manifest on disk names a file of this thread, and its files go when it ends.
+ *             4. synced moves only by a sync that has worked, while none has failed since the last base.
+ * Tests       tests/unit/persist/aof/aof_thread_test.c, tests/persist/aof.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "aof_thread.h"
+
+#include "aof_files.h"
+#include "aof_gather.h"
+#include "aof_latency.h"
+#include "aof_sync.h"
+#include "aof_system.h"
+#include "clock.h"
+#include "log.h"
+#include "panic.h"
+#include "thread.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PARTS_MAX 64 /* of one write: 4 MiB */
+#define POLL_MS 1
+#define IDLE_MS 20
+#define SECOND_MS 1000 /* between two syncs of everysec, and until a failed write is tried again */
+#define COMPLAIN_MS 30000
+#define GATHER_MAX_US 5000
+
+struct aofThread {
+    aofStream stream; /* both; its header says which part is whose */
+
+    /* const after the start */
+    sds folder, stem; /* own */
+    holdSequence written_seq, synced_seq;
+    uint64_t second_ms;
+    pthread_t thread;
+
+    /* atomic: main's words to the thread */
+    alignas(CACHE_LINE) _Atomic(aofJob *) jobs; /* release: a stack of jobs that were not taken yet */
+    _Atomic int policy;
+    _Atomic uint64_t no_sync_from;
+    _Atomic bool tell_writes; /* seq_cst, against `written` */
+
+    /* atomic: the thread's words to main */
+    alignas(CACHE_LINE) _Atomic uint64_t written; /* seq_cst */
+    _Atomic uint64_t synced;
+    _Atomic int write_error, sync_error;
+    _Atomic bool sync_broken, syncing;
+    _Atomic long long incr_size;
+    _Atomic(aofJob *) finished; /* release: a stack */
+    _Atomic bool asleep;        /* seq_cst, against stream.published and `jobs` */
+    _Atomic uint64_t wake_at;   /* units; seq_cst, stored before `asleep`: fewer are not worth waking it for */
+
+    /* thread */
+    alignas(CACHE_LINE) aofManifest *manifest; /* owns; NULL: not looked for yet */
+    aofJob *next_job;                          /* owns: taken, in their order */
+    aofSync sync;                              /* the one in the background */
+    int fd;                                    /* -1: there is no increment yet */
+    off_t size;                                /* of the increment: where the next byte goes */
+    uint64_t sync_tried;                       /* the last sync, good or not, covered so much */
+    uint64_t units, units_synced;              /* of the stream: seen by step(), covered by the last sync */
+    aofGather gather;
+    uint64_t last_work_ms, last_sync_ms, last_try_ms, last_complaint_ms;
+    bool ended;
+    bool first;            /* the increment is a temporary file that no manifest names */
+    int first_error;       /* errno: what there is of it is of no use */
+    int cut_error;         /* errno: the last cut has failed, so there is no increment that goes on where a base ends */
+    bool failed_since_cut; /* a sync of the increment that is open: no base that is being made has what it covered */
+
+    pthread_mutex_t lock; /* a leaf; for the wait alone */
+    pthread_cond_t wake;
+
+    /* main */
+    aofJob *done; /* owns: that have come back, in their order */
+};
+
+/* --- what main does -------------------------------------------------------------------------------------- */
+
+static void wakeThread(aofThread *t) {
+    if (!atomic_load(&t->asleep)) return;
+    pthread_mutex_lock(&t->lock);
+    atomic_store(&t->asleep, false);
+    pthread_cond_signal(&t->wake);
+    pthread_mutex_unlock(&t->lock);
+}
+
+aofStream *aofThreadStream(aofThread *t) {
+    return &t->stream;
+}
+
+void aofThreadPublish(aofThread *t) {
+    assertMainRole();
+    if (aofStreamPublish(&t->stream) && t->stream.units >= atomic_load(&t->wake_at)) wakeThread(t);
+}
+
+static void push(_Atomic(aofJob *) *stack, aofJob *job) {
+    job->next = atomic_load_explicit(stack, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak(stack, &job->next, job)) continue;
+}
+
+/* All of a stack, the oldest first. */
+static aofJob *takeAll(_Atomic(aofJob *) *stack) {
+    aofJob *newest = atomic_exchange(stack, NULL), *oldest = NULL;
+    while (newest) {
+        aofJob *next = newest->next;
+        newest->next = oldest;
+        oldest = newest;
+        newest = next;
+    }
+    return oldest;
+}
+
+void aofThreadSubmit(aofThread *t, aofJob *job) {
+    assertMainRole();
+    aofStreamPublish(&t->stream);
+    job->offset = t->stream.whole;
+    push(&t->jobs, job);
+    wakeThread(t);
+}
+
+aofJob *aofJobCreate(aofJobType type) {
+    aofJob *job = zcalloc(1, sizeof(*job));
+    job->type = type;
+    return job;
+}
+
+void aofJobFree(aofJob *job) {
+    sdsFree(job->path);
+    zfree(job);
+}
+
+aofJob *aofThreadFinished(aofThread *t) {
+    if (!t->done && atomic_load_explicit(&t->finished, memory_order_relaxed)) t->done = takeAll(&t->finished);
+    aofJob *job = t->done;
+    if (job) t->done = job->next;
+    return job;
+}
+
+void aofThreadSetPolicy(aofThread *t, fsyncPolicy policy) {
+    atomic_store(&t->policy, (int)policy);
+    wakeThread(t);
+}
+
+void aofThreadSetNoSyncFrom(aofThread *t, uint64_t from) {
+    atomic_store(&t->no_sync_from, from);
+    wakeThread(t);
+}
+
+void aofThreadTellWrites(aofThread *t, bool on) {
+    atomic_store(&t->tell_writes, on);
+}
+
+aofProgress aofThreadProgress(const aofThread *t) {
+    return (aofProgress){.written = atomic_load(&t->written),
+                         .synced = atomic_load(&t->synced),
+                         .write_error = atomic_load_explicit(&t->write_error, memory_order_relaxed),
+                         .sync_error = atomic_load_explicit(&t->sync_error, memory_order_relaxed),
+                         .sync_broken = atomic_load_explicit(&t->sync_broken, memory_order_relaxed),
+                         .syncing = atomic_load_explicit(&t->syncing, memory_order_relaxed),
+                         .incr_size = atomic_load_explicit(&t->incr_size, memory_order_relaxed)};
+}
+
+/* --- writing --------------------------------------------------------------------------------------------- */
+
+static bool mayComplain(aofThread *t, uint64_t now_ms) {
+    if (t->last_complaint_ms && now_ms - t->last_complaint_ms < COMPLAIN_MS) return false;
+    t->last_complaint_ms = now_ms;
+    return true;
+}
+
+/* Main looks at the errors when it is woken. */
+static void tellMain(aofThread *t) {
+    holdPublish(t->synced_seq, atomic_load(&t->synced));
+}
+
+static noreturn_fn void giveUp(const char *what) {
+    serverLog(LL_WARNING, "%s", what);
+    _exit(1);
+}
+
+static bool syncsAlways(const aofThread *t) {
+    return atomic_load(&t->policy) == FSYNC_ALWAYS;
+}
+
+/* The increment cannot become part of a log. */
+static void firstFailed(aofThread *t, int error) {
+    if (t->first && !t->first_error) t->first_error = error ? error : EINVAL;
+}
+
+/* Replies may have to be kept back for good. */
+static bool diesOfErrors(const aofThread *t) {
+    return syncsAlways(t) && !t->first;
+}
+
+/* So many bytes have gone to the file. */
+static void wrote(aofThread *t, size_t bytes) {
+    t->size += (off_t)bytes;
+    atomic_store_explicit(&t->incr_size, (long long)t->size, memory_order_relaxed);
+    aofStreamConsume(&t->stream, bytes);
+    atomic_store(&t->written, t->stream.consumed);
+    if (atomic_load(&t->tell_writes)) holdPublish(t->written_seq, t->stream.consumed);
+}
+
+/* `n` of `wanted` bytes have been written, or -1. What is there of them is cut off, so that the file ends as main has
+ * told it to; where that is not possible they count. */
+static void writeFailed(aofThread *t, ssize_t n, size_t wanted, uint64_t now_ms) {
+    int error = n < 0 ? errno : ENOSPC;
+    if (mayComplain(t, now_ms)) {
+        if (n < 0) serverLog(LL_WARNING, "Error writing to the AOF file: %s", strerror(error));
+        else
+            serverLog(LL_WARNING, "Short write while writing to the AOF file: (nwritten=%lld, expected=%lld)",
+                      (long long)n, (long long)wanted);
+    }
+    if (n > 0 && aofSystemNow()->truncate(t->fd, t->size) != 0) {
+        serverLog(LL_WARNING, "The short write could not be cut off the AOF file, which goes on behind it: %s",
+                  strerror(errno));
+        wrote(t, (size_t)n);
+    }
+    firstFailed(t, error);
+    if (diesOfErrors(t)) giveUp("Can't recover from AOF write error when the AOF fsync policy is 'always'. Exiting...");
+    if (!atomic_load_explicit(&t->write_error, memory_order_relaxed) || n < 0) {
+        atomic_store(&t->write_error, error);
+        tellMain(t);
+    }
+}
+
+static void writeWorks(aofThread *t) {
+    if (likely(!atomic_load_explicit(&t->write_error, memory_order_relaxed))) return;
+    serverLog(LL_NOTICE, "AOF write error looks solved. The server can write again.");
+    t->last_complaint_ms = 0;
+    atomic_store(&t->write_error, 0);
+    tellMain(t);
+}
+
+/* Write what there is before `limit`, in one write if it is no more than that takes. True when something was done. */
+static bool writeUpTo(aofThread *t, uint64_t limit, bool at_once) {
+    bool any = false;
+    if (t->stream.consumed == limit || t->first_error) return false;
+    uint64_t now_ms = clockMonotonicMs();
+    if (atomic_load_explicit(&t->write_error, memory_order_relaxed) && !at_once &&
+        now_ms - t->last_try_ms < t->second_ms)
+        return false;
+    while (t->stream.consumed < limit) {
+        struct iovec parts[PARTS_MAX];
+        size_t bytes;
+        int count = aofStreamLook(&t->stream, limit, parts, PARTS_MAX, &bytes);
+        uint64_t began_us = clockMonotonicUs();
+        ssize_t n = aofSystemNow()->writev(t->fd, parts, count);
+        if (n < 0 && errno == EINTR) continue;
+        int error = errno;
+        aofLatencyNote(AOF_LATENCY_WRITE, began_us);
+        errno = error;
+        t->last_try_ms = now_ms;
+        if (n != (ssize_t)bytes) {
+            writeFailed(t, n, bytes, now_ms);
+            return any;
+        }
+        writeWorks(t);
+        wrote(t, bytes);
+        any = true;
+    }
+    return any;
+}
+
+/* --- syncing --------------------------------------------------------------------------------------------- */
+
+static void syncFailed(aofThread *t, int error) {
+    firstFailed(t, error);
+    if (diesOfErrors(t)) {
+        serverLog(LL_WARNING, "Can't persist AOF for fsync error when the AOF fsync policy is 'always': %s. Exiting...",
+                  strerror(error));
+        _exit(1);
+    }
+    if (mayComplain(t, clockMonotonicMs())) serverLog(LL_WARNING, "Fail to fsync the AOF file: %s", strerror(error));
+    t->failed_since_cut = true;
+    atomic_store(&t->sync_broken, true);
+    atomic_store(&t->sync_error, error);
+    tellMain(t);
+}
+
+static void syncWorked(aofThread *t, uint64_t covered) {
+    if (unlikely(atomic_load_explicit(&t->sync_error, memory_order_relaxed))) {
+        serverLog(LL_NOTICE, "AOF fsync works again; what was written before is safe behind the next rewrite.");
+        t->last_complaint_ms = 0;
+        atomic_store(&t->sync_error, 0);
+        tellMain(t);
+    }
+    if (atomic_load_explicit(&t->sync_broken, memory_order_relaxed)) return;
+    atomic_store(&t->synced, covered);
+    holdPublish(t->synced_seq, covered);
+}
+
+static void syncBegins(aofThread *t) {
+    atomic_store_explicit(&t->syncing, true, memory_order_relaxed);
+    t->last_sync_ms = clockMonotonicMs();
+}
+
+static void syncEnds(aofThread *t, uint64_t covered, int error) {
+    atomic_store_explicit(&t->syncing, false, memory_order_relaxed);
+    t->sync_tried = covered;
+    if (error == 0) syncWorked(t, covered);
+    else syncFailed(t, error);
+}
+
+/* What the sync in the background has brought. True when it has ended. */
+static bool takeSync(aofThread *t) {
+    uint64_t covered;
+    int error;
+    if (!aofSyncTake(&t->sync, &covered, &error)) return false;
+    syncEnds(t, covered, error);
+    return true;
+}
+
+static void waitForSync(aofThread *t) {
+    aofSyncWait(&t->sync);
+    (void)takeSync(t);
+}
+
+/* False with errno. */
+static bool syncNow(aofThread *t) {
+    uint64_t covered = t->stream.consumed;
+    waitForSync(t);
+    syncBegins(t);
+    uint64_t began_us = clockMonotonicUs();
+    int error = aofSystemNow()->sync(t->fd) == 0 ? 0 : errno;
+    if (syncsAlways(t)) aofLatencyNote(AOF_LATENCY_SYNC_ALWAYS, began_us);
+    aofGatherSynced(&t->gather, t->units - t->units_synced, clockMonotonicUs() - began_us);
+    t->units_synced = t->units;
+    syncEnds(t, covered, error);
+    errno = error;
+    return error == 0;
+}
+
+/* Milliseconds until something is to be synced; -1: nothing is. */
+static int64_t syncDueIn(const aofThread *t, uint64_t now_ms) {
+    bool failed = atomic_load_explicit(&t->sync_error, memory_order_relaxed) != 0;
+    int policy = atomic_load(&t->policy);
+    if (t->first_error || (policy == FSYNC_NO && !failed)) return -1;
+    if (t->sync_tried == t->stream.consumed && !failed) return -1;
+    if (t->sync_tried >= atomic_load(&t->no_sync_from)) return -1;
+    if (policy == FSYNC_ALWAYS) return 0;
+    if (aofSyncIsUnderWay(&t->sync)) return -1;
+    uint64_t passed = now_ms - t->last_sync_ms;
+    return passed >= t->second_ms ? 0 : (int64_t)(t->second_ms - passed);
+}
+
+static bool syncIfDue(aofThread *t) {
+    if (syncDueIn(t, clockMonotonicMs()) != 0) return false;
+    if (syncsAlways(t)) {
+        syncNow(t);
+    } else {
+        syncBegins(t);
+        aofSyncBegin(&t->sync, t->fd, t->stream.consumed);
+    }
+    return true;
+}
+
+/* --- jobs ------------------------------------------------------------------------------------------------ */
+
+/* Put the manifest `next` on the disk (takes it). False with errno: what is there names files that are all there, and
+ * *replaced says whether that may be `next`. */
+static bool adoptManifest(aofThread *t, aofManifest *next, bool *replaced) {
+    sds text = aofManifestText(next), name = aofManifestName(t->stem), temporary = sdsCat(sdsNew("temp-"), name);
+    *replaced = false;
+    errno = ENAMETOOLONG;
+    bool ok = text && aofReplaceFile(t->folder, temporary, name, sdsSlice(text), replaced) == 0;
+    int error = errno;
+    sdsFree(text);
+    sdsFree(name);
+    sdsFree(temporary);
+    if (ok) {
+        aofManifestFree(t->manifest);
+        t->manifest = next;
+    } else {
+        aofManifestFree(next);
+    }
+    errno = error;
+    return ok;
+}
+
+/* Make the manifest as it was before a step that may have been made, so that what is on the disk fits what is done.
+ * Should that fail as well, or the power go, the names of the step are in use: they are not given again. */
+static void restoreManifest(aofThread *t, long long base_seq, long long incr_seq) {
+    bool replaced;
+    int error = errno;
+    t->manifest->base_seq = base_seq;
+    t->manifest->incr_seq = incr_seq;
+    if (!adoptManifest(t, aofManifestDup(t->manifest), &replaced))
+        serverLog(LL_WARNING, "The AOF manifest could not be put back: %s", strerror(errno));
+    errno = error;
+}
+
+/* What is before the cut must be safe before something behind it is: the log is a prefix after a loss of power, too.
+ * And the next increment must be there before a manifest that names it. */
+static bool doCut(aofThread *t, aofJob *job) {
+    const aofSystem *sys = aofSystemNow();
+    bool replaced = false;
+    if (t->sync_tried != t->stream.consumed && !syncNow(t)) return false;
+    aofManifest *next = aofManifestDup(t->manifest);
+    aofManifestAddIncr(next, t->stem);
+    long long base_seq = next->base_seq, incr_seq = next->incr_seq;
+    sds path = aofPath(t->folder, aofManifestLastIncr(next)->name);
+    int fd = sys->open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0644);
+    bool ok = false;
+    if (fd < 0 || aofSyncFolder(t->folder) != 0) aofManifestFree(next);
+    else ok = adoptManifest(t, next, &replaced);
+    int error = errno;
+    if (ok) {
+        serverLog(LL_NOTICE, "Creating AOF incr file %s on background rewrite", aofManifestLastIncr(t->manifest)->name);
+        sys->close(t->fd);
+        t->fd = fd;
+        job->incr_size = t->size;
+        t->size = 0;
+        t->failed_since_cut = false;
+        atomic_store_explicit(&t->incr_size, 0, memory_order_relaxed);
+    } else if (fd >= 0) {
+        sys->close(fd);
+        if (replaced)
+            restoreManifest(t, base_seq,
+                            incr_seq); /* the file stays: a loss of power may bring back the manifest that names it */
+        else sys->unlink(path);
+    }
+    sdsFree(path);
+    errno = error;
+    return ok;
+}
+
+/* The base has everything up to the last cut; what failed to be synced before that is safe now. What came behind the
+ * cut is synced here, so that `synced` may move again. */
+static bool doSwitchBase(aofThread *t, aofJob *job) {
+    const aofSystem *sys = aofSystemNow();
+    struct stat st;
+    bool replaced = false;
+    if (t->cut_error) { /* main could not know it yet */
+        aofRemoveFile(job->path);
+        errno = t->cut_error;
+        return false;
+    }
+    aofManifest *next = aofManifestDup(t->manifest);
+    aofManifestSwitchBase(next, t->stem, job->ending, 1);
+    long long base_seq = next->base_seq, incr_seq = next->incr_seq;
+    sds path = aofPath(t->folder, aofManifestBase(next)->name);
+    bool moved = sys->rename(job->path, path) == 0;
+    bool ok = moved && aofSyncFolder(t->folder) == 0;
+    if (ok) ok = adoptManifest(t, next, &replaced);
+    else aofManifestFree(next);
+    int error = errno;
+    if (!ok && replaced) restoreManifest(t, base_seq, incr_seq);
+    else if (!ok) aofRemoveFile(moved ? path : job->path);
+    if (ok && stat(path, &st) == 0) job->base_size = st.st_size;
+    if (ok && atomic_load(&t->sync_broken) && !t->failed_since_cut) {
+        atomic_store(&t->sync_broken, false);
+        syncNow(t);
+    }
+    sdsFree(path);
+    errno = error;
+    return ok;
+}
+
+static sds firstPath(const aofThread *t) {
+    sds name = sdsCatPrintf(sdsEmpty(), "temp-%s.incr", t->stem), path = aofPath(t->folder, name);
+    sdsFree(name);
+    return path;
+}
+
+static bool doFirst(aofThread *t) {
+    if (!t->manifest) t->manifest = aofFilesLook(t->folder, t->stem);
+    if (!t->manifest) return false;
+    sds path = firstPath(t);
+    t->fd = aofSystemNow()->open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0644);
+    int error = errno;
+    if (t->fd >= 0) serverLog(LL_NOTICE, "Creating AOF incr file temp-%s.incr on background rewrite", t->stem);
+    else serverLog(LL_WARNING, "Can't open or create append-only dir %s: %s", t->folder, strerror(error));
+    sdsFree(path);
+    errno = error;
+    return t->fd >= 0;
+}
+
+/* What the folder had before is there again, for good: the manifest of an older log, or none. */
+static bool putManifestBack(aofThread *t) {
+    bool replaced;
+    if (t->manifest->count > 0) return adoptManifest(t, aofManifestDup(t->manifest), &replaced);
+    sds name = aofManifestName(t->stem), path = aofPath(t->folder, name);
+    bool ok = aofSystemNow()->unlink(path) == 0 && aofSyncFolder(t->folder) == 0;
+    sdsFree(name);
+    sdsFree(path);
+    return ok;
+}
+
+/* The files of a log that could not be begun go, wherever they are by now. If its manifest may be there they stay. */
+static void removeFirst(aofThread *t, const char *const *paths, size_t count, bool replaced) {
+    if (replaced && !putManifestBack(t)) {
+        serverLog(LL_WARNING, "The AOF manifest could not be put back: %s", strerror(errno));
+        return;
+    }
+    for (size_t i = 0; i < count; i++) aofRemoveFile(paths[i]);
+}
+
+/* The first increment and its base get their places. The increment's bytes are safe before a manifest names it, so
+ * what was answered since its beginning is in the log from its first moment on. */
+static bool doSwitchFirst(aofThread *t, aofJob *job) {
+    const aofSystem *sys = aofSystemNow();
+    struct stat st;
+    bool replaced = false;
+    aofManifest *next = aofManifestDup(t->manifest);
+    aofFilesSkipTaken(t->folder, t->stem, next);
+    aofManifestSwitchBase(next, t->stem, job->ending, 0);
+    aofManifestAddIncr(next, t->stem);
+    sds base = aofPath(t->folder, aofManifestBase(next)->name), from = firstPath(t);
+    sds incr = aofPath(t->folder, aofManifestLastIncr(next)->name);
+    bool ok = syncNow(t) && sys->rename(job->path, base) == 0 && sys->rename(from, incr) == 0 &&
+              aofSyncFolder(t->folder) == 0;
+    if (ok) ok = adoptManifest(t, next, &replaced);
+    else aofManifestFree(next);
+    int error = errno;
+    if (ok) {
+        if (job->received)
+            serverLog(LL_NOTICE, "Reused RDB file from primary sync as AOF base file: %s",
+                      aofManifestBase(t->manifest)->name);
+        serverLog(LL_NOTICE, "The append-only file is on: %s and what follows it in %s",
+                  aofManifestBase(t->manifest)->name, aofManifestLastIncr(t->manifest)->name);
+        t->first = false;
+        if (stat(base, &st) == 0) job->base_size = st.st_size;
+    } else {
+        firstFailed(t, error);
+        removeFirst(t, (const char *const[]){job->path, from, base, incr}, 4, replaced);
+    }
+    sdsFree(base);
+    sdsFree(from);
+    sdsFree(incr);
+    errno = error;
+    return ok;
+}
+
+/* The end of a try. */
+static bool endFirst(aofThread *t) {
+    if (t->fd >= 0) {
+        sds path = firstPath(t);
+        aofSystemNow()->unlink(path);
+        aofSystemNow()->close(t->fd);
+        sdsFree(path);
+    }
+    t->ended = true;
+    return true;
+}
+
+static bool doDelete(aofThread *t) {
+    bool replaced;
+    aofFilesDeleteHistory(t->folder, t->manifest);
+    aofManifest *next = aofManifestDup(t->manifest);
+    aofManifestDropHistory(next);
+    return adoptManifest(t, next, &replaced);
+}
+
+static bool doEnd(aofThread *t) {
+    if (t->first) return endFirst(t);
+    int error = t->stream.consumed == atomic_load(&t->stream.published) ? 0 : atomic_load(&t->write_error);
+    bool ok = (t->sync_tried == t->stream.consumed && !atomic_load(&t->sync_error)) || syncNow(t);
+    if (!error && !ok) error = errno;
+    if (!error && atomic_load(&t->sync_broken)) error = EIO;
+    aofSystemNow()->close(t->fd);
+    t->ended = true;
+    errno = error;
+    return error == 0;
+}
+
+/* The increment that it is for is of no use. */
+static void refuseJob(const aofThread *t, aofJob *job) {
+    if (job->path) aofRemoveFile(job->path);
+    job->error = t->first_error;
+}
+
+static void doJob(aofThread *t, aofJob *job) {
+    if (job->type != AOF_JOB_DELETE) waitForSync(t);
+    if (t->first_error && job->type != AOF_JOB_END) {
+        refuseJob(t, job);
+        return;
+    }
+    errno = 0;
+    switch (job->type) {
+    case AOF_JOB_FIRST:
+        job->ok = doFirst(t);
+        if (!job->ok) firstFailed(t, errno);
+        break;
+    case AOF_JOB_CUT:
+        job->ok = doCut(t, job);
+        t->cut_error = job->ok ? 0 : errno;
+        break;
+    case AOF_JOB_WRITE:
+        job->ok = t->stream.consumed >= job->offset;
+        errno = atomic_load(&t->write_error);
+        break;
+    case AOF_JOB_SYNC: job->ok = syncNow(t); break;
+    case AOF_JOB_SWITCH_BASE: job->ok = t->first ? doSwitchFirst(t, job) : doSwitchBase(t, job); break;
+    case AOF_JOB_DELETE: job->ok = doDelete(t); break;
+    case AOF_JOB_END: job->ok = doEnd(t); break;
+    }
+    job->error = job->ok ? 0 : errno;
+}
+
+static aofJob *firstJob(aofThread *t) {
+    aofJob **last = &t->next_job;
+    if (atomic_load_explicit(&t->jobs, memory_order_relaxed)) {
+        while (*last) last = &(*last)->next;
+        *last = takeAll(&t->jobs);
+    }
+    return t->next_job;
+}
+
+/* What does not wait for a disk that is full. */
+static bool isForNow(const aofJob *job) {
+    return job && (job->type == AOF_JOB_END || job->type == AOF_JOB_WRITE);
+}
+
+/* The first job, if all before it is written. Nothing waits for bytes that are of no use. */
+static bool jobIfDue(aofThread *t, aofJob *job) {
+    if (!job || (t->stream.consumed < job->offset && !isForNow(job) && !t->first_error)) return false;
+    t->next_job = job->next;
+    doJob(t, job);
+    push(&t->finished, job);
+    tellMain(t);
+    return true;
+}
+
+/* --- the thread ------------------------------------------------------------------------------------------ */
+
+static uint64_t publishedUnits(const aofThread *t) {
+    return atomic_load_explicit(&t->stream.published_units, memory_order_relaxed);
+}
+
+/* True when something was done. */
+static bool step(aofThread *t) {
+    bool done = takeSync(t);
+    aofJob *job = firstJob(t);
+    uint64_t limit = atomic_load(&t->stream.published);
+    t->units = publishedUnits(t);
+    if (job && job->offset < limit) limit = job->offset;
+    bool end = job && job->type == AOF_JOB_END;
+    if (!(end && t->first)) done |= writeUpTo(t, limit, isForNow(job));
+    done |= jobIfDue(t, job);
+    if (!t->ended) done |= syncIfDue(t);
+    return done;
+}
+
+/* Something has come that the thread has not seen, and that it can do something about. */
+static bool hasNews(aofThread *t) {
+    if (atomic_load(&t->jobs) || aofSyncHasEnded(&t->sync)) return true;
+    return atomic_load(&t->stream.published) != t->stream.consumed && !atomic_load(&t->write_error) && !t->next_job &&
+           !t->first_error;
+}
+
+static int64_t sooner(int64_t a, int64_t b) {
+    return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+/* Milliseconds until something is to be done although nothing comes; -1: never. */
+static int64_t dueIn(aofThread *t) {
+    uint64_t now_ms = clockMonotonicMs();
+    int64_t due = syncDueIn(t, now_ms);
+    if (!atomic_load_explicit(&t->write_error, memory_order_relaxed) || t->first_error) return due;
+    uint64_t passed = now_ms - t->last_try_ms;
+    return sooner(due, passed >= t->second_ms ? 0 : (int64_t)(t->second_ms - passed));
+}
+
+/* Microseconds; less than 0: until it is woken. */
+static void waitFor(aofThread *t, int64_t us) {
+    struct timespec until;
+    if (us < 0) {
+        pthread_cond_wait(&t->wake, &t->lock);
+        return;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += us / 1000000;
+    until.tv_nsec += (us % 1000000) * 1000;
+    if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
+    pthread_cond_timedwait(&t->wake, &t->lock, &until);
+}
+
+/* Sleep until main wakes it, or something is due: `asleep` is set first and then looked for news, main publishes first
+ * and then looks at `asleep`, so one of the two sees the other's store. */
+static void sleepDeeply(aofThread *t) {
+    pthread_mutex_lock(&t->lock);
+    atomic_store(&t->asleep, true);
+    int64_t due = dueIn(t);
+    if (due != 0 && !hasNews(t)) waitFor(t, due < 0 ? due : due * 1000);
+    atomic_store(&t->asleep, false);
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* Before the next sync: those whom the last one has let go may write again at once. */
+static void gather(aofThread *t) {
+    uint64_t more, us = aofGatherBegin(&t->gather, &more);
+    if (us == 0) return;
+    uint64_t before = publishedUnits(t);
+    pthread_mutex_lock(&t->lock);
+    atomic_store(&t->wake_at, before + more);
+    atomic_store(&t->asleep, true);
+    (void)atomic_load(&t->stream.published); /* main has seen `asleep`, or its units are seen here */
+    if (publishedUnits(t) < before + more && !atomic_load(&t->jobs)) waitFor(t, (int64_t)us);
+    atomic_store(&t->asleep, false);
+    atomic_store(&t->wake_at, 0);
+    pthread_mutex_unlock(&t->lock);
+    aofGatherEnd(&t->gather, more, publishedUnits(t) - before);
+}
+
+static void rest(aofThread *t, bool worked) {
+    uint64_t now_ms = clockMonotonicMs();
+    if (worked) t->last_work_ms = now_ms;
+    if (syncsAlways(t)) {
+        if (worked) gather(t); /* and look again: what came during a sync is the next one's */
+        else sleepDeeply(t);
+    } else if (now_ms - t->last_work_ms < IDLE_MS) {
+        nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000}, NULL);
+    } else {
+        sleepDeeply(t);
+    }
+}
+
+static void syncHasEnded(void *arg) {
+    wakeThread(arg);
+}
+
+static void threadMain(void *arg) {
+    aofThread *t = arg;
+    while (!t->ended) {
+        bool worked = step(t);
+        if (!t->ended) rest(t, worked);
+    }
+}
+
+/* --- beginning and end ----------------------------------------------------------------------------------- */
+
+static void initWait(aofThread *t) {
+    pthread_condattr_t monotonic;
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&t->wake, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+static void freeAll(aofThread *t) {
+    serverAssert(!t->next_job && !atomic_load(&t->jobs));
+    for (aofJob *job; (job = aofThreadFinished(t)) != NULL;) aofJobFree(job);
+    aofManifestFree(t->manifest);
+    aofStreamDestroy(&t->stream);
+    pthread_mutex_destroy(&t->lock);
+    pthread_cond_destroy(&t->wake);
+    sdsFree(t->folder);
+    sdsFree(t->stem);
+    zfree(t);
+}
+
+aofThread *aofThreadStart(const aofThreadOptions *o) {
+    aofThread *t = zmallocAligned(alignof(aofThread), sizeof(*t));
+    memset(t, 0, sizeof(*t));
+    aofStreamInit(&t->stream, o->begin);
+    t->sync_tried = o->begin;
+    atomic_init(&t->written, o->begin);
+    atomic_init(&t->synced, o->begin);
+    t->folder = sdsNew(o->folder);
+    t->stem = sdsNew(o->stem);
+    t->written_seq = o->written_seq;
+    t->synced_seq = o->synced_seq;
+    t->second_ms = o->second_ms ? o->second_ms : SECOND_MS;
+    t->manifest = o->manifest;
+    t->fd = o->fd;
+    t->first = o->fd < 0;
+    t->size = o->size;
+    atomic_init(&t->incr_size, (long long)o->size);
+    atomic_init(&t->policy, (int)o->policy);
+    atomic_init(&t->no_sync_from, UINT64_MAX);
+    aofSyncInit(&t->sync, syncHasEnded, t);
+    aofGatherInit(&t->gather, o->gather_max_us ? o->gather_max_us : GATHER_MAX_US);
+    t->last_work_ms = t->last_sync_ms = clockMonotonicMs();
+    initWait(t);
+    int rc = threadStart(&t->thread, &(threadPlan){.name = "aof", .cpulist = o->cpulist}, threadMain, t);
+    if (rc == 0) return t;
+    t->manifest = NULL; /* not taken */
+    freeAll(t);
+    errno = rc;
+    return NULL;
+}
+
+void aofThreadWaitForEnd(aofThread *t) {
+    pthread_join(t->thread, NULL);
+}
+
+void aofThreadFree(aofThread *t) {
+    serverAssert(t->ended);
+    freeAll(t);
+}

@@ -1,0 +1,101 @@
+/* durable_file.c -- the steps by which a file is replaced.
+ *
+ * A file that was renamed before its bytes were on disk can be an empty one after a loss of power, and a rename lasts
+ * only when the folder is on disk. No step is left out, and the first that fails ends it.
+ *
+ * Owns        nothing but the open file.
+ * Threads     any.
+ * Invariants  1. temporary is set exactly while a file of that name is ours; fd >= 0 at the same time.
+ * Tests       tests/unit/persist/file/durable_file_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "durable_file.h"
+
+#include "bio.h"
+#include "forked.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+bool durableCreate(durableFile *f, const char *temporary, mode_t mode) {
+    *f = (durableFile){.step = "open", .fd = -1};
+    if (forkedIsCopy()) {
+        errno = EPERM;
+        return false;
+    }
+    f->fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
+    if (f->fd < 0) return false;
+    f->temporary = zstrdup(temporary);
+    return true;
+}
+
+bool durableWrite(durableFile *f, slice bytes) {
+    f->step = "write";
+    while (bytes.len > 0) {
+        ssize_t n = write(f->fd, bytes.ptr, bytes.len);
+        if (n < 0 && errno == EINTR) continue;
+        if (n == 0) errno = ENOSPC; /* never seen of a file; a loop without end would be worse */
+        if (n <= 0) return false;
+        bytes = sliceOf(bytes.ptr + n, bytes.len - (size_t)n);
+    }
+    return true;
+}
+
+/* The folder in which `path` lies. */
+static bool syncFolder(const char *path) {
+    const char *slash = strrchr(path, '/');
+    char *folder = zstrdup(slash ? path : ".");
+    if (slash) folder[slash == path ? 1 : slash - path] = '\0';
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool done = fd >= 0 && fsync(fd) == 0;
+    int error = errno;
+    if (fd >= 0) close(fd);
+    zfree(folder);
+    errno = error;
+    return done;
+}
+
+static bool closeFile(durableFile *f) {
+    int fd = f->fd;
+    f->fd = -1;
+    return close(fd) == 0 || errno == EINTR; /* Linux has closed it then */
+}
+
+bool durableReplace(durableFile *f, const char *path) {
+    f->step = "sync";
+    if (fsync(f->fd)) goto failed;
+    f->step = "close";
+    if (!closeFile(f)) goto failed;
+    f->step = "rename";
+    if (rename(f->temporary, path)) goto failed;
+    zfree(f->temporary);
+    f->temporary = NULL;
+    f->step = "sync of the folder";
+    return syncFolder(path);
+failed:
+    durableAbandon(f);
+    return false;
+}
+
+void durableAbandon(durableFile *f) {
+    int error = errno;
+    if (f->fd >= 0) close(f->fd);
+    if (f->temporary) unlink(f->temporary);
+    zfree(f->temporary);
+    f->fd = -1;
+    f->temporary = NULL;
+    errno = error;
+}
+
+static void unlinkJob(void *arg) {
+    sds path = arg;
+    unlink(path);
+    sdsFree(path);
+}
+
+void removeInBackground(sds path) {
+    bioSubmit(BIO_CLOSE_FILE, unlinkJob, path);
+}

@@ -1,0 +1,89 @@
+/* file_writer.c -- bytes from a buffer to a file: written, summed, and on their way to the disk in time.
+ *
+ * With incremental_sync, each SYNC_STEP bytes the kernel is asked to begin writing the newest step, and the one before
+ * the last SYNC_WINDOW bytes is waited for. That costs no thread and no flush of the disk's own cache, which the sync
+ * at the end does once. Where a file system does not know such ranges each step is synced by itself.
+ *
+ * Not here    which bytes (rdb_save.c), the steps of replacing a file (durable_file.c).
+ * Owns        buffer and open file.
+ * Threads     one owner at a time.
+ * Invariants  1. settled <= sent <= bytes written.
+ * Tests       tests/unit/persist/file/file_writer_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "file_writer.h"
+
+#include "crc64.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#define BUFFER_BYTES ((size_t)128 << 10)
+#define SYNC_STEP ((uint64_t)4 << 20)
+#define SYNC_WINDOW (2 * SYNC_STEP)
+#define FILE_MODE 0644
+
+/* Errors of a range are those of its bytes, told once: they must not be lost. Others say that it cannot be done. */
+static bool syncRange(int fd, uint64_t from, unsigned flags) {
+#ifdef SYNC_FILE_RANGE_WRITE
+    if (sync_file_range(fd, (off_t)from, (off_t)SYNC_STEP, flags) == 0) return true;
+    if (errno == EIO || errno == ENOSPC || errno == EDQUOT) return false;
+#else
+    unused(from);
+    unused(flags);
+#endif
+    return fdatasync(fd) == 0;
+}
+
+static bool syncSteps(fileWriter *f) {
+#ifdef SYNC_FILE_RANGE_WRITE
+    const unsigned begin = SYNC_FILE_RANGE_WRITE;
+    const unsigned wait = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+#else
+    const unsigned begin = 0, wait = 0;
+#endif
+    while (f->out.passed - f->sent >= SYNC_STEP) {
+        f->file.step = "sync";
+        if (!syncRange(f->file.fd, f->sent, begin)) return false;
+        f->sent += SYNC_STEP;
+        if (f->sent - f->settled <= SYNC_WINDOW) continue;
+        if (!syncRange(f->file.fd, f->settled, wait)) return false;
+        f->settled += SYNC_STEP;
+    }
+    return true;
+}
+
+static bool writePiece(void *arg, slice bytes) {
+    fileWriter *f = arg;
+    if (f->checksum) f->crc = crc64(f->crc, bytes.ptr, bytes.len);
+    if (durableWrite(&f->file, bytes) && (!f->incremental_sync || syncSteps(f))) return true;
+    f->error = errno;
+    return false;
+}
+
+bool fileWriterBegin(fileWriter *f, const char *temporary, fileWriterOptions options) {
+    *f = (fileWriter){.checksum = options.checksum, .incremental_sync = options.incremental_sync};
+    if (!durableCreate(&f->file, temporary, FILE_MODE)) return false;
+    rdbWriterBeginFlushing(&f->out, options.compress, BUFFER_BYTES, writePiece, f);
+    return true;
+}
+
+bool fileWriterFlush(fileWriter *f) {
+    bool done = rdbWriterFlush(&f->out);
+    if (!done) errno = f->error;
+    return done;
+}
+
+void fileWriterAbandon(fileWriter *f) {
+    int error = errno;
+    durableAbandon(&f->file);
+    rdbWriterEnd(&f->out);
+    errno = error;
+}
+
+bool fileWriterReplace(fileWriter *f, const char *path) {
+    bool done = fileWriterFlush(f) && durableReplace(&f->file, path);
+    fileWriterAbandon(f);
+    return done;
+}

@@ -1,0 +1,149 @@
+/* rdb_decode.c -- keys of a piece of a snapshot as entries that can go into the keyspace.
+ *
+ * Not here    where keys begin and end (rdb_scan.c), how values are read (object/rdb_value.h), which thread does it
+ *             (rdb_pipeline.c).
+ * Owns        entries until whoever inserts them says so in `taken`.
+ * Threads     any.
+ * Invariants  1. A value that does not end where the scanner says is malformed: the two never disagree unnoticed.
+ *             2. After a fault the keys before it stand, and nothing behind it.
+ * Tests       tests/unit/persist/rdb/rdb_load_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "rdb_decode.h"
+
+#include "hash.h"
+#include "lru.h"
+#include "rdb_format.h"
+#include "rdb_value.h"
+#include "zmalloc.h"
+
+/* ---- Faults ------------------------------------------------------------------------------------------ */
+
+void rdbFaultAt(rdbFault *f, rdbFaultKind kind, const rdbPiece *piece, const rdbItem *item) {
+    f->kind = kind;
+    f->offset = piece->offset + item->at - 1;
+    f->reached = piece->offset + item->end;
+    f->db = item->db;
+    f->type = -1;
+    f->step = item->kind == RDB_ITEM_KEY   ? RDB_STEP_VALUE
+              : item->kind == RDB_ITEM_AUX ? RDB_STEP_AUX
+              : item->kind == RDB_ITEM_DB  ? RDB_STEP_LENGTH
+                                           : RDB_STEP_TYPE;
+    if (item->kind != RDB_ITEM_KEY) return;
+    f->type = item->type;
+    rdbReader r = {piece->bytes + item->at, piece->bytes + item->value};
+    rdbText name;
+    if (!rdbReadText(&r, &name)) return;
+    f->key = sdsFromSlice(name.text);
+    rdbTextFree(&name);
+}
+
+/* ---- One key ------------------------------------------------------------------------------------------- */
+
+static bool addMark(rdbDecoded *out, size_t item) {
+    if (out->mark_count == out->marks_capacity) {
+        out->marks_capacity = out->marks_capacity ? 2 * out->marks_capacity : 16;
+        out->marks = zrealloc(out->marks, out->marks_capacity * sizeof(*out->marks));
+    }
+    out->marks[out->mark_count++] = (rdbMark){item, out->count};
+    return true;
+}
+
+static bool fault(const rdbPiece *piece, const rdbItem *item, rdbDecoded *out, rdbFaultKind kind) {
+    rdbFaultAt(&out->fault, kind, piece, item);
+    return false;
+}
+
+static bool moduleFault(const rdbPiece *piece, const rdbItem *item, rdbDecoded *out) {
+    rdbReader r = {piece->bytes + item->value, piece->bytes + item->end};
+    if (!rdbReadCount(&r, &out->fault.number)) return fault(piece, item, out, RDB_FAULT_VALUE);
+    return fault(piece, item, out, RDB_FAULT_MODULE);
+}
+
+/* No value has come of it. */
+static bool unread(const rdbPiece *piece, size_t i, rdbReader value, rdbDecoded *out) {
+    const rdbItem *item = &piece->items[i];
+    if (item->type == RDB_TYPE_MODULE) return moduleFault(piece, item, out);
+    if (rdbValueIsEmpty(value, item->type)) return addMark(out, i);
+    return fault(piece, item, out, RDB_FAULT_VALUE);
+}
+
+/* Whether the entry's time is over, or that of all its fields: it is gone then. */
+static bool isOver(robj *o, const rdbItem *item, const rdbDecodeOptions *options, bool *has_times, rdbDecoded *out) {
+    bool empty;
+    if (item->expire_ms != -1 && item->expire_ms < options->drop_before_ms) {
+        out->expired++;
+        objectFree(o);
+        return true;
+    }
+    if (likely(o->type == OBJ_STRING) || !objectHasTimes(o)) return false;
+    *has_times = true;
+    if (objectDropDue(o, options->drop_before_ms, SIZE_MAX, &empty, NULL, NULL) == 0) return false;
+    *has_times = !empty && objectHasTimes(o);
+    if (!empty) return false;
+    out->fields_expired++;
+    objectFree(o);
+    return true;
+}
+
+static int64_t useOf(const rdbItem *item, bool lfu) {
+    if (lfu) return item->has_freq ? item->freq : -1;
+    return item->has_idle ? (int64_t)(item->number & INT64_MAX) : -1;
+}
+
+static bool decodeKey(const rdbPiece *piece, size_t i, const rdbDecodeOptions *options, uint32_t fresh,
+                      rdbDecoded *out) {
+    const rdbItem *item = &piece->items[i];
+    rdbReader name = {piece->bytes + item->at, piece->bytes + item->value};
+    rdbReader value = {name.end, piece->bytes + item->end}, begin = value;
+    rdbText key;
+    if (!rdbReadText(&name, &key)) return fault(piece, item, out, RDB_FAULT_VALUE);
+    robj *o = rdbReadValueOf(&value, item->type, key.text, item->expire_ms != -1);
+    uint64_t hash = hashBytes(key.text.ptr, key.text.len);
+    rdbTextFree(&key);
+    if (unlikely(!o)) return unread(piece, i, begin, out);
+    if (unlikely(value.p != value.end)) {
+        objectFree(o);
+        return fault(piece, item, out, RDB_FAULT_VALUE);
+    }
+    loadedKey k = {.hash = hash, .use = useOf(item, options->lfu), .has_expire = item->expire_ms != -1};
+    if (k.has_expire) o = objectSetExpireTake(o, item->expire_ms);
+    if (isOver(o, item, options, &k.has_times, out)) return true;
+    o->lru = fresh & LRU_CLOCK_MAX;
+    k.entry = o;
+    out->keys[out->count++] = k;
+    return true;
+}
+
+/* ---- A piece --------------------------------------------------------------------------------------------- */
+
+void rdbDecode(const rdbPiece *piece, const rdbDecodeOptions *options, uint32_t fresh, rdbDecoded *out) {
+    rdbDecodedReset(out);
+    if (out->capacity < piece->count) {
+        zfree(out->keys);
+        out->capacity = piece->count + piece->count / 4;
+        out->keys = zmalloc(out->capacity * sizeof(*out->keys));
+    }
+    for (size_t i = 0; i < piece->count; i++) {
+        if (likely(piece->items[i].kind == RDB_ITEM_KEY)) {
+            if (!decodeKey(piece, i, options, fresh, out)) return;
+        } else {
+            addMark(out, i);
+        }
+    }
+}
+
+void rdbDecodedReset(rdbDecoded *d) {
+    for (; d->taken < d->count; d->taken++) objectFree(d->keys[d->taken].entry);
+    d->count = d->taken = d->mark_count = 0;
+    d->expired = d->fields_expired = 0;
+    sdsFree(d->fault.key);
+    d->fault = (rdbFault){0};
+}
+
+void rdbDecodedFree(rdbDecoded *d) {
+    rdbDecodedReset(d);
+    zfree(d->keys);
+    zfree(d->marks);
+    *d = (rdbDecoded){0};
+}

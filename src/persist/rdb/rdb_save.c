@@ -1,0 +1,276 @@
+/* rdb_save.c -- the whole dataset as a file.
+ *
+ * Entries lie anywhere in memory, so each is asked for a batch before it is written, and its value at the beginning of
+ * its own batch: the misses of a batch overlap, and with the work on the batch before.
+ *
+ * Not here    how a value is written (object/rdb_value.h); the file's steps (file_writer.c, durable_file.c); when.
+ * Owns        nothing; it lasts as long as one call.
+ * Threads     who has main's role, or the only thread of a child.
+ * Invariants  1. Nothing of the dataset is written to, no lock is taken but the allocator's.
+ * Cost        docs/design/persistence.md
+ * Tests       tests/unit/persist/rdb/rdb_save_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "rdb_save.h"
+
+#include "crc64.h"
+#include "db_walk.h"
+#include "endian.h"
+#include "file_writer.h"
+#include "libraries.h"
+#include "log.h"
+#include "lru.h"
+#include "object_settings.h"
+#include "persist_settings.h"
+#include "rdb_format.h"
+#include "version.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BATCH 16            /* keys that are asked for together */
+#define PROGRESS_EACH 1024u /* keys */
+#define PIPE_BUFFER_BYTES ((size_t)128 << 10)
+
+typedef struct saving {
+    rdbWriter *out;
+    const rdbSaveOptions *options;
+    size_t keys;
+    int use_flags; /* MAXMEMORY_FLAG_...: what of a key's use is written */
+    bool delayed;
+} saving;
+
+rdbSaveOptions rdbSaveDefaults(void) {
+    return (rdbSaveOptions){.compression = object_settings.compression,
+                            .checksum = persist_settings.rdbchecksum,
+                            .incremental_sync = persist_settings.rdb_save_incremental_fsync};
+}
+
+void rdbTemporaryName(char out[RDB_TEMPORARY_NAME_SIZE], pid_t pid) {
+    snprintf(out, RDB_TEMPORARY_NAME_SIZE, "temp-%d.rdb", (int)pid);
+}
+
+/* ---- What stands around the keys ---- */
+
+static void writeAux(rdbWriter *out, const char *name, slice value) {
+    rdbWriteByte(out, RDB_OP_AUX);
+    rdbWriteString(out, sliceStr(name));
+    rdbWriteString(out, value);
+}
+
+static void writeAuxNumber(rdbWriter *out, const char *name, long long value) {
+    char digits[LONG_STR_SIZE];
+    writeAux(out, name, sliceOf(digits, ll2string(digits, value)));
+}
+
+static void writeLibrary(void *out, slice text) {
+    rdbWriteByte(out, RDB_OP_FUNCTION);
+    rdbWriteString(out, text);
+}
+
+static void writeHead(rdbWriter *out, const rdbSaveOptions *options) {
+    char magic[RDB_MAGIC_BYTES + 1];
+    if (options->version) snprintf(magic, sizeof(magic), RDB_MAGIC_OLD "%03u", options->version);
+    else snprintf(magic, sizeof(magic), RDB_MAGIC "%03d", RDB_VERSION);
+    rdbWriteBytes(out, sliceOf(magic, RDB_MAGIC_BYTES));
+    writeAux(out, RDB_AUX_VALKEY_VERSION, sliceStr(VALKEY_VERSION));
+    writeAuxNumber(out, RDB_AUX_BITS, (long long)sizeof(void *) * 8);
+    writeAuxNumber(out, RDB_AUX_CREATED, (long long)time(NULL));
+    writeAuxNumber(out, RDB_AUX_USED_MEMORY, (long long)zmallocUsed());
+    const rdbReplication *r = options->replication;
+    if (r) {
+        writeAuxNumber(out, RDB_AUX_REPL_DB, r->stream_db);
+        writeAux(out, RDB_AUX_REPL_ID, sliceStr(r->id));
+        writeAuxNumber(out, RDB_AUX_REPL_OFFSET, r->offset);
+    }
+    writeAuxNumber(out, RDB_AUX_AOF_BASE, options->is_aof_base);
+    if (!options->without_functions) librariesEach(writeLibrary, out);
+}
+
+/* ---- Keys ---- */
+
+static void writeUse(const saving *s, const robj *o) {
+    if (s->use_flags & MAXMEMORY_FLAG_LRU) {
+        rdbWriteByte(s->out, RDB_OP_IDLE);
+        rdbWriteLength(s->out, lruIdleMs(o) / 1000);
+    } else if (s->use_flags & MAXMEMORY_FLAG_LFU) {
+        rdbWriteByte(s->out, RDB_OP_FREQ);
+        rdbWriteByte(s->out, (uint8_t)lfuFrequency(o));
+    }
+}
+
+/* What an older version has no form for. */
+static bool isTooNew(const saving *s, const robj *o) {
+    if (likely(!s->options->version) || rdbTypeOf(o) < RDB_TYPE_HASH_2) return false;
+    slice key = objectKey(o);
+    if (s->options->hide_user_data) key = sliceStr("*redacted*");
+    serverLog(LL_WARNING, "Can't store key '%.*s' in RDB version %u", (int)key.len, key.ptr, s->options->version);
+    s->out->failed = true;
+    errno = EINVAL;
+    return true;
+}
+
+static void writeEntry(const saving *s, const robj *o) {
+    if (unlikely(s->options->as_commands)) {
+        s->options->as_commands->key(s->out, o);
+        return;
+    }
+    if (unlikely(isTooNew(s, o))) return;
+    int64_t when_ms = objectExpire(o);
+    if (when_ms != -1) {
+        rdbWriteByte(s->out, RDB_OP_EXPIRE_MS);
+        rdbWriteMs(s->out, when_ms);
+    }
+    if (s->use_flags) writeUse(s, o);
+    rdbWriteByte(s->out, rdbTypeOf(o));
+    rdbWriteString(s->out, objectKey(o));
+    rdbWriteValue(s->out, o);
+}
+
+/* What rdb-key-save-delay says, for tests: so many microseconds for each key, or one for each so many. */
+static void delay(const saving *s) {
+    long long us = persist_settings.rdb_key_save_delay;
+    if (us > 0) usleep((useconds_t)us);
+    else if (s->keys % (size_t)-us == 0) usleep(1);
+}
+
+static void keyIsWritten(saving *s) {
+    s->keys++;
+    if (unlikely(s->delayed)) delay(s);
+    bool tell = s->options->progress && (s->delayed || s->keys % PROGRESS_EACH == 0);
+    if (unlikely(tell)) s->options->progress(s->options->progress_arg, s->keys);
+}
+
+typedef struct keyBatch {
+    const robj *keys[BATCH];
+    size_t count;
+} keyBatch;
+
+static void writeBatch(saving *s, const keyBatch *b) {
+    for (size_t i = 0; i < b->count; i++) objectPrefetchValue(b->keys[i]);
+    for (size_t i = 0; i < b->count && !s->out->failed; i++) {
+        writeEntry(s, b->keys[i]);
+        keyIsWritten(s);
+    }
+}
+
+static void writeDbHead(rdbWriter *out, int id, const dbFigures *figures) {
+    rdbWriteByte(out, RDB_OP_SELECTDB);
+    rdbWriteLength(out, (uint64_t)id);
+    rdbWriteByte(out, RDB_OP_RESIZEDB);
+    rdbWriteLength(out, figures->keys);
+    rdbWriteLength(out, figures->expires);
+}
+
+static void writeDb(saving *s, serverDb *db) {
+    dbFigures figures = dbGetFigures(db);
+    if (figures.keys == 0) return;
+    if (s->options->as_commands) s->options->as_commands->db(s->out, dbId(db));
+    else writeDbHead(s->out, dbId(db), &figures);
+    dbIterator it;
+    keyBatch batches[2];
+    dbIterBegin(&it, db, false);
+    batches[0].count = dbIterMany(&it, BATCH, batches[0].keys);
+    for (int now = 0; batches[now].count && !s->out->failed; now = !now) {
+        batches[!now].count = dbIterMany(&it, BATCH, batches[!now].keys);
+        writeBatch(s, &batches[now]);
+    }
+    dbIterEnd(&it);
+}
+
+static void writeDataset(rdbWriter *out, const rdbSaveOptions *options) {
+    saving s = {.out = out,
+                .options = options,
+                .use_flags = store_settings.maxmemory_policy & (MAXMEMORY_FLAG_LRU | MAXMEMORY_FLAG_LFU),
+                .delayed = persist_settings.rdb_key_save_delay != 0};
+    if (options->as_commands) options->as_commands->head(out);
+    else writeHead(out, options);
+    for (int id = 0; id < dbCount() && !out->failed && !options->without_keys; id++) writeDb(&s, dbGet(id));
+    if (options->progress) options->progress(options->progress_arg, s.keys);
+    if (!options->as_commands) rdbWriteByte(out, RDB_OP_EOF);
+}
+
+/* ---- The file ---- */
+
+static bool writeChecksum(fileWriter *f) {
+    char sum[RDB_CHECKSUM_BYTES];
+    if (!fileWriterFlush(f)) return false;
+    storeLe64(sum, f->crc);
+    rdbWriteBytes(&f->out, sliceOf(sum, sizeof(sum)));
+    return true;
+}
+
+/* In the folder of `path`, so that a rename can do. */
+static sds temporaryFor(const char *path) {
+    char name[RDB_TEMPORARY_NAME_SIZE];
+    const char *slash = strrchr(path, '/');
+    rdbTemporaryName(name, getpid());
+    return sdsCat(sdsNewLen(path, slash ? (size_t)(slash - path) + 1 : 0), name);
+}
+
+bool rdbSaveFile(const char *path, const rdbSaveOptions *options) {
+    fileWriter f;
+    sds temporary = options->temporary ? sdsNew(options->temporary) : temporaryFor(path);
+    bool done = fileWriterBegin(&f, temporary,
+                                (fileWriterOptions){.compress = options->compression,
+                                                    .checksum = options->checksum,
+                                                    .incremental_sync = options->incremental_sync});
+    if (done) {
+        writeDataset(&f.out, options);
+        done = options->as_commands ? fileWriterFlush(&f) : writeChecksum(&f);
+        if (done) done = fileWriterReplace(&f, path);
+        else fileWriterAbandon(&f);
+    }
+    int error = errno;
+    if (!done)
+        serverLog(LL_WARNING, "Saving the dataset to %s by way of %s failed (%s): %s", path, temporary, f.file.step,
+                  strerror(error));
+    sdsFree(temporary);
+    errno = error;
+    return done;
+}
+
+/* ---- A pipe ---- */
+
+typedef struct pipeWriter {
+    rdbWriter out;
+    int fd; /* borrowed */
+    uint64_t crc;
+    bool checksum;
+    int error;
+} pipeWriter;
+
+static bool writePipe(void *arg, slice bytes) {
+    pipeWriter *p = arg;
+    if (p->checksum) p->crc = crc64(p->crc, bytes.ptr, bytes.len);
+    while (bytes.len > 0) {
+        ssize_t n = write(p->fd, bytes.ptr, bytes.len);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) {
+            p->error = errno;
+            return false;
+        }
+        bytes = sliceOf(bytes.ptr + n, bytes.len - (size_t)n);
+    }
+    return true;
+}
+
+bool rdbSaveTo(int fd, const rdbSaveOptions *options) {
+    pipeWriter p = {.fd = fd, .checksum = options->checksum};
+    char sum[RDB_CHECKSUM_BYTES];
+    rdbWriterBeginFlushing(&p.out, options->compression, PIPE_BUFFER_BYTES, writePipe, &p);
+    writeDataset(&p.out, options);
+    bool done = rdbWriterFlush(&p.out);
+    if (done) {
+        storeLe64(sum, p.crc);
+        rdbWriteBytes(&p.out, sliceOf(sum, sizeof(sum)));
+        done = rdbWriterFlush(&p.out);
+    }
+    if (!done) serverLog(LL_WARNING, "The dataset could not be sent: %s", p.error ? strerror(p.error) : "see above");
+    rdbWriterEnd(&p.out);
+    errno = p.error;
+    return done;
+}

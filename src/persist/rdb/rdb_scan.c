@@ -1,0 +1,613 @@
+/* rdb_scan.c -- a snapshot's framing: a file read in large pieces, summed, and cut into whole items.
+ *
+ * What follows a type or an opcode is described by a pattern, a few letters; walking it needs a place in the pattern
+ * and a counter for each loop around it. So a walk that runs out of bytes stops where it is and goes on with the next
+ * that were read, and no byte is looked at twice, however long a value is.
+ *
+ *   s  string        l  length          1 4 8 i  so many bytes, i: 16
+ *   t  score as text v  here the value begins        m  fields of a module up to their end
+ *   (...)  a length, and then what is within so many times
+ *
+ * Not here    what a value's bytes mean (object/rdb_value.h), where items go (rdb_load.c).
+ * Owns        the bytes behind the last piece that was given out, and the fault.
+ * Threads     any: a scanner belongs to one at a time.
+ * Invariants  1. Memory is taken for bytes that have been read, never for a length that the file tells: a piece has at
+ *                most twice the bytes of its largest item, and PIECE_BYTES.
+ *             2. Each loop moves on by a byte at least in each round, so it ends with the file.
+ *             3. Between two pieces, `rest` begins with the item under way, or is what follows the last one.
+ * Cost        per key of a string 60 instructions; per byte read(2), one copy of a torn item per piece, and the sum.
+ * Tests       tests/unit/persist/rdb/rdb_scan_test.c, tests/fuzz/rdb_load_fuzz.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "rdb_scan.h"
+
+#include "endian.h"
+#include "crc64.h"
+#include "panic.h"
+#include "rdb_format.h"
+#include "rdb_value.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#define PIECE_BYTES ((size_t)256 << 10)
+#define PIECE_KEPT_MAX (4 * PIECE_BYTES) /* a buffer that a large value has made longer is not used again */
+#define PIECE_ITEMS_FIRST 1024
+#define LOOPS_MAX 3
+
+typedef struct loop {
+    const char *begin; /* borrowed: what is repeated */
+    uint64_t left;
+} loop;
+
+struct rdbScanner {
+    int fd; /* borrowed */
+    rdbScanOptions options;
+    unsigned version;
+    bool begun, at_eof, ended, old_magic, without_checksum;
+    uint64_t offset, crc;                    /* up to what has been given out */
+    char *rest;                              /* owns: bytes behind it */
+    size_t rest_len, rest_capacity, rest_at; /* rest_at: where in it the walk goes on */
+
+    /* The walk of the item under way. */
+    bool in_item;
+    unsigned opcode;
+    rdbItem item; /* places count from the piece's begin */
+    const char *pattern;
+    uint64_t skip; /* bytes to pass before the pattern goes on */
+    char field;    /* of a module: what its field is; 0: none is under way */
+    unsigned depth;
+    loop loops[LOOPS_MAX];
+
+    rdbItem next; /* database and attributes of the next key */
+    rdbFault fault;
+};
+
+/* ---- What follows a type or an opcode -------------------------------------------------------------- */
+
+#define STREAM_BEGIN "sv(ss)lll"
+#define STREAM_MORE "lllll" /* of version 2: first id, largest deleted one, entries added */
+static const char *const type_patterns[] = {
+    [RDB_TYPE_STRING] = "svs",
+    [RDB_TYPE_LIST] = "sv(s)",
+    [RDB_TYPE_SET] = "sv(s)",
+    [RDB_TYPE_ZSET] = "sv(st)",
+    [RDB_TYPE_HASH] = "sv(ss)",
+    [RDB_TYPE_ZSET_2] = "sv(s8)",
+    [RDB_TYPE_MODULE] = "svlm",
+    [RDB_TYPE_HASH_ZIPMAP] = "svs",
+    [RDB_TYPE_LIST_ZIPLIST] = "svs",
+    [RDB_TYPE_SET_INTSET] = "svs",
+    [RDB_TYPE_ZSET_ZIPLIST] = "svs",
+    [RDB_TYPE_HASH_ZIPLIST] = "svs",
+    [RDB_TYPE_LIST_QUICKLIST] = "sv(s)",
+    [RDB_TYPE_STREAM] = STREAM_BEGIN "(sll(i8l)(s8(i)))",
+    [RDB_TYPE_HASH_LISTPACK] = "svs",
+    [RDB_TYPE_ZSET_LISTPACK] = "svs",
+    [RDB_TYPE_LIST_QUICKLIST_2] = "sv(ls)",
+    [RDB_TYPE_STREAM_2] = STREAM_BEGIN STREAM_MORE "(slll(i8l)(s8(i)))",
+    [RDB_TYPE_SET_LISTPACK] = "svs",
+    [RDB_TYPE_STREAM_3] = STREAM_BEGIN STREAM_MORE "(slll(i8l)(s88(i)))",
+    [RDB_TYPE_HASH_2] = "sv(ss8)",
+};
+
+static const char *opcodePattern(const rdbScanner *s, unsigned opcode) {
+    switch (opcode) {
+    case RDB_OP_SLOT_IMPORT: return "s(ll)";
+    case RDB_OP_SLOT_INFO: return "lll";
+    case RDB_OP_FUNCTION: return "s";
+    case RDB_OP_MODULE_AUX: return "lllm";
+    case RDB_OP_IDLE: return "l";
+    case RDB_OP_FREQ: return "1";
+    case RDB_OP_AUX: return "ss";
+    case RDB_OP_RESIZEDB: return "ll";
+    case RDB_OP_EXPIRE_MS: return "8";
+    case RDB_OP_EXPIRE_S: return "4";
+    case RDB_OP_SELECTDB: return "l";
+    case RDB_OP_EOF: return s->version >= RDB_VERSION_CHECKSUM_MIN ? "8" : "";
+    default: return opcode < array_len(type_patterns) ? type_patterns[opcode] : NULL;
+    }
+}
+
+static bool isKey(unsigned opcode) {
+    return opcode < array_len(type_patterns);
+}
+
+/* ---- Walking a pattern --------------------------------------------------------------------------------- */
+
+typedef enum { WALK_ON, WALK_DONE, WALK_MORE, WALK_BAD } walkEnd;
+
+/* A length, of an encoding too; *at moves only when all of it is there. */
+static walkEnd takeLength(const rdbPiece *p, size_t *at, uint64_t *len, bool *encoded) {
+    rdbReader r = {p->bytes + *at, p->bytes + p->len};
+    if (r.p == r.end) return WALK_MORE;
+    unsigned head = (unsigned char)*r.p;
+    size_t needs = head == 0x80 ? 5 : head == 0x81 ? 9 : head >> 6 == 1 ? 2 : 1;
+    if ((size_t)(r.end - r.p) < needs) return WALK_MORE;
+    if (!rdbReadLength(&r, len, encoded)) return WALK_BAD;
+    *at += needs;
+    return WALK_ON;
+}
+
+#define ENCODING_LZF 3
+
+/* The head of a string; its bytes are to be skipped. */
+static walkEnd takeString(rdbScanner *s, const rdbPiece *p, size_t *at) {
+    uint64_t len, raw_len;
+    bool encoded;
+    size_t now = *at;
+    walkEnd end = takeLength(p, &now, &len, &encoded);
+    if (end != WALK_ON) return end;
+    if (encoded && len == ENCODING_LZF) {
+        if ((end = takeLength(p, &now, &len, &encoded)) != WALK_ON) return end;
+        if (encoded) return WALK_BAD;
+        if ((end = takeLength(p, &now, &raw_len, &encoded)) != WALK_ON) return end;
+        if (encoded) return WALK_BAD;
+    } else if (encoded) {
+        if (len > ENCODING_LZF) return WALK_BAD;
+        len = (uint64_t)1 << len;
+    }
+    s->skip = len;
+    *at = now;
+    return WALK_ON;
+}
+
+enum { FIELD_END, FIELD_SIGNED, FIELD_UNSIGNED, FIELD_FLOAT, FIELD_DOUBLE, FIELD_STRING };
+
+/* The kind of a module's next field. */
+static walkEnd takeField(rdbScanner *s, const rdbPiece *p, size_t *at) {
+    uint64_t kind;
+    bool encoded;
+    walkEnd end = takeLength(p, at, &kind, &encoded);
+    if (end != WALK_ON) return end;
+    switch (kind) {
+    case FIELD_END: s->pattern++; return WALK_ON;
+    case FIELD_SIGNED:
+    case FIELD_UNSIGNED: s->field = 'l'; return WALK_ON;
+    case FIELD_FLOAT: s->skip = 4; return WALK_ON;
+    case FIELD_DOUBLE: s->skip = 8; return WALK_ON;
+    case FIELD_STRING: s->field = 's'; return WALK_ON;
+    default: return WALK_BAD;
+    }
+}
+
+static walkEnd enterLoop(rdbScanner *s, const rdbPiece *p, size_t *at) {
+    uint64_t count;
+    bool encoded;
+    walkEnd end = takeLength(p, at, &count, &encoded);
+    if (end != WALK_ON) return end;
+    s->pattern++;
+    if (count) {
+        serverAssert(s->depth < LOOPS_MAX);
+        s->loops[s->depth++] = (loop){s->pattern, count};
+        return WALK_ON;
+    }
+    for (unsigned open = 1; open; s->pattern++) open = open + (*s->pattern == '(') - (*s->pattern == ')');
+    return WALK_ON;
+}
+
+static void leaveLoop(rdbScanner *s) {
+    loop *l = &s->loops[s->depth - 1];
+    if (--l->left) {
+        s->pattern = l->begin;
+    } else {
+        s->depth--;
+        s->pattern++;
+    }
+}
+
+/* Past bytes that nobody looks at; false: not all of them are there yet. */
+static bool pass(rdbScanner *s, const rdbPiece *p, size_t *at) {
+    size_t there = p->len - *at;
+    if (there < s->skip) {
+        s->skip -= there;
+        *at = p->len;
+        return false;
+    }
+    *at += s->skip;
+    s->skip = 0;
+    return true;
+}
+
+/* The letter has been dealt with. */
+static void stepOn(rdbScanner *s) {
+    if (s->field) s->field = 0;
+    else s->pattern++;
+}
+
+static walkEnd takeBytes(rdbScanner *s, size_t n) {
+    s->skip = n;
+    s->pattern++;
+    return WALK_ON;
+}
+
+static walkEnd walkStep(rdbScanner *s, const rdbPiece *p, size_t *at) {
+    uint64_t len;
+    bool encoded;
+    walkEnd end;
+    switch (s->field ? s->field : *s->pattern) {
+    case '\0': return WALK_DONE;
+    case 's':
+        if ((end = takeString(s, p, at)) == WALK_ON) stepOn(s);
+        return end;
+    case 'v':
+        s->item.value = *at;
+        s->pattern++;
+        return WALK_ON;
+    case 'l':
+        if ((end = takeLength(p, at, &len, &encoded)) == WALK_ON) stepOn(s);
+        return end;
+    case 't':
+        if (*at == p->len) return WALK_MORE;
+        len = (unsigned char)p->bytes[(*at)++];
+        return takeBytes(s, len < 253 ? len : 0);
+    case '1': return takeBytes(s, 1);
+    case '4': return takeBytes(s, 4);
+    case '8': return takeBytes(s, 8);
+    case 'i': return takeBytes(s, 16);
+    case 'm': return takeField(s, p, at);
+    case '(': return enterLoop(s, p, at);
+    default: leaveLoop(s); return WALK_ON;
+    }
+}
+
+static walkEnd walk(rdbScanner *s, const rdbPiece *p, size_t *at) {
+    walkEnd end;
+    do {
+        if (s->skip && !pass(s, p, at)) return WALK_MORE;
+        end = walkStep(s, p, at);
+    } while (end == WALK_ON);
+    return end;
+}
+
+/* ---- Faults ------------------------------------------------------------------------------------------ */
+
+/* Behind the lengths at `at` that are whole, of a compressed string up to three; of one that is cut the first byte
+ * counts. */
+static size_t behindLengths(const rdbPiece *p, size_t at, bool of_string) {
+    for (int i = 0; i < 3; i++) {
+        uint64_t len;
+        bool encoded;
+        if (takeLength(p, &at, &len, &encoded) != WALK_ON) return at + (at < p->len);
+        if (!of_string || (i == 0 ? !encoded || len != ENCODING_LZF : encoded)) return at;
+    }
+    return at;
+}
+
+/* Walk the item under way once more, from its begin, to where it stopped: behind the last thing that is whole. The
+ * length of a string is one, its bytes are another. */
+static size_t walkAgain(rdbScanner *s, const rdbPiece *p) {
+    size_t at = s->item.at;
+    s->pattern = opcodePattern(s, s->opcode);
+    s->skip = 0;
+    s->depth = 0;
+    s->field = 0;
+    for (;;) {
+        size_t before = at;
+        if (s->skip && !pass(s, p, &at)) return before;
+        before = at;
+        walkEnd end = walkStep(s, p, &at);
+        if (end == WALK_DONE) return at;
+        if (end != WALK_ON) return at == before ? behindLengths(p, at, (s->field ? s->field : *s->pattern) == 's') : at;
+    }
+}
+
+static rdbStep stepOf(const rdbScanner *s) {
+    if (isKey(s->opcode)) return s->item.value ? RDB_STEP_VALUE : RDB_STEP_KEY;
+    switch (s->opcode) {
+    case RDB_OP_EXPIRE_MS:
+    case RDB_OP_EXPIRE_S: return RDB_STEP_EXPIRE;
+    case RDB_OP_SELECTDB:
+    case RDB_OP_RESIZEDB: return RDB_STEP_LENGTH;
+    case RDB_OP_AUX: return RDB_STEP_AUX;
+    case RDB_OP_MODULE_AUX: return RDB_STEP_MODULE_AUX;
+    case RDB_OP_FUNCTION: return RDB_STEP_FUNCTION;
+    case RDB_OP_EOF: return RDB_STEP_CHECKSUM;
+    default: return RDB_STEP_TYPE;
+    }
+}
+
+static bool fail(rdbScanner *s, const rdbPiece *p, rdbFaultKind kind, uint64_t number) {
+    rdbFault *f = &s->fault;
+    f->kind = kind;
+    f->number = number;
+    f->db = s->next.db;
+    f->type = -1;
+    f->offset = f->reached = p->offset + p->len;
+    f->step = s->begun ? RDB_STEP_TYPE : RDB_STEP_START;
+    if (!s->begun) {
+        f->offset = 0;
+        f->reached = p->len < RDB_MAGIC_BYTES ? 0 : RDB_MAGIC_BYTES;
+    }
+    if (!s->in_item || p->len == 0) return false; /* a piece has none of its bytes when there is no memory for it */
+    bool unknown = kind == RDB_FAULT_TYPE || kind == RDB_FAULT_FOREIGN;
+    f->offset = p->offset + s->item.at - 1;
+    f->reached = p->offset + (unknown ? s->item.at : walkAgain(s, p));
+    f->step = unknown ? RDB_STEP_TYPE : stepOf(s);
+    if (!isKey(s->opcode)) return false;
+    f->type = (int)s->opcode;
+    rdbText name;
+    rdbReader r = {p->bytes + s->item.at, p->bytes + s->item.value};
+    if (s->item.value && rdbReadText(&r, &name)) {
+        f->key = sdsFromSlice(name.text);
+        rdbTextFree(&name);
+    }
+    return false;
+}
+
+/* ---- Items ------------------------------------------------------------------------------------------------ */
+
+static void addItem(rdbScanner *s, rdbPiece *p, rdbItemKind kind) {
+    if (p->count == p->items_capacity) {
+        p->items_capacity = p->items_capacity ? 2 * p->items_capacity : PIECE_ITEMS_FIRST;
+        p->items = zrealloc(p->items, p->items_capacity * sizeof(*p->items));
+    }
+    s->item.kind = (uint8_t)kind;
+    p->items[p->count++] = s->item;
+}
+
+static void addKey(rdbScanner *s, rdbPiece *p) {
+    rdbItem key = s->next;
+    key.type = (uint8_t)s->opcode;
+    key.at = s->item.at;
+    key.value = s->item.value;
+    key.end = s->item.end;
+    s->item = key;
+    addItem(s, p, RDB_ITEM_KEY);
+    s->next = (rdbItem){.db = key.db, .expire_ms = -1};
+}
+
+/* The numbers of an item that consists of some. */
+static void readNumbers(rdbScanner *s, const rdbPiece *p, unsigned skipped) {
+    rdbReader r = {p->bytes + s->item.at, p->bytes + s->item.end};
+    uint64_t numbers[3] = {0};
+    bool encoded;
+    for (unsigned i = 0; i < 3 && r.p != r.end; i++)
+        if (!rdbReadLength(&r, &numbers[i], &encoded)) break;
+    s->item.number = numbers[skipped];
+    s->item.number2 = numbers[skipped + 1];
+}
+
+static bool addDb(rdbScanner *s, rdbPiece *p) {
+    readNumbers(s, p, 0);
+    if (s->item.number > UINT32_MAX) return fail(s, p, RDB_FAULT_LENGTH, 0);
+    s->item.db = s->next.db = (uint32_t)s->item.number;
+    addItem(s, p, RDB_ITEM_DB);
+    return true;
+}
+
+static bool addEnd(rdbScanner *s, rdbPiece *p) {
+    s->ended = true;
+    uint64_t wanted = s->version < RDB_VERSION_CHECKSUM_MIN ? 0 : loadLe64(p->bytes + s->item.at);
+    s->without_checksum = wanted == 0;
+    if (wanted && s->options.checksum) {
+        uint64_t got = crc64(s->crc, p->bytes, s->item.at);
+        if (got != wanted) {
+            s->fault.wanted = wanted;
+            s->fault.got = got;
+            return fail(s, p, RDB_FAULT_CHECKSUM, 0);
+        }
+    }
+    addItem(s, p, RDB_ITEM_END);
+    return true;
+}
+
+/* All of an item is there. */
+static bool finishItem(rdbScanner *s, rdbPiece *p, size_t at) {
+    const char *bytes = p->bytes + s->item.at;
+    s->item.end = at;
+    if (likely(isKey(s->opcode))) {
+        addKey(s, p);
+        return true;
+    }
+    s->item.value = s->item.at;
+    switch (s->opcode) {
+    case RDB_OP_EXPIRE_MS: s->next.expire_ms = (int64_t)loadLe64(bytes); break;
+    case RDB_OP_EXPIRE_S: s->next.expire_ms = (int64_t)(int32_t)loadLe32(bytes) * 1000; break;
+    case RDB_OP_FREQ:
+        s->next.freq = (uint8_t)*bytes;
+        s->next.has_freq = true;
+        break;
+    case RDB_OP_IDLE:
+        readNumbers(s, p, 0);
+        s->next.number = s->item.number;
+        s->next.has_idle = true;
+        break;
+    case RDB_OP_SELECTDB: return addDb(s, p);
+    case RDB_OP_RESIZEDB:
+        readNumbers(s, p, 0);
+        addItem(s, p, RDB_ITEM_RESIZE);
+        break;
+    case RDB_OP_SLOT_INFO:
+        readNumbers(s, p, 0);
+        addItem(s, p, RDB_ITEM_SLOT_INFO);
+        break;
+    case RDB_OP_AUX: addItem(s, p, RDB_ITEM_AUX); break;
+    case RDB_OP_FUNCTION: addItem(s, p, RDB_ITEM_FUNCTION); break;
+    case RDB_OP_MODULE_AUX: addItem(s, p, RDB_ITEM_MODULE_AUX); break;
+    case RDB_OP_SLOT_IMPORT: addItem(s, p, RDB_ITEM_SLOT_IMPORT); break;
+    default: return addEnd(s, p);
+    }
+    return true;
+}
+
+#define FOREIGN_MIN 22 /* numbers that mean something else in files with the other magic */
+#define FOREIGN_MAX 243
+
+static bool beginItem(rdbScanner *s, const rdbPiece *p, size_t *at) {
+    s->opcode = (unsigned char)p->bytes[(*at)++];
+    s->item = (rdbItem){.at = *at, .db = s->next.db, .expire_ms = -1};
+    s->in_item = true;
+    if (unlikely(s->old_magic && s->opcode >= FOREIGN_MIN && s->opcode <= FOREIGN_MAX))
+        return fail(s, p, RDB_FAULT_FOREIGN, s->opcode);
+    s->pattern = opcodePattern(s, s->opcode);
+    if (unlikely(!s->pattern)) return fail(s, p, RDB_FAULT_TYPE, s->opcode);
+    return true;
+}
+
+/* Items up to the end of the bytes that are there. */
+static bool scanItems(rdbScanner *s, rdbPiece *p, size_t *at) {
+    while (!s->ended && (s->in_item || *at < p->len)) {
+        if (!s->in_item && !beginItem(s, p, at)) return false;
+        switch (walk(s, p, at)) {
+        case WALK_MORE: return true;
+        case WALK_BAD: return fail(s, p, RDB_FAULT_LENGTH, 0);
+        default: break;
+        }
+        if (!finishItem(s, p, *at)) return false;
+        s->in_item = false;
+    }
+    return true;
+}
+
+/* ---- Pieces ------------------------------------------------------------------------------------------------ */
+
+void rdbPieceFree(rdbPiece *p) {
+    zfree(p->bytes);
+    zfree(p->items);
+    *p = (rdbPiece){0};
+}
+
+static bool reservePiece(rdbPiece *p, size_t bytes) {
+    if (bytes <= p->capacity) return true;
+    size_t capacity = p->capacity ? p->capacity + p->capacity / 2 : 2 * PIECE_BYTES;
+    if (capacity < bytes) capacity = bytes;
+    char *longer = ztryrealloc(p->bytes, capacity);
+    if (!longer) return false;
+    p->bytes = longer;
+    p->capacity = capacity;
+    return true;
+}
+
+static ssize_t readSome(rdbScanner *s, void *to, size_t len) {
+    const rdbSource *source = s->options.source;
+    return source ? source->read(source->arg, to, len) : read(s->fd, to, len);
+}
+
+/* Read until there are `wanted` bytes, or no more. */
+static bool fill(rdbScanner *s, rdbPiece *p, size_t wanted) {
+    if (s->at_eof || p->len >= wanted) return true;
+    if (!reservePiece(p, wanted)) return fail(s, p, RDB_FAULT_MEMORY, 0);
+    while (p->len < wanted) {
+        ssize_t n = readSome(s, p->bytes + p->len, wanted - p->len);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return fail(s, p, RDB_FAULT_READ, (uint64_t)errno);
+        if (n == 0) {
+            s->at_eof = true;
+            break;
+        }
+        p->len += (size_t)n;
+    }
+    return true;
+}
+
+/* A piece begins with what was left of the last one. Where the walk goes on. */
+static bool beginPiece(rdbScanner *s, rdbPiece *p, size_t *at) {
+    if (p->capacity > PIECE_KEPT_MAX) {
+        zfree(p->bytes);
+        p->bytes = NULL;
+        p->capacity = 0;
+    }
+    p->len = p->count = 0;
+    p->offset = s->offset;
+    *at = s->rest_at;
+    if (!reservePiece(p, s->rest_len + PIECE_BYTES)) return fail(s, p, RDB_FAULT_MEMORY, 0);
+    if (s->rest_len) memcpy(p->bytes, s->rest, s->rest_len);
+    p->len = s->rest_len;
+    s->rest_len = 0;
+    return true;
+}
+
+/* What follows the last whole item is kept for the next piece. */
+static void endPiece(rdbScanner *s, rdbPiece *p, size_t at) {
+    size_t end = s->in_item ? s->item.at - 1 : at;
+    s->rest_len = p->len - end;
+    s->rest_at = at - end;
+    if (s->rest_len > s->rest_capacity) {
+        s->rest_capacity = s->rest_len;
+        zfree(s->rest);
+        s->rest = zmalloc(s->rest_capacity);
+    }
+    if (s->rest_len) memcpy(s->rest, p->bytes + end, s->rest_len);
+    if (s->in_item) {
+        s->item.at -= end;
+        if (s->item.value) s->item.value -= end;
+    }
+    p->len = end;
+    s->offset += end;
+    if (s->options.checksum && !s->ended) s->crc = crc64(s->crc, p->bytes, end);
+}
+
+/* The number in up to three digits: what is none ends it. */
+static unsigned versionOf(const char *digits) {
+    unsigned version = 0;
+    for (int i = 0; i < 3 && digits[i] >= '0' && digits[i] <= '9'; i++)
+        version = version * 10 + (unsigned)(digits[i] - '0');
+    return version;
+}
+
+static bool readMagic(rdbScanner *s, rdbPiece *p, size_t *at) {
+    if (p->len < RDB_MAGIC_BYTES) return fail(s, p, RDB_FAULT_SHORT, 0);
+    s->old_magic = memcmp(p->bytes, RDB_MAGIC_OLD, sizeof(RDB_MAGIC_OLD) - 1) == 0;
+    bool ours = memcmp(p->bytes, RDB_MAGIC, sizeof(RDB_MAGIC) - 1) == 0;
+    if (!s->old_magic && !ours) {
+        s->fault.key = sdsNewLen(p->bytes, RDB_MAGIC_BYTES);
+        return fail(s, p, RDB_FAULT_SIGNATURE, 0);
+    }
+    s->version = versionOf(p->bytes + sizeof(RDB_MAGIC) - 1);
+    bool known = rdbVersionIsReadable(s->version, s->options.relaxed);
+    if (!known || ours != (s->version > RDB_VERSION_FOREIGN_MAX)) return fail(s, p, RDB_FAULT_VERSION, s->version);
+    *at = RDB_MAGIC_BYTES;
+    s->begun = true;
+    return true;
+}
+
+bool rdbScanNext(rdbScanner *s, rdbPiece *p) {
+    size_t at = 0;
+    serverAssert(!s->ended && s->fault.kind == RDB_FAULT_NONE);
+    if (!beginPiece(s, p, &at)) return false;
+    for (size_t wanted = p->len + PIECE_BYTES;; wanted = p->len + PIECE_BYTES) {
+        if (!fill(s, p, wanted)) return false;
+        if (!s->begun && !readMagic(s, p, &at)) return false;
+        if (!scanItems(s, p, &at)) return false;
+        if (s->ended || p->count || !s->in_item) break;
+        if (s->at_eof) return fail(s, p, RDB_FAULT_SHORT, 0);
+    }
+    if (s->at_eof && !s->ended && !p->count) return fail(s, p, RDB_FAULT_SHORT, 0);
+    endPiece(s, p, at);
+    return true;
+}
+
+/* ---- The scanner --------------------------------------------------------------------------------------------- */
+
+rdbScanner *rdbScanCreate(int fd, const rdbScanOptions *options) {
+    rdbScanner *s = zcalloc(1, sizeof(*s));
+    s->fd = fd;
+    s->options = *options;
+    s->next.expire_ms = -1;
+    return s;
+}
+
+void rdbScanFree(rdbScanner *s) {
+    if (!s) return;
+    sdsFree(s->fault.key);
+    zfree(s->rest);
+    zfree(s);
+}
+
+const rdbFault *rdbScanFault(const rdbScanner *s) {
+    return &s->fault;
+}
+
+unsigned rdbScanVersion(const rdbScanner *s) {
+    return s->version;
+}
+
+bool rdbScanWithoutChecksum(const rdbScanner *s) {
+    return s->without_checksum;
+}
+
+uint64_t rdbScanOffset(const rdbScanner *s) {
+    return s->offset;
+}

@@ -1,0 +1,351 @@
+/* snapshot.c -- the life of snapshots: when one is made, by whom, and what its end means.
+ *
+ *   asked (BGSAVE) ------------------------.        .-> ended well: its changes count no more
+ *   due (save points, at the tick) --------+-> child --> failed: writes are refused, tried again after 5 s
+ *   scheduled (in a unit, beside a child) --'        '-> killed on purpose: as if it had not been
+ *
+ * A snapshot that cannot be made is not to be overlooked (a week without one has been): besides the refusal of writes,
+ * which may be switched off, the log says so again and again.
+ *
+ * Not here    how the file comes to be (rdb_save.c), how a child lives (child.c), the refusal (disk_gate.c).
+ * Owns        the schedule, the figures; the temporary file of a child that has not ended well.
+ * Threads     main; children are started on its own thread.
+ * Invariants  1. The file that a start reads is replaced as a whole, or stays.
+ *             2. last_ok is false exactly while GATE_DISK is armed for snapshots.
+ * Tests       tests/persist/snapshot.tcl, tests/unit/persist/rdb/snapshot_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "snapshot.h"
+
+#include "child.h"
+#include "clock.h"
+#include "disk_gate.h"
+#include "durable_file.h"
+#include "forked.h"
+#include "log.h"
+#include "panic.h"
+#include "persist_settings.h"
+#include "program.h"
+#include "rdb_save.h"
+#include "reply.h"
+#include "sds.h"
+#include "store_state.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define RETRY_AFTER_S 5
+#define REMIND_EVERY_S 600
+#define US_PER_S 1000000
+#define MB ((size_t)1 << 20)
+
+static struct {
+    int64_t last_save_s, last_try_s, began_s, reminded_s; /* wall clock */
+    long long last_took_s;                                /* -1: none yet */
+    long long dirty_at_fork;
+    long long saves;
+    size_t last_cow_bytes;
+    bool last_ok, scheduled;
+    bool held;       /* nothing but a command replaces the file */
+    bool began_held; /* the child under way, which a command has asked for, has written what was held back */
+    volatile sig_atomic_t child_pid; /* for the signal handler; 0: none */
+    ino_t emptied;                   /* the file that FLUSHALL has written while a child was about to end; 0: none */
+    /* Temporary files: names are made early, for the signal handler. */
+    char own_file[RDB_TEMPORARY_NAME_SIZE], child_file[RDB_TEMPORARY_NAME_SIZE];
+    /* Of the child under way, or the last one: `dir` and `dbfilename` may change meanwhile. */
+    char folder[PATH_MAX]; /* "": the working directory has no name */
+    sds file;              /* owns: the path of the snapshot that it writes; NULL: there has been none */
+} snapshot = {.last_ok = true, .last_took_s = -1};
+
+static int64_t nowS(void) {
+    return clockWallUs() / US_PER_S;
+}
+
+static void setOk(bool ok) {
+    if (snapshot.last_ok && !ok) snapshot.reminded_s = nowS();
+    snapshot.last_ok = ok;
+    diskGateSetSnapshotFailed(!ok);
+}
+
+void snapshotInit(void) {
+    snapshot.last_save_s = snapshot.last_try_s = nowS();
+    rdbTemporaryName(snapshot.own_file, getpid());
+}
+
+bool snapshotHasSavePoints(void) {
+    return persist_settings.save_point_count > 0;
+}
+
+void snapshotHold(bool on) {
+    assertMainRole();
+    snapshot.held = on;
+    if (on) snapshot.began_held = false; /* a child under way writes the dataset before */
+}
+
+bool snapshotAtShutdown(void) {
+    if (!snapshotHasSavePoints()) return false;
+    if (snapshot.held)
+        serverLog(LL_WARNING,
+                  "No snapshot is saved: a load that broke off has left this dataset, and %s may have the "
+                  "last copy of the one before.",
+                  persist_settings.dbfilename);
+    return !snapshot.held;
+}
+
+/* ---- The file --------------------------------------------------------------------------------------------- */
+
+static bool (*fill_replication)(rdbReplication *out); /* const after boot */
+static void (*on_end)(bool ok, const char *file);     /* const after boot */
+
+void snapshotSetReplication(bool (*fill)(rdbReplication *out)) {
+    fill_replication = fill;
+}
+
+void snapshotOnEnd(void (*fn)(bool ok, const char *file)) {
+    on_end = fn;
+}
+
+static bool writeFile(void) {
+    rdbSaveOptions options = rdbSaveDefaults();
+    rdbReplication replication;
+    if (fill_replication && fill_replication(&replication)) options.replication = &replication;
+    options.progress = childProgress;
+    return rdbSaveFile(persist_settings.dbfilename, &options);
+}
+
+bool snapshotWriteNow(void) {
+    assertMainRole();
+    if (!writeFile()) return false;
+    serverLog(LL_NOTICE, "DB saved on disk");
+    store_stats.dirty = snapshot.dirty_at_fork = 0;
+    snapshot.last_save_s = nowS();
+    snapshot.held = false;
+    setOk(true);
+    return true;
+}
+
+static sds inFolder(const char *name) {
+    if (!*snapshot.folder) return sdsNew(name);
+    return sdsCatPrintf(sdsEmpty(), "%s/%s", snapshot.folder, name);
+}
+
+static sds tempPath(void) {
+    return inFolder(snapshot.child_file);
+}
+
+/* ---- The child ---------------------------------------------------------------------------------------------- */
+
+static bool childWork(void *arg) {
+    unused(arg);
+    if (!writeFile()) return false;
+    serverLog(LL_NOTICE, "DB saved on disk");
+    return true;
+}
+
+static void endedWell(const childEnd *how) {
+    serverLog(LL_NOTICE, "Background saving terminated with success (%zu MB copied on write)", how->cow_bytes / MB);
+    store_stats.dirty -= snapshot.dirty_at_fork;
+    if (store_stats.dirty < 0) store_stats.dirty = 0; /* DEBUG RELOAD has set it back meanwhile */
+    snapshot.last_cow_bytes = how->cow_bytes;
+    snapshot.last_save_s = nowS();
+    if (snapshot.began_held) snapshot.held = false;
+    setOk(true);
+}
+
+static ino_t fileNow(void) {
+    struct stat st;
+    return stat(persist_settings.dbfilename, &st) == 0 ? st.st_ino : 0;
+}
+
+/* A child that was told to end may have been about to rename its file, over the one that FLUSHALL has written since:
+ * then there has to be another one. */
+static void lookWhoWasLast(void) {
+    if (!snapshot.emptied) return;
+    if (fileNow() != snapshot.emptied) snapshot.scheduled = true;
+    snapshot.emptied = 0;
+}
+
+static void endedBadly(const childEnd *how) {
+    removeInBackground(tempPath());
+    if (how->on_purpose) {
+        serverLog(LL_NOTICE, "Background saving was ended on purpose");
+        return;
+    }
+    if (how->signal) serverLog(LL_WARNING, "Background saving terminated by signal %d", how->signal);
+    else serverLog(LL_WARNING, "Background saving error");
+    setOk(false);
+}
+
+static void childEnded(void *arg, const childEnd *how) {
+    unused(arg);
+    snapshot.child_pid = 0;
+    lookWhoWasLast();
+    snapshot.last_took_s = nowS() - snapshot.began_s;
+    if (how->ok) endedWell(how);
+    else endedBadly(how);
+    if (on_end) on_end(how->ok, snapshot.file);
+}
+
+/* False with errno when there is no child. */
+static bool begin(void) {
+    childJob job = {
+        .purpose = CHILD_RDB, .cpulist = persist_settings.bgsave_cpulist, .work = childWork, .ended = childEnded};
+    snapshot.scheduled = false;
+    snapshot.last_try_s = nowS();
+    snapshot.dirty_at_fork = store_stats.dirty;
+    snapshot.began_held = snapshot.held;
+    if (!getcwd(snapshot.folder, sizeof(snapshot.folder))) snapshot.folder[0] = '\0';
+    sdsFree(snapshot.file);
+    snapshot.file = inFolder(persist_settings.dbfilename);
+    if (!childStart(&job)) {
+        serverLog(LL_WARNING, "Can't save in background: fork: %s", strerror(errno));
+        setOk(false);
+        return false;
+    }
+    snapshot.began_s = snapshot.last_try_s;
+    rdbTemporaryName(snapshot.child_file, childPid());
+    snapshot.child_pid = childPid();
+    snapshot.saves++;
+    serverLog(LL_NOTICE, "Background saving started by pid %d", (int)childPid());
+    return true;
+}
+
+bool snapshotStart(void) {
+    assertMainThread();
+    return begin();
+}
+
+void snapshotAbandon(void) {
+    assertMainThread();
+    if (childRunning() != CHILD_RDB) return;
+    serverLog(LL_WARNING, "A child is writing a snapshot: it is ended.");
+    childKillAndWait();
+    sds path = tempPath();
+    unlink(path);
+    sdsFree(path);
+}
+
+void snapshotAbandonFromSignal(void) {
+    pid_t pid = (pid_t)snapshot.child_pid;
+    unlink(snapshot.own_file);
+    if (!pid) return;
+    kill(pid, SIGKILL);
+    unlink(snapshot.child_file);
+}
+
+void snapshotAllFlushed(void) {
+    assertMainRole();
+    if (forkedIsCopy()) return; /* the snapshot is the parent's, whose dataset is as it was */
+    bool writing = childRunning() == CHILD_RDB;
+    if (writing) childKill();
+    if (snapshotHasSavePoints() && snapshotWriteNow() && writing) snapshot.emptied = fileNow();
+}
+
+/* ---- The tick ------------------------------------------------------------------------------------------------- */
+
+static bool isDue(const savePoint *p, int64_t now_s) {
+    return store_stats.dirty >= p->changes && now_s - snapshot.last_save_s > p->seconds;
+}
+
+static const savePoint *duePoint(int64_t now_s) {
+    for (int i = 0; i < persist_settings.save_point_count; i++)
+        if (isDue(&persist_settings.save_points[i], now_s)) return &persist_settings.save_points[i];
+    return NULL;
+}
+
+static void remind(int64_t now_s) {
+    if (snapshot.last_ok || now_s - snapshot.reminded_s < REMIND_EVERY_S) return;
+    snapshot.reminded_s = now_s;
+    serverLog(LL_WARNING,
+              "There has been no snapshot for %lld seconds, because saving fails: see the lines of the "
+              "last try, %lld seconds ago. What was written since is in memory only.",
+              (long long)(now_s - snapshot.last_save_s), (long long)(now_s - snapshot.last_try_s));
+}
+
+void snapshotTick(void) {
+    assertMainThread();
+    childTick();
+    int64_t now_s = nowS();
+    remind(now_s);
+    if (childRunning() != CHILD_NONE) return;
+    if (!snapshot.last_ok && now_s - snapshot.last_try_s <= RETRY_AFTER_S) return;
+    const savePoint *point = snapshot.held ? NULL : duePoint(now_s);
+    if (point) serverLog(LL_NOTICE, "%lld changes in %lld seconds. Saving...", point->changes, point->seconds);
+    if (point || snapshot.scheduled) (void)begin();
+}
+
+/* ---- What is shown -------------------------------------------------------------------------------------------- */
+
+snapshotFigures snapshotLook(void) {
+    bool running = childRunning() == CHILD_RDB;
+    return (snapshotFigures){.in_progress = running,
+                             .last_ok = snapshot.last_ok,
+                             .last_save_s = snapshot.last_save_s,
+                             .last_took_s = snapshot.last_took_s,
+                             .current_took_s = running ? nowS() - snapshot.began_s : -1,
+                             .saves = snapshot.saves,
+                             .last_cow_bytes = snapshot.last_cow_bytes};
+}
+
+void snapshotResetStats(void) {
+    snapshot.saves = 0;
+}
+
+/* ---- Commands --------------------------------------------------------------------------------------------------- */
+
+void saveCommand(client *c) {
+    if (childRunning() == CHILD_RDB) {
+        addReplyError(c, "Background save already in progress");
+        return;
+    }
+    snapshot.saves++;
+    if (snapshotWriteNow()) addReplyOk(c);
+    else addReplyError(c, "-ERR");
+}
+
+static void cancel(client *c) {
+    if (childRunning() == CHILD_RDB) {
+        childKill();
+        addReplyStatus(c, "Background saving cancelled");
+    } else if (snapshot.scheduled) {
+        snapshot.scheduled = false;
+        addReplyStatus(c, "Scheduled background saving cancelled");
+    } else {
+        addReplyError(c, "Background saving is currently not in progress or scheduled");
+    }
+}
+
+/* A transaction does not fork in its middle; beside another child it waits, if that is what the client asks for. */
+static void bgsave(client *c, bool schedule) {
+    bool within_unit = c->flags & CLIENT_MULTI || programIsRunning();
+    if (childRunning() == CHILD_RDB) {
+        addReplyError(c, "Background save already in progress");
+    } else if (within_unit || (schedule && childRunning() != CHILD_NONE)) {
+        snapshot.scheduled = true;
+        addReplyStatus(c, "Background saving scheduled");
+    } else if (childRunning() != CHILD_NONE) {
+        addReplyError(c, "Another child process is active (AOF?): can't BGSAVE right now. Use BGSAVE SCHEDULE in order "
+                         "to schedule a BGSAVE whenever possible.");
+    } else if (begin()) {
+        addReplyStatus(c, "Background saving started");
+    } else {
+        addReplyError(c, "-ERR");
+    }
+}
+
+void bgsaveCommand(client *c) {
+    bool schedule = c->argc == 2 && sliceIs(c->argv[1], "schedule");
+    if (c->argc == 1 || schedule) bgsave(c, schedule);
+    else if (c->argc == 2 && sliceIs(c->argv[1], "cancel")) cancel(c);
+    else addReplySyntaxError(c);
+}
+
+void lastsaveCommand(client *c) {
+    addReplyLongLong(c, snapshot.last_save_s);
+}

@@ -1,0 +1,133 @@
+/* backlog.c -- the last bytes of a stream of writes, kept once for all who are sent them.
+ *
+ *   head                                      tail
+ *   [ begin .. used ] <-> [ full ] <-> .. <-> [ begin .. used | room ]
+ *          ^ a cursor                                  ^ end
+ *
+ * Main writes behind `used` of the last block while other threads send what lies before: no byte is written twice, but
+ * what backlogTruncate() has taken back, which nobody was given.
+ *
+ * Not here    what the bytes are and who reads them (stream.c, replicas.c).
+ * Owns        the blocks, and a count on each one's string.
+ * Threads     main; the bytes that were given out also whoever sends them.
+ * Invariants  1. Blocks follow each other without a gap; all but the last are full, and none is empty but a last one
+ *                that was just made, or whose bytes were all taken back.
+ *             2. The last block ends at `end`.
+ *             3. A cursor's block stays while what lies behind the cursor does: also one that it has read to its end,
+ *                or at whose beginning it stands.
+ * Cost        a copy; a block holds hundreds of commands.
+ * Tests       tests/unit/repl/backlog/backlog_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "backlog.h"
+
+#include "panic.h"
+#include "zmalloc.h"
+
+#define BLOCK_MIN ((size_t)16 << 10)
+#define BLOCK_MAX ((size_t)256 << 10)
+#define BLOCKS_OF_WANTED 64 /* so a chain holds little more than it should */
+#define TRIM_AT_ONCE 64
+
+void backlogInit(backlog *b, uint64_t end, size_t wanted) {
+    assertMainRole();
+    *b = (backlog){.end = end, .wanted = wanted};
+}
+
+static size_t blockMemory(const backlogBlock *block) {
+    return sizeof(*block) + block->room;
+}
+
+static void freeBlock(backlog *b, backlogBlock *block) {
+    b->memory -= blockMemory(block);
+    decrRefCount(block->text);
+    zfree(block);
+}
+
+void backlogClear(backlog *b) {
+    assertMainRole();
+    while (b->head) {
+        backlogBlock *next = b->head->next;
+        freeBlock(b, b->head);
+        b->head = next;
+    }
+    b->tail = NULL;
+}
+
+void backlogGrow(backlog *b) {
+    size_t room = b->wanted / BLOCKS_OF_WANTED;
+    if (room < BLOCK_MIN) room = BLOCK_MIN;
+    if (room > BLOCK_MAX) room = BLOCK_MAX;
+    backlogBlock *block = zcalloc(1, sizeof(*block));
+    block->bytes = zmalloc(room);
+    block->text = objectCreateFromExactTake(sliceOf(NULL, 0), block->bytes, room, object_main_owner);
+    block->begin = b->tail ? b->tail->begin + b->tail->used : b->end;
+    block->room = room;
+    block->prev = b->tail;
+    if (b->tail) b->tail->next = block;
+    else b->head = block;
+    b->tail = block;
+    b->memory += blockMemory(block);
+}
+
+void backlogTruncate(backlog *b, uint64_t end) {
+    assertMainRole();
+    serverAssert(end <= b->end && (!b->head || end >= b->head->begin));
+    while (b->tail && b->tail->begin > end) { /* one that begins there stays: somebody may stand at its beginning */
+        backlogBlock *last = b->tail;
+        b->tail = last->prev;
+        if (b->tail) b->tail->next = NULL;
+        else b->head = NULL;
+        freeBlock(b, last);
+    }
+    if (b->tail) b->tail->used = (size_t)(end - b->tail->begin);
+    b->end = end;
+}
+
+void backlogTrim(backlog *b, uint64_t needed) {
+    assertMainRole();
+    for (int i = 0; i < TRIM_AT_ONCE && b->head && b->head != b->tail; i++) {
+        backlogBlock *first = b->head;
+        uint64_t end = first->begin + first->used;
+        if (end >= needed || b->end - end < b->wanted) return;
+        b->head = first->next;
+        b->head->prev = NULL;
+        freeBlock(b, first);
+    }
+}
+
+/* From the end, where nearly all who ask are. */
+bool backlogSeek(const backlog *b, uint64_t offset, backlogCursor *c) {
+    assertMainRole();
+    if (offset > b->end || offset < backlogBegin(b)) return false;
+    backlogBlock *block = b->tail;
+    while (block && block->begin > offset) block = block->prev;
+    *c = (backlogCursor){block, offset};
+    return true;
+}
+
+robj *backlogRead(const backlog *b, backlogCursor *c, uint64_t limit, slice *out) {
+    if (c->offset >= limit) return NULL;
+    if (!c->block) c->block = b->head;
+    if (c->offset == c->block->begin + c->block->used) c->block = c->block->next;
+    backlogBlock *block = c->block;
+    size_t at = (size_t)(c->offset - block->begin), len = block->used - at;
+    if (len > limit - c->offset) len = (size_t)(limit - c->offset);
+    debugAssert(len > 0 && at + len <= block->used);
+    *out = sliceOf(block->bytes + at, len);
+    c->offset += len;
+    return block->text;
+}
+
+void backlogCheck(const backlog *b) {
+    size_t memory = 0;
+    uint64_t at = backlogBegin(b);
+    serverAssert(!b->head == !b->tail);
+    for (const backlogBlock *block = b->head; block; block = block->next) {
+        serverAssert(block->begin == at && block->used <= block->room);
+        serverAssert(block->next ? block->used == block->room && block->next->prev == block : block == b->tail);
+        at += block->used;
+        memory += blockMemory(block);
+    }
+    serverAssert(at == b->end && memory == b->memory);
+}

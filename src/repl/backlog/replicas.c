@@ -1,0 +1,337 @@
+/* replicas.c -- the connections of those who follow this server, and what each is sent.
+ *
+ * Each has a place in the one chain of blocks, and is sent references into it: as many bytes at a time as keep its
+ * connection busy, so that one who is far behind costs the chain and no more. What is on its way counts as not read.
+ *
+ * Not here    what they ask for (psync.c), how they get the dataset (full_sync.c), when they are given up
+ *             (repl_cron.c).
+ * Owns        the list, and what is known of each.
+ * Threads     main.
+ * Invariants  1. A client with a phase is in the list, once, and has CLIENT_REPLICA.
+ *             2. Nothing that some replica with a place has not got is trimmed, nor what a transaction under way has
+ *                brought.
+ *             3. lent_output of a client is what is kept for it: from its place, less what is on its way, to the end.
+ * Cost        for each flush with something new and each replica a block of references and a message.
+ * Tests       tests/unit/repl/backlog/replicas_test.c, tests/repl/sync.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "replicas.h"
+
+#include "anet.h"
+#include "clock.h"
+#include "gates.h"
+#include "log.h"
+#include "log_limit.h"
+#include "output_limits.h"
+#include "panic.h"
+#include "repl_settings.h"
+#include "reply.h"
+#include "stream.h"
+#include "zmalloc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ON_ITS_WAY_MAX ((size_t)2 << 20)
+#define NAME_BYTES 320
+
+static struct {
+    list *all; /* owns: of replicaState, borrowed from their clients */
+    size_t with_place;
+    uint64_t sent_before;             /* bytes, to those that have gone */
+    void (*on_ack)(void);             /* const after boot */
+    void (*on_gone)(replicaState *r); /* const after boot */
+} replicas;
+
+/* ---- Who they are ---- */
+
+replicaState *replicaOf(client *c) {
+    assertMainRole();
+    if (c->replica) return c->replica;
+    replicaState *r = zcalloc(1, sizeof(*r));
+    r->c = c;
+    r->synced = -1;
+    c->replica = r;
+    return r;
+}
+
+void replicaBegin(replicaState *r) {
+    assertMainRole();
+    serverAssert(!r->node);
+    listAddNodeTail(replicas.all, r);
+    r->node = listLast(replicas.all);
+    r->c->flags |= CLIENT_REPLICA;
+    r->c->flags &= ~(uint32_t)(CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP | CLIENT_REPLY_SKIP_NEXT);
+    r->acked_ms = r->waits_since_ms = clockMonotonicMs();
+    gateArmClient(r->c, GATE_REPLICA_CLIENT, true);
+}
+
+list *replicasAll(void) {
+    return replicas.all;
+}
+
+size_t replicasCount(void) {
+    return listLength(replicas.all);
+}
+
+/* Of "ip:port" and "[ip]:port". */
+static slice hostOf(const char *peer) {
+    const char *colon = strrchr(peer, ':');
+    slice host = sliceOf(peer, colon ? (size_t)(colon - peer) : strlen(peer));
+    bool bracketed = host.len > 1 && host.ptr[0] == '[' && host.ptr[host.len - 1] == ']';
+    return bracketed ? sliceOf(host.ptr + 1, host.len - 2) : host;
+}
+
+void replicaAddress(const replicaState *r, char *ip, size_t size) {
+    slice host = r->ip ? sdsSlice(r->ip) : hostOf(r->c->peer);
+    snprintf(ip, size, "%.*s", (int)host.len, host.ptr);
+}
+
+const char *replicaName(const replicaState *r) {
+    static char name[NAME_BYTES];
+    char ip[NAME_BYTES - 32];
+    replicaAddress(r, ip, sizeof(ip));
+    if (r->port) anetFormatAddr(name, sizeof(name), ip, (int)r->port);
+    else snprintf(name, sizeof(name), "%s:<unknown-replica-port>", ip);
+    return name;
+}
+
+const char *replicaPhaseName(replicaPhase phase) {
+    switch (phase) {
+    case REPLICA_WAIT_START:
+    case REPLICA_WAIT_END: return "wait_bgsave";
+    case REPLICA_SEND_FILE: return "send_bulk";
+    case REPLICA_ONLINE: return "online";
+    case REPLICA_SNAPSHOT_SENT: return "rdb_transmitted";
+    case REPLICA_LOADS_BESIDE: return "bg_transfer";
+    case REPLICA_NONE: break;
+    }
+    return "none";
+}
+
+/* ---- The stream ---- */
+
+bool replicaTakePlace(replicaState *r, uint64_t offset) {
+    assertMainRole();
+    serverAssert(!r->has_place);
+    if (!streamIsKept() || !backlogSeek(streamBacklog(), offset, &r->at)) return false;
+    r->has_place = true;
+    replicas.with_place++;
+    return true;
+}
+
+void replicaLeavePlace(replicaState *r) {
+    if (!r->has_place) return;
+    r->has_place = r->streams = false;
+    r->c->lent_output = 0;
+    replicas.with_place--;
+}
+
+replicaState *replicaWithPlaceFor(uint64_t rdb_id) {
+    listIter it = listBegin(replicas.all, false);
+    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
+        replicaState *r = listNodeValue(n);
+        if (r->c->id == rdb_id && r->is_rdb_channel && r->has_place) return r;
+    }
+    return NULL;
+}
+
+size_t replicasWaitingPsync(void) {
+    size_t count = 0;
+    listIter it = listBegin(replicas.all, false);
+    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
+        const replicaState *r = listNodeValue(n);
+        count += r->is_rdb_channel && r->has_place;
+    }
+    return count;
+}
+
+void replicaStream(replicaState *r) {
+    serverAssert(r->has_place);
+    r->streams = true;
+}
+
+void replicaOnline(replicaState *r, bool awaits_ack) {
+    r->phase = REPLICA_ONLINE;
+    r->acked_ms = clockMonotonicMs();
+    r->awaits_ack = awaits_ack;
+    if (!awaits_ack) replicaStream(r);
+}
+
+void replicaLoadsBeside(replicaState *r) {
+    r->phase = REPLICA_LOADS_BESIDE;
+    r->acked_ms = clockMonotonicMs();
+    replicaStream(r);
+}
+
+/* Where what it has not read begins. Other output of it may be on its way too: then it is before that. */
+static uint64_t readUpTo(const replicaState *r) {
+    size_t on_its_way = r->streams ? r->c->output_bytes : 0;
+    return r->at.offset > on_its_way ? r->at.offset - on_its_way : 0;
+}
+
+static void feed(replicaState *r, uint64_t limit) {
+    client *c = r->c;
+    uint64_t most = r->at.offset + (ON_ITS_WAY_MAX - c->output_bytes);
+    slice piece;
+    if (most > limit) most = limit;
+    for (robj *text; (text = backlogRead(streamBacklog(), &r->at, most, &piece)) != NULL;) addReplyLent(c, text, piece);
+}
+
+/* What waits for it counts against its limit, on its way or not. */
+static void count(replicaState *r, uint64_t limit) {
+    client *c = r->c;
+    c->lent_output = (size_t)(limit - readUpTo(r));
+    if (unlikely(c->lent_output >= output_alarm_bytes || c->soft_limit_since)) outputLimitCheck(c);
+}
+
+void replicasFeed(void) {
+    if (!streamIsKept()) return;
+    uint64_t limit = streamOffset(), needed = limit; /* what lies behind it may be taken back */
+    if (likely(replicas.with_place == 0)) {
+        backlogTrim(streamBacklog(), needed);
+        return;
+    }
+    listIter it = listBegin(replicas.all, false);
+    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
+        replicaState *r = listNodeValue(n);
+        if (!r->has_place || r->c->flags & CLIENT_CLOSE_ASAP) continue;
+        if (r->at.offset < limit || r->c->lent_output) {
+            r->c->lent_output = (size_t)(limit - readUpTo(r));
+            if (r->streams && r->at.offset < limit && r->c->output_bytes < ON_ITS_WAY_MAX) feed(r, limit);
+            count(r, limit);
+        }
+        uint64_t read = readUpTo(r);
+        if (read < needed) needed = read;
+    }
+    backlogTrim(streamBacklog(), needed);
+}
+
+size_t replicasKeptForOne(void) {
+    size_t most = 0;
+    listIter it = listBegin(replicas.all, false);
+    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
+        const client *c = ((const replicaState *)listNodeValue(n))->c;
+        if (c->lent_output > most && !(c->flags & CLIENT_CLOSE_ASAP)) most = c->lent_output;
+    }
+    return most;
+}
+
+uint64_t replicasSent(void) {
+    uint64_t bytes = replicas.sent_before;
+    listIter it = listBegin(replicas.all, false);
+    for (listNode *n = listNext(&it); n; n = listNext(&it))
+        bytes += (uint64_t)((const replicaState *)listNodeValue(n))->c->net_output;
+    return bytes;
+}
+
+/* ---- Acknowledgements ---- */
+
+void replicasOnAck(void (*fn)(void)) {
+    replicas.on_ack = fn;
+}
+
+void replicaAck(replicaState *r, long long offset, long long synced) {
+    assertMainRole();
+    if (offset > r->acked) r->acked = offset;
+    if (synced > r->synced && synced <= (long long)streamOffset()) r->synced = synced;
+    r->acked_ms = clockMonotonicMs();
+    if (replicas.on_ack) replicas.on_ack();
+}
+
+typedef bool replicaTest(const replicaState *r, long long number);
+
+static size_t countThose(replicaTest *test, long long number) {
+    size_t n = 0;
+    listIter it = listBegin(replicas.all, false);
+    for (listNode *node = listNext(&it); node; node = listNext(&it)) {
+        const replicaState *r = listNodeValue(node);
+        n += r->phase == REPLICA_ONLINE && !(r->c->flags & CLIENT_CLOSE_ASAP) && test(r, number);
+    }
+    return n;
+}
+
+static bool hasAcked(const replicaState *r, long long offset) {
+    return r->acked >= offset;
+}
+
+static bool hasSynced(const replicaState *r, long long offset) {
+    return r->synced >= offset;
+}
+
+static bool isFresh(const replicaState *r, long long max_lag_s) {
+    return clockMonotonicMs() - r->acked_ms <= (uint64_t)max_lag_s * 1000 + 999; /* in whole seconds */
+}
+
+size_t replicasAcked(uint64_t offset) {
+    return countThose(hasAcked, (long long)offset);
+}
+
+size_t replicasSynced(uint64_t offset) {
+    return countThose(hasSynced, (long long)offset);
+}
+
+size_t replicasGood(void) {
+    return countThose(isFresh, repl_settings.min_replicas_max_lag_s);
+}
+
+bool replicasHaveAll(void) {
+    listIter it = listBegin(replicas.all, false);
+    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
+        const replicaState *r = listNodeValue(n);
+        if (r->phase == REPLICA_ONLINE && !hasAcked(r, (long long)streamOffset())) return false;
+    }
+    return true;
+}
+
+void replicasLogLag(void) {
+    size_t in_sync = 0, online = 0;
+    listIter it = listBegin(replicas.all, false);
+    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
+        const replicaState *r = listNodeValue(n);
+        if (r->phase != REPLICA_ONLINE) continue;
+        online++;
+        if (hasAcked(r, (long long)streamOffset())) {
+            in_sync++;
+            continue;
+        }
+        long long lag_s = (long long)((clockMonotonicMs() - r->acked_ms) / 1000);
+        serverLog(LL_NOTICE, "Lagging replica %s reported offset %lld behind master, lag=%lld, state=%s.",
+                  replicaName(r), (long long)streamOffset() - r->acked, lag_s, replicaPhaseName(r->phase));
+    }
+    if (online) serverLog(LL_NOTICE, "%zu of %zu replicas are in sync when shutting down.", in_sync, online);
+}
+
+/* ---- Their end ---- */
+
+void replicasDisconnect(void) {
+    listIter it = listBegin(replicas.all, false);
+    for (listNode *n = listNext(&it); n; n = listNext(&it)) clientCloseAsap(((replicaState *)listNodeValue(n))->c);
+}
+
+void replicasOnGone(void (*fn)(replicaState *r)) {
+    replicas.on_gone = fn;
+}
+
+static void forget(client *c) {
+    replicaState *r = c->replica;
+    if (!r) return;
+    if (r->node) {
+        LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "connections with replicas that were lost",
+                    "Connection with replica %s lost.", replicaName(r));
+        listDelNode(replicas.all, r->node);
+        r->node = NULL;
+        replicaLeavePlace(r);
+        replicas.sent_before += (uint64_t)c->net_output;
+        if (replicas.on_gone) replicas.on_gone(r);
+    }
+    c->replica = NULL;
+    sdsFree(r->ip);
+    zfree(r);
+}
+
+void replicasInit(void) {
+    assertMainRole();
+    replicas.all = listCreate();
+    clientOnFree(forget);
+}

@@ -1,0 +1,207 @@
+/* stream.c -- this server's stream of writes: its name, how long it is, and its last bytes.
+ *
+ * Not here    who is sent them (replicas.c), what is propagated (engine/propagate.h), the blocks (backlog.c).
+ * Owns        names, the backlog, the database that the stream is in.
+ * Threads     main.
+ * Invariants  1. While the stream is kept the backlog ends at the offset, or behind it by what a replica has run of a
+ *                transaction that has not ended.
+ *             2. The sink is there exactly while a primary's stream is kept.
+ * Cost        a copy for each write.
+ * Tests       tests/unit/repl/backlog/stream_test.c, tests/repl/sync.tcl, tests/repl/partial.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "stream.h"
+
+#include "call.h"
+#include "numbers.h"
+#include "panic.h"
+#include "propagate.h"
+#include "repl_settings.h"
+#include "rng.h"
+
+#include <stdio.h>
+
+#define NO_ID "0000000000000000000000000000000000000000"
+
+static struct {
+    streamName names;
+    uint64_t offset;
+    backlog kept;
+    bool is_kept;
+    bool takes_writes; /* a primary's */
+    bool sink_is_set;
+    int db;
+    uint64_t alarm_at;
+    void (*alarm)(void); /* const after boot */
+} stream = {.db = -1, .alarm_at = UINT64_MAX};
+
+/* ---- Names ---- */
+
+static void forgetSecond(void) {
+    memcpy(stream.names.id2, NO_ID, sizeof(stream.names.id2));
+    stream.names.id2_until = -1;
+}
+
+/* What was the same up to here is so no longer. */
+static void rememberAsSecond(void) {
+    memcpy(stream.names.id2, stream.names.id, sizeof(stream.names.id2));
+    stream.names.id2_until = (long long)stream.offset + 1;
+}
+
+void streamRename(void) {
+    rngSecureHex(stream.names.id, REPL_ID_BYTES);
+    forgetSecond();
+}
+
+void streamInit(void) {
+    streamRename();
+}
+
+const streamName *streamNames(void) {
+    return &stream.names;
+}
+
+void streamLeave(void) {
+    rememberAsSecond();
+    rngSecureHex(stream.names.id, REPL_ID_BYTES);
+    stream.db = -1;
+}
+
+void streamContinueAs(const char *id) {
+    rememberAsSecond();
+    memcpy(stream.names.id, id, REPL_ID_BYTES);
+}
+
+/* ---- What is kept ---- */
+
+uint64_t streamOffset(void) {
+    return stream.offset;
+}
+
+bool streamIsKept(void) {
+    return stream.is_kept;
+}
+
+backlog *streamBacklog(void) {
+    debugAssert(stream.is_kept);
+    return &stream.kept;
+}
+
+static void appendSelect(int db) {
+    char text[64], number[24];
+    size_t digits = ll2string(number, db);
+    int n = snprintf(text, sizeof(text), "*2\r\n$6\r\nSELECT\r\n$%zu\r\n%s\r\n", digits, number);
+    backlogAppend(&stream.kept, text, (size_t)n);
+    stream.db = db;
+}
+
+static void takeItem(const propagateItem *item) {
+    assertMainRole();
+    if (unlikely(item->dbid != stream.db) && item->dbid >= 0) appendSelect(item->dbid);
+    for (uint32_t i = 0; i < item->count; i++) backlogAppend(&stream.kept, item->pieces[i].ptr, item->pieces[i].len);
+    stream.offset = stream.kept.end;
+    backlogExpect(&stream.kept, item->bytes); /* as a rule the next one is as long */
+    client *writer = callCurrentClient();
+    if (writer) writer->sent_offset = stream.offset;
+    if (unlikely(stream.offset > stream.alarm_at)) {
+        stream.alarm_at = UINT64_MAX;
+        stream.alarm();
+    }
+}
+
+void streamOnAlarm(void (*fn)(void)) {
+    stream.alarm = fn;
+}
+
+void streamSetAlarm(uint64_t offset) {
+    stream.alarm_at = offset;
+}
+
+static void setSink(void) {
+    static const propagateSink sink = {.target = PROPAGATE_REPLICAS, .take = takeItem};
+    bool wanted = stream.is_kept && stream.takes_writes;
+    if (wanted == stream.sink_is_set) return;
+    stream.sink_is_set = wanted;
+    if (wanted) propagateAddSink(&sink);
+    else propagateRemoveSink(&sink);
+}
+
+void streamTakeWrites(bool on) {
+    assertMainRole();
+    stream.takes_writes = on;
+    stream.db = -1;
+    setSink();
+}
+
+void streamKeep(void) {
+    assertMainRole();
+    if (stream.is_kept) return;
+    backlogInit(&stream.kept, stream.offset, (size_t)repl_settings.backlog_size);
+    stream.is_kept = true;
+    setSink();
+}
+
+void streamDrop(void) {
+    assertMainRole();
+    if (!stream.is_kept) return;
+    stream.is_kept = false;
+    setSink();
+    backlogClear(&stream.kept);
+}
+
+void streamApplySize(void) {
+    if (stream.is_kept) stream.kept.wanted = (size_t)repl_settings.backlog_size;
+}
+
+void streamFollow(const char *id, uint64_t offset) {
+    assertMainRole();
+    streamDrop();
+    memcpy(stream.names.id, id, REPL_ID_BYTES);
+    forgetSecond();
+    stream.offset = offset;
+    streamKeep();
+}
+
+void streamResume(const char *id, uint64_t offset) {
+    assertMainRole();
+    streamDrop();
+    stream.offset = offset;
+    memcpy(stream.names.id2, id, REPL_ID_BYTES);
+    stream.names.id2_until = (long long)offset + 1;
+    streamKeep();
+}
+
+/* ---- A primary's ---- */
+
+void streamSay(slice wire) {
+    assertMainRole();
+    if (!stream.sink_is_set) return;
+    backlogAppend(&stream.kept, wire.ptr, wire.len);
+    stream.offset = stream.kept.end;
+}
+
+void streamForgetDb(void) {
+    stream.db = -1;
+}
+
+int streamDb(void) {
+    return stream.db;
+}
+
+/* ---- A replica's ---- */
+
+void streamForward(slice wire) {
+    debugAssert(stream.is_kept && !stream.takes_writes);
+    backlogAppend(&stream.kept, wire.ptr, wire.len);
+    backlogExpect(&stream.kept, wire.len);
+}
+
+void streamCommit(uint64_t offset) {
+    debugAssert(stream.kept.end == offset);
+    stream.offset = offset;
+}
+
+void streamRollback(void) {
+    assertMainRole();
+    if (stream.is_kept && stream.kept.end > stream.offset) backlogTruncate(&stream.kept, stream.offset);
+}

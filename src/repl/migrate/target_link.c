@@ -1,0 +1,227 @@
+/* target_link.c -- connections to the servers that keys are migrated to; they are kept for a while.
+ *
+ * Keys are moved in series, by commands that follow each other: connecting anew would cost each of them a round trip,
+ * and more with TLS.
+ *
+ * Not here    what is said (migrate.c), waiting for a connection (event/conn_wait.h).
+ * Owns        the links that are kept.
+ * Threads     main.
+ * Invariants  1. A link is kept, or somebody's, who has it to himself.
+ *             2. A kept link has no unread bytes: each reply was taken by who had asked for it.
+ * Tests       tests/unit/repl/migrate/target_link_test.c, tests/repl/migrate.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "target_link.h"
+
+#include "anet.h"
+#include "clock.h"
+#include "conn_wait.h"
+#include "panic.h"
+#include "sds.h"
+#include "tls_settings.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+
+#define KEPT_MAX 64
+#define KEPT_MS 10000
+
+struct targetLink {
+    connWaiter waiter; /* first: its address is the link's */
+    uint64_t until_ms; /* monotonic: the wait under way ends */
+    uint64_t timeout_ms;
+    sds name;         /* owns: host, port, and what else tells it from others */
+    connection *conn; /* owns */
+    bool has_db;
+    long long db; /* selected */
+    uint64_t used_ms;
+    size_t from, len; /* unread: in[from .. len) */
+    char in[TARGET_LINE_MAX];
+};
+
+static struct {
+    targetLink *links[KEPT_MAX]; /* own */
+    size_t count;
+} kept;
+
+/* ---- Waiting ---- */
+
+static bool waitReady(connWaiter *w, int fd, int mask) {
+    const targetLink *link = (const targetLink *)w;
+    uint64_t now_ms = clockMonotonicMs();
+    int ready = now_ms < link->until_ms ? aeWait(fd, mask, (long long)(link->until_ms - now_ms)) : 0;
+    if (ready == 0) errno = ETIMEDOUT;
+    return ready > 0;
+}
+
+static void beginWait(targetLink *link) {
+    link->until_ms = clockMonotonicMs() + link->timeout_ms;
+}
+
+/* ---- Opening and closing ---- */
+
+static targetLink *takeKept(const sds name) {
+    for (size_t i = 0; i < kept.count; i++) {
+        targetLink *link = kept.links[i];
+        if (sdsCmp(link->name, name) != 0) continue;
+        kept.links[i] = kept.links[--kept.count];
+        return link;
+    }
+    return NULL;
+}
+
+/* It was not closed meanwhile, and nothing has come that would be taken for a reply. */
+static bool isQuiet(targetLink *link) {
+    char byte;
+    return connRead(link->conn, &byte, 1) == -1 && link->conn->state == CONN_CONNECTED;
+}
+
+static int portOf(slice text) {
+    sds digits = sdsFromSlice(text);
+    long port = strtol(digits, NULL, 10);
+    sdsFree(digits);
+    return port < 0 || port > INT_MAX ? 0 : (int)port;
+}
+
+static bool connectTo(targetLink *link, slice host, slice port) {
+    tlsContext *tls = tls_settings.cluster ? tlsClientContext() : NULL;
+    if (tls_settings.cluster && !tls) {
+        errno = EPROTO;
+        return false;
+    }
+    sds name = sdsFromSlice(host);
+    int fd = anetTcpConnect(NULL, name, portOf(port), NULL, true);
+    sdsFree(name);
+    if (fd != C_ERR) link->conn = connWaitConnected(fd, tls, &link->waiter, NULL, NULL);
+    return link->conn != NULL;
+}
+
+targetLink *targetOpen(slice host, slice port, bool authenticated, long long timeout_ms) {
+    assertMainRole();
+    sds name =
+        sdsCatPrintf(sdsFromSlice(host), ":%.*s:%d:%d", (int)port.len, port.ptr, authenticated, tls_settings.cluster);
+    targetLink *link = takeKept(name);
+    if (link && isQuiet(link)) {
+        sdsFree(name);
+        link->timeout_ms = (uint64_t)timeout_ms;
+        return link;
+    }
+    targetDrop(link);
+    link = zcalloc(1, sizeof(*link));
+    link->waiter.ready = waitReady;
+    link->timeout_ms = (uint64_t)timeout_ms;
+    link->name = name;
+    beginWait(link);
+    if (connectTo(link, host, port)) return link;
+    int error = errno;
+    targetDrop(link);
+    errno = error;
+    return NULL;
+}
+
+void targetDrop(targetLink *link) {
+    if (!link) return;
+    if (link->conn) connClose(link->conn);
+    sdsFree(link->name);
+    zfree(link);
+}
+
+/* The one that nobody has used for the longest time makes room. */
+static void makeRoom(void) {
+    if (kept.count < KEPT_MAX) return;
+    size_t oldest = 0;
+    for (size_t i = 1; i < kept.count; i++)
+        if (kept.links[i]->used_ms < kept.links[oldest]->used_ms) oldest = i;
+    targetDrop(kept.links[oldest]);
+    kept.links[oldest] = kept.links[--kept.count];
+}
+
+void targetKeep(targetLink *link) {
+    assertMainRole();
+    if (link->from != link->len) {
+        targetDrop(link);
+        return;
+    }
+    makeRoom();
+    link->used_ms = clockMonotonicMs();
+    kept.links[kept.count++] = link;
+}
+
+size_t targetsKept(void) {
+    return kept.count;
+}
+
+void targetsTick(void) {
+    assertMainRole();
+    uint64_t now_ms = clockMonotonicMs();
+    for (size_t i = kept.count; i-- > 0;) {
+        targetLink *link = kept.links[i];
+        if (now_ms - link->used_ms <= KEPT_MS) continue;
+        kept.links[i] = kept.links[--kept.count];
+        targetDrop(link);
+    }
+}
+
+/* ---- Its database ---- */
+
+bool targetIsAt(const targetLink *link, long long db) {
+    return link->has_db && link->db == db;
+}
+
+void targetSetDb(targetLink *link, long long db) {
+    link->has_db = true;
+    link->db = db;
+}
+
+void targetForgetDb(targetLink *link) {
+    link->has_db = false;
+}
+
+/* ---- Bytes ---- */
+
+bool targetWrite(targetLink *link, slice bytes) {
+    while (bytes.len > 0) {
+        size_t n = bytes.len < TARGET_PIECE_BYTES ? bytes.len : TARGET_PIECE_BYTES;
+        beginWait(link);
+        if (!connWaitWrite(link->conn, sliceOf(bytes.ptr, n), &link->waiter)) return false;
+        bytes = sliceOf(bytes.ptr + n, bytes.len - n);
+    }
+    return true;
+}
+
+/* More bytes behind the unread ones. */
+static bool readMore(targetLink *link) {
+    link->len -= link->from;
+    memmove(link->in, link->in + link->from, link->len);
+    link->from = 0;
+    if (link->len == sizeof(link->in)) {
+        errno = EBADMSG;
+        return false;
+    }
+    ssize_t n = connWaitRead(link->conn, link->in + link->len, sizeof(link->in) - link->len, &link->waiter);
+    if (n == 0) errno = ECONNRESET;
+    if (n <= 0) return false;
+    link->len += (size_t)n;
+    return true;
+}
+
+bool targetReadLine(targetLink *link, slice *line) {
+    size_t looked = 0;
+    beginWait(link);
+    for (;;) {
+        const char *begin = link->in + link->from;
+        size_t have = link->len - link->from;
+        const char *end = have > looked ? memchr(begin + looked, '\n', have - looked) : NULL;
+        if (end) {
+            size_t len = (size_t)(end - begin);
+            link->from += len + 1;
+            if (len > 0 && begin[len - 1] == '\r') len--;
+            *line = sliceOf(begin, len);
+            return true;
+        }
+        looked = have;
+        if (!readMore(link)) return false;
+    }
+}

@@ -1,0 +1,461 @@
+/* full_sync.c -- when a child writes the dataset for replicas, and for which.
+ *
+ *   from disk   child writes the file --> its end --> shipments, one each --> ONLINE
+ *   directly    child ==pipe==> one shipment to all --> its end --> ONLINE; the stream when they have loaded it
+ *
+ * One child serves all who wait and can do with the same snapshot. Their place in the stream is where it forked; what
+ * is written from then on is kept for them.
+ *
+ * A child is forked by a command or at a tick, never where something has ended: that may be within a long command.
+ *
+ * Not here    bytes on their way (shipment.c, transfer.c), children (persist/file/child.h), who asks (psync.c).
+ * Owns        the round: a child that writes for replicas, and what is known of it.
+ * Threads     main's own.
+ * Invariants  1. A replica in WAIT_END is of the round under way; it has a place, or its other connection has.
+ * Tests       tests/repl/sync.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "full_sync.h"
+
+#include "anet.h"
+#include "child.h"
+#include "clock.h"
+#include "log.h"
+#include "log_limit.h"
+#include "panic.h"
+#include "persist_settings.h"
+#include "primary_link.h"
+#include "primary_session.h"
+#include "rdb_format.h"
+#include "rdb_save.h"
+#include "repl_settings.h"
+#include "reply.h"
+#include "rng.h"
+#include "session_output.h"
+#include "shipment.h"
+#include "snapshot.h"
+#include "stream.h"
+#include "sync_file.h"
+#include "zmalloc.h"
+
+/* Log lines of a kind in a minute where each is of one child: a replica that fails again and again must not fill the
+ * log. */
+#define LINES_PER_ROUND 10
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MARK_BYTES 40
+#define PIPE_BYTES (1 << 20)
+#define VERSION_NEW 0x00090000u /* from here on servers read the newest version */
+
+typedef enum { ROUND_NONE, ROUND_FILE, ROUND_DIRECT } roundKind;
+
+static struct {
+    bool (*hide_user_data)(void); /* const after boot */
+    roundKind kind;
+    bool child_lives, child_ok, shipped; /* of a direct round */
+    syncNeeds needs;
+    unsigned version;
+    bool checksum;
+    char mark[MARK_BYTES + 1];
+    int stream_db; /* -1: none yet */
+    rdbReplication place;
+    char id[REPL_ID_BYTES + 1]; /* place.id */
+} this_round;
+
+static void fileEnded(bool ok, const char *file);
+
+void fullSyncInit(bool (*hide_user_data)(void)) {
+    assertMainThread();
+    this_round.hide_user_data = hide_user_data;
+    snapshotOnEnd(fileEnded);
+}
+
+/* ---- Who may share a snapshot ---- */
+
+static unsigned versionFor(const replicaState *r) {
+    return r->needs.version < VERSION_NEW ? RDB_VERSION_OLD : 0;
+}
+
+static bool isFiltered(const replicaState *r) {
+    return r->needs.no_keys || r->needs.no_functions;
+}
+
+/* Who does not know where a snapshot without a length ends gets it from disk, as it is there. */
+static bool goesDirect(const replicaState *r) {
+    if (!r->reads_eof) return false;
+    if (r->is_rdb_channel) return true;
+    return repl_settings.diskless_sync || isFiltered(r) || versionFor(r);
+}
+
+static bool sameSnapshot(const replicaState *a, const replicaState *b) {
+    if (goesDirect(a) != goesDirect(b)) return false;
+    if (!goesDirect(a)) return true;
+    return versionFor(a) == versionFor(b) && a->needs.no_keys == b->needs.no_keys &&
+           a->needs.no_functions == b->needs.no_functions && a->skips_checksum == b->skips_checksum;
+}
+
+/* ---- All in a phase ---- */
+
+/* The next one in that phase behind `after`, NULL: from the first. */
+static replicaState *nextIn(replicaPhase phase, const replicaState *after) {
+    listIter it = listBegin(replicasAll(), false);
+    bool seen = !after;
+    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
+        replicaState *r = listNodeValue(n);
+        if (seen && r->phase == phase && !(r->c->flags & CLIENT_CLOSE_ASAP)) return r;
+        seen |= r == after;
+    }
+    return NULL;
+}
+#define FOR_ALL_IN(phase, r) \
+    for (replicaState *r = nextIn(phase, NULL), *r##_next; r && (r##_next = nextIn(phase, r), true); r = r##_next)
+
+/* ---- A round begins ---- */
+
+/* It belongs to the round from here on: what is written now is kept for it. */
+static void enter(replicaState *r, uint64_t offset) {
+    bool kept = replicaTakePlace(r, offset);
+    serverAssert(kept);
+    r->phase = REPLICA_WAIT_END;
+    if (r->old_style && !r->is_rdb_channel) return;
+    char line[REPL_ID_BYTES + 96];
+    int n = r->is_rdb_channel ? snprintf(line, sizeof(line), "$ENDOFF:%llu %s %d %llu\r\n", (unsigned long long)offset,
+                                         streamNames()->id, this_round.stream_db, (unsigned long long)r->c->id)
+                              : snprintf(line, sizeof(line), "+FULLRESYNC %s %llu\r\n", streamNames()->id,
+                                         (unsigned long long)offset);
+    addReplyProto(r->c, line, (size_t)n);
+}
+
+static void refuseAll(replicaPhase phase) {
+    FOR_ALL_IN(phase, r) {
+        addReplyError(r->c, "BGSAVE failed, replication can't continue");
+        sessionCloseAfterOutput(r->c);
+    }
+}
+
+static void notePlace(void) {
+    memcpy(this_round.id, streamNames()->id, sizeof(this_round.id));
+    int db = this_round.stream_db = primaryLinkWanted() ? primarySessionDb() : streamDb();
+    this_round.place =
+        (rdbReplication){.stream_db = db < 0 ? 0 : db, .id = this_round.id, .offset = (long long)streamOffset()};
+}
+
+static bool writeAll(slice bytes) {
+    while (bytes.len > 0) {
+        ssize_t n = write(CHILD_OUTPUT_FD, bytes.ptr, bytes.len);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        bytes = sliceOf(bytes.ptr + n, bytes.len - (size_t)n);
+    }
+    return true;
+}
+
+/* In the child. */
+static bool writeDirect(void *arg) {
+    unused(arg);
+    char header[MARK_BYTES + 16];
+    int n = snprintf(header, sizeof(header), "$EOF:%s\r\n", this_round.mark);
+    rdbSaveOptions o = rdbSaveDefaults();
+    o.checksum &= this_round.checksum;
+    o.replication = &this_round.place;
+    o.version = this_round.version;
+    o.without_keys = this_round.needs.no_keys;
+    o.without_functions = this_round.needs.no_functions;
+    o.hide_user_data = this_round.hide_user_data();
+    o.progress = childProgress;
+    return writeAll(sliceOf(header, (size_t)n)) && rdbSaveTo(CHILD_OUTPUT_FD, &o) &&
+           writeAll(sliceOf(this_round.mark, MARK_BYTES));
+}
+
+static void directEnded(void *arg, const childEnd *how);
+
+/* A pipe, and a child that writes into it. Its reading end, or -1. */
+static int forkDirect(const replicaState *first) {
+    int fds[2];
+    this_round.needs = first->needs;
+    this_round.version = versionFor(first);
+    this_round.checksum = !first->skips_checksum;
+    rngSecureHex(this_round.mark, MARK_BYTES);
+    if (anetPipe(fds, O_CLOEXEC | O_NONBLOCK, O_CLOEXEC) < 0) return -1;
+    (void)fcntl(fds[0], F_SETPIPE_SZ, PIPE_BYTES);
+    const childJob job = {.purpose = CHILD_RDB,
+                          .cpulist = persist_settings.bgsave_cpulist,
+                          .work = writeDirect,
+                          .ended = directEnded,
+                          .has_output = true,
+                          .output = fds[1]};
+    bool ok = childStart(&job);
+    int error = errno;
+    close(fds[1]);
+    if (!ok) close(fds[0]);
+    errno = error;
+    return ok ? fds[0] : -1;
+}
+
+static void arrivedDirectly(replicaState *r, bool ok);
+static void shippedDirectly(void);
+
+static void beginDirect(const replicaState *first) {
+    int source = forkDirect(first);
+    if (source < 0) {
+        LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "forks for a full synchronization failed",
+                    "Can't save in background: fork: %s", strerror(errno));
+        refuseAll(REPLICA_WAIT_START);
+        return;
+    }
+    LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "RDB transfers began",
+                "Background RDB transfer started by pid %d to pipe through parent process", (int)childPid());
+    this_round.kind = ROUND_DIRECT;
+    this_round.child_lives = true;
+    this_round.child_ok = this_round.shipped = false;
+    replicaState **to = zmalloc(replicasCount() * sizeof(replicaState *));
+    size_t n = 0;
+    uint64_t offset = streamOffset();
+    FOR_ALL_IN(REPLICA_WAIT_START, r) {
+        if (r != first && !sameSnapshot(r, first)) continue;
+        enter(r, offset);
+        to[n++] = r;
+    }
+    static const shipmentEnds ends = {.arrived = arrivedDirectly, .over = shippedDirectly};
+    shipmentSend(source, 0, to, n, &ends);
+    zfree(to);
+}
+
+static void beginFile(const replicaState *first) {
+    if (!snapshotStart()) {
+        refuseAll(REPLICA_WAIT_START);
+        return;
+    }
+    this_round.kind = ROUND_FILE;
+    uint64_t offset = streamOffset();
+    FOR_ALL_IN(REPLICA_WAIT_START, r)
+    if (r == first || sameSnapshot(r, first)) enter(r, offset);
+}
+
+static void begin(replicaState *first) {
+    assertMainThread();
+    bool direct = goesDirect(first);
+    LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "RDB files or transfers for replicas began",
+                "Starting BGSAVE for SYNC with target: %s using: %s", direct ? "replicas sockets" : "disk",
+                first->is_rdb_channel ? "dual-channel" : "normal sync");
+    streamKeep();
+    notePlace();
+    if (direct) beginDirect(first);
+    else beginFile(first);
+    streamForgetDb(); /* who loads it knows of no SELECT */
+}
+
+/* ---- A round ends ---- */
+
+/* It wanted the dataset alone, and has it as far as the kernel is concerned. */
+static void dismiss(replicaState *r) {
+    replicaLeavePlace(r);
+    r->c->flags |= CLIENT_CLOSE_AFTER_REPLY;
+    sessionDrain(r->c);
+}
+
+void fullSyncArrived(replicaState *r, bool awaits_ack) {
+    if (r->snapshot_only || r->is_rdb_channel) { /* the latter's place may be its other connection's by now */
+        r->phase = REPLICA_SNAPSHOT_SENT;
+        r->sent_ms = clockMonotonicMs();
+        if (!r->is_rdb_channel || !r->has_place) dismiss(r);
+        return;
+    }
+    awaits_ack = awaits_ack && !r->has_loaded;
+    replicaOnline(r, awaits_ack);
+    if (!awaits_ack) {
+        LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "synchronizations that succeeded",
+                    "Synchronization with replica %s succeeded", replicaName(r));
+        if (streamOffset() == 0) streamSay(sliceStr("*1\r\n$4\r\nping\r\n"));
+    } else {
+        LOG_LIMITED(
+            LL_NOTICE, LINES_PER_ROUND, "RDB transfers to a replica succeeded",
+            "Streamed RDB transfer with replica %s succeeded (socket). Waiting for REPLCONF ACK from replica to "
+            "enable streaming",
+            replicaName(r));
+    }
+}
+
+void fullSyncPlaceTaken(replicaState *r) {
+    replicaLeavePlace(r);
+    if (r->phase == REPLICA_SNAPSHOT_SENT) dismiss(r);
+}
+
+void fullSyncAcked(replicaState *r) {
+    if (r->phase == REPLICA_LOADS_BESIDE) {
+        replicaOnline(r, false);
+        LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "synchronizations that succeeded",
+                    "Synchronization with replica %s succeeded", replicaName(r));
+        return;
+    }
+    if (r->phase == REPLICA_WAIT_END) r->has_loaded = true;
+    if (r->phase != REPLICA_ONLINE || !r->awaits_ack) return;
+    r->awaits_ack = false;
+    replicaStream(r);
+    LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "synchronizations that succeeded",
+                "Synchronization with replica %s succeeded", replicaName(r));
+    if (streamOffset() == 0) streamSay(sliceStr("*1\r\n$4\r\nping\r\n"));
+}
+
+static void arrivedFromFile(replicaState *r, bool ok) {
+    if (ok) fullSyncArrived(r, false);
+    else clientCloseAsap(r->c);
+}
+
+static void sendFile(replicaState *r, const char *file) {
+    struct stat st;
+    static const shipmentEnds ends = {.arrived = arrivedFromFile};
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) < 0) {
+        LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "snapshots that could not be opened",
+                    "The snapshot for replica %s cannot be opened: %s", replicaName(r), strerror(errno));
+        if (fd >= 0) close(fd);
+        clientCloseAsap(r->c);
+        return;
+    }
+    char header[32];
+    int n = snprintf(header, sizeof(header), "$%llu\r\n", (unsigned long long)st.st_size);
+    addReplyProto(r->c, header, (size_t)n);
+    r->phase = REPLICA_SEND_FILE;
+    shipmentSend(fd, (uint64_t)st.st_size, &r, 1, &ends);
+}
+
+/* Any snapshot's child has ended. */
+static void fileEnded(bool ok, const char *file) {
+    if (this_round.kind != ROUND_FILE) return;
+    this_round.kind = ROUND_NONE;
+    FOR_ALL_IN(REPLICA_WAIT_END, r) {
+        if (ok) sendFile(r, file);
+        else clientCloseAsap(r->c);
+    }
+    if (ok) syncFileRelease(file);
+}
+
+/* Both the child and what it has written are through. */
+static void endDirect(void) {
+    if (this_round.child_lives || !this_round.shipped) return;
+    this_round.kind = ROUND_NONE;
+    FOR_ALL_IN(REPLICA_WAIT_END, r) {
+        if (this_round.child_ok) fullSyncArrived(r, true);
+        else clientCloseAsap(r->c);
+    }
+}
+
+static void arrivedDirectly(replicaState *r, bool ok) {
+    if (!ok) clientCloseAsap(r->c);
+}
+
+static void shippedDirectly(void) {
+    size_t up = 0;
+    FOR_ALL_IN(REPLICA_WAIT_END, r) up++;
+    LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "RDB transfers were read to their end",
+                "Diskless rdb transfer, done reading from pipe, %zu replicas still up.", up);
+    this_round.shipped = true;
+    endDirect();
+}
+
+static void directEnded(void *arg, const childEnd *how) {
+    unused(arg);
+    this_round.child_lives = false;
+    this_round.child_ok = how->ok;
+    if (how->ok)
+        LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "RDB transfers succeeded",
+                    "Background RDB transfer terminated with success");
+    else if (how->signal)
+        LOG_LIMITED(LL_WARNING, LINES_PER_ROUND, "RDB transfers were ended by a signal",
+                    "Background transfer terminated by signal %d", how->signal);
+    else LOG_LIMITED(LL_WARNING, LINES_PER_ROUND, "RDB transfers failed", "Background transfer error");
+    endDirect();
+}
+
+/* ---- Who waits ---- */
+
+/* One of the round under way for whom the stream from its snapshot on is kept. */
+static const replicaState *keptFor(void) {
+    FOR_ALL_IN(REPLICA_WAIT_END, r)
+    if (r->has_place) return r;
+    return NULL;
+}
+
+/* The child under way writes what it can do with, from a place that is kept. */
+static bool join(replicaState *r) {
+    const replicaState *other = this_round.kind == ROUND_FILE && !goesDirect(r) ? keptFor() : NULL;
+    if (!other) return false;
+    LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "replicas that wait for the BGSAVE in progress",
+                "Waiting for end of BGSAVE for SYNC");
+    enter(r, other->at.offset);
+    return true;
+}
+
+static bool mayBegin(void) {
+    return this_round.kind == ROUND_NONE && childRunning() == CHILD_NONE;
+}
+
+void fullSyncAsk(replicaState *r) {
+    assertMainThread();
+    r->phase = REPLICA_WAIT_START;
+    r->waits_since_ms = clockMonotonicMs();
+    if (!streamIsKept()) {
+        streamRename();
+        streamKeep();
+        serverLog(LL_NOTICE, "Replication backlog created, my new replication IDs are '%s' and '%s'", streamNames()->id,
+                  streamNames()->id2);
+    }
+    if (join(r)) return;
+    if (this_round.kind == ROUND_DIRECT) {
+        LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "replicas that wait for the next BGSAVE",
+                    "Current BGSAVE has socket target. Waiting for next BGSAVE for SYNC");
+    } else if (!mayBegin()) {
+        LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "replicas that wait for another background operation",
+                    "No BGSAVE in progress, but another BG operation is active. BGSAVE for replication delayed");
+    } else if (goesDirect(r) && repl_settings.diskless_sync && repl_settings.diskless_delay_s) {
+        LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "replicas for which the BGSAVE was delayed",
+                    "Delay next BGSAVE for diskless SYNC");
+    } else {
+        begin(r);
+    }
+}
+
+/* Those who would be served together with `first`, how many they are, and since when one has waited. */
+static bool isDue(replicaState *first) {
+    if (!goesDirect(first) || !repl_settings.diskless_sync) return true;
+    uint64_t since_ms = UINT64_MAX;
+    long long waiting = 0;
+    FOR_ALL_IN(REPLICA_WAIT_START, r) {
+        if (!sameSnapshot(r, first)) continue;
+        waiting++;
+        if (r->waits_since_ms < since_ms) since_ms = r->waits_since_ms;
+    }
+    if (repl_settings.diskless_max_replicas && waiting >= repl_settings.diskless_max_replicas) return true;
+    return clockMonotonicMs() - since_ms >= (uint64_t)repl_settings.diskless_delay_s * 1000;
+}
+
+void fullSyncTick(void) {
+    assertMainThread();
+    if (!mayBegin()) return;
+    FOR_ALL_IN(REPLICA_WAIT_START, r) {
+        if (!isDue(r)) continue;
+        begin(r);
+        return;
+    }
+}
+
+void fullSyncForget(replicaState *r) {
+    assertMainRole();
+    shipmentsForget(r);
+    if (r->phase != REPLICA_WAIT_END || nextIn(REPLICA_WAIT_END, NULL)) return;
+    /* Nobody is left whom the child writes for. What it writes to disk may be wanted anyway; and when it has ended
+     * there may be another one, for something else, while what it has written is still on its way. */
+    bool direct = this_round.kind == ROUND_DIRECT && this_round.child_lives;
+    if (direct || (this_round.kind == ROUND_FILE && !snapshotHasSavePoints())) childKill();
+}
+
+bool fullSyncIsDirect(void) {
+    return this_round.kind == ROUND_DIRECT;
+}

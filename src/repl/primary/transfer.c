@@ -1,0 +1,171 @@
+/* transfer.c -- a thread that copies a snapshot to the connections of replicas.
+ *
+ *   child ==pipe==> |           | ==> connection 0
+ *                   |  buffer   | ==> connection 1
+ *   file =========> |           | ==> ...
+ *
+ * Not here    who gets what and what its end means (full_sync.c), the loan of connections (net/balance/stream_loan.h).
+ * Owns        the thread, the source, a buffer.
+ * Threads     main's own; its own, which alone touches the connections between transferStart() and its end.
+ * Invariants  1. Each connection gets the same bytes in the same order, or fails.
+ *             2. The thread ends within WAKE_MS of all connections having been cancelled, or when the source ends.
+ * Cost        a copy into the process and one out of it for each byte, none of it on main.
+ * Tests       tests/unit/repl/primary/transfer_test.c, tests/repl/sync.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "transfer.h"
+
+#include "clock.h"
+#include "panic.h"
+#include "thread.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#define BUFFER_BYTES ((size_t)256 << 10)
+#define WAKE_MS 100 /* how long a wait lasts before it is looked whether somebody still wants it */
+
+typedef struct outlet {
+    connection *conn;       /* borrowed; the thread */
+    size_t sent;            /* the thread: of the buffer */
+    uint64_t moved_ms;      /* the thread: when it last took something */
+    bool failed;            /* the thread; main when that has ended */
+    _Atomic bool cancelled; /* relaxed */
+} outlet;
+
+struct transfer {
+    /* const */
+    int source; /* owns */
+    uint64_t length;
+    unsigned timeout_s;
+    void (*done)(void);
+    size_t count;
+    pthread_t thread;
+    /* the thread */
+    char *buffer;           /* owns */
+    bool broken;            /* the source has failed, or ended too early */
+    _Atomic uint64_t bytes; /* relaxed */
+    _Atomic bool over;      /* release by the thread: all it has done */
+    outlet outlets[];
+};
+
+static _Atomic uint64_t sent_bytes; /* relaxed */
+
+static bool isWanted(const outlet *o) {
+    return !o->failed && !atomic_load_explicit(&o->cancelled, memory_order_relaxed);
+}
+
+static bool anybodyWants(const transfer *t) {
+    for (size_t i = 0; i < t->count; i++)
+        if (isWanted(&t->outlets[i])) return true;
+    return false;
+}
+
+/* Write to it what it takes now. */
+static void writeSome(transfer *t, outlet *o, size_t len) {
+    struct iovec iov = {t->buffer + o->sent, len - o->sent};
+    ssize_t n = connWritev(o->conn, &iov, 1);
+    uint64_t now_ms = clockMonotonicMs();
+    if (n > 0) {
+        atomic_fetch_add_explicit(&sent_bytes, (uint64_t)n, memory_order_relaxed);
+        o->sent += (size_t)n;
+        o->moved_ms = now_ms;
+    } else if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) {
+        o->failed = true;
+    } else if (now_ms - o->moved_ms > (uint64_t)t->timeout_s * 1000) {
+        o->failed = true;
+    }
+}
+
+/* One that has not got all of the buffer; NULL: all have. */
+static outlet *firstBehind(transfer *t, size_t len) {
+    for (size_t i = 0; i < t->count; i++)
+        if (t->outlets[i].sent < len && isWanted(&t->outlets[i])) return &t->outlets[i];
+    return NULL;
+}
+
+static void writeToAll(transfer *t, size_t len) {
+    for (size_t i = 0; i < t->count; i++) {
+        t->outlets[i].sent = 0;
+        t->outlets[i].moved_ms = clockMonotonicMs();
+        if (isWanted(&t->outlets[i])) writeSome(t, &t->outlets[i], len);
+    }
+    for (outlet *o; (o = firstBehind(t, len)) != NULL;) {
+        aeWait(o->conn->fd, o->conn->write_needs_read ? AE_READABLE : AE_WRITABLE, WAKE_MS);
+        writeSome(t, o, len);
+    }
+}
+
+/* The next bytes of the source. 0: there are no more, or nobody wants them. */
+static size_t readSome(transfer *t) {
+    size_t most = BUFFER_BYTES;
+    if (t->length && t->length - t->bytes < most) most = (size_t)(t->length - t->bytes);
+    if (most == 0) return 0;
+    while (anybodyWants(t)) {
+        if (aeWait(t->source, AE_READABLE, WAKE_MS) == 0) continue;
+        ssize_t n = read(t->source, t->buffer, most);
+        if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+        t->broken = n < 0 || (n == 0 && t->length);
+        return n < 0 ? 0 : (size_t)n;
+    }
+    return 0;
+}
+
+static void copy(void *arg) {
+    transfer *t = arg;
+    for (size_t n; (n = readSome(t)) > 0;) {
+        t->bytes += n;
+        writeToAll(t, n);
+    }
+    void (*done)(void) = t->done;
+    atomic_store_explicit(&t->over, true, memory_order_release);
+    done();
+}
+
+transfer *transferStart(int source, uint64_t length, connection **conns, size_t count, unsigned timeout_s,
+                        void (*done)(void)) {
+    assertMainThread();
+    transfer *t = zcalloc(1, sizeof(*t) + count * sizeof(t->outlets[0]));
+    t->source = source;
+    t->length = length;
+    t->timeout_s = timeout_s;
+    t->done = done;
+    t->count = count;
+    t->buffer = zmalloc(BUFFER_BYTES);
+    for (size_t i = 0; i < count; i++) t->outlets[i].conn = conns[i];
+    int error = threadStart(&t->thread, &(threadPlan){.name = "repl_transfer"}, copy, t);
+    if (!error) return t;
+    close(source);
+    zfree(t->buffer);
+    zfree(t);
+    errno = error;
+    return NULL;
+}
+
+void transferCancel(transfer *t, size_t i) {
+    atomic_store_explicit(&t->outlets[i].cancelled, true, memory_order_relaxed);
+}
+
+bool transferIsOver(const transfer *t) {
+    return atomic_load_explicit(&t->over, memory_order_acquire);
+}
+
+bool transferSucceeded(const transfer *t, size_t i) {
+    serverAssert(transferIsOver(t));
+    return !t->broken && isWanted(&t->outlets[i]);
+}
+
+uint64_t transfersSent(void) {
+    return atomic_load_explicit(&sent_bytes, memory_order_relaxed);
+}
+
+void transferEnd(transfer *t) {
+    assertMainThread();
+    pthread_join(t->thread, NULL);
+    close(t->source);
+    zfree(t->buffer);
+    zfree(t);
+}

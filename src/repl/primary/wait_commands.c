@@ -1,0 +1,188 @@
+/* wait_commands.c -- WAIT and WAITAOF: a client waits until its writes are safe.
+ *
+ * On the disk of this server a client's writes are safe when the append-only file is synced up to the end of the last
+ * of them (client.write_offset), and is there: not while it is being turned on. Replicas tell how far they are in the
+ * stream (client.sent_offset), in memory and on their disks.
+ *
+ * Not here    when the file is synced (persist/aof/aof_thread.c), what replicas tell (psync.c), how long clients wait
+ *             (engine/wait/blocking.c).
+ * Owns        the waits.
+ * Threads     main.
+ * Invariants  1. `waits.first` has each client that one of these commands keeps waiting, once.
+ * Tests       tests/persist/waitaof.tcl, tests/repl/wait.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "wait_commands.h"
+
+#include "aof.h"
+#include "block_args.h"
+#include "panic.h"
+#include "primary_link.h"
+#include "replicas.h"
+#include "reply.h"
+#include "zmalloc.h"
+
+typedef struct safetyWait {
+    holdWaiter synced; /* first: its address is the wait's */
+    client *c;         /* borrowed */
+    bool on_disks;     /* WAITAOF */
+    bool local;        /* for this server's disk */
+    long long replicas;
+    bool log_off; /* the log was turned off meanwhile */
+    struct safetyWait *prev, *next;
+} safetyWait;
+
+static struct {
+    safetyWait *first; /* own; of which client: its blockingState knows */
+    bool wants_acks;
+} waits;
+
+static size_t replicasThatHave(const client *c, bool on_disks) {
+    return on_disks ? replicasSynced(c->sent_offset) : replicasAcked(c->sent_offset);
+}
+
+static bool isSafe(const client *c, bool on_disks, bool local, long long replicas) {
+    if (local && !aofIsSynced(c->write_offset)) return false;
+    return replicas <= 0 || replicasThatHave(c, on_disks) >= (size_t)replicas;
+}
+
+static void replyLogOff(client *c) {
+    addReplyError(c, "WAITAOF cannot be used when numlocal is set but appendonly is disabled.");
+}
+
+/* How many have what the client has written. */
+static void replyNumbers(client *c, bool on_disks) {
+    if (on_disks) {
+        addReplyArrayLen(c, 2);
+        addReplyLongLong(c, aofIsSynced(c->write_offset));
+    }
+    addReplyLongLong(c, (long long)replicasThatHave(c, on_disks));
+}
+
+static void replySafe(client *c, void *wait) {
+    const safetyWait *w = wait;
+    if (w->log_off) replyLogOff(c);
+    else replyNumbers(c, w->on_disks);
+}
+
+static void forgetWait(client *c, void *wait) {
+    unused(c);
+    safetyWait *w = wait;
+    holdCancel(&w->synced);
+    if (w->prev) w->prev->next = w->next;
+    else waits.first = w->next;
+    if (w->next) w->next->prev = w->prev;
+    zfree(w);
+}
+
+static void look(safetyWait *w) {
+    if (isSafe(w->c, w->on_disks, w->local, w->replicas)) blockingEnd(w->c, NULL);
+}
+
+static void isSynced(holdWaiter *synced) {
+    look((safetyWait *)synced);
+}
+
+static void waitForDisk(safetyWait *w) {
+    if (w->local && aofIsOn()) aofWhenSynced(&w->synced, w->c->write_offset, isSynced);
+}
+
+static void begin(client *c, bool on_disks, bool local, long long replicas, int64_t deadline_ms) {
+    static const blockOwner owner = {.reply = replySafe, .forget = forgetWait};
+    safetyWait *w = zcalloc(1, sizeof(*w));
+    w->c = c;
+    w->on_disks = on_disks;
+    w->local = local;
+    w->replicas = replicas;
+    w->next = waits.first;
+    if (waits.first) waits.first->prev = w;
+    waits.first = w;
+    waits.wants_acks |= replicas > 0;
+    blockUntilTold(c, &owner, w, deadline_ms);
+    waitForDisk(w);
+}
+
+/* ---- What changes meanwhile ---- */
+
+static void lookAtAll(void) {
+    for (safetyWait *w = waits.first, *next; w; w = next) {
+        next = w->next;
+        if (w->replicas > 0) look(w);
+    }
+}
+
+/* The log was being turned on. What was written before its first base is in that. */
+static void logBegins(void) {
+    for (safetyWait *w = waits.first, *next; w; w = next) {
+        next = w->next;
+        if (!w->local) continue;
+        if (isSafe(w->c, w->on_disks, true, w->replicas)) blockingEnd(w->c, NULL);
+        else waitForDisk(w);
+    }
+}
+
+/* The log is about to stop: turned off or suspended, and nobody will know any more what is safe; or the server ends,
+ * and with it all connections. */
+static void logStops(void) {
+    for (safetyWait *w = waits.first, *next; w; w = next) {
+        next = w->next;
+        holdCancel(&w->synced);
+        if (aofIsEnabled() || !w->local) continue;
+        w->log_off = true;
+        blockingEnd(w->c, NULL);
+    }
+}
+
+bool waitWantsAcks(void) {
+    return waits.wants_acks;
+}
+
+void waitAcksAsked(void) {
+    waits.wants_acks = false;
+}
+
+void waitCommandsInit(void) {
+    assertMainRole();
+    aofOnBegin(logBegins);
+    aofOnStop(logStops);
+    replicasOnAck(lookAtAll);
+}
+
+/* ---- Commands ---- */
+
+void waitCommand(client *c) {
+    assertMainRole();
+    long long replicas;
+    int64_t deadline_ms;
+    if (primaryLinkWanted()) {
+        addReplyError(c, "WAIT cannot be used with replica instances. Please also note that if a replica is configured "
+                         "to be writable (which is not the default) writes to replicas are just local and are not "
+                         "propagated.");
+        return;
+    }
+    if (!getLongLongFromArg(c, 1, &replicas, NULL)) return;
+    if (!getTimeoutMsFromArg(c, 2, &deadline_ms)) return;
+    if (isSafe(c, false, false, replicas) || c->flags & CLIENT_DENY_BLOCKING) replyNumbers(c, false);
+    else begin(c, false, false, replicas, deadline_ms);
+}
+
+void waitaofCommand(client *c) {
+    assertMainRole();
+    long long local, replicas;
+    int64_t deadline_ms;
+    if (primaryLinkWanted()) {
+        addReplyError(c, "WAITAOF cannot be used with replica instances. Please also note that writes to replicas are "
+                         "just local and are not propagated.");
+        return;
+    }
+    if (!getRangeLongFromArg(c, 1, 0, 1, &local, NULL)) return;
+    if (!getPositiveLongFromArg(c, 2, &replicas, NULL)) return;
+    if (!getTimeoutMsFromArg(c, 3, &deadline_ms)) return;
+    if (local && !aofIsOn() && !aofIsTurningOn()) {
+        replyLogOff(c);
+        return;
+    }
+    bool there = isSafe(c, true, local, replicas);
+    if (there || c->flags & CLIENT_DENY_BLOCKING) replyNumbers(c, true);
+    else begin(c, true, local, replicas, deadline_ms);
+}

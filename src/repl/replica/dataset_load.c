@@ -1,0 +1,196 @@
+/* dataset_load.c -- the primary's snapshot takes the place of the dataset.
+ *
+ * When the dataset that there was is removed the append-only file stops, and save points do not count any more. Both go
+ * on after a load that has succeeded, or when this server is made a primary. A load that fails leaves the files as they
+ * were: they may be the last copy of the dataset before.
+ *
+ * Not here    reading (persist/rdb/rdb_load.h); what the place in the stream is then (primary_link.c).
+ * Owns        nothing beyond the call.
+ * Threads     main's own; the source is read by the loader's thread.
+ * Invariants  1. The dataset goes when the snapshot's magic and version have been found good, not before.
+ *             2. What a load that failed has touched on disk is its own temporary file.
+ * Tests       tests/repl/sync.tcl, tests/repl/broken_sync.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "dataset_load.h"
+
+#include "child.h"
+#include "db.h"
+#include "keep_files.h"
+#include "libraries.h"
+#include "loading.h"
+#include "log.h"
+#include "panic.h"
+#include "persist_settings.h"
+#include "repl_settings.h"
+#include "snapshot.h"
+#include "snapshot_reader.h"
+#include "stream.h"
+#include "sync_file.h"
+#include "yield.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct {
+    bool (*hide_user_data)(void); /* const after boot */
+    linkJob *job;                 /* borrowed: while a load is under way */
+    void (*goes)(void);
+    bool reads; /* the loader's thread may be at the connection */
+} load;
+
+void datasetLoadInit(bool (*hide_user_data)(void)) {
+    load.hide_user_data = hide_user_data;
+}
+
+void datasetLoadSayAlive(void) {
+    if (!load.job || load.reads) return;
+    struct iovec newline = {(char[]){'\n'}, 1};
+    (void)connWritev(load.job->wire.conn, &newline, 1);
+}
+
+/* ---- The dataset that was ---- */
+
+static void leave(void) {
+    load.goes();
+    keepFilesBegin();
+    clientsLoseWrites();
+}
+
+static void emptyAll(void) {
+    leave();
+    serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Flushing old data");
+    dbEmpty(-1, repl_settings.lazy_flush);
+}
+
+/* ---- From where ---- */
+
+static ssize_t readSource(void *arg, void *buf, size_t len) {
+    return snapshotRead(arg, buf, len);
+}
+
+static void stopSource(void *arg) {
+    snapshotReader *r = arg;
+    atomic_store_explicit(&r->job->dropped, true, memory_order_relaxed);
+}
+
+/* What follows the snapshot itself, to its end as the primary sees it. */
+static bool readToTheEnd(snapshotReader *r) {
+    char rest[SNAPSHOT_STASH_BYTES];
+    ssize_t n;
+    while ((n = snapshotRead(r, rest, sizeof(rest))) > 0) continue;
+    if (n == 0) return true;
+    serverLog(LL_WARNING, "Replication stream EOF marker is broken: %s", strerror(errno));
+    return false;
+}
+
+static rdbLoadResult fromConnection(linkJob *job, const rdbLoadOptions *options) {
+    snapshotReader reader;
+    snapshotReaderBegin(&reader, job);
+    const rdbSource source = {readSource, stopSource, &reader, job->frame.length};
+    load.reads = true;
+    rdbLoadResult r = rdbLoadSource(&source, "what the primary sends", options);
+    load.reads = false;
+    atomic_store_explicit(&job->dropped, false, memory_order_relaxed); /* by stopSource(), at the end of threads */
+    if (r.end == RDB_LOAD_DONE && !readToTheEnd(&reader)) r.end = RDB_LOAD_BROKEN;
+    return r;
+}
+
+static bool hasSize(const char *path, uint64_t bytes) {
+    struct stat st;
+    return stat(path, &st) == 0 && (uint64_t)st.st_size == bytes;
+}
+
+static void dropPath(linkJob *job) {
+    zfree(job->path);
+    job->path = NULL;
+}
+
+/* The file was loaded up to `end`: it becomes the base of the append-only file, or replaces the last snapshot. If it
+ * can do neither the synchronization is good all the same. A start would take what follows a base's end for commands,
+ * so a file with more bytes is no base. */
+static void keepFile(linkJob *job, uint64_t end) {
+    snapshotAbandon(); /* a child that would write an older one over it */
+    if (keepFilesEnd(hasSize(job->path, end) ? job->path : NULL)) {
+        dropPath(job);
+        unlink(persist_settings.dbfilename); /* it has the dataset before; a start reads the log */
+        return;
+    }
+    if (rename(job->path, persist_settings.dbfilename) < 0) {
+        serverLog(LL_WARNING, "Failed trying to rename the temp DB into %s in PRIMARY <-> REPLICA synchronization: %s",
+                  persist_settings.dbfilename, strerror(errno));
+        return;
+    }
+    dropPath(job);
+    syncFileRelease(persist_settings.dbfilename);
+}
+
+/* What was loaded beside the dataset takes its place. */
+static void takePlace(const rdbLoadResult *r) {
+    leave();
+    serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Swapping active DB with loaded DB");
+    dbShadowTake(repl_settings.lazy_flush);
+    librariesClear();
+    for (size_t i = 0; i < r->library_count; i++) {
+        sds error = librariesAdd(sdsSlice(r->libraries[i]), false);
+        if (error) serverLog(LL_WARNING, "Failed creating the functions library: %s", error);
+        sdsFree(error);
+    }
+    serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Discarding old DB in background");
+}
+
+/* The dataset there is stays until the end, and is served if it is an older one of the same stream. */
+static rdbLoadResult loadBeside(linkJob *job, rdbLoadOptions *options) {
+    uint64_t bytes = job->frame.length;
+    bool same_stream = !strncmp(job->got_id, streamNames()->id, REPL_ID_BYTES);
+    options->begin = NULL;
+    options->beside = true;
+    dbShadowBegin();
+    if (same_stream) loadingBeginBeside(bytes);
+    else loadingBegin(bytes);
+    rdbLoadResult r = fromConnection(job, options);
+    loadingEnd();
+    if (r.end == RDB_LOAD_DONE) takePlace(&r);
+    else dbShadowDrop(repl_settings.lazy_flush);
+    return r;
+}
+
+static rdbLoadResult loadInPlace(linkJob *job, const rdbLoadOptions *options, bool from_file) {
+    loadingBegin(job->frame.length);
+    rdbLoadResult r = from_file ? rdbLoadFile(job->path, options) : fromConnection(job, options);
+    loadingEnd();
+    if (r.end != RDB_LOAD_BROKEN) return r;
+    dbEmpty(-1, repl_settings.lazy_flush); /* nothing rather than half of it */
+    librariesClear();
+    serverLog(LL_WARNING,
+              "The files on disk stay as they were until a synchronization succeeds, or this server is made "
+              "a primary.");
+    return r;
+}
+
+bool datasetLoad(linkJob *job, bool from_file, void (*goes)(void), rdbReplInfo *info) {
+    assertMainThread();
+    assertOutsideYield();
+    rdbLoadOptions options = {.keep_expired = true,
+                              .begin = emptyAll,
+                              .unchecked = job->skip_checksum && !job->frame.has_length,
+                              .hide_user_data = load.hide_user_data()};
+    bool beside = !from_file && repl_settings.diskless_load == DISKLESS_LOAD_SWAPDB;
+    load.job = job;
+    load.goes = goes;
+    long long dirty = store_stats.dirty;
+    rdbLoadResult r = beside ? loadBeside(job, &options) : loadInPlace(job, &options, from_file);
+    bool ok = r.end == RDB_LOAD_DONE;
+    *info = r.replication;
+    uint64_t end = r.end_offset;
+    rdbLoadResultFree(&r);
+    store_stats.dirty = dirty;
+    if (ok && from_file) keepFile(job, end);
+    else if (ok) (void)keepFilesEnd(NULL);
+    load.job = NULL;
+    return ok;
+}

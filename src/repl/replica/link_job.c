@@ -1,0 +1,219 @@
+/* link_job.c -- work on the connection to the primary that waits for it: on a thread of its own.
+ *
+ * The thread may be in the resolver, which cannot be interrupted: so it is not joined but let go, and frees the job
+ * itself if main has no use for it any more.
+ *
+ * Not here    what is said (handshake.c) and what is received (snapshot_reader.c).
+ * Owns        a job, with main.
+ * Threads     main makes, starts and drops; the job's own does the rest.
+ * Invariants  1. Main touches nothing of a job that is not over but what is atomic.
+ * Tests       tests/unit/repl/replica/snapshot_reader_test.c, tests/repl/sync.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "link_job.h"
+
+#include "anet.h"
+#include "clock.h"
+#include "conn_wait.h"
+#include "log.h"
+#include "panic.h"
+#include "thread.h"
+#include "zmalloc.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WAKE_MS 100 /* how long a wait lasts before it is looked whether the job is still wanted */
+#define READ_BYTES ((size_t)16 << 10)
+
+linkJob *linkJobCreate(void (*work)(linkJob *job), void (*done)(void)) {
+    linkJob *job = zcalloc(1, sizeof(*job));
+    job->work = work;
+    job->done = done;
+    job->got_db = -1;
+    atomic_init(&job->owners, 1);
+    atomic_init(&job->heard_ms, clockMonotonicMs());
+    return job;
+}
+
+static void closeWire(linkWire *wire) {
+    if (wire->conn) connClose(wire->conn);
+    zfree(wire->early);
+}
+
+static void letGo(linkJob *job) {
+    if (atomic_fetch_sub_explicit(&job->owners, 1, memory_order_acq_rel) > 1) return;
+    closeWire(&job->wire);
+    closeWire(&job->stream);
+    unreadFree(&job->kept);
+    if (job->tls) tlsContextRelease(job->tls);
+    if (job->path && job->outcome == LINK_RECEIVED) unlink(job->path); /* nobody has come for the file */
+    sdsFree(job->user);
+    sdsFree(job->password);
+    zfree(job->host);
+    zfree(job->source_address);
+    zfree(job->announce_ip);
+    zfree(job->path);
+    zfree(job);
+}
+
+static void run(void *arg) {
+    linkJob *job = arg;
+    job->work(job);
+    void (*done)(void) = job->done;
+    atomic_store_explicit(&job->over, true, memory_order_release);
+    letGo(job);
+    done();
+}
+
+bool linkJobStart(linkJob *job) {
+    pthread_t thread;
+    atomic_fetch_add_explicit(&job->owners, 1, memory_order_relaxed);
+    int error = threadStart(&thread, &(threadPlan){.name = "repl_link"}, run, job);
+    if (error) {
+        atomic_fetch_sub_explicit(&job->owners, 1, memory_order_relaxed);
+        errno = error;
+        return false;
+    }
+    pthread_detach(thread);
+    return true;
+}
+
+bool linkJobIsOver(const linkJob *job) {
+    return atomic_load_explicit(&job->over, memory_order_acquire);
+}
+
+void linkSwapWires(linkJob *job) {
+    linkWire wire = job->wire;
+    job->wire = job->stream;
+    job->stream = wire;
+}
+
+void linkJobDrop(linkJob *job) {
+    if (!job) return;
+    atomic_store_explicit(&job->dropped, true, memory_order_relaxed);
+    letGo(job);
+}
+
+/* ---- Waiting ---- */
+
+static void heard(linkJob *job) {
+    atomic_store_explicit(&job->heard_ms, clockMonotonicMs(), memory_order_relaxed);
+}
+
+typedef struct jobWaiter {
+    connWaiter base; /* first: its address is the waiter's */
+    linkJob *job;    /* borrowed */
+} jobWaiter;
+
+static bool waitFor(connWaiter *w, int fd, int mask) {
+    linkJob *job = ((jobWaiter *)w)->job;
+    uint64_t until_ms = clockMonotonicMs() + (uint64_t)job->timeout_s * 1000;
+    while (linkJobIsWanted(job)) {
+        int ready = aeWait(fd, mask, WAKE_MS);
+        if (ready > 0) return true;
+        if (ready < 0) return false;
+        if (clockMonotonicMs() >= until_ms) {
+            job->timed_out = true;
+            errno = ETIMEDOUT;
+            return false;
+        }
+    }
+    errno = ECANCELED;
+    return false;
+}
+
+static jobWaiter waiterOf(linkJob *job) {
+    return (jobWaiter){{waitFor}, job};
+}
+
+/* ---- The connection ---- */
+
+static void connected(connWaiter *w) {
+    heard(((jobWaiter *)w)->job);
+    serverLog(LL_NOTICE, "Non blocking connect for SYNC fired the event.");
+}
+
+bool linkConnect(linkJob *job) {
+    char err[ANET_ERR_LEN], why[CONN_WAIT_ERR_LEN] = "";
+    int fd = anetTcpConnect(err, job->host, job->port, job->source_address, true);
+    if (fd < 0) {
+        serverLog(LL_WARNING, "Unable to connect to PRIMARY: %s", err);
+        return false;
+    }
+    jobWaiter w = waiterOf(job);
+    job->wire.conn = connWaitConnected(fd, job->tls, &w.base, connected, why);
+    if (job->wire.conn) return true;
+    if (*why) serverLog(LL_WARNING, "The TLS handshake with the PRIMARY has failed: %s", why);
+    else if (linkErrorIsNews(errno)) serverLog(LL_WARNING, "Error condition on socket for SYNC: %s", strerror(errno));
+    return false;
+}
+
+bool linkWait(linkJob *job, int ms) {
+    if (connHasPending(job->wire.conn)) return true;
+    return aeWait(job->wire.conn->fd, job->wire.conn->read_needs_write ? AE_WRITABLE : AE_READABLE, ms) > 0;
+}
+
+void linkPause(unsigned ms) {
+    const struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+    nanosleep(&pause, NULL);
+}
+
+ssize_t linkRead(linkJob *job, void *buf, size_t len) {
+    if (!linkJobIsWanted(job)) { /* also when there is always something to read */
+        errno = ECANCELED;
+        return -1;
+    }
+    jobWaiter w = waiterOf(job);
+    ssize_t n = connWaitRead(job->wire.conn, buf, len, &w.base);
+    if (n > 0) heard(job);
+    return n;
+}
+
+bool linkWrite(linkJob *job, slice bytes) {
+    jobWaiter w = waiterOf(job);
+    return connWaitWrite(job->wire.conn, bytes, &w.base);
+}
+
+/* ---- Lines ---- */
+
+static bool readMore(linkJob *job) {
+    linkWire *w = &job->wire;
+    if (w->early_room - w->early_len < READ_BYTES) {
+        w->early_room = w->early_len + READ_BYTES;
+        w->early = zrealloc(w->early, w->early_room);
+    }
+    ssize_t n = linkRead(job, w->early + w->early_len, w->early_room - w->early_len);
+    if (n == 0) errno = ECONNRESET;
+    if (n <= 0) return false;
+    w->early_len += (size_t)n;
+    return true;
+}
+
+bool linkReadLine(linkJob *job, char *line, size_t max) {
+    linkWire *w = &job->wire;
+    const char *end;
+    size_t looked = 0;
+    while (!(end = w->early_len > looked ? memchr(w->early + looked, '\n', w->early_len - looked) : NULL)) {
+        looked = w->early_len;
+        if (looked >= max) {
+            errno = EMSGSIZE;
+            return false;
+        }
+        if (!readMore(job)) return false;
+    }
+    size_t used = (size_t)(end - w->early) + 1, len = used - 1;
+    if (len > 0 && w->early[len - 1] == '\r') len--;
+    if (len >= max) {
+        errno = EMSGSIZE;
+        return false;
+    }
+    memcpy(line, w->early, len);
+    line[len] = '\0';
+    w->early_len -= used;
+    memmove(w->early, w->early + used, w->early_len);
+    return true;
+}

@@ -1,0 +1,123 @@
+/* snapshot_reader.c -- the bytes of a snapshot as they come from the primary: of a known length, or up to a mark.
+ *
+ * Not here    where they end (resp/snapshot_frame.h); what they mean (persist/rdb/rdb_scan.h).
+ * Owns        nothing.
+ * Threads     the job's, or whoever loads.
+ * Invariants  1. What lies behind a snapshot of known length stays in the job's `early`, or in the socket.
+ * Tests       tests/unit/repl/replica/snapshot_reader_test.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "snapshot_reader.h"
+
+#include "log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BUFFER_BYTES ((size_t)64 << 10)
+#define SYNC_EVERY ((uint64_t)8 << 20)
+#define FILE_MODE 0644
+
+void snapshotReaderBegin(snapshotReader *r, linkJob *job) {
+    r->job = job;
+    snapshotFrameBegin(&r->scan, &job->frame);
+    r->stash_at = r->stash_len = 0;
+}
+
+/* What came with the header, or from the socket. */
+static ssize_t take(linkJob *job, char *buf, size_t len) {
+    if (job->wire.early_len == 0) return linkRead(job, buf, len);
+    if (len > job->wire.early_len) len = job->wire.early_len;
+    memcpy(buf, job->wire.early, len);
+    job->wire.early_len -= len;
+    memmove(job->wire.early, job->wire.early + len, job->wire.early_len);
+    return (ssize_t)len;
+}
+
+static ssize_t readScanned(snapshotReader *r, char *buf, size_t len) {
+    while (!r->scan.ended) {
+        ssize_t n = take(r->job, buf, snapshotFrameMost(&r->scan, len));
+        if (n == 0) errno = ECONNRESET;
+        if (n <= 0) return -1;
+        size_t certain = snapshotFrameTake(&r->scan, buf, (size_t)n);
+        if (certain > 0) return (ssize_t)certain;
+    }
+    return 0;
+}
+
+/* A mark cannot be looked for in a few bytes. */
+static ssize_t readStashed(snapshotReader *r, char *buf, size_t len) {
+    if (r->stash_at == r->stash_len) {
+        ssize_t n = readScanned(r, r->stash, sizeof(r->stash));
+        if (n <= 0) return n;
+        r->stash_at = 0;
+        r->stash_len = (size_t)n;
+    }
+    if (len > r->stash_len - r->stash_at) len = r->stash_len - r->stash_at;
+    memcpy(buf, r->stash + r->stash_at, len);
+    r->stash_at += len;
+    return (ssize_t)len;
+}
+
+static ssize_t readUpToMark(snapshotReader *r, char *buf, size_t len) {
+    bool directly = r->stash_at == r->stash_len && len >= sizeof(r->stash);
+    return directly ? readScanned(r, buf, len) : readStashed(r, buf, len);
+}
+
+ssize_t snapshotRead(snapshotReader *r, void *buf, size_t len) {
+    ssize_t n = r->job->frame.has_length ? readScanned(r, buf, len) : readUpToMark(r, buf, len);
+    if (n > 0) atomic_fetch_add_explicit(&r->job->received, (uint64_t)n, memory_order_relaxed);
+    return n;
+}
+
+/* ---- Into a file ---- */
+
+static bool writeAll(int fd, const char *bytes, size_t len) {
+    while (len > 0) {
+        ssize_t n = write(fd, bytes, len);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return false;
+        bytes += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+/* False with errno, and what could not be done. */
+static bool receive(linkJob *job, int fd, const char **what) {
+    static const char reading[] = "I/O error trying to sync with PRIMARY";
+    static const char writing[] = "Write error or short write writing to the DB dump file needed for PRIMARY <-> "
+                                  "REPLICA synchronization";
+    char buffer[BUFFER_BYTES];
+    uint64_t unsynced = 0;
+    snapshotReader r;
+    snapshotReaderBegin(&r, job);
+    for (ssize_t n; (n = snapshotRead(&r, buffer, sizeof(buffer))) != 0; unsynced += (uint64_t)n) {
+        *what = reading;
+        if (n < 0) return false;
+        *what = writing;
+        if (!writeAll(fd, buffer, (size_t)n)) return false;
+        if (unsynced < SYNC_EVERY) continue;
+        if (fdatasync(fd) < 0) return false;
+        unsynced = 0;
+    }
+    *what = writing;
+    return fsync(fd) == 0;
+}
+
+void snapshotReceiveWork(linkJob *job) {
+    const char *what = "Opening the temp file needed for PRIMARY <-> REPLICA synchronization";
+    job->outcome = LINK_FAILED;
+    int fd = open(job->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, FILE_MODE);
+    bool ok = fd >= 0 && receive(job, fd, &what);
+    int error = errno;
+    if (fd >= 0) close(fd);
+    if (ok) {
+        job->outcome = LINK_RECEIVED;
+        return;
+    }
+    if (linkErrorIsNews(error)) serverLog(LL_WARNING, "%s: %s", what, strerror(error));
+    if (fd >= 0) unlink(job->path);
+}

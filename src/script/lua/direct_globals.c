@@ -1,0 +1,94 @@
+/* direct_globals.c -- a second table of globals, for compiled programs, which has what the proxy of the globals shows.
+ *
+ * Not here    which instructions read the real tables (chunk_linker.c).
+ * Owns        the table, in the registry.
+ * Threads     main.
+ * Invariants  1. No script can reach the table: getfenv() does not exist where it does.
+ *             2. Each key of the table has the value that the proxy gives for it, or ends in a zero byte and has the
+ *                real table of the library before that byte.
+ * Tests       tests/unit/script/lua/chunk_linker_test.c, tests/script/functions.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "direct_globals.h"
+
+#include "chunk_linker.h"
+#include "protected_table.h"
+
+#include <string.h>
+
+static const char direct; /* its address is the table's key in the registry */
+
+/* Push the table; false and nothing if there is none. */
+static bool pushDirect(lua_State *L) {
+    lua_pushlightuserdata(L, (void *)&direct);
+    lua_rawget(L, LUA_REGISTRYINDEX);
+    if (lua_istable(L, -1)) return true;
+    lua_pop(L, 1);
+    return false;
+}
+
+/* Take a library's proxy from the top; the table at `to` gets its real table. */
+static void addReal(lua_State *L, int to, const char *name) {
+    if (protectPushReal(L, -1)) {
+        lua_pushlstring(L, name, strlen(name) + 1);
+        lua_insert(L, -2);
+        lua_rawset(L, to);
+    }
+    lua_pop(L, 1);
+}
+
+/* lua_CFunction: the table gets all that the proxy shows. */
+static int fill(lua_State *L) {
+    luaL_checkstack(L, 8, "no place for globals");
+    if (!pushDirect(L)) return 0;
+    int to = lua_gettop(L);
+    protectPushReal(L, LUA_GLOBALSINDEX);
+    int from = lua_gettop(L);
+    for (lua_pushnil(L); lua_next(L, from); lua_pop(L, 1)) {
+        lua_pushvalue(L, -2);
+        lua_pushvalue(L, -2);
+        lua_rawset(L, to);
+        if (lua_type(L, -2) != LUA_TSTRING || lua_rawequal(L, -1, LUA_GLOBALSINDEX)) continue;
+        lua_pushvalue(L, -1);
+        addReal(L, to, lua_tostring(L, -3));
+    }
+    return 0;
+}
+
+void directGlobalsOpen(lua_State *L) {
+    lua_pushlightuserdata(L, (void *)&direct);
+    lua_newtable(L);
+    lua_getmetatable(L, LUA_GLOBALSINDEX);
+    lua_setmetatable(L, -2);
+    lua_rawset(L, LUA_REGISTRYINDEX);
+    lua_pushcfunction(L, fill);
+    lua_call(L, 0, 0);
+}
+
+void directGlobalsLink(lua_State *L) {
+    if (!pushDirect(L)) return;
+    lua_insert(L, -2);
+    chunkLink(L, lua_gettop(L) - 1);
+    lua_remove(L, -2);
+}
+
+void directGlobalsHide(lua_State *L) {
+    if (!pushDirect(L)) return;
+    for (lua_pushnil(L); lua_next(L, -2);) {
+        lua_pop(L, 1);
+        lua_pushvalue(L, -1);
+        lua_pushnil(L);
+        lua_rawset(L, -4);
+    }
+    lua_pop(L, 1);
+}
+
+void directGlobalsShow(lua_State *L) {
+    interpreterMust(L, fill);
+}
+
+void directGlobalsAddReal(lua_State *L, const char *name) {
+    int to = lua_gettop(L);
+    lua_getfield(L, to, name);
+    addReal(L, to, name);
+}

@@ -1,0 +1,193 @@
+/* interpreter.c -- a Lua state whose memory is counted and bounded, which runs text and never bytecode.
+ *
+ * Lua asks for all of its memory here. What cannot be had is Lua's own error "not enough memory": it ends the script.
+ *
+ * Not here    what scripts find in it (sandbox.c), running them (script_run.c).
+ * Owns        the states.
+ * Threads     main.
+ * Tests       tests/unit/script/lua/interpreter_test.c, tests/script/sandbox.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "interpreter.h"
+
+#include "long_brackets.h"
+#include "panic.h"
+#include "zmalloc.h"
+
+#include <setjmp.h>
+
+#define RUNS_PER_STEP 64
+#define STEP_KB 16
+#define BYTECODE_MARK 27 /* LUA_SIGNATURE begins with it */
+
+#ifdef BUILT_WITH_TSAN
+/* What a hardened Lua raises its errors with. ThreadSanitizer knows longjmp by its other names only, and would take the
+ * frames of our functions that are left for frames which still run, until it can count no more of them. */
+__attribute__((visibility("default"))) noreturn_fn void __longjmp_chk(jmp_buf place, int value);
+
+void __longjmp_chk(jmp_buf place, int value) {
+    longjmp(place, value);
+}
+#endif
+
+/* lua_Alloc. Shrinking cannot fail, says Lua. */
+static void *allocate(void *arg, void *p, size_t old, size_t size) {
+    interpreter *in = arg;
+    if (size == 0) {
+        zfree(p); /* not by its size: a block that could not shrink is larger than Lua knows */
+        in->memory -= old;
+        return NULL;
+    }
+    bool allowed = size <= old || in->memory + (size - old) <= in->memory_max;
+    void *q = !allowed ? NULL : p ? ztryrealloc(p, size) : ztrymalloc(size);
+    if (unlikely(!q)) {
+        in->refused = true;
+        if (size > old) return NULL;
+        q = p;
+    }
+    in->memory += size - old;
+    return q;
+}
+
+/* An error outside of any protected call: a fault of ours. */
+static int atPanic(lua_State *L) {
+    const char *what = lua_tostring(L, -1);
+    serverPanic("Lua: %s", what ? what : "an error that is no text");
+    return 0;
+}
+
+static int collectStep(lua_State *L) {
+    lua_gc(L, LUA_GCSTEP, STEP_KB);
+    return 0;
+}
+
+static int collectAll(lua_State *L) {
+    lua_gc(L, LUA_GCCOLLECT, 0);
+    return 0;
+}
+
+/* Where there is no memory left none can be had for calling the collector. */
+static int keepCollectors(lua_State *L) {
+    interpreter *in = lua_touserdata(L, 1);
+    lua_pushcfunction(L, collectStep);
+    in->collect_step = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_pushcfunction(L, collectAll);
+    in->collect_all = luaL_ref(L, LUA_REGISTRYINDEX);
+    return 0;
+}
+
+void interpreterInit(interpreter *in) {
+    in->memory = 0;
+    in->memory_max = zmallocTotalSystemMemory() / 2;
+    in->runs = 0;
+    in->refused = in->insecure = false;
+    in->L = lua_newstate(allocate, in);
+    if (!in->L) serverPanic("There is no memory for a Lua interpreter.");
+    lua_atpanic(in->L, atPanic);
+    if (lua_cpcall(in->L, keepCollectors, in) != 0) serverPanic("There is no memory for a Lua interpreter.");
+}
+
+void interpreterFree(interpreter *in) {
+    lua_close(in->L);
+    in->L = NULL;
+    serverAssert(in->memory == 0);
+}
+
+/* Of a state or one of its coroutines. */
+static interpreter *interpreterOf(lua_State *L) {
+    void *in = NULL;
+    lua_getallocf(L, &in);
+    return in;
+}
+
+size_t interpreterRoom(lua_State *L) {
+    const interpreter *in = interpreterOf(L);
+    return in->memory < in->memory_max ? in->memory_max - in->memory : 0;
+}
+
+size_t interpreterMemoryMax(lua_State *L) {
+    return interpreterOf(L)->memory_max;
+}
+
+typedef struct textReader {
+    slice text;
+    size_t at;       /* so much of it is in pieces */
+    slice pieces[5]; /* to be read next; borrowed */
+    int count, next;
+} textReader;
+
+static void addPiece(textReader *r, const char *ptr, size_t len) {
+    r->pieces[r->count++] = sliceOf(ptr, len);
+}
+
+/* A blank goes before what Lua would take for bytecode, equals signs around what it would refuse. */
+static void cutPieces(textReader *r) {
+    static const char equals[LONG_BRACKET_LEVEL_MAX + 1] = "================================";
+    const char *text = r->text.ptr;
+    longBracket b;
+    r->next = r->count = 0;
+    if (r->at == 0 && r->text.len && text[0] == BYTECODE_MARK) addPiece(r, " ", 1);
+    if (longBracketsFind(r->text, r->at, &b)) {
+        addPiece(r, text + r->at, b.begin - r->at);
+        addPiece(r, equals, (size_t)b.level);
+        addPiece(r, text + b.begin, b.end - b.begin);
+        addPiece(r, equals, (size_t)b.level);
+        r->at = b.end;
+    } else if (r->at < r->text.len) {
+        addPiece(r, text + r->at, r->text.len - r->at);
+        r->at = r->text.len;
+    }
+}
+
+/* lua_Reader. */
+static const char *readText(lua_State *L, void *arg, size_t *size) {
+    unused(L);
+    textReader *r = arg;
+    if (r->next == r->count) cutPieces(r);
+    if (r->next == r->count) return NULL;
+    *size = r->pieces[r->next].len;
+    return r->pieces[r->next++].ptr;
+}
+
+/* The parser does not keep the name alive, and the collector may run meanwhile: it lies on the stack until the end. */
+int interpreterLoad(lua_State *L, slice text, const char *name) {
+    textReader reader = {.text = text};
+    if (text.len > SOURCE_MAX) {
+        lua_pushliteral(L, "chunk is too long");
+        return LUA_ERRSYNTAX;
+    }
+    lua_pushstring(L, name);
+    int result = lua_load(L, readText, &reader, name);
+    lua_remove(L, -2);
+    return result;
+}
+
+void interpreterReplace(lua_State *L, const char *name, lua_CFunction by, lua_CFunction *before) {
+    if (before) {
+        lua_getfield(L, -1, name);
+        *before = lua_tocfunction(L, -1);
+        lua_pop(L, 1);
+    }
+    lua_pushcfunction(L, by);
+    lua_setfield(L, -2, name);
+}
+
+void interpreterMust(lua_State *L, lua_CFunction f) {
+    interpreter *in = interpreterOf(L);
+    size_t max = in->memory_max;
+    in->memory_max = SIZE_MAX;
+    if (lua_cpcall(L, f, NULL) != 0) serverPanic("There is no memory for a Lua interpreter.");
+    in->memory_max = max;
+}
+
+/* The collector may take memory, for a smaller table of strings, and gets nowhere without: then it may have more than
+ * scripts. */
+void interpreterPace(interpreter *in) {
+    if (likely(++in->runs % RUNS_PER_STEP != 0 && !in->refused)) return;
+    size_t max = in->memory_max;
+    in->memory_max = SIZE_MAX;
+    lua_rawgeti(in->L, LUA_REGISTRYINDEX, in->refused ? in->collect_all : in->collect_step);
+    if (lua_pcall(in->L, 0, 0, 0) != 0) lua_pop(in->L, 1);
+    in->memory_max = max;
+    in->refused = false;
+}
