@@ -10,7 +10,7 @@
  *
  * Not here    sockets (anet.c), connections (connection.c).
  * Owns        registrations, timers, the backend's state. Descriptors and handler arguments are borrowed.
- * Threads     the loop's own; doorbells: aeDoorbellRing() any.
+ * Threads     the loop's own; wakeups: aeWakeupSend() any.
  * Invariants  1. A handler runs only if its bit is in the mask at that moment, for its own generation, and in a nested
  *                turn only with AE_REENTRANT.
  *             2. The list of ready descriptors lies on the stack: a handler may run a turn of the same loop inside.
@@ -70,7 +70,7 @@ struct aeEventLoop {
     bool dont_wait, stop;
     aeHook *before_sleep, *before_wait, *after_sleep, *after_event;
     void *before_sleep_arg, *before_wait_arg, *after_sleep_arg, *after_event_arg;
-    const aeDoorbell *bell;  /* borrowed; NULL: none is attached */
+    const aeWakeup *wakeup;  /* borrowed; NULL: none is attached */
     uint64_t waits_until_us; /* the wait under way ends then by itself; 0: none is under way */
     timeEvent *heap;         /* owns */
     size_t heap_len, heap_cap;
@@ -353,7 +353,7 @@ long long aeCreateTimeEvent(aeEventLoop *loop, long long after_ms, aeTimeProc *p
 
     timeEvent timer = {.due_us = dueTime(loop, after_ms), .id = id, .proc = proc, .arg = arg};
     pushTimer(loop, timer);
-    if (unlikely(timer.due_us < loop->waits_until_us) && loop->bell) aeDoorbellRing(loop->bell);
+    if (unlikely(timer.due_us < loop->waits_until_us) && loop->wakeup) aeWakeupSend(loop->wakeup);
     return id;
 }
 
@@ -482,23 +482,23 @@ int aeWait(int fd, int mask, long long timeout_ms) {
     return result;
 }
 
-/* --------------------------------------------------------------------------------------- doorbells */
+/* --------------------------------------------------------------------------------------- wakeups */
 
 #ifdef __linux__
-int aeDoorbellOpen(aeDoorbell *bell) {
-    bell->read_fd = bell->write_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    return bell->read_fd == -1 ? C_ERR : C_OK;
+int aeWakeupOpen(aeWakeup *wakeup) {
+    wakeup->read_fd = wakeup->write_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    return wakeup->read_fd == -1 ? C_ERR : C_OK;
 }
 
-void aeDoorbellClose(aeDoorbell *bell) {
-    if (bell->read_fd != -1) close(bell->read_fd);
-    bell->read_fd = bell->write_fd = -1;
+void aeWakeupClose(aeWakeup *wakeup) {
+    if (wakeup->read_fd != -1) close(wakeup->read_fd);
+    wakeup->read_fd = wakeup->write_fd = -1;
 }
 #else
-int aeDoorbellOpen(aeDoorbell *bell) {
+int aeWakeupOpen(aeWakeup *wakeup) {
     int fds[2];
 
-    bell->read_fd = bell->write_fd = -1;
+    wakeup->read_fd = wakeup->write_fd = -1;
     if (pipe(fds) == -1) return C_ERR;
     for (int i = 0; i < 2; i++) {
         if (fcntl(fds[i], F_SETFL, O_NONBLOCK) != -1 && fcntl(fds[i], F_SETFD, FD_CLOEXEC) != -1) continue;
@@ -508,45 +508,45 @@ int aeDoorbellOpen(aeDoorbell *bell) {
         errno = saved;
         return C_ERR;
     }
-    bell->read_fd = fds[0];
-    bell->write_fd = fds[1];
+    wakeup->read_fd = fds[0];
+    wakeup->write_fd = fds[1];
     return C_OK;
 }
 
-void aeDoorbellClose(aeDoorbell *bell) {
-    if (bell->read_fd != -1) close(bell->read_fd);
-    if (bell->write_fd != -1) close(bell->write_fd);
-    bell->read_fd = bell->write_fd = -1;
+void aeWakeupClose(aeWakeup *wakeup) {
+    if (wakeup->read_fd != -1) close(wakeup->read_fd);
+    if (wakeup->write_fd != -1) close(wakeup->write_fd);
+    wakeup->read_fd = wakeup->write_fd = -1;
 }
 #endif
 
-void aeDoorbellRing(const aeDoorbell *bell) {
+void aeWakeupSend(const aeWakeup *wakeup) {
     const uint64_t one = 1; /* eventfd takes 8 bytes; a full pipe or counter means that it rings already */
     int saved = errno;
 
-    while (write(bell->write_fd, &one, sizeof(one)) == -1 && errno == EINTR) continue;
+    while (write(wakeup->write_fd, &one, sizeof(one)) == -1 && errno == EINTR) continue;
     errno = saved;
 }
 
-void aeDoorbellClear(const aeDoorbell *bell) {
+void aeWakeupClear(const aeWakeup *wakeup) {
     char sink[256];
     ssize_t got;
 
-    do got = read(bell->read_fd, sink, sizeof(sink));
+    do got = read(wakeup->read_fd, sink, sizeof(sink));
     while (got == (ssize_t)sizeof(sink) || (got == -1 && errno == EINTR));
 }
 
 /* The wait has ended, which is all a bell is for. Where each ring is told of once, its count may stand: that saves a
  * system call for each time a thread is woken. */
-static void onBell(aeEventLoop *loop, int fd, void *arg, int mask) {
+static void onWakeup(aeEventLoop *loop, int fd, void *arg, int mask) {
     unused(fd);
     unused(mask);
-    if (!loop->backend->edges) aeDoorbellClear(arg);
+    if (!loop->backend->edges) aeWakeupClear(arg);
 }
 
-int aeDoorbellAttach(aeEventLoop *loop, aeDoorbell *bell) {
-    if (bell->read_fd >= aeGetSetSize(loop)) aeResizeSetSize(loop, bell->read_fd + 1);
-    loop->bell = bell;
-    return aeCreateFileEvent(loop, bell->read_fd, AE_READABLE | AE_REENTRANT | (loop->backend->edges ? AE_EDGE : 0),
-                             onBell, bell);
+int aeWakeupAttach(aeEventLoop *loop, aeWakeup *wakeup) {
+    if (wakeup->read_fd >= aeGetSetSize(loop)) aeResizeSetSize(loop, wakeup->read_fd + 1);
+    loop->wakeup = wakeup;
+    return aeCreateFileEvent(loop, wakeup->read_fd, AE_READABLE | AE_REENTRANT | (loop->backend->edges ? AE_EDGE : 0),
+                             onWakeup, wakeup);
 }

@@ -84,15 +84,15 @@ void aeStop(aeEventLoop *loop);
 /* Wait up to `timeout_ms` for one descriptor; returns the ready mask, 0 on time-out, -1 on error. */
 int aeWait(int fd, int mask, long long timeout_ms);
 
-/* A doorbell: any thread may ring it, and the loop's wait ends. eventfd, or a pipe where there is none. */
-typedef struct aeDoorbell {
+/* A wakeup: any thread may ring it, and the loop's wait ends. eventfd, or a pipe where there is none. */
+typedef struct aeWakeup {
     int read_fd, write_fd;
-} aeDoorbell;
-int aeDoorbellOpen(aeDoorbell *bell) must_check;
-void aeDoorbellClose(aeDoorbell *bell);
+} aeWakeup;
+int aeWakeupOpen(aeWakeup *wakeup) must_check;
+void aeWakeupClose(aeWakeup *wakeup);
 /* Let the bell end the loop's waits. It needs no clearing then. The loop grows if the descriptor is larger. */
-int aeDoorbellAttach(aeEventLoop *loop, aeDoorbell *bell) must_check;
-void aeDoorbellRing(const aeDoorbell *bell);  /* any thread, also a signal handler */
-void aeDoorbellClear(const aeDoorbell *bell); /* the loop's thread */
+int aeWakeupAttach(aeEventLoop *loop, aeWakeup *wakeup) must_check;
+void aeWakeupSend(const aeWakeup *wakeup);  /* any thread, also a signal handler */
+void aeWakeupClear(const aeWakeup *wakeup); /* the loop's thread */
 
 #endif

@@ -1,4 +1,4 @@
-/* ae_epoll.c -- waiting with epoll(7), level-triggered but for doorbells.
+/* ae_epoll.c -- waiting with epoll(7), level-triggered but for wakeups.
  *
  * The registration's generation travels through the kernel beside the descriptor (data.u64), so an event that was
  * collected for a former owner of the same number can be told apart without a look-up.

@@ -115,7 +115,7 @@ static struct {
 
     /* The thread's, but before it begins and when it has ended. */
     aeEventLoop *loop;
-    aeDoorbell bell;
+    aeWakeup wakeup;
     int listeners[HTTP_LISTENERS_MAX], listeners_count;
     int keepalive_s;
     unsigned hurry;
@@ -574,7 +574,7 @@ void httpServerStart(const httpServerSetup *setup) {
     page.bytes = (char *)(uintptr_t)webPage().ptr; /* never freed: one reference stays */
     page.len = webPage().len;
     web.loop = aeCreateEventLoop(LOOP_FDS_AT_START);
-    if (!web.loop || aeDoorbellOpen(&web.bell) == C_ERR || aeDoorbellAttach(web.loop, &web.bell) == C_ERR)
+    if (!web.loop || aeWakeupOpen(&web.wakeup) == C_ERR || aeWakeupAttach(web.loop, &web.wakeup) == C_ERR)
         serverPanic("Cannot make the event loop of the metrics port: %s", strerror(errno));
     web.listeners_count = setup->listeners_count;
     for (int i = 0; i < setup->listeners_count; i++) {
@@ -600,7 +600,7 @@ void httpServerStop(void) {
     assertMainThread();
     if (!web.runs) return;
     atomic_store_explicit(&web.shared.stop, true, memory_order_release);
-    aeDoorbellRing(&web.bell);
+    aeWakeupSend(&web.wakeup);
     pthread_join(web.id, NULL);
     web.runs = false;
     for (int i = 0; i < web.listeners_count; i++) {
@@ -609,7 +609,7 @@ void httpServerStop(void) {
         close(web.listeners[i]);
     }
     aeDeleteEventLoop(web.loop);
-    aeDoorbellClose(&web.bell);
+    aeWakeupClose(&web.wakeup);
     takeSnapshot(NULL);
     metricsSnapshotFree(atomic_exchange(&web.shared.snapshot, NULL));
     webAccessFree(web.access);
@@ -625,11 +625,11 @@ bool httpServerTakeWish(void) {
 void httpServerGiveSnapshot(metricsSnapshot *s) {
     assertMainThread();
     metricsSnapshotFree(atomic_exchange_explicit(&web.shared.snapshot, s, memory_order_acq_rel));
-    aeDoorbellRing(&web.bell);
+    aeWakeupSend(&web.wakeup);
 }
 
 void httpServerGiveAccess(webAccess *a) {
     assertMainThread();
     webAccessFree(atomic_exchange_explicit(&web.shared.access, a, memory_order_acq_rel));
-    aeDoorbellRing(&web.bell);
+    aeWakeupSend(&web.wakeup);
 }

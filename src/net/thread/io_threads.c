@@ -72,7 +72,7 @@ struct ioThread {
     mainWatch watch; /* what it has seen of main, for main_policy.c */
 
     messageChannel to_main, from_main;
-    aeDoorbell bell; /* ends the thread's wait */
+    aeWakeup wakeup; /* ends the thread's wait */
     /* Stored by the sleeper, seq_cst; read by the producer after a full fence. */
     alignas(CACHE_LINE) _Atomic int sleeping;
     _Atomic int stop;
@@ -100,7 +100,7 @@ static struct {
     bool overflow;    /* ioThreadsFlush() has left messages that a ring had no room for: it must be called again */
     uint64_t dead_batches, wakes; /* sent, so far; threads that were woken */
     ioThreadHooks hooks;
-    aeDoorbell main_bell;
+    aeWakeup main_wakeup;
     ioTotals ended; /* what threads have counted that are no more */
     /* A bit for each thread that has published something main has not begun to take. seq_cst. */
     alignas(CACHE_LINE) _Atomic uint64_t posted[POSTED_WORDS];
@@ -120,7 +120,7 @@ static void fullFence(void) {
 static void wakeIfSleeping(ioThread *t) {
     if (!atomic_load_explicit(&t->sleeping, memory_order_relaxed)) return;
     atomic_store_explicit(&t->sleeping, 0, memory_order_relaxed);
-    aeDoorbellRing(&t->bell);
+    aeWakeupSend(&t->wakeup);
     io.wakes++;
 }
 
@@ -350,7 +350,7 @@ static void ioThreadBegin(unsigned id) {
     aeEventLoop *loop = t->holder.loop = aeCreateEventLoop(LOOP_FDS_AT_START);
     messageChannelInit(&t->to_main);
     messageChannelInit(&t->from_main);
-    if (!loop || aeDoorbellOpen(&t->bell) == C_ERR || aeDoorbellAttach(loop, &t->bell) == C_ERR)
+    if (!loop || aeWakeupOpen(&t->wakeup) == C_ERR || aeWakeupAttach(loop, &t->wakeup) == C_ERR)
         serverPanic("Fatal: cannot make the event loop of an I/O thread: %s", strerror(errno));
     aeSetBeforeSleep(loop, threadBeforeSleep, t);
     aeSetAfterSleep(loop, threadAfterSleep, t);
@@ -384,7 +384,7 @@ static void threadJoin(ioThread *t) {
     assertMainRole(); /* or the thread might be in the middle of a turn of main */
     messageChannelCommit(&t->from_main);
     atomic_store_explicit(&t->stop, 1, memory_order_release);
-    aeDoorbellRing(&t->bell);
+    aeWakeupSend(&t->wakeup);
     pthread_join((pthread_t)t->pthread_id, NULL);
 }
 
@@ -409,7 +409,7 @@ static void threadEnd(ioThread *t) {
     serverAssert(t != io.acting && !t->dead);
     threadJoin(t);
     aeDeleteEventLoop(t->holder.loop);
-    aeDoorbellClose(&t->bell);
+    aeWakeupClose(&t->wakeup);
     messageChannelDestroy(&t->to_main);
     messageChannelDestroy(&t->from_main);
     /* What it took and others gave back, and the other way round, must still add up. */
@@ -433,9 +433,9 @@ void ioThreadsInit(aeEventLoop *main_loop, const ioThreadHooks *hooks) {
     io.threads[0]->holder.loop = main_loop;
     io.threads[0]->holder.direct = true;
     io.count = 1;
-    if (aeDoorbellOpen(&io.main_bell) == C_ERR || aeDoorbellAttach(main_loop, &io.main_bell) == C_ERR)
-        serverPanic("Fatal: cannot make main's doorbell: %s", strerror(errno));
-    mainRoleInit(&io.main_bell);
+    if (aeWakeupOpen(&io.main_wakeup) == C_ERR || aeWakeupAttach(main_loop, &io.main_wakeup) == C_ERR)
+        serverPanic("Fatal: cannot make main's wakeup: %s", strerror(errno));
+    mainRoleInit(&io.main_wakeup);
 }
 
 int ioThreadsCount(void) {
@@ -601,7 +601,7 @@ size_t ioThreadsPoll(size_t max) {
  * waits, the bell ends the wait. */
 void ioThreadsWakeMain(void) {
     setPosted(0);
-    aeDoorbellRing(&io.main_bell);
+    aeWakeupSend(&io.main_wakeup);
 }
 
 bool ioThreadsMainSleeps(bool lend) {

@@ -38,7 +38,7 @@ static struct {
     alignas(CACHE_LINE) _Atomic int word; /* mainRoleState */
     _Atomic int cpu;                      /* relaxed: only a hint */
     alignas(CACHE_LINE) uint64_t moves;   /* the holder's */
-    const aeDoorbell *bell;               /* const after boot; borrowed */
+    const aeWakeup *wakeup;               /* const after boot; borrowed */
     pthread_mutex_t lock;
     pthread_cond_t given; /* the word went from WANTED to KEPT */
 } role = {.lock = PTHREAD_MUTEX_INITIALIZER, .given = PTHREAD_COND_INITIALIZER};
@@ -55,10 +55,10 @@ static void enter(unsigned thread) {
     atomic_store_explicit(&role.cpu, sched_getcpu(), memory_order_relaxed);
 }
 
-void mainRoleInit(const aeDoorbell *bell) {
+void mainRoleInit(const aeWakeup *wakeup) {
     assertMainThread();
-    serverAssert(bell && !role.bell);
-    role.bell = bell;
+    serverAssert(wakeup && !role.wakeup);
+    role.wakeup = wakeup;
     atomic_store(&role.word, ROLE_KEPT);
     enter(0);
 }
@@ -134,7 +134,7 @@ void mainRoleGiveBack(void) {
 void mainRolePassOn(void) {
     assertMainRole();
     panicSetMainRole(false);
-    if (change(ROLE_LENT, ROLE_KEPT)) aeDoorbellRing(role.bell);
+    if (change(ROLE_LENT, ROLE_KEPT)) aeWakeupSend(role.wakeup);
     else handToWaiting();
 }
 
@@ -143,5 +143,5 @@ bool mainRoleIsWanted(void) {
 }
 
 void mainRoleWake(void) {
-    if (change(ROLE_FREE, ROLE_KEPT) || change(ROLE_ASLEEP, ROLE_KEPT)) aeDoorbellRing(role.bell);
+    if (change(ROLE_FREE, ROLE_KEPT) || change(ROLE_ASLEEP, ROLE_KEPT)) aeWakeupSend(role.wakeup);
 }

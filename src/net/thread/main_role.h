@@ -21,7 +21,7 @@ typedef enum {
 } mainRoleState;
 
 /* Boot, on main's own thread, which has the role from then on. `bell` ends its wait. */
-void mainRoleInit(const aeDoorbell *bell);
+void mainRoleInit(const aeWakeup *wakeup);
 mainRoleState mainRoleLook(void); /* any thread; seq_cst */
 /* Where the role's holder last took it, as sched_getcpu() says; any thread. */
 int mainRoleCpu(void);

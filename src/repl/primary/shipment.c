@@ -50,7 +50,7 @@ typedef struct shipment {
 
 static struct {
     aeEventLoop *loop; /* borrowed */
-    aeDoorbell bell;   /* a transfer has ended */
+    aeWakeup wakeup;   /* a transfer has ended */
     bool timer_set;
     shipment *all; /* own */
 } shipments;
@@ -97,7 +97,7 @@ static void lookAtTime(const shipment *s) {
 
 /* On the thread of a transfer. */
 static void onTransferEnd(void) {
-    aeDoorbellRing(&shipments.bell);
+    aeWakeupSend(&shipments.wakeup);
 }
 
 static void depart(shipment *s) {
@@ -174,9 +174,9 @@ static void lookSoon(void) {
     shipments.timer_set = aeCreateTimeEvent(shipments.loop, LOOK_EVERY_MS, onTimer, NULL) >= 0;
 }
 
-static void onBell(aeEventLoop *loop, int fd, void *arg, int mask) {
+static void onWakeup(aeEventLoop *loop, int fd, void *arg, int mask) {
     unused(loop), unused(fd), unused(arg), unused(mask);
-    aeDoorbellClear(&shipments.bell);
+    aeWakeupClear(&shipments.wakeup);
     lookAtAll();
 }
 
@@ -209,7 +209,7 @@ void shipmentsForget(const replicaState *r) {
 void shipmentsInit(aeEventLoop *loop) {
     assertMainThread();
     shipments.loop = loop;
-    if (aeDoorbellOpen(&shipments.bell) == C_ERR ||
-        aeCreateFileEvent(loop, shipments.bell.read_fd, AE_READABLE, onBell, NULL) == C_ERR)
-        serverPanic("no descriptor for a doorbell: %s", strerror(errno));
+    if (aeWakeupOpen(&shipments.wakeup) == C_ERR ||
+        aeCreateFileEvent(loop, shipments.wakeup.read_fd, AE_READABLE, onWakeup, NULL) == C_ERR)
+        serverPanic("no descriptor for a wakeup: %s", strerror(errno));
 }

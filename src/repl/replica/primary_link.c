@@ -57,7 +57,7 @@ typedef enum { LINK_IS_NEW, LINK_WAS_LOST, LINK_FAILED_LATE } linkHistory;
 
 static struct {
     aeEventLoop *loop; /* borrowed */
-    aeDoorbell bell;   /* a job is over, or the link is to be made at once */
+    aeWakeup wakeup;   /* a job is over, or the link is to be made at once */
     primaryState state;
     linkJob *job;
     linkJob *keeper;   /* keeps the stream while a snapshot comes by another connection; NULL */
@@ -94,8 +94,8 @@ void primaryLinkOnFailover(void (*answered)(bool accepted)) {
     on_failover = answered;
 }
 
-static void ringBell(void) {
-    aeDoorbellRing(&primary.bell);
+static void sendWakeup(void) {
+    aeWakeupSend(&primary.wakeup);
 }
 
 /* ---- What follows from being a replica ---- */
@@ -190,7 +190,7 @@ static void dropJobs(void) {
 
 static void connectSoon(void) {
     setState(PRIMARY_CONNECT);
-    ringBell();
+    sendWakeup();
 }
 
 static void connectLater(void) {
@@ -251,7 +251,7 @@ static bool loadsDirectly(void) {
 
 /* The job that has talked hands its connection on to one that receives. */
 static bool startReceiving(void) {
-    linkJob *from = primary.job, *job = linkJobCreate(snapshotReceiveWork, ringBell);
+    linkJob *from = primary.job, *job = linkJobCreate(snapshotReceiveWork, sendWakeup);
     job->wire = from->wire;
     from->wire = (linkWire){0};
     job->frame = from->frame;
@@ -273,7 +273,7 @@ static bool startReceiving(void) {
 static void join(void) {
     setState(PRIMARY_JOINS);
     atomic_store_explicit(&primary.keeper->enough, true, memory_order_relaxed);
-    ringBell();
+    sendWakeup();
 }
 
 static void keepIsOver(void) {
@@ -288,7 +288,7 @@ static void keepIsOver(void) {
 
 /* While the snapshot comes and is loaded, what comes on the other connection is kept. */
 static bool startKeeping(void) {
-    linkJob *from = primary.job, *job = linkJobCreate(streamKeepWork, ringBell);
+    linkJob *from = primary.job, *job = linkJobCreate(streamKeepWork, sendWakeup);
     linkSwapWires(from);
     job->wire = from->wire;
     from->wire = (linkWire){0};
@@ -386,7 +386,7 @@ static void startTalking(void) {
               primary.history == LINK_FAILED_LATE ? " after failure" : "");
     primary.history = LINK_IS_NEW;
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync started");
-    primary.job = linkJobCreate(handshakeWork, ringBell);
+    primary.job = linkJobCreate(handshakeWork, sendWakeup);
     if (fillIn(primary.job)) {
         if (linkJobStart(primary.job)) {
             setState(PRIMARY_TALKS);
@@ -476,9 +476,9 @@ static void look(void) {
     else if (primary.state == PRIMARY_RECEIVES) receivedIsOver();
 }
 
-static void onBell(aeEventLoop *loop, int fd, void *arg, int mask) {
+static void onWakeup(aeEventLoop *loop, int fd, void *arg, int mask) {
     unused(loop), unused(fd), unused(arg), unused(mask);
-    aeDoorbellClear(&primary.bell);
+    aeWakeupClear(&primary.wakeup);
     look();
 }
 
@@ -605,9 +605,9 @@ void primaryLinkInit(aeEventLoop *loop, bool (*hide_user_data)(void)) {
     assertMainThread();
     primary.loop = loop;
     datasetLoadInit(hide_user_data);
-    if (aeDoorbellOpen(&primary.bell) == C_ERR ||
-        aeCreateFileEvent(loop, primary.bell.read_fd, AE_READABLE, onBell, NULL) == C_ERR)
-        serverPanic("no descriptor for a doorbell: %s", strerror(errno));
+    if (aeWakeupOpen(&primary.wakeup) == C_ERR ||
+        aeCreateFileEvent(loop, primary.wakeup.read_fd, AE_READABLE, onWakeup, NULL) == C_ERR)
+        serverPanic("no descriptor for a wakeup: %s", strerror(errno));
     primarySessionInit(sessionLost);
 }
 

@@ -16,7 +16,7 @@
  *
  * Not here    what is sent (workload.c), what is printed (report.c).
  * Threads     each benchThread and its clients belong to one thread. Shared: `claimed` and `stop` (atomic, relaxed:
- *             numbers only), doorbells, per-thread counters (written by one, read relaxed by the reporter), and under
+ *             numbers only), wakeups, per-thread counters (written by one, read relaxed by the reporter), and under
  *             `lock` the state and its text.
  * Invariants  1. A client connects, or has outstanding replies, or its place among the waiting, or is finished.
  *             2. claimed >= finished; exactly `requests`, rounded up to whole sequences, are sent.
@@ -80,7 +80,7 @@ struct benchThread {
     benchClient *clients; /* owns */
     int client_count, live;
     pace pace;
-    aeDoorbell bell;       /* with a rate: no more is to be sent */
+    aeWakeup wakeup;       /* with a rate: no more is to be sent */
     benchClient **waiting; /* owns; a ring of clients held back by the rate, in the order they became free */
     int waiting_first, waiting_count;
     /* The last reply that was whole and no aggregate: its header and its length. */
@@ -115,7 +115,7 @@ static void onReadable(connection *conn);
 /* Threads that wait for their timetable look at `stop` again. */
 static void ringThreads(generator *g) {
     for (int i = 0; i < g->thread_count; i++) {
-        if (paceIsOn(&g->threads[i].pace)) aeDoorbellRing(&g->threads[i].bell);
+        if (paceIsOn(&g->threads[i].pace)) aeWakeupSend(&g->threads[i].wakeup);
     }
 }
 
@@ -465,7 +465,7 @@ static void threadMain(void *arg) {
 static void loopClose(benchThread *t) {
     if (!t->loop) return;
     paceStop(&t->pace);
-    aeDoorbellClose(&t->bell);
+    aeWakeupClose(&t->wakeup);
     aeDeleteEventLoop(t->loop);
     t->loop = NULL;
 }
@@ -485,8 +485,8 @@ static void preparePace(generator *g, benchThread *t, int index) {
     double per_second = (double)g->config->rate / (double)requests / g->thread_count;
     paceInit(&t->pace, per_second, g->begun, (double)index / g->thread_count);
     if (!g->config->rate || !t->loop) return;
-    if (paceStart(&t->pace, t->loop) == C_OK && aeDoorbellOpen(&t->bell) == C_OK &&
-        aeDoorbellAttach(t->loop, &t->bell) == C_OK) {
+    if (paceStart(&t->pace, t->loop) == C_OK && aeWakeupOpen(&t->wakeup) == C_OK &&
+        aeWakeupAttach(t->loop, &t->wakeup) == C_OK) {
         aeSetBeforeSleep(t->loop, onRateTurn, t);
         return;
     }
@@ -508,7 +508,7 @@ static void threadPrepare(generator *g, int index, const workload *w) {
     t->clients = zcalloc((size_t)t->client_count + 1, sizeof(benchClient));
     t->waiting = zcalloc((size_t)t->client_count + 1, sizeof(benchClient *));
     for (int i = 0; i < t->client_count; i++) t->clients[i] = (benchClient){.thread = t};
-    t->bell = (aeDoorbell){-1, -1};
+    t->wakeup = (aeWakeup){-1, -1};
     preparePace(g, t, index);
 }
 

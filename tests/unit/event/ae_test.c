@@ -1,4 +1,4 @@
-/* ae_test.c -- files, timers, stale events, doorbells; every test with each backend.
+/* ae_test.c -- files, timers, stale events, wakeups; every test with each backend.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "ae.h"
@@ -571,27 +571,27 @@ TEST(ae_wait_for_one_descriptor) {
 }
 
 typedef struct ringer {
-    aeDoorbell bell;
+    aeWakeup wakeup;
     int rings; /* main */
 } ringer;
 
 static void *ringLater(void *arg) {
     const ringer *r = arg;
     sleepMs(5);
-    for (int i = 0; i < 3; i++) aeDoorbellRing(&r->bell);
+    for (int i = 0; i < 3; i++) aeWakeupSend(&r->wakeup);
     return NULL;
 }
-static void onBell(aeEventLoop *loop, int fd, void *arg, int mask) {
+static void onWakeup(aeEventLoop *loop, int fd, void *arg, int mask) {
     ringer *r = arg;
     unused(loop), unused(fd), unused(mask);
     r->rings++;
-    aeDoorbellClear(&r->bell);
+    aeWakeupClear(&r->wakeup);
 }
-static void testDoorbell(aeEventLoop *loop) {
+static void testWakeup(aeEventLoop *loop) {
     ringer r = {.rings = 0};
     pthread_t thread;
-    if (!CHECK(aeDoorbellOpen(&r.bell) == C_OK)) return;
-    CHECK(aeCreateFileEvent(loop, r.bell.read_fd, AE_READABLE, onBell, &r) == C_OK);
+    if (!CHECK(aeWakeupOpen(&r.wakeup) == C_OK)) return;
+    CHECK(aeCreateFileEvent(loop, r.wakeup.read_fd, AE_READABLE, onWakeup, &r) == C_OK);
     CHECK(pthread_create(&thread, NULL, ringLater, &r) == 0);
     aeProcessEvents(loop, AE_ALL_EVENTS);
     CHECK_EQ_INT(r.rings, 1);
@@ -600,15 +600,15 @@ static void testDoorbell(aeEventLoop *loop) {
     int before = r.rings;
     aeProcessEvents(loop, TURN_NOW);
     CHECK_EQ_INT(r.rings, before); /* all rings so far are cleared at once */
-    aeDeleteFileEvent(loop, r.bell.read_fd, AE_READABLE);
-    aeDoorbellClose(&r.bell);
+    aeDeleteFileEvent(loop, r.wakeup.read_fd, AE_READABLE);
+    aeWakeupClose(&r.wakeup);
 }
 /* Attached, a bell ends each wait it rings in, once, and nobody has to clear it. */
-static void testAttachedDoorbell(aeEventLoop *loop) {
+static void testAttachedWakeup(aeEventLoop *loop) {
     ringer r = {.rings = 0};
     pthread_t thread;
-    if (!CHECK(aeDoorbellOpen(&r.bell) == C_OK)) return;
-    CHECK(aeDoorbellAttach(loop, &r.bell) == C_OK);
+    if (!CHECK(aeWakeupOpen(&r.wakeup) == C_OK)) return;
+    CHECK(aeWakeupAttach(loop, &r.wakeup) == C_OK);
     for (int round = 0; round < 3; round++) {
         CHECK(pthread_create(&thread, NULL, ringLater, &r) == 0);
         CHECK_EQ_INT(aeProcessEvents(loop, AE_ALL_EVENTS), 1); /* would wait for ever */
@@ -616,13 +616,13 @@ static void testAttachedDoorbell(aeEventLoop *loop) {
         aeProcessEvents(loop, TURN_NOW);
         CHECK_EQ_INT(aeProcessEvents(loop, TURN_NOW), 0);
     }
-    aeDeleteFileEvent(loop, r.bell.read_fd, AE_READABLE);
-    aeDoorbellRing(&r.bell);
+    aeDeleteFileEvent(loop, r.wakeup.read_fd, AE_READABLE);
+    aeWakeupSend(&r.wakeup);
     CHECK_EQ_INT(aeProcessEvents(loop, TURN_NOW), 0);
-    aeDoorbellClose(&r.bell);
+    aeWakeupClose(&r.wakeup);
 }
-TEST(ae_doorbell_attached_needs_no_clearing) {
-    withEachBackend(testAttachedDoorbell);
+TEST(ae_wakeup_attached_needs_no_clearing) {
+    withEachBackend(testAttachedWakeup);
 }
 
 /* A timer of a loop that waits, made by whoever has the lock that the loop lets go of while it waits. */
@@ -657,10 +657,10 @@ static void *setTimerFromOutside(void *arg) {
 }
 static void testTimerFromOutside(aeEventLoop *loop) {
     lentLoop l = {.loop = loop};
-    aeDoorbell bell;
+    aeWakeup wakeup;
     pthread_t thread;
-    if (!CHECK(aeDoorbellOpen(&bell) == C_OK)) return;
-    CHECK(aeDoorbellAttach(loop, &bell) == C_OK);
+    if (!CHECK(aeWakeupOpen(&wakeup) == C_OK)) return;
+    CHECK(aeWakeupAttach(loop, &wakeup) == C_OK);
     pthread_mutex_init(&l.lock, NULL);
     pthread_mutex_lock(&l.lock);
     aeSetBeforeWait(loop, lendLoop, &l);
@@ -672,14 +672,14 @@ static void testTimerFromOutside(aeEventLoop *loop) {
     pthread_join(thread, NULL);
     aeSetBeforeWait(loop, NULL, NULL);
     aeSetAfterSleep(loop, NULL, NULL);
-    aeDeleteFileEvent(loop, bell.read_fd, AE_READABLE);
-    aeDoorbellClose(&bell);
+    aeDeleteFileEvent(loop, wakeup.read_fd, AE_READABLE);
+    aeWakeupClose(&wakeup);
     pthread_mutex_destroy(&l.lock);
 }
 TEST(ae_timer_from_outside_ends_the_wait) {
     withEachBackend(testTimerFromOutside);
 }
 
-TEST(ae_doorbell_from_another_thread) {
-    withEachBackend(testDoorbell);
+TEST(ae_wakeup_from_another_thread) {
+    withEachBackend(testWakeup);
 }
