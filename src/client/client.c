@@ -47,7 +47,7 @@ static slice entryId(const void *entry) {
 static const dictType id_dict_type = {.entryKey = entryId};
 
 void clientsInit(void) {
-    client_state = (clientState){.clients = listCreate(), .next_id = 1, .turn = 1};
+    client_state = (clientState){.clients = listCreate(), .next_id = 1, .iteration = 1};
     clients_by_id = dictCreate(&id_dict_type);
 }
 
@@ -346,7 +346,7 @@ static clientInfoExtra gatherExtra(const client *c) {
 
 void clientNoteUnblocked(client *c) {
     assertMainRole();
-    c->unblocked_turn = client_state.turn;
+    c->unblocked_iteration = client_state.iteration;
     c->unblocked_at = c->last_interaction;
 }
 
@@ -365,8 +365,8 @@ bool clientIsBlocked(const client *c) {
 static bool isUnblocked(const client *c, const clientInfoExtra *extra) {
     if (c->flags & CLIENT_BLOCKED || c->req) return false;
     if (c->flags & CLIENT_PAUSED) return extra->pause_ended;
-    if (c->unblocked_turn == 0 || c->unblocked_at != c->last_interaction) return false;
-    return c->unblocked_turn == client_state.turn || c->flags & CLIENT_READY;
+    if (c->unblocked_iteration == 0 || c->unblocked_at != c->last_interaction) return false;
+    return c->unblocked_iteration == client_state.iteration || c->flags & CLIENT_READY;
 }
 
 /* ---- Arguments -------------------------------------------------------------------------------------------------- */

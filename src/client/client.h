@@ -108,12 +108,12 @@ typedef struct client {
     alignas(CACHE_LINE) struct client *prev_ready; /* of the head of that queue: says nothing */
     struct client *next_pending_write;
     const struct serverCommand *last_cmd;
-    long long commands;          /* that have run, refused ones not */
-    unsigned long error_replies; /* sent to this client, to tell whether a command failed */
-    void *deferred;              /* reply.c: the innermost open place of a deferred length */
-    uint64_t id;                 /* CLIENT_ID_NOBODY for fake clients */
-    uint32_t output_blocks;      /* counted in output_memory */
-    uint32_t unblocked_turn;     /* clientNoteUnblocked() */
+    long long commands;           /* that have run, refused ones not */
+    unsigned long error_replies;  /* sent to this client, to tell whether a command failed */
+    void *deferred;               /* reply.c: the innermost open place of a deferred length */
+    uint64_t id;                  /* CLIENT_ID_NOBODY for fake clients */
+    uint32_t output_blocks;       /* counted in output_memory */
+    uint32_t unblocked_iteration; /* clientNoteUnblocked() */
 
     /* Cold. */
     struct client *next_closing;
@@ -169,7 +169,7 @@ typedef struct clientState {
     client *watched_first, *watched_last; /* whose unsent output is looked at by the clock (clientPopWatched) */
     size_t watched;                       /* of them */
     listNode *round_next;                 /* clientNextInRound() is to return it; NULL: the first one */
-    uint32_t turn;                        /* net counts them, from 1 */
+    uint32_t iteration;                   /* net counts them, from 1 */
     uint64_t subscriber_outputs;          /* how often a client that is sent pushes began to have output pending */
     uint64_t unsent_replies;              /* parts of replies that were dropped, as the client is sent none */
     long long total_error_replies, unexpected_error_replies;

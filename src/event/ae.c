@@ -37,7 +37,7 @@
 #include <sys/eventfd.h>
 #endif
 
-#define FIRED_PER_TURN 512
+#define FIRED_PER_ITERATION 512
 
 typedef struct fileEvent {
     aeFileProc *read_proc, *write_proc; /* read_proc: of AE_INPUT */
@@ -79,7 +79,7 @@ struct aeEventLoop {
     runningTimer *running;
     aeFired *raised; /* owns; a queue: what is raised while it is worked off is for the next turn */
     size_t raised_first, raised_end, raised_cap;
-    uint64_t turn;
+    uint64_t iteration;
     int depth; /* turns that are on the stack */
 };
 
@@ -235,8 +235,8 @@ void aeRaiseReadable(aeEventLoop *loop, int fd, bool raised) {
     listRaised(loop, (aeFired){.fd = fd, .generation = event->generation, .mask = AE_READABLE});
 }
 
-uint64_t aeTurn(const aeEventLoop *loop) {
-    return loop->turn;
+uint64_t aeIteration(const aeEventLoop *loop) {
+    return loop->iteration;
 }
 
 /* Whether the handlers of a registration may not run in this turn, since it is nested in another one. */
@@ -418,7 +418,7 @@ static uint64_t waitEnd(const aeEventLoop *loop, int flags, int timeout_ms) {
 }
 
 static int processEvents(aeEventLoop *loop, int flags) {
-    aeFired fired[FIRED_PER_TURN];
+    aeFired fired[FIRED_PER_ITERATION];
     int count = 0, handled = 0;
 
     if (loop->before_sleep) loop->before_sleep(loop, loop->before_sleep_arg);
@@ -428,9 +428,9 @@ static int processEvents(aeEventLoop *loop, int flags) {
     if (loop->before_wait) loop->before_wait(loop, loop->before_wait_arg);
     if (loop->dont_wait || (flags & AE_FILE_EVENTS && loop->raised_end)) timeout_ms = 0;
     loop->dont_wait = false;
-    loop->turn++;
+    loop->iteration++;
     if (flags & AE_FILE_EVENTS) {
-        count = loop->backend->wait(loop->backend_state, timeout_ms, fired, FIRED_PER_TURN);
+        count = loop->backend->wait(loop->backend_state, timeout_ms, fired, FIRED_PER_ITERATION);
     } else if (timeout_ms > 0) {
         poll(NULL, 0, timeout_ms);
     }

@@ -54,7 +54,7 @@ int aeGetFileEvents(const aeEventLoop *loop, int fd);
  * buffer above. Or no more. Concerns the present registration only, and is over when its handler is called. */
 void aeRaiseReadable(aeEventLoop *loop, int fd, bool raised);
 /* The number of this turn. */
-uint64_t aeTurn(const aeEventLoop *loop);
+uint64_t aeIteration(const aeEventLoop *loop);
 
 /* Timer ids start at 0 and grow. Timers are kept in a heap. A timer may delete itself or others.
  * Another thread may make and delete timers while the loop's own thread is between before_wait and after_sleep, if

@@ -13,8 +13,8 @@
  * OpenSSL keeps the record, and must be offered the same bytes again, as many as before (`retry_len`).
  *
  * A handshake costs a thousand times as much as a request: of those that have come at once a thread takes
- * HANDSHAKE_STEPS_PER_TURN steps and then sees to its other connections. (With I/O threads the thread is one that makes
- * handshakes only: net/balance/rebalance.c.)
+ * HANDSHAKE_STEPS_PER_ITERATION steps and then sees to its other connections. (With I/O threads the thread is one that
+ * makes handshakes only: net/balance/rebalance.c.)
  *
  * Not here    certificates and options (tls_context.c), time limits (net/io/client_stream.c).
  * Owns        the SSL object; a reference to the context.
@@ -40,7 +40,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define HANDSHAKE_STEPS_PER_TURN 4
+#define HANDSHAKE_STEPS_PER_ITERATION 4
 #define NAME_MAX_BYTES 1024
 
 typedef struct tlsConnection {
@@ -162,15 +162,15 @@ static int tlsAccept(connection *c, connHandler *done) {
  * back with it. */
 static bool mayStep(const aeEventLoop *loop) {
     static _Thread_local struct {
-        uint64_t turn;
+        uint64_t iteration;
         int steps;
     } taken;
     if (!loop) return true;
-    if (taken.turn != aeTurn(loop)) {
-        taken.turn = aeTurn(loop);
+    if (taken.iteration != aeIteration(loop)) {
+        taken.iteration = aeIteration(loop);
         taken.steps = 0;
     }
-    return taken.steps++ < HANDSHAKE_STEPS_PER_TURN;
+    return taken.steps++ < HANDSHAKE_STEPS_PER_ITERATION;
 }
 
 /* ---- The end ----------------------------------------------------------------------------------------------------- */

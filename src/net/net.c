@@ -35,10 +35,10 @@
 
 #include <stdio.h>
 
-#define MESSAGES_PER_POLL 256  /* of one thread */
-#define COMMANDS_PER_FLUSH 64  /* then replies go out, so that clients and threads do not wait for the whole queue */
-#define COMMANDS_PER_TURN 2048 /* then sockets and timers get their turn */
-#define TURN_JOBS_MAX 4
+#define MESSAGES_PER_POLL 256 /* of one thread */
+#define COMMANDS_PER_FLUSH 64 /* then replies go out, so that clients and threads do not wait for the whole queue */
+#define COMMANDS_PER_ITERATION 2048 /* then sockets and timers get their turn */
+#define ITERATION_JOBS_MAX 4
 #define TRANSIENT_SHARE 64 /* of maxmemory */
 #define TRANSIENT_MIN ((size_t)1 << 20)
 
@@ -46,9 +46,9 @@ static struct {
     monotime woke;      /* main's work began */
     bool apply_threads; /* io-threads or io-threads-always-active has changed */
     bool serving;       /* inside netServeOthers() */
-    void (*jobs[TURN_JOBS_MAX])(void);
+    void (*jobs[ITERATION_JOBS_MAX])(void);
     int njobs;
-} turns;
+} iterations;
 
 /* The requests that the client has sent and that have not been executed: qbuf and qbuf-free are what its holder has
  * read but not handed over. Of what main has, the bytes of the requests are counted as input_bytes; the blocks that
@@ -116,29 +116,29 @@ void netInit(aeEventLoop *loop) {
                                  .to_stream = clientStreamDeliver,
                                  .delivered = clientStreamsFan,
                                  .report = clientStreamsReport,
-                                 .turn = netLentTurn};
+                                 .iteration = netLentTurn};
     ioThreadsInit(loop, &hooks);
     storeSetFreeSink(ioThreadsFreeElsewhere);
     evictAddUncounted(transientLeftOut);
     clientOnInfo(fillQuerySizes);
     hotKeysSetNet(ioThreadsTidyHotKeys, countSamples);
     netShareSettings();
-    netEachTurn(holdTakePublished);
+    netEachIteration(holdTakePublished);
     holdSetWake(ioThreadsWakeMain);
     yieldSetServe(netServeOthers);
     blockingInit(batchUnblocked);
     blockingOnDeadline(setDeadline);
-    turns.woke = clockTicks();
+    iterations.woke = clockTicks();
 }
 
-void netEachTurn(void (*job)(void)) {
+void netEachIteration(void (*job)(void)) {
     assertMainThread();
-    serverAssert(turns.njobs < TURN_JOBS_MAX);
-    turns.jobs[turns.njobs++] = job;
+    serverAssert(iterations.njobs < ITERATION_JOBS_MAX);
+    iterations.jobs[iterations.njobs++] = job;
 }
 
 static void applyThreads(void) {
-    turns.apply_threads = false;
+    iterations.apply_threads = false;
     ioThreadsSetCount((int)net_settings.io_threads);
     ioThreadsSetGreeter(net_settings.io_threads > 1 && tls_settings.port != 0);
     rebalanceApply();
@@ -146,7 +146,7 @@ static void applyThreads(void) {
 
 /* tls-port, and with it who is to greet, has changed. */
 static bool reopen(const char **err) {
-    turns.apply_threads = true;
+    iterations.apply_threads = true;
     return listenReopen(err);
 }
 
@@ -166,7 +166,7 @@ bool netApplyThreads(const char **err) {
         return false;
     }
     /* Streams move at the end of the turn: now a batch of their commands may be under way. */
-    turns.apply_threads = true;
+    iterations.apply_threads = true;
     return true;
 }
 
@@ -229,12 +229,12 @@ static void settle(void) {
         sessionsFreeClosing();
     } while (client_state.pending_write || client_state.closing);
     ioThreadsFlush();
-    if (unlikely(++client_state.turn == 0)) client_state.turn = 1;
+    if (unlikely(++client_state.iteration == 0)) client_state.iteration = 1;
 }
 
 /* Whether the turn should end although there is more to do. */
-static bool turnIsUsedUp(size_t ran) {
-    if (ran >= COMMANDS_PER_TURN || batchIsForMainThread()) return true;
+static bool iterationIsUsedUp(size_t ran) {
+    if (ran >= COMMANDS_PER_ITERATION || batchIsForMainThread()) return true;
     return ioThreadActing() != ioThreadMain() && (mainRoleIsWanted() || mainPolicyIsRestless());
 }
 
@@ -249,25 +249,25 @@ static bool work(void) {
         settle();
         bool resumed = resumeClients();
         if (!came && !now && !resumed && !batchHasReady()) return false;
-        if (turnIsUsedUp(ran)) return true;
+        if (iterationIsUsedUp(ran)) return true;
     }
 }
 
 /* One turn of main, whoever makes it. True when there is more to do. */
-static bool turn(void) {
-    for (int i = 0; i < turns.njobs; i++) turns.jobs[i]();
+static bool runIteration(void) {
+    for (int i = 0; i < iterations.njobs; i++) iterations.jobs[i]();
     if (unlikely(blocking_ready)) { /* by a timer: a key that has expired */
         monotime begin = clockTicks();
         callServeBlocked(&begin);
     }
     bool more = work();
     monotime now = clockTicks();
-    uint64_t turn_ns = clockTicksToNs(now - turns.woke);
-    net_stats.busy_ns += turn_ns;
-    net_stats.cycle_ns += turn_ns;
+    uint64_t iteration_ns = clockTicksToNs(now - iterations.woke);
+    net_stats.busy_ns += iteration_ns;
+    net_stats.cycle_ns += iteration_ns;
     net_stats.cycles++;
     net_stats.command_ns = engine_stats.command_ns; /* commands have run outside turn() too (netAfterEvent()) */
-    turns.woke = now;
+    iterations.woke = now;
     mainLoad load = {.busy_ns = net_stats.busy_ns, .commands = net_stats.executed, .idle_ms = clockIdleMs};
     rebalanceCheck(now, &load);
     load.threads_full = rebalanceIsFull();
@@ -283,24 +283,24 @@ static bool turn(void) {
  * cache, and so that the memory it frees serves what is read next. */
 void netAfterEvent(void) {
     assertMainThread();
-    if (likely(!batchIsFull()) || turns.serving) return;
+    if (likely(!batchIsFull()) || iterations.serving) return;
     net_stats.executed += (long long)batchExecute(batchWaiting());
     sessionsFlush();
 }
 
 void netBeforeSleep(aeEventLoop *loop) {
     assertMainThread();
-    if (unlikely(turns.serving)) return;
+    if (unlikely(iterations.serving)) return;
     uint64_t before = net_stats.busy_ns;
-    bool more = turn();
+    bool more = runIteration();
     net_stats.main_active_ns += net_stats.busy_ns - before;
-    if (unlikely(turns.apply_threads)) applyThreads();
+    if (unlikely(iterations.apply_threads)) applyThreads();
     if (more) aeDontWait(loop);
 }
 
 void netBeforeWait(aeEventLoop *loop) {
     assertMainThread();
-    if (unlikely(turns.serving)) return;
+    if (unlikely(iterations.serving)) return;
     ioThreadsFlush();
     /* A stream of this thread's own could not be reached by one that has the role. */
     bool lend = ioThreadsCount() > 1 && rebalanceIsIdle(ioThreadMain()) && mainPolicyLends();
@@ -311,8 +311,8 @@ void netAfterSleep(void) {
     assertMainThread();
     ioThreadsMainAwake(); /* first of all: another thread may have the role, and be serving */
     holderStatAdd(&ioThreadHolder(ioThreadMain())->stats.polls, 1);
-    if (unlikely(turns.serving)) return;
-    turns.woke = clockTicks();
+    if (unlikely(iterations.serving)) return;
+    iterations.woke = clockTicks();
 }
 
 /* --- while main works for long ------------------------------------------------------------------------- */
@@ -322,38 +322,38 @@ void netAfterSleep(void) {
  * in a turn, and clients that have gone are freed. Of what that runs a script may be such a command again. */
 void netServeOthers(void) {
     assertMainRole();
-    bool within = turns.serving;
+    bool within = iterations.serving;
     serverAssert(!within || batchIsOpen());
     clientStreamHolder *h = ioThreadHolder(ioThreadActing());
-    turns.serving = true;
+    iterations.serving = true;
     aeProcessEvents(h->loop, AE_FILE_EVENTS | AE_DONT_WAIT);
     ioThreadsPoll(MESSAGES_PER_POLL);
     if (batchIsOpen()) {
         uint64_t command_ns = engine_stats.command_ns;
-        net_stats.executed += (long long)batchServe(COMMANDS_PER_TURN);
+        net_stats.executed += (long long)batchServe(COMMANDS_PER_ITERATION);
         clientStreamsReport(h);
         sessionsFlush();
         ioThreadsFlush();
         engine_stats.command_ns = command_ns; /* the command on the stack has their time in its own */
     } else {
-        net_stats.executed += (long long)batchExecute(COMMANDS_PER_TURN);
+        net_stats.executed += (long long)batchExecute(COMMANDS_PER_ITERATION);
         settle();
     }
-    turns.serving = within;
+    iterations.serving = within;
 }
 
 /* --- an I/O thread that has main's role -------------------------------------------------------------- */
 
-turnEnd netLentTurn(void) {
+iterationEnd netLentTurn(void) {
     assertMainRole();
     long long before = net_stats.executed;
     uint64_t busy_ns = net_stats.busy_ns;
-    turns.woke = clockTicks();
-    bool more = turn();
+    iterations.woke = clockTicks();
+    bool more = runIteration();
     holderStatAdd(&ioThreadHolder(ioThreadActing())->stats.acting_ns, net_stats.busy_ns - busy_ns);
     net_stats.lent_commands += net_stats.executed - before;
-    if (turns.apply_threads || batchIsForMainThread()) return TURN_FOR_MAIN;
-    return more || batchHasReady() ? TURN_LEFT_WORK : TURN_DONE;
+    if (iterations.apply_threads || batchIsForMainThread()) return ITERATION_FOR_MAIN;
+    return more || batchHasReady() ? ITERATION_LEFT_WORK : ITERATION_DONE;
 }
 
 /* --- ten times a second -------------------------------------------------------------------------------- */

@@ -20,7 +20,7 @@ bool netListen(void);
 /* Close the listeners (shutdown). */
 void netStopListening(void);
 /* Something to be done once in each turn of main, before its commands, on whichever thread. Boot only, at most 4. */
-void netEachTurn(void (*job)(void));
+void netEachIteration(void (*job)(void));
 /* The parts of a turn of main's own loop, for its hooks of the same names (ae.h). Before it sleeps: take messages,
  * execute batches, send replies, close clients. Before it waits, last: lay main's role down. */
 void netBeforeSleep(aeEventLoop *loop);
@@ -28,7 +28,7 @@ void netBeforeWait(aeEventLoop *loop);
 void netAfterSleep(void);
 void netAfterEvent(void);
 /* A turn of main on an I/O thread that has borrowed the role (the `turn` of ioThreadHooks). */
-turnEnd netLentTurn(void);
+iterationEnd netLentTurn(void);
 /* Serve others while a command, or a start, works for long (yieldSetServe). */
 void netServeOthers(void);
 /* Ten times a second: what is done for clients by the clock (client_cron.h), threads that have retired. */

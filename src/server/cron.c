@@ -154,7 +154,7 @@ void cronStart(aeEventLoop *loop) {
     aeCreateTimeEvent(loop, 1000, onSecond, NULL);
     aeCreateTimeEvent(loop, 60000, onMinute, NULL);
     main_loop = loop;
-    netEachTurn(onTurn);
+    netEachIteration(onTurn);
     aeSetBeforeSleep(loop, beforeSleep, NULL);
     aeSetBeforeWait(loop, beforeWait, NULL);
     aeSetAfterSleep(loop, afterSleep, NULL);

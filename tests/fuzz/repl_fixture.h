@@ -123,7 +123,7 @@ static void prepare(void (*lost)(bool whole)) {
     waitCommandsInit();
 }
 
-static void turn(void) {
+static void iteration(void) {
     aeProcessEvents(loop, AE_ALL_EVENTS | AE_DONT_WAIT);
     replicasFeed();
 }

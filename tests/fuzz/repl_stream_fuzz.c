@@ -10,7 +10,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define BEGIN 1000               /* offset of the first byte */
-#define TURNS_MAX 2000           /* a stream that is not through by then waits for something */
+#define ITERATIONS_MAX 2000      /* a stream that is not through by then waits for something */
 #define INPUT_MAX ((size_t)8192) /* a socket takes it at once */
 #define ID "0123456789abcdef0123456789abcdef01234567"
 
@@ -75,11 +75,11 @@ static bool hasSecrets(sds stream) {
 /* ---- The replica ---- */
 
 /* All has been applied that will be. */
-static void turnUntilQuiet(void) {
+static void iterateUntilQuiet(void) {
     for (int i = 0, quiet = 0; !lost && quiet < 3; i++) {
         uint64_t before = primarySessionInput();
-        serverAssert(i < TURNS_MAX);
-        turn();
+        serverAssert(i < ITERATIONS_MAX);
+        iteration();
         unpauseClients(PAUSE_BY_CLIENT_COMMAND);
         quiet = primarySessionInput() == before ? quiet + 1 : 0;
     }
@@ -89,9 +89,9 @@ static void say(int fd, const char *bytes, size_t len, size_t piece) {
     for (size_t at = 0; at < len && !lost; at += piece) {
         size_t n = len - at < piece ? len - at : piece;
         if (send(fd, bytes + at, n, MSG_NOSIGNAL) != (ssize_t)n) return;
-        turn();
+        iteration();
     }
-    turnUntilQuiet();
+    iterateUntilQuiet();
 }
 
 static void checkStream(sds said) {
@@ -129,8 +129,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     primarySessionAck(true);
     shutdown(fds[1], SHUT_WR);
     for (int i = 0; !lost; i++) {
-        serverAssert(i < TURNS_MAX);
-        turn();
+        serverAssert(i < ITERATIONS_MAX);
+        iteration();
         unpauseClients(PAUSE_BY_CLIENT_COMMAND);
         while (read(fds[1], heard, sizeof(heard)) > 0) continue;
     }

@@ -44,7 +44,7 @@ static void endClient(int who) {
     peers[who] = 0;
     for (int i = 0; clients[who]; i++) {
         serverAssert(i < 1000);
-        turn();
+        iteration();
     }
 }
 
@@ -78,7 +78,7 @@ static void say(int who, const char *name, const char *line, size_t len) {
         out = sdsCatLen(sdsCatLen(out, words[i], sdsLen(words[i])), "\r\n", 2);
     }
     (void)send(peers[who], out, sdsLen(out), MSG_NOSIGNAL);
-    for (int i = 0; i < 3; i++) turn();
+    for (int i = 0; i < 3; i++) iteration();
     while (peers[who] > 0 && read(peers[who], heard, sizeof(heard)) > 0) continue;
     sdsFreeSplitRes(words, count);
     sdsFree(all);
@@ -154,7 +154,7 @@ static void doLine(const char *line, size_t len) {
     default: return;
     }
     checkAll();
-    turn();
+    iteration();
     checkAll();
 }
 

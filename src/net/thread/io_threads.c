@@ -229,12 +229,12 @@ static bool actAsMain(ioThread *t) {
     emptyChannels(t);
     io.direct = t;
     t->holder.direct = true;
-    turnEnd end = io.hooks.turn();
+    iterationEnd end = io.hooks.iteration();
     t->holder.direct = false;
     io.acting = io.direct = io.threads[0];
     /* A thread that is behind is offered the rest when it has made room: it need not have anything to tell main. */
-    if (end == TURN_LEFT_WORK || io.overflow) setPosted(t->holder.id);
-    if (end == TURN_FOR_MAIN) mainRolePassOn();
+    if (end == ITERATION_LEFT_WORK || io.overflow) setPosted(t->holder.id);
+    if (end == ITERATION_FOR_MAIN) mainRolePassOn();
     else mainRoleGiveBack();
     return true;
 }
@@ -427,7 +427,7 @@ static void threadEnd(ioThread *t) {
 void ioThreadsInit(aeEventLoop *main_loop, const ioThreadHooks *hooks) {
     assertMainThread();
     serverAssert(!io.threads[0]);
-    serverAssert(hooks->to_session && hooks->to_stream && hooks->delivered && hooks->report && hooks->turn);
+    serverAssert(hooks->to_session && hooks->to_stream && hooks->delivered && hooks->report && hooks->iteration);
     io.hooks = *hooks;
     io.threads[0] = io.acting = io.direct = threadCreate(0);
     io.threads[0]->holder.loop = main_loop;

@@ -22,10 +22,10 @@ typedef struct ioThread ioThread;
 
 /* How a turn of main on a borrowed role ended. */
 typedef enum {
-    TURN_DONE,      /* nothing is left but what comes meanwhile */
-    TURN_LEFT_WORK, /* whoever comes next goes on, this thread too */
-    TURN_FOR_MAIN   /* what follows is for main's own thread */
-} turnEnd;
+    ITERATION_DONE,      /* nothing is left but what comes meanwhile */
+    ITERATION_LEFT_WORK, /* whoever comes next goes on, this thread too */
+    ITERATION_FOR_MAIN   /* what follows is for main's own thread */
+} iterationEnd;
 
 /* What messages do, and what an I/O thread calls when its turn has places for it. Boot only. */
 typedef struct ioThreadHooks {
@@ -33,7 +33,8 @@ typedef struct ioThreadHooks {
     void (*to_stream)(clientStreamHolder *h, const ioMessage *m); /* the holder; not IO_MSG_FREE */
     void (*delivered)(clientStreamHolder *h);                     /* the holder: behind a run of messages to it */
     void (*report)(clientStreamHolder *h);                        /* the holder: post what was written */
-    turnEnd (*turn)(void); /* main, on a thread that has taken the role; calls ioThreadsPoll() and ioThreadsFlush() */
+    iterationEnd (*iteration)(
+        void); /* main, on a thread that has taken the role; calls ioThreadsPoll() and ioThreadsFlush() */
 } ioThreadHooks;
 
 /* Boot: make thread 0 around the server's loop, which has main's role. */

@@ -18,7 +18,7 @@
  * While another thread executes, a thread that has handed over commands goes on looking at its sockets for SPIN_NS,
  * unless that thread last ran on this processor: the answer comes sooner than sleeping and being woken takes, and
  * whoever answers need not ring. What it has written it reports with the client's next request, in every
- * REPORT_TURNS-th turn, or before it sleeps.
+ * REPORT_ITERATIONS-th turn, or before it sleeps.
  *
  * SPIN_NS was measured on two processors that the load generator shares; the bounds of the trial are chosen, not
  * measured: they are to do no harm there, and to be tuned where there are more processors. docs/design/main_role.md
@@ -42,7 +42,7 @@
 #define PUBLISH_COMMANDS 64 /* another thread executes: let it work at the same time */
 #define PUBLISH_READS 16
 #define WAKE_COMMANDS 32
-#define REPORT_TURNS 4
+#define REPORT_ITERATIONS 4
 #define SPIN_NS 20000
 
 #define WINDOW_MS 20
@@ -83,12 +83,12 @@ void mainWatchTold(mainWatch *w, const clientStreamHolder *h) {
 bool mainWatchLooksAgain(mainWatch *w, const clientStreamHolder *h, bool took) {
     if (h->reads == 0 && !took) return false;
     if (took) w->told_at = 0;
-    w->turns++;
+    w->iterations++;
     return true;
 }
 
 bool mainWatchReports(const mainWatch *w) {
-    return w->turns % REPORT_TURNS == 0;
+    return w->iterations % REPORT_ITERATIONS == 0;
 }
 
 bool mainWatchSpins(mainWatch *w) {

@@ -12,7 +12,7 @@
 /* What a thread remembers between its looks at main. */
 typedef struct mainWatch {
     unsigned reads_seen, commands_seen; /* of the holder's counters, at the last look */
-    unsigned turns;                     /* that found something */
+    unsigned iterations;                /* that found something */
     monotime told_at;                   /* another thread was told of commands then; 0: no answer is due */
 } mainWatch;
 

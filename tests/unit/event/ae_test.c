@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define SETSIZE 128
-#define TURN_NOW (AE_ALL_EVENTS | AE_DONT_WAIT)
+#define ITERATE_NOW (AE_ALL_EVENTS | AE_DONT_WAIT)
 
 typedef void loopTest(aeEventLoop *loop);
 
@@ -73,9 +73,9 @@ static void noteMask(aeEventLoop *loop, int fd, void *arg, int mask) {
     note((char)('0' + mask));
 }
 
-static const char *turn(aeEventLoop *loop) {
+static const char *iteration(aeEventLoop *loop) {
     trace[0] = '\0';
-    aeProcessEvents(loop, TURN_NOW);
+    aeProcessEvents(loop, ITERATE_NOW);
     return trace;
 }
 
@@ -83,24 +83,24 @@ static void testDirections(aeEventLoop *loop) {
     int fds[2];
     openPair(fds);
     CHECK(aeCreateFileEvent(loop, fds[0], AE_READABLE, noteRead, NULL) == C_OK);
-    CHECK_EQ_STR(turn(loop), "");
+    CHECK_EQ_STR(iteration(loop), "");
     CHECK(write(fds[1], "x", 1) == 1);
-    CHECK_EQ_STR(turn(loop), "r");
-    CHECK_EQ_STR(turn(loop), "r"); /* level-triggered */
+    CHECK_EQ_STR(iteration(loop), "r");
+    CHECK_EQ_STR(iteration(loop), "r"); /* level-triggered */
 
     CHECK(aeCreateFileEvent(loop, fds[0], AE_WRITABLE, noteWrite, NULL) == C_OK);
     CHECK_EQ_INT(aeGetFileEvents(loop, fds[0]), AE_READABLE | AE_WRITABLE);
-    CHECK_EQ_STR(turn(loop), "rw");
+    CHECK_EQ_STR(iteration(loop), "rw");
 
     aeDeleteFileEvent(loop, fds[0], AE_WRITABLE);
     CHECK_EQ_INT(aeGetFileEvents(loop, fds[0]), AE_READABLE);
-    CHECK_EQ_STR(turn(loop), "r");
+    CHECK_EQ_STR(iteration(loop), "r");
     aeDeleteFileEvent(loop, fds[0], AE_READABLE);
-    CHECK_EQ_STR(turn(loop), "");
+    CHECK_EQ_STR(iteration(loop), "");
     aeDeleteFileEvent(loop, fds[0], AE_READABLE);
 
     CHECK(aeCreateFileEvent(loop, fds[0], AE_READABLE | AE_WRITABLE, noteMask, NULL) == C_OK);
-    CHECK_EQ_STR(turn(loop), "3"); /* one handler for both runs once */
+    CHECK_EQ_STR(iteration(loop), "3"); /* one handler for both runs once */
     aeDeleteFileEvent(loop, fds[0], AE_READABLE | AE_WRITABLE);
     closePair(fds);
 }
@@ -113,10 +113,10 @@ static void testHangUp(aeEventLoop *loop) {
     openPair(fds);
     CHECK(aeCreateFileEvent(loop, fds[0], AE_READABLE, noteRead, NULL) == C_OK);
     close(fds[1]);
-    CHECK_EQ_STR(turn(loop), "r");
+    CHECK_EQ_STR(iteration(loop), "r");
     aeDeleteFileEvent(loop, fds[0], AE_READABLE);
     CHECK(aeCreateFileEvent(loop, fds[0], AE_WRITABLE, noteWrite, NULL) == C_OK);
-    CHECK_EQ_STR(turn(loop), "w");
+    CHECK_EQ_STR(iteration(loop), "w");
     aeDeleteFileEvent(loop, fds[0], AE_WRITABLE);
     close(fds[0]);
 }
@@ -130,25 +130,25 @@ static void testHangUpWithoutReading(aeEventLoop *loop) {
     openPair(fds);
     CHECK(aeCreateFileEvent(loop, fds[0], AE_READABLE, noteRead, NULL) == C_OK);
     CHECK(write(fds[1], "x", 1) == 1);
-    CHECK_EQ_STR(turn(loop), "r");
+    CHECK_EQ_STR(iteration(loop), "r");
     CHECK(aeCreateFileEvent(loop, fds[0], AE_HANGUP, noteMask, NULL) == C_OK);
     CHECK_EQ_INT(aeGetFileEvents(loop, fds[0]), AE_HANGUP);
-    CHECK_EQ_STR(turn(loop), "");
+    CHECK_EQ_STR(iteration(loop), "");
     CHECK(aeCreateFileEvent(loop, fds[0], AE_WRITABLE, noteWrite, NULL) == C_OK);
-    CHECK_EQ_STR(turn(loop), "w");
+    CHECK_EQ_STR(iteration(loop), "w");
     shutdown(fds[1], SHUT_WR);
-    CHECK_EQ_STR(turn(loop), "6w"); /* both of them, for the first handler */
+    CHECK_EQ_STR(iteration(loop), "6w"); /* both of them, for the first handler */
     aeDeleteFileEvent(loop, fds[0], AE_WRITABLE);
-    CHECK_EQ_STR(turn(loop), "4");
+    CHECK_EQ_STR(iteration(loop), "4");
     CHECK(aeCreateFileEvent(loop, fds[0], AE_READABLE, noteRead, NULL) == C_OK);
     CHECK_EQ_INT(aeGetFileEvents(loop, fds[0]), AE_READABLE);
-    CHECK_EQ_STR(turn(loop), "r");
+    CHECK_EQ_STR(iteration(loop), "r");
     CHECK(aeCreateFileEvent(loop, fds[0], AE_HANGUP, noteMask, NULL) == C_OK);
     aeDeleteFileEvent(loop, fds[0], AE_HANGUP);
-    CHECK_EQ_STR(turn(loop), "");
+    CHECK_EQ_STR(iteration(loop), "");
     CHECK(aeCreateFileEvent(loop, fds[0], AE_HANGUP, noteMask, NULL) == C_OK);
     close(fds[1]);
-    CHECK_EQ_STR(turn(loop), "4");
+    CHECK_EQ_STR(iteration(loop), "4");
     aeDeleteFileEvent(loop, fds[0], AE_HANGUP);
     close(fds[0]);
 }
@@ -169,14 +169,14 @@ static void testErrors(aeEventLoop *loop) {
     CHECK(aeResizeSetSize(loop, fds[0]) == C_ERR);
     CHECK(aeResizeSetSize(loop, fds[0] + 1) == C_OK);
     CHECK_EQ_INT(aeGetSetSize(loop), fds[0] + 1);
-    CHECK_EQ_STR(turn(loop), "r");
+    CHECK_EQ_STR(iteration(loop), "r");
     CHECK(aeResizeSetSize(loop, SETSIZE * 2) == C_OK);
-    CHECK_EQ_STR(turn(loop), "r");
+    CHECK_EQ_STR(iteration(loop), "r");
     /* Closed before its event is deleted: the kernel refuses, the loop forgets. */
     close(fds[0]);
     aeDeleteFileEvent(loop, fds[0], AE_READABLE);
     CHECK_EQ_INT(aeGetFileEvents(loop, fds[0]), AE_NONE);
-    CHECK_EQ_STR(turn(loop), "");
+    CHECK_EQ_STR(iteration(loop), "");
 }
 TEST(ae_errors_and_resize) {
     withEachBackend(testErrors);
@@ -222,7 +222,7 @@ static void testStale(aeEventLoop *loop, bool reopen) {
         CHECK(write(r.fds[i][1], "x", 1) == 1);
         CHECK(aeCreateFileEvent(loop, r.fds[i][0], AE_READABLE, removeRival, &r) == C_OK);
     }
-    CHECK_EQ_STR(turn(loop), "");
+    CHECK_EQ_STR(iteration(loop), "");
     CHECK_EQ_INT(r.ran, 1);
     for (int i = 0; i < 2; i++) {
         aeDeleteFileEvent(loop, r.fds[i][0], AE_READABLE);
@@ -254,7 +254,7 @@ static void testPartDeleted(aeEventLoop *loop) {
     CHECK(write(fds[1], "x", 1) == 1);
     CHECK(aeCreateFileEvent(loop, fds[0], AE_READABLE, deleteOwnWrite, NULL) == C_OK);
     CHECK(aeCreateFileEvent(loop, fds[0], AE_WRITABLE, noteWrite, NULL) == C_OK);
-    CHECK_EQ_STR(turn(loop), "d");
+    CHECK_EQ_STR(iteration(loop), "d");
     CHECK_EQ_INT(aeGetFileEvents(loop, fds[0]), AE_READABLE);
     aeDeleteFileEvent(loop, fds[0], AE_READABLE);
     closePair(fds);
@@ -263,7 +263,7 @@ TEST(ae_handler_deletes_the_other_direction) {
     withEachBackend(testPartDeleted);
 }
 
-static void turnInside(aeEventLoop *loop, int fd, void *arg, int mask) {
+static void iterateInside(aeEventLoop *loop, int fd, void *arg, int mask) {
     int *depth = arg;
     char byte;
     unused(mask);
@@ -279,16 +279,16 @@ static void testNested(aeEventLoop *loop) {
         CHECK(aeCreateFileEvent(loop, fds[i][0], AE_READABLE | AE_REENTRANT, noteRead, NULL) == C_OK);
     }
     aeDeleteFileEvent(loop, fds[0][0], AE_READABLE);
-    CHECK_EQ_STR(turn(loop), "rr");
-    CHECK(aeCreateFileEvent(loop, fds[0][0], AE_READABLE, turnInside, &depth) == C_OK);
-    turn(loop);
+    CHECK_EQ_STR(iteration(loop), "rr");
+    CHECK(aeCreateFileEvent(loop, fds[0][0], AE_READABLE, iterateInside, &depth) == C_OK);
+    iteration(loop);
     CHECK_EQ_INT(strlen(trace), 5); /* two outside, two inside, itself once */
     for (int i = 0; i < 3; i++) {
         aeDeleteFileEvent(loop, fds[i][0], AE_READABLE);
         closePair(fds[i]);
     }
 }
-TEST(ae_turn_inside_a_handler) {
+TEST(ae_iteration_inside_a_handler) {
     withEachBackend(testNested);
 }
 
@@ -301,8 +301,8 @@ static void testNotReentrant(aeEventLoop *loop) {
     }
     CHECK(aeCreateFileEvent(loop, fds[1][0], AE_READABLE | AE_REENTRANT, noteRead, NULL) == C_OK);
     CHECK(aeCreateFileEvent(loop, fds[2][0], AE_WRITABLE, noteWrite, NULL) == C_OK);
-    CHECK(aeCreateFileEvent(loop, fds[0][0], AE_READABLE, turnInside, &depth) == C_OK);
-    const char *seen = turn(loop);
+    CHECK(aeCreateFileEvent(loop, fds[0][0], AE_READABLE, iterateInside, &depth) == C_OK);
+    const char *seen = iteration(loop);
     const char *inside = strchr(seen, 'i');
     size_t writes = 0;
     for (const char *p = seen; *p; p++) writes += *p == 'w';
@@ -314,20 +314,20 @@ static void testNotReentrant(aeEventLoop *loop) {
     aeDeleteFileEvent(loop, fds[2][0], AE_WRITABLE);
     CHECK(aeCreateFileEvent(loop, fds[2][0], AE_READABLE, noteRead, NULL) == C_OK);
     depth = 0;
-    seen = turn(loop);
+    seen = iteration(loop);
     CHECK_EQ_INT(strlen(seen), 2); /* "i" and, after the turn inside, "r" once */
     /* Neither does the turn inside swallow that it was raised. */
     aeRaiseReadable(loop, fds[2][0], true);
     CHECK(write(fds[0][1], "x", 1) == 1);
     depth = 0;
-    seen = turn(loop);
+    seen = iteration(loop);
     CHECK_EQ_INT(strlen(seen), 3); /* "i", and "r" twice outside */
     for (int i = 0; i < 3; i++) {
         aeDeleteFileEvent(loop, fds[i][0], AE_READABLE | AE_WRITABLE);
         closePair(fds[i]);
     }
 }
-TEST(ae_only_reentrant_handlers_run_in_a_turn_inside_another) {
+TEST(ae_only_reentrant_handlers_run_in_a_nested_iteration) {
     withEachBackend(testNotReentrant);
 }
 
@@ -350,7 +350,7 @@ static void testRandomMasks(aeEventLoop *loop) {
         size_t count = 0;
         for (int k = 0; k < PAIRS; k++) count += (size_t)((want[k] & 1) + (want[k] >> 1));
         CHECK_EQ_INT(aeGetFileEvents(loop, fds[i][0]), want[i]);
-        CHECK_EQ_INT(strlen(turn(loop)), count);
+        CHECK_EQ_INT(strlen(iteration(loop)), count);
     }
     for (int i = 0; i < PAIRS; i++) {
         aeDeleteFileEvent(loop, fds[i][0], AE_READABLE | AE_WRITABLE);
@@ -388,8 +388,8 @@ static void testTimerOrder(aeEventLoop *loop) {
     CHECK(aeDeleteTimeEvent(loop, first - 4) == C_OK);
     CHECK(aeDeleteTimeEvent(loop, first - 4) == C_ERR);
     sleepMs(10);
-    CHECK_EQ_STR(turn(loop), "ebdfa");
-    CHECK_EQ_STR(turn(loop), "");
+    CHECK_EQ_STR(iteration(loop), "ebdfa");
+    CHECK_EQ_STR(iteration(loop), "");
 }
 TEST(ae_timers_run_in_order) {
     withEachBackend(testTimerOrder);
@@ -420,12 +420,12 @@ static void testRepeat(aeEventLoop *loop) {
     long long id = aeCreateTimeEvent(loop, 0, repeatThrice, &runs);
     for (int i = 1; i <= 3; i++) {
         sleepMs(1);
-        CHECK_EQ_INT(aeProcessEvents(loop, TURN_NOW), 1);
+        CHECK_EQ_INT(aeProcessEvents(loop, ITERATE_NOW), 1);
         CHECK_EQ_INT(runs, i);
     }
     CHECK(aeDeleteTimeEvent(loop, id) == C_ERR);
 }
-TEST(ae_timer_runs_once_a_turn) {
+TEST(ae_timer_runs_once_an_iteration) {
     withEachBackend(testRepeat);
 }
 
@@ -448,11 +448,11 @@ static void testMeddle(aeEventLoop *loop) {
     aeCreateTimeEvent(loop, 0, deleteBoth, &m);
     m.other = aeCreateTimeEvent(loop, 0, noteTimer, (void *)(uintptr_t) "x");
     sleepMs(2);
-    CHECK_EQ_STR(turn(loop), ""); /* the new one waits for the next turn */
+    CHECK_EQ_STR(iteration(loop), ""); /* the new one waits for the next turn */
     CHECK_EQ_INT(m.self_result, C_OK);
     CHECK_EQ_INT(m.other_result, C_OK);
     sleepMs(1);
-    CHECK_EQ_STR(turn(loop), "n");
+    CHECK_EQ_STR(iteration(loop), "n");
     CHECK_EQ_INT(m.runs, 1);
 }
 TEST(ae_timer_deletes_itself_and_others) {
@@ -482,7 +482,7 @@ static void testManyTimers(aeEventLoop *loop) {
     for (int i = 0; i < COUNT; i += 3, deleted++) CHECK(aeDeleteTimeEvent(loop, ids[i]) == C_OK);
     sleepMs(STEP_MS * STEPS);
     last_step = 0;
-    int ran = aeProcessEvents(loop, TURN_NOW);
+    int ran = aeProcessEvents(loop, ITERATE_NOW);
     for (int i = 0; i < COUNT; i++) left += aeDeleteTimeEvent(loop, ids[i]) == C_OK;
     CHECK_EQ_INT(ran + left + deleted, COUNT);
     CHECK(ran > 0 && last_step < STEPS);
@@ -596,9 +596,9 @@ static void testWakeup(aeEventLoop *loop) {
     aeProcessEvents(loop, AE_ALL_EVENTS);
     CHECK_EQ_INT(r.rings, 1);
     pthread_join(thread, NULL);
-    aeProcessEvents(loop, TURN_NOW);
+    aeProcessEvents(loop, ITERATE_NOW);
     int before = r.rings;
-    aeProcessEvents(loop, TURN_NOW);
+    aeProcessEvents(loop, ITERATE_NOW);
     CHECK_EQ_INT(r.rings, before); /* all rings so far are cleared at once */
     aeDeleteFileEvent(loop, r.wakeup.read_fd, AE_READABLE);
     aeWakeupClose(&r.wakeup);
@@ -613,12 +613,12 @@ static void testAttachedWakeup(aeEventLoop *loop) {
         CHECK(pthread_create(&thread, NULL, ringLater, &r) == 0);
         CHECK_EQ_INT(aeProcessEvents(loop, AE_ALL_EVENTS), 1); /* would wait for ever */
         pthread_join(thread, NULL);
-        aeProcessEvents(loop, TURN_NOW);
-        CHECK_EQ_INT(aeProcessEvents(loop, TURN_NOW), 0);
+        aeProcessEvents(loop, ITERATE_NOW);
+        CHECK_EQ_INT(aeProcessEvents(loop, ITERATE_NOW), 0);
     }
     aeDeleteFileEvent(loop, r.wakeup.read_fd, AE_READABLE);
     aeWakeupSend(&r.wakeup);
-    CHECK_EQ_INT(aeProcessEvents(loop, TURN_NOW), 0);
+    CHECK_EQ_INT(aeProcessEvents(loop, ITERATE_NOW), 0);
     aeWakeupClose(&r.wakeup);
 }
 TEST(ae_wakeup_attached_needs_no_clearing) {

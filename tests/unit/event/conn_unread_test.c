@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define TURN_NOW (AE_ALL_EVENTS | AE_DONT_WAIT)
+#define ITERATE_NOW (AE_ALL_EVENTS | AE_DONT_WAIT)
 
 static uint64_t seed;
 
@@ -60,9 +60,9 @@ static void readAll(size_t back, size_t piece, size_t behind, size_t step) {
     CHECK(write(fds[1], text + back, behind) == (ssize_t)behind);
     connUnread(c, &u);
     CHECK(u.len == 0 && u.memory == 0 && !u.first);
-    for (int turns = 0; r.len < all && turns < 100000; turns++) {
-        CHECK(connAttach(c, loops[turns % 2]) == C_OK);
-        aeProcessEvents(loops[turns % 2], TURN_NOW);
+    for (int iterations = 0; r.len < all && iterations < 100000; iterations++) {
+        CHECK(connAttach(c, loops[iterations % 2]) == C_OK);
+        aeProcessEvents(loops[iterations % 2], ITERATE_NOW);
         connDetach(c);
     }
     CHECK_EQ_INT(r.len, all);
@@ -71,7 +71,7 @@ static void readAll(size_t back, size_t piece, size_t behind, size_t step) {
     r.calls = 0;
     CHECK(!connHasPending(c));
     CHECK(connAttach(c, loops[0]) == C_OK);
-    for (int i = 0; i < 3; i++) aeProcessEvents(loops[0], TURN_NOW);
+    for (int i = 0; i < 3; i++) aeProcessEvents(loops[0], ITERATE_NOW);
     CHECK_EQ_INT(r.calls, 0);
     connClose(c);
     close(fds[1]);
@@ -107,7 +107,7 @@ TEST(unread_bytes_raise_a_handler_while_they_last) {
     CHECK_EQ_STR(c->type->name, "unix");
     CHECK(connHasPending(c));
     CHECK(connAttach(c, loop) == C_OK);
-    for (int i = 0; i < 6; i++) aeProcessEvents(loop, TURN_NOW);
+    for (int i = 0; i < 6; i++) aeProcessEvents(loop, ITERATE_NOW);
     CHECK_EQ_INT(r.calls, 3);
     CHECK_MEM(got, "0123456789", 10);
     CHECK(c->type == own);

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define TURN_NOW (AE_ALL_EVENTS | AE_DONT_WAIT)
+#define ITERATE_NOW (AE_ALL_EVENTS | AE_DONT_WAIT)
 
 /* Both ends of a fresh loopback TCP connection; fds[0] is non-blocking. */
 static bool openTcp(int fds[2]) {
@@ -80,7 +80,7 @@ TEST(connection_handlers_and_states) {
         CHECK(connSetWriteHandler(c, onWrite) == C_OK);
         CHECK(write(fds[1], "hello", 5) == 5);
         aeProcessEvents(loop, AE_ALL_EVENTS);
-        aeProcessEvents(loop, TURN_NOW);
+        aeProcessEvents(loop, ITERATE_NOW);
         CHECK(n.reads >= 1 && n.writes == 2);
         CHECK(connSetWriteHandler(c, NULL) == C_OK);
         CHECK_EQ_INT(aeGetFileEvents(loop, c->fd), AE_READABLE);
@@ -160,7 +160,7 @@ TEST(connection_hears_of_the_end_without_reading) {
         CHECK(connSetHangupHandler(c, onHangup) == C_OK);
         CHECK(c->on_readable == NULL);
         CHECK_EQ_INT(aeGetFileEvents(loop, c->fd), AE_HANGUP);
-        CHECK_EQ_INT(aeProcessEvents(loop, TURN_NOW), 0);
+        CHECK_EQ_INT(aeProcessEvents(loop, ITERATE_NOW), 0);
         connDetach(c);
         CHECK_EQ_INT(aeGetFileEvents(loop, c->fd), AE_NONE);
         CHECK(connAttach(c, second) == C_OK);
@@ -169,11 +169,11 @@ TEST(connection_hears_of_the_end_without_reading) {
         CHECK_EQ_INT(n.hangups, 1);
         CHECK_EQ_INT(n.reads, 0);
         CHECK(connSetHangupHandler(c, NULL) == C_OK);
-        CHECK_EQ_INT(aeProcessEvents(second, TURN_NOW), 0);
+        CHECK_EQ_INT(aeProcessEvents(second, ITERATE_NOW), 0);
         CHECK(connSetHangupHandler(c, onHangup) == C_OK);
         CHECK(connSetReadHandler(c, onRead) == C_OK);
         CHECK(c->on_hangup == NULL);
-        CHECK_EQ_INT(aeProcessEvents(second, TURN_NOW), 1);
+        CHECK_EQ_INT(aeProcessEvents(second, ITERATE_NOW), 1);
         CHECK_EQ_INT(n.hangups, 1);
         CHECK_EQ_INT(n.reads, 1);
         connClose(c);

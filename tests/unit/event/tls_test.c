@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TURN_NOW (AE_ALL_EVENTS | AE_DONT_WAIT)
+#define ITERATE_NOW (AE_ALL_EVENTS | AE_DONT_WAIT)
 
 /* ---- Certificates ------------------------------------------------------------------------------------------------ */
 
@@ -222,12 +222,12 @@ static void openLink(ends *l, tlsContext *server, tlsContext *client, bool relay
     tlsContextRelease(client);
 }
 
-static void turns(ends *l, int n) {
-    while (n-- > 0) aeProcessEvents(l->loop, TURN_NOW);
+static void iterations(ends *l, int n) {
+    while (n-- > 0) aeProcessEvents(l->loop, ITERATE_NOW);
 }
 
 static bool bothBegin(ends *l) {
-    for (int i = 0; i < 100 && !(l->server.begun && l->client.begun); i++) turns(l, 1);
+    for (int i = 0; i < 100 && !(l->server.begun && l->client.begun); i++) iterations(l, 1);
     return CHECK(l->server.conn->state == CONN_CONNECTED) && CHECK(l->client.conn->state == CONN_CONNECTED);
 }
 
@@ -257,17 +257,17 @@ TEST(tls_both_ways) {
     connSetReadHandler(l.server.conn, onReadable);
     connSetReadHandler(l.client.conn, onReadable);
     CHECK(writeText(l.client.conn, "question", 8) == 8);
-    turns(&l, 3);
+    iterations(&l, 3);
     CHECK(l.server.len == 8 && memcmp(l.server.got, "question", 8) == 0);
     CHECK(writeText(l.server.conn, "answer", 6) == 6);
-    turns(&l, 3);
+    iterations(&l, 3);
     CHECK(l.client.len == 6 && memcmp(l.client.got, "answer", 6) == 0);
     /* The end of one side is the end of input of the other, which may still write. */
     connFinish(l.client.conn);
-    turns(&l, 3);
+    iterations(&l, 3);
     CHECK(l.server.conn->state == CONN_CLOSED);
     CHECK(writeText(l.server.conn, "last", 4) == 4);
-    turns(&l, 3);
+    iterations(&l, 3);
     CHECK(l.client.len == 10 && memcmp(l.client.got + 6, "last", 4) == 0);
     closeLink(&l);
 }
@@ -280,7 +280,7 @@ TEST(tls_handshake_in_single_bytes) {
     for (int i = 0; i < 100000 && !(l.server.begun && l.client.begun); i++) {
         relay(l.client_far, l.server_far, 1);
         relay(l.server_far, l.client_far, 1);
-        turns(&l, 1);
+        iterations(&l, 1);
     }
     CHECK(l.server.conn->state == CONN_CONNECTED);
     CHECK(l.client.conn->state == CONN_CONNECTED);
@@ -289,7 +289,7 @@ TEST(tls_handshake_in_single_bytes) {
     for (int i = 0; i < 1000 && l.server.len < 9; i++) {
         CHECK(l.server.len == 0); /* nothing is given out of a record that is not whole */
         relay(l.client_far, l.server_far, 1);
-        turns(&l, 2);
+        iterations(&l, 2);
     }
     CHECK(l.server.len == 9 && memcmp(l.server.got, "by and by", 9) == 0);
     closeLink(&l);
@@ -306,10 +306,10 @@ TEST(tls_handshake_cut_off) {
         for (int i = 0; i < 20; i++) {
             if (passed < cut) passed += relay(l.client_far, l.server_far, cut - passed);
             relay(l.server_far, l.client_far, SIZE_MAX);
-            turns(&l, 1);
+            iterations(&l, 1);
         }
         shutdown(l.server_far, SHUT_WR);
-        turns(&l, 3);
+        iterations(&l, 3);
         whole = l.server.conn->state == CONN_CONNECTED;
         CHECK(l.server.begun == 1);
         CHECK(whole || l.server.conn->state == CONN_ERROR);
@@ -333,18 +333,18 @@ TEST(tls_pending_bytes_are_read) {
     for (int i = 0; i < 1000 && sent < sizeof(text); i++) {
         ssize_t n = writeText(l.client.conn, text + sent, sizeof(text) - sent);
         if (n > 0) sent += (size_t)n;
-        turns(&l, 1);
+        iterations(&l, 1);
     }
     CHECK(sent == sizeof(text));
     connClose(l.client.conn); /* no more will come */
     l.client.conn = NULL;
-    turns(&l, 50);
+    iterations(&l, 50);
     CHECK(l.server.len > 4000 && l.server.len < 20000);
     connDetach(l.server.conn); /* to another thread */
     aeEventLoop *other = aeCreateEventLoop(1024);
     CHECK(connHasPending(l.server.conn));
     CHECK(connAttach(l.server.conn, other) == C_OK);
-    for (int i = 0; i < 1000 && l.server.conn->state == CONN_CONNECTED; i++) aeProcessEvents(other, TURN_NOW);
+    for (int i = 0; i < 1000 && l.server.conn->state == CONN_CONNECTED; i++) aeProcessEvents(other, ITERATE_NOW);
     CHECK(l.server.len == sizeof(text) && memcmp(l.server.got, text, sizeof(text)) == 0);
     CHECK(l.server.conn->state == CONN_CLOSED);
     connDetach(l.server.conn);
@@ -361,16 +361,16 @@ TEST(tls_pending_waits_for_a_handler) {
     l.server.most = 4;
     connSetReadHandler(l.server.conn, onReadable);
     CHECK(writeText(l.client.conn, "twelve bytes", 12) == 12);
-    turns(&l, 1);
+    iterations(&l, 1);
     CHECK(l.server.len == 4);
     connSetReadHandler(l.server.conn, NULL);
-    turns(&l, 5);
+    iterations(&l, 5);
     CHECK(l.server.len == 4);
     connSetReadHandler(l.server.conn, onReadable);
-    turns(&l, 5);
+    iterations(&l, 5);
     CHECK(l.server.len == 12);
     int reads = l.server.reads;
-    turns(&l, 5);
+    iterations(&l, 5);
     CHECK(l.server.reads == reads); /* and no event comes of nothing */
     closeLink(&l);
 }
@@ -410,7 +410,7 @@ TEST(tls_writes_against_a_slow_reader) {
             tried = from - sent - gone;
             sent += gone;
         }
-        if (round % 3 == 0) turns(&l, 1);
+        if (round % 3 == 0) iterations(&l, 1);
     }
     CHECK(full > 10);
     CHECK(l.client.len == total && memcmp(l.client.got, text, total) == 0);
@@ -428,7 +428,7 @@ TEST(tls_gathers_small_pieces) {
     for (int i = 0; i < 100 && !(l.server.begun && l.client.begun); i++) {
         relay(l.client_far, l.server_far, SIZE_MAX);
         relay(l.server_far, l.client_far, SIZE_MAX);
-        turns(&l, 1);
+        iterations(&l, 1);
     }
     CHECK(l.client.conn->state == CONN_CONNECTED);
     for (int i = 0; i < 200; i++) iov[i] = (struct iovec){text, 10};
@@ -455,15 +455,15 @@ TEST(tls_moves_during_the_handshake) {
     for (int after = 0; after < 4; after++) {
         ends l;
         openLink(&l, makeServer(), makeClient(), false);
-        turns(&l, after);
+        iterations(&l, after);
         bool begun = l.server.begun;
         connDetach(l.server.conn);
         aeEventLoop *other = aeCreateEventLoop(1024);
         CHECK(connAttach(l.server.conn, other) == C_OK);
         if (!begun) CHECK(connAccept(l.server.conn, onBegun) == C_OK);
         for (int i = 0; i < 20; i++) {
-            turns(&l, 1);
-            aeProcessEvents(other, TURN_NOW);
+            iterations(&l, 1);
+            aeProcessEvents(other, ITERATE_NOW);
         }
         CHECK(l.server.begun == 1 && l.client.begun == 1);
         CHECK(l.server.conn->state == CONN_CONNECTED && l.client.conn->state == CONN_CONNECTED);
@@ -485,7 +485,7 @@ TEST(tls_handlers_wait_for_the_handshake) {
     CHECK(l.server.reads == 0);
     connSetWriteHandler(l.server.conn, NULL);
     CHECK(writeText(l.client.conn, "hello", 5) == 5);
-    turns(&l, 2);
+    iterations(&l, 2);
     CHECK(l.server.len == 5);
     closeLink(&l);
 }
@@ -498,7 +498,7 @@ TEST(tls_refuses_a_stranger) {
     o.peer = TLS_PEER_VERIFIED;
     tlsOptions mine = {.ca_file = at("ca.crt"), .cert_file = at("client.crt"), .key_file = at("client.key")};
     openLink(&l, tlsContextCreate(TLS_SERVER, &o, err), tlsContextCreate(TLS_CLIENT, &mine, err), false);
-    turns(&l, 10);
+    iterations(&l, 10);
     CHECK(l.server.begun == 1 && l.server.conn->state == CONN_ERROR);
     CHECK(strstr(connErrorText(l.server.conn), "certificate") != NULL);
     CHECK(connTlsPeerNames(l.server.conn, TLS_NAME_CN) == NULL);
@@ -541,7 +541,7 @@ TEST(tls_a_name_with_a_nul_names_nobody) {
 TEST(tls_refuses_a_certificate_before_its_time) {
     ends l;
     openNamed(&l, "early");
-    turns(&l, 10);
+    iterations(&l, 10);
     CHECK(l.server.begun == 1 && l.server.conn->state == CONN_ERROR);
     CHECK(strstr(connErrorText(l.server.conn), "not yet valid") != NULL);
     closeLink(&l);
@@ -552,7 +552,7 @@ TEST(tls_plain_text_is_an_error) {
     makeCertificates();
     openLink(&l, makeServer(), makeClient(), true);
     CHECK(send(l.server_far, "*1\r\n$4\r\nPING\r\n", 14, 0) == 14);
-    turns(&l, 3);
+    iterations(&l, 3);
     CHECK(l.server.conn->state == CONN_ERROR);
     CHECK(strstr(connErrorText(l.server.conn), "wrong version number") != NULL);
     closeLink(&l);
@@ -566,13 +566,13 @@ TEST(tls_garbage_is_an_error) {
     for (int i = 0; i < 100 && !(l.server.begun && l.client.begun); i++) {
         relay(l.client_far, l.server_far, SIZE_MAX);
         relay(l.server_far, l.client_far, SIZE_MAX);
-        turns(&l, 1);
+        iterations(&l, 1);
     }
     connSetReadHandler(l.server.conn, onReadable);
     CHECK(writeText(l.client.conn, "good", 4) == 4);
     relay(l.client_far, l.server_far, SIZE_MAX);
     CHECK(send(l.server_far, "\x17\x03\x03\x00\x20 this is no record that was sealed", 40, 0) == 40);
-    turns(&l, 5);
+    iterations(&l, 5);
     CHECK(l.server.len == 4 && memcmp(l.server.got, "good", 4) == 0);
     CHECK(l.server.conn->state == CONN_ERROR);
     closeLink(&l);

@@ -81,7 +81,8 @@ static bool hasNone(void *arg) {
 static void restWhileShort(int fd) {
     uint64_t began = clockMonotonicMs();
     int done = 0, most = 1;
-    for (int turns = 0; turns < 2000; turns++) done += aeProcessEvents(fixture_loop, AE_ALL_EVENTS | AE_DONT_WAIT);
+    for (int iterations = 0; iterations < 2000; iterations++)
+        done += aeProcessEvents(fixture_loop, AE_ALL_EVENTS | AE_DONT_WAIT);
     most += 2 * (1 + (int)((clockMonotonicMs() - began) / REST_MS));
     CHECK(done > 0 && done <= most);
     CHECK_EQ_INT(listLength(client_state.clients), 0);

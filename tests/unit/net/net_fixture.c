@@ -30,7 +30,7 @@
 
 aeEventLoop *fixture_loop;
 void (*fixture_deliver)(const ioMessage *m);
-turnEnd (*fixture_turn)(void);
+iterationEnd (*fixture_iterate)(void);
 void (*fixture_before_report)(const clientStreamHolder *h);
 sds fixture_log;
 
@@ -228,8 +228,8 @@ static void deliver(const ioMessage *m) {
     else sessionDeliver(m);
 }
 
-static turnEnd lentTurn(void) {
-    return fixture_turn ? fixture_turn() : netLentTurn();
+static iterationEnd lentTurn(void) {
+    return fixture_iterate ? fixture_iterate() : netLentTurn();
 }
 
 static void report(clientStreamHolder *h) {
@@ -290,11 +290,11 @@ void netFixtureInit(void) {
                                  .to_stream = clientStreamDeliver,
                                  .delivered = clientStreamsFan,
                                  .report = report,
-                                 .turn = lentTurn};
+                                 .iteration = lentTurn};
     ioThreadsInit(fixture_loop, &hooks);
     storeSetFreeSink(ioThreadsFreeElsewhere);
     netShareSettings();
-    netEachTurn(holdTakePublished);
+    netEachIteration(holdTakePublished);
     holdSetWake(ioThreadsWakeMain);
     yieldSetServe(netServeOthers);
     fixtureSuspend(false);
@@ -346,8 +346,8 @@ void fixtureTurn(void) {
 }
 
 /* After some turns in vain: a peer in another thread, or the kernel, needs the processor. */
-static void giveWay(int turns) {
-    if (turns > 20 && turns % 4 == 0) poll(NULL, 0, 1);
+static void giveWay(int iterations) {
+    if (iterations > 20 && iterations % 4 == 0) poll(NULL, 0, 1);
 }
 
 bool fixtureNoClients(void *arg) {

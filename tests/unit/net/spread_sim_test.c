@@ -30,7 +30,7 @@
 /* A kind of client: time of its thread for a command (what the whole server takes, less main's part), main's, what the
  * thread believes that it costs, and what it does in one turn of its loop. */
 typedef struct kind {
-    double command_ns, main_ns, nominal_ns, turn_ns;
+    double command_ns, main_ns, nominal_ns, iteration_ns;
 } kind;
 static const kind request = {4415, 300, 4430, 4415};         /* GET, 512 B, no pipeline: row 5 */
 static const kind pipeline = {565, 300, 680, 9040};          /* the same in pipelines of 16: row 1 */
@@ -92,13 +92,13 @@ static void serveThread(simStream *all, const size_t *ids, size_t n, double time
     while (hungry > 0 && time > 1e-9) {
         double weight = 0, given = 0;
         for (size_t k = 0; k < n; k++)
-            if (all[ids[k]].gets < all[ids[k]].wants) weight += all[ids[k]].kind->turn_ns;
+            if (all[ids[k]].gets < all[ids[k]].wants) weight += all[ids[k]].kind->iteration_ns;
         if (weight == 0) break;
         size_t sated = 0;
         for (size_t k = 0; k < n; k++) {
             simStream *s = &all[ids[k]];
             if (s->gets >= s->wants) continue;
-            double part = time * s->kind->turn_ns / weight;
+            double part = time * s->kind->iteration_ns / weight;
             if (part >= s->wants - s->gets) {
                 part = s->wants - s->gets;
                 s->gets = s->wants;

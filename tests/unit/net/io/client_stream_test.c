@@ -143,7 +143,7 @@ static void rigReturn(void) {
     }
 }
 
-static void turn(void) {
+static void iteration(void) {
     fixtureTurn();
     if (!rig.gone) clientStreamCheck(rig.s);
     clientStreamsReport(ioThreadHolder(ioThreadMain()));
@@ -166,7 +166,7 @@ static void rigClose(void) {
 
 static void put(const void *bytes, size_t len) {
     CHECK_EQ_INT(send(rig.peer, bytes, len, MSG_NOSIGNAL), len);
-    turn();
+    iteration();
 }
 
 static void putText(const char *text) {
@@ -202,10 +202,10 @@ static void feedSplit(const char *wire, size_t len, const size_t *cuts, int ncut
         at = until;
         rigReturn();
     }
-    for (int i = 0; i < 4; i++) turn();
+    for (int i = 0; i < 4; i++) iteration();
     for (int i = 0; i < 8 && len > 65536; i++) {
         rigReturn();
-        turn();
+        iteration();
     }
 }
 
@@ -309,7 +309,7 @@ static void sendAll(const char *p, size_t len, bool give_back) {
             p += n;
             len -= (size_t)n;
         }
-        turn();
+        iteration();
         if (give_back) rigReturn();
     }
     CHECK_EQ_INT(len, 0);
@@ -323,13 +323,13 @@ TEST(stream_argument_of_one_mebibyte) {
     slice argv[3] = {sliceStr("SET"), sliceStr("k"), sliceOf(big, len)};
     sds wire = catWords(catRequest(sdsEmpty(), 3, argv), "PING");
     sendAll(wire, sdsLen(wire), false);
-    for (int i = 0; i < 100 && rig.blocks < 1; i++) turn();
+    for (int i = 0; i < 100 && rig.blocks < 1; i++) iteration();
     const parsedCommand *p = rig.held->first;
     CHECK_EQ_INT(p->argv[2].len, len);
     CHECK(!memcmp(p->argv[2].ptr, big, len));
     CHECK(p->value && objectStringLen(p->value) == len);
     rigReturn();
-    for (int i = 0; i < 100 && rig.blocks < 2 && !strstr(rig.seen, "PING"); i++) turn();
+    for (int i = 0; i < 100 && rig.blocks < 2 && !strstr(rig.seen, "PING"); i++) iteration();
     CHECK(strstr(rig.seen + sdsLen(rig.seen) - 8, "<PING>") != NULL);
     rigClose();
     sdsFree(wire);
@@ -496,15 +496,15 @@ TEST(stream_one_event_brings_a_bounded_part_of_a_large_argument) {
     type.read = endlessRead;
     rig.s->conn->type = &type;
     CHECK_EQ_INT(send(rig.peer, "x", 1, MSG_NOSIGNAL), 1); /* never taken: it stays readable */
-    size_t most = 0, turns = 0;
-    for (; turns < 1000 && !rig.blocks; turns++) {
+    size_t most = 0, iterations = 0;
+    for (; iterations < 1000 && !rig.blocks; iterations++) {
         size_t before = endless_bytes;
-        turn();
+        iteration();
         if (endless_bytes - before > most) most = endless_bytes - before;
     }
     CHECK_EQ_STR(rig.seen, "!Protocol error: invalid CRLF in request>");
     CHECK(most <= 1024 * 1024 + REQUEST_BUF_BYTES);
-    CHECK(turns >= 20);
+    CHECK(iterations >= 20);
     rigClose();
 }
 
@@ -519,7 +519,7 @@ TEST(stream_query_buffer_limit_ends_the_stream) {
     memset(piece, 'x', sizeof(piece));
     for (int i = 0; i < 17 && !rig.ends; i++) {
         if (send(rig.peer, piece, sizeof(piece), MSG_NOSIGNAL) < 0) CHECK_EQ_INT(errno, EAGAIN);
-        for (int k = 0; k < 10; k++) turn();
+        for (int k = 0; k < 10; k++) iteration();
     }
     CHECK_EQ_INT(rig.ends, 1);
     CHECK_EQ_INT(rig.end_reason, END_QUERY_LIMIT);
@@ -548,7 +548,7 @@ TEST(stream_that_cannot_be_waited_for_ends) {
     if (!CHECK(fd >= 0)) return;
     unlink(path);
     rigOpenOn(fd, -1, false, true);
-    for (int i = 0; i < 3; i++) turn();
+    for (int i = 0; i < 3; i++) iteration();
     CHECK_EQ_INT(rig.ends, 1);
     rigClose();
 }
@@ -584,7 +584,7 @@ static void authPending(bool granted, const char *second, size_t len, const char
         CHECK_EQ_STR(rig.seen, "<AUTH|x>");
         CHECK(rig.s->parse_waits_for_auth);
         if (rig.held) post(IO_MSG_OUTPUT, granted ? CLIENT_STREAM_AUTHENTICATED : 0, takeHeld(), NULL);
-        turn();
+        iteration();
         CHECK(!rig.s->parse_waits_for_auth);
         CHECK_EQ_STR(rig.seen, want);
         CHECK_EQ_INT(rig.ends, 0);
@@ -605,7 +605,7 @@ TEST(stream_malformed_lines_do_not_wait_for_auth) {
     rigOpen(false, false);
     putText("AUTH x\r\nSET \"a b\r\n");
     rigReturn();
-    turn();
+    iteration();
     CHECK_EQ_STR(rig.seen, "<AUTH|x>!Protocol error: unbalanced quotes in request>");
     rigClose();
 }
@@ -627,7 +627,7 @@ static void backPressure(size_t arg_len, int count, size_t blocks, size_t bytes)
         ssize_t n = sent < sdsLen(wire) ? send(rig.peer, wire + sent, sdsLen(wire) - sent, MSG_NOSIGNAL) : 0;
         if (n > 0) sent += (size_t)n;
         idle = n > 0 ? 0 : idle + 1;
-        turn();
+        iteration();
         CHECK_EQ_INT(rig.s->inflight_blocks, rig.blocks_out);
         CHECK_EQ_INT(rig.s->inflight_bytes, rig.bytes_out);
         if (idle > 20) { /* nothing moves: main catches up */
@@ -666,11 +666,11 @@ TEST(stream_reports_the_end_once_at_any_stage) {
         for (size_t cut = 0; cut <= len; cut++) {
             rigOpen(false, true);
             if (cut) put(corpus[i].wire, cut);
-            for (int k = 0; k < 2; k++) turn();
+            for (int k = 0; k < 2; k++) iteration();
             bool bad = strstr(rig.seen, "!Protocol error: ") != NULL;
             if (cut % 2) shutdown(rig.peer, SHUT_WR);
             else close(rig.peer), rig.peer = -1;
-            for (int k = 0; k < 3; k++) turn();
+            for (int k = 0; k < 3; k++) iteration();
             CHECK_EQ_INT(rig.ends, bad ? 0 : 1); /* after an error nothing is read: main closes */
             if (!bad) CHECK_EQ_INT(rig.end_reason, END_EOF);
             rigClose();
@@ -682,7 +682,7 @@ static void fallBehind(void) {
     for (int i = 0; i < 10 && !rig.s->reading_stopped; i++) putText("PING\r\n");
     CHECK(rig.s->reading_stopped);
     CHECK(send(rig.peer, "PING\r\nlast\r\n", 12, MSG_NOSIGNAL) == 12);
-    for (int i = 0; i < 3; i++) turn();
+    for (int i = 0; i < 3; i++) iteration();
     CHECK_EQ_INT(rig.hangups, 0);
 }
 
@@ -697,21 +697,21 @@ TEST(stream_hears_of_the_end_while_main_is_behind) {
             post(IO_MSG_LEAVE, 0, NULL, NULL);
             CHECK(rig.left);
             post(IO_MSG_JOIN, CLIENT_STREAM_AUTHENTICATED, NULL, NULL);
-            for (int i = 0; i < 3; i++) turn();
+            for (int i = 0; i < 3; i++) iteration();
             CHECK_EQ_INT(rig.hangups, 0);
         }
         shutdown(rig.peer, SHUT_WR);
-        for (int i = 0; i < 3; i++) turn();
+        for (int i = 0; i < 3; i++) iteration();
         CHECK_EQ_INT(rig.hangups, 1);
         CHECK_EQ_INT(rig.blocks, before);
         CHECK_EQ_INT(rig.ends, 0);
         if (how / 2 == 2) { /* the next holder does not tell it again */
             post(IO_MSG_LEAVE, 0, NULL, NULL);
             post(IO_MSG_JOIN, CLIENT_STREAM_AUTHENTICATED, NULL, NULL);
-            for (int i = 0; i < 3; i++) turn();
+            for (int i = 0; i < 3; i++) iteration();
         }
         rigReturn();
-        for (int i = 0; i < 3; i++) turn();
+        for (int i = 0; i < 3; i++) iteration();
         CHECK(strstr(rig.seen, "<last>") != NULL);
         CHECK_EQ_INT(rig.hangups, 1);
         CHECK_EQ_INT(rig.ends, 1);
@@ -726,7 +726,7 @@ TEST(stream_that_drains_tells_of_no_hang_up) {
     fallBehind();
     post(IO_MSG_DRAIN, 0, NULL, NULL);
     close(rig.peer), rig.peer = -1;
-    for (int i = 0; i < 3; i++) turn();
+    for (int i = 0; i < 3; i++) iteration();
     CHECK_EQ_INT(rig.hangups, 0);
     CHECK_EQ_INT(rig.end_reason, END_DRAINED);
     rigClose();
@@ -740,7 +740,7 @@ TEST(stream_that_cannot_be_written_to_tells_of_no_hang_up) {
     close(rig.peer), rig.peer = -1;
     post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, b);
     CHECK_EQ_INT(rig.ends, 1);
-    for (int i = 0; i < 3; i++) turn();
+    for (int i = 0; i < 3; i++) iteration();
     CHECK_EQ_INT(rig.hangups, 0);
     CHECK_EQ_INT(rig.ends, 1);
     rigClose();
@@ -821,8 +821,8 @@ TEST(stream_writes_go_on_at_every_byte) {
             takes_later = 1 + unitRandom(&seed) % 300;
             post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, chain);
             /* A byte may take two turns: one that sends it, one that finds the socket full. */
-            for (size_t i = 0; i < 2 * total + 10 && rig.s->out_head; i++) turn();
-            turn();
+            for (size_t i = 0; i < 2 * total + 10 && rig.s->out_head; i++) iteration();
+            iteration();
             CHECK_EQ_INT(sdsLen(taken), total);
             CHECK(sdsLen(taken) == total && !memcmp(taken, want, total));
             CHECK_EQ_INT(rig.written, total);
@@ -852,7 +852,7 @@ static replyBlock *valuesChain(int n, size_t len) {
 }
 
 /* Bytes of the first write of a chain to a socket that takes everything, and the bytes of its first turn. */
-static void firstWrite(replyBlock *chain, size_t *write, size_t *turn_bytes) {
+static void firstWrite(replyBlock *chain, size_t *write, size_t *iteration_bytes) {
     rigOpen(false, true);
     connectionType type = *rig.s->conn->type;
     type.writev = scriptedWritev;
@@ -862,11 +862,11 @@ static void firstWrite(replyBlock *chain, size_t *write, size_t *turn_bytes) {
     writev_calls = 0;
     sds want = replyBlockCatChain(sdsEmpty(), chain);
     post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, chain);
-    *turn_bytes = sdsLen(taken);
+    *iteration_bytes = sdsLen(taken);
     *write = first_writev;
     for (int i = 0; i < 1000 && rig.s->out_head; i++) {
         size_t before = sdsLen(taken);
-        turn();
+        iteration();
         CHECK(sdsLen(taken) - before <= 384 * 1024);
     }
     CHECK(sdsLen(taken) == sdsLen(want) && !memcmp(taken, want, sdsLen(taken)));
@@ -876,13 +876,13 @@ static void firstWrite(replyBlock *chain, size_t *write, size_t *turn_bytes) {
 }
 
 /* Other clients of the thread wait for one that reads a large value no longer than for one that reads small ones. */
-TEST(stream_turn_is_bounded_inside_a_value) {
-    size_t write, turn_bytes;
-    firstWrite(valuesChain(1, 10 << 20), &write, &turn_bytes);
-    CHECK_EQ_INT(turn_bytes, 384 * 1024);
-    firstWrite(valuesChain(3, 200 << 10), &write, &turn_bytes);
-    CHECK_EQ_INT(turn_bytes, 384 * 1024);
-    firstWrite(valuesChain(16, 16 << 10), &write, &turn_bytes);
+TEST(io_iteration_is_bounded_inside_a_value) {
+    size_t write, iteration_bytes;
+    firstWrite(valuesChain(1, 10 << 20), &write, &iteration_bytes);
+    CHECK_EQ_INT(iteration_bytes, 384 * 1024);
+    firstWrite(valuesChain(3, 200 << 10), &write, &iteration_bytes);
+    CHECK_EQ_INT(iteration_bytes, 384 * 1024);
+    firstWrite(valuesChain(16, 16 << 10), &write, &iteration_bytes);
     CHECK_EQ_INT(write, 16 * ((16 << 10) + 7)); /* in one write */
 }
 
@@ -903,9 +903,9 @@ static void writeThrough(bool tcp, int chains, size_t piece_max, uint64_t *seed)
         char buf[20000];
         ssize_t n = read(rig.peer, buf, 1 + unitRandom(seed) % (unitRandom(seed) % 8 ? sizeof(buf) : 500));
         if (n > 0) got = sdsCatLen(got, buf, (size_t)n);
-        turn();
+        iteration();
     }
-    for (int i = 0; i < 20; i++) turn();
+    for (int i = 0; i < 20; i++) iteration();
     CHECK_EQ_INT(sdsLen(got), sdsLen(want));
     CHECK(sdsLen(got) == sdsLen(want) && !memcmp(got, want, sdsLen(got)));
     CHECK_EQ_INT(rig.written, sdsLen(want));
@@ -953,9 +953,9 @@ TEST(stream_waiting_replies_share_blocks) {
         want = replyBlockCatChain(want, b);
         posted++;
         post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, b);
-        if (i % 50 == 0) turn();
+        if (i % 50 == 0) iteration();
     }
-    turn();
+    iteration();
     size_t held = posted - rig.replies_back, held_bytes = 0, blocks = 0;
     for (const replyBlock *b = rig.s->out_head; b; b = b->next) {
         replyBlockCheck(b);
@@ -968,8 +968,8 @@ TEST(stream_waiting_replies_share_blocks) {
     CHECK(held_bytes < 2 * (size_t)chains * (16 + sizeof(replyRef) / 3) + REPLY_BLOCK_LARGE);
     takes_later = 777;
     takes_now = 1;
-    for (size_t i = 0; i < 2 * sdsLen(want) && rig.s->out_head; i++) turn();
-    turn();
+    for (size_t i = 0; i < 2 * sdsLen(want) && rig.s->out_head; i++) iteration();
+    iteration();
     CHECK(sdsLen(taken) == sdsLen(want) && !memcmp(taken, want, sdsLen(want)));
     CHECK_EQ_INT(rig.replies_back, posted);
     CHECK_EQ_INT(value->refcount, 1);
@@ -1052,17 +1052,17 @@ static void drain(bool half_closed, uint64_t *seed) {
     sds want = replyBlockCatChain(sdsEmpty(), chain), got = sdsEmpty();
     post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, chain);
     if (half_closed) shutdown(rig.peer, SHUT_WR);
-    turn();
+    iteration();
     int before = rig.ends;
     CHECK_EQ_INT(before, half_closed);
     post(IO_MSG_DRAIN, 0, NULL, NULL);
     if (!half_closed) put("PING\r\nPING\r\n", 12);
-    for (int i = 0; i < 5; i++) turn();
+    for (int i = 0; i < 5; i++) iteration();
     CHECK_EQ_INT(rig.ends, before); /* output is left */
     CHECK_EQ_STR(rig.seen, "");     /* input is thrown away */
     for (int i = 0; i < 10000 && rig.ends == before; i++) {
         CHECK(fixtureReceive(rig.peer, &got));
-        turn();
+        iteration();
     }
     CHECK_EQ_INT(rig.ends, before + 1);
     CHECK_EQ_INT(rig.end_reason, END_DRAINED);
@@ -1113,7 +1113,7 @@ TEST(stream_that_drains_listens) {
         }
         CHECK(send(rig.peer, "PING\r\n", 6, MSG_NOSIGNAL) == 6);
         if (way % WAYS == HALF_CLOSED) shutdown(rig.peer, SHUT_WR);
-        for (int i = 0; i < 10; i++) turn(); /* what fallBehind() has left is more than one read */
+        for (int i = 0; i < 10; i++) iteration(); /* what fallBehind() has left is more than one read */
         CHECK_EQ_INT(unreadInput(), 0);
         CHECK_EQ_INT(rig.blocks, blocks); /* it is thrown away */
         CHECK_EQ_INT(rig.ends, 0);
@@ -1147,7 +1147,7 @@ TEST(stream_drain_waits_for_what_the_kernel_has) {
     memset(junk, 'x', sizeof(junk));
     for (int i = 0; i < 5; i++) {
         if (send(rig.peer, junk, sizeof(junk), MSG_NOSIGNAL) < 0) CHECK_EQ_INT(errno, EAGAIN);
-        turn();
+        iteration();
     }
     CHECK_EQ_INT(rig.ends, 0);
     post(IO_MSG_LEAVE, 0, NULL, NULL); /* and it may move meanwhile */
@@ -1155,12 +1155,12 @@ TEST(stream_drain_waits_for_what_the_kernel_has) {
     post(IO_MSG_JOIN, CLIENT_STREAM_AUTHENTICATED, NULL, NULL); /* main does not ask for the drain again */
     CHECK(rig.s->linger_timer >= 0);
     unitLimit limit = unitLimitStart(60000);
-    while (fixtureReceive(rig.peer, &got) && !unitLimitOver(&limit)) turn(); /* until the end of file */
+    while (fixtureReceive(rig.peer, &got) && !unitLimitOver(&limit)) iteration(); /* until the end of file */
     CHECK_EQ_INT(sdsLen(got), sdsLen(want));
     CHECK(sdsLen(got) == sdsLen(want) && !memcmp(got, want, sdsLen(got)));
     close(rig.peer);
     rig.peer = -1;
-    while (!rig.ends && !unitLimitOver(&limit)) turn();
+    while (!rig.ends && !unitLimitOver(&limit)) iteration();
     CHECK_EQ_INT(rig.end_reason, END_DRAINED);
     rigClose();
     sdsFree(got);
@@ -1178,7 +1178,7 @@ TEST(stream_drain_ends_although_the_peer_stands_still) {
     CHECK_EQ_INT(rig.ends, 0);
     unitLimit limit = unitLimitStart(60000);
     while (!rig.ends && !unitLimitOver(&limit)) {
-        turn();
+        iteration();
         usleep(5000);
     }
     CHECK_EQ_INT(rig.end_reason, END_DRAINED);
@@ -1195,13 +1195,13 @@ TEST(stream_drain_ends_when_the_peer_is_gone) {
         setsockopt(rig.s->conn->fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
         post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, randomChain(30, 5000, &seed));
         if (eof_first) shutdown(rig.peer, SHUT_WR);
-        turn();
+        iteration();
         int before = rig.ends;
         post(IO_MSG_DRAIN, 0, NULL, NULL);
-        for (int i = 0; i < 3; i++) turn();
+        for (int i = 0; i < 3; i++) iteration();
         close(rig.peer);
         rig.peer = -1;
-        for (int i = 0; i < 5; i++) turn();
+        for (int i = 0; i < 5; i++) iteration();
         CHECK(rig.ends > before);
         CHECK(rig.end_reason == END_DRAINED || rig.end_reason == END_ERROR);
         rigClose();

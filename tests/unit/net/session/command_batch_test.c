@@ -338,7 +338,7 @@ TEST(batch_paused_clients_go_on_by_and_by) {
 }
 
 /* Whom a command lets go on is served in the turn of that command: nothing else may happen for long. */
-TEST(batch_unpaused_clients_do_not_wait_for_a_turn) {
+TEST(batch_unpaused_clients_do_not_wait_for_an_iteration) {
     netFixtureInit();
     int a, b;
     fixtureConnect(&a, false);
@@ -599,7 +599,7 @@ static long long tellByTimer(aeEventLoop *loop, long long id, void *arg) {
 TEST(batch_output_of_jobs_and_timers_leaves_at_once) {
     netFixtureInit();
     static bool registered;
-    if (!registered) netEachTurn(tellInTurn);
+    if (!registered) netEachIteration(tellInTurn);
     registered = true;
     int peer;
     client *c = fixtureConnect(&peer, false);

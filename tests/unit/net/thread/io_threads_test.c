@@ -161,11 +161,11 @@ static void answerDeliver(const ioMessage *m) {
 }
 
 /* The other thread has main's role: takes what has come, and wakes main's own for half of it. */
-static turnEnd answerTurn(void) {
-    static int turns;
+static iterationEnd answerTurn(void) {
+    static int iterations;
     CHECK(panicHoldsMainRole() && !panicOnMainThread());
     ioThreadsPoll(100);
-    return ++turns % 2 ? TURN_DONE : TURN_FOR_MAIN;
+    return ++iterations % 2 ? ITERATION_DONE : ITERATION_FOR_MAIN;
 }
 
 /* One message there, one back; both sides sleep in between for random times. A lost wake-up shows as a wait that ends
@@ -175,7 +175,7 @@ static void askAndAnswer(bool lend, int rounds) {
     setThreads(2, false);
     fixtureSuspend(true);
     fixture_deliver = answerDeliver;
-    fixture_turn = answerTurn;
+    fixture_iterate = answerTurn;
     uint64_t seed = unitRandomSeed();
     ioThread *t = ioThreadGet(1);
     int fds[2], lost = 0;
@@ -208,7 +208,7 @@ static void askAndAnswer(bool lend, int rounds) {
         lost += !atomic_load(&answered);
     }
     CHECK_EQ_INT(lost, 0);
-    fixture_turn = NULL;
+    fixture_iterate = NULL;
     fixture_deliver = goneDeliver;
     gone = 0;
     ioMessage join = {.type = IO_MSG_JOIN, .stream = s}, close_it = {.type = IO_MSG_CLOSE, .stream = s};
@@ -246,7 +246,7 @@ static struct {
     _Atomic stepPlace stop_at, stands_at;
     clientStream *moved;  /* by the messages of the test: goes from hand to hand */
     clientStream *marker; /* its IO_MSG_JOIN is the last of them */
-    int turns;            /* the thread's own: since the marker has come */
+    int iterations;       /* the thread's own: since the marker has come */
     bool watched;         /* the thread's own: its waits are */
     int peers[2];
 } step;
@@ -262,7 +262,7 @@ static void stepWait(aeEventLoop *loop, void *arg) {
     unused(loop);
     const clientStreamHolder *h = arg;
     if (atomic_load(&step.stop_at) != STEP_BEFORE_WAIT || step.marker->holder != h) return;
-    if (++step.turns >= 2) stand(STEP_BEFORE_WAIT);
+    if (++step.iterations >= 2) stand(STEP_BEFORE_WAIT);
 }
 
 static void stepReport(const clientStreamHolder *h) {
@@ -288,7 +288,7 @@ static void letGo(stepPlace next) {
 static void stepOpen(void (*deliver)(const ioMessage *m)) {
     netFixtureInit();
     backToOne(); /* a thread that another test has left would be asleep by now */
-    step.turns = 0;
+    step.iterations = 0;
     step.watched = false;
     gone = out_of_order = 0;
     clientStream **made[] = {&step.moved, &step.marker};
@@ -520,7 +520,7 @@ static void crowdDeliver(const ioMessage *m) {
 }
 
 /* Messages that need no answer, and one that does. */
-static turnEnd crowdTurn(void) {
+static iterationEnd crowdTurn(void) {
     ioThreadsPoll(100);
     bool called = atomic_load(&crowd.called);
     if (called && ioThreadId(ioThreadActing()) == 2 && !atomic_load(&crowd.posted)) {
@@ -532,7 +532,7 @@ static turnEnd crowdTurn(void) {
     }
     ioThreadsFlush();
     if (called) atomic_store(&crowd.turned, true);
-    return TURN_DONE;
+    return ITERATION_DONE;
 }
 
 static void postTo(unsigned id, messageType type, clientStream *s) {
@@ -541,7 +541,7 @@ static void postTo(unsigned id, messageType type, clientStream *s) {
 }
 
 /* Main's own thread begins to wait, and thread 2 has something to tell. True when it has made the turn itself. */
-static bool letThread2Turn(void) {
+static bool letThread2Iterate(void) {
     atomic_store(&crowd.turned, false);
     for (bool slept = false; !slept;) {
         atomic_store(&crowd.called, false);
@@ -558,12 +558,12 @@ static bool letThread2Turn(void) {
 
 /* Main's own thread waits for long. What a turn on thread 2 could not put into the ring of thread 1 arrives there
  * nevertheless, though that thread has nothing to tell main. */
-TEST(threads_offer_again_what_their_turn_left_over) {
+TEST(threads_offer_again_what_an_iteration_left_over) {
     netFixtureInit();
     setThreads(3, false);
     fixtureSuspend(true);
     fixture_deliver = crowdDeliver;
-    fixture_turn = crowdTurn;
+    fixture_iterate = crowdTurn;
     int fds[2], other[2];
     fixturePair(fds, false);
     fixturePair(other, false);
@@ -572,7 +572,7 @@ TEST(threads_offer_again_what_their_turn_left_over) {
     atomic_store(&crowd.posted, false);
     atomic_store(&crowd.answered, false);
     postTo(1, IO_MSG_JOIN, crowd.stream);
-    while (!letThread2Turn()) {
+    while (!letThread2Iterate()) {
         ioThreadsMainAwake(); /* thread 1 was quicker, and took the call of thread 2 along */
     }
     uint64_t end = clockMonotonicMs() + 20000;
@@ -591,7 +591,7 @@ TEST(threads_offer_again_what_their_turn_left_over) {
     CHECK(pollUntil(2));
     close(fds[1]);
     close(other[1]);
-    fixture_turn = NULL;
+    fixture_iterate = NULL;
     fixture_deliver = NULL;
     fixtureSuspend(false);
     backToOne();
@@ -601,9 +601,9 @@ TEST(threads_offer_again_what_their_turn_left_over) {
 
 static struct {
     clientStream *stream;
-    mainRoleState until;        /* the report waits until the role has come to this */
-    _Atomic bool hold;          /* the next report waits */
-    _Atomic int turns, written; /* made on the thread; IO_MSG_WRITTEN that have come */
+    mainRoleState until;             /* the report waits until the role has come to this */
+    _Atomic bool hold;               /* the next report waits */
+    _Atomic int iterations, written; /* made on the thread; IO_MSG_WRITTEN that have come */
 } late;
 
 static void lateReport(const clientStreamHolder *h) {
@@ -629,11 +629,11 @@ static void sendOk(void) {
 }
 
 /* The turn in which the thread writes ends because main's own thread is to go on. */
-static turnEnd lateTurn(void) {
+static iterationEnd lateTurn(void) {
     ioThreadsPoll(100);
-    if (atomic_fetch_add(&late.turns, 1) > 0) return TURN_DONE;
+    if (atomic_fetch_add(&late.iterations, 1) > 0) return ITERATION_DONE;
     sendOk();
-    return TURN_FOR_MAIN;
+    return ITERATION_FOR_MAIN;
 }
 
 /* A thread that made a turn of main has written something in it. Main's own thread, which took the role over, finds
@@ -645,8 +645,8 @@ static void reportBehindTurn(int before, mainRoleState until) {
     setThreads(2, false);
     fixtureSuspend(true);
     fixture_deliver = lateDeliver;
-    fixture_turn = lateTurn;
-    atomic_store(&late.turns, 0);
+    fixture_iterate = lateTurn;
+    atomic_store(&late.iterations, 0);
     atomic_store(&late.written, 0);
     late.until = until;
     int fds[2], other[2];
@@ -666,7 +666,7 @@ static void reportBehindTurn(int before, mainRoleState until) {
     else ioThreadPost(ioThreadGet(1), &leave);
     bool laid_down = false;
     ioThreadsFlush();
-    while (atomic_load(&late.turns) == 0) { /* lent until the thread has made its turn */
+    while (atomic_load(&late.iterations) == 0) { /* lent until the thread has made its turn */
         laid_down = ioThreadsMainSleeps(true);
         if (laid_down) aeProcessEvents(fixture_loop, AE_FILE_EVENTS);
         ioThreadsMainAwake();
@@ -681,7 +681,7 @@ static void reportBehindTurn(int before, mainRoleState until) {
     while (woken && atomic_load(&late.written) <= before)
         if (ioThreadsPoll(100) == 0) woken = mainWaits(false);
     CHECK(woken);
-    CHECK_EQ_INT(atomic_load(&late.turns), 1);
+    CHECK_EQ_INT(atomic_load(&late.iterations), 1);
     gone = 0;
     ioMessage close_it = {.type = IO_MSG_CLOSE, .stream = late.stream},
               close_caller = {.type = IO_MSG_CLOSE, .stream = caller};
@@ -691,18 +691,18 @@ static void reportBehindTurn(int before, mainRoleState until) {
     CHECK(pollUntil(2));
     close(fds[1]);
     close(other[1]);
-    fixture_turn = NULL;
+    fixture_iterate = NULL;
     fixture_deliver = NULL;
     fixtureSuspend(false);
     backToOne();
     fixture_before_report = NULL;
 }
 
-TEST(threads_report_what_their_last_turn_has_written) {
+TEST(threads_report_what_their_last_iteration_wrote) {
     reportBehindTurn(1, ROLE_FREE);
 }
 
-TEST(threads_wake_main_for_a_report_behind_a_turn) {
+TEST(threads_wake_main_for_a_report_after_an_iteration) {
     reportBehindTurn(0, ROLE_ASLEEP);
 }
 
@@ -735,9 +735,9 @@ static void babbleDeliver(const ioMessage *m) {
     atomic_store(&command_came, true);
 }
 
-static turnEnd babbleTurn(void) {
+static iterationEnd babbleTurn(void) {
     ioThreadsPoll(100);
-    return TURN_DONE;
+    return ITERATION_DONE;
 }
 
 static void commandBesideBabble(bool lend) {
@@ -745,7 +745,7 @@ static void commandBesideBabble(bool lend) {
     setThreads(2, false);
     fixtureSuspend(true);
     fixture_deliver = babbleDeliver;
-    fixture_turn = babbleTurn;
+    fixture_iterate = babbleTurn;
     ioThread *t = ioThreadGet(1);
     babbler b = {.stop = 0};
     clientStream *streams[LOUD + 1];
@@ -788,7 +788,7 @@ static void commandBesideBabble(bool lend) {
     if (command_block) requestBlockPut(&ioThreadHolder(ioThreadMain())->pool, command_block);
     for (int i = 0; i < LOUD; i++) close(b.fds[i]);
     close(quiet);
-    fixture_turn = NULL;
+    fixture_iterate = NULL;
     fixture_deliver = NULL;
     fixtureSuspend(false);
     backToOne();

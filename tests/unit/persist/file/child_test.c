@@ -56,7 +56,7 @@ static bool start(bool (*work)(void *)) {
 }
 
 /* Turns of the loop until the child has ended, or `until` holds. */
-static void turnUntil(bool (*until)(void)) {
+static void iterateUntil(bool (*until)(void)) {
     unitLimit limit = unitLimitStart(20000);
     while (!ends && !(until && until()) && CHECK(!unitLimitOver(&limit))) {
         aeProcessEvents(loop, AE_ALL_EVENTS | AE_DONT_WAIT);
@@ -65,7 +65,7 @@ static void turnUntil(bool (*until)(void)) {
 }
 
 static void checkGone(void) {
-    turnUntil(NULL);
+    iterateUntil(NULL);
     CHECK_EQ_INT(ends, 1);
     CHECK(!sharedPages());
     CHECK_EQ_INT(childLook().keys_total, 0);
@@ -113,7 +113,7 @@ static bool hasTold(void) {
 TEST(child_is_killed) {
     setUp();
     CHECK(start(goOn));
-    turnUntil(hasTold);
+    iterateUntil(hasTold);
     CHECK(childLook().cow_peak_bytes > 0);
     childKill();
     checkGone();
@@ -156,7 +156,7 @@ TEST(child_tells_of_pages_that_its_parent_has_written) {
     memset(written, 1, WRITTEN);
     CHECK(start(goOn));
     memset(written, 2, WRITTEN);
-    turnUntil(hasSeenWrites);
+    iterateUntil(hasSeenWrites);
     CHECK(hasSeenWrites());
     CHECK(childLook().cow_age_s <= 10);
     childKillAndWait();
