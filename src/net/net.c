@@ -86,7 +86,7 @@ static struct {
 static long long onDeadline(aeEventLoop *loop, long long id, void *arg);
 
 static void setDeadline(int64_t wall_ms) {
-    aeEventLoop *loop = ioThreadHolder(ioThreadMain())->loop;
+    aeEventLoop *loop = ioThreadOwner(ioThreadMain())->loop;
     if (wait_timer.deadline_ms && wait_timer.deadline_ms <= wall_ms) return;
     if (wait_timer.deadline_ms) aeDeleteTimeEvent(loop, wait_timer.id);
     int64_t after_ms = wall_ms - clockWallMs();
@@ -152,7 +152,7 @@ static bool reopen(const char **err) {
 
 bool netListen(void) {
     assertMainThread();
-    if (!tlsStart(reopen) || !listenOpen(ioThreadHolder(ioThreadMain())->loop)) return false;
+    if (!tlsStart(reopen) || !listenOpen(ioThreadOwner(ioThreadMain())->loop)) return false;
     applyThreads();
     return true;
 }
@@ -223,7 +223,7 @@ static bool resumeClients(void) {
 
 /* Close what is to be closed and publish. Closing may free output, and flushing may close, so until nothing is left. */
 static void settle(void) {
-    clientStreamsReport(ioThreadHolder(ioThreadActing()));
+    clientStreamsReport(ioThreadOwner(ioThreadActing()));
     do {
         sessionsFlush();
         sessionsFreeClosing();
@@ -310,7 +310,7 @@ void netBeforeWait(aeEventLoop *loop) {
 void netAfterSleep(void) {
     assertMainThread();
     ioThreadsMainAwake(); /* first of all: another thread may have the role, and be serving */
-    holderStatAdd(&ioThreadHolder(ioThreadMain())->stats.polls, 1);
+    ioOwnerStatAdd(&ioThreadOwner(ioThreadMain())->stats.polls, 1);
     if (unlikely(iterations.serving)) return;
     iterations.woke = clockTicks();
 }
@@ -324,7 +324,7 @@ void netServeOthers(void) {
     assertMainRole();
     bool within = iterations.serving;
     serverAssert(!within || batchIsOpen());
-    clientStreamHolder *h = ioThreadHolder(ioThreadActing());
+    ioOwner *h = ioThreadOwner(ioThreadActing());
     iterations.serving = true;
     aeProcessEvents(h->loop, AE_FILE_EVENTS | AE_DONT_WAIT);
     ioThreadsPoll(MESSAGES_PER_POLL);
@@ -350,7 +350,7 @@ iterationEnd netLentTurn(void) {
     uint64_t busy_ns = net_stats.busy_ns;
     iterations.woke = clockTicks();
     bool more = runIteration();
-    holderStatAdd(&ioThreadHolder(ioThreadActing())->stats.acting_ns, net_stats.busy_ns - busy_ns);
+    ioOwnerStatAdd(&ioThreadOwner(ioThreadActing())->stats.acting_ns, net_stats.busy_ns - busy_ns);
     net_stats.lent_commands += net_stats.executed - before;
     if (iterations.apply_threads || batchIsForMainThread()) return ITERATION_FOR_MAIN;
     return more || batchHasReady() ? ITERATION_LEFT_WORK : ITERATION_DONE;

@@ -79,7 +79,7 @@ static void resetStats(void) {
 /* --- Fields ---------------------------------------------------------------------------------------- */
 
 static void loopApi(infoOut *o) {
-    infoLine(o, "multiplexing_api:%s", aeApiName(ioThreadHolder(ioThreadMain())->loop));
+    infoLine(o, "multiplexing_api:%s", aeApiName(ioThreadOwner(ioThreadMain())->loop));
 }
 
 static void port(infoOut *o) {
@@ -166,7 +166,7 @@ static unsigned long long statOf(const _Atomic uint64_t *counter) {
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-static void threadLine(infoOut *o, const char *name, const holderStats *s, uint64_t active_ns, uint64_t acting_ns) {
+static void threadLine(infoOut *o, const char *name, const ioOwnerStats *s, uint64_t active_ns, uint64_t acting_ns) {
     infoLine(o,
              "thread_%s:active=%llu.%06llu,acting=%llu.%06llu,turns=%llu,reads=%llu,writes=%llu,input=%llu,output=%llu,"
              "freed=%llu",
@@ -184,7 +184,7 @@ static void eachThread(infoOut *o) {
         char name[16];
         snprintf(name, sizeof(name), i == 0 ? "main" : i == IO_THREAD_GREETER ? "greeter" : "io%u", i);
         uint64_t active_ns = i ? ioThreadActiveNs(t) : net_stats.main_active_ns;
-        threadLine(o, name, &ioThreadHolder(t)->stats, active_ns, i ? ioThreadActingNs(t) : active_ns);
+        threadLine(o, name, &ioThreadOwner(t)->stats, active_ns, i ? ioThreadActingNs(t) : active_ns);
     }
 }
 

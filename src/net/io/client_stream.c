@@ -41,7 +41,7 @@ static void drainAndClose(clientStream *s) {
 /* ---- The handshake ---- */
 
 static void stopHandshakeTimer(clientStream *s) {
-    if (s->handshake_timer >= 0) aeDeleteTimeEvent(s->holder->loop, s->handshake_timer);
+    if (s->handshake_timer >= 0) aeDeleteTimeEvent(s->owner->loop, s->handshake_timer);
     s->handshake_timer = -1;
 }
 
@@ -72,7 +72,7 @@ static void tellNames(clientStream *s) {
     if (!names) return;
     s->awaits_user = true;
     ioMessage m = {.type = IO_MSG_NAMED, .stream = s, .names = names};
-    ioThreadPostToMain(s->holder, &m);
+    ioThreadPostToMain(s->owner, &m);
 }
 
 /* Main has said all that it has to say before the stream is read. */
@@ -93,16 +93,16 @@ static void onAccepted(connection *conn) {
     }
     tellNames(s);
     clientStreamUpdateReading(s);
-    if (!s->holder->greets) return;
+    if (!s->owner->greets) return;
     ioMessage m = {.type = IO_MSG_GREETED, .stream = s};
-    ioThreadPostToMain(s->holder, &m);
+    ioThreadPostToMain(s->owner, &m);
 }
 
-static void attach(clientStream *s, clientStreamHolder *h) {
-    serverAssert(!s->holder);
+static void attach(clientStream *s, ioOwner *h) {
+    serverAssert(!s->owner);
     serverAssert(!s->conn->loop);
     serverAssert(!s->has_unreported);
-    s->holder = h;
+    s->owner = h;
     int fds = aeGetSetSize(h->loop);
     if (s->conn->fd >= fds) aeResizeSetSize(h->loop, s->conn->fd >= 2 * fds ? s->conn->fd + 1 : 2 * fds);
     if (connAttach(s->conn, h->loop) == C_ERR) {
@@ -132,8 +132,8 @@ static void detach(clientStream *s) {
     connSetReadHandler(s->conn, NULL);
     connSetWriteHandler(s->conn, NULL);
     ioMessage m = {.type = IO_MSG_LEFT, .stream = s};
-    clientStreamHolder *h = s->holder;
-    s->holder = NULL; /* as in closeStream() */
+    ioOwner *h = s->owner;
+    s->owner = NULL; /* as in closeStream() */
     ioThreadPostToMain(h, &m);
 }
 
@@ -149,19 +149,19 @@ static void closeStream(clientStream *s) {
     ioMessage m = {.type = IO_MSG_GONE, .stream = s, .bytes = s->done_bytes, .reply = s->done};
     s->done = NULL;
     s->done_bytes = 0;
-    clientStreamHolder *h = s->holder;
-    s->holder = NULL; /* nothing is sent for the stream after this: it would have no sender */
+    ioOwner *h = s->owner;
+    s->owner = NULL; /* nothing is sent for the stream after this: it would have no sender */
     ioThreadPostToMain(h, &m);
 }
 
-void clientStreamDeliver(clientStreamHolder *h, const ioMessage *m) {
+void clientStreamDeliver(ioOwner *h, const ioMessage *m) {
     if (m->type == IO_MSG_FAN) {
         clientStreamTakeFan(h, m->fan);
         return;
     }
     clientStream *s = m->stream;
     if (m->type != IO_MSG_JOIN) {
-        debugAssert(s->holder == h);
+        debugAssert(s->owner == h);
         if (unlikely(s->in_fan)) clientStreamsFan(h);
         clientStreamDebugCheck(s);
     }
@@ -217,7 +217,7 @@ clientStream *clientStreamCreateTrusted(connection *conn) {
 }
 
 void clientStreamFree(clientStream *s) {
-    serverAssert(!s->conn && !s->holder && !s->session);
+    serverAssert(!s->conn && !s->owner && !s->session);
     serverAssert(!s->partial && !s->reader.args && !s->out_head && !s->done);
     serverAssert(!s->has_unreported && s->linger_timer < 0 && s->handshake_timer < 0);
     serverAssert(!s->returning && !s->held_replies && !s->moving_to);

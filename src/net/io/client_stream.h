@@ -9,7 +9,7 @@
 #define NET_CLIENT_STREAM_H
 
 #include "client.h"
-#include "client_stream_holder.h"
+#include "io_owner.h"
 #include "connection.h"
 #include "messages.h"
 #include "reply.h"
@@ -21,10 +21,10 @@ struct ioThread;
 
 typedef struct clientStream {
     /* Line 0 -- holder: reading. */
-    connection *conn;           /* owns; NULL after close */
-    requestBlock *partial;      /* owns: bytes of a request that is not whole yet; NULL when there are none */
-    clientStreamHolder *holder; /* the thread that holds it; NULL between two of them, and after close */
-    size_t inflight_bytes;      /* handed to main and not yet returned */
+    connection *conn;      /* owns; NULL after close */
+    requestBlock *partial; /* owns: bytes of a request that is not whole yet; NULL when there are none */
+    ioOwner *owner;        /* the thread that holds it; NULL between two of them, and after close */
+    size_t inflight_bytes; /* handed to main and not yet returned */
     uint32_t inflight_blocks;
     bool authenticated;        /* as of the last message from main */
     bool reading_stopped;      /* back-pressure, protocol error: no read handler installed */
@@ -99,11 +99,11 @@ void clientStreamFree(clientStream *s);
 
 /* --- Runs on the holder ------------------------------------------------------------------------ */
 /* Do what a message to the holder asks for (the `to_stream` of ioThreadHooks). */
-void clientStreamDeliver(clientStreamHolder *h, const ioMessage *m);
+void clientStreamDeliver(ioOwner *h, const ioMessage *m);
 /* Tell main of everything that was written and not yet reported (the `report` of ioThreadHooks). */
-void clientStreamsReport(clientStreamHolder *h);
+void clientStreamsReport(ioOwner *h);
 /* Write the messages for many that have come since the last time (the `delivered` of ioThreadHooks). */
-void clientStreamsFan(clientStreamHolder *h);
+void clientStreamsFan(ioOwner *h);
 /* Assert what holds of an attached or detached stream between two of its functions (client_stream_check.c). */
 void clientStreamCheck(const clientStream *s);
 

@@ -43,9 +43,9 @@ static void checkInput(const clientStream *s) {
 
 static bool isUnreported(const clientStream *s) {
     const clientStream *before = NULL;
-    if (!s->holder) return false; /* on its way to the next one */
-    for (const clientStream *u = s->holder->unreported; u; before = u, u = u->next_unreported) {
-        serverAssert(u->has_unreported && u->holder == s->holder);
+    if (!s->owner) return false; /* on its way to the next one */
+    for (const clientStream *u = s->owner->unreported; u; before = u, u = u->next_unreported) {
+        serverAssert(u->has_unreported && u->owner == s->owner);
         serverAssert(!before || u->prev_unreported == before);
         if (u == s) return true;
     }
@@ -76,7 +76,7 @@ static void checkHandlers(const clientStream *s) {
     const connection *c = s->conn;
     serverAssert(c->owner == s);
     if (!c->loop || c->state == CONN_ACCEPTING) return;
-    serverAssert(s->holder && c->loop == s->holder->loop);
+    serverAssert(s->owner && c->loop == s->owner->loop);
     serverAssert(s->reading_stopped == (c->on_readable == NULL));
     serverAssert(!c->on_hangup || (s->reading_stopped && !s->hangup_told));
     serverAssert(s->reading_stopped || s->drain_and_close || s->write_failed ||

@@ -41,7 +41,7 @@ static long long onLingerTimer(aeEventLoop *loop, long long id, void *arg) {
 }
 
 void clientStreamStopLingering(clientStream *s) {
-    if (s->linger_timer >= 0) aeDeleteTimeEvent(s->holder->loop, s->linger_timer);
+    if (s->linger_timer >= 0) aeDeleteTimeEvent(s->owner->loop, s->linger_timer);
     s->linger_timer = -1;
 }
 
@@ -56,7 +56,7 @@ void clientStreamOutputDrained(clientStream *s) {
     }
     connFinish(s->conn);
     s->linger_looks = 0;
-    s->linger_timer = aeCreateTimeEvent(s->holder->loop, LINGER_FIRST_LOOK_MS, onLingerTimer, s);
+    s->linger_timer = aeCreateTimeEvent(s->owner->loop, LINGER_FIRST_LOOK_MS, onLingerTimer, s);
 }
 
 void clientStreamDiscardInput(clientStream *s) {

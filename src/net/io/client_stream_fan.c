@@ -113,14 +113,14 @@ static void writeFanned(clientStream *s) {
     size_t wanted;
     while (s->fan_head) {
         const fanEntry *rest = gather(s->fan_head, iov, &count, &wanted);
-        holderStatAdd(&s->holder->stats.writes, 1);
+        ioOwnerStatAdd(&s->owner->stats.writes, 1);
         ssize_t n = connWritev(s->conn, iov, count);
         if (n <= 0 && !(n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))) {
             fail(s);
             return;
         }
         size_t gone = n > 0 ? (size_t)n : 0;
-        holderStatAdd(&s->holder->stats.net_output, gone);
+        ioOwnerStatAdd(&s->owner->stats.net_output, gone);
         clientStreamNoteWork(s, WORK_SOCKET_NS, gone);
         atomic_store_explicit(&s->fanned_bytes, atomic_load_explicit(&s->fanned_bytes, memory_order_relaxed) + gone,
                               memory_order_relaxed);
@@ -152,7 +152,7 @@ static void takeEntry(fanEntry *e) {
     s->fan_tail = e;
 }
 
-void clientStreamTakeFan(clientStreamHolder *h, fanBatch *b) {
+void clientStreamTakeFan(ioOwner *h, fanBatch *b) {
     b->next = NULL;
     if (h->fan_tail) h->fan_tail->next = b;
     else h->fan_head = b;
@@ -162,12 +162,12 @@ void clientStreamTakeFan(clientStreamHolder *h, fanBatch *b) {
             prefetchWrite(b->entries[i + AHEAD].stream);
             prefetchWrite(&b->entries[i + AHEAD].stream->out_head);
         }
-        debugAssert(b->entries[i].stream->holder == h);
+        debugAssert(b->entries[i].stream->owner == h);
         takeEntry(&b->entries[i]);
     }
 }
 
-void clientStreamsFan(clientStreamHolder *h) {
+void clientStreamsFan(ioOwner *h) {
     if (likely(!h->fan_head)) return;
     monotime now = clockTicks();
     for (fanBatch *b = h->fan_head; b; b = b->next) {

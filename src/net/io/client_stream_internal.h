@@ -52,7 +52,7 @@ void clientStreamDropOutput(clientStream *s);
 
 /* --- client_stream_fan.c --------------------------------------------------------------------------- */
 /* The same bytes are for many streams of the holder (takes the batch). They are written by clientStreamsFan(). */
-void clientStreamTakeFan(clientStreamHolder *h, fanBatch *b);
+void clientStreamTakeFan(ioOwner *h, fanBatch *b);
 
 /* --- all of them ----------------------------------------------------------------------------------- */
 /* Part of a request has come or part of the output has gone: the client is not idle. Not called where a command runs
@@ -69,7 +69,7 @@ static inline void clientStreamNoteBytes(clientStream *s) {
 #define WORK_HANDSHAKE_NS 1000000
 
 static inline void clientStreamNoteWork(clientStream *s, uint64_t fixed_ns, uint64_t bytes) {
-    holderStatAdd(&s->work, fixed_ns + bytes / WORK_BYTES_PER_NS);
+    ioOwnerStatAdd(&s->work, fixed_ns + bytes / WORK_BYTES_PER_NS);
 }
 
 /* At both ends of each function that the loop or a message calls. */

@@ -52,19 +52,19 @@ static bool growArgs(requestReader *r, size_t want) {
 static void lendArgs(clientStream *s) {
     debugAssert(s->reader.args || s->reader.argc == 0);
     if (s->reader.args) return; /* kept from a request that came in parts */
-    s->reader.args = s->holder->args;
-    s->reader.args_cap = s->holder->args_cap;
-    s->holder->args = NULL;
-    s->holder->args_cap = 0;
+    s->reader.args = s->owner->args;
+    s->reader.args_cap = s->owner->args_cap;
+    s->owner->args = NULL;
+    s->owner->args_cap = 0;
     if (unlikely(!s->reader.args)) (void)growArgs(&s->reader, 1); /* the thread's first: places are counted from it */
 }
 
 static void takeArgsBack(clientStream *s) {
-    if (s->holder->args || s->reader.args_cap > KEEP_ARGS_ROOM) {
+    if (s->owner->args || s->reader.args_cap > KEEP_ARGS_ROOM) {
         zfree(s->reader.args);
     } else {
-        s->holder->args = s->reader.args;
-        s->holder->args_cap = s->reader.args_cap;
+        s->owner->args = s->reader.args;
+        s->owner->args_cap = s->reader.args_cap;
     }
     s->reader.args = NULL;
     s->reader.args_cap = 0;
@@ -127,7 +127,7 @@ static void parseBlock(clientStream *s, requestBlock *b) {
         }
         if (unlikely(r->argc == 0)) {
             if (s->trusted) requestBlockAddEmpty(b, r, s->request_start); /* all bytes of a stream are counted */
-        } else if (unlikely(!requestBlockAddCommand(&s->holder->pool, b, r, s->request_start))) {
+        } else if (unlikely(!requestBlockAddCommand(&s->owner->pool, b, r, s->request_start))) {
             readerOutOfMemory(r);
             parseFailed(s, b);
             break;
@@ -145,9 +145,9 @@ static void parseBlock(clientStream *s, requestBlock *b) {
 /* The rest of `b` becomes the start of a block of its own: where it stood at request_start it now stands at 0. */
 static void carryRest(clientStream *s, requestBlock *b) {
     size_t start = s->request_start, rest = b->len - start;
-    requestBlock *next = rest && !s->input_ended ? requestBlockGet(&s->holder->pool) : NULL;
-    if (next && rest > next->cap && unlikely(!requestBlockReserve(&s->holder->pool, next, rest))) {
-        requestBlockPut(&s->holder->pool, next);
+    requestBlock *next = rest && !s->input_ended ? requestBlockGet(&s->owner->pool) : NULL;
+    if (next && rest > next->cap && unlikely(!requestBlockReserve(&s->owner->pool, next, rest))) {
+        requestBlockPut(&s->owner->pool, next);
         next = NULL;
         readerOutOfMemory(&s->reader);
         parseFailed(s, b); /* behind what is whole */
@@ -169,9 +169,9 @@ static void carryRest(clientStream *s, requestBlock *b) {
 static void handOver(clientStream *s, requestBlock *b) {
     debugAssert(b != s->partial);
     debugAssert(b->first && b->current == b->first);
-    if (unlikely(!hotKeysPassBy(&s->holder->pool.hot, b->commands))) requestBlockPick(&s->holder->pool, b);
+    if (unlikely(!hotKeysPassBy(&s->owner->pool.hot, b->commands))) requestBlockPick(&s->owner->pool, b);
     s->inflight_blocks++;
-    s->holder->commands += (unsigned)b->commands;
+    s->owner->commands += (unsigned)b->commands;
     s->inflight_bytes += b->wire_bytes;
     ioMessage m = {.type = IO_MSG_REQUESTS, .stream = s, .block = b};
     if (s->done_bytes <= UINT32_MAX) { /* what was written goes along */
@@ -180,7 +180,7 @@ static void handOver(clientStream *s, requestBlock *b) {
         s->done = NULL;
         s->done_bytes = 0;
     }
-    ioThreadPostToMain(s->holder, &m);
+    ioThreadPostToMain(s->owner, &m);
 }
 
 /* Parse what the partial block holds and hand over what is whole. */
@@ -192,7 +192,7 @@ static void parseAndHandOver(clientStream *s) {
         handOver(s, b);
     } else if (s->request_start == b->len || s->input_ended) { /* only empty requests, or nothing to keep */
         clientStreamNoteBytes(s); /* so replicas that load their dataset say that they live */
-        requestBlockPut(&s->holder->pool, b);
+        requestBlockPut(&s->owner->pool, b);
         s->partial = NULL;
         s->request_start = 0;
         readerReset(&s->reader, 0);
@@ -215,13 +215,13 @@ static void onHangup(connection *conn) {
     if (s->end_reported) return;
     s->hangup_told = true;
     ioMessage m = {.type = IO_MSG_HANGUP, .stream = s};
-    ioThreadPostToMain(s->holder, &m);
+    ioThreadPostToMain(s->owner, &m);
     clientStreamDebugCheck(s);
 }
 
 void clientStreamUpdateReading(clientStream *s) {
     if (!s->conn || !s->conn->loop) return;
-    if (s->holder->greets && !s->drain_and_close) return; /* its next holder reads */
+    if (s->owner->greets && !s->drain_and_close) return; /* its next holder reads */
     connHandler *read = NULL, *hangup = NULL;
     if (s->drain_and_close) read = onReadable; /* a reset arrives as readable */
     else if (!s->input_ended && !tooFarAhead(s)) read = onReadable;
@@ -246,7 +246,7 @@ static bool makeRoom(const clientStream *s, requestBlock *b) {
     size_t want = many ? READ_LARGE_BYTES : REQUEST_BUF_BYTES;
     if (room >= want / 2 || (!many && missing && room >= missing)) return true;
     if (missing > want) want = missing;
-    return requestBlockReserve(&s->holder->pool, b, want) || room > 0;
+    return requestBlockReserve(&s->owner->pool, b, want) || room > 0;
 }
 
 /* A request that is malformed, or cannot be held (the reader says which): the client is told, behind all replies before
@@ -301,19 +301,19 @@ static bool readLargeArg(clientStream *s, requestBlock *b) {
     }
     if (room > READ_LARGE_ARG_BYTES) room = READ_LARGE_ARG_BYTES;
     ssize_t n = connRead(s->conn, to, room);
-    holderStatAdd(&s->holder->stats.reads, 1);
+    ioOwnerStatAdd(&s->owner->stats.reads, 1);
     if (n <= 0) {
         readNothing(s, n);
         return false;
     }
-    holderStatAdd(&s->holder->stats.net_input, (uint64_t)n);
-    requestBlockLargeCame(&s->holder->pool, b, (size_t)n);
+    ioOwnerStatAdd(&s->owner->stats.net_input, (uint64_t)n);
+    requestBlockLargeCame(&s->owner->pool, b, (size_t)n);
     if (!mayGoOn(s)) return false;
     return ((size_t)n == room && !requestBlockLargeOpen(b)) || connHasPending(s->conn);
 }
 
 static __attribute__((noinline)) bool beginLargeArg(clientStream *s, requestBlock *b) {
-    if (requestBlockLargeBegin(&s->holder->pool, b, &s->reader, s->request_start)) return true;
+    if (requestBlockLargeBegin(&s->owner->pool, b, &s->reader, s->request_start)) return true;
     refuseRequest(s);
     return false;
 }
@@ -322,7 +322,7 @@ static __attribute__((noinline)) bool beginLargeArg(clientStream *s, requestBloc
 static bool readOnce(clientStream *s) {
     requestBlock *b = s->partial;
     if (!b) {
-        b = s->partial = requestBlockGet(&s->holder->pool);
+        b = s->partial = requestBlockGet(&s->owner->pool);
         s->request_start = 0;
         readerReset(&s->reader, 0);
     } else {
@@ -338,16 +338,16 @@ static bool readOnce(clientStream *s) {
     }
     size_t room = b->cap - b->len;
     ssize_t n = connRead(s->conn, b->buf + b->len, room);
-    holderStatAdd(&s->holder->stats.reads, 1);
+    ioOwnerStatAdd(&s->owner->stats.reads, 1);
     if (n <= 0) {
         if (b->len == 0) {
-            requestBlockPut(&s->holder->pool, b);
+            requestBlockPut(&s->owner->pool, b);
             s->partial = NULL;
         }
         readNothing(s, n);
         return false;
     }
-    holderStatAdd(&s->holder->stats.net_input, (uint64_t)n);
+    ioOwnerStatAdd(&s->owner->stats.net_input, (uint64_t)n);
     b->len += (size_t)n;
     bool full = (size_t)n == room;
     s->read_filled = full;
@@ -366,14 +366,14 @@ static __attribute__((noinline)) void waitForMemory(void) {
 static void onReadable(connection *conn) {
     clientStream *s = conn->owner;
     clientStreamDebugCheck(s);
-    s->holder->reads++;
+    s->owner->reads++;
     if (s->drain_and_close) {
         clientStreamDiscardInput(s);
         clientStreamDebugCheck(s);
         return;
     }
     if (unlikely(!zmallocKeepReserve())) waitForMemory();
-    clientStreamHolder *h = s->holder;
+    ioOwner *h = s->owner;
     uint64_t bytes = atomic_load_explicit(&h->stats.net_input, memory_order_relaxed);
     unsigned commands = h->commands;
     for (int i = 0; i < READS_PER_EVENT && !s->input_ended && !tooFarAhead(s); i++)
@@ -392,7 +392,7 @@ void clientStreamTakeReturned(clientStream *s, requestBlock *chain) {
         debugAssert(s->inflight_bytes >= chain->wire_bytes);
         s->inflight_blocks--;
         s->inflight_bytes -= chain->wire_bytes;
-        requestBlockPut(&s->holder->pool, chain);
+        requestBlockPut(&s->owner->pool, chain);
         chain = next;
     }
     if (unlikely(s->parse_waits_for_auth) && s->inflight_blocks == 0) {
@@ -403,7 +403,7 @@ void clientStreamTakeReturned(clientStream *s, requestBlock *chain) {
 }
 
 void clientStreamDropInput(clientStream *s) {
-    if (s->partial) requestBlockPut(&s->holder->pool, s->partial);
+    if (s->partial) requestBlockPut(&s->owner->pool, s->partial);
     s->partial = NULL;
     if (s->reader.args) takeArgsBack(s);
 }

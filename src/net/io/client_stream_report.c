@@ -21,7 +21,7 @@ void clientStreamReportEnd(clientStream *s, endReason why) {
     if (s->end_reported) return;
     s->end_reported = true;
     ioMessage m = {.type = IO_MSG_END, .number = (uint16_t)why, .stream = s};
-    ioThreadPostToMain(s->holder, &m);
+    ioThreadPostToMain(s->owner, &m);
 }
 
 void clientStreamReportWritten(clientStream *s) {
@@ -29,22 +29,22 @@ void clientStreamReportWritten(clientStream *s) {
     ioMessage m = {.type = IO_MSG_WRITTEN, .stream = s, .bytes = s->done_bytes, .reply = s->done};
     s->done = NULL;
     s->done_bytes = 0;
-    ioThreadPostToMain(s->holder, &m);
+    ioThreadPostToMain(s->owner, &m);
 }
 
 void clientStreamReportLater(clientStream *s) {
     if (s->has_unreported) return;
     s->has_unreported = true;
-    clientStream *first = s->holder->unreported;
+    clientStream *first = s->owner->unreported;
     s->next_unreported = first;
     if (first) first->prev_unreported = s;
-    s->holder->unreported = s;
+    s->owner->unreported = s;
 }
 
-void clientStreamsReport(clientStreamHolder *h) {
+void clientStreamsReport(ioOwner *h) {
     while (h->unreported) {
         clientStream *s = h->unreported;
-        debugAssert(s->holder == h);
+        debugAssert(s->owner == h);
         debugAssert(s->has_unreported);
         h->unreported = s->next_unreported;
         s->has_unreported = false;
@@ -54,7 +54,7 @@ void clientStreamsReport(clientStreamHolder *h) {
 
 void clientStreamForgetReport(clientStream *s) {
     if (!s->has_unreported) return;
-    if (s == s->holder->unreported) s->holder->unreported = s->next_unreported;
+    if (s == s->owner->unreported) s->owner->unreported = s->next_unreported;
     else s->prev_unreported->next_unreported = s->next_unreported;
     if (s->next_unreported) s->next_unreported->prev_unreported = s->prev_unreported;
     s->has_unreported = false;

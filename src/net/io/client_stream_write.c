@@ -75,7 +75,7 @@ static int gatherPieces(const clientStream *s, struct iovec *iov, int max, size_
     int n = 0;
     size_t total = 0;
     for (const replyBlock *b = s->out_head; b && n < max && total < max_bytes; b = b->next) {
-        pieceWalk w = {.block = b, .skip = b->sent, .cold = !s->holder->direct};
+        pieceWalk w = {.block = b, .skip = b->sent, .cold = !s->owner->direct};
         while (n < max && total < max_bytes && nextPiece(&w, &iov[n])) total += iov[n++].iov_len;
     }
     if (total > max_bytes) {
@@ -94,7 +94,7 @@ static void finishBlock(clientStream *s, replyBlock *b) {
 /* `n` bytes have gone: advance, and let go of blocks that are complete. */
 static void advanceOutput(clientStream *s, size_t n) {
     s->done_bytes += n;
-    holderStatAdd(&s->holder->stats.net_output, n);
+    ioOwnerStatAdd(&s->owner->stats.net_output, n);
     while (s->out_head) {
         replyBlock *b = s->out_head;
         size_t left = b->total - b->sent;
@@ -123,7 +123,7 @@ static bool writevToClient(clientStream *s) {
     size_t total = 0;
     while (s->out_head && total < WRITE_PER_EVENT) {
         size_t wanted = 0;
-        holderStatAdd(&s->holder->stats.writes, 1);
+        ioOwnerStatAdd(&s->owner->stats.writes, 1);
         ssize_t n = writeSome(s, WRITE_PER_EVENT - total, &wanted);
         if (n <= 0) {
             if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break; /* the socket is full */

@@ -115,7 +115,7 @@ static long long onStep(aeEventLoop *loop, long long id, void *arg) {
 
 static void makeStep(void) {
     if (!clientCronStep() || cron.scheduled) return;
-    aeEventLoop *loop = ioThreadHolder(ioThreadMain())->loop;
+    aeEventLoop *loop = ioThreadOwner(ioThreadMain())->loop;
     cron.scheduled = aeCreateTimeEvent(loop, STEP_MS, onStep, NULL) >= 0;
 }
 

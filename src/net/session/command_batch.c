@@ -167,7 +167,7 @@ static void returnBlock(client *c) {
     c->blocks_head = b->next;
     if (!c->blocks_head) c->blocks_tail = NULL;
     c->input_bytes -= b->wire_bytes;
-    requestBlockExecuted(&ioThreadHolder(ioThreadActing())->pool, b);
+    requestBlockExecuted(&ioThreadOwner(ioThreadActing())->pool, b);
     sessionReturnBlock(c->stream, b);
 }
 

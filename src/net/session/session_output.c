@@ -99,7 +99,7 @@ void sessionCloseAfterOutput(client *c) {
 
 void sessionDropBlocks(requestBlock *chain) {
     assertMainRole();
-    requestPool *pool = &ioThreadHolder(ioThreadActing())->pool;
+    requestPool *pool = &ioThreadOwner(ioThreadActing())->pool;
     while (chain) {
         requestBlock *next = chain->next;
         requestBlockPut(pool, chain);
@@ -147,7 +147,7 @@ void sessionsFlush(void) {
     const outputMark *mark = gate && gate(&until.seq, &until.offset) ? &until : NULL;
     if (fanHasRuns()) {
         sessionFanFlush(mark);
-        clientStreamsFan(ioThreadHolder(ioThreadActing())); /* to its own streams messages are plain calls */
+        clientStreamsFan(ioThreadOwner(ioThreadActing())); /* to its own streams messages are plain calls */
     }
     const client *busy = yieldIsServing() ? callCurrentClient() : NULL;
     client *c, *unfinished = NULL;

@@ -67,7 +67,7 @@
 
 struct ioThread {
     /* The thread's own. */
-    clientStreamHolder holder; /* first: the holder's address is the thread's */
+    ioOwner owner; /* first: the holder's address is the thread's */
     monotime busy_since;
     mainWatch watch; /* what it has seen of main, for main_policy.c */
 
@@ -147,25 +147,25 @@ static void freeDead(ioThread *t, deadBatch *batch) {
     uint64_t bytes = 0;
     for (size_t i = 0; i < batch->n; i++) {
         if (i + 4 < batch->n) prefetchRead(batch->objects[i + 4]);
-        debugAssert(batch->objects[i]->owner == t->holder.id);
+        debugAssert(batch->objects[i]->owner == t->owner.id);
         bytes += deadBytes(batch->objects[i]);
         objectFree(batch->objects[i]);
     }
-    holderStatAdd(&t->holder.stats.freed_bytes, bytes);
-    holderStatAdd(&t->holder.stats.freed, batch->n);
+    ioOwnerStatAdd(&t->owner.stats.freed_bytes, bytes);
+    ioOwnerStatAdd(&t->owner.stats.freed, batch->n);
     zfree(batch);
 }
 
 static void deliverToThread(ioThread *t, const ioMessage *m) {
     if (likely(m->type != IO_MSG_FREE)) {
-        io.hooks.to_stream(&t->holder, m);
+        io.hooks.to_stream(&t->owner, m);
         return;
     }
     if (m->dead) freeDead(t, m->dead);
-    if (m->number == IO_FREE_HOT_KEYS) hotKeysTidy(&t->holder.pool.hot);
+    if (m->number == IO_FREE_HOT_KEYS) hotKeysTidy(&t->owner.pool.hot);
     if (m->number != IO_FREE_CACHE) return;
     zmallocGiveBackCache();
-    holderStatAdd(&t->holder.stats.caches, 1);
+    ioOwnerStatAdd(&t->owner.stats.caches, 1);
 }
 
 static bool takeMessages(ioThread *t) {
@@ -181,14 +181,14 @@ static bool takeMessages(ioThread *t) {
         any = true;
     }
     if (any) {
-        io.hooks.delivered(&t->holder);
+        io.hooks.delivered(&t->owner);
         spscRelease(&t->from_main.ring);
     }
     return any;
 }
 
 static void publish(ioThread *t) {
-    if (messageChannelCommit(&t->to_main)) setPosted(t->holder.id);
+    if (messageChannelCommit(&t->to_main)) setPosted(t->owner.id);
 }
 
 /* --- an I/O thread: main's turn ------------------------------------------------------------------------ */
@@ -223,17 +223,17 @@ static void emptyChannels(ioThread *t) {
 
 /* Make a turn of main on this thread if the role is free. */
 static bool actAsMain(ioThread *t) {
-    if (!mainRoleBorrow(t->holder.id)) return false;
+    if (!mainRoleBorrow(t->owner.id)) return false;
     io.acting = t;
     io.direct = NULL;
     emptyChannels(t);
     io.direct = t;
-    t->holder.direct = true;
+    t->owner.direct = true;
     iterationEnd end = io.hooks.iteration();
-    t->holder.direct = false;
+    t->owner.direct = false;
     io.acting = io.direct = io.threads[0];
     /* A thread that is behind is offered the rest when it has made room: it need not have anything to tell main. */
-    if (end == ITERATION_LEFT_WORK || io.overflow) setPosted(t->holder.id);
+    if (end == ITERATION_LEFT_WORK || io.overflow) setPosted(t->owner.id);
     if (end == ITERATION_FOR_MAIN) mainRolePassOn();
     else mainRoleGiveBack();
     return true;
@@ -243,8 +243,8 @@ static bool actAsMain(ioThread *t) {
 static bool seeToMain(ioThread *t) {
     if (!anyPosted()) return false;
     mainRoleState state = mainRoleLook();
-    if (state == ROLE_FREE && !t->holder.greets && !mainPolicyWakes(&t->holder)) return actAsMain(t);
-    mainWatchTold(&t->watch, &t->holder);
+    if (state == ROLE_FREE && !t->owner.greets && !mainPolicyWakes(&t->owner)) return actAsMain(t);
+    mainWatchTold(&t->watch, &t->owner);
     if (state == ROLE_FREE || state == ROLE_ASLEEP) mainRoleWake();
     return false;
 }
@@ -254,8 +254,8 @@ static bool seeToMain(ioThread *t) {
 static void threadAfterEvent(aeEventLoop *loop, void *arg) {
     unused(loop);
     ioThread *t = arg;
-    if (unlikely(t->holder.direct)) return;
-    if (!t->holder.greets && !mainWatchIsDue(&t->watch, &t->holder)) return;
+    if (unlikely(t->owner.direct)) return;
+    if (!t->owner.greets && !mainWatchIsDue(&t->watch, &t->owner)) return;
     publish(t);
     if (!seeToMain(t)) takeMessages(t);
 }
@@ -276,7 +276,7 @@ static bool mainIsToBeTold(void) {
 
 /* Nothing is left to do, it seems. Say that the thread sleeps and look once more; false: there is something. */
 static bool fallsAsleep(ioThread *t) {
-    if (t->holder.unreported) return false; /* written by a turn it made as main: a client may wait for the report */
+    if (t->owner.unreported) return false; /* written by a turn it made as main: a client may wait for the report */
     atomic_store_explicit(&t->sleeping, 1, memory_order_seq_cst);
     fullFence();
     bool work = !spscIsEmpty(&t->from_main.ring) || (anyPosted() && mainIsToBeTold());
@@ -287,19 +287,19 @@ static bool fallsAsleep(ioThread *t) {
 /* Before the loop waits: finish the turn, and find out whether there is reason not to wait. */
 static void threadBeforeSleep(aeEventLoop *loop, void *arg) {
     ioThread *t = arg;
-    if (unlikely(t->holder.direct)) return; /* a command lets others in between: the turn goes on behind it */
+    if (unlikely(t->owner.direct)) return; /* a command lets others in between: the turn goes on behind it */
     /* Looked at before the ring: what main posted before it said stop is taken. */
     bool stop = atomic_load_explicit(&t->stop, memory_order_acquire);
     publish(t); /* what was parsed, before the writes that the messages bring */
     bool took = takeMessages(t);
     bool acted = !stop && seeToMain(t);
-    bool again = !stop && !acted && mainWatchLooksAgain(&t->watch, &t->holder, took);
-    if (!again || mainWatchReports(&t->watch)) io.hooks.report(&t->holder);
+    bool again = !stop && !acted && mainWatchLooksAgain(&t->watch, &t->owner, took);
+    if (!again || mainWatchReports(&t->watch)) io.hooks.report(&t->owner);
     publish(t);
     if (!stop && !again && !acted) acted = seeToMain(t);
-    mainWatchTurned(&t->watch, &t->holder);
+    mainWatchTurned(&t->watch, &t->owner);
     zmallocKeepReserve(); /* at each turn, for a busy thread never sleeps */
-    holderStatAdd(&t->holder.stats.active_ns, clockTicksToNs(clockTicks() - t->busy_since));
+    ioOwnerStatAdd(&t->owner.stats.active_ns, clockTicksToNs(clockTicks() - t->busy_since));
     if (stop) {
         aeStop(loop); /* what is reported is all that will be: no event comes behind it */
     } else if (again || (!acted && mainWatchSpins(&t->watch))) {
@@ -314,30 +314,30 @@ static void threadBeforeSleep(aeEventLoop *loop, void *arg) {
 static void threadAfterSleep(aeEventLoop *loop, void *arg) {
     unused(loop);
     ioThread *t = arg;
-    if (unlikely(t->holder.direct)) return;
+    if (unlikely(t->owner.direct)) return;
     atomic_store_explicit(&t->sleeping, 0, memory_order_relaxed);
     t->busy_since = clockTicks();
-    holderStatAdd(&t->holder.stats.polls, 1);
+    ioOwnerStatAdd(&t->owner.stats.polls, 1);
 }
 
 static void threadMain(void *arg) {
     ioThread *t = arg;
-    zmallocUseArena(t->holder.id / THREADS_PER_ARENA);
+    zmallocUseArena(t->owner.id / THREADS_PER_ARENA);
     atomic_store_explicit(&t->begun, 1, memory_order_release);
     t->busy_since = clockTicks();
-    aeMain(t->holder.loop);
-    serverAssert(!t->holder.unreported);
-    serverAssert(!t->holder.direct);
-    requestPoolEmpty(&t->holder.pool);
-    zfree(t->holder.args);
-    t->holder.args = NULL;
+    aeMain(t->owner.loop);
+    serverAssert(!t->owner.unreported);
+    serverAssert(!t->owner.direct);
+    requestPoolEmpty(&t->owner.pool);
+    zfree(t->owner.args);
+    t->owner.args = NULL;
 }
 
 static ioThread *threadCreate(unsigned id) {
     ioThread *t = zmallocAligned(CACHE_LINE, sizeof(*t));
     memset(t, 0, sizeof(*t));
-    t->holder.id = t->holder.pool.thread_id = id;
-    t->holder.greets = id == IO_THREAD_GREETER;
+    t->owner.id = t->owner.pool.thread_id = id;
+    t->owner.greets = id == IO_THREAD_GREETER;
     t->busy_since = clockTicks();
     return t;
 }
@@ -347,7 +347,7 @@ static void ioThreadBegin(unsigned id) {
     serverAssert(id > 0 && id < IO_THREADS_ALL);
     serverAssert(!io.threads[id]);
     ioThread *t = threadCreate(id);
-    aeEventLoop *loop = t->holder.loop = aeCreateEventLoop(LOOP_FDS_AT_START);
+    aeEventLoop *loop = t->owner.loop = aeCreateEventLoop(LOOP_FDS_AT_START);
     messageChannelInit(&t->to_main);
     messageChannelInit(&t->from_main);
     if (!loop || aeWakeupOpen(&t->wakeup) == C_ERR || aeWakeupAttach(loop, &t->wakeup) == C_ERR)
@@ -359,7 +359,7 @@ static void ioThreadBegin(unsigned id) {
     char name[THREAD_NAME_SIZE];
     snprintf(name, sizeof(name), "io_thd_%u", id);
     threadPlan plan = {.name = name, .cpulist = net_settings.cpulist};
-    if (t->holder.greets) plan.name = "tls_greet", plan.nice = GREETER_NICE;
+    if (t->owner.greets) plan.name = "tls_greet", plan.nice = GREETER_NICE;
     pthread_t p;
     int err = threadStart(&p, &plan, threadMain, t);
     if (err) serverPanic("Fatal: cannot start an I/O thread: %s", strerror(err));
@@ -394,13 +394,13 @@ static uint64_t statGet(const _Atomic uint64_t *counter) {
 
 /* What an I/O thread has counted. */
 static void addCounted(ioTotals *out, const ioThread *t) {
-    out->net_input += statGet(&t->holder.stats.net_input);
-    out->net_output += statGet(&t->holder.stats.net_output);
-    out->reads += statGet(&t->holder.stats.reads);
-    out->writes += statGet(&t->holder.stats.writes);
-    out->freed += statGet(&t->holder.stats.freed);
-    out->polls += statGet(&t->holder.stats.polls);
-    out->caches += statGet(&t->holder.stats.caches);
+    out->net_input += statGet(&t->owner.stats.net_input);
+    out->net_output += statGet(&t->owner.stats.net_output);
+    out->reads += statGet(&t->owner.stats.reads);
+    out->writes += statGet(&t->owner.stats.writes);
+    out->freed += statGet(&t->owner.stats.freed);
+    out->polls += statGet(&t->owner.stats.polls);
+    out->caches += statGet(&t->owner.stats.caches);
 }
 
 /* The thread holds no stream and nothing is on the way to it. */
@@ -408,17 +408,17 @@ static void threadEnd(ioThread *t) {
     serverAssert(t->retiring);
     serverAssert(t != io.acting && !t->dead);
     threadJoin(t);
-    aeDeleteEventLoop(t->holder.loop);
+    aeDeleteEventLoop(t->owner.loop);
     aeWakeupClose(&t->wakeup);
     messageChannelDestroy(&t->to_main);
     messageChannelDestroy(&t->from_main);
     /* What it took and others gave back, and the other way round, must still add up. */
-    requestPool *ours = &io.threads[0]->holder.pool;
-    ours->memory_in += t->holder.pool.memory_in;
-    ours->memory_out += t->holder.pool.memory_out;
-    hotKeysRetire(&t->holder.pool.hot);
-    if (t->holder.id != IO_THREAD_GREETER) addCounted(&io.ended, t);
-    io.threads[t->holder.id] = NULL;
+    requestPool *ours = &io.threads[0]->owner.pool;
+    ours->memory_in += t->owner.pool.memory_in;
+    ours->memory_out += t->owner.pool.memory_out;
+    hotKeysRetire(&t->owner.pool.hot);
+    if (t->owner.id != IO_THREAD_GREETER) addCounted(&io.ended, t);
+    io.threads[t->owner.id] = NULL;
     zfree(t);
 }
 
@@ -430,8 +430,8 @@ void ioThreadsInit(aeEventLoop *main_loop, const ioThreadHooks *hooks) {
     serverAssert(hooks->to_session && hooks->to_stream && hooks->delivered && hooks->report && hooks->iteration);
     io.hooks = *hooks;
     io.threads[0] = io.acting = io.direct = threadCreate(0);
-    io.threads[0]->holder.loop = main_loop;
-    io.threads[0]->holder.direct = true;
+    io.threads[0]->owner.loop = main_loop;
+    io.threads[0]->owner.direct = true;
     io.count = 1;
     if (aeWakeupOpen(&io.main_wakeup) == C_ERR || aeWakeupAttach(main_loop, &io.main_wakeup) == C_ERR)
         serverPanic("Fatal: cannot make main's wakeup: %s", strerror(errno));
@@ -456,11 +456,11 @@ ioThread *ioThreadActing(void) {
 }
 
 unsigned ioThreadId(const ioThread *t) {
-    return t->holder.id;
+    return t->owner.id;
 }
 
-clientStreamHolder *ioThreadHolder(ioThread *t) {
-    return &t->holder;
+ioOwner *ioThreadOwner(ioThread *t) {
+    return &t->owner;
 }
 
 bool ioThreadIsRetiring(const ioThread *t) {
@@ -528,13 +528,13 @@ void ioThreadPost(ioThread *t, const ioMessage *m) {
         deliverToThread(t, m);
         return;
     }
-    serverAssert(t->holder.id != 0); /* nothing is posted to main's own thread while the role is lent */
+    serverAssert(t->owner.id != 0); /* nothing is posted to main's own thread while the role is lent */
     messageChannelPost(&t->from_main, m);
 }
 
-void ioThreadPostToMain(clientStreamHolder *h, const ioMessage *m) {
+void ioThreadPostToMain(ioOwner *h, const ioMessage *m) {
     ioThread *t = (ioThread *)h;
-    if (t->holder.direct) io.hooks.to_session(m);
+    if (t->owner.direct) io.hooks.to_session(m);
     else messageChannelPost(&t->to_main, m);
 }
 
@@ -562,14 +562,14 @@ void ioThreadsFlush(void) {
     assertMainRole();
     bool published = false;
     io.overflow = false;
-    for (ioThread *t = nextThread(0); t; t = nextThread(t->holder.id)) {
+    for (ioThread *t = nextThread(0); t; t = nextThread(t->owner.id)) {
         if (t->dead && deadHaveWaited(t)) sendDead(t);
         if (messageChannelCommit(&t->from_main)) t->published = published = true;
         io.overflow |= messageChannelHasOverflow(&t->from_main);
     }
     if (!published) return;
     fullFence();
-    for (ioThread *t = nextThread(0); t; t = nextThread(t->holder.id)) {
+    for (ioThread *t = nextThread(0); t; t = nextThread(t->owner.id)) {
         if (!t->published) continue;
         t->published = false;
         wakeIfSleeping(t);
@@ -623,9 +623,9 @@ size_t ioThreadsTransientMemory(void) {
     for (int i = 0; i < IO_THREADS_MAX; i++) {
         const ioThread *t = io.threads[i];
         if (!t) continue;
-        in += atomic_load_explicit(&t->holder.pool.memory_in, memory_order_relaxed) + t->dead_bytes;
-        out += atomic_load_explicit(&t->holder.pool.memory_out, memory_order_relaxed) +
-               atomic_load_explicit(&t->holder.stats.freed_bytes, memory_order_relaxed);
+        in += atomic_load_explicit(&t->owner.pool.memory_in, memory_order_relaxed) + t->dead_bytes;
+        out += atomic_load_explicit(&t->owner.pool.memory_out, memory_order_relaxed) +
+               atomic_load_explicit(&t->owner.stats.freed_bytes, memory_order_relaxed);
     }
     return in > out ? in - out : 0; /* the counters are not read at one moment */
 }
@@ -634,7 +634,7 @@ size_t ioThreadsTransientMemory(void) {
 
 void ioThreadsTidyHotKeys(void) {
     assertMainRole();
-    for (ioThread *t = nextThread(0); t; t = nextThread(t->holder.id)) {
+    for (ioThread *t = nextThread(0); t; t = nextThread(t->owner.id)) {
         ioMessage m = {.type = IO_MSG_FREE, .number = IO_FREE_HOT_KEYS};
         ioThreadPost(t, &m);
     }
@@ -643,9 +643,9 @@ void ioThreadsTidyHotKeys(void) {
 void ioThreadsTick(monotime now) {
     assertMainThread();
     assertMainRole();
-    hotKeysTidy(&io.threads[0]->holder.pool.hot);
-    for (ioThread *t = nextThread(0); t; t = nextThread(t->holder.id)) {
-        uint64_t reads = atomic_load_explicit(&t->holder.stats.reads, memory_order_relaxed);
+    hotKeysTidy(&io.threads[0]->owner.pool.hot);
+    for (ioThread *t = nextThread(0); t; t = nextThread(t->owner.id)) {
+        uint64_t reads = atomic_load_explicit(&t->owner.stats.reads, memory_order_relaxed);
         if (reads != t->reads_seen || !t->idle_since) {
             t->reads_seen = reads;
             t->idle_since = now;
@@ -669,16 +669,16 @@ void ioThreadsTotals(ioTotals *out) {
     for (int i = 1; i < IO_THREADS_MAX; i++)
         if (io.threads[i]) addCounted(out, io.threads[i]);
     if (!mains) return;
-    out->net_input += statGet(&mains->holder.stats.net_input);
-    out->net_output += statGet(&mains->holder.stats.net_output);
-    out->main_reads = statGet(&mains->holder.stats.reads);
-    out->main_writes = statGet(&mains->holder.stats.writes);
+    out->net_input += statGet(&mains->owner.stats.net_input);
+    out->net_output += statGet(&mains->owner.stats.net_output);
+    out->main_reads = statGet(&mains->owner.stats.reads);
+    out->main_writes = statGet(&mains->owner.stats.writes);
 }
 
 uint64_t ioThreadActiveNs(const ioThread *t) {
-    return statGet(&t->holder.stats.active_ns);
+    return statGet(&t->owner.stats.active_ns);
 }
 
 uint64_t ioThreadActingNs(const ioThread *t) {
-    return statGet(&t->holder.stats.acting_ns);
+    return statGet(&t->owner.stats.acting_ns);
 }

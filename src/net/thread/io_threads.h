@@ -9,7 +9,7 @@
 #ifndef NET_IO_THREADS_H
 #define NET_IO_THREADS_H
 
-#include "client_stream_holder.h"
+#include "io_owner.h"
 #include "messages.h"
 
 #define IO_THREADS_MAX 256 /* with main; a thread's number fits robj's owner field */
@@ -29,10 +29,10 @@ typedef enum {
 
 /* What messages do, and what an I/O thread calls when its turn has places for it. Boot only. */
 typedef struct ioThreadHooks {
-    void (*to_session)(const ioMessage *m);                       /* main */
-    void (*to_stream)(clientStreamHolder *h, const ioMessage *m); /* the holder; not IO_MSG_FREE */
-    void (*delivered)(clientStreamHolder *h);                     /* the holder: behind a run of messages to it */
-    void (*report)(clientStreamHolder *h);                        /* the holder: post what was written */
+    void (*to_session)(const ioMessage *m);            /* main */
+    void (*to_stream)(ioOwner *h, const ioMessage *m); /* the holder; not IO_MSG_FREE */
+    void (*delivered)(ioOwner *h);                     /* the holder: behind a run of messages to it */
+    void (*report)(ioOwner *h);                        /* the holder: post what was written */
     iterationEnd (*iteration)(
         void); /* main, on a thread that has taken the role; calls ioThreadsPoll() and ioThreadsFlush() */
 } ioThreadHooks;
@@ -49,7 +49,7 @@ ioThread *ioThreadGet(unsigned id); /* NULL when it does not run */
 ioThread *ioThreadMain(void);       /* main's own */
 ioThread *ioThreadActing(void);     /* the one that has main's role; main */
 unsigned ioThreadId(const ioThread *t);
-clientStreamHolder *ioThreadHolder(ioThread *t); /* its part that streams know */
+ioOwner *ioThreadOwner(ioThread *t); /* its part that streams know */
 bool ioThreadIsRetiring(const ioThread *t);
 /* End the retiring threads for which `idle` says that they hold no stream. Main's own thread, from cron. */
 void ioThreadsReap(bool (*idle)(const ioThread *t));
@@ -65,7 +65,7 @@ void ioThreadsShutdown(void);
 /* Post from main to a thread. Visible to it after ioThreadsFlush(). */
 void ioThreadPost(ioThread *t, const ioMessage *m);
 /* Post from the thread of `h` (the caller) to main. */
-void ioThreadPostToMain(clientStreamHolder *h, const ioMessage *m);
+void ioThreadPostToMain(ioOwner *h, const ioMessage *m);
 
 /* Main: publish what was posted and wake those who sleep. What is dead is posted first if it has waited long enough. */
 void ioThreadsFlush(void);

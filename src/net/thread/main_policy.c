@@ -62,7 +62,7 @@ static _Atomic bool dedicated;
 
 /* --- an I/O thread, about itself ------------------------------------------------------------------------ */
 
-bool mainWatchIsDue(mainWatch *w, const clientStreamHolder *h) {
+bool mainWatchIsDue(mainWatch *w, const ioOwner *h) {
     unsigned reads = h->reads - w->reads_seen, commands = h->commands - w->commands_seen;
     if (reads < PUBLISH_READS && commands < PUBLISH_COMMANDS) {
         if (commands < BATCH_COMMANDS || mainRoleLook() != ROLE_FREE) return false;
@@ -76,11 +76,11 @@ static bool mainIsElsewhere(void) {
     return mainRoleCpu() != sched_getcpu();
 }
 
-void mainWatchTold(mainWatch *w, const clientStreamHolder *h) {
+void mainWatchTold(mainWatch *w, const ioOwner *h) {
     if (h->commands > 0) w->told_at = clockTicks();
 }
 
-bool mainWatchLooksAgain(mainWatch *w, const clientStreamHolder *h, bool took) {
+bool mainWatchLooksAgain(mainWatch *w, const ioOwner *h, bool took) {
     if (h->reads == 0 && !took) return false;
     if (took) w->told_at = 0;
     w->iterations++;
@@ -98,7 +98,7 @@ bool mainWatchSpins(mainWatch *w) {
     return false;
 }
 
-void mainWatchTurned(mainWatch *w, clientStreamHolder *h) {
+void mainWatchTurned(mainWatch *w, ioOwner *h) {
     w->reads_seen = w->commands_seen = 0;
     h->reads = h->commands = 0;
 }
@@ -117,7 +117,7 @@ static struct {
     paceTrial trial;
 } policy;
 
-bool mainPolicyWakes(const clientStreamHolder *h) {
+bool mainPolicyWakes(const ioOwner *h) {
     return unlikely(atomic_load_explicit(&dedicated, memory_order_relaxed)) && h->commands >= WAKE_COMMANDS;
 }
 

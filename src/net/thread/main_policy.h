@@ -4,7 +4,7 @@
 #ifndef NET_MAIN_POLICY_H
 #define NET_MAIN_POLICY_H
 
-#include "client_stream_holder.h"
+#include "io_owner.h"
 #include "clock.h"
 
 /* --- an I/O thread, about itself ------------------------------------------------------------------ */
@@ -17,23 +17,23 @@ typedef struct mainWatch {
 } mainWatch;
 
 /* Behind a socket: enough has come that main should get it now, before the rest of the sockets. Counts as a look. */
-bool mainWatchIsDue(mainWatch *w, const clientStreamHolder *h);
+bool mainWatchIsDue(mainWatch *w, const ioOwner *h);
 /* What the thread has handed over is with another thread. */
-void mainWatchTold(mainWatch *w, const clientStreamHolder *h);
+void mainWatchTold(mainWatch *w, const ioOwner *h);
 /* A turn has found something to do (`took`: messages), so the next one may as well: look at the sockets once more
  * before saying that the thread sleeps. */
-bool mainWatchLooksAgain(mainWatch *w, const clientStreamHolder *h, bool took);
+bool mainWatchLooksAgain(mainWatch *w, const ioOwner *h, bool took);
 /* Such a turn is one in which what was written is reported. */
 bool mainWatchReports(const mainWatch *w);
 /* An answer of another thread is due within microseconds: go on looking at the sockets. */
 bool mainWatchSpins(mainWatch *w);
 /* The turn is over: the holder's counters start again. */
-void mainWatchTurned(mainWatch *w, clientStreamHolder *h);
+void mainWatchTurned(mainWatch *w, ioOwner *h);
 
 /* --- who executes ------------------------------------------------------------------------------------ */
 
 /* A thread that has these commands should wake main's own thread rather than execute them. Any thread. */
-bool mainPolicyWakes(const clientStreamHolder *h);
+bool mainPolicyWakes(const ioOwner *h);
 /* The load, as main sees it after a turn. */
 typedef struct mainLoad {
     bool threads_full;          /* those that may take part all do, and have no time left */

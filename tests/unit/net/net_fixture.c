@@ -31,7 +31,7 @@
 aeEventLoop *fixture_loop;
 void (*fixture_deliver)(const ioMessage *m);
 iterationEnd (*fixture_iterate)(void);
-void (*fixture_before_report)(const clientStreamHolder *h);
+void (*fixture_before_report)(const ioOwner *h);
 sds fixture_log;
 
 /* --- commands ------------------------------------------------------------------------------------- */
@@ -232,7 +232,7 @@ static iterationEnd lentTurn(void) {
     return fixture_iterate ? fixture_iterate() : netLentTurn();
 }
 
-static void report(clientStreamHolder *h) {
+static void report(ioOwner *h) {
     if (fixture_before_report) fixture_before_report(h);
     clientStreamsReport(h);
 }
@@ -259,7 +259,7 @@ static void afterEvent(aeEventLoop *loop, void *arg) {
 
 static void cleanUp(void) {
     ioThreadsShutdown();
-    requestPoolEmpty(&ioThreadHolder(ioThreadMain())->pool);
+    requestPoolEmpty(&ioThreadOwner(ioThreadMain())->pool);
     bioDrain(BIO_LAZY_FREE);
 }
 

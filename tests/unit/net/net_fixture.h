@@ -19,7 +19,7 @@ extern void (*fixture_deliver)(const ioMessage *m);
 /* Instead of netLentTurn(), on the thread that has taken main's role, while `fixture_deliver` is set. */
 extern iterationEnd (*fixture_iterate)(void);
 /* On an I/O thread that is about to report what its streams have written. Set while no thread runs. */
-extern void (*fixture_before_report)(const clientStreamHolder *h);
+extern void (*fixture_before_report)(const ioOwner *h);
 extern sds fixture_log; /* the NOTE command appends to it */
 
 void netFixtureInit(void);

@@ -88,8 +88,8 @@ static void work(unsigned t) {
     double part = sum > 1 ? 1 / sum : 1;
     for (int i = 0; i < world.n; i++)
         if (world.streams[i] && homeOf(i) == t)
-            holderStatAdd(&world.streams[i]->work, (uint64_t)(world.wants[i] * part * WINDOW_NS));
-    holderStatAdd(&ioThreadHolder(ioThreadGet(t))->stats.active_ns, (uint64_t)((sum > 1 ? 1 : sum) * WINDOW_NS));
+            ioOwnerStatAdd(&world.streams[i]->work, (uint64_t)(world.wants[i] * part * WINDOW_NS));
+    ioOwnerStatAdd(&ioThreadOwner(ioThreadGet(t))->stats.active_ns, (uint64_t)((sum > 1 ? 1 : sum) * WINDOW_NS));
 }
 
 static void deliver(void) {

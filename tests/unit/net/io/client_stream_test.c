@@ -146,7 +146,7 @@ static void rigReturn(void) {
 static void iteration(void) {
     fixtureTurn();
     if (!rig.gone) clientStreamCheck(rig.s);
-    clientStreamsReport(ioThreadHolder(ioThreadMain()));
+    clientStreamsReport(ioThreadOwner(ioThreadMain()));
     if (!rig.gone) clientStreamCheck(rig.s);
 }
 
@@ -157,7 +157,7 @@ static void rigClose(void) {
     while (rig.held) {
         requestBlock *b = rig.held;
         rig.held = b->next;
-        requestBlockPut(&ioThreadHolder(ioThreadMain())->pool, b);
+        requestBlockPut(&ioThreadOwner(ioThreadMain())->pool, b);
     }
     if (rig.peer >= 0) close(rig.peer);
     sdsFree(rig.seen);
@@ -1012,10 +1012,10 @@ TEST(stream_reports_written_bytes_with_the_next_request) {
     fixtureTurn();
     CHECK_EQ_STR(rig.seen, "<PING>");
     CHECK_EQ_INT(rig.written, sdsLen(want));
-    clientStreamsReport(ioThreadHolder(ioThreadMain()));
+    clientStreamsReport(ioThreadOwner(ioThreadMain()));
     CHECK_EQ_INT(rig.written, sdsLen(want)); /* not twice */
     post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, randomChain(1, 50, &seed));
-    clientStreamsReport(ioThreadHolder(ioThreadMain()));
+    clientStreamsReport(ioThreadOwner(ioThreadMain()));
     CHECK(rig.written > sdsLen(want));
     fixtureReceive(rig.peer, &got);
     CHECK_EQ_INT(sdsLen(got), rig.written);

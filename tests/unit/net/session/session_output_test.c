@@ -108,7 +108,7 @@ TEST(output_of_a_stream_on_its_way_keeps_its_order) {
 }
 
 /* Requests that were executed meanwhile go back to whoever holds the stream then, and count there as before. */
-TEST(output_of_blocks_waits_for_the_next_holder) {
+TEST(output_of_blocks_waits_for_the_next_owner) {
     for (int threads = 1; threads <= 3; threads += 2) {
         setOut(threads);
         arrive();

@@ -260,12 +260,12 @@ static void stand(stepPlace place) {
 
 static void stepWait(aeEventLoop *loop, void *arg) {
     unused(loop);
-    const clientStreamHolder *h = arg;
-    if (atomic_load(&step.stop_at) != STEP_BEFORE_WAIT || step.marker->holder != h) return;
+    const ioOwner *h = arg;
+    if (atomic_load(&step.stop_at) != STEP_BEFORE_WAIT || step.marker->owner != h) return;
     if (++step.iterations >= 2) stand(STEP_BEFORE_WAIT);
 }
 
-static void stepReport(const clientStreamHolder *h) {
+static void stepReport(const ioOwner *h) {
     if (h->id != 1) return;
     if (!step.watched) aeSetBeforeWait(h->loop, stepWait, (void *)(uintptr_t)h);
     step.watched = true;
@@ -606,7 +606,7 @@ static struct {
     _Atomic int iterations, written; /* made on the thread; IO_MSG_WRITTEN that have come */
 } late;
 
-static void lateReport(const clientStreamHolder *h) {
+static void lateReport(const ioOwner *h) {
     if (h->id == 0 || !h->unreported || !atomic_load(&late.hold)) return;
     unitLimit limit = unitLimitStart(20000);
     while (mainRoleLook() != late.until && !unitLimitOver(&limit)) poll(NULL, 0, 1);
@@ -785,7 +785,7 @@ static void commandBesideBabble(bool lend) {
         ioThreadPost(t, &close_it);
     }
     CHECK(pollUntil(LOUD + 1));
-    if (command_block) requestBlockPut(&ioThreadHolder(ioThreadMain())->pool, command_block);
+    if (command_block) requestBlockPut(&ioThreadOwner(ioThreadMain())->pool, command_block);
     for (int i = 0; i < LOUD; i++) close(b.fds[i]);
     close(quiet);
     fixture_iterate = NULL;

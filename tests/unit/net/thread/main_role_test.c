@@ -44,7 +44,7 @@ static void *borrower(void *arg) {
 }
 
 /* Main's own thread lays the role down, and takes it again whatever the others do; what is passed on wakes it. */
-TEST(role_has_one_holder) {
+TEST(role_has_one_owner) {
     netFixtureInit();
     fixtureSuspend(true);
     pthread_t threads[BORROWERS];
@@ -168,7 +168,7 @@ TEST(policy_tries_and_undoes_what_does_not_pay) {
     CHECK(longer > rest + 20);
     for (int i = 0; i < 50; i++) window(90, 1500); /* it pays */
     CHECK(mainPolicyIsDedicated());
-    clientStreamHolder few = {.commands = 3}, many = {.commands = 300};
+    ioOwner few = {.commands = 3}, many = {.commands = 300};
     CHECK(!mainPolicyWakes(&few)); /* nothing rings for a handful */
     CHECK(mainPolicyWakes(&many));
     for (int i = 0; i < 50; i++) window(i % 2 ? 30 : 60, 700); /* at the edge */
@@ -211,7 +211,7 @@ TEST(policy_goes_back_when_processors_are_no_longer_idle) {
 /* Who has told another thread of nothing has no answer to wait for. */
 TEST(policy_waits_for_answers_to_commands_only) {
     mainWatch w = {0};
-    clientStreamHolder none = {.reads = 3}, some = {.commands = 1};
+    ioOwner none = {.reads = 3}, some = {.commands = 1};
     mainWatchTold(&w, &none);
     CHECK_EQ_INT(w.told_at, 0);
     CHECK(!mainWatchSpins(&w));
