@@ -179,8 +179,8 @@ all: $(call archives,$(LAYERS)) $(addprefix $(BIN)/,$(PROGRAMS) $(PROGRAM_LINKS)
 # One thread, pipelines of 16, 512 B, user instructions per GET / SET: no guards 1,654 / 2,172, this 1,642 / 2,171,
 # guards of the strong kind everywhere 1,700 / 2,219.
 HOT_FILES := base/clock ds/memory_prefetch resp/request_reader object/object object/value_string commands/string/t_string \
-    net/thread/request_block net/session/command_batch net/io/client_stream net/io/client_stream_read \
-    net/io/client_stream_report net/io/client_stream_write net/thread/io_threads
+    net/thread/request_block net/session/command_batch net/io/client_io net/io/client_io_read \
+    net/io/client_io_report net/io/client_io_write net/thread/io_threads
 $(foreach f,$(HOT_FILES),$(if $(wildcard src/$f.c),,$(error HOT_FILES names src/$f.c, which is not there)))
 ifneq ($(PROTECTOR),)
 $(foreach f,$(HOT_FILES),$(OUT)/src/$f.o): PROTECTOR := -fstack-protector

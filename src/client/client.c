@@ -53,23 +53,23 @@ void clientsInit(void) {
 
 /* ---- Life ------------------------------------------------------------------------------------------------------- */
 
-client *clientCreate(struct clientStream *stream, int fd, const char *peer, const char *local, bool is_unix) {
+client *clientCreate(struct clientIo *io, int fd, const char *peer, const char *local, bool is_unix) {
     assertMainRole();
     client *c = zmallocAligned(CACHE_LINE, sizeof(*c));
 
     *c = (client){
         .resp = 2,
         .db = dbGet(0),
-        .stream = stream,
-        .id = stream ? client_state.next_id++ : CLIENT_ID_NOBODY,
+        .io = io,
+        .id = io ? client_state.next_id++ : CLIENT_ID_NOBODY,
         .fd = fd,
         .peer = sdsNew(peer ? peer : ""),
         .local = sdsNew(local ? local : ""),
         .created = clockTicks(),
-        .flags = (stream ? 0u : CLIENT_FAKE) | (is_unix ? CLIENT_UNIX_SOCKET : 0u),
+        .flags = (io ? 0u : CLIENT_FAKE) | (is_unix ? CLIENT_UNIX_SOCKET : 0u),
     };
     c->last_interaction = c->created;
-    if (stream) {
+    if (io) {
         listAddNodeTail(client_state.clients, c);
         c->node = listLast(client_state.clients);
         dictAddNew(clients_by_id, c, dictHash(clients_by_id, idKey(&c->id)));
@@ -133,7 +133,7 @@ void clientCloseAsap(client *c) {
 }
 
 void clientPendWrite(client *c) {
-    if (!c->stream || c->flags & CLIENT_PENDING_WRITE) return;
+    if (!c->io || c->flags & CLIENT_PENDING_WRITE) return;
     c->flags |= CLIENT_PENDING_WRITE;
     c->next_pending_write = client_state.pending_write;
     client_state.pending_write = c;
@@ -530,7 +530,7 @@ sds clientCatInfo(sds s, const client *c) {
     s = sdsCatPrintf(
         s, " rbs=%zu rbp=%zu obl=%zu oll=%zu omem=%zu tot-mem=%zu events=%s cmd=%s user=%s redir=%lld resp=%d",
         open_bytes, replyPeak(c), buffered, queued ? (size_t)c->output_blocks : 0, queued, memUsage(c, &extra),
-        c->stream ? (queued ? "rw" : "r") : "", clientCommandName(shownCommand(c)),
+        c->io ? (queued ? "rw" : "r") : "", clientCommandName(shownCommand(c)),
         c->flags & CLIENT_PRIMARY ? "(superuser)" : extra.user, extra.redirect, c->resp);
     s = sdsCatPrintf(s, " lib-name=%s lib-ver=%s tot-net-in=%lld tot-net-out=%lld tot-cmds=%lld", textOr(c->lib_name),
                      textOr(c->lib_ver), c->net_input, c->net_output + (long long)extra.fanned_bytes, c->commands);

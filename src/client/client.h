@@ -1,6 +1,6 @@
 /* client.h -- the session half of a connection: what main knows of a client.
  *
- * The other half (socket, query buffer, unsent output) is net's clientStream, held by one thread;
+ * The other half (socket, query buffer, unsent output) is net's clientIo, held by one thread;
  * the halves meet only in messages. Without a stream a client is a script's or the log's own.
  *
  * Runs on: main.
@@ -15,7 +15,7 @@
 #include "sds.h"
 
 struct serverCommand;
-struct clientStream;
+struct clientIo;
 struct replyBlock;
 struct user;
 struct requestBlock;
@@ -95,8 +95,8 @@ typedef struct client {
     struct replyBlock *reply_head; /* owns: chain not yet handed to the stream */
 
     /* Line 1: once a batch. */
-    alignas(CACHE_LINE) struct clientStream *stream; /* NULL for fake clients */
-    struct requestBlock *blocks_head, *blocks_tail;  /* owns: parsed, not yet executed to the end; net takes them back
+    alignas(CACHE_LINE) struct clientIo *io;        /* NULL for fake clients */
+    struct requestBlock *blocks_head, *blocks_tail; /* owns: parsed, not yet executed to the end; net takes them back
                                                       * before clientFree() */
     size_t output_bytes;       /* all output not yet known to be written: what will go over the wire */
     size_t output_memory;      /* what that output costs until its blocks come back: blocks and values they refer to */
@@ -202,7 +202,7 @@ typedef void clientInfoFn(const client *c, clientInfoExtra *extra);
 void clientsInit(void);
 /* A session with the next id, name-less, db 0, RESP2. stream NULL makes a fake client, which is in no list and
  * whose id is CLIENT_ID_NOBODY. */
-client *clientCreate(struct clientStream *stream, int fd, const char *peer, const char *local, bool is_unix);
+client *clientCreate(struct clientIo *io, int fd, const char *peer, const char *local, bool is_unix);
 /* Free what the session owns. The stream must be gone or detached by net before. Runs the hooks below. */
 void clientFree(client *c);
 /* NULL: nobody, or one that is about to be closed: for others it has gone already. */

@@ -35,7 +35,7 @@
 static void checkSession(const client *c) {
     bool fake = c->flags & CLIENT_FAKE;
 
-    serverAssert(fake == (c->stream == NULL));
+    serverAssert(fake == (c->io == NULL));
     serverAssert(fake == (c->node == NULL));
     serverAssert(fake || listNodeValue(c->node) == c);
     serverAssert(fake ? c->id == CLIENT_ID_NOBODY : c->id > 0 && c->id < client_state.next_id);
@@ -74,7 +74,7 @@ static void checkOutput(const client *c) {
     serverAssert(c->output_blocks > 0 || !(c->flags & CLIENT_OUTPUT_FULL));
     bool owes = c->soft_limit_since || c->flags & CLIENT_OUTPUT_FULL;
     serverAssert(!owes || c->watched || c->flags & CLIENT_CLOSE_ASAP);
-    bool must_be_listed = c->reply_head && c->stream && !(c->flags & CLIENT_CLOSE_ASAP);
+    bool must_be_listed = c->reply_head && c->io && !(c->flags & CLIENT_CLOSE_ASAP);
     serverAssert(!must_be_listed || c->flags & CLIENT_PENDING_WRITE);
 }
 

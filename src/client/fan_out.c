@@ -4,7 +4,7 @@
  * same ones not even that.
  *
  * Not here    which clients (engine/pubsub/pubsub.c), the way to the threads (net/session/session_fan.c), the sockets
- *             (net/io/client_stream_fan.c).
+ *             (net/io/client_io_fan.c).
  * Owns        the runs until net takes them.
  * Threads     main.
  * Invariants  1. For each client the order of messages and replies is that in which they were sent: who has output

@@ -164,7 +164,7 @@ replyBlock *clientTakeReplies(client *c) {
 void clientDropReplies(client *c) {
     assertMainRole();
     replyBlock *b = c->reply_head;
-    debugAssert(!c->stream && !c->deferred);
+    debugAssert(!c->io && !c->deferred);
     if (likely(b && !b->next && !b->nrefs && replyBlockAllocSize(b) == REPLY_BLOCK_SMALL)) {
         b->used = b->total = 0;
         c->output_bytes = 0;

@@ -16,7 +16,7 @@
  * HANDSHAKE_STEPS_PER_ITERATION steps and then sees to its other connections. (With I/O threads the thread is one that
  * makes handshakes only: net/balance/rebalance.c.)
  *
- * Not here    certificates and options (tls_context.c), time limits (net/io/client_stream.c).
+ * Not here    certificates and options (tls_context.c), time limits (net/io/client_io.c).
  * Owns        the SSL object; a reference to the context.
  * Threads     the holder alone: an SSL object has no lock.
  * Invariants  1. Before each call of OpenSSL the thread's queue of errors is empty: what is found there is this call's.

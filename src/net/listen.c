@@ -1,6 +1,6 @@
 /* listen.c -- listening sockets, and what happens to a connection before it is a client.
  *
- * Not here    sockets as such (event/anet.c), the client's life (client/client.c, client_stream.c).
+ * Not here    sockets as such (event/anet.c), the client's life (client/client.c, client_io.c).
  * Owns        the listening descriptors; removes the Unix socket's path.
  * Threads     main.
  * Tests       tests/unit/net/listen_test.c, tests/server/process.tcl, tests/engine/limits.tcl
@@ -90,7 +90,7 @@ static void acceptClient(int fd, const char *ip, listenKind kind) {
         anetNoDelay(NULL, fd, true);
         if (net_settings.tcp_keepalive_s > 0) anetKeepAlive(NULL, fd, (int)net_settings.tcp_keepalive_s);
     }
-    clientStream *s = clientStreamCreate(connectionOf(fd, kind), !authRequired());
+    clientIo *s = clientIoCreate(connectionOf(fd, kind), !authRequired());
     client *c = clientCreate(s, fd, peer, local, is_unix);
     authForget(c);
     s->session = c;

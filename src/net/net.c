@@ -54,7 +54,7 @@ static struct {
  * read but not handed over. Of what main has, the bytes of the requests are counted as input_bytes; the blocks that
  * hold them cost more. */
 static void fillQuerySizes(const client *c, clientInfoExtra *extra) {
-    const clientStream *s = c->stream;
+    const clientIo *s = c->io;
     if (!s) return;
     extra->query_used = atomic_load_explicit(&s->query_used, memory_order_relaxed);
     extra->query_free = atomic_load_explicit(&s->query_room, memory_order_relaxed);
@@ -113,9 +113,9 @@ static void countSamples(void) {
 void netInit(aeEventLoop *loop) {
     assertMainThread();
     const ioThreadHooks hooks = {.to_session = sessionDeliver,
-                                 .to_stream = clientStreamDeliver,
-                                 .delivered = clientStreamsFan,
-                                 .report = clientStreamsReport,
+                                 .to_io = clientIoDeliver,
+                                 .delivered = clientIosFan,
+                                 .report = clientIosReport,
                                  .iteration = netLentTurn};
     ioThreadsInit(loop, &hooks);
     storeSetFreeSink(ioThreadsFreeElsewhere);
@@ -223,7 +223,7 @@ static bool resumeClients(void) {
 
 /* Close what is to be closed and publish. Closing may free output, and flushing may close, so until nothing is left. */
 static void settle(void) {
-    clientStreamsReport(ioThreadOwner(ioThreadActing()));
+    clientIosReport(ioThreadOwner(ioThreadActing()));
     do {
         sessionsFlush();
         sessionsFreeClosing();
@@ -331,7 +331,7 @@ void netServeOthers(void) {
     if (batchIsOpen()) {
         uint64_t command_ns = engine_stats.command_ns;
         net_stats.executed += (long long)batchServe(COMMANDS_PER_ITERATION);
-        clientStreamsReport(h);
+        clientIosReport(h);
         sessionsFlush();
         ioThreadsFlush();
         engine_stats.command_ns = command_ns; /* the command on the stack has their time in its own */

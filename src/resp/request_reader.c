@@ -8,7 +8,7 @@
  *   COUNT --other byte--> INLINE --line--> DONE            any state --malformed--> BAD
  *   BODY --readerTakeBodyOut()--> TAIL --CRLF--> LENGTH | DONE
  *
- * Not here    reading sockets, sizing buffers (net/io/client_stream_read.c); what the words mean (engine/).
+ * Not here    reading sockets, sizing buffers (net/io/client_io_read.c); what the words mean (engine/).
  * Owns        nothing: the buffer and the argument vector are lent by the caller.
  * Threads     the thread that holds the client.
  * Invariants  1. No byte at or behind `end` is read; bytes are written only inside a complete inline line.

@@ -6,7 +6,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client_check.h"
-#include "client_stream.h"
+#include "client_io.h"
 #include "full_sync.h"
 #include "rebalance.h"
 #include "repl_fixture.h"
@@ -53,7 +53,7 @@ static client *clientOf(int who) {
     if (clients[who]) return clients[who];
     endClient(who);
     serverAssert(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds) == 0);
-    clientStream *s = clientStreamCreate(connCreateAcceptedUnix(fds[0], NULL), true);
+    clientIo *s = clientIoCreate(connCreateAcceptedUnix(fds[0], NULL), true);
     connAccept(s->conn, NULL);
     client *c = clientCreate(s, fds[0], "10.0.0.1:1234", "10.0.0.2:6379", true);
     c->authenticated = true;

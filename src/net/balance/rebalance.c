@@ -9,7 +9,7 @@
  *
  * What is decided by figures alone is spread_policy.c's; here the figures are gathered and streams moved. Each window
  * of WINDOW_MS what the threads have worked is looked at. When the policy asks for it, the streams are surveyed: what
- * each holder has counted (client_stream_internal.h), SURVEY_AT_ONCE of them a window, so that a hundred thousand cost
+ * each holder has counted (client_io_internal.h), SURVEY_AT_ONCE of them a window, so that a hundred thousand cost
  * no turn more than that. The first survey after a while only learns where the counts stand.
  *
  * Before that a stream with a handshake to make is held by the thread that greets, as long as the handshake lasts. When
@@ -62,8 +62,8 @@ static struct {
 
 /* What main knows of each thread; by number. */
 static struct {
-    clientStream *streams; /* those whose home it is */
-    size_t nstreams, coming;
+    clientIo *ios; /* those whose home it is */
+    size_t nclients, coming;
     uint64_t active_ns_seen, acting_ns_seen;
 } held[IO_THREADS_ALL];
 
@@ -71,35 +71,35 @@ static struct {
 static struct {
     bool under_way, warm; /* warm: the one before is not long ago, so the counts' growth says something */
     unsigned thread;      /* it has come to */
-    clientStream *at;     /* next */
+    clientIo *at;         /* next */
     monotime began, began_before;
-    spreadStream *streams; /* own */
-    clientStream **who;    /* the same ones; NULL: it is gone */
+    spreadStream *ios; /* own */
+    clientIo **who;    /* the same ones; NULL: it is gone */
     size_t n, room;
 } survey;
 
 /* --- lists ------------------------------------------------------------------------------------------ */
 
-static void linkStream(clientStream *s, ioThread *t) {
+static void linkIo(clientIo *s, ioThread *t) {
     s->home = t;
     unsigned id = ioThreadId(t);
     s->prev = NULL;
-    s->next = held[id].streams;
+    s->next = held[id].ios;
     if (s->next) s->next->prev = s;
-    held[id].streams = s;
-    held[id].nstreams++;
+    held[id].ios = s;
+    held[id].nclients++;
 }
 
-static void unlinkStream(clientStream *s) {
+static void unlinkIo(clientIo *s) {
     unsigned id = ioThreadId(s->home);
-    serverAssert(held[id].nstreams > 0);
-    serverAssert(s->prev ? s->prev->next == s : held[id].streams == s);
+    serverAssert(held[id].nclients > 0);
+    serverAssert(s->prev ? s->prev->next == s : held[id].ios == s);
     if (s->prev) s->prev->next = s->next;
-    else held[id].streams = s->next;
+    else held[id].ios = s->next;
     if (s->next) s->next->prev = s->prev;
     if (survey.at == s) survey.at = s->next;
     s->prev = s->next = NULL;
-    held[id].nstreams--;
+    held[id].nclients--;
 }
 
 /* --- where to ---------------------------------------------------------------------------------------- */
@@ -121,7 +121,7 @@ static ioThread *leastLoaded(double cost) {
     for (int i = 1; i <= rebalancer.level; i++) {
         const ioThread *t = ioThreadGet((unsigned)i);
         may[i] = t && !ioThreadIsRetiring(t);
-        counts[i] = held[i].nstreams + held[i].coming;
+        counts[i] = held[i].nclients + held[i].coming;
     }
     return ioThreadGet(spreadPlace(&rebalancer.policy, may, counts, cost)); /* number 0 is main's own */
 }
@@ -134,51 +134,51 @@ static bool fits(const ioThread *t) {
 
 /* --- moving ------------------------------------------------------------------------------------------- */
 
-static void join(clientStream *s, ioThread *t) {
-    linkStream(s, t);
-    ioMessage m = {.type = IO_MSG_JOIN, .stream = s};
+static void join(clientIo *s, ioThread *t) {
+    linkIo(s, t);
+    ioMessage m = {.type = IO_MSG_JOIN, .io = s};
     if (s->admitted) m.number |= CLIENT_STREAM_ADMITTED;
     if (s->session && s->session->authenticated) m.number |= CLIENT_STREAM_AUTHENTICATED;
     ioThreadPost(t, &m);
 }
 
 /* NULL: the stream is for the thread that will read it. */
-static ioThread *greeterFor(const clientStream *s) {
+static ioThread *greeterFor(const clientIo *s) {
     ioThread *t = ioThreadGet(IO_THREAD_GREETER);
     if (!t || ioThreadIsRetiring(t) || !connShakesHands(s->conn)) return NULL;
     bool others = levelMax() > 1;
-    return rebalancer.greeter_full && held[IO_THREAD_GREETER].nstreams >= GREETED_AT_ONCE && others ? NULL : t;
+    return rebalancer.greeter_full && held[IO_THREAD_GREETER].nclients >= GREETED_AT_ONCE && others ? NULL : t;
 }
 
-void rebalanceAdopt(clientStream *s) {
+void rebalanceAdopt(clientIo *s) {
     assertMainRole();
     ioThread *greeter = greeterFor(s);
     join(s, greeter ? greeter : leastLoaded(rebalancer.policy.cost_typical));
 }
 
-static void leaveFor(clientStream *s, ioThread *to) {
+static void leaveFor(clientIo *s, ioThread *to) {
     s->moving_to = to;
     held[ioThreadId(to)].coming++;
-    ioMessage m = {.type = IO_MSG_LEAVE, .stream = s};
+    ioMessage m = {.type = IO_MSG_LEAVE, .io = s};
     ioThreadPost(s->home, &m);
 }
 
-static bool move(clientStream *s, ioThread *to) {
+static bool move(clientIo *s, ioThread *to) {
     if (s->moving_to || s->closing || s->home == to) return false;
     leaveFor(s, to);
     return true;
 }
 
-static void moveForLoad(clientStream *s, ioThread *to) {
+static void moveForLoad(clientIo *s, ioThread *to) {
     rebalancer.moves += move(s, to);
 }
 
-void rebalanceGreeted(clientStream *s) {
+void rebalanceGreeted(clientIo *s) {
     assertMainRole();
     move(s, leastLoaded(rebalancer.policy.cost_typical));
 }
 
-void rebalanceKeepOutput(clientStream *s, replyBlock *chain) {
+void rebalanceKeepOutput(clientIo *s, replyBlock *chain) {
     assertMainRole();
     debugAssert(s->moving_to != NULL);
     replyBlock **end = &s->held_replies;
@@ -186,28 +186,28 @@ void rebalanceKeepOutput(clientStream *s, replyBlock *chain) {
     *end = chain;
 }
 
-void rebalanceLend(clientStream *s) {
+void rebalanceLend(clientIo *s) {
     assertMainRole();
     serverAssert(!s->lent && !s->closing);
     s->lent = true;
     if (!s->moving_to) leaveFor(s, s->home);
 }
 
-void rebalanceReturn(clientStream *s) {
+void rebalanceReturn(clientIo *s) {
     assertMainRole();
     serverAssert(s->lent && s->lent_here);
     s->lent = s->lent_here = false;
     rebalanceLeft(s);
 }
 
-void rebalanceLeft(clientStream *s) {
+void rebalanceLeft(clientIo *s) {
     assertMainRole();
     serverAssert(s->moving_to != NULL);
     if (unlikely(s->lent)) {
         s->lent_here = true;
         return;
     }
-    unlinkStream(s);
+    unlinkIo(s);
     ioThread *to = s->moving_to;
     s->moving_to = NULL;
     serverAssert(held[ioThreadId(to)].coming > 0);
@@ -215,12 +215,12 @@ void rebalanceLeft(clientStream *s) {
     if (!fits(to)) to = leastLoaded(s->cost); /* the load has changed meanwhile */
     join(s, to);
     if (s->closing) {
-        ioMessage m = {.type = IO_MSG_CLOSE, .stream = s};
+        ioMessage m = {.type = IO_MSG_CLOSE, .io = s};
         ioThreadPost(to, &m);
         return;
     }
     if (s->held_replies || s->returning) {
-        ioMessage m = {.type = IO_MSG_OUTPUT, .stream = s, .block = s->returning, .reply = s->held_replies};
+        ioMessage m = {.type = IO_MSG_OUTPUT, .io = s, .block = s->returning, .reply = s->held_replies};
         if (s->admitted) m.number |= CLIENT_STREAM_ADMITTED;
         if (s->session->authenticated) m.number |= CLIENT_STREAM_AUTHENTICATED;
         s->returning = NULL;
@@ -229,14 +229,14 @@ void rebalanceLeft(clientStream *s) {
     }
 }
 
-static bool isSurveyed(const clientStream *s) {
+static bool isSurveyed(const clientIo *s) {
     return s->looked_at < survey.n && survey.who[s->looked_at] == s;
 }
 
-void rebalanceForget(clientStream *s) {
+void rebalanceForget(clientIo *s) {
     assertMainRole();
     serverAssert(s->closing && !s->moving_to);
-    unlinkStream(s);
+    unlinkIo(s);
     if (isSurveyed(s)) survey.who[s->looked_at] = NULL;
 }
 
@@ -245,7 +245,7 @@ void rebalanceForget(clientStream *s) {
 /* Streams each thread should hold at most, rounded up. */
 static size_t fairShare(void) {
     size_t all = 0;
-    for (unsigned i = 0; i < IO_THREADS_MAX; i++) all += held[i].nstreams;
+    for (unsigned i = 0; i < IO_THREADS_MAX; i++) all += held[i].nclients;
     return (all + (size_t)rebalancer.level - 1) / (size_t)rebalancer.level;
 }
 
@@ -254,13 +254,12 @@ static void spreadByNumber(void) {
     size_t share = fairShare();
     size_t planned[IO_THREADS_MAX] = {0};
     for (unsigned i = 0; i < IO_THREADS_MAX; i++)
-        for (const clientStream *s = held[i].streams; s; s = s->next)
-            planned[s->moving_to ? ioThreadId(s->moving_to) : i]++;
+        for (const clientIo *s = held[i].ios; s; s = s->next) planned[s->moving_to ? ioThreadId(s->moving_to) : i]++;
     unsigned to = 1;
     for (unsigned i = 0; i < IO_THREADS_MAX; i++) {
         const ioThread *from = ioThreadGet(i);
         size_t stays = from && fits(from) ? share : 0;
-        for (clientStream *s = held[i].streams, *next; s && planned[i] > stays; s = next) {
+        for (clientIo *s = held[i].ios, *next; s && planned[i] > stays; s = next) {
             next = s->next;
             if (s->moving_to || s->closing) continue;
             while ((int)to < rebalancer.level && planned[to] >= share) to++;
@@ -280,9 +279,9 @@ static void evacuate(void) {
     rebalancer.misplaced = false;
     for (unsigned i = 0; i < IO_THREADS_MAX; i++) {
         const ioThread *from = ioThreadGet(i);
-        if (!held[i].streams || fits(from)) continue;
+        if (!held[i].ios || fits(from)) continue;
         rebalancer.misplaced = true; /* until they have left */
-        for (clientStream *s = held[i].streams, *next; s && looks > 0; s = next, looks--) {
+        for (clientIo *s = held[i].ios, *next; s && looks > 0; s = next, looks--) {
             next = s->next;
             if (!s->moving_to && !s->closing) moveForLoad(s, leastLoaded(s->cost));
         }
@@ -333,7 +332,7 @@ int rebalanceActiveThreads(void) {
 
 bool rebalanceIsIdle(const ioThread *t) {
     assertMainRole();
-    return held[ioThreadId(t)].nstreams == 0 && held[ioThreadId(t)].coming == 0;
+    return held[ioThreadId(t)].nclients == 0 && held[ioThreadId(t)].coming == 0;
 }
 
 uint64_t rebalanceMoves(void) {
@@ -359,7 +358,7 @@ static void surveyBegin(monotime now) {
 }
 
 /* What it has cost since the last one. */
-static void lookAt(clientStream *s, double ms) {
+static void lookAt(clientIo *s, double ms) {
     uint64_t work = atomic_load_explicit(&s->work, memory_order_relaxed), more = work - s->work_seen;
     if (isSurveyed(s)) return; /* it has moved to a thread that was still to be looked at */
     s->work_seen = work;
@@ -369,7 +368,7 @@ static void lookAt(clientStream *s, double ms) {
     if (s->cost == 0) return;
     if (survey.n == survey.room) {
         survey.room = survey.room ? 2 * survey.room : 256;
-        survey.streams = zrealloc(survey.streams, survey.room * sizeof(*survey.streams));
+        survey.ios = zrealloc(survey.ios, survey.room * sizeof(*survey.ios));
         survey.who = zrealloc(survey.who, survey.room * sizeof(*survey.who));
     }
     s->looked_at = (uint32_t)survey.n;
@@ -382,9 +381,9 @@ static bool surveyGoesOn(void) {
     for (size_t looks = 0; looks < SURVEY_AT_ONCE; looks++) {
         while (!survey.at) {
             if (++survey.thread >= IO_THREADS_MAX) return true;
-            survey.at = held[survey.thread].streams;
+            survey.at = held[survey.thread].ios;
         }
-        clientStream *s = survey.at;
+        clientIo *s = survey.at;
         survey.at = s->next;
         if (survey.at) prefetchRead(&survey.at->work);
         lookAt(s, ms);
@@ -396,10 +395,10 @@ static bool surveyGoesOn(void) {
 static void surveySettle(void) {
     size_t n = 0;
     for (size_t i = 0; i < survey.n; i++) {
-        clientStream *s = survey.who[i];
+        clientIo *s = survey.who[i];
         if (!s || ioThreadId(s->home) == 0 || ioThreadId(s->home) >= SPREAD_THREADS) continue;
         survey.who[n] = s;
-        survey.streams[n++] = (spreadStream){
+        survey.ios[n++] = (spreadStream){
             .cost = s->cost, .thread = (uint16_t)ioThreadId(s->home), .stays = s->moving_to || s->closing || s->lent};
     }
     survey.n = n;
@@ -409,11 +408,11 @@ static void surveyEnds(void) {
     static spreadMove moves[MOVES_AT_ONCE];
     survey.under_way = false;
     surveySettle();
-    size_t n = survey.warm ? spreadPlan(&rebalancer.policy, survey.streams, survey.n, moves, MOVES_AT_ONCE) : 0;
+    size_t n = survey.warm ? spreadPlan(&rebalancer.policy, survey.ios, survey.n, moves, MOVES_AT_ONCE) : 0;
     takeLevel();
     for (size_t i = 0; i < n; i++) {
         ioThread *to = ioThreadGet(moves[i].to);
-        if (to && fits(to)) moveForLoad(survey.who[moves[i].stream], to);
+        if (to && fits(to)) moveForLoad(survey.who[moves[i].io], to);
     }
     survey.n = 0;
 }

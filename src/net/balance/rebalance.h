@@ -6,25 +6,25 @@
 #ifndef NET_REBALANCE_H
 #define NET_REBALANCE_H
 
-#include "client_stream.h"
+#include "client_io.h"
 #include "clock.h"
 #include "main_policy.h"
 
 /* A stream for a new connection: give it its first holder. */
-void rebalanceAdopt(clientStream *s);
+void rebalanceAdopt(clientIo *s);
 /* Its handshake is over (IO_MSG_GREETED): give it to the thread that is to read it. */
-void rebalanceGreeted(clientStream *s);
+void rebalanceGreeted(clientIo *s);
 /* The stream has left its holder (IO_MSG_LEFT): hand it to the next, or close it if its client is gone. */
-void rebalanceLeft(clientStream *s);
+void rebalanceLeft(clientIo *s);
 /* Take the stream from its holder and give it to no other until rebalanceReturn(): it is lent when `lent_here` is set,
  * by a message that may have to be waited for. Meanwhile it is between two holders. */
-void rebalanceLend(clientStream *s);
-void rebalanceReturn(clientStream *s);
+void rebalanceLend(clientIo *s);
+void rebalanceReturn(clientIo *s);
 /* Output for a stream that is between two holders (takes the chain, which is counted): the next one gets it, in the
  * order of these calls. */
-void rebalanceKeepOutput(clientStream *s, replyBlock *chain);
+void rebalanceKeepOutput(clientIo *s, replyBlock *chain);
 /* The stream is gone (IO_MSG_GONE). */
-void rebalanceForget(clientStream *s);
+void rebalanceForget(clientIo *s);
 /* Look at the load, at most every few milliseconds; cheap to call each turn. */
 void rebalanceCheck(monotime now, const mainLoad *load);
 /* Ten times a second, on main's own thread: see whether processors have come or gone. */

@@ -70,7 +70,7 @@
 
 typedef struct spreadPlanning {
     spreadPolicy *p;
-    spreadStream *streams;
+    spreadStream *ios;
     spreadMove *moves;
     size_t count, max, looks;
     double load[SPREAD_THREADS]; /* as it will be */
@@ -207,7 +207,7 @@ bool spreadWindow(spreadPolicy *p, uint64_t window_ns, const spreadThread *threa
 /* --- a plan: the streams of each thread -------------------------------------------------------------------- */
 
 static void append(spreadPlanning *plan, uint32_t i, bool in_front) {
-    spreadStream *s = &plan->streams[i];
+    spreadStream *s = &plan->ios[i];
     unsigned t = s->thread;
     if (plan->first[t] == NONE) {
         s->next = NONE;
@@ -217,20 +217,20 @@ static void append(spreadPlanning *plan, uint32_t i, bool in_front) {
         plan->first[t] = i;
     } else {
         s->next = NONE;
-        plan->streams[plan->last[t]].next = i;
+        plan->ios[plan->last[t]].next = i;
         plan->last[t] = i;
     }
 }
 
 static void takeOut(spreadPlanning *plan, unsigned t, uint32_t before, uint32_t i) {
-    uint32_t next = plan->streams[i].next;
+    uint32_t next = plan->ios[i].next;
     if (before == NONE) plan->first[t] = next;
-    else plan->streams[before].next = next;
+    else plan->ios[before].next = next;
     if (plan->last[t] == i) plan->last[t] = before;
 }
 
 static double loadOf(const spreadPlanning *plan, uint32_t i) {
-    const spreadStream *s = &plan->streams[i];
+    const spreadStream *s = &plan->ios[i];
     return s->cost * plan->per_cost[s->thread];
 }
 
@@ -239,7 +239,7 @@ static void begin(spreadPlanning *plan, size_t n) {
     spreadPolicy *p = plan->p;
     double sum = 0, load = 0;
     for (size_t i = 0; i < n; i++) {
-        const spreadStream *s = &plan->streams[i];
+        const spreadStream *s = &plan->ios[i];
         debugAssert(s->cost > 0 && s->thread >= 1 && s->thread < SPREAD_THREADS);
         plan->cost[s->thread] += s->cost;
         sum += s->cost;
@@ -255,7 +255,7 @@ static void begin(spreadPlanning *plan, size_t n) {
     p->load_per_cost = n > 0 ? load / sum : 0;
     p->cost_typical = n > 0 ? sum / (double)n : 0;
     for (size_t i = 0; i < n; i++)
-        if (!plan->streams[i].stays) append(plan, (uint32_t)i, plan->streams[i].cost > p->cost_typical);
+        if (!plan->ios[i].stays) append(plan, (uint32_t)i, plan->ios[i].cost > p->cost_typical);
     for (int t = 1; t <= p->level; t++) plan->hot[t] = plan->load[t] >= hotFrom(p);
 }
 
@@ -276,24 +276,24 @@ static unsigned heaviestHot(const spreadPlanning *plan) {
 
 /* Move what comes behind `before` (NONE: the first one) on `from`'s list. */
 static void moveBehind(spreadPlanning *plan, unsigned from, uint32_t before, unsigned to) {
-    uint32_t i = before == NONE ? plan->first[from] : plan->streams[before].next;
+    uint32_t i = before == NONE ? plan->first[from] : plan->ios[before].next;
     double load = loadOf(plan, i);
     spreadPolicy *p = plan->p;
     serverAssert(plan->count < plan->max && from != to);
     takeOut(plan, from, before, i);
-    plan->moves[plan->count++] = (spreadMove){.stream = i, .to = (uint16_t)to};
+    plan->moves[plan->count++] = (spreadMove){.io = i, .to = (uint16_t)to};
     plan->load[from] -= load;
     plan->load[to] += load;
     /* Until windows tell. */
-    double part = plan->cost[from] > 0 ? plan->streams[i].cost / plan->cost[from] : 0;
+    double part = plan->cost[from] > 0 ? plan->ios[i].cost / plan->cost[from] : 0;
     double own = p->own[from] * part;
     p->own[from] -= own;
     p->own[to] += own;
     double share = p->share[from] * part;
     p->share[from] -= share;
     p->share[to] += share;
-    plan->cost[from] -= plan->streams[i].cost;
-    plan->cost[to] += plan->streams[i].cost;
+    plan->cost[from] -= plan->ios[i].cost;
+    plan->cost[to] += plan->ios[i].cost;
 }
 
 /* --- a plan: relief ------------------------------------------------------------------------------------------ */
@@ -303,7 +303,7 @@ static bool pick(spreadPlanning *plan, unsigned from, double ideal, double most,
     double best = -1;
     uint32_t last = NONE;
     size_t looks = 0;
-    for (uint32_t i = plan->first[from]; i != NONE && looks < LOOKS_PER_MOVE; last = i, i = plan->streams[i].next) {
+    for (uint32_t i = plan->first[from]; i != NONE && looks < LOOKS_PER_MOVE; last = i, i = plan->ios[i].next) {
         double load = loadOf(plan, i), off = load > ideal ? load - ideal : ideal - load;
         looks++;
         if (load < MOVE_MIN || load >= most || (best >= 0 && off >= best)) continue;
@@ -319,7 +319,7 @@ static bool pick(spreadPlanning *plan, unsigned from, double ideal, double most,
 static bool canBeSplit(const spreadPlanning *plan, unsigned t) {
     double most = 0;
     size_t looks = 0;
-    for (uint32_t i = plan->first[t]; i != NONE && looks < LOOKS_PER_MOVE; i = plan->streams[i].next, looks++)
+    for (uint32_t i = plan->first[t]; i != NONE && looks < LOOKS_PER_MOVE; i = plan->ios[i].next, looks++)
         if (loadOf(plan, i) > most) most = loadOf(plan, i);
     return looks > 0 && plan->load[t] - most >= GAP_MIN;
 }
@@ -332,7 +332,7 @@ static double giveBack(spreadPlanning *plan, unsigned to, double most, unsigned 
     size_t looks = 0, given = 0;
     for (uint32_t i = plan->first[to], next; i != NONE && looks < LOOKS_PER_MOVE && given < EXCHANGE_MAX; i = next) {
         double load = loadOf(plan, i);
-        next = plan->streams[i].next;
+        next = plan->ios[i].next;
         looks++;
         if (load < MOVE_MIN || sum + load > most) {
             before = i;
@@ -353,7 +353,7 @@ static bool exchange(spreadPlanning *plan, unsigned from, unsigned to, double ga
     double best = -1, back = 0;
     uint32_t give = NONE, before = NONE;
     size_t looks = 0;
-    for (uint32_t i = plan->first[from]; i != NONE && looks < EXCHANGE_MAX; before = i, i = plan->streams[i].next) {
+    for (uint32_t i = plan->first[from]; i != NONE && looks < EXCHANGE_MAX; before = i, i = plan->ios[i].next) {
         double load = loadOf(plan, i);
         looks++;
         if (load < gap) continue;
@@ -432,7 +432,7 @@ static bool fits(const spreadPlanning *plan, int level) {
     size_t looks = 0;
     for (int t = level + 1; t <= plan->p->level; t++) {
         double left = plan->load[t];
-        for (uint32_t i = plan->first[t]; i != NONE && looks < LOOKS_PER_MOVE; i = plan->streams[i].next, looks++) {
+        for (uint32_t i = plan->first[t]; i != NONE && looks < LOOKS_PER_MOVE; i = plan->ios[i].next, looks++) {
             int to = 1;
             for (int k = 2; k <= level; k++)
                 if (load[k] < load[to]) to = k;
@@ -474,10 +474,10 @@ typedef struct greedyOnes {
 static greedyOnes greedyOf(const spreadPlanning *plan, unsigned t) {
     greedyOnes g = {.thread = t, .before = NONE};
     double most = 0, sum = 0;
-    for (uint32_t i = plan->first[t]; i != NONE; i = plan->streams[i].next)
+    for (uint32_t i = plan->first[t]; i != NONE; i = plan->ios[i].next)
         if (loadOf(plan, i) > most) most = loadOf(plan, i);
     uint32_t last = NONE;
-    for (uint32_t i = plan->first[t]; i != NONE; last = i, i = plan->streams[i].next) {
+    for (uint32_t i = plan->first[t]; i != NONE; last = i, i = plan->ios[i].next) {
         if (loadOf(plan, i) * 2 < most) continue;
         if (g.count++ == 0) g.before = last;
         sum += loadOf(plan, i);
@@ -516,9 +516,9 @@ static void rest(spreadPolicy *p, bool changed) {
     p->looked_ns = 0;
 }
 
-size_t spreadPlan(spreadPolicy *p, spreadStream *streams, size_t n, spreadMove *moves, size_t max) {
+size_t spreadPlan(spreadPolicy *p, spreadStream *ios, size_t n, spreadMove *moves, size_t max) {
     serverAssert(p->level >= 1 && p->level <= p->most);
-    spreadPlanning plan = {.p = p, .streams = streams, .moves = moves, .max = max};
+    spreadPlanning plan = {.p = p, .ios = ios, .moves = moves, .max = max};
     uint64_t hot_ns = p->hot_ns;
     int level = p->level;
     begin(&plan, n);

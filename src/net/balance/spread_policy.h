@@ -35,7 +35,7 @@ typedef struct spreadStream {
 } spreadStream;
 
 typedef struct spreadMove {
-    uint32_t stream; /* index */
+    uint32_t io; /* index */
     uint16_t to;
 } spreadMove;
 
@@ -64,7 +64,7 @@ void spreadBounds(spreadPolicy *p, int most, bool all);
 bool spreadWindow(spreadPolicy *p, uint64_t window_ns, const spreadThread *threads, const spreadMachine *machine);
 /* Decide by the streams that cost anything (in any order; `next` is overwritten): the level, and the moves that pay, at
  * most `max`. Returns how many. What threads above the level hold is for the caller to place. */
-size_t spreadPlan(spreadPolicy *p, spreadStream *streams, size_t n, spreadMove *moves, size_t max);
+size_t spreadPlan(spreadPolicy *p, spreadStream *ios, size_t n, spreadMove *moves, size_t max);
 /* The thread for a stream that comes or has to leave its own: the least loaded one of the level that `may` have it, of
  * those the one with the fewest streams (`held`, by number). 0 when none may. `cost`: its own, which the thread's load
  * includes from now on. */

@@ -11,7 +11,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "stream_loan.h"
 
-#include "client_stream.h"
+#include "client_io.h"
 #include "io_threads.h"
 #include "panic.h"
 #include "rebalance.h"
@@ -20,15 +20,15 @@
 
 #define MESSAGES_PER_POLL 256
 
-clientStream *streamLoanAsk(client *c) {
+clientIo *streamLoanAsk(client *c) {
     assertMainThread();
-    clientStream *s = c->stream;
+    clientIo *s = c->io;
     if (!s || s->closing || s->lent || c->flags & CLIENT_CLOSE_ASAP) return NULL;
     rebalanceLend(s);
     return s;
 }
 
-loanState streamLoanLook(clientStream *s, connection **conn) {
+loanState streamLoanLook(clientIo *s, connection **conn) {
     assertMainThread();
     if (!s->lent_here) return LOAN_PENDING;
     bool written = !s->out_head && !s->held_replies && !s->held_first;
@@ -40,13 +40,13 @@ loanState streamLoanLook(clientStream *s, connection **conn) {
     return LOAN_REFUSED;
 }
 
-void streamLoanEnd(clientStream *s) {
+void streamLoanEnd(clientIo *s) {
     assertMainThread();
     rebalanceReturn(s);
 }
 
 connection *streamLoanTake(client *c) {
-    clientStream *s = streamLoanAsk(c);
+    clientIo *s = streamLoanAsk(c);
     connection *conn = NULL;
     if (!s) return NULL;
     ioThreadsFlush();
@@ -58,12 +58,12 @@ connection *streamLoanTake(client *c) {
 }
 
 void streamLoanReturn(client *c) {
-    streamLoanEnd(c->stream);
+    streamLoanEnd(c->io);
 }
 
 void streamLoanAbandon(client *c) {
     assertMainThread();
-    clientStream *s = c->stream;
+    clientIo *s = c->io;
     connMute(s->conn);
     s->input_ended = true; /* what comes is for the other process */
     clientCloseAsap(c);

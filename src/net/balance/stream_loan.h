@@ -23,15 +23,15 @@ void streamLoanAbandon(client *c);
 
 /* The same without waiting, for a loan that may outlive the client: the stream then stays until it is returned, and is
  * closed behind that. */
-struct clientStream;
+struct clientIo;
 /* Ask for the connection of a client. NULL: it has none, or is about to be closed. */
-struct clientStream *streamLoanAsk(client *c);
+struct clientIo *streamLoanAsk(client *c);
 typedef enum {
     LOAN_PENDING, /* its last holder has not let go of it yet */
     LOAN_HERE,
     LOAN_REFUSED /* it has failed, is closed, or has unsent output: the loan is over */
 } loanState;
-loanState streamLoanLook(struct clientStream *s, connection **conn);
-void streamLoanEnd(struct clientStream *s);
+loanState streamLoanLook(struct clientIo *s, connection **conn);
+void streamLoanEnd(struct clientIo *s);
 
 #endif

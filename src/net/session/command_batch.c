@@ -152,7 +152,7 @@ static size_t collect(recordItem *items, size_t max) {
 }
 
 static bool writtenElsewhere(const client *c) {
-    return c->stream->home != ioThreadActing();
+    return c->io->home != ioThreadActing();
 }
 
 /* Main does not touch a value that is replaced, nor one that another thread sends. What main itself sends it had
@@ -168,7 +168,7 @@ static void returnBlock(client *c) {
     if (!c->blocks_head) c->blocks_tail = NULL;
     c->input_bytes -= b->wire_bytes;
     requestBlockExecuted(&ioThreadOwner(ioThreadActing())->pool, b);
-    sessionReturnBlock(c->stream, b);
+    sessionReturnBlock(c->io, b);
 }
 
 /* The command has run: on to the next. */
@@ -189,8 +189,8 @@ static void settleHead(client *c) {
     else batchForget(c);
     if (c->blocks_head) {
         if (batchMayExecute(c)) batchClientReady(c);
-        else if ((c->stream->ended || c->stream->hung_up) && !batchWaitsForOutput(c)) sessionCloseAfterOutput(c);
-    } else if (unlikely(c->stream->ended)) {
+        else if ((c->io->ended || c->io->hung_up) && !batchWaitsForOutput(c)) sessionCloseAfterOutput(c);
+    } else if (unlikely(c->io->ended)) {
         sessionCloseAfterOutput(c);
     }
 }
@@ -316,7 +316,7 @@ void batchUnblocked(client *c) {
     assertMainRole();
     clientNoteUnblocked(c);
     if (c->blocks_head) batchClientReady(c);
-    else if (c->stream && c->stream->ended) sessionCloseAfterOutput(c);
+    else if (c->io && c->io->ended) sessionCloseAfterOutput(c);
 }
 
 size_t batchExecute(size_t max) {

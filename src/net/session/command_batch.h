@@ -6,7 +6,7 @@
 #ifndef NET_COMMAND_BATCH_H
 #define NET_COMMAND_BATCH_H
 
-#include "client_stream.h"
+#include "client_io.h"
 
 /* The client has parsed commands more (takes the block). */
 void batchAdd(client *c, requestBlock *b);

@@ -11,7 +11,7 @@
 #include "outgoing.h"
 
 #include "anet.h"
-#include "client_stream.h"
+#include "client_io.h"
 #include "panic.h"
 #include "rebalance.h"
 
@@ -23,7 +23,7 @@ client *outgoingAdopt(connection *conn) {
     anetFormatAddr(peer, sizeof(peer), addr, port);
     anetFdToString(conn->fd, addr, sizeof(addr), &port, false);
     anetFormatAddr(local, sizeof(local), addr, port);
-    clientStream *s = clientStreamCreateTrusted(conn);
+    clientIo *s = clientIoCreateTrusted(conn);
     client *c = clientCreate(s, conn->fd, peer, local, false);
     c->authenticated = c->known = true;
     s->session = c;

@@ -1,12 +1,12 @@
 /* session_fan.c -- messages for many clients, on their way from main to the holders of their streams and back.
  *
- *   fanRun (clients) --sort by holder--> fanBatch (streams), one a holder and protocol --> client_stream_fan.c
+ *   fanRun (clients) --sort by holder--> fanBatch (streams), one a holder and protocol --> client_io_fan.c
  *                                        fanBatch, with what sockets have not taken   <--
  *
  * Where the message cannot go now, because the stream has no holder or because output waits, it becomes output of the
  * client: a block that refers to the shared bytes.
  *
- * Not here    who is in a run (client/fan_out.c), how it is written (client_stream_fan.c).
+ * Not here    who is in a run (client/fan_out.c), how it is written (client_io_fan.c).
  * Owns        batches that have come back, and the list by which runs are sorted.
  * Threads     main.
  * Invariants  1. A stream is in a batch only while its holder has it: not between two holders.
@@ -19,7 +19,7 @@
 #include "session_fan.h"
 
 #include "client_check.h"
-#include "client_stream.h"
+#include "client_io.h"
 #include "fan_out.h"
 #include "io_threads.h"
 #include "log_limit.h"
@@ -31,7 +31,7 @@
 
 /* Where the streams of one run go: counted first, then put into batches of just that size. */
 static struct {
-    clientStream **streams; /* owns: of the run, NULL where there is none */
+    clientIo **ios; /* owns: of the run, NULL where there is none */
     size_t room;
     size_t counts[IO_THREADS_ALL];
     fanBatch *batches[IO_THREADS_ALL];
@@ -62,13 +62,13 @@ static replyBlock *makeOutput(client *c, robj *bytes, slice text) {
 }
 
 static bool isSent(const client *c) {
-    return c->stream && !(c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY));
+    return c->io && !(c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY));
 }
 
 /* The client's stream, if the message can go to its holder now. What is pending of the client was made behind the
  * message and may not go first: so the message cannot wait among that. */
-static clientStream *streamFor(client *c, robj *bytes, slice text) {
-    clientStream *s = c->stream;
+static clientIo *ioFor(client *c, robj *bytes, slice text) {
+    clientIo *s = c->io;
     if (!isSent(c)) return NULL;
     if (likely(!s->moving_to && !sessionHolds(s))) return s;
     replyBlock *b = makeOutput(c, bytes, text);
@@ -78,7 +78,7 @@ static clientStream *streamFor(client *c, robj *bytes, slice text) {
     return NULL;
 }
 
-static void countStream(clientStream *s) {
+static void countIo(clientIo *s) {
     unsigned id = ioThreadId(s->home);
     if (id >= sorting.threads) {
         memset(sorting.counts + sorting.threads, 0, (id + 1 - sorting.threads) * sizeof(*sorting.counts));
@@ -90,25 +90,25 @@ static void countStream(clientStream *s) {
 /* Room for so many streams. False: there is no memory for them. */
 static bool makeRoom(size_t count) {
     if (count <= sorting.room) return true;
-    zfree(sorting.streams);
-    sorting.streams = ztrymalloc(count * sizeof(*sorting.streams));
-    sorting.room = sorting.streams ? count : 0;
-    return sorting.streams != NULL;
+    zfree(sorting.ios);
+    sorting.ios = ztrymalloc(count * sizeof(*sorting.ios));
+    sorting.room = sorting.ios ? count : 0;
+    return sorting.ios != NULL;
 }
 
-static void findStreams(const fanRun *run, int protocol, robj *bytes, slice text) {
+static void findIos(const fanRun *run, int protocol, robj *bytes, slice text) {
     size_t count = run->count[protocol];
     sorting.threads = 0;
     for (size_t i = 0; i < count; i++) {
         if (likely(i + AHEAD < count)) {
             client *ahead = fanRunClient(run, protocol, i + AHEAD);
-            prefetchRead(&ahead->stream);
+            prefetchRead(&ahead->io);
         }
-        clientStream *s = sorting.streams[i] = streamFor(fanRunClient(run, protocol, i), bytes, text);
+        clientIo *s = sorting.ios[i] = ioFor(fanRunClient(run, protocol, i), bytes, text);
         if (s) prefetchRead(&s->session);
     }
     for (size_t i = 0; i < count; i++)
-        if (sorting.streams[i]) countStream(sorting.streams[i]);
+        if (sorting.ios[i]) countIo(sorting.ios[i]);
 }
 
 static size_t costOf(const fanBatch *b, size_t entries) {
@@ -144,17 +144,17 @@ static void sendRun(const fanRun *run, int protocol) {
         for (size_t i = 0; i < run->count[protocol]; i++) closeForMemory(fanRunClient(run, protocol, i));
         return;
     }
-    findStreams(run, protocol, bytes, text);
+    findIos(run, protocol, bytes, text);
     makeBatches(bytes, text);
     for (size_t i = 0; i < run->count[protocol]; i++) {
-        clientStream *s = sorting.streams[i];
+        clientIo *s = sorting.ios[i];
         if (!s) continue;
         fanBatch *b = sorting.batches[ioThreadId(s->home)];
         if (unlikely(!b)) {
             closeForMemory(s->session);
             continue;
         }
-        b->entries[b->count++] = (fanEntry){.stream = s, .batch = b};
+        b->entries[b->count++] = (fanEntry){.io = s, .batch = b};
     }
     postBatches();
 }
@@ -165,7 +165,7 @@ static void holdRun(const fanRun *run, int protocol, const outputMark *mark) {
     for (size_t i = 0; i < run->count[protocol]; i++) {
         client *c = fanRunClient(run, protocol, i);
         replyBlock *b = isSent(c) ? makeOutput(c, bytes, text) : NULL;
-        if (b) sessionHold(c->stream, b, mark);
+        if (b) sessionHold(c->io, b, mark);
     }
 }
 
@@ -189,7 +189,7 @@ void sessionFanned(fanBatch *b) {
     for (size_t i = 0; i < b->kept_count; i++) {
         const fanKept *k = &b->kept[i];
         for (uint32_t n = 0; n < k->refs; n++) incrRefCount(b->bytes);
-        client *c = k->stream->session;
+        client *c = k->io->session;
         if (!c) continue;
         clientOutputKept(c, &k->output);
         clientDebugCheck(c);

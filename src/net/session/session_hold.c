@@ -23,32 +23,32 @@
 #include "zmalloc.h"
 
 typedef struct heldPart {
-    holdWaiter waiter;    /* first: its address is the part's */
-    clientStream *stream; /* borrowed: where it lies */
-    replyBlock *chain;    /* owns */
-    replyBlock *tail;     /* of the chain */
+    holdWaiter waiter; /* first: its address is the part's */
+    clientIo *io;      /* borrowed: where it lies */
+    replyBlock *chain; /* owns */
+    replyBlock *tail;  /* of the chain */
     struct heldPart *next;
     bool reached; /* its mark is, but those before it are not */
 } heldPart;
 
-static void postToStream(clientStream *s, replyBlock *chain) {
+static void postToIo(clientIo *s, replyBlock *chain) {
     debugAssert(chain || s->returning || s->admitted);
     debugAssert(!s->moving_to && !s->closing);
     client *c = s->session;
-    ioMessage m = {.type = IO_MSG_OUTPUT, .stream = s, .block = s->returning, .reply = chain};
+    ioMessage m = {.type = IO_MSG_OUTPUT, .io = s, .block = s->returning, .reply = chain};
     if (c && c->authenticated) m.number |= CLIENT_STREAM_AUTHENTICATED;
     if (unlikely(s->admitted)) m.number |= CLIENT_STREAM_ADMITTED;
     s->returning = NULL;
     ioThreadPost(s->home, &m);
 }
 
-void sessionSend(clientStream *s, replyBlock *chain) {
+void sessionSend(clientIo *s, replyBlock *chain) {
     if (s->moving_to) rebalanceKeepOutput(s, chain);
-    else postToStream(s, chain);
+    else postToIo(s, chain);
 }
 
 /* Send what may leave. */
-static void sendReached(clientStream *s) {
+static void sendReached(clientIo *s) {
     while (s->held_first && s->held_first->reached) {
         heldPart *part = s->held_first;
         s->held_first = part->next;
@@ -61,7 +61,7 @@ static void sendReached(clientStream *s) {
 static void partReached(holdWaiter *w) {
     heldPart *part = (heldPart *)w;
     part->reached = true;
-    sendReached(part->stream);
+    sendReached(part->io);
 }
 
 static replyBlock *tailOf(replyBlock *chain) {
@@ -75,7 +75,7 @@ static bool waitsFor(const heldPart *part, const outputMark *mark) {
     return !mark || (part->waiter.seq == mark->seq && part->waiter.offset == mark->offset);
 }
 
-void sessionHold(clientStream *s, replyBlock *chain, const outputMark *mark) {
+void sessionHold(clientIo *s, replyBlock *chain, const outputMark *mark) {
     assertMainRole();
     heldPart *last = s->held_last;
     debugAssert(mark || last);
@@ -85,7 +85,7 @@ void sessionHold(clientStream *s, replyBlock *chain, const outputMark *mark) {
         return;
     }
     heldPart *part = zcalloc(1, sizeof(*part));
-    part->stream = s;
+    part->io = s;
     part->chain = chain;
     part->tail = tailOf(chain);
     part->reached = !mark;
@@ -95,7 +95,7 @@ void sessionHold(clientStream *s, replyBlock *chain, const outputMark *mark) {
     if (mark) holdWait(&part->waiter, mark->seq, mark->offset, partReached);
 }
 
-void sessionHoldForget(clientStream *s) {
+void sessionHoldForget(clientIo *s) {
     assertMainRole();
     while (s->held_first) {
         heldPart *part = s->held_first;

@@ -6,7 +6,7 @@
 #ifndef NET_SESSION_HOLD_H
 #define NET_SESSION_HOLD_H
 
-#include "client_stream.h"
+#include "client_io.h"
 #include "reply_hold.h"
 
 typedef struct outputMark {
@@ -16,14 +16,14 @@ typedef struct outputMark {
 
 /* Post output to the stream, together with its used-up blocks (takes both); while it moves it is kept. NULL: blocks
  * alone; the stream does not move then. */
-void sessionSend(clientStream *s, replyBlock *chain);
+void sessionSend(clientIo *s, replyBlock *chain);
 /* Something of the client's output waits: all that comes behind it goes by sessionHold(), too. */
-static inline bool sessionHolds(const clientStream *s) {
+static inline bool sessionHolds(const clientIo *s) {
     return s->held_first != NULL;
 }
 /* Send the chain, output of the stream's client (takes it), when `mark` is reached; NULL: with what waits already. */
-void sessionHold(clientStream *s, replyBlock *chain, const outputMark *mark);
+void sessionHold(clientIo *s, replyBlock *chain, const outputMark *mark);
 /* The session ends: nothing that waits is sent. */
-void sessionHoldForget(clientStream *s);
+void sessionHoldForget(clientIo *s);
 
 #endif

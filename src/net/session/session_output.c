@@ -3,7 +3,7 @@
  * Nothing is sent when it comes to be but at one point, sessionsFlush(), once or a few times a turn: so one message
  * carries all replies of a client's batch together with the blocks of its requests.
  *
- * Not here    what a message does to the stream (client_stream.c), messages from streams (sessions.c).
+ * Not here    what a message does to the stream (client_io.c), messages from streams (sessions.c).
  * Owns        the lists of streams with used-up blocks and of those to be drained.
  * Threads     main.
  * Invariants  1. Replies reach the stream in the order in which they were made, each once.
@@ -11,7 +11,7 @@
  *             3. Output that is held (session_hold.c) stays on main, and so does the word to drain.
  *             4. Whatever a client is sent, in whatever way, the gate is asked behind it and before it leaves main.
  *             5. A client whose command lets others in between gets nothing before its reply is whole.
- * Tests       tests/unit/net/io/client_stream_test.c, tests/unit/net/session/command_batch_test.c,
+ * Tests       tests/unit/net/io/client_io_test.c, tests/unit/net/session/command_batch_test.c,
  *             tests/unit/net/session/session_hold_test.c, tests/unit/net/session/session_output_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -42,11 +42,11 @@ void sessionsSetFeeder(void (*feed)(void)) {
 }
 
 static struct {
-    clientStream *returning; /* streams with used-up blocks to give back, by next_returning */
-    clientStream *draining;  /* sessions that are to be closed once all is written, by next_draining */
+    clientIo *returning; /* streams with used-up blocks to give back, by next_returning */
+    clientIo *draining;  /* sessions that are to be closed once all is written, by next_draining */
 } outgoing;
 
-void sessionReturnBlock(clientStream *s, requestBlock *b) {
+void sessionReturnBlock(clientIo *s, requestBlock *b) {
     assertMainRole();
     if (!s->on_returning) {
         s->on_returning = true;
@@ -59,18 +59,18 @@ void sessionReturnBlock(clientStream *s, requestBlock *b) {
 
 void sessionsCountSamples(void) {
     assertMainRole();
-    for (const clientStream *s = outgoing.returning; s; s = s->next_returning)
+    for (const clientIo *s = outgoing.returning; s; s = s->next_returning)
         for (const requestBlock *b = s->returning; b; b = b->next) hotKeysCountHere(b->samples);
 }
 
-static void putDraining(clientStream *s) {
+static void putDraining(clientIo *s) {
     s->on_draining = true;
     s->next_draining = outgoing.draining;
     if (outgoing.draining) outgoing.draining->prev_draining = s;
     outgoing.draining = s;
 }
 
-static void takeDraining(clientStream *s) {
+static void takeDraining(clientIo *s) {
     serverAssert(s->on_draining);
     s->on_draining = false;
     if (s == outgoing.draining) outgoing.draining = s->next_draining;
@@ -80,7 +80,7 @@ static void takeDraining(clientStream *s) {
 
 void sessionDrain(client *c) {
     assertMainRole();
-    clientStream *s = c->stream;
+    clientIo *s = c->io;
     serverAssert(s && s->session == c);
     if (s->drain_sent) return;
     s->drain_sent = true;
@@ -112,13 +112,13 @@ static inline void flushClient(client *c, const outputMark *mark) {
     replyBlock *chain = clientTakeReplies(c);
     if (!chain) return;
     clientEvictionFlow(c);
-    if (unlikely(mark || sessionHolds(c->stream))) sessionHold(c->stream, chain, mark);
-    else sessionSend(c->stream, chain);
+    if (unlikely(mark || sessionHolds(c->io))) sessionHold(c->io, chain, mark);
+    else sessionSend(c->io, chain);
 }
 
 static void flushReturning(void) {
     while (outgoing.returning) {
-        clientStream *s = outgoing.returning;
+        clientIo *s = outgoing.returning;
         outgoing.returning = s->next_returning;
         s->on_returning = false;
         if (s->returning && !s->moving_to) sessionSend(s, NULL);
@@ -126,14 +126,14 @@ static void flushReturning(void) {
 }
 
 static void flushDrains(void) {
-    clientStream *next;
-    for (clientStream *s = outgoing.draining; s; s = next) {
+    clientIo *next;
+    for (clientIo *s = outgoing.draining; s; s = next) {
         next = s->next_draining;
         /* There is more to write than the stream knows, or it cannot be told now. */
         serverAssert(!s->closing && s->session);
         if (s->moving_to || sessionHolds(s)) continue;
         takeDraining(s);
-        ioMessage m = {.type = IO_MSG_DRAIN, .stream = s};
+        ioMessage m = {.type = IO_MSG_DRAIN, .io = s};
         ioThreadPost(s->home, &m);
     }
 }
@@ -147,12 +147,12 @@ void sessionsFlush(void) {
     const outputMark *mark = gate && gate(&until.seq, &until.offset) ? &until : NULL;
     if (fanHasRuns()) {
         sessionFanFlush(mark);
-        clientStreamsFan(ioThreadOwner(ioThreadActing())); /* to its own streams messages are plain calls */
+        clientIosFan(ioThreadOwner(ioThreadActing())); /* to its own streams messages are plain calls */
     }
     const client *busy = yieldIsServing() ? callCurrentClient() : NULL;
     client *c, *unfinished = NULL;
     while ((c = clientPopPendingWrite()) != NULL) {
-        if (c->flags & CLIENT_CLOSE_ASAP || !c->stream) continue;
+        if (c->flags & CLIENT_CLOSE_ASAP || !c->io) continue;
         debugAssert(!c->deferred || c == busy);
         if (unlikely(c == busy)) unfinished = c;
         else flushClient(c, mark);
@@ -165,14 +165,14 @@ void sessionsFlush(void) {
 /* --- the end --------------------------------------------------------------------------------------------- */
 
 /* Clients are freed behind a flush, which leaves nobody on the list of used-up blocks. */
-static void forgetReturning(clientStream *s) {
-    clientStream **p = &outgoing.returning;
+static void forgetReturning(clientIo *s) {
+    clientIo **p = &outgoing.returning;
     while (*p != s) p = &(*p)->next_returning;
     *p = s->next_returning;
     s->on_returning = false;
 }
 
-static void forget(clientStream *s) {
+static void forget(clientIo *s) {
     if (s->on_draining) takeDraining(s);
     if (unlikely(s->on_returning)) forgetReturning(s);
     sessionDropBlocks(s->returning);
@@ -180,13 +180,13 @@ static void forget(clientStream *s) {
     if (unlikely(sessionHolds(s))) sessionHoldForget(s);
 }
 
-void sessionCloseStream(clientStream *s) {
+void sessionCloseIo(clientIo *s) {
     assertMainRole();
     serverAssert(!s->closing);
     forget(s);
     s->session = NULL;
     s->closing = true;
     if (s->moving_to) return; /* rebalanceLeft() closes it */
-    ioMessage m = {.type = IO_MSG_CLOSE, .stream = s};
+    ioMessage m = {.type = IO_MSG_CLOSE, .io = s};
     ioThreadPost(s->home, &m);
 }

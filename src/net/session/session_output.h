@@ -6,11 +6,11 @@
 #ifndef NET_SESSION_OUTPUT_H
 #define NET_SESSION_OUTPUT_H
 
-#include "client_stream.h"
+#include "client_io.h"
 #include "reply_hold.h"
 
 /* Give an executed block back to the stream (takes it), with the next message. */
-void sessionReturnBlock(clientStream *s, requestBlock *b);
+void sessionReturnBlock(clientIo *s, requestBlock *b);
 /* Blocks that no stream waits for: to the pool of the thread that has main's role. */
 void sessionDropBlocks(requestBlock *chain);
 /* Count now what samples there are in blocks that are to be given back (hotKeysCountHere()). */
@@ -27,6 +27,6 @@ void sessionsSetGate(bool (*gate)(holdSequence *seq, uint64_t *offset));
 /* Who may have more for clients before output leaves; asked each time, so it looks first. Boot only. */
 void sessionsSetFeeder(void (*feed)(void));
 /* The session is gone (its client is freed): let the stream go, too. */
-void sessionCloseStream(clientStream *s);
+void sessionCloseIo(clientIo *s);
 
 #endif

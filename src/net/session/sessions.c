@@ -5,7 +5,7 @@
  * Threads     main.
  * Invariants  1. A client is freed only in sessionsFreeClosing(), never while a batch is open.
  *             2. Messages of a stream whose session is gone are dropped, with what they carry.
- * Tests       tests/unit/net/io/client_stream_test.c, tests/unit/net/session/command_batch_test.c
+ * Tests       tests/unit/net/io/client_io_test.c, tests/unit/net/session/command_batch_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "sessions.h"
@@ -26,7 +26,7 @@
 #include "transaction_queue.h"
 #include "zmalloc.h"
 
-static void repliesWritten(clientStream *s, replyBlock *chain, size_t bytes) {
+static void repliesWritten(clientIo *s, replyBlock *chain, size_t bytes) {
     client *c = s->session;
     if (unlikely(!c)) {
         replyBlockReleaseChain(chain);
@@ -50,7 +50,7 @@ static bool queuesTooMuch(const client *c) {
     return transactionBytes(c) + c->input_bytes > (size_t)net_settings.client_query_buffer_limit;
 }
 
-static void requestsArrived(clientStream *s, requestBlock *b) {
+static void requestsArrived(clientIo *s, requestBlock *b) {
     client *c = s->session;
     debugAssert(b->first && b->current == b->first);
     b->next = NULL;
@@ -73,7 +73,7 @@ static void logHttp(const client *c) {
                 c->peer);
 }
 
-static void streamEnded(clientStream *s, endReason why) {
+static void ioEnded(clientIo *s, endReason why) {
     client *c = s->session;
     if (!c) return;
     switch (why) {
@@ -98,7 +98,7 @@ static void streamEnded(clientStream *s, endReason why) {
 
 /* A client that cannot go on until somebody else does something has nobody to go on for. What it has sent behind the
  * command that waits is dropped, as it would be had it been read. */
-static void streamHungUp(clientStream *s) {
+static void ioHungUp(clientIo *s) {
     client *c = s->session;
     if (!c) return;
     s->hung_up = true;
@@ -106,20 +106,20 @@ static void streamHungUp(clientStream *s) {
 }
 
 /* The holder reads nothing before it has the answer; between two holders IO_MSG_JOIN brings it. */
-static void streamNamed(clientStream *s, sds names) {
+static void ioNamed(clientIo *s, sds names) {
     if (s->session) authByCertificate(s->session, sdsSlice(names));
     sdsFree(names);
     s->admitted = true;
     if (!s->closing && !s->moving_to) sessionSend(s, NULL);
 }
 
-static void streamGone(clientStream *s, replyBlock *chain) {
+static void ioGone(clientIo *s, replyBlock *chain) {
     serverAssert(s->closing && !s->session);
     replyBlockReleaseChain(chain);
     replyBlockReleaseChain(s->held_replies);
     s->held_replies = NULL;
     rebalanceForget(s);
-    clientStreamFree(s);
+    clientIoFree(s);
 }
 
 void sessionDeliver(const ioMessage *m) {
@@ -128,19 +128,19 @@ void sessionDeliver(const ioMessage *m) {
         sessionFanned(m->fan);
         return;
     }
-    clientStream *s = m->stream;
+    clientIo *s = m->io;
     switch ((messageType)m->type) {
     case IO_MSG_REQUESTS:
         if (m->written || m->reply) repliesWritten(s, m->reply, m->written);
         requestsArrived(s, m->block);
         break;
     case IO_MSG_WRITTEN: repliesWritten(s, m->reply, m->bytes); break;
-    case IO_MSG_END: streamEnded(s, (endReason)m->number); break;
-    case IO_MSG_HANGUP: streamHungUp(s); break;
-    case IO_MSG_NAMED: streamNamed(s, m->names); break;
+    case IO_MSG_END: ioEnded(s, (endReason)m->number); break;
+    case IO_MSG_HANGUP: ioHungUp(s); break;
+    case IO_MSG_NAMED: ioNamed(s, m->names); break;
     case IO_MSG_GREETED: rebalanceGreeted(s); break;
     case IO_MSG_LEFT: rebalanceLeft(s); break;
-    case IO_MSG_GONE: streamGone(s, m->reply); break;
+    case IO_MSG_GONE: ioGone(s, m->reply); break;
     case IO_MSG_FAN:
     case IO_MSG_FANNED:
     case IO_MSG_JOIN:
@@ -159,7 +159,7 @@ void sessionsFreeClosing(void) {
     if (!client_state.closing) return;
     client *c;
     while ((c = clientPopClosing()) != NULL) {
-        clientStream *s = c->stream;
+        clientIo *s = c->io;
         serverAssert(s && s->session == c);
         serverAssert(c->flags & CLIENT_CLOSE_ASAP);
         batchForget(c);
@@ -171,7 +171,7 @@ void sessionsFreeClosing(void) {
         c->input_bytes = 0;
         clientDebugCheck(c);
         clientFree(c);
-        sessionCloseStream(s);
+        sessionCloseIo(s);
     }
     zmallocKeepReserve(); /* who ran short of memory closes clients and goes on in the same turn */
 }

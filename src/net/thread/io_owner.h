@@ -7,7 +7,7 @@
 #include "ae.h"
 #include "request_block.h"
 
-struct clientStream;
+struct clientIo;
 
 /* Counters that one thread writes and main reads (relaxed; each is only ever shown). */
 typedef struct ioOwnerStats {
@@ -23,8 +23,8 @@ typedef struct ioOwner {
     requestPool pool;
     requestArg *args; /* owns: scratch of the parser */
     size_t args_cap;
-    struct clientStream *unreported;      /* streams with written blocks to report */
-    struct fanBatch *fan_head, *fan_tail; /* own: messages for many streams, to be written (client_stream_fan.c) */
+    struct clientIo *unreported;          /* streams with written blocks to report */
+    struct fanBatch *fan_head, *fan_tail; /* own: messages for many streams, to be written (client_io_fan.c) */
     unsigned reads;                       /* sockets read and ... */
     unsigned commands;                    /* ... commands handed over; io_threads.c resets both when it has looked */
     alignas(CACHE_LINE) ioOwnerStats stats;

@@ -25,7 +25,7 @@
  * of each other's way is the allocator's cache of each thread, and that what is dead comes back to it. An idle thread's
  * cache is of no use to anybody: it gives that back.
  *
- * Not here    what a message does (sessions.c, client_stream.c), which thread holds which stream (rebalance.c),
+ * Not here    what a message does (sessions.c, client_io.c), which thread holds which stream (rebalance.c),
  *             who has the role (main_role.c), when it pays to wake or to wait for whom (main_policy.c).
  * Owns        the threads, their channels and loops.
  * Threads     functions are main's, or the thread's own, as the header says.
@@ -57,7 +57,7 @@
 #include <string.h>
 
 #define OVERFLOW_RETRY_MS 1
-#define LOOP_FDS_AT_START 1024 /* attach() in client_stream.c makes room for larger ones */
+#define LOOP_FDS_AT_START 1024 /* attach() in client_io.c makes room for larger ones */
 #define POSTED_WORDS ((IO_THREADS_ALL + 63) / 64)
 #define DEAD_WAIT_MS 4               /* then a batch of dead objects that is not full goes, too */
 #define DEAD_BATCH_BYTES (64 * 1024) /* and with so many at once: they are memory that nobody can use meanwhile */
@@ -158,7 +158,7 @@ static void freeDead(ioThread *t, deadBatch *batch) {
 
 static void deliverToThread(ioThread *t, const ioMessage *m) {
     if (likely(m->type != IO_MSG_FREE)) {
-        io.hooks.to_stream(&t->owner, m);
+        io.hooks.to_io(&t->owner, m);
         return;
     }
     if (m->dead) freeDead(t, m->dead);
@@ -174,7 +174,7 @@ static bool takeMessages(ioThread *t) {
     while ((m = spscTake(&t->from_main.ring)) != NULL) {
         ioMessage *ahead = spscPeek(&t->from_main.ring, 1);
         if (ahead) {
-            prefetchWrite(ahead->stream);
+            prefetchWrite(ahead->io);
             if (ahead->type == IO_MSG_OUTPUT && ahead->reply) prefetchRead(ahead->reply);
         }
         deliverToThread(t, m);
@@ -199,7 +199,7 @@ static size_t pollThread(ioThread *t, size_t max) {
     while (n < max && (m = spscTake(&t->to_main.ring)) != NULL) {
         ioMessage *ahead = spscPeek(&t->to_main.ring, 2);
         if (ahead) {
-            prefetchWrite(ahead->stream);
+            prefetchWrite(ahead->io);
             if (ahead->type == IO_MSG_REQUESTS) prefetchWrite(ahead->block);
         }
         io.hooks.to_session(m);
@@ -427,7 +427,7 @@ static void threadEnd(ioThread *t) {
 void ioThreadsInit(aeEventLoop *main_loop, const ioThreadHooks *hooks) {
     assertMainThread();
     serverAssert(!io.threads[0]);
-    serverAssert(hooks->to_session && hooks->to_stream && hooks->delivered && hooks->report && hooks->iteration);
+    serverAssert(hooks->to_session && hooks->to_io && hooks->delivered && hooks->report && hooks->iteration);
     io.hooks = *hooks;
     io.threads[0] = io.acting = io.direct = threadCreate(0);
     io.threads[0]->owner.loop = main_loop;

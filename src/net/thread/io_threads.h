@@ -29,10 +29,10 @@ typedef enum {
 
 /* What messages do, and what an I/O thread calls when its turn has places for it. Boot only. */
 typedef struct ioThreadHooks {
-    void (*to_session)(const ioMessage *m);            /* main */
-    void (*to_stream)(ioOwner *h, const ioMessage *m); /* the holder; not IO_MSG_FREE */
-    void (*delivered)(ioOwner *h);                     /* the holder: behind a run of messages to it */
-    void (*report)(ioOwner *h);                        /* the holder: post what was written */
+    void (*to_session)(const ioMessage *m);        /* main */
+    void (*to_io)(ioOwner *h, const ioMessage *m); /* the holder; not IO_MSG_FREE */
+    void (*delivered)(ioOwner *h);                 /* the holder: behind a run of messages to it */
+    void (*report)(ioOwner *h);                    /* the holder: post what was written */
     iterationEnd (*iteration)(
         void); /* main, on a thread that has taken the role; calls ioThreadsPoll() and ioThreadsFlush() */
 } ioThreadHooks;

@@ -9,7 +9,7 @@
 
 #include "reply.h"
 
-struct clientStream;
+struct clientIo;
 struct replyBlock;
 struct requestBlock;
 
@@ -51,14 +51,14 @@ typedef struct deadBatch {
 
 /* A stream that is to be sent the bytes of a batch. */
 typedef struct fanEntry {
-    struct clientStream *stream; /* NULL: is not, any more */
-    struct fanEntry *next;       /* holder: of those that the stream is to be sent, in order */
+    struct clientIo *io;   /* NULL: is not, any more */
+    struct fanEntry *next; /* holder: of those that the stream is to be sent, in order */
     const struct fanBatch *batch;
 } fanEntry;
 
 /* What a socket has not taken of them. */
 typedef struct fanKept {
-    struct clientStream *stream;
+    struct clientIo *io;
     keptOutput output;
     uint32_t refs; /* to the bytes: to be counted */
 } fanKept;
@@ -78,7 +78,7 @@ typedef struct ioMessage {
     uint16_t type;
     uint16_t number;
     uint32_t written; /* IO_MSG_REQUESTS: bytes */
-    struct clientStream *stream;
+    struct clientIo *io;
     union {
         struct requestBlock *block;
         size_t bytes;

@@ -5,7 +5,7 @@
  * allocation.
  *
  * Not here    where a request ends (resp/request_reader.c), what a record says (engine/table/command_record.c), who
- *             reads and hands over (client_stream_read.c).
+ *             reads and hands over (client_io_read.c).
  * Owns        the blocks of a thread's pool.
  * Threads     the holder of the stream; requestBlockPut() also on the next holder.
  * Invariants  1. A block in the pool has neither a buffer of its own nor large arguments nor samples.

@@ -31,10 +31,10 @@ typedef enum { PASSENGER_DRAINS, PASSENGER_ASKED, PASSENGER_HERE, PASSENGER_LOST
 
 typedef struct passenger {
     passengerState state;
-    replicaState *r;             /* borrowed; NULL: it has gone */
-    struct clientStream *stream; /* borrowed while it is lent; NULL */
-    connection *conn;            /* HERE: its */
-    size_t outlet;               /* of the transfer */
+    replicaState *r;         /* borrowed; NULL: it has gone */
+    struct clientIo *stream; /* borrowed while it is lent; NULL */
+    connection *conn;        /* HERE: its */
+    size_t outlet;           /* of the transfer */
 } passenger;
 
 typedef struct shipment {

@@ -137,7 +137,7 @@ static void idToCome(client *c) {
     c->id = client_state.next_id;
 }
 static void fakeInTheList(client *c) {
-    c->stream = NULL;
+    c->io = NULL;
 }
 static void notInTheList(client *c) {
     c->node = NULL;

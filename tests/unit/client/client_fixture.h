@@ -11,7 +11,7 @@
 #include "reply.h"
 
 /* A stream that nobody looks into: the client counts as connected. */
-static char fixture_stream;
+static char fixture_io;
 
 /* Once in a program: threads for what large tables have done in the background. Drain them at the end. */
 __attribute__((weak)) bool fixture_has_background;
@@ -32,8 +32,7 @@ static inline void fixtureInit(void) {
 
 static inline client *fixtureClient(int resp) {
     fixtureInit();
-    client *c =
-        clientCreate((struct clientStream *)(void *)&fixture_stream, 7, "10.0.0.1:1234", "10.0.0.2:6379", false);
+    client *c = clientCreate((struct clientIo *)(void *)&fixture_io, 7, "10.0.0.1:1234", "10.0.0.2:6379", false);
     c->resp = resp;
     return c;
 }

@@ -38,7 +38,7 @@ static inline void fixtureSetUp(void) {
     fixture_events = sdsEmpty();
     storeObserveEvents(fixtureSawEvent);
     clientSetCommandNamer(fixtureName);
-    fixture_client = clientCreate((struct clientStream *)(void *)&stream, 1, "", "", false);
+    fixture_client = clientCreate((struct clientIo *)(void *)&stream, 1, "", "", false);
 }
 
 static inline sds fixtureReply(void) {

@@ -234,7 +234,7 @@ static iterationEnd lentTurn(void) {
 
 static void report(ioOwner *h) {
     if (fixture_before_report) fixture_before_report(h);
-    clientStreamsReport(h);
+    clientIosReport(h);
 }
 
 static void beforeSleep(aeEventLoop *loop, void *arg) {
@@ -287,8 +287,8 @@ void netFixtureInit(void) {
     fixture_loop = aeCreateEventLoop(1024);
     /* As netInit(), with the switches of the tests. */
     const ioThreadHooks hooks = {.to_session = deliver,
-                                 .to_stream = clientStreamDeliver,
-                                 .delivered = clientStreamsFan,
+                                 .to_io = clientIoDeliver,
+                                 .delivered = clientIosFan,
                                  .report = report,
                                  .iteration = lentTurn};
     ioThreadsInit(fixture_loop, &hooks);
@@ -391,7 +391,7 @@ client *fixtureConnect(int *peer, bool tcp) {
     netFixtureInit();
     fixturePair(fds, tcp);
     connection *conn = tcp ? connCreateAcceptedSocket(fds[0], NULL) : connCreateAcceptedUnix(fds[0], NULL);
-    clientStream *s = clientStreamCreate(conn, true);
+    clientIo *s = clientIoCreate(conn, true);
     client *c = clientCreate(s, fds[0], "127.0.0.1:1", "127.0.0.1:2", !tcp);
     c->authenticated = true;
     s->session = c;

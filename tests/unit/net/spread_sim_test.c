@@ -55,7 +55,7 @@ typedef struct simStream {
 typedef struct shape {
     const char *name;
     int threads;
-    simStream *streams;
+    simStream *ios;
     size_t n;
     int windows[16], pattern[16], steps; /* the steps come again and again */
     unsigned begin_on;                   /* thread that holds all at first, with all threads active; 0: level 1 */
@@ -119,7 +119,7 @@ static void serve(simState *st, int w) {
     int pattern = patternAt(sh, w);
     size_t start[SPREAD_THREADS + 1] = {0};
     for (size_t i = 0; i < sh->n; i++) {
-        simStream *s = &sh->streams[i];
+        simStream *s = &sh->ios[i];
         s->wants = s->demand[pattern] * uniform(0.8, 1.2) * (1 - s->lost);
         s->gets = s->lost = 0;
         if (s->there) start[s->thread + 1]++;
@@ -128,13 +128,13 @@ static void serve(simState *st, int w) {
     size_t at[SPREAD_THREADS];
     memcpy(at, start, sizeof(at));
     for (size_t i = 0; i < sh->n; i++)
-        if (sh->streams[i].there) st->order[at[sh->streams[i].thread]++] = i;
+        if (sh->ios[i].there) st->order[at[sh->ios[i].thread]++] = i;
     double main_ns = 0;
     for (int t = 1; t <= sh->threads; t++) {
         double time = st->penalty[t] < 1 ? 1 - st->penalty[t] : 0;
-        serveThread(sh->streams, st->order + start[t], start[t + 1] - start[t], time);
+        serveThread(sh->ios, st->order + start[t], start[t + 1] - start[t], time);
         for (size_t k = start[t]; k < start[t + 1]; k++) {
-            const simStream *s = &sh->streams[st->order[k]];
+            const simStream *s = &sh->ios[st->order[k]];
             main_ns += s->gets * WINDOW_NS / s->kind->command_ns * s->kind->main_ns;
         }
     }
@@ -142,7 +142,7 @@ static void serve(simState *st, int w) {
     for (int t = 1; t <= sh->threads; t++) {
         st->busy[t] = st->penalty[t] < 1 ? st->penalty[t] : 1;
         for (size_t k = start[t]; k < start[t + 1]; k++) {
-            simStream *s = &sh->streams[st->order[k]];
+            simStream *s = &sh->ios[st->order[k]];
             s->gets *= part;
             st->busy[t] += s->gets;
             st->served += s->gets;
@@ -167,9 +167,9 @@ static void arrive(simState *st, spreadPolicy *p, int w) {
     memset(may, true, sizeof(may));
     int pattern = patternAt(st->sh, w);
     for (size_t i = 0; i < st->sh->n; i++)
-        if (st->sh->streams[i].there) held[st->sh->streams[i].thread]++;
+        if (st->sh->ios[i].there) held[st->sh->ios[i].thread]++;
     for (size_t i = 0; i < st->sh->n; i++) {
-        simStream *s = &st->sh->streams[i];
+        simStream *s = &st->sh->ios[i];
         if (s->there || s->demand[pattern] == 0) continue;
         s->there = true;
         s->thread = st->sh->begin_on && w == 0 ? st->sh->begin_on : spreadPlace(p, may, held, p->cost_typical);
@@ -190,9 +190,9 @@ static size_t evacuate(simState *st, spreadPolicy *p) {
     size_t held[SPREAD_THREADS] = {0}, n = 0;
     memset(may, true, sizeof(may));
     for (size_t i = 0; i < st->sh->n; i++)
-        if (st->sh->streams[i].there) held[st->sh->streams[i].thread]++;
+        if (st->sh->ios[i].there) held[st->sh->ios[i].thread]++;
     for (size_t i = 0; i < st->sh->n && n < MOVES_MAX; i++) {
-        simStream *s = &st->sh->streams[i];
+        simStream *s = &st->sh->ios[i];
         if (!s->there || (int)s->thread <= p->level) continue;
         held[s->thread]--;
         simMove(st, s, spreadPlace(p, may, held, s->cost));
@@ -210,8 +210,8 @@ static outcome simulate(const shape *sh) {
     outcome out = {0};
     memset(&p, 0, sizeof(p));
     for (size_t i = 0; i < sh->n; i++) {
-        sh->streams[i].there = false;
-        sh->streams[i].cost = sh->streams[i].lost = 0;
+        sh->ios[i].there = false;
+        sh->ios[i].cost = sh->ios[i].lost = 0;
     }
     spreadThread threads[SPREAD_THREADS] = {{0}};
     const spreadMachine machine = {.idle = -1};
@@ -224,14 +224,13 @@ static outcome simulate(const shape *sh) {
         if (spreadWindow(&p, (uint64_t)WINDOW_NS, threads, &machine)) {
             size_t n = 0;
             for (size_t i = 0; i < sh->n; i++) {
-                if (!sh->streams[i].there || sh->streams[i].cost < 1) continue;
-                seen[n] =
-                    (spreadStream){.cost = (uint32_t)sh->streams[i].cost, .thread = (uint16_t)sh->streams[i].thread};
+                if (!sh->ios[i].there || sh->ios[i].cost < 1) continue;
+                seen[n] = (spreadStream){.cost = (uint32_t)sh->ios[i].cost, .thread = (uint16_t)sh->ios[i].thread};
                 who[n++] = i;
             }
             spreadMove moves[MOVES_MAX];
             size_t count = spreadPlan(&p, seen, n, moves, MOVES_MAX);
-            for (size_t k = 0; k < count; k++) simMove(&st, &sh->streams[who[moves[k].stream]], moves[k].to);
+            for (size_t k = 0; k < count; k++) simMove(&st, &sh->ios[who[moves[k].io]], moves[k].to);
             out.moves += count;
             if (w >= WINDOWS * 2 / 3) out.moves_late += count;
         }
@@ -276,8 +275,8 @@ static double weightOf(const search *se, const simStream *s) {
 static const search *sorting;
 
 static int heavierFirst(const void *a, const void *b) {
-    double x = weightOf(sorting, &sorting->sh->streams[*(const size_t *)a]),
-           y = weightOf(sorting, &sorting->sh->streams[*(const size_t *)b]);
+    double x = weightOf(sorting, &sorting->sh->ios[*(const size_t *)a]),
+           y = weightOf(sorting, &sorting->sh->ios[*(const size_t *)b]);
     return (x < y) - (x > y);
 }
 
@@ -298,7 +297,7 @@ static unsigned bestThread(const search *se, const simStream *s) {
 
 static bool improve(search *se) {
     const shape *sh = se->sh;
-    simStream *a = &sh->streams[unitRandom(&seed_now) % sh->n], *b = &sh->streams[unitRandom(&seed_now) % sh->n];
+    simStream *a = &sh->ios[unitRandom(&seed_now) % sh->n], *b = &sh->ios[unitRandom(&seed_now) % sh->n];
     unsigned from = a->thread, to = b->thread;
     if (from == to) return false;
     double before = worth(se, from, NULL, NULL) + worth(se, to, NULL, NULL);
@@ -325,15 +324,15 @@ static double bestFixed(const shape *sh) {
     sorting = &se;
     qsort(order, sh->n, sizeof(*order), heavierFirst);
     for (size_t i = 0; i < sh->n; i++) {
-        simStream *s = &sh->streams[order[i]];
+        simStream *s = &sh->ios[order[i]];
         put(&se, s, bestThread(&se, s), 1);
     }
     for (int vain = 0; vain < 50000; vain++)
         if (improve(&se)) vain = 0;
     simState st = {.sh = sh, .order = order};
     for (size_t i = 0; i < sh->n; i++) {
-        sh->streams[i].lost = 0;
-        sh->streams[i].there = true;
+        sh->ios[i].lost = 0;
+        sh->ios[i].there = true;
     }
     for (int w = 0; w < WINDOWS; w++) serve(&st, w);
     free(order);
@@ -344,7 +343,7 @@ static double bestFixed(const shape *sh) {
 
 static void add(shape *sh, size_t count, const kind *k, double low, double high, unsigned patterns) {
     for (size_t i = 0; i < count; i++) {
-        simStream *s = &sh->streams[sh->n++];
+        simStream *s = &sh->ios[sh->n++];
         *s = (simStream){.kind = k};
         double demand = uniform(low, high);
         for (int p = 0; p < PATTERNS; p++) s->demand[p] = patterns >> p & 1 ? demand : 0;
@@ -354,7 +353,7 @@ static void add(shape *sh, size_t count, const kind *k, double low, double high,
 static void addIdle(shape *sh, size_t from, double demand) {
     for (size_t i = from; i < sh->n; i++)
         for (int p = 0; p < PATTERNS; p++)
-            if (sh->streams[i].demand[p] == 0) sh->streams[i].demand[p] = demand;
+            if (sh->ios[i].demand[p] == 0) sh->ios[i].demand[p] = demand;
 }
 
 static void step(shape *sh, int pattern, int windows) {
@@ -475,7 +474,7 @@ static void compare(int processors) {
     printf("%d processors: served, of the best fixed assignment; moves, in the last third; threads\n", processors);
     for (size_t i = 0; i < array_len(shapes); i++) {
         shape sh = {.name = shapes[i].name, .threads = processors - 1};
-        sh.streams = calloc((size_t)sh.threads * 400 + 2000, sizeof(*sh.streams));
+        sh.ios = calloc((size_t)sh.threads * 400 + 2000, sizeof(*sh.ios));
         shapes[i].make(&sh);
         uint64_t seed = seed_now;
         outcome ours = simulate(&sh);
@@ -487,7 +486,7 @@ static void compare(int processors) {
         /* It has come to rest, as far as loads that vary let it. */
         double late = (double)ours.moves_late * 2 * MOVE_NS / (WINDOWS / 3 * WINDOW_NS * sh.threads);
         if (shapes[i].steady) CHECK(late <= RESTLESS_MAX);
-        free(sh.streams);
+        free(sh.ios);
     }
 }
 

@@ -18,7 +18,7 @@
 #define WINDOW_NS 10000000u
 
 static struct {
-    clientStream *streams[CLIENTS_MAX];
+    clientIo *ios[CLIENTS_MAX];
     int peers[CLIENTS_MAX], n;
     double wants[CLIENTS_MAX]; /* of a thread's time */
     monotime now;
@@ -43,7 +43,7 @@ static void setThreads(int n, bool always) {
 static bool settled(void *arg) {
     unused(arg);
     for (int i = 0; i < world.n; i++)
-        if (world.streams[i] && world.streams[i]->moving_to) return false;
+        if (world.ios[i] && world.ios[i]->moving_to) return false;
     return true;
 }
 
@@ -60,7 +60,7 @@ static void prepare(int threads, int clients) {
     setThreads(threads + 1, true);
     world.n = clients;
     for (int i = 0; i < clients; i++) {
-        world.streams[i] = fixtureConnect(&world.peers[i], false)->stream;
+        world.ios[i] = fixtureConnect(&world.peers[i], false)->io;
         world.wants[i] = 0;
     }
     CHECK(fixtureUntil(settled, NULL, 10000));
@@ -70,25 +70,25 @@ static void prepare(int threads, int clients) {
 static void end(void) {
     fixtureSuspend(false);
     for (int i = 0; i < world.n; i++)
-        if (world.streams[i]) close(world.peers[i]);
+        if (world.ios[i]) close(world.peers[i]);
     CHECK(fixtureUntil(fixtureNoClients, NULL, 20000));
     setThreads(1, false);
     CHECK(fixtureUntil(fixtureOnlyMain, NULL, 10000));
 }
 
 static unsigned homeOf(int i) {
-    return ioThreadId(world.streams[i]->home);
+    return ioThreadId(world.ios[i]->home);
 }
 
 /* What a thread does in a window for its streams: all the same part of what it can, if that is too little. */
 static void work(unsigned t) {
     double sum = 0;
     for (int i = 0; i < world.n; i++)
-        if (world.streams[i] && homeOf(i) == t) sum += world.wants[i];
+        if (world.ios[i] && homeOf(i) == t) sum += world.wants[i];
     double part = sum > 1 ? 1 / sum : 1;
     for (int i = 0; i < world.n; i++)
-        if (world.streams[i] && homeOf(i) == t)
-            ioOwnerStatAdd(&world.streams[i]->work, (uint64_t)(world.wants[i] * part * WINDOW_NS));
+        if (world.ios[i] && homeOf(i) == t)
+            ioOwnerStatAdd(&world.ios[i]->work, (uint64_t)(world.wants[i] * part * WINDOW_NS));
     ioOwnerStatAdd(&ioThreadOwner(ioThreadGet(t))->stats.active_ns, (uint64_t)((sum > 1 ? 1 : sum) * WINDOW_NS));
 }
 
@@ -115,7 +115,7 @@ static void windows(int n) {
 
 static int busyOn(unsigned t) {
     int n = 0;
-    for (int i = 0; i < world.n; i++) n += world.streams[i] && world.wants[i] > 0 && homeOf(i) == t;
+    for (int i = 0; i < world.n; i++) n += world.ios[i] && world.wants[i] > 0 && homeOf(i) == t;
     return n;
 }
 
@@ -184,7 +184,7 @@ TEST(rebalance_takes_idle_processors_only) {
     end();
 }
 
-TEST(rebalance_survives_streams_that_end_while_they_are_surveyed) {
+TEST(rebalance_survives_clients_that_end_while_they_are_surveyed) {
     struct rlimit files;
     netFixtureInit();
     const char *err = NULL;
@@ -197,10 +197,10 @@ TEST(rebalance_survives_streams_that_end_while_they_are_surveyed) {
         windows(1);
         for (int k = 0; k < 10; k++) {
             int i = (int)(unitRandom(&seed) % CLIENTS_MAX);
-            if (!world.streams[i]) continue;
-            clientCloseAsap(world.streams[i]->session);
+            if (!world.ios[i]) continue;
+            clientCloseAsap(world.ios[i]->session);
             close(world.peers[i]);
-            world.streams[i] = NULL;
+            world.ios[i] = NULL;
         }
         sessionsFreeClosing();
         ioThreadsFlush();
@@ -210,7 +210,7 @@ TEST(rebalance_survives_streams_that_end_while_they_are_surveyed) {
     windows(100);
     double load[3] = {0};
     for (int i = 0; i < CLIENTS_MAX; i++)
-        if (world.streams[i]) load[homeOf(i)] += world.wants[i];
+        if (world.ios[i]) load[homeOf(i)] += world.wants[i];
     CHECK(load[1] < 0.95);
     CHECK(load[2] > 0.1);
     end();
@@ -220,8 +220,8 @@ TEST(rebalance_knows_what_streams_cost) {
     prepare(0, 0);
     fixtureSuspend(false);
     int busy_peer, idle_peer, large_peer;
-    clientStream *busy = fixtureConnect(&busy_peer, false)->stream, *idle = fixtureConnect(&idle_peer, false)->stream,
-                 *large = fixtureConnect(&large_peer, false)->stream;
+    clientIo *busy = fixtureConnect(&busy_peer, false)->io, *idle = fixtureConnect(&idle_peer, false)->io,
+             *large = fixtureConnect(&large_peer, false)->io;
     sds pings = sdsEmpty();
     for (int i = 0; i < 100; i++) pings = catWords(pings, "PING");
     fixtureSend(busy_peer, pings, sdsLen(pings));

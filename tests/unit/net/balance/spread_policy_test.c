@@ -81,7 +81,7 @@ static void leave(void) {
 }
 
 static void plan(void) {
-    static spreadStream streams[STREAMS];
+    static spreadStream ios[STREAMS];
     static spreadMove moves[STREAMS + 40];
     static bool moved[STREAMS];
     int index[STREAMS];
@@ -90,14 +90,14 @@ static void plan(void) {
         uint32_t cost = (uint32_t)(sim.gets[i] * 1e6);
         if (cost == 0) continue;
         index[n] = i;
-        streams[n++] = (spreadStream){.cost = cost, .thread = (uint16_t)sim.thread[i], .stays = sim.stays[i]};
+        ios[n++] = (spreadStream){.cost = cost, .thread = (uint16_t)sim.thread[i], .stays = sim.stays[i]};
     }
-    size_t max = 40 + (size_t)sim.n / 2, planned = spreadPlan(&sim.p, streams, n, moves, max);
+    size_t max = 40 + (size_t)sim.n / 2, planned = spreadPlan(&sim.p, ios, n, moves, max);
     CHECK(planned <= max);
     memset(moved, 0, sizeof(moved));
     for (size_t k = 0; k < planned; k++) {
-        CHECK(moves[k].stream < n);
-        int i = index[moves[k].stream];
+        CHECK(moves[k].io < n);
+        int i = index[moves[k].io];
         CHECK(!moved[i] && !sim.stays[i]);
         CHECK(moves[k].to >= 1 && moves[k].to <= sim.p.level && moves[k].to != sim.thread[i]);
         moved[i] = true;
@@ -106,8 +106,8 @@ static void plan(void) {
     /* Main's work is shared out by what streams cost, moved ones where they are now. */
     double cost[SPREAD_THREADS] = {0}, sum = 0;
     for (size_t k = 0; k < n; k++) {
-        cost[sim.thread[index[k]]] += streams[k].cost;
-        sum += streams[k].cost;
+        cost[sim.thread[index[k]]] += ios[k].cost;
+        sum += ios[k].cost;
     }
     for (int t = 1; n > 0 && t < SPREAD_THREADS; t++) CHECK(fabs(sim.p.share[t] - cost[t] / sum) < 1e-6);
     sim.moves += (int)planned;

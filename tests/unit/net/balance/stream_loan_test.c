@@ -12,7 +12,7 @@
 static struct {
     int peer;
     client *c;
-    clientStream *s;
+    clientIo *s;
     connection *conn;
     loanState state;
 } loan;
@@ -30,7 +30,7 @@ static void begin(int threads) {
     netFixtureInit();
     useThreads(threads);
     loan.c = fixtureConnect(&loan.peer, false);
-    loan.s = loan.c->stream;
+    loan.s = loan.c->io;
     loan.conn = NULL;
     fixtureSend(loan.peer, "PING\r\n", 6);
     sds got = fixtureReceiveBytes(loan.peer, 7);

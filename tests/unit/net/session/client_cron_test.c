@@ -16,7 +16,7 @@
 #define MANY 100000
 #define TICK_MS 100
 
-static clientStream nobody;
+static clientIo nobody;
 static client **clients;
 static uint8_t *asked; /* of each client, how often it was asked what it costs */
 static monotime now;

@@ -94,7 +94,7 @@ TEST(client_eviction_lets_the_dearest_go) {
 #define MODEL_CLIENTS 60
 #define MODEL_STEPS 20000
 
-static clientStream nobody;
+static clientIo nobody;
 
 /* Costs change at random, clients come and go, and some may not be evicted for a while. In the end the limit is set so
  * that half must go: the dearest do. */

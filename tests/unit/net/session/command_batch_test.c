@@ -453,7 +453,7 @@ TEST(batch_half_closed_clients_get_their_replies) {
         fixtureSend(peer, wire, sdsLen(wire));
         shutdown(peer, SHUT_WR);
         for (int i = 0; i < 3; i++) fixtureTurn(); /* requests and their end are there before anything has run */
-        CHECK(c->stream->ended);
+        CHECK(c->io->ended);
         engine_settings.prefetch_batch_max_size = 16;
         fixtureSuspend(false);
         sds got = fixtureReceiveBytes(peer, sdsLen(want) + 1);
@@ -625,7 +625,7 @@ TEST(batch_replies_keep_their_order_behind_auth) {
     int peer;
     client *c = fixtureConnect(&peer, false);
     c->authenticated = false;
-    ioMessage m = {.type = IO_MSG_OUTPUT, .stream = c->stream};
+    ioMessage m = {.type = IO_MSG_OUTPUT, .io = c->io};
     ioThreadPost(ioThreadMain(), &m);
     sds wire = catWords(sdsEmpty(), "AUTH x"), want = cat(sdsEmpty(), "+OK\r\n");
     wire = catWords(wire, "DEL a b c d e f g h i j k l");

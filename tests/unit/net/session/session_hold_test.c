@@ -93,7 +93,7 @@ TEST(hold_replies_leave_when_their_offset_is_safe) {
         fixtureSend(peer, "ECHO one\r\nECHO two\r\n", 20);
         if (quit) fixtureSend(peer, "QUIT\r\n", 6);
         receivesNothing(peer);
-        CHECK(c->stream->held_first != NULL);
+        CHECK(c->io->held_first != NULL);
         book.waits = false;
         fixtureSend(other, "PING\r\n", 6);
         receives(other, "+PONG\r\n");
@@ -190,7 +190,7 @@ TEST(hold_draining_clients_end_anywhere) {
             c[i] = fixtureConnect(&peers[i], false);
             fixtureSend(peers[i], "PING\r\nQUIT\r\n", 12);
             while (!(c[i]->flags & CLIENT_CLOSE_AFTER_REPLY)) fixtureTurn();
-            CHECK(c[i]->stream->on_draining && c[i]->stream->held_first);
+            CHECK(c[i]->io->on_draining && c[i]->io->held_first);
         }
         for (size_t n = unitRandom(&seed) % (CLIENTS + 1); n > 0; n--) {
             size_t i = unitRandom(&seed) % CLIENTS;
@@ -237,7 +237,7 @@ TEST(hold_published_offsets_wake_main) {
     aeProcessEvents(fixture_loop, AE_ALL_EVENTS);
     CHECK(!late);
     fixtureTurn();
-    CHECK(c->stream->held_first == NULL);
+    CHECK(c->io->held_first == NULL);
     if (!late) aeDeleteTimeEvent(fixture_loop, id);
     pthread_join(thread, NULL);
     receives(peer, "+PONG\r\n");

@@ -34,7 +34,7 @@ static struct {
 } way;
 
 static void leave(void) {
-    clientStream *s = way.c->stream;
+    clientIo *s = way.c->io;
     if (way.threads > 1) rebalanceGreeted(s); /* to the thread that holds fewest: the other one */
     else rebalanceLend(s);
     CHECK(s->moving_to != NULL);
@@ -42,7 +42,7 @@ static void leave(void) {
 }
 
 static void arrive(void) {
-    if (way.threads == 1) rebalanceReturn(way.c->stream);
+    if (way.threads == 1) rebalanceReturn(way.c->io);
 }
 
 static void setOut(int threads) {
@@ -71,7 +71,7 @@ static void sayMuch(void) {
         say(i, i % 3 ? (size_t)(10 + i) : 20000 + (size_t)i);
         if (i % 4 == 3) continue; /* two replies leave together */
         sessionsFlush();
-        CHECK(way.c->stream->held_replies != NULL);
+        CHECK(way.c->io->held_replies != NULL);
     }
 }
 
@@ -95,7 +95,7 @@ static void settle(void) {
 
 /* --- output ------------------------------------------------------------------------------------------------------ */
 
-TEST(output_of_a_stream_on_its_way_keeps_its_order) {
+TEST(output_of_a_client_on_its_way_keeps_its_order) {
     for (int threads = 1; threads <= 3; threads += 2) {
         setOut(threads);
         sayMuch();
@@ -124,7 +124,7 @@ TEST(output_of_blocks_waits_for_the_next_owner) {
             leave();
             CHECK_EQ_INT(batchExecute(10), 2);
             sessionsFlush();
-            CHECK(way.c->stream->held_replies && way.c->stream->returning);
+            CHECK(way.c->io->held_replies && way.c->io->returning);
             arrive();
         }
         fixtureSuspend(false);
@@ -142,13 +142,13 @@ TEST(output_admits_who_waits_for_its_user) {
     for (int moves = 0; moves < 2; moves++) {
         setOut(1);
         if (!aclDefaultUser()) aclInit();
-        clientStream *s = way.c->stream;
+        clientIo *s = way.c->io;
         if (!moves) arrive();
         s->awaits_user = true;
         fixtureSend(way.peer, "PING\r\n", 6);
         for (int i = 0; i < 20; i++) fixtureTurn();
         CHECK(!way.c->blocks_head && way.c->input_buffer_peak == 0);
-        const ioMessage named = {.type = IO_MSG_NAMED, .stream = s, .names = sdsEmpty()};
+        const ioMessage named = {.type = IO_MSG_NAMED, .io = s, .names = sdsEmpty()};
         sessionDeliver(&named);
         if (moves) arrive();
         way.want = sdsCat(way.want, "+PONG\r\n");
@@ -160,7 +160,7 @@ TEST(output_admits_who_waits_for_its_user) {
 /* --- ends -------------------------------------------------------------------------------------------------------- */
 
 /* The word to drain waits for the next holder, behind all that is to be written. */
-TEST(output_drains_when_the_stream_has_arrived) {
+TEST(output_drains_when_the_client_has_arrived) {
     for (int threads = 1; threads <= 3; threads += 2)
         for (int much = 0; much < 2; much++) {
             setOut(threads);
@@ -169,7 +169,7 @@ TEST(output_drains_when_the_stream_has_arrived) {
             way.c->flags |= CLIENT_CLOSE_AFTER_REPLY;
             sessionDrain(way.c);
             sessionsFlush();
-            CHECK(way.c->stream->on_draining);
+            CHECK(way.c->io->on_draining);
             arrive();
             hears(true);
             CHECK(fixtureUntil(fixtureAllIdle, NULL, 10000));
@@ -178,12 +178,12 @@ TEST(output_drains_when_the_stream_has_arrived) {
 }
 
 /* So does the word to close; what was to be written is dropped. */
-TEST(output_is_dropped_when_the_stream_has_arrived) {
+TEST(output_is_dropped_when_the_client_has_arrived) {
     enum { SILENT, REPLIES, DRAINS, WAYS };
     for (int threads = 1; threads <= 3; threads += 2)
         for (int how = 0; how < WAYS; how++) {
             setOut(threads);
-            clientStream *s = way.c->stream;
+            clientIo *s = way.c->io;
             if (how != SILENT) sayMuch();
             if (how == DRAINS) {
                 way.c->flags |= CLIENT_CLOSE_AFTER_REPLY;

@@ -38,38 +38,37 @@ static void backToOne(void) {
 #define STREAMS 200
 #define LAPS 40
 static size_t gone, out_of_order;
-static clientStream *expected[STREAMS];
+static clientIo *expected[STREAMS];
 
 static void goneDeliver(const ioMessage *m) {
     switch (m->type) {
     case IO_MSG_LEFT:
-        out_of_order += m->stream != expected[gone % STREAMS];
+        out_of_order += m->io != expected[gone % STREAMS];
         gone++;
         break;
     case IO_MSG_GONE:
         gone++;
-        clientStreamFree(m->stream);
+        clientIoFree(m->io);
         break;
     default: CHECK(false);
     }
 }
 
-static int stream_peers[STREAMS];
+static int io_peers[STREAMS];
 
-static void openStreams(void) {
+static void openIos(void) {
     gone = out_of_order = 0;
     for (int i = 0; i < STREAMS; i++) {
         int fds[2];
         fixturePair(fds, false);
-        stream_peers[i] = fds[1];
-        expected[i] = clientStreamCreate(connCreateAcceptedUnix(fds[0], NULL), true);
+        io_peers[i] = fds[1];
+        expected[i] = clientIoCreate(connCreateAcceptedUnix(fds[0], NULL), true);
     }
 }
 
 static void joinAndLeaveAll(void) {
     for (int i = 0; i < STREAMS; i++) {
-        ioMessage join = {.type = IO_MSG_JOIN, .stream = expected[i]},
-                  leave = {.type = IO_MSG_LEAVE, .stream = expected[i]};
+        ioMessage join = {.type = IO_MSG_JOIN, .io = expected[i]}, leave = {.type = IO_MSG_LEAVE, .io = expected[i]};
         ioThreadPost(ioThreadGet(1), &join);
         ioThreadPost(ioThreadGet(1), &leave);
     }
@@ -84,30 +83,29 @@ static bool pollUntil(size_t want) {
     return gone == want;
 }
 
-static void closeStreams(void) {
+static void closeIos(void) {
     for (int i = 0; i < STREAMS; i++) {
-        ioMessage join = {.type = IO_MSG_JOIN, .stream = expected[i]},
-                  close_it = {.type = IO_MSG_CLOSE, .stream = expected[i]};
+        ioMessage join = {.type = IO_MSG_JOIN, .io = expected[i]}, close_it = {.type = IO_MSG_CLOSE, .io = expected[i]};
         ioThreadPost(ioThreadGet(1), &join);
         ioThreadPost(ioThreadGet(1), &close_it);
     }
     gone = 0;
     CHECK(pollUntil(STREAMS));
-    for (int i = 0; i < STREAMS; i++) close(stream_peers[i]);
+    for (int i = 0; i < STREAMS; i++) close(io_peers[i]);
 }
 
 TEST(threads_keep_messages_in_order_through_a_full_ring) {
     netFixtureInit();
     setThreads(2, false);
     fixture_deliver = goneDeliver;
-    openStreams();
+    openIos();
     for (int lap = 0; lap < LAPS; lap++) {
         joinAndLeaveAll(); /* nothing is taken meanwhile: 16,000 messages one way, 8,000 the other */
         if (lap % 3 == 0) ioThreadsFlush();
     }
     CHECK(pollUntil(STREAMS * LAPS));
     CHECK_EQ_INT(out_of_order, 0);
-    closeStreams();
+    closeIos();
     fixture_deliver = NULL;
     backToOne();
 }
@@ -137,7 +135,7 @@ TEST(threads_wake_main_for_what_had_overflowed) {
     setThreads(2, false);
     fixtureSuspend(true);
     fixture_deliver = goneDeliver;
-    openStreams();
+    openIos();
     for (int lap = 0; lap < LAPS; lap++) joinAndLeaveAll();
     ioThreadsFlush();
     bool woken = true;
@@ -147,7 +145,7 @@ TEST(threads_wake_main_for_what_had_overflowed) {
     }
     CHECK(woken);
     CHECK_EQ_INT(out_of_order, 0);
-    closeStreams();
+    closeIos();
     fixture_deliver = NULL;
     fixtureSuspend(false);
     backToOne();
@@ -180,9 +178,9 @@ static void askAndAnswer(bool lend, int rounds) {
     ioThread *t = ioThreadGet(1);
     int fds[2], lost = 0;
     fixturePair(fds, false);
-    clientStream *s = clientStreamCreate(connCreateAcceptedUnix(fds[0], NULL), true);
+    clientIo *s = clientIoCreate(connCreateAcceptedUnix(fds[0], NULL), true);
     for (int i = 0; i < rounds && lost == 0; i++) {
-        ioMessage join = {.type = IO_MSG_JOIN, .stream = s}, leave = {.type = IO_MSG_LEAVE, .stream = s};
+        ioMessage join = {.type = IO_MSG_JOIN, .io = s}, leave = {.type = IO_MSG_LEAVE, .io = s};
         atomic_store(&answered, false);
         ioThreadPost(t, &join);
         ioThreadPost(t, &leave);
@@ -211,7 +209,7 @@ static void askAndAnswer(bool lend, int rounds) {
     fixture_iterate = NULL;
     fixture_deliver = goneDeliver;
     gone = 0;
-    ioMessage join = {.type = IO_MSG_JOIN, .stream = s}, close_it = {.type = IO_MSG_CLOSE, .stream = s};
+    ioMessage join = {.type = IO_MSG_JOIN, .io = s}, close_it = {.type = IO_MSG_CLOSE, .io = s};
     ioThreadPost(t, &join);
     ioThreadPost(t, &close_it);
     CHECK(pollUntil(1));
@@ -244,10 +242,10 @@ typedef enum { STEP_FREELY, STEP_BEFORE_LOOK, STEP_BEFORE_WAIT } stepPlace;
 
 static struct {
     _Atomic stepPlace stop_at, stands_at;
-    clientStream *moved;  /* by the messages of the test: goes from hand to hand */
-    clientStream *marker; /* its IO_MSG_JOIN is the last of them */
-    int iterations;       /* the thread's own: since the marker has come */
-    bool watched;         /* the thread's own: its waits are */
+    clientIo *moved;  /* by the messages of the test: goes from hand to hand */
+    clientIo *marker; /* its IO_MSG_JOIN is the last of them */
+    int iterations;   /* the thread's own: since the marker has come */
+    bool watched;     /* the thread's own: its waits are */
     int peers[2];
 } step;
 
@@ -291,12 +289,12 @@ static void stepOpen(void (*deliver)(const ioMessage *m)) {
     step.iterations = 0;
     step.watched = false;
     gone = out_of_order = 0;
-    clientStream **made[] = {&step.moved, &step.marker};
+    clientIo **made[] = {&step.moved, &step.marker};
     for (int i = 0; i < 2; i++) {
         int fds[2];
         fixturePair(fds, false);
         step.peers[i] = fds[1];
-        *made[i] = clientStreamCreate(connCreateAcceptedUnix(fds[0], NULL), true);
+        *made[i] = clientIoCreate(connCreateAcceptedUnix(fds[0], NULL), true);
     }
     for (int i = 0; i < STREAMS; i++) expected[i] = step.moved;
     atomic_store(&step.stands_at, STEP_FREELY);
@@ -308,8 +306,8 @@ static void stepOpen(void (*deliver)(const ioMessage *m)) {
     standsAt(STEP_BEFORE_LOOK); /* in its first turn */
 }
 
-static void stepPost(messageType type, clientStream *s) {
-    ioMessage m = {.type = (uint16_t)type, .stream = s};
+static void stepPost(messageType type, clientIo *s) {
+    ioMessage m = {.type = (uint16_t)type, .io = s};
     ioThreadPost(ioThreadGet(1), &m);
 }
 
@@ -451,15 +449,15 @@ static void greetedDeliver(const ioMessage *m) {
 /* More messages than its ring holds are for a thread that is to end: it ends when it has taken them. */
 static void endWithOverflow(bool greeter) {
     unsigned id = greeter ? IO_THREAD_GREETER : 2;
-    clientStream *s;
+    clientIo *s;
     int fds[2];
     setThreads(3, false);
     if (greeter) ioThreadsSetGreeter(true);
     fixture_deliver = greetedDeliver;
     fixturePair(fds, false);
-    s = clientStreamCreate(connCreateAcceptedUnix(fds[0], NULL), true);
-    ioMessage join = {.type = IO_MSG_JOIN, .stream = s}, nothing = {.type = IO_MSG_OUTPUT, .stream = s},
-              close_it = {.type = IO_MSG_CLOSE, .stream = s};
+    s = clientIoCreate(connCreateAcceptedUnix(fds[0], NULL), true);
+    ioMessage join = {.type = IO_MSG_JOIN, .io = s}, nothing = {.type = IO_MSG_OUTPUT, .io = s},
+              close_it = {.type = IO_MSG_CLOSE, .io = s};
     ioThreadPost(ioThreadGet(id), &join);
     for (int i = 0; i < 6000; i++) ioThreadPost(ioThreadGet(id), &nothing);
     ioThreadPost(ioThreadGet(id), &close_it);
@@ -487,7 +485,7 @@ static bool holdsSome(const ioThread *t) {
     return false;
 }
 
-TEST(threads_that_hold_streams_do_not_end) {
+TEST(threads_that_own_clients_do_not_end) {
     netFixtureInit();
     setThreads(3, false);
     const ioThread *t = ioThreadGet(2);
@@ -507,7 +505,7 @@ TEST(threads_that_hold_streams_do_not_end) {
 #define CROWD 6000
 
 static struct {
-    clientStream *stream, *caller; /* of thread 1, and of thread 2, which is to make a turn */
+    clientIo *io, *caller; /* of thread 1, and of thread 2, which is to make a turn */
     _Atomic bool answered, called;
     _Atomic bool turned; /* a turn has ended that took the call */
     _Atomic bool posted; /* it was thread 2's, as is wanted */
@@ -515,7 +513,7 @@ static struct {
 
 static void crowdDeliver(const ioMessage *m) {
     if (m->type == IO_MSG_GONE) goneDeliver(m);
-    else if (m->stream == crowd.stream) atomic_store(&crowd.answered, true);
+    else if (m->io == crowd.io) atomic_store(&crowd.answered, true);
     else atomic_store(&crowd.called, true);
 }
 
@@ -525,8 +523,7 @@ static iterationEnd crowdTurn(void) {
     bool called = atomic_load(&crowd.called);
     if (called && ioThreadId(ioThreadActing()) == 2 && !atomic_load(&crowd.posted)) {
         atomic_store(&crowd.posted, true);
-        ioMessage nothing = {.type = IO_MSG_OUTPUT, .stream = crowd.stream},
-                  leave = {.type = IO_MSG_LEAVE, .stream = crowd.stream};
+        ioMessage nothing = {.type = IO_MSG_OUTPUT, .io = crowd.io}, leave = {.type = IO_MSG_LEAVE, .io = crowd.io};
         for (int i = 0; i < CROWD; i++) ioThreadPost(ioThreadGet(1), &nothing);
         ioThreadPost(ioThreadGet(1), &leave);
     }
@@ -535,8 +532,8 @@ static iterationEnd crowdTurn(void) {
     return ITERATION_DONE;
 }
 
-static void postTo(unsigned id, messageType type, clientStream *s) {
-    ioMessage m = {.type = (uint16_t)type, .stream = s};
+static void postTo(unsigned id, messageType type, clientIo *s) {
+    ioMessage m = {.type = (uint16_t)type, .io = s};
     ioThreadPost(ioThreadGet(id), &m);
 }
 
@@ -567,11 +564,11 @@ TEST(threads_offer_again_what_an_iteration_left_over) {
     int fds[2], other[2];
     fixturePair(fds, false);
     fixturePair(other, false);
-    crowd.stream = clientStreamCreate(connCreateAcceptedUnix(fds[0], NULL), true);
-    crowd.caller = clientStreamCreate(connCreateAcceptedUnix(other[0], NULL), true);
+    crowd.io = clientIoCreate(connCreateAcceptedUnix(fds[0], NULL), true);
+    crowd.caller = clientIoCreate(connCreateAcceptedUnix(other[0], NULL), true);
     atomic_store(&crowd.posted, false);
     atomic_store(&crowd.answered, false);
-    postTo(1, IO_MSG_JOIN, crowd.stream);
+    postTo(1, IO_MSG_JOIN, crowd.io);
     while (!letThread2Iterate()) {
         ioThreadsMainAwake(); /* thread 1 was quicker, and took the call of thread 2 along */
     }
@@ -585,8 +582,8 @@ TEST(threads_offer_again_what_an_iteration_left_over) {
     }
     gone = 0;
     for (unsigned id = 1; id <= 2; id++) {
-        postTo(id, IO_MSG_JOIN, id == 1 ? crowd.stream : crowd.caller);
-        postTo(id, IO_MSG_CLOSE, id == 1 ? crowd.stream : crowd.caller);
+        postTo(id, IO_MSG_JOIN, id == 1 ? crowd.io : crowd.caller);
+        postTo(id, IO_MSG_CLOSE, id == 1 ? crowd.io : crowd.caller);
     }
     CHECK(pollUntil(2));
     close(fds[1]);
@@ -600,7 +597,7 @@ TEST(threads_offer_again_what_an_iteration_left_over) {
 /* --- what a turn of main has written is reported ------------------------------------------------------- */
 
 static struct {
-    clientStream *stream;
+    clientIo *io;
     mainRoleState until;             /* the report waits until the role has come to this */
     _Atomic bool hold;               /* the next report waits */
     _Atomic int iterations, written; /* made on the thread; IO_MSG_WRITTEN that have come */
@@ -624,7 +621,7 @@ static void sendOk(void) {
     replyBlock *b = replyBlockGet(5, true);
     memcpy(b->data, "+OK\r\n", 5);
     b->used = b->total = 5;
-    ioMessage m = {.type = IO_MSG_OUTPUT, .stream = late.stream, .reply = b, .number = CLIENT_STREAM_AUTHENTICATED};
+    ioMessage m = {.type = IO_MSG_OUTPUT, .io = late.io, .reply = b, .number = CLIENT_STREAM_AUTHENTICATED};
     ioThreadPost(ioThreadGet(1), &m);
 }
 
@@ -652,11 +649,10 @@ static void reportBehindTurn(int before, mainRoleState until) {
     int fds[2], other[2];
     fixturePair(fds, false);
     fixturePair(other, false);
-    late.stream = clientStreamCreate(connCreateAcceptedUnix(fds[0], NULL), true);
-    clientStream *caller = clientStreamCreate(connCreateAcceptedUnix(other[0], NULL), true);
-    ioMessage join = {.type = IO_MSG_JOIN, .stream = late.stream},
-              join_caller = {.type = IO_MSG_JOIN, .stream = caller};
-    ioMessage leave = {.type = IO_MSG_LEAVE, .stream = caller}; /* to be told of, so that the thread makes a turn */
+    late.io = clientIoCreate(connCreateAcceptedUnix(fds[0], NULL), true);
+    clientIo *caller = clientIoCreate(connCreateAcceptedUnix(other[0], NULL), true);
+    ioMessage join = {.type = IO_MSG_JOIN, .io = late.io}, join_caller = {.type = IO_MSG_JOIN, .io = caller};
+    ioMessage leave = {.type = IO_MSG_LEAVE, .io = caller}; /* to be told of, so that the thread makes a turn */
     ioThreadPost(ioThreadGet(1), &join);
     ioThreadPost(ioThreadGet(1), &join_caller);
     ioThreadsFlush();
@@ -683,8 +679,7 @@ static void reportBehindTurn(int before, mainRoleState until) {
     CHECK(woken);
     CHECK_EQ_INT(atomic_load(&late.iterations), 1);
     gone = 0;
-    ioMessage close_it = {.type = IO_MSG_CLOSE, .stream = late.stream},
-              close_caller = {.type = IO_MSG_CLOSE, .stream = caller};
+    ioMessage close_it = {.type = IO_MSG_CLOSE, .io = late.io}, close_caller = {.type = IO_MSG_CLOSE, .io = caller};
     ioThreadPost(ioThreadGet(1), &close_it);
     if (!before) ioThreadPost(ioThreadGet(1), &join_caller);
     ioThreadPost(ioThreadGet(1), &close_caller);
@@ -748,13 +743,13 @@ static void commandBesideBabble(bool lend) {
     fixture_iterate = babbleTurn;
     ioThread *t = ioThreadGet(1);
     babbler b = {.stop = 0};
-    clientStream *streams[LOUD + 1];
+    clientIo *ios[LOUD + 1];
     int pair[2];
     for (int i = 0; i <= LOUD; i++) {
         fixturePair(pair, false);
         if (i < LOUD) b.fds[i] = pair[1];
-        streams[i] = clientStreamCreate(connCreateAcceptedUnix(pair[0], NULL), true);
-        ioMessage join = {.type = IO_MSG_JOIN, .stream = streams[i]};
+        ios[i] = clientIoCreate(connCreateAcceptedUnix(pair[0], NULL), true);
+        ioMessage join = {.type = IO_MSG_JOIN, .io = ios[i]};
         ioThreadPost(t, &join);
     }
     int quiet = pair[1];
@@ -781,7 +776,7 @@ static void commandBesideBabble(bool lend) {
     pthread_join(thread, NULL);
     gone = 0;
     for (int i = 0; i <= LOUD; i++) {
-        ioMessage close_it = {.type = IO_MSG_CLOSE, .stream = streams[i]};
+        ioMessage close_it = {.type = IO_MSG_CLOSE, .io = ios[i]};
         ioThreadPost(t, &close_it);
     }
     CHECK(pollUntil(LOUD + 1));
@@ -794,11 +789,11 @@ static void commandBesideBabble(bool lend) {
     backToOne();
 }
 
-TEST(threads_wake_main_while_other_streams_babble) {
+TEST(threads_wake_main_while_other_clients_babble) {
     commandBesideBabble(false);
 }
 
-TEST(threads_execute_while_other_streams_babble) {
+TEST(threads_execute_while_other_clients_babble) {
     commandBesideBabble(true);
 }
 
@@ -1026,7 +1021,7 @@ static size_t heldBy(unsigned id) {
     listIter it = listBegin(client_state.clients, false);
     for (listNode *node; (node = listNext(&it)) != NULL;) {
         const client *c = listNodeValue(node);
-        n += c->stream->home == ioThreadGet(id);
+        n += c->io->home == ioThreadGet(id);
     }
     return n;
 }

@@ -60,7 +60,7 @@ static void setUp(void) {
 }
 
 static client *makeClient(void) {
-    return clientCreate((struct clientStream *)(void *)&any_stream, 7, "10.0.0.1:1234", "10.0.0.2:6379", false);
+    return clientCreate((struct clientIo *)(void *)&any_stream, 7, "10.0.0.1:1234", "10.0.0.2:6379", false);
 }
 
 /* What it was sent since the last call, as if its socket had taken it. */

@@ -19,7 +19,7 @@ static client *connected(void) {
         if (!dbGet(0)) dbInit(16);
         clientsInit();
     }
-    return clientCreate((struct clientStream *)(void *)&stream, 7, "10.0.0.1:1234", "10.0.0.2:6379", false);
+    return clientCreate((struct clientIo *)(void *)&stream, 7, "10.0.0.1:1234", "10.0.0.2:6379", false);
 }
 
 static client *to;

@@ -1,18 +1,18 @@
-/* client_stream_write.c -- output to bytes on the wire: from where they lie, as much as the socket takes.
+/* client_io_write.c -- output to bytes on the wire: from where they lie, as much as the socket takes.
  *
  * writevToClient() sends reply bytes and the values they refer to without a copy: a walk over the pieces of the chain
  * fills the vector of one system call.
  *
- * Not here    what a reply block is (client/reply_block.c), what is reported to main (client_stream_report.c).
+ * Not here    what a reply block is (client/reply_block.c), what is reported to main (client_io_report.c).
  * Owns        a stream's unsent output.
  * Threads     the holder; with one thread that is main.
  * Invariants  1. Replies reach the socket in the order of the chain.
  *             2. While output waits and the connection stands, a write handler is installed.
  * Cost        one writev for what a client is to be sent; no allocation.
- * Tests       tests/unit/net/io/client_stream_test.c, tests/engine/protocol.tcl, tests/engine/io_threads.tcl
+ * Tests       tests/unit/net/io/client_io_test.c, tests/engine/protocol.tcl, tests/engine/io_threads.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "client_stream_internal.h"
+#include "client_io_internal.h"
 
 #include "panic.h"
 
@@ -71,7 +71,7 @@ static bool nextPiece(pieceWalk *w, struct iovec *out) {
 
 /* Fill iovecs from the head of the chain, up to `max_bytes`: the last piece is cut there, as one value may be larger.
  */
-static int gatherPieces(const clientStream *s, struct iovec *iov, int max, size_t max_bytes, size_t *bytes) {
+static int gatherPieces(const clientIo *s, struct iovec *iov, int max, size_t max_bytes, size_t *bytes) {
     int n = 0;
     size_t total = 0;
     for (const replyBlock *b = s->out_head; b && n < max && total < max_bytes; b = b->next) {
@@ -86,13 +86,13 @@ static int gatherPieces(const clientStream *s, struct iovec *iov, int max, size_
     return n;
 }
 
-static void finishBlock(clientStream *s, replyBlock *b) {
+static void finishBlock(clientIo *s, replyBlock *b) {
     b->next = s->done;
     s->done = b;
 }
 
 /* `n` bytes have gone: advance, and let go of blocks that are complete. */
-static void advanceOutput(clientStream *s, size_t n) {
+static void advanceOutput(clientIo *s, size_t n) {
     s->done_bytes += n;
     ioOwnerStatAdd(&s->owner->stats.net_output, n);
     while (s->out_head) {
@@ -110,7 +110,7 @@ static void advanceOutput(clientStream *s, size_t n) {
     debugAssert(n == 0); /* no more was sent than there was */
 }
 
-static ssize_t writeSome(clientStream *s, size_t most, size_t *wanted) {
+static ssize_t writeSome(clientIo *s, size_t most, size_t *wanted) {
     struct iovec iov[WRITE_IOV_MAX];
     int n = gatherPieces(s, iov, WRITE_IOV_MAX, most, wanted);
     debugAssert(n > 0 && *wanted <= most);
@@ -119,7 +119,7 @@ static ssize_t writeSome(clientStream *s, size_t most, size_t *wanted) {
 
 /* Write as much output as the socket takes, straight from the blocks and the values they refer to. False when the
  * connection failed. */
-static bool writevToClient(clientStream *s) {
+static bool writevToClient(clientIo *s) {
     size_t total = 0;
     while (s->out_head && total < WRITE_PER_EVENT) {
         size_t wanted = 0;
@@ -133,12 +133,12 @@ static bool writevToClient(clientStream *s) {
         advanceOutput(s, (size_t)n);
         if ((size_t)n < wanted) break;
     }
-    clientStreamNoteWork(s, WORK_SOCKET_NS, total);
-    if (total) clientStreamReportLater(s);
+    clientIoNoteWork(s, WORK_SOCKET_NS, total);
+    if (total) clientIoReportLater(s);
     return true;
 }
 
-void clientStreamDropOutput(clientStream *s) {
+void clientIoDropOutput(clientIo *s) {
     while (s->out_head) {
         replyBlock *b = s->out_head;
         s->out_head = b->next;
@@ -148,7 +148,7 @@ void clientStreamDropOutput(clientStream *s) {
 }
 
 /* The peer takes no more: what waits for it goes back to main, which may execute nothing until it is gone. */
-static void giveOutputBack(clientStream *s) {
+static void giveOutputBack(clientIo *s) {
     while (s->out_head) {
         replyBlock *b = s->out_head;
         s->out_head = b->next;
@@ -156,45 +156,45 @@ static void giveOutputBack(clientStream *s) {
         finishBlock(s, b);
     }
     s->out_tail = NULL;
-    clientStreamReportLater(s);
+    clientIoReportLater(s);
 }
 
-void clientStreamWriteFailed(clientStream *s) {
+void clientIoWriteFailed(clientIo *s) {
     s->write_failed = true;
     connSetWriteHandler(s->conn, NULL);
     giveOutputBack(s);
-    if (s->drain_and_close) clientStreamReportDrained(s);
-    else clientStreamReportEnd(s, END_ERROR);
+    if (s->drain_and_close) clientIoReportDrained(s);
+    else clientIoReportEnd(s, END_ERROR);
 }
 
-static void writeAndWatch(clientStream *s) {
+static void writeAndWatch(clientIo *s) {
     if (!writevToClient(s)) {
-        clientStreamWriteFailed(s);
+        clientIoWriteFailed(s);
         return;
     }
     connSetWriteHandler(s->conn, s->out_head ? onWritable : NULL);
-    if (s->drain_and_close && !s->out_head) clientStreamOutputDrained(s);
+    if (s->drain_and_close && !s->out_head) clientIoOutputDrained(s);
 }
 
 static void onWritable(connection *conn) {
-    clientStream *s = conn->owner;
-    clientStreamDebugCheck(s);
-    clientStreamNoteBytes(s); /* the peer has made room */
+    clientIo *s = conn->owner;
+    clientIoDebugCheck(s);
+    clientIoNoteBytes(s); /* the peer has made room */
     writeAndWatch(s);
-    clientStreamDebugCheck(s);
+    clientIoDebugCheck(s);
 }
 
 /* Behind output that waits: small replies move into the last block as far as they fit, so that a peer that reads
  * slowly costs what its replies take and not a block for each turn. The emptied blocks go back with the next report,
  * which is how main learns that they cost nothing any more. */
-static void queueOutput(clientStream *s, replyBlock *chain) {
+static void queueOutput(clientIo *s, replyBlock *chain) {
     while (chain) {
         replyBlock *b = chain;
         chain = b->next;
         b->next = NULL;
         if (replyBlockMove(s->out_tail, b)) {
             finishBlock(s, b);
-            clientStreamReportLater(s);
+            clientIoReportLater(s);
             continue;
         }
         s->out_tail->next = b;
@@ -202,7 +202,7 @@ static void queueOutput(clientStream *s, replyBlock *chain) {
     }
 }
 
-void clientStreamTakeOutput(clientStream *s, replyBlock *chain) {
+void clientIoTakeOutput(clientIo *s, replyBlock *chain) {
     debugAssert(chain != NULL);
     if (s->out_tail) { /* the write handler is installed already */
         queueOutput(s, chain);
@@ -216,6 +216,6 @@ void clientStreamTakeOutput(clientStream *s, replyBlock *chain) {
     else writeAndWatch(s);
 }
 
-void clientStreamWatchOutput(clientStream *s) {
+void clientIoWatchOutput(clientIo *s) {
     if (s->out_head && !s->write_failed) connSetWriteHandler(s->conn, onWritable);
 }

@@ -1,20 +1,20 @@
-/* client_stream.c -- a stream from its connection to its end: made, attached to a holder, told what to do, closed.
+/* client_io.c -- a stream from its connection to its end: made, attached to a holder, told what to do, closed.
  *
  * Main's messages arrive here and go to the rooms that do the work:
  *
- *     bytes -> client_stream_read.c -> requests -> main -> output -> client_stream_write.c -> bytes
- *                                                            at the end, client_stream_close.c
- *     and client_stream_report.c tells main what was written and that it is over.
+ *     bytes -> client_io_read.c -> requests -> main -> output -> client_io_write.c -> bytes
+ *                                                            at the end, client_io_close.c
+ *     and client_io_report.c tells main what was written and that it is over.
  *
  * Not here    threads and messages (io_threads.c), main's fields of a stream (rebalance.c, session_output.c).
  * Owns        a stream's connection.
  * Threads     the holder, where the header does not say main.
  * Invariants  1. The socket is closed only on main's word.
  *             2. After IO_MSG_GONE and IO_MSG_LEFT the holder does not touch the stream.
- * Tests       tests/unit/net/io/client_stream_test.c, tests/engine/io_threads.tcl
+ * Tests       tests/unit/net/io/client_io_test.c, tests/engine/io_threads.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "client_stream_internal.h"
+#include "client_io_internal.h"
 
 #include "anet.h"
 #include "io_threads.h"
@@ -29,18 +29,18 @@
 #define HANDSHAKE_MAX_MS 30000 /* a thousand may have come at once, and the machine be slow */
 #define HANDSHAKE_LINES 10     /* in the log, a minute: handshakes fail for several reasons, and each should be seen */
 
-static void drainAndClose(clientStream *s) {
+static void drainAndClose(clientIo *s) {
     serverAssert(!s->drain_and_close);
     s->drain_and_close = true;
     s->input_ended = true;
-    clientStreamUpdateReading(s);
-    if (s->conn->state == CONN_ERROR || s->write_failed) clientStreamReportDrained(s);
-    else if (!s->out_head) clientStreamOutputDrained(s);
+    clientIoUpdateReading(s);
+    if (s->conn->state == CONN_ERROR || s->write_failed) clientIoReportDrained(s);
+    else if (!s->out_head) clientIoOutputDrained(s);
 }
 
 /* ---- The handshake ---- */
 
-static void stopHandshakeTimer(clientStream *s) {
+static void stopHandshakeTimer(clientIo *s) {
     if (s->handshake_timer >= 0) aeDeleteTimeEvent(s->owner->loop, s->handshake_timer);
     s->handshake_timer = -1;
 }
@@ -58,47 +58,47 @@ static void logHandshake(const connection *conn, const char *why) {
 
 static long long onHandshakeTimer(aeEventLoop *loop, long long id, void *arg) {
     unused(loop), unused(id);
-    clientStream *s = arg;
+    clientIo *s = arg;
     s->handshake_timer = -1;
     logHandshake(s->conn, "the TLS handshake takes too long");
-    clientStreamReportEnd(s, END_ERROR);
+    clientIoReportEnd(s, END_ERROR);
     return AE_NOMORE;
 }
 
 /* The client may be a user by its certificate: main is asked before anything is read. */
-static void tellNames(clientStream *s) {
+static void tellNames(clientIo *s) {
     int field = atomic_load_explicit(&net_shared.tls_user_field, memory_order_relaxed);
     sds names = field < 0 ? NULL : connTlsPeerNames(s->conn, (tlsNameField)field);
     if (!names) return;
     s->awaits_user = true;
-    ioMessage m = {.type = IO_MSG_NAMED, .stream = s, .names = names};
+    ioMessage m = {.type = IO_MSG_NAMED, .io = s, .names = names};
     ioThreadPostToMain(s->owner, &m);
 }
 
 /* Main has said all that it has to say before the stream is read. */
-static void admit(clientStream *s, unsigned flags) {
+static void admit(clientIo *s, unsigned flags) {
     if (likely(!(flags & CLIENT_STREAM_ADMITTED) || !s->awaits_user)) return;
     s->awaits_user = false;
-    clientStreamUpdateReading(s);
+    clientIoUpdateReading(s);
 }
 
 /* The connection is (or, after a failed handshake, is not) ready for bytes. */
 static void onAccepted(connection *conn) {
-    clientStream *s = conn->owner;
+    clientIo *s = conn->owner;
     stopHandshakeTimer(s);
     if (conn->state != CONN_CONNECTED) {
         logHandshake(conn, connErrorText(conn));
-        clientStreamReportEnd(s, END_ERROR);
+        clientIoReportEnd(s, END_ERROR);
         return;
     }
     tellNames(s);
-    clientStreamUpdateReading(s);
+    clientIoUpdateReading(s);
     if (!s->owner->greets) return;
-    ioMessage m = {.type = IO_MSG_GREETED, .stream = s};
+    ioMessage m = {.type = IO_MSG_GREETED, .io = s};
     ioThreadPostToMain(s->owner, &m);
 }
 
-static void attach(clientStream *s, ioOwner *h) {
+static void attach(clientIo *s, ioOwner *h) {
     serverAssert(!s->owner);
     serverAssert(!s->conn->loop);
     serverAssert(!s->has_unreported);
@@ -106,47 +106,47 @@ static void attach(clientStream *s, ioOwner *h) {
     int fds = aeGetSetSize(h->loop);
     if (s->conn->fd >= fds) aeResizeSetSize(h->loop, s->conn->fd >= 2 * fds ? s->conn->fd + 1 : 2 * fds);
     if (connAttach(s->conn, h->loop) == C_ERR) {
-        clientStreamReportEnd(s, END_ERROR);
+        clientIoReportEnd(s, END_ERROR);
         return;
     }
     s->reading_stopped = true;
     if (s->conn->state == CONN_ACCEPTING) {
-        if (connShakesHands(s->conn)) clientStreamNoteWork(s, WORK_HANDSHAKE_NS, 0);
+        if (connShakesHands(s->conn)) clientIoNoteWork(s, WORK_HANDSHAKE_NS, 0);
         connAccept(s->conn, onAccepted);
         if (s->conn->state == CONN_ACCEPTING)
             s->handshake_timer = aeCreateTimeEvent(h->loop, HANDSHAKE_MAX_MS, onHandshakeTimer, s);
         return;
     }
-    clientStreamUpdateReading(s);
-    clientStreamWatchOutput(s);
+    clientIoUpdateReading(s);
+    clientIoWatchOutput(s);
     /* The last holder may have waited for the peer. */
-    if (s->drain_and_close && !s->out_head) clientStreamOutputDrained(s);
+    if (s->drain_and_close && !s->out_head) clientIoOutputDrained(s);
 }
 
-static void detach(clientStream *s) {
-    clientStreamReportWritten(s);
-    clientStreamForgetReport(s);
-    clientStreamStopLingering(s);
+static void detach(clientIo *s) {
+    clientIoReportWritten(s);
+    clientIoForgetReport(s);
+    clientIoStopLingering(s);
     stopHandshakeTimer(s);
     connDetach(s->conn);
     connSetReadHandler(s->conn, NULL);
     connSetWriteHandler(s->conn, NULL);
-    ioMessage m = {.type = IO_MSG_LEFT, .stream = s};
+    ioMessage m = {.type = IO_MSG_LEFT, .io = s};
     ioOwner *h = s->owner;
     s->owner = NULL; /* as in closeStream() */
     ioThreadPostToMain(h, &m);
 }
 
-static void closeStream(clientStream *s) {
+static void closeStream(clientIo *s) {
     serverAssert(s->conn != NULL);
-    clientStreamForgetReport(s);
-    clientStreamStopLingering(s);
+    clientIoForgetReport(s);
+    clientIoStopLingering(s);
     stopHandshakeTimer(s);
     connClose(s->conn);
     s->conn = NULL;
-    clientStreamDropOutput(s);
-    clientStreamDropInput(s);
-    ioMessage m = {.type = IO_MSG_GONE, .stream = s, .bytes = s->done_bytes, .reply = s->done};
+    clientIoDropOutput(s);
+    clientIoDropInput(s);
+    ioMessage m = {.type = IO_MSG_GONE, .io = s, .bytes = s->done_bytes, .reply = s->done};
     s->done = NULL;
     s->done_bytes = 0;
     ioOwner *h = s->owner;
@@ -154,16 +154,16 @@ static void closeStream(clientStream *s) {
     ioThreadPostToMain(h, &m);
 }
 
-void clientStreamDeliver(ioOwner *h, const ioMessage *m) {
+void clientIoDeliver(ioOwner *h, const ioMessage *m) {
     if (m->type == IO_MSG_FAN) {
-        clientStreamTakeFan(h, m->fan);
+        clientIoTakeFan(h, m->fan);
         return;
     }
-    clientStream *s = m->stream;
+    clientIo *s = m->io;
     if (m->type != IO_MSG_JOIN) {
         debugAssert(s->owner == h);
-        if (unlikely(s->in_fan)) clientStreamsFan(h);
-        clientStreamDebugCheck(s);
+        if (unlikely(s->in_fan)) clientIosFan(h);
+        clientIoDebugCheck(s);
     }
     switch ((messageType)m->type) {
     case IO_MSG_JOIN:
@@ -175,8 +175,8 @@ void clientStreamDeliver(ioOwner *h, const ioMessage *m) {
     case IO_MSG_OUTPUT:
         s->authenticated = m->number & CLIENT_STREAM_AUTHENTICATED;
         /* Output first: a returned block may let more be parsed. */
-        if (m->reply) clientStreamTakeOutput(s, m->reply);
-        if (m->block) clientStreamTakeReturned(s, m->block);
+        if (m->reply) clientIoTakeOutput(s, m->reply);
+        if (m->block) clientIoTakeReturned(s, m->block);
         admit(s, m->number);
         break;
     case IO_MSG_DRAIN: drainAndClose(s); break;
@@ -193,30 +193,30 @@ void clientStreamDeliver(ioOwner *h, const ioMessage *m) {
     case IO_MSG_GREETED:
     case IO_MSG_GONE: serverPanic("message %d is not for a stream", m->type);
     }
-    clientStreamDebugCheck(s);
+    clientIoDebugCheck(s);
 }
 
 /* --- making and freeing (main) ----------------------------------------------------------------------- */
 
-clientStream *clientStreamCreate(connection *conn, bool authenticated) {
-    clientStream *s = zmallocAligned(CACHE_LINE, sizeof(*s));
+clientIo *clientIoCreate(connection *conn, bool authenticated) {
+    clientIo *s = zmallocAligned(CACHE_LINE, sizeof(*s));
     memset(s, 0, sizeof(*s));
     s->conn = conn;
     s->authenticated = authenticated;
     s->linger_timer = -1;
     s->handshake_timer = -1;
     conn->owner = s;
-    clientStreamInitReader(s);
+    clientIoInitReader(s);
     return s;
 }
 
-clientStream *clientStreamCreateTrusted(connection *conn) {
-    clientStream *s = clientStreamCreate(conn, true);
+clientIo *clientIoCreateTrusted(connection *conn) {
+    clientIo *s = clientIoCreate(conn, true);
     s->trusted = true;
     return s;
 }
 
-void clientStreamFree(clientStream *s) {
+void clientIoFree(clientIo *s) {
     serverAssert(!s->conn && !s->owner && !s->session);
     serverAssert(!s->partial && !s->reader.args && !s->out_head && !s->done);
     serverAssert(!s->has_unreported && s->linger_timer < 0 && s->handshake_timer < 0);

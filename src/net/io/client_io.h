@@ -1,12 +1,12 @@
-/* client_stream.h -- clientStream: the half of a connection that reads, parses and writes.
+/* client_io.h -- clientIo: the half of a connection that reads, parses and writes.
  *
  * A stream belongs to one thread, its holder: an I/O thread, or main, which runs the same code.
  * Holder and main meet only in messages (messages.h): main never looks at a holder's field and the
  * holder never at a main's field. The holder changes only by IO_MSG_LEAVE, IO_MSG_LEFT, IO_MSG_JOIN, in this order.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#ifndef NET_CLIENT_STREAM_H
-#define NET_CLIENT_STREAM_H
+#ifndef NET_CLIENT_IO_H
+#define NET_CLIENT_IO_H
 
 #include "client.h"
 #include "io_owner.h"
@@ -19,7 +19,7 @@
 
 struct ioThread;
 
-typedef struct clientStream {
+typedef struct clientIo {
     /* Line 0 -- holder: reading. */
     connection *conn;      /* owns; NULL after close */
     requestBlock *partial; /* owns: bytes of a request that is not whole yet; NULL when there are none */
@@ -43,10 +43,10 @@ typedef struct clientStream {
     /* Line 1 -- holder: writing. */
     alignas(CACHE_LINE) replyBlock *out_head; /* owns: unsent output */
     replyBlock *out_tail;
-    replyBlock *done;                                       /* owns: written blocks not yet reported to main */
-    size_t done_bytes;                                      /* written since the last report, whole blocks or not */
-    struct clientStream *next_unreported, *prev_unreported; /* the first one's prev_unreported says nothing */
-    fanEntry *fan_head, *fan_tail; /* what the next clientStreamsFan() sends, in batches of the holder */
+    replyBlock *done;                                   /* owns: written blocks not yet reported to main */
+    size_t done_bytes;                                  /* written since the last report, whole blocks or not */
+    struct clientIo *next_unreported, *prev_unreported; /* the first one's prev_unreported says nothing */
+    fanEntry *fan_head, *fan_tail; /* what the next clientIosFan() sends, in batches of the holder */
 
     /* Line 2 -- holder: the parser. */
     alignas(CACHE_LINE) requestReader reader;
@@ -69,11 +69,11 @@ typedef struct clientStream {
     struct ioThread *home;                   /* who holds it, as main knows it; changed when IO_MSG_LEFT arrives */
     struct ioThread *moving_to;              /* a move is under way: where it goes */
     requestBlock *returning;                 /* owns: executed blocks to be given back with the next message */
-    struct clientStream *prev, *next;        /* list of home */
+    struct clientIo *prev, *next;            /* list of home */
     replyBlock *held_replies;                /* owns: output made while the stream is between two holders */
     struct heldPart *held_first, *held_last; /* own: output that waits until it may leave (session_hold.c) */
     /* The lists of session_output.c. The first one's prev_draining says nothing. */
-    struct clientStream *next_returning, *next_draining, *prev_draining;
+    struct clientIo *next_returning, *next_draining, *prev_draining;
     uint64_t work_seen; /* rebalance.c: of `work` */
     uint32_t cost;      /* the same: a ms, decayed */
     uint32_t looked_at; /* the same: its place in the survey */
@@ -86,25 +86,25 @@ typedef struct clientStream {
     bool ended;         /* IO_MSG_END has come: close when the commands before it have run */
     bool admitted;      /* IO_MSG_NAMED has come: the holder may read */
     bool hung_up;       /* IO_MSG_HANGUP has come: close when a command waits */
-} clientStream;
+} clientIo;
 
-static_assert(offsetof(clientStream, session) % CACHE_LINE == 0, "main's fields keep apart from the holder's");
+static_assert(offsetof(clientIo, session) % CACHE_LINE == 0, "main's fields keep apart from the holder's");
 
 /* Main: a stream for an accepted connection (takes it), not yet attached anywhere. */
-clientStream *clientStreamCreate(connection *conn, bool authenticated);
+clientIo *clientIoCreate(connection *conn, bool authenticated);
 /* Main: the same for one that this server has made, whose peer is trusted. */
-clientStream *clientStreamCreateTrusted(connection *conn);
+clientIo *clientIoCreateTrusted(connection *conn);
 /* Main: free what is left after IO_MSG_GONE. */
-void clientStreamFree(clientStream *s);
+void clientIoFree(clientIo *s);
 
 /* --- Runs on the holder ------------------------------------------------------------------------ */
-/* Do what a message to the holder asks for (the `to_stream` of ioThreadHooks). */
-void clientStreamDeliver(ioOwner *h, const ioMessage *m);
+/* Do what a message to the holder asks for (the `to_io` of ioThreadHooks). */
+void clientIoDeliver(ioOwner *h, const ioMessage *m);
 /* Tell main of everything that was written and not yet reported (the `report` of ioThreadHooks). */
-void clientStreamsReport(ioOwner *h);
+void clientIosReport(ioOwner *h);
 /* Write the messages for many that have come since the last time (the `delivered` of ioThreadHooks). */
-void clientStreamsFan(ioOwner *h);
-/* Assert what holds of an attached or detached stream between two of its functions (client_stream_check.c). */
-void clientStreamCheck(const clientStream *s);
+void clientIosFan(ioOwner *h);
+/* Assert what holds of an attached or detached stream between two of its functions (client_io_check.c). */
+void clientIoCheck(const clientIo *s);
 
 #endif

@@ -1,58 +1,58 @@
-/* client_stream_report.c -- what a stream tells main of its output and of its end.
+/* client_io_report.c -- what a stream tells main of its output and of its end.
  *
  * Written blocks are not reported one write at a time but once a turn of the thread, or along with the next requests.
  *
- * Not here    requests on their way to main (client_stream_read.c).
+ * Not here    requests on their way to main (client_io_read.c).
  * Owns        the holder's list of streams with something to report.
  * Threads     the holder.
  * Invariants  1. After IO_MSG_END nothing is sent to main for the stream but IO_MSG_WRITTEN, IO_MSG_LEFT, IO_MSG_GONE,
  *                and, when main has asked for a drain, IO_MSG_END once more.
  *             2. What has been written is reported once, in the order of the chain.
- * Tests       tests/unit/net/io/client_stream_test.c
+ * Tests       tests/unit/net/io/client_io_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "client_stream_internal.h"
+#include "client_io_internal.h"
 
 #include "io_threads.h"
 #include "panic.h"
 
-void clientStreamReportEnd(clientStream *s, endReason why) {
+void clientIoReportEnd(clientIo *s, endReason why) {
     s->input_ended = true;
     if (s->end_reported) return;
     s->end_reported = true;
-    ioMessage m = {.type = IO_MSG_END, .number = (uint16_t)why, .stream = s};
+    ioMessage m = {.type = IO_MSG_END, .number = (uint16_t)why, .io = s};
     ioThreadPostToMain(s->owner, &m);
 }
 
-void clientStreamReportWritten(clientStream *s) {
+void clientIoReportWritten(clientIo *s) {
     if (!s->done && !s->done_bytes) return;
-    ioMessage m = {.type = IO_MSG_WRITTEN, .stream = s, .bytes = s->done_bytes, .reply = s->done};
+    ioMessage m = {.type = IO_MSG_WRITTEN, .io = s, .bytes = s->done_bytes, .reply = s->done};
     s->done = NULL;
     s->done_bytes = 0;
     ioThreadPostToMain(s->owner, &m);
 }
 
-void clientStreamReportLater(clientStream *s) {
+void clientIoReportLater(clientIo *s) {
     if (s->has_unreported) return;
     s->has_unreported = true;
-    clientStream *first = s->owner->unreported;
+    clientIo *first = s->owner->unreported;
     s->next_unreported = first;
     if (first) first->prev_unreported = s;
     s->owner->unreported = s;
 }
 
-void clientStreamsReport(ioOwner *h) {
+void clientIosReport(ioOwner *h) {
     while (h->unreported) {
-        clientStream *s = h->unreported;
+        clientIo *s = h->unreported;
         debugAssert(s->owner == h);
         debugAssert(s->has_unreported);
         h->unreported = s->next_unreported;
         s->has_unreported = false;
-        clientStreamReportWritten(s);
+        clientIoReportWritten(s);
     }
 }
 
-void clientStreamForgetReport(clientStream *s) {
+void clientIoForgetReport(clientIo *s) {
     if (!s->has_unreported) return;
     if (s == s->owner->unreported) s->owner->unreported = s->next_unreported;
     else s->prev_unreported->next_unreported = s->next_unreported;

@@ -1,4 +1,4 @@
-/* client_stream_test.c -- a stream on thread 0 with the test in main's place: every split, limit, end, partial write.
+/* client_io_test.c -- a stream on thread 0 with the test in main's place: every split, limit, end, partial write.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "bio.h"
@@ -20,7 +20,7 @@
 
 /* What main would know of the stream. */
 static struct {
-    clientStream *s;
+    clientIo *s;
     int peer;
     sds seen; /* records as text */
     requestBlock *held, **held_end;
@@ -59,7 +59,7 @@ static void takeBack(replyBlock *chain) {
 }
 
 static void rigDeliver(const ioMessage *m) {
-    CHECK(m->stream == rig.s);
+    CHECK(m->io == rig.s);
     switch ((messageType)m->type) {
     case IO_MSG_REQUESTS:
         CHECK_EQ_INT(rig.ends, 0);
@@ -94,7 +94,7 @@ static void rigDeliver(const ioMessage *m) {
         scribble(m->reply);
         takeBack(m->reply);
         rig.gone = true;
-        clientStreamFree(m->stream);
+        clientIoFree(m->io);
         break;
     default: CHECK(false);
     }
@@ -108,9 +108,9 @@ static void rigOpenOn(int fd, int peer, bool tcp, bool authenticated) {
     rig.seen = sdsEmpty();
     rig.peer = peer;
     connection *conn = tcp ? connCreateAcceptedSocket(fd, NULL) : connCreateAcceptedUnix(fd, NULL);
-    rig.s = clientStreamCreate(conn, authenticated);
+    rig.s = clientIoCreate(conn, authenticated);
     rig.s->home = ioThreadMain();
-    ioMessage m = {.type = IO_MSG_JOIN, .number = authenticated ? CLIENT_STREAM_AUTHENTICATED : 0, .stream = rig.s};
+    ioMessage m = {.type = IO_MSG_JOIN, .number = authenticated ? CLIENT_STREAM_AUTHENTICATED : 0, .io = rig.s};
     ioThreadPost(rig.s->home, &m);
 }
 
@@ -121,9 +121,9 @@ static void rigOpen(bool tcp, bool authenticated) {
 }
 
 static void post(messageType type, unsigned number, requestBlock *block, replyBlock *reply) {
-    ioMessage m = {.type = (uint16_t)type, .number = (uint16_t)number, .stream = rig.s, .block = block, .reply = reply};
+    ioMessage m = {.type = (uint16_t)type, .number = (uint16_t)number, .io = rig.s, .block = block, .reply = reply};
     ioThreadPost(ioThreadMain(), &m);
-    if (!rig.gone) clientStreamCheck(rig.s);
+    if (!rig.gone) clientIoCheck(rig.s);
 }
 
 /* All that main has: the stream gets it back. */
@@ -145,9 +145,9 @@ static void rigReturn(void) {
 
 static void iteration(void) {
     fixtureTurn();
-    if (!rig.gone) clientStreamCheck(rig.s);
-    clientStreamsReport(ioThreadOwner(ioThreadMain()));
-    if (!rig.gone) clientStreamCheck(rig.s);
+    if (!rig.gone) clientIoCheck(rig.s);
+    clientIosReport(ioThreadOwner(ioThreadMain()));
+    if (!rig.gone) clientIoCheck(rig.s);
 }
 
 static void rigClose(void) {
@@ -1012,10 +1012,10 @@ TEST(stream_reports_written_bytes_with_the_next_request) {
     fixtureTurn();
     CHECK_EQ_STR(rig.seen, "<PING>");
     CHECK_EQ_INT(rig.written, sdsLen(want));
-    clientStreamsReport(ioThreadOwner(ioThreadMain()));
+    clientIosReport(ioThreadOwner(ioThreadMain()));
     CHECK_EQ_INT(rig.written, sdsLen(want)); /* not twice */
     post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, randomChain(1, 50, &seed));
-    clientStreamsReport(ioThreadOwner(ioThreadMain()));
+    clientIosReport(ioThreadOwner(ioThreadMain()));
     CHECK(rig.written > sdsLen(want));
     fixtureReceive(rig.peer, &got);
     CHECK_EQ_INT(sdsLen(got), rig.written);

@@ -1,20 +1,20 @@
-/* client_stream_check.c -- what holds of a stream whenever none of its functions is running.
+/* client_io_check.c -- what holds of a stream whenever none of its functions is running.
  *
- * Not here    what changes a stream (client_stream.c and its rooms), main's fields of it (rebalance.c,
+ * Not here    what changes a stream (client_io.c and its rooms), main's fields of it (rebalance.c,
  *             session_output.c).
  * Threads     the holder.
  * Invariants  the asserts below, one each.
  * Cost        the first blocks of the output and the thread's list of unreported streams; debug builds and tests only.
- * Tests       tests/unit/net/io/client_stream_test.c, after every operation
+ * Tests       tests/unit/net/io/client_io_test.c, after every operation
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "client_stream.h"
+#include "client_io.h"
 
 #include "panic.h"
 
 #define BLOCKS_LOOKED_AT 64 /* a client that never reads may have thousands */
 
-static void checkInput(const clientStream *s) {
+static void checkInput(const clientIo *s) {
     const requestReader *r = &s->reader;
     const requestBlock *b = s->partial;
     if (b) {
@@ -41,10 +41,10 @@ static void checkInput(const clientStream *s) {
     serverAssert(!s->parse_waits_for_auth || (s->inflight_blocks > 0 && b));
 }
 
-static bool isUnreported(const clientStream *s) {
-    const clientStream *before = NULL;
+static bool isUnreported(const clientIo *s) {
+    const clientIo *before = NULL;
     if (!s->owner) return false; /* on its way to the next one */
-    for (const clientStream *u = s->owner->unreported; u; before = u, u = u->next_unreported) {
+    for (const clientIo *u = s->owner->unreported; u; before = u, u = u->next_unreported) {
         serverAssert(u->has_unreported && u->owner == s->owner);
         serverAssert(!before || u->prev_unreported == before);
         if (u == s) return true;
@@ -52,7 +52,7 @@ static bool isUnreported(const clientStream *s) {
     return false;
 }
 
-static void checkOutput(const clientStream *s) {
+static void checkOutput(const clientIo *s) {
     serverAssert(!s->out_head == !s->out_tail);
     const replyBlock *b = s->out_head;
     for (int i = 0; b && i < BLOCKS_LOOKED_AT; i++, b = b->next) {
@@ -66,13 +66,13 @@ static void checkOutput(const clientStream *s) {
     serverAssert(s->has_unreported || s->write_failed || (!s->done && s->done_bytes == 0));
 }
 
-static void checkFlags(const clientStream *s) {
+static void checkFlags(const clientIo *s) {
     serverAssert(s->input_ended || !(s->end_reported || s->drain_and_close));
     serverAssert(s->linger_timer < 0 || (s->drain_and_close && !s->out_head && s->conn->loop));
 }
 
 /* Attached and past the handshake: a direction has a handler when there is something to do in it. */
-static void checkHandlers(const clientStream *s) {
+static void checkHandlers(const clientIo *s) {
     const connection *c = s->conn;
     serverAssert(c->owner == s);
     if (!c->loop || c->state == CONN_ACCEPTING) return;
@@ -85,7 +85,7 @@ static void checkHandlers(const clientStream *s) {
     serverAssert((s->out_head != NULL) == (c->on_writable != NULL));
 }
 
-void clientStreamCheck(const clientStream *s) {
+void clientIoCheck(const clientIo *s) {
     serverAssert(s->conn != NULL);
     checkInput(s);
     checkOutput(s);

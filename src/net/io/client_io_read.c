@@ -1,4 +1,4 @@
-/* client_stream_read.c -- bytes to requests: read, parse, hand over.
+/* client_io_read.c -- bytes to requests: read, parse, hand over.
  *
  * Reading fills a request block, parsing makes records in it, and the block goes to main as soon as no
  * whole request is left in the bytes; the rest is the start of the next block. A large argument is read into an
@@ -10,10 +10,10 @@
  * Invariants  1. Requests reach main in the order of their bytes.
  *             2. A block is owned by one side.
  * Cost        one read for what a client has sent; no allocation per request.
- * Tests       tests/unit/net/io/client_stream_test.c, tests/engine/protocol.tcl, tests/engine/io_threads.tcl
+ * Tests       tests/unit/net/io/client_io_test.c, tests/engine/protocol.tcl, tests/engine/io_threads.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "client_stream_internal.h"
+#include "client_io_internal.h"
 
 #include "io_threads.h"
 #include "net_settings.h"
@@ -49,7 +49,7 @@ static bool growArgs(requestReader *r, size_t want) {
     return true;
 }
 
-static void lendArgs(clientStream *s) {
+static void lendArgs(clientIo *s) {
     debugAssert(s->reader.args || s->reader.argc == 0);
     if (s->reader.args) return; /* kept from a request that came in parts */
     s->reader.args = s->owner->args;
@@ -59,7 +59,7 @@ static void lendArgs(clientStream *s) {
     if (unlikely(!s->reader.args)) (void)growArgs(&s->reader, 1); /* the thread's first: places are counted from it */
 }
 
-static void takeArgsBack(clientStream *s) {
+static void takeArgsBack(clientIo *s) {
     if (s->owner->args || s->reader.args_cap > KEEP_ARGS_ROOM) {
         zfree(s->reader.args);
     } else {
@@ -70,7 +70,7 @@ static void takeArgsBack(clientStream *s) {
     s->reader.args_cap = 0;
 }
 
-static requestLimits limitsOf(const clientStream *s) {
+static requestLimits limitsOf(const clientIo *s) {
     if (unlikely(s->trusted))
         return (requestLimits){.args_max = INT_MAX, .bulk_len_max = (long long)OBJ_STRING_MAX, .authenticated = true};
     return (requestLimits){
@@ -81,19 +81,19 @@ static requestLimits limitsOf(const clientStream *s) {
 }
 
 /* A malformed request: main answers with the text, behind all replies before it, and closes. */
-static void refuse(clientStream *s, requestBlock *b, slice text) {
+static void refuse(clientIo *s, requestBlock *b, slice text) {
     requestBlockAddError(b, text);
     s->input_ended = true;
     s->partial = NULL;
     connSetReadHandler(s->conn, NULL);
 }
 
-static void parseFailed(clientStream *s, requestBlock *b) {
+static void parseFailed(clientIo *s, requestBlock *b) {
     refuse(s, b, sliceOf(s->reader.error, s->reader.error_len));
 }
 
 /* "POST / HTTP" or "Host: ...": somebody makes a browser talk to us. No command may be executed. */
-static bool crossProtocol(const clientStream *s, const requestBlock *b) {
+static bool crossProtocol(const clientIo *s, const requestBlock *b) {
     if (s->reader.argc == 0) return false;
     return requestIsCrossProtocol(sliceOf(b->buf + s->reader.args[0].offset, s->reader.args[0].len));
 }
@@ -104,7 +104,7 @@ static bool cannotReadAgain(const requestBlock *b) {
 }
 
 /* Make records of all whole requests in the block. The rest stays: request_start tells from where. */
-static void parseBlock(clientStream *s, requestBlock *b) {
+static void parseBlock(clientIo *s, requestBlock *b) {
     requestReader *r = &s->reader;
     lendArgs(s);
     requestLimits limits = limitsOf(s);
@@ -122,7 +122,7 @@ static void parseBlock(clientStream *s, requestBlock *b) {
         }
         if (state != READ_DONE) break;
         if (unlikely(crossProtocol(s, b))) {
-            clientStreamReportEnd(s, END_CROSS_PROTOCOL);
+            clientIoReportEnd(s, END_CROSS_PROTOCOL);
             break;
         }
         if (unlikely(r->argc == 0)) {
@@ -143,7 +143,7 @@ static void parseBlock(clientStream *s, requestBlock *b) {
 }
 
 /* The rest of `b` becomes the start of a block of its own: where it stood at request_start it now stands at 0. */
-static void carryRest(clientStream *s, requestBlock *b) {
+static void carryRest(clientIo *s, requestBlock *b) {
     size_t start = s->request_start, rest = b->len - start;
     requestBlock *next = rest && !s->input_ended ? requestBlockGet(&s->owner->pool) : NULL;
     if (next && rest > next->cap && unlikely(!requestBlockReserve(&s->owner->pool, next, rest))) {
@@ -166,14 +166,14 @@ static void carryRest(clientStream *s, requestBlock *b) {
     b->len = start;
 }
 
-static void handOver(clientStream *s, requestBlock *b) {
+static void handOver(clientIo *s, requestBlock *b) {
     debugAssert(b != s->partial);
     debugAssert(b->first && b->current == b->first);
     if (unlikely(!hotKeysPassBy(&s->owner->pool.hot, b->commands))) requestBlockPick(&s->owner->pool, b);
     s->inflight_blocks++;
     s->owner->commands += (unsigned)b->commands;
     s->inflight_bytes += b->wire_bytes;
-    ioMessage m = {.type = IO_MSG_REQUESTS, .stream = s, .block = b};
+    ioMessage m = {.type = IO_MSG_REQUESTS, .io = s, .block = b};
     if (s->done_bytes <= UINT32_MAX) { /* what was written goes along */
         m.reply = s->done;
         m.written = (uint32_t)s->done_bytes;
@@ -184,14 +184,14 @@ static void handOver(clientStream *s, requestBlock *b) {
 }
 
 /* Parse what the partial block holds and hand over what is whole. */
-static void parseAndHandOver(clientStream *s) {
+static void parseAndHandOver(clientIo *s) {
     requestBlock *b = s->partial;
     parseBlock(s, b);
     if (b->first) {
         carryRest(s, b);
         handOver(s, b);
     } else if (s->request_start == b->len || s->input_ended) { /* only empty requests, or nothing to keep */
-        clientStreamNoteBytes(s); /* so replicas that load their dataset say that they live */
+        clientIoNoteBytes(s); /* so replicas that load their dataset say that they live */
         requestBlockPut(&s->owner->pool, b);
         s->partial = NULL;
         s->request_start = 0;
@@ -203,23 +203,23 @@ static void parseAndHandOver(clientStream *s) {
 
 /* Main is behind: nothing more is read for now. That the peer goes is heard all the same, as commands of a client that
  * waits for something will not run again before it is served, and then nobody would take what it is given. */
-static bool tooFarAhead(const clientStream *s) {
+static bool tooFarAhead(const clientIo *s) {
     return s->inflight_blocks >= INFLIGHT_BLOCKS_MAX || s->inflight_bytes >= INFLIGHT_BYTES_MAX ||
            s->parse_waits_for_auth || s->awaits_user;
 }
 
 static void onHangup(connection *conn) {
-    clientStream *s = conn->owner;
-    clientStreamDebugCheck(s);
+    clientIo *s = conn->owner;
+    clientIoDebugCheck(s);
     connSetHangupHandler(conn, NULL); /* or each turn would tell it again */
     if (s->end_reported) return;
     s->hangup_told = true;
-    ioMessage m = {.type = IO_MSG_HANGUP, .stream = s};
+    ioMessage m = {.type = IO_MSG_HANGUP, .io = s};
     ioThreadPostToMain(s->owner, &m);
-    clientStreamDebugCheck(s);
+    clientIoDebugCheck(s);
 }
 
-void clientStreamUpdateReading(clientStream *s) {
+void clientIoUpdateReading(clientIo *s) {
     if (!s->conn || !s->conn->loop) return;
     if (s->owner->greets && !s->drain_and_close) return; /* its next holder reads */
     connHandler *read = NULL, *hangup = NULL;
@@ -231,13 +231,13 @@ void clientStreamUpdateReading(clientStream *s) {
     if (likely((read ? connSetReadHandler(s->conn, read) : connSetHangupHandler(s->conn, hangup)) == C_OK)) return;
     /* The system has no room for one more descriptor to wait for: nothing would ever be heard of the peer. */
     s->reading_stopped = true;
-    if (s->drain_and_close) clientStreamReportDrained(s);
-    else clientStreamReportEnd(s, END_ERROR);
+    if (s->drain_and_close) clientIoReportDrained(s);
+    else clientIoReportEnd(s, END_ERROR);
 }
 
 /* Room for what is to come: at least the rest of an argument under way, which is not large. False: there is no room,
  * and no memory. */
-static bool makeRoom(const clientStream *s, requestBlock *b) {
+static bool makeRoom(const clientIo *s, requestBlock *b) {
     size_t missing = readerMissing(&s->reader, b->len);
     size_t room = b->cap - b->len;
     /* Behind an argument of some kilobytes that filled the last read more of its kind wait. Fewer reads mean fewer
@@ -251,7 +251,7 @@ static bool makeRoom(const clientStream *s, requestBlock *b) {
 
 /* A request that is malformed, or cannot be held (the reader says which): the client is told, behind all replies before
  * it, and the connection ends. */
-static void refuseRequest(clientStream *s) {
+static void refuseRequest(clientIo *s) {
     requestBlock *b = s->partial;
     if (s->reader.args) takeArgsBack(s);
     parseFailed(s, b);
@@ -270,28 +270,28 @@ static bool queryLimitReached(const requestBlock *b) {
 }
 
 /* What a request that is not whole yet costs, for main to see. What a large argument has room for is no memory yet. */
-static void showQuerySize(clientStream *s) {
+static void showQuerySize(clientIo *s) {
     const requestBlock *b = s->partial;
     atomic_store_explicit(&s->query_used, b ? querySize(b) : 0, memory_order_relaxed);
     atomic_store_explicit(&s->query_room, b ? b->cap - b->len : 0, memory_order_relaxed);
 }
 
 /* The end of input, an error, or nothing to read now. */
-static void readNothing(clientStream *s, ssize_t n) {
+static void readNothing(clientIo *s, ssize_t n) {
     if (n < 0 && s->conn->state == CONN_CONNECTED) return;
-    clientStreamReportEnd(s, n == 0 ? END_EOF : END_ERROR);
+    clientIoReportEnd(s, n == 0 ? END_EOF : END_ERROR);
 }
 
 /* Something came of a request that is not whole yet. False when it is too much. */
-static bool mayGoOn(clientStream *s) {
-    clientStreamNoteBytes(s);
+static bool mayGoOn(clientIo *s) {
+    clientIoNoteBytes(s);
     if (s->trusted || !queryLimitReached(s->partial)) return true;
-    clientStreamReportEnd(s, END_QUERY_LIMIT);
+    clientIoReportEnd(s, END_QUERY_LIMIT);
     return false;
 }
 
 /* One read into the large argument under way. One event brings so much of it and no more, whatever has come. */
-static bool readLargeArg(clientStream *s, requestBlock *b) {
+static bool readLargeArg(clientIo *s, requestBlock *b) {
     size_t room;
     char *to = requestBlockLargeRoom(b, &room);
     if (unlikely(!to)) {
@@ -312,14 +312,14 @@ static bool readLargeArg(clientStream *s, requestBlock *b) {
     return ((size_t)n == room && !requestBlockLargeOpen(b)) || connHasPending(s->conn);
 }
 
-static __attribute__((noinline)) bool beginLargeArg(clientStream *s, requestBlock *b) {
+static __attribute__((noinline)) bool beginLargeArg(clientIo *s, requestBlock *b) {
     if (requestBlockLargeBegin(&s->owner->pool, b, &s->reader, s->request_start)) return true;
     refuseRequest(s);
     return false;
 }
 
 /* One read. False when there is no more to read now. */
-static bool readOnce(clientStream *s) {
+static bool readOnce(clientIo *s) {
     requestBlock *b = s->partial;
     if (!b) {
         b = s->partial = requestBlockGet(&s->owner->pool);
@@ -364,12 +364,12 @@ static __attribute__((noinline)) void waitForMemory(void) {
 }
 
 static void onReadable(connection *conn) {
-    clientStream *s = conn->owner;
-    clientStreamDebugCheck(s);
+    clientIo *s = conn->owner;
+    clientIoDebugCheck(s);
     s->owner->reads++;
     if (s->drain_and_close) {
-        clientStreamDiscardInput(s);
-        clientStreamDebugCheck(s);
+        clientIoDiscardInput(s);
+        clientIoDebugCheck(s);
         return;
     }
     if (unlikely(!zmallocKeepReserve())) waitForMemory();
@@ -379,13 +379,13 @@ static void onReadable(connection *conn) {
     for (int i = 0; i < READS_PER_EVENT && !s->input_ended && !tooFarAhead(s); i++)
         if (!readOnce(s)) break;
     bytes = atomic_load_explicit(&h->stats.net_input, memory_order_relaxed) - bytes;
-    clientStreamNoteWork(s, WORK_SOCKET_NS + (uint64_t)(h->commands - commands) * WORK_COMMAND_NS, bytes);
+    clientIoNoteWork(s, WORK_SOCKET_NS + (uint64_t)(h->commands - commands) * WORK_COMMAND_NS, bytes);
     showQuerySize(s);
-    clientStreamUpdateReading(s);
-    clientStreamDebugCheck(s);
+    clientIoUpdateReading(s);
+    clientIoDebugCheck(s);
 }
 
-void clientStreamTakeReturned(clientStream *s, requestBlock *chain) {
+void clientIoTakeReturned(clientIo *s, requestBlock *chain) {
     while (chain) {
         requestBlock *next = chain->next;
         debugAssert(s->inflight_blocks > 0);
@@ -399,16 +399,16 @@ void clientStreamTakeReturned(clientStream *s, requestBlock *chain) {
         s->parse_waits_for_auth = false;
         if (s->partial) parseAndHandOver(s);
     }
-    if (s->reading_stopped) clientStreamUpdateReading(s);
+    if (s->reading_stopped) clientIoUpdateReading(s);
 }
 
-void clientStreamDropInput(clientStream *s) {
+void clientIoDropInput(clientIo *s) {
     if (s->partial) requestBlockPut(&s->owner->pool, s->partial);
     s->partial = NULL;
     if (s->reader.args) takeArgsBack(s);
 }
 
-void clientStreamInitReader(clientStream *s) {
+void clientIoInitReader(clientIo *s) {
     s->reader.grow = growArgs;
     readerReset(&s->reader, 0);
 }

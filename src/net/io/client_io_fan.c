@@ -1,10 +1,10 @@
-/* client_stream_fan.c -- the same bytes to many streams of one holder.
+/* client_io_fan.c -- the same bytes to many streams of one holder.
  *
  * Batches that come with one look at the messages are collected, so that a stream which several of them name is written
  * to once: they are strung together through their entries. What a socket does not take becomes output of the stream
  * like any other: small pieces are copied into its last block, large ones referred to.
  *
- * Not here    other output (client_stream_write.c), how main sorts streams by holder (session_fan.c).
+ * Not here    other output (client_io_write.c), how main sorts streams by holder (session_fan.c).
  * Owns        the batches of this look at the messages; they go back to main at its end.
  * Threads     the holder.
  * Invariants  1. A stream with `fan_head` set or something kept (in_fan) gets no other message before its batches are
@@ -14,7 +14,7 @@
  * Tests       tests/unit/net/session/session_fan_test.c, tests/engine/pubsub.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "client_stream_internal.h"
+#include "client_io_internal.h"
 
 #include "io_threads.h"
 #include "panic.h"
@@ -27,24 +27,24 @@
 #define KEEP_COPIED_MAX 4096 /* more is referred to */
 
 /* Nobody is there to read, or nothing more is to be said. */
-static bool isDeaf(const clientStream *s) {
+static bool isDeaf(const clientIo *s) {
     return !s->conn || s->write_failed || s->drain_and_close || s->conn->state == CONN_ERROR;
 }
 
 /* ---- What a socket does not take -------------------------------------------------------------------------------- */
 
-static fanKept *keptOf(fanBatch *b, clientStream *s) {
+static fanKept *keptOf(fanBatch *b, clientIo *s) {
     if (b->kept_count == b->kept_room) {
         b->kept_room = b->kept_room ? 2 * b->kept_room : 4;
         b->kept = zrealloc(b->kept, b->kept_room * sizeof(*b->kept));
     }
     fanKept *k = &b->kept[b->kept_count++];
-    *k = (fanKept){.stream = s};
+    *k = (fanKept){.io = s};
     return k;
 }
 
 /* The block to which `room` bytes can be added, a new one if need be. NULL: no memory. */
-static replyBlock *tailFor(clientStream *s, size_t room, keptOutput *kept) {
+static replyBlock *tailFor(clientIo *s, size_t room, keptOutput *kept) {
     replyBlock *b = s->out_tail;
     if (b && replyBlockRoom(b) >= room) return b;
     b = replyBlockMake(room, !s->out_tail);
@@ -58,7 +58,7 @@ static replyBlock *tailFor(clientStream *s, size_t room, keptOutput *kept) {
 }
 
 /* The bytes of the entry from `from` on become output of its stream. False: no memory. */
-static bool keep(clientStream *s, const fanEntry *e, size_t from) {
+static bool keep(clientIo *s, const fanEntry *e, size_t from) {
     fanBatch *batch = (fanBatch *)(uintptr_t)e->batch;
     slice rest = sliceOf(batch->text.ptr + from, batch->text.len - from);
     bool copied = rest.len <= KEEP_COPIED_MAX;
@@ -77,13 +77,13 @@ static bool keep(clientStream *s, const fanEntry *e, size_t from) {
 
 /* ---- Writing ---------------------------------------------------------------------------------------------------- */
 
-static void fail(clientStream *s) {
+static void fail(clientIo *s) {
     s->fan_head = NULL;
-    clientStreamWriteFailed(s);
+    clientIoWriteFailed(s);
 }
 
 /* `n` bytes of the first entries have gone: what is left of them, and those behind them, wait for the socket. */
-static void keepRest(clientStream *s, size_t n) {
+static void keepRest(clientIo *s, size_t n) {
     for (const fanEntry *e = s->fan_head; e; e = e->next) {
         size_t len = e->batch->text.len, gone = n < len ? n : len;
         n -= gone;
@@ -93,7 +93,7 @@ static void keepRest(clientStream *s, size_t n) {
         }
     }
     s->fan_head = NULL;
-    if (s->out_head) clientStreamWatchOutput(s);
+    if (s->out_head) clientIoWatchOutput(s);
 }
 
 /* As many entries as one call takes; the first that it leaves out, or NULL. */
@@ -107,7 +107,7 @@ static const fanEntry *gather(const fanEntry *e, struct iovec *iov, int *count, 
     return e;
 }
 
-static void writeFanned(clientStream *s) {
+static void writeFanned(clientIo *s) {
     struct iovec iov[FAN_IOV_MAX];
     int count;
     size_t wanted;
@@ -121,7 +121,7 @@ static void writeFanned(clientStream *s) {
         }
         size_t gone = n > 0 ? (size_t)n : 0;
         ioOwnerStatAdd(&s->owner->stats.net_output, gone);
-        clientStreamNoteWork(s, WORK_SOCKET_NS, gone);
+        clientIoNoteWork(s, WORK_SOCKET_NS, gone);
         atomic_store_explicit(&s->fanned_bytes, atomic_load_explicit(&s->fanned_bytes, memory_order_relaxed) + gone,
                               memory_order_relaxed);
         if (gone < wanted) {
@@ -135,16 +135,16 @@ static void writeFanned(clientStream *s) {
 /* ---- A look at the messages ------------------------------------------------------------------------------------- */
 
 static void takeEntry(fanEntry *e) {
-    clientStream *s = e->stream;
+    clientIo *s = e->io;
     if (unlikely(isDeaf(s))) {
-        e->stream = NULL;
+        e->io = NULL;
         return;
     }
     s->in_fan = true;
     if (s->fan_head) {
         s->fan_tail->next = e;
     } else if (s->out_head) { /* its socket is full */
-        if (!keep(s, e, 0)) clientStreamWriteFailed(s);
+        if (!keep(s, e, 0)) clientIoWriteFailed(s);
         return;
     } else {
         s->fan_head = e;
@@ -152,27 +152,27 @@ static void takeEntry(fanEntry *e) {
     s->fan_tail = e;
 }
 
-void clientStreamTakeFan(ioOwner *h, fanBatch *b) {
+void clientIoTakeFan(ioOwner *h, fanBatch *b) {
     b->next = NULL;
     if (h->fan_tail) h->fan_tail->next = b;
     else h->fan_head = b;
     h->fan_tail = b;
     for (size_t i = 0; i < b->count; i++) {
         if (i + AHEAD < b->count) {
-            prefetchWrite(b->entries[i + AHEAD].stream);
-            prefetchWrite(&b->entries[i + AHEAD].stream->out_head);
+            prefetchWrite(b->entries[i + AHEAD].io);
+            prefetchWrite(&b->entries[i + AHEAD].io->out_head);
         }
-        debugAssert(b->entries[i].stream->owner == h);
+        debugAssert(b->entries[i].io->owner == h);
         takeEntry(&b->entries[i]);
     }
 }
 
-void clientStreamsFan(ioOwner *h) {
+void clientIosFan(ioOwner *h) {
     if (likely(!h->fan_head)) return;
     monotime now = clockTicks();
     for (fanBatch *b = h->fan_head; b; b = b->next) {
         for (size_t i = 0; i < b->count; i++) {
-            clientStream *s = b->entries[i].stream;
+            clientIo *s = b->entries[i].io;
             if (!s) continue;
             if (s->fan_head) {
                 atomic_store_explicit(&s->last_bytes, now, memory_order_relaxed);
