@@ -116,7 +116,7 @@ void netInit(aeEventLoop *loop) {
                                  .to_io = clientIoDeliver,
                                  .delivered = clientIosFan,
                                  .report = clientIosReport,
-                                 .iteration = netLentTurn};
+                                 .iteration = netDelegatedIteration};
     ioThreadsInit(loop, &hooks);
     storeSetFreeSink(ioThreadsFreeElsewhere);
     evictAddUncounted(transientLeftOut);
@@ -303,8 +303,8 @@ void netBeforeWait(aeEventLoop *loop) {
     if (unlikely(iterations.serving)) return;
     ioThreadsFlush();
     /* A stream of this thread's own could not be reached by one that has the role. */
-    bool lend = ioThreadsCount() > 1 && rebalanceIsIdle(ioThreadMain()) && mainPolicyLends();
-    if (batchHasReady() || !ioThreadsMainSleeps(lend)) aeDontWait(loop);
+    bool offer = ioThreadsCount() > 1 && rebalanceIsIdle(ioThreadMain()) && mainPolicyOffersRole();
+    if (batchHasReady() || !ioThreadsMainSleeps(offer)) aeDontWait(loop);
 }
 
 void netAfterSleep(void) {
@@ -344,14 +344,14 @@ void netServeOthers(void) {
 
 /* --- an I/O thread that has main's role -------------------------------------------------------------- */
 
-iterationEnd netLentTurn(void) {
+iterationEnd netDelegatedIteration(void) {
     assertMainRole();
     long long before = net_stats.executed;
     uint64_t busy_ns = net_stats.busy_ns;
     iterations.woke = clockTicks();
     bool more = runIteration();
     ioOwnerStatAdd(&ioThreadOwner(ioThreadActing())->stats.acting_ns, net_stats.busy_ns - busy_ns);
-    net_stats.lent_commands += net_stats.executed - before;
+    net_stats.delegated_commands += net_stats.executed - before;
     if (iterations.apply_threads || batchIsForMainThread()) return ITERATION_FOR_MAIN;
     return more || batchHasReady() ? ITERATION_LEFT_WORK : ITERATION_DONE;
 }

@@ -28,7 +28,7 @@ void netBeforeWait(aeEventLoop *loop);
 void netAfterSleep(void);
 void netAfterEvent(void);
 /* A turn of main on an I/O thread that has borrowed the role (the `turn` of ioThreadHooks). */
-iterationEnd netLentTurn(void);
+iterationEnd netDelegatedIteration(void);
 /* Serve others while a command, or a start, works for long (yieldSetServe). */
 void netServeOthers(void);
 /* Ten times a second: what is done for clients by the clock (client_cron.h), threads that have retired. */

@@ -67,7 +67,7 @@ static void resetStats(void) {
     at_reset.role_moves = mainRoleMoves();
     for (unsigned i = 0; i < IO_THREADS_MAX; i++) at_reset.active_ns[i] = activeNs(i);
     /* What the balance of threads is judged by stays. */
-    net_stats.lent_commands = 0;
+    net_stats.delegated_commands = 0;
     net_stats.connections_received = net_stats.rejected_connections = 0;
     prefetch_stats = (prefetchStats){0};
     net_stats.cycles = net_stats.cycle_ns = 0;
@@ -131,7 +131,7 @@ static void threads(infoOut *o) {
     infoLine(o, "io_threaded_total_prefetch_entries:%lld", prefetch_stats.entries);
     infoLine(o, "io_threads_client_moves:%llu", (unsigned long long)growth(rebalanceMoves(), at_reset.client_moves));
     infoLine(o, "main_role_moves:%llu", (unsigned long long)growth(mainRoleMoves(), at_reset.role_moves));
-    infoLine(o, "main_role_lent_commands:%lld", net_stats.lent_commands);
+    infoLine(o, "main_role_lent_commands:%lld", net_stats.delegated_commands);
 }
 
 static void cycles(infoOut *o) {

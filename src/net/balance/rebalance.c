@@ -186,25 +186,25 @@ void rebalanceKeepOutput(clientIo *s, replyBlock *chain) {
     *end = chain;
 }
 
-void rebalanceLend(clientIo *s) {
+void rebalanceDetach(clientIo *s) {
     assertMainRole();
-    serverAssert(!s->lent && !s->closing);
-    s->lent = true;
+    serverAssert(!s->detached && !s->closing);
+    s->detached = true;
     if (!s->moving_to) leaveFor(s, s->home);
 }
 
-void rebalanceReturn(clientIo *s) {
+void rebalanceAttach(clientIo *s) {
     assertMainRole();
-    serverAssert(s->lent && s->lent_here);
-    s->lent = s->lent_here = false;
+    serverAssert(s->detached && s->detached_here);
+    s->detached = s->detached_here = false;
     rebalanceLeft(s);
 }
 
 void rebalanceLeft(clientIo *s) {
     assertMainRole();
     serverAssert(s->moving_to != NULL);
-    if (unlikely(s->lent)) {
-        s->lent_here = true;
+    if (unlikely(s->detached)) {
+        s->detached_here = true;
         return;
     }
     unlinkIo(s);
@@ -398,8 +398,9 @@ static void surveySettle(void) {
         clientIo *s = survey.who[i];
         if (!s || ioThreadId(s->home) == 0 || ioThreadId(s->home) >= SPREAD_THREADS) continue;
         survey.who[n] = s;
-        survey.ios[n++] = (spreadStream){
-            .cost = s->cost, .thread = (uint16_t)ioThreadId(s->home), .stays = s->moving_to || s->closing || s->lent};
+        survey.ios[n++] = (spreadStream){.cost = s->cost,
+                                         .thread = (uint16_t)ioThreadId(s->home),
+                                         .stays = s->moving_to || s->closing || s->detached};
     }
     survey.n = n;
 }

@@ -16,10 +16,10 @@ void rebalanceAdopt(clientIo *s);
 void rebalanceGreeted(clientIo *s);
 /* The stream has left its holder (IO_MSG_LEFT): hand it to the next, or close it if its client is gone. */
 void rebalanceLeft(clientIo *s);
-/* Take the stream from its holder and give it to no other until rebalanceReturn(): it is lent when `lent_here` is set,
- * by a message that may have to be waited for. Meanwhile it is between two holders. */
-void rebalanceLend(clientIo *s);
-void rebalanceReturn(clientIo *s);
+/* Take the stream from its holder and give it to no other until rebalanceAttach(): it is lent when `detached_here` is
+ * set, by a message that may have to be waited for. Meanwhile it is between two holders. */
+void rebalanceDetach(clientIo *s);
+void rebalanceAttach(clientIo *s);
 /* Output for a stream that is between two holders (takes the chain, which is counted): the next one gets it, in the
  * order of these calls. */
 void rebalanceKeepOutput(clientIo *s, replyBlock *chain);

@@ -23,26 +23,26 @@
 clientIo *streamLoanAsk(client *c) {
     assertMainThread();
     clientIo *s = c->io;
-    if (!s || s->closing || s->lent || c->flags & CLIENT_CLOSE_ASAP) return NULL;
-    rebalanceLend(s);
+    if (!s || s->closing || s->detached || c->flags & CLIENT_CLOSE_ASAP) return NULL;
+    rebalanceDetach(s);
     return s;
 }
 
 loanState streamLoanLook(clientIo *s, connection **conn) {
     assertMainThread();
-    if (!s->lent_here) return LOAN_PENDING;
+    if (!s->detached_here) return LOAN_PENDING;
     bool written = !s->out_head && !s->held_replies && !s->held_first;
     if (written && s->conn->state == CONN_CONNECTED && !s->ended && !s->closing) {
         *conn = s->conn;
         return LOAN_HERE;
     }
-    rebalanceReturn(s);
+    rebalanceAttach(s);
     return LOAN_REFUSED;
 }
 
 void streamLoanEnd(clientIo *s) {
     assertMainThread();
-    rebalanceReturn(s);
+    rebalanceAttach(s);
 }
 
 connection *streamLoanTake(client *c) {
@@ -67,5 +67,5 @@ void streamLoanAbandon(client *c) {
     connMute(s->conn);
     s->input_ended = true; /* what comes is for the other process */
     clientCloseAsap(c);
-    rebalanceReturn(s);
+    rebalanceAttach(s);
 }

@@ -223,7 +223,7 @@ static void emptyChannels(ioThread *t) {
 
 /* Make a turn of main on this thread if the role is free. */
 static bool actAsMain(ioThread *t) {
-    if (!mainRoleBorrow(t->owner.id)) return false;
+    if (!mainRoleAcquire(t->owner.id)) return false;
     io.acting = t;
     io.direct = NULL;
     emptyChannels(t);
@@ -234,15 +234,15 @@ static bool actAsMain(ioThread *t) {
     io.acting = io.direct = io.threads[0];
     /* A thread that is behind is offered the rest when it has made room: it need not have anything to tell main. */
     if (end == ITERATION_LEFT_WORK || io.overflow) setPosted(t->owner.id);
-    if (end == ITERATION_FOR_MAIN) mainRolePassOn();
-    else mainRoleGiveBack();
+    if (end == ITERATION_FOR_MAIN) mainRoleHandOff();
+    else mainRoleRelease();
     return true;
 }
 
 /* What was published, and nobody has taken yet, is to be executed. True when this thread has done so. */
 static bool seeToMain(ioThread *t) {
     if (!anyPosted()) return false;
-    mainRoleState state = mainRoleLook();
+    mainRoleState state = mainRolePeek();
     if (state == ROLE_FREE && !t->owner.greets && !mainPolicyWakes(&t->owner)) return actAsMain(t);
     mainWatchTold(&t->watch, &t->owner);
     if (state == ROLE_FREE || state == ROLE_ASLEEP) mainRoleWake();
@@ -270,7 +270,7 @@ static long long onRetry(aeEventLoop *loop, long long id, void *arg) {
 /* Nobody is awake who will look at what was published. What a thread reports behind a turn of its own it has not told
  * anybody of: the role may have gone to main's own thread with that turn, and that may have fallen asleep since. */
 static bool mainIsToBeTold(void) {
-    mainRoleState state = mainRoleLook();
+    mainRoleState state = mainRolePeek();
     return state == ROLE_FREE || state == ROLE_ASLEEP;
 }
 
@@ -604,12 +604,12 @@ void ioThreadsWakeMain(void) {
     aeWakeupSend(&io.main_wakeup);
 }
 
-bool ioThreadsMainSleeps(bool lend) {
+bool ioThreadsMainSleeps(bool offer) {
     assertMainThread();
     if (!nextThread(0)) return true;
     if (io.overflow) return false; /* a thread is behind: it must be offered the rest */
-    mainRoleLayDown(lend);
-    return !anyPosted() || !mainRoleTakeUp();
+    mainRoleSuspend(offer);
+    return !anyPosted() || !mainRoleReacquire();
 }
 
 void ioThreadsMainAwake(void) {

@@ -75,7 +75,7 @@ size_t ioThreadsPoll(size_t max);
 void ioThreadsWakeMain(void);
 /* Main's own thread, last before it waits: lay the role down, lend it if `lend`. False when work has come meanwhile: do
  * not wait then. */
-bool ioThreadsMainSleeps(bool lend);
+bool ioThreadsMainSleeps(bool offer);
 /* Main's own thread, after the wait: have the role again. */
 void ioThreadsMainAwake(void);
 

@@ -65,7 +65,7 @@ static _Atomic bool dedicated;
 bool mainWatchIsDue(mainWatch *w, const ioOwner *h) {
     unsigned reads = h->reads - w->reads_seen, commands = h->commands - w->commands_seen;
     if (reads < PUBLISH_READS && commands < PUBLISH_COMMANDS) {
-        if (commands < BATCH_COMMANDS || mainRoleLook() != ROLE_FREE) return false;
+        if (commands < BATCH_COMMANDS || mainRolePeek() != ROLE_FREE) return false;
     }
     w->reads_seen = h->reads;
     w->commands_seen = h->commands;
@@ -125,7 +125,7 @@ bool mainPolicyIsDedicated(void) {
     return atomic_load_explicit(&dedicated, memory_order_relaxed);
 }
 
-bool mainPolicyLends(void) {
+bool mainPolicyOffersRole(void) {
     assertMainRole();
     return net_settings.main_role != MAIN_ROLE_KEEP;
 }

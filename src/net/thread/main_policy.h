@@ -47,7 +47,7 @@ void mainPolicyCheck(monotime now, const mainLoad *load);
 /* Whether main is kept on its own thread. Main. */
 bool mainPolicyIsDedicated(void);
 /* Whether main's own thread may lend the role when it waits. Main. */
-bool mainPolicyLends(void);
+bool mainPolicyOffersRole(void);
 /* A turn of main ends after each batch (tests: the role moves at every chance). Main. */
 bool mainPolicyIsRestless(void);
 

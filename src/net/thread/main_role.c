@@ -63,7 +63,7 @@ void mainRoleInit(const aeWakeup *wakeup) {
     enter(0);
 }
 
-mainRoleState mainRoleLook(void) {
+mainRoleState mainRolePeek(void) {
     return (mainRoleState)atomic_load(&role.word);
 }
 
@@ -78,36 +78,36 @@ uint64_t mainRoleMoves(void) {
 
 /* --- main's own thread ------------------------------------------------------------------------------ */
 
-void mainRoleLayDown(bool lend) {
+void mainRoleSuspend(bool offer) {
     assertMainThread();
     assertMainRole();
     panicSetMainRole(false);
-    int before = atomic_exchange(&role.word, lend ? ROLE_FREE : ROLE_ASLEEP);
+    int before = atomic_exchange(&role.word, offer ? ROLE_FREE : ROLE_ASLEEP);
     serverAssert(before == ROLE_KEPT);
 }
 
-bool mainRoleTakeUp(void) {
+bool mainRoleReacquire(void) {
     assertMainThread();
-    if (!change(ROLE_FREE, ROLE_KEPT) && !change(ROLE_ASLEEP, ROLE_KEPT) && mainRoleLook() != ROLE_KEPT) return false;
+    if (!change(ROLE_FREE, ROLE_KEPT) && !change(ROLE_ASLEEP, ROLE_KEPT) && mainRolePeek() != ROLE_KEPT) return false;
     enter(0);
     return true;
 }
 
 static void waitForTurnToEnd(void) {
     pthread_mutex_lock(&role.lock);
-    while (mainRoleLook() == ROLE_WANTED) pthread_cond_wait(&role.given, &role.lock);
+    while (mainRolePeek() == ROLE_WANTED) pthread_cond_wait(&role.given, &role.lock);
     pthread_mutex_unlock(&role.lock);
 }
 
 void mainRoleResume(void) {
     assertMainThread();
-    while (!mainRoleTakeUp())
+    while (!mainRoleReacquire())
         if (change(ROLE_LENT, ROLE_WANTED)) waitForTurnToEnd();
 }
 
 /* --- I/O threads -------------------------------------------------------------------------------------- */
 
-bool mainRoleBorrow(unsigned thread) {
+bool mainRoleAcquire(unsigned thread) {
     debugAssert(!panicHoldsMainRole());
     if (atomic_load_explicit(&role.word, memory_order_relaxed) != ROLE_FREE || !change(ROLE_FREE, ROLE_LENT))
         return false;
@@ -125,13 +125,13 @@ static void handToWaiting(void) {
     pthread_mutex_unlock(&role.lock);
 }
 
-void mainRoleGiveBack(void) {
+void mainRoleRelease(void) {
     assertMainRole();
     panicSetMainRole(false);
     if (!change(ROLE_LENT, ROLE_FREE)) handToWaiting();
 }
 
-void mainRolePassOn(void) {
+void mainRoleHandOff(void) {
     assertMainRole();
     panicSetMainRole(false);
     if (change(ROLE_LENT, ROLE_KEPT)) aeWakeupSend(role.wakeup);

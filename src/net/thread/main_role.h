@@ -22,25 +22,25 @@ typedef enum {
 
 /* Boot, on main's own thread, which has the role from then on. `bell` ends its wait. */
 void mainRoleInit(const aeWakeup *wakeup);
-mainRoleState mainRoleLook(void); /* any thread; seq_cst */
+mainRoleState mainRolePeek(void); /* any thread; seq_cst */
 /* Where the role's holder last took it, as sched_getcpu() says; any thread. */
 int mainRoleCpu(void);
 
 /* --- main's own thread ---------------------------------------------------------------------------- */
 /* Before the wait: lay the role down (FREE), or keep it (ASLEEP). Then look once more whether there is work. */
-void mainRoleLayDown(bool lend);
+void mainRoleSuspend(bool offer);
 /* After the wait: have the role again. Waits for the end of a turn that another thread makes, without spinning. */
 void mainRoleResume(void);
 /* Take the role up again before the wait, because work has come. False when another thread has it: it does the work. */
-bool mainRoleTakeUp(void);
+bool mainRoleReacquire(void);
 
 /* --- I/O threads ------------------------------------------------------------------------------------ */
 /* Take a free role for a turn as thread number `thread`; false when it is not free. */
-bool mainRoleBorrow(unsigned thread);
+bool mainRoleAcquire(unsigned thread);
 /* The turn is over. The role is free again, or main's own thread has it if that waits. */
-void mainRoleGiveBack(void);
+void mainRoleRelease(void);
 /* The turn is over, and what follows is for main's own thread, which is woken. */
-void mainRolePassOn(void);
+void mainRoleHandOff(void);
 /* The holder of a borrowed role: main's own thread waits, so end the turn soon. */
 bool mainRoleIsWanted(void);
 /* Wake main's own thread if it waits and nobody has the role; it has the role when it wakes. */

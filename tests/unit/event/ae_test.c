@@ -626,25 +626,25 @@ TEST(ae_wakeup_attached_needs_no_clearing) {
 }
 
 /* A timer of a loop that waits, made by whoever has the lock that the loop lets go of while it waits. */
-typedef struct lentLoop {
+typedef struct delegatedLoop {
     aeEventLoop *loop;
     pthread_mutex_t lock;
     bool waits;
-} lentLoop;
-static void lendLoop(aeEventLoop *loop, void *arg) {
+} delegatedLoop;
+static void delegateLoop(aeEventLoop *loop, void *arg) {
     unused(loop);
-    lentLoop *l = arg;
+    delegatedLoop *l = arg;
     l->waits = true;
     pthread_mutex_unlock(&l->lock);
 }
 static void takeLoopBack(aeEventLoop *loop, void *arg) {
     unused(loop);
-    lentLoop *l = arg;
+    delegatedLoop *l = arg;
     pthread_mutex_lock(&l->lock);
     l->waits = false;
 }
 static void *setTimerFromOutside(void *arg) {
-    lentLoop *l = arg;
+    delegatedLoop *l = arg;
     for (bool done = false; !done;) {
         pthread_mutex_lock(&l->lock);
         if (l->waits) {
@@ -656,14 +656,14 @@ static void *setTimerFromOutside(void *arg) {
     return NULL;
 }
 static void testTimerFromOutside(aeEventLoop *loop) {
-    lentLoop l = {.loop = loop};
+    delegatedLoop l = {.loop = loop};
     aeWakeup wakeup;
     pthread_t thread;
     if (!CHECK(aeWakeupOpen(&wakeup) == C_OK)) return;
     CHECK(aeWakeupAttach(loop, &wakeup) == C_OK);
     pthread_mutex_init(&l.lock, NULL);
     pthread_mutex_lock(&l.lock);
-    aeSetBeforeWait(loop, lendLoop, &l);
+    aeSetBeforeWait(loop, delegateLoop, &l);
     aeSetAfterSleep(loop, takeLoopBack, &l);
     aeCreateTimeEvent(loop, 3600 * 1000, stopLoop, NULL); /* would be waited for */
     CHECK(pthread_create(&thread, NULL, setTimerFromOutside, &l) == 0);

@@ -228,8 +228,8 @@ static void deliver(const ioMessage *m) {
     else sessionDeliver(m);
 }
 
-static iterationEnd lentTurn(void) {
-    return fixture_iterate ? fixture_iterate() : netLentTurn();
+static iterationEnd delegatedIteration(void) {
+    return fixture_iterate ? fixture_iterate() : netDelegatedIteration();
 }
 
 static void report(ioOwner *h) {
@@ -290,7 +290,7 @@ void netFixtureInit(void) {
                                  .to_io = clientIoDeliver,
                                  .delivered = clientIosFan,
                                  .report = report,
-                                 .iteration = lentTurn};
+                                 .iteration = delegatedIteration};
     ioThreadsInit(fixture_loop, &hooks);
     storeSetFreeSink(ioThreadsFreeElsewhere);
     netShareSettings();

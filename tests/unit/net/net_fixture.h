@@ -16,7 +16,7 @@
 
 extern aeEventLoop *fixture_loop;
 extern void (*fixture_deliver)(const ioMessage *m);
-/* Instead of netLentTurn(), on the thread that has taken main's role, while `fixture_deliver` is set. */
+/* Instead of netDelegatedIteration(), on the thread that has taken main's role, while `fixture_deliver` is set. */
 extern iterationEnd (*fixture_iterate)(void);
 /* On an I/O thread that is about to report what its streams have written. Set while no thread runs. */
 extern void (*fixture_before_report)(const ioOwner *h);

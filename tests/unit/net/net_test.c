@@ -46,14 +46,14 @@ TEST(active_threads_are_those_beside_main) {
 
 /* --- how main waits ----------------------------------------------------------------------------------- */
 
-static struct { _Atomic bool laid_down, over; } watched;
+static struct { _Atomic bool released, over; } watched;
 
 static void *lookAtRole(void *arg) {
     unused(arg);
     unitLimit limit = unitLimitStart(20000);
     bool kept;
-    while ((kept = mainRoleLook() == ROLE_KEPT) && !unitLimitOver(&limit)) poll(NULL, 0, 1);
-    atomic_store(&watched.laid_down, !kept);
+    while ((kept = mainRolePeek() == ROLE_KEPT) && !unitLimitOver(&limit)) poll(NULL, 0, 1);
+    atomic_store(&watched.released, !kept);
     atomic_store(&watched.over, true);
     return NULL;
 }
@@ -73,8 +73,8 @@ TEST(main_lays_its_role_down_to_wait) {
     CHECK(pthread_create(&looks, NULL, lookAtRole, NULL) == 0);
     while (!atomic_load(&watched.over)) aeProcessEvents(fixture_loop, AE_ALL_EVENTS);
     pthread_join(looks, NULL);
-    CHECK(atomic_load(&watched.laid_down));
-    CHECK_EQ_INT(mainRoleLook(), ROLE_KEPT);
+    CHECK(atomic_load(&watched.released));
+    CHECK_EQ_INT(mainRolePeek(), ROLE_KEPT);
     aeDeleteTimeEvent(fixture_loop, tick);
     useThreads(1);
     CHECK(fixtureUntil(fixtureOnlyMain, NULL, 10000));

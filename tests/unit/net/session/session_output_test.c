@@ -36,13 +36,13 @@ static struct {
 static void leave(void) {
     clientIo *s = way.c->io;
     if (way.threads > 1) rebalanceGreeted(s); /* to the thread that holds fewest: the other one */
-    else rebalanceLend(s);
+    else rebalanceDetach(s);
     CHECK(s->moving_to != NULL);
-    CHECK_EQ_INT(s->lent_here, way.threads == 1);
+    CHECK_EQ_INT(s->detached_here, way.threads == 1);
 }
 
 static void arrive(void) {
-    if (way.threads == 1) rebalanceReturn(way.c->io);
+    if (way.threads == 1) rebalanceAttach(way.c->io);
 }
 
 static void setOut(int threads) {
@@ -195,7 +195,7 @@ TEST(output_is_dropped_when_the_client_has_arrived) {
             CHECK(s->closing && s->moving_to && !s->session);
             sdsFree(way.want);
             way.want = sdsEmpty();
-            if (threads == 1) rebalanceReturn(s);
+            if (threads == 1) rebalanceAttach(s);
             hears(true);
             settle();
         }

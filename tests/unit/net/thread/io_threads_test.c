@@ -119,9 +119,9 @@ static long long onTimeout(aeEventLoop *loop, long long id, void *arg) {
 }
 
 /* Main waits as its loop does; false when nothing but the time-out has ended the wait. */
-static bool mainWaits(bool lend) {
+static bool mainWaits(bool offer) {
     bool timed_out = false;
-    if (!ioThreadsMainSleeps(lend)) return true;
+    if (!ioThreadsMainSleeps(offer)) return true;
     long long id = aeCreateTimeEvent(fixture_loop, 20000, onTimeout, &timed_out);
     aeProcessEvents(fixture_loop, AE_ALL_EVENTS);
     if (!timed_out) aeDeleteTimeEvent(fixture_loop, id);
@@ -168,7 +168,7 @@ static iterationEnd answerTurn(void) {
 
 /* One message there, one back; both sides sleep in between for random times. A lost wake-up shows as a wait that ends
  * by time-out, or as an answer that nobody takes. */
-static void askAndAnswer(bool lend, int rounds) {
+static void askAndAnswer(bool offer, int rounds) {
     netFixtureInit();
     setThreads(2, false);
     fixtureSuspend(true);
@@ -188,7 +188,7 @@ static void askAndAnswer(bool lend, int rounds) {
             atomic_signal_fence(memory_order_seq_cst);
         if (unitRandom(&seed) % 200 == 0) usleep((useconds_t)(unitRandom(&seed) % 300));
         ioThreadsFlush();
-        if (!lend) {
+        if (!offer) {
             while (!atomic_load(&answered) && lost == 0)
                 if (ioThreadsPoll(100) == 0) lost += !mainWaits(false);
             continue;
@@ -326,12 +326,12 @@ static bool comes(size_t want) {
 }
 
 /* Main does not wait: there is something to do. */
-static void staysAwake(bool lend) {
-    bool sleeps = ioThreadsMainSleeps(lend);
+static void staysAwake(bool offer) {
+    bool sleeps = ioThreadsMainSleeps(offer);
     CHECK(!sleeps);
     if (sleeps) ioThreadsMainAwake();
     CHECK(panicHoldsMainRole());
-    CHECK_EQ_INT(mainRoleLook(), ROLE_KEPT);
+    CHECK_EQ_INT(mainRolePeek(), ROLE_KEPT);
 }
 
 /* The marker has a holder if `joined`. */
@@ -364,16 +364,16 @@ TEST(threads_look_once_more_before_they_sleep) {
 /* A thread has published, and has seen that main is awake, behind main's last look at what is posted: main does not lay
  * its role down for good, lent or kept. */
 TEST(threads_main_looks_once_more_before_it_waits) {
-    for (int lend = 0; lend < 2; lend++) {
+    for (int offer = 0; offer < 2; offer++) {
         stepOpen(goneDeliver);
         stepAsk();
         stepPost(IO_MSG_JOIN, step.marker);
         ioThreadsFlush();
         letGo(STEP_BEFORE_WAIT);
         standsAt(STEP_BEFORE_WAIT);
-        staysAwake(lend);
+        staysAwake(offer);
         comes(1);
-        bool sleeps = ioThreadsMainSleeps(lend); /* now there is nothing */
+        bool sleeps = ioThreadsMainSleeps(offer); /* now there is nothing */
         CHECK(sleeps);
         if (sleeps) ioThreadsMainAwake();
         stepClose(true);
@@ -606,7 +606,7 @@ static struct {
 static void lateReport(const ioOwner *h) {
     if (h->id == 0 || !h->unreported || !atomic_load(&late.hold)) return;
     unitLimit limit = unitLimitStart(20000);
-    while (mainRoleLook() != late.until && !unitLimitOver(&limit)) poll(NULL, 0, 1);
+    while (mainRolePeek() != late.until && !unitLimitOver(&limit)) poll(NULL, 0, 1);
     atomic_store(&late.hold, false);
 }
 
@@ -660,19 +660,19 @@ static void reportBehindTurn(int before, mainRoleState until) {
     atomic_store(&late.hold, true);
     if (before) sendOk();
     else ioThreadPost(ioThreadGet(1), &leave);
-    bool laid_down = false;
+    bool released = false;
     ioThreadsFlush();
     while (atomic_load(&late.iterations) == 0) { /* lent until the thread has made its turn */
-        laid_down = ioThreadsMainSleeps(true);
-        if (laid_down) aeProcessEvents(fixture_loop, AE_FILE_EVENTS);
+        released = ioThreadsMainSleeps(true);
+        if (released) aeProcessEvents(fixture_loop, AE_FILE_EVENTS);
         ioThreadsMainAwake();
-        if (laid_down) continue;
+        if (released) continue;
         ioThreadsPoll(100); /* the thread was quicker, and found the role kept: once more */
         ioThreadPost(ioThreadGet(1), &join_caller);
         ioThreadPost(ioThreadGet(1), &leave);
         ioThreadsFlush();
     }
-    CHECK(laid_down);
+    CHECK(released);
     bool woken = true;
     while (woken && atomic_load(&late.written) <= before)
         if (ioThreadsPoll(100) == 0) woken = mainWaits(false);
@@ -735,7 +735,7 @@ static iterationEnd babbleTurn(void) {
     return ITERATION_DONE;
 }
 
-static void commandBesideBabble(bool lend) {
+static void commandBesideBabble(bool offer) {
     netFixtureInit();
     setThreads(2, false);
     fixtureSuspend(true);
@@ -760,7 +760,7 @@ static void commandBesideBabble(bool lend) {
     command_block = NULL;
     atomic_store(&command_came, false);
     CHECK(send(quiet, "PING\r\n", 6, MSG_NOSIGNAL) == 6);
-    if (lend) {
+    if (offer) {
         bool sleeps = false;
         while (!atomic_load(&command_came) && !(sleeps = ioThreadsMainSleeps(true)))
             ioThreadsPoll(100); /* came before */

@@ -18,25 +18,25 @@
 
 static struct {
     long steps; /* the role's: two holders at once lose some (and ThreadSanitizer tells) */
-    _Atomic long borrowed, passed_on;
+    _Atomic long acquired, passed_on;
     _Atomic bool stop;
 } shared;
 
-static void *borrower(void *arg) {
+static void *acquirer(void *arg) {
     unsigned id = *(const unsigned *)arg;
     uint64_t seed = id + 1;
     while (!atomic_load(&shared.stop)) {
-        if (!mainRoleBorrow(id)) continue;
+        if (!mainRoleAcquire(id)) continue;
         CHECK(panicHoldsMainRole() && !panicOnMainThread());
         CHECK_EQ_INT(object_main_owner, id);
         for (unsigned n = (unsigned)(unitRandom(&seed) % 50); n; n--) shared.steps++;
         shared.steps++;
-        atomic_fetch_add(&shared.borrowed, 1);
+        atomic_fetch_add(&shared.acquired, 1);
         if (unitRandom(&seed) % 8 == 0) {
             atomic_fetch_add(&shared.passed_on, 1);
-            mainRolePassOn();
+            mainRoleHandOff();
         } else {
-            mainRoleGiveBack();
+            mainRoleRelease();
         }
         CHECK(!panicHoldsMainRole());
     }
@@ -55,48 +55,48 @@ TEST(role_has_one_owner) {
     uint64_t moves = mainRoleMoves();
     for (unsigned i = 0; i < BORROWERS; i++) {
         ids[i] = i + 1;
-        CHECK(pthread_create(&threads[i], NULL, borrower, &ids[i]) == 0);
+        CHECK(pthread_create(&threads[i], NULL, acquirer, &ids[i]) == 0);
     }
-    long lent = 0;
+    long offered = 0;
     for (int i = 0; i < 20000; i++) {
         long before = shared.steps;
-        mainRoleLayDown(true);
+        mainRoleSuspend(true);
         for (unsigned spin = (unsigned)(unitRandom(&seed) % 300); spin; spin--)
             atomic_signal_fence(memory_order_seq_cst);
         if (i % 64 == 0) poll(NULL, 0, 1); /* a processor for the others, also on a busy machine */
-        if (unitRandom(&seed) % 4 == 0 && mainRoleTakeUp()) CHECK(panicHoldsMainRole());
+        if (unitRandom(&seed) % 4 == 0 && mainRoleReacquire()) CHECK(panicHoldsMainRole());
         else mainRoleResume();
         CHECK(panicHoldsMainRole());
         CHECK_EQ_INT(object_main_owner, 0);
-        CHECK_EQ_INT(mainRoleLook(), ROLE_KEPT);
-        lent += shared.steps != before;
+        CHECK_EQ_INT(mainRolePeek(), ROLE_KEPT);
+        offered += shared.steps != before;
         shared.steps++;
     }
     /* On a busy machine main's own thread may have been quicker each time: now it waits until another has had it. */
-    long borrowed = atomic_load(&shared.borrowed);
+    long acquired = atomic_load(&shared.acquired);
     unitLimit limit = unitLimitStart(60000);
-    mainRoleLayDown(true);
-    while (atomic_load(&shared.borrowed) == borrowed && !unitLimitOver(&limit)) poll(NULL, 0, 1);
+    mainRoleSuspend(true);
+    while (atomic_load(&shared.acquired) == acquired && !unitLimitOver(&limit)) poll(NULL, 0, 1);
     mainRoleResume();
-    lent += atomic_load(&shared.borrowed) != borrowed;
+    offered += atomic_load(&shared.acquired) != acquired;
     atomic_store(&shared.stop, true);
     for (unsigned i = 0; i < BORROWERS; i++) pthread_join(threads[i], NULL);
-    CHECK_EQ_INT(mainRoleMoves() - moves, atomic_load(&shared.borrowed));
-    CHECK(lent > 0);
+    CHECK_EQ_INT(mainRoleMoves() - moves, atomic_load(&shared.acquired));
+    CHECK(offered > 0);
     fixtureSuspend(false);
 }
 
 /* A role that is kept is not for the taking; ringing for it brings main's own thread back. */
-TEST(role_kept_asleep_cannot_be_borrowed) {
+TEST(role_kept_asleep_cannot_be_acquired) {
     netFixtureInit();
-    mainRoleLayDown(false);
-    CHECK_EQ_INT(mainRoleLook(), ROLE_ASLEEP);
-    CHECK(!mainRoleBorrow(1));
+    mainRoleSuspend(false);
+    CHECK_EQ_INT(mainRolePeek(), ROLE_ASLEEP);
+    CHECK(!mainRoleAcquire(1));
     mainRoleWake();
-    CHECK_EQ_INT(mainRoleLook(), ROLE_KEPT);
-    CHECK(!mainRoleBorrow(1));
+    CHECK_EQ_INT(mainRolePeek(), ROLE_KEPT);
+    CHECK(!mainRoleAcquire(1));
     mainRoleWake(); /* awake: nothing happens */
-    CHECK(mainRoleTakeUp());
+    CHECK(mainRoleReacquire());
     CHECK(panicHoldsMainRole());
 }
 
