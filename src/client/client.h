@@ -140,7 +140,7 @@ typedef struct client {
     struct pubsubState *pubsub;
     struct trackingState *tracking;
     struct replicaState *replica; /* made when needed: repl's, of one that says it is a replica */
-    size_t lent_output;           /* of others' memory that is kept because it is to be sent to it */
+    size_t external_output;       /* of others' memory that is kept because it is to be sent to it */
     uint64_t write_offset;        /* where its last write ends in the append-only file (persist/aof/aof.c) */
     uint64_t sent_offset;         /* and in what replicas are sent (repl/backlog/stream.c) */
     struct replyBlock *held_head, *held_tail; /* owns: messages that wait for the end of its command (push.c) */
@@ -158,7 +158,7 @@ void clientPeaksSetPeriod(long long ms);
 
 /* Memory of unsent output that limits count (CLIENT LIST omem). */
 static inline size_t clientQueuedOutput(const client *c) {
-    return c->lent_output + (c->output_memory > CLIENT_OUTPUT_GRACE ? c->output_memory - CLIENT_OUTPUT_GRACE : 0);
+    return c->external_output + (c->output_memory > CLIENT_OUTPUT_GRACE ? c->output_memory - CLIENT_OUTPUT_GRACE : 0);
 }
 
 typedef struct clientState {

@@ -70,7 +70,7 @@ static void checkOutput(const client *c) {
     blocks = c->output_blocks - blocks;
     serverAssert(memory >= blocks * sizeof(replyBlock));
     serverAssert(blocks > 0 || memory == 0);
-    serverAssert(bytes <= memory + c->lent_output);
+    serverAssert(bytes <= memory + c->external_output);
     serverAssert(c->output_blocks > 0 || !(c->flags & CLIENT_OUTPUT_FULL));
     bool owes = c->soft_limit_since || c->flags & CLIENT_OUTPUT_FULL;
     serverAssert(!owes || c->watched || c->flags & CLIENT_CLOSE_ASAP);

@@ -273,7 +273,7 @@ void addReplyShared(client *c, slice bytes, robj *shared) {
     account(c, b, 0, bytes.len);
 }
 
-void addReplyLent(client *c, robj *o, slice part) {
+void addReplyExternal(client *c, robj *o, slice part) {
     if (!mayReply(c)) return;
     replyBlock *b = c->reply_tail;
     if (!b || !b->lent || replyBlockRoom(b) < sizeof(replyRef)) {

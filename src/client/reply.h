@@ -44,8 +44,8 @@ robj *replyShare(slice bytes) must_check;
 /* Bytes that are RESP already, or part of it; `shared` is what replyShare() made of them. */
 void addReplyShared(client *c, slice bytes, robj *shared);
 /* A part of a RAW string by reference, whatever its size, which costs the client nothing: whoever gives it keeps the
- * string, and counts it, as long as the client may be sent it (client.lent_output). */
-void addReplyLent(client *c, robj *o, slice part);
+ * string, and counts it, as long as the client may be sent it (client.external_output). */
+void addReplyExternal(client *c, robj *o, slice part);
 void addReplySds(client *c, sds s); /* the same as addReplyProto(), frees s */
 /* "<prefix><text>\r\n", whose text is anybody's: CR and LF in it become blanks. As one piece, so that neither a limit
  * nor a lack of memory cuts it in two. */

@@ -74,7 +74,7 @@
 #include "setting_table.h"
 #include "snapshot.h"
 #include "store_info.h"
-#include "stream_loan.h"
+#include "conn_detach.h"
 #include "store_setting_table.h"
 #include "tracking.h"
 #include "transaction_queue.h"
@@ -129,7 +129,7 @@ void wiringCommands(void) {
 
 void wiringHooks(void) {
     static const librariesOwner functions = {.each = functionsEach, .add = functionsTake, .clear = functionsClear};
-    static const debugLoan loan = {streamLoanTake, streamLoanReturn, streamLoanAbandon};
+    static const debugDetach loan = {connDetachNow, connReattach, connAbandon};
     objectTypesRegister();
     commandTableSeal();
     aclInit();
@@ -162,7 +162,7 @@ void wiringHooks(void) {
     aofInit();
     aofRewriteInit();
     scriptInit(identityProduct);
-    scriptDebugSetLoan(&loan);
+    scriptDebugSetDetach(&loan);
     librariesSetOwner(&functions);
     childOnLife(aofChildLives);
     sessionsSetGate(aofBeforeReplies);

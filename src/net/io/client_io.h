@@ -79,7 +79,7 @@ typedef struct clientIo {
     uint32_t looked_at; /* the same: its place in the survey */
     bool on_returning;  /* on the list by next_returning, even if the blocks have gone by another way */
     bool on_draining;   /* on the list by next_draining */
-    bool detached;      /* no holder is to have it: a command has its connection (stream_loan.c) */
+    bool detached;      /* no holder is to have it: a command has its connection (conn_detach.c) */
     bool detached_here; /* the last holder has let it go */
     bool closing;       /* the session is gone; IO_MSG_CLOSE is to be sent, or was */
     bool drain_sent;    /* IO_MSG_DRAIN is to be sent, or was */

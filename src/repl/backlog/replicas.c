@@ -10,7 +10,8 @@
  * Invariants  1. A client with a phase is in the list, once, and has CLIENT_REPLICA.
  *             2. Nothing that some replica with a place has not got is trimmed, nor what a transaction under way has
  *                brought.
- *             3. lent_output of a client is what is kept for it: from its place, less what is on its way, to the end.
+ *             3. external_output of a client is what is kept for it: from its place, less what is on its way, to the
+ *                end.
  * Cost        for each flush with something new and each replica a block of references and a message.
  * Tests       tests/unit/repl/backlog/replicas_test.c, tests/repl/sync.tcl
  *
@@ -123,7 +124,7 @@ bool replicaTakePlace(replicaState *r, uint64_t offset) {
 void replicaLeavePlace(replicaState *r) {
     if (!r->has_place) return;
     r->has_place = r->streams = false;
-    r->c->lent_output = 0;
+    r->c->external_output = 0;
     replicas.with_place--;
 }
 
@@ -175,14 +176,15 @@ static void feed(replicaState *r, uint64_t limit) {
     uint64_t most = r->at.offset + (ON_ITS_WAY_MAX - c->output_bytes);
     slice piece;
     if (most > limit) most = limit;
-    for (robj *text; (text = backlogRead(streamBacklog(), &r->at, most, &piece)) != NULL;) addReplyLent(c, text, piece);
+    for (robj *text; (text = backlogRead(streamBacklog(), &r->at, most, &piece)) != NULL;)
+        addReplyExternal(c, text, piece);
 }
 
 /* What waits for it counts against its limit, on its way or not. */
 static void count(replicaState *r, uint64_t limit) {
     client *c = r->c;
-    c->lent_output = (size_t)(limit - readUpTo(r));
-    if (unlikely(c->lent_output >= output_alarm_bytes || c->soft_limit_since)) outputLimitCheck(c);
+    c->external_output = (size_t)(limit - readUpTo(r));
+    if (unlikely(c->external_output >= output_alarm_bytes || c->soft_limit_since)) outputLimitCheck(c);
 }
 
 void replicasFeed(void) {
@@ -196,8 +198,8 @@ void replicasFeed(void) {
     for (listNode *n = listNext(&it); n; n = listNext(&it)) {
         replicaState *r = listNodeValue(n);
         if (!r->has_place || r->c->flags & CLIENT_CLOSE_ASAP) continue;
-        if (r->at.offset < limit || r->c->lent_output) {
-            r->c->lent_output = (size_t)(limit - readUpTo(r));
+        if (r->at.offset < limit || r->c->external_output) {
+            r->c->external_output = (size_t)(limit - readUpTo(r));
             if (r->streams && r->at.offset < limit && r->c->output_bytes < ON_ITS_WAY_MAX) feed(r, limit);
             count(r, limit);
         }
@@ -212,7 +214,7 @@ size_t replicasKeptForOne(void) {
     listIter it = listBegin(replicas.all, false);
     for (listNode *n = listNext(&it); n; n = listNext(&it)) {
         const client *c = ((const replicaState *)listNodeValue(n))->c;
-        if (c->lent_output > most && !(c->flags & CLIENT_CLOSE_ASAP)) most = c->lent_output;
+        if (c->external_output > most && !(c->flags & CLIENT_CLOSE_ASAP)) most = c->external_output;
     }
     return most;
 }

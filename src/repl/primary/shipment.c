@@ -16,7 +16,7 @@
 #include "log_limit.h"
 #include "panic.h"
 #include "repl_settings.h"
-#include "stream_loan.h"
+#include "conn_detach.h"
 #include "transfer.h"
 #include "yield.h"
 #include "zmalloc.h"
@@ -59,15 +59,15 @@ static struct {
 
 static void drain(passenger *p) {
     if (p->r->c->output_bytes) return;
-    p->stream = streamLoanAsk(p->r->c);
+    p->stream = connDetachBegin(p->r->c);
     if (p->stream) p->state = PASSENGER_ASKED;
 }
 
-static void lookForLoan(passenger *p) {
-    switch (streamLoanLook(p->stream, &p->conn)) {
-    case LOAN_PENDING: return;
-    case LOAN_HERE: p->state = PASSENGER_HERE; return;
-    case LOAN_REFUSED:
+static void pollDetach(passenger *p) {
+    switch (connDetachPoll(p->stream, &p->conn)) {
+    case DETACH_PENDING: return;
+    case DETACH_DONE: p->state = PASSENGER_HERE; return;
+    case DETACH_REFUSED:
         p->stream = NULL;
         p->state = PASSENGER_DRAINS;
         return;
@@ -78,7 +78,7 @@ static void lookForLoan(passenger *p) {
 static bool fetch(passenger *p) {
     if (p->state == PASSENGER_DRAINS && !p->r) p->state = PASSENGER_LOST;
     if (p->state == PASSENGER_DRAINS) drain(p);
-    if (p->state == PASSENGER_ASKED) lookForLoan(p);
+    if (p->state == PASSENGER_ASKED) pollDetach(p);
     return p->state < PASSENGER_HERE;
 }
 
@@ -124,7 +124,7 @@ static void depart(shipment *s) {
 static void arrive(shipment *s, passenger *p) {
     bool ok = p->state == PASSENGER_HERE && s->copies && p->r && transferSucceeded(s->copies, p->outlet);
     replicaState *r = p->r;
-    if (p->stream) streamLoanEnd(p->stream);
+    if (p->stream) connDetachEnd(p->stream);
     p->stream = NULL;
     p->r = NULL;
     if (r) s->ends.arrived(r, ok);

@@ -4,7 +4,7 @@
  *                   |  buffer   | ==> connection 1
  *   file =========> |           | ==> ...
  *
- * Not here    who gets what and what its end means (full_sync.c), the loan of connections (net/balance/stream_loan.h).
+ * Not here    who gets what and what its end means (full_sync.c), the loan of connections (net/balance/conn_detach.h).
  * Owns        the thread, the source, a buffer.
  * Threads     main's own; its own, which alone touches the connections between transferStart() and its end.
  * Invariants  1. Each connection gets the same bytes in the same order, or fails.

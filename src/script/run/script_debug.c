@@ -34,14 +34,14 @@
 enum { DEBUG_OFF, DEBUG_FORKED, DEBUG_SYNC };
 
 static struct {
-    debugLoan loan;   /* const after boot */
-    connection *conn; /* borrowed: of the session that is here */
+    debugDetach detach; /* const after boot */
+    connection *conn;   /* borrowed: of the session that is here */
     pid_t children[CHILDREN_MAX];
     int nchildren;
 } sessions;
 
-void scriptDebugSetLoan(const debugLoan *loan) {
-    sessions.loan = *loan;
+void scriptDebugSetDetach(const debugDetach *detach) {
+    sessions.detach = *detach;
 }
 
 void scriptDebugCommand(client *c) {
@@ -108,10 +108,10 @@ static bool forkChild(client *c) {
         int error = errno;
         serverLog(LL_WARNING, "There is no process for a debugging session: %s", strerror(error));
         addReplyErrorFormat(c, "can't fork for debugging: %s", strerror(error));
-        sessions.loan.giveBack(c);
+        sessions.detach.giveBack(c);
     } else {
         sessions.children[sessions.nchildren++] = pid;
-        sessions.loan.abandon(c);
+        sessions.detach.abandon(c);
     }
     sessions.conn = NULL;
     return false;
@@ -127,7 +127,7 @@ bool scriptDebugBegin(client *c, slice text) {
         addReplyErrorFormat(c, "there are %d debugging sessions, and no more than that may be", CHILDREN_MAX);
         return false;
     }
-    sessions.conn = panicOnMainThread() && sessions.loan.take ? sessions.loan.take(c) : NULL;
+    sessions.conn = panicOnMainThread() && sessions.detach.take ? sessions.detach.take(c) : NULL;
     if (!sessions.conn) {
         addReplyError(c, "no debugging session here: the client has replies to read first");
         return false;
@@ -152,6 +152,6 @@ void scriptDebugEnd(client *c) {
     c->script_debug = DEBUG_OFF;
     c->flags |= CLIENT_CLOSE_AFTER_REPLY;
     sessions.conn = NULL;
-    sessions.loan.giveBack(c);
+    sessions.detach.giveBack(c);
     serverLog(LL_NOTICE, "Valkey synchronous debugging eval session ended");
 }

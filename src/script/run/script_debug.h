@@ -23,13 +23,13 @@ bool scriptDebugBegin(client *c, slice text);
 /* The EVAL has replied. In a child this does not return. */
 void scriptDebugEnd(client *c);
 
-/* How a command has its client's connection for itself: the net layer's part (net/balance/stream_loan.h). Boot only. */
-typedef struct debugLoan {
+/* How a command has its client's connection for itself: the net layer's part (net/balance/conn_detach.h). Boot only. */
+typedef struct debugDetach {
     connection *(*take)(client *c);
     void (*giveBack)(client *c);
     void (*abandon)(client *c);
-} debugLoan;
-void scriptDebugSetLoan(const debugLoan *loan);
+} debugDetach;
+void scriptDebugSetDetach(const debugDetach *detach);
 
 /* Each tick: children that have ended. */
 void scriptDebugTick(void);

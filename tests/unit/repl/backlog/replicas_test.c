@@ -194,7 +194,7 @@ static void checkModel(const model *m, uint64_t *seed) {
         synced += f->online && f->synced >= limit % 1000;
         all_have &= !f->online || f->acked >= (long long)m->len;
         size_t kept = f->has_place ? m->len - (f->streams ? f->got : f->begun) : 0;
-        CHECK_EQ_INT(f->c->lent_output, kept);
+        CHECK_EQ_INT(f->c->external_output, kept);
         if (kept > most) most = kept;
         if (f->has_place) CHECK(backlogBegin(streamBacklog()) <= (f->streams ? f->got : f->begun));
         CHECK(f->c->output_bytes <= ON_ITS_WAY_MAX && r->at.offset <= m->len);
@@ -311,7 +311,7 @@ TEST(writers_wait_before_a_replica_is_sent_away_for_its_limit) {
     sdsFree(takeSent(f.c));
     replicasFeed();
     writerBrakeLook();
-    CHECK_EQ_INT(f.c->lent_output, 0);
+    CHECK_EQ_INT(f.c->external_output, 0);
     CHECK(!writersWait());
 
     replicaLeavePlace(f.c->replica);

@@ -1,4 +1,4 @@
-/* stream_loan.c -- a connection that a command has for itself for a while.
+/* conn_detach.c -- a connection that a command has for itself for a while.
  *
  * The stream leaves its holder as in any move (IO_MSG_LEAVE, IO_MSG_LEFT), and gets no other until it is given back.
  * Where a command is under way its thread waits for the holder, which waits for nothing but its sockets.
@@ -6,10 +6,10 @@
  * Not here    what is done with the connection (script/run/script_debug.c, repl/primary/transfer.c).
  * Owns        nothing.
  * Threads     main's own.
- * Tests       tests/unit/net/balance/stream_loan_test.c, tests/script/debugger.tcl
+ * Tests       tests/unit/net/balance/conn_detach_test.c, tests/script/debugger.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "stream_loan.h"
+#include "conn_detach.h"
 
 #include "client_io.h"
 #include "io_threads.h"
@@ -20,7 +20,7 @@
 
 #define MESSAGES_PER_POLL 256
 
-clientIo *streamLoanAsk(client *c) {
+clientIo *connDetachBegin(client *c) {
     assertMainThread();
     clientIo *s = c->io;
     if (!s || s->closing || s->detached || c->flags & CLIENT_CLOSE_ASAP) return NULL;
@@ -28,40 +28,40 @@ clientIo *streamLoanAsk(client *c) {
     return s;
 }
 
-loanState streamLoanLook(clientIo *s, connection **conn) {
+detachState connDetachPoll(clientIo *s, connection **conn) {
     assertMainThread();
-    if (!s->detached_here) return LOAN_PENDING;
+    if (!s->detached_here) return DETACH_PENDING;
     bool written = !s->out_head && !s->held_replies && !s->held_first;
     if (written && s->conn->state == CONN_CONNECTED && !s->ended && !s->closing) {
         *conn = s->conn;
-        return LOAN_HERE;
+        return DETACH_DONE;
     }
     rebalanceAttach(s);
-    return LOAN_REFUSED;
+    return DETACH_REFUSED;
 }
 
-void streamLoanEnd(clientIo *s) {
+void connDetachEnd(clientIo *s) {
     assertMainThread();
     rebalanceAttach(s);
 }
 
-connection *streamLoanTake(client *c) {
-    clientIo *s = streamLoanAsk(c);
+connection *connDetachNow(client *c) {
+    clientIo *s = connDetachBegin(c);
     connection *conn = NULL;
     if (!s) return NULL;
     ioThreadsFlush();
-    while (streamLoanLook(s, &conn) == LOAN_PENDING) {
+    while (connDetachPoll(s, &conn) == DETACH_PENDING) {
         if (ioThreadsPoll(MESSAGES_PER_POLL) == 0) sched_yield();
         ioThreadsFlush(); /* what did not fit into a ring goes out when there is room */
     }
     return conn;
 }
 
-void streamLoanReturn(client *c) {
-    streamLoanEnd(c->io);
+void connReattach(client *c) {
+    connDetachEnd(c->io);
 }
 
-void streamLoanAbandon(client *c) {
+void connAbandon(client *c) {
     assertMainThread();
     clientIo *s = c->io;
     connMute(s->conn);

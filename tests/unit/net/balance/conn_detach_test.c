@@ -1,9 +1,9 @@
-/* stream_loan_test.c -- a connection is here when its holder has let go of it and nothing is left to be sent on it.
+/* conn_detach_test.c -- a connection is here when its holder has let go of it and nothing is left to be sent on it.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "net_fixture.h"
 #include "net_settings.h"
-#include "stream_loan.h"
+#include "conn_detach.h"
 #include "unit.h"
 
 #include <sys/uio.h>
@@ -14,7 +14,7 @@ static struct {
     client *c;
     clientIo *s;
     connection *conn;
-    loanState state;
+    detachState state;
 } loan;
 
 static void useThreads(int n) {
@@ -40,8 +40,8 @@ static void begin(int threads) {
 
 static bool isDecided(void *arg) {
     unused(arg);
-    loan.state = streamLoanLook(loan.s, &loan.conn);
-    return loan.state != LOAN_PENDING;
+    loan.state = connDetachPoll(loan.s, &loan.conn);
+    return loan.state != DETACH_PENDING;
 }
 
 static void end(void) {
@@ -55,26 +55,26 @@ static void end(void) {
     CHECK(fixtureUntil(fixtureOnlyMain, NULL, 10000));
 }
 
-TEST(loan_is_had_and_given_back) {
+TEST(detached_connection_is_attached_again) {
     for (int threads = 1; threads <= 3; threads += 2) {
         begin(threads);
-        CHECK(streamLoanAsk(loan.c) == loan.s);
-        CHECK(streamLoanAsk(loan.c) == NULL); /* it is lent already */
+        CHECK(connDetachBegin(loan.c) == loan.s);
+        CHECK(connDetachBegin(loan.c) == NULL); /* it is lent already */
         CHECK(fixtureUntil(isDecided, NULL, 10000));
-        CHECK_EQ_INT(loan.state, LOAN_HERE);
+        CHECK_EQ_INT(loan.state, DETACH_DONE);
         char here[] = "here";
         struct iovec iov = {here, 4};
         if (CHECK(loan.conn == loan.s->conn)) CHECK_EQ_INT(connWritev(loan.conn, &iov, 1), 4);
         sds got = fixtureReceiveBytes(loan.peer, 4);
         CHECK_EQ_STR(got, "here");
         sdsFree(got);
-        streamLoanEnd(loan.s);
+        connDetachEnd(loan.s);
         end();
     }
 }
 
 /* A peer that does not read what it is owed is not there for anybody else. It is sent that all the same. */
-TEST(loan_is_refused_while_output_is_left) {
+TEST(detaching_is_refused_while_output_is_left) {
     enum { BYTES = 8 << 20 };
     for (int threads = 1; threads <= 3; threads += 2) {
         begin(threads);
@@ -82,9 +82,9 @@ TEST(loan_is_refused_while_output_is_left) {
         memset(text, 'x', BYTES);
         addReplyBulk(loan.c, sdsSlice(text));
         for (int i = 0; i < 10; i++) fixtureTurn();
-        CHECK(streamLoanAsk(loan.c) == loan.s);
+        CHECK(connDetachBegin(loan.c) == loan.s);
         CHECK(fixtureUntil(isDecided, NULL, 10000));
-        CHECK_EQ_INT(loan.state, LOAN_REFUSED);
+        CHECK_EQ_INT(loan.state, DETACH_REFUSED);
         CHECK(loan.conn == NULL);
         sds got = fixtureReceiveBytes(loan.peer, BYTES + 12); /* with "$8388608" and two ends of a line */
         CHECK_EQ_INT(sdsLen(got), BYTES + 12);
