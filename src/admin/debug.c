@@ -22,7 +22,7 @@
 #include "repl_cron.h"
 #include "reply.h"
 #include "shared_pages.h"
-#include "stream.h"
+#include "repl_stream.h"
 #include "zmalloc.h"
 
 #include <errno.h>
@@ -135,7 +135,7 @@ static bool debugReplyBuffer(client *c) {
 
 static bool debugChangeReplId(client *c) {
     serverLog(LL_NOTICE, "Changing replication IDs after receiving DEBUG change-repl-id");
-    streamRename();
+    replStreamNewId();
     addReplyOk(c);
     return true;
 }
@@ -147,7 +147,7 @@ static bool debugReplicate(client *c) {
         out = sdsCatPrintf(out, "$%zu\r\n", c->argv[i].len);
         out = sdsCatLen(sdsCatSlice(out, c->argv[i]), "\r\n", 2);
     }
-    streamSay(sdsSlice(out));
+    replStreamAppend(sdsSlice(out));
     sdsFree(out);
     addReplyOk(c);
     return true;

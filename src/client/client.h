@@ -142,7 +142,7 @@ typedef struct client {
     struct replicaState *replica; /* made when needed: repl's, of one that says it is a replica */
     size_t external_output;       /* of others' memory that is kept because it is to be sent to it */
     uint64_t write_offset;        /* where its last write ends in the append-only file (persist/aof/aof.c) */
-    uint64_t sent_offset;         /* and in what replicas are sent (repl/backlog/stream.c) */
+    uint64_t sent_offset;         /* and in what replicas are sent (repl/backlog/repl_stream.c) */
     struct replyBlock *held_head, *held_tail; /* owns: messages that wait for the end of its command (push.c) */
 } client;
 static_assert(offsetof(client, output_blocks) < 3 * CACHE_LINE, "what commands and batches touch is three lines");

@@ -20,7 +20,7 @@
 #include "primary_link.h"
 #include "replicas.h"
 #include "reply.h"
-#include "stream.h"
+#include "repl_stream.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -79,7 +79,7 @@ static replicaState *findAt(const char *host, long long port) {
 }
 
 static bool hasAll(const replicaState *r) {
-    return r && r->phase == REPLICA_ONLINE && r->acked >= 0 && (uint64_t)r->acked == streamOffset();
+    return r && r->phase == REPLICA_ONLINE && r->acked >= 0 && (uint64_t)r->acked == replStreamOffset();
 }
 
 static replicaState *firstWithAll(void) {

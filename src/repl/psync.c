@@ -23,7 +23,7 @@
 #include "reply.h"
 #include "role_cmds.h"
 #include "sds.h"
-#include "stream.h"
+#include "repl_stream.h"
 
 #include <stdio.h>
 #include <strings.h>
@@ -48,7 +48,7 @@ static bool asksForAll(slice id) {
 
 /* A part of the stream that is still kept, under one of its names. -1 with a line in the log: it is not to be had. */
 static long long partOf(const replicaState *r, slice id, long long wanted) {
-    const streamName *names = streamNames();
+    const replIds *names = replicationIds();
     bool first = id.len == REPL_ID_BYTES && !strncasecmp(id.ptr, names->id, REPL_ID_BYTES);
     bool second = id.len == REPL_ID_BYTES && !strncasecmp(id.ptr, names->id2, REPL_ID_BYTES);
     if (!first && !(second && wanted <= names->id2_until)) {
@@ -69,8 +69,9 @@ static long long partOf(const replicaState *r, slice id, long long wanted) {
         }
         return -1;
     }
-    uint64_t begin = streamIsKept() ? backlogBegin(streamBacklog()) : 0, end = streamOffset();
-    if (streamIsKept() && wanted > 0 && (uint64_t)wanted - 1 >= begin && (uint64_t)wanted - 1 <= end) return wanted - 1;
+    uint64_t begin = replStreamIsKept() ? backlogBegin(replStreamBacklog()) : 0, end = replStreamOffset();
+    if (replStreamIsKept() && wanted > 0 && (uint64_t)wanted - 1 >= begin && (uint64_t)wanted - 1 <= end)
+        return wanted - 1;
     LOG_LIMITED(
         LL_NOTICE, LOG_LIMIT_FEW, "partial synchronizations that were refused for lack of backlog",
         "Unable to partial resync with replica %s for lack of backlog (Replica request was %.*s:%lld, and I can "
@@ -86,7 +87,7 @@ static long long partOf(const replicaState *r, slice id, long long wanted) {
 
 static void becomeOnline(replicaState *r, uint64_t offset) {
     char line[REPL_ID_BYTES + 16];
-    int n = r->reads_psync2 ? snprintf(line, sizeof(line), "+CONTINUE %s\r\n", streamNames()->id)
+    int n = r->reads_psync2 ? snprintf(line, sizeof(line), "+CONTINUE %s\r\n", replicationIds()->id)
                             : snprintf(line, sizeof(line), "+CONTINUE\r\n");
     bool kept = replicaTakePlace(r, offset);
     if (!kept) return;
@@ -103,7 +104,7 @@ static void becomeOnline(replicaState *r, uint64_t offset) {
         LL_NOTICE, LOG_LIMIT_FEW, "partial synchronizations",
         "Partial resynchronization request from %s accepted. Sending %llu bytes of backlog starting from offset "
         "%llu.",
-        replicaName(r), (unsigned long long)(streamOffset() - offset), (unsigned long long)offset + 1);
+        replicaName(r), (unsigned long long)(replStreamOffset() - offset), (unsigned long long)offset + 1);
 }
 
 /* True when the stream goes on, or an error was sent. */
@@ -136,7 +137,7 @@ static bool takeOver(client *c) {
         return false;
     }
     slice id = c->argv[1];
-    if (id.len != REPL_ID_BYTES || strncasecmp(id.ptr, streamNames()->id, REPL_ID_BYTES) != 0) {
+    if (id.len != REPL_ID_BYTES || strncasecmp(id.ptr, replicationIds()->id, REPL_ID_BYTES) != 0) {
         addReplyError(c, "PSYNC FAILOVER replid must match my replid.");
         return false;
     }

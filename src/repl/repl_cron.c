@@ -17,7 +17,7 @@
 #include "repl_settings.h"
 #include "replicas.h"
 #include "reply.h"
-#include "stream.h"
+#include "repl_stream.h"
 #include "target_link.h"
 #include "wait_commands.h"
 #include "writer_brake.h"
@@ -35,7 +35,7 @@ static struct {
 
 void replAskForAcks(void) {
     if (replicasCount() && failoverNow() == FAILOVER_NONE)
-        streamSay(sliceStr("*3\r\n$8\r\nREPLCONF\r\n$6\r\nGETACK\r\n$1\r\n*\r\n"));
+        replStreamAppend(sliceStr("*3\r\n$8\r\nREPLCONF\r\n$6\r\nGETACK\r\n$1\r\n*\r\n"));
 }
 
 void replFeed(void) {
@@ -54,7 +54,7 @@ static void ping(uint64_t now_ms) {
     if (primaryLinkWanted() || !replicasCount() || failoverNow() != FAILOVER_NONE) return;
     if (now_ms - cron.ping_ms < (uint64_t)repl_settings.ping_period_s * 1000) return;
     cron.ping_ms = now_ms;
-    streamSay(sliceStr("*1\r\n$4\r\nping\r\n"));
+    replStreamAppend(sliceStr("*1\r\n$4\r\nping\r\n"));
 }
 
 static bool isSilent(const replicaState *r, uint64_t now_ms) {
@@ -90,7 +90,7 @@ static void lookAtReplicas(uint64_t now_ms) {
 
 /* What nobody has come back for goes, and who comes later is to know that it is not the same. */
 static void forgetStream(uint64_t now_ms) {
-    bool alone = streamIsKept() && !replicasCount() && !primaryLinkWanted() && repl_settings.backlog_ttl_s;
+    bool alone = replStreamIsKept() && !replicasCount() && !primaryLinkWanted() && repl_settings.backlog_ttl_s;
     if (!alone) {
         cron.alone_since_ms = 0;
         return;
@@ -98,8 +98,8 @@ static void forgetStream(uint64_t now_ms) {
     if (!cron.alone_since_ms) cron.alone_since_ms = now_ms;
     uint64_t alone_s = (now_ms - cron.alone_since_ms + 999) / 1000; /* of the setting, ms would wrap */
     if (alone_s <= (uint64_t)repl_settings.backlog_ttl_s) return;
-    streamRename();
-    streamDrop();
+    replStreamNewId();
+    replStreamDrop();
     serverLog(LL_NOTICE, "Replication backlog freed after %lld seconds without connected replicas.",
               repl_settings.backlog_ttl_s);
 }

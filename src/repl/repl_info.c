@@ -15,7 +15,7 @@
 #include "psync.h"
 #include "repl_settings.h"
 #include "replicas.h"
-#include "stream.h"
+#include "repl_stream.h"
 #include "target_link.h"
 #include "transfer.h"
 
@@ -72,9 +72,9 @@ static void writeReplicas(infoOut *o) {
 }
 
 static void writeStream(infoOut *o) {
-    const streamName *names = streamNames();
-    bool kept = streamIsKept();
-    unsigned long long begin = kept ? backlogBegin(streamBacklog()) : 0, end = streamOffset();
+    const replIds *names = replicationIds();
+    bool kept = replStreamIsKept();
+    unsigned long long begin = kept ? backlogBegin(replStreamBacklog()) : 0, end = replStreamOffset();
     infoLine(o, "replicas_waiting_psync:%zu", replicasWaitingPsync());
     infoLine(o, "master_failover_state:%s", failoverText());
     infoLine(o, "master_replid:%s", names->id);
@@ -101,7 +101,7 @@ static void writeReplication(infoOut *o) {
 /* ---- Fields of others ---- */
 
 static void writeMemory(infoOut *o) {
-    size_t all = streamIsKept() ? streamBacklog()->memory : 0;
+    size_t all = replStreamIsKept() ? replStreamBacklog()->memory : 0;
     size_t own = all < (size_t)repl_settings.backlog_size ? all : (size_t)repl_settings.backlog_size;
     infoLine(o, "mem_replication_backlog:%zu", own);
     infoLine(o, "mem_total_replication_buffers:%zu", all);

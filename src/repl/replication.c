@@ -23,7 +23,7 @@
 #include "session_output.h"
 #include "shipment.h"
 #include "snapshot.h"
-#include "stream.h"
+#include "repl_stream.h"
 #include "wait_commands.h"
 #include "writer_brake.h"
 
@@ -31,20 +31,21 @@
 
 /* A file says where its dataset stands in the stream, if that is kept. */
 static bool describePlace(rdbReplication *out) {
-    if (!streamIsKept()) return false;
-    int db = primaryLinkWanted() ? primarySessionDb() : streamDb();
-    *out = (rdbReplication){.stream_db = db < 0 ? 0 : db, .id = streamNames()->id, .offset = (long long)streamOffset()};
+    if (!replStreamIsKept()) return false;
+    int db = primaryLinkWanted() ? primarySessionDb() : replStreamDb();
+    *out = (rdbReplication){
+        .stream_db = db < 0 ? 0 : db, .id = replicationIds()->id, .offset = (long long)replStreamOffset()};
     return true;
 }
 
 static void applyBacklogSize(void) {
-    streamApplySize();
+    replStreamApplySize();
     outputLimitsSetReplicaFloor((unsigned long long)repl_settings.backlog_size);
 }
 
 /* What is kept for replicas beyond the backlog goes by itself: nothing is evicted for it. */
-static size_t streamMemory(void) {
-    size_t all = streamIsKept() ? streamBacklog()->memory : 0, own = (size_t)repl_settings.backlog_size;
+static size_t replStreamMemory(void) {
+    size_t all = replStreamIsKept() ? replStreamBacklog()->memory : 0, own = (size_t)repl_settings.backlog_size;
     return all > own ? all - own : 0;
 }
 
@@ -53,7 +54,7 @@ void replInit(aeEventLoop *loop, bool (*hide_user_data)(void)) {
     static const replSettingHooks hooks = {.backlog_size = applyBacklogSize,
                                            .following = primaryLinkApplySettings,
                                            .min_replicas = primaryLinkApplySettings};
-    streamInit();
+    replStreamInit();
     replicasInit();
     replicasOnGone(fullSyncForget);
     shipmentsInit(loop);
@@ -69,5 +70,5 @@ void replInit(aeEventLoop *loop, bool (*hide_user_data)(void)) {
     applyBacklogSize();
     snapshotSetReplication(describePlace);
     sessionsSetFeeder(replFeed);
-    evictAddUncounted(streamMemory);
+    evictAddUncounted(replStreamMemory);
 }

@@ -12,7 +12,7 @@
 #include "repl_settings.h"
 #include "replicas.h"
 #include "reply.h"
-#include "stream.h"
+#include "repl_stream.h"
 
 #include <strings.h>
 
@@ -99,7 +99,7 @@ static void replyReplica(client *c, const replicaState *r) {
 static void replyPrimary(client *c) {
     addReplyArrayLen(c, 3);
     addReplyBulkCString(c, "master");
-    addReplyLongLong(c, (long long)streamOffset());
+    addReplyLongLong(c, (long long)replStreamOffset());
     void *place = addReplyDeferredLen(c);
     long long count = 0;
     listIter it = listBegin(replicasAll(), false);

@@ -32,7 +32,7 @@
 #include "repl_settings.h"
 #include "replicas.h"
 #include "store_settings.h"
-#include "stream.h"
+#include "repl_stream.h"
 #include "tracking.h"
 #include "transaction_queue.h"
 #include "usual_objects.h"
@@ -115,7 +115,7 @@ static void prepare(void (*lost)(bool whole)) {
     aeSetBeforeWait(loop, beforeWait, NULL);
     aeSetAfterSleep(loop, afterSleep, NULL);
     aeSetAfterEvent(loop, afterEvent, NULL);
-    streamInit();
+    replStreamInit();
     replicasInit();
     psyncInit(replicaClientGate, primarySessionAsked);
     primarySessionInit(lost);

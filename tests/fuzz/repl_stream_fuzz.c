@@ -95,15 +95,16 @@ static void say(int fd, const char *bytes, size_t len, size_t piece) {
 }
 
 static void checkStream(sds said) {
-    uint64_t len = streamOffset() - BEGIN;
+    uint64_t len = replStreamOffset() - BEGIN;
     bool secret = hasSecrets(said);
-    backlogCheck(streamBacklog());
-    serverAssert(streamOffset() >= BEGIN && streamBacklog()->end == streamOffset() && len <= sdsLen(said));
+    backlogCheck(replStreamBacklog());
+    serverAssert(replStreamOffset() >= BEGIN && replStreamBacklog()->end == replStreamOffset() && len <= sdsLen(said));
     backlogCursor at;
     slice piece;
-    uint64_t from = backlogBegin(streamBacklog());
-    serverAssert(backlogSeek(streamBacklog(), from, &at));
-    for (size_t i = (size_t)(from - BEGIN); backlogRead(streamBacklog(), &at, streamOffset(), &piece); i += piece.len)
+    uint64_t from = backlogBegin(replStreamBacklog());
+    serverAssert(backlogSeek(replStreamBacklog(), from, &at));
+    for (size_t i = (size_t)(from - BEGIN); backlogRead(replStreamBacklog(), &at, replStreamOffset(), &piece);
+         i += piece.len)
         serverAssert(secret || !memcmp(piece.ptr, said + i, piece.len));
 }
 
@@ -121,8 +122,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     connection *conn = connCreateAcceptedUnix(fds[0], NULL);
     connAccept(conn, NULL);
     lost = false;
-    streamTakeWrites(false);
-    streamFollow(ID, BEGIN);
+    replStreamTakeWrites(false);
+    replStreamFollow(ID, BEGIN);
     primarySessionSetDb(0);
     primarySessionBegin(conn, false);
     say(fds[1], said, sdsLen(said), 1 + (data[0] & 127) * 8);

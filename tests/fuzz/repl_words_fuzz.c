@@ -90,7 +90,7 @@ static void beginRound(void) {
     for (int i = 0; i < WHO; i++) {
         replicaState *r = clients[i] ? clients[i]->replica : NULL;
         if (!r || r->phase != REPLICA_WAIT_START || r->c->flags & CLIENT_CLOSE_ASAP) continue;
-        serverAssert(replicaTakePlace(r, streamOffset()));
+        serverAssert(replicaTakePlace(r, replStreamOffset()));
         r->phase = REPLICA_WAIT_END;
     }
 }
@@ -113,7 +113,7 @@ static void checkReplica(const client *c) {
     bool is_one = r->phase != REPLICA_NONE;
     serverAssert(r->c == c && is_one == (r->node != NULL) && is_one == !!(c->flags & CLIENT_REPLICA));
     serverAssert(!r->streams || r->has_place);
-    serverAssert(!r->has_place || (is_one && r->at.offset <= streamOffset()));
+    serverAssert(!r->has_place || (is_one && r->at.offset <= replStreamOffset()));
     serverAssert(r->phase != REPLICA_ONLINE || (r->has_place && (r->streams || r->awaits_ack)));
     serverAssert(r->phase != REPLICA_LOADS_BESIDE || r->streams);
     serverAssert(r->acked >= 0 && r->synced >= -1 && (!r->ip || sdsLen(r->ip) <= 255));
@@ -132,7 +132,7 @@ static void checkAll(void) {
     }
     serverAssert(replicasCount() == count && replicasWaitingPsync() == places);
     serverAssert(replicasAcked(0) <= count && replicasSynced(0) <= count && replicasGood() <= count);
-    if (streamIsKept()) backlogCheck(streamBacklog());
+    if (replStreamIsKept()) backlogCheck(replStreamBacklog());
 }
 
 static void doLine(const char *line, size_t len) {
@@ -147,7 +147,7 @@ static void doLine(const char *line, size_t len) {
     case 's': say(who, "SYNC", "", 0); break;
     case 'x': say(who, "", rest, rest_len); break;
     case 'n': (void)send(peers[who], "\n", 1, MSG_NOSIGNAL); break;
-    case 'w': streamSay(sliceOf(rest, rest_len)); break;
+    case 'w': replStreamAppend(sliceOf(rest, rest_len)); break;
     case 't': beginRound(); break;
     case 'e': endRound(rest_len > 0); break;
     case 'k': endClient(who); break;
@@ -171,9 +171,9 @@ static bool isForOthers(const char *line, size_t len) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!loop) setUp();
-    streamTakeWrites(false);
-    streamFollow(ID, BEGIN);
-    streamTakeWrites(true);
+    replStreamTakeWrites(false);
+    replStreamFollow(ID, BEGIN);
+    replStreamTakeWrites(true);
     client_state.next_id = 1; /* they name each other */
     const char *at = (const char *)data, *end = at + size;
     for (int lines = 0; at < end && lines < LINES_MAX; lines++) {
@@ -184,7 +184,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     for (int i = 0; i < WHO; i++) endClient(i);
     serverAssert(replicasCount() == 0 && replicasWaitingPsync() == 0);
-    streamDrop();
+    replStreamDrop();
     dbEmpty(-1, false);
     return 0;
 }

@@ -739,7 +739,7 @@ void aofTick(void) {
 
 /* What takes bytes to the disk does not count for eviction, which would make more of them; nor do blocks that wait for
  * the next busy moment, for a small dataset would go before they do. */
-static size_t streamMemory(void) {
+static size_t replStreamMemory(void) {
     return aof.thread ? aofStreamMemory(aof.stream) : 0;
 }
 
@@ -749,7 +749,7 @@ aofFigures aofLook(void) {
     if (!aof.thread) return f;
     aofProgress p = aofThreadProgress(aof.thread);
     f.buffer_length = (size_t)(aof.stream->appended - p.written);
-    f.buffer_memory = streamMemory();
+    f.buffer_memory = replStreamMemory();
     f.base_size = aof.settled_size;
     f.current_size = aof.base_size + aof.older_size + p.incr_size;
     f.pending_sync = p.syncing;
@@ -763,6 +763,6 @@ void aofResetStats(void) {
 void aofInit(void) {
     aof.written_seq = holdSequenceAdd();
     aof.synced_seq = holdSequenceAdd();
-    evictAddUncounted(streamMemory);
+    evictAddUncounted(replStreamMemory);
     persistSettingsOnAppend(&(const persistAppendHooks){applyEnabled, applyPolicy, applyNoSync, applyAutoGc});
 }

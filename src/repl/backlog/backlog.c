@@ -7,7 +7,7 @@
  * Main writes behind `used` of the last block while other threads send what lies before: no byte is written twice, but
  * what backlogTruncate() has taken back, which nobody was given.
  *
- * Not here    what the bytes are and who reads them (stream.c, replicas.c).
+ * Not here    what the bytes are and who reads them (repl_stream.c, replicas.c).
  * Owns        the blocks, and a count on each one's string.
  * Threads     main; the bytes that were given out also whoever sends them.
  * Invariants  1. Blocks follow each other without a gap; all but the last are full, and none is empty but a last one

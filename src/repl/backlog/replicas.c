@@ -27,7 +27,7 @@
 #include "panic.h"
 #include "repl_settings.h"
 #include "reply.h"
-#include "stream.h"
+#include "repl_stream.h"
 #include "zmalloc.h"
 
 #include <stdio.h>
@@ -115,7 +115,7 @@ const char *replicaPhaseName(replicaPhase phase) {
 bool replicaTakePlace(replicaState *r, uint64_t offset) {
     assertMainRole();
     serverAssert(!r->has_place);
-    if (!streamIsKept() || !backlogSeek(streamBacklog(), offset, &r->at)) return false;
+    if (!replStreamIsKept() || !backlogSeek(replStreamBacklog(), offset, &r->at)) return false;
     r->has_place = true;
     replicas.with_place++;
     return true;
@@ -147,7 +147,7 @@ size_t replicasWaitingPsync(void) {
     return count;
 }
 
-void replicaStream(replicaState *r) {
+void replicaStartStream(replicaState *r) {
     serverAssert(r->has_place);
     r->streams = true;
 }
@@ -156,13 +156,13 @@ void replicaOnline(replicaState *r, bool awaits_ack) {
     r->phase = REPLICA_ONLINE;
     r->acked_ms = clockMonotonicMs();
     r->awaits_ack = awaits_ack;
-    if (!awaits_ack) replicaStream(r);
+    if (!awaits_ack) replicaStartStream(r);
 }
 
 void replicaLoadsBeside(replicaState *r) {
     r->phase = REPLICA_LOADS_BESIDE;
     r->acked_ms = clockMonotonicMs();
-    replicaStream(r);
+    replicaStartStream(r);
 }
 
 /* Where what it has not read begins. Other output of it may be on its way too: then it is before that. */
@@ -176,7 +176,7 @@ static void feed(replicaState *r, uint64_t limit) {
     uint64_t most = r->at.offset + (ON_ITS_WAY_MAX - c->output_bytes);
     slice piece;
     if (most > limit) most = limit;
-    for (robj *text; (text = backlogRead(streamBacklog(), &r->at, most, &piece)) != NULL;)
+    for (robj *text; (text = backlogRead(replStreamBacklog(), &r->at, most, &piece)) != NULL;)
         addReplyExternal(c, text, piece);
 }
 
@@ -188,10 +188,10 @@ static void count(replicaState *r, uint64_t limit) {
 }
 
 void replicasFeed(void) {
-    if (!streamIsKept()) return;
-    uint64_t limit = streamOffset(), needed = limit; /* what lies behind it may be taken back */
+    if (!replStreamIsKept()) return;
+    uint64_t limit = replStreamOffset(), needed = limit; /* what lies behind it may be taken back */
     if (likely(replicas.with_place == 0)) {
-        backlogTrim(streamBacklog(), needed);
+        backlogTrim(replStreamBacklog(), needed);
         return;
     }
     listIter it = listBegin(replicas.all, false);
@@ -206,7 +206,7 @@ void replicasFeed(void) {
         uint64_t read = readUpTo(r);
         if (read < needed) needed = read;
     }
-    backlogTrim(streamBacklog(), needed);
+    backlogTrim(replStreamBacklog(), needed);
 }
 
 size_t replicasKeptForOne(void) {
@@ -236,7 +236,7 @@ void replicasOnAck(void (*fn)(void)) {
 void replicaAck(replicaState *r, long long offset, long long synced) {
     assertMainRole();
     if (offset > r->acked) r->acked = offset;
-    if (synced > r->synced && synced <= (long long)streamOffset()) r->synced = synced;
+    if (synced > r->synced && synced <= (long long)replStreamOffset()) r->synced = synced;
     r->acked_ms = clockMonotonicMs();
     if (replicas.on_ack) replicas.on_ack();
 }
@@ -281,7 +281,7 @@ bool replicasHaveAll(void) {
     listIter it = listBegin(replicas.all, false);
     for (listNode *n = listNext(&it); n; n = listNext(&it)) {
         const replicaState *r = listNodeValue(n);
-        if (r->phase == REPLICA_ONLINE && !hasAcked(r, (long long)streamOffset())) return false;
+        if (r->phase == REPLICA_ONLINE && !hasAcked(r, (long long)replStreamOffset())) return false;
     }
     return true;
 }
@@ -293,13 +293,13 @@ void replicasLogLag(void) {
         const replicaState *r = listNodeValue(n);
         if (r->phase != REPLICA_ONLINE) continue;
         online++;
-        if (hasAcked(r, (long long)streamOffset())) {
+        if (hasAcked(r, (long long)replStreamOffset())) {
             in_sync++;
             continue;
         }
         long long lag_s = (long long)((clockMonotonicMs() - r->acked_ms) / 1000);
         serverLog(LL_NOTICE, "Lagging replica %s reported offset %lld behind master, lag=%lld, state=%s.",
-                  replicaName(r), (long long)streamOffset() - r->acked, lag_s, replicaPhaseName(r->phase));
+                  replicaName(r), (long long)replStreamOffset() - r->acked, lag_s, replicaPhaseName(r->phase));
     }
     if (online) serverLog(LL_NOTICE, "%zu of %zu replicas are in sync when shutting down.", in_sync, online);
 }

@@ -81,7 +81,7 @@ replicaState *replicaWithPlaceFor(uint64_t rdb_id);
 size_t replicasWaitingPsync(void);
 void replicaLeavePlace(replicaState *r);
 /* It is sent all from its place on. */
-void replicaStream(replicaState *r);
+void replicaStartStream(replicaState *r);
 /* It has the dataset, and is shown as online; with `awaits_ack` the stream waits until it has loaded it. */
 void replicaOnline(replicaState *r, bool awaits_ack);
 /* It is sent the stream, and gets the dataset by another connection. */

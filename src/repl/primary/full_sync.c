@@ -34,7 +34,7 @@
 #include "session_output.h"
 #include "shipment.h"
 #include "snapshot.h"
-#include "stream.h"
+#include "repl_stream.h"
 #include "sync_file.h"
 #include "zmalloc.h"
 
@@ -126,8 +126,8 @@ static void enter(replicaState *r, uint64_t offset) {
     if (r->old_style && !r->is_rdb_channel) return;
     char line[REPL_ID_BYTES + 96];
     int n = r->is_rdb_channel ? snprintf(line, sizeof(line), "$ENDOFF:%llu %s %d %llu\r\n", (unsigned long long)offset,
-                                         streamNames()->id, this_round.stream_db, (unsigned long long)r->c->id)
-                              : snprintf(line, sizeof(line), "+FULLRESYNC %s %llu\r\n", streamNames()->id,
+                                         replicationIds()->id, this_round.stream_db, (unsigned long long)r->c->id)
+                              : snprintf(line, sizeof(line), "+FULLRESYNC %s %llu\r\n", replicationIds()->id,
                                          (unsigned long long)offset);
     addReplyProto(r->c, line, (size_t)n);
 }
@@ -140,10 +140,10 @@ static void refuseAll(replicaPhase phase) {
 }
 
 static void notePlace(void) {
-    memcpy(this_round.id, streamNames()->id, sizeof(this_round.id));
-    int db = this_round.stream_db = primaryLinkWanted() ? primarySessionDb() : streamDb();
+    memcpy(this_round.id, replicationIds()->id, sizeof(this_round.id));
+    int db = this_round.stream_db = primaryLinkWanted() ? primarySessionDb() : replStreamDb();
     this_round.place =
-        (rdbReplication){.stream_db = db < 0 ? 0 : db, .id = this_round.id, .offset = (long long)streamOffset()};
+        (rdbReplication){.stream_db = db < 0 ? 0 : db, .id = this_round.id, .offset = (long long)replStreamOffset()};
 }
 
 static bool writeAll(slice bytes) {
@@ -216,7 +216,7 @@ static void beginDirect(const replicaState *first) {
     this_round.child_ok = this_round.shipped = false;
     replicaState **to = zmalloc(replicasCount() * sizeof(replicaState *));
     size_t n = 0;
-    uint64_t offset = streamOffset();
+    uint64_t offset = replStreamOffset();
     FOR_ALL_IN(REPLICA_WAIT_START, r) {
         if (r != first && !sameSnapshot(r, first)) continue;
         enter(r, offset);
@@ -233,7 +233,7 @@ static void beginFile(const replicaState *first) {
         return;
     }
     this_round.kind = ROUND_FILE;
-    uint64_t offset = streamOffset();
+    uint64_t offset = replStreamOffset();
     FOR_ALL_IN(REPLICA_WAIT_START, r)
     if (r == first || sameSnapshot(r, first)) enter(r, offset);
 }
@@ -244,11 +244,11 @@ static void begin(replicaState *first) {
     LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "RDB files or transfers for replicas began",
                 "Starting BGSAVE for SYNC with target: %s using: %s", direct ? "replicas sockets" : "disk",
                 first->is_rdb_channel ? "dual-channel" : "normal sync");
-    streamKeep();
+    replStreamKeep();
     notePlace();
     if (direct) beginDirect(first);
     else beginFile(first);
-    streamForgetDb(); /* who loads it knows of no SELECT */
+    replStreamForgetDb(); /* who loads it knows of no SELECT */
 }
 
 /* ---- A round ends ---- */
@@ -272,7 +272,7 @@ void fullSyncArrived(replicaState *r, bool awaits_ack) {
     if (!awaits_ack) {
         LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "synchronizations that succeeded",
                     "Synchronization with replica %s succeeded", replicaName(r));
-        if (streamOffset() == 0) streamSay(sliceStr("*1\r\n$4\r\nping\r\n"));
+        if (replStreamOffset() == 0) replStreamAppend(sliceStr("*1\r\n$4\r\nping\r\n"));
     } else {
         LOG_LIMITED(
             LL_NOTICE, LINES_PER_ROUND, "RDB transfers to a replica succeeded",
@@ -297,10 +297,10 @@ void fullSyncAcked(replicaState *r) {
     if (r->phase == REPLICA_WAIT_END) r->has_loaded = true;
     if (r->phase != REPLICA_ONLINE || !r->awaits_ack) return;
     r->awaits_ack = false;
-    replicaStream(r);
+    replicaStartStream(r);
     LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "synchronizations that succeeded",
                 "Synchronization with replica %s succeeded", replicaName(r));
-    if (streamOffset() == 0) streamSay(sliceStr("*1\r\n$4\r\nping\r\n"));
+    if (replStreamOffset() == 0) replStreamAppend(sliceStr("*1\r\n$4\r\nping\r\n"));
 }
 
 static void arrivedFromFile(replicaState *r, bool ok) {
@@ -401,11 +401,11 @@ void fullSyncAsk(replicaState *r) {
     assertMainThread();
     r->phase = REPLICA_WAIT_START;
     r->waits_since_ms = clockMonotonicMs();
-    if (!streamIsKept()) {
-        streamRename();
-        streamKeep();
-        serverLog(LL_NOTICE, "Replication backlog created, my new replication IDs are '%s' and '%s'", streamNames()->id,
-                  streamNames()->id2);
+    if (!replStreamIsKept()) {
+        replStreamNewId();
+        replStreamKeep();
+        serverLog(LL_NOTICE, "Replication backlog created, my new replication IDs are '%s' and '%s'",
+                  replicationIds()->id, replicationIds()->id2);
     }
     if (join(r)) return;
     if (this_round.kind == ROUND_DIRECT) {

@@ -26,7 +26,7 @@
 #include "pause.h"
 #include "repl_settings.h"
 #include "replicas.h"
-#include "stream.h"
+#include "repl_stream.h"
 
 #define WINDOW_MS 50
 #define GROWTH_PART 64 /* of the room that is left, in a window */
@@ -78,9 +78,9 @@ void writerBrakeLook(void) {
         }
     }
     release();
-    streamSetAlarm(goal && replicasCount() ? streamOffset() + (allowed - kept) : UINT64_MAX);
+    replStreamSetAlarm(goal && replicasCount() ? replStreamOffset() + (allowed - kept) : UINT64_MAX);
 }
 
 void writerBrakeInit(void) {
-    streamOnAlarm(enoughIsWritten);
+    replStreamOnAlarm(enoughIsWritten);
 }

@@ -25,7 +25,7 @@
 #include "repl_settings.h"
 #include "snapshot.h"
 #include "snapshot_reader.h"
-#include "stream.h"
+#include "repl_stream.h"
 #include "sync_file.h"
 #include "yield.h"
 #include "zmalloc.h"
@@ -146,7 +146,7 @@ static void takePlace(const rdbLoadResult *r) {
 /* The dataset there is stays until the end, and is served if it is an older one of the same stream. */
 static rdbLoadResult loadBeside(linkJob *job, rdbLoadOptions *options) {
     uint64_t bytes = job->frame.length;
-    bool same_stream = !strncmp(job->got_id, streamNames()->id, REPL_ID_BYTES);
+    bool same_stream = !strncmp(job->got_id, replicationIds()->id, REPL_ID_BYTES);
     options->begin = NULL;
     options->beside = true;
     dbShadowBegin();

@@ -37,7 +37,7 @@
 #include "reply.h"
 #include "session_output.h"
 #include "snapshot_reader.h"
-#include "stream.h"
+#include "repl_stream.h"
 #include "stream_keeper.h"
 #include "tls_settings.h"
 #include "transaction_queue.h"
@@ -165,7 +165,7 @@ gateResult primaryStaleGate(client *c) {
 /* The stream goes on from its place, with what has come of it already (takes the job). */
 static void goLive(linkJob *job, bool old_style) {
     linkWire *w = &job->wire;
-    streamKeep();
+    replStreamKeep();
     unreadAdd(&job->kept, sliceOf(w->early, w->early_len));
     connUnread(w->conn, &job->kept);
     primarySessionBegin(w->conn, old_style);
@@ -216,17 +216,17 @@ static void forgetPlace(void) {
 }
 
 /* The dataset is in no stream any more: nobody may go on from here, and no file says that it is. */
-static void loseStream(void) {
+static void loseReplStream(void) {
     forgetPlace();
     replicasDisconnect();
-    streamDrop();
+    replStreamDrop();
 }
 
 /* What is left of a session is its place. */
 static void sessionLost(bool whole) {
     serverLog(LL_NOTICE, "Connection with primary lost.");
     if (whole) serverLog(LL_NOTICE, "Caching the disconnected primary state.");
-    else loseStream();
+    else loseReplStream();
     primary.history = LINK_WAS_LOST;
     connectSoon();
 }
@@ -305,17 +305,17 @@ static void load(bool from_file) {
     rdbReplInfo info;
     setState(PRIMARY_LOADS);
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Loading DB in memory");
-    bool ok = datasetLoad(job, from_file, loseStream, &info);
+    bool ok = datasetLoad(job, from_file, loseReplStream, &info);
     if (!ok) {
         syncFailed();
         return;
     }
     bool old_style = job->got_offset < 0;
     if (old_style) {
-        streamRename();
-        streamFollow(streamNames()->id, 0);
+        replStreamNewId();
+        replStreamFollow(replicationIds()->id, 0);
     } else {
-        streamFollow(job->got_id, (uint64_t)job->got_offset);
+        replStreamFollow(job->got_id, (uint64_t)job->got_offset);
     }
     primarySessionSetDb(job->got_db >= 0 ? (int)job->got_db : info.stream_db);
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Finished with success");
@@ -339,11 +339,11 @@ static void snapshotComes(void) {
     else if (primary.state == PRIMARY_TALKS) load(false);
 }
 
-static void streamGoesOn(void) {
+static void replStreamGoesOn(void) {
     const char *id = primary.job->got_id;
     serverLog(LL_NOTICE, "Successful partial resynchronization with primary.");
-    if (*id && memcmp(id, streamNames()->id, REPL_ID_BYTES)) {
-        streamContinueAs(id);
+    if (*id && memcmp(id, replicationIds()->id, REPL_ID_BYTES)) {
+        replStreamContinueAs(id);
         serverLog(LL_NOTICE, "Primary replication ID changed to %s", id);
         replicasDisconnect(); /* they are to hear of it */
     }
@@ -373,8 +373,8 @@ static bool fillIn(linkJob *job) {
     strcpy(job->id, "?");
     job->failover = primary.for_failover;
     if (primary.has_place) {
-        memcpy(job->id, streamNames()->id, sizeof(job->id));
-        job->offset = (long long)streamOffset() + 1;
+        memcpy(job->id, replicationIds()->id, sizeof(job->id));
+        job->offset = (long long)replStreamOffset() + 1;
     }
     return tls || !repl_settings.tls;
 }
@@ -451,7 +451,7 @@ static void jobFailed(bool synced, bool silent) {
 static void talkIsOver(void) {
     if (failoverWasRefused()) return;
     switch (primary.job->outcome) {
-    case LINK_CONTINUE: streamGoesOn(); return;
+    case LINK_CONTINUE: replStreamGoesOn(); return;
     case LINK_SNAPSHOT: snapshotComes(); return;
     case LINK_RECEIVED:
     case LINK_FAILED: break;
@@ -522,7 +522,7 @@ static void dropLink(void) {
     if (primarySessionIsOpen()) {
         serverLog(LL_NOTICE, "Connection with primary lost.");
         if (primarySessionLeave()) serverLog(LL_NOTICE, "Caching the disconnected primary state.");
-        else loseStream();
+        else loseReplStream();
     }
     dropJobs();
     primary.history = LINK_IS_NEW;
@@ -534,7 +534,7 @@ static void dropLink(void) {
 static void turnIntoReplica(void) {
     serverLog(LL_NOTICE, "Before turning into a replica, using my own primary parameters to synthesize a cached "
                          "primary: I may be able to synchronize with the new primary with just a partial transfer.");
-    streamTakeWrites(false);
+    replStreamTakeWrites(false);
     primary.has_place = true;
     primarySessionSetDb(0);
 }
@@ -564,11 +564,11 @@ void primaryLinkLeave(void) {
     dropLink();
     forgetPlace();
     replSettingsSetPrimary(NULL, 0);
-    streamLeave();
+    replStreamLeave();
     serverLog(LL_NOTICE, "Setting secondary replication ID to %s, valid up to offset: %lld. New replication ID is %s",
-              streamNames()->id2, streamNames()->id2_until, streamNames()->id);
+              replicationIds()->id2, replicationIds()->id2_until, replicationIds()->id);
     replicasDisconnect();
-    streamTakeWrites(true);
+    replStreamTakeWrites(true);
     setState(PRIMARY_OFF);
     /* The dataset is this server's now, also what a synchronization that broke off has left of it. */
     (void)keepFilesEnd(NULL);
@@ -578,10 +578,10 @@ void primaryLinkRemember(const char *id, uint64_t offset, int stream_db) {
     assertMainThread();
     if (offset > PRIMARY_OFFSET_MAX) return; /* nobody counts on from there */
     if (!repl_settings.primary_host) {
-        streamResume(id, offset);
+        replStreamResume(id, offset);
         return;
     }
-    streamFollow(id, offset);
+    replStreamFollow(id, offset);
     primary.has_place = true;
     primarySessionSetDb(stream_db);
 }
@@ -596,7 +596,7 @@ void primaryLinkBegin(void) {
     if (repl_settings.primary_host) {
         connectSoon();
     } else {
-        streamTakeWrites(true);
+        replStreamTakeWrites(true);
         primaryLinkApplySettings();
     }
 }
@@ -654,7 +654,7 @@ static void lookAtSync(primaryFigures *f) {
 primaryFigures primaryLinkLook(void) {
     assertMainRole();
     primaryFigures f = {.state = primary.state, .role_word = roleWord(), .heard_ago_s = -1, .down_since_s = -1};
-    f.applied_offset = f.read_offset = primary.has_place ? (long long)streamOffset() : 1;
+    f.applied_offset = f.read_offset = primary.has_place ? (long long)replStreamOffset() : 1;
     f.input_bytes = primary.snapshot_input + primarySessionInput();
     if (primary.job) f.input_bytes += atomic_load_explicit(&primary.job->received, memory_order_relaxed);
     f.kept_peak = primary.kept_peak;
@@ -665,7 +665,7 @@ primaryFigures primaryLinkLook(void) {
     if (primarySessionIsOpen()) {
         f.heard_ago_s = (long long)((clockMonotonicMs() - primarySessionHeardMs()) / 1000);
         f.applied_offset = primarySessionOffset();
-        f.read_offset = f.applied_offset + (long long)(primarySessionReadOffset() - streamOffset());
+        f.read_offset = f.applied_offset + (long long)(primarySessionReadOffset() - replStreamOffset());
     } else if (primary.was_up) {
         f.down_since_s = (long long)((clockMonotonicMs() - primary.changed_ms) / 1000);
     }

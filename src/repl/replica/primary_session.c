@@ -28,7 +28,7 @@
 #include "panic.h"
 #include "reply.h"
 #include "reply_format.h"
-#include "stream.h"
+#include "repl_stream.h"
 #include "synced_place.h"
 
 #include <string.h>
@@ -71,27 +71,28 @@ static size_t putNumber(char *out, long long number) {
 }
 
 long long primarySessionOffset(void) {
-    return (long long)streamOffset() - primary.old_style;
+    return (long long)replStreamOffset() - primary.old_style;
 }
 
 void primarySessionAck(bool with_disk) {
     if (!primary.session) return;
     char text[256];
     bool disk = with_disk && aofIsOn();
-    primary.told_offset = streamOffset();
+    primary.told_offset = replStreamOffset();
     size_t n = respHeader(text, '*', disk ? 5 : 3);
     n += putWord(text + n, sliceStr("REPLCONF"));
     n += putWord(text + n, sliceStr("ACK"));
     n += putNumber(text + n, primarySessionOffset());
     if (disk) {
         n += putWord(text + n, sliceStr("FACK"));
-        n += putNumber(text + n, (long long)syncedPlaceLook(&primary.on_disk, streamOffset(), aofEnd(), aofIsSynced));
+        n += putNumber(text + n,
+                       (long long)syncedPlaceLook(&primary.on_disk, replStreamOffset(), aofEnd(), aofIsSynced));
     }
     say(text, n);
 }
 
 void primarySessionTell(void) {
-    if (streamOffset() != primary.told_offset) primarySessionTellAnyway();
+    if (replStreamOffset() != primary.told_offset) primarySessionTellAnyway();
 }
 
 void primarySessionTellAnyway(void) {
@@ -107,20 +108,20 @@ void primarySessionAsked(client *c) {
 /* Bytes of a command whose arguments came in several pieces. False: they are not as a server writes them. */
 static bool forwardApart(const parsedCommand *req) {
     char header[RESP_HEADER_MAX];
-    uint64_t before = streamBacklog()->end;
-    streamForward(sliceOf(header, respHeader(header, '*', req->argc)));
+    uint64_t before = replStreamBacklog()->end;
+    replStreamForward(sliceOf(header, respHeader(header, '*', req->argc)));
     for (uint32_t i = 0; i < req->argc; i++) {
-        streamForward(sliceOf(header, respHeader(header, '$', (long long)req->argv[i].len)));
-        streamForward(req->argv[i]);
-        streamForward(sliceStr("\r\n"));
+        replStreamForward(sliceOf(header, respHeader(header, '$', (long long)req->argv[i].len)));
+        replStreamForward(req->argv[i]);
+        replStreamForward(sliceStr("\r\n"));
     }
-    return req->wire_len == UINT32_MAX || streamBacklog()->end - before == req->wire_len;
+    return req->wire_len == UINT32_MAX || replStreamBacklog()->end - before == req->wire_len;
 }
 
 static bool forward(const parsedCommand *req) {
     if (req->flags & (REQ_INLINE | REQ_PROTOCOL_ERROR)) return false;
     if (unlikely(req->flags & REQ_SCATTERED || req->wire_len == UINT32_MAX)) return forwardApart(req);
-    streamForward(sliceOf(req->wire, req->wire_len));
+    replStreamForward(sliceOf(req->wire, req->wire_len));
     return true;
 }
 
@@ -134,8 +135,8 @@ static void applied(client *c) {
         return;
     }
     applyFaultsLook(c);
-    primary.run = streamBacklog()->end;
-    if (!(c->flags & CLIENT_MULTI)) streamCommit(primary.run);
+    primary.run = replStreamBacklog()->end;
+    if (!(c->flags & CLIENT_MULTI)) replStreamCommit(primary.run);
 }
 
 /* ---- Begin and end ---- */
@@ -149,7 +150,7 @@ void primarySessionBegin(connection *conn, bool old_style) {
     primary.session = c;
     primary.old_style = old_style;
     syncedPlaceForget(&primary.on_disk);
-    primary.run = streamOffset();
+    primary.run = replStreamOffset();
     primary.heard_ms = clockMonotonicMs();
     primary.heard_input = 0;
 }
@@ -164,7 +165,7 @@ static bool letGo(void) {
     primary.session = NULL;
     primary.db = dbId(c->db);
     primary.input_before += (uint64_t)c->net_input;
-    streamRollback();
+    replStreamRollback();
     return !(c->flags & CLIENT_PROTOCOL_ERROR);
 }
 
@@ -212,7 +213,7 @@ uint64_t primarySessionHeardMs(void) {
 }
 
 uint64_t primarySessionReadOffset(void) {
-    return primary.session ? primary.run + primary.session->input_bytes : streamOffset();
+    return primary.session ? primary.run + primary.session->input_bytes : replStreamOffset();
 }
 
 uint64_t primarySessionInput(void) {

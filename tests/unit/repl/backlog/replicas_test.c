@@ -14,7 +14,7 @@
 #include "pause.h"
 #include "repl_settings.h"
 #include "reply.h"
-#include "stream.h"
+#include "repl_stream.h"
 #include "unit.h"
 #include "writer_brake.h"
 #include "zmalloc.h"
@@ -54,9 +54,9 @@ static void setUp(void) {
     logSetLevel(LL_NOTHING);
     repl_settings.backlog_size = BACKLOG;
     repl_settings.min_replicas_max_lag_s = 10;
-    streamTakeWrites(false);
-    streamFollow("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 0);
-    streamTakeWrites(true);
+    replStreamTakeWrites(false);
+    replStreamFollow("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 0);
+    replStreamTakeWrites(true);
 }
 
 static client *makeClient(void) {
@@ -115,7 +115,7 @@ static void say(model *m, uint64_t *seed) {
     if (m->len + len > m->room) return;
     memcpy(m->bytes + m->len, text, len);
     m->len += len;
-    streamSay(sliceOf(text, len));
+    replStreamAppend(sliceOf(text, len));
 }
 
 /* It takes what it was sent: bytes of the stream from its place on. */
@@ -140,7 +140,7 @@ static void tell(const model *m, follower *f, uint64_t *seed) {
 
 static void step(model *m, uint64_t *seed) {
     follower *f = &m->all[unitRandom(seed) % MANY];
-    uint64_t begin = backlogBegin(streamBacklog());
+    uint64_t begin = backlogBegin(replStreamBacklog());
     switch (unitRandom(seed) % 16) {
     case 0:
         if (!f->c) come(f, begin + unitRandom(seed) % (m->len - begin + 1));
@@ -156,7 +156,7 @@ static void step(model *m, uint64_t *seed) {
         break;
     case 2:
         if (f->online && f->has_place && !f->streams) {
-            replicaStream(f->c->replica);
+            replicaStartStream(f->c->replica);
             f->streams = true;
         }
         break;
@@ -196,7 +196,7 @@ static void checkModel(const model *m, uint64_t *seed) {
         size_t kept = f->has_place ? m->len - (f->streams ? f->got : f->begun) : 0;
         CHECK_EQ_INT(f->c->external_output, kept);
         if (kept > most) most = kept;
-        if (f->has_place) CHECK(backlogBegin(streamBacklog()) <= (f->streams ? f->got : f->begun));
+        if (f->has_place) CHECK(backlogBegin(replStreamBacklog()) <= (f->streams ? f->got : f->begun));
         CHECK(f->c->output_bytes <= ON_ITS_WAY_MAX && r->at.offset <= m->len);
         clientCheck(f->c);
     }
@@ -206,7 +206,7 @@ static void checkModel(const model *m, uint64_t *seed) {
     CHECK_EQ_INT(replicasGood(), online);
     CHECK_EQ_INT(replicasHaveAll(), all_have);
     CHECK_EQ_INT(replicasKeptForOne(), most);
-    backlogCheck(streamBacklog());
+    backlogCheck(replStreamBacklog());
 }
 
 TEST(replicas_are_sent_the_stream_from_their_places_on) {
@@ -222,15 +222,15 @@ TEST(replicas_are_sent_the_stream_from_their_places_on) {
         if (m.all[i].c) go(&m.all[i]);
     CHECK_EQ_INT(replicasCount(), 0);
     zfree(m.bytes);
-    streamTakeWrites(false);
-    streamDrop();
+    replStreamTakeWrites(false);
+    replStreamDrop();
 }
 
 TEST(a_replica_that_has_loaded_before_all_is_known_to_be_sent_is_not_waited_for) {
     follower f = {0};
     setUp();
     for (int early = 0; early < 2; early++) {
-        come(&f, streamOffset());
+        come(&f, replStreamOffset());
         replicaState *r = f.c->replica;
         r->phase = REPLICA_WAIT_END;
         if (early) fullSyncAcked(r);
@@ -242,8 +242,8 @@ TEST(a_replica_that_has_loaded_before_all_is_known_to_be_sent_is_not_waited_for)
         CHECK(r->streams);
         go(&f);
     }
-    streamTakeWrites(false);
-    streamDrop();
+    replStreamTakeWrites(false);
+    replStreamDrop();
 }
 
 TEST(replicas_have_names_as_they_announce_themselves) {
@@ -265,8 +265,8 @@ TEST(replicas_have_names_as_they_announce_themselves) {
     replicaAddress(r, ip, sizeof(ip));
     CHECK_EQ_INT(strlen(ip), sizeof(ip) - 1);
     endClient(c);
-    streamTakeWrites(false);
-    streamDrop();
+    replStreamTakeWrites(false);
+    replStreamDrop();
 }
 
 /* ---- Writers ---- */
@@ -288,7 +288,7 @@ static bool writersWait(void) {
 static void keep(size_t bytes) {
     for (size_t n; bytes > 0; bytes -= n) {
         n = bytes < sizeof(text) ? bytes : sizeof(text);
-        streamSay(sliceOf(text, n));
+        replStreamAppend(sliceOf(text, n));
     }
     replicasFeed();
     writerBrakeLook();
@@ -306,7 +306,7 @@ TEST(writers_wait_before_a_replica_is_sent_away_for_its_limit) {
     CHECK(!writersWait());
     keep(800000); /* beyond seven eighths */
     CHECK(writersWait());
-    replicaStream(f.c->replica); /* it begins to read */
+    replicaStartStream(f.c->replica); /* it begins to read */
     replicasFeed();
     sdsFree(takeSent(f.c));
     replicasFeed();
@@ -315,7 +315,7 @@ TEST(writers_wait_before_a_replica_is_sent_away_for_its_limit) {
     CHECK(!writersWait());
 
     replicaLeavePlace(f.c->replica);
-    CHECK(replicaTakePlace(f.c->replica, streamOffset()));
+    CHECK(replicaTakePlace(f.c->replica, replStreamOffset()));
     keep(1590000);
     CHECK(writersWait());
     repl_settings.slow_writers = false;
@@ -334,6 +334,6 @@ TEST(writers_wait_before_a_replica_is_sent_away_for_its_limit) {
     writerBrakeLook();
     CHECK(!writersWait());
     repl_settings.slow_writers = false;
-    streamTakeWrites(false);
-    streamDrop();
+    replStreamTakeWrites(false);
+    replStreamDrop();
 }

@@ -1,8 +1,8 @@
-/* stream_test.c -- names, offsets and what is kept, against a plain array: what a primary writes, what a replica
+/* repl_stream_test.c -- names, offsets and what is kept, against a plain array: what a primary writes, what a replica
  * applies or takes back, and changes from one to the other.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "stream.h"
+#include "repl_stream.h"
 
 #include "call.h"
 #include "clock.h"
@@ -26,10 +26,10 @@ static void setUp(void) {
     clockInit();
     logSetLevel(LL_NOTHING);
     repl_settings.backlog_size = 16 << 10;
-    streamTakeWrites(false);
-    streamDrop();
-    streamInit();
-    streamFollow(ID_A, 0);
+    replStreamTakeWrites(false);
+    replStreamDrop();
+    replStreamInit();
+    replStreamFollow(ID_A, 0);
 }
 
 static bool isHex(const char *id) {
@@ -38,52 +38,52 @@ static bool isHex(const char *id) {
 
 TEST(stream_names_follow_the_role) {
     setUp();
-    const streamName *n = streamNames();
-    streamFollow(ID_A, 100);
+    const replIds *n = replicationIds();
+    replStreamFollow(ID_A, 100);
     CHECK_EQ_STR(n->id, ID_A);
     CHECK_EQ_STR(n->id2, NO_ID);
     CHECK_EQ_INT(n->id2_until, -1);
-    CHECK_EQ_INT(streamOffset(), 100);
+    CHECK_EQ_INT(replStreamOffset(), 100);
 
-    streamContinueAs(ID_B); /* its primary has another name for it */
+    replStreamContinueAs(ID_B); /* its primary has another name for it */
     CHECK_EQ_STR(n->id, ID_B);
     CHECK_EQ_STR(n->id2, ID_A);
     CHECK_EQ_INT(n->id2_until, 101);
 
-    streamForward(sliceStr("12345"));
-    streamCommit(105);
-    streamLeave(); /* it goes its own way */
+    replStreamForward(sliceStr("12345"));
+    replStreamCommit(105);
+    replStreamLeave(); /* it goes its own way */
     CHECK(isHex(n->id) && strcmp(n->id, ID_B) != 0);
     CHECK_EQ_STR(n->id2, ID_B);
     CHECK_EQ_INT(n->id2_until, 106);
-    CHECK_EQ_INT(streamOffset(), 105);
-    CHECK(streamIsKept() && backlogBegin(streamBacklog()) == 100);
+    CHECK_EQ_INT(replStreamOffset(), 105);
+    CHECK(replStreamIsKept() && backlogBegin(replStreamBacklog()) == 100);
 
-    streamRename();
+    replStreamNewId();
     CHECK_EQ_STR(n->id2, NO_ID);
-    CHECK_EQ_INT(streamOffset(), 105);
+    CHECK_EQ_INT(replStreamOffset(), 105);
 
-    streamResume(ID_A, 7); /* a file says where it was */
+    replStreamResume(ID_A, 7); /* a file says where it was */
     CHECK_EQ_STR(n->id2, ID_A);
     CHECK_EQ_INT(n->id2_until, 8);
-    CHECK(isHex(n->id) && streamOffset() == 7 && backlogBegin(streamBacklog()) == 7);
+    CHECK(isHex(n->id) && replStreamOffset() == 7 && backlogBegin(replStreamBacklog()) == 7);
 }
 
 TEST(stream_takes_what_is_said_only_as_a_primary_that_keeps_it) {
     setUp();
-    streamSay(sliceStr("nothing"));
-    CHECK_EQ_INT(streamOffset(), 0);
-    streamTakeWrites(true);
-    streamSay(sliceStr("12345"));
-    CHECK_EQ_INT(streamOffset(), 5);
-    streamDrop();
-    streamSay(sliceStr("nothing"));
-    CHECK_EQ_INT(streamOffset(), 5);
-    streamKeep();
-    streamSay(sliceStr("67"));
-    CHECK_EQ_INT(streamOffset(), 7);
-    CHECK_EQ_INT(backlogBegin(streamBacklog()), 5);
-    CHECK_EQ_INT(streamDb(), -1);
+    replStreamAppend(sliceStr("nothing"));
+    CHECK_EQ_INT(replStreamOffset(), 0);
+    replStreamTakeWrites(true);
+    replStreamAppend(sliceStr("12345"));
+    CHECK_EQ_INT(replStreamOffset(), 5);
+    replStreamDrop();
+    replStreamAppend(sliceStr("nothing"));
+    CHECK_EQ_INT(replStreamOffset(), 5);
+    replStreamKeep();
+    replStreamAppend(sliceStr("67"));
+    CHECK_EQ_INT(replStreamOffset(), 7);
+    CHECK_EQ_INT(backlogBegin(replStreamBacklog()), 5);
+    CHECK_EQ_INT(replStreamDb(), -1);
 }
 
 typedef struct model {
@@ -99,29 +99,29 @@ static void add(model *m, uint64_t *seed) {
     for (size_t i = 0; i < len; i++) bytes[i] = (char)unitRandom(seed);
     memcpy(m->bytes + m->len, bytes, len);
     m->len += len;
-    if (m->primary) streamSay(sliceOf(bytes, len));
-    else streamForward(sliceOf(bytes, len));
+    if (m->primary) replStreamAppend(sliceOf(bytes, len));
+    else replStreamForward(sliceOf(bytes, len));
     if (m->primary) m->committed = m->len;
 }
 
 static void step(model *m, uint64_t *seed) {
     switch (unitRandom(seed) % 16) {
     case 0: /* the role changes */
-        if (!m->primary) streamRollback();
+        if (!m->primary) replStreamRollback();
         m->len = m->committed;
         m->primary = !m->primary;
-        streamTakeWrites(m->primary);
+        replStreamTakeWrites(m->primary);
         break;
     case 1:
-        if (!m->primary) streamRollback();
+        if (!m->primary) replStreamRollback();
         m->len = m->committed;
         break;
     case 2:
     case 3:
-        if (!m->primary) streamCommit(m->len);
+        if (!m->primary) replStreamCommit(m->len);
         m->committed = m->len;
         break;
-    case 4: backlogTrim(streamBacklog(), unitRandom(seed) % (m->committed + 1)); break;
+    case 4: backlogTrim(replStreamBacklog(), unitRandom(seed) % (m->committed + 1)); break;
     default: add(m, seed); break;
     }
 }
@@ -129,10 +129,11 @@ static void step(model *m, uint64_t *seed) {
 static bool isSame(const model *m) {
     backlogCursor c;
     slice piece;
-    uint64_t at = backlogBegin(streamBacklog());
-    if (streamOffset() != m->committed || streamBacklog()->end != m->len || !backlogSeek(streamBacklog(), at, &c))
+    uint64_t at = backlogBegin(replStreamBacklog());
+    if (replStreamOffset() != m->committed || replStreamBacklog()->end != m->len ||
+        !backlogSeek(replStreamBacklog(), at, &c))
         return false;
-    for (; backlogRead(streamBacklog(), &c, m->len, &piece); at += piece.len)
+    for (; backlogRead(replStreamBacklog(), &c, m->len, &piece); at += piece.len)
         if (memcmp(piece.ptr, m->bytes + at, piece.len)) return false;
     return at == m->len;
 }
@@ -144,9 +145,9 @@ TEST(stream_is_what_was_written_applied_and_not_taken_back) {
     for (int i = 0; i < 20000; i++) {
         step(&m, &seed);
         if (i % 16 == 0 && !CHECK(isSame(&m))) break;
-        backlogCheck(streamBacklog());
+        backlogCheck(replStreamBacklog());
     }
     zfree(m.bytes);
-    streamTakeWrites(false);
-    streamDrop();
+    replStreamTakeWrites(false);
+    replStreamDrop();
 }

@@ -1,4 +1,4 @@
-/* stream.c -- this server's stream of writes: its name, how long it is, and its last bytes.
+/* repl_stream.c -- this server's stream of writes: its name, how long it is, and its last bytes.
  *
  * Not here    who is sent them (replicas.c), what is propagated (engine/propagate.h), the blocks (backlog.c).
  * Owns        names, the backlog, the database that the stream is in.
@@ -7,10 +7,10 @@
  *                transaction that has not ended.
  *             2. The sink is there exactly while a primary's stream is kept.
  * Cost        a copy for each write.
- * Tests       tests/unit/repl/backlog/stream_test.c, tests/repl/sync.tcl, tests/repl/partial.tcl
+ * Tests       tests/unit/repl/backlog/repl_stream_test.c, tests/repl/sync.tcl, tests/repl/partial.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "stream.h"
+#include "repl_stream.h"
 
 #include "call.h"
 #include "numbers.h"
@@ -24,7 +24,7 @@
 #define NO_ID "0000000000000000000000000000000000000000"
 
 static struct {
-    streamName names;
+    replIds names;
     uint64_t offset;
     backlog kept;
     bool is_kept;
@@ -48,41 +48,41 @@ static void rememberAsSecond(void) {
     stream.names.id2_until = (long long)stream.offset + 1;
 }
 
-void streamRename(void) {
+void replStreamNewId(void) {
     rngSecureHex(stream.names.id, REPL_ID_BYTES);
     forgetSecond();
 }
 
-void streamInit(void) {
-    streamRename();
+void replStreamInit(void) {
+    replStreamNewId();
 }
 
-const streamName *streamNames(void) {
+const replIds *replicationIds(void) {
     return &stream.names;
 }
 
-void streamLeave(void) {
+void replStreamLeave(void) {
     rememberAsSecond();
     rngSecureHex(stream.names.id, REPL_ID_BYTES);
     stream.db = -1;
 }
 
-void streamContinueAs(const char *id) {
+void replStreamContinueAs(const char *id) {
     rememberAsSecond();
     memcpy(stream.names.id, id, REPL_ID_BYTES);
 }
 
 /* ---- What is kept ---- */
 
-uint64_t streamOffset(void) {
+uint64_t replStreamOffset(void) {
     return stream.offset;
 }
 
-bool streamIsKept(void) {
+bool replStreamIsKept(void) {
     return stream.is_kept;
 }
 
-backlog *streamBacklog(void) {
+backlog *replStreamBacklog(void) {
     debugAssert(stream.is_kept);
     return &stream.kept;
 }
@@ -109,11 +109,11 @@ static void takeItem(const propagateItem *item) {
     }
 }
 
-void streamOnAlarm(void (*fn)(void)) {
+void replStreamOnAlarm(void (*fn)(void)) {
     stream.alarm = fn;
 }
 
-void streamSetAlarm(uint64_t offset) {
+void replStreamSetAlarm(uint64_t offset) {
     stream.alarm_at = offset;
 }
 
@@ -126,14 +126,14 @@ static void setSink(void) {
     else propagateRemoveSink(&sink);
 }
 
-void streamTakeWrites(bool on) {
+void replStreamTakeWrites(bool on) {
     assertMainRole();
     stream.takes_writes = on;
     stream.db = -1;
     setSink();
 }
 
-void streamKeep(void) {
+void replStreamKeep(void) {
     assertMainRole();
     if (stream.is_kept) return;
     backlogInit(&stream.kept, stream.offset, (size_t)repl_settings.backlog_size);
@@ -141,7 +141,7 @@ void streamKeep(void) {
     setSink();
 }
 
-void streamDrop(void) {
+void replStreamDrop(void) {
     assertMainRole();
     if (!stream.is_kept) return;
     stream.is_kept = false;
@@ -149,59 +149,59 @@ void streamDrop(void) {
     backlogClear(&stream.kept);
 }
 
-void streamApplySize(void) {
+void replStreamApplySize(void) {
     if (stream.is_kept) stream.kept.wanted = (size_t)repl_settings.backlog_size;
 }
 
-void streamFollow(const char *id, uint64_t offset) {
+void replStreamFollow(const char *id, uint64_t offset) {
     assertMainRole();
-    streamDrop();
+    replStreamDrop();
     memcpy(stream.names.id, id, REPL_ID_BYTES);
     forgetSecond();
     stream.offset = offset;
-    streamKeep();
+    replStreamKeep();
 }
 
-void streamResume(const char *id, uint64_t offset) {
+void replStreamResume(const char *id, uint64_t offset) {
     assertMainRole();
-    streamDrop();
+    replStreamDrop();
     stream.offset = offset;
     memcpy(stream.names.id2, id, REPL_ID_BYTES);
     stream.names.id2_until = (long long)offset + 1;
-    streamKeep();
+    replStreamKeep();
 }
 
 /* ---- A primary's ---- */
 
-void streamSay(slice wire) {
+void replStreamAppend(slice wire) {
     assertMainRole();
     if (!stream.sink_is_set) return;
     backlogAppend(&stream.kept, wire.ptr, wire.len);
     stream.offset = stream.kept.end;
 }
 
-void streamForgetDb(void) {
+void replStreamForgetDb(void) {
     stream.db = -1;
 }
 
-int streamDb(void) {
+int replStreamDb(void) {
     return stream.db;
 }
 
 /* ---- A replica's ---- */
 
-void streamForward(slice wire) {
+void replStreamForward(slice wire) {
     debugAssert(stream.is_kept && !stream.takes_writes);
     backlogAppend(&stream.kept, wire.ptr, wire.len);
     backlogExpect(&stream.kept, wire.len);
 }
 
-void streamCommit(uint64_t offset) {
+void replStreamCommit(uint64_t offset) {
     debugAssert(stream.kept.end == offset);
     stream.offset = offset;
 }
 
-void streamRollback(void) {
+void replStreamRollback(void) {
     assertMainRole();
     if (stream.is_kept && stream.kept.end > stream.offset) backlogTruncate(&stream.kept, stream.offset);
 }
