@@ -17,7 +17,7 @@
 #include "replicas.h"
 #include "repl_stream.h"
 #include "target_link.h"
-#include "transfer.h"
+#include "rdb_copier.h"
 
 #define ADDRESS_BYTES 256
 
@@ -110,7 +110,7 @@ static void writeMemory(infoOut *o) {
 
 replTraffic replTrafficNow(void) {
     assertMainRole();
-    return (replTraffic){.input = primaryLinkLook().input_bytes, .output = replicasSent() + transfersSent()};
+    return (replTraffic){.input = primaryLinkLook().input_bytes, .output = replicasSent() + rdbCopiersSent()};
 }
 
 static replTraffic traffic_at_reset;

@@ -21,7 +21,7 @@
 #include "replicas.h"
 #include "role_cmds.h"
 #include "session_output.h"
-#include "shipment.h"
+#include "rdb_transfer.h"
 #include "snapshot.h"
 #include "repl_stream.h"
 #include "wait_commands.h"
@@ -57,7 +57,7 @@ void replInit(aeEventLoop *loop, bool (*hide_user_data)(void)) {
     replStreamInit();
     replicasInit();
     replicasOnGone(fullSyncForget);
-    shipmentsInit(loop);
+    rdbTransfersInit(loop);
     fullSyncInit(hide_user_data);
     psyncInit(replicaClientGate, primarySessionAsked);
     primaryLinkInit(loop, hide_user_data);

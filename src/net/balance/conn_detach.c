@@ -3,7 +3,7 @@
  * The stream leaves its holder as in any move (IO_MSG_LEAVE, IO_MSG_LEFT), and gets no other until it is given back.
  * Where a command is under way its thread waits for the holder, which waits for nothing but its sockets.
  *
- * Not here    what is done with the connection (script/run/script_debug.c, repl/primary/transfer.c).
+ * Not here    what is done with the connection (script/run/script_debug.c, repl/primary/rdb_copier.c).
  * Owns        nothing.
  * Threads     main's own.
  * Tests       tests/unit/net/balance/conn_detach_test.c, tests/script/debugger.tcl

@@ -294,7 +294,7 @@ static migrateResult exchange(migration *m) {
 }
 
 /* One try; *error: errno of what has failed. */
-static migrateResult transfer(migration *m, int *error) {
+static migrateResult rdbCopier(migration *m, int *error) {
     m->link = targetOpen(m->c->argv[1], m->c->argv[2], m->has_password, m->timeout_ms);
     if (!m->link) {
         *error = errno;
@@ -330,12 +330,12 @@ static void reply(const migration *m, migrateResult result) {
 static void migrate(migration *m) {
     int error;
     m->out = sdsEmpty();
-    migrateResult result = transfer(m, &error);
+    migrateResult result = rdbCopier(m, &error);
     bool broken = result == MIGRATE_WRITING || result == MIGRATE_READING;
     if (broken && !m->heard && error != ETIMEDOUT && error != EBADMSG) {
         sdsFree(m->error);
         m->error = NULL;
-        result = transfer(m, &error);
+        result = rdbCopier(m, &error);
     }
     propagateGone(m);
     reply(m, result);

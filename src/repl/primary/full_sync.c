@@ -8,7 +8,7 @@
  *
  * A child is forked by a command or at a tick, never where something has ended: that may be within a long command.
  *
- * Not here    bytes on their way (shipment.c, transfer.c), children (persist/file/child.h), who asks (psync.c).
+ * Not here    bytes on their way (rdb_transfer.c, rdb_copier.c), children (persist/file/child.h), who asks (psync.c).
  * Owns        the round: a child that writes for replicas, and what is known of it.
  * Threads     main's own.
  * Invariants  1. A replica in WAIT_END is of the round under way; it has a place, or its other connection has.
@@ -32,7 +32,7 @@
 #include "reply.h"
 #include "rng.h"
 #include "session_output.h"
-#include "shipment.h"
+#include "rdb_transfer.h"
 #include "snapshot.h"
 #include "repl_stream.h"
 #include "sync_file.h"
@@ -222,8 +222,8 @@ static void beginDirect(const replicaState *first) {
         enter(r, offset);
         to[n++] = r;
     }
-    static const shipmentEnds ends = {.arrived = arrivedDirectly, .over = shippedDirectly};
-    shipmentSend(source, 0, to, n, &ends);
+    static const rdbTransferEnds ends = {.completed = arrivedDirectly, .over = shippedDirectly};
+    rdbTransferStart(source, 0, to, n, &ends);
     zfree(to);
 }
 
@@ -310,7 +310,7 @@ static void arrivedFromFile(replicaState *r, bool ok) {
 
 static void sendFile(replicaState *r, const char *file) {
     struct stat st;
-    static const shipmentEnds ends = {.arrived = arrivedFromFile};
+    static const rdbTransferEnds ends = {.completed = arrivedFromFile};
     int fd = open(file, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) < 0) {
         LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "snapshots that could not be opened",
@@ -323,7 +323,7 @@ static void sendFile(replicaState *r, const char *file) {
     int n = snprintf(header, sizeof(header), "$%llu\r\n", (unsigned long long)st.st_size);
     addReplyProto(r->c, header, (size_t)n);
     r->phase = REPLICA_SEND_FILE;
-    shipmentSend(fd, (uint64_t)st.st_size, &r, 1, &ends);
+    rdbTransferStart(fd, (uint64_t)st.st_size, &r, 1, &ends);
 }
 
 /* Any snapshot's child has ended. */
@@ -448,7 +448,7 @@ void fullSyncTick(void) {
 
 void fullSyncForget(replicaState *r) {
     assertMainRole();
-    shipmentsForget(r);
+    rdbTransfersForget(r);
     if (r->phase != REPLICA_WAIT_END || nextIn(REPLICA_WAIT_END, NULL)) return;
     /* Nobody is left whom the child writes for. What it writes to disk may be wanted anyway; and when it has ended
      * there may be another one, for something else, while what it has written is still on its way. */

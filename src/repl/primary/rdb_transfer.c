@@ -1,7 +1,7 @@
-/* shipment.c -- a snapshot on its way to one replica, or to several at once.
+/* rdb_transfer.c -- a snapshot on its way to one replica, or to several at once.
  *
  *   GATHERS   each connection: its output is written, it is asked for, it is here; or it is left behind
- *   RUNS      a thread copies to all that are (transfer.c)
+ *   RUNS      a thread copies to all that are (rdb_copier.c)
  *
  * Not here    where the bytes come from, and what follows (full_sync.c).
  * Owns        the shipments; the loans of connections.
@@ -10,14 +10,14 @@
  * Tests       tests/repl/sync.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "shipment.h"
+#include "rdb_transfer.h"
 
 #include "clock.h"
 #include "log_limit.h"
 #include "panic.h"
 #include "repl_settings.h"
 #include "conn_detach.h"
-#include "transfer.h"
+#include "rdb_copier.h"
 #include "yield.h"
 #include "zmalloc.h"
 
@@ -29,41 +29,41 @@
 
 typedef enum { PASSENGER_DRAINS, PASSENGER_ASKED, PASSENGER_HERE, PASSENGER_LOST } passengerState;
 
-typedef struct passenger {
+typedef struct target {
     passengerState state;
     replicaState *r;         /* borrowed; NULL: it has gone */
     struct clientIo *stream; /* borrowed while it is lent; NULL */
     connection *conn;        /* HERE: its */
     size_t outlet;           /* of the transfer */
-} passenger;
+} target;
 
-typedef struct shipment {
-    struct shipment *next;
+typedef struct rdbTransfer {
+    struct rdbTransfer *next;
     int source; /* owns, until the transfer does; -1 */
     uint64_t length;
     uint64_t since_ms; /* monotonic: it gathers */
-    transfer *copies;  /* owns; NULL: gathers */
-    shipmentEnds ends;
+    rdbCopier *copies; /* owns; NULL: gathers */
+    rdbTransferEnds ends;
     size_t count;
-    passenger passengers[];
-} shipment;
+    target targets[];
+} rdbTransfer;
 
 static struct {
     aeEventLoop *loop; /* borrowed */
     aeWakeup wakeup;   /* a transfer has ended */
     bool timer_set;
-    shipment *all; /* own */
-} shipments;
+    rdbTransfer *all; /* own */
+} transfers;
 
 /* ---- Gathering ---- */
 
-static void drain(passenger *p) {
+static void drain(target *p) {
     if (p->r->c->output_bytes) return;
     p->stream = connDetachBegin(p->r->c);
     if (p->stream) p->state = PASSENGER_ASKED;
 }
 
-static void pollDetach(passenger *p) {
+static void pollDetach(target *p) {
     switch (connDetachPoll(p->stream, &p->conn)) {
     case DETACH_PENDING: return;
     case DETACH_DONE: p->state = PASSENGER_HERE; return;
@@ -75,7 +75,7 @@ static void pollDetach(passenger *p) {
 }
 
 /* Whether it is still waited for. */
-static bool fetch(passenger *p) {
+static bool fetch(target *p) {
     if (p->state == PASSENGER_DRAINS && !p->r) p->state = PASSENGER_LOST;
     if (p->state == PASSENGER_DRAINS) drain(p);
     if (p->state == PASSENGER_ASKED) pollDetach(p);
@@ -83,34 +83,34 @@ static bool fetch(passenger *p) {
 }
 
 /* The others do not wait for one that does not take what it was sent before. */
-static void leaveBehind(const passenger *p) {
+static void leaveBehind(const target *p) {
     if (!p->r || p->state >= PASSENGER_HERE || p->r->c->flags & CLIENT_CLOSE_ASAP) return;
     LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "replicas that timed out during a full synchronization",
                 "Disconnecting timedout replica (full sync): %s", replicaName(p->r));
     clientCloseAsap(p->r->c);
 }
 
-static void lookAtTime(const shipment *s) {
+static void lookAtTime(const rdbTransfer *s) {
     if (clockMonotonicMs() - s->since_ms <= (uint64_t)repl_settings.timeout_s * 1000) return;
-    for (size_t i = 0; i < s->count; i++) leaveBehind(&s->passengers[i]);
+    for (size_t i = 0; i < s->count; i++) leaveBehind(&s->targets[i]);
 }
 
 /* On the thread of a transfer. */
 static void onTransferEnd(void) {
-    aeWakeupSend(&shipments.wakeup);
+    aeWakeupSend(&transfers.wakeup);
 }
 
-static void depart(shipment *s) {
+static void startCopying(rdbTransfer *s) {
     connection **conns = zmalloc(s->count * sizeof(*conns));
     size_t n = 0;
     for (size_t i = 0; i < s->count; i++) {
-        passenger *p = &s->passengers[i];
+        target *p = &s->targets[i];
         if (p->state != PASSENGER_HERE || !p->r) continue;
         p->outlet = n;
         conns[n++] = p->conn;
     }
     unsigned timeout_s = (unsigned)repl_settings.timeout_s;
-    if (n > 0) s->copies = transferStart(s->source, s->length, conns, n, timeout_s, onTransferEnd);
+    if (n > 0) s->copies = rdbCopierStart(s->source, s->length, conns, n, timeout_s, onTransferEnd);
     else close(s->source);
     s->source = -1;
     if (n > 0 && !s->copies)
@@ -121,42 +121,42 @@ static void depart(shipment *s) {
 
 /* ---- The end ---- */
 
-static void arrive(shipment *s, passenger *p) {
-    bool ok = p->state == PASSENGER_HERE && s->copies && p->r && transferSucceeded(s->copies, p->outlet);
+static void complete(rdbTransfer *s, target *p) {
+    bool ok = p->state == PASSENGER_HERE && s->copies && p->r && rdbCopierSucceeded(s->copies, p->outlet);
     replicaState *r = p->r;
     if (p->stream) connDetachEnd(p->stream);
     p->stream = NULL;
     p->r = NULL;
-    if (r) s->ends.arrived(r, ok);
+    if (r) s->ends.completed(r, ok);
 }
 
-static void finish(shipment *s) {
-    shipment **at = &shipments.all;
+static void finish(rdbTransfer *s) {
+    rdbTransfer **at = &transfers.all;
     while (*at != s) at = &(*at)->next;
     *at = s->next;
-    for (size_t i = 0; i < s->count; i++) arrive(s, &s->passengers[i]);
-    if (s->copies) transferEnd(s->copies);
+    for (size_t i = 0; i < s->count; i++) complete(s, &s->targets[i]);
+    if (s->copies) rdbCopierEnd(s->copies);
     if (s->ends.over) s->ends.over();
     zfree(s);
 }
 
 static void lookSoon(void);
 
-static void look(shipment *s) {
+static void look(rdbTransfer *s) {
     bool waits = false;
-    for (size_t i = 0; i < s->count && s->source >= 0; i++) waits |= fetch(&s->passengers[i]);
+    for (size_t i = 0; i < s->count && s->source >= 0; i++) waits |= fetch(&s->targets[i]);
     if (waits) {
         lookAtTime(s);
         lookSoon();
         return;
     }
-    if (s->source >= 0) depart(s);
-    if (!s->copies || transferIsOver(s->copies)) finish(s);
+    if (s->source >= 0) startCopying(s);
+    if (!s->copies || rdbCopierIsOver(s->copies)) finish(s);
 }
 
 static void lookAtAll(void) {
     assertOutsideYield();
-    for (shipment *s = shipments.all, *next; s; s = next) {
+    for (rdbTransfer *s = transfers.all, *next; s; s = next) {
         next = s->next;
         look(s);
     }
@@ -164,52 +164,52 @@ static void lookAtAll(void) {
 
 static long long onTimer(aeEventLoop *loop, long long id, void *arg) {
     unused(loop), unused(id), unused(arg);
-    shipments.timer_set = false;
+    transfers.timer_set = false;
     lookAtAll();
     return AE_NOMORE;
 }
 
 static void lookSoon(void) {
-    if (shipments.timer_set) return;
-    shipments.timer_set = aeCreateTimeEvent(shipments.loop, LOOK_EVERY_MS, onTimer, NULL) >= 0;
+    if (transfers.timer_set) return;
+    transfers.timer_set = aeCreateTimeEvent(transfers.loop, LOOK_EVERY_MS, onTimer, NULL) >= 0;
 }
 
 static void onWakeup(aeEventLoop *loop, int fd, void *arg, int mask) {
     unused(loop), unused(fd), unused(arg), unused(mask);
-    aeWakeupClear(&shipments.wakeup);
+    aeWakeupClear(&transfers.wakeup);
     lookAtAll();
 }
 
-void shipmentSend(int source, uint64_t length, replicaState **to, size_t count, const shipmentEnds *ends) {
+void rdbTransferStart(int source, uint64_t length, replicaState **to, size_t count, const rdbTransferEnds *ends) {
     assertMainThread();
-    shipment *s = zcalloc(1, sizeof(*s) + count * sizeof(s->passengers[0]));
+    rdbTransfer *s = zcalloc(1, sizeof(*s) + count * sizeof(s->targets[0]));
     s->source = source;
     s->length = length;
     s->since_ms = clockMonotonicMs();
     s->ends = *ends;
     s->count = count;
-    for (size_t i = 0; i < count; i++) s->passengers[i].r = to[i];
-    s->next = shipments.all;
-    shipments.all = s;
+    for (size_t i = 0; i < count; i++) s->targets[i].r = to[i];
+    s->next = transfers.all;
+    transfers.all = s;
     lookSoon();
 }
 
-void shipmentsForget(const replicaState *r) {
+void rdbTransfersForget(const replicaState *r) {
     assertMainRole();
-    for (shipment *s = shipments.all; s; s = s->next) {
+    for (rdbTransfer *s = transfers.all; s; s = s->next) {
         for (size_t i = 0; i < s->count; i++) {
-            passenger *p = &s->passengers[i];
+            target *p = &s->targets[i];
             if (p->r != r) continue;
             p->r = NULL;
-            if (s->copies) transferCancel(s->copies, p->outlet);
+            if (s->copies) rdbCopierCancel(s->copies, p->outlet);
         }
     }
 }
 
-void shipmentsInit(aeEventLoop *loop) {
+void rdbTransfersInit(aeEventLoop *loop) {
     assertMainThread();
-    shipments.loop = loop;
-    if (aeWakeupOpen(&shipments.wakeup) == C_ERR ||
-        aeCreateFileEvent(loop, shipments.wakeup.read_fd, AE_READABLE, onWakeup, NULL) == C_ERR)
+    transfers.loop = loop;
+    if (aeWakeupOpen(&transfers.wakeup) == C_ERR ||
+        aeCreateFileEvent(loop, transfers.wakeup.read_fd, AE_READABLE, onWakeup, NULL) == C_ERR)
         serverPanic("no descriptor for a wakeup: %s", strerror(errno));
 }

@@ -1,7 +1,7 @@
-/* transfer_test.c -- the same bytes to several connections: slow ones, ones that fail, ones that nobody wants.
+/* rdb_copier_test.c -- the same bytes to several connections: slow ones, ones that fail, ones that nobody wants.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "transfer.h"
+#include "rdb_copier.h"
 
 #include "panic.h"
 #include "unit.h"
@@ -66,9 +66,9 @@ static int sourceOf(size_t len) {
     return fd;
 }
 
-static void waitForEnd(transfer *t) {
-    for (int i = 0; i < 20000 && !transferIsOver(t); i++) usleep(1000);
-    CHECK(transferIsOver(t));
+static void waitForEnd(rdbCopier *t) {
+    for (int i = 0; i < 20000 && !rdbCopierIsOver(t); i++) usleep(1000);
+    CHECK(rdbCopierIsOver(t));
 }
 
 static void fillText(void) {
@@ -89,11 +89,11 @@ TEST(transfer_gives_all_the_same) {
         pthread_create(&peers[i].thread, NULL, readSlowly, &peers[i]);
     }
     dones = 0;
-    transfer *t = transferStart(sourceOf(BYTES), BYTES, conns, PEERS, 20, countDone);
+    rdbCopier *t = rdbCopierStart(sourceOf(BYTES), BYTES, conns, PEERS, 20, countDone);
     CHECK(t != NULL);
     waitForEnd(t);
-    CHECK(transferSucceeded(t, 0) && transferSucceeded(t, 1) && !transferSucceeded(t, 2));
-    transferEnd(t);
+    CHECK(rdbCopierSucceeded(t, 0) && rdbCopierSucceeded(t, 1) && !rdbCopierSucceeded(t, 2));
+    rdbCopierEnd(t);
     CHECK_EQ_INT(dones, 1);
     for (int i = 0; i < PEERS; i++) {
         connClose(conns[i]);
@@ -108,10 +108,10 @@ TEST(transfer_of_a_file_that_is_too_short_fails) {
     fillText();
     openPeer(&p, SIZE_MAX, 0);
     pthread_create(&p.thread, NULL, readSlowly, &p);
-    transfer *t = transferStart(sourceOf(1000), 1001, &p.conn, 1, 20, countDone);
+    rdbCopier *t = rdbCopierStart(sourceOf(1000), 1001, &p.conn, 1, 20, countDone);
     waitForEnd(t);
-    CHECK(!transferSucceeded(t, 0));
-    transferEnd(t);
+    CHECK(!rdbCopierSucceeded(t, 0));
+    rdbCopierEnd(t);
     connClose(p.conn);
     pthread_join(p.thread, NULL);
     close(p.fd);
@@ -123,12 +123,12 @@ TEST(transfer_that_nobody_wants_ends) {
     panicSetMainThread();
     CHECK(pipe(pipe_fds) == 0);
     openPeer(&p, 0, 0);
-    transfer *t = transferStart(pipe_fds[0], 0, &p.conn, 1, 20, countDone);
-    CHECK(!transferIsOver(t));
-    transferCancel(t, 0);
+    rdbCopier *t = rdbCopierStart(pipe_fds[0], 0, &p.conn, 1, 20, countDone);
+    CHECK(!rdbCopierIsOver(t));
+    rdbCopierCancel(t, 0);
     waitForEnd(t);
-    CHECK(!transferSucceeded(t, 0));
-    transferEnd(t);
+    CHECK(!rdbCopierSucceeded(t, 0));
+    rdbCopierEnd(t);
     connClose(p.conn);
     close(p.fd);
     close(pipe_fds[1]);
@@ -138,10 +138,10 @@ TEST(transfer_gives_up_who_takes_nothing) {
     peer p;
     fillText();
     openPeer(&p, 0, 0);
-    transfer *t = transferStart(sourceOf(BYTES), BYTES, &p.conn, 1, 1, countDone);
+    rdbCopier *t = rdbCopierStart(sourceOf(BYTES), BYTES, &p.conn, 1, 1, countDone);
     waitForEnd(t);
-    CHECK(!transferSucceeded(t, 0));
-    transferEnd(t);
+    CHECK(!rdbCopierSucceeded(t, 0));
+    rdbCopierEnd(t);
     connClose(p.conn);
     close(p.fd);
 }

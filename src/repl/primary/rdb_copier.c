@@ -1,4 +1,4 @@
-/* transfer.c -- a thread that copies a snapshot to the connections of replicas.
+/* rdb_copier.c -- a thread that copies a snapshot to the connections of replicas.
  *
  *   child ==pipe==> |           | ==> connection 0
  *                   |  buffer   | ==> connection 1
@@ -6,14 +6,14 @@
  *
  * Not here    who gets what and what its end means (full_sync.c), the loan of connections (net/balance/conn_detach.h).
  * Owns        the thread, the source, a buffer.
- * Threads     main's own; its own, which alone touches the connections between transferStart() and its end.
+ * Threads     main's own; its own, which alone touches the connections between rdbCopierStart() and its end.
  * Invariants  1. Each connection gets the same bytes in the same order, or fails.
  *             2. The thread ends within WAKE_MS of all connections having been cancelled, or when the source ends.
  * Cost        a copy into the process and one out of it for each byte, none of it on main.
- * Tests       tests/unit/repl/primary/transfer_test.c, tests/repl/sync.tcl
+ * Tests       tests/unit/repl/primary/rdb_copier_test.c, tests/repl/sync.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "transfer.h"
+#include "rdb_copier.h"
 
 #include "clock.h"
 #include "panic.h"
@@ -36,7 +36,7 @@ typedef struct outlet {
     _Atomic bool cancelled; /* relaxed */
 } outlet;
 
-struct transfer {
+struct rdbCopier {
     /* const */
     int source; /* owns */
     uint64_t length;
@@ -58,14 +58,14 @@ static bool isWanted(const outlet *o) {
     return !o->failed && !atomic_load_explicit(&o->cancelled, memory_order_relaxed);
 }
 
-static bool anybodyWants(const transfer *t) {
+static bool anybodyWants(const rdbCopier *t) {
     for (size_t i = 0; i < t->count; i++)
         if (isWanted(&t->outlets[i])) return true;
     return false;
 }
 
 /* Write to it what it takes now. */
-static void writeSome(transfer *t, outlet *o, size_t len) {
+static void writeSome(rdbCopier *t, outlet *o, size_t len) {
     struct iovec iov = {t->buffer + o->sent, len - o->sent};
     ssize_t n = connWritev(o->conn, &iov, 1);
     uint64_t now_ms = clockMonotonicMs();
@@ -81,13 +81,13 @@ static void writeSome(transfer *t, outlet *o, size_t len) {
 }
 
 /* One that has not got all of the buffer; NULL: all have. */
-static outlet *firstBehind(transfer *t, size_t len) {
+static outlet *firstBehind(rdbCopier *t, size_t len) {
     for (size_t i = 0; i < t->count; i++)
         if (t->outlets[i].sent < len && isWanted(&t->outlets[i])) return &t->outlets[i];
     return NULL;
 }
 
-static void writeToAll(transfer *t, size_t len) {
+static void writeToAll(rdbCopier *t, size_t len) {
     for (size_t i = 0; i < t->count; i++) {
         t->outlets[i].sent = 0;
         t->outlets[i].moved_ms = clockMonotonicMs();
@@ -100,7 +100,7 @@ static void writeToAll(transfer *t, size_t len) {
 }
 
 /* The next bytes of the source. 0: there are no more, or nobody wants them. */
-static size_t readSome(transfer *t) {
+static size_t readSome(rdbCopier *t) {
     size_t most = BUFFER_BYTES;
     if (t->length && t->length - t->bytes < most) most = (size_t)(t->length - t->bytes);
     if (most == 0) return 0;
@@ -115,7 +115,7 @@ static size_t readSome(transfer *t) {
 }
 
 static void copy(void *arg) {
-    transfer *t = arg;
+    rdbCopier *t = arg;
     for (size_t n; (n = readSome(t)) > 0;) {
         t->bytes += n;
         writeToAll(t, n);
@@ -125,10 +125,10 @@ static void copy(void *arg) {
     done();
 }
 
-transfer *transferStart(int source, uint64_t length, connection **conns, size_t count, unsigned timeout_s,
-                        void (*done)(void)) {
+rdbCopier *rdbCopierStart(int source, uint64_t length, connection **conns, size_t count, unsigned timeout_s,
+                          void (*done)(void)) {
     assertMainThread();
-    transfer *t = zcalloc(1, sizeof(*t) + count * sizeof(t->outlets[0]));
+    rdbCopier *t = zcalloc(1, sizeof(*t) + count * sizeof(t->outlets[0]));
     t->source = source;
     t->length = length;
     t->timeout_s = timeout_s;
@@ -145,24 +145,24 @@ transfer *transferStart(int source, uint64_t length, connection **conns, size_t 
     return NULL;
 }
 
-void transferCancel(transfer *t, size_t i) {
+void rdbCopierCancel(rdbCopier *t, size_t i) {
     atomic_store_explicit(&t->outlets[i].cancelled, true, memory_order_relaxed);
 }
 
-bool transferIsOver(const transfer *t) {
+bool rdbCopierIsOver(const rdbCopier *t) {
     return atomic_load_explicit(&t->over, memory_order_acquire);
 }
 
-bool transferSucceeded(const transfer *t, size_t i) {
-    serverAssert(transferIsOver(t));
+bool rdbCopierSucceeded(const rdbCopier *t, size_t i) {
+    serverAssert(rdbCopierIsOver(t));
     return !t->broken && isWanted(&t->outlets[i]);
 }
 
-uint64_t transfersSent(void) {
+uint64_t rdbCopiersSent(void) {
     return atomic_load_explicit(&sent_bytes, memory_order_relaxed);
 }
 
-void transferEnd(transfer *t) {
+void rdbCopierEnd(rdbCopier *t) {
     assertMainThread();
     pthread_join(t->thread, NULL);
     close(t->source);
