@@ -153,8 +153,8 @@ static bool debugReplicate(client *c) {
     return true;
 }
 
-static bool debugHoldPlaces(client *c) {
-    replHoldPlaces((uint64_t)argNumber(c, 2));
+static bool debugCursorGrace(client *c) {
+    replSetCursorGrace((uint64_t)argNumber(c, 2));
     addReplyOk(c);
     return true;
 }
@@ -302,7 +302,7 @@ static const struct {
     {"delay-rdb-client-free-seconds",
      3,
      3,
-     debugHoldPlaces,
+     debugCursorGrace,
      {"DELAY-RDB-CLIENT-FREE-SECONDS <seconds>", "    Hold a replica's place in the stream for so long when it has got",
       "    the dataset by a connection of its own."}},
     {"digest", 2, 2, debugDigest, {"DIGEST", "    Show a checksum of all databases, equal where their contents are."}},

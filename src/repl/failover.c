@@ -122,7 +122,7 @@ static void lookWhoHasAll(void) {
     }
 }
 
-void failoverLook(void) {
+void failoverStep(void) {
     assertMainThread();
     if (failover.state == FAILOVER_WAITS) lookWhoHasAll();
 }
@@ -217,5 +217,5 @@ void failoverCommand(client *c) {
     }
     begin(&w, host);
     addReplyOk(c);
-    failoverLook();
+    failoverStep();
 }

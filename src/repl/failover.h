@@ -18,7 +18,7 @@ void failoverInit(void);
 failoverState failoverNow(void);
 const char *failoverText(void); /* as INFO has it */
 /* Each tick, and when a replica has acknowledged something: go on if it is time. Main's own thread. */
-void failoverLook(void);
+void failoverStep(void);
 
 void failoverCommand(client *c);
 

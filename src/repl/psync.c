@@ -89,14 +89,14 @@ static void becomeOnline(replicaState *r, uint64_t offset) {
     char line[REPL_ID_BYTES + 16];
     int n = r->reads_psync2 ? snprintf(line, sizeof(line), "+CONTINUE %s\r\n", replicationIds()->id)
                             : snprintf(line, sizeof(line), "+CONTINUE\r\n");
-    bool kept = replicaTakePlace(r, offset);
+    bool kept = replicaSetCursor(r, offset);
     if (!kept) return;
     replicaBegin(r);
     addReplyProto(r->c, line, (size_t)n);
-    replicaState *rdb = r->rdb_id ? replicaWithPlaceFor(r->rdb_id) : NULL;
+    replicaState *rdb = r->rdb_id ? replicaWithCursorFor(r->rdb_id) : NULL;
     if (rdb) {
         replicaLoadsBeside(r);
-        fullSyncPlaceTaken(rdb);
+        fullSyncCursorTaken(rdb);
     } else {
         replicaOnline(r, false);
     }
@@ -273,7 +273,7 @@ static bool readSwitch(client *c, uint32_t at, bool *out) {
 static bool setRdbClient(client *c, replicaState *r, uint32_t at) {
     long long id;
     if (!getLongLongFromArg(c, at, &id, NULL)) return false;
-    if (id > 0 && replicaWithPlaceFor((uint64_t)id)) {
+    if (id > 0 && replicaWithCursorFor((uint64_t)id)) {
         r->rdb_id = (uint64_t)id;
         return true;
     }

@@ -13,18 +13,18 @@
 #include "log_limit.h"
 #include "pause.h"
 #include "primary_link.h"
-#include "primary_session.h"
+#include "stream_apply.h"
 #include "repl_settings.h"
 #include "replicas.h"
 #include "reply.h"
 #include "repl_stream.h"
 #include "target_link.h"
 #include "wait_commands.h"
-#include "writer_brake.h"
+#include "write_throttle.h"
 
 #define PLACE_HELD_MS 5000
 
-static uint64_t place_held_ms = PLACE_HELD_MS;
+static uint64_t cursor_grace_ms = PLACE_HELD_MS;
 
 static struct {
     uint64_t second_ms, ping_ms;
@@ -44,7 +44,7 @@ void replFeed(void) {
         replAskForAcks();
     }
     replicasFeed();
-    if (unlikely(repl_settings.slow_writers)) writerBrakeLook();
+    if (unlikely(repl_settings.slow_writers)) writeThrottleCheck();
 }
 
 /* ---- Each second ---- */
@@ -73,8 +73,8 @@ static void lookAt(replicaState *r, uint64_t now_ms) {
 
 /* It has had the dataset, and nobody comes for the stream behind it. */
 static void lookAtPlace(replicaState *r, uint64_t now_ms) {
-    if (!r->is_rdb_channel || r->phase != REPLICA_SNAPSHOT_SENT || !r->has_place) return;
-    if (now_ms - r->sent_ms <= place_held_ms) return;
+    if (!r->is_rdb_channel || r->phase != REPLICA_SNAPSHOT_SENT || !r->has_cursor) return;
+    if (now_ms - r->sent_ms <= cursor_grace_ms) return;
     LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "replicas that did not ask for the stream",
                 "Dual channel replication: replica %s has not asked for the stream behind its dataset", replicaName(r));
     clientCloseAsap(r->c);
@@ -104,16 +104,16 @@ static void forgetStream(uint64_t now_ms) {
               repl_settings.backlog_ttl_s);
 }
 
-void replHoldPlaces(uint64_t seconds) {
-    place_held_ms = seconds * 1000;
+void replSetCursorGrace(uint64_t seconds) {
+    cursor_grace_ms = seconds * 1000;
 }
 
 void replTick(void) {
     uint64_t now_ms = clockMonotonicMs();
     fullSyncTick();
-    failoverLook();
-    primarySessionTell();
-    writerBrakeLook();
+    failoverStep();
+    streamApplyAckChanges();
+    writeThrottleCheck();
     if (now_ms - cron.second_ms < 1000) return;
     cron.second_ms = now_ms;
     primaryLinkTick();

@@ -13,7 +13,7 @@ void replTick(void);
 /* Replicas are to say how far they are. */
 void replAskForAcks(void);
 /* For so long a place in the stream is held for who has got the dataset and has yet to ask for it. */
-void replHoldPlaces(uint64_t seconds);
+void replSetCursorGrace(uint64_t seconds);
 /* Before output leaves: replicas are sent what is new. */
 void replFeed(void);
 

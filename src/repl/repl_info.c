@@ -34,7 +34,7 @@ static void writeSync(infoOut *o, const primaryFigures *f) {
 }
 
 static void writeReplica(infoOut *o) {
-    primaryFigures f = primaryLinkLook();
+    primaryFigures f = primaryLinkFigures();
     infoLine(o, "master_host:%s", repl_settings.primary_host);
     infoLine(o, "master_port:%lld", repl_settings.primary_port);
     infoLine(o, "master_link_status:%s", f.state == PRIMARY_UP ? "up" : "down");
@@ -105,12 +105,12 @@ static void writeMemory(infoOut *o) {
     size_t own = all < (size_t)repl_settings.backlog_size ? all : (size_t)repl_settings.backlog_size;
     infoLine(o, "mem_replication_backlog:%zu", own);
     infoLine(o, "mem_total_replication_buffers:%zu", all);
-    infoLine(o, "mem_replicas_repl_buffer:%zu", primaryLinkLook().kept);
+    infoLine(o, "mem_replicas_repl_buffer:%zu", primaryLinkFigures().kept);
 }
 
 replTraffic replTrafficNow(void) {
     assertMainRole();
-    return (replTraffic){.input = primaryLinkLook().input_bytes, .output = replicasSent() + rdbCopiersSent()};
+    return (replTraffic){.input = primaryLinkFigures().input_bytes, .output = replicasSent() + rdbCopiersSent()};
 }
 
 static replTraffic traffic_at_reset;

@@ -14,7 +14,7 @@
 #include "output_limits.h"
 #include "panic.h"
 #include "primary_link.h"
-#include "primary_session.h"
+#include "stream_apply.h"
 #include "psync.h"
 #include "repl_cron.h"
 #include "repl_settings.h"
@@ -25,14 +25,14 @@
 #include "snapshot.h"
 #include "repl_stream.h"
 #include "wait_commands.h"
-#include "writer_brake.h"
+#include "write_throttle.h"
 
 #include <string.h>
 
 /* A file says where its dataset stands in the stream, if that is kept. */
 static bool describePlace(rdbReplication *out) {
     if (!replStreamIsKept()) return false;
-    int db = primaryLinkWanted() ? primarySessionDb() : replStreamDb();
+    int db = primaryLinkWanted() ? streamApplyDb() : replStreamDb();
     *out = (rdbReplication){
         .stream_db = db < 0 ? 0 : db, .id = replicationIds()->id, .offset = (long long)replStreamOffset()};
     return true;
@@ -56,16 +56,16 @@ void replInit(aeEventLoop *loop, bool (*hide_user_data)(void)) {
                                            .min_replicas = primaryLinkApplySettings};
     replStreamInit();
     replicasInit();
-    replicasOnGone(fullSyncForget);
+    replicasOnClose(fullSyncForget);
     rdbTransfersInit(loop);
     fullSyncInit(hide_user_data);
-    psyncInit(replicaClientGate, primarySessionAsked);
+    psyncInit(replicaClientGate, streamApplyAsked);
     primaryLinkInit(loop, hide_user_data);
     applyFaultsInit(hide_user_data);
     roleCommandsInit(hide_user_data);
     failoverInit();
     waitCommandsInit();
-    writerBrakeInit();
+    writeThrottleInit();
     replSettingsSetHooks(&hooks);
     applyBacklogSize();
     snapshotSetReplication(describePlace);

@@ -117,7 +117,7 @@ void roleCommand(client *c) {
         replyPrimary(c);
         return;
     }
-    primaryFigures f = primaryLinkLook();
+    primaryFigures f = primaryLinkFigures();
     addReplyArrayLen(c, 5);
     addReplyBulkCString(c, "slave");
     addReplyBulkCString(c, repl_settings.primary_host);

@@ -23,7 +23,7 @@
 #include "object_types.h"
 #include "panic.h"
 #include "pause.h"
-#include "primary_session.h"
+#include "stream_apply.h"
 #include "propagate.h"
 #include "psync.h"
 #include "pubsub.h"
@@ -117,8 +117,8 @@ static void prepare(void (*lost)(bool whole)) {
     aeSetAfterEvent(loop, afterEvent, NULL);
     replStreamInit();
     replicasInit();
-    psyncInit(replicaClientGate, primarySessionAsked);
-    primarySessionInit(lost);
+    psyncInit(replicaClientGate, streamApplyAsked);
+    streamApplyInit(lost);
     applyFaultsInit(hideNothing);
     waitCommandsInit();
 }

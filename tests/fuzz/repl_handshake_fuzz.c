@@ -9,7 +9,7 @@
 #include "handshake.h"
 #include "log.h"
 #include "panic.h"
-#include "primary_words.h"
+#include "psync_reply.h"
 #include "snapshot_reader.h"
 #include "zmalloc.h"
 

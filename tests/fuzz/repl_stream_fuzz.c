@@ -77,11 +77,11 @@ static bool hasSecrets(sds stream) {
 /* All has been applied that will be. */
 static void iterateUntilQuiet(void) {
     for (int i = 0, quiet = 0; !lost && quiet < 3; i++) {
-        uint64_t before = primarySessionInput();
+        uint64_t before = streamApplyInput();
         serverAssert(i < ITERATIONS_MAX);
         iteration();
         unpauseClients(PAUSE_BY_CLIENT_COMMAND);
-        quiet = primarySessionInput() == before ? quiet + 1 : 0;
+        quiet = streamApplyInput() == before ? quiet + 1 : 0;
     }
 }
 
@@ -124,10 +124,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     lost = false;
     replStreamTakeWrites(false);
     replStreamFollow(ID, BEGIN);
-    primarySessionSetDb(0);
-    primarySessionBegin(conn, false);
+    streamApplySetDb(0);
+    streamApplyBegin(conn, false);
     say(fds[1], said, sdsLen(said), 1 + (data[0] & 127) * 8);
-    primarySessionAck(true);
+    streamApplyAck(true);
     shutdown(fds[1], SHUT_WR);
     for (int i = 0; !lost; i++) {
         serverAssert(i < ITERATIONS_MAX);

@@ -32,7 +32,7 @@ static void forget(client *c) {
 
 static void setUp(void) {
     prepare(nobody);
-    replicasOnGone(fullSyncForget);
+    replicasOnClose(fullSyncForget);
     clientOnFree(forget);
     repl_settings.diskless_sync = repl_settings.dual_channel = true;
     repl_settings.diskless_delay_s = 5; /* so no child is forked here */
@@ -90,7 +90,7 @@ static void beginRound(void) {
     for (int i = 0; i < WHO; i++) {
         replicaState *r = clients[i] ? clients[i]->replica : NULL;
         if (!r || r->phase != REPLICA_WAIT_START || r->c->flags & CLIENT_CLOSE_ASAP) continue;
-        serverAssert(replicaTakePlace(r, replStreamOffset()));
+        serverAssert(replicaSetCursor(r, replStreamOffset()));
         r->phase = REPLICA_WAIT_END;
     }
 }
@@ -112,9 +112,9 @@ static void checkReplica(const client *c) {
     }
     bool is_one = r->phase != REPLICA_NONE;
     serverAssert(r->c == c && is_one == (r->node != NULL) && is_one == !!(c->flags & CLIENT_REPLICA));
-    serverAssert(!r->streams || r->has_place);
-    serverAssert(!r->has_place || (is_one && r->at.offset <= replStreamOffset()));
-    serverAssert(r->phase != REPLICA_ONLINE || (r->has_place && (r->streams || r->awaits_ack)));
+    serverAssert(!r->streams || r->has_cursor);
+    serverAssert(!r->has_cursor || (is_one && r->at.offset <= replStreamOffset()));
+    serverAssert(r->phase != REPLICA_ONLINE || (r->has_cursor && (r->streams || r->awaits_ack)));
     serverAssert(r->phase != REPLICA_LOADS_BESIDE || r->streams);
     serverAssert(r->acked >= 0 && r->synced >= -1 && (!r->ip || sdsLen(r->ip) <= 255));
     serverAssert(replicaName(r)[0] && *replicaPhaseName(r->phase));
@@ -128,7 +128,7 @@ static void checkAll(void) {
         clientCheck(clients[i]);
         const replicaState *r = clients[i]->replica;
         count += r && r->phase != REPLICA_NONE;
-        places += r && r->has_place && r->is_rdb_channel;
+        places += r && r->has_cursor && r->is_rdb_channel;
     }
     serverAssert(replicasCount() == count && replicasWaitingPsync() == places);
     serverAssert(replicasAcked(0) <= count && replicasSynced(0) <= count && replicasGood() <= count);

@@ -112,27 +112,27 @@ const char *replicaPhaseName(replicaPhase phase) {
 
 /* ---- The stream ---- */
 
-bool replicaTakePlace(replicaState *r, uint64_t offset) {
+bool replicaSetCursor(replicaState *r, uint64_t offset) {
     assertMainRole();
-    serverAssert(!r->has_place);
+    serverAssert(!r->has_cursor);
     if (!replStreamIsKept() || !backlogSeek(replStreamBacklog(), offset, &r->at)) return false;
-    r->has_place = true;
+    r->has_cursor = true;
     replicas.with_place++;
     return true;
 }
 
-void replicaLeavePlace(replicaState *r) {
-    if (!r->has_place) return;
-    r->has_place = r->streams = false;
+void replicaDropCursor(replicaState *r) {
+    if (!r->has_cursor) return;
+    r->has_cursor = r->streams = false;
     r->c->external_output = 0;
     replicas.with_place--;
 }
 
-replicaState *replicaWithPlaceFor(uint64_t rdb_id) {
+replicaState *replicaWithCursorFor(uint64_t rdb_id) {
     listIter it = listBegin(replicas.all, false);
     for (listNode *n = listNext(&it); n; n = listNext(&it)) {
         replicaState *r = listNodeValue(n);
-        if (r->c->id == rdb_id && r->is_rdb_channel && r->has_place) return r;
+        if (r->c->id == rdb_id && r->is_rdb_channel && r->has_cursor) return r;
     }
     return NULL;
 }
@@ -142,13 +142,13 @@ size_t replicasWaitingPsync(void) {
     listIter it = listBegin(replicas.all, false);
     for (listNode *n = listNext(&it); n; n = listNext(&it)) {
         const replicaState *r = listNodeValue(n);
-        count += r->is_rdb_channel && r->has_place;
+        count += r->is_rdb_channel && r->has_cursor;
     }
     return count;
 }
 
 void replicaStartStream(replicaState *r) {
-    serverAssert(r->has_place);
+    serverAssert(r->has_cursor);
     r->streams = true;
 }
 
@@ -197,7 +197,7 @@ void replicasFeed(void) {
     listIter it = listBegin(replicas.all, false);
     for (listNode *n = listNext(&it); n; n = listNext(&it)) {
         replicaState *r = listNodeValue(n);
-        if (!r->has_place || r->c->flags & CLIENT_CLOSE_ASAP) continue;
+        if (!r->has_cursor || r->c->flags & CLIENT_CLOSE_ASAP) continue;
         if (r->at.offset < limit || r->c->external_output) {
             r->c->external_output = (size_t)(limit - readUpTo(r));
             if (r->streams && r->at.offset < limit && r->c->output_bytes < ON_ITS_WAY_MAX) feed(r, limit);
@@ -311,7 +311,7 @@ void replicasDisconnect(void) {
     for (listNode *n = listNext(&it); n; n = listNext(&it)) clientCloseAsap(((replicaState *)listNodeValue(n))->c);
 }
 
-void replicasOnGone(void (*fn)(replicaState *r)) {
+void replicasOnClose(void (*fn)(replicaState *r)) {
     replicas.on_gone = fn;
 }
 
@@ -323,7 +323,7 @@ static void forget(client *c) {
                     "Connection with replica %s lost.", replicaName(r));
         listDelNode(replicas.all, r->node);
         r->node = NULL;
-        replicaLeavePlace(r);
+        replicaDropCursor(r);
         replicas.sent_before += (uint64_t)c->net_output;
         if (replicas.on_gone) replicas.on_gone(r);
     }

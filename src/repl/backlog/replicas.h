@@ -45,8 +45,8 @@ typedef struct replicaState {
     bool snapshot_only; /* REPLCONF rdb-only */
     syncNeeds needs;
     /* The stream. */
-    backlogCursor at;        /* while `has_place` */
-    bool has_place;          /* what lies behind `at` is kept for it */
+    backlogCursor at;        /* while `has_cursor` */
+    bool has_cursor;         /* what lies behind `at` is kept for it */
     bool streams;            /* and sent */
     bool awaits_ack;         /* it will be, when it says that it has loaded the dataset */
     bool has_loaded;         /* it has said so before this server knew that all was sent */
@@ -74,12 +74,12 @@ const char *replicaName(const replicaState *r);
 void replicaAddress(const replicaState *r, char *ip, size_t size);
 
 /* Its place is at `offset`, which is kept from now on. False: it is not there any more. */
-bool replicaTakePlace(replicaState *r, uint64_t offset) must_check;
+bool replicaSetCursor(replicaState *r, uint64_t offset) must_check;
 /* The one with that client id that has a place for its other connection; NULL. */
-replicaState *replicaWithPlaceFor(uint64_t rdb_id);
+replicaState *replicaWithCursorFor(uint64_t rdb_id);
 /* How many have. */
 size_t replicasWaitingPsync(void);
-void replicaLeavePlace(replicaState *r);
+void replicaDropCursor(replicaState *r);
 /* It is sent all from its place on. */
 void replicaStartStream(replicaState *r);
 /* It has the dataset, and is shown as online; with `awaits_ack` the stream waits until it has loaded it. */
@@ -108,7 +108,7 @@ void replicasOnAck(void (*fn)(void));
 /* Online, and heard of in the last min-replicas-max-lag seconds. */
 size_t replicasGood(void);
 /* One has gone, which was still to be sent the dataset. Boot only. */
-void replicasOnGone(void (*fn)(replicaState *r));
+void replicasOnClose(void (*fn)(replicaState *r));
 /* As INFO has it. */
 const char *replicaPhaseName(replicaPhase phase);
 

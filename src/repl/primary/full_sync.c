@@ -25,7 +25,7 @@
 #include "panic.h"
 #include "persist_settings.h"
 #include "primary_link.h"
-#include "primary_session.h"
+#include "stream_apply.h"
 #include "rdb_format.h"
 #include "rdb_save.h"
 #include "repl_settings.h"
@@ -120,7 +120,7 @@ static replicaState *nextIn(replicaPhase phase, const replicaState *after) {
 
 /* It belongs to the round from here on: what is written now is kept for it. */
 static void enter(replicaState *r, uint64_t offset) {
-    bool kept = replicaTakePlace(r, offset);
+    bool kept = replicaSetCursor(r, offset);
     serverAssert(kept);
     r->phase = REPLICA_WAIT_END;
     if (r->old_style && !r->is_rdb_channel) return;
@@ -141,7 +141,7 @@ static void refuseAll(replicaPhase phase) {
 
 static void notePlace(void) {
     memcpy(this_round.id, replicationIds()->id, sizeof(this_round.id));
-    int db = this_round.stream_db = primaryLinkWanted() ? primarySessionDb() : replStreamDb();
+    int db = this_round.stream_db = primaryLinkWanted() ? streamApplyDb() : replStreamDb();
     this_round.place =
         (rdbReplication){.stream_db = db < 0 ? 0 : db, .id = this_round.id, .offset = (long long)replStreamOffset()};
 }
@@ -255,7 +255,7 @@ static void begin(replicaState *first) {
 
 /* It wanted the dataset alone, and has it as far as the kernel is concerned. */
 static void dismiss(replicaState *r) {
-    replicaLeavePlace(r);
+    replicaDropCursor(r);
     r->c->flags |= CLIENT_CLOSE_AFTER_REPLY;
     sessionDrain(r->c);
 }
@@ -264,7 +264,7 @@ void fullSyncArrived(replicaState *r, bool awaits_ack) {
     if (r->snapshot_only || r->is_rdb_channel) { /* the latter's place may be its other connection's by now */
         r->phase = REPLICA_SNAPSHOT_SENT;
         r->sent_ms = clockMonotonicMs();
-        if (!r->is_rdb_channel || !r->has_place) dismiss(r);
+        if (!r->is_rdb_channel || !r->has_cursor) dismiss(r);
         return;
     }
     awaits_ack = awaits_ack && !r->has_loaded;
@@ -282,8 +282,8 @@ void fullSyncArrived(replicaState *r, bool awaits_ack) {
     }
 }
 
-void fullSyncPlaceTaken(replicaState *r) {
-    replicaLeavePlace(r);
+void fullSyncCursorTaken(replicaState *r) {
+    replicaDropCursor(r);
     if (r->phase == REPLICA_SNAPSHOT_SENT) dismiss(r);
 }
 
@@ -379,7 +379,7 @@ static void directEnded(void *arg, const childEnd *how) {
 /* One of the round under way for whom the stream from its snapshot on is kept. */
 static const replicaState *keptFor(void) {
     FOR_ALL_IN(REPLICA_WAIT_END, r)
-    if (r->has_place) return r;
+    if (r->has_cursor) return r;
     return NULL;
 }
 

@@ -19,7 +19,7 @@ void fullSyncForget(replicaState *r);
 /* Whether the child under way writes to replicas, and not to disk. */
 bool fullSyncIsDirect(void);
 /* Its other connection has taken over the place that it had for it. */
-void fullSyncPlaceTaken(replicaState *r);
+void fullSyncCursorTaken(replicaState *r);
 /* It has the dataset, as far as its connection has taken it; with `awaits_ack` it says itself when it has loaded it. */
 void fullSyncArrived(replicaState *r, bool awaits_ack);
 /* It has acknowledged the dataset: the stream may begin. */

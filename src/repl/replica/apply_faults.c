@@ -56,7 +56,7 @@ static void failed(client *c, slice text) {
     if (isFatal(c)) giveUp("It is not to go on with it (propagation-error-behavior).");
 }
 
-void applyFaultsLook(const client *c) {
+void applyFaultsCheck(const client *c) {
     static uint64_t said_ms;
     if (likely(!(gates_armed & 1u << GATE_DISK)) || !c->cmd) return; /* no such command here */
     if (!(c->cmd->flags & CMD_WRITE) || !diskGateIsShut()) return;

@@ -11,6 +11,6 @@
 /* Boot. `hide_user_data`: whether what users have sent stays out of the log. */
 void applyFaultsInit(bool (*hide_user_data)(void));
 /* A command of the primary has run. */
-void applyFaultsLook(const client *c);
+void applyFaultsCheck(const client *c);
 
 #endif

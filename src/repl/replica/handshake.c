@@ -12,7 +12,7 @@
  *
  * What the primary does not know it refuses, and that is no failure: older ones know less.
  *
- * Not here    when and with whom (primary_link.c); lines taken apart (primary_words.c); the bytes of the snapshot
+ * Not here    when and with whom (primary_link.c); lines taken apart (psync_reply.c); the bytes of the snapshot
  *             (snapshot_reader.c).
  * Owns        nothing.
  * Threads     the job's.
@@ -23,7 +23,7 @@
 
 #include "log.h"
 #include "numbers.h"
-#include "primary_words.h"
+#include "psync_reply.h"
 #include "reply_format.h"
 #include "version.h"
 
@@ -144,38 +144,38 @@ static bool sayPsync(linkJob *job) {
     return sendTake(job, out);
 }
 
-static void takePlace(linkJob *job, const primaryPlace *place) {
+static void takePlace(linkJob *job, const replPosition *place) {
     memcpy(job->got_id, place->id, sizeof(job->got_id));
     job->got_offset = place->offset;
 }
 
 /* What the reply means here and now; with a line in the log unless it is what was asked for. */
-static primaryAnswer judge(linkJob *job, const char *line) {
-    primaryPlace place;
-    primaryAnswer answer = primaryReadAnswer(line, &place);
+static psyncReply judge(linkJob *job, const char *line) {
+    replPosition place;
+    psyncReply answer = psyncReplyParse(line, &place);
     switch (answer) {
-    case PRIMARY_CONTINUES:
+    case PSYNC_CONTINUES:
         if (job->offset >= 0) break;
         serverLog(LL_WARNING, "Primary replied with +CONTINUE to who has nothing to go on from: %s", line);
-        return PRIMARY_MUMBLES;
-    case PRIMARY_SENDS_ALL: break;
-    case PRIMARY_WANTS_TWO:
+        return PSYNC_MALFORMED;
+    case PSYNC_FULL: break;
+    case PSYNC_DUAL_CHANNEL:
         if (job->dual_channel) break;
         serverLog(LL_WARNING, "Unexpected reply to PSYNC from primary: %s", line);
-        return PRIMARY_KNOWS_NOT;
-    case PRIMARY_NOT_NOW:
+        return PSYNC_UNKNOWN;
+    case PSYNC_NOT_NOW:
         serverLog(LL_NOTICE, "Primary is currently unable to PSYNC but should be in the future: %s", line);
         break;
-    case PRIMARY_KNOWS_NOT:
+    case PSYNC_UNKNOWN:
         if (!lineBegins(line, "-ERR")) serverLog(LL_WARNING, "Unexpected reply to PSYNC from primary: %s", line);
         else serverLog(LL_NOTICE, "Primary does not support PSYNC or is in error state (reply: %s)", line);
         break;
-    case PRIMARY_MUMBLES:
+    case PSYNC_MALFORMED:
         if (lineBegins(line, "+F")) serverLog(LL_WARNING, "Primary replied with wrong +FULLRESYNC syntax.");
         else serverLog(LL_WARNING, "Primary replied with a +CONTINUE that names no stream: %s", line);
         break;
     }
-    if (answer == PRIMARY_CONTINUES || answer == PRIMARY_SENDS_ALL) takePlace(job, &place);
+    if (answer == PSYNC_CONTINUES || answer == PSYNC_FULL) takePlace(job, &place);
     return answer;
 }
 
@@ -231,12 +231,12 @@ static bool introduceSecond(linkJob *job) {
 /* Where the snapshot will be in the stream, and the client that gets it. False with a line in the log. */
 static bool readEnd(linkJob *job, long long *client) {
     char line[LINK_LINE_MAX];
-    primaryEnd end;
+    syncEnd end;
     if (!readBehindNewlines(job, line)) {
         logSilence("The PRIMARY does not say where its snapshot ends");
         return false;
     }
-    if (!primaryReadEnd(line, &end)) {
+    if (!syncEndParse(line, &end)) {
         serverLog(LL_WARNING, "The PRIMARY does not say where its snapshot ends, but '%.64s'", line);
         return false;
     }
@@ -280,21 +280,21 @@ static void ask(linkJob *job) {
         logSilence("Primary did not reply to PSYNC");
         return;
     }
-    primaryAnswer answer = judge(job, line);
-    if (answer == PRIMARY_CONTINUES || answer == PRIMARY_SENDS_ALL || answer == PRIMARY_WANTS_TWO) {
+    psyncReply answer = judge(job, line);
+    if (answer == PSYNC_CONTINUES || answer == PSYNC_FULL || answer == PSYNC_DUAL_CHANNEL) {
         atomic_store_explicit(&job->accepted_psync, true, memory_order_relaxed);
         job->done(); /* a failover has succeeded, and is not to wait for a dataset */
     }
     switch (answer) {
-    case PRIMARY_CONTINUES: job->outcome = LINK_CONTINUE; return;
-    case PRIMARY_SENDS_ALL:
+    case PSYNC_CONTINUES: job->outcome = LINK_CONTINUE; return;
+    case PSYNC_FULL:
         serverLog(LL_NOTICE, "Full resync from primary: %s:%lld", job->got_id, job->got_offset);
         expectSnapshot(job);
         return;
-    case PRIMARY_WANTS_TWO: useTwo(job); return;
-    case PRIMARY_NOT_NOW:
-    case PRIMARY_MUMBLES: job->rejected_psync = true; return;
-    case PRIMARY_KNOWS_NOT:
+    case PSYNC_DUAL_CHANNEL: useTwo(job); return;
+    case PSYNC_NOT_NOW:
+    case PSYNC_MALFORMED: job->rejected_psync = true; return;
+    case PSYNC_UNKNOWN:
         job->rejected_psync = true;
         if (job->failover) return;
         serverLog(LL_NOTICE, "Retrying with SYNC...");

@@ -9,7 +9,7 @@
 
 #include "conn_unread.h"
 #include "connection.h"
-#include "primary_words.h"
+#include "psync_reply.h"
 #include "sds.h"
 #include "slice.h"
 #include "snapshot_frame.h"

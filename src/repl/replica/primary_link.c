@@ -8,11 +8,11 @@
  * the primary one job more keeps what comes on the stream's, until the snapshot that comes on the other is loaded.
  *
  * Not here    what is said (handshake.c), bytes of a snapshot (snapshot_reader.c), reading it (dataset_load.c), the
- *             stream and what is told of it (primary_session.c).
+ *             stream and what is told of it (stream_apply.c).
  * Owns        the jobs under way.
  * Threads     main; jobs are started and taken on its own thread.
  * Invariants  1. `job` runs exactly in TALKS and RECEIVES, `keeper` not beyond JOINS; there is a session exactly in UP.
- *             2. The stream's offset is that of the dataset, while `has_place`.
+ *             2. The stream's offset is that of the dataset, while `has_cursor`.
  * Tests       tests/repl/sync.tcl, tests/repl/partial.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -30,7 +30,7 @@
 #include "own_expires.h"
 #include "panic.h"
 #include "pause.h"
-#include "primary_session.h"
+#include "stream_apply.h"
 #include "redirect.h"
 #include "repl_settings.h"
 #include "replicas.h"
@@ -38,7 +38,7 @@
 #include "session_output.h"
 #include "snapshot_reader.h"
 #include "repl_stream.h"
-#include "stream_keeper.h"
+#include "stream_buffer.h"
 #include "tls_settings.h"
 #include "transaction_queue.h"
 #include "yield.h"
@@ -60,9 +60,9 @@ static struct {
     aeWakeup wakeup;   /* a job is over, or the link is to be made at once */
     primaryState state;
     linkJob *job;
-    linkJob *keeper;   /* keeps the stream while a snapshot comes by another connection; NULL */
+    linkJob *buffer;   /* keeps the stream while a snapshot comes by another connection; NULL */
     size_t kept_peak;  /* bytes that the last one has kept */
-    bool has_place;    /* names, offset and the session's database say where the dataset stands in a stream */
+    bool has_cursor;   /* names, offset and the session's database say where the dataset stands in a stream */
     bool for_failover; /* PSYNC asks it to be a primary */
     bool was_up;
     linkHistory history;
@@ -168,10 +168,10 @@ static void goLive(linkJob *job, bool old_style) {
     replStreamKeep();
     unreadAdd(&job->kept, sliceOf(w->early, w->early_len));
     connUnread(w->conn, &job->kept);
-    primarySessionBegin(w->conn, old_style);
+    streamApplyBegin(w->conn, old_style);
     w->conn = NULL;
     linkJobDrop(job);
-    primary.has_place = true;
+    primary.has_cursor = true;
     primary.failed_syncs = 0;
     setState(PRIMARY_UP);
 }
@@ -185,7 +185,7 @@ static linkJob *takeJob(linkJob **from) {
 static void dropJobs(void) {
     if (primary.job) primary.snapshot_input += atomic_load_explicit(&primary.job->received, memory_order_relaxed);
     linkJobDrop(takeJob(&primary.job));
-    linkJobDrop(takeJob(&primary.keeper));
+    linkJobDrop(takeJob(&primary.buffer));
 }
 
 static void connectSoon(void) {
@@ -211,8 +211,8 @@ static void syncFailed(void) {
 }
 
 static void forgetPlace(void) {
-    if (primary.has_place) serverLog(LL_NOTICE, "Discarding previously cached primary state.");
-    primary.has_place = false;
+    if (primary.has_cursor) serverLog(LL_NOTICE, "Discarding previously cached primary state.");
+    primary.has_cursor = false;
 }
 
 /* The dataset is in no stream any more: nobody may go on from here, and no file says that it is. */
@@ -271,30 +271,30 @@ static bool startReceiving(void) {
 
 /* The dataset is there: what was kept of the stream behind it is taken over as soon as nobody reads more of it. */
 static void join(void) {
-    setState(PRIMARY_JOINS);
-    atomic_store_explicit(&primary.keeper->enough, true, memory_order_relaxed);
+    setState(PRIMARY_DRAINS);
+    atomic_store_explicit(&primary.buffer->enough, true, memory_order_relaxed);
     sendWakeup();
 }
 
 static void keepIsOver(void) {
-    linkJob *keeper = takeJob(&primary.keeper);
-    primary.kept_peak = atomic_load_explicit(&keeper->kept_memory, memory_order_relaxed);
+    linkJob *buffer = takeJob(&primary.buffer);
+    primary.kept_peak = atomic_load_explicit(&buffer->kept_memory, memory_order_relaxed);
     dropJobs();
-    serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: %zu bytes of the stream have come meanwhile", keeper->kept.len);
-    goLive(keeper, false);
-    primarySessionAck(false);
+    serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: %zu bytes of the stream have come meanwhile", buffer->kept.len);
+    goLive(buffer, false);
+    streamApplyAck(false);
     syncedWhole();
 }
 
 /* While the snapshot comes and is loaded, what comes on the other connection is kept. */
 static bool startKeeping(void) {
-    linkJob *from = primary.job, *job = linkJobCreate(streamKeepWork, sendWakeup);
+    linkJob *from = primary.job, *job = linkJobCreate(streamBufferWork, sendWakeup);
     linkSwapWires(from);
     job->wire = from->wire;
     from->wire = (linkWire){0};
     linkSwapWires(from);
     job->keep_max = (size_t)output_limits[CLIENT_TYPE_REPLICA].hard_bytes;
-    primary.keeper = job;
+    primary.buffer = job;
     if (linkJobStart(job)) return true;
     serverLog(LL_WARNING, "No thread to keep the stream: %s", strerror(errno));
     return false;
@@ -317,14 +317,14 @@ static void load(bool from_file) {
     } else {
         replStreamFollow(job->got_id, (uint64_t)job->got_offset);
     }
-    primarySessionSetDb(job->got_db >= 0 ? (int)job->got_db : info.stream_db);
+    streamApplySetDb(job->got_db >= 0 ? (int)job->got_db : info.stream_db);
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Finished with success");
-    if (primary.keeper) {
+    if (primary.buffer) {
         join();
         return;
     }
     goLive(takeJob(&primary.job), old_style);
-    primarySessionAck(false);
+    streamApplyAck(false);
     syncedWhole();
 }
 
@@ -372,7 +372,7 @@ static bool fillIn(linkJob *job) {
     job->offset = -1;
     strcpy(job->id, "?");
     job->failover = primary.for_failover;
-    if (primary.has_place) {
+    if (primary.has_cursor) {
         memcpy(job->id, replicationIds()->id, sizeof(job->id));
         job->offset = (long long)replStreamOffset() + 1;
     }
@@ -469,7 +469,7 @@ static void look(void) {
     assertMainThread();
     assertOutsideYield(); /* the dataset may be replaced, and the role may change */
     if (primary.state == PRIMARY_CONNECT) startTalking();
-    if (primary.state == PRIMARY_JOINS && linkJobIsOver(primary.keeper)) keepIsOver();
+    if (primary.state == PRIMARY_DRAINS && linkJobIsOver(primary.buffer)) keepIsOver();
     lookWhetherAccepted();
     if (!primary.job || !linkJobIsOver(primary.job)) return;
     if (primary.state == PRIMARY_TALKS) talkIsOver();
@@ -495,12 +495,12 @@ static void tickTalks(void) {
 }
 
 static void tickUp(void) {
-    if (!isSilent(primarySessionHeardMs())) {
-        primarySessionTellAnyway();
+    if (!isSilent(streamApplyHeardMs())) {
+        streamApplyAckAnyway();
         return;
     }
     serverLog(LL_WARNING, "PRIMARY timeout: no data nor PING received...");
-    primarySessionClose();
+    streamApplyClose();
 }
 
 void primaryLinkTick(void) {
@@ -508,7 +508,7 @@ void primaryLinkTick(void) {
     switch (primary.state) {
     case PRIMARY_OFF:
     case PRIMARY_LOADS:
-    case PRIMARY_JOINS: return;
+    case PRIMARY_DRAINS: return;
     case PRIMARY_CONNECT: startTalking(); return;
     case PRIMARY_TALKS:
     case PRIMARY_RECEIVES: tickTalks(); return;
@@ -519,9 +519,9 @@ void primaryLinkTick(void) {
 /* ---- Whom to follow ---- */
 
 static void dropLink(void) {
-    if (primarySessionIsOpen()) {
+    if (streamApplyIsOpen()) {
         serverLog(LL_NOTICE, "Connection with primary lost.");
-        if (primarySessionLeave()) serverLog(LL_NOTICE, "Caching the disconnected primary state.");
+        if (streamApplyLeave()) serverLog(LL_NOTICE, "Caching the disconnected primary state.");
         else loseReplStream();
     }
     dropJobs();
@@ -535,8 +535,8 @@ static void turnIntoReplica(void) {
     serverLog(LL_NOTICE, "Before turning into a replica, using my own primary parameters to synthesize a cached "
                          "primary: I may be able to synchronize with the new primary with just a partial transfer.");
     replStreamTakeWrites(false);
-    primary.has_place = true;
-    primarySessionSetDb(0);
+    primary.has_cursor = true;
+    streamApplySetDb(0);
 }
 
 void primaryLinkFollow(const char *host, long long port) {
@@ -582,8 +582,8 @@ void primaryLinkRemember(const char *id, uint64_t offset, int stream_db) {
         return;
     }
     replStreamFollow(id, offset);
-    primary.has_place = true;
-    primarySessionSetDb(stream_db);
+    primary.has_cursor = true;
+    streamApplySetDb(stream_db);
 }
 
 void primaryLinkPrepare(void) {
@@ -608,13 +608,13 @@ void primaryLinkInit(aeEventLoop *loop, bool (*hide_user_data)(void)) {
     if (aeWakeupOpen(&primary.wakeup) == C_ERR ||
         aeCreateFileEvent(loop, primary.wakeup.read_fd, AE_READABLE, onWakeup, NULL) == C_ERR)
         serverPanic("no descriptor for a wakeup: %s", strerror(errno));
-    primarySessionInit(sessionLost);
+    streamApplyInit(sessionLost);
 }
 
 void primaryLinkWhileLoading(void) {
     static uint64_t said_ms;
     uint64_t now_ms = clockMonotonicMs();
-    if (primary.state != PRIMARY_LOADS || primary.keeper || now_ms - said_ms < 1000) return;
+    if (primary.state != PRIMARY_LOADS || primary.buffer || now_ms - said_ms < 1000) return;
     said_ms = now_ms;
     datasetLoadSayAlive();
 }
@@ -634,7 +634,7 @@ static const char *roleWord(void) {
         return "sync";
     case PRIMARY_RECEIVES:
     case PRIMARY_LOADS:
-    case PRIMARY_JOINS: return "sync";
+    case PRIMARY_DRAINS: return "sync";
     case PRIMARY_UP: return "connected";
     }
     return "unknown";
@@ -651,21 +651,21 @@ static void lookAtSync(primaryFigures *f) {
     f->sync_heard_ago_s = (long long)((clockMonotonicMs() - heard_ms) / 1000);
 }
 
-primaryFigures primaryLinkLook(void) {
+primaryFigures primaryLinkFigures(void) {
     assertMainRole();
     primaryFigures f = {.state = primary.state, .role_word = roleWord(), .heard_ago_s = -1, .down_since_s = -1};
-    f.applied_offset = f.read_offset = primary.has_place ? (long long)replStreamOffset() : 1;
-    f.input_bytes = primary.snapshot_input + primarySessionInput();
+    f.applied_offset = f.read_offset = primary.has_cursor ? (long long)replStreamOffset() : 1;
+    f.input_bytes = primary.snapshot_input + streamApplyInput();
     if (primary.job) f.input_bytes += atomic_load_explicit(&primary.job->received, memory_order_relaxed);
     f.kept_peak = primary.kept_peak;
-    if (primary.keeper) {
-        f.kept = atomic_load_explicit(&primary.keeper->kept_memory, memory_order_relaxed);
+    if (primary.buffer) {
+        f.kept = atomic_load_explicit(&primary.buffer->kept_memory, memory_order_relaxed);
         if (f.kept > f.kept_peak) f.kept_peak = f.kept;
     }
-    if (primarySessionIsOpen()) {
-        f.heard_ago_s = (long long)((clockMonotonicMs() - primarySessionHeardMs()) / 1000);
-        f.applied_offset = primarySessionOffset();
-        f.read_offset = f.applied_offset + (long long)(primarySessionReadOffset() - replStreamOffset());
+    if (streamApplyIsOpen()) {
+        f.heard_ago_s = (long long)((clockMonotonicMs() - streamApplyHeardMs()) / 1000);
+        f.applied_offset = streamApplyOffset();
+        f.read_offset = f.applied_offset + (long long)(streamApplyReadOffset() - replStreamOffset());
     } else if (primary.was_up) {
         f.down_since_s = (long long)((clockMonotonicMs() - primary.changed_ms) / 1000);
     }

@@ -24,7 +24,7 @@ typedef enum {
     PRIMARY_TALKS,
     PRIMARY_RECEIVES,
     PRIMARY_LOADS,
-    PRIMARY_JOINS,
+    PRIMARY_DRAINS,
     PRIMARY_UP
 } primaryState;
 
@@ -65,7 +65,7 @@ typedef struct primaryFigures {
     uint64_t input_bytes;   /* of all links */
     size_t kept, kept_peak; /* of the stream, while a snapshot came by another connection */
 } primaryFigures;
-primaryFigures primaryLinkLook(void);
+primaryFigures primaryLinkFigures(void);
 
 /* Entries of GATE_REDIRECT (which CLIENT CAPA redirect arms for a client), GATE_REPLICAS and GATE_STALE. */
 gateResult primaryRedirectGate(client *c);

@@ -16,7 +16,7 @@
 #include "reply.h"
 #include "repl_stream.h"
 #include "unit.h"
-#include "writer_brake.h"
+#include "write_throttle.h"
 #include "zmalloc.h"
 
 #include <string.h>
@@ -82,7 +82,7 @@ static void endClient(client *c) {
 
 typedef struct follower {
     client *c; /* NULL: nobody */
-    bool online, has_place, streams;
+    bool online, has_cursor, streams;
     uint64_t begun, got; /* offsets: where its place was, and what it was sent */
     long long acked, synced;
 } follower;
@@ -97,10 +97,10 @@ static void come(follower *f, uint64_t offset) {
     f->c = makeClient();
     replicaState *r = replicaOf(f->c);
     CHECK(replicaOf(f->c) == r);
-    CHECK(replicaTakePlace(r, offset));
+    CHECK(replicaSetCursor(r, offset));
     replicaBegin(r);
     f->begun = f->got = offset;
-    f->has_place = true;
+    f->has_cursor = true;
     f->acked = 0;
     f->synced = -1;
 }
@@ -147,7 +147,7 @@ static void step(model *m, uint64_t *seed) {
         else if (unitRandom(seed) % 4 == 0) go(f);
         break;
     case 1:
-        if (f->c && f->has_place && !f->online) {
+        if (f->c && f->has_cursor && !f->online) {
             bool awaits_ack = unitRandom(seed) % 2;
             replicaOnline(f->c->replica, awaits_ack);
             f->online = true;
@@ -155,7 +155,7 @@ static void step(model *m, uint64_t *seed) {
         }
         break;
     case 2:
-        if (f->online && f->has_place && !f->streams) {
+        if (f->online && f->has_cursor && !f->streams) {
             replicaStartStream(f->c->replica);
             f->streams = true;
         }
@@ -165,8 +165,8 @@ static void step(model *m, uint64_t *seed) {
         break;
     case 4:
         if (f->c && !f->online) {
-            replicaLeavePlace(f->c->replica);
-            f->has_place = false;
+            replicaDropCursor(f->c->replica);
+            f->has_cursor = false;
         }
         break;
     case 5:
@@ -193,10 +193,10 @@ static void checkModel(const model *m, uint64_t *seed) {
         acked += f->online && f->acked >= limit;
         synced += f->online && f->synced >= limit % 1000;
         all_have &= !f->online || f->acked >= (long long)m->len;
-        size_t kept = f->has_place ? m->len - (f->streams ? f->got : f->begun) : 0;
+        size_t kept = f->has_cursor ? m->len - (f->streams ? f->got : f->begun) : 0;
         CHECK_EQ_INT(f->c->external_output, kept);
         if (kept > most) most = kept;
-        if (f->has_place) CHECK(backlogBegin(replStreamBacklog()) <= (f->streams ? f->got : f->begun));
+        if (f->has_cursor) CHECK(backlogBegin(replStreamBacklog()) <= (f->streams ? f->got : f->begun));
         CHECK(f->c->output_bytes <= ON_ITS_WAY_MAX && r->at.offset <= m->len);
         clientCheck(f->c);
     }
@@ -291,7 +291,7 @@ static void keep(size_t bytes) {
         replStreamAppend(sliceOf(text, n));
     }
     replicasFeed();
-    writerBrakeLook();
+    writeThrottleCheck();
 }
 
 TEST(writers_wait_before_a_replica_is_sent_away_for_its_limit) {
@@ -310,28 +310,28 @@ TEST(writers_wait_before_a_replica_is_sent_away_for_its_limit) {
     replicasFeed();
     sdsFree(takeSent(f.c));
     replicasFeed();
-    writerBrakeLook();
+    writeThrottleCheck();
     CHECK_EQ_INT(f.c->external_output, 0);
     CHECK(!writersWait());
 
-    replicaLeavePlace(f.c->replica);
-    CHECK(replicaTakePlace(f.c->replica, replStreamOffset()));
+    replicaDropCursor(f.c->replica);
+    CHECK(replicaSetCursor(f.c->replica, replStreamOffset()));
     keep(1590000);
     CHECK(writersWait());
     repl_settings.slow_writers = false;
-    writerBrakeLook();
+    writeThrottleCheck();
     CHECK(!writersWait());
     repl_settings.slow_writers = true;
-    writerBrakeLook();
+    writeThrottleCheck();
     CHECK(writersWait());
     setLimit("0", "0"); /* none, and nothing to be kept below */
-    writerBrakeLook();
+    writeThrottleCheck();
     CHECK(!writersWait());
     setLimit("0", "1600000"); /* the soft one is one, too */
-    writerBrakeLook();
+    writeThrottleCheck();
     CHECK(writersWait());
     go(&f);
-    writerBrakeLook();
+    writeThrottleCheck();
     CHECK(!writersWait());
     repl_settings.slow_writers = false;
     replStreamTakeWrites(false);

@@ -1,7 +1,7 @@
-/* primary_words_test.c -- lines of a primary: as they should be, and wrong by a byte.
+/* psync_reply_test.c -- lines of a primary: as they should be, and wrong by a byte.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "primary_words.h"
+#include "psync_reply.h"
 
 #include "unit.h"
 
@@ -10,26 +10,26 @@
 
 #define ID "0123456789abcdefABCDEF0123456789abcdef01"
 
-static primaryAnswer answerOf(const char *line) {
-    primaryPlace place;
-    return primaryReadAnswer(line, &place);
+static psyncReply answerOf(const char *line) {
+    replPosition place;
+    return psyncReplyParse(line, &place);
 }
 
 TEST(primary_answers_to_psync) {
-    primaryPlace place;
-    CHECK_EQ_INT(primaryReadAnswer("+CONTINUE", &place), PRIMARY_CONTINUES);
+    replPosition place;
+    CHECK_EQ_INT(psyncReplyParse("+CONTINUE", &place), PSYNC_CONTINUES);
     CHECK_EQ_STR(place.id, "");
-    CHECK_EQ_INT(primaryReadAnswer("+CONTINUE " ID, &place), PRIMARY_CONTINUES);
+    CHECK_EQ_INT(psyncReplyParse("+CONTINUE " ID, &place), PSYNC_CONTINUES);
     CHECK_EQ_STR(place.id, ID);
-    CHECK_EQ_INT(primaryReadAnswer("+FULLRESYNC " ID " 17", &place), PRIMARY_SENDS_ALL);
+    CHECK_EQ_INT(psyncReplyParse("+FULLRESYNC " ID " 17", &place), PSYNC_FULL);
     CHECK_EQ_STR(place.id, ID);
     CHECK_EQ_INT(place.offset, 17);
-    CHECK_EQ_INT(answerOf("+DUALCHANNELSYNC"), PRIMARY_WANTS_TWO);
-    CHECK_EQ_INT(answerOf("-NOMASTERLINK Can't SYNC while not connected with my master"), PRIMARY_NOT_NOW);
-    CHECK_EQ_INT(answerOf("-LOADING"), PRIMARY_NOT_NOW);
-    CHECK_EQ_INT(answerOf("-ERR unknown command"), PRIMARY_KNOWS_NOT);
-    CHECK_EQ_INT(answerOf("+FULLRESYNC"), PRIMARY_KNOWS_NOT);
-    CHECK_EQ_INT(answerOf(""), PRIMARY_KNOWS_NOT);
+    CHECK_EQ_INT(answerOf("+DUALCHANNELSYNC"), PSYNC_DUAL_CHANNEL);
+    CHECK_EQ_INT(answerOf("-NOMASTERLINK Can't SYNC while not connected with my master"), PSYNC_NOT_NOW);
+    CHECK_EQ_INT(answerOf("-LOADING"), PSYNC_NOT_NOW);
+    CHECK_EQ_INT(answerOf("-ERR unknown command"), PSYNC_UNKNOWN);
+    CHECK_EQ_INT(answerOf("+FULLRESYNC"), PSYNC_UNKNOWN);
+    CHECK_EQ_INT(answerOf(""), PSYNC_UNKNOWN);
     static const char *const wrong[] = {"+CONTINUE ",
                                         "+CONTINUED",
                                         "+CONTINUE " ID "0",
@@ -45,15 +45,15 @@ TEST(primary_answers_to_psync) {
                                         "+FULLRESYNC " ID " 4611686018427387904",
                                         "+FULLRESYNC " ID " 9223372036854775808",
                                         "+FULLRESYNC g123456789abcdefABCDEF0123456789abcdef01 1"};
-    for (size_t i = 0; i < array_len(wrong); i++) CHECK_EQ_INT(answerOf(wrong[i]), PRIMARY_MUMBLES);
+    for (size_t i = 0; i < array_len(wrong); i++) CHECK_EQ_INT(answerOf(wrong[i]), PSYNC_MALFORMED);
 }
 
 TEST(primary_ends_of_a_snapshot) {
-    primaryEnd end;
-    CHECK(primaryReadEnd("$ENDOFF:5 " ID " -1 7", &end));
+    syncEnd end;
+    CHECK(syncEndParse("$ENDOFF:5 " ID " -1 7", &end));
     CHECK(end.place.offset == 5 && end.db == -1 && end.client == 7);
     CHECK_EQ_STR(end.place.id, ID);
-    CHECK(primaryReadEnd("$ENDOFF:0 " ID " 15 9223372036854775807", &end) && end.db == 15);
+    CHECK(syncEndParse("$ENDOFF:0 " ID " 15 9223372036854775807", &end) && end.db == 15);
     static const char *const wrong[] = {"",
                                         "$ENDOFF",
                                         "$ENDOFF:",
@@ -71,7 +71,7 @@ TEST(primary_ends_of_a_snapshot) {
                                         "$ENDOFF:5 " ID "0 0 7",
                                         "$ENDOFF:5 " ID " x 7",
                                         "$ENDOFF:5 " ID " 0 9223372036854775808"};
-    for (size_t i = 0; i < array_len(wrong); i++) CHECK(!primaryReadEnd(wrong[i], &end));
+    for (size_t i = 0; i < array_len(wrong); i++) CHECK(!syncEndParse(wrong[i], &end));
 }
 
 /* A line with a byte changed is another line, or wrong; never something that is out of range. */
@@ -85,11 +85,11 @@ TEST(primary_lines_wrong_by_bytes) {
         int n = snprintf(line, sizeof(line), "%s", lines[unitRandom(&seed) % array_len(lines)]);
         for (uint64_t change = 1 + unitRandom(&seed) % 3; change; change--)
             line[unitRandom(&seed) % (size_t)n] = bytes[unitRandom(&seed) % sizeof(bytes)];
-        primaryPlace place;
-        primaryEnd end;
-        bool sends = primaryReadAnswer(line, &place) == PRIMARY_SENDS_ALL;
+        replPosition place;
+        syncEnd end;
+        bool sends = psyncReplyParse(line, &place) == PSYNC_FULL;
         CHECK(!sends || (strlen(place.id) == 40 && place.offset >= 0 && place.offset <= PRIMARY_OFFSET_MAX));
-        bool ends = primaryReadEnd(line, &end);
+        bool ends = syncEndParse(line, &end);
         if (!CHECK(!ends || (strlen(end.place.id) == 40 && end.place.offset >= 0 && end.db >= -1))) return;
     }
 }

@@ -1,4 +1,4 @@
-/* stream_keeper.c -- the stream is kept while the snapshot before it comes by another connection, and is loaded.
+/* stream_buffer.c -- the stream is kept while the snapshot before it comes by another connection, and is loaded.
  *
  * Each second the primary reads a newline: on this connection it sees that the replica lives, for acknowledgements come
  * only with the loaded dataset. If the connection ends, what has come is applied nevertheless, and the link made anew
@@ -7,10 +7,10 @@
  * Not here    what becomes of what is kept (primary_link.c).
  * Owns        nothing.
  * Threads     the job's.
- * Tests       tests/unit/repl/replica/stream_keeper_test.c, tests/repl/dual_channel.tcl
+ * Tests       tests/unit/repl/replica/stream_buffer_test.c, tests/repl/dual_channel.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "stream_keeper.h"
+#include "stream_buffer.h"
 
 #include "clock.h"
 
@@ -40,7 +40,7 @@ static void sayAlive(linkJob *job) {
     (void)connWritev(job->wire.conn, &newline, 1);
 }
 
-void streamKeepWork(linkJob *job) {
+void streamBufferWork(linkJob *job) {
     uint64_t said_ms = 0;
     bool open = true;
     unreadAdd(&job->kept, sliceOf(job->wire.early, job->wire.early_len));

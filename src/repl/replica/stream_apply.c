@@ -1,4 +1,4 @@
-/* primary_session.c -- the stream of the primary, applied; and what the primary is told of it.
+/* stream_apply.c -- the stream of the primary, applied; and what the primary is told of it.
  *
  * It is a session like those of clients: read, parsed and hashed by a holder, applied in batches. So what a lost link
  * leaves is the place up to which whole commands were applied: unfinished input and an open transaction are forgotten
@@ -14,7 +14,7 @@
  *             tests/fuzz/repl_stream_fuzz.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "primary_session.h"
+#include "stream_apply.h"
 
 #include "aof.h"
 #include "apply_faults.h"
@@ -29,7 +29,7 @@
 #include "reply.h"
 #include "reply_format.h"
 #include "repl_stream.h"
-#include "synced_place.h"
+#include "synced_offset.h"
 
 #include <string.h>
 
@@ -42,7 +42,7 @@ static struct {
     uint64_t told_offset;           /* with the last acknowledgement */
     uint64_t heard_ms, heard_input; /* when it last had input, and how much it had then */
     uint64_t input_before;          /* bytes of former sessions */
-    syncedPlace on_disk;            /* of the session's stream */
+    syncedOffset on_disk;           /* of the session's stream */
 } primary;
 
 /* ---- Telling the primary ---- */
@@ -70,11 +70,11 @@ static size_t putNumber(char *out, long long number) {
     return putWord(out, sliceOf(digits, ll2string(digits, number)));
 }
 
-long long primarySessionOffset(void) {
+long long streamApplyOffset(void) {
     return (long long)replStreamOffset() - primary.old_style;
 }
 
-void primarySessionAck(bool with_disk) {
+void streamApplyAck(bool with_disk) {
     if (!primary.session) return;
     char text[256];
     bool disk = with_disk && aofIsOn();
@@ -82,25 +82,25 @@ void primarySessionAck(bool with_disk) {
     size_t n = respHeader(text, '*', disk ? 5 : 3);
     n += putWord(text + n, sliceStr("REPLCONF"));
     n += putWord(text + n, sliceStr("ACK"));
-    n += putNumber(text + n, primarySessionOffset());
+    n += putNumber(text + n, streamApplyOffset());
     if (disk) {
         n += putWord(text + n, sliceStr("FACK"));
         n += putNumber(text + n,
-                       (long long)syncedPlaceLook(&primary.on_disk, replStreamOffset(), aofEnd(), aofIsSynced));
+                       (long long)syncedOffsetUpdate(&primary.on_disk, replStreamOffset(), aofEnd(), aofIsSynced));
     }
     say(text, n);
 }
 
-void primarySessionTell(void) {
-    if (replStreamOffset() != primary.told_offset) primarySessionTellAnyway();
+void streamApplyAckChanges(void) {
+    if (replStreamOffset() != primary.told_offset) streamApplyAckAnyway();
 }
 
-void primarySessionTellAnyway(void) {
-    if (!primary.old_style) primarySessionAck(true);
+void streamApplyAckAnyway(void) {
+    if (!primary.old_style) streamApplyAck(true);
 }
 
-void primarySessionAsked(client *c) {
-    if (c == primary.session) primarySessionAck(true);
+void streamApplyAsked(client *c) {
+    if (c == primary.session) streamApplyAck(true);
 }
 
 /* ---- The stream ---- */
@@ -134,14 +134,14 @@ static void applied(client *c) {
         clientCloseAsap(c);
         return;
     }
-    applyFaultsLook(c);
+    applyFaultsCheck(c);
     primary.run = replStreamBacklog()->end;
     if (!(c->flags & CLIENT_MULTI)) replStreamCommit(primary.run);
 }
 
 /* ---- Begin and end ---- */
 
-void primarySessionBegin(connection *conn, bool old_style) {
+void streamApplyBegin(connection *conn, bool old_style) {
     assertMainThread();
     serverAssert(!primary.session);
     client *c = outgoingAdopt(conn);
@@ -149,13 +149,13 @@ void primarySessionBegin(connection *conn, bool old_style) {
     c->db = dbSelect(primary.db);
     primary.session = c;
     primary.old_style = old_style;
-    syncedPlaceForget(&primary.on_disk);
+    syncedOffsetForget(&primary.on_disk);
     primary.run = replStreamOffset();
     primary.heard_ms = clockMonotonicMs();
     primary.heard_input = 0;
 }
 
-bool primarySessionIsOpen(void) {
+bool streamApplyIsOpen(void) {
     return primary.session != NULL;
 }
 
@@ -173,18 +173,18 @@ static void freed(client *c) {
     if (c == primary.session) primary.lost(letGo());
 }
 
-bool primarySessionLeave(void) {
+bool streamApplyLeave(void) {
     client *c = primary.session;
     bool whole = letGo();
     clientCloseAsap(c);
     return whole;
 }
 
-void primarySessionClose(void) {
+void streamApplyClose(void) {
     clientCloseAsap(primary.session);
 }
 
-void primarySessionInit(void (*lost)(bool whole)) {
+void streamApplyInit(void (*lost)(bool whole)) {
     primary.lost = lost;
     clientOnFree(freed);
     callOnApplied(applied);
@@ -192,11 +192,11 @@ void primarySessionInit(void (*lost)(bool whole)) {
 
 /* ---- What is known of it ---- */
 
-int primarySessionDb(void) {
+int streamApplyDb(void) {
     return primary.session ? dbId(primary.session->db) : primary.db;
 }
 
-void primarySessionSetDb(int db) {
+void streamApplySetDb(int db) {
     primary.db = db >= 0 && db < dbCount() ? db : 0;
 }
 
@@ -207,15 +207,15 @@ static void noteInput(void) {
     primary.heard_ms = clockMonotonicMs();
 }
 
-uint64_t primarySessionHeardMs(void) {
+uint64_t streamApplyHeardMs(void) {
     if (primary.session) noteInput();
     return primary.heard_ms;
 }
 
-uint64_t primarySessionReadOffset(void) {
+uint64_t streamApplyReadOffset(void) {
     return primary.session ? primary.run + primary.session->input_bytes : replStreamOffset();
 }
 
-uint64_t primarySessionInput(void) {
+uint64_t streamApplyInput(void) {
     return primary.input_before + (primary.session ? (uint64_t)primary.session->net_input : 0);
 }

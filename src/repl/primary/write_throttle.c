@@ -1,4 +1,4 @@
-/* writer_brake.c -- writers are slowed before a replica is sent away for its output limit (repl-slow-writers).
+/* write_throttle.c -- writers are slowed before a replica is sent away for its output limit (repl-slow-writers).
  *
  * A replica that is sent away for its limit comes again, needs all of the dataset, falls behind meanwhile, and so on
  * without end. Instead, from half of the limit on, what is kept for the one that is furthest behind may grow in each
@@ -18,7 +18,7 @@
  * Tests       tests/unit/repl/backlog/replicas_test.c, tests/repl/limits.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "writer_brake.h"
+#include "write_throttle.h"
 
 #include "clock.h"
 #include "log_limit.h"
@@ -35,7 +35,7 @@ static struct {
     uint64_t begin_ms; /* monotonic: of the window */
     size_t allowed;    /* may be kept for one until it is over */
     bool holds;
-} brake;
+} throttle;
 
 /* What is aimed at: below the limit, because a transaction or a script ends before its writer waits. 0: there is
  * none. */
@@ -47,15 +47,15 @@ static size_t mark(void) {
 }
 
 static void hold(void) {
-    brake.holds = true;
+    throttle.holds = true;
     pauseClients(PAUSE_FOR_REPLICA, PAUSE_WRITES, PAUSE_WITHOUT_END);
     LOG_LIMITED(LL_NOTICE, 1, "writers were slowed for a replica (repl-slow-writers)",
                 "Writers are slowed: a replica would be sent away for its output limit (repl-slow-writers).");
 }
 
 static void release(void) {
-    if (!brake.holds) return;
-    brake.holds = false;
+    if (!throttle.holds) return;
+    throttle.holds = false;
     unpauseClients(PAUSE_FOR_REPLICA);
 }
 
@@ -63,15 +63,15 @@ static void enoughIsWritten(void) {
     hold();
 }
 
-void writerBrakeLook(void) {
+void writeThrottleCheck(void) {
     size_t goal = repl_settings.slow_writers ? mark() : 0, kept = goal ? replicasKeptForOne() : 0, allowed = goal;
     if (kept > goal / 2) {
         uint64_t now_ms = clockMonotonicMs();
-        if (now_ms - brake.begin_ms >= WINDOW_MS) {
-            brake.begin_ms = now_ms;
-            brake.allowed = kept < goal ? kept + (goal - kept) / GROWTH_PART : 0;
+        if (now_ms - throttle.begin_ms >= WINDOW_MS) {
+            throttle.begin_ms = now_ms;
+            throttle.allowed = kept < goal ? kept + (goal - kept) / GROWTH_PART : 0;
         }
-        allowed = brake.allowed;
+        allowed = throttle.allowed;
         if (kept > allowed) {
             hold();
             return;
@@ -81,6 +81,6 @@ void writerBrakeLook(void) {
     replStreamSetAlarm(goal && replicasCount() ? replStreamOffset() + (allowed - kept) : UINT64_MAX);
 }
 
-void writerBrakeInit(void) {
+void writeThrottleInit(void) {
     replStreamOnAlarm(enoughIsWritten);
 }

@@ -1,4 +1,4 @@
-/* primary_words.c -- what a primary says before its stream begins: lines, without their ends, taken apart.
+/* psync_reply.c -- what a primary says before its stream begins: lines, without their ends, taken apart.
  *
  * Numbers are as servers write them, and in the range where they mean something; nothing may follow.
  *
@@ -6,10 +6,10 @@
  *             (handshake.c).
  * Owns        nothing.
  * Threads     any.
- * Tests       tests/unit/repl/replica/primary_words_test.c, tests/fuzz/repl_handshake_fuzz.c
+ * Tests       tests/unit/repl/replica/psync_reply_test.c, tests/fuzz/repl_handshake_fuzz.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "primary_words.h"
+#include "psync_reply.h"
 
 #include "numbers.h"
 
@@ -40,31 +40,31 @@ static const char *takeBlank(const char *text) {
 
 /* ---- The reply to PSYNC ---- */
 
-static primaryAnswer readContinue(const char *rest, primaryPlace *place) {
-    if (*rest == '\0') return PRIMARY_CONTINUES;
+static psyncReply readContinue(const char *rest, replPosition *place) {
+    if (*rest == '\0') return PSYNC_CONTINUES;
     const char *id = takeBlank(rest), *end = id ? takeId(id, place->id) : NULL;
-    return end && *end == '\0' ? PRIMARY_CONTINUES : PRIMARY_MUMBLES;
+    return end && *end == '\0' ? PSYNC_CONTINUES : PSYNC_MALFORMED;
 }
 
-static primaryAnswer readFull(const char *rest, primaryPlace *place) {
+static psyncReply readFull(const char *rest, replPosition *place) {
     const char *offset = takeBlank(takeId(rest, place->id));
     bool ok = takeNumber(offset, '\0', 0, PRIMARY_OFFSET_MAX, &place->offset) != NULL;
-    return ok ? PRIMARY_SENDS_ALL : PRIMARY_MUMBLES;
+    return ok ? PSYNC_FULL : PSYNC_MALFORMED;
 }
 
-primaryAnswer primaryReadAnswer(const char *line, primaryPlace *place) {
-    *place = (primaryPlace){.offset = -1};
+psyncReply psyncReplyParse(const char *line, replPosition *place) {
+    *place = (replPosition){.offset = -1};
     if (lineBegins(line, "+CONTINUE")) return readContinue(line + 9, place);
     if (lineBegins(line, "+FULLRESYNC ")) return readFull(line + 12, place);
-    if (lineBegins(line, "+DUALCHANNELSYNC")) return PRIMARY_WANTS_TWO;
-    if (lineBegins(line, "-NOMASTERLINK") || lineBegins(line, "-LOADING")) return PRIMARY_NOT_NOW;
-    return PRIMARY_KNOWS_NOT;
+    if (lineBegins(line, "+DUALCHANNELSYNC")) return PSYNC_DUAL_CHANNEL;
+    if (lineBegins(line, "-NOMASTERLINK") || lineBegins(line, "-LOADING")) return PSYNC_NOT_NOW;
+    return PSYNC_UNKNOWN;
 }
 
 /* ---- A second connection ---- */
 
-bool primaryReadEnd(const char *line, primaryEnd *out) {
-    *out = (primaryEnd){.db = -1};
+bool syncEndParse(const char *line, syncEnd *out) {
+    *out = (syncEnd){.db = -1};
     if (!lineBegins(line, "$ENDOFF:")) return false;
     const char *at = takeNumber(line + 8, ' ', 0, PRIMARY_OFFSET_MAX, &out->place.offset);
     at = at ? takeBlank(takeId(at, out->place.id)) : NULL;

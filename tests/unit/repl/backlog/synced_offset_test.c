@@ -1,9 +1,9 @@
-/* synced_place_test.c -- what a replica tells of its disk, in random orders of events: sessions that end and go on,
+/* synced_offset_test.c -- what a replica tells of its disk, in random orders of events: sessions that end and go on,
  * other primaries, promotions, a log that is turned off, on and suspended, syncs at any time or none. A model knows
  * which bytes of the stream are on the disk.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "synced_place.h"
+#include "synced_offset.h"
 
 #include "unit.h"
 
@@ -92,21 +92,21 @@ static void replaceDataset(uint64_t *seed) {
     world.base_offset = 0;
 }
 
-static void beginSession(syncedPlace *p) {
-    syncedPlaceForget(p);
+static void beginSession(syncedOffset *p) {
+    syncedOffsetForget(p);
     world.session = true;
     world.highest = 0;
 }
 
-static void tell(syncedPlace *p) {
+static void tell(syncedOffset *p) {
     if (!world.session || world.log != LOG_ON) return;
-    uint64_t told = syncedPlaceLook(p, world.offset, world.log_end, isSynced);
+    uint64_t told = syncedOffsetUpdate(p, world.offset, world.log_end, isSynced);
     CHECK(told <= reallySynced());
     CHECK(told >= world.highest);
     world.highest = told;
 }
 
-static void step(syncedPlace *p, uint64_t *seed) {
+static void step(syncedOffset *p, uint64_t *seed) {
     switch (unitRandom(seed) % 16) {
     case 0:
     case 1:
@@ -141,7 +141,7 @@ static void step(syncedPlace *p, uint64_t *seed) {
 TEST(synced_place_never_tells_more_than_is_on_the_disk) {
     uint64_t seed = unitRandomSeed();
     for (int round = 0; round < 200; round++) {
-        syncedPlace p = {0};
+        syncedOffset p = {0};
         memset(&world, 0, sizeof(world));
         for (int i = 0; i < STEPS; i++) step(&p, &seed);
         /* Nor does it stay back: what is synced is told at the second look at the latest. */

@@ -1,7 +1,7 @@
-/* stream_keeper_test.c -- what comes of a stream is kept, in order, up to a limit, and until main has enough.
+/* stream_buffer_test.c -- what comes of a stream is kept, in order, up to a limit, and until main has enough.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "stream_keeper.h"
+#include "stream_buffer.h"
 
 #include "clock.h"
 #include "log.h"
@@ -34,7 +34,7 @@ static linkJob *startJob(int *fd, size_t keep_max) {
     for (size_t i = 0; i < BYTES; i++) text[i] = (char)unitRandom(&seed);
     int rc = socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds);
     CHECK_EQ_INT(rc, 0);
-    linkJob *job = linkJobCreate(streamKeepWork, nothing);
+    linkJob *job = linkJobCreate(streamBufferWork, nothing);
     job->wire.conn = connCreateAcceptedSocket(fds[0], NULL);
     connAccept(job->wire.conn, NULL);
     job->wire.early = zmalloc(EARLY);
