@@ -4,8 +4,8 @@
  * section may crash as well, since it walks data that may be broken; the second crash ends the report
  * with a stack trace only, the third is left to the system. One that hangs is ended after a while.
  *
- * Before it looks at anything the thread that reports stops all others (parking.c), so that the data are broken at
- * most, and not changing: a list that another thread goes on linking and freeing cannot be walked.
+ * Before it looks at anything the thread that reports stops all others (thread_suspend.c), so that the data are broken
+ * at most, and not changing: a list that another thread goes on linking and freeing cannot be walked.
  *
  * A fault on a thread that jemalloc runs in the background is not reported. Those block all signals, and the kernel
  * ends a process whose fault is blocked at once, by that signal; nothing of ours ever runs on them that could unblock
@@ -25,7 +25,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "panic.h"
 #include "log.h"
-#include "parking.h"
+#include "thread_suspend.h"
 #include "symbols.h"
 
 #include <errno.h>
@@ -101,7 +101,7 @@ void panicBlockOtherSignals(sigset_t *before) {
 }
 
 void panicThreadInit(void) {
-    parkingThreadBegins();
+    threadSuspendRegister();
     if (signal_stack) return;
     char *p = mmap(NULL, GUARD + SIGNAL_STACK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) return;
@@ -114,7 +114,7 @@ void panicThreadInit(void) {
 }
 
 void panicThreadExit(void) {
-    parkingThreadEnds();
+    threadSuspendUnregister();
     if (!signal_stack) return;
     sigaltstack(&stack_before, NULL); /* a sanitizer's, which it frees itself; else none */
     munmap(signal_stack, GUARD + SIGNAL_STACK);
@@ -217,14 +217,14 @@ static void printStack(void *at) {
 
 /* Where the others stood when they were stopped. */
 static void printOtherThreads(void) {
-    parkedThread t;
+    suspendedThread t;
     char text[THREAD_TEXT_SIZE];
     int fd = openLog();
     serverLogRaw("\n------ OTHER THREADS ------\n");
-    for (size_t i = 0; parkingLook(i, &t); i++) {
+    for (size_t i = 0; threadSuspendGet(i, &t); i++) {
         describeThread(text, sizeof(text), t.id, t.name, t.stopped && t.answer);
         panicPrint("%s%s\n", text, t.stopped ? "" : ": did not stop, what follows may have changed under the report");
-        void *at = t.stopped && t.context ? parkingInstruction(t.context) : NULL;
+        void *at = t.stopped && t.context ? contextInstruction(t.context) : NULL;
         if (at) printFrames(fd, &at, 1, false);
     }
     closeLog(fd);
@@ -300,7 +300,7 @@ static void becomeReporter(int sig) {
     logBeginLockless();
     if (handlers_installed) {
         limitTime(sig);
-        parkingStopOthers(panicHoldsMainRole);
+        threadSuspendOthers(panicHoldsMainRole);
     }
     reporter_had_main_role = has_main_role;
     has_main_role = true; /* its sections read what is main's, whoever has crashed */
@@ -322,9 +322,9 @@ static void onCrash(int sig, siginfo_t *info, void *context) {
         serverLog(LL_WARNING, "The signal was sent by process %ld of user %d", (long)info->si_pid, (int)info->si_uid);
     } else {
         serverLog(LL_WARNING, "Faulting address: %p", info->si_addr);
-        serverLog(LL_WARNING, "At instruction: %p", parkingInstruction(uc));
+        serverLog(LL_WARNING, "At instruction: %p", contextInstruction(uc));
     }
-    printStack(parkingInstruction(uc));
+    printStack(contextInstruction(uc));
     printRegisters(uc);
     if (depth == 1) {
         printOtherThreads();

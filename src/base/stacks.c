@@ -1,7 +1,7 @@
 /* stacks.c -- the stacks of all threads, written into the log while they go on.
  *
- * Each thread only notes addresses (parking.c). The names are looked up here, on the thread that logs, so that main
- * loses no time with them.
+ * Each thread only notes addresses (thread_suspend.c). The names are looked up here, on the thread that logs, so that
+ * main loses no time with them.
  *
  * Not here    when (server/watchdog.c); the report of a crash (panic.c).
  * Owns        the program's own table of symbols, mapped.
@@ -12,7 +12,7 @@
 #include "stacks.h"
 #include "log.h"
 #include "panic.h"
-#include "parking.h"
+#include "thread_suspend.h"
 #include "symbols.h"
 
 #include <execinfo.h>
@@ -25,7 +25,7 @@ static symbolFile symbols; /* const after stacksInit() */
 static bool symbols_open;
 
 void stacksInit(void) {
-    parkingPrepareToAsk();
+    threadStacksPrepare();
     if (!symbols_open) symbols_open = symbolsOpen(&symbols);
 }
 
@@ -42,19 +42,19 @@ static void logFrame(void *frame, bool is_return) {
     free(names);
 }
 
-static void logThread(const parkingStack *s) {
+static void logThread(const threadStack *s) {
     serverLog(LL_WARNING, "%d %s%s%s", s->id, s->id == (int)getpid() ? "main" : s->name,
               s->answered && s->answer ? " * (in main's role)" : "", s->answered ? "" : ": has not answered");
     for (int i = 0; i < s->count; i++) logFrame(s->frames[i], i > 0);
 }
 
 void stacksLog(const char *reason) {
-    parkingStack s;
+    threadStack s;
     int threads = 0, answers = 0;
-    parkingAskOthers(panicHoldsMainRole, WAIT_MS);
+    threadStacksAsk(panicHoldsMainRole, WAIT_MS);
     serverLog(LL_WARNING, "%s", reason);
     serverLog(LL_WARNING, "------ STACK TRACE ------");
-    for (size_t i = 0; parkingStackOf(i, &s); i++) {
+    for (size_t i = 0; threadStackGet(i, &s); i++) {
         threads++;
         answers += s.answered;
         logThread(&s);

@@ -5,7 +5,7 @@
 #include "unit.h"
 
 #include "log.h"
-#include "parking.h"
+#include "thread_suspend.h"
 #include "thread.h"
 
 #include <signal.h>
@@ -36,7 +36,7 @@ static void work(void *arg) {
 static void workDeaf(void *arg) {
     sigset_t set;
     sigemptyset(&set);
-    sigaddset(&set, PARKING_SIGNAL);
+    sigaddset(&set, SUSPEND_SIGNAL);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     work(arg);
 }

@@ -5,7 +5,7 @@
 #include "unit.h"
 
 #include "panic.h"
-#include "parking.h"
+#include "thread_suspend.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -41,7 +41,7 @@ static void runPlan(threadPlan plan) {
 }
 
 TEST(thread_blocks_all_signals_but_those_of_a_fault) {
-    static const int open_ones[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, PARKING_SIGNAL};
+    static const int open_ones[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SUSPEND_SIGNAL};
     static const int blocked[] = {SIGTERM, SIGINT, SIGHUP, SIGALRM, SIGUSR1, SIGUSR2, SIGCHLD, SIGPIPE};
     sigset_t before, after;
     pthread_sigmask(SIG_BLOCK, NULL, &before);
@@ -95,12 +95,12 @@ static void waitForEnd(void *arg) {
 /* The stack of a thread that was asked: it is known by its name, and goes on afterwards. */
 TEST(thread_is_known_to_those_that_ask_for_stacks) {
     pthread_t id;
-    parkingStack s;
+    threadStack s;
     bool found = false;
     CHECK_EQ_INT(threadStart(&id, &(threadPlan){.name = "known"}, waitForEnd, NULL), 0);
     for (int i = 0; i < 5000 && !found; i++) {
-        parkingAskOthers(panicHoldsMainRole, 1000);
-        for (size_t at = 0; parkingStackOf(at, &s); at++) found |= s.answered && !strcmp(s.name, "known");
+        threadStacksAsk(panicHoldsMainRole, 1000);
+        for (size_t at = 0; threadStackGet(at, &s); at++) found |= s.answered && !strcmp(s.name, "known");
         if (!found) usleep(1000); /* it may not have begun */
     }
     CHECK(found);

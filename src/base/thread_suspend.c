@@ -1,4 +1,5 @@
-/* parking.c -- a signal to each thread, whose handler never returns, or returns once it has noted the thread's stack.
+/* thread_suspend.c -- a signal to each thread, whose handler never returns, or returns once it has noted the thread's
+ * stack.
  *
  *   caller                            another thread
  *   stopping = true
@@ -15,7 +16,7 @@
  *
  * The handler is installed when it is needed and not before: until then the signal does what it does in any program.
  *
- * Threads that never call parkingThreadBegins(), jemalloc's for example, go on: they touch nothing of ours.
+ * Threads that never call threadSuspendRegister(), jemalloc's for example, go on: they touch nothing of ours.
  *
  * Not here    when all is to stop, and what is printed of it (panic.c).
  * Owns        a place for each thread that has begun.
@@ -26,10 +27,10 @@
  *             2. A thread that begins while others are stopped either sees `stopping` or is seen in its place: each
  *                side stores its own and then looks at the other's, sequentially consistent.
  * Cost        a few instructions per thread, none until something stops.
- * Tests       tests/unit/base/parking_test.c
+ * Tests       tests/unit/base/thread_suspend_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "parking.h"
+#include "thread_suspend.h"
 
 #include <errno.h>
 #include <execinfo.h>
@@ -52,11 +53,11 @@ typedef struct parkingPlace {
     _Atomic int id;       /* 0: free */
     _Atomic bool stopped; /* publishes `answer` and `context` */
     bool asked, answer;
-    char name[PARKING_NAME_SIZE];
+    char name[SUSPEND_NAME_SIZE];
     const void *context;
     _Atomic int look; /* LOOK_DONE publishes the rest, and `answer` */
     int frames_from, frames_count;
-    void *frames[PARKING_FRAMES_MAX + HANDLER_FRAMES];
+    void *frames[SUSPEND_FRAMES_MAX + HANDLER_FRAMES];
 } parkingPlace;
 
 static parkingPlace places[PLACES_MAX];
@@ -82,7 +83,7 @@ noreturn_fn static void park(const void *context) {
     for (;;) pause();
 }
 
-void *parkingInstruction(const void *context) {
+void *contextInstruction(const void *context) {
     const ucontext_t *uc = context;
 #if defined(__x86_64__)
     return (void *)uc->uc_mcontext.gregs[REG_RIP];
@@ -96,7 +97,7 @@ void *parkingInstruction(const void *context) {
 
 /* Frames of the handler come first: leave out those before the instruction that it has interrupted. */
 static void noteStack(parkingPlace *p, const void *context) {
-    const void *at = parkingInstruction(context);
+    const void *at = contextInstruction(context);
     p->frames_from = 0;
     p->frames_count = backtrace(p->frames, (int)array_len(p->frames));
     for (int i = 0; i < p->frames_count && i <= HANDLER_FRAMES; i++)
@@ -118,7 +119,7 @@ static void onSignal(int sig, siginfo_t *info, void *context) {
 static bool installHandler(void) {
     struct sigaction sa = {.sa_sigaction = onSignal, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
     sigfillset(&sa.sa_mask);
-    return sigaction(PARKING_SIGNAL, &sa, NULL) == 0;
+    return sigaction(SUSPEND_SIGNAL, &sa, NULL) == 0;
 }
 
 /* ---- Threads ------------------------------------------------------------------------------------- */
@@ -131,14 +132,14 @@ static parkingPlace *takePlace(int id) {
     return NULL;
 }
 
-void parkingThreadBegins(void) {
+void threadSuspendRegister(void) {
     if (mine) return;
     mine = takePlace(threadId());
     if (!mine) return;
     prctl(PR_GET_NAME, mine->name);
     sigset_t set;
     sigemptyset(&set);
-    sigaddset(&set, PARKING_SIGNAL);
+    sigaddset(&set, SUSPEND_SIGNAL);
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
     if (!atomic_load(&stopping)) return;
     sigfillset(&set);
@@ -146,7 +147,7 @@ void parkingThreadBegins(void) {
     park(NULL);
 }
 
-void parkingThreadEnds(void) {
+void threadSuspendUnregister(void) {
     if (!mine) return;
     parkingPlace *p = mine;
     mine = NULL;
@@ -171,7 +172,7 @@ static void askAll(void) {
     int me = threadId();
     for (size_t i = 0; i < PLACES_MAX; i++) {
         int id = atomic_load(&places[i].id);
-        places[i].asked = id != 0 && id != me && sendTo(id, PARKING_SIGNAL);
+        places[i].asked = id != 0 && id != me && sendTo(id, SUSPEND_SIGNAL);
     }
 }
 
@@ -185,7 +186,7 @@ static bool anyRuns(void) {
     return false;
 }
 
-void parkingStopOthers(bool (*ask)(void)) {
+void threadSuspendOthers(bool (*ask)(void)) {
     question = ask;
     atomic_store(&stopping, true);
     if (!installHandler()) return;
@@ -194,11 +195,11 @@ void parkingStopOthers(bool (*ask)(void)) {
     for (int ms = 0; ms < WAIT_MS_MAX && anyRuns(); ms++) nanosleep(&millisecond, NULL);
 }
 
-bool parkingLook(size_t i, parkedThread *out) {
+bool threadSuspendGet(size_t i, suspendedThread *out) {
     for (size_t at = 0; at < PLACES_MAX; at++) {
         const parkingPlace *p = &places[at];
         if (!p->asked || i-- > 0) continue;
-        *out = (parkedThread){.id = atomic_load(&p->id), .stopped = atomic_load(&p->stopped)};
+        *out = (suspendedThread){.id = atomic_load(&p->id), .stopped = atomic_load(&p->stopped)};
         memcpy(out->name, p->name, sizeof(out->name));
         if (out->stopped) {
             out->answer = p->answer;
@@ -211,7 +212,7 @@ bool parkingLook(size_t i, parkedThread *out) {
 
 /* ---- The one that asks the others ------------------------------------------------------------------ */
 
-void parkingPrepareToAsk(void) {
+void threadStacksPrepare(void) {
     void *frames[1];
     backtrace(frames, 1);
 }
@@ -222,7 +223,7 @@ static void askForStack(parkingPlace *p, int id) {
     p->asked = id != 0 && id != threadId();
     if (!p->asked || look == LOOK_WRITING) return;
     atomic_store(&p->look, LOOK_ASKED);
-    if (!sendTo(id, PARKING_SIGNAL)) atomic_compare_exchange_strong(&p->look, &asked, LOOK_IDLE);
+    if (!sendTo(id, SUSPEND_SIGNAL)) atomic_compare_exchange_strong(&p->look, &asked, LOOK_IDLE);
 }
 
 static bool anyHasToAnswer(void) {
@@ -233,7 +234,7 @@ static bool anyHasToAnswer(void) {
     return false;
 }
 
-void parkingAskOthers(bool (*ask)(void), int wait_ms) {
+void threadStacksAsk(bool (*ask)(void), int wait_ms) {
     question = ask;
     if (!installHandler()) return;
     for (size_t i = 0; i < PLACES_MAX; i++) askForStack(&places[i], atomic_load(&places[i].id));
@@ -245,11 +246,11 @@ void parkingAskOthers(bool (*ask)(void), int wait_ms) {
     }
 }
 
-bool parkingStackOf(size_t i, parkingStack *out) {
+bool threadStackGet(size_t i, threadStack *out) {
     for (size_t at = 0; at < PLACES_MAX; at++) {
         const parkingPlace *p = &places[at];
         if (!p->asked || i-- > 0) continue;
-        *out = (parkingStack){.id = atomic_load(&p->id), .answered = atomic_load(&p->look) == LOOK_DONE};
+        *out = (threadStack){.id = atomic_load(&p->id), .answered = atomic_load(&p->look) == LOOK_DONE};
         memcpy(out->name, p->name, sizeof(out->name));
         if (out->answered) {
             out->answer = p->answer;

@@ -1,7 +1,7 @@
-/* parking_test.c -- threads that are stopped for good, each in a process of its own.
+/* thread_suspend_test.c -- threads that are stopped for good, each in a process of its own.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "parking.h"
+#include "thread_suspend.h"
 #include "unit.h"
 
 #include <pthread.h>
@@ -31,7 +31,7 @@ static void *workMain(void *arg) {
     size_t i = (size_t)(uintptr_t)arg;
     is_odd = i % 2;
     prctl(PR_SET_NAME, i % 2 ? "odd" : "even");
-    parkingThreadBegins();
+    threadSuspendRegister();
     atomic_fetch_add(&begun, 1);
     for (;;) {
         for (int lap = 0; lap < 1000; lap++) plain[i]++;
@@ -54,17 +54,17 @@ static void startWorkers(void) {
 
 static void stopWorkers(void *arg) {
     unused(arg);
-    parkingThreadBegins();
+    threadSuspendRegister();
     startWorkers();
-    parkingStopOthers(askOdd);
+    threadSuspendOthers(askOdd);
     long seen = laps, values[THREADS];
     memcpy(values, plain, sizeof(values));
     usleep(200000);
     CHECK_EQ_INT(laps, seen);
     CHECK_MEM(plain, values, sizeof(values));
-    parkedThread t;
+    suspendedThread t;
     int stopped = 0, odd = 0;
-    for (size_t i = 0; parkingLook(i, &t); i++) {
+    for (size_t i = 0; threadSuspendGet(i, &t); i++) {
         stopped += t.stopped && t.context && t.id != getpid();
         odd += t.stopped && t.answer && !strcmp(t.name, "odd");
         if (!t.answer) CHECK_EQ_STR(t.name, "even");
@@ -81,7 +81,7 @@ TEST(parking_stops_all_threads_that_have_begun) {
 
 static void *deafMain(void *arg) {
     sigset_t all;
-    parkingThreadBegins();
+    threadSuspendRegister();
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, NULL);
     atomic_fetch_add(&begun, 1);
@@ -95,10 +95,10 @@ static void stopDeaf(void *arg) {
     startWorkers();
     start(&t, deafMain, 0);
     while (begun < THREADS + 1) usleep(1000);
-    parkingStopOthers(askOdd);
-    parkedThread p;
+    threadSuspendOthers(askOdd);
+    suspendedThread p;
     int stopped = 0, all = 0;
-    for (size_t i = 0; parkingLook(i, &p); i++) all++, stopped += p.stopped;
+    for (size_t i = 0; threadSuspendGet(i, &p); i++) all++, stopped += p.stopped;
     CHECK_EQ_INT(all, THREADS + 1);
     CHECK_EQ_INT(stopped, THREADS);
 }
@@ -110,22 +110,22 @@ TEST(parking_does_not_wait_for_ever) {
 }
 
 static void *endingMain(void *arg) {
-    parkingThreadBegins();
-    parkingThreadEnds();
+    threadSuspendRegister();
+    threadSuspendUnregister();
     return arg;
 }
 
 static void stopNobody(void *arg) {
     pthread_t t;
     unused(arg);
-    parkingThreadBegins();
+    threadSuspendRegister();
     for (int i = 0; i < 2000; i++) { /* more than there are places */
         pthread_create(&t, NULL, endingMain, NULL);
         pthread_join(t, NULL);
     }
-    parkingStopOthers(askOdd);
-    parkedThread p;
-    CHECK(!parkingLook(0, &p));
+    threadSuspendOthers(askOdd);
+    suspendedThread p;
+    CHECK(!threadSuspendGet(0, &p));
 }
 
 TEST(parking_forgets_threads_that_have_ended) {
@@ -137,7 +137,7 @@ TEST(parking_forgets_threads_that_have_ended) {
 static _Atomic bool late_has_passed;
 
 static void *lateMain(void *arg) {
-    parkingThreadBegins();
+    threadSuspendRegister();
     late_has_passed = true;
     return arg;
 }
@@ -145,7 +145,7 @@ static void *lateMain(void *arg) {
 static void stopThenStart(void *arg) {
     pthread_t t;
     unused(arg);
-    parkingStopOthers(askOdd);
+    threadSuspendOthers(askOdd);
     start(&t, lateMain, 0);
     usleep(200000);
     CHECK(!late_has_passed);
@@ -160,13 +160,13 @@ TEST(parking_stops_a_thread_that_begins_later) {
 /* The child of a process with threads has one thread, under another number: nobody is there to be stopped. */
 static void stopInFork(void *arg) {
     unused(arg);
-    parkingThreadBegins();
+    threadSuspendRegister();
     startWorkers();
     pid_t child = fork();
     if (child == 0) {
-        parkedThread p;
-        parkingStopOthers(askOdd);
-        _exit(parkingLook(0, &p) ? 1 : 0);
+        suspendedThread p;
+        threadSuspendOthers(askOdd);
+        _exit(threadSuspendGet(0, &p) ? 1 : 0);
     }
     int status = -1;
     CHECK_EQ_INT(waitpid(child, &status, 0), child);
