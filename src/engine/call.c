@@ -171,7 +171,7 @@ static void call(client *c, monotime *now) {
 #ifdef DEBUG_ASSERTIONS
     readonlyEnd(c, &mark, engine_stats.commands_processed);
 #endif
-    debugAssert(keyspaceAllTold());
+    debugAssert(keyspaceAllNotified());
     debugAssert(store_stats.dirty <= dirty_before || cmd->flags & (CMD_WRITE | CMD_MAY_REPLICATE) ||
                 c->flags & (CLIENT_PRIMARY | CLIENT_REPLAYS) || engine_stats.commands_processed != commands_before);
     /* After the handler, which says what must not be shown, and with the database it has selected. */

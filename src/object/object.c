@@ -21,7 +21,7 @@
 #include "zmalloc.h"
 
 unsigned object_main_owner;
-int64_t object_horizon_ms;
+int64_t object_expire_cutoff_ms;
 
 #define DEFRAG_ENTRIES_PER_BUCKET 5
 
@@ -161,8 +161,8 @@ bool objectHasTimes(const robj *o) {
     return ops && ops->hasTimes && ops->hasTimes(entryStructure(o), o->encoding);
 }
 
-size_t objectDropDue(robj *o, int64_t before_ms, size_t max, bool *empty, elementGoneFn *gone, void *arg) {
-    return type_ops[o->type]->dropDue(entryStructure(o), o->encoding, before_ms, max, empty, gone, arg);
+size_t objectExpireElements(robj *o, int64_t before_ms, size_t max, bool *empty, elementExpiredFn *gone, void *arg) {
+    return type_ops[o->type]->expireElements(entryStructure(o), o->encoding, before_ms, max, empty, gone, arg);
 }
 
 const objectTypeOps *objectOps(objectTypeId type) {

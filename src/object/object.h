@@ -56,7 +56,7 @@ typedef struct robj {
     uint32_t has_expire_slot : 1;
     uint32_t has_key : 1;
     uint32_t block_exact : 1; /* RAW: the block was asked for with exactly value_len bytes */
-    uint32_t in_timed : 1;    /* the store's: it is in the table of those whose elements have times */
+    uint32_t in_volatile : 1; /* the store's: it is in the table of those whose elements have times */
     /* word 1 */
     uint64_t value_len : 40; /* strings: bytes; other types: with owner, the structure's address */
     uint64_t owner : 8;      /* strings: the thread that made it, and frees it */
@@ -78,7 +78,7 @@ typedef struct defragCursor {
 } defragCursor;
 
 /* An element, by its name, is about to be freed. NULL: nobody wants to know. */
-typedef void elementGoneFn(void *arg, slice element);
+typedef void elementExpiredFn(void *arg, slice element);
 
 typedef struct objectTypeOps {
     const char *name;                                          /* "list", "hash" ...: reply of TYPE */
@@ -102,14 +102,14 @@ typedef struct objectTypeOps {
      * is before `before_ms`: how many it were, `gone` being told the name of each. *empty: nothing is left. NULL: they
      * never have. */
     bool (*hasTimes)(const void *structure, int encoding);
-    size_t (*dropDue)(void *structure, int encoding, int64_t before_ms, size_t max, bool *empty, elementGoneFn *gone,
-                      void *arg);
+    size_t (*expireElements)(void *structure, int encoding, int64_t before_ms, size_t max, bool *empty,
+                             elementExpiredFn *gone, void *arg);
     /* Offer blocks of the value to `move`, from *cursor on, and stop when about `budget` elements or nodes have been
      * passed; true: that were all. The structure itself may move. NULL: the value stays where it is. */
     bool (*defrag)(void **structure, int encoding, defragCursor *cursor, size_t budget, blockMover *move);
 } objectTypeOps;
 /* Elements whose time is before this are over: kept by the store, which knows when time stands still. Main. */
-extern int64_t object_horizon_ms;
+extern int64_t object_expire_cutoff_ms;
 void objectRegisterType(objectTypeId type, const objectTypeOps *ops);
 const char *objectTypeName(const robj *o);
 const char *objectEncodingName(const robj *o); /* "int" "embstr" "raw" "listpack" ... */
@@ -164,7 +164,7 @@ void *objectStructure(const robj *o);   /* other types */
 const struct dict *objectElements(const robj *o);
 /* Whether elements of it have times at which they are gone, and taking out those that are (objectTypeOps). */
 bool objectHasTimes(const robj *o);
-size_t objectDropDue(robj *o, int64_t before_ms, size_t max, bool *empty, elementGoneFn *gone, void *arg);
+size_t objectExpireElements(robj *o, int64_t before_ms, size_t max, bool *empty, elementExpiredFn *gone, void *arg);
 /* false when the string is not a number */
 bool objectGetLongLong(const robj *o, long long *out) must_check;
 bool objectGetLongDouble(const robj *o, long double *out) must_check;

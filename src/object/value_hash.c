@@ -520,8 +520,8 @@ static bool opHasTimes(const void *structure, int encoding) {
     return encoding == OBJ_ENC_HASHTABLE && ((const hashTableRoot *)structure)->times;
 }
 
-static size_t opDropDue(void *structure, int encoding, int64_t before_ms, size_t max, bool *empty, elementGoneFn *gone,
-                        void *arg) {
+static size_t opExpireElements(void *structure, int encoding, int64_t before_ms, size_t max, bool *empty,
+                               elementExpiredFn *gone, void *arg) {
     if (encoding == OBJ_ENC_LISTPACK) return 0;
     hashTableRoot *root = structure;
     void *due[DROP_BATCH];
@@ -592,6 +592,6 @@ const objectTypeOps hash_type_ops = {
     .rdbRead = hashRdbRead,
     .check = opCheck,
     .hasTimes = opHasTimes,
-    .dropDue = opDropDue,
+    .expireElements = opExpireElements,
     .defrag = opDefrag,
 };

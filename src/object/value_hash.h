@@ -1,7 +1,7 @@
 /* value_hash.h -- hashes: fields with values, some of which may have a time at which they are gone.
  *
- * A field whose time is over (object_horizon_ms) is there until a write puts another in its place or hashDropDue()
- * takes it out; hashLength() counts it, and whoever reads hides it (hashHidden()).
+ * A field whose time is over (object_expire_cutoff_ms) is there until a write puts another in its place or
+ * hashDropDue() takes it out; hashLength() counts it, and whoever reads hides it (hashHidden()).
  *
  * Hashes of fields are dictHash()'s; where hashNeedsHashes() is false they are not looked at.
  *
@@ -20,7 +20,7 @@ extern const objectTypeOps hash_type_ops;
 #define HASH_KEEP_TIME ((int64_t)-2) /* for hashSet(): the time that the field has */
 
 static inline bool hashHidden(int64_t when_ms) {
-    return unlikely(when_ms != HASH_NO_TIME) && when_ms < object_horizon_ms;
+    return unlikely(when_ms != HASH_NO_TIME) && when_ms < object_expire_cutoff_ms;
 }
 
 robj *hashCreate(slice key); /* an empty one: whoever makes it fills it, or nobody sees it */

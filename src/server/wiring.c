@@ -169,8 +169,8 @@ void wiringHooks(void) {
     propagateCheckInit();
     keyCheckInit();
     trackingInit(callCurrentClient);
-    storeAddStandstill(pauseHoldsDataset);
-    storeAddStandstill(loadingIsActive);
+    storeAddExpiryPause(pauseHoldsDataset);
+    storeAddExpiryPause(loadingIsActive);
     loadingOnTick(cronWhileLoading);
     serverSettingsOnTitle(daemonSetTitle);
 }

@@ -11,7 +11,7 @@
  * Invariants  (dbCheck() asserts the first three)
  *             1. An entry is in `expires` exactly when it is in `keys` and objectExpire() is not -1.
  *             2. An entry in `keys` has a key, a reference and LRU bits other than 0.
- *             3. An entry is in `timed` exactly when its in_timed is set, and when objectHasTimes(). All three dicts
+ *             3. An entry is in `timed` exactly when its in_volatile is set, and when objectHasTimes(). All three dicts
  *                are sound (dictCheck()).
  *             4. What a command changes the command tells (keyspace_events.h); what goes by itself is told here, when
  *                it is done, with a key that lives until the observers return.
@@ -25,7 +25,7 @@
 #include "bio.h"
 #include "keyspace_events_internal.h"
 #include "lru.h"
-#include "own_expires.h"
+#include "replica_expires.h"
 #include "panic.h"
 #include "store_latency.h"
 #include "zmalloc.h"
@@ -76,7 +76,7 @@ static serverDb *makeDbs(void) {
         set[i] = (serverDb){.id = i,
                             .keys = dictCreate(&keys_type),
                             .expires = dictCreate(&expires_type),
-                            .timed = dictCreate(&expires_type),
+                            .volatile_items = dictCreate(&expires_type),
                             .selected = i == 0};
     return set;
 }
@@ -129,7 +129,7 @@ void dbCheck(const serverDb *db) {
     size_t with_expire = 0, with_times = 0;
     dictCheck(db->keys);
     dictCheck(db->expires);
-    dictCheck(db->timed);
+    dictCheck(db->volatile_items);
     dictIterator it;
     dictIterBegin(&it, db->keys, false);
     for (const robj *o; (o = dictIterNext(&it));) {
@@ -138,12 +138,12 @@ void dbCheck(const serverDb *db) {
         const robj *in_expires = dictFind(db->expires, name, hashBytes(name.ptr, name.len));
         serverAssert(in_expires == (objectExpire(o) == -1 ? NULL : o));
         with_expire += in_expires != NULL;
-        bool timed = dictHoldsEntry(db->timed, o, hashBytes(name.ptr, name.len));
-        serverAssert(timed == o->in_timed && timed == objectHasTimes(o));
-        with_times += timed;
+        bool volatile_items = dictHoldsEntry(db->volatile_items, o, hashBytes(name.ptr, name.len));
+        serverAssert(volatile_items == o->in_volatile && volatile_items == objectHasTimes(o));
+        with_times += volatile_items;
     }
     dictIterEnd(&it);
-    serverAssert(dictSize(db->expires) == with_expire && dictSize(db->timed) == with_times);
+    serverAssert(dictSize(db->expires) == with_expire && dictSize(db->volatile_items) == with_times);
 }
 
 /* Debug builds look at one database at each tick, while it is small. */
@@ -165,16 +165,16 @@ void dbResizeTick(void) {
         serverDb *db = &dbs[next_shrink++ % db_count];
         dictShrinkIfNeeded(db->keys);
         dictShrinkIfNeeded(db->expires);
-        dictShrinkIfNeeded(db->timed);
+        dictShrinkIfNeeded(db->volatile_items);
     }
     next_shrink %= db_count;
     if (!store_settings.activerehashing) return;
     for (int i = 0; i < n; i++) {
         serverDb *db = &dbs[next_rehash];
-        dict *d = dictIsRehashing(db->keys)      ? db->keys
-                  : dictIsRehashing(db->expires) ? db->expires
-                  : dictIsRehashing(db->timed)   ? db->timed
-                                                 : NULL;
+        dict *d = dictIsRehashing(db->keys)             ? db->keys
+                  : dictIsRehashing(db->expires)        ? db->expires
+                  : dictIsRehashing(db->volatile_items) ? db->volatile_items
+                                                        : NULL;
         if (d) {
             dictRehashMicroseconds(d, REHASH_TICK_US);
             return; /* one table at a tick: its millisecond is used */
@@ -195,20 +195,20 @@ static void popExpire(serverDb *db, const robj *entry, uint64_t hash) {
 /* ---- Times of elements ---- */
 
 static void trackTimes(serverDb *db, robj *entry, uint64_t hash) {
-    entry->in_timed = 1;
-    dictAddNew(db->timed, entry, hash);
+    entry->in_volatile = 1;
+    dictAddNew(db->volatile_items, entry, hash);
 }
 
 static void forgetTimes(serverDb *db, robj *entry, uint64_t hash) {
-    bool found = dictPopEntry(db->timed, entry, hash);
+    bool found = dictPopEntry(db->volatile_items, entry, hash);
     serverAssert(found);
-    entry->in_timed = 0;
+    entry->in_volatile = 0;
 }
 
-void dbTimesChanged(serverDb *db, robj *entry, hashedKey key) {
+void dbFieldTtlsChanged(serverDb *db, robj *entry, hashedKey key) {
     assertMainRole();
     bool has = objectHasTimes(entry);
-    if (has == entry->in_timed) return;
+    if (has == entry->in_volatile) return;
     if (has) trackTimes(db, entry, key.hash);
     else forgetTimes(db, entry, key.hash);
 }
@@ -218,7 +218,7 @@ bool dbTakeEntry(serverDb *db, robj *entry, uint64_t hash) {
     if (!dictPopEntry(db->keys, entry, hash)) return false;
     keyspaceOwe(db, hash);
     if (objectExpire(entry) != -1) popExpire(db, entry, hash);
-    if (unlikely(entry->in_timed)) forgetTimes(db, entry, hash);
+    if (unlikely(entry->in_volatile)) forgetTimes(db, entry, hash);
     return true;
 }
 
@@ -226,7 +226,7 @@ static bool dropExpired(serverDb *db, robj *entry, uint64_t hash, changeCause ca
     assertMainRole();
     uint64_t began_us = storeLatencyBegin();
     if (!dbTakeEntry(db, entry, hash)) return false;
-    keyspaceTellExpired(db, (hashedKey){objectKey(entry), hash}, cause);
+    keyspaceNotifyExpired(db, (hashedKey){objectKey(entry), hash}, cause);
     if (store_settings.lazyfree_expire) objectReleaseLazily(entry);
     else objectReleaseNow(entry);
     storeLatencyEnd("expire-del", began_us);
@@ -240,26 +240,26 @@ typedef struct elementsOf {
 
 static void elementRemoved(void *arg, slice element) {
     const elementsOf *of = arg;
-    keyspaceTellElementRemoved(of->db, of->key, &element);
+    keyspaceNotifyElementRemoved(of->db, of->key, &element);
 }
 
-size_t dbDropDueElements(serverDb *db, robj *entry, uint64_t hash, size_t max) {
+size_t dbExpireElements(serverDb *db, robj *entry, uint64_t hash, size_t max) {
     assertMainRole();
     bool empty;
     hashedKey key = {objectKey(entry), hash};
     elementsOf of = {db, key.name};
-    size_t dropped = objectDropDue(entry, store_expire_horizon_ms, max, &empty, elementRemoved, &of);
+    size_t dropped = objectExpireElements(entry, store_expire_cutoff_ms, max, &empty, elementRemoved, &of);
     if (dropped == 0) return 0;
     keyspaceOwe(db, hash);
-    dbTimesChanged(db, entry, key);
+    dbFieldTtlsChanged(db, entry, key);
     store_stats.expired_fields += (long long)dropped;
-    keyspaceTellElementsExpired(db, key);
+    keyspaceNotifyElementsExpired(db, key);
     if (empty) {
         bool taken = dbTakeEntry(db, entry, hash);
         serverAssert(taken);
-        keyspaceTellEmptied(db, key);
+        keyspaceNotifyEmptied(db, key);
     }
-    keyspaceTellElementRemoved(db, key.name, NULL);
+    keyspaceNotifyElementRemoved(db, key.name, NULL);
     if (empty) objectReleaseNow(entry);
     return dropped;
 }
@@ -362,7 +362,7 @@ robj *dbRandomKey(serverDb *db) {
 
 /* A command has given the key of `entry` its time. */
 static void timeGiven(const serverDb *db, const robj *entry) {
-    if (unlikely(store_following.on)) ownExpiresNote(dbId(db), objectKey(entry), objectExpire(entry));
+    if (unlikely(store_following.on)) replicaExpiresNote(dbId(db), objectKey(entry), objectExpire(entry));
 }
 
 /* `entry` has taken the place of `old` in `keys`; do the same in `expires`. Both are alive. */
@@ -468,7 +468,7 @@ bool setKeyTake(serverDb *db, robj *entry, hashedKey key, bool keep_ttl) {
     inheritUse(entry, old);
     *ref = entry;
     if (unlikely(had || objectExpire(entry) != -1)) exchangeExpires(db, old, entry, key);
-    if (unlikely(old->in_timed)) forgetTimes(db, old, key.hash);
+    if (unlikely(old->in_volatile)) forgetTimes(db, old, key.hash);
     if (unlikely(entry->type != OBJ_STRING && objectHasTimes(entry))) trackTimes(db, entry, key.hash);
     tellIfReady(db, entry, key.hash);
     objectRelease(old);
@@ -514,11 +514,11 @@ robj *dbDefragEntry(serverDb *db, void **ref, blockMover *move) {
     if (!entry) return old;
     *ref = entry;
     bool expires = objectExpire(entry) != -1;
-    if (likely(!expires && !entry->in_timed)) return entry;
+    if (likely(!expires && !entry->in_volatile)) return entry;
     slice name = objectKey(entry);
     uint64_t hash = hashBytes(name.ptr, name.len);
     if (expires) entryMoved(db->expires, old, entry, hash);
-    if (entry->in_timed) entryMoved(db->timed, old, entry, hash);
+    if (entry->in_volatile) entryMoved(db->volatile_items, old, entry, hash);
     return entry;
 }
 
@@ -530,7 +530,7 @@ robj *dbUnlink(serverDb *db, hashedKey key) {
     if (!o) return NULL;
     keyspaceOwe(db, key.hash);
     if (objectExpire(o) != -1) popExpire(db, o, key.hash);
-    if (unlikely(o->in_timed)) forgetTimes(db, o, key.hash);
+    if (unlikely(o->in_volatile)) forgetTimes(db, o, key.hash);
     return o;
 }
 
@@ -559,12 +559,12 @@ bool dbDeleteAsync(serverDb *db, hashedKey key) {
 
 /* The entry gets a slot, and with it another place. */
 static robj *moveForExpire(serverDb *db, robj *entry, hashedKey key, int64_t when_ms) {
-    bool timed = entry->in_timed;
+    bool volatile_items = entry->in_volatile;
     void **ref = dictFindRef(db->keys, objectKey(entry), key.hash);
     serverAssert(ref && *ref == entry);
-    if (timed) forgetTimes(db, entry, key.hash);
+    if (volatile_items) forgetTimes(db, entry, key.hash);
     *ref = entry = objectSetExpireTake(entry, when_ms);
-    if (timed) trackTimes(db, entry, key.hash);
+    if (volatile_items) trackTimes(db, entry, key.hash);
     return entry;
 }
 
@@ -599,12 +599,12 @@ bool dbRemoveExpire(serverDb *db, robj *entry, hashedKey key) {
 static void emptyOne(serverDb *db, bool async) {
     if (async && dictSize(db->keys) > 0) {
         lazyfreeDicts(db->keys, db->expires);
-        dictRelease(db->timed);
+        dictRelease(db->volatile_items);
         db->keys = dictCreate(&keys_type);
         db->expires = dictCreate(&expires_type);
-        db->timed = dictCreate(&expires_type);
+        db->volatile_items = dictCreate(&expires_type);
     } else {
-        dictEmpty(db->timed, NULL);
+        dictEmpty(db->volatile_items, NULL);
         dictEmpty(db->expires, NULL);
         dictEmpty(db->keys, NULL);
     }
@@ -619,7 +619,7 @@ long long dbEmpty(int id, bool async) {
     int from = id == -1 ? 0 : id, to = id == -1 ? db_count : id + 1;
     long long keys = 0;
     for (int i = from; i < to; i++) keys += (long long)dictSize(dbs[i].keys);
-    keyspaceTellFlushed(id, async, keys);
+    keyspaceNotifyFlushed(id, async, keys);
     for (int i = from; i < to; i++) {
         keyspaceTouched(&dbs[i], 0, TOUCH_CHANGE_ALL);
         emptyOne(&dbs[i], async);
@@ -643,7 +643,7 @@ void dbShadowDrop(bool async) {
         emptyOne(&shadow[i], async);
         dictRelease(shadow[i].keys);
         dictRelease(shadow[i].expires);
-        dictRelease(shadow[i].timed);
+        dictRelease(shadow[i].volatile_items);
     }
     zfree(shadow);
     shadow = NULL;
@@ -655,11 +655,11 @@ void dbShadowTake(bool async) {
         serverDb emptied = dbs[i];
         dbs[i].keys = shadow[i].keys;
         dbs[i].expires = shadow[i].expires;
-        dbs[i].timed = shadow[i].timed;
+        dbs[i].volatile_items = shadow[i].volatile_items;
         dbs[i].selected |= dictSize(dbs[i].keys) > 0;
         shadow[i].keys = emptied.keys;
         shadow[i].expires = emptied.expires;
-        shadow[i].timed = emptied.timed;
+        shadow[i].volatile_items = emptied.volatile_items;
     }
     dbShadowDrop(false);
 }
@@ -669,13 +669,13 @@ bool dbSwap(int a, int b) {
     if (!dbGet(a) || !dbGet(b)) return false;
     keyspaceTouched(&dbs[a], 0, TOUCH_CHANGE_ALL);
     keyspaceTouched(&dbs[b], 0, TOUCH_CHANGE_ALL);
-    keyspaceTellSwapped(a, b);
+    keyspaceNotifySwapped(a, b);
     serverDb was_a = dbs[a];
     dbs[a] = dbs[b];
     dbs[b] = was_a;
     dbs[a].id = a;
     dbs[b].id = b;
     dbs[a].selected = dbs[b].selected = true;
-    ownExpiresSwap(a, b);
+    replicaExpiresSwap(a, b);
     return true;
 }

@@ -66,11 +66,11 @@ robj *dbSetExpire(serverDb *db, robj *entry, hashedKey key, int64_t when_ms);
 bool dbRemoveExpire(serverDb *db, robj *entry, hashedKey key); /* PERSIST: false when none */
 
 /* Elements of the entry's value have got times, or may have none any more: keeps the table of such entries in step. */
-void dbTimesChanged(serverDb *db, robj *entry, hashedKey key);
+void dbFieldTtlsChanged(serverDb *db, robj *entry, hashedKey key);
 
 /* Take out up to `max` elements of the entry whose time is over; with the last element the key goes. Returns how many
  * it were. */
-size_t dbDropDueElements(serverDb *db, robj *entry, uint64_t hash, size_t max);
+size_t dbExpireElements(serverDb *db, robj *entry, uint64_t hash, size_t max);
 
 /* Empty one database (or all, id -1); returns keys removed. async: tables go to a background thread. */
 long long dbEmpty(int id, bool async);
@@ -113,7 +113,7 @@ void dbShadowDrop(bool async);
 /* --- Expire ------------------------------------------------------------------------------------- */
 static inline bool keyIsExpired(const robj *entry) {
     int64_t when_ms = objectExpire(entry);
-    return when_ms != -1 && when_ms < store_expire_horizon_ms;
+    return when_ms != -1 && when_ms < store_expire_cutoff_ms;
 }
 /* The kind of deletion that lookups do; false when nothing was deleted. */
 bool expireIfNeeded(serverDb *db, robj *entry, hashedKey key);

@@ -20,7 +20,7 @@ struct serverDb {
     int id;
     dict *keys;             /* owns; entries are robj with a key */
     dict *expires;          /* owns; the same entries, those with an expire: borrowed from keys */
-    dict *timed;            /* owns; the same entries, those whose elements have times (robj.in_timed) */
+    dict *volatile_items;   /* owns; the same entries, those whose elements have times (robj.in_volatile) */
     uint64_t expire_cursor; /* of the active expire cycle */
     uint64_t timed_cursor;  /* of its part for elements */
     long long avg_ttl_ms;   /* estimate, for INFO */

@@ -45,17 +45,18 @@ uint64_t dbScan(const serverDb *db, uint64_t cursor, void (*fn)(void *arg, void 
 
 dbFigures dbGetFigures(const serverDb *db) {
     size_t tables_of_keys = dictMemTables(db->keys);
-    size_t tables_of_times = dictMemTables(db->expires) + dictMemTables(db->timed);
+    size_t tables_of_times = dictMemTables(db->expires) + dictMemTables(db->volatile_items);
     return (dbFigures){
         .keys = dictSize(db->keys),
         .expires = dictSize(db->expires),
-        .timed = dictSize(db->timed),
+        .volatile_items = dictSize(db->volatile_items),
         .keys_bytes = dictMemEmpty() + tables_of_keys,
         .expires_bytes = 2 * dictMemEmpty() + tables_of_times,
         .tables_bytes = tables_of_keys + tables_of_times,
         .rehashing = (size_t)dictIsRehashing(db->keys) + (size_t)dictIsRehashing(db->expires) +
-                     (size_t)dictIsRehashing(db->timed),
-        .rehashing_bytes = dictMemRehashing(db->keys) + dictMemRehashing(db->expires) + dictMemRehashing(db->timed),
+                     (size_t)dictIsRehashing(db->volatile_items),
+        .rehashing_bytes = dictMemRehashing(db->keys) + dictMemRehashing(db->expires) +
+                           dictMemRehashing(db->volatile_items),
         .avg_ttl_ms = db->avg_ttl_ms,
         .in_use = db->selected || dictSize(db->keys) > 0,
     };

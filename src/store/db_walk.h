@@ -24,7 +24,7 @@ uint64_t dbScan(const serverDb *db, uint64_t cursor, void (*fn)(void *arg, void 
 
 typedef struct dbFigures {
     size_t keys, expires;              /* entries */
-    size_t timed;                      /* entries whose elements have times */
+    size_t volatile_items;             /* entries whose elements have times */
     size_t keys_bytes, expires_bytes;  /* what the dicts cost, without entries */
     size_t tables_bytes;               /* of these bytes: tables and chained buckets, which come and go with the keys */
     size_t rehashing, rehashing_bytes; /* tables that are being left: how many, and their part of tables_bytes */

@@ -236,7 +236,7 @@ static bool takeVictim(victim *v) {
 static size_t dropVictim(const victim *v) {
     size_t bytes = objectMemUsage(v->entry, MEM_SAMPLES);
     uint64_t began_us = storeLatencyBegin();
-    keyspaceTellEvicted(v->db, hashedKeyOf(objectKey(v->entry)));
+    keyspaceNotifyEvicted(v->db, hashedKeyOf(objectKey(v->entry)));
     if (v->entry->refcount > 1) objectDropShared(v->entry);
     else if (store_settings.lazyfree_eviction) lazyfreeObject(v->entry);
     else lazyfreeObjectNow(v->entry); /* here, whatever thread made it: used memory must fall now */

@@ -22,7 +22,7 @@
 
 #include "clock.h"
 #include "db_internal.h"
-#include "own_expires.h"
+#include "replica_expires.h"
 #include "panic.h"
 #include "store_latency.h"
 
@@ -128,10 +128,11 @@ static void learnTtl(serverDb *db, const stepResult *r) {
 static bool expireElementsOf(serverDb *db, robj *entry, uint64_t deadline_us, bool *any) {
     slice name = objectKey(entry);
     uint64_t hash = hashBytes(name.ptr, name.len);
-    size_t dropped = dbDropDueElements(db, entry, hash, ELEMENTS_AT_ONCE);
+    size_t dropped = dbExpireElements(db, entry, hash, ELEMENTS_AT_ONCE);
     *any = dropped > 0;
-    while (dropped == ELEMENTS_AT_ONCE && clockMonotonicUs() < deadline_us && dictHoldsEntry(db->timed, entry, hash))
-        dropped = dbDropDueElements(db, entry, hash, ELEMENTS_AT_ONCE);
+    while (dropped == ELEMENTS_AT_ONCE && clockMonotonicUs() < deadline_us &&
+           dictHoldsEntry(db->volatile_items, entry, hash))
+        dropped = dbExpireElements(db, entry, hash, ELEMENTS_AT_ONCE);
     return dropped == ELEMENTS_AT_ONCE && clockMonotonicUs() >= deadline_us;
 }
 
@@ -139,11 +140,11 @@ static bool expireElementsOf(serverDb *db, robj *entry, uint64_t deadline_us, bo
 static bool expireElements(serverDb *db, const effort *e, uint64_t deadline_us, stepResult *total) {
     for (;;) {
         sample s = {.count = 0};
-        size_t keys = dictSize(db->timed), want = keys < e->step_keys ? keys : e->step_keys, stale = 0;
+        size_t keys = dictSize(db->volatile_items), want = keys < e->step_keys ? keys : e->step_keys, stale = 0;
         bool more = true, any;
         if (keys == 0) return false;
         for (size_t buckets = 0; more && s.count < want && buckets < want * STEP_BUCKETS_PER_KEY; buckets++) {
-            db->timed_cursor = dictScan(db->timed, db->timed_cursor, collect, &s);
+            db->timed_cursor = dictScan(db->volatile_items, db->timed_cursor, collect, &s);
             more = db->timed_cursor != 0;
         }
         for (size_t i = 0; i < s.count; i++) {
@@ -210,7 +211,8 @@ static stepResult expireDbs(const effort *e, uint64_t deadline_us, stepResult *e
     for (int i = 0; i < dbs_now && !cycle.cut_short; i++) {
         serverDb *db = dbGet(cycle.next_db++ % count);
         if (dictSize(db->expires) > 0) cycle.cut_short = expireDb(db, e, deadline_us, &total);
-        if (dictSize(db->timed) > 0 && !cycle.cut_short) cycle.cut_short = expireElements(db, e, deadline_us, elements);
+        if (dictSize(db->volatile_items) > 0 && !cycle.cut_short)
+            cycle.cut_short = expireElements(db, e, deadline_us, elements);
         if (i % CLOCK_EVERY_DBS == CLOCK_EVERY_DBS - 1 && clockMonotonicUs() >= deadline_us) cycle.cut_short = true;
     }
     cycle.next_db %= count;
@@ -231,7 +233,8 @@ static bool lookAtOwn(int dbid, slice name, int64_t when_ms) {
 bool activeExpireCycle(expireCycleKind kind) {
     assertMainRole();
     if (kind == EXPIRE_CYCLE_SLOW) lazyfreeCollect();
-    if (kind == EXPIRE_CYCLE_SLOW && !cycle.off && !storeStandsStill()) ownExpiresLook(OWN_KEYS_PER_TICK, lookAtOwn);
+    if (kind == EXPIRE_CYCLE_SLOW && !cycle.off && !storeStandsStill())
+        replicaExpiresVisit(OWN_KEYS_PER_TICK, lookAtOwn);
     if (cycle.off || !expireDeletionAllowed()) {
         cycle.left_us = 0;
         return false;

@@ -113,14 +113,14 @@ static void settleAll(void) {
     ledger.full = false;
 }
 
-bool keyspaceAllTold(void) {
+bool keyspaceAllNotified(void) {
     return ledger.count == 0 && !ledger.full;
 }
 #else
 static void settleAll(void) {
 }
 
-bool keyspaceAllTold(void) {
+bool keyspaceAllNotified(void) {
     return true;
 }
 #endif
@@ -133,7 +133,7 @@ static void tellModified(serverDb *db, hashedKey key, changeCause cause) {
     for (unsigned i = 0; i < keyspace_modified_observers; i++) modified[i](db, key, cause);
 }
 
-void keyspaceTellEvent(serverDb *db, int event_class, const char *event, slice key) {
+void keyspaceNotifyEvent(serverDb *db, int event_class, const char *event, slice key) {
     assertMainRole();
     for (unsigned i = 0; i < events_count; i++) events[i](db, event_class, event, key);
 }
@@ -142,7 +142,7 @@ static void tellRemoved(serverDb *db, slice key, bool evicted) {
     for (unsigned i = 0; i < removed_count; i++) removed[i](db, key, evicted);
 }
 
-void keyspaceTellChanged(serverDb *db, hashedKey key, changeCause cause, int event_class, const char *event) {
+void keyspaceNotifyChanged(serverDb *db, hashedKey key, changeCause cause, int event_class, const char *event) {
     tellModified(db, key, cause);
     notifyKeyspaceEvent(db, event_class, event, key.name);
 }
@@ -159,7 +159,7 @@ void dbKeyMoved(serverDb *from_db, hashedKey from, const char *from_event, serve
 }
 
 /* What a command lets expire it is propagated for itself; what the server lets expire needs a DEL of its own. */
-void keyspaceTellExpired(serverDb *db, hashedKey key, changeCause cause) {
+void keyspaceNotifyExpired(serverDb *db, hashedKey key, changeCause cause) {
     if (cause == CHANGED_BY_COMMAND) keyspaceTouched(db, key.hash, TOUCH_CHANGE);
     notifyKeyspaceEvent(db, NOTIFY_EXPIRED, "expired", key.name);
     tellModified(db, key, cause);
@@ -168,22 +168,22 @@ void keyspaceTellExpired(serverDb *db, hashedKey key, changeCause cause) {
     store_stats.expired_keys++;
 }
 
-void keyspaceTellElementRemoved(serverDb *db, slice key, const slice *element) {
+void keyspaceNotifyElementRemoved(serverDb *db, slice key, const slice *element) {
     for (unsigned i = 0; i < elements_removed_count; i++) elements_removed[i](db, key, element);
 }
 
-void keyspaceTellElementsExpired(serverDb *db, hashedKey key) {
+void keyspaceNotifyElementsExpired(serverDb *db, hashedKey key) {
     notifyKeyspaceEvent(db, NOTIFY_EXPIRED, "hexpired", key.name);
     tellModified(db, key, CHANGED_BY_EXPIRY);
 }
 
-void keyspaceTellEmptied(serverDb *db, hashedKey key) {
+void keyspaceNotifyEmptied(serverDb *db, hashedKey key) {
     notifyKeyspaceEvent(db, NOTIFY_GENERIC, "del", key.name);
     tellModified(db, key, CHANGED_BY_EXPIRY);
     tellRemoved(db, key.name, false);
 }
 
-void keyspaceTellEvicted(serverDb *db, hashedKey key) {
+void keyspaceNotifyEvicted(serverDb *db, hashedKey key) {
     tellModified(db, key, CHANGED_BY_EVICTION);
     notifyKeyspaceEvent(db, NOTIFY_EVICTED, "evicted", key.name);
     tellRemoved(db, key.name, true);
@@ -195,14 +195,14 @@ void dbKeyReady(serverDb *db, hashedKey key, int type) {
     for (unsigned i = 0; i < ready_count; i++) ready[i](db, key, type);
 }
 
-void keyspaceTellFlushed(int dbid, bool async, long long keys) {
+void keyspaceNotifyFlushed(int dbid, bool async, long long keys) {
     assertMainRole();
     for (unsigned i = 0; i < flushed_count; i++) flushed[i](dbid, async);
     store_stats.dirty += keys;
     settleAll();
 }
 
-void keyspaceTellSwapped(int a, int b) {
+void keyspaceNotifySwapped(int a, int b) {
     assertMainRole();
     for (unsigned i = 0; i < swapped_count && a != b; i++) swapped[i](a, b);
     store_stats.dirty++;

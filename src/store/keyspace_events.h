@@ -65,8 +65,8 @@ enum {
 
 /* For the inlines below. */
 extern unsigned keyspace_modified_observers;
-void keyspaceTellChanged(serverDb *db, hashedKey key, changeCause cause, int event_class, const char *event);
-void keyspaceTellEvent(serverDb *db, int event_class, const char *event, slice key);
+void keyspaceNotifyChanged(serverDb *db, hashedKey key, changeCause cause, int event_class, const char *event);
+void keyspaceNotifyEvent(serverDb *db, int event_class, const char *event, slice key);
 #ifdef DEBUG_ASSERTIONS
 void keyspaceSettle(const serverDb *db, uint64_t hash);
 #else
@@ -83,7 +83,7 @@ static inline void dbKeyChanged(serverDb *db, hashedKey key, int event_class, co
     keyspaceTouched(db, key.hash, TOUCH_CHANGE);
     keyspaceSettle(db, key.hash);
     if (unlikely(keyspace_modified_observers != 0 || (store_settings.notify_events & event_class) != 0))
-        keyspaceTellChanged(db, key, CHANGED_BY_COMMAND, event_class, event);
+        keyspaceNotifyChanged(db, key, CHANGED_BY_COMMAND, event_class, event);
 }
 
 /* The same for CHANGED_GROUPS. */
@@ -92,12 +92,12 @@ static inline void dbKeyGroupsChanged(serverDb *db, hashedKey key, int event_cla
     store_stats.dirty += changes;
     keyspaceTouched(db, key.hash, TOUCH_CHANGE);
     keyspaceSettle(db, key.hash);
-    keyspaceTellChanged(db, key, CHANGED_GROUPS, event_class, event);
+    keyspaceNotifyChanged(db, key, CHANGED_GROUPS, event_class, event);
 }
 
 /* A further event of a change that has been told: "expire" after "set", "del" after the event that emptied a list. */
 static inline void dbKeyEvent(serverDb *db, hashedKey key, int event_class, const char *event) {
-    if (unlikely(store_settings.notify_events & event_class)) keyspaceTellEvent(db, event_class, event, key.name);
+    if (unlikely(store_settings.notify_events & event_class)) keyspaceNotifyEvent(db, event_class, event, key.name);
 }
 
 /* The key, of an objectTypeId, has something for those who wait. db.c says so of each list, sorted set and stream that
@@ -109,7 +109,7 @@ void dbKeyMoved(serverDb *from_db, hashedKey from, const char *from_event, serve
                 const char *to_event);
 
 /* Debug builds: whether each key that db.c has changed has been told of. Asked after every command. */
-bool keyspaceAllTold(void);
+bool keyspaceAllNotified(void);
 
 /* --- The setting's text ------------------------------------------------------------------------- */
 

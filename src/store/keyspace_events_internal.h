@@ -12,20 +12,20 @@
 
 /* An event that is no change of a key's value: "new", "keymiss". */
 static inline void notifyKeyspaceEvent(serverDb *db, int event_class, const char *event, slice key) {
-    if (unlikely(store_settings.notify_events & event_class)) keyspaceTellEvent(db, event_class, event, key);
+    if (unlikely(store_settings.notify_events & event_class)) keyspaceNotifyEvent(db, event_class, event, key);
 }
 
 /* The key has been taken out because its time is over; by a command when that has set such a time. */
-void keyspaceTellExpired(serverDb *db, hashedKey key, changeCause cause);
+void keyspaceNotifyExpired(serverDb *db, hashedKey key, changeCause cause);
 /* One of its elements goes because its time is over; NULL: no more. */
-void keyspaceTellElementRemoved(serverDb *db, slice key, const slice *element);
+void keyspaceNotifyElementRemoved(serverDb *db, slice key, const slice *element);
 /* Elements of its value have been taken out because their time is over; and nothing was left of it. */
-void keyspaceTellElementsExpired(serverDb *db, hashedKey key);
-void keyspaceTellEmptied(serverDb *db, hashedKey key);
-void keyspaceTellEvicted(serverDb *db, hashedKey key);
+void keyspaceNotifyElementsExpired(serverDb *db, hashedKey key);
+void keyspaceNotifyEmptied(serverDb *db, hashedKey key);
+void keyspaceNotifyEvicted(serverDb *db, hashedKey key);
 /* Databases: `keys` of one or all (-1) are about to go; two are about to change places. */
-void keyspaceTellFlushed(int dbid, bool async, long long keys);
-void keyspaceTellSwapped(int a, int b);
+void keyspaceNotifyFlushed(int dbid, bool async, long long keys);
+void keyspaceNotifySwapped(int a, int b);
 
 /* Debug builds: this key is being changed and must be told of before the command ends. */
 #ifdef DEBUG_ASSERTIONS

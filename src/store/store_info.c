@@ -12,7 +12,7 @@
 #include "info_table.h"
 #include "lazyfree.h"
 #include "lru.h"
-#include "own_expires.h"
+#include "replica_expires.h"
 #include "store_setting_table.h"
 #include "store_state.h"
 
@@ -86,12 +86,12 @@ static void databases(infoOut *o) {
         dbFigures f = dbGetFigures(dbGet(i));
         if (f.keys == 0) continue;
         infoLine(o, "db%d:keys=%zu,expires=%zu,avg_ttl=%lld,keys_with_volatile_items=%zu", i, f.keys, f.expires,
-                 f.avg_ttl_ms, f.timed);
+                 f.avg_ttl_ms, f.volatile_items);
     }
 }
 
-static void ownExpires(infoOut *o) {
-    infoLine(o, "slave_expires_tracked_keys:%zu", ownExpiresCount());
+static void replicaExpires(infoOut *o) {
+    infoLine(o, "slave_expires_tracked_keys:%zu", replicaExpiresCount());
 }
 
 static void resetStats(void) {
@@ -108,7 +108,7 @@ void storeInfoRegister(void) {
         {"persistence", 90, .write = changes},    {"stats", 180, .write = expired},
         {"stats", 190, .write = expiredElements}, {"stats", 210, .write = elementsStale},
         {"stats", 200, .write = expiredStale},    {"stats", 220, .write = expireCycle},
-        {"stats", 270, .write = lookups},         {"stats", 370, .write = ownExpires},
+        {"stats", 270, .write = lookups},         {"stats", 370, .write = replicaExpires},
         {"memory", 540, .write = defragState},    {"stats", 380, .write = defragFigures},
         {"keyspace", 10, .write = databases},     {.section = NULL}};
     infoTableAddSections(sections);

@@ -17,22 +17,22 @@
 storeStats store_stats;
 
 int64_t store_now_ms;
-int64_t store_expire_horizon_ms;
+int64_t store_expire_cutoff_ms;
 storeFollowing store_following;
 static bool expire_ignored;
-static bool (*standstill[STANDSTILL_MAX])(void); /* const after boot */
-static unsigned standstill_count;                /* const after boot */
+static bool (*expiryPause[STANDSTILL_MAX])(void); /* const after boot */
+static unsigned expiry_pause_count;               /* const after boot */
 
 void storeSetNowMs(int64_t now_ms) {
     assertMainRole();
     store_now_ms = now_ms;
-    if (!expire_ignored) store_expire_horizon_ms = object_horizon_ms = now_ms;
+    if (!expire_ignored) store_expire_cutoff_ms = object_expire_cutoff_ms = now_ms;
 }
 
 void storeSetExpireIgnored(bool ignored) {
     assertMainRole();
     expire_ignored = ignored;
-    store_expire_horizon_ms = object_horizon_ms = ignored ? INT64_MIN : store_now_ms;
+    store_expire_cutoff_ms = object_expire_cutoff_ms = ignored ? INT64_MIN : store_now_ms;
 }
 
 void storeSetFollowing(storeFollowing now) {
@@ -40,15 +40,15 @@ void storeSetFollowing(storeFollowing now) {
     store_following = now;
 }
 
-void storeAddStandstill(bool (*in_force)(void)) {
+void storeAddExpiryPause(bool (*in_force)(void)) {
     assertMainRole();
-    serverAssert(standstill_count < STANDSTILL_MAX);
-    standstill[standstill_count++] = in_force;
+    serverAssert(expiry_pause_count < STANDSTILL_MAX);
+    expiryPause[expiry_pause_count++] = in_force;
 }
 
 bool storeStandsStill(void) {
     assertMainRole();
-    for (unsigned i = 0; i < standstill_count; i++)
-        if (standstill[i]()) return true;
+    for (unsigned i = 0; i < expiry_pause_count; i++)
+        if (expiryPause[i]()) return true;
     return false;
 }

@@ -35,7 +35,7 @@ void storeSetExpireIgnored(bool ignored);
 /* The dataset stands still while a registered function says so (clients are paused): keys whose time is over are hidden
  * and not deleted, and nothing is evicted. Boot; at most 8. Looking at it costs a call for each, so it is asked only
  * when something is about to go. */
-void storeAddStandstill(bool (*in_force)(void));
+void storeAddExpiryPause(bool (*in_force)(void));
 bool storeStandsStill(void);
 /* The dataset follows another server's, which decides when a key goes: those whose time is over are hidden, and deleted
  * only where this server's own clients write to them. `all_memory`: nor is maxmemory for it. `imports`: it comes from
@@ -46,11 +46,11 @@ typedef struct storeFollowing {
 extern storeFollowing store_following; /* set by storeSetFollowing() */
 void storeSetFollowing(storeFollowing now);
 /* Expires below this are over: the time, or INT64_MIN while expires are ignored. */
-extern int64_t store_expire_horizon_ms;
+extern int64_t store_expire_cutoff_ms;
 /* Whether a time that a command gives is over already, so that what it is for goes at once. Not while expires are
  * ignored, or the dataset follows another one: it will be told to go. */
 static inline bool storeTimeIsOver(int64_t when_ms) {
-    return when_ms <= store_expire_horizon_ms && !store_following.on;
+    return when_ms <= store_expire_cutoff_ms && !store_following.on;
 }
 
 #endif

@@ -102,12 +102,12 @@ void propagateNamedFields(const client *c, const char *name, uint32_t first, boo
     if (changed.count < c->argc - first) propagateFields(c, name, HASH_NO_TIME, counted);
 }
 
-void hashTellOver(client *c, hashedKey key, size_t fields) {
+void hashNotifyExpired(client *c, hashedKey key, size_t fields) {
     if (likely(fields == 0)) return;
     store_stats.expired_fields += (long long)fields;
     keyEvent(c, key, NOTIFY_HASH, "hexpired");
 }
 
-void hashTimesChanged(client *c, hashedKey key, robj *o) {
-    dbTimesChanged(c->db, o, key);
+void hashFieldTtlsChanged(client *c, hashedKey key, robj *o) {
+    dbFieldTtlsChanged(c->db, o, key);
 }

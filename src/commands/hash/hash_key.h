@@ -66,8 +66,8 @@ void propagatePairs(const client *c);
  * what propagateFields() makes does. */
 void propagateNamedFields(const client *c, const char *name, uint32_t first, bool counted);
 /* Fields whose time was over have gone because others took their place. */
-void hashTellOver(client *c, hashedKey key, size_t fields);
+void hashNotifyExpired(client *c, hashedKey key, size_t fields);
 /* The store is to know whether fields of it have times now. */
-void hashTimesChanged(client *c, hashedKey key, robj *o);
+void hashFieldTtlsChanged(client *c, hashedKey key, robj *o);
 
 #endif

@@ -63,8 +63,8 @@ static bool setPairs(client *c, long long *added) {
             over += r == HASH_REPLACED_OVER;
         }
     }
-    if (unlikely(had_times)) hashTimesChanged(c, key, o);
-    hashTellOver(c, key, over);
+    if (unlikely(had_times)) hashFieldTtlsChanged(c, key, o);
+    hashNotifyExpired(c, key, over);
     keyChanged(c, key, NOTIFY_HASH, "hset", (long long)pairs);
     return true;
 }
@@ -101,8 +101,8 @@ static hashSetResult storeField(client *c, hashedKey key, robj *o, const hashSpo
     uint64_t hash = fieldHash(c, o, 2);
     hashSetResult r = value.len < HASH_VALUE_OBJECT ? hashSetAt(o, spot, field, hash, value, HASH_KEEP_TIME)
                                                     : hashSetLargeArg(c, o, 2, hash, HASH_KEEP_TIME);
-    if (unlikely(had_times)) hashTimesChanged(c, key, o);
-    hashTellOver(c, key, r == HASH_REPLACED_OVER);
+    if (unlikely(had_times)) hashFieldTtlsChanged(c, key, o);
+    hashNotifyExpired(c, key, r == HASH_REPLACED_OVER);
     keyChanged(c, key, NOTIFY_HASH, event, 1);
     return r;
 }
@@ -221,7 +221,7 @@ void hdelCommand(client *c) {
     }
     if (unlikely(had_times)) propagateNamedFields(c, "HDEL", 2, false);
     if (deleted) {
-        if (unlikely(had_times)) hashTimesChanged(c, key, o);
+        if (unlikely(had_times)) hashFieldTtlsChanged(c, key, o);
         keyChanged(c, key, NOTIFY_HASH, "hdel", deleted);
         if (hashLength(o) == 0) deleteEmptied(c, key);
     }

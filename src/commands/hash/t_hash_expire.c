@@ -80,7 +80,7 @@ typedef struct timeChanges {
 /* Tell of them; a hash without fields goes. */
 static void tellTimes(client *c, hashedKey key, robj *o, const timeChanges *changes) {
     if (changes->set + changes->cleared + changes->deleted == 0) return;
-    hashTimesChanged(c, key, o);
+    hashFieldTtlsChanged(c, key, o);
     if (changes->set) keyChanged(c, key, NOTIFY_HASH, "hexpire", changes->set);
     if (changes->cleared) keyChanged(c, key, NOTIFY_HASH, "hpersist", changes->cleared);
     if (!changes->deleted) return;
@@ -390,7 +390,7 @@ static void setExpired(client *c, hashedKey key, robj *o, uint32_t first) {
             deleted++;
             changedField(i);
         }
-        hashTimesChanged(c, key, o);
+        hashFieldTtlsChanged(c, key, o);
     }
     propagateFields(c, "HDEL", HASH_NO_TIME, false);
     store_stats.expired_fields += deleted;
@@ -453,8 +453,8 @@ void hsetexCommand(client *c) {
         changedField(i);
     }
     propagateSetFields(c, &opts);
-    hashTimesChanged(c, key, o);
-    hashTellOver(c, key, over);
+    hashFieldTtlsChanged(c, key, o);
+    hashNotifyExpired(c, key, over);
     keyChanged(c, key, NOTIFY_HASH, "hset", (c->argc - first) / 2);
     if (opts.time_arg) keyEvent(c, key, NOTIFY_HASH, "hexpire");
     addReplyOne(c);
@@ -490,7 +490,7 @@ void hgetdelCommand(client *c) {
     }
     if (!deleted) return;
     if (had_times) propagateNamedFields(c, "HDEL", 4, false);
-    hashTimesChanged(c, key, o);
+    hashFieldTtlsChanged(c, key, o);
     keyChanged(c, key, NOTIFY_HASH, "hdel", deleted);
     if (hashLength(o) == 0) deleteEmptied(c, key);
 }

@@ -78,7 +78,7 @@ static bool isOver(robj *o, const rdbItem *item, const rdbDecodeOptions *options
     }
     if (likely(o->type == OBJ_STRING) || !objectHasTimes(o)) return false;
     *has_times = true;
-    if (objectDropDue(o, options->drop_before_ms, SIZE_MAX, &empty, NULL, NULL) == 0) return false;
+    if (objectExpireElements(o, options->drop_before_ms, SIZE_MAX, &empty, NULL, NULL) == 0) return false;
     *has_times = !empty && objectHasTimes(o);
     if (!empty) return false;
     out->fields_expired++;

@@ -27,7 +27,7 @@
 #include "log.h"
 #include "net_settings.h"
 #include "output_limits.h"
-#include "own_expires.h"
+#include "replica_expires.h"
 #include "panic.h"
 #include "pause.h"
 #include "stream_apply.h"
@@ -111,7 +111,7 @@ bool primaryLinkIsUp(void) {
 void primaryLinkApplySettings(void) {
     bool follows = primaryLinkWanted(), stale = follows && !repl_settings.serve_stale_data && !primaryLinkIsUp();
     bool imports = repl_settings.imports && !follows;
-    if (!follows) ownExpiresForget();
+    if (!follows) replicaExpiresClear();
     storeSetFollowing((storeFollowing){
         .on = follows || imports, .all_memory = follows && repl_settings.ignore_maxmemory, .imports = imports});
     gateArm(GATE_REPLICAS, (follows && repl_settings.read_only) || (!follows && repl_settings.min_replicas > 0));

@@ -538,7 +538,7 @@ static bool runExample(client *c, const example *e) {
 
     size_t changed = 0;
     bool good = CHECK(!told.by_server);
-    good &= CHECK(keyspaceAllTold());
+    good &= CHECK(keyspaceAllNotified());
     for (size_t i = 0; i < before.count + after.count; i++) {
         bool old = i < before.count;
         const keyState *k = old ? &before.keys[i] : &after.keys[i - before.count];

@@ -47,7 +47,7 @@ static void bounds(long long entries, long long value) {
     object_settings.list_compress_depth = 1;
     object_settings.stream_node_max_bytes = 4096;
     object_settings.stream_node_max_entries = 10;
-    object_horizon_ms = 1000;
+    object_expire_cutoff_ms = 1000;
 }
 
 static digest digestOf(const robj *o) {

@@ -27,7 +27,7 @@ static void ready(long long entries, long long value) {
     objectTypesRegister();
     object_settings.hash_max_listpack_entries = entries;
     object_settings.hash_max_listpack_value = value;
-    object_horizon_ms = 1000;
+    object_expire_cutoff_ms = 1000;
 }
 
 static slice nameOf(unsigned i, char *buf) {
@@ -50,7 +50,7 @@ static void checkAgainst(const robj *o, const modelField *model) {
     hashPair pair;
     for (unsigned i = 0; i < NAMES; i++) {
         slice name = nameOf(i, buf);
-        bool live = model[i].there && !(model[i].when_ms != HASH_NO_TIME && model[i].when_ms < object_horizon_ms);
+        bool live = model[i].there && !(model[i].when_ms != HASH_NO_TIME && model[i].when_ms < object_expire_cutoff_ms);
         there += model[i].there;
         if (!CHECK(hashFind(o, name, hashOf(name), &pair) == live) || !live) continue;
         CHECK(sliceEq(pair.value, sliceOf(model[i].value, model[i].len)));
@@ -150,7 +150,7 @@ static void runModel(long long entries, long long value, bool times, size_t roun
         modelField *m = &model[i];
         slice name = nameOf(i, buf);
         unsigned what = (unsigned)(unitRandom(&seed) % 8);
-        bool over = m->there && m->when_ms != HASH_NO_TIME && m->when_ms < object_horizon_ms;
+        bool over = m->there && m->when_ms != HASH_NO_TIME && m->when_ms < object_expire_cutoff_ms;
         if (what < 4) {
             int64_t when_ms = !times || what < 2 ? HASH_NO_TIME : what == 2 ? HASH_KEEP_TIME : drawTime(&seed);
             m->len = drawValue(&seed, m->value);
@@ -169,7 +169,8 @@ static void runModel(long long entries, long long value, bool times, size_t roun
         } else if (times && unitRandom(&seed) % 8 == 0 && hash_type_ops.hasTimes(objectStructure(o), o->encoding)) {
             int64_t before = (int64_t)(unitRandom(&seed) % 1000);
             bool empty, told = unitRandom(&seed) % 2;
-            size_t gone = 0, due = 0, dropped = objectDropDue(o, before, 1000, &empty, told ? countGone : NULL, &gone);
+            size_t gone = 0, due = 0,
+                   dropped = objectExpireElements(o, before, 1000, &empty, told ? countGone : NULL, &gone);
             for (unsigned j = 0; j < NAMES; j++)
                 if (model[j].there && model[j].when_ms != HASH_NO_TIME && model[j].when_ms < before)
                     model[j].there = false, due++;

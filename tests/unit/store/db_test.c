@@ -370,7 +370,7 @@ TEST(db_moves_a_collection_that_gets_an_expire) {
     for (structure = 0; structure < 2; structure++) {
         hashedKey key = keyOf(structure ? "with times" : "without");
         dbAddTake(db, objectCreateTake(key.name, OBJ_HASH, OBJ_ENC_HASHTABLE, &structure), key);
-        dbTimesChanged(db, lookupKeyWrite(db, key), key);
+        dbFieldTtlsChanged(db, lookupKeyWrite(db, key), key);
         robj *o = dbSetExpire(db, lookupKeyWrite(db, key), key, 1ll << 50);
         CHECK(lookupKeyWrite(db, key) == o);
         CHECK(objectStructure(o) == &structure);

@@ -4,7 +4,7 @@
 #include "db_internal.h"
 #include "expire.h"
 #include "object_types.h"
-#include "own_expires.h"
+#include "replica_expires.h"
 #include "store_support.h"
 #include "value_hash.h"
 
@@ -82,23 +82,23 @@ TEST(expire_cycle_removes_own_keys_while_it_follows) {
         dbAddTake(db, stringEntry(keyOf(own[i]), i, 10), keyOf(own[i]));
         dbSetExpire(db, lookupKeyWrite(db, keyOf(own[i])), keyOf(own[i]), 1000500);
     }
-    CHECK_EQ_INT(ownExpiresCount(), 3);
+    CHECK_EQ_INT(replicaExpiresCount(), 3);
     for (int i = 0; i < 3; i++) activeExpireCycle(EXPIRE_CYCLE_SLOW);
-    CHECK_EQ_INT(ownExpiresCount(), 3);
+    CHECK_EQ_INT(replicaExpiresCount(), 3);
     CHECK_EQ_INT(dbSize(db), 4);
     dbSetExpire(db, lookupKeyWrite(db, keyOf(own[1])), keyOf(own[1]), 2000000);
     CHECK(dbDelete(db, keyOf(own[2])));
     activeExpireCycle(EXPIRE_CYCLE_SLOW);
-    CHECK_EQ_INT(ownExpiresCount(), 2);
+    CHECK_EQ_INT(replicaExpiresCount(), 2);
     storeSetNowMs(1000501);
     activeExpireCycle(EXPIRE_CYCLE_SLOW);
-    CHECK_EQ_INT(ownExpiresCount(), 1);
+    CHECK_EQ_INT(replicaExpiresCount(), 1);
     CHECK(!dbExists(db, keyOf(own[0])));
     CHECK(dbExists(db, keyOf(own[1])));
     CHECK(dbExists(db, keyN("theirs", 0)));
     CHECK_EQ_INT(store_stats.expired_keys, 1);
     storeSetFollowing((storeFollowing){0});
-    ownExpiresForget();
+    replicaExpiresClear();
     dbCheck(db);
 }
 
@@ -170,7 +170,7 @@ TEST(expire_cycle_takes_elements_that_are_over) {
     addHash(0, keyN("large", 0), 20000, 1000500, true);
     addHash(1, keyN("emptied", 0), 20000, 1000500, false);
     dbCheck(dbGet(0));
-    CHECK_EQ_INT(dictSize(dbGet(0)->timed), 202);
+    CHECK_EQ_INT(dictSize(dbGet(0)->volatile_items), 202);
     tick();
     CHECK_EQ_INT(store_stats.expired_fields, 0);
     storeSetNowMs(1000501);
@@ -178,7 +178,7 @@ TEST(expire_cycle_takes_elements_that_are_over) {
     CHECK_EQ_INT(store_stats.expired_fields, 40399);
     CHECK_EQ_INT(dbSize(dbGet(0)), 102);
     CHECK_EQ_INT(dbSize(dbGet(1)), 0);
-    CHECK_EQ_INT(dictSize(dbGet(0)->timed), 1);
+    CHECK_EQ_INT(dictSize(dbGet(0)->volatile_items), 1);
     CHECK_EQ_INT(store_stats.expired_keys, 0);
     dbCheck(dbGet(0));
     dbCheck(dbGet(1));
@@ -192,32 +192,32 @@ TEST(keys_with_timed_elements_are_known_wherever_they_go) {
     hashedKey a = keyN("a", 0), b = keyN("b", 0);
     addHash(0, a, 3, 2000000, false);
     robj *moved = objectRenameTake(dbUnlink(dbGet(0), a), b.name);
-    CHECK_EQ_INT(dictSize(dbGet(0)->timed), 0);
+    CHECK_EQ_INT(dictSize(dbGet(0)->volatile_items), 0);
     dbAddTake(dbGet(0), moved, b);
     dbSwap(0, 1);
-    CHECK_EQ_INT(dictSize(dbGet(1)->timed), 1);
+    CHECK_EQ_INT(dictSize(dbGet(1)->volatile_items), 1);
     dbCheck(dbGet(1));
     dbAddTake(dbGet(1), objectDup(moved, a.name), a);
-    CHECK_EQ_INT(dictSize(dbGet(1)->timed), 2);
+    CHECK_EQ_INT(dictSize(dbGet(1)->volatile_items), 2);
     setKeyTake(dbGet(1), stringEntry(b, 1, 5), b, false);
-    CHECK_EQ_INT(dictSize(dbGet(1)->timed), 1);
+    CHECK_EQ_INT(dictSize(dbGet(1)->volatile_items), 1);
     setKeyTake(dbGet(1), objectDup(lookupKeyRead(dbGet(1), a), b.name), b, false);
-    CHECK_EQ_INT(dictSize(dbGet(1)->timed), 2);
+    CHECK_EQ_INT(dictSize(dbGet(1)->volatile_items), 2);
     dbCheck(dbGet(1));
     CHECK(dbDelete(dbGet(1), b));
-    CHECK_EQ_INT(dictSize(dbGet(1)->timed), 1);
+    CHECK_EQ_INT(dictSize(dbGet(1)->volatile_items), 1);
     robj *o = lookupKeyWrite(dbGet(1), a);
     char buf[32];
     for (long i = 0; i < 3; i++) {
         slice field = fieldN(i, buf, sizeof(buf));
         hashSetTime(o, field, hashBytes(field.ptr, field.len), HASH_NO_TIME);
     }
-    dbTimesChanged(dbGet(1), o, a);
-    CHECK_EQ_INT(dictSize(dbGet(1)->timed), 0);
+    dbFieldTtlsChanged(dbGet(1), o, a);
+    CHECK_EQ_INT(dictSize(dbGet(1)->volatile_items), 0);
     dbCheck(dbGet(1));
     addHash(1, keyN("c", 0), 3, 2000000, false);
     dbEmpty(1, true);
-    CHECK_EQ_INT(dictSize(dbGet(1)->timed), 0);
+    CHECK_EQ_INT(dictSize(dbGet(1)->volatile_items), 0);
     dbSwap(0, 1);
 
     addHash(1, a, 3, 2000000, false);
@@ -228,7 +228,7 @@ TEST(keys_with_timed_elements_are_known_wherever_they_go) {
     addHash(1, b, 3, 2000000, false);
     addHash(1, keyN("c", 0), 3, 2000000, false);
     dbShadowTake(false);
-    CHECK_EQ_INT(dictSize(dbGet(1)->timed), 1);
+    CHECK_EQ_INT(dictSize(dbGet(1)->volatile_items), 1);
     dbCheck(dbGet(1));
     storeReset();
 }

@@ -157,13 +157,13 @@ static bool owesAfter(void (*change)(serverDb *db, hashedKey key)) {
     robj *o = objectSetExpireTake(stringEntry(key, 1, 0), 2000000);
     setKeyTake(db, o, key, false);
     dbKeyChanged(db, key, NOTIFY_STRING, "set", 1);
-    if (!CHECK(keyspaceAllTold())) return false;
+    if (!CHECK(keyspaceAllNotified())) return false;
     change(db, key);
-    bool owes = !keyspaceAllTold();
+    bool owes = !keyspaceAllNotified();
     dbKeyChanged(dbGet(1), key, NOTIFY_STRING, "set", 1); /* another database's key of that name */
-    CHECK_EQ_INT(!keyspaceAllTold(), owes);
+    CHECK_EQ_INT(!keyspaceAllNotified(), owes);
     dbKeyChanged(db, key, NOTIFY_STRING, "set", 1);
-    CHECK(keyspaceAllTold());
+    CHECK(keyspaceAllNotified());
     return owes;
 }
 
@@ -212,7 +212,7 @@ TEST(the_ledger_knows_what_has_not_been_told) {
     CHECK(!owesAfter(expire)); /* the keyspace itself has told */
     dbDelete(dbGet(0), keyOf("k"));
     dbEmpty(0, false);
-    CHECK(keyspaceAllTold());
+    CHECK(keyspaceAllNotified());
 }
 
 /* More than it has room for: it does not forget that there was more. */
@@ -222,8 +222,8 @@ TEST(the_ledger_is_full_until_a_flush) {
     storeReset();
     for (long i = 0; i < MANY; i++) setKeyTake(db, stringEntry(keyN("k", i), i, 0), keyN("k", i), false);
     for (long i = 0; i < MANY; i++) dbKeyChanged(db, keyN("k", i), NOTIFY_STRING, "set", 1);
-    CHECK(!keyspaceAllTold());
+    CHECK(!keyspaceAllNotified());
     dbEmpty(0, false);
-    CHECK(keyspaceAllTold());
+    CHECK(keyspaceAllNotified());
 }
 #endif

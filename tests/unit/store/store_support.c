@@ -66,7 +66,7 @@ void storeReset(void) {
         storeObserveEvents(hearEvent);
         storeObserveRemoved(hearRemoved);
         storeObserveFlushed(hearFlushed);
-        storeAddStandstill(standsStill);
+        storeAddExpiryPause(standsStill);
         storeObserveSwapped(hearSwapped);
         defaults = store_settings;
         made = true;

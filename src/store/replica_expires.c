@@ -1,13 +1,13 @@
-/* own_expires.c -- keys with a time that a replica's own clients have made, because it is writable.
+/* replica_expires.c -- keys with a time that a replica's own clients have made, because it is writable.
  *
  * Not here    the look at each (expire.c).
  * Owns        the names.
  * Threads     main.
  * Cost        nothing where the dataset follows no other.
- * Tests       tests/unit/store/own_expires_test.c, tests/repl/role.tcl
+ * Tests       tests/unit/store/replica_expires_test.c, tests/repl/role.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "own_expires.h"
+#include "replica_expires.h"
 
 #include "panic.h"
 #include "rax_iterator.h"
@@ -42,10 +42,10 @@ static void remember(rax *keys, int dbid, slice name, void *when) {
     sdsFree(key);
 }
 
-void ownExpiresNote(int dbid, slice name, int64_t when_ms) {
+void replicaExpiresNote(int dbid, slice name, int64_t when_ms) {
     assertMainRole();
     /* Expires are ignored for what the primary sends, and for what is loaded. */
-    if (!store_following.on || store_following.imports || store_expire_horizon_ms == INT64_MIN) return;
+    if (!store_following.on || store_following.imports || store_expire_cutoff_ms == INT64_MIN) return;
     if (!own.keys) own.keys = raxCreate();
     remember(own.keys, dbid, name, (void *)(intptr_t)when_ms);
 }
@@ -54,9 +54,9 @@ static int swappedId(int dbid, int a, int b) {
     return dbid == a ? b : dbid == b ? a : dbid;
 }
 
-void ownExpiresSwap(int a, int b) {
+void replicaExpiresSwap(int a, int b) {
     assertMainRole();
-    if (ownExpiresCount() == 0) return;
+    if (replicaExpiresCount() == 0) return;
     rax *keys = raxCreate();
     raxIterator it;
     raxIterBegin(&it, own.keys);
@@ -69,11 +69,11 @@ void ownExpiresSwap(int a, int b) {
     own.keys = keys;
 }
 
-size_t ownExpiresCount(void) {
+size_t replicaExpiresCount(void) {
     return own.keys ? raxSize(own.keys) : 0;
 }
 
-void ownExpiresForget(void) {
+void replicaExpiresClear(void) {
     assertMainRole();
     if (own.keys) raxEmpty(own.keys, NULL);
     sdsFree(own.at);
@@ -85,10 +85,10 @@ static bool seek(raxIterator *it) {
     return raxIterSeek(it, RAX_SEEK_FIRST, sliceOf(NULL, 0));
 }
 
-void ownExpiresLook(size_t most, bool (*look)(int dbid, slice name, int64_t when_ms)) {
+void replicaExpiresVisit(size_t most, bool (*look)(int dbid, slice name, int64_t when_ms)) {
     assertMainRole();
-    if (ownExpiresCount() == 0) return;
-    if (most > ownExpiresCount()) most = ownExpiresCount();
+    if (replicaExpiresCount() == 0) return;
+    if (most > replicaExpiresCount()) most = replicaExpiresCount();
     raxIterator it;
     raxIterBegin(&it, own.keys);
     for (bool on = seek(&it); on && most; on = raxIterNext(&it), most--) {

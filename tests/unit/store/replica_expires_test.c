@@ -1,7 +1,7 @@
-/* own_expires_test.c -- keys that a writable replica's own clients have given a time.
+/* replica_expires_test.c -- keys that a writable replica's own clients have given a time.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "own_expires.h"
+#include "replica_expires.h"
 
 #include "db.h"
 #include "store_state.h"
@@ -25,12 +25,12 @@ static bool look(int dbid, slice name, int64_t when_ms) {
 static const char *lookAt(size_t most) {
     seen_count = 0;
     seen[0] = '\0';
-    ownExpiresLook(most, look);
+    replicaExpiresVisit(most, look);
     return seen;
 }
 
 static void note(int dbid, const char *name, int64_t when_ms) {
-    ownExpiresNote(dbid, sliceStr(name), when_ms);
+    replicaExpiresNote(dbid, sliceStr(name), when_ms);
 }
 
 TEST(own_expires_are_those_of_own_clients) {
@@ -42,15 +42,15 @@ TEST(own_expires_are_those_of_own_clients) {
     storeSetExpireIgnored(true);
     note(0, "sent", 5);
     storeSetExpireIgnored(false);
-    CHECK_EQ_INT(ownExpiresCount(), 0);
+    CHECK_EQ_INT(replicaExpiresCount(), 0);
     CHECK_EQ_STR(lookAt(10), "");
     note(0, "own", 5);
     note(0, "own", 6);
     note(9, "own", 7);
-    CHECK_EQ_INT(ownExpiresCount(), 2);
+    CHECK_EQ_INT(replicaExpiresCount(), 2);
     CHECK_EQ_STR(lookAt(10), "0own6 9own7 ");
-    ownExpiresForget();
-    CHECK_EQ_INT(ownExpiresCount(), 0);
+    replicaExpiresClear();
+    CHECK_EQ_INT(replicaExpiresCount(), 0);
     storeSetFollowing((storeFollowing){0});
 }
 
@@ -67,11 +67,11 @@ TEST(own_expires_go_along_when_databases_change_places) {
     CHECK_EQ_STR(lookAt(10), "0b3 1a1 1b2 2c4 ");
     CHECK(dbSwap(2, 2));
     CHECK_EQ_STR(lookAt(10), "0b3 1a1 1b2 2c4 ");
-    ownExpiresForget();
+    replicaExpiresClear();
     storeSetFollowing((storeFollowing){0});
 }
 
-TEST(own_expires_are_looked_at_in_turn) {
+TEST(replica_expires_are_visited_in_turn) {
     storeReset();
     storeSetFollowing((storeFollowing){.on = true});
     note(0, "a", 1);
@@ -83,8 +83,8 @@ TEST(own_expires_are_looked_at_in_turn) {
     forgotten = "c";
     CHECK_EQ_STR(lookAt(1), "0c3 ");
     forgotten = NULL;
-    CHECK_EQ_INT(ownExpiresCount(), 2);
+    CHECK_EQ_INT(replicaExpiresCount(), 2);
     CHECK_EQ_STR(lookAt(10), "0a1 0b2 ");
-    ownExpiresForget();
+    replicaExpiresClear();
     storeSetFollowing((storeFollowing){0});
 }
