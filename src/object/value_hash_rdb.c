@@ -8,7 +8,7 @@
  * Tests       tests/unit/object/value_hash_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "listpack_twice.h"
+#include "listpack_duplicates.h"
 #include "object_settings.h"
 #include "rdb_value.h"
 #include "value_hash_internal.h"
@@ -111,7 +111,7 @@ static void *adoptListpack(uint8_t *lp, bool check_lengths, int *encoding) {
         large = listpackText(at, digits).len > (size_t)object_settings.hash_max_listpack_value;
     }
     *encoding = large ? OBJ_ENC_HASHTABLE : OBJ_ENC_LISTPACK;
-    if (!large && !listpackHasTwice(lp, count, 2)) return lp;
+    if (!large && !listpackHasDuplicates(lp, count, 2)) return lp;
     if (large) root = hashRootOfListpack(lp);
     listpackFree(lp);
     return root;

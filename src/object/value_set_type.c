@@ -10,7 +10,7 @@
 #include "digest.h"
 #include "hash.h"
 #include "intset.h"
-#include "listpack_twice.h"
+#include "listpack_duplicates.h"
 #include "object_internal.h"
 #include "object_types.h"
 #include "panic.h"
@@ -166,7 +166,7 @@ static void *readListpack(rdbText *text, int *encoding) {
     if (count && !setFitsListpack(count, 0)) {
         *encoding = OBJ_ENC_HASHTABLE;
         result = tableOfListpack(lp);
-    } else if (count && !listpackHasTwice(lp, count, 1)) {
+    } else if (count && !listpackHasDuplicates(lp, count, 1)) {
         *encoding = OBJ_ENC_LISTPACK;
         return lp;
     }
@@ -237,7 +237,7 @@ static void setCheck(const void *structure, int encoding) {
         serverAssert(intsetValidate(structure, intsetBytes(structure), true));
     } else if (encoding == OBJ_ENC_LISTPACK) {
         serverAssert(listpackValidate(structure, listpackBytes(structure), true, NULL, NULL));
-        serverAssert(!listpackHasTwice(structure, listpackCount(structure), 1));
+        serverAssert(!listpackHasDuplicates(structure, listpackCount(structure), 1));
     } else {
         dictCheck(structure);
     }

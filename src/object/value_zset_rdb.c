@@ -16,7 +16,7 @@
 #include "value_zset_internal.h"
 
 #include "digest.h"
-#include "listpack_twice.h"
+#include "listpack_duplicates.h"
 #include "object_settings.h"
 #include "ziplist.h"
 
@@ -111,7 +111,7 @@ static void *valueOfListpackTake(uint8_t *lp, int *encoding) {
     bool stays = (long long)members <= object_settings.zset_max_listpack_entries, sound = pairsAreSound(lp);
     zsetTree *z = NULL;
     *encoding = stays ? OBJ_ENC_LISTPACK : OBJ_ENC_SKIPLIST;
-    if (sound && stays && !listpackHasTwice(lp, 2 * members, 2)) return lp;
+    if (sound && stays && !listpackHasDuplicates(lp, 2 * members, 2)) return lp;
     if (sound && !stays) z = zsetTreeOfListpack(lp);
     listpackFree(lp);
     return z;

@@ -1,4 +1,4 @@
-/* listpack_twice.c -- whether something is in a listpack twice.
+/* listpack_duplicates.c -- whether something is in a listpack twice.
  *
  * A table of places, open addressing, found by a hash of the texts that is cheap (a multiplication for 8 bytes) and
  * begins with a secret of this process: who makes the listpack cannot know which elements meet, and a snapshot may have
@@ -7,10 +7,10 @@
  * Owns        nothing beyond the call.
  * Threads     any.
  * Cost        85 instructions per element of 10 bytes; a text is compared when 32 bits of the hash are the same.
- * Tests       tests/unit/ds/listpack_twice_test.c
+ * Tests       tests/unit/ds/listpack_duplicates_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "listpack_twice.h"
+#include "listpack_duplicates.h"
 
 #include "endian.h"
 #include "hash.h"
@@ -60,7 +60,7 @@ static bool enter(place *places, size_t mask, uint64_t secret, const uint8_t *lp
     return true;
 }
 
-bool listpackHasTwice(const uint8_t *lp, size_t count, unsigned step) {
+bool listpackHasDuplicates(const uint8_t *lp, size_t count, unsigned step) {
     place few[PLACES_ON_STACK], *places = few;
     size_t slots = 16;
     while (slots < 2 * (count / step + 1)) slots *= 2;

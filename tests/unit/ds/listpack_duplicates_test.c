@@ -1,7 +1,7 @@
-/* listpack_twice_test.c -- what is twice in a listpack is found, as comparing each with each would.
+/* listpack_duplicates_test.c -- what is twice in a listpack is found, as comparing each with each would.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "listpack_twice.h"
+#include "listpack_duplicates.h"
 
 #include "numbers.h"
 #include "unit.h"
@@ -31,7 +31,7 @@ TEST(listpack_twice_agrees_with_comparing_all) {
             if (unitRandom(&random) % 2) text[len++] = 'x';
             lp = listpackAppend(lp, sliceOf(text, len));
         }
-        CHECK_EQ_INT(listpackHasTwice(lp, count, step), comparedAll(lp, step));
+        CHECK_EQ_INT(listpackHasDuplicates(lp, count, step), comparedAll(lp, step));
         listpackFree(lp);
     }
 }
@@ -40,11 +40,11 @@ TEST(listpack_twice_many) {
     uint8_t *lp = listpackCreate(0);
     char text[LONG_STR_SIZE];
     for (int i = 0; i < 5000; i++) lp = listpackAppend(lp, sliceOf(text, ll2string(text, i * 7)));
-    CHECK(!listpackHasTwice(lp, 5000, 1));
+    CHECK(!listpackHasDuplicates(lp, 5000, 1));
     zmallocFailAfter(1);
-    CHECK(listpackHasTwice(lp, 5000, 1)); /* nobody knows */
+    CHECK(listpackHasDuplicates(lp, 5000, 1)); /* nobody knows */
     zmallocFailAfter(0);
     lp = listpackAppend(lp, sliceStr("70"));
-    CHECK(listpackHasTwice(lp, 5001, 1));
+    CHECK(listpackHasDuplicates(lp, 5001, 1));
     listpackFree(lp);
 }
