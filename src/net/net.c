@@ -140,7 +140,7 @@ void netEachIteration(void (*job)(void)) {
 static void applyThreads(void) {
     iterations.apply_threads = false;
     ioThreadsSetCount((int)net_settings.io_threads);
-    ioThreadsSetGreeter(net_settings.io_threads > 1 && tls_settings.port != 0);
+    ioThreadsSetHandshaker(net_settings.io_threads > 1 && tls_settings.port != 0);
     rebalanceApply();
 }
 

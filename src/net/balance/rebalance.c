@@ -7,7 +7,7 @@
  *
  *   level 0: there is no I/O thread.   level k: threads 1..k hold all.
  *
- * What is decided by figures alone is spread_policy.c's; here the figures are gathered and streams moved. Each window
+ * What is decided by figures alone is balance_policy.c's; here the figures are gathered and streams moved. Each window
  * of WINDOW_MS what the threads have worked is looked at. When the policy asks for it, the streams are surveyed: what
  * each holder has counted (client_io_internal.h), SURVEY_AT_ONCE of them a window, so that a hundred thousand cost
  * no turn more than that. The first survey after a while only learns where the counts stand.
@@ -31,7 +31,7 @@
 #include "net_settings.h"
 #include "panic.h"
 #include "processors.h"
-#include "spread_policy.h"
+#include "balance_policy.h"
 #include "zmalloc.h"
 
 #define WINDOW_MS 10
@@ -43,10 +43,10 @@
 #define IDLE_LOOK_MS 100
 #define CRON_PER_LOOK 10 /* at the processors: once a second */
 
-static_assert(SPREAD_THREADS == IO_THREADS_MAX, "the policy has room for all that hold streams for long");
+static_assert(BALANCE_THREADS == IO_THREADS_MAX, "the policy has room for all that hold streams for long");
 
 static struct {
-    spreadPolicy policy;
+    balancePolicy policy;
     int level;
     int processors;    /* 0: not known yet */
     int crons;         /* since they were looked at */
@@ -73,8 +73,8 @@ static struct {
     unsigned thread;      /* it has come to */
     clientIo *at;         /* next */
     monotime began, began_before;
-    spreadStream *ios; /* own */
-    clientIo **who;    /* the same ones; NULL: it is gone */
+    balanceClient *ios; /* own */
+    clientIo **who;     /* the same ones; NULL: it is gone */
     size_t n, room;
 } survey;
 
@@ -116,14 +116,14 @@ static int levelMax(void) {
 /* For a stream of this cost. */
 static ioThread *leastLoaded(double cost) {
     if (rebalancer.level == 0) return ioThreadMain();
-    bool may[SPREAD_THREADS] = {false};
-    size_t counts[SPREAD_THREADS];
+    bool may[BALANCE_THREADS] = {false};
+    size_t counts[BALANCE_THREADS];
     for (int i = 1; i <= rebalancer.level; i++) {
         const ioThread *t = ioThreadGet((unsigned)i);
         may[i] = t && !ioThreadIsRetiring(t);
         counts[i] = held[i].nclients + held[i].coming;
     }
-    return ioThreadGet(spreadPlace(&rebalancer.policy, may, counts, cost)); /* number 0 is main's own */
+    return ioThreadGet(balancePick(&rebalancer.policy, may, counts, cost)); /* number 0 is main's own */
 }
 
 static bool fits(const ioThread *t) {
@@ -143,7 +143,7 @@ static void join(clientIo *s, ioThread *t) {
 }
 
 /* NULL: the stream is for the thread that will read it. */
-static ioThread *greeterFor(const clientIo *s) {
+static ioThread *handshakerFor(const clientIo *s) {
     ioThread *t = ioThreadGet(IO_THREAD_GREETER);
     if (!t || ioThreadIsRetiring(t) || !connShakesHands(s->conn)) return NULL;
     bool others = levelMax() > 1;
@@ -152,8 +152,8 @@ static ioThread *greeterFor(const clientIo *s) {
 
 void rebalanceAdopt(clientIo *s) {
     assertMainRole();
-    ioThread *greeter = greeterFor(s);
-    join(s, greeter ? greeter : leastLoaded(rebalancer.policy.cost_typical));
+    ioThread *handshaker = handshakerFor(s);
+    join(s, handshaker ? handshaker : leastLoaded(rebalancer.policy.cost_typical));
 }
 
 static void leaveFor(clientIo *s, ioThread *to) {
@@ -297,7 +297,7 @@ static void takeLevel(void) {
 
 /* There are no threads any more: whatever comes later begins anew. */
 static void forgetLoads(void) {
-    rebalancer.policy = (spreadPolicy){0};
+    rebalancer.policy = (balancePolicy){0};
     rebalancer.window_start = 0;
     survey.under_way = false;
     survey.n = 0;
@@ -305,7 +305,7 @@ static void forgetLoads(void) {
 
 void rebalanceApply(void) {
     assertMainRole();
-    if (ioThreadsCount() > 1) spreadBounds(&rebalancer.policy, levelMax(), net_settings.io_threads_always_active);
+    if (ioThreadsCount() > 1) balanceBounds(&rebalancer.policy, levelMax(), net_settings.io_threads_always_active);
     else forgetLoads();
     takeLevel();
     rebalancer.misplaced = true; /* threads may retire */
@@ -396,20 +396,20 @@ static void surveySettle(void) {
     size_t n = 0;
     for (size_t i = 0; i < survey.n; i++) {
         clientIo *s = survey.who[i];
-        if (!s || ioThreadId(s->home) == 0 || ioThreadId(s->home) >= SPREAD_THREADS) continue;
+        if (!s || ioThreadId(s->home) == 0 || ioThreadId(s->home) >= BALANCE_THREADS) continue;
         survey.who[n] = s;
-        survey.ios[n++] = (spreadStream){.cost = s->cost,
-                                         .thread = (uint16_t)ioThreadId(s->home),
-                                         .stays = s->moving_to || s->closing || s->detached};
+        survey.ios[n++] = (balanceClient){.cost = s->cost,
+                                          .thread = (uint16_t)ioThreadId(s->home),
+                                          .stays = s->moving_to || s->closing || s->detached};
     }
     survey.n = n;
 }
 
 static void surveyEnds(void) {
-    static spreadMove moves[MOVES_AT_ONCE];
+    static balanceMove moves[MOVES_AT_ONCE];
     survey.under_way = false;
     surveySettle();
-    size_t n = survey.warm ? spreadPlan(&rebalancer.policy, survey.ios, survey.n, moves, MOVES_AT_ONCE) : 0;
+    size_t n = survey.warm ? balancePlan(&rebalancer.policy, survey.ios, survey.n, moves, MOVES_AT_ONCE) : 0;
     takeLevel();
     for (size_t i = 0; i < n; i++) {
         ioThread *to = ioThreadGet(moves[i].to);
@@ -427,11 +427,11 @@ static uint64_t grown(uint64_t now, uint64_t *seen) {
     return now > before ? now - before : 0;
 }
 
-static spreadThread worked(unsigned id) {
+static balanceThread worked(unsigned id) {
     const ioThread *t = ioThreadGet(id);
-    if (!t) return (spreadThread){0};
-    return (spreadThread){.busy_ns = grown(ioThreadActiveNs(t), &held[id].active_ns_seen),
-                          .acting_ns = grown(ioThreadActingNs(t), &held[id].acting_ns_seen)};
+    if (!t) return (balanceThread){0};
+    return (balanceThread){.busy_ns = grown(ioThreadActiveNs(t), &held[id].active_ns_seen),
+                           .acting_ns = grown(ioThreadActingNs(t), &held[id].acting_ns_seen)};
 }
 
 /* Asked while a thread is near its limit: after a window, as more threads may be taken soon, then each IDLE_LOOK_MS.
@@ -453,14 +453,14 @@ static void lookForIdle(monotime now, long long (*idle_ms)(void)) {
 }
 
 static bool windowEnds(monotime now, uint64_t window_ns, const mainLoad *load) {
-    spreadThread threads[SPREAD_THREADS] = {{0}};
+    balanceThread threads[BALANCE_THREADS] = {{0}};
     for (int i = 1; i < ioThreadsCount(); i++) threads[i] = worked((unsigned)i);
     rebalancer.window_start = now;
     rebalancer.greeter_full = worked(IO_THREAD_GREETER).busy_ns * 100 / window_ns >= FULL_PERCENT;
-    const spreadMachine machine = {.commands = load->commands - rebalancer.commands_seen, .idle = rebalancer.idle};
+    const balanceMachine machine = {.commands = load->commands - rebalancer.commands_seen, .idle = rebalancer.idle};
     rebalancer.commands_seen = load->commands;
-    spreadBounds(&rebalancer.policy, levelMax(), net_settings.io_threads_always_active);
-    bool look = spreadWindow(&rebalancer.policy, window_ns, threads, &machine);
+    balanceBounds(&rebalancer.policy, levelMax(), net_settings.io_threads_always_active);
+    bool look = balanceWindow(&rebalancer.policy, window_ns, threads, &machine);
     lookForIdle(now, load->idle_ms);
     takeLevel();
     return look;

@@ -481,21 +481,21 @@ void ioThreadsSetCount(int n) {
     io.count = n < 1 ? 1 : n;
 }
 
-void ioThreadsSetGreeter(bool on) {
+void ioThreadsSetHandshaker(bool on) {
     assertMainThread();
     assertMainRole();
-    ioThread **greeter = &io.threads[IO_THREAD_GREETER];
-    if (on && !*greeter) ioThreadBegin(IO_THREAD_GREETER);
-    if (*greeter) (*greeter)->retiring = !on;
-    if (on) awaitBegun(*greeter);
+    ioThread **handshaker = &io.threads[IO_THREAD_GREETER];
+    if (on && !*handshaker) ioThreadBegin(IO_THREAD_GREETER);
+    if (*handshaker) (*handshaker)->retiring = !on;
+    if (on) awaitBegun(*handshaker);
 }
 
 /* From the last thread down, so that those that run have no gap: the walks over all end at the first one missing. */
 void ioThreadsReap(bool (*idle)(const ioThread *t)) {
     assertMainThread();
-    ioThread *greeter = io.threads[IO_THREAD_GREETER];
-    if (greeter && greeter->retiring && idle(greeter) && !messageChannelHasOverflow(&greeter->from_main))
-        threadEnd(greeter);
+    ioThread *handshaker = io.threads[IO_THREAD_GREETER];
+    if (handshaker && handshaker->retiring && idle(handshaker) && !messageChannelHasOverflow(&handshaker->from_main))
+        threadEnd(handshaker);
     for (unsigned i = IO_THREADS_MAX - 1; i >= (unsigned)io.count; i--) {
         ioThread *t = io.threads[i];
         if (!t) continue;

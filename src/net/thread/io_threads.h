@@ -43,7 +43,7 @@ void ioThreadsInit(aeEventLoop *main_loop, const ioThreadHooks *hooks);
  * ioThreadsReap() ends it. Main's own thread. */
 void ioThreadsSetCount(int n);
 /* Have the thread that greets, or let it retire. Main's own thread. */
-void ioThreadsSetGreeter(bool on);
+void ioThreadsSetHandshaker(bool on);
 int ioThreadsCount(void);           /* without the one that greets */
 ioThread *ioThreadGet(unsigned id); /* NULL when it does not run */
 ioThread *ioThreadMain(void);       /* main's own */

@@ -8,9 +8,9 @@
  * instead of executing): the data stays hot in one processor's cache, and the threads only read, parse and write. It
  * pays only where there is a processor for it; the other one may belong to the clients. So it is tried, when all
  * threads have been full, or main busy for BUSY_PERCENT, in ASKING_WINDOWS, and processors have been idle meanwhile for
- * IDLE_PERCENT of one. Then the commands per second are compared with those before (pace_trial.c), and what is not
- * better by GAIN_PERCENT is undone. The way back is tried in the same manner when no processor is idle any more, and
- * taken without a trial when main falls below QUIET_PERCENT.
+ * IDLE_PERCENT of one. Then the commands per second are compared with those before (throughput_trial.c), and what is
+ * not better by GAIN_PERCENT is undone. The way back is tried in the same manner when no processor is idle any more,
+ * and taken without a trial when main falls below QUIET_PERCENT.
  *
  * Why not without asking for idle processors: on two that the clients shared, the trials (80 ms each, at twice the
  * price) made a GET of 50 clients dearer by 8 % in a run of two seconds.
@@ -33,7 +33,7 @@
 
 #include "main_role.h"
 #include "net_settings.h"
-#include "pace_trial.h"
+#include "throughput_trial.h"
 #include "panic.h"
 
 #include <sched.h>
@@ -112,9 +112,9 @@ static struct {
     int asking_windows;    /* in a row in which the other way looked better */
     monotime asking_since; /* and how long all processors had been idle then */
     long long idle_seen_ms;
-    pace asking; /* what was done in them */
+    throughput asking; /* what was done in them */
     int quiet_windows;
-    paceTrial trial;
+    throughputTrial trial;
 } policy;
 
 bool mainPolicyWakes(const ioOwner *h) {
@@ -138,7 +138,7 @@ bool mainPolicyIsRestless(void) {
 static void setDedicated(bool on) {
     atomic_store_explicit(&dedicated, on, memory_order_relaxed);
     policy.asking_windows = policy.quiet_windows = 0;
-    paceTrialForget(&policy.trial);
+    throughputTrialForget(&policy.trial);
 }
 
 /* Since the first of the asking windows, in percent of one processor; -1: not known. */
@@ -153,8 +153,8 @@ static bool processorsAllowTrial(long long idle_percent) {
 }
 
 /* `asks`: seen from main, the other way may be the better one. */
-static void considerTrial(monotime now, const mainLoad *load, bool asks, pace window) {
-    if (!asks || !paceTrialMayBegin(&policy.trial)) {
+static void considerTrial(monotime now, const mainLoad *load, bool asks, throughput window) {
+    if (!asks || !throughputTrialMayBegin(&policy.trial)) {
         policy.asking_windows = 0;
         return;
     }
@@ -162,15 +162,16 @@ static void considerTrial(monotime now, const mainLoad *load, bool asks, pace wi
         policy.asking_windows = 1;
         policy.asking_since = now;
         policy.idle_seen_ms = load->idle_ms();
-        policy.asking = (pace){0};
+        policy.asking = (throughput){0};
         return;
     }
-    paceAdd(&policy.asking, window);
+    throughputAdd(&policy.asking, window);
     if (++policy.asking_windows <= ASKING_WINDOWS) return;
     policy.asking_windows = 0;
     if (!processorsAllowTrial(idlePercent(now, load->idle_ms()))) return;
     setDedicated(!mainPolicyIsDedicated());
-    paceTrialBegin(&policy.trial, policy.asking, mainPolicyIsDedicated() ? 100 + GAIN_PERCENT : 100 - LOSS_PERCENT);
+    throughputTrialBegin(&policy.trial, policy.asking,
+                         mainPolicyIsDedicated() ? 100 + GAIN_PERCENT : 100 - LOSS_PERCENT);
 }
 
 static bool quietEnds(unsigned busy) {
@@ -184,11 +185,11 @@ void mainPolicyCheck(monotime now, const mainLoad *load) {
     uint64_t window_ns = clockTicksToNs(now - policy.window_start);
     if (window_ns < WINDOW_MS * 1000000ull) return;
     unsigned busy = (unsigned)((load->busy_ns - policy.busy_seen) * 100 / window_ns);
-    const pace window = {.commands = load->commands - policy.commands_seen, .ns = window_ns};
+    const throughput window = {.commands = load->commands - policy.commands_seen, .ns = window_ns};
     policy.window_start = now;
     policy.busy_seen = load->busy_ns;
     policy.commands_seen = load->commands;
-    trialState trial = paceTrialWindow(&policy.trial, window);
+    trialState trial = throughputTrialWindow(&policy.trial, window);
     if (net_settings.main_role != MAIN_ROLE_AUTO) {
         if (mainPolicyIsDedicated()) setDedicated(false);
     } else if (trial == TRIAL_FAILED) {

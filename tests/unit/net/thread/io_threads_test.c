@@ -447,12 +447,12 @@ static void greetedDeliver(const ioMessage *m) {
 }
 
 /* More messages than its ring holds are for a thread that is to end: it ends when it has taken them. */
-static void endWithOverflow(bool greeter) {
-    unsigned id = greeter ? IO_THREAD_GREETER : 2;
+static void endWithOverflow(bool handshaker) {
+    unsigned id = handshaker ? IO_THREAD_GREETER : 2;
     clientIo *s;
     int fds[2];
     setThreads(3, false);
-    if (greeter) ioThreadsSetGreeter(true);
+    if (handshaker) ioThreadsSetHandshaker(true);
     fixture_deliver = greetedDeliver;
     fixturePair(fds, false);
     s = clientIoCreate(connCreateAcceptedUnix(fds[0], NULL), true);
@@ -461,13 +461,13 @@ static void endWithOverflow(bool greeter) {
     ioThreadPost(ioThreadGet(id), &join);
     for (int i = 0; i < 6000; i++) ioThreadPost(ioThreadGet(id), &nothing);
     ioThreadPost(ioThreadGet(id), &close_it);
-    if (greeter) ioThreadsSetGreeter(false);
+    if (handshaker) ioThreadsSetHandshaker(false);
     else ioThreadsSetCount(2);
     ioThreadsReap(holdsNone);
     CHECK(ioThreadGet(id) != NULL);
     gone = 0;
     CHECK(pollUntil(1));
-    noThreadBut(greeter ? 3 : 2);
+    noThreadBut(handshaker ? 3 : 2);
     close(fds[1]);
     fixture_deliver = NULL;
     backToOne();

@@ -1,10 +1,10 @@
-/* spread_policy_test.c -- which streams move and how many threads take part, for loads whose answer is known.
+/* balance_policy_test.c -- which streams move and how many threads take part, for loads whose answer is known.
  *
  * Each stream wants a share of a thread's time; a thread that has less than its streams want gives each as much as any
  * other, up to what it wants.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "spread_policy.h"
+#include "balance_policy.h"
 #include "unit.h"
 
 #include <math.h>
@@ -14,14 +14,14 @@
 #define WINDOW_NS 10000000
 
 static struct {
-    spreadPolicy p;
+    balancePolicy p;
     double wants[STREAMS], gets[STREAMS];
     unsigned thread[STREAMS];
     bool stays[STREAMS];
     int n, most;
     bool all;
-    double acting[SPREAD_THREADS];
-    spreadMachine machine;
+    double acting[BALANCE_THREADS];
+    balanceMachine machine;
     double processors; /* for these threads and nobody else; 0: as many as one likes */
     double others;     /* threads of others that want to run, and get as much as any of these */
     double waste;      /* of a thread that has no processor to itself: of what one can do */
@@ -68,21 +68,21 @@ static int count(unsigned t) {
 }
 
 static void leave(void) {
-    bool may[SPREAD_THREADS];
-    size_t held[SPREAD_THREADS] = {0};
+    bool may[BALANCE_THREADS];
+    size_t held[BALANCE_THREADS] = {0};
     memset(may, true, sizeof(may));
     for (int i = 0; i < sim.n; i++) held[sim.thread[i]]++;
     for (int i = 0; i < sim.n; i++) {
         if ((int)sim.thread[i] <= sim.p.level) continue;
         held[sim.thread[i]]--;
-        sim.thread[i] = spreadPlace(&sim.p, may, held, sim.gets[i] * 1e6);
+        sim.thread[i] = balancePick(&sim.p, may, held, sim.gets[i] * 1e6);
         held[sim.thread[i]]++;
     }
 }
 
 static void plan(void) {
-    static spreadStream ios[STREAMS];
-    static spreadMove moves[STREAMS + 40];
+    static balanceClient ios[STREAMS];
+    static balanceMove moves[STREAMS + 40];
     static bool moved[STREAMS];
     int index[STREAMS];
     size_t n = 0;
@@ -90,9 +90,9 @@ static void plan(void) {
         uint32_t cost = (uint32_t)(sim.gets[i] * 1e6);
         if (cost == 0) continue;
         index[n] = i;
-        ios[n++] = (spreadStream){.cost = cost, .thread = (uint16_t)sim.thread[i], .stays = sim.stays[i]};
+        ios[n++] = (balanceClient){.cost = cost, .thread = (uint16_t)sim.thread[i], .stays = sim.stays[i]};
     }
-    size_t max = 40 + (size_t)sim.n / 2, planned = spreadPlan(&sim.p, ios, n, moves, max);
+    size_t max = 40 + (size_t)sim.n / 2, planned = balancePlan(&sim.p, ios, n, moves, max);
     CHECK(planned <= max);
     memset(moved, 0, sizeof(moved));
     for (size_t k = 0; k < planned; k++) {
@@ -104,12 +104,12 @@ static void plan(void) {
         sim.thread[i] = moves[k].to;
     }
     /* Main's work is shared out by what streams cost, moved ones where they are now. */
-    double cost[SPREAD_THREADS] = {0}, sum = 0;
+    double cost[BALANCE_THREADS] = {0}, sum = 0;
     for (size_t k = 0; k < n; k++) {
         cost[sim.thread[index[k]]] += ios[k].cost;
         sum += ios[k].cost;
     }
-    for (int t = 1; n > 0 && t < SPREAD_THREADS; t++) CHECK(fabs(sim.p.share[t] - cost[t] / sum) < 1e-6);
+    for (int t = 1; n > 0 && t < BALANCE_THREADS; t++) CHECK(fabs(sim.p.share[t] - cost[t] / sum) < 1e-6);
     sim.moves += (int)planned;
     sim.looks++;
 }
@@ -126,16 +126,16 @@ static void machineWorks(double busy) {
 static void windows(int n) {
     for (; n > 0; n--) {
         double all = 0;
-        spreadThread threads[SPREAD_THREADS] = {{0}};
-        for (unsigned t = 1; t < SPREAD_THREADS; t++) {
+        balanceThread threads[BALANCE_THREADS] = {{0}};
+        for (unsigned t = 1; t < BALANCE_THREADS; t++) {
             double busy = sim.acting[t] + serve(t, 1 - sim.acting[t]);
             all += busy;
             threads[t].busy_ns = (uint64_t)(busy * WINDOW_NS);
             threads[t].acting_ns = (uint64_t)(sim.acting[t] * WINDOW_NS);
         }
         if (sim.processors > 0) machineWorks(all);
-        spreadBounds(&sim.p, sim.most, sim.all);
-        if (spreadWindow(&sim.p, WINDOW_NS, threads, &sim.machine)) plan();
+        balanceBounds(&sim.p, sim.most, sim.all);
+        if (balanceWindow(&sim.p, WINDOW_NS, threads, &sim.machine)) plan();
         CHECK(sim.p.level >= 1 && sim.p.level <= sim.most);
         leave();
     }
@@ -155,7 +155,7 @@ static int least_held(void) {
     return least;
 }
 
-TEST(spread_gives_each_heavy_stream_a_thread) {
+TEST(balance_gives_each_heavy_client_a_thread) {
     static const int some[] = {2, 3, 4, 5, 8, 13};
     for (size_t i = 0; i < array_len(some); i++) {
         reset(15, some[i], 1.0);
@@ -178,7 +178,7 @@ TEST(spread_takes_no_more_threads_than_there_are) {
     CHECK(sim.p.full);
 }
 
-TEST(spread_looks_at_no_stream_where_there_is_no_choice) {
+TEST(balance_looks_at_no_client_where_there_is_no_choice) {
     reset(1, 12, 1.0);
     windows(300);
     CHECK_EQ_INT(sim.looks, 0);
@@ -248,7 +248,7 @@ TEST(spread_exchanges_what_is_too_large) {
     CHECK_EQ_INT(sim.moves, 0);
 }
 
-TEST(spread_takes_no_thread_for_a_stream_that_fills_one_alone) {
+TEST(balance_takes_no_thread_for_a_client_that_fills_one_alone) {
     reset(8, 1, 5.0);
     windows(300);
     CHECK_EQ_INT(sim.p.level, 1);
@@ -413,30 +413,30 @@ TEST(spread_forgets_a_trial_when_bounds_change) {
 }
 
 TEST(spread_places_where_least_is) {
-    static spreadPolicy p;
-    bool may[SPREAD_THREADS] = {false};
-    size_t held[SPREAD_THREADS] = {0};
-    spreadThread threads[SPREAD_THREADS] = {{0}};
+    static balancePolicy p;
+    bool may[BALANCE_THREADS] = {false};
+    size_t held[BALANCE_THREADS] = {0};
+    balanceThread threads[BALANCE_THREADS] = {{0}};
     memset(&p, 0, sizeof(p));
-    CHECK_EQ_INT(spreadPlace(&p, may, held, 0), 0); /* there is none yet */
-    const spreadMachine machine = {.idle = -1};
-    spreadBounds(&p, 4, true);
-    CHECK_EQ_INT(spreadPlace(&p, may, held, 0), 0); /* none may */
+    CHECK_EQ_INT(balancePick(&p, may, held, 0), 0); /* there is none yet */
+    const balanceMachine machine = {.idle = -1};
+    balanceBounds(&p, 4, true);
+    CHECK_EQ_INT(balancePick(&p, may, held, 0), 0); /* none may */
     memset(may, true, sizeof(may));
     held[1] = 5, held[2] = 3, held[3] = 4, held[4] = 3;
-    CHECK_EQ_INT(spreadPlace(&p, may, held, 0), 2);
+    CHECK_EQ_INT(balancePick(&p, may, held, 0), 2);
     may[2] = false;
-    CHECK_EQ_INT(spreadPlace(&p, may, held, 0), 4);
+    CHECK_EQ_INT(balancePick(&p, may, held, 0), 4);
     threads[4].busy_ns = threads[3].busy_ns = WINDOW_NS;
-    for (int i = 0; i < 10; i++) spreadWindow(&p, WINDOW_NS, threads, &machine);
-    CHECK_EQ_INT(spreadPlace(&p, may, held, 0), 1); /* the more streams, the less load */
+    for (int i = 0; i < 10; i++) balanceWindow(&p, WINDOW_NS, threads, &machine);
+    CHECK_EQ_INT(balancePick(&p, may, held, 0), 1); /* the more streams, the less load */
     /* A crowd that comes at once: what is not measured yet is reckoned. */
-    spreadStream known[] = {{.cost = 1000, .thread = 3}, {.cost = 1000, .thread = 4}};
-    spreadMove moves[2];
-    spreadPlan(&p, known, 2, moves, 2);
+    balanceClient known[] = {{.cost = 1000, .thread = 3}, {.cost = 1000, .thread = 4}};
+    balanceMove moves[2];
+    balancePlan(&p, known, 2, moves, 2);
     memset(may, true, sizeof(may));
-    int placed[SPREAD_THREADS] = {0};
-    for (int i = 0; i < 6; i++) placed[spreadPlace(&p, may, held, p.cost_typical)]++;
+    int placed[BALANCE_THREADS] = {0};
+    for (int i = 0; i < 6; i++) placed[balancePick(&p, may, held, p.cost_typical)]++;
     CHECK_EQ_INT(placed[1], 2);
     CHECK_EQ_INT(placed[2], 2);
     CHECK_EQ_INT(placed[3], 1);

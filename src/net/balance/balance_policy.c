@@ -1,4 +1,4 @@
-/* spread_policy.c -- how many threads hold streams, and which stream goes where: the decision, and nothing else.
+/* balance_policy.c -- how many threads hold streams, and which stream goes where: the decision, and nothing else.
  *
  * What a thread can do is full or it is not: as long as it has time left all its streams are served, and to move them
  * would only cost. So nothing moves while no thread is near its limit, however uneven the loads are. A thread that has
@@ -11,7 +11,7 @@
  * needs DOWN_NS in which fewer would have done with room to spare.
  *
  * A thread more has a processor only if one is idle. So there are no more new ones at a time than idle processors, and
- * where none is they are tried: a quarter of the level, kept if GAIN_PERCENT more is done (pace_trial.c). When no
+ * where none is they are tried: a quarter of the level, kept if GAIN_PERCENT more is done (throughput_trial.c). When no
  * processor is idle, and threads have been at their limit for FEWER_NS, a quarter fewer are tried in the same manner:
  * who else runs on the machine, the clients perhaps, may make more of the time.
  *
@@ -24,7 +24,8 @@
  * A move costs both threads some MOVE_NS (three messages, a few system calls, the stream's lines go to another cache).
  * It pays when the load it takes off is worth more than that within PAYBACK_NS.
  *
- * The constants were chosen with the simulation (tests/unit/net/spread_sim_test.c), which says what they hold to.
+ * The constants were chosen with the simulation (tests/unit/net/balance/balance_sim_test.c), which says what they hold
+ * to.
  *
  * Not here    what a load and a cost are measured by, and moving (rebalance.c).
  * Owns        nothing.
@@ -32,11 +33,11 @@
  * Invariants  1. 1 <= level <= most.
  *             2. A plan moves a stream once at most, from one thread of the level to another.
  *             3. The same figures give the same plan.
- * Cost        spreadWindow: threads. spreadPlan: streams, and LOOKS_MAX more looks at them at most.
- * Tests       tests/unit/net/balance/spread_policy_test.c, tests/unit/net/spread_sim_test.c
+ * Cost        balanceWindow: threads. balancePlan: streams, and LOOKS_MAX more looks at them at most.
+ * Tests       tests/unit/net/balance/balance_policy_test.c, tests/unit/net/balance/balance_sim_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "spread_policy.h"
+#include "balance_policy.h"
 
 #include "panic.h"
 
@@ -69,20 +70,20 @@
 #define NONE UINT32_MAX
 
 typedef struct spreadPlanning {
-    spreadPolicy *p;
-    spreadStream *ios;
-    spreadMove *moves;
+    balancePolicy *p;
+    balanceClient *ios;
+    balanceMove *moves;
     size_t count, max, looks;
-    double load[SPREAD_THREADS]; /* as it will be */
-    double cost[SPREAD_THREADS];
-    double per_cost[SPREAD_THREADS];                      /* load of a stream of this thread by its cost */
-    uint32_t first[SPREAD_THREADS], last[SPREAD_THREADS]; /* streams that may move; the heavier ones first */
-    bool hot[SPREAD_THREADS];                             /* sheds */
-    bool stuck[SPREAD_THREADS];                           /* hot, and nobody can take anything off it */
+    double load[BALANCE_THREADS]; /* as it will be */
+    double cost[BALANCE_THREADS];
+    double per_cost[BALANCE_THREADS];                       /* load of a stream of this thread by its cost */
+    uint32_t first[BALANCE_THREADS], last[BALANCE_THREADS]; /* streams that may move; the heavier ones first */
+    bool hot[BALANCE_THREADS];                              /* sheds */
+    bool stuck[BALANCE_THREADS];                            /* hot, and nobody can take anything off it */
 } spreadPlanning;
 
 /* The load of a thread. */
-static double loadOfThread(const spreadPolicy *p, unsigned thread) {
+static double loadOfThread(const balancePolicy *p, unsigned thread) {
     return p->own[thread] + p->acting * p->share[thread];
 }
 
@@ -93,25 +94,25 @@ static void follow(double *value, double now, double weight) {
 }
 
 /* Until streams have been looked at each thread of the level has the same part of main's work. */
-static void shareEvenly(spreadPolicy *p) {
-    for (int i = 0; i < SPREAD_THREADS; i++) p->share[i] = i >= 1 && i <= p->level ? 1.0 / p->level : 0;
+static void shareEvenly(balancePolicy *p) {
+    for (int i = 0; i < BALANCE_THREADS; i++) p->share[i] = i >= 1 && i <= p->level ? 1.0 / p->level : 0;
 }
 
-static void setLevel(spreadPolicy *p, int level) {
+static void setLevel(balancePolicy *p, int level) {
     if (level == p->level) return;
     p->level = level;
     p->hot_ns = p->quiet_ns = 0;
     if (p->load_per_cost == 0) shareEvenly(p);
 }
 
-static void forgetTrials(spreadPolicy *p) {
-    paceTrialForget(&p->more);
-    paceTrialForget(&p->fewer);
-    p->asking = (pace){0};
+static void forgetTrials(balancePolicy *p) {
+    throughputTrialForget(&p->more);
+    throughputTrialForget(&p->fewer);
+    p->asking = (throughput){0};
 }
 
-void spreadBounds(spreadPolicy *p, int most, bool all) {
-    serverAssert(most >= 1 && most < SPREAD_THREADS);
+void balanceBounds(balancePolicy *p, int most, bool all) {
+    serverAssert(most >= 1 && most < BALANCE_THREADS);
     if (most != p->most || all != p->all) forgetTrials(p);
     p->most = most;
     p->all = all;
@@ -119,10 +120,10 @@ void spreadBounds(spreadPolicy *p, int most, bool all) {
     if (p->level < 1) setLevel(p, 1);
 }
 
-static void takeLoads(spreadPolicy *p, double window_ns, const spreadThread *threads) {
+static void takeLoads(balancePolicy *p, double window_ns, const balanceThread *threads) {
     double weight = window_ns / (window_ns + DECAY_NS), acting = 0;
-    for (int i = 0; i < SPREAD_THREADS; i++) {
-        const spreadThread *t = &threads[i];
+    for (int i = 0; i < BALANCE_THREADS; i++) {
+        const balanceThread *t = &threads[i];
         uint64_t own = t->busy_ns > t->acting_ns ? t->busy_ns - t->acting_ns : 0;
         acting += (double)t->acting_ns / window_ns;
         follow(&p->own[i], (double)own / window_ns, weight);
@@ -135,18 +136,18 @@ static double spareLoad(double load) {
     return load < SPARE ? load : SPARE;
 }
 
-static bool fewerWouldDo(const spreadPolicy *p, double sum) {
+static bool fewerWouldDo(const balancePolicy *p, double sum) {
     return !p->all && p->level > 1 && sum <= SPARE * (p->level - 1);
 }
 
 /* A thread with so much sheds. When there are no more threads to be had one that has time left is as well off. */
-static double hotFrom(const spreadPolicy *p) {
+static double hotFrom(const balancePolicy *p) {
     return p->level < p->most ? FULL : NO_TIME;
 }
 
 /* --- a window: what pays where no processor is idle ------------------------------------------------------ */
 
-static bool isTrying(const spreadPolicy *p) {
+static bool isTrying(const balancePolicy *p) {
     return p->more.under_way || p->fewer.under_way;
 }
 
@@ -155,33 +156,33 @@ static int aQuarter(int level) {
 }
 
 /* From now on there are `level` threads, and it is seen what comes of it. */
-static void try(spreadPolicy *p, paceTrial *trial, int level, int percent) {
+static void try(balancePolicy *p, throughputTrial *trial, int level, int percent) {
     p->level_before = p->level;
-    paceTrialBegin(trial, p->asking, percent);
-    p->asking = (pace){0};
+    throughputTrialBegin(trial, p->asking, percent);
+    p->asking = (throughput){0};
     setLevel(p, level);
 }
 
-static void followTrials(spreadPolicy *p, pace window) {
-    trialState more = paceTrialWindow(&p->more, window), fewer = paceTrialWindow(&p->fewer, window);
+static void followTrials(balancePolicy *p, throughput window) {
+    trialState more = throughputTrialWindow(&p->more, window), fewer = throughputTrialWindow(&p->fewer, window);
     if (more == TRIAL_FAILED || fewer == TRIAL_FAILED) setLevel(p, p->level_before);
-    if (isTrying(p) || p->hot_ns == 0 || more == TRIAL_FAILED || fewer == TRIAL_FAILED) p->asking = (pace){0};
-    else paceAdd(&p->asking, window);
+    if (isTrying(p) || p->hot_ns == 0 || more == TRIAL_FAILED || fewer == TRIAL_FAILED) p->asking = (throughput){0};
+    else throughputAdd(&p->asking, window);
     if (p->asking.ns < ASKING_NS) return;
     p->asking.ns /= 2; /* what was long ago says little */
     p->asking.commands /= 2;
 }
 
 /* Threads are near their limit, and so is the machine. */
-static void considerFewer(spreadPolicy *p) {
+static void considerFewer(balancePolicy *p) {
     if (p->all || p->level == 1 || p->asking.ns < FEWER_NS || p->idle < 0 || p->idle >= IDLE_NONE) return;
-    if (isTrying(p) || !paceTrialMayBegin(&p->fewer)) return;
+    if (isTrying(p) || !throughputTrialMayBegin(&p->fewer)) return;
     try(p, &p->fewer, p->level - aQuarter(p->level), 100 - LOSS_PERCENT);
 }
 
 /* --- a window: the whole ----------------------------------------------------------------------------------- */
 
-bool spreadWindow(spreadPolicy *p, uint64_t window_ns, const spreadThread *threads, const spreadMachine *machine) {
+bool balanceWindow(balancePolicy *p, uint64_t window_ns, const balanceThread *threads, const balanceMachine *machine) {
     serverAssert(p->most >= 1);
     p->idle = machine->idle;
     takeLoads(p, (double)window_ns, threads);
@@ -198,7 +199,7 @@ bool spreadWindow(spreadPolicy *p, uint64_t window_ns, const spreadThread *threa
     p->hot_ns = hot ? p->hot_ns + window_ns : 0;
     p->quiet_ns = fewerWouldDo(p, sum) ? p->quiet_ns + window_ns : 0;
     p->looked_ns += window_ns;
-    followTrials(p, (pace){.commands = machine->commands, .ns = window_ns});
+    followTrials(p, (throughput){.commands = machine->commands, .ns = window_ns});
     considerFewer(p);
     if (p->most == 1) return false; /* there is nothing to decide */
     return (p->hot_ns >= UP_NS && p->looked_ns >= p->again_ns) || p->quiet_ns >= DOWN_NS;
@@ -207,7 +208,7 @@ bool spreadWindow(spreadPolicy *p, uint64_t window_ns, const spreadThread *threa
 /* --- a plan: the streams of each thread -------------------------------------------------------------------- */
 
 static void append(spreadPlanning *plan, uint32_t i, bool in_front) {
-    spreadStream *s = &plan->ios[i];
+    balanceClient *s = &plan->ios[i];
     unsigned t = s->thread;
     if (plan->first[t] == NONE) {
         s->next = NONE;
@@ -230,22 +231,22 @@ static void takeOut(spreadPlanning *plan, unsigned t, uint32_t before, uint32_t 
 }
 
 static double loadOf(const spreadPlanning *plan, uint32_t i) {
-    const spreadStream *s = &plan->ios[i];
+    const balanceClient *s = &plan->ios[i];
     return s->cost * plan->per_cost[s->thread];
 }
 
 /* Costs, loads and lists. */
 static void begin(spreadPlanning *plan, size_t n) {
-    spreadPolicy *p = plan->p;
+    balancePolicy *p = plan->p;
     double sum = 0, load = 0;
     for (size_t i = 0; i < n; i++) {
-        const spreadStream *s = &plan->ios[i];
-        debugAssert(s->cost > 0 && s->thread >= 1 && s->thread < SPREAD_THREADS);
+        const balanceClient *s = &plan->ios[i];
+        debugAssert(s->cost > 0 && s->thread >= 1 && s->thread < BALANCE_THREADS);
         plan->cost[s->thread] += s->cost;
         sum += s->cost;
     }
     if (n == 0) shareEvenly(p);
-    for (unsigned t = 0; t < SPREAD_THREADS; t++) {
+    for (unsigned t = 0; t < BALANCE_THREADS; t++) {
         if (n > 0) p->share[t] = plan->cost[t] / sum;
         plan->load[t] = loadOfThread(p, t);
         load += plan->load[t];
@@ -278,10 +279,10 @@ static unsigned heaviestHot(const spreadPlanning *plan) {
 static void moveBehind(spreadPlanning *plan, unsigned from, uint32_t before, unsigned to) {
     uint32_t i = before == NONE ? plan->first[from] : plan->ios[before].next;
     double load = loadOf(plan, i);
-    spreadPolicy *p = plan->p;
+    balancePolicy *p = plan->p;
     serverAssert(plan->count < plan->max && from != to);
     takeOut(plan, from, before, i);
-    plan->moves[plan->count++] = (spreadMove){.io = i, .to = (uint16_t)to};
+    plan->moves[plan->count++] = (balanceMove){.io = i, .to = (uint16_t)to};
     plan->load[from] -= load;
     plan->load[to] += load;
     /* Until windows tell. */
@@ -385,7 +386,7 @@ static bool mayGoOn(const spreadPlanning *plan) {
 }
 
 static void relieve(spreadPlanning *plan) {
-    bool no_time[SPREAD_THREADS];
+    bool no_time[BALANCE_THREADS];
     for (int t = 1; t <= plan->p->level; t++) no_time[t] = plan->load[t] >= NO_TIME;
     unsigned from;
     while (mayGoOn(plan) && (from = heaviestHot(plan)) != 0) {
@@ -403,7 +404,7 @@ static int threadsFor(double load, double each) {
 
 /* More threads, if some have no one to shed to. */
 static bool goUp(spreadPlanning *plan) {
-    spreadPolicy *p = plan->p;
+    balancePolicy *p = plan->p;
     int wanted = 0;
     double sum = 0;
     bool known = true;
@@ -416,7 +417,7 @@ static bool goUp(spreadPlanning *plan) {
     if (known && threadsFor(sum, SPARE) - p->level < wanted) wanted = threadsFor(sum, SPARE) - p->level;
     if (wanted < 1) wanted = 1;
     int idle = p->idle < 0 ? wanted : (int)(p->idle + 0.5);
-    if (idle == 0 && (p->asking.ns < MORE_NS || !paceTrialMayBegin(&p->more))) return false;
+    if (idle == 0 && (p->asking.ns < MORE_NS || !throughputTrialMayBegin(&p->more))) return false;
     if (idle == 0) wanted = aQuarter(p->level);
     else if (wanted > idle) wanted = idle;
     int level = p->level + wanted < p->most ? p->level + wanted : p->most;
@@ -427,7 +428,7 @@ static bool goUp(spreadPlanning *plan) {
 
 /* Whether `level` threads can take what the others hold, the heavier ones first. */
 static bool fits(const spreadPlanning *plan, int level) {
-    double load[SPREAD_THREADS];
+    double load[BALANCE_THREADS];
     for (int t = 1; t <= level; t++) load[t] = plan->load[t];
     size_t looks = 0;
     for (int t = level + 1; t <= plan->p->level; t++) {
@@ -447,7 +448,7 @@ static bool fits(const spreadPlanning *plan, int level) {
 }
 
 static void goDown(spreadPlanning *plan) {
-    spreadPolicy *p = plan->p;
+    balancePolicy *p = plan->p;
     double sum = 0;
     for (int t = 1; t <= p->level; t++) sum += spareLoad(plan->load[t]);
     int level = threadsFor(sum, SPARE), least = p->level - (p->level + 3) / 4;
@@ -488,7 +489,7 @@ static greedyOnes greedyOf(const spreadPlanning *plan, unsigned t) {
 
 /* A pair of threads at a time; each gives and takes one at most. */
 static void evenOut(spreadPlanning *plan) {
-    bool done[SPREAD_THREADS] = {false};
+    bool done[BALANCE_THREADS] = {false};
     while (mayGoOn(plan)) {
         greedyOnes crowded = {.count = 0}, roomy = {.count = 0};
         for (unsigned t = 1; (int)t <= plan->p->level; t++) {
@@ -507,16 +508,16 @@ static void evenOut(spreadPlanning *plan) {
 /* --- a plan ----------------------------------------------------------------------------------------------- */
 
 /* Until it shows what has come of a change; and one load that nobody can divide is not to be looked at all the time. */
-static void rest(spreadPolicy *p, bool changed) {
+static void rest(balancePolicy *p, bool changed) {
     if (changed) {
         p->hot_ns = p->quiet_ns = p->again_ns = 0;
-        p->asking = (pace){0};
+        p->asking = (throughput){0};
     } else if (p->again_ns == 0) p->again_ns = AGAIN_NS;
     else p->again_ns = p->again_ns * 2 < AGAIN_NS_MAX ? p->again_ns * 2 : AGAIN_NS_MAX;
     p->looked_ns = 0;
 }
 
-size_t spreadPlan(spreadPolicy *p, spreadStream *ios, size_t n, spreadMove *moves, size_t max) {
+size_t balancePlan(balancePolicy *p, balanceClient *ios, size_t n, balanceMove *moves, size_t max) {
     serverAssert(p->level >= 1 && p->level <= p->most);
     spreadPlanning plan = {.p = p, .ios = ios, .moves = moves, .max = max};
     uint64_t hot_ns = p->hot_ns;
@@ -535,7 +536,7 @@ size_t spreadPlan(spreadPolicy *p, spreadStream *ios, size_t n, spreadMove *move
     return plan.count;
 }
 
-unsigned spreadPlace(spreadPolicy *p, const bool *may, const size_t *held, double cost) {
+unsigned balancePick(balancePolicy *p, const bool *may, const size_t *held, double cost) {
     unsigned best = 0;
     int best_load = 0;
     for (unsigned t = 1; (int)t <= p->level; t++) {

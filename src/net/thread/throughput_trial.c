@@ -1,14 +1,14 @@
-/* pace_trial.c -- a change that may pay or not is made, and kept if more is done per second than before.
+/* throughput_trial.c -- a change that may pay or not is made, and kept if more is done per second than before.
  *
  * The first SETTLE_NS after the change do not count; then TRIAL_NS do. After a trial that failed the next one comes
  * after REST_NS, then twice the time, REST_NS_MAX at most: what never pays costs a tenth of a second in a minute.
  *
  * Not here    when a change is worth a trial, and the change.
  * Owns        nothing.
- * Tests       tests/unit/net/thread/pace_trial_test.c
+ * Tests       tests/unit/net/thread/throughput_trial_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "pace_trial.h"
+#include "throughput_trial.h"
 
 #include "panic.h"
 
@@ -17,40 +17,40 @@
 #define REST_NS 1000000000ull
 #define REST_NS_MAX 60000000000ull
 
-void paceAdd(pace *sum, pace window) {
+void throughputAdd(throughput *sum, throughput window) {
     sum->commands += window.commands;
     sum->ns += window.ns;
 }
 
-bool paceTrialMayBegin(const paceTrial *t) {
+bool throughputTrialMayBegin(const throughputTrial *t) {
     return !t->under_way && t->rested_ns >= t->rest_ns;
 }
 
-void paceTrialBegin(paceTrial *t, pace before, int percent) {
+void throughputTrialBegin(throughputTrial *t, throughput before, int percent) {
     serverAssert(!t->under_way && before.ns > 0 && percent > 0);
     t->under_way = true;
     t->percent = percent;
     t->before = before;
-    t->during = (pace){0};
+    t->during = (throughput){0};
     t->gone_ns = 0;
 }
 
-static double perSecond(pace p) {
+static double perSecond(throughput p) {
     return (double)p.commands * 1e9 / (double)p.ns;
 }
 
-static void rest(paceTrial *t) {
+static void rest(throughputTrial *t) {
     t->rest_ns = t->rest_ns ? t->rest_ns * 2 : REST_NS;
     if (t->rest_ns > REST_NS_MAX) t->rest_ns = REST_NS_MAX;
     t->rested_ns = 0;
 }
 
-trialState paceTrialWindow(paceTrial *t, pace window) {
+trialState throughputTrialWindow(throughputTrial *t, throughput window) {
     if (!t->under_way) {
         t->rested_ns += window.ns;
         return TRIAL_NONE;
     }
-    if (t->gone_ns >= SETTLE_NS) paceAdd(&t->during, window);
+    if (t->gone_ns >= SETTLE_NS) throughputAdd(&t->during, window);
     t->gone_ns += window.ns;
     if (t->during.ns < TRIAL_NS) return TRIAL_GOES_ON;
     t->under_way = false;
@@ -62,6 +62,6 @@ trialState paceTrialWindow(paceTrial *t, pace window) {
     return TRIAL_PAYS;
 }
 
-void paceTrialForget(paceTrial *t) {
+void throughputTrialForget(throughputTrial *t) {
     t->under_way = false;
 }

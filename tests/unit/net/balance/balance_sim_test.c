@@ -1,4 +1,4 @@
-/* spread_sim_test.c -- the policy of spread_policy.c on 16 and 64 processors, simulated: what it serves against
+/* balance_sim_test.c -- the policy of balance_policy.c on 16 and 64 processors, simulated: what it serves against
  * the best fixed assignment.
  *
  * A thread serves its streams in turns, each as much in a turn as its kind brings along; what a stream gets no time for
@@ -11,7 +11,7 @@
  * one thread and knows nothing.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "spread_policy.h"
+#include "balance_policy.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -71,8 +71,8 @@ static double uniform(double low, double high) {
 
 typedef struct simState {
     const shape *sh;
-    double penalty[SPREAD_THREADS]; /* time that moves have cost */
-    double busy[SPREAD_THREADS];
+    double penalty[BALANCE_THREADS]; /* time that moves have cost */
+    double busy[BALANCE_THREADS];
     double served; /* thread time of all commands, in windows */
     size_t *order; /* streams by thread */
 } simState;
@@ -117,15 +117,15 @@ static void serveThread(simStream *all, const size_t *ids, size_t n, double time
 static void serve(simState *st, int w) {
     const shape *sh = st->sh;
     int pattern = patternAt(sh, w);
-    size_t start[SPREAD_THREADS + 1] = {0};
+    size_t start[BALANCE_THREADS + 1] = {0};
     for (size_t i = 0; i < sh->n; i++) {
         simStream *s = &sh->ios[i];
         s->wants = s->demand[pattern] * uniform(0.8, 1.2) * (1 - s->lost);
         s->gets = s->lost = 0;
         if (s->there) start[s->thread + 1]++;
     }
-    for (int t = 1; t <= SPREAD_THREADS; t++) start[t] += start[t - 1];
-    size_t at[SPREAD_THREADS];
+    for (int t = 1; t <= BALANCE_THREADS; t++) start[t] += start[t - 1];
+    size_t at[BALANCE_THREADS];
     memcpy(at, start, sizeof(at));
     for (size_t i = 0; i < sh->n; i++)
         if (sh->ios[i].there) st->order[at[sh->ios[i].thread]++] = i;
@@ -161,9 +161,9 @@ typedef struct outcome {
     int level;
 } outcome;
 
-static void arrive(simState *st, spreadPolicy *p, int w) {
-    static bool may[SPREAD_THREADS];
-    size_t held[SPREAD_THREADS] = {0};
+static void arrive(simState *st, balancePolicy *p, int w) {
+    static bool may[BALANCE_THREADS];
+    size_t held[BALANCE_THREADS] = {0};
     memset(may, true, sizeof(may));
     int pattern = patternAt(st->sh, w);
     for (size_t i = 0; i < st->sh->n; i++)
@@ -172,7 +172,7 @@ static void arrive(simState *st, spreadPolicy *p, int w) {
         simStream *s = &st->sh->ios[i];
         if (s->there || s->demand[pattern] == 0) continue;
         s->there = true;
-        s->thread = st->sh->begin_on && w == 0 ? st->sh->begin_on : spreadPlace(p, may, held, p->cost_typical);
+        s->thread = st->sh->begin_on && w == 0 ? st->sh->begin_on : balancePick(p, may, held, p->cost_typical);
         held[s->thread]++;
     }
 }
@@ -185,9 +185,9 @@ static void simMove(simState *st, simStream *s, unsigned to) {
 }
 
 /* What threads above the level hold leaves them, some at a time. */
-static size_t evacuate(simState *st, spreadPolicy *p) {
-    static bool may[SPREAD_THREADS];
-    size_t held[SPREAD_THREADS] = {0}, n = 0;
+static size_t evacuate(simState *st, balancePolicy *p) {
+    static bool may[BALANCE_THREADS];
+    size_t held[BALANCE_THREADS] = {0}, n = 0;
     memset(may, true, sizeof(may));
     for (size_t i = 0; i < st->sh->n; i++)
         if (st->sh->ios[i].there) held[st->sh->ios[i].thread]++;
@@ -195,7 +195,7 @@ static size_t evacuate(simState *st, spreadPolicy *p) {
         simStream *s = &st->sh->ios[i];
         if (!s->there || (int)s->thread <= p->level) continue;
         held[s->thread]--;
-        simMove(st, s, spreadPlace(p, may, held, s->cost));
+        simMove(st, s, balancePick(p, may, held, s->cost));
         held[s->thread]++;
         n++;
     }
@@ -203,9 +203,9 @@ static size_t evacuate(simState *st, spreadPolicy *p) {
 }
 
 static outcome simulate(const shape *sh) {
-    static spreadPolicy p;
+    static balancePolicy p;
     simState st = {.sh = sh, .order = malloc(sh->n * sizeof(size_t))};
-    spreadStream *seen = malloc(sh->n * sizeof(*seen));
+    balanceClient *seen = malloc(sh->n * sizeof(*seen));
     size_t *who = malloc(sh->n * sizeof(*who));
     outcome out = {0};
     memset(&p, 0, sizeof(p));
@@ -213,23 +213,23 @@ static outcome simulate(const shape *sh) {
         sh->ios[i].there = false;
         sh->ios[i].cost = sh->ios[i].lost = 0;
     }
-    spreadThread threads[SPREAD_THREADS] = {{0}};
-    const spreadMachine machine = {.idle = -1};
-    spreadBounds(&p, sh->threads, sh->begin_on > 0);
+    balanceThread threads[BALANCE_THREADS] = {{0}};
+    const balanceMachine machine = {.idle = -1};
+    balanceBounds(&p, sh->threads, sh->begin_on > 0);
     for (int w = 0; w < WINDOWS; w++) {
         arrive(&st, &p, w);
         serve(&st, w);
         for (int t = 1; t <= sh->threads; t++) threads[t].busy_ns = (uint64_t)(st.busy[t] * WINDOW_NS);
-        spreadBounds(&p, sh->threads, false);
-        if (spreadWindow(&p, (uint64_t)WINDOW_NS, threads, &machine)) {
+        balanceBounds(&p, sh->threads, false);
+        if (balanceWindow(&p, (uint64_t)WINDOW_NS, threads, &machine)) {
             size_t n = 0;
             for (size_t i = 0; i < sh->n; i++) {
                 if (!sh->ios[i].there || sh->ios[i].cost < 1) continue;
-                seen[n] = (spreadStream){.cost = (uint32_t)sh->ios[i].cost, .thread = (uint16_t)sh->ios[i].thread};
+                seen[n] = (balanceClient){.cost = (uint32_t)sh->ios[i].cost, .thread = (uint16_t)sh->ios[i].thread};
                 who[n++] = i;
             }
-            spreadMove moves[MOVES_MAX];
-            size_t count = spreadPlan(&p, seen, n, moves, MOVES_MAX);
+            balanceMove moves[MOVES_MAX];
+            size_t count = balancePlan(&p, seen, n, moves, MOVES_MAX);
             for (size_t k = 0; k < count; k++) simMove(&st, &sh->ios[who[moves[k].io]], moves[k].to);
             out.moves += count;
             if (w >= WINDOWS * 2 / 3) out.moves_late += count;
@@ -248,8 +248,8 @@ static outcome simulate(const shape *sh) {
 
 typedef struct search {
     const shape *sh;
-    double part[PATTERNS];                /* of the time */
-    double sum[SPREAD_THREADS][PATTERNS]; /* demand */
+    double part[PATTERNS];                 /* of the time */
+    double sum[BALANCE_THREADS][PATTERNS]; /* demand */
 } search;
 
 static double worth(const search *se, unsigned t, const double *more, const double *less) {
