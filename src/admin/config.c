@@ -185,7 +185,7 @@ void configSetCommand(client *c) {
     if (allowedAll(c, pairs, count)) {
         if (configChange(pairs, count, &culprit, &err)) addReplyOk(c);
         else replyRefused(c, culprit, err);
-        memoryGateLook(); /* a limit holds for the commands behind this one, also in the same batch */
+        memoryGateUpdate(); /* a limit holds for the commands behind this one, also in the same batch */
     }
     sdsFreeSplitRes(pairs, 2 * count);
 }

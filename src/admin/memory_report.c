@@ -88,7 +88,7 @@ void memoryReportMake(memoryReport *out) {
         .startup = metricsStartupMemory(),
         .rss = sample.rss,
         .total_system = zmallocTotalSystemMemory(),
-        .aof_buffer = aofLook().buffer_memory,
+        .aof_buffer = aofFiguresNow().buffer_memory,
         .scripts = evalCacheTotals().memory,
         .functions = functionTableMemory(functionsInUse()),
     };

@@ -80,7 +80,7 @@ static void refuseMalformed(client *c, const parsedCommand *req) {
 static bool beginLarge(client *c, const parsedCommand *req) {
     size_t bytes = (req->value ? 0 : 2 * (size_t)req->wire_len) + 64 * (size_t)req->argc;
     if (!commandMemoryReserve(c, bytes)) return false;
-    memoryGateLook();
+    memoryGateUpdate();
     return true;
 }
 
@@ -231,7 +231,7 @@ static void rejected(client *c) {
 static void releaseTaken(client *c) {
     if (c->flags & CLIENT_RESERVED) {
         commandMemoryEnd(c);
-        memoryGateLook();
+        memoryGateUpdate();
     }
     if (c->flags & CLIENT_ARGS_TAKEN) clientArgsEnd(c);
 }

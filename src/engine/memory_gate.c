@@ -57,7 +57,7 @@ static unsigned batchesWithin(size_t room) {
     return batches < BATCHES_MAX ? (unsigned)batches : BATCHES_MAX;
 }
 
-void memoryGateLook(void) {
+void memoryGateUpdate(void) {
     assertMainRole();
     bool limited = store_settings.maxmemory != 0;
     headroom.limit = store_settings.maxmemory;
@@ -73,7 +73,7 @@ void memoryGateBatch(void) {
         if (likely(store_settings.maxmemory == 0)) return;
         if (headroom.batches > 0 && --headroom.batches > 0) return;
     }
-    memoryGateLook();
+    memoryGateUpdate();
 }
 
 static bool roomIsLeft(const client *c) {

@@ -11,7 +11,7 @@
 /* A batch of commands begins: look at the memory if it is time, and arm GATE_MEMORY if the limit is near. */
 void memoryGateBatch(void);
 /* The same at once: a command takes, or may have taken, much, or the limit may have changed. */
-void memoryGateLook(void);
+void memoryGateUpdate(void);
 /* Whether the limit is reached and nothing can be evicted, as the running command of `c` finds it. */
 bool memoryGateIsFull(const client *c);
 /* The entry of GATE_MEMORY. */

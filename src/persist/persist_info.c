@@ -11,7 +11,7 @@
 #include "snapshot.h"
 
 static void progress(infoOut *o) {
-    childFigures f = childLook();
+    childFigures f = childFiguresNow();
     double percent = f.keys_total ? (double)f.keys_done * 100 / (double)f.keys_total : 0;
     infoLine(o, "current_cow_peak:%zu", f.cow_peak_bytes);
     infoLine(o, "current_cow_size:%zu", f.cow_bytes);
@@ -22,7 +22,7 @@ static void progress(infoOut *o) {
 }
 
 static void snapshots(infoOut *o) {
-    snapshotFigures f = snapshotLook();
+    snapshotFigures f = snapshotFiguresNow();
     infoLine(o, "rdb_bgsave_in_progress:%d", f.in_progress);
     infoLine(o, "rdb_last_save_time:%lld", (long long)f.last_save_s);
     infoLine(o, "rdb_last_bgsave_status:%s", f.last_ok ? "ok" : "err");

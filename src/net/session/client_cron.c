@@ -61,7 +61,7 @@ static size_t lookAt(client *c, monotime now) {
         clientCloseAsap(c);
         return CLOSE_LOOKS;
     }
-    if (client_eviction_on) clientEvictionLook(c);
+    if (client_eviction_on) clientEvictionUpdate(c);
     return 1;
 }
 

@@ -146,7 +146,7 @@ void clientEvictionNote(client *c) {
     debugCheck();
 }
 
-void clientEvictionLook(client *c) {
+void clientEvictionUpdate(client *c) {
     clientEvictionNote(c);
     if (costs.unseen) costs.unseen--;
 }

@@ -13,7 +13,7 @@ extern bool client_eviction_on; /* there is a limit, as of the last clientEvicti
 /* Look whether there is a limit. With a new one nobody is evicted until each client was looked at once. */
 void clientEvictionSwitch(void);
 /* Note what the client costs, in the round over all (client_cron.c). */
-void clientEvictionLook(client *c);
+void clientEvictionUpdate(client *c);
 /* The same for one whose requests or output have changed by so much that it should not wait for that. */
 void clientEvictionNote(client *c);
 /* It is about to be freed. */

@@ -26,7 +26,7 @@
  * Not here    system calls (aof_thread.c), what is propagated (engine/propagate.c), reading (aof_load.c).
  * Owns        the state of the log on main.
  * Threads     main.
- * Invariants  1. Only complete units are published (aof_stream.h), also while a unit is under way.
+ * Invariants  1. Only complete units are published (aof_queue.h), also while a unit is under way.
  *             2. While the log is on each propagated item is in the stream, in its order.
  *             3. Writes are paused for the log exactly while `room` waits.
  * Cost        off: nothing. On: a copy per command; per flush a store and a few loads.
@@ -84,7 +84,7 @@ static struct {
     bool suspended;                       /* appendonly is yes, but the files stay as they are */
     off_t suspended_size;                 /* of the files then */
     bool first;                           /* the thread has no log yet */
-    aofStream *stream;                    /* the thread's */
+    aofQueue *queue;                      /* the thread's */
     sds folder;                           /* owns: absolute, of the running log */
     uint64_t begin;                       /* where the stream of the next thread begins */
     int dbid;                             /* of the last SELECT in the increment; -1: none */
@@ -118,7 +118,7 @@ static void appendSelect(int dbid) {
     char text[64], number[24];
     size_t digits = ll2string(number, dbid);
     int n = snprintf(text, sizeof(text), "*2\r\n$6\r\nSELECT\r\n$%zu\r\n%s\r\n", digits, number);
-    aofStreamAppend(aof.stream, text, (size_t)n);
+    aofQueueAppend(aof.queue, text, (size_t)n);
     aof.dbid = dbid;
 }
 
@@ -128,7 +128,7 @@ static void appendTimestamp(void) {
     if (now_s == aof.stamped_s) return;
     char text[48];
     int n = snprintf(text, sizeof(text), "#TS:%lld\r\n", (long long)now_s);
-    aofStreamAppend(aof.stream, text, (size_t)n);
+    aofQueueAppend(aof.queue, text, (size_t)n);
     aof.stamped_s = now_s;
 }
 
@@ -136,11 +136,11 @@ static void takeItem(const propagateItem *item) {
     assertMainRole();
     if (unlikely(persist_settings.aof_timestamp_enabled) && !aof.inside) appendTimestamp();
     if (unlikely(item->dbid != aof.dbid) && item->dbid >= 0) appendSelect(item->dbid);
-    for (uint32_t i = 0; i < item->count; i++) aofStreamAppend(aof.stream, item->pieces[i].ptr, item->pieces[i].len);
+    for (uint32_t i = 0; i < item->count; i++) aofQueueAppend(aof.queue, item->pieces[i].ptr, item->pieces[i].len);
     aof.inside = !item->ends_unit;
-    if (item->ends_unit) aofStreamEndUnit(aof.stream);
+    if (item->ends_unit) aofQueueEndUnit(aof.queue);
     client *writer = aof.inside ? NULL : callCurrentClient();
-    if (writer) writer->write_offset = aof.stream->appended;
+    if (writer) writer->write_offset = aof.queue->appended;
 }
 
 static const propagateSink sink = {.target = PROPAGATE_AOF, .take = takeItem};
@@ -161,7 +161,7 @@ static void dropMarks(uint64_t safe) {
 /* How long the oldest byte of a complete unit that is not safe has waited, at most; 0 when there is none. */
 static uint64_t ageBehind(uint64_t safe, uint64_t now_ms) {
     unsigned i = aof.marks_count;
-    if (aof.stream->whole <= safe || i == 0) return 0;
+    if (aof.queue->whole <= safe || i == 0) return 0;
     while (i > 1 && markAt(i - 1)->offset > safe) i--;
     return now_ms - markAt(i - 1)->ms;
 }
@@ -180,7 +180,7 @@ static void hearOfWrites(const aofProgress *p) {
     bool waited = aof.written_wanted > p->written;
     if (likely(waited == aof.hears_of_writes)) return;
     aof.hears_of_writes = waited;
-    aofThreadTellWrites(aof.thread, waited);
+    aofThreadReportWrites(aof.thread, waited);
     /* The thread may have come there before it knew that it is to tell. */
     if (waited) holdReached(aof.written_seq, aofThreadProgress(aof.thread).written);
 }
@@ -202,9 +202,9 @@ static void thereIsRoom(holdWaiter *w) {
 
 /* The disk does not take what clients send: their writes wait for it. */
 static void pauseIfFull(const aofProgress *p) {
-    if (likely(aof.stream->appended - p->written <= QUEUE_MAX) || aof.room.reached || p->write_error) return;
+    if (likely(aof.queue->appended - p->written <= QUEUE_MAX) || aof.room.reached || p->write_error) return;
     pauseClients(PAUSE_FOR_DISK, PAUSE_WRITES, PAUSE_WITHOUT_END);
-    uint64_t offset = aof.stream->appended - QUEUE_LOW;
+    uint64_t offset = aof.queue->appended - QUEUE_LOW;
     holdWait(&aof.room, aof.written_seq, offset, thereIsRoom);
     wantWritten(p, offset);
 }
@@ -225,7 +225,7 @@ static bool syncsHeldBack(void) {
 
 static void applySyncsHeldBack(void) {
     if (!aof.thread) return;
-    aofThreadSetNoSyncFrom(aof.thread, syncsHeldBack() ? aof.stream->appended : UINT64_MAX);
+    aofThreadSetNoSyncFrom(aof.thread, syncsHeldBack() ? aof.queue->appended : UINT64_MAX);
 }
 
 /* Whether the commands since the last flush took so long that waiting for the write adds nothing to it. */
@@ -239,7 +239,7 @@ static bool commandsWereSlow(void) {
  * refused then. */
 static lateness lookHowLate(const aofProgress *p, bool by_sync, bool slow, uint64_t now_ms) {
     if (p->write_error || p->sync_error) return ON_TIME;
-    if (unlikely(slow) && p->written < aof.stream->whole) return WRITE_LATE;
+    if (unlikely(slow) && p->written < aof.queue->whole) return WRITE_LATE;
     dropMarks(by_sync ? p->synced : p->written);
     if (by_sync && ageBehind(p->synced, now_ms) > LAG_MS) return SYNC_LATE;
     return ageBehind(p->written, now_ms) > (p->syncing ? LAG_MS : WRITE_LAG_MS) ? WRITE_LATE : ON_TIME;
@@ -258,9 +258,9 @@ static void setLate(lateness late) {
 bool aofBeforeReplies(holdSequence *seq, uint64_t *offset) {
     assertMainRole();
     if (!aof.thread) return false;
-    uint64_t before = atomic_load_explicit(&aof.stream->published, memory_order_relaxed), now_ms = 0;
+    uint64_t before = atomic_load_explicit(&aof.queue->published, memory_order_relaxed), now_ms = 0;
     bool always = persist_settings.appendfsync == FSYNC_ALWAYS, held_back = syncsHeldBack(), slow = commandsWereSlow();
-    if (aof.stream->whole != before) {
+    if (aof.queue->whole != before) {
         now_ms = clockMonotonicMs();
         mark(before, now_ms);
         aofThreadPublish(aof.thread);
@@ -271,7 +271,7 @@ bool aofBeforeReplies(holdSequence *seq, uint64_t *offset) {
     pauseIfFull(&p);
     bool by_sync = persist_settings.appendfsync != FSYNC_NO && !held_back && !p.sync_broken;
     uint64_t safe = by_sync ? p.synced : p.written;
-    if (safe >= aof.stream->whole) {
+    if (safe >= aof.queue->whole) {
         setLate(ON_TIME);
         return false;
     }
@@ -279,7 +279,7 @@ bool aofBeforeReplies(holdSequence *seq, uint64_t *offset) {
                    : lookHowLate(&p, by_sync, slow, now_ms ? now_ms : clockMonotonicMs()));
     if (!always && aof.late == ON_TIME) return false;
     *seq = aof.late == WRITE_LATE ? aof.written_seq : aof.synced_seq;
-    *offset = aof.stream->whole;
+    *offset = aof.queue->whole;
     if (aof.late == WRITE_LATE) wantWritten(&p, *offset);
     return true;
 }
@@ -290,7 +290,7 @@ bool aofIsSynced(uint64_t offset) {
 
 uint64_t aofEnd(void) {
     serverAssert(aofIsOn());
-    return aof.stream->appended;
+    return aof.queue->appended;
 }
 
 void aofWhenSynced(holdWaiter *w, uint64_t offset, void (*reached)(holdWaiter *w)) {
@@ -314,8 +314,8 @@ static aofManifest *findAndLoad(const char *stem, bool hide_user_data) {
     return NULL;
 }
 
-static void beginStream(void) {
-    aof.stream = aofThreadStream(aof.thread);
+static void beginQueue(void) {
+    aof.queue = aofThreadQueue(aof.thread);
     aof.dbid = -1;
     aof.stamped_s = 0;
     aof.inside = aof.hears_of_writes = false;
@@ -341,7 +341,7 @@ static bool startThread(aofManifest *m, const char *stem) {
         aofManifestFree(m);
         return false;
     }
-    beginStream();
+    beginQueue();
     if (history) aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_DELETE));
     return true;
 }
@@ -521,7 +521,7 @@ bool aofBeginFirst(void (*failed)(int error)) {
     aof.first = true;
     aof.first_failed = failed;
     aof.base_size = aof.older_size = aof.settled_size = 0;
-    beginStream();
+    beginQueue();
     applySyncsHeldBack();
     aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_FIRST));
     return true;
@@ -533,10 +533,10 @@ void aofGiveUpFirst(void) {
     serverAssert(!aof.leaving);
     propagateRemoveSink(&sink);
     aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_END));
-    aof.begin = aof.stream->appended;
+    aof.begin = aof.queue->appended;
     aof.leaving = aof.thread;
     aof.thread = NULL;
-    aof.stream = NULL;
+    aof.queue = NULL;
     aof.first = false;
     aof.first_failed = NULL;
     releaseAll(aof.begin);
@@ -573,12 +573,12 @@ static void stopThread(void) {
     propagateRemoveSink(&sink);
     serverLog(LL_NOTICE, "Calling fsync() on the AOF file.");
     aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_END));
-    uint64_t end = aof.stream->appended;
+    uint64_t end = aof.queue->appended;
     aofThreadWaitForEnd(aof.thread);
     takeFinished();
     aofThreadFree(aof.thread);
     aof.thread = NULL;
-    aof.stream = NULL;
+    aof.queue = NULL;
     aof.ending = aof.first = false;
     aof.first_failed = NULL;
     aof.begin = end;
@@ -676,7 +676,7 @@ void aofSuspend(void) {
     assertMainThread();
     if (!aof.wanted) return;
     bool was_on = aofIsOn();
-    aof.suspended_size = was_on ? aofLook().current_size : 0;
+    aof.suspended_size = was_on ? aofFiguresNow().current_size : 0;
     aof.wanted = false;
     aof.suspended = true;
     tellStopping();
@@ -732,23 +732,23 @@ void aofTick(void) {
     takeLeaving(false);
     takeFinished();
     lookAtFirst();
-    if (!aof.stream) return;
-    aofStreamTrim(aof.stream);
-    aofLatencyTell();
+    if (!aof.queue) return;
+    aofQueueTrim(aof.queue);
+    aofLatencyReport();
 }
 
 /* What takes bytes to the disk does not count for eviction, which would make more of them; nor do blocks that wait for
  * the next busy moment, for a small dataset would go before they do. */
 static size_t replStreamMemory(void) {
-    return aof.thread ? aofStreamMemory(aof.stream) : 0;
+    return aof.thread ? aofQueueMemory(aof.queue) : 0;
 }
 
-aofFigures aofLook(void) {
+aofFigures aofFiguresNow(void) {
     aofFigures f = {.write_ok = aof.error == 0, .delayed_sync = aof.delayed_sync};
     if (aof.suspended) f.base_size = aof.settled_size, f.current_size = aof.suspended_size;
     if (!aof.thread) return f;
     aofProgress p = aofThreadProgress(aof.thread);
-    f.buffer_length = (size_t)(aof.stream->appended - p.written);
+    f.buffer_length = (size_t)(aof.queue->appended - p.written);
     f.buffer_memory = replStreamMemory();
     f.base_size = aof.settled_size;
     f.current_size = aof.base_size + aof.older_size + p.incr_size;

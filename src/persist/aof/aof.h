@@ -90,7 +90,7 @@ typedef struct aofFigures {
     bool pending_sync;
     long long delayed_sync;
 } aofFigures;
-aofFigures aofLook(void);
+aofFigures aofFiguresNow(void);
 /* CONFIG RESETSTAT. */
 void aofResetStats(void);
 

@@ -144,7 +144,7 @@ static bool makeFolder(const char *folder) {
     return ok;
 }
 
-aofManifest *aofFilesLook(const char *folder, const char *stem) {
+aofManifest *aofFilesInspect(const char *folder, const char *stem) {
     if (!aofNameFits(stem)) {
         serverLog(LL_WARNING, "appendfilename is too long for the names that are made of it");
         return NULL;
@@ -157,7 +157,7 @@ aofManifest *aofFilesLook(const char *folder, const char *stem) {
 }
 
 bool aofFilesTry(const char *folder, const char *stem) {
-    aofManifest *m = aofFilesLook(folder, stem);
+    aofManifest *m = aofFilesInspect(folder, stem);
     if (!m) return false;
     aofManifestFree(m);
     sds name = sdsCatPrintf(sdsEmpty(), "temp-%s.try", stem), path = aofPath(folder, name);
@@ -170,7 +170,7 @@ bool aofFilesTry(const char *folder, const char *stem) {
 }
 
 aofManifest *aofFilesFind(const char *folder, const char *stem) {
-    aofManifest *m = aofFilesLook(folder, stem);
+    aofManifest *m = aofFilesInspect(folder, stem);
     if (!m || !exists(stem) || !wantsOldFile(m, folder, stem)) return m;
     if (takeOldFile(folder, stem, stem, m)) return m;
     aofManifestFree(m);

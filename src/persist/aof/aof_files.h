@@ -19,7 +19,7 @@ aofManifest *aofFilesFind(const char *folder, const char *stem) must_check;
 /* Only what its manifest says; nothing is made. */
 aofManifest *aofFilesRead(const char *folder, const char *stem) must_check;
 /* As aofFilesFind(), but an old single file stays where it is. */
-aofManifest *aofFilesLook(const char *folder, const char *stem) must_check;
+aofManifest *aofFilesInspect(const char *folder, const char *stem) must_check;
 /* Whether a log can be begun there at present: makes the folder, reads its manifest, makes a file and removes it again.
  * False with lines in the log. */
 bool aofFilesTry(const char *folder, const char *stem) must_check;

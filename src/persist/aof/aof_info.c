@@ -16,7 +16,7 @@ static void enabled(infoOut *o) {
 }
 
 static void rewriting(infoOut *o) {
-    aofRewriteFigures f = aofRewriteLook();
+    aofRewriteFigures f = aofRewriteFiguresNow();
     infoLine(o, "aof_rewrite_in_progress:%d", f.in_progress);
     infoLine(o, "aof_rewrite_scheduled:%d", f.scheduled);
     infoLine(o, "aof_last_rewrite_time_sec:%lld", f.last_took_s);
@@ -27,27 +27,27 @@ static void rewriting(infoOut *o) {
 }
 
 static void copied(infoOut *o) {
-    infoLine(o, "aof_last_cow_size:%zu", aofRewriteLook().last_cow_bytes);
+    infoLine(o, "aof_last_cow_size:%zu", aofRewriteFiguresNow().last_cow_bytes);
 }
 
 static void writeStatus(infoOut *o) {
-    infoLine(o, "aof_last_write_status:%s", aofLook().write_ok ? "ok" : "err");
+    infoLine(o, "aof_last_write_status:%s", aofFiguresNow().write_ok ? "ok" : "err");
 }
 
 /* Only with the log on, or about to be: until it is there all is 0. */
 static void sizes(infoOut *o) {
-    aofFigures f = aofLook();
+    aofFigures f = aofFiguresNow();
     if (!persist_settings.appendonly) return;
     infoLine(o, "aof_current_size:%lld", (long long)f.current_size);
     infoLine(o, "aof_base_size:%lld", (long long)f.base_size);
-    infoLine(o, "aof_pending_rewrite:%d", aofRewriteLook().scheduled);
+    infoLine(o, "aof_pending_rewrite:%d", aofRewriteFiguresNow().scheduled);
     infoLine(o, "aof_buffer_length:%zu", f.buffer_length);
     infoLine(o, "aof_pending_bio_fsync:%d", f.pending_sync);
     infoLine(o, "aof_delayed_fsync:%lld", f.delayed_sync);
 }
 
 static void bufferMemory(infoOut *o) {
-    infoLine(o, "mem_aof_buffer:%zu", aofLook().buffer_memory);
+    infoLine(o, "mem_aof_buffer:%zu", aofFiguresNow().buffer_memory);
 }
 
 static void resetStats(void) {

@@ -3,7 +3,7 @@
  * LATENCY belongs to main, and keeps the worst of a second; what the thread notes waits here until the next tick.
  *
  * Owns        the longest of each event that main has not been told of yet.
- * Threads     any, but aofLatencyTell().
+ * Threads     any, but aofLatencyReport().
  * Cost        a reading of the clock; most are no new longest one, and write nothing.
  * Tests       tests/unit/persist/aof/aof_thread_test.c
  *
@@ -27,7 +27,7 @@ void aofLatencyNote(aofLatencyEvent event, uint64_t began_us) {
         continue;
 }
 
-void aofLatencyTell(void) {
+void aofLatencyReport(void) {
     assertMainRole();
     for (int i = 0; i < AOF_LATENCY_EVENTS; i++) {
         uint64_t us = atomic_exchange_explicit(&longest_us[i], 0, memory_order_relaxed);

@@ -11,6 +11,6 @@ typedef enum { AOF_LATENCY_WRITE, AOF_LATENCY_SYNC_ALWAYS, AOF_LATENCY_EVENTS } 
 /* One that began at `began_us` of the monotonic clock is over. Any thread. */
 void aofLatencyNote(aofLatencyEvent event, uint64_t began_us);
 /* Each tick: the longest since the last one go to LATENCY, if they are as long as it wants. Main. */
-void aofLatencyTell(void);
+void aofLatencyReport(void);
 
 #endif

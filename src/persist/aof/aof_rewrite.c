@@ -263,7 +263,7 @@ static bool mayBegin(void) {
 
 /* The log has grown by so much that it is worth it. */
 static bool isDue(int64_t now_s) {
-    aofFigures f = aofLook();
+    aofFigures f = aofFiguresNow();
     if (!aofIsOn() || !persist_settings.auto_aof_rewrite_percentage || !mayTryAgain(now_s)) return false;
     if (f.current_size <= persist_settings.auto_aof_rewrite_min_size) return false;
     long long base = f.base_size ? f.base_size : 1, growth = (f.current_size - base) * 100 / base;
@@ -339,7 +339,7 @@ void aofRewriteInit(void) {
     aofOnStop(aofRewriteAbandon);
 }
 
-aofRewriteFigures aofRewriteLook(void) {
+aofRewriteFigures aofRewriteFiguresNow(void) {
     bool running = rewrite.state != IDLE;
     return (aofRewriteFigures){.in_progress = running,
                                .scheduled = rewrite.scheduled || (!running && aofIsTurningOn()),

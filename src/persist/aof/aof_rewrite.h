@@ -24,7 +24,7 @@ typedef struct aofRewriteFigures {
     long long started, failures;           /* since the start; one after the other */
     size_t last_cow_bytes;
 } aofRewriteFigures;
-aofRewriteFigures aofRewriteLook(void);
+aofRewriteFigures aofRewriteFiguresNow(void);
 /* CONFIG RESETSTAT: how many began, and how many failed one after the other: the next one is tried at once. */
 void aofRewriteResetStats(void);
 

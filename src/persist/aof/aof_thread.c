@@ -19,7 +19,7 @@
  * those of an older log, which stays what it is. The rename of the manifest that names base and increment is the moment
  * from which on there is a log; what is in the increment was synced before. An error before that makes the try fail.
  *
- * Not here    the system calls (aof_system.c), the queue of bytes (aof_stream.c), what is in them (aof.c).
+ * Not here    the system calls (aof_system.c), the queue of bytes (aof_queue.c), what is in them (aof.c).
  * Owns        the manifest, the descriptor of the increment, jobs that are not done.
  * Threads     main and this one; who writes each field is said in the struct. Hand-overs: stream.published and `jobs`
  *             (main to thread), `finished` and the atomics of progress (thread to main), all seq_cst or release.
@@ -59,7 +59,7 @@
 #define GATHER_MAX_US 5000
 
 struct aofThread {
-    aofStream stream; /* both; its header says which part is whose */
+    aofQueue queue; /* both; its header says which part is whose */
 
     /* const after the start */
     sds folder, stem; /* own */
@@ -116,13 +116,13 @@ static void wakeThread(aofThread *t) {
     pthread_mutex_unlock(&t->lock);
 }
 
-aofStream *aofThreadStream(aofThread *t) {
-    return &t->stream;
+aofQueue *aofThreadQueue(aofThread *t) {
+    return &t->queue;
 }
 
 void aofThreadPublish(aofThread *t) {
     assertMainRole();
-    if (aofStreamPublish(&t->stream) && t->stream.units >= atomic_load(&t->wake_at)) wakeThread(t);
+    if (aofQueuePublish(&t->queue) && t->queue.units >= atomic_load(&t->wake_at)) wakeThread(t);
 }
 
 static void push(_Atomic(aofJob *) *stack, aofJob *job) {
@@ -144,8 +144,8 @@ static aofJob *takeAll(_Atomic(aofJob *) *stack) {
 
 void aofThreadSubmit(aofThread *t, aofJob *job) {
     assertMainRole();
-    aofStreamPublish(&t->stream);
-    job->offset = t->stream.whole;
+    aofQueuePublish(&t->queue);
+    job->offset = t->queue.whole;
     push(&t->jobs, job);
     wakeThread(t);
 }
@@ -178,7 +178,7 @@ void aofThreadSetNoSyncFrom(aofThread *t, uint64_t from) {
     wakeThread(t);
 }
 
-void aofThreadTellWrites(aofThread *t, bool on) {
+void aofThreadReportWrites(aofThread *t, bool on) {
     atomic_store(&t->tell_writes, on);
 }
 
@@ -228,9 +228,9 @@ static bool diesOfErrors(const aofThread *t) {
 static void wrote(aofThread *t, size_t bytes) {
     t->size += (off_t)bytes;
     atomic_store_explicit(&t->incr_size, (long long)t->size, memory_order_relaxed);
-    aofStreamConsume(&t->stream, bytes);
-    atomic_store(&t->written, t->stream.consumed);
-    if (atomic_load(&t->tell_writes)) holdPublish(t->written_seq, t->stream.consumed);
+    aofQueueConsume(&t->queue, bytes);
+    atomic_store(&t->written, t->queue.consumed);
+    if (atomic_load(&t->tell_writes)) holdPublish(t->written_seq, t->queue.consumed);
 }
 
 /* `n` of `wanted` bytes have been written, or -1. What is there of them is cut off, so that the file ends as main has
@@ -267,15 +267,15 @@ static void writeWorks(aofThread *t) {
 /* Write what there is before `limit`, in one write if it is no more than that takes. True when something was done. */
 static bool writeUpTo(aofThread *t, uint64_t limit, bool at_once) {
     bool any = false;
-    if (t->stream.consumed == limit || t->first_error) return false;
+    if (t->queue.consumed == limit || t->first_error) return false;
     uint64_t now_ms = clockMonotonicMs();
     if (atomic_load_explicit(&t->write_error, memory_order_relaxed) && !at_once &&
         now_ms - t->last_try_ms < t->second_ms)
         return false;
-    while (t->stream.consumed < limit) {
+    while (t->queue.consumed < limit) {
         struct iovec parts[PARTS_MAX];
         size_t bytes;
-        int count = aofStreamLook(&t->stream, limit, parts, PARTS_MAX, &bytes);
+        int count = aofQueuePeek(&t->queue, limit, parts, PARTS_MAX, &bytes);
         uint64_t began_us = clockMonotonicUs();
         ssize_t n = aofSystemNow()->writev(t->fd, parts, count);
         if (n < 0 && errno == EINTR) continue;
@@ -350,7 +350,7 @@ static void waitForSync(aofThread *t) {
 
 /* False with errno. */
 static bool syncNow(aofThread *t) {
-    uint64_t covered = t->stream.consumed;
+    uint64_t covered = t->queue.consumed;
     waitForSync(t);
     syncBegins(t);
     uint64_t began_us = clockMonotonicUs();
@@ -368,7 +368,7 @@ static int64_t syncDueIn(const aofThread *t, uint64_t now_ms) {
     bool failed = atomic_load_explicit(&t->sync_error, memory_order_relaxed) != 0;
     int policy = atomic_load(&t->policy);
     if (t->first_error || (policy == FSYNC_NO && !failed)) return -1;
-    if (t->sync_tried == t->stream.consumed && !failed) return -1;
+    if (t->sync_tried == t->queue.consumed && !failed) return -1;
     if (t->sync_tried >= atomic_load(&t->no_sync_from)) return -1;
     if (policy == FSYNC_ALWAYS) return 0;
     if (aofSyncIsUnderWay(&t->sync)) return -1;
@@ -382,7 +382,7 @@ static bool syncIfDue(aofThread *t) {
         syncNow(t);
     } else {
         syncBegins(t);
-        aofSyncBegin(&t->sync, t->fd, t->stream.consumed);
+        aofSyncBegin(&t->sync, t->fd, t->queue.consumed);
     }
     return true;
 }
@@ -427,7 +427,7 @@ static void restoreManifest(aofThread *t, long long base_seq, long long incr_seq
 static bool doCut(aofThread *t, aofJob *job) {
     const aofSystem *sys = aofSystemNow();
     bool replaced = false;
-    if (t->sync_tried != t->stream.consumed && !syncNow(t)) return false;
+    if (t->sync_tried != t->queue.consumed && !syncNow(t)) return false;
     aofManifest *next = aofManifestDup(t->manifest);
     aofManifestAddIncr(next, t->stem);
     long long base_seq = next->base_seq, incr_seq = next->incr_seq;
@@ -496,7 +496,7 @@ static sds firstPath(const aofThread *t) {
 }
 
 static bool doFirst(aofThread *t) {
-    if (!t->manifest) t->manifest = aofFilesLook(t->folder, t->stem);
+    if (!t->manifest) t->manifest = aofFilesInspect(t->folder, t->stem);
     if (!t->manifest) return false;
     sds path = firstPath(t);
     t->fd = aofSystemNow()->open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0644);
@@ -586,8 +586,8 @@ static bool doDelete(aofThread *t) {
 
 static bool doEnd(aofThread *t) {
     if (t->first) return endFirst(t);
-    int error = t->stream.consumed == atomic_load(&t->stream.published) ? 0 : atomic_load(&t->write_error);
-    bool ok = (t->sync_tried == t->stream.consumed && !atomic_load(&t->sync_error)) || syncNow(t);
+    int error = t->queue.consumed == atomic_load(&t->queue.published) ? 0 : atomic_load(&t->write_error);
+    bool ok = (t->sync_tried == t->queue.consumed && !atomic_load(&t->sync_error)) || syncNow(t);
     if (!error && !ok) error = errno;
     if (!error && atomic_load(&t->sync_broken)) error = EIO;
     aofSystemNow()->close(t->fd);
@@ -619,7 +619,7 @@ static void doJob(aofThread *t, aofJob *job) {
         t->cut_error = job->ok ? 0 : errno;
         break;
     case AOF_JOB_WRITE:
-        job->ok = t->stream.consumed >= job->offset;
+        job->ok = t->queue.consumed >= job->offset;
         errno = atomic_load(&t->write_error);
         break;
     case AOF_JOB_SYNC: job->ok = syncNow(t); break;
@@ -646,7 +646,7 @@ static bool isForNow(const aofJob *job) {
 
 /* The first job, if all before it is written. Nothing waits for bytes that are of no use. */
 static bool jobIfDue(aofThread *t, aofJob *job) {
-    if (!job || (t->stream.consumed < job->offset && !isForNow(job) && !t->first_error)) return false;
+    if (!job || (t->queue.consumed < job->offset && !isForNow(job) && !t->first_error)) return false;
     t->next_job = job->next;
     doJob(t, job);
     push(&t->finished, job);
@@ -657,14 +657,14 @@ static bool jobIfDue(aofThread *t, aofJob *job) {
 /* --- the thread ------------------------------------------------------------------------------------------ */
 
 static uint64_t publishedUnits(const aofThread *t) {
-    return atomic_load_explicit(&t->stream.published_units, memory_order_relaxed);
+    return atomic_load_explicit(&t->queue.published_units, memory_order_relaxed);
 }
 
 /* True when something was done. */
 static bool step(aofThread *t) {
     bool done = takeSync(t);
     aofJob *job = firstJob(t);
-    uint64_t limit = atomic_load(&t->stream.published);
+    uint64_t limit = atomic_load(&t->queue.published);
     t->units = publishedUnits(t);
     if (job && job->offset < limit) limit = job->offset;
     bool end = job && job->type == AOF_JOB_END;
@@ -677,7 +677,7 @@ static bool step(aofThread *t) {
 /* Something has come that the thread has not seen, and that it can do something about. */
 static bool hasNews(aofThread *t) {
     if (atomic_load(&t->jobs) || aofSyncHasEnded(&t->sync)) return true;
-    return atomic_load(&t->stream.published) != t->stream.consumed && !atomic_load(&t->write_error) && !t->next_job &&
+    return atomic_load(&t->queue.published) != t->queue.consumed && !atomic_load(&t->write_error) && !t->next_job &&
            !t->first_error;
 }
 
@@ -727,7 +727,7 @@ static void gather(aofThread *t) {
     pthread_mutex_lock(&t->lock);
     atomic_store(&t->wake_at, before + more);
     atomic_store(&t->asleep, true);
-    (void)atomic_load(&t->stream.published); /* main has seen `asleep`, or its units are seen here */
+    (void)atomic_load(&t->queue.published); /* main has seen `asleep`, or its units are seen here */
     if (publishedUnits(t) < before + more && !atomic_load(&t->jobs)) waitFor(t, (int64_t)us);
     atomic_store(&t->asleep, false);
     atomic_store(&t->wake_at, 0);
@@ -775,7 +775,7 @@ static void freeAll(aofThread *t) {
     serverAssert(!t->next_job && !atomic_load(&t->jobs));
     for (aofJob *job; (job = aofThreadFinished(t)) != NULL;) aofJobFree(job);
     aofManifestFree(t->manifest);
-    aofStreamDestroy(&t->stream);
+    aofQueueDestroy(&t->queue);
     pthread_mutex_destroy(&t->lock);
     pthread_cond_destroy(&t->wake);
     sdsFree(t->folder);
@@ -786,7 +786,7 @@ static void freeAll(aofThread *t) {
 aofThread *aofThreadStart(const aofThreadOptions *o) {
     aofThread *t = zmallocAligned(alignof(aofThread), sizeof(*t));
     memset(t, 0, sizeof(*t));
-    aofStreamInit(&t->stream, o->begin);
+    aofQueueInit(&t->queue, o->begin);
     t->sync_tried = o->begin;
     atomic_init(&t->written, o->begin);
     atomic_init(&t->synced, o->begin);

@@ -15,7 +15,7 @@
 #define PERSIST_AOF_THREAD_H
 
 #include "aof_manifest.h"
-#include "aof_stream.h"
+#include "aof_queue.h"
 #include "persist_settings.h"
 #include "reply_hold.h"
 
@@ -67,7 +67,7 @@ void aofThreadWaitForEnd(aofThread *t);
 void aofThreadFree(aofThread *t);
 
 /* The stream to append to. */
-aofStream *aofThreadStream(aofThread *t);
+aofQueue *aofThreadQueue(aofThread *t);
 /* All complete units that were appended may be written; wakes the thread if it sleeps. */
 void aofThreadPublish(aofThread *t);
 /* Give it a job, to be done after all complete units that were appended. */
@@ -82,7 +82,7 @@ void aofThreadSetPolicy(aofThread *t, fsyncPolicy policy);
  * child lives. UINT64_MAX: all is synced. */
 void aofThreadSetNoSyncFrom(aofThread *t, uint64_t from);
 /* Tell of each write through written_seq, too. Else it is only told of syncs. */
-void aofThreadTellWrites(aofThread *t, bool on);
+void aofThreadReportWrites(aofThread *t, bool on);
 
 /* How far it is. */
 typedef struct aofProgress {

@@ -321,7 +321,7 @@ void childTick(void) {
     (void)reap(false);
 }
 
-childFigures childLook(void) {
+childFigures childFiguresNow(void) {
     childFigures f = child.figures;
     if (child.pid) f.cow_age_s = (clockMonotonicUs() - child.cow_seen_us) / 1000000;
     return f;

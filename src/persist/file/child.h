@@ -62,7 +62,7 @@ void childKill(void);
 void childKillAndWait(void);
 /* Each tick: look whether it has ended without telling. */
 void childTick(void);
-childFigures childLook(void);
+childFigures childFiguresNow(void);
 
 /* Forks since the start, or CONFIG RESETSTAT; the last one's duration. */
 long long childForks(void);

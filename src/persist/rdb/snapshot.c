@@ -282,7 +282,7 @@ void snapshotTick(void) {
 
 /* ---- What is shown -------------------------------------------------------------------------------------------- */
 
-snapshotFigures snapshotLook(void) {
+snapshotFigures snapshotFiguresNow(void) {
     bool running = childRunning() == CHILD_RDB;
     return (snapshotFigures){.in_progress = running,
                              .last_ok = snapshot.last_ok,

@@ -45,7 +45,7 @@ typedef struct snapshotFigures {
     long long saves;
     size_t last_cow_bytes;
 } snapshotFigures;
-snapshotFigures snapshotLook(void);
+snapshotFigures snapshotFiguresNow(void);
 /* CONFIG RESETSTAT. */
 void snapshotResetStats(void);
 

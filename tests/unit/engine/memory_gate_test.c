@@ -95,7 +95,7 @@ TEST(memory_gate_leaves_commands_alone_while_the_limit_is_far) {
     CHECK(!gatesArmedFor(c));
     /* ... what a command has taken at once, ... */
     much = zmalloc(2 * GIB);
-    memoryGateLook();
+    memoryGateUpdate();
     CHECK(gatesArmedFor(c));
     zfree(much);
     memoryGateBatch();

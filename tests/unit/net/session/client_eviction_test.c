@@ -113,7 +113,7 @@ TEST(client_eviction_keeps_the_order) {
             else clientEvictionForget(*one), clientFree(*one), *one = NULL;
             break;
         case 1: (*one)->flags ^= CLIENT_NO_EVICT; /* fall through */
-        case 2: clientEvictionLook(*one); break;
+        case 2: clientEvictionUpdate(*one); break;
         default: (*one)->input_bytes = unitRandom(&seed) % 1000000; clientEvictionFlow(*one);
         }
     }
@@ -121,7 +121,7 @@ TEST(client_eviction_keeps_the_order) {
     for (int i = 0; i < MODEL_CLIENTS; i++) {
         if (!c[i]) continue;
         c[i]->flags &= ~(uint32_t)CLIENT_NO_EVICT;
-        clientEvictionLook(c[i]);
+        clientEvictionUpdate(c[i]);
         sum += clientMemUsage(c[i]);
     }
     net_settings.maxmemory_clients = (long long)sum / 2;
@@ -162,7 +162,7 @@ TEST(client_eviction_goes_by_what_clients_cost_now) {
     long long before = clientEvictionCount();
     for (int i = 0; i < 3; i++) {
         CHECK(!clientEvictionWanted());
-        clientEvictionLook(c[i]);
+        clientEvictionUpdate(c[i]);
     }
     CHECK(clientEvictionWanted());
     c[1]->input_bytes = 0; /* it has run, and was not looked at since */
@@ -190,7 +190,7 @@ TEST(client_eviction_goes_by_what_clients_cost_now) {
 static bool isTooMuch(client *c, size_t bytes) {
     c->input_bytes = 0;
     c->input_bytes = bytes - clientMemUsage(c);
-    clientEvictionLook(c);
+    clientEvictionUpdate(c);
     return clientEvictionWanted();
 }
 

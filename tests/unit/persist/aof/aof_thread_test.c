@@ -177,9 +177,9 @@ static void startFirst(fsyncPolicy policy, uint64_t second_ms, bool with_older) 
 }
 
 static void append(size_t len) {
-    aofStream *s = aofThreadStream(thread);
-    aofStreamAppend(s, sequence + (s->appended - begin_offset), len);
-    aofStreamEndUnit(s);
+    aofQueue *s = aofThreadQueue(thread);
+    aofQueueAppend(s, sequence + (s->appended - begin_offset), len);
+    aofQueueEndUnit(s);
 }
 
 /* What main would promise: what is called synced now. */
@@ -215,9 +215,9 @@ static bool doJob(aofJob *job) {
 static bool stop(void) {
     bool ok = doJob(aofJobCreate(AOF_JOB_END));
     aofThreadWaitForEnd(thread);
-    if (ok && !turning_on) CHECK_EQ_INT(aofThreadProgress(thread).synced, aofThreadStream(thread)->appended);
+    if (ok && !turning_on) CHECK_EQ_INT(aofThreadProgress(thread).synced, aofThreadQueue(thread)->appended);
     checkViews();
-    begin_offset = aofThreadStream(thread)->appended;
+    begin_offset = aofThreadQueue(thread)->appended;
     aofThreadFree(thread);
     thread = NULL;
     bioDrain(BIO_CLOSE_FILE); /* what was removed */
@@ -240,7 +240,7 @@ TEST(thread_always_syncs_what_is_published) {
     for (int i = 0; i < 200; i++) {
         append(100);
         aofThreadPublish(thread);
-        if (!CHECK(waitSynced(aofThreadStream(thread)->appended))) break;
+        if (!CHECK(waitSynced(aofThreadQueue(thread)->appended))) break;
         promise();
     }
     CHECK(stop());
@@ -255,7 +255,7 @@ TEST(thread_always_commits_in_groups) {
         aofThreadPublish(thread);
         if (i % 100 == 0) usleep(3000);
     }
-    CHECK(waitSynced(aofThreadStream(thread)->appended));
+    CHECK(waitSynced(aofThreadQueue(thread)->appended));
     CHECK(diskCalls(CALL_SYNC) < 50);
     CHECK(stop());
 }
@@ -274,12 +274,12 @@ TEST(thread_always_waits_for_whom_it_has_let_go) {
             usleep(1000); /* they do not write all at once */
             if (!left[i] || aofThreadProgress(thread).synced < waits_for[i]) continue;
             append(20);
-            waits_for[i] = aofThreadStream(thread)->appended;
+            waits_for[i] = aofThreadQueue(thread)->appended;
             aofThreadPublish(thread);
             if (--left[i] == 0) writing--;
         }
     }
-    CHECK(waitSynced(aofThreadStream(thread)->appended));
+    CHECK(waitSynced(aofThreadQueue(thread)->appended));
     long syncs = diskCalls(CALL_SYNC);
     if (!CHECK(syncs <= WRITES + WRITES / 2)) printf("  %ld syncs\n", syncs);
     CHECK(stop());
@@ -295,7 +295,7 @@ TEST(thread_everysec_writes_at_once_and_syncs_each_second) {
     }
     uint64_t passed_ms = clockMonotonicMs() - began_ms;
     CHECK(diskCalls(CALL_SYNC) <= (long)(passed_ms / 100) + 1);
-    uint64_t all = aofThreadStream(thread)->appended;
+    uint64_t all = aofThreadQueue(thread)->appended;
     CHECK(waitSynced(all)); /* the tail, too, although nothing more comes */
     CHECK(stop());
 }
@@ -316,7 +316,7 @@ TEST(thread_writes_while_a_sync_lasts) {
     int during = 0;
     for (int i = 0; i < 300; i++) {
         append(100);
-        uint64_t all = aofThreadStream(thread)->appended;
+        uint64_t all = aofThreadQueue(thread)->appended;
         bool before = aofThreadProgress(thread).syncing;
         uint64_t synced = aofThreadProgress(thread).synced;
         aofThreadPublish(thread);
@@ -327,7 +327,7 @@ TEST(thread_writes_while_a_sync_lasts) {
     }
     CHECK(during > 100);
     diskSlow(0);
-    CHECK(waitSynced(aofThreadStream(thread)->appended));
+    CHECK(waitSynced(aofThreadQueue(thread)->appended));
     CHECK(stop());
 }
 
@@ -341,7 +341,7 @@ TEST(thread_jobs_wait_for_a_sync_that_lasts) {
         for (unitLimit limit = unitLimitStart(20000); !aofThreadProgress(thread).syncing;)
             if (unitLimitOver(&limit)) break;
         append(100);
-        uint64_t all = aofThreadStream(thread)->appended;
+        uint64_t all = aofThreadQueue(thread)->appended;
         CHECK(doJob(aofJobCreate(i % 2 ? AOF_JOB_CUT : AOF_JOB_SYNC)));
         CHECK(aofThreadProgress(thread).synced >= all);
         promise();
@@ -360,7 +360,7 @@ TEST(thread_no_syncs_only_when_told) {
     usleep(100000);
     CHECK_EQ_INT(diskCalls(CALL_SYNC), 0);
     CHECK(doJob(aofJobCreate(AOF_JOB_SYNC)));
-    CHECK_EQ_INT(aofThreadProgress(thread).synced, aofThreadStream(thread)->appended);
+    CHECK_EQ_INT(aofThreadProgress(thread).synced, aofThreadQueue(thread)->appended);
     CHECK(stop());
 }
 
@@ -388,7 +388,7 @@ TEST(thread_takes_another_policy) {
         aofThreadPublish(thread);
         if (i % 2) usleep(50000);
         aofThreadSetPolicy(thread, FSYNC_ALWAYS);
-        CHECK(waitSynced(aofThreadStream(thread)->appended));
+        CHECK(waitSynced(aofThreadQueue(thread)->appended));
         aofThreadSetPolicy(thread, FSYNC_NO);
     }
     CHECK(stop());
@@ -403,7 +403,7 @@ static void reached(holdWaiter *w) {
 TEST(thread_tells_of_writes_who_asks_for_them) {
     holdWaiter w = {.reached = NULL};
     start(FSYNC_NO, 0);
-    aofThreadTellWrites(thread, true);
+    aofThreadReportWrites(thread, true);
     was_reached = false;
     append(50);
     holdWait(&w, written_seq, begin_offset + 50, reached);
@@ -439,7 +439,7 @@ TEST(thread_tries_a_failed_write_again) {
     CHECK(tried >= 2 && tried <= 10);
     diskFail(CALL_WRITE, 0, 0);
     CHECK(waitError(true, false));
-    CHECK(waitSynced(aofThreadStream(thread)->appended));
+    CHECK(waitSynced(aofThreadQueue(thread)->appended));
     CHECK(stop());
 }
 
@@ -454,7 +454,7 @@ TEST(thread_goes_on_behind_a_short_write) {
         usleep(3000);
     }
     diskFail(CALL_WRITE, 0, 0);
-    CHECK(waitSynced(aofThreadStream(thread)->appended));
+    CHECK(waitSynced(aofThreadQueue(thread)->appended));
     CHECK(stop());
 }
 
@@ -545,7 +545,7 @@ TEST(thread_goes_through_a_rewrite) {
     start(FSYNC_EVERYSEC, 50);
     append(1000);
     CHECK(doJob(aofJobCreate(AOF_JOB_CUT)));
-    uint64_t cut = aofThreadStream(thread)->appended;
+    uint64_t cut = aofThreadQueue(thread)->appended;
     append(500);
     aofThreadPublish(thread);
     CHECK(doJob(baseUpTo(cut)));
@@ -566,7 +566,7 @@ TEST(thread_takes_no_base_without_its_cut) {
     long opened = diskCalls(CALL_OPEN);
     diskFail(CALL_OPEN, 1000, EMFILE);
     aofThreadSubmit(thread, aofJobCreate(AOF_JOB_CUT));
-    uint64_t cut = aofThreadStream(thread)->appended;
+    uint64_t cut = aofThreadQueue(thread)->appended;
     for (unitLimit limit = unitLimitStart(20000); diskCalls(CALL_OPEN) == opened && !unitLimitOver(&limit);)
         usleep(100);
     diskFail(CALL_OPEN, 0, 0);
@@ -574,7 +574,7 @@ TEST(thread_takes_no_base_without_its_cut) {
     CHECK(!doJob(baseUpTo(cut)));
     append(500);
     CHECK(doJob(aofJobCreate(AOF_JOB_CUT)));
-    cut = aofThreadStream(thread)->appended;
+    cut = aofThreadQueue(thread)->appended;
     append(100);
     CHECK(doJob(baseUpTo(cut)));
     CHECK(stop());
@@ -591,12 +591,12 @@ TEST(thread_is_safe_again_behind_a_new_base) {
     diskFail(CALL_SYNC, 0, 0);
     CHECK(waitError(false, false));
     CHECK(doJob(aofJobCreate(AOF_JOB_CUT)));
-    uint64_t cut = aofThreadStream(thread)->appended;
+    uint64_t cut = aofThreadQueue(thread)->appended;
     append(100);
     aofThreadPublish(thread);
     CHECK_EQ_INT(aofThreadProgress(thread).synced, begin_offset);
     CHECK(doJob(baseUpTo(cut)));
-    CHECK(waitSynced(aofThreadStream(thread)->appended));
+    CHECK(waitSynced(aofThreadQueue(thread)->appended));
     CHECK(stop());
 }
 
@@ -706,7 +706,7 @@ TEST(thread_removes_a_first_increment_that_is_not_to_be) {
     CHECK(doJob(aofJobCreate(AOF_JOB_END)));
     CHECK(!isThere("temp-a.incr"));
     aofThreadWaitForEnd(thread);
-    begin_offset = aofThreadStream(thread)->appended;
+    begin_offset = aofThreadQueue(thread)->appended;
     aofThreadFree(thread);
     thread = NULL;
     bioDrain(BIO_CLOSE_FILE); /* what was removed */
@@ -735,7 +735,7 @@ static void randomRun(fsyncPolicy policy, bool faults, uint64_t *seed) {
         if (faults && i % 40 == 0) randomFaults(seed);
         if (unitRandom(seed) % 20 == 0) doJob(aofJobCreate(AOF_JOB_SYNC));
         if (!cut && unitRandom(seed) % 20 == 0) {
-            cut = aofThreadStream(thread)->appended;
+            cut = aofThreadQueue(thread)->appended;
             if (!doJob(aofJobCreate(AOF_JOB_CUT))) cut = 0;
         } else if (cut && unitRandom(seed) % 10 == 0) {
             if (doJob(baseUpTo(cut)) && unitRandom(seed) % 2) doJob(aofJobCreate(AOF_JOB_DELETE));
@@ -791,7 +791,7 @@ TEST(thread_random_runs_with_faults) {
 
 /* Milliseconds of the longest that LATENCY has of this event. */
 static long long worst(const char *event) {
-    aofLatencyTell();
+    aofLatencyReport();
     const latencySeries *series = latencySeriesFind(sliceStr(event));
     return series ? series->worst_ms : -1;
 }

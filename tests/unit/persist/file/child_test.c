@@ -68,8 +68,8 @@ static void checkGone(void) {
     iterateUntil(NULL);
     CHECK_EQ_INT(ends, 1);
     CHECK(!sharedPages());
-    CHECK_EQ_INT(childLook().keys_total, 0);
-    CHECK_EQ_INT(childLook().keys_done, 0);
+    CHECK_EQ_INT(childFiguresNow().keys_total, 0);
+    CHECK_EQ_INT(childFiguresNow().keys_done, 0);
 }
 
 static bool succeed(void *arg) {
@@ -107,14 +107,14 @@ static bool goOn(void *arg) {
 }
 
 static bool hasTold(void) {
-    return childLook().keys_done > 0;
+    return childFiguresNow().keys_done > 0;
 }
 
 TEST(child_is_killed) {
     setUp();
     CHECK(start(goOn));
     iterateUntil(hasTold);
-    CHECK(childLook().cow_peak_bytes > 0);
+    CHECK(childFiguresNow().cow_peak_bytes > 0);
     childKill();
     checkGone();
     CHECK(!last.ok && last.on_purpose && last.signal == SIGUSR1);
@@ -147,7 +147,7 @@ TEST(child_that_tells_nothing_is_found_at_the_tick) {
 static char *written;
 
 static bool hasSeenWrites(void) {
-    return childLook().cow_bytes >= WRITTEN;
+    return childFiguresNow().cow_bytes >= WRITTEN;
 }
 
 TEST(child_tells_of_pages_that_its_parent_has_written) {
@@ -158,7 +158,7 @@ TEST(child_tells_of_pages_that_its_parent_has_written) {
     memset(written, 2, WRITTEN);
     iterateUntil(hasSeenWrites);
     CHECK(hasSeenWrites());
-    CHECK(childLook().cow_age_s <= 10);
+    CHECK(childFiguresNow().cow_age_s <= 10);
     childKillAndWait();
     CHECK(last.cow_bytes >= WRITTEN);
     zfree(written);

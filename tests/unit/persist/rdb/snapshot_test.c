@@ -73,7 +73,7 @@ static void failAt(int64_t s) {
         snapshotTick();
         usleep(1000);
     }
-    CHECK(!snapshotLook().last_ok);
+    CHECK(!snapshotFiguresNow().last_ok);
 }
 
 /* What the log says of it, all times: "SECONDS since the last, SECONDS since the last try;" */
@@ -117,7 +117,7 @@ TEST(a_snapshot_that_is_made_ends_the_reminders) {
     CHECK(rmdir(FOLDER) == 0);
     givenClockSet(BEGIN_S + 20);
     CHECK(snapshotWriteNow());
-    CHECK(snapshotLook().last_ok);
+    CHECK(snapshotFiguresNow().last_ok);
     tickAt(5000);
     CHECK_EQ_STR(told(), "");
     CHECK(unlink(FOLDER) == 0 && mkdir(FOLDER, 0700) == 0);
@@ -162,7 +162,7 @@ TEST(a_child_that_has_begun_before_does_not_end_the_hold) {
             snapshotTick();
             usleep(1000);
         }
-        CHECK(snapshotLook().last_ok);
+        CHECK(snapshotFiguresNow().last_ok);
         persist_settings.save_point_count = 1;
         CHECK_EQ_INT(snapshotAtShutdown(), held_before);
         persist_settings.save_point_count = 0;

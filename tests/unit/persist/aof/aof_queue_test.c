@@ -1,7 +1,7 @@
-/* aof_stream_test.c -- bytes come out as they went in, whatever the sizes, with one thread and with two.
+/* aof_queue_test.c -- bytes come out as they went in, whatever the sizes, with one thread and with two.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "aof_stream.h"
+#include "aof_queue.h"
 
 #include "unit.h"
 #include "zmalloc.h"
@@ -14,33 +14,33 @@ static char byteAt(uint64_t offset) {
     return (char)((offset * 0x9E3779B97F4A7C15ull) >> 56);
 }
 
-static void appendPart(aofStream *s, size_t len) {
+static void appendPart(aofQueue *s, size_t len) {
     char bytes[4096];
     while (len > 0) {
         size_t part = len < sizeof(bytes) ? len : sizeof(bytes);
         for (size_t i = 0; i < part; i++) bytes[i] = byteAt(s->appended + i);
-        aofStreamAppend(s, bytes, part);
+        aofQueueAppend(s, bytes, part);
         len -= part;
     }
 }
 
-static void append(aofStream *s, size_t len) {
+static void append(aofQueue *s, size_t len) {
     appendPart(s, len);
-    aofStreamEndUnit(s);
+    aofQueueEndUnit(s);
 }
 
 /* Take up to `limit`; false when a byte is not as it should be. */
-static bool take(aofStream *s, uint64_t limit, uint64_t *seed) {
+static bool take(aofQueue *s, uint64_t limit, uint64_t *seed) {
     struct iovec parts[3];
     size_t bytes, seen = 0;
-    int n = aofStreamLook(s, limit, parts, 3, &bytes);
+    int n = aofQueuePeek(s, limit, parts, 3, &bytes);
     for (int i = 0; i < n; i++) {
         for (size_t j = 0; j < parts[i].iov_len; j++)
             if (((char *)parts[i].iov_base)[j] != byteAt(s->consumed + seen + j)) return false;
         seen += parts[i].iov_len;
     }
     if (seen != bytes || s->consumed + bytes > limit || (n < 3 && s->consumed + bytes != limit)) return false;
-    aofStreamConsume(s, unitRandom(seed) % 4 ? bytes : bytes / 2);
+    aofQueueConsume(s, unitRandom(seed) % 4 ? bytes : bytes / 2);
     return true;
 }
 
@@ -49,79 +49,79 @@ static size_t someLength(uint64_t *seed) {
     return unitRandom(seed) % (most + 1);
 }
 
-TEST(stream_keeps_bytes_in_order) {
+TEST(queue_keeps_bytes_in_order) {
     uint64_t seed = unitRandomSeed();
-    aofStream s;
-    aofStreamInit(&s, 1000);
+    aofQueue s;
+    aofQueueInit(&s, 1000);
     for (int i = 0; i < 3000; i++) {
         append(&s, someLength(&seed));
-        if (unitRandom(&seed) % 2) aofStreamPublish(&s);
+        if (unitRandom(&seed) % 2) aofQueuePublish(&s);
         if (unitRandom(&seed) % 2 && !CHECK(take(&s, atomic_load(&s.published), &seed))) break;
-        if (unitRandom(&seed) % 64 == 0) aofStreamTrim(&s);
-        CHECK(aofStreamMemory(&s) >= s.appended - s.consumed);
+        if (unitRandom(&seed) % 64 == 0) aofQueueTrim(&s);
+        CHECK(aofQueueMemory(&s) >= s.appended - s.consumed);
     }
-    CHECK(!aofStreamPublish(&s) || !aofStreamPublish(&s));
+    CHECK(!aofQueuePublish(&s) || !aofQueuePublish(&s));
     while (s.consumed < s.appended && CHECK(take(&s, s.appended, &seed))) continue;
-    aofStreamTrim(&s);
-    CHECK(aofStreamMemory(&s) <= 34 * sizeof(aofBlock));
-    aofStreamDestroy(&s);
+    aofQueueTrim(&s);
+    CHECK(aofQueueMemory(&s) <= 34 * sizeof(aofBlock));
+    aofQueueDestroy(&s);
 }
 
 /* What goes to the end of a block exactly. */
-TEST(stream_at_the_ends_of_blocks) {
+TEST(queue_at_the_ends_of_blocks) {
     uint64_t seed = unitRandomSeed();
-    aofStream s;
-    aofStreamInit(&s, 0);
+    aofQueue s;
+    aofQueueInit(&s, 0);
     for (int i = 0; i < 50; i++) {
         append(&s, AOF_BLOCK_BYTES);
-        aofStreamPublish(&s);
+        aofQueuePublish(&s);
         while (s.consumed < s.appended && CHECK(take(&s, s.appended, &seed))) continue;
     }
     CHECK(s.spares <= 2);
-    aofStreamDestroy(&s);
+    aofQueueDestroy(&s);
 }
 
 /* No part is empty: a look ends with the bytes, whatever room is left. */
-TEST(stream_looks_at_no_more_parts_than_there_are) {
+TEST(queue_peeks_at_no_more_parts_than_there_are) {
     struct iovec parts[3];
     size_t bytes;
-    aofStream s;
-    aofStreamInit(&s, 0);
-    CHECK_EQ_INT(aofStreamLook(&s, 0, parts, 3, &bytes), 0);
+    aofQueue s;
+    aofQueueInit(&s, 0);
+    CHECK_EQ_INT(aofQueuePeek(&s, 0, parts, 3, &bytes), 0);
     append(&s, 10);
-    aofStreamPublish(&s);
-    CHECK_EQ_INT(aofStreamLook(&s, 10, parts, 3, &bytes), 1);
+    aofQueuePublish(&s);
+    CHECK_EQ_INT(aofQueuePeek(&s, 10, parts, 3, &bytes), 1);
     CHECK_EQ_INT(bytes, 10);
-    aofStreamConsume(&s, 10);
+    aofQueueConsume(&s, 10);
     append(&s, AOF_BLOCK_BYTES);
-    CHECK_EQ_INT(aofStreamLook(&s, s.appended, parts, 3, &bytes), 2);
+    CHECK_EQ_INT(aofQueuePeek(&s, s.appended, parts, 3, &bytes), 2);
     CHECK_EQ_INT(bytes, AOF_BLOCK_BYTES);
-    aofStreamDestroy(&s);
+    aofQueueDestroy(&s);
 }
 
 /* A server that ends, or lets replies leave, in the middle of a transaction has only whole ones in its file. */
-TEST(stream_publishes_complete_units_only) {
-    aofStream s;
-    aofStreamInit(&s, 7);
+TEST(queue_publishes_complete_units_only) {
+    aofQueue s;
+    aofQueueInit(&s, 7);
     appendPart(&s, 10);
-    CHECK(!aofStreamPublish(&s));
+    CHECK(!aofQueuePublish(&s));
     CHECK_EQ_INT(atomic_load(&s.published), 7);
     appendPart(&s, 10);
-    aofStreamEndUnit(&s);
+    aofQueueEndUnit(&s);
     appendPart(&s, 2 * AOF_BLOCK_BYTES);
-    CHECK(aofStreamPublish(&s));
+    CHECK(aofQueuePublish(&s));
     CHECK_EQ_INT(atomic_load(&s.published), 27);
     CHECK_EQ_INT(atomic_load(&s.published_units), 1);
-    CHECK(!aofStreamPublish(&s));
-    aofStreamEndUnit(&s);
-    CHECK(aofStreamPublish(&s));
+    CHECK(!aofQueuePublish(&s));
+    aofQueueEndUnit(&s);
+    CHECK(aofQueuePublish(&s));
     CHECK_EQ_INT(atomic_load(&s.published), s.appended);
-    aofStreamDestroy(&s);
+    aofQueueDestroy(&s);
 }
 
 #define THREADED_BYTES (64u << 20)
 static void *consumer(void *arg) {
-    aofStream *s = arg;
+    aofQueue *s = arg;
     uint64_t seed = 7;
     while (s->consumed < THREADED_BYTES) {
         uint64_t limit = atomic_load(&s->published);
@@ -131,20 +131,20 @@ static void *consumer(void *arg) {
     return s;
 }
 
-TEST(stream_between_two_threads) {
+TEST(queue_between_two_threads) {
     uint64_t seed = unitRandomSeed();
-    aofStream s;
+    aofQueue s;
     pthread_t thread;
     void *good;
-    aofStreamInit(&s, 0);
+    aofQueueInit(&s, 0);
     pthread_create(&thread, NULL, consumer, &s);
     while (s.appended < THREADED_BYTES) {
         size_t len = someLength(&seed), left = THREADED_BYTES - s.appended;
         append(&s, len < left ? len : left);
-        aofStreamPublish(&s);
-        if (unitRandom(&seed) % 64 == 0) aofStreamTrim(&s);
+        aofQueuePublish(&s);
+        if (unitRandom(&seed) % 64 == 0) aofQueueTrim(&s);
     }
     pthread_join(thread, &good);
     CHECK(good != NULL);
-    aofStreamDestroy(&s);
+    aofQueueDestroy(&s);
 }

@@ -1,4 +1,4 @@
-/* aof_stream.c -- the bytes of the log on their way from main to the thread that writes them.
+/* aof_queue.c -- the bytes of the log on their way from main to the thread that writes them.
  *
  *   head                                                        tail
  *    +---------------+    +-----------------+    +-----------------+
@@ -14,10 +14,10 @@
  * Invariants  1. consumed <= published <= whole <= appended.
  *             2. head is never NULL; a full block stays head until something behind it is to be done.
  * Cost        a copy of the bytes; one store for all that a turn has appended.
- * Tests       tests/unit/persist/aof/aof_stream_test.c
+ * Tests       tests/unit/persist/aof/aof_queue_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "aof_stream.h"
+#include "aof_queue.h"
 
 #include "panic.h"
 #include "zmalloc.h"
@@ -32,7 +32,7 @@ static aofBlock *makeBlock(void) {
     return b;
 }
 
-void aofStreamInit(aofStream *s, uint64_t begin) {
+void aofQueueInit(aofQueue *s, uint64_t begin) {
     memset(s, 0, sizeof(*s));
     s->head = s->tail = makeBlock();
     s->blocks = 1;
@@ -49,7 +49,7 @@ static void freeChain(aofBlock *b) {
     }
 }
 
-void aofStreamDestroy(aofStream *s) {
+void aofQueueDestroy(aofQueue *s) {
     freeChain(s->head);
     freeChain(s->spare);
     freeChain(atomic_load_explicit(&s->back, memory_order_acquire));
@@ -58,7 +58,7 @@ void aofStreamDestroy(aofStream *s) {
 
 /* --- main ------------------------------------------------------------------------------------------------ */
 
-static void takeBack(aofStream *s) {
+static void takeBack(aofQueue *s) {
     aofBlock *b = atomic_exchange_explicit(&s->back, NULL, memory_order_acquire);
     while (b) {
         aofBlock *next = b->next;
@@ -69,7 +69,7 @@ static void takeBack(aofStream *s) {
     }
 }
 
-static aofBlock *takeSpare(aofStream *s) {
+static aofBlock *takeSpare(aofQueue *s) {
     if (!s->spare) takeBack(s);
     if (!s->spare) {
         s->blocks++;
@@ -82,14 +82,14 @@ static aofBlock *takeSpare(aofStream *s) {
     return b;
 }
 
-void aofStreamGrow(aofStream *s) {
+void aofQueueGrow(aofQueue *s) {
     aofBlock *b = takeSpare(s);
     s->tail->next = b;
     s->tail = b;
     s->used = 0;
 }
 
-void aofStreamTrim(aofStream *s) {
+void aofQueueTrim(aofQueue *s) {
     takeBack(s);
     while (s->spares > SPARES_MAX) {
         aofBlock *b = s->spare;
@@ -102,7 +102,7 @@ void aofStreamTrim(aofStream *s) {
 
 /* --- thread ---------------------------------------------------------------------------------------------- */
 
-int aofStreamLook(const aofStream *s, uint64_t limit, struct iovec *parts, int max, size_t *bytes) {
+int aofQueuePeek(const aofQueue *s, uint64_t limit, struct iovec *parts, int max, size_t *bytes) {
     uint64_t left = limit - s->consumed;
     aofBlock *b = s->head;
     size_t from = s->taken;
@@ -123,13 +123,13 @@ int aofStreamLook(const aofStream *s, uint64_t limit, struct iovec *parts, int m
     return n;
 }
 
-static void giveBack(aofStream *s, aofBlock *b) {
+static void giveBack(aofQueue *s, aofBlock *b) {
     b->next = atomic_load_explicit(&s->back, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&s->back, &b->next, b, memory_order_release, memory_order_relaxed))
         continue;
 }
 
-void aofStreamConsume(aofStream *s, size_t bytes) {
+void aofQueueConsume(aofQueue *s, size_t bytes) {
     s->consumed += bytes;
     debugAssert(s->consumed <= atomic_load_explicit(&s->published, memory_order_relaxed));
     while (bytes > 0) {

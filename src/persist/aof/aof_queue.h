@@ -1,12 +1,12 @@
-/* aof_stream.h -- the bytes of the log on their way from main to the thread that writes them.
+/* aof_queue.h -- the bytes of the log on their way from main to the thread that writes them.
  *
  * A chain of blocks of one size. Main copies into the last one; the thread writes from the first one. The thread may
- * see what main has published (aofStreamPublish), which always ends with a complete unit: a file never ends within
+ * see what main has published (aofQueuePublish), which always ends with a complete unit: a file never ends within
  * one, not even if the server is shut down in the middle of a transaction. Offsets only grow.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#ifndef PERSIST_AOF_STREAM_H
-#define PERSIST_AOF_STREAM_H
+#ifndef PERSIST_AOF_QUEUE_H
+#define PERSIST_AOF_QUEUE_H
 
 #include "platform.h"
 
@@ -21,7 +21,7 @@ typedef struct aofBlock {
     char bytes[AOF_BLOCK_BYTES];
 } aofBlock;
 
-typedef struct aofStream {
+typedef struct aofQueue {
     /* main */
     alignas(CACHE_LINE) aofBlock *tail; /* owned by the chain */
     size_t used;                        /* bytes in it */
@@ -41,17 +41,17 @@ typedef struct aofStream {
     alignas(CACHE_LINE) _Atomic uint64_t published; /* seq_cst by main: bytes before it, and the links to them */
     _Atomic uint64_t published_units;               /* by main, before `published`, which releases it */
     alignas(CACHE_LINE) _Atomic(aofBlock *) back;   /* release by the thread: blocks that are done with, a stack */
-} aofStream;
+} aofQueue;
 
 /* `begin` is the offset of its first byte. */
-void aofStreamInit(aofStream *s, uint64_t begin);
+void aofQueueInit(aofQueue *s, uint64_t begin);
 /* Nobody uses it any more. */
-void aofStreamDestroy(aofStream *s);
+void aofQueueDestroy(aofQueue *s);
 
 /* --- Runs on: main --------------------------------------------------------------------------------------- */
 /* Another block behind the last one, which is full. */
-void aofStreamGrow(aofStream *s);
-static inline void aofStreamAppend(aofStream *s, const void *bytes, size_t len) {
+void aofQueueGrow(aofQueue *s);
+static inline void aofQueueAppend(aofQueue *s, const void *bytes, size_t len) {
     const char *from = bytes;
     s->appended += len;
     for (;;) {
@@ -60,35 +60,35 @@ static inline void aofStreamAppend(aofStream *s, const void *bytes, size_t len) 
         memcpy(s->tail->bytes + s->used, from, room);
         from += room;
         len -= room;
-        aofStreamGrow(s);
+        aofQueueGrow(s);
     }
     memcpy(s->tail->bytes + s->used, from, len);
     s->used += len;
 }
 /* What was appended last completes a unit. */
-static inline void aofStreamEndUnit(aofStream *s) {
+static inline void aofQueueEndUnit(aofQueue *s) {
     s->whole = s->appended;
     s->units++;
 }
 /* All complete units may be written. Returns true when there are new ones. */
-static inline bool aofStreamPublish(aofStream *s) {
+static inline bool aofQueuePublish(aofQueue *s) {
     if (atomic_load_explicit(&s->published, memory_order_relaxed) == s->whole) return false;
     atomic_store_explicit(&s->published_units, s->units, memory_order_relaxed);
     atomic_store(&s->published, s->whole);
     return true;
 }
 /* Free blocks that have come back and are more than a busy moment needs; now and then. */
-void aofStreamTrim(aofStream *s);
+void aofQueueTrim(aofQueue *s);
 /* Memory of all its blocks. */
-static inline size_t aofStreamMemory(const aofStream *s) {
+static inline size_t aofQueueMemory(const aofQueue *s) {
     return s->blocks * sizeof(aofBlock);
 }
 
 /* --- Runs on: the thread --------------------------------------------------------------------------------- */
 /* The bytes from `consumed` to `limit` (at most `published`), in up to `max` parts: gives how many, their sum in
  * *bytes. */
-int aofStreamLook(const aofStream *s, uint64_t limit, struct iovec *parts, int max, size_t *bytes);
+int aofQueuePeek(const aofQueue *s, uint64_t limit, struct iovec *parts, int max, size_t *bytes);
 /* So many bytes are done with. */
-void aofStreamConsume(aofStream *s, size_t bytes);
+void aofQueueConsume(aofQueue *s, size_t bytes);
 
 #endif
