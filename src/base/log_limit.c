@@ -72,6 +72,6 @@ static void tell(logLimit *limit, uint64_t now_ms) {
         serverLog(limit->level, "%llu more log lines were left out: %s", (unsigned long long)left_out, limit->kind);
 }
 
-void logLimitsTell(uint64_t now_ms) {
+void logLimitsReport(uint64_t now_ms) {
     for (logLimit *l = atomic_load_explicit(&used, memory_order_acquire); l; l = l->next) tell(l, now_ms);
 }

@@ -3,7 +3,7 @@
  * A peer that may not even run a command can still cause log lines (a failed handshake, an HTTP request at the wrong
  * port). Without a limit it fills the disk and hides everything else. Each kind of line has one static logLimit; the
  * first line of a kind is written at once. A line that comes when the minute's lines are used up is counted. The next
- * line of the kind says how many were left out, and if none comes, logLimitsTell() does.
+ * line of the kind says how many were left out, and if none comes, logLimitsReport() does.
  *
  * Lines of the levels `verbose` and `debug` need no limit: an operator who chooses these asks for each connection.
  *
@@ -47,7 +47,7 @@ typedef struct logLimit {
 void serverLogLimited(logLimit *limit, const char *fmt, ...) printf_like(2, 3);
 /* Log the counts of left-out lines of each minute that has ended by `now_ms` (monotonic). Call it about once a second;
  * before the process exits, call it with a time LOG_LIMIT_MS ahead, at which every minute has ended. */
-void logLimitsTell(uint64_t now_ms);
+void logLimitsReport(uint64_t now_ms);
 
 /* The decision alone: returns whether a line may be written at `now_ms`. If so, *left_out is the number of lines that
  * were not written since the last one was. */

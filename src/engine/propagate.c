@@ -236,7 +236,7 @@ static __attribute__((noinline)) void endUnit(void) {
 
 /* ---- What handlers say ---- */
 
-void propagateSaid(void) {
+void propagateOverridden(void) {
     unit.running |= SAID;
 }
 

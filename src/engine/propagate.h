@@ -64,7 +64,7 @@ void propagateInit(void);
 
 /* For the inlines below. */
 void propagateBegin(int dbid, slice name);
-void propagateSaid(void);
+void propagateOverridden(void);
 
 /* A command in place of the running one begins, in the client's database. Then its arguments and propagateDone(),
  * without anything between them that could remove keys. False: nobody wants to know. */
@@ -83,7 +83,7 @@ static inline bool propagateRewritten(const client *c) {
 void propagateExpired(const client *c, slice key);
 /* The running command is not propagated, whatever it has changed. */
 static inline void propagateNothing(void) {
-    if (propagateWanted()) propagateSaid();
+    if (propagateWanted()) propagateOverridden();
 }
 /* `bytes` stay until the command has ended: long ones are not copied. */
 void propagateArg(slice bytes);

@@ -103,7 +103,7 @@ void cronWhileLoading(void) {
 
 static long long onSecond(aeEventLoop *loop, long long id, void *arg) {
     unused(loop), unused(id), unused(arg);
-    logLimitsTell(clockMonotonicMs());
+    logLimitsReport(clockMonotonicMs());
     return 1000;
 }
 

@@ -85,7 +85,7 @@ static bool finish(int flags) {
     bioDrain(BIO_CLOSE_FILE); /* temporary files of a child that was ended are gone */
     daemonRemovePidFile();
     netShutdown();
-    logLimitsTell(clockMonotonicMs() + LOG_LIMIT_MS);
+    logLimitsReport(clockMonotonicMs() + LOG_LIMIT_MS);
     serverLog(LL_WARNING, "Valkey is now ready to exit, bye bye...");
     exit(0);
 }
@@ -119,7 +119,7 @@ static void addAsker(client *c) {
     static const blockOwner owner = {.reply = replyFailed, .forget = forgetAsker};
     if (!pending.askers) pending.askers = listCreate();
     listAddNodeTail(pending.askers, c);
-    blockUntilTold(c, &owner, c, 0);
+    blockOnOwner(c, &owner, c, 0);
 }
 
 /* It is off: the server goes on. */

@@ -15,7 +15,7 @@
  * answer that goes over a limit is the last one of its connection. After the last answer the connection LINGERS until
  * the peer has seen it: closing with unread input would take the answer back.
  *
- * When all slots are in use a new connection gets the one of the peer that uses its slots least (web_room.h), in
+ * When all slots are in use a new connection gets the one of the peer that uses its slots least (web_slots.h), in
  * whatever phase that is: slow peers keep nobody out.
  *
  * All answers of a second are references to one text. Slow readers hold on to it, and their time is limited, so there
@@ -41,7 +41,7 @@
 #include "panic.h"
 #include "thread.h"
 #include "web_page.h"
-#include "web_room.h"
+#include "web_slots.h"
 #include "zmalloc.h"
 
 #include <errno.h>
@@ -54,7 +54,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define CONNECTIONS_MAX WEB_SEATS_MAX
+#define CONNECTIONS_MAX WEB_SLOTS_MAX
 #define ACCEPTS_PER_EVENT 64
 #define FRESH_MS 1000                    /* a snapshot younger than that is as good as new */
 #define PATIENCE_MS 1500                 /* for a new one: more than a tick of main at its slowest, one a second */
@@ -87,7 +87,7 @@ typedef struct webConn {
     uint64_t until_ms;              /* end of the time for this phase */
     uint64_t progress_ms;           /* when the phase began, or PROGRESS_BYTES more of the answer were sent */
     uint64_t burst_ms, burst_bytes; /* when the burst began, and what was sent in it */
-    uint64_t network;               /* of web_room.h */
+    uint64_t network;               /* of web_slots.h */
     bool is_local;                  /* the peer is on this machine */
     bool closes;                    /* behind the answer that is being written */
     bool sees_keys;                 /* who has asked may see which ones are hot */
@@ -449,13 +449,13 @@ static void startSweeping(void) {
 
 /* Close a connection, for one from `network`. */
 static void makeRoom(uint64_t network) {
-    webSeat seats[CONNECTIONS_MAX];
+    webSlot seats[CONNECTIONS_MAX];
     for (size_t i = 0; i < web.conns_count; i++) {
         const webConn *c = web.conns[i];
-        seats[i] = (webSeat){c->network, c->progress_ms, c->phase == WEB_WAITS};
+        seats[i] = (webSlot){c->network, c->progress_ms, c->phase == WEB_WAITS};
     }
     web.counters.turned_away++;
-    closeConn(web.conns[webRoomPick(seats, web.conns_count, network)]);
+    closeConn(web.conns[webSlotPick(seats, web.conns_count, network)]);
 }
 
 static void adopt(int fd, const char *ip) {

@@ -225,9 +225,9 @@ static void tellOwner(void *owner, const prefixNews *news) {
     sdsFree(some);
 }
 
-void trackingTellNews(void) {
+void trackingSendInvalidations(void) {
     assertMainRole();
-    prefixesTell(tellOwner);
+    prefixesForEach(tellOwner);
 }
 
 /* ---- Too many keys ---- */

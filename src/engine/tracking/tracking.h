@@ -63,7 +63,7 @@ void trackingPrefetch(uint64_t hash);
 void trackingPrefetchReaders(uint64_t hash);
 /* Tell what BCAST clients are to hear (tracking_prefix_news). Not within a command, but for one that lets others in
  * between. */
-void trackingTellNews(void);
+void trackingSendInvalidations(void);
 /* Cron: forget keys that are more than tracking-table-max-keys. */
 void trackingTick(void);
 

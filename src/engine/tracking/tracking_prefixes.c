@@ -4,7 +4,7 @@
  *                      |                        ^ prefixList.links[]              prefixes of one client
  *                      `-- changes: rax of keys, each with the client that was the last to change it
  *
- * A change goes down the tree of prefixes once. Keys are collected until prefixesTell(), so a key that changes a
+ * A change goes down the tree of prefixes once. Keys are collected until prefixesForEach(), so a key that changes a
  * hundred times in a batch is told once, and a hundred keys are one message.
  *
  * Not here    what a message looks like and where it goes (tracking.c).
@@ -317,7 +317,7 @@ static int inOrder(const void *a, const void *b) {
     return sliceCmp(prefixName((*x)->prefix), prefixName((*y)->prefix));
 }
 
-void prefixesTell(void (*tell)(void *owner, const prefixNews *news)) {
+void prefixesForEach(void (*tell)(void *owner, const prefixNews *news)) {
     assertMainRole();
     size_t count = 0, i = 0;
     for (const prefixChanges *news = all_changes; news; news = news->next) count++;

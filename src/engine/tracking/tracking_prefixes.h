@@ -20,7 +20,7 @@ typedef struct prefixList {
 } prefixList;
 
 extern size_t tracking_prefix_count; /* prefixes that somebody has */
-extern bool tracking_prefix_news;    /* keys have changed: prefixesTell() has something to do */
+extern bool tracking_prefix_news;    /* keys have changed: prefixesForEach() has something to do */
 
 /* The list's owner hears of keys that begin with one of these from now on; no two of them and of the list's overlap.
  * Costs what they are and one walk of the list. False: no memory, nothing has changed. */
@@ -42,7 +42,7 @@ typedef struct prefixNews {
     int dbid;                     /* where they have changed; -1: in several databases */
 } prefixNews;
 /* Tell every owner what has changed, prefix by prefix in their order, and forget it. `tell` changes no list. */
-void prefixesTell(void (*tell)(void *owner, const prefixNews *news));
+void prefixesForEach(void (*tell)(void *owner, const prefixNews *news));
 /* False: none of it is the doing of the client with that id. */
 bool prefixNewsMayBeOf(const prefixNews *news, uint64_t id);
 /* The same array with the keys alone that `keep` wants, which is told the client that was the last to change each: an

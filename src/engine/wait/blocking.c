@@ -341,7 +341,7 @@ void blockForKeys(client *c, const blockFor *what) {
     waitForAll(c, what);
 }
 
-void blockUntilTold(client *c, const blockOwner *owner, void *wait, int64_t deadline_ms) {
+void blockOnOwner(client *c, const blockOwner *owner, void *wait, int64_t deadline_ms) {
     assertMainRole();
     serverAssert(!c->blocking && !(c->flags & CLIENT_DENY_BLOCKING));
     c->blocking = zmalloc(sizeof(*c->blocking));

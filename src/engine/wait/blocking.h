@@ -4,7 +4,7 @@
  * keys has something the handler runs again, and calls blockForKeys() again if that was gone already. So a command that
  * waits is the same as one that does not.
  *
- * What is no key (an offset that is to be safe) has an owner who knows when it is there: blockUntilTold(). The owner
+ * What is no key (an offset that is to be safe) has an owner who knows when it is there: blockOnOwner(). The owner
  * ends the wait.
  *
  * Runs on: main.
@@ -46,7 +46,7 @@ typedef struct blockOwner {
     void (*forget)(client *c, void *wait); /* the wait is over, answered or not: the client may have gone */
 } blockOwner;
 /* The running command, which may wait, does so (CLIENT_BLOCKED), and does not run again. `wait` is the owner's. */
-void blockUntilTold(client *c, const blockOwner *owner, void *wait, int64_t deadline_ms);
+void blockOnOwner(client *c, const blockOwner *owner, void *wait, int64_t deadline_ms);
 /* Whether the running command has waited, and runs again. */
 bool blockingRunsAgain(const client *c);
 /* The arguments that the first run has left for this one in blockFor; NULL if there are none. c->argv has those that

@@ -140,7 +140,7 @@ static void flushDrains(void) {
 
 void sessionsFlush(void) {
     assertMainRole();
-    if (unlikely(tracking_prefix_news)) trackingTellNews();
+    if (unlikely(tracking_prefix_news)) trackingSendInvalidations();
     if (feeder) feeder();
     clientListsDebugCheck();
     outputMark until = {.offset = 0};

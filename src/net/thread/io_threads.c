@@ -244,7 +244,7 @@ static bool seeToMain(ioThread *t) {
     if (!anyPosted()) return false;
     mainRoleState state = mainRolePeek();
     if (state == ROLE_FREE && !t->owner.greets && !mainPolicyWakes(&t->owner)) return actAsMain(t);
-    mainWatchTold(&t->watch, &t->owner);
+    mainWatchAdd(&t->watch, &t->owner);
     if (state == ROLE_FREE || state == ROLE_ASLEEP) mainRoleWake();
     return false;
 }

@@ -76,7 +76,7 @@ static bool mainIsElsewhere(void) {
     return mainRoleCpu() != sched_getcpu();
 }
 
-void mainWatchTold(mainWatch *w, const ioOwner *h) {
+void mainWatchAdd(mainWatch *w, const ioOwner *h) {
     if (h->commands > 0) w->told_at = clockTicks();
 }
 

@@ -19,7 +19,7 @@ typedef struct mainWatch {
 /* Behind a socket: enough has come that main should get it now, before the rest of the sockets. Counts as a look. */
 bool mainWatchIsDue(mainWatch *w, const ioOwner *h);
 /* What the thread has handed over is with another thread. */
-void mainWatchTold(mainWatch *w, const ioOwner *h);
+void mainWatchAdd(mainWatch *w, const ioOwner *h);
 /* A turn has found something to do (`took`: messages), so the next one may as well: look at the sockets once more
  * before saying that the thread sleeps. */
 bool mainWatchLooksAgain(mainWatch *w, const ioOwner *h, bool took);

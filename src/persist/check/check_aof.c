@@ -236,7 +236,7 @@ static uint64_t checkSnapshot(const checkedFile *f) {
     checkRdbFound found = {.is_good = false};
     if (lseek(f->fd, 0, SEEK_SET) == 0) checkRdbPass(f->fd, f->path, &pass, &found);
     uint64_t end = found.is_good ? found.offset : 0;
-    checkRdbSayEnd(stdout, &found);
+    checkRdbPrintEnd(stdout, &found);
     checkRdbFoundFree(&found);
     return end;
 }

@@ -96,7 +96,7 @@ static bool check(int fd, const arguments *a, FILE *out) {
     } else {
         if (a->stats) checkRdbPutStats(out, a->format, stats);
         checkRdbPutBiggest(out, &biggest);
-        checkRdbSayEnd(stdout, &found);
+        checkRdbPrintEnd(stdout, &found);
     }
     checkRdbFoundFree(&found);
     checkRdbBiggestFree(&biggest);

@@ -333,7 +333,7 @@ static void sayBad(pass *c) {
     sayFigures(to, found);
 }
 
-void checkRdbSayEnd(FILE *lines, const checkRdbFound *found) {
+void checkRdbPrintEnd(FILE *lines, const checkRdbFound *found) {
     if (found->is_good) return;
     fprintf(lines, "[offset %llu] Check RDB returned error code 1 (0 means success)\n",
             (unsigned long long)found->offset);

@@ -41,10 +41,10 @@ typedef struct checkRdbFound {
 } checkRdbFound;
 
 /* Read what `fd` has from its place on; `path` is how it is called. Nothing is written to the file. With `lines` the
- * verdict is told, too, but for the line of checkRdbSayEnd(). */
+ * verdict is told, too, but for the line of checkRdbPrintEnd(). */
 void checkRdbPass(int fd, const char *path, const checkRdbPassOptions *options, checkRdbFound *out);
 /* The last line, if the file is bad: figures stand before it. */
-void checkRdbSayEnd(FILE *lines, const checkRdbFound *found);
+void checkRdbPrintEnd(FILE *lines, const checkRdbFound *found);
 /* The version is one of others, or of the future: a load takes it only when it is told to. */
 bool checkRdbNeedsRelaxed(unsigned version);
 /* The word for what was being read. */

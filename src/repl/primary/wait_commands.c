@@ -98,7 +98,7 @@ static void begin(client *c, bool on_disks, bool local, long long replicas, int6
     if (waits.first) waits.first->prev = w;
     waits.first = w;
     waits.wants_acks |= replicas > 0;
-    blockUntilTold(c, &owner, w, deadline_ms);
+    blockOnOwner(c, &owner, w, deadline_ms);
     waitForDisk(w);
 }
 

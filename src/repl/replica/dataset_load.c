@@ -47,7 +47,7 @@ void datasetLoadInit(bool (*hide_user_data)(void)) {
     load.hide_user_data = hide_user_data;
 }
 
-void datasetLoadSayAlive(void) {
+void datasetLoadKeepAlive(void) {
     if (!load.job || load.reads) return;
     struct iovec newline = {(char[]){'\n'}, 1};
     (void)connWritev(load.job->wire.conn, &newline, 1);

@@ -16,6 +16,6 @@ void datasetLoadInit(bool (*hide_user_data)(void));
  * are kept (persist/aof/keep_files.h). Clients are served meanwhile. */
 bool datasetLoad(linkJob *job, bool from_file, void (*goes)(void), rdbReplInfo *info) must_check;
 /* The primary hears that this server lives, while nobody reads from its connection. */
-void datasetLoadSayAlive(void);
+void datasetLoadKeepAlive(void);
 
 #endif

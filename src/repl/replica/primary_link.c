@@ -616,7 +616,7 @@ void primaryLinkWhileLoading(void) {
     uint64_t now_ms = clockMonotonicMs();
     if (primary.state != PRIMARY_LOADS || primary.buffer || now_ms - said_ms < 1000) return;
     said_ms = now_ms;
-    datasetLoadSayAlive();
+    datasetLoadKeepAlive();
 }
 
 /* ---- What is shown ---- */

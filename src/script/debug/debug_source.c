@@ -79,44 +79,44 @@ void debugForgetBreakpoints(void) {
     source.nbreakpoints = 0;
 }
 
-void debugSayBreakpoints(int current) {
+void debugPrintBreakpoints(int current) {
     if (source.nbreakpoints == 0) {
-        debugSayFormat("No breakpoints set. Use 'b <line>' to add one.");
+        debugPrintFormat("No breakpoints set. Use 'b <line>' to add one.");
         return;
     }
-    debugSayFormat("%d breakpoints set:", source.nbreakpoints);
-    for (int i = 0; i < source.nbreakpoints; i++) debugSayLine(source.breakpoints[i], current);
+    debugPrintFormat("%d breakpoints set:", source.nbreakpoints);
+    for (int i = 0; i < source.nbreakpoints; i++) debugPrintLine(source.breakpoints[i], current);
 }
 
 static void removeBreakpoint(int line) {
     int i = find(line);
     if (i == source.nbreakpoints) {
-        debugSayFormat("No breakpoint in the specified line.");
+        debugPrintFormat("No breakpoint in the specified line.");
         return;
     }
     source.nbreakpoints--;
     memmove(source.breakpoints + i, source.breakpoints + i + 1, (size_t)(source.nbreakpoints - i) * sizeof(int));
-    debugSayFormat("Breakpoint removed.");
+    debugPrintFormat("Breakpoint removed.");
 }
 
 static void addBreakpoint(int line, int current) {
     if (line > source.count || debugHasBreakpoint(line)) {
-        debugSayFormat("Wrong line number.");
+        debugPrintFormat("Wrong line number.");
     } else if (source.nbreakpoints == BREAKPOINTS_MAX) {
-        debugSayFormat("Too many breakpoints set.");
+        debugPrintFormat("Too many breakpoints set.");
     } else {
         source.breakpoints[source.nbreakpoints++] = line;
-        debugSayLinesAround(line, 1, current);
+        debugPrintLinesAround(line, 1, current);
     }
 }
 
 void debugBreakCommand(slice word, int current) {
     long long line;
     if (!string2ll(word.ptr, word.len, &line) || line < -INT_MAX || line > INT_MAX) {
-        debugSay(sdsCat(sdsCatLen(sdsNew("Invalid argument:'"), word.ptr, word.len), "'"));
+        debugPrint(sdsCat(sdsCatLen(sdsNew("Invalid argument:'"), word.ptr, word.len), "'"));
     } else if (line == 0) {
         source.nbreakpoints = 0;
-        debugSayFormat("All breakpoints removed.");
+        debugPrintFormat("All breakpoints removed.");
     } else if (line < 0) {
         removeBreakpoint((int)-line);
     } else {
@@ -126,16 +126,16 @@ void debugBreakCommand(slice word, int current) {
 
 /* ---- Lines ------------------------------------------------------------------------------------------------------- */
 
-void debugSayLine(int line, int current) {
+void debugPrintLine(int line, int current) {
     slice text = line >= 1 && line <= source.count ? source.lines[line - 1]
                                                    : sliceStr("<out of range source code line>");
     const char *arrow = line == current ? "->" : "  ", *mark = debugHasBreakpoint(line) ? "#" : " ";
-    debugSay(sdsCatLen(sdsCatPrintf(sdsEmpty(), "%s%s%-3d ", arrow, mark, line), text.ptr, text.len));
+    debugPrint(sdsCatLen(sdsCatPrintf(sdsEmpty(), "%s%s%-3d ", arrow, mark, line), text.ptr, text.len));
 }
 
-void debugSayLinesAround(int line, int context, int current) {
+void debugPrintLinesAround(int line, int context, int current) {
     long long first = (long long)line - context, last = (long long)line + context;
     if (first < 1) first = 1;
     if (last > source.count) last = source.count;
-    for (long long i = first; i <= last; i++) debugSayLine((int)i, current);
+    for (long long i = first; i <= last; i++) debugPrintLine((int)i, current);
 }

@@ -16,9 +16,9 @@ bool debugHasBreakpoint(int line);
 bool debugHasBreakpoints(void);
 void debugForgetBreakpoints(void);
 /* The commands `break`, `list` and what shows a place: they say what there is to say. `current` gets the arrow. */
-void debugSayLine(int line, int current);
-void debugSayLinesAround(int line, int context, int current);
-void debugSayBreakpoints(int current);
+void debugPrintLine(int line, int current);
+void debugPrintLinesAround(int line, int context, int current);
+void debugPrintBreakpoints(int current);
 void debugBreakCommand(slice word, int current);
 
 #endif

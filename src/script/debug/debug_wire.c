@@ -55,7 +55,7 @@ void debugWireEnd(void) {
 
 /* ---- Out --------------------------------------------------------------------------------------------------------- */
 
-void debugSay(sds line) {
+void debugPrint(sds line) {
     if (wire.lines >= LINES_MAX || sdsLen(wire.said) + sdsLen(line) > BYTES_MAX) {
         wire.left_out++;
     } else {
@@ -69,25 +69,25 @@ void debugSay(sds line) {
     sdsFree(line);
 }
 
-void debugSayFormat(const char *fmt, ...) {
+void debugPrintFormat(const char *fmt, ...) {
     char text[512];
     va_list args;
     va_start(args, fmt);
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
-    debugSay(sdsNew(text));
+    debugPrint(sdsNew(text));
 }
 
-void debugSayCut(sds line) {
+void debugPrintCut(sds line) {
     bool cut = wire.cut_at && sdsLen(line) > wire.cut_at;
     if (cut) {
         sdsRange(line, 0, (ptrdiff_t)wire.cut_at - 1);
         line = sdsCat(line, " ...");
     }
-    debugSay(line);
+    debugPrint(line);
     if (!cut || wire.hinted) return;
     wire.hinted = true;
-    debugSayFormat("<hint> This line was cut. 'maxlen 0' shows lines in full.");
+    debugPrintFormat("<hint> This line was cut. 'maxlen 0' shows lines in full.");
 }
 
 size_t debugCutAt(void) {
@@ -99,7 +99,7 @@ void debugSetCut(size_t bytes) {
     wire.hinted = true; /* who sets it knows of it */
 }
 
-size_t debugWorthSaying(void) {
+size_t debugPrintMax(void) {
     return wire.cut_at && wire.cut_at < VALUE_MAX ? wire.cut_at + 1 : VALUE_MAX;
 }
 

@@ -20,15 +20,15 @@ void debugWireBegin(connection *conn);
 void debugWireEnd(void);
 
 /* A line of what is said next: takes it. Ends of lines in it become blanks. */
-void debugSay(sds line);
+void debugPrint(sds line);
 /* The same, cut to the length that the client has chosen, with a hint the first time. */
-void debugSayCut(sds line);
-void debugSayFormat(const char *fmt, ...) printf_like(1, 2);
+void debugPrintCut(sds line);
+void debugPrintFormat(const char *fmt, ...) printf_like(1, 2);
 /* The length to which lines are cut; 0: they are not. */
 size_t debugCutAt(void);
 void debugSetCut(size_t bytes);
 /* Bytes of a value worth putting together: what lies behind is cut. */
-size_t debugWorthSaying(void);
+size_t debugPrintMax(void);
 
 /* Send what was said. False: the peer is gone. */
 bool debugSend(void);

@@ -62,15 +62,15 @@ static void sayTrace(lua_State *L) {
     for (int level = 0; lua_getstack(L, level, &place); level++) {
         lua_getinfo(L, "Snl", &place);
         if (!isOfScript(&place)) continue;
-        debugSayFormat("%s %s:", level == 0 ? "In" : "From", place.name ? place.name : "top level");
-        debugSayLine(place.currentline, session.line);
+        debugPrintFormat("%s %s:", level == 0 ? "In" : "From", place.name ? place.name : "top level");
+        debugPrintLine(place.currentline, session.line);
     }
 }
 
 static void sayValue(lua_State *L, const char *before, const char *name) {
     sds line = sdsNew(before);
     if (name) line = sdsCatPrintf(line, "%s = ", name);
-    debugSayCut(debugCatValue(line, L, -1, sdsLen(line) + debugWorthSaying()));
+    debugPrintCut(debugCatValue(line, L, -1, sdsLen(line) + debugPrintMax()));
     lua_pop(L, 1);
 }
 
@@ -87,7 +87,7 @@ static void sayLocals(lua_State *L) {
             shown++;
         }
     }
-    if (shown == 0) debugSayFormat("No local variables in the current context.");
+    if (shown == 0) debugPrintFormat("No local variables in the current context.");
 }
 
 /* The innermost variable of that name in the call of `level`: its index, 0 when there is none. */
@@ -153,7 +153,7 @@ static int sayGuestError(lua_State *L) {
         lua_rawget(L, -2);
     }
     const char *text = lua_tostring(L, -1);
-    debugSayCut(sdsCat(sdsNew("<error> "), text ? text : "an error that is no text"));
+    debugPrintCut(sdsCat(sdsNew("<error> "), text ? text : "an error that is no text"));
     return 0;
 }
 
@@ -173,7 +173,7 @@ static int runEval(lua_State *L) {
     if (interpreterLoad(L, sliceOf(text, len), "@ldb_eval") != 0) {
         lua_pop(L, 1);
         if (interpreterLoad(L, sliceOf(text + before, len - before), "@ldb_eval") != 0) {
-            debugSayCut(sdsCat(sdsNew("Error compiling code: "), lua_tostring(L, -1)));
+            debugPrintCut(sdsCat(sdsNew("Error compiling code: "), lua_tostring(L, -1)));
             return 0;
         }
     }
@@ -234,33 +234,33 @@ static void doHelp(void) {
         "A script stops by itself, too, where it calls redis.breakpoint(). redis.debug(...)",
         "shows values. The client has restart and quit.",
     };
-    for (size_t i = 0; i < array_len(lines); i++) debugSay(sdsNew(lines[i]));
+    for (size_t i = 0; i < array_len(lines); i++) debugPrint(sdsNew(lines[i]));
 }
 
 static void doMaxlen(const slice *words, int count) {
     long long len;
     if (count == 1) {
-        debugSayFormat("Current maxlen is %zu", debugCutAt());
+        debugPrintFormat("Current maxlen is %zu", debugCutAt());
     } else if (!string2ll(words[1].ptr, words[1].len, &len) || len < 0) {
-        debugSayFormat("<error> Invalid maxlen value.");
+        debugPrintFormat("<error> Invalid maxlen value.");
     } else if (len == 0) {
         debugSetCut(0);
-        debugSayFormat("<value> replies are not truncated.");
+        debugPrintFormat("<value> replies are not truncated.");
     } else {
         debugSetCut(len < CUT_LEAST ? CUT_LEAST : (size_t)len);
-        debugSayFormat("<value> replies are truncated at %zu bytes.", debugCutAt());
+        debugPrintFormat("<value> replies are truncated at %zu bytes.", debugCutAt());
     }
 }
 
 static void doList(const slice *words, int count) {
     int line = count > 1 ? numberOf(words[1]) : 0;
-    debugSayLinesAround(line > 0 ? line : session.line, count > 2 ? numberOf(words[2]) : LIST_CONTEXT, session.line);
+    debugPrintLinesAround(line > 0 ? line : session.line, count > 2 ? numberOf(words[2]) : LIST_CONTEXT, session.line);
 }
 
 static void doPrint(lua_State *L, const slice *words, int count) {
     if (count == 1) sayLocals(L);
     else if (pushVariable(L, words[1])) sayValue(L, "<value> ", NULL);
-    else debugSayFormat("No such variable.");
+    else debugPrintFormat("No such variable.");
 }
 
 typedef enum {
@@ -280,7 +280,7 @@ typedef enum {
 } debugAction;
 
 /* What its words ask for; DO_NOTHING: no such command, or not with so many words. */
-static debugAction understand(const slice *words, int count) {
+static debugAction parseDebugCommand(const slice *words, int count) {
     static const struct {
         const char *name, *short_name;
         debugAction action;
@@ -310,24 +310,24 @@ static debugAction understand(const slice *words, int count) {
 }
 
 /* False: the script goes on. */
-static bool obey(lua_State *L, const slice *words, int count) {
-    switch (understand(words, count)) {
+static bool dispatchCommand(lua_State *L, const slice *words, int count) {
+    switch (parseDebugCommand(words, count)) {
     case DO_STEP: session.stepping = true; return false;
     case DO_CONTINUE: return false;
     case DO_ABORT: session.end = "ERR script aborted for user request"; return false;
     case DO_HELP: doHelp(); break;
     case DO_LIST: doList(words, count); break;
-    case DO_WHOLE: debugSayLinesAround(1, INT_MAX, session.line); break;
+    case DO_WHOLE: debugPrintLinesAround(1, INT_MAX, session.line); break;
     case DO_PRINT: doPrint(L, words, count); break;
     case DO_BREAK:
-        if (count == 1) debugSayBreakpoints(session.line);
+        if (count == 1) debugPrintBreakpoints(session.line);
         else debugBreakCommand(words[1], session.line);
         break;
     case DO_TRACE: sayTrace(L); break;
     case DO_EVAL: runGuest(L, runEval, words, count); break;
     case DO_REDIS: runGuest(L, runRedis, words, count); break;
     case DO_MAXLEN: doMaxlen(words, count); break;
-    case DO_NOTHING: debugSayFormat("<error> Unknown debugger command or wrong number of arguments."); break;
+    case DO_NOTHING: debugPrintFormat("<error> Unknown debugger command or wrong number of arguments."); break;
     }
     return true;
 }
@@ -339,13 +339,13 @@ static void peerIsGone(void) {
     if (session.gone == PEER_GONE_ENDS) session.end = "ERR the client of the debugging session is gone";
 }
 
-static void converse(lua_State *L) {
+static void debuggerLoop(lua_State *L) {
     const slice *words;
     int count;
     while (debugSend()) {
         switch (debugReceive(&words, &count)) {
         case DEBUG_COMMAND:
-            if (!obey(L, words, count)) return;
+            if (!dispatchCommand(L, words, count)) return;
             break;
         case DEBUG_GONE: peerIsGone(); return;
         case DEBUG_MALFORMED: session.end = "ERR protocol error"; return;
@@ -362,10 +362,10 @@ static void raiseEnd(lua_State *L) {
 }
 
 static void stop(lua_State *L, const char *reason) {
-    debugSayFormat("* Stopped at %d, stop reason = %s", session.line, reason);
-    debugSayLine(session.line, session.line);
+    debugPrintFormat("* Stopped at %d, stop reason = %s", session.line, reason);
+    debugPrintLine(session.line, session.line);
     session.stepping = session.asked = session.showing = false;
-    converse(L);
+    debuggerLoop(L);
     session.showing = session.stepping;
     session.since = clockTicks();
 }
@@ -402,20 +402,20 @@ void debuggerNote(lua_State *L) {
         if (i > 1) line = sdsCat(line, ", ");
         line = debugCatValue(line, L, i, (size_t)1 << 20);
     }
-    debugSay(line);
+    debugPrint(line);
 }
 
 void debuggerNoteCommand(const slice *argv, uint32_t argc) {
     if (!session.showing) return;
     sds line = sdsNew("<command>");
     for (uint32_t i = 0; i < argc; i++) line = sdsCatLen(sdsCat(line, " "), argv[i].ptr, argv[i].len);
-    debugSay(line);
+    debugPrint(line);
 }
 
 void debuggerNoteReply(slice reply) {
     if (!session.showing) return;
-    debugSayCut(debugCatReply(sdsNew("<reply> "), reply, debugWorthSaying()));
-    if (reply.len && reply.ptr[0] == '-') debugSay(sdsCatLen(sdsNew("<error> "), reply.ptr, reply.len));
+    debugPrintCut(debugCatReply(sdsNew("<reply> "), reply, debugPrintMax()));
+    if (reply.len && reply.ptr[0] == '-') debugPrint(sdsCatLen(sdsNew("<error> "), reply.ptr, reply.len));
 }
 
 /* ---- The session ------------------------------------------------------------------------------------------------- */
@@ -433,7 +433,7 @@ void debuggerBegin(connection *conn, slice text, peerGone gone) {
 }
 
 void debuggerEnd(slice last, bool closes) {
-    debugSayFormat("<endsession>");
+    debugPrintFormat("<endsession>");
     if (debugSend() && closes) debugSendLast(last);
     debugWireEnd();
     debugSourceEnd();

@@ -29,7 +29,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "chunk_linker.h"
 
-#include "growing_text.h"
+#include "string_buffer.h"
 
 #include <string.h>
 
@@ -115,7 +115,7 @@ typedef struct linker {
     lua_State *L;
     int direct;           /* the table's index on the stack */
     const char *at, *end; /* the rest of the dump; borrowed */
-    growingText out;      /* the linked dump */
+    stringBuffer out;     /* the linked dump */
     bool understood;      /* false from the first surprise on: the program stays as it is */
     bool assigns;         /* an instruction assigns a global */
     bool linked;          /* an instruction has been changed */
@@ -147,7 +147,7 @@ static const char *copy(linker *k, size_t size) {
         k->understood = false;
         return NULL;
     }
-    growingTextAdd(&k->out, from, size);
+    stringBufferAdd(&k->out, from, size);
     k->at += size;
     return from;
 }
@@ -186,10 +186,10 @@ static bool isLibrary(linker *k, slice name) {
 
 static void addConstant(linker *k, slice name) {
     uint64_t size = name.len + 1;
-    growingTextAddByte(&k->out, CONSTANT_STRING);
-    growingTextAdd(&k->out, &size, sizeof(size));
-    growingTextAdd(&k->out, name.ptr, name.len);
-    growingTextAddByte(&k->out, '\0');
+    stringBufferAddByte(&k->out, CONSTANT_STRING);
+    stringBufferAdd(&k->out, &size, sizeof(size));
+    stringBufferAdd(&k->out, name.ptr, name.len);
+    stringBufferAddByte(&k->out, '\0');
 }
 
 /* Returns the constant if it is a string. */
@@ -370,7 +370,7 @@ static void copyFunctions(linker *k) {
 /* lua_Writer. */
 static int addPiece(lua_State *L, const void *piece, size_t size, void *dump) {
     unused(L);
-    growingTextAdd(dump, piece, size);
+    stringBufferAdd(dump, piece, size);
     return 0;
 }
 
@@ -392,15 +392,15 @@ static void loadLinked(linker *k) {
 }
 
 void chunkLink(lua_State *L, int direct) {
-    growingText dump;
+    stringBuffer dump;
     const int program = lua_gettop(L);
     luaL_checkstack(L, STACK_NEEDED, "no place for a program");
-    growingTextInit(&dump, L);
+    stringBufferInit(&dump, L);
     lua_pushvalue(L, program);
     int result = lua_dump(L, addPiece, &dump);
     lua_pop(L, 1);
     linker k = {.L = L, .direct = direct, .at = dump.bytes, .end = dump.bytes + dump.len, .understood = true};
-    growingTextInit(&k.out, L);
+    stringBufferInit(&k.out, L);
     if (result != 0 || dump.len < sizeof(header) || memcmp(copy(&k, sizeof(header)), header, sizeof(header)) != 0)
         k.understood = false;
     copyFunction(&k);

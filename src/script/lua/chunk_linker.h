@@ -12,7 +12,7 @@
  * the table at `direct` as its environment. In that table a library `name` has a second key: the name with a zero
  * byte after it, with the library's real table in place of its proxy as the value. The function reads that key where
  * the table cannot get into any value of the script. A function that assigns a global, or that the linker does not
- * understand, stays as it is. Throws when there is no memory. */
+ * parseDebugCommand, stays as it is. Throws when there is no memory. */
 void chunkLink(lua_State *L, int direct);
 
 #endif

@@ -9,7 +9,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "lib_cjson_internal.h"
 
-#include "growing_text.h"
+#include "string_buffer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +59,7 @@ typedef struct decoder {
     const char *text; /* ends in a zero byte */
     size_t at;
     const cjsonSettings *settings;
-    growingText scratch; /* a string with escapes */
+    stringBuffer scratch; /* a string with escapes */
     int depth;
 } decoder;
 
@@ -86,15 +86,15 @@ static int hexCode(const char *p) {
     return code;
 }
 
-static void addUtf8(growingText *out, unsigned code) {
+static void addUtf8(stringBuffer *out, unsigned code) {
     if (code < 0x80) {
-        growingTextAddByte(out, (uint8_t)code);
+        stringBufferAddByte(out, (uint8_t)code);
         return;
     }
     unsigned more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
     static const uint8_t heads[] = {0, 0xc0, 0xe0, 0xf0};
-    growingTextAddByte(out, (uint8_t)(heads[more] | code >> 6 * more));
-    while (more--) growingTextAddByte(out, (uint8_t)(0x80 | (code >> 6 * more & 0x3f)));
+    stringBufferAddByte(out, (uint8_t)(heads[more] | code >> 6 * more));
+    while (more--) stringBufferAddByte(out, (uint8_t)(0x80 | (code >> 6 * more & 0x3f)));
 }
 
 /* \uXXXX at the decoder's place, and the second half of a pair. False: there is none. */
@@ -128,7 +128,7 @@ static bool addEscape(decoder *d, token *t) {
         broken(t, start, "invalid escape code");
         return false;
     }
-    growingTextAddByte(&d->scratch, (uint8_t)bytes[known - letters]);
+    stringBufferAddByte(&d->scratch, (uint8_t)bytes[known - letters]);
     d->at += 2;
     return true;
 }
@@ -146,7 +146,7 @@ static void readString(decoder *d, token *t) {
             broken(t, d->at, "unexpected end of string");
             return;
         }
-        if (escaped || c == '\\') growingTextAdd(&d->scratch, d->text + run, d->at - run);
+        if (escaped || c == '\\') stringBufferAdd(&d->scratch, d->text + run, d->at - run);
         if (c == '"') break;
         escaped = true;
         if (!addEscape(d, t)) return;
@@ -377,7 +377,7 @@ int cjsonDecode(lua_State *L) {
     d.settings = cjsonSettingsOf(L);
     d.at = 0;
     d.depth = 0;
-    growingTextInit(&d.scratch, L);
+    stringBufferInit(&d.scratch, L);
     next(&d, &t);
     pushValue(L, &d, &t);
     next(&d, &t);

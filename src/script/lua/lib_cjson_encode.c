@@ -10,7 +10,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "lib_cjson_internal.h"
 
-#include "growing_text.h"
+#include "string_buffer.h"
 #include "numbers.h"
 
 #include <limits.h>
@@ -23,7 +23,7 @@
 #define WHOLE_DIGITS 14
 
 typedef struct encoder {
-    growingText out;
+    stringBuffer out;
     const cjsonSettings *settings;
     int depth;
 } encoder;
@@ -31,7 +31,7 @@ typedef struct encoder {
 static void encodeValue(lua_State *L, encoder *e);
 
 static void addWord(encoder *e, const char *word) {
-    growingTextAdd(&e->out, word, strlen(word));
+    stringBufferAdd(&e->out, word, strlen(word));
 }
 
 /* `what` is the type of the value at `index`. */
@@ -67,19 +67,19 @@ static void encodeString(lua_State *L, encoder *e, int index) {
     static const char digits[] = "0123456789abcdef";
     size_t len;
     const char *text = lua_tolstring(L, index, &len);
-    growingTextReserve(&e->out, len + 2);
-    growingTextAddByte(&e->out, '"');
+    stringBufferReserve(&e->out, len + 2);
+    stringBufferAddByte(&e->out, '"');
     for (size_t at = 0, run = 0;; at++) {
         while (at < len && isPlain((uint8_t)text[at])) at++;
         char escape = at < len ? escapeOf((uint8_t)text[at]) : '\0';
-        growingTextAdd(&e->out, text + run, at - run);
+        stringBufferAdd(&e->out, text + run, at - run);
         if (at == len) break;
         uint8_t byte = (uint8_t)text[at];
         const char code[] = {'\\', escape, '0', '0', digits[byte >> 4], digits[byte & 15]};
-        growingTextAdd(&e->out, code, escape == 'u' ? 6 : 2);
+        stringBufferAdd(&e->out, code, escape == 'u' ? 6 : 2);
         run = at + 1;
     }
-    growingTextAddByte(&e->out, '"');
+    stringBufferAddByte(&e->out, '"');
 }
 
 /* --- Numbers ------------------------------------------------------------------------------------------------------ */
@@ -95,11 +95,11 @@ static void encodeNumber(lua_State *L, encoder *e, int index) {
     char digits[NUMBER_BYTES];
     if (fabs(n) < WHOLE_MAX && e->settings->number_precision >= WHOLE_DIGITS && n == (lua_Number)(long long)n &&
         !(n == 0 && signbit(n))) {
-        growingTextAdd(&e->out, digits, ll2string(digits, (long long)n));
+        stringBufferAdd(&e->out, digits, ll2string(digits, (long long)n));
         return;
     }
     int len = snprintf(digits, sizeof(digits), "%.*g", e->settings->number_precision, n);
-    growingTextAdd(&e->out, digits, (size_t)len);
+    stringBufferAdd(&e->out, digits, (size_t)len);
 }
 
 /* --- Tables ------------------------------------------------------------------------------------------------------- */
@@ -124,23 +124,23 @@ static int arrayLength(lua_State *L, const encoder *e) {
 }
 
 static void encodeArray(lua_State *L, encoder *e, int length) {
-    growingTextAddByte(&e->out, '[');
+    stringBufferAddByte(&e->out, '[');
     for (int i = 1; i <= length; i++) {
-        if (i > 1) growingTextAddByte(&e->out, ',');
+        if (i > 1) stringBufferAddByte(&e->out, ',');
         lua_rawgeti(L, -1, i);
         encodeValue(L, e);
         lua_pop(L, 1);
     }
-    growingTextAddByte(&e->out, ']');
+    stringBufferAddByte(&e->out, ']');
 }
 
 static void encodeKey(lua_State *L, encoder *e, int index) {
     switch (lua_type(L, index)) {
     case LUA_TSTRING: encodeString(L, e, index); break;
     case LUA_TNUMBER:
-        growingTextAddByte(&e->out, '"');
+        stringBufferAddByte(&e->out, '"');
         encodeNumber(L, e, index);
-        growingTextAddByte(&e->out, '"');
+        stringBufferAddByte(&e->out, '"');
         break;
     default: refuse(L, index, "table key must be a number or string");
     }
@@ -148,15 +148,15 @@ static void encodeKey(lua_State *L, encoder *e, int index) {
 
 static void encodeObject(lua_State *L, encoder *e) {
     bool first = true;
-    growingTextAddByte(&e->out, '{');
+    stringBufferAddByte(&e->out, '{');
     for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
-        if (!first) growingTextAddByte(&e->out, ',');
+        if (!first) stringBufferAddByte(&e->out, ',');
         first = false;
         encodeKey(L, e, -2);
-        growingTextAddByte(&e->out, ':');
+        stringBufferAddByte(&e->out, ':');
         encodeValue(L, e);
     }
-    growingTextAddByte(&e->out, '}');
+    stringBufferAddByte(&e->out, '}');
 }
 
 static void encodeTable(lua_State *L, encoder *e) {
@@ -189,9 +189,9 @@ int cjsonEncode(lua_State *L) {
     luaL_argcheck(L, lua_gettop(L) == 1, 1, "expected 1 argument");
     e.settings = cjsonSettingsOf(L);
     e.depth = 0;
-    growingTextInit(&e.out, L);
+    stringBufferInit(&e.out, L);
     lua_pushvalue(L, 1);
     encodeValue(L, &e);
-    growingTextPush(&e.out);
+    stringBufferPush(&e.out);
     return 1;
 }

@@ -13,7 +13,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "lib_cmsgpack.h"
 
-#include "growing_text.h"
+#include "string_buffer.h"
 
 #include <limits.h>
 #include <string.h>
@@ -24,23 +24,23 @@
 
 /* --- Packing ------------------------------------------------------------------------------------------------------ */
 
-static void packValue(lua_State *L, growingText *out, int level);
+static void packValue(lua_State *L, stringBuffer *out, int level);
 
 /* A byte that says what comes, and a number of so many bytes. */
-static void packHead(growingText *out, uint8_t what, uint64_t n, unsigned bytes) {
-    growingTextReserve(out, 1 + bytes);
+static void packHead(stringBuffer *out, uint8_t what, uint64_t n, unsigned bytes) {
+    stringBufferReserve(out, 1 + bytes);
     out->bytes[out->len++] = (char)what;
     for (unsigned shift = bytes * 8; shift;) out->bytes[out->len++] = (char)(n >> (shift -= 8));
 }
 
-static void packInteger(growingText *out, int64_t n) {
+static void packInteger(stringBuffer *out, int64_t n) {
     if (n >= 0) {
-        if (n <= 127) growingTextAddByte(out, (uint8_t)n);
+        if (n <= 127) stringBufferAddByte(out, (uint8_t)n);
         else if (n <= UINT8_MAX) packHead(out, 0xcc, (uint64_t)n, 1);
         else if (n <= UINT16_MAX) packHead(out, 0xcd, (uint64_t)n, 2);
         else if (n <= UINT32_MAX) packHead(out, 0xce, (uint64_t)n, 4);
         else packHead(out, 0xcf, (uint64_t)n, 8);
-    } else if (n >= -32) growingTextAddByte(out, (uint8_t)n);
+    } else if (n >= -32) stringBufferAddByte(out, (uint8_t)n);
     else if (n >= INT8_MIN) packHead(out, 0xd0, (uint64_t)n, 1);
     else if (n >= INT16_MIN) packHead(out, 0xd1, (uint64_t)n, 2);
     else if (n >= INT32_MIN) packHead(out, 0xd2, (uint64_t)n, 4);
@@ -51,7 +51,7 @@ static bool isInteger(lua_Number n) {
     return n >= -9223372036854775808.0 && n < 9223372036854775808.0 && n == (lua_Number)(int64_t)n;
 }
 
-static void packNumber(growingText *out, lua_Number n) {
+static void packNumber(stringBuffer *out, lua_Number n) {
     if (isInteger(n)) {
         packInteger(out, (int64_t)n);
         return;
@@ -68,14 +68,14 @@ static void packNumber(growingText *out, lua_Number n) {
     }
 }
 
-static void packString(lua_State *L, growingText *out) {
+static void packString(lua_State *L, stringBuffer *out) {
     size_t len;
     const char *text = lua_tolstring(L, -1, &len);
-    if (len < 32) growingTextAddByte(out, (uint8_t)(0xa0 | len));
+    if (len < 32) stringBufferAddByte(out, (uint8_t)(0xa0 | len));
     else if (len <= UINT8_MAX) packHead(out, 0xd9, len, 1);
     else if (len <= UINT16_MAX) packHead(out, 0xda, len, 2);
     else packHead(out, 0xdb, len, 4);
-    growingTextAdd(out, text, len);
+    stringBufferAdd(out, text, len);
 }
 
 /* How many elements the table on the top has; *is_array: they are 1 to that. */
@@ -93,8 +93,8 @@ static size_t countElements(lua_State *L, bool *is_array) {
     return count;
 }
 
-static void packArray(lua_State *L, growingText *out, size_t count, int level) {
-    if (count <= 15) growingTextAddByte(out, (uint8_t)(0x90 | count));
+static void packArray(lua_State *L, stringBuffer *out, size_t count, int level) {
+    if (count <= 15) stringBufferAddByte(out, (uint8_t)(0x90 | count));
     else if (count <= UINT16_MAX) packHead(out, 0xdc, count, 2);
     else packHead(out, 0xdd, count, 4);
     for (size_t i = 1; i <= count; i++) {
@@ -103,8 +103,8 @@ static void packArray(lua_State *L, growingText *out, size_t count, int level) {
     }
 }
 
-static void packMap(lua_State *L, growingText *out, size_t count, int level) {
-    if (count <= 15) growingTextAddByte(out, (uint8_t)(0x80 | count));
+static void packMap(lua_State *L, stringBuffer *out, size_t count, int level) {
+    if (count <= 15) stringBufferAddByte(out, (uint8_t)(0x80 | count));
     else if (count <= UINT16_MAX) packHead(out, 0xde, count, 2);
     else packHead(out, 0xdf, count, 4);
     lua_pushnil(L);
@@ -115,7 +115,7 @@ static void packMap(lua_State *L, growingText *out, size_t count, int level) {
     }
 }
 
-static void packTable(lua_State *L, growingText *out, int level) {
+static void packTable(lua_State *L, stringBuffer *out, int level) {
     bool is_array;
     size_t count = countElements(L, &is_array);
     if (is_array) packArray(L, out, count, level);
@@ -123,31 +123,31 @@ static void packTable(lua_State *L, growingText *out, int level) {
 }
 
 /* The value on the top, which is popped. */
-static void packValue(lua_State *L, growingText *out, int level) {
+static void packValue(lua_State *L, stringBuffer *out, int level) {
     luaL_checkstack(L, 5, "in function mp_encode_lua_type");
     int type = lua_type(L, -1);
     if (type == LUA_TTABLE && level == NESTING_MAX) type = LUA_TNIL;
     switch (type) {
     case LUA_TSTRING: packString(L, out); break;
-    case LUA_TBOOLEAN: growingTextAddByte(out, lua_toboolean(L, -1) ? 0xc3 : 0xc2); break;
+    case LUA_TBOOLEAN: stringBufferAddByte(out, lua_toboolean(L, -1) ? 0xc3 : 0xc2); break;
     case LUA_TNUMBER: packNumber(out, lua_tonumber(L, -1)); break;
     case LUA_TTABLE: packTable(L, out, level); break;
-    default: growingTextAddByte(out, 0xc0);
+    default: stringBufferAddByte(out, 0xc0);
     }
     lua_pop(L, 1);
 }
 
 static int cmsgpackPack(lua_State *L) {
     int count = lua_gettop(L);
-    growingText out;
+    stringBuffer out;
     if (count == 0) return luaL_argerror(L, 0, "MessagePack pack needs input.");
     luaL_checkstack(L, 3, "Too many arguments for MessagePack pack.");
-    growingTextInit(&out, L);
+    stringBufferInit(&out, L);
     for (int i = 1; i <= count; i++) {
         lua_pushvalue(L, i);
         packValue(L, &out, 0);
     }
-    growingTextPush(&out);
+    stringBufferPush(&out);
     return 1;
 }
 

@@ -16,7 +16,7 @@
 #include "lib_struct.h"
 
 #include "endian.h"
-#include "growing_text.h"
+#include "string_buffer.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -118,8 +118,8 @@ static format formatArgument(lua_State *L) {
 
 /* --- Packing ------------------------------------------------------------------------------------------------------ */
 
-static void addZeros(growingText *b, size_t count) {
-    while (count--) growingTextAddByte(b, '\0');
+static void addZeros(stringBuffer *b, size_t count) {
+    while (count--) stringBufferAddByte(b, '\0');
 }
 
 static uint64_t integerOf(lua_Number n) {
@@ -128,8 +128,8 @@ static uint64_t integerOf(lua_Number n) {
 }
 
 /* Beyond eight bytes are zeros. */
-static void addInteger(growingText *b, uint64_t n, size_t size, bool big_endian) {
-    growingTextReserve(b, size < 8 ? 8 : size);
+static void addInteger(stringBuffer *b, uint64_t n, size_t size, bool big_endian) {
+    stringBufferReserve(b, size < 8 ? 8 : size);
     char *to = b->bytes + b->len;
     if (likely(size <= 8)) {
         if (big_endian && size > 0) n = __builtin_bswap64(n) >> (8 - size) * 8;
@@ -140,7 +140,7 @@ static void addInteger(growingText *b, uint64_t n, size_t size, bool big_endian)
     b->len += size;
 }
 
-static void addFloat(growingText *b, const void *value, size_t size, bool big_endian) {
+static void addFloat(stringBuffer *b, const void *value, size_t size, bool big_endian) {
     char bytes[sizeof(double)];
     memcpy(bytes, value, size);
     if (big_endian)
@@ -149,25 +149,25 @@ static void addFloat(growingText *b, const void *value, size_t size, bool big_en
             bytes[i] = bytes[size - 1 - i];
             bytes[size - 1 - i] = byte;
         }
-    growingTextAdd(b, bytes, size);
+    stringBufferAdd(b, bytes, size);
 }
 
 /* The text, and so many bytes of it are added: returns them. */
-static size_t addText(lua_State *L, growingText *b, const option *o, int index) {
+static size_t addText(lua_State *L, stringBuffer *b, const option *o, int index) {
     size_t len;
     const char *text = luaL_checklstring(L, index, &len);
     size_t size = o->letter == 'c' && o->size ? o->size : len;
     luaL_argcheck(L, len >= size, index + 1, "string too short");
-    growingTextAdd(b, text, size);
+    stringBufferAdd(b, text, size);
     if (o->letter == 'c') return size;
-    growingTextAddByte(b, '\0');
+    stringBufferAddByte(b, '\0');
     return size + 1;
 }
 
 /* Arguments are read from below the buffer's own places on the stack. */
-static size_t addValue(lua_State *L, growingText *b, const format *f, const option *o, int *index) {
+static size_t addValue(lua_State *L, stringBuffer *b, const format *f, const option *o, int *index) {
     if (o->letter == 'x') {
-        growingTextAddByte(b, '\0');
+        stringBufferAddByte(b, '\0');
         return 1;
     }
     int at = (*index)++;
@@ -184,11 +184,11 @@ static size_t addValue(lua_State *L, growingText *b, const format *f, const opti
 static int structPack(lua_State *L) {
     format f = formatArgument(L);
     option o;
-    growingText b;
+    stringBuffer b;
     int index = 2;
     size_t total = 0;
     lua_pushnil(L); /* what a missing argument is: nil, and not what the buffer has there */
-    growingTextInit(&b, L);
+    stringBufferInit(&b, L);
     while (nextOption(L, &f, &o)) {
         if (!o.letter) continue;
         if (!o.known) refuse(L, &o);
@@ -196,7 +196,7 @@ static int structPack(lua_State *L) {
         addZeros(&b, pad);
         total += pad + addValue(L, &b, &f, &o, &index);
     }
-    growingTextPush(&b);
+    stringBufferPush(&b);
     return 1;
 }
 

@@ -35,7 +35,7 @@ bool datasetBegin(datasetStream *d, cliSession *s) {
     anetKeepAlive(NULL, linkFd(s->link), KEEPALIVE_S); /* only the server will speak: does it still live? */
     bool heard = linkSend(s->link, 1, &sync);
     progressBegin(&d->progress, NULL);
-    progressSay(&d->progress, "The server makes a snapshot.");
+    progressPrint(&d->progress, "The server makes a snapshot.");
     do heard = heard && linkReadLine(s->link, line, sizeof(line));
     while (heard && *line == '\0');
     progressWipe(&d->progress);

@@ -24,7 +24,7 @@ static const struct {
     {"hash", "HLEN", "fields"},    {"zset", "ZCARD", "members"}, {"stream", "XLEN", "entries"},
 };
 
-void keyWalkTell(const cliSession *s, const char *question) {
+void keyWalkPrint(const cliSession *s, const char *question) {
     printf("\n# Asking the server key by key %s.\n", question);
     if (s->options->interval_s <= 0)
         printf("# It serves others meanwhile; with -i 0.1 it is left alone for 0.1 s now and then.\n");

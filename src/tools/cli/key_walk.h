@@ -36,7 +36,7 @@ typedef struct keyWalk {
 } keyWalk;
 
 /* Print what is going to happen, and how to be gentle with a busy server. */
-void keyWalkTell(const cliSession *s, const char *question);
+void keyWalkPrint(const cliSession *s, const char *question);
 /* From `cursor` (NULL: the beginning), with the options' pattern and count. `wanted`: KEY_* of all questions. */
 void keyWalkBegin(keyWalk *w, cliSession *s, const char *cursor, unsigned wanted);
 /* The next keys; 0 when all have come, or Ctrl-C has. */

@@ -103,7 +103,7 @@ static bool sendWords(cliSession *s, sds *words, int count) {
 
 typedef enum { LINE_SENT, LINE_NOTHING, LINE_RESTART, LINE_QUIT, LINE_BROKEN } lineResult;
 
-static lineResult obeyLine(cliSession *s, sds line) {
+static lineResult dispatchLine(cliSession *s, sds line) {
     int count = 0;
     sds *words = split(line, &count);
     lineResult result = LINE_NOTHING;
@@ -118,7 +118,7 @@ static lineResult obeyLine(cliSession *s, sds line) {
     return result;
 }
 
-static debugEnd converse(cliSession *s, lineEditor *editor, lineHistory *history) {
+static debugEnd debuggerLoop(cliSession *s, lineEditor *editor, lineHistory *history) {
     for (;;) {
         replyValue *said = linkRead(s->link);
         if (!said) {
@@ -137,7 +137,7 @@ static debugEnd converse(cliSession *s, lineEditor *editor, lineHistory *history
             sds line = readCommand(editor);
             if (!line) return DEBUG_QUIT;
             if (history) lineHistoryAdd(history, line);
-            result = obeyLine(s, line);
+            result = dispatchLine(s, line);
             sdsFree(line);
         }
         if (result == LINE_RESTART) return DEBUG_RESTART;
@@ -156,7 +156,7 @@ debugEnd modeDebug(cliSession *s, int argc, const slice *argv) {
     bool edits = isatty(STDIN_FILENO) && terminalIsCapable();
     lineHistory *history = edits ? lineHistoryOpen(NULL) : NULL;
     lineEditor *editor = edits ? lineEditorNew(&advice, history) : NULL;
-    debugEnd end = converse(s, editor, history);
+    debugEnd end = debuggerLoop(s, editor, history);
     if (editor) lineEditorFree(editor);
     if (history) lineHistoryClose(history);
     sessionDisconnect(s);

@@ -2,7 +2,7 @@
  *
  * A server with the command HOTKEYS counts by itself while commands pass; it is asked to, for a while. An older one has
  * a counter in each key where its policy is LFU, and is asked key by key; so is any when options of a walk are given,
- * which HOTKEYS cannot obey.
+ * which HOTKEYS cannot dispatchCommand.
  *
  *     HOTKEYS START .. DURATION | some seconds | GET | STOP | RESET
  *
@@ -151,7 +151,7 @@ static int walkKeys(cliSession *s) {
     const keyFacts *facts;
     int room = (int)s->options->hotkeys, count = 0;
     hotKey *top = zcalloc((size_t)room + 1, sizeof(hotKey));
-    keyWalkTell(s, "which keys are used most");
+    keyWalkPrint(s, "which keys are used most");
     keyWalkBegin(&walk, s, NULL, KEY_FREQUENCY);
     for (size_t n; (n = keyWalkNext(&walk, &facts)) > 0;) {
         for (size_t i = 0; i < n; i++) insertHotKey(top, &count, room, &facts[i]);

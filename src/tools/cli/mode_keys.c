@@ -125,7 +125,7 @@ int modeBigKeys(cliSession *s, bool by_memory) {
     const keyFacts *facts;
     survey.by_memory = by_memory;
     for (size_t i = 0; i < array_len(usual); i++) typeNamed(&survey, usual[i]);
-    keyWalkTell(s, by_memory ? "which keys take most memory" : "which keys have most elements");
+    keyWalkPrint(s, by_memory ? "which keys take most memory" : "which keys have most elements");
     keyWalkBegin(&walk, s, NULL, by_memory ? KEY_BYTES : KEY_ELEMENTS);
     for (size_t n; (n = keyWalkNext(&walk, &facts)) > 0;) {
         for (size_t i = 0; i < n; i++) surveyKey(&walk, &survey, &facts[i]);

@@ -144,7 +144,7 @@ int modeKeyStats(cliSession *s) {
     const keyFacts *facts;
     all.top_room = (int)s->options->keystats_top;
     all.top = zcalloc((size_t)all.top_room + 1, sizeof(heavyKey));
-    keyWalkTell(s, "for memory and elements; Ctrl-C ends it early");
+    keyWalkPrint(s, "for memory and elements; Ctrl-C ends it early");
     keyWalkBegin(&walk, s, s->options->cursor, KEY_BYTES | KEY_ELEMENTS);
     for (size_t n; (n = keyWalkNext(&walk, &facts)) > 0;) {
         for (size_t i = 0; i < n; i++) lookAt(&all, &facts[i]);

@@ -73,7 +73,7 @@ static void draw(progressLine *p, const char *text) {
     p->drawn_len = len;
 }
 
-void progressSay(progressLine *p, const char *text) {
+void progressPrint(progressLine *p, const char *text) {
     if (!p->seen) return;
     fflush(stdout);
     draw(p, text);
@@ -88,7 +88,7 @@ void progressShow(progressLine *p, uint64_t done, uint64_t all) {
     if (!p->seen) return;
     p->drawn_ms = clockMonotonicMs();
     progressText(text, sizeof(text), p->unit, done, all, p->drawn_ms - p->begun_ms);
-    progressSay(p, text);
+    progressPrint(p, text);
 }
 
 void progressStep(progressLine *p, uint64_t done, uint64_t all) {

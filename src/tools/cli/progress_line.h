@@ -23,7 +23,7 @@ void progressStep(progressLine *p, uint64_t done, uint64_t all);
 /* The same at once, before work rests. */
 void progressShow(progressLine *p, uint64_t done, uint64_t all);
 /* Say something that has no figures. */
-void progressSay(progressLine *p, const char *text);
+void progressPrint(progressLine *p, const char *text);
 /* Before anything else is written to the terminal, and at the end. */
 void progressWipe(progressLine *p);
 

@@ -45,7 +45,7 @@ static void start(void) {
     snprintf(file, sizeof(file), "/tmp/unit-log-limit-%d.log", (int)getpid());
     logSetFile(file);
     logSetLevel(LL_NOTICE);
-    logLimitsTell(clockMonotonicMs() + 10 * LOG_LIMIT_MS); /* what other tests have left out */
+    logLimitsReport(clockMonotonicMs() + 10 * LOG_LIMIT_MS); /* what other tests have left out */
     unlink(file);
 }
 
@@ -71,11 +71,11 @@ TEST(log_limit_counts_of_a_flood_that_has_ended_are_logged) {
     start();
     for (int i = 0; i < 50; i++) LOG_LIMITED(LL_WARNING, 1, "knocks at a door", "Knock %d", i);
     CHECK_EQ_INT(lines("Knock"), 1);
-    logLimitsTell(clockMonotonicMs());
+    logLimitsReport(clockMonotonicMs());
     CHECK_EQ_INT(lines("\n"), 1);
-    logLimitsTell(clockMonotonicMs() + LOG_LIMIT_MS);
+    logLimitsReport(clockMonotonicMs() + LOG_LIMIT_MS);
     CHECK_EQ_INT(lines("# 49 more log lines were left out: knocks at a door\n"), 1);
-    logLimitsTell(clockMonotonicMs() + 3 * LOG_LIMIT_MS);
+    logLimitsReport(clockMonotonicMs() + 3 * LOG_LIMIT_MS);
     CHECK_EQ_INT(lines("\n"), 2);
     finish();
 }

@@ -154,7 +154,7 @@ static void told(void *list, const prefixNews *news) {
 }
 
 static void tell(void) {
-    prefixesTell(told);
+    prefixesForEach(told);
     CHECK(!tracking_prefix_news);
     for (size_t o = 0; o < OWNERS; o++)
         for (size_t p = 0; p < NAMES; p++)
@@ -222,7 +222,7 @@ TEST(tracking_prefixes_without_memory) {
         prefixesLeave(&other);
     }
     CHECK(tracking_prefix_news);
-    prefixesTell(noteEverything);
+    prefixesForEach(noteEverything);
     CHECK(everything);
     prefixesLeave(&l);
     sdsFree(name);
@@ -246,7 +246,7 @@ TEST(tracking_prefixes_cost_what_they_count) {
     CHECK(list.bytes <= quiet + quiet / 4 && list.bytes >= quiet - quiet / 4);
     for (int i = 0; i < COUNT; i++) prefixesNote(all[i], 0, 1);
     CHECK(zmallocUsed() - before > quiet);
-    prefixesTell(ignoreNews);
+    prefixesForEach(ignoreNews);
     CHECK_EQ_INT(zmallocUsed() - before, quiet);
 
     /* Lists that have the same prefixes count them once, whichever of the lists goes first. */

@@ -52,7 +52,7 @@ TEST(waits_end_a_few_at_a_time) {
         c[i]->last_cmd = &command;
         c[i]->fd = 1 + (int)(unitRandom(&seed) % 500);
         c[i]->req = req;
-        blockUntilTold(c[i], &owner, NULL, c[i]->fd);
+        blockOnOwner(c[i], &owner, NULL, c[i]->fd);
         c[i]->req = NULL;
     }
     CHECK_EQ_INT(blocking_totals.timeouts, WAITING);

@@ -212,10 +212,10 @@ TEST(policy_goes_back_when_processors_are_no_longer_idle) {
 TEST(policy_waits_for_answers_to_commands_only) {
     mainWatch w = {0};
     ioOwner none = {.reads = 3}, some = {.commands = 1};
-    mainWatchTold(&w, &none);
+    mainWatchAdd(&w, &none);
     CHECK_EQ_INT(w.told_at, 0);
     CHECK(!mainWatchSpins(&w));
-    mainWatchTold(&w, &some);
+    mainWatchAdd(&w, &some);
     CHECK(w.told_at != 0);
     CHECK(mainWatchLooksAgain(&w, &some, true)); /* here it is */
     CHECK_EQ_INT(w.told_at, 0);

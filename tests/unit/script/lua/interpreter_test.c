@@ -1,7 +1,7 @@
 /* interpreter_test.c -- a Lua state that gets no memory, too much text, bytecode, or no end.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "growing_text.h"
+#include "string_buffer.h"
 #include "sandbox_fixture.h"
 #include "unit.h"
 #include "zmalloc.h"
@@ -154,13 +154,13 @@ TEST(interpreter_steps_are_limited_whatever_catches_the_error) {
 }
 
 static int growBeyond(lua_State *L) {
-    growingText t;
-    growingTextInit(&t, L);
-    growingTextReserve(&t, (size_t)300 << 20);
+    stringBuffer t;
+    stringBufferInit(&t, L);
+    stringBufferReserve(&t, (size_t)300 << 20);
     t.len = (size_t)300 << 20;
-    growingTextReserve(&t, (size_t)200 << 20);
+    stringBufferReserve(&t, (size_t)200 << 20);
     t.len += (size_t)200 << 20;
-    growingTextReserve(&t, (size_t)13 << 20);
+    stringBufferReserve(&t, (size_t)13 << 20);
     return 0;
 }
 

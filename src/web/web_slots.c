@@ -1,14 +1,14 @@
-/* web_room.c -- which connection to the metrics port is closed when a new one needs its slot.
+/* web_slots.c -- which connection to the metrics port is closed when a new one needs its slot.
  *
  * A peer may hold its connections for as long as their limits of time allow: send headers byte by byte, or ask and
  * never read. It must not keep others out with them. So a new connection always gets a slot, and the slots are shared
  * out by network: a peer with many connections loses its own, and one with few keeps them.
  *
  * Cost        count * count comparisons of numbers that lie together, 20 us for 256 connections, when all are in use.
- * Tests       tests/unit/web/web_room_test.c, tests/unit/web/http_server_test.c
+ * Tests       tests/unit/web/web_slots_test.c, tests/unit/web/http_server_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "web_room.h"
+#include "web_slots.h"
 
 #include "panic.h"
 
@@ -35,15 +35,15 @@ static size_t connectionsOf(uint64_t network, const uint64_t *networks, size_t c
     return n;
 }
 
-static bool goesBefore(const webSeat *a, const webSeat *b) {
+static bool goesBefore(const webSlot *a, const webSlot *b) {
     if (a->awaits_main != b->awaits_main) return b->awaits_main;
     return a->progress_ms < b->progress_ms;
 }
 
-size_t webRoomPick(const webSeat *seats, size_t count, uint64_t network) {
-    uint64_t networks[WEB_SEATS_MAX];
+size_t webSlotPick(const webSlot *seats, size_t count, uint64_t network) {
+    uint64_t networks[WEB_SLOTS_MAX];
     size_t pick = 0, most = 0;
-    serverAssert(count >= 1 && count <= WEB_SEATS_MAX);
+    serverAssert(count >= 1 && count <= WEB_SLOTS_MAX);
     for (size_t i = 0; i < count; i++) networks[i] = seats[i].network;
     for (size_t i = 0; i < count; i++) {
         size_t n = connectionsOf(networks[i], networks, count) + (networks[i] == network);

@@ -1,15 +1,15 @@
-/* growing_text.c -- bytes that a C function of Lua puts together while it walks tables.
+/* string_buffer.c -- bytes that a C function of Lua puts together while it walks tables.
  *
  * Owns        nothing: what does not fit into the struct is a userdata on the stack of Lua.
  * Threads     main.
  * Tests       tests/script/packing.tcl, tests/script/cjson.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "growing_text.h"
+#include "string_buffer.h"
 
 #define TEXT_MAX ((size_t)512 << 20) /* what no value of the server is longer than */
 
-void growingTextInit(growingText *t, lua_State *L) {
+void stringBufferInit(stringBuffer *t, lua_State *L) {
     t->L = L;
     t->bytes = t->first;
     t->len = 0;
@@ -18,7 +18,7 @@ void growingTextInit(growingText *t, lua_State *L) {
     t->place = lua_gettop(L);
 }
 
-void growingTextGrow(growingText *t, size_t more) {
+void stringBufferGrow(stringBuffer *t, size_t more) {
     if (more > TEXT_MAX - t->len) luaL_error(t->L, "not enough memory");
     size_t room = t->room * 2;
     if (room - t->len < more) room = t->len + more;
@@ -31,6 +31,6 @@ void growingTextGrow(growingText *t, size_t more) {
     t->room = room;
 }
 
-void growingTextPush(growingText *t) {
+void stringBufferPush(stringBuffer *t) {
     lua_pushlstring(t->L, t->bytes, t->len);
 }

@@ -1,29 +1,29 @@
-/* web_room.h -- which connection to the metrics port is closed when a new one needs its slot.
+/* web_slots.h -- which connection to the metrics port is closed when a new one needs its slot.
  *
  * Threads     any: nothing is kept.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#ifndef WEB_WEB_ROOM_H
-#define WEB_WEB_ROOM_H
+#ifndef WEB_WEB_SLOTS_H
+#define WEB_WEB_SLOTS_H
 
 #include "platform.h"
 
-#define WEB_SEATS_MAX 256
+#define WEB_SLOTS_MAX 256
 
 /* What counts about a connection. */
-typedef struct webSeat {
+typedef struct webSlot {
     uint64_t network;     /* of webNetworkOf(): connections of one network share its part of the slots */
     uint64_t progress_ms; /* when the peer last did its part: sent a whole request, took some of an answer */
     bool awaits_main;     /* its answer is late, and that is not the peer's fault */
-} webSeat;
+} webSlot;
 
 /* Returns a number for the network of an address as text: the address itself for IPv4, its first 64 bits for IPv6, of
  * which one peer usually has all addresses. */
 uint64_t webNetworkOf(const char *ip);
 
-/* Returns the index of the connection to close, of `count` (1 to WEB_SEATS_MAX), for a new one from `network`. It is
+/* Returns the index of the connection to close, of `count` (1 to WEB_SLOTS_MAX), for a new one from `network`. It is
  * one of the network that has the most connections, the new one included; of these the one without progress for the
  * longest time. Those that await main are last. */
-size_t webRoomPick(const webSeat *seats, size_t count, uint64_t network);
+size_t webSlotPick(const webSlot *seats, size_t count, uint64_t network);
 
 #endif
